@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 4096 };
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t size, used;
+	alignas(max_align_t) unsigned char bytes[];
+};
+
+void arena_init(struct arena *a, size_t budget)
+{
+	*a = (struct arena){ .budget = budget };
+}
+
+void arena_deinit(struct arena *a)
+{
+	struct arena_chunk *c = a->chunks;
+
+	while (c) {
+		struct arena_chunk *next = c->next;
+		free(c);
+		c = next;
+	}
+	*a = (struct arena){ .budget = a->budget };
+}
+
+static struct arena_chunk *chunk_add(struct arena *a, size_t at_least)
+{
+	size_t size = CHUNK;
+	struct arena_chunk *c;
+
+	/* Chunks grow with the arena, so that large ones cost few mallocs. */
+	while (size < at_least || (size < a->used / 4 && size < ((size_t)1 << 20)))
+		size *= 2;
+	c = calloc(1, sizeof(*c) + size);
+	if (!c)
+		return NULL;
+	c->size = size;
+	c->next = a->chunks;
+	a->chunks = c;
+	return c;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	const size_t align = alignof(max_align_t);
+	struct arena_chunk *c = a->chunks;
+	void *p;
+
+	if (size > SIZE_MAX / 4)
+		return NULL;
+	size = (size + align - 1) & ~(align - 1);
+	if (a->budget && size > a->budget - (a->used < a->budget ? a->used : a->budget))
+		return NULL;
+	if (!c || c->size - c->used < size)
+		c = chunk_add(a, size);
+	if (!c)
+		return NULL;
+	p = c->bytes + c->used;
+	c->used += size;
+	a->used += size;
+	return p;
+}
+
+void *arena_calloc(struct arena *a, size_t n, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(n, size, &total))
+		return NULL;
+	return arena_alloc(a, total);
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t len)
+{
+	char *p = len < SIZE_MAX ? arena_alloc(a, len + 1) : NULL;
+
+	if (p && len)
+		memcpy(p, s, len);
+	return p;
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+	return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_printf(struct arena *a, const char *format, ...)
+{
+	va_list args;
+	char *p;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	p = n < 0 ? NULL : arena_alloc(a, (size_t)n + 1);
+	if (!p)
+		return NULL;
+	va_start(args, format);
+	(void)vsnprintf(p, (size_t)n + 1, format, args);
+	va_end(args);
+	return p;
+}
+
+void *arena_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t item_size)
+{
+	size_t more = *cap ? *cap * 2 : 4;
+	void *moved;
+
+	if (n < *cap)
+		return items;
+	moved = arena_calloc(a, more, item_size);
+	if (!moved)
+		return NULL;
+	if (n)
+		memcpy(moved, items, n * item_size);
+	*cap = more;
+	return moved;
+}

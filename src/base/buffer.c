@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buffer.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* Room for len more bytes and the NUL. */
+static bool reserve(struct buffer *b, size_t len)
+{
+	size_t need, cap = b->cap ? b->cap : 64;
+	char *moved;
+
+	if (b->failed || __builtin_add_overflow(b->len, len, &need) || need > SIZE_MAX / 4) {
+		b->failed = true;
+		return false;
+	}
+	while (cap <= need)
+		cap *= 2;
+	if (cap == b->cap)
+		return true;
+	moved = realloc(b->data, cap);
+	if (!moved) {
+		b->failed = true;
+		return false;
+	}
+	b->data = moved;
+	b->cap = cap;
+	return true;
+}
+
+void buffer_add(struct buffer *b, const void *data, size_t len)
+{
+	if (!reserve(b, len))
+		return;
+	if (len)
+		memcpy(b->data + b->len, data, len);
+	b->len += len;
+	b->data[b->len] = '\0';
+}
+
+void buffer_adds(struct buffer *b, const char *s)
+{
+	buffer_add(b, s, strlen(s));
+}
+
+void buffer_addc(struct buffer *b, char c)
+{
+	buffer_add(b, &c, 1);
+}
+
+void buffer_printf(struct buffer *b, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (n < 0 || !reserve(b, (size_t)n)) {
+		b->failed = true;
+		return;
+	}
+	va_start(args, format);
+	(void)vsnprintf(b->data + b->len, (size_t)n + 1, format, args);
+	va_end(args);
+	b->len += (size_t)n;
+}
+
+void buffer_add_visible(struct buffer *b, const char *s, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len) {
+		uint32_t c;
+		size_t n = utf8_decode(s + i, len - i, &c);
+
+		if (n && c >= 0x20 && c != 0x7f && !utf8_is_deceptive(c)) {
+			buffer_add(b, s + i, n);
+			i += n;
+		} else {
+			buffer_printf(b, "\\x%02x", (unsigned char)s[i++]);
+		}
+	}
+}
+
+void buffer_clear(struct buffer *b)
+{
+	b->len = 0;
+	if (b->data)
+		b->data[0] = '\0';
+}
+
+char *buffer_take(struct buffer *b)
+{
+	char *data;
+
+	buffer_add(b, "", 0);
+	if (b->failed) {
+		buffer_deinit(b);
+		return NULL;
+	}
+	data = b->data;
+	*b = (struct buffer){ 0 };
+	return data;
+}

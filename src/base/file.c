@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+
+int file_read_fd(int fd, size_t max, struct buffer *out)
+{
+	char chunk[16384];
+	size_t total = 0;
+
+	for (;;) {
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return out->failed ? -ENOMEM : 0;
+		total += (size_t)n;
+		if (total > max)
+			return -EFBIG;
+		buffer_add(out, chunk, (size_t)n);
+	}
+}
+
+int file_read(const char *path, size_t max, struct buffer *out)
+{
+	auto_fd fd = -1;
+
+	if (strcmp(path, "-") == 0)
+		return file_read_fd(STDIN_FILENO, max, out);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	return file_read_fd(fd, max, out);
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		len -= (size_t)n;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+int file_replace(const char *path, const void *data, size_t len, unsigned mode)
+{
+	auto_buffer temp = { 0 };
+	auto_fd fd = -1;
+	int r;
+
+	buffer_printf(&temp, "%s.XXXXXX", path);
+	if (temp.failed)
+		return -ENOMEM;
+	fd = mkostemp(temp.data, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = fchmod(fd, mode) < 0 ? -errno : write_all(fd, data, len);
+	if (r == 0 && rename(temp.data, path) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlink(temp.data);
+	return r;
+}

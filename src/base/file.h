@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* Whole files, bounded. */
+#include <stddef.h>
+#include <unistd.h>
+
+struct buffer;
+
+static inline void fd_closep(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+}
+static inline int fd_take(int *fd)
+{
+	int r = *fd;
+	*fd = -1;
+	return r;
+}
+#define auto_fd __attribute__((cleanup(fd_closep))) int
+
+/* Appends all of fd to out. -EFBIG past max bytes. */
+int file_read_fd(int fd, size_t max, struct buffer *out);
+/* The same by name; regular files, pipes and terminals; "-" is standard input. */
+int file_read(const char *path, size_t max, struct buffer *out);
+/*
+ * Replaces path by the given bytes: a new file with the given mode beside it, synced, renamed over
+ * it. Nothing is left behind on failure.
+ */
+int file_replace(const char *path, const void *data, size_t len, unsigned mode);

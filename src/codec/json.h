@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* JSON as RFC 8259 has it, strict: one value, unique keys, no comments, numbers as they are written. */
+#include <stddef.h>
+
+#include "codec/node.h"
+
+struct buffer;
+
+/* *d need not be initialised; on failure it is empty. file may be NULL. */
+int json_read(struct document *d, const char *file, const char *text, size_t len, struct error *e);
+
+enum json_style { JSON_COMPACT, JSON_PRETTY };
+/* Prints a tree; no newline at the end. */
+void json_print(struct buffer *out, const struct node *n, enum json_style style);
+/* One JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
+void json_print_string(struct buffer *out, const char *s, size_t len);

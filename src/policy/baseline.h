@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The hard baseline: what no grant overrides. The entries are data (data/baseline.conf, turned into
+ * the tables below when Corral is built; docs/baseline.md explains them).
+ *
+ *   never   network: refused whatever is granted (cloud metadata)
+ *   guard   network: needs a grant that names an address, prefix or name *inside* the guarded range:
+ *           `*`, `0.0.0.0/0` and `*.com` do not reach it, `10.1.0.0/16` and `localhost` do
+ *   secret  files: neither read nor written unless dangerously_allow names them
+ *   system  files: not written unless dangerously_allow names them
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/address.h"
+
+struct baseline_net {
+	const char *text; /* as in the data file */
+	const char *why;
+	bool never;
+	const char *name;     /* a DNS name that is guarded with all its subdomains, or NULL */
+	struct prefix prefix; /* if name is NULL */
+};
+
+struct baseline_path {
+	const char *pattern; /* a glob; "~/" means every home folder */
+	const char *why;
+	bool secret; /* else system */
+};
+
+extern const struct baseline_net baseline_nets[];
+extern const size_t baseline_n_nets;
+extern const struct baseline_path baseline_paths[];
+extern const size_t baseline_n_paths;

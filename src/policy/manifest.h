@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The formats in the wild, each read into permissions and what else it says: Corral's skill.yaml,
+ * SKILL.md frontmatter, nanocrab's manifest.yaml, AgenShield's rules, Enclave grants, plain permissions.
+ * Pure: callers bring the bytes. The engine is made from permissions alone; the rest is for people and for skills.
+ */
+#include <stddef.h>
+
+#include "codec/node.h"
+#include "policy/permissions.h"
+
+enum manifest_kind {
+	MANIFEST_UNKNOWN,
+	MANIFEST_PERMISSIONS, /* a bare permissions document, or one with only `permissions:` */
+	MANIFEST_SKILL,       /* skill.yaml */
+	MANIFEST_SKILL_MD,    /* SKILL.md */
+	MANIFEST_NANOCRAB,    /* manifest.yaml */
+	MANIFEST_RULES,       /* AgenShield's policy JSON */
+	MANIFEST_ENCLAVE,     /* allowed_roots, allowed_commands, allowed_hosts */
+};
+
+struct manifest {
+	enum manifest_kind kind;
+	struct permissions *permissions; /* owned; never NULL after a successful read */
+	/* Each NULL if absent. Live in the permissions' arena. */
+	const char *name, *version, *description, *author, *entry, *runtime;
+	const char *wasm_file, *wasm_export, *session_id;
+	const char **requires_bins, **requires_env;
+	size_t n_requires_bins, n_requires_env;
+	/* Keys at the top that mean nothing to us, kept as they are; a map, or NULL. */
+	struct node *extra;
+	size_t body; /* SKILL.md: offset of the text behind the frontmatter */
+};
+
+/* By file name first (SKILL.md, skill.yaml, *.json …), then by the keys it holds. */
+int manifest_read(struct manifest *m, enum manifest_kind kind, const char *file, const char *text,
+	size_t len, struct error *e); /* kind MANIFEST_UNKNOWN: find out */
+/*
+ * Adds a further AgenShield rules file (custom/…json) to m, which was read from default.json: its rules join by
+ * priority, its constraints too; defaultAction and mode only if it is stricter.
+ */
+int manifest_add_rules(struct manifest *m, const char *file, const char *text, size_t len,
+	struct error *e);
+void manifest_deinit(struct manifest *m);
+#define auto_manifest __attribute__((cleanup(manifest_deinit))) struct manifest
+
+const char *manifest_kind_name(enum manifest_kind kind);
+/* "skill", "rules", "manifest", "permissions", "enclave", "skill.md" as the command line names them. */
+int manifest_kind_parse(const char *word, enum manifest_kind *ret);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Permissions: grants as they were written, before any variable, name or link was resolved. This is
+ * what is parsed, printed, merged and intersected; policy.h compiles it into something that decides.
+ *
+ * One struct permissions is one *layer*. In a layer a request is judged in this order, and the first
+ * that matches decides:
+ *
+ *     1. the deny lists (fs.deny, network.deny)
+ *     2. `rules`, highest priority first; at equal priority deny before ask before allow
+ *     3. the allow lists (fs.read, fs.write, network.allow, exec, env, services)
+ *     4. `fallback` (deny unless a rules file says otherwise)
+ *
+ * fs.write grants reading as well. Without an exec list (and without rules about exec) a program
+ * may run if its file may be read. `all_of` holds further layers: where it is not empty everything else in this
+ * struct is empty, and the strictest verdict of all the layers counts. That is how an intersection is
+ * kept that no single list can express.
+ *
+ * Zeroed permissions grant nothing. Everything lives in the arena; strings are copied on the way in.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "policy/verdict.h"
+
+/*
+ * One entry of a list. Nearly always a single pattern; more than one means that a request must
+ * match them all (printed as `{all: [a, b]}`), the exact meet of patterns that have no common form.
+ */
+struct grant {
+	const char **all;
+	size_t n;
+	struct location where;
+};
+
+struct grant_list {
+	struct grant *items;
+	size_t n, cap;
+};
+
+/* A rule with a priority, as AgenShield writes them; `operations` is a set of 1 << operation. */
+struct rule {
+	const char *id;
+	const char *name; /* NULL: none */
+	enum verdict action;
+	int32_t priority;
+	unsigned operations;
+	struct grant_list patterns;
+	struct grant_list methods; /* HTTP methods; empty: all */
+	bool disabled;
+	struct location where;
+};
+
+/* How a layer's verdicts bind: monitor never blocks, audit blocks only what a rule denies. */
+enum mode { MODE_ENFORCE, MODE_AUDIT, MODE_MONITOR };
+
+enum service_access {
+	SERVICE_NONE = 0,
+	SERVICE_READ = 1 << 0,
+	SERVICE_WRITE = 1 << 1,
+	SERVICE_SEND = 1 << 2,
+	SERVICE_OPEN = 1 << 3,
+};
+
+/*
+ * A granted service: what may be done (a set of service_access), and the scope it may be done in:
+ * `lists`, `calendars`, `domains`, `recipients` … each a list of names; a key that is absent does not narrow.
+ */
+struct service_scope {
+	const char *key;
+	struct grant_list values;
+};
+
+struct service {
+	const char *name;
+	unsigned access;
+	struct service_scope *scopes;
+	size_t n_scopes, cap_scopes;
+	uint64_t range_seconds; /* calendar's `range: 7d`; 0: no bound */
+	struct location where;
+};
+
+/* "10/min": so many in so many seconds; count 0: no limit. */
+struct rate {
+	uint64_t count, seconds;
+};
+
+/* A limit of LIMIT_NONE is no limit; 0 is a limit of nothing. */
+#define LIMIT_NONE UINT64_MAX
+
+enum limit {
+	LIMIT_TIMEOUT_MS,
+	LIMIT_MEMORY,
+	LIMIT_PIDS,
+	LIMIT_OUTPUT,
+	LIMIT_FILE_SIZE,
+	LIMIT_OPEN_FILES,
+	LIMIT_FUEL,
+	LIMIT_COUNT,
+};
+
+struct limits {
+	uint64_t values[LIMIT_COUNT];
+};
+
+struct network_limits {
+	struct rate rate;          /* rate_limit: new connections (or requests) per window */
+	uint64_t max_bytes;        /* per destination */
+	uint64_t max_request_size; /* where Corral speaks HTTP itself */
+	struct grant_list methods; /* empty: all */
+};
+
+/* A folder of the host under another name for a WASM skill; grants the host path as fs.read/fs.write do. */
+struct guest_path {
+	const char *guest, *host;
+	bool writable;
+	struct location where;
+};
+
+struct permissions {
+	struct arena *arena;
+	const char *origin; /* what this layer is called in messages: a file name, "command line" … */
+
+	struct grant_list fs_read, fs_write, fs_deny;
+	struct grant_list network_allow, network_deny;
+	struct grant_list listen; /* ports, as text */
+	struct network_limits network;
+	bool exec_listed; /* an exec list was given; it may be empty */
+	struct grant_list exec;
+	struct grant_list env; /* NAME, glob of names, or NAME=value */
+	struct service *services;
+	size_t n_services, cap_services;
+	struct limits limits;
+	struct guest_path *guest_paths;
+	size_t n_guest_paths, cap_guest_paths;
+	struct grant_list dangerously_allow;
+
+	struct rule *rules;
+	size_t n_rules, cap_rules;
+	enum verdict fallback;
+	enum mode mode;
+
+	struct permissions **all_of;
+	size_t n_all_of, cap_all_of;
+};
+
+/* Deny all, no limits, in an arena of its own; NULL when out of memory. */
+struct permissions *permissions_new(void);
+void permissions_free(struct permissions *p);
+static inline void permissions_freep(struct permissions **p)
+{
+	permissions_free(*p);
+}
+#define auto_permissions __attribute__((cleanup(permissions_freep))) struct permissions
+
+/* A layer that shares the arena of `owner` (for all_of); freed with it. */
+struct permissions *permissions_new_layer(struct permissions *owner);
+/* A deep copy with an arena of its own. */
+struct permissions *permissions_copy(const struct permissions *p);
+
+/* Appends a pattern to one of p's lists. where may be NULL (made by code). */
+int permissions_add(struct permissions *p, struct grant_list *list, const char *pattern,
+	const struct location *where);
+/* Appends an entry that must match all n patterns. */
+int permissions_add_all(struct permissions *p, struct grant_list *list, const char *const *patterns,
+	size_t n, const struct location *where);
+/* Finds a service, or adds one without access. NULL when out of memory. */
+struct service *permissions_service(struct permissions *p, const char *name);
+/* Finds a scope of a service, or adds an empty one. */
+struct service_scope *permissions_scope(struct permissions *p, struct service *s, const char *key);
+int permissions_add_rule(struct permissions *p, const struct rule *rule); /* copies */
+
+/* True if nothing is granted: every request is denied in some layer. Limits do not count. */
+bool permissions_is_empty(const struct permissions *p);
+
+/* "timeout", "memory", … as written in `limits`. */
+const char *limit_name(enum limit l);
