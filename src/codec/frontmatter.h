@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Markdown that may start with a YAML block between two lines of "---". A byte order mark and CRLF
- * line ends are accepted; a block that is never closed is an error, not a document without one.
+ * Markdown that may start with a YAML block between two lines of "---" (the second may be "...").
+ * A byte order mark, CRLF line ends and blanks behind the dashes are accepted. A block that is
+ * never closed is an error, not a document without one. Messages give the lines of the whole text.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,10 +13,11 @@
 struct frontmatter {
 	struct document meta; /* a NODE_NULL root if the text has no frontmatter */
 	bool present;
-	size_t body; /* offset of the Markdown behind it */
+	size_t body; /* offset of the Markdown behind it, or behind the byte order mark */
 };
 
-int frontmatter_read(struct frontmatter *f, const char *file, const char *text, size_t len,
-	struct error *e);
+/* *f need not be initialised; on failure it is empty. file may be NULL. */
+int frontmatter_read(
+	struct frontmatter *f, const char *file, const char *text, size_t len, struct error *e);
 void frontmatter_deinit(struct frontmatter *f);
 #define auto_frontmatter __attribute__((cleanup(frontmatter_deinit))) struct frontmatter

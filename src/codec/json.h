@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* JSON as RFC 8259 has it, strict: one value, unique keys, no comments, numbers as they are written. */
+/*
+ * JSON as RFC 8259 has it, strict: one value, unique keys, no comments, numbers as they are
+ * written. Refused though the RFC lets a reader take it: a byte order mark, duplicate keys, NUL
+ * characters, lone surrogates, numbers that are no finite double.
+ */
 #include <stddef.h>
 
 #include "codec/node.h"
@@ -11,7 +15,10 @@ struct buffer;
 int json_read(struct document *d, const char *file, const char *text, size_t len, struct error *e);
 
 enum json_style { JSON_COMPACT, JSON_PRETTY };
-/* Prints a tree; no newline at the end. */
+/*
+ * Prints a tree; no newline at the end. A number that JSON cannot write (0x1F, .inf, 1e999: YAML
+ * can) becomes a string. Characters that would lie on a screen are escaped.
+ */
 void json_print(struct buffer *out, const struct node *n, enum json_style style);
 /* One JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
 void json_print_string(struct buffer *out, const char *s, size_t len);

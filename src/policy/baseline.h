@@ -9,11 +9,15 @@
  *           `*`, `0.0.0.0/0` and `*.com` do not reach it, `10.1.0.0/16` and `localhost` do
  *   secret  files: neither read nor written unless dangerously_allow names them
  *   system  files: not written unless dangerously_allow names them
+ *
+ * No two guards overlap (the generator sees to it), so a place has at most one.
  */
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "policy/address.h"
+
+struct host_request;
 
 struct baseline_net {
 	const char *text; /* as in the data file */
@@ -33,3 +37,11 @@ extern const struct baseline_net baseline_nets[];
 extern const size_t baseline_n_nets;
 extern const struct baseline_path baseline_paths[];
 extern const size_t baseline_n_paths;
+
+/* The entry that makes r unreachable for good, or NULL. */
+const struct baseline_net *baseline_never(const struct host_request *r);
+/* The guard that r lies in, or NULL. */
+const struct baseline_net *baseline_guard(const struct host_request *r);
+/* The guard that holds all of p, or the name with all its subdomains; NULL if none does. */
+const struct baseline_net *baseline_guard_of_prefix(const struct prefix *p);
+const struct baseline_net *baseline_guard_of_name(const char *name);

@@ -4,13 +4,18 @@
  * Command patterns: a program, and what may follow it.
  *
  *   git              the program that a trusted PATH finds under this name, any arguments
- *   /usr/bin/git     that file, any arguments         /opt/tools/**   any program there (a glob)
+ *   /usr/bin/git     that file, any arguments
+ *   /opt/tools/      any program there (a path is a glob: policy/glob.h)
  *   git push:*       git whose arguments start with "push"
- *   git push:        git with exactly the argument "push"     git:   git without arguments
+ *   git push:        git with exactly the argument "push"; so does `git push` without the colon
+ *   git:             git without arguments; `git:*` is the same as `git`
+ *   *                any program
  *
- * Words are separated by spaces; a backslash takes the next character as it is (\: \  \\ too). Arguments are compared as
- * whole words, never by prefix of a word; `*` inside an argument word is literal. A colon only has a meaning
- * at the very end. Patterns with arguments hold where Corral itself starts the program.
+ * Words are separated by spaces; a backslash takes the next character as it is (\: \  \\ too).
+ * Arguments are compared as whole words, never by prefix of a word; `*` inside an argument word is
+ * literal. A colon only has a meaning at the very end. A name is literal: in it `* ? [ {` must be
+ * escaped, lest somebody takes `python*` for a glob. Patterns with arguments hold where Corral
+ * itself starts the program.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,13 +26,18 @@
 struct buffer;
 
 struct command_pattern {
-	const char *program; /* a name without '/', or a path pattern that starts with '/' (glob syntax kept) or with a variable */
+	/*
+	 * A name without '/', unescaped; or a path pattern that starts with '/' or a variable, with
+	 * its glob syntax (and its escapes) kept.
+	 */
+	const char *program;
 	bool is_name;
-	const char **args;
+	const char **args; /* unescaped */
 	size_t n_args;
 	bool more; /* further arguments may follow */
 };
 
+/* -EINVAL with a sentence if the text is no pattern. *ret lives in the arena; else untouched. */
 int command_pattern_parse(struct command_pattern *ret, struct arena *a, const char *text,
 	const struct location *loc, struct error *e);
 /* Canonical text; parse → print → parse is the identity. */

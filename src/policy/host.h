@@ -7,12 +7,13 @@
  *   10.1.0.0/16:5432         a prefix               [2001:db8::1]:80    an address
  *   *:443                    any name and any public address
  *   host:1000-2000 host:*    ports; without a port: any port
- *   udp://ntp.example.com:123                        unix:/run/x.sock
- *   https://api.example.com/v1/**                    port from the scheme; a path other than / /* /**
- *                                                    narrows to what only a speaker of HTTP can hold
+ *   udp://ntp.example.com:123                       unix:/run/x.sock
+ *   https://api.example.com/v1/**    port from the scheme; a path other than / /* /** narrows to
+ *                                    what only a speaker of HTTP can hold
  *
- * A pattern covers a guarded place (baseline.h) only if it lies wholly inside the guarded range. Names are
- * kept as A-labels in lower case without the dot at the end. `localhost` covers 127.0.0.1 and ::1 too.
+ * A pattern covers a guarded place (baseline.h) only if it lies wholly inside the guarded range. What
+ * is `never` reachable is not judged here: ask baseline_never(). Names are kept as A-labels in lower
+ * case without the dot at the end. `localhost` covers 127.0.0.1 and ::1 too.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,9 +49,9 @@ struct host_request {
 	bool is_address;
 	char name[HOST_NAME_BYTES]; /* normal form; "" for an address */
 	struct address address;     /* plain form (address_plain) */
-	uint16_t port;
-	const char *socket; /* TRANSPORT_UNIX: points into the target text */
-	char url_path[1024]; /* normal URL path without query; "" if the request is a bare connection */
+	uint16_t port;              /* 0: not known */
+	const char *socket;         /* TRANSPORT_UNIX: points into the target text */
+	char url_path[1024];        /* normal form (url-path.h); "" for a bare connection */
 	bool has_url_path;
 	unsigned method; /* one host_method bit; 0: not known */
 };
@@ -61,20 +62,29 @@ unsigned host_method(const char *word);
 /* Parses into the arena. The error's place is the caller's to set (loc may be NULL). */
 int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *text,
 	const struct location *loc, struct error *e);
-/* The canonical text; parse → print → parse is the identity. methods are not printed. */
+/*
+ * The canonical text; parse → print → parse is the identity. Methods are not printed. A meet may have
+ * several URL paths, which no single pattern can say: it is printed for people, with " & " between.
+ */
 void host_pattern_print(const struct host_pattern *p, struct buffer *out);
 /* One pattern against one request; slow and plain: sets use hostset.h. */
 bool host_pattern_matches(const struct host_pattern *p, const struct host_request *r);
-/* Every request that b matches, a matches. */
+/*
+ * Every request that b matches, a matches. A "no" may be too careful: of two different globs over URL
+ * paths neither is taken to contain the other, and prefixes are compared as they are written.
+ */
 bool host_pattern_contains(const struct host_pattern *a, const struct host_pattern *b);
-/* The requests that both match, as 0 to 2 patterns in ret. Returns how many, or -ENOMEM. Exact. */
-int host_pattern_meet(const struct host_pattern *a, const struct host_pattern *b, struct arena *arena,
-	struct host_pattern ret[2]);
+/*
+ * The requests that both match, as 0 to 2 patterns in ret. Returns how many, or -ENOMEM. Exact. The
+ * result shares names and paths with a and b.
+ */
+int host_pattern_meet(const struct host_pattern *a, const struct host_pattern *b,
+	struct arena *arena, struct host_pattern ret[2]);
 
 /*
- * Reads a target: "host:port", "host" (port 0: unknown, which only an any-port grant covers), "[v6]:port",
- * "udp://host:port", "unix:/path", or a URL (http, https, ws, wss, ftp). Numeric look-alikes are
- * resolved to the address they mean. -EINVAL with a sentence in e.
+ * Reads a target: "host:port", "host" (port 0: unknown, which only an any-port grant covers),
+ * "[v6]:port", "udp://host:port", "unix:/path", or a URL (http, https, ws, wss, ftp). Numeric
+ * look-alikes are resolved to the address they mean. -EINVAL with a sentence in e.
  */
 int host_request_parse(struct host_request *ret, const char *target, struct error *e);
 /* The request in normal form, for messages and remedies: "api.example.com:443". */

@@ -2,8 +2,9 @@
 #pragma once
 /*
  * The formats in the wild, each read into permissions and what else it says: Corral's skill.yaml,
- * SKILL.md frontmatter, nanocrab's manifest.yaml, AgenShield's rules, Enclave grants, plain permissions.
- * Pure: callers bring the bytes. The engine is made from permissions alone; the rest is for people and for skills.
+ * SKILL.md frontmatter, nanocrab's manifest.yaml, AgenShield's rules, Enclave grants, plain
+ * permissions (docs/formats.md has the mappings). Pure: callers bring the bytes. The engine is made
+ * from the permissions alone; the rest is for people and for skills.
  */
 #include <stddef.h>
 
@@ -26,6 +27,7 @@ struct manifest {
 	/* Each NULL if absent. Live in the permissions' arena. */
 	const char *name, *version, *description, *author, *entry, *runtime;
 	const char *wasm_file, *wasm_export, *session_id;
+	/* What the skill says it needs; this grants nothing. */
 	const char **requires_bins, **requires_env;
 	size_t n_requires_bins, n_requires_env;
 	/* Keys at the top that mean nothing to us, kept as they are; a map, or NULL. */
@@ -33,18 +35,24 @@ struct manifest {
 	size_t body; /* SKILL.md: offset of the text behind the frontmatter */
 };
 
-/* By file name first (SKILL.md, skill.yaml, *.json …), then by the keys it holds. */
-int manifest_read(struct manifest *m, enum manifest_kind kind, const char *file, const char *text,
-	size_t len, struct error *e); /* kind MANIFEST_UNKNOWN: find out */
 /*
- * Adds a further AgenShield rules file (custom/…json) to m, which was read from default.json: its rules join by
- * priority, its constraints too; defaultAction and mode only if it is stricter.
+ * Reads a document of the given kind; MANIFEST_UNKNOWN: find out, by the file's name first (SKILL.md,
+ * skill.yaml, *.json …), then by the keys it holds. *m need not be initialised; on failure it is
+ * empty. file may be NULL.
+ */
+int manifest_read(struct manifest *m, enum manifest_kind kind, const char *file, const char *text,
+	size_t len, struct error *e);
+/*
+ * Adds a further AgenShield rules file (custom/….json) to m, which was read from default.json: its
+ * rules join by priority, its constraints too; defaultAction and mode only if it has them and they
+ * are stricter. On failure m is as it was.
  */
 int manifest_add_rules(struct manifest *m, const char *file, const char *text, size_t len,
 	struct error *e);
 void manifest_deinit(struct manifest *m);
 #define auto_manifest __attribute__((cleanup(manifest_deinit))) struct manifest
 
+/* As the command line names them: "skill", "rules", "manifest", "permissions", "enclave", "skill.md". */
 const char *manifest_kind_name(enum manifest_kind kind);
-/* "skill", "rules", "manifest", "permissions", "enclave", "skill.md" as the command line names them. */
+/* -EINVAL if the word is none of these. */
 int manifest_kind_parse(const char *word, enum manifest_kind *ret);

@@ -172,7 +172,15 @@ int permissions_add_all(struct permissions *p, struct grant_list *list, const ch
 struct service *permissions_service(struct permissions *p, const char *name);
 /* Finds a scope of a service, or adds an empty one. */
 struct service_scope *permissions_scope(struct permissions *p, struct service *s, const char *key);
-int permissions_add_rule(struct permissions *p, const struct rule *rule); /* copies */
+/* Each copies what it is given. */
+int permissions_add_list(
+	struct permissions *p, struct grant_list *to, const struct grant_list *from);
+int permissions_add_rule(struct permissions *p, const struct rule *rule);
+int permissions_add_guest_path(struct permissions *p, const struct guest_path *g);
+/* One more entry, even if the service has one: access and scope of an entry belong together. */
+int permissions_add_service(struct permissions *p, const struct service *from);
+/* Adds a copy of layer to p's all_of. */
+int permissions_add_layer(struct permissions *p, const struct permissions *layer);
 
 /* True if nothing is granted: every request is denied in some layer. Limits do not count. */
 bool permissions_is_empty(const struct permissions *p);

@@ -5,6 +5,7 @@
  * is "$HOME"). They are replaced once, when a policy is compiled, by values the caller gives; a value is taken
  * literally, whatever glob characters it holds.
  */
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bounds are checked before anything is allocated for what would exceed them. The arena's budget is
+ * a second fence behind them: no document within the bounds needs as much.
+ *
+ * Copies (YAML aliases) are charged as if their text had been written out, so nine lines of aliases
+ * to aliases cost their author what they would cost us.
+ *
+ * Keys are compared when their map is closed, by sorting: n log n whatever the keys are. A hash
+ * table would need a secret seed to be as safe against keys chosen to collide.
+ */
+#include "codec/builder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMORY_MAX = 64 << 20 };
+
+int builder_no_memory(struct builder *b)
+{
+	struct location at = { .file = b->doc->file };
+
+	return error_set(b->error, -ENOMEM, &at, "out of memory");
+}
+
+int builder_begin(struct builder *b, struct document *d, const struct input *in, struct error *e)
+{
+	int r;
+
+	*d = (struct document){ 0 };
+	*b = (struct builder){ .doc = d, .error = e, .bytes = in->len };
+	arena_init(&d->arena, MEMORY_MAX);
+	r = input_check(in, e);
+	if (r < 0)
+		return r;
+	if (in->file) {
+		d->file = arena_strdup(&d->arena, in->file);
+		if (!d->file)
+			return builder_no_memory(b);
+	}
+	return 0;
+}
+
+int builder_end(struct builder *b, int result)
+{
+	arena_deinit(&b->scratch);
+	if (result < 0)
+		document_deinit(b->doc);
+	return result;
+}
+
+static struct node *innermost(const struct builder *b)
+{
+	return b->depth ? b->open[b->depth - 1] : NULL;
+}
+
+bool builder_wants_key(const struct builder *b)
+{
+	const struct node *parent = innermost(b);
+
+	return parent && parent->type == NODE_MAP && !b->key;
+}
+
+bool builder_is_open(const struct builder *b, const struct node *n)
+{
+	for (size_t i = 0; i < b->depth; i++) {
+		if (b->open[i] == n)
+			return true;
+	}
+	return false;
+}
+
+static int too_many(struct builder *b, const struct location *at)
+{
+	return error_set(
+		b->error, -E2BIG, at, "more than %d values in one document", NODE_COUNT_MAX);
+}
+
+static int too_deep(struct builder *b, const struct location *at)
+{
+	return error_set(b->error, -E2BIG, at, "nested more than %d levels deep", NODE_DEPTH_MAX);
+}
+
+/* Copies text into the document if it may stand there. */
+static int keep_text(struct builder *b, const struct location *at, const char *text, size_t len,
+	const char **ret)
+{
+	if (len > NODE_SCALAR_MAX)
+		return error_set(b->error, -E2BIG, at, "text of %zu bytes, at most %d are read",
+			len, NODE_SCALAR_MAX);
+	if (memchr(text, '\0', len))
+		return error_set(b->error, -EINVAL, at, "text holds a NUL character");
+	*ret = arena_strndup(&b->doc->arena, text, len);
+	return *ret ? 0 : builder_no_memory(b);
+}
+
+/* Hangs n where the document goes on: under the waiting key, in the open list, or as the root. */
+static void attach(struct builder *b, const struct location *at, struct node *n)
+{
+	n->line = at->line;
+	n->column = at->column;
+	n->key = b->key;
+	n->key_line = b->key_at.line;
+	n->key_column = b->key_at.column;
+	b->key = NULL;
+	b->key_at = (struct location){ 0 };
+	b->added = n;
+	if (b->depth)
+		(void)node_append(innermost(b), n);
+	else
+		b->doc->root = n;
+}
+
+static int add(struct builder *b, const struct location *at, enum node_type type, const char *text)
+{
+	struct node *n;
+
+	if (b->count == NODE_COUNT_MAX)
+		return too_many(b, at);
+	n = node_new(&b->doc->arena, type);
+	if (!n)
+		return builder_no_memory(b);
+	b->count++;
+	n->text = text;
+	attach(b, at, n);
+	return 0;
+}
+
+int builder_key(struct builder *b, const struct location *at, const char *text, size_t len)
+{
+	b->key_at = *at;
+	return keep_text(b, at, text, len, &b->key);
+}
+
+int builder_scalar(struct builder *b, const struct location *at, enum node_type type,
+	const char *text, size_t len)
+{
+	const char *kept = NULL;
+	int r;
+
+	if (type != NODE_NULL) {
+		r = keep_text(b, at, text, len, &kept);
+		if (r < 0)
+			return r;
+	}
+	return add(b, at, type, kept);
+}
+
+int builder_open(struct builder *b, const struct location *at, enum node_type type)
+{
+	int r;
+
+	if (b->depth == NODE_DEPTH_MAX)
+		return too_deep(b, at);
+	r = add(b, at, type, NULL);
+	if (r < 0)
+		return r;
+	b->open[b->depth++] = b->added;
+	return 0;
+}
+
+static bool is_before(const struct node *a, const struct node *b)
+{
+	if (a->key_line != b->key_line)
+		return a->key_line < b->key_line;
+	return a->key_column < b->key_column;
+}
+
+/* By name, and by place where the names are equal. */
+static int compare_names(const void *pa, const void *pb)
+{
+	const struct node *a = *(struct node *const *)pa;
+	const struct node *b = *(struct node *const *)pb;
+	int r = strcmp(a->key, b->key);
+
+	if (r)
+		return r;
+	return is_before(a, b) ? -1 : 1;
+}
+
+/* The children of map, sorted by name; NULL when out of memory. */
+static struct node **sort_names(struct builder *b, const struct node *map)
+{
+	size_t n = 0, room = map->count < 2 * b->room ? 2 * b->room : map->count;
+
+	if (map->count > b->room) {
+		b->names = arena_calloc(&b->scratch, room, sizeof(struct node *));
+		b->room = b->names ? room : 0;
+	}
+	if (!b->names)
+		return NULL;
+	node_for_each(child, map)
+		b->names[n++] = child;
+	qsort(b->names, n, sizeof(struct node *), compare_names);
+	return b->names;
+}
+
+/* Of all keys that repeat an earlier one, the complaint is about the first. */
+static int check_unique(struct builder *b, const struct node *map)
+{
+	struct node **names, *first = NULL, *again = NULL;
+	struct location at;
+
+	if (map->count < 2)
+		return 0;
+	names = sort_names(b, map);
+	if (!names)
+		return builder_no_memory(b);
+	for (size_t i = 1; i < map->count; i++) {
+		if (strcmp(names[i - 1]->key, names[i]->key) == 0 &&
+			(!again || is_before(names[i], again))) {
+			first = names[i - 1];
+			again = names[i];
+		}
+	}
+	if (!again)
+		return 0;
+	at = node_key_location(b->doc, again);
+	return error_set(b->error, -EINVAL, &at,
+		"duplicate key \"%.*s\", which stands at line %u, column %u already",
+		input_excerpt(again->key, strlen(again->key)), again->key, first->key_line,
+		first->key_column);
+}
+
+int builder_close(struct builder *b)
+{
+	struct node *n = b->open[--b->depth];
+
+	return n->type == NODE_MAP ? check_unique(b, n) : 0;
+}
+
+struct extent {
+	size_t nodes, bytes, height;
+};
+
+static void measure(const struct node *n, size_t depth, struct extent *sum)
+{
+	bool container = n->type == NODE_LIST || n->type == NODE_MAP;
+
+	sum->nodes++;
+	sum->bytes += n->text ? strlen(n->text) : 0;
+	if (container && depth + 1 > sum->height)
+		sum->height = depth + 1;
+	node_for_each(child, n) {
+		sum->bytes += child->key ? strlen(child->key) : 0;
+		measure(child, depth + 1, sum);
+	}
+}
+
+int builder_copy(struct builder *b, const struct location *at, const struct node *n)
+{
+	struct extent cost = { 0 };
+	struct node *copy;
+
+	measure(n, 0, &cost);
+	if (cost.nodes > NODE_COUNT_MAX - b->count)
+		return too_many(b, at);
+	if (cost.bytes > NODE_INPUT_MAX - b->bytes)
+		return error_set(b->error, -E2BIG, at,
+			"more than %d bytes with what the aliases repeat", NODE_INPUT_MAX);
+	if (cost.height > NODE_DEPTH_MAX - b->depth)
+		return too_deep(b, at);
+	copy = node_copy(&b->doc->arena, n);
+	if (!copy)
+		return builder_no_memory(b);
+	b->count += cost.nodes;
+	b->bytes += cost.bytes;
+	attach(b, at, copy);
+	return 0;
+}

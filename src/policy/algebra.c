@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything works on single layers; `all_of` is dealt with by distribution:
+ *
+ *     (A1 ∩ A2) ∪ B = (A1 ∪ B) ∩ (A2 ∪ B)          (A1 ∩ A2) ∩ B = A1 ∩ A2 ∩ B
+ *
+ * Programs need care. A layer without an exec list runs what it can read, and where such a layer meets one with a list, neither "no list" nor
+ * "that list" is right. Its rule is then written out first: a list of all the patterns that it can read (open_exec).
+ */
+#include "policy/algebra.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "policy/command.h"
+#include "policy/meet.h"
+
+enum { LAYERS_MAX = 64, PAIRS_MAX = 1 << 20, PRUNE_MAX = 600 };
+
+/* Layers of a, or a itself. */
+static size_t n_layers(const struct permissions *p)
+{
+	return p->n_all_of ? p->n_all_of : 1;
+}
+
+static const struct permissions *layer(const struct permissions *p, size_t i)
+{
+	return p->n_all_of ? p->all_of[i] : p;
+}
+
+/* Lists */
+
+/* Leaves out entries that another one covers; of two that are equal the first stays. */
+static void prune(enum operation op, struct grant_list *list)
+{
+	size_t kept = 0;
+
+	if (list->n > PRUNE_MAX)
+		return;
+	for (size_t i = 0; i < list->n; i++) {
+		bool covered = false;
+
+		for (size_t k = 0; k < list->n && !covered; k++) {
+			const struct grant *wide = &list->items[k], *narrow = &list->items[i];
+
+			if (k == i || !meet_contains(op, wide, narrow))
+				continue;
+			/* Equal ones cover each other. */
+			covered = k < i || !meet_contains(op, narrow, wide);
+		}
+		if (!covered)
+			list->items[kept++] = list->items[i];
+	}
+	list->n = kept;
+}
+
+static int meet_lists(struct permissions *p, struct grant_list *to, enum operation op,
+	const struct grant_list *a, const struct grant_list *b)
+{
+	if (a->n && b->n > PAIRS_MAX / a->n)
+		return -E2BIG;
+	for (size_t i = 0; i < a->n; i++) {
+		for (size_t k = 0; k < b->n; k++) {
+			int r = meet_grants(p, to, op, &a->items[i], &b->items[k]);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static int join_lists(struct permissions *p, struct grant_list *to, enum operation op,
+	const struct grant_list *from)
+{
+	int r = permissions_add_list(p, to, from);
+
+	if (r == 0)
+		prune(op, to);
+	return r;
+}
+
+/* Entries that stand in both lists by their text. */
+static int meet_texts(struct permissions *p, struct grant_list *to, const struct grant_list *a,
+	const struct grant_list *b)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		for (size_t k = 0; k < b->n; k++) {
+			if (strcmp(a->items[i].all[0], b->items[k].all[0]) != 0)
+				continue;
+			if (permissions_add(p, to, a->items[i].all[0], &a->items[i].where) < 0)
+				return -ENOMEM;
+			break;
+		}
+	}
+	return 0;
+}
+
+/* Programs */
+
+static bool has_exec_rules(const struct permissions *p)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (!p->rules[i].disabled && p->rules[i].operations >> OPERATION_EXEC & 1)
+			return true;
+	}
+	return false;
+}
+
+static bool exec_is_open(const struct permissions *p)
+{
+	return !p->exec_listed && !has_exec_rules(p);
+}
+
+/* A path pattern as a command pattern: blanks and colons get their backslashes. */
+static int path_to_command(struct permissions *p, struct grant_list *to, const struct grant *g)
+{
+	const char **texts = arena_calloc(p->arena, g->n, sizeof(*texts));
+
+	if (!texts)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n; i++) {
+		auto_buffer out = { 0 };
+		struct command_pattern c = { .program = g->all[i], .more = true };
+
+		command_pattern_print(&c, &out);
+		texts[i] = out.failed ? NULL : arena_strdup(p->arena, buffer_text(&out));
+		if (!texts[i])
+			return -ENOMEM;
+	}
+	return permissions_add_all(p, to, texts, g->n, &g->where);
+}
+
+/* Writes out what a layer without an exec list may run. `to` is one of p's lists. */
+static int open_exec(struct permissions *p, struct grant_list *to, const struct permissions *from)
+{
+	const struct grant_list *lists[] = { &from->fs_read, &from->fs_write };
+
+	for (size_t l = 0; l < 2; l++) {
+		for (size_t i = 0; i < lists[l]->n; i++) {
+			int r = path_to_command(p, to, &lists[l]->items[i]);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	for (size_t i = 0; i < from->n_guest_paths; i++) {
+		const char *text = arena_printf(p->arena, "%s/**", from->guest_paths[i].host);
+		struct grant g = { .all = &text, .n = 1, .where = from->guest_paths[i].where };
+		int r = text ? path_to_command(p, to, &g) : -ENOMEM;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int merge_exec(struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	const struct permissions *both[] = { a, b };
+
+	p->exec_listed = !(exec_is_open(a) && exec_is_open(b));
+	for (size_t i = 0; p->exec_listed && i < 2; i++) {
+		int r = exec_is_open(both[i]) ? open_exec(p, &p->exec, both[i]) :
+						permissions_add_list(p, &p->exec, &both[i]->exec);
+
+		if (r < 0)
+			return r;
+	}
+	prune(OPERATION_EXEC, &p->exec);
+	return 0;
+}
+
+static int meet_exec(struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	struct grant_list written = { 0 };
+	const struct grant_list *x = &a->exec, *y = &b->exec;
+	int r = 0;
+
+	if (exec_is_open(a) && exec_is_open(b))
+		return 0;
+	p->exec_listed = true;
+	if (exec_is_open(a)) {
+		r = open_exec(p, &written, a);
+		x = &written;
+	} else if (exec_is_open(b)) {
+		r = open_exec(p, &written, b);
+		y = &written;
+	}
+	if (r == 0)
+		r = meet_lists(p, &p->exec, OPERATION_EXEC, x, y);
+	prune(OPERATION_EXEC, &p->exec);
+	return r;
+}
+
+/* Services: entries meet and join one by one, since access and scope belong together. */
+
+static int meet_scope(struct permissions *p, struct service *s, const struct service_scope *a,
+	const struct service_scope *b)
+{
+	struct service_scope *scope = permissions_scope(p, s, a->key);
+
+	if (!scope)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->values.n; i++) {
+		for (size_t k = 0; k < b->values.n; k++) {
+			int r = meet_words(
+				p, &scope->values, &a->values.items[i], &b->values.items[k]);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static const struct service_scope *find_scope(const struct service *s, const char *key)
+{
+	for (size_t i = 0; i < s->n_scopes; i++) {
+		if (strcmp(s->scopes[i].key, key) == 0)
+			return &s->scopes[i];
+	}
+	return NULL;
+}
+
+static int copy_scope(struct permissions *p, struct service *s, const struct service_scope *from)
+{
+	struct service_scope *scope = permissions_scope(p, s, from->key);
+
+	return scope ? permissions_add_list(p, &scope->values, &from->values) : -ENOMEM;
+}
+
+static int meet_scopes(struct permissions *p, struct service *s, const struct service *a,
+	const struct service *b)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < a->n_scopes; i++) {
+		const struct service_scope *other = find_scope(b, a->scopes[i].key);
+
+		r = other ? meet_scope(p, s, &a->scopes[i], other) :
+			    copy_scope(p, s, &a->scopes[i]);
+	}
+	for (size_t i = 0; r == 0 && i < b->n_scopes; i++) {
+		if (!find_scope(a, b->scopes[i].key))
+			r = copy_scope(p, s, &b->scopes[i]);
+	}
+	return r;
+}
+
+static uint64_t least_range(uint64_t a, uint64_t b)
+{
+	return a == 0 ? b : b == 0 || a < b ? a : b;
+}
+
+static int meet_service(struct permissions *p, const struct service *a, const struct service *b)
+{
+	struct service s = {
+		.name = a->name,
+		.access = a->access & b->access,
+		.range_seconds = least_range(a->range_seconds, b->range_seconds),
+		.where = a->where,
+	};
+	int r;
+
+	if (strcmp(a->name, b->name) != 0 || s.access == SERVICE_NONE)
+		return 0;
+	r = meet_scopes(p, &s, a, b);
+	return r < 0 ? r : permissions_add_service(p, &s);
+}
+
+static int meet_services(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	for (size_t i = 0; i < a->n_services; i++) {
+		for (size_t k = 0; k < b->n_services; k++) {
+			int r = meet_service(p, &a->services[i], &b->services[k]);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static int join_services(struct permissions *p, const struct permissions *from)
+{
+	for (size_t i = 0; i < from->n_services; i++) {
+		int r = permissions_add_service(p, &from->services[i]);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Limits */
+
+static uint64_t pick(uint64_t a, uint64_t b, bool least)
+{
+	return (a < b) == least ? a : b;
+}
+
+/* The slower of two rates, or the faster; a count of 0 is no limit. */
+static struct rate pick_rate(struct rate a, struct rate b, bool least)
+{
+	bool slower;
+
+	if (a.count == 0 || b.count == 0)
+		return (a.count == 0) == least ? b : a;
+	slower = (__uint128_t)a.count * b.seconds < (__uint128_t)b.count * a.seconds;
+	return slower == least ? a : b;
+}
+
+static void pick_limits(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, bool least)
+{
+	for (int i = 0; i < LIMIT_COUNT; i++)
+		p->limits.values[i] = pick(a->limits.values[i], b->limits.values[i], least);
+	p->network.max_bytes = pick(a->network.max_bytes, b->network.max_bytes, least);
+	p->network.max_request_size =
+		pick(a->network.max_request_size, b->network.max_request_size, least);
+	p->network.rate = pick_rate(a->network.rate, b->network.rate, least);
+}
+
+/* Merging two layers */
+
+static int join_methods(struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	int r;
+
+	/* No list means all methods. */
+	if (!a->network.methods.n || !b->network.methods.n)
+		return 0;
+	r = permissions_add_list(p, &p->network.methods, &a->network.methods);
+	return r < 0 ? r : permissions_add_list(p, &p->network.methods, &b->network.methods);
+}
+
+static int join_objects(struct permissions *p, const struct permissions *from)
+{
+	int r = join_services(p, from);
+
+	for (size_t i = 0; r == 0 && i < from->n_guest_paths; i++)
+		r = permissions_add_guest_path(p, &from->guest_paths[i]);
+	for (size_t i = 0; r == 0 && i < from->n_rules; i++)
+		r = permissions_add_rule(p, &from->rules[i]);
+	return r;
+}
+
+static int join_layer(struct permissions *p, const struct permissions *from)
+{
+	const struct {
+		struct grant_list *to;
+		enum operation op;
+		const struct grant_list *from;
+	} lists[] = {
+		{ &p->fs_read, OPERATION_FS_READ, &from->fs_read },
+		{ &p->fs_write, OPERATION_FS_WRITE, &from->fs_write },
+		{ &p->fs_deny, OPERATION_FS_READ, &from->fs_deny },
+		{ &p->network_allow, OPERATION_NET_CONNECT, &from->network_allow },
+		{ &p->network_deny, OPERATION_NET_CONNECT, &from->network_deny },
+		{ &p->listen, OPERATION_SERVICE, &from->listen },
+		{ &p->env, OPERATION_ENV, &from->env },
+		{ &p->dangerously_allow, OPERATION_FS_READ, &from->dangerously_allow },
+	};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		int r = join_lists(p, lists[i].to, lists[i].op, lists[i].from);
+
+		if (r < 0)
+			return r;
+	}
+	return join_objects(p, from);
+}
+
+static int merge_layers(struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	int r = join_layer(p, a);
+
+	if (r == 0)
+		r = join_layer(p, b);
+	if (r == 0)
+		r = merge_exec(p, a, b);
+	if (r == 0)
+		r = join_methods(p, a, b);
+	pick_limits(p, a, b, false);
+	p->fallback = verdict_strictest(a->fallback, b->fallback);
+	p->mode = a->mode < b->mode ? a->mode : b->mode;
+	return r;
+}
+
+int algebra_merge(struct permissions **ret, const struct permissions *a, const struct permissions *b)
+{
+	auto_permissions *p = permissions_new();
+	size_t na = n_layers(a), nb = n_layers(b);
+	int r = p ? 0 : -ENOMEM;
+
+	if (na * nb > LAYERS_MAX)
+		return -E2BIG;
+	if (r == 0 && na * nb == 1)
+		r = merge_layers(p, layer(a, 0), layer(b, 0));
+	for (size_t i = 0; r == 0 && na * nb > 1 && i < na * nb; i++) {
+		struct permissions *one = permissions_new_layer(p);
+
+		r = one ? merge_layers(one, layer(a, i / nb), layer(b, i % nb)) : -ENOMEM;
+		if (r == 0)
+			r = ARENA_PUSH(p->arena, p->all_of, p->n_all_of, p->cap_all_of, one);
+	}
+	if (r < 0)
+		return r;
+	*ret = p;
+	p = NULL;
+	return 0;
+}
+
+/* Intersecting two layers */
+
+static bool methods_meet(const struct permissions *a, const struct permissions *b)
+{
+	for (size_t i = 0; i < a->network.methods.n; i++) {
+		for (size_t k = 0; k < b->network.methods.n; k++) {
+			if (strcmp(a->network.methods.items[i].all[0],
+				    b->network.methods.items[k].all[0]) == 0)
+				return true;
+		}
+	}
+	return !a->network.methods.n || !b->network.methods.n;
+}
+
+/* Nothing but lists of grants and denies. */
+static bool is_plain(const struct permissions *p)
+{
+	return !p->n_rules && !p->n_guest_paths && p->fallback == VERDICT_DENY &&
+	       p->mode == MODE_ENFORCE;
+}
+
+static int meet_methods(struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	const struct grant_list *x = &a->network.methods, *y = &b->network.methods;
+
+	if (!x->n || !y->n)
+		return permissions_add_list(p, &p->network.methods, x->n ? x : y);
+	return meet_texts(p, &p->network.methods, x, y);
+}
+
+/* What one may write, both may read if the other may read it. */
+static int meet_files(struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	const enum operation op = OPERATION_FS_READ;
+	int r = meet_lists(p, &p->fs_write, op, &a->fs_write, &b->fs_write);
+
+	if (r == 0)
+		r = meet_lists(p, &p->fs_read, op, &a->fs_read, &b->fs_read);
+	if (r == 0)
+		r = meet_lists(p, &p->fs_read, op, &a->fs_read, &b->fs_write);
+	if (r == 0)
+		r = meet_lists(p, &p->fs_read, op, &a->fs_write, &b->fs_read);
+	if (r == 0)
+		r = meet_lists(p, &p->dangerously_allow, op, &a->dangerously_allow,
+			&b->dangerously_allow);
+	if (r == 0)
+		r = join_lists(p, &p->fs_deny, op, &a->fs_deny);
+	if (r == 0)
+		r = join_lists(p, &p->fs_deny, op, &b->fs_deny);
+	prune(op, &p->fs_write);
+	prune(op, &p->fs_read);
+	prune(op, &p->dangerously_allow);
+	return r;
+}
+
+static int meet_network(struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	const enum operation op = OPERATION_NET_CONNECT;
+	int r = meet_lists(p, &p->network_allow, op, &a->network_allow, &b->network_allow);
+
+	if (r == 0)
+		r = join_lists(p, &p->network_deny, op, &a->network_deny);
+	if (r == 0)
+		r = join_lists(p, &p->network_deny, op, &b->network_deny);
+	if (r == 0)
+		r = meet_texts(p, &p->listen, &a->listen, &b->listen);
+	if (r == 0)
+		r = meet_methods(p, a, b);
+	prune(op, &p->network_allow);
+	return r;
+}
+
+static int meet_layers(struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	int r = meet_files(p, a, b);
+
+	if (r == 0)
+		r = meet_network(p, a, b);
+	if (r == 0)
+		r = meet_exec(p, a, b);
+	if (r == 0)
+		r = meet_lists(p, &p->env, OPERATION_ENV, &a->env, &b->env);
+	if (r == 0)
+		r = meet_services(p, a, b);
+	prune(OPERATION_ENV, &p->env);
+	pick_limits(p, a, b, true);
+	return r;
+}
+
+/* Reads that a write covers say nothing new. */
+static void drop_covered_reads(struct permissions *p)
+{
+	size_t kept = 0;
+
+	if (p->fs_read.n > PRUNE_MAX || p->fs_write.n > PRUNE_MAX)
+		return;
+	for (size_t i = 0; i < p->fs_read.n; i++) {
+		bool covered = false;
+
+		for (size_t k = 0; k < p->fs_write.n && !covered; k++)
+			covered = meet_contains(
+				OPERATION_FS_READ, &p->fs_write.items[k], &p->fs_read.items[i]);
+		if (!covered)
+			p->fs_read.items[kept++] = p->fs_read.items[i];
+	}
+	p->fs_read.n = kept;
+}
+
+/* Meets `with` into one of the layers collected so far, or stands beside them. */
+static int fold(struct permissions *p, const struct permissions *with)
+{
+	for (size_t i = 0; is_plain(with) && i < p->n_all_of; i++) {
+		const struct permissions *old = p->all_of[i];
+		struct permissions *met;
+		int r;
+
+		if (!is_plain(old) || !methods_meet(old, with))
+			continue;
+		met = permissions_new_layer(p);
+		r = met ? meet_layers(met, old, with) : -ENOMEM;
+		if (r == -E2BIG)
+			continue;
+		if (r == 0) {
+			drop_covered_reads(met);
+			p->all_of[i] = met;
+		}
+		return r;
+	}
+	return p->n_all_of >= LAYERS_MAX ? -E2BIG : permissions_add_layer(p, with);
+}
+
+int algebra_intersect(
+	struct permissions **ret, const struct permissions *a, const struct permissions *b)
+{
+	auto_permissions *p = permissions_new();
+	int r = p ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < n_layers(a); i++)
+		r = fold(p, layer(a, i));
+	for (size_t i = 0; r == 0 && i < n_layers(b); i++)
+		r = fold(p, layer(b, i));
+	if (r < 0)
+		return r;
+	if (p->n_all_of == 1) {
+		*ret = permissions_copy(p->all_of[0]);
+		return *ret ? 0 : -ENOMEM;
+	}
+	*ret = p;
+	p = NULL;
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* A decision in words: why, which rule, and what would change it. Foreign text is made visible. */
+#include "policy/policy.h"
+
+struct buffer;
+
+/* One sentence without a full stop: "nothing grants it", "fs.deny has /srv/secret/**" … */
+void explain_reason(const struct request *r, const struct decision *d, struct buffer *out);
+/* "policy.yaml:3: /srv/**", or nothing where no rule decided. */
+void explain_rule(const struct decision *d, struct buffer *out);
+/*
+ * The smallest line of permissions that would allow it, ready to be merged into the layer that denied it:
+ * fs: {read: ["/etc/hosts"]}. Nothing if no line can (a rule denies it, the baseline forbids it for good).
+ */
+void explain_line(const struct request *r, const struct decision *d, struct buffer *out);
+/* What to do, as a sentence; nothing if it is allowed. */
+void explain_remedy(const struct request *r, const struct decision *d, struct buffer *out);

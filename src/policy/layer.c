@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compiling happens in two passes over the same entries in the same order. The first (collect_*) makes the list of sources,
+ * strongest first; the second (add_*) puts each source's patterns into the set that matches its operation, under its place in
+ * that list. Everything that was text becomes tokens, prefixes and words here, and variables get their values, so that deciding
+ * only ever compares bytes.
+ */
+#include "policy/layer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/compiler.h"
+#include "policy/host.h"
+
+/* Sources, strongest first */
+
+static int add_source(struct compiler *c, enum operation op, struct source s)
+{
+	struct sources *list = &c->layer->sources[op];
+
+	s.text = s.grant->all[0];
+	s.where = s.grant->where;
+	return ARENA_PUSH(c->arena, list->items, list->n, list->cap, s);
+}
+
+static int collect(struct compiler *c, enum operation op, const struct grant_list *grants,
+	const char *list, enum verdict verdict)
+{
+	for (size_t i = 0; i < grants->n; i++) {
+		struct source s = { .verdict = verdict, .list = list, .grant = &grants->items[i] };
+		int r = add_source(c, op, s);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Rules: priority first, then the strictest, then the order in the file. */
+static int by_strength(const void *x, const void *y)
+{
+	const struct rule *a = *(const struct rule *const *)x, *b = *(const struct rule *const *)y;
+
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	if (a->action != b->action)
+		return a->action < b->action ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+static int collect_rule(struct compiler *c, const struct rule *rule)
+{
+	for (int op = 0; op < OPERATION_COUNT; op++) {
+		if (!(rule->operations >> op & 1))
+			continue;
+		for (size_t i = 0; i < rule->patterns.n; i++) {
+			struct source s = {
+				.verdict = rule->action,
+				.list = "rules",
+				.id = rule->id,
+				.grant = &rule->patterns.items[i],
+				.methods = &rule->methods,
+			};
+			int r = add_source(c, (enum operation)op, s);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static int collect_rules(struct compiler *c)
+{
+	size_t n = c->from->n_rules;
+	const struct rule **sorted = arena_calloc(c->arena, n + 1, sizeof(const struct rule *));
+	int r = sorted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		sorted[i] = &c->from->rules[i];
+	if (r == 0 && n)
+		qsort(sorted, n, sizeof(const struct rule *), by_strength);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (!sorted[i]->disabled)
+			r = collect_rule(c, sorted[i]);
+	}
+	return r;
+}
+
+/* A guest path grants its folder on the host, as fs.read and fs.write do. */
+static int collect_guest_paths(struct compiler *c)
+{
+	for (size_t i = 0; i < c->from->n_guest_paths; i++) {
+		const struct guest_path *g = &c->from->guest_paths[i];
+		struct grant *grant = arena_alloc(c->arena, sizeof(*grant));
+		const char **text = arena_alloc(c->arena, sizeof(*text));
+		struct source s = { .verdict = VERDICT_ALLOW, .list = "guest_paths" };
+		int r;
+
+		if (!grant || !text)
+			return -ENOMEM;
+		*text = arena_printf(c->arena, "%s/**", g->host);
+		if (!*text)
+			return -ENOMEM;
+		*grant = (struct grant){ .all = text, .n = 1, .where = g->where };
+		s.grant = grant;
+		r = add_source(c, OPERATION_FS_READ, s);
+		if (r == 0 && g->writable)
+			r = add_source(c, OPERATION_FS_WRITE, s);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int collect_denies(struct compiler *c)
+{
+	const struct permissions *p = c->from;
+	int r = collect(c, OPERATION_FS_READ, &p->fs_deny, "fs.deny", VERDICT_DENY);
+
+	c->layer->n_denied_paths = c->layer->sources[OPERATION_FS_READ].n;
+	if (r == 0)
+		r = collect(c, OPERATION_FS_WRITE, &p->fs_deny, "fs.deny", VERDICT_DENY);
+	if (r == 0)
+		r = collect(c, OPERATION_NET_CONNECT, &p->network_deny, "network.deny", VERDICT_DENY);
+	return r;
+}
+
+static int collect_grants(struct compiler *c)
+{
+	const struct permissions *p = c->from;
+	const struct {
+		enum operation op;
+		const struct grant_list *grants;
+		const char *list;
+	} rows[] = {
+		{ OPERATION_FS_READ, &p->fs_read, "fs.read" },
+		{ OPERATION_FS_READ, &p->fs_write, "fs.write" }, /* write grants reading */
+		{ OPERATION_FS_WRITE, &p->fs_write, "fs.write" },
+		{ OPERATION_NET_CONNECT, &p->network_allow, "network.allow" },
+		{ OPERATION_EXEC, &p->exec, "exec" },
+		{ OPERATION_ENV, &p->env, "env" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int r = collect(c, rows[i].op, rows[i].grants, rows[i].list, VERDICT_ALLOW);
+
+		if (r < 0)
+			return r;
+	}
+	return collect_guest_paths(c);
+}
+
+/* Path patterns */
+
+int compiler_parse_path(struct compiler *c, const char *text, const struct location *where,
+	struct glob *ret)
+{
+	const char *expanded;
+	int r = variable_expand(c->vars, text, c->arena, &expanded, where, c->error);
+
+	return r < 0 ? r : glob_parse(ret, c->arena, expanded, where, c->error);
+}
+
+static int add_paths(struct compiler *c, struct pathset *set, const struct grant *g, uint32_t rank)
+{
+	struct glob *globs = arena_calloc(c->arena, g->n, sizeof(*globs));
+
+	if (!globs)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n; i++) {
+		int r = compiler_parse_path(c, g->all[i], &g->where, &globs[i]);
+
+		if (r < 0)
+			return r;
+	}
+	return pathset_add(set, globs, g->n, rank);
+}
+
+static int add_read(struct compiler *c, uint32_t rank)
+{
+	const struct source *s = &c->layer->sources[OPERATION_FS_READ].items[rank];
+
+	return add_paths(c, c->layer->paths[0], s->grant, rank);
+}
+
+static int add_write(struct compiler *c, uint32_t rank)
+{
+	const struct source *s = &c->layer->sources[OPERATION_FS_WRITE].items[rank];
+
+	return add_paths(c, c->layer->paths[1], s->grant, rank);
+}
+
+struct glob *compiler_literal(struct compiler *c, const char *bytes, size_t len, bool subtree)
+{
+	struct glob_alternative *alt = arena_alloc(c->arena, sizeof(*alt));
+	struct glob *g = arena_alloc(c->arena, sizeof(*g));
+	char *copy = arena_strndup(c->arena, bytes, len);
+
+	if (!alt || !g || !copy)
+		return NULL;
+	alt->kind = subtree ? GLOB_SUBTREE : GLOB_LITERAL;
+	alt->literal = copy;
+	alt->literal_len = len;
+	*g = (struct glob){ .alternatives = alt, .n = 1 };
+	return g;
+}
+
+/* Host patterns */
+
+static unsigned methods_of(const struct source *s)
+{
+	unsigned methods = 0;
+
+	for (size_t i = 0; s->methods && i < s->methods->n; i++)
+		methods |= host_method(s->methods->items[i].all[0]);
+	return methods;
+}
+
+static int add_host(struct compiler *c, uint32_t rank)
+{
+	const struct source *s = &c->layer->sources[OPERATION_NET_CONNECT].items[rank];
+	struct host_pattern *patterns =
+		arena_calloc(c->arena, s->grant->n, sizeof(*patterns));
+
+	if (!patterns)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->grant->n; i++) {
+		int r = host_pattern_parse(
+			&patterns[i], c->arena, s->grant->all[i], &s->where, c->error);
+
+		if (r < 0)
+			return r;
+		patterns[i].methods = methods_of(s);
+	}
+	return hostset_add(c->layer->hosts, patterns, s->grant->n, rank);
+}
+
+/* All together */
+
+/* Service rules are few and matched one by one (service.h). */
+static int add_nothing(struct compiler *c, uint32_t rank)
+{
+	(void)c;
+	(void)rank;
+	return 0;
+}
+
+static int (*const adders[OPERATION_COUNT])(struct compiler *c, uint32_t rank) = {
+	[OPERATION_FS_READ] = add_read,
+	[OPERATION_FS_WRITE] = add_write,
+	[OPERATION_NET_CONNECT] = add_host,
+	[OPERATION_EXEC] = compiler_add_command,
+	[OPERATION_ENV] = compiler_add_env,
+	[OPERATION_SERVICE] = add_nothing,
+};
+
+static int add_sources(struct compiler *c)
+{
+	for (int op = 0; op < OPERATION_COUNT; op++) {
+		for (size_t i = 0; i < c->layer->sources[op].n; i++) {
+			int r = adders[op](c, (uint32_t)i);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	for (size_t i = 0; i < c->from->dangerously_allow.n; i++) {
+		int r = add_paths(c, c->layer->dangerous, &c->from->dangerously_allow.items[i], 0);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The sets of a layer, for making, building and freeing them alike. */
+static void list_sets(struct layer *l, struct pathset **sets[7])
+{
+	struct pathset **all[7] = {
+		&l->paths[0],
+		&l->paths[1],
+		&l->dangerous,
+		&l->commands,
+		&l->programs,
+		&l->names,
+		&l->values,
+	};
+
+	memcpy(sets, all, sizeof(all));
+}
+
+static int make_sets(struct layer *l)
+{
+	struct pathset **sets[7];
+
+	list_sets(l, sets);
+	for (size_t i = 0; i < 7; i++) {
+		*sets[i] = pathset_new();
+		if (!*sets[i])
+			return -ENOMEM;
+	}
+	l->hosts = hostset_new();
+	return l->hosts ? 0 : -ENOMEM;
+}
+
+static int build_sets(struct layer *l, struct error *e)
+{
+	struct pathset **sets[7];
+
+	list_sets(l, sets);
+	for (size_t i = 0; i < 7; i++) {
+		int r = pathset_build(*sets[i], e);
+
+		if (r < 0)
+			return r;
+	}
+	return hostset_build(l->hosts);
+}
+
+void layer_deinit(struct layer *l)
+{
+	struct pathset **sets[7];
+
+	list_sets(l, sets);
+	for (size_t i = 0; i < 7; i++)
+		pathset_free(*sets[i]);
+	hostset_free(l->hosts);
+	*l = (struct layer){ 0 };
+}
+
+static int (*const steps[])(struct compiler *c) = {
+	collect_denies,
+	collect_rules,
+	collect_grants,
+	add_sources,
+};
+
+int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
+	const struct variables *vars, const struct resolver *resolver, struct error *e)
+{
+	struct compiler c = { l, a, p, vars, resolver, e };
+	int r;
+
+	*l = (struct layer){
+		.origin = p->origin,
+		.fallback = p->fallback,
+		.mode = p->mode,
+		.exec_listed = p->exec_listed,
+		.services = p->services,
+		.n_services = p->n_services,
+		.limits = p->limits,
+		.network = p->network,
+	};
+	r = make_sets(l);
+	for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
+		r = steps[i](&c);
+	if (r == 0)
+		r = build_sets(l, e);
+	if (r < 0)
+		layer_deinit(l);
+	return r;
+}

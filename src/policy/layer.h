@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * One layer of permissions, compiled. For every operation there is a list of *sources*: the entries that
+ * can decide, strongest first, so that an entry's place in the list is its rank (rank.h) in the set that
+ * matches it. Deny lists come first, then rules by priority, then grants.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "policy/hostset.h"
+#include "policy/pathset.h"
+#include "policy/permissions.h"
+#include "policy/variable.h"
+
+/* An entry that can decide, and where it was written. */
+struct source {
+	enum verdict verdict;
+	const char *list; /* "fs.read", "network.deny", … or "rules" */
+	const char *id;   /* a rule's id, or NULL */
+	const char *text; /* the pattern as written (the first of several) */
+	const struct grant *grant;
+	const struct grant_list *methods; /* a rule's HTTP methods; NULL or empty: all */
+	struct location where;
+};
+
+struct sources {
+	struct source *items;
+	size_t n, cap;
+};
+
+/* A command pattern whose program is a glob and which says something about arguments: rare, kept as a list. */
+struct fine_command {
+	const struct glob *programs; /* all must match */
+	size_t n_programs;
+	const struct command_pattern *pattern;
+	uint32_t rank;
+};
+
+struct layer {
+	const char *origin;
+	enum verdict fallback;
+	enum mode mode;
+	bool exec_listed;
+	struct sources sources[OPERATION_COUNT];
+	size_t n_denied_paths; /* sources of fs.read that come from fs.deny */
+
+	struct pathset *paths[2];   /* fs.read, fs.write */
+	struct pathset *dangerous;  /* dangerously_allow */
+	struct hostset *hosts;
+	struct pathset *commands;   /* words of a command as a path: see command-key.h */
+	struct pathset *programs;   /* globs over program files */
+	struct fine_command *fine;
+	size_t n_fine, cap_fine;
+	struct pathset *names;      /* env: "/NAME" */
+	struct pathset *values;     /* env: "/NAME=value" */
+	const struct service *services;
+	size_t n_services;
+	struct limits limits;
+	struct network_limits network;
+};
+
+/* Neither a list nor a rule speaks of programs: what may be read may run. */
+static inline bool layer_exec_is_open(const struct layer *l)
+{
+	return !l->exec_listed && l->sources[OPERATION_EXEC].n == 0;
+}
+
+/*
+ * Finds the files that a program is: called once for each file that `name` (a name for a trusted PATH, or a path) leads
+ * to, every hop of its symbolic links included. Returns 0, or -ENOENT if there is none.
+ */
+struct resolver {
+	void *context;
+	int (*programs)(void *context, const char *name,
+		int (*found)(void *data, const char *path), void *data);
+};
+
+/* Compiles p (no all_of) into the arena. `resolver` may be NULL: names then stand for themselves only. */
+int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
+	const struct variables *vars, const struct resolver *resolver, struct error *e);
+void layer_deinit(struct layer *l);

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/baseline-paths.h"
+#include "policy/baseline.h"
+#include "policy/command-key.h"
+#include "policy/command.h"
+#include "policy/host.h"
+#include "policy/service.h"
+
+struct policy {
+	struct arena arena;
+	struct permissions **copies; /* what the layers point into */
+	size_t n_copies;
+	struct layer *layers;
+	size_t n_layers, cap_layers;
+	struct baseline_paths *baseline;
+};
+
+/* Compiling */
+
+static int add_layer(struct policy *p, const struct permissions *from,
+	const struct policy_options *o, struct error *e)
+{
+	struct layer l;
+	int r;
+
+	for (size_t i = 0; i < from->n_all_of; i++) {
+		r = add_layer(p, from->all_of[i], o, e);
+		if (r < 0)
+			return r;
+	}
+	if (from->n_all_of)
+		return 0;
+	r = layer_compile(&l, &p->arena, from, o ? o->variables : NULL, o ? o->resolver : NULL, e);
+	if (r < 0)
+		return r;
+	if (ARENA_PUSH(&p->arena, p->layers, p->n_layers, p->cap_layers, l) < 0) {
+		layer_deinit(&l);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_copy(struct policy *p, const struct permissions *from,
+	const struct policy_options *o, struct error *e)
+{
+	struct permissions *copy = permissions_copy(from);
+
+	if (!copy)
+		return -ENOMEM;
+	p->copies[p->n_copies++] = copy;
+	return add_layer(p, copy, o, e);
+}
+
+int policy_new(struct policy **ret, const struct permissions *const *layers, size_t n,
+	const struct policy_options *o, struct error *e)
+{
+	auto_policy *p = calloc(1, sizeof(*p));
+	const char *home = o && o->variables ? o->variables->values[VARIABLE_HOME] : NULL;
+	int r = p ? 0 : -ENOMEM;
+
+	if (r == 0) {
+		p->copies = arena_calloc(&p->arena, n + 1, sizeof(struct permissions *));
+		r = p->copies ? baseline_paths_new(&p->baseline, home, e) : -ENOMEM;
+	}
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_copy(p, layers[i], o, e);
+	if (r == -ENOMEM)
+		error_set(e, r, NULL, "out of memory");
+	if (r < 0)
+		return r;
+	*ret = p;
+	p = NULL;
+	return 0;
+}
+
+void policy_free(struct policy *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n_layers; i++)
+		layer_deinit(&p->layers[i]);
+	for (size_t i = 0; i < p->n_copies; i++)
+		permissions_free(p->copies[i]);
+	baseline_paths_free(p->baseline);
+	arena_deinit(&p->arena);
+	free(p);
+}
+
+/* A request made ready: parsed once, whatever the number of layers. */
+struct question {
+	enum operation op;
+	const char *path; /* fs.*, exec by path: normal */
+	size_t path_len;
+	char path_bytes[PATH_BYTES];
+	const struct request *request;
+	struct host_request host;
+	struct command_key command;
+	struct service_request service;
+	char name[PATH_BYTES]; /* env: "/NAME" */
+	size_t name_len;
+	char value[PATH_BYTES]; /* env: "/NAME=value", or "" */
+	size_t value_len;
+};
+
+static int ask_path(struct question *q)
+{
+	const char *target = q->request->target;
+	size_t len = strnlen(target, PATH_BYTES);
+
+	if (len >= PATH_BYTES)
+		return -ENAMETOOLONG;
+	if (path_is_normal(target, len)) {
+		q->path = target;
+		q->path_len = len;
+		return 0;
+	}
+	q->path = q->path_bytes;
+	return path_normalize(target, len, q->path_bytes, &q->path_len);
+}
+
+static int ask_host(struct question *q)
+{
+	int r = host_request_parse(&q->host, q->request->target, NULL);
+
+	if (r == 0 && q->request->method)
+		q->host.method = host_method(q->request->method);
+	return r;
+}
+
+static int ask_exec(struct question *q)
+{
+	const char *program = q->request->target;
+	int r = 0;
+
+	if (*program == '\0')
+		return -EINVAL;
+	if (strchr(program, '/')) {
+		r = ask_path(q);
+		program = q->path;
+	}
+	if (r < 0)
+		return r;
+	/* A path inside a normal form ends where the form ends: both are NUL-terminated. */
+	command_key_start(&q->command, program);
+	for (size_t i = 0; q->request->args && i < q->request->n_args; i++)
+		command_key_add(&q->command, q->request->args[i]);
+	if (!q->request->args)
+		command_key_add_unknown(&q->command);
+	return 0;
+}
+
+static int ask_env(struct question *q)
+{
+	const char *target = q->request->target;
+	size_t len = strnlen(target, PATH_BYTES), name = strcspn(target, "=");
+
+	if (name == 0 || len + 2 > PATH_BYTES || memchr(target, '/', name))
+		return -EINVAL;
+	q->name[0] = '/';
+	memcpy(q->name + 1, target, name);
+	q->name_len = name + 1;
+	if (target[name] == '=') {
+		q->value[0] = '/';
+		memcpy(q->value + 1, target, len);
+		q->value_len = len + 1;
+	}
+	return 0;
+}
+
+static int ask_service(struct question *q)
+{
+	return service_request_parse(&q->service, q->request->target);
+}
+
+static int ask(struct question *q, const struct request *r)
+{
+	static int (*const asks[OPERATION_COUNT])(struct question *q) = {
+		[OPERATION_FS_READ] = ask_path,
+		[OPERATION_FS_WRITE] = ask_path,
+		[OPERATION_NET_CONNECT] = ask_host,
+		[OPERATION_EXEC] = ask_exec,
+		[OPERATION_ENV] = ask_env,
+		[OPERATION_SERVICE] = ask_service,
+	};
+
+	/* The large members are written before they are read; zeroing them all would cost more than deciding. */
+	q->op = r->op;
+	q->request = r;
+	q->path = NULL;
+	q->name_len = q->value_len = 0;
+	if ((unsigned)r->op >= OPERATION_COUNT || !r->target)
+		return -EINVAL;
+	return asks[r->op](q);
+}
+
+/* One layer */
+
+static void decide_by_source(
+	const struct layer *l, const struct sources *sources, uint32_t rank, struct decision *d)
+{
+	d->layer = l;
+	if (rank == RANK_NONE) {
+		d->why = DECISION_NO_GRANT;
+		/* Audit blocks only what a rule denies. */
+		d->verdict = l->mode == MODE_ENFORCE ? l->fallback : VERDICT_ALLOW;
+		return;
+	}
+	d->why = DECISION_RULE;
+	d->source = &sources->items[rank];
+	d->verdict = d->source->verdict;
+}
+
+static void decide_path(const struct layer *l, const struct question *q, struct decision *d)
+{
+	const struct pathset *set = l->paths[q->op == OPERATION_FS_WRITE];
+
+	decide_by_source(l, &l->sources[q->op], pathset_match(set, q->path, q->path_len), d);
+}
+
+static void decide_host(const struct layer *l, const struct question *q, struct decision *d)
+{
+	decide_by_source(l, &l->sources[q->op], hostset_match(l->hosts, &q->host), d);
+}
+
+static uint32_t match_fine(const struct layer *l, const struct question *q, uint32_t best)
+{
+	for (size_t i = 0; q->request->args && i < l->n_fine; i++) {
+		const struct fine_command *f = &l->fine[i];
+		size_t n = 0;
+
+		if (f->rank >= best || !command_pattern_matches_args(f->pattern, q->request->args,
+					       q->request->n_args))
+			continue;
+		while (n < f->n_programs && glob_match(&f->programs[n], q->path, q->path_len))
+			n++;
+		if (n == f->n_programs)
+			best = f->rank;
+	}
+	return best;
+}
+
+/* No list: what may be read may run. */
+static void decide_unlisted(const struct layer *l, const struct question *q, struct decision *d)
+{
+	if (!q->path) {
+		d->layer = l;
+		d->why = DECISION_UNREADABLE;
+		d->verdict = l->mode == MODE_ENFORCE ? VERDICT_DENY : VERDICT_ALLOW;
+		return;
+	}
+	decide_by_source(l, &l->sources[OPERATION_FS_READ],
+		pathset_match(l->paths[0], q->path, q->path_len), d);
+	d->why = d->verdict == VERDICT_DENY ? DECISION_UNREADABLE : DECISION_READABLE;
+}
+
+static void decide_exec(const struct layer *l, const struct question *q, struct decision *d)
+{
+	uint32_t rank = pathset_match(l->commands, q->command.text, q->command.len);
+
+	if (q->path) {
+		uint32_t read = pathset_match(l->paths[0], q->path, q->path_len);
+
+		/* A file that is denied is not there, so it does not run either. */
+		if (read < l->n_denied_paths) {
+			decide_by_source(l, &l->sources[OPERATION_FS_READ], read, d);
+			return;
+		}
+		rank = rank_best(rank, pathset_match(l->programs, q->path, q->path_len));
+		rank = match_fine(l, q, rank);
+	}
+	if (layer_exec_is_open(l))
+		decide_unlisted(l, q, d);
+	else
+		decide_by_source(l, &l->sources[OPERATION_EXEC], rank, d);
+}
+
+static void decide_env(const struct layer *l, const struct question *q, struct decision *d)
+{
+	uint32_t rank = pathset_match(l->names, q->name, q->name_len);
+
+	if (q->value_len)
+		rank = rank_best(rank, pathset_match(l->values, q->value, q->value_len));
+	decide_by_source(l, &l->sources[OPERATION_ENV], rank, d);
+}
+
+static bool rule_covers(const struct source *s, const struct service_request *r)
+{
+	for (size_t i = 0; i < s->grant->n; i++) {
+		if (!service_pattern_covers(s->grant->all[i], r))
+			return false;
+	}
+	return true;
+}
+
+static void decide_service(const struct layer *l, const struct question *q, struct decision *d)
+{
+	const struct sources *rules = &l->sources[OPERATION_SERVICE];
+
+	for (size_t i = 0; i < rules->n; i++) {
+		if (rule_covers(&rules->items[i], &q->service)) {
+			decide_by_source(l, rules, (uint32_t)i, d);
+			return;
+		}
+	}
+	for (size_t i = 0; i < l->n_services; i++) {
+		if (service_covers(&l->services[i], &q->service)) {
+			d->layer = l;
+			d->why = DECISION_SERVICE;
+			d->verdict = VERDICT_ALLOW;
+			return;
+		}
+	}
+	decide_by_source(l, rules, RANK_NONE, d);
+}
+
+static void decide_layer(const struct layer *l, const struct question *q, struct decision *d)
+{
+	static void (*const deciders[OPERATION_COUNT])(const struct layer *l,
+		const struct question *q, struct decision *d) = {
+		[OPERATION_FS_READ] = decide_path,
+		[OPERATION_FS_WRITE] = decide_path,
+		[OPERATION_NET_CONNECT] = decide_host,
+		[OPERATION_EXEC] = decide_exec,
+		[OPERATION_ENV] = decide_env,
+		[OPERATION_SERVICE] = decide_service,
+	};
+
+	deciders[q->op](l, q, d);
+	d->would = d->verdict;
+	if (l->mode == MODE_MONITOR && d->verdict != VERDICT_ALLOW) {
+		d->monitored = true;
+		d->verdict = VERDICT_ALLOW;
+	}
+}
+
+/* The baseline */
+
+/* dangerously_allow counts if every layer says so: the strictest of them decides here too. */
+static bool lifted(const struct policy *p, const struct question *q)
+{
+	for (size_t i = 0; i < p->n_layers; i++) {
+		if (pathset_match(p->layers[i].dangerous, q->path, q->path_len) == RANK_NONE)
+			return false;
+	}
+	return p->n_layers > 0;
+}
+
+static bool baseline_forbids(const struct policy *p, const struct question *q, struct decision *d)
+{
+	const struct baseline_path *path = NULL;
+	const struct baseline_net *net = NULL;
+
+	if (q->op == OPERATION_NET_CONNECT)
+		net = baseline_never(&q->host);
+	else if (q->path)
+		path = baseline_paths_match(p->baseline, q->op == OPERATION_FS_WRITE, q->path,
+			q->path_len);
+	if (path && lifted(p, q))
+		path = NULL;
+	if (!path && !net)
+		return false;
+	d->verdict = d->would = VERDICT_DENY;
+	d->why = DECISION_BASELINE;
+	d->baseline = path ? path->pattern : net->text;
+	d->baseline_why = path ? path->why : net->why;
+	d->baseline_never = net != NULL;
+	return true;
+}
+
+int policy_decide(const struct policy *p, const struct request *r, struct decision *ret)
+{
+	struct question q;
+	int err;
+
+	*ret = (struct decision){ .why = DECISION_BAD_TARGET };
+	err = ask(&q, r);
+	if (err < 0)
+		return err;
+	ret->why = DECISION_NO_LAYER;
+	if (baseline_forbids(p, &q, ret))
+		return 0;
+	for (size_t i = 0; i < p->n_layers; i++) {
+		struct decision d = { 0 };
+
+		decide_layer(&p->layers[i], &q, &d);
+		d.n_deny = ret->n_deny + (d.verdict != VERDICT_ALLOW);
+		if (i == 0 || d.verdict < ret->verdict || (d.monitored && !ret->monitored &&
+							   d.verdict == ret->verdict))
+			*ret = d;
+		ret->n_deny = d.n_deny;
+	}
+	return 0;
+}
+
+size_t policy_layers(const struct policy *p)
+{
+	return p->n_layers;
+}
+
+const struct layer *policy_layer(const struct policy *p, size_t i)
+{
+	return &p->layers[i];
+}
+
+int policy_decide_layer(const struct policy *p, size_t i, const struct request *r,
+	struct decision *ret)
+{
+	struct question q;
+	int err;
+
+	*ret = (struct decision){ .why = DECISION_BAD_TARGET };
+	err = ask(&q, r);
+	if (err == 0)
+		decide_layer(&p->layers[i], &q, ret);
+	return err;
+}
+
+void policy_limits(const struct policy *p, struct limits *ret)
+{
+	for (int l = 0; l < LIMIT_COUNT; l++) {
+		ret->values[l] = LIMIT_NONE;
+		for (size_t i = 0; i < p->n_layers; i++) {
+			uint64_t value = p->layers[i].limits.values[l];
+
+			if (value < ret->values[l])
+				ret->values[l] = value;
+		}
+	}
+}

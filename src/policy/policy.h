@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The engine: layers of permissions, compiled once, asked many times. Immutable after policy_new(), so any number of
+ * threads may ask at once; policy-box.h swaps one for another under their feet.
+ *
+ * Order of judgement: the baseline (baseline.h), then every layer (layer.h); the strictest verdict counts. Deciding
+ * does not allocate, lock, or do I/O. A negative return means that it could not decide: the caller denies.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "policy/layer.h"
+#include "policy/permissions.h"
+#include "policy/variable.h"
+
+struct policy;
+
+struct policy_options {
+	const struct variables *variables; /* NULL: none has a value */
+	const struct resolver *resolver;   /* NULL: names of programs stand for themselves */
+};
+
+/*
+ * Compiles the layers; all of them must allow. No layer at all denies everything. What the permissions
+ * hold is copied. -EINVAL, -ENOENT (a variable has no value), -E2BIG with a sentence in e.
+ */
+int policy_new(struct policy **ret, const struct permissions *const *layers, size_t n,
+	const struct policy_options *options, struct error *e);
+void policy_free(struct policy *p);
+static inline void policy_freep(struct policy **p)
+{
+	policy_free(*p);
+}
+#define auto_policy __attribute__((cleanup(policy_freep))) struct policy
+
+struct request {
+	enum operation op;
+	/*
+	 * fs.*         an absolute path (made normal lexically; links are the caller's matter)
+	 * net.connect  a host:port or URL as in host.h
+	 * exec         a program: absolute path, or a name
+	 * env          NAME: may the host's value come in?  NAME=value: may it be set to this?
+	 * service      NAME.ACCESS[:VALUE] as in service.h
+	 */
+	const char *target;
+	/* exec: the arguments behind argv[0]; NULL if they are not known. */
+	const char *const *args;
+	size_t n_args;
+	/* net.connect to a URL: the method, or NULL. */
+	const char *method;
+};
+
+enum decision_why {
+	DECISION_NO_GRANT, /* nothing in the layer matches, and its fallback counts */
+	DECISION_RULE,     /* `source` decided */
+	DECISION_SERVICE,  /* a granted service decided */
+	DECISION_READABLE, /* no exec list: the file may be read (by `source`, if any), so it may run */
+	DECISION_UNREADABLE,
+	DECISION_BASELINE,
+	DECISION_BAD_TARGET, /* the target is no path, host, … */
+	DECISION_NO_LAYER,
+};
+
+struct decision {
+	enum verdict verdict;
+	enum decision_why why;
+	/* A layer in monitor mode let it pass: what it would have been. */
+	bool monitored;
+	enum verdict would;
+	const struct source *source; /* lives as long as the policy; NULL if none */
+	const struct layer *layer;   /* the layer that decided; NULL for the baseline */
+	const char *baseline;        /* DECISION_BASELINE: the entry, and why it is there */
+	const char *baseline_why;
+	bool baseline_never;         /* not even dangerously_allow lifts it */
+	unsigned n_deny;             /* how many layers did not allow it */
+};
+
+/* Zeroed by itself first; denies when it returns negative (-EINVAL: the target is malformed). */
+int policy_decide(const struct policy *p, const struct request *r, struct decision *ret);
+
+/* The same for one layer by itself, and how many there are; for explaining. */
+size_t policy_layers(const struct policy *p);
+const struct layer *policy_layer(const struct policy *p, size_t i);
+int policy_decide_layer(const struct policy *p, size_t i, const struct request *r,
+	struct decision *ret);
+/* The limits of all layers together: the least of each. */
+void policy_limits(const struct policy *p, struct limits *ret);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Paths and names of variables are compared by automata (subset-paths.c): the product of all layers of both sides is searched
+ * for a state where A allows more than B. Hosts, services and words of commands are compared by trying one
+ * representative of each class of targets that no pattern tells apart (subset-hosts.c and the rest).
+ */
+#include "policy/subset.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "policy/subset-part.h"
+
+int subset_found(struct subset_compare *c, const char *what, const char *witness)
+{
+	c->result->answer = SUBSET_NO;
+	c->result->what = what;
+	buffer_clear(&c->result->witness);
+	buffer_adds(&c->result->witness, witness);
+	return 1;
+}
+
+int subset_too_complex(struct subset_compare *c, const char *what)
+{
+	c->result->answer = SUBSET_TOO_COMPLEX;
+	buffer_clear(&c->result->reason);
+	buffer_adds(&c->result->reason, what);
+	return 1;
+}
+
+enum verdict subset_decide(const struct subset_side *side, const struct request *r)
+{
+	enum verdict v = side->n ? VERDICT_ALLOW : VERDICT_DENY;
+
+	for (size_t i = 0; i < side->n; i++) {
+		struct decision d;
+
+		if (policy_decide_layer(side->policy, i, r, &d) < 0)
+			return VERDICT_DENY;
+		v = verdict_strictest(v, d.verdict);
+	}
+	return v;
+}
+
+int subset_try(struct subset_compare *c, const struct request *r)
+{
+	if (subset_decide(&c->a, r) <= subset_decide(&c->b, r))
+		return 0;
+	return subset_found(c, operation_name(r->op), r->target);
+}
+
+/* Limits: the narrowest of a side's layers counts. */
+static uint64_t limit_of(const struct subset_side *side, enum limit l)
+{
+	uint64_t least = LIMIT_NONE;
+
+	for (size_t i = 0; i < side->n; i++) {
+		if (side->layers[i]->limits.values[l] < least)
+			least = side->layers[i]->limits.values[l];
+	}
+	return least;
+}
+
+static int compare_limits(struct subset_compare *c)
+{
+	for (int l = 0; l < LIMIT_COUNT; l++) {
+		uint64_t a = limit_of(&c->a, (enum limit)l), b = limit_of(&c->b, (enum limit)l);
+		auto_buffer text = { 0 };
+
+		if (a <= b)
+			continue;
+		if (a == LIMIT_NONE)
+			buffer_printf(&text, "%s has no limit", limit_name((enum limit)l));
+		else
+			buffer_printf(&text, "%s %llu is more than %llu", limit_name((enum limit)l),
+				(unsigned long long)a, (unsigned long long)b);
+		return subset_found(c, "limits", buffer_text(&text));
+	}
+	return 0;
+}
+
+static bool listens(const struct permissions *p, const char *port)
+{
+	for (size_t i = 0; i < p->listen.n; i++) {
+		if (strcmp(p->listen.items[i].all[0], port) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool all_listen(const struct subset_side *side, const char *port)
+{
+	for (size_t i = 0; i < side->n; i++) {
+		if (!listens(side->layers[i], port))
+			return false;
+	}
+	return side->n > 0;
+}
+
+static int compare_listen(struct subset_compare *c)
+{
+	const struct permissions *first = c->a.layers[0];
+
+	for (size_t i = 0; c->a.n && i < first->listen.n; i++) {
+		const char *port = first->listen.items[i].all[0];
+
+		if (all_listen(&c->a, port) && !all_listen(&c->b, port))
+			return subset_found(c, "network.listen", port);
+	}
+	return 0;
+}
+
+static int flatten(struct subset_side *side, const struct permissions *p)
+{
+	for (size_t i = 0; i < p->n_all_of; i++) {
+		int r = flatten(side, p->all_of[i]);
+
+		if (r < 0)
+			return r;
+	}
+	if (p->n_all_of)
+		return 0;
+	if (side->n == SUBSET_LAYERS_MAX)
+		return -E2BIG;
+	side->layers[side->n++] = p;
+	return 0;
+}
+
+static int prepare(struct subset_side *side, const struct permissions *p,
+	const struct policy_options *options, struct error *e)
+{
+	/* Without a resolver a program's name is a word like any other, the same on both sides. */
+	struct policy_options plain = { .variables = options ? options->variables : NULL };
+	int r = flatten(side, p);
+
+	return r < 0 ? r : policy_new(&side->policy, &p, 1, &plain, e);
+}
+
+static int (*const parts[])(struct subset_compare *c) = {
+	subset_paths,
+	subset_hosts,
+	subset_commands,
+	subset_env,
+	subset_services,
+	compare_listen,
+	compare_limits,
+};
+
+int subset_compare(struct subset *ret, const struct permissions *a, const struct permissions *b,
+	const struct policy_options *options, struct error *e)
+{
+	struct subset_compare c = {
+		.vars = options ? options->variables : NULL, .result = ret, .error = e
+	};
+	int r;
+
+	*ret = (struct subset){ .answer = SUBSET_TOO_COMPLEX };
+	r = prepare(&c.a, a, options, e);
+	if (r == 0)
+		r = prepare(&c.b, b, options, e);
+	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+		r = parts[i](&c);
+	if (r == -E2BIG)
+		r = subset_too_complex(&c, "too many layers or patterns");
+	else if (r == 0)
+		ret->answer = SUBSET_YES;
+	policy_free(c.a.policy);
+	policy_free(c.b.policy);
+	if (r < 0)
+		subset_deinit(ret);
+	return r < 0 ? r : 0;
+}
+
+void subset_deinit(struct subset *s)
+{
+	buffer_deinit(&s->witness);
+	buffer_deinit(&s->reason);
+	*s = (struct subset){ 0 };
+}

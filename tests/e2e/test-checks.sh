@@ -1,0 +1,259 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The checks can fail. Each is run in a small tree of its own, once as it should be and once with a
+# fault planted, and must tell the two apart. A check that never fails protects nothing.
+#
+# usage: tests/e2e/test-checks.sh [SOURCE ROOT]
+set -u
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
+tools=$root/tools
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+spdx="SPDX-License-Identifier: Apache-2.0"
+number=0
+
+# Starts over with a tree in which nothing is wrong.
+fresh() {
+	rm -rf "$scratch/tree"
+	mkdir -p "$scratch/tree/src/base" "$scratch/tree/src/policy" "$scratch/tree/src/codec" \
+		"$scratch/tree/include/corral" "$scratch/tree/man"
+	cd "$scratch/tree" || exit 1
+	cp "$root/.clang-format" "$root/.clang-tidy" .
+	printf '/* %s */\n#pragma once\nint one_get(void);\n' "$spdx" >src/base/one.h
+	printf '/* %s */\n#include "base/one.h"\n\nint one_get(void)\n{\n\treturn 1;\n}\n' "$spdx" >src/base/one.c
+	printf '/* %s */\n#pragma once\nint two_get(void);\n' "$spdx" >src/policy/two.h
+	printf '/* %s */\n#include "policy/two.h"\n#include "base/one.h"\n\nint two_get(void)\n{\n\treturn one_get();\n}\n' \
+		"$spdx" >src/policy/two.c
+	printf 'corral(1)\n\n# NAME\n\ncorral - a page\n' >man/corral.1.scd
+}
+
+ok() { # ok STATUS NAME
+	number=$((number + 1))
+	if [ "$1" -eq 0 ]; then echo "ok $number - $2"; else
+		echo "not ok $number - $2"
+		sed 's/^/# /' "$scratch/log"
+	fi
+}
+skip() {
+	number=$((number + 1))
+	echo "ok $number - $1 # SKIP $2"
+}
+
+passes() { # passes NAME COMMAND…
+	name=$1 && shift
+	"$@" >"$scratch/log" 2>&1
+	ok $? "$name"
+}
+# The command must fail, and say what is wrong in words that contain the text.
+fails() { # fails NAME TEXT COMMAND…
+	name=$1 text=$2 && shift 2
+	if "$@" >"$scratch/log" 2>&1; then
+		echo "it passed" >>"$scratch/log"
+		ok 1 "$name"
+	else
+		grep -q -F "$text" "$scratch/log"
+		ok $? "$name"
+	fi
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# --- layers ---
+fresh
+passes "layers: a tree in order" "$tools/check-layers" .
+echo '#include "policy/two.h"' >>src/base/one.c
+fails "layers: base uses policy" "may not use policy/two.h" "$tools/check-layers" .
+fresh
+echo '#include "policy/two.h"' >src/base/test-one.c
+fails "layers: a test is held to the same" "src/base/test-one.c:1" "$tools/check-layers" .
+fresh
+echo '#include "two.h"' >>src/policy/two.c
+fails "layers: a header named without its folder" "named from src/" "$tools/check-layers" .
+fresh
+echo '#include <fcntl.h>' >>src/policy/two.c
+fails "layers: the policy opens files" "does no I/O" "$tools/check-layers" .
+fresh
+echo 'void two_say(void) { printf("x"); }' >>src/policy/two.c
+fails "layers: the policy prints" "printf()" "$tools/check-layers" .
+fresh
+echo '/* printf("x") and #include <fcntl.h> */' >>src/policy/two.c
+passes "layers: a comment is no code" "$tools/check-layers" .
+echo '#include <unistd.h>' >src/policy/test-two.c
+passes "layers: a test of the policy may do I/O" "$tools/check-layers" .
+fresh
+echo '#include <yaml.h>' >>src/policy/two.c
+fails "layers: libyaml outside codec" "belongs to src/codec/" "$tools/check-layers" .
+fresh
+echo '#include <idn2.h>' >>src/policy/two.c
+fails "layers: libidn2 outside idna.c" "belongs to src/policy/idna.c" "$tools/check-layers" .
+fresh
+mkdir src/other && echo 'int x;' >src/other/x.c
+fails "layers: a folder that is in no layer" "in no layer" "$tools/check-layers" .
+mkdir "$scratch/empty"
+fails "layers: nothing to check" "no sources" "$tools/check-layers" "$scratch/empty"
+
+# --- words ---
+fresh
+passes "words: a tree in order" "$tools/check-words" .
+echo "/* FIX""ME later */" >>src/base/one.c
+fails "words: a note to oneself" "src/base/one.c:8" "$tools/check-words" .
+fresh
+echo "int x;" >src/base/two.c
+fails "words: no licence" "src/base/two.c:1" "$tools/check-words" .
+fresh
+echo "see $scratch/tree/src" >README.md
+fails "words: a path of this machine" "README.md:1" "$tools/check-words" .
+
+# --- symbols ---
+build() {
+	rm -rf build && mkdir -p build/src/base build/src/policy
+	for file in src/base/one src/policy/two; do
+		"${CC:-cc}" -Isrc -c "$file.c" -o "build/$file.o" || return 1
+	done
+	cat >build/compile_commands.json <<-JSON
+		[{"directory": "$PWD/build", "file": "../src/base/one.c", "output": "src/base/one.o"},
+		 {"directory": "$PWD/build", "file": "../src/policy/two.c", "output": "src/policy/two.o"}]
+	JSON
+}
+fresh && build
+passes "symbols: a tree in order" "$tools/check-symbols" build .
+echo 'int helper(void); int helper(void) { return 2; }' >>src/base/one.c && build
+fails "symbols: one.c exports helper" "exports helper" "$tools/check-symbols" build .
+echo 'int helper(void);' >>src/base/one.h
+passes "symbols: unless one.h declares it" "$tools/check-symbols" build .
+fresh && build && mkdir -p src/lib build/src/lib && touch src/lib/meson.build
+fails "symbols: the library is missing" "was not built" "$tools/check-symbols" build .
+echo 'int corral_x(void) { return 1; } int stray(void) { return 2; }' >lib.c
+"${CC:-cc}" -shared -fPIC lib.c -o build/src/lib/libcorral.so
+fails "symbols: the library exports stray" "exports stray" "$tools/check-symbols" build .
+echo 'int corral_x(void) { return 1; }' >lib.c
+"${CC:-cc}" -shared -fPIC lib.c -o build/src/lib/libcorral.so
+passes "symbols: the library exports corral_*" "$tools/check-symbols" build .
+fresh && mkdir build && echo '[]' >build/compile_commands.json
+fails "symbols: nothing was built" "build first" "$tools/check-symbols" build .
+
+# --- the checks that need a program of their own; make check installs them, make test does not ---
+fresh
+if have clang-format; then
+	passes "format: a tree in order" "$tools/check-format"
+	echo 'int  badly( void ) ;' >>src/base/one.h
+	fails "format: spaces" "make format" "$tools/check-format"
+else
+	skip "format" "clang-format is not installed"
+fi
+fresh
+if have shellcheck; then
+	# shellcheck disable=SC2016 # the faulty script is meant to have $x in it
+	printf '#!/bin/sh\n# %s\nx=1\necho "$x"\n' "$spdx" >run
+	passes "scripts: a tree in order" "$tools/check-scripts"
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\necho $1 [ $x = ]\nif\n' >run
+	fails "scripts: a faulty one" "run" "$tools/check-scripts"
+	printf '#!/usr/bin/env python3\nprint(\n' >run
+	fails "scripts: Python that does not compile" "SyntaxError" "$tools/check-scripts"
+else
+	skip "scripts" "shellcheck is not installed"
+fi
+fresh
+if have scdoc; then
+	passes "manuals: a tree in order" "$tools/check-manuals"
+	printf '\nsee *corral-lost*(1)\n' >>man/corral.1.scd
+	fails "manuals: a page that is not there" "corral-lost(1)" "$tools/check-manuals"
+	printf 'no heading\n' >man/corral.1.scd
+	fails "manuals: not scdoc" "not valid scdoc" "$tools/check-manuals"
+else
+	skip "manuals" "scdoc is not installed"
+fi
+fresh
+if have cppcheck; then
+	passes "cppcheck: a tree in order" "$tools/check-cppcheck"
+	printf 'void f(void)\n{\n\tchar a[2];\n\ta[2] = 0;\n}\n' >src/base/bad.c
+	fails "cppcheck: out of bounds" "src/base/bad.c:4" "$tools/check-cppcheck"
+else
+	skip "cppcheck" "cppcheck is not installed"
+fi
+fresh
+if have clang-tidy; then
+	mkdir build
+	cat >build/compile_commands.json <<-JSON
+		[{"directory": "$PWD", "file": "src/base/one.c", "command": "cc -Isrc -c src/base/one.c"}]
+	JSON
+	passes "tidy: a tree in order" "$tools/check-tidy" build
+	printf '#include <stdlib.h>\nint one_leak(int x)\n{\n\tchar *p = malloc(4);\n\treturn p ? x : 0;\n}\n' >src/base/one.c
+	fails "tidy: a leak" "src/base/one.c" "$tools/check-tidy" build
+else
+	skip "tidy" "clang-tidy is not installed"
+fi
+
+# --- tools/setup, with a PATH on which things are missing ---
+mkdir "$scratch/bin"
+for program in sh cat awk id env uname dirname; do
+	ln -s "$(command -v "$program")" "$scratch/bin/$program"
+done
+fails "setup: names what is missing" "dnf install gcc" \
+	env PATH="$scratch/bin" CORRAL_SETUP=never "$tools/setup" build
+fails "setup: and the programs themselves" "program meson" \
+	env PATH="$scratch/bin" CORRAL_SETUP=never "$tools/setup" build
+printf '#!/bin/sh\necho "apt-get $*" >>"%s/apt"\n' "$scratch" >"$scratch/bin/apt-get"
+# Whoever runs this: sudo here only runs its arguments.
+# shellcheck disable=SC2016 # they are for that script to expand
+printf '#!/bin/sh\n[ "$1" = -n ] && shift\nexec "$@"\n' >"$scratch/bin/sudo"
+chmod +x "$scratch/bin/apt-get" "$scratch/bin/sudo"
+fails "setup: an installation that brings nothing is no success" "cannot be installed" \
+	env PATH="$scratch/bin" "$tools/setup" build
+grep -q 'install -y .*--no-install-recommends.* gcc meson ninja-build' "$scratch/apt"
+ok $? "setup: asks apt-get for the packages, without recommended ones"
+printf '#!/bin/sh\nexit 0\n' >"$scratch/bin/clang-format" && chmod +x "$scratch/bin/clang-format" && rm "$scratch/apt"
+passes "setup: nothing is missing" env PATH="$scratch/bin" "$tools/setup" format
+[ ! -e "$scratch/apt" ]
+ok $? "setup: then apt-get is not even called"
+
+# --- tools/run-tests, with a meson that only leaves a log behind ---
+cat >"$scratch/bin/meson" <<-'SH'
+	#!/bin/sh
+	cat "$FAKE_LOG" >"$3/meson-logs/testlog.json"
+	exit "$FAKE_STATUS"
+SH
+chmod +x "$scratch/bin/meson"
+mkdir -p "$scratch/run/meson-logs"
+
+program() { # program RESULT STATUS OUTPUT: one line of meson's log
+	printf '{"name": "corral:unit / a", "result": "%s", "returncode": %s, "stdout": "%s"}\n' "$@" >>"$scratch/fake"
+}
+# counts NAME LAST-LINE [CI]: what run-tests makes of the programs so far; then forgets them.
+counts() {
+	fake_status=0
+	case $2 in *' 0 failed'*) ;; *) fake_status=1 ;; esac
+	[ "${3:-}" != true ] || fake_status=0 # meson itself minds no skips
+	CI="${3:-}" FAKE_LOG="$scratch/fake" FAKE_STATUS=$fake_status PATH="$scratch/bin:$PATH" \
+		"$tools/run-tests" "$scratch/run" >"$scratch/log" 2>&1
+	status=$?
+	[ "$(tail -n 1 "$scratch/log")" = "$2" ] && case $2 in
+	*' 0 failed'*) [ $status -eq 0 ] ;;
+	*) [ $status -ne 0 ] ;;
+	esac
+	ok $? "run-tests: $1"
+	: >"$scratch/fake"
+}
+program OK 0 '1..2\nok 1 - x\nok 2 - y\n'
+program OK 0 ''
+counts "counts the tests inside a program" "3 passed, 0 failed"
+program ERROR 1 '1..2\nok 1 - x\nnot ok 2 - y\n'
+counts "a failed test" "1 passed, 1 failed"
+program ERROR 139 '1..1\nok 1 - x\n'
+counts "a crash after success" "1 passed, 1 failed"
+program TIMEOUT 1 ''
+counts "a time-out" "0 passed, 1 failed"
+program OK 0 'ok 1 - x\nok 2 - y # SKIP no such thing\n'
+counts "a skip" "1 passed, 0 failed, 1 skipped"
+program OK 0 'ok 1 - x\nok 2 - y # SKIP no such thing\n'
+counts "a skip in CI" "1 passed, 1 failed" true
+program OK 0 'ok 1 - x\nok 2 - y # SKIP kernel: too old\n'
+counts "a skip in CI that nobody here can mend" "1 passed, 0 failed, 1 skipped" true
+program SKIP 0 '1..0 # SKIP third-party cases not present\n'
+program OK 0 ''
+counts "a program that is skipped" "1 passed, 0 failed, 1 skipped" true
+: >"$scratch/fake"
+counts "no test at all" "0 passed, 1 failed"
+
+echo "1..$number"
