@@ -42,7 +42,8 @@ void *arena_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t ite
 		__typeof__(items) grown_ = arena_grow(a, items, n, &(cap), sizeof(*(items)));      \
 		if (grown_) {                                                                      \
 			(items) = grown_;                                                          \
-			(items)[(n)++] = (item);                                                   \
+			(items)[n] = (item);                                                       \
+			(n)++;                                                                     \
 		}                                                                                  \
 		grown_ ? 0 : -12 /* ENOMEM */;                                                     \
 	})

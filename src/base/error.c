@@ -8,7 +8,8 @@
 #include "base/buffer.h"
 
 /* Prints into out, with what came from outside made harmless for a terminal. */
-static void print_visible(char *out, size_t size, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void print_visible(
+	char *out, size_t size, const char *format, va_list args)
 {
 	auto_buffer visible = { 0 };
 	char raw[1024];

@@ -50,7 +50,8 @@ const char *suggest(const char *word, const char *const *known, size_t n)
 		if (klen > WORD_MAX)
 			continue;
 		d = distance(word, len, known[i], klen);
-		if (d < least) {
+		/* A word of which no letter is right is no misspelling. */
+		if (d < least && d < len) {
 			least = d;
 			best = known[i];
 		}

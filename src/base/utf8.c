@@ -81,9 +81,27 @@ bool utf8_valid(const char *s, size_t len, size_t *ret_at)
 	return true;
 }
 
+/* Sorted; both ends included. */
+static const struct {
+	uint32_t first, last;
+} deceptive[] = {
+	{ 0x80, 0x9f },       /* C1 controls: some terminals obey them */
+	{ 0xad, 0xad },       /* soft hyphen */
+	{ 0x61c, 0x61c },     /* Arabic letter mark */
+	{ 0x180e, 0x180e },   /* Mongolian vowel separator */
+	{ 0x200b, 0x200f },   /* zero-width spaces and joiners, direction marks */
+	{ 0x2028, 0x202e },   /* line separators, direction embeddings and overrides */
+	{ 0x2060, 0x2069 },   /* invisible operators, direction isolates */
+	{ 0xfeff, 0xfeff },   /* byte order mark */
+	{ 0xfff9, 0xfffb },   /* interlinear annotation */
+	{ 0xe0000, 0xe01ef }, /* tags and further variation selectors: text that nobody sees */
+};
+
 bool utf8_is_deceptive(uint32_t c)
 {
-	return (c >= 0x80 && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x2069) || c == 0xfeff ||
-	       (c >= 0xe0000 && c <= 0xe007f);
+	for (size_t i = 0; i < sizeof(deceptive) / sizeof(deceptive[0]); i++) {
+		if (c <= deceptive[i].last)
+			return c >= deceptive[i].first;
+	}
+	return false;
 }

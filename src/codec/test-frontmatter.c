@@ -77,9 +77,7 @@ static const struct refusal refused[] = {
 	{ TEXT("---\na: \xff\n---\n"), -EINVAL, 2, 4, "not UTF-8", "only UTF-8" },
 	{ TEXT("---\na: 1\n--- b\n---\n"), -EINVAL, 3, 1, "second document", "one document" },
 	/* The mark belongs to the file. */
-	{ TEXT("---\n\xef\xbb\xbf"
-	       "a: 1\n---\n"),
-		-EINVAL, 2, 1, "U+FEFF", "\\ufeff" },
+	{ TEXT("---\n\xef\xbb\xbfk: 1\n---\n"), -EINVAL, 2, 1, "U+FEFF", "\\ufeff" },
 };
 
 static void test_refused(void **state)

@@ -125,6 +125,7 @@ static int resolve_scalar(
 	const char *name = (const char *)ev->data.scalar.tag;
 	const struct tag *tag;
 	bool plain = ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+	enum node_type type;
 
 	if (!name) {
 		*ret = plain ? scalar_type(text) : NODE_STRING;
@@ -133,8 +134,10 @@ static int resolve_scalar(
 	tag = find_tag(name);
 	if (!tag)
 		return unknown_tag(r, at, name);
+	/* Quoted text may hold a NUL, and then is more than the word that it starts with. */
+	type = strlen(text) == ev->data.scalar.length ? scalar_type(text) : NODE_STRING;
 	if (tag->type != NODE_STRING &&
-		(scalar_type(text) != tag->type || (tag->whole && !scalar_is_integer(text))))
+		(type != tag->type || (tag->whole && !scalar_is_integer(text))))
 		return error_set(r->b.error, -EINVAL, at, "\"%.*s\" is not what its tag says",
 			input_excerpt(text, strlen(text)), text);
 	*ret = tag->type;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The IPv4 parser of the WHATWG URL standard (section 3.5), which is inet_aton with the doubtful
- * cases decided: one to four parts, each decimal, octal (leading 0) or hexadecimal (leading 0x); the
- * last part fills all the bytes that remain. What ends in a number is an address or an error, never
- * a name, so that a look-alike cannot slip through as one.
+ * cases decided: one to four parts, each decimal, octal (leading 0) or hexadecimal (leading 0x);
+ * the last part fills all the bytes that remain. What ends in a number is an address or an error,
+ * never a name, so that a look-alike cannot slip through as one.
  */
 #include "policy/address.h"
 

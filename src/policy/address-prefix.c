@@ -2,9 +2,9 @@
 /*
  * Prefixes, and the ranges of IPv6 that are really IPv4.
  *
- * A packet to one of those ranges ends at the IPv4 address inside it, through the kernel (mapped) or
- * a translator (the others), so 2002:a9fe:a9fe:: is the metadata service as much as 169.254.169.254
- * is. They are all turned into IPv4 before anything is compared.
+ * A packet to one of those ranges ends at the IPv4 address inside it, through the kernel (mapped)
+ * or a translator (the others), so 2002:a9fe:a9fe:: is the metadata service as much as
+ * 169.254.169.254 is. They are all turned into IPv4 before anything is compared.
  */
 #include "policy/address.h"
 
@@ -15,9 +15,9 @@
 
 struct embedding {
 	uint8_t bytes[12];
-	uint8_t length;   /* of the range, in bits */
-	uint8_t at;       /* offset of the IPv4 address */
-	uint8_t zero_at;  /* bytes from here to `at` are zero too: the form with a 96-bit prefix */
+	uint8_t length;  /* of the range, in bits */
+	uint8_t at;      /* offset of the IPv4 address */
+	uint8_t zero_at; /* bytes from here to `at` are zero too: the form with a 96-bit prefix */
 };
 
 /*
@@ -25,12 +25,12 @@ struct embedding {
  * can be told from the outside; what may be another form stays IPv6, and the baseline guards it.
  */
 static const struct embedding embeddings[] = {
-	{ { [10] = 0xff, 0xff }, 96, 12, 12 },             /* ::ffff:0:0/96, mapped */
-	{ { 0 }, 96, 12, 12 },                             /* ::/96, compatible */
-	{ { [8] = 0xff, 0xff }, 96, 12, 12 },              /* ::ffff:0:0:0/96, translated */
-	{ { 0x00, 0x64, 0xff, 0x9b }, 96, 12, 12 },        /* 64:ff9b::/96, NAT64 */
-	{ { 0x00, 0x64, 0xff, 0x9b, 0, 1 }, 48, 12, 8 },   /* 64:ff9b:1::/48, NAT64 of the site */
-	{ { 0x20, 0x02 }, 16, 2, 2 },                      /* 2002::/16, 6to4 */
+	{ { [10] = 0xff, 0xff }, 96, 12, 12 },           /* ::ffff:0:0/96, mapped */
+	{ { 0 }, 96, 12, 12 },                           /* ::/96, compatible */
+	{ { [8] = 0xff, 0xff }, 96, 12, 12 },            /* ::ffff:0:0:0/96, translated */
+	{ { 0x00, 0x64, 0xff, 0x9b }, 96, 12, 12 },      /* 64:ff9b::/96, NAT64 */
+	{ { 0x00, 0x64, 0xff, 0x9b, 0, 1 }, 48, 12, 8 }, /* 64:ff9b:1::/48, NAT64 of the site */
+	{ { 0x20, 0x02 }, 16, 2, 2 },                    /* 2002::/16, 6to4 */
 };
 
 /* :: and ::1 lie in ::/96, but mean themselves. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The strict text forms. Lengths are explicit and nothing is skipped, so a NUL, a space or a zone in
- * the middle is a character like any other that does not belong there.
+ * The strict text forms. Lengths are explicit and nothing is skipped, so a NUL, a space or a zone
+ * in the middle is a character like any other that does not belong there.
  */
 #include "policy/address.h"
 
@@ -69,7 +69,8 @@ static size_t parse_group(const char *text, size_t len, unsigned *ret)
 	return n;
 }
 
-/* What has been read of an IPv6 address: groups, and after which of them "::" stood (-1: nowhere). */
+/* What has been read of an IPv6 address: groups, and after which of them "::" stood (-1: nowhere).
+ */
 struct groups {
 	uint8_t bytes[2 * GROUPS];
 	int n, gap;
@@ -186,8 +187,8 @@ void address_print(const struct address *a, struct buffer *out)
 	int start = GROUPS, n;
 
 	if (a->bits == 32) {
-		buffer_printf(out, "%u.%u.%u.%u", a->bytes[0], a->bytes[1], a->bytes[2],
-			a->bytes[3]);
+		buffer_printf(
+			out, "%u.%u.%u.%u", a->bytes[0], a->bytes[1], a->bytes[2], a->bytes[3]);
 		return;
 	}
 	n = longest_zeros(a, &start);

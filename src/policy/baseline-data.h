@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * How tools/gen-baseline.py lays out baseline_nets, for baseline.c alone: each group is a stretch of
- * names and a stretch of prefixes, both without overlaps, the prefixes in the order of
+ * How tools/gen-baseline.py lays out baseline_nets, for baseline.c alone: each group is a stretch
+ * of names and a stretch of prefixes, both without overlaps, the prefixes in the order of
  * prefix_compare().
  */
 #include <stddef.h>

@@ -18,7 +18,8 @@ static const struct baseline_net *find_name(const struct baseline_group *g, cons
 }
 
 /* The prefixes do not overlap: if one holds p, it is the last that does not come behind it. */
-static const struct baseline_net *find_prefix(const struct baseline_group *g, const struct prefix *p)
+static const struct baseline_net *find_prefix(
+	const struct baseline_group *g, const struct prefix *p)
 {
 	const struct baseline_net *nets = baseline_nets + g->first_prefix;
 	size_t lo = 0, hi = g->n_prefixes;

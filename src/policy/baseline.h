@@ -5,7 +5,8 @@
  * the tables below when Corral is built; docs/baseline.md explains them).
  *
  *   never   network: refused whatever is granted (cloud metadata)
- *   guard   network: needs a grant that names an address, prefix or name *inside* the guarded range:
+ *   guard   network: needs a grant that names an address, prefix or name *inside* the guarded
+ * range:
  *           `*`, `0.0.0.0/0` and `*.com` do not reach it, `10.1.0.0/16` and `localhost` do
  *   secret  files: neither read nor written unless dangerously_allow names them
  *   system  files: not written unless dangerously_allow names them

@@ -30,9 +30,8 @@ struct location field_location(const struct field *f)
 /* The keys from the top down to f; items of lists have none of their own. */
 static void add_name(const struct field *f, struct buffer *out)
 {
-	if (!f->up)
-		return;
-	add_name(f->up, out);
+	if (f->up)
+		add_name(f->up, out);
 	if (!f->node->key)
 		return;
 	if (out->len)
@@ -40,14 +39,12 @@ static void add_name(const struct field *f, struct buffer *out)
 	buffer_adds(out, f->node->key);
 }
 
-/* The dotted name in quotes; the top is called by its own key, if it has one. */
+/* The dotted name in quotes. */
 static void print_name(const struct field *f, char name[NAME_BYTES])
 {
 	auto_buffer dotted = { 0 };
 
 	add_name(f, &dotted);
-	if (dotted.len == 0 && f->node->key)
-		buffer_adds(&dotted, f->node->key);
 	if (dotted.len)
 		(void)snprintf(name, NAME_BYTES, "`%s`", buffer_text(&dotted));
 	else
@@ -139,11 +136,10 @@ static int check_required(const struct field *f, const struct field_table *table
 
 int field_read_map(const struct field *f, const struct field_table *table, void *into)
 {
-	int r;
+	int r = 0;
 
 	if (f->node->type != NODE_MAP)
 		return field_expected(f, "a map");
-	r = check_required(f, table);
 	for (const struct node *n = f->node->first; r == 0 && n; n = n->next) {
 		const struct field_key *key = find_key(table, n->key);
 		struct field child = field_child(f, n);
@@ -154,7 +150,8 @@ int field_read_map(const struct field *f, const struct field_table *table, void 
 		else
 			r = table->other ? table->other(&child, into) : field_unknown(&child, table);
 	}
-	return r;
+	/* Last: what is missing may be there, misspelt. */
+	return r < 0 ? r : check_required(f, table);
 }
 
 /* A single value where a list is wanted is the commonest slip: say how to write it. */

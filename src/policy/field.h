@@ -20,7 +20,7 @@
 struct field {
 	const struct document *document;
 	struct error *error;    /* may be NULL */
-	const struct field *up; /* NULL: the top, whose own name is no part of dotted names */
+	const struct field *up; /* NULL: the top */
 	const struct node *node;
 	const void *how; /* what the table says to the reader of this key */
 };

@@ -2,10 +2,10 @@
 /*
  * Patterns as sets: which contains which, and what two have in common.
  *
- * Of two hosts in patterns one always encloses the other, or they have nothing in common: names form
- * a tree, prefixes too. The guard rule cuts these sets. A part that lies within a guard means all of
- * itself; every other part means itself without all that is guarded. So for an inner and an outer
- * part:
+ * Of two hosts in patterns one always encloses the other, or they have nothing in common: names
+ * form a tree, prefixes too. The guard rule cuts these sets. A part that lies within a guard means
+ * all of itself; every other part means itself without all that is guarded. So for an inner and an
+ * outer part:
  *
  *   both within a guard      they share the inner one
  *   neither                  both have lost the same places: they share the inner one, cut as it is
@@ -114,8 +114,8 @@ static int meet_paths(const struct host_pattern *a, const struct host_pattern *b
 	if (!paths)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->n_url_paths + b->n_url_paths; i++) {
-		const char *path = i < a->n_url_paths ? a->url_paths[i] :
-							b->url_paths[i - a->n_url_paths];
+		const char *path =
+			i < a->n_url_paths ? a->url_paths[i] : b->url_paths[i - a->n_url_paths];
 
 		if (!has_path(paths, n, path))
 			paths[n++] = path;
@@ -126,8 +126,8 @@ static int meet_paths(const struct host_pattern *a, const struct host_pattern *b
 }
 
 /* The hosts in common, as a copy of a, b or a part of one. */
-static bool meet_hosts(const struct host_pattern *a, const struct host_pattern *b,
-	struct host_pattern *ret)
+static bool meet_hosts(
+	const struct host_pattern *a, const struct host_pattern *b, struct host_pattern *ret)
 {
 	struct host_pattern as[HOST_PARTS_MAX], bs[HOST_PARTS_MAX];
 	size_t n_as = host_pattern_split(a, as), n_bs = host_pattern_split(b, bs);
@@ -137,8 +137,8 @@ static bool meet_hosts(const struct host_pattern *a, const struct host_pattern *
 		return true;
 	}
 	/*
-	 * Only localhost has more than one part, and nothing but itself covers two of them: they are
-	 * a name and one address of each family, and all guarded, so that `*` covers none.
+	 * Only localhost has more than one part, and nothing but itself covers two of them: they
+	 * are a name and one address of each family, and all guarded, so that `*` covers none.
 	 */
 	for (size_t i = 0; i < n_as * n_bs; i++) {
 		const struct host_pattern *pa = &as[i / n_bs], *pb = &bs[i % n_bs];

@@ -7,6 +7,8 @@
 #include "policy/host.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -27,10 +29,18 @@ struct context {
 	struct error *e;
 };
 
-static int refuse(const struct context *c, const char *what, const char *hint)
+/* Says what is wrong, and what to write; a long pattern is cut so that there is room for both. */
+__attribute__((format(printf, 3, 4))) static int refuse(
+	const struct context *c, const char *what, const char *hint, ...)
 {
-	error_set(c->e, -EINVAL, c->loc, "'%s': %s", c->text, what);
-	error_hint(c->e, "%s", hint);
+	char text[256];
+	va_list args;
+
+	va_start(args, hint);
+	(void)vsnprintf(text, sizeof(text), hint, args);
+	va_end(args);
+	error_set(c->e, -EINVAL, c->loc, "'%.100s': %s", c->text, what);
+	error_hint(c->e, "%s", text);
 	return -EINVAL;
 }
 
@@ -40,14 +50,6 @@ static int out_of_memory(const struct context *c)
 }
 
 /* Ports */
-
-static int refuse_ports(const struct context *c, const char *host, size_t len)
-{
-	error_set(c->e, -EINVAL, c->loc,
-		"'%s': a port is a number from 1 to 65535, a range as 1000-2000, or *", c->text);
-	error_hint(c->e, "write %.*s:443", (int)len, host);
-	return -EINVAL;
-}
 
 static bool parse_range(const char *text, size_t len, uint16_t *ret_lo, uint16_t *ret_hi)
 {
@@ -81,12 +83,9 @@ static int refuse_prefix(const struct context *c, const char *text)
 
 	if (strchr(text, '%'))
 		return refuse(c, "a zone has no meaning in a policy",
-			"leave out the % and what follows");
-	if (address_parse(text, n, &a) < 0 && slash && !strchr(text, ':')) {
-		error_set(c->e, -EINVAL, c->loc, "'%s': only a URL has a path", c->text);
-		error_hint(c->e, "write https://%s", text);
-		return -EINVAL;
-	}
+			"leave out the %% and what follows");
+	if (address_parse(text, n, &a) < 0 && slash && !strchr(text, ':'))
+		return refuse(c, "only a URL has a path", "write https://%s", text);
 	if (address_parse(text, n, &a) < 0)
 		return refuse(c, "this is neither an IPv6 address nor a host with a port",
 			"write example.com:443 or [2001:db8::1]:443");
@@ -96,9 +95,7 @@ static int refuse_prefix(const struct context *c, const char *text)
 			"write 10.0.0.0/8 or 2001:db8::/32");
 	p = prefix_of(&a, (uint8_t)length);
 	prefix_print(&p, &meant);
-	error_set(c->e, -EINVAL, c->loc, "'%s': the address has bits beyond the prefix", c->text);
-	error_hint(c->e, "write %s", buffer_text(&meant));
-	return -EINVAL;
+	return refuse(c, "the address has bits beyond the prefix", "write %s", buffer_text(&meant));
 }
 
 static int parse_prefix(const struct context *c, const char *text, struct host_pattern *p)
@@ -112,9 +109,7 @@ static int parse_prefix(const struct context *c, const char *text, struct host_p
 	if (!prefix_plain(&p->prefix, &plain))
 		return 0;
 	prefix_print(&plain, &meant);
-	error_set(c->e, -EINVAL, c->loc, "'%s': this is IPv4 in the form of IPv6", c->text);
-	error_hint(c->e, "write %s", buffer_text(&meant));
-	return -EINVAL;
+	return refuse(c, "this is IPv4 in the form of IPv6", "write %s", buffer_text(&meant));
 }
 
 /* Names */
@@ -124,10 +119,7 @@ static int refuse_number(const struct context *c, const struct address *a)
 	auto_buffer meant = { 0 };
 
 	address_print(a, &meant);
-	error_set(c->e, -EINVAL, c->loc, "'%s': programs read this as the address %s", c->text,
-		buffer_text(&meant));
-	error_hint(c->e, "write %s", buffer_text(&meant));
-	return -EINVAL;
+	return refuse(c, "programs read this as an address", "write %s", buffer_text(&meant));
 }
 
 static int parse_name(const struct context *c, const char *text, size_t len, struct host_pattern *p)
@@ -139,11 +131,9 @@ static int parse_name(const struct context *c, const char *text, size_t len, str
 	if (memchr(text, '*', len))
 		return refuse(c, "a star stands for whole labels, in front of a name",
 			"write *.example.com");
-	if (len > 0 && text[0] == '.') {
-		error_set(c->e, -EINVAL, c->loc, "'%s': a name does not start with a dot", c->text);
-		error_hint(c->e, "for the subdomains write *%.*s", (int)len, text);
-		return -EINVAL;
-	}
+	if (len > 0 && text[0] == '.')
+		return refuse(c, "a name does not start with a dot",
+			"for the subdomains write *%.*s", (int)len, text);
 	r = host_name_parse(text, len, name, &a);
 	if (r > 0)
 		return refuse_number(c, &a);
@@ -152,13 +142,17 @@ static int parse_name(const struct context *c, const char *text, size_t len, str
 			"write an address as 192.0.2.1");
 	if (r == -EINVAL)
 		return refuse(c, "this is not a host name", "write example.com:443");
+	if (r == 0 && p->kind == HOST_NAME && strcmp(name, "unix") == 0)
+		return refuse(c, "this starts like a socket: unix:/path",
+			"call a host of that name by its full name");
 	p->name = r < 0 ? NULL : arena_strdup(c->arena, name);
 	return p->name ? 0 : out_of_memory(c);
 }
 
 /* Hosts with ports */
 
-static int parse_host(const struct context *c, const struct host_endpoint *e, struct host_pattern *p)
+static int parse_host(
+	const struct context *c, const struct host_endpoint *e, struct host_pattern *p)
 {
 	char text[HOST_NAME_BYTES];
 	struct address a;
@@ -194,12 +188,14 @@ static int parse_endpoint(const struct context *c, const char *text, size_t len,
 	if (len == 0)
 		return refuse(c, "a host was expected", "write example.com:443");
 	if (host_endpoint_split(&e, text, len) < 0)
-		return refuse(c, "brackets hold an IPv6 address, with a length or a port behind them",
+		return refuse(c,
+			"brackets hold an IPv6 address, with a length or a port behind them",
 			"write [2001:db8::1]:443 or [2001:db8::]/32:443");
 	p->port_lo = lo;
 	p->port_hi = hi;
 	if (e.port && !parse_range(e.port, e.port_len, &p->port_lo, &p->port_hi))
-		return refuse_ports(c, text, (size_t)(e.port - text) - 1);
+		return refuse(c, "a port is a number from 1 to 65535, a range as 1000-2000, or *",
+			"write %.*s:443", (int)(e.port - text) - 1, text);
 	r = parse_host(c, &e, p);
 	if (r == 0 && e.bracketed && p->prefix.address.bits != 128)
 		return refuse(c, "brackets are for IPv6", "leave them out");
@@ -208,12 +204,13 @@ static int parse_endpoint(const struct context *c, const char *text, size_t len,
 
 /* URLs */
 
-/* "/8:" behind an address: the length of a prefix, and not a path. */
-static size_t length_before_port(const char *text)
+/* What stands behind a slash and a number: ':' of "/8:443", NUL of "/8"; '/' if that is no number.
+ */
+static char behind_number(const char *text)
 {
 	size_t digits = text[0] == '/' ? strspn(text + 1, "0123456789") : 0;
 
-	return digits > 0 && text[1 + digits] == ':' ? 1 + digits : 0;
+	return digits > 0 ? text[1 + digits] : '/';
 }
 
 static int parse_path(const struct context *c, const char *text, struct host_pattern *p)
@@ -227,7 +224,8 @@ static int parse_path(const struct context *c, const char *text, struct host_pat
 	if (r == -ENAMETOOLONG)
 		return refuse(c, "the path is too long", "end it with a shorter /**");
 	if (r < 0)
-		return refuse(c, "a path has no '.', '..' or empty parts, and no %-escape beside a [set]",
+		return refuse(c,
+			"a path has no '.', '..' or empty parts, and no %-escape beside a [set]",
 			"write the path that it leads to");
 	n = strlen(path);
 	if (n > 1 && path[n - 1] == '/')
@@ -237,7 +235,7 @@ static int parse_path(const struct context *c, const char *text, struct host_pat
 		return 0;
 	r = glob_parse(&glob, &scratch, path, c->loc, c->e);
 	if (r < 0)
-		return r;
+		return r == -ENOMEM ? out_of_memory(c) : r;
 	p->url_paths = arena_calloc(c->arena, 1, sizeof(*p->url_paths));
 	if (p->url_paths)
 		p->url_paths[0] = arena_strdup(c->arena, path);
@@ -247,7 +245,8 @@ static int parse_path(const struct context *c, const char *text, struct host_pat
 	return 0;
 }
 
-static int parse_url(const struct context *c, const char *rest, uint16_t port, struct host_pattern *p)
+static int parse_url(
+	const struct context *c, const char *rest, uint16_t port, struct host_pattern *p)
 {
 	size_t len = strcspn(rest, "/");
 	struct prefix address;
@@ -256,24 +255,25 @@ static int parse_url(const struct context *c, const char *rest, uint16_t port, s
 	int r;
 
 	if (strpbrk(rest, "?#"))
-		return refuse(c, "a query or a fragment is not judged", "leave out the ? or # and what follows");
+		return refuse(c, "a query or a fragment is not judged",
+			"leave out the ? or # and what follows");
 	if (strchr(rest, '\\'))
 		return refuse(c, "a URL has no backslash", "write a slash");
 	if (memchr(rest, '@', len))
-		return refuse(c, "a policy holds no user names or passwords", "leave out what stands before the @");
-	is_address = (rest[0] == '[' && rest[len - 1] == ']') ||
-		     prefix_parse(rest, len, &address) == 0;
-	if (is_address && length_before_port(rest + len))
+		return refuse(c, "a policy holds no user names or passwords",
+			"leave out what stands before the @");
+	is_address =
+		(rest[0] == '[' && rest[len - 1] == ']') || prefix_parse(rest, len, &address) == 0;
+	if (is_address && behind_number(rest + len) == '\0')
+		return refuse(c, "this could be a path or the length of a prefix",
+			"for a prefix write %s:%u", rest, port);
+	if (is_address && behind_number(rest + len) == ':')
 		len += 1 + strcspn(rest + len + 1, "/");
 	path = rest + len;
-	if (is_address && path[0] == '/' && path[1] && path[1 + strspn(path + 1, "0123456789")] == '\0') {
-		error_set(c->e, -EINVAL, c->loc, "'%s': is %s a path or the length of a prefix?", c->text, path);
-		error_hint(c->e, "for a prefix write %s:%u", rest, port);
-		return -EINVAL;
-	}
 	r = parse_endpoint(c, rest, len, port, port, p);
 	if (r == 0 && p->kind == HOST_PREFIX && p->prefix.address.bits == 128 && rest[0] != '[')
-		return refuse(c, "IPv6 stands in brackets in a URL", "write https://[2001:db8::1]/");
+		return refuse(
+			c, "IPv6 stands in brackets in a URL", "write https://[2001:db8::1]/");
 	return r < 0 ? r : parse_path(c, path, p);
 }
 
@@ -287,14 +287,13 @@ static int parse_socket(const struct context *c, const char *path, struct host_p
 	p->kind = HOST_SOCKET;
 	p->transport = TRANSPORT_UNIX;
 	if (strchr(path, '*'))
-		return refuse(c, "a socket is granted by its exact path", "name each socket, without *");
+		return refuse(
+			c, "a socket is granted by its exact path", "name each socket, without *");
 	if (path[0] != '/' || path_normalize(path, len, normal, &n) < 0)
-		return refuse(c, "a socket is named by an absolute path", "write unix:/run/name.sock");
-	if (strcmp(path, normal) != 0) {
-		error_set(c->e, -EINVAL, c->loc, "'%s': the path is not in its simplest form", c->text);
-		error_hint(c->e, "write unix:%s", normal);
-		return -EINVAL;
-	}
+		return refuse(
+			c, "a socket is named by an absolute path", "write unix:/run/name.sock");
+	if (strcmp(path, normal) != 0)
+		return refuse(c, "the path is not in its simplest form", "write unix:%s", normal);
 	p->name = arena_strdup(c->arena, path);
 	return p->name ? 0 : out_of_memory(c);
 }
@@ -311,7 +310,8 @@ static int parse_with_scheme(const struct context *c, size_t scheme, struct host
 		return parse_endpoint(c, rest, strlen(rest), 1, HOST_PORT_MAX, p);
 	}
 	return refuse(c, "the scheme is not supported",
-		"use http, https, ws, wss, ftp or udp; any other TCP connection is written host:port");
+		"use http, https, ws, wss, ftp or udp; any other TCP connection is written "
+		"host:port");
 }
 
 int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *text,
@@ -324,7 +324,8 @@ int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *te
 	int r;
 
 	if (len > PATTERN_MAX)
-		return error_set(e, -EINVAL, loc, "the pattern is longer than %d bytes", PATTERN_MAX);
+		return error_set(
+			e, -EINVAL, loc, "the pattern is longer than %d bytes", PATTERN_MAX);
 	if (strncasecmp(text, "unix:", 5) == 0)
 		r = parse_socket(&c, text + 5, &p);
 	else if (scheme)

@@ -65,8 +65,8 @@ int host_port_parse(const char *text, size_t len, uint16_t *ret)
 	return 0;
 }
 
-int host_name_parse(const char *text, size_t len, char out[HOST_NAME_BYTES],
-	struct address *ret_address)
+int host_name_parse(
+	const char *text, size_t len, char out[HOST_NAME_BYTES], struct address *ret_address)
 {
 	int r = idna_to_ascii(text, len, out, HOST_NAME_BYTES);
 	size_t n;

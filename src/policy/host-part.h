@@ -21,8 +21,8 @@ struct host_endpoint {
 };
 
 /*
- * Brackets hold colons together; without them, text with more than one colon is all host. -EINVAL if
- * a bracket is not closed or something else than a length and a port stands behind it.
+ * Brackets hold colons together; without them, text with more than one colon is all host. -EINVAL
+ * if a bracket is not closed or something else than a length and a port stands behind it.
  */
 int host_endpoint_split(struct host_endpoint *ret, const char *text, size_t len);
 
@@ -34,8 +34,8 @@ int host_port_parse(const char *text, size_t len, uint16_t *ret);
  * IPv4 address in *ret_address. -EINVAL: it is neither; -ERANGE: it ends in a number, but is no
  * address; -ENOMEM.
  */
-int host_name_parse(const char *text, size_t len, char out[HOST_NAME_BYTES],
-	struct address *ret_address);
+int host_name_parse(
+	const char *text, size_t len, char out[HOST_NAME_BYTES], struct address *ret_address);
 
 /* True if name is a subdomain of ancestor, at any depth. Both in normal form. */
 bool host_name_below(const char *name, const char *ancestor);

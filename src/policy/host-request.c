@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Targets from text. The text is hostile: it comes from the program that is to be held. So it is read
- * as what would really be reached (an address in disguise is that address), and what two readers
- * could read differently is refused.
+ * Targets from text. The text is hostile: it comes from the program that is to be held. So it is
+ * read as what would really be reached (an address in disguise is that address), and what two
+ * readers could read differently is refused.
  */
 #include "policy/host.h"
 
@@ -16,6 +16,12 @@
 #include "policy/url.h"
 
 enum { TARGET_MAX = 16384 };
+
+/* As much of a text as a message has room for beside what it says. */
+static int shown(size_t len)
+{
+	return len < 100 ? (int)len : 100;
+}
 
 static int refuse(struct error *e, const char *what, const char *hint)
 {
@@ -42,9 +48,9 @@ static int parse_name(struct host_request *r, const char *text, size_t len, stru
 	}
 	if (err == -ERANGE)
 		return error_set(e, -EINVAL, NULL, "'%.*s' ends in a number but is not an address",
-			(int)len, text);
+			shown(len), text);
 	if (err < 0)
-		return error_set(e, err, NULL, "'%.*s' is not a host name", (int)len, text);
+		return error_set(e, err, NULL, "'%.*s' is not a host name", shown(len), text);
 	return 0;
 }
 
@@ -56,7 +62,7 @@ static int parse_host(struct host_request *r, const struct host_endpoint *h, str
 		return parse_name(r, h->host, h->host_len, e);
 	if (address_parse(h->host, h->host_len, &a) < 0 || a.bits != 128)
 		return error_set(e, -EINVAL, NULL, "'%.*s' is not an IPv6 address",
-			(int)h->host_len, h->host);
+			shown(h->host_len), h->host);
 	set_address(r, &a);
 	return 0;
 }
@@ -71,9 +77,9 @@ static int parse_endpoint(struct host_request *r, const char *text, struct error
 		return refuse(e, "brackets hold an IPv6 address, with a port behind them",
 			"write [2001:db8::1]:443");
 	if (h.port && host_port_parse(h.port, h.port_len, &r->port) < 0) {
-		error_set(e, -EINVAL, NULL, "'%.*s' is not a port from 1 to 65535", (int)h.port_len,
-			h.port);
-		error_hint(e, "write %.*s:443", (int)(h.port - text) - 1, text);
+		error_set(e, -EINVAL, NULL, "'%.*s' is not a port from 1 to 65535",
+			shown(h.port_len), h.port);
+		error_hint(e, "write %.*s:443", shown((size_t)(h.port - text) - 1), text);
 		return -EINVAL;
 	}
 	return parse_host(r, &h, e);
@@ -106,9 +112,10 @@ static int parse_socket(struct host_request *r, const char *path, struct error *
 	size_t n;
 
 	if (path_normalize(path, strlen(path), normal, &n) < 0)
-		return refuse(e, "a socket is named by an absolute path", "write unix:/run/name.sock");
+		return refuse(
+			e, "a socket is named by an absolute path", "write unix:/run/name.sock");
 	if (strcmp(path, normal) != 0) {
-		error_set(e, -EINVAL, NULL, "the path '%s' is not in its simplest form", path);
+		error_set(e, -EINVAL, NULL, "the path '%.100s' is not in its simplest form", path);
 		error_hint(e, "write unix:%s", normal);
 		return -EINVAL;
 	}
@@ -138,8 +145,8 @@ static int parse_inet(struct host_request *r, const char *target, struct error *
 	if (url_scheme_port(target, scheme) != 0 && target[scheme] == ':') {
 		if (slash)
 			return parse_url(r, target, e);
-		return refuse(e, "this could be a URL or a host with a port",
-			"a URL starts as https://");
+		return refuse(
+			e, "this could be a URL or a host with a port", "a URL starts as https://");
 	}
 	if (strncasecmp(target, "udp://", 6) == 0) {
 		r->transport = TRANSPORT_UDP;
@@ -157,7 +164,8 @@ int host_request_parse(struct host_request *ret, const char *target, struct erro
 	int err;
 
 	if (strnlen(target, TARGET_MAX) == TARGET_MAX)
-		return error_set(e, -EINVAL, NULL, "the target is longer than %d bytes", TARGET_MAX);
+		return error_set(
+			e, -EINVAL, NULL, "the target is longer than %d bytes", TARGET_MAX);
 	if (strncasecmp(target, "unix:", 5) == 0)
 		err = parse_socket(&r, target + 5, e);
 	else if (has_control(target))

@@ -97,8 +97,8 @@ static void print_host(const struct host_pattern *p, struct buffer *out)
 }
 
 /*
- * The scheme is not kept, only its port: a URL is printed with one that has the same. Behind a prefix
- * the port is always written, as it tells the length from the path.
+ * The scheme is not kept, only its port: a URL is printed with one that has the same. Behind an
+ * address the port is always written, so that no path is taken for the length of a prefix.
  */
 static void print_url(const struct host_pattern *p, const char *path, struct buffer *out)
 {
@@ -106,7 +106,6 @@ static void print_url(const struct host_pattern *p, const char *path, struct buf
 		uint16_t port;
 		const char *scheme;
 	} own[] = { { 80, "http" }, { 443, "https" }, { 21, "ftp" } };
-	bool wide = p->kind == HOST_PREFIX && p->prefix.length < p->prefix.address.bits;
 	const char *scheme = NULL;
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
@@ -114,7 +113,7 @@ static void print_url(const struct host_pattern *p, const char *path, struct buf
 			scheme = own[i].scheme;
 	buffer_printf(out, "%s://", scheme ? scheme : "http");
 	print_host(p, out);
-	if (!scheme || wide)
+	if (!scheme || p->kind == HOST_PREFIX)
 		host_ports_print(p->port_lo, p->port_hi, out);
 	buffer_adds(out, path);
 }

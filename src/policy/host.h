@@ -11,9 +11,9 @@
  *   https://api.example.com/v1/**    port from the scheme; a path other than / /* /** narrows to
  *                                    what only a speaker of HTTP can hold
  *
- * A pattern covers a guarded place (baseline.h) only if it lies wholly inside the guarded range. What
- * is `never` reachable is not judged here: ask baseline_never(). Names are kept as A-labels in lower
- * case without the dot at the end. `localhost` covers 127.0.0.1 and ::1 too.
+ * A pattern covers a guarded place (baseline.h) only if it lies wholly inside the guarded range.
+ * What is `never` reachable is not judged here: ask baseline_never(). Names are kept as A-labels in
+ * lower case without the dot at the end. `localhost` covers 127.0.0.1 and ::1 too.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,15 +63,16 @@ unsigned host_method(const char *word);
 int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *text,
 	const struct location *loc, struct error *e);
 /*
- * The canonical text; parse → print → parse is the identity. Methods are not printed. A meet may have
- * several URL paths, which no single pattern can say: it is printed for people, with " & " between.
+ * The canonical text; parse → print → parse is the identity. Methods are not printed. A meet may
+ * have several URL paths, which no single pattern can say: it is printed for people, with " & "
+ * between.
  */
 void host_pattern_print(const struct host_pattern *p, struct buffer *out);
 /* One pattern against one request; slow and plain: sets use hostset.h. */
 bool host_pattern_matches(const struct host_pattern *p, const struct host_request *r);
 /*
- * Every request that b matches, a matches. A "no" may be too careful: of two different globs over URL
- * paths neither is taken to contain the other, and prefixes are compared as they are written.
+ * Every request that b matches, a matches. A "no" may be too careful: of two different globs over
+ * URL paths neither is taken to contain the other, and prefixes are compared as they are written.
  */
 bool host_pattern_contains(const struct host_pattern *a, const struct host_pattern *b);
 /*

@@ -97,8 +97,8 @@ int hostset_names_init(struct hostset_names *t, struct arena *a, size_t n)
 	return 0;
 }
 
-void hostset_names_put(struct hostset_names *t, uint64_t hash, const char *name,
-	const struct hostset_node *node)
+void hostset_names_put(
+	struct hostset_names *t, uint64_t hash, const char *name, const struct hostset_node *node)
 {
 	size_t i = hash & t->mask;
 
@@ -107,8 +107,8 @@ void hostset_names_put(struct hostset_names *t, uint64_t hash, const char *name,
 	t->slots[i] = (struct hostset_slot){ hash, name, node };
 }
 
-const struct hostset_node *hostset_names_get(const struct hostset_names *t, uint64_t hash,
-	const char *name)
+const struct hostset_node *hostset_names_get(
+	const struct hostset_names *t, uint64_t hash, const char *name)
 {
 	for (size_t i = hash & t->mask; t->slots[i].name; i = (i + 1) & t->mask)
 		if (t->slots[i].hash == hash && strcmp(t->slots[i].name, name) == 0)

@@ -35,8 +35,8 @@ uint64_t hostset_hash_name(const struct hostset_key *k, const char *name);
 /* Room for n names, which may be none. */
 int hostset_names_init(struct hostset_names *t, struct arena *a, size_t n);
 /* The name is new and lives as long as the table. */
-void hostset_names_put(struct hostset_names *t, uint64_t hash, const char *name,
-	const struct hostset_node *node);
+void hostset_names_put(
+	struct hostset_names *t, uint64_t hash, const char *name, const struct hostset_node *node);
 /* NULL: not there. */
-const struct hostset_node *hostset_names_get(const struct hostset_names *t, uint64_t hash,
-	const char *name);
+const struct hostset_node *hostset_names_get(
+	const struct hostset_names *t, uint64_t hash, const char *name);

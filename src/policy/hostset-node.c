@@ -56,8 +56,7 @@ static size_t find_edges(struct hostset_scratch *s, const struct hostset_entry *
 
 static size_t edge_index(const struct hostset_scratch *s, size_t n_edges, uint32_t edge)
 {
-	const uint32_t *found =
-		bsearch(&edge, s->edges, n_edges, sizeof(*s->edges), compare_edges);
+	const uint32_t *found = bsearch(&edge, s->edges, n_edges, sizeof(*s->edges), compare_edges);
 
 	return (size_t)(found - s->edges);
 }
@@ -85,8 +84,8 @@ static void paint(struct hostset_scratch *s, size_t n_edges, const struct hostse
 }
 
 /* The painted stretches, with neighbours of one rank joined. */
-static int collect_ports(struct hostset_node *node, struct arena *a, const struct hostset_scratch *s,
-	size_t n_edges)
+static int collect_ports(
+	struct hostset_node *node, struct arena *a, const struct hostset_scratch *s, size_t n_edges)
 {
 	struct hostset_ports *ports = arena_calloc(a, n_edges, sizeof(*ports));
 	uint32_t n = 0;
@@ -123,8 +122,8 @@ static int build_ports(struct hostset_node *node, struct arena *a, struct hostse
 	return collect_ports(node, a, s, n_edges);
 }
 
-static int build_fine_entry(struct hostset_fine *fine, struct arena *a,
-	const struct hostset_entry *entry)
+static int build_fine_entry(
+	struct hostset_fine *fine, struct arena *a, const struct hostset_entry *entry)
 {
 	const struct host_pattern *p = &entry->pattern;
 	struct glob *paths = arena_calloc(a, p->n_url_paths, sizeof(*paths));
@@ -141,8 +140,8 @@ static int build_fine_entry(struct hostset_fine *fine, struct arena *a,
 	return 0;
 }
 
-static int build_fine(struct hostset_node *node, struct arena *a,
-	const struct hostset_entry *entries, size_t n)
+static int build_fine(
+	struct hostset_node *node, struct arena *a, const struct hostset_entry *entries, size_t n)
 {
 	struct hostset_fine *fine = arena_calloc(a, n, sizeof(*fine));
 	uint32_t count = 0;
@@ -175,7 +174,8 @@ int hostset_node_build(struct hostset_node *node, struct arena *a, struct hostse
 {
 	int r;
 
-	*node = (struct hostset_node){ .in_guard = host_pattern_guard(&entries[0].pattern) != NULL };
+	*node = (struct hostset_node){ 0 };
+	node->in_guard = host_pattern_guard(&entries[0].pattern) != NULL;
 	r = build_ports(node, a, s, entries, n);
 	if (r == 0 && any_narrowed(entries, n))
 		r = build_fine(node, a, entries, n);
@@ -212,8 +212,8 @@ static bool fine_matches(const struct hostset_fine *f, const struct host_request
 	return true;
 }
 
-uint32_t hostset_node_match(const struct hostset_node *node, const struct host_request *r,
-	uint32_t best)
+uint32_t hostset_node_match(
+	const struct hostset_node *node, const struct host_request *r, uint32_t best)
 {
 	best = rank_best(best, ports_rank(node, r->port));
 	for (uint32_t i = 0; i < node->n_fine && node->fine[i].rank < best; i++)

@@ -44,5 +44,5 @@ int hostset_scratch_init(struct hostset_scratch *s, struct arena *a, size_t n);
 int hostset_node_build(struct hostset_node *node, struct arena *a, struct hostset_scratch *s,
 	const struct hostset_entry *entries, size_t n);
 /* The strongest of `best` and the entries of the node that match; the host is known to match. */
-uint32_t hostset_node_match(const struct hostset_node *node, const struct host_request *r,
-	uint32_t best);
+uint32_t hostset_node_match(
+	const struct hostset_node *node, const struct host_request *r, uint32_t best);

@@ -114,7 +114,8 @@ static size_t same_host(const struct hostset *s, size_t i)
 {
 	size_t n = 1;
 
-	while (i + n < s->n && compare_hosts(&s->entries[i].pattern, &s->entries[i + n].pattern) == 0)
+	while (i + n < s->n &&
+		compare_hosts(&s->entries[i].pattern, &s->entries[i + n].pattern) == 0)
 		n++;
 	return n;
 }
@@ -148,8 +149,8 @@ static int reserve(struct hostset *s)
 }
 
 /* Prefixes come in order, so the enclosing one is the last or one of its parents. */
-static void add_prefix(struct side *side, const struct prefix *prefix,
-	const struct hostset_node *node)
+static void add_prefix(
+	struct side *side, const struct prefix *prefix, const struct hostset_node *node)
 {
 	struct prefix_node *p = &side->prefixes[side->n_prefixes];
 	const struct prefix_node *parent = side->n_prefixes > 0 ? p - 1 : NULL;
@@ -172,7 +173,8 @@ static int add_name(struct hostset *s, struct hostset_names *names, uint64_t has
 	return 0;
 }
 
-static int add_node(struct hostset *s, const struct host_pattern *p, const struct hostset_node *node)
+static int add_node(
+	struct hostset *s, const struct host_pattern *p, const struct hostset_node *node)
 {
 	switch (p->kind) {
 	case HOST_ANY:
@@ -188,8 +190,8 @@ static int add_node(struct hostset *s, const struct host_pattern *p, const struc
 		return add_name(s, &s->sides[p->transport].below,
 			hostset_hash_name(&s->key, p->name), p->name, node);
 	case HOST_SOCKET:
-		return add_name(s, &s->sockets,
-			hostset_hash(&s->key, 0, p->name, strlen(p->name)), p->name, node);
+		return add_name(s, &s->sockets, hostset_hash(&s->key, 0, p->name, strlen(p->name)),
+			p->name, node);
 	}
 	return -EINVAL;
 }
@@ -243,7 +245,8 @@ static uint32_t match_name(const struct hostset *s, const struct side *side,
 	return node ? hostset_node_match(node, r, best) : best;
 }
 
-/* The innermost prefix that holds the address: the last that starts before it, or a parent of that. */
+/* The innermost prefix that holds the address: the last that starts before it, or a parent of that.
+ */
 static const struct prefix_node *find_prefix(const struct side *side, const struct address *a)
 {
 	const struct prefix full = prefix_of(a, a->bits);
@@ -264,8 +267,8 @@ static const struct prefix_node *find_prefix(const struct side *side, const stru
 	return p;
 }
 
-static uint32_t match_address(const struct side *side, const struct host_request *r, bool guarded,
-	uint32_t best)
+static uint32_t match_address(
+	const struct side *side, const struct host_request *r, bool guarded, uint32_t best)
 {
 	const struct prefix_node *p = find_prefix(side, &r->address);
 

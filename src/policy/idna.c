@@ -81,7 +81,8 @@ static int copy_lower(const char *name, size_t len, char *out, size_t size)
 static int lookup(const char *name, char *out, size_t size)
 {
 	uint8_t *found = NULL;
-	int r = idn2_lookup_u8((const uint8_t *)name, &found, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+	int r = idn2_lookup_u8(
+		(const uint8_t *)name, &found, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
 
 	if (r != IDN2_OK)
 		return r == IDN2_MALLOC ? -ENOMEM : -EINVAL;

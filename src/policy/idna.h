@@ -4,9 +4,9 @@
 #include <stddef.h>
 
 /*
- * Writes the A-label form of a name in UTF-8 (already percent-decoded) into out, with a NUL. A dot at
- * the end is kept. -EINVAL if it is no name: empty or overlong labels, characters that DNS names do
- * not have, A-labels that stand for nothing. -ENAMETOOLONG if out has no room. ASCII names take a
- * path without libidn2; for the others it may allocate (-ENOMEM).
+ * Writes the A-label form of a name in UTF-8 (already percent-decoded) into out, with a NUL. A dot
+ * at the end is kept. -EINVAL if it is no name: empty or overlong labels, characters that DNS names
+ * do not have, A-labels that stand for nothing. -ENAMETOOLONG if out has no room. ASCII names take
+ * a path without libidn2; for the others it may allocate (-ENOMEM).
  */
 int idna_to_ascii(const char *name, size_t len, char *out, size_t size);

@@ -257,15 +257,27 @@ static int (*const adders[OPERATION_COUNT])(struct compiler *c, uint32_t rank) =
 	[OPERATION_SERVICE] = add_nothing,
 };
 
+static int copy_verdicts(struct compiler *c, struct sources *s)
+{
+	uint8_t *verdicts = arena_alloc(c->arena, s->n + 1);
+
+	if (!verdicts)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n; i++)
+		verdicts[i] = (uint8_t)s->items[i].verdict;
+	s->verdicts = verdicts;
+	return 0;
+}
+
 static int add_sources(struct compiler *c)
 {
 	for (int op = 0; op < OPERATION_COUNT; op++) {
-		for (size_t i = 0; i < c->layer->sources[op].n; i++) {
-			int r = adders[op](c, (uint32_t)i);
+		int r = copy_verdicts(c, &c->layer->sources[op]);
 
-			if (r < 0)
-				return r;
-		}
+		for (size_t i = 0; r == 0 && i < c->layer->sources[op].n; i++)
+			r = adders[op](c, (uint32_t)i);
+		if (r < 0)
+			return r;
 	}
 	for (size_t i = 0; i < c->from->dangerously_allow.n; i++) {
 		int r = add_paths(c, c->layer->dangerous, &c->from->dangerously_allow.items[i], 0);

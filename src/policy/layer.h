@@ -29,6 +29,8 @@ struct source {
 struct sources {
 	struct source *items;
 	size_t n, cap;
+	/* The verdicts once more, close together: deciding reads one byte, not a whole source. */
+	const uint8_t *verdicts;
 };
 
 /* A command pattern whose program is a glob and which says something about arguments: rare, kept as a list. */

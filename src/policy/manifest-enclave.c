@@ -18,15 +18,16 @@
 /* The pattern for a folder and all below it. Its name is taken literally, but for ~ and $NAME. */
 static int print_root(const struct field *f, const char *text, struct buffer *out)
 {
+	size_t start = text[0] == '~' || text[0] == '$' ? strcspn(text, "/") : 0;
+	const char *rest = text + start;
 	char normal[PATH_BYTES];
-	size_t len = strlen(text), start = 0;
+	size_t len = 0;
 
-	if (text[0] == '~' || text[0] == '$')
-		start = strcspn(text, "/");
-	buffer_add(out, text, start);
-	if (start < len && path_normalize(text + start, len - start, normal, &len) < 0)
+	/* Only behind a variable may there be nothing. */
+	if ((*rest || start == 0) && path_normalize(rest, strlen(rest), normal, &len) < 0)
 		return field_fail(f, "`%s` is no absolute path", text);
-	if (start < strlen(text) && len > 1)
+	buffer_add(out, text, start);
+	if (len > 1)
 		glob_print_literal(normal, len, out);
 	buffer_adds(out, "/**");
 	return out->failed ? field_result(f, -ENOMEM) : 0;

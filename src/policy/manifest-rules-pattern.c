@@ -57,23 +57,29 @@ static int translate_path(const struct translation *t, const char *text)
 
 /* Hosts */
 
+/* A path without a scheme, which is https. An address with a length (10.0.0.0/8) is none. */
+static bool lacks_scheme(struct arena *a, const char *text)
+{
+	struct host_pattern prefix;
+
+	return strchr(text, '/') && !strstr(text, "://") && strncmp(text, "unix:", 5) != 0 &&
+	       host_pattern_parse(&prefix, a, text, NULL, NULL) < 0;
+}
+
 /* The patterns of ours that a URL pattern stands for; how many, or -ENOMEM. */
 static int spell_hosts(const struct translation *t, const char *text, const char *ret[2])
 {
 	struct arena *a = t->p->arena;
-	struct host_pattern prefix;
-	size_t n = 1;
+	int n = 1;
 
 	ret[0] = text;
 	if (strncmp(text, "*://", 4) == 0) {
 		ret[0] = arena_printf(a, "http%s", text + 1);
 		ret[n++] = arena_printf(a, "https%s", text + 1);
-	} else if (strchr(text, '/') && !strstr(text, "://") && strncmp(text, "unix:", 5) != 0 &&
-		host_pattern_parse(&prefix, a, text, NULL, NULL) < 0) {
-		/* A path without a scheme; an address with a length is neither. */
+	} else if (lacks_scheme(a, text)) {
 		ret[0] = arena_printf(a, "https://%s", text);
 	}
-	return ret[0] && ret[n - 1] ? (int)n : -ENOMEM;
+	return ret[0] && ret[n - 1] ? n : -ENOMEM;
 }
 
 static int translate_host(const struct translation *t, const char *text)

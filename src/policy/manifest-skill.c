@@ -79,9 +79,9 @@ static int read_metadata(const struct field *f, void *into)
 
 	if (!text)
 		r = read_vendors(f->document, f->node, into);
-	else if (yaml_read(&inner, NULL, 1, text, strlen(text), NULL) == 0)
+	else if ((r = yaml_read(&inner, NULL, 1, text, strlen(text), NULL)) == 0)
 		r = read_vendors(&inner, inner.root, into);
-	return r < 0 ? field_result(f, r) : manifest_part_keep(f, into);
+	return r == -ENOMEM ? field_result(f, r) : manifest_part_keep(f, into);
 }
 
 static int read_permissions(const struct field *f, void *into)

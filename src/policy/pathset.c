@@ -1,44 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nearly all patterns that people write are a path, or a folder with all below it; most of the others
- * are a glob inside a fixed folder (/srv/app/logs/*.log). So the set is a hash table of folders:
+ * Nearly all patterns that people write are a path, or a folder with all below it; most of the others are a glob inside a fixed
+ * folder (/srv/app/logs/*.log), or float and name a component (/srv/**, then /node_modules, then anything). So the set is a
+ * hash table of places (place-table.h), and a match walks the path once:
  *
- *     key           the bytes of a path or folder
- *     exact         strongest entry that is this very path
- *     subtree       strongest entry that is this folder and all below it
- *     group         the true globs whose fixed part is this folder
+ *   - at every slash the part so far is looked up as a fixed folder;
+ *   - every component is looked up by its name below each folder passed so far that has floating patterns.
  *
- * A match walks the path once. At every slash the hash of the part so far is known, and the folder is
- * looked up: first in a small filter of bits, which stays in the nearest cache and rules out nearly all parts that
- * are no key, then in the table. The true globs of a group are one automaton each (dfa.h) that runs over the rest of
- * the path; folders with the same globs below them share it.
+ * A place knows the strongest entry that is this very path, the strongest that is this folder with all below it, and the globs
+ * that go on from here. Those are one automaton (dfa.h) that runs over the rest of the path; places with the same globs share it.
  *
- * Patterns made to explode (`*a??????????????`) hit a limit on states that is linear in their length. Their
- * group is then halved until the rest fits, and what explodes alone is matched by itself (glob.h, linear in pattern x
- * path); at most ALONE_MAX such patterns are taken, so the cost of a decision stays bounded.
+ * Patterns made to explode (`*a??????????????`) hit a limit on states that is linear in their length. Their group is then halved
+ * until the rest fits, and what explodes alone is matched by itself (glob.h, linear in pattern x path); at most ALONE_MAX such
+ * patterns are taken, so the cost of a decision stays bounded.
  */
 #include "policy/pathset.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/arena.h"
 #include "policy/automaton.h"
 #include "policy/dfa.h"
+#include "policy/place-table.h"
 
-#define NONE UINT32_MAX
+#define NONE PLACE_NONE
 
-enum { ALONE_MAX = 256, STATES_MAX = 1 << 18 };
+/* BASES_MAX: folders with floating patterns that may lie on one path. */
+enum { ALONE_MAX = 256, STATES_MAX = 1 << 18, BASES_MAX = 8 };
 
-/* A true glob, or an entry of several, before it is compiled. */
+/* A glob behind a place, or an entry of several globs, before it is compiled. */
 struct item {
-	const char *key; /* the fixed folder */
-	size_t key_len;
-	const struct glob_token *tokens; /* what follows it */
+	struct place_key key;
+	const struct glob_token *tokens; /* what follows the place */
 	size_t n;
-	const struct glob *globs; /* an entry of several: key is "" */
+	const struct glob *globs; /* an entry of several: the place is the root */
 	size_t n_globs;
 	uint32_t rank;
 };
@@ -54,13 +51,6 @@ struct group {
 	uint32_t first, n; /* of machines */
 };
 
-struct slot {
-	const char *key;
-	uint32_t key_len; /* NONE: free */
-	uint32_t tag;     /* of the hash, so that few keys are compared in vain */
-	uint32_t exact, subtree, group;
-};
-
 /* A group's patterns in order are the name of its automaton. */
 struct shared {
 	const struct item *items;
@@ -70,12 +60,7 @@ struct shared {
 
 struct pathset {
 	struct arena arena;
-	uint64_t seed;
-	struct slot root; /* the key "" */
-	struct slot *slots;
-	size_t n_slots, used;
-	uint64_t *filter;
-	size_t filter_mask;
+	struct place_table table;
 
 	struct item *items;
 	size_t n_items, cap_items;
@@ -93,26 +78,12 @@ struct pathset {
 	size_t n_alone;
 };
 
-static const struct slot free_slot = {
-	.key = "",
-	.key_len = NONE,
-	.exact = RANK_NONE,
-	.subtree = RANK_NONE,
-	.group = NONE,
-};
-
 struct pathset *pathset_new(void)
 {
 	struct pathset *s = calloc(1, sizeof(*s));
 
-	if (!s)
-		return NULL;
-	s->root = free_slot;
-	s->root.key_len = 0;
-	/* Without a secret, patterns could be chosen to collide. Where the kernel has none to give yet,
-	 * the address of the set has to do. */
-	if (getrandom(&s->seed, sizeof(s->seed), GRND_NONBLOCK) != sizeof(s->seed))
-		s->seed = (uintptr_t)s * 0x9e3779b97f4a7c15u;
+	if (s)
+		place_table_init(&s->table, &s->arena);
 	return s;
 }
 
@@ -126,155 +97,19 @@ void pathset_free(struct pathset *s)
 	free(s);
 }
 
-/* Hashing: eight bytes at a time, and once more at every slash. */
-
-static uint64_t mix(uint64_t h, uint64_t word)
-{
-	__uint128_t m = (__uint128_t)(h ^ word) * 0xa0761d6478bd642fu;
-
-	return (uint64_t)m ^ (uint64_t)(m >> 64);
-}
-
-/* A walk over the parts of a path: "/a", "/a/b", … with the hash of each. */
-struct walk {
-	const char *path;
-	size_t len, at; /* at: end of the current part */
-	uint64_t hash;
-};
-
-/* Goes to the next part; false at the end. */
-static bool walk_next(struct walk *w)
-{
-	uint64_t word = 0, hash = w->hash;
-	size_t i = w->at;
-	unsigned shift = 0;
-
-	if (i >= w->len)
-		return false;
-	i++; /* the slash */
-	for (; i < w->len && w->path[i] != '/'; i++) {
-		word |= (uint64_t)(unsigned char)w->path[i] << shift;
-		shift += 8;
-		if (shift == 64) {
-			hash = mix(hash, word);
-			word = 0;
-			shift = 0;
-		}
-	}
-	/* The length of the rest is part of it, else "a" and "a\0" … would be one. */
-	w->hash = mix(hash, word ^ (uint64_t)(shift + 1) << 56);
-	w->at = i;
-	return true;
-}
-
-static uint64_t hash_key(const struct pathset *s, const char *key, size_t len)
-{
-	struct walk w = { .path = key, .len = len, .hash = s->seed };
-
-	while (walk_next(&w))
-		;
-	return w.hash;
-}
-
-/* The table */
-
-static size_t slot_index(const struct pathset *s, uint64_t hash)
-{
-	return (size_t)hash & (s->n_slots - 1);
-}
-
-static bool slot_is(const struct slot *slot, uint64_t hash, const char *key, size_t len)
-{
-	return slot->tag == (uint32_t)(hash >> 32) && slot->key_len == len &&
-	       memcmp(slot->key, key, len) == 0;
-}
-
-static int grow(struct pathset *s)
-{
-	size_t n = s->n_slots ? s->n_slots * 2 : 16;
-	struct slot *old = s->slots;
-	size_t n_old = s->n_slots;
-
-	s->slots = arena_calloc(&s->arena, n, sizeof(*s->slots));
-	if (!s->slots) {
-		s->slots = old;
-		return -ENOMEM;
-	}
-	s->n_slots = n;
-	for (size_t i = 0; i < n; i++)
-		s->slots[i] = free_slot;
-	for (size_t i = 0; i < n_old; i++) {
-		size_t at;
-
-		if (old[i].key_len == NONE)
-			continue;
-		at = slot_index(s, hash_key(s, old[i].key, old[i].key_len));
-		while (s->slots[at].key_len != NONE)
-			at = (at + 1) & (n - 1);
-		s->slots[at] = old[i];
-	}
-	return 0;
-}
-
-/* The slot of a key, made if there is none; NULL when out of memory. */
-static struct slot *slot_for(struct pathset *s, const char *key, size_t len)
-{
-	uint64_t hash = hash_key(s, key, len);
-	size_t at;
-
-	if (len == 0)
-		return &s->root;
-	if (s->used * 2 >= s->n_slots && grow(s) < 0)
-		return NULL;
-	at = slot_index(s, hash);
-	for (; s->slots[at].key_len != NONE; at = (at + 1) & (s->n_slots - 1)) {
-		if (slot_is(&s->slots[at], hash, key, len))
-			return &s->slots[at];
-	}
-	s->slots[at].key = arena_strndup(&s->arena, key, len);
-	if (!s->slots[at].key)
-		return NULL;
-	s->slots[at].key_len = (uint32_t)len;
-	s->slots[at].tag = (uint32_t)(hash >> 32);
-	s->used++;
-	return &s->slots[at];
-}
-
-static int make_filter(struct pathset *s)
-{
-	size_t bits = 1024;
-
-	while (bits < s->used * 16)
-		bits *= 2;
-	s->filter = arena_calloc(&s->arena, bits / 64, sizeof(*s->filter));
-	if (!s->filter)
-		return -ENOMEM;
-	s->filter_mask = bits - 1;
-	for (size_t i = 0; i < s->n_slots; i++) {
-		uint64_t hash;
-
-		if (s->slots[i].key_len == NONE)
-			continue;
-		hash = hash_key(s, s->slots[i].key, s->slots[i].key_len) >> 20 & s->filter_mask;
-		s->filter[hash >> 6] |= (uint64_t)1 << (hash & 63);
-	}
-	return 0;
-}
-
 /* Adding */
 
-static int add_path(struct pathset *s, const struct glob_alternative *alt, uint32_t rank)
+/* A plain path or folder, or the end of a floating pattern: no automaton. */
+static int add_plain(struct pathset *s, const struct place_key *key, bool subtree, uint32_t rank)
 {
-	/* "/" is the root, whose key is "". */
-	size_t len = alt->literal_len == 1 ? 0 : alt->literal_len;
-	struct slot *slot = slot_for(s, alt->literal, len);
+	struct place *place = place_table_put(&s->table, key);
 
-	if (!slot)
+	if (!place)
 		return -ENOMEM;
-	if (alt->kind == GLOB_LITERAL)
-		slot->exact = rank_best(slot->exact, rank);
+	if (subtree)
+		place->subtree = rank_best(place->subtree, rank);
 	else
-		slot->subtree = rank_best(slot->subtree, rank);
+		place->exact = rank_best(place->exact, rank);
 	return 0;
 }
 
@@ -295,8 +130,7 @@ static int add_glob(struct pathset *s, const struct glob_alternative *alt, uint3
 {
 	size_t fixed = fixed_length(alt);
 	struct item item = {
-		.key = alt->literal,
-		.key_len = fixed,
+		.key = { .folder = alt->literal, .folder_len = fixed },
 		.tokens = alt->tokens + fixed,
 		.n = alt->n - fixed,
 		.rank = rank,
@@ -305,9 +139,19 @@ static int add_glob(struct pathset *s, const struct glob_alternative *alt, uint3
 	return ARENA_PUSH(&s->arena, s->items, s->n_items, s->cap_items, item);
 }
 
+static int add_path(struct pathset *s, const struct glob_alternative *alt, uint32_t rank)
+{
+	/* "/" is the root, whose folder is "". */
+	const struct place_key key = {
+		.folder = alt->literal, .folder_len = alt->literal_len == 1 ? 0 : alt->literal_len
+	};
+
+	return add_plain(s, &key, alt->kind == GLOB_SUBTREE, rank);
+}
+
 int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t rank)
 {
-	struct item item = { .key = "", .globs = globs, .n_globs = n, .rank = rank };
+	struct item item = { .key = { .folder = "" }, .globs = globs, .n_globs = n, .rank = rank };
 	int r = 0;
 
 	if (n > 1)
@@ -320,16 +164,79 @@ int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t 
 	return r;
 }
 
+/* Building: floating patterns, found by name */
+
+/* Length of the literal component that tokens start with; 0 if a wildcard is part of it. */
+static size_t literal_component(const struct glob_token *tokens, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && tokens[i].type == GLOB_BYTE && tokens[i].byte != '/')
+		i++;
+	if (i < n && tokens[i].type != GLOB_BYTE && tokens[i].type != GLOB_TREE &&
+		tokens[i].type != GLOB_TAIL)
+		return 0;
+	return i;
+}
+
+/* Folder, "**", name: found by the name below the folder. Turns the item into what follows the name. */
+static int float_item(struct pathset *s, struct item *item)
+{
+	size_t len = 0;
+	struct place *base;
+	char *name;
+
+	if (!item->globs && item->tokens[0].type == GLOB_TREE)
+		len = literal_component(item->tokens + 1, item->n - 1);
+	if (len == 0 || place_table_bases(&s->table, item->key.folder, item->key.folder_len) >=
+				BASES_MAX - 1)
+		return 0;
+	base = place_table_put(&s->table, &item->key);
+	name = arena_alloc(&s->arena, len + 1);
+	if (!base || !name)
+		return -ENOMEM;
+	base->floats = true;
+	for (size_t i = 0; i < len; i++)
+		name[i] = (char)item->tokens[1 + i].byte;
+	item->key.name = name;
+	item->key.name_len = len;
+	item->tokens += 1 + len;
+	item->n -= 1 + len;
+	return 0;
+}
+
+/*
+ * In the order of folders, so that those above come first: whether a folder may be a base depends on how many above it are. What is
+ * a plain path or folder after that leaves the list.
+ */
+static int float_items(struct pathset *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n_items; i++) {
+		struct item *item = &s->items[i];
+		bool tail;
+		int r = float_item(s, item);
+
+		tail = item->n == 1 && item->tokens[0].type == GLOB_TAIL;
+		if (r == 0 && !item->globs && (item->n == 0 || tail))
+			r = add_plain(s, &item->key, tail, item->rank);
+		else
+			s->items[kept++] = *item;
+		if (r < 0)
+			return r;
+	}
+	s->n_items = kept;
+	return 0;
+}
+
 /* Building: groups and their automata */
 
 static int by_key_and_rank(const void *x, const void *y)
 {
 	const struct item *a = x, *b = y;
-	size_t least = a->key_len < b->key_len ? a->key_len : b->key_len;
-	int c = memcmp(a->key, b->key, least);
+	int c = place_key_compare(&a->key, &b->key);
 
-	if (c == 0)
-		c = (a->key_len > b->key_len) - (a->key_len < b->key_len);
 	return c ? c : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
@@ -359,11 +266,12 @@ static bool same_items(const struct item *a, const struct item *b, size_t n)
 
 static uint64_t hash_items(const struct pathset *s, const struct item *items, size_t n)
 {
-	uint64_t h = mix(s->seed, n);
+	uint64_t h = place_mix(s->table.seed, n);
 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t t = 0; t < items[i].n; t++)
-			h = mix(h, (uint64_t)items[i].tokens[t].type << 8 | items[i].tokens[t].byte);
+			h = place_mix(h, (uint64_t)items[i].tokens[t].type << 8 |
+						 items[i].tokens[t].byte);
 	}
 	return h;
 }
@@ -463,37 +371,39 @@ static int add_machines(struct pathset *s, const struct item *items, size_t n)
 	return r < 0 ? r : add_machines(s, items + n / 2, n - n / 2);
 }
 
-/* All items with one key. */
+/* All items behind one place. */
 static int add_group(struct pathset *s, const struct item *items, size_t n)
 {
-	struct slot *slot = slot_for(s, items->key, items->key_len);
+	struct place *place = place_table_put(&s->table, &items->key);
 	struct group g = { .first = (uint32_t)s->n_machines };
 	int r;
 
-	if (!slot)
+	if (!place)
 		return -ENOMEM;
 	r = add_machines(s, items, n);
 	if (r < 0)
 		return r;
 	g.n = (uint32_t)s->n_machines - g.first;
-	/* slot_for may have moved the table, but nothing was added since. */
-	slot->group = (uint32_t)s->n_groups;
+	place->group = (uint32_t)s->n_groups;
 	return ARENA_PUSH(&s->arena, s->groups, s->n_groups, s->cap_groups, g);
+}
+
+static void sort_items(struct pathset *s)
+{
+	if (s->n_items)
+		qsort(s->items, s->n_items, sizeof(*s->items), by_key_and_rank);
 }
 
 static int add_groups(struct pathset *s)
 {
 	size_t i = 0;
 
-	if (s->n_items)
-		qsort(s->items, s->n_items, sizeof(*s->items), by_key_and_rank);
 	while (i < s->n_items) {
 		const struct item *first = &s->items[i];
 		size_t n = 1;
 		int r;
 
-		while (i + n < s->n_items && first[n].key_len == first->key_len &&
-			memcmp(first[n].key, first->key, first->key_len) == 0)
+		while (i + n < s->n_items && place_key_compare(&first[n].key, &first->key) == 0)
 			n++;
 		r = add_group(s, first, n);
 		if (r < 0)
@@ -521,10 +431,14 @@ int pathset_build(struct pathset *s, struct error *e)
 {
 	int r = make_shared_heads(s);
 
+	sort_items(s);
+	if (r == 0)
+		r = float_items(s);
+	sort_items(s);
 	if (r == 0)
 		r = add_groups(s);
 	if (r == 0)
-		r = make_filter(s);
+		r = place_table_finish(&s->table);
 	if (r == -E2BIG) {
 		error_set(e, r, NULL, "more than %d patterns are too complex to be compiled", ALONE_MAX);
 		error_hint(e, "patterns with many ? behind a * are costly: write them more simply");
@@ -565,45 +479,72 @@ static uint32_t match_group(const struct pathset *s, uint32_t group, const char 
 	return best;
 }
 
-static uint32_t match_slot(
-	const struct pathset *s, const struct slot *slot, const char *path, size_t len, size_t at)
+/* The path has come to a place; `at` is the end of the part that led there. */
+static uint32_t match_place(
+	const struct pathset *s, const struct place *place, const char *path, size_t len, size_t at)
 {
-	uint32_t best = slot->subtree;
+	uint32_t best = place->subtree;
 
 	if (at == len)
-		best = rank_best(best, slot->exact);
-	if (slot->group != NONE)
-		best = rank_best(best, match_group(s, slot->group, path + at, len - at));
+		best = rank_best(best, place->exact);
+	if (place->group != NONE)
+		best = rank_best(best, match_group(s, place->group, path + at, len - at));
 	return best;
 }
 
-static const struct slot *find(const struct pathset *s, uint64_t hash, const char *key, size_t len)
-{
-	uint64_t bit = hash >> 20 & s->filter_mask;
+/* Folders passed so far that have floating patterns. */
+struct bases {
+	const struct place *items[BASES_MAX];
+	uint64_t hashes[BASES_MAX];
+	size_t n;
+};
 
-	if (!(s->filter[bit >> 6] >> (bit & 63) & 1))
-		return NULL;
-	for (size_t i = slot_index(s, hash); s->slots[i].key_len != NONE;
-		i = (i + 1) & (s->n_slots - 1)) {
-		if (slot_is(&s->slots[i], hash, key, len))
-			return &s->slots[i];
+static void bases_add(struct bases *b, const struct place *place, uint64_t hash)
+{
+	if (!place->floats)
+		return;
+	b->hashes[b->n] = hash;
+	b->items[b->n++] = place;
+}
+
+static uint32_t match_floating(const struct pathset *s, const struct bases *b,
+	const struct place_walk *w, size_t before)
+{
+	uint32_t best = RANK_NONE;
+
+	for (size_t i = 0; i < b->n; i++) {
+		const struct place *place = place_table_find_name(
+			&s->table, b->items[i], b->hashes[i], w, before);
+
+		if (place)
+			best = rank_best(best, match_place(s, place, w->path, w->len, w->at));
 	}
-	return NULL;
+	return best;
 }
 
 uint32_t pathset_match(const struct pathset *s, const char *path, size_t len)
 {
-	struct walk w = { .path = path, .len = len, .hash = s->seed };
-	uint32_t best = match_slot(s, &s->root, path, len, 0);
+	struct place_walk w;
+	struct bases bases = { .n = 0 };
+	const struct place *root = &s->table.root;
+	uint32_t best = match_place(s, root, path, len, 0);
+	size_t before = 0;
 
-	/* The root is "/" as a path and "" as a key. */
+	/* The root is "/" as a path and "" as a folder. */
 	if (len == 1)
-		return rank_best(best, s->root.exact);
-	while (walk_next(&w)) {
-		const struct slot *slot = find(s, w.hash, path, w.at);
+		return rank_best(best, root->exact);
+	place_walk_start(&w, &s->table, path, len);
+	bases_add(&bases, root, w.hash);
+	while (place_walk_next(&w)) {
+		const struct place *place = place_table_find(&s->table, &w);
 
-		if (slot)
-			best = rank_best(best, match_slot(s, slot, path, len, w.at));
+		if (bases.n)
+			best = rank_best(best, match_floating(s, &bases, &w, before));
+		if (place) {
+			best = rank_best(best, match_place(s, place, path, len, w.at));
+			bases_add(&bases, place, w.hash);
+		}
+		before = w.at;
 	}
 	return best;
 }

@@ -214,7 +214,7 @@ static void decide_by_source(
 	}
 	d->why = DECISION_RULE;
 	d->source = &sources->items[rank];
-	d->verdict = d->source->verdict;
+	d->verdict = (enum verdict)sources->verdicts[rank];
 }
 
 static void decide_path(const struct layer *l, const struct question *q, struct decision *d)

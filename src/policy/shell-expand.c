@@ -9,11 +9,14 @@
 #include <errno.h>
 #include <string.h>
 
-/* Replaces what was gathered since mark by the text as it is written since start. */
-static void keep_written(struct shell_parser *p, size_t start, size_t mark)
+/* Replaces what was gathered since mark by the text as it is written since start; passes r on. */
+static int keep_written(struct shell_parser *p, size_t start, size_t mark, int r)
 {
+	if (r < 0)
+		return r;
 	p->scratch.len = mark;
 	buffer_add(&p->scratch, p->in.text + start, p->in.at - start);
+	return 0;
 }
 
 static bool is_name(char c)
@@ -76,8 +79,7 @@ int shell_expand_process(struct shell_parser *p)
 
 	p->in.at += 2;
 	r = shell_find_substitution(p, start, ')');
-	keep_written(p, start, mark);
-	return r;
+	return keep_written(p, start, mark, r);
 }
 
 /* The text between backquotes, with the escapes removed that only protect it from them. */
@@ -112,8 +114,7 @@ int shell_expand_backquote(struct shell_parser *p, bool quoted)
 	in.exact &= in.len == end - start - 1;
 	p->in.at = end + 1;
 	r = shell_find_text(p, &in);
-	keep_written(p, start, mark);
-	return r;
+	return keep_written(p, start, mark, r);
 }
 
 /*
@@ -171,9 +172,11 @@ static int parameter(struct shell_parser *p, struct shell_piece *w, bool quoted)
 			return shell_unclosed(p, start, "${");
 		r = parameter_piece(p, w, quoted, literal);
 	}
+	if (r < 0)
+		return r;
 	p->in.at++;
 	shell_leave(p);
-	return r;
+	return 0;
 }
 
 static int parentheses(struct shell_parser *p)
@@ -225,6 +228,5 @@ int shell_expand_dollar(struct shell_parser *p, struct shell_piece *w, bool quot
 		r = parameter(p, w, quoted);
 	else
 		p->in.at += 1 + name_length(p);
-	keep_written(p, start, mark);
-	return r;
+	return keep_written(p, start, mark, r);
 }

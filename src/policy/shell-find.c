@@ -18,7 +18,7 @@ static bool at_closing(const struct shell_parser *p)
 		"then", "elif", "else", "fi", "do", "done", "esac", "}",
 	};
 
-	if (shell_at_end(p) || shell_peek(p, 0) == ')')
+	if (shell_at_end(p) || shell_peek(p, 0) == ')' || shell_peek(p, 0) == p->close)
 		return true;
 	if (shell_peek(p, 0) == ';')
 		return shell_peek(p, 1) == ';' || shell_peek(p, 1) == '&';
@@ -68,15 +68,37 @@ int shell_find_list(struct shell_parser *p)
 	}
 }
 
-int shell_find_substitution(struct shell_parser *p, size_t open, char close)
-{
-	const struct shell_pending pending = p->pending;
-	const char *before = p->before;
-	int r = shell_enter(p);
+/* What a nested list must not disturb. The cursor is not part of it. */
+struct context {
+	struct shell_pending pending;
+	const char *before;
+	char close;
+};
 
+static int enter(struct shell_parser *p, struct context *outer, char close)
+{
+	*outer = (struct context){ p->pending, p->before, p->close };
 	p->pending = (struct shell_pending){ 0 };
 	p->before = "";
+	p->close = close;
 	p->depth++;
+	return shell_enter(p);
+}
+
+static void leave(struct shell_parser *p, const struct context *outer)
+{
+	p->pending = outer->pending;
+	p->before = outer->before;
+	p->close = outer->close;
+	p->depth--;
+	shell_leave(p);
+}
+
+int shell_find_substitution(struct shell_parser *p, size_t open, char close)
+{
+	struct context outer;
+	int r = enter(p, &outer, close);
+
 	if (r == 0)
 		r = shell_find_list(p);
 	if (r < 0)
@@ -89,35 +111,26 @@ int shell_find_substitution(struct shell_parser *p, size_t open, char close)
 		return shell_error(p, p->in.at, "the here-document before this has no body: shells "
 						"disagree on what that means");
 	p->in.at++;
-	p->depth--;
-	p->before = before;
-	p->pending = pending;
-	shell_leave(p);
+	leave(p, &outer);
 	return 0;
 }
 
 int shell_find_text(struct shell_parser *p, const struct shell_input *in)
 {
-	const struct shell_pending pending = p->pending;
-	const struct shell_input outer = p->in;
-	const char *before = p->before;
-	int r = shell_enter(p);
+	const struct shell_input back = p->in;
+	struct context outer;
+	int r;
 
-	p->pending = (struct shell_pending){ 0 };
-	p->before = "";
 	p->in = *in;
-	p->depth++;
+	r = enter(p, &outer, '\0');
 	if (r == 0)
 		r = shell_find_list(p);
 	if (r >= 0 && !shell_at_end(p))
 		r = shell_unexpected(p);
 	if (r < 0)
 		return r;
-	p->in = outer;
-	p->depth--;
-	p->before = before;
-	p->pending = pending;
-	shell_leave(p);
+	p->in = back;
+	leave(p, &outer);
 	return 0;
 }
 
@@ -254,10 +267,12 @@ static int patterns(struct shell_parser *p)
 		r = word_needed(p, "a pattern");
 		shell_lex_blanks(p);
 	} while (r == 0 && shell_peek(p, 0) == '|' && ++p->in.at);
-	if (r == 0 && shell_peek(p, 0) != ')')
+	if (r < 0)
+		return r;
+	if (shell_peek(p, 0) != ')')
 		return shell_unexpected(p);
 	p->in.at++;
-	return r;
+	return 0;
 }
 
 static int branches(struct shell_parser *p, size_t open)

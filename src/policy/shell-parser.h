@@ -59,6 +59,7 @@ struct shell_parser {
 	struct shell_input in;
 	struct shell_pending pending;
 	const char *before; /* the operator before the next command */
+	char close;         /* what ends the substitution that is being read; NUL: none */
 	unsigned depth, nesting;
 
 	struct shell_command *commands;

@@ -67,13 +67,14 @@ int shell_unexpected(struct shell_parser *p)
 
 int shell_enter(struct shell_parser *p)
 {
-	struct location loc = locate(p, p->in.at);
+	struct location loc;
 
-	if (p->nesting == SHELL_DEPTH_MAX)
-		return error_set(p->error, -E2BIG, &loc, "nested deeper than %d levels",
-			SHELL_DEPTH_MAX);
-	p->nesting++;
-	return 0;
+	if (p->nesting < SHELL_DEPTH_MAX) {
+		p->nesting++;
+		return 0;
+	}
+	loc = locate(p, p->in.at);
+	return error_set(p->error, -E2BIG, &loc, "nested deeper than %d levels", SHELL_DEPTH_MAX);
 }
 
 int shell_add_command(struct shell_parser *p, size_t offset, size_t *ret)

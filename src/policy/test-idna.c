@@ -4,7 +4,9 @@
 #include "policy/idna.h"
 
 #define LABEL63 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffggg"
-#define NAME253 LABEL63 "." LABEL63 "." LABEL63 ".aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffg"
+#define NAME253                         \
+	LABEL63 "." LABEL63 "." LABEL63 \
+		".aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffg"
 
 static const struct {
 	const char *name, *ascii;

@@ -180,6 +180,35 @@ static void test_many(void **state)
 	pathset_free(s);
 }
 
+/* More folders with floating patterns on one path than are looked up by name; the deepest come first. */
+static void test_nested_bases(void **state)
+{
+	auto_arena a = { 0 };
+	struct pathset *s = pathset_new();
+
+	(void)state;
+	for (unsigned depth = 40; depth-- > 0;) {
+		struct glob *g = arena_alloc(&a, sizeof(*g));
+		auto_buffer text = { 0 };
+
+		for (unsigned i = 0; i < depth; i++)
+			buffer_adds(&text, "/a");
+		buffer_printf(&text, "/**/x%u", depth);
+		assert_int_equal(glob_parse(g, &a, buffer_text(&text), NULL, NULL), 0);
+		assert_int_equal(pathset_add(s, g, 1, depth), 0);
+	}
+	assert_int_equal(pathset_build(s, NULL), 0);
+	for (unsigned depth = 0; depth < 40; depth++) {
+		auto_buffer path = { 0 };
+
+		for (unsigned i = 0; i < 45; i++)
+			buffer_adds(&path, "/a");
+		buffer_printf(&path, "/x%u", depth);
+		assert_int_equal(pathset_match(s, buffer_text(&path), path.len), depth);
+	}
+	pathset_free(s);
+}
+
 static void test_empty(void **state)
 {
 	struct pathset *s = pathset_new();
@@ -199,6 +228,7 @@ int main(void)
 		cmocka_unit_test(test_explosion),
 		cmocka_unit_test(test_too_complex),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_nested_bases),
 		cmocka_unit_test(test_empty),
 	};
 

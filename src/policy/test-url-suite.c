@@ -2,8 +2,8 @@
 /*
  * The URL cases of web-platform-tests: what the standard refuses must be refused, and of what it
  * takes we either find the same host and port or refuse it for a reason that stands here. The file
- * is not part of this project. Where $CORRAL_TEST_DATA is absent the suite is left out by name; where
- * it is there but the file is not, it fails.
+ * is not part of this project. Where $CORRAL_TEST_DATA is absent the suite is left out by name;
+ * where it is there but the file is not, it fails.
  *
  * Speaks TAP itself, so that every case is a test of its own.
  */
@@ -118,7 +118,8 @@ static const char *judge(const struct node *test, const char *input, size_t len,
 	if (!is_ours(test))
 		return r < 0 ? NULL : "taken, and should be refused";
 	if (r < 0)
-		return reason_to_refuse(input, len) ? NULL : "refused without a reason in this file";
+		return reason_to_refuse(input, len) ? NULL
+						    : "refused without a reason in this file";
 	if (reason_to_refuse(input, len))
 		return "taken, and this file says why it is refused";
 	return same_place(&u, test) ? NULL : "another host or port";
@@ -129,8 +130,8 @@ static bool is_absolute(const struct node *test)
 {
 	const struct node *base = node_get(test, "base");
 
-	return test->type == NODE_MAP && (!base || base->type == NODE_NULL ||
-		strcmp(node_text(base), "about:blank") == 0);
+	return test->type == NODE_MAP &&
+	       (!base || base->type == NODE_NULL || strcmp(node_text(base), "about:blank") == 0);
 }
 
 static bool run(const struct node *test, unsigned number)

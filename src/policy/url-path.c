@@ -53,7 +53,8 @@ static int put_escaped(struct out *o, unsigned char c)
 }
 
 /* Writes one character or escape in normal form; as_is are taken besides those of a segment. */
-static int put_normal(struct out *o, const char *text, size_t len, const char *as_is, size_t *ret_used)
+static int put_normal(
+	struct out *o, const char *text, size_t len, const char *as_is, size_t *ret_used)
 {
 	unsigned char c = (unsigned char)text[0];
 	bool escaped = c == '%' && len >= 3 && hex_value(text[1]) >= 0 && hex_value(text[2]) >= 0;

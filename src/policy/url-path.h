@@ -2,9 +2,9 @@
 #pragma once
 /*
  * URL paths as they are compared: one spelling for each path. Unreserved characters stand as they
- * are, everything that RFC 3986 has no place for in a path as %XX in upper case; reserved characters
- * stay as they were written, escaped or not, because servers may tell the two apart. Dot segments
- * are resolved.
+ * are, everything that RFC 3986 has no place for in a path as %XX in upper case; reserved
+ * characters stay as they were written, escaped or not, because servers may tell the two apart. Dot
+ * segments are resolved.
  *
  * A path that a server could read as another one than the policy did is refused: "..", hidden
  * behind an escaped slash (%2F), a path parameter (..;) or taking back an empty segment (//..).

@@ -3,10 +3,11 @@
  * The basic URL parser of https://url.spec.whatwg.org, cut down to what decides host and port.
  *
  * For a special scheme without a base the state machine there comes to this: spaces and control
- * characters around the text are dropped, tabs and newlines are dropped everywhere; behind the scheme
- * any number of slashes of either kind may stand; the authority goes up to the next slash, "?" or
- * "#"; the host starts behind its last "@". So the text is cleaned into a buffer first, and the rest
- * is cutting it at those places.
+ * characters around the text are dropped, tabs and newlines are dropped everywhere; behind the
+ * scheme any number of slashes of either kind may stand; the authority goes up to the next slash,
+ * "?" or
+ * "#"; the host starts behind its last "@". So the text is cleaned into a buffer first, and the
+ * rest is cutting it at those places.
  */
 #include "policy/url.h"
 
@@ -28,6 +29,12 @@ struct span {
 	size_t len;
 };
 
+/* As much of it as a message has room for beside what it says. */
+static int shown(struct span s)
+{
+	return s.len < 100 ? (int)s.len : 100;
+}
+
 static const struct {
 	const char *name;
 	uint16_t port;
@@ -42,7 +49,8 @@ static const struct {
 uint16_t url_scheme_port(const char *scheme, size_t len)
 {
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
-		if (strlen(schemes[i].name) == len && strncasecmp(scheme, schemes[i].name, len) == 0)
+		if (strlen(schemes[i].name) == len &&
+			strncasecmp(scheme, schemes[i].name, len) == 0)
 			return schemes[i].port;
 	return 0;
 }
@@ -93,7 +101,7 @@ static int take_scheme(struct url *u, struct span *s, struct error *e)
 		return error_set(e, -EINVAL, NULL, "a URL starts with a scheme, as https://");
 	u->port = url_scheme_port(name.text, name.len);
 	if (u->port == 0) {
-		error_set(e, -EINVAL, NULL, "the scheme '%.*s' is not supported", (int)name.len,
+		error_set(e, -EINVAL, NULL, "the scheme '%.*s' is not supported", shown(name),
 			name.text);
 		error_hint(e, "use http, https, ws, wss or ftp");
 		return -EINVAL;
@@ -106,7 +114,8 @@ static int take_scheme(struct url *u, struct span *s, struct error *e)
 }
 
 /* Host and port of the authority; the user name and password, if any, are dropped. */
-static void split_authority(struct url *u, struct span authority, struct span *host, struct span *port)
+static void split_authority(
+	struct url *u, struct span authority, struct span *host, struct span *port)
 {
 	const char *at = authority.len ? memrchr(authority.text, '@', authority.len) : NULL;
 	bool in_brackets = false;
@@ -136,12 +145,12 @@ static int parse_port(struct url *u, struct span port, struct error *e)
 
 	for (size_t i = 0; i < port.len; i++) {
 		if (port.text[i] < '0' || port.text[i] > '9')
-			return error_set(e, -EINVAL, NULL, "'%.*s' is not a port", (int)port.len,
-				port.text);
+			return error_set(
+				e, -EINVAL, NULL, "'%.*s' is not a port", shown(port), port.text);
 		value = value * 10 + (unsigned)(port.text[i] - '0');
 		if (value > 65535)
-			return error_set(e, -EINVAL, NULL, "port %.*s is above 65535",
-				(int)port.len, port.text);
+			return error_set(e, -EINVAL, NULL, "port %.*s is above 65535", shown(port),
+				port.text);
 	}
 	if (port.len > 0 && value == 0)
 		return error_set(e, -EINVAL, NULL, "port 0 cannot be connected to");
@@ -182,8 +191,8 @@ static int parse_bracketed(struct url *u, struct span host, struct error *e)
 	if (host.text[host.len - 1] != ']' ||
 		address_parse(host.text + 1, host.len - 2, &u->address) < 0 ||
 		u->address.bits != 128)
-		return error_set(e, -EINVAL, NULL, "'%.*s' is not an IPv6 address", (int)host.len,
-			host.text);
+		return error_set(
+			e, -EINVAL, NULL, "'%.*s' is not an IPv6 address", shown(host), host.text);
 	u->is_address = true;
 	return 0;
 }
@@ -201,11 +210,11 @@ static int parse_host(struct url *u, struct span host, struct error *e)
 		return parse_bracketed(u, host, e);
 	r = idna_to_ascii(decoded, percent_decode(host, decoded), u->host, sizeof(u->host));
 	if (r < 0)
-		return error_set(e, r, NULL, "'%.*s' is not a host name", (int)host.len, host.text);
+		return error_set(e, r, NULL, "'%.*s' is not a host name", shown(host), host.text);
 	r = address_parse_loose(u->host, strlen(u->host), &u->address);
 	if (r == -ERANGE)
-		return error_set(e, -EINVAL, NULL, "'%s' ends in a number but is not an address",
-			u->host);
+		return error_set(
+			e, -EINVAL, NULL, "'%s' ends in a number but is not an address", u->host);
 	u->is_address = r == 0;
 	if (u->is_address)
 		u->host[0] = '\0';
@@ -220,8 +229,8 @@ static int parse_path(struct url *u, struct span path, struct error *e)
 		return error_set(e, -EINVAL, NULL, "the path of the URL is longer than %d bytes",
 			URL_PATH_BYTES - 1);
 	if (r < 0)
-		return error_set(e, -EINVAL, NULL,
-			"the path of the URL hides '..' from whoever reads it");
+		return error_set(
+			e, -EINVAL, NULL, "the path of the URL hides '..' from whoever reads it");
 	return 0;
 }
 

@@ -17,9 +17,9 @@ enum { URL_PATH_BYTES = 1024 };
 struct url {
 	char scheme[8];
 	bool is_address;
-	char host[256];         /* A-labels in lower case; a dot at the end is kept, as the standard does */
-	struct address address; /* as written, not address_plain */
-	uint16_t port;          /* the scheme's own where none is given; never 0 */
+	char host[256]; /* A-labels in lower case; a dot at the end is kept, as the standard does */
+	struct address address;    /* as written, not address_plain */
+	uint16_t port;             /* the scheme's own where none is given; never 0 */
 	char path[URL_PATH_BYTES]; /* normal form (url-path.h), without query and fragment */
 	bool has_userinfo;
 };

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A thin front for meson: what a person wants to type, and nothing that meson does better.
+# `make help` lists the targets.
+#
+#   CC=clang make test    another compiler, in a build folder of its own
+#   JOBS=1 make           fewer compilations at once
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+export CC
+
+compiler := $(notdir $(lastword $(CC)))
+BUILD ?= $(if $(filter gcc cc,$(compiler)),build,build-$(compiler))
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+JOBS ?=
+
+# What tools/setup has to find for this compiler.
+toolchain := build $(if $(findstring clang,$(compiler)),clang)
+sanitize := -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
+
+# $(call compile,FOLDER,MESON OPTIONS): configures once, then builds what changed.
+define compile
+	@test -f $(1)/build.ninja || meson setup $(1) $(2)
+	@ninja -C $(1) $(if $(JOBS),-j$(JOBS))
+endef
+
+.DEFAULT_GOAL := build
+.PHONY: help build demo test check asan fuzz coverage bench install uninstall format clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+build: ## build everything into build/ (this is also what plain `make` does)
+	@tools/setup $(toolchain)
+	$(call compile,$(BUILD))
+
+demo: build ## build, then watch the policy engine allow, deny and explain
+	@tools/demo/run $(BUILD)
+
+# In CI no test may be skipped, so what the tests of the checks need is installed as well.
+test: build ## build and run all tests: unit, corpus and end to end
+	@$(if $(filter true,$(CI)),tools/setup check man)
+	@tools/run-tests $(BUILD)
+
+check: ## the static checks: format, clang-tidy, cppcheck, layers, symbols, words, scripts, manuals
+	@tools/setup $(toolchain) check man
+	$(call compile,$(BUILD))
+	@tools/check $(BUILD)
+
+asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/setup $(toolchain) $(if $(findstring clang,$(compiler)),clang-rt)
+	$(call compile,$(BUILD)-asan,$(sanitize))
+	@ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		tools/run-tests $(BUILD)-asan --timeout-multiplier=4
+
+fuzz: CC := clang
+fuzz: ## run every fuzzer for FUZZ_SECONDS (60), or only FUZZ=name
+	@tools/setup build clang-rt
+	$(call compile,build-fuzz,-Dfuzz=true -Dtests=false -Dc_args=-fsanitize=fuzzer-no-link $(sanitize))
+	@tools/fuzz build-fuzz $(FUZZ_SECONDS) $(FUZZ)
+
+coverage: ## line coverage in coverage/index.html; fails below 95 % in src/policy and src/codec
+	@tools/setup $(toolchain) coverage
+	$(call compile,build-coverage,-Db_coverage=true -Doptimization=0)
+	@tools/coverage build-coverage
+
+bench: ## measure, in an optimised build
+	@tools/setup $(toolchain)
+	$(call compile,build-release,--buildtype=release)
+	@meson test -C build-release --no-rebuild --benchmark --verbose
+
+install: ## build for use and install under PREFIX (/usr/local); DESTDIR is honoured
+	@tools/setup $(toolchain) man
+	$(call compile,build-install,--buildtype=release --prefix=$(PREFIX) -Dtests=false)
+	@meson install -C build-install --no-rebuild
+
+uninstall: ## remove what `make install` installed from this tree
+	@ninja -C build-install uninstall
+
+format: ## reformat all C sources in place
+	@tools/setup format
+	@tools/list-files '*.c' '*.h' | xargs clang-format -i
+
+clean: ## remove the build folders
+	rm -rf $(BUILD) $(BUILD)-asan build-fuzz build-coverage build-release build-install coverage

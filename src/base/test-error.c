@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+static void test_print(void **state)
+{
+	static const struct {
+		struct location loc;
+		const char *hint, *printed;
+	} cases[] = {
+		{ { NULL, 0, 0 }, NULL, "bad x" },
+		{ { NULL, 3, 7 }, "try y", "bad x\n  try y" },
+		{ { "a.yaml", 0, 0 }, NULL, "a.yaml: bad x" },
+		{ { "a.yaml", 3, 0 }, NULL, "a.yaml:3: bad x" },
+		{ { "a.yaml", 3, 7 }, "try y", "a.yaml:3:7: bad x\n  try y" },
+		{ { "a.yaml", 0, 7 }, NULL, "a.yaml: bad x" },
+		{ { "a\n.yaml", 1, 0 }, NULL, "a\\x0a.yaml:1: bad x" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error e;
+		auto_buffer out = { 0 };
+
+		assert_int_equal(error_set(&e, -EINVAL, &cases[i].loc, "bad %s", "x"), -EINVAL);
+		assert_int_equal(e.line, cases[i].loc.line);
+		assert_int_equal(e.column, cases[i].loc.column);
+		if (cases[i].hint)
+			error_hint(&e, "%s", cases[i].hint);
+		error_print(&e, &out);
+		assert_string_equal(buffer_text(&out), cases[i].printed);
+	}
+}
+
+/* What a foreign text says reaches a terminal as harmless characters. */
+static void test_foreign(void **state)
+{
+	struct error e;
+
+	(void)state;
+	assert_int_equal(error_set(&e, -EPERM, NULL, "no '%s'", "\x1b[2J\xe2\x80\xae"), -EPERM);
+	assert_string_equal(e.text, "no '\\x1b[2J\\xe2\\x80\\xae'");
+	error_hint(&e, "%s", "\r");
+	assert_string_equal(e.hint, "\\x0d");
+}
+
+/* Longer than it holds: cut, never overrun. A second error replaces the first, hint and all. */
+static void test_long(void **state)
+{
+	const struct location loc = { "f", 1, 1 };
+	char text[2000], file[400];
+	struct error e;
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	memset(file, 'f', sizeof(file) - 1);
+	file[sizeof(file) - 1] = '\0';
+	error_set(&e, -1, &(struct location){ .file = file }, "%s", text);
+	error_hint(&e, "%s", text);
+	assert_int_equal(strlen(e.text), sizeof(e.text) - 1);
+	assert_int_equal(strlen(e.hint), sizeof(e.hint) - 1);
+	assert_int_equal(strlen(e.file), sizeof(e.file) - 1);
+	error_set(&e, -1, &loc, "short");
+	assert_string_equal(e.text, "short");
+	assert_string_equal(e.hint, "");
+	assert_string_equal(e.file, "f");
+}
+
+static void test_null(void **state)
+{
+	(void)state;
+	assert_int_equal(error_set(NULL, -EIO, NULL, "x"), -EIO);
+	error_hint(NULL, "x");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_null),
+	};
+
+	return cmocka_run_group_tests_name("error", tests, NULL, NULL);
+}

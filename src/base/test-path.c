@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/path.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct {
+	const char *path, *normal; /* NULL: none */
+} cases[] = {
+	{ "/", "/" },
+	{ "//", "/" },
+	{ "/.", "/" },
+	{ "/..", "/" },
+	{ "/../..", "/" },
+	{ "/a", "/a" },
+	{ "/a/", "/a" },
+	{ "//a//b//", "/a/b" },
+	{ "/a/./b", "/a/b" },
+	{ "/a/../b", "/b" },
+	{ "/a/b/..", "/a" },
+	{ "/a/b/../..", "/" },
+	{ "/a/b/../../../c", "/c" },
+	{ "/a/...", "/a/..." },
+	{ "/.a/..b", "/.a/..b" },
+	{ "/a b/\n", "/a b/\n" },
+	{ "", NULL },
+	{ "a", NULL },
+	{ "./a", NULL },
+	{ "../a", NULL },
+};
+
+static void test_normalize(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N(cases); i++) {
+		const size_t len = strlen(cases[i].path);
+		char out[PATH_BYTES];
+		size_t n = 42;
+		int r = path_normalize(cases[i].path, len, out, &n);
+
+		if (!cases[i].normal) {
+			assert_int_equal(r, -EINVAL);
+			assert_int_equal(n, 42);
+			assert_false(path_is_normal(cases[i].path, len));
+			continue;
+		}
+		assert_int_equal(r, 0);
+		assert_string_equal(out, cases[i].normal);
+		assert_int_equal(n, strlen(out));
+		assert_true(path_is_normal(out, n));
+		assert_int_equal(path_is_normal(cases[i].path, len),
+			strcmp(cases[i].path, cases[i].normal) == 0);
+	}
+}
+
+static void test_nul(void **state)
+{
+	char out[PATH_BYTES];
+	size_t n;
+
+	(void)state;
+	assert_int_equal(path_normalize("/a\0b", 4, out, &n), -EINVAL);
+	assert_false(path_is_normal("/a\0b", 4));
+	/* Only len bytes count. */
+	assert_int_equal(path_normalize("/a/bcd", 4, out, &n), 0);
+	assert_string_equal(out, "/a/b");
+}
+
+static void test_length(void **state)
+{
+	char path[2 * PATH_BYTES], out[PATH_BYTES];
+	size_t n;
+
+	(void)state;
+	memset(path, 'x', sizeof(path));
+	path[0] = '/';
+	assert_int_equal(path_normalize(path, PATH_BYTES - 1, out, &n), 0);
+	assert_int_equal(n, PATH_BYTES - 1);
+	assert_int_equal(path_normalize(path, PATH_BYTES, out, &n), -ENAMETOOLONG);
+	/* A long text whose normal form is short. */
+	for (size_t i = 0; i + 3 <= sizeof(path); i += 3)
+		memcpy(path + i, "/..", 3);
+	assert_int_equal(path_normalize(path, sizeof(path) / 3 * 3, out, &n), 0);
+	assert_string_equal(out, "/");
+}
+
+static const struct {
+	const char *path, *dir;
+	bool below;
+} below[] = {
+	{ "/a", "/", true },
+	{ "/", "/", true },
+	{ "/a", "/a", true },
+	{ "/a/b", "/a", true },
+	{ "/ab", "/a", false },
+	{ "/a", "/a/b", false },
+	{ "/", "/a", false },
+	{ "/b/a", "/a", false },
+};
+
+static void test_below(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N(below); i++)
+		assert_int_equal(path_is_below(below[i].path, below[i].dir), below[i].below);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_normalize),
+		cmocka_unit_test(test_nul),
+		cmocka_unit_test(test_length),
+		cmocka_unit_test(test_below),
+	};
+
+	return cmocka_run_group_tests_name("path", tests, NULL, NULL);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/load.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/suggest.h"
+#include "cli/folder.h"
+#include "cli/resolver.h"
+#include "codec/node.h"
+
+static int no_memory(struct call *c)
+{
+	return error_set(c->error, -ENOMEM, NULL, "out of memory");
+}
+
+/* Variables */
+
+int load_absolute(struct call *c, const char *path, const char **ret)
+{
+	auto_buffer text = { 0 };
+	char cwd[PATH_BYTES], normal[PATH_BYTES];
+	size_t len;
+	int r;
+
+	if (path[0] != '/') {
+		if (!getcwd(cwd, sizeof(cwd)))
+			return error_set(c->error, -errno, NULL,
+				"the current folder cannot be found out: %s", strerror(errno));
+		buffer_printf(&text, "%s/", cwd);
+	}
+	buffer_adds(&text, path);
+	r = text.failed ? -ENOMEM : path_normalize(text.data, text.len, normal, &len);
+	if (r == -ENOMEM)
+		return no_memory(c);
+	if (r < 0)
+		return error_set(c->error, r, NULL, "`%s` is too long for a path", path);
+	*ret = arena_strdup(c->arena, normal);
+	return *ret ? 0 : no_memory(c);
+}
+
+static int unknown_variable(struct call *c, const char *text, size_t len)
+{
+	const char *names[VARIABLE_COUNT], *near;
+	char *name = arena_strndup(c->arena, text, len);
+
+	for (int v = 0; v < VARIABLE_COUNT; v++)
+		names[v] = variable_name((enum variable)v);
+	near = name ? suggest(name, names, VARIABLE_COUNT) : NULL;
+	(void)options_misused(c, "--set: there is no variable `%s`", name ? name : "");
+	if (near)
+		error_hint(c->error, "did you mean --set %s=DIR?", near);
+	else
+		error_hint(c->error, "known are SKILL_DIR, WORK_DIR, DATA_DIR, SHARED_DIR, HOME, TEMP");
+	return -EINVAL;
+}
+
+int load_set(struct call *c, const struct options_row *row, const char *value)
+{
+	struct load *l = row->target;
+	size_t len = strcspn(value, "=");
+	enum variable v;
+
+	if (value[len] != '=' || value[len + 1] == '\0')
+		return options_misused(c, "--set wants NAME=DIR, as in --set WORK_DIR=/srv/work");
+	if (variable_parse(value, len, &v) < 0)
+		return unknown_variable(c, value, len);
+	if (l->is_set[v])
+		return options_misused(c, "--set gives %s two values", variable_name(v));
+	l->is_set[v] = true;
+	return load_absolute(c, value + len + 1, &l->variables.values[v]);
+}
+
+int load_kind(struct call *c, const struct options_row *row, const char *value)
+{
+	const char *names[MANIFEST_ENCLAVE];
+
+	if (manifest_kind_parse(value, row->target) == 0)
+		return 0;
+	for (int kind = MANIFEST_PERMISSIONS; kind <= MANIFEST_ENCLAVE; kind++)
+		names[kind - 1] = manifest_kind_name((enum manifest_kind)kind);
+	return options_unknown_word(c, row, value, names, MANIFEST_ENCLAVE);
+}
+
+/* A folder that the environment names; one that is not absolute does not count, as XDG has it. */
+static const char *folder_from(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value && value[0] == '/' ? value : NULL;
+}
+
+static const char *home_folder(void)
+{
+	const char *home = folder_from("HOME");
+	const struct passwd *user = home ? NULL : getpwuid(getuid());
+
+	return user ? user->pw_dir : home;
+}
+
+/* Sets a variable to FOLDER/BELOW, unless --set did or there is no folder. */
+static int set_default(struct load *l, struct call *c, enum variable v, const char *folder,
+	const char *below)
+{
+	const char *path;
+
+	if (l->is_set[v] || !folder)
+		return 0;
+	path = arena_printf(c->arena, "%s/%s", folder, below);
+	return path ? load_absolute(c, path, &l->variables.values[v]) : no_memory(c);
+}
+
+int load_begin(struct load *l, struct call *c)
+{
+	const char *home = home_folder(), *temp = folder_from("TMPDIR");
+	const char *data = folder_from("XDG_DATA_HOME");
+	int r = set_default(l, c, VARIABLE_HOME, home, "");
+
+	home = l->variables.values[VARIABLE_HOME];
+	if (!data && home) {
+		data = arena_printf(c->arena, "%s/.local/share", home);
+		if (!data)
+			return no_memory(c);
+	}
+	if (r == 0 && !l->is_set[VARIABLE_WORK_DIR])
+		r = load_absolute(c, ".", &l->variables.values[VARIABLE_WORK_DIR]);
+	if (r == 0)
+		r = set_default(l, c, VARIABLE_TEMP, temp ? temp : "/tmp", "");
+	if (r == 0)
+		r = set_default(l, c, VARIABLE_DATA_DIR, data, "corral/data");
+	if (r == 0)
+		r = set_default(l, c, VARIABLE_SHARED_DIR, data, "corral/shared");
+	return r;
+}
+
+/* Files */
+
+static int read_text(struct call *c, const char *path, struct buffer *ret)
+{
+	struct location where = { .file = path };
+	int r = file_read(path, NODE_INPUT_MAX, ret);
+
+	if (r == -EFBIG)
+		return error_set(c->error, r, &where, "is larger than %d MiB, which no policy is",
+			NODE_INPUT_MAX >> 20);
+	if (r < 0)
+		return error_set(c->error, r, &where, "cannot be read: %s", strerror(-r));
+	return 0;
+}
+
+static int read_file(struct load *l, struct call *c, const char *path, enum manifest_kind kind)
+{
+	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+	auto_buffer text = { 0 };
+	struct manifest m;
+	int r = read_text(c, path, &text);
+
+	if (r == 0)
+		r = manifest_read(&m, kind, name, buffer_text(&text), text.len, c->error);
+	if (r < 0)
+		return r;
+	if (ARENA_PUSH(c->arena, l->files, l->n, l->cap, m) == 0)
+		return 0;
+	manifest_deinit(&m);
+	return no_memory(c);
+}
+
+/* A folder of rules: the files behind the first join it. */
+static int read_rules(struct load *l, struct call *c, const struct folder *f)
+{
+	int r = read_file(l, c, f->files[0], MANIFEST_RULES);
+
+	for (size_t i = 1; r == 0 && i < f->n; i++) {
+		auto_buffer text = { 0 };
+
+		r = read_text(c, f->files[i], &text);
+		if (r == 0)
+			r = manifest_add_rules(&l->files[l->n - 1], f->files[i],
+				buffer_text(&text), text.len, c->error);
+	}
+	return r;
+}
+
+static bool is_skill(const struct manifest *m)
+{
+	return m->kind == MANIFEST_SKILL || m->kind == MANIFEST_SKILL_MD ||
+	       m->kind == MANIFEST_NANOCRAB;
+}
+
+/* SKILL_DIR is where the skill lies. Which, if there are two skills, only --set can say. */
+static int note_skill(struct load *l, struct call *c, const char *file)
+{
+	const char **value = &l->variables.values[VARIABLE_SKILL_DIR];
+	const char *slash = strrchr(file, '/'), *parent, *path;
+	int r;
+
+	if (l->is_set[VARIABLE_SKILL_DIR] || l->many_skills || strcmp(file, "-") == 0)
+		return 0;
+	parent = slash ? arena_strndup(c->arena, file, (size_t)(slash - file) + 1) : ".";
+	if (!parent)
+		return no_memory(c);
+	r = load_absolute(c, parent, &path);
+	if (r < 0)
+		return r;
+	l->many_skills = *value && strcmp(*value, path) != 0;
+	*value = l->many_skills ? NULL : path;
+	return 0;
+}
+
+int load_add(struct load *l, struct call *c, const char *path, enum manifest_kind kind)
+{
+	struct folder f = { 0 };
+	struct stat st;
+	int r;
+
+	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+		r = folder_open(&f, c, path);
+		if (r < 0)
+			return r;
+		path = f.files[0];
+	}
+	r = f.is_rules ? read_rules(l, c, &f) : read_file(l, c, path, kind);
+	if (r == 0 && is_skill(&l->files[l->n - 1]))
+		r = note_skill(l, c, path);
+	return r;
+}
+
+int load_add_all(struct load *l, struct call *c, const char *const *paths, size_t n,
+	enum manifest_kind kind)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = load_add(l, c, paths[i], kind);
+	return r;
+}
+
+void load_deinit(struct load *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		manifest_deinit(&l->files[i]);
+	*l = (struct load){ 0 };
+}
+
+/* Using what was read */
+
+struct policy_options load_options(const struct load *l)
+{
+	return (struct policy_options){ .variables = &l->variables, .resolver = &resolver_system };
+}
+
+int load_compile(const struct load *l, struct call *c, struct policy **ret)
+{
+	const struct permissions **layers = arena_calloc(c->arena, l->n, sizeof(*layers));
+	struct policy_options options = load_options(l);
+
+	if (!layers)
+		return no_memory(c);
+	for (size_t i = 0; i < l->n; i++)
+		layers[i] = l->files[i].permissions;
+	return policy_new(ret, layers, l->n, &options, c->error);
+}
+
+int load_combine(const struct load *l, struct call *c, load_operation *operation,
+	struct permissions **ret)
+{
+	auto_permissions *all = permissions_copy(l->files[0].permissions);
+	int r = all ? 0 : -ENOMEM;
+
+	for (size_t i = 1; r == 0 && i < l->n; i++) {
+		struct permissions *both;
+
+		r = operation(&both, all, l->files[i].permissions);
+		if (r < 0)
+			break;
+		permissions_free(all);
+		all = both;
+	}
+	if (r == -ENOMEM)
+		return no_memory(c);
+	if (r < 0)
+		return error_set(c->error, r, NULL, "the result would have too many layers");
+	*ret = all;
+	all = NULL;
+	return 0;
+}

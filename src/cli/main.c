@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * corral: what may an agent, a tool or a skill do, and why. The words of the command line find a verb
+ * (verb.h), the verb answers, and the answer is the exit status.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "cli/verb.h"
+
+static const struct verb *const verbs[] = {
+	&verb_policy,
+	&verb_inspect,
+	&verb_approve,
+	&verb_prompt,
+	&verb_profile,
+	NULL,
+};
+
+static const struct verb corral = {
+	.name = "corral",
+	.synopsis = "COMMAND [OPTION]...  |  --help  |  --version",
+	.description =
+		"What may an agent, a tool or a skill do, and why? Corral reads permissions, written for\n"
+		"it or for one of several other systems, and answers. Results go to standard output,\n"
+		"messages to standard error.\n"
+		"\n"
+		"Exit status: 0 yes, 1 no, 3 ask a person, 2 no answer (an error).\n",
+	.examples =
+		"corral policy check -p policy.yaml --op net.connect --target api.example.com:443\n"
+		"corral policy explain -p policy.yaml --op exec --target 'git push --force'\n"
+		"corral inspect ./weather-skill\n"
+		"corral prompt --mode sandbox --data-dir ~/.agent\n",
+	.verbs = verbs,
+};
+
+static int print_version(struct error *e)
+{
+	auto_output o = { 0 };
+
+	buffer_adds(&o.text, "corral " CORRAL_VERSION "\n");
+	return output_write(&o, STDOUT_FILENO, e);
+}
+
+static bool asks_for_version(int argc, char **argv)
+{
+	return argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0);
+}
+
+int main(int argc, char **argv)
+{
+	auto_arena arena = { 0 };
+	struct error error = { 0 };
+	struct call c = {
+		.verb = &corral,
+		.name = corral.name,
+		.words = argv,
+		.n = argc > 0 ? (size_t)argc : 0,
+		.arena = &arena,
+		.error = &error,
+	};
+	int r = asks_for_version(argc, argv) ? print_version(&error) : verb_dispatch(&c);
+
+	if (r >= 0)
+		return r;
+	if (!error.text[0])
+		(void)error_set(&error, r, NULL, "%s", strerror(-r));
+	output_error(&error);
+	return STATUS_ERROR;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "cli/help.h"
+
+/* No verb has more options than this. */
+enum { ROWS_MAX = 24 };
+
+/* What getopt_long() returns for the row with this index; letters are below it. */
+enum { ROW_BASE = 256 };
+
+struct parser {
+	struct call *call;
+	const struct options_row *rows;
+	size_t n;
+	struct option longs[ROWS_MAX + 2];
+	char shorts[2 * ROWS_MAX + 4];
+	bool seen[ROWS_MAX];
+};
+
+/* Takers */
+
+int options_flag(struct call *c, const struct options_row *row, const char *value)
+{
+	(void)c;
+	(void)value;
+	*(bool *)row->target = true;
+	return 0;
+}
+
+int options_text(struct call *c, const struct options_row *row, const char *value)
+{
+	(void)c;
+	*(const char **)row->target = value;
+	return 0;
+}
+
+int options_list(struct call *c, const struct options_row *row, const char *value)
+{
+	struct options_list *list = row->target;
+
+	if (ARENA_PUSH(c->arena, list->items, list->n, list->cap, value) < 0)
+		return error_set(c->error, -ENOMEM, NULL, "out of memory");
+	return 0;
+}
+
+/* Complaints */
+
+int options_misused(struct call *c, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	(void)error_set(c->error, -EINVAL, NULL, "%s", text);
+	error_hint(c->error, "`%s --help` shows how it is used", c->name);
+	return -EINVAL;
+}
+
+int options_unknown_word(struct call *c, const struct options_row *row, const char *value,
+	const char *const *known, size_t n_known)
+{
+	const char *near = suggest(value, known, n_known);
+	char words[192] = "";
+
+	(void)error_set(c->error, -EINVAL, NULL, "--%s: `%s` is not known", row->name, value);
+	for (size_t i = 0; i < n_known; i++) {
+		size_t len = strlen(words);
+
+		(void)snprintf(words + len, sizeof(words) - len, "%s%s", i ? ", " : "", known[i]);
+	}
+	if (near)
+		error_hint(c->error, "did you mean %s? Known are: %s", near, words);
+	else
+		error_hint(c->error, "known are: %s", words);
+	return -EINVAL;
+}
+
+/* `word` as it was typed: "--polcy=x", or a cluster of letters with `letter` in it. */
+static int unknown_option(struct parser *p, const char *word, int letter)
+{
+	const char *names[ROWS_MAX + 1] = { [0] = "help" };
+	char name[64];
+	const char *near;
+
+	if (letter)
+		return options_misused(p->call, "unknown option -%c", letter);
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	for (size_t i = 0; i < p->n; i++)
+		names[i + 1] = p->rows[i].name;
+	near = suggest(name, names, p->n + 1);
+	(void)options_misused(p->call, "unknown option --%s", name);
+	if (near)
+		error_hint(p->call->error, "did you mean --%s? `%s --help` lists the options", near,
+			p->call->name);
+	return -EINVAL;
+}
+
+static int bad_option(struct parser *p)
+{
+	const char *word = p->call->words[optind - 1];
+	const struct options_row *row = optopt >= ROW_BASE ? &p->rows[optopt - ROW_BASE] : NULL;
+
+	if (row)
+		return options_misused(p->call, "--%s takes no value", row->name);
+	return unknown_option(p, word, optopt);
+}
+
+static int missing_value(struct parser *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct options_row *row = &p->rows[i];
+
+		if (optopt == ROW_BASE + (int)i || (row->letter && optopt == row->letter))
+			return options_misused(
+				p->call, "--%s needs a value: %s", row->name, row->argument);
+	}
+	return options_misused(p->call, "an option needs a value");
+}
+
+/* The table in the shape that getopt_long() wants. */
+static void prepare(struct parser *p)
+{
+	char *shorts = p->shorts;
+
+	*shorts++ = ':';
+	*shorts++ = 'h';
+	for (size_t i = 0; i < p->n; i++) {
+		const struct options_row *row = &p->rows[i];
+
+		p->longs[i] = (struct option){ row->name,
+			row->argument ? required_argument : no_argument, NULL, ROW_BASE + (int)i };
+		if (row->letter)
+			*shorts++ = row->letter;
+		if (row->letter && row->argument)
+			*shorts++ = ':';
+	}
+	p->longs[p->n] = (struct option){ "help", no_argument, NULL, 'h' };
+}
+
+static int take(struct parser *p, int found)
+{
+	size_t i = 0;
+
+	while (found != ROW_BASE + (int)i && found != p->rows[i].letter)
+		i++;
+	if (p->seen[i] && p->rows[i].use != OPTIONS_MANY)
+		return options_misused(p->call, "--%s was given twice", p->rows[i].name);
+	p->seen[i] = true;
+	return p->rows[i].take(p->call, &p->rows[i], optarg);
+}
+
+static int check_required(struct parser *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->rows[i].use == OPTIONS_REQUIRED && !p->seen[i])
+			return options_misused(p->call, "--%s %s is missing", p->rows[i].name,
+				p->rows[i].argument);
+	}
+	return 0;
+}
+
+/* Leaves the operands, which getopt_long() has moved to the end. */
+static int take_operands(struct call *c)
+{
+	c->words += optind;
+	c->n -= (size_t)optind;
+	if (c->n > c->verb->max)
+		return options_misused(c, "there is no use for `%s`", c->words[c->verb->max]);
+	if (c->n < c->verb->min)
+		return options_misused(
+			c, "%s %s is missing", c->n ? "another" : "a", c->verb->operand);
+	return 0;
+}
+
+int options_parse(struct call *c, const struct options_row *rows, size_t n)
+{
+	struct parser p = { .call = c, .rows = rows, .n = n };
+	int found, r = 0;
+
+	if (n > ROWS_MAX)
+		return error_set(c->error, -E2BIG, NULL, "%s has too many options", c->name);
+	prepare(&p);
+	opterr = 0;
+	optind = 0; /* start over: also what getopt keeps between calls */
+	while (r == 0 &&
+		(found = getopt_long((int)c->n, c->words, p.shorts, p.longs, NULL)) != -1) {
+		if (found == 'h') {
+			r = help_print(c, rows, n);
+			return r < 0 ? r : 1;
+		}
+		r = found == ':' ? missing_value(&p) : found == '?' ? bad_option(&p) : take(&p, found);
+	}
+	if (r == 0)
+		r = check_required(&p);
+	return r < 0 ? r : take_operands(c);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What fits on most people's screens. */
+enum { WIDTH = 100 };
+
+static const char *const codes[] = {
+	[OUTPUT_PLAIN] = "",
+	[OUTPUT_BOLD] = "\033[1m",
+	[OUTPUT_DIM] = "\033[2m",
+	[OUTPUT_RED] = "\033[1;31m",
+	[OUTPUT_GREEN] = "\033[1;32m",
+	[OUTPUT_YELLOW] = "\033[1;33m",
+};
+
+static bool wants_colour(int fd)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
+}
+
+struct output output_for(int fd)
+{
+	return (struct output){ .colour = wants_colour(fd) };
+}
+
+void output_styled(struct output *o, enum output_style style, const char *text)
+{
+	bool coloured = o->colour && style != OUTPUT_PLAIN;
+
+	if (coloured)
+		buffer_adds(&o->text, codes[style]);
+	buffer_adds(&o->text, text);
+	if (coloured)
+		buffer_adds(&o->text, "\033[0m");
+}
+
+void output_foreign(struct output *o, const char *text)
+{
+	buffer_add_visible(&o->text, text, strlen(text));
+}
+
+void output_verdict(struct output *o, enum verdict v)
+{
+	static const enum output_style styles[] = {
+		[VERDICT_DENY] = OUTPUT_RED,
+		[VERDICT_ASK] = OUTPUT_YELLOW,
+		[VERDICT_ALLOW] = OUTPUT_GREEN,
+	};
+
+	output_styled(o, styles[v], verdict_name(v));
+}
+
+/* Characters of the last line, without colours. */
+static size_t column(const struct output *o)
+{
+	const char *text = buffer_text(&o->text), *line = strrchr(text, '\n');
+	size_t n = 0;
+
+	for (const char *s = line ? line + 1 : text; *s; s++) {
+		if (*s == '\033')
+			s += strcspn(s, "m");
+		else
+			n += ((unsigned char)*s & 0xc0) != 0x80;
+		if (!*s)
+			break;
+	}
+	return n;
+}
+
+void output_pad(struct output *o, size_t to)
+{
+	size_t at = column(o);
+
+	do {
+		buffer_addc(&o->text, ' ');
+	} while (++at < to);
+}
+
+/* Characters in so many bytes of UTF-8. */
+static size_t width_of(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return n;
+}
+
+void output_wrapped(struct output *o, const char *text)
+{
+	size_t start = column(o), at = start;
+
+	while (*text) {
+		size_t blanks = strspn(text, " "), len = strcspn(text + blanks, " ");
+		size_t width = blanks + width_of(text + blanks, len);
+
+		if (at > start && at + width > WIDTH) {
+			buffer_printf(&o->text, "\n%*s", (int)start, "");
+			at = start;
+			width -= blanks;
+		} else {
+			buffer_printf(&o->text, "%*s", (int)blanks, "");
+		}
+		buffer_add(&o->text, text + blanks, len);
+		at += width;
+		text += blanks + len;
+	}
+}
+
+static int write_all(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, text, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int output_write(const struct output *o, int fd, struct error *e)
+{
+	int r = o->text.failed ? -ENOMEM : write_all(fd, buffer_text(&o->text), o->text.len);
+
+	if (r == -ENOMEM)
+		return error_set(e, r, NULL, "out of memory");
+	if (r < 0)
+		return error_set(e, r, NULL, "the result cannot be written: %s", strerror(-r));
+	return 0;
+}
+
+void output_error(const struct error *e)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
+	output_styled(&o, OUTPUT_RED, "corral:");
+	buffer_addc(&o.text, ' ');
+	error_print(e, &o.text);
+	buffer_addc(&o.text, '\n');
+	(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
+void output_notice(const char *text)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
+	output_styled(&o, OUTPUT_BOLD, "corral:");
+	buffer_addc(&o.text, ' ');
+	output_foreign(&o, text);
+	buffer_addc(&o.text, '\n');
+	(void)output_write(&o, STDERR_FILENO, NULL);
+}

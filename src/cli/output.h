@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What is printed, gathered first and written at once: a result is there as a whole or not at all.
+ * Colours appear on a terminal only, and not if NO_COLOR is set. Text of foreign origin is added with
+ * buffer_add_visible(), through output_foreign().
+ */
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "policy/verdict.h"
+
+enum output_style { OUTPUT_PLAIN, OUTPUT_BOLD, OUTPUT_DIM, OUTPUT_RED, OUTPUT_GREEN, OUTPUT_YELLOW };
+
+struct output {
+	struct buffer text;
+	bool colour;
+};
+
+/* Starts an output that will go to fd. */
+struct output output_for(int fd);
+static inline void output_deinit(struct output *o)
+{
+	buffer_deinit(&o->text);
+}
+#define auto_output __attribute__((cleanup(output_deinit))) struct output
+
+void output_styled(struct output *o, enum output_style style, const char *text);
+void output_foreign(struct output *o, const char *text);
+/* "allow", "ask" or "deny" in its colour. */
+void output_verdict(struct output *o, enum verdict v);
+/* Words, broken into lines of at most 100 columns that start at the column where the first does. */
+void output_wrapped(struct output *o, const char *text);
+/* Spaces up to a column, counted from the last line's start in characters; at least one. */
+void output_pad(struct output *o, size_t column);
+
+/* Writes all of it. -ENOMEM if gathering it failed, or what write() says. */
+int output_write(const struct output *o, int fd, struct error *e);
+/* "corral: …" on standard error, with its hint on a line below. */
+void output_error(const struct error *e);
+/* "corral: …" on standard error: something to know that is no error. */
+void output_notice(const char *text);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/tree.h"
+
+#include <unistd.h>
+
+#include "codec/json.h"
+
+static struct node *kept(struct tree *t, struct node *n)
+{
+	t->failed = t->failed || !n;
+	return n;
+}
+
+struct node *tree_map(struct tree *t)
+{
+	return kept(t, node_new(t->arena, NODE_MAP));
+}
+
+struct node *tree_list(struct tree *t)
+{
+	return kept(t, node_new(t->arena, NODE_LIST));
+}
+
+void tree_put(struct tree *t, struct node *map, const char *key, struct node *child)
+{
+	if (!child)
+		child = kept(t, node_new(t->arena, NODE_NULL));
+	(void)kept(t, node_put(t->arena, map, key, child));
+}
+
+void tree_put_text(struct tree *t, struct node *map, const char *key, const char *text)
+{
+	tree_put(t, map, key, text ? kept(t, node_new_text(t->arena, text)) : NULL);
+}
+
+void tree_put_buffer(struct tree *t, struct node *map, const char *key, const struct buffer *text)
+{
+	t->failed = t->failed || text->failed;
+	tree_put_text(t, map, key, text->len ? text->data : NULL);
+}
+
+void tree_put_flag(struct tree *t, struct node *map, const char *key, bool value)
+{
+	tree_put(t, map, key, kept(t, node_new_boolean(t->arena, value)));
+}
+
+void tree_put_number(struct tree *t, struct node *map, const char *key, int64_t value)
+{
+	tree_put(t, map, key, kept(t, node_new_integer(t->arena, value)));
+}
+
+void tree_append(struct tree *t, struct node *list, struct node *child)
+{
+	(void)kept(t, list && child ? node_append(list, child) : NULL);
+}
+
+void tree_append_text(struct tree *t, struct node *list, const char *text)
+{
+	tree_append(t, list, node_new_text(t->arena, text));
+}
+
+int tree_print(struct tree *t, const struct node *root, struct error *e)
+{
+	auto_output o = { 0 };
+
+	if (t->failed || !root)
+		o.text.failed = true;
+	else
+		json_print(&o.text, root, JSON_PRETTY);
+	buffer_addc(&o.text, '\n');
+	return output_write(&o, STDOUT_FILENO, e);
+}

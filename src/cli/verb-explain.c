@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report.h"
+#include "cli/verb.h"
+
+static int run(struct call *c)
+{
+	return report_run(c, report_explain);
+}
+
+const struct verb verb_explain = {
+	.name = "explain",
+	.synopsis = "--policy FILE... --op OP --target TARGET [OPTION]...",
+	.summary = "the same at length: why, by which rule, and what would allow it",
+	.description =
+		"Judges one request as `corral policy check` does and tells what led to the answer: the\n"
+		"rule with its file and line, what each layer said, and the line that would allow it.\n"
+		"A command line is taken apart; what is only known when it runs is marked.\n"
+		"\n"
+		"Exit status: 0 allow, 1 deny, 3 ask, 2 no answer (an error).\n",
+	.examples =
+		"corral policy explain -p policy.yaml --op fs.read --target /etc/shadow\n"
+		"corral policy explain -p policy.yaml --op exec --target 'git pull && rm -rf build'\n"
+		"corral policy explain -p skill/SKILL.md -p company.json --op env --target AWS_SECRET\n",
+	.run = run,
+};

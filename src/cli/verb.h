@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A verb is what the command line asks for: `inspect`, or `check` below `policy`. Each stands in a
+ * file of its own (verb-check.c …) as one constant that says how it is written, what it is for and
+ * what runs it. --help is made from the same constant and from the verb's table of options
+ * (options.h), so the two cannot disagree.
+ */
+#include "base/arena.h"
+#include "base/error.h"
+
+/* How the program ends. Whoever takes 2 for a yes is broken. */
+enum status {
+	STATUS_YES = 0, /* allowed, a subset, nothing found, approved; or simply done */
+	STATUS_NO = 1,
+	STATUS_ERROR = 2,
+	STATUS_ASK = 3,
+};
+
+struct call;
+
+struct verb {
+	const char *name;
+	const char *synopsis;    /* what follows the name: "[OPTION]... FILE..." */
+	const char *summary;     /* one line, for the list of verbs */
+	const char *description; /* lines of at most 80 columns, each with its newline */
+	const char *examples;    /* the same, without indentation */
+	const char *operand;     /* what an operand is called in messages: "FILE" */
+	size_t min, max;         /* how many of them there may be; 0, 0: none */
+	const struct verb *const *verbs; /* of a group: its verbs, ending with NULL; else NULL */
+	/* Returns a status, or a negative errno with the call's error filled. NULL in a group. */
+	int (*run)(struct call *c);
+};
+
+/* One use of a verb. */
+struct call {
+	const struct verb *verb;
+	const char *name; /* with all words before it: "corral policy check" */
+	/* The verb's own word and what stands behind it; options_parse() leaves only the operands. */
+	char **words;
+	size_t n;
+	struct arena *arena; /* for what lives as long as the call */
+	struct error *error;
+};
+
+/* Finds the verb that the words of c ask for, below c->verb, and runs it. Returns as run() does. */
+int verb_dispatch(struct call *c);
+
+extern const struct verb verb_policy;
+extern const struct verb verb_check;
+extern const struct verb verb_explain;
+extern const struct verb verb_show;
+extern const struct verb verb_merge;
+extern const struct verb verb_intersect;
+extern const struct verb verb_subset;
+extern const struct verb verb_lint;
+extern const struct verb verb_inspect;
+extern const struct verb verb_approve;
+extern const struct verb verb_prompt;
+extern const struct verb verb_profile;
+extern const struct verb verb_seatbelt;

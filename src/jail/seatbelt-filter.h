@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Patterns as Seatbelt filters: the `(subpath "/x")` part of a rule. A list of filters is a union;
+ * an empty one matches nothing.
+ */
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "policy/permissions.h"
+#include "policy/variable.h"
+
+struct seatbelt_filters {
+	const char **items;
+	size_t n, cap;
+};
+
+/* What every translation needs; lives as long as one profile is written. */
+struct seatbelt_filter_context {
+	struct arena *arena;
+	const struct variables *vars;
+	struct error *error;
+};
+
+/* Each appends the filters of one pattern to ret; -EOPNOTSUPP with a sentence for what has none. */
+typedef int seatbelt_filter_fn(const struct seatbelt_filter_context *c, const char *pattern,
+	const struct location *where, struct seatbelt_filters *ret);
+seatbelt_filter_fn seatbelt_filter_path;
+seatbelt_filter_fn seatbelt_filter_program;
+seatbelt_filter_fn seatbelt_filter_host;
+seatbelt_filter_fn seatbelt_filter_listen; /* a port */
+
+/* The same for a whole list; an entry of several patterns becomes (require-all …). */
+int seatbelt_filter_list(const struct seatbelt_filter_context *c, seatbelt_filter_fn *one,
+	const struct grant_list *list, struct seatbelt_filters *ret);
+/* The folders that lead to what a list of path patterns matches; the root itself is left out. */
+int seatbelt_filter_ancestors(const struct seatbelt_filter_context *c,
+	const struct grant_list *list, struct seatbelt_filters *ret);
+
+/* Appends a copy of a filter. */
+int seatbelt_filter_add(
+	const struct seatbelt_filter_context *c, struct seatbelt_filters *to, const char *filter);
+/* Tidies f. (require-any …), or the filter itself if there is one; NULL: none, or out of memory. */
+const char *seatbelt_filter_any(
+	const struct seatbelt_filter_context *c, struct seatbelt_filters *f);
+/* Sorts, and drops doubles. */
+void seatbelt_filter_tidy(struct seatbelt_filters *f);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The hash table behind pathset.h. A place is a fixed folder ("/srv/app"), or a component's name anywhere below a fixed folder
+ * ("node_modules" below "/srv"). In front of the table stands a filter of bits that stays in the nearest cache and
+ * rules out nearly every part of a path that is no place.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+#define PLACE_NONE UINT32_MAX
+
+struct place_key {
+	const char *folder; /* "" is the root */
+	size_t folder_len;
+	const char *name; /* NULL: the folder itself */
+	size_t name_len;
+};
+
+/* Kept small: what a decision costs with many patterns is how many cache lines it touches. */
+struct place {
+	const char *key; /* the folder, and the name behind it */
+	uint16_t folder_len, name_len;
+	bool named, floats;      /* floats: there are names below this folder */
+	uint32_t exact, subtree; /* ranks */
+	uint32_t group;          /* of automata that go on from here, or PLACE_NONE */
+};
+
+struct place_bucket {
+	uint32_t tag;   /* of the hash, so that few places are looked at in vain */
+	uint32_t index; /* PLACE_NONE: free */
+};
+
+struct place_table {
+	struct arena *arena;
+	uint64_t seed;
+	struct place root; /* the folder "" */
+	struct place *places;
+	size_t n, cap;
+	struct place_bucket *buckets;
+	size_t n_buckets;
+	uint64_t *filter;
+	size_t filter_mask;
+};
+
+void place_table_init(struct place_table *t, struct arena *arena);
+/*
+ * The place of a key, made if there is none; NULL when out of memory or if the key is longer than any path. Moves the
+ * others.
+ */
+struct place *place_table_put(struct place_table *t, const struct place_key *key);
+/* How many folders above (not counting this one) have names below them. */
+size_t place_table_bases(const struct place_table *t, const char *folder, size_t len);
+/* After the last put, before the first find. */
+int place_table_finish(struct place_table *t);
+
+int place_key_compare(const struct place_key *a, const struct place_key *b);
+
+static inline uint64_t place_mix(uint64_t h, uint64_t word)
+{
+	__uint128_t m = (__uint128_t)(h ^ word) * 0xa0761d6478bd642fu;
+
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+/* A walk over the parts of a path, "/a", "/a/b", …: the hash of each, and of its last component alone. */
+struct place_walk {
+	const char *path;
+	size_t len, at; /* at: end of the current part */
+	uint64_t seed, hash, component;
+};
+
+void place_walk_start(
+	struct place_walk *w, const struct place_table *t, const char *path, size_t len);
+bool place_walk_next(struct place_walk *w); /* false at the end */
+
+/* The folder that the walk has come to, or NULL. */
+const struct place *place_table_find(const struct place_table *t, const struct place_walk *w);
+/* The current component (it starts behind `before`) as a name below `base`, whose hash is given. */
+const struct place *place_table_find_name(const struct place_table *t, const struct place *base,
+	uint64_t base_hash, const struct place_walk *w, size_t before);

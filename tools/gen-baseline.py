@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Turns data/baseline.conf into C tables, or into the list that docs/baseline.md ends with.
+
+    gen-baseline.py INPUT OUTPUT          writes baseline-data.c
+    gen-baseline.py --list INPUT          prints the entries as Markdown
+    gen-baseline.py --check INPUT DOC     fails if DOC does not hold that list
+    gen-baseline.py --self-test           fails if some nonsense passes
+
+What makes no sense fails with file:line: the build must not go on with a baseline that has holes.
+"""
+import ipaddress
+import json
+import re
+import sys
+from typing import NamedTuple
+
+NETS, PATHS = ("never", "guard"), ("secret", "system")
+GROUP = re.compile(r"\[(\w+)\] (\S.*)")
+NAME = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
+PATH = re.compile(r"(~|)(/[^/\x00-\x1f\x7f\\]+)+")
+
+
+class Entry(NamedTuple):
+    kind: str
+    why: str
+    text: str
+    line: int
+
+
+class Nonsense(Exception):
+    pass
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return parse(path, file.read())
+
+
+def parse(path, text):
+    """All entries in order. Raises Nonsense with file:line."""
+    entries, kind, why = [], None, None
+    for number, line in enumerate(text.split(b"\n"), 1):
+        try:
+            line = line.decode("ascii")
+            if not line or line.startswith("#"):
+                continue
+            if line.startswith("["):
+                kind, why = group(line)
+            elif kind is None:
+                raise Nonsense("an entry before the first [group]")
+            else:
+                entry = Entry(kind, why, line, number)
+                check(entry, entries)
+                entries.append(entry)
+        except (Nonsense, ValueError) as e:
+            raise Nonsense(f"{path}:{number}: {e}") from None
+    for kind in NETS + PATHS:
+        if not any(e.kind == kind for e in entries):
+            raise Nonsense(f"{path}:1: no [{kind}] group")
+    return entries
+
+
+def group(line):
+    match = GROUP.fullmatch(line)
+    if not match or match[1] not in NETS + PATHS:
+        raise Nonsense("a group is written [never|guard|secret|system] and the reason")
+    return match[1], match[2]
+
+
+def check(entry, before):
+    if entry.text != entry.text.strip():
+        raise Nonsense("spaces at an end")
+    for other in before:
+        if other.text == entry.text and (other.kind in NETS) == (entry.kind in NETS):
+            raise Nonsense(f"'{entry.text}' stands in line {other.line} already")
+    if entry.kind in PATHS:
+        check_path(entry.text)
+        return
+    for other in before:
+        if other.kind == entry.kind and overlap(parse_net(other.text), parse_net(entry.text)):
+            raise Nonsense(f"'{entry.text}' overlaps '{other.text}' of line {other.line}")
+    parse_net(entry.text)
+
+
+def check_path(text):
+    if not PATH.fullmatch(text) or {".", ".."} & set(text.split("/")):
+        raise Nonsense(f"'{text}' is no normal path that starts with / or ~/")
+    if text.count("[") != text.count("]") or text.count("{") != text.count("}"):
+        raise Nonsense(f"'{text}' has a bracket that is not closed")
+    if re.search(r"\*\*.*/", text) or re.search(r"[^/]\*\*", text):
+        raise Nonsense(f"'{text}': ** stands alone, at the end")
+
+
+def parse_net(text):
+    """An ip_network, or a name as its labels from the last to the first."""
+    if re.search(r"[:/]|^[\d.]+$", text):
+        net = ipaddress.ip_network(text)
+        if isinstance(net, ipaddress.IPv6Network) and net[0].ipv4_mapped:
+            raise Nonsense(f"'{text}' is IPv4: Corral sees it as such")
+        return net
+    if not NAME.fullmatch(text) or len(text) > 253:
+        raise Nonsense(f"'{text}' is neither an address nor a name in lower case")
+    return tuple(reversed(text.split(".")))
+
+
+def overlap(a, b):
+    if isinstance(a, tuple) != isinstance(b, tuple):
+        return False
+    if isinstance(a, tuple):
+        n = min(len(a), len(b))
+        return a[:n] == b[:n]
+    return a.version == b.version and a.overlaps(b)
+
+
+def layout(entries, kind):
+    """Names first, then prefixes in the order of prefix_compare()."""
+    nets = [(parse_net(e.text), e) for e in entries if e.kind == kind]
+    names = [n for n in nets if isinstance(n[0], tuple)]
+    prefixes = [n for n in nets if not isinstance(n[0], tuple)]
+    prefixes.sort(key=lambda n: (n[0].version, n[0].network_address.packed, n[0].prefixlen))
+    return names, prefixes
+
+
+def c_string(text):
+    return json.dumps(text)
+
+
+def c_net(net, entry):
+    head = f"{{ {c_string(entry.text)}, {c_string(entry.why)}, {str(entry.kind == 'never').lower()}"
+    if isinstance(net, tuple):
+        return f"\t{head}, {c_string(entry.text)}, {{ {{ 0, {{ 0 }} }}, 0 }} }},\n"
+    packed = ", ".join(f"0x{b:02x}" for b in net.network_address.packed)
+    return (f"\t{head}, NULL,\n\t\t{{ {{ {net.max_prefixlen}, {{ {packed} }} }}, "
+            f"{net.prefixlen} }} }},\n")
+
+
+def c_source(entries):
+    out = ["/* Made by tools/gen-baseline.py from data/baseline.conf. */\n",
+           '#include "policy/baseline-data.h"\n', '#include "policy/baseline.h"\n\n',
+           "const struct baseline_net baseline_nets[] = {\n"]
+    groups, n = [], 0
+    for kind in NETS:
+        names, prefixes = layout(entries, kind)
+        out += [c_net(*net) for net in names + prefixes]
+        groups.append(f"const struct baseline_group baseline_{kind}_group = "
+                      f"{{ {n}, {len(names)}, {n + len(names)}, {len(prefixes)} }};\n")
+        n += len(names) + len(prefixes)
+    out += ["};\n", f"const size_t baseline_n_nets = {n};\n"] + groups
+    paths = [e for e in entries if e.kind in PATHS]
+    out.append("\nconst struct baseline_path baseline_paths[] = {\n")
+    out += [f"\t{{ {c_string(e.text)},\n\t\t{c_string(e.why)}, "
+            f"{str(e.kind == 'secret').lower()} }},\n" for e in paths]
+    out += ["};\n", f"const size_t baseline_n_paths = {len(paths)};\n"]
+    return "".join(out)
+
+
+def markdown(entries):
+    out, last = [], None
+    for e in entries:
+        if (e.kind, e.why) != last:
+            out.append(f"\n**{e.kind}**: {e.why}\n\n")
+            last = (e.kind, e.why)
+        out.append(f"    {e.text}\n")
+    return "".join(out)
+
+
+# What must be refused in place of line 2 (and 3) of a good file.
+GOOD = b"[never] x\n%s\n[guard] x\nlocal\n[secret] x\n/a/**\n[system] x\n~/b\n"
+NONSENSE = (
+    b"[nevre] x", b"[never]", b"[never] ", b"10.0.0.1/8", b"10.0.0.0/33", b"1.2.3", b"::1::",
+    b"::ffff:10.0.0.1", b"Local", b"a..b", b"-a", b"a b", b"a ", b" a", b"\xc3\xa9", b"*.a",
+    b"a" * 64, b"10.0.0.0/8\n10.1.0.0/16", b"a\na", b"a\nb.a", b"b.a\na", b"::/0\nfe80::/10",
+    b"[secret] x\na", b"[secret] x\n~", b"[secret] x\n~a/b", b"[secret] x\n/a/",
+    b"[secret] x\n/a//b", b"[secret] x\n/a/../b", b"[secret] x\n/./b", b"[secret] x\n/[a",
+    b"[secret] x\n/{a", b"[secret] x\n/a\\b", b"[secret] x\n/a\tb", b"[secret] x\n/**/b",
+    b"[secret] x\n/b**", b"[secret] x\n/c\n[system] x\n/c")
+
+
+def self_test():
+    parse("good", GOOD % b"a\nb\n10.0.0.0/8\n11.0.0.0/8\n::1")
+    for text in NONSENSE:
+        try:
+            parse("bad", GOOD % text)
+        except Nonsense as e:
+            if re.match(r"bad:\d+: ", str(e)):
+                continue
+        raise Nonsense(f"not refused with file:line: {text}")
+    try:
+        parse("bad", GOOD.replace(b"[guard]", b"[never]") % b"a")
+    except Nonsense:
+        return
+    raise Nonsense("a file without guards passed")
+
+
+def main(args):
+    if args == ["--self-test"]:
+        self_test()
+    elif len(args) == 2 and args[0] == "--list":
+        print(markdown(read(args[1])), end="")
+    elif len(args) == 3 and args[0] == "--check":
+        with open(args[2], encoding="utf-8") as doc:
+            if not doc.read().endswith(markdown(read(args[1]))):
+                raise Nonsense(f"{args[2]}: the list at the end is not that of {args[1]}; "
+                               "print it with tools/gen-baseline.py --list")
+    elif len(args) == 2:
+        source = c_source(read(args[0]))
+        with open(args[1], "w", encoding="ascii") as out:
+            out.write(source)
+    else:
+        raise Nonsense(__doc__)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (Nonsense, OSError) as e:
+        sys.exit(str(e))
