@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one decision costs, with 10, 100, 1,000 and 10,000 patterns of the same kind, interleaved in one run: each round times
- * every size once, and the medians are compared. Absolute times depend on the machine; the ratio to the smallest set is the
- * figure that counts (at most 2), and 1 µs at 10,000.
+ * What one decision costs, with 10, 100, 1,000 and 10,000 patterns of the same kind, interleaved in
+ * one run: each round times every size once, and the medians are compared. Absolute times depend on
+ * the machine; the ratio to the smallest set is the figure that counts (at most 2), and 1 µs at
+ * 10,000.
  *
  *     bench-policy CORPUS [ROUNDS]
  */
@@ -65,7 +66,8 @@ static struct policy *make(const struct lines *patterns, size_t n, double *ret_s
 	for (size_t i = 0; i < n; i++) {
 		char host[64];
 
-		(void)snprintf(host, sizeof(host), "%sh%zu.example%zu.com:443", i % 3 ? "" : "*.", i, i % 97);
+		(void)snprintf(host, sizeof(host), "%sh%zu.example%zu.com:443", i % 3 ? "" : "*.",
+			i, i % 97);
 		if (permissions_add(p, &p->fs_read, patterns->items[i % patterns->n], NULL) < 0 ||
 			permissions_add(p, &p->network_allow, host, NULL) < 0)
 			die("out of memory");
@@ -121,7 +123,8 @@ static void run(const char *what, enum operation op, struct policy *const *polic
 
 		if (s == 0)
 			base = ns;
-		(void)printf("%-12s %6zu patterns  %7.0f ns/decision  x%.2f of %zu patterns  (%.0f%% allowed)\n",
+		(void)printf("%-12s %6zu patterns  %7.0f ns/decision  x%.2f of %zu patterns  "
+			     "(%.0f%% allowed)\n",
 			what, sizes[s], ns, ns / base, sizes[0],
 			100.0 * allowed[s] / (double)(rounds * requests->n));
 	}

@@ -2,7 +2,8 @@
 #ifndef CORRAL_POLICY_H
 #define CORRAL_POLICY_H
 /*
- * Corral's policy engine, for host programs with tools of their own: from what was granted to a decision with a reason.
+ * Corral's policy engine, for host programs with tools of their own: from what was granted to a
+ * decision with a reason.
  *
  *     struct corral_permissions *p;
  *     struct corral_policy *policy;
@@ -15,9 +16,10 @@
  *     if (corral_policy_check(policy, CORRAL_FS_READ, path, NULL) != CORRAL_ALLOW)
  *             …
  *
- * Functions return 0 or more, or a negative errno value. Where they take a `struct corral_error **`, it may be NULL; otherwise
- * it is set on failure and must be freed. The library keeps no global state, starts no threads, and never logs. Objects may be used by
- * several threads at once as long as nobody changes them; corral_policy_swap() may run at any time beside checks.
+ * Functions return 0 or more, or a negative errno value. Where they take a `struct corral_error
+ * **`, it may be NULL; otherwise it is set on failure and must be freed. The library keeps no
+ * global state, starts no threads, and never logs. Objects may be used by several threads at once
+ * as long as nobody changes them; corral_policy_swap() may run at any time beside checks.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -65,8 +67,8 @@ CORRAL_API int corral_permissions_copy(
 CORRAL_API void corral_permissions_free(struct corral_permissions *p);
 
 /*
- * Reads any format that Corral knows: permissions, skill.yaml, SKILL.md, manifest.yaml, rules, Enclave grants. `file` is the name for
- * messages, and a hint at the format; it is not opened.
+ * Reads any format that Corral knows: permissions, skill.yaml, SKILL.md, manifest.yaml, rules,
+ * Enclave grants. `file` is the name for messages, and a hint at the format; it is not opened.
  */
 CORRAL_API int corral_permissions_parse(struct corral_permissions **ret, const char *file,
 	const char *text, size_t len, struct corral_error **e);
@@ -75,12 +77,13 @@ CORRAL_API int corral_permissions_to_yaml(const struct corral_permissions *p, ch
 CORRAL_API int corral_permissions_to_json(const struct corral_permissions *p, char **ret);
 
 /*
- * Grants one pattern: a path glob, a host:port, a command, NAME or NAME=value, or (CORRAL_SERVICE) "NAME.ACCESS". The first
- * CORRAL_EXEC grant turns "whatever can be read" into a list of programs.
+ * Grants one pattern: a path glob, a host:port, a command, NAME or NAME=value, or (CORRAL_SERVICE)
+ * "NAME.ACCESS". The first CORRAL_EXEC grant turns "whatever can be read" into a list of programs.
  */
 CORRAL_API int corral_permissions_allow(struct corral_permissions *p, enum corral_operation op,
 	const char *pattern, struct corral_error **e);
-/* Forbids a path (CORRAL_FS_READ or CORRAL_FS_WRITE: both are meant) or a host, whatever is granted. */
+/* Forbids a path (CORRAL_FS_READ or CORRAL_FS_WRITE: both are meant) or a host, whatever is
+ * granted. */
 CORRAL_API int corral_permissions_deny(struct corral_permissions *p, enum corral_operation op,
 	const char *pattern, struct corral_error **e);
 /* No program at all, unless granted. */
@@ -120,8 +123,9 @@ struct corral_variable {
 };
 
 /*
- * 1 if A grants nothing that B does not; 0 if it does, or if it is too complex to tell. Then *ret_witness (may be NULL) is something that A allows
- * and B does not, such as "fs.read /etc/shadow", or a text that starts with "too complex"; free it with corral_free().
+ * 1 if A grants nothing that B does not; 0 if it does, or if it is too complex to tell. Then
+ * *ret_witness (may be NULL) is something that A allows and B does not, such as "fs.read
+ * /etc/shadow", or a text that starts with "too complex"; free it with corral_free().
  */
 CORRAL_API int corral_permissions_subset(const struct corral_permissions *a,
 	const struct corral_permissions *b, const struct corral_variable *variables, size_t n,
@@ -147,14 +151,15 @@ struct corral_decision {
 };
 
 /*
- * Decides; returns the verdict, or a negative value if it could not decide, which is to be taken as a denial. `decision` may be NULL. Does
- * not allocate, lock, or do I/O.
+ * Decides; returns the verdict, or a negative value if it could not decide, which is to be taken as
+ * a denial. `decision` may be NULL. Does not allocate, lock, or do I/O.
  */
 CORRAL_API int corral_policy_check(struct corral_policy *policy, enum corral_operation op,
 	const char *target, struct corral_decision *decision);
-/* A program with all its arguments; argv[0] is a name or an absolute path, and argv ends with NULL. */
-CORRAL_API int corral_policy_check_exec(struct corral_policy *policy, const char *const *argv,
-	struct corral_decision *decision);
+/* A program with all its arguments; argv[0] is a name or an absolute path, and argv ends with NULL.
+ */
+CORRAL_API int corral_policy_check_exec(
+	struct corral_policy *policy, const char *const *argv, struct corral_decision *decision);
 /* A URL with the method of the request. */
 CORRAL_API int corral_policy_check_request(struct corral_policy *policy, const char *method,
 	const char *url, struct corral_decision *decision);
@@ -164,8 +169,8 @@ CORRAL_API int corral_policy_explain(struct corral_policy *policy, enum corral_o
 	const char *target, char **ret_reason, char **ret_remedy);
 
 /*
- * Replaces the layers while other threads decide. Returns when no thread uses the old ones any more. On failure the old ones
- * stay. *ret_generation (may be NULL) is the new generation.
+ * Replaces the layers while other threads decide. Returns when no thread uses the old ones any
+ * more. On failure the old ones stay. *ret_generation (may be NULL) is the new generation.
  */
 CORRAL_API int corral_policy_swap(struct corral_policy *policy,
 	const struct corral_permissions *const *layers, size_t n,

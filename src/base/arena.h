@@ -37,15 +37,15 @@ char *arena_printf(struct arena *a, const char *format, ...) __attribute__((form
 void *arena_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t item_size);
 
 /* Appends *item* to (items, n, cap); evaluates to 0 or -ENOMEM. */
-#define ARENA_PUSH(a, items, n, cap, item)                                                         \
-	({                                                                                         \
-		__typeof__(items) grown_ = arena_grow(a, items, n, &(cap), sizeof(*(items)));      \
-		if (grown_) {                                                                      \
-			(items) = grown_;                                                          \
-			(items)[n] = (item);                                                       \
-			(n)++;                                                                     \
-		}                                                                                  \
-		grown_ ? 0 : -12 /* ENOMEM */;                                                     \
+#define ARENA_PUSH(a, items, n, cap, item)                                                    \
+	({                                                                                    \
+		__typeof__(items) grown_ = arena_grow(a, items, n, &(cap), sizeof(*(items))); \
+		if (grown_) {                                                                 \
+			(items) = grown_;                                                     \
+			(items)[n] = (item);                                                  \
+			(n)++;                                                                \
+		}                                                                             \
+		grown_ ? 0 : -12 /* ENOMEM */;                                                \
 	})
 
 static inline void arena_deinitp(struct arena *a)

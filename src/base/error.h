@@ -22,7 +22,8 @@ struct error {
 	char hint[256]; /* what to do; "" where there is nothing to say */
 };
 
-/* Fills *e and returns code unchanged: `return error_set(e, -EINVAL, &loc, "…");` loc may be NULL. */
+/* Fills *e and returns code unchanged: `return error_set(e, -EINVAL, &loc, "…");` loc may be NULL.
+ */
 int error_set(struct error *e, int code, const struct location *loc, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 void error_hint(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));

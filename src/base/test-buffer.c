@@ -70,7 +70,7 @@ static const struct {
 	{ "\xff\xc3", 2, "\\xff\\xc3" },
 	{ "a\xe2\x82", 3, "a\\xe2\\x82" },
 	{ "\xe2\x80\xae.exe", 7, "\\xe2\\x80\\xae.exe" }, /* U+202E */
-	{ "\xc2\x9b", 2, "\\xc2\\x9b" },                   /* C1 */
+	{ "\xc2\x9b", 2, "\\xc2\\x9b" },                  /* C1 */
 	{ "back\\slash", 10, "back\\slash" },
 };
 

@@ -11,18 +11,17 @@
 
 #define LONG "a-name-of-49-letters-which-is-one-more-than-we-see"
 
-static const char *const known[] = {
-	"read", "write", "network", "allow", "exec", "env", "fs", "services", "permissions", LONG,
-};
+static const char *const known[] = { "read", "write", "network", "allow", "exec", "env", "fs",
+	"services", "permissions", LONG };
 
 static const struct {
 	const char *word, *suggestion;
 } cases[] = {
 	{ "read", "read" },
-	{ "raed", "read" },      /* swapped */
-	{ "reed", "read" },      /* replaced */
-	{ "rad", "read" },       /* missing */
-	{ "reads", "read" },     /* one too many */
+	{ "raed", "read" },  /* swapped */
+	{ "reed", "read" },  /* replaced */
+	{ "rad", "read" },   /* missing */
+	{ "reads", "read" }, /* one too many */
 	{ "READ", "read" },
 	{ "sf", "fs" },
 	{ "permission", "permissions" },

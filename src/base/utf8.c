@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
-/* Length of the sequence that a lead byte announces, and the least value such a sequence may hold. */
+/* Length of the sequence that a lead byte announces, and the least value such a sequence may hold.
+ */
 static size_t lead(unsigned char c, uint32_t *ret_bits, uint32_t *ret_min)
 {
 	if (c < 0x80) {

@@ -94,9 +94,9 @@ int help_print(struct call *c, const struct options_row *rows, size_t n)
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
-int help_print_group(struct call *c)
+int help_print_group(struct call *c, int fd)
 {
-	auto_output o = output_for(STDOUT_FILENO);
+	auto_output o = output_for(fd);
 
 	usage(&o, c);
 	heading(&o, "Commands:");
@@ -104,5 +104,5 @@ int help_print_group(struct call *c)
 		buffer_printf(&o.text, "  %-10s  %s\n", (*v)->name, (*v)->summary);
 	examples(&o, c);
 	buffer_printf(&o.text, "\n`%s COMMAND --help` tells more about a command.\n", c->name);
-	return output_write(&o, STDOUT_FILENO, c->error);
+	return output_write(&o, fd, c->error);
 }

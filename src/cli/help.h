@@ -5,5 +5,5 @@
 
 /* A verb with its options, on standard output. */
 int help_print(struct call *c, const struct options_row *rows, size_t n);
-/* A group of verbs. */
-int help_print_group(struct call *c);
+/* A group of verbs, on fd. */
+int help_print_group(struct call *c, int fd);

@@ -226,6 +226,20 @@ static void note_dynamic(const struct judged *j, struct buffer *out)
 	buffer_adds(out, ": some arguments are only known when it runs; it was judged by the others");
 }
 
+static void note_arguments(const struct judged *j, struct buffer *out)
+{
+	(void)j;
+	buffer_adds(out, "the arguments are not known, so entries that ask for some do not count: give "
+			 "them with --arg, or the whole command line as the target");
+}
+
+/* A program was denied that some arguments might allow. */
+static bool lacks_arguments(const struct judged *j)
+{
+	return j->kind == JUDGED_REQUEST && j->request.op == OPERATION_EXEC && !j->request.args &&
+	       j->verdict != VERDICT_ALLOW && j->decision.why == DECISION_NO_GRANT;
+}
+
 void report_notes(const struct ask *a, void (*add)(void *data, const char *note), void *data)
 {
 	for (size_t i = 0; i < a->judgement.n; i++) {
@@ -236,6 +250,7 @@ void report_notes(const struct ask *a, void (*add)(void *data, const char *note)
 		} notes[] = {
 			{ j->real != NULL, note_links },
 			{ j->not_found, note_not_found },
+			{ lacks_arguments(j), note_arguments },
 			{ j->is_dynamic, note_dynamic },
 			{ judge_is_interpreter(j), note_interpreter },
 		};

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/suggest.h"
 #include "cli/help.h"
@@ -78,10 +79,13 @@ int verb_dispatch(struct call *c)
 	const char *word = c->n > 1 ? c->words[1] : NULL;
 	const struct verb *v;
 
-	if (!word)
-		return options_misused(c, "a command is missing");
+	if (!word) {
+		int r = help_print_group(c, STDERR_FILENO);
+
+		return r < 0 ? r : STATUS_ERROR;
+	}
 	if (asks_for_help(word))
-		return help_print_group(c);
+		return help_print_group(c, STDOUT_FILENO);
 	if (strcmp(word, "help") == 0)
 		return help(c);
 	v = find(c->verb, word);

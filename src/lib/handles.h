@@ -18,5 +18,5 @@ struct corral_policy {
 /* Gives the caller of the library a copy of e, if it wants one; returns code unchanged. */
 int handles_error(struct corral_error **ret, const struct error *e, int code);
 /* Unknown names and values that are no absolute paths are errors. */
-int handles_variables(struct variables *ret, const struct corral_variable *from, size_t n,
-	struct error *e);
+int handles_variables(
+	struct variables *ret, const struct corral_variable *from, size_t n, struct error *e);

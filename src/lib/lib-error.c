@@ -66,8 +66,8 @@ const char *corral_version(void)
 	return CORRAL_VERSION;
 }
 
-int handles_variables(struct variables *ret, const struct corral_variable *from, size_t n,
-	struct error *e)
+int handles_variables(
+	struct variables *ret, const struct corral_variable *from, size_t n, struct error *e)
 {
 	*ret = (struct variables){ 0 };
 	for (size_t i = 0; i < n; i++) {

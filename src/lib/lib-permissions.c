@@ -108,8 +108,8 @@ static int add(struct permissions *p, struct grant_list *list, enum operation op
 	return r < 0 ? r : permissions_add(p, list, canonical, NULL);
 }
 
-static int allow(struct permissions *p, enum corral_operation op, const char *pattern,
-	struct error *e)
+static int allow(
+	struct permissions *p, enum corral_operation op, const char *pattern, struct error *e)
 {
 	switch (op) {
 	case CORRAL_FS_READ:
@@ -132,8 +132,8 @@ static int allow(struct permissions *p, enum corral_operation op, const char *pa
 static int refuse_layers(const struct permissions *p, struct error *e)
 {
 	return p->n_all_of ? error_set(e, -EINVAL, NULL,
-				     "these permissions are several layers; merge a grant instead") :
-			     0;
+				     "these permissions are several layers; merge a grant instead")
+			   : 0;
 }
 
 int corral_permissions_allow(struct corral_permissions *p, enum corral_operation op,

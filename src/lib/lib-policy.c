@@ -98,8 +98,8 @@ int corral_policy_check(struct corral_policy *policy, enum corral_operation op, 
 	return check(policy, &r, decision);
 }
 
-int corral_policy_check_exec(struct corral_policy *policy, const char *const *argv,
-	struct corral_decision *decision)
+int corral_policy_check_exec(
+	struct corral_policy *policy, const char *const *argv, struct corral_decision *decision)
 {
 	struct request r = { .op = OPERATION_EXEC, .target = argv[0] };
 
@@ -148,10 +148,9 @@ int corral_policy_explain(struct corral_policy *policy, enum corral_operation op
 	return err < 0 ? err : (int)d.verdict;
 }
 
-int corral_policy_swap(struct corral_policy *policy,
-	const struct corral_permissions *const *layers, size_t n,
-	const struct corral_variable *variables, size_t n_variables, uint64_t *ret_generation,
-	struct corral_error **e)
+int corral_policy_swap(struct corral_policy *policy, const struct corral_permissions *const *layers,
+	size_t n, const struct corral_variable *variables, size_t n_variables,
+	uint64_t *ret_generation, struct corral_error **e)
 {
 	struct policy *p = NULL;
 	struct error error = { 0 };

@@ -100,7 +100,9 @@ int address_parse_loose(const char *text, size_t len, struct address *ret)
 	if (!ends_in_number(text, len))
 		return -EINVAL;
 	n = parse_parts(text, len, parts);
-	if (n < 0 || parts[n - 1] >= (uint64_t)1 << 8 * (5 - n))
+	if (n < 0)
+		return -ERANGE;
+	if (parts[n - 1] >= (uint64_t)1 << 8 * (5 - n))
 		return -ERANGE;
 	value = (uint32_t)parts[n - 1];
 	for (int i = 0; i < n - 1; i++) {

@@ -4,8 +4,9 @@
  *
  *     (A1 ∩ A2) ∪ B = (A1 ∪ B) ∩ (A2 ∪ B)          (A1 ∩ A2) ∩ B = A1 ∩ A2 ∩ B
  *
- * Programs need care. A layer without an exec list runs what it can read, and where such a layer meets one with a list, neither "no list" nor
- * "that list" is right. Its rule is then written out first: a list of all the patterns that it can read (open_exec).
+ * Programs need care. A layer without an exec list runs what it can read, and where such a layer
+ * meets one with a list, neither "no list" nor "that list" is right. Its rule is then written out
+ * first: a list of all the patterns that it can read (open_exec).
  */
 #include "policy/algebra.h"
 
@@ -157,14 +158,15 @@ static int open_exec(struct permissions *p, struct grant_list *to, const struct 
 	return 0;
 }
 
-static int merge_exec(struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int merge_exec(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
 {
 	const struct permissions *both[] = { a, b };
 
 	p->exec_listed = !(exec_is_open(a) && exec_is_open(b));
 	for (size_t i = 0; p->exec_listed && i < 2; i++) {
-		int r = exec_is_open(both[i]) ? open_exec(p, &p->exec, both[i]) :
-						permissions_add_list(p, &p->exec, &both[i]->exec);
+		int r = exec_is_open(both[i]) ? open_exec(p, &p->exec, both[i])
+					      : permissions_add_list(p, &p->exec, &both[i]->exec);
 
 		if (r < 0)
 			return r;
@@ -173,7 +175,8 @@ static int merge_exec(struct permissions *p, const struct permissions *a, const 
 	return 0;
 }
 
-static int meet_exec(struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int meet_exec(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
 {
 	struct grant_list written = { 0 };
 	const struct grant_list *x = &a->exec, *y = &b->exec;
@@ -232,16 +235,16 @@ static int copy_scope(struct permissions *p, struct service *s, const struct ser
 	return scope ? permissions_add_list(p, &scope->values, &from->values) : -ENOMEM;
 }
 
-static int meet_scopes(struct permissions *p, struct service *s, const struct service *a,
-	const struct service *b)
+static int meet_scopes(
+	struct permissions *p, struct service *s, const struct service *a, const struct service *b)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < a->n_scopes; i++) {
 		const struct service_scope *other = find_scope(b, a->scopes[i].key);
 
-		r = other ? meet_scope(p, s, &a->scopes[i], other) :
-			    copy_scope(p, s, &a->scopes[i]);
+		r = other ? meet_scope(p, s, &a->scopes[i], other)
+			  : copy_scope(p, s, &a->scopes[i]);
 	}
 	for (size_t i = 0; r == 0 && i < b->n_scopes; i++) {
 		if (!find_scope(a, b->scopes[i].key))
@@ -314,8 +317,8 @@ static struct rate pick_rate(struct rate a, struct rate b, bool least)
 	return slower == least ? a : b;
 }
 
-static void pick_limits(struct permissions *p, const struct permissions *a,
-	const struct permissions *b, bool least)
+static void pick_limits(
+	struct permissions *p, const struct permissions *a, const struct permissions *b, bool least)
 {
 	for (int i = 0; i < LIMIT_COUNT; i++)
 		p->limits.values[i] = pick(a->limits.values[i], b->limits.values[i], least);
@@ -327,7 +330,8 @@ static void pick_limits(struct permissions *p, const struct permissions *a,
 
 /* Merging two layers */
 
-static int join_methods(struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int join_methods(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
 {
 	int r;
 
@@ -375,7 +379,8 @@ static int join_layer(struct permissions *p, const struct permissions *from)
 	return join_objects(p, from);
 }
 
-static int merge_layers(struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int merge_layers(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
 {
 	int r = join_layer(p, a);
 
@@ -391,7 +396,8 @@ static int merge_layers(struct permissions *p, const struct permissions *a, cons
 	return r;
 }
 
-int algebra_merge(struct permissions **ret, const struct permissions *a, const struct permissions *b)
+int algebra_merge(
+	struct permissions **ret, const struct permissions *a, const struct permissions *b)
 {
 	auto_permissions *p = permissions_new();
 	size_t na = n_layers(a), nb = n_layers(b);
@@ -436,7 +442,8 @@ static bool is_plain(const struct permissions *p)
 	       p->mode == MODE_ENFORCE;
 }
 
-static int meet_methods(struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int meet_methods(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
 {
 	const struct grant_list *x = &a->network.methods, *y = &b->network.methods;
 
@@ -446,7 +453,8 @@ static int meet_methods(struct permissions *p, const struct permissions *a, cons
 }
 
 /* What one may write, both may read if the other may read it. */
-static int meet_files(struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int meet_files(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
 {
 	const enum operation op = OPERATION_FS_READ;
 	int r = meet_lists(p, &p->fs_write, op, &a->fs_write, &b->fs_write);
@@ -458,8 +466,8 @@ static int meet_files(struct permissions *p, const struct permissions *a, const 
 	if (r == 0)
 		r = meet_lists(p, &p->fs_read, op, &a->fs_write, &b->fs_read);
 	if (r == 0)
-		r = meet_lists(p, &p->dangerously_allow, op, &a->dangerously_allow,
-			&b->dangerously_allow);
+		r = meet_lists(
+			p, &p->dangerously_allow, op, &a->dangerously_allow, &b->dangerously_allow);
 	if (r == 0)
 		r = join_lists(p, &p->fs_deny, op, &a->fs_deny);
 	if (r == 0)
@@ -470,7 +478,8 @@ static int meet_files(struct permissions *p, const struct permissions *a, const 
 	return r;
 }
 
-static int meet_network(struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int meet_network(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
 {
 	const enum operation op = OPERATION_NET_CONNECT;
 	int r = meet_lists(p, &p->network_allow, op, &a->network_allow, &b->network_allow);
@@ -487,7 +496,8 @@ static int meet_network(struct permissions *p, const struct permissions *a, cons
 	return r;
 }
 
-static int meet_layers(struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int meet_layers(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
 {
 	int r = meet_files(p, a, b);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * First a trie: patterns that start with the same tokens share nodes, so ten thousand patterns
- * below "/**" + "/" share the one place where "**" loops. Then subsets: a state of the automaton is the set of
- * (node, phase) pairs that the bytes so far can lead to.
+ * below "/**" + "/" share the one place where "**" loops. Then subsets: a state of the automaton is
+ * the set of (node, phase) pairs that the bytes so far can lead to.
  *
- * A node stands for "the tokens up to here are matched". Phase 1 exists for GLOB_TREE and GLOB_TAIL only and
- * means "inside": the token has begun and takes any bytes. What needs no byte (a STAR or a TAIL that
- * follows) is added when a node is reached, so sets are always closed.
+ * A node stands for "the tokens up to here are matched". Phase 1 exists for GLOB_TREE and GLOB_TAIL
+ * only and means "inside": the token has begun and takes any bytes. What needs no byte (a STAR or a
+ * TAIL that follows) is added when a node is reached, so sets are always closed.
  *
- * Entries that must match several patterns (`all`) put a mark on the last node of each part; a state accepts
- * such an entry if it holds marks of all its parts. A set of states is exactly what is needed to see that.
+ * Entries that must match several patterns (`all`) put a mark on the last node of each part; a
+ * state accepts such an entry if it holds marks of all its parts. A set of states is exactly what
+ * is needed to see that.
  */
 #include "policy/automaton.h"
 

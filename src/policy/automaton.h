@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Many ranked patterns as one deterministic automaton over bytes, made on demand: a state exists once
- * somebody asked for it. pathset.h asks for all of them and keeps a table (dfa.h); the algebra walks
- * the products of several automata and only ever sees the states it reaches.
+ * Many ranked patterns as one deterministic automaton over bytes, made on demand: a state exists
+ * once somebody asked for it. pathset.h asks for all of them and keeps a table (dfa.h); the algebra
+ * walks the products of several automata and only ever sees the states it reaches.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -30,8 +30,9 @@ int automaton_add(struct automaton *a, const struct glob_token *tokens, size_t n
 int automaton_add_all(struct automaton *a, const struct glob *globs, size_t n, uint32_t rank);
 
 /*
- * Ends adding. At most max_states states will ever be made: past that, automaton_next says -E2BIG. A limit
- * that is linear in the size of the patterns is enough for all but patterns made to explode.
+ * Ends adding. At most max_states states will ever be made: past that, automaton_next says -E2BIG.
+ * A limit that is linear in the size of the patterns is enough for all but patterns made to
+ * explode.
  */
 int automaton_build(struct automaton *a, size_t max_states);
 uint32_t automaton_start(const struct automaton *a);
@@ -40,7 +41,8 @@ int automaton_next(struct automaton *a, uint32_t state, unsigned char byte, uint
 uint32_t automaton_rank(const struct automaton *a, uint32_t state);
 
 size_t automaton_states(const struct automaton *a);
-/* Bytes that no pattern tells apart are one class; a representative of each, and the class of each byte. */
+/* Bytes that no pattern tells apart are one class; a representative of each, and the class of each
+ * byte. */
 size_t automaton_classes(const struct automaton *a);
 unsigned char automaton_byte(const struct automaton *a, size_t class);
 unsigned char automaton_class(const struct automaton *a, unsigned char byte);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries below "~/" hold in every home folder. Instead of a glob for each, a path inside a home is asked twice: as it
- * is, and with the home replaced by "/~". So nearly all entries are plain folders in a hash table, and compiling a policy
- * does not pay for automata.
+ * Entries below "~/" hold in every home folder. Instead of a glob for each, a path inside a home is
+ * asked twice: as it is, and with the home replaced by "/~". So nearly all entries are plain
+ * folders in a hash table, and compiling a policy does not pay for automata.
  */
 #include "policy/baseline-paths.h"
 
@@ -118,8 +118,8 @@ static uint32_t match_in_home(const struct pathset *set, const char *path, size_
 	return pathset_match(set, text, len - n + 2);
 }
 
-const struct baseline_path *baseline_paths_match(const struct baseline_paths *b, bool write,
-	const char *path, size_t len)
+const struct baseline_path *baseline_paths_match(
+	const struct baseline_paths *b, bool write, const char *path, size_t len)
 {
 	const struct pathset *set = b->sets[write];
 	uint32_t rank = pathset_match(set, path, len);

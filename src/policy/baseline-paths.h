@@ -13,5 +13,5 @@ struct baseline_paths;
 int baseline_paths_new(struct baseline_paths **ret, const char *home, struct error *e);
 void baseline_paths_free(struct baseline_paths *b);
 /* The entry that forbids reading (or writing) a normal path, or NULL. */
-const struct baseline_path *baseline_paths_match(const struct baseline_paths *b, bool write,
-	const char *path, size_t len);
+const struct baseline_path *baseline_paths_match(
+	const struct baseline_paths *b, bool write, const char *path, size_t len);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A command as a path: "/" program "/" argument "/" argument …, each word encoded so that it holds no slash and is
- * never empty. Then "git push:*" is the folder /git/push with all below it, "git push:" is that path alone, "git" is
- * the folder /git, and the set for paths matches commands too, at the same price.
+ * A command as a path: "/" program "/" argument "/" argument …, each word encoded so that it holds
+ * no slash and is never empty. Then "git push:*" is the folder /git/push with all below it, "git
+ * push:" is that path alone, "git" is the folder /git, and the set for paths matches commands too,
+ * at the same price.
  */
 #include <stdbool.h>
 #include <stddef.h>

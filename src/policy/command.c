@@ -228,7 +228,8 @@ static bool is_prefix(const struct command_pattern *p, const char *const *args, 
 	return true;
 }
 
-bool command_pattern_matches_args(const struct command_pattern *p, const char *const *args, size_t n)
+bool command_pattern_matches_args(
+	const struct command_pattern *p, const char *const *args, size_t n)
 {
 	return (p->more || n == p->n_args) && is_prefix(p, args, n);
 }

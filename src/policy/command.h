@@ -48,7 +48,8 @@ static inline bool command_pattern_is_fine(const struct command_pattern *p)
 	return p->n_args > 0 || !p->more;
 }
 /* Only the arguments: argv without argv[0]. */
-bool command_pattern_matches_args(const struct command_pattern *p, const char *const *args, size_t n);
-/* The arguments that both accept: 1 with *ret's args and more set (program untouched), 0 if none. */
+bool command_pattern_matches_args(
+	const struct command_pattern *p, const char *const *args, size_t n);
+/* The arguments that both accept: 1 with ret's args and more set (program untouched), 0: none. */
 int command_pattern_meet_args(const struct command_pattern *a, const struct command_pattern *b,
 	struct command_pattern *ret);

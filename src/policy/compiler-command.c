@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exec entries. A program given by name or by its path is put into one set together with its arguments (command-key.h); the
- * resolver adds every file that the name leads to. A glob over program files goes into a set of its own, and only a glob
- * with arguments has to be tried one by one.
+ * Exec entries. A program given by name or by its path is put into one set together with its
+ * arguments (command-key.h); the resolver adds every file that the name leads to. A glob over
+ * program files goes into a set of its own, and only a glob with arguments has to be tried one by
+ * one.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 #include "policy/command-key.h"
 #include "policy/command.h"
 #include "policy/compiler.h"
-
 
 /* The parts of an entry: one command pattern, narrowed by globs over the program's file. */
 struct command_entry {
@@ -85,8 +85,8 @@ static int add_found(void *data, const char *path)
 	return add_literal_command(f->compiler, path, &f->entry->pattern, f->rank);
 }
 
-static int resolve(struct compiler *c, const struct command_entry *entry, const char *program,
-	uint32_t rank)
+static int resolve(
+	struct compiler *c, const struct command_entry *entry, const char *program, uint32_t rank)
 {
 	struct found f = { .compiler = c, .entry = entry, .rank = rank };
 	int r;
@@ -121,7 +121,8 @@ static int add_fine(struct compiler *c, const struct command_entry *entry, uint3
 	return ARENA_PUSH(c->arena, l->fine, l->n_fine, l->cap_fine, fine);
 }
 
-/* One path pattern: literal files are words of a command, and resolved like names; globs stay globs. */
+/* One path pattern: literal files are words of a command, and resolved like names; globs stay
+ * globs. */
 static int add_path_command(struct compiler *c, const struct command_entry *entry, uint32_t rank)
 {
 	const struct glob *g = &entry->globs[0];
@@ -162,6 +163,6 @@ int compiler_add_command(struct compiler *c, uint32_t rank)
 	}
 	if (empty)
 		return 0;
-	return entry.has_name ? add_named_command(c, &entry, rank) :
-				add_path_command(c, &entry, rank);
+	return entry.has_name ? add_named_command(c, &entry, rank)
+			      : add_path_command(c, &entry, rank);
 }

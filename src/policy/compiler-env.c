@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Environment entries: NAME (maybe a glob) lets the host's value in, NAME=value sets that value and nothing else.
- * Names and assignments are matched as paths of one component: "/NAME", "/NAME=value".
+ * Environment entries: NAME (maybe a glob) lets the host's value in, NAME=value sets that value and
+ * nothing else. Names and assignments are matched as paths of one component: "/NAME",
+ * "/NAME=value".
  */
 #include <errno.h>
 #include <string.h>
 
 #include "policy/compiler.h"
 
-static int parse_name(struct compiler *c, const char *text, const struct location *where,
-	struct glob *ret)
+static int parse_name(
+	struct compiler *c, const char *text, const struct location *where, struct glob *ret)
 {
 	const char *path = arena_printf(c->arena, "/%s", text);
 
@@ -17,8 +18,8 @@ static int parse_name(struct compiler *c, const char *text, const struct locatio
 }
 
 /* An assignment counts if its name matches all the names that stand beside it. */
-static int add_value(struct compiler *c, const char *text, const struct glob *names, size_t n,
-	uint32_t rank)
+static int add_value(
+	struct compiler *c, const char *text, const struct glob *names, size_t n, uint32_t rank)
 {
 	const char *path = arena_printf(c->arena, "/%s", text);
 	const struct glob *g;
@@ -54,6 +55,6 @@ int compiler_add_env(struct compiler *c, uint32_t rank)
 			return 0; /* two values at once: nothing */
 		value = text;
 	}
-	return value ? add_value(c, value, names, n, rank) :
-		       pathset_add(c->layer->names, names, n, rank);
+	return value ? add_value(c, value, names, n, rank)
+		     : pathset_add(c->layer->names, names, n, rank);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * States that only lead to themselves come first: the dead one, and those behind a "/**" that matched.
- * Matching stops there, so a path that leaves all patterns early costs only its first bytes.
+ * States that only lead to themselves come first: the dead one, and those behind a "/**" that
+ * matched. Matching stops there, so a path that leaves all patterns early costs only its first
+ * bytes.
  */
 #include "policy/dfa.h"
 

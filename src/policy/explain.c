@@ -20,9 +20,9 @@ static void print_source(const struct source *s, struct buffer *out)
 	if (s->id)
 		buffer_adds(out, "rule ");
 	visible(out, s->id ? s->id : s->list);
-	buffer_adds(out, s->verdict == VERDICT_DENY ? " forbids " :
-			 s->verdict == VERDICT_ASK  ? " asks about " :
-						      " grants ");
+	buffer_adds(out, s->verdict == VERDICT_DENY  ? " forbids "
+			 : s->verdict == VERDICT_ASK ? " asks about "
+						     : " grants ");
 	for (size_t i = 0; i < s->grant->n; i++) {
 		buffer_adds(out, i ? " and " : "");
 		visible(out, s->grant->all[i]);
@@ -240,8 +240,8 @@ void explain_remedy(const struct request *r, const struct decision *d, struct bu
 		buffer_printf(out, "the baseline forbids it, unless it is granted and named: %s",
 			buffer_text(&line));
 	} else if (d->source) {
-		buffer_adds(out, d->verdict == VERDICT_ASK ? "approve it when asked, or change " :
-							     "remove or narrow ");
+		buffer_adds(out, d->verdict == VERDICT_ASK ? "approve it when asked, or change "
+							   : "remove or narrow ");
 		explain_rule(d, out);
 	} else {
 		buffer_printf(out, "add %s", buffer_text(&line));

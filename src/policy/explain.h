@@ -10,8 +10,9 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 /* "policy.yaml:3: /srv/**", or nothing where no rule decided. */
 void explain_rule(const struct decision *d, struct buffer *out);
 /*
- * The smallest line of permissions that would allow it, ready to be merged into the layer that denied it:
- * fs: {read: ["/etc/hosts"]}. Nothing if no line can (a rule denies it, the baseline forbids it for good).
+ * The smallest line of permissions that would allow it, ready to be merged into the layer that
+ * denied it: fs: {read: ["/etc/hosts"]}. Nothing if no line can (a rule denies it, the baseline
+ * forbids it for good).
  */
 void explain_line(const struct request *r, const struct decision *d, struct buffer *out);
 /* What to do, as a sentence; nothing if it is allowed. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The input is a list of patterns, a NUL, and a path. Whatever parses must print to something that parses to the same; the
- * set of all patterns must answer as the patterns one by one do; and the relation of the first two must agree with
- * what they say about the path.
+ * The input is a list of patterns, a NUL, and a path. Whatever parses must print to something that
+ * parses to the same; the set of all patterns must answer as the patterns one by one do; and the
+ * relation of the first two must agree with what they say about the path.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -9,10 +9,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			abort();                                                                   \
+#define CHECK(condition)          \
+	do {                      \
+		if (!(condition)) \
+			abort();  \
 	} while (0)
 
 static void check_words(const struct shell_word *words, size_t n, size_t size)

@@ -112,15 +112,16 @@ static size_t group_end(const char *text, size_t open)
 }
 
 /* Puts one text for each item of the group that opens at `open` onto the stack, last item first. */
-static int split(struct glob_texts *stack, struct arena *a, const char *text, size_t open, size_t end)
+static int split(
+	struct glob_texts *stack, struct arena *a, const char *text, size_t open, size_t end)
 {
 	size_t first = stack->n, i = open + 1;
 	bool closed = false;
 
 	while (!closed) {
 		size_t n = item_length(text + i, &closed);
-		const char *one = arena_printf(a, "%.*s%.*s%s", (int)open, text, (int)(n - 1),
-			text + i, text + end);
+		const char *one = arena_printf(
+			a, "%.*s%.*s%s", (int)open, text, (int)(n - 1), text + i, text + end);
 
 		if (!one || ARENA_PUSH(a, stack->items, stack->n, stack->cap, one) < 0)
 			return -ENOMEM;

@@ -14,6 +14,7 @@ struct glob_texts {
 /* Length of the [...] that starts at s, brackets included; 0 if it is never closed. */
 size_t glob_bracket_length(const char *s);
 
-/* All the texts that `text` stands for, in order; at least one. -E2BIG past GLOB_ALTERNATIVES_MAX. */
+/* All the texts that `text` stands for, in order; at least one. -E2BIG past GLOB_ALTERNATIVES_MAX.
+ */
 int glob_expand(struct glob_texts *ret, struct arena *a, const char *text,
 	const struct location *where, struct error *e);

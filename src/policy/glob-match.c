@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One pattern against one path, by keeping the set of all places in the pattern that the text so
- * far can lead to. Each byte moves the whole set once, so the time is at most pattern x path and no pattern is
- * slow. Places are bits: bit i means "the tokens before i are matched"; a GLOB_TREE or GLOB_TAIL at i that
- * has begun and runs on has a bit of its own in `inside`.
+ * far can lead to. Each byte moves the whole set once, so the time is at most pattern x path and no
+ * pattern is slow. Places are bits: bit i means "the tokens before i are matched"; a GLOB_TREE or
+ * GLOB_TAIL at i that has begun and runs on has a bit of its own in `inside`.
  */
 #include <string.h>
 
@@ -34,7 +34,8 @@ static void arrive(struct places *p, const struct glob_alternative *alt, size_t 
 }
 
 /* Moves from place i over byte b. */
-static void move_at(struct places *next, const struct glob_alternative *alt, size_t i, unsigned char b)
+static void move_at(
+	struct places *next, const struct glob_alternative *alt, size_t i, unsigned char b)
 {
 	const struct glob_token *t = &alt->tokens[i];
 

@@ -2,7 +2,8 @@
 /*
  * From text to tokens. After brace expansion (glob-expand.c) every alternative is a plain sequence,
  * read once from left to right. Slashes are the only structure: a "**" component swallows the slash
- * before it and becomes GLOB_TREE or, at the end, GLOB_TAIL, so that matching needs no notion of components.
+ * before it and becomes GLOB_TREE or, at the end, GLOB_TAIL, so that matching needs no notion of
+ * components.
  *
  * What could never match a normal path is refused, because a grant that silently grants nothing is
  * a mistake somebody wants to hear about: "..", [/], an unclosed bracket, a backslash at the end.
@@ -37,8 +38,7 @@ static bool is_slash(const struct glob_token *t)
 /* A component starts here: behind a slash, or behind a "**" that took its slash along. */
 static bool at_component(const struct reader *r)
 {
-	return r->n == 0 || is_slash(&r->tokens[r->n - 1]) ||
-	       r->tokens[r->n - 1].type == GLOB_TREE;
+	return r->n == 0 || is_slash(&r->tokens[r->n - 1]) || r->tokens[r->n - 1].type == GLOB_TREE;
 }
 
 static int refuse(struct reader *r, const char *what, const char *hint)
@@ -120,8 +120,10 @@ static int class_read(struct reader *r, struct glob_class *c, const char *s, con
 		}
 		if (s[0] == '[' && s[1] == ':' && strstr(s, ":]") && strstr(s, ":]") < end &&
 			strstr(s, ":]") > s + 1)
-			return refuse(r, "an unknown class", "known are [:alnum:] [:alpha:] [:blank:] "
-				"[:cntrl:] [:digit:] [:graph:] [:lower:] [:print:] [:punct:] [:space:] "
+			return refuse(r, "an unknown class",
+				"known are [:alnum:] [:alpha:] [:blank:] "
+				"[:cntrl:] [:digit:] [:graph:] [:lower:] [:print:] [:punct:] "
+				"[:space:] "
 				"[:upper:] [:xdigit:]");
 		s += member(s, &lo);
 		hi = lo;
@@ -176,7 +178,8 @@ static int read_bracket(struct reader *r, const char **s)
 	int err;
 
 	if (len == 0)
-		return refuse(r, "a [ that is never closed", "write \\[ for a bracket in a file's name");
+		return refuse(
+			r, "a [ that is never closed", "write \\[ for a bracket in a file's name");
 	negated = at[0] == '!' || at[0] == '^';
 	err = class_read(r, &c, at + negated, end);
 	if (err < 0)
@@ -298,9 +301,9 @@ static int summarize(struct reader *r, struct glob_alternative *ret)
 	ret->n = r->n;
 	ret->literal = literal;
 	ret->literal_len = n;
-	ret->kind = n == r->n ? GLOB_LITERAL :
-		    n + 1 == r->n && r->tokens[n].type == GLOB_TAIL ? GLOB_SUBTREE :
-								     GLOB_TRUE;
+	ret->kind = n == r->n                                         ? GLOB_LITERAL
+		    : n + 1 == r->n && r->tokens[n].type == GLOB_TAIL ? GLOB_SUBTREE
+								      : GLOB_TRUE;
 	return 0;
 }
 
@@ -348,8 +351,8 @@ int glob_parse(struct glob *ret, struct arena *a, const char *text, const struct
 	int r;
 
 	if (strlen(text) > GLOB_LENGTH_MAX)
-		return error_set(e, -E2BIG, where, "the pattern is longer than %d bytes",
-			GLOB_LENGTH_MAX);
+		return error_set(
+			e, -E2BIG, where, "the pattern is longer than %d bytes", GLOB_LENGTH_MAX);
 	r = glob_expand(&texts, a, text, where, e);
 	if (r < 0)
 		return r;

@@ -5,17 +5,17 @@
  *
  *   *        any bytes but '/', also none; as a whole component at least one
  *   ?        one byte other than '/'
- *   [a-z]    one byte of a set, [!a-z] or [^a-z] one that is not in it; [[:digit:]] and the like; never '/'
- *   {a,b}    either; may nest and may hold slashes
+ *   [a-z]    one byte of a set, [!a-z] or [^a-z] one that is not in it; [[:digit:]] and the like;
+ * never '/' {a,b}    either; may nest and may hold slashes
  *   **       as a whole component: any number of components, also none. DIR/** includes DIR itself
  *   \x       x itself
  *
  * `*`, `?` and `**` match names that start with a dot: a hidden file is a file. Bytes are compared
  * as they are. "DIR/" means "DIR/**". A pattern is absolute; a leading "**" means "/**".
  *
- * Alternatives are expanded when a pattern is parsed (at most GLOB_ALTERNATIVES_MAX), so each one is
- * either a literal path, a folder with all below it, or a true glob. The kernel can hold the first
- * two directly, and the matcher (pathset.h) treats them without an automaton.
+ * Alternatives are expanded when a pattern is parsed (at most GLOB_ALTERNATIVES_MAX), so each one
+ * is either a literal path, a folder with all below it, or a true glob. The kernel can hold the
+ * first two directly, and the matcher (pathset.h) treats them without an automaton.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,7 +53,8 @@ struct glob_alternative {
 	enum glob_kind kind;
 	const struct glob_token *tokens;
 	size_t n;
-	/* What all matches start with; for GLOB_LITERAL and GLOB_SUBTREE the path itself ("" is the root). */
+	/* What all matches start with; for GLOB_LITERAL and GLOB_SUBTREE the path itself ("" is the
+	 * root). */
 	const char *literal;
 	size_t literal_len;
 };

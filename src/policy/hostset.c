@@ -155,6 +155,7 @@ static void add_prefix(
 	struct prefix_node *p = &side->prefixes[side->n_prefixes];
 	const struct prefix_node *parent = side->n_prefixes > 0 ? p - 1 : NULL;
 
+	assert(p); /* reserve() */
 	while (parent && !prefix_contains(&parent->prefix, prefix))
 		parent = parent->parent;
 	*p = (struct prefix_node){ *prefix, parent, *node };

@@ -116,5 +116,8 @@ int idna_to_ascii(const char *name, size_t len, char *out, size_t size)
 	r = lookup(once, text, sizeof(text));
 	if (r < 0 || strcmp(once, text) != 0)
 		return r == -ENOMEM ? r : -EINVAL;
-	return copy_lower(once, strlen(once), out, size);
+	if (strlen(once) >= size)
+		return -ENAMETOOLONG;
+	memcpy(out, once, strlen(once) + 1);
+	return 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiling happens in two passes over the same entries in the same order. The first (collect_*) makes the list of sources,
- * strongest first; the second (add_*) puts each source's patterns into the set that matches its operation, under its place in
- * that list. Everything that was text becomes tokens, prefixes and words here, and variables get their values, so that deciding
- * only ever compares bytes.
+ * Compiling happens in two passes over the same entries in the same order. The first (collect_*)
+ * makes the list of sources, strongest first; the second (add_*) puts each source's patterns into
+ * the set that matches its operation, under its place in that list. Everything that was text
+ * becomes tokens, prefixes and words here, and variables get their values, so that deciding only
+ * ever compares bytes.
  */
 #include "policy/layer.h"
 
@@ -124,7 +125,8 @@ static int collect_denies(struct compiler *c)
 	if (r == 0)
 		r = collect(c, OPERATION_FS_WRITE, &p->fs_deny, "fs.deny", VERDICT_DENY);
 	if (r == 0)
-		r = collect(c, OPERATION_NET_CONNECT, &p->network_deny, "network.deny", VERDICT_DENY);
+		r = collect(
+			c, OPERATION_NET_CONNECT, &p->network_deny, "network.deny", VERDICT_DENY);
 	return r;
 }
 
@@ -155,8 +157,8 @@ static int collect_grants(struct compiler *c)
 
 /* Path patterns */
 
-int compiler_parse_path(struct compiler *c, const char *text, const struct location *where,
-	struct glob *ret)
+int compiler_parse_path(
+	struct compiler *c, const char *text, const struct location *where, struct glob *ret)
 {
 	const char *expanded;
 	int r = variable_expand(c->vars, text, c->arena, &expanded, where, c->error);
@@ -222,8 +224,7 @@ static unsigned methods_of(const struct source *s)
 static int add_host(struct compiler *c, uint32_t rank)
 {
 	const struct source *s = &c->layer->sources[OPERATION_NET_CONNECT].items[rank];
-	struct host_pattern *patterns =
-		arena_calloc(c->arena, s->grant->n, sizeof(*patterns));
+	struct host_pattern *patterns = arena_calloc(c->arena, s->grant->n, sizeof(*patterns));
 
 	if (!patterns)
 		return -ENOMEM;

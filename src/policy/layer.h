@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * One layer of permissions, compiled. For every operation there is a list of *sources*: the entries that
- * can decide, strongest first, so that an entry's place in the list is its rank (rank.h) in the set that
- * matches it. Deny lists come first, then rules by priority, then grants.
+ * One layer of permissions, compiled. For every operation there is a list of *sources*: the entries
+ * that can decide, strongest first, so that an entry's place in the list is its rank (rank.h) in
+ * the set that matches it. Deny lists come first, then rules by priority, then grants.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +33,8 @@ struct sources {
 	const uint8_t *verdicts;
 };
 
-/* A command pattern whose program is a glob and which says something about arguments: rare, kept as a list. */
+/* A command pattern whose program is a glob and which says something about arguments: rare, kept as
+ * a list. */
 struct fine_command {
 	const struct glob *programs; /* all must match */
 	size_t n_programs;
@@ -49,15 +50,15 @@ struct layer {
 	struct sources sources[OPERATION_COUNT];
 	size_t n_denied_paths; /* sources of fs.read that come from fs.deny */
 
-	struct pathset *paths[2];   /* fs.read, fs.write */
-	struct pathset *dangerous;  /* dangerously_allow */
+	struct pathset *paths[2];  /* fs.read, fs.write */
+	struct pathset *dangerous; /* dangerously_allow */
 	struct hostset *hosts;
-	struct pathset *commands;   /* words of a command as a path: see command-key.h */
-	struct pathset *programs;   /* globs over program files */
+	struct pathset *commands; /* words of a command as a path: see command-key.h */
+	struct pathset *programs; /* globs over program files */
 	struct fine_command *fine;
 	size_t n_fine, cap_fine;
-	struct pathset *names;      /* env: "/NAME" */
-	struct pathset *values;     /* env: "/NAME=value" */
+	struct pathset *names;  /* env: "/NAME" */
+	struct pathset *values; /* env: "/NAME=value" */
 	const struct service *services;
 	size_t n_services;
 	struct limits limits;
@@ -71,16 +72,18 @@ static inline bool layer_exec_is_open(const struct layer *l)
 }
 
 /*
- * Finds the files that a program is: called once for each file that `name` (a name for a trusted PATH, or a path) leads
- * to, every hop of its symbolic links included. Returns 0, or -ENOENT if there is none.
+ * Finds the files that a program is: called once for each file that `name` (a name for a trusted
+ * PATH, or a path) leads to, every hop of its symbolic links included. Returns 0, or -ENOENT if
+ * there is none.
  */
 struct resolver {
 	void *context;
-	int (*programs)(void *context, const char *name,
-		int (*found)(void *data, const char *path), void *data);
+	int (*programs)(void *context, const char *name, int (*found)(void *data, const char *path),
+		void *data);
 };
 
-/* Compiles p (no all_of) into the arena. `resolver` may be NULL: names then stand for themselves only. */
+/* Compiles p (no all_of) into the arena. `resolver` may be NULL: names then stand for themselves
+ * only. */
 int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
 	const struct variables *vars, const struct resolver *resolver, struct error *e);
 void layer_deinit(struct layer *l);

@@ -90,7 +90,7 @@ static int read_allowed_path(const struct field *f, void *into)
 		len -= 2;
 	while (len > 0 && text[len - 1] == '/')
 		len--;
-	if (strcspn(text, "*?[]{}\\") < len)
+	if (text[0] == '\0' || strcspn(text, "*?[]{}\\") < len)
 		return field_fail(f, "`%s` must be a folder, without wildcards", text);
 	pattern = arena_printf(p->arena, "%.*s/**", (int)len, text);
 	if (!pattern)

@@ -66,6 +66,18 @@ static bool lacks_scheme(struct arena *a, const char *text)
 	       host_pattern_parse(&prefix, a, text, NULL, NULL) < 0;
 }
 
+/* Who denies a path of a site means what lies below it as well. NULL when out of memory. */
+static const char *widen_path(const struct translation *t, const char *url)
+{
+	const char *host = url ? strstr(url, "://") : NULL;
+	const char *path = host ? strchr(host + 3, '/') : NULL;
+
+	if (t->action == VERDICT_ALLOW || !path || path[1] == '\0' || strpbrk(path, "*?[{"))
+		return url;
+	return arena_printf(
+		t->p->arena, "%s%s**", url, path[strlen(path) - 1] == '/' ? "" : "/");
+}
+
 /* The patterns of ours that a URL pattern stands for; how many, or -ENOMEM. */
 static int spell_hosts(const struct translation *t, const char *text, const char *ret[2])
 {
@@ -79,6 +91,8 @@ static int spell_hosts(const struct translation *t, const char *text, const char
 	} else if (lacks_scheme(a, text)) {
 		ret[0] = arena_printf(a, "https://%s", text);
 	}
+	for (int i = 0; i < n; i++)
+		ret[i] = widen_path(t, ret[i]);
 	return ret[0] && ret[n - 1] ? n : -ENOMEM;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A grant is a list of patterns that must all match, so the meet of two is the list of all their patterns; the work is in
- * making that list short. For every two patterns the relation of what they match is found: of two where one lies within
- * the other the narrower stays, two that share nothing make the whole meet empty, and two that overlap both stay.
+ * A grant is a list of patterns that must all match, so the meet of two is the list of all their
+ * patterns; the work is in making that list short. For every two patterns the relation of what they
+ * match is found: of two where one lies within the other the narrower stays, two that share nothing
+ * make the whole meet empty, and two that overlap both stay.
  *
- * Patterns with different variables at their start have no known relation before the variables have values: both stay.
+ * Patterns with different variables at their start have no known relation before the variables have
+ * values: both stay.
  */
 #include "policy/meet.h"
 
@@ -256,8 +258,8 @@ static int commands_emit(struct commands *c, struct permissions *p, struct grant
 	return parts_emit(&out, p, to, where);
 }
 
-static int meet_commands(struct permissions *p, struct grant_list *to, const struct grant *a,
-	const struct grant *b)
+static int meet_commands(
+	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b)
 {
 	struct commands c = { .args = { .more = true } };
 	int r = 0;
@@ -305,8 +307,8 @@ static int hosts_start(struct hosts *h, const char *text)
 	return r < 0 ? r : ARENA_PUSH(&h->arena, h->items, h->n, h->cap, p);
 }
 
-static int meet_hosts(struct permissions *p, struct grant_list *to, const struct grant *a,
-	const struct grant *b)
+static int meet_hosts(
+	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b)
 {
 	struct hosts h = { 0 };
 	int r = hosts_start(&h, a->all[0]);
@@ -325,8 +327,8 @@ static int meet_hosts(struct permissions *p, struct grant_list *to, const struct
 	return r;
 }
 
-int meet_words(struct permissions *p, struct grant_list *to, const struct grant *a,
-	const struct grant *b)
+int meet_words(
+	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b)
 {
 	return meet_with(relate_words, p, to, a, b);
 }
@@ -372,7 +374,7 @@ bool meet_contains(enum operation op, const struct grant *a, const struct grant 
 		return host_contains(a->all[0], b->all[0]);
 	if (op == OPERATION_EXEC)
 		return false;
-	r = op == OPERATION_ENV ? relate_env(a->all[0], b->all[0]) :
-				  relate_paths(a->all[0], b->all[0]);
+	r = op == OPERATION_ENV ? relate_env(a->all[0], b->all[0])
+				: relate_paths(a->all[0], b->all[0]);
 	return r == RELATION_EQUAL || r == RELATION_OUTSIDE;
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The meet of two grants: what both of them cover, exactly. Where one pattern can say it, it is one pattern (the
- * narrower of two, a host narrowed by a port …); where none can, the result keeps both sides: {all: [a, b]}.
+ * The meet of two grants: what both of them cover, exactly. Where one pattern can say it, it is one
+ * pattern (the narrower of two, a host narrowed by a port …); where none can, the result keeps both
+ * sides: {all: [a, b]}.
  */
 #include "policy/permissions.h"
 
-/* Appends the meet of a and b, grants of the given operation, to one of p's lists: nothing, one or two entries. */
+/* Appends the meet of a and b, grants of the given operation, to one of p's lists: nothing, one or
+ * two entries. */
 int meet_grants(struct permissions *p, struct grant_list *to, enum operation op,
 	const struct grant *a, const struct grant *b);
 /* True if everything that b covers a covers for certain. */
 bool meet_contains(enum operation op, const struct grant *a, const struct grant *b);
 /* For words of a service's scope, where `*` and `?` are the only signs. */
-int meet_words(struct permissions *p, struct grant_list *to, const struct grant *a,
-	const struct grant *b);
+int meet_words(
+	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b);

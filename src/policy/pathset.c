@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nearly all patterns that people write are a path, or a folder with all below it; most of the others are a glob inside a fixed
- * folder (/srv/app/logs/*.log), or float and name a component (/srv/**, then /node_modules, then anything). So the set is a
- * hash table of places (place-table.h), and a match walks the path once:
+ * Nearly all patterns that people write are a path, or a folder with all below it; most of the
+ * others are a glob inside a fixed folder (/srv/app/logs/*.log), or float and name a component
+ * (/srv/**, then /node_modules, then anything). So the set is a hash table of places
+ * (place-table.h), and a match walks the path once:
  *
  *   - at every slash the part so far is looked up as a fixed folder;
- *   - every component is looked up by its name below each folder passed so far that has floating patterns.
+ *   - every component is looked up by its name below each folder passed so far that has floating
+ * patterns.
  *
- * A place knows the strongest entry that is this very path, the strongest that is this folder with all below it, and the globs
- * that go on from here. Those are one automaton (dfa.h) that runs over the rest of the path; places with the same globs share it.
+ * A place knows the strongest entry that is this very path, the strongest that is this folder with
+ * all below it, and the globs that go on from here. Those are one automaton (dfa.h) that runs over
+ * the rest of the path; places with the same globs share it.
  *
- * Patterns made to explode (`*a??????????????`) hit a limit on states that is linear in their length. Their group is then halved
- * until the rest fits, and what explodes alone is matched by itself (glob.h, linear in pattern x path); at most ALONE_MAX such
- * patterns are taken, so the cost of a decision stays bounded.
+ * Patterns made to explode (`*a??????????????`) hit a limit on states that is linear in their
+ * length. Their group is then halved until the rest fits, and what explodes alone is matched by
+ * itself (glob.h, linear in pattern x path); at most ALONE_MAX such patterns are taken, so the cost
+ * of a decision stays bounded.
  */
 #include "policy/pathset.h"
 
@@ -142,9 +146,8 @@ static int add_glob(struct pathset *s, const struct glob_alternative *alt, uint3
 static int add_path(struct pathset *s, const struct glob_alternative *alt, uint32_t rank)
 {
 	/* "/" is the root, whose folder is "". */
-	const struct place_key key = {
-		.folder = alt->literal, .folder_len = alt->literal_len == 1 ? 0 : alt->literal_len
-	};
+	const struct place_key key = { .folder = alt->literal,
+		.folder_len = alt->literal_len == 1 ? 0 : alt->literal_len };
 
 	return add_plain(s, &key, alt->kind == GLOB_SUBTREE, rank);
 }
@@ -179,7 +182,8 @@ static size_t literal_component(const struct glob_token *tokens, size_t n)
 	return i;
 }
 
-/* Folder, "**", name: found by the name below the folder. Turns the item into what follows the name. */
+/* Folder, "**", name: found by the name below the folder. Turns the item into what follows the
+ * name. */
 static int float_item(struct pathset *s, struct item *item)
 {
 	size_t len = 0;
@@ -206,8 +210,8 @@ static int float_item(struct pathset *s, struct item *item)
 }
 
 /*
- * In the order of folders, so that those above come first: whether a folder may be a base depends on how many above it are. What is
- * a plain path or folder after that leaves the list.
+ * In the order of folders, so that those above come first: whether a folder may be a base depends
+ * on how many above it are. What is a plain path or folder after that leaves the list.
  */
 static int float_items(struct pathset *s)
 {
@@ -270,8 +274,8 @@ static uint64_t hash_items(const struct pathset *s, const struct item *items, si
 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t t = 0; t < items[i].n; t++)
-			h = place_mix(h, (uint64_t)items[i].tokens[t].type << 8 |
-						 items[i].tokens[t].byte);
+			h = place_mix(h,
+				(uint64_t)items[i].tokens[t].type << 8 | items[i].tokens[t].byte);
 	}
 	return h;
 }
@@ -287,7 +291,8 @@ static const struct dfa *find_shared(const struct pathset *s, const struct item 
 	return NULL;
 }
 
-static int remember_shared(struct pathset *s, const struct item *items, size_t n, const struct dfa *d)
+static int remember_shared(
+	struct pathset *s, const struct item *items, size_t n, const struct dfa *d)
 {
 	struct shared entry = { .items = items, .n = n, .dfa = d };
 	uint32_t *head = &s->shared_heads[hash_items(s, items, n) & (s->n_shared_heads - 1)];
@@ -440,7 +445,8 @@ int pathset_build(struct pathset *s, struct error *e)
 	if (r == 0)
 		r = place_table_finish(&s->table);
 	if (r == -E2BIG) {
-		error_set(e, r, NULL, "more than %d patterns are too complex to be compiled", ALONE_MAX);
+		error_set(e, r, NULL, "more than %d patterns are too complex to be compiled",
+			ALONE_MAX);
 		error_hint(e, "patterns with many ? behind a * are costly: write them more simply");
 	}
 	return r;
@@ -507,14 +513,14 @@ static void bases_add(struct bases *b, const struct place *place, uint64_t hash)
 	b->items[b->n++] = place;
 }
 
-static uint32_t match_floating(const struct pathset *s, const struct bases *b,
-	const struct place_walk *w, size_t before)
+static uint32_t match_floating(
+	const struct pathset *s, const struct bases *b, const struct place_walk *w, size_t before)
 {
 	uint32_t best = RANK_NONE;
 
 	for (size_t i = 0; i < b->n; i++) {
-		const struct place *place = place_table_find_name(
-			&s->table, b->items[i], b->hashes[i], w, before);
+		const struct place *place =
+			place_table_find_name(&s->table, b->items[i], b->hashes[i], w, before);
 
 		if (place)
 			best = rank_best(best, match_place(s, place, w->path, w->len, w->at));

@@ -18,8 +18,8 @@ void pathset_free(struct pathset *s);
 /* Adds an entry that must match all n globs. The globs must live as long as the set. */
 int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t rank);
 /*
- * After the last add, before the first match. -E2BIG with a sentence if the patterns are too complex:
- * more than a bounded number of them explode as automata.
+ * After the last add, before the first match. -E2BIG with a sentence if the patterns are too
+ * complex: more than a bounded number of them explode as automata.
  */
 int pathset_build(struct pathset *s, struct error *e);
 /* The strongest entry that matches a normal path (base/path.h), or RANK_NONE. */

@@ -11,8 +11,8 @@
 #include "policy/variable.h"
 
 /* A glob without its variable. Alternatives keep the spelling they were written in. */
-static int canonical_glob(const char *text, struct buffer *out, const struct location *where,
-	struct error *e)
+static int canonical_glob(
+	const char *text, struct buffer *out, const struct location *where, struct error *e)
 {
 	auto_arena scratch = { 0 };
 	struct glob g;
@@ -27,8 +27,8 @@ static int canonical_glob(const char *text, struct buffer *out, const struct loc
 	return 0;
 }
 
-static int canonical_path(const char *text, struct buffer *out, const struct location *where,
-	struct error *e)
+static int canonical_path(
+	const char *text, struct buffer *out, const struct location *where, struct error *e)
 {
 	const char *rest = text;
 	enum variable v;
@@ -47,8 +47,8 @@ static int canonical_path(const char *text, struct buffer *out, const struct loc
 	return canonical_glob(rest, out, where, e);
 }
 
-static int canonical_host(const char *text, struct buffer *out, const struct location *where,
-	struct error *e)
+static int canonical_host(
+	const char *text, struct buffer *out, const struct location *where, struct error *e)
 {
 	auto_arena scratch = { 0 };
 	struct host_pattern p;
@@ -59,8 +59,8 @@ static int canonical_host(const char *text, struct buffer *out, const struct loc
 	return r;
 }
 
-static int canonical_command(const char *text, struct buffer *out, const struct location *where,
-	struct error *e)
+static int canonical_command(
+	const char *text, struct buffer *out, const struct location *where, struct error *e)
 {
 	auto_arena scratch = { 0 };
 	auto_buffer program = { 0 };

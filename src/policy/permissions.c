@@ -139,7 +139,8 @@ static int copy_text(struct permissions *p, const char *text, const char **ret)
 	return text && !*ret ? -ENOMEM : 0;
 }
 
-int permissions_add_list(struct permissions *p, struct grant_list *to, const struct grant_list *from)
+int permissions_add_list(
+	struct permissions *p, struct grant_list *to, const struct grant_list *from)
 {
 	for (size_t i = 0; i < from->n; i++) {
 		const struct grant *g = &from->items[i];
@@ -172,8 +173,7 @@ int permissions_add_guest_path(struct permissions *p, const struct guest_path *g
 	if (copy_text(p, g->guest, &copy.guest) < 0 || copy_text(p, g->host, &copy.host) < 0 ||
 		copy_location(p, &g->where, NULL, &copy.where) < 0)
 		return -ENOMEM;
-	return ARENA_PUSH(
-		p->arena, p->guest_paths, p->n_guest_paths, p->cap_guest_paths, copy);
+	return ARENA_PUSH(p->arena, p->guest_paths, p->n_guest_paths, p->cap_guest_paths, copy);
 }
 
 int permissions_add_service(struct permissions *p, const struct service *from)

@@ -2,10 +2,11 @@
 #pragma once
 /*
  * Permissions: grants as they were written, before any variable, name or link was resolved. This is
- * what is parsed, printed, merged and intersected; policy.h compiles it into something that decides.
+ * what is parsed, printed, merged and intersected; policy.h compiles it into something that
+ * decides.
  *
- * One struct permissions is one *layer*. In a layer a request is judged in this order, and the first
- * that matches decides:
+ * One struct permissions is one *layer*. In a layer a request is judged in this order, and the
+ * first that matches decides:
  *
  *     1. the deny lists (fs.deny, network.deny)
  *     2. `rules`, highest priority first; at equal priority deny before ask before allow
@@ -13,11 +14,12 @@
  *     4. `fallback` (deny unless a rules file says otherwise)
  *
  * fs.write grants reading as well. Without an exec list (and without rules about exec) a program
- * may run if its file may be read. `all_of` holds further layers: where it is not empty everything else in this
- * struct is empty, and the strictest verdict of all the layers counts. That is how an intersection is
- * kept that no single list can express.
+ * may run if its file may be read. `all_of` holds further layers: where it is not empty everything
+ * else in this struct is empty, and the strictest verdict of all the layers counts. That is how an
+ * intersection is kept that no single list can express.
  *
- * Zeroed permissions grant nothing. Everything lives in the arena; strings are copied on the way in.
+ * Zeroed permissions grant nothing. Everything lives in the arena; strings are copied on the way
+ * in.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,7 +70,8 @@ enum service_access {
 
 /*
  * A granted service: what may be done (a set of service_access), and the scope it may be done in:
- * `lists`, `calendars`, `domains`, `recipients` … each a list of names; a key that is absent does not narrow.
+ * `lists`, `calendars`, `domains`, `recipients` … each a list of names; a key that is absent does
+ * not narrow.
  */
 struct service_scope {
 	const char *key;
@@ -114,7 +117,8 @@ struct network_limits {
 	struct grant_list methods; /* empty: all */
 };
 
-/* A folder of the host under another name for a WASM skill; grants the host path as fs.read/fs.write do. */
+/* A folder of the host under another name for a WASM skill; grants the host path as
+ * fs.read/fs.write do. */
 struct guest_path {
 	const char *guest, *host;
 	bool writable;
@@ -123,7 +127,8 @@ struct guest_path {
 
 struct permissions {
 	struct arena *arena;
-	const char *origin; /* what this layer is called in messages: a file name, "command line" … */
+	const char
+		*origin; /* what this layer is called in messages: a file name, "command line" … */
 
 	struct grant_list fs_read, fs_write, fs_deny;
 	struct grant_list network_allow, network_deny;

@@ -21,8 +21,8 @@ void place_table_init(struct place_table *t, struct arena *arena)
 	*t = (struct place_table){ .arena = arena, .root = blank };
 	t->root.key = "";
 	/*
-	 * Without a secret, patterns could be chosen to collide. Where the kernel has none to give yet, the
-	 * address of the table has to do.
+	 * Without a secret, patterns could be chosen to collide. Where the kernel has none to give
+	 * yet, the address of the table has to do.
 	 */
 	if (getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) != sizeof(t->seed))
 		t->seed = (uintptr_t)t * 0x9e3779b97f4a7c15u;
@@ -80,8 +80,8 @@ static uint64_t hash_key(const struct place_table *t, const struct place_key *ke
 		;
 	if (!key->name)
 		return w.hash;
-	return hash_name(w.hash,
-		hash_component(t->seed, key->name, key->name + key->name_len, &end));
+	return hash_name(
+		w.hash, hash_component(t->seed, key->name, key->name + key->name_len, &end));
 }
 
 static int compare_bytes(const char *a, size_t na, const char *b, size_t nb)
@@ -116,8 +116,8 @@ static struct place_bucket *probe(
 	size_t i = (size_t)hash & (t->n_buckets - 1);
 	struct place_bucket *b = &t->buckets[i];
 
-	while (b->index != PLACE_NONE && (b->tag != (uint32_t)(hash >> 32) ||
-						 !place_is(&t->places[b->index], key))) {
+	while (b->index != PLACE_NONE &&
+		(b->tag != (uint32_t)(hash >> 32) || !place_is(&t->places[b->index], key))) {
 		i = (i + 1) & (t->n_buckets - 1);
 		b = &t->buckets[i];
 	}
@@ -148,7 +148,8 @@ static int grow(struct place_table *t)
 		struct place_key key = key_of(&t->places[i]);
 		uint64_t hash = hash_key(t, &key);
 
-		*probe(t, hash, &key) = (struct place_bucket){ (uint32_t)(hash >> 32), (uint32_t)i };
+		*probe(t, hash, &key) =
+			(struct place_bucket){ (uint32_t)(hash >> 32), (uint32_t)i };
 	}
 	return 0;
 }
@@ -230,7 +231,8 @@ int place_table_finish(struct place_table *t)
 	return 0;
 }
 
-static const struct place *find(const struct place_table *t, uint64_t hash, const struct place_key *key)
+static const struct place *find(
+	const struct place_table *t, uint64_t hash, const struct place_key *key)
 {
 	size_t bit = filter_bit(t, hash);
 	const struct place_bucket *b;

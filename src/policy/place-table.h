@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The hash table behind pathset.h. A place is a fixed folder ("/srv/app"), or a component's name anywhere below a fixed folder
- * ("node_modules" below "/srv"). In front of the table stands a filter of bits that stays in the nearest cache and
- * rules out nearly every part of a path that is no place.
+ * The hash table behind pathset.h. A place is a fixed folder ("/srv/app"), or a component's name
+ * anywhere below a fixed folder
+ * ("node_modules" below "/srv"). In front of the table stands a filter of bits that stays in the
+ * nearest cache and rules out nearly every part of a path that is no place.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,8 +49,8 @@ struct place_table {
 
 void place_table_init(struct place_table *t, struct arena *arena);
 /*
- * The place of a key, made if there is none; NULL when out of memory or if the key is longer than any path. Moves the
- * others.
+ * The place of a key, made if there is none; NULL when out of memory or if the key is longer than
+ * any path. Moves the others.
  */
 struct place *place_table_put(struct place_table *t, const struct place_key *key);
 /* How many folders above (not counting this one) have names below them. */
@@ -66,7 +67,8 @@ static inline uint64_t place_mix(uint64_t h, uint64_t word)
 	return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-/* A walk over the parts of a path, "/a", "/a/b", …: the hash of each, and of its last component alone. */
+/* A walk over the parts of a path, "/a", "/a/b", …: the hash of each, and of its last component
+ * alone. */
 struct place_walk {
 	const char *path;
 	size_t len, at; /* at: end of the current part */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hazard pointers with a fixed number of slots. A reader takes a free slot, writes down which policy it is going to
- * use, and looks again whether that is still the current one; if not, it tries again. A writer exchanges the pointer first and
- * then waits until no slot holds the old one. Both sides use sequentially consistent operations where the order "write
- * slot, read pointer" against "write pointer, read slots" matters: one of the two always sees the other.
+ * Hazard pointers with a fixed number of slots. A reader takes a free slot, writes down which
+ * policy it is going to use, and looks again whether that is still the current one; if not, it
+ * tries again. A writer exchanges the pointer first and then waits until no slot holds the old one.
+ * Both sides use sequentially consistent operations where the order "write slot, read pointer"
+ * against "write pointer, read slots" matters: one of the two always sees the other.
  *
- * More readers at once than slots: the surplus ones spin until a slot is free, which takes as long as one decision.
+ * More readers at once than slots: the surplus ones spin until a slot is free, which takes as long
+ * as one decision.
  */
 #include "policy/policy-box.h"
 

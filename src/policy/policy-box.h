@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A policy that can be replaced while other threads decide. Readers pin the current one, ask it as often as they like, and
- * let go; they never wait for a writer, nor for each other. A swap returns once no reader holds the old policy, and frees it.
+ * A policy that can be replaced while other threads decide. Readers pin the current one, ask it as
+ * often as they like, and let go; they never wait for a writer, nor for each other. A swap returns
+ * once no reader holds the old policy, and frees it.
  */
 #include <stdint.h>
 

@@ -181,7 +181,7 @@ static int ask_service(struct question *q)
 
 static int ask(struct question *q, const struct request *r)
 {
-	static int (*const asks[OPERATION_COUNT])(struct question *q) = {
+	static int (*const asks[OPERATION_COUNT])(struct question * q) = {
 		[OPERATION_FS_READ] = ask_path,
 		[OPERATION_FS_WRITE] = ask_path,
 		[OPERATION_NET_CONNECT] = ask_host,
@@ -190,7 +190,8 @@ static int ask(struct question *q, const struct request *r)
 		[OPERATION_SERVICE] = ask_service,
 	};
 
-	/* The large members are written before they are read; zeroing them all would cost more than deciding. */
+	/* The large members are written before they are read; zeroing them all would cost more than
+	 * deciding. */
 	q->op = r->op;
 	q->request = r;
 	q->path = NULL;
@@ -235,8 +236,8 @@ static uint32_t match_fine(const struct layer *l, const struct question *q, uint
 		const struct fine_command *f = &l->fine[i];
 		size_t n = 0;
 
-		if (f->rank >= best || !command_pattern_matches_args(f->pattern, q->request->args,
-					       q->request->n_args))
+		if (f->rank >= best || !command_pattern_matches_args(
+					       f->pattern, q->request->args, q->request->n_args))
 			continue;
 		while (n < f->n_programs && glob_match(&f->programs[n], q->path, q->path_len))
 			n++;
@@ -322,8 +323,8 @@ static void decide_service(const struct layer *l, const struct question *q, stru
 
 static void decide_layer(const struct layer *l, const struct question *q, struct decision *d)
 {
-	static void (*const deciders[OPERATION_COUNT])(const struct layer *l,
-		const struct question *q, struct decision *d) = {
+	static void (*const deciders[OPERATION_COUNT])(
+		const struct layer *l, const struct question *q, struct decision *d) = {
 		[OPERATION_FS_READ] = decide_path,
 		[OPERATION_FS_WRITE] = decide_path,
 		[OPERATION_NET_CONNECT] = decide_host,
@@ -360,8 +361,8 @@ static bool baseline_forbids(const struct policy *p, const struct question *q, s
 	if (q->op == OPERATION_NET_CONNECT)
 		net = baseline_never(&q->host);
 	else if (q->path)
-		path = baseline_paths_match(p->baseline, q->op == OPERATION_FS_WRITE, q->path,
-			q->path_len);
+		path = baseline_paths_match(
+			p->baseline, q->op == OPERATION_FS_WRITE, q->path, q->path_len);
 	if (path && lifted(p, q))
 		path = NULL;
 	if (!path && !net)
@@ -391,8 +392,8 @@ int policy_decide(const struct policy *p, const struct request *r, struct decisi
 
 		decide_layer(&p->layers[i], &q, &d);
 		d.n_deny = ret->n_deny + (d.verdict != VERDICT_ALLOW);
-		if (i == 0 || d.verdict < ret->verdict || (d.monitored && !ret->monitored &&
-							   d.verdict == ret->verdict))
+		if (i == 0 || d.verdict < ret->verdict ||
+			(d.monitored && !ret->monitored && d.verdict == ret->verdict))
 			*ret = d;
 		ret->n_deny = d.n_deny;
 	}
@@ -409,8 +410,8 @@ const struct layer *policy_layer(const struct policy *p, size_t i)
 	return &p->layers[i];
 }
 
-int policy_decide_layer(const struct policy *p, size_t i, const struct request *r,
-	struct decision *ret)
+int policy_decide_layer(
+	const struct policy *p, size_t i, const struct request *r, struct decision *ret)
 {
 	struct question q;
 	int err;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The engine: layers of permissions, compiled once, asked many times. Immutable after policy_new(), so any number of
- * threads may ask at once; policy-box.h swaps one for another under their feet.
+ * The engine: layers of permissions, compiled once, asked many times. Immutable after policy_new(),
+ * so any number of threads may ask at once; policy-box.h swaps one for another under their feet.
  *
- * Order of judgement: the baseline (baseline.h), then every layer (layer.h); the strictest verdict counts. Deciding
- * does not allocate, lock, or do I/O. A negative return means that it could not decide: the caller denies.
+ * Order of judgement: the baseline (baseline.h), then every layer (layer.h); the strictest verdict
+ * counts. Deciding does not allocate, lock, or do I/O. A negative return means that it could not
+ * decide: the caller denies.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,8 +25,9 @@ struct policy_options {
 };
 
 /*
- * Compiles the layers; all of them must allow. No layer at all denies everything. What the permissions
- * hold is copied. -EINVAL, -ENOENT (a variable has no value), -E2BIG with a sentence in e.
+ * Compiles the layers; all of them must allow. No layer at all denies everything. What the
+ * permissions hold is copied. -EINVAL, -ENOENT (a variable has no value), -E2BIG with a sentence in
+ * e.
  */
 int policy_new(struct policy **ret, const struct permissions *const *layers, size_t n,
 	const struct policy_options *options, struct error *e);
@@ -57,7 +59,8 @@ enum decision_why {
 	DECISION_NO_GRANT, /* nothing in the layer matches, and its fallback counts */
 	DECISION_RULE,     /* `source` decided */
 	DECISION_SERVICE,  /* a granted service decided */
-	DECISION_READABLE, /* no exec list: the file may be read (by `source`, if any), so it may run */
+	DECISION_READABLE, /* no exec list: the file may be read (by `source`, if any), so it may
+			      run */
 	DECISION_UNREADABLE,
 	DECISION_BASELINE,
 	DECISION_BAD_TARGET, /* the target is no path, host, … */
@@ -74,8 +77,8 @@ struct decision {
 	const struct layer *layer;   /* the layer that decided; NULL for the baseline */
 	const char *baseline;        /* DECISION_BASELINE: the entry, and why it is there */
 	const char *baseline_why;
-	bool baseline_never;         /* not even dangerously_allow lifts it */
-	unsigned n_deny;             /* how many layers did not allow it */
+	bool baseline_never; /* not even dangerously_allow lifts it */
+	unsigned n_deny;     /* how many layers did not allow it */
 };
 
 /* Zeroed by itself first; denies when it returns negative (-EINVAL: the target is malformed). */
@@ -84,7 +87,7 @@ int policy_decide(const struct policy *p, const struct request *r, struct decisi
 /* The same for one layer by itself, and how many there are; for explaining. */
 size_t policy_layers(const struct policy *p);
 const struct layer *policy_layer(const struct policy *p, size_t i);
-int policy_decide_layer(const struct policy *p, size_t i, const struct request *r,
-	struct decision *ret);
+int policy_decide_layer(
+	const struct policy *p, size_t i, const struct request *r, struct decision *ret);
 /* The limits of all layers together: the least of each. */
 void policy_limits(const struct policy *p, struct limits *ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Breadth first, so that the first witness is a shortest one. A combination is one state of each automaton plus a
- * `shape`: how much of a normal path the text is so far. Bytes that no automaton and no shape tells apart are
- * tried once, by a representative that reads well.
+ * Breadth first, so that the first witness is a shortest one. A combination is one state of each
+ * automaton plus a `shape`: how much of a normal path the text is so far. Bytes that no automaton
+ * and no shape tells apart are tried once, by a representative that reads well.
  */
 #include "policy/product.h"
 
@@ -174,7 +174,8 @@ static int step(struct search *s, uint32_t from, unsigned char b)
 	return keep(s);
 }
 
-static int visit_one(struct search *s, const struct combination *c, product_visit *visit, void *data)
+static int visit_one(
+	struct search *s, const struct combination *c, product_visit *visit, void *data)
 {
 	uint32_t ranks[PRODUCT_AUTOMATA_MAX];
 

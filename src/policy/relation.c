@@ -43,7 +43,8 @@ static bool below(const struct glob_alternative *p, const struct glob_alternativ
 }
 
 /* Two paths or folders: no search is needed. */
-static enum relation relation_of_plain(const struct glob_alternative *a, const struct glob_alternative *b)
+static enum relation relation_of_plain(
+	const struct glob_alternative *a, const struct glob_alternative *b)
 {
 	bool a_tree = a->kind == GLOB_SUBTREE, b_tree = b->kind == GLOB_SUBTREE;
 

@@ -105,9 +105,9 @@ bool service_covers(const struct service *s, const struct service_request *r)
 		return false;
 	for (size_t i = 0; i < s->n_scopes; i++) {
 		size_t len = 0;
-		const char *value = r->value ? value_for(r->value, s->scopes[i].key,
-						       s->n_scopes == 1, &len) :
-					       NULL;
+		const char *value =
+			r->value ? value_for(r->value, s->scopes[i].key, s->n_scopes == 1, &len)
+				 : NULL;
 
 		if (!value || !listed(&s->scopes[i].values, value, len))
 			return false;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Service requests: "NAME.ACCESS" or "NAME.ACCESS:VALUE", such as reminders.read:Work or browser.open:example.com.
- * VALUE is what the scope narrows (a list, a calendar, a domain); with several scopes it is "key=value,key=value".
- * A grant with a scope covers only requests that name a value in it. Rules use the same form as
- * patterns, where ACCESS and VALUE may be left out and VALUE is a glob.
+ * Service requests: "NAME.ACCESS" or "NAME.ACCESS:VALUE", such as reminders.read:Work or
+ * browser.open:example.com. VALUE is what the scope narrows (a list, a calendar, a domain); with
+ * several scopes it is "key=value,key=value". A grant with a scope covers only requests that name a
+ * value in it. Rules use the same form as patterns, where ACCESS and VALUE may be left out and
+ * VALUE is a glob.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@ unsigned service_access_parse(const char *word, size_t len);
 struct service_request {
 	const char *name;
 	size_t name_len;
-	unsigned access; /* one or more service_access bits; 0 where a pattern leaves it out */
+	unsigned access;   /* one or more service_access bits; 0 where a pattern leaves it out */
 	const char *value; /* NULL: none */
 };
 

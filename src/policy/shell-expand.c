@@ -83,7 +83,7 @@ int shell_expand_process(struct shell_parser *p)
 }
 
 /* The text between backquotes, with the escapes removed that only protect it from them. */
-static const char *unescape(struct arena *a, const char *s, size_t len, bool quoted, size_t *ret_len)
+static const char *unescape(struct arena *a, const char *s, size_t len, bool quoted, size_t *ret)
 {
 	char *out = arena_alloc(a, len + 1);
 	size_t n = 0;
@@ -93,7 +93,7 @@ static const char *unescape(struct arena *a, const char *s, size_t len, bool quo
 			i++;
 		out[n++] = s[i];
 	}
-	*ret_len = n;
+	*ret = n;
 	return out;
 }
 

@@ -14,9 +14,8 @@ static int command(struct shell_parser *p);
 /* True where a list cannot go on. */
 static bool at_closing(const struct shell_parser *p)
 {
-	static const char *const words[] = {
-		"then", "elif", "else", "fi", "do", "done", "esac", "}",
-	};
+	static const char *const words[] = { "then", "elif", "else", "fi", "do", "done", "esac",
+		"}" };
 
 	if (shell_at_end(p) || shell_peek(p, 0) == ')' || shell_peek(p, 0) == p->close)
 		return true;
@@ -29,7 +28,8 @@ static bool at_closing(const struct shell_parser *p)
 	return false;
 }
 
-/* Takes the operator behind a command: 1, 0 if there is none; *ret_more if a command must follow. */
+/* Takes the operator behind a command: 1, 0 if there is none. *ret_more: a command must follow. */
+ */
 static int separator(struct shell_parser *p, bool *ret_more)
 {
 	const char *op;
@@ -108,8 +108,7 @@ int shell_find_substitution(struct shell_parser *p, size_t open, char close)
 	if (shell_peek(p, 0) != close)
 		return shell_unexpected(p);
 	if (p->pending.n)
-		return shell_error(p, p->in.at, "the here-document before this has no body: shells "
-						"disagree on what that means");
+		return shell_error(p, p->in.at, "a here-document ends here before it has begun");
 	p->in.at++;
 	leave(p, &outer);
 	return 0;

@@ -80,9 +80,8 @@ bool shell_lex_at_keyword(const struct shell_parser *p, const char *word)
 const char *shell_lex_operator(const struct shell_parser *p)
 {
 	/* Longer ones first. */
-	static const char *const operators[] = {
-		"&&", "||", ";;&", ";;", ";&", "|&", "|", "&", ";", "(", ")", "<", ">", "\n",
-	};
+	static const char *const operators[] = { "&&", "||", ";;&", ";;", ";&", "|&", "|", "&", ";",
+		"(", ")", "<", ">", "\n" };
 	const size_t left = p->in.len - p->in.at;
 
 	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {

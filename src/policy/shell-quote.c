@@ -157,7 +157,8 @@ int shell_quote_ansi(struct shell_parser *p)
 	const size_t start = p->in.at;
 	size_t cut = 0; /* where the string ends because of a NUL in it */
 
-	for (p->in.at += 2; shell_peek(p, 0) != '\''; ) {
+	p->in.at += 2;
+	while (shell_peek(p, 0) != '\'') {
 		if (shell_at_end(p))
 			return shell_unclosed(p, start, "quote $'");
 		if (shell_peek(p, 0) != '\\') {

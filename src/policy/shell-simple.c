@@ -96,8 +96,8 @@ static bool is_duplicate(const struct shell_redirect *r)
 	       (strcmp(s, "-") == 0 || (*s && s[strspn(s, "0123456789")] == '\0'));
 }
 
-static int push_redirect(struct shell_parser *p, struct builder *b, struct shell_redirect *r,
-	bool quoted)
+static int push_redirect(
+	struct shell_parser *p, struct builder *b, struct shell_redirect *r, bool quoted)
 {
 	int k = 0;
 

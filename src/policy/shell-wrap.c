@@ -25,9 +25,9 @@ enum kind {
 struct wrapper {
 	const char *name;
 	enum kind kind;
-	const char *with_arg; /* letters of short options that take an argument */
-	const char *long_arg; /* long options that take the next word, each with a space behind it */
-	const char *quits;    /* letters of options with which nothing is started */
+	const char *with_arg; /* short options that take an argument, by their letters */
+	const char *long_arg; /* long ones that take the next word, each with a space behind */
+	const char *quits;    /* short options with which nothing is started */
 	unsigned operands;    /* before the command: timeout's duration … */
 	bool assigns;         /* NAME=value may precede the command */
 };
@@ -59,7 +59,8 @@ static const struct wrapper wrappers[] = {
 	{ "strace", RUNS_WORDS, "abeEIopPsSuUX", "", "", 0, false },
 	{ "su", RUNS_OPTION, "cgGsw", "--command --group --shell ", "", 0, false },
 	{ "sudo", RUNS_WORDS, "CDghpRrTtUu",
-		"--chdir --chroot --close-from --group --host --prompt --user ", "ekKlvV", 0, true },
+		"--chdir --chroot --close-from --group --host --prompt --user ", "ekKlvV", 0,
+		true },
 	{ "taskset", RUNS_WORDS, "", "", "p", 1, false },
 	{ "time", RUNS_WORDS, "fo", "--format --output ", "", 0, false },
 	{ "timeout", RUNS_WORDS, "ks", "--kill-after --signal ", "", 1, false },
@@ -72,15 +73,13 @@ static const struct wrapper wrappers[] = {
 };
 
 /* Sorted. What bash or dash do themselves; `time` is a keyword of bash. */
-static const char *const builtins[] = {
-	".", ":", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "command",
-	"compgen", "complete", "compopt", "continue", "declare", "dirs", "disown", "echo", "enable",
-	"eval", "exec", "exit", "export", "false", "fc", "fg", "getopts", "hash", "help", "history",
-	"jobs", "kill", "let", "local", "logout", "mapfile", "popd", "printf", "pushd", "pwd",
-	"read", "readarray", "readonly", "return", "set", "shift", "shopt", "source", "suspend",
-	"test", "time", "times", "trap", "true", "type", "typeset", "ulimit", "umask", "unalias",
-	"unset", "wait",
-};
+static const char *const builtins[] = { ".", ":", "[", "alias", "bg", "bind", "break", "builtin",
+	"caller", "cd", "command", "compgen", "complete", "compopt", "continue", "declare", "dirs",
+	"disown", "echo", "enable", "eval", "exec", "exit", "export", "false", "fc", "fg",
+	"getopts", "hash", "help", "history", "jobs", "kill", "let", "local", "logout", "mapfile",
+	"popd", "printf", "pushd", "pwd", "read", "readarray", "readonly", "return", "set", "shift",
+	"shopt", "source", "suspend", "test", "time", "times", "trap", "true", "type", "typeset",
+	"ulimit", "umask", "unalias", "unset", "wait" };
 
 /* Both tables start with the name. */
 static int compare_names(const void *name, const void *row)

@@ -82,8 +82,8 @@ int shell_add_command(struct shell_parser *p, size_t offset, size_t *ret)
 	const struct shell_command c = { .offset = offset, .depth = p->depth };
 
 	if (p->n_commands == SHELL_COMMANDS_MAX)
-		return error_set(p->error, -E2BIG, NULL, "more than %d commands",
-			SHELL_COMMANDS_MAX);
+		return error_set(
+			p->error, -E2BIG, NULL, "more than %d commands", SHELL_COMMANDS_MAX);
 	if (ARENA_PUSH(p->arena, p->commands, p->n_commands, p->cap_commands, c) < 0)
 		return -ENOMEM;
 	*ret = p->n_commands - 1;
@@ -128,8 +128,8 @@ static int parse(struct shell_parser *p)
 	return r < 0 ? r : sort_commands(p);
 }
 
-int shell_parse(struct shell_script *ret, struct arena *a, const char *text, size_t len,
-	struct error *e)
+int shell_parse(
+	struct shell_script *ret, struct arena *a, const char *text, size_t len, struct error *e)
 {
 	struct shell_parser p = {
 		.arena = a,

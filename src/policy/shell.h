@@ -61,5 +61,5 @@ struct shell_script {
  * -EINVAL with line and column if the text is no shell (unbalanced quotes …); -E2BIG past the
  * bounds. *ret lives in the arena, and is untouched on failure.
  */
-int shell_parse(struct shell_script *ret, struct arena *a, const char *text, size_t len,
-	struct error *e);
+int shell_parse(
+	struct shell_script *ret, struct arena *a, const char *text, size_t len, struct error *e);

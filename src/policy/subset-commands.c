@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Commands. What follows the program falls into finitely many classes: not known, nothing, a word that no pattern has, and for each
- * pattern its own words, alone and with one more. For every class the program files are compared as paths (subset-paths.c),
- * with only those entries that take such arguments. Programs given by name are tried one by one.
+ * Commands. What follows the program falls into finitely many classes: not known, nothing, a word
+ * that no pattern has, and for each pattern its own words, alone and with one more. For every class
+ * the program files are compared as paths (subset-paths.c), with only those entries that take such
+ * arguments. Programs given by name are tried one by one.
  *
- * A name and a path that must both match ({all: [curl, /usr/**]}) cannot be judged without looking at the file system. On A's
- * side such an entry counts as the bare name, on B's side as nothing, unless both sides have the very same entry.
+ * A name and a path that must both match ({all: [curl, /usr/**]}) cannot be judged without looking
+ * at the file system. On A's side such an entry counts as the bare name, on B's side as nothing,
+ * unless both sides have the very same entry.
  */
 #include <errno.h>
 #include <string.h>
@@ -50,8 +52,8 @@ static int add_classes(struct classes *c, const struct subset_side *side)
 		for (size_t i = 0; i < s->n; i++) {
 			for (size_t k = 0; k < s->items[i].grant->n; k++) {
 				struct command_pattern p;
-				int r = command_pattern_parse(&p, &c->arena,
-					s->items[i].grant->all[k], NULL, NULL);
+				int r = command_pattern_parse(
+					&p, &c->arena, s->items[i].grant->all[k], NULL, NULL);
 
 				if (r == 0 && p.n_args) {
 					r = add_class(c, p.args, p.n_args, false);
@@ -82,8 +84,8 @@ static int make_classes(struct classes *c, const struct subset_compare *compare)
 /* Does a pattern take these arguments? Unknown ones only if it takes any. */
 static bool takes(const struct command_pattern *p, const struct args_class *args)
 {
-	return args->words ? command_pattern_matches_args(p, args->words, args->n) :
-			     !command_pattern_is_fine(p);
+	return args->words ? command_pattern_matches_args(p, args->words, args->n)
+			   : !command_pattern_is_fine(p);
 }
 
 /* The paths of an entry that takes these arguments; n is 0 if it does not, or has a name in it. */
@@ -209,8 +211,8 @@ static bool reads_all(const struct layer *l)
 	return l->fallback == VERDICT_ALLOW || l->mode != MODE_ENFORCE;
 }
 
-static enum verdict decide_name(const struct layer *l, const struct subset_side *side, size_t i,
-	const struct request *r)
+static enum verdict decide_name(
+	const struct layer *l, const struct subset_side *side, size_t i, const struct request *r)
 {
 	struct decision d;
 
@@ -249,7 +251,8 @@ static bool has_path_entries(const struct layer *l)
 	return false;
 }
 
-/* A layer of A that knows programs by name only, and not this one, takes it out of the intersection. */
+/* A layer of A that knows programs by name only, and not this one, takes it out of the
+ * intersection. */
 static bool ruled_out(const struct subset_compare *c, const char *name, enum verdict v,
 	const struct args_class *args)
 {
@@ -293,9 +296,9 @@ static int compare_names(struct subset_compare *c, struct classes *classes)
 		const struct sources *s = &policy_layer(c->a.policy, l)->sources[OPERATION_EXEC];
 
 		for (size_t i = 0; i < s->n; i++) {
-			int r = s->items[i].verdict == VERDICT_DENY ?
-					0 :
-					try_source(c, classes, &s->items[i]);
+			int r = s->items[i].verdict == VERDICT_DENY
+					? 0
+					: try_source(c, classes, &s->items[i]);
 
 			if (r)
 				return r;

@@ -29,8 +29,8 @@ static int entry_names(struct subset_machines *m, const struct grant *g, struct 
 static int add_layer(struct subset_machines *m, const struct layer *l)
 {
 	const struct sources *s = &l->sources[OPERATION_ENV];
-	struct subset_machine *machine = subset_machine_new(
-		m, s->n, l->mode == MODE_ENFORCE ? l->fallback : VERDICT_ALLOW);
+	struct subset_machine *machine =
+		subset_machine_new(m, s->n, l->mode == MODE_ENFORCE ? l->fallback : VERDICT_ALLOW);
 	int r = machine ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && l->mode != MODE_MONITOR && i < s->n; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hosts. A name is told from another only by the names that patterns and guards mention, so one representative of each
- * class is enough: every mentioned name, a fresh name below each, and one that lies below none. Addresses change class only
- * at the ends of the mentioned prefixes, ports only at the ends of ranges. All combinations are tried, up to a bound.
+ * Hosts. A name is told from another only by the names that patterns and guards mention, so one
+ * representative of each class is enough: every mentioned name, a fresh name below each, and one
+ * that lies below none. Addresses change class only at the ends of the mentioned prefixes, ports
+ * only at the ends of ranges. All combinations are tried, up to a bound.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -173,8 +174,8 @@ static int add_fixed(struct candidates *c)
 	if (r == 0)
 		r = add_port(c, 65535);
 	for (size_t i = 0; r == 0 && i < baseline_n_nets; i++)
-		r = baseline_nets[i].name ? add_name(c, baseline_nets[i].name) :
-					    add_prefix(c, &baseline_nets[i].prefix);
+		r = baseline_nets[i].name ? add_name(c, baseline_nets[i].name)
+					  : add_prefix(c, &baseline_nets[i].prefix);
 	return r;
 }
 
@@ -246,8 +247,8 @@ int subset_hosts(struct subset_compare *c)
 		r = try_sockets(c, &all);
 	/* Paths and methods of URLs have no finite set of classes to try. */
 	if (r == -E2BIG || (r == 0 && all.fine))
-		r = subset_too_complex(c, all.fine ? "network patterns with URL paths or methods" :
-						     "net.connect");
+		r = subset_too_complex(
+			c, all.fine ? "network patterns with URL paths or methods" : "net.connect");
 	arena_deinit(&all.arena);
 	return r;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What the parts of subset_compare() share. Each part returns 0 to go on, 1 when `result` is filled, negative on error. */
+/* What the parts of subset_compare() share. Each part returns 0 to go on, 1 when `result` is
+ * filled, negative on error. */
 #include "policy/automaton.h"
 #include "policy/product.h"
 #include "policy/subset.h"
@@ -53,11 +54,12 @@ struct subset_machines {
 void subset_machines_deinit(struct subset_machines *m);
 #define auto_subset_machines __attribute__((cleanup(subset_machines_deinit))) struct subset_machines
 
-/* Adds a machine that is being filled; NULL when out of memory. max: the number of ranks it will have. */
+/* Adds a machine that is being filled; NULL when out of memory. max: the number of ranks it will
+ * have. */
 struct subset_machine *subset_machine_new(struct subset_machines *m, size_t max, enum verdict none);
 /* Gives `rank` a verdict and the paths that a grant's patterns match. */
 int subset_machine_add(struct subset_machines *m, struct subset_machine *to,
 	const struct variables *vars, const struct grant *g, uint32_t rank, enum verdict verdict);
 /* Builds all and searches for a text where the first n_a allow more than the others. */
-int subset_machines_search(struct subset_machines *m, enum product_domain domain,
-	struct buffer *witness);
+int subset_machines_search(
+	struct subset_machines *m, enum product_domain domain, struct buffer *witness);

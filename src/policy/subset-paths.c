@@ -65,8 +65,8 @@ static int a_allows_more(void *data, const uint32_t *ranks)
 	       strictest(m->items + m->n_a, ranks + m->n_a, m->n - m->n_a);
 }
 
-int subset_machines_search(struct subset_machines *m, enum product_domain domain,
-	struct buffer *witness)
+int subset_machines_search(
+	struct subset_machines *m, enum product_domain domain, struct buffer *witness)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		int r = automaton_build(m->automata[i], SUBSET_STATES_MAX);
@@ -127,8 +127,8 @@ static int compare_files(struct subset_compare *c, enum operation op)
 }
 
 /* dangerously_allow: a plain list, denied where it says nothing. */
-static int add_dangerous(struct subset_machines *m, const struct subset_compare *c,
-	const struct subset_side *side)
+static int add_dangerous(
+	struct subset_machines *m, const struct subset_compare *c, const struct subset_side *side)
 {
 	for (size_t i = 0; i < side->n; i++) {
 		const struct grant_list *list = &side->layers[i]->dangerously_allow;
@@ -136,8 +136,8 @@ static int add_dangerous(struct subset_machines *m, const struct subset_compare 
 		int r = machine ? 0 : -ENOMEM;
 
 		for (size_t k = 0; r == 0 && k < list->n; k++)
-			r = subset_machine_add(m, machine, c->vars, &list->items[k], (uint32_t)k,
-				VERDICT_ALLOW);
+			r = subset_machine_add(
+				m, machine, c->vars, &list->items[k], (uint32_t)k, VERDICT_ALLOW);
 		if (r < 0)
 			return r;
 	}

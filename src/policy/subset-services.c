@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services: for every service that one side names, each way of access, without a value, with every value that one side
- * names, and with a fresh one. Wildcards in values have no finite set of classes; they are compared as
- * the words they are, and anything more is too complex.
+ * Services: for every service that one side names, each way of access, without a value, with every
+ * value that one side names, and with a fresh one. Wildcards in values have no finite set of
+ * classes; they are compared as the words they are, and anything more is too complex.
  */
 #include <errno.h>
 #include <string.h>
@@ -63,8 +63,8 @@ static int add_rule(struct words *w, const struct grant *g)
 		if (service_request_parse(&p, g->all[i]) < 0)
 			continue;
 		name = arena_strndup(&w->arena, p.name, p.name_len);
-		r = name ? add_word(&w->arena, &w->names, &w->n_names, &w->cap_names, name) :
-			   -ENOMEM;
+		r = name ? add_word(&w->arena, &w->names, &w->n_names, &w->cap_names, name)
+			 : -ENOMEM;
 		if (r == 0 && p.value)
 			r = add_value(w, p.value);
 		if (r < 0)
@@ -92,8 +92,8 @@ static int add_side(struct words *w, const struct subset_side *side)
 static int try_one(struct subset_compare *c, struct words *w, const char *name, const char *access,
 	const char *value)
 {
-	const char *target = arena_printf(&w->arena, "%s.%s%s%s", name, access, value ? ":" : "",
-		value ? value : "");
+	const char *target = arena_printf(
+		&w->arena, "%s.%s%s%s", name, access, value ? ":" : "", value ? value : "");
 	struct request r = { .op = OPERATION_SERVICE, .target = target };
 
 	return target ? subset_try(c, &r) : -ENOMEM;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Paths and names of variables are compared by automata (subset-paths.c): the product of all layers of both sides is searched
- * for a state where A allows more than B. Hosts, services and words of commands are compared by trying one
- * representative of each class of targets that no pattern tells apart (subset-hosts.c and the rest).
+ * Paths and names of variables are compared by automata (subset-paths.c): the product of all layers
+ * of both sides is searched for a state where A allows more than B. Hosts, services and words of
+ * commands are compared by trying one representative of each class of targets that no pattern tells
+ * apart (subset-hosts.c and the rest).
  */
 #include "policy/subset.h"
 

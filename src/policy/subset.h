@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Does A grant anything that B does not? Grants as they are written are compared, without the baseline. The answer is exact or
- * "too complex", which counts as "yes, it may": nothing is ever called a subset that is not one.
+ * Does A grant anything that B does not? Grants as they are written are compared, without the
+ * baseline. The answer is exact or "too complex", which counts as "yes, it may": nothing is ever
+ * called a subset that is not one.
  */
 #include "base/buffer.h"
 #include "policy/policy.h"

@@ -75,8 +75,8 @@ static void test_good(void **state)
 		describe(&p, &fields);
 		assert_string_equal(buffer_text(&fields), good[i].fields);
 		command_pattern_print(&p, &text);
-		assert_string_equal(buffer_text(&text),
-			good[i].canonical ? good[i].canonical : good[i].text);
+		assert_string_equal(
+			buffer_text(&text), good[i].canonical ? good[i].canonical : good[i].text);
 		assert_int_equal(command_pattern_parse(&q, &a, buffer_text(&text), NULL, &e), 0);
 		describe(&q, &again);
 		assert_string_equal(buffer_text(&again), good[i].fields);
@@ -176,10 +176,11 @@ static void test_matches(void **state)
 		struct command_pattern p;
 
 		assert_int_equal(command_pattern_parse(&p, &a, matches[i].pattern, NULL, NULL), 0);
-		assert_int_equal(command_pattern_matches_args(&p, matches[i].args,
-					 count(matches[i].args)),
+		assert_int_equal(
+			command_pattern_matches_args(&p, matches[i].args, count(matches[i].args)),
 			matches[i].matches);
-		assert_int_equal(command_pattern_is_fine(&p), strcmp(matches[i].pattern, "git") != 0);
+		assert_int_equal(
+			command_pattern_is_fine(&p), strcmp(matches[i].pattern, "git") != 0);
 	}
 }
 

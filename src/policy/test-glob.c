@@ -85,7 +85,8 @@ static void test_matching(void **state)
 		for (int want = 0; want < 2; want++) {
 			char *list = strdup(want ? rows[i].yes : rows[i].no), *save = NULL;
 
-			for (char *p = strtok_r(list, " ", &save); p; p = strtok_r(NULL, " ", &save)) {
+			for (char *p = strtok_r(list, " ", &save); p;
+				p = strtok_r(NULL, " ", &save)) {
 				if (matches(rows[i].pattern, p) != want)
 					fail_msg("%s on %s: expected %d", rows[i].pattern, p, want);
 			}
@@ -247,15 +248,16 @@ static void test_linear(void **state)
 }
 
 /*
- * git's t3070: `match A B C D text pattern`, where A is wildmatch with pathnames. Both get a slash in
- * front. The rows here are the ones where Corral differs on purpose.
+ * git's t3070: `match A B C D text pattern`, where A is wildmatch with pathnames. Both get a slash
+ * in front. The rows here are the ones where Corral differs on purpose.
  */
 static const struct {
 	const char *text, *pattern, *why;
 } differs[] = {
 	{ "XXX/adobe/courier/bold/o/normal//12/120/75/75/m/70/iso8859/1",
 		"XXX/*/*/*/*/*/*/12/*/*/*/m/*/*/*",
-		"an empty component is not part of a normal path, so * as a component needs a byte" },
+		"an empty component is not part of a normal path, so * as a component needs a "
+		"byte" },
 };
 
 /* One shell word; returns what follows it, or NULL. */
@@ -281,8 +283,7 @@ static const char *word(const char *s, char *out)
 static bool expected_difference(const char *text, const char *pattern)
 {
 	for (size_t i = 0; i < N(differs); i++) {
-		if (strcmp(differs[i].text, text) == 0 &&
-			strcmp(differs[i].pattern, pattern) == 0)
+		if (strcmp(differs[i].text, text) == 0 && strcmp(differs[i].pattern, pattern) == 0)
 			return true;
 	}
 	return false;

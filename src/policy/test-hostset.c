@@ -79,8 +79,9 @@ static struct host_pattern draw_pattern(struct arena *a)
 	if (host_pattern_parse(&p, a, buffer_text(&text), NULL, &e) < 0 &&
 		host_pattern_parse(&p, a, "10.0.0.1", NULL, &e) < 0)
 		fail_msg("%s: %s", buffer_text(&text), e.text);
-	if (p.transport == TRANSPORT_TCP && draw(8) == 0)
-		p.methods = host_method(PICK(methods)) | host_method(PICK(methods));
+	for (uint32_t n = draw(8) == 0 ? 1 + draw(2) : 0; n > 0 && p.transport == TRANSPORT_TCP;
+		n--)
+		p.methods |= host_method(PICK(methods));
 	return p;
 }
 

@@ -109,7 +109,7 @@ static const struct {
 	{ TEXT("⒈com") },
 	{ TEXT("\xc2\xad") },
 	{ TEXT("a.\xc2\xad.b") },
-	{ TEXT("a\xe2\x80\xae"
+	{ TEXT("a\xe2\x80\x8e"
 	       "b.com") },
 	{ TEXT("a\xe2\x80\x8d"
 	       "b.com") },

@@ -16,8 +16,8 @@
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
- * A script in one line: commands in order with " ; " between them, one '+' per level of depth, words
- * with a space between them.
+ * A script in one line: commands in order with " ; " between them, one '+' per level of depth,
+ * words with a space between them.
  */
 static void describe(const struct shell_script *s, struct buffer *out)
 {
@@ -107,7 +107,8 @@ static const struct {
 	{ "echo '$(date)'", "echo $(date)" },
 	{ "echo \\$(date)", NULL },
 	{ "echo \"$(echo \")\")\"", "echo $(echo \")\") ; +echo )" },
-	{ "echo \"a $(b \"c $(d 'e)')\") f\"", "echo a $(b \"c $(d 'e)')\") f ; +b c $(d 'e)') ; ++d e)" },
+	{ "echo \"a $(b \"c $(d 'e)')\") f\"",
+		"echo a $(b \"c $(d 'e)')\") f ; +b c $(d 'e)') ; ++d e)" },
 	{ "$(a) b", "$(a) b ; +a" },
 	{ "a$(b)c", "a$(b)c ; +b" },
 	{ "a=$(x) b", "b ; +x" },
@@ -259,11 +260,13 @@ static const struct {
 	{ "sudo", "sudo" },
 	{ "sudo -u", "sudo -u" },
 	{ "/usr/bin/env -i A=b -x c", "/usr/bin/env -i A=b -x c ; +-x c" },
-	{ "env A=b nohup nice -n 5 a", "env A=b nohup nice -n 5 a ; +nohup nice -n 5 a ; ++nice -n 5 a ; +++a" },
+	{ "env A=b nohup nice -n 5 a",
+		"env A=b nohup nice -n 5 a ; +nohup nice -n 5 a ; ++nice -n 5 a ; +++a" },
 	{ "timeout -k 5 10s a b", "timeout -k 5 10s a b ; +a b" },
 	{ "timeout $t a", "timeout $t a ; +a" },
 	{ "timeout 5", "timeout 5" },
-	{ "a | xargs -0 -n 1 -I{} sh -c 'rm {}'", "a ; xargs -0 -n 1 -I{} sh -c rm {} ; +sh -c rm {} ; ++rm {}" },
+	{ "a | xargs -0 -n 1 -I{} sh -c 'rm {}'",
+		"a ; xargs -0 -n 1 -I{} sh -c rm {} ; +sh -c rm {} ; ++rm {}" },
 	{ "xargs", "xargs" },
 	{ "command ls; command -v ls", "command ls ; +ls ; command -v ls" },
 	{ "exec -a x y z; exec > log", "exec -a x y z ; +y z ; exec" },
@@ -276,14 +279,18 @@ static const struct {
 	{ "bash -c \"$x\"", "bash -c $x" },
 	{ "bash -c", "bash -c" },
 	{ "bash script.sh -c a", "bash script.sh -c a" },
-	{ "bash -c \"bash -c 'a \\\"b c\\\"'\"", "bash -c bash -c 'a \"b c\"' ; +bash -c a \"b c\" ; ++a b c" },
+	{ "bash -c \"bash -c 'a \\\"b c\\\"'\"",
+		"bash -c bash -c 'a \"b c\"' ; +bash -c a \"b c\" ; ++a b c" },
 	{ "eval a b; eval 'c; d' e; eval", "eval a b ; +a b ; eval c; d e ; +c ; +d e ; eval" },
 	{ "eval \"a $b\"", "eval a $b" },
-	{ "trap 'rm t' EXIT; trap - INT; trap -p; trap x", "trap rm t EXIT ; +rm t ; trap - INT ; trap -p ; trap x" },
-	{ "find . -name '*.c' -exec a {} \\; -ok b {} + -print", "find . -name *.c -exec a {} ; -ok b {} + -print ; +a {} ; +b {}" },
+	{ "trap 'rm t' EXIT; trap - INT; trap -p; trap x",
+		"trap rm t EXIT ; +rm t ; trap - INT ; trap -p ; trap x" },
+	{ "find . -name '*.c' -exec a {} \\; -ok b {} + -print",
+		"find . -name *.c -exec a {} ; -ok b {} + -print ; +a {} ; +b {}" },
 	{ "find . -exec", "find . -exec" },
 	{ "find . -execdir sh -c 'a' {} \\;", "find . -execdir sh -c a {} ; ; +sh -c a {} ; ++a" },
-	{ "su - me -c 'a b'; su me --command c; su me", "su - me -c a b ; +a b ; su me --command c ; +c ; su me" },
+	{ "su - me -c 'a b'; su me --command c; su me",
+		"su - me -c a b ; +a b ; su me --command c ; +c ; su me" },
 	{ "watch -n 1 a b", "watch -n 1 a b ; +a b" },
 	{ "busybox sh -c a", "busybox sh -c a ; +sh -c a ; ++a" },
 	{ "$SUDO a", "$SUDO a" },
@@ -383,8 +390,7 @@ static const struct {
 	{ "a @(b", 1, 4, "this '(' is never closed" },
 	{ "a @(b 'c", 1, 7, "this quote ' is never closed" },
 	{ "cat <<E\n$(a\nE\n", 2, 1, "this '(' is never closed" },
-	{ "echo $(cat <<E)\nE\n", 1, 15,
-		"the here-document before this has no body: shells disagree on what that means" },
+	{ "echo $(cat <<E)\nE\n", 1, 15, "a here-document ends here before it has begun" },
 	{ "bash -c 'a \"b'", 1, 12, "this quote \" is never closed" },
 	{ "bash -c 'a '\\''b'", 1, 9, "this quote ' is never closed" },
 	{ "bash -c 'a)'", 1, 11, "unexpected )" },
@@ -406,8 +412,8 @@ static void test_bad(void **state)
 		assert_int_equal(s.n_commands, 42);
 		assert_int_equal(parse(&s, &a, bad[i].text, NULL), -EINVAL);
 	}
-	assert_int_equal(shell_parse(&(struct shell_script){ 0 }, &(struct arena){ 0 }, "a\0b", 3,
-				 NULL),
+	assert_int_equal(
+		shell_parse(&(struct shell_script){ 0 }, &(struct arena){ 0 }, "a\0b", 3, NULL),
 		-EINVAL);
 }
 
@@ -684,11 +690,10 @@ static void test_out_of_memory(void **state)
 /* Texts that a careless reader goes through again and again, at full length. */
 static void test_linear(void **state)
 {
-	static const char *const units[] = {
-		"$((", "((", "$((#(\n) )", "((#(((\n) )\n", "`", "\\`", "<<E ", "${a[", "$(", "<<E\n",
-		"\"$(", "'", "@(", "a=(", "f ", "{", "case x in ", "a[", "eval ", "[[ ", "\\\n", "#\n",
-		"find -exec ", "x <<E\n$(a)\nE\n", "\"${x:-", "$'\\", "   ", "a \\\n", "sudo x=",
-	};
+	static const char *const units[] = { "$((", "((", "$((#(\n) )", "((#(((\n) )\n", "`", "\\`",
+		"<<E ", "${a[", "$(", "<<E\n", "\"$(", "'", "@(", "a=(", "f ", "{", "case x in ",
+		"a[", "eval ", "[[ ", "\\\n", "#\n", "find -exec ", "x <<E\n$(a)\nE\n", "\"${x:-",
+		"$'\\", "   ", "a \\\n", "sudo x=" };
 
 	(void)state;
 	for (size_t i = 0; i < N(units); i++) {

@@ -145,6 +145,7 @@ static const struct {
 	{ TEXT("http://a%3A80"), "not a host name" },
 	{ TEXT("http://%2561"), "not a host name" },
 	{ TEXT("http://a%"), "not a host name" },
+	{ TEXT("http://a%zz"), "not a host name" },
 	{ TEXT("http://％４１.com"), "not a host name" },
 	{ TEXT("http://a／b.com"), "not a host name" },
 	{ TEXT("http://a<b"), "not a host name" },
@@ -224,6 +225,7 @@ static void lengths_are_bounded(void **state)
 	assert_int_equal(parse_long("http://a/%", 1022), -EINVAL);
 	assert_int_equal(parse_long("http://a/%g", 1018), 0);
 	assert_int_equal(parse_long("http://a/%g", 1019), -EINVAL);
+	assert_int_equal(parse_long("http://a/?%", 1019), 0);
 	assert_int_equal(parse_long("http://a/?", 15000), 0);
 	assert_int_equal(parse_long("http://a.", 63), 0);
 	assert_int_equal(parse_long("http://a.", 64), -EINVAL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * $SKILL_DIR $WORK_DIR $DATA_DIR $SHARED_DIR $HOME $TEMP at the start of a path pattern ("~/" is "$HOME/", "${HOME}"
- * is "$HOME"). They are replaced once, when a policy is compiled, by values the caller gives; a value is taken
- * literally, whatever glob characters it holds.
+ * $SKILL_DIR $WORK_DIR $DATA_DIR $SHARED_DIR $HOME $TEMP at the start of a path pattern ("~/" is
+ * "$HOME/", "${HOME}" is "$HOME"). They are replaced once, when a policy is compiled, by values the
+ * caller gives; a value is taken literally, whatever glob characters it holds.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,11 +29,12 @@ struct variables {
 const char *variable_name(enum variable v);
 int variable_parse(const char *name, size_t len, enum variable *ret);
 /*
- * Splits a pattern into its variable and the rest: 1 and both outputs set, 0 if it starts with none, -EINVAL for an
- * unknown variable or one in the middle (with a suggestion in e).
+ * Splits a pattern into its variable and the rest: 1 and both outputs set, 0 if it starts with
+ * none, -EINVAL for an unknown variable or one in the middle (with a suggestion in e).
  */
 int variable_split(const char *pattern, enum variable *ret, const char **ret_rest,
 	const struct location *where, struct error *e);
-/* The pattern with its variable replaced (escaped as a literal); -ENOENT with a sentence if the value is unknown. */
+/* The pattern with its variable replaced (escaped as a literal); -ENOENT with a sentence if the
+ * value is unknown. */
 int variable_expand(const struct variables *vars, const char *pattern, struct arena *a,
 	const char **ret, const struct location *where, struct error *e);

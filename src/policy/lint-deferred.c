@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Code that is written inside the sandbox and runs elsewhere, or is written by what may only run
+ * what it is given.
+ *
+ * A sandbox holds a program. It does not hold the git hook that the program leaves behind, which
+ * the user's own git runs an hour later with all of the user's rights. The tables below name such
+ * files; a grant to write is compared with them exactly, less what stronger entries take away, so
+ * that the advice ends when the denials are complete.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/path.h"
+#include "policy/lint-part.h"
+
+struct deferred {
+	const char *pattern; /* as it would stand in fs.deny */
+	const char *sample;  /* one of them, below any folder */
+	const char *who;     /* who runs it, and when */
+};
+
+static const struct deferred files[] = {
+	{ "/**/.git/hooks/**", "/.git/hooks/pre-commit", "git runs it at the next commit" },
+	{ "/**/.git/config", "/.git/config", "git runs the commands in it" },
+	{ "/**/.git/modules/**", "/.git/modules/x/config", "git runs the commands in it" },
+	{ "/**/.husky/**", "/.husky/pre-commit", "git runs it at the next commit" },
+	{ "/**/.envrc", "/.envrc", "direnv runs it when the folder is entered" },
+	{ "/**/.vscode/**", "/.vscode/tasks.json", "the editor runs its tasks" },
+	{ "/**/.idea/**", "/.idea/workspace.xml", "the editor runs its tasks" },
+	{ "/**/*.code-workspace", "/a.code-workspace", "the editor runs its tasks" },
+	{ "/**/.devcontainer/**", "/.devcontainer/devcontainer.json", "the editor runs its commands" },
+	{ "/**/.{vim,nvim,ex}rc", "/.exrc", "the editor runs it" },
+	{ "/**/.claude/**", "/.claude/settings.json", "an agent runs its hooks" },
+	{ "/**/.cursor/**", "/.cursor/mcp.json", "an agent starts its servers" },
+	{ "/**/.mcp.json", "/.mcp.json", "an agent starts its servers" },
+	{ "/**/.github/workflows/**", "/.github/workflows/ci.yml", "the forge runs it with its secrets" },
+	{ "/**/.gitlab-ci.yml", "/.gitlab-ci.yml", "the forge runs it with its secrets" },
+	{ "/**/.{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}",
+		"/.bashrc", "a shell runs it, if this is a home" },
+};
+
+enum { N_FILES = sizeof(files) / sizeof(files[0]) };
+
+/* The quick way: a folder that is granted, with the sample in it, and nothing stronger in between. */
+static bool reaches_sample(const struct lint *l, const struct lint_entry *e, const char *sample)
+{
+	const struct glob *g = &e->globs.items[0];
+	char path[PATH_BYTES];
+
+	if (e->globs.n != 1 || g->n != 1 || g->alternatives[0].kind != GLOB_SUBTREE)
+		return false;
+	if (g->alternatives[0].literal_len + strlen(sample) >= sizeof(path))
+		return false;
+	(void)snprintf(path, sizeof(path), "%s%s", g->alternatives[0].literal, sample);
+	for (const struct lint_entry *s = l->entries[e->op].items; s < e; s++) {
+		size_t n = 0;
+
+		while (n < s->globs.n && glob_match(&s->globs.items[n], path, strlen(path)))
+			n++;
+		if (s->verdict != VERDICT_ALLOW && n == s->globs.n)
+			return false;
+	}
+	return true;
+}
+
+static int reaches(struct lint *l, const struct lint_entry *e, const char *pattern,
+	const char *sample)
+{
+	auto_arena scratch = { 0 };
+	struct glob target;
+	int r;
+
+	if (sample && reaches_sample(l, e, sample))
+		return 1;
+	r = glob_parse(&target, &scratch, pattern, NULL, NULL);
+	return r < 0 ? r : lint_reaches(l, e, &target);
+}
+
+int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
+{
+	const struct deferred *first = NULL;
+	auto_buffer deny = { 0 };
+	unsigned n = 0;
+
+	for (size_t i = 0; e->width == LINT_NARROW && i < N_FILES; i++) {
+		int r = reaches(l, e, files[i].pattern, files[i].sample);
+
+		if (r < 0)
+			return r;
+		if (!r)
+			continue;
+		first = first ? first : &files[i];
+		buffer_printf(&deny, "%s%s", n++ ? ", " : "", files[i].pattern);
+	}
+	if (!first)
+		return deny.failed ? -ENOMEM : 0;
+	return lint_report(l, e,
+		lint_say(l, "this takes in %s (%s)%s; such files run outside of the sandbox",
+			first->pattern, first->who, n > 1 ? " and others like it" : ""),
+		deny.failed ? NULL : lint_say(l, "add to fs.deny: %s", buffer_text(&deny)));
+}
+
+/* Folders of programs */
+
+static const char *const path_folders[] = {
+	"~/bin/**",
+	"~/.local/bin/**",
+	"~/.cargo/bin/**",
+	"~/go/bin/**",
+	"~/.npm-global/bin/**",
+	"~/.bun/bin/**",
+	"~/.deno/bin/**",
+	"~/.dotnet/tools/**",
+	"~/.nvm/versions/**",
+	"~/.pyenv/{bin,shims}/**",
+	"~/.rbenv/{bin,shims}/**",
+	"~/.asdf/{bin,shims}/**",
+	"~/.local/share/mise/shims/**",
+	"~/.nix-profile/**",
+	"~/.local/lib/python*/site-packages/**",
+	"/opt/{bin,**/bin}/**",
+	"/snap/bin/**",
+	"/home/linuxbrew/.linuxbrew/bin/**",
+};
+
+enum { N_PATH_FOLDERS = sizeof(path_folders) / sizeof(path_folders[0]) };
+
+static int report_path(struct lint *l, const struct lint_entry *e, const char *folder)
+{
+	return lint_report(l, e,
+		lint_say(l, "programs are looked for in %s: what is written there runs outside of "
+			    "the sandbox, under the name of another program", folder),
+		lint_say(l, "add %s to fs.deny, or grant another folder", folder));
+}
+
+/* The first folder of "PATH=…" in the policy that e may write to. */
+static int find_in_path(struct lint *l, const struct lint_entry *e, const char *list,
+	const char **ret)
+{
+	for (const char *at = list; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+		auto_buffer pattern = { 0 };
+		int r;
+
+		if (at[0] != '/')
+			continue;
+		glob_print_literal(at, strcspn(at, ":"), &pattern);
+		buffer_adds(&pattern, "/**");
+		r = pattern.failed ? -ENOMEM : reaches(l, e, buffer_text(&pattern), NULL);
+		if (r == 1)
+			*ret = lint_say(l, "%s", buffer_text(&pattern));
+		/* What is no path in the list is no folder of programs either. */
+		if (r != 0 && r != -EINVAL)
+			return r == 1 && !*ret ? -ENOMEM : r;
+	}
+	return 0;
+}
+
+static int find_in_env(struct lint *l, const struct lint_entry *e, const char **ret)
+{
+	const struct lint_entries *env = &l->entries[OPERATION_ENV];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < env->n; i++) {
+		const struct lint_part *part = &env->items[i].parts[0];
+
+		if (part->value && strncmp(part->text, "PATH=", 5) == 0)
+			r = find_in_path(l, e, part->value, ret);
+	}
+	return r;
+}
+
+int lint_write_path(struct lint *l, const struct lint_entry *e)
+{
+	const char *found = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && e->width == LINT_NARROW && i < N_PATH_FOLDERS; i++) {
+		auto_arena scratch = { 0 };
+		const char *pattern;
+
+		r = variable_expand(l->vars, path_folders[i], &scratch, &pattern, NULL, NULL);
+		if (r == 0)
+			r = reaches(l, e, pattern, NULL);
+		if (r == 1)
+			found = path_folders[i];
+	}
+	if (r == 0)
+		r = find_in_env(l, e, &found);
+	return r <= 0 ? r : report_path(l, e, found);
+}
+
+/* Programs that may be written */
+
+int lint_write_then_exec(struct lint *l, const struct lint_entry *e)
+{
+	const struct lint_entries *writes = &l->entries[OPERATION_FS_WRITE];
+
+	if (e->globs.n != 1 || e->n != 1 || e->width != LINT_NARROW)
+		return 0;
+	for (size_t i = 0; i < writes->n && i < LINT_COMPARE_MAX; i++) {
+		const struct lint_entry *w = &writes->items[i];
+		int r = w->verdict == VERDICT_ALLOW && !w->nothing ?
+				lint_reaches(l, w, &e->globs.items[0]) :
+				0;
+
+		if (r < 0)
+			return r;
+		if (r == 1)
+			return lint_report(l, e,
+				lint_say(l, "%s lets %s be written, so any code can be put there and run",
+					lint_source(l, w), w->text),
+				lint_say(l, "keep programs where nothing may be written, or add them to fs.deny"));
+	}
+	return 0;
+}
