@@ -134,6 +134,7 @@ int judge_program(const struct judge *j, const struct request *r, struct judged 
 
 	if (strchr(r->target, '/'))
 		return judge_path(j, r, ret);
+	ret->name = r->target;
 	err = resolver_find(r->target, file);
 	if (err < 0) {
 		ret->not_found = true;
@@ -208,6 +209,15 @@ void judge_reason(const struct judged *j, struct buffer *out)
 		buffer_adds(out, "what this is, is only known when it runs");
 		break;
 	}
+}
+
+struct request judge_remedy_request(const struct judged *j)
+{
+	struct request r = j->request;
+
+	if (j->name && !j->by_real)
+		r.target = j->name;
+	return r;
 }
 
 /* Programs that run what they are given; a version behind the name does not matter. */

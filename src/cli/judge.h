@@ -31,6 +31,7 @@ struct judged {
 	enum verdict verdict;
 	struct request request; /* the form that decided */
 	struct decision decision;
+	const char *name; /* a program that was asked for by name: that name */
 	const char *real; /* where its links lead, if that is another path */
 	bool by_real;     /* it was that path that decided */
 	bool not_found;   /* a program that the trusted folders do not have: judged by its name */
@@ -56,6 +57,8 @@ int judge_request(const struct judge *j, const struct request *r, struct judgeme
 
 /* Why it was decided so: one sentence without a full stop. */
 void judge_reason(const struct judged *j, struct buffer *out);
+/* The request as the remedy should name it: a program by its name where that was asked. */
+struct request judge_remedy_request(const struct judged *j);
 /* A request that is allowed runs a program that runs any code it is given. */
 bool judge_is_interpreter(const struct judged *j);
 

@@ -77,31 +77,30 @@ static struct node *commands_tree(struct tree *t, const struct ask *a)
 	return list;
 }
 
-struct notes {
-	struct tree *tree;
-	struct node *list;
-};
-
-static void add_note(void *data, const char *note)
+static struct node *notes_tree(struct tree *t, const struct ask *a)
 {
-	struct notes *n = data;
+	struct options_list notes = { 0 };
+	struct node *list = tree_list(t);
 
-	tree_append_text(n->tree, n->list, note);
+	if (report_notes(a, t->arena, &notes) < 0)
+		t->failed = true;
+	for (size_t i = 0; i < notes.n; i++)
+		tree_append_text(t, list, notes.items[i]);
+	return list;
 }
 
 struct node *report_tree(struct tree *t, const struct ask *a)
 {
 	const struct judged *j = a->judgement.deciding;
 	struct node *root = tree_map(t);
-	struct notes notes = { .tree = t, .list = tree_list(t) };
+	struct request request = judge_remedy_request(j);
 	auto_buffer remedy = { 0 }, line = { 0 };
 	bool asked = j->kind == JUDGED_REQUEST;
 
 	if (asked) {
-		explain_remedy(&j->request, &j->decision, &remedy);
-		explain_line(&j->request, &j->decision, &line);
+		explain_remedy(&request, &j->decision, &remedy);
+		explain_line(&request, &j->decision, &line);
 	}
-	report_notes(a, add_note, &notes);
 	tree_put_text(t, root, "verdict", verdict_name(j->verdict));
 	tree_put_text(t, root, "op", operation_name(a->request.op));
 	tree_put_text(t, root, "target", a->request.target);
@@ -113,6 +112,6 @@ struct node *report_tree(struct tree *t, const struct ask *a)
 		asked && j->decision.monitored ? verdict_name(j->decision.would) : NULL);
 	tree_put(t, root, "layers", layers_tree(t, a));
 	tree_put(t, root, "commands", commands_tree(t, a));
-	tree_put(t, root, "notes", notes.list);
+	tree_put(t, root, "notes", notes_tree(t, a));
 	return root;
 }

@@ -63,7 +63,7 @@ static void print_why(struct output *o, const struct ask *a)
 		       j->verdict == VERDICT_ALLOW && !j->decision.monitored;
 
 	if (a->judgement.n > 1 && j->verdict == VERDICT_ALLOW) {
-		buffer_printf(&o->text, "(all %zu parts are allowed)", a->judgement.n);
+		buffer_printf(&o->text, "(%zu parts, all allowed)", a->judgement.n);
 		return;
 	}
 	if (a->judgement.n > 1) {
@@ -79,8 +79,9 @@ static void print_why(struct output *o, const struct ask *a)
 	}
 }
 
-void report_line(struct output *o, const struct ask *a)
+void report_line(struct output *o, const struct ask *a, struct arena *arena)
 {
+	(void)arena;
 	output_verdict(o, a->judgement.deciding->verdict);
 	buffer_adds(&o->text, "  ");
 	print_target(o, a);
@@ -194,90 +195,23 @@ static void print_commands(struct output *o, const struct ask *a)
 	newline(o);
 }
 
-/* Notes */
-
-static void note_interpreter(const struct judged *j, struct buffer *out)
+static void print_notes(struct output *o, const struct ask *a, struct arena *arena)
 {
-	const char *slash = strrchr(j->request.target, '/');
-	const char *name = slash ? slash + 1 : j->request.target;
+	struct options_list notes = { 0 };
 
-	buffer_add_visible(out, name, strlen(name));
-	buffer_adds(out, " runs any code that it is given: files and network are the boundary then, "
-			 "not the list of programs");
-}
-
-static void note_links(const struct judged *j, struct buffer *out)
-{
-	buffer_adds(out, "links lead to ");
-	buffer_add_visible(out, j->real, strlen(j->real));
-	buffer_adds(out, j->by_real ? ", and that path decided" : ", which is judged, too");
-}
-
-static void note_not_found(const struct judged *j, struct buffer *out)
-{
-	buffer_add_visible(out, j->request.target, strlen(j->request.target));
-	buffer_adds(out, " is in none of the folders that programs are looked for in (/usr/bin …), "
-			 "so it was judged by its name alone");
-}
-
-static void note_dynamic(const struct judged *j, struct buffer *out)
-{
-	buffer_add_visible(out, j->text, strlen(j->text));
-	buffer_adds(out, ": some arguments are only known when it runs; it was judged by the others");
-}
-
-static void note_arguments(const struct judged *j, struct buffer *out)
-{
-	(void)j;
-	buffer_adds(out, "the arguments are not known, so entries that ask for some do not count: give "
-			 "them with --arg, or the whole command line as the target");
-}
-
-/* A program was denied that some arguments might allow. */
-static bool lacks_arguments(const struct judged *j)
-{
-	return j->kind == JUDGED_REQUEST && j->request.op == OPERATION_EXEC && !j->request.args &&
-	       j->verdict != VERDICT_ALLOW && j->decision.why == DECISION_NO_GRANT;
-}
-
-void report_notes(const struct ask *a, void (*add)(void *data, const char *note), void *data)
-{
-	for (size_t i = 0; i < a->judgement.n; i++) {
-		const struct judged *j = &a->judgement.items[i];
-		const struct {
-			bool holds;
-			void (*print)(const struct judged *j, struct buffer *out);
-		} notes[] = {
-			{ j->real != NULL, note_links },
-			{ j->not_found, note_not_found },
-			{ lacks_arguments(j), note_arguments },
-			{ j->is_dynamic, note_dynamic },
-			{ judge_is_interpreter(j), note_interpreter },
-		};
-
-		for (size_t k = 0; k < sizeof(notes) / sizeof(notes[0]); k++) {
-			auto_buffer text = { 0 };
-
-			if (!notes[k].holds)
-				continue;
-			notes[k].print(j, &text);
-			add(data, buffer_text(&text));
-		}
+	if (report_notes(a, arena, &notes) < 0)
+		o->text.failed = true;
+	for (size_t i = 0; i < notes.n; i++) {
+		print_label(o, "note");
+		output_wrapped(o, notes.items[i]);
+		newline(o);
 	}
 }
 
-static void print_note(void *data, const char *note)
-{
-	struct output *o = data;
-
-	print_label(o, "note");
-	output_wrapped(o, note);
-	newline(o);
-}
-
-void report_explain(struct output *o, const struct ask *a)
+void report_explain(struct output *o, const struct ask *a, struct arena *arena)
 {
 	const struct judged *j = a->judgement.deciding;
+	struct request request = judge_remedy_request(j);
 	auto_buffer reason = { 0 }, rule = { 0 }, remedy = { 0 };
 
 	output_verdict(o, j->verdict);
@@ -286,17 +220,21 @@ void report_explain(struct output *o, const struct ask *a)
 	buffer_adds(&o->text, "\n\n");
 	if (a->judgement.is_line)
 		print_commands(o, a);
+	if (a->judgement.n > 1) {
+		buffer_add_visible(&reason, j->text, strlen(j->text));
+		buffer_adds(&reason, ": ");
+	}
 	judge_reason(j, &reason);
 	if (j->kind == JUDGED_REQUEST) {
 		explain_rule(&j->decision, &rule);
-		explain_remedy(&j->request, &j->decision, &remedy);
+		explain_remedy(&request, &j->decision, &remedy);
 	}
 	print_row(o, "why", &reason);
 	print_row(o, "rule", &rule);
 	print_row(o, "to allow", &remedy);
 	if (j->kind == JUDGED_REQUEST)
 		print_layers(o, a);
-	report_notes(a, print_note, o);
+	print_notes(o, a, arena);
 }
 
 int report_run(struct call *c, report_printer *print)
@@ -311,7 +249,7 @@ int report_run(struct call *c, report_printer *print)
 	if (a.json) {
 		r = tree_print(&t, report_tree(&t, &a), c->error);
 	} else {
-		print(&o, &a);
+		print(&o, &a, c->arena);
 		r = output_write(&o, STDOUT_FILENO, c->error);
 	}
 	return r < 0 ? r : ask_status(&a);

@@ -6,7 +6,7 @@
 #include "cli/tree.h"
 
 /* How an answer is printed for people. */
-typedef void report_printer(struct output *o, const struct ask *a);
+typedef void report_printer(struct output *o, const struct ask *a, struct arena *arena);
 
 /* All of check and explain, which differ only in this. Returns as a verb does. */
 int report_run(struct call *c, report_printer *print);
@@ -18,5 +18,5 @@ report_printer report_explain;
 /* The same as an object; man corral-policy has its keys. */
 struct node *report_tree(struct tree *t, const struct ask *a);
 
-/* Calls add for each thing worth knowing beside the verdict, as one sentence. */
-void report_notes(const struct ask *a, void (*add)(void *data, const char *note), void *data);
+/* What is worth knowing beside the verdict, a sentence each; in the arena. */
+int report_notes(const struct ask *a, struct arena *arena, struct options_list *ret);

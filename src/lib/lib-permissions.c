@@ -11,6 +11,8 @@
 #include "policy/service.h"
 #include "policy/subset.h"
 
+enum { LAYERS_MAX = 64 };
+
 /* Wraps p, which is taken over even on failure. */
 static int wrap(struct corral_permissions **ret, struct permissions *p)
 {
@@ -190,15 +192,18 @@ int corral_permissions_set_limit(
 
 uint64_t corral_permissions_limit(const struct corral_permissions *p, enum corral_limit limit)
 {
+	const struct permissions *layers[LAYERS_MAX];
 	uint64_t least = CORRAL_LIMIT_NONE;
+	int n;
 
 	if ((unsigned)limit >= LIMIT_COUNT)
 		return 0;
-	for (size_t i = 0; i < p->p->n_all_of; i++) {
-		if (p->p->all_of[i]->limits.values[limit] < least)
-			least = p->p->all_of[i]->limits.values[limit];
+	n = permissions_layers(p->p, layers, LAYERS_MAX);
+	for (int i = 0; i < n; i++) {
+		if (layers[i]->limits.values[limit] < least)
+			least = layers[i]->limits.values[limit];
 	}
-	return p->p->n_all_of ? least : p->p->limits.values[limit];
+	return n < 0 ? 0 : least;
 }
 
 int corral_permissions_merge(struct corral_permissions **ret, const struct corral_permissions *a,

@@ -70,17 +70,17 @@ static bool ends_in_number(const char *text, size_t len)
 	       parse_number(text + start, len - start, &value);
 }
 
-/* Reads up to four parts; how many, or -1. */
-static int parse_parts(const char *text, size_t len, uint64_t parts[PARTS])
+/* Reads up to four parts; how many, or 0. */
+static unsigned parse_parts(const char *text, size_t len, uint64_t parts[PARTS])
 {
-	int n = 0;
+	unsigned n = 0;
 
 	for (;;) {
 		const char *dot = memchr(text, '.', len);
 		size_t part = dot ? (size_t)(dot - text) : len;
 
 		if (n == PARTS || !parse_number(text, part, &parts[n++]))
-			return -1;
+			return 0;
 		if (!dot)
 			return n;
 		text += part + 1;
@@ -92,20 +92,21 @@ int address_parse_loose(const char *text, size_t len, struct address *ret)
 {
 	struct address a = { .bits = 32 };
 	uint64_t parts[PARTS];
+	unsigned n, last;
 	uint32_t value;
-	int n;
 
 	if (len > 1 && text[len - 1] == '.')
 		len--;
 	if (!ends_in_number(text, len))
 		return -EINVAL;
 	n = parse_parts(text, len, parts);
-	if (n < 0)
+	if (n == 0)
 		return -ERANGE;
-	if (parts[n - 1] >= (uint64_t)1 << 8 * (5 - n))
+	last = n - 1;
+	if (parts[last] >= (uint64_t)1 << 8 * (PARTS - last))
 		return -ERANGE;
-	value = (uint32_t)parts[n - 1];
-	for (int i = 0; i < n - 1; i++) {
+	value = (uint32_t)parts[last];
+	for (unsigned i = 0; i < last; i++) {
 		if (parts[i] > 255)
 			return -ERANGE;
 		value |= (uint32_t)parts[i] << 8 * (3 - i);

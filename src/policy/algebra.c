@@ -20,17 +20,6 @@
 
 enum { LAYERS_MAX = 64, PAIRS_MAX = 1 << 20, PRUNE_MAX = 600 };
 
-/* Layers of a, or a itself. */
-static size_t n_layers(const struct permissions *p)
-{
-	return p->n_all_of ? p->n_all_of : 1;
-}
-
-static const struct permissions *layer(const struct permissions *p, size_t i)
-{
-	return p->n_all_of ? p->all_of[i] : p;
-}
-
 /* Lists */
 
 /* Leaves out entries that another one covers; of two that are equal the first stays. */
@@ -396,24 +385,35 @@ static int merge_layers(
 	return r;
 }
 
-int algebra_merge(
-	struct permissions **ret, const struct permissions *a, const struct permissions *b)
+/* Every layer of a with every layer of b. */
+static int merge_all(struct permissions *p, const struct permissions *const *a, size_t na,
+	const struct permissions *const *b, size_t nb)
 {
-	auto_permissions *p = permissions_new();
-	size_t na = n_layers(a), nb = n_layers(b);
-	int r = p ? 0 : -ENOMEM;
-
 	if (na * nb > LAYERS_MAX)
 		return -E2BIG;
-	if (r == 0 && na * nb == 1)
-		r = merge_layers(p, layer(a, 0), layer(b, 0));
-	for (size_t i = 0; r == 0 && na * nb > 1 && i < na * nb; i++) {
+	if (na * nb == 1)
+		return merge_layers(p, a[0], b[0]);
+	for (size_t i = 0; i < na * nb; i++) {
 		struct permissions *one = permissions_new_layer(p);
+		int r = one ? merge_layers(one, a[i / nb], b[i % nb]) : -ENOMEM;
 
-		r = one ? merge_layers(one, layer(a, i / nb), layer(b, i % nb)) : -ENOMEM;
 		if (r == 0)
 			r = ARENA_PUSH(p->arena, p->all_of, p->n_all_of, p->cap_all_of, one);
+		if (r < 0)
+			return r;
 	}
+	return 0;
+}
+
+int algebra_merge(struct permissions **ret, const struct permissions *a, const struct permissions *b)
+{
+	const struct permissions *x[LAYERS_MAX], *y[LAYERS_MAX];
+	auto_permissions *p = permissions_new();
+	int na = permissions_layers(a, x, LAYERS_MAX), nb = permissions_layers(b, y, LAYERS_MAX);
+	int r = !p ? -ENOMEM : na < 0 || nb < 0 ? -E2BIG : 0;
+
+	if (r == 0)
+		r = merge_all(p, x, (size_t)na, y, (size_t)nb);
 	if (r < 0)
 		return r;
 	*ret = p;
@@ -556,16 +556,24 @@ static int fold(struct permissions *p, const struct permissions *with)
 	return p->n_all_of >= LAYERS_MAX ? -E2BIG : permissions_add_layer(p, with);
 }
 
+static int fold_all(struct permissions *p, const struct permissions *from)
+{
+	const struct permissions *layers[LAYERS_MAX];
+	int n = permissions_layers(from, layers, LAYERS_MAX), r = n < 0 ? n : 0;
+
+	for (int i = 0; r == 0 && i < n; i++)
+		r = fold(p, layers[i]);
+	return r;
+}
+
 int algebra_intersect(
 	struct permissions **ret, const struct permissions *a, const struct permissions *b)
 {
 	auto_permissions *p = permissions_new();
-	int r = p ? 0 : -ENOMEM;
+	int r = p ? fold_all(p, a) : -ENOMEM;
 
-	for (size_t i = 0; r == 0 && i < n_layers(a); i++)
-		r = fold(p, layer(a, i));
-	for (size_t i = 0; r == 0 && i < n_layers(b); i++)
-		r = fold(p, layer(b, i));
+	if (r == 0)
+		r = fold_all(p, b);
 	if (r < 0)
 		return r;
 	if (p->n_all_of == 1) {

@@ -4,16 +4,21 @@
 #include <string.h>
 
 #include "policy/baseline-data.h"
-#include "policy/host-part.h"
 #include "policy/host.h"
 
+/* There are too few names for anything better than looking at each. */
 static const struct baseline_net *find_name(const struct baseline_group *g, const char *name)
 {
 	const struct baseline_net *nets = baseline_nets + g->first_name;
+	size_t len = strlen(name);
 
-	for (size_t i = 0; i < g->n_names; i++)
-		if (strcmp(name, nets[i].name) == 0 || host_name_below(name, nets[i].name))
+	for (size_t i = 0; i < g->n_names; i++) {
+		size_t n = strlen(nets[i].name);
+
+		if (len >= n && memcmp(name + len - n, nets[i].name, n) == 0 &&
+			(len == n || name[len - n - 1] == '.'))
 			return &nets[i];
+	}
 	return NULL;
 }
 

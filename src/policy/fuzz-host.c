@@ -36,7 +36,7 @@ static void check_pattern(const struct host_pattern *p, struct arena *a)
 {
 	auto_buffer first = { 0 }, second = { 0 };
 	struct host_pattern again;
-	struct error e;
+	struct error e = { 0 };
 
 	print_pattern(p, &first);
 	require(host_pattern_parse(&again, a, buffer_text(&first), NULL, &e) == 0);
@@ -50,7 +50,7 @@ static void check_request(const struct host_request *r)
 {
 	auto_buffer first = { 0 }, second = { 0 };
 	struct host_request again;
-	struct error e;
+	struct error e = { 0 };
 
 	require(r->is_address + (r->name[0] != '\0') + (r->transport == TRANSPORT_UNIX) == 1);
 	require(r->has_url_path == (r->url_path[0] == '/'));

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What patterns and requests are made of; for the host-*.c files, hostset.c and baseline.c. */
+/* What patterns and requests are made of; for the host-*.c and hostset*.c files. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "policy/host.h"
+
+struct baseline_net;
 
 enum { HOST_PORT_MAX = 65535, HOST_PARTS_MAX = 3 };
 

@@ -56,11 +56,7 @@ static bool reaches_sample(const struct lint *l, const struct lint_entry *e, con
 		return false;
 	(void)snprintf(path, sizeof(path), "%s%s", g->alternatives[0].literal, sample);
 	for (const struct lint_entry *s = l->entries[e->op].items; s < e; s++) {
-		size_t n = 0;
-
-		while (n < s->globs.n && glob_match(&s->globs.items[n], path, strlen(path)))
-			n++;
-		if (s->verdict != VERDICT_ALLOW && n == s->globs.n)
+		if (s->verdict != VERDICT_ALLOW && lint_all_match(&s->globs, path, strlen(path)))
 			return false;
 	}
 	return true;
@@ -79,12 +75,24 @@ static int reaches(struct lint *l, const struct lint_entry *e, const char *patte
 	return r < 0 ? r : lint_reaches(l, e, &target);
 }
 
+/* Nobody keeps a repository or a home in a skill's own data and temporary files. */
+static bool is_private(const struct lint_entry *e)
+{
+	enum variable v;
+	const char *rest;
+
+	return variable_split(e->parts[0].text, &v, &rest, NULL, NULL) == 1 &&
+	       (v == VARIABLE_DATA_DIR || v == VARIABLE_TEMP);
+}
+
 int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 {
 	const struct deferred *first = NULL;
 	auto_buffer deny = { 0 };
 	unsigned n = 0;
 
+	if (is_private(e))
+		return 0;
 	for (size_t i = 0; e->width == LINT_NARROW && i < N_FILES; i++) {
 		int r = reaches(l, e, files[i].pattern, files[i].sample);
 
@@ -100,7 +108,9 @@ int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 	return lint_report(l, e,
 		lint_say(l, "this takes in %s (%s)%s; such files run outside of the sandbox",
 			first->pattern, first->who, n > 1 ? " and others like it" : ""),
-		deny.failed ? NULL : lint_say(l, "add to fs.deny: %s", buffer_text(&deny)));
+		deny.failed ? NULL : lint_say(l, "add a rule that denies fs.write to %s; or add them to "
+					       "fs.deny, if they need not be read either",
+					   buffer_text(&deny)));
 }
 
 /* Folders of programs */
@@ -133,7 +143,7 @@ static int report_path(struct lint *l, const struct lint_entry *e, const char *f
 	return lint_report(l, e,
 		lint_say(l, "programs are looked for in %s: what is written there runs outside of "
 			    "the sandbox, under the name of another program", folder),
-		lint_say(l, "add %s to fs.deny, or grant another folder", folder));
+		lint_say(l, "grant another folder, or add a rule that denies fs.write to %s", folder));
 }
 
 /* The first folder of "PATH=…" in the policy that e may write to. */
@@ -198,7 +208,7 @@ int lint_write_then_exec(struct lint *l, const struct lint_entry *e)
 {
 	const struct lint_entries *writes = &l->entries[OPERATION_FS_WRITE];
 
-	if (e->globs.n != 1 || e->n != 1 || e->width != LINT_NARROW)
+	if (e->globs.n != 1 || e->n != 1 || e->width == LINT_EVERYTHING)
 		return 0;
 	for (size_t i = 0; i < writes->n && i < LINT_COMPARE_MAX; i++) {
 		const struct lint_entry *w = &writes->items[i];
@@ -212,7 +222,7 @@ int lint_write_then_exec(struct lint *l, const struct lint_entry *e)
 			return lint_report(l, e,
 				lint_say(l, "%s lets %s be written, so any code can be put there and run",
 					lint_source(l, w), w->text),
-				lint_say(l, "keep programs where nothing may be written, or add them to fs.deny"));
+				lint_say(l, "keep programs where nothing may be written"));
 	}
 	return 0;
 }

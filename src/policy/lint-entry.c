@@ -209,13 +209,14 @@ static int add(struct lint *l, struct lint_entries *to, struct lint_entry e)
 	e.where = e.grant->where;
 	if (!e.where.line && e.rule)
 		e.where = e.rule->where;
-	r = parse_entry(l, &e, &err);
+	r = e.grant->n ? parse_entry(l, &e, &err) :
+			 error_set(&err, -EINVAL, NULL, "an entry needs a pattern");
 	if (r == -ENOMEM)
 		return r;
 	if (r == 0)
 		return ARENA_PUSH(l->scratch, to->items, to->n, to->cap, e);
 	return e.implied ? 0 :
-			   lint_report(l, &e, lint_say(l, "%s", err.text),
+			   lint_report_at(l, &e.where, e.text ? e.text : "", lint_say(l, "%s", err.text),
 				   lint_say(l, "%s", err.hint[0] ? err.hint : "write it anew"));
 }
 

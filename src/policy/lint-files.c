@@ -14,8 +14,6 @@
 #include "base/path.h"
 #include "policy/lint-part.h"
 
-#define INSIDE "/" LINT_ANY "/" LINT_ANY
-
 /* The baseline as two globs */
 
 static bool ends_with(const char *s, const char *end)
@@ -33,7 +31,7 @@ static bool is_system_folder(const struct baseline_path *b)
 int lint_files_init(struct lint *l)
 {
 	auto_buffer folders = { 0 };
-	int r = glob_parse(&l->homes, l->scratch, "/{home/*,Users/*,root}" INSIDE, NULL, NULL);
+	int r = glob_parse(&l->homes, l->scratch, "/{home/*,Users/*,root}" LINT_INSIDE, NULL, NULL);
 
 	for (size_t i = 0; i < baseline_n_paths; i++) {
 		if (is_system_folder(&baseline_paths[i]))
@@ -58,9 +56,9 @@ static const struct baseline_path *baseline_around(const struct lint *l,
 	/* The folder that all matches of a true glob lie in. */
 	if (alt->kind == GLOB_TRUE)
 		len = slash ? (size_t)(slash - alt->literal) : 0;
-	if (len + sizeof(INSIDE) > sizeof(path))
+	if (len + sizeof(LINT_INSIDE) > sizeof(path))
 		return NULL;
-	(void)snprintf(path, sizeof(path), "%.*s" INSIDE, (int)len, alt->literal);
+	(void)snprintf(path, sizeof(path), "%.*s" LINT_INSIDE, (int)len, alt->literal);
 	return baseline_paths_match(l->baseline, write, path, strlen(path));
 }
 
@@ -284,7 +282,7 @@ int lint_dangerously_unused(struct lint *l)
 /* Files that have no extension and are no folders. */
 static const char *const plain_files[] = { "Makefile", "GNUmakefile", "Dockerfile", "Containerfile",
 	"Vagrantfile", "Procfile", "Gemfile", "Rakefile", "Jenkinsfile", "LICENSE", "LICENCE", "COPYING",
-	"README", "NOTICE", "AUTHORS", "CHANGELOG", "VERSION", "TODO", "CODEOWNERS", "justfile" };
+	"README", "NOTICE", "AUTHORS", "CHANGELOG", "VERSION", "CODEOWNERS", "justfile" };
 
 /* Where files have no extension, as a rule. */
 static const char *const file_folders[] = { "/dev", "/proc", "/sys", "/etc", "/run" };
@@ -306,24 +304,24 @@ static bool looks_like_file(const char *path, const char *base)
 }
 
 /* Something else in the layer speaks of what lies in the folder, or runs it. */
-static bool is_opened(const struct lint *l, const struct lint_entry *e, const char *path)
+static bool is_opened(const struct lint *l, const char *path)
 {
 	const struct lint_entries *reads = &l->entries[OPERATION_FS_READ];
 	const struct lint_entries *execs = &l->entries[OPERATION_EXEC];
+	char inside[PATH_BYTES];
+	int n = snprintf(inside, sizeof(inside), "%s/" LINT_ANY, path);
 
 	for (size_t i = 0; i < reads->n; i++) {
 		const struct lint_globs *g = &reads->items[i].globs;
 
-		if (reads->items[i].grant != e->grant && lint_takes_all_below(g, path))
+		if (lint_all_match(g, inside, strlen(inside)) || lint_takes_all_below(g, path))
 			return true;
 	}
 	for (size_t i = 0; i < execs->n; i++) {
-		const struct lint_globs *g = &execs->items[i].globs;
-
-		if (g->n == 1 && glob_match(&g->items[0], path, strlen(path)))
+		if (lint_all_match(&execs->items[i].globs, path, strlen(path)))
 			return true;
 	}
-	return false;
+	return n < 0 || (size_t)n >= sizeof(inside);
 }
 
 int lint_literal_folder(struct lint *l, const struct lint_entry *e)
@@ -341,7 +339,7 @@ int lint_literal_folder(struct lint *l, const struct lint_entry *e)
 	root = strcmp(alt->literal, "/") == 0;
 	if (!variable && !root && looks_like_file(alt->literal, base))
 		return 0;
-	if (is_opened(l, e, root ? "" : alt->literal))
+	if (is_opened(l, root ? "" : alt->literal))
 		return 0;
 	return lint_report(l, e,
 		lint_say(l, "if this is a folder, only its own entry is granted, and nothing that lies in it"),

@@ -29,6 +29,7 @@ enum {
 
 /* A name that nobody gives a file: a pattern that matches it takes any name. */
 #define LINT_ANY "qx7kz9um"
+#define LINT_INSIDE "/" LINT_ANY "/" LINT_ANY
 
 enum lint_width { LINT_NARROW, LINT_HOME, LINT_EVERYTHING };
 
@@ -129,6 +130,7 @@ bool lint_takes_all_below(const struct lint_globs *g, const char *folder);
 
 /* lint-search.c */
 
+bool lint_all_match(const struct lint_globs *g, const char *text, size_t len);
 /*
  * Is there a text that all of `in` match, and none of `out` does? 1 or 0; -E2BIG if that takes too
  * long to find out (which is remembered as `incomplete`).

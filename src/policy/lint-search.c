@@ -24,13 +24,13 @@ static bool is_literal(const struct glob *g)
 	return g->n == 1 && g->alternatives[0].kind == GLOB_LITERAL;
 }
 
-static bool all_match(const struct lint_globs *g, const char *text, size_t len)
+bool lint_all_match(const struct lint_globs *g, const char *text, size_t len)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		if (!glob_match(&g->items[i], text, len))
 			return false;
 	}
-	return true;
+	return g->n > 0;
 }
 
 /* One of `in` is a literal: then only that text can be the answer. 1, 0, or -ENOENT: it is not so. */
@@ -45,13 +45,46 @@ static int try_literal(
 	}
 	if (!alt)
 		return -ENOENT;
-	if (!all_match(in, alt->literal, alt->literal_len))
+	if (!lint_all_match(in, alt->literal, alt->literal_len))
 		return 0;
 	for (size_t i = 0; i < n_out; i++) {
-		if (all_match(&out[i], alt->literal, alt->literal_len))
+		if (lint_all_match(&out[i], alt->literal, alt->literal_len))
 			return 0;
 	}
 	return 1;
+}
+
+/*
+ * What all matches of one glob start with rules out what all matches of the other start with. A
+ * folder starts its matches with its own path, and is nothing's beginning.
+ */
+static bool are_apart(const struct glob_alternative *x, const struct glob_alternative *y)
+{
+	size_t least = x->literal_len < y->literal_len ? x->literal_len : y->literal_len;
+	const struct glob_alternative *folder = x->literal_len == least ? x : y;
+	const struct glob_alternative *other = folder == x ? y : x;
+
+	if (memcmp(x->literal, y->literal, least) != 0)
+		return true;
+	return folder->kind == GLOB_SUBTREE && other->literal_len > least && other->literal[least] != '/';
+}
+
+static bool apart(const struct glob *a, const struct glob *b)
+{
+	for (size_t i = 0; i < a->n * b->n; i++) {
+		if (!are_apart(&a->alternatives[i / b->n], &b->alternatives[i % b->n]))
+			return false;
+	}
+	return true;
+}
+
+static bool have_nothing_in_common(const struct lint_globs *in)
+{
+	for (size_t i = 1; i < in->n; i++) {
+		if (apart(&in->items[i - 1], &in->items[i]))
+			return true;
+	}
+	return false;
 }
 
 static int only_in(void *data, const uint32_t *ranks)
@@ -92,6 +125,8 @@ int lint_exists(struct lint *l, enum product_domain domain, const struct lint_gl
 
 	if (r != -ENOENT)
 		return r;
+	if (have_nothing_in_common(in))
+		return 0;
 	r = *l->work < LINT_WORK_MAX ? search(l, domain, in, out, n_out) : -E2BIG;
 	if (r == -E2BIG)
 		l->incomplete = true;
@@ -124,15 +159,6 @@ int lint_reaches(struct lint *l, const struct lint_entry *e, const struct glob *
 static bool is_plain(const struct glob *g)
 {
 	return g->n == 1 && g->alternatives[0].kind != GLOB_TRUE;
-}
-
-/* What all matches of the one start with rules out what all matches of the other start with. */
-static bool apart(const struct glob *a, const struct glob *b)
-{
-	const struct glob_alternative *x = &a->alternatives[0], *y = &b->alternatives[0];
-	size_t least = x->literal_len < y->literal_len ? x->literal_len : y->literal_len;
-
-	return a->n == 1 && b->n == 1 && memcmp(x->literal, y->literal, least) != 0;
 }
 
 static int glob_contains(

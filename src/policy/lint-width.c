@@ -12,27 +12,16 @@
 #include "base/path.h"
 #include "policy/lint-part.h"
 
-#define INSIDE "/" LINT_ANY "/" LINT_ANY
-
-static bool all_match(const struct lint_globs *g, const char *path)
-{
-	for (size_t i = 0; i < g->n; i++) {
-		if (!glob_match(&g->items[i], path, strlen(path)))
-			return false;
-	}
-	return g->n > 0;
-}
-
 bool lint_takes_all_below(const struct lint_globs *g, const char *folder)
 {
 	char path[PATH_BYTES];
 
 	/* Two depths: "/srv/*" takes all that lies directly in a folder, and that is not all. */
-	(void)snprintf(path, sizeof(path), "%s" INSIDE, folder);
-	if (!all_match(g, path))
+	(void)snprintf(path, sizeof(path), "%s" LINT_INSIDE, folder);
+	if (!lint_all_match(g, path, strlen(path)))
 		return false;
-	(void)snprintf(path, sizeof(path), "%s" INSIDE "/" LINT_ANY, folder);
-	return all_match(g, path);
+	(void)snprintf(path, sizeof(path), "%s" LINT_INSIDE "/" LINT_ANY, folder);
+	return lint_all_match(g, path, strlen(path));
 }
 
 /* One of the folders that g names is a home. */
@@ -43,7 +32,7 @@ static bool names_home(const struct lint *l, const struct glob *g)
 	for (size_t i = 0; i < g->n; i++) {
 		if (g->alternatives[i].kind != GLOB_SUBTREE)
 			continue;
-		(void)snprintf(path, sizeof(path), "%s" INSIDE, g->alternatives[i].literal);
+		(void)snprintf(path, sizeof(path), "%s" LINT_INSIDE, g->alternatives[i].literal);
 		if (glob_match(&l->homes, path, strlen(path)))
 			return true;
 	}

@@ -249,12 +249,13 @@ static struct node *access_node(struct printer *pr, unsigned access)
 		{ SERVICE_OPEN, "open" },
 		{ SERVICE_READ | SERVICE_WRITE, "readwrite" },
 	};
-	struct node *list = node_new(pr->arena, NODE_LIST);
+	struct node *list;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (words[i].access == access)
 			return node_new_text(pr->arena, words[i].name);
 	}
+	list = node_new(pr->arena, NODE_LIST);
 	for (size_t i = 0; i < 4; i++) {
 		if (access & words[i].access)
 			append(pr, list, node_new_text(pr->arena, words[i].name));

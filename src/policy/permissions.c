@@ -271,6 +271,24 @@ struct permissions *permissions_copy(const struct permissions *p)
 	return copy;
 }
 
+int permissions_layers(const struct permissions *p, const struct permissions **ret, size_t max)
+{
+	size_t n = 0;
+
+	if (!p->n_all_of && max)
+		*ret = p;
+	if (!p->n_all_of)
+		return max ? 1 : -E2BIG;
+	for (size_t i = 0; i < p->n_all_of; i++) {
+		int more = permissions_layers(p->all_of[i], ret + n, max - n);
+
+		if (more < 0)
+			return more;
+		n += (size_t)more;
+	}
+	return (int)n;
+}
+
 static bool rules_grant(const struct permissions *p)
 {
 	for (size_t i = 0; i < p->n_rules; i++) {

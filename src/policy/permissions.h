@@ -187,6 +187,12 @@ int permissions_add_service(struct permissions *p, const struct service *from);
 /* Adds a copy of layer to p's all_of. */
 int permissions_add_layer(struct permissions *p, const struct permissions *layer);
 
+/*
+ * The layers that p stands for, however they are nested: itself, or what all_of holds. Returns how many,
+ * or -E2BIG if there are more than max.
+ */
+int permissions_layers(const struct permissions *p, const struct permissions **ret, size_t max);
+
 /* True if nothing is granted: every request is denied in some layer. Limits do not count. */
 bool permissions_is_empty(const struct permissions *p);
 

@@ -176,7 +176,10 @@ static int ask_env(struct question *q)
 
 static int ask_service(struct question *q)
 {
-	return service_request_parse(&q->service, q->request->target);
+	int r = service_request_parse(&q->service, q->request->target);
+
+	/* Only a pattern may leave out the access. */
+	return r == 0 && !q->service.access ? -EINVAL : r;
 }
 
 static int ask(struct question *q, const struct request *r)
@@ -300,18 +303,19 @@ static bool rule_covers(const struct source *s, const struct service_request *r)
 	return true;
 }
 
-static void decide_service(const struct layer *l, const struct question *q, struct decision *d)
+static void decide_access(
+	const struct layer *l, const struct service_request *r, struct decision *d)
 {
 	const struct sources *rules = &l->sources[OPERATION_SERVICE];
 
 	for (size_t i = 0; i < rules->n; i++) {
-		if (rule_covers(&rules->items[i], &q->service)) {
+		if (rule_covers(&rules->items[i], r)) {
 			decide_by_source(l, rules, (uint32_t)i, d);
 			return;
 		}
 	}
 	for (size_t i = 0; i < l->n_services; i++) {
-		if (service_covers(&l->services[i], &q->service)) {
+		if (service_covers(&l->services[i], r)) {
 			d->layer = l;
 			d->why = DECISION_SERVICE;
 			d->verdict = VERDICT_ALLOW;
@@ -319,6 +323,22 @@ static void decide_service(const struct layer *l, const struct question *q, stru
 		}
 	}
 	decide_by_source(l, rules, RANK_NONE, d);
+}
+
+/* "readwrite" is reading and writing: each is judged by itself, or a rule against one would miss both. */
+static void decide_service(const struct layer *l, const struct question *q, struct decision *d)
+{
+	struct service_request one = q->service;
+	bool first = true;
+
+	for (unsigned left = q->service.access; left; left &= left - 1, first = false) {
+		struct decision next = { 0 };
+
+		one.access = left & -left;
+		decide_access(l, &one, &next);
+		if (first || next.verdict < d->verdict)
+			*d = next;
+	}
 }
 
 static void decide_layer(const struct layer *l, const struct question *q, struct decision *d)

@@ -81,19 +81,24 @@ static bool listed(const struct grant_list *values, const char *value, size_t le
 	return false;
 }
 
-/* The part of "key=value,key=value" that belongs to key; the whole text if it names no key. */
+/*
+ * The part of "key=value,key=value" that belongs to key. With one scope the value is the whole text, whatever it looks like:
+ * a list may be called "Private,lists=Work".
+ */
 static const char *value_for(const char *text, const char *key, bool only, size_t *ret_len)
 {
 	size_t n = strlen(key);
 
+	*ret_len = strlen(text);
+	if (only)
+		return text;
 	for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
 		if (strncmp(at, key, n) == 0 && at[n] == '=') {
 			*ret_len = strcspn(at + n + 1, ",");
 			return at + n + 1;
 		}
 	}
-	*ret_len = strlen(text);
-	return only ? text : NULL;
+	return NULL;
 }
 
 bool service_covers(const struct service *s, const struct service_request *r)

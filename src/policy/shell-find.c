@@ -29,7 +29,6 @@ static bool at_closing(const struct shell_parser *p)
 }
 
 /* Takes the operator behind a command: 1, 0 if there is none. *ret_more: a command must follow. */
- */
 static int separator(struct shell_parser *p, bool *ret_more)
 {
 	const char *op;

@@ -111,30 +111,17 @@ static int compare_listen(struct subset_compare *c)
 	return 0;
 }
 
-static int flatten(struct subset_side *side, const struct permissions *p)
-{
-	for (size_t i = 0; i < p->n_all_of; i++) {
-		int r = flatten(side, p->all_of[i]);
-
-		if (r < 0)
-			return r;
-	}
-	if (p->n_all_of)
-		return 0;
-	if (side->n == SUBSET_LAYERS_MAX)
-		return -E2BIG;
-	side->layers[side->n++] = p;
-	return 0;
-}
-
 static int prepare(struct subset_side *side, const struct permissions *p,
 	const struct policy_options *options, struct error *e)
 {
 	/* Without a resolver a program's name is a word like any other, the same on both sides. */
 	struct policy_options plain = { .variables = options ? options->variables : NULL };
-	int r = flatten(side, p);
+	int n = permissions_layers(p, side->layers, SUBSET_LAYERS_MAX);
 
-	return r < 0 ? r : policy_new(&side->policy, &p, 1, &plain, e);
+	if (n < 0)
+		return n;
+	side->n = (size_t)n;
+	return policy_new(&side->policy, &p, 1, &plain, e);
 }
 
 static int (*const parts[])(struct subset_compare *c) = {

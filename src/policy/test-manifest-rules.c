@@ -145,10 +145,10 @@ static const struct reading readings[] = {
 	{ "{\"defaultAction\": \"approval\", \"mode\": \"audit\", \"$schema\": \"x\", \"tags\": []}",
 		"exec: []\ndefault: ask\nmode: audit\n" },
 	/* Both spellings of the action; harmless keys. */
-	{ RULE("\"name\": \"N\", \"type\": \"allowlist\", \"action\": \"allow\", \"priority\": 7,"
+	{ RULE("\"name\": \"Name\", \"type\": \"allowlist\", \"action\": \"allow\", \"priority\": 7,"
 	       "\"operations\": [\"file_read\"], \"patterns\": [\"/a\"], \"description\": \"d\","
 	       "\"createdAt\": 1, \"tags\": [\"x\"], \"preset\": null"),
-		"exec: []\nrules:\n  - id: r\n    name: N\n    priority: 7\n    action: allow\n"
+		"exec: []\nrules:\n  - id: r\n    name: Name\n    priority: 7\n    action: allow\n"
 		"    operations:\n      - fs.read\n    patterns:\n      - /a\n" },
 	/* Operations from the target */
 	{ RULE("\"type\": \"denylist\", \"target\": \"filesystem\", \"patterns\": [\"/a\"],"
@@ -262,7 +262,7 @@ static void test_refusals(void **state)
 			"the key `operations` is missing", NULL },
 		{ RULE("\"action\": \"deny\", \"operations\": []"), 1, 12,
 			"the key `patterns` is missing", NULL },
-		{ RULE("\"action\": \"deny\", \"type\": \"allowlist\""), 1, 48,
+		{ RULE("\"action\": \"deny\", \"type\": \"allowlist\""), 1, 50,
 			"`type` and `action` say different things", NULL },
 		{ RULE("\"type\": \"list\""), 1, 32, "`list` is not one of denylist, allowlist", "" },
 		{ RULE("\"action\": \"ask\""), 1, 34, "`ask` is not one of deny, approval, allow", NULL },
@@ -278,12 +278,12 @@ static void test_refusals(void **state)
 		{ RULE("\"scope\": []"), 1, 33, "must be text", NULL },
 		{ RULE("\"name\": []"), 1, 32, "must be text", NULL },
 		{ "{\"rules\": [{\"id\": \"\"}]}", 1, 19, "`rules.id`: is empty", NULL },
-		{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": \"git\""), 1, 80,
+		{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": \"git\""), 1, 78,
 			"`rules.patterns` must be a list", NULL },
-		{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": [[]]"), 1, 81,
+		{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": [[]]"), 1, 79,
 			"`rules.patterns` must be text", NULL },
 		{ RULE("\"action\": \"allow\", \"operations\": [\"file_read\", \"http_request\"],"
-		       "\"patterns\": [\"a b\"]"), 1, 107, "does not start with /", NULL },
+		       "\"patterns\": [\"a b\"]"), 1, 100, "does not start with /", NULL },
 		{ "{\"fsConstraints\": {\"allowedPath\": []}}", 1, 20,
 			"did you mean `fsConstraints.allowedPaths`?", NULL },
 		{ "{\"fsConstraints\": {\"allowedPaths\": [\"\"]}}", 1, 37, "must be a folder", NULL },

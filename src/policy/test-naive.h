@@ -5,7 +5,7 @@
  * and without a line of the engine. Patterns stay text and are tried one by one by going back and
  * forth over short strings; nothing is compiled. What the engine says must be what this says.
  *
- * Only the forms that test-random.c makes are understood; anything else fails an assertion.
+ * Only the forms that test-property-random.c makes are understood; anything else fails an assertion.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,3 +37,5 @@ int naive_decide_layers(const struct naive_world *w, const struct permissions *c
 bool naive_glob(const char *pattern, const char *path);
 /* A network pattern against a target, with the guards. */
 bool naive_host(const char *pattern, const char *target);
+/* The baseline forbids the target for good. */
+bool naive_host_never(const char *target);
