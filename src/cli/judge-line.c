@@ -67,9 +67,13 @@ static int arguments(struct line *l, struct request *r, struct judged *item)
 	return 0;
 }
 
-static bool depends_on_cd(const struct line *l, const char *path)
+/* What is not known about a word before it runs; NULL if all is. */
+static const char *unknown_part(const struct line *l, const struct shell_word *w, bool is_path,
+	const char *what)
 {
-	return l->moved && path[0] != '/' && strchr(path, '/');
+	if (w->dynamic)
+		return what;
+	return l->moved && is_path && w->text[0] != '/' ? "where it leads after cd" : NULL;
 }
 
 static int judge_words(struct line *l, struct judged *item)
@@ -83,7 +87,8 @@ static int judge_words(struct line *l, struct judged *item)
 		item->verdict = VERDICT_ALLOW;
 		return 0;
 	}
-	if (name->dynamic || depends_on_cd(l, name->text)) {
+	item->unknown = unknown_part(l, name, strchr(name->text, '/'), "the program");
+	if (item->unknown) {
 		item->kind = JUDGED_UNKNOWN;
 		return 0;
 	}
@@ -135,7 +140,8 @@ static int judge_file(struct line *l, const struct shell_redirect *file, struct 
 	struct judgement connection = { 0 };
 	int err;
 
-	if (file->target.dynamic || (l->moved && path[0] != '/')) {
+	item->unknown = unknown_part(l, &file->target, true, "the file");
+	if (item->unknown) {
 		item->kind = JUDGED_UNKNOWN;
 		return 0;
 	}

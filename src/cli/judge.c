@@ -206,7 +206,7 @@ void judge_reason(const struct judged *j, struct buffer *out)
 		buffer_adds(out, "the shell does this itself");
 		break;
 	case JUDGED_UNKNOWN:
-		buffer_adds(out, "what this is, is only known when it runs");
+		buffer_printf(out, "%s is only known when it runs", j->unknown);
 		break;
 	}
 }

@@ -21,13 +21,14 @@
 enum judged_kind {
 	JUDGED_REQUEST, /* the policy was asked: `request` and `decision` say what */
 	JUDGED_BUILTIN, /* the shell does it itself */
-	JUDGED_UNKNOWN, /* what it is depends on an expansion */
+	JUDGED_UNKNOWN, /* it depends on what happens before: see `unknown` */
 };
 
 /* One thing that was asked, or one command of a line. */
 struct judged {
 	enum judged_kind kind;
 	const char *text; /* the path, the host …; in a line: the command as it is written */
+	const char *unknown; /* what is only known at run time: "the program" … */
 	enum verdict verdict;
 	struct request request; /* the form that decided */
 	struct decision decision;

@@ -53,6 +53,13 @@ static int write_profile(struct settings *s, struct call *c, struct buffer *out)
 				   seatbelt_print(p, &s->load.variables, out, c->error);
 }
 
+/* A profile is a text file: its last line ends, too. */
+static void end_line(struct buffer *text)
+{
+	if (text->len && text->data[text->len - 1] != '\n')
+		buffer_addc(text, '\n');
+}
+
 static int print_tree(const struct buffer *profile, struct call *c)
 {
 	struct tree t = { .arena = c->arena };
@@ -71,6 +78,7 @@ static int run(struct call *c)
 
 	if (r == 0) {
 		r = write_profile(&s, c, &o.text);
+		end_line(&o.text);
 		if (r == 0)
 			r = s.json ? print_tree(&o.text, c) :
 				     output_write(&o, STDOUT_FILENO, c->error);

@@ -104,7 +104,22 @@ static bool exec_is_open(const struct permissions *p)
 	return !p->exec_listed && !has_exec_rules(p);
 }
 
-/* A path pattern as a command pattern: blanks and colons get their backslashes. */
+/*
+ * A path pattern as a command pattern: blanks and colons get their backslashes. A program is only
+ * taken for a path by its start, so "**" + "/x" and "{/a,/b}" get a slash, which changes nothing else.
+ */
+static const char *spell_program(struct permissions *p, const char *pattern)
+{
+	auto_buffer out = { 0 };
+	struct command_pattern c = { .more = true };
+
+	c.program = strchr("/$~", pattern[0]) ? pattern : arena_printf(p->arena, "/%s", pattern);
+	if (!c.program)
+		return NULL;
+	command_pattern_print(&c, &out);
+	return out.failed ? NULL : arena_strdup(p->arena, buffer_text(&out));
+}
+
 static int path_to_command(struct permissions *p, struct grant_list *to, const struct grant *g)
 {
 	const char **texts = arena_calloc(p->arena, g->n, sizeof(*texts));
@@ -112,11 +127,7 @@ static int path_to_command(struct permissions *p, struct grant_list *to, const s
 	if (!texts)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->n; i++) {
-		auto_buffer out = { 0 };
-		struct command_pattern c = { .program = g->all[i], .more = true };
-
-		command_pattern_print(&c, &out);
-		texts[i] = out.failed ? NULL : arena_strdup(p->arena, buffer_text(&out));
+		texts[i] = spell_program(p, g->all[i]);
 		if (!texts[i])
 			return -ENOMEM;
 	}

@@ -76,8 +76,8 @@ bool host_pattern_matches(const struct host_pattern *p, const struct host_reques
  */
 bool host_pattern_contains(const struct host_pattern *a, const struct host_pattern *b);
 /*
- * The requests that both match, as 0 to 2 patterns in ret. Returns how many, or -ENOMEM. Exact. The
- * result shares names and paths with a and b.
+ * The requests that both match, as patterns in ret. Returns how many, or -ENOMEM. Exact. There is
+ * room for two, but host-meet.c shows that one is enough. It shares names and paths with a and b.
  */
 int host_pattern_meet(const struct host_pattern *a, const struct host_pattern *b,
 	struct arena *arena, struct host_pattern ret[2]);

@@ -76,6 +76,7 @@ int hostset_add(struct hostset *s, const struct host_pattern *patterns, size_t n
 
 		if (r <= 0)
 			return r; /* nothing can match all of them: no entry */
+		assert(r == 1);
 		all = both[0];
 	}
 	n_parts = host_pattern_split(&all, parts);

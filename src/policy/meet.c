@@ -307,6 +307,29 @@ static int hosts_start(struct hosts *h, const char *text)
 	return r < 0 ? r : ARENA_PUSH(&h->arena, h->items, h->n, h->cap, p);
 }
 
+/* One entry. Several URL paths that must all match are as many patterns. */
+static int hosts_emit(struct permissions *p, struct grant_list *to, struct host_pattern *host,
+	const struct location *where)
+{
+	const char *const *paths = host->url_paths;
+	size_t n = host->n_url_paths;
+	struct parts out = { 0 };
+
+	if (n > PARTS_MAX)
+		return -E2BIG;
+	for (size_t i = 0; i < (n ? n : 1); i++) {
+		auto_buffer text = { 0 };
+
+		host->url_paths = n ? (const char **)&paths[i] : NULL;
+		host->n_url_paths = n ? 1 : 0;
+		host_pattern_print(host, &text);
+		out.items[out.n++] = text.failed ? NULL : arena_strdup(p->arena, buffer_text(&text));
+		if (!out.items[i])
+			return -ENOMEM;
+	}
+	return parts_emit(&out, p, to, where);
+}
+
 static int meet_hosts(
 	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b)
 {
@@ -317,12 +340,8 @@ static int meet_hosts(
 		r = hosts_narrow(&h, a->all[i]);
 	for (size_t i = 0; r == 0 && i < b->n; i++)
 		r = hosts_narrow(&h, b->all[i]);
-	for (size_t i = 0; r == 0 && i < h.n; i++) {
-		auto_buffer text = { 0 };
-
-		host_pattern_print(&h.items[i], &text);
-		r = text.failed ? -ENOMEM : permissions_add(p, to, buffer_text(&text), &a->where);
-	}
+	for (size_t i = 0; r == 0 && i < h.n; i++)
+		r = hosts_emit(p, to, &h.items[i], &a->where);
 	arena_deinit(&h.arena);
 	return r;
 }

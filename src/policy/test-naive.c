@@ -204,6 +204,8 @@ static const char *const variable_names[VARIABLE_COUNT] = { "SKILL_DIR", "WORK_D
 static const char *take_variable(
 	const struct naive_world *w, const char *pattern, const char **ret_rest)
 {
+	if (pattern[0] != '$' && pattern[0] != '~')
+		return NULL;
 	if (pattern[0] == '~') {
 		*ret_rest = pattern + 1;
 		return w->variables->values[VARIABLE_HOME];
@@ -633,16 +635,20 @@ int naive_decide_layers(const struct naive_world *w, const struct permissions *c
 static bool baseline_matches(const struct naive_world *w, const char *pattern, const char *path)
 {
 	static const char *const homes[] = { "/root", "/home/*", "/Users/*" };
+	const char *home = w->variables->values[VARIABLE_HOME];
 	char text[TEXT];
 
+	/* There are many of these: what starts with another letter is not worth a try. */
 	if (pattern[0] != '~')
-		return naive_glob(pattern, path);
+		return pattern[1] == path[1] && naive_glob(pattern, path);
 	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++) {
+		if (homes[i][1] != path[1])
+			continue;
 		(void)snprintf(text, sizeof(text), "%s%s", homes[i], pattern + 1);
 		if (naive_glob(text, path))
 			return true;
 	}
-	return w->variables->values[VARIABLE_HOME] && match_path(w, pattern, path);
+	return home && starts(path, home) && match_path(w, pattern, path);
 }
 
 /* Every layer says so. */

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A folder is read through descriptors only: each name is opened relative to its parent without
+ * following links, so a path never is resolved twice. What an entry is, is looked at before it is
+ * opened (opening a device may do something) and once more afterwards, on the descriptor.
+ */
+#include "skill/walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/path.h"
+
+struct walk {
+	skill_visit *visit;
+	void *data;
+	struct error *error;
+	struct buffer path;
+	unsigned depth; /* of the folder that is being read; 0 is the skill's own */
+	unsigned entries;
+	uint64_t bytes;
+};
+
+static void dir_closep(DIR **d)
+{
+	if (*d)
+		(void)closedir(*d);
+}
+#define auto_dir __attribute__((cleanup(dir_closep))) DIR
+
+static int walk_folder(struct walk *w, int fd);
+
+/* The error names the entry at hand. */
+static int refuse(struct walk *w, int code, const char *what)
+{
+	const char *path = w->path.len ? buffer_text(&w->path) : ".";
+
+	return error_set(w->error, code, NULL, "%s: %s", path, what);
+}
+
+static bool same_content(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_mode == b->st_mode &&
+	       a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* Still what it was? */
+static int recheck(struct walk *w, int fd, const struct stat *before)
+{
+	struct stat now;
+
+	if (fstat(fd, &now) < 0)
+		return refuse(w, -errno, strerror(errno));
+	if (!same_content(before, &now))
+		return refuse(w, -ESTALE, "it changed while it was read; try again");
+	return 0;
+}
+
+static int visit_file(struct walk *w, int parent, const char *name, const struct stat *st)
+{
+	auto_fd fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const struct skill_entry entry = {
+		.type = SKILL_FILE,
+		.path = buffer_text(&w->path),
+		.executable = st->st_mode & 0111,
+		.fd = fd,
+		.size = (uint64_t)st->st_size,
+	};
+	int r;
+
+	if (fd < 0)
+		return refuse(w, -errno, strerror(errno));
+	w->bytes += entry.size;
+	if (w->bytes > SKILL_BYTES_MAX)
+		return refuse(w, -E2BIG, "with this file the skill has more than 1 GiB");
+	r = recheck(w, fd, st);
+	if (r == 0)
+		r = w->visit(w->data, &entry, w->error);
+	return r < 0 ? r : recheck(w, fd, st);
+}
+
+/*
+ * Why a link may not point there, or NULL. Its own folder is real, so leading ".."s lead to real
+ * folders; from there names lead down, if need be through links that were judged like this one. But
+ * ".." behind a name would be taken from wherever that name leads.
+ */
+static const char *judge_target(const char *target, unsigned depth)
+{
+	unsigned up = 0;
+	bool named = false;
+
+	if (target[0] == '/')
+		return "it is a link to an absolute path, which may mean another file elsewhere";
+	while (*target) {
+		const size_t n = strcspn(target, "/");
+
+		if (n == 2 && target[0] == '.' && target[1] == '.') {
+			if (named)
+				return "it is a link that goes down and then up again";
+			if (++up > depth)
+				return "it is a link that leads out of the skill's folder";
+		} else if (n > 1 || (n == 1 && target[0] != '.')) {
+			named = true;
+		}
+		target += n + (target[n] == '/');
+	}
+	return NULL;
+}
+
+static int visit_link(struct walk *w, int parent, const char *name)
+{
+	char target[PATH_BYTES];
+	struct skill_entry entry = {
+		.type = SKILL_LINK,
+		.path = buffer_text(&w->path),
+		.fd = -1,
+		.target = target,
+	};
+	const char *reason;
+	ssize_t n = readlinkat(parent, name, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return refuse(w, -errno, strerror(errno));
+	target[n] = '\0';
+	reason = judge_target(target, w->depth);
+	return reason ? refuse(w, -EPERM, reason) : w->visit(w->data, &entry, w->error);
+}
+
+static int visit_folder(struct walk *w, int parent, const char *name, const struct stat *st)
+{
+	const struct skill_entry entry = {
+		.type = SKILL_FOLDER,
+		.path = buffer_text(&w->path),
+		.fd = -1,
+	};
+	auto_fd fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return refuse(w, -errno, strerror(errno));
+	if (w->depth == SKILL_DEPTH_MAX)
+		return refuse(w, -E2BIG, "folders are nested deeper than 64 levels");
+	r = recheck(w, fd, st);
+	if (r == 0)
+		r = w->visit(w->data, &entry, w->error);
+	if (r < 0)
+		return r;
+	w->depth++;
+	r = walk_folder(w, fd);
+	w->depth--;
+	return r;
+}
+
+static int visit_entry(struct walk *w, int parent, const char *name)
+{
+	struct stat st;
+
+	if (++w->entries > SKILL_ENTRIES_MAX)
+		return refuse(w, -E2BIG, "with this entry the skill has more than 20000");
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return refuse(w, -errno, strerror(errno));
+	switch (st.st_mode & S_IFMT) {
+	case S_IFREG:
+		return visit_file(w, parent, name, &st);
+	case S_IFDIR:
+		return visit_folder(w, parent, name, &st);
+	case S_IFLNK:
+		return visit_link(w, parent, name);
+	case S_IFIFO:
+		return refuse(w, -EPERM, "a pipe cannot be part of a skill");
+	case S_IFSOCK:
+		return refuse(w, -EPERM, "a socket cannot be part of a skill");
+	default:
+		return refuse(w, -EPERM, "a device cannot be part of a skill");
+	}
+}
+
+static int walk_names(struct walk *w, DIR *d)
+{
+	const size_t mark = w->path.len;
+	struct dirent *entry;
+	int r = 0;
+
+	while (r == 0 && (errno = 0, entry = readdir(d))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		buffer_printf(&w->path, "%s%s", mark ? "/" : "", entry->d_name);
+		if (w->path.failed)
+			return error_set(w->error, -ENOMEM, NULL, "out of memory");
+		r = visit_entry(w, dirfd(d), entry->d_name);
+		if (r < 0)
+			return r;
+		w->path.len = mark;
+		w->path.data[mark] = '\0';
+	}
+	return errno ? refuse(w, -errno, strerror(errno)) : r;
+}
+
+/* A folder whose list of names changes meanwhile has been read as it never was. */
+static int walk_folder(struct walk *w, int fd)
+{
+	struct stat before;
+	auto_dir *d = NULL;
+	auto_fd own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r;
+
+	if (own < 0 || fstat(own, &before) < 0)
+		return refuse(w, -errno, strerror(errno));
+	d = fdopendir(own);
+	if (!d)
+		return refuse(w, -errno, strerror(errno));
+	(void)fd_take(&own);
+	r = walk_names(w, d);
+	return r < 0 ? r : recheck(w, dirfd(d), &before);
+}
+
+int skill_walk(int dirfd, skill_visit *visit, void *data, struct error *e)
+{
+	struct walk w = { .visit = visit, .data = data, .error = e };
+	int r = walk_folder(&w, dirfd);
+
+	buffer_deinit(&w.path);
+	return r;
+}

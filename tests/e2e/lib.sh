@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+#
+# What the end-to-end tests share. They use the built program ($CORRAL) as a person would, in a
+# scratch folder that is also the home, and print TAP. Source it, assert, and call `done_testing`.
+
+: "${CORRAL:?is the program to test}"
+case $CORRAL in /*) ;; *) CORRAL=$PWD/$CORRAL ;; esac
+# Where the samples are; the tests leave this folder.
+DATA=$(cd "$(dirname "$0")/../data/cli" && pwd) || exit 1
+
+scratch=$(mktemp -d) || exit 1
+# Paths are compared with what links lead to, so the scratch folder itself must have none.
+scratch=$(cd "$scratch" && pwd -P) || exit 1
+trap 'chmod -R u+rwx "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
+mkdir "$scratch/home" "$scratch/work" "$scratch/tmp"
+export HOME="$scratch/home" TMPDIR="$scratch/tmp" LC_ALL=C.UTF-8
+export XDG_CONFIG_HOME="$HOME/.config" XDG_DATA_HOME="$HOME/.local/share" XDG_STATE_HOME="$HOME/.local/state"
+unset NO_COLOR
+cd "$scratch/work" || exit 1
+
+number=0 failures=0 status=0
+
+# ok STATUS NAME: one result. What the last `run` printed is shown where it went wrong.
+ok() {
+	number=$((number + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $number - $2"
+		return
+	fi
+	failures=$((failures + 1))
+	echo "not ok $number - $2"
+	echo "# status $status"
+	sed 's/^/# out: /' "$scratch/out"
+	sed 's/^/# err: /' "$scratch/err"
+}
+
+# run ARGUMENT…: runs corral; `status`, $scratch/out and $scratch/err say what came of it.
+run() {
+	status=0
+	"$CORRAL" "$@" </dev/null >"$scratch/out" 2>"$scratch/err" || status=$?
+}
+# The same with a text on standard input.
+run_with() {
+	text=$1 && shift
+	status=0
+	printf '%s' "$text" | "$CORRAL" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
+}
+
+is() { # is GOT WANTED NAME
+	[ "$1" = "$2" ] || printf '# got:    %s\n# wanted: %s\n' "$1" "$2"
+	[ "$1" = "$2" ]
+	ok $? "$3"
+}
+status_is() { is "$status" "$1" "$2"; } # status_is STATUS NAME
+out_is() { is "$(cat "$scratch/out")" "$1" "$2"; }
+out_has() { # out_has TEXT NAME; likewise the others
+	grep -q -F -e "$1" "$scratch/out"
+	ok $? "$2"
+}
+out_lacks() {
+	! grep -q -F -e "$1" "$scratch/out"
+	ok $? "$2"
+}
+out_like() {
+	grep -q -E -e "$1" "$scratch/out"
+	ok $? "$2"
+}
+out_empty() {
+	[ ! -s "$scratch/out" ]
+	ok $? "$1"
+}
+err_has() {
+	grep -q -F -e "$1" "$scratch/err"
+	ok $? "$2"
+}
+err_empty() {
+	[ ! -s "$scratch/err" ]
+	ok $? "$1"
+}
+# No control bytes but newlines in what was printed.
+no_controls() {
+	[ "$(cat "$scratch/out" "$scratch/err" | LC_ALL=C tr -d '\n' | LC_ALL=C tr -d '\040-\176\200-\377' | wc -c)" -eq 0 ]
+	ok $? "$1"
+}
+
+# fails NAME TEXT ARGUMENT…: an error: status 2, nothing on standard output, and a message with TEXT.
+fails() {
+	name=$1 text=$2 && shift 2
+	run "$@"
+	{ [ "$status" -eq 2 ] && [ ! -s "$scratch/out" ] && grep -q -F -e "$text" "$scratch/err" &&
+		grep -q '^corral: ' "$scratch/err"; }
+	ok $? "$name"
+}
+# answers STATUS NAME TEXT ARGUMENT…: an answer with TEXT in it, and no messages.
+answers() {
+	wanted=$1 name=$2 text=$3 && shift 3
+	run "$@"
+	{ [ "$status" -eq "$wanted" ] && grep -q -F -e "$text" "$scratch/out" && [ ! -s "$scratch/err" ]; }
+	ok $? "$name"
+}
+
+done_testing() {
+	echo "1..$number"
+	[ "$failures" -eq 0 ]
+	exit
+}
