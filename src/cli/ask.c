@@ -59,6 +59,7 @@ static int check(const struct ask *a, struct call *c)
 
 int ask_run(struct ask *a, struct call *c)
 {
+	static const char *const none = NULL;
 	struct judge j = { .call = c, .variables = &a->load.variables };
 	int r = parse(a, c);
 
@@ -72,7 +73,8 @@ int ask_run(struct ask *a, struct call *c)
 		r = load_compile(&a->load, c, &a->policy);
 	if (r != 0)
 		return r;
-	a->request.args = a->arguments.items;
+	/* As in a shell, a name alone is a program without arguments. */
+	a->request.args = a->arguments.n ? a->arguments.items : &none;
 	a->request.n_args = a->arguments.n;
 	j.policy = a->policy;
 	return judge_request(&j, &a->request, &a->judgement);

@@ -80,6 +80,7 @@ static int decide_both(const struct judge *j, const struct request *r, const cha
 	if (!other.target)
 		return no_memory(j);
 	err = decide(j, &other, &there);
+	ret->real_verdict = there.verdict;
 	if (err < 0 || there.verdict >= ret->verdict)
 		return err;
 	ret->by_real = true;

@@ -34,7 +34,8 @@ struct judged {
 	struct decision decision;
 	const char *name; /* a program that was asked for by name: that name */
 	const char *real; /* where its links lead, if that is another path */
-	bool by_real;     /* it was that path that decided */
+	enum verdict real_verdict; /* what is said of that path */
+	bool by_real;     /* it was stricter, and decided */
 	bool not_found;   /* a program that the trusted folders do not have: judged by its name */
 	bool is_dynamic;  /* some of its arguments are only known at run time */
 	unsigned depth;   /* in a command line: how deep it stands */

@@ -41,7 +41,7 @@ int load_absolute(struct call *c, const char *path, const char **ret)
 	if (r == -ENOMEM)
 		return no_memory(c);
 	if (r < 0)
-		return error_set(c->error, r, NULL, "`%s` is too long for a path", path);
+		return error_set(c->error, r, NULL, "this path is too long: %s", path);
 	*ret = arena_strdup(c->arena, normal);
 	return *ret ? 0 : no_memory(c);
 }

@@ -28,7 +28,9 @@ static void print_links(const struct judged *j, struct buffer *out)
 {
 	buffer_adds(out, "links lead to ");
 	visible(out, j->real);
-	buffer_adds(out, j->by_real ? ", and that path decided" : ", which was judged, too");
+	buffer_adds(out, j->by_real			 ? ", and that path decided" :
+			 j->real_verdict == VERDICT_ALLOW ? ", which is allowed, too" :
+							    ", which is not allowed either");
 }
 
 /* Programs that were not found */
@@ -50,16 +52,15 @@ static void print_not_found(const struct judged *j, struct buffer *out)
 
 static bool lacks_arguments(const struct ask *a, const struct judged *j)
 {
-	(void)a;
-	return is_exec(j) && !j->request.args && j->verdict != VERDICT_ALLOW &&
-	       j->decision.why == DECISION_NO_GRANT;
+	return is_exec(j) && !a->judgement.is_line && a->request.n_args == 0 &&
+	       j->verdict != VERDICT_ALLOW && j->decision.why == DECISION_NO_GRANT;
 }
 
 static void print_lacks_arguments(const struct judged *j, struct buffer *out)
 {
 	(void)j;
-	buffer_adds(out, "the arguments are not known, so entries that ask for some do not count: give "
-			 "them with --arg, or the whole command line as the target");
+	buffer_adds(out, "it was judged without arguments; entries that ask for some count only if you "
+			 "give them, with --arg or as a whole command line");
 }
 
 /* Arguments of a command line */

@@ -105,6 +105,7 @@ struct node *report_tree(struct tree *t, const struct ask *a)
 	tree_put_text(t, root, "op", operation_name(a->request.op));
 	tree_put_text(t, root, "target", a->request.target);
 	tree_put_text(t, root, "judged", asked ? j->request.target : NULL);
+	tree_put_text(t, root, "real", j->real);
 	put_answer(t, root, j);
 	tree_put_buffer(t, root, "remedy", &remedy);
 	tree_put_buffer(t, root, "line", &line);

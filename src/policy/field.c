@@ -148,7 +148,8 @@ int field_read_map(const struct field *f, const struct field_table *table, void 
 		if (key)
 			r = key->read(&child, into);
 		else
-			r = table->other ? table->other(&child, into) : field_unknown(&child, table);
+			r = table->other ? table->other(&child, into)
+					 : field_unknown(&child, table);
 	}
 	/* Last: what is missing may be there, misspelt. */
 	return r < 0 ? r : check_required(f, table);
@@ -263,8 +264,7 @@ int field_rate(const struct field *f, struct rate *ret)
 	return r < 0 ? r : amount_result(f, unit_parse_rate(text, ret), what);
 }
 
-static int unknown_word(
-	const struct field *f, const char *word, const char *const *words, size_t n)
+static int unknown_word(const struct field *f, const char *word, const char *const *words, size_t n)
 {
 	const char *near = suggest(word, words, n);
 	auto_buffer list = { 0 };

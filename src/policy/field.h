@@ -40,10 +40,13 @@ struct field_table {
 	field_reader *other; /* keys that are not in the table; NULL: they are errors */
 };
 
+/* clang-format off */
 /* A row: FIELD("name", reader), FIELD("name", reader, .how = x, .required = true). */
 #define FIELD(key, reader, ...) { .name = (key), .read = (reader), __VA_ARGS__ }
+/* A table from an array of rows. */
+#define FIELD_TABLE(rows) { .keys = (rows), .n = FIELD_COUNT(rows) }
+/* clang-format on */
 #define FIELD_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define FIELD_TABLE(array) { .keys = (array), .n = FIELD_COUNT(array) }
 
 /* The value in *node*, which stands in the field `up`. */
 struct field field_child(const struct field *up, const struct node *node);
@@ -69,7 +72,8 @@ int field_word(const struct field *f, const char *const *words, size_t n, size_t
 /* Where the value stands. The file's name lives as long as the document. */
 struct location field_location(const struct field *f);
 /* "`network.allow`: …" at the place of the value; returns -EINVAL. */
-int field_fail(const struct field *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int field_fail(const struct field *f, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* "`network.allow` must be a list, not text"; returns -EINVAL. */
 int field_expected(const struct field *f, const char *what);
 /* "unknown key `network.alow`; did you mean `network.allow`?"; returns -EINVAL. */

@@ -29,11 +29,12 @@ static inline void fuzz_read_back(const struct buffer *text, bool json, const st
 	auto_permissions *p = permissions_new();
 	int r;
 
-	/* What aliases made short, or bounds let just pass, may be too long when it is written out. */
+	/* What aliases made short, or bounds let just pass, may be too long when it is written out.
+	 */
 	if (text->failed || text->len > NODE_INPUT_MAX)
 		return;
-	r = json ? json_read(&d, NULL, text->data, text->len, NULL) :
-		   yaml_read(&d, NULL, 1, text->data, text->len, NULL);
+	r = json ? json_read(&d, NULL, text->data, text->len, NULL)
+		 : yaml_read(&d, NULL, 1, text->data, text->len, NULL);
 	if (r == -E2BIG)
 		return;
 	fuzz_require(r == 0 && node_equal(d.root, tree));
@@ -42,8 +43,8 @@ static inline void fuzz_read_back(const struct buffer *text, bool json, const st
 }
 
 /* Whatever is read is printed in canonical form, in both languages, and reads back as the same. */
-static inline void fuzz_manifest(enum manifest_kind kind, const char *file, const uint8_t *data,
-	size_t size)
+static inline void fuzz_manifest(
+	enum manifest_kind kind, const char *file, const uint8_t *data, size_t size)
 {
 	auto_manifest m = { 0 };
 	auto_arena trees = { 0 };

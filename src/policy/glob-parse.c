@@ -161,6 +161,9 @@ static int class_token(struct reader *r, const struct glob_class *c)
 			t.byte++;
 		return push(r, t);
 	}
+	/* All but the slash (and the NUL, which no path holds) is what ? says. */
+	if (count == 254)
+		return push(r, (struct glob_token){ .type = GLOB_ANY });
 	copy = arena_alloc(r->arena, sizeof(*copy));
 	if (!copy)
 		return -ENOMEM;

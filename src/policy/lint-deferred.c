@@ -17,32 +17,51 @@
 #include "policy/lint-part.h"
 
 struct deferred {
-	const char *pattern; /* as it would stand in fs.deny */
+	const char *pattern; /* what is run */
+	const char *deny;    /* what to deny, so that nothing like it is left; NULL: the pattern */
 	const char *sample;  /* one of them, below any folder */
 	const char *who;     /* who runs it, and when */
 };
 
+#define HOOKS "{applypatch-msg,pre-applypatch,post-applypatch,pre-commit,pre-merge-commit," \
+	"prepare-commit-msg,commit-msg,post-commit,pre-rebase,post-checkout,post-merge,pre-push," \
+	"pre-receive,update,post-receive,post-update,push-to-checkout,pre-auto-gc,post-rewrite," \
+	"fsmonitor-watchman,post-index-change,reference-transaction}"
+
 static const struct deferred files[] = {
-	{ "/**/.git/hooks/**", "/.git/hooks/pre-commit", "git runs it at the next commit" },
-	{ "/**/.git/config", "/.git/config", "git runs the commands in it" },
-	{ "/**/.git/modules/**", "/.git/modules/x/config", "git runs the commands in it" },
-	{ "/**/.husky/**", "/.husky/pre-commit", "git runs it at the next commit" },
-	{ "/**/.envrc", "/.envrc", "direnv runs it when the folder is entered" },
-	{ "/**/.vscode/**", "/.vscode/tasks.json", "the editor runs its tasks" },
-	{ "/**/.idea/**", "/.idea/workspace.xml", "the editor runs its tasks" },
-	{ "/**/*.code-workspace", "/a.code-workspace", "the editor runs its tasks" },
-	{ "/**/.devcontainer/**", "/.devcontainer/devcontainer.json", "the editor runs its commands" },
-	{ "/**/.{vim,nvim,ex}rc", "/.exrc", "the editor runs it" },
-	{ "/**/.claude/**", "/.claude/settings.json", "an agent runs its hooks" },
-	{ "/**/.cursor/**", "/.cursor/mcp.json", "an agent starts its servers" },
-	{ "/**/.mcp.json", "/.mcp.json", "an agent starts its servers" },
-	{ "/**/.github/workflows/**", "/.github/workflows/ci.yml", "the forge runs it with its secrets" },
-	{ "/**/.gitlab-ci.yml", "/.gitlab-ci.yml", "the forge runs it with its secrets" },
-	{ "/**/.{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}",
+	{ "/**/.git/hooks/" HOOKS, "/**/.git/hooks/**", "/.git/hooks/pre-commit",
+		"git runs it at the next commit" },
+	{ "/**/.git/config", NULL, "/.git/config", "git runs the commands in it" },
+	{ "/**/.git/modules/**/{config,hooks/" HOOKS "}", "/**/.git/modules/**",
+		"/.git/modules/x/config", "git runs the commands in it" },
+	{ "/**/.husky/" HOOKS, "/**/.husky/**", "/.husky/pre-commit", "git runs it at the next commit" },
+	{ "/**/.envrc", NULL, "/.envrc", "direnv runs it when the folder is entered" },
+	{ "/**/.vscode/{tasks,settings,launch,extensions,mcp}.json", "/**/.vscode/**",
+		"/.vscode/tasks.json", "the editor runs its tasks" },
+	{ "/**/.idea/**/*.{xml,iml}", "/**/.idea/**", "/.idea/workspace.xml",
+		"the editor runs its tasks" },
+	{ "/**/*.code-workspace", NULL, "/a.code-workspace", "the editor runs its tasks" },
+	{ "/**/.devcontainer{,/**}/devcontainer.json", "/**/.devcontainer/**",
+		"/.devcontainer/devcontainer.json", "the editor runs its commands" },
+	{ "/**/.{vim,nvim,ex}rc", NULL, "/.exrc", "the editor runs it" },
+	{ "/**/.claude/{settings*.json,{hooks,commands,agents,skills}/**}", "/**/.claude/**",
+		"/.claude/settings.json", "an agent runs its hooks" },
+	{ "/**/.cursor/{mcp.json,hooks.json,rules/**}", "/**/.cursor/**", "/.cursor/mcp.json",
+		"an agent starts its servers" },
+	{ "/**/.mcp.json", NULL, "/.mcp.json", "an agent starts its servers" },
+	{ "/**/.github/workflows/*.{yml,yaml}", "/**/.github/workflows/**", "/.github/workflows/ci.yml",
+		"the forge runs it with its secrets" },
+	{ "/**/.gitlab-ci.yml", NULL, "/.gitlab-ci.yml", "the forge runs it with its secrets" },
+	{ "/**/.{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}", NULL,
 		"/.bashrc", "a shell runs it, if this is a home" },
 };
 
 enum { N_FILES = sizeof(files) / sizeof(files[0]) };
+
+static const char *deny_of(const struct deferred *d)
+{
+	return d->deny ? d->deny : d->pattern;
+}
 
 /* The quick way: a folder that is granted, with the sample in it, and nothing stronger in between. */
 static bool reaches_sample(const struct lint *l, const struct lint_entry *e, const char *sample)
@@ -101,13 +120,13 @@ int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 		if (!r)
 			continue;
 		first = first ? first : &files[i];
-		buffer_printf(&deny, "%s%s", n++ ? ", " : "", files[i].pattern);
+		buffer_printf(&deny, "%s%s", n++ ? ", " : "", deny_of(&files[i]));
 	}
 	if (!first)
 		return deny.failed ? -ENOMEM : 0;
 	return lint_report(l, e,
 		lint_say(l, "this takes in %s (%s)%s; such files run outside of the sandbox",
-			first->pattern, first->who, n > 1 ? " and others like it" : ""),
+			deny_of(first), first->who, n > 1 ? " and others like it" : ""),
 		deny.failed ? NULL : lint_say(l, "add a rule that denies fs.write to %s; or add them to "
 					       "fs.deny, if they need not be read either",
 					   buffer_text(&deny)));

@@ -16,13 +16,19 @@
 enum { NAME_MAX_BYTES = 256 };
 
 static const char *const secret_words[] = {
-	"AWS_*", "AZURE_*", "GCP_*", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CREDENTIALS", "*_TOKEN",
+	"AWS_*", "AZURE_*", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CREDENTIALS", "*_TOKEN",
 	"TOKEN", "*_TOKENS", "*_KEY", "*_KEYS", "*APIKEY", "*_SECRET", "*_SECRETS", "*SECRET_*", "SECRET",
 	"*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*_PASS", "*CREDENTIAL*", "*_PAT", "*_AUTH", "*_COOKIE",
 	"*PRIVATE_KEY*", "SSH_AUTH_SOCK", "SSH_AGENT_*", "GPG_*", "GNUPGHOME", "KUBECONFIG", "VAULT_*",
 	"DATABASE_URL", "*_DATABASE_URL", "*_DSN", "*_CONNECTION_STRING", "*_WEBHOOK_URL", "MONGODB_URI",
 	"REDIS_URL", "DOCKER_AUTH_CONFIG", "NPM_CONFIG__AUTH*", "TF_VAR_*", "DBUS_SESSION_BUS_ADDRESS",
 	"XAUTHORITY", "AGE_*", "SOPS_*", "OP_SESSION_*", "BW_SESSION", "PGPASSFILE", "NETRC",
+};
+
+/* What a word above takes in, and is no secret. */
+static const char *const harmless_words[] = {
+	"AWS_REGION", "AWS_DEFAULT_*", "AWS_PROFILE", "AWS_PAGER", "AZURE_REGION", "AZURE_LOCATION", "GPG_TTY",
+	"*PUBLIC_KEY", "VAULT_ADDR", "VAULT_NAMESPACE",
 };
 
 /* Names that everybody knows, for grants with a star. */
@@ -40,8 +46,8 @@ static const char *const secret_names[] = {
 };
 
 static const char *const code_words[] = {
-	"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "LD_*", "DYLD_*", "GCONV_PATH", "BASH_ENV", "ENV", "SHELLOPTS",
-	"BASHOPTS", "PROMPT_COMMAND", "PS4", "ZDOTDIR", "BASH_FUNC_*", "IFS", "PYTHONPATH", "PYTHONSTARTUP",
+	"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "LD_*", "DYLD_*", "GCONV_PATH", "BASH_ENV", "SHELLOPTS",
+	"BASHOPTS", "PROMPT_COMMAND", "ZDOTDIR", "BASH_FUNC_*", "PYTHONPATH", "PYTHONSTARTUP",
 	"PYTHONHOME", "PYTHONUSERBASE", "PYTHONINSPECT", "PYTHONBREAKPOINT", "NODE_OPTIONS", "NODE_PATH",
 	"PERL5LIB", "PERL5OPT", "PERL5DB", "PERLLIB", "RUBYLIB", "RUBYOPT", "LUA_INIT*", "LUA_PATH*",
 	"LUA_CPATH*", "PHPRC", "PHP_INI_SCAN_DIR", "CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS",
@@ -51,8 +57,7 @@ static const char *const code_words[] = {
 	"LESSCLOSE", "MANPAGER", "EMACSLOADPATH", "VIMINIT", "EXINIT", "GDK_PIXBUF_MODULE_FILE",
 	"GTK_MODULES", "GTK_PATH", "GIO_EXTRA_MODULES", "QT_PLUGIN_PATH", "OPENSSL_CONF", "OPENSSL_ENGINES",
 	"RUSTC_WRAPPER", "RUSTC", "CARGO_BUILD_RUSTC*", "CC_WRAPPER", "NPM_CONFIG_SCRIPT_SHELL",
-	"npm_config_script_shell", "TCLLIBPATH", "R_PROFILE*", "R_ENVIRON*", "JULIA_LOAD_PATH", "MAKEFLAGS",
-	"TERMINFO", "HOSTALIASES", "LOCPATH", "NLSPATH",
+	"npm_config_script_shell", "TCLLIBPATH", "R_PROFILE*", "R_ENVIRON*", "JULIA_LOAD_PATH",
 };
 
 /* Names */
@@ -107,9 +112,27 @@ static const char *find_in(
 	return found ? found : find_taken(names, n_names, &e->globs);
 }
 
+static bool is_harmless(const struct lint_entry *e)
+{
+	char sample[NAME_MAX_BYTES];
+
+	name_sample(e->parts[0].text, sample);
+	return find_word(harmless_words, N(harmless_words), sample);
+}
+
+/* The part that sets a value, or NULL: the host's own comes in. */
+static const struct lint_part *value_of(const struct lint_entry *e)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		if (e->parts[i].value)
+			return &e->parts[i];
+	}
+	return NULL;
+}
+
 int lint_env_everything(struct lint *l, const struct lint_entry *e)
 {
-	if (e->parts[0].value || !takes_all(e))
+	if (value_of(e) || !takes_all(e))
 		return 0;
 	return lint_report(l, e,
 		lint_say(l, "every variable of the host comes in, also those that hold keys and tokens"),
@@ -120,7 +143,7 @@ int lint_env_secret(struct lint *l, const struct lint_entry *e)
 {
 	const char *name;
 
-	if (e->parts[0].value || takes_all(e))
+	if (value_of(e) || takes_all(e) || is_harmless(e))
 		return 0;
 	name = find_in(e, secret_words, N(secret_words), secret_names, N(secret_names));
 	if (!name)
@@ -207,9 +230,9 @@ static bool stands_for_secret(const char *name, const char *value)
 
 int lint_env_secret_value(struct lint *l, const struct lint_entry *e)
 {
-	const struct lint_part *part = &e->parts[0];
+	const struct lint_part *part = value_of(e);
 
-	if (!part->value)
+	if (!part)
 		return 0;
 	if (!has_key_form(part->value) && !looks_random(part->value) && !has_password(part->value) &&
 		!stands_for_secret(part->text, part->value))

@@ -179,16 +179,37 @@ static const struct baseline_path *baseline_of_entry(const struct lint *l, const
 	return b;
 }
 
+/* Its place is known well enough: no variable, or $HOME, which is no folder of the system. */
+static bool is_anchored(const struct lint_entry *e)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		if (e->parts[i].variable >= 0 && e->parts[i].variable != VARIABLE_HOME)
+			return false;
+	}
+	return true;
+}
+
+static int share(struct lint *l, const struct lint_entry *a, const struct lint_entry *b)
+{
+	struct glob in[2 * LINT_PARTS_MAX];
+	int r;
+
+	if (!is_anchored(a) || !is_anchored(b))
+		return 1;
+	memcpy(in, a->globs.items, a->globs.n * sizeof(in[0]));
+	memcpy(in + a->globs.n, b->globs.items, b->globs.n * sizeof(in[0]));
+	r = lint_exists(l, PRODUCT_PATHS, &(struct lint_globs){ in, a->globs.n + b->globs.n }, NULL, 0);
+	return r == -E2BIG ? 1 : r;
+}
+
 /* 1 if dangerously_allow may lift the baseline for some of e. */
 static int may_be_lifted(struct lint *l, const struct lint_entry *e)
 {
-	for (size_t i = 0; i < l->dangerous.n; i++) {
-		int r = lint_disjoint(l, &l->dangerous.items[i], e);
+	int r = 0;
 
-		if (r <= 0)
-			return r < 0 ? r : 1;
-	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < l->dangerous.n; i++)
+		r = share(l, &l->dangerous.items[i], e);
+	return r;
 }
 
 int lint_baseline_forbids(struct lint *l, const struct lint_entry *e)
@@ -318,7 +339,10 @@ static bool is_opened(const struct lint *l, const char *path)
 			return true;
 	}
 	for (size_t i = 0; i < execs->n; i++) {
-		if (lint_all_match(&execs->items[i].globs, path, strlen(path)))
+		const struct lint_globs *g = &execs->items[i].globs;
+
+		if (g->n == 1 && g->items[0].alternatives[0].kind == GLOB_LITERAL &&
+			lint_all_match(g, path, strlen(path)))
 			return true;
 	}
 	return n < 0 || (size_t)n >= sizeof(inside);

@@ -5,9 +5,9 @@
  * leaves something there, or nobody. The tables hold what is well known; they are no list of bad
  * hosts, and a host that is not in them is not thereby good.
  */
+#include <stdio.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "policy/baseline.h"
 #include "policy/host-part.h"
 #include "policy/lint-part.h"
@@ -60,15 +60,15 @@ static const char *const public_suffixes[] = {
 	/* pages and programs of anybody */
 	"github.io", "githubusercontent.com", "gitlab.io", "pages.dev", "workers.dev", "r2.dev",
 	"netlify.app", "vercel.app", "now.sh", "herokuapp.com", "fly.dev", "onrender.com", "railway.app",
-	"up.railway.app", "render.com", "surge.sh", "glitch.me", "repl.co", "replit.app", "replit.dev",
+	"up.railway.app", "surge.sh", "glitch.me", "repl.co", "replit.app", "replit.dev",
 	"codesandbox.io", "stackblitz.io", "webcontainer.io", "deno.dev", "val.run", "web.app",
 	"firebaseapp.com", "firebaseio.com", "appspot.com", "run.app", "cloudfunctions.net",
-	"googleapis.com", "googleusercontent.com", "blogspot.com", "amazonaws.com", "s3.amazonaws.com",
+	"googleusercontent.com", "blogspot.com", "amazonaws.com", "s3.amazonaws.com",
 	"execute-api.amazonaws.com", "elasticbeanstalk.com", "cloudfront.net", "awsapprunner.com", "on.aws",
 	"azurewebsites.net", "azurestaticapps.net", "azureedge.net", "windows.net",
 	"blob.core.windows.net", "cloudapp.azure.com", "trafficmanager.net", "digitaloceanspaces.com",
 	"ondigitalocean.app", "backblazeb2.com", "wasabisys.com", "supabase.co", "hf.space", "streamlit.app",
-	"wixsite.com", "wordpress.com", "weebly.com", "webflow.io", "shopify.com", "myshopify.com",
+	"wixsite.com", "wordpress.com", "weebly.com", "webflow.io", "myshopify.com",
 	"fastly.net", "akamaihd.net", "b-cdn.net", "sharepoint.com", "zendesk.com", "atlassian.net",
 	/* names for addresses of anybody */
 	"nip.io", "sslip.io", "xip.io", "duckdns.org", "dyndns.org", "no-ip.org", "ddns.net", "hopto.org",
@@ -119,7 +119,7 @@ static const struct baseline_net *never_of(const struct host_pattern *h)
 	struct host_request r = { .transport = h->transport };
 
 	if (h->kind == HOST_NAME || h->kind == HOST_SUBDOMAINS) {
-		(void)strncpy(r.name, h->name, sizeof(r.name) - 1);
+		(void)snprintf(r.name, sizeof(r.name), "%s", h->name);
 		return baseline_never(&r);
 	}
 	if (h->kind != HOST_PREFIX || h->prefix.length < h->prefix.address.bits)
@@ -191,8 +191,8 @@ static const struct {
 			"ngrok-free.app", "ngrok-free.dev", "trycloudflare.com", "argotunnel.com",
 			"loca.lt", "localtunnel.me", "serveo.net", "localhost.run", "lhr.life",
 			"pagekite.me", "bore.pub", "telebit.io", "tunnelto.dev", "packetriot.net",
-			"playit.gg", "pinggy.io", "devtunnels.ms", "tailscale.com", "zrok.io",
-			"onion.to", "onion.ws", "torproject.org", NULL } },
+			"playit.gg", "pinggy.io", "devtunnels.ms", "zrok.io",
+			"onion.to", "onion.ws", NULL } },
 };
 
 static bool is_or_below(const char *name, const char *host)

@@ -65,6 +65,7 @@ struct lint_entry {
 	struct lint_globs globs;    /* of those parts that have one */
 	struct host_pattern *hosts; /* net.connect: what the parts have in common; any may match */
 	size_t n_hosts;
+	const struct lint_entry *by; /* one that leaves this one nothing to decide; see lint-useless.c */
 };
 
 struct lint_entries {
@@ -85,6 +86,7 @@ struct lint {
 
 	struct lint_entries entries[OPERATION_COUNT];
 	struct lint_entries dangerous;
+	bool compared;   /* `by` is set where it can be */
 	bool incomplete; /* something was not compared */
 	size_t *work;    /* what searches have cost so far */
 

@@ -208,7 +208,7 @@ static int file_contains(struct lint *l, struct lint_part *a, struct lint_part *
 
 static int file_disjoint(struct lint *l, struct lint_part *a, struct lint_part *b)
 {
-	if (a->variable != b->variable)
+	if (!a->has_glob || !b->has_glob || a->variable != b->variable)
 		return 0;
 	return glob_disjoint(l, &a->glob, &b->glob, PRODUCT_PATHS);
 }

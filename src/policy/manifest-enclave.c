@@ -3,9 +3,9 @@
  * Grants of the Native Security Enclave: roots, commands and hosts, changed by an application while
  * it runs. Nothing else is granted, so a list that is absent is an empty one.
  *
- * A command is allowed "exactly or by prefix". We take that by whole words: `git` is the program with
- * any arguments, `git status` is git whose arguments start with status. A prefix of the letters would
- * let `git` start git-anything.
+ * A command is allowed "exactly or by prefix". We take that by whole words: `git` is the program
+ * with any arguments, `git status` is git whose arguments start with status. A prefix of the
+ * letters would let `git` start git-anything.
  */
 #include <errno.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static int read_items(const struct field *f, void *into)
 	return field_read_list(f, item->read, into);
 }
 
-#define ITEMS(reader) &(const struct item_reader){ reader }
+#define ITEMS(reader) (&(const struct item_reader){ reader })
 
 static const struct field_key enclave_keys[] = {
 	FIELD("allowed_roots", read_items, .how = ITEMS(read_root)),

@@ -20,8 +20,8 @@
 /* Where HTTP listens if nothing else is said. */
 static const uint16_t http_ports[] = { 80, 443 };
 
-static int add_http_port(
-	const struct field *f, struct permissions *p, const struct host_pattern *host, uint16_t port)
+static int add_http_port(const struct field *f, struct permissions *p,
+	const struct host_pattern *host, uint16_t port)
 {
 	struct location where = field_location(f);
 	struct host_pattern one = *host;
@@ -29,9 +29,9 @@ static int add_http_port(
 
 	one.port_lo = one.port_hi = port;
 	host_pattern_print(&one, &text);
-	return field_result(f,
-		text.failed ? -ENOMEM :
-			      permissions_add(p, &p->network_allow, buffer_text(&text), &where));
+	return field_result(
+		f, text.failed ? -ENOMEM
+			       : permissions_add(p, &p->network_allow, buffer_text(&text), &where));
 }
 
 static bool has_port(const struct host_pattern *host, const char *text)
@@ -111,7 +111,8 @@ static int read_socket_hosts(const struct field *f, void *into)
 	return field_read_list(f, read_socket_host, into);
 }
 
-/* Sockets without a list would be sockets to anywhere, which nobody says by leaving something out. */
+/* Sockets without a list would be sockets to anywhere, which nobody says by leaving something out.
+ */
 static int read_socket_enabled(const struct field *f, void *into)
 {
 	bool enabled = false;
@@ -139,8 +140,7 @@ static int grant_folder(const struct field *f, struct permissions *p, const stru
 	const char *slash = strcmp(g->host, "/") == 0 ? "" : "/";
 	const char *pattern = arena_printf(p->arena, "%s%s**", g->host, slash);
 
-	return field_result(
-		f, pattern ? permissions_add(p, list, pattern, &g->where) : -ENOMEM);
+	return field_result(f, pattern ? permissions_add(p, list, pattern, &g->where) : -ENOMEM);
 }
 
 static int read_paths(const struct field *f, void *into)
@@ -230,7 +230,7 @@ static int read_capability(const struct field *f, void *into)
 	return r < 0 ? r : field_read_map(f, f->how, to);
 }
 
-#define TABLE(keys) &(const struct field_table)FIELD_TABLE(keys)
+#define TABLE(keys) (&(const struct field_table)FIELD_TABLE(keys))
 
 static const struct field_key capability_keys[] = {
 	FIELD("http", read_capability, .how = TABLE(http_keys)),

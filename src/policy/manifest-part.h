@@ -16,7 +16,7 @@ manifest_reader manifest_rules_read;
 manifest_reader manifest_enclave_read;
 
 /* Where a text goes: for FIELD(…, manifest_part_text, .how = MANIFEST_TEXT(name)). */
-#define MANIFEST_TEXT(member) &(const size_t){ offsetof(struct manifest, member) }
+#define MANIFEST_TEXT(member) (&(const size_t){ offsetof(struct manifest, member) })
 
 /* Copies a scalar to the member that the table names; null counts as absent. */
 field_reader manifest_part_text;

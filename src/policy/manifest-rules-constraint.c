@@ -4,8 +4,8 @@
  * allowed, and if anything is allowed, everything else is denied. So they are three rules with the
  * lowest priorities there are, one below the other.
  *
- * `deniedHosts: ["*"]` beside allowed hosts is AgenShield's way to write "everything else": it denies
- * what is not allowed, not what is.
+ * `deniedHosts: ["*"]` beside allowed hosts is AgenShield's way to write "everything else": it
+ * denies what is not allowed, not what is.
  */
 #include "policy/manifest-rules.h"
 
@@ -31,7 +31,8 @@ struct reading {
 	bool everything_denied;
 	uint16_t *ports;
 	size_t n_ports, cap_ports;
-	const struct node *hosts; /* networkConstraints.allowedHosts, read when the ports are known */
+	const struct node
+		*hosts; /* networkConstraints.allowedHosts, read when the ports are known */
 };
 
 static int add_rule(const struct field *f, struct reading *r, const char *part, enum verdict action,
@@ -57,8 +58,8 @@ static int add_rules(const struct field *f, struct reading *r, unsigned operatio
 	enum manifest_rules_kind kind, const char *denied, const char *allowed)
 {
 	struct grant_list everything = { 0 };
-	int ret = add_rule(
-		f, r, denied, VERDICT_DENY, RULES_PRIORITY_DENIED, operations, &r->denied);
+	int ret =
+		add_rule(f, r, denied, VERDICT_DENY, RULES_PRIORITY_DENIED, operations, &r->denied);
 
 	if (ret == 0)
 		ret = add_rule(f, r, allowed, VERDICT_ALLOW, RULES_PRIORITY_ALLOWED, operations,
@@ -167,8 +168,7 @@ static int read_port(const struct field *f, void *into)
 
 	if (ret < 0)
 		return ret;
-	return field_result(
-		f, ARENA_PUSH(a, r->ports, r->n_ports, r->cap_ports, (uint16_t)port));
+	return field_result(f, ARENA_PUSH(a, r->ports, r->n_ports, r->cap_ports, (uint16_t)port));
 }
 
 static int read_ports(const struct field *f, void *into)
@@ -204,8 +204,9 @@ static int add_host_port(
 		return field_fail(f, "hosts times ports are more than %d", PRODUCT_MAX);
 	one.port_lo = one.port_hi = port;
 	host_pattern_print(&one, &text);
-	return field_result(f, text.failed ? -ENOMEM :
-					     permissions_add(p, &r->allowed, buffer_text(&text), &where));
+	return field_result(
+		f, text.failed ? -ENOMEM
+			       : permissions_add(p, &r->allowed, buffer_text(&text), &where));
 }
 
 /* The patterns that are in `hosts`, on the ports that are allowed. */
@@ -236,10 +237,9 @@ static int read_allowed_host(const struct field *f, void *into)
 		return ret;
 	r->only = true;
 	if (r->n_ports == 0)
-		return manifest_rules_pattern(f, r->m->permissions, &r->allowed, RULES_HOST,
-			VERDICT_ALLOW, text);
-	ret = manifest_rules_pattern(
-		f, r->m->permissions, &hosts, RULES_HOST, VERDICT_ALLOW, text);
+		return manifest_rules_pattern(
+			f, r->m->permissions, &r->allowed, RULES_HOST, VERDICT_ALLOW, text);
+	ret = manifest_rules_pattern(f, r->m->permissions, &hosts, RULES_HOST, VERDICT_ALLOW, text);
 	return ret < 0 ? ret : add_on_ports(f, r, &hosts);
 }
 
@@ -281,7 +281,7 @@ int manifest_rules_network_constraints(const struct field *f, void *into)
 
 	if (ret == 0)
 		ret = read_allowed_hosts(f, &r);
-	return ret < 0 ? ret :
-			 add_rules(f, &r, BIT(OPERATION_NET_CONNECT), RULES_HOST, ".deniedHosts",
+	return ret < 0 ? ret
+		       : add_rules(f, &r, BIT(OPERATION_NET_CONNECT), RULES_HOST, ".deniedHosts",
 				 ".allowedHosts");
 }

@@ -3,9 +3,9 @@
  * AgenShield's patterns in our spelling.
  *
  * Where the two do not say the same, the difference may only make things stricter: a pattern that
- * has no exact counterpart is widened in a rule that denies or asks, and refused in one that allows.
- * Nothing is ever dropped. (A scope that AgenShield would check by a prefix of the text becomes a
- * folder, and commands are compared by whole words.)
+ * has no exact counterpart is widened in a rule that denies or asks, and refused in one that
+ * allows. Nothing is ever dropped. (A scope that AgenShield would check by a prefix of the text
+ * becomes a folder, and commands are compared by whole words.)
  */
 #include <errno.h>
 #include <string.h>
@@ -44,8 +44,8 @@ static int translate_path(const struct translation *t, const char *text)
 	if (is_everything(text))
 		return add(t, OPERATION_FS_READ, "/**");
 	if (strncmp(text, workspace, n) == 0 && (text[n] == '/' || text[n] == '\0'))
-		return add(t, OPERATION_FS_READ,
-			arena_printf(t->p->arena, "$WORK_DIR%s", text + n));
+		return add(
+			t, OPERATION_FS_READ, arena_printf(t->p->arena, "$WORK_DIR%s", text + n));
 	if (strchr("/~$", text[0]) || strncmp(text, "**/", 3) == 0)
 		return add(t, OPERATION_FS_READ, text);
 	/* A relative pattern matches no absolute path. Who denies one means it anywhere. */
@@ -74,8 +74,7 @@ static const char *widen_path(const struct translation *t, const char *url)
 
 	if (t->action == VERDICT_ALLOW || !path || path[1] == '\0' || strpbrk(path, "*?[{"))
 		return url;
-	return arena_printf(
-		t->p->arena, "%s%s**", url, path[strlen(path) - 1] == '/' ? "" : "/");
+	return arena_printf(t->p->arena, "%s%s**", url, path[strlen(path) - 1] == '/' ? "" : "/");
 }
 
 /* The patterns of ours that a URL pattern stands for; how many, or -ENOMEM. */
@@ -192,7 +191,8 @@ static int translate_command(const struct translation *t, const char *text)
 	if (more)
 		len -= 2;
 	if (memchr(text, '*', len) || strcspn(text, "?[{") < strcspn(text, " ")) {
-		(void)field_fail(t->f, "`%s`: a command has no wildcards but `:*` at its end", text);
+		(void)field_fail(
+			t->f, "`%s`: a command has no wildcards but `:*` at its end", text);
 		error_hint(t->f->error, "`git push:*` is git push with any further arguments");
 		return -EINVAL;
 	}

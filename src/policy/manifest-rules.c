@@ -291,8 +291,9 @@ static bool is_universal(const char *scope)
 }
 
 /*
- * A rule for some callers only. We cannot tell them apart here, so it must not allow anything to the
- * others: it stays in the file's place, but switched off. Denying or asking all of them is safe.
+ * A rule for some callers only. We cannot tell them apart here, so it must not allow anything to
+ * the others: it stays in the file's place, but switched off. Denying or asking all of them is
+ * safe.
  */
 static int apply_scope(const struct field *f, struct reading *r)
 {

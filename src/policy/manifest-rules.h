@@ -13,9 +13,9 @@ enum manifest_rules_kind {
 	RULES_PATH,
 	RULES_HOST,
 	RULES_COMMAND,
-	RULES_PAGE,    /* a URL to open: the service browser */
-	RULES_SECRET,  /* the service vault */
-	RULES_ENV,     /* only by "*": AgenShield itself does not govern these two */
+	RULES_PAGE,   /* a URL to open: the service browser */
+	RULES_SECRET, /* the service vault */
+	RULES_ENV,    /* only by "*": AgenShield itself does not govern these two */
 	RULES_SERVICE,
 };
 enum { RULES_KIND_COUNT = 7 };
@@ -29,8 +29,8 @@ enum {
 };
 
 /*
- * Appends to `list`, which grows in p's arena, what `text` means as a pattern of that kind in a rule
- * with this action. What an allowing rule would widen, a denying one may: see docs/formats.md.
+ * Appends to `list`, which grows in p's arena, what `text` means as a pattern of that kind in a
+ * rule with this action. What an allowing rule would widen, a denying one may: see docs/formats.md.
  */
 int manifest_rules_pattern(const struct field *f, struct permissions *p, struct grant_list *list,
 	enum manifest_rules_kind kind, enum verdict action, const char *text);

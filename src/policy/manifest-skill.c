@@ -3,13 +3,13 @@
  * skill.yaml and the frontmatter of SKILL.md.
  *
  * Everything that is granted stands under `permissions`. What the file says otherwise is for people
- * and for other programs, and is kept without being judged, with two exceptions: a key that can only
- * be a part of the permissions that slipped out of them, and one that can only be `permissions`
- * misspelt. Both would otherwise leave the author with a skill that is confined, or open, in another
- * way than the file seems to say.
+ * and for other programs, and is kept without being judged, with two exceptions: a key that can
+ * only be a part of the permissions that slipped out of them, and one that can only be
+ * `permissions` misspelt. Both would otherwise leave the author with a skill that is confined, or
+ * open, in another way than the file seems to say.
  *
- * `requires`, and its cousins under `metadata` that other agents read, are needs: they say what must
- * be there, and grant nothing.
+ * `requires`, and its cousins under `metadata` that other agents read, are needs: they say what
+ * must be there, and grant nothing.
  */
 #include <errno.h>
 #include <string.h>

@@ -120,7 +120,8 @@ static int mark_of(const struct field *top, enum manifest_kind *ret)
 		if (!n)
 			continue;
 		if (found != MANIFEST_UNKNOWN && found != marks[i].kind)
-			return field_fail(&f, "does not go together with `%s`: they are two formats", by);
+			return field_fail(
+				&f, "does not go together with `%s`: they are two formats", by);
 		found = marks[i].kind;
 		by = marks[i].key;
 	}
@@ -314,8 +315,8 @@ static int join_rules(struct permissions *to, const struct permissions *from)
 	return 0;
 }
 
-int manifest_add_rules(struct manifest *m, const char *file, const char *text, size_t len,
-	struct error *e)
+int manifest_add_rules(
+	struct manifest *m, const char *file, const char *text, size_t len, struct error *e)
 {
 	auto_document d = { 0 };
 	auto_manifest more = { 0 };

@@ -36,9 +36,9 @@ struct manifest {
 };
 
 /*
- * Reads a document of the given kind; MANIFEST_UNKNOWN: find out, by the file's name first (SKILL.md,
- * skill.yaml, *.json …), then by the keys it holds. *m need not be initialised; on failure it is
- * empty. file may be NULL.
+ * Reads a document of the given kind; MANIFEST_UNKNOWN: find out, by the file's name first
+ * (SKILL.md, skill.yaml, *.json …), then by the keys it holds. *m need not be initialised; on
+ * failure it is empty. file may be NULL.
  */
 int manifest_read(struct manifest *m, enum manifest_kind kind, const char *file, const char *text,
 	size_t len, struct error *e);
@@ -47,12 +47,13 @@ int manifest_read(struct manifest *m, enum manifest_kind kind, const char *file,
  * rules join by priority, its constraints too; defaultAction and mode only if it has them and they
  * are stricter. On failure m is as it was.
  */
-int manifest_add_rules(struct manifest *m, const char *file, const char *text, size_t len,
-	struct error *e);
+int manifest_add_rules(
+	struct manifest *m, const char *file, const char *text, size_t len, struct error *e);
 void manifest_deinit(struct manifest *m);
 #define auto_manifest __attribute__((cleanup(manifest_deinit))) struct manifest
 
-/* As the command line names them: "skill", "rules", "manifest", "permissions", "enclave", "skill.md". */
+/* As the command line names them: "skill", "rules", "manifest", "permissions", "enclave",
+ * "skill.md". */
 const char *manifest_kind_name(enum manifest_kind kind);
 /* -EINVAL if the word is none of these. */
 int manifest_kind_parse(const char *word, enum manifest_kind *ret);

@@ -249,7 +249,9 @@ static int commands_emit(struct commands *c, struct permissions *p, struct grant
 	qsort(c->paths.items, c->paths.n, sizeof(c->paths.items[0]), by_text);
 	if (c->name)
 		out.items[out.n++] = spell(c, c->name, true, true);
-	for (size_t i = 0; i < c->paths.n && out.n < PARTS_MAX; i++, out.n++)
+	if (c->paths.n > PARTS_MAX - out.n)
+		return -E2BIG;
+	for (size_t i = 0; i < c->paths.n; i++, out.n++)
 		out.items[out.n] = spell(c, c->paths.items[i], false, out.n == 0);
 	for (size_t i = 0; i < out.n; i++) {
 		if (!out.items[i])

@@ -26,7 +26,10 @@ struct row {
 	const char *pattern;
 };
 
-#define ROW(member, pattern) { offsetof(struct permissions, member), pattern }
+#define ROW(member, pattern)                                  \
+	{                                                     \
+		offsetof(struct permissions, member), pattern \
+	}
 
 static const struct row common[] = {
 	ROW(fs_read, "/**"),
@@ -65,17 +68,25 @@ const char *agent_mode_prompt(enum agent_mode mode, const char *data_dir, struct
 	switch (mode) {
 	case AGENT_MODE_SANDBOX:
 		return arena_printf(a,
-			"You work inside a sandbox. Your folder is %1$s: read, create and change files "
-			"there and nowhere else. Do not open files of the system, of the user's home or "
-			"of other projects, even where that would succeed; if a task needs one, ask the "
-			"user for it. Writing outside %1$s and the folder for temporary files fails: do "
-			"not look for another way to do it.", data_dir);
+			"You work inside a sandbox. Your folder is %1$s: read, create and change "
+			"files "
+			"there and nowhere else. Do not open files of the system, of the user's "
+			"home or "
+			"of other projects, even where that would succeed; if a task needs one, "
+			"ask the "
+			"user for it. Writing outside %1$s and the folder for temporary files "
+			"fails: do "
+			"not look for another way to do it.",
+			data_dir);
 	case AGENT_MODE_RX:
 		return arena_printf(a,
-			"You may read files and run programs everywhere on this system. You may write "
+			"You may read files and run programs everywhere on this system. You may "
+			"write "
 			"only in %1$s and in the folder for temporary files: writing anywhere else "
-			"fails. If a change is needed elsewhere, describe it to the user instead of "
-			"making it.", data_dir);
+			"fails. If a change is needed elsewhere, describe it to the user instead "
+			"of "
+			"making it.",
+			data_dir);
 	case AGENT_MODE_RWX:
 		break;
 	}

@@ -2,8 +2,8 @@
 #pragma once
 /*
  * omega's modes for a whole agent. sandbox and rx let the system be read and confine writes to the
- * data directory, the temp folder, ~/.claude and extra folders; rwx confines nothing. The difference
- * between sandbox and rx is what the agent is asked to do: see agent_mode_prompt().
+ * data directory, the temp folder, ~/.claude and extra folders; rwx confines nothing. The
+ * difference between sandbox and rx is what the agent is asked to do: see agent_mode_prompt().
  */
 #include "base/arena.h"
 #include "base/error.h"

@@ -96,7 +96,8 @@ static void put_rate(struct printer *pr, struct node *map, const char *key, cons
 static void put_count(struct printer *pr, struct node *map, const char *key, uint64_t n)
 {
 	if (n != LIMIT_NONE)
-		put(pr, map, key, node_new_integer(pr->arena, (int64_t)(n < INT64_MAX ? n : INT64_MAX)));
+		put(pr, map, key,
+			node_new_integer(pr->arena, (int64_t)(n < INT64_MAX ? n : INT64_MAX)));
 }
 
 /* Lists */
@@ -218,7 +219,8 @@ static void put_listen(struct printer *pr, struct node *network, const struct gr
 	struct node *n = node_new(pr->arena, NODE_LIST);
 
 	for (size_t i = 0; i < sorted.n; i++)
-		append(pr, n, node_new_integer(pr->arena, strtol(sorted.items[i].all[0], NULL, 10)));
+		append(pr, n,
+			node_new_integer(pr->arena, strtol(sorted.items[i].all[0], NULL, 10)));
 	put_section(pr, network, "listen", n);
 }
 
@@ -309,8 +311,8 @@ static const void **sort_items(struct printer *pr, const void *items, size_t n, 
 
 static struct node *service_node(struct printer *pr, const struct service *s)
 {
-	const void **scopes = sort_items(
-		pr, s->scopes, s->n_scopes, sizeof(*s->scopes), compare_scopes);
+	const void **scopes =
+		sort_items(pr, s->scopes, s->n_scopes, sizeof(*s->scopes), compare_scopes);
 	struct node *n = node_new(pr->arena, NODE_MAP);
 
 	put(pr, n, "access", access_node(pr, s->access));
@@ -326,8 +328,8 @@ static struct node *service_node(struct printer *pr, const struct service *s)
 
 static void put_services(struct printer *pr, struct node *top, const struct permissions *p)
 {
-	const void **sorted = sort_items(
-		pr, p->services, p->n_services, sizeof(*p->services), compare_services);
+	const void **sorted =
+		sort_items(pr, p->services, p->n_services, sizeof(*p->services), compare_services);
 	struct node *services = node_new(pr->arena, NODE_MAP);
 
 	for (size_t i = 0; sorted && i < p->n_services; i++) {
@@ -374,7 +376,8 @@ static void put_guest_paths(struct printer *pr, struct node *top, const struct p
 
 static struct node *rule_node(struct printer *pr, const struct rule *r)
 {
-	struct node *n = node_new(pr->arena, NODE_MAP), *operations = node_new(pr->arena, NODE_LIST);
+	struct node *n = node_new(pr->arena, NODE_MAP),
+		    *operations = node_new(pr->arena, NODE_LIST);
 
 	put_text(pr, n, "id", r->id);
 	if (r->name)

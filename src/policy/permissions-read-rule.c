@@ -129,8 +129,10 @@ static int read_patterns(const struct field *f, struct reading *reading)
 	for (int op = first + 1; op < OPERATION_COUNT; op++) {
 		if (operations & 1U << op &&
 			kind_of((enum operation)op) != kind_of((enum operation)first))
-			return field_fail(f, "%s and %s have patterns of different kinds; "
-				"write a rule for each", operation_name((enum operation)first),
+			return field_fail(f,
+				"%s and %s have patterns of different kinds; "
+				"write a rule for each",
+				operation_name((enum operation)first),
 				operation_name((enum operation)op));
 	}
 	if (f->node->type == NODE_LIST && f->node->count == 0)

@@ -3,8 +3,8 @@
  * The section `services`, and patterns of services in rules.
  *
  * What can be asked of a service is data: its name, the accesses it has, and the keys that narrow
- * it. A key that a service does not have is an unknown key, and so is a service that we do not know:
- * a grant that nothing would ever check is worse than an error.
+ * it. A key that a service does not have is an unknown key, and so is a service that we do not
+ * know: a grant that nothing would ever check is worse than an error.
  *
  * A scope that is absent does not narrow. One that is empty narrows to nothing; it is kept and
  * printed, because dropping it would widen the grant.
@@ -62,8 +62,8 @@ static int spell_domain(enum operation op, const char *text, struct arena *a, co
 		return r;
 	if (host.transport != TRANSPORT_TCP || strstr(text, "://") || host.port_lo != 1 ||
 		host.port_hi != UINT16_MAX)
-		return error_set(e, -EINVAL, where, "`%s` must be a domain, without scheme, port or path",
-			text);
+		return error_set(e, -EINVAL, where,
+			"`%s` must be a domain, without scheme, port or path", text);
 	host_pattern_print(&host, &out);
 	/* The port that stands for all of them is no part of a domain. */
 	if (out.len > 2 && memcmp(out.data + out.len - 2, ":*", 2) == 0)
@@ -85,19 +85,23 @@ static const struct field_key email_keys[] = { ACCESS, FIELD("recipients", read_
 static const struct field_key reminders_keys[] = { ACCESS, FIELD("lists", read_scope) };
 static const struct field_key vault_keys[] = { ACCESS, FIELD("secrets", read_scope) };
 
-#define KIND(...) &(const struct service_kind){ __VA_ARGS__ }
+#define KIND(...) (&(const struct service_kind){ __VA_ARGS__ })
 
 static const struct field_key service_keys[] = {
-	FIELD("browser", read_service, .how = KIND(SERVICE_OPEN, FIELD_TABLE(browser_keys), spell_domain)),
+	FIELD("browser", read_service,
+		.how = KIND(SERVICE_OPEN, FIELD_TABLE(browser_keys), spell_domain)),
 	FIELD("calendar", read_service,
 		.how = KIND(SERVICE_READ | SERVICE_WRITE, FIELD_TABLE(calendar_keys), spell_name)),
 	FIELD("clipboard", read_service,
 		.how = KIND(SERVICE_READ | SERVICE_WRITE, FIELD_TABLE(plain_keys), NULL)),
-	FIELD("email", read_service, .how = KIND(SERVICE_SEND, FIELD_TABLE(email_keys), spell_name)),
-	FIELD("notifications", read_service, .how = KIND(SERVICE_SEND, FIELD_TABLE(plain_keys), NULL)),
+	FIELD("email", read_service,
+		.how = KIND(SERVICE_SEND, FIELD_TABLE(email_keys), spell_name)),
+	FIELD("notifications", read_service,
+		.how = KIND(SERVICE_SEND, FIELD_TABLE(plain_keys), NULL)),
 	FIELD("reminders", read_service,
 		.how = KIND(SERVICE_READ | SERVICE_WRITE, FIELD_TABLE(reminders_keys), spell_name)),
-	FIELD("vault", read_service, .how = KIND(SERVICE_READ, FIELD_TABLE(vault_keys), spell_name)),
+	FIELD("vault", read_service,
+		.how = KIND(SERVICE_READ, FIELD_TABLE(vault_keys), spell_name)),
 };
 static const struct field_table service_table = FIELD_TABLE(service_keys);
 
@@ -112,8 +116,7 @@ static int read_access_word(const struct field *f, void *into)
 		return ret;
 	access = service_access_parse(word, strlen(word));
 	if (access == SERVICE_NONE)
-		return field_fail(
-			f, "`%s` is not one of read, write, readwrite, send, open", word);
+		return field_fail(f, "`%s` is not one of read, write, readwrite, send, open", word);
 	if (access & ~r->kind->access)
 		return field_fail(f, "%s has no access `%s`", r->service.name, word);
 	r->service.access |= access;
@@ -189,8 +192,8 @@ static const struct field_key *find_service(const char *name, size_t len)
 	return NULL;
 }
 
-int permissions_read_scope(const struct field *f, struct permissions *p, struct service *s,
-	const char *key)
+int permissions_read_scope(
+	const struct field *f, struct permissions *p, struct service *s, const char *key)
 {
 	const struct service_kind *kind = find_service(s->name, strlen(s->name))->how;
 	struct service_scope *scope = permissions_scope(p, s, key);

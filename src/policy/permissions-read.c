@@ -30,7 +30,7 @@ struct list_kind {
 };
 
 #define LIST(member, operation) \
-	&(const struct list_kind){ offsetof(struct permissions, member), operation }
+	(&(const struct list_kind){ offsetof(struct permissions, member), operation })
 
 /* One list while it is read. */
 struct grants {
@@ -61,7 +61,8 @@ static int check_env(const char *text, const struct location *where, struct erro
 		if (!wild && !is_name_byte(text[i], i == 0))
 			return error_set(e, -EINVAL, where,
 				"`%.*s` is no name of a variable: letters, digits and _ are, "
-				"and * and ? stand for any", (int)len, text);
+				"and * and ? stand for any",
+				(int)len, text);
 		glob = glob || wild;
 	}
 	if (len == 0)
@@ -104,8 +105,7 @@ static int read_pattern(const struct field *f, void *into)
 	int r = field_text(f, &text);
 
 	if (r == 0)
-		r = g->spell(
-			g->op, text, g->p->arena, &g->patterns[g->n], &where, f->error);
+		r = g->spell(g->op, text, g->p->arena, &g->patterns[g->n], &where, f->error);
 	if (r < 0)
 		return field_result(f, r);
 	g->n++;
@@ -134,8 +134,8 @@ static int read_entry(const struct field *f, void *into)
 	int r;
 
 	g->n = 0;
-	g->patterns = arena_calloc(
-		g->p->arena, all && all->count ? all->count : 1, sizeof(*g->patterns));
+	g->patterns =
+		arena_calloc(g->p->arena, all && all->count ? all->count : 1, sizeof(*g->patterns));
 	if (!g->patterns)
 		return field_result(f, -ENOMEM);
 	if (f->node->type == NODE_MAP)
@@ -174,7 +174,8 @@ static int read_method(const struct field *f, void *into)
 	if (r < 0)
 		return r;
 	if (host_method(word) == 0)
-		return field_fail(f, "`%s` is no HTTP method; they are written in capitals: GET, POST", word);
+		return field_fail(
+			f, "`%s` is no HTTP method; they are written in capitals: GET, POST", word);
 	return field_result(f, permissions_add(g->p, g->list, word, &where));
 }
 
@@ -245,7 +246,7 @@ static int read_network_methods(const struct field *f, void *into)
 	return permissions_read_methods(f, p, &p->network.methods);
 }
 
-#define AT(member) &(const size_t){ offsetof(struct permissions, member) }
+#define AT(member) (&(const size_t){ offsetof(struct permissions, member) })
 
 static const struct field_key network_keys[] = {
 	FIELD("allow", read_list, .how = LIST(network_allow, OPERATION_NET_CONNECT)),
@@ -311,7 +312,8 @@ static int read_env(const struct field *f, void *into)
 
 static int read_limit_size(const struct field *f, void *into)
 {
-	return field_size(f, &((struct permissions *)into)->limits.values[*(const enum limit *)f->how]);
+	return field_size(
+		f, &((struct permissions *)into)->limits.values[*(const enum limit *)f->how]);
 }
 
 static int read_limit_duration(const struct field *f, void *into)
@@ -331,7 +333,7 @@ static int read_limit_count(const struct field *f, void *into)
 	return r;
 }
 
-#define LIMIT(which) &(const enum limit){ which }
+#define LIMIT(which) (&(const enum limit){ which })
 
 static const struct field_key limit_keys[] = {
 	FIELD("timeout", read_limit_duration, .how = LIMIT(LIMIT_TIMEOUT_MS)),
@@ -376,8 +378,7 @@ static const char *absolute(const struct guest *g, const char *text)
 		text += skip;
 		len -= skip;
 	}
-	return arena_printf(
-		g->p->arena, "%s%s%.*s", g->base, len ? "/" : "", (int)len, text);
+	return arena_printf(g->p->arena, "%s%s%.*s", g->base, len ? "/" : "", (int)len, text);
 }
 
 /* True if a component of the path is "..". */
@@ -404,9 +405,9 @@ static int read_host(const struct field *f, void *into)
 	if (climbs(text))
 		return field_fail(f, "`%s` must not climb with `..`", text);
 	text = absolute(g, text);
-	r = text ? pattern_canonical(OPERATION_FS_READ, text, g->p->arena, &g->path.host, &where,
-			   f->error) :
-		   -ENOMEM;
+	r = text ? pattern_canonical(
+			   OPERATION_FS_READ, text, g->p->arena, &g->path.host, &where, f->error)
+		 : -ENOMEM;
 	return field_result(f, r);
 }
 
@@ -546,8 +547,8 @@ static int read_layer(const struct field *f, struct permissions *p)
 	return r;
 }
 
-int permissions_read_node(struct permissions *p, const struct document *d, const struct node *n,
-	struct error *e)
+int permissions_read_node(
+	struct permissions *p, const struct document *d, const struct node *n, struct error *e)
 {
 	struct field top = { .document = d, .error = e, .node = n };
 

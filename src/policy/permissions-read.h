@@ -19,16 +19,15 @@ typedef int permissions_spelling(enum operation op, const char *text, struct are
 int permissions_read_entries(const struct field *f, struct permissions *p, struct grant_list *list,
 	permissions_spelling *spell, enum operation op);
 /* The same for HTTP methods; an empty list is refused, as it would mean "all". */
-int permissions_read_methods(
-	const struct field *f, struct permissions *p, struct grant_list *list);
+int permissions_read_methods(const struct field *f, struct permissions *p, struct grant_list *list);
 /*
  * `guest_paths`. A host folder that is not absolute stands below `how`, a variable such as
  * "$SKILL_DIR"; without that it is refused.
  */
 field_reader permissions_read_guest_paths;
 /* A list of names into a scope of a service of p. */
-int permissions_read_scope(const struct field *f, struct permissions *p, struct service *s,
-	const char *key);
+int permissions_read_scope(
+	const struct field *f, struct permissions *p, struct service *s, const char *key);
 
 /* `services` and `rules`; `into` is the struct permissions. */
 field_reader permissions_read_services;

@@ -17,8 +17,8 @@ struct node;
  * errors that name the nearest known one; so are patterns that could never compile. After an error
  * p holds a part of the document and is only good for permissions_free().
  */
-int permissions_read_node(struct permissions *p, const struct document *d, const struct node *n,
-	struct error *e);
+int permissions_read_node(
+	struct permissions *p, const struct document *d, const struct node *n, struct error *e);
 /*
  * One pattern of any list, checked and in its canonical spelling: pattern.h for files, hosts and
  * commands; NAME, a glob of names or NAME=value for env; SERVICE[.ACCESS][:SCOPE] or "*" for

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/test-manifest.h"
 
-#define ROOT(pattern) \
-	"fs:\n  read:\n    - " pattern "\n  write:\n    - " pattern "\nexec: []\n"
+#define ROOT(pattern) "fs:\n  read:\n    - " pattern "\n  write:\n    - " pattern "\nexec: []\n"
 
 static const struct reading readings[] = {
 	{ "allowed_roots: []", "exec: []\n" },
@@ -21,7 +20,8 @@ static const struct reading readings[] = {
 		"exec:\n  - /usr/bin/jq\n  - a:b\n  - git\n  - ls::*\n  - npm run:*\n"
 		"  - x\\\\y\n" },
 	{ "allowed_hosts: [A.example, \"b.example:443\", \"*.c.example\"]",
-		"network:\n  allow:\n    - \"*.c.example:*\"\n    - a.example:*\n    - b.example:443\n"
+		"network:\n  allow:\n    - \"*.c.example:*\"\n    - a.example:*\n    - "
+		"b.example:443\n"
 		"exec: []\n" },
 };
 
@@ -40,7 +40,8 @@ static void test_sample(void **state)
 	(void)state;
 	load_sample("enclave.json", &text);
 	assert_int_equal(manifest_read(&m, MANIFEST_UNKNOWN, "enclave.json", buffer_text(&text),
-				 text.len, NULL), 0);
+				 text.len, NULL),
+		0);
 	assert_int_equal(m.kind, MANIFEST_ENCLAVE);
 	assert_string_equal(m.session_id, "5f0c");
 	assert_int_equal(m.permissions->fs_write.n, 3);
@@ -62,8 +63,10 @@ static void test_refusals(void **state)
 		{ "allowed_commands: [null]", 1, 20, "must be text", NULL },
 		{ "allowed_hosts: [a b]", 1, 17, "not a host name", "write" },
 		{ "allowed_hosts: [{}]", 1, 17, "must be text", NULL },
-		{ "allowed_hosts: []\nallowed_root: []", 2, 1, "did you mean `allowed_roots`?", NULL },
-		{ "allowed_hosts: []\ndenied_paths: []", 2, 1, "unknown key `denied_paths`", "known here" },
+		{ "allowed_hosts: []\nallowed_root: []", 2, 1, "did you mean `allowed_roots`?",
+			NULL },
+		{ "allowed_hosts: []\ndenied_paths: []", 2, 1, "unknown key `denied_paths`",
+			"known here" },
 	};
 
 	(void)state;

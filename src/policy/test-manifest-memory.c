@@ -2,9 +2,9 @@
 /*
  * Out of memory, everywhere: the linker leads each call of an allocating function to the wrapper
  * here (see meson.build), and a loop fails the first call, then the second, and so on until all
- * succeed. Every failure must come back as -ENOMEM and leave nothing behind, in every format, or make
- * no difference: where a pattern is tried in several ways, what is lost may be a message that nobody
- * will read.
+ * succeed. Every failure must come back as -ENOMEM and leave nothing behind, in every format, or
+ * make no difference: where a pattern is tried in several ways, what is lost may be a message that
+ * nobody will read.
  */
 #include "policy/test-manifest.h"
 
@@ -66,37 +66,44 @@ void __wrap_buffer_adds(struct buffer *b, const char *s)
 static const struct {
 	const char *file, *text;
 } documents[] = {
-	{ "x.yaml", "fs: {read: [/a, {all: [/b/**, \"/**/c\"]}], write: [~/x], deny: [/d]}\n"
-		    "network: {allow: [a.example], deny: [b.example], listen: [80], methods: [GET],\n"
-		    "  rate_limit: 10/30s, max_bytes: 1M}\n"
-		    "exec: [git, \"git push:*\"]\nenv: {A: b, C: null}\nlimits: {timeout: 30s}\n"
-		    "services: {browser: {access: open, domains: [\"*.example\"]}, vault: true,\n"
-		    "  calendar: {access: read, calendars: [x], range: 7d}}\n"
-		    "guest_paths: [{guest: /g, host: $TEMP/g, mode: rw}]\n"
-		    "rules: [{id: r, name: n, action: ask, operations: [service],\n"
-		    "  patterns: [\"*\", \"browser:a.example\", reminders.read, \"vault:X\"]},\n"
-		    "  {id: s, action: ask, operations: [net.connect], patterns: [a.example],\n"
-		    "  methods: [GET]}]\n" },
+	{ "x.yaml",
+		"fs: {read: [/a, {all: [/b/**, \"/**/c\"]}], write: [~/x], deny: [/d]}\n"
+		"network: {allow: [a.example], deny: [b.example], listen: [80], methods: [GET],\n"
+		"  rate_limit: 10/30s, max_bytes: 1M}\n"
+		"exec: [git, \"git push:*\"]\nenv: {A: b, C: null}\nlimits: {timeout: 30s}\n"
+		"services: {browser: {access: open, domains: [\"*.example\"]}, vault: true,\n"
+		"  calendar: {access: read, calendars: [x], range: 7d}}\n"
+		"guest_paths: [{guest: /g, host: $TEMP/g, mode: rw}]\n"
+		"rules: [{id: r, name: n, action: ask, operations: [service],\n"
+		"  patterns: [\"*\", \"browser:a.example\", reminders.read, \"vault:X\"]},\n"
+		"  {id: s, action: ask, operations: [net.connect], patterns: [a.example],\n"
+		"  methods: [GET]}]\n" },
 	{ "x.yaml", "all_of: [{fs: {read: [/a]}}, {env: [A]}]\n" },
 	{ "skill.yaml", "name: x\nversion: 1\nauthor: {name: me}\nlicense: MIT\n"
 			"requires: {bins: [a], env: [B]}\n"
 			"metadata: '{\"openclaw\": {\"requires\": {\"bins\": [\"c\"]}}}'\n"
 			"permissions: {exec: []}\n" },
 	{ "SKILL.md", "---\nname: x\nmetadata: {clawdbot: {requires: {env: [A]}}}\n---\nBody\n" },
-	{ "manifest.yaml", "name: x\nwasm: {file: a, export: b}\nkept: 1\ncapabilities:\n"
-			   "  http: {enabled: true, allowed_hosts: [a.example], methods: [GET]}\n"
-			   "  filesystem: {enabled: true, paths: [{guest: /g, host: ./d, mode: rw}]}\n"
-			   "  email: {enabled: true, allowed_recipients: [a]}\n"
-			   "  browser: {enabled: false, allowed_domains: [a.example]}\n"
-			   "  network_socket: {enabled: true, allowed_hosts: [\"udp://a:1\"]}\n" },
-	{ "x.json", "{\"version\": \"1\", \"tags\": [], \"rules\": [\n"
-		    "{\"id\": \"a\", \"action\": \"deny\", \"operations\": [\"*\"], \"scope\": \"agent\",\n"
-		    " \"patterns\": [\"*\", \"a.example/v1\", \"git push\", \"*://b.example/x\"]},\n"
-		    "{\"id\": \"b\", \"action\": \"allow\", \"target\": \"url\", \"methods\": [\"GET\"],\n"
-		    " \"patterns\": [\"https://a.example/*\"], \"scope\": \"skill\"}],\n"
-		    "\"fsConstraints\": {\"allowedPaths\": [\"/a\"], \"deniedPatterns\": [\"*.key\"]},\n"
-		    "\"networkConstraints\": {\"allowedHosts\": [\"a\"], \"deniedHosts\": [\"*\", \"b\"],\n"
-		    " \"allowedPorts\": [80]}}" },
+	{ "manifest.yaml",
+		"name: x\nwasm: {file: a, export: b}\nkept: 1\ncapabilities:\n"
+		"  http: {enabled: true, allowed_hosts: [a.example], methods: [GET]}\n"
+		"  filesystem: {enabled: true, paths: [{guest: /g, host: ./d, mode: rw}]}\n"
+		"  email: {enabled: true, allowed_recipients: [a]}\n"
+		"  browser: {enabled: false, allowed_domains: [a.example]}\n"
+		"  network_socket: {enabled: true, allowed_hosts: [\"udp://a:1\"]}\n" },
+	{ "x.json",
+		"{\"version\": \"1\", \"tags\": [], \"rules\": [\n"
+		"{\"id\": \"a\", \"action\": \"deny\", \"operations\": [\"*\"], \"scope\": "
+		"\"agent\",\n"
+		" \"patterns\": [\"*\", \"a.example/v1\", \"git push\", \"*://b.example/x\"]},\n"
+		"{\"id\": \"b\", \"action\": \"allow\", \"target\": \"url\", \"methods\": "
+		"[\"GET\"],\n"
+		" \"patterns\": [\"https://a.example/*\"], \"scope\": \"skill\"}],\n"
+		"\"fsConstraints\": {\"allowedPaths\": [\"/a\"], \"deniedPatterns\": "
+		"[\"*.key\"]},\n"
+		"\"networkConstraints\": {\"allowedHosts\": [\"a\"], \"deniedHosts\": [\"*\", "
+		"\"b\"],\n"
+		" \"allowedPorts\": [80]}}" },
 	{ "x.yaml", "allowed_roots: [/a, ~/b]\nallowed_commands: [git push]\n"
 		    "allowed_hosts: [a.example]\nsession_id: x\nuser_id: y\n" },
 };
@@ -124,8 +131,8 @@ static void test_reading(void **state)
 			did_fail = false;
 			r = read_document(i, &m, &e);
 			countdown = -1;
-			if (r < 0 ? r != -ENOMEM || m.permissions :
-				    !same_permissions(m.permissions, whole.permissions))
+			if (r < 0 ? r != -ENOMEM || m.permissions
+				  : !same_permissions(m.permissions, whole.permissions))
 				fail_msg("%zu, call %ld: %d, %s", i, n, r, e.text);
 		}
 	}
@@ -144,10 +151,12 @@ static void test_adding_rules(void **state)
 		int r;
 
 		assert_int_equal(
-			manifest_read(&m, MANIFEST_UNKNOWN, "a.json", first, strlen(first), NULL), 0);
+			manifest_read(&m, MANIFEST_UNKNOWN, "a.json", first, strlen(first), NULL),
+			0);
 		countdown = n;
 		did_fail = false;
-		r = manifest_add_rules(&m, "b.json", documents[5].text, strlen(documents[5].text), NULL);
+		r = manifest_add_rules(
+			&m, "b.json", documents[5].text, strlen(documents[5].text), NULL);
 		countdown = -1;
 		assert_true(r == 0 || r == -ENOMEM);
 		assert_int_equal(m.permissions->n_rules, r < 0 ? 0 : whole.permissions->n_rules);

@@ -9,7 +9,8 @@ static void test_sample(void **state)
 	(void)state;
 	load_sample("gmail-sender.manifest.yaml", &text);
 	assert_int_equal(manifest_read(&m, MANIFEST_UNKNOWN, "manifest.yaml", buffer_text(&text),
-				 text.len, NULL), 0);
+				 text.len, NULL),
+		0);
 	assert_int_equal(m.kind, MANIFEST_NANOCRAB);
 	assert_string_equal(m.name, "gmail-sender");
 	assert_string_equal(m.version, "0.1.0");
@@ -74,7 +75,8 @@ static const struct reading readings[] = {
 	{ "capabilities: {email: {enabled: true}}",
 		"exec: []\nservices:\n  email:\n    access: send\n" },
 	/* Sockets go where they are told, on any port. */
-	{ "capabilities: {network_socket: {enabled: true, allowed_hosts: [a.example, \"udp://b.example:53\"]}}",
+	{ "capabilities: {network_socket: {enabled: true, allowed_hosts: [a.example, "
+	  "\"udp://b.example:53\"]}}",
 		ALLOW("    - a.example:*\n    - udp://b.example:53\n") },
 	{ "wasm: {}\nlimits: {max_memory: 64MB, max_execution_time: 30s, max_fuel: 7}",
 		"exec: []\nlimits:\n  timeout: 30s\n  memory: 64M\n  fuel: 7\n" },
@@ -92,17 +94,18 @@ static void test_refusals(void **state)
 	static const struct refusal rows[] = {
 		{ "capabilities: []", 1, 15, "`capabilities` must be a map, not a list", NULL },
 		{ "capabilities: {htp: {}}", 1, 16, "did you mean `capabilities.http`?", NULL },
-		{ "capabilities: {http: {}}", 1, 22, "`capabilities.http`: the key `enabled` is missing",
-			NULL },
+		{ "capabilities: {http: {}}", 1, 22,
+			"`capabilities.http`: the key `enabled` is missing", NULL },
 		{ "capabilities: {http: true}", 1, 22, "`capabilities.http` must be a map", NULL },
 		{ "capabilities: {http: {enabled: \"yes\"}}", 1, 32,
 			"`capabilities.http.enabled` must be true or false, not text", NULL },
-		{ HTTP("alowed_hosts: []"), 1, 38, "did you mean `capabilities.http.allowed_hosts`?",
-			NULL },
+		{ HTTP("alowed_hosts: []"), 1, 38,
+			"did you mean `capabilities.http.allowed_hosts`?", NULL },
 		{ HTTP("allowed_hosts: a"), 1, 53, "must be a list", "write" },
 		{ HTTP("allowed_hosts: [[]]"), 1, 54, "must be text, not a list", NULL },
 		{ HTTP("allowed_hosts: [a b]"), 1, 54, "not a host name", "write" },
-		{ HTTP("allowed_hosts: [\"udp://a\"]"), 1, 54, "is nothing that HTTP can reach", NULL },
+		{ HTTP("allowed_hosts: [\"udp://a\"]"), 1, 54, "is nothing that HTTP can reach",
+			NULL },
 		{ HTTP("methods: [get]"), 1, 48, "is no HTTP method", NULL },
 		{ HTTP("rate_limit: often"), 1, 50, "is not a rate", NULL },
 		/* Mistakes are found in what is switched off, too. */
@@ -112,16 +115,20 @@ static void test_refusals(void **state)
 			"sockets need a list of `allowed_hosts`", "[\"*\"]" },
 		{ "capabilities: {network_socket: {enabled: true, allowed_hosts: [[]]}}", 1, 64,
 			"must be text, not a list", NULL },
-		{ "capabilities: {network_socket: {enabled: 1}}", 1, 42, "must be true or false", NULL },
-		{ "capabilities: {filesystem: {enabled: true, paths: [{guest: /a, host: ../x, mode: r}]}}",
+		{ "capabilities: {network_socket: {enabled: 1}}", 1, 42, "must be true or false",
+			NULL },
+		{ "capabilities: {filesystem: {enabled: true, paths: [{guest: /a, host: ../x, "
+		  "mode: r}]}}",
 			1, 70, "`../x` must not climb", NULL },
-		{ "capabilities: {filesystem: {enabled: true, paths: [{guest: /a, host: \"\", mode: r}]}}",
+		{ "capabilities: {filesystem: {enabled: true, paths: [{guest: /a, host: \"\", "
+		  "mode: r}]}}",
 			1, 70, "", "" },
 		{ "capabilities: {browser: {enabled: true, allowed_domains: [a b]}}", 1, 59,
 			"not a host name", "write" },
 		{ "wasm: skill.wasm", 1, 7, "`wasm` must be a map, not text", NULL },
 		{ "wasm: {file: []}", 1, 14, "`wasm.file` must be text", NULL },
-		{ "wasm: {}\nlimits: {max_memry: 1}", 2, 10, "did you mean `limits.max_memory`?", NULL },
+		{ "wasm: {}\nlimits: {max_memry: 1}", 2, 10, "did you mean `limits.max_memory`?",
+			NULL },
 		{ "wasm: {}\nlimits: {max_fuel: 1.5}", 2, 20, "is no whole number", NULL },
 		{ "wasm: {}\nlimit: {max_fuel: 1}", 2, 1, "did you mean `limits`?", NULL },
 		{ "wasm: {}\ncapabilites: {}", 2, 1, "did you mean `capabilities`?", NULL },

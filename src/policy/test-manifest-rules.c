@@ -33,7 +33,8 @@ static const struct pattern_row pattern_rows[] = {
 	{ "http_request", "allow", "https://api.example.com", "api.example.com:443", NULL },
 	{ "http_request", "allow", "https://api.example.com/*", "api.example.com:443", NULL },
 	{ "http_request", "allow", "https://api.example.com/**", "api.example.com:443", NULL },
-	{ "http_request", "allow", "https://api.example.com/v1/*", "https://api.example.com/v1/*", NULL },
+	{ "http_request", "allow", "https://api.example.com/v1/*", "https://api.example.com/v1/*",
+		NULL },
 	{ "http_request", "allow", "http://localhost:3000/*", "localhost:3000", NULL },
 	{ "http_request", "allow", "http://localhost:*", "localhost:*", NULL },
 	{ "http_request", "allow", "http://localhost:*/**", "localhost:*", NULL },
@@ -103,8 +104,10 @@ static void check_pattern(const struct pattern_row *row)
 	struct error e = { 0 };
 	int r;
 
-	buffer_printf(&text, "{\"version\": 1, \"rules\": [{\"id\": \"r\", \"action\": \"%s\","
-		"\"operations\": [\"%s\"], \"patterns\": [", row->action, row->operation);
+	buffer_printf(&text,
+		"{\"version\": 1, \"rules\": [{\"id\": \"r\", \"action\": \"%s\","
+		"\"operations\": [\"%s\"], \"patterns\": [",
+		row->action, row->operation);
 	json_print_string(&text, row->pattern, strlen(row->pattern));
 	buffer_adds(&text, "]}]}");
 	r = manifest_read(&m, MANIFEST_UNKNOWN, "x.json", buffer_text(&text), text.len, &e);
@@ -129,23 +132,25 @@ static void test_patterns(void **state)
 
 #define RULE(rest) "{\"rules\": [{\"id\": \"r\", " rest "}]}"
 #define FILES "    operations:\n      - fs.read\n      - fs.write\n"
-#define CONSTRAINT(name, priority, action, operations, patterns) \
+#define CONSTRAINT(name, priority, action, operations, patterns)                             \
 	"  - id: " name "\n    priority: -" priority "\n    action: " action "\n" operations \
 	"    patterns:\n" patterns
 #define NET "    operations:\n      - net.connect\n"
 #define ELSE_FILES CONSTRAINT("fsConstraints", "2147483648", "deny", FILES, "      - /**\n")
-#define ELSE_NET                                                        \
-	CONSTRAINT("networkConstraints", "2147483648", "deny", NET,     \
+#define ELSE_NET                                                    \
+	CONSTRAINT("networkConstraints", "2147483648", "deny", NET, \
 		"      - \"*:*\"\n      - udp://*:*\n")
 
 static const struct reading readings[] = {
 	{ "{}", "exec: []\n" },
 	{ "{\"version\": \"1.0.0\", \"defaultAction\": \"allow\", \"mode\": \"monitor\"}",
 		"exec: []\ndefault: allow\nmode: monitor\n" },
-	{ "{\"defaultAction\": \"approval\", \"mode\": \"audit\", \"$schema\": \"x\", \"tags\": []}",
+	{ "{\"defaultAction\": \"approval\", \"mode\": \"audit\", \"$schema\": \"x\", \"tags\": "
+	  "[]}",
 		"exec: []\ndefault: ask\nmode: audit\n" },
 	/* Both spellings of the action; harmless keys. */
-	{ RULE("\"name\": \"Name\", \"type\": \"allowlist\", \"action\": \"allow\", \"priority\": 7,"
+	{ RULE("\"name\": \"Name\", \"type\": \"allowlist\", \"action\": \"allow\", \"priority\": "
+	       "7,"
 	       "\"operations\": [\"file_read\"], \"patterns\": [\"/a\"], \"description\": \"d\","
 	       "\"createdAt\": 1, \"tags\": [\"x\"], \"preset\": null"),
 		"exec: []\nrules:\n  - id: r\n    name: Name\n    priority: 7\n    action: allow\n"
@@ -162,8 +167,8 @@ static const struct reading readings[] = {
 	{ RULE("\"action\": \"allow\", \"target\": \"url\", \"methods\": [\"GET\"],"
 	       "\"patterns\": [\"http://a.example:8080/*\", \"b.example\"]"),
 		"exec: []\nrules:\n"
-		"  - id: r\n    action: allow\n" NET
-		"    patterns:\n      - a.example:8080\n      - b.example:*\n    methods:\n      - GET\n"
+		"  - id: r\n    action: allow\n" NET "    patterns:\n      - a.example:8080\n      "
+						     "- b.example:*\n    methods:\n      - GET\n"
 		"  - id: r\n    action: allow\n    operations:\n      - service\n"
 		"    patterns:\n      - browser:b.example\n" },
 	{ RULE("\"action\": \"allow\", \"operations\": [\"file_read\", \"exec\"], \"methods\": [],"
@@ -189,7 +194,8 @@ static const struct reading readings[] = {
 		"  - id: r\n    action: deny\n" FILES "    patterns:\n      - /etc/**\n" },
 	/* What the broker does for itself is governed by nobody; no patterns match nothing. */
 	{ RULE("\"action\": \"allow\", \"operations\": [\"ping\", \"policy_check\"],"
-	       "\"patterns\": [\"*\"]"), "exec: []\n" },
+	       "\"patterns\": [\"*\"]"),
+		"exec: []\n" },
 	{ RULE("\"action\": \"allow\", \"operations\": [\"exec\"], \"patterns\": []"),
 		"exec: []\n" },
 	/* A scope that is none, one that would allow more than it says, one that denies. */
@@ -208,8 +214,8 @@ static const struct reading readings[] = {
 	/* Constraints on files */
 	{ "{\"fsConstraints\": {}}", "exec: []\n" },
 	{ "{\"fsConstraints\": {\"deniedPatterns\": [\"*.key\", \"~/.ssh/**\"]}}",
-		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.deniedPatterns", "2147483646", "deny",
-			FILES, "      - $HOME/.ssh/**\n      - /**/*.key\n") },
+		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.deniedPatterns", "2147483646",
+			"deny", FILES, "      - $HOME/.ssh/**\n      - /**/*.key\n") },
 	{ "{\"fsConstraints\": {\"allowedPaths\": [\"/srv/a\", \"/srv/b/\", \"~/c/**\"]}}",
 		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.allowedPaths", "2147483647", "allow",
 			FILES, "      - $HOME/c/**\n      - /srv/a/**\n      - /srv/b/**\n")
@@ -218,20 +224,22 @@ static const struct reading readings[] = {
 		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.allowedPaths", "2147483647", "allow",
 			FILES, "      - /**\n") ELSE_FILES },
 	/* Constraints on the network */
-	{ "{\"networkConstraints\": {\"allowedHosts\": [], \"deniedHosts\": [], \"allowedPorts\": []}}",
+	{ "{\"networkConstraints\": {\"allowedHosts\": [], \"deniedHosts\": [], \"allowedPorts\": "
+	  "[]}}",
 		"exec: []\n" },
 	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\"]}}", "exec: []\nrules:\n" ELSE_NET },
 	{ "{\"networkConstraints\": {\"allowedHosts\": [\"a.example\"]}}",
 		"exec: []\nrules:\n" CONSTRAINT("networkConstraints.allowedHosts", "2147483647",
 			"allow", NET, "      - a.example:*\n") ELSE_NET },
 	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\", \"b.example\"],"
-	  "\"allowedHosts\": [\"a.example\", \"c.example:8000-9000\"], \"allowedPorts\": [8443, 443]}}",
-		"exec: []\nrules:\n"
-		CONSTRAINT("networkConstraints.deniedHosts", "2147483646", "deny", NET,
-			"      - b.example:*\n")
-		CONSTRAINT("networkConstraints.allowedHosts", "2147483647", "allow", NET,
+	  "\"allowedHosts\": [\"a.example\", \"c.example:8000-9000\"], \"allowedPorts\": [8443, "
+	  "443]}}",
+		"exec: []\nrules:\n" CONSTRAINT("networkConstraints.deniedHosts", "2147483646",
+			"deny", NET,
+			"      - b.example:*\n") CONSTRAINT("networkConstraints.allowedHosts",
+			"2147483647", "allow", NET,
 			"      - a.example:443\n      - a.example:8443\n      - c.example:8443\n")
-		ELSE_NET },
+			ELSE_NET },
 	/* Ports alone allow nothing that would not be allowed anyway. */
 	{ "{\"networkConstraints\": {\"allowedPorts\": [443]}}", "exec: []\nrules:\n" ELSE_NET },
 	{ "{\"networkConstraints\": {\"allowedPorts\": [443]}, \"defaultAction\": \"allow\"}",
@@ -253,9 +261,10 @@ static void test_refusals(void **state)
 		{ "[]", 1, 1, "the document must be a map", NULL },
 		{ "{\"fsConstrants\": {}}", 1, 2, "did you mean `fsConstraints`?", NULL },
 		{ "{\"envInjection\": []}", 1, 2, "unknown key `envInjection`", "known here" },
-		{ "{\"defaultAction\": \"permit\"}", 1, 19, "`permit` is not one of deny, approval, allow",
+		{ "{\"defaultAction\": \"permit\"}", 1, 19,
+			"`permit` is not one of deny, approval, allow", NULL },
+		{ "{\"mode\": \"off\"}", 1, 10, "`off` is not one of enforce, audit, monitor",
 			NULL },
-		{ "{\"mode\": \"off\"}", 1, 10, "`off` is not one of enforce, audit, monitor", NULL },
 		{ "{\"rules\": {}}", 1, 11, "`rules` must be a list, not a map", NULL },
 		{ RULE("\"patterns\": []"), 1, 12, "the key `action` is missing", NULL },
 		{ RULE("\"action\": \"deny\", \"patterns\": []"), 1, 12,
@@ -264,43 +273,55 @@ static void test_refusals(void **state)
 			"the key `patterns` is missing", NULL },
 		{ RULE("\"action\": \"deny\", \"type\": \"allowlist\""), 1, 50,
 			"`type` and `action` say different things", NULL },
-		{ RULE("\"type\": \"list\""), 1, 32, "`list` is not one of denylist, allowlist", "" },
-		{ RULE("\"action\": \"ask\""), 1, 34, "`ask` is not one of deny, approval, allow", NULL },
-		{ RULE("\"target\": \"skill\""), 1, 34, "`skill` is not one of url, command, filesystem",
+		{ RULE("\"type\": \"list\""), 1, 32, "`list` is not one of denylist, allowlist",
+			"" },
+		{ RULE("\"action\": \"ask\""), 1, 34, "`ask` is not one of deny, approval, allow",
 			NULL },
+		{ RULE("\"target\": \"skill\""), 1, 34,
+			"`skill` is not one of url, command, filesystem", NULL },
 		{ RULE("\"operations\": [\"file_raed\"]"), 1, 39, "`file_raed` is not one of",
 			"did you mean `file_read`?" },
-		{ RULE("\"networkAccess\": \"none\""), 1, 24, "unknown key `rules.networkAccess`", "known here" },
-		{ RULE("\"priority\": -2147483648"), 1, 36, "is not between -2147483632 and", NULL },
+		{ RULE("\"networkAccess\": \"none\""), 1, 24, "unknown key `rules.networkAccess`",
+			"known here" },
+		{ RULE("\"priority\": -2147483648"), 1, 36, "is not between -2147483632 and",
+			NULL },
 		{ RULE("\"priority\": 1.5"), 1, 36, "is no whole number", NULL },
 		{ RULE("\"enabled\": \"no\""), 1, 35, "must be true or false", NULL },
 		{ RULE("\"methods\": [\"FETCH\"]"), 1, 36, "is no HTTP method", NULL },
 		{ RULE("\"scope\": []"), 1, 33, "must be text", NULL },
 		{ RULE("\"name\": []"), 1, 32, "must be text", NULL },
 		{ "{\"rules\": [{\"id\": \"\"}]}", 1, 19, "`rules.id`: is empty", NULL },
-		{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": \"git\""), 1, 78,
-			"`rules.patterns` must be a list", NULL },
-		{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": [[]]"), 1, 79,
-			"`rules.patterns` must be text", NULL },
+		{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": \"git\""),
+			1, 78, "`rules.patterns` must be a list", NULL },
+		{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": [[]]"), 1,
+			79, "`rules.patterns` must be text", NULL },
 		{ RULE("\"action\": \"allow\", \"operations\": [\"file_read\", \"http_request\"],"
-		       "\"patterns\": [\"a b\"]"), 1, 100, "does not start with /", NULL },
+		       "\"patterns\": [\"a b\"]"),
+			1, 100, "does not start with /", NULL },
 		{ "{\"fsConstraints\": {\"allowedPath\": []}}", 1, 20,
 			"did you mean `fsConstraints.allowedPaths`?", NULL },
-		{ "{\"fsConstraints\": {\"allowedPaths\": [\"\"]}}", 1, 37, "must be a folder", NULL },
-		{ "{\"fsConstraints\": {\"allowedPaths\": [\"/a*\"]}}", 1, 37, "must be a folder", NULL },
-		{ "{\"fsConstraints\": {\"allowedPaths\": [\"a\"]}}", 1, 37, "does not start with", NULL },
-		{ "{\"fsConstraints\": {\"allowedPaths\": [1, {}]}}", 1, 37, "does not start with", NULL },
+		{ "{\"fsConstraints\": {\"allowedPaths\": [\"\"]}}", 1, 37, "must be a folder",
+			NULL },
+		{ "{\"fsConstraints\": {\"allowedPaths\": [\"/a*\"]}}", 1, 37, "must be a folder",
+			NULL },
+		{ "{\"fsConstraints\": {\"allowedPaths\": [\"a\"]}}", 1, 37, "does not start with",
+			NULL },
+		{ "{\"fsConstraints\": {\"allowedPaths\": [1, {}]}}", 1, 37, "does not start with",
+			NULL },
 		{ "{\"fsConstraints\": {\"allowedPaths\": [{}]}}", 1, 37, "must be text", NULL },
 		{ "{\"fsConstraints\": {\"deniedPatterns\": [{}]}}", 1, 39, "must be text", NULL },
-		{ "{\"networkConstraints\": {\"deniedHosts\": [{}]}}", 1, 41, "must be text", NULL },
-		{ "{\"networkConstraints\": {\"allowedHosts\": [{}]}}", 1, 42, "must be text", NULL },
-		{ "{\"networkConstraints\": {\"allowedHosts\": [\"a b\"]}}", 1, 42, "not a host name",
-			"write" },
-		{ "{\"networkConstraints\": {\"allowedHosts\": [\"a b\"], \"allowedPorts\": [1]}}", 1, 42,
-			"not a host name", "write" },
-		{ "{\"networkConstraints\": {\"allowedPorts\": [0]}}", 1, 42, "is not between 1 and 65535",
+		{ "{\"networkConstraints\": {\"deniedHosts\": [{}]}}", 1, 41, "must be text",
 			NULL },
-		{ "{\"networkConstraints\": {\"allowedHosts\": 1}}", 1, 41, "must be a list", "write" },
+		{ "{\"networkConstraints\": {\"allowedHosts\": [{}]}}", 1, 42, "must be text",
+			NULL },
+		{ "{\"networkConstraints\": {\"allowedHosts\": [\"a b\"]}}", 1, 42,
+			"not a host name", "write" },
+		{ "{\"networkConstraints\": {\"allowedHosts\": [\"a b\"], \"allowedPorts\": [1]}}",
+			1, 42, "not a host name", "write" },
+		{ "{\"networkConstraints\": {\"allowedPorts\": [0]}}", 1, 42,
+			"is not between 1 and 65535", NULL },
+		{ "{\"networkConstraints\": {\"allowedHosts\": 1}}", 1, 41, "must be a list",
+			"write" },
 	};
 
 	(void)state;
@@ -322,8 +343,8 @@ static void test_too_many_ports(void **state)
 	for (int i = 2; i < 100; i++)
 		buffer_printf(&text, ", %d", i);
 	buffer_adds(&text, "]}}");
-	assert_int_equal(manifest_read(&m, MANIFEST_RULES, NULL, buffer_text(&text), text.len, &e),
-		-EINVAL);
+	assert_int_equal(
+		manifest_read(&m, MANIFEST_RULES, NULL, buffer_text(&text), text.len, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "hosts times ports are more than 4096"));
 }
 
@@ -333,7 +354,8 @@ static void read_default_json(struct manifest *m)
 
 	load_sample("default.json", &text);
 	assert_int_equal(manifest_read(m, MANIFEST_UNKNOWN, "default.json", buffer_text(&text),
-				 text.len, NULL), 0);
+				 text.len, NULL),
+		0);
 	assert_int_equal(m->kind, MANIFEST_RULES);
 }
 
@@ -371,8 +393,8 @@ static void test_add_rules(void **state)
 	read_default_json(&m);
 	before = m.permissions->n_rules;
 	load_sample("custom.json", &custom);
-	assert_int_equal(manifest_add_rules(
-				 &m, "custom/a.json", buffer_text(&custom), custom.len, NULL), 0);
+	assert_int_equal(
+		manifest_add_rules(&m, "custom/a.json", buffer_text(&custom), custom.len, NULL), 0);
 	assert_int_equal(m.permissions->n_rules, before + 3);
 	assert_string_equal(find_rule(&m, "no-force")->where.file, "custom/a.json");
 	assert_int_equal(m.permissions->fallback, VERDICT_DENY);
@@ -390,7 +412,8 @@ static void test_add_is_stricter(void **state)
 		{ "{\"defaultAction\": \"allow\", \"mode\": \"monitor\"}", "{\"rules\": []}",
 			VERDICT_ALLOW, MODE_MONITOR },
 		{ "{\"defaultAction\": \"allow\", \"mode\": \"monitor\"}",
-			"{\"defaultAction\": \"deny\", \"mode\": \"audit\"}", VERDICT_DENY, MODE_AUDIT },
+			"{\"defaultAction\": \"deny\", \"mode\": \"audit\"}", VERDICT_DENY,
+			MODE_AUDIT },
 		{ "{\"defaultAction\": \"deny\", \"mode\": \"enforce\"}",
 			"{\"defaultAction\": \"allow\", \"mode\": \"monitor\"}", VERDICT_DENY,
 			MODE_ENFORCE },
@@ -401,9 +424,11 @@ static void test_add_is_stricter(void **state)
 		auto_manifest m = { 0 };
 
 		assert_int_equal(manifest_read(&m, MANIFEST_RULES, "a.json", rows[i].first,
-					 strlen(rows[i].first), NULL), 0);
+					 strlen(rows[i].first), NULL),
+			0);
 		assert_int_equal(manifest_add_rules(&m, "b.json", rows[i].second,
-					 strlen(rows[i].second), NULL), 0);
+					 strlen(rows[i].second), NULL),
+			0);
 		assert_int_equal(m.permissions->fallback, rows[i].fallback);
 		assert_int_equal(m.permissions->mode, rows[i].mode);
 	}
@@ -417,7 +442,8 @@ static void test_add_refusals(void **state)
 	size_t before;
 
 	(void)state;
-	assert_int_equal(manifest_read(&other, MANIFEST_SKILL, NULL, skill, strlen(skill), NULL), 0);
+	assert_int_equal(
+		manifest_read(&other, MANIFEST_SKILL, NULL, skill, strlen(skill), NULL), 0);
 	assert_int_equal(manifest_add_rules(&other, "b.json", "{}", 2, &e), -EINVAL);
 	assert_string_equal(e.text, "rules can only be added to rules");
 	read_default_json(&m);

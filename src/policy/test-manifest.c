@@ -8,7 +8,8 @@ static void test_kinds(void **state)
 
 	(void)state;
 	for (int k = MANIFEST_PERMISSIONS; k <= MANIFEST_ENCLAVE; k++) {
-		assert_int_equal(manifest_kind_parse(manifest_kind_name((enum manifest_kind)k), &kind), 0);
+		assert_int_equal(
+			manifest_kind_parse(manifest_kind_name((enum manifest_kind)k), &kind), 0);
 		assert_int_equal(kind, k);
 	}
 	assert_string_equal(manifest_kind_name(MANIFEST_UNKNOWN), "unknown");
@@ -60,11 +61,12 @@ static void test_detection(void **state)
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_manifest m = { 0 };
 		struct error e = { 0 };
-		int r = manifest_read(&m, MANIFEST_UNKNOWN, rows[i].file, rows[i].text,
-			strlen(rows[i].text), &e);
+		int r = manifest_read(
+			&m, MANIFEST_UNKNOWN, rows[i].file, rows[i].text, strlen(rows[i].text), &e);
 
 		if (r < 0 || m.kind != rows[i].kind)
-			fail_msg("<%s>: %d, %s: %s", rows[i].text, r, manifest_kind_name(m.kind), e.text);
+			fail_msg("<%s>: %d, %s: %s", rows[i].text, r, manifest_kind_name(m.kind),
+				e.text);
 		assert_true(same_text(m.permissions->origin, rows[i].file));
 	}
 }
@@ -79,7 +81,8 @@ static void test_undetected(void **state)
 		{ "[fs]", 1, 1, "this is no policy that is known", hint },
 		{ "foo: 1\nbar: 2\n", 1, 1, "this is no policy that is known", hint },
 		/* Something beside permissions would be lost on us. */
-		{ "network: {}\nfilesystem: {}\n", 2, 1, "unknown key `filesystem`", "known here: fs" },
+		{ "network: {}\nfilesystem: {}\n", 2, 1, "unknown key `filesystem`",
+			"known here: fs" },
 		{ "netwrok: {}\nfs: {}\n", 1, 1, "did you mean `network`?", NULL },
 		{ "name: x\nfs: {}\n", 1, 1, "unknown key `name`",
 			"in a skill the grants stand below `permissions:`" },
@@ -111,7 +114,8 @@ static void test_bad_languages(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		assert_int_equal(manifest_read(&m, MANIFEST_UNKNOWN, rows[i].file, rows[i].text,
-					 strlen(rows[i].text), &e), -EINVAL);
+					 strlen(rows[i].text), &e),
+			-EINVAL);
 		assert_true(e.text[0] && e.line);
 		assert_null(m.permissions);
 	}
@@ -142,7 +146,8 @@ static void test_skill_yaml(void **state)
 	assert_string_equal(m.author, "A. Shopper");
 	assert_string_equal(m.entry, "run.sh");
 	assert_string_equal(m.runtime, "bash");
-	assert_string_equal(node_text(node_get(m.extra, "homepage")), "https://example.com/shopping-list");
+	assert_string_equal(
+		node_text(node_get(m.extra, "homepage")), "https://example.com/shopping-list");
 	assert_int_equal(m.extra->count, 1);
 	assert_int_equal(m.permissions->fs_read.n, 2);
 	assert_int_equal(m.permissions->n_services, 5);
@@ -201,7 +206,8 @@ static void test_metadata(void **state)
 		{ "metadata: {openclaw: {requires: {bins: [a, b, a]}}}", "a b " },
 		{ "metadata: {moltbot: {requires: {bins: [a]}}, clawdis: {requires: {bins: [b]}}}",
 			"a b " },
-		{ "requires: {bins: [b], tools: [x]}\nmetadata: {clawdbot: {requires: {bins: [a]}}}",
+		{ "requires: {bins: [b], tools: [x]}\nmetadata: {clawdbot: {requires: {bins: "
+		  "[a]}}}",
 			"b a " },
 		{ "metadata: \"{clawdbot: {requires: {bins: [a]}}}\"", "a " },
 		{ "metadata: '{\"openclaw\": {\"requires\": {\"bins\": [\"a\",],},},}'", "a " },
@@ -261,9 +267,11 @@ static void test_skill_refusals(void **state)
 		{ "text", 1, 1, "the document must be a map, not text", NULL },
 		{ "name: x\npermision: {}", 2, 1, "did you mean `permissions`?", NULL },
 		{ "name: x\nnetwork: {allow: []}", 2, 10,
-			"`network`: stands outside `permissions` and would be ignored", "indent it" },
+			"`network`: stands outside `permissions` and would be ignored",
+			"indent it" },
 		{ "permissions: {}\nlimits: {}", 2, 9, "`limits`: stands outside", "indent it" },
-		{ "permissions: {fs: {raed: []}}", 1, 20, "did you mean `permissions.fs.read`?", NULL },
+		{ "permissions: {fs: {raed: []}}", 1, 20, "did you mean `permissions.fs.read`?",
+			NULL },
 		{ "requires: [curl]", 1, 11, "`requires` must be a map, not a list", NULL },
 		{ "requires: {bins: curl}", 1, 18, "`requires.bins` must be a list", "write" },
 		{ "requires: {env: [[]]}", 1, 18, "`requires.env` must be text", NULL },

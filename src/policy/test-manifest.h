@@ -99,7 +99,8 @@ static inline bool same_rules(const struct permissions *a, const struct permissi
 		if (!same_text(r->id, s->id) || !same_text(r->name, s->name) ||
 			r->action != s->action || r->priority != s->priority ||
 			r->operations != s->operations || r->disabled != s->disabled ||
-			!same_list(&r->patterns, &s->patterns) || !same_list(&r->methods, &s->methods))
+			!same_list(&r->patterns, &s->patterns) ||
+			!same_list(&r->methods, &s->methods))
 			return false;
 	}
 	return true;
@@ -149,8 +150,8 @@ static inline struct permissions *read_back(const char *file, const char *text)
 	auto_document d = { 0 };
 	struct permissions *p = permissions_new();
 	struct error e = { 0 };
-	int r = strcmp(file, "x.json") == 0 ? json_read(&d, file, text, strlen(text), &e) :
-					      yaml_read(&d, file, 1, text, strlen(text), &e);
+	int r = strcmp(file, "x.json") == 0 ? json_read(&d, file, text, strlen(text), &e)
+					    : yaml_read(&d, file, 1, text, strlen(text), &e);
 
 	if (r == 0)
 		r = permissions_read_node(p, &d, d.root, &e);
@@ -180,7 +181,8 @@ static inline void check_round_trip(const struct permissions *p)
 }
 
 /* Reads a document of some kind under some name, and compares its permissions. */
-static inline void check_manifest(enum manifest_kind kind, const char *file, const struct reading *row)
+static inline void check_manifest(
+	enum manifest_kind kind, const char *file, const struct reading *row)
 {
 	auto_manifest m = { 0 };
 	auto_buffer out = { 0 };
@@ -196,7 +198,8 @@ static inline void check_manifest(enum manifest_kind kind, const char *file, con
 }
 
 /* A document that must be refused; nothing of it is left. */
-static inline void check_refused(enum manifest_kind kind, const char *file, const struct refusal *row)
+static inline void check_refused(
+	enum manifest_kind kind, const char *file, const struct refusal *row)
 {
 	struct manifest m;
 	struct error e = { 0 };
@@ -210,11 +213,11 @@ static inline void check_refused(enum manifest_kind kind, const char *file, cons
 /* A file of tests/data/manifests. */
 static inline void load_sample(const char *name, struct buffer *out)
 {
-	const char *data = getenv("CORRAL_TEST_DATA");
+	const char *samples = getenv("CORRAL_TEST_SAMPLES");
 	char path[4096];
 
-	assert_non_null(data);
-	(void)snprintf(path, sizeof(path), "%s/manifests/%s", data, name);
+	assert_non_null(samples);
+	(void)snprintf(path, sizeof(path), "%s/%s", samples, name);
 	if (file_read(path, 1 << 20, out) < 0)
 		fail_msg("cannot read %s", path);
 }

@@ -71,7 +71,8 @@ static void test_permissions(void **state)
 		auto_buffer out = { 0 };
 
 		assert_int_equal(
-			agent_mode_permissions(rows[i].mode, rows[i].data_dir, NULL, 0, p, NULL), 0);
+			agent_mode_permissions(rows[i].mode, rows[i].data_dir, NULL, 0, p, NULL),
+			0);
 		permissions_print_yaml(p, &out);
 		assert_string_equal(buffer_text(&out), rows[i].expected);
 		assert_string_equal(p->origin, rows[i].origin);
@@ -95,8 +96,8 @@ static void test_extra_folders(void **state)
 	auto_permissions *p = permissions_new();
 
 	(void)state;
-	assert_int_equal(agent_mode_permissions(
-				 AGENT_MODE_RX, "/data", extra, ROWS(extra), p, NULL), 0);
+	assert_int_equal(
+		agent_mode_permissions(AGENT_MODE_RX, "/data", extra, ROWS(extra), p, NULL), 0);
 	assert_true(grants_write(p, "/data/**"));
 	assert_true(grants_write(p, "/srv/a/**"));
 	assert_true(grants_write(p, "/srv/\\[b\\]\\*\\{c\\}/**"));
@@ -122,7 +123,8 @@ static void test_refusals(void **state)
 		struct error e = { 0 };
 
 		assert_int_equal(agent_mode_permissions(AGENT_MODE_SANDBOX, rows[i].data_dir,
-					 &rows[i].extra, 1, p, &e), -EINVAL);
+					 &rows[i].extra, 1, p, &e),
+			-EINVAL);
 		assert_non_null(strstr(e.text, rows[i].says));
 	}
 }

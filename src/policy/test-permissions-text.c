@@ -28,7 +28,8 @@ static const struct reading readings[] = {
 		"  listen:\n    - 80\n    - 443\n    - 8080\n  rate_limit: 10/min\n  max_bytes: 0\n"
 		"  max_request_size: 1K\n  methods:\n    - GET\n    - POST\n" },
 	{ "env: [TZ=UTC, \"LC_*\", LANG, \"A?C\", \"EMPTY=\", \"X=a=b\", {all: [\"A*\", \"*Z\"]}]",
-		"env:\n  - all:\n      - \"*Z\"\n      - A*\n  - A?C\n  - EMPTY=\n  - LANG\n  - LC_*\n  - TZ=UTC\n  - X=a=b\n" },
+		"env:\n  - all:\n      - \"*Z\"\n      - A*\n  - A?C\n  - EMPTY=\n  - LANG\n  - "
+		"LC_*\n  - TZ=UTC\n  - X=a=b\n" },
 	{ "env: {B: 1, A: text, C: null, \"D*\": null, E: true}",
 		"env:\n  - A=text\n  - B=1\n  - C\n  - D*\n  - E=true\n" },
 	{ "services:\n"
@@ -82,8 +83,10 @@ static const struct reading readings[] = {
 		"  - id: low2\n    action: ask\n    operations:\n      - net.connect\n"
 		"    patterns:\n      - all:\n          - \"*.example:*\"\n          - \"*:443\"\n"
 		"    methods:\n      - POST\n"
-		"  - id: lowest\n    priority: -1\n    action: allow\n    operations:\n      - service\n"
-		"    patterns:\n      - \"*\"\n      - browser:example.com\n      - reminders.read:W*\n"
+		"  - id: lowest\n    priority: -1\n    action: allow\n    operations:\n      - "
+		"service\n"
+		"    patterns:\n      - \"*\"\n      - browser:example.com\n      - "
+		"reminders.read:W*\n"
 		"      - vault\n"
 		"  - id: e\n    priority: -2\n    action: deny\n    operations:\n      - env\n"
 		"    patterns:\n      - AWS_*\n" },
@@ -126,7 +129,8 @@ static const struct refusal refusals[] = {
 	{ "permissions: []", 1, 14, "`permissions` must be a map, not a list", NULL },
 	{ "fs: [/a]", 1, 5, "`fs` must be a map, not a list", NULL },
 	{ "fs: {read: /x}", 1, 12, "`fs.read` must be a list, not text", "write `read: [\"/x\"]`" },
-	{ "fs: {read: 7}", 1, 12, "`fs.read` must be a list, not a number", "write `read: [\"7\"]`" },
+	{ "fs: {read: 7}", 1, 12, "`fs.read` must be a list, not a number",
+		"write `read: [\"7\"]`" },
 	{ "fs: {read: }", 1, 12, "`fs.read` must be a list, not nothing", "write []" },
 	{ "fs: {read: {}}", 1, 12, "`fs.read` must be a list, not a map", NULL },
 	{ "fs: {read: [null]}", 1, 13, "`fs.read` must be text, not nothing", NULL },
@@ -135,9 +139,10 @@ static const struct refusal refusals[] = {
 		"write `all: [\"/a\"]`" },
 	{ "exec:", 1, 6, "`exec` must be a list, not nothing", "write []" },
 	{ "env: LANG", 1, 6, "`env` must be a list, not text", "write `env: [\"LANG\"]`" },
-	{ "env: {A: []}", 1, 10, "`env.A` must be text, or null to pass the variable on, not a list",
+	{ "env: {A: []}", 1, 10,
+		"`env.A` must be text, or null to pass the variable on, not a list", NULL },
+	{ "services: {clipboard: read}", 1, 23, "`services.clipboard` must be a map, not text",
 		NULL },
-	{ "services: {clipboard: read}", 1, 23, "`services.clipboard` must be a map, not text", NULL },
 	{ "services: {reminders: {access: read, lists: Work}}", 1, 45, "must be a list, not text",
 		"write `lists: [\"Work\"]`" },
 	{ "limits: {pids: \"64\"}", 1, 16, "`limits.pids` must be a whole number, not text", NULL },
@@ -185,15 +190,16 @@ static const struct refusal refusals[] = {
 	{ "services: {email: {access: mail}}", 1, 28, "`mail` is not one of read, write", NULL },
 	{ "services: {email: {access: null}}", 1, 28, "must be text, not nothing", NULL },
 	{ "services: {email: {recipients: []}}", 1, 19, "the key `access` is missing", NULL },
-	{ "services: {email: {access: send, recipients: [\"\"]}}", 1, 47, "a name is missing", NULL },
+	{ "services: {email: {access: send, recipients: [\"\"]}}", 1, 47, "a name is missing",
+		NULL },
 	{ "services: {email: {access: send, recipients: [\"a\\tb\"]}}", 1, 47,
 		"holds a control character", NULL },
 	{ "services: {browser: {access: open, domains: [\"a:80\"]}}", 1, 46,
 		"`a:80` must be a domain, without scheme, port or path", NULL },
 	{ "services: {browser: {access: open, domains: [\"https://a/\"]}}", 1, 46,
 		"must be a domain", NULL },
-	{ "services: {browser: {access: open, domains: [\"unix:/a\"]}}", 1, 46,
-		"must be a domain", NULL },
+	{ "services: {browser: {access: open, domains: [\"unix:/a\"]}}", 1, 46, "must be a domain",
+		NULL },
 	{ "services: {browser: {access: open, domains: [\"a b\"]}}", 1, 46, "not a host name",
 		"write" },
 	{ "services: {calendar: {access: read, range: 500ms}}", 1, 44, "must be whole seconds",
@@ -203,10 +209,13 @@ static const struct refusal refusals[] = {
 	/* Guest paths */
 	{ "guest_paths: [{guest: data, host: /x, mode: rw}]", 1, 23, "`data` is no absolute path",
 		NULL },
-	{ "guest_paths: [{guest: [], host: /x, mode: rw}]", 1, 23, "must be text, not a list", NULL },
+	{ "guest_paths: [{guest: [], host: /x, mode: rw}]", 1, 23, "must be text, not a list",
+		NULL },
 	{ "guest_paths: [{guest: /d, host: x, mode: rw}]", 1, 33, "slash", "absolute" },
-	{ "guest_paths: [{guest: /d, host: {}, mode: rw}]", 1, 33, "must be text, not a map", NULL },
-	{ "guest_paths: [{guest: /d, host: \"/x/*\", mode: rw}]", 1, 33, "without wildcards", NULL },
+	{ "guest_paths: [{guest: /d, host: {}, mode: rw}]", 1, 33, "must be text, not a map",
+		NULL },
+	{ "guest_paths: [{guest: /d, host: \"/x/*\", mode: rw}]", 1, 33, "without wildcards",
+		NULL },
 	{ "guest_paths: [{guest: /d, host: /x/../y, mode: rw}]", 1, 33, "must not climb", NULL },
 	{ "guest_paths: [{guest: /d, host: /x, mode: zzzz}]", 1, 43, "`zzzz` is not one of ro, rw",
 		NULL },
@@ -269,9 +278,10 @@ static void test_too_many_guest_paths(void **state)
 /* Where things were written is kept, in memory of the permissions' own. */
 static void test_places(void **state)
 {
-	static const char text[] = "fs:\n  read:\n    - /a\nservices:\n  vault: true\n"
-				   "rules:\n  - {id: r, action: deny, operations: [exec], patterns: [x]}\n"
-				   "guest_paths:\n  - {guest: /g, host: /h, mode: rw}\nenv: {A: b}\n";
+	static const char text[] =
+		"fs:\n  read:\n    - /a\nservices:\n  vault: true\n"
+		"rules:\n  - {id: r, action: deny, operations: [exec], patterns: [x]}\n"
+		"guest_paths:\n  - {guest: /g, host: /h, mode: rw}\nenv: {A: b}\n";
 	auto_permissions *p = read_back("places.yaml", text);
 
 	(void)state;
@@ -301,8 +311,8 @@ static void test_made_by_code(void **state)
 	s->access = SERVICE_READ | SERVICE_SEND;
 	assert_non_null(permissions_service(p, "vault")); /* found, but nothing is granted */
 	permissions_print_yaml(p, &out);
-	assert_string_equal(
-		buffer_text(&out), "services:\n  email:\n    access:\n      - read\n      - send\n");
+	assert_string_equal(buffer_text(&out),
+		"services:\n  email:\n    access:\n      - read\n      - send\n");
 }
 
 static void test_canonical(void **state)
@@ -325,12 +335,14 @@ static void test_canonical(void **state)
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		const char *spelt = NULL;
 
-		assert_int_equal(permissions_canonical(
-					 rows[i].op, rows[i].text, &a, &spelt, NULL, NULL), 0);
+		assert_int_equal(
+			permissions_canonical(rows[i].op, rows[i].text, &a, &spelt, NULL, NULL), 0);
 		assert_string_equal(spelt, rows[i].spelt);
-		assert_int_equal(permissions_canonical(rows[i].op, rows[i].text, &a, NULL, NULL, NULL), 0);
+		assert_int_equal(
+			permissions_canonical(rows[i].op, rows[i].text, &a, NULL, NULL, NULL), 0);
 	}
-	assert_int_equal(permissions_canonical(OPERATION_ENV, "a b", &a, NULL, NULL, NULL), -EINVAL);
+	assert_int_equal(
+		permissions_canonical(OPERATION_ENV, "a b", &a, NULL, NULL, NULL), -EINVAL);
 }
 
 /* Reading into and printing from arenas that end at every place they can. */
@@ -342,7 +354,8 @@ static void test_out_of_memory(void **state)
 		int r = -ENOMEM;
 
 		assert_int_equal(yaml_read(&d, "p.yaml", 1, readings[i].text,
-					 strlen(readings[i].text), NULL), 0);
+					 strlen(readings[i].text), NULL),
+			0);
 		for (size_t budget = 1; r == -ENOMEM; budget += 16) {
 			auto_permissions *p = permissions_new();
 			struct error e = { 0 };

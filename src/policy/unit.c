@@ -30,24 +30,45 @@ struct unit {
 
 /* The largest first, and for each the name it is printed with first. */
 static const struct unit sizes[] = {
-	{ "T", TERA }, { "TB", TERA }, { "TiB", TERA },
-	{ "G", GIGA }, { "GB", GIGA }, { "GiB", GIGA },
-	{ "M", MEGA }, { "MB", MEGA }, { "MiB", MEGA },
-	{ "K", KILO }, { "KB", KILO }, { "KiB", KILO },
-	{ "", 1 },     { "B", 1 },
+	{ "T", TERA },
+	{ "TB", TERA },
+	{ "TiB", TERA },
+	{ "G", GIGA },
+	{ "GB", GIGA },
+	{ "GiB", GIGA },
+	{ "M", MEGA },
+	{ "MB", MEGA },
+	{ "MiB", MEGA },
+	{ "K", KILO },
+	{ "KB", KILO },
+	{ "KiB", KILO },
+	{ "", 1 },
+	{ "B", 1 },
 };
 
-/* In milliseconds. A bare number is seconds, but is never printed: "30" could be read as anything. */
+/* In milliseconds. A bare number is seconds, but is never printed: who would know? */
 static const struct unit durations[] = {
-	{ "d", 86400000 }, { "h", 3600000 }, { "m", 60000 }, { "min", 60000 },
-	{ "s", 1000 },     { "", 1000 },     { "ms", 1 },
+	{ "d", 86400000 },
+	{ "h", 3600000 },
+	{ "m", 60000 },
+	{ "min", 60000 },
+	{ "s", 1000 },
+	{ "", 1000 },
+	{ "ms", 1 },
 };
 
 /* In seconds: what may stand behind the slash of a rate without a number. */
 static const struct unit windows[] = {
-	{ "day", 86400 }, { "d", 86400 }, { "hour", 3600 }, { "h", 3600 },
-	{ "min", 60 },    { "minute", 60 }, { "m", 60 },
-	{ "s", 1 },       { "sec", 1 },   { "second", 1 },
+	{ "day", 86400 },
+	{ "d", 86400 },
+	{ "hour", 3600 },
+	{ "h", 3600 },
+	{ "min", 60 },
+	{ "minute", 60 },
+	{ "m", 60 },
+	{ "s", 1 },
+	{ "sec", 1 },
+	{ "second", 1 },
 };
 
 /* Reads decimal digits and moves *text behind them. */
@@ -144,8 +165,7 @@ int unit_parse_rate(const char *text, struct rate *ret)
 }
 
 /* The last unit of a table divides everything. */
-static void print_amount(
-	uint64_t value, const struct unit *units, size_t n, struct buffer *out)
+static void print_amount(uint64_t value, const struct unit *units, size_t n, struct buffer *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (value % units[i].factor == 0) {

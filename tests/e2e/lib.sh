@@ -48,7 +48,7 @@ run_with() {
 }
 
 is() { # is GOT WANTED NAME
-	[ "$1" = "$2" ] || printf '# got:    %s\n# wanted: %s\n' "$1" "$2"
+	[ "$1" = "$2" ] || printf 'got:    %s\nwanted: %s\n' "$1" "$2" | sed 's/^/# /'
 	[ "$1" = "$2" ]
 	ok $? "$3"
 }

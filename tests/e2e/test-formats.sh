@@ -63,7 +63,7 @@ name: fetcher
 version: 1.0.0
 wasm: {file: fetcher.wasm}
 capabilities:
-  http: {allowed_hosts: [api.example.com]}
+  http: {enabled: true, allowed_hosts: [api.example.com]}
 END
 run policy show wasm
 status_is 0 "manifest.yaml: status"

@@ -100,7 +100,9 @@ answers 0 "subset: yes" yes policy subset wants.yaml agent.yaml
 answers 0 "subset: of itself" yes policy subset a.yaml a.yaml
 answers 1 "subset: no, with an example" "no: net.connect" policy subset agent.yaml wants.yaml
 answers 1 "subset: no, a path" "no: fs.read" policy subset a.yaml b.yaml
-answers 1 "subset: no, a limit" "no: limits" policy subset a.yaml c.yaml
+printf 'limits: {memory: 1M}\nfs: {read: [/a]}\n' >bounded.yaml
+printf 'fs: {read: [/a]}\n' >unbounded.yaml
+answers 1 "subset: no, a limit" "no: limits" policy subset unbounded.yaml bounded.yaml
 out_like '^no: ' "subset: says no first"
 answers 0 "subset: nothing is a subset of anything" yes policy subset none.yaml b.yaml
 printf 'fs: {read: [$WORK_DIR/x/**]}\n' >vars.yaml

@@ -232,7 +232,7 @@ out_has "links lead to /etc/passwd, and that path decided" "explain: links"
 run policy explain -p policy.yaml --op net.connect --target 169.254.169.254:80
 out_has "whatever is granted" "explain: what no line can allow"
 run policy explain -p policy.yaml --op exec --target git
-out_has "the arguments are not known" "explain: entries about arguments need arguments"
+out_has "it was judged without arguments" "explain: entries about arguments need arguments"
 awk 'length > 100 { exit 1 }' "$scratch/out"
 ok $? "explain: fits into 100 columns"
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What a person should look at before approving a skill: places in its files that run what they
+ * download, read secrets, stay behind, hide something, or talk to the model behind the user's back.
+ *
+ * A finding is a reason to read that line, not a proof; and a skill without findings may still do
+ * harm. Nothing is enforced with this: permissions do that.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+enum {
+	SKILL_SCAN_FILE_MAX = 1 << 20,   /* so much of a file is read */
+	SKILL_SCAN_PER_FILE_MAX = 100,   /* findings */
+	SKILL_SCAN_FINDINGS_MAX = 2000,  /* in all */
+	SKILL_SCAN_EXCERPT_MAX = 120,    /* bytes */
+};
+
+enum skill_severity { SKILL_LOW, SKILL_MEDIUM, SKILL_HIGH };
+
+struct skill_finding {
+	const char *id; /* "download-run" */
+	enum skill_severity severity;
+	const char *file;    /* relative to the skill's folder; any bytes */
+	uint32_t line;       /* from 1; 0: the file as a whole */
+	const char *what;    /* what it means, in plain words */
+	const char *excerpt; /* the place, as visible text; "" for a whole file */
+};
+
+/* Sorted by file, then line, then id. */
+struct skill_findings {
+	struct skill_finding *items;
+	size_t n, cap;
+	bool more; /* there were more than the bounds allow */
+};
+
+/* "low", "medium", "high". */
+const char *skill_severity_name(enum skill_severity severity);
+
+/* Errors as of skill_walk(). dirfd may be O_PATH; *ret lives in the arena, untouched on failure. */
+int skill_scan(int dirfd, struct arena *a, struct skill_findings *ret, struct error *e);

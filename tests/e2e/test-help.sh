@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The program explains itself, and knows what was meant.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+# --- every command has help: what it is for, its options, an example ---
+while read -r words; do
+	# shellcheck disable=SC2086 # words are words
+	run $words --help
+	{ [ "$status" -eq 0 ] && [ ! -s "$scratch/err" ] && grep -q "^Usage: corral${words:+ }$words" "$scratch/out" &&
+		grep -q -x 'Examples:' "$scratch/out" && grep -q -E -x '(Options|Commands):' "$scratch/out"; }
+	ok $? "corral ${words:+$words }--help"
+	awk 'length > 100 { exit 1 }' "$scratch/out"
+	ok $? "corral ${words:+$words }--help fits into 100 columns"
+	cp "$scratch/out" wanted
+	# shellcheck disable=SC2086
+	run help $words
+	is "$(cat "$scratch/out")" "$(cat wanted)" "corral help${words:+ $words} is the same"
+done <<'END'
+
+policy
+policy check
+policy explain
+policy show
+policy merge
+policy intersect
+policy subset
+policy lint
+inspect
+approve
+prompt
+profile
+profile seatbelt
+END
+
+# Each command that the overview lists exists.
+run --help
+for word in $(sed -n '/^Commands:/,/^$/ s/^  \([a-z]*\) .*/\1/p' "$scratch/out"); do
+	run "$word" --help
+	status_is 0 "the overview lists $word, which exists"
+done
+run policy check -h
+status_is 0 "-h is --help"
+run policy check --policy nope.yaml --help
+status_is 0 "--help counts wherever it stands"
+# Each example of `policy` names commands that exist.
+run policy --help
+for word in $(sed -n 's/^  corral policy \([a-z]*\) .*/\1/p' "$scratch/out"); do
+	run policy "$word" --help
+	status_is 0 "an example uses $word, which exists"
+done
+
+# --- version ---
+run --version
+status_is 0 "--version"
+out_like '^corral [0-9]+\.[0-9]+\.[0-9]+$' "--version: a name and a number"
+
+# --- nothing said ---
+run
+status_is 2 "no command: status"
+out_empty "no command: nothing on standard output"
+err_has "Commands:" "no command: help on standard error"
+
+# --- what was meant ---
+fails "a misspelt command" 'did you mean `corral policy`?' polcy
+fails "a misspelt second word" 'did you mean `corral policy check`?' policy chek
+fails "a misspelt command behind help" 'did you mean `corral inspect`?' help inspct
+fails "a misspelt option" "did you mean --policy?" policy check --polcy x
+fails "a misspelt option with a value" "did you mean --target?" policy check --taget=x
+fails "a misspelt option of approve" "did you mean --remove?" approve --remvoe x
+fails "nothing like it" 'unknown command `frobnicate`' frobnicate
+err_has 'corral --help' "points at the help"
+fails "an unknown letter" "unknown option -x" policy check -x
+fails "an unknown option in place of a command" 'unknown option `--json`' --json
+fails "a profile that is not known" 'did you mean `corral profile seatbelt`?' profile seatbelts
+
+# --- colours ---
+printf 'fs: {read: [/srv]}\n' >p.yaml
+in_terminal() { # runs in a terminal of its own and keeps what it shows
+	script -q -e -c "$CORRAL $*" "$scratch/typescript" </dev/null >"$scratch/out" 2>"$scratch/err"
+	status=$?
+}
+if command -v script >/dev/null 2>&1; then
+	export TERM=xterm
+	in_terminal policy check -p p.yaml --op fs.read --target /srv
+	grep -q "$(printf '\033\\[1;32m')allow" "$scratch/out"
+	ok $? "a terminal gets colours"
+	NO_COLOR=1 in_terminal policy check -p p.yaml --op fs.read --target /srv
+	! grep -q "$(printf '\033')" "$scratch/out"
+	ok $? "not if NO_COLOR is set"
+	TERM=dumb in_terminal policy check -p p.yaml --op fs.read --target /srv
+	! grep -q "$(printf '\033')" "$scratch/out"
+	ok $? "not on a dumb terminal"
+fi
+
+done_testing
