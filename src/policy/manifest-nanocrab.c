@@ -111,8 +111,7 @@ static int read_socket_hosts(const struct field *f, void *into)
 	return field_read_list(f, read_socket_host, into);
 }
 
-/* Sockets without a list would be sockets to anywhere, which nobody says by leaving something out.
- */
+/* Sockets without a list would be sockets to anywhere: nobody says that by leaving it out. */
 static int read_socket_enabled(const struct field *f, void *into)
 {
 	bool enabled = false;

@@ -31,8 +31,7 @@ struct reading {
 	bool everything_denied;
 	uint16_t *ports;
 	size_t n_ports, cap_ports;
-	const struct node
-		*hosts; /* networkConstraints.allowedHosts, read when the ports are known */
+	const struct node *hosts; /* allowedHosts, which are read when the ports are known */
 };
 
 static int add_rule(const struct field *f, struct reading *r, const char *part, enum verdict action,

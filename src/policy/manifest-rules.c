@@ -292,8 +292,7 @@ static bool is_universal(const char *scope)
 
 /*
  * A rule for some callers only. We cannot tell them apart here, so it must not allow anything to
- * the others: it stays in the file's place, but switched off. Denying or asking all of them is
- * safe.
+ * the others: it is kept, but switched off. Denying all of them, or asking about all, is safe.
  */
 static int apply_scope(const struct field *f, struct reading *r)
 {

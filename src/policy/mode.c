@@ -20,31 +20,26 @@ static const char *const names[] = {
 	[AGENT_MODE_RWX] = "rwx",
 };
 
-/* A grant that every agent of these modes has. */
+/* A grant that comes with a mode; `list` is its offset in struct permissions. */
 struct row {
-	size_t list; /* offset in struct permissions */
+	size_t list;
 	const char *pattern;
 };
 
-#define ROW(member, pattern)                                  \
-	{                                                     \
-		offsetof(struct permissions, member), pattern \
-	}
-
 static const struct row common[] = {
-	ROW(fs_read, "/**"),
-	ROW(network_allow, "*:*"),
-	ROW(network_allow, "udp://*:*"),
-	ROW(env, "*"),
+	{ offsetof(struct permissions, fs_read), "/**" },
+	{ offsetof(struct permissions, network_allow), "*:*" },
+	{ offsetof(struct permissions, network_allow), "udp://*:*" },
+	{ offsetof(struct permissions, env), "*" },
 };
 
 static const struct row confined[] = {
-	ROW(fs_write, "$TEMP/**"),
-	ROW(fs_write, "$HOME/.claude/**"),
+	{ offsetof(struct permissions, fs_write), "$TEMP/**" },
+	{ offsetof(struct permissions, fs_write), "$HOME/.claude/**" },
 };
 
-static const struct row open_rows[] = {
-	ROW(fs_write, "/**"),
+static const struct row unconfined[] = {
+	{ offsetof(struct permissions, fs_write), "/**" },
 };
 
 int agent_mode_parse(const char *word, enum agent_mode *ret)
@@ -69,23 +64,17 @@ const char *agent_mode_prompt(enum agent_mode mode, const char *data_dir, struct
 	case AGENT_MODE_SANDBOX:
 		return arena_printf(a,
 			"You work inside a sandbox. Your folder is %1$s: read, create and change "
-			"files "
-			"there and nowhere else. Do not open files of the system, of the user's "
-			"home or "
-			"of other projects, even where that would succeed; if a task needs one, "
-			"ask the "
-			"user for it. Writing outside %1$s and the folder for temporary files "
-			"fails: do "
-			"not look for another way to do it.",
+			"files there and nowhere else. Do not open files of the system, of the "
+			"user's home or of other projects, even where that would succeed; if a "
+			"task needs one, ask the user for it. Writing outside %1$s and the folder "
+			"for temporary files fails: do not look for another way to do it.",
 			data_dir);
 	case AGENT_MODE_RX:
 		return arena_printf(a,
 			"You may read files and run programs everywhere on this system. You may "
-			"write "
-			"only in %1$s and in the folder for temporary files: writing anywhere else "
-			"fails. If a change is needed elsewhere, describe it to the user instead "
-			"of "
-			"making it.",
+			"write only in %1$s and in the folder for temporary files: writing "
+			"anywhere else fails. If a change is needed elsewhere, describe it to the "
+			"user instead of making it.",
 			data_dir);
 	case AGENT_MODE_RWX:
 		break;
@@ -144,7 +133,7 @@ int agent_mode_permissions(enum agent_mode mode, const char *data_dir, const cha
 	p->origin = arena_printf(p->arena, "mode %s", names[mode]);
 	r = p->origin ? add_rows(p, common, sizeof(common) / sizeof(common[0])) : -ENOMEM;
 	if (r == 0 && mode == AGENT_MODE_RWX)
-		r = add_rows(p, open_rows, sizeof(open_rows) / sizeof(open_rows[0]));
+		r = add_rows(p, unconfined, sizeof(unconfined) / sizeof(unconfined[0]));
 	else if (r == 0)
 		r = add_rows(p, confined, sizeof(confined) / sizeof(confined[0]));
 	if (r == 0 && mode != AGENT_MODE_RWX)

@@ -376,8 +376,8 @@ static void put_guest_paths(struct printer *pr, struct node *top, const struct p
 
 static struct node *rule_node(struct printer *pr, const struct rule *r)
 {
-	struct node *n = node_new(pr->arena, NODE_MAP),
-		    *operations = node_new(pr->arena, NODE_LIST);
+	struct node *n = node_new(pr->arena, NODE_MAP);
+	struct node *operations = node_new(pr->arena, NODE_LIST);
 
 	put_text(pr, n, "id", r->id);
 	if (r->name)

@@ -310,26 +310,31 @@ static int read_env(const struct field *f, void *into)
 
 /* limits */
 
+/* The limit that the table names. */
+static uint64_t *limit_of(const struct field *f, void *into)
+{
+	const enum limit *which = f->how;
+
+	return &((struct permissions *)into)->limits.values[*which];
+}
+
 static int read_limit_size(const struct field *f, void *into)
 {
-	return field_size(
-		f, &((struct permissions *)into)->limits.values[*(const enum limit *)f->how]);
+	return field_size(f, limit_of(f, into));
 }
 
 static int read_limit_duration(const struct field *f, void *into)
 {
-	return field_duration(
-		f, &((struct permissions *)into)->limits.values[*(const enum limit *)f->how]);
+	return field_duration(f, limit_of(f, into));
 }
 
 static int read_limit_count(const struct field *f, void *into)
 {
-	struct permissions *p = into;
 	int64_t count = 0;
 	int r = field_integer(f, 0, INT64_MAX, &count);
 
 	if (r == 0)
-		p->limits.values[*(const enum limit *)f->how] = (uint64_t)count;
+		*limit_of(f, into) = (uint64_t)count;
 	return r;
 }
 

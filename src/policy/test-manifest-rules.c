@@ -130,27 +130,26 @@ static void test_patterns(void **state)
 		check_pattern(&pattern_rows[i]);
 }
 
+/* clang-format off */
 #define RULE(rest) "{\"rules\": [{\"id\": \"r\", " rest "}]}"
 #define FILES "    operations:\n      - fs.read\n      - fs.write\n"
-#define CONSTRAINT(name, priority, action, operations, patterns)                             \
+#define CONSTRAINT(name, priority, action, operations, patterns) \
 	"  - id: " name "\n    priority: -" priority "\n    action: " action "\n" operations \
 	"    patterns:\n" patterns
 #define NET "    operations:\n      - net.connect\n"
 #define ELSE_FILES CONSTRAINT("fsConstraints", "2147483648", "deny", FILES, "      - /**\n")
-#define ELSE_NET                                                    \
-	CONSTRAINT("networkConstraints", "2147483648", "deny", NET, \
+#define ELSE_NET                                                        \
+	CONSTRAINT("networkConstraints", "2147483648", "deny", NET,     \
 		"      - \"*:*\"\n      - udp://*:*\n")
 
 static const struct reading readings[] = {
 	{ "{}", "exec: []\n" },
 	{ "{\"version\": \"1.0.0\", \"defaultAction\": \"allow\", \"mode\": \"monitor\"}",
 		"exec: []\ndefault: allow\nmode: monitor\n" },
-	{ "{\"defaultAction\": \"approval\", \"mode\": \"audit\", \"$schema\": \"x\", \"tags\": "
-	  "[]}",
+	{ "{\"defaultAction\": \"approval\", \"mode\": \"audit\", \"$schema\": \"x\", \"tags\": []}",
 		"exec: []\ndefault: ask\nmode: audit\n" },
 	/* Both spellings of the action; harmless keys. */
-	{ RULE("\"name\": \"Name\", \"type\": \"allowlist\", \"action\": \"allow\", \"priority\": "
-	       "7,"
+	{ RULE("\"name\": \"Name\", \"type\": \"allowlist\", \"action\": \"allow\", \"priority\": 7,"
 	       "\"operations\": [\"file_read\"], \"patterns\": [\"/a\"], \"description\": \"d\","
 	       "\"createdAt\": 1, \"tags\": [\"x\"], \"preset\": null"),
 		"exec: []\nrules:\n  - id: r\n    name: Name\n    priority: 7\n    action: allow\n"
@@ -167,8 +166,8 @@ static const struct reading readings[] = {
 	{ RULE("\"action\": \"allow\", \"target\": \"url\", \"methods\": [\"GET\"],"
 	       "\"patterns\": [\"http://a.example:8080/*\", \"b.example\"]"),
 		"exec: []\nrules:\n"
-		"  - id: r\n    action: allow\n" NET "    patterns:\n      - a.example:8080\n      "
-						     "- b.example:*\n    methods:\n      - GET\n"
+		"  - id: r\n    action: allow\n" NET
+		"    patterns:\n      - a.example:8080\n      - b.example:*\n    methods:\n      - GET\n"
 		"  - id: r\n    action: allow\n    operations:\n      - service\n"
 		"    patterns:\n      - browser:b.example\n" },
 	{ RULE("\"action\": \"allow\", \"operations\": [\"file_read\", \"exec\"], \"methods\": [],"
@@ -194,8 +193,7 @@ static const struct reading readings[] = {
 		"  - id: r\n    action: deny\n" FILES "    patterns:\n      - /etc/**\n" },
 	/* What the broker does for itself is governed by nobody; no patterns match nothing. */
 	{ RULE("\"action\": \"allow\", \"operations\": [\"ping\", \"policy_check\"],"
-	       "\"patterns\": [\"*\"]"),
-		"exec: []\n" },
+	       "\"patterns\": [\"*\"]"), "exec: []\n" },
 	{ RULE("\"action\": \"allow\", \"operations\": [\"exec\"], \"patterns\": []"),
 		"exec: []\n" },
 	/* A scope that is none, one that would allow more than it says, one that denies. */
@@ -214,8 +212,8 @@ static const struct reading readings[] = {
 	/* Constraints on files */
 	{ "{\"fsConstraints\": {}}", "exec: []\n" },
 	{ "{\"fsConstraints\": {\"deniedPatterns\": [\"*.key\", \"~/.ssh/**\"]}}",
-		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.deniedPatterns", "2147483646",
-			"deny", FILES, "      - $HOME/.ssh/**\n      - /**/*.key\n") },
+		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.deniedPatterns", "2147483646", "deny",
+			FILES, "      - $HOME/.ssh/**\n      - /**/*.key\n") },
 	{ "{\"fsConstraints\": {\"allowedPaths\": [\"/srv/a\", \"/srv/b/\", \"~/c/**\"]}}",
 		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.allowedPaths", "2147483647", "allow",
 			FILES, "      - $HOME/c/**\n      - /srv/a/**\n      - /srv/b/**\n")
@@ -224,22 +222,20 @@ static const struct reading readings[] = {
 		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.allowedPaths", "2147483647", "allow",
 			FILES, "      - /**\n") ELSE_FILES },
 	/* Constraints on the network */
-	{ "{\"networkConstraints\": {\"allowedHosts\": [], \"deniedHosts\": [], \"allowedPorts\": "
-	  "[]}}",
+	{ "{\"networkConstraints\": {\"allowedHosts\": [], \"deniedHosts\": [], \"allowedPorts\": []}}",
 		"exec: []\n" },
 	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\"]}}", "exec: []\nrules:\n" ELSE_NET },
 	{ "{\"networkConstraints\": {\"allowedHosts\": [\"a.example\"]}}",
 		"exec: []\nrules:\n" CONSTRAINT("networkConstraints.allowedHosts", "2147483647",
 			"allow", NET, "      - a.example:*\n") ELSE_NET },
 	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\", \"b.example\"],"
-	  "\"allowedHosts\": [\"a.example\", \"c.example:8000-9000\"], \"allowedPorts\": [8443, "
-	  "443]}}",
-		"exec: []\nrules:\n" CONSTRAINT("networkConstraints.deniedHosts", "2147483646",
-			"deny", NET,
-			"      - b.example:*\n") CONSTRAINT("networkConstraints.allowedHosts",
-			"2147483647", "allow", NET,
+	  "\"allowedHosts\": [\"a.example\", \"c.example:8000-9000\"], \"allowedPorts\": [8443, 443]}}",
+		"exec: []\nrules:\n"
+		CONSTRAINT("networkConstraints.deniedHosts", "2147483646", "deny", NET,
+			"      - b.example:*\n")
+		CONSTRAINT("networkConstraints.allowedHosts", "2147483647", "allow", NET,
 			"      - a.example:443\n      - a.example:8443\n      - c.example:8443\n")
-			ELSE_NET },
+		ELSE_NET },
 	/* Ports alone allow nothing that would not be allowed anyway. */
 	{ "{\"networkConstraints\": {\"allowedPorts\": [443]}}", "exec: []\nrules:\n" ELSE_NET },
 	{ "{\"networkConstraints\": {\"allowedPorts\": [443]}, \"defaultAction\": \"allow\"}",
@@ -247,6 +243,7 @@ static const struct reading readings[] = {
 			"allow", NET, "      - \"*:443\"\n      - udp://*:443\n") ELSE_NET
 		"default: allow\n" },
 };
+/* clang-format on */
 
 static void test_readings(void **state)
 {

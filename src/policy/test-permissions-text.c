@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/test-manifest.h"
 
+/* clang-format off */
 /* Documents and their canonical form. */
 static const struct reading readings[] = {
 	{ "{}", "{}\n" },
@@ -28,8 +29,8 @@ static const struct reading readings[] = {
 		"  listen:\n    - 80\n    - 443\n    - 8080\n  rate_limit: 10/min\n  max_bytes: 0\n"
 		"  max_request_size: 1K\n  methods:\n    - GET\n    - POST\n" },
 	{ "env: [TZ=UTC, \"LC_*\", LANG, \"A?C\", \"EMPTY=\", \"X=a=b\", {all: [\"A*\", \"*Z\"]}]",
-		"env:\n  - all:\n      - \"*Z\"\n      - A*\n  - A?C\n  - EMPTY=\n  - LANG\n  - "
-		"LC_*\n  - TZ=UTC\n  - X=a=b\n" },
+		"env:\n  - all:\n      - \"*Z\"\n      - A*\n  - A?C\n  - EMPTY=\n  - LANG\n"
+		"  - LC_*\n  - TZ=UTC\n  - X=a=b\n" },
 	{ "env: {B: 1, A: text, C: null, \"D*\": null, E: true}",
 		"env:\n  - A=text\n  - B=1\n  - C\n  - D*\n  - E=true\n" },
 	{ "services:\n"
@@ -83,10 +84,8 @@ static const struct reading readings[] = {
 		"  - id: low2\n    action: ask\n    operations:\n      - net.connect\n"
 		"    patterns:\n      - all:\n          - \"*.example:*\"\n          - \"*:443\"\n"
 		"    methods:\n      - POST\n"
-		"  - id: lowest\n    priority: -1\n    action: allow\n    operations:\n      - "
-		"service\n"
-		"    patterns:\n      - \"*\"\n      - browser:example.com\n      - "
-		"reminders.read:W*\n"
+		"  - id: lowest\n    priority: -1\n    action: allow\n    operations:\n      - service\n"
+		"    patterns:\n      - \"*\"\n      - browser:example.com\n      - reminders.read:W*\n"
 		"      - vault\n"
 		"  - id: e\n    priority: -2\n    action: deny\n    operations:\n      - env\n"
 		"    patterns:\n      - AWS_*\n" },
@@ -94,6 +93,7 @@ static const struct reading readings[] = {
 		"all_of:\n  - fs:\n      read:\n        - /a\n  - {}\n"
 		"  - all_of:\n      - exec: []\n" },
 };
+/* clang-format on */
 
 static void test_readings(void **state)
 {

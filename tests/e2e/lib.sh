@@ -7,6 +7,7 @@
 : "${CORRAL:?is the program to test}"
 case $CORRAL in /*) ;; *) CORRAL=$PWD/$CORRAL ;; esac
 # Where the samples are; the tests leave this folder.
+
 DATA=$(cd "$(dirname "$0")/../data/cli" && pwd) || exit 1
 
 scratch=$(mktemp -d) || exit 1

@@ -3,7 +3,9 @@
 #
 # Whatever is wrong: status 2, nothing on standard output, a message that says where and what, and no
 # byte of a foreign file that a terminal would obey.
+# shellcheck disable=SC2016 # dollars and backquotes are meant as they stand
 set -u
+# shellcheck source=tests/e2e/lib.sh disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
 printf 'fs: {read: [/srv/**]}\n' >good.yaml

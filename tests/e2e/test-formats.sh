@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every format that is read, through `policy show`; and what is written for others.
+# shellcheck disable=SC2016 # dollars and backquotes are meant as they stand
 set -u
+# shellcheck source=tests/e2e/lib.sh disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
 # --- permissions ---

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The program explains itself, and knows what was meant.
+# shellcheck disable=SC2016 # dollars and backquotes are meant as they stand
 set -u
+# shellcheck source=tests/e2e/lib.sh disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
 # --- every command has help: what it is for, its options, an example ---
@@ -37,20 +39,22 @@ END
 
 # Each command that the overview lists exists.
 run --help
-for word in $(sed -n '/^Commands:/,/^$/ s/^  \([a-z]*\) .*/\1/p' "$scratch/out"); do
+sed -n '/^Commands:/,/^$/ s/^  \([a-z]*\) .*/\1/p' "$scratch/out" >listed
+while read -r word; do
 	run "$word" --help
 	status_is 0 "the overview lists $word, which exists"
-done
+done <listed
 run policy check -h
 status_is 0 "-h is --help"
 run policy check --policy nope.yaml --help
 status_is 0 "--help counts wherever it stands"
 # Each example of `policy` names commands that exist.
 run policy --help
-for word in $(sed -n 's/^  corral policy \([a-z]*\) .*/\1/p' "$scratch/out"); do
+sed -n 's/^  corral policy \([a-z]*\) .*/\1/p' "$scratch/out" >used
+while read -r word; do
 	run policy "$word" --help
 	status_is 0 "an example uses $word, which exists"
-done
+done <used
 
 # --- version ---
 run --version

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # --json: one object, the documented keys, the same exit status.
+# shellcheck disable=SC2016 # dollars and backquotes are meant as they stand
 set -u
+# shellcheck source=tests/e2e/lib.sh disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
 printf "fs: {read: [/srv/**], deny: [/srv/x]}\nexec: [ls, 'git status:*', sh]\n" >p.yaml

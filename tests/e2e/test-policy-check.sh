@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `policy check` and `policy explain`: one request, one answer.
+# shellcheck disable=SC2016 # dollars and backquotes are meant as they stand
 set -u
+# shellcheck source=tests/e2e/lib.sh disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
 cat >policy.yaml <<'END'
