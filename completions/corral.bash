@@ -10,16 +10,17 @@ _corral()
 
 	# The value of an option.
 	case $prev in
-	--op) words='fs.read fs.write net.connect exec env service' ;;
+	--op | -o) words='fs.read fs.write net.connect exec env service' ;;
 	--mode) words='sandbox rx rwx' ;;
-	--format) words='yaml json' ;;
-	--from) words='permissions skill skill.md manifest rules enclave' ;;
+	--format | -f) words='yaml json' ;;
+	--from) words='permissions skill skill.md manifest rules enclave mode' ;;
+	--method | -m) words='GET HEAD POST PUT PATCH DELETE OPTIONS' ;;
 	--set) words='SKILL_DIR= WORK_DIR= DATA_DIR= SHARED_DIR= HOME= TEMP=' && compopt -o nospace ;;
-	--data-dir)
+	--data-dir | --extra)
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 		;;
-	--policy | --target)
+	--policy | -p | --target | -t)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -38,13 +39,14 @@ _corral()
 		words='seatbelt --help'
 	elif [[ $cur == -* ]]; then
 		case "$command $sub" in
-		'policy check' | 'policy explain') words='--policy --op --target --set --json --help' ;;
-		'policy show') words='--from --format --set --json --help' ;;
-		policy*) words='--format --set --json --help' ;;
+		'policy check' | 'policy explain') words='--policy --op --target --arg --method --set --json --help' ;;
+		'policy show') words='--from --mode --data-dir --extra --format --json --help' ;;
+		'policy merge' | 'policy intersect') words='--format --json --help' ;;
+		policy*) words='--set --json --help' ;;
 		inspect*) words='--json --help' ;;
 		approve*) words='--yes --json --help' ;;
 		prompt*) words='--mode --data-dir --json --help' ;;
-		profile*) words='--policy --mode --data-dir --set --json --help' ;;
+		profile*) words='--policy --mode --data-dir --extra --set --json --help' ;;
 		esac
 	fi
 	if [ -n "$words" ]; then

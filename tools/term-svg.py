@@ -104,17 +104,19 @@ def draw(lines, title, columns):
         f'  <text x="{width / 2:g}" y="{BAR // 2 + 6}" text-anchor="middle" fill="{PROMPT}" font-size="13" '
         f'font-family="-apple-system, \'Segoe UI\', \'DejaVu Sans\', sans-serif">{html.escape(title)}</text>',
         f'  <g font-family="\'SF Mono\', Menlo, Consolas, \'DejaVu Sans Mono\', monospace" '
-        f'font-size="{FONT_SIZE}" fill="{FOREGROUND}" xml:space="preserve">',
+        f'font-size="{FONT_SIZE}" fill="{FOREGROUND}" xml:space="preserve" style="white-space: pre">',
     ]
     for row, parts in enumerate(lines):
         y = BAR + PADDING + 8 + row * LINE_HEIGHT
         column, cells = 0, []
         for text, attributes in parts:
             # Every span says where it starts and how long it is: fonts differ, columns must not.
-            x = PADDING + column * CELL_WIDTH
-            length = f'textLength="{len(text) * CELL_WIDTH:.1f}" lengthAdjust="spacingAndGlyphs"'
-            cells.append(f'<tspan x="{x:.1f}" {length}{" " + attributes if attributes else ""}>'
-                         f"{html.escape(text, quote=False)}</tspan>")
+            shown = text.strip(" ")
+            x = PADDING + (column + len(text) - len(text.lstrip(" "))) * CELL_WIDTH
+            length = f'textLength="{len(shown) * CELL_WIDTH:.1f}" lengthAdjust="spacingAndGlyphs"'
+            if shown:
+                cells.append(f'<tspan x="{x:.1f}" {length}{" " + attributes if attributes else ""}>'
+                             f"{html.escape(shown, quote=False)}</tspan>")
             column += len(text)
         if cells:
             out.append(f'    <text y="{y}">{"".join(cells)}</text>')

@@ -16,7 +16,8 @@ static int take_operation(struct call *c, const struct options_row *row, const c
 
 static int take_method(struct call *c, const struct options_row *row, const char *value)
 {
-	static const char *const known[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
+	static const char *const known[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE",
+		"OPTIONS" };
 
 	if (host_method(value))
 		return options_text(c, row, value);
@@ -26,18 +27,20 @@ static int take_method(struct call *c, const struct options_row *row, const char
 static int parse(struct ask *a, struct call *c)
 {
 	const struct options_row rows[] = {
-		{ "policy", 'p', "FILE", "a file or folder with permissions, a skill or rules;\n"
+		{ "policy", 'p', "FILE",
+			"a file or folder with permissions, a skill or rules;\n"
 			"if repeated, all of them must allow",
 			options_list, &a->policies, OPTIONS_MANY },
 		{ "op", 'o', "OP", "fs.read, fs.write, net.connect, exec, env or service",
 			take_operation, &a->request.op, OPTIONS_REQUIRED },
-		{ "target", 't', "TARGET", "of what: a path; host:port or a URL; a program or a whole\n"
+		{ "target", 't', "TARGET",
+			"of what: a path; host:port or a URL; a program or a whole\n"
 			"command line; NAME or NAME=value; service.access:value",
 			options_text, &a->request.target, OPTIONS_REQUIRED },
-		{ "arg", 'a', "ARG", "an argument of the program; may be repeated",
-			options_list, &a->arguments, OPTIONS_MANY },
-		{ "method", 'm', "METHOD", "the HTTP method, for a URL",
-			take_method, &a->request.method, OPTIONS_OPTIONAL },
+		{ "arg", 'a', "ARG", "an argument of the program; may be repeated", options_list,
+			&a->arguments, OPTIONS_MANY },
+		{ "method", 'm', "METHOD", "the HTTP method, for a URL", take_method,
+			&a->request.method, OPTIONS_OPTIONAL },
 		LOAD_SET(&a->load),
 		OPTIONS_JSON(&a->json),
 	};

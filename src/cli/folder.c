@@ -12,24 +12,27 @@ enum { FILES_MAX = 1000 };
 
 static const char *const manifests[] = { "SKILL.md", "skill.yaml", "skill.yml", "manifest.yaml" };
 
-static int add(struct folder *f, struct call *c, const char *path, const char *name)
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *below(struct call *c, const char *path, const char *name)
 {
 	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
-	const char *file = arena_printf(c->arena, "%s%s%s", path, slash, name);
 
+	return arena_printf(c->arena, "%s%s%s", path, slash, name);
+}
+
+static int add(struct folder *f, struct call *c, const char *file)
+{
 	if (!file || ARENA_PUSH(c->arena, f->files, f->n, f->cap, file) < 0)
 		return error_set(c->error, -ENOMEM, NULL, "out of memory");
 	return 0;
 }
 
-/* Keeps the file only if it is there. */
 static int add_if_present(struct folder *f, struct call *c, const char *path, const char *name)
 {
-	int r = add(f, c, path, name);
+	const char *file = below(c, path, name);
 
-	if (r == 0 && access(f->files[f->n - 1], F_OK) < 0)
-		f->n--;
-	return r;
+	return file && access(file, F_OK) < 0 ? 0 : add(f, c, file);
 }
 
 static int by_name(const void *x, const void *y)
@@ -50,26 +53,38 @@ static void close_dir(DIR **d)
 		(void)closedir(*d);
 }
 
+static int add_names(struct folder *f, struct call *c, const char *path, DIR *dir)
+{
+	struct location where = { .file = path };
+	const struct dirent *d;
+	int r = 0;
+
+	while (r == 0 && (errno = 0, d = readdir(dir))) {
+		if (is_json(d->d_name))
+			r = add(f, c, below(c, path, d->d_name));
+		if (f->n > FILES_MAX)
+			return error_set(c->error, -E2BIG, &where, "has too many files");
+	}
+	if (r == 0 && errno)
+		r = error_set(c->error, -EIO, &where, "cannot be read: %s", strerror(errno));
+	return r;
+}
+
 /* custom/….json, sorted. The folder may be missing, but what is there must be readable. */
 static int add_custom(struct folder *f, struct call *c, const char *path)
 {
-	const char *custom = arena_printf(c->arena, "%s/custom", path);
+	const char *custom = below(c, path, "custom");
 	__attribute__((cleanup(close_dir))) DIR *dir = custom ? opendir(custom) : NULL;
 	struct location where = { .file = custom };
-	int r = 0;
+	int r;
 
 	if (!custom)
 		return error_set(c->error, -ENOMEM, NULL, "out of memory");
 	if (!dir && errno == ENOENT)
 		return 0;
 	if (!dir)
-		return error_set(c->error, -errno, &where, "cannot be read: %s", strerror(errno));
-	for (const struct dirent *d; r == 0 && (d = readdir(dir));) {
-		if (is_json(d->d_name))
-			r = add(f, c, custom, d->d_name);
-		if (f->n > FILES_MAX)
-			return error_set(c->error, -E2BIG, &where, "has more than %d files", FILES_MAX);
-	}
+		return error_set(c->error, -EIO, &where, "cannot be read: %s", strerror(errno));
+	r = add_names(f, c, custom, dir);
 	qsort(f->files + 1, f->n - 1, sizeof(f->files[0]), by_name);
 	return r;
 }
@@ -80,8 +95,9 @@ static int not_one(struct folder *f, struct call *c, const char *path)
 
 	if (f->n == 0) {
 		(void)error_set(c->error, -ENOENT, &where, "is a folder without a policy in it");
-		error_hint(c->error, "expected a skill (SKILL.md, skill.yaml, manifest.yaml) or rules "
-				     "(default.json)");
+		error_hint(c->error,
+			"expected a skill (SKILL.md, skill.yaml, manifest.yaml) or rules "
+			"(default.json)");
 		return -ENOENT;
 	}
 	(void)error_set(c->error, -EINVAL, &where, "holds more than one manifest");
@@ -97,7 +113,7 @@ int folder_open(struct folder *ret, struct call *c, const char *path)
 	f.is_rules = f.n == 1;
 	if (r == 0 && f.is_rules)
 		r = add_custom(&f, c, path);
-	for (size_t i = 0; r == 0 && !f.is_rules && i < sizeof(manifests) / sizeof(manifests[0]); i++)
+	for (size_t i = 0; r == 0 && !f.is_rules && i < N(manifests); i++)
 		r = add_if_present(&f, c, path, manifests[i]);
 	if (r == 0 && (f.n == 0 || (f.n > 1 && !f.is_rules)))
 		r = not_one(&f, c, path);

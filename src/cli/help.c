@@ -27,13 +27,28 @@ static void indented(struct output *o, const char *lines, size_t indent)
 	}
 }
 
+static void paragraphs(struct output *o, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		auto_buffer one = { 0 };
+
+		buffer_add(&one, text, len);
+		buffer_addc(&o->text, '\n');
+		output_wrapped(o, buffer_text(&one), OUTPUT_PROSE);
+		buffer_addc(&o->text, '\n');
+		text += len + (text[len] == '\n');
+	}
+}
+
 static void usage(struct output *o, const struct call *c)
 {
 	output_styled(o, OUTPUT_BOLD, "Usage:");
 	buffer_printf(&o->text, " %s", c->name);
 	if (c->verb->synopsis)
 		buffer_printf(&o->text, " %s", c->verb->synopsis);
-	buffer_printf(&o->text, "\n\n%s", c->verb->description);
+	buffer_addc(&o->text, '\n');
+	paragraphs(o, c->verb->description);
 }
 
 static void examples(struct output *o, const struct call *c)

@@ -68,8 +68,8 @@ static int arguments(struct line *l, struct request *r, struct judged *item)
 }
 
 /* What is not known about a word before it runs; NULL if all is. */
-static const char *unknown_part(const struct line *l, const struct shell_word *w, bool is_path,
-	const char *what)
+static const char *unknown_part(
+	const struct line *l, const struct shell_word *w, bool is_path, const char *what)
 {
 	if (w->dynamic)
 		return what;

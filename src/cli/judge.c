@@ -32,7 +32,8 @@ static int malformed(const struct judge *j, const struct request *r, int code)
 		[OPERATION_NET_CONNECT] = "expected host:port, a URL or unix:/path",
 		[OPERATION_EXEC] = "expected a program or a command line",
 		[OPERATION_ENV] = "expected NAME or NAME=value",
-		[OPERATION_SERVICE] = "expected NAME.ACCESS or NAME.ACCESS:VALUE, as calendar.read:Work",
+		[OPERATION_SERVICE] =
+			"expected NAME.ACCESS or NAME.ACCESS:VALUE, as calendar.read:Work",
 	};
 	struct host_request host;
 	struct error why = { 0 };
@@ -58,12 +59,12 @@ static int decide(const struct judge *j, const struct request *r, struct judged 
 }
 
 /*
- * The target itself, and where it leads if that is another path: the stricter answer counts. `written`
- * still has its . and .., which the policy's normal form has not: to the kernel `link/..` is the
- * parent of where the link leads.
+ * The target itself, and where it leads if that is another path: the stricter answer counts.
+ * `written` still has its . and .., which the policy's normal form has not: to the kernel `link/..`
+ * is the parent of where the link leads.
  */
-static int decide_both(const struct judge *j, const struct request *r, const char *written,
-	struct judged *ret)
+static int decide_both(
+	const struct judge *j, const struct request *r, const char *written, struct judged *ret)
 {
 	char real[PATH_BYTES];
 	struct judged there = { 0 };
@@ -93,7 +94,7 @@ static int decide_both(const struct judge *j, const struct request *r, const cha
 /* What ~ or a variable at the start of a path stands for; "" where there is none. */
 static int expand(const struct judge *j, const char *path, const char **ret, const char **ret_rest)
 {
-	enum variable v;
+	enum variable v = VARIABLE_HOME;
 	int r = 0;
 
 	*ret = "";
@@ -222,12 +223,10 @@ struct request judge_remedy_request(const struct judged *j)
 }
 
 /* Programs that run what they are given; a version behind the name does not matter. */
-static const char *const interpreters[] = {
-	"ash", "awk", "bash", "bun", "busybox", "csh", "dash", "deno", "expect", "fish", "gawk",
-	"guile", "java", "jshell", "julia", "ksh", "lua", "luajit", "mawk", "mksh", "node", "nodejs",
-	"osascript", "perl", "php", "pwsh", "pypy", "python", "R", "Rscript", "ruby", "sh", "tclsh",
-	"tcsh", "wish", "zsh",
-};
+static const char *const interpreters[] = { "ash", "awk", "bash", "bun", "busybox", "csh", "dash",
+	"deno", "expect", "fish", "gawk", "guile", "java", "jshell", "julia", "ksh", "lua",
+	"luajit", "mawk", "mksh", "node", "nodejs", "osascript", "perl", "php", "pwsh", "pypy",
+	"python", "R", "Rscript", "ruby", "sh", "tclsh", "tcsh", "wish", "zsh" };
 
 /* Length of "python" in "python3.11"; "R" and "sh" have nothing to cut. */
 static size_t stem(const char *name)

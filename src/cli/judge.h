@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * From what a person asks to what the policy is asked. The policy judges bytes; here the file system
- * is looked at, so that the answer is about what would really happen:
+ * From what a person asks to what the policy is asked. The policy judges bytes; here the file
+ * system is looked at, so that the answer is about what would really happen:
  *
  *   files     are judged as they are named and as what their symbolic links lead to
  *   programs  by the file that the name stands for (resolver.h), with the links of that file
@@ -27,18 +27,18 @@ enum judged_kind {
 /* One thing that was asked, or one command of a line. */
 struct judged {
 	enum judged_kind kind;
-	const char *text; /* the path, the host …; in a line: the command as it is written */
+	const char *text;    /* the path, the host …; in a line: the command as it is written */
 	const char *unknown; /* what is only known at run time: "the program" … */
 	enum verdict verdict;
 	struct request request; /* the form that decided */
 	struct decision decision;
-	const char *name; /* a program that was asked for by name: that name */
-	const char *real; /* where its links lead, if that is another path */
+	const char *name;          /* a program that was asked for by name: that name */
+	const char *real;          /* where its links lead, if that is another path */
 	enum verdict real_verdict; /* what is said of that path */
-	bool by_real;     /* it was stricter, and decided */
-	bool not_found;   /* a program that the trusted folders do not have: judged by its name */
-	bool is_dynamic;  /* some of its arguments are only known at run time */
-	unsigned depth;   /* in a command line: how deep it stands */
+	bool by_real;              /* it was stricter, and decided */
+	bool not_found;  /* a program that the trusted folders do not have: judged by its name */
+	bool is_dynamic; /* some of its arguments are only known at run time */
+	unsigned depth;  /* in a command line: how deep it stands */
 };
 
 struct judgement {
@@ -54,7 +54,7 @@ struct judge {
 	const struct variables *variables;
 };
 
-/* Judges a request whose target is as it was typed. Everything in *ret lives in the call's arena. */
+/* Judges a request whose target is as it was typed. *ret lives in the call's arena. */
 int judge_request(const struct judge *j, const struct request *r, struct judgement *ret);
 
 /* Why it was decided so: one sentence without a full stop. */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Symbolic links, followed the way the kernel does, one at a time. Unlike realpath() this also follows
- * a link whose target is not there: opening such a path for writing creates the target, so that is
- * where it leads. What does not exist, or may not be seen, is taken as it is written.
+ * Symbolic links, followed the way the kernel does, one at a time. Unlike realpath() this also
+ * follows a link whose target is not there: opening such a path for writing creates the target, so
+ * that is where it leads. What does not exist, or may not be seen, is taken as it is written.
  */
 #include "base/path.h"
 
 /* As many links as the kernel follows. */
 enum { LINKS_MAX = 40 };
 
-/* Called for each hop with the whole path as it then is, normal. A negative return ends the walk. */
+/* Called for each hop with the whole path as it then is, normal. A negative return ends it. */
 typedef int links_hop(void *data, const char *path);
 
 /*
- * Walks along an absolute path and writes where it ends to out, in normal form. hop may be NULL. -ELOOP
- * past LINKS_MAX, -ENAMETOOLONG, -EINVAL if the path is not absolute, or what hop returned.
+ * Walks along an absolute path and writes where it ends to out, in normal form. hop may be NULL.
+ * -ELOOP past LINKS_MAX, -ENAMETOOLONG, -EINVAL if the path is not absolute, or what hop returned.
  */
 int links_follow(const char *path, links_hop *hop, void *data, char out[PATH_BYTES]);

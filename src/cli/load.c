@@ -32,7 +32,7 @@ int load_absolute(struct call *c, const char *path, const char **ret)
 
 	if (path[0] != '/') {
 		if (!getcwd(cwd, sizeof(cwd)))
-			return error_set(c->error, -errno, NULL,
+			return error_set(c->error, -ENOENT, NULL,
 				"the current folder cannot be found out: %s", strerror(errno));
 		buffer_printf(&text, "%s/", cwd);
 	}
@@ -58,7 +58,8 @@ static int unknown_variable(struct call *c, const char *text, size_t len)
 	if (near)
 		error_hint(c->error, "did you mean --set %s=DIR?", near);
 	else
-		error_hint(c->error, "known are SKILL_DIR, WORK_DIR, DATA_DIR, SHARED_DIR, HOME, TEMP");
+		error_hint(c->error,
+			"known are SKILL_DIR, WORK_DIR, DATA_DIR, SHARED_DIR, HOME, TEMP");
 	return -EINVAL;
 }
 
@@ -106,8 +107,8 @@ static const char *home_folder(void)
 }
 
 /* Sets a variable to FOLDER/BELOW, unless --set did or there is no folder. */
-static int set_default(struct load *l, struct call *c, enum variable v, const char *folder,
-	const char *below)
+static int set_default(
+	struct load *l, struct call *c, enum variable v, const char *folder, const char *below)
 {
 	const char *path;
 
@@ -159,7 +160,7 @@ static int read_file(struct load *l, struct call *c, const char *path, enum mani
 {
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
 	auto_buffer text = { 0 };
-	struct manifest m;
+	struct manifest m = { 0 };
 	int r = read_text(c, path, &text);
 
 	if (r == 0)
@@ -182,8 +183,8 @@ static int read_rules(struct load *l, struct call *c, const struct folder *f)
 
 		r = read_text(c, f->files[i], &text);
 		if (r == 0)
-			r = manifest_add_rules(&l->files[l->n - 1], f->files[i],
-				buffer_text(&text), text.len, c->error);
+			r = manifest_add_rules(&l->files[l->n - 1], f->files[i], buffer_text(&text),
+				text.len, c->error);
 	}
 	return r;
 }
@@ -198,7 +199,7 @@ static bool is_skill(const struct manifest *m)
 static int note_skill(struct load *l, struct call *c, const char *file)
 {
 	const char **value = &l->variables.values[VARIABLE_SKILL_DIR];
-	const char *slash = strrchr(file, '/'), *parent, *path;
+	const char *slash = strrchr(file, '/'), *parent, *path = NULL;
 	int r;
 
 	if (l->is_set[VARIABLE_SKILL_DIR] || l->many_skills || strcmp(file, "-") == 0)
@@ -232,8 +233,8 @@ int load_add(struct load *l, struct call *c, const char *path, enum manifest_kin
 	return r;
 }
 
-int load_add_all(struct load *l, struct call *c, const char *const *paths, size_t n,
-	enum manifest_kind kind)
+int load_add_all(
+	struct load *l, struct call *c, const char *const *paths, size_t n, enum manifest_kind kind)
 {
 	int r = 0;
 
@@ -268,8 +269,8 @@ int load_compile(const struct load *l, struct call *c, struct policy **ret)
 	return policy_new(ret, layers, l->n, &options, c->error);
 }
 
-int load_combine(const struct load *l, struct call *c, load_operation *operation,
-	struct permissions **ret)
+int load_combine(
+	const struct load *l, struct call *c, load_operation *operation, struct permissions **ret)
 {
 	auto_permissions *all = permissions_copy(l->files[0].permissions);
 	int r = all ? 0 : -ENOMEM;

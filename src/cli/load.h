@@ -34,8 +34,10 @@ options_taker load_set;
 options_taker load_kind;
 
 #define LOAD_SET(target)                                                                           \
-	{ "set", 0, "NAME=DIR", "give a variable its value, as in --set WORK_DIR=/srv/work",       \
-		load_set, target, OPTIONS_MANY }
+	{                                                                                          \
+		"set", 0, "NAME=DIR", "give a variable its value, as in --set WORK_DIR=/srv/work", \
+			load_set, target, OPTIONS_MANY                                             \
+	}
 
 /* Gives the variables their values. Call it before the first file is read. */
 int load_begin(struct load *l, struct call *c);
@@ -56,8 +58,8 @@ int load_compile(const struct load *l, struct call *c, struct policy **ret);
 typedef int load_operation(
 	struct permissions **ret, const struct permissions *a, const struct permissions *b);
 /* All that was read as one, combined from left to right. The caller frees it. */
-int load_combine(const struct load *l, struct call *c, load_operation *operation,
-	struct permissions **ret);
+int load_combine(
+	const struct load *l, struct call *c, load_operation *operation, struct permissions **ret);
 
 /* An absolute, normal path in the call's arena; a relative one is taken from the current folder. */
 int load_absolute(struct call *c, const char *path, const char **ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * corral: what may an agent, a tool or a skill do, and why. The words of the command line find a verb
- * (verb.h), the verb answers, and the answer is the exit status.
+ * corral: what may an agent, a tool or a skill do, and why. The words of the command line find a
+ * verb (verb.h), the verb answers, and the answer is the exit status.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,12 +23,10 @@ static const struct verb *const verbs[] = {
 static const struct verb corral = {
 	.name = "corral",
 	.synopsis = "COMMAND [OPTION]...  |  --help  |  --version",
-	.description =
-		"What may an agent, a tool or a skill do, and why? Corral reads permissions, written for\n"
-		"it or for one of several other systems, and answers. Results go to standard output,\n"
-		"messages to standard error.\n"
-		"\n"
-		"Exit status: 0 yes, 1 no, 3 ask a person, 2 no answer (an error).\n",
+	.description = "What may an agent, a tool or a skill do, and why? Corral reads "
+		       "permissions, written for it or for one of several other systems, and "
+		       "answers. Results go to standard output, messages to standard error.\n"
+		       "Exit status: 0 yes, 1 no, 3 ask a person, 2 no answer (an error).",
 	.examples =
 		"corral policy check -p policy.yaml --op net.connect --target api.example.com:443\n"
 		"corral policy explain -p policy.yaml --op exec --target 'git push --force'\n"

@@ -182,6 +182,18 @@ static int take_operands(struct call *c)
 	return 0;
 }
 
+static int one_option(struct parser *p, int found)
+{
+	switch (found) {
+	case ':':
+		return missing_value(p);
+	case '?':
+		return bad_option(p);
+	default:
+		return take(p, found);
+	}
+}
+
 int options_parse(struct call *c, const struct options_row *rows, size_t n)
 {
 	struct parser p = { .call = c, .rows = rows, .n = n };
@@ -198,7 +210,7 @@ int options_parse(struct call *c, const struct options_row *rows, size_t n)
 			r = help_print(c, rows, n);
 			return r < 0 ? r : 1;
 		}
-		r = found == ':' ? missing_value(&p) : found == '?' ? bad_option(&p) : take(&p, found);
+		r = one_option(&p, found);
 	}
 	if (r == 0)
 		r = check_required(&p);

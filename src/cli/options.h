@@ -20,8 +20,8 @@ enum options_use {
 };
 
 struct options_row {
-	const char *name; /* without the dashes */
-	char letter;      /* of the short form; 0: none */
+	const char *name;     /* without the dashes */
+	char letter;          /* of the short form; 0: none */
 	const char *argument; /* what its value is called; NULL: it takes none */
 	const char *help;     /* lines behind the first are indented by the printer */
 	options_taker *take;
@@ -41,11 +41,13 @@ options_taker options_list; /* struct options_list */
 
 /* The row that every verb has which can print for programs. */
 #define OPTIONS_JSON(target)                                                                       \
-	{ "json", 0, NULL, "print the result as JSON, for programs", options_flag, target, 0 }
+	{                                                                                          \
+		"json", 0, NULL, "print the result as JSON, for programs", options_flag, target, 0 \
+	}
 
 /*
- * Parses the words of the call and leaves its operands in them. 1: --help was asked for and printed,
- * there is nothing left to do.
+ * Parses the words of the call and leaves its operands in them. 1: --help was asked for and
+ * printed, there is nothing left to do.
  */
 int options_parse(struct call *c, const struct options_row *rows, size_t n);
 

@@ -6,9 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What fits on most people's screens. */
-enum { WIDTH = 100 };
-
 static const char *const codes[] = {
 	[OUTPUT_PLAIN] = "",
 	[OUTPUT_BOLD] = "\033[1m",
@@ -58,7 +55,7 @@ void output_verdict(struct output *o, enum verdict v)
 }
 
 /* Characters of the last line, without colours. */
-static size_t column(const struct output *o)
+static size_t column_of(const struct output *o)
 {
 	const char *text = buffer_text(&o->text), *line = strrchr(text, '\n');
 	size_t n = 0;
@@ -74,13 +71,13 @@ static size_t column(const struct output *o)
 	return n;
 }
 
-void output_pad(struct output *o, size_t to)
+void output_pad(struct output *o, size_t column)
 {
-	size_t at = column(o);
+	size_t at = column_of(o);
 
 	do {
 		buffer_addc(&o->text, ' ');
-	} while (++at < to);
+	} while (++at < column);
 }
 
 /* Characters in so many bytes of UTF-8. */
@@ -93,23 +90,23 @@ static size_t width_of(const char *text, size_t len)
 	return n;
 }
 
-void output_wrapped(struct output *o, const char *text)
+void output_wrapped(struct output *o, const char *text, size_t width)
 {
-	size_t start = column(o), at = start;
+	size_t start = column_of(o), at = start;
 
 	while (*text) {
 		size_t blanks = strspn(text, " "), len = strcspn(text + blanks, " ");
-		size_t width = blanks + width_of(text + blanks, len);
+		size_t needed = blanks + width_of(text + blanks, len);
 
-		if (at > start && at + width > WIDTH) {
+		if (at > start && at + needed > width) {
 			buffer_printf(&o->text, "\n%*s", (int)start, "");
 			at = start;
-			width -= blanks;
+			needed -= blanks;
 		} else {
 			buffer_printf(&o->text, "%*s", (int)blanks, "");
 		}
 		buffer_add(&o->text, text + blanks, len);
-		at += width;
+		at += needed;
 		text += blanks + len;
 	}
 }

@@ -2,8 +2,8 @@
 #pragma once
 /*
  * What is printed, gathered first and written at once: a result is there as a whole or not at all.
- * Colours appear on a terminal only, and not if NO_COLOR is set. Text of foreign origin is added with
- * buffer_add_visible(), through output_foreign().
+ * Colours appear on a terminal only, and not if NO_COLOR is set. Text of foreign origin is added
+ * with buffer_add_visible(), through output_foreign().
  */
 #include <stdbool.h>
 
@@ -11,7 +11,14 @@
 #include "base/error.h"
 #include "policy/verdict.h"
 
-enum output_style { OUTPUT_PLAIN, OUTPUT_BOLD, OUTPUT_DIM, OUTPUT_RED, OUTPUT_GREEN, OUTPUT_YELLOW };
+enum output_style {
+	OUTPUT_PLAIN,
+	OUTPUT_BOLD,
+	OUTPUT_DIM,
+	OUTPUT_RED,
+	OUTPUT_GREEN,
+	OUTPUT_YELLOW,
+};
 
 struct output {
 	struct buffer text;
@@ -30,8 +37,10 @@ void output_styled(struct output *o, enum output_style style, const char *text);
 void output_foreign(struct output *o, const char *text);
 /* "allow", "ask" or "deny" in its colour. */
 void output_verdict(struct output *o, enum verdict v);
-/* Words, broken into lines of at most 100 columns that start at the column where the first does. */
-void output_wrapped(struct output *o, const char *text);
+/* Words, broken into lines of at most `width` columns; all start at the column of the first. */
+void output_wrapped(struct output *o, const char *text, size_t width);
+/* What fits on most people's screens: prose, and what is laid out in columns. */
+enum { OUTPUT_PROSE = 80, OUTPUT_WIDE = 100 };
 /* Spaces up to a column, counted from the last line's start in characters; at least one. */
 void output_pad(struct output *o, size_t column);
 

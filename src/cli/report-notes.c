@@ -28,9 +28,9 @@ static void print_links(const struct judged *j, struct buffer *out)
 {
 	buffer_adds(out, "links lead to ");
 	visible(out, j->real);
-	buffer_adds(out, j->by_real			 ? ", and that path decided" :
-			 j->real_verdict == VERDICT_ALLOW ? ", which is allowed, too" :
-							    ", which is not allowed either");
+	buffer_adds(out, j->by_real                         ? ", and that path decided"
+			 : j->real_verdict == VERDICT_ALLOW ? ", which is allowed, too"
+							    : ", which is not allowed either");
 }
 
 /* Programs that were not found */
@@ -59,8 +59,9 @@ static bool lacks_arguments(const struct ask *a, const struct judged *j)
 static void print_lacks_arguments(const struct judged *j, struct buffer *out)
 {
 	(void)j;
-	buffer_adds(out, "it was judged without arguments; entries that ask for some count only if you "
-			 "give them, with --arg or as a whole command line");
+	buffer_adds(out,
+		"it was judged without arguments; entries that ask for some count only if you "
+		"give them, with --arg or as a whole command line");
 }
 
 /* Arguments of a command line */
@@ -74,7 +75,8 @@ static bool is_dynamic(const struct ask *a, const struct judged *j)
 static void print_dynamic(const struct judged *j, struct buffer *out)
 {
 	visible(out, j->text);
-	buffer_adds(out, ": some arguments are only known when it runs; it was judged by the others");
+	buffer_adds(
+		out, ": some arguments are only known when it runs; it was judged by the others");
 }
 
 /* Interpreters */

@@ -104,7 +104,7 @@ static void print_row(struct output *o, const char *label, const struct buffer *
 	if (!value->len)
 		return;
 	print_label(o, label);
-	output_wrapped(o, buffer_text(value));
+	output_wrapped(o, buffer_text(value), OUTPUT_WIDE);
 	newline(o);
 }
 
@@ -134,7 +134,7 @@ static void print_layer(struct output *o, const struct ask *a, size_t i, size_t 
 	output_foreign(o, l->origin ? l->origin : "-");
 	output_pad(o, VALUE_COLUMN + 7 + width + 2);
 	print_reason(&there, &reason);
-	output_wrapped(o, buffer_text(&reason));
+	output_wrapped(o, buffer_text(&reason), OUTPUT_WIDE);
 	newline(o);
 }
 
@@ -189,7 +189,7 @@ static void print_commands(struct output *o, const struct ask *a)
 		print_cut(o, j->text, WHY_COLUMN - 2 - COMMAND_COLUMN - indent);
 		output_pad(o, WHY_COLUMN);
 		print_reason(j, &reason);
-		output_wrapped(o, buffer_text(&reason));
+		output_wrapped(o, buffer_text(&reason), OUTPUT_WIDE);
 		newline(o);
 	}
 	newline(o);
@@ -203,7 +203,7 @@ static void print_notes(struct output *o, const struct ask *a, struct arena *are
 		o->text.failed = true;
 	for (size_t i = 0; i < notes.n; i++) {
 		print_label(o, "note");
-		output_wrapped(o, notes.items[i]);
+		output_wrapped(o, notes.items[i], OUTPUT_WIDE);
 		newline(o);
 	}
 }

@@ -66,8 +66,8 @@ static int report(const char *path, int (*found)(void *data, const char *path), 
 	return r < 0 ? r : links_follow(path, found, data, end);
 }
 
-static int programs(void *context, const char *name, int (*found)(void *data, const char *path),
-	void *data)
+static int programs(
+	void *context, const char *name, int (*found)(void *data, const char *path), void *data)
 {
 	char path[PATH_BYTES];
 	int r = -ENOENT;

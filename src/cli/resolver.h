@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * From the name of a program to its files, for the policy (struct resolver in policy/layer.h), which
- * does no I/O itself. Names are looked up in a fixed list of folders, never in the caller's PATH:
- * whoever may set PATH must not choose what `git` means. A folder that others may write is skipped.
+ * From the name of a program to its files, for the policy (struct resolver in policy/layer.h),
+ * which does no I/O itself. Names are looked up in a fixed list of folders, never in the caller's
+ * PATH: whoever may set PATH must not choose what `git` means. A folder that others may write is
+ * skipped.
  */
 #include <stddef.h>
 

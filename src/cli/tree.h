@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * JSON objects as they are built for printing. Running out of memory is remembered and found when the
- * tree is printed, so that building needs no checks.
+ * JSON objects as they are built for printing. Running out of memory is remembered and found when
+ * the tree is printed, so that building needs no checks.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -37,9 +37,8 @@ const struct verb verb_merge = {
 	.name = "merge",
 	.synopsis = "[OPTION]... A B...",
 	.summary = "print what any of them allows, less what any of them denies",
-	.description =
-		"Prints the union of permissions: what any of the files allows, less what any of them\n"
-		"denies. A limit becomes the widest of them.\n",
+	.description = "Prints the union of permissions: what any of the files allows, less what "
+		       "any of them denies. A limit becomes the widest of them.",
 	.examples = "corral policy merge base.yaml project.yaml > agent.yaml\n",
 	.operand = "FILE",
 	.min = 2,
@@ -51,12 +50,10 @@ const struct verb verb_intersect = {
 	.name = "intersect",
 	.synopsis = "[OPTION]... A B...",
 	.summary = "print exactly what all of them allow",
-	.description =
-		"Prints the intersection of permissions: exactly what every one of the files allows, no\n"
-		"more and no less. A limit becomes the narrowest of them.\n",
-	.examples =
-		"corral policy intersect skill/SKILL.md company.json\n"
-		"corral policy intersect skill.yaml agent.yaml company.json > run.yaml\n",
+	.description = "Prints the intersection of permissions: exactly what every one of the "
+		       "files allows, no more and no less. A limit becomes the narrowest of them.",
+	.examples = "corral policy intersect skill/SKILL.md company.json\n"
+		    "corral policy intersect skill.yaml agent.yaml company.json > run.yaml\n",
 	.operand = "FILE",
 	.min = 2,
 	.max = SIZE_MAX,

@@ -11,15 +11,13 @@ const struct verb verb_explain = {
 	.name = "explain",
 	.synopsis = "--policy FILE... --op OP --target TARGET [OPTION]...",
 	.summary = "the same at length: why, by which rule, and what would allow it",
-	.description =
-		"Judges one request as `corral policy check` does and tells what led to the answer: the\n"
-		"rule with its file and line, what each layer said, and the line that would allow it.\n"
-		"A command line is taken apart; what is only known when it runs is marked.\n"
-		"\n"
-		"Exit status: 0 allow, 1 deny, 3 ask, 2 no answer (an error).\n",
-	.examples =
-		"corral policy explain -p policy.yaml --op fs.read --target /etc/shadow\n"
-		"corral policy explain -p policy.yaml --op exec --target 'git pull && rm -rf build'\n"
-		"corral policy explain -p skill/SKILL.md -p company.json --op env --target AWS_SECRET\n",
+	.description = "Judges one request as `corral policy check` does and tells what led to the "
+		       "answer: the rule with its file and line, what each layer said, and the "
+		       "line that would allow it. A command line is taken apart; what is only "
+		       "known when it runs is marked.\n"
+		       "Exit status: 0 allow, 1 deny, 3 ask, 2 no answer (an error).",
+	.examples = "corral policy explain -p policy.yaml --op fs.read --target /etc/shadow\n"
+		    "corral policy explain -p policy.yaml --op exec --target 'git pull; rm -r x'\n"
+		    "corral policy explain -p weather/ -p company.json --op env --target HOME\n",
 	.run = run,
 };

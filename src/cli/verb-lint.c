@@ -122,14 +122,12 @@ const struct verb verb_lint = {
 	.synopsis = "[OPTION]... FILE...",
 	.summary = "point at what is legal but likely a mistake",
 	.description =
-		"Points at what is legal but likely a mistake: grants that are wider than they look,\n"
-		"lines without effect, grants that the baseline forbids anyway. No finding changes a\n"
-		"decision.\n"
-		"\n"
-		"Exit status: 0 nothing but notes, 1 warnings or errors, 2 a file cannot be read.\n",
-	.examples =
-		"corral policy lint policy.yaml\n"
-		"corral policy lint --json skill/SKILL.md rules/\n",
+		"Points at what is legal but likely a mistake: grants that are wider than they "
+		"look, lines without effect, grants that the baseline forbids anyway. No finding "
+		"changes a decision.\n"
+		"Exit status: 0 nothing but notes, 1 warnings or errors, 2 a file cannot be read.",
+	.examples = "corral policy lint policy.yaml\n"
+		    "corral policy lint --json skill/SKILL.md rules/\n",
 	.operand = "FILE",
 	.min = 1,
 	.max = SIZE_MAX,

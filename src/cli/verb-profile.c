@@ -43,14 +43,13 @@ static int write_profile(struct settings *s, struct call *c, struct buffer *out)
 	if (r == 0 && s->agent.is_given)
 		r = agent_permissions(&s->agent, c, &p);
 	else if (r == 0)
-		r = load_add_all(
-			&s->load, c, s->policies.items, s->policies.n, MANIFEST_UNKNOWN);
+		r = load_add_all(&s->load, c, s->policies.items, s->policies.n, MANIFEST_UNKNOWN);
 	if (r == 0 && !p)
 		r = load_combine(&s->load, c, algebra_intersect, &p);
 	if (r < 0)
 		return r;
-	return s->agent.is_given ? seatbelt_print_agent(p, &s->load.variables, out, c->error) :
-				   seatbelt_print(p, &s->load.variables, out, c->error);
+	return s->agent.is_given ? seatbelt_print_agent(p, &s->load.variables, out, c->error)
+				 : seatbelt_print(p, &s->load.variables, out, c->error);
 }
 
 /* A profile is a text file: its last line ends, too. */
@@ -80,8 +79,8 @@ static int run(struct call *c)
 		r = write_profile(&s, c, &o.text);
 		end_line(&o.text);
 		if (r == 0)
-			r = s.json ? print_tree(&o.text, c) :
-				     output_write(&o, STDOUT_FILENO, c->error);
+			r = s.json ? print_tree(&o.text, c)
+				   : output_write(&o, STDOUT_FILENO, c->error);
 	}
 	load_deinit(&s.load);
 	return r < 0 ? r : STATUS_YES;
@@ -91,15 +90,13 @@ const struct verb verb_seatbelt = {
 	.name = "seatbelt",
 	.synopsis = "(--policy FILE... | --mode MODE --data-dir DIR) [OPTION]...",
 	.summary = "the profile that macOS' sandbox-exec takes",
-	.description =
-		"Prints a Seatbelt profile. With --policy it denies everything but what the files\n"
-		"grant; with --mode it is the profile of a whole agent, which confines what it writes.\n"
-		"What Seatbelt cannot hold (host names, arguments of programs) is refused, and nothing\n"
-		"is printed.\n",
-	.examples =
-		"corral profile seatbelt --policy policy.yaml > policy.sb\n"
-		"corral profile seatbelt --mode sandbox --data-dir ~/.agent > agent.sb\n"
-		"sandbox-exec -f agent.sb my-agent\n",
+	.description = "Prints a Seatbelt profile. With --policy it denies everything but what the "
+		       "files grant; with --mode it is the profile of a whole agent, which "
+		       "confines what it writes. What Seatbelt cannot hold (host names, arguments "
+		       "of programs) is refused, and nothing is printed.",
+	.examples = "corral profile seatbelt --policy policy.yaml > policy.sb\n"
+		    "corral profile seatbelt --mode sandbox --data-dir ~/.agent > agent.sb\n"
+		    "sandbox-exec -f agent.sb my-agent\n",
 	.run = run,
 };
 
@@ -107,7 +104,7 @@ const struct verb verb_profile = {
 	.name = "profile",
 	.synopsis = "COMMAND [OPTION]...",
 	.summary = "write a profile for another system's sandbox",
-	.description = "Writes permissions down as another system's sandbox wants them.\n",
+	.description = "Writes permissions down as another system's sandbox wants them.",
 	.examples = "corral profile seatbelt --mode sandbox --data-dir ~/.agent > agent.sb\n",
 	.verbs = (const struct verb *const[]){ &verb_seatbelt, NULL },
 };

@@ -58,11 +58,10 @@ const struct verb verb_prompt = {
 	.synopsis = "--mode MODE --data-dir DIR [OPTION]...",
 	.summary = "the text for the prompt of an agent that runs in a mode",
 	.description =
-		"Prints what an agent should be told that runs in one of the modes: where it may write,\n"
-		"and that trying elsewhere is of no use. The text protects nothing by itself. In mode\n"
-		"rwx there is nothing to say, and nothing is printed.\n",
-	.examples =
-		"corral prompt --mode sandbox --data-dir ~/.agent\n"
-		"corral prompt --mode rx --data-dir ~/.agent >> system-prompt.txt\n",
+		"Prints what an agent should be told that runs in one of the modes: where it may "
+		"write, and that trying elsewhere is of no use. The text protects nothing by "
+		"itself. In mode rwx there is nothing to say, and nothing is printed.",
+	.examples = "corral prompt --mode sandbox --data-dir ~/.agent\n"
+		    "corral prompt --mode rx --data-dir ~/.agent >> system-prompt.txt\n",
 	.run = run,
 };

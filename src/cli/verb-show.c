@@ -30,7 +30,8 @@ static int take_from(struct call *c, const struct options_row *row, const char *
 static int parse(struct settings *s, struct call *c)
 {
 	const struct options_row rows[] = {
-		{ "from", 0, "KIND", "read the files as permissions, skill, skill.md, manifest, rules\n"
+		{ "from", 0, "KIND",
+			"read the files as permissions, skill, skill.md, manifest, rules\n"
 			"or enclave, instead of finding out; or `mode`, with the next",
 			take_from, s, OPTIONS_OPTIONAL },
 		AGENT_ROWS(&s->agent),
@@ -78,13 +79,12 @@ const struct verb verb_show = {
 	.synopsis = "[OPTION]... FILE...",
 	.summary = "print permissions in one form, whatever they are written in",
 	.description =
-		"Prints what a file grants in the canonical form: sorted, without doubles, ready to be\n"
-		"read again. Several files are printed as what they all allow. `-` is standard input; a\n"
-		"folder is a skill, or rules (default.json and custom/*.json).\n",
-	.examples =
-		"corral policy show weather/SKILL.md\n"
-		"corral policy show --format json rules/\n"
-		"corral policy show --mode sandbox --data-dir ~/.agent\n",
+		"Prints what a file grants in the canonical form: sorted, without doubles, ready "
+		"to be read again. Several files are printed as what they all allow. `-` is "
+		"standard input; a folder is a skill, or rules (default.json and custom/*.json).",
+	.examples = "corral policy show weather/SKILL.md\n"
+		    "corral policy show --format json rules/\n"
+		    "corral policy show --mode sandbox --data-dir ~/.agent\n",
 	.operand = "FILE",
 	.max = SIZE_MAX,
 	.run = run,

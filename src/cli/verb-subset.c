@@ -69,12 +69,12 @@ const struct verb verb_subset = {
 	.name = "subset",
 	.synopsis = "[OPTION]... A B",
 	.summary = "does B allow everything that A allows?",
-	.description =
-		"Answers whether everything that A allows is allowed by B as well: `yes`, `no` with\n"
-		"something that A allows and B does not, or `too complex`, which counts as no.\n"
-		"\n"
-		"Exit status: 0 yes, 1 no, 2 no answer (an error).\n",
-	.examples = "corral policy subset skill/SKILL.md company.json || echo 'it asks for too much'\n",
+	.description = "Answers whether everything that A allows is allowed by B as well: `yes`, "
+		       "`no` with something that A allows and B does not, or `too complex`, which "
+		       "counts as no.\n"
+		       "Exit status: 0 yes, 1 no, 2 no answer (an error).",
+	.examples =
+		"corral policy subset skill/SKILL.md company.json || echo 'it asks for too much'\n",
 	.operand = "FILE",
 	.min = 2,
 	.max = 2,

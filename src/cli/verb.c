@@ -32,8 +32,8 @@ static int unknown(struct call *c, const char *word)
 	near = suggest(word, names, n);
 	(void)options_misused(c, "unknown %s `%s`", word[0] == '-' ? "option" : "command", word);
 	if (near)
-		error_hint(c->error, "did you mean `%s %s`? `%s --help` lists the commands", c->name,
-			near, c->name);
+		error_hint(c->error, "did you mean `%s %s`? `%s --help` lists the commands",
+			c->name, near, c->name);
 	return -EINVAL;
 }
 

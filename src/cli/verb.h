@@ -21,12 +21,12 @@ struct call;
 
 struct verb {
 	const char *name;
-	const char *synopsis;    /* what follows the name: "[OPTION]... FILE..." */
-	const char *summary;     /* one line, for the list of verbs */
-	const char *description; /* lines of at most 80 columns, each with its newline */
-	const char *examples;    /* the same, without indentation */
-	const char *operand;     /* what an operand is called in messages: "FILE" */
-	size_t min, max;         /* how many of them there may be; 0, 0: none */
+	const char *synopsis;            /* what follows the name: "[OPTION]... FILE..." */
+	const char *summary;             /* one line, for the list of verbs */
+	const char *description;         /* paragraphs, with a newline between them */
+	const char *examples;            /* lines, each with its newline */
+	const char *operand;             /* what an operand is called in messages: "FILE" */
+	size_t min, max;                 /* how many of them there may be; 0, 0: none */
 	const struct verb *const *verbs; /* of a group: its verbs, ending with NULL; else NULL */
 	/* Returns a status, or a negative errno with the call's error filled. NULL in a group. */
 	int (*run)(struct call *c);
@@ -36,7 +36,8 @@ struct verb {
 struct call {
 	const struct verb *verb;
 	const char *name; /* with all words before it: "corral policy check" */
-	/* The verb's own word and what stands behind it; options_parse() leaves only the operands. */
+	/* The verb's own word and what stands behind it; options_parse() leaves only the operands.
+	 */
 	char **words;
 	size_t n;
 	struct arena *arena; /* for what lives as long as the call */

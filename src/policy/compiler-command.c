@@ -20,6 +20,18 @@ struct command_entry {
 	size_t n_globs;
 };
 
+/* A glob over every file narrows nothing, not even a name. */
+static int add_glob(struct compiler *c, struct command_entry *entry, const char *text,
+	const struct location *where)
+{
+	struct glob *g = &entry->globs[entry->n_globs];
+	int r = compiler_parse_path(c, text, where, g);
+
+	if (r == 0 && !compiler_is_everything(g))
+		entry->n_globs++;
+	return r;
+}
+
 static int add_command_part(struct compiler *c, struct command_entry *entry, const char *text,
 	const struct location *where, bool *ret_empty)
 {
@@ -35,7 +47,7 @@ static int add_command_part(struct compiler *c, struct command_entry *entry, con
 	met.is_name = entry->pattern.is_name;
 	entry->pattern = met;
 	if (!p.is_name)
-		return compiler_parse_path(c, p.program, where, &entry->globs[entry->n_globs++]);
+		return add_glob(c, entry, p.program, where);
 	/* Two names meet only if they are the same. */
 	if (entry->has_name && strcmp(entry->pattern.program, p.program) != 0)
 		*ret_empty = true;
@@ -121,6 +133,17 @@ static int add_fine(struct compiler *c, const struct command_entry *entry, uint3
 	return ARENA_PUSH(c->arena, l->fine, l->n_fine, l->cap_fine, fine);
 }
 
+/* Any program, whether it is known by name or by file. */
+static int add_any_command(struct compiler *c, const struct command_entry *entry, uint32_t rank)
+{
+	const struct glob *g;
+
+	if (command_pattern_is_fine(&entry->pattern))
+		return add_fine(c, entry, rank);
+	g = compiler_literal(c, "", 0, true);
+	return g ? pathset_add(c->layer->commands, g, 1, rank) : -ENOMEM;
+}
+
 /* One path pattern: literal files are words of a command, and resolved like names; globs stay
  * globs. */
 static int add_path_command(struct compiler *c, const struct command_entry *entry, uint32_t rank)
@@ -163,6 +186,8 @@ int compiler_add_command(struct compiler *c, uint32_t rank)
 	}
 	if (empty)
 		return 0;
+	if (!entry.has_name && entry.n_globs == 0)
+		return add_any_command(c, &entry, rank);
 	return entry.has_name ? add_named_command(c, &entry, rank)
 			      : add_path_command(c, &entry, rank);
 }

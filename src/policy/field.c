@@ -280,7 +280,7 @@ static int unknown_word(const struct field *f, const char *word, const char *con
 
 int field_word(const struct field *f, const char *const *words, size_t n, size_t *ret)
 {
-	const char *word = NULL;
+	const char *word = "";
 	int r = field_text(f, &word);
 
 	if (r < 0)

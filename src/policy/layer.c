@@ -166,9 +166,21 @@ int compiler_parse_path(
 	return r < 0 ? r : glob_parse(ret, c->arena, expanded, where, c->error);
 }
 
-static int add_paths(struct compiler *c, struct pathset *set, const struct grant *g, uint32_t rank)
+bool compiler_is_everything(const struct glob *g)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		if (g->alternatives[i].kind == GLOB_SUBTREE && g->alternatives[i].literal_len == 0)
+			return true;
+	}
+	return false;
+}
+
+/* *ret_everything (may be NULL): the entry covers every file. */
+static int add_paths(struct compiler *c, struct pathset *set, const struct grant *g, uint32_t rank,
+	bool *ret_everything)
 {
 	struct glob *globs = arena_calloc(c->arena, g->n, sizeof(*globs));
+	bool everything = true;
 
 	if (!globs)
 		return -ENOMEM;
@@ -177,22 +189,29 @@ static int add_paths(struct compiler *c, struct pathset *set, const struct grant
 
 		if (r < 0)
 			return r;
+		everything = everything && compiler_is_everything(&globs[i]);
 	}
+	if (ret_everything)
+		*ret_everything = everything;
 	return pathset_add(set, globs, g->n, rank);
 }
 
 static int add_read(struct compiler *c, uint32_t rank)
 {
 	const struct source *s = &c->layer->sources[OPERATION_FS_READ].items[rank];
+	bool everything = false;
+	int r = add_paths(c, c->layer->paths[0], s->grant, rank, &everything);
 
-	return add_paths(c, c->layer->paths[0], s->grant, rank);
+	if (everything)
+		c->layer->any_file = rank_best(c->layer->any_file, rank);
+	return r;
 }
 
 static int add_write(struct compiler *c, uint32_t rank)
 {
 	const struct source *s = &c->layer->sources[OPERATION_FS_WRITE].items[rank];
 
-	return add_paths(c, c->layer->paths[1], s->grant, rank);
+	return add_paths(c, c->layer->paths[1], s->grant, rank, NULL);
 }
 
 struct glob *compiler_literal(struct compiler *c, const char *bytes, size_t len, bool subtree)
@@ -281,7 +300,8 @@ static int add_sources(struct compiler *c)
 			return r;
 	}
 	for (size_t i = 0; i < c->from->dangerously_allow.n; i++) {
-		int r = add_paths(c, c->layer->dangerous, &c->from->dangerously_allow.items[i], 0);
+		int r = add_paths(
+			c, c->layer->dangerous, &c->from->dangerously_allow.items[i], 0, NULL);
 
 		if (r < 0)
 			return r;
@@ -364,6 +384,7 @@ int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
 		.exec_listed = p->exec_listed,
 		.services = p->services,
 		.n_services = p->n_services,
+		.any_file = RANK_NONE,
 		.limits = p->limits,
 		.network = p->network,
 	};

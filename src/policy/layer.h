@@ -36,7 +36,7 @@ struct sources {
 /* A command pattern whose program is a glob and which says something about arguments: rare, kept as
  * a list. */
 struct fine_command {
-	const struct glob *programs; /* all must match */
+	const struct glob *programs; /* all must match; none: any program, by name too */
 	size_t n_programs;
 	const struct command_pattern *pattern;
 	uint32_t rank;
@@ -49,6 +49,7 @@ struct layer {
 	bool exec_listed;
 	struct sources sources[OPERATION_COUNT];
 	size_t n_denied_paths; /* sources of fs.read that come from fs.deny */
+	uint32_t any_file;     /* the strongest source of fs.read that covers every file */
 
 	struct pathset *paths[2];  /* fs.read, fs.write */
 	struct pathset *dangerous; /* dangerously_allow */

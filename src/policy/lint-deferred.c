@@ -74,11 +74,7 @@ static bool reaches_sample(const struct lint *l, const struct lint_entry *e, con
 	if (g->alternatives[0].literal_len + strlen(sample) >= sizeof(path))
 		return false;
 	(void)snprintf(path, sizeof(path), "%s%s", g->alternatives[0].literal, sample);
-	for (const struct lint_entry *s = l->entries[e->op].items; s < e; s++) {
-		if (s->verdict != VERDICT_ALLOW && lint_all_match(&s->globs, path, strlen(path)))
-			return false;
-	}
-	return true;
+	return !lint_is_shielded(l, e, path);
 }
 
 static int reaches(struct lint *l, const struct lint_entry *e, const char *pattern,
@@ -92,6 +88,12 @@ static int reaches(struct lint *l, const struct lint_entry *e, const char *patte
 		return 1;
 	r = glob_parse(&target, &scratch, pattern, NULL, NULL);
 	return r < 0 ? r : lint_reaches(l, e, &target);
+}
+
+/* Each grant is compared with all that takes something away from it. */
+static bool has_too_many_shields(struct lint *l, const struct lint_entry *e)
+{
+	return l->entries[e->op].n_shields && lint_is_too_long(l, &l->entries[e->op]);
 }
 
 /* Nobody keeps a repository or a home in a skill's own data and temporary files. */
@@ -110,7 +112,7 @@ int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 	auto_buffer deny = { 0 };
 	unsigned n = 0;
 
-	if (is_private(e))
+	if (is_private(e) || has_too_many_shields(l, e))
 		return 0;
 	for (size_t i = 0; e->width == LINT_NARROW && i < N_FILES; i++) {
 		int r = reaches(l, e, files[i].pattern, files[i].sample);
@@ -192,6 +194,8 @@ static int find_in_env(struct lint *l, const struct lint_entry *e, const char **
 	const struct lint_entries *env = &l->entries[OPERATION_ENV];
 	int r = 0;
 
+	if (lint_is_too_long(l, env))
+		return 0;
 	for (size_t i = 0; r == 0 && i < env->n; i++) {
 		const struct lint_part *part = &env->items[i].parts[0];
 
@@ -206,6 +210,8 @@ int lint_write_path(struct lint *l, const struct lint_entry *e)
 	const char *found = NULL;
 	int r = 0;
 
+	if (has_too_many_shields(l, e))
+		return 0;
 	for (size_t i = 0; r == 0 && e->width == LINT_NARROW && i < N_PATH_FOLDERS; i++) {
 		auto_arena scratch = { 0 };
 		const char *pattern;
@@ -227,9 +233,10 @@ int lint_write_then_exec(struct lint *l, const struct lint_entry *e)
 {
 	const struct lint_entries *writes = &l->entries[OPERATION_FS_WRITE];
 
-	if (e->globs.n != 1 || e->n != 1 || e->width == LINT_EVERYTHING)
+	if (e->globs.n != 1 || e->n != 1 || e->width == LINT_EVERYTHING ||
+		lint_is_too_long(l, writes) || lint_is_too_long(l, &l->entries[OPERATION_EXEC]))
 		return 0;
-	for (size_t i = 0; i < writes->n && i < LINT_COMPARE_MAX; i++) {
+	for (size_t i = 0; i < writes->n; i++) {
 		const struct lint_entry *w = &writes->items[i];
 		int r = w->verdict == VERDICT_ALLOW && !w->nothing ?
 				lint_reaches(l, w, &e->globs.items[0]) :

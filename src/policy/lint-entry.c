@@ -201,6 +201,14 @@ static int parse_entry(struct lint *l, struct lint_entry *e, struct error *err)
 
 /* Collecting, the strongest first */
 
+static int keep(struct lint *l, struct lint_entries *to, struct lint_entry e)
+{
+	if (e.verdict != VERDICT_ALLOW &&
+		ARENA_PUSH(l->scratch, to->shields, to->n_shields, to->cap_shields, to->n) < 0)
+		return -ENOMEM;
+	return ARENA_PUSH(l->scratch, to->items, to->n, to->cap, e);
+}
+
 static int add(struct lint *l, struct lint_entries *to, struct lint_entry e)
 {
 	struct error err = { 0 };
@@ -214,7 +222,7 @@ static int add(struct lint *l, struct lint_entries *to, struct lint_entry e)
 	if (r == -ENOMEM)
 		return r;
 	if (r == 0)
-		return ARENA_PUSH(l->scratch, to->items, to->n, to->cap, e);
+		return keep(l, to, e);
 	return e.implied ? 0 :
 			   lint_report_at(l, &e.where, e.text ? e.text : "", lint_say(l, "%s", err.text),
 				   lint_say(l, "%s", err.hint[0] ? err.hint : "write it anew"));

@@ -73,8 +73,10 @@ static const struct baseline_path *baseline_below(
 
 		if (system_only && !is_system_folder(b))
 			continue;
-		(void)snprintf(path, sizeof(path), "%s%s", home, b->pattern + (*home != '\0'));
-		if (alt->literal_len == 0 || path_is_below(path, alt->literal))
+		if (alt->literal_len == 0 || path_is_below(b->pattern, alt->literal))
+			return b;
+		(void)snprintf(path, sizeof(path), "%s%s", home, b->pattern + 1);
+		if (*home && path_is_below(path, alt->literal))
 			return b;
 	}
 	return NULL;
@@ -205,7 +207,7 @@ static int share(struct lint *l, const struct lint_entry *a, const struct lint_e
 /* 1 if dangerously_allow may lift the baseline for some of e. */
 static int may_be_lifted(struct lint *l, const struct lint_entry *e)
 {
-	int r = 0;
+	int r = lint_is_too_long(l, &l->dangerous);
 
 	for (size_t i = 0; r == 0 && i < l->dangerous.n; i++)
 		r = share(l, &l->dangerous.items[i], e);
@@ -262,7 +264,7 @@ static int is_granted(struct lint *l, const struct lint_entry *e)
 	const struct lint_entries *all = &l->entries[OPERATION_FS_READ];
 
 	if (l->p->fallback != VERDICT_DENY || l->p->mode != MODE_ENFORCE ||
-		all->n > LINT_COMPARE_MAX)
+		lint_is_too_long(l, all) || lint_is_too_long(l, &l->dangerous))
 		return 1;
 	for (size_t i = 0; i < all->n; i++) {
 		int r = all->items[i].verdict == VERDICT_DENY ?
@@ -277,7 +279,7 @@ static int is_granted(struct lint *l, const struct lint_entry *e)
 
 int lint_dangerously_unused(struct lint *l)
 {
-	for (size_t i = 0; i < l->dangerous.n && i < LINT_COMPARE_MAX; i++) {
+	for (size_t i = 0; i < l->dangerous.n; i++) {
 		const struct lint_entry *e = &l->dangerous.items[i];
 		bool plain = e->globs.n == 1 && e->globs.items[0].n == 1 &&
 			     e->globs.items[0].alternatives[0].kind != GLOB_TRUE &&
@@ -355,7 +357,7 @@ int lint_literal_folder(struct lint *l, const struct lint_entry *e)
 	bool variable, root;
 
 	if (e->rule || e->n != 1 || e->globs.items[0].n != 1 || alt->kind != GLOB_LITERAL ||
-		l->entries[OPERATION_FS_READ].n > LINT_COMPARE_MAX)
+		lint_is_too_long(l, &l->entries[OPERATION_FS_READ]))
 		return 0;
 	base = strrchr(alt->literal, '/') + 1;
 	/* "$WORK_DIR" is a folder whatever it is called. */

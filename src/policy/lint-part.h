@@ -71,6 +71,8 @@ struct lint_entry {
 struct lint_entries {
 	struct lint_entry *items;
 	size_t n, cap;
+	size_t *shields; /* the places of those that forbid or ask, in order */
+	size_t n_shields, cap_shields;
 };
 
 struct lint_check;
@@ -141,6 +143,10 @@ int lint_exists(struct lint *l, enum product_domain domain, const struct lint_gl
 	const struct lint_globs *out, size_t n_out);
 /* Does the entry allow a path that target matches, and that no stronger entry forbids or asks about? */
 int lint_reaches(struct lint *l, const struct lint_entry *e, const struct glob *target);
+/* The same for one path, which the entry allows. */
+bool lint_is_shielded(const struct lint *l, const struct lint_entry *e, const char *path);
+/* True, and remembered, if these are too many to compare them with each other or with another list. */
+bool lint_is_too_long(struct lint *l, const struct lint_entries *entries);
 /* For certain: everything that b covers, a covers; nothing is covered by both. Or -ENOMEM. */
 int lint_contains(struct lint *l, const struct lint_entry *a, const struct lint_entry *b);
 int lint_disjoint(struct lint *l, const struct lint_entry *a, const struct lint_entry *b);

@@ -133,21 +133,50 @@ int lint_exists(struct lint *l, enum product_domain domain, const struct lint_gl
 	return r;
 }
 
+bool lint_is_too_long(struct lint *l, const struct lint_entries *entries)
+{
+	if (entries->n <= LINT_COMPARE_MAX)
+		return false;
+	l->incomplete = true;
+	return true;
+}
+
+/* Those that forbid or ask and are stronger than e: how many. */
+static size_t count_shields(const struct lint *l, const struct lint_entry *e)
+{
+	const struct lint_entries *all = &l->entries[e->op];
+	size_t n = 0;
+
+	while (n < all->n_shields && &all->items[all->shields[n]] < e)
+		n++;
+	return n;
+}
+
+bool lint_is_shielded(const struct lint *l, const struct lint_entry *e, const char *path)
+{
+	const struct lint_entries *all = &l->entries[e->op];
+	size_t n = count_shields(l, e);
+
+	for (size_t i = 0; i < n; i++) {
+		if (lint_all_match(&all->items[all->shields[i]].globs, path, strlen(path)))
+			return true;
+	}
+	return false;
+}
+
 int lint_reaches(struct lint *l, const struct lint_entry *e, const struct glob *target)
 {
 	const struct lint_entries *all = &l->entries[e->op];
 	auto_arena scratch = { 0 };
 	struct glob in[LINT_PARTS_MAX + 1];
-	struct lint_globs *out = arena_calloc(&scratch, all->n + 1, sizeof(*out));
-	size_t n_out = 0;
+	size_t n_out = count_shields(l, e);
+	struct lint_globs *out = arena_calloc(&scratch, n_out + 1, sizeof(*out));
 	int r;
 
 	if (!out)
 		return -ENOMEM;
-	for (const struct lint_entry *s = all->items; s < e; s++) {
-		if (s->verdict != VERDICT_ALLOW)
-			out[n_out++] = s->globs;
-	}
+	for (size_t i = 0; i < n_out; i++)
+		out[i] = all->items[all->shields[i]].globs;
 	memcpy(in, e->globs.items, e->globs.n * sizeof(in[0]));
 	in[e->globs.n] = *target;
 	r = lint_exists(l, PRODUCT_PATHS, &(struct lint_globs){ in, e->globs.n + 1 }, out, n_out);

@@ -69,11 +69,7 @@ static int compare(struct lint *l)
 	for (int op = 0; r == 0 && !l->compared && op < OPERATION_COUNT; op++) {
 		struct lint_entries *all = &l->entries[op];
 
-		if (all->n > LINT_COMPARE_MAX) {
-			l->incomplete = true;
-			continue;
-		}
-		for (size_t i = 0; r == 0 && i < all->n; i++) {
+		for (size_t i = 0; r == 0 && !lint_is_too_long(l, all) && i < all->n; i++) {
 			if (is_compared(&all->items[i]) && !all->items[i].implied)
 				r = find_cover(l, all, &all->items[i]);
 		}
@@ -252,11 +248,11 @@ static bool is_denial(const struct lint_entry *e)
 
 int lint_deny_unused(struct lint *l)
 {
-	size_t n = 0;
-
-	for (int op = 0; op < OPERATION_COUNT; op++)
-		n = l->entries[op].n > n ? l->entries[op].n : n;
-	if (n > LINT_COMPARE_MAX || l->p->fallback != VERDICT_DENY || l->p->mode != MODE_ENFORCE)
+	for (int op = 0; op < OPERATION_COUNT; op++) {
+		if (lint_is_too_long(l, &l->entries[op]))
+			return 0;
+	}
+	if (l->p->fallback != VERDICT_DENY || l->p->mode != MODE_ENFORCE)
 		return 0;
 	return for_each(l, is_denial, check_denial);
 }

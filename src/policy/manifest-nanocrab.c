@@ -46,7 +46,7 @@ static int read_http_host(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
 	struct permissions *p = into;
-	struct host_pattern host;
+	struct host_pattern host = { 0 };
 	const char *text = NULL;
 	int r = field_text(f, &text);
 

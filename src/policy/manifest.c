@@ -234,6 +234,12 @@ static int read_document(
 	return yaml_read(d, file, 1, text, len, e);
 }
 
+static int out_of_memory(struct error *e)
+{
+	(void)error_set(e, -ENOMEM, NULL, "out of memory");
+	return -ENOMEM;
+}
+
 static int read_tree(
 	struct manifest *m, enum manifest_kind kind, const struct document *d, struct error *e)
 {
@@ -241,12 +247,13 @@ static int read_tree(
 
 	m->permissions = permissions_new();
 	if (!m->permissions)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return out_of_memory(e);
 	if (d->file) {
 		m->permissions->origin = arena_strdup(m->permissions->arena, d->file);
-		r = m->permissions->origin ? 0 : error_set(e, -ENOMEM, NULL, "out of memory");
+		if (!m->permissions->origin)
+			return out_of_memory(e);
 	}
-	if (r == 0 && kind == MANIFEST_UNKNOWN)
+	if (kind == MANIFEST_UNKNOWN)
 		r = kind_by_keys(d, e, &kind);
 	if (r == 0)
 		r = formats[kind].read(m, d, e);
@@ -325,13 +332,14 @@ int manifest_add_rules(
 	if (m->kind != MANIFEST_RULES)
 		return error_set(e, -EINVAL, NULL, "rules can only be added to rules");
 	r = read_document(&d, file, text, len, e);
-	if (r == 0)
-		r = read_tree(&more, MANIFEST_RULES, &d, e);
+	if (r < 0)
+		return r;
+	r = read_tree(&more, MANIFEST_RULES, &d, e);
 	if (r < 0)
 		return r;
 	r = join_rules(m->permissions, more.permissions);
 	if (r < 0)
-		return error_set(e, r, NULL, "out of memory");
+		return out_of_memory(e);
 	if (node_get(d.root, "defaultAction"))
 		m->permissions->fallback =
 			verdict_strictest(m->permissions->fallback, more.permissions->fallback);

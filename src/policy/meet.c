@@ -249,6 +249,9 @@ static int commands_emit(struct commands *c, struct permissions *p, struct grant
 	qsort(c->paths.items, c->paths.n, sizeof(c->paths.items[0]), by_text);
 	if (c->name)
 		out.items[out.n++] = spell(c, c->name, true, true);
+	/* Any file, beside a name: the name says it all. */
+	if (c->name && c->paths.n == 1 && strcmp(c->paths.items[0], "/**") == 0)
+		c->paths.n = 0;
 	if (c->paths.n > PARTS_MAX - out.n)
 		return -E2BIG;
 	for (size_t i = 0; i < c->paths.n; i++, out.n++)

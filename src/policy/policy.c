@@ -242,7 +242,8 @@ static uint32_t match_fine(const struct layer *l, const struct question *q, uint
 		if (f->rank >= best || !command_pattern_matches_args(
 					       f->pattern, q->request->args, q->request->n_args))
 			continue;
-		while (n < f->n_programs && glob_match(&f->programs[n], q->path, q->path_len))
+		while (n < f->n_programs && q->path &&
+			glob_match(&f->programs[n], q->path, q->path_len))
 			n++;
 		if (n == f->n_programs)
 			best = f->rank;
@@ -250,39 +251,30 @@ static uint32_t match_fine(const struct layer *l, const struct question *q, uint
 	return best;
 }
 
-/* No list: what may be read may run. */
-static void decide_unlisted(const struct layer *l, const struct question *q, struct decision *d)
+static uint32_t match_command(const struct layer *l, const struct question *q)
 {
-	if (!q->path) {
-		d->layer = l;
-		d->why = DECISION_UNREADABLE;
-		d->verdict = l->mode == MODE_ENFORCE ? VERDICT_DENY : VERDICT_ALLOW;
-		return;
-	}
-	decide_by_source(l, &l->sources[OPERATION_FS_READ],
-		pathset_match(l->paths[0], q->path, q->path_len), d);
-	d->why = d->verdict == VERDICT_DENY ? DECISION_UNREADABLE : DECISION_READABLE;
+	uint32_t rank = pathset_match(l->commands, q->command.text, q->command.len);
+
+	if (q->path)
+		rank = rank_best(rank, pathset_match(l->programs, q->path, q->path_len));
+	return match_fine(l, q, rank);
 }
 
 static void decide_exec(const struct layer *l, const struct question *q, struct decision *d)
 {
-	uint32_t rank = pathset_match(l->commands, q->command.text, q->command.len);
+	/* A name is some file: what is said of every file is said of it. */
+	uint32_t read = q->path ? pathset_match(l->paths[0], q->path, q->path_len) : l->any_file;
 
-	if (q->path) {
-		uint32_t read = pathset_match(l->paths[0], q->path, q->path_len);
-
-		/* A file that is denied is not there, so it does not run either. */
-		if (read < l->n_denied_paths) {
-			decide_by_source(l, &l->sources[OPERATION_FS_READ], read, d);
-			return;
-		}
-		rank = rank_best(rank, pathset_match(l->programs, q->path, q->path_len));
-		rank = match_fine(l, q, rank);
+	/* A file that is denied is not there, so it does not run either. */
+	if (read < l->n_denied_paths) {
+		decide_by_source(l, &l->sources[OPERATION_FS_READ], read, d);
+	} else if (layer_exec_is_open(l)) {
+		/* No list: what may be read may run. */
+		decide_by_source(l, &l->sources[OPERATION_FS_READ], read, d);
+		d->why = d->verdict == VERDICT_DENY ? DECISION_UNREADABLE : DECISION_READABLE;
+	} else {
+		decide_by_source(l, &l->sources[OPERATION_EXEC], match_command(l, q), d);
 	}
-	if (layer_exec_is_open(l))
-		decide_unlisted(l, q, d);
-	else
-		decide_by_source(l, &l->sources[OPERATION_EXEC], rank, d);
 }
 
 static void decide_env(const struct layer *l, const struct question *q, struct decision *d)

@@ -202,25 +202,31 @@ static struct shell_input string_input(const struct walk *w, const struct shell_
 	return in;
 }
 
+static int run_text(struct walk *w, const struct shell_word *word)
+{
+	const struct shell_input in = string_input(w, word);
+
+	return shell_find_text(w->p, &in);
+}
+
+/* Word i, if there is one and it is known, is shell. */
 static int run_string(struct walk *w, size_t i)
 {
-	struct shell_input in;
-
 	if (i >= w->c.n_words || w->c.words[i].dynamic)
 		return 0;
-	in = string_input(w, &w->c.words[i]);
-	return shell_find_text(w->p, &in);
+	return run_text(w, &w->c.words[i]);
 }
 
 /* Words [from, to) are a command in their own right; assignments may precede its name. */
 static int run_words(struct walk *w, size_t from, size_t to, size_t n_assignments)
 {
 	struct shell_command *c;
-	size_t index;
-	int r = from < to ? shell_enter(w->p) : 1;
+	size_t index = 0;
+	int r;
 
-	if (r == 1)
+	if (from >= to)
 		return 0;
+	r = shell_enter(w->p);
 	if (r == 0)
 		r = shell_add_command(w->p, w->c.words[from].offset, &index);
 	if (r < 0)
@@ -263,11 +269,7 @@ static int run_joined(struct walk *w)
 		return 0;
 	joined.offset = w->c.words[w->i].offset;
 	joined.text = text.failed ? NULL : arena_strdup(w->p->arena, buffer_text(&text));
-	if (!joined.text)
-		return -ENOMEM;
-	w->c.words = &joined;
-	w->c.n_words = 1;
-	return run_string(w, 0);
+	return joined.text ? run_text(w, &joined) : -ENOMEM;
 }
 
 /* find … -exec CMD … ; -execdir CMD … + */

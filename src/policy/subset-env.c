@@ -62,22 +62,31 @@ static int compare_names(struct subset_compare *c)
 	return r <= 0 ? r : subset_found(c, "env", buffer_text(&witness) + 1);
 }
 
+/* Every assignment that a side mentions: B may forbid one that A allows by its name. */
+static int try_assignments(struct subset_compare *c, const struct layer *l)
+{
+	const struct sources *s = &l->sources[OPERATION_ENV];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < s->n; i++) {
+		const struct grant *g = s->items[i].grant;
+
+		for (size_t k = 0; r == 0 && k < g->n; k++) {
+			struct request q = { .op = OPERATION_ENV, .target = g->all[k] };
+
+			r = strchr(q.target, '=') ? subset_try(c, &q) : 0;
+		}
+	}
+	return r;
+}
+
 int subset_env(struct subset_compare *c)
 {
 	int r = compare_names(c);
 
-	for (size_t l = 0; r == 0 && l < c->a.n; l++) {
-		const struct sources *s = &policy_layer(c->a.policy, l)->sources[OPERATION_ENV];
-
-		for (size_t i = 0; r == 0 && i < s->n; i++) {
-			const struct grant *g = s->items[i].grant;
-
-			for (size_t k = 0; r == 0 && k < g->n; k++) {
-				struct request q = { .op = OPERATION_ENV, .target = g->all[k] };
-
-				r = strchr(q.target, '=') ? subset_try(c, &q) : 0;
-			}
-		}
-	}
+	for (size_t i = 0; r == 0 && i < c->a.n; i++)
+		r = try_assignments(c, policy_layer(c->a.policy, i));
+	for (size_t i = 0; r == 0 && i < c->b.n; i++)
+		r = try_assignments(c, policy_layer(c->b.policy, i));
 	return r;
 }

@@ -209,7 +209,7 @@ static int try_hosts(struct subset_compare *c, const struct candidates *all)
 		for (size_t p = 0; p < all->n_ports; p++) {
 			int r = try_one(c, all->hosts[h], all->ports[p], false);
 
-			if (r == 0 && all->ports[p])
+			if (r == 0)
 				r = try_one(c, all->hosts[h], all->ports[p], true);
 			if (r)
 				return r;

@@ -27,6 +27,7 @@ int subset_hosts(struct subset_compare *c);
 int subset_commands(struct subset_compare *c);
 int subset_env(struct subset_compare *c);
 int subset_services(struct subset_compare *c);
+int subset_limits(struct subset_compare *c);
 
 /* Fills the result; both return 1. */
 int subset_found(struct subset_compare *c, const char *what, const char *witness);

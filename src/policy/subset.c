@@ -50,36 +50,6 @@ int subset_try(struct subset_compare *c, const struct request *r)
 	return subset_found(c, operation_name(r->op), r->target);
 }
 
-/* Limits: the narrowest of a side's layers counts. */
-static uint64_t limit_of(const struct subset_side *side, enum limit l)
-{
-	uint64_t least = LIMIT_NONE;
-
-	for (size_t i = 0; i < side->n; i++) {
-		if (side->layers[i]->limits.values[l] < least)
-			least = side->layers[i]->limits.values[l];
-	}
-	return least;
-}
-
-static int compare_limits(struct subset_compare *c)
-{
-	for (int l = 0; l < LIMIT_COUNT; l++) {
-		uint64_t a = limit_of(&c->a, (enum limit)l), b = limit_of(&c->b, (enum limit)l);
-		auto_buffer text = { 0 };
-
-		if (a <= b)
-			continue;
-		if (a == LIMIT_NONE)
-			buffer_printf(&text, "%s has no limit", limit_name((enum limit)l));
-		else
-			buffer_printf(&text, "%s %llu is more than %llu", limit_name((enum limit)l),
-				(unsigned long long)a, (unsigned long long)b);
-		return subset_found(c, "limits", buffer_text(&text));
-	}
-	return 0;
-}
-
 static bool listens(const struct permissions *p, const char *port)
 {
 	for (size_t i = 0; i < p->listen.n; i++) {
@@ -131,7 +101,7 @@ static int (*const parts[])(struct subset_compare *c) = {
 	subset_env,
 	subset_services,
 	compare_listen,
-	compare_limits,
+	subset_limits,
 };
 
 int subset_compare(struct subset *ret, const struct permissions *a, const struct permissions *b,
@@ -152,6 +122,8 @@ int subset_compare(struct subset *ret, const struct permissions *a, const struct
 		r = subset_too_complex(&c, "too many layers or patterns");
 	else if (r == 0)
 		ret->answer = SUBSET_YES;
+	if (r >= 0 && (ret->witness.failed || ret->reason.failed))
+		r = -ENOMEM;
 	policy_free(c.a.policy);
 	policy_free(c.b.policy);
 	if (r < 0)

@@ -150,6 +150,7 @@ static const struct {
 	{ "git push:", { 0 }, false },
 	{ "git push:*", { "push" }, true },
 	{ "git push:*", { "push", "origin", "x" }, true },
+	{ "git push:*", { 0 }, false },
 	{ "git push:*", { "pushy" }, false },
 	{ "git push:*", { "pull" }, false },
 	{ "git push:*", { "-c", "push" }, false },

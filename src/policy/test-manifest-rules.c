@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/test-manifest.h"
 
+#include "policy/policy.h"
+
 /* One pattern in a rule with one operation, and the patterns it becomes. */
 struct pattern_row {
 	const char *operation, *action, *pattern;
@@ -450,6 +452,67 @@ static void test_add_refusals(void **state)
 	assert_int_equal(m.permissions->n_rules, before);
 }
 
+/* What the sample means, asked of the engine. */
+static void test_decisions(void **state)
+{
+	static const struct {
+		enum operation op;
+		const char *target, *arg, *method;
+		enum verdict verdict;
+	} rows[] = {
+		{ OPERATION_FS_READ, "/srv/agent", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_FS_WRITE, "/srv/agent/a/b", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_FS_READ, "/srv/agentx", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_FS_READ, "/srv/agent/../x", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_FS_READ, "/srv/agent/a.key", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_FS_READ, "/srv/agent/.env", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_FS_READ, "/srv/agent/x/id_rsa", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_FS_READ, "/etc/hosts", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "https://docs.example.com/x", NULL, "GET", VERDICT_ALLOW },
+		{ OPERATION_NET_CONNECT, "https://docs.example.com/x", NULL, "POST", VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "api.example.com:443", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_NET_CONNECT, "api.example.com:8443", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "evil.example.com:443", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "other.example:443", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "localhost:3000", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_NET_CONNECT, "mirror.example.net:443", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_EXEC, "git", "push", NULL, VERDICT_ALLOW },
+		{ OPERATION_EXEC, "ls", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_EXEC, "ls", "-l", NULL, VERDICT_DENY },
+		{ OPERATION_EXEC, "git-evil", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_SERVICE, "browser.open:docs.example.com", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_SERVICE, "browser.open:a.example.org", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_SERVICE, "browser.open:evilexample.org", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_SERVICE, "vault.read:GITHUB_TOKEN", NULL, NULL, VERDICT_ASK },
+		{ OPERATION_SERVICE, "vault.read:OTHER", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_ENV, "LANG", NULL, NULL, VERDICT_DENY },
+	};
+	const struct variables vars = { .values = { [VARIABLE_HOME] = "/home/a" } };
+	const struct policy_options options = { .variables = &vars };
+	auto_manifest m = { 0 };
+	auto_policy *policy = NULL;
+	const struct permissions *layer;
+
+	(void)state;
+	read_default_json(&m);
+	layer = m.permissions;
+	assert_int_equal(policy_new(&policy, &layer, 1, &options, NULL), 0);
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct request r = {
+			.op = rows[i].op,
+			.target = rows[i].target,
+			.args = &rows[i].arg,
+			.n_args = rows[i].arg ? 1 : 0,
+			.method = rows[i].method,
+		};
+		struct decision d;
+
+		assert_int_equal(policy_decide(policy, &r, &d), 0);
+		if (d.verdict != rows[i].verdict)
+			fail_msg("%s: %s", rows[i].target, verdict_name(d.verdict));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -458,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_too_many_ports),
 		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_decisions),
 		cmocka_unit_test(test_add_rules),
 		cmocka_unit_test(test_add_is_stricter),
 		cmocka_unit_test(test_add_refusals),

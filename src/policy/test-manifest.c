@@ -311,6 +311,45 @@ static void test_skill_md_refusals(void **state)
 		check_refused(MANIFEST_UNKNOWN, "SKILL.md", &rows[i]);
 }
 
+/* Reads the example that starts at `text`, and returns where the page goes on. */
+static const char *check_example(const char *text, const char *file)
+{
+	const char *end = strstr(text, "```\n");
+	struct error e = { 0 };
+	auto_manifest m = { 0 };
+
+	assert_non_null(end);
+	if (manifest_read(&m, MANIFEST_UNKNOWN, file, text, (size_t)(end - text), &e) < 0)
+		fail_msg("%.*s: %u:%u: %s", (int)(end - text), text, e.line, e.column, e.text);
+	check_round_trip(m.permissions);
+	return end + 3;
+}
+
+/* Every example of the documentation is read. */
+static void test_documentation(void **state)
+{
+	static const char *const pages[] = { "permissions.md", "formats.md" };
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(pages); i++) {
+		auto_buffer page = { 0 };
+		char path[4096];
+
+		(void)snprintf(path, sizeof(path), "%s/%s", getenv("CORRAL_TEST_DOCS"), pages[i]);
+		assert_int_equal(file_read(path, 1 << 20, &page), 0);
+		for (const char *at = buffer_text(&page); (at = strstr(at, "```")); n++) {
+			if (strncmp(at, "```json\n", 8) == 0)
+				at = check_example(at + 8, "x.json");
+			else if (strncmp(at, "```yaml\n", 8) == 0)
+				at = check_example(at + 8, "x.yaml");
+			else
+				fail_msg("%s: an example in no language: %.40s", pages[i], at);
+		}
+	}
+	assert_true(n > 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_skill_refusals),
 		cmocka_unit_test(test_too_many_needs),
 		cmocka_unit_test(test_skill_md_refusals),
+		cmocka_unit_test(test_documentation),
 	};
 
 	return cmocka_run_group_tests_name("manifest", tests, NULL, NULL);

@@ -237,6 +237,18 @@ static bool match_path(const struct naive_world *w, const char *pattern, const c
 	return match_pattern(&value, rest, &parts);
 }
 
+/* A program by name is some file: only what covers every file covers it. path is NULL then. */
+static bool match_file(const struct naive_world *w, const char *pattern, const char *path)
+{
+	static const char *const odd[] = { "/", "/=", "/./,/;;/%" };
+
+	for (size_t i = 0; !path && i < sizeof(odd) / sizeof(odd[0]); i++) {
+		if (!match_path(w, pattern, odd[i]))
+			return false;
+	}
+	return !path || match_path(w, pattern, path);
+}
+
 /* Commands */
 
 struct command {
@@ -325,8 +337,9 @@ static bool match_command(const struct naive_world *w, const char *pattern, cons
 	if (!c.is_path)
 		return path ? leads_to(w, c.program, path) : strcmp(c.program, r->target) == 0;
 	if (strcmp(c.program, "*") == 0)
-		return path != NULL;
-	return path && (match_path(w, c.program, path) || literal_leads_to(w, c.program, path));
+		return true;
+	return match_file(w, c.program, path) ||
+	       (path && literal_leads_to(w, c.program, path));
 }
 
 /* The environment: NAME for any value, NAME=value for that one. */
@@ -443,7 +456,7 @@ static bool match_one(const struct question *q, const char *pattern)
 	switch (q->op) {
 	case OPERATION_FS_READ:
 	case OPERATION_FS_WRITE:
-		return match_path(q->world, pattern, q->path);
+		return match_file(q->world, pattern, q->path);
 	case OPERATION_NET_CONNECT:
 		return naive_host(pattern, q->request->target);
 	case OPERATION_EXEC:
@@ -512,7 +525,7 @@ static bool denied(const struct question *q, const struct permissions *p)
 	if (q->op == OPERATION_NET_CONNECT)
 		return match_list(q, &p->network_deny);
 	files.op = OPERATION_FS_READ;
-	return q->path && match_list(&files, &p->fs_deny);
+	return (q->path || q->op == OPERATION_EXEC) && match_list(&files, &p->fs_deny);
 }
 
 static bool guest_grants(const struct question *q, const struct permissions *p)
@@ -557,11 +570,8 @@ static enum verdict judge(struct question q, const struct permissions *p)
 		return VERDICT_ALLOW;
 	if (denied(&q, p))
 		return VERDICT_DENY;
-	if (q.op == OPERATION_EXEC && !speaks_of_exec(p)) {
-		if (!q.path)
-			return p->mode == MODE_ENFORCE ? VERDICT_DENY : VERDICT_ALLOW;
+	if (q.op == OPERATION_EXEC && !speaks_of_exec(p))
 		q.op = OPERATION_FS_READ;
-	}
 	rule = best_rule(&q, p);
 	if (rule)
 		return rule->action;

@@ -51,7 +51,7 @@ static void check_equal(struct random *r, const char *what, const struct permiss
 /* What both allow, exactly; with the strictest verdict where they ask. */
 static void test_intersect(void **state)
 {
-	struct random r = { 11 };
+	struct random r = random_start(11);
 	size_t cases = 0;
 
 	(void)state;
@@ -128,7 +128,7 @@ static bool merge_allows_each(
 /* (A ∪ B) − (A.deny ∪ B.deny) */
 static void test_merge(void **state)
 {
-	struct random r = { 12 };
+	struct random r = random_start(12);
 	size_t cases = 0;
 
 	(void)state;
@@ -155,7 +155,7 @@ static void test_merge(void **state)
 
 static void test_laws(void **state, algebra_fn *f, unsigned what, uint64_t seed)
 {
-	struct random r = { seed };
+	struct random r = random_start(seed);
 
 	(void)state;
 	for (unsigned i = 0; i < 250; i++) {
@@ -185,7 +185,7 @@ static void test_merge_laws(void **state)
 /* Nothing is granted: then nothing is. */
 static void test_empty(void **state)
 {
-	struct random r = { 15 };
+	struct random r = random_start(15);
 	size_t cases = 0;
 
 	(void)state;

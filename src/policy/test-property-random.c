@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "policy/permissions-text.h"
@@ -15,6 +16,13 @@ static uint64_t next(struct random *r)
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
 	return z ^ z >> 31;
+}
+
+struct random random_start(uint64_t seed)
+{
+	const char *more = getenv("CORRAL_TEST_SEED");
+
+	return (struct random){ seed + (more ? strtoull(more, NULL, 10) * 1000003 : 0) };
 }
 
 unsigned random_pick(struct random *r, unsigned n)

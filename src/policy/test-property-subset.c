@@ -5,7 +5,6 @@
  */
 #include "policy/test-property.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "policy/algebra.h"
@@ -47,23 +46,31 @@ static void check_yes(struct random *r, const struct permissions *a, const struc
 	}
 }
 
-/* The witness as a request. Its words are plain, so blanks only stand between arguments. */
+/* The witness as a request; a command is words with blanks between them. */
 static void read_witness(const struct subset *s, struct random_request *ret)
 {
-	char *at;
+	const char *from = buffer_text(&s->witness);
+	char *to = ret->target;
 
 	*ret = (struct random_request){ .request.target = ret->target };
 	assert_int_equal(operation_parse(s->what, &ret->request.op), 0);
-	(void)snprintf(ret->target, sizeof(ret->target), "%s", buffer_text(&s->witness));
-	if (ret->request.op != OPERATION_EXEC)
+	assert_true(s->witness.len < sizeof(ret->target));
+	if (ret->request.op != OPERATION_EXEC) {
+		memcpy(to, from, s->witness.len + 1);
 		return;
-	at = strchr(ret->target, ' ');
-	ret->request.args = at ? ret->args : NULL;
-	while (at && ret->request.n_args < ROWS(ret->args)) {
-		*at++ = '\0';
-		ret->args[ret->request.n_args++] = at;
-		at = strchr(at, ' ');
 	}
+	for (; *from; from++) {
+		if (*from == ' ') {
+			*to++ = '\0';
+			assert_true(ret->request.n_args < ROWS(ret->args));
+			ret->args[ret->request.n_args++] = to;
+			ret->request.args = ret->args;
+			continue;
+		}
+		from += *from == '\\';
+		*to++ = *from;
+	}
+	*to = '\0';
 }
 
 /* A program that is started without arguments is written as one of which nothing is known. */
@@ -88,30 +95,95 @@ static void check_no(const struct permissions *a, const struct permissions *b, c
 			&w.request, shown, 2);
 }
 
+static void check(struct random *r, const struct permissions *a, const struct permissions *b,
+	size_t counts[3])
+{
+	auto_subset s;
+	enum subset_answer answer = compare(a, b, &s);
+
+	counts[answer]++;
+	if (answer == SUBSET_YES)
+		check_yes(r, a, b);
+	else if (answer == SUBSET_NO)
+		check_no(a, b, &s);
+}
+
+static void report(const char *what, const size_t counts[3])
+{
+	print_message("# yes %zu, no %zu, too complex %zu\n", counts[SUBSET_YES], counts[SUBSET_NO],
+		counts[SUBSET_TOO_COMPLEX]);
+	random_report(what, counts[0] + counts[1] + counts[2]);
+}
+
+static unsigned kind(unsigned i)
+{
+	static const unsigned kinds[] = { RANDOM_ANY, RANDOM_PLAIN | RANDOM_NO_URL | RANDOM_WORDS,
+		RANDOM_NO_URL | RANDOM_WORDS };
+
+	return kinds[i % ROWS(kinds)];
+}
+
 static void test_any_two(void **state)
 {
-	struct random r = { 21 };
-	size_t n[3] = { 0 };
+	struct random r = random_start(21);
+	size_t counts[3] = { 0 };
 
 	(void)state;
-	for (unsigned i = 0; i < 3000; i++) {
-		unsigned what = i % 3 == 0 ? RANDOM_ANY :
-				i % 3 == 1 ? RANDOM_PLAIN | RANDOM_NO_URL | RANDOM_WORDS :
-					     RANDOM_NO_URL | RANDOM_WORDS;
-		auto_permissions *a = random_permissions(&r, what);
-		auto_permissions *b = random_permissions(&r, what);
-		auto_subset s;
-		enum subset_answer answer = compare(a, b, &s);
+	for (unsigned i = 0; i < 600; i++) {
+		auto_permissions *a = random_permissions(&r, kind(i));
+		auto_permissions *b = random_permissions(&r, kind(i));
 
-		n[answer]++;
-		if (answer == SUBSET_YES)
-			check_yes(&r, a, b);
-		else if (answer == SUBSET_NO)
-			check_no(a, b, &s);
+		check(&r, a, b, counts);
 	}
-	print_message("# yes %zu, no %zu, too complex %zu\n", n[SUBSET_YES], n[SUBSET_NO],
-		n[SUBSET_TOO_COMPLEX]);
-	random_report("subset of any two", 3000);
+	report("subset of any two", counts);
+}
+
+/* One list, or all rules, of p become those of `from`. */
+static void change(struct random *r, struct permissions *p, const struct permissions *from)
+{
+	static const size_t lists[] = { offsetof(struct permissions, fs_read),
+		offsetof(struct permissions, fs_write), offsetof(struct permissions, fs_deny),
+		offsetof(struct permissions, network_allow), offsetof(struct permissions, network_deny),
+		offsetof(struct permissions, exec), offsetof(struct permissions, env) };
+	unsigned which = random_pick(r, ROWS(lists) + 2);
+	struct grant_list *to;
+
+	if (which < ROWS(lists)) {
+		to = (struct grant_list *)((char *)p + lists[which]);
+		to->n = 0;
+		assert_int_equal(permissions_add_list(p, to,
+					 (const struct grant_list *)((const char *)from + lists[which])),
+			0);
+		p->exec_listed |= p->exec.n > 0;
+		return;
+	}
+	if (which == ROWS(lists)) {
+		p->n_rules = 0;
+		for (size_t i = 0; i < from->n_rules; i++)
+			assert_int_equal(permissions_add_rule(p, &from->rules[i]), 0);
+		return;
+	}
+	p->n_services = 0;
+	for (size_t i = 0; i < from->n_services; i++)
+		assert_int_equal(permissions_add_service(p, &from->services[i]), 0);
+}
+
+static void test_one_change(void **state)
+{
+	struct random r = random_start(23);
+	size_t counts[3] = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < 900; i++) {
+		auto_permissions *a = random_permissions(&r, kind(i) | RANDOM_ONE_LAYER);
+		auto_permissions *other = random_permissions(&r, kind(i) | RANDOM_ONE_LAYER);
+		auto_permissions *b = permissions_copy(a);
+
+		assert_non_null(b);
+		change(&r, b, other);
+		check(&r, a, b, counts);
+	}
+	report("subset after one change", counts);
 }
 
 static size_t check_subset(
@@ -131,11 +203,11 @@ static size_t check_subset(
 
 static void test_made_to_be(void **state)
 {
-	struct random r = { 22 };
+	struct random r = random_start(22);
 	size_t yes = 0, all = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < 700; i++) {
+	for (unsigned i = 0; i < 200; i++) {
 		unsigned what = (i % 2 ? RANDOM_PLAIN : RANDOM_ANY) |
 				(i % 4 < 2 ? RANDOM_NO_URL | RANDOM_WORDS : 0);
 		auto_permissions *a = random_permissions(&r, what), *b = random_permissions(&r, what);
@@ -160,6 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_two),
+		cmocka_unit_test(test_one_change),
 		cmocka_unit_test(test_made_to_be),
 	};
 

@@ -11,7 +11,7 @@
 static void check_engine(const struct naive_world *w, const struct policy_options *o, unsigned what,
 	uint64_t seed, unsigned n_policies)
 {
-	struct random r = { seed };
+	struct random r = random_start(seed);
 	size_t cases = 0, allowed = 0;
 
 	for (unsigned i = 0; i < n_policies; i++) {

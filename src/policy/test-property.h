@@ -23,6 +23,8 @@ struct random {
 	uint64_t state;
 };
 
+/* CORRAL_TEST_SEED in the environment, a number, gives other sequences. */
+struct random random_start(uint64_t seed);
 unsigned random_pick(struct random *r, unsigned n);
 /* True once in n times. */
 bool random_one_in(struct random *r, unsigned n);

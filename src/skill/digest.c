@@ -60,13 +60,15 @@ static int hash_content(const struct skill_entry *entry, struct item *item, stru
 	item->size = total;
 	if (total == entry->size)
 		return 0;
-	return error_set(e, -ESTALE, NULL, "%s: it changed while it was read; try again",
-		entry->path);
+	return error_set(
+		e, -ESTALE, NULL, "%s: it changed while it was read; try again", entry->path);
 }
 
 static int collect(void *data, const struct skill_entry *entry, struct error *e)
 {
-	static const char types[] = { [SKILL_FILE] = 'f', [SKILL_FOLDER] = 'd', [SKILL_LINK] = 'l' };
+	static const char types[] = {
+		[SKILL_FILE] = 'f', [SKILL_FOLDER] = 'd', [SKILL_LINK] = 'l'
+	};
 	struct items *items = data;
 	struct item item = { .type = entry->executable ? 'x' : types[entry->type] };
 	int r = 0;

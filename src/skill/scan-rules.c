@@ -31,8 +31,7 @@ const struct scan_rule scan_rules[RULE_COUNT] = {
 		"gives a shell to whoever is at the other end of a connection" },
 	[RULE_REVERSE_SHELL] = { "reverse-shell", SKILL_HIGH,
 		"connects a shell or a program to the network" },
-	[RULE_SSH_KEYS] = { "ssh-keys", SKILL_HIGH,
-		"touches SSH keys, which open other machines" },
+	[RULE_SSH_KEYS] = { "ssh-keys", SKILL_HIGH, "touches SSH keys, which open other machines" },
 	[RULE_SSH_TUNNEL] = { "ssh-tunnel", SKILL_MEDIUM,
 		"opens a tunnel through SSH, or trusts any machine that answers" },
 	[RULE_CLOUD_CREDENTIALS] = { "cloud-credentials", SKILL_HIGH,
@@ -53,9 +52,9 @@ const struct scan_rule scan_rules[RULE_COUNT] = {
 	[RULE_SYSTEMD_UNIT] = { "systemd-unit", SKILL_MEDIUM,
 		"has something run at every start (systemd)" },
 	[RULE_LAUNCHD] = { "launchd", SKILL_MEDIUM, "has something run at every start (launchd)" },
-	[RULE_AUTOSTART] = { "autostart", SKILL_MEDIUM, "has something run at every login or start" },
-	[RULE_SHELL_STARTUP] = { "shell-startup", SKILL_HIGH,
-		"changes what every new shell runs" },
+	[RULE_AUTOSTART] = { "autostart", SKILL_MEDIUM,
+		"has something run at every login or start" },
+	[RULE_SHELL_STARTUP] = { "shell-startup", SKILL_HIGH, "changes what every new shell runs" },
 	[RULE_GIT_HOOKS] = { "git-hooks", SKILL_HIGH, "changes what git runs by itself" },
 	[RULE_PRELOAD] = { "preload", SKILL_HIGH, "puts code into other programs as they start" },
 	[RULE_TRACING] = { "tracing", SKILL_HIGH, "looks into other processes" },
@@ -96,16 +95,17 @@ const struct scan_rule scan_rules[RULE_COUNT] = {
 	[RULE_LONG_LINE] = { "long-line", SKILL_LOW, "a very long line: hard for people to read" },
 	[RULE_ENCODED_BLOB] = { "encoded-blob", SKILL_MEDIUM,
 		"a long piece of encoded data: people cannot see what it is" },
-	[RULE_BINARY_FILE] = { "binary-file", SKILL_MEDIUM, "binary file: cannot be read by people" },
+	[RULE_BINARY_FILE] = { "binary-file", SKILL_MEDIUM,
+		"binary file: cannot be read by people" },
 	[RULE_CUT_FILE] = { "cut-file", SKILL_MEDIUM, "only first 1 MiB was read" },
 };
 
 #define DOWNLOADERS "curl,wget,aria2c"
-#define INTERPRETERS                                                                               \
+#define INTERPRETERS \
 	"|sh,|bash,|zsh,|dash,|ksh,|/bin/sh,|/bin/bash,|python,|python3,|perl,|ruby,|node,|php"
-#define SHELL_WRITES ">>,>,tee,sed -i"
-#define STARTUP_FILES                                                                              \
-	".bashrc,.zshrc,.profile,.bash_profile,.zprofile,.zshenv,.bash_login,/etc/profile,"        \
+#define SHELL_WRITES ">>,tee,sed -i,> ~/,>~/,> $home/,>$home/,> \"$home/"
+#define STARTUP_FILES                                                                       \
+	".bashrc,.zshrc,.profile,.bash_profile,.zprofile,.zshenv,.bash_login,/etc/profile," \
 	"/etc/bash.bashrc,config.fish"
 
 const struct scan_pattern scan_patterns[] = {
@@ -113,63 +113,63 @@ const struct scan_pattern scan_patterns[] = {
 	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY, 0,
 		{ DOWNLOADERS, "|sudo", "sh,bash,python,python3,perl" } },
 	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY, SCAN_NEAR,
-		{ "sh,bash,zsh,eval,source,python,python3",
-			"<(curl,<(wget,$(curl,$(wget,`curl,`wget" } },
+		{ "sh,bash,zsh,eval,source,python,python3", "<(curl,<(wget,$(curl,$(wget" } },
+	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY & ~LANGUAGE_PROSE, SCAN_NEAR,
+		{ "sh,bash,zsh,eval,python,python3", "`curl,`wget" } },
 	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY, 0,
-		{ "iwr,irm,invoke-webrequest,invoke-restmethod,downloadstring",
+		{ "iwr,irm,invoke-webrequest,invoke-restmethod,.downloadstring(",
 			"|iex,|invoke-expression" } },
 	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY, 0,
 		{ "iex,invoke-expression",
-			"downloadstring,(iwr,(irm,invoke-webrequest,invoke-restmethod" } },
+			".downloadstring(,(iwr,(irm,invoke-webrequest,invoke-restmethod" } },
 	{ RULE_DOWNLOAD_RUN, LANGUAGE_NOT_NODE, 0,
-		{ "exec(,eval(", "urlopen(,requests.get(,httpx.get(" } },
+		{ "exec(,eval(", "*urlopen(,requests.get(,httpx.get(" } },
 	{ RULE_DOWNLOAD_EXECUTABLE, LANGUAGE_ANY, SCAN_FILE,
-		{ DOWNLOADERS ",urlretrieve(",
+		{ DOWNLOADERS ",*urlretrieve(",
 			"chmod +x,chmod a+x,chmod u+x,chmod 755,chmod 0755,chmod 700,0o755" } },
 
 	{ RULE_ENCODED_RUN, LANGUAGE_ANY, 0,
-		{ "base64 -d,base64 --decode,base64 -di,openssl base64,openssl enc,xxd -r,xxd -p -r,"
-		  "gunzip,rev",
+		{ "base64 -d,base64 --decode,base64 -di,openssl base64,openssl enc,"
+		  "xxd -r,xxd -p -r,gunzip,rev",
 			INTERPRETERS } },
-	{ RULE_ENCODED_RUN, LANGUAGE_ANY, SCAN_NEAR,
-		{ "eval,exec,bash -c,sh -c,source", "base64 -d,base64 --decode,xxd -r" } },
 	{ RULE_ENCODED_RUN, LANGUAGE_ANY, 0,
-		{ "exec(,eval(,loads(",
-			"b64decode(,fromhex(,a2b_hex(,decompress(,unhexlify(,atob(,'base64',"
+		{ "eval,bash -c,sh -c", "base64 -d,base64 --decode,xxd -r" } },
+	{ RULE_ENCODED_RUN, LANGUAGE_ANY, 0,
+		{ "exec(,eval(,pickle.loads(,marshal.loads(",
+			"*b64decode(,*fromhex(,*a2b_hex(,*decompress(,*unhexlify(,atob(,'base64',"
 			"\"base64\",'rot13',\"rot13\"" } },
 	{ RULE_EVAL_VARIABLE, LANGUAGE_NOT_NODE, 0,
-		{ "eval $*,eval \"$*,eval \"\\$*,eval `*,bash -c $*,bash -c \"$*,sh -c $*,sh -c \"$*" } },
+		{ "eval $,eval \"$,eval `,bash -c $,bash -c \"$,sh -c $,sh -c \"$" } },
 
 	{ RULE_DELETE_BROADLY, LANGUAGE_ANY, SCAN_NEAR,
 		{ "rm -rf,rm -fr,rm -r -f,rm -f -r,rm -r,rm --recursive",
-			" / , /* , ~ , ~/ , ~/* , $home , $home/ , $home/* , \"$home\" , \"$home\"/* , "
-			"${home} , * , --no-preserve-root" } },
+			" / , /* , ~ , ~/ , ~/* , $home , $home/ , $home/* , ${home} ,"
+			" \"$home\" , \"$home\"/* , * , --no-preserve-root" } },
 	{ RULE_DELETE_BROADLY, LANGUAGE_ANY, SCAN_NEAR,
 		{ "find / ,find ~ ,find ~/ ,find $home ,find \"$home\" ", "-delete,-exec rm" } },
 	{ RULE_DELETE_BROADLY, LANGUAGE_NOT_NODE, 0,
-		{ "rmtree(", "rmtree('/'),rmtree(\"/\"),expanduser('~')),expanduser(\"~\")),"
-			     "path.home())" } },
+		{ "*rmtree(", "'/'),\"/\"),*expanduser('~')),*expanduser(\"~\")),*path.home())" } },
 	{ RULE_DISK_OVERWRITE, LANGUAGE_ANY, SCAN_NEAR,
 		{ "dd", "of=/dev/sd*,of=/dev/nvme*,of=/dev/vd*,of=/dev/mmcblk*,of=/dev/disk*" } },
 	{ RULE_DISK_OVERWRITE, LANGUAGE_ANY, SCAN_NEAR,
-		{ "mkfs,mkfs.ext4,mkfs.xfs,mkfs.btrfs,wipefs,shred", " /dev/*" } },
-	{ RULE_FORK_BOMB, LANGUAGE_ANY, 0, { ":(){ :|:,:(){:|:,os.fork() while" } },
+		{ "mkfs,mkfs.ext4,mkfs.xfs,mkfs.btrfs,wipefs,shred", " /dev/" } },
+	{ RULE_FORK_BOMB, LANGUAGE_ANY, 0, { ":(){ :|:,:(){:|:" } },
 	{ RULE_FORK_BOMB, LANGUAGE_PYTHON, 0, { "while true,while 1", "os.fork(" } },
 
 	{ RULE_PRIVILEGE, LANGUAGE_ANY, 0, { "sudo,doas,pkexec,su -,su root,su -c" } },
 	{ RULE_OPEN_PERMISSIONS, LANGUAGE_ANY, SCAN_NEAR,
 		{ "chmod", " 777, 0777, a+rwx, 666, 0666, o+w, a+w, o+rwx" } },
-	{ RULE_OPEN_PERMISSIONS, LANGUAGE_ANY, 0, { "chmod(", "0o777,0777,0o666" } },
+	{ RULE_OPEN_PERMISSIONS, LANGUAGE_ANY, 0, { "*chmod(", "0o777,0777,0o666" } },
 	{ RULE_SETUID, LANGUAGE_ANY, SCAN_NEAR,
 		{ "chmod", " +s, u+s, g+s, ug+s, 4755, 4777, 4711, 2755, 6755, 06755, 04755" } },
-	{ RULE_SETUID, LANGUAGE_ANY, 0, { "chmod(", "0o4755,0o4777,s_isuid" } },
+	{ RULE_SETUID, LANGUAGE_ANY, 0, { "*chmod(", "0o4755,0o4777,*s_isuid" } },
 	{ RULE_SETUID, LANGUAGE_ANY, SCAN_NEAR, { "setcap", "cap_setuid*,cap_sys_admin*" } },
 
-	{ RULE_DEV_TCP, LANGUAGE_ANY, 0, { "/dev/tcp/*,/dev/udp/*" } },
+	{ RULE_DEV_TCP, LANGUAGE_ANY, 0, { "/dev/tcp/,/dev/udp/" } },
 	{ RULE_NETCAT_SHELL, LANGUAGE_ANY, SCAN_NEAR,
 		{ "nc,ncat,netcat", " -e , -c , --exec, --sh-exec, -le , -ne , -lvpe " } },
 	{ RULE_NETCAT_SHELL, LANGUAGE_ANY, 0, { "mkfifo", "|nc,|ncat,|netcat" } },
-	{ RULE_NETCAT_SHELL, LANGUAGE_ANY, 0, { "socat", "exec:*,system:*" } },
+	{ RULE_NETCAT_SHELL, LANGUAGE_ANY, 0, { "socat", "exec:,system:" } },
 	{ RULE_REVERSE_SHELL, LANGUAGE_NOT_NODE, SCAN_FILE,
 		{ "socket.socket(,s.connect(", "os.dup2(,pty.spawn(" } },
 	{ RULE_REVERSE_SHELL, LANGUAGE_ANY, 0,
@@ -184,7 +184,7 @@ const struct scan_pattern scan_patterns[] = {
 
 	{ RULE_SSH_KEYS, LANGUAGE_ANY, 0,
 		{ "/.ssh,\".ssh\",'.ssh',id_rsa,id_ed25519,id_ecdsa,id_dsa,authorized_keys" } },
-	{ RULE_SSH_TUNNEL, LANGUAGE_ANY, SCAN_NEAR | SCAN_EXACT, { "ssh", " -R *, -D *, -fNR*" } },
+	{ RULE_SSH_TUNNEL, LANGUAGE_ANY, SCAN_NEAR | SCAN_EXACT, { "ssh", " -R , -D , -fNR*" } },
 	{ RULE_SSH_TUNNEL, LANGUAGE_ANY, 0,
 		{ "stricthostkeychecking=no,stricthostkeychecking no,autoaddpolicy" } },
 	{ RULE_CLOUD_CREDENTIALS, LANGUAGE_ANY, 0,
@@ -203,32 +203,34 @@ const struct scan_pattern scan_patterns[] = {
 		  "security dump-keychain,login.keychain*,secret-tool lookup,secret-tool search,"
 		  "/.local/share/keyrings,kwallet-query,keyring.get_password(" } },
 	{ RULE_BROWSER_DATA, LANGUAGE_ANY, 0,
-		{ "cookies.sqlite,logins.json,key4.db,key3.db,/.mozilla/firefox,google-chrome/default,"
-		  "google/chrome/user data,google/chrome/default,cookies.binarycookies,"
+		{ "cookies.sqlite,logins.json,key4.db,key3.db,/.mozilla/firefox,"
+		  "google-chrome/default,google/chrome/default,google/chrome/user data,"
+		  "cookies.binarycookies,"
 		  "/.config/chromium,/.config/google-chrome,browser_cookie3" } },
 	{ RULE_BROWSER_DATA, LANGUAGE_ANY, SCAN_EXACT, { "Login Data,Default/Cookies" } },
 	{ RULE_SCREEN, LANGUAGE_ANY, 0,
-		{ "screencapture,scrot,gnome-screenshot,import -window root,xclip -o,xsel -o,xsel -b,"
-		  "pbpaste,wl-paste,imagegrab.grab(,pyperclip.paste(" } },
+		{ "screencapture,scrot,gnome-screenshot,import -window root,"
+		  "xclip -o,xsel -o,xsel -b,pbpaste,wl-paste,imagegrab.grab(,pyperclip.paste(" } },
 
 	{ RULE_ENVIRONMENT_SENT, LANGUAGE_ANY, 0,
-		{ " env, printenv, export -p, set, /usr/bin/env", "|curl,|nc,|ncat,|wget,|netcat" } },
+		{ " env, printenv, export -p, set, /usr/bin/env",
+			"|curl,|nc,|ncat,|wget,|netcat" } },
 	{ RULE_ENVIRONMENT_SENT, LANGUAGE_ANY, SCAN_NEAR,
 		{ "curl,wget,nc", "$(env,$(printenv,`env,`printenv,<(env,$(set),$(export -p)" } },
 	{ RULE_ENVIRONMENT_SENT, LANGUAGE_NOT_NODE, 0,
-		{ "requests.post(,requests.get(,requests.put(,httpx.post(,urlopen(",
-			"dict(os.environ),=os.environ),=os.environ *,dumps(os.environ,os.environ.copy(,"
+		{ "requests.post(,requests.get(,requests.put(,httpx.post(,*urlopen(",
+			"dict(os.environ),=os.environ),dumps(os.environ,os.environ.copy(,"
 			"str(os.environ" } },
 	{ RULE_ENVIRONMENT_SENT, LANGUAGE_NOT_PYTHON, 0, { "json.stringify(process.env)" } },
 	{ RULE_FILE_SENT, LANGUAGE_ANY, SCAN_NEAR,
-		{ "curl", "--data-binary @*,--data @*,-d @*,=@*,--upload-file" } },
-	{ RULE_FILE_SENT, LANGUAGE_ANY, SCAN_NEAR | SCAN_EXACT, { "curl", " -T , -F *" } },
+		{ "curl", "--data-binary @,--data @,-d @,=@,--upload-file" } },
+	{ RULE_FILE_SENT, LANGUAGE_ANY, SCAN_NEAR | SCAN_EXACT, { "curl", " -T , -F " } },
 	{ RULE_FILE_SENT, LANGUAGE_ANY, SCAN_NEAR, { "wget", "--post-file*,--body-file*" } },
-	{ RULE_FILE_SENT, LANGUAGE_ANY, 0, { "nc,ncat", " < *" } },
+	{ RULE_FILE_SENT, LANGUAGE_ANY, SCAN_NEAR, { "nc,ncat,netcat", " < " } },
 	{ RULE_FILE_SENT, LANGUAGE_NOT_NODE, 0, { "requests.post(,httpx.post(", "open(" } },
 
 	{ RULE_CRON, LANGUAGE_ANY, 0,
-		{ "crontab -*,crontab /*,|crontab,/etc/cron*,/var/spool/cron*,crontab <" } },
+		{ "crontab -,crontab /,|crontab,/etc/cron*,/var/spool/cron*,crontab <" } },
 	{ RULE_SYSTEMD_UNIT, LANGUAGE_ANY, 0,
 		{ "systemctl enable,systemctl --user enable,systemctl --now enable,"
 		  "systemctl enable --now,/etc/systemd/system,/.config/systemd/user,"
@@ -237,11 +239,12 @@ const struct scan_pattern scan_patterns[] = {
 		{ "launchctl load,launchctl bootstrap,launchctl submit,/library/launchagents,"
 		  "/library/launchdaemons" } },
 	{ RULE_AUTOSTART, LANGUAGE_ANY, 0,
-		{ "/.config/autostart,/etc/xdg/autostart,/etc/rc.local,/etc/init.d/*,update-rc.d,"
+		{ "/.config/autostart,/etc/xdg/autostart,/etc/rc.local,/etc/init.d/,update-rc.d,"
 		  "currentversion\\run*,/.xprofile,/.xinitrc" } },
 	{ RULE_SHELL_STARTUP, LANGUAGE_ANY, SCAN_NEAR, { SHELL_WRITES, STARTUP_FILES } },
 	{ RULE_SHELL_STARTUP, LANGUAGE_ANY, 0,
-		{ "open(,appendfile*,writefile*", STARTUP_FILES, "'a','w',\"a\",\"w\",file*(" } },
+		{ "open(", STARTUP_FILES, "'a','w','a+',\"a\",\"w\",\"a+\"" } },
+	{ RULE_SHELL_STARTUP, LANGUAGE_ANY, 0, { "*appendfile*,*writefile*", STARTUP_FILES } },
 	{ RULE_GIT_HOOKS, LANGUAGE_ANY, 0,
 		{ ".git/hooks,core.hookspath,core.fsmonitor,core.sshcommand,init.templatedir,"
 		  "core.pager" } },
@@ -250,38 +253,41 @@ const struct scan_pattern scan_patterns[] = {
 	{ RULE_TRACING, LANGUAGE_ANY, 0,
 		{ "ptrace(,ptrace_attach,process_vm_readv*,process_vm_writev*,gcore" } },
 	{ RULE_TRACING, LANGUAGE_ANY, SCAN_NEAR,
-		{ "gdb,strace,ltrace,lldb", " -p , -p$*, --pid, --attach, attach *" } },
-	{ RULE_TRACING, LANGUAGE_ANY, 0, { "/proc/*", "/mem,/environ" } },
+		{ "gdb,strace,ltrace,lldb", " -p , -p$, --pid, --attach, attach " } },
+	{ RULE_TRACING, LANGUAGE_ANY, 0, { "/proc/", "/mem,/environ" } },
 	{ RULE_KERNEL_SETTINGS, LANGUAGE_ANY, 0,
 		{ "insmod,modprobe,sysctl -w,kexec,/proc/sysrq-trigger" } },
-	{ RULE_KERNEL_SETTINGS, LANGUAGE_ANY, SCAN_NEAR, { ">,>>,tee", "/proc/sys/*,/sys/kernel/*" } },
+	{ RULE_KERNEL_SETTINGS, LANGUAGE_ANY, 0,
+		{ "> /proc/sys/,>/proc/sys/,> /sys/kernel/,>/sys/kernel/" } },
+	{ RULE_KERNEL_SETTINGS, LANGUAGE_ANY, SCAN_NEAR, { "tee", "/proc/sys/,/sys/kernel/" } },
 	{ RULE_CONTAINER_ESCAPE, LANGUAGE_ANY, 0,
 		{ "docker.sock,podman.sock,containerd.sock,crio.sock" } },
 	{ RULE_CONTAINER_ESCAPE, LANGUAGE_ANY, SCAN_NEAR,
-		{ "docker,podman,nerdctl", "--privileged,-v /:/*,--pid=host,--pid host,"
-					   "--volume /:/*,--cap-add=sys_admin,--cap-add sys_admin,"
-					   "source=/*" } },
-	{ RULE_CONTAINER_ESCAPE, LANGUAGE_ANY, SCAN_NEAR, { "nsenter", "-t 1,--target 1,--target=1" } },
+		{ "docker,podman,nerdctl", "--privileged,-v /:/,--pid=host,--pid host,"
+					   "--volume /:/,--cap-add=sys_admin,--cap-add sys_admin,"
+					   "source=/ ,source=/:" } },
+	{ RULE_CONTAINER_ESCAPE, LANGUAGE_ANY, SCAN_NEAR,
+		{ "nsenter", "-t 1,--target 1,--target=1" } },
 	{ RULE_PROTECTION_OFF, LANGUAGE_ANY, 0,
 		{ "setenforce 0,ufw disable,iptables -f,nft flush ruleset,csrutil disable,"
 		  "spctl --master-disable,systemctl stop firewalld,systemctl disable firewalld,"
 		  "systemctl stop apparmor,aa-teardown,aa-disable,set-mppreference,"
 		  "kernel.randomize_va_space=0" } },
 	{ RULE_PROTECTION_OFF, LANGUAGE_ANY, 0,
-		{ "dangerouslydisablesandbox,--dangerously-skip-permissions,--no-sandbox" } },
+		{ "dangerouslydisablesandbox,--dangerously-skip-permissions" } },
 	{ RULE_HISTORY_OFF, LANGUAGE_ANY, 0,
-		{ "unset histfile,histfile=/dev/null,histfile= ,histsize=0,histfilesize=0,history -c,"
-		  "set +o history,histcontrol=ignore*,/.bash_history,/.zsh_history" } },
+		{ "unset histfile,histfile=/dev/null,histfile= ,histsize=0,histfilesize=0,"
+		  "history -c,set +o history,histcontrol=ignore*,/.bash_history,/.zsh_history" } },
 	{ RULE_TLS_UNCHECKED, LANGUAGE_ANY, SCAN_NEAR, { "curl", " -k , --insecure" } },
 	{ RULE_TLS_UNCHECKED, LANGUAGE_ANY, 0,
 		{ "--no-check-certificate,verify=false,node_tls_reject_unauthorized,"
 		  "rejectunauthorized: false,git_ssl_no_verify,http.sslverify false,"
 		  "_create_unverified_context,--trusted-host,strict-ssl false,cert_none" } },
 	{ RULE_INSTALL_URL, LANGUAGE_ANY, SCAN_NEAR,
-		{ "pip install,pip3 install,uv pip install,uv add,pipx install,npm install,npm i,npx,"
-		  "yarn add,pnpm add,bun add,gem install,cargo install,go install,easy_install,"
-		  "apt install,dpkg -i,brew install",
-			"http://*,https://*,git+*,git://*,github:*,--index-url,--extra-index-url,"
+		{ "pip install,pip3 install,uv pip install,uv add,pipx install,"
+		  "npm install,npm i,npx,yarn add,pnpm add,bun add,gem install,cargo install,"
+		  "go install,easy_install,apt install,dpkg -i,brew install",
+			"http://,https://,git+,git://,github:,--index-url,--extra-index-url,"
 			"--registry,--git" } },
 
 	{ RULE_PYTHON_EXEC, LANGUAGE_NOT_NODE, 0,
@@ -293,12 +299,12 @@ const struct scan_pattern scan_patterns[] = {
 		  "allow_pickle=true,shelve.open(" } },
 	{ RULE_PYTHON_SHELL, LANGUAGE_ANY, 0,
 		{ "os.system(,os.popen(,os.exec*,os.spawn*,pty.spawn(,shell=true,"
-		  "create_subprocess_shell(,getoutput(,getstatusoutput(" } },
+		  "*create_subprocess_shell(,*getoutput(,*getstatusoutput(" } },
 	{ RULE_NATIVE_CODE, LANGUAGE_ANY, 0,
 		{ "import ctypes,from ctypes,ctypes.cdll*,cdll.loadlibrary(,import cffi,from cffi,"
 		  "process.dlopen(,ffi-napi,dlopen(" } },
 	{ RULE_NODE_PROCESS, LANGUAGE_NOT_PYTHON, 0,
-		{ "child_process,execsync(,spawnsync(,execfilesync(,bun.spawn*,deno.command(,"
+		{ "child_process,*execsync(,*spawnsync(,*execfilesync(,bun.spawn*,deno.command(,"
 		  "deno.run(,shelljs,execa(" } },
 	{ RULE_NODE_EVAL, LANGUAGE_NODE, 0, { "eval(" } },
 	{ RULE_NODE_EVAL, LANGUAGE_NOT_PYTHON, 0,
@@ -307,7 +313,7 @@ const struct scan_pattern scan_patterns[] = {
 	{ RULE_NODE_EVAL, LANGUAGE_NOT_PYTHON, SCAN_EXACT,
 		{ "new Function(,Function(',Function(\",.constructor(',.constructor(\"" } },
 
-	{ RULE_PROMPT_OVERRIDE, LANGUAGE_ANY, 0,
+	{ RULE_PROMPT_OVERRIDE, LANGUAGE_ANY, SCAN_GAP(30),
 		{ "ignore,disregard,forget,override,bypass",
 			"previous instructions,prior instructions,earlier instructions,"
 			"above instructions,your instructions,system prompt,system instructions,"
@@ -315,8 +321,9 @@ const struct scan_pattern scan_patterns[] = {
 			"all instructions,your rules" } },
 	{ RULE_PROMPT_OVERRIDE, LANGUAGE_ANY, 0,
 		{ "new instructions:,you are now in developer mode,jailbreak,do anything now,"
-		  "reveal your system prompt,print your system prompt,repeat your system prompt" } },
-	{ RULE_PROMPT_SECRECY, LANGUAGE_ANY, 0,
+		  "reveal your system prompt,print your system prompt,"
+		  "repeat your system prompt" } },
+	{ RULE_PROMPT_SECRECY, LANGUAGE_ANY, SCAN_GAP(10),
 		{ "do not,don't,never,must not,without",
 			"tell the user,telling the user,inform the user,informing the user,"
 			"mention this,mentioning this,reveal this,show this to the user,"
@@ -324,24 +331,25 @@ const struct scan_pattern scan_patterns[] = {
 	{ RULE_PROMPT_SECRECY, LANGUAGE_ANY, 0,
 		{ "hide this from the user,keep this secret,keep this hidden,secretly,"
 		  "behind the user's back,the user must not know,the user should not know" } },
-	{ RULE_PROMPT_CONSENT, LANGUAGE_ANY, 0,
+	{ RULE_PROMPT_CONSENT, LANGUAGE_ANY, SCAN_GAP(10),
 		{ "do not,don't,never,without,no need to",
 			"ask the user,asking the user,ask for confirmation,asking for confirmation,"
 			"ask for permission,asking for permission,user confirmation,user approval,"
 			"request confirmation,the user's consent,user consent" } },
 	{ RULE_PROMPT_MARKUP, LANGUAGE_ANY, 0,
-		{ "<|im_start|>*,<|system|>*,<|endoftext|>*,<<sys>>*,[/inst]*,<system>*,</system>*,"
-		  "<system-reminder>*,<important>*,### system:,begin system prompt,"
+		{ "<|im_start|>,<|system|>,<|endoftext|>,<<sys>>,[/inst],<system>,</system>,"
+		  "<system-reminder>,### system:,begin system prompt,"
 		  "end of system prompt" } },
 
 	{ RULE_DROP_HOST, LANGUAGE_ANY, 0,
 		{ "*pastebin.com,*ngrok.io,*ngrok.app,*ngrok-free.app,*ngrok.dev,//transfer.sh,"
 		  "*webhook.site,*requestbin.com,*requestbin.net,*pipedream.net,"
-		  "*burpcollaborator.net,*oastify.com,*interact.sh,*oast.fun,*serveo.net,"
+		  "*burpcollaborator.net,*oastify.com,//"
+		  "interact.sh,.interact.sh,.oast.fun,*serveo.net,"
 		  "*localtunnel.me,*loca.lt,*trycloudflare.com,//file.io,//0x0.st,*termbin.com,"
 		  "*hastebin.com,*anonfiles.com,*gofile.io,*requestcatcher.com,*beeceptor.com,"
 		  "*dnslog.cn,//ix.io,//paste.ee,*rentry.co,*localhost.run,*bashupload.com,"
-		  "*temp.sh,*catbox.moe,ngrok http,ngrok tcp,*discord.com/api/webhooks,"
+		  "//temp.sh,*catbox.moe,ngrok http,ngrok tcp,*discord.com/api/webhooks,"
 		  "*discordapp.com/api/webhooks,*api.telegram.org/bot*" } },
 	{ RULE_METADATA_ADDRESS, LANGUAGE_ANY, 0,
 		{ "169.254.169.254,169.254.170.2,metadata.google.internal,fd00:ec2::254,"

@@ -92,11 +92,13 @@ enum scan_flag {
 	SCAN_NEAR = 1 << 1,  /* no ';', '|', "&&" or "& " between the steps */
 	SCAN_FILE = 1 << 2,  /* the steps may stand in different lines */
 };
+/* At most n bytes between the steps; 0, as without it: any number. */
+#define SCAN_GAP(n) ((n) << 8)
 
 /*
  * Steps that follow each other, in one line if not said otherwise, with anything between them. A
- * step is a list of alternatives with commas between them. Lines are seen in lower case, with single
- * spaces, one at each end, and none behind '|'.
+ * step is a list of alternatives with commas between them. Lines are seen in lower case, with
+ * single spaces, one at each end, and none behind '|'.
  *
  * Where an alternative starts or ends with a letter, digit or '_', a word must start or end there:
  * "sh" is not found in "push", "run.sh" or "sh-x". A '*' at that end lifts this.

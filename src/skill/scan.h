@@ -15,10 +15,10 @@
 #include "base/error.h"
 
 enum {
-	SKILL_SCAN_FILE_MAX = 1 << 20,   /* so much of a file is read */
-	SKILL_SCAN_PER_FILE_MAX = 100,   /* findings */
-	SKILL_SCAN_FINDINGS_MAX = 2000,  /* in all */
-	SKILL_SCAN_EXCERPT_MAX = 120,    /* bytes */
+	SKILL_SCAN_FILE_MAX = 1 << 20,  /* so much of a file is read */
+	SKILL_SCAN_PER_FILE_MAX = 100,  /* findings */
+	SKILL_SCAN_FINDINGS_MAX = 2000, /* in all */
+	SKILL_SCAN_EXCERPT_MAX = 120,   /* bytes */
 };
 
 enum skill_severity { SKILL_LOW, SKILL_MEDIUM, SKILL_HIGH };

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
@@ -128,11 +129,9 @@ static void test_same(void **state)
 	assert_string_equal(x, y);
 	/* The stream is part of the format: approvals are kept. sha256sum of "corral-skill-1\n". */
 	digest_of(none, x);
-	assert_string_equal(x, 
-		"434c3fd37b6889fb1c5f34c00f92d9b5088523cdb336fe20726bcad3b2474b54");
+	assert_string_equal(x, "434c3fd37b6889fb1c5f34c00f92d9b5088523cdb336fe20726bcad3b2474b54");
 	digest_of((const char *const[]){ "a*=hello", "b/", "c>a", NULL }, x);
-	assert_string_equal(x, 
-		"32e5bfa13f5d87c821a80ea56e8827fb470f78a46469dff015c4c08634876e77");
+	assert_string_equal(x, "32e5bfa13f5d87c821a80ea56e8827fb470f78a46469dff015c4c08634876e77");
 }
 
 /* Time and other permissions do not count. */
@@ -292,8 +291,8 @@ static void grow(void)
 static void rewrite(void)
 {
 	folder_add(changing, "a", "new");
-	assert_int_equal(utimensat(changing->fd, "a", (struct timespec[2]){ { 1, 1 }, { 2, 2 } }, 0),
-		0);
+	assert_int_equal(
+		utimensat(changing->fd, "a", (struct timespec[2]){ { 1, 1 }, { 2, 2 } }, 0), 0);
 }
 
 static void add_name(void)
@@ -337,7 +336,55 @@ static void test_read_errors(void **state)
 	assert_string_equal(e.text, ".: Bad file descriptor");
 }
 
-#define WITH_FOLDER(function)                                                                      \
+/* With one descriptor more each time: whatever cannot be opened ends the walk. */
+static void test_descriptors(void **state)
+{
+	struct folder *f = *state;
+	struct rlimit saved, limit;
+	struct skill_digest d;
+	struct error e;
+	int r, n = dup(f->fd);
+
+	close(n);
+	fill(f, (const char *const[]){ "d/", "d:d/", "d:d:a=x", NULL });
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &saved), 0);
+	limit = saved;
+	for (limit.rlim_cur = (rlim_t)n;; limit.rlim_cur++) {
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		r = skill_digest(f->fd, &d, &e);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &saved), 0);
+		if (r == 0)
+			break;
+		assert_int_equal(r, -EMFILE);
+		assert_non_null(strstr(e.text, ": Too many open files"));
+	}
+	/* Three folders, and the file. */
+	assert_int_equal(limit.rlim_cur, n + 4);
+}
+
+static int remove_others(void *data, const struct skill_entry *entry, struct error *e)
+{
+	struct folder *f = data;
+
+	(void)e;
+	for (const char *name = "abc"; *name; name++) {
+		if (*name != entry->path[0])
+			(void)unlinkat(f->fd, (char[]){ *name, '\0' }, 0);
+	}
+	return 0;
+}
+
+static void test_vanished(void **state)
+{
+	struct folder *f = *state;
+	struct error e;
+
+	fill(f, (const char *const[]){ "a=", "b=", "c=", NULL });
+	assert_int_equal(skill_walk(f->fd, remove_others, f, &e), -ENOENT);
+	assert_string_equal(e.text + 1, ": No such file or directory");
+}
+
+#define WITH_FOLDER(function) \
 	cmocka_unit_test_setup_teardown(function, folder_set_up, folder_tear_down)
 
 int main(void)
@@ -355,6 +402,8 @@ int main(void)
 		WITH_FOLDER(test_entries),
 		WITH_FOLDER(test_changes),
 		WITH_FOLDER(test_read_errors),
+		WITH_FOLDER(test_descriptors),
+		WITH_FOLDER(test_vanished),
 	};
 
 	return cmocka_run_group_tests_name("digest", tests, NULL, NULL);

@@ -28,8 +28,8 @@ static inline struct folder *folder_new(void)
 	return f;
 }
 
-static inline int folder_remove_entry(const char *path, const struct stat *st, int type,
-	struct FTW *ftw)
+static inline int folder_remove_entry(
+	const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;
 	(void)type;
@@ -44,8 +44,8 @@ static inline void folder_free(struct folder *f)
 	free(f);
 }
 
-static inline void folder_add_bytes(struct folder *f, const char *name, const void *data, size_t len,
-	mode_t mode)
+static inline void folder_add_bytes(
+	struct folder *f, const char *name, const void *data, size_t len, mode_t mode)
 {
 	auto_fd fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 

@@ -33,7 +33,7 @@ static void dir_closep(DIR **d)
 }
 #define auto_dir __attribute__((cleanup(dir_closep))) DIR
 
-static int walk_folder(struct walk *w, int fd);
+static int walk_folder(struct walk *w, int own);
 
 /* The error names the entry at hand. */
 static int refuse(struct walk *w, int code, const char *what)
@@ -47,8 +47,8 @@ static bool same_content(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_mode == b->st_mode &&
 	       a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
 /* Still what it was? */
@@ -153,7 +153,7 @@ static int visit_folder(struct walk *w, int parent, const char *name, const stru
 	if (r < 0)
 		return r;
 	w->depth++;
-	r = walk_folder(w, fd);
+	r = walk_folder(w, fd_take(&fd));
 	w->depth--;
 	return r;
 }
@@ -203,20 +203,20 @@ static int walk_names(struct walk *w, DIR *d)
 	return errno ? refuse(w, -errno, strerror(errno)) : r;
 }
 
-/* A folder whose list of names changes meanwhile has been read as it never was. */
-static int walk_folder(struct walk *w, int fd)
+/* Takes the descriptor. A folder that changes meanwhile has been read as it never was. */
+static int walk_folder(struct walk *w, int own)
 {
 	struct stat before;
+	auto_fd fd = own;
 	auto_dir *d = NULL;
-	auto_fd own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int r;
 
-	if (own < 0 || fstat(own, &before) < 0)
+	if (fd < 0 || fstat(fd, &before) < 0)
 		return refuse(w, -errno, strerror(errno));
-	d = fdopendir(own);
+	d = fdopendir(fd);
 	if (!d)
 		return refuse(w, -errno, strerror(errno));
-	(void)fd_take(&own);
+	(void)fd_take(&fd);
 	r = walk_names(w, d);
 	return r < 0 ? r : recheck(w, dirfd(d), &before);
 }
@@ -224,7 +224,8 @@ static int walk_folder(struct walk *w, int fd)
 int skill_walk(int dirfd, skill_visit *visit, void *data, struct error *e)
 {
 	struct walk w = { .visit = visit, .data = data, .error = e };
-	int r = walk_folder(&w, dirfd);
+	/* Not dirfd itself, which is the caller's and may be O_PATH. */
+	int r = walk_folder(&w, openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 
 	buffer_deinit(&w.path);
 	return r;

@@ -7,7 +7,7 @@
 : "${CORRAL:?is the program to test}"
 case $CORRAL in /*) ;; *) CORRAL=$PWD/$CORRAL ;; esac
 # Where the samples are; the tests leave this folder.
-
+# shellcheck disable=SC2034
 DATA=$(cd "$(dirname "$0")/../data/cli" && pwd) || exit 1
 
 scratch=$(mktemp -d) || exit 1

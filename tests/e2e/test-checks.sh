@@ -98,6 +98,12 @@ passes "words: a tree in order" "$tools/check-words" .
 echo "/* FIX""ME later */" >>src/base/one.c
 fails "words: a note to oneself" "src/base/one.c:8" "$tools/check-words" .
 fresh
+echo "/* XX""X: hm */" >>src/base/one.c
+fails "words: another" "src/base/one.c:8" "$tools/check-words" .
+fresh
+echo "char template[] = \"/tmp/XX""X\";" >>src/base/one.c
+passes "words: a template is none" "$tools/check-words" .
+fresh
 echo "int x;" >src/base/two.c
 fails "words: no licence" "src/base/two.c:1" "$tools/check-words" .
 fresh
@@ -143,10 +149,8 @@ else
 fi
 fresh
 if have shellcheck; then
-	# shellcheck disable=SC2016 # the faulty script is meant to have $x in it
 	printf '#!/bin/sh\n# %s\nx=1\necho "$x"\n' "$spdx" >run
 	passes "scripts: a tree in order" "$tools/check-scripts"
-	# shellcheck disable=SC2016
 	printf '#!/bin/sh\necho $1 [ $x = ]\nif\n' >run
 	fails "scripts: a faulty one" "run" "$tools/check-scripts"
 	printf '#!/usr/bin/env python3\nprint(\n' >run
@@ -196,7 +200,6 @@ fails "setup: and the programs themselves" "program meson" \
 	env PATH="$scratch/bin" CORRAL_SETUP=never "$tools/setup" build
 printf '#!/bin/sh\necho "apt-get $*" >>"%s/apt"\n' "$scratch" >"$scratch/bin/apt-get"
 # Whoever runs this: sudo here only runs its arguments.
-# shellcheck disable=SC2016 # they are for that script to expand
 printf '#!/bin/sh\n[ "$1" = -n ] && shift\nexec "$@"\n' >"$scratch/bin/sudo"
 chmod +x "$scratch/bin/apt-get" "$scratch/bin/sudo"
 fails "setup: an installation that brings nothing is no success" "cannot be installed" \

@@ -3,7 +3,7 @@
 #
 # Whatever is wrong: status 2, nothing on standard output, a message that says where and what, and no
 # byte of a foreign file that a terminal would obey.
-# shellcheck disable=SC2016 # dollars and backquotes are meant as they stand
+# shellcheck disable=SC2016,SC2034,SC2154 # dollars are meant as they stand; names come from lib.sh
 set -u
 # shellcheck source=tests/e2e/lib.sh disable=SC1091
 . "$(dirname "$0")/lib.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every format that is read, through `policy show`; and what is written for others.
-# shellcheck disable=SC2016 # dollars and backquotes are meant as they stand
+# shellcheck disable=SC2016,SC2034,SC2154 # dollars are meant as they stand; names come from lib.sh
 set -u
 # shellcheck source=tests/e2e/lib.sh disable=SC1091
 . "$(dirname "$0")/lib.sh"
