@@ -60,30 +60,30 @@ asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 fuzz: CC := clang
 fuzz: ## run every fuzzer for FUZZ_SECONDS (60), or only FUZZ=name
 	@tools/setup build clang-rt
-	$(call compile,build-fuzz,-Dfuzz=true -Dtests=false -Dc_args=-fsanitize=fuzzer-no-link $(sanitize))
-	@tools/fuzz build-fuzz $(FUZZ_SECONDS) $(FUZZ)
+	$(call compile,$(BUILD)-fuzz,-Dfuzz=true -Dtests=false -Dc_args=-fsanitize=fuzzer-no-link $(sanitize))
+	@tools/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS) $(FUZZ)
 
 coverage: ## line coverage in coverage/index.html; fails below 95 % in src/policy and src/codec
 	@tools/setup $(toolchain) coverage
-	$(call compile,build-coverage,-Db_coverage=true -Doptimization=0)
-	@tools/coverage build-coverage
+	$(call compile,$(BUILD)-coverage,-Db_coverage=true -Doptimization=0 -Dc_args=-fprofile-update=atomic)
+	@tools/coverage $(BUILD)-coverage
 
 bench: ## measure, in an optimised build
 	@tools/setup $(toolchain)
-	$(call compile,build-release,--buildtype=release)
-	@meson test -C build-release --no-rebuild --benchmark --verbose
+	$(call compile,$(BUILD)-release,--buildtype=release)
+	@meson test -C $(BUILD)-release --no-rebuild --benchmark --verbose
 
 install: ## build for use and install under PREFIX (/usr/local); DESTDIR is honoured
 	@tools/setup $(toolchain) man
-	$(call compile,build-install,--buildtype=release --prefix=$(PREFIX) -Dtests=false)
-	@meson install -C build-install --no-rebuild
+	$(call compile,$(BUILD)-install,--buildtype=release --prefix=$(PREFIX) -Dtests=false)
+	@meson install -C $(BUILD)-install --no-rebuild
 
 uninstall: ## remove what `make install` installed from this tree
-	@ninja -C build-install uninstall
+	@ninja -C $(BUILD)-install uninstall
 
 format: ## reformat all C sources in place
 	@tools/setup format
 	@tools/list-files '*.c' '*.h' | xargs clang-format -i
 
 clean: ## remove the build folders
-	rm -rf $(BUILD) $(BUILD)-asan build-fuzz build-coverage build-release build-install coverage
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-coverage $(BUILD)-release $(BUILD)-install coverage

@@ -208,7 +208,7 @@ static int note_skill(struct load *l, struct call *c, const char *file)
 	if (!parent)
 		return no_memory(c);
 	r = load_absolute(c, parent, &path);
-	if (r < 0)
+	if (!path)
 		return r;
 	l->many_skills = *value && strcmp(*value, path) != 0;
 	*value = l->many_skills ? NULL : path;

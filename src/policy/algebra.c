@@ -105,19 +105,29 @@ static bool exec_is_open(const struct permissions *p)
 }
 
 /*
- * A path pattern as a command pattern: blanks and colons get their backslashes. A program is only
- * taken for a path by its start, so "**" + "/x" and "{/a,/b}" get a slash, which changes nothing else.
+ * A path pattern as a command pattern: blanks and colons get their backslashes, and so do control
+ * characters. A program is only taken for a path by its start, so "**" + "/x" and "{/a,/b}" get a
+ * slash, which changes nothing else.
  */
 static const char *spell_program(struct permissions *p, const char *pattern)
 {
-	auto_buffer out = { 0 };
+	auto_buffer program = { 0 }, out = { 0 };
 	struct command_pattern c = { .more = true };
 
-	c.program = strchr("/$~", pattern[0]) ? pattern : arena_printf(p->arena, "/%s", pattern);
-	if (!c.program)
-		return NULL;
+	if (!strchr("/$~", pattern[0]))
+		buffer_addc(&program, '/');
+	for (const char *s = pattern; *s; s++) {
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			buffer_addc(&program, '\\');
+		if (*s == '\\' && s[1])
+			buffer_addc(&program, *s++);
+		buffer_addc(&program, *s);
+	}
+	c.program = buffer_text(&program);
 	command_pattern_print(&c, &out);
-	return out.failed ? NULL : arena_strdup(p->arena, buffer_text(&out));
+	if (program.failed || out.failed)
+		return NULL;
+	return arena_strdup(p->arena, buffer_text(&out));
 }
 
 static int path_to_command(struct permissions *p, struct grant_list *to, const struct grant *g)
@@ -342,12 +352,26 @@ static int join_methods(
 	return r < 0 ? r : permissions_add_list(p, &p->network.methods, &b->network.methods);
 }
 
+/* A folder that both have under the same name stands there once. */
+static int join_guest_path(struct permissions *p, const struct guest_path *g)
+{
+	for (size_t i = 0; i < p->n_guest_paths; i++) {
+		struct guest_path *old = &p->guest_paths[i];
+
+		if (strcmp(old->guest, g->guest) == 0 && strcmp(old->host, g->host) == 0) {
+			old->writable |= g->writable;
+			return 0;
+		}
+	}
+	return permissions_add_guest_path(p, g);
+}
+
 static int join_objects(struct permissions *p, const struct permissions *from)
 {
 	int r = join_services(p, from);
 
 	for (size_t i = 0; r == 0 && i < from->n_guest_paths; i++)
-		r = permissions_add_guest_path(p, &from->guest_paths[i]);
+		r = join_guest_path(p, &from->guest_paths[i]);
 	for (size_t i = 0; r == 0 && i < from->n_rules; i++)
 		r = permissions_add_rule(p, &from->rules[i]);
 	return r;

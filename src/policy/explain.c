@@ -5,10 +5,12 @@
 
 #include "base/buffer.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "codec/json.h"
+#include "policy/command.h"
 #include "policy/glob.h"
 #include "policy/host.h"
-#include "policy/service.h"
+#include "policy/permissions-text.h"
 
 static void visible(struct buffer *out, const char *text)
 {
@@ -108,9 +110,22 @@ void explain_rule(const struct decision *d, struct buffer *out)
 
 /* Lines that would allow something */
 
-static void quote(struct buffer *out, const struct buffer *text)
+/*
+ * Adds a line with one pattern, unless it could not be read back as what it says: names of files may
+ * hold bytes that no policy file can.
+ */
+static void add_line(struct buffer *out, enum operation op, const char *before,
+	const struct buffer *pattern, const char *after)
 {
-	json_print_string(out, buffer_text(text), text->len);
+	auto_arena scratch = { 0 };
+	const char *text = buffer_text(pattern);
+
+	if (pattern->failed || !utf8_valid(text, pattern->len, NULL) ||
+		permissions_canonical(op, text, &scratch, NULL, NULL, NULL) < 0)
+		return;
+	buffer_adds(out, before);
+	json_print_string(out, text, pattern->len);
+	buffer_adds(out, after);
 }
 
 static void path_pattern(const char *target, struct buffer *out)
@@ -122,14 +137,12 @@ static void path_pattern(const char *target, struct buffer *out)
 		glob_print_literal(path, len, out);
 }
 
-static void line_path(const char *list, const char *target, struct buffer *out)
+static void line_path(const char *before, const char *target, struct buffer *out, const char *after)
 {
 	auto_buffer pattern = { 0 };
 
 	path_pattern(target, &pattern);
-	buffer_printf(out, "fs: {%s: [", list);
-	quote(out, &pattern);
-	buffer_adds(out, "]}");
+	add_line(out, OPERATION_FS_READ, before, &pattern, after);
 }
 
 static void line_host(const struct request *r, struct buffer *out)
@@ -140,56 +153,61 @@ static void line_host(const struct request *r, struct buffer *out)
 	if (host_request_parse(&h, r->target, NULL) < 0)
 		return;
 	host_request_print(&h, &pattern);
-	buffer_adds(out, "network: {allow: [");
-	quote(out, &pattern);
-	buffer_adds(out, "]}");
+	add_line(out, OPERATION_NET_CONNECT, "network: {allow: [", &pattern, "]}");
 }
 
 static void line_exec(const struct request *r, const struct decision *d, struct buffer *out)
 {
-	auto_buffer pattern = { 0 };
+	bool is_path = strchr(r->target, '/') != NULL;
+	auto_buffer program = { 0 }, pattern = { 0 };
+	struct command_pattern command = { .program = r->target, .is_name = !is_path, .more = true };
 
-	if (d->why == DECISION_UNREADABLE && strchr(r->target, '/')) {
-		line_path("read", r->target, out);
+	if (d->why == DECISION_UNREADABLE && is_path) {
+		line_path("fs: {read: [", r->target, out, "]}");
 		return;
 	}
-	if (strchr(r->target, '/'))
-		path_pattern(r->target, &pattern);
-	else
-		buffer_adds(&pattern, r->target);
-	buffer_adds(out, "exec: [");
-	quote(out, &pattern);
-	buffer_adds(out, "]");
+	if (is_path) {
+		path_pattern(r->target, &program);
+		command.program = buffer_text(&program);
+	}
+	command_pattern_print(&command, &pattern);
+	add_line(out, OPERATION_EXEC, "exec: [", &pattern, "]");
 }
 
 static void line_env(const struct request *r, struct buffer *out)
 {
-	buffer_adds(out, "env: [");
-	json_print_string(out, r->target, strlen(r->target));
-	buffer_adds(out, "]");
+	auto_buffer pattern = { 0 };
+
+	/* There is no way to write a star that is none. */
+	if (memchr(r->target, '*', strcspn(r->target, "=")) ||
+		memchr(r->target, '?', strcspn(r->target, "=")))
+		return;
+	buffer_adds(&pattern, r->target);
+	add_line(out, OPERATION_ENV, "env: [", &pattern, "]");
 }
 
 static void line_service(const struct request *r, struct buffer *out)
 {
-	size_t name = strcspn(r->target, ".:"), access;
-	const char *word = r->target[name] == '.' ? r->target + name + 1 : "";
+	size_t name = strcspn(r->target, ".:"), access = strcspn(r->target, ":");
+	auto_arena scratch = { 0 };
+	const char *pattern = arena_strndup(&scratch, r->target, access);
 
-	access = strcspn(word, ":");
-	if (!access)
+	if (access <= name || !pattern ||
+		permissions_canonical(OPERATION_SERVICE, pattern, &scratch, NULL, NULL, NULL) < 0)
 		return;
 	buffer_adds(out, "services: {");
-	json_print_string(out, r->target, name);
-	buffer_printf(out, ": {access: %.*s}}", (int)access, word);
+	json_print_string(out, pattern, name);
+	buffer_printf(out, ": {access: %s}}", pattern + name + 1);
 }
 
 static void line_grant(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	switch (r->op) {
 	case OPERATION_FS_READ:
-		line_path("read", r->target, out);
+		line_path("fs: {read: [", r->target, out, "]}");
 		break;
 	case OPERATION_FS_WRITE:
-		line_path("write", r->target, out);
+		line_path("fs: {write: [", r->target, out, "]}");
 		break;
 	case OPERATION_NET_CONNECT:
 		line_host(r, out);
@@ -208,17 +226,11 @@ static void line_grant(const struct request *r, const struct decision *d, struct
 
 void explain_line(const struct request *r, const struct decision *d, struct buffer *out)
 {
-	auto_buffer pattern = { 0 };
-
 	if (d->verdict == VERDICT_ALLOW || d->why == DECISION_BAD_TARGET)
 		return;
 	if (d->why == DECISION_BASELINE) {
-		if (d->baseline_never)
-			return;
-		path_pattern(r->target, &pattern);
-		buffer_adds(out, "dangerously_allow: [");
-		quote(out, &pattern);
-		buffer_adds(out, "]");
+		if (!d->baseline_never)
+			line_path("dangerously_allow: [", r->target, out, "]");
 		return;
 	}
 	/* A line cannot take back what a rule or a deny list says. */
@@ -227,28 +239,38 @@ void explain_line(const struct request *r, const struct decision *d, struct buff
 	line_grant(r, d, out);
 }
 
-void explain_remedy(const struct request *r, const struct decision *d, struct buffer *out)
+/* What the line is for, and where it goes. */
+static void remedy_line(const struct decision *d, const struct buffer *line, struct buffer *out)
 {
-	auto_buffer line = { 0 };
-
-	explain_line(r, d, &line);
-	if (d->verdict == VERDICT_ALLOW || d->why == DECISION_BAD_TARGET)
-		return;
-	if (d->why == DECISION_BASELINE && d->baseline_never) {
-		buffer_adds(out, "none: the baseline forbids it, whatever is granted");
+	if (line->len == 0) {
+		buffer_adds(out, "none: a policy file cannot name it");
 	} else if (d->why == DECISION_BASELINE) {
 		buffer_printf(out, "the baseline forbids it, unless it is granted and named: %s",
-			buffer_text(&line));
-	} else if (d->source) {
-		buffer_adds(out, d->verdict == VERDICT_ASK ? "approve it when asked, or change "
-							   : "remove or narrow ");
-		explain_rule(d, out);
+			buffer_text(line));
 	} else {
-		buffer_printf(out, "add %s", buffer_text(&line));
+		buffer_printf(out, "add %s", buffer_text(line));
 		if (d->layer && d->layer->origin) {
 			buffer_adds(out, " to ");
 			visible(out, d->layer->origin);
 		}
+	}
+}
+
+void explain_remedy(const struct request *r, const struct decision *d, struct buffer *out)
+{
+	auto_buffer line = { 0 };
+
+	if (d->verdict == VERDICT_ALLOW || d->why == DECISION_BAD_TARGET)
+		return;
+	explain_line(r, d, &line);
+	if (d->why == DECISION_BASELINE && d->baseline_never) {
+		buffer_adds(out, "none: the baseline forbids it, whatever is granted");
+	} else if (d->source) {
+		buffer_adds(out, d->verdict == VERDICT_ASK ? "approve it when asked, or change " :
+							     "remove or narrow ");
+		explain_rule(d, out);
+	} else {
+		remedy_line(d, &line, out);
 	}
 	if (d->n_deny > 1)
 		buffer_printf(out, " (%u layers do not allow it)", d->n_deny);

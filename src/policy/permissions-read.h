@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The parts of the reader of permissions, which is three files: permissions-read.c has the top and
- * the plain lists, permissions-read-service.c and permissions-read-rule.c a section each. What
- * other folders call is in permissions-text.h.
+ * The parts of the reader of permissions, which is four files: permissions-read.c has the top and
+ * the plain lists, permissions-read-guest.c, permissions-read-rule.c and permissions-read-service.c
+ * a section each. What other folders call is in permissions-text.h.
  */
 #include "policy/field.h"
 #include "policy/permissions.h"

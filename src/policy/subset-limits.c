@@ -67,6 +67,16 @@ static bool side_within(const struct subset_side *a, const struct rate *b)
 	return false;
 }
 
+/* Several rates together are not compared. */
+static bool has_rates(const struct subset_side *side)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < side->n; i++)
+		n += side->layers[i]->network.rate.count > 0;
+	return n > 1;
+}
+
 static int compare_rates(struct subset_compare *c)
 {
 	for (size_t i = 0; i < c->b.n; i++) {
@@ -75,6 +85,8 @@ static int compare_rates(struct subset_compare *c)
 
 		if (side_within(&c->a, b))
 			continue;
+		if (has_rates(&c->a))
+			return subset_too_complex(c, "several rate limits");
 		buffer_printf(&text, "rate_limit is more than %llu in %llu s",
 			(unsigned long long)b->count, (unsigned long long)b->seconds);
 		return subset_found(c, "network", buffer_text(&text));

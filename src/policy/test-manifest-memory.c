@@ -54,6 +54,22 @@ __attribute__((format(printf, 2, 0))) char *__wrap_arena_printf(
 	return fails() ? NULL : __real_arena_printf(a, "%s", text);
 }
 
+void __real_buffer_printf(struct buffer *b, const char *format, ...);
+void __wrap_buffer_printf(struct buffer *b, const char *format, ...);
+
+__attribute__((format(printf, 2, 0))) void __wrap_buffer_printf(
+	struct buffer *b, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	b->failed = b->failed || fails();
+	__real_buffer_printf(b, "%s", text);
+}
+
 void __real_buffer_adds(struct buffer *b, const char *s);
 void __wrap_buffer_adds(struct buffer *b, const char *s);
 

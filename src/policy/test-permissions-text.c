@@ -309,10 +309,13 @@ static void test_made_by_code(void **state)
 	s = permissions_service(p, "email");
 	assert_non_null(s);
 	s->access = SERVICE_READ | SERVICE_SEND;
+	assert_non_null(permissions_scope(p, s, "recipients"));
+	assert_non_null(permissions_scope(p, s, "folders"));
 	assert_non_null(permissions_service(p, "vault")); /* found, but nothing is granted */
 	permissions_print_yaml(p, &out);
 	assert_string_equal(buffer_text(&out),
-		"services:\n  email:\n    access:\n      - read\n      - send\n");
+		"services:\n  email:\n    access:\n      - read\n      - send\n"
+		"    folders: []\n    recipients: []\n");
 }
 
 static void test_canonical(void **state)

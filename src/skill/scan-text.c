@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checks of single characters, and what the patterns need to know of a file and a line. Each goes
+ * through its text once.
+ */
 #include "skill/scan-text.h"
 
 #include <ctype.h>
@@ -13,7 +17,7 @@ enum {
 	FOREIGN_PERCENT = 10,
 };
 
-/* No NUL, and few bytes that no text has: other controls, and what is neither UTF-8. */
+/* No NUL, and few bytes that no text has: other controls, and what is not UTF-8. */
 bool scan_text_is_text(const char *data, size_t len)
 {
 	size_t foreign = 0, i = 0;

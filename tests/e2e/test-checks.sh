@@ -211,6 +211,16 @@ passes "setup: nothing is missing" env PATH="$scratch/bin" "$tools/setup" format
 [ ! -e "$scratch/apt" ]
 ok $? "setup: then apt-get is not even called"
 
+# --- tools/fuzz, with fuzzers that only end ---
+mkdir "$scratch/fuzzers"
+fails "fuzz: no fuzzer at all" "no fuzzer" "$tools/fuzz" "$scratch/fuzzers" 1
+printf '#!/bin/sh\necho "stat::number_of_executed_units: 5"\n' >"$scratch/fuzzers/fuzz-good"
+chmod +x "$scratch/fuzzers/fuzz-good"
+passes "fuzz: one that finds nothing" "$tools/fuzz" "$scratch/fuzzers" 1
+printf '#!/bin/sh\necho "ERROR: deadly signal"\nexit 77\n' >"$scratch/fuzzers/fuzz-bad"
+chmod +x "$scratch/fuzzers/fuzz-bad"
+fails "fuzz: one that finds a crash" "deadly signal" "$tools/fuzz" "$scratch/fuzzers" 1
+
 # --- tools/run-tests, with a meson that only leaves a log behind ---
 cat >"$scratch/bin/meson" <<-'SH'
 	#!/bin/sh
