@@ -68,17 +68,20 @@ static void print_finding(const struct skill_finding *f, struct output *o)
 		[SKILL_MEDIUM] = OUTPUT_YELLOW,
 		[SKILL_HIGH] = OUTPUT_RED,
 	};
+	auto_buffer text = { 0 };
 
 	buffer_adds(&o->text, "  ");
 	output_styled(o, styles[f->severity], skill_severity_name(f->severity));
 	output_pad(o, TEXT_COLUMN);
-	output_foreign(o, f->file);
+	buffer_add_visible(&text, f->file, strlen(f->file));
 	if (f->line)
-		buffer_printf(&o->text, ":%u", f->line);
-	buffer_printf(&o->text, ": %s (%s)\n", f->what, f->id);
+		buffer_printf(&text, ":%u", f->line);
+	buffer_printf(&text, ": %s (%s)", f->what, f->id);
+	output_wrapped(o, buffer_text(&text), OUTPUT_WIDE);
+	newline(o);
 	if (f->excerpt[0]) {
 		output_pad(o, TEXT_COLUMN);
-		output_styled(o, OUTPUT_DIM, f->excerpt);
+		output_cut(o, OUTPUT_DIM, f->excerpt, OUTPUT_WIDE - TEXT_COLUMN);
 		newline(o);
 	}
 }

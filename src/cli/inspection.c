@@ -153,7 +153,7 @@ bool inspection_is_risky(const struct inspection *i)
 		if (i->findings.items[k].severity > SKILL_LOW)
 			return true;
 	}
-	return i->description.risk > RISK_MEDIUM || i->findings.more;
+	return i->findings.more;
 }
 
 const char *inspection_outcome_text(int outcome)

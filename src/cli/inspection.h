@@ -33,7 +33,7 @@ void inspection_deinit(struct inspection *i);
 
 /* Where approvals are kept. */
 int inspection_store(struct call *c, const char **ret);
-/* True if a person should look twice: a rating above medium, or findings that are not minor. */
+/* True if something was found in its files that is not minor. */
 bool inspection_is_risky(const struct inspection *i);
 /* "it was never approved", "its files have changed since it was approved" … */
 const char *inspection_outcome_text(int outcome);

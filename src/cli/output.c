@@ -43,6 +43,34 @@ void output_foreign(struct output *o, const char *text)
 	buffer_add_visible(&o->text, text, strlen(text));
 }
 
+/* Bytes of the first n characters of UTF-8. */
+static size_t bytes_of(const char *text, size_t n)
+{
+	size_t len = 0;
+
+	while (text[len] && n > 0) {
+		len++;
+		n -= ((unsigned char)text[len] & 0xc0) != 0x80;
+	}
+	return len;
+}
+
+void output_cut(struct output *o, enum output_style style, const char *text, size_t room)
+{
+	auto_buffer visible = { 0 }, cut = { 0 };
+	size_t fits;
+
+	buffer_add_visible(&visible, text, strlen(text));
+	fits = bytes_of(buffer_text(&visible), room);
+	if (fits == visible.len) {
+		output_styled(o, style, buffer_text(&visible));
+		return;
+	}
+	buffer_add(&cut, buffer_text(&visible), bytes_of(buffer_text(&visible), room - 1));
+	buffer_adds(&cut, "…");
+	output_styled(o, style, buffer_text(&cut));
+}
+
 void output_verdict(struct output *o, enum verdict v)
 {
 	static const enum output_style styles[] = {

@@ -35,6 +35,8 @@ static inline void output_deinit(struct output *o)
 
 void output_styled(struct output *o, enum output_style style, const char *text);
 void output_foreign(struct output *o, const char *text);
+/* Foreign text, cut with "…" where it has more than `room` characters. */
+void output_cut(struct output *o, enum output_style style, const char *text, size_t room);
 /* "allow", "ask" or "deny" in its colour. */
 void output_verdict(struct output *o, enum verdict v);
 /* Words, broken into lines of at most `width` columns; all start at the column of the first. */

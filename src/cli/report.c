@@ -151,26 +151,6 @@ static void print_layers(struct output *o, const struct ask *a)
 	}
 }
 
-/* At most `room` characters of a command, with dots where something was cut. */
-static void print_cut(struct output *o, const char *text, size_t room)
-{
-	auto_buffer visible = { 0 };
-	const char *s;
-	size_t n = 0;
-
-	buffer_add_visible(&visible, text, strlen(text));
-	for (s = buffer_text(&visible); *s && n < room; s++)
-		n += ((unsigned char)s[1] & 0xc0) != 0x80;
-	if (!*s) {
-		buffer_adds(&o->text, buffer_text(&visible));
-		return;
-	}
-	for (s--; ((unsigned char)*s & 0xc0) == 0x80; s--)
-		;
-	buffer_add(&o->text, buffer_text(&visible), (size_t)(s - buffer_text(&visible)));
-	buffer_adds(&o->text, "…");
-}
-
 static void print_commands(struct output *o, const struct ask *a)
 {
 	buffer_printf(&o->text, "%*s", LABEL_COLUMN, "");
@@ -186,7 +166,7 @@ static void print_commands(struct output *o, const struct ask *a)
 		buffer_printf(&o->text, "%*s", LABEL_COLUMN, "");
 		output_verdict(o, j->verdict);
 		output_pad(o, COMMAND_COLUMN + indent);
-		print_cut(o, j->text, WHY_COLUMN - 2 - COMMAND_COLUMN - indent);
+		output_cut(o, OUTPUT_PLAIN, j->text, WHY_COLUMN - 2 - COMMAND_COLUMN - indent);
 		output_pad(o, WHY_COLUMN);
 		print_reason(j, &reason);
 		output_wrapped(o, buffer_text(&reason), OUTPUT_WIDE);

@@ -36,8 +36,8 @@ const struct verb verb_inspect = {
 		"Looks at the skill in DIR without running anything of it: what its permissions "
 		"would let it do, in plain words; signs of risk in its text and scripts, each with "
 		"file and line; its digest, and whether just this was approved.\n"
-		"Exit status: 0 nothing stands out, 1 look twice (a rating above medium, or signs "
-		"of risk that are not minor), 2 it cannot be read.",
+		"Exit status: 0 no signs of risk, or only minor ones; 1 there are; 2 it cannot be "
+		"read. How much its permissions would let it do is the rating, not the status.",
 	.examples = "corral inspect ./weather-skill\n"
 		    "corral inspect --json ./weather-skill | jq .findings\n",
 	.operand = "DIR",

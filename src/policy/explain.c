@@ -77,6 +77,10 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 	case DECISION_BASELINE:
 		reason_baseline(d, out);
 		break;
+	case DECISION_GUARDED:
+		buffer_printf(out, "only a grant that names it reaches %s (%s)", d->baseline,
+			d->baseline_why);
+		break;
 	case DECISION_BAD_TARGET:
 		buffer_adds(out, "the target is malformed");
 		break;

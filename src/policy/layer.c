@@ -254,8 +254,10 @@ static int add_host(struct compiler *c, uint32_t rank)
 		if (r < 0)
 			return r;
 		patterns[i].methods = methods_of(s);
+		patterns[i].wide = s->verdict != VERDICT_ALLOW;
 	}
-	return hostset_add(c->layer->hosts, patterns, s->grant->n, rank);
+	return hostset_add(s->verdict == VERDICT_ALLOW ? c->layer->hosts : c->layer->forbidden,
+		patterns, s->grant->n, rank);
 }
 
 /* All together */
@@ -336,21 +338,23 @@ static int make_sets(struct layer *l)
 			return -ENOMEM;
 	}
 	l->hosts = hostset_new();
-	return l->hosts ? 0 : -ENOMEM;
+	l->forbidden = hostset_new();
+	return l->hosts && l->forbidden ? 0 : -ENOMEM;
 }
 
 static int build_sets(struct layer *l, struct error *e)
 {
 	struct pathset **sets[7];
+	int r = 0;
 
 	list_sets(l, sets);
 	for (size_t i = 0; i < 7; i++) {
-		int r = pathset_build(*sets[i], e);
-
+		r = pathset_build(*sets[i], e);
 		if (r < 0)
 			return r;
 	}
-	return hostset_build(l->hosts);
+	r = hostset_build(l->hosts);
+	return r < 0 ? r : hostset_build(l->forbidden);
 }
 
 void layer_deinit(struct layer *l)
@@ -361,6 +365,7 @@ void layer_deinit(struct layer *l)
 	for (size_t i = 0; i < 7; i++)
 		pathset_free(*sets[i]);
 	hostset_free(l->hosts);
+	hostset_free(l->forbidden);
 	*l = (struct layer){ 0 };
 }
 

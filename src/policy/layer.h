@@ -53,7 +53,8 @@ struct layer {
 
 	struct pathset *paths[2];  /* fs.read, fs.write */
 	struct pathset *dangerous; /* dangerously_allow */
-	struct hostset *hosts;
+	struct hostset *hosts;     /* what allows */
+	struct hostset *forbidden; /* what denies or asks: wide patterns */
 	struct pathset *commands; /* words of a command as a path: see command-key.h */
 	struct pathset *programs; /* globs over program files */
 	struct fine_command *fine;

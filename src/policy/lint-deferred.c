@@ -106,11 +106,25 @@ static bool is_private(const struct lint_entry *e)
 	       (v == VARIABLE_DATA_DIR || v == VARIABLE_TEMP);
 }
 
+/* The rule that would help, as it can be pasted; or that it is the same as before. */
+static const char *advise(struct lint *l, const struct lint_entry *e, const char *patterns)
+{
+	const char *rule = lint_say(l, "write `rules: [{id: run-later, action: deny, operations: [fs.write], "
+				       "patterns: [%s]}]`; what need not be read either can stand in "
+				       "fs.deny instead", patterns);
+
+	if (!rule || !l->rule || strcmp(rule, l->rule) != 0) {
+		l->rule = rule;
+		l->rule_for = e->text;
+		return rule;
+	}
+	return lint_say(l, "the same rule as for %s", l->rule_for);
+}
+
 int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 {
 	const struct deferred *first = NULL;
 	auto_buffer deny = { 0 };
-	unsigned n = 0;
 
 	if (is_private(e) || has_too_many_shields(l, e))
 		return 0;
@@ -121,17 +135,16 @@ int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 			return r;
 		if (!r)
 			continue;
+		buffer_printf(&deny, "%s'%s'", first ? ", " : "", deny_of(&files[i]));
 		first = first ? first : &files[i];
-		buffer_printf(&deny, "%s%s", n++ ? ", " : "", deny_of(&files[i]));
 	}
 	if (!first)
-		return deny.failed ? -ENOMEM : 0;
+		return 0;
 	return lint_report(l, e,
 		lint_say(l, "this takes in %s (%s)%s; such files run outside of the sandbox",
-			deny_of(first), first->who, n > 1 ? " and others like it" : ""),
-		deny.failed ? NULL : lint_say(l, "add a rule that denies fs.write to %s; or add them to "
-					       "fs.deny, if they need not be read either",
-					   buffer_text(&deny)));
+			deny_of(first), first->who,
+			strchr(buffer_text(&deny), ' ') ? " and others like it" : ""),
+		deny.failed ? NULL : advise(l, e, buffer_text(&deny)));
 }
 
 /* Folders of programs */
@@ -164,7 +177,7 @@ static int report_path(struct lint *l, const struct lint_entry *e, const char *f
 	return lint_report(l, e,
 		lint_say(l, "programs are looked for in %s: what is written there runs outside of "
 			    "the sandbox, under the name of another program", folder),
-		lint_say(l, "grant another folder, or add a rule that denies fs.write to %s", folder));
+		lint_say(l, "grant another folder, or deny fs.write to %s by a rule", folder));
 }
 
 /* The first folder of "PATH=…" in the policy that e may write to. */

@@ -92,6 +92,8 @@ struct lint {
 	bool incomplete; /* something was not compared */
 	size_t *work;    /* what searches have cost so far */
 
+	const char *rule, *rule_for;   /* lint-deferred.c: the rule last advised, and the entry it is for */
+
 	const struct lint_check *check; /* the one that is being made */
 	struct arena *scratch;          /* for one layer */
 	struct arena *arena;            /* for the findings */

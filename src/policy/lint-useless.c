@@ -170,7 +170,7 @@ static int say_covered(struct lint *l, const struct lint_entry *e)
 	return lint_report(l, e,
 		lint_say(l, "%s has %s, which covers all of it%s", lint_source(l, e->by), e->by->text,
 			place(l, e->by)),
-		lint_say(l, "remove it; nothing changes"));
+		lint_say(l, "remove it, or narrow the other"));
 }
 
 int lint_covered(struct lint *l)

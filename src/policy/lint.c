@@ -149,6 +149,25 @@ const char *lint_say(struct lint *l, const char *format, ...)
 	return said;
 }
 
+/*
+ * Formats whose lines stand for several entries would make us say the same of each. Such entries are
+ * close to each other, so a look at the last few findings is enough.
+ */
+static bool was_said(const struct lint *l, const struct lint_finding *f)
+{
+	enum { BACK = 16 };
+	size_t n = l->found->n, first = n - l->first > BACK ? n - BACK : l->first;
+
+	for (size_t i = first; i < n; i++) {
+		const struct lint_finding *other = &l->found->items[i];
+
+		if (other->id == f->id && other->where.line == f->where.line && f->where.line &&
+			strcmp(other->pattern, f->pattern) == 0 && strcmp(other->text, f->text) == 0)
+			return true;
+	}
+	return false;
+}
+
 int lint_report_at(struct lint *l, const struct location *where, const char *pattern,
 	const char *text, const char *hint)
 {
@@ -165,7 +184,8 @@ int lint_report_at(struct lint *l, const struct location *where, const char *pat
 		f.where.file = lint_say(l, "%s", where->file);
 	if (!f.pattern || !text || !hint || (where->file && !f.where.file))
 		return -ENOMEM;
-	return ARENA_PUSH(l->arena, l->found->items, l->found->n, l->found->cap, f);
+	return was_said(l, &f) ? 0 :
+				 ARENA_PUSH(l->arena, l->found->items, l->found->n, l->found->cap, f);
 }
 
 int lint_report(struct lint *l, const struct lint_entry *e, const char *text, const char *hint)

@@ -101,6 +101,7 @@ struct question {
 	char path_bytes[PATH_BYTES];
 	const struct request *request;
 	struct host_request host;
+	const struct baseline_net *guard; /* net.connect: what guards the place, or NULL */
 	struct command_key command;
 	struct service_request service;
 	char name[PATH_BYTES]; /* env: "/NAME" */
@@ -129,9 +130,12 @@ static int ask_host(struct question *q)
 {
 	int r = host_request_parse(&q->host, q->request->target, NULL);
 
-	if (r == 0 && q->request->method)
+	if (r < 0)
+		return r;
+	if (q->request->method)
 		q->host.method = host_method(q->request->method);
-	return r;
+	q->guard = q->host.transport == TRANSPORT_UNIX ? NULL : baseline_guard(&q->host);
+	return 0;
 }
 
 static int ask_exec(struct question *q)
@@ -230,7 +234,10 @@ static void decide_path(const struct layer *l, const struct question *q, struct 
 
 static void decide_host(const struct layer *l, const struct question *q, struct decision *d)
 {
-	decide_by_source(l, &l->sources[q->op], hostset_match(l->hosts, &q->host), d);
+	uint32_t rank = rank_best(
+		hostset_match(l->hosts, &q->host), hostset_match(l->forbidden, &q->host));
+
+	decide_by_source(l, &l->sources[q->op], rank, d);
 }
 
 static uint32_t match_fine(const struct layer *l, const struct question *q, uint32_t best)
@@ -333,6 +340,25 @@ static void decide_service(const struct layer *l, const struct question *q, stru
 	}
 }
 
+/*
+ * Private places and sockets of the host are allowed by a grant that names them, never because nothing
+ * forbids them: not by a default, and not because a layer only watches.
+ */
+static void hold_guard(const struct layer *l, const struct question *q, struct decision *d)
+{
+	bool guarded = q->guard || q->host.transport == TRANSPORT_UNIX;
+
+	if (!guarded || d->verdict != VERDICT_ALLOW ||
+		hostset_match(l->hosts, &q->host) != RANK_NONE)
+		return;
+	*d = (struct decision){
+		.why = DECISION_GUARDED,
+		.layer = l,
+		.baseline = q->guard ? q->guard->text : "unix:",
+		.baseline_why = q->guard ? q->guard->why : "sockets of the host",
+	};
+}
+
 static void decide_layer(const struct layer *l, const struct question *q, struct decision *d)
 {
 	static void (*const deciders[OPERATION_COUNT])(
@@ -351,6 +377,8 @@ static void decide_layer(const struct layer *l, const struct question *q, struct
 		d->monitored = true;
 		d->verdict = VERDICT_ALLOW;
 	}
+	if (q->op == OPERATION_NET_CONNECT)
+		hold_guard(l, q, d);
 }
 
 /* The baseline */

@@ -63,6 +63,7 @@ enum decision_why {
 			      run */
 	DECISION_UNREADABLE,
 	DECISION_BASELINE,
+	DECISION_GUARDED, /* a default does not reach there: `baseline` needs a grant of its own */
 	DECISION_BAD_TARGET, /* the target is no path, host, … */
 	DECISION_NO_LAYER,
 };
@@ -75,7 +76,7 @@ struct decision {
 	enum verdict would;
 	const struct source *source; /* lives as long as the policy; NULL if none */
 	const struct layer *layer;   /* the layer that decided; NULL for the baseline */
-	const char *baseline;        /* DECISION_BASELINE: the entry, and why it is there */
+	const char *baseline;        /* DECISION_BASELINE, _GUARDED: the entry, and why it is there */
 	const char *baseline_why;
 	bool baseline_never; /* not even dangerously_allow lifts it */
 	unsigned n_deny;     /* how many layers did not allow it */

@@ -100,7 +100,7 @@ static size_t count(const struct lint_findings *all, const char *id)
 #define DENY_ALL_DEFERRED \
 	"'/**/.git/hooks/**', '/**/.git/config', '/**/.git/modules/**', '/**/.husky/**', '/**/.envrc', " \
 	"'/**/.vscode/**', '/**/.idea/**', '/**/*.code-workspace', '/**/.devcontainer/**', " \
-	"'/**/.devcontainer.json', '/**/.{vim,nvim,ex}rc', '/**/.claude/**', '/**/.cursor/**', " \
+	"'/**/.{vim,nvim,ex}rc', '/**/.claude/**', '/**/.cursor/**', " \
 	"'/**/.mcp.json', '/**/.github/workflows/**', '/**/.gitlab-ci.yml', " \
 	"'/**/.{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}'"
 #define RULE(id, action, priority, operations, patterns) \
@@ -462,6 +462,28 @@ static void test_wide_silences(void **state)
 	assert_null(find(&all, "write-system"));
 }
 
+/* The rule that is advised can be pasted, and then there is nothing left to advise. */
+static void test_advice_helps(void **state)
+{
+	static const char policy[] = "fs: {write: [/srv/a/**, /srv/b/**]}\n";
+	auto_arena a = { 0 };
+	struct lint_findings all = { 0 };
+	const struct lint_finding *f;
+	auto_buffer text = { 0 };
+	const char *rule;
+
+	(void)state;
+	lint_text(&a, policy, &all);
+	f = find(&all, "deferred-execution");
+	assert_non_null(f);
+	rule = strchr(f->hint, '`');
+	assert_non_null(rule);
+	buffer_printf(&text, "%s%.*s\n", policy, (int)strcspn(rule + 1, "`"), rule + 1);
+	lint_text(&a, buffer_text(&text), &all);
+	assert_null(find(&all, "deferred-execution"));
+	assert_null(find(&all, "deny-unused"));
+}
+
 static void test_layers(void **state)
 {
 	auto_arena a = { 0 };
@@ -791,6 +813,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_severity_names),
 		cmocka_unit_test(test_said_once),
 		cmocka_unit_test(test_wide_silences),
+		cmocka_unit_test(test_advice_helps),
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_made_by_code),
 		cmocka_unit_test(test_many_parts),

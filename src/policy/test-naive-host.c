@@ -198,14 +198,14 @@ static bool covers_name(const struct host *p, const struct host *t)
 	return p->below ? name_below(t->name, p->name) : strcmp(p->name, t->name) == 0;
 }
 
-static bool covers_place(const struct host *p, const struct host *t)
+static bool covers_place(const struct host *p, const struct host *t, bool wide)
 {
 	const struct host *guard = find_net(t, false);
 
-	return covers_name(p, t) && (!guard || find_net(p, false) == guard);
+	return covers_name(p, t) && (wide || !guard || find_net(p, false) == guard);
 }
 
-static bool covers_host(const struct host *p, const struct host *t)
+static bool covers_host(const struct host *p, const struct host *t, bool wide)
 {
 	struct host local = *p;
 
@@ -217,25 +217,33 @@ static bool covers_host(const struct host *p, const struct host *t)
 		return false;
 	if (p->path[0] && (!t->path[0] || !naive_glob(p->path, t->path)))
 		return false;
-	if (covers_place(p, t))
+	if (covers_place(p, t, wide))
 		return true;
 	if (p->below || strcmp(p->name, "localhost") != 0)
 		return false;
 	/* localhost is 127.0.0.1 and ::1 too. */
 	read_endpoint("127.0.0.1", &local);
-	if (covers_place(&local, t))
+	if (covers_place(&local, t, wide))
 		return true;
 	read_endpoint("[::1]", &local);
-	return covers_place(&local, t);
+	return covers_place(&local, t, wide);
 }
 
-bool naive_host(const char *pattern, const char *target)
+bool naive_host(const char *pattern, const char *target, bool wide)
 {
 	struct host p, t;
 
 	read_host(pattern, &p, false);
 	read_host(target, &t, true);
-	return covers_host(&p, &t);
+	return covers_host(&p, &t, wide);
+}
+
+bool naive_host_guarded(const char *target)
+{
+	struct host t;
+
+	read_host(target, &t, true);
+	return t.transport == UNIX || find_net(&t, false) != NULL;
 }
 
 bool naive_host_never(const char *target)

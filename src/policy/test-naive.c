@@ -449,6 +449,7 @@ struct question {
 	const char *path;   /* fs.*, exec by path: normal */
 	struct ask service;
 	unsigned bit;
+	bool wide; /* the pattern forbids or asks: guards do not shrink it */
 };
 
 static bool match_one(const struct question *q, const char *pattern)
@@ -458,7 +459,7 @@ static bool match_one(const struct question *q, const char *pattern)
 	case OPERATION_FS_WRITE:
 		return match_file(q->world, pattern, q->path);
 	case OPERATION_NET_CONNECT:
-		return naive_host(pattern, q->request->target);
+		return naive_host(pattern, q->request->target, q->wide);
 	case OPERATION_EXEC:
 		return match_command(q->world, pattern, q->request, q->path);
 	case OPERATION_ENV:
@@ -491,6 +492,14 @@ static bool has_method(const struct rule *rule, const char *method)
 	return rule->methods.n == 0;
 }
 
+static bool rule_matches(struct question q, const struct rule *r)
+{
+	q.wide = r->action != VERDICT_ALLOW;
+	if (r->disabled || !(r->operations >> q.op & 1) || !match_list(&q, &r->patterns))
+		return false;
+	return q.op != OPERATION_NET_CONNECT || has_method(r, q.request->method);
+}
+
 static const struct rule *best_rule(const struct question *q, const struct permissions *p)
 {
 	const struct rule *best = NULL;
@@ -498,9 +507,7 @@ static const struct rule *best_rule(const struct question *q, const struct permi
 	for (size_t i = 0; i < p->n_rules; i++) {
 		const struct rule *r = &p->rules[i];
 
-		if (r->disabled || !(r->operations >> q->op & 1) || !match_list(q, &r->patterns))
-			continue;
-		if (q->op == OPERATION_NET_CONNECT && !has_method(r, q->request->method))
+		if (!rule_matches(*q, r))
 			continue;
 		if (!best || r->priority > best->priority ||
 			(r->priority == best->priority && r->action < best->action))
@@ -522,8 +529,9 @@ static bool denied(const struct question *q, const struct permissions *p)
 {
 	struct question files = *q;
 
+	files.wide = true;
 	if (q->op == OPERATION_NET_CONNECT)
-		return match_list(q, &p->network_deny);
+		return match_list(&files, &p->network_deny);
 	files.op = OPERATION_FS_READ;
 	return (q->path || q->op == OPERATION_EXEC) && match_list(&files, &p->fs_deny);
 }
@@ -561,7 +569,7 @@ static bool granted(const struct question *q, const struct permissions *p)
 	return false;
 }
 
-static enum verdict judge(struct question q, const struct permissions *p)
+static enum verdict judge_patterns(struct question q, const struct permissions *p)
 {
 	enum verdict otherwise = p->mode == MODE_ENFORCE ? p->fallback : VERDICT_ALLOW;
 	const struct rule *rule;
@@ -576,6 +584,26 @@ static enum verdict judge(struct question q, const struct permissions *p)
 	if (rule)
 		return rule->action;
 	return granted(&q, p) ? VERDICT_ALLOW : otherwise;
+}
+
+/* Some entry that allows covers the target, whatever stands above it. */
+static bool named(const struct question *q, const struct permissions *p)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (p->rules[i].action == VERDICT_ALLOW && rule_matches(*q, &p->rules[i]))
+			return true;
+	}
+	return granted(q, p);
+}
+
+static enum verdict judge(struct question q, const struct permissions *p)
+{
+	enum verdict v = judge_patterns(q, p);
+
+	if (q.op == OPERATION_NET_CONNECT && v == VERDICT_ALLOW &&
+		naive_host_guarded(q.request->target) && !named(&q, p))
+		return VERDICT_DENY;
+	return v;
 }
 
 /* All layers below p together; an access that is several is each of them. */

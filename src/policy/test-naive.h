@@ -35,7 +35,9 @@ int naive_decide_layers(const struct naive_world *w, const struct permissions *c
 	size_t n, const struct request *r);
 /* A pattern without variables against a normal path. */
 bool naive_glob(const char *pattern, const char *path);
-/* A network pattern against a target, with the guards. */
-bool naive_host(const char *pattern, const char *target);
+/* A network pattern against a target; with the guards, unless the pattern is wide (it forbids, or asks). */
+bool naive_host(const char *pattern, const char *target, bool wide);
+/* Only a grant that names the target reaches it. */
+bool naive_host_guarded(const char *target);
 /* The baseline forbids the target for good. */
 bool naive_host_never(const char *target);
