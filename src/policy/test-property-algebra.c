@@ -76,16 +76,31 @@ static void test_intersect(void **state)
 	random_report("intersect", cases);
 }
 
+/* A pattern that forbids is wide: guards do not shrink it, as they would a grant. */
+static bool forbids_host(const struct grant_list *deny, const char *target)
+{
+	for (size_t i = 0; i < deny->n; i++) {
+		size_t n = 0;
+
+		while (n < deny->items[i].n && naive_host(deny->items[i].all[n], target, true))
+			n++;
+		if (n == deny->items[i].n)
+			return true;
+	}
+	return false;
+}
+
 /* The grants alone, or the deny lists turned into grants. */
 static bool is_in(const struct permissions *p, const struct request *req, bool deny)
 {
 	auto_permissions *part = permissions_copy(p);
 
 	assert_non_null(part);
+	if (deny && req->op == OPERATION_NET_CONNECT)
+		return forbids_host(&p->network_deny, req->target);
 	if (deny) {
 		part->fs_read = p->fs_deny;
-		part->network_allow = p->network_deny;
-		part->fs_write.n = part->env.n = part->n_services = 0;
+		part->network_allow.n = part->fs_write.n = part->env.n = part->n_services = 0;
 		part->exec_listed = false;
 	}
 	part->fs_deny.n = part->network_deny.n = 0;

@@ -146,9 +146,14 @@ static void add_ports(const struct host_pattern *h, struct buffer *out)
 	}
 }
 
+static bool is_localhost(const struct host_pattern *h)
+{
+	return h->kind == HOST_NAME && strcmp(h->name, "localhost") == 0;
+}
+
 static void add_name(const struct host_pattern *h, struct buffer *out)
 {
-	if (strcmp(h->name, "localhost") == 0)
+	if (is_localhost(h))
 		buffer_adds(out, "this machine (localhost, 127.0.0.1, ::1)");
 	else
 		buffer_adds(out, h->name);
@@ -193,7 +198,7 @@ static void add_host(const struct describe *c, const char *pattern, struct buffe
 	}
 	add_endpoint(&h, out);
 	guard = host_pattern_guard(&h);
-	if (guard)
+	if (guard && !is_localhost(&h))
 		buffer_printf(out, "; %s", guard->why);
 	for (size_t i = 0; i < h.n_url_paths; i++)
 		buffer_printf(out, ", only for paths that match %s where Corral itself speaks HTTP",

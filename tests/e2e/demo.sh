@@ -21,16 +21,17 @@ wrong=0
 
 say() { printf '\n%s# %s%s\n' "$dim" "$*" "$off"; }
 
-# The command as one would type it.
+# The command as one would type it, on two lines if it is long.
 typed() {
-	printf '%s$ corral' "$bold"
+	line='$ corral'
 	for word in "$@"; do
 		case $word in
-		*[!A-Za-z0-9_./:=,@%+-]*) printf " '%s'" "$word" ;;
-		*) printf ' %s' "$word" ;;
+		*[!A-Za-z0-9_./:=,@%+-]*) line="$line '$word'" ;;
+		*) line="$line $word" ;;
 		esac
 	done
-	printf '%s\n' "$off"
+	[ ${#line} -le 100 ] || line=$(printf '%s' "$line" | sed 's/ --op/ \\\n    --op/')
+	printf '%s%s%s\n' "$bold" "$line" "$off"
 }
 expect() { # expect WANTED GOT
 	[ "$1" -eq "$2" ] && return
@@ -49,21 +50,22 @@ say "A skill says what it needs, in the frontmatter of its SKILL.md:"
 sed -n '/^permissions/,/^---/p' weather/SKILL.md | sed '$d; s/^/    /'
 
 say "May it reach its own host? The exit status is the answer, the line is for you."
-step 0 policy check --policy weather --op net.connect --target https://api.weather.example/v1/now
+step 0 policy check -p weather --op net.connect --target https://api.weather.example/v1/now
 
 say "A host that only looks like it? Corral says why not, and what would allow it."
-step 1 policy explain --policy weather --op net.connect --target https://api.weather.example.evil.test/
+step 1 policy explain -p weather --op net.connect --target https://api.weather.example.evil.test/
 
 say "The company and the agent have a say, too. All of them must allow; in a command line, every part."
-step 1 policy explain --policy weather --policy agent.yaml --policy company.yaml \
-	--op exec --target 'curl -s https://api.weather.example | jq . && rm -rf /'
+# shellcheck disable=SC2016 # the shell of the command line expands it, not this one
+step 1 policy explain -p weather -p agent.yaml -p company.yaml \
+	--op exec --target 'curl -s $URL | jq . && rm -rf /'
 
-say "What is left for the skill, as a file of its own? Exactly what all three allow:"
+say "What is left for the skill? Exactly what all three allow:"
 step 0 policy intersect weather agent.yaml company.yaml
 
 say "Before you run somebody's skill, look at it. This one promises to keep your notes tidy:"
 typed inspect helper
-"$CORRAL" inspect helper </dev/null | sed -n '1,3p; /^What it could/,/^$/p; /^Signs of risk/,/^Digest/p' | sed '$d'
+"$CORRAL" inspect helper </dev/null | sed -n '1,4p; /^What it could/,/^$/p; /^Signs of risk/,/^Digest/p' | sed '$d'
 "$CORRAL" inspect helper </dev/null >/dev/null
 expect 1 $?
 
