@@ -38,7 +38,7 @@ build: ## build everything into build/ (this is also what plain `make` does)
 	$(call compile,$(BUILD))
 
 demo: build ## build, then watch the policy engine allow, deny and explain
-	@tools/demo/run $(BUILD)
+	@tests/e2e/demo.sh $(BUILD)/src/cli/corral
 
 # In CI no test may be skipped, so what the tests of the checks need is installed as well.
 test: build ## build and run all tests: unit, corpus and end to end

@@ -44,7 +44,7 @@ _corral()
 		'policy merge' | 'policy intersect') words='--format --json --help' ;;
 		policy*) words='--set --json --help' ;;
 		inspect*) words='--json --help' ;;
-		approve*) words='--yes --json --help' ;;
+		approve*) words='--yes --check --remove --json --help' ;;
 		prompt*) words='--mode --data-dir --json --help' ;;
 		profile*) words='--policy --mode --data-dir --extra --set --json --help' ;;
 		esac

@@ -35,6 +35,8 @@ complete -c corral -n "__fish_seen_subcommand_from show merge intersect" -s f -l
 complete -c corral -n "__fish_seen_subcommand_from $commands" -l json -d 'Print the result as JSON'
 complete -c corral -n "__fish_seen_subcommand_from policy profile" -l set -x -a 'SKILL_DIR= WORK_DIR= DATA_DIR= SHARED_DIR= HOME= TEMP=' -d 'Give a variable its value'
 complete -c corral -n "__fish_seen_subcommand_from approve" -l yes -d 'Do not ask'
+complete -c corral -n "__fish_seen_subcommand_from approve" -l check -d 'Only answer whether it is approved'
+complete -c corral -n "__fish_seen_subcommand_from approve" -l remove -d 'Take the approval back'
 complete -c corral -n "__fish_seen_subcommand_from profile; and not __fish_seen_subcommand_from seatbelt" -f -a seatbelt -d 'macOS'
 complete -c corral -n $modes -l mode -x -a 'sandbox rx rwx' -d 'Mode'
 complete -c corral -n $modes -l data-dir -r -a '(__fish_complete_directories)' -d 'The folder of the agent'

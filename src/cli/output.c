@@ -175,14 +175,3 @@ void output_error(const struct error *e)
 	buffer_addc(&o.text, '\n');
 	(void)output_write(&o, STDERR_FILENO, NULL);
 }
-
-void output_notice(const char *text)
-{
-	auto_output o = output_for(STDERR_FILENO);
-
-	output_styled(&o, OUTPUT_BOLD, "corral:");
-	buffer_addc(&o.text, ' ');
-	output_foreign(&o, text);
-	buffer_addc(&o.text, '\n');
-	(void)output_write(&o, STDERR_FILENO, NULL);
-}

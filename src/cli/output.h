@@ -50,5 +50,3 @@ void output_pad(struct output *o, size_t column);
 int output_write(const struct output *o, int fd, struct error *e);
 /* "corral: …" on standard error, with its hint on a line below. */
 void output_error(const struct error *e);
-/* "corral: …" on standard error: something to know that is no error. */
-void output_notice(const char *text);

@@ -23,18 +23,20 @@ struct deferred {
 	const char *who;     /* who runs it, and when */
 };
 
-#define HOOKS "{applypatch-msg,pre-applypatch,post-applypatch,pre-commit,pre-merge-commit," \
+#define HOOKS                                                                                     \
+	"{applypatch-msg,pre-applypatch,post-applypatch,pre-commit,pre-merge-commit,"             \
 	"prepare-commit-msg,commit-msg,post-commit,pre-rebase,post-checkout,post-merge,pre-push," \
-	"pre-receive,update,post-receive,post-update,push-to-checkout,pre-auto-gc,post-rewrite," \
+	"pre-receive,update,post-receive,post-update,push-to-checkout,pre-auto-gc,post-rewrite,"  \
 	"fsmonitor-watchman,post-index-change,reference-transaction}"
 
 static const struct deferred files[] = {
 	{ "/**/.git/hooks/" HOOKS, "/**/.git/hooks/**", "/.git/hooks/pre-commit",
 		"git runs it at the next commit" },
 	{ "/**/.git/config", NULL, "/.git/config", "git runs the commands in it" },
-	{ "/**/.git/modules/**/{config,hooks/" HOOKS "}", "/**/.git/modules/**",
-		"/.git/modules/x/config", "git runs the commands in it" },
-	{ "/**/.husky/" HOOKS, "/**/.husky/**", "/.husky/pre-commit", "git runs it at the next commit" },
+	{ "/**/.git/modules/**/config", "/**/.git/modules/**", "/.git/modules/x/config",
+		"git runs the commands in it" },
+	{ "/**/.husky/" HOOKS, "/**/.husky/**", "/.husky/pre-commit",
+		"git runs it at the next commit" },
 	{ "/**/.envrc", NULL, "/.envrc", "direnv runs it when the folder is entered" },
 	{ "/**/.vscode/{tasks,settings,launch,extensions,mcp}.json", "/**/.vscode/**",
 		"/.vscode/tasks.json", "the editor runs its tasks" },
@@ -49,11 +51,11 @@ static const struct deferred files[] = {
 	{ "/**/.cursor/{mcp.json,hooks.json,rules/**}", "/**/.cursor/**", "/.cursor/mcp.json",
 		"an agent starts its servers" },
 	{ "/**/.mcp.json", NULL, "/.mcp.json", "an agent starts its servers" },
-	{ "/**/.github/workflows/*.{yml,yaml}", "/**/.github/workflows/**", "/.github/workflows/ci.yml",
-		"the forge runs it with its secrets" },
+	{ "/**/.github/workflows/*.{yml,yaml}", "/**/.github/workflows/**",
+		"/.github/workflows/ci.yml", "the forge runs it with its secrets" },
 	{ "/**/.gitlab-ci.yml", NULL, "/.gitlab-ci.yml", "the forge runs it with its secrets" },
-	{ "/**/.{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}", NULL,
-		"/.bashrc", "a shell runs it, if this is a home" },
+	{ "/**/.{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}",
+		NULL, "/.bashrc", "a shell runs it, if this is a home" },
 };
 
 enum { N_FILES = sizeof(files) / sizeof(files[0]) };
@@ -63,31 +65,43 @@ static const char *deny_of(const struct deferred *d)
 	return d->deny ? d->deny : d->pattern;
 }
 
-/* The quick way: a folder that is granted, with the sample in it, and nothing stronger in between. */
-static bool reaches_sample(const struct lint *l, const struct lint_entry *e, const char *sample)
-{
-	const struct glob *g = &e->globs.items[0];
-	char path[PATH_BYTES];
-
-	if (e->globs.n != 1 || g->n != 1 || g->alternatives[0].kind != GLOB_SUBTREE)
-		return false;
-	if (g->alternatives[0].literal_len + strlen(sample) >= sizeof(path))
-		return false;
-	(void)snprintf(path, sizeof(path), "%s%s", g->alternatives[0].literal, sample);
-	return !lint_is_shielded(l, e, path);
-}
-
-static int reaches(struct lint *l, const struct lint_entry *e, const char *pattern,
-	const char *sample)
+/* path: one that the pattern matches, to begin with; NULL: any in the folder that it names. */
+static int reaches(
+	struct lint *l, const struct lint_entry *e, const char *pattern, const char *path)
 {
 	auto_arena scratch = { 0 };
 	struct glob target;
-	int r;
+	char inside[PATH_BYTES];
+	int r = glob_parse(&target, &scratch, pattern, NULL, NULL);
 
-	if (sample && reaches_sample(l, e, sample))
-		return 1;
-	r = glob_parse(&target, &scratch, pattern, NULL, NULL);
-	return r < 0 ? r : lint_reaches(l, e, &target);
+	if (r < 0)
+		return r;
+	(void)snprintf(inside, sizeof(inside), "%s/" LINT_ANY, target.alternatives[0].literal);
+	return lint_reaches(l, e, &target, path ? path : inside);
+}
+
+/* Somebody has followed the advice, word for word: no need to work it out. */
+static bool is_denied(const struct lint *l, const struct lint_entry *e, const struct deferred *d)
+{
+	const struct lint_entries *all = &l->entries[e->op];
+
+	for (size_t i = 0; i < all->n_shields && &all->items[all->shields[i]] < e; i++) {
+		if (strcmp(all->items[all->shields[i]].text, deny_of(d)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int reaches_file(struct lint *l, const struct lint_entry *e, const struct deferred *d)
+{
+	const struct glob_alternative *alt = &e->globs.items[0].alternatives[0];
+	char path[PATH_BYTES] = "";
+
+	if (is_denied(l, e, d))
+		return 0;
+	if (alt->kind == GLOB_SUBTREE)
+		(void)snprintf(path, sizeof(path), "%s%s", alt->literal, d->sample);
+	return reaches(l, e, d->pattern, *path ? path : NULL);
 }
 
 /* Each grant is compared with all that takes something away from it. */
@@ -109,9 +123,11 @@ static bool is_private(const struct lint_entry *e)
 /* The rule that would help, as it can be pasted; or that it is the same as before. */
 static const char *advise(struct lint *l, const struct lint_entry *e, const char *patterns)
 {
-	const char *rule = lint_say(l, "write `rules: [{id: run-later, action: deny, operations: [fs.write], "
-				       "patterns: [%s]}]`; what need not be read either can stand in "
-				       "fs.deny instead", patterns);
+	const char *rule = lint_say(l,
+		"write `rules: [{id: run-later, action: deny, operations: [fs.write], "
+		"patterns: [%s]}]`; what need not be read either can stand in "
+		"fs.deny instead",
+		patterns);
 
 	if (!rule || !l->rule || strcmp(rule, l->rule) != 0) {
 		l->rule = rule;
@@ -129,7 +145,7 @@ int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 	if (is_private(e) || has_too_many_shields(l, e))
 		return 0;
 	for (size_t i = 0; e->width == LINT_NARROW && i < N_FILES; i++) {
-		int r = reaches(l, e, files[i].pattern, files[i].sample);
+		int r = reaches_file(l, e, &files[i]);
 
 		if (r < 0)
 			return r;
@@ -175,14 +191,16 @@ enum { N_PATH_FOLDERS = sizeof(path_folders) / sizeof(path_folders[0]) };
 static int report_path(struct lint *l, const struct lint_entry *e, const char *folder)
 {
 	return lint_report(l, e,
-		lint_say(l, "programs are looked for in %s: what is written there runs outside of "
-			    "the sandbox, under the name of another program", folder),
+		lint_say(l,
+			"programs are looked for in %s: what is written there runs outside of "
+			"the sandbox, under the name of another program",
+			folder),
 		lint_say(l, "grant another folder, or deny fs.write to %s by a rule", folder));
 }
 
 /* The first folder of "PATH=…" in the policy that e may write to. */
-static int find_in_path(struct lint *l, const struct lint_entry *e, const char *list,
-	const char **ret)
+static int find_in_path(
+	struct lint *l, const struct lint_entry *e, const char *list, const char **ret)
 {
 	for (const char *at = list; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
 		auto_buffer pattern = { 0 };
@@ -251,15 +269,17 @@ int lint_write_then_exec(struct lint *l, const struct lint_entry *e)
 		return 0;
 	for (size_t i = 0; i < writes->n; i++) {
 		const struct lint_entry *w = &writes->items[i];
-		int r = w->verdict == VERDICT_ALLOW && !w->nothing ?
-				lint_reaches(l, w, &e->globs.items[0]) :
-				0;
+		int r = w->verdict == VERDICT_ALLOW && !w->nothing
+				? lint_reaches(l, w, &e->globs.items[0], NULL)
+				: 0;
 
 		if (r < 0)
 			return r;
 		if (r == 1)
 			return lint_report(l, e,
-				lint_say(l, "%s lets %s be written, so any code can be put there and run",
+				lint_say(l,
+					"%s lets %s be written, so any code can be put there and "
+					"run",
 					lint_source(l, w), w->text),
 				lint_say(l, "keep programs where nothing may be written"));
 	}

@@ -117,8 +117,8 @@ static int parse_hosts(struct lint *l, struct lint_entry *e, struct error *err)
 		if (r < 0)
 			return r;
 		p.methods = methods_of(e->rule);
-		r = i == 0 ? ARENA_PUSH(l->scratch, e->hosts, e->n_hosts, cap, p) :
-			     narrow_hosts(l, e, &p);
+		r = i == 0 ? ARENA_PUSH(l->scratch, e->hosts, e->n_hosts, cap, p)
+			   : narrow_hosts(l, e, &p);
 		if (r < 0)
 			return r;
 	}
@@ -217,19 +217,20 @@ static int add(struct lint *l, struct lint_entries *to, struct lint_entry e)
 	e.where = e.grant->where;
 	if (!e.where.line && e.rule)
 		e.where = e.rule->where;
-	r = e.grant->n ? parse_entry(l, &e, &err) :
-			 error_set(&err, -EINVAL, NULL, "an entry needs a pattern");
+	r = e.grant->n ? parse_entry(l, &e, &err)
+		       : error_set(&err, -EINVAL, NULL, "an entry needs a pattern");
 	if (r == -ENOMEM)
 		return r;
 	if (r == 0)
 		return keep(l, to, e);
-	return e.implied ? 0 :
-			   lint_report_at(l, &e.where, e.text ? e.text : "", lint_say(l, "%s", err.text),
+	return e.implied ? 0
+			 : lint_report_at(l, &e.where, e.text ? e.text : "",
+				   lint_say(l, "%s", err.text),
 				   lint_say(l, "%s", err.hint[0] ? err.hint : "write it anew"));
 }
 
-static int add_list(struct lint *l, struct lint_entries *to, const struct grant_list *list,
-	struct lint_entry e)
+static int add_list(
+	struct lint *l, struct lint_entries *to, const struct grant_list *list, struct lint_entry e)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		int r;
@@ -259,8 +260,10 @@ static int add_rule(struct lint *l, const struct rule *rule)
 	int r = 0;
 
 	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
-		struct lint_entry e = { .op = (enum operation)op, .verdict = rule->action,
-			.list = "rules", .rule = rule };
+		struct lint_entry e = { .op = (enum operation)op,
+			.verdict = rule->action,
+			.list = "rules",
+			.rule = rule };
 
 		if (rule->operations >> op & 1)
 			r = add_list(l, &l->entries[op], &rule->patterns, e);
@@ -324,8 +327,13 @@ static int add_rows(struct lint *l, const struct row *rows, size_t n)
 	return r;
 }
 
-#define ROW(member, operation, what, name, ...) \
-	{ &l->p->member, { .op = operation, .verdict = what, .list = name, __VA_ARGS__ } }
+#define ROW(member, operation, what, name, ...)                                     \
+	{                                                                           \
+		&l->p->member,                                                      \
+		{                                                                   \
+			.op = operation, .verdict = what, .list = name, __VA_ARGS__ \
+		}                                                                   \
+	}
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
 int lint_collect(struct lint *l)
@@ -343,8 +351,9 @@ int lint_collect(struct lint *l)
 		ROW(exec, OPERATION_EXEC, VERDICT_ALLOW, "exec"),
 		ROW(env, OPERATION_ENV, VERDICT_ALLOW, "env"),
 	};
-	const struct lint_entry dangerous = { .op = OPERATION_FS_WRITE, .verdict = VERDICT_ALLOW,
-		.list = "dangerously_allow" };
+	const struct lint_entry dangerous = {
+		.op = OPERATION_FS_WRITE, .verdict = VERDICT_ALLOW, .list = "dangerously_allow"
+	};
 	int r = add_rows(l, denies, N(denies));
 
 	if (r == 0)

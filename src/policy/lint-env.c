@@ -15,50 +15,49 @@
 
 enum { NAME_MAX_BYTES = 256 };
 
-static const char *const secret_words[] = {
-	"AWS_*", "AZURE_*", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CREDENTIALS", "*_TOKEN",
-	"TOKEN", "*_TOKENS", "*_KEY", "*_KEYS", "*APIKEY", "*_SECRET", "*_SECRETS", "*SECRET_*", "SECRET",
-	"*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*_PASS", "*CREDENTIAL*", "*_PAT", "*_AUTH", "*_COOKIE",
-	"*PRIVATE_KEY*", "SSH_AUTH_SOCK", "SSH_AGENT_*", "GPG_*", "GNUPGHOME", "KUBECONFIG", "VAULT_*",
-	"DATABASE_URL", "*_DATABASE_URL", "*_DSN", "*_CONNECTION_STRING", "*_WEBHOOK_URL", "MONGODB_URI",
-	"REDIS_URL", "DOCKER_AUTH_CONFIG", "NPM_CONFIG__AUTH*", "TF_VAR_*", "DBUS_SESSION_BUS_ADDRESS",
-	"XAUTHORITY", "AGE_*", "SOPS_*", "OP_SESSION_*", "BW_SESSION", "PGPASSFILE", "NETRC",
-};
+static const char *const secret_words[] = { "AWS_*", "AZURE_*", "GOOGLE_APPLICATION_CREDENTIALS",
+	"GOOGLE_CREDENTIALS", "*_TOKEN", "TOKEN", "*_TOKENS", "*_KEY", "*_KEYS", "*APIKEY",
+	"*_SECRET", "*_SECRETS", "*SECRET_*", "SECRET", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*",
+	"*_PASS", "*CREDENTIAL*", "*_PAT", "*_AUTH", "*_COOKIE", "*PRIVATE_KEY*", "SSH_AUTH_SOCK",
+	"SSH_AGENT_*", "GPG_*", "GNUPGHOME", "KUBECONFIG", "VAULT_*", "DATABASE_URL",
+	"*_DATABASE_URL", "*_DSN", "*_CONNECTION_STRING", "*_WEBHOOK_URL", "MONGODB_URI",
+	"REDIS_URL", "DOCKER_AUTH_CONFIG", "NPM_CONFIG__AUTH*", "TF_VAR_*",
+	"DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "AGE_*", "SOPS_*", "OP_SESSION_*", "BW_SESSION",
+	"PGPASSFILE", "NETRC" };
 
 /* What a word above takes in, and is no secret. */
-static const char *const harmless_words[] = {
-	"AWS_REGION", "AWS_DEFAULT_*", "AWS_PROFILE", "AWS_PAGER", "AZURE_REGION", "AZURE_LOCATION", "GPG_TTY",
-	"*PUBLIC_KEY", "VAULT_ADDR", "VAULT_NAMESPACE",
-};
+static const char *const harmless_words[] = { "AWS_REGION", "AWS_DEFAULT_*", "AWS_PROFILE",
+	"AWS_PAGER", "AZURE_REGION", "AZURE_LOCATION", "GPG_TTY", "*PUBLIC_KEY", "VAULT_ADDR",
+	"VAULT_NAMESPACE" };
 
 /* Names that everybody knows, for grants with a star. */
-static const char *const secret_names[] = {
-	"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET", "GITHUB_TOKEN", "GH_TOKEN",
-	"GITLAB_TOKEN", "CI_JOB_TOKEN", "NPM_TOKEN", "PYPI_TOKEN", "TWINE_PASSWORD", "CARGO_REGISTRY_TOKEN",
-	"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY",
-	"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "REPLICATE_API_TOKEN", "SLACK_BOT_TOKEN", "SLACK_TOKEN",
-	"DISCORD_TOKEN", "TELEGRAM_BOT_TOKEN", "STRIPE_SECRET_KEY", "TWILIO_AUTH_TOKEN", "SENDGRID_API_KEY",
-	"DOCKER_PASSWORD", "DIGITALOCEAN_ACCESS_TOKEN", "CLOUDFLARE_API_TOKEN", "HEROKU_API_KEY",
-	"FLY_API_TOKEN", "VERCEL_TOKEN", "NETLIFY_AUTH_TOKEN", "SENTRY_AUTH_TOKEN", "DATADOG_API_KEY",
-	"PGPASSWORD", "MYSQL_PWD", "MYSQL_PASSWORD", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "DATABASE_URL",
-	"DB_PASSWORD", "VAULT_TOKEN", "CONSUL_HTTP_TOKEN", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "KUBECONFIG",
-	"JWT_SECRET", "SECRET_KEY", "DJANGO_SECRET_KEY", "API_KEY", "API_TOKEN", "ACCESS_TOKEN",
-};
+static const char *const secret_names[] = { "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+	"AZURE_CLIENT_SECRET", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN",
+	"NPM_TOKEN", "PYPI_TOKEN", "TWINE_PASSWORD", "CARGO_REGISTRY_TOKEN", "OPENAI_API_KEY",
+	"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "HF_TOKEN",
+	"HUGGING_FACE_HUB_TOKEN", "REPLICATE_API_TOKEN", "SLACK_BOT_TOKEN", "SLACK_TOKEN",
+	"DISCORD_TOKEN", "TELEGRAM_BOT_TOKEN", "STRIPE_SECRET_KEY", "TWILIO_AUTH_TOKEN",
+	"SENDGRID_API_KEY", "DOCKER_PASSWORD", "DIGITALOCEAN_ACCESS_TOKEN", "CLOUDFLARE_API_TOKEN",
+	"HEROKU_API_KEY", "FLY_API_TOKEN", "VERCEL_TOKEN", "NETLIFY_AUTH_TOKEN",
+	"SENTRY_AUTH_TOKEN", "DATADOG_API_KEY", "PGPASSWORD", "MYSQL_PWD", "MYSQL_PASSWORD",
+	"POSTGRES_PASSWORD", "REDIS_PASSWORD", "DATABASE_URL", "DB_PASSWORD", "VAULT_TOKEN",
+	"CONSUL_HTTP_TOKEN", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "KUBECONFIG", "JWT_SECRET",
+	"SECRET_KEY", "DJANGO_SECRET_KEY", "API_KEY", "API_TOKEN", "ACCESS_TOKEN" };
 
-static const char *const code_words[] = {
-	"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "LD_*", "DYLD_*", "GCONV_PATH", "BASH_ENV", "SHELLOPTS",
-	"BASHOPTS", "PROMPT_COMMAND", "ZDOTDIR", "BASH_FUNC_*", "PYTHONPATH", "PYTHONSTARTUP",
-	"PYTHONHOME", "PYTHONUSERBASE", "PYTHONINSPECT", "PYTHONBREAKPOINT", "NODE_OPTIONS", "NODE_PATH",
-	"PERL5LIB", "PERL5OPT", "PERL5DB", "PERLLIB", "RUBYLIB", "RUBYOPT", "LUA_INIT*", "LUA_PATH*",
-	"LUA_CPATH*", "PHPRC", "PHP_INI_SCAN_DIR", "CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS",
-	"JDK_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "DOTNET_STARTUP_HOOKS", "CORECLR_PROFILER*",
-	"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
-	"GIT_PROXY_COMMAND", "GIT_CONFIG*", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_HOOKS_PATH", "LESSOPEN",
-	"LESSCLOSE", "MANPAGER", "EMACSLOADPATH", "VIMINIT", "EXINIT", "GDK_PIXBUF_MODULE_FILE",
-	"GTK_MODULES", "GTK_PATH", "GIO_EXTRA_MODULES", "QT_PLUGIN_PATH", "OPENSSL_CONF", "OPENSSL_ENGINES",
-	"RUSTC_WRAPPER", "RUSTC", "CARGO_BUILD_RUSTC*", "CC_WRAPPER", "NPM_CONFIG_SCRIPT_SHELL",
-	"npm_config_script_shell", "TCLLIBPATH", "R_PROFILE*", "R_ENVIRON*", "JULIA_LOAD_PATH",
-};
+static const char *const code_words[] = { "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "LD_*",
+	"DYLD_*", "GCONV_PATH", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "ZDOTDIR",
+	"BASH_FUNC_*", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "PYTHONUSERBASE",
+	"PYTHONINSPECT", "PYTHONBREAKPOINT", "NODE_OPTIONS", "NODE_PATH", "PERL5LIB", "PERL5OPT",
+	"PERL5DB", "PERLLIB", "RUBYLIB", "RUBYOPT", "LUA_INIT*", "LUA_PATH*", "LUA_CPATH*", "PHPRC",
+	"PHP_INI_SCAN_DIR", "CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS",
+	"MAVEN_OPTS", "GRADLE_OPTS", "DOTNET_STARTUP_HOOKS", "CORECLR_PROFILER*", "GIT_SSH",
+	"GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
+	"GIT_PROXY_COMMAND", "GIT_CONFIG*", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_HOOKS_PATH",
+	"LESSOPEN", "LESSCLOSE", "MANPAGER", "EMACSLOADPATH", "VIMINIT", "EXINIT",
+	"GDK_PIXBUF_MODULE_FILE", "GTK_MODULES", "GTK_PATH", "GIO_EXTRA_MODULES", "QT_PLUGIN_PATH",
+	"OPENSSL_CONF", "OPENSSL_ENGINES", "RUSTC_WRAPPER", "RUSTC", "CARGO_BUILD_RUSTC*",
+	"CC_WRAPPER", "NPM_CONFIG_SCRIPT_SHELL", "npm_config_script_shell", "TCLLIBPATH",
+	"R_PROFILE*", "R_ENVIRON*", "JULIA_LOAD_PATH" };
 
 /* Names */
 
@@ -100,8 +99,7 @@ static bool takes_all(const struct lint_entry *e)
 }
 
 /* The name or word of a table that e takes in, or NULL. */
-static const char *find_in(
-	const struct lint_entry *e, const char *const *words, size_t n_words,
+static const char *find_in(const struct lint_entry *e, const char *const *words, size_t n_words,
 	const char *const *names, size_t n_names)
 {
 	char sample[NAME_MAX_BYTES];
@@ -135,8 +133,10 @@ int lint_env_everything(struct lint *l, const struct lint_entry *e)
 	if (value_of(e) || !takes_all(e))
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "every variable of the host comes in, also those that hold keys and tokens"),
-		lint_say(l, "name the variables that are needed, such as PATH, HOME, LANG, LC_*, TERM"));
+		lint_say(l, "every variable of the host comes in, also those that hold keys and "
+			    "tokens"),
+		lint_say(l, "name the variables that are needed, such as PATH, HOME, LANG, LC_*, "
+			    "TERM"));
 }
 
 int lint_env_secret(struct lint *l, const struct lint_entry *e)
@@ -173,14 +173,13 @@ int lint_env_code(struct lint *l, const struct lint_entry *e)
 static const struct {
 	const char *prefix;
 	size_t least; /* bytes in all */
-} key_forms[] = {
-	{ "AKIA", 20 }, { "ASIA", 20 }, { "ghp_", 20 }, { "gho_", 20 }, { "ghu_", 20 }, { "ghs_", 20 },
-	{ "github_pat_", 20 }, { "glpat-", 20 }, { "sk-", 20 }, { "sk_live_", 16 }, { "sk_test_", 16 },
-	{ "rk_live_", 16 }, { "xoxb-", 16 }, { "xoxp-", 16 }, { "xoxa-", 16 }, { "xapp-", 16 },
-	{ "AIza", 30 }, { "ya29.", 20 }, { "eyJ", 30 }, { "npm_", 20 }, { "pypi-", 20 }, { "hf_", 20 },
-	{ "dop_v1_", 20 }, { "SG.", 30 }, { "-----BEGIN", 20 }, { "AGE-SECRET-KEY-", 20 }, { "hvs.", 20 },
-	{ "shpat_", 20 }, { "r8_", 20 }, { "gsk_", 20 }, { "lin_api_", 20 }, { "figd_", 20 },
-};
+} key_forms[] = { { "AKIA", 20 }, { "ASIA", 20 }, { "ghp_", 20 }, { "gho_", 20 }, { "ghu_", 20 },
+	{ "ghs_", 20 }, { "github_pat_", 20 }, { "glpat-", 20 }, { "sk-", 20 }, { "sk_live_", 16 },
+	{ "sk_test_", 16 }, { "rk_live_", 16 }, { "xoxb-", 16 }, { "xoxp-", 16 }, { "xoxa-", 16 },
+	{ "xapp-", 16 }, { "AIza", 30 }, { "ya29.", 20 }, { "eyJ", 30 }, { "npm_", 20 },
+	{ "pypi-", 20 }, { "hf_", 20 }, { "dop_v1_", 20 }, { "SG.", 30 }, { "-----BEGIN", 20 },
+	{ "AGE-SECRET-KEY-", 20 }, { "hvs.", 20 }, { "shpat_", 20 }, { "r8_", 20 }, { "gsk_", 20 },
+	{ "lin_api_", 20 }, { "figd_", 20 } };
 
 static bool has_key_form(const char *value)
 {
@@ -204,7 +203,8 @@ static bool looks_random(const char *value)
 		upper += isupper((unsigned char)*s) != 0;
 		digit += isdigit((unsigned char)*s) != 0;
 	}
-	return strlen(value) >= 32 && strchr(value, '/') != value && lower > 3 && upper > 3 && digit > 3;
+	return strlen(value) >= 32 && strchr(value, '/') != value && lower > 3 && upper > 3 &&
+	       digit > 3;
 }
 
 /* user:password@ in a URL. */
@@ -219,12 +219,14 @@ static bool has_password(const char *value)
 /* A value under a secret's name, unless it only says where the secret is, or that there is none. */
 static bool stands_for_secret(const char *name, const char *value)
 {
-	static const char *const harmless[] = { "/*", "$*", "<*", "*...*", "true", "false", "none", "null",
-		"example*", "dummy*", "test*", "changeme*", "placeholder*", "*.json", "*.pem" };
+	static const char *const harmless[] = { "/*", "$*", "<*", "*...*", "true", "false", "none",
+		"null", "example*", "dummy*", "test*", "changeme*", "placeholder*", "*.json",
+		"*.pem" };
 	char sample[NAME_MAX_BYTES];
 
 	name_sample(name, sample);
 	return strlen(value) >= 8 && find_word(secret_words, N(secret_words), sample) &&
+	       !find_word(harmless_words, N(harmless_words), sample) &&
 	       !find_word(harmless, N(harmless), value);
 }
 
@@ -234,11 +236,12 @@ int lint_env_secret_value(struct lint *l, const struct lint_entry *e)
 
 	if (!part)
 		return 0;
-	if (!has_key_form(part->value) && !looks_random(part->value) && !has_password(part->value) &&
-		!stands_for_secret(part->text, part->value))
+	if (!has_key_form(part->value) && !looks_random(part->value) &&
+		!has_password(part->value) && !stands_for_secret(part->text, part->value))
 		return 0;
 	return lint_report(l, e,
 		lint_say(l, "the value looks like a secret: whoever can read this policy has it"),
-		lint_say(l, "take it out of the file, change it where it is used, and pass it on by "
-			    "name or keep it in the vault"));
+		lint_say(l,
+			"take it out of the file, change it where it is used, and pass it on by "
+			"name or keep it in the vault"));
 }

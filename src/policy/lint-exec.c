@@ -18,59 +18,66 @@
 struct kind {
 	const char *what;
 	bool named_by_argument;
-	const char *const *programs; /* `*` stands for any bytes; a version at the end does not count */
+	const char *const
+		*programs; /* `*` stands for any bytes; a version at the end does not count */
 };
 
-#define PROGRAMS(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define PROGRAMS(...)             \
+	(const char *const[])     \
+	{                         \
+		__VA_ARGS__, NULL \
+	}
 
 static const struct kind any_code[] = {
 	{ "is a shell and runs any command", true,
-		PROGRAMS("sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "csh", "tcsh", "pwsh",
-			"nu", "elvish", "xonsh", "rbash", "yash", "busybox", "toybox") },
+		PROGRAMS("sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "csh", "tcsh",
+			"pwsh", "nu", "elvish", "xonsh", "rbash", "yash", "busybox", "toybox") },
 	{ "is an interpreter and runs any code", true,
-		PROGRAMS("python", "pypy", "node", "nodejs", "bun", "deno", "tsx", "ts-node", "perl",
-			"ruby", "irb", "php", "lua", "luajit", "tclsh", "wish", "expect", "Rscript", "R",
-			"julia", "guile", "racket", "sbcl", "clisp", "emacs", "java", "jshell", "groovy",
-			"scala", "kotlin", "dotnet", "mono", "osascript", "erl", "elixir", "iex", "ghci",
-			"runghc", "ocaml", "swift", "awk", "gawk", "mawk", "nawk", "jrunscript", "qjs",
-			"wasmtime", "wasmer") },
+		PROGRAMS("python", "pypy", "node", "nodejs", "bun", "deno", "tsx", "ts-node",
+			"perl", "ruby", "irb", "php", "lua", "luajit", "tclsh", "wish", "expect",
+			"Rscript", "R", "julia", "guile", "racket", "sbcl", "clisp", "emacs",
+			"java", "jshell", "groovy", "scala", "kotlin", "dotnet", "mono",
+			"osascript", "erl", "elixir", "iex", "ghci", "runghc", "ocaml", "swift",
+			"awk", "gawk", "mawk", "nawk", "jrunscript", "qjs", "wasmtime", "wasmer") },
 	{ "starts any program that is given to it", false,
-		PROGRAMS("env", "xargs", "find", "fd", "parallel", "nohup", "timeout", "nice", "ionice",
-			"setsid", "stdbuf", "watch", "time", "flock", "script", "unbuffer", "strace", "ltrace",
-			"gdb", "lldb", "valgrind", "perf", "rlwrap", "tmux", "screen", "taskset", "chrt",
-			"setarch", "direnv", "entr", "exec", "command", "start-stop-daemon", "run-parts") },
+		PROGRAMS("env", "xargs", "find", "fd", "parallel", "nohup", "timeout", "nice",
+			"ionice", "setsid", "stdbuf", "watch", "time", "flock", "script",
+			"unbuffer", "strace", "ltrace", "gdb", "lldb", "valgrind", "perf", "rlwrap",
+			"tmux", "screen", "taskset", "chrt", "setarch", "direnv", "entr", "exec",
+			"command", "start-stop-daemon", "run-parts") },
 	{ "is a loader and runs any file that can be read, also where it is not executable", false,
 		PROGRAMS("ld.so", "ld-linux*", "ld-musl*", "ld64.so*") },
 	{ "fetches packages and runs their scripts", false,
-		PROGRAMS("npm", "npx", "yarn", "pnpm", "pnpx", "bunx", "pip", "pipx", "uv", "uvx", "poetry",
-			"conda", "mamba", "gem", "bundle", "bundler", "cargo", "go", "composer", "cpan",
-			"cpanm", "luarocks", "brew", "apt", "apt-get", "dpkg", "dnf", "yum", "rpm", "zypper",
-			"pacman", "apk", "emerge", "nix", "nix-*", "guix", "snap", "flatpak", "stack",
-			"cabal", "opam", "mix", "rebar3", "dart", "flutter", "pub", "gradle", "gradlew",
-			"mvn", "mvnw", "sbt", "lein") },
+		PROGRAMS("npm", "npx", "yarn", "pnpm", "pnpx", "bunx", "pip", "pipx", "uv", "uvx",
+			"poetry", "conda", "mamba", "gem", "bundle", "bundler", "cargo", "go",
+			"composer", "cpan", "cpanm", "luarocks", "brew", "apt", "apt-get", "dpkg",
+			"dnf", "yum", "rpm", "zypper", "pacman", "apk", "emerge", "nix", "nix-*",
+			"guix", "snap", "flatpak", "stack", "cabal", "opam", "mix", "rebar3",
+			"dart", "flutter", "pub", "gradle", "gradlew", "mvn", "mvnw", "sbt",
+			"lein") },
 	{ "builds by running the commands of a file", false,
-		PROGRAMS("make", "gmake", "cmake", "ninja", "meson", "bazel", "buck", "just", "task", "rake",
-			"scons", "ant", "msbuild", "xcodebuild", "tox", "nox", "pytest", "jest", "vitest",
-			"mocha", "pre-commit") },
+		PROGRAMS("make", "gmake", "cmake", "ninja", "meson", "bazel", "buck", "just",
+			"task", "rake", "scons", "ant", "msbuild", "xcodebuild", "tox", "nox",
+			"pytest", "jest", "vitest", "mocha", "pre-commit") },
 	{ "can run any command from within", true,
-		PROGRAMS("vi", "vim", "nvim", "ex", "view", "nano", "less", "more", "man", "ed", "ftp",
-			"mutt", "gnuplot", "octave", "sqlite", "psql", "mysql", "tar", "zip", "rsync",
-			"git", "hg", "svn", "sed", "ssh", "scp", "sftp", "rpmbuild", "crontab", "at",
-			"systemd-run", "code", "ffmpeg") },
+		PROGRAMS("vi", "vim", "nvim", "ex", "view", "nano", "less", "more", "man", "ed",
+			"ftp", "mutt", "gnuplot", "octave", "sqlite", "psql", "mysql", "tar", "zip",
+			"rsync", "git", "hg", "svn", "sed", "ssh", "scp", "sftp", "rpmbuild",
+			"crontab", "at", "systemd-run", "code", "ffmpeg") },
 };
 
 static const struct kind more_rights[] = {
 	{ "runs commands as another user", false,
-		PROGRAMS("sudo", "su", "doas", "pkexec", "runuser", "sg", "newgrp", "machinectl", "sudoedit",
-			"run0", "setpriv", "gosu", "su-exec") },
+		PROGRAMS("sudo", "su", "doas", "pkexec", "runuser", "sg", "newgrp", "machinectl",
+			"sudoedit", "run0", "setpriv", "gosu", "su-exec") },
 	{ "starts containers or machines, in which this policy does not hold", false,
-		PROGRAMS("docker", "docker-compose", "podman", "podman-compose", "nerdctl", "ctr", "crictl",
-			"lxc", "lxc-*", "incus", "runc", "crun", "buildah", "virsh", "qemu-system-*",
-			"kubectl", "helm", "minikube", "vagrant") },
+		PROGRAMS("docker", "docker-compose", "podman", "podman-compose", "nerdctl", "ctr",
+			"crictl", "lxc", "lxc-*", "incus", "runc", "crun", "buildah", "virsh",
+			"qemu-system-*", "kubectl", "helm", "minikube", "vagrant") },
 	{ "changes the machine, or what programs see of it", false,
-		PROGRAMS("mount", "umount", "chroot", "unshare", "nsenter", "bwrap", "firejail", "insmod",
-			"modprobe", "kexec", "setcap", "capsh", "iptables", "nft", "ip", "systemctl",
-			"launchctl", "service", "reboot", "shutdown") },
+		PROGRAMS("mount", "umount", "chroot", "unshare", "nsenter", "bwrap", "firejail",
+			"insmod", "modprobe", "kexec", "setcap", "capsh", "iptables", "nft", "ip",
+			"systemctl", "launchctl", "service", "reboot", "shutdown") },
 };
 
 /* "python3.11" is python, "lua5.4" lua. */
@@ -124,8 +131,8 @@ static const char *base_name(const char *path)
 }
 
 /* The first program of a part that is of one of the kinds; *ret_name is what it is called. */
-static const struct kind *kind_of_part(const struct kind *kinds, size_t n,
-	const struct lint_part *part, const char **ret_name)
+static const struct kind *kind_of_part(
+	const struct kind *kinds, size_t n, const struct lint_part *part, const char **ret_name)
 {
 	const struct kind *kind = NULL;
 
@@ -142,8 +149,8 @@ static const struct kind *kind_of_part(const struct kind *kinds, size_t n,
 	return kind;
 }
 
-static const struct kind *kind_of_entry(const struct kind *kinds, size_t n,
-	const struct lint_entry *e, const char **ret_name)
+static const struct kind *kind_of_entry(
+	const struct kind *kinds, size_t n, const struct lint_entry *e, const char **ret_name)
 {
 	const struct kind *kind = NULL;
 
@@ -160,7 +167,8 @@ int lint_exec_any_code(struct lint *l, const struct lint_entry *e)
 	if (!kind)
 		return 0;
 	return lint_report(l, e, lint_say(l, "%s %s", name, kind->what),
-		lint_say(l, "the list of programs is then no boundary: see that fs, network and env are"));
+		lint_say(l, "the list of programs is then no boundary: see that fs, network and "
+			    "env are"));
 }
 
 int lint_exec_root(struct lint *l, const struct lint_entry *e)

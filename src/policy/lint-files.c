@@ -35,7 +35,8 @@ int lint_files_init(struct lint *l)
 
 	for (size_t i = 0; i < baseline_n_paths; i++) {
 		if (is_system_folder(&baseline_paths[i]))
-			buffer_printf(&folders, "%c%s", folders.len ? ',' : '{', baseline_paths[i].pattern);
+			buffer_printf(&folders, "%c%s", folders.len ? ',' : '{',
+				baseline_paths[i].pattern);
 	}
 	buffer_addc(&folders, '}');
 	if (folders.failed)
@@ -44,8 +45,8 @@ int lint_files_init(struct lint *l)
 }
 
 /* The entry of the baseline that all matches of an alternative lie in, or NULL. */
-static const struct baseline_path *baseline_around(const struct lint *l,
-	const struct glob_alternative *alt, bool write)
+static const struct baseline_path *baseline_around(
+	const struct lint *l, const struct glob_alternative *alt, bool write)
 {
 	const char *slash = memrchr(alt->literal, '/', alt->literal_len);
 	size_t len = alt->literal_len;
@@ -89,7 +90,8 @@ int lint_write_everything(struct lint *l, const struct lint_entry *e)
 	if (e->width != LINT_EVERYTHING)
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "every file may be changed or deleted, but for what the baseline protects"),
+		lint_say(l,
+			"every file may be changed or deleted, but for what the baseline protects"),
 		lint_say(l, "name the folders that are needed, such as $WORK_DIR/**"));
 }
 
@@ -98,8 +100,9 @@ int lint_write_home(struct lint *l, const struct lint_entry *e)
 	if (e->width != LINT_HOME)
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "a whole home may be changed or deleted: every project, every document, "
-			    "the settings of every program"),
+		lint_say(l,
+			"a whole home may be changed or deleted: every project, every document, "
+			"the settings of every program"),
 		lint_say(l, "name the folders that are needed, such as $HOME/projects/app/**"));
 }
 
@@ -109,7 +112,8 @@ int lint_read_everything(struct lint *l, const struct lint_entry *e)
 		return 0;
 	return lint_report(l, e,
 		lint_say(l, "every file may be read, but for the secrets that the baseline knows"),
-		lint_say(l, "name the folders that are needed; programs usually need /usr/** and /etc/**"));
+		lint_say(l, "name the folders that are needed; programs usually need /usr/** and "
+			    "/etc/**"));
 }
 
 int lint_read_home(struct lint *l, const struct lint_entry *e)
@@ -117,8 +121,9 @@ int lint_read_home(struct lint *l, const struct lint_entry *e)
 	if (e->width != LINT_HOME)
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "a whole home may be read, but for the secrets that the baseline knows: "
-			    "every project, every document, keys in .env files"),
+		lint_say(l,
+			"a whole home may be read, but for the secrets that the baseline knows: "
+			"every project, every document, keys in .env files"),
 		lint_say(l, "name the folders that are needed, such as $HOME/projects/app/**"));
 }
 
@@ -132,10 +137,11 @@ static int takes_in_system(
 		plain = e->globs.items[0].alternatives[i].kind != GLOB_TRUE;
 		*ret = baseline_below(l, &e->globs.items[0].alternatives[i], true);
 	}
-	return plain || *ret ? *ret != NULL : lint_reaches(l, e, &l->system);
+	return plain || *ret ? *ret != NULL : lint_reaches(l, e, &l->system, NULL);
 }
 
-static const struct baseline_path *baseline_of_entry(const struct lint *l, const struct lint_entry *e);
+static const struct baseline_path *baseline_of_entry(
+	const struct lint *l, const struct lint_entry *e);
 
 int lint_write_system(struct lint *l, const struct lint_entry *e)
 {
@@ -148,8 +154,9 @@ int lint_write_system(struct lint *l, const struct lint_entry *e)
 	if (r <= 0)
 		return r;
 	return lint_report(l, e,
-		lint_say(l, "this takes in folders of the system%s%s; the baseline still protects "
-			    "those that it knows, not what lies beside them",
+		lint_say(l,
+			"this takes in folders of the system%s%s; the baseline still protects "
+			"those that it knows, not what lies beside them",
 			in ? ", such as " : "", in ? in->pattern : ""),
 		lint_say(l, "name the folder that is needed"));
 }
@@ -172,7 +179,8 @@ static const struct baseline_path *baseline_of_glob(
 	return first;
 }
 
-static const struct baseline_path *baseline_of_entry(const struct lint *l, const struct lint_entry *e)
+static const struct baseline_path *baseline_of_entry(
+	const struct lint *l, const struct lint_entry *e)
 {
 	const struct baseline_path *b = NULL;
 
@@ -200,7 +208,8 @@ static int share(struct lint *l, const struct lint_entry *a, const struct lint_e
 		return 1;
 	memcpy(in, a->globs.items, a->globs.n * sizeof(in[0]));
 	memcpy(in + a->globs.n, b->globs.items, b->globs.n * sizeof(in[0]));
-	r = lint_exists(l, PRODUCT_PATHS, &(struct lint_globs){ in, a->globs.n + b->globs.n }, NULL, 0);
+	r = lint_exists(
+		l, PRODUCT_PATHS, &(struct lint_globs){ in, a->globs.n + b->globs.n }, NULL, 0);
 	return r == -E2BIG ? 1 : r;
 }
 
@@ -224,7 +233,8 @@ int lint_baseline_forbids(struct lint *l, const struct lint_entry *e)
 	return lint_report(l, e,
 		lint_say(l, "this grants nothing: the baseline lets nobody %s %s (%s)",
 			e->op == OPERATION_FS_WRITE ? "write" : "read", b->pattern, b->why),
-		lint_say(l, "remove it; if it is really needed, name it in dangerously_allow as well"));
+		lint_say(l,
+			"remove it; if it is really needed, name it in dangerously_allow as well"));
 }
 
 /* dangerously_allow */
@@ -251,8 +261,9 @@ int lint_dangerously_allow(struct lint *l)
 		const struct baseline_path *b = baseline_near(l, e);
 
 		r = lint_report(l, e,
-			b ? lint_say(l, "the baseline no longer protects %s (%s)", b->pattern, b->why) :
-			    lint_say(l, "the baseline no longer protects what this matches"),
+			b ? lint_say(l, "the baseline no longer protects %s (%s)", b->pattern,
+				    b->why)
+			  : lint_say(l, "the baseline no longer protects what this matches"),
 			lint_say(l, "remove it, or name the one file that is needed"));
 	}
 	return r;
@@ -267,9 +278,8 @@ static int is_granted(struct lint *l, const struct lint_entry *e)
 		lint_is_too_long(l, all) || lint_is_too_long(l, &l->dangerous))
 		return 1;
 	for (size_t i = 0; i < all->n; i++) {
-		int r = all->items[i].verdict == VERDICT_DENY ?
-				1 :
-				lint_disjoint(l, e, &all->items[i]);
+		int r = all->items[i].verdict == VERDICT_DENY ? 1
+							      : lint_disjoint(l, e, &all->items[i]);
 
 		if (r <= 0)
 			return r < 0 ? r : 1;
@@ -304,8 +314,9 @@ int lint_dangerously_unused(struct lint *l)
 
 /* Files that have no extension and are no folders. */
 static const char *const plain_files[] = { "Makefile", "GNUmakefile", "Dockerfile", "Containerfile",
-	"Vagrantfile", "Procfile", "Gemfile", "Rakefile", "Jenkinsfile", "LICENSE", "LICENCE", "COPYING",
-	"README", "NOTICE", "AUTHORS", "CHANGELOG", "VERSION", "CODEOWNERS", "justfile" };
+	"Vagrantfile", "Procfile", "Gemfile", "Rakefile", "Jenkinsfile", "LICENSE", "LICENCE",
+	"COPYING", "README", "NOTICE", "AUTHORS", "CHANGELOG", "VERSION", "CODEOWNERS",
+	"justfile" };
 
 /* Where files have no extension, as a rule. */
 static const char *const file_folders[] = { "/dev", "/proc", "/sys", "/etc", "/run" };
@@ -368,7 +379,8 @@ int lint_literal_folder(struct lint *l, const struct lint_entry *e)
 	if (is_opened(l, root ? "" : alt->literal))
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "if this is a folder, only its own entry is granted, and nothing that lies in it"),
-		root ? lint_say(l, "name the folder that is needed") :
-		       lint_say(l, "for what lies in it write %s/**", e->text));
+		lint_say(l, "if this is a folder, only its own entry is granted, and nothing that "
+			    "lies in it"),
+		root ? lint_say(l, "name the folder that is needed")
+		     : lint_say(l, "for what lies in it write %s/**", e->text));
 }

@@ -42,10 +42,12 @@ int lint_net_everything(struct lint *l, const struct lint_entry *e)
 
 		if (is_any_host(h))
 			return lint_report(l, e,
-				lint_say(l, "any public host may be reached%s: whatever can be read "
-					    "here can be sent anywhere",
+				lint_say(l,
+					"any public host may be reached%s: whatever can be read "
+					"here can be sent anywhere",
 					is_any_port(h) ? ", on any port" : ""),
-				lint_say(l, "name the hosts that are needed, such as api.example.com:443"));
+				lint_say(l, "name the hosts that are needed, such as "
+					    "api.example.com:443"));
 	}
 	return 0;
 }
@@ -54,27 +56,30 @@ int lint_net_everything(struct lint *l, const struct lint_entry *e)
 
 static const char *const public_suffixes[] = {
 	/* registries with a second level */
-	"co.uk", "org.uk", "me.uk", "ac.uk", "com.au", "net.au", "org.au", "co.nz", "co.jp", "or.jp",
-	"ne.jp", "co.kr", "com.cn", "net.cn", "org.cn", "com.tw", "com.hk", "com.sg", "co.in", "com.br",
-	"com.mx", "com.ar", "co.za", "com.tr", "com.ua", "com.pl", "co.il", "uk.com", "us.com", "eu.org",
+	"co.uk", "org.uk", "me.uk", "ac.uk", "com.au", "net.au", "org.au", "co.nz", "co.jp",
+	"or.jp", "ne.jp", "co.kr", "com.cn", "net.cn", "org.cn", "com.tw", "com.hk", "com.sg",
+	"co.in", "com.br", "com.mx", "com.ar", "co.za", "com.tr", "com.ua", "com.pl", "co.il",
+	"uk.com", "us.com", "eu.org",
 	/* pages and programs of anybody */
 	"github.io", "githubusercontent.com", "gitlab.io", "pages.dev", "workers.dev", "r2.dev",
-	"netlify.app", "vercel.app", "now.sh", "herokuapp.com", "fly.dev", "onrender.com", "railway.app",
-	"up.railway.app", "surge.sh", "glitch.me", "repl.co", "replit.app", "replit.dev",
-	"codesandbox.io", "stackblitz.io", "webcontainer.io", "deno.dev", "val.run", "web.app",
-	"firebaseapp.com", "firebaseio.com", "appspot.com", "run.app", "cloudfunctions.net",
-	"googleusercontent.com", "blogspot.com", "amazonaws.com", "s3.amazonaws.com",
-	"execute-api.amazonaws.com", "elasticbeanstalk.com", "cloudfront.net", "awsapprunner.com", "on.aws",
-	"azurewebsites.net", "azurestaticapps.net", "azureedge.net", "windows.net",
-	"blob.core.windows.net", "cloudapp.azure.com", "trafficmanager.net", "digitaloceanspaces.com",
-	"ondigitalocean.app", "backblazeb2.com", "wasabisys.com", "supabase.co", "hf.space", "streamlit.app",
-	"wixsite.com", "wordpress.com", "weebly.com", "webflow.io", "myshopify.com",
-	"fastly.net", "akamaihd.net", "b-cdn.net", "sharepoint.com", "zendesk.com", "atlassian.net",
+	"netlify.app", "vercel.app", "now.sh", "herokuapp.com", "fly.dev", "onrender.com",
+	"railway.app", "up.railway.app", "surge.sh", "glitch.me", "repl.co", "replit.app",
+	"replit.dev", "codesandbox.io", "stackblitz.io", "webcontainer.io", "deno.dev", "val.run",
+	"web.app", "firebaseapp.com", "firebaseio.com", "appspot.com", "run.app",
+	"cloudfunctions.net", "googleusercontent.com", "blogspot.com", "amazonaws.com",
+	"s3.amazonaws.com", "execute-api.amazonaws.com", "elasticbeanstalk.com", "cloudfront.net",
+	"awsapprunner.com", "on.aws", "azurewebsites.net", "azurestaticapps.net", "azureedge.net",
+	"windows.net", "blob.core.windows.net", "cloudapp.azure.com", "trafficmanager.net",
+	"digitaloceanspaces.com", "ondigitalocean.app", "backblazeb2.com", "wasabisys.com",
+	"supabase.co", "hf.space", "streamlit.app", "wixsite.com", "wordpress.com", "weebly.com",
+	"webflow.io", "myshopify.com", "fastly.net", "akamaihd.net", "b-cdn.net", "sharepoint.com",
+	"zendesk.com", "atlassian.net",
 	/* names for addresses of anybody */
-	"nip.io", "sslip.io", "xip.io", "duckdns.org", "dyndns.org", "no-ip.org", "ddns.net", "hopto.org",
-	"ngrok.io", "ngrok.app", "ngrok.dev", "ngrok-free.app", "ngrok-free.dev", "trycloudflare.com",
-	"loca.lt", "localtunnel.me", "serveo.net", "lhr.life", "localhost.run", "pagekite.me", "ts.net",
-	"devtunnels.ms", "gitpod.io", "githubpreview.dev", "app.github.dev", "csb.app",
+	"nip.io", "sslip.io", "xip.io", "duckdns.org", "dyndns.org", "no-ip.org", "ddns.net",
+	"hopto.org", "ngrok.io", "ngrok.app", "ngrok.dev", "ngrok-free.app", "ngrok-free.dev",
+	"trycloudflare.com", "loca.lt", "localtunnel.me", "serveo.net", "lhr.life", "localhost.run",
+	"pagekite.me", "ts.net", "devtunnels.ms", "gitpod.io", "githubpreview.dev",
+	"app.github.dev", "csb.app"
 };
 
 static bool is_public_suffix(const char *name)
@@ -96,9 +101,12 @@ int lint_net_public_suffix(struct lint *l, const struct lint_entry *e)
 
 		if (h->kind == HOST_SUBDOMAINS && is_public_suffix(h->name))
 			return lint_report(l, e,
-				lint_say(l, "anybody can get a name below %s, so this lets in hosts "
-					    "of anybody", h->name),
-				lint_say(l, "name the host itself, such as my-app.%s:443", h->name));
+				lint_say(l,
+					"anybody can get a name below %s, so this lets in hosts "
+					"of anybody",
+					h->name),
+				lint_say(
+					l, "name the host itself, such as my-app.%s:443", h->name));
 	}
 	return 0;
 }
@@ -136,9 +144,12 @@ int lint_net_private(struct lint *l, const struct lint_entry *e)
 
 		if (guard && !never_of(&e->hosts[i]))
 			return lint_report(l, e,
-				lint_say(l, "this reaches into %s (%s), where services often trust "
-					    "whoever can reach them", guard->text, guard->why),
-				lint_say(l, "be sure that it is meant; name one address and one port"));
+				lint_say(l,
+					"this reaches into %s (%s), where services often trust "
+					"whoever can reach them",
+					guard->text, guard->why),
+				lint_say(l,
+					"be sure that it is meant; name one address and one port"));
 	}
 	return 0;
 }
@@ -150,7 +161,9 @@ int lint_net_metadata(struct lint *l, const struct lint_entry *e)
 
 		if (never)
 			return lint_report(l, e,
-				lint_say(l, "this grants nothing: the baseline lets nobody reach %s (%s)",
+				lint_say(l,
+					"this grants nothing: the baseline lets nobody reach %s "
+					"(%s)",
 					never->text, never->why),
 				lint_say(l, "remove it"));
 	}
@@ -171,28 +184,29 @@ static const struct {
 			"doh.360.cn", "dns.controld.com", NULL } },
 	{ "keeps whatever text anybody pastes there",
 		(const char *const[]){ "pastebin.com", "paste.ee", "hastebin.com", "dpaste.com",
-			"dpaste.org", "ix.io", "termbin.com", "rentry.co", "rentry.org", "controlc.com",
-			"ghostbin.com", "privatebin.net", "bpa.st", "paste.rs", "sprunge.us", "p.ip.fi",
-			"justpaste.it", "textbin.net", "gist.github.com", "gist.githubusercontent.com",
-			"snippet.host", NULL } },
+			"dpaste.org", "ix.io", "termbin.com", "rentry.co", "rentry.org",
+			"controlc.com", "ghostbin.com", "privatebin.net", "bpa.st", "paste.rs",
+			"sprunge.us", "p.ip.fi", "justpaste.it", "textbin.net", "gist.github.com",
+			"gist.githubusercontent.com", "snippet.host", NULL } },
 	{ "keeps whatever files anybody uploads there",
 		(const char *const[]){ "transfer.sh", "file.io", "0x0.st", "bashupload.com",
 			"temp.sh", "tmpfiles.org", "catbox.moe", "gofile.io", "anonfiles.com",
-			"wetransfer.com", "mega.nz", "filebin.net", "uguu.se", "oshi.at", "litterbox.catbox.moe",
-			"pixeldrain.com", "send.vis.ee", "ufile.io", "zippyshare.com", NULL } },
+			"wetransfer.com", "mega.nz", "filebin.net", "uguu.se", "oshi.at",
+			"litterbox.catbox.moe", "pixeldrain.com", "send.vis.ee", "ufile.io",
+			"zippyshare.com", NULL } },
 	{ "shows whatever is sent there to whoever asked for it",
 		(const char *const[]){ "webhook.site", "requestbin.com", "requestbin.net",
 			"requestcatcher.com", "pipedream.net", "beeceptor.com", "hookbin.com",
-			"interact.sh", "interactsh.com", "oast.fun", "oast.pro", "oast.live", "oast.site",
-			"oast.online", "oast.me", "burpcollaborator.net", "oastify.com", "dnslog.cn",
-			"canarytokens.com", "ntfy.sh", NULL } },
+			"interact.sh", "interactsh.com", "oast.fun", "oast.pro", "oast.live",
+			"oast.site", "oast.online", "oast.me", "burpcollaborator.net",
+			"oastify.com", "dnslog.cn", "canarytokens.com", "ntfy.sh", NULL } },
 	{ "passes on to a machine of anybody",
 		(const char *const[]){ "ngrok.io", "ngrok.app", "ngrok.dev", "ngrok.com",
 			"ngrok-free.app", "ngrok-free.dev", "trycloudflare.com", "argotunnel.com",
 			"loca.lt", "localtunnel.me", "serveo.net", "localhost.run", "lhr.life",
 			"pagekite.me", "bore.pub", "telebit.io", "tunnelto.dev", "packetriot.net",
-			"playit.gg", "pinggy.io", "devtunnels.ms", "zrok.io",
-			"onion.to", "onion.ws", NULL } },
+			"playit.gg", "pinggy.io", "devtunnels.ms", "zrok.io", "onion.to",
+			"onion.ws", NULL } },
 };
 
 static bool is_or_below(const char *name, const char *host)
@@ -221,7 +235,8 @@ int lint_net_drop(struct lint *l, const struct lint_entry *e)
 
 		if (what)
 			return lint_report(l, e, lint_say(l, "%s %s", h->name, what),
-				lint_say(l, "remove it, unless this host is what the work is about"));
+				lint_say(l,
+					"remove it, unless this host is what the work is about"));
 	}
 	return 0;
 }
@@ -233,8 +248,9 @@ int lint_net_dns(struct lint *l, const struct lint_entry *e)
 
 		if (h->port_lo == h->port_hi && (h->port_lo == 53 || h->port_lo == 853))
 			return lint_report(l, e,
-				lint_say(l, "a name server passes questions on to servers of anybody, "
-					    "and a question can hold any data"),
+				lint_say(l,
+					"a name server passes questions on to servers of anybody, "
+					"and a question can hold any data"),
 				lint_say(l, "remove it: granted names are resolved without it"));
 	}
 	return 0;
@@ -255,8 +271,8 @@ int lint_net_ports(struct lint *l, const struct lint_entry *e)
 		if (n_ports(h) <= PORTS_MANY || is_any_host(h))
 			continue;
 		return lint_report(l, e,
-			is_any_port(h) ? lint_say(l, "every port of this host may be reached") :
-					 lint_say(l, "%u ports may be reached", n_ports(h)),
+			is_any_port(h) ? lint_say(l, "every port of this host may be reached")
+				       : lint_say(l, "%u ports may be reached", n_ports(h)),
 			lint_say(l, "name the port, such as :443"));
 	}
 	return 0;
@@ -270,8 +286,9 @@ int lint_net_plain_http(struct lint *l, const struct lint_entry *e)
 		if (h->transport == TRANSPORT_TCP && h->port_lo == 80 && h->port_hi == 80 &&
 			!guard_of(h))
 			return lint_report(l, e,
-				lint_say(l, "port 80 is HTTP without encryption: everybody on the way "
-					    "can read and change it"),
+				lint_say(l,
+					"port 80 is HTTP without encryption: everybody on the way "
+					"can read and change it"),
 				lint_say(l, "use port 443, or https://, if the host has it"));
 	}
 	return 0;
@@ -298,7 +315,8 @@ static const struct socket root_sockets[] = {
 };
 
 static const struct socket session_sockets[] = {
-	{ "/run/user/*/{bus,dbus-*,at-spi/**}", "the session's D-Bus starts programs outside of the sandbox" },
+	{ "/run/user/*/{bus,dbus-*,at-spi/**}",
+		"the session's D-Bus starts programs outside of the sandbox" },
 	{ "/tmp/dbus-*", "the session's D-Bus starts programs outside of the sandbox" },
 	{ "/run/user/*/systemd/**", "systemd starts programs outside of the sandbox" },
 	{ "/**/{ssh-*/agent.*,ssh-agent*,*ssh-agent*.sock,keyring/ssh,S.gpg-agent.ssh}",
@@ -307,7 +325,8 @@ static const struct socket session_sockets[] = {
 	{ "/**/{keyring/control,keyring/pkcs11,S.keyboxd,S.scdaemon,1password/**}",
 		"it hands out the user's secrets" },
 	{ "/tmp/.X11-unix/**", "X11 sees every key that is typed, and types into every window" },
-	{ "/run/user/*/{wayland-*,gnome-shell/**,sway-ipc*}", "it draws on the screen and sees what is copied" },
+	{ "/run/user/*/{wayland-*,gnome-shell/**,sway-ipc*}",
+		"it draws on the screen and sees what is copied" },
 	{ "/run/user/*/{pulse,pipewire}*{,/**}", "it hears the microphone" },
 	{ "/**/{tmux-*,screens,screen}/**", "it types into the user's terminals" },
 	{ "/**/{vscode-*.sock,vscode-ipc-*}", "the editor runs commands outside of the sandbox" },
@@ -332,7 +351,8 @@ static int report_socket(
 
 		if (s)
 			return lint_report(l, e, lint_say(l, "%s", s->what),
-				lint_say(l, "remove it: no other line of the policy holds behind this socket"));
+				lint_say(l, "remove it: no other line of the policy holds behind "
+					    "this socket"));
 	}
 	return 0;
 }

@@ -24,7 +24,8 @@ int lint_mode_monitor(struct lint *l)
 	if (l->p->mode != MODE_MONITOR)
 		return 0;
 	return report_layer(l, lint_say(l, "in mode monitor this layer blocks nothing"),
-		lint_say(l, "write `mode: enforce` once the records show nothing that should pass"));
+		lint_say(
+			l, "write `mode: enforce` once the records show nothing that should pass"));
 }
 
 int lint_mode_audit(struct lint *l)
@@ -33,7 +34,8 @@ int lint_mode_audit(struct lint *l)
 		return 0;
 	return report_layer(l,
 		lint_say(l, "in mode audit this layer blocks what a rule denies, and nothing else"),
-		lint_say(l, "write `mode: enforce` once the records show nothing that should pass"));
+		lint_say(
+			l, "write `mode: enforce` once the records show nothing that should pass"));
 }
 
 int lint_default_allow(struct lint *l)
@@ -41,7 +43,8 @@ int lint_default_allow(struct lint *l)
 	if (l->p->fallback != VERDICT_ALLOW)
 		return 0;
 	return report_layer(l,
-		lint_say(l, "whatever no rule names is allowed: a list of what is forbidden is never complete"),
+		lint_say(l, "whatever no rule names is allowed: a list of what is forbidden is "
+			    "never complete"),
 		lint_say(l, "write `default: deny` and grant what is needed"));
 }
 
@@ -53,17 +56,19 @@ static const struct risk {
 	const char *scope; /* what would bound it; NULL: nothing can */
 	const char *what;
 } risks[] = {
-	{ "browser", SERVICE_OPEN, "domains", "any page may be opened, and its address can carry data out" },
+	{ "browser", SERVICE_OPEN, "domains",
+		"any page may be opened, and its address can carry data out" },
 	{ "email", SERVICE_SEND, "recipients", "mail with any content may be sent to anybody" },
 	{ "vault", SERVICE_READ, "secrets", "every secret in the vault may be read" },
 	{ "clipboard", SERVICE_READ, NULL, "whatever is copied may be read, also passwords" },
-	{ "clipboard", SERVICE_WRITE, NULL, "what the user pastes next may be replaced, for example by a command" },
+	{ "clipboard", SERVICE_WRITE, NULL,
+		"what the user pastes next may be replaced, for example by a command" },
 };
 
 static const char *risk_hint(struct lint *l, const struct risk *risk)
 {
-	return risk->scope ? lint_say(l, "bound it with `%s: […]`", risk->scope) :
-			     lint_say(l, "remove it, or let a person do that step");
+	return risk->scope ? lint_say(l, "bound it with `%s: […]`", risk->scope)
+			   : lint_say(l, "remove it, or let a person do that step");
 }
 
 /* The value of a scope that takes any value. */
@@ -259,9 +264,11 @@ int lint_rule_duplicate(struct lint *l)
 	for (size_t i = 1; r == 0 && i < n; i++) {
 		/* Files that mix kinds of operations give one rule several parts, at one place. */
 		if (strcmp(sorted[i - 1]->id, sorted[i]->id) == 0 &&
-			(!sorted[i]->where.line || sorted[i]->where.line != sorted[i - 1]->where.line))
+			(!sorted[i]->where.line ||
+				sorted[i]->where.line != sorted[i - 1]->where.line))
 			r = lint_report_at(l, &sorted[i]->where, sorted[i]->id,
-				lint_say(l, "another rule has this id, so records do not tell which one decided"),
+				lint_say(l, "another rule has this id, so records do not tell "
+					    "which one decided"),
 				lint_say(l, "give each rule an id of its own"));
 	}
 	return r;
@@ -286,7 +293,9 @@ static int report_guests(struct lint *l, const struct guest_path *a, const struc
 			lint_say(l, "give it a place of its own"));
 	if (a->writable && !b->writable && lies_in(a->host, b->host))
 		return lint_report_at(l, &a->where, a->host,
-			lint_say(l, "the same folder may be written as %s, though it is read-only as %s",
+			lint_say(l,
+				"the same folder may be written as %s, though it is read-only as "
+				"%s",
 				a->guest, b->guest),
 			lint_say(l, "give both the same mode, or name other folders"));
 	return 0;

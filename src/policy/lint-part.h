@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What the lint-*.c files share: a layer taken apart into entries, in the order in which they decide
- * (deny lists, rules, grants: permissions.h), and the questions that are asked about them.
+ * What the lint-*.c files share: a layer taken apart into entries, in the order in which they
+ * decide (deny lists, rules, grants: permissions.h), and the questions that are asked about them.
  *
  * Two kinds of answers must not be mixed up. "This has no effect" is only said when it is certain;
  * variables without a value are then never compared with anything but themselves. "This could be
@@ -21,10 +21,10 @@
 #include "policy/product.h"
 
 enum {
-	LINT_COMPARE_MAX = 600,   /* entries of one operation that are compared with each other */
-	LINT_PARTS_MAX = 32,      /* patterns of one {all: …} that are looked at */
-	LINT_STATES_MAX = 4096,   /* of an automaton, in one search */
-	LINT_WORK_MAX = 1 << 20,  /* states in all searches together */
+	LINT_COMPARE_MAX = 600,  /* entries of one operation that are compared with each other */
+	LINT_PARTS_MAX = 32,     /* patterns of one {all: …} that are looked at */
+	LINT_STATES_MAX = 4096,  /* of an automaton, in one search */
+	LINT_WORK_MAX = 1 << 19, /* states in all searches together */
 };
 
 /* A name that nobody gives a file: a pattern that matches it takes any name. */
@@ -42,30 +42,31 @@ struct lint_globs {
 /* One pattern of an entry. */
 struct lint_part {
 	const char *text;
-	int variable;                   /* the enum variable that has no value here, or -1 */
-	bool has_glob;                  /* files, programs by path, names of variables as "/NAME" */
+	int variable;  /* the enum variable that has no value here, or -1 */
+	bool has_glob; /* files, programs by path, names of variables as "/NAME" */
 	struct glob glob;
 	struct command_pattern command; /* exec */
-	const char *value;              /* env: what stands behind the '='; NULL: the host's own value */
+	const char *value; /* env: what stands behind the '='; NULL: the host's own value */
 };
 
 struct lint_entry {
 	enum operation op;
 	enum verdict verdict;
-	const char *list;           /* "fs.read" … "rules", "guest_paths" */
-	const struct rule *rule;    /* NULL: an entry of a list */
+	const char *list;        /* "fs.read" … "rules", "guest_paths" */
+	const struct rule *rule; /* NULL: an entry of a list */
 	const struct grant *grant;
 	struct location where;
-	bool implied;               /* an entry of fs.write, in its role for reading */
-	bool nothing;               /* an {all: …} that can match nothing */
-	enum lint_width width;      /* files and programs by path */
-	const char *text;           /* for people */
-	struct lint_part *parts;    /* all must match */
+	bool implied;            /* an entry of fs.write, in its role for reading */
+	bool nothing;            /* an {all: …} that can match nothing */
+	enum lint_width width;   /* files and programs by path */
+	const char *text;        /* for people */
+	struct lint_part *parts; /* all must match */
 	size_t n;
 	struct lint_globs globs;    /* of those parts that have one */
 	struct host_pattern *hosts; /* net.connect: what the parts have in common; any may match */
 	size_t n_hosts;
-	const struct lint_entry *by; /* one that leaves this one nothing to decide; see lint-useless.c */
+	const struct lint_entry
+		*by; /* one that leaves this one nothing to decide; see lint-useless.c */
 };
 
 struct lint_entries {
@@ -84,7 +85,7 @@ struct lint {
 	unsigned known;                /* set of 1 << variable: those with a value */
 	const char *home;              /* the value of $HOME, or NULL */
 	const struct baseline_paths *baseline;
-	struct glob homes, system;     /* see lint-width.c, lint-files.c */
+	struct glob homes, system; /* see lint-width.c, lint-files.c */
 
 	struct lint_entries entries[OPERATION_COUNT];
 	struct lint_entries dangerous;
@@ -92,13 +93,14 @@ struct lint {
 	bool incomplete; /* something was not compared */
 	size_t *work;    /* what searches have cost so far */
 
-	const char *rule, *rule_for;   /* lint-deferred.c: the rule last advised, and the entry it is for */
+	const char *rule,
+		*rule_for; /* lint-deferred.c: the rule last advised, and the entry it is for */
 
 	const struct lint_check *check; /* the one that is being made */
 	struct arena *scratch;          /* for one layer */
 	struct arena *arena;            /* for the findings */
 	struct lint_findings *found;
-	size_t first;                   /* the layer's first finding */
+	size_t first; /* the layer's first finding */
 };
 
 /*
@@ -143,11 +145,14 @@ bool lint_all_match(const struct lint_globs *g, const char *text, size_t len);
  */
 int lint_exists(struct lint *l, enum product_domain domain, const struct lint_globs *in,
 	const struct lint_globs *out, size_t n_out);
-/* Does the entry allow a path that target matches, and that no stronger entry forbids or asks about? */
-int lint_reaches(struct lint *l, const struct lint_entry *e, const struct glob *target);
-/* The same for one path, which the entry allows. */
-bool lint_is_shielded(const struct lint *l, const struct lint_entry *e, const char *path);
-/* True, and remembered, if these are too many to compare them with each other or with another list. */
+/*
+ * Does the entry allow a path that target matches, and that no stronger entry forbids or asks
+ * about? Such a path to begin with makes the answer quick in most cases; it may be NULL.
+ */
+int lint_reaches(
+	struct lint *l, const struct lint_entry *e, const struct glob *target, const char *path);
+/* True, and remembered, if these are too many to compare them with each other or with another list.
+ */
 bool lint_is_too_long(struct lint *l, const struct lint_entries *entries);
 /* For certain: everything that b covers, a covers; nothing is covered by both. Or -ENOMEM. */
 int lint_contains(struct lint *l, const struct lint_entry *a, const struct lint_entry *b);

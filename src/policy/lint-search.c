@@ -33,9 +33,9 @@ bool lint_all_match(const struct lint_globs *g, const char *text, size_t len)
 	return g->n > 0;
 }
 
-/* One of `in` is a literal: then only that text can be the answer. 1, 0, or -ENOENT: it is not so. */
-static int try_literal(
-	const struct lint_globs *in, const struct lint_globs *out, size_t n_out)
+/* One of `in` is a literal: then only that text can be the answer. 1, 0, or -ENOENT: it is not so.
+ */
+static int try_literal(const struct lint_globs *in, const struct lint_globs *out, size_t n_out)
 {
 	const struct glob_alternative *alt = NULL;
 
@@ -66,7 +66,8 @@ static bool are_apart(const struct glob_alternative *x, const struct glob_altern
 
 	if (memcmp(x->literal, y->literal, least) != 0)
 		return true;
-	return folder->kind == GLOB_SUBTREE && other->literal_len > least && other->literal[least] != '/';
+	return folder->kind == GLOB_SUBTREE && other->literal_len > least &&
+	       other->literal[least] != '/';
 }
 
 static bool apart(const struct glob *a, const struct glob *b)
@@ -93,8 +94,8 @@ static int only_in(void *data, const uint32_t *ranks)
 	return ranks[0] != RANK_NONE && ranks[1] == RANK_NONE;
 }
 
-static int run(struct lint *l, enum product_domain domain, struct automaton *in,
-	struct automaton *out)
+static int run(
+	struct lint *l, enum product_domain domain, struct automaton *in, struct automaton *out)
 {
 	struct automaton *both[] = { in, out };
 	int r = automaton_build(in, LINT_STATES_MAX);
@@ -152,34 +153,58 @@ static size_t count_shields(const struct lint *l, const struct lint_entry *e)
 	return n;
 }
 
-bool lint_is_shielded(const struct lint *l, const struct lint_entry *e, const char *path)
+/* The first of them that matches a path, or NULL. */
+static const struct lint_entry *shield_of(
+	const struct lint *l, const struct lint_entry *e, const char *path)
 {
 	const struct lint_entries *all = &l->entries[e->op];
 	size_t n = count_shields(l, e);
 
 	for (size_t i = 0; i < n; i++) {
-		if (lint_all_match(&all->items[all->shields[i]].globs, path, strlen(path)))
-			return true;
+		const struct lint_entry *s = &all->items[all->shields[i]];
+
+		if (lint_all_match(&s->globs, path, strlen(path)))
+			return s;
 	}
-	return false;
+	return NULL;
 }
 
-int lint_reaches(struct lint *l, const struct lint_entry *e, const struct glob *target)
+/* What of `in` is left by all that is stronger than e. */
+static int exists_unshielded(
+	struct lint *l, const struct lint_entry *e, const struct lint_globs *in)
 {
 	const struct lint_entries *all = &l->entries[e->op];
 	auto_arena scratch = { 0 };
-	struct glob in[LINT_PARTS_MAX + 1];
 	size_t n_out = count_shields(l, e);
 	struct lint_globs *out = arena_calloc(&scratch, n_out + 1, sizeof(*out));
-	int r;
 
 	if (!out)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_out; i++)
 		out[i] = all->items[all->shields[i]].globs;
-	memcpy(in, e->globs.items, e->globs.n * sizeof(in[0]));
-	in[e->globs.n] = *target;
-	r = lint_exists(l, PRODUCT_PATHS, &(struct lint_globs){ in, e->globs.n + 1 }, out, n_out);
+	return lint_exists(l, PRODUCT_PATHS, in, out, n_out);
+}
+
+int lint_reaches(
+	struct lint *l, const struct lint_entry *e, const struct glob *target, const char *path)
+{
+	struct glob globs[LINT_PARTS_MAX + 1];
+	const struct lint_globs in = { globs, e->globs.n + 1 };
+	const struct lint_entry *shield = NULL;
+	int r;
+
+	memcpy(globs, e->globs.items, e->globs.n * sizeof(globs[0]));
+	globs[e->globs.n] = *target;
+	if (path && lint_all_match(&in, path, strlen(path))) {
+		shield = shield_of(l, e, path);
+		if (!shield)
+			return 1;
+	}
+	/* What takes away one path mostly takes away all; many shields at once are a long search.
+	 */
+	r = shield ? lint_exists(l, PRODUCT_PATHS, &in, &shield->globs, 1) : 1;
+	if (r == 1)
+		r = exists_unshielded(l, e, &in);
 	return r == -E2BIG ? 0 : r;
 }
 
@@ -190,8 +215,7 @@ static bool is_plain(const struct glob *g)
 	return g->n == 1 && g->alternatives[0].kind != GLOB_TRUE;
 }
 
-static int glob_contains(
-	struct lint *l, struct glob *a, struct glob *b, enum product_domain domain)
+static int glob_contains(struct lint *l, struct glob *a, struct glob *b, enum product_domain domain)
 {
 	struct lint_globs in = { b, 1 }, out = { a, 1 };
 	int r;
@@ -206,8 +230,7 @@ static int glob_contains(
 	return r == -ENOMEM ? r : r == 0;
 }
 
-static int glob_disjoint(
-	struct lint *l, struct glob *a, struct glob *b, enum product_domain domain)
+static int glob_disjoint(struct lint *l, struct glob *a, struct glob *b, enum product_domain domain)
 {
 	struct glob both[] = { *a, *b };
 	int r;

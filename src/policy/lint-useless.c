@@ -5,7 +5,8 @@
  * two verdicts:
  *
  *     the same        the entry is superfluous (covered)
- *     different       a grant that is taken back (denied), a rule that never decides (rule-shadowed)
+ *     different       a grant that is taken back (denied), a rule that never decides
+ * (rule-shadowed)
  *
  * Only what is certain is said: see lint-part.h.
  */
@@ -131,7 +132,8 @@ static int say_denied(struct lint *l, const struct lint_entry *e)
 
 	return lint_report(l, e,
 		lint_say(l, "this grants nothing: %s %s all of it by %s%s", lint_source(l, by),
-			by->verdict == VERDICT_DENY ? "forbids" : "asks about", by->text, place(l, by)),
+			by->verdict == VERDICT_DENY ? "forbids" : "asks about", by->text,
+			place(l, by)),
 		lint_say(l, "remove one of the two"));
 }
 
@@ -168,8 +170,8 @@ static bool is_covered(const struct lint_entry *e)
 static int say_covered(struct lint *l, const struct lint_entry *e)
 {
 	return lint_report(l, e,
-		lint_say(l, "%s has %s, which covers all of it%s", lint_source(l, e->by), e->by->text,
-			place(l, e->by)),
+		lint_say(l, "%s has %s, which covers all of it%s", lint_source(l, e->by),
+			e->by->text, place(l, e->by)),
 		lint_say(l, "remove it, or narrow the other"));
 }
 
@@ -202,9 +204,9 @@ static unsigned operations_of(const struct lint_entry *e)
 {
 	if (e->rule)
 		return e->rule->operations;
-	return e->op == OPERATION_NET_CONNECT ?
-		       1u << OPERATION_NET_CONNECT :
-		       1u << OPERATION_FS_READ | 1u << OPERATION_FS_WRITE | 1u << OPERATION_EXEC;
+	return e->op == OPERATION_NET_CONNECT
+		       ? 1u << OPERATION_NET_CONNECT
+		       : 1u << OPERATION_FS_READ | 1u << OPERATION_FS_WRITE | 1u << OPERATION_EXEC;
 }
 
 /* 1 if something may be granted that e denies. */
@@ -214,9 +216,9 @@ static int takes_something(struct lint *l, const struct lint_entry *e)
 		const struct lint_entries *all = &l->entries[op];
 
 		for (size_t i = 0; operations_of(e) >> op & 1 && i < all->n; i++) {
-			int r = all->items[i].verdict == VERDICT_DENY ?
-					1 :
-					lint_disjoint(l, e, &all->items[i]);
+			int r = all->items[i].verdict == VERDICT_DENY
+					? 1
+					: lint_disjoint(l, e, &all->items[i]);
 
 			if (r <= 0)
 				return r < 0 ? r : 1;
@@ -264,7 +266,10 @@ int lint_not_compared(struct lint *l)
 	if (!l->incomplete)
 		return 0;
 	return lint_report_at(l, &where, "",
-		lint_say(l, "there are more than %d entries, or patterns too intricate: not all of them "
-			    "were compared with each other", LINT_COMPARE_MAX),
+		lint_say(l,
+			"there are more than %d entries, or patterns too intricate: not all of "
+			"them "
+			"were compared with each other",
+			LINT_COMPARE_MAX),
 		lint_say(l, "split the policy, or write simpler patterns"));
 }

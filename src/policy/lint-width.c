@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How wide is a pattern? It is tried on names that nobody gives a file: a pattern that matches those
- * takes whatever lies there. Homes need one more thought, because their folders have names of their
- * own: /home/alice/** is as much a home as $HOME/**. Folders are judged by a few paths; only true
- * globs need a search.
+ * How wide is a pattern? It is tried on names that nobody gives a file: a pattern that matches
+ * those takes whatever lies there. Homes need one more thought, because their folders have names of
+ * their own: /home/alice/** is as much a home as $HOME/**. Folders are judged by a few paths; only
+ * true globs need a search.
  */
 #include <errno.h>
 #include <stdio.h>

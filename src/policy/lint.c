@@ -26,16 +26,23 @@
 #define ENV (1u << OPERATION_ENV)
 #define SERVICE (1u << OPERATION_SERVICE)
 
-#define ENTRY(id, severity, operations, check, about) \
-	{ { id, severity, about }, operations, check, NULL }
-#define LAYER(id, severity, check, about) { { id, severity, about }, 0, NULL, check }
+#define ENTRY(id, severity, operations, check, about)            \
+	{                                                        \
+		{ id, severity, about }, operations, check, NULL \
+	}
+#define LAYER(id, severity, check, about)               \
+	{                                               \
+		{ id, severity, about }, 0, NULL, check \
+	}
 
 static const struct lint_check checks[] = {
-	LAYER("invalid-pattern", LINT_ERROR, lint_collect, "a pattern that no policy can be made from"),
+	LAYER("invalid-pattern", LINT_ERROR, lint_collect,
+		"a pattern that no policy can be made from"),
 
 	ENTRY("write-everything", LINT_ERROR, WRITE, lint_write_everything,
 		"every file of the machine may be written"),
-	ENTRY("write-home", LINT_ERROR, WRITE, lint_write_home, "a whole home folder may be written"),
+	ENTRY("write-home", LINT_ERROR, WRITE, lint_write_home,
+		"a whole home folder may be written"),
 	ENTRY("write-system", LINT_WARNING, WRITE, lint_write_system,
 		"a grant to write that takes in folders of the system"),
 	ENTRY("read-everything", LINT_WARNING, READ, lint_read_everything,
@@ -53,7 +60,8 @@ static const struct lint_check checks[] = {
 		"a program that gives more rights than the user has"),
 	ENTRY("exec-any-code", LINT_NOTE, EXEC, lint_exec_any_code,
 		"a program that runs any code it is given"),
-	ENTRY("exec-glob", LINT_NOTE, EXEC, lint_exec_glob, "programs that are not named one by one"),
+	ENTRY("exec-glob", LINT_NOTE, EXEC, lint_exec_glob,
+		"programs that are not named one by one"),
 	ENTRY("write-then-exec", LINT_WARNING, EXEC, lint_write_then_exec,
 		"a program that may be both written and run"),
 
@@ -68,7 +76,8 @@ static const struct lint_check checks[] = {
 		"a host where anybody can leave or fetch anything"),
 	ENTRY("net-dns", LINT_WARNING, NET, lint_net_dns, "name servers, which carry any data"),
 	ENTRY("net-ports", LINT_NOTE, NET, lint_net_ports, "far more ports than one service has"),
-	ENTRY("net-plain-http", LINT_NOTE, NET, lint_net_plain_http, "connections without encryption"),
+	ENTRY("net-plain-http", LINT_NOTE, NET, lint_net_plain_http,
+		"connections without encryption"),
 	ENTRY("unix-root", LINT_ERROR, NET, lint_unix_root,
 		"a socket that gives control over the machine"),
 	ENTRY("unix-session", LINT_WARNING, NET, lint_unix_session,
@@ -93,8 +102,8 @@ static const struct lint_check checks[] = {
 	LAYER("grants-nothing", LINT_NOTE, lint_grants_nothing, "everything is denied"),
 	LAYER("matches-nothing", LINT_WARNING, lint_matches_nothing,
 		"patterns that must all match and cannot"),
-	{ { "baseline-forbids", LINT_WARNING, "a grant that the baseline takes back" }, READ | WRITE,
-		lint_baseline_forbids, NULL },
+	ENTRY("baseline-forbids", LINT_WARNING, READ | WRITE, lint_baseline_forbids,
+		"a grant that the baseline takes back"),
 	LAYER("dangerously-unused", LINT_NOTE, lint_dangerously_unused,
 		"an entry of dangerously_allow without effect"),
 	LAYER("denied", LINT_WARNING, lint_denied, "a grant that something stronger takes back"),
@@ -150,8 +159,8 @@ const char *lint_say(struct lint *l, const char *format, ...)
 }
 
 /*
- * Formats whose lines stand for several entries would make us say the same of each. Such entries are
- * close to each other, so a look at the last few findings is enough.
+ * Formats whose lines stand for several entries would make us say the same of each. Such entries
+ * are close to each other, so a look at the last few findings is enough.
  */
 static bool was_said(const struct lint *l, const struct lint_finding *f)
 {
@@ -162,7 +171,8 @@ static bool was_said(const struct lint *l, const struct lint_finding *f)
 		const struct lint_finding *other = &l->found->items[i];
 
 		if (other->id == f->id && other->where.line == f->where.line && f->where.line &&
-			strcmp(other->pattern, f->pattern) == 0 && strcmp(other->text, f->text) == 0)
+			strcmp(other->pattern, f->pattern) == 0 &&
+			strcmp(other->text, f->text) == 0)
 			return true;
 	}
 	return false;
@@ -184,8 +194,9 @@ int lint_report_at(struct lint *l, const struct location *where, const char *pat
 		f.where.file = lint_say(l, "%s", where->file);
 	if (!f.pattern || !text || !hint || (where->file && !f.where.file))
 		return -ENOMEM;
-	return was_said(l, &f) ? 0 :
-				 ARENA_PUSH(l->arena, l->found->items, l->found->n, l->found->cap, f);
+	return was_said(l, &f)
+		       ? 0
+		       : ARENA_PUSH(l->arena, l->found->items, l->found->n, l->found->cap, f);
 }
 
 int lint_report(struct lint *l, const struct lint_entry *e, const char *text, const char *hint)
@@ -277,7 +288,11 @@ int lint_permissions_with(const struct permissions *p, const struct variables *v
 	struct baseline_paths *baseline = NULL;
 	struct variables values;
 	size_t work = 0;
-	struct lint l = { .top = p, .vars = &values, .work = &work, .scratch = &shared, .arena = a,
+	struct lint l = { .top = p,
+		.vars = &values,
+		.work = &work,
+		.scratch = &shared,
+		.arena = a,
 		.found = &found };
 	int r;
 

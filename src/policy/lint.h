@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Advice about permissions as they are written: grants that are wider than they look, and lines that
- * have no effect. docs/lint.md has a line for each check. No finding changes a decision.
+ * Advice about permissions as they are written: grants that are wider than they look, and lines
+ * that have no effect. docs/lint.md has a line for each check. No finding changes a decision.
  *
- * Pure, and bounded whatever the permissions hold: where comparing all entries with each other would
- * take too long, the finding `not-compared` says so.
+ * Pure, and bounded whatever the permissions hold: where comparing all entries with each other
+ * would take too long, the finding `not-compared` says so.
  */
 #include <stddef.h>
 
@@ -15,8 +15,8 @@
 #include "policy/variable.h"
 
 /*
- * An error makes the rest of the policy pointless, or cannot be meant; a warning is risky, or cannot
- * do what it seems to; a note is worth knowing.
+ * An error makes the rest of the policy pointless, or cannot be meant; a warning is risky, or
+ * cannot do what it seems to; a note is worth knowing.
  */
 enum lint_severity { LINT_NOTE, LINT_WARNING, LINT_ERROR };
 
@@ -24,9 +24,10 @@ struct lint_finding {
 	enum lint_severity severity;
 	const char *id;        /* "write-home": the same forever */
 	struct location where; /* file NULL: made by code; line 0: the layer as a whole */
-	const char *pattern;   /* what it is about, as written (a secret is left out); "" if no entry is */
-	const char *text;      /* what it means */
-	const char *hint;      /* what to do */
+	const char *pattern; /* what it is about, as written (a secret is left out); "" if no entry
+				is */
+	const char *text;    /* what it means */
+	const char *hint;    /* what to do */
 };
 
 struct lint_findings {
@@ -35,8 +36,8 @@ struct lint_findings {
 };
 
 /*
- * Looks at p, or at each layer of its all_of. The findings and their texts live in the arena, without
- * control characters. -ENOMEM, and *ret is untouched.
+ * Looks at p, or at each layer of its all_of. The findings and their texts live in the arena,
+ * without control characters. -ENOMEM, and *ret is untouched.
  */
 int lint_permissions(const struct permissions *p, struct arena *a, struct lint_findings *ret);
 /*

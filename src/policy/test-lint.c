@@ -97,13 +97,14 @@ static size_t count(const struct lint_findings *all, const char *id)
 
 /* The cases: `yes` must be found at the pattern `at` ("": the layer), `no` must not be found. */
 
-#define DENY_ALL_DEFERRED \
-	"'/**/.git/hooks/**', '/**/.git/config', '/**/.git/modules/**', '/**/.husky/**', '/**/.envrc', " \
+#define DENY_ALL_DEFERRED                                                                    \
+	"'/**/.git/hooks/**', '/**/.git/config', '/**/.git/modules/**', '/**/.husky/**', "   \
+	"'/**/.envrc', "                                                                     \
 	"'/**/.vscode/**', '/**/.idea/**', '/**/*.code-workspace', '/**/.devcontainer/**', " \
-	"'/**/.{vim,nvim,ex}rc', '/**/.claude/**', '/**/.cursor/**', " \
-	"'/**/.mcp.json', '/**/.github/workflows/**', '/**/.gitlab-ci.yml', " \
+	"'/**/.{vim,nvim,ex}rc', '/**/.claude/**', '/**/.cursor/**', "                       \
+	"'/**/.mcp.json', '/**/.github/workflows/**', '/**/.gitlab-ci.yml', "                \
 	"'/**/.{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}'"
-#define RULE(id, action, priority, operations, patterns) \
+#define RULE(id, action, priority, operations, patterns)                                    \
 	"{id: " id ", action: " action ", priority: " priority ", operations: [" operations \
 	"], patterns: [" patterns "]}"
 #define LIMITS "limits: {timeout: 5m, memory: 1G, pids: 64}"
@@ -119,36 +120,58 @@ static const struct {
 	{ "write-everything", "rules: [" RULE("r", "allow", "1", "fs.write", "/**") "]", "/**",
 		"rules: [" RULE("r", "ask", "1", "fs.write", "/**") "]" },
 	{ "write-home", "fs: {write: [$HOME/**]}", "$HOME/**", "fs: {write: [$HOME/projects/**]}" },
-	{ "write-home", "fs: {write: [/home/alice/**]}", "/home/alice/**", "fs: {write: [/home/alice/x/**]}" },
+	{ "write-home", "fs: {write: [/home/alice/**]}", "/home/alice/**",
+		"fs: {write: [/home/alice/x/**]}" },
 	{ "write-home", "fs: {write: [/home/**]}", "/home/**", "fs: {write: [/srv/home/**]}" },
-	{ "write-home", "fs: {write: ['/home/*/**']}", "/home/*/**", "fs: {write: ['/home/*/x/**']}" },
-	{ "write-home", "fs: {write: ['/home/a*/**']}", "/home/a*/**", "fs: {write: ['/home/a*']}" },
-	{ "write-home", "fs: {write: ['/{srv,root}/**']}", "/{srv,root}/**", "fs: {write: ['/{srv,opt}/**']}" },
+	{ "write-home", "fs: {write: ['/home/*/**']}", "/home/*/**",
+		"fs: {write: ['/home/*/x/**']}" },
+	{ "write-home", "fs: {write: ['/home/a*/**']}", "/home/a*/**",
+		"fs: {write: ['/home/a*']}" },
+	{ "write-home", "fs: {write: ['/{srv,root}/**']}", "/{srv,root}/**",
+		"fs: {write: ['/{srv,opt}/**']}" },
 	{ "write-home", "fs: {write: [{all: [/home/bob/**, '/h*/**']}]}",
-		"{all: [/home/bob/**, /h*/**]}", "fs: {write: [{all: [/home/bob/**, '/h*/*/x/**']}]}" },
+		"{all: [/home/bob/**, /h*/**]}",
+		"fs: {write: [{all: [/home/bob/**, '/h*/*/x/**']}]}" },
 	{ "write-home", "guest_paths: [{guest: /x, host: /Users/bob, mode: rw}]", "/Users/bob/**",
 		"guest_paths: [{guest: /x, host: /Users/bob, mode: ro}]" },
 	{ "write-system", "fs: {write: [/var/**]}", "/var/**", "fs: {write: [/var/www/**]}" },
-	{ "write-system", "fs: {write: ['/**/*.log']}", "/**/*.log", "fs: {write: ['/srv/**/*.log']}" },
-	{ "write-system", "fs: {write: ['/{srv,var}/**']}", "/{srv,var}/**", "fs: {write: [/etc/**]}" },
+	{ "write-system", "fs: {write: ['/**/*.log']}", "/**/*.log",
+		"fs: {write: ['/srv/**/*.log']}" },
+	{ "write-system", "fs: {write: ['/{srv,var}/**']}", "/{srv,var}/**",
+		"fs: {write: [/etc/**]}" },
 	{ "read-everything", "fs: {read: [/**]}", "/**", "fs: {read: [/usr/**]}" },
 	{ "read-home", "fs: {read: [~/]}", "$HOME/**", "fs: {read: [~/x/]}" },
-	{ "deferred-execution", "fs: {write: [$WORK_DIR/**]}", "$WORK_DIR/**", "fs: {write: [$DATA_DIR/**]}" },
+	{ "deferred-execution", "fs: {write: [$WORK_DIR/**]}", "$WORK_DIR/**",
+		"fs: {write: [$DATA_DIR/**]}" },
 	{ "deferred-execution", "fs: {write: [$WORK_DIR/**]}", "$WORK_DIR/**",
 		"fs: {write: [$WORK_DIR/**], deny: [" DENY_ALL_DEFERRED "]}" },
 	{ "deferred-execution", "fs: {write: [$WORK_DIR/.git/config]}", "$WORK_DIR/.git/config",
 		"fs: {write: [$WORK_DIR/.git/index]}" },
-	{ "deferred-execution", "fs: {write: ['/srv/**/.en*']}", "/srv/**/.en*", "fs: {write: ['/srv/*/*.c']}" },
-	{ "deferred-execution", "{fs: {write: [/srv/**]}, rules: [" RULE("r", "deny", "1", "fs.read",
-		DENY_ALL_DEFERRED) "]}", "/srv/**",
-		"{fs: {write: [/srv/**]}, rules: [" RULE("r", "deny", "1", "fs.write", DENY_ALL_DEFERRED) "]}" },
+	{ "deferred-execution", "fs: {write: ['/srv/**/.en*']}", "/srv/**/.en*",
+		"fs: {write: ['/srv/*/*.c']}" },
+	{ "deferred-execution",
+		"{fs: {write: [/srv/**]}, rules: [" RULE(
+			"r", "deny", "1", "fs.read", DENY_ALL_DEFERRED) "]}",
+		"/srv/**",
+		"{fs: {write: [/srv/**]}, rules: [" RULE(
+			"r", "deny", "1", "fs.write", DENY_ALL_DEFERRED) "]}" },
+	/* the same denials in other words */
+	{ "deferred-execution", "fs: {write: [/srv/**], deny: ['/srv/**/.*/**', '/srv/**/.[!g]*']}",
+		"/srv/**",
+		"fs: {write: [/srv/**], deny: ['/srv/**/.*/**', '/srv/**/.*', "
+		"'/srv/**/*-workspace']}" },
 	{ "write-path", "fs: {write: [~/.local/bin/tool]}", "$HOME/.local/bin/tool",
 		"fs: {write: [~/.local/share/x/**]}" },
 	{ "write-path", "fs: {write: [~/.local/**]}", "$HOME/.local/**",
-		"fs: {write: [~/.local/**], deny: [~/.local/bin/**, ~/.local/lib/**, ~/.local/share/mise/**]}" },
-	{ "write-path", "{fs: {write: [/srv/tools/**]}, env: [A=1, 'PATH=x:/usr/bin:/srv/tools/bin']}",
-		"/srv/tools/**", "{fs: {write: [/srv/tools/**]}, env: ['PATH=/usr/bin:/srv/other', 'P=/srv/tools']}" },
-	{ "dangerously-allow", "dangerously_allow: [~/.ssh/config]", "$HOME/.ssh/config", "fs: {read: [/srv/**]}" },
+		"fs: {write: [~/.local/**], deny: [~/.local/bin/**, ~/.local/lib/**, "
+		"~/.local/share/mise/**]}" },
+	{ "write-path",
+		"{fs: {write: [/srv/tools/**]}, env: [A=1, 'PATH=x:/usr/bin:/srv/tools/bin']}",
+		"/srv/tools/**",
+		"{fs: {write: [/srv/tools/**]}, env: ['PATH=/usr/bin:/srv/other', "
+		"'P=/srv/tools']}" },
+	{ "dangerously-allow", "dangerously_allow: [~/.ssh/config]", "$HOME/.ssh/config",
+		"fs: {read: [/srv/**]}" },
 	{ "dangerously-allow", "dangerously_allow: [$HOME/**]", "$HOME/**", "{}" },
 	{ "dangerously-allow", "dangerously_allow: ['/**/x*']", "/**/x*", "{}" },
 
@@ -157,7 +180,8 @@ static const struct {
 	{ "exec-glob", "exec: [/opt/tools/**]", "/opt/tools/**", "exec: [/opt/tools/a]" },
 	{ "exec-glob", "exec: ['/opt/{a*,b}']", "/opt/{a*,b}", "exec: ['/opt/{a,b}']" },
 	{ "exec-any-code", "exec: [bash]", "bash", "exec: [bashful]" },
-	{ "exec-any-code", "exec: [/usr/bin/python3.11]", "/usr/bin/python3.11", "exec: [/usr/bin/pythonic]" },
+	{ "exec-any-code", "exec: [/usr/bin/python3.11]", "/usr/bin/python3.11",
+		"exec: [/usr/bin/pythonic]" },
 	{ "exec-any-code", "exec: ['bash -c:*']", "bash -c:*", "exec: ['bash build.sh:*']" },
 	{ "exec-any-code", "exec: ['env FOO=1:*']", "env FOO=1:*", "exec: [ls]" },
 	{ "exec-any-code", "exec: [/lib64/ld-linux-x86-64.so.2]", "/lib64/ld-linux-x86-64.so.2",
@@ -171,13 +195,16 @@ static const struct {
 		"rules: [" RULE("r", "deny", "1", "exec", "su") "]" },
 	{ "write-then-exec", "{fs: {write: [/srv/**]}, exec: [/srv/bin/x]}", "/srv/bin/x",
 		"{fs: {write: [/srv/data/**]}, exec: [/srv/bin/x]}" },
-	{ "write-then-exec", "{fs: {write: [$WORK_DIR/**]}, exec: ['$WORK_DIR/bin/*']}", "$WORK_DIR/bin/*",
-		"{fs: {write: [$WORK_DIR/**]}, exec: ['$SKILL_DIR/bin/*']}" },
+	{ "write-then-exec", "{fs: {write: [$WORK_DIR/**]}, exec: ['$WORK_DIR/bin/*']}",
+		"$WORK_DIR/bin/*", "{fs: {write: [$WORK_DIR/**]}, exec: ['$SKILL_DIR/bin/*']}" },
 	{ "write-then-exec", "{fs: {write: [/srv/**]}, exec: [/srv/a, git]}", "/srv/a",
-		"{fs: {write: [/srv/**], deny: [/srv/a]}, exec: [/srv/a, git, {all: [git, /srv/**]}]}" },
+		"{fs: {write: [/srv/**], deny: [/srv/a]}, exec: [/srv/a, git, {all: [git, "
+		"/srv/**]}]}" },
 
-	{ "net-everything", "network: {allow: ['*']}", "*:*", "network: {allow: ['*.example.com']}" },
-	{ "net-everything", "network: {allow: ['*:443']}", "*:443", "network: {allow: ['10.0.0.0/8']}" },
+	{ "net-everything", "network: {allow: ['*']}", "*:*",
+		"network: {allow: ['*.example.com']}" },
+	{ "net-everything", "network: {allow: ['*:443']}", "*:443",
+		"network: {allow: ['10.0.0.0/8']}" },
 	{ "net-everything", "network: {allow: ['0.0.0.0/0:443']}", "0.0.0.0/0:443",
 		"network: {allow: ['8.0.0.0/8:443']}" },
 	{ "net-everything", "network: {allow: ['[2000::]/3:443']}", "[2000::]/3:443",
@@ -194,16 +221,19 @@ static const struct {
 		"network: {allow: ['localhost.example.com:3000']}" },
 	{ "net-private", "network: {allow: ['10.1.0.0/16:5432']}", "10.1.0.0/16:5432",
 		"network: {allow: ['11.1.0.0/16:5432']}" },
-	{ "net-private", "network: {allow: ['*.local:443']}", "*.local:443", "network: {allow: ['169.254.169.254']}" },
+	{ "net-private", "network: {allow: ['*.local:443']}", "*.local:443",
+		"network: {allow: ['169.254.169.254']}" },
 	{ "net-metadata", "network: {allow: [169.254.169.254]}", "169.254.169.254:*",
 		"network: {allow: ['169.254.0.0/16']}" },
-	{ "net-metadata", "network: {allow: ['metadata.google.internal:80']}", "metadata.google.internal:80",
+	{ "net-metadata", "network: {allow: ['metadata.google.internal:80']}",
+		"metadata.google.internal:80",
 		"network: {allow: ['google.internal:80', 'unix:/run/x']}" },
 	{ "net-drop", "network: {allow: ['pastebin.com:443']}", "pastebin.com:443",
 		"network: {allow: ['notpastebin.com:443']}" },
-	{ "net-drop", "network: {allow: ['x.ngrok.io:443']}", "x.ngrok.io:443", "network: {allow: ['9.9.9.9:443']}" },
-	{ "net-drop", "network: {allow: ['https://dns.google/dns-query']}", "https://dns.google/dns-query",
-		"network: {allow: ['https://www.google.com/']}" },
+	{ "net-drop", "network: {allow: ['x.ngrok.io:443']}", "x.ngrok.io:443",
+		"network: {allow: ['9.9.9.9:443']}" },
+	{ "net-drop", "network: {allow: ['https://dns.google/dns-query']}",
+		"https://dns.google/dns-query", "network: {allow: ['https://www.google.com/']}" },
 	{ "net-dns", "network: {allow: ['udp://9.9.9.9:53']}", "udp://9.9.9.9:53",
 		"network: {allow: ['udp://9.9.9.9:54']}" },
 	{ "net-dns", "network: {allow: ['dot.example.com:853']}", "dot.example.com:853",
@@ -218,16 +248,17 @@ static const struct {
 		"network: {allow: ['example.com:80-81', 'localhost:80', 'udp://example.com:80']}" },
 	{ "unix-root", "network: {allow: [unix:/var/run/docker.sock]}", "unix:/var/run/docker.sock",
 		"network: {allow: [unix:/run/postgresql/.s.PGSQL.5432]}" },
-	{ "unix-root", "network: {allow: [unix:/run/dbus/system_bus_socket]}", "unix:/run/dbus/system_bus_socket",
-		"network: {allow: ['example.com:443']}" },
+	{ "unix-root", "network: {allow: [unix:/run/dbus/system_bus_socket]}",
+		"unix:/run/dbus/system_bus_socket", "network: {allow: ['example.com:443']}" },
 	{ "unix-session", "network: {allow: [unix:/tmp/.X11-unix/X0]}", "unix:/tmp/.X11-unix/X0",
 		"network: {allow: [unix:/tmp/X0]}" },
-	{ "unix-session", "network: {allow: [unix:/tmp/ssh-abc/agent.12]}", "unix:/tmp/ssh-abc/agent.12",
-		"network: {allow: [unix:/tmp/agent.12]}" },
+	{ "unix-session", "network: {allow: [unix:/tmp/ssh-abc/agent.12]}",
+		"unix:/tmp/ssh-abc/agent.12", "network: {allow: [unix:/tmp/agent.12]}" },
 	{ "unix-session", "network: {allow: [unix:/run/user/1000/bus]}", "unix:/run/user/1000/bus",
 		"network: {allow: [unix:/run/user/1000/mybus]}" },
 	{ "unix-session", "network: {allow: [unix:/run/user/1000/gnupg/S.gpg-agent]}",
-		"unix:/run/user/1000/gnupg/S.gpg-agent", "network: {allow: [unix:/run/docker.sock]}" },
+		"unix:/run/user/1000/gnupg/S.gpg-agent",
+		"network: {allow: [unix:/run/docker.sock]}" },
 
 	{ "env-everything", "env: ['*']", "*", "env: ['A*']" },
 	{ "env-secret", "env: [GITHUB_TOKEN]", "GITHUB_TOKEN", "env: [GITHUB_ACTOR]" },
@@ -237,28 +268,35 @@ static const struct {
 	{ "env-secret", "env: [SSH_AUTH_SOCK]", "SSH_AUTH_SOCK", "env: [SSH_TTY, GPG_TTY]" },
 	{ "env-secret", "env: ['*_SECRET']", "*_SECRET", "env: ['*']" },
 	{ "env-secret-value", "env: [K=ghp_0123456789abcdefghij]", "K=…", "env: [K=ghp_short]" },
-	{ "env-secret-value", "env: [API_TOKEN=correcthorse]", "API_TOKEN=…", "env: [API_TOKEN=/run/token]" },
-	{ "env-secret-value", "env: ['U=https://me:pw@example.com/']", "U=…", "env: ['U=https://example.com/a:b@c']" },
+	{ "env-secret-value", "env: [API_TOKEN=correcthorse]", "API_TOKEN=…",
+		"env: [API_TOKEN=/run/token, AWS_REGION=eu-central-1]" },
+	{ "env-secret-value", "env: ['U=https://me:pw@example.com/']", "U=…",
+		"env: ['U=https://example.com/a:b@c']" },
 	{ "env-secret-value", "env: [X=aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY]", "X=…",
 		"env: [X=abcdefghijklmnopqrstuvwxyzabcdefgh, Y=aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1x!]" },
-	{ "env-secret-value", "env: [{all: [T, T=ghp_0123456789abcdefghij]}]", "{all: [T, T=…]}", "env: [GITHUB_TOKEN]" },
+	{ "env-secret-value", "env: [{all: [T, T=ghp_0123456789abcdefghij]}]", "{all: [T, T=…]}",
+		"env: [GITHUB_TOKEN]" },
 	{ "env-code", "env: [LD_PRELOAD]", "LD_PRELOAD", "env: [LDFLAGS]" },
 	{ "env-code", "env: ['LD_*']", "LD_*", "env: ['*']" },
-	{ "env-code", "env: [NODE_OPTIONS=--inspect]", "NODE_OPTIONS=…", "env: [NODE_ENV=production]" },
+	{ "env-code", "env: [NODE_OPTIONS=--inspect]", "NODE_OPTIONS=…",
+		"env: [NODE_ENV=production]" },
 	{ "env-code", "env: ['PYTHON*']", "PYTHON*", "env: [PAGER=cat]" },
 
 	{ "service-unscoped", "services: {browser: true}", "browser",
 		"services: {browser: {access: open, domains: [example.com]}}" },
 	{ "service-unscoped", "services: {email: {access: send, recipients: ['*']}}", "email",
 		"services: {email: {access: send, recipients: ['*@example.com']}}" },
-	{ "service-unscoped", "services: {clipboard: {access: read}}", "clipboard", "services: {notifications: true}" },
+	{ "service-unscoped", "services: {clipboard: {access: read}}", "clipboard",
+		"services: {notifications: true}" },
 	{ "service-unscoped", "services: {vault: {access: read}}", "vault",
 		"services: {vault: {access: read, secrets: [a]}}" },
-	{ "service-unscoped", "rules: [" RULE("r", "allow", "1", "service", "browser") "]", "browser",
+	{ "service-unscoped", "rules: [" RULE("r", "allow", "1", "service", "browser") "]",
+		"browser",
 		"rules: [" RULE("r", "allow", "1", "service", "'browser:example.com'") "]" },
 	{ "service-unscoped", "rules: [" RULE("r", "allow", "1", "service", "'*'") "]", "*",
 		"rules: [" RULE("r", "allow", "1", "service", "calendar.read") "]" },
-	{ "service-unscoped", "rules: [" RULE("r", "allow", "1", "service", "clipboard.read") "]", "clipboard.read",
+	{ "service-unscoped", "rules: [" RULE("r", "allow", "1", "service", "clipboard.read") "]",
+		"clipboard.read",
 		"rules: [" RULE("r", "allow", "1", "service", "notifications") "]" },
 	{ "mode-monitor", "mode: monitor", "", "mode: audit" },
 	{ "mode-audit", "mode: audit", "", "mode: enforce" },
@@ -271,96 +309,155 @@ static const struct {
 	{ "grants-nothing", "fs: {deny: [/srv/**]}", "", "fs: {read: [/srv/**]}" },
 	{ "matches-nothing", "fs: {read: [{all: [/srv/**, /opt/**]}]}", "{all: [/srv/**, /opt/**]}",
 		"fs: {read: [{all: [$WORK_DIR/**, $HOME/**]}]}" },
-	{ "matches-nothing", "network: {allow: [{all: ['a.example.com:443', 'b.example.com:443']}]}",
+	{ "matches-nothing",
+		"network: {allow: [{all: ['a.example.com:443', 'b.example.com:443']}]}",
 		"{all: [a.example.com:443, b.example.com:443]}",
 		"network: {allow: [{all: ['*.example.com:443', 'b.example.com:*']}]}" },
-	{ "matches-nothing", "exec: [{all: [git, curl]}]", "{all: [git, curl]}", "exec: [{all: [git, /usr/**]}]" },
-	{ "matches-nothing", "env: [{all: [A=1, A=2]}]", "{all: [A=…, A=…]}", "env: [{all: ['A*', '*B']}]" },
-	{ "baseline-forbids", "fs: {read: [~/.ssh/id_rsa]}", "$HOME/.ssh/id_rsa", "fs: {read: [~/.sshx/id_rsa]}" },
+	{ "matches-nothing", "exec: [{all: [git, curl]}]", "{all: [git, curl]}",
+		"exec: [{all: [git, /usr/**]}]" },
+	{ "matches-nothing", "env: [{all: [A=1, A=2]}]", "{all: [A=…, A=…]}",
+		"env: [{all: ['A*', '*B']}]" },
+	{ "baseline-forbids", "fs: {read: [~/.ssh/id_rsa]}", "$HOME/.ssh/id_rsa",
+		"fs: {read: [~/.sshx/id_rsa]}" },
 	{ "baseline-forbids", "fs: {write: [/etc/**]}", "/etc/**", "fs: {read: [/etc/**]}" },
-	{ "baseline-forbids", "fs: {read: [/home/bob/.aws/**]}", "/home/bob/.aws/**", "fs: {read: [/home/bob/.a*/**]}" },
-	{ "baseline-forbids", "fs: {write: ['/usr/lib/*.so']}", "/usr/lib/*.so", "fs: {write: ['/us*/lib/*.so']}" },
-	{ "baseline-forbids", "fs: {write: ['/{etc,usr}/x']}", "/{etc,usr}/x", "fs: {write: ['/{etc,srv}/x']}" },
-	{ "baseline-forbids", "{fs: {read: [~/.ssh/a]}, dangerously_allow: [~/.ssh/b, /etc/shadow]}", "$HOME/.ssh/a",
-		"{fs: {read: [~/.ssh/a]}, dangerously_allow: [~/.ssh/**]}" },
+	{ "baseline-forbids", "fs: {read: [/home/bob/.aws/**]}", "/home/bob/.aws/**",
+		"fs: {read: [/home/bob/.a*/**]}" },
+	{ "baseline-forbids", "fs: {write: ['/usr/lib/*.so']}", "/usr/lib/*.so",
+		"fs: {write: ['/us*/lib/*.so']}" },
+	{ "baseline-forbids", "fs: {write: ['/{etc,usr}/x']}", "/{etc,usr}/x",
+		"fs: {write: ['/{etc,srv}/x']}" },
+	{ "baseline-forbids",
+		"{fs: {read: [~/.ssh/a]}, dangerously_allow: [~/.ssh/b, /etc/shadow]}",
+		"$HOME/.ssh/a", "{fs: {read: [~/.ssh/a]}, dangerously_allow: [~/.ssh/**]}" },
 	{ "baseline-forbids", "fs: {read: [/proc/1/environ]}", "/proc/1/environ",
 		"{fs: {read: [~/.ssh/a]}, dangerously_allow: [$WORK_DIR/**]}" },
 	{ "dangerously-unused", "dangerously_allow: [/srv/x]", "/srv/x",
 		"{fs: {read: [~/.ssh/**]}, dangerously_allow: [~/.ssh/config]}" },
-	{ "dangerously-unused", "{fs: {read: [~/x/**], deny: [~/.ssh/**]}, dangerously_allow: [~/.ssh/config]}",
+	{ "dangerously-unused",
+		"{fs: {read: [~/x/**], deny: [~/.ssh/**]}, dangerously_allow: [~/.ssh/config]}",
 		"$HOME/.ssh/config", "{dangerously_allow: [~/.ssh/config], default: allow}" },
-	{ "denied", "fs: {read: [/srv/a/**], deny: [/srv/**]}", "/srv/a/**", "fs: {read: [/srv/**], deny: [/srv/a/**]}" },
+	{ "denied", "fs: {read: [/srv/a/**], deny: [/srv/**]}", "/srv/a/**",
+		"fs: {read: [/srv/**], deny: [/srv/a/**]}" },
 	{ "denied", "fs: {write: ['/srv/*.c'], deny: ['/srv/*']}", "/srv/*.c",
 		"fs: {write: ['/srv/*'], deny: ['/srv/*.c']}" },
-	{ "denied", "network: {allow: ['a.example.com:443'], deny: ['*.example.com']}", "a.example.com:443",
+	{ "denied", "network: {allow: ['a.example.com:443'], deny: ['*.example.com']}",
+		"a.example.com:443",
 		"network: {allow: ['a.example.com:443'], deny: ['*.example.com:80']}" },
-	{ "denied", "{fs: {read: [/srv/a]}, rules: [" RULE("r", "ask", "1", "fs.read", "/srv/**") "]}", "/srv/a",
-		"{fs: {read: [/srv/a]}, rules: [" RULE("r", "ask", "1", "fs.write", "/srv/**") "]}" },
+	{ "denied",
+		"{fs: {read: [/srv/a]}, rules: [" RULE("r", "ask", "1", "fs.read", "/srv/**") "]}",
+		"/srv/a",
+		"{fs: {read: [/srv/a]}, rules: [" RULE(
+			"r", "ask", "1", "fs.write", "/srv/**") "]}" },
 	{ "denied", "{exec: [git], rules: [" RULE("r", "deny", "1", "exec", "git") "]}", "git",
 		"{exec: [git], rules: [" RULE("r", "deny", "1", "exec", "'git push:*'") "]}" },
-	{ "denied", "{exec: ['git push x:'], rules: [" RULE("r", "deny", "1", "exec", "'git push:*'") "]}",
-		"git push x:", "{exec: ['git pull:'], rules: [" RULE("r", "deny", "1", "exec", "'git push:*'") "]}" },
+	{ "denied",
+		"{exec: ['git push x:'], rules: [" RULE(
+			"r", "deny", "1", "exec", "'git push:*'") "]}",
+		"git push x:",
+		"{exec: ['git pull:'], rules: [" RULE(
+			"r", "deny", "1", "exec", "'git push:*'") "]}" },
 	{ "denied", "{env: [A=1], rules: [" RULE("r", "deny", "1", "env", "A") "]}", "A=…",
 		"{env: [A], rules: [" RULE("r", "deny", "1", "env", "A=1") "]}" },
-	{ "rule-shadowed", "rules: [" RULE("a", "deny", "9", "fs.read", "/srv/**") ", "
-		RULE("b", "allow", "1", "fs.read", "/srv/x") "]", "/srv/x",
-		"rules: [" RULE("a", "deny", "1", "fs.read", "/srv/**") ", "
-		RULE("b", "allow", "9", "fs.read", "/srv/x") "]" },
-	{ "rule-shadowed", "{fs: {deny: [/srv/**]}, rules: [" RULE("b", "allow", "1", "'fs.read', 'fs.write'",
-		"/srv/x") "]}", "/srv/x",
-		"{fs: {deny: [/srv/x]}, rules: [" RULE("b", "allow", "1", "'fs.read', 'fs.write'", "/srv/**") "]}" },
-	{ "rule-shadowed", "rules: [" RULE("a", "deny", "1", "service", "'*'") ", "
-		RULE("b", "allow", "1", "service", "browser") "]", "browser",
-		"rules: [" RULE("a", "deny", "1", "service", "email") ", "
-		RULE("b", "allow", "1", "service", "browser") "]" },
-	{ "covered", "fs: {read: [/srv/**, /srv/a/**]}", "/srv/a/**", "fs: {read: [/srv/a/**, /srv/b/**]}" },
-	{ "covered", "fs: {read: [/srv/a], write: [/srv/**]}", "/srv/a", "fs: {read: [/srv/**], write: [/srv/a]}" },
-	{ "covered", "fs: {read: [$WORK_DIR/a, $WORK_DIR/**]}", "$WORK_DIR/a", "fs: {read: [$WORK_DIR/a, $HOME/**]}" },
-	{ "covered", "fs: {read: [$WORK_DIR/a, /**]}", "$WORK_DIR/a", "fs: {read: [$WORK_DIR/a, /srv/**]}" },
-	{ "covered", "fs: {read: ['/srv/*.c', '/srv/a*.c']}", "/srv/a*.c", "fs: {read: ['/srv/*.c', '/srv/a*']}" },
-	{ "covered", "fs: {read: [/srv/**, {all: [/srv/a/**, '/**/*.c']}]}", "{all: [/srv/a/**, /**/*.c]}",
+	{ "rule-shadowed",
+		"rules: [" RULE("a", "deny", "9", "fs.read", "/srv/**") ", " RULE(
+			"b", "allow", "1", "fs.read", "/srv/x") "]",
+		"/srv/x",
+		"rules: [" RULE("a", "deny", "1", "fs.read", "/srv/**") ", " RULE(
+			"b", "allow", "9", "fs.read", "/srv/x") "]" },
+	{ "rule-shadowed",
+		"{fs: {deny: [/srv/**]}, rules: [" RULE(
+			"b", "allow", "1", "'fs.read', 'fs.write'", "/srv/x") "]}",
+		"/srv/x",
+		"{fs: {deny: [/srv/x]}, rules: [" RULE(
+			"b", "allow", "1", "'fs.read', 'fs.write'", "/srv/**") "]}" },
+	{ "rule-shadowed",
+		"rules: [" RULE("a", "deny", "1", "service", "'*'") ", " RULE(
+			"b", "allow", "1", "service", "browser") "]",
+		"browser",
+		"rules: [" RULE("a", "deny", "1", "service", "email") ", " RULE(
+			"b", "allow", "1", "service", "browser") "]" },
+	{ "covered", "fs: {read: [/srv/**, /srv/a/**]}", "/srv/a/**",
+		"fs: {read: [/srv/a/**, /srv/b/**]}" },
+	{ "covered", "fs: {read: [/srv/a], write: [/srv/**]}", "/srv/a",
+		"fs: {read: [/srv/**], write: [/srv/a]}" },
+	{ "covered", "fs: {read: [$WORK_DIR/a, $WORK_DIR/**]}", "$WORK_DIR/a",
+		"fs: {read: [$WORK_DIR/a, $HOME/**]}" },
+	{ "covered", "fs: {read: [$WORK_DIR/a, /**]}", "$WORK_DIR/a",
+		"fs: {read: [$WORK_DIR/a, /srv/**]}" },
+	{ "covered", "fs: {read: ['/srv/*.c', '/srv/a*.c']}", "/srv/a*.c",
+		"fs: {read: ['/srv/*.c', '/srv/a*']}" },
+	{ "covered", "fs: {read: [/srv/**, {all: [/srv/a/**, '/**/*.c']}]}",
+		"{all: [/srv/a/**, /**/*.c]}",
 		"fs: {read: [/srv/a/b, {all: [/srv/a/**, '/**/*.c']}]}" },
 	{ "covered", "network: {allow: ['*:443', 'example.com:443']}", "example.com:443",
 		"network: {allow: ['*:443', 'localhost:443', 'example.com:80']}" },
-	{ "covered", "exec: [git, 'git push:*']", "git push:*", "exec: ['git push:', 'git push x:']" },
-	{ "covered", "exec: [/usr/bin/git, /usr/**]", "/usr/bin/git", "exec: [git, /usr/**, '/opt/x a:']" },
+	{ "covered", "exec: [git, 'git push:*']", "git push:*",
+		"exec: ['git push:', 'git push x:']" },
+	{ "covered", "exec: [/usr/bin/git, /usr/**]", "/usr/bin/git",
+		"exec: [git, /usr/**, '/opt/x a:']" },
 	{ "covered", "env: ['LC_*', LC_ALL]", "LC_ALL", "env: ['LC_*', LC_ALL=C, LANG]" },
 	{ "covered", "env: [A=1, A=1]", "A=…", "env: [A=1, A=2]" },
 	{ "covered", "fs: {read: [/srv/**], deny: [/srv/a, /srv/a]}", "/srv/a",
 		"fs: {read: [/srv/**], deny: [/srv/a, /srv/b]}" },
-	{ "deny-unused", "fs: {read: [/srv/**], deny: [/opt/x]}", "/opt/x", "fs: {read: [/srv/**], deny: [/srv/x]}" },
+	{ "deny-unused", "fs: {read: [/srv/**], deny: [/opt/x]}", "/opt/x",
+		"fs: {read: [/srv/**], deny: [/srv/x]}" },
 	{ "deny-unused", "fs: {read: ['/srv/*.c'], deny: ['/srv/*.h']}", "/srv/*.h",
 		"fs: {read: ['/srv/*.c'], deny: ['/srv/*']}" },
-	{ "deny-unused", "network: {allow: ['a.example.com'], deny: ['b.example.com']}", "b.example.com:*",
-		"network: {allow: ['*.example.com'], deny: ['b.example.com']}" },
-	{ "deny-unused", "fs: {deny: [/srv/x]}", "/srv/x", "fs: {read: [$WORK_DIR/**], deny: [/srv/x]}" },
-	{ "deny-unused", "{fs: {deny: [/srv/x]}, exec: [/opt/y]}", "/srv/x", "{fs: {deny: [/srv/x]}, exec: [git]}" },
-	{ "deny-unused", "fs: {deny: [/srv/x]}", "/srv/x", "{fs: {deny: [/srv/x]}, default: allow}" },
-	{ "deny-unused", "rules: [" RULE("a", "deny", "9", "env", "A=1") ", " RULE("b", "allow", "1", "env", "A=2")
-		"]", "A=…", "rules: [" RULE("a", "deny", "9", "env", "A=1") ", " RULE("b", "allow", "1", "env", "A") "]" },
-	{ "deny-unused", "rules: [" RULE("a", "deny", "9", "exec", "'git push:'") ", "
-		RULE("b", "allow", "1", "exec", "'git pull:'") "]", "git push:",
-		"rules: [" RULE("a", "deny", "9", "service", "email") ", " RULE("b", "allow", "1", "service", "'*'") "]" },
+	{ "deny-unused", "network: {allow: ['a.example.com'], deny: ['b.example.com']}",
+		"b.example.com:*", "network: {allow: ['*.example.com'], deny: ['b.example.com']}" },
+	{ "deny-unused", "fs: {deny: [/srv/x]}", "/srv/x",
+		"fs: {read: [$WORK_DIR/**], deny: [/srv/x]}" },
+	{ "deny-unused", "{fs: {deny: [/srv/x]}, exec: [/opt/y]}", "/srv/x",
+		"{fs: {deny: [/srv/x]}, exec: [git]}" },
+	{ "deny-unused", "fs: {deny: [/srv/x]}", "/srv/x",
+		"{fs: {deny: [/srv/x]}, default: allow}" },
+	{ "deny-unused",
+		"rules: [" RULE("a", "deny", "9", "env", "A=1") ", " RULE(
+			"b", "allow", "1", "env", "A=2") "]",
+		"A=…",
+		"rules: [" RULE("a", "deny", "9", "env", "A=1") ", " RULE(
+			"b", "allow", "1", "env", "A") "]" },
+	{ "deny-unused",
+		"rules: [" RULE("a", "deny", "9", "exec", "'git push:'") ", " RULE(
+			"b", "allow", "1", "exec", "'git pull:'") "]",
+		"git push:",
+		"rules: [" RULE("a", "deny", "9", "service", "email") ", " RULE(
+			"b", "allow", "1", "service", "'*'") "]" },
 	{ "literal-folder", "fs: {read: [/srv/data]}", "/srv/data", "fs: {read: [/srv/data.txt]}" },
-	{ "literal-folder", "fs: {write: [$WORK_DIR]}", "$WORK_DIR", "fs: {write: [$WORK_DIR/Makefile]}" },
+	{ "literal-folder", "fs: {write: [$WORK_DIR]}", "$WORK_DIR",
+		"fs: {write: [$WORK_DIR/Makefile]}" },
 	{ "literal-folder", "fs: {write: [/]}", "/", "fs: {read: [/etc/hosts, /dev/null]}" },
 	{ "literal-folder", "fs: {read: [/srv/data, /srv/datax/**]}", "/srv/data",
 		"fs: {read: [/srv/data, '/srv/data/*']}" },
 	{ "literal-folder", "{fs: {read: [/srv/tool]}, exec: [git, '/srv/t*']}", "/srv/tool",
 		"{fs: {read: [/srv/tool, /opt/x/bin/tool]}, exec: [/srv/tool]}" },
-	{ "guest-overlap", "guest_paths: [{guest: /a, host: /srv/a, mode: ro}, {guest: /a/b, host: /srv/b, mode: ro}]",
+	{ "guest-overlap",
+		"guest_paths: [{guest: /a, host: /srv/a, mode: ro}, {guest: /a/b, host: /srv/b, "
+		"mode: ro}]",
 		"/a/b",
-		"guest_paths: [{guest: /a, host: /srv/a, mode: ro}, {guest: /ab, host: /srv/b, mode: ro}]" },
-	{ "guest-overlap", "guest_paths: [{guest: /a, host: /srv, mode: ro}, {guest: /b, host: /srv/b, mode: rw}]",
+		"guest_paths: [{guest: /a, host: /srv/a, mode: ro}, {guest: /ab, host: /srv/b, "
+		"mode: ro}]" },
+	{ "guest-overlap",
+		"guest_paths: [{guest: /a, host: /srv, mode: ro}, {guest: /b, host: /srv/b, mode: "
+		"rw}]",
 		"/srv/b",
-		"guest_paths: [{guest: /a, host: /srv, mode: ro}, {guest: /b, host: /srv/b, mode: ro}]" },
-	{ "guest-overlap", "guest_paths: [{guest: /, host: /srv/a, mode: ro}, {guest: /b, host: /srv/b, mode: ro}]",
+		"guest_paths: [{guest: /a, host: /srv, mode: ro}, {guest: /b, host: /srv/b, mode: "
+		"ro}]" },
+	{ "guest-overlap",
+		"guest_paths: [{guest: /, host: /srv/a, mode: ro}, {guest: /b, host: /srv/b, mode: "
+		"ro}]",
 		"/b", "guest_paths: [{guest: /, host: /srv/a, mode: ro}]" },
-	{ "rule-duplicate-id", "rules: [" RULE("a", "deny", "9", "env", "A") ",\n "
-		RULE("a", "allow", "1", "env", "B") "]", "a",
-		"rules: [" RULE("a", "deny", "9", "env", "A") ",\n " RULE("b", "allow", "1", "env", "B") "]" },
-	{ "rule-disabled", "rules: [{id: a, action: allow, operations: [env], patterns: [A], enabled: false}]", "a",
-		"rules: [{id: a, action: allow, operations: [env], patterns: [A], enabled: true}]" },
+	{ "rule-duplicate-id",
+		"rules: [" RULE("a", "deny", "9", "env", "A") ",\n " RULE(
+			"a", "allow", "1", "env", "B") "]",
+		"a",
+		"rules: [" RULE("a", "deny", "9", "env", "A") ",\n " RULE(
+			"b", "allow", "1", "env", "B") "]" },
+	{ "rule-disabled",
+		"rules: [{id: a, action: allow, operations: [env], patterns: [A], enabled: false}]",
+		"a",
+		"rules: [{id: a, action: allow, operations: [env], patterns: [A], enabled: "
+		"true}]" },
 };
 
 static void check_finding(size_t i)
@@ -428,9 +525,11 @@ static void test_said_once(void **state)
 	} once[] = {
 		{ "fs: {write: [/**]}", "write-everything" },
 		{ "fs: {read: [/srv/**], deny: [/opt/x]}", "deny-unused" },
-		{ "{fs: {deny: [/srv/**]}, rules: [" RULE("b", "allow", "1", "'fs.read', 'fs.write'", "/srv/x") "]}",
+		{ "{fs: {deny: [/srv/**]}, rules: [" RULE(
+			  "b", "allow", "1", "'fs.read', 'fs.write'", "/srv/x") "]}",
 			"rule-shadowed" },
-		{ "rules: [" RULE("b", "allow", "1", "'fs.read', 'fs.write'", "{all: [/a, /b]}") "]",
+		{ "rules: [" RULE(
+			  "b", "allow", "1", "'fs.read', 'fs.write'", "{all: [/a, /b]}") "]",
 			"matches-nothing" },
 		{ "fs: {read: [/srv/**, /srv/**]}", "covered" },
 		{ "fs: {read: [/srv/a, /srv/**, /srv/a/**], write: [/opt/x/**]}", "no-limits" },
@@ -490,7 +589,9 @@ static void test_layers(void **state)
 	struct lint_findings all = { 0 };
 
 	(void)state;
-	lint_text(&a, "all_of: [{fs: {read: [/**]}}, {fs: {read: [/**]}}, {all_of: [{mode: monitor}]}]", &all);
+	lint_text(&a,
+		"all_of: [{fs: {read: [/**]}}, {fs: {read: [/**]}}, {all_of: [{mode: monitor}]}]",
+		&all);
 	assert_int_equal(count(&all, "read-everything"), 2);
 	assert_int_equal(count(&all, "mode-monitor"), 1);
 }
@@ -500,7 +601,9 @@ static void test_made_by_code(void **state)
 {
 	static const char *const bad[] = { "relative", "$NOBODY/x", "/[" };
 	auto_permissions *p = permissions_new();
-	struct rule rule = { .id = NULL, .action = VERDICT_ALLOW, .operations = 1u << OPERATION_ENV };
+	struct rule rule = {
+		.id = NULL, .action = VERDICT_ALLOW, .operations = 1u << OPERATION_ENV
+	};
 	auto_arena a = { 0 };
 	struct lint_findings all = { 0 };
 
@@ -675,7 +778,8 @@ static void test_intricate(void **state)
 	fill(p, &p->fs_write, "/**/*a??????????????????????", "", 3);
 	fill(p, &p->fs_deny, "/**/*b??????????????????????", "", 3);
 	fill(p, &p->dangerously_allow, "/**/*c??????????????????????", "", 3);
-	assert_int_equal(permissions_add(p, &p->fs_write, "/etc/**/*d??????????????????????", NULL), 0);
+	assert_int_equal(
+		permissions_add(p, &p->fs_write, "/etc/**/*d??????????????????????", NULL), 0);
 	fill(p, &p->exec, "/**/*e??????????????????????", "", 3);
 	assert_int_equal(lint_permissions(p, &a, &all), 0);
 	assert_int_equal(count(&all, "not-compared"), 1);
@@ -687,9 +791,11 @@ static void test_intricate(void **state)
 /* Out of memory */
 
 static const char everything[] =
-	"fs: {read: [/srv/data, /srv/x/**, /srv/**, {all: [/a, /b]}, $HOME/**, ~/.ssh/x], write: [$WORK_DIR/**, "
+	"fs: {read: [/srv/data, /srv/x/**, /srv/**, {all: [/a, /b]}, $HOME/**, ~/.ssh/x], write: "
+	"[$WORK_DIR/**, "
 	"~/.local/**, '/h*/a*/**', /var/**, /etc/x, /**], deny: [/opt/x, $WORK_DIR/y]}\n"
-	"network: {allow: ['*', '*.com', localhost, 169.254.169.254, pastebin.com, 'udp://a.b:53', 'http://a.b/', "
+	"network: {allow: ['*', '*.com', localhost, 169.254.169.254, pastebin.com, 'udp://a.b:53', "
+	"'http://a.b/', "
 	"unix:/run/docker.sock, unix:/tmp/.X11-unix/X0, {all: ['*.b', 'a.b']}], deny: [a.b]}\n"
 	"exec: [bash, sudo, '/opt/*', $WORK_DIR/x, '*', {all: [git, /usr/**]}]\n"
 	"env: ['*', A_TOKEN, X=ghp_0123456789abcdefghij, LD_PRELOAD, 'PATH=/srv/b:/opt']\n"
@@ -697,13 +803,21 @@ static const char everything[] =
 	"dangerously_allow: [~/.ssh/config, /srv/q]\n"
 	"guest_paths: [{guest: /a, host: /srv, mode: ro}, {guest: /a/b, host: /srv/b, mode: rw}]\n"
 	"rules:\n"
-	"  - " RULE("a", "deny", "9", "fs.read", "/srv/**") "\n"
-	"  - " RULE("a", "allow", "1", "fs.read", "/srv/x") "\n"
-	"  - " RULE("b", "allow", "1", "service", "browser") "\n"
-	"  - {id: c, action: deny, operations: [net.connect], patterns: ['*'], methods: [GET], enabled: false}\n"
-	"  - {id: d, action: deny, operations: [net.connect], patterns: ['*'], methods: [GET]}\n"
-	"mode: audit\n"
-	"default: allow\n";
+	"  - " RULE("a", "deny", "9", "fs.read",
+		"/srv/**") "\n"
+			   "  - " RULE("a", "allow", "1", "fs.read",
+				   "/srv/x") "\n"
+					     "  - " RULE("b", "allow", "1", "service",
+						     "browser") "\n"
+								"  - {id: c, action: deny, "
+								"operations: [net.connect], "
+								"patterns: ['*'], methods: [GET], "
+								"enabled: false}\n"
+								"  - {id: d, action: deny, "
+								"operations: [net.connect], "
+								"patterns: ['*'], methods: [GET]}\n"
+								"mode: audit\n"
+								"default: allow\n";
 
 static void test_small_arenas(void **state)
 {
@@ -774,7 +888,8 @@ static void check_sample(const char *name)
 
 static void test_samples(void **state)
 {
-	static const char *const names[] = { "careful.yaml", "careless.yaml", "SKILL.md", "rules.json" };
+	static const char *const names[] = { "careful.yaml", "careless.yaml", "SKILL.md",
+		"rules.json" };
 
 	(void)state;
 	for (size_t i = 0; i < N(names); i++)
@@ -796,7 +911,8 @@ static void test_documented(void **state)
 		auto_buffer row = { 0 };
 		const char *found;
 
-		buffer_printf(&row, "\n| `%s` | %s | ", about->id, lint_severity_name(about->severity));
+		buffer_printf(
+			&row, "\n| `%s` | %s | ", about->id, lint_severity_name(about->severity));
 		found = strstr(at, buffer_text(&row));
 		if (!found)
 			fail_msg("docs/lint.md: no line, or not here:%s", buffer_text(&row));

@@ -19,26 +19,26 @@
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
 enum fact {
-	READ_OTHERS = 1 << 0,   /* what is neither its own nor the system's */
-	READ_WIDE = 1 << 1,     /* a whole home, or everything */
-	WRITE_OTHERS = 1 << 2,  /* what is not its own */
+	READ_OTHERS = 1 << 0,  /* what is neither its own nor the system's */
+	READ_WIDE = 1 << 1,    /* a whole home, or everything */
+	WRITE_OTHERS = 1 << 2, /* what is not its own */
 	WRITE_WIDE = 1 << 3,
 	WRITE_SYSTEM = 1 << 4,
-	WRITE_CODE = 1 << 5,    /* what other programs run later */
+	WRITE_CODE = 1 << 5, /* what other programs run later */
 	NET = 1 << 6,
-	NET_ANY = 1 << 7,       /* hosts of anybody */
+	NET_ANY = 1 << 7, /* hosts of anybody */
 	NET_PRIVATE = 1 << 8,
-	SEND = 1 << 9,          /* mail, a browser: ways out that are no connections */
-	CODE = 1 << 10,         /* any code can run */
-	ROOT = 1 << 11,         /* more rights than the user has */
-	SESSION = 1 << 12,      /* the user's screen, keys or other programs */
-	SECRETS = 1 << 13,      /* in variables or the vault */
+	SEND = 1 << 9,     /* mail, a browser: ways out that are no connections */
+	CODE = 1 << 10,    /* any code can run */
+	ROOT = 1 << 11,    /* more rights than the user has */
+	SESSION = 1 << 12, /* the user's screen, keys or other programs */
+	SECRETS = 1 << 13, /* in variables or the vault */
 	SECRET_IN_POLICY = 1 << 14,
-	LOADED_CODE = 1 << 15,  /* variables that make programs load code */
+	LOADED_CODE = 1 << 15, /* variables that make programs load code */
 	SERVICE_WIDE = 1 << 16,
-	BASELINE = 1 << 17,     /* lifted */
-	UNBOUND = 1 << 18,      /* what nobody named is not blocked */
-	UNSURE = 1 << 19,       /* not everything could be looked at */
+	BASELINE = 1 << 17, /* lifted */
+	UNBOUND = 1 << 18,  /* what nobody named is not blocked */
+	UNSURE = 1 << 19,   /* not everything could be looked at */
 	FACTS = (1 << 20) - 1,
 };
 
@@ -249,7 +249,8 @@ static unsigned facts_of_guests(const struct permissions *p)
 		const struct guest_path *g = &p->guest_paths[i];
 		const struct grant grant = { .all = (const char **)&g->host, .n = 1 };
 
-		facts |= facts_of_grant(g->writable ? OPERATION_FS_WRITE : OPERATION_FS_READ, &grant);
+		facts |= facts_of_grant(
+			g->writable ? OPERATION_FS_WRITE : OPERATION_FS_READ, &grant);
 	}
 	return facts;
 }
@@ -288,9 +289,12 @@ static const struct row {
 	unsigned unless; /* said already, by a worse row */
 	const char *reason;
 } rows[] = {
-	{ UNBOUND, RISK_CRITICAL, 0, "what no rule names is not blocked, so nearly everything is possible" },
-	{ ROOT, RISK_CRITICAL, UNBOUND, "could take over the machine, and with it everything else" },
-	{ WRITE_WIDE, RISK_CRITICAL, UNBOUND, "could change or delete a whole home, or every file" },
+	{ UNBOUND, RISK_CRITICAL, 0,
+		"what no rule names is not blocked, so nearly everything is possible" },
+	{ ROOT, RISK_CRITICAL, UNBOUND,
+		"could take over the machine, and with it everything else" },
+	{ WRITE_WIDE, RISK_CRITICAL, UNBOUND,
+		"could change or delete a whole home, or every file" },
 	{ BASELINE | NET, RISK_CRITICAL, UNBOUND,
 		"could read what the baseline protects, such as keys, and send it out" },
 	{ BASELINE | SEND, RISK_CRITICAL, UNBOUND | NET,
@@ -299,38 +303,50 @@ static const struct row {
 	{ READ_WIDE | NET_ANY, RISK_CRITICAL, UNBOUND, "could send nearly every file to anybody" },
 
 	{ BASELINE, RISK_HIGH, UNBOUND | NET | SEND, "a part of the baseline is lifted" },
-	{ SESSION, RISK_HIGH, UNBOUND, "could act as you: with your keys, on your screen, in your programs" },
+	{ SESSION, RISK_HIGH, UNBOUND,
+		"could act as you: with your keys, on your screen, in your programs" },
 	{ WRITE_CODE, RISK_HIGH, UNBOUND | WRITE_WIDE,
 		"could leave code behind that runs later, outside of the sandbox" },
 	{ WRITE_SYSTEM, RISK_HIGH, UNBOUND, "could change files of the system" },
-	{ SECRETS | NET, RISK_HIGH, UNBOUND | NET_ANY, "could send secrets to the hosts that it may reach" },
+	{ SECRETS | NET, RISK_HIGH, UNBOUND | NET_ANY,
+		"could send secrets to the hosts that it may reach" },
 	{ SECRETS | SEND, RISK_HIGH, UNBOUND | NET, "could send secrets out by mail or browser" },
 	{ READ_WIDE | NET, RISK_HIGH, UNBOUND | NET_ANY,
 		"could send nearly every file to the hosts that it may reach" },
-	{ READ_WIDE | SEND, RISK_HIGH, UNBOUND | NET, "could send nearly every file out by mail or browser" },
-	{ READ_OTHERS | NET_ANY, RISK_HIGH, UNBOUND | READ_WIDE, "could send what it may read to anybody" },
+	{ READ_WIDE | SEND, RISK_HIGH, UNBOUND | NET,
+		"could send nearly every file out by mail or browser" },
+	{ READ_OTHERS | NET_ANY, RISK_HIGH, UNBOUND | READ_WIDE,
+		"could send what it may read to anybody" },
 	{ CODE | NET_ANY, RISK_HIGH, UNBOUND, "could fetch code from anywhere and run it" },
 	{ CODE | NET_PRIVATE, RISK_HIGH, UNBOUND,
 		"could attack services of this machine or of a private network" },
-	{ UNSURE, RISK_HIGH, UNBOUND, "too long, too intricate or not valid: not everything could be judged" },
+	{ UNSURE, RISK_HIGH, UNBOUND,
+		"too long, too intricate or not valid: not everything could be judged" },
 
-	{ READ_WIDE, RISK_MEDIUM, UNBOUND | NET | SEND | WRITE_WIDE, "could read a whole home, or every file" },
-	{ WRITE_OTHERS, RISK_MEDIUM, UNBOUND | WRITE_WIDE, "could change or delete what is not its own" },
+	{ READ_WIDE, RISK_MEDIUM, UNBOUND | NET | SEND | WRITE_WIDE,
+		"could read a whole home, or every file" },
+	{ WRITE_OTHERS, RISK_MEDIUM, UNBOUND | WRITE_WIDE,
+		"could change or delete what is not its own" },
 	{ READ_OTHERS | NET, RISK_MEDIUM, UNBOUND | READ_WIDE | NET_ANY,
 		"could send what it may read to the hosts that it may reach" },
 	{ READ_OTHERS | SEND, RISK_MEDIUM, UNBOUND | READ_WIDE,
 		"could send what it may read out by mail or browser" },
-	{ CODE | NET, RISK_MEDIUM, UNBOUND | NET_ANY, "could fetch code from the hosts that it may reach and run it" },
+	{ CODE | NET, RISK_MEDIUM, UNBOUND | NET_ANY,
+		"could fetch code from the hosts that it may reach and run it" },
 	{ NET_ANY, RISK_MEDIUM, UNBOUND | CODE, "could reach hosts of anybody" },
-	{ NET_PRIVATE, RISK_MEDIUM, UNBOUND | CODE, "could reach this machine or a private network" },
+	{ NET_PRIVATE, RISK_MEDIUM, UNBOUND | CODE,
+		"could reach this machine or a private network" },
 	{ SECRETS, RISK_MEDIUM, UNBOUND | NET | SEND, "could see secrets" },
 	{ LOADED_CODE, RISK_MEDIUM, UNBOUND, "variables make its programs load other code" },
 	{ SERVICE_WIDE, RISK_MEDIUM, UNBOUND, "could use a service without a bound" },
 	{ SECRET_IN_POLICY, RISK_MEDIUM, UNBOUND, "a secret is written into the permissions" },
 
-	{ READ_OTHERS, RISK_LOW, FACTS & ~CODE, "could read what is not its own, but send it nowhere" },
-	{ SEND, RISK_LOW, FACTS & ~CODE, "could send mail or open pages, with nothing of yours in them" },
-	{ NET, RISK_LOW, FACTS, "could reach the hosts that are named, with nothing of yours to send" },
+	{ READ_OTHERS, RISK_LOW, FACTS & ~CODE,
+		"could read what is not its own, but send it nowhere" },
+	{ SEND, RISK_LOW, FACTS & ~CODE,
+		"could send mail or open pages, with nothing of yours in them" },
+	{ NET, RISK_LOW, FACTS,
+		"could reach the hosts that are named, with nothing of yours to send" },
 };
 
 int describe_judge(struct description *d, unsigned facts, struct arena *a)
@@ -371,8 +387,9 @@ int describe_rate(struct description *d, const size_t counts[SKILL_HIGH + 1], st
 
 		if (n == 0)
 			continue;
-		if (describe_add(a, &d->reasons, "its files hold %zu %s %s; read %s before you approve",
-			    n, steps[i].what, n == 1 ? "place" : "places", n == 1 ? "it" : "them") < 0)
+		if (describe_add(a, &d->reasons,
+			    "its files hold %zu %s %s; read %s before you approve", n,
+			    steps[i].what, n == 1 ? "place" : "places", n == 1 ? "it" : "them") < 0)
 			return -ENOMEM;
 		if (to > d->risk)
 			d->risk = to;

@@ -120,14 +120,12 @@ void describe_folder(const struct describe *c, const char *pattern, struct buffe
 static const struct {
 	uint16_t port;
 	const char *name;
-} services[] = {
-	{ 21, "FTP, not encrypted" }, { 22, "SSH" }, { 25, "mail" }, { 53, "DNS" },
+} services[] = { { 21, "FTP, not encrypted" }, { 22, "SSH" }, { 25, "mail" }, { 53, "DNS" },
 	{ 80, "HTTP, not encrypted" }, { 110, "mail" }, { 143, "mail" }, { 443, "HTTPS" },
 	{ 465, "mail" }, { 587, "mail" }, { 853, "DNS" }, { 993, "mail" }, { 995, "mail" },
-	{ 1433, "SQL Server" }, { 3306, "MySQL" }, { 3389, "remote desktop" }, { 5432, "PostgreSQL" },
-	{ 5900, "remote desktop" }, { 6379, "Redis" }, { 8080, "HTTP, not encrypted" },
-	{ 9418, "git" }, { 27017, "MongoDB" },
-};
+	{ 1433, "SQL Server" }, { 3306, "MySQL" }, { 3389, "remote desktop" },
+	{ 5432, "PostgreSQL" }, { 5900, "remote desktop" }, { 6379, "Redis" },
+	{ 8080, "HTTP, not encrypted" }, { 9418, "git" }, { 27017, "MongoDB" } };
 
 static void add_ports(const struct host_pattern *h, struct buffer *out)
 {
@@ -172,9 +170,8 @@ static void add_endpoint(const struct host_pattern *h, struct buffer *out)
 		buffer_adds(out, "any public host");
 		break;
 	case HOST_PREFIX:
-		buffer_adds(out, h->prefix.length < h->prefix.address.bits ?
-					 "any address in " :
-					 "the address ");
+		buffer_adds(out, h->prefix.length < h->prefix.address.bits ? "any address in "
+									   : "the address ");
 		prefix_print(&h->prefix, out);
 		break;
 	case HOST_SOCKET:
@@ -213,7 +210,8 @@ static void add_arguments(const struct command_pattern *p, struct buffer *out)
 		buffer_adds(out, " without arguments");
 	if (!p->n_args)
 		return;
-	buffer_adds(out, p->more ? " with arguments that start with" : " with exactly the arguments");
+	buffer_adds(
+		out, p->more ? " with arguments that start with" : " with exactly the arguments");
 	for (size_t i = 0; i < p->n_args; i++)
 		buffer_printf(out, " %s", p->args[i]);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A layer is told in the order of its sections, and in each section in the order in which it
- * decides, turned around: first what is allowed, then what is taken away from that. "Except" is only
- * said without an "unless" where nothing in the layer is stronger.
+ * decides, turned around: first what is allowed, then what is taken away from that. "Except" is
+ * only said without an "unless" where nothing in the layer is stronger.
  *
  * Where there are several layers each is told by itself. What they allow together is at most what
  * the narrowest of them does; working that out in words would be the algebra's business, and
@@ -59,10 +59,10 @@ static struct description_lines *lines(struct describe *c)
 	return &c->d->sections[c->d->n - 1].lines;
 }
 
-#define LINE(c, ...)                                                                               \
-	do {                                                                                       \
-		if (!(c)->failed && describe_add((c)->arena, lines(c), __VA_ARGS__) < 0)           \
-			(c)->failed = true;                                                        \
+#define LINE(c, ...)                                                                     \
+	do {                                                                             \
+		if (!(c)->failed && describe_add((c)->arena, lines(c), __VA_ARGS__) < 0) \
+			(c)->failed = true;                                              \
 	} while (0)
 
 /* Says so where a section has no line. */
@@ -93,8 +93,8 @@ static void line_of_grant(struct describe *c, enum operation op, const struct gr
 	LINE(c, "%s %s%s", before, buffer_text(&what), behind);
 }
 
-static void lines_of_list(struct describe *c, enum operation op, const struct grant_list *list,
-	const char *before)
+static void lines_of_list(
+	struct describe *c, enum operation op, const struct grant_list *list, const char *before)
 {
 	for (size_t i = 0; i < list->n; i++)
 		line_of_grant(c, op, &list->items[i], before, "");
@@ -125,7 +125,8 @@ static void line_of_rule(struct describe *c, enum operation op, const struct rul
 	auto_buffer behind = { 0 }, before = { 0 };
 
 	for (size_t i = 0; i < r->methods.n; i++)
-		buffer_printf(&behind, "%s%s", i ? ", " : ", with the methods ", r->methods.items[i].all[0]);
+		buffer_printf(&behind, "%s%s", i ? ", " : ", with the methods ",
+			r->methods.items[i].all[0]);
 	if (r->action == VERDICT_DENY)
 		buffer_adds(&before, "except");
 	else
@@ -136,7 +137,8 @@ static void line_of_rule(struct describe *c, enum operation op, const struct rul
 	buffer_printf(&behind, " (rule %s)", r->id ? r->id : "without an id");
 	c->failed = c->failed || behind.failed || before.failed;
 	for (size_t i = 0; i < r->patterns.n; i++)
-		line_of_grant(c, op, &r->patterns.items[i], buffer_text(&before), buffer_text(&behind));
+		line_of_grant(
+			c, op, &r->patterns.items[i], buffer_text(&before), buffer_text(&behind));
 }
 
 static void lines_of_rules(struct describe *c, enum operation op, bool denials)
@@ -392,7 +394,8 @@ static void tell_limits(struct describe *c)
 		[LIMIT_MEMORY] = { "memory", "memory: at most", unit_print_size },
 		[LIMIT_PIDS] = { "processes", "processes: at most", print_count },
 		[LIMIT_OUTPUT] = { "output", "output: at most", unit_print_size },
-		[LIMIT_FILE_SIZE] = { "the size of files", "size of a file: at most", unit_print_size },
+		[LIMIT_FILE_SIZE] = { "the size of files", "size of a file: at most",
+			unit_print_size },
 		[LIMIT_OPEN_FILES] = { "open files", "open files: at most", print_count },
 		[LIMIT_FUEL] = { "fuel (WASM)", "fuel (WASM): at most", print_count },
 	};
@@ -411,7 +414,14 @@ static void tell_limits(struct describe *c)
 }
 
 static void (*const tellers[])(struct describe *c) = {
-	tell_read, tell_write, tell_network, tell_exec, tell_env, tell_services, tell_baseline, tell_limits,
+	tell_read,
+	tell_write,
+	tell_network,
+	tell_exec,
+	tell_env,
+	tell_services,
+	tell_baseline,
+	tell_limits,
 };
 
 /* Layers */
@@ -442,7 +452,8 @@ static int tell_layer(struct describing *all, const struct permissions *p)
 	if (r < 0)
 		return r;
 	if (all->n_layers > 1) {
-		c.suffix = arena_printf(all->arena, " (layer %zu of %zu)", ++all->layer, all->n_layers);
+		c.suffix = arena_printf(
+			all->arena, " (layer %zu of %zu)", ++all->layer, all->n_layers);
 		c.failed = !c.suffix;
 	}
 	for (size_t i = 0; !c.failed && i < N(tellers); i++)
@@ -475,7 +486,10 @@ int describe_permissions(const struct permissions *p, const struct variables *va
 	struct description *ret)
 {
 	struct description d = { 0 };
-	struct describing all = { .vars = vars, .arena = a, .d = &d, .n_layers = count_layers(p),
+	struct describing all = { .vars = vars,
+		.arena = a,
+		.d = &d,
+		.n_layers = count_layers(p),
 		.facts = describe_facts_all() };
 	int r = tell_number(&all);
 

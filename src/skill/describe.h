@@ -23,12 +23,13 @@ struct description_lines {
 };
 
 struct description_section {
-	const char *title; /* "What it could read" */
+	const char *title;              /* "What it could read" */
 	struct description_lines lines; /* "read everything in its own folder"; never empty */
 };
 
 struct description {
-	/* In a fixed order; where there are several layers, the sections of each, one after the other. */
+	/* In a fixed order; where there are several layers, the sections of each, one after the
+	 * other. */
 	struct description_section *sections;
 	size_t n, cap;
 	enum risk risk;
@@ -43,8 +44,7 @@ int describe_permissions(const struct permissions *p, const struct variables *va
 	struct description *ret);
 
 /* Raises the rating by the number of findings of each skill_severity. */
-int describe_rate(
-	struct description *d, const size_t counts[SKILL_HIGH + 1], struct arena *a);
+int describe_rate(struct description *d, const size_t counts[SKILL_HIGH + 1], struct arena *a);
 
 /* "low", "medium", "high", "critical". */
 const char *describe_risk_name(enum risk risk);

@@ -105,13 +105,15 @@ static const struct {
 	{ "fs: {read: [$WORK_DIR/src/**, $WORK_DIR/a.txt]}", READ,
 		"read everything in src in the working folder | read a.txt in the working folder" },
 	{ "fs: {read: [$SKILL_DIR, /srv/**, /srv/x]}", READ,
-		"read its own folder itself, not what lies in it | read everything in /srv | read /srv/x" },
+		"read its own folder itself, not what lies in it | read everything in /srv | read "
+		"/srv/x" },
 	{ "fs: {read: [/**]}", READ, "read everything on this machine" },
 	{ "fs: {read: ['/srv/*.txt', '$TEMP/*.txt']}", READ,
 		"read all that matches /srv/*.txt | "
 		"read all that matches *.txt in the folder for temporary files" },
 	{ "fs: {read: ['/srv/{a,b}/**', '$SHARED_DIR/{a,b}']}", READ,
-		"read all that matches /srv/{a,b}/** | read all that matches {a,b} in the shared folder" },
+		"read all that matches /srv/{a,b}/** | read all that matches {a,b} in the shared "
+		"folder" },
 	{ "fs: {read: ['~/a\\*b']}", READ, "read a*b in your home folder (/home/me)" },
 	{ "fs: {read: [{all: [/srv/**, '/**/*.c']}]}", READ,
 		"read everything in /srv; and at the same time all that matches /**/*.c" },
@@ -119,23 +121,31 @@ static const struct {
 		"read everything in /srv | read everything in its data folder | except /srv/x" },
 	{ "fs: {read: [/srv/**]}", CHANGE, "nothing" },
 	{ "fs: {write: [$DATA_DIR/**], deny: [$DATA_DIR/x]}", CHANGE,
-		"change, create and delete everything in its data folder | except x in its data folder" },
-	{ "guest_paths: [{guest: /in, host: $WORK_DIR/in, mode: ro}, {guest: /out, host: /srv/out, mode: rw}]", READ,
-		"read everything in in in the working folder, as /in | read everything in /srv/out, as /out" },
-	{ "guest_paths: [{guest: /in, host: $WORK_DIR, mode: ro}, {guest: /out, host: $WORK_DIR, mode: rw}]", CHANGE,
-		"change, create and delete everything in the working folder, as /out" },
+		"change, create and delete everything in its data folder | except x in its data "
+		"folder" },
+	{ "guest_paths: [{guest: /in, host: $WORK_DIR/in, mode: ro}, {guest: /out, host: /srv/out, "
+	  "mode: rw}]",
+		READ,
+		"read everything in in in the working folder, as /in | read everything in "
+		"/srv/out, as /out" },
+	{ "guest_paths: [{guest: /in, host: $WORK_DIR, mode: ro}, {guest: /out, host: $WORK_DIR, "
+	  "mode: rw}]",
+		CHANGE, "change, create and delete everything in the working folder, as /out" },
 
 	/* network */
 	{ "{}", REACH, "nothing" },
-	{ "network: {allow: ['api.example.com:443']}", REACH, "connect to api.example.com on port 443 (HTTPS)" },
+	{ "network: {allow: ['api.example.com:443']}", REACH,
+		"connect to api.example.com on port 443 (HTTPS)" },
 	{ "network: {allow: ['*.example.com:1000-2000', 'example.com']}", REACH,
-		"connect to any subdomain of example.com on ports 1000 to 2000 | connect to example.com on any port" },
+		"connect to any subdomain of example.com on ports 1000 to 2000 | connect to "
+		"example.com on any port" },
 	{ "network: {allow: ['*:80', 'udp://*:53']}", REACH,
 		"connect to any public host on port 80 (HTTP, not encrypted) | "
 		"connect to any public host on port 53 by UDP" },
 	{ "network: {allow: ['localhost:3000', '10.1.0.0/16:5432', '9.9.9.9:853']}", REACH,
 		"connect to this machine (localhost, 127.0.0.1, ::1) on port 3000 | "
-		"connect to any address in 10.1.0.0/16 on port 5432 (PostgreSQL); it is a private network | "
+		"connect to any address in 10.1.0.0/16 on port 5432 (PostgreSQL); it is a private "
+		"network | "
 		"connect to the address 9.9.9.9 on port 853 (DNS)" },
 	{ "network: {allow: ['unix:/run/x.sock']}", REACH,
 		"connect to whatever listens at /run/x.sock, outside of the sandbox" },
@@ -143,10 +153,12 @@ static const struct {
 		"connect to example.com on port 443 (HTTPS), only for paths that match /v1/** "
 		"where Corral itself speaks HTTP" },
 	{ "network: {allow: ['*:443'], deny: ['example.com:443'], listen: [8080]}", REACH,
-		"connect to any public host on port 443 (HTTPS) | accept connections on port 8080 | "
+		"connect to any public host on port 443 (HTTPS) | accept connections on port 8080 "
+		"| "
 		"except example.com on port 443 (HTTPS)" },
 	{ "network: {allow: ['a.b:443'], rate_limit: 10/min, max_bytes: 1M, max_request_size: 2K, "
-	  "methods: [GET, HEAD]}", REACH,
+	  "methods: [GET, HEAD]}",
+		REACH,
 		"connect to a.b on port 443 (HTTPS) | new connections: at most 10/min | "
 		"bytes to and from each host: at most 1M | "
 		"bytes of a request, where Corral itself speaks HTTP: at most 2K | "
@@ -156,7 +168,8 @@ static const struct {
 	{ "{}", RUN, "run any program that it can read, also one that it has written itself" },
 	{ "exec: []", RUN, "nothing" },
 	{ "exec: [jq, 'jq .:*', 'jq -r:', 'jq:']", RUN,
-		"run jq | run jq with arguments that start with . | run jq with exactly the arguments -r | "
+		"run jq | run jq with arguments that start with . | run jq with exactly the "
+		"arguments -r | "
 		"run jq without arguments" },
 	{ "exec: [/opt/x, '/opt/tools/**', '*', '$SKILL_DIR/bin/*']", RUN,
 		"run /opt/x | run any program in /opt/tools | run any program on this machine | "
@@ -171,44 +184,62 @@ static const struct {
 		"see PATH | see every variable whose name matches LC_* | "
 		"see A, with a value that the policy sets | see every variable" },
 	{ "{}", USE, "nothing" },
-	{ "services: {browser: {access: open, domains: [a.example, b.example]}, clipboard: true}", USE,
-		"use browser: open; domains: a.example, b.example | use clipboard: read and write; nothing narrows it" },
-	{ "services: {calendar: {access: read, calendars: [Work], range: 7d}, reminders: {access: read, lists: []}}", USE,
-		"use calendar: read; calendars: Work; at most 7d from now | use reminders: read; lists: none" },
+	{ "services: {browser: {access: open, domains: [a.example, b.example]}, clipboard: true}",
+		USE,
+		"use browser: open; domains: a.example, b.example | use clipboard: read and write; "
+		"nothing narrows it" },
+	{ "services: {calendar: {access: read, calendars: [Work], range: 7d}, reminders: {access: "
+	  "read, lists: []}}",
+		USE,
+		"use calendar: read; calendars: Work; at most 7d from now | use reminders: read; "
+		"lists: none" },
 	{ "services: {reminders: {access: read, lists: [{all: ['W*', '*k']}]}}", USE,
 		"use reminders: read; lists: W* and also *k" },
 	{ "{}", LIFTED, "nothing is lifted" },
 	{ "dangerously_allow: [~/.ssh/config]", LIFTED,
 		"if it is granted above: .ssh/config in your home folder (/home/me)" },
 	{ "{}", LIMITS,
-		"no limit on time, memory, processes, output, the size of files, open files, fuel (WASM)" },
-	{ "limits: {timeout: 30s, memory: 1G, pids: 8, output: 1M, file_size: 2M, open_files: 64, fuel: 9}", LIMITS,
-		"is stopped after 30s | memory: at most 1G | processes: at most 8 | output: at most 1M | "
+		"no limit on time, memory, processes, output, the size of files, open files, fuel "
+		"(WASM)" },
+	{ "limits: {timeout: 30s, memory: 1G, pids: 8, output: 1M, file_size: 2M, open_files: 64, "
+	  "fuel: 9}",
+		LIMITS,
+		"is stopped after 30s | memory: at most 1G | processes: at most 8 | output: at "
+		"most 1M | "
 		"size of a file: at most 2M | open files: at most 64 | fuel (WASM): at most 9" },
 	{ "limits: {pids: 0}", LIMITS,
-		"processes: at most 0 | no limit on time, memory, output, the size of files, open files, fuel (WASM)" },
+		"processes: at most 0 | no limit on time, memory, output, the size of files, open "
+		"files, fuel (WASM)" },
 
 	/* rules */
 	{ "rules: [{id: a, action: allow, operations: [fs.read], patterns: [/srv/**]}]", READ,
 		"read everything in /srv (rule a)" },
-	{ "{fs: {read: [/srv/**]}, rules: [{id: a, action: deny, priority: 1, operations: [fs.read], patterns: [/srv/x]}]}",
+	{ "{fs: {read: [/srv/**]}, rules: [{id: a, action: deny, priority: 1, operations: "
+	  "[fs.read], patterns: [/srv/x]}]}",
 		READ, "read everything in /srv | except /srv/x (rule a)" },
 	{ "rules: [{id: a, action: deny, priority: 1, operations: [fs.read], patterns: [/srv/x]}, "
-	  "{id: b, action: allow, priority: 2, operations: [fs.read], patterns: [/srv/**]}]", READ,
-		"read everything in /srv (rule b) | except /srv/x, unless a stronger rule lets it pass (rule a)" },
+	  "{id: b, action: allow, priority: 2, operations: [fs.read], patterns: [/srv/**]}]",
+		READ,
+		"read everything in /srv (rule b) | except /srv/x, unless a stronger rule lets it "
+		"pass (rule a)" },
 	{ "rules: [{id: a, action: ask, operations: [exec], patterns: [git]}]", RUN,
 		"if you agree when asked: run git (rule a)" },
-	{ "rules: [{id: a, action: allow, operations: [net.connect], patterns: ['a.b:443'], methods: [GET, PUT]}]", REACH,
-		"connect to a.b on port 443 (HTTPS), with the methods GET, PUT (rule a)" },
-	{ "rules: [{id: a, action: allow, operations: [service], patterns: ['*', calendar.read]}]", USE,
-		"use every service (rule a) | use calendar.read (rule a)" },
-	{ "rules: [{id: a, action: allow, operations: [env], patterns: [A], enabled: false}]", SEE, "nothing" },
+	{ "rules: [{id: a, action: allow, operations: [net.connect], patterns: ['a.b:443'], "
+	  "methods: [GET, PUT]}]",
+		REACH, "connect to a.b on port 443 (HTTPS), with the methods GET, PUT (rule a)" },
+	{ "rules: [{id: a, action: allow, operations: [service], patterns: ['*', calendar.read]}]",
+		USE, "use every service (rule a) | use calendar.read (rule a)" },
+	{ "rules: [{id: a, action: allow, operations: [env], patterns: [A], enabled: false}]", SEE,
+		"nothing" },
 
 	/* what nobody named */
-	{ "{fs: {deny: [/srv/x]}, default: allow}", READ, "read anything else that no rule names | except /srv/x" },
-	{ "default: ask", CHANGE, "if you agree when asked: change, create and delete anything else" },
+	{ "{fs: {deny: [/srv/x]}, default: allow}", READ,
+		"read anything else that no rule names | except /srv/x" },
+	{ "default: ask", CHANGE,
+		"if you agree when asked: change, create and delete anything else" },
 	{ "{mode: audit, exec: [git]}", SEE, "see anything else that no rule forbids" },
-	{ "{fs: {deny: [/srv/x]}, mode: monitor}", READ, "read anything: this layer only watches, and blocks nothing" },
+	{ "{fs: {deny: [/srv/x]}, mode: monitor}", READ,
+		"read anything: this layer only watches, and blocks nothing" },
 	{ "mode: monitor", RUN, "run anything: this layer only watches, and blocks nothing" },
 };
 
@@ -236,12 +267,16 @@ static void test_layers(void **state)
 	struct description d = { 0 };
 
 	(void)state;
-	describe_text(&a, "all_of: [{fs: {read: [/srv/**]}}, {all_of: [{fs: {read: [/opt/**]}}]}]", NULL, &d);
+	describe_text(&a, "all_of: [{fs: {read: [/srv/**]}}, {all_of: [{fs: {read: [/opt/**]}}]}]",
+		NULL, &d);
 	assert_int_equal(d.n, 17);
 	join(&find(&d, "Layers")->lines, &out);
-	assert_string_equal(buffer_text(&out), "2 layers follow; only what all of them allow is allowed");
-	assert_string_equal(find(&d, "What it could read (layer 1 of 2)")->lines.items[0], "read everything in /srv");
-	assert_string_equal(find(&d, "What it could read (layer 2 of 2)")->lines.items[0], "read everything in /opt");
+	assert_string_equal(
+		buffer_text(&out), "2 layers follow; only what all of them allow is allowed");
+	assert_string_equal(find(&d, "What it could read (layer 1 of 2)")->lines.items[0],
+		"read everything in /srv");
+	assert_string_equal(find(&d, "What it could read (layer 2 of 2)")->lines.items[0],
+		"read everything in /opt");
 }
 
 /* Permissions that were made by code hold whatever code put there. */
@@ -252,7 +287,8 @@ static void test_made_by_code(void **state)
 	} rows[] = {
 		{ READ, "read what “$NOBODY/x” means, which is no valid pattern | "
 			"read what “/[” means, which is no valid pattern | "
-			"read everything in $NOBODY, as /g | read /srv/\\x1b[31m (rule without an id)" },
+			"read everything in $NOBODY, as /g | read /srv/\\x1b[31m (rule without an "
+			"id)" },
 		{ REACH, "connect to what “a b” means, which is no valid host" },
 		{ RUN, "run what “python*” means, which is no valid command" },
 		{ USE, "nothing" },
@@ -294,38 +330,46 @@ static const struct {
 	{ "{}", RISK_LOW, "touches only its own files and what it needs to run" },
 	{ "fs: {read: [$SKILL_DIR/**, /usr/**], write: [$DATA_DIR/**]}", RISK_LOW,
 		"touches only its own files and what it needs to run" },
-	{ "fs: {read: [$WORK_DIR/**]}", RISK_LOW, "could read what is not its own, but send it nowhere" },
+	{ "fs: {read: [$WORK_DIR/**]}", RISK_LOW,
+		"could read what is not its own, but send it nowhere" },
 	{ "services: {email: {access: send, recipients: [me]}}", RISK_LOW,
 		"could send mail or open pages, with nothing of yours in them" },
 	{ "{network: {allow: ['a.b:443']}, exec: []}", RISK_LOW,
 		"could reach the hosts that are named, with nothing of yours to send" },
 
-	{ "network: {allow: ['a.b:443']}", RISK_MEDIUM, "could fetch code from the hosts that it may reach and run it" },
-	{ "{network: {listen: [80]}}", RISK_MEDIUM, "could fetch code from the hosts that it may reach and run it" },
+	{ "network: {allow: ['a.b:443']}", RISK_MEDIUM,
+		"could fetch code from the hosts that it may reach and run it" },
+	{ "{network: {listen: [80]}}", RISK_MEDIUM,
+		"could fetch code from the hosts that it may reach and run it" },
 	{ "{fs: {read: [$WORK_DIR/**]}, network: {allow: ['a.b:443']}, exec: []}", RISK_MEDIUM,
 		"could send what it may read to the hosts that it may reach" },
-	{ "{fs: {read: [{all: [$WORK_DIR/**, $SKILL_DIR/**]}]}, network: {allow: ['a.b:443']}, exec: []}", RISK_LOW,
-		"could reach the hosts that are named, with nothing of yours to send" },
-	{ "{services: {calendar: {access: read}, email: {access: send, recipients: [me]}}}", RISK_MEDIUM,
-		"could send what it may read out by mail or browser" },
-	{ "services: {reminders: {access: write}}", RISK_MEDIUM, "could change or delete what is not its own" },
+	{ "{fs: {read: [{all: [$WORK_DIR/**, $SKILL_DIR/**]}]}, network: {allow: ['a.b:443']}, "
+	  "exec: []}",
+		RISK_LOW, "could reach the hosts that are named, with nothing of yours to send" },
+	{ "{services: {calendar: {access: read}, email: {access: send, recipients: [me]}}}",
+		RISK_MEDIUM, "could send what it may read out by mail or browser" },
+	{ "services: {reminders: {access: write}}", RISK_MEDIUM,
+		"could change or delete what is not its own" },
 	{ "fs: {write: [$WORK_DIR/a]}", RISK_MEDIUM, "could change or delete what is not its own" },
 	{ "guest_paths: [{guest: /x, host: $WORK_DIR/x, mode: ro}]", RISK_LOW,
 		"could read what is not its own, but send it nowhere" },
 	{ "fs: {read: [/**]}", RISK_MEDIUM, "could read a whole home, or every file" },
-	{ "{network: {allow: ['*:443']}, exec: [jq]}", RISK_MEDIUM, "could reach hosts of anybody" },
+	{ "{network: {allow: ['*:443']}, exec: [jq]}", RISK_MEDIUM,
+		"could reach hosts of anybody" },
 	{ "{network: {allow: ['localhost:1']}, exec: [jq]}", RISK_MEDIUM,
 		"could reach this machine or a private network" },
 	{ "env: [GITHUB_TOKEN]", RISK_MEDIUM, "could see secrets" },
 	{ "services: {vault: {access: read, secrets: [a]}}", RISK_MEDIUM, "could see secrets" },
 	{ "env: [LD_PRELOAD]", RISK_MEDIUM, "variables make its programs load other code" },
 	{ "services: {clipboard: true}", RISK_MEDIUM, "could use a service without a bound" },
-	{ "env: [A=ghp_0123456789abcdefghij]", RISK_MEDIUM, "a secret is written into the permissions" },
+	{ "env: [A=ghp_0123456789abcdefghij]", RISK_MEDIUM,
+		"a secret is written into the permissions" },
 
 	{ "dangerously_allow: [~/.ssh/config]", RISK_HIGH, "a part of the baseline is lifted" },
 	{ "{network: {allow: ['unix:/tmp/.X11-unix/X0']}, exec: [jq]}", RISK_HIGH,
 		"could act as you: with your keys, on your screen, in your programs" },
-	{ "fs: {write: [$WORK_DIR/**]}", RISK_HIGH, "could leave code behind that runs later, outside of the sandbox" },
+	{ "fs: {write: [$WORK_DIR/**]}", RISK_HIGH,
+		"could leave code behind that runs later, outside of the sandbox" },
 	{ "fs: {write: [/var/**]}", RISK_HIGH, "could change files of the system" },
 	{ "{env: [GITHUB_TOKEN], network: {allow: ['a.b:443']}}", RISK_HIGH,
 		"could send secrets to the hosts that it may reach" },
@@ -341,32 +385,44 @@ static const struct {
 	{ "{network: {allow: ['10.0.0.1:1']}, exec: [bash]}", RISK_HIGH,
 		"could attack services of this machine or of a private network" },
 
-	{ "default: allow", RISK_CRITICAL, "what no rule names is not blocked, so nearly everything is possible" },
-	{ "mode: monitor", RISK_CRITICAL, "what no rule names is not blocked, so nearly everything is possible" },
-	{ "exec: [sudo]", RISK_CRITICAL, "could take over the machine, and with it everything else" },
+	{ "default: allow", RISK_CRITICAL,
+		"what no rule names is not blocked, so nearly everything is possible" },
+	{ "mode: monitor", RISK_CRITICAL,
+		"what no rule names is not blocked, so nearly everything is possible" },
+	{ "exec: [sudo]", RISK_CRITICAL,
+		"could take over the machine, and with it everything else" },
 	{ "network: {allow: ['unix:/run/docker.sock']}", RISK_CRITICAL,
 		"could take over the machine, and with it everything else" },
-	{ "fs: {write: [~/]}", RISK_CRITICAL, "could change or delete a whole home, or every file" },
+	{ "fs: {write: [~/]}", RISK_CRITICAL,
+		"could change or delete a whole home, or every file" },
 	{ "{dangerously_allow: [~/.ssh/config], network: {allow: ['a.b:443']}}", RISK_CRITICAL,
 		"could read what the baseline protects, such as keys, and send it out" },
-	{ "{dangerously_allow: [~/.ssh/config], services: {email: {access: send, recipients: [me]}}}", RISK_CRITICAL,
+	{ "{dangerously_allow: [~/.ssh/config], services: {email: {access: send, recipients: "
+	  "[me]}}}",
+		RISK_CRITICAL,
 		"could read what the baseline protects, such as keys, and send it out" },
-	{ "{env: ['*'], network: {allow: ['*:443']}}", RISK_CRITICAL, "could send secrets to anybody" },
-	{ "{fs: {read: [/**]}, network: {allow: ['*:443']}}", RISK_CRITICAL, "could send nearly every file to anybody" },
+	{ "{env: ['*'], network: {allow: ['*:443']}}", RISK_CRITICAL,
+		"could send secrets to anybody" },
+	{ "{fs: {read: [/**]}, network: {allow: ['*:443']}}", RISK_CRITICAL,
+		"could send nearly every file to anybody" },
 
 	/* rules count as lists do; what a person is asked about does not */
-	{ "rules: [{id: a, action: allow, operations: [fs.write], patterns: [$WORK_DIR/a]}]", RISK_MEDIUM,
-		"could change or delete what is not its own" },
-	{ "rules: [{id: a, action: ask, operations: [fs.write], patterns: [$WORK_DIR/a]}]", RISK_LOW,
-		"touches only its own files and what it needs to run" },
-	{ "rules: [{id: a, action: allow, operations: [service], patterns: ['vault:a', 'browser:a.b']}]", RISK_HIGH,
-		"could send secrets out by mail or browser" },
+	{ "rules: [{id: a, action: allow, operations: [fs.write], patterns: [$WORK_DIR/a]}]",
+		RISK_MEDIUM, "could change or delete what is not its own" },
+	{ "rules: [{id: a, action: ask, operations: [fs.write], patterns: [$WORK_DIR/a]}]",
+		RISK_LOW, "touches only its own files and what it needs to run" },
+	{ "rules: [{id: a, action: allow, operations: [service], patterns: ['vault:a', "
+	  "'browser:a.b']}]",
+		RISK_HIGH, "could send secrets out by mail or browser" },
 	{ "rules: [{id: a, action: allow, operations: [service], patterns: ['*']}]", RISK_HIGH,
 		"could send secrets out by mail or browser" },
-	{ "{network: {allow: ['a.b:443']}, rules: [{id: a, action: allow, operations: [exec], patterns: [jq]}]}", RISK_LOW,
-		"could reach the hosts that are named, with nothing of yours to send" },
-	{ "{network: {allow: ['a.b:443']}, rules: [{id: a, action: allow, operations: [exec], patterns: [jq], "
-	  "enabled: false}]}", RISK_MEDIUM, "could fetch code from the hosts that it may reach and run it" },
+	{ "{network: {allow: ['a.b:443']}, rules: [{id: a, action: allow, operations: [exec], "
+	  "patterns: [jq]}]}",
+		RISK_LOW, "could reach the hosts that are named, with nothing of yours to send" },
+	{ "{network: {allow: ['a.b:443']}, rules: [{id: a, action: allow, operations: [exec], "
+	  "patterns: [jq], "
+	  "enabled: false}]}",
+		RISK_MEDIUM, "could fetch code from the hosts that it may reach and run it" },
 
 	/* layers: what each of them allows */
 	{ "all_of: [{fs: {read: [/**]}}, {network: {allow: ['*:443']}}]", RISK_LOW,
@@ -406,7 +462,8 @@ static void test_rating_by_value(void **state)
 	static const struct {
 		const char *work;
 		enum risk risk;
-	} rows[] = { { NULL, RISK_MEDIUM }, { "/home/me/x", RISK_MEDIUM }, { "/home/me", RISK_HIGH }, { "/", RISK_HIGH } };
+	} rows[] = { { NULL, RISK_MEDIUM }, { "/home/me/x", RISK_MEDIUM },
+		{ "/home/me", RISK_HIGH }, { "/", RISK_HIGH } };
 
 	(void)state;
 	for (size_t i = 0; i < N(rows); i++) {
@@ -414,7 +471,8 @@ static void test_rating_by_value(void **state)
 		auto_arena a = { 0 };
 		struct description d = { 0 };
 
-		describe_text(&a, "{fs: {read: [$WORK_DIR/**]}, network: {allow: ['a.b:443']}}", &vars, &d);
+		describe_text(&a, "{fs: {read: [$WORK_DIR/**]}, network: {allow: ['a.b:443']}}",
+			&vars, &d);
 		assert_int_equal(d.risk, rows[i].risk);
 	}
 }
@@ -451,16 +509,23 @@ static void test_scan(void **state)
 		enum risk risk;
 		const char *reason;
 	} rows[] = {
-		{ "{}", { 0, 0, 0 }, RISK_LOW, "touches only its own files and what it needs to run" },
-		{ "{}", { 2, 0, 0 }, RISK_LOW, "its files hold 2 odd places; read them before you approve" },
-		{ "{}", { 0, 1, 0 }, RISK_MEDIUM, "its files hold 1 doubtful place; read it before you approve" },
-		{ "{}", { 9, 9, 1 }, RISK_HIGH, "its files hold 1 dangerous place; read it before you approve" },
+		{ "{}", { 0, 0, 0 }, RISK_LOW,
+			"touches only its own files and what it needs to run" },
+		{ "{}", { 2, 0, 0 }, RISK_LOW,
+			"its files hold 2 odd places; read them before you approve" },
+		{ "{}", { 0, 1, 0 }, RISK_MEDIUM,
+			"its files hold 1 doubtful place; read it before you approve" },
+		{ "{}", { 9, 9, 1 }, RISK_HIGH,
+			"its files hold 1 dangerous place; read it before you approve" },
 		{ "env: [GITHUB_TOKEN]", { 0, 3, 0 }, RISK_MEDIUM,
 			"its files hold 3 doubtful places; read them before you approve" },
 		{ "env: [GITHUB_TOKEN]", { 0, 0, 1 }, RISK_HIGH, "could see secrets" },
-		{ "fs: {write: [/var/**]}", { 0, 5, 0 }, RISK_HIGH, "could change files of the system" },
-		{ "fs: {write: [/var/**]}", { 0, 0, 1 }, RISK_CRITICAL, "could change files of the system" },
-		{ "fs: {write: [/**]}", { 1, 1, 1 }, RISK_CRITICAL, "could change or delete a whole home, or every file" },
+		{ "fs: {write: [/var/**]}", { 0, 5, 0 }, RISK_HIGH,
+			"could change files of the system" },
+		{ "fs: {write: [/var/**]}", { 0, 0, 1 }, RISK_CRITICAL,
+			"could change files of the system" },
+		{ "fs: {write: [/**]}", { 1, 1, 1 }, RISK_CRITICAL,
+			"could change or delete a whole home, or every file" },
 	};
 
 	(void)state;
@@ -489,14 +554,16 @@ static void test_names(void **state)
 static const char everything[] =
 	"all_of:\n"
 	"  - fs: {read: [$SKILL_DIR/**, {all: [/a, '/*']}], write: [/srv/**], deny: [/srv/x]}\n"
-	"    network: {allow: ['*', 'https://a.b/c/**'], listen: [1], rate_limit: 1/s, max_bytes: 1, methods: [GET]}\n"
+	"    network: {allow: ['*', 'https://a.b/c/**'], listen: [1], rate_limit: 1/s, max_bytes: "
+	"1, methods: [GET]}\n"
 	"    exec: [bash, '/opt/**', 'a b:*']\n"
 	"    env: ['*', A=1, 'B*']\n"
 	"    services: {calendar: {access: read, calendars: [x], range: 1d}}\n"
 	"    guest_paths: [{guest: /a, host: $TEMP, mode: rw}]\n"
 	"    dangerously_allow: [~/.ssh/x]\n"
 	"    limits: {timeout: 1s}\n"
-	"    rules: [{id: a, action: deny, operations: [net.connect], patterns: [a.b], methods: [GET]}]\n"
+	"    rules: [{id: a, action: deny, operations: [net.connect], patterns: [a.b], methods: "
+	"[GET]}]\n"
 	"  - default: ask\n";
 
 static int describe_and_rate(const struct permissions *p, struct arena *a)

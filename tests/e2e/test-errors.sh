@@ -29,8 +29,8 @@ fails "nothing on standard input" "standard input:1:1:" policy show -
 head -c 5000000 /dev/zero | tr '\0' '#' >huge.yaml
 show "a huge file" "huge.yaml: is larger than 4 MiB" huge.yaml
 show "an endless file" "is larger than 4 MiB" /dev/zero
-cp "$CORRAL" binary && show "a program" "binary:1:" binary
-cp "$CORRAL" binary.json && show "a program that calls itself JSON" "binary.json:1:" binary.json
+head -c 100000 "$CORRAL" >binary && show "a program" "binary:1:" binary
+cp binary binary.json && show "a program that calls itself JSON" "binary.json:1:" binary.json
 
 # --- broken text ---
 printf 'fs:\n  read: [/srv/**\n' >unclosed.yaml

@@ -56,6 +56,27 @@ while read -r word; do
 	status_is 0 "an example uses $word, which exists"
 done <used
 
+# --- the manual and the completions know every option ---
+root=$(cd "$DATA/../../.." && pwd)
+known() { # known PAGE WORD…: the options of a command, in its page and in the completions
+	page=$1 && shift
+	run "$@" --help
+	sed -n '/^Options:/,/^$/ s/^  [-, a-z]\{4\}\(--[a-z-]*\).*/\1/p' "$scratch/out" | sort -u >options
+	missing=''
+	while read -r option; do
+		grep -q -F -e "$option" "$root/man/$page" || missing="$missing $option ($page)"
+		grep -q -F -e "$option" "$root/completions/corral.bash" || missing="$missing $option (completions)"
+	done <options
+	is "$missing" '' "corral $*: every option is in the manual and the completions"
+}
+for word in check explain show merge intersect subset lint; do
+	known corral-policy.1.scd policy $word
+done
+known corral-inspect.1.scd inspect
+known corral-approve.1.scd approve
+known corral-prompt.1.scd prompt
+known corral-profile.1.scd profile seatbelt
+
 # --- version ---
 run --version
 status_is 0 "--version"

@@ -1,4 +1,0 @@
-#!/bin/sh
-# SPDX-License-Identifier: Apache-2.0
-set -eu
-curl -fsS "https://api.weather.example/v1/now?city=$1" | jq -r .summary
