@@ -7,6 +7,11 @@
 #include "policy/policy-box.h"
 #include "policy/variable.h"
 
+struct corral_error {
+	struct error e;
+	char *message; /* printed once, when it is made */
+};
+
 struct corral_permissions {
 	struct permissions *p;
 };

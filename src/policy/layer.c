@@ -157,24 +157,6 @@ static int collect_grants(struct compiler *c)
 
 /* Path patterns */
 
-int compiler_parse_path(
-	struct compiler *c, const char *text, const struct location *where, struct glob *ret)
-{
-	const char *expanded;
-	int r = variable_expand(c->vars, text, c->arena, &expanded, where, c->error);
-
-	return r < 0 ? r : glob_parse(ret, c->arena, expanded, where, c->error);
-}
-
-bool compiler_is_everything(const struct glob *g)
-{
-	for (size_t i = 0; i < g->n; i++) {
-		if (g->alternatives[i].kind == GLOB_SUBTREE && g->alternatives[i].literal_len == 0)
-			return true;
-	}
-	return false;
-}
-
 /* *ret_everything (may be NULL): the entry covers every file. */
 static int add_paths(struct compiler *c, struct pathset *set, const struct grant *g, uint32_t rank,
 	bool *ret_everything)
@@ -212,21 +194,6 @@ static int add_write(struct compiler *c, uint32_t rank)
 	const struct source *s = &c->layer->sources[OPERATION_FS_WRITE].items[rank];
 
 	return add_paths(c, c->layer->paths[1], s->grant, rank, NULL);
-}
-
-struct glob *compiler_literal(struct compiler *c, const char *bytes, size_t len, bool subtree)
-{
-	struct glob_alternative *alt = arena_alloc(c->arena, sizeof(*alt));
-	struct glob *g = arena_alloc(c->arena, sizeof(*g));
-	char *copy = arena_strndup(c->arena, bytes, len);
-
-	if (!alt || !g || !copy)
-		return NULL;
-	alt->kind = subtree ? GLOB_SUBTREE : GLOB_LITERAL;
-	alt->literal = copy;
-	alt->literal_len = len;
-	*g = (struct glob){ .alternatives = alt, .n = 1 };
-	return g;
 }
 
 /* Host patterns */
