@@ -440,7 +440,8 @@ static int merge_all(struct permissions *p, const struct permissions *const *a, 
 	return 0;
 }
 
-int algebra_merge(struct permissions **ret, const struct permissions *a, const struct permissions *b)
+int algebra_merge(
+	struct permissions **ret, const struct permissions *a, const struct permissions *b)
 {
 	const struct permissions *x[LAYERS_MAX], *y[LAYERS_MAX];
 	auto_permissions *p = permissions_new();

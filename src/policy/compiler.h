@@ -15,7 +15,8 @@ struct compiler {
 /* A path pattern with its variable replaced, parsed. */
 int compiler_parse_path(
 	struct compiler *c, const char *text, const struct location *where, struct glob *ret);
-/* True if the glob covers every file there is. A program that is asked for by name is some file, too. */
+/* True if the glob covers every file there is. A program that is asked for by name is some file,
+ * too. */
 bool compiler_is_everything(const struct glob *g);
 /* A glob that is just these bytes (copied), or the folder of that name with all below it. */
 struct glob *compiler_literal(struct compiler *c, const char *bytes, size_t len, bool subtree);

@@ -115,8 +115,8 @@ void explain_rule(const struct decision *d, struct buffer *out)
 /* Lines that would allow something */
 
 /*
- * Adds a line with one pattern, unless it could not be read back as what it says: names of files may
- * hold bytes that no policy file can.
+ * Adds a line with one pattern, unless it could not be read back as what it says: names of files
+ * may hold bytes that no policy file can.
  */
 static void add_line(struct buffer *out, enum operation op, const char *before,
 	const struct buffer *pattern, const char *after)
@@ -164,7 +164,9 @@ static void line_exec(const struct request *r, const struct decision *d, struct 
 {
 	bool is_path = strchr(r->target, '/') != NULL;
 	auto_buffer program = { 0 }, pattern = { 0 };
-	struct command_pattern command = { .program = r->target, .is_name = !is_path, .more = true };
+	struct command_pattern command = {
+		.program = r->target, .is_name = !is_path, .more = true
+	};
 
 	if (d->why == DECISION_UNREADABLE && is_path) {
 		line_path("fs: {read: [", r->target, out, "]}");
@@ -270,8 +272,8 @@ void explain_remedy(const struct request *r, const struct decision *d, struct bu
 	if (d->why == DECISION_BASELINE && d->baseline_never) {
 		buffer_adds(out, "none: the baseline forbids it, whatever is granted");
 	} else if (d->source) {
-		buffer_adds(out, d->verdict == VERDICT_ASK ? "approve it when asked, or change " :
-							     "remove or narrow ");
+		buffer_adds(out, d->verdict == VERDICT_ASK ? "approve it when asked, or change "
+							   : "remove or narrow ");
 		explain_rule(d, out);
 	} else {
 		remedy_line(d, &line, out);

@@ -41,7 +41,8 @@ struct host_pattern {
 	const char **url_paths;
 	size_t n_url_paths;
 	unsigned methods; /* set of host_method bits; 0: all */
-	/* Means guarded places too, for patterns that forbid or ask: to forbid `*` is to forbid all. */
+	/* Means guarded places too, for patterns that forbid or ask: to forbid `*` is to forbid
+	 * all. */
 	bool wide;
 };
 

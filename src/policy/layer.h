@@ -55,8 +55,8 @@ struct layer {
 	struct pathset *dangerous; /* dangerously_allow */
 	struct hostset *hosts;     /* what allows */
 	struct hostset *forbidden; /* what denies or asks: wide patterns */
-	struct pathset *commands; /* words of a command as a path: see command-key.h */
-	struct pathset *programs; /* globs over program files */
+	struct pathset *commands;  /* words of a command as a path: see command-key.h */
+	struct pathset *programs;  /* globs over program files */
 	struct fine_command *fine;
 	size_t n_fine, cap_fine;
 	struct pathset *names;  /* env: "/NAME" */

@@ -151,8 +151,7 @@ int lint_exists(struct lint *l, enum product_domain domain, const struct lint_gl
  */
 int lint_reaches(
 	struct lint *l, const struct lint_entry *e, const struct glob *target, const char *path);
-/* True, and remembered, if these are too many to compare them with each other or with another list.
- */
+/* True, and remembered, if these are too many to compare each with another. */
 bool lint_is_too_long(struct lint *l, const struct lint_entries *entries);
 /* For certain: everything that b covers, a covers; nothing is covered by both. Or -ENOMEM. */
 int lint_contains(struct lint *l, const struct lint_entry *a, const struct lint_entry *b);

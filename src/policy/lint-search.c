@@ -33,8 +33,7 @@ bool lint_all_match(const struct lint_globs *g, const char *text, size_t len)
 	return g->n > 0;
 }
 
-/* One of `in` is a literal: then only that text can be the answer. 1, 0, or -ENOENT: it is not so.
- */
+/* If one of `in` is a literal, only that text can be the answer. -ENOENT: none is. */
 static int try_literal(const struct lint_globs *in, const struct lint_globs *out, size_t n_out)
 {
 	const struct glob_alternative *alt = NULL;
@@ -200,8 +199,7 @@ int lint_reaches(
 		if (!shield)
 			return 1;
 	}
-	/* What takes away one path mostly takes away all; many shields at once are a long search.
-	 */
+	/* What takes away one path mostly takes away all, and is soon asked. */
 	r = shield ? lint_exists(l, PRODUCT_PATHS, &in, &shield->globs, 1) : 1;
 	if (r == 1)
 		r = exists_unshielded(l, e, &in);
@@ -253,6 +251,8 @@ static bool is_everything(const struct glob *g)
 
 static int file_contains(struct lint *l, struct lint_part *a, struct lint_part *b)
 {
+	if (!a->has_glob || !b->has_glob)
+		return 0;
 	if (a->variable != b->variable)
 		return is_everything(&a->glob);
 	return glob_contains(l, &a->glob, &b->glob, PRODUCT_PATHS);
@@ -274,7 +274,7 @@ static int command_contains(struct lint *l, struct lint_part *a, struct lint_par
 		return 0;
 	if (a->command.is_name && b->command.is_name)
 		return strcmp(a->command.program, b->command.program) == 0;
-	return a->has_glob && b->has_glob ? file_contains(l, a, b) : 0;
+	return file_contains(l, a, b);
 }
 
 /* Two names, or two paths, may be the same program: only arguments keep commands apart. */

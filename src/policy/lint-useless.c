@@ -4,9 +4,8 @@
  * one that covers all of it and decides first, or decides the same. What that means depends on the
  * two verdicts:
  *
- *     the same        the entry is superfluous (covered)
- *     different       a grant that is taken back (denied), a rule that never decides
- * (rule-shadowed)
+ *     the same      the entry is superfluous (covered)
+ *     different     a grant is taken back (denied), a rule never decides (rule-shadowed)
  *
  * Only what is certain is said: see lint-part.h.
  */
@@ -51,9 +50,27 @@ static int covers(struct lint *l, const struct lint_entry *other, const struct l
 	return r;
 }
 
+/* A file that fs.deny names does not run either, whatever else is said of it. */
+static int find_denial(struct lint *l, struct lint_entry *e)
+{
+	const struct lint_entries *reads = &l->entries[OPERATION_FS_READ];
+	int r = 0;
+
+	if (e->op != OPERATION_EXEC || e->verdict == VERDICT_DENY || lint_is_too_long(l, reads))
+		return 0;
+	for (size_t i = 0; r == 0 && i < reads->n; i++) {
+		const struct lint_entry *other = &reads->items[i];
+
+		r = other->rule || other->verdict != VERDICT_DENY ? 0 : lint_contains(l, other, e);
+		if (r == 1)
+			e->by = other;
+	}
+	return r;
+}
+
 static int find_cover(struct lint *l, const struct lint_entries *all, struct lint_entry *e)
 {
-	int r = 0;
+	int r = find_denial(l, e);
 
 	for (size_t i = 0; r == 0 && i < all->n; i++) {
 		r = covers(l, &all->items[i], e);

@@ -328,7 +328,8 @@ static int hosts_emit(struct permissions *p, struct grant_list *to, struct host_
 		host->url_paths = n ? (const char **)&paths[i] : NULL;
 		host->n_url_paths = n ? 1 : 0;
 		host_pattern_print(host, &text);
-		out.items[out.n++] = text.failed ? NULL : arena_strdup(p->arena, buffer_text(&text));
+		out.items[out.n++] =
+			text.failed ? NULL : arena_strdup(p->arena, buffer_text(&text));
 		if (!out.items[i])
 			return -ENOMEM;
 	}
@@ -386,19 +387,28 @@ static bool host_contains(const char *a, const char *b)
 	       host_pattern_contains(&x, &y);
 }
 
-bool meet_contains(enum operation op, const struct grant *a, const struct grant *b)
+/* One pattern of b lies within a's: then all that b covers does. */
+static bool contains(enum operation op, const char *a, const char *b)
 {
 	int r;
 
-	if (a->n != 1 || b->n != 1 || op == OPERATION_SERVICE)
-		return false;
-	if (strcmp(a->all[0], b->all[0]) == 0)
+	if (strcmp(a, b) == 0)
 		return true;
 	if (op == OPERATION_NET_CONNECT)
-		return host_contains(a->all[0], b->all[0]);
+		return host_contains(a, b);
 	if (op == OPERATION_EXEC)
 		return false;
-	r = op == OPERATION_ENV ? relate_env(a->all[0], b->all[0])
-				: relate_paths(a->all[0], b->all[0]);
+	r = op == OPERATION_ENV ? relate_env(a, b) : relate_paths(a, b);
 	return r == RELATION_EQUAL || r == RELATION_OUTSIDE;
+}
+
+bool meet_contains(enum operation op, const struct grant *a, const struct grant *b)
+{
+	if (a->n != 1 || op == OPERATION_SERVICE)
+		return false;
+	for (size_t i = 0; i < b->n; i++) {
+		if (contains(op, a->all[0], b->all[i]))
+			return true;
+	}
+	return false;
 }

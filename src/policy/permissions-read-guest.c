@@ -27,7 +27,8 @@ static const char *absolute(const struct guest *g, const char *text)
 {
 	size_t len = strlen(text);
 
-	/* A slash at the end, also before a dot, would make it a pattern for all that lies below. */
+	/* A slash at the end, also before a dot, would make it a pattern for all that lies below.
+	 */
 	while (len > 1 && (text[len - 1] == '/' || (text[len - 1] == '.' && text[len - 2] == '/')))
 		len--;
 	if (!g->base || strchr("/$~", text[0]))

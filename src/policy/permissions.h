@@ -188,8 +188,8 @@ int permissions_add_service(struct permissions *p, const struct service *from);
 int permissions_add_layer(struct permissions *p, const struct permissions *layer);
 
 /*
- * The layers that p stands for, however they are nested: itself, or what all_of holds. Returns how many,
- * or -E2BIG if there are more than max.
+ * The layers that p stands for, however they are nested: itself, or what all_of holds. Returns how
+ * many, or -E2BIG if there are more than max.
  */
 int permissions_layers(const struct permissions *p, const struct permissions **ret, size_t max);
 

@@ -234,8 +234,8 @@ static void decide_path(const struct layer *l, const struct question *q, struct 
 
 static void decide_host(const struct layer *l, const struct question *q, struct decision *d)
 {
-	uint32_t rank = rank_best(
-		hostset_match(l->hosts, &q->host), hostset_match(l->forbidden, &q->host));
+	uint32_t rank =
+		rank_best(hostset_match(l->hosts, &q->host), hostset_match(l->forbidden, &q->host));
 
 	decide_by_source(l, &l->sources[q->op], rank, d);
 }
@@ -324,7 +324,8 @@ static void decide_access(
 	decide_by_source(l, rules, RANK_NONE, d);
 }
 
-/* "readwrite" is reading and writing: each is judged by itself, or a rule against one would miss both. */
+/* "readwrite" is reading and writing: each is judged by itself, or a rule against one would miss
+ * both. */
 static void decide_service(const struct layer *l, const struct question *q, struct decision *d)
 {
 	struct service_request one = q->service;
@@ -341,8 +342,8 @@ static void decide_service(const struct layer *l, const struct question *q, stru
 }
 
 /*
- * Private places and sockets of the host are allowed by a grant that names them, never because nothing
- * forbids them: not by a default, and not because a layer only watches.
+ * Private places and sockets of the host are allowed by a grant that names them, never because
+ * nothing forbids them: not by a default, and not because a layer only watches.
  */
 static void hold_guard(const struct layer *l, const struct question *q, struct decision *d)
 {

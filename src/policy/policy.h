@@ -76,7 +76,7 @@ struct decision {
 	enum verdict would;
 	const struct source *source; /* lives as long as the policy; NULL if none */
 	const struct layer *layer;   /* the layer that decided; NULL for the baseline */
-	const char *baseline;        /* DECISION_BASELINE, _GUARDED: the entry, and why it is there */
+	const char *baseline; /* DECISION_BASELINE, _GUARDED: the entry, and why it is there */
 	const char *baseline_why;
 	bool baseline_never; /* not even dangerously_allow lifts it */
 	unsigned n_deny;     /* how many layers did not allow it */

@@ -82,8 +82,8 @@ static bool listed(const struct grant_list *values, const char *value, size_t le
 }
 
 /*
- * The part of "key=value,key=value" that belongs to key. With one scope the value is the whole text, whatever it looks like:
- * a list may be called "Private,lists=Work".
+ * The part of "key=value,key=value" that belongs to key. With one scope the value is the whole
+ * text, whatever it looks like: a list may be called "Private,lists=Work".
  */
 static const char *value_for(const char *text, const char *key, bool only, size_t *ret_len)
 {

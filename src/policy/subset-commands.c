@@ -156,8 +156,8 @@ static int add_layer(struct subset_machines *m, const struct subset_compare *c,
 	const struct layer *l, const struct args_class *args)
 {
 	size_t max = l->sources[OPERATION_FS_READ].n + l->sources[OPERATION_EXEC].n;
-	struct subset_machine *machine = subset_machine_new(
-		m, max, l->mode == MODE_ENFORCE ? l->fallback : VERDICT_ALLOW);
+	struct subset_machine *machine =
+		subset_machine_new(m, max, l->mode == MODE_ENFORCE ? l->fallback : VERDICT_ALLOW);
 
 	if (!machine)
 		return -ENOMEM;
@@ -294,8 +294,8 @@ struct mixed {
 	bool taken; /* such arguments */
 };
 
-static int take_apart(struct mixed *ret, struct arena *a, const struct source *s,
-	const struct args_class *args)
+static int take_apart(
+	struct mixed *ret, struct arena *a, const struct source *s, const struct args_class *args)
 {
 	const char **paths = arena_calloc(a, s->grant->n, sizeof(*paths));
 
@@ -336,8 +336,8 @@ static bool layer_has(const struct layer *l, const struct source *s)
 }
 
 /* 1: the layer runs all that the entry can stand for; 0: perhaps not. */
-static int covers(struct subset_compare *c, size_t i, const struct mixed *x,
-	const struct args_class *args)
+static int covers(
+	struct subset_compare *c, size_t i, const struct mixed *x, const struct args_class *args)
 {
 	const struct request r = {
 		.op = OPERATION_EXEC, .target = x->name, .args = args->words, .n_args = args->n
@@ -353,8 +353,8 @@ static int covers(struct subset_compare *c, size_t i, const struct mixed *x,
 	if (layer_has(l, x->source))
 		return 1;
 	paths = subset_machine_new(&m, 1, VERDICT_DENY);
-	err = paths ? subset_machine_add(&m, paths, c->vars, &x->paths, 0, x->source->verdict) :
-		      -ENOMEM;
+	err = paths ? subset_machine_add(&m, paths, c->vars, &x->paths, 0, x->source->verdict)
+		    : -ENOMEM;
 	m.n_a = 1;
 	if (err == 0)
 		err = add_layer(&m, c, l, args);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Amounts: of a side's layers the narrowest counts, so A is within B if it is within each layer of B. */
+/* Amounts: of a side's layers the narrowest counts, so A is within B if it is within each layer of
+ * B. */
 #include <errno.h>
 #include <string.h>
 
@@ -29,8 +30,8 @@ static uint64_t least(const struct subset_side *side, amount_fn *of, int which)
 	return value;
 }
 
-static int compare_amount(struct subset_compare *c, const char *what, const char *name,
-	amount_fn *of, int which)
+static int compare_amount(
+	struct subset_compare *c, const char *what, const char *name, amount_fn *of, int which)
 {
 	uint64_t a = least(&c->a, of, which), b = least(&c->b, of, which);
 	auto_buffer text = { 0 };

@@ -168,8 +168,8 @@ static const struct host *nets(void)
 		char host[TEXT];
 		int n = (int)strcspn(text, "/");
 
-		(void)snprintf(host, sizeof(host), strchr(text, ':') ? "[%.*s]%s" : "%.*s%s", n, text,
-			text + n);
+		(void)snprintf(host, sizeof(host), strchr(text, ':') ? "[%.*s]%s" : "%.*s%s", n,
+			text, text + n);
 		read_endpoint(host, &all[i]);
 	}
 	done = true;

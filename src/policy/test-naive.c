@@ -115,8 +115,8 @@ static bool match_parts(const struct parts *p, size_t i, const struct parts *pat
 		       (k < path->n && match_parts(p, i, path, k + 1));
 	if (k == path->n)
 		return false;
-	if (p->literal[i] ? strcmp(p->items[i], path->items[k]) != 0 :
-			    !match_name(p->items[i], path->items[k]))
+	if (p->literal[i] ? strcmp(p->items[i], path->items[k]) != 0
+			  : !match_name(p->items[i], path->items[k]))
 		return false;
 	return match_parts(p, i + 1, path, k + 1);
 }
@@ -326,8 +326,8 @@ static bool literal_leads_to(const struct naive_world *w, const char *pattern, c
 	return false;
 }
 
-static bool match_command(const struct naive_world *w, const char *pattern, const struct request *r,
-	const char *path)
+static bool match_command(
+	const struct naive_world *w, const char *pattern, const struct request *r, const char *path)
 {
 	struct command c;
 
@@ -338,8 +338,7 @@ static bool match_command(const struct naive_world *w, const char *pattern, cons
 		return path ? leads_to(w, c.program, path) : strcmp(c.program, r->target) == 0;
 	if (strcmp(c.program, "*") == 0)
 		return true;
-	return match_file(w, c.program, path) ||
-	       (path && literal_leads_to(w, c.program, path));
+	return match_file(w, c.program, path) || (path && literal_leads_to(w, c.program, path));
 }
 
 /* The environment: NAME for any value, NAME=value for that one. */
@@ -381,12 +380,12 @@ static void read_ask(const char *s, struct ask *ret)
 
 static unsigned access_bits(const char *word)
 {
-	return strcmp(word, "read") == 0      ? SERVICE_READ :
-	       strcmp(word, "write") == 0     ? SERVICE_WRITE :
-	       strcmp(word, "readwrite") == 0 ? SERVICE_READ | SERVICE_WRITE :
-	       strcmp(word, "send") == 0      ? SERVICE_SEND :
-	       strcmp(word, "open") == 0      ? SERVICE_OPEN :
-						SERVICE_NONE;
+	return strcmp(word, "read") == 0        ? SERVICE_READ
+	       : strcmp(word, "write") == 0     ? SERVICE_WRITE
+	       : strcmp(word, "readwrite") == 0 ? SERVICE_READ | SERVICE_WRITE
+	       : strcmp(word, "send") == 0      ? SERVICE_SEND
+	       : strcmp(word, "open") == 0      ? SERVICE_OPEN
+						: SERVICE_NONE;
 }
 
 static bool match_word(const char *p, const char *s)
@@ -445,8 +444,8 @@ static bool service_grants(const struct permissions *p, const struct ask *a, uns
 struct question {
 	const struct naive_world *world;
 	const struct request *request;
-	enum operation op;  /* exec without a list asks fs.read */
-	const char *path;   /* fs.*, exec by path: normal */
+	enum operation op; /* exec without a list asks fs.read */
+	const char *path;  /* fs.*, exec by path: normal */
 	struct ask service;
 	unsigned bit;
 	bool wide; /* the pattern forbids or asks: guards do not shrink it */
@@ -699,8 +698,8 @@ static bool lifted(const struct question *q, const struct permissions *p)
 	return p->n_all_of || match_list(q, &p->dangerously_allow);
 }
 
-static bool baseline_forbids(const struct question *q, const struct permissions *const *layers,
-	size_t n)
+static bool baseline_forbids(
+	const struct question *q, const struct permissions *const *layers, size_t n)
 {
 	bool found = false, all = n > 0;
 

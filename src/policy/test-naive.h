@@ -5,7 +5,8 @@
  * and without a line of the engine. Patterns stay text and are tried one by one by going back and
  * forth over short strings; nothing is compiled. What the engine says must be what this says.
  *
- * Only the forms that test-property-random.c makes are understood; anything else fails an assertion.
+ * Only the forms that test-property-random.c makes are understood; anything else fails an
+ * assertion.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +36,8 @@ int naive_decide_layers(const struct naive_world *w, const struct permissions *c
 	size_t n, const struct request *r);
 /* A pattern without variables against a normal path. */
 bool naive_glob(const char *pattern, const char *path);
-/* A network pattern against a target; with the guards, unless the pattern is wide (it forbids, or asks). */
+/* A network pattern against a target; with the guards, unless the pattern is wide (it forbids, or
+ * asks). */
 bool naive_host(const char *pattern, const char *target, bool wide);
 /* Only a grant that names the target reaches it. */
 bool naive_host_guarded(const char *target);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The algebra of permissions by what it promises for every request: random permissions, random requests. */
+/* The algebra of permissions by what it promises for every request: random permissions, random
+ * requests. */
 #include "policy/test-property.h"
 
 #include <stdio.h>
@@ -161,7 +162,8 @@ static void test_merge(void **state)
 			random_request(&r, &req);
 			want = merge_allows_each(a, b, &req.request);
 			if ((random_decide(m, &req.request) == VERDICT_ALLOW) != want)
-				random_fail(want ? "the merge is too narrow" : "the merge is too wide",
+				random_fail(
+					want ? "the merge is too narrow" : "the merge is too wide",
 					&req.request, all, 3);
 		}
 	}
@@ -178,7 +180,8 @@ static void test_laws(void **state, algebra_fn *f, unsigned what, uint64_t seed)
 		auto_permissions *b = random_permissions(&r, what);
 		auto_permissions *c = random_permissions(&r, what);
 		auto_permissions *ab = apply(f, a, b), *ba = apply(f, b, a), *aa = apply(f, a, a);
-		auto_permissions *bc = apply(f, b, c), *ab_c = apply(f, ab, c), *a_bc = apply(f, a, bc);
+		auto_permissions *bc = apply(f, b, c), *ab_c = apply(f, ab, c),
+				 *a_bc = apply(f, a, bc);
 
 		check_equal(&r, "not commutative", ab, ba, a, b);
 		check_equal(&r, "not idempotent", aa, a, a, a);

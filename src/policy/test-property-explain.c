@@ -19,8 +19,8 @@ static struct permissions *read_text(const char *text, bool json)
 	struct permissions *p = permissions_new();
 	struct error e = { 0 };
 	auto_document d = { 0 };
-	int r = json ? json_read(&d, NULL, text, strlen(text), &e) :
-		       yaml_read(&d, NULL, 1, text, strlen(text), &e);
+	int r = json ? json_read(&d, NULL, text, strlen(text), &e)
+		     : yaml_read(&d, NULL, 1, text, strlen(text), &e);
 
 	assert_non_null(p);
 	if (r == 0)
@@ -159,7 +159,8 @@ static void odd_request(struct random *r, struct random_request *q)
 		{ OPERATION_ENV, "A=\xff" },
 		{ OPERATION_NET_CONNECT, "unix:/run/a*b" },
 		{ OPERATION_NET_CONNECT, "unix:/run/\xff" },
-		{ OPERATION_NET_CONNECT, "b\xc3\xbc" "cher.de:443" },
+		{ OPERATION_NET_CONNECT, "b\xc3\xbc"
+					 "cher.de:443" },
 		{ OPERATION_NET_CONNECT, "https://u@h.com/x?y#z" },
 		{ OPERATION_NET_CONNECT, "[::ffff:10.1.2.3]:1" },
 		{ OPERATION_NET_CONNECT, "0x7f.1:80" },
@@ -194,7 +195,8 @@ static void apply_line(
 
 static size_t check_line(struct permissions **p, const struct request *q)
 {
-	auto_policy *policy = random_compile(&(const struct permissions *){ *p }, 1, &random_options);
+	auto_policy *policy =
+		random_compile(&(const struct permissions *){ *p }, 1, &random_options);
 	auto_permissions *was = permissions_copy(*p);
 	auto_buffer line = { 0 }, grant = { 0 };
 	struct decision d;
@@ -202,7 +204,8 @@ static size_t check_line(struct permissions **p, const struct request *q)
 	if (policy_decide(policy, q, &d) < 0)
 		return 0;
 	explain_line(q, &d, &line);
-	assert_true(line.len == 0 || (d.verdict != VERDICT_ALLOW && !d.source && !d.baseline_never));
+	assert_true(
+		line.len == 0 || (d.verdict != VERDICT_ALLOW && !d.source && !d.baseline_never));
 	if (line.len == 0)
 		return 0;
 	if (d.why == DECISION_BASELINE) {

@@ -61,8 +61,8 @@ static const struct naive_program programs[] = {
 const struct naive_world random_world = { &random_variables, programs, ROWS(programs) };
 const struct naive_world random_bare_world = { &random_variables, NULL, 0 };
 
-static int find_programs(void *context, const char *name,
-	int (*found)(void *data, const char *path), void *data)
+static int find_programs(
+	void *context, const char *name, int (*found)(void *data, const char *path), void *data)
 {
 	(void)context;
 	for (size_t i = 0; i < ROWS(programs); i++) {
@@ -142,15 +142,15 @@ static void host_pattern(struct random *r, unsigned what, struct buffer *out)
 	}
 }
 
-static const char *const argument_patterns[] = { "", "", "", ":*", ":", " push", " push:*", " push:",
-	" push -f:*", " pull", " push\\ x:" };
+static const char *const argument_patterns[] = { "", "", "", ":*", ":", " push", " push:*",
+	" push:", " push -f:*", " pull", " push\\ x:" };
 
 /* Programs by name and by path; a glob with arguments too. */
 static void command_pattern(struct random *r, unsigned what, struct buffer *out)
 {
-	static const char *const words[] = { "git", "git", "ls", "sh", "/bin/git", "/bin/ls", "/lib/git",
-		"/opt/a", "/bin/*", "/opt/**", "/opt/", "*", "/**", "/{bin,opt}/git", "/a/b",
-		"$HOME/x", "$WORK_DIR/**", "/opt/?", "/bin/\\git", "/opt/a\\ b" };
+	static const char *const words[] = { "git", "git", "ls", "sh", "/bin/git", "/bin/ls",
+		"/lib/git", "/opt/a", "/bin/*", "/opt/**", "/opt/", "*", "/**", "/{bin,opt}/git",
+		"/a/b", "$HOME/x", "$WORK_DIR/**", "/opt/?", "/bin/\\git", "/opt/a\\ b" };
 
 	(void)what;
 	buffer_adds(out, ONE_OF(r, words));
@@ -160,8 +160,8 @@ static void command_pattern(struct random *r, unsigned what, struct buffer *out)
 /* What may stand beside others in an entry where hops are followed: no literal paths. */
 static void command_glob(struct random *r, unsigned what, struct buffer *out)
 {
-	static const char *const words[] = { "git", "git", "ls", "/bin/*", "/opt/**", "/**", "/lib/**",
-		"/*/git" };
+	static const char *const words[] = { "git", "git", "ls", "/bin/*", "/opt/**", "/**",
+		"/lib/**", "/*/git" };
 
 	(void)what;
 	buffer_adds(out, ONE_OF(r, words));
@@ -170,8 +170,8 @@ static void command_glob(struct random *r, unsigned what, struct buffer *out)
 
 static void env_pattern(struct random *r, unsigned what, struct buffer *out)
 {
-	static const char *const words[] = { "A", "AB", "B", "A*", "*", "?", "*B", "A?", "A=1", "A=2",
-		"AB=", "B=/x/y" };
+	static const char *const words[] = { "A", "AB", "B", "A*", "*", "?", "*B", "A?", "A=1",
+		"A=2", "AB=", "B=/x/y" };
 
 	(void)what;
 	buffer_adds(out, ONE_OF(r, words));
@@ -360,9 +360,9 @@ struct permissions *random_permissions(struct random *r, unsigned what)
 static void request_path(struct random *r, char *out, size_t size)
 {
 	static const char *const parts[] = { "a", "b", "c", "ab", ".a", "a*", "0b", "a", "b" };
-	static const char *const wholes[] = { "/", "/bin/git", "/etc/a", "/root/.netrc", "/home/a/.aws/b",
-		"/a/b/.ssh/k", "/a/b/.bashrc", "/a//b", "/a/./b/", "/a/../b", "/../c", "/opt/b/x",
-		"a/b", "/c//" };
+	static const char *const wholes[] = { "/", "/bin/git", "/etc/a", "/root/.netrc",
+		"/home/a/.aws/b", "/a/b/.ssh/k", "/a/b/.bashrc", "/a//b", "/a/./b/", "/a/../b",
+		"/../c", "/opt/b/x", "a/b", "/c//" };
 	unsigned n = 1 + random_pick(r, 3);
 	size_t at = 0;
 
@@ -383,9 +383,9 @@ static void request_host(struct random *r, struct random_request *q)
 		"[::ffff:8.8.8.8]", "A.H.com.", "127.1", "0x8080808", "com", "xh.com" };
 	static const char *const ports[] = { "", ":443", ":443", ":80", ":22", ":450", ":8443",
 		":65535" };
-	static const char *const urls[] = { "https://h.com/v1/x", "https://h.com/", "http://h.com/v1",
-		"https://a.h.com/v1/x", "https://h.com:8443/v1/y", "http://10.1.2.3/v1",
-		"https://h.com/v2/x", "https://h.com" };
+	static const char *const urls[] = { "https://h.com/v1/x", "https://h.com/",
+		"http://h.com/v1", "https://a.h.com/v1/x", "https://h.com:8443/v1/y",
+		"http://10.1.2.3/v1", "https://h.com/v2/x", "https://h.com" };
 	static const char *const sockets[] = { "unix:/run/a", "unix:/run/b", "unix:/run/c" };
 	static const char *const methods[] = { "GET", "POST", "BREW" };
 
@@ -403,9 +403,9 @@ static void request_host(struct random *r, struct random_request *q)
 
 static void request_exec(struct random *r, struct random_request *q)
 {
-	static const char *const words[] = { "git", "git", "ls", "sh", "/bin/git", "/bin/git", "/bin/ls",
-		"/lib/git", "/opt/a", "/opt/b/x", "/opt/x", "/a/b", "/a/b/x", "/b/c", "/bin//git",
-		"/opt/a b", "bin/x", "/root/.netrc" };
+	static const char *const words[] = { "git", "git", "ls", "sh", "/bin/git", "/bin/git",
+		"/bin/ls", "/lib/git", "/opt/a", "/opt/b/x", "/opt/x", "/a/b", "/a/b/x", "/b/c",
+		"/bin//git", "/opt/a b", "bin/x", "/root/.netrc" };
 	static const char *const args[] = { "push", "push", "pull", "-f", "x", "push x" };
 
 	(void)snprintf(q->target, sizeof(q->target), "%s", ONE_OF(r, words));
@@ -419,7 +419,8 @@ static void request_exec(struct random *r, struct random_request *q)
 
 static void request_service(struct random *r, struct random_request *q)
 {
-	static const char *const accesses[] = { "read", "write", "readwrite", "send", "open", "fly" };
+	static const char *const accesses[] = { "read", "write", "readwrite", "send", "open",
+		"fly" };
 	static const char *const values[] = { "", "", ":Work", ":Home", ":x", ":", ":lists=Work",
 		":Home,lists=Work" };
 	static const char *const names[] = { "reminders", "reminders", "calendar", "email",
@@ -434,10 +435,11 @@ static void request_service(struct random *r, struct random_request *q)
 
 void random_request(struct random *r, struct random_request *q)
 {
-	static const char *const names[] = { "A", "AB", "B", "C", "A=1", "A=2", "AB=", "B=/x/y", "C=1",
-		"B=1", "A=" };
+	static const char *const names[] = { "A", "AB", "B", "C", "A=1", "A=2", "AB=", "B=/x/y",
+		"C=1", "B=1", "A=" };
 
-	*q = (struct random_request){ .request.op = (enum operation)random_pick(r, OPERATION_COUNT) };
+	*q = (struct random_request){ .request.op =
+					      (enum operation)random_pick(r, OPERATION_COUNT) };
 	switch (q->request.op) {
 	case OPERATION_FS_READ:
 	case OPERATION_FS_WRITE:
@@ -489,8 +491,8 @@ enum verdict random_decide(const struct policy *p, const struct request *r)
 	return policy_layers(p) ? v : VERDICT_DENY;
 }
 
-void random_fail(const char *what, const struct request *r, const struct permissions *const *all,
-	size_t n)
+void random_fail(
+	const char *what, const struct request *r, const struct permissions *const *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		auto_buffer text = { 0 };

@@ -42,7 +42,8 @@ static void check_yes(struct random *r, const struct permissions *a, const struc
 
 		random_request(r, &req);
 		if (random_decide(p, &req.request) > random_decide(q, &req.request))
-			random_fail("called a subset, but this tells them apart", &req.request, shown, 2);
+			random_fail("called a subset, but this tells them apart", &req.request,
+				shown, 2);
 	}
 }
 
@@ -82,7 +83,8 @@ static bool tells_apart(const struct policy *p, const struct policy *q, struct r
 	return random_decide(p, &w->request) > random_decide(q, &w->request);
 }
 
-static void check_no(const struct permissions *a, const struct permissions *b, const struct subset *s)
+static void check_no(
+	const struct permissions *a, const struct permissions *b, const struct subset *s)
 {
 	auto_policy *p = compile(a), *q = compile(b);
 	struct random_request w;
@@ -143,16 +145,18 @@ static void change(struct random *r, struct permissions *p, const struct permiss
 {
 	static const size_t lists[] = { offsetof(struct permissions, fs_read),
 		offsetof(struct permissions, fs_write), offsetof(struct permissions, fs_deny),
-		offsetof(struct permissions, network_allow), offsetof(struct permissions, network_deny),
-		offsetof(struct permissions, exec), offsetof(struct permissions, env) };
+		offsetof(struct permissions, network_allow),
+		offsetof(struct permissions, network_deny), offsetof(struct permissions, exec),
+		offsetof(struct permissions, env) };
 	unsigned which = random_pick(r, ROWS(lists) + 2);
 	struct grant_list *to;
 
 	if (which < ROWS(lists)) {
 		to = (struct grant_list *)((char *)p + lists[which]);
 		to->n = 0;
-		assert_int_equal(permissions_add_list(p, to,
-					 (const struct grant_list *)((const char *)from + lists[which])),
+		assert_int_equal(
+			permissions_add_list(p, to,
+				(const struct grant_list *)((const char *)from + lists[which])),
 			0);
 		p->exec_listed |= p->exec.n > 0;
 		return;
@@ -186,8 +190,8 @@ static void test_one_change(void **state)
 	report("subset after one change", counts);
 }
 
-static size_t check_subset(
-	struct random *r, const char *what, const struct permissions *a, const struct permissions *b)
+static size_t check_subset(struct random *r, const char *what, const struct permissions *a,
+	const struct permissions *b)
 {
 	auto_subset s;
 	enum subset_answer answer = compare(a, b, &s);
@@ -210,7 +214,8 @@ static void test_made_to_be(void **state)
 	for (unsigned i = 0; i < 200; i++) {
 		unsigned what = (i % 2 ? RANDOM_PLAIN : RANDOM_ANY) |
 				(i % 4 < 2 ? RANDOM_NO_URL | RANDOM_WORDS : 0);
-		auto_permissions *a = random_permissions(&r, what), *b = random_permissions(&r, what);
+		auto_permissions *a = random_permissions(&r, what),
+				 *b = random_permissions(&r, what);
 		auto_permissions *plain = random_permissions(&r, what | RANDOM_PLAIN);
 		auto_permissions *more = random_permissions(
 			&r, what | RANDOM_PLAIN | RANDOM_NO_DENY | RANDOM_ONE_LAYER);

@@ -29,11 +29,14 @@ static void check_engine(const struct naive_world *w, const struct policy_option
 
 			random_request(&r, &q);
 			err = policy_decide(p, &q.request, &d);
-			want = naive_decide(w, (const struct permissions *const *)layers, n, &q.request);
+			want = naive_decide(
+				w, (const struct permissions *const *)layers, n, &q.request);
 			allowed += d.verdict == VERDICT_ALLOW;
-			if ((err < 0) != (want == NAIVE_MALFORMED) || (want >= 0 && (int)d.verdict != want) ||
+			if ((err < 0) != (want == NAIVE_MALFORMED) ||
+				(want >= 0 && (int)d.verdict != want) ||
 				(err < 0 && d.verdict != VERDICT_DENY)) {
-				print_error("engine %d %s, naive %s\n", err, verdict_name(d.verdict),
+				print_error("engine %d %s, naive %s\n", err,
+					verdict_name(d.verdict),
 					want < 0 ? "malformed" : verdict_name((enum verdict)want));
 				random_fail("the engine differs", &q.request,
 					(const struct permissions *const *)layers, n);

@@ -31,7 +31,7 @@ bool random_one_in(struct random *r, unsigned n);
 
 enum random_what {
 	RANDOM_ANY = 0,
-	RANDOM_PLAIN = 1 << 0,     /* lists only: no rules, modes, fallback, guest paths or all_of */
+	RANDOM_PLAIN = 1 << 0, /* lists only: no rules, modes, fallback, guest paths or all_of */
 	RANDOM_NO_DENY = 1 << 1,
 	RANDOM_NO_URL = 1 << 2,    /* no patterns or rules that narrow a URL */
 	RANDOM_ONE_LAYER = 1 << 3, /* no all_of */

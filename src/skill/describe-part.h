@@ -22,8 +22,7 @@ struct describe {
 int describe_add(struct arena *a, struct description_lines *to, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* describe-words.c: what a grant of an operation covers, to stand behind "read", "connect to",
- * "run" … */
+/* describe-words.c: what a grant covers, to stand behind "read", "connect to", "run" … */
 void describe_grant(
 	const struct describe *c, enum operation op, const struct grant *g, struct buffer *out);
 /* A folder that a guest path names. */

@@ -28,8 +28,7 @@ struct description_section {
 };
 
 struct description {
-	/* In a fixed order; where there are several layers, the sections of each, one after the
-	 * other. */
+	/* In a fixed order; of several layers first all those of the first one. */
 	struct description_section *sections;
 	size_t n, cap;
 	enum risk risk;
