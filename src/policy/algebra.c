@@ -18,43 +18,60 @@
 #include "policy/command.h"
 #include "policy/meet.h"
 
-enum { LAYERS_MAX = 64, PAIRS_MAX = 1 << 20, PRUNE_MAX = 600 };
+/* EFFORT_MAX: what comparing globs may cost (relation.h), a good part of a second. */
+enum { LAYERS_MAX = 64, PAIRS_MAX = 1 << 20, PRUNE_MAX = 600, EFFORT_MAX = 1 << 20 };
 
 /* Lists */
 
 /* Leaves out entries that another one covers; of two that are equal the first stays. */
-static void prune(enum operation op, struct grant_list *list)
+static int prune(enum operation op, struct grant_list *list, size_t *effort)
 {
 	size_t kept = 0;
 
 	if (list->n > PRUNE_MAX)
-		return;
+		return 0;
 	for (size_t i = 0; i < list->n; i++) {
-		bool covered = false;
+		int covered = 0;
 
-		for (size_t k = 0; k < list->n && !covered; k++) {
+		for (size_t k = 0; k < list->n && covered == 0; k++) {
 			const struct grant *wide = &list->items[k], *narrow = &list->items[i];
 
-			if (k == i || !meet_contains(op, wide, narrow))
-				continue;
+			covered = k == i ? 0 : meet_contains(op, wide, narrow, effort);
 			/* Equal ones cover each other. */
-			covered = k < i || !meet_contains(op, narrow, wide);
+			if (covered > 0 && k > i) {
+				covered = meet_contains(op, narrow, wide, effort);
+				covered = covered < 0 ? covered : !covered;
+			}
 		}
+		if (covered < 0)
+			return covered;
 		if (!covered)
 			list->items[kept++] = list->items[i];
 	}
 	list->n = kept;
+	return 0;
+}
+
+/* Of two long lists more than this would be a product of the two. */
+static size_t meets_max(const struct grant_list *a, const struct grant_list *b)
+{
+	return 4 * (a->n + b->n) + 256;
 }
 
 static int meet_lists(struct permissions *p, struct grant_list *to, enum operation op,
-	const struct grant_list *a, const struct grant_list *b)
+	const struct grant_list *a, const struct grant_list *b, size_t *effort)
 {
+	size_t before = to->n;
+
 	if (a->n && b->n > PAIRS_MAX / a->n)
 		return -E2BIG;
 	for (size_t i = 0; i < a->n; i++) {
 		for (size_t k = 0; k < b->n; k++) {
-			int r = meet_grants(p, to, op, &a->items[i], &b->items[k]);
+			int r = meet_grants_within_effort(
+				p, to, op, &a->items[i], &b->items[k], effort);
 
+			if (r == 0 && to->n - before > meets_max(a, b))
+				r = -E2BIG;
 			if (r < 0)
 				return r;
 		}
@@ -63,13 +80,11 @@ static int meet_lists(struct permissions *p, struct grant_list *to, enum operati
 }
 
 static int join_lists(struct permissions *p, struct grant_list *to, enum operation op,
-	const struct grant_list *from)
+	const struct grant_list *from, size_t *effort)
 {
 	int r = permissions_add_list(p, to, from);
 
-	if (r == 0)
-		prune(op, to);
-	return r;
+	return r == 0 ? prune(op, to, effort) : r;
 }
 
 /* Entries that stand in both lists by their text. */
@@ -168,8 +183,8 @@ static int open_exec(struct permissions *p, struct grant_list *to, const struct 
 	return 0;
 }
 
-static int merge_exec(
-	struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int merge_exec(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
 {
 	const struct permissions *both[] = { a, b };
 
@@ -181,12 +196,11 @@ static int merge_exec(
 		if (r < 0)
 			return r;
 	}
-	prune(OPERATION_EXEC, &p->exec);
-	return 0;
+	return prune(OPERATION_EXEC, &p->exec, effort);
 }
 
-static int meet_exec(
-	struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int meet_exec(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
 {
 	struct grant_list written = { 0 };
 	const struct grant_list *x = &a->exec, *y = &b->exec;
@@ -203,9 +217,8 @@ static int meet_exec(
 		y = &written;
 	}
 	if (r == 0)
-		r = meet_lists(p, &p->exec, OPERATION_EXEC, x, y);
-	prune(OPERATION_EXEC, &p->exec);
-	return r;
+		r = meet_lists(p, &p->exec, OPERATION_EXEC, x, y, effort);
+	return r == 0 ? prune(OPERATION_EXEC, &p->exec, effort) : r;
 }
 
 /* Services: entries meet and join one by one, since access and scope belong together. */
@@ -377,7 +390,7 @@ static int join_objects(struct permissions *p, const struct permissions *from)
 	return r;
 }
 
-static int join_layer(struct permissions *p, const struct permissions *from)
+static int join_layer(struct permissions *p, const struct permissions *from, size_t *effort)
 {
 	const struct {
 		struct grant_list *to;
@@ -395,7 +408,7 @@ static int join_layer(struct permissions *p, const struct permissions *from)
 	};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		int r = join_lists(p, lists[i].to, lists[i].op, lists[i].from);
+		int r = join_lists(p, lists[i].to, lists[i].op, lists[i].from, effort);
 
 		if (r < 0)
 			return r;
@@ -403,15 +416,15 @@ static int join_layer(struct permissions *p, const struct permissions *from)
 	return join_objects(p, from);
 }
 
-static int merge_layers(
-	struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int merge_layers(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
 {
-	int r = join_layer(p, a);
+	int r = join_layer(p, a, effort);
 
 	if (r == 0)
-		r = join_layer(p, b);
+		r = join_layer(p, b, effort);
 	if (r == 0)
-		r = merge_exec(p, a, b);
+		r = merge_exec(p, a, b, effort);
 	if (r == 0)
 		r = join_methods(p, a, b);
 	pick_limits(p, a, b, false);
@@ -424,13 +437,15 @@ static int merge_layers(
 static int merge_all(struct permissions *p, const struct permissions *const *a, size_t na,
 	const struct permissions *const *b, size_t nb)
 {
+	size_t effort = EFFORT_MAX;
+
 	if (na * nb > LAYERS_MAX)
 		return -E2BIG;
 	if (na * nb == 1)
-		return merge_layers(p, a[0], b[0]);
+		return merge_layers(p, a[0], b[0], &effort);
 	for (size_t i = 0; i < na * nb; i++) {
 		struct permissions *one = permissions_new_layer(p);
-		int r = one ? merge_layers(one, a[i / nb], b[i % nb]) : -ENOMEM;
+		int r = one ? merge_layers(one, a[i / nb], b[i % nb], &effort) : -ENOMEM;
 
 		if (r == 0)
 			r = ARENA_PUSH(p->arena, p->all_of, p->n_all_of, p->cap_all_of, one);
@@ -489,88 +504,92 @@ static int meet_methods(
 }
 
 /* What one may write, both may read if the other may read it. */
-static int meet_files(
-	struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int meet_files(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
 {
 	const enum operation op = OPERATION_FS_READ;
-	int r = meet_lists(p, &p->fs_write, op, &a->fs_write, &b->fs_write);
+	const struct {
+		struct grant_list *to;
+		const struct grant_list *a, *b;
+	} meets[] = {
+		{ &p->fs_write, &a->fs_write, &b->fs_write },
+		{ &p->fs_read, &a->fs_read, &b->fs_read },
+		{ &p->fs_read, &a->fs_read, &b->fs_write },
+		{ &p->fs_read, &a->fs_write, &b->fs_read },
+		{ &p->dangerously_allow, &a->dangerously_allow, &b->dangerously_allow },
+	};
+	int r = 0;
 
+	for (size_t i = 0; r == 0 && i < sizeof(meets) / sizeof(meets[0]); i++) {
+		r = meet_lists(p, meets[i].to, op, meets[i].a, meets[i].b, effort);
+		if (r == 0)
+			r = prune(op, meets[i].to, effort);
+	}
 	if (r == 0)
-		r = meet_lists(p, &p->fs_read, op, &a->fs_read, &b->fs_read);
-	if (r == 0)
-		r = meet_lists(p, &p->fs_read, op, &a->fs_read, &b->fs_write);
-	if (r == 0)
-		r = meet_lists(p, &p->fs_read, op, &a->fs_write, &b->fs_read);
-	if (r == 0)
-		r = meet_lists(
-			p, &p->dangerously_allow, op, &a->dangerously_allow, &b->dangerously_allow);
-	if (r == 0)
-		r = join_lists(p, &p->fs_deny, op, &a->fs_deny);
-	if (r == 0)
-		r = join_lists(p, &p->fs_deny, op, &b->fs_deny);
-	prune(op, &p->fs_write);
-	prune(op, &p->fs_read);
-	prune(op, &p->dangerously_allow);
-	return r;
+		r = join_lists(p, &p->fs_deny, op, &a->fs_deny, effort);
+	return r == 0 ? join_lists(p, &p->fs_deny, op, &b->fs_deny, effort) : r;
 }
 
-static int meet_network(
-	struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int meet_network(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
 {
 	const enum operation op = OPERATION_NET_CONNECT;
-	int r = meet_lists(p, &p->network_allow, op, &a->network_allow, &b->network_allow);
+	int r = meet_lists(p, &p->network_allow, op, &a->network_allow, &b->network_allow, effort);
 
 	if (r == 0)
-		r = join_lists(p, &p->network_deny, op, &a->network_deny);
+		r = prune(op, &p->network_allow, effort);
 	if (r == 0)
-		r = join_lists(p, &p->network_deny, op, &b->network_deny);
+		r = join_lists(p, &p->network_deny, op, &a->network_deny, effort);
+	if (r == 0)
+		r = join_lists(p, &p->network_deny, op, &b->network_deny, effort);
 	if (r == 0)
 		r = meet_texts(p, &p->listen, &a->listen, &b->listen);
-	if (r == 0)
-		r = meet_methods(p, a, b);
-	prune(op, &p->network_allow);
-	return r;
+	return r == 0 ? meet_methods(p, a, b) : r;
 }
 
-static int meet_layers(
-	struct permissions *p, const struct permissions *a, const struct permissions *b)
+static int meet_layers(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
 {
-	int r = meet_files(p, a, b);
+	int r = meet_files(p, a, b, effort);
 
 	if (r == 0)
-		r = meet_network(p, a, b);
+		r = meet_network(p, a, b, effort);
 	if (r == 0)
-		r = meet_exec(p, a, b);
+		r = meet_exec(p, a, b, effort);
 	if (r == 0)
-		r = meet_lists(p, &p->env, OPERATION_ENV, &a->env, &b->env);
+		r = meet_lists(p, &p->env, OPERATION_ENV, &a->env, &b->env, effort);
+	if (r == 0)
+		r = prune(OPERATION_ENV, &p->env, effort);
 	if (r == 0)
 		r = meet_services(p, a, b);
-	prune(OPERATION_ENV, &p->env);
 	pick_limits(p, a, b, true);
 	return r;
 }
 
 /* Reads that a write covers say nothing new. */
-static void drop_covered_reads(struct permissions *p)
+static int drop_covered_reads(struct permissions *p, size_t *effort)
 {
 	size_t kept = 0;
 
 	if (p->fs_read.n > PRUNE_MAX || p->fs_write.n > PRUNE_MAX)
-		return;
+		return 0;
 	for (size_t i = 0; i < p->fs_read.n; i++) {
-		bool covered = false;
+		int covered = 0;
 
-		for (size_t k = 0; k < p->fs_write.n && !covered; k++)
-			covered = meet_contains(
-				OPERATION_FS_READ, &p->fs_write.items[k], &p->fs_read.items[i]);
+		for (size_t k = 0; k < p->fs_write.n && covered == 0; k++)
+			covered = meet_contains(OPERATION_FS_READ, &p->fs_write.items[k],
+				&p->fs_read.items[i], effort);
+		if (covered < 0)
+			return covered;
 		if (!covered)
 			p->fs_read.items[kept++] = p->fs_read.items[i];
 	}
 	p->fs_read.n = kept;
+	return 0;
 }
 
 /* Meets `with` into one of the layers collected so far, or stands beside them. */
-static int fold(struct permissions *p, const struct permissions *with)
+static int fold(struct permissions *p, const struct permissions *with, size_t *effort)
 {
 	for (size_t i = 0; is_plain(with) && i < p->n_all_of; i++) {
 		const struct permissions *old = p->all_of[i];
@@ -580,25 +599,25 @@ static int fold(struct permissions *p, const struct permissions *with)
 		if (!is_plain(old) || !methods_meet(old, with))
 			continue;
 		met = permissions_new_layer(p);
-		r = met ? meet_layers(met, old, with) : -ENOMEM;
+		r = met ? meet_layers(met, old, with, effort) : -ENOMEM;
 		if (r == -E2BIG)
 			continue;
-		if (r == 0) {
-			drop_covered_reads(met);
+		if (r == 0)
+			r = drop_covered_reads(met, effort);
+		if (r == 0)
 			p->all_of[i] = met;
-		}
 		return r;
 	}
 	return p->n_all_of >= LAYERS_MAX ? -E2BIG : permissions_add_layer(p, with);
 }
 
-static int fold_all(struct permissions *p, const struct permissions *from)
+static int fold_all(struct permissions *p, const struct permissions *from, size_t *effort)
 {
 	const struct permissions *layers[LAYERS_MAX];
 	int n = permissions_layers(from, layers, LAYERS_MAX), r = n < 0 ? n : 0;
 
 	for (int i = 0; r == 0 && i < n; i++)
-		r = fold(p, layers[i]);
+		r = fold(p, layers[i], effort);
 	return r;
 }
 
@@ -606,16 +625,20 @@ int algebra_intersect(
 	struct permissions **ret, const struct permissions *a, const struct permissions *b)
 {
 	auto_permissions *p = permissions_new();
-	int r = p ? fold_all(p, a) : -ENOMEM;
+	size_t effort = EFFORT_MAX;
+	int r = p ? fold_all(p, a, &effort) : -ENOMEM;
 
 	if (r == 0)
-		r = fold_all(p, b);
+		r = fold_all(p, b, &effort);
+	if (r == 0 && p->n_all_of == 1) {
+		struct permissions *only = permissions_copy(p->all_of[0]);
+
+		permissions_free(p);
+		p = only;
+		r = p ? 0 : -ENOMEM;
+	}
 	if (r < 0)
 		return r;
-	if (p->n_all_of == 1) {
-		*ret = permissions_copy(p->all_of[0]);
-		return *ret ? 0 : -ENOMEM;
-	}
 	*ret = p;
 	p = NULL;
 	return 0;

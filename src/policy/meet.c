@@ -28,9 +28,10 @@ struct parts {
 	const char *items[PARTS_MAX];
 	size_t n;
 	bool empty;
+	size_t *effort; /* relation.h; NULL: unbounded */
 };
 
-typedef int relate_fn(const char *a, const char *b);
+typedef int relate_fn(const char *a, const char *b, size_t *effort);
 
 /* Adds one pattern, unless a narrower one is there, and drops the wider ones. */
 static int parts_add(struct parts *parts, const char *text, relate_fn *relate)
@@ -39,7 +40,7 @@ static int parts_add(struct parts *parts, const char *text, relate_fn *relate)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < parts->n; i++) {
-		int r = relations[i] = relate(parts->items[i], text);
+		int r = relations[i] = relate(parts->items[i], text, parts->effort);
 
 		if (r < 0)
 			return r;
@@ -117,7 +118,18 @@ static bool is_everything(const struct glob *g)
 	       g->alternatives[0].literal_len == 0;
 }
 
-static int relate_paths(const char *a, const char *b)
+/* A pattern that stands for many takes its time to read. */
+static void spend_alternatives(size_t *effort, const struct glob *g)
+{
+	size_t cost = 0;
+
+	for (size_t i = 0; g->n > 1 && i < g->n; i++)
+		cost += 1 + g->alternatives[i].n / 16;
+	if (effort)
+		*effort -= cost < *effort ? cost : *effort;
+}
+
+static int relate_paths(const char *a, const char *b, size_t *effort)
 {
 	auto_arena scratch = { 0 };
 	int va, vb, r;
@@ -125,22 +137,26 @@ static int relate_paths(const char *a, const char *b)
 
 	if (strcmp(a, b) == 0)
 		return RELATION_EQUAL;
+	if (effort && !*effort)
+		return RELATION_UNKNOWN;
 	r = parse_path(a, &scratch, &x, &va);
 	if (r == 0)
 		r = parse_path(b, &scratch, &y, &vb);
 	if (r < 0)
 		return r;
+	spend_alternatives(effort, &x);
+	spend_alternatives(effort, &y);
 	if (va == vb)
-		return relation_of_globs(&x, &y, PRODUCT_PATHS);
+		return relation_within_effort(&x, &y, PRODUCT_PATHS, effort);
 	if (is_everything(&x))
 		return RELATION_OUTSIDE;
 	return is_everything(&y) ? RELATION_INSIDE : RELATION_UNKNOWN;
 }
 
 static int meet_with(relate_fn *relate, struct permissions *p, struct grant_list *to,
-	const struct grant *a, const struct grant *b)
+	const struct grant *a, const struct grant *b, size_t *effort)
 {
-	struct parts parts = { 0 };
+	struct parts parts = { .effort = effort };
 	int r = parts_fill(&parts, a, relate);
 
 	if (r == 0)
@@ -158,7 +174,7 @@ static int parse_name(const char *text, struct arena *a, struct glob *ret)
 	return path ? glob_parse(ret, a, path, NULL, NULL) : -ENOMEM;
 }
 
-static int relate_env(const char *a, const char *b)
+static int relate_env(const char *a, const char *b, size_t *effort)
 {
 	auto_arena scratch = { 0 };
 	bool a_set = strchr(a, '='), b_set = strchr(b, '=');
@@ -169,12 +185,17 @@ static int relate_env(const char *a, const char *b)
 		return RELATION_EQUAL;
 	if (a_set && b_set)
 		return RELATION_DISJOINT; /* different values, or different names */
+	if (effort && !*effort)
+		return RELATION_UNKNOWN;
 	r = parse_name(a, &scratch, &x);
 	if (r == 0)
 		r = parse_name(b, &scratch, &y);
-	if (r == 0)
-		r = relation_of_globs(&x, &y, PRODUCT_NAMES);
-	if (r < 0 || r == RELATION_DISJOINT)
+	if (r < 0)
+		return r;
+	spend_alternatives(effort, &x);
+	spend_alternatives(effort, &y);
+	r = relation_within_effort(&x, &y, PRODUCT_NAMES, effort);
+	if (r < 0 || r == RELATION_DISJOINT || r == RELATION_UNKNOWN)
 		return r;
 	/* An assignment is one of the values that its bare name stands for. */
 	return a_set ? RELATION_INSIDE : b_set ? RELATION_OUTSIDE : r;
@@ -182,10 +203,11 @@ static int relate_env(const char *a, const char *b)
 
 /* Words */
 
-static int relate_words(const char *a, const char *b)
+static int relate_words(const char *a, const char *b, size_t *effort)
 {
 	bool a_wild = strpbrk(a, "*?"), b_wild = strpbrk(b, "*?");
 
+	(void)effort; /* nothing is searched */
 	if (strcmp(a, b) == 0)
 		return RELATION_EQUAL;
 	if (a_wild && b_wild)
@@ -263,10 +285,10 @@ static int commands_emit(struct commands *c, struct permissions *p, struct grant
 	return parts_emit(&out, p, to, where);
 }
 
-static int meet_commands(
-	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b)
+static int meet_commands(struct permissions *p, struct grant_list *to, const struct grant *a,
+	const struct grant *b, size_t *effort)
 {
-	struct commands c = { .args = { .more = true } };
+	struct commands c = { .args = { .more = true }, .paths.effort = effort };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < a->n; i++)
@@ -355,60 +377,80 @@ static int meet_hosts(
 int meet_words(
 	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b)
 {
-	return meet_with(relate_words, p, to, a, b);
+	return meet_with(relate_words, p, to, a, b, NULL);
 }
 
-int meet_grants(struct permissions *p, struct grant_list *to, enum operation op,
-	const struct grant *a, const struct grant *b)
+static int meet_any(struct permissions *p, struct grant_list *to, enum operation op,
+	const struct grant *a, const struct grant *b, size_t *effort)
 {
 	switch (op) {
 	case OPERATION_FS_READ:
 	case OPERATION_FS_WRITE:
-		return meet_with(relate_paths, p, to, a, b);
+		return meet_with(relate_paths, p, to, a, b, effort);
 	case OPERATION_NET_CONNECT:
 		return meet_hosts(p, to, a, b);
 	case OPERATION_EXEC:
-		return meet_commands(p, to, a, b);
+		return meet_commands(p, to, a, b, effort);
 	case OPERATION_ENV:
-		return meet_with(relate_env, p, to, a, b);
+		return meet_with(relate_env, p, to, a, b, effort);
 	case OPERATION_SERVICE:
 		break;
 	}
 	return -EINVAL;
 }
 
-static bool host_contains(const char *a, const char *b)
+int meet_grants(struct permissions *p, struct grant_list *to, enum operation op,
+	const struct grant *a, const struct grant *b)
+{
+	return meet_any(p, to, op, a, b, NULL);
+}
+
+int meet_grants_within_effort(struct permissions *p, struct grant_list *to, enum operation op,
+	const struct grant *a, const struct grant *b, size_t *effort)
+{
+	int r = meet_any(p, to, op, a, b, effort);
+
+	/* Patterns that were not compared would stay side by side, pair after pair. */
+	return r == 0 && *effort == 0 ? -E2BIG : r;
+}
+
+static int host_contains(const char *a, const char *b)
 {
 	auto_arena scratch = { 0 };
 	struct host_pattern x, y;
+	int r = host_pattern_parse(&x, &scratch, a, NULL, NULL);
 
-	return host_pattern_parse(&x, &scratch, a, NULL, NULL) == 0 &&
-	       host_pattern_parse(&y, &scratch, b, NULL, NULL) == 0 &&
-	       host_pattern_contains(&x, &y);
+	if (r == 0)
+		r = host_pattern_parse(&y, &scratch, b, NULL, NULL);
+	return r < 0 ? r : host_pattern_contains(&x, &y);
 }
 
 /* One pattern of b lies within a's: then all that b covers does. */
-static bool contains(enum operation op, const char *a, const char *b)
+static int contains(enum operation op, const char *a, const char *b, size_t *effort)
 {
 	int r;
 
 	if (strcmp(a, b) == 0)
-		return true;
+		return 1;
 	if (op == OPERATION_NET_CONNECT)
 		return host_contains(a, b);
 	if (op == OPERATION_EXEC)
-		return false;
-	r = op == OPERATION_ENV ? relate_env(a, b) : relate_paths(a, b);
-	return r == RELATION_EQUAL || r == RELATION_OUTSIDE;
+		return 0;
+	r = op == OPERATION_ENV ? relate_env(a, b, effort) : relate_paths(a, b, effort);
+	return r < 0 ? r : r == RELATION_EQUAL || r == RELATION_OUTSIDE;
 }
 
-bool meet_contains(enum operation op, const struct grant *a, const struct grant *b)
+int meet_contains(
+	enum operation op, const struct grant *a, const struct grant *b, size_t *effort)
 {
 	if (a->n != 1 || op == OPERATION_SERVICE)
-		return false;
+		return 0;
 	for (size_t i = 0; i < b->n; i++) {
-		if (contains(op, a->all[0], b->all[i]))
-			return true;
+		int r = contains(op, a->all[0], b->all[i], effort);
+
+		/* What is no pattern at all is for the compiler to complain about. */
+		if (r > 0 || r == -ENOMEM)
+			return r;
 	}
-	return false;
+	return 0;
 }

@@ -11,8 +11,12 @@
  * two entries. */
 int meet_grants(struct permissions *p, struct grant_list *to, enum operation op,
 	const struct grant *a, const struct grant *b);
-/* True if everything that b covers a covers for certain. */
-bool meet_contains(enum operation op, const struct grant *a, const struct grant *b);
+/* The same for one pair of many (see relation.h): -E2BIG once the effort is used up. */
+int meet_grants_within_effort(struct permissions *p, struct grant_list *to, enum operation op,
+	const struct grant *a, const struct grant *b, size_t *effort);
+/* 1 if everything that b covers a covers for certain, else 0; -ENOMEM. effort may be NULL. */
+int meet_contains(
+	enum operation op, const struct grant *a, const struct grant *b, size_t *effort);
 /* For words of a service's scope, where `*` and `?` are the only signs. */
 int meet_words(
 	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b);

@@ -96,9 +96,9 @@ int place_key_compare(const struct place_key *a, const struct place_key *b)
 {
 	int c = compare_bytes(a->folder, a->folder_len, b->folder, b->folder_len);
 
-	if (c == 0)
-		c = (a->name != NULL) - (b->name != NULL);
-	return c ? c : compare_bytes(a->name, a->name_len, b->name, b->name_len);
+	if (c || !a->name || !b->name)
+		return c ? c : (a->name != NULL) - (b->name != NULL);
+	return compare_bytes(a->name, a->name_len, b->name, b->name_len);
 }
 
 static bool place_is(const struct place *p, const struct place_key *key)

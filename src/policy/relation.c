@@ -4,19 +4,26 @@
 #include <errno.h>
 #include <string.h>
 
-enum { STATES_MAX = 8192 };
+/* A state of a long pattern costs more to make, so there may be fewer of them. */
+enum { STATES_MAX = 8192, STATES_MIN = 64, TOKENS_TIMES_STATES = 1 << 19 };
 
 /* What some text was seen to be. */
 enum { ONLY_A = 1, ONLY_B = 2, BOTH = 4 };
 
+struct sight {
+	unsigned seen;
+	size_t steps;
+};
+
 static int note(void *data, const uint32_t *ranks)
 {
-	unsigned *seen = data;
+	struct sight *s = data;
 	bool a = ranks[0] != RANK_NONE, b = ranks[1] != RANK_NONE;
 
+	s->steps++;
 	if (a || b)
-		*seen |= a && b ? BOTH : a ? ONLY_A : ONLY_B;
-	return *seen == (ONLY_A | ONLY_B | BOTH);
+		s->seen |= a && b ? BOTH : a ? ONLY_A : ONLY_B;
+	return s->seen == (ONLY_A | ONLY_B | BOTH);
 }
 
 static enum relation conclude(unsigned seen)
@@ -57,23 +64,42 @@ static enum relation relation_of_plain(
 	return RELATION_DISJOINT;
 }
 
-static int search(const struct glob *a, const struct glob *b, enum product_domain domain)
+static size_t states_for(size_t tokens)
+{
+	size_t n = TOKENS_TIMES_STATES / (tokens + 1);
+
+	return n > STATES_MAX ? STATES_MAX : n < STATES_MIN ? STATES_MIN : n;
+}
+
+static void spend(size_t *effort, size_t cost)
+{
+	if (effort)
+		*effort -= cost < *effort ? cost : *effort;
+}
+
+static int search(
+	const struct glob *a, const struct glob *b, enum product_domain domain, size_t *effort)
 {
 	auto_automaton *x = automaton_new(), *y = automaton_new();
 	struct automaton *both[] = { x, y };
-	unsigned seen = 0;
+	struct sight sight = { 0 };
+	size_t tokens, states;
 	int r;
 
 	if (!x || !y || automaton_add_all(x, a, 1, 0) < 0 || automaton_add_all(y, b, 1, 0) < 0)
 		return -ENOMEM;
-	r = automaton_build(x, STATES_MAX);
+	tokens = automaton_tokens(x) + automaton_tokens(y);
+	states = states_for(tokens);
+	r = automaton_build(x, states);
 	if (r == 0)
-		r = automaton_build(y, STATES_MAX);
+		r = automaton_build(y, states);
 	if (r == 0)
-		r = product_search(both, 2, domain, STATES_MAX, note, &seen, NULL);
+		r = product_search(both, 2, domain, states, note, &sight, NULL);
+	spend(effort, tokens + sight.steps +
+			      (automaton_states(x) + automaton_states(y)) * (1 + tokens / 32));
 	if (r == -E2BIG)
 		return RELATION_UNKNOWN;
-	return r < 0 ? r : (int)conclude(seen);
+	return r < 0 ? r : (int)conclude(sight.seen);
 }
 
 /* What all matches of the one start with rules out what all matches of the other start with. */
@@ -85,9 +111,17 @@ static bool apart(const struct glob *a, const struct glob *b)
 	return a->n == 1 && b->n == 1 && memcmp(x->literal, y->literal, least) != 0;
 }
 
-int relation_of_globs(const struct glob *a, const struct glob *b, enum product_domain domain)
+int relation_within_effort(const struct glob *a, const struct glob *b, enum product_domain domain,
+	size_t *effort)
 {
 	if (is_plain(a) && is_plain(b))
 		return (int)relation_of_plain(&a->alternatives[0], &b->alternatives[0]);
-	return apart(a, b) ? RELATION_DISJOINT : search(a, b, domain);
+	if (apart(a, b))
+		return RELATION_DISJOINT;
+	return effort && !*effort ? RELATION_UNKNOWN : search(a, b, domain, effort);
+}
+
+int relation_of_globs(const struct glob *a, const struct glob *b, enum product_domain domain)
+{
+	return relation_within_effort(a, b, domain, NULL);
 }

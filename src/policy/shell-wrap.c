@@ -81,15 +81,19 @@ static const char *const builtins[] = { ".", ":", "[", "alias", "bg", "bind", "b
 	"shopt", "source", "suspend", "test", "time", "times", "trap", "true", "type", "typeset",
 	"ulimit", "umask", "unalias", "unset", "wait" };
 
-/* Both tables start with the name. */
-static int compare_names(const void *name, const void *row)
+static int compare_builtin(const void *name, const void *row)
 {
 	return strcmp(name, *(const char *const *)row);
 }
 
+static int compare_wrapper(const void *name, const void *row)
+{
+	return strcmp(name, ((const struct wrapper *)row)->name);
+}
+
 bool shell_wrap_is_builtin(const char *name)
 {
-	return bsearch(name, builtins, N(builtins), sizeof(builtins[0]), compare_names);
+	return bsearch(name, builtins, N(builtins), sizeof(builtins[0]), compare_builtin);
 }
 
 static const struct wrapper *find_wrapper(const struct shell_word *w)
@@ -99,7 +103,7 @@ static const struct wrapper *find_wrapper(const struct shell_word *w)
 	if (w->dynamic)
 		return NULL;
 	return bsearch(slash ? slash + 1 : w->text, wrappers, N(wrappers), sizeof(wrappers[0]),
-		compare_names);
+		compare_wrapper);
 }
 
 /* A command whose words are being gone through. Copied: the array of commands moves. */

@@ -289,6 +289,16 @@ static void lines_of_advice(struct describe *c)
 	}
 }
 
+static bool may_run_some(const struct describe *c)
+{
+	for (size_t i = 0; i < c->p->n_rules; i++) {
+		if (applies(&c->p->rules[i], OPERATION_EXEC) &&
+			c->p->rules[i].action != VERDICT_DENY)
+			return true;
+	}
+	return c->p->exec.n > 0;
+}
+
 static void tell_exec(struct describe *c)
 {
 	section(c, "What it could run");
@@ -300,6 +310,8 @@ static void tell_exec(struct describe *c)
 	}
 	lines_of_list(c, OPERATION_EXEC, &c->p->exec, verbs[OPERATION_EXEC]);
 	finish(c, OPERATION_EXEC, NULL);
+	if (may_run_some(c))
+		LINE(c, "with these also the interpreters and helper programs that they need");
 	lines_of_advice(c);
 }
 

@@ -95,6 +95,7 @@ static void join(const struct description_lines *lines, struct buffer *out)
 #define USE "Services it could use"
 #define LIFTED "What the baseline no longer protects"
 #define LIMITS "Limits"
+#define HELPERS " | with these also the interpreters and helper programs that they need"
 
 static const struct {
 	const char *text, *title, *lines;
@@ -170,12 +171,12 @@ static const struct {
 	{ "exec: [jq, 'jq .:*', 'jq -r:', 'jq:']", RUN,
 		"run jq | run jq with arguments that start with . | run jq with exactly the "
 		"arguments -r | "
-		"run jq without arguments" },
+		"run jq without arguments" HELPERS },
 	{ "exec: [/opt/x, '/opt/tools/**', '*', '$SKILL_DIR/bin/*']", RUN,
 		"run /opt/x | run any program in /opt/tools | run any program on this machine | "
-		"run all that matches bin/* in its own folder" },
+		"run all that matches bin/* in its own folder" HELPERS },
 	{ "exec: [bash, sudo]", RUN,
-		"run bash | run sudo | note that sudo runs commands as another user | "
+		"run bash | run sudo" HELPERS " | note that sudo runs commands as another user | "
 		"note that bash is a shell and runs any command" },
 
 	/* variables, services, the rest */
@@ -223,7 +224,7 @@ static const struct {
 		"read everything in /srv (rule b) | except /srv/x, unless a stronger rule lets it "
 		"pass (rule a)" },
 	{ "rules: [{id: a, action: ask, operations: [exec], patterns: [git]}]", RUN,
-		"if you agree when asked: run git (rule a)" },
+		"if you agree when asked: run git (rule a)" HELPERS },
 	{ "rules: [{id: a, action: allow, operations: [net.connect], patterns: ['a.b:443'], "
 	  "methods: [GET, PUT]}]",
 		REACH, "connect to a.b on port 443 (HTTPS), with the methods GET, PUT (rule a)" },
@@ -290,7 +291,7 @@ static void test_made_by_code(void **state)
 			"read everything in $NOBODY, as /g | read /srv/\\x1b[31m (rule without an "
 			"id)" },
 		{ REACH, "connect to what “a b” means, which is no valid host" },
-		{ RUN, "run what “python*” means, which is no valid command" },
+		{ RUN, "run what “python*” means, which is no valid command" HELPERS },
 		{ USE, "nothing" },
 	};
 	auto_permissions *p = permissions_new();
