@@ -175,11 +175,11 @@ static void print_word(const char *s, const char *escaped, struct buffer *out)
 	}
 }
 
-/* A path pattern: its own escapes stay pairs, spaces get one. */
+/* A path pattern: its own escapes stay pairs; spaces and control characters get one. */
 static void print_path(const char *s, struct buffer *out)
 {
 	for (; *s; s++) {
-		if (*s == ' ')
+		if (*s == ' ' || is_control(*s))
 			buffer_addc(out, '\\');
 		if (*s == '\\' && s[1])
 			buffer_addc(out, *s++);

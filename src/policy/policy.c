@@ -24,6 +24,9 @@ struct policy {
 
 /* Compiling */
 
+/* Room for what is compiled: enough to start with, and so much for each byte that was written. */
+enum { BYTES_MIN = 16 << 20, BYTES_PER_BYTE = 64 };
+
 static int add_layer(struct policy *p, const struct permissions *from,
 	const struct policy_options *o, struct error *e)
 {
@@ -55,7 +58,18 @@ static int add_copy(struct policy *p, const struct permissions *from,
 	if (!copy)
 		return -ENOMEM;
 	p->copies[p->n_copies++] = copy;
+	p->arena.budget += copy->arena->used * BYTES_PER_BYTE;
 	return add_layer(p, copy, o, e);
+}
+
+/* A few {a,b} groups in each of many patterns make a small file stand for a great many patterns. */
+static int too_large(const struct policy *p, struct error *e)
+{
+	if (!p || p->arena.used < p->arena.budget / 4)
+		return error_set(e, -ENOMEM, NULL, "out of memory");
+	error_set(e, -E2BIG, NULL, "the patterns stand for too many others to be compiled");
+	error_hint(e, "write fewer {…} groups in one pattern");
+	return -E2BIG;
 }
 
 int policy_new(struct policy **ret, const struct permissions *const *layers, size_t n,
@@ -66,13 +80,14 @@ int policy_new(struct policy **ret, const struct permissions *const *layers, siz
 	int r = p ? 0 : -ENOMEM;
 
 	if (r == 0) {
+		arena_init(&p->arena, BYTES_MIN + n * sizeof(struct permissions *));
 		p->copies = arena_calloc(&p->arena, n + 1, sizeof(struct permissions *));
 		r = p->copies ? baseline_paths_new(&p->baseline, home, e) : -ENOMEM;
 	}
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = add_copy(p, layers[i], o, e);
 	if (r == -ENOMEM)
-		error_set(e, r, NULL, "out of memory");
+		r = too_large(p, e);
 	if (r < 0)
 		return r;
 	*ret = p;
