@@ -42,8 +42,8 @@ static void reason_no_grant(const struct request *r, const struct decision *d, s
 		[OPERATION_SERVICE] = "services",
 	};
 
-	if (d->layer && d->layer->mode != MODE_ENFORCE && d->verdict == VERDICT_ALLOW)
-		buffer_adds(out, "no rule forbids it, and the layer only watches");
+	if (d->layer && d->layer->mode == MODE_AUDIT)
+		buffer_adds(out, "no rule forbids it, and the layer only blocks what a rule does");
 	else if (d->layer && d->layer->fallback != VERDICT_DENY)
 		buffer_printf(out, "no rule matches, and the default is %s",
 			verdict_name(d->layer->fallback));

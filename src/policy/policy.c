@@ -232,7 +232,7 @@ static void decide_by_source(
 	if (rank == RANK_NONE) {
 		d->why = DECISION_NO_GRANT;
 		/* Audit blocks only what a rule denies. */
-		d->verdict = l->mode == MODE_ENFORCE ? l->fallback : VERDICT_ALLOW;
+		d->verdict = l->mode == MODE_AUDIT ? VERDICT_ALLOW : l->fallback;
 		return;
 	}
 	d->why = DECISION_RULE;

@@ -219,7 +219,7 @@ static int run(struct search *s, product_visit *visit, void *data, struct buffer
 		if (visit_one(s, s->items[i], visit, data)) {
 			if (witness)
 				spell(s, i, witness);
-			return 1;
+			return witness && witness->failed ? -ENOMEM : 1;
 		}
 		for (size_t b = 0; r == 0 && b < s->n_bytes; b++)
 			r = step(s, i, s->bytes[b]);

@@ -24,6 +24,7 @@ struct args_class {
 
 struct classes {
 	struct arena arena;
+	const char *fresh;
 	struct args_class items[CLASSES_MAX];
 	size_t n;
 };
@@ -48,7 +49,7 @@ static int add_class(struct classes *c, const char *const *words, size_t n, bool
 	for (size_t i = 0; i < n; i++)
 		copy[i] = words[i];
 	if (one_more)
-		copy[n++] = "corral-witness";
+		copy[n++] = c->fresh;
 	for (size_t i = 0; i < c->n; i++) {
 		if (same_class(&c->items[i], copy, n))
 			return 0;
@@ -265,13 +266,17 @@ static int try_name(struct subset_compare *c, const char *name, const struct arg
 		.op = OPERATION_EXEC, .target = name, .args = args->words, .n_args = args->n
 	};
 
-	return subset_decide(&c->a, &r) > subset_decide(&c->b, &r) ? found(c, name, args) : 0;
+	int a = subset_decide(&c->a, &r), b = subset_decide(&c->b, &r);
+
+	if (a < 0 || b < 0)
+		return subset_too_complex(c, "exec");
+	return a > b ? found(c, name, args) : 0;
 }
 
 static int compare_names(struct subset_compare *c, struct classes *classes)
 {
 	struct names names = { 0 };
-	int r = add_name(&names, &classes->arena, "corral-witness");
+	int r = add_name(&names, &classes->arena, c->fresh);
 
 	if (r == 0)
 		r = list_names(&names, &classes->arena, &c->a);
@@ -401,7 +406,7 @@ static int compare_all_mixed(struct subset_compare *c, struct classes *classes)
 
 int subset_commands(struct subset_compare *c)
 {
-	struct classes classes = { 0 };
+	struct classes classes = { .fresh = c->fresh };
 	int r = make_classes(&classes, c);
 
 	for (size_t i = 0; r == 0 && i < classes.n; i++)

@@ -17,6 +17,7 @@ enum { TRIES_MAX = 400000, PORTS_MAX = 512, HOSTS_MAX = 8192 };
 
 struct candidates {
 	struct arena arena;
+	const char *fresh;
 	const char **hosts; /* as text, "[::1]" and so on */
 	size_t n_hosts, cap_hosts;
 	uint16_t ports[PORTS_MAX];
@@ -43,7 +44,7 @@ static int add_name(struct candidates *c, const char *name)
 {
 	int r = add_host(c, arena_strdup(&c->arena, name));
 
-	return r < 0 ? r : add_host(c, arena_printf(&c->arena, "corral-witness.%s", name));
+	return r < 0 ? r : add_host(c, arena_printf(&c->arena, "%s.%s", c->fresh, name));
 }
 
 static int add_address(struct candidates *c, const struct address *a)
@@ -163,7 +164,7 @@ static int add_layer(struct candidates *c, const struct layer *l)
 static int add_fixed(struct candidates *c)
 {
 	const struct address loopback = { .bits = 32, .bytes = { 127, 0, 0, 1 } };
-	int r = add_host(c, "corral-witness.zz");
+	int r = add_host(c, arena_printf(&c->arena, "%s.%s", c->fresh, c->fresh));
 
 	if (r == 0)
 		r = add_host(c, "8.8.4.4");
@@ -220,8 +221,9 @@ static int try_hosts(struct subset_compare *c, const struct candidates *all)
 
 static int try_sockets(struct subset_compare *c, struct candidates *all)
 {
-	int r = ARENA_PUSH(
-		&all->arena, all->sockets, all->n_sockets, all->cap_sockets, "/corral-witness");
+	const char *other = arena_printf(&all->arena, "/%s", c->fresh);
+	int r = other ? ARENA_PUSH(&all->arena, all->sockets, all->n_sockets, all->cap_sockets, other)
+		      : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < all->n_sockets; i++) {
 		const char *target = arena_printf(&all->arena, "unix:%s", all->sockets[i]);
@@ -234,7 +236,7 @@ static int try_sockets(struct subset_compare *c, struct candidates *all)
 
 int subset_hosts(struct subset_compare *c)
 {
-	struct candidates all = { 0 };
+	struct candidates all = { .fresh = c->fresh };
 	int r = add_fixed(&all);
 
 	if (r == 0)

@@ -20,6 +20,7 @@ struct subset_compare {
 	const struct variables *vars;
 	struct subset *result;
 	struct error *error;
+	char fresh[32]; /* a word that neither side mentions, for "any other" name, argument or value */
 };
 
 int subset_paths(struct subset_compare *c);
@@ -33,15 +34,21 @@ int subset_limits(struct subset_compare *c);
 int subset_found(struct subset_compare *c, const char *what, const char *witness);
 int subset_too_complex(struct subset_compare *c, const char *what);
 
-/* The verdict of all layers of a side together, without the baseline; deny if it cannot be told. */
-enum verdict subset_decide(const struct subset_side *side, const struct request *r);
-/* Is there a target where a allows more than b? Fills the result if so. */
+/*
+ * The verdict of all layers of a side together, without the baseline. Negative: the target is
+ * malformed, and nothing can be said.
+ */
+int subset_decide(const struct subset_side *side, const struct request *r);
+/*
+ * Is there more that a allows of this target than b? Fills the result if so, and if the target is
+ * malformed: a representative that cannot be judged stands for targets that may be granted.
+ */
 int subset_try(struct subset_compare *c, const struct request *r);
 
 /* One layer as an automaton whose ranks have verdicts. */
 struct subset_machine {
 	struct automaton *automaton;
-	const enum verdict *verdicts; /* by rank */
+	enum verdict *verdicts; /* by rank */
 	enum verdict none;            /* where nothing matches */
 };
 

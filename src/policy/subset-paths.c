@@ -43,7 +43,7 @@ int subset_machine_add(struct subset_machines *m, struct subset_machine *to,
 	}
 	if (r < 0)
 		return r;
-	((enum verdict *)to->verdicts)[rank] = verdict;
+	to->verdicts[rank] = verdict;
 	return automaton_add_all(to->automaton, globs, g->n, rank);
 }
 

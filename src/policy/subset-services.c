@@ -60,7 +60,8 @@ static int add_rule(struct words *w, const struct grant *g)
 		const char *name;
 		int r;
 
-		if (service_request_parse(&p, g->all[i]) < 0)
+		/* "*" is every service, and none is called so. */
+		if (strcmp(g->all[i], "*") == 0 || service_request_parse(&p, g->all[i]) < 0)
 			continue;
 		name = arena_strndup(&w->arena, p.name, p.name_len);
 		r = name ? add_word(&w->arena, &w->names, &w->n_names, &w->cap_names, name)
@@ -119,9 +120,9 @@ static int compare(struct subset_compare *c, struct words *w)
 	if (r == 0)
 		r = add_side(w, &c->b);
 	if (r == 0)
-		r = add_word(&w->arena, &w->names, &w->n_names, &w->cap_names, "corral-witness");
+		r = add_word(&w->arena, &w->names, &w->n_names, &w->cap_names, c->fresh);
 	if (r == 0)
-		r = add_word(&w->arena, &w->values, &w->n_values, &w->cap_values, "corral-witness");
+		r = add_word(&w->arena, &w->values, &w->n_values, &w->cap_values, c->fresh);
 	if (r == 0 && w->n_names * w->n_values > TRIES_MAX)
 		return -E2BIG;
 	for (size_t i = 0; r == 0 && i < w->n_names; i++)

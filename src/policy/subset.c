@@ -8,6 +8,7 @@
 #include "policy/subset.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "policy/subset-part.h"
@@ -29,25 +30,85 @@ int subset_too_complex(struct subset_compare *c, const char *what)
 	return 1;
 }
 
-enum verdict subset_decide(const struct subset_side *side, const struct request *r)
+int subset_decide(const struct subset_side *side, const struct request *r)
 {
 	enum verdict v = side->n ? VERDICT_ALLOW : VERDICT_DENY;
 
 	for (size_t i = 0; i < side->n; i++) {
 		struct decision d;
+		int err = policy_decide_layer(side->policy, i, r, &d);
 
-		if (policy_decide_layer(side->policy, i, r, &d) < 0)
-			return VERDICT_DENY;
+		if (err < 0)
+			return err;
 		v = verdict_strictest(v, d.verdict);
 	}
-	return v;
+	return (int)v;
 }
 
 int subset_try(struct subset_compare *c, const struct request *r)
 {
-	if (subset_decide(&c->a, r) <= subset_decide(&c->b, r))
-		return 0;
-	return subset_found(c, operation_name(r->op), r->target);
+	int a = subset_decide(&c->a, r), b = subset_decide(&c->b, r);
+
+	if (a < 0 || b < 0)
+		return subset_too_complex(c, operation_name(r->op));
+	return a <= b ? 0 : subset_found(c, operation_name(r->op), r->target);
+}
+
+/* A fresh word */
+
+static bool list_mentions(const struct grant_list *list, const char *word)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		for (size_t k = 0; k < list->items[i].n; k++) {
+			if (strcasestr(list->items[i].all[k], word))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool services_mention(const struct permissions *p, const char *word)
+{
+	for (size_t i = 0; i < p->n_services; i++) {
+		if (strcasestr(p->services[i].name, word))
+			return true;
+		for (size_t k = 0; k < p->services[i].n_scopes; k++) {
+			if (list_mentions(&p->services[i].scopes[k].values, word))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool side_mentions(const struct subset_side *side, const char *word)
+{
+	for (size_t l = 0; l < side->n; l++) {
+		const struct permissions *p = side->layers[l];
+
+		if (list_mentions(&p->network_allow, word) ||
+			list_mentions(&p->network_deny, word) || list_mentions(&p->exec, word) ||
+			services_mention(p, word))
+			return true;
+		for (size_t i = 0; i < p->n_rules; i++) {
+			if (list_mentions(&p->rules[i].patterns, word))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Who writes A must not be able to guess the word that stands for all others: a denial of just that
+ * word would hide everything else. So it is one that no pattern holds, not even as a part.
+ */
+static int choose_fresh(struct subset_compare *c)
+{
+	for (unsigned i = 0; i < 1000; i++) {
+		(void)snprintf(c->fresh, sizeof(c->fresh), "corral-witness%.0u", i);
+		if (!side_mentions(&c->a, c->fresh) && !side_mentions(&c->b, c->fresh))
+			return 0;
+	}
+	return subset_too_complex(c, "names made to look like a witness");
 }
 
 static bool listens(const struct permissions *p, const char *port)
@@ -95,6 +156,7 @@ static int prepare(struct subset_side *side, const struct permissions *p,
 }
 
 static int (*const parts[])(struct subset_compare *c) = {
+	choose_fresh,
 	subset_paths,
 	subset_hosts,
 	subset_commands,
