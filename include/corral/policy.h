@@ -5,21 +5,27 @@
  * Corral's policy engine, for host programs with tools of their own: from what was granted to a
  * decision with a reason.
  *
- *     struct corral_permissions *p;
- *     struct corral_policy *policy;
+ *     struct corral_permissions *p = NULL;
+ *     struct corral_policy *policy = NULL;
  *     struct corral_error *e = NULL;
+ *     const struct corral_variable vars[] = { { "WORK_DIR", "/srv/job" } };
  *
- *     corral_permissions_new(&p);
- *     corral_permissions_allow(p, CORRAL_FS_READ, "$WORK_DIR/**", NULL);
- *     corral_policy_new(&policy, (const struct corral_permissions *[]){ p }, 1,
- *             (const struct corral_variable[]){ { "WORK_DIR", "/srv/job" } }, 1, &e);
- *     if (corral_policy_check(policy, CORRAL_FS_READ, path, NULL) != CORRAL_ALLOW)
- *             …
+ *     if (corral_permissions_new(&p) < 0 ||
+ *         corral_permissions_allow(p, CORRAL_FS_READ, "$WORK_DIR/notes.txt", &e) < 0 ||
+ *         corral_policy_new(&policy, (const struct corral_permissions *[]){ p }, 1, vars, 1, &e) < 0)
+ *             fprintf(stderr, "%s\n", corral_error_message(e));
+ *     else if (corral_policy_check(policy, CORRAL_FS_READ, path, NULL) == CORRAL_ALLOW)
+ *             read_it(path);
+ *     corral_policy_free(policy);
+ *     corral_permissions_free(p);
+ *     corral_error_free(e);
  *
- * Functions return 0 or more, or a negative errno value. Where they take a `struct corral_error
- * **`, it may be NULL; otherwise it is set on failure and must be freed. The library keeps no
- * global state, starts no threads, and never logs. Objects may be used by several threads at once
- * as long as nobody changes them; corral_policy_swap() may run at any time beside checks.
+ * Functions return 0 or more, or a negative errno value; outputs are untouched on failure. Where
+ * they take a `struct corral_error **`, it may be NULL; otherwise it is set on failure (to NULL when
+ * out of memory) and must be freed. The library keeps no global state, starts no threads, and never
+ * logs. Objects may be used by several threads at once as long as nobody changes them;
+ * corral_policy_swap() may run at any time beside checks. After fork(), a child must not swap the
+ * policies of its parent.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -86,7 +92,7 @@ CORRAL_API int corral_permissions_allow(struct corral_permissions *p, enum corra
  * granted. */
 CORRAL_API int corral_permissions_deny(struct corral_permissions *p, enum corral_operation op,
 	const char *pattern, struct corral_error **e);
-/* No program at all, unless granted. */
+/* No program at all, unless granted. -EINVAL for permissions of several layers. */
 CORRAL_API int corral_permissions_restrict_exec(struct corral_permissions *p);
 /* Lifts the baseline for files that match. */
 CORRAL_API int corral_permissions_dangerously_allow(
@@ -164,7 +170,8 @@ CORRAL_API int corral_policy_check_exec(
 CORRAL_API int corral_policy_check_request(struct corral_policy *policy, const char *method,
 	const char *url, struct corral_decision *decision);
 
-/* Why, and what would allow it, in sentences; free both with corral_free(). Returns the verdict. */
+/* Why, and what would allow it, in sentences; free both with corral_free(). Returns the verdict; a
+ * malformed target is -EINVAL. */
 CORRAL_API int corral_policy_explain(struct corral_policy *policy, enum corral_operation op,
 	const char *target, char **ret_reason, char **ret_remedy);
 

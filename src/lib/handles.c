@@ -13,14 +13,16 @@ int handles_error(struct corral_error **ret, const struct error *e, int code)
 	struct corral_error *copy = ret ? calloc(1, sizeof(*copy)) : NULL;
 	auto_buffer text = { 0 };
 
+	if (ret)
+		*ret = copy;
 	if (!copy)
 		return code;
 	copy->e = *e;
 	if (!copy->e.text[0])
-		error_set(&copy->e, code, NULL, "%s", strerror(-code));
+		error_set(&copy->e, code, NULL, code == -ENOMEM ? "out of memory" : "error %d",
+			-code);
 	error_print(&copy->e, &text);
 	copy->message = buffer_take(&text);
-	*ret = copy;
 	return code;
 }
 

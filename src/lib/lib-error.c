@@ -5,6 +5,8 @@
 
 const char *corral_error_message(const struct corral_error *e)
 {
+	if (!e)
+		return "out of memory";
 	return e->message ? e->message : e->e.text;
 }
 

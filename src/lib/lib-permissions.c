@@ -113,6 +113,8 @@ static int add(struct permissions *p, struct grant_list *list, enum operation op
 static int allow(
 	struct permissions *p, enum corral_operation op, const char *pattern, struct error *e)
 {
+	int r;
+
 	switch (op) {
 	case CORRAL_FS_READ:
 		return add(p, &p->fs_read, OPERATION_FS_READ, pattern, e);
@@ -121,8 +123,9 @@ static int allow(
 	case CORRAL_NET_CONNECT:
 		return add(p, &p->network_allow, OPERATION_NET_CONNECT, pattern, e);
 	case CORRAL_EXEC:
-		p->exec_listed = true;
-		return add(p, &p->exec, OPERATION_EXEC, pattern, e);
+		r = add(p, &p->exec, OPERATION_EXEC, pattern, e);
+		p->exec_listed = p->exec_listed || r == 0;
+		return r;
 	case CORRAL_ENV:
 		return add(p, &p->env, OPERATION_ENV, pattern, e);
 	case CORRAL_SERVICE:
@@ -131,8 +134,10 @@ static int allow(
 	return error_set(e, -EINVAL, NULL, "unknown operation %d", (int)op);
 }
 
-static int refuse_layers(const struct permissions *p, struct error *e)
+static int refuse_layers(const struct permissions *p, const char *pattern, struct error *e)
 {
+	if (!pattern)
+		return error_set(e, -EINVAL, NULL, "there is no pattern");
 	return p->n_all_of ? error_set(e, -EINVAL, NULL,
 				     "these permissions are several layers; merge a grant instead")
 			   : 0;
@@ -142,7 +147,7 @@ int corral_permissions_allow(struct corral_permissions *p, enum corral_operation
 	const char *pattern, struct corral_error **e)
 {
 	struct error error = { 0 };
-	int r = refuse_layers(p->p, &error);
+	int r = refuse_layers(p->p, pattern, &error);
 
 	if (r == 0)
 		r = allow(p->p, op, pattern, &error);
@@ -153,7 +158,7 @@ int corral_permissions_deny(struct corral_permissions *p, enum corral_operation 
 	const char *pattern, struct corral_error **e)
 {
 	struct error error = { 0 };
-	int r = refuse_layers(p->p, &error);
+	int r = refuse_layers(p->p, pattern, &error);
 
 	if (r == 0 && (op == CORRAL_FS_READ || op == CORRAL_FS_WRITE))
 		r = add(p->p, &p->p->fs_deny, OPERATION_FS_READ, pattern, &error);
@@ -166,6 +171,8 @@ int corral_permissions_deny(struct corral_permissions *p, enum corral_operation 
 
 int corral_permissions_restrict_exec(struct corral_permissions *p)
 {
+	if (p->p->n_all_of)
+		return -EINVAL;
 	p->p->exec_listed = true;
 	return 0;
 }
@@ -174,7 +181,7 @@ int corral_permissions_dangerously_allow(
 	struct corral_permissions *p, const char *pattern, struct corral_error **e)
 {
 	struct error error = { 0 };
-	int r = refuse_layers(p->p, &error);
+	int r = refuse_layers(p->p, pattern, &error);
 
 	if (r == 0)
 		r = add(p->p, &p->p->dangerously_allow, OPERATION_FS_READ, pattern, &error);

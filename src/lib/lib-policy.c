@@ -21,8 +21,11 @@ static int compile(struct policy **ret, const struct corral_permissions *const *
 		return r;
 	if (n > LAYERS_MAX)
 		return error_set(e, -E2BIG, NULL, "more than %d layers", LAYERS_MAX);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		if (!layers[i])
+			return error_set(e, -EINVAL, NULL, "layer %zu is missing", i);
 		plain[i] = layers[i]->p;
+	}
 	return policy_new(ret, plain, n, &options, e);
 }
 
@@ -101,9 +104,9 @@ int corral_policy_check(struct corral_policy *policy, enum corral_operation op, 
 int corral_policy_check_exec(
 	struct corral_policy *policy, const char *const *argv, struct corral_decision *decision)
 {
-	struct request r = { .op = OPERATION_EXEC, .target = argv[0] };
+	struct request r = { .op = OPERATION_EXEC, .target = argv ? argv[0] : NULL };
 
-	if (argv[0]) {
+	if (r.target) {
 		r.args = argv + 1;
 		while (r.args[r.n_args])
 			r.n_args++;
@@ -136,6 +139,8 @@ int corral_policy_explain(struct corral_policy *policy, enum corral_operation op
 	explain_reason(&r, &d, &reason);
 	explain_remedy(&r, &d, &remedy);
 	policy_box_unpin(policy->box, &pin);
+	if (err < 0)
+		return err;
 	first = buffer_take(&reason);
 	second = buffer_take(&remedy);
 	if (!first || !second) {
@@ -145,7 +150,7 @@ int corral_policy_explain(struct corral_policy *policy, enum corral_operation op
 	}
 	*ret_reason = first;
 	*ret_remedy = second;
-	return err < 0 ? err : (int)d.verdict;
+	return (int)d.verdict;
 }
 
 int corral_policy_swap(struct corral_policy *policy, const struct corral_permissions *const *layers,

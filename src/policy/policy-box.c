@@ -30,8 +30,9 @@ struct slot {
 };
 
 struct policy_box {
-	_Atomic(struct edition *) current;
-	atomic_uint hint;
+	_Alignas(64) _Atomic(struct edition *) current;
+	/* Written by every reader: not on the line that all of them read. */
+	_Alignas(64) atomic_uint hint;
 	atomic_flag writing;
 	struct slot slots[SLOTS];
 };
