@@ -19,7 +19,8 @@
 #include "policy/meet.h"
 
 /* EFFORT_MAX: what comparing globs may cost (relation.h), a good part of a second. */
-enum { LAYERS_MAX = 64, PAIRS_MAX = 1 << 20, PRUNE_MAX = 600, EFFORT_MAX = 1 << 20 };
+enum { LAYERS_MAX = 64, PAIRS_MAX = 1 << 20, PRUNE_MAX = 600, EFFORT_MAX = 1 << 20,
+	SCOPE_PAIRS_MAX = 1 << 14 };
 
 /* Lists */
 
@@ -230,6 +231,8 @@ static int meet_scope(struct permissions *p, struct service *s, const struct ser
 
 	if (!scope)
 		return -ENOMEM;
+	if (b->values.n && a->values.n > SCOPE_PAIRS_MAX / b->values.n)
+		return -E2BIG;
 	for (size_t i = 0; i < a->values.n; i++) {
 		for (size_t k = 0; k < b->values.n; k++) {
 			int r = meet_words(

@@ -63,6 +63,7 @@ struct automaton {
 	uint32_t *buckets; /* open addressing over states, by set */
 	size_t n_buckets;
 	uint32_t start;
+	size_t *budget; /* NULL: no bound */
 
 	/* The set being collected; stamps say who is in it already. */
 	uint32_t *work, *stamps;
@@ -363,12 +364,22 @@ static int grow_buckets(struct automaton *a)
 	return 0;
 }
 
+static bool charge(struct automaton *a, size_t cost)
+{
+	if (!a->budget)
+		return true;
+	if (*a->budget < cost)
+		return false;
+	*a->budget -= cost;
+	return true;
+}
+
 static int new_state(struct automaton *a, uint32_t *bucket, uint32_t *ret)
 {
 	uint32_t *set = arena_calloc(&a->arena, a->n_work ? a->n_work : 1, sizeof(*set));
 	struct state s = { .set = set, .n = a->n_work };
 
-	if (a->n_states >= a->max_states)
+	if (a->n_states >= a->max_states || !charge(a, a->n_classes))
 		return -E2BIG;
 	s.next = arena_calloc(&a->arena, a->n_classes, sizeof(*s.next));
 	if (!set || !s.next)
@@ -428,6 +439,11 @@ int automaton_build(struct automaton *a, size_t max_states)
 	return intern(a, &a->start);
 }
 
+void automaton_charge(struct automaton *a, size_t *budget)
+{
+	a->budget = budget;
+}
+
 uint32_t automaton_start(const struct automaton *a)
 {
 	return a->start;
@@ -441,6 +457,8 @@ int automaton_next(struct automaton *a, uint32_t state, unsigned char byte, uint
 	int r;
 
 	if (next == UNKNOWN) {
+		if (!charge(a, s->n + 1))
+			return -E2BIG;
 		begin(a);
 		for (uint32_t i = 0; i < s->n; i++)
 			step_item(a, s->set[i], byte);

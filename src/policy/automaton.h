@@ -35,6 +35,8 @@ int automaton_add_all(struct automaton *a, const struct glob *globs, size_t n, u
  * explode.
  */
 int automaton_build(struct automaton *a, size_t max_states);
+/* Work is charged to *budget (in steps; states cost their rows); when it is used up, -E2BIG too. */
+void automaton_charge(struct automaton *a, size_t *budget);
 uint32_t automaton_start(const struct automaton *a);
 int automaton_next(struct automaton *a, uint32_t state, unsigned char byte, uint32_t *ret);
 /* The strongest entry that ends in this state. */

@@ -33,6 +33,8 @@
 
 /* BASES_MAX: folders with floating patterns that may lie on one path. */
 enum { ALONE_MAX = 256, STATES_MAX = 1 << 18, BASES_MAX = 8 };
+/* What compiling may cost: about a tenth of a second, and more with the length of the patterns. */
+enum { BUDGET_MIN = 4 << 20, BUDGET_PER_TOKEN = 64 };
 
 /* A glob behind a place, or an entry of several globs, before it is compiled. */
 struct item {
@@ -80,6 +82,7 @@ struct pathset {
 	struct dfa **dfas;
 	size_t n_dfas, cap_dfas;
 	size_t n_alone;
+	size_t budget; /* steps that all automata together may still take */
 };
 
 struct pathset *pathset_new(void)
@@ -328,6 +331,7 @@ static int make_dfa(struct pathset *s, const struct item *items, size_t n, const
 
 	if (r < 0)
 		return r;
+	automaton_charge(a, &s->budget);
 	limit = automaton_tokens(a) * 8 + 1024;
 	r = automaton_build(a, limit < STATES_MAX ? limit : STATES_MAX);
 	if (r == 0)
@@ -436,6 +440,9 @@ int pathset_build(struct pathset *s, struct error *e)
 {
 	int r = make_shared_heads(s);
 
+	s->budget = BUDGET_MIN;
+	for (size_t i = 0; i < s->n_items; i++)
+		s->budget += (s->items[i].n + 8) * BUDGET_PER_TOKEN;
 	sort_items(s);
 	if (r == 0)
 		r = float_items(s);
