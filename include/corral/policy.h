@@ -12,18 +12,16 @@
  *
  *     if (corral_permissions_new(&p) < 0 ||
  *         corral_permissions_allow(p, CORRAL_FS_READ, "$WORK_DIR/notes.txt", &e) < 0 ||
- *         corral_policy_new(&policy, (const struct corral_permissions *[]){ p }, 1, vars, 1, &e) < 0)
- *             fprintf(stderr, "%s\n", corral_error_message(e));
- *     else if (corral_policy_check(policy, CORRAL_FS_READ, path, NULL) == CORRAL_ALLOW)
- *             read_it(path);
- *     corral_policy_free(policy);
+ *         corral_policy_new(&policy, (const struct corral_permissions *[]){ p }, 1, vars, 1, &e) <
+ * 0) fprintf(stderr, "%s\n", corral_error_message(e)); else if (corral_policy_check(policy,
+ * CORRAL_FS_READ, path, NULL) == CORRAL_ALLOW) read_it(path); corral_policy_free(policy);
  *     corral_permissions_free(p);
  *     corral_error_free(e);
  *
  * Functions return 0 or more, or a negative errno value; outputs are untouched on failure. Where
- * they take a `struct corral_error **`, it may be NULL; otherwise it is set on failure (to NULL when
- * out of memory) and must be freed. The library keeps no global state, starts no threads, and never
- * logs. Objects may be used by several threads at once as long as nobody changes them;
+ * they take a `struct corral_error **`, it may be NULL; otherwise it is set on failure (to NULL
+ * when out of memory) and must be freed. The library keeps no global state, starts no threads, and
+ * never logs. Objects may be used by several threads at once as long as nobody changes them;
  * corral_policy_swap() may run at any time beside checks. After fork(), a child must not swap the
  * policies of its parent.
  */

@@ -46,7 +46,7 @@ void *arena_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t ite
 			(items)[n] = (item);                                                  \
 			(n)++;                                                                \
 		}                                                                             \
-		grown_ ? 0 : -ENOMEM;                                                     \
+		grown_ ? 0 : -ENOMEM;                                                         \
 	})
 
 static inline void arena_deinitp(struct arena *a)

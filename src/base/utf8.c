@@ -88,12 +88,18 @@ static const struct {
 } deceptive[] = {
 	{ 0x80, 0x9f },       /* C1 controls: some terminals obey them */
 	{ 0xad, 0xad },       /* soft hyphen */
+	{ 0x34f, 0x34f },     /* combining grapheme joiner */
 	{ 0x61c, 0x61c },     /* Arabic letter mark */
-	{ 0x180e, 0x180e },   /* Mongolian vowel separator */
+	{ 0x115f, 0x1160 },   /* Hangul fillers: blank, and letters to every program */
+	{ 0x17b4, 0x17b5 },   /* Khmer vowels that show nothing */
+	{ 0x180b, 0x180f },   /* Mongolian separators and selectors */
 	{ 0x200b, 0x200f },   /* zero-width spaces and joiners, direction marks */
 	{ 0x2028, 0x202e },   /* line separators, direction embeddings and overrides */
-	{ 0x2060, 0x2069 },   /* invisible operators, direction isolates */
+	{ 0x2060, 0x206f },   /* invisible operators, direction isolates, deprecated controls */
+	{ 0x2800, 0x2800 },   /* the blank Braille pattern */
+	{ 0x3164, 0x3164 },   /* Hangul filler */
 	{ 0xfeff, 0xfeff },   /* byte order mark */
+	{ 0xffa0, 0xffa0 },   /* half-width Hangul filler */
 	{ 0xfff9, 0xfffb },   /* interlinear annotation */
 	{ 0xe0000, 0xe01ef }, /* tags and further variation selectors: text that nobody sees */
 };

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "policy/command.h"
 #include "policy/shell.h"
 
 struct line {
@@ -67,6 +68,104 @@ static int arguments(struct line *l, struct request *r, struct judged *item)
 	return 0;
 }
 
+/* Builtins that run nothing but what their words show, and touch no file. */
+static bool is_harmless(const char *name)
+{
+	static const char *const names[] = { ":", "[", "bg", "break", "caller", "cd", "continue",
+		"declare", "dirs", "disown", "echo", "exit", "export", "false", "fg", "getopts",
+		"help", "jobs", "kill", "local", "logout", "popd", "printf", "pushd", "pwd", "read",
+		"readonly", "return", "set", "shift", "shopt", "suspend", "test", "time", "times",
+		"true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Builtins whose words are commands again; those were found too, unless they are not known. */
+static bool runs_its_words(const char *name)
+{
+	return strcmp(name, "eval") == 0 || strcmp(name, "trap") == 0 ||
+	       strcmp(name, "exec") == 0 || strcmp(name, "command") == 0 ||
+	       strcmp(name, "builtin") == 0;
+}
+
+/* Variables that change which program runs, or what it does first. */
+static bool changes_programs(const char *assignment)
+{
+	static const char *const names[] = { "BASHOPTS", "BASH_ENV", "EDITOR", "ENV", "IFS",
+		"NODE_OPTIONS", "PAGER", "PATH", "PROMPT_COMMAND", "PS4", "SHELLOPTS", "VISUAL" };
+	static const char *const prefixes[] = { "BASH_FUNC_", "DYLD_", "GIT_", "LD_", "PERL5",
+		"PYTHON", "RUBY" };
+	size_t len = strcspn(assignment, "+=[");
+
+	if (assignment[len] == '\0')
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strlen(names[i]) == len && memcmp(names[i], assignment, len) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (strncmp(prefixes[i], assignment, strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What a builtin does that its words do not show; NULL if nothing. */
+static const char *unknown_builtin(const struct shell_command *c)
+{
+	const char *name = c->words[0].text;
+	bool runs = runs_its_words(name);
+
+	if (!runs && !is_harmless(name))
+		return "what it runs or reads";
+	for (size_t i = 1; i < c->n_words; i++) {
+		const char *word = c->words[i].text;
+
+		if (runs && c->words[i].dynamic)
+			return "what it runs";
+		if (changes_programs(word))
+			return "what programs do with that variable";
+		/* Subscripts are expanded once more, also in quotes: test -v 'a[$(rm x)]'. */
+		if (strchr(word, '[') && (strstr(word, "$(") || strchr(word, '`')))
+			return "what its subscript runs";
+	}
+	return NULL;
+}
+
+static const char *unknown_assignment(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->n_assignments; i++) {
+		if (changes_programs(c->assignments[i].text))
+			return "what programs do with that variable";
+	}
+	return NULL;
+}
+
+/* Some rule that does not allow speaks of arguments: a word that is not known could be what it
+ * means. */
+static bool arguments_matter(const struct line *l)
+{
+	for (size_t i = 0; i < policy_layers(l->judge->policy); i++) {
+		const struct sources *s =
+			&policy_layer(l->judge->policy, i)->sources[OPERATION_EXEC];
+
+		for (size_t k = 0; k < s->n; k++) {
+			struct command_pattern p = { .more = true };
+
+			if (s->items[k].verdict != VERDICT_ALLOW &&
+				(command_pattern_parse(&p, l->judge->call->arena, s->items[k].text,
+					 NULL, NULL) < 0 ||
+					command_pattern_is_fine(&p)))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* What is not known about a word before it runs; NULL if all is. */
 static const char *unknown_part(
 	const struct line *l, const struct shell_word *w, bool is_path, const char *what)
@@ -82,19 +181,28 @@ static int judge_words(struct line *l, struct judged *item)
 	struct request r = { .op = OPERATION_EXEC };
 	int err;
 
+	item->unknown = unknown_assignment(l->command);
+	if (!item->unknown && l->command->is_builtin)
+		item->unknown = unknown_builtin(l->command);
+	else if (!item->unknown)
+		item->unknown = unknown_part(l, name, strchr(name->text, '/'), "the program");
+	if (item->unknown) {
+		item->kind = JUDGED_UNKNOWN;
+		return 0;
+	}
 	if (l->command->is_builtin) {
 		item->kind = JUDGED_BUILTIN;
 		item->verdict = VERDICT_ALLOW;
 		return 0;
 	}
-	item->unknown = unknown_part(l, name, strchr(name->text, '/'), "the program");
-	if (item->unknown) {
-		item->kind = JUDGED_UNKNOWN;
-		return 0;
-	}
 	err = plain_path(l, name->text, &r.target);
 	if (err == 0)
 		err = arguments(l, &r, item);
+	if (err == 0 && item->is_dynamic && arguments_matter(l)) {
+		item->unknown = "the arguments";
+		item->kind = JUDGED_UNKNOWN;
+		return 0;
+	}
 	return err < 0 ? err : judge_program(l->judge, &r, item);
 }
 
@@ -105,11 +213,18 @@ static int add_command(struct line *l)
 	auto_buffer text = { 0 };
 	int r;
 
-	if (c->n_words == 0)
+	if (c->n_words == 0 && !unknown_assignment(c))
 		return 0;
+	for (size_t i = 0; i < c->n_assignments; i++)
+		buffer_printf(&text, "%s ", c->assignments[i].text);
 	for (size_t i = 0; i < c->n_words; i++) {
 		buffer_adds(&text, i ? " " : "");
 		print_word(&c->words[i], &text);
+	}
+	if (c->n_words == 0) {
+		item.unknown = unknown_assignment(c);
+		item.kind = JUDGED_UNKNOWN;
+		return keep(l, &item, &text);
 	}
 	r = judge_words(l, &item);
 	return r < 0 ? r : keep(l, &item, &text);

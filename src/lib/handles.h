@@ -21,7 +21,8 @@ struct corral_policy {
 };
 
 /* Both sides of the library use the same numbers. */
-_Static_assert((int)CORRAL_FS_READ == OPERATION_FS_READ && (int)CORRAL_FS_WRITE == OPERATION_FS_WRITE &&
+_Static_assert((int)CORRAL_FS_READ == OPERATION_FS_READ &&
+		       (int)CORRAL_FS_WRITE == OPERATION_FS_WRITE &&
 		       (int)CORRAL_NET_CONNECT == OPERATION_NET_CONNECT &&
 		       (int)CORRAL_EXEC == OPERATION_EXEC && (int)CORRAL_ENV == OPERATION_ENV &&
 		       (int)CORRAL_SERVICE == OPERATION_SERVICE,

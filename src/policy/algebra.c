@@ -19,8 +19,13 @@
 #include "policy/meet.h"
 
 /* EFFORT_MAX: what comparing globs may cost (relation.h), a good part of a second. */
-enum { LAYERS_MAX = 64, PAIRS_MAX = 1 << 20, PRUNE_MAX = 600, EFFORT_MAX = 1 << 20,
-	SCOPE_PAIRS_MAX = 1 << 14 };
+enum {
+	LAYERS_MAX = 64,
+	PAIRS_MAX = 1 << 20,
+	PRUNE_MAX = 600,
+	EFFORT_MAX = 1 << 20,
+	SCOPE_PAIRS_MAX = 1 << 14
+};
 
 /* Lists */
 

@@ -77,6 +77,10 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 	case DECISION_BASELINE:
 		reason_baseline(d, out);
 		break;
+	case DECISION_METHOD:
+		buffer_adds(out, "network.methods does not have ");
+		visible(out, r->method ? r->method : "it");
+		break;
 	case DECISION_GUARDED:
 		buffer_printf(out, "only a grant that names it reaches %s (%s)", d->baseline,
 			d->baseline_why);
@@ -242,6 +246,12 @@ void explain_line(const struct request *r, const struct decision *d, struct buff
 	/* A line cannot take back what a rule or a deny list says. */
 	if (d->source)
 		return;
+	if (d->why == DECISION_METHOD) {
+		buffer_adds(out, "network: {methods: [");
+		json_print_string(out, r->method, strlen(r->method));
+		buffer_adds(out, "]}");
+		return;
+	}
 	line_grant(r, d, out);
 }
 

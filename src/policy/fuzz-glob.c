@@ -115,9 +115,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (path_normalize(rest, nul ? size - patterns - 1 : 4, path, &len) < 0)
 		return 0;
-	text = strndup((const char *)data, patterns);
-	if (text)
+	text = calloc(1, patterns + 1);
+	if (text) {
+		memcpy(text, data, patterns);
 		run(text, path, len);
+	}
 	free(text);
 	return 0;
 }

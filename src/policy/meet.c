@@ -132,8 +132,8 @@ static void spend_alternatives(size_t *effort, const struct glob *g)
 static int relate_paths(const char *a, const char *b, size_t *effort)
 {
 	auto_arena scratch = { 0 };
-	int va, vb, r;
-	struct glob x, y;
+	int va = -1, vb = -1, r;
+	struct glob x = { 0 }, y = { 0 };
 
 	if (strcmp(a, b) == 0)
 		return RELATION_EQUAL;
@@ -178,7 +178,7 @@ static int relate_env(const char *a, const char *b, size_t *effort)
 {
 	auto_arena scratch = { 0 };
 	bool a_set = strchr(a, '='), b_set = strchr(b, '=');
-	struct glob x, y;
+	struct glob x = { 0 }, y = { 0 };
 	int r;
 
 	if (strcmp(a, b) == 0)
@@ -440,8 +440,7 @@ static int contains(enum operation op, const char *a, const char *b, size_t *eff
 	return r < 0 ? r : r == RELATION_EQUAL || r == RELATION_OUTSIDE;
 }
 
-int meet_contains(
-	enum operation op, const struct grant *a, const struct grant *b, size_t *effort)
+int meet_contains(enum operation op, const struct grant *a, const struct grant *b, size_t *effort)
 {
 	if (a->n != 1 || op == OPERATION_SERVICE)
 		return 0;

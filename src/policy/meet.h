@@ -15,8 +15,7 @@ int meet_grants(struct permissions *p, struct grant_list *to, enum operation op,
 int meet_grants_within_effort(struct permissions *p, struct grant_list *to, enum operation op,
 	const struct grant *a, const struct grant *b, size_t *effort);
 /* 1 if everything that b covers a covers for certain, else 0; -ENOMEM. effort may be NULL. */
-int meet_contains(
-	enum operation op, const struct grant *a, const struct grant *b, size_t *effort);
+int meet_contains(enum operation op, const struct grant *a, const struct grant *b, size_t *effort);
 /* For words of a service's scope, where `*` and `?` are the only signs. */
 int meet_words(
 	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b);

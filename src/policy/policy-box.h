@@ -2,8 +2,8 @@
 #pragma once
 /*
  * A policy that can be replaced while other threads decide. Readers pin the current one, ask it as
- * often as they like, and let go; up to 64 at once never wait, neither for a writer nor for each other. A swap returns
- * once no reader holds the old policy, and frees it.
+ * often as they like, and let go; up to 64 at once never wait, neither for a writer nor for each
+ * other. A swap returns once no reader holds the old policy, and frees it.
  */
 #include <stdint.h>
 

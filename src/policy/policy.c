@@ -356,6 +356,22 @@ static void decide_service(const struct layer *l, const struct question *q, stru
 	}
 }
 
+/* A request with a method may only have one of those in network.methods, where there is such a
+ * list. */
+static void hold_methods(const struct layer *l, const struct question *q, struct decision *d)
+{
+	const struct grant_list *methods = &l->network.methods;
+	const char *method = q->request->method;
+
+	if (!method || methods->n == 0 || d->verdict == VERDICT_DENY)
+		return;
+	for (size_t i = 0; i < methods->n; i++) {
+		if (strcmp(methods->items[i].all[0], method) == 0)
+			return;
+	}
+	*d = (struct decision){ .why = DECISION_METHOD, .layer = l };
+}
+
 /*
  * Private places and sockets of the host are allowed by a grant that names them, never because
  * nothing forbids them: not by a default, and not because a layer only watches.
@@ -393,8 +409,10 @@ static void decide_layer(const struct layer *l, const struct question *q, struct
 		d->monitored = true;
 		d->verdict = VERDICT_ALLOW;
 	}
-	if (q->op == OPERATION_NET_CONNECT)
+	if (q->op == OPERATION_NET_CONNECT) {
 		hold_guard(l, q, d);
+		hold_methods(l, q, d);
+	}
 }
 
 /* The baseline */

@@ -63,6 +63,7 @@ enum decision_why {
 			      run */
 	DECISION_UNREADABLE,
 	DECISION_BASELINE,
+	DECISION_METHOD,  /* network.methods does not have the request's method */
 	DECISION_GUARDED, /* a default does not reach there: `baseline` needs a grant of its own */
 	DECISION_BAD_TARGET, /* the target is no path, host, … */
 	DECISION_NO_LAYER,

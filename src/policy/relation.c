@@ -111,8 +111,8 @@ static bool apart(const struct glob *a, const struct glob *b)
 	return a->n == 1 && b->n == 1 && memcmp(x->literal, y->literal, least) != 0;
 }
 
-int relation_within_effort(const struct glob *a, const struct glob *b, enum product_domain domain,
-	size_t *effort)
+int relation_within_effort(
+	const struct glob *a, const struct glob *b, enum product_domain domain, size_t *effort)
 {
 	if (is_plain(a) && is_plain(b))
 		return (int)relation_of_plain(&a->alternatives[0], &b->alternatives[0]);

@@ -18,5 +18,5 @@ int relation_of_globs(const struct glob *a, const struct glob *b, enum product_d
  * The same for one pair of many: *effort, in steps, is what all searches together may still cost.
  * Once it is 0, whatever needs a search is unknown.
  */
-int relation_within_effort(const struct glob *a, const struct glob *b, enum product_domain domain,
-	size_t *effort);
+int relation_within_effort(
+	const struct glob *a, const struct glob *b, enum product_domain domain, size_t *effort);

@@ -222,7 +222,8 @@ static int try_hosts(struct subset_compare *c, const struct candidates *all)
 static int try_sockets(struct subset_compare *c, struct candidates *all)
 {
 	const char *other = arena_printf(&all->arena, "/%s", c->fresh);
-	int r = other ? ARENA_PUSH(&all->arena, all->sockets, all->n_sockets, all->cap_sockets, other)
+	int r = other ? ARENA_PUSH(
+				&all->arena, all->sockets, all->n_sockets, all->cap_sockets, other)
 		      : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < all->n_sockets; i++) {

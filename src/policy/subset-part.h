@@ -20,7 +20,8 @@ struct subset_compare {
 	const struct variables *vars;
 	struct subset *result;
 	struct error *error;
-	char fresh[32]; /* a word that neither side mentions, for "any other" name, argument or value */
+	char fresh[32]; /* a word that neither side mentions, for "any other" name, argument or
+			   value */
 };
 
 int subset_paths(struct subset_compare *c);
@@ -49,7 +50,7 @@ int subset_try(struct subset_compare *c, const struct request *r);
 struct subset_machine {
 	struct automaton *automaton;
 	enum verdict *verdicts; /* by rank */
-	enum verdict none;            /* where nothing matches */
+	enum verdict none;      /* where nothing matches */
 };
 
 struct subset_machines {

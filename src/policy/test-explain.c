@@ -11,8 +11,8 @@ struct row {
 static void check(const struct row *row, const char *what, const char *want, struct buffer *got)
 {
 	if (strcmp(buffer_text(got), want) != 0)
-		fail_msg("%s: %s: %s <%s>, want <%s>", row->yaml, row->request, what, buffer_text(got),
-			want);
+		fail_msg("%s: %s: %s <%s>, want <%s>", row->yaml, row->request, what,
+			buffer_text(got), want);
 	buffer_deinit(got);
 }
 
@@ -27,20 +27,23 @@ static const struct row rows[] = {
 	{ "{}", "fs.write /a*", NOTHING("fs.write"), "", "fs: {write: [\"/a\\\\*\"]}",
 		"add fs: {write: [\"/a\\\\*\"]} to test.yaml" },
 	{ "{}", "net.connect https://H.com/x", NOTHING("network.allow"), "",
-		"network: {allow: [\"h.com:443\"]}", "add network: {allow: [\"h.com:443\"]} to test.yaml" },
+		"network: {allow: [\"h.com:443\"]}",
+		"add network: {allow: [\"h.com:443\"]} to test.yaml" },
 	{ "{}", "net.connect udp://[::1]:53", NOTHING("network.allow"), "",
 		"network: {allow: [\"udp://[::1]:53\"]}",
 		"add network: {allow: [\"udp://[::1]:53\"]} to test.yaml" },
 	{ "{}", "net.connect unix:/a*", NOTHING("network.allow"), "", "",
 		"none: a policy file cannot name it" },
 	{ "{}", "env A", NOTHING("env"), "", "env: [\"A\"]", "add env: [\"A\"] to test.yaml" },
-	{ "{}", "env A=1", NOTHING("env"), "", "env: [\"A=1\"]", "add env: [\"A=1\"] to test.yaml" },
+	{ "{}", "env A=1", NOTHING("env"), "", "env: [\"A=1\"]",
+		"add env: [\"A=1\"] to test.yaml" },
 	{ "{}", "env A?", NOTHING("env"), "", "", "none: a policy file cannot name it" },
 	{ "{}", "env A*=1", NOTHING("env"), "", "", "none: a policy file cannot name it" },
 	{ "{}", "service reminders.read:Work", NOTHING("services"), "",
 		"services: {\"reminders\": {access: read}}",
 		"add services: {\"reminders\": {access: read}} to test.yaml" },
-	{ "{}", "service nope.read", NOTHING("services"), "", "", "none: a policy file cannot name it" },
+	{ "{}", "service nope.read", NOTHING("services"), "", "",
+		"none: a policy file cannot name it" },
 	{ "services: {vault: true}", "service vault.read", "services grants it", "", "", "" },
 	{ "exec: []", "exec git push", NOTHING("exec"), "", "exec: [\"git\"]",
 		"add exec: [\"git\"] to test.yaml" },
@@ -48,16 +51,17 @@ static const struct row rows[] = {
 	{ "exec: []", "exec ~", NOTHING("exec"), "", "exec: [\"\\\\~\"]", NULL },
 	{ "{}", "exec /bin/ls", "there is no exec list, and the file may not be read", "",
 		"fs: {read: [\"/bin/ls\"]}", NULL },
-	{ "{}", "exec ls", "there is no exec list, and the file may not be read", "", "exec: [\"ls\"]",
-		NULL },
-	{ "fs: {read: [/bin/**]}", "exec /bin/ls", "there is no exec list, and the file may be read",
-		"test.yaml:1: /bin/**", "", "" },
+	{ "{}", "exec ls", "there is no exec list, and the file may not be read", "",
+		"exec: [\"ls\"]", NULL },
+	{ "fs: {read: [/bin/**]}", "exec /bin/ls",
+		"there is no exec list, and the file may be read", "test.yaml:1: /bin/**", "", "" },
 	{ "fs: {deny: [/s]}", "fs.read /s", "fs.deny forbids /s", "test.yaml:1: /s", "",
 		"remove or narrow test.yaml:1: /s" },
 	{ "{fs: {deny: [/s]}, exec: [/s]}", "exec /s", "fs.deny forbids /s", "test.yaml:1: /s", "",
 		"remove or narrow test.yaml:1: /s" },
 	{ "rules: [{id: r1, action: ask, operations: [env], patterns: [A]}]", "env A",
-		"rule r1 asks about A", "test.yaml:1: A", "", "approve it when asked, or change test.yaml:1: A" },
+		"rule r1 asks about A", "test.yaml:1: A", "",
+		"approve it when asked, or change test.yaml:1: A" },
 	{ "rules: [{id: r1, action: deny, operations: [env], patterns: [A]}]", "env A",
 		"rule r1 forbids A", "test.yaml:1: A", "", "remove or narrow test.yaml:1: A" },
 	{ "rules: [{id: r1, action: allow, operations: [env], patterns: [A]}]", "env A",
@@ -65,11 +69,12 @@ static const struct row rows[] = {
 	{ "default: ask", "env A", "no rule matches, and the default is ask", "", "env: [\"A\"]",
 		"add env: [\"A\"] to test.yaml" },
 	{ "default: allow", "env A", "no rule matches, and the default is allow", "", "", "" },
-	{ "mode: audit", "env A", "no rule forbids it, and the layer only blocks what a rule does", "", "",
-		"" },
+	{ "mode: audit", "env A", "no rule forbids it, and the layer only blocks what a rule does",
+		"", "", "" },
 	{ "mode: monitor", "env A",
 		NOTHING("env") "; it would be denied, but the layer only watches", "", "", "" },
-	{ "{mode: monitor, rules: [{id: r1, action: ask, operations: [env], patterns: [A]}]}", "env A",
+	{ "{mode: monitor, rules: [{id: r1, action: ask, operations: [env], patterns: [A]}]}",
+		"env A",
 		"rule r1 asks about A; it would be asked about, but the layer only watches",
 		"test.yaml:1: A", "", "" },
 	{ "fs: {read: [/**]}", "fs.read /etc/shadow",
@@ -78,12 +83,14 @@ static const struct row rows[] = {
 		"the baseline forbids it, unless it is granted and named: dangerously_allow: "
 		"[\"/etc/shadow\"]" },
 	{ "network: {allow: ['169.254.169.254']}", "net.connect 169.254.169.254",
-		"the baseline forbids 169.254.169.254 (it hands the machine's own cloud credentials to "
+		"the baseline forbids 169.254.169.254 (it hands the machine's own cloud "
+		"credentials to "
 		"whoever asks)",
 		"", "", "none: the baseline forbids it, whatever is granted" },
 	{ "{}", "fs.read relative", "the target is malformed", "", "", "" },
 	{ "all_of: [{}, {fs: {read: [/b]}}]", "fs.read /a", NOTHING("fs.read or fs.write"), "",
-		"fs: {read: [\"/a\"]}", "add fs: {read: [\"/a\"]} to test.yaml (2 layers do not allow it)" },
+		"fs: {read: [\"/a\"]}",
+		"add fs: {read: [\"/a\"]} to test.yaml (2 layers do not allow it)" },
 };
 
 static void test_rows(void **state)

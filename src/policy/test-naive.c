@@ -595,14 +595,25 @@ static bool named(const struct question *q, const struct permissions *p)
 	return granted(q, p);
 }
 
+/* A request with a method needs one that the layer has, where it lists them. */
+static bool has_network_method(const struct permissions *p, const char *method)
+{
+	for (size_t i = 0; i < p->network.methods.n; i++) {
+		if (method && strcmp(p->network.methods.items[i].all[0], method) == 0)
+			return true;
+	}
+	return !method || p->network.methods.n == 0;
+}
+
 static enum verdict judge(struct question q, const struct permissions *p)
 {
 	enum verdict v = judge_patterns(q, p);
 
-	if (q.op == OPERATION_NET_CONNECT && v == VERDICT_ALLOW &&
-		naive_host_guarded(q.request->target) && !named(&q, p))
+	if (q.op != OPERATION_NET_CONNECT)
+		return v;
+	if (v == VERDICT_ALLOW && naive_host_guarded(q.request->target) && !named(&q, p))
 		return VERDICT_DENY;
-	return v;
+	return has_network_method(p, q.request->method) ? v : VERDICT_DENY;
 }
 
 /* All layers below p together; an access that is several is each of them. */

@@ -52,7 +52,8 @@ static void test_canonical(void **state)
 		/* Canonical once, canonical for ever. */
 		assert_int_equal(pattern_canonical(rows[i].op, got, &a, &again, NULL, NULL), 0);
 		assert_string_equal(again, got);
-		assert_int_equal(pattern_canonical(rows[i].op, rows[i].text, &a, NULL, NULL, NULL), 0);
+		assert_int_equal(
+			pattern_canonical(rows[i].op, rows[i].text, &a, NULL, NULL, NULL), 0);
 	}
 }
 
@@ -85,8 +86,8 @@ static void test_refused(void **state)
 		const char *got = NULL;
 		struct error e = { 0 };
 
-		if (pattern_canonical(rows[i].op, rows[i].text, &a, &got, &where, &e) != -EINVAL || got ||
-			e.line != 3 || !e.text[0])
+		if (pattern_canonical(rows[i].op, rows[i].text, &a, &got, &where, &e) != -EINVAL ||
+			got || e.line != 3 || !e.text[0])
 			fail_msg("<%s>: %s", rows[i].text, e.text);
 	}
 }

@@ -58,7 +58,8 @@ static void *read_policies(void *data)
 		policy_box_pin(s->box, &pin);
 		/* It never goes back, and is what it says it is for as long as it is held. */
 		if (pin.generation < last || !allows(pin.policy, pin.generation) ||
-			allows(pin.policy, pin.generation + 1) || !allows(pin.policy, pin.generation))
+			allows(pin.policy, pin.generation + 1) ||
+			!allows(pin.policy, pin.generation))
 			atomic_fetch_add(&s->wrong, 1);
 		last = pin.generation;
 		policy_box_unpin(s->box, &pin);
@@ -90,7 +91,8 @@ static void test_one_writer(void **state)
 	assert_int_equal(pin.generation, SWAPS);
 	policy_box_unpin(s.box, &pin);
 	policy_box_free(s.box);
-	print_message("# %zu pins while %d policies were swapped\n", atomic_load(&s.decisions), SWAPS);
+	print_message(
+		"# %zu pins while %d policies were swapped\n", atomic_load(&s.decisions), SWAPS);
 }
 
 struct writer {

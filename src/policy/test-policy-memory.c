@@ -67,8 +67,8 @@ __attribute__((format(printf, 2, 0))) char *__wrap_arena_printf(
 }
 
 /*
- * The baseline is most of the work of compiling, and the same every time: it has a sweep of its own,
- * and is left out of the others, which never ask it anything.
+ * The baseline is most of the work of compiling, and the same every time: it has a sweep of its
+ * own, and is left out of the others, which never ask it anything.
  */
 static bool with_baseline = true;
 int __real_baseline_paths_new(struct baseline_paths **ret, const char *home, struct error *e);
@@ -82,34 +82,40 @@ int __wrap_baseline_paths_new(struct baseline_paths **ret, const char *home, str
 
 /* Something of everything; plain, so that two of them meet. */
 static const char plain_a[] =
-	"fs: {read: [/a/**, '/b*', '/{c,d}*', {all: ['/e*', '/*f']}, $HOME/x], write: [$TEMP/**, /w], "
+	"fs: {read: [/a/**, '/b*', '/{c,d}*', {all: ['/e*', '/*f']}, $HOME/x], write: [$TEMP/**, "
+	"/w], "
 	"deny: [/a/s, '/**/t']}\n"
-	"network: {allow: [h.com, '*.i.com:443', 10.0.0.0/8, 'https://u.com/v1/**', 'unix:/run/s'], "
+	"network: {allow: [h.com, '*.i.com:443', 10.0.0.0/8, 'https://u.com/v1/**', "
+	"'unix:/run/s'], "
 	"deny: [bad.com], listen: [80], methods: [GET, PUT], rate_limit: 5/min}\n"
 	"exec: [git, 'ls -l:*', /opt/**, '/usr/*/x a:', '*:', {all: [sh, /bin/**]}, /bin/git]\n"
 	"env: [A, 'B*', C=1, {all: ['D*', D1=2]}, {all: ['?E*', '*F']}]\n"
-	"services: {reminders: {access: readwrite, lists: ['W*', x]}, calendar: {access: read, range: 7d}}\n"
+	"services: {reminders: {access: readwrite, lists: ['W*', x]}, calendar: {access: read, "
+	"range: 7d}}\n"
 	"dangerously_allow: [/etc/shadow]\n"
 	"limits: {memory: 1G}\n";
 static const char plain_b[] =
 	"fs: {read: [/a/b/**, '/*x', '/c?'], write: [$TEMP/y, '/w*'], deny: ['/a/s*']}\n"
-	"network: {allow: ['h.com:80', '*.i.com', 10.1.0.0/16, 'https://u.com/*/x', 'unix:/run/s'], "
+	"network: {allow: ['h.com:80', '*.i.com', 10.1.0.0/16, 'https://u.com/*/x', "
+	"'unix:/run/s'], "
 	"listen: [80], methods: [PUT]}\n"
 	"env: ['A*', B1, C]\n"
 	"services: {reminders: {access: read, lists: ['*k', x]}, calendar: {access: read}}\n"
 	"dangerously_allow: [/etc/**]\n";
 static const char ruled[] =
 	"fs: {read: [/r]}\n"
-	"rules: [{id: a, priority: 5, action: deny, operations: [fs.read], patterns: ['/**/secret*', /z]},\n"
-	"        {id: b, action: ask, operations: [net.connect], patterns: [h.com], methods: [POST]},\n"
+	"rules: [{id: a, priority: 5, action: deny, operations: [fs.read], patterns: "
+	"['/**/secret*', /z]},\n"
+	"        {id: b, action: ask, operations: [net.connect], patterns: [h.com], methods: "
+	"[POST]},\n"
 	"        {id: d, action: ask, operations: [exec], patterns: ['git push:*', 'ls']},\n"
 	"        {id: c, action: ask, operations: [service], patterns: ['reminders:W1', '*']}]\n"
 	"guest_paths: [{guest: /g, host: /h, mode: rw}]\n";
 
 static struct permissions *a, *b, *layered;
 
-static int find_git(void *context, const char *name, int (*found)(void *data, const char *path),
-	void *data)
+static int find_git(
+	void *context, const char *name, int (*found)(void *data, const char *path), void *data)
 {
 	(void)context;
 	return strstr(name, "git") ? found(data, "/bin/git") : -ENOENT;
@@ -153,8 +159,8 @@ static int run_policy_layered(void)
 	return run_policy(layered);
 }
 
-static int run_algebra(
-	int (*f)(struct permissions **ret, const struct permissions *x, const struct permissions *y),
+static int run_algebra(int (*f)(struct permissions **ret, const struct permissions *x,
+			       const struct permissions *y),
 	const struct permissions *x, const struct permissions *y)
 {
 	auto_permissions *p = NULL;
@@ -357,7 +363,8 @@ static void test_explain(void **state)
 			if (!did_fail)
 				break;
 			/* Half a line would be another line. */
-			assert_true(line.failed || line.len == 0 || strchr("}]", line.data[line.len - 1]));
+			assert_true(line.failed || line.len == 0 ||
+				    strchr("}]", line.data[line.len - 1]));
 		}
 	}
 }

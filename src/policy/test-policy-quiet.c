@@ -38,15 +38,19 @@ void __wrap_free(void *p)
 /* Something of everything, in three layers. */
 static const char rich[] =
 	"all_of:\n"
-	"- fs: {read: [/a/**, '/b/*.txt', '/**/x?', {all: ['/c*', '/*d']}], write: [$TEMP/**], deny: [/a/s]}\n"
-	"  network: {allow: [h.com, '*.i.com:443', 10.0.0.0/8, '[2001:db8::]/32', 'udp://d.com:53', "
+	"- fs: {read: [/a/**, '/b/*.txt', '/**/x?', {all: ['/c*', '/*d']}], write: [$TEMP/**], "
+	"deny: [/a/s]}\n"
+	"  network: {allow: [h.com, '*.i.com:443', 10.0.0.0/8, '[2001:db8::]/32', "
+	"'udp://d.com:53', "
 	"'https://u.com/v1/**', 'unix:/run/s', '*:80'], deny: [bad.com]}\n"
 	"  exec: [git, 'ls -l:*', /opt/**, '/usr/*/x a:', '* --help:']\n"
 	"  env: [A, B*, C=1]\n"
 	"  services: {reminders: {access: readwrite, lists: ['W*']}}\n"
 	"- default: allow\n"
-	"  rules: [{id: a, priority: 5, action: deny, operations: [fs.read], patterns: ['/**/secret*']},\n"
-	"          {id: b, action: ask, operations: [net.connect], patterns: [h.com], methods: [POST]},\n"
+	"  rules: [{id: a, priority: 5, action: deny, operations: [fs.read], patterns: "
+	"['/**/secret*']},\n"
+	"          {id: b, action: ask, operations: [net.connect], patterns: [h.com], methods: "
+	"[POST]},\n"
 	"          {id: c, action: ask, operations: [service], patterns: ['reminders:W1*']}]\n"
 	"- {mode: monitor, fs: {read: ['/{a,b}{c,d}*']}}\n";
 
@@ -101,7 +105,8 @@ static void test_quiet(void **state)
 	for (size_t i = 0; i < ROWS(requests); i++) {
 		test_request(&prepared[i], requests[i]);
 		/* The pointers into itself must survive: they do, nothing is copied. */
-		assert_ptr_equal(prepared[i].request.args ? prepared[i].request.args : prepared[i].args,
+		assert_ptr_equal(
+			prepared[i].request.args ? prepared[i].request.args : prepared[i].args,
 			prepared[i].args);
 	}
 	calls = 0;

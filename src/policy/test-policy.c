@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine by example: request -> verdict, and every way in which a policy can fail to compile. */
+/* The engine by example: request -> verdict, and every way in which a policy can fail to compile.
+ */
 #include "policy/test-policy.h"
 
 #include <stdlib.h>
@@ -7,8 +8,8 @@
 #include "policy/algebra.h"
 #include "policy/layer.h"
 
-#define RULE(id, priority, action, op, pattern)                                                    \
-	"{id: " id ", priority: " priority ", action: " action ", operations: [" op                \
+#define RULE(id, priority, action, op, pattern)                                     \
+	"{id: " id ", priority: " priority ", action: " action ", operations: [" op \
 	"], patterns: [" pattern "]}"
 
 static void test_files(void **state)
@@ -17,9 +18,10 @@ static void test_files(void **state)
 		{ "{}", NULL, NULL, "fs.read /|fs.write /a|fs.read /tmp" },
 		{ "fs: {read: [/a/**]}", "fs.read /a|fs.read /a/b|fs.read /a/.b/c|fs.read //a/./b/",
 			NULL, "fs.write /a|fs.read /ab|fs.read /|fs.read /a/../b" },
-		{ "fs: {write: [/a/**]}", "fs.read /a/b|fs.write /a|fs.write /a/b", NULL, "fs.read /b" },
-		{ "fs: {read: [/**], deny: [/s, /t/**]}", "fs.read /|fs.read /s/x|fs.read /ts", NULL,
-			"fs.read /s|fs.read /t|fs.read /t/x|fs.read /u/../s" },
+		{ "fs: {write: [/a/**]}", "fs.read /a/b|fs.write /a|fs.write /a/b", NULL,
+			"fs.read /b" },
+		{ "fs: {read: [/**], deny: [/s, /t/**]}", "fs.read /|fs.read /s/x|fs.read /ts",
+			NULL, "fs.read /s|fs.read /t|fs.read /t/x|fs.read /u/../s" },
 		{ "fs: {write: [/**], deny: [/s]}", "fs.write /x", NULL, "fs.write /s|fs.read /s" },
 		{ "fs: {read: [{all: [/a*, '/*b']}]}", "fs.read /ab|fs.read /axb", NULL,
 			"fs.read /a|fs.read /b" },
@@ -27,7 +29,8 @@ static void test_files(void **state)
 			"fs.read /home/me/x|fs.read /tmp/y|fs.read /tmp|fs.read /work", NULL,
 			"fs.read /home/me|fs.read /work/x" },
 		{ "guest_paths: [{guest: /g, host: /h, mode: ro}, {guest: /w, host: /w, mode: rw}]",
-			"fs.read /h/x|fs.read /h|fs.write /w/x|fs.read /w", NULL, "fs.write /h/x|fs.read /g" },
+			"fs.read /h/x|fs.read /h|fs.write /w/x|fs.read /w", NULL,
+			"fs.write /h/x|fs.read /g" },
 	};
 
 	(void)state;
@@ -38,13 +41,14 @@ static void test_baseline(void **state)
 {
 	static const struct test_row rows[] = {
 		/* Secrets are neither read nor written, system files not written. */
-		{ "fs: {write: [/**]}", "fs.read /etc/hosts|fs.write /srv/x|fs.read /home/me/.bashrc", NULL,
+		{ "fs: {write: [/**]}",
+			"fs.read /etc/hosts|fs.write /srv/x|fs.read /home/me/.bashrc", NULL,
 			"fs.read /home/me/.ssh/id|fs.write /home/you/.ssh/id|fs.read /root/.netrc|"
 			"fs.read /Users/a/.aws/x|fs.read /etc/shadow|fs.write /etc/hosts|"
 			"fs.write /home/me/.bashrc|fs.write /usr/bin/x|exec /root/.netrc" },
 		{ "{fs: {write: [/**]}, dangerously_allow: [~/.ssh/**, /etc/hosts]}",
-			"fs.read /home/me/.ssh/id|fs.write /home/me/.ssh/id|fs.write /etc/hosts", NULL,
-			"fs.read /home/you/.ssh/id|fs.write /etc/passwd" },
+			"fs.read /home/me/.ssh/id|fs.write /home/me/.ssh/id|fs.write /etc/hosts",
+			NULL, "fs.read /home/you/.ssh/id|fs.write /etc/passwd" },
 		/* Lifting is no grant. */
 		{ "dangerously_allow: [/**]", NULL, NULL, "fs.read /home/me/.ssh/id|fs.read /x" },
 		/* Every layer must lift it. */
@@ -53,7 +57,8 @@ static void test_baseline(void **state)
 		{ "all_of: [{fs: {read: [/**]}, dangerously_allow: [/**]}, {fs: {read: [/**]}, "
 		  "dangerously_allow: [/etc/**]}]",
 			"fs.read /etc/shadow", NULL, "fs.read /home/me/.netrc" },
-		{ "network: {allow: ['*', 169.254.0.0/16, '*.internal']}", "net.connect h.com", NULL,
+		{ "network: {allow: ['*', 169.254.0.0/16, '*.internal']}", "net.connect h.com",
+			NULL,
 			"net.connect 169.254.169.254|net.connect metadata.google.internal|"
 			"net.connect 127.0.0.1|net.connect x.local" },
 	};
@@ -76,25 +81,29 @@ static void test_baseline(void **state)
 static void test_hosts(void **state)
 {
 	static const struct test_row rows[] = {
-		{ "network: {allow: [h.com]}", "net.connect h.com|net.connect H.com.:1|net.connect "
-					       "https://h.com/x",
+		{ "network: {allow: [h.com]}",
+			"net.connect h.com|net.connect H.com.:1|net.connect "
+			"https://h.com/x",
 			NULL, "net.connect a.h.com|net.connect udp://h.com:1|net.connect xh.com" },
-		{ "network: {allow: ['h.com:443']}", "net.connect h.com:443|net.connect https://h.com",
-			NULL, "net.connect h.com|net.connect h.com:80|net.connect http://h.com" },
+		{ "network: {allow: ['h.com:443']}",
+			"net.connect h.com:443|net.connect https://h.com", NULL,
+			"net.connect h.com|net.connect h.com:80|net.connect http://h.com" },
 		{ "network: {allow: ['*'], deny: ['*.bad.com', bad.com]}",
 			"net.connect h.com:1|net.connect 8.8.8.8", NULL,
 			"net.connect bad.com|net.connect x.bad.com:1|net.connect 10.0.0.1" },
-		{ "network: {allow: ['https://h.com/v1/**']}", "net.connect https://h.com/v1/x", NULL,
-			"net.connect h.com:443|net.connect https://h.com/v2" },
+		{ "network: {allow: ['https://h.com/v1/**']}", "net.connect https://h.com/v1/x",
+			NULL, "net.connect h.com:443|net.connect https://h.com/v2" },
 		{ "network: {allow: [localhost]}",
 			"net.connect localhost:1|net.connect 127.0.0.1:1|net.connect [::1]:1", NULL,
 			"net.connect 127.0.0.2|net.connect a.localhost" },
 		{ "network: {allow: ['unix:/run/x']}", "net.connect unix:/run/x", NULL,
 			"net.connect unix:/run/y|net.connect unix:/run//x" },
-		{ "rules: [{id: a, action: allow, operations: [net.connect], patterns: [h.com], methods: "
+		{ "rules: [{id: a, action: allow, operations: [net.connect], patterns: [h.com], "
+		  "methods: "
 		  "[GET, HEAD]}]",
 			"net.connect https://h.com/ GET", NULL,
-			"net.connect https://h.com/ POST|net.connect h.com:443|net.connect https://h.com/ X" },
+			"net.connect https://h.com/ POST|net.connect h.com:443|net.connect "
+			"https://h.com/ X" },
 	};
 
 	(void)state;
@@ -105,16 +114,21 @@ static void test_exec(void **state)
 {
 	static const struct test_row rows[] = {
 		/* Absent: what can be read may run. A name is some file. */
-		{ "fs: {read: [/bin/**], write: [/opt/x]}", "exec /bin/ls|exec /opt/x|exec /bin/a -l", NULL,
+		{ "fs: {read: [/bin/**], write: [/opt/x]}",
+			"exec /bin/ls|exec /opt/x|exec /bin/a -l", NULL,
 			"exec /opt/y|exec ls|exec /bin/../x" },
 		{ "fs: {read: [/**]}", "exec /bin/ls|exec ls", NULL, NULL },
-		{ "fs: {read: [/**], deny: [/bin/ls]}", "exec /bin/sh|exec ls", NULL, "exec /bin/ls" },
+		{ "fs: {read: [/**], deny: [/bin/ls]}", "exec /bin/sh|exec ls", NULL,
+			"exec /bin/ls" },
 		{ "fs: {read: [/**], deny: [/**]}", NULL, NULL, "exec ls|exec /bin/ls" },
 		{ "default: allow", "exec ls|exec /x", NULL, NULL },
 		{ "exec: []", NULL, NULL, "exec ls|exec /bin/ls|exec ls ?" },
-		{ "{fs: {read: [/**]}, exec: []}", "fs.read /bin/ls", NULL, "exec /bin/ls|exec ls" },
-		{ "exec: [git]", "exec git|exec git push|exec git ?", NULL, "exec /bin/git|exec gi" },
-		{ "exec: [/bin/git]", "exec /bin/git|exec //bin/./git x", NULL, "exec git|exec /bin/gitk" },
+		{ "{fs: {read: [/**]}, exec: []}", "fs.read /bin/ls", NULL,
+			"exec /bin/ls|exec ls" },
+		{ "exec: [git]", "exec git|exec git push|exec git ?", NULL,
+			"exec /bin/git|exec gi" },
+		{ "exec: [/bin/git]", "exec /bin/git|exec //bin/./git x", NULL,
+			"exec git|exec /bin/gitk" },
 		{ "exec: ['*']", "exec git|exec /x/y z|exec a ?", NULL, "exec x/y" },
 		{ "exec: ['* --version:']", "exec git --version|exec /a/b --version", NULL,
 			"exec git|exec git --version x|exec git ?" },
@@ -125,18 +139,21 @@ static void test_exec(void **state)
 		{ "exec: ['git:']", "exec git", NULL, "exec git x|exec git ?" },
 		{ "exec: ['/opt/* push:*']", "exec /opt/a push|exec /opt/b push x", NULL,
 			"exec /opt/a|exec /opt/a ?|exec opt push" },
-		{ "exec: [{all: [/opt/**, '/**/x']}]", "exec /opt/x|exec /opt/a/x", NULL, "exec /x" },
+		{ "exec: [{all: [/opt/**, '/**/x']}]", "exec /opt/x|exec /opt/a/x", NULL,
+			"exec /x" },
 		{ "exec: [{all: [git, '*']}]", "exec git", NULL, "exec ls" },
 		{ "exec: [{all: [git, /bin/**]}]", NULL, NULL, "exec git|exec /bin/git" },
 		{ "exec: [{all: [git, ls]}, {all: ['git a:', 'git b:']}]", NULL, NULL,
 			"exec git|exec ls|exec git a" },
 		/* A file that is denied does not run, whatever the list says. */
-		{ "{fs: {deny: [/bin/git]}, exec: [/bin/git, git]}", "exec git", NULL, "exec /bin/git" },
+		{ "{fs: {deny: [/bin/git]}, exec: [/bin/git, git]}", "exec git", NULL,
+			"exec /bin/git" },
 		{ "{exec: [git], rules: [" RULE("a", "1", "deny", "exec", "'git push:*'") "]}",
-			"exec git|exec git pull|exec git ?", NULL, "exec git push|exec git push -f" },
+			"exec git|exec git pull|exec git ?", NULL,
+			"exec git push|exec git push -f" },
 		/* Rules about programs are a list, too. */
-		{ "{fs: {read: [/**]}, rules: [" RULE("a", "1", "ask", "exec", "git") "]}", NULL, "exec git",
-			"exec /bin/ls" },
+		{ "{fs: {read: [/**]}, rules: [" RULE("a", "1", "ask", "exec", "git") "]}", NULL,
+			"exec git", "exec /bin/ls" },
 		{ "{fs: {read: [/**]}, rules: [" RULE("a", "1", "ask", "fs.read", "/bin/**") "]}",
 			"exec /usr/x", "exec /bin/ls", NULL },
 	};
@@ -152,10 +169,11 @@ static void test_env(void **state)
 			"env C|env C=2|env D|env D=x|env AB|env E" },
 		{ "env: [{all: [A*, '*B']}]", "env AB|env AXB=1", NULL, "env A|env B" },
 		{ "env: [{all: [A*, AB=1]}]", "env AB=1", NULL, "env AB|env AB=2|env A" },
-		{ "env: [{all: [B*, AB=1]}, {all: [A=1, A=2]}]", NULL, NULL, "env AB=1|env A=1|env A=2" },
+		{ "env: [{all: [B*, AB=1]}, {all: [A=1, A=2]}]", NULL, NULL,
+			"env AB=1|env A=1|env A=2" },
 		{ "env: [{all: [A=1, A=1]}]", "env A=1", NULL, "env A" },
-		{ "{env: [A], rules: [" RULE("x", "1", "deny", "env", "A=1") "]}", "env A|env A=2", NULL,
-			"env A=1" },
+		{ "{env: [A], rules: [" RULE("x", "1", "deny", "env", "A=1") "]}", "env A|env A=2",
+			NULL, "env A=1" },
 		{ "env: ['P=/x/y/']", "env P=/x/y/", NULL, "env P=/x/y|env P" },
 	};
 
@@ -166,23 +184,32 @@ static void test_env(void **state)
 static void test_services(void **state)
 {
 	static const struct test_row rows[] = {
-		{ "services: {reminders: {access: read}}", "service reminders.read|service reminders.read:x",
-			NULL, "service reminders.write|service reminders.readwrite|service calendar.read" },
+		{ "services: {reminders: {access: read}}",
+			"service reminders.read|service reminders.read:x", NULL,
+			"service reminders.write|service reminders.readwrite|service "
+			"calendar.read" },
 		{ "services: {reminders: {access: readwrite, lists: [Work, 'P*']}}",
-			"service reminders.read:Work|service reminders.readwrite:Pq|service reminders.read:P",
+			"service reminders.read:Work|service reminders.readwrite:Pq|service "
+			"reminders.read:P",
 			NULL,
-			"service reminders.read|service reminders.read:Wor|service reminders.read:lists=Work|"
+			"service reminders.read|service reminders.read:Wor|service "
+			"reminders.read:lists=Work|"
 			"service reminders.read:X,lists=Work" },
 		{ "services: {reminders: {access: read, lists: []}}", NULL, NULL,
 			"service reminders.read|service reminders.read:|service reminders.read:x" },
 		/* A rule against one of two accesses holds for both. */
 		{ "{services: {reminders: true}, rules: ["
-		  "{id: a, action: deny, operations: [service], patterns: ['reminders.read:Work']}]}",
-			"service reminders.write:Work|service reminders.read:X|service reminders.readwrite:X",
+		  "{id: a, action: deny, operations: [service], patterns: "
+		  "['reminders.read:Work']}]}",
+			"service reminders.write:Work|service reminders.read:X|service "
+			"reminders.readwrite:X",
 			NULL, "service reminders.read:Work|service reminders.readwrite:Work" },
-		{ "rules: [{id: a, action: ask, operations: [service], patterns: [{all: [reminders, "
-		  "'reminders:W*']}]}, {id: b, action: allow, operations: [service], patterns: ['*']}]",
-			"service vault.read|service reminders.read:X", "service reminders.read:W1", NULL },
+		{ "rules: [{id: a, action: ask, operations: [service], patterns: [{all: "
+		  "[reminders, "
+		  "'reminders:W*']}]}, {id: b, action: allow, operations: [service], patterns: "
+		  "['*']}]",
+			"service vault.read|service reminders.read:X", "service reminders.read:W1",
+			NULL },
 		{ "default: ask", NULL, "service vault.read", "service vault|service vault.fly" },
 	};
 
@@ -196,24 +223,28 @@ static void test_rules(void **state)
 	static const struct test_row rows[] = {
 		{ "rules: [" RULE("a", "1", "allow", "fs.read", "/a/**") ", " RULE("b", "2", "deny",
 			  "fs.read", "/a/b") ", " RULE("c", "3", "ask", "fs.read", "/a/b/c") "]",
-			"fs.read /a/x|fs.read /a/b/d", "fs.read /a/b/c", "fs.read /a/b|fs.write /a/x" },
-		{ "rules: [" RULE("a", "0", "allow", "fs.read", "/a") ", " RULE("b", "0", "ask",
-			  "fs.read", "/a") "]",
+			"fs.read /a/x|fs.read /a/b/d", "fs.read /a/b/c",
+			"fs.read /a/b|fs.write /a/x" },
+		{ "rules: [" RULE("a", "0", "allow", "fs.read", "/a") ", " RULE(
+			  "b", "0", "ask", "fs.read", "/a") "]",
 			NULL, "fs.read /a", NULL },
-		{ "rules: [" RULE("a", "0", "ask", "fs.read", "/a") ", " RULE("b", "0", "deny", "fs.read",
-			  "/a") "]",
+		{ "rules: [" RULE("a", "0", "ask", "fs.read", "/a") ", " RULE(
+			  "b", "0", "deny", "fs.read", "/a") "]",
 			NULL, NULL, "fs.read /a" },
-		{ "rules: [" RULE("a", "-2147483648", "deny", "fs.read", "/a") ", " RULE("b", "2147483647",
-			  "allow", "fs.read", "/a") "]",
+		{ "rules: [" RULE("a", "-2147483648", "deny", "fs.read", "/a") ", " RULE(
+			  "b", "2147483647", "allow", "fs.read", "/a") "]",
 			"fs.read /a", NULL, NULL },
-		{ "{fs: {deny: [/a]}, rules: [" RULE("a", "2147483647", "allow", "fs.read", "/a") "]}", NULL,
-			NULL, "fs.read /a" },
+		{ "{fs: {deny: [/a]}, rules: [" RULE(
+			  "a", "2147483647", "allow", "fs.read", "/a") "]}",
+			NULL, NULL, "fs.read /a" },
 		{ "{fs: {read: [/a, /b]}, rules: [" RULE("a", "-5", "deny", "fs.read", "/a") "]}",
 			"fs.read /b", NULL, "fs.read /a" },
-		{ "{default: ask, rules: [{id: a, action: allow, enabled: false, operations: [fs.read], "
+		{ "{default: ask, rules: [{id: a, action: allow, enabled: false, operations: "
+		  "[fs.read], "
 		  "patterns: [/a]}]}",
 			NULL, "fs.read /a|fs.write /b|net.connect h.com|env A", NULL },
-		{ "rules: [{id: a, action: allow, operations: [fs.read, fs.write], patterns: [/a, /b]}]",
+		{ "rules: [{id: a, action: allow, operations: [fs.read, fs.write], patterns: [/a, "
+		  "/b]}]",
 			"fs.read /a|fs.write /b", NULL, "fs.read /c" },
 	};
 
@@ -225,12 +256,15 @@ static void test_modes(void **state)
 {
 	static const struct test_row rows[] = {
 		{ "{mode: audit, fs: {deny: [/s]}, rules: [" RULE("a", "1", "ask", "env", "A") "]}",
-			"fs.read /x|exec ls|net.connect h.com|service vault.read", "env A", "fs.read /s" },
-		{ "{mode: monitor, fs: {deny: [/s]}, rules: [" RULE("a", "1", "ask", "env", "A") "]}",
+			"fs.read /x|exec ls|net.connect h.com|service vault.read", "env A",
+			"fs.read /s" },
+		{ "{mode: monitor, fs: {deny: [/s]}, rules: [" RULE(
+			  "a", "1", "ask", "env", "A") "]}",
 			"fs.read /x|exec ls|fs.read /s|env A", NULL, "fs.read /etc/shadow" },
 		{ "{default: deny, mode: enforce}", NULL, NULL, "fs.read /x" },
 		/* The baseline is no layer's to watch. */
-		{ "all_of: [{mode: monitor}, {fs: {read: [/a]}}]", "fs.read /a", NULL, "fs.read /b" },
+		{ "all_of: [{mode: monitor}, {fs: {read: [/a]}}]", "fs.read /a", NULL,
+			"fs.read /b" },
 	};
 	auto_policy *p = test_compile("{mode: monitor, fs: {read: [/a]}}");
 	struct decision d;
@@ -295,7 +329,8 @@ static void test_layers(void **state)
 /* What the layers were made from may be gone. */
 static void test_copies(void **state)
 {
-	struct permissions *a = test_read("all_of: [{all_of: [{fs: {read: [/a]}}]}, {fs: {read: [/**]}}]");
+	struct permissions *a =
+		test_read("all_of: [{all_of: [{fs: {read: [/a]}}]}, {fs: {read: [/**]}}]");
 	const struct permissions *layer = a;
 	auto_policy *p = NULL;
 	struct decision d;
@@ -399,7 +434,8 @@ static void test_lengths(void **state)
 	assert_int_equal(policy_decide(p, &q, &d), -ENAMETOOLONG);
 }
 
-/* Names of 253 bytes are names, longer ones are not; case and a dot at the end make no difference. */
+/* Names of 253 bytes are names, longer ones are not; case and a dot at the end make no difference.
+ */
 static void test_long_hosts(void **state)
 {
 	char name[300];
@@ -515,8 +551,8 @@ static void test_bad_patterns(void **state)
 		{ offsetof(struct permissions, exec), "a*", -EINVAL },
 		{ offsetof(struct permissions, exec), "/[", -EINVAL },
 		{ offsetof(struct permissions, env), "[", -EINVAL },
-		{ offsetof(struct permissions, fs_read), "/{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}",
-			-E2BIG },
+		{ offsetof(struct permissions, fs_read),
+			"/{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", -E2BIG },
 	};
 
 	(void)state;
@@ -581,7 +617,8 @@ static void test_too_complex(void **state)
 	for (unsigned i = 0; i < 300; i++) {
 		char text[64];
 
-		(void)snprintf(text, sizeof(text), "/f%u/*a????????????????????????????????%u", i, i);
+		(void)snprintf(
+			text, sizeof(text), "/f%u/*a????????????????????????????????%u", i, i);
 		assert_int_equal(permissions_add(p, &p->fs_read, text, NULL), 0);
 	}
 	assert_int_equal(policy_new(&policy, &layer, 1, NULL, &e), -E2BIG);
@@ -590,7 +627,8 @@ static void test_too_complex(void **state)
 	for (unsigned i = 0; i < 1500; i++) {
 		char text[64];
 
-		(void)snprintf(text, sizeof(text), "/{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}*%u", i);
+		(void)snprintf(
+			text, sizeof(text), "/{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}*%u", i);
 		assert_int_equal(permissions_add(q, &q->fs_read, text, NULL), 0);
 	}
 	layer = q;
@@ -600,8 +638,8 @@ static void test_too_complex(void **state)
 
 /* Programs by name, with links */
 
-static int find_nothing(void *context, const char *name,
-	int (*found)(void *data, const char *path), void *data)
+static int find_nothing(
+	void *context, const char *name, int (*found)(void *data, const char *path), void *data)
 {
 	(void)name;
 	(void)found;
@@ -609,8 +647,8 @@ static int find_nothing(void *context, const char *name,
 	return *(int *)context;
 }
 
-static int find_hops(void *context, const char *name, int (*found)(void *data, const char *path),
-	void *data)
+static int find_hops(
+	void *context, const char *name, int (*found)(void *data, const char *path), void *data)
 {
 	int r = 0;
 
@@ -635,13 +673,16 @@ static void test_resolver(void **state)
 			"exec python|exec nope|exec /usr/bin/python|exec /usr/bin/python3|"
 			"exec /opt/python/bin/python3",
 			"exec /usr/bin/nope|exec python3" },
-		{ "exec: ['python -c:*']", "exec /usr/bin/python3 -c x|exec python -c", "exec /usr/bin/python3" },
-		{ "exec: [/usr/bin/python]", "exec /opt/python/bin/python3|exec /usr/bin/python", "exec python" },
-		{ "exec: ['/usr/bin/{python,perl}']", "exec /opt/python/bin/python3|exec /usr/bin/perl",
-			"exec /opt/python" },
+		{ "exec: ['python -c:*']", "exec /usr/bin/python3 -c x|exec python -c",
+			"exec /usr/bin/python3" },
+		{ "exec: [/usr/bin/python]", "exec /opt/python/bin/python3|exec /usr/bin/python",
+			"exec python" },
+		{ "exec: ['/usr/bin/{python,perl}']",
+			"exec /opt/python/bin/python3|exec /usr/bin/perl", "exec /opt/python" },
 		{ "exec: [{all: [python, /usr/**]}]", "exec /usr/bin/python3",
 			"exec python|exec /opt/python/bin/python3" },
-		{ "exec: [{all: [python, '*']}]", "exec python|exec /opt/python/bin/python3", "exec ls" },
+		{ "exec: [{all: [python, '*']}]", "exec python|exec /opt/python/bin/python3",
+			"exec ls" },
 		{ "exec: [/usr/bin/*]", "exec /usr/bin/python", "exec /opt/python/bin/python3" },
 	};
 	const struct resolver resolver = { .programs = find_hops };

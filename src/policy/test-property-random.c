@@ -330,10 +330,23 @@ static void fill_layer(struct random *r, unsigned what, struct permissions *p)
 		p->mode = random_one_in(r, 2) ? MODE_AUDIT : MODE_MONITOR;
 }
 
+static void add_network_methods(struct random *r, struct permissions *p)
+{
+	static const char *const methods[] = { "GET", "POST", "PUT" };
+
+	if (p->mode != MODE_ENFORCE || !random_one_in(r, 4))
+		return;
+	for (unsigned n = 1 + random_pick(r, 2); n > 0; n--)
+		assert_int_equal(
+			permissions_add(p, &p->network.methods, ONE_OF(r, methods), NULL), 0);
+}
+
 static void fill(struct random *r, unsigned what, struct permissions *p, unsigned depth)
 {
 	if (what & (RANDOM_PLAIN | RANDOM_ONE_LAYER) || depth == 2 || !random_one_in(r, 5)) {
 		fill_layer(r, what, p);
+		if (what & RANDOM_METHODS)
+			add_network_methods(r, p);
 		return;
 	}
 	for (unsigned n = 1 + random_pick(r, 2); n > 0; n--) {

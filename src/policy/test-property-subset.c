@@ -131,7 +131,7 @@ static void test_any_two(void **state)
 	size_t counts[3] = { 0 };
 
 	(void)state;
-	for (unsigned i = 0; i < 600; i++) {
+	for (unsigned i = 0; i < 400; i++) {
 		auto_permissions *a = random_permissions(&r, kind(i));
 		auto_permissions *b = random_permissions(&r, kind(i));
 
@@ -178,7 +178,7 @@ static void test_one_change(void **state)
 	size_t counts[3] = { 0 };
 
 	(void)state;
-	for (unsigned i = 0; i < 900; i++) {
+	for (unsigned i = 0; i < 600; i++) {
 		auto_permissions *a = random_permissions(&r, kind(i) | RANDOM_ONE_LAYER);
 		auto_permissions *other = random_permissions(&r, kind(i) | RANDOM_ONE_LAYER);
 		auto_permissions *b = permissions_copy(a);
@@ -211,7 +211,7 @@ static void test_made_to_be(void **state)
 	size_t yes = 0, all = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < 200; i++) {
+	for (unsigned i = 0; i < 140; i++) {
 		unsigned what = (i % 2 ? RANDOM_PLAIN : RANDOM_ANY) |
 				(i % 4 < 2 ? RANDOM_NO_URL | RANDOM_WORDS : 0);
 		auto_permissions *a = random_permissions(&r, what),

@@ -54,13 +54,13 @@ static void check_engine(const struct naive_world *w, const struct policy_option
 static void test_engine(void **state)
 {
 	(void)state;
-	check_engine(&random_bare_world, &random_bare_options, RANDOM_ANY, 1, 2500);
+	check_engine(&random_bare_world, &random_bare_options, RANDOM_METHODS, 1, 2500);
 }
 
 static void test_engine_with_resolver(void **state)
 {
 	(void)state;
-	check_engine(&random_world, &random_options, RANDOM_RESOLVED, 2, 2500);
+	check_engine(&random_world, &random_options, RANDOM_RESOLVED | RANDOM_METHODS, 2, 2500);
 }
 
 int main(void)

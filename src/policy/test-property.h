@@ -37,6 +37,7 @@ enum random_what {
 	RANDOM_ONE_LAYER = 1 << 3, /* no all_of */
 	RANDOM_RESOLVED = 1 << 4,  /* will be asked with a resolver: see random_exec() */
 	RANDOM_WORDS = 1 << 5,     /* no wildcards in services */
+	RANDOM_METHODS = 1 << 6,   /* network.methods; a merge takes the wider list of them */
 };
 
 /* The caller frees it. Never NULL. */

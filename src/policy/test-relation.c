@@ -24,8 +24,8 @@ static int relate(const char *x, const char *y, enum product_domain domain, size
 
 	parse(x, &arena, &a);
 	parse(y, &arena, &b);
-	return effort ? relation_within_effort(&a, &b, domain, effort) :
-			relation_of_globs(&a, &b, domain);
+	return effort ? relation_within_effort(&a, &b, domain, effort)
+		      : relation_of_globs(&a, &b, domain);
 }
 
 static void test_relations(void **state)
@@ -218,13 +218,16 @@ static void test_product(void **state)
 		auto_buffer w = { 0 };
 		int r = product_search(both, 2, rows[i].domain, 10000, first_only, NULL, &w);
 
-		if (r != (rows[i].witness != NULL) || (r && strcmp(buffer_text(&w), rows[i].witness) != 0))
+		if (r != (rows[i].witness != NULL) ||
+			(r && strcmp(buffer_text(&w), rows[i].witness) != 0))
 			fail_msg("%s, %s: %d <%s>", rows[i].a, rows[i].b, r, buffer_text(&w));
-		assert_int_equal(product_search(both, 2, rows[i].domain, 1, first_only, NULL, &w), -E2BIG);
-		assert_int_equal(product_search(both, 2, rows[i].domain, 10000, first_only, NULL, NULL), r);
+		assert_int_equal(
+			product_search(both, 2, rows[i].domain, 1, first_only, NULL, &w), -E2BIG);
+		assert_int_equal(
+			product_search(both, 2, rows[i].domain, 10000, first_only, NULL, NULL), r);
 	}
-	assert_int_equal(product_search(many, ROWS(many), PRODUCT_PATHS, 1, first_only, NULL, NULL),
-		-E2BIG);
+	assert_int_equal(
+		product_search(many, ROWS(many), PRODUCT_PATHS, 1, first_only, NULL, NULL), -E2BIG);
 }
 
 int main(void)

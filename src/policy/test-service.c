@@ -22,8 +22,8 @@ static void test_access(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++)
-		assert_int_equal(service_access_parse(rows[i].word, strlen(rows[i].word)),
-			rows[i].access);
+		assert_int_equal(
+			service_access_parse(rows[i].word, strlen(rows[i].word)), rows[i].access);
 }
 
 static void test_parse(void **state)

@@ -21,6 +21,7 @@ static const char alabel[] = "the A-label does not decode to anything that IDNA 
 static const char empty[] = "a DNS name has no empty labels";
 static const char chars[] = "DNS names do not have these characters";
 static const char symbols[] = "IDNA2008 has no symbols";
+static const char backslash[] = "clients disagree on where the host ends";
 
 /* Valid by the standard, and refused by us. */
 static const struct {
@@ -43,6 +44,10 @@ static const struct {
 	{ "wss://!\"$&'()*+,-.;=_`{}~/", chars },
 	{ "ftp://%e2%98%83", symbols },
 	{ "https://%e2%98%83", symbols },
+	{ "http://a:b@c\\", backslash },
+	{ "ws://a@b\\c", backslash },
+	{ "http://example.com\\\\foo\\\\bar", backslash },
+	{ "http:\\\\www.google.com\\foo", backslash },
 };
 
 /* The reason why a valid input is refused, or NULL. */

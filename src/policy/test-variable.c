@@ -48,8 +48,8 @@ static void test_split(void **state)
 		{ "/a/$HOME", -EINVAL, 0, NULL, "only stand at the start", "write \\$" },
 		{ "$HOME/$TEMP", -EINVAL, 0, NULL, "only stand at the start", "write \\$" },
 		{ "/a$", -EINVAL, 0, NULL, "only stand at the start", NULL },
-		{ "$AVERYLONGNAMETHATHASMORETHANSIXTYFOURLETTERSINITANDGOESONANDONANDON/x", -EINVAL, 0,
-			NULL, "unknown variable $AVERYLONG", NULL },
+		{ "$AVERYLONGNAMETHATHASMORETHANSIXTYFOURLETTERSINITANDGOESONANDONANDON/x", -EINVAL,
+			0, NULL, "unknown variable $AVERYLONG", NULL },
 	};
 	const struct location where = { "f", 4, 2 };
 
@@ -60,7 +60,8 @@ static void test_split(void **state)
 		struct error e = { 0 };
 		int r = variable_split(rows[i].pattern, &v, &rest, &where, &e);
 
-		if (r != rows[i].code || (r == 1 && (v != rows[i].variable || strcmp(rest, rows[i].rest))) ||
+		if (r != rows[i].code ||
+			(r == 1 && (v != rows[i].variable || strcmp(rest, rows[i].rest))) ||
 			(r != 1 && (v != VARIABLE_COUNT || rest)) ||
 			(r < 0 && (e.line != 4 || !strstr(e.text, rows[i].text))) ||
 			(rows[i].hint && !strstr(e.hint, rows[i].hint)))
@@ -99,7 +100,8 @@ static void test_expand(void **state)
 		struct error e = { 0 };
 		int r = variable_expand(&vars, rows[i].pattern, &a, &text, NULL, &e);
 
-		if (r != rows[i].code || (r == 0 && strcmp(text, rows[i].want) != 0) || (r < 0 && !e.text[0]))
+		if (r != rows[i].code || (r == 0 && strcmp(text, rows[i].want) != 0) ||
+			(r < 0 && !e.text[0]))
 			fail_msg("<%s>: %d %s %s", rows[i].pattern, r, text ? text : "", e.text);
 		if (r < 0)
 			assert_null(text);

@@ -252,6 +252,10 @@ int url_parse(struct url *ret, const char *text, size_t len, struct error *e)
 		rest.len--;
 	}
 	authority = cut(&rest, "/\\");
+	/* The standard ends the host at a backslash; many clients go on to an "@" behind it. */
+	if (rest.len > 0 && rest.text[0] == '\\')
+		return error_set(e, -EINVAL, NULL,
+			"a backslash behind the host means different hosts to different programs");
 	split_authority(&u, authority, &host, &port);
 	r = parse_host(&u, host, e);
 	if (r == 0)

@@ -67,6 +67,28 @@ END
 run policy merge c.yaml d.yaml
 out_has 'memory: 1G' "merge: the wider limit"
 
+# --- a subset cannot be faked by naming the witness ---
+cat >fake.yaml <<'END'
+network:
+  allow: ['*.example.com:443']
+  deny: [corral-witness.example.com, '*.corral-witness.example.com']
+END
+echo "network: {allow: ['example.com:443']}" >narrow.yaml
+run policy subset fake.yaml narrow.yaml
+status_is 1 "subset: a denied witness hides nothing"
+cat >fake.yaml <<'END'
+exec: ['git push:*']
+rules: [{id: x, action: deny, operations: [exec], patterns: ['git push corral-witness:*']}]
+END
+echo "exec: ['git push:']" >narrow.yaml
+run policy subset fake.yaml narrow.yaml
+status_is 1 "subset: a denied argument hides nothing"
+label=$(printf 'a%.0s' $(seq 60))
+echo "network: {allow: ['*.$label.$label.$label.$label:443']}" >fake.yaml
+echo "network: {allow: ['example.com:443']}" >narrow.yaml
+run policy subset fake.yaml narrow.yaml
+status_is 1 "subset: names too long for a witness are too complex"
+
 # --- nothing in common ---
 printf 'fs: {read: [/a/**]}\n' >x.yaml
 printf 'fs: {read: [/b/**]}\n' >y.yaml

@@ -238,4 +238,55 @@ out_has "it was judged without arguments" "explain: entries about arguments need
 awk 'length > 100 { exit 1 }' "$scratch/out"
 ok $? "explain: fits into 100 columns"
 
+# --- command lines that run more than their words show ---
+cat >git.yaml <<'END'
+fs: {read: [/**]}
+exec: [git, 'git push:*']
+END
+cat >push.yaml <<'END'
+fs: {read: [/**]}
+exec: [git]
+rules: [{id: no-push, action: deny, operations: [exec], patterns: ['git push:*']}]
+END
+while IFS='|' read -r wanted file target; do
+	run policy check -p "$file" --op exec --target "$target"
+	is "$status" "$wanted" "$file: $target"
+done <<'END'
+0|git.yaml|git status && cd / && echo done
+0|git.yaml|eval "git status"
+1|git.yaml|PATH=/tmp/evil git x
+1|git.yaml|LD_PRELOAD=/tmp/x.so git x
+1|git.yaml|export PATH=/tmp/evil; git x
+1|git.yaml|hash -p /bin/rm git; git x
+1|git.yaml|eval "$x"
+1|git.yaml|trap "$x" EXIT
+1|git.yaml|. ./evil.sh
+1|git.yaml|source /etc/hosts
+1|git.yaml|compgen -C "rm x"
+1|git.yaml|alias git=rm
+1|git.yaml|test -v 'a[$(rm x)]'
+0|git.yaml|git commit -m "$message"
+1|push.yaml|git push
+1|push.yaml|git $x
+1|push.yaml|git {push,origin}
+0|push.yaml|git status
+END
+
+# --- methods, and hosts that clients read differently ---
+cat >get.yaml <<'END'
+network: {allow: ['https://a.example/**', '*:80'], methods: [GET]}
+END
+run policy check -p get.yaml --op net.connect --target https://a.example/x --method GET
+status_is 0 "a method that is listed"
+run policy check -p get.yaml --op net.connect --target https://a.example/x --method POST
+status_is 1 "a method that is not listed"
+run policy explain -p get.yaml --op net.connect --target https://a.example/x --method POST
+out_has 'methods: ["POST"]' "and the line that would allow it"
+run policy check -p get.yaml --op net.connect --target 'http://b.example\@127.0.0.1/'
+status_is 2 "a backslash before an @ is refused"
+
+# --- the baseline through another process ---
+run policy check -p git.yaml --op fs.read --target /proc/1/root/etc/shadow
+status_is 1 "another process's root"
+
 done_testing
