@@ -153,6 +153,8 @@ static int run_approve(struct call *c, const struct settings *s)
 	a.text = i.outcome == APPROVAL_CURRENT ? "it was approved before, and is unchanged"
 					       : inspection_outcome_text(i.outcome);
 	r = decide(c, s, &i, &a);
+	if (a.approved && i.outcome != APPROVAL_CURRENT)
+		a.text = "exactly this content is approved now";
 	if (r == 0)
 		r = print_answer(c, s, &a);
 	return r < 0 ? r : a.approved ? STATUS_YES : STATUS_NO;

@@ -39,16 +39,9 @@ static int collect(struct compiler *c, enum operation op, const struct grant_lis
 	return 0;
 }
 
-/* Rules: priority first, then the strictest, then the order in the file. */
 static int by_strength(const void *x, const void *y)
 {
-	const struct rule *a = *(const struct rule *const *)x, *b = *(const struct rule *const *)y;
-
-	if (a->priority != b->priority)
-		return a->priority > b->priority ? -1 : 1;
-	if (a->action != b->action)
-		return a->action < b->action ? -1 : 1;
-	return (a > b) - (a < b);
+	return rule_compare(*(const struct rule *const *)x, *(const struct rule *const *)y);
 }
 
 static int collect_rule(struct compiler *c, const struct rule *rule)

@@ -243,16 +243,9 @@ static int add_list(
 	return 0;
 }
 
-/* Rules: priority first, then the strictest, then the order in the file; as in layer.c. */
 static int by_strength(const void *x, const void *y)
 {
-	const struct rule *a = *(const struct rule *const *)x, *b = *(const struct rule *const *)y;
-
-	if (a->priority != b->priority)
-		return a->priority > b->priority ? -1 : 1;
-	if (a->action != b->action)
-		return a->action < b->action ? -1 : 1;
-	return (a > b) - (a < b);
+	return rule_compare(*(const struct rule *const *)x, *(const struct rule *const *)y);
 }
 
 static int add_rule(struct lint *l, const struct rule *rule)

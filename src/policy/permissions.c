@@ -271,6 +271,16 @@ struct permissions *permissions_copy(const struct permissions *p)
 	return copy;
 }
 
+/* Priority first, then the strictest, then the order in the file. */
+int rule_compare(const struct rule *a, const struct rule *b)
+{
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	if (a->action != b->action)
+		return a->action < b->action ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
 int permissions_layers(const struct permissions *p, const struct permissions **ret, size_t max)
 {
 	size_t n = 0;

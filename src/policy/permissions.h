@@ -187,6 +187,9 @@ int permissions_add_service(struct permissions *p, const struct service *from);
 /* Adds a copy of layer to p's all_of. */
 int permissions_add_layer(struct permissions *p, const struct permissions *layer);
 
+/* Which of two rules of one layer is judged first: negative, a; positive, b. For sorting. */
+int rule_compare(const struct rule *a, const struct rule *b);
+
 /*
  * The layers that p stands for, however they are nested: itself, or what all_of holds. Returns how
  * many, or -E2BIG if there are more than max.

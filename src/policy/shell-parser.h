@@ -101,7 +101,6 @@ static inline void shell_leave(struct shell_parser *p)
 int shell_add_command(struct shell_parser *p, size_t offset, size_t *ret);
 
 /* shell-lex.c */
-enum { SHELL_FD_MAX = 64 };
 bool shell_lex_is_meta(char c);
 void shell_lex_blanks(struct shell_parser *p);  /* and comments; newlines stay */
 int shell_lex_newlines(struct shell_parser *p); /* and blanks; reads pending here-documents */

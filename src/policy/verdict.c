@@ -24,17 +24,6 @@ const char *verdict_name(enum verdict v)
 	return verdicts[v];
 }
 
-int verdict_parse(const char *word, enum verdict *ret)
-{
-	for (int v = VERDICT_DENY; v <= VERDICT_ALLOW; v++) {
-		if (strcmp(word, verdicts[v]) == 0) {
-			*ret = (enum verdict)v;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
 const char *operation_name(enum operation op)
 {
 	return operations[op];

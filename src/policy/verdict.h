@@ -17,8 +17,6 @@ enum { OPERATION_COUNT = 6 };
 
 /* "deny", "ask", "allow". */
 const char *verdict_name(enum verdict v);
-/* -EINVAL if the word is not one of these. */
-int verdict_parse(const char *word, enum verdict *ret);
 static inline enum verdict verdict_strictest(enum verdict a, enum verdict b)
 {
 	return a < b ? a : b;
@@ -26,4 +24,5 @@ static inline enum verdict verdict_strictest(enum verdict a, enum verdict b)
 
 /* "fs.read", "fs.write", "net.connect", "exec", "env", "service". */
 const char *operation_name(enum operation op);
+/* -EINVAL if the word is not one of these. */
 int operation_parse(const char *word, enum operation *ret);

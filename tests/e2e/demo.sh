@@ -70,4 +70,4 @@ typed inspect helper
 expect 1 $?
 
 [ "$wrong" -eq 0 ] || exit 1
-printf '%sNext: corral --help, man/ and docs/permissions.md.%s\n' "$dim" "$off"
+printf '%sNext: %s --help, man/ and docs/permissions.md.%s\n' "$dim" "$CORRAL" "$off"

@@ -77,7 +77,7 @@ fails "approve: nobody to ask" "there is no terminal to ask on" approve weather
 err_has "corral inspect weather" "approve: what to do instead"
 answers 1 "approve --check: not yet" "not approved" approve --check weather
 out_has "it was never approved" "approve --check: why"
-answers 0 "approve --yes" "it was never approved" approve --yes weather
+answers 0 "approve --yes" "exactly this content is approved now" approve --yes weather
 out_like '^approved  .*/work/weather  ' "approve --yes: says what"
 out_has "connect to api.weather.example" "approve --yes: shows what was approved"
 answers 0 "approve --check: now" "approved" approve --check weather
