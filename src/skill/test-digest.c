@@ -205,6 +205,15 @@ static void test_pipe(void **state)
 	expect_error(f, -EPERM, "d/p: a pipe cannot be part of a skill");
 }
 
+static void test_set_id(void **state)
+{
+	struct folder *f = *state;
+
+	folder_add_bytes(f, "run.sh", "#!/bin/sh\n", 10, 04755);
+	expect_error(
+		f, -EPERM, "run.sh: a program that changes its user cannot be part of a skill");
+}
+
 static void test_socket(void **state)
 {
 	struct folder *f = *state;
@@ -395,6 +404,7 @@ int main(void)
 		WITH_FOLDER(test_ignored),
 		cmocka_unit_test(test_links),
 		WITH_FOLDER(test_pipe),
+		WITH_FOLDER(test_set_id),
 		WITH_FOLDER(test_socket),
 		WITH_FOLDER(test_device),
 		WITH_FOLDER(test_depth),

@@ -77,6 +77,10 @@ static int visit_file(struct walk *w, int parent, const char *name, const struct
 
 	if (fd < 0)
 		return refuse(w, -errno, strerror(errno));
+	/* The digest does not show them, and no skill needs them. */
+	if (st->st_mode & (S_ISUID | S_ISGID))
+		return refuse(
+			w, -EPERM, "a program that changes its user cannot be part of a skill");
 	w->bytes += entry.size;
 	if (w->bytes > SKILL_BYTES_MAX)
 		return refuse(w, -E2BIG, "with this file the skill has more than 1 GiB");
