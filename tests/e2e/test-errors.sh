@@ -168,4 +168,8 @@ if [ -w /dev/full ]; then
 	err_has "cannot be written" "and is told"
 fi
 
+# --- a folder whose name would speak to the terminal ---
+run prompt --mode rx --data-dir "$(printf '/x\033[31m')"
+status_is 2 "prompt: control characters in a folder"
+
 done_testing
