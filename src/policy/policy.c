@@ -195,7 +195,10 @@ static int ask_env(struct question *q)
 
 static int ask_service(struct question *q)
 {
-	int r = service_request_parse(&q->service, q->request->target);
+	const char *target = q->request->target;
+	int r = strnlen(target, PATH_BYTES) < PATH_BYTES
+			? service_request_parse(&q->service, target)
+			: -ENAMETOOLONG;
 
 	/* Only a pattern may leave out the access. */
 	return r == 0 && !q->service.access ? -EINVAL : r;

@@ -209,7 +209,7 @@ static int compare_files(struct subset_compare *c, const struct args_class *args
 	if (r == 0)
 		r = add_side(&m, c, &c->b, args);
 	if (r == 0)
-		r = subset_machines_search(&m, PRODUCT_PATHS, &witness);
+		r = subset_machines_search(c, &m, PRODUCT_PATHS, &witness);
 	return r <= 0 ? r : found(c, buffer_text(&witness), args);
 }
 
@@ -364,7 +364,7 @@ static int covers(
 	if (err == 0)
 		err = add_layer(&m, c, l, args);
 	if (err == 0)
-		err = subset_machines_search(&m, PRODUCT_PATHS, NULL);
+		err = subset_machines_search(c, &m, PRODUCT_PATHS, NULL);
 	return err < 0 ? err : err == 0;
 }
 

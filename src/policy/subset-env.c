@@ -56,7 +56,7 @@ static int compare_names(struct subset_compare *c)
 	for (size_t i = 0; r == 0 && i < c->b.n; i++)
 		r = add_layer(&m, policy_layer(c->b.policy, i));
 	if (r == 0)
-		r = subset_machines_search(&m, PRODUCT_NAMES, &witness);
+		r = subset_machines_search(c, &m, PRODUCT_NAMES, &witness);
 	if (r == -E2BIG)
 		return subset_too_complex(c, "env");
 	return r <= 0 ? r : subset_found(c, "env", buffer_text(&witness) + 1);

@@ -7,6 +7,8 @@
 #include "policy/subset.h"
 
 enum { SUBSET_LAYERS_MAX = 16, SUBSET_STATES_MAX = 1 << 17 };
+/* Steps that all automata of one comparison may take together: about a second. */
+enum { SUBSET_BUDGET = 16 << 20 };
 
 /* One side: its layers as written and as compiled, in the same order. */
 struct subset_side {
@@ -20,6 +22,7 @@ struct subset_compare {
 	const struct variables *vars;
 	struct subset *result;
 	struct error *error;
+	size_t budget;  /* what is left of it */
 	char fresh[32]; /* a word that neither side mentions, for "any other" name, argument or
 			   value */
 };
@@ -70,5 +73,5 @@ struct subset_machine *subset_machine_new(struct subset_machines *m, size_t max,
 int subset_machine_add(struct subset_machines *m, struct subset_machine *to,
 	const struct variables *vars, const struct grant *g, uint32_t rank, enum verdict verdict);
 /* Builds all and searches for a text where the first n_a allow more than the others. */
-int subset_machines_search(
-	struct subset_machines *m, enum product_domain domain, struct buffer *witness);
+int subset_machines_search(struct subset_compare *c, struct subset_machines *m,
+	enum product_domain domain, struct buffer *witness);

@@ -65,17 +65,21 @@ static int a_allows_more(void *data, const uint32_t *ranks)
 	       strictest(m->items + m->n_a, ranks + m->n_a, m->n - m->n_a);
 }
 
-int subset_machines_search(
-	struct subset_machines *m, enum product_domain domain, struct buffer *witness)
+int subset_machines_search(struct subset_compare *c, struct subset_machines *m,
+	enum product_domain domain, struct buffer *witness)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		int r = automaton_build(m->automata[i], SUBSET_STATES_MAX);
+	/* A combination of many states costs more than one of two. */
+	size_t max = 2 * (size_t)SUBSET_STATES_MAX / (m->n ? m->n : 1);
 
+	for (size_t i = 0; i < m->n; i++) {
+		int r;
+
+		automaton_charge(m->automata[i], &c->budget);
+		r = automaton_build(m->automata[i], SUBSET_STATES_MAX);
 		if (r < 0)
 			return r;
 	}
-	return product_search(
-		m->automata, m->n, domain, SUBSET_STATES_MAX, a_allows_more, m, witness);
+	return product_search(m->automata, m->n, domain, max, a_allows_more, m, witness);
 }
 
 /* Where nothing matches, and where monitoring lets all pass. */
@@ -120,7 +124,7 @@ static int compare_files(struct subset_compare *c, enum operation op)
 	if (r == 0)
 		r = add_side(&m, c, &c->b, op);
 	if (r == 0)
-		r = subset_machines_search(&m, PRODUCT_PATHS, &witness);
+		r = subset_machines_search(c, &m, PRODUCT_PATHS, &witness);
 	if (r == -E2BIG)
 		return subset_too_complex(c, operation_name(op));
 	return r <= 0 ? r : subset_found(c, operation_name(op), buffer_text(&witness));
@@ -154,7 +158,7 @@ static int compare_dangerous(struct subset_compare *c)
 	if (r == 0)
 		r = add_dangerous(&m, c, &c->b);
 	if (r == 0)
-		r = subset_machines_search(&m, PRODUCT_PATHS, &witness);
+		r = subset_machines_search(c, &m, PRODUCT_PATHS, &witness);
 	if (r == -E2BIG)
 		return subset_too_complex(c, "dangerously_allow");
 	return r <= 0 ? r : subset_found(c, "dangerously_allow", buffer_text(&witness));

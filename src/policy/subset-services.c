@@ -10,14 +10,15 @@
 #include "policy/service.h"
 #include "policy/subset-part.h"
 
-enum { TRIES_MAX = 100000 };
+/* Each try goes through all rules. */
+enum { TRIES_TIMES_RULES_MAX = 1 << 21 };
 
 static const char *const accesses[] = { "read", "write", "send", "open" };
 
 struct words {
 	struct arena arena;
 	const char **names, **values;
-	size_t n_names, cap_names, n_values, cap_values;
+	size_t n_names, cap_names, n_values, cap_values, n_rules;
 	bool wild, several;
 };
 
@@ -82,6 +83,7 @@ static int add_side(struct words *w, const struct subset_side *side)
 		const struct layer *layer = policy_layer(side->policy, l);
 		const struct sources *rules = &layer->sources[OPERATION_SERVICE];
 
+		w->n_rules += rules->n + layer->n_services;
 		for (size_t i = 0; r == 0 && i < layer->n_services; i++)
 			r = add_service(w, &layer->services[i]);
 		for (size_t i = 0; r == 0 && i < rules->n; i++)
@@ -123,7 +125,7 @@ static int compare(struct subset_compare *c, struct words *w)
 		r = add_word(&w->arena, &w->names, &w->n_names, &w->cap_names, c->fresh);
 	if (r == 0)
 		r = add_word(&w->arena, &w->values, &w->n_values, &w->cap_values, c->fresh);
-	if (r == 0 && w->n_names * w->n_values > TRIES_MAX)
+	if (r == 0 && w->n_names * w->n_values > TRIES_TIMES_RULES_MAX / (w->n_rules + 1))
 		return -E2BIG;
 	for (size_t i = 0; r == 0 && i < w->n_names; i++)
 		r = try_service(c, w, w->names[i]);

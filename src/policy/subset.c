@@ -170,7 +170,10 @@ int subset_compare(struct subset *ret, const struct permissions *a, const struct
 	const struct policy_options *options, struct error *e)
 {
 	struct subset_compare c = {
-		.vars = options ? options->variables : NULL, .result = ret, .error = e
+		.vars = options ? options->variables : NULL,
+		.result = ret,
+		.error = e,
+		.budget = SUBSET_BUDGET,
 	};
 	int r;
 

@@ -422,6 +422,13 @@ static void test_lengths(void **state)
 	text[4095] = '\0';
 	assert_int_equal(policy_decide(p, &q, &d), -EINVAL);
 
+	q.op = OPERATION_SERVICE;
+	memcpy(text, "vault.read:", 11);
+	assert_int_equal(policy_decide(p, &q, &d), 0);
+	text[4095] = 'a';
+	text[4096] = '\0';
+	assert_int_equal(policy_decide(p, &q, &d), -ENAMETOOLONG);
+
 	q.op = OPERATION_EXEC;
 	q.target = "git";
 	q.args = args;

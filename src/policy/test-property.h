@@ -49,7 +49,7 @@ struct random_request {
 	const char *args[4];
 };
 
-void random_request(struct random *r, struct random_request *ret);
+void random_request(struct random *r, struct random_request *q);
 
 extern const struct variables random_variables;
 /* The world with programs that lead to files, and the same without. */

@@ -61,7 +61,7 @@ static void test_split(void **state)
 		int r = variable_split(rows[i].pattern, &v, &rest, &where, &e);
 
 		if (r != rows[i].code ||
-			(r == 1 && (v != rows[i].variable || strcmp(rest, rows[i].rest))) ||
+			(r == 1 && (v != rows[i].variable || strcmp(rest, rows[i].rest) != 0)) ||
 			(r != 1 && (v != VARIABLE_COUNT || rest)) ||
 			(r < 0 && (e.line != 4 || !strstr(e.text, rows[i].text))) ||
 			(rows[i].hint && !strstr(e.hint, rows[i].hint)))
