@@ -164,6 +164,13 @@ static void line_host(const struct request *r, struct buffer *out)
 	add_line(out, OPERATION_NET_CONNECT, "network: {allow: [", &pattern, "]}");
 }
 
+/* The host is granted; the method is not among those that are listed. */
+static void line_method(const struct request *r, struct buffer *out)
+{
+	if (host_method(r->method))
+		buffer_printf(out, "network: {methods: [%s]}", r->method);
+}
+
 static void line_exec(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	bool is_path = strchr(r->target, '/') != NULL;
@@ -243,15 +250,13 @@ void explain_line(const struct request *r, const struct decision *d, struct buff
 			line_path("dangerously_allow: [", r->target, out, "]");
 		return;
 	}
+	if (d->why == DECISION_METHOD) {
+		line_method(r, out);
+		return;
+	}
 	/* A line cannot take back what a rule or a deny list says. */
 	if (d->source)
 		return;
-	if (d->why == DECISION_METHOD) {
-		buffer_adds(out, "network: {methods: [");
-		json_print_string(out, r->method, strlen(r->method));
-		buffer_adds(out, "]}");
-		return;
-	}
 	line_grant(r, d, out);
 }
 

@@ -407,15 +407,15 @@ static void decide_layer(const struct layer *l, const struct question *q, struct
 	};
 
 	deciders[q->op](l, q, d);
+	if (q->op == OPERATION_NET_CONNECT)
+		hold_methods(l, q, d);
 	d->would = d->verdict;
 	if (l->mode == MODE_MONITOR && d->verdict != VERDICT_ALLOW) {
 		d->monitored = true;
 		d->verdict = VERDICT_ALLOW;
 	}
-	if (q->op == OPERATION_NET_CONNECT) {
+	if (q->op == OPERATION_NET_CONNECT)
 		hold_guard(l, q, d);
-		hold_methods(l, q, d);
-	}
 }
 
 /* The baseline */

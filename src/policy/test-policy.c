@@ -262,6 +262,18 @@ static void test_modes(void **state)
 			  "a", "1", "ask", "env", "A") "]}",
 			"fs.read /x|exec ls|fs.read /s|env A", NULL, "fs.read /etc/shadow" },
 		{ "{default: deny, mode: enforce}", NULL, NULL, "fs.read /x" },
+		/* Watching is not blocking, whatever a list of methods says. */
+		{ "{mode: monitor, network: {allow: [h.com], methods: [GET]}}",
+			"net.connect https://h.com/ POST|net.connect i.com", NULL,
+			"net.connect 10.0.0.1|net.connect unix:/x" },
+		{ "network: {allow: [h.com], methods: [GET]}",
+			"net.connect https://h.com/ GET|net.connect h.com:443", NULL,
+			"net.connect https://h.com/ POST|net.connect https://h.com/ get" },
+		/* What is guarded needs a grant that names it. */
+		{ "{default: allow}", "net.connect h.com|net.connect 8.8.8.8", NULL,
+			"net.connect 10.0.0.1|net.connect localhost|net.connect unix:/x" },
+		{ "{default: allow, network: {allow: [10.0.0.1]}}", "net.connect 10.0.0.1", NULL,
+			"net.connect 10.0.0.2" },
 		/* The baseline is no layer's to watch. */
 		{ "all_of: [{mode: monitor}, {fs: {read: [/a]}}]", "fs.read /a", NULL,
 			"fs.read /b" },

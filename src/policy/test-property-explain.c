@@ -73,7 +73,7 @@ static void test_print(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 1500; i++, cases += 40) {
-		auto_permissions *p = random_permissions(&r, RANDOM_ANY);
+		auto_permissions *p = random_permissions(&r, RANDOM_METHODS);
 
 		check_print(&r, p, i % 2);
 	}
@@ -236,7 +236,8 @@ static void test_line(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 900; i++) {
-		auto_permissions *p = random_permissions(&r, RANDOM_PLAIN | RANDOM_RESOLVED);
+		auto_permissions *p =
+			random_permissions(&r, RANDOM_PLAIN | RANDOM_RESOLVED | RANDOM_METHODS);
 
 		for (unsigned k = 0; k < 4; k++) {
 			struct random_request q;

@@ -281,7 +281,7 @@ status_is 0 "a method that is listed"
 run policy check -p get.yaml --op net.connect --target https://a.example/x --method POST
 status_is 1 "a method that is not listed"
 run policy explain -p get.yaml --op net.connect --target https://a.example/x --method POST
-out_has 'methods: ["POST"]' "and the line that would allow it"
+out_has 'methods: [POST]' "and the line that would allow it"
 run policy check -p get.yaml --op net.connect --target 'http://b.example\@127.0.0.1/'
 status_is 2 "a backslash before an @ is refused"
 
