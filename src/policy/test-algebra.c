@@ -224,7 +224,8 @@ static void test_long_lists(void **state)
 		const char *a, *b;
 		size_t layers; /* 0: one */
 	} rows[] = {
-		{ 300, "/f#", "/f#", 0 }, { 1100, "/f#", "/f#", 2 },    /* pairs */
+		{ 300, "/f#", "/f#", 0 }, { 700, "/f#", "/f#", 0 },
+		{ 1100, "/f#", "/f#", 2 },                              /* pairs */
 		{ 100, "/*a#*", "/*b#*", 2 },                           /* meets */
 		{ 200, "/**/*a*b*c*d*e*f#*", "/**/*b*c*d*e*f*a#*", 2 }, /* effort */
 		{ 120, "/{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}#",
@@ -244,6 +245,49 @@ static void test_long_lists(void **state)
 		assert_int_equal(algebra_merge(&sum, a, b), 0);
 		assert_true(sum->fs_read.n > 0);
 	}
+}
+
+/* A layer without an exec list, written out: its paths must be read as paths, and as the same ones.
+ */
+static void test_written_out(void **state)
+{
+	static const struct {
+		const char *path, *command;
+	} rows[] = {
+		{ "/a b", "/a\\ b" },
+		{ "**/x", "/**/x" },
+		{ "{/a,/b}/x", "/{/a,/b}/x" },
+		{ "/a\\*\\\\b", "/a\\*\\\\b" },
+		{ "/a\001b\177", "/a\\\001b\\\177" },
+		{ "~/x", "~/x" },
+		{ "/a:", "/a::*" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_permissions *a = permissions_new(), *b = test_read("exec: []"), *p = NULL;
+		const struct permissions *layer;
+		auto_policy *policy = NULL;
+
+		assert_int_equal(permissions_add(a, &a->fs_read, rows[i].path, NULL), 0);
+		assert_int_equal(algebra_merge(&p, a, b), 0);
+		assert_string_equal(p->exec.items[0].all[0], rows[i].command);
+		layer = p;
+		assert_int_equal(policy_new(&policy, &layer, 1, &test_options, NULL), 0);
+	}
+}
+
+/* A scope that would have too many meets keeps both layers, too. */
+static void test_long_scopes(void **state)
+{
+	auto_permissions *a = permissions_new(), *both = NULL;
+	struct service *s = permissions_service(a, "reminders");
+
+	(void)state;
+	s->access = SERVICE_READ;
+	add_many(a, &permissions_scope(a, s, "lists")->values, 200, "w#");
+	assert_int_equal(algebra_intersect(&both, a, a), 0);
+	assert_int_equal(both->n_all_of, 2);
 }
 
 /* Beside a name there is room for 63 paths, and one too many is not left out. */
@@ -381,6 +425,8 @@ int main(void)
 		cmocka_unit_test(test_three_lists),
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_long_lists),
+		cmocka_unit_test(test_written_out),
+		cmocka_unit_test(test_long_scopes),
 		cmocka_unit_test(test_many_parts),
 		cmocka_unit_test(test_many_layers),
 		cmocka_unit_test(test_bad_patterns),

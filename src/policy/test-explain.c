@@ -164,6 +164,15 @@ static void test_hostile_text(void **state)
 	assert_string_equal(buffer_text(&reason), "fs.deny forbids /\\x1b*");
 	assert_string_equal(buffer_text(&rule), "f\\x1b.yaml: /\\x1b*");
 
+	/* Made by code, in no file. */
+	p->fs_deny.items[0].where.file = NULL;
+	policy_free(policy);
+	assert_int_equal(policy_new(&policy, &layer, 1, NULL, NULL), 0);
+	assert_int_equal(policy_decide(policy, &q, &d), 0);
+	buffer_clear(&rule);
+	explain_rule(&d, &rule);
+	assert_string_equal(buffer_text(&rule), "/\\x1b*");
+
 	q.target = "/\x07";
 	assert_int_equal(policy_decide(policy, &q, &d), 0);
 	explain_remedy(&q, &d, &remedy);

@@ -112,7 +112,20 @@ static const char ruled[] =
 	"        {id: c, action: ask, operations: [service], patterns: ['reminders:W1', '*']}]\n"
 	"guest_paths: [{guest: /g, host: /h, mode: rw}]\n";
 
-static struct permissions *a, *b, *layered;
+/* Nothing that is too complex to be compared. */
+static const char simple_a[] =
+	"fs: {read: [/a/**, '/b*'], deny: [/a/s]}\n"
+	"network: {allow: [h.com, 10.0.0.0/8, 'unix:/run/s'], listen: [80], rate_limit: 5/min}\n"
+	"exec: [git, 'ls -l:*', /opt/**, '/usr/*/x a:', {all: [sh, /bin/**]}, {all: [zsh, "
+	"/bin/**]}]\n"
+	"env: [A, 'B*', C=1]\n"
+	"services: {reminders: {access: readwrite, lists: [x]}, calendar: {access: read, range: "
+	"7d}}\n"
+	"dangerously_allow: [/etc/shadow]\n"
+	"limits: {memory: 1G}\n"
+	"rules: [{id: a, action: ask, operations: [service], patterns: ['reminders:W1', '*']}]\n";
+
+static struct permissions *a, *b, *layered, *simple;
 
 static int find_git(
 	void *context, const char *name, int (*found)(void *data, const char *path), void *data)
@@ -200,6 +213,11 @@ static int run_subset(const struct permissions *x, const struct permissions *y)
 static int run_subset_yes(void)
 {
 	return run_subset(b, b);
+}
+
+static int run_subset_simple(void)
+{
+	return run_subset(simple, simple);
 }
 
 static int run_subset_no(void)
@@ -311,6 +329,7 @@ static void test_all(void **state)
 		{ "merge", run_merge },
 		{ "merge of layers", run_merge_layered },
 		{ "subset: yes", run_subset_yes },
+		{ "subset: simple", run_subset_simple },
 		{ "subset: no", run_subset_no },
 		{ "subset of layers", run_subset_layered },
 		{ "box", run_box },
@@ -322,6 +341,7 @@ static void test_all(void **state)
 	with_baseline = false;
 	a = test_read(plain_a);
 	b = test_read(plain_b);
+	simple = test_read(simple_a);
 	layered = test_read("{}");
 	assert_int_equal(permissions_add_layer(layered, b), 0);
 	{
@@ -334,6 +354,7 @@ static void test_all(void **state)
 	permissions_free(a);
 	permissions_free(b);
 	permissions_free(layered);
+	permissions_free(simple);
 	with_baseline = true;
 }
 

@@ -93,8 +93,8 @@ static void path_pattern(struct random *r, unsigned what, struct buffer *out)
 	static const char *const parts[] = { "a", "b", "c", "ab", "*", "?", "[ab]", "[!a]", "a*",
 		"*b", "**", "**", "{a,b}", "{a,b/c}", ".a", ".*", "a?", "{,a}b", "\\a", "a\\*",
 		"[[:digit:]a-b]", "*b*" };
-	static const char *const starts[] = { "$HOME", "~", "${HOME}", "$WORK_DIR", "$TEMP",
-		"$DATA_DIR", "$SKILL_DIR", "$SHARED_DIR" };
+	static const char *const starts[] = { "$HOME", "${HOME}", "$WORK_DIR", "$TEMP", "$DATA_DIR",
+		"$SKILL_DIR", "$SHARED_DIR", "~" };
 	static const char *const wholes[] = { "/**", "/", "**", "/bin/**", "/opt/*", "/lib/git",
 		"/bin/git", "/etc/**", "$HOME/.ssh/**", "/root/.netrc", "**/git", "/home/**" };
 	unsigned n = random_pick(r, 4);
@@ -104,8 +104,9 @@ static void path_pattern(struct random *r, unsigned what, struct buffer *out)
 		buffer_adds(out, ONE_OF(r, wholes));
 		return;
 	}
+	/* A bare "~" is left out: as a program with arguments it would be a name. */
 	if (random_one_in(r, 5))
-		buffer_adds(out, ONE_OF(r, starts));
+		buffer_adds(out, starts[random_pick(r, n ? ROWS(starts) : ROWS(starts) - 1)]);
 	else
 		n++;
 	for (unsigned i = 0; i < n; i++)

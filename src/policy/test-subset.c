@@ -281,6 +281,98 @@ static void test_wide_entries(void **state)
 	assert_int_equal(s.answer, SUBSET_TOO_COMPLEX);
 }
 
+/* The word that stands for all others cannot be guessed: here B mentions just that one. */
+static void test_fresh_words(void **state)
+{
+	static const struct {
+		const char *a, *b, *witness;
+	} rows[] = {
+		{ "network: {allow: ['*:443']}",
+			"network: {deny: [corral-witness.zz], allow: ['h.com:443']}",
+			"corral-witness1.corral-witness1:443" },
+		{ "network: {allow: ['*:443']}",
+			"network: {allow: ['corral-witness1.zz:443', 'Corral-Witness.zz:443']}",
+			"corral-witness2.corral-witness2:443" },
+		{ "exec: ['git x:*']", "exec: ['git x corral-witness:*', 'git x:']",
+			"git x corral-witness1" },
+		{ "services: {reminders: {access: read}}",
+			"services: {reminders: {access: read, lists: [corral-witness]}}",
+			"reminders.read" },
+		{ "rules: [{id: a, action: allow, operations: [service], patterns: [vault]}]",
+			"rules: [{id: a, action: allow, operations: [service], patterns: "
+			"['vault:corral-witness']}]",
+			"vault.read" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_subset s;
+
+		compare(&s, rows[i].a, rows[i].b);
+		assert_int_equal(s.answer, SUBSET_NO);
+		if (strcmp(buffer_text(&s.witness), rows[i].witness) != 0)
+			fail_msg("%s in %s: %s", rows[i].a, rows[i].b, buffer_text(&s.witness));
+	}
+	{
+		auto_permissions *a =
+			many(offsetof(struct permissions, exec), 1000, "corral-witness#");
+		auto_subset s;
+
+		assert_int_equal(permissions_add(a, &a->exec, "corral-witness", NULL), 0);
+		assert_int_equal(subset_compare(&s, a, a, NULL, NULL), 0);
+		assert_string_equal(buffer_text(&s.reason), "names made to look like a witness");
+	}
+}
+
+/* A representative that is too long to be asked for. */
+static void test_long_words(void **state)
+{
+	static char text[5000];
+	auto_permissions *a = permissions_new(), *b = permissions_new();
+	auto_subset s, t;
+
+	(void)state;
+	memset(text, 'a', 251);
+	for (size_t i = 50; i < 250; i += 50)
+		text[i] = '.';
+	assert_int_equal(permissions_add(a, &a->network_allow, text, NULL), 0);
+	assert_int_equal(subset_compare(&s, a, a, NULL, NULL), 0);
+	assert_int_equal(s.answer, SUBSET_TOO_COMPLEX);
+	assert_string_equal(buffer_text(&s.reason), "net.connect");
+
+	memset(text, 'a', sizeof(text) - 1);
+	memcpy(text, "A=", 2);
+	assert_int_equal(permissions_add(b, &b->env, text, NULL), 0);
+	assert_int_equal(subset_compare(&t, b, b, NULL, NULL), 0);
+	assert_int_equal(t.answer, SUBSET_TOO_COMPLEX);
+	assert_string_equal(buffer_text(&t.reason), "env");
+}
+
+/* Values times rules. */
+static void test_many_values(void **state)
+{
+	auto_permissions *a = permissions_new();
+	struct service *v = permissions_service(a, "vault");
+	struct service_scope *scope = permissions_scope(a, v, "secrets");
+	auto_subset s;
+
+	(void)state;
+	v->access = SERVICE_READ;
+	for (unsigned i = 0; i < 4000; i++) {
+		char text[16];
+
+		(void)snprintf(text, sizeof(text), "v%u", i);
+		assert_int_equal(permissions_add(a, &scope->values, text, NULL), 0);
+	}
+	for (unsigned i = 0; i < 600; i++) {
+		struct service more = { .name = "vault", .access = SERVICE_READ };
+
+		assert_int_equal(permissions_add_service(a, &more), 0);
+	}
+	assert_int_equal(subset_compare(&s, a, a, NULL, NULL), 0);
+	assert_int_equal(s.answer, SUBSET_TOO_COMPLEX);
+}
+
 static void test_errors(void **state)
 {
 	auto_permissions *a = test_read("fs: {read: [$SKILL_DIR/x]}"), *b = test_read("{}");
@@ -303,6 +395,9 @@ int main(void)
 		cmocka_unit_test(test_too_complex),
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_wide_entries),
+		cmocka_unit_test(test_fresh_words),
+		cmocka_unit_test(test_long_words),
+		cmocka_unit_test(test_many_values),
 		cmocka_unit_test(test_errors),
 	};
 
