@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A packet is a header and, if it fits, the body. Descriptors ride in one SCM_RIGHTS message; with
+ * a body that does not fit the last of them is a sealed memfd (sealed.h). The header tells how long
+ * the body is and how many descriptors were sent, so that a loss on the way does not go unseen.
+ *
+ * The kernel puts descriptors into our table before we know what they came with. They go into a
+ * parcel, which closes all that were not handed on, whatever path is taken from there.
+ */
+#include "wire/frame.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/file.h"
+#include "wire/sealed.h"
+
+enum {
+	MAGIC = 0x4c525243, /* "CRRL" */
+	PARCEL_MAX = FRAME_FDS_MAX + 1,
+};
+
+struct header {
+	uint32_t magic;
+	uint32_t type;
+	uint64_t id;
+	uint32_t len;   /* of the body, wherever it is */
+	uint32_t n_fds; /* the memfd included */
+};
+_Static_assert(sizeof(struct header) == 24, "no padding goes over the wire");
+
+struct parcel {
+	int fds[PARCEL_MAX];
+	size_t n;
+};
+
+union control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(int) * PARCEL_MAX)];
+};
+
+static void parcel_deinit(struct parcel *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		fd_closep(&p->fds[i]);
+}
+#define auto_parcel __attribute__((cleanup(parcel_deinit))) struct parcel
+
+static bool needs_memfd(size_t len)
+{
+	return len > FRAME_BODY_MAX;
+}
+
+static int send_packet(int socket, const struct msghdr *m)
+{
+	ssize_t n;
+
+	do {
+		n = sendmsg(socket, m, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	/* It left with packets of ours unread, and this is the first that we hear of it. */
+	if (n < 0 && errno == ECONNRESET)
+		return -EPIPE;
+	return n < 0 ? -errno : 0;
+}
+
+static void attach(struct msghdr *m, union control *c, const struct parcel *p)
+{
+	size_t bytes = sizeof(int) * p->n;
+	struct cmsghdr *rights;
+
+	if (p->n == 0)
+		return;
+	m->msg_control = c->bytes;
+	m->msg_controllen = CMSG_SPACE(bytes);
+	rights = CMSG_FIRSTHDR(m);
+	rights->cmsg_level = SOL_SOCKET;
+	rights->cmsg_type = SCM_RIGHTS;
+	rights->cmsg_len = CMSG_LEN(bytes);
+	memcpy(CMSG_DATA(rights), p->fds, bytes);
+}
+
+int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, size_t len,
+	const int *fds, size_t n_fds)
+{
+	struct header h = { .magic = MAGIC, .type = type, .id = id, .len = (uint32_t)len };
+	struct iovec parts[] = { { &h, sizeof(h) }, { (void *)body, len } };
+	struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
+	struct parcel p = { .n = n_fds }; /* borrowed: nothing of it is closed */
+	union control c = { 0 };
+	auto_fd memfd = -1;
+	int r;
+
+	if (type <= FRAME_NONE || type >= FRAME_TYPE_COUNT || n_fds > FRAME_FDS_MAX)
+		return -EINVAL;
+	if (len > FRAME_MEMFD_MAX)
+		return -EMSGSIZE;
+	if (n_fds > 0)
+		memcpy(p.fds, fds, n_fds * sizeof(*fds));
+	if (needs_memfd(len)) {
+		r = sealed_new(body, len, &memfd);
+		if (r < 0)
+			return r;
+		p.fds[p.n++] = memfd;
+		m.msg_iovlen = 1;
+	}
+	h.n_fds = (uint32_t)p.n;
+	attach(&m, &c, &p);
+	return send_packet(socket, &m);
+}
+
+static ssize_t receive_once(int socket, struct msghdr *m)
+{
+	ssize_t n;
+
+	do {
+		n = recvmsg(socket, m, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+/*
+ * When the other side leaves with packets of ours unread, the kernel says ECONNRESET once, ahead of
+ * what it had sent us. Those frames count: ask again.
+ */
+static ssize_t receive_packet(int socket, struct msghdr *m)
+{
+	ssize_t n = receive_once(socket, m);
+
+	return n == -ECONNRESET ? receive_once(socket, m) : n;
+}
+
+/* True if descriptors are all that came; the kernel gives no more than there is room for. */
+static bool collect(struct parcel *p, struct msghdr *m)
+{
+	bool clean = true;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
+			clean = false;
+			continue;
+		}
+		for (size_t i = 0; i < n; i++) {
+			auto_fd fd = -1;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+			if (p->n < PARCEL_MAX)
+				p->fds[p->n++] = fd_take(&fd);
+			else
+				clean = false;
+		}
+	}
+	return clean;
+}
+
+/* n: length of the packet; got: how many descriptors are here. */
+static int check(const struct header *h, size_t n, int flags, size_t got)
+{
+	bool apart;
+	size_t extra;
+
+	if (n < sizeof(*h) || h->magic != MAGIC || (flags & MSG_TRUNC))
+		return -EPROTO;
+	apart = needs_memfd(h->len);
+	extra = apart ? 1 : 0;
+	if (h->type <= FRAME_NONE || h->type >= FRAME_TYPE_COUNT || h->len > FRAME_MEMFD_MAX)
+		return -EPROTO;
+	if (n - sizeof(*h) != (apart ? 0 : h->len))
+		return -EPROTO;
+	if (h->n_fds < extra || h->n_fds - extra > FRAME_FDS_MAX)
+		return -EPROTO;
+	/* Sent as it should be, but there was no place left in our table. */
+	if ((flags & MSG_CTRUNC) && got < h->n_fds)
+		return -EMFILE;
+	return (flags & MSG_CTRUNC) || got != h->n_fds ? -EPROTO : 0;
+}
+
+/* Takes the memfd off the parcel. */
+static int map_body(struct frame *f, struct parcel *p, size_t len)
+{
+	auto_fd memfd = fd_take(&p->fds[--p->n]);
+	int r = sealed_map(memfd, len, &f->map);
+
+	if (r == 0)
+		f->map_len = len;
+	return r;
+}
+
+static void hand_over(struct frame *f, struct parcel *p)
+{
+	memcpy(f->fds, p->fds, p->n * sizeof(*p->fds));
+	f->n_fds = p->n;
+	p->n = 0;
+}
+
+int frame_receive(int socket, struct frame *f)
+{
+	struct header h = { 0 };
+	union control c = { 0 };
+	struct iovec parts[] = { { &h, sizeof(h) }, { f->buffer, sizeof(f->buffer) } };
+	struct msghdr m = { .msg_iov = parts,
+		.msg_iovlen = 2,
+		.msg_control = c.bytes,
+		/* Not the whole of it: CMSG_SPACE() rounds up, maybe to room for one more. */
+		.msg_controllen = CMSG_LEN(sizeof(int) * PARCEL_MAX) };
+	auto_parcel p = { 0 };
+	ssize_t n;
+	int r;
+
+	frame_deinit(f);
+	n = receive_packet(socket, &m);
+	if (n < 0)
+		return n == -ECONNRESET ? 0 : (int)n;
+	if (!collect(&p, &m))
+		return -EPROTO;
+	/* An empty packet looks like a hang-up, and is treated as one. */
+	if (n == 0 && p.n == 0 && !(m.msg_flags & MSG_CTRUNC))
+		return 0;
+	r = check(&h, (size_t)n, m.msg_flags, p.n);
+	if (r == 0 && needs_memfd(h.len))
+		r = map_body(f, &p, h.len);
+	if (r < 0)
+		return r;
+	hand_over(f, &p);
+	f->type = (enum frame_type)h.type;
+	f->id = h.id;
+	f->body = f->map ? f->map : f->buffer;
+	f->len = h.len;
+	return 1;
+}
+
+int frame_take_fd(struct frame *f, size_t i)
+{
+	return i < f->n_fds ? fd_take(&f->fds[i]) : -1;
+}
+
+/* The buffer is left as it is: it is long, and nothing points into it any more. */
+void frame_deinit(struct frame *f)
+{
+	for (size_t i = 0; i < f->n_fds; i++)
+		fd_closep(&f->fds[i]);
+	if (f->map)
+		(void)munmap(f->map, f->map_len);
+	f->type = FRAME_NONE;
+	f->id = 0;
+	f->body = NULL;
+	f->len = 0;
+	f->n_fds = 0;
+	f->map = NULL;
+	f->map_len = 0;
+}
+
+int frame_pair(int ret[2])
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	ret[0] = pair[0];
+	ret[1] = pair[1];
+	return 0;
+}

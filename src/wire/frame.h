@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Frames: the messages between host, warden, zygote and init, one per packet of a SOCK_SEQPACKET
+ * pair, with file descriptors beside them. docs/protocol.md is the specification.
+ *
+ * A frame has a header (type, id, length of the body) and a body of at most FRAME_BODY_MAX bytes. A
+ * body that does not fit travels in a sealed memfd, which counts as the frame's last descriptor and
+ * is never seen by the caller: frame_send() and frame_receive() make and read it. The receiver
+ * checks seals and size before it maps anything. What breaks the rules is -EPROTO: hang up.
+ *
+ * Both ends are on one machine and of one version: numbers are in the machine's own order.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	FRAME_BODY_MAX = 32 << 10, /* inline */
+	FRAME_MEMFD_MAX = 8 << 20, /* in a memfd */
+	FRAME_FDS_MAX = 8,         /* without the memfd */
+};
+
+enum frame_type {
+	FRAME_NONE = 0,
+	/* host -> warden -> init */
+	FRAME_CONFIGURE, /* host -> warden, first: wire/configure.h */
+	FRAME_START,  /* id: of the command, chosen by the host; body: wire/start.h; fds: stdio (0,
+			 1,  2), none with START_TTY */
+	FRAME_SIGNAL, /* body: wire/signal: u32 number; to the command's foreground processes */
+	FRAME_KILL,   /* end the command with all its processes */
+	/* init -> warden -> host */
+	FRAME_READY,   /* warden -> host: the session stands; body: wire/ready.h */
+	FRAME_FAILED,  /* warden -> host: there is no session; body: wire/refusal.h; then EOF */
+	FRAME_STARTED, /* the program runs; fds: the master side of its terminal, if START_TTY */
+	FRAME_REFUSED, /* it does not; body: wire/refusal.h */
+	FRAME_EXITED,  /* it ended; body: wire/report.h */
+	FRAME_GONE,    /* warden -> host: the session ended under our feet; body: wire/refusal.h */
+	/* warden <-> zygote */
+	FRAME_PLAN,  /* warden -> zygote, first: jail/plan-wire.h */
+	FRAME_SPAWN, /* warden -> zygote: make an init ready */
+	FRAME_INIT,   /* zygote -> warden; fds: its socket, its pidfd */
+	FRAME_TYPE_COUNT,
+};
+
+/* A received frame. Zero it before the first use; frame_deinit() closes what was not taken. */
+struct frame {
+	enum frame_type type;
+	uint64_t id;
+	const void *body; /* aligned for any type; valid until the next receive or deinit */
+	size_t len;
+	int fds[FRAME_FDS_MAX]; /* close-on-exec; take with frame_take_fd() */
+	size_t n_fds;
+	/* private */
+	void *map;
+	size_t map_len;
+	_Alignas(16) unsigned char buffer[FRAME_BODY_MAX];
+};
+
+/*
+ * Sends one frame; never blocks longer than the socket does, never raises SIGPIPE. The descriptors
+ * stay the caller's. -EAGAIN, -EPIPE (nobody is there), -EMSGSIZE (longer than FRAME_MEMFD_MAX),
+ * -ETOOMANYREFS …
+ */
+int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, size_t len,
+	const int *fds, size_t n_fds);
+/* 1: a frame. 0: the other side hung up. -EAGAIN, -EPROTO, … Frees what f held before. */
+int frame_receive(int socket, struct frame *f);
+/* The i-th descriptor, now the caller's; -1 if there is none (or it was taken). */
+int frame_take_fd(struct frame *f, size_t i);
+void frame_deinit(struct frame *f);
+#define auto_frame __attribute__((cleanup(frame_deinit))) struct frame
+
+/* A close-on-exec SOCK_SEQPACKET pair. */
+int frame_pair(int ret[2]);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first byte chooses, the rest is a body, or a whole packet. A body has one form only, so
+ * whatever is accepted is written again as exactly the bytes it came from. What is not accepted
+ * leaves the output untouched.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "wire/configure.h"
+#include "wire/frame.h"
+#include "wire/report.h"
+#include "wire/start.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static bool is_untouched(const void *object, size_t size)
+{
+	const unsigned char *p = object;
+
+	for (size_t i = 0; i < size; i++) {
+		if (p[i] != 0x5a)
+			return false;
+	}
+	return true;
+}
+
+/* What a decoder returned, and the object that it was given filled with 0x5a. */
+static bool is_read(int r, const void *object, size_t size)
+{
+	require(r == 0 || (r == -EPROTO && is_untouched(object, size)));
+	return r == 0;
+}
+
+static void require_same(const struct buffer *again, const uint8_t *data, size_t size)
+{
+	require(again->len == size && memcmp(again->data, data, size) == 0);
+}
+
+static void fuzz_start(const uint8_t *data, size_t size)
+{
+	auto_arena a = { 0 };
+	auto_buffer again = { 0 };
+	struct start s;
+
+	memset(&s, 0x5a, sizeof(s));
+	if (!is_read(start_decode(&s, data, size, &a), &s, sizeof(s)))
+		return;
+	require(s.n_argv > 0 && s.n_argv + s.n_env <= START_WORDS_MAX);
+	require(!s.argv[s.n_argv] && !s.env[s.n_env]);
+	require(start_encode(&s, &again) == 0);
+	require_same(&again, data, size);
+}
+
+static void fuzz_configure(const uint8_t *data, size_t size)
+{
+	auto_buffer again = { 0 };
+	struct configure c;
+
+	memset(&c, 0x5a, sizeof(c));
+	if (!is_read(configure_decode(&c, data, size), &c, sizeof(c)))
+		return;
+	require(configure_encode(&c, &again) == 0);
+	require_same(&again, data, size);
+}
+
+static void fuzz_refusal(const uint8_t *data, size_t size)
+{
+	auto_buffer again = { 0 };
+	struct refusal r;
+
+	memset(&r, 0x5a, sizeof(r));
+	if (!is_read(refusal_decode(&r, data, size), &r, sizeof(r)))
+		return;
+	require(r.error > 0);
+	require(refusal_encode(&r, &again) == 0);
+	require_same(&again, data, size);
+}
+
+static void fuzz_report(const uint8_t *data, size_t size)
+{
+	struct report r;
+
+	memset(&r, 0x5a, sizeof(r));
+	if (is_read(report_decode(&r, data, size), &r, sizeof(r)))
+		require(size == sizeof(r) && memcmp(&r, data, size) == 0);
+}
+
+static void fuzz_ready(const uint8_t *data, size_t size)
+{
+	struct ready r;
+
+	memset(&r, 0x5a, sizeof(r));
+	if (is_read(ready_decode(&r, data, size), &r, sizeof(r)))
+		require(r.tier > 0 && size == sizeof(r) && memcmp(&r, data, size) == 0);
+}
+
+/* Sends a packet; sends what came of it again, and compares the two packets. */
+static void fuzz_frame(const uint8_t *data, size_t size)
+{
+	static uint8_t again[2 * FRAME_BODY_MAX];
+	static struct frame f;
+	static int pair[2] = { -1, -1 };
+	int r;
+
+	if (pair[0] < 0) {
+		require(frame_pair(pair) == 0);
+		require(fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0);
+		require(fcntl(pair[1], F_SETFL, O_NONBLOCK) == 0);
+	}
+	if (size > sizeof(again))
+		return;
+	require(send(pair[0], data, size, 0) == (ssize_t)size);
+	r = frame_receive(pair[1], &f);
+	require(size > 0 ? r == 1 || r == -EPROTO : r == 0);
+	if (r != 1) {
+		require(f.type == FRAME_NONE && !f.body && f.n_fds == 0);
+		return;
+	}
+	require(frame_send(pair[1], f.type, f.id, f.body, f.len, NULL, 0) == 0);
+	require(recv(pair[0], again, sizeof(again), 0) == (ssize_t)size);
+	require(memcmp(again, data, size) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static void (*const fuzz[])(const uint8_t *data, size_t size) = { fuzz_start,
+		fuzz_configure, fuzz_refusal, fuzz_report, fuzz_ready, fuzz_frame };
+
+	if (size > 0 && data[0] < sizeof(fuzz) / sizeof(fuzz[0]))
+		fuzz[data[0]](data + 1, size - 1);
+	return 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A fixed part, then the strings, each with its NUL: folder, program, arguments, environment. What
+ * one writes and the other accepts is the same set: both go through is_valid().
+ */
+#include "wire/start.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "wire/frame.h"
+#include "wire/reader.h"
+
+struct head {
+	uint32_t flags;
+	uint16_t rows, columns;
+	uint64_t timeout_ms, memory, pids, file_size, open_files;
+	uint32_t n_argv, n_env;
+};
+_Static_assert(sizeof(struct head) == 56, "no padding goes over the wire");
+
+enum { STRINGS = 2 }; /* cwd and program */
+
+static bool is_variable(const char *s)
+{
+	const char *equals = strchr(s, '=');
+
+	return equals && equals != s;
+}
+
+static bool is_valid(const struct start *s)
+{
+	if ((s->flags & ~(uint32_t)START_FLAGS) || s->n_argv == 0)
+		return false;
+	if (s->cwd[0] != '/' || s->program[0] == '\0')
+		return false;
+	for (size_t i = 0; i < s->n_env; i++) {
+		if (!is_variable(s->env[i]))
+			return false;
+	}
+	return true;
+}
+
+/* NULL where a string should be counts as an end that came too early. */
+static bool is_whole(const struct start *s)
+{
+	if (!s->cwd || !s->program || (s->n_argv && !s->argv) || (s->n_env && !s->env))
+		return false;
+	for (size_t i = 0; i < s->n_argv; i++) {
+		if (!s->argv[i])
+			return false;
+	}
+	for (size_t i = 0; i < s->n_env; i++) {
+		if (!s->env[i])
+			return false;
+	}
+	return true;
+}
+
+static bool is_too_many(size_t n_argv, size_t n_env)
+{
+	return n_argv > START_WORDS_MAX || n_env > START_WORDS_MAX - n_argv;
+}
+
+/* Of the whole body. Strings are bounded by memory, so their sum does not overflow. */
+static size_t measure(const struct start *s)
+{
+	size_t size = sizeof(struct head) + strlen(s->cwd) + 1 + strlen(s->program) + 1;
+
+	for (size_t i = 0; i < s->n_argv; i++)
+		size += strlen(s->argv[i]) + 1;
+	for (size_t i = 0; i < s->n_env; i++)
+		size += strlen(s->env[i]) + 1;
+	return size;
+}
+
+static void add_string(struct buffer *out, const char *s)
+{
+	buffer_add(out, s, strlen(s) + 1);
+}
+
+int start_encode(const struct start *s, struct buffer *out)
+{
+	struct head h = {
+		.flags = s->flags,
+		.rows = s->rows,
+		.columns = s->columns,
+		.timeout_ms = s->timeout_ms,
+		.memory = s->memory,
+		.pids = s->pids,
+		.file_size = s->file_size,
+		.open_files = s->open_files,
+		.n_argv = (uint32_t)s->n_argv,
+		.n_env = (uint32_t)s->n_env,
+	};
+
+	if (is_too_many(s->n_argv, s->n_env))
+		return -E2BIG;
+	if (!is_whole(s) || !is_valid(s))
+		return -EINVAL;
+	if (measure(s) > FRAME_MEMFD_MAX)
+		return -E2BIG;
+	buffer_add(out, &h, sizeof(h));
+	add_string(out, s->cwd);
+	add_string(out, s->program);
+	for (size_t i = 0; i < s->n_argv; i++)
+		add_string(out, s->argv[i]);
+	for (size_t i = 0; i < s->n_env; i++)
+		add_string(out, s->env[i]);
+	return out->failed ? -ENOMEM : 0;
+}
+
+static int read_words(struct reader *r, struct arena *a, size_t n, const char *const **ret)
+{
+	const char **words = arena_calloc(a, n + 1, sizeof(*words));
+
+	if (!words)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		words[i] = reader_string(r);
+		if (!words[i])
+			return -EPROTO;
+	}
+	*ret = words;
+	return 0;
+}
+
+static int read_strings(struct start *s, struct reader *r, struct arena *a)
+{
+	int err;
+
+	/* Each has at least its NUL, so what is held is bounded by what was sent. */
+	if (is_too_many(s->n_argv, s->n_env) || s->n_argv + s->n_env + STRINGS > r->left)
+		return -EPROTO;
+	s->cwd = reader_string(r);
+	s->program = reader_string(r);
+	if (!s->cwd || !s->program)
+		return -EPROTO;
+	err = read_words(r, a, s->n_argv, &s->argv);
+	return err < 0 ? err : read_words(r, a, s->n_env, &s->env);
+}
+
+int start_decode(struct start *ret, const void *body, size_t len, struct arena *a)
+{
+	struct reader r = { body, len };
+	struct start s;
+	struct head h;
+	int err;
+
+	if (!reader_bytes(&r, &h, sizeof(h)))
+		return -EPROTO;
+	s = (struct start){
+		.flags = h.flags,
+		.rows = h.rows,
+		.columns = h.columns,
+		.timeout_ms = h.timeout_ms,
+		.memory = h.memory,
+		.pids = h.pids,
+		.file_size = h.file_size,
+		.open_files = h.open_files,
+		.n_argv = h.n_argv,
+		.n_env = h.n_env,
+	};
+	err = read_strings(&s, &r, a);
+	if (err < 0)
+		return err;
+	if (r.left > 0 || !is_valid(&s))
+		return -EPROTO;
+	*ret = s;
+	return 0;
+}

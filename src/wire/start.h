@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* The body of FRAME_START: one command to run. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+
+enum {
+	START_TTY = 1 << 0, /* a new terminal inside; its master comes back with FRAME_STARTED */
+	START_FLAGS = START_TTY,
+};
+enum { START_WORDS_MAX = 65536, START_NONE = 0 };
+
+struct start {
+	uint32_t flags;
+	uint16_t rows, columns; /* of the terminal */
+	/* Limits of this command; 0: none. */
+	uint64_t timeout_ms;
+	uint64_t memory;     /* bytes, all its processes together */
+	uint64_t pids;       /* processes and threads */
+	uint64_t file_size;  /* bytes that one file may grow to */
+	uint64_t open_files; /* of one process */
+	const char *cwd;     /* inside the jail; absolute */
+	const char
+		*program; /* with a slash: that file; without: looked up in PATH of env, inside */
+	const char *const *argv; /* both end with NULL */
+	const char *const *env;
+	size_t n_argv, n_env;
+};
+
+/*
+ * Appends the body to out. -E2BIG past the bounds (words, FRAME_MEMFD_MAX bytes); -EINVAL: cwd is
+ * not absolute, there is no program or no argv, a variable is not NAME=value; -ENOMEM.
+ */
+int start_encode(const struct start *s, struct buffer *out);
+/*
+ * Reads a body. Strings point into it and live as long as it does; the two vectors are in the
+ * arena. -EPROTO: it breaks the rules (lengths, NULs, no argv, unknown flags, rest at the end);
+ * -ENOMEM.
+ */
+int start_decode(struct start *ret, const void *body, size_t len, struct arena *a);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/path.h"
+#include "wire/configure.h"
+
+enum { ALL = (1 << VARIABLE_COUNT) - 1 };
+
+static const char *const paths[VARIABLE_COUNT] = { "/skill", "/work", "/data", "/shared", "/home/u",
+	"/tmp" };
+
+/* Any set of variables may be known. */
+static void test_round_trip(void **state)
+{
+	(void)state;
+	for (uint32_t known = 0; known <= ALL; known++) {
+		struct configure sent = { .flags = known & CONFIGURE_FLAGS, .host = known }, c;
+		auto_buffer body = { 0 };
+
+		for (uint32_t i = 0; i < VARIABLE_COUNT; i++)
+			sent.variables.values[i] = known >> i & 1 ? paths[i] : NULL;
+		assert_int_equal(configure_encode(&sent, &body), 0);
+		assert_int_equal(configure_decode(&c, body.data, body.len), 0);
+		assert_int_equal(c.flags, sent.flags);
+		assert_int_equal(c.host, known);
+		for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
+			if (known >> i & 1)
+				assert_string_equal(c.variables.values[i], paths[i]);
+			else
+				assert_null(c.variables.values[i]);
+		}
+		for (size_t len = 0; len < body.len; len++) {
+			c.host = 12345;
+			assert_int_equal(configure_decode(&c, body.data, len), -EPROTO);
+			assert_int_equal(c.host, 12345);
+		}
+		buffer_addc(&body, '\0');
+		assert_int_equal(configure_decode(&c, body.data, body.len), -EPROTO);
+	}
+}
+
+#define S(text) text, sizeof(text) - 1
+
+static const struct {
+	const char *name;
+	uint32_t head[3]; /* flags, host, known */
+	const char *strings;
+	size_t len;
+	int want;
+} rows[] = {
+	{ "nothing", { 0, 0, 0 }, S(""), 0 },
+	{ "flags", { CONFIGURE_SHELL | CONFIGURE_SINGLE, 0, 0 }, S(""), 0 },
+	{ "unknown flag", { CONFIGURE_FLAGS + 1, 0, 0 }, S(""), -EPROTO },
+	{ "unknown last flag", { 1U << 31, 0, 0 }, S(""), -EPROTO },
+	{ "largest pid", { 0, INT32_MAX, 0 }, S(""), 0 },
+	{ "negative pid", { 0, UINT32_MAX, 0 }, S(""), -EPROTO },
+	{ "pid of a group", { 0, 1U << 31, 0 }, S(""), -EPROTO },
+	{ "last variable", { 0, 0, 1 << VARIABLE_TEMP }, S("/t\0"), 0 },
+	{ "variable after the last", { 0, 0, 1 << VARIABLE_COUNT }, S("/t\0"), -EPROTO },
+	{ "too many variables", { 0, 0, UINT32_MAX }, S("/\0/\0/\0/\0/\0/\0/\0"), -EPROTO },
+	{ "value without a variable", { 0, 0, 0 }, S("/t\0"), -EPROTO },
+	{ "variable without a value", { 0, 0, 3 }, S("/t\0"), -EPROTO },
+	{ "relative value", { 0, 0, 1 }, S("t\0"), -EPROTO },
+	{ "empty value", { 0, 0, 1 }, S("\0"), -EPROTO },
+	{ "no NUL", { 0, 0, 1 }, S("/t"), -EPROTO },
+	{ "NUL inside", { 0, 0, 1 }, S("/t\0u\0"), -EPROTO },
+};
+
+static void test_table(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		auto_buffer body = { 0 };
+		struct configure c;
+		int r;
+
+		buffer_add(&body, rows[i].head, sizeof(rows[i].head));
+		buffer_add(&body, rows[i].strings, rows[i].len);
+		r = configure_decode(&c, body.data, body.len);
+		if (r != rows[i].want)
+			fail_msg("%s: %d", rows[i].name, r);
+	}
+}
+
+static void test_not_encoded(void **state)
+{
+	struct configure flags = { .flags = CONFIGURE_FLAGS + 1 }, host = { .host = UINT32_MAX },
+			 empty = { 0 }, relative = { 0 }, full = { 0 };
+	auto_buffer body = { 0 };
+
+	(void)state;
+	empty.variables.values[VARIABLE_HOME] = "";
+	relative.variables.values[VARIABLE_TEMP] = "tmp";
+	assert_int_equal(configure_encode(&flags, &body), -EINVAL);
+	assert_int_equal(configure_encode(&host, &body), -EINVAL);
+	assert_int_equal(configure_encode(&empty, &body), -EINVAL);
+	assert_int_equal(configure_encode(&relative, &body), -EINVAL);
+	assert_int_equal(body.len, 0);
+	body.failed = true;
+	assert_int_equal(configure_encode(&full, &body), -ENOMEM);
+}
+
+static void test_long_value(void **state)
+{
+	uint32_t head[3] = { 0, 0, 1 };
+	char path[PATH_BYTES + 1];
+	struct configure c = { 0 };
+	auto_buffer fits = { 0 }, body = { 0 };
+
+	(void)state;
+	memset(path, '/', sizeof(path));
+	path[PATH_BYTES] = '\0';
+	c.variables.values[0] = path;
+	assert_int_equal(configure_encode(&c, &body), -EINVAL);
+	buffer_add(&body, head, sizeof(head));
+	buffer_add(&body, path, sizeof(path));
+	assert_int_equal(configure_decode(&c, body.data, body.len), -EPROTO);
+	path[PATH_BYTES - 1] = '\0';
+	assert_int_equal(configure_encode(&c, &fits), 0);
+	assert_int_equal(configure_decode(&c, fits.data, fits.len), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_not_encoded),
+		cmocka_unit_test(test_long_value),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
