@@ -19,6 +19,10 @@ NETS, PATHS = ("never", "guard"), ("secret", "system")
 GROUP = re.compile(r"\[(\w+)\] (\S.*)")
 NAME = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
 PATH = re.compile(r"(~|)(/[^/\x00-\x1f\x7f\\]+)+")
+# What baseline-paths.c knows to match: bytes, * ? and sets such as [a-z0-9].
+COMPONENT = re.compile(r"([^*?\[\]{}]|\*(?!\*)|\?|\[([a-zA-Z0-9](-[a-zA-Z0-9])?)+\])+")
+WILD = re.compile(r"[*?\[]")
+NONE = 0xffff
 
 
 class Entry(NamedTuple):
@@ -86,10 +90,17 @@ def check(entry, before):
 def check_path(text):
     if not PATH.fullmatch(text) or {".", ".."} & set(text.split("/")):
         raise Nonsense(f"'{text}' is no normal path that starts with / or ~/")
-    if text.count("[") != text.count("]") or text.count("{") != text.count("}"):
-        raise Nonsense(f"'{text}' has a bracket that is not closed")
-    if re.search(r"\*\*.*/", text) or re.search(r"[^/]\*\*", text):
-        raise Nonsense(f"'{text}': ** stands alone, at the end")
+    for part in components(text)[0]:
+        if "**" in part:
+            raise Nonsense(f"'{text}': ** stands alone, at the end")
+        if not COMPONENT.fullmatch(part) or len(part) > 255:
+            raise Nonsense(f"'{part}' is more than bytes, *, ? and [a-z0-9]")
+
+
+def components(text):
+    """The components of a path, and whether it is a folder with all below it."""
+    parts = text.lstrip("~").split("/")[1:]
+    return (parts[:-1], True) if parts[-1] == "**" else (parts, False)
 
 
 def parse_net(text):
@@ -152,7 +163,64 @@ def c_source(entries):
     out += [f"\t{{ {c_string(e.text)},\n\t\t{c_string(e.why)}, "
             f"{str(e.kind == 'secret').lower()} }},\n" for e in paths]
     out += ["};\n", f"const size_t baseline_n_paths = {len(paths)};\n"]
+    out += c_tree(paths)
     return "".join(out)
+
+
+class Node:
+    """A folder of the tree that baseline-paths.c walks (baseline-data.h)."""
+
+    def __init__(self, name=""):
+        self.name, self.children = name, {}
+        self.ends = {"exact": [NONE, NONE], "subtree": [NONE, NONE]}
+
+    def add(self, parts, kind, rank, secret):
+        if parts:
+            self.children.setdefault(parts[0], Node(parts[0])).add(parts[1:], kind, rank, secret)
+            return
+        for write in (False, True):
+            if secret or write:
+                self.ends[kind][write] = min(self.ends[kind][write], rank)
+
+    def wild(self):
+        return WILD.search(self.name) is not None
+
+    def sorted(self):
+        """Plain names by length and bytes, then those with wildcards."""
+        return sorted(self.children.values(), key=lambda n: (n.wild(), len(n.name), n.name))
+
+
+def tree(paths):
+    """All nodes, the children of each in one stretch; [0] is the root, [1] any home folder."""
+    nodes = [Node(), Node()]
+    for rank, e in enumerate(paths):
+        parts, subtree = components(e.text)
+        nodes[e.text[0] == "~"].add(parts, "subtree" if subtree else "exact", rank,
+                                    e.kind == "secret")
+    for node in nodes:
+        node.first = len(nodes)
+        nodes += node.sorted()
+    return nodes
+
+
+def c_tree(paths):
+    nodes, names, offsets = tree(paths), [], {}
+    for name in sorted({n.name for n in nodes}):
+        offsets[name] = sum(map(len, names))
+        names.append(name)
+    if max(len(nodes), len(paths), sum(map(len, names))) >= NONE:
+        raise Nonsense("too many entries for 16 bits")
+    if max(sum(c.wild() for c in n.children.values()) for n in nodes) > 0xff:
+        raise Nonsense("too many wildcards in one folder for 8 bits")
+    out = ["\nconst char baseline_names[] =\n"]
+    out += [f"\t{c_string(name)}\n" for name in names] + ["\t;\n"]
+    out.append("const struct baseline_node baseline_nodes[] = {\n")
+    for n in nodes:
+        wild = sum(c.wild() for c in n.children.values())
+        ends = ", ".join("{ %d, %d }" % tuple(n.ends[kind]) for kind in ("exact", "subtree"))
+        out.append(f"\t{{ {offsets[n.name]}, {n.first}, {len(n.children) - wild}, {wild}, "
+                   f"{len(n.name)}, {ends} }},\n")
+    return out + ["};\n"]
 
 
 def markdown(entries):
@@ -174,7 +242,9 @@ NONSENSE = (
     b"[secret] x\na", b"[secret] x\n~", b"[secret] x\n~a/b", b"[secret] x\n/a/",
     b"[secret] x\n/a//b", b"[secret] x\n/a/../b", b"[secret] x\n/./b", b"[secret] x\n/[a",
     b"[secret] x\n/{a", b"[secret] x\n/a\\b", b"[secret] x\n/a\tb", b"[secret] x\n/**/b",
-    b"[secret] x\n/b**", b"[secret] x\n/c\n[system] x\n/c")
+    b"[secret] x\n/b**", b"[secret] x\n/***", b"[secret] x\n/{a,b}", b"[secret] x\n/[!a]",
+    b"[secret] x\n/[[:digit:]]", b"[secret] x\n/a]", b"[secret] x\n/[]", b"[secret] x\n/[a-]",
+    b"[secret] x\n/" + b"a" * 256, b"[secret] x\n/c\n[system] x\n/c")
 
 
 def self_test():

@@ -217,23 +217,25 @@ static void refine(struct automaton *a, const struct glob_token *t)
 	/* A class that lies wholly outside t was not touched, one wholly inside neither. */
 }
 
+/* A byte that a pattern names is a class of its own. */
+static void set_apart(struct automaton *a, unsigned char b)
+{
+	if (a->classes[b] == 0)
+		a->classes[b] = (unsigned char)a->n_classes++;
+}
+
+/* Bytes first: they are most of the tokens, and none is alone yet, as class 0 keeps the NUL. */
 static void make_classes(struct automaton *a)
 {
-	const struct glob_token slash = { .type = GLOB_BYTE, .byte = '/' };
-	bool done[256] = { false };
-
 	a->n_classes = 1;
-	refine(a, &slash);
-	done['/'] = true;
+	set_apart(a, '/');
 	for (size_t i = 1; i < a->n_nodes; i++) {
-		const struct glob_token *t = &a->nodes[i].token;
-
-		if (t->type == GLOB_BYTE && !done[t->byte]) {
-			done[t->byte] = true;
-			refine(a, t);
-		} else if (t->type == GLOB_CLASS) {
-			refine(a, t);
-		}
+		if (a->nodes[i].token.type == GLOB_BYTE)
+			set_apart(a, a->nodes[i].token.byte);
+	}
+	for (size_t i = 1; i < a->n_nodes; i++) {
+		if (a->nodes[i].token.type == GLOB_CLASS)
+			refine(a, &a->nodes[i].token);
 	}
 	for (unsigned b = 256; b-- > 0;)
 		a->bytes[a->classes[b]] = (unsigned char)b;

@@ -1,89 +1,144 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries below "~/" hold in every home folder. Instead of a glob for each, a path inside a home is
- * asked twice: as it is, and with the home replaced by "/~". So nearly all entries are plain
- * folders in a hash table, and compiling a policy does not pay for automata.
+ * A match walks the path through a tree of folders that was laid out when Corral was built
+ * (baseline-data.h), one component at a time, and ends where the tree does: most paths leave it at
+ * the first or second component. Names are found by bisection; the few with wildcards that stand
+ * in the same folder are tried one by one, so there can be several ways down. They are all
+ * walked, since it is a tree: no node is seen twice, and the recursion is as deep as the longest
+ * entry.
+ *
+ * Entries below "~/" hold in every home folder. They are a tree of their own, and a path inside a
+ * home goes on there with what follows the home.
  */
 #include "policy/baseline-paths.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/path.h"
-#include "policy/glob.h"
-#include "policy/pathset.h"
+#include "policy/baseline-data.h"
 
-struct baseline_paths {
-	struct arena arena;
-	struct pathset *sets[2]; /* read, write */
-	char *home;
-	size_t home_len;
+enum { ROOT, HOME };
+
+/* One component */
+
+/* Length of the set, "[a-z0-9]", that the pattern starts with if b is in it, else 0. */
+static size_t match_set(const char *p, unsigned char b)
+{
+	size_t n = 1;
+	bool in = false;
+
+	while (p[n] != ']') {
+		unsigned char lo = (unsigned char)p[n], hi = lo;
+
+		if (p[n + 1] == '-')
+			hi = (unsigned char)p[n += 2];
+		in = in || (lo <= b && b <= hi);
+		n++;
+	}
+	return in ? n + 1 : 0;
+}
+
+/* Length of what the pattern starts with, if that is not '*' and b matches it; else 0. */
+static size_t match_byte(const char *p, unsigned char b)
+{
+	if (*p == '[')
+		return match_set(p, b);
+	return *p == '?' || (unsigned char)*p == b;
+}
+
+/* Only the last '*' needs to take more bytes: the earlier ones have found what they must. */
+static bool match_wild(const char *p, size_t n, const char *s, size_t len)
+{
+	const char *p_end = p + n, *s_end = s + len, *star = NULL, *taken = NULL;
+
+	while (s < s_end) {
+		if (p < p_end && *p == '*') {
+			star = ++p;
+			taken = s;
+			continue;
+		}
+		n = p < p_end ? match_byte(p, (unsigned char)*s) : 0;
+		p += n;
+		s++;
+		if (n)
+			continue;
+		if (!star)
+			return false;
+		p = star;
+		s = ++taken;
+	}
+	while (p < p_end && *p == '*')
+		p++;
+	return p == p_end;
+}
+
+/* The tree */
+
+struct search {
+	const char *path;
+	size_t len;
+	bool write;
+	unsigned best; /* entry */
 };
 
-static int add(struct baseline_paths *b, size_t i, struct error *e)
+static int compare(const struct baseline_node *node, const char *name, size_t len)
 {
-	const struct baseline_path *entry = &baseline_paths[i];
-	const char *slash = entry->pattern[0] == '~' ? "/" : "";
-	const char *text = arena_printf(&b->arena, "%s%s", slash, entry->pattern);
-	struct glob *g = arena_alloc(&b->arena, sizeof(*g));
-	int r;
-
-	if (!text || !g)
-		return -ENOMEM;
-	r = glob_parse(g, &b->arena, text, NULL, e);
-	if (r == 0)
-		r = pathset_add(b->sets[1], g, 1, (uint32_t)i);
-	if (r == 0 && entry->secret)
-		r = pathset_add(b->sets[0], g, 1, (uint32_t)i);
-	return r;
+	if (node->len != len)
+		return node->len < len ? -1 : 1;
+	return memcmp(baseline_names + node->name, name, len);
 }
 
-static int build(struct baseline_paths *b, const char *home, struct error *e)
+static const struct baseline_node *find_plain(
+	const struct baseline_node *node, const char *name, size_t len)
 {
-	int r = 0;
+	const struct baseline_node *children = baseline_nodes + node->first;
+	size_t lo = 0, hi = node->n_plain;
 
-	for (size_t i = 0; i < 2; i++) {
-		b->sets[i] = pathset_new();
-		if (!b->sets[i])
-			return -ENOMEM;
+	while (lo < hi) {
+		size_t middle = lo + (hi - lo) / 2;
+		int c = compare(&children[middle], name, len);
+
+		if (c == 0)
+			return &children[middle];
+		if (c < 0)
+			lo = middle + 1;
+		else
+			hi = middle;
 	}
-	if (home && path_is_normal(home, strlen(home)) && home[1]) {
-		b->home = arena_strdup(&b->arena, home);
-		b->home_len = strlen(home);
-		if (!b->home)
-			return -ENOMEM;
-	}
-	for (size_t i = 0; r == 0 && i < baseline_n_paths; i++)
-		r = add(b, i, e);
-	for (size_t i = 0; r == 0 && i < 2; i++)
-		r = pathset_build(b->sets[i], e);
-	return r;
+	return NULL;
 }
 
-int baseline_paths_new(struct baseline_paths **ret, const char *home, struct error *e)
+static void take(struct search *s, unsigned entry)
 {
-	struct baseline_paths *b = calloc(1, sizeof(*b));
-	int r = b ? build(b, home, e) : -ENOMEM;
-
-	if (r < 0) {
-		baseline_paths_free(b);
-		return r;
-	}
-	*ret = b;
-	return 0;
+	if (entry < s->best)
+		s->best = entry;
 }
 
-void baseline_paths_free(struct baseline_paths *b)
+/* The path has come to a node; `at` is the end of the part that led there. */
+static void walk(struct search *s, const struct baseline_node *node, size_t at)
 {
-	if (!b)
+	const struct baseline_node *child;
+	const char *name = s->path + at + 1, *slash;
+	size_t len;
+
+	take(s, node->subtree[s->write]);
+	if (at == s->len) {
+		take(s, node->exact[s->write]);
 		return;
-	pathset_free(b->sets[0]);
-	pathset_free(b->sets[1]);
-	arena_deinit(&b->arena);
-	free(b);
+	}
+	slash = memchr(name, '/', s->len - at - 1);
+	len = slash ? (size_t)(slash - name) : s->len - at - 1;
+	child = find_plain(node, name, len);
+	if (child)
+		walk(s, child, at + 1 + len);
+	child = baseline_nodes + node->first + node->n_plain;
+	for (unsigned i = 0; i < node->n_wild; i++, child++) {
+		if (match_wild(baseline_names + child->name, child->len, name, len))
+			walk(s, child, at + 1 + len);
+	}
 }
+
+/* Home folders */
 
 /* Length of the home folder that path lies in: prefix, and one component more if `any`. 0: none. */
 static size_t inside(const char *path, size_t len, const char *prefix, size_t n, bool any)
@@ -109,28 +164,25 @@ static size_t home_length(const char *path, size_t len)
 	return n;
 }
 
-/* The path with its first n bytes replaced by "/~". */
-static uint32_t match_in_home(const struct pathset *set, const char *path, size_t len, size_t n)
+struct baseline_home baseline_paths_home(const char *home)
 {
-	char text[PATH_BYTES + 2] = "/~";
+	struct baseline_home h = { home, home ? strlen(home) : 0 };
 
-	memcpy(text + 2, path + n, len - n);
-	return pathset_match(set, text, len - n + 2);
+	return h.len > 1 && path_is_normal(home, h.len) ? h : (struct baseline_home){ 0 };
 }
 
 const struct baseline_path *baseline_paths_match(
-	const struct baseline_paths *b, bool write, const char *path, size_t len)
+	const struct baseline_home *home, bool write, const char *path, size_t len)
 {
-	const struct pathset *set = b->sets[write];
-	uint32_t rank = pathset_match(set, path, len);
-	size_t n = home_length(path, len);
+	/* The root is "/" as a path and "" as a folder. */
+	struct search s = { path, len == 1 ? 0 : len, write, BASELINE_NONE };
+	size_t common = home_length(path, len), own;
 
-	if (n)
-		rank = rank_best(rank, match_in_home(set, path, len, n));
-	if (b->home) {
-		n = inside(path, len, b->home, b->home_len, false);
-		if (n)
-			rank = rank_best(rank, match_in_home(set, path, len, n));
-	}
-	return rank == RANK_NONE ? NULL : &baseline_paths[rank];
+	walk(&s, &baseline_nodes[ROOT], 0);
+	if (common)
+		walk(&s, &baseline_nodes[HOME], common);
+	own = home->len ? inside(path, len, home->path, home->len, false) : 0;
+	if (own && own != common)
+		walk(&s, &baseline_nodes[HOME], own);
+	return s.best == BASELINE_NONE ? NULL : &baseline_paths[s.best];
 }

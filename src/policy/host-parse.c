@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "policy/glob.h"
 #include "policy/host-part.h"
+#include "policy/idna-library.h"
 #include "policy/url-path.h"
 #include "policy/url.h"
 
@@ -142,6 +143,8 @@ static int parse_name(const struct context *c, const char *text, size_t len, str
 			"write an address as 192.0.2.1");
 	if (r == -EINVAL)
 		return refuse(c, "this is not a host name", "write example.com:443");
+	if (r == -ELIBACC)
+		return refuse(c, IDNA_LIBRARY_MISSING, IDNA_LIBRARY_HINT);
 	if (r == 0 && p->kind == HOST_NAME && strcmp(name, "unix") == 0)
 		return refuse(c, "this starts like a socket: unix:/path",
 			"call a host of that name by its full name");

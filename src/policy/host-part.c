@@ -72,7 +72,7 @@ int host_name_parse(
 	size_t n;
 
 	if (r < 0)
-		return r == -ENOMEM ? r : -EINVAL;
+		return r == -ENOMEM || r == -ELIBACC ? r : -EINVAL;
 	n = strlen(out);
 	r = address_parse_loose(out, n, ret_address);
 	if (r != -EINVAL)

@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/path.h"
 #include "policy/host-part.h"
+#include "policy/idna-library.h"
 #include "policy/url.h"
 
 enum { TARGET_MAX = 16384 };
@@ -49,6 +50,11 @@ static int parse_name(struct host_request *r, const char *text, size_t len, stru
 	if (err == -ERANGE)
 		return error_set(e, -EINVAL, NULL, "'%.*s' ends in a number but is not an address",
 			shown(len), text);
+	if (err == -ELIBACC) {
+		error_set(e, err, NULL, "'%.*s': " IDNA_LIBRARY_MISSING, shown(len), text);
+		error_hint(e, IDNA_LIBRARY_HINT);
+		return err;
+	}
 	if (err < 0)
 		return error_set(e, err, NULL, "'%.*s' is not a host name", shown(len), text);
 	return 0;

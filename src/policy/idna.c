@@ -7,13 +7,12 @@
 #include "policy/idna.h"
 
 #include <errno.h>
-#include <idn2.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/utf8.h"
+#include "policy/idna-library.h"
 
 enum {
 	INPUT_MAX = 1024, /* UTF-8 and ignorable characters make the input longer than the name */
@@ -80,15 +79,10 @@ static int copy_lower(const char *name, size_t len, char *out, size_t size)
 
 static int lookup(const char *name, char *out, size_t size)
 {
-	uint8_t *found = NULL;
-	int r = idn2_lookup_u8(
-		(const uint8_t *)name, &found, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+	char found[INPUT_MAX];
+	int r = idna_library_lookup(name, found, sizeof(found));
 
-	if (r != IDN2_OK)
-		return r == IDN2_MALLOC ? -ENOMEM : -EINVAL;
-	r = copy_lower((const char *)found, strlen((const char *)found), out, size);
-	idn2_free(found);
-	return r;
+	return r < 0 ? r : copy_lower(found, strlen(found), out, size);
 }
 
 /* Capital sharp s is "ss" up to Unicode 15.0 and "ß" since. */
@@ -115,7 +109,7 @@ int idna_to_ascii(const char *name, size_t len, char *out, size_t size)
 	/* The A-labels that came out must be valid as input, and mean themselves. */
 	r = lookup(once, text, sizeof(text));
 	if (r < 0 || strcmp(once, text) != 0)
-		return r == -ENOMEM ? r : -EINVAL;
+		return r == -ENOMEM || r == -ELIBACC ? r : -EINVAL;
 	if (strlen(once) >= size)
 		return -ENAMETOOLONG;
 	memcpy(out, once, strlen(once) + 1);

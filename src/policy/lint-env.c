@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "policy/env-name.h"
 #include "policy/lint-part.h"
 #include "policy/service.h"
 
@@ -43,21 +44,6 @@ static const char *const secret_names[] = { "AWS_SECRET_ACCESS_KEY", "AWS_SESSIO
 	"POSTGRES_PASSWORD", "REDIS_PASSWORD", "DATABASE_URL", "DB_PASSWORD", "VAULT_TOKEN",
 	"CONSUL_HTTP_TOKEN", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "KUBECONFIG", "JWT_SECRET",
 	"SECRET_KEY", "DJANGO_SECRET_KEY", "API_KEY", "API_TOKEN", "ACCESS_TOKEN" };
-
-static const char *const code_words[] = { "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "LD_*",
-	"DYLD_*", "GCONV_PATH", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "ZDOTDIR",
-	"BASH_FUNC_*", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "PYTHONUSERBASE",
-	"PYTHONINSPECT", "PYTHONBREAKPOINT", "NODE_OPTIONS", "NODE_PATH", "PERL5LIB", "PERL5OPT",
-	"PERL5DB", "PERLLIB", "RUBYLIB", "RUBYOPT", "LUA_INIT*", "LUA_PATH*", "LUA_CPATH*", "PHPRC",
-	"PHP_INI_SCAN_DIR", "CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS",
-	"MAVEN_OPTS", "GRADLE_OPTS", "DOTNET_STARTUP_HOOKS", "CORECLR_PROFILER*", "GIT_SSH",
-	"GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
-	"GIT_PROXY_COMMAND", "GIT_CONFIG*", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_HOOKS_PATH",
-	"LESSOPEN", "LESSCLOSE", "MANPAGER", "EMACSLOADPATH", "VIMINIT", "EXINIT",
-	"GDK_PIXBUF_MODULE_FILE", "GTK_MODULES", "GTK_PATH", "GIO_EXTRA_MODULES", "QT_PLUGIN_PATH",
-	"OPENSSL_CONF", "OPENSSL_ENGINES", "RUSTC_WRAPPER", "RUSTC", "CARGO_BUILD_RUSTC*",
-	"CC_WRAPPER", "NPM_CONFIG_SCRIPT_SHELL", "npm_config_script_shell", "TCLLIBPATH",
-	"R_PROFILE*", "R_ENVIRON*", "JULIA_LOAD_PATH" };
 
 /* Names */
 
@@ -159,7 +145,8 @@ int lint_env_code(struct lint *l, const struct lint_entry *e)
 
 	if (takes_all(e))
 		return 0;
-	name = find_in(e, code_words, N(code_words), code_words, N(code_words));
+	name = find_in(e, env_name_code_words, env_name_n_code_words, env_name_code_words,
+		env_name_n_code_words);
 	if (!name)
 		return 0;
 	return lint_report(l, e,

@@ -53,14 +53,14 @@ static const struct baseline_path *baseline_around(
 	char path[PATH_BYTES];
 
 	if (alt->kind == GLOB_LITERAL)
-		return baseline_paths_match(l->baseline, write, alt->literal, len);
+		return baseline_paths_match(&l->own_home, write, alt->literal, len);
 	/* The folder that all matches of a true glob lie in. */
 	if (alt->kind == GLOB_TRUE)
 		len = slash ? (size_t)(slash - alt->literal) : 0;
 	if (len + sizeof(LINT_INSIDE) > sizeof(path))
 		return NULL;
 	(void)snprintf(path, sizeof(path), "%.*s" LINT_INSIDE, (int)len, alt->literal);
-	return baseline_paths_match(l->baseline, write, path, strlen(path));
+	return baseline_paths_match(&l->own_home, write, path, strlen(path));
 }
 
 /* The first entry of the baseline that lies in a folder, or NULL. */

@@ -84,7 +84,7 @@ struct lint {
 	const struct variables *vars;  /* values and stand-ins: every variable has one */
 	unsigned known;                /* set of 1 << variable: those with a value */
 	const char *home;              /* the value of $HOME, or NULL */
-	const struct baseline_paths *baseline;
+	struct baseline_home own_home;
 	struct glob homes, system; /* see lint-width.c, lint-files.c */
 
 	struct lint_entries entries[OPERATION_COUNT];

@@ -285,7 +285,6 @@ int lint_permissions_with(const struct permissions *p, const struct variables *v
 {
 	auto_arena shared = { 0 };
 	struct lint_findings found = { 0 };
-	struct baseline_paths *baseline = NULL;
 	struct variables values;
 	size_t work = 0;
 	struct lint l = { .top = p,
@@ -297,13 +296,10 @@ int lint_permissions_with(const struct permissions *p, const struct variables *v
 	int r;
 
 	l.known = fill_variables(&values, vars);
-	r = baseline_paths_new(&baseline, values.values[VARIABLE_HOME], NULL);
-	l.baseline = baseline;
-	if (r == 0)
-		r = lint_files_init(&l);
+	l.own_home = baseline_paths_home(values.values[VARIABLE_HOME]);
+	r = lint_files_init(&l);
 	if (r == 0)
 		r = lint_layer(&l, p);
-	baseline_paths_free(baseline);
 	if (r == 0)
 		*ret = found;
 	return r;

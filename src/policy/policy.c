@@ -19,7 +19,7 @@ struct policy {
 	size_t n_copies;
 	struct layer *layers;
 	size_t n_layers, cap_layers;
-	struct baseline_paths *baseline;
+	struct baseline_home home;
 };
 
 /* Compiling */
@@ -62,6 +62,16 @@ static int add_copy(struct policy *p, const struct permissions *from,
 	return add_layer(p, copy, o, e);
 }
 
+static int add_home(struct policy *p, const char *home)
+{
+	const char *copy = home ? arena_strdup(&p->arena, home) : NULL;
+
+	if (home && !copy)
+		return -ENOMEM;
+	p->home = baseline_paths_home(copy);
+	return 0;
+}
+
 /* A few {a,b} groups in each of many patterns make a small file stand for a great many patterns. */
 static int too_large(const struct policy *p, struct error *e)
 {
@@ -82,7 +92,7 @@ int policy_new(struct policy **ret, const struct permissions *const *layers, siz
 	if (r == 0) {
 		arena_init(&p->arena, BYTES_MIN + n * sizeof(struct permissions *));
 		p->copies = arena_calloc(&p->arena, n + 1, sizeof(struct permissions *));
-		r = p->copies ? baseline_paths_new(&p->baseline, home, e) : -ENOMEM;
+		r = p->copies ? add_home(p, home) : -ENOMEM;
 	}
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = add_copy(p, layers[i], o, e);
@@ -103,7 +113,6 @@ void policy_free(struct policy *p)
 		layer_deinit(&p->layers[i]);
 	for (size_t i = 0; i < p->n_copies; i++)
 		permissions_free(p->copies[i]);
-	baseline_paths_free(p->baseline);
 	arena_deinit(&p->arena);
 	free(p);
 }
@@ -439,7 +448,7 @@ static bool baseline_forbids(const struct policy *p, const struct question *q, s
 		net = baseline_never(&q->host);
 	else if (q->path)
 		path = baseline_paths_match(
-			p->baseline, q->op == OPERATION_FS_WRITE, q->path, q->path_len);
+			&p->home, q->op == OPERATION_FS_WRITE, q->path, q->path_len);
 	if (path && lifted(p, q))
 		path = NULL;
 	if (!path && !net)

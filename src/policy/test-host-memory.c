@@ -13,9 +13,6 @@
 #include "policy/idna.h"
 #include "policy/url.h"
 
-/* libidn2's own word for it; only idna.c includes its header. */
-enum { IDN2_MALLOC = -100 };
-
 /* Calls until one fails; -1: none will. */
 static long countdown = -1;
 
@@ -41,8 +38,7 @@ WRAP(char *, arena_strdup, NULL, (struct arena * a, const char *s), a, s)
 WRAP(void *, arena_grow, NULL,
 	(struct arena * a, void *items, size_t n, size_t *cap, size_t item_size), a, items, n, cap,
 	item_size)
-WRAP(int, idn2_lookup_u8, IDN2_MALLOC, (const uint8_t *src, uint8_t **out, int flags), src, out,
-	flags)
+WRAP(int, idna_library_lookup, -ENOMEM, (const char *name, char *out, size_t size), name, out, size)
 
 static int read_name(void)
 {

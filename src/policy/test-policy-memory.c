@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "policy/algebra.h"
-#include "policy/baseline-paths.h"
 #include "policy/explain.h"
 #include "policy/pattern.h"
 #include "policy/policy-box.h"
@@ -64,20 +63,6 @@ __attribute__((format(printf, 2, 0))) char *__wrap_arena_printf(
 	va_end(args);
 	assert_true(n >= 0 && (size_t)n < sizeof(text));
 	return fails() ? NULL : __real_arena_printf(a, "%s", text);
-}
-
-/*
- * The baseline is most of the work of compiling, and the same every time: it has a sweep of its
- * own, and is left out of the others, which never ask it anything.
- */
-static bool with_baseline = true;
-int __real_baseline_paths_new(struct baseline_paths **ret, const char *home, struct error *e);
-int __wrap_baseline_paths_new(struct baseline_paths **ret, const char *home, struct error *e);
-
-int __wrap_baseline_paths_new(struct baseline_paths **ret, const char *home, struct error *e)
-{
-	*ret = NULL;
-	return with_baseline ? __real_baseline_paths_new(ret, home, e) : 0;
 }
 
 /* Something of everything; plain, so that two of them meet. */
@@ -152,19 +137,6 @@ static int run_policy(const struct permissions *x)
 static int run_policy_plain(void)
 {
 	return run_policy(a);
-}
-
-static int run_baseline(void)
-{
-	struct baseline_paths *p = NULL;
-	int r;
-
-	with_baseline = true;
-	r = baseline_paths_new(&p, "/home/me", NULL);
-	with_baseline = false;
-	assert_true((r == 0) == (p != NULL));
-	baseline_paths_free(p);
-	return r;
 }
 
 static int run_policy_layered(void)
@@ -321,7 +293,6 @@ static void test_all(void **state)
 		const char *name;
 		int (*run)(void);
 	} rows[] = {
-		{ "baseline", run_baseline },
 		{ "policy", run_policy_plain },
 		{ "policy of layers", run_policy_layered },
 		{ "intersect", run_intersect },
@@ -338,7 +309,6 @@ static void test_all(void **state)
 	};
 
 	(void)state;
-	with_baseline = false;
 	a = test_read(plain_a);
 	b = test_read(plain_b);
 	simple = test_read(simple_a);
@@ -355,7 +325,6 @@ static void test_all(void **state)
 	permissions_free(b);
 	permissions_free(layered);
 	permissions_free(simple);
-	with_baseline = true;
 }
 
 /* An explanation that there was no room for is marked as such, or leaves out the line. */

@@ -25,7 +25,7 @@ COUNT(void *, calloc, (size_t n, size_t size), n, size)
 COUNT(void *, realloc, (void *p, size_t size), p, size)
 COUNT(void *, aligned_alloc, (size_t align, size_t size), align, size)
 COUNT(char *, strdup, (const char *s), s)
-COUNT(int, idn2_lookup_u8, (const uint8_t *s, uint8_t **out, int flags), s, out, flags)
+COUNT(int, idna_library_lookup, (const char *name, char *out, size_t size), name, out, size)
 
 void __real_free(void *p);
 void __wrap_free(void *p);

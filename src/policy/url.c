@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "policy/idna-library.h"
 #include "policy/idna.h"
 #include "policy/url-path.h"
 
@@ -209,6 +210,11 @@ static int parse_host(struct url *u, struct span host, struct error *e)
 	if (host.text[0] == '[')
 		return parse_bracketed(u, host, e);
 	r = idna_to_ascii(decoded, percent_decode(host, decoded), u->host, sizeof(u->host));
+	if (r == -ELIBACC) {
+		error_set(e, r, NULL, "'%.*s': " IDNA_LIBRARY_MISSING, shown(host), host.text);
+		error_hint(e, IDNA_LIBRARY_HINT);
+		return r;
+	}
 	if (r < 0)
 		return error_set(e, r, NULL, "'%.*s' is not a host name", shown(host), host.text);
 	r = address_parse_loose(u->host, strlen(u->host), &u->address);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * libidn2, loaded when the first name needs it. It brings a library of 1.8 MB along, which is a
+ * quarter of what starting a program of ours would cost, and hardly any policy has such a name.
+ */
+#include <stddef.h>
+
+/* What to say about -ELIBACC. */
+#define IDNA_LIBRARY_MISSING "this name is international, and libidn2 is not there to read it"
+#define IDNA_LIBRARY_HINT "install libidn2"
+
+/*
+ * Loads the library if that has not been tried before: for a program that is going to confine
+ * itself and could not open files later. -ELIBACC: it is not there, and never will be for this
+ * process. Threads may call it at once.
+ */
+int idna_library_load(void);
+/*
+ * Writes what libidn2 makes of a name in UTF-8 into out. -EINVAL: it is no name; -ENOMEM; -ELIBACC
+ * as above; -ENAMETOOLONG: no room.
+ */
+int idna_library_lookup(const char *name, char *out, size_t size);
