@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/links.h"
+#include "jail/links.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@ struct walk {
 	char rest[2 * PATH_BYTES]; /* still to go */
 	unsigned links;
 	links_hop *hop;
+	links_link *seen;
 	void *data;
 };
 
@@ -50,11 +51,15 @@ static int report(const struct walk *w)
 static int follow(struct walk *w, const char *target, const char *behind)
 {
 	char rest[sizeof(w->rest)];
+	int r;
 
 	if (++w->links > LINKS_MAX)
 		return -ELOOP;
 	if (snprintf(rest, sizeof(rest), "%s/%s", target, behind) >= (int)sizeof(rest))
 		return -ENAMETOOLONG;
+	r = w->seen ? w->seen(w->data, w->done, target) : 0;
+	if (r < 0)
+		return r;
 	memcpy(w->rest, rest, sizeof(rest));
 	pop(w);
 	if (target[0] == '/') {
@@ -87,19 +92,32 @@ static int step(struct walk *w)
 	return r;
 }
 
-int links_follow(const char *path, links_hop *hop, void *data, char out[PATH_BYTES])
+static int walk(struct walk *w, const char *path, char out[PATH_BYTES])
 {
-	struct walk w = { .hop = hop, .data = data };
 	int r = 0;
 
 	if (path[0] != '/')
 		return -EINVAL;
 	if (strlen(path) >= PATH_BYTES)
 		return -ENAMETOOLONG;
-	memcpy(w.rest, path, strlen(path) + 1);
-	while (r == 0 && w.rest[0])
-		r = step(&w);
+	memcpy(w->rest, path, strlen(path) + 1);
+	while (r == 0 && w->rest[0])
+		r = step(w);
 	if (r == 0)
-		memcpy(out, w.len ? w.done : "/", w.len ? w.len + 1 : 2);
+		memcpy(out, w->len ? w->done : "/", w->len ? w->len + 1 : 2);
 	return r;
+}
+
+int links_follow(const char *path, links_hop *hop, void *data, char out[PATH_BYTES])
+{
+	struct walk w = { .hop = hop, .data = data };
+
+	return walk(&w, path, out);
+}
+
+int links_walk(const char *path, links_link *seen, void *data, char out[PATH_BYTES])
+{
+	struct walk w = { .seen = seen, .data = data };
+
+	return walk(&w, path, out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/resolver.h"
+#include "jail/resolver.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/links.h"
+#include "jail/links.h"
 
 static const char *const folders[] = {
 	"/usr/local/sbin",

@@ -18,3 +18,9 @@ typedef int links_hop(void *data, const char *path);
  * -ELOOP past LINKS_MAX, -ENAMETOOLONG, -EINVAL if the path is not absolute, or what hop returned.
  */
 int links_follow(const char *path, links_hop *hop, void *data, char out[PATH_BYTES]);
+
+/* Called for each link on the way: where it lies (its folder free of links), and what it says. */
+typedef int links_link(void *data, const char *link, const char *target);
+
+/* The same walk, but it names the links instead of the paths they make. */
+int links_walk(const char *path, links_link *seen, void *data, char out[PATH_BYTES]);

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/buffer.h"
-#include "cli/links.h"
+#include "jail/links.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jail/devices.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "jail/mount.h"
+
+static const char *const nodes[] = { "null", "zero", "full", "random", "urandom", "tty" };
+
+static const struct {
+	const char *name, *target;
+} links[] = {
+	{ "fd", "/proc/self/fd" },
+	{ "stdin", "/proc/self/fd/0" },
+	{ "stdout", "/proc/self/fd/1" },
+	{ "stderr", "/proc/self/fd/2" },
+	/* The instance of pts/ below, never the host's. */
+	{ "ptmx", "pts/ptmx" },
+};
+
+static int add_node(int folder, int host, const char *name)
+{
+	char path[32];
+	auto_fd place = openat(folder, name, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0666);
+	auto_fd node = -1;
+	auto_fd mount = -1;
+
+	if (place < 0)
+		return -errno;
+	(void)snprintf(path, sizeof(path), "dev/%s", name);
+	node = mount_open(host, path);
+	if (node < 0)
+		return node;
+	mount = mount_copy(node, MOUNT_WRITABLE | MOUNT_DEVICES);
+	return mount < 0 ? mount : mount_put(mount, folder, name);
+}
+
+/* Terminals of a private instance: those of the host have no name inside. */
+static int add_terminals(int folder)
+{
+	auto_fd fs = fsopen("devpts", FSOPEN_CLOEXEC);
+	auto_fd mount = -1;
+
+	if (mkdirat(folder, "pts", 0755) < 0 || fs < 0)
+		return -errno;
+	if (fsconfig(fs, FSCONFIG_SET_FLAG, "newinstance", NULL, 0) < 0 ||
+		fsconfig(fs, FSCONFIG_SET_STRING, "ptmxmode", "0666", 0) < 0 ||
+		fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0620", 0) < 0 ||
+		fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -errno;
+	mount = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	return mount < 0 ? -errno : mount_put(mount, folder, "pts");
+}
+
+int devices_make(int folder, int host)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(nodes) / sizeof(nodes[0]); i++)
+		r = add_node(folder, host, nodes[i]);
+	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++)
+		r = symlinkat(links[i].target, folder, links[i].name) < 0 ? -errno : 0;
+	if (r == 0 && mkdirat(folder, "shm", 01777) < 0)
+		r = -errno;
+	return r < 0 ? r : add_terminals(folder);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The environment of a command: what was granted, what every program expects, and nothing else of
+ * the host's.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "policy/permissions.h"
+#include "policy/policy.h"
+
+struct environment_options {
+	const struct policy *policy;
+	const struct permissions *const *layers; /* not looked at: the policy knows its own */
+	size_t n_layers;
+	const char *const *host_env; /* ends with NULL; may be NULL */
+	/* Of this call alone, NAME=value; each must be allowed. Ends with NULL; may be NULL. */
+	const char *const *call_env;
+	const char *home, *cwd; /* inside; NULL: the variable is not set */
+	const char *path;       /* NULL: the system's usual folders */
+	const char *tmp;        /* NULL: /tmp */
+	const char *user;       /* NULL: "user" */
+	bool tty;
+};
+
+/*
+ * Builds it in the arena, copies all of it; *ret ends with NULL, *ret_n does not count that. Where
+ * several set a name, the first of these counts: the call, a grant of NAME=value, the host's value
+ * if a grant allows NAME, the usual value. Nothing comes in because a default allows it or a layer
+ * only watches.
+ *
+ * Some names count only where a grant spells them out, as a pattern does not mean them: those that
+ * make programs load code or look elsewhere (env-name.h), and those that have a value of their own
+ * inside (HOME, PWD, TMPDIR). Names that start with CORRAL_ never pass.
+ *
+ * -EACCES: a variable of the call is not allowed; the sentence names it, the hint says what to add.
+ * -EINVAL: it is no NAME=value. -E2BIG: more than a command can be given.
+ */
+int environment_build(struct arena *a, const struct environment_options *o, const char *const **ret,
+	size_t *ret_n, struct error *e);

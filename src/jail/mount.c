@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jail/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+int mount_open(int root, const char *path)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_IN_ROOT,
+	};
+	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static uint64_t attributes(unsigned flags)
+{
+	uint64_t a = MOUNT_ATTR_NOSUID;
+
+	if (!(flags & MOUNT_WRITABLE))
+		a |= MOUNT_ATTR_RDONLY;
+	if (!(flags & MOUNT_EXEC))
+		a |= MOUNT_ATTR_NOEXEC;
+	if (!(flags & MOUNT_DEVICES))
+		a |= MOUNT_ATTR_NODEV;
+	return a;
+}
+
+int mount_copy(int fd, unsigned flags)
+{
+	/* Private: what the host mounts below it later must not appear inside with other flags. */
+	struct mount_attr attr = { .attr_set = attributes(flags), .propagation = MS_PRIVATE };
+	auto_fd copy = open_tree(
+		fd, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (copy < 0)
+		return -errno;
+	if (mount_setattr(copy, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+		return -errno;
+	return fd_take(&copy);
+}
+
+int mount_put(int mount, int root, const char *path)
+{
+	auto_fd at = mount_open(root, path);
+
+	if (at < 0)
+		return at;
+	if (move_mount(mount, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -errno;
+	return 0;
+}
+
+int mount_memory(const char *const *options, unsigned flags)
+{
+	auto_fd fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
+	auto_fd mount = -1;
+
+	if (fs < 0)
+		return -errno;
+	for (; *options; options += 2)
+		if (fsconfig(fs, FSCONFIG_SET_STRING, options[0], options[1], 0) < 0)
+			return -errno;
+	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -errno;
+	mount = fsmount(fs, FSMOUNT_CLOEXEC, (unsigned)attributes(flags));
+	return mount < 0 ? -errno : fd_take(&mount);
+}

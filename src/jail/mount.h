@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Mounts as objects: a copy of a part of the tree is made first (mount_copy), gets its flags while
+ * nobody can see it, and is put in place last (mount_put). So there is no moment at which a
+ * read-only grant is writable, and what was checked through a descriptor is what gets mounted.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+	MOUNT_WRITABLE = 1 << 0,
+	MOUNT_EXEC = 1 << 1,
+	MOUNT_DEVICES = 1 << 2,
+};
+
+/* Opens a path of the tree under `root` without following any link. O_PATH. */
+int mount_open(int root, const char *path);
+/*
+ * A detached copy of what fd (O_PATH) stands for, with all that is mounted below it. Only what
+ * `flags` names is possible in it; set-user-id bits never count.
+ */
+int mount_copy(int fd, unsigned flags);
+/* Puts a detached mount over `path` under `root`; the path must exist and is not followed. */
+int mount_put(int mount, int root, const char *path);
+/* A new empty file system in memory, detached. `options`: "size=…,mode=…" style pairs ending with
+ * NULL, each key followed by its value. */
+int mount_memory(const char *const *options, unsigned flags);

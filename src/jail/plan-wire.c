@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jail/plan-wire.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/reader.h"
+
+enum { ENTRIES_MAX = 65536 };
+
+enum {
+	IS_DIR = 1 << 0,
+	IS_WRITABLE = 1 << 1,
+	IS_EXEC = 1 << 2,
+	IS_OVER = 1 << 3,
+	HAS_TEXT = 1 << 4,
+	ENTRY_FLAGS = 31,
+};
+
+struct plan_head {
+	uint32_t n_entries, n_programs;
+	uint32_t exec_listed, network;
+	struct limits limits;
+};
+
+struct entry_head {
+	uint64_t dev, ino;
+	uint32_t kind, flags;
+};
+
+static void add_entry(const struct plan_entry *e, struct buffer *out)
+{
+	const struct entry_head head = {
+		.dev = e->dev,
+		.ino = e->ino,
+		.kind = e->kind,
+		.flags = (e->is_dir ? IS_DIR : 0) | (e->writable ? IS_WRITABLE : 0) |
+			 (e->exec ? IS_EXEC : 0) | (e->over ? IS_OVER : 0) |
+			 (e->text ? HAS_TEXT : 0),
+	};
+
+	buffer_add(out, &head, sizeof(head));
+	buffer_add(out, e->path, strlen(e->path) + 1);
+	if (e->text)
+		buffer_add(out, e->text, strlen(e->text) + 1);
+}
+
+int plan_encode(const struct plan *p, struct buffer *out)
+{
+	const struct plan_head head = { .n_entries = (uint32_t)p->n,
+		.n_programs = (uint32_t)p->n_programs,
+		.exec_listed = p->exec_listed,
+		.network = p->network,
+		.limits = p->limits };
+
+	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX)
+		return -E2BIG;
+	buffer_add(out, &head, sizeof(head));
+	for (size_t i = 0; i < p->n; i++)
+		add_entry(&p->entries[i], out);
+	for (size_t i = 0; i < p->n_programs; i++)
+		buffer_add(out, p->programs[i], strlen(p->programs[i]) + 1);
+	return out->failed ? -ENOMEM : 0;
+}
+
+static int read_entry(struct reader *r, struct plan_entry *e)
+{
+	struct entry_head head;
+
+	if (!reader_bytes(r, &head, sizeof(head)) || head.kind > PLAN_MASK ||
+		head.flags & ~(uint32_t)ENTRY_FLAGS)
+		return -EPROTO;
+	*e = (struct plan_entry){ .kind = head.kind,
+		.dev = head.dev,
+		.ino = head.ino,
+		.is_dir = head.flags & IS_DIR,
+		.writable = head.flags & IS_WRITABLE,
+		.exec = head.flags & IS_EXEC,
+		.over = head.flags & IS_OVER };
+	e->path = reader_string(r);
+	e->text = head.flags & HAS_TEXT ? reader_string(r) : NULL;
+	if (!e->path || e->path[0] != '/' || (head.flags & HAS_TEXT && !e->text))
+		return -EPROTO;
+	return 0;
+}
+
+static int read_lists(struct plan *p, struct reader *r, const struct plan_head *head)
+{
+	int ret = 0;
+
+	p->entries = arena_calloc(&p->arena, head->n_entries + 1, sizeof(*p->entries));
+	p->programs = arena_calloc(&p->arena, head->n_programs + 1, sizeof(*p->programs));
+	if (!p->entries || !p->programs)
+		return -ENOMEM;
+	for (; ret == 0 && p->n < head->n_entries; p->n++)
+		ret = read_entry(r, &p->entries[p->n]);
+	for (; ret == 0 && p->n_programs < head->n_programs; p->n_programs++) {
+		p->programs[p->n_programs] = reader_string(r);
+		if (!p->programs[p->n_programs] || p->programs[p->n_programs][0] != '/')
+			ret = -EPROTO;
+	}
+	return ret == 0 && r->left > 0 ? -EPROTO : ret;
+}
+
+static int read_plan(struct plan *p, struct reader *r)
+{
+	struct plan_head head;
+
+	if (!reader_bytes(r, &head, sizeof(head)) || head.n_entries > ENTRIES_MAX ||
+		head.n_programs > ENTRIES_MAX || head.exec_listed > 1 ||
+		head.network > PLAN_NETWORK_HOST)
+		return -EPROTO;
+	p->exec_listed = head.exec_listed;
+	p->network = head.network;
+	p->limits = head.limits;
+	return read_lists(p, r, &head);
+}
+
+int plan_decode(struct plan **ret, const void *body, size_t len)
+{
+	struct reader r = { body, len };
+	struct plan *p = calloc(1, sizeof(*p));
+	int e;
+
+	if (!p)
+		return -ENOMEM;
+	arena_init(&p->arena, 0);
+	e = read_plan(p, &r);
+	if (e < 0) {
+		plan_free(p);
+		return e;
+	}
+	*ret = p;
+	return 0;
+}

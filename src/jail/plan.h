@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * From a policy to what the kernel is to hold: the list of mounts, links and files that make up the
+ * tree a command sees. Making a plan looks at the host (it follows links, asks what exists) but
+ * changes nothing; jail/tree.h carries it out.
+ *
+ * Everything is decided by asking the policy, so layers, rules, priorities and the baseline mean
+ * here what they mean everywhere. The places that any pattern names cut the file system into
+ * regions in which every path gets the same answer; a plan asks once for each region and puts a
+ * mount where the answer changes. It costs what the number of patterns costs, never what lies in
+ * the folders.
+ *
+ * What the kernel can't hold is refused with a sentence, never widened: see plan_new().
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "policy/permissions.h"
+#include "policy/policy.h"
+#include "policy/variable.h"
+
+enum plan_kind {
+	PLAN_DIR,  /* an empty folder, read-only: on the way to something, or granted as itself */
+	PLAN_LINK, /* a symbolic link as the host has it; text: its target */
+	PLAN_FILE, /* a small read-only file that Corral writes (/etc/passwd …); text: what is in it */
+	PLAN_TMP,  /* an empty writable folder of the session's own */
+	PLAN_BIND, /* the host's file or folder of the same name */
+	PLAN_MASK, /* hides the host's file or folder of that name */
+};
+
+struct plan_entry {
+	enum plan_kind kind;
+	const char *path; /* absolute, normal, free of links on the host (but PLAN_LINK itself) */
+	const char *text;
+	bool is_dir;    /* BIND, MASK, FILE: what is there on the host */
+	bool writable;  /* BIND; TMP is always */
+	bool exec;      /* programs in it may run; false: mounted noexec */
+	bool over;      /* stands on a BIND, so that the host can pull it off by renaming: watch it */
+	uint64_t dev, ino; /* BIND, MASK: what was looked at; the tree checks that it is still that */
+};
+
+/* Something a person may want to know; nothing is wider than granted because of it. */
+struct plan_note {
+	const char *text;
+	struct location where;
+};
+
+enum plan_network {
+	PLAN_NETWORK_NONE, /* a network of its own with nothing but loopback */
+	PLAN_NETWORK_HOST, /* the host's: only where everything is granted, private addresses too
+			      (but see public_is_open) */
+};
+
+struct plan {
+	struct arena arena;
+	struct plan_entry *entries; /* sorted by path, a folder before what is in it */
+	size_t n, cap;
+	struct plan_note *notes;
+	size_t n_notes, cap_notes;
+	bool exec_listed; /* some layer lists programs: no memfd may run either */
+	const char **programs; /* then: the files that may run, each once; Landlock's EXECUTE */
+	size_t n_programs, cap_programs;
+	const char *home;     /* of the command */
+	const char *work_dir; /* where commands start unless told; NULL: home */
+	enum plan_network network;
+	struct limits limits;
+};
+
+struct plan_options {
+	const struct policy *policy;
+	const struct permissions *const *layers; /* what the policy was compiled from */
+	size_t n_layers;
+	const struct variables *variables; /* HOME and WORK_DIR at least */
+	const struct resolver *resolver;
+	bool shell; /* /bin/sh may run whatever exec lists say */
+	/* Every public host and port granted is enough for the host's network, which does not keep
+	 * private addresses from a command: for omega's modes. */
+	bool public_is_open;
+	/* Never writable and, if inside a write grant, made read-only: policy files, profiles,
+	 * approvals, keys. Absolute paths; those that do not exist are skipped. */
+	const char *const *guarded;
+	size_t n_guarded;
+};
+
+/*
+ * -EOPNOTSUPP: a pattern that mounts can't hold (a true glob that allows writing, or denies inside
+ *   what is granted; a denied path that does not exist where the command could create it; a command
+ *   pattern with arguments; hosts other than none or all): the sentence names the rule's place and
+ *   what to write instead.
+ * -EACCES: a granted path leads by symbolic links to something denied.
+ * -ENOMEM, -EIO …
+ */
+int plan_new(struct plan **ret, const struct plan_options *o, struct error *e);
+void plan_free(struct plan *p);
+static inline void plan_freep(struct plan **p)
+{
+	plan_free(*p);
+}
+#define auto_plan __attribute__((cleanup(plan_freep))) struct plan
+
+/* The entry at path, or the nearest above it that is not PLAN_DIR or PLAN_LINK; NULL: the skeleton. */
+const struct plan_entry *plan_find(const struct plan *p, const char *path);

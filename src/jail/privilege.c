@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jail/privilege.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int keep(uint64_t capabilities)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	for (unsigned i = 0; i < 2; i++)
+		data[i].effective = data[i].permitted = (uint32_t)(capabilities >> 32 * i);
+	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+}
+
+/* EINVAL: the kernel knows no more of them. */
+static int empty_bounding_set(void)
+{
+	for (unsigned long c = 0; c < 64; c++)
+		if (prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
+			return errno == EINVAL && c > CAP_AUDIT_READ ? 0 : -errno;
+	return 0;
+}
+
+int privilege_reduce(void)
+{
+	/* Named one by one: newer kernels have bits that change how interpreters behave. */
+	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+				   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+				   SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+	int r;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0)
+		return -errno;
+	r = empty_bounding_set();
+	if (r == 0 && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		r = -errno;
+	return r < 0 ? r : keep(UINT64_C(1) << CAP_SYS_ADMIN);
+}
+
+int privilege_drop(void)
+{
+	return keep(0);
+}
+
+int privilege_hide(void)
+{
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
+}

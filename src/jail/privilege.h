@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* Capabilities, and what could bring them back. */
+
+/*
+ * For the zygote: no_new_privs, no capabilities by being root, an empty bounding set; of the
+ * capabilities over its own namespaces only the one to mount and to make pid namespaces stays.
+ */
+int privilege_reduce(void);
+/* For a command: none at all. */
+int privilege_drop(void);
+/* Nobody of the same user may look into this process: no /proc/PID/fd, no memory. */
+int privilege_hide(void);

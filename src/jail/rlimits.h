@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Limits that the kernel holds for one process and what comes from it: the floor under every other
+ * way of limiting. docs/limits.md says what each of them is worth.
+ */
+#include <stdint.h>
+
+#include "wire/start.h"
+
+enum {
+	/* RLIMIT_NPROC counts all processes of the user in the sandbox's user namespace: room for
+	 * zygote and waiting inits, so that a command's own share is not eaten by them. */
+	RLIMITS_OURS = 16,
+};
+
+/*
+ * Sets the limits of the calling process, for the programs that it is about to run. Memory is only
+ * capped loosely, at twice the limit or more: tally.h holds the limit itself. Where a cgroup
+ * holds memory or pids already, pass a copy of *s with that field 0. Never raises a hard limit.
+ * Async-signal-safe; allocates nothing. RLIMIT_CORE is 0 always. Fields that are 0 leave their
+ * limit as it was: whoever raised the soft number of open files for himself must put it back first.
+ * -errno: a limit could not be set; do not run the program.
+ */
+int rlimits_apply(const struct start *s);
+
+/*
+ * Caps the number of processes and threads in the pid namespace whose pid 1 is the caller, through
+ * kernel.pid_max, which is a pid namespace's own since Linux 6.14. It is the only cap by the kernel
+ * for uid 0 without a cgroup, since RLIMIT_NPROC does not bind root. proc_fd: /proc of that
+ * namespace, still writable; needs CAP_SYS_ADMIN over the namespace. The cap is looser than pids
+ * (see rlimits.c): it stops a fork bomb until the tally sees it.
+ *
+ * -EOPNOTSUPP: the kernel is older (there the setting is the whole machine's, so nothing is
+ * tried); -EPERM: the caller is not pid 1; other errors as from write().
+ */
+int rlimits_pid_max(int proc_fd, uint64_t pids);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * System calls that a command may make: a list of allowed ones with checks of arguments, as two
+ * filters. seccomp_base() is installed once, by the zygote, and inherited; it still lets mount and
+ * the making of namespaces through, for which the zygote has capabilities and commands have none.
+ * seccomp_close() is small and is installed for each command: it shuts those as well.
+ *
+ * Calls that are not on the list fail with ENOSYS when they are unknown or new (programs then fall
+ * back), with EPERM where a program should hear "no". Calls of a foreign architecture (x32, i386,
+ * 32-bit Arm) kill the process.
+ */
+#include <stdbool.h>
+
+struct seccomp_options {
+	bool no_memfd_exec; /* memfd_create only with MFD_NOEXEC_SEAL */
+};
+
+/* Both need no_new_privs or CAP_SYS_ADMIN. Negative errno. */
+int seccomp_base(const struct seccomp_options *o);
+int seccomp_close(void);

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jail/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/path.h"
+#include "jail/devices.h"
+#include "jail/mount.h"
+#include "jail/rlimits.h"
+
+/* While it is built. Descriptors of folders on the scratch file system and of the two roots. */
+struct building {
+	const struct plan *plan;
+	int host;    /* the old root */
+	int scratch; /* where the scratch file system is mounted */
+	int root;    /* the new root, mounted */
+	int own, file;
+	dev_t device; /* of the scratch file system */
+	bool bound;   /* the new root is the host's own */
+	struct error *error;
+};
+
+static void building_deinit(struct building *b)
+{
+	fd_closep(&b->host);
+	fd_closep(&b->scratch);
+	fd_closep(&b->root);
+	fd_closep(&b->own);
+	fd_closep(&b->file);
+}
+
+static int make_folder(int at, const char *name, mode_t mode)
+{
+	auto_fd fd = -1;
+
+	if (mkdirat(at, name, 0700) < 0)
+		return -errno;
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* The umask is the caller's, so the mode is set afterwards. */
+	if (fd < 0 || fchmod(fd, mode) < 0)
+		return -errno;
+	return fd_take(&fd);
+}
+
+static int make_file(int at, const char *name, const char *text, mode_t mode)
+{
+	size_t len = strlen(text);
+	auto_fd fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || fchmod(fd, mode) < 0)
+		return -errno;
+	if (len > 0 && write(fd, text, len) != (ssize_t)len)
+		return -EIO;
+	return 0;
+}
+
+static unsigned mount_flags(const struct plan_entry *entry)
+{
+	bool device = strncmp(entry->path, "/dev/", 5) == 0;
+
+	return (entry->writable || entry->kind == PLAN_TMP ? MOUNT_WRITABLE : 0) |
+	       (entry->exec ? MOUNT_EXEC : 0) | (device ? MOUNT_DEVICES : 0);
+}
+
+/* Relative to a root descriptor. */
+static const char *inside(const struct plan_entry *entry)
+{
+	return entry->path[1] ? entry->path + 1 : ".";
+}
+
+/* What the plan looked at must still be there: same device, same inode. */
+static int open_source(int host, const struct plan_entry *entry)
+{
+	struct stat st;
+	auto_fd fd = mount_open(host, inside(entry));
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_dev != entry->dev || st.st_ino != entry->ino)
+		return -ESTALE;
+	return fd_take(&fd);
+}
+
+static int put_copy(int source, unsigned flags, int root, const char *path)
+{
+	auto_fd mount = mount_copy(source, flags);
+
+	return mount < 0 ? mount : mount_put(mount, root, path);
+}
+
+/*
+ * The folder that an entry is to be made in, and its name there. Only on the scratch file system:
+ * nothing is ever made in a folder of the host, however it came to be in the tree.
+ */
+static int open_parent(const struct building *b, const struct plan_entry *entry, const char **ret)
+{
+	char folder[PATH_BYTES];
+	const char *slash = strrchr(entry->path, '/');
+	size_t len = (size_t)(slash - entry->path);
+	struct stat st;
+	auto_fd fd = -1;
+
+	if (len >= sizeof(folder))
+		return -ENAMETOOLONG;
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)len, entry->path);
+	fd = mount_open(b->root, len > 0 ? folder + 1 : ".");
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_dev != b->device)
+		return -EROFS;
+	*ret = slash + 1;
+	return fd_take(&fd);
+}
+
+/* Something to mount on. It is there already where the host's own folder is around it. */
+static int make_place(const struct building *b, const struct plan_entry *entry, bool is_dir)
+{
+	const char *name;
+	auto_fd parent = -1;
+	auto_fd fd = mount_open(b->root, inside(entry));
+
+	if (fd != -ENOENT)
+		return fd < 0 ? fd : 0;
+	parent = open_parent(b, entry, &name);
+	if (parent < 0)
+		return parent;
+	if (is_dir)
+		return mkdirat(parent, name, 0755) < 0 ? -errno : 0;
+	return make_file(parent, name, "", 0444);
+}
+
+static int make_dir(const struct building *b, const struct plan_entry *entry, size_t i)
+{
+	(void)i;
+	return entry->path[1] ? make_place(b, entry, true) : 0;
+}
+
+static int make_link(const struct building *b, const struct plan_entry *entry, size_t i)
+{
+	const char *name;
+	auto_fd parent = open_parent(b, entry, &name);
+
+	(void)i;
+	if (parent < 0)
+		return parent;
+	return symlinkat(entry->text, parent, name) < 0 ? -errno : 0;
+}
+
+/* Over a file of the host. */
+static int cover_text(const struct building *b, const struct plan_entry *entry, size_t i)
+{
+	char name[24];
+	auto_fd fd = -1;
+	int r;
+
+	(void)snprintf(name, sizeof(name), "%zu", i);
+	r = make_file(b->file, name, entry->text, 0444);
+	if (r < 0)
+		return r;
+	fd = mount_open(b->file, name);
+	return fd < 0 ? fd : put_copy(fd, 0, b->root, inside(entry));
+}
+
+static int make_text(const struct building *b, const struct plan_entry *entry, size_t i)
+{
+	const char *name;
+	auto_fd parent = open_parent(b, entry, &name);
+
+	if (parent == -EROFS)
+		return cover_text(b, entry, i);
+	return parent < 0 ? parent : make_file(parent, name, entry->text, 0444);
+}
+
+static int make_own(const struct building *b, const struct plan_entry *entry, size_t i)
+{
+	char name[24];
+	bool shared = strcmp(entry->path, "/tmp") == 0 || strcmp(entry->path, "/var/tmp") == 0;
+	auto_fd fd = -1;
+	int r = make_place(b, entry, true);
+
+	if (r < 0)
+		return r;
+	(void)snprintf(name, sizeof(name), "%zu", i);
+	fd = make_folder(b->own, name, shared ? 01777 : 0700);
+	return fd < 0 ? fd : put_copy(fd, mount_flags(entry), b->root, inside(entry));
+}
+
+static int make_bind(const struct building *b, const struct plan_entry *entry, size_t i)
+{
+	auto_fd source = -1;
+	int r;
+
+	(void)i;
+	if (entry->path[1] == '\0')
+		return 0; /* the root was made first */
+	source = open_source(b->host, entry);
+	if (source < 0)
+		return source;
+	r = make_place(b, entry, entry->is_dir);
+	return r < 0 ? r : put_copy(source, mount_flags(entry), b->root, inside(entry));
+}
+
+static int make_mask(const struct building *b, const struct plan_entry *entry, size_t i)
+{
+	auto_fd mask = mount_open(b->scratch, entry->is_dir ? "nowhere" : "nothing");
+
+	(void)i;
+	return mask < 0 ? mask : put_copy(mask, 0, b->root, inside(entry));
+}
+
+typedef int maker(const struct building *b, const struct plan_entry *entry, size_t i);
+
+static maker *const makers[] = {
+	[PLAN_DIR] = make_dir,
+	[PLAN_LINK] = make_link,
+	[PLAN_FILE] = make_text,
+	[PLAN_TMP] = make_own,
+	[PLAN_BIND] = make_bind,
+	[PLAN_MASK] = make_mask,
+};
+
+static int make_entries(const struct building *b)
+{
+	for (size_t i = 0; i < b->plan->n; i++) {
+		const struct plan_entry *entry = &b->plan->entries[i];
+		int r = makers[entry->kind](b, entry, i);
+
+		if (r == -ESTALE)
+			return error_set(b->error, r, NULL,
+				"%s was replaced while it was being set up", entry->path);
+		if (r < 0)
+			return error_set(b->error, r, NULL, "%s cannot be put into the sandbox: %s",
+				entry->path, strerror(-r));
+	}
+	return 0;
+}
+
+/* The scratch file system covers the host's /proc, which every system has and of which nothing is
+ * ever granted. */
+static int mount_scratch(struct building *b)
+{
+	static const char *const options[] = { "mode", "0755", "size", "50%", NULL };
+	auto_fd mount = mount_memory(options, MOUNT_WRITABLE | MOUNT_EXEC);
+	struct stat st;
+	int r;
+
+	if (mount < 0)
+		return mount;
+	r = mount_put(mount, b->host, "proc");
+	if (r < 0)
+		return r;
+	b->scratch = fd_take(&mount);
+	if (fstat(b->scratch, &st) < 0)
+		return -errno;
+	b->device = st.st_dev;
+	r = make_file(b->scratch, "nothing", "", 0);
+	b->own = r < 0 ? r : make_folder(b->scratch, "own", 0755);
+	b->file = b->own < 0 ? b->own : make_folder(b->scratch, "file", 0755);
+	return b->file < 0 ? b->file : 0;
+}
+
+static int make_nowhere(const struct building *b)
+{
+	auto_fd fd = make_folder(b->scratch, "nowhere", 0);
+
+	return fd < 0 ? fd : 0;
+}
+
+/* A copy of the host's root, taken before anything is mounted in it, or -1 if "/" is not granted.
+ */
+static int copy_root(const struct plan *plan, int host, int *ret)
+{
+	const struct plan_entry *first = plan->n > 0 ? &plan->entries[0] : NULL;
+
+	if (!first || first->kind != PLAN_BIND || first->path[1] != '\0')
+		return 0;
+	*ret = mount_copy(host, mount_flags(first));
+	return *ret < 0 ? *ret : 0;
+}
+
+/* Opened again after it was mounted on: what a descriptor from before stands for lies below. */
+static int make_root(struct building *b, int copy)
+{
+	auto_fd skeleton = make_folder(b->scratch, "root", 0755);
+	auto_fd mount = -1;
+	int r;
+
+	if (skeleton < 0)
+		return skeleton;
+	b->bound = copy >= 0;
+	if (!b->bound) {
+		mount = mount_copy(skeleton, MOUNT_WRITABLE);
+		copy = mount;
+	}
+	if (copy < 0)
+		return copy;
+	r = mount_put(copy, b->scratch, "root");
+	if (r < 0)
+		return r;
+	b->root = mount_open(b->scratch, "root");
+	return b->root < 0 ? b->root : 0;
+}
+
+static int place_folder(const struct building *b, const char *name)
+{
+	return mkdirat(b->root, name, 0755) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int make_dev(const struct building *b)
+{
+	auto_fd folder = make_folder(b->scratch, "dev", 0755);
+	auto_fd shm = -1;
+	int r = folder < 0 ? folder : devices_make(folder, b->host);
+
+	if (r == 0)
+		r = place_folder(b, "dev");
+	if (r == 0)
+		r = put_copy(folder, MOUNT_DEVICES, b->root, "dev");
+	if (r < 0)
+		return r;
+	shm = make_folder(b->own, "shm", 01777);
+	return shm < 0 ? shm
+		       : put_copy(shm, MOUNT_WRITABLE | (b->plan->exec_listed ? 0 : MOUNT_EXEC),
+				 b->root, "dev/shm");
+}
+
+/* Where the kernel can: it is the only hard cap that binds root. Elsewhere the tally has to do. */
+static int cap_pids(const struct plan *plan, int proc)
+{
+	uint64_t pids = plan->limits.values[LIMIT_PIDS];
+	int r = pids == LIMIT_NONE || geteuid() != 0 ? 0 : rlimits_pid_max(proc, pids);
+
+	return r == -EOPNOTSUPP ? 0 : r;
+}
+
+static int mount_proc_at(const struct plan *plan, int root, const char *path)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	auto_fd fs = fsopen("proc", FSOPEN_CLOEXEC);
+	auto_fd mount = -1;
+	int r;
+
+	if (fs < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -errno;
+	mount = fsmount(
+		fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	if (mount < 0)
+		return -errno;
+	r = cap_pids(plan, mount);
+	if (r < 0)
+		return r;
+	if (mount_setattr(mount, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return -errno;
+	return mount_put(mount, root, path);
+}
+
+int tree_mount_proc(const struct plan *plan)
+{
+	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return root < 0 ? -errno : mount_proc_at(plan, root, "proc");
+}
+
+/*
+ * /proc hides the scratch file system: so it stays in the namespace, where masks can be copied from
+ * it later, and nobody without capabilities ever gets below a mount.
+ */
+static int make_proc(const struct building *b, struct tree *t)
+{
+	auto_fd place = -1;
+	int r = place_folder(b, "proc");
+
+	if (r < 0)
+		return r;
+	r = put_copy(b->scratch, 0, b->root, "proc");
+	if (r < 0)
+		return r;
+	place = mount_open(b->root, "proc");
+	if (place < 0)
+		return place;
+	t->nothing = mount_open(place, "nothing");
+	t->nowhere = mount_open(place, "nowhere");
+	if (t->nothing < 0 || t->nowhere < 0)
+		return -ENOENT;
+	return mount_proc_at(b->plan, b->root, "proc");
+}
+
+/* The skeleton was writable while it was filled. */
+static int close_root(const struct building *b)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	if (b->bound)
+		return 0;
+	return mount_setattr(b->root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
+}
+
+static int change_root(const struct building *b)
+{
+	if (fchdir(b->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
+		umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return -errno;
+	return 0;
+}
+
+static int step_failed(struct error *e, int r, const char *step)
+{
+	return error_set(e, r, NULL, "cannot %s: %s", step, strerror(-r));
+}
+
+static int build(struct building *b, struct tree *t, struct error *e)
+{
+	auto_fd copy = -1;
+	int r = copy_root(b->plan, b->host, &copy);
+
+	if (r < 0)
+		return step_failed(e, r, "copy the root directory");
+	r = mount_scratch(b);
+	if (r == 0)
+		r = make_nowhere(b);
+	if (r == 0)
+		r = make_root(b, copy);
+	if (r < 0)
+		return step_failed(e, r, "mount a file system in memory");
+	r = make_dev(b);
+	if (r < 0)
+		return step_failed(e, r, "make a private /dev");
+	r = make_entries(b);
+	if (r < 0)
+		return r;
+	r = make_proc(b, t);
+	if (r < 0)
+		return step_failed(e, r, "mount a private /proc");
+	r = close_root(b);
+	if (r == 0)
+		r = change_root(b);
+	return r < 0 ? step_failed(e, r, "change the root directory") : 0;
+}
+
+int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
+{
+	struct building b = { .plan = plan,
+		.host = -1,
+		.scratch = -1,
+		.root = -1,
+		.own = -1,
+		.file = -1,
+		.error = e };
+	int r;
+
+	*t = (struct tree){ .plan = plan, .nothing = -1, .nowhere = -1 };
+	b.host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = b.host < 0 ? step_failed(e, -errno, "open the root directory") : build(&b, t, e);
+	building_deinit(&b);
+	return r;
+}
+
+/* A cover that still stands is a mount, whose root is at the path. */
+static int is_covered(int fd)
+{
+	struct statx x;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &x) < 0)
+		return -errno;
+	return (x.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+int tree_cover(const struct tree *t, size_t i)
+{
+	const struct plan_entry *entry = &t->plan->entries[i];
+	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_fd there = -1;
+	struct stat st;
+	int r;
+
+	if (root < 0)
+		return -errno;
+	there = mount_open(root, inside(entry));
+	if (there < 0)
+		return there == -ENOENT ? 1 : there;
+	r = is_covered(there);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (fstat(there, &st) < 0)
+		return -errno;
+	if (entry->kind != PLAN_MASK)
+		return put_copy(there, mount_flags(entry), root, inside(entry));
+	return put_copy(S_ISDIR(st.st_mode) ? t->nowhere : t->nothing, 0, root, inside(entry));
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The tree that a command sees, made from a plan inside a new mount namespace. The caller is the
+ * namespace's first process and has CAP_SYS_ADMIN in its user namespace.
+ *
+ *   scratch        a file system in memory, of which three kinds of folders are used:
+ *     root/        the skeleton: folders on the way to what was granted (unless "/" itself was)
+ *     own/N        writable folders of the session: HOME, /tmp …
+ *     file/N       what Corral writes itself: /etc/passwd …
+ *     dev/         the private /dev
+ *     nothing, nowhere    what masks are: a file and a folder without any permission
+ *
+ * All of it is put together below a folder of the old root, and becomes the root in the end.
+ */
+#include "base/error.h"
+#include "jail/plan.h"
+
+struct tree {
+	const struct plan *plan;
+	int nothing, nowhere; /* for masks that are put back later; O_PATH */
+};
+
+/*
+ * Builds the tree and makes it the root directory. In a failure the sentence tells which entry. The
+ * process must be thrown away then.
+ */
+int tree_enter(struct tree *t, const struct plan *plan, struct error *e);
+/* A /proc of this pid namespace over what is there; read-only as a whole. */
+int tree_mount_proc(const struct plan *plan);
+/*
+ * Puts the cover of an entry (with `over`) back after the host renamed something over it. 0; 1:
+ * there is nothing at that path now; negative: the caller ends the session.
+ */
+int tree_cover(const struct tree *t, size_t entry);

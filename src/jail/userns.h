@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* The user namespace of a jail: one user and one group, both with the numbers they have outside. */
+#include <sys/types.h>
+
+/*
+ * Called first thing in a new user namespace, with the ids that the process had outside. Inside,
+ * nobody but this user exists: files of others belong to nobody.
+ */
+int userns_map(uid_t uid, gid_t gid);
+/* No user namespace can be made inside this one, so nobody becomes root of anything again. */
+int userns_seal(void);
