@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "jail/confine.h"
+#include "jail/tally.h"
+#include "warden/launch.h"
+#include "wire/frame.h"
+#include "wire/report.h"
+
+struct running {
+	const struct init *init;
+	struct frame frame; /* the START; its body holds the words of `start` */
+	struct arena arena;
+	struct start start;
+	uint64_t id;
+	pid_t pid;
+	int status; /* of wait(), once it ended */
+	bool ended;
+	int signals; /* signalfd */
+	int proc;    /* /proc, if there are limits to look after; or -1 */
+	struct tally tally;
+	struct timespec began;
+	uint32_t flags;
+};
+
+static uint64_t microseconds(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
+static uint64_t since(const struct timespec *began)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)(now.tv_sec - began->tv_sec) * 1000000 +
+	       (uint64_t)((now.tv_nsec - began->tv_nsec) / 1000);
+}
+
+static void refuse(const struct running *run, int error, const char *text, const char *hint)
+{
+	const struct refusal refusal = { .error = -error, .text = text, .hint = hint };
+	auto_buffer body = { 0 };
+
+	if (refusal_encode(&refusal, &body) < 0 || body.failed)
+		return;
+	(void)frame_send(run->init->socket, FRAME_REFUSED, run->id, body.data, body.len, NULL, 0);
+}
+
+static void refuse_launch(const struct running *run, int error, enum launch_step step)
+{
+	char text[512];
+
+	if (step == LAUNCH_CWD)
+		(void)snprintf(text, sizeof(text), "the folder %s is not there inside: %s",
+			run->start.cwd, strerror(-error));
+	else if (step == LAUNCH_RUN)
+		(void)snprintf(text, sizeof(text), "%s cannot be run: %s", run->start.program,
+			strerror(-error));
+	else
+		(void)snprintf(
+			text, sizeof(text), "the command cannot be set up: %s", strerror(-error));
+	refuse(run, error, text, "");
+}
+
+/* A terminal of the private instance. The master goes out, the other side in. */
+static int open_terminal(const struct start *s, int *ret_master, int *ret_slave)
+{
+	const struct winsize size = { .ws_row = s->rows, .ws_col = s->columns };
+	int unlock = 0;
+	auto_fd master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	auto_fd slave = -1;
+
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
+		return -errno;
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0 || ioctl(master, TIOCSWINSZ, &size) < 0)
+		return -errno;
+	*ret_master = fd_take(&master);
+	*ret_slave = fd_take(&slave);
+	return 0;
+}
+
+static int allow_stdio(int rules, const int stdio[3])
+{
+	int r = 0;
+
+	for (size_t i = 0; rules >= 0 && r == 0 && i < 3; i++)
+		r = confine_allow(rules, stdio[i]);
+	return r;
+}
+
+/* Runs it, and tells so. */
+static int begin(struct running *run)
+{
+	struct launch l = { .start = &run->start, .rules = run->init->rules };
+	enum launch_step step = LAUNCH_SETUP;
+	auto_fd master = -1;
+	auto_fd slave = -1;
+	int r = 0;
+
+	if (run->start.flags & START_TTY)
+		r = open_terminal(&run->start, &master, &slave);
+	for (size_t i = 0; i < 3; i++)
+		l.stdio[i] = slave >= 0 ? slave : run->frame.fds[i];
+	if (r == 0)
+		r = allow_stdio(l.rules, l.stdio);
+	if (r == 0)
+		r = launch(&l, &run->pid, &step);
+	if (r < 0) {
+		refuse_launch(run, r, step);
+		return r;
+	}
+	return frame_send(run->init->socket, FRAME_STARTED, run->id, NULL, 0, &master, master >= 0);
+}
+
+/* All that is there to reap. */
+static void reap(struct running *run)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == run->pid) {
+			run->status = status;
+			run->ended = true;
+		}
+	}
+}
+
+static void kill_all(struct running *run, uint32_t flag)
+{
+	run->flags |= flag;
+	(void)kill(-1, SIGKILL);
+}
+
+static void check_limits(struct running *run)
+{
+	const struct tally_limits limits = { run->start.memory, run->start.pids };
+	int over = tally_check(run->proc, &limits, &run->tally);
+
+	if (over < 0 || over & TALLY_MEMORY)
+		kill_all(run, REPORT_OUT_OF_MEMORY);
+	else if (over & TALLY_PIDS)
+		kill_all(run, REPORT_TOO_MANY_PIDS);
+}
+
+static int take_signal(struct running *run, const struct frame *f)
+{
+	uint32_t number;
+
+	if (f->len != sizeof(number))
+		return -EPROTO;
+	memcpy(&number, f->body, sizeof(number));
+	/* The group; a program that moved away from it is reached by its terminal, or not at all.
+	 */
+	if (number > 0 && number < NSIG)
+		(void)kill(-run->pid, (int)number);
+	return 0;
+}
+
+/* Negative: hang up. */
+static int take_frame(struct running *run)
+{
+	static struct frame f;
+	int r = frame_receive(run->init->socket, &f);
+
+	if (r <= 0)
+		return r == 0 ? -EPIPE : r == -EAGAIN ? 0 : r;
+	switch (f.type) {
+	case FRAME_SIGNAL:
+		return take_signal(run, &f);
+	case FRAME_KILL:
+		kill_all(run, 0); /* who asked for it knows why */
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+static void drain(int fd)
+{
+	struct signalfd_siginfo info[8];
+
+	while (read(fd, info, sizeof(info)) == (ssize_t)sizeof(info))
+		;
+}
+
+static void attend(struct running *run)
+{
+	const struct tally_limits limits = { run->start.memory, run->start.pids };
+	struct pollfd fds[] = {
+		{ .fd = run->init->socket, .events = POLLIN },
+		{ .fd = run->signals, .events = POLLIN },
+		{ .fd = run->init->watch ? watch_fd(run->init->watch) : -1, .events = POLLIN },
+	};
+	int wait = run->proc >= 0 ? tally_interval_ms(&run->tally, &limits) : -1;
+
+	if (poll(fds, 3, wait) < 0)
+		return;
+	if (fds[1].revents)
+		drain(run->signals);
+	if (fds[2].revents && watch_restore(run->init->watch, run->init->tree) < 0)
+		_exit(1);
+	/* Without the warden there is nobody to run for. */
+	if (fds[0].revents && take_frame(run) < 0)
+		_exit(1);
+	reap(run);
+	if (run->proc >= 0 && !run->ended)
+		check_limits(run);
+}
+
+/* Once the command is over, so is everything that it left behind. */
+static void finish(struct running *run)
+{
+	struct report report = { .flags = run->flags };
+	struct rusage used;
+
+	(void)kill(-1, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
+	if (WIFSIGNALED(run->status))
+		report.signal = WTERMSIG(run->status);
+	else
+		report.exit_code = WEXITSTATUS(run->status);
+	report.wall_us = since(&run->began);
+	if (getrusage(RUSAGE_CHILDREN, &used) == 0) {
+		report.user_us = microseconds(&used.ru_utime);
+		report.system_us = microseconds(&used.ru_stime);
+		report.peak_bytes = (uint64_t)used.ru_maxrss * 1024;
+	}
+	if (run->start.memory > 0)
+		report.memory_by = REPORT_BY_POLLING;
+	if (run->start.pids > 0)
+		report.pids_by = geteuid() == 0 ? REPORT_BY_POLLING : REPORT_BY_RLIMIT;
+	(void)frame_send(
+		run->init->socket, FRAME_EXITED, run->id, &report, sizeof(report), NULL, 0);
+}
+
+/* Waits for the one command of this life. */
+static int await(struct running *run)
+{
+	bool terminal;
+	int r;
+
+	do
+		r = frame_receive(run->init->socket, &run->frame);
+	while (r == -EINTR);
+	if (r != 1 || run->frame.type != FRAME_START)
+		return r == 0 ? -EPIPE : r < 0 ? r : -EPROTO;
+	(void)clock_gettime(CLOCK_MONOTONIC, &run->began);
+	run->id = run->frame.id;
+	r = start_decode(&run->start, run->frame.body, run->frame.len, &run->arena);
+	terminal = r == 0 && run->start.flags & START_TTY;
+	if (r == 0 && run->frame.n_fds != (terminal ? 0 : 3))
+		r = -EPROTO;
+	return r;
+}
+
+static int watch_signals(struct running *run)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	run->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (run->signals < 0)
+		return -errno;
+	if (run->start.memory == 0 && run->start.pids == 0)
+		return 0;
+	run->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return run->proc < 0 ? -errno : 0;
+}
+
+void init_run(const struct init *i)
+{
+	static struct running run;
+
+	run.init = i;
+	run.proc = -1;
+	if (await(&run) < 0 || watch_signals(&run) < 0)
+		_exit(1);
+	if (begin(&run) < 0)
+		_exit(0);
+	/* Ends of pipes that the command has must be the command's alone: others wait for EOF. */
+	frame_deinit(&run.frame);
+	while (!run.ended)
+		attend(&run);
+	finish(&run);
+	_exit(0);
+}

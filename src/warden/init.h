@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * pid 1 of a command's pid namespace. It waits for one FRAME_START, runs that command, reaps
+ * whatever ends up with it, forwards signals, looks after limits, and reports. When it ends, the
+ * kernel kills all that is left in the namespace; nothing outlives its command.
+ *
+ * A program must not be pid 1 itself: there it would ignore SIGTERM and SIGINT, and never reap.
+ */
+#include "jail/tree.h"
+#include "warden/watch.h"
+
+struct init {
+	int socket; /* to the warden */
+	int rules;  /* Landlock's, to be entered by the command; -1: we are behind them */
+	/* If this is the zygote of a single command: covers to look after; else NULL. */
+	struct watch *watch;
+	const struct tree *tree;
+};
+
+/* Never returns. Expects SIGCHLD to be blocked. */
+_Noreturn void init_run(const struct init *i);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "jail/confine.h"
+#include "jail/rlimits.h"
+
+/* Shared with the child, which runs in our memory until it becomes the program. */
+struct attempt {
+	const struct launch *launch;
+	int error;
+	enum launch_step step;
+};
+
+/* Arguments of a script without "#!", which the stack has to hold. */
+enum { FALLBACK_WORDS = 1024 };
+
+/* Like execvp(): what has no "#!" line and no format that the kernel knows is for the shell. */
+static int run_file(const struct start *s, const char *path)
+{
+	const char *words[FALLBACK_WORDS + 3];
+	int r;
+
+	(void)execve(path, (char *const *)s->argv, (char *const *)s->env);
+	r = -errno;
+	if (r != -ENOEXEC || s->n_argv > FALLBACK_WORDS)
+		return r;
+	words[0] = "/bin/sh";
+	words[1] = path;
+	for (size_t i = 1; i <= s->n_argv; i++)
+		words[i + 1] = s->argv[i];
+	(void)execve(words[0], (char *const *)words, (char *const *)s->env);
+	return r;
+}
+
+static const char *path_of(const struct start *s)
+{
+	for (size_t i = 0; i < s->n_env; i++)
+		if (strncmp(s->env[i], "PATH=", 5) == 0)
+			return s->env[i] + 5;
+	return "/usr/local/bin:/usr/bin:/bin";
+}
+
+static int run_in(const struct start *s, const char *folder, size_t len)
+{
+	char path[PATH_BYTES];
+
+	/* An empty folder means the current one to some; here it means nothing. */
+	if (len == 0 || len + 1 + strlen(s->program) >= sizeof(path))
+		return -ENOENT;
+	(void)snprintf(path, sizeof(path), "%.*s/%s", (int)len, folder, s->program);
+	return run_file(s, path);
+}
+
+/* Returns only if there is no such program: the most telling error of all folders. */
+static int run_program(const struct start *s)
+{
+	int worst = -ENOENT;
+
+	if (strchr(s->program, '/'))
+		return run_file(s, s->program);
+	for (const char *p = path_of(s); *p;) {
+		size_t len = strcspn(p, ":");
+		int r = run_in(s, p, len);
+
+		if (r != -ENOENT && r != -ENOTDIR)
+			worst = r;
+		p += len + (p[len] == ':');
+	}
+	return worst;
+}
+
+/* SIGCHLD is blocked out here; a program starts with nothing blocked. */
+static void unblock_signals(void)
+{
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int set_stdio(const struct launch *l)
+{
+	bool terminal = l->start->flags & START_TTY;
+
+	if (setsid() < 0)
+		return -errno;
+	for (int i = 0; i < 3; i++)
+		if (dup2(l->stdio[i], i) < 0)
+			return -errno;
+	if (terminal && ioctl(0, TIOCSCTTY, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static int prepare(struct attempt *a)
+{
+	const struct launch *l = a->launch;
+	int r = set_stdio(l);
+
+	a->step = LAUNCH_SETUP;
+	if (r == 0)
+		r = rlimits_apply(l->start);
+	if (r == 0 && l->rules >= 0)
+		r = confine_enter(l->rules);
+	if (r == 0 && syscall(SYS_close_range, 3U, ~0U, 0U) < 0)
+		r = -errno;
+	if (r < 0)
+		return r;
+	a->step = LAUNCH_CWD;
+	return chdir(l->start->cwd) < 0 ? -errno : 0;
+}
+
+static int child(void *data)
+{
+	struct attempt *a = data;
+
+	unblock_signals();
+	a->error = prepare(a);
+	if (a->error == 0) {
+		a->step = LAUNCH_RUN;
+		a->error = run_program(a->launch->start);
+	}
+	_exit(127);
+}
+
+/*
+ * As vfork(), but the child has a stack of its own: with one stack for both, what the compiler
+ * believes about the variables of a function that returns twice is a matter of luck.
+ */
+int launch(const struct launch *l, pid_t *ret, enum launch_step *ret_step)
+{
+	static _Alignas(16) char stack[128 << 10];
+	struct attempt a = { .launch = l };
+	pid_t pid = clone(child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &a);
+
+	if (pid < 0) {
+		*ret_step = LAUNCH_SETUP;
+		return -errno;
+	}
+	if (a.error < 0) {
+		*ret_step = a.step;
+		(void)waitpid(pid, NULL, 0);
+		return a.error;
+	}
+	*ret = pid;
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Turns a request into a running program: from pid 1 of a pid namespace, as by vfork, so that
+ * nothing is copied and a failure is known at once.
+ */
+#include <sys/types.h>
+
+#include "wire/start.h"
+
+struct launch {
+	const struct start *start;
+	int stdio[3]; /* with a terminal: three times the same one */
+	int rules;    /* walls that the program still has to be put behind (confine.h), or -1 */
+};
+
+enum launch_step {
+	LAUNCH_RUN, /* the program could not be run */
+	LAUNCH_CWD, /* its folder is not there */
+	LAUNCH_SETUP,
+};
+
+/*
+ * 0 and the pid (in this namespace); or a negative errno and the step that failed. The program is
+ * the leader of a session and of a process group of its own, with default signals and no
+ * descriptors beside its three.
+ */
+int launch(const struct launch *l, pid_t *ret, enum launch_step *ret_step);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/outbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+struct outbox_item {
+	struct outbox_item *next;
+	enum frame_type type;
+	uint64_t id;
+	int fd;
+	size_t len;
+	unsigned char body[];
+};
+
+static void item_free(struct outbox_item *i)
+{
+	fd_closep(&i->fd);
+	free(i);
+}
+
+static int keep(
+	struct outbox *o, enum frame_type type, uint64_t id, const void *body, size_t len, int fd)
+{
+	struct outbox_item *i = o->n < OUTBOX_MAX ? malloc(sizeof(*i) + len) : NULL;
+
+	if (!i)
+		return -ENOBUFS;
+	*i = (struct outbox_item){ .type = type, .id = id, .fd = -1, .len = len };
+	if (len > 0)
+		memcpy(i->body, body, len);
+	if (fd >= 0 && (i->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0) {
+		item_free(i);
+		return -EMFILE;
+	}
+	if (o->last)
+		o->last->next = i;
+	else
+		o->first = i;
+	o->last = i;
+	o->n++;
+	return 0;
+}
+
+void outbox_add(
+	struct outbox *o, enum frame_type type, uint64_t id, const void *body, size_t len, int fd)
+{
+	int r = -EAGAIN;
+
+	/* In order: nothing overtakes what waits. */
+	if (outbox_is_empty(o))
+		r = frame_send(o->socket, type, id, body, len, &fd, fd >= 0);
+	if (r == -EAGAIN)
+		r = keep(o, type, id, body, len, fd);
+	o->broken |= r < 0;
+}
+
+void outbox_flush(struct outbox *o)
+{
+	while (o->first && !o->broken) {
+		struct outbox_item *i = o->first;
+		int r = frame_send(o->socket, i->type, i->id, i->body, i->len, &i->fd, i->fd >= 0);
+
+		if (r == -EAGAIN)
+			return;
+		o->broken = r < 0;
+		o->first = i->next;
+		o->last = o->first ? o->last : NULL;
+		o->n--;
+		item_free(i);
+	}
+}

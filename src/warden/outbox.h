@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Frames on their way to the host. A host that does not read for a while must not hold up the
+ * warden, which has deadlines to keep: what the socket does not take is kept, up to a bound.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "wire/frame.h"
+
+enum { OUTBOX_MAX = 65536 }; /* frames */
+
+struct outbox_item;
+
+struct outbox {
+	int socket; /* non-blocking */
+	struct outbox_item *first, *last;
+	size_t n;
+	bool broken; /* the other side is gone, or reads nothing at all */
+};
+
+/* Sends, or keeps. fd may be -1; it stays the caller's. */
+void outbox_add(
+	struct outbox *o, enum frame_type type, uint64_t id, const void *body, size_t len, int fd);
+/* Sends what the socket takes now. */
+void outbox_flush(struct outbox *o);
+static inline bool outbox_is_empty(const struct outbox *o)
+{
+	return !o->first;
+}

@@ -1,0 +1,716 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The side outside the jail. One epoll descriptor has everything: the zygote's socket and pidfd,
+ * the socket of each running command's init, a timer for the next deadline, and the watch over
+ * covers. Events are taken one at a time, so that handling one may free what another would have
+ * named.
+ *
+ * A spare init waits at any time, so that a command costs no more than a message and an exec. The
+ * zygote is asked for the next one as soon as the spare is used; it is made while the command runs.
+ */
+#include "warden/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "jail/plan-wire.h"
+#include "jail/probe.h"
+#include "warden/charge.h"
+#include "warden/command.h"
+#include "warden/zygote.h"
+
+enum {
+	SPARES = 1,
+	READY_MS = 30000, /* for building a session, before something is wrong */
+	GRACE_MS = 1000,  /* between "end" and the end of the init itself */
+};
+
+struct spare {
+	int socket, pidfd;
+};
+
+struct session {
+	struct session_options o;
+	const struct plan *plan;
+	pid_t pid; /* of the zygote */
+	int pidfd, socket;
+	int epoll, timer;
+	struct charge *charge;
+	struct command *commands; /* newest first */
+	struct spare spares[SPARES];
+	size_t n_spares, n_asked;
+	bool gone;
+	struct frame frame;
+};
+
+/* What an event of epoll belongs to: the address of one of these, or of a command. */
+#define SOURCE_ZYGOTE(s) ((void *)&(s)->socket)
+#define SOURCE_DEATH(s) ((void *)&(s)->pidfd)
+#define SOURCE_TIMER(s) ((void *)&(s)->timer)
+
+static int add_source(struct session *s, int fd, void *source)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = source };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
+}
+
+static void report_event(struct session *s, const struct session_event *event)
+{
+	s->o.event(s->o.context, event);
+}
+
+/* Deadlines. */
+
+static void set_timer(struct session *s)
+{
+	struct itimerspec at = { 0 };
+	uint64_t next = 0;
+
+	for (const struct command *c = s->commands; c; c = c->next)
+		if (c->deadline > 0 && (next == 0 || c->deadline < next))
+			next = c->deadline;
+	at.it_value.tv_sec = (time_t)(next / 1000);
+	at.it_value.tv_nsec = (long)(next % 1000) * 1000000;
+	(void)timerfd_settime(s->timer, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+static void doom(struct session *s, struct command *c, uint32_t flag)
+{
+	if (c->doomed)
+		return;
+	c->flags |= flag;
+	c->doomed = true;
+	c->deadline = clock_ms() + GRACE_MS;
+	set_timer(s);
+	if (c->socket >= 0 && frame_send(c->socket, FRAME_KILL, c->id, NULL, 0, NULL, 0) == 0)
+		return;
+	if (c->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+}
+
+static void pass_deadline(struct session *s, struct command *c)
+{
+	if (!c->doomed)
+		doom(s, c, REPORT_TIMED_OUT);
+	else if (c->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+	else
+		c->deadline = 0;
+}
+
+static void on_timer(struct session *s)
+{
+	uint64_t ticks;
+	uint64_t now = clock_ms();
+
+	(void)!read(s->timer, &ticks, sizeof(ticks));
+	for (struct command *c = s->commands; c; c = c->next)
+		if (c->deadline > 0 && c->deadline <= now) {
+			c->deadline = now + GRACE_MS;
+			pass_deadline(s, c);
+		}
+	set_timer(s);
+}
+
+/* Commands. */
+
+static struct command *find(const struct session *s, uint64_t id)
+{
+	struct command *c = s->commands;
+
+	while (c && c->id != id)
+		c = c->next;
+	return c;
+}
+
+static void forget(struct session *s, struct command *c)
+{
+	struct command **at = &s->commands;
+	bool timed = c->deadline > 0;
+
+	while (*at && *at != c)
+		at = &(*at)->next;
+	if (*at)
+		*at = c->next;
+	command_free(c);
+	if (timed)
+		set_timer(s);
+}
+
+static void refuse(struct session *s, struct command *c, int error, const char *text)
+{
+	const struct session_event event = { .kind = SESSION_REFUSED,
+		.id = c->id,
+		.fd = -1,
+		.refusal = { .error = -error, .text = text, .hint = "" } };
+
+	forget(s, c);
+	report_event(s, &event);
+}
+
+static void end(struct session *s, struct command *c, struct report *report)
+{
+	struct session_event event = { .kind = SESSION_EXITED, .id = c->id, .fd = -1 };
+
+	report->flags |= c->flags;
+	charge_report(c, report);
+	event.report = *report;
+	forget(s, c);
+	report_event(s, &event);
+}
+
+/* Its init is no more, and did not say why: killed from outside, or for want of memory. */
+static void lose(struct session *s, struct command *c)
+{
+	struct report report = { .signal = SIGKILL };
+
+	if (c->started)
+		end(s, c, &report);
+	else
+		refuse(s, c, -ECONNRESET, "the command's init died before it could start");
+}
+
+/* Inits. */
+
+static void ask_for_inits(struct session *s)
+{
+	size_t want = SPARES;
+
+	if (s->o.single || s->gone)
+		return;
+	for (const struct command *c = s->commands; c; c = c->next)
+		want += c->socket < 0;
+	while (s->n_asked + s->n_spares < want) {
+		if (frame_send(s->socket, FRAME_SPAWN, 0, NULL, 0, NULL, 0) < 0)
+			return;
+		s->n_asked++;
+	}
+}
+
+/* Hands a waiting command to an init. The init's descriptors are the command's from here on. */
+static int assign(struct session *s, struct command *c, struct spare *init)
+{
+	int r;
+
+	c->socket = init->socket;
+	c->pidfd = init->pidfd;
+	*init = (struct spare){ -1, -1 };
+	r = charge_begin(s->charge, c);
+	if (r == 0)
+		r = add_source(s, c->socket, c);
+	if (r == 0)
+		r = frame_send(c->socket, FRAME_START, c->id, c->body.data, c->body.len, c->stdio,
+			c->stdio[0] >= 0 ? 3 : 0);
+	for (size_t i = 0; i < 3; i++) {
+		fd_closep(&c->stdio[i]);
+		c->stdio[i] = -1;
+	}
+	buffer_deinit(&c->body);
+	if (r == 0 && c->timeout_ms > 0 && !c->doomed) {
+		c->deadline = clock_ms() + c->timeout_ms;
+		set_timer(s);
+	}
+	return r;
+}
+
+/* The oldest command without an init. */
+static struct command *next_waiting(const struct session *s)
+{
+	struct command *oldest = NULL;
+
+	for (struct command *c = s->commands; c; c = c->next)
+		if (c->socket < 0)
+			oldest = c;
+	return oldest;
+}
+
+static void use_spares(struct session *s)
+{
+	struct command *c;
+
+	while (s->n_spares > 0 && (c = next_waiting(s))) {
+		int r = assign(s, c, &s->spares[--s->n_spares]);
+
+		if (r < 0)
+			refuse(s, c, r, strerror(-r));
+	}
+}
+
+static void keep_spare(struct session *s, int socket, int pidfd)
+{
+	struct command *c = next_waiting(s);
+	struct spare init = { socket, pidfd };
+
+	if (c) {
+		int r = assign(s, c, &init);
+
+		if (r < 0)
+			refuse(s, c, r, strerror(-r));
+	} else if (s->n_spares < SPARES) {
+		s->spares[s->n_spares++] = init;
+	} else {
+		fd_closep(&socket);
+		fd_closep(&pidfd);
+	}
+}
+
+/* Frames of the zygote. */
+
+static void lose_zygote(struct session *s)
+{
+	const struct session_event event = { .kind = SESSION_GONE,
+		.fd = -1,
+		.refusal = { .error = ECONNRESET,
+			.text = "the sandbox ended: its first process was killed",
+			.hint = "the next command builds a new one" } };
+
+	if (s->gone)
+		return;
+	s->gone = true;
+	while (s->commands)
+		forget(s, s->commands);
+	report_event(s, &event);
+}
+
+static void on_failed(struct session *s)
+{
+	struct refusal refusal;
+	struct command *c = next_waiting(s);
+
+	s->n_asked -= s->n_asked > 0;
+	if (c && refusal_decode(&refusal, s->frame.body, s->frame.len) == 0)
+		refuse(s, c, -refusal.error, refusal.text);
+}
+
+static int on_init(struct session *s)
+{
+	auto_fd socket = frame_take_fd(&s->frame, 0);
+	auto_fd pidfd = frame_take_fd(&s->frame, 1);
+
+	s->n_asked -= s->n_asked > 0;
+	if (socket < 0 || pidfd < 0 || fcntl(socket, F_SETFL, O_NONBLOCK) < 0)
+		return -EPROTO;
+	keep_spare(s, fd_take(&socket), fd_take(&pidfd));
+	return 0;
+}
+
+static void on_zygote(struct session *s)
+{
+	int r = frame_receive(s->socket, &s->frame);
+
+	if (r == -EAGAIN)
+		return;
+	if (r == 1 && s->frame.type == FRAME_INIT)
+		r = on_init(s);
+	else if (r == 1 && s->frame.type == FRAME_FAILED)
+		on_failed(s);
+	else
+		r = -EPROTO;
+	if (r < 0) {
+		(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+		lose_zygote(s);
+	}
+}
+
+/* Frames of an init. */
+
+static void on_started(struct session *s, struct command *c)
+{
+	struct session_event event = { .kind = SESSION_STARTED, .id = c->id };
+
+	c->started = true;
+	event.fd = frame_take_fd(&s->frame, 0);
+	report_event(s, &event);
+}
+
+static int on_exited(struct session *s, struct command *c)
+{
+	struct report report;
+	int r = report_decode(&report, s->frame.body, s->frame.len);
+
+	if (r == 0)
+		end(s, c, &report);
+	return r;
+}
+
+static int on_refused(struct session *s, struct command *c)
+{
+	struct refusal refusal;
+	int r = refusal_decode(&refusal, s->frame.body, s->frame.len);
+
+	if (r == 0)
+		refuse(s, c, -refusal.error, refusal.text);
+	return r;
+}
+
+static void on_command(struct session *s, struct command *c)
+{
+	int r = frame_receive(c->socket, &s->frame);
+
+	if (r == -EAGAIN)
+		return;
+	if (r == 1 && s->frame.type == FRAME_STARTED && !c->started) {
+		on_started(s, c);
+		return;
+	}
+	if (r == 1 && s->frame.type == FRAME_EXITED && c->started)
+		r = on_exited(s, c);
+	else if (r == 1 && (s->frame.type == FRAME_REFUSED || s->frame.type == FRAME_FAILED))
+		r = on_refused(s, c);
+	else
+		r = -EPROTO;
+	/* Also when it hung up: the pid namespace goes with the init. */
+	if (r < 0) {
+		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+		lose(s, c);
+	}
+}
+
+int session_dispatch(struct session *s)
+{
+	struct epoll_event e;
+	int n;
+
+	while (!s->gone && (n = epoll_wait(s->epoll, &e, 1, 0)) > 0) {
+		if (e.data.ptr == SOURCE_ZYGOTE(s))
+			on_zygote(s);
+		else if (e.data.ptr == SOURCE_DEATH(s))
+			lose_zygote(s);
+		else if (e.data.ptr == SOURCE_TIMER(s))
+			on_timer(s);
+		else
+			on_command(s, e.data.ptr);
+		ask_for_inits(s);
+	}
+	return s->gone ? -ECONNRESET : 0;
+}
+
+/* Building. */
+
+static pid_t clone_zygote(int flags, int *ret_pidfd)
+{
+	return (pid_t)syscall(
+		SYS_clone, flags | CLONE_PIDFD | SIGCHLD, NULL, ret_pidfd, NULL, NULL);
+}
+
+static int make_zygote(struct session *s, struct error *e)
+{
+	struct zygote z = { .single = s->o.single,
+		.own_network = !s->o.host_network,
+		.uid = geteuid(),
+		.gid = getegid() };
+	int pair[2];
+	int r = frame_pair(pair);
+	auto_fd inner = r < 0 ? -1 : pair[1];
+
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot make a socket: %s", strerror(-r));
+	s->socket = pair[0];
+	s->pid = clone_zygote(zygote_namespaces(), &s->pidfd);
+	if (s->pid < 0) {
+		r = -errno;
+		s->pidfd = -1;
+		(void)error_set(e, r, NULL, "cannot make namespaces: %s", strerror(-r));
+		(void)probe_tier1(e);
+		return r;
+	}
+	if (s->pid == 0) {
+		z.socket = inner;
+		zygote_run(&z);
+	}
+	return 0;
+}
+
+static int failed(struct session *s, struct error *e)
+{
+	struct refusal refusal;
+
+	if (s->frame.type != FRAME_FAILED ||
+		refusal_decode(&refusal, s->frame.body, s->frame.len) < 0)
+		return error_set(e, -EPROTO, NULL, "the sandbox's first process talks nonsense");
+	(void)error_set(e, -refusal.error, NULL, "%s", refusal.text);
+	if (refusal.hint[0])
+		error_hint(e, "%s", refusal.hint);
+	return -refusal.error;
+}
+
+static int await_ready(struct session *s, struct error *e)
+{
+	struct pollfd p = { .fd = s->socket, .events = POLLIN };
+	int r;
+
+	do
+		r = poll(&p, 1, READY_MS);
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return error_set(e, -ETIMEDOUT, NULL, "the sandbox could not be built in time");
+	r = frame_receive(s->socket, &s->frame);
+	if (r == 0)
+		return error_set(e, -ECONNRESET, NULL, "the sandbox's first process died");
+	if (r < 0)
+		return error_set(e, r, NULL, "the sandbox does not answer: %s", strerror(-r));
+	return s->frame.type == FRAME_READY ? 0 : failed(s, e);
+}
+
+static int add_sources(struct session *s)
+{
+	int r = add_source(s, s->timer, SOURCE_TIMER(s));
+
+	if (r == 0 && fcntl(s->socket, F_SETFL, O_NONBLOCK) < 0)
+		r = -errno;
+	if (s->o.single && r == 0) {
+		/* pid 1 of a single command is that command's init. */
+		int copy = fcntl(s->pidfd, F_DUPFD_CLOEXEC, 0);
+
+		if (copy < 0)
+			return -errno;
+		s->spares[s->n_spares++] = (struct spare){ fd_take(&s->socket), copy };
+		return 0;
+	}
+	if (r == 0)
+		r = add_source(s, s->pidfd, SOURCE_DEATH(s));
+	return r < 0 ? r : add_source(s, s->socket, SOURCE_ZYGOTE(s));
+}
+
+static int open_descriptors(struct session *s, struct error *e)
+{
+	int r;
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (s->epoll < 0 || s->timer < 0)
+		return error_set(e, -errno, NULL, "cannot make descriptors: %s", strerror(errno));
+	r = charge_new(&s->charge);
+	return r < 0 ? error_set(e, r, NULL, "out of memory") : 0;
+}
+
+int session_prepare(struct session **ret, const struct session_options *o, struct error *e)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return error_set(e, -ENOMEM, NULL, "out of memory");
+	s->o = *o;
+	s->pid = -1;
+	s->pidfd = s->socket = s->epoll = s->timer = -1;
+	r = make_zygote(s, e);
+	if (r == 0)
+		r = open_descriptors(s, e);
+	if (r < 0) {
+		session_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+static void kill_zygote(const struct session *s)
+{
+	if (s->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+}
+
+static void end_zygote(struct session *s)
+{
+	kill_zygote(s);
+	while (s->pidfd >= 0 && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	fd_closep(&s->pidfd);
+	fd_closep(&s->socket);
+	s->pidfd = s->socket = -1;
+}
+
+/* The plan has another network than was guessed: once more from the start. */
+static int change_network(struct session *s, const struct plan *plan, struct error *e)
+{
+	bool host = plan->network == PLAN_NETWORK_HOST;
+
+	if (host == s->o.host_network)
+		return 0;
+	s->o.host_network = host;
+	end_zygote(s);
+	return make_zygote(s, e);
+}
+
+static int send_plan(struct session *s, struct error *e)
+{
+	auto_buffer body = { 0 };
+	int r = plan_encode(s->plan, &body);
+
+	if (r == 0)
+		r = frame_send(s->socket, FRAME_PLAN, 0, body.data, body.len, NULL, 0);
+	/* If nobody is there any more, it said why before it went. */
+	if (r < 0 && r != -EPIPE)
+		return error_set(e, r, NULL, "cannot hand over the plan: %s", strerror(-r));
+	return 0;
+}
+
+int session_build(struct session *s, const struct plan *plan, struct error *e)
+{
+	int r = change_network(s, plan, e);
+
+	s->plan = plan;
+	if (r == 0)
+		r = send_plan(s, e);
+	if (r == 0)
+		r = await_ready(s, e);
+	if (r < 0)
+		return r;
+	r = add_sources(s);
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot watch the sandbox: %s", strerror(-r));
+	ask_for_inits(s);
+	return 0;
+}
+
+void session_leave(struct session *s)
+{
+	kill_zygote(s);
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	s->gone = true;
+	end_zygote(s);
+	while (s->commands)
+		forget(s, s->commands);
+	for (size_t i = 0; i < s->n_spares; i++) {
+		fd_closep(&s->spares[i].socket);
+		fd_closep(&s->spares[i].pidfd);
+	}
+	charge_free(s->charge);
+	fd_closep(&s->epoll);
+	fd_closep(&s->timer);
+	frame_deinit(&s->frame);
+	free(s);
+}
+
+int session_fd(const struct session *s)
+{
+	return s->epoll;
+}
+
+/* Starting. */
+
+static int keep_stdio(struct command *c, const int stdio[3])
+{
+	for (size_t i = 0; stdio && i < 3; i++) {
+		c->stdio[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 0);
+		if (c->stdio[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* What the policy sets is the most that a command gets. */
+static void cap(uint64_t *value, const struct plan *plan, enum limit limit)
+{
+	uint64_t most = plan->limits.values[limit];
+
+	if (most != LIMIT_NONE && (*value == 0 || *value > most))
+		*value = most > 0 ? most : 1;
+}
+
+static struct start with_limits(const struct start *start, const struct plan *plan)
+{
+	struct start capped = *start;
+
+	cap(&capped.timeout_ms, plan, LIMIT_TIMEOUT_MS);
+	cap(&capped.memory, plan, LIMIT_MEMORY);
+	cap(&capped.pids, plan, LIMIT_PIDS);
+	cap(&capped.file_size, plan, LIMIT_FILE_SIZE);
+	cap(&capped.open_files, plan, LIMIT_OPEN_FILES);
+	return capped;
+}
+
+static int make_command(
+	struct session *s, uint64_t id, const struct start *start, const int stdio[3])
+{
+	struct start copy = with_limits(start, s->plan);
+	struct command *c = command_new(id);
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->timeout_ms = copy.timeout_ms;
+	c->memory = copy.memory;
+	c->pids = copy.pids;
+	/* What a cgroup holds is not looked after by the init. */
+	r = charge_prepare(s->charge, c, &copy);
+	if (r == 0)
+		r = start_encode(&copy, &c->body);
+	if (r == 0 && c->body.failed)
+		r = -ENOMEM;
+	if (r == 0)
+		r = keep_stdio(c, stdio);
+	if (r < 0) {
+		command_free(c);
+		return r;
+	}
+	c->next = s->commands;
+	s->commands = c;
+	return 0;
+}
+
+int session_start(struct session *s, uint64_t id, const struct start *start, const int stdio[3],
+	struct error *e)
+{
+	int r;
+
+	if (s->gone)
+		return error_set(e, -ECONNRESET, NULL, "the sandbox has ended");
+	if (find(s, id))
+		return error_set(e, -EEXIST, NULL, "there is a command with that number");
+	if (s->o.single && s->n_spares == 0)
+		return error_set(e, -EBUSY, NULL, "this sandbox is for a single command");
+	r = make_command(s, id, start, stdio);
+	if (r < 0)
+		return error_set(e, r, NULL, "the command cannot be started: %s", strerror(-r));
+	use_spares(s);
+	ask_for_inits(s);
+	return 0;
+}
+
+int session_signal(struct session *s, uint64_t id, int signal)
+{
+	struct command *c = find(s, id);
+	uint32_t number = (uint32_t)signal;
+
+	if (!c || c->socket < 0)
+		return -ESRCH;
+	return frame_send(c->socket, FRAME_SIGNAL, id, &number, sizeof(number), NULL, 0);
+}
+
+int session_kill(struct session *s, uint64_t id)
+{
+	struct command *c = find(s, id);
+
+	if (!c)
+		return -ESRCH;
+	doom(s, c, REPORT_KILLED);
+	return 0;
+}
+
+size_t session_commands(const struct session *s)
+{
+	size_t n = 0;
+
+	for (const struct command *c = s->commands; c; c = c->next)
+		n++;
+	return n;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * corral-warden: holds one session for a host program, which talks to it over descriptor 3
+ * (docs/protocol.md). It compiles the policy, builds the session, confines itself, and then passes
+ * frames between the host and the commands' inits. It ends when its host does, and everything
+ * inside ends with it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "jail/plan.h"
+#include "jail/resolver.h"
+#include "policy/policy.h"
+#include "warden/outbox.h"
+#include "warden/self.h"
+#include "warden/session.h"
+#include "warden/source.h"
+#include "wire/configure.h"
+#include "wire/frame.h"
+#include "wire/report.h"
+
+enum { CONTROL = 3, LAYERS_MAX = 64 };
+
+struct warden {
+	struct frame configuration; /* its body holds the values of the variables */
+	struct configure configure;
+	struct permissions *permissions;
+	struct policy *policy;
+	struct plan *plan;
+	struct session *session;
+	int host; /* pidfd; -1: it could not be had */
+	bool over;
+	struct outbox out;
+	struct frame frame;
+};
+
+static void send_refusal(
+	struct warden *w, enum frame_type type, uint64_t id, const struct refusal *refusal)
+{
+	auto_buffer body = { 0 };
+
+	if (refusal_encode(refusal, &body) == 0 && !body.failed)
+		outbox_add(&w->out, type, id, body.data, body.len, -1);
+}
+
+/* The place in a policy file goes along, in front of the sentence. */
+static void send_error(
+	struct warden *w, enum frame_type type, uint64_t id, int r, const struct error *e)
+{
+	struct refusal refusal = { .error = -r, .hint = e->hint };
+	struct error plain = *e;
+	auto_buffer text = { 0 };
+
+	plain.hint[0] = '\0';
+	error_print(&plain, &text);
+	refusal.text = buffer_text(&text);
+	send_refusal(w, type, id, &refusal);
+}
+
+/* Events of the session become frames for the host. */
+static void on_event(void *context, const struct session_event *event)
+{
+	struct warden *w = context;
+	auto_fd terminal = event->fd;
+
+	switch (event->kind) {
+	case SESSION_STARTED:
+		outbox_add(&w->out, FRAME_STARTED, event->id, NULL, 0, terminal);
+		break;
+	case SESSION_EXITED:
+		outbox_add(&w->out, FRAME_EXITED, event->id, &event->report, sizeof(event->report),
+			-1);
+		break;
+	case SESSION_REFUSED:
+		send_refusal(w, FRAME_REFUSED, event->id, &event->refusal);
+		break;
+	case SESSION_GONE:
+		send_refusal(w, FRAME_GONE, 0, &event->refusal);
+		w->over = true;
+		break;
+	}
+}
+
+/* The host's frames. */
+
+static int on_start(struct warden *w, struct frame *f)
+{
+	struct error e = { 0 };
+	struct start start;
+	auto_arena arena = { 0 };
+	bool terminal;
+	int r = start_decode(&start, f->body, f->len, &arena);
+
+	if (r < 0)
+		return r;
+	terminal = start.flags & START_TTY;
+	if (f->n_fds != (terminal ? 0 : 3))
+		return -EPROTO;
+	r = session_start(w->session, f->id, &start, terminal ? NULL : f->fds, &e);
+	if (r < 0)
+		send_error(w, FRAME_REFUSED, f->id, r, &e);
+	return 0;
+}
+
+static int on_signal(struct warden *w, struct frame *f)
+{
+	uint32_t number;
+
+	if (f->len != sizeof(number))
+		return -EPROTO;
+	memcpy(&number, f->body, sizeof(number));
+	/* It may have ended while the frame was under way. */
+	(void)session_signal(w->session, f->id, (int)number);
+	return 0;
+}
+
+static int on_kill(struct warden *w, struct frame *f)
+{
+	(void)session_kill(w->session, f->id);
+	return 0;
+}
+
+/* Everything else is not for a warden whose session stands. */
+static int (*const takers[FRAME_TYPE_COUNT])(struct warden *w, struct frame *f) = {
+	[FRAME_START] = on_start,
+	[FRAME_SIGNAL] = on_signal,
+	[FRAME_KILL] = on_kill,
+};
+
+static int take_frame(struct warden *w)
+{
+	int r = frame_receive(CONTROL, &w->frame);
+
+	if (r <= 0)
+		return r == 0 ? -EPIPE : r == -EAGAIN || r == -EINTR ? 0 : r;
+	if (!takers[w->frame.type])
+		return -EPROTO;
+	return takers[w->frame.type](w, &w->frame);
+}
+
+static void serve(struct warden *w)
+{
+	struct pollfd fds[] = {
+		{ .fd = CONTROL, .events = POLLIN },
+		{ .fd = session_fd(w->session), .events = POLLIN },
+		{ .fd = w->host, .events = POLLIN },
+	};
+
+	while (!w->over && !w->out.broken) {
+		fds[0].events = (short)(outbox_is_empty(&w->out) ? POLLIN : POLLIN | POLLOUT);
+		if (poll(fds, 3, -1) < 0)
+			continue;
+		if (fds[2].revents)
+			return;
+		if (fds[1].revents && session_dispatch(w->session) < 0)
+			return;
+		if (fds[0].revents & POLLOUT)
+			outbox_flush(&w->out);
+		if (fds[0].revents & ~POLLOUT && take_frame(w) < 0)
+			return;
+	}
+}
+
+/* Building. */
+
+static int configure(struct warden *w, struct error *e)
+{
+	int r = frame_receive(CONTROL, &w->configuration);
+
+	/* From here on, a host that does not read is not waited for. */
+	if (r == 1 && fcntl(CONTROL, F_SETFL, O_NONBLOCK) < 0)
+		r = -errno;
+	if (r != 1 || w->configuration.type != FRAME_CONFIGURE)
+		return error_set(e, -EPROTO, NULL, "the host did not configure the sandbox");
+	r = configure_decode(&w->configure, w->configuration.body, w->configuration.len);
+	return r < 0 ? error_set(e, r, NULL, "the host's configuration makes no sense") : 0;
+}
+
+/* A child that the host forked may keep the socket open: the host's own end counts too. */
+static int watch_host(struct warden *w)
+{
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(CONTROL, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return -errno;
+	if (w->configure.host != 0)
+		peer.pid = (pid_t)w->configure.host;
+	w->host = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+	return w->host < 0 ? -errno : 0;
+}
+
+static int compile(struct warden *w, struct error *e)
+{
+	const struct permissions *layers[LAYERS_MAX];
+	const struct policy_options options = { .variables = &w->configure.variables,
+		.resolver = &resolver_system };
+	struct plan_options plan = { .layers = layers,
+		.variables = &w->configure.variables,
+		.resolver = &resolver_system,
+		.shell = w->configure.flags & CONFIGURE_SHELL };
+	int n = permissions_layers(w->permissions, layers, LAYERS_MAX);
+	int r;
+
+	if (n < 0)
+		return error_set(e, n, NULL, "there are too many layers of permissions");
+	r = policy_new(&w->policy, layers, (size_t)n, &options, e);
+	if (r < 0)
+		return r;
+	plan.policy = w->policy;
+	plan.n_layers = (size_t)n;
+	return plan_new(&w->plan, &plan, e);
+}
+
+static int build(struct warden *w, struct error *e)
+{
+	struct session_options o = { .event = on_event, .context = w };
+	int r = configure(w, e);
+
+	if (r < 0)
+		return r;
+	r = watch_host(w);
+	if (r < 0)
+		return error_set(e, r, NULL, "the host cannot be watched: %s", strerror(-r));
+	o.single = w->configure.flags & CONFIGURE_SINGLE;
+	r = session_prepare(&w->session, &o, e);
+	if (r == 0)
+		r = source_read(&w->permissions, e);
+	if (r == 0)
+		r = compile(w, e);
+	if (r == 0)
+		r = session_build(w->session, w->plan, e);
+	return r < 0 ? r : self_confine(e);
+}
+
+/* Signals are the host's matter: it asks for what it wants. */
+static void ignore_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN,
+		SIGTTOU, SIGUSR1, SIGUSR2 };
+
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		(void)signal(ignored[i], SIG_IGN);
+	(void)signal(SIGCHLD, SIG_DFL);
+}
+
+static bool is_socket(int fd)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
+}
+
+int main(void)
+{
+	static struct warden w = { .host = -1, .out.socket = CONTROL };
+	const struct ready ready = { .tier = 1 };
+	struct error e = { 0 };
+	int r;
+
+	if (!is_socket(CONTROL) || fcntl(CONTROL, F_SETFD, FD_CLOEXEC) < 0) {
+		(void)fputs("corral-warden: descriptor 3 is no control socket; this program is "
+			    "started by libcorral, see corral-warden(8)\n",
+			stderr);
+		return 2;
+	}
+	ignore_signals();
+	r = build(&w, &e);
+	if (r < 0)
+		send_error(&w, FRAME_FAILED, 0, r, &e);
+	else
+		outbox_add(&w.out, FRAME_READY, 0, &ready, sizeof(ready), -1);
+	if (r == 0)
+		serve(&w);
+	/* The rest goes with the process. */
+	if (w.session)
+		session_leave(w.session);
+	return r < 0;
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/zygote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "jail/confine.h"
+#include "jail/loopback.h"
+#include "jail/plan-wire.h"
+#include "jail/privilege.h"
+#include "jail/seccomp.h"
+#include "jail/tree.h"
+#include "jail/userns.h"
+#include "warden/init.h"
+#include "warden/watch.h"
+#include "wire/frame.h"
+#include "wire/report.h"
+
+enum { SOCKET = 3 }; /* where the zygote and each init have theirs */
+
+struct setup {
+	const struct zygote *zygote;
+	struct frame frame; /* FRAME_PLAN; the plan's strings are in it */
+	struct plan *plan;
+	struct tree tree;
+	struct watch *watch; /* NULL: nothing to watch */
+	struct error error;  /* of steps that say more than an errno */
+};
+
+int zygote_namespaces(void)
+{
+	return CLONE_NEWUSER | CLONE_NEWPID;
+}
+
+/*
+ * Dies with its parent. Should the parent be dead already, the other end of the socket is closed,
+ * and the first frame_receive() tells so.
+ */
+static int follow(struct setup *s)
+{
+	(void)s;
+	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+/* Nothing that the host had open comes along, least of all its terminal. */
+static int take_socket(struct setup *s)
+{
+	auto_fd null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 ||
+		(s->zygote->socket != SOCKET && dup3(s->zygote->socket, SOCKET, O_CLOEXEC) < 0))
+		return -errno;
+	for (int i = 0; i < 3; i++)
+		if (dup2(null, i) < 0)
+			return -errno;
+	fd_closep(&null);
+	null = -1;
+	return syscall(SYS_close_range, SOCKET + 1U, ~0U, 0U) < 0 ? -errno : 0;
+}
+
+static int detach(struct setup *s)
+{
+	(void)s;
+	return setsid() < 0 ? -errno : 0;
+}
+
+static int map_user(struct setup *s)
+{
+	return userns_map(s->zygote->uid, s->zygote->gid);
+}
+
+static int leave_namespaces(struct setup *s)
+{
+	int network = s->zygote->own_network ? CLONE_NEWNET : 0;
+
+	return unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | network) < 0
+		       ? -errno
+		       : 0;
+}
+
+static int raise_loopback(struct setup *s)
+{
+	return s->zygote->own_network ? loopback_up() : 0;
+}
+
+static int name_host(struct setup *s)
+{
+	static const char name[] = "corral";
+
+	(void)s;
+	return sethostname(name, sizeof(name) - 1) < 0 ? -errno : 0;
+}
+
+static int seal_users(struct setup *s)
+{
+	(void)s;
+	return userns_seal();
+}
+
+/* A mask that slipped off is put back here, and appears in the namespaces of all commands. */
+static int share_mounts(struct setup *s)
+{
+	if (s->zygote->single)
+		return 0;
+	return mount(NULL, "/", NULL, MS_SHARED | MS_REC, NULL) < 0 ? -errno : 0;
+}
+
+static int receive_plan(struct setup *s)
+{
+	int r;
+
+	do
+		r = frame_receive(SOCKET, &s->frame);
+	while (r == -EINTR);
+	/* The warden gave up: so do we, and there is nobody to tell. */
+	if (r == 0)
+		_exit(1);
+	if (r < 0 || s->frame.type != FRAME_PLAN)
+		return r < 0 ? r : -EPROTO;
+	return plan_decode(&s->plan, s->frame.body, s->frame.len);
+}
+
+static int watch_covers(struct setup *s)
+{
+	return watch_new(&s->watch, s->plan, &s->error);
+}
+
+static int enter_tree(struct setup *s)
+{
+	return tree_enter(&s->tree, s->plan, &s->error);
+}
+
+static int reduce(struct setup *s)
+{
+	(void)s;
+	return privilege_reduce();
+}
+
+static int filter(struct setup *s)
+{
+	const struct seccomp_options o = { .no_memfd_exec = s->plan->exec_listed };
+
+	return seccomp_base(&o);
+}
+
+static int hide(struct setup *s)
+{
+	(void)s;
+	return privilege_hide();
+}
+
+/*
+ * The order matters: maps before anything that needs capabilities, the seal while the host's /proc
+ * is there, the filter after what it forbids, hiding after /proc/self was written to.
+ */
+static const struct {
+	const char *what;
+	int (*run)(struct setup *s);
+} steps[] = {
+	{ "follow the warden", follow },
+	{ "close descriptors", take_socket },
+	{ "start a session", detach },
+	{ "map the user into a new user namespace", map_user },
+	{ "make namespaces", leave_namespaces },
+	{ "bring up the loopback interface", raise_loopback },
+	{ "set the host name", name_host },
+	{ "forbid further user namespaces", seal_users },
+	{ "receive the plan", receive_plan },
+	{ "watch files", watch_covers },
+	{ "build the file tree", enter_tree },
+	{ "share the mounts", share_mounts },
+	{ "give up capabilities", reduce },
+	{ "install the filter of system calls", filter },
+	{ "hide from other processes", hide },
+};
+
+static void tell_failure(int error, const struct error *e)
+{
+	const struct refusal refusal = { .error = -error, .text = e->text, .hint = e->hint };
+	auto_buffer body = { 0 };
+
+	if (refusal_encode(&refusal, &body) == 0 && !body.failed)
+		(void)frame_send(SOCKET, FRAME_FAILED, 0, body.data, body.len, NULL, 0);
+}
+
+static int set_up(struct setup *s)
+{
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		int r = steps[i].run(s);
+
+		if (r < 0 && s->error.text[0] == '\0')
+			(void)error_set(
+				&s->error, r, NULL, "cannot %s: %s", steps[i].what, strerror(-r));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* What the host ignores or handles is not a program's business: all start with the defaults. */
+static void reset_signals(void)
+{
+	for (int s = 1; s < NSIG; s++)
+		if (s != SIGKILL && s != SIGSTOP)
+			(void)signal(s, SIG_DFL);
+}
+
+/* Signals of inits are of no interest; those of an init's children are its own to wait for. */
+static void set_signals(int child)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	(void)sigprocmask(SIG_SETMASK, &set, NULL);
+	(void)signal(SIGCHLD, child ? SIG_DFL : SIG_IGN);
+}
+
+/* Of the command alone: its own view of processes, and behind all walls before it is even known. */
+static int confine_init(const struct plan *plan, struct error *e)
+{
+	auto_fd rules = -1;
+	int r;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+		mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) < 0)
+		return error_set(e, -errno, NULL, "cannot leave the zygote: %s", strerror(errno));
+	r = tree_mount_proc(plan);
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot mount a private /proc: %s", strerror(-r));
+	rules = confine_rules(plan, e);
+	if (rules < 0)
+		return rules;
+	r = confine_enter(rules);
+	if (r == 0)
+		r = privilege_hide();
+	return r < 0 ? error_set(e, r, NULL, "cannot confine the command: %s", strerror(-r)) : 0;
+}
+
+static _Noreturn void become_init(const struct plan *plan, int socket)
+{
+	struct error e = { 0 };
+	const struct init init = { .socket = SOCKET, .rules = -1 };
+	int r;
+
+	set_signals(1);
+	if (dup3(socket, SOCKET, O_CLOEXEC) < 0 ||
+		syscall(SYS_close_range, SOCKET + 1U, ~0U, 0U) < 0)
+		_exit(1);
+	r = confine_init(plan, &e);
+	if (r < 0) {
+		tell_failure(r, &e);
+		_exit(1);
+	}
+	init_run(&init);
+}
+
+/* clone() without memory of its own: the child is a copy, as after fork(). */
+static pid_t clone_init(int *ret_pidfd)
+{
+	return (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD, NULL,
+		ret_pidfd, NULL, NULL);
+}
+
+static int spawn(const struct plan *plan)
+{
+	int pair[2];
+	int r = frame_pair(pair);
+	auto_fd outer = r < 0 ? -1 : pair[0];
+	auto_fd inner = r < 0 ? -1 : pair[1];
+	auto_fd pidfd = -1;
+	pid_t pid;
+
+	if (r < 0)
+		return r;
+	pid = clone_init(&pidfd);
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		become_init(plan, inner);
+	return frame_send(SOCKET, FRAME_INIT, 0, NULL, 0, (int[]){ outer, pidfd }, 2);
+}
+
+static void tell_no_init(int r)
+{
+	struct error e = { 0 };
+
+	(void)error_set(&e, r, NULL, "cannot start one more command: %s", strerror(-r));
+	tell_failure(r, &e);
+}
+
+static int take_frame(const struct setup *s)
+{
+	static struct frame f;
+	int r = frame_receive(SOCKET, &f);
+
+	if (r != 1)
+		return r == -EINTR ? 0 : -EPIPE;
+	if (f.type != FRAME_SPAWN)
+		return -EPROTO;
+	r = spawn(s->plan);
+	if (r < 0 && r != -EPIPE)
+		tell_no_init(r);
+	return r == -EPIPE ? r : 0;
+}
+
+/* Ends when the warden does, or when a cover cannot be put back: then everything ends. */
+static _Noreturn void serve(const struct setup *s)
+{
+	struct pollfd fds[] = {
+		{ .fd = SOCKET, .events = POLLIN },
+		{ .fd = s->watch ? watch_fd(s->watch) : -1, .events = POLLIN },
+	};
+
+	for (;;) {
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		/* First the covers: a command that starts now must not find one missing. */
+		if (fds[1].revents && watch_restore(s->watch, &s->tree) < 0)
+			_exit(1);
+		if (fds[0].revents && take_frame(s) < 0)
+			_exit(0);
+	}
+}
+
+static _Noreturn void serve_one(const struct setup *s, int rules)
+{
+	const struct init init = {
+		.socket = SOCKET, .rules = rules, .watch = s->watch, .tree = &s->tree
+	};
+
+	init_run(&init);
+}
+
+void zygote_run(const struct zygote *z)
+{
+	static struct setup s;
+	const struct ready ready = { .tier = 1 };
+	int rules = -1;
+	int r;
+
+	s.zygote = z;
+	reset_signals();
+	set_signals(z->single);
+	r = set_up(&s);
+	if (r == 0 && z->single)
+		r = rules = confine_rules(s.plan, &s.error);
+	if (r < 0) {
+		tell_failure(r, &s.error);
+		_exit(1);
+	}
+	if (frame_send(SOCKET, FRAME_READY, 0, &ready, sizeof(ready), NULL, 0) < 0)
+		_exit(1);
+	if (z->single)
+		serve_one(&s, rules);
+	serve(&s);
+}
