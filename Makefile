@@ -15,6 +15,7 @@ compiler := $(notdir $(lastword $(CC)))
 BUILD ?= $(if $(filter gcc cc,$(compiler)),build,build-$(compiler))
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+SOAK_COMMANDS ?= 1000000
 JOBS ?=
 
 # What tools/setup has to find for this compiler.
@@ -28,7 +29,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test check asan fuzz coverage bench install uninstall format clean
+.PHONY: help build demo test check asan fuzz coverage bench soak install uninstall format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -69,9 +70,14 @@ coverage: ## line coverage in coverage/index.html; fails below 95 % in src/polic
 	@tools/coverage $(BUILD)-coverage
 
 bench: ## measure, in an optimised build
-	@tools/setup $(toolchain)
+	@tools/setup $(toolchain) bench
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@meson test -C $(BUILD)-release --no-rebuild --benchmark --verbose
+
+soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow
+	@tools/setup $(toolchain)
+	$(call compile,$(BUILD)-release,--buildtype=release)
+	@$(BUILD)-release/bench/soak $(BUILD)-release/src/warden/corral-warden $(SOAK_COMMANDS)
 
 install: ## build for use and install under PREFIX (/usr/local); DESTDIR is honoured
 	@tools/setup $(toolchain) man

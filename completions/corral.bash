@@ -16,11 +16,18 @@ _corral()
 	--from) words='permissions skill skill.md manifest rules enclave mode' ;;
 	--method | -m) words='GET HEAD POST PUT PATCH DELETE OPTIONS' ;;
 	--set) words='SKILL_DIR= WORK_DIR= DATA_DIR= SHARED_DIR= HOME= TEMP=' && compopt -o nospace ;;
-	--data-dir | --extra)
+	--profile)
+		words='workspace readonly offline '
+		words+=$(for file in "${XDG_CONFIG_HOME:-$HOME/.config}"/corral/profiles/*.yaml /etc/corral/profiles/*.yaml; do
+			[ -e "$file" ] && basename "$file" .yaml
+		done)
+		;;
+	--tier) words='1' ;;
+	--data-dir | --extra | --skill | --cwd | --work-dir)
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 		;;
-	--policy | -p | --target | -t)
+	--policy | -p | --target | -t | --read | --write | --deny | --audit)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -30,9 +37,31 @@ _corral()
 		return
 	fi
 
+	# Behind the options of run stands another command, which completes itself.
+	if [ "$command" = run ] && [[ $cur != -* ]]; then
+		local i
+		for ((i = 2; i < COMP_CWORD; i++)); do
+			case ${COMP_WORDS[i]} in
+			--) i=$((i + 1)) && break ;;
+			--yes | -y | --json | --explain | --help) ;;
+			-*=*) ;;
+			-*) i=$((i + 1)) ;;
+			*) break ;;
+			esac
+		done
+		if [ "$i" -ge "$COMP_CWORD" ]; then
+			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+		elif declare -F _command_offset >/dev/null; then
+			_command_offset "$i"
+		else
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		fi
+		return
+	fi
+
 	# A command, or the second word of one.
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words='policy inspect approve prompt profile --help --version'
+		words='run shell policy inspect approve prompt profile doctor --help --version'
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = policy ]; then
 		words='check explain show merge intersect subset lint --help'
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = profile ]; then
@@ -43,7 +72,9 @@ _corral()
 		'policy show') words='--from --mode --data-dir --extra --format --json --help' ;;
 		'policy merge' | 'policy intersect') words='--format --json --help' ;;
 		policy*) words='--set --json --help' ;;
-		inspect*) words='--json --help' ;;
+		run*) words='--skill --yes --policy --profile --mode --data-dir --extra --read --write --deny --net --exec --env --timeout --memory --pids --max-output --cwd --work-dir --tier --audit --explain --set --json --help' ;;
+		shell*) words='--policy --profile --mode --data-dir --extra --read --write --deny --net --exec --env --timeout --memory --pids --max-output --cwd --work-dir --tier --audit --explain --set --json --help' ;;
+		inspect* | doctor*) words='--json --help' ;;
 		approve*) words='--yes --check --remove --json --help' ;;
 		prompt*) words='--mode --data-dir --json --help' ;;
 		profile*) words='--policy --mode --data-dir --extra --set --json --help' ;;

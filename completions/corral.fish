@@ -2,18 +2,22 @@
 #
 # Completion of corral(1) for fish. Installed as share/fish/vendor_completions.d/corral.fish.
 
-set -l commands policy inspect approve prompt profile
+set -l commands run shell policy inspect approve prompt profile doctor
 set -l policy check explain show merge intersect subset lint
 set -l top "not __fish_seen_subcommand_from $commands"
 set -l second "__fish_seen_subcommand_from policy; and not __fish_seen_subcommand_from $policy"
 set -l asking "__fish_seen_subcommand_from check explain"
-set -l modes "__fish_seen_subcommand_from prompt profile show"
+set -l modes "__fish_seen_subcommand_from prompt profile show run shell"
+set -l running "__fish_seen_subcommand_from run shell"
 
+complete -c corral -n $top -f -a run -d 'Run a command with just what it was granted'
+complete -c corral -n $top -f -a shell -d 'Your shell, with just what it was granted'
 complete -c corral -n $top -f -a policy -d 'Ask, show, combine and check permissions'
 complete -c corral -n $top -f -a inspect -d 'Show what a skill asks for'
 complete -c corral -n $top -f -a approve -d 'Approve exactly the contents of a skill'
 complete -c corral -n $top -f -a prompt -d 'The text for an agent'"'"'s prompt'
 complete -c corral -n $top -f -a profile -d 'Write a profile for another sandbox'
+complete -c corral -n $top -f -a doctor -d 'What this system lets Corral hold'
 complete -c corral -n $top -f -l version -d 'Print the version'
 complete -c corral -l help -d 'Print a summary of the options'
 
@@ -29,16 +33,35 @@ complete -c corral -n $asking -s o -l op -x -a 'fs.read fs.write net.connect exe
 complete -c corral -n $asking -s t -l target -r -d 'Of what'
 complete -c corral -n $asking -s a -l arg -x -d 'An argument of the program'
 complete -c corral -n $asking -s m -l method -x -a 'GET HEAD POST PUT PATCH DELETE OPTIONS' -d 'The HTTP method'
-complete -c corral -n "$asking; or __fish_seen_subcommand_from profile" -s p -l policy -r -d 'A layer of permissions'
+complete -c corral -n "$asking; or __fish_seen_subcommand_from profile run shell" -s p -l policy -r -d 'A layer of permissions'
 complete -c corral -n "__fish_seen_subcommand_from show" -l from -x -a 'permissions skill skill.md manifest rules enclave mode' -d 'What the file is'
 complete -c corral -n "__fish_seen_subcommand_from show merge intersect" -s f -l format -x -a 'yaml json' -d 'How to print'
 complete -c corral -n "__fish_seen_subcommand_from $commands" -l json -d 'Print the result as JSON'
-complete -c corral -n "__fish_seen_subcommand_from policy profile" -l set -x -a 'SKILL_DIR= WORK_DIR= DATA_DIR= SHARED_DIR= HOME= TEMP=' -d 'Give a variable its value'
+complete -c corral -n "__fish_seen_subcommand_from policy profile run shell" -l set -x -a 'SKILL_DIR= WORK_DIR= DATA_DIR= SHARED_DIR= HOME= TEMP=' -d 'Give a variable its value'
 complete -c corral -n "__fish_seen_subcommand_from approve" -l yes -d 'Do not ask'
 complete -c corral -n "__fish_seen_subcommand_from approve" -l check -d 'Only answer whether it is approved'
 complete -c corral -n "__fish_seen_subcommand_from approve" -l remove -d 'Take the approval back'
 complete -c corral -n "__fish_seen_subcommand_from profile; and not __fish_seen_subcommand_from seatbelt" -f -a seatbelt -d 'macOS'
 complete -c corral -n $modes -l mode -x -a 'sandbox rx rwx' -d 'Mode'
 complete -c corral -n $modes -l data-dir -r -a '(__fish_complete_directories)' -d 'The folder of the agent'
-complete -c corral -n "__fish_seen_subcommand_from profile show" -l extra -r -a '(__fish_complete_directories)' -d 'One more folder it may write'
+complete -c corral -n "__fish_seen_subcommand_from profile show run shell" -l extra -r -a '(__fish_complete_directories)' -d 'One more folder it may write'
 complete -c corral -n "__fish_seen_subcommand_from inspect approve" -f -a '(__fish_complete_directories)'
+
+complete -c corral -n $running -l profile -x -a 'workspace readonly offline' -d 'Where to start from'
+complete -c corral -n "__fish_seen_subcommand_from run" -l skill -r -a '(__fish_complete_directories)' -d 'Run the entry of this skill'
+complete -c corral -n "__fish_seen_subcommand_from run" -s y -l yes -d 'Run it although it was not approved'
+complete -c corral -n $running -l read -r -d 'May be read'
+complete -c corral -n $running -l write -r -d 'May be written and read'
+complete -c corral -n $running -l deny -r -d 'May be neither read nor written'
+complete -c corral -n $running -l net -x -d 'May be connected to'
+complete -c corral -n $running -l exec -r -d 'May be run'
+complete -c corral -n $running -l env -x -d 'A variable that is passed on, or set'
+complete -c corral -n $running -l timeout -x -d 'End it after this time'
+complete -c corral -n $running -l memory -x -d 'Memory of all its processes'
+complete -c corral -n $running -l pids -x -d 'Processes and threads at once'
+complete -c corral -n $running -l max-output -x -d 'What it may print'
+complete -c corral -n $running -l cwd -r -a '(__fish_complete_directories)' -d 'Where it starts'
+complete -c corral -n $running -l work-dir -r -a '(__fish_complete_directories)' -d 'The working folder of the profile'
+complete -c corral -n $running -l tier -x -a 1 -d 'How strong the sandbox must be'
+complete -c corral -n $running -l audit -r -d 'Append what happens to this file'
+complete -c corral -n $running -l explain -d 'Say what was denied'

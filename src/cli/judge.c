@@ -7,9 +7,9 @@
 
 #include "base/buffer.h"
 #include "base/path.h"
-#include "cli/links.h"
 #include "cli/load.h"
-#include "cli/resolver.h"
+#include "jail/links.h"
+#include "jail/resolver.h"
 #include "policy/explain.h"
 #include "policy/host.h"
 

@@ -13,8 +13,8 @@
 #include "base/path.h"
 #include "base/suggest.h"
 #include "cli/folder.h"
-#include "cli/resolver.h"
 #include "codec/node.h"
+#include "jail/resolver.h"
 
 static int no_memory(struct call *c)
 {

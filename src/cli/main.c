@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * corral: what may an agent, a tool or a skill do, and why. The words of the command line find a
- * verb (verb.h), the verb answers, and the answer is the exit status.
+ * corral: what may an agent, a tool or a skill do, and why; and the running of it. The words of the
+ * command line find a verb (verb.h), the verb answers, and the answer is the exit status.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,22 +12,28 @@
 #include "cli/verb.h"
 
 static const struct verb *const verbs[] = {
+	&verb_run,
+	&verb_shell,
 	&verb_policy,
 	&verb_inspect,
 	&verb_approve,
 	&verb_prompt,
 	&verb_profile,
+	&verb_doctor,
 	NULL,
 };
 
 static const struct verb corral = {
 	.name = "corral",
 	.synopsis = "COMMAND [OPTION]...  |  --help  |  --version",
-	.description = "What may an agent, a tool or a skill do, and why? Corral reads "
-		       "permissions, written for it or for one of several other systems, and "
-		       "answers. Results go to standard output, messages to standard error.\n"
-		       "Exit status: 0 yes, 1 no, 3 ask a person, 2 no answer (an error).",
+	.description = "Runs agents, tools and skills with just the files, hosts, programs and "
+		       "variables that they were granted, and answers what that is. Corral reads "
+		       "permissions, written for it or for one of several other systems. Results "
+		       "go to standard output, messages to standard error.\n"
+		       "Exit status: 0 yes, 1 no, 3 ask a person, 2 no answer (an error); `run` "
+		       "and `shell` end as the command does.",
 	.examples =
+		"corral run -- make test\n"
 		"corral policy check -p policy.yaml --op net.connect --target api.example.com:443\n"
 		"corral policy explain -p policy.yaml --op exec --target 'git push --force'\n"
 		"corral inspect ./weather-skill\n"

@@ -21,7 +21,7 @@ struct parser {
 	const struct options_row *rows;
 	size_t n;
 	struct option longs[ROWS_MAX + 2];
-	char shorts[2 * ROWS_MAX + 4];
+	char shorts[2 * ROWS_MAX + 5];
 	bool seen[ROWS_MAX];
 };
 
@@ -132,6 +132,8 @@ static void prepare(struct parser *p)
 {
 	char *shorts = p->shorts;
 
+	if (p->call->verb->is_prefix)
+		*shorts++ = '+';
 	*shorts++ = ':';
 	*shorts++ = 'h';
 	for (size_t i = 0; i < p->n; i++) {

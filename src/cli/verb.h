@@ -6,6 +6,8 @@
  * what runs it. --help is made from the same constant and from the verb's table of options
  * (options.h), so the two cannot disagree.
  */
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 
@@ -21,12 +23,13 @@ struct call;
 
 struct verb {
 	const char *name;
-	const char *synopsis;            /* what follows the name: "[OPTION]... FILE..." */
-	const char *summary;             /* one line, for the list of verbs */
-	const char *description;         /* paragraphs, with a newline between them */
-	const char *examples;            /* lines, each with its newline */
-	const char *operand;             /* what an operand is called in messages: "FILE" */
-	size_t min, max;                 /* how many of them there may be; 0, 0: none */
+	const char *synopsis;    /* what follows the name: "[OPTION]... FILE..." */
+	const char *summary;     /* one line, for the list of verbs */
+	const char *description; /* paragraphs, with a newline between them */
+	const char *examples;    /* lines, each with its newline */
+	const char *operand;     /* what an operand is called in messages: "FILE" */
+	size_t min, max;         /* how many of them there may be; 0, 0: none */
+	bool is_prefix; /* the operands are a command: what stands behind the first is its matter */
 	const struct verb *const *verbs; /* of a group: its verbs, ending with NULL; else NULL */
 	/* Returns a status, or a negative errno with the call's error filled. NULL in a group. */
 	int (*run)(struct call *c);
@@ -47,6 +50,9 @@ struct call {
 /* Finds the verb that the words of c ask for, below c->verb, and runs it. Returns as run() does. */
 int verb_dispatch(struct call *c);
 
+extern const struct verb verb_run;
+extern const struct verb verb_shell;
+extern const struct verb verb_doctor;
 extern const struct verb verb_policy;
 extern const struct verb verb_check;
 extern const struct verb verb_explain;

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/path.h"
+#include "lib/denial.h"
 
 int handles_error(struct corral_error **ret, const struct error *e, int code)
 {
@@ -23,6 +24,15 @@ int handles_error(struct corral_error **ret, const struct error *e, int code)
 			-code);
 	error_print(&copy->e, &text);
 	copy->message = buffer_take(&text);
+	return code;
+}
+
+int handles_denied(
+	struct corral_error **ret, const struct error *e, int code, const struct corral_denial *d)
+{
+	(void)handles_error(ret, e, code);
+	if (ret && *ret && d)
+		(*ret)->denial = denial_copy(d);
 	return code;
 }
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What stands behind the opaque types of include/corral/policy.h. */
+/* What stands behind the opaque types of include/corral/policy.h. Sandboxes have their own headers.
+ */
 #include "base/error.h"
 #include "corral/policy.h"
+#include "corral/sandbox.h"
 #include "policy/permissions.h"
 #include "policy/policy-box.h"
 #include "policy/variable.h"
 
 struct corral_error {
 	struct error e;
-	char *message; /* printed once, when it is made */
+	char *message;                /* printed once, when it is made */
+	struct corral_denial *denial; /* what the policy had to do with it; or NULL */
 };
 
 struct corral_permissions {
@@ -41,6 +44,9 @@ _Static_assert((int)CORRAL_LIMIT_TIMEOUT_MS == LIMIT_TIMEOUT_MS &&
 
 /* Gives the caller of the library a copy of e, if it wants one; returns code unchanged. */
 int handles_error(struct corral_error **ret, const struct error *e, int code);
+/* The same for something that the policy refused; d, which may be NULL, is copied. */
+int handles_denied(
+	struct corral_error **ret, const struct error *e, int code, const struct corral_denial *d);
 /* Unknown names and values that are no absolute paths are errors. */
 int handles_variables(
 	struct variables *ret, const struct corral_variable *from, size_t n, struct error *e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "lib/denial.h"
 #include "lib/handles.h"
 
 const char *corral_error_message(const struct corral_error *e)
@@ -25,11 +26,17 @@ unsigned corral_error_column(const struct corral_error *e)
 	return e->e.column;
 }
 
+const struct corral_denial *corral_error_denial(const struct corral_error *e)
+{
+	return e ? e->denial : NULL;
+}
+
 void corral_error_free(struct corral_error *e)
 {
 	if (!e)
 		return;
 	free(e->message);
+	denial_free(e->denial);
 	free(e);
 }
 

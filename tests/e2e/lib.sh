@@ -105,6 +105,13 @@ answers() {
 	ok $? "$name"
 }
 
+# Where no sandbox can be had there is nothing to test; `corral doctor` says why.
+needs_sandbox() {
+	"$CORRAL" doctor >"$scratch/out" 2>&1 && return
+	echo "1..0 # SKIP kernel: $(head -n 1 "$scratch/out")"
+	exit 0
+}
+
 done_testing() {
 	echo "1..$number"
 	[ "$failures" -eq 0 ]

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a sandbox costs: one command in a session that stands, a session set up and torn down, and
+ * `corral run` from nothing, each with /bin/true, against posix_spawn() of it and against
+ * bubblewrap.
+ *
+ *     bench-jail CORRAL WARDEN [ROUNDS]
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <corral/sandbox.h>
+
+#include "measure.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const true_argv[] = { "/bin/true", NULL };
+
+struct setting {
+	struct corral_builder *builder;
+	struct corral_sandbox *sandbox;
+	const char *run[8];
+	const char *bwrap[64];
+	int null[3];
+};
+
+static struct corral_error *error;
+
+static double bare(void *context)
+{
+	const struct setting *s = context;
+
+	return measure_command(true_argv, s->null);
+}
+
+/* As a program does that wants the output: two pipes, read to their end. */
+static double bare_captured(void *context)
+{
+	const struct setting *s = context;
+	int out[2], err[2], status;
+	double start = measure_now();
+	char bytes[4096];
+
+	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
+		return -1;
+	pid_t pid = measure_spawn(true_argv, (int[]){ s->null[0], out[1], err[1] });
+	(void)close(out[1]);
+	(void)close(err[1]);
+	while (read(out[0], bytes, sizeof(bytes)) > 0 || read(err[0], bytes, sizeof(bytes)) > 0)
+		;
+	(void)close(out[0]);
+	(void)close(err[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+		return -1;
+	return measure_now() - start;
+}
+
+static double execute(const struct setting *s, const struct corral_call *call)
+{
+	double start = measure_now();
+	struct corral_result *result = NULL;
+	int r = corral_sandbox_execute_argv(s->sandbox, true_argv, call, &result, &error);
+	int code = r < 0 ? -1 : corral_result_exit_code(result);
+
+	corral_result_free(result);
+	if (code != 0) {
+		(void)fprintf(stderr, "bench: %s\n", error ? corral_error_message(error) : "?");
+		return -1;
+	}
+	return measure_now() - start;
+}
+
+static double warm(void *context)
+{
+	const struct setting *s = context;
+	struct corral_call call = CORRAL_CALL;
+
+	call.stdio = s->null;
+	return execute(s, &call);
+}
+
+static double warm_captured(void *context)
+{
+	return execute(context, NULL);
+}
+
+static double set_up(void *context)
+{
+	const struct setting *s = context;
+	double start = measure_now();
+	struct corral_sandbox *sandbox = NULL;
+
+	if (corral_builder_build(s->builder, &sandbox, &error) < 0) {
+		(void)fprintf(stderr, "bench: %s\n", corral_error_message(error));
+		return -1;
+	}
+	corral_sandbox_free(sandbox);
+	return measure_now() - start;
+}
+
+static double cold(void *context)
+{
+	const struct setting *s = context;
+
+	return measure_command(s->run, s->null);
+}
+
+static double bubblewrap(void *context)
+{
+	const struct setting *s = context;
+
+	return measure_command(s->bwrap, s->null);
+}
+
+/* The system read-only, /etc, its own /proc, /dev and /tmp, no network, the folder writable. */
+static void make_bwrap(struct setting *s, const char *folder)
+{
+	static const char *const fixed[] = { "bwrap", "--unshare-all", "--die-with-parent",
+		"--new-session", "--clearenv", "--ro-bind", "/usr", "/usr", "--ro-bind", "/etc",
+		"/etc", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs",
+		"/dev/shm" };
+	static const char *const old[] = { "/bin", "/sbin", "/lib", "/lib64", "/lib32" };
+	static char targets[N(old)][64];
+	size_t n = 0;
+
+	for (; n < N(fixed); n++)
+		s->bwrap[n] = fixed[n];
+	for (size_t i = 0; i < N(old); i++) {
+		ssize_t len = readlink(old[i], targets[i], sizeof(targets[i]) - 1);
+
+		if (len < 0 && access(old[i], F_OK) < 0)
+			continue;
+		s->bwrap[n++] = len < 0 ? "--ro-bind" : "--symlink";
+		s->bwrap[n++] = len < 0 ? old[i] : targets[i];
+		s->bwrap[n++] = old[i];
+	}
+	s->bwrap[n++] = "--bind";
+	s->bwrap[n++] = folder;
+	s->bwrap[n++] = folder;
+	s->bwrap[n++] = "--chdir";
+	s->bwrap[n++] = folder;
+	s->bwrap[n++] = "/bin/true";
+	s->bwrap[n] = NULL;
+}
+
+static void make(struct setting *s, const char *corral, const char *warden, const char *folder)
+{
+	const char *const run[] = { corral, "run", "--", "/bin/true", NULL };
+
+	memcpy(s->run, run, sizeof(run));
+	make_bwrap(s, folder);
+	for (size_t i = 0; i < 3; i++)
+		s->null[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (s->null[2] < 0 || corral_builder_new(&s->builder) < 0)
+		measure_die("out of memory");
+	(void)corral_builder_warden(s->builder, warden);
+	(void)corral_builder_work_dir(s->builder, folder);
+	(void)corral_builder_allow_fs_read(s->builder, "/usr/{,**}");
+	(void)corral_builder_allow_fs_read(s->builder, "/bin/{,**}");
+	(void)corral_builder_allow_fs_write(s->builder, "$WORK_DIR/{,**}");
+	if (corral_builder_build(s->builder, &s->sandbox, &error) < 0)
+		measure_die(corral_error_message(error));
+}
+
+static bool have_bwrap(const struct setting *s)
+{
+	return measure_command(s->bwrap, s->null) >= 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct setting s = { 0 };
+	char folder[] = "/tmp/bench-jail-XXXXXX";
+	size_t rounds = argc > 3 ? strtoul(argv[3], NULL, 10) : 300;
+
+	if (argc < 3 || rounds < 10 || rounds > MEASURE_ROUNDS_MAX)
+		measure_die("usage: bench-jail CORRAL WARDEN [ROUNDS]");
+	if (!mkdtemp(folder) || chdir(folder) < 0)
+		measure_die("no folder in /tmp");
+	make(&s, argv[1], argv[2], folder);
+
+	struct measure kinds[] = {
+		{ .name = "posix_spawn /bin/true", .run = bare, .context = &s },
+		{ .name = "warm session, /bin/true", .run = warm, .context = &s },
+		{ .name = "posix_spawn, output captured", .run = bare_captured, .context = &s },
+		{ .name = "warm session, output captured", .run = warm_captured, .context = &s },
+		{ .name = "session built and freed", .run = set_up, .context = &s },
+		{ .name = "corral run -- /bin/true, cold", .run = cold, .context = &s },
+		{ .name = "bwrap … /bin/true, cold", .run = bubblewrap, .context = &s },
+	};
+	const struct measure_ratio ratios[] = {
+		{ "warm /bin/true : posix_spawn", &kinds[1], &kinds[0], 1.15 },
+		{ "the same, output captured", &kinds[3], &kinds[2], 0 },
+		{ "session set-up : posix_spawn", &kinds[4], &kinds[0], 5 },
+		{ "corral run, cold : posix_spawn", &kinds[5], &kinds[0], 0 },
+		{ "bwrap : posix_spawn", &kinds[6], &kinds[0], 0 },
+		{ "corral run, cold : bwrap", &kinds[5], &kinds[6], 0.75 },
+	};
+	/* What needs bwrap stands last in both. */
+	bool others = have_bwrap(&s);
+	bool met = true;
+
+	measure_all(kinds, N(kinds) - !others, rounds);
+	measure_print(kinds, N(kinds) - !others);
+	for (size_t i = 0; i < N(ratios) - (others ? 0 : 2); i++)
+		met &= measure_judge(&ratios[i]);
+	if (!others)
+		(void)puts("corral run, cold : bwrap: skipped, bubblewrap does not work here");
+	corral_sandbox_free(s.sandbox);
+	corral_builder_free(s.builder);
+	(void)chdir("/");
+	(void)rmdir(folder);
+	return met ? 0 : 1;
+}

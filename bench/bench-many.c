@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many sandboxes alive at once, each running a command; and what memory one takes. The command
+ * waits for its input to end, so all of them are known to run at the same time.
+ *
+ *     bench-many WARDEN [SANDBOXES]
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <corral/sandbox.h>
+
+#include "measure.h"
+#include "processes.h"
+
+enum { MANY_MAX = 10000 };
+
+struct one {
+	struct corral_sandbox *sandbox;
+	struct corral_process *process;
+};
+
+static struct corral_builder *make_builder(const char *warden)
+{
+	struct corral_builder *b = NULL;
+
+	if (corral_builder_new(&b) < 0)
+		measure_die("out of memory");
+	(void)corral_builder_warden(b, warden);
+	(void)corral_builder_work_dir(b, "/tmp");
+	(void)corral_builder_allow_fs_read(b, "/usr/{,**}");
+	(void)corral_builder_allow_fs_read(b, "/bin/{,**}");
+	return b;
+}
+
+static void begin(struct one *o, struct corral_builder *b)
+{
+	static const char *const argv[] = { "/bin/cat", NULL };
+	struct corral_call call = CORRAL_CALL;
+	struct corral_error *error = NULL;
+
+	call.flags = CORRAL_CALL_INPUT;
+	if (corral_builder_build(b, &o->sandbox, &error) < 0 ||
+		corral_process_start(&o->process, o->sandbox, argv, &call, &error) < 0)
+		measure_die(corral_error_message(error));
+	if (corral_process_write(o->process, "x", 1) != 1)
+		measure_die("cannot write to a command");
+}
+
+/* It echoed what it was sent, so it ran. */
+static void end(struct one *o)
+{
+	struct corral_result *result = NULL;
+	struct corral_error *error = NULL;
+	size_t len = 0;
+
+	(void)corral_process_close_stdin(o->process);
+	if (corral_process_wait(o->process, 60000, &result, &error) < 0)
+		measure_die(error ? corral_error_message(error) : "a command does not end");
+	if (corral_result_exit_code(result) != 0 || corral_result_stdout(result, &len)[0] != 'x')
+		measure_die("a command did not do its work");
+	corral_result_free(result);
+	corral_process_free(o->process);
+	corral_sandbox_free(o->sandbox);
+}
+
+static void raise_files(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) == 0) {
+		l.rlim_cur = l.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &l);
+	}
+}
+
+/* One sandbox that has run a command and waits for the next. */
+static bool judge_memory(struct corral_builder *b)
+{
+	struct processes p;
+	struct one o;
+	bool met = true;
+
+	begin(&o, b);
+	end(&o);
+	begin(&o, b);
+	processes_below(getpid(), &p);
+	if (p.child && processes_private_kb(p.child) > 0) {
+		met = measure_judge_value("private memory of a warden",
+			(double)processes_private_kb(p.child) / 1024, " MB", 3);
+		(void)measure_judge_value("and of all it started, with one command",
+			(double)p.private_kb / 1024, " MB", 0);
+	} else {
+		(void)puts("private memory: skipped, only root may look into a warden");
+	}
+	end(&o);
+	return met;
+}
+
+int main(int argc, char **argv)
+{
+	size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 500;
+	struct one *all = calloc(MANY_MAX, sizeof(*all));
+	struct processes before, during, after;
+
+	if (argc < 2 || n < 1 || n > MANY_MAX || !all)
+		measure_die("usage: bench-many WARDEN [SANDBOXES]");
+	raise_files();
+	struct corral_builder *b = make_builder(argv[1]);
+	bool met = judge_memory(b);
+
+	size_t fds = processes_fds(getpid());
+	processes_below(getpid(), &before);
+	double start = measure_now();
+	for (size_t i = 0; i < n; i++)
+		begin(&all[i], b);
+	double up = measure_now();
+	processes_below(getpid(), &during);
+	double looked = measure_now();
+	for (size_t i = 0; i < n; i++)
+		end(&all[i]);
+	double down = measure_now();
+	processes_below(getpid(), &after);
+	(void)printf("%zu sandboxes, each with a running command: %zu processes, %.0f MB of "
+		     "private memory\n%.2f ms to make one, %.2f ms to end one\n",
+		n, during.n, (double)during.private_kb / 1024, (up - start) / (double)n * 1e3,
+		(down - looked) / (double)n * 1e3);
+	if (during.n < 2 * n || after.n != before.n || processes_fds(getpid()) != fds) {
+		(void)printf("left behind: %zu processes, %zd descriptors\n", after.n - before.n,
+			(ssize_t)(processes_fds(getpid()) - fds));
+		met = false;
+	}
+	corral_builder_free(b);
+	free(all);
+	return met ? 0 : 1;
+}

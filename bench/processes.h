@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The processes below this one, as /proc shows them: what a sandbox holds, seen from outside.
+ * Looking into a warden or a zygote needs root, since they let nobody of the same user look into
+ * them.
+ */
+#include <stddef.h>
+#include <sys/types.h>
+
+struct processes {
+	size_t n, zombies; /* all below the given one, itself not counted */
+	size_t fds;        /* of all of them together; 0: not for us to see */
+	size_t mounts;     /* lines of mountinfo, of all of them together */
+	size_t private_kb; /* of all of them together; what forks share is counted for each */
+	pid_t child;       /* the first child of the given one; 0: there is none */
+};
+
+void processes_below(pid_t pid, struct processes *ret);
+/*
+ * Pages of one process that are its own, in kB; 0: not for us to see. What it shares with its forks
+ * counts for it, since it is nobody else's.
+ */
+size_t processes_private_kb(pid_t pid);
+size_t processes_fds(pid_t pid);

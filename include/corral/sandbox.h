@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORRAL_SANDBOX_H
+#define CORRAL_SANDBOX_H
+/*
+ * Running commands under a policy, for host programs that let an agent run things.
+ *
+ *     struct corral_builder *b = NULL;
+ *     struct corral_sandbox *sandbox = NULL;
+ *     struct corral_result *result = NULL;
+ *     struct corral_error *e = NULL;
+ *
+ *     corral_builder_new(&b);
+ *     corral_builder_work_dir(b, "/srv/job");
+ *     corral_builder_allow_fs_read(b, "/usr/{,**}");
+ *     corral_builder_allow_fs_write(b, "$WORK_DIR/{,**}");
+ *     corral_builder_timeout(b, 30000);
+ *     if (corral_builder_build(b, &sandbox, &e) < 0 ||
+ *         corral_sandbox_execute(sandbox, "make test", NULL, &result, &e) < 0)
+ *             fprintf(stderr, "%s\n", corral_error_message(e));
+ *     else
+ *             fputs(corral_result_stdout(result, NULL), stdout);
+ *     corral_result_free(result);
+ *     corral_sandbox_free(sandbox);
+ *     corral_builder_free(b);
+ *     corral_error_free(e);
+ *
+ * What corral/policy.h says about errors holds here too. A command that ran and failed is no error:
+ * its result says so. A negative value means that it did not run, or that its end is not known:
+ *
+ *     -EACCES      the policy does not let it run; corral_error_denial() says which rule
+ *     -ENOENT      the host has no such program, script or folder
+ *     -ECONNRESET  the session ended under the command's feet; the next call makes a new one
+ *     -EOPNOTSUPP  this kernel, or this version, cannot hold what was asked for
+ *
+ * The library never forks the host program, starts no threads, has no global state, installs no
+ * signal handlers, does not need SIGCHLD, raises no SIGPIPE, and prints nothing. It starts one
+ * small program for each sandbox, corral-warden, with posix_spawn(). All its descriptors are
+ * close-on-exec.
+ *
+ * Sandboxes and processes may be used by any number of threads at once. Builders and results belong
+ * to one thread at a time. After fork(), the child must not touch any of them, not even to free it.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include <corral/policy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct corral_builder;
+struct corral_sandbox;
+struct corral_process;
+struct corral_result;
+
+/* Something was refused. Strings are never NULL; "" where there is nothing to say. */
+struct corral_denial {
+	enum corral_operation op;
+	const char *target; /* what was asked for: a path, a program, NAME=value … */
+	const char *rule;   /* the rule that decided, "policy.yaml:3: /srv/data" */
+	const char *reason; /* why, in words */
+	const char *remedy; /* what would allow it, in words */
+	int exact;          /* 1: it was refused; 0: found out afterwards, the likely cause */
+};
+
+/* The denial behind an error, or NULL. Lives as long as the error. */
+CORRAL_API const struct corral_denial *corral_error_denial(const struct corral_error *e);
+
+/* What happened, for an audit sink. */
+enum corral_event_kind {
+	CORRAL_EVENT_SESSION, /* a session stands: the first, or one more after a loss */
+	CORRAL_EVENT_LOST,    /* the session died; `message` */
+	CORRAL_EVENT_STARTED, /* a command runs */
+	CORRAL_EVENT_ENDED,   /* it ended; `result` */
+	CORRAL_EVENT_FAILED,  /* it did not run, or its end is not known; `message` */
+	CORRAL_EVENT_DENIED,  /* `denial` */
+};
+
+struct corral_event {
+	size_t size; /* of this struct, as the library knows it */
+	enum corral_event_kind kind;
+	uint64_t time_ns;                   /* of the day, since 1970 */
+	uint64_t command;                   /* as corral_process_id(); 0: none */
+	const char *program;                /* the command line, or the program; "" if none */
+	const char *message;                /* "" if there is nothing to say */
+	const struct corral_denial *denial; /* NULL but for DENIED */
+	const struct corral_result *result; /* NULL but for ENDED */
+};
+
+/*
+ * Called from within calls of the library, by the thread that made the call, while no lock is held;
+ * by two threads at once if two are in calls. The event lasts for the call only.
+ */
+typedef void corral_audit_sink(void *context, const struct corral_event *event);
+
+/*
+ * The builder. Each call returns 0 or a negative errno; the first failure is kept and
+ * corral_builder_build() fails with its sentence, so it is enough to look there.
+ */
+
+/* Grants nothing. */
+CORRAL_API int corral_builder_new(struct corral_builder **ret);
+/* Starts from these permissions, which are copied. */
+CORRAL_API int corral_builder_from_permissions(
+	struct corral_builder **ret, const struct corral_permissions *p);
+/*
+ * Reads a file in any format that Corral knows, or the manifest of a skill in that folder. Its
+ * folder becomes $SKILL_DIR.
+ */
+CORRAL_API int corral_builder_from_manifest(
+	struct corral_builder **ret, const char *path, struct corral_error **e);
+CORRAL_API void corral_builder_free(struct corral_builder *b);
+
+/* Each grants one pattern (corral-permissions(5)). */
+CORRAL_API int corral_builder_allow_fs_read(struct corral_builder *b, const char *pattern);
+CORRAL_API int corral_builder_allow_fs_write(struct corral_builder *b, const char *pattern);
+CORRAL_API int corral_builder_allow_network(struct corral_builder *b, const char *host);
+/* The first turns "whatever can be read" into a list of programs. */
+CORRAL_API int corral_builder_allow_exec(struct corral_builder *b, const char *program);
+/* NAME: the host's value; NAME=value: this one. */
+CORRAL_API int corral_builder_allow_env(struct corral_builder *b, const char *name);
+/* Denies win over grants. */
+CORRAL_API int corral_builder_deny_fs(struct corral_builder *b, const char *pattern);
+CORRAL_API int corral_builder_deny_network(struct corral_builder *b, const char *host);
+/* No program but the shell of corral_sandbox_execute(), unless granted. */
+CORRAL_API int corral_builder_restrict_exec(struct corral_builder *b);
+/* Adds what p grants and denies. */
+CORRAL_API int corral_builder_merge_permissions(
+	struct corral_builder *b, const struct corral_permissions *p);
+/* One more layer: only what p allows too. Holds for grants that are made later as well. */
+CORRAL_API int corral_builder_restrict(
+	struct corral_builder *b, const struct corral_permissions *p);
+
+/* Limits of each command. They only ever narrow those of the permissions; 0 is a limit of nothing.
+ */
+CORRAL_API int corral_builder_timeout(struct corral_builder *b, uint64_t milliseconds);
+CORRAL_API int corral_builder_memory_limit(struct corral_builder *b, uint64_t bytes);
+CORRAL_API int corral_builder_pids_limit(struct corral_builder *b, uint64_t processes);
+/* Of stdout and stderr each: what is more is read, counted and dropped. */
+CORRAL_API int corral_builder_output_limit(struct corral_builder *b, uint64_t bytes);
+CORRAL_API int corral_builder_file_size_limit(struct corral_builder *b, uint64_t bytes);
+CORRAL_API int corral_builder_open_files_limit(struct corral_builder *b, uint64_t descriptors);
+
+/* $WORK_DIR, and where commands start. Grants nothing. It must exist when the sandbox is built. */
+CORRAL_API int corral_builder_work_dir(struct corral_builder *b, const char *dir);
+/* $DATA_DIR. Grants nothing. Made with mode 0700 if it is missing when the sandbox is built. */
+CORRAL_API int corral_builder_data_dir(struct corral_builder *b, const char *dir);
+/* Gives a variable its value: SKILL_DIR, SHARED_DIR, HOME, TEMP … HOME comes from the environment.
+ */
+CORRAL_API int corral_builder_variable(
+	struct corral_builder *b, const char *name, const char *value);
+CORRAL_API int corral_builder_with_audit(
+	struct corral_builder *b, corral_audit_sink *sink, void *context);
+/* The socket of a broker. Not yet: building fails with -EOPNOTSUPP. */
+CORRAL_API int corral_builder_with_broker(struct corral_builder *b, const char *socket);
+/*
+ * The program to start as warden. Unless given: the environment's CORRAL_WARDEN (not in set-uid
+ * programs), else the one that was installed with the library.
+ */
+CORRAL_API int corral_builder_warden(struct corral_builder *b, const char *path);
+
+/*
+ * Makes the sandbox and waits until its session stands, so that everything which is wrong with the
+ * policy or the system is told here. The environment of the host is read now, not later. The
+ * builder can be used again.
+ */
+CORRAL_API int corral_builder_build(
+	struct corral_builder *b, struct corral_sandbox **ret, struct corral_error **e);
+
+/* One call. Zero means: as the sandbox has it. Start with struct corral_call c = CORRAL_CALL; */
+#ifdef __cplusplus
+#define CORRAL_CALL                        \
+	{                                  \
+		sizeof(struct corral_call) \
+	}
+#else
+#define CORRAL_CALL                                \
+	{                                          \
+		.size = sizeof(struct corral_call) \
+	}
+#endif
+
+enum corral_stream { CORRAL_STDIN, CORRAL_STDOUT, CORRAL_STDERR };
+
+enum {
+	CORRAL_CALL_INPUT = 1 << 0, /* stdin stays open for corral_process_write() */
+	CORRAL_CALL_TTY = 1 << 1,   /* a terminal of its own; what it prints is stdout */
+	CORRAL_CALL_MERGE = 1 << 2, /* stderr goes where stdout goes */
+	CORRAL_CALL_RAW = 1 << 3,   /* output waits in its pipes for corral_process_take_fd() */
+};
+
+/* Not 0: kill the command. */
+typedef int corral_output_callback(
+	void *context, enum corral_stream stream, const void *data, size_t len);
+
+struct corral_call {
+	size_t size;            /* sizeof(struct corral_call): set by CORRAL_CALL */
+	const char *cwd;        /* absolute */
+	const char *const *env; /* "NAME=value", … and NULL; the policy must grant each */
+	uint64_t timeout_ms;    /* these two only narrow the limits of the sandbox */
+	uint64_t output_limit;
+	const void *input; /* stdin; none: it is empty */
+	size_t input_len;
+	unsigned flags;               /* CORRAL_CALL_… */
+	unsigned short rows, columns; /* of the terminal; 0: 24 and 80 */
+	/* Called with output as it comes; it is not kept then. From dispatch, wait and execute
+	 * only. */
+	corral_output_callback *output;
+	void *context;
+	/* Three descriptors for the command's stdio, -1: the library's own. They stay the caller's.
+	 */
+	const int *stdio;
+};
+
+/* The sandbox. All calls below wait until the command ended; `call` may be NULL. */
+
+/*
+ * /bin/sh -c line. The shell is implied by the call and grants nothing else.
+ */
+CORRAL_API int corral_sandbox_execute(struct corral_sandbox *s, const char *line,
+	const struct corral_call *call, struct corral_result **ret, struct corral_error **e);
+/* A program with its arguments; argv[0] is a path, or a name that PATH finds. Ends with NULL. */
+CORRAL_API int corral_sandbox_execute_argv(struct corral_sandbox *s, const char *const *argv,
+	const struct corral_call *call, struct corral_result **ret, struct corral_error **e);
+/*
+ * A script: by its #! line, or, with a runtime ("python", "node", "bash" …), by that. args (may be
+ * NULL) ends with NULL. The script need not be executable.
+ */
+CORRAL_API int corral_sandbox_execute_script(struct corral_sandbox *s, const char *path,
+	const char *runtime, const char *const *args, const struct corral_call *call,
+	struct corral_result **ret, struct corral_error **e);
+/*
+ * The entry of a skill: a file in its folder. entry NULL: what the manifest there names, and its
+ * runtime. The sandbox must have been built with that folder as $SKILL_DIR.
+ */
+CORRAL_API int corral_sandbox_run_skill_entry(struct corral_sandbox *s, const char *skill_dir,
+	const char *entry, const char *const *args, const struct corral_call *call,
+	struct corral_result **ret, struct corral_error **e);
+
+/* Kills all commands that run now. The session stays. Returns how many. */
+CORRAL_API int corral_sandbox_kill(struct corral_sandbox *s);
+/* What the kernel holds here: 1 is everything. */
+CORRAL_API unsigned corral_sandbox_tier(struct corral_sandbox *s);
+
+struct corral_stats {
+	uint64_t commands; /* that were started */
+	uint64_t running;
+	uint64_t refused; /* that were not: by the policy, or because it failed */
+	uint64_t denials;
+	uint64_t timeouts;
+	uint64_t sessions; /* 1, and one more for each that was lost */
+	uint64_t user_us, system_us;
+	uint64_t peak_bytes;                              /* of memory, the largest of a command */
+	uint64_t stdin_bytes, stdout_bytes, stderr_bytes; /* dropped ones included */
+};
+/* size: sizeof(*ret). Fields that this version of the library does not know are zero. */
+CORRAL_API void corral_sandbox_stats(
+	struct corral_sandbox *s, struct corral_stats *ret, size_t size);
+
+/*
+ * Ends the session with all that runs in it, and waits for that. Processes that still exist end
+ * with -ECONNRESET and must be freed, too.
+ */
+CORRAL_API void corral_sandbox_free(struct corral_sandbox *s);
+
+/* A process: a command that runs while the caller does other things. */
+
+CORRAL_API int corral_process_start(struct corral_process **ret, struct corral_sandbox *s,
+	const char *const *argv, const struct corral_call *call, struct corral_error **e);
+CORRAL_API int corral_process_start_line(struct corral_process **ret, struct corral_sandbox *s,
+	const char *line, const struct corral_call *call, struct corral_error **e);
+CORRAL_API int corral_process_start_script(struct corral_process **ret, struct corral_sandbox *s,
+	const char *path, const char *runtime, const char *const *args,
+	const struct corral_call *call, struct corral_error **e);
+
+CORRAL_API uint64_t corral_process_id(const struct corral_process *p);
+/* Readable when corral_process_dispatch() has something to do. Belongs to the process. */
+CORRAL_API int corral_process_fd(struct corral_process *p);
+/* Does what can be done without waiting: callbacks come from here. 1: it ended; 0: not yet. */
+CORRAL_API int corral_process_dispatch(struct corral_process *p);
+/*
+ * Dispatches until the end, or until timeout_ms passed (-1: no bound): then -EAGAIN. May be called
+ * again, also by others: each call gives a reference to the same result.
+ */
+CORRAL_API int corral_process_wait(struct corral_process *p, int timeout_ms,
+	struct corral_result **ret, struct corral_error **e);
+
+/*
+ * Queues bytes for stdin and returns how many were taken; dispatch and wait hand them on. -EAGAIN:
+ * the queue is full, dispatch first; -EPIPE: nobody reads them any more.
+ */
+CORRAL_API long corral_process_write(struct corral_process *p, const void *data, size_t len);
+/* No more input, once the queue is empty. On a terminal: its end-of-file character. */
+CORRAL_API int corral_process_close_stdin(struct corral_process *p);
+/*
+ * Gives the library's end of a stream to the caller, who closes it: the pipe, or the terminal's
+ * master (which is all three). Non-blocking, close-on-exec. For output: with CORRAL_CALL_RAW, or
+ * before the first dispatch. -EBADF: there is none, or it was taken; -EAGAIN: the terminal is not
+ * there yet, dispatch first.
+ */
+CORRAL_API int corral_process_take_fd(struct corral_process *p, enum corral_stream stream);
+/* To the command's foreground processes. -ESRCH: it ended. */
+CORRAL_API int corral_process_signal(struct corral_process *p, int signal);
+/* Kills it with all its processes. */
+CORRAL_API int corral_process_kill(struct corral_process *p);
+/* A new size for its terminal. */
+CORRAL_API int corral_process_resize(
+	struct corral_process *p, unsigned short rows, unsigned short columns);
+/* Kills it if it still runs; does not wait for that. Nobody may be using it. */
+CORRAL_API void corral_process_free(struct corral_process *p);
+
+/* A result: how a command ended. Strings live as long as the result does. */
+
+/* As a shell has it: 128 + n if signal n killed it; 124 if it timed out. */
+CORRAL_API int corral_result_exit_code(const struct corral_result *r);
+/* The signal that killed it, or 0. */
+CORRAL_API int corral_result_signal(const struct corral_result *r);
+CORRAL_API int corral_result_timed_out(const struct corral_result *r);
+CORRAL_API int corral_result_out_of_memory(const struct corral_result *r);
+/* It asked for more processes than it may have. */
+CORRAL_API int corral_result_too_many_pids(const struct corral_result *r);
+/* It was killed by corral_process_kill(), or by its output callback. */
+CORRAL_API int corral_result_killed(const struct corral_result *r);
+
+/* What it printed, with a NUL behind it; *ret_len (may be NULL) is the length. Never NULL. */
+CORRAL_API const char *corral_result_stdout(const struct corral_result *r, size_t *ret_len);
+CORRAL_API const char *corral_result_stderr(const struct corral_result *r, size_t *ret_len);
+/* 1 if it printed more than was kept, and how much it printed in all. */
+CORRAL_API int corral_result_stdout_truncated(const struct corral_result *r);
+CORRAL_API int corral_result_stderr_truncated(const struct corral_result *r);
+CORRAL_API uint64_t corral_result_stdout_bytes(const struct corral_result *r);
+CORRAL_API uint64_t corral_result_stderr_bytes(const struct corral_result *r);
+
+CORRAL_API uint64_t corral_result_duration_us(const struct corral_result *r);
+CORRAL_API uint64_t corral_result_user_us(const struct corral_result *r);
+CORRAL_API uint64_t corral_result_system_us(const struct corral_result *r);
+/* Of all its processes with a cgroup, else of the largest. */
+CORRAL_API uint64_t corral_result_peak_bytes(const struct corral_result *r);
+
+/* How a limit was held. */
+enum corral_held_by {
+	CORRAL_HELD_BY_NOTHING, /* there was no limit */
+	CORRAL_HELD_BY_CGROUP,  /* by the kernel, for the whole command */
+	CORRAL_HELD_BY_RLIMIT, /* by the kernel, for each process (memory), or the sandbox (pids) */
+	CORRAL_HELD_BY_POLLING, /* by looking several times a second */
+};
+CORRAL_API enum corral_held_by corral_result_memory_held_by(const struct corral_result *r);
+CORRAL_API enum corral_held_by corral_result_pids_held_by(const struct corral_result *r);
+
+CORRAL_API size_t corral_result_denials(const struct corral_result *r);
+/* NULL past the end. */
+CORRAL_API const struct corral_denial *corral_result_denial(
+	const struct corral_result *r, size_t i);
+CORRAL_API void corral_result_free(struct corral_result *r);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * --audit FILE: what happened, as JSON Lines: one object when the command starts, one when it ends
+ * or is refused. The file is opened before anything runs, and must lie where the command can't
+ * write.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/path.h"
+#include "cli/run.h"
+#include "cli/tree.h"
+#include "codec/json.h"
+#include "jail/links.h"
+
+/* The command could write the file, or put another in its place. */
+static bool is_reachable(const struct run *r, const char *path)
+{
+	struct request request = { .op = OPERATION_FS_WRITE, .target = path };
+	struct decision decision;
+	char folder[PATH_BYTES];
+	size_t len = (size_t)(strrchr(path, '/') - path);
+
+	if (policy_decide(r->policy, &request, &decision) == 0 && decision.verdict == VERDICT_ALLOW)
+		return true;
+	memcpy(folder, path, len);
+	folder[len] = '\0';
+	request.target = len ? folder : "/";
+	return policy_decide(r->policy, &request, &decision) == 0 &&
+	       decision.verdict == VERDICT_ALLOW;
+}
+
+int run_audit_open(struct run *r)
+{
+	const char *path = r->options.audit;
+	struct location where = { .file = path };
+	struct stat st;
+	char real[PATH_BYTES];
+	int ret;
+
+	if (!path)
+		return 0;
+	ret = links_follow(path, NULL, NULL, real);
+	if (ret < 0)
+		return error_set(r->call->error, ret, &where, "%s", strerror(-ret));
+	if (is_reachable(r, path) || is_reachable(r, real)) {
+		(void)error_set(r->call->error, -EPERM, &where,
+			"the command may write there, so it would be no record of it");
+		error_hint(r->call->error, "choose a file outside of what may be written");
+		return -EPERM;
+	}
+	r->audit =
+		open(real, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+	if (r->audit < 0 || fstat(r->audit, &st) < 0)
+		return error_set(
+			r->call->error, -errno, &where, "cannot be written: %s", strerror(errno));
+	if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+		return error_set(r->call->error, -EINVAL, &where, "is no file to write to");
+	return 0;
+}
+
+static void put_time(struct tree *t, struct node *root)
+{
+	struct timespec now;
+	struct tm parts;
+	char text[64];
+	size_t len;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	(void)gmtime_r(&now.tv_sec, &parts);
+	len = strftime(text, sizeof(text) - 8, "%Y-%m-%dT%H:%M:%S", &parts);
+	(void)snprintf(text + len, sizeof(text) - len, ".%03ldZ", now.tv_nsec / 1000000);
+	tree_put_text(t, root, "time", text);
+}
+
+static struct node *begin(struct tree *t, const char *event)
+{
+	struct node *root = tree_map(t);
+
+	put_time(t, root);
+	tree_put_text(t, root, "event", event);
+	tree_put_number(t, root, "pid", getpid());
+	return root;
+}
+
+/* One line at once, so that several runs may share a file. */
+static void append(struct run *r, struct tree *t, const struct node *root)
+{
+	auto_output o = { 0 };
+
+	if (t->failed)
+		return;
+	json_print(&o.text, root, JSON_COMPACT);
+	buffer_addc(&o.text, '\n');
+	(void)output_write(&o, r->audit, NULL);
+}
+
+/* Words of any bytes: JSON has none but UTF-8. */
+static struct node *words(struct tree *t, const char *const *items, size_t n)
+{
+	struct node *list = tree_list(t);
+
+	for (size_t i = 0; i < n; i++) {
+		auto_buffer text = { 0 };
+
+		buffer_add_visible(&text, items[i], strlen(items[i]));
+		tree_append_text(t, list, buffer_text(&text));
+	}
+	return list;
+}
+
+static struct node *origins(struct tree *t, const struct run *r)
+{
+	struct node *list = tree_list(t);
+
+	for (size_t i = 0; i < policy_layers(r->policy); i++) {
+		const char *origin = policy_layer(r->policy, i)->origin;
+
+		tree_append_text(t, list, origin ? origin : "");
+	}
+	return list;
+}
+
+void run_audit_started(struct run *r)
+{
+	struct tree t = { .arena = r->call->arena };
+	struct node *root;
+
+	if (r->audit < 0)
+		return;
+	root = begin(&t, "start");
+	tree_put(&t, root, "argv", words(&t, r->argv, r->n_argv));
+	tree_put_text(&t, root, "cwd", r->cwd);
+	tree_put(&t, root, "layers", origins(&t, r));
+	append(r, &t, root);
+}
+
+void run_audit_refused(struct run *r, int status, const char *why)
+{
+	struct tree t = { .arena = r->call->arena };
+	struct node *root;
+
+	if (r->audit < 0)
+		return;
+	root = begin(&t, "refused");
+	tree_put(&t, root, "argv", words(&t, r->argv, r->n_argv));
+	tree_put_number(&t, root, "status", status);
+	tree_put_text(&t, root, "why", why);
+	append(r, &t, root);
+}
+
+void run_audit_ended(struct run *r, const struct report *report, int status)
+{
+	struct tree t = { .arena = r->call->arena };
+	struct node *root;
+
+	if (r->audit < 0)
+		return;
+	root = begin(&t, "end");
+	tree_put_number(&t, root, "status", status);
+	if (report->signal)
+		tree_put_number(&t, root, "signal", report->signal);
+	else
+		tree_put_number(&t, root, "exit_code", report->exit_code);
+	tree_put_flag(&t, root, "timed_out", report->flags & REPORT_TIMED_OUT);
+	tree_put_number(&t, root, "duration_ms", (int64_t)(report->wall_us / 1000));
+	append(r, &t, root);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/tree.h"
+#include "cli/verb.h"
+#include "jail/probe.h"
+
+enum { MARK_COLUMN = 2, NAME_COLUMN = 6, TEXT_COLUMN = 34, TIER_COLUMN = 12 };
+
+/* For people */
+
+static void print_heading(struct output *o, const char *text)
+{
+	buffer_addc(&o->text, '\n');
+	output_styled(o, OUTPUT_BOLD, text);
+	buffer_addc(&o->text, '\n');
+}
+
+static void print_mark(struct output *o, const struct probe_finding *f)
+{
+	if (f->held)
+		output_styled(o, OUTPUT_GREEN, "yes");
+	else if (f->weight == PROBE_REQUIRED)
+		output_styled(o, OUTPUT_RED, "no ");
+	else
+		output_styled(o, OUTPUT_YELLOW, "no ");
+}
+
+static void print_finding(struct output *o, const struct probe_finding *f)
+{
+	buffer_printf(&o->text, "%*s", MARK_COLUMN, "");
+	print_mark(o, f);
+	output_pad(o, NAME_COLUMN);
+	buffer_adds(&o->text, f->name);
+	output_pad(o, TEXT_COLUMN);
+	output_wrapped(o, f->held && f->detail[0] ? f->detail : f->needed_for, OUTPUT_WIDE);
+	buffer_addc(&o->text, '\n');
+	if (f->held)
+		return;
+	if (f->detail[0]) {
+		buffer_printf(&o->text, "%*s", TEXT_COLUMN, "");
+		output_wrapped(o, f->detail, OUTPUT_WIDE);
+		buffer_addc(&o->text, '\n');
+	}
+	if (f->hint[0]) {
+		buffer_printf(&o->text, "%*s", TEXT_COLUMN - 3, "");
+		output_styled(o, OUTPUT_BOLD, "-> ");
+		output_wrapped(o, f->hint, OUTPUT_WIDE);
+		buffer_addc(&o->text, '\n');
+	}
+}
+
+static void print_findings(struct output *o, const struct probe_result *r, enum probe_weight weight,
+	const char *heading)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->n_findings; i++) {
+		if (r->findings[i].weight != weight)
+			continue;
+		if (!any)
+			print_heading(o, heading);
+		any = true;
+		print_finding(o, &r->findings[i]);
+	}
+}
+
+static void print_tier(struct output *o, const struct probe_tier *t)
+{
+	buffer_printf(&o->text, "%*stier %s", MARK_COLUMN, "", t->name);
+	output_pad(o, TIER_COLUMN);
+	if (!t->possible)
+		output_styled(o, t->implemented ? OUTPUT_RED : OUTPUT_DIM, "not here");
+	else if (t->implemented)
+		output_styled(o, OUTPUT_GREEN, "holds");
+	else
+		output_styled(o, OUTPUT_DIM, "not yet");
+	output_pad(o, TIER_COLUMN + 10);
+	output_wrapped(o, t->holds, OUTPUT_WIDE);
+	buffer_addc(&o->text, '\n');
+	if (t->missing[0]) {
+		auto_buffer text = { 0 };
+
+		buffer_printf(&text, "lacks %s", t->missing);
+		buffer_printf(&o->text, "%*s", TIER_COLUMN + 10, "");
+		output_wrapped(o, buffer_text(&text), OUTPUT_WIDE);
+		buffer_addc(&o->text, '\n');
+	}
+}
+
+static void print_summary(struct output *o, const struct probe_result *r)
+{
+	const struct probe_tier *best = probe_best(r);
+
+	output_foreign(o, r->kernel);
+	buffer_adds(&o->text, ": ");
+	if (best) {
+		output_styled(o, OUTPUT_GREEN, "corral run works here");
+		buffer_printf(&o->text, ", on tier %s\n", best->name);
+	} else {
+		output_styled(o, OUTPUT_RED, "corral run does not work here");
+		buffer_adds(&o->text, "\n");
+	}
+}
+
+static int print(struct call *c, const struct probe_result *r)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+
+	print_summary(&o, r);
+	print_findings(&o, r, PROBE_REQUIRED, "Needed");
+	print_findings(&o, r, PROBE_USEFUL, "Used where it is there");
+	print_findings(&o, r, PROBE_LATER, "For later versions");
+	print_heading(&o, "Tiers");
+	for (size_t i = 0; i < PROBE_TIERS; i++)
+		print_tier(&o, &r->tiers[i]);
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+/* For programs */
+
+static const char *weight_name(enum probe_weight weight)
+{
+	static const char *const names[] = {
+		[PROBE_REQUIRED] = "required",
+		[PROBE_USEFUL] = "useful",
+		[PROBE_LATER] = "later",
+	};
+
+	return names[weight];
+}
+
+static struct node *finding_tree(struct tree *t, const struct probe_finding *f)
+{
+	struct node *map = tree_map(t);
+
+	tree_put_text(t, map, "name", f->name);
+	tree_put_flag(t, map, "held", f->held);
+	tree_put_text(t, map, "weight", weight_name(f->weight));
+	tree_put_text(t, map, "needed_for", f->needed_for);
+	tree_put_text(t, map, "detail", f->detail[0] ? f->detail : NULL);
+	tree_put_text(t, map, "hint", f->hint[0] ? f->hint : NULL);
+	if (!f->held)
+		tree_put_number(t, map, "errno", f->error);
+	return map;
+}
+
+static struct node *tier_tree(struct tree *t, const struct probe_tier *tier)
+{
+	struct node *map = tree_map(t);
+
+	tree_put_text(t, map, "name", tier->name);
+	tree_put_flag(t, map, "possible", tier->possible);
+	tree_put_flag(t, map, "implemented", tier->implemented);
+	tree_put_text(t, map, "needs", tier->needs);
+	tree_put_text(t, map, "holds", tier->holds);
+	tree_put_text(t, map, "missing", tier->missing[0] ? tier->missing : NULL);
+	return map;
+}
+
+static int print_json(struct call *c, const struct probe_result *r)
+{
+	struct tree t = { .arena = c->arena };
+	struct node *root = tree_map(&t), *findings = tree_list(&t), *tiers = tree_list(&t);
+	const struct probe_tier *best = probe_best(r);
+
+	for (size_t i = 0; i < r->n_findings; i++)
+		tree_append(&t, findings, finding_tree(&t, &r->findings[i]));
+	for (size_t i = 0; i < PROBE_TIERS; i++)
+		tree_append(&t, tiers, tier_tree(&t, &r->tiers[i]));
+	tree_put_text(&t, root, "kernel", r->kernel);
+	tree_put_text(&t, root, "tier", best ? best->name : NULL);
+	tree_put_number(&t, root, "landlock_abi", r->landlock_abi);
+	tree_put(&t, root, "findings", findings);
+	tree_put(&t, root, "tiers", tiers);
+	return tree_print(&t, root, c->error);
+}
+
+static int run(struct call *c)
+{
+	struct probe_result result = { 0 };
+	bool json = false;
+	const struct options_row rows[] = { OPTIONS_JSON(&json) };
+	int r = options_parse(c, rows, 1);
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = probe_run(&result);
+	if (r < 0)
+		return error_set(c->error, r, NULL, "nothing can be tried here: %s", strerror(-r));
+	r = json ? print_json(c, &result) : print(c, &result);
+	if (r < 0)
+		return r;
+	return probe_best(&result) ? STATUS_YES : STATUS_NO;
+}
+
+const struct verb verb_doctor = {
+	.name = "doctor",
+	.synopsis = "[--json]",
+	.summary = "what this system lets Corral hold",
+	.description =
+		"Tries what a sandbox needs, one thing after another, each in a process of its "
+		"own, and says what works, what is missing, and what to do about it. Nothing is "
+		"concluded from a version or a setting.\n"
+		"Exit status: 0 `corral run` works here, 1 it does not, 2 no answer (an error).",
+	.examples = "corral doctor\n"
+		    "corral doctor --json\n",
+	.run = run,
+};

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a builder to a sandbox: folders, variables, the policy, and the first session. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "jail/resolver.h"
+#include "lib/builder.h"
+#include "lib/handles.h"
+#include "lib/sandbox.h"
+#include "policy/permissions-text.h"
+
+/* A home for those who have none; a private folder is put there. */
+#define HOME_DEFAULT "/home/user"
+#define TEMP_DEFAULT "/tmp"
+
+/* Folders */
+
+/* Every missing folder on the way, for nobody but the user. */
+static int make_folders(const char *path, struct error *e)
+{
+	char part[PATH_BYTES];
+	size_t len = strlen(path);
+
+	if (len >= sizeof(part))
+		return error_set(e, -ENAMETOOLONG, NULL, "the name of %s is too long", path);
+	memcpy(part, path, len + 1);
+	for (size_t i = 1; i <= len; i++) {
+		if (part[i] != '/' && part[i] != '\0')
+			continue;
+		part[i] = '\0';
+		if (mkdir(part, 0700) < 0 && errno != EEXIST)
+			return error_set(e, -errno, NULL, "cannot make the folder %s: %s", part,
+				strerror(errno));
+		part[i] = i < len ? '/' : '\0';
+	}
+	return 0;
+}
+
+/* Inside, things have the names that they have without links. */
+static int real_folder(struct arena *a, const char *path, const char **ret, struct error *e)
+{
+	char real[PATH_BYTES];
+	struct stat st;
+
+	if (!realpath(path, real) || stat(real, &st) < 0)
+		return error_set(
+			e, -errno, NULL, "cannot use the folder %s: %s", path, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return error_set(e, -ENOTDIR, NULL, "%s is no folder", path);
+	*ret = arena_strdup(a, real);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* These two are private folders inside, and need not exist on the host. */
+static bool may_be_missing(enum variable v)
+{
+	return v == VARIABLE_HOME || v == VARIABLE_TEMP;
+}
+
+static int set_variable(
+	struct sandbox_setup *s, enum variable v, const char *value, struct error *e)
+{
+	struct stat st;
+	int r = 0;
+
+	if (v == VARIABLE_DATA_DIR)
+		r = make_folders(value, e);
+	if (r < 0)
+		return r;
+	if (!may_be_missing(v) || stat(value, &st) == 0)
+		return real_folder(&s->arena, value, &s->variables.values[v], e);
+	s->variables.values[v] = arena_strdup(&s->arena, value);
+	return s->variables.values[v] ? 0 : -ENOMEM;
+}
+
+static const char *home_of_host(void)
+{
+	const char *home = secure_getenv("HOME");
+
+	return home && path_is_normal(home, strlen(home)) ? home : HOME_DEFAULT;
+}
+
+static int set_variables(struct sandbox_setup *s, const struct corral_builder *b, struct error *e)
+{
+	int r = 0;
+
+	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++) {
+		const char *value = b->variables[v];
+
+		if (!value && v == VARIABLE_HOME)
+			value = home_of_host();
+		if (!value && v == VARIABLE_TEMP)
+			value = TEMP_DEFAULT;
+		if (value)
+			r = set_variable(s, (enum variable)v, value, e);
+	}
+	return r;
+}
+
+/* The policy */
+
+static int add_layers(struct permissions *to, const struct permissions *from)
+{
+	const struct permissions *layers[SANDBOX_LAYERS_MAX];
+	int n = permissions_layers(from, layers, SANDBOX_LAYERS_MAX), r = n < 0 ? n : 0;
+
+	for (int i = 0; r == 0 && i < n; i++)
+		r = permissions_add_layer(to, layers[i]);
+	return r;
+}
+
+static struct permissions *combine(const struct corral_builder *b)
+{
+	struct permissions *all;
+	int r;
+
+	if (b->n_restrictions == 0)
+		return permissions_copy(b->granted);
+	all = permissions_new();
+	r = all ? add_layers(all, b->granted) : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < b->n_restrictions; i++)
+		r = add_layers(all, b->restrictions[i]);
+	if (r == 0)
+		return all;
+	permissions_free(all);
+	return NULL;
+}
+
+static void set_limits(struct sandbox_setup *s, const struct corral_builder *b)
+{
+	policy_limits(s->policy, &s->limits);
+	for (size_t i = 0; i < LIMIT_COUNT; i++) {
+		if (b->limits.values[i] < s->limits.values[i])
+			s->limits.values[i] = b->limits.values[i];
+	}
+}
+
+static int compile(struct sandbox_setup *s, const struct corral_builder *b, struct error *e)
+{
+	const struct policy_options o = { .variables = &s->variables,
+		.resolver = &resolver_system };
+	int n, r;
+
+	s->permissions = combine(b);
+	if (!s->permissions)
+		return error_set(e, -ENOMEM, NULL, "the permissions have too many layers");
+	n = permissions_layers(s->permissions, s->layers, SANDBOX_LAYERS_MAX);
+	if (n < 0)
+		return error_set(e, n, NULL, "the permissions have too many layers");
+	s->n_layers = (size_t)n;
+	r = policy_new(&s->policy, s->layers, s->n_layers, &o, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < policy_layers(s->policy); i++)
+		s->exec_listed = s->exec_listed || !layer_exec_is_open(policy_layer(s->policy, i));
+	set_limits(s, b);
+	return 0;
+}
+
+static int print(struct sandbox_setup *s)
+{
+	auto_buffer out = { 0 };
+
+	permissions_print_json(s->permissions, &out);
+	if (out.failed)
+		return -ENOMEM;
+	s->json = arena_strndup(&s->arena, out.data, out.len);
+	s->json_len = out.len;
+	return s->json ? 0 : -ENOMEM;
+}
+
+/* The host */
+
+static int copy_environment(struct sandbox_setup *s)
+{
+	size_t n = 0;
+	const char **copy;
+
+	while (environ && environ[n])
+		n++;
+	copy = arena_calloc(&s->arena, n + 1, sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = arena_strdup(&s->arena, environ[i]);
+		if (!copy[i])
+			return -ENOMEM;
+	}
+	s->environment = copy;
+	return 0;
+}
+
+static int find_warden(struct sandbox_setup *s, const struct corral_builder *b)
+{
+	const char *path = b->warden ? b->warden : secure_getenv("CORRAL_WARDEN");
+
+	s->warden = arena_strdup(&s->arena, path && *path ? path : CORRAL_WARDEN_PATH);
+	return s->warden ? 0 : -ENOMEM;
+}
+
+static int set_up(struct sandbox_setup *s, const struct corral_builder *b, struct error *e)
+{
+	int r = set_variables(s, b, e);
+
+	if (r == 0)
+		r = compile(s, b, e);
+	if (r == 0)
+		r = print(s);
+	if (r == 0)
+		r = copy_environment(s);
+	if (r == 0)
+		r = find_warden(s, b);
+	s->sink = b->sink;
+	s->context = b->context;
+	return r;
+}
+
+static int check(const struct corral_builder *b, struct error *e)
+{
+	if (b->code < 0) {
+		*e = b->error;
+		return b->code;
+	}
+	if (!b->broker)
+		return 0;
+	(void)error_set(e, -EOPNOTSUPP, NULL, "this version of Corral has no broker");
+	error_hint(e, "build the sandbox without corral_builder_with_broker()");
+	return -EOPNOTSUPP;
+}
+
+int corral_builder_build(
+	struct corral_builder *b, struct corral_sandbox **ret, struct corral_error **e)
+{
+	struct sandbox_setup setup = { 0 };
+	struct error error = { 0 };
+	int r = check(b, &error);
+
+	if (r == 0)
+		r = set_up(&setup, b, &error);
+	if (r == 0)
+		r = sandbox_new(ret, &setup, &error);
+	sandbox_setup_deinit(&setup);
+	return r < 0 ? handles_error(e, &error, r) : 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* How a command ended. Filled once, by whoever dispatched its end; then shared and not changed. */
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "corral/sandbox.h"
+#include "lib/output.h"
+#include "wire/report.h"
+
+struct corral_result {
+	atomic_uint refs;
+	struct report report;
+	struct printed out, err;
+	struct corral_denial **denials;
+	size_t n_denials;
+};
+
+/* One reference. NULL when out of memory. */
+struct corral_result *result_new(void);
+struct corral_result *result_ref(struct corral_result *r);
+/* Takes over d, also on failure. d NULL: out of memory. */
+int result_add_denial(struct corral_result *r, struct corral_denial *d);

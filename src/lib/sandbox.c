@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "lib/handles.h"
+#include "lib/process.h"
+
+enum { READY_MS = 30000, SEND_MS = 1000 };
+
+void sandbox_tell(struct corral_sandbox *s, struct corral_event event)
+{
+	struct timespec t;
+
+	if (!s->setup.sink)
+		return;
+	(void)clock_gettime(CLOCK_REALTIME, &t);
+	event.size = sizeof(event);
+	event.time_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	event.program = event.program ? event.program : "";
+	event.message = event.message ? event.message : "";
+	s->setup.sink(s->setup.context, &event);
+}
+
+/* Sessions */
+
+static int new_link(struct corral_sandbox *s, struct warden_link **ret, struct error *e)
+{
+	const struct configure configure = {
+		.flags = CONFIGURE_SHELL,
+		.variables = s->setup.variables,
+	};
+	const struct warden_link_options o = {
+		.program = s->setup.warden,
+		.policy = s->setup.json,
+		.policy_len = s->setup.json_len,
+		.configure = &configure,
+		.timeout_ms = READY_MS,
+	};
+
+	return warden_link_new(ret, &o, e);
+}
+
+/* With the lock held. */
+static void lose(struct corral_sandbox *s, struct warden_link *link, const struct error *why)
+{
+	for (struct corral_process *p = s->first; p; p = p->next) {
+		if (p->link != link || p->state > PROCESS_RUNNING)
+			continue;
+		p->state = PROCESS_LOST;
+		p->error = *why;
+		p->code = -ECONNRESET;
+		process_wake(p);
+	}
+	if (s->leader && s->leader->link == link)
+		s->leader = NULL;
+	if (s->link == link) {
+		s->link = NULL;
+		warden_link_unref(link);
+	}
+}
+
+void sandbox_lose(struct corral_sandbox *s, struct warden_link *link, const struct error *why)
+{
+	bool first;
+
+	(void)pthread_mutex_lock(&s->lock);
+	first = s->link == link;
+	lose(s, link, why);
+	(void)pthread_mutex_unlock(&s->lock);
+	if (!first)
+		return;
+	warden_link_end(link);
+	sandbox_tell(s, (struct corral_event){ .kind = CORRAL_EVENT_LOST, .message = why->text });
+}
+
+/* Frames */
+
+static struct corral_process *find(struct corral_sandbox *s, uint64_t id)
+{
+	struct corral_process *p = s->first;
+
+	while (p && p->id != id)
+		p = p->next;
+	return p;
+}
+
+/* Notes a frame for a process. Negative: a warden would not send that. */
+static int note(struct corral_process *p, struct frame *f)
+{
+	switch (f->type) {
+	case FRAME_STARTED:
+		if (p->state != PROCESS_STARTING)
+			return -EPROTO;
+		p->state = PROCESS_RUNNING;
+		p->master = frame_take_fd(f, 0);
+		return 0;
+	case FRAME_REFUSED:
+		if (p->state != PROCESS_STARTING)
+			return -EPROTO;
+		p->state = PROCESS_REFUSED;
+		p->code = warden_link_refusal(f, &p->error);
+		return 0;
+	case FRAME_EXITED:
+		if (p->state != PROCESS_RUNNING || report_decode(&p->report, f->body, f->len) < 0)
+			return -EPROTO;
+		p->state = PROCESS_EXITED;
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* Negative: the link is of no more use, and *why says so. Frames for freed processes are ignored.
+ */
+static int handle(struct corral_sandbox *s, struct frame *f, struct error *why)
+{
+	struct corral_process *p;
+
+	if (f->type == FRAME_GONE) {
+		(void)warden_link_refusal(f, why);
+		return -ECONNRESET;
+	}
+	p = f->type == FRAME_STARTED || f->type == FRAME_REFUSED || f->type == FRAME_EXITED
+		    ? find(s, f->id)
+		    : NULL;
+	if (p && note(p, f) == 0) {
+		process_wake(p);
+		return 0;
+	}
+	if (!p && f->id > 0 && f->id <= s->last_id)
+		return 0;
+	return error_set(
+		why, -EPROTO, NULL, "the warden broke the protocol; its session was ended");
+}
+
+/* With the lock held. 0: nothing more for now. */
+static int receive_all(struct corral_sandbox *s, struct warden_link *link, struct error *why)
+{
+	int r;
+
+	do {
+		r = frame_receive(link->socket, &link->frame);
+		if (r > 0)
+			r = handle(s, &link->frame, why) < 0 ? -ECONNRESET : 1;
+		else if (r == 0)
+			r = error_set(why, -ECONNRESET, NULL,
+				"the warden died, and everything in its session with it");
+		else if (r != -EAGAIN)
+			(void)error_set(why, r, NULL, "the session was lost: %s", strerror(-r));
+	} while (r > 0);
+	return r == -EAGAIN ? 0 : r;
+}
+
+void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link)
+{
+	struct error why = { 0 };
+	int r = 0;
+
+	(void)pthread_mutex_lock(&s->lock);
+	if (!atomic_load(&link->ended))
+		r = receive_all(s, link, &why);
+	(void)pthread_mutex_unlock(&s->lock);
+	if (r < 0)
+		sandbox_lose(s, link, &why);
+}
+
+int sandbox_send(struct warden_link *link, enum frame_type type, uint64_t id,
+	const struct buffer *body, const int *fds, size_t n_fds)
+{
+	struct pollfd p = { .fd = link->socket, .events = POLLOUT };
+	const void *data = body ? body->data : NULL;
+	size_t len = body ? body->len : 0;
+	int r = frame_send(link->socket, type, id, data, len, fds, n_fds);
+
+	if (r != -EAGAIN)
+		return r;
+	(void)poll(&p, 1, SEND_MS);
+	return frame_send(link->socket, type, id, data, len, fds, n_fds);
+}
+
+/* Processes */
+
+/* With the lock held: a link that works as far as one can tell. */
+static int ensure_link(struct corral_sandbox *s, bool *ret_new, struct error *e)
+{
+	int r;
+
+	if (s->freed)
+		return error_set(e, -ESHUTDOWN, NULL, "the sandbox was freed");
+	if (s->link)
+		return 0;
+	r = new_link(s, &s->link, e);
+	if (r < 0)
+		return r;
+	s->tier = s->link->ready.tier;
+	s->stats.sessions++;
+	*ret_new = true;
+	return 0;
+}
+
+static void insert(struct corral_sandbox *s, struct corral_process *p)
+{
+	p->id = ++s->last_id;
+	p->link = warden_link_ref(s->link);
+	p->previous = NULL;
+	p->next = s->first;
+	if (p->next)
+		p->next->previous = p;
+	s->first = p;
+}
+
+/* What the last session had to say is heard first: a dead one is not given a command. */
+static void hear(struct corral_sandbox *s)
+{
+	struct warden_link *link;
+
+	(void)pthread_mutex_lock(&s->lock);
+	link = s->link ? warden_link_ref(s->link) : NULL;
+	(void)pthread_mutex_unlock(&s->lock);
+	if (!link)
+		return;
+	sandbox_dispatch(s, link);
+	warden_link_unref(link);
+}
+
+int sandbox_add(struct corral_sandbox *s, struct corral_process *p, struct error *e)
+{
+	bool is_new = false;
+	int r;
+
+	hear(s);
+	(void)pthread_mutex_lock(&s->lock);
+	r = ensure_link(s, &is_new, e);
+	if (r == 0)
+		insert(s, p);
+	(void)pthread_mutex_unlock(&s->lock);
+	if (is_new)
+		sandbox_tell(s, (struct corral_event){ .kind = CORRAL_EVENT_SESSION });
+	return r;
+}
+
+void sandbox_remove(struct corral_sandbox *s, struct corral_process *p)
+{
+	struct warden_link *link;
+
+	(void)pthread_mutex_lock(&s->lock);
+	link = p->link;
+	p->link = NULL;
+	if (link && p->previous)
+		p->previous->next = p->next;
+	else if (link)
+		s->first = p->next;
+	if (link && p->next)
+		p->next->previous = p->previous;
+	(void)pthread_mutex_unlock(&s->lock);
+	warden_link_unref(link);
+}
+
+/*
+ * A thread that may run a callback of the host for long must not be the one that others rely on; it
+ * polls the socket beside the leader.
+ */
+bool sandbox_lead(struct corral_sandbox *s, struct corral_process *p)
+{
+	bool lead;
+
+	(void)pthread_mutex_lock(&s->lock);
+	p->waiting = true;
+	if (!s->leader && !p->out.callback)
+		s->leader = p;
+	lead = s->leader == p || p->out.callback;
+	(void)pthread_mutex_unlock(&s->lock);
+	return lead;
+}
+
+void sandbox_follow(struct corral_sandbox *s, struct corral_process *p)
+{
+	struct corral_process *next = NULL;
+
+	(void)pthread_mutex_lock(&s->lock);
+	p->waiting = false;
+	if (s->leader == p) {
+		s->leader = NULL;
+		next = s->first;
+		while (next && (!next->waiting || next->out.callback))
+			next = next->next;
+		if (next)
+			process_wake(next);
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+}
+
+/* Life */
+
+void sandbox_setup_deinit(struct sandbox_setup *setup)
+{
+	policy_free(setup->policy);
+	permissions_free(setup->permissions);
+	arena_deinit(&setup->arena);
+	*setup = (struct sandbox_setup){ 0 };
+}
+
+static void destroy(struct corral_sandbox *s)
+{
+	fd_closep(&s->null);
+	sandbox_setup_deinit(&s->setup);
+	(void)pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+void sandbox_unref(struct corral_sandbox *s)
+{
+	bool last;
+
+	(void)pthread_mutex_lock(&s->lock);
+	last = --s->refs == 0;
+	(void)pthread_mutex_unlock(&s->lock);
+	if (last)
+		destroy(s);
+}
+
+static int open_first(struct corral_sandbox *s, struct error *e)
+{
+	bool is_new = false;
+	int r;
+
+	s->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (s->null < 0)
+		return error_set(e, -errno, NULL, "cannot open /dev/null: %s", strerror(errno));
+	r = ensure_link(s, &is_new, e);
+	if (r == 0)
+		sandbox_tell(s, (struct corral_event){ .kind = CORRAL_EVENT_SESSION });
+	return r;
+}
+
+int sandbox_new(struct corral_sandbox **ret, struct sandbox_setup *setup, struct error *e)
+{
+	struct corral_sandbox *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s) {
+		sandbox_setup_deinit(setup);
+		return -ENOMEM;
+	}
+	s->setup = *setup;
+	*setup = (struct sandbox_setup){ 0 };
+	s->refs = 1;
+	(void)pthread_mutex_init(&s->lock, NULL);
+	r = open_first(s, e);
+	if (r < 0)
+		destroy(s);
+	else
+		*ret = s;
+	return r;
+}
+
+void corral_sandbox_free(struct corral_sandbox *s)
+{
+	struct warden_link *link;
+	struct error why = { 0 };
+
+	if (!s)
+		return;
+	(void)error_set(&why, -ECONNRESET, NULL, "the sandbox was freed");
+	(void)pthread_mutex_lock(&s->lock);
+	s->freed = true;
+	link = s->link ? warden_link_ref(s->link) : NULL;
+	if (link)
+		lose(s, link, &why);
+	(void)pthread_mutex_unlock(&s->lock);
+	if (link) {
+		warden_link_end(link);
+		warden_link_unref(link);
+	}
+	sandbox_unref(s);
+}
+
+/* Calls about all of it */
+
+int corral_sandbox_kill(struct corral_sandbox *s)
+{
+	int n = 0;
+
+	(void)pthread_mutex_lock(&s->lock);
+	for (struct corral_process *p = s->first; p; p = p->next) {
+		if (p->state > PROCESS_RUNNING)
+			continue;
+		n += frame_send(p->link->socket, FRAME_KILL, p->id, NULL, 0, NULL, 0) == 0;
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
+unsigned corral_sandbox_tier(struct corral_sandbox *s)
+{
+	unsigned tier;
+
+	(void)pthread_mutex_lock(&s->lock);
+	tier = s->tier;
+	(void)pthread_mutex_unlock(&s->lock);
+	return tier;
+}

@@ -1,0 +1,387 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`corral run` on a terminal: a real one (a pty), typed on and read as a person would. Prints TAP."""
+
+import fcntl
+import os
+import re
+import pty
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+CORRAL = os.path.abspath(os.environ["CORRAL"])
+SECONDS = 20  # for anything that is waited for; all of it takes far less
+
+
+class Terminal:
+    """A command on a terminal of its own. `words` is what its session leader runs."""
+
+    def __init__(self, words, rows=24, columns=80, cwd=None):
+        self.text = b""
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd or WORK)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.execvp(words[0], words)
+        self.before = termios.tcgetattr(self.master)
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, text):
+        data = text.encode() if isinstance(text, str) else text
+        while data:
+            self.pump(0)
+            _, writable, _ = select.select([], [self.master], [], 0.05)
+            if writable:
+                data = data[os.write(self.master, data[:512]):]
+
+    def pump(self, seconds):
+        """Reads what is there; False at the end."""
+        readable, _, _ = select.select([self.master], [], [], seconds)
+        if not readable:
+            return True
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:
+            return False
+        self.text += data
+        return bool(data)
+
+    def wait_for(self, pattern):
+        """Takes all up to the pattern out of what was shown; None if it does not come."""
+        end = time.monotonic() + SECONDS
+        while True:
+            found = re.search(pattern.encode(), self.text)
+            if found:
+                taken, self.text = self.text[:found.end()], self.text[found.end():]
+                return taken.decode(errors="replace")
+            if time.monotonic() > end or not self.pump(0.2):
+                found = re.search(pattern.encode(), self.text)
+                if not found:
+                    return None
+
+    def wait(self):
+        """The exit status; what is shown meanwhile is kept."""
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            self.pump(0.02)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                while self.pump(0):
+                    if not select.select([self.master], [], [], 0)[0]:
+                        break
+                return os.waitstatus_to_exitcode(status)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        return "it did not end"
+
+    def mode(self):
+        """What raw mode would change."""
+        return termios.tcgetattr(self.master)[:4]
+
+    def close(self):
+        os.close(self.master)
+
+
+class Tap:
+    def __init__(self):
+        self.n = 0
+        self.failed = 0
+
+    def ok(self, good, name, terminal=None):
+        self.n += 1
+        print(f"{'ok' if good else 'not ok'} {self.n} - {name}")
+        if not good:
+            self.failed += 1
+            if terminal:
+                print(f"# shown: {terminal.text[-600:]!r}")
+        sys.stdout.flush()
+
+    def same(self, got, wanted, name, terminal=None):
+        if got != wanted:
+            print(f"# got {got!r}, wanted {wanted!r}")
+        self.ok(got == wanted, name, terminal)
+
+
+TAP = Tap()
+
+
+def corral(*words):
+    return [CORRAL, "run", *words]
+
+
+def test_is_terminal():
+    t = Terminal(corral("--", "sh", "-c", "test -t 0 && test -t 1 && test -t 2 && echo three; tty; exit 9"))
+    TAP.same(t.wait(), 9, "the command's status", t)
+    TAP.ok(b"three" in t.text, "input, output and error are a terminal", t)
+    TAP.ok(re.search(rb"/dev/pts/\d", t.text), "which has a name inside", t)
+    t.close()
+
+
+def test_not_ours():
+    """What the command has is not the terminal that we hold."""
+    t = Terminal(corral("--", "python3", "-c", "import os; print('rdev', os.fstat(0).st_rdev, os.fstat(0).st_dev)"))
+    outside = os.stat(os.ptsname(t.master)) if hasattr(os, "ptsname") else None
+    shown = t.wait_for(r"rdev (\d+) (\d+)")
+    if outside and shown:
+        inside = [int(word) for word in shown.split("rdev ")[1].split()]
+        TAP.ok(inside[1] != outside.st_dev or inside[0] != outside.st_rdev, "it is another terminal", t)
+    else:
+        TAP.ok(shown is not None, "it has a terminal", t)
+    t.wait()
+    t.close()
+
+
+def test_size():
+    t = Terminal(corral("--", "sh", "-c", "stty size; echo ready; while read x; do stty size; done"), 31, 97)
+    TAP.ok(t.wait_for(r"31 97") is not None, "the window's size", t)
+    t.wait_for("ready")
+    t.resize(40, 120)
+    shown = ""
+    for _ in range(50):  # the signal takes its way; ask until it is there
+        t.type("\n")
+        shown = t.wait_for(r"\d+ \d+\r\n") or ""
+        if "40 120" in shown:
+            break
+        time.sleep(0.02)
+    TAP.ok("40 120" in shown, "a change of the window's size", t)
+    t.type("\x04")
+    TAP.same(t.wait(), 0, "Ctrl-D ends the input", t)
+    t.close()
+
+
+def test_job_control():
+    t = Terminal(corral("--env", "PS1=ready> ", "--", "bash", "--norc", "-i"))
+    TAP.ok(t.wait_for("ready> ") is not None, "an interactive shell", t)
+    TAP.ok(b"no job control" not in t.text, "with job control", t)
+    t.type("sleep 1000\n")
+    t.wait_for("sleep 1000")
+    time.sleep(0.3)  # until it is in the foreground; a Ctrl-C at the prompt would prove nothing
+    t.type("\x03")
+    TAP.ok(t.wait_for("ready> ") is not None, "Ctrl-C ends what is in the foreground", t)
+    t.type("echo al''ive $?\n")
+    TAP.ok(t.wait_for("alive 130") is not None, "and the shell goes on", t)
+    t.type("sleep 1001\n")
+    t.wait_for("sleep 1001")
+    time.sleep(0.3)
+    t.type("\x1a")
+    TAP.ok(t.wait_for("Stopped") is not None, "Ctrl-Z stops it", t)
+    t.type("bg\n")
+    TAP.ok(t.wait_for(r"sleep 1001 &") is not None, "bg", t)
+    t.type("jobs\n")
+    TAP.ok(t.wait_for("Running") is not None, "it runs in the background", t)
+    t.type("fg\n")
+    t.wait_for("sleep 1001")
+    time.sleep(0.3)
+    t.type("\x03")
+    TAP.ok(t.wait_for("ready> ") is not None, "fg, and Ctrl-C", t)
+    t.type("exit 3\n")
+    TAP.same(t.wait(), 3, "the shell's status", t)
+    TAP.same(t.mode(), t.before[:4], "our terminal is as it was", t)
+    t.close()
+
+
+def test_shell():
+    os.environ["SHELL"] = "/bin/sh"
+    t = Terminal([CORRAL, "shell", "--env", "PS1=here> "])
+    TAP.ok(t.wait_for("here> ") is not None, "corral shell", t)
+    t.type("exit 4\n")
+    TAP.same(t.wait(), 4, "corral shell: its status", t)
+    t.close()
+
+
+def test_restored():
+    """However it ends, our terminal is as it was."""
+    for number, status in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)):
+        t = Terminal(corral("--", "sh", "-c", "echo ready; exec sleep 1000"))
+        t.wait_for("ready")
+        TAP.ok(t.mode() != t.before[:4], f"raw while the command runs ({number.name})", t)
+        os.kill(t.pid, number)
+        TAP.same(t.wait(), status, f"{number.name} goes to the command", t)
+        TAP.same(t.mode(), t.before[:4], f"and our terminal is as it was ({number.name})", t)
+        t.close()
+    t = Terminal(corral("--", "no-such-program"))
+    TAP.same(t.wait(), 127, "no such program", t)
+    TAP.same(t.mode(), t.before[:4], "as it was where nothing ran", t)
+    t.close()
+    t = Terminal(corral("--timeout", "300ms", "--", "sleep", "1000"))
+    TAP.same(t.wait(), 124, "a timeout", t)
+    TAP.same(t.mode(), t.before[:4], "as it was after a timeout", t)
+    t.close()
+
+
+def test_hangup():
+    t = Terminal(corral("--", "sh", "-c", "(trap '' HUP; sleep 1000.25) & echo ready; sleep 1000.25"))
+    t.wait_for("ready")
+    t.close()  # the window is closed
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        pid, _ = os.waitpid(t.pid, os.WNOHANG)
+        if pid:
+            break
+        time.sleep(0.02)
+    else:
+        os.kill(t.pid, signal.SIGKILL)
+        os.waitpid(t.pid, 0)
+        pid = 0
+    TAP.ok(pid != 0, "when the window is closed, Corral ends")
+    # What ignores the hangup of its terminal reads the end of its input, as everywhere.
+    t = Terminal(corral("--", "sh", "-c", "trap '' HUP; echo ready; while read x; do :; done; exit 0"))
+    t.wait_for("ready")
+    t.close()
+    for _ in range(SECONDS * 50):
+        done, _ = os.waitpid(t.pid, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.02)
+    TAP.ok(done != 0, "a command that ignores it reads the end of its input")
+    left = subprocess.run(["pgrep", "-f", "sleep 1000.25"], capture_output=True, check=False).stdout
+    TAP.same(left, b"", "and nothing is left")
+
+
+def test_amounts():
+    t = Terminal(corral("--", "seq", "1", "30000"))
+    TAP.same(t.wait(), 0, "much output", t)
+    numbers = re.findall(rb"^(\d+)\r$", t.text, re.MULTILINE)
+    TAP.same(numbers, [str(n).encode() for n in range(1, 30001)], "all of it, in order")
+    t.close()
+    t = Terminal(corral("--", "sh", "-c", "stty raw -echo; echo ready; head -c 200000 | wc -c"))
+    t.wait_for("ready")
+    t.type(b"x" * 200000)
+    TAP.ok(t.wait_for("200000") is not None, "much input", t)
+    TAP.same(t.wait(), 0, "much input: ends", t)
+    t.close()
+    # It prints while it does not read: neither side may stop the other.
+    t = Terminal(corral("--", "sh", "-c", "stty raw -echo; echo ready; seq 1 20000; head -c 100000 | wc -c"))
+    t.wait_for("ready")
+    t.type(b"y" * 100000)
+    TAP.ok(t.wait_for("100000\n?\r?") is not None, "much of both at once", t)
+    TAP.same(t.wait(), 0, "much of both: ends", t)
+    t.close()
+
+
+def test_injection():
+    code = ("import fcntl, termios\n"
+            "for fd in (0, 1, 2):\n"
+            "    try:\n"
+            "        fcntl.ioctl(fd, termios.TIOCSTI, b'x')\n"
+            "        print('injected', fd)\n"
+            "    except OSError as e:\n"
+            "        print('refused', fd)\n"
+            "print('end')\n")
+    t = Terminal(corral("--", "python3", "-c", code))
+    t.wait()
+    TAP.same(t.text.count(b"refused"), 3, "TIOCSTI is refused", t)
+    t.close()
+
+
+def test_input_alone():
+    """What is typed goes into a pipe where the output is a file."""
+    path = os.path.join(WORK, "typed")
+    t = Terminal(["sh", "-c", f"exec {CORRAL} run -- sh -c 'test -t 0 && echo terminal; echo ready >&2; cat' >{path}"])
+    t.wait_for("ready")
+    t.type("one line\n")
+    t.type("\x04")
+    TAP.same(t.wait(), 0, "input from the keyboard, output to a file", t)
+    with open(path, encoding="utf-8") as file:
+        TAP.same(file.read(), "one line\n", "what was typed arrives, and not by a terminal")
+    t.close()
+
+
+def test_pager():
+    """A program behind us in the pipe reads the keyboard; we must not take it away."""
+    pager = ("import os, tty; fd = os.open('/dev/tty', os.O_RDWR); tty.setraw(fd); os.write(fd, b'READY');"
+             "got = os.read(fd, 3); os.write(fd, b'<' + got + b'>')")
+    command = f"{CORRAL} run -- sleep 1000.75 | python3 -c \"{pager}\"; kill %1"
+    t = Terminal(["bash", "-m", "-c", command])
+    t.wait_for("READY")
+    time.sleep(0.5)  # give Corral the time to be wrong
+    t.type("q")
+    t.type("w")
+    t.type("e")
+    shown = t.wait_for("<...>|<..>|<.>")
+    TAP.ok(shown and "q" in shown, "a pager behind us has the keyboard", t)
+    os.killpg(os.tcgetpgrp(t.master), signal.SIGTERM)
+    t.wait()
+    t.close()
+
+
+def test_output_alone():
+    command = f"echo typed | {CORRAL} run -- sh -c 'test -t 0 || echo piped; test -t 1 && echo out; test -t 2 && echo err; cat; stty size <&1'"
+    t = Terminal(["sh", "-c", command], 33, 99)
+    TAP.same(t.wait(), 0, "input is a pipe", t)
+    TAP.same(t.text.replace(b"\r", b"").split(), [b"piped", b"out", b"err", b"typed", b"33", b"99"],
+             "output and error are a terminal", t)
+    TAP.ok(b"\r\r" not in t.text, "lines end once", t)
+    t.close()
+
+
+def test_error_alone():
+    path = os.path.join(WORK, "errors")
+    t = Terminal(["sh", "-c", f"{CORRAL} run -- sh -c 'echo bad >&2; echo good' 2>{path}"])
+    TAP.same(t.wait(), 0, "error is a file", t)
+    TAP.same(t.text.strip(), b"good", "output is shown", t)
+    with open(path, encoding="utf-8") as file:
+        TAP.same(file.read(), "bad\n", "error is not")
+    t.close()
+
+
+def test_outer_job_control():
+    """Corral in a pipe, stopped and continued by the shell outside."""
+    os.environ["PS1"] = "outer> "
+    t = Terminal(["bash", "--norc", "-i"])
+    t.wait_for("outer> ")
+    t.type(f"{CORRAL} run -- sh -c 'echo go; while :; do sleep 0.1; done' | cat\n")
+    t.wait_for("\ngo")
+    t.type("\x1a")
+    TAP.ok(t.wait_for("Stopped") is not None, "Ctrl-Z stops a pipe with Corral in it", t)
+    t.wait_for("outer> ")
+    t.type("fg\n")
+    t.wait_for("run -- ")
+    time.sleep(0.3)
+    t.type("\x03")
+    TAP.ok(t.wait_for("outer> ") is not None, "fg continues it, and Ctrl-C ends it", t)
+    t.type("exit\n")
+    t.wait()
+    t.close()
+
+
+def test_background():
+    """In the background, with the keyboard as input: not stopped, as long as it does not read."""
+    t = Terminal(["bash", "-m", "-c", f"{CORRAL} run -- sh -c 'sleep 0.5; echo through' >out & wait; cat out; rm out"])
+    TAP.ok(t.wait_for("through") is not None, "in the background it is not stopped", t)
+    t.wait()
+    t.close()
+
+
+def main():
+    if subprocess.run([CORRAL, "doctor"], capture_output=True, check=False).returncode:
+        print("1..0 # SKIP kernel: no sandbox can be had; corral doctor says why")
+        return 0
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            test()
+    print(f"1..{TAP.n}")
+    return 1 if TAP.failed else 0
+
+
+if __name__ == "__main__":
+    SCRATCH = os.path.realpath(tempfile.mkdtemp())
+    WORK, HOME = os.path.join(SCRATCH, "work"), os.path.join(SCRATCH, "home")
+    os.mkdir(WORK)
+    os.mkdir(HOME)
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
+        os.environ.pop(variable, None)
+    os.environ.update(HOME=HOME, TERM="dumb", LC_ALL="C.UTF-8")
+    try:
+        sys.exit(main())
+    finally:
+        shutil.rmtree(SCRATCH, ignore_errors=True)

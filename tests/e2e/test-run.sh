@@ -1,0 +1,247 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# `corral run` as a person uses it: exit statuses, pipes and redirections, limits, what a command sees.
+# shellcheck disable=SC2016,SC2034,SC2154 # dollars are meant as they stand; names come from lib.sh
+set -u
+# shellcheck source=tests/e2e/lib.sh disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+needs_sandbox
+# runs STATUS NAME ARGUMENT…: the status, and nothing of Corral's own on standard error.
+runs() {
+	wanted=$1 name=$2 && shift 2
+	run run "$@"
+	{ [ "$status" -eq "$wanted" ] && ! grep -q '^corral: ' "$scratch/err"; }
+	ok $? "$name"
+}
+# refuses STATUS NAME TEXT ARGUMENT…: Corral says no: status, a sentence, nothing on standard output.
+refuses() {
+	wanted=$1 name=$2 text=$3 && shift 3
+	run run "$@"
+	{ [ "$status" -eq "$wanted" ] && [ ! -s "$scratch/out" ] && grep -q -F -e "$text" "$scratch/err" &&
+		grep -q '^corral: ' "$scratch/err"; }
+	ok $? "$name"
+}
+
+# --- exit statuses ---
+runs 0 "true" -- true
+runs 1 "false" -- false
+runs 7 "the command's own status" -- sh -c 'exit 7'
+runs 255 "255" -- sh -c 'exit 255'
+runs 143 "ended by a signal: 128+n" -- sh -c 'kill -TERM $$'
+runs 137 "ended by SIGKILL" -- sh -c 'kill -KILL $$'
+runs 0 "without --" true
+runs 3 "options of the command are the command's" sh -c 'exit 3'
+run run -- echo --help -x
+out_is "--help -x" "behind -- everything is the command's"
+run run echo --json
+out_is "--json" "behind the command everything is the command's"
+refuses 127 "no such program" "no-such-program: there is no such program" -- no-such-program
+refuses 127 "no such file" "there is no such program" -- ./missing
+refuses 125 "no command" "a CMD is missing"
+refuses 125 "an unknown option" "unknown option --frobnicate" --frobnicate -- true
+refuses 125 "a misspelt option" "did you mean --timeout?" --timout 3s -- true
+printf 'echo hello\n' >script
+refuses 126 "not executable" "script is not executable" -- ./script
+chmod +x script
+run run ./script
+out_is hello "a script without #! is the shell's, as everywhere"
+printf '#!/no/such/interpreter\n' >bad && chmod +x bad
+refuses 127 "an interpreter that is not there" "/no/such/interpreter: there is no such program" -- ./bad
+printf '#!/bin/sh\necho "$0 $1"\n' >good && chmod +x good
+run run ./good x
+out_is "./good x" "a script of the workspace"
+
+# --- words ---
+run run -- printf '<%s>' '' 'a b' '*' "$(printf 'x\ny')"
+out_is "$(printf '<%s>' '' 'a b' '*' "$(printf 'x\ny')")" "arguments arrive as they are"
+run run -- sh -c 'echo $#' sh $(seq 1 5000)
+out_is 5000 "many arguments"
+
+# --- pipes and redirections ---
+run_with "through a pipe" run -- cat
+out_is "through a pipe" "standard input is a pipe"
+is "$(echo x | "$CORRAL" run -- cat)" x "a pipe on both sides"
+printf 'from a file\n' >input
+is "$("$CORRAL" run -- cat <input)" "from a file" "standard input is a file"
+"$CORRAL" run -- sh -c 'echo out; echo err >&2' >o 2>e </dev/null
+is "$(cat o)/$(cat e)" "out/err" "standard output and error are files"
+"$CORRAL" run -- sh -c 'echo more' >>o
+is "$(cat o)" "$(printf 'out\nmore')" "appending"
+is "$("$CORRAL" run -- sh -c 'echo a; echo b >&2' 2>&1)" "$(printf 'a\nb')" "2>&1 keeps the order"
+is "$(head -c 20000000 /dev/zero | "$CORRAL" run -- cat | wc -c)" 20000000 "20 MB through pipes"
+is "$("$CORRAL" run -- yes 2>/dev/null | head -n 3 | tr -d '\n')" yyy "a reader that goes ends the writer"
+is "$("$CORRAL" run -- sh -c 'cat <&-; echo done' <&- 2>/dev/null)" "done" "standard input is closed"
+status=0
+"$CORRAL" run -- true </ >"$scratch/out" 2>"$scratch/err" || status=$?
+status_is 125 "a folder as standard input is refused"
+err_has "standard input is a folder" "and Corral says why"
+exec 9</
+"$CORRAL" run -- sh -c 'ls /proc/self/fd' >"$scratch/out" </dev/null
+exec 9<&-
+is "$(grep -c -x 9 "$scratch/out")" 0 "other descriptors do not get in"
+
+# --- what it sees ---
+echo data >file
+run run -- cat file
+out_is data "the workspace can be read"
+runs 0 "and written" -- sh -c 'echo new >made && rm file && mkdir folder'
+is "$(cat made)" new "on the real disk"
+run run -- pwd
+out_is "$PWD" "it starts where we are"
+echo secret >"$HOME/secret"
+runs 1 "the home is not there" -- cat "$HOME/secret"
+err_has "No such file" "it looks absent"
+run run -- sh -c 'ls -A ~ | wc -l; echo x >~/x && cat ~/x'
+out_is "$(printf '0\nx')" "its own home is empty and can be written"
+[ ! -e "$HOME/x" ]
+ok $? "and is gone afterwards"
+run run -- sh -c 'echo x >/tmp/corral-e2e-private && cat /tmp/corral-e2e-private'
+out_is x "/tmp can be written"
+[ ! -e /tmp/corral-e2e-private ]
+ok $? "and is a private one"
+runs 2 "the system can't be written" -- sh -c 'echo x >/usr/x'
+run run -- sh -c 'ls /proc | grep -c "^[0-9]"'
+[ "$(cat "$scratch/out")" -le 4 ]
+ok $? "other processes are not there"
+run run -- cat /proc/net/dev
+is "$(grep -c : "$scratch/out")" 1 "no network but loopback"
+SECRET_TOKEN=x LANG=C.UTF-8 run run -- env
+out_lacks SECRET_TOKEN "variables that were not granted are not there"
+out_has "LANG=C.UTF-8" "LANG is"
+out_lacks "CORRAL" "nothing of Corral's own"
+
+# --- where it starts ---
+mkdir -p sub other
+run run --cwd sub -- pwd
+out_is "$PWD/sub" "--cwd"
+refuses 125 "--cwd: not there" "--cwd: $PWD/nothing" --cwd nothing -- true
+refuses 126 "--cwd: not granted" "does not let $HOME be read" --cwd "$HOME" -- true
+run run --work-dir other -- sh -c 'pwd; echo x >x; ls ..'
+out_is "$(printf '%s/other\nother' "$PWD")" "--work-dir: that folder alone"
+refuses 125 "--work-dir: not there" "the working folder: $PWD/nothing" --work-dir nothing -- true
+ln -s other link
+run run --work-dir link -- pwd
+out_is "$PWD/other" "--work-dir: a link stands for what it leads to"
+
+# --- limits ---
+refuses 125 "--timeout: no time" "is no amount" --timeout soon -- true
+refuses 125 "--timeout 0" "would let nothing run" --timeout 0 -- true
+refuses 125 "--pids x" "is no amount" --pids x -- true
+refuses 125 "--memory: too much" "is too much" --memory 99999999999999999999 -- true
+run run --timeout 200ms -- sleep 60
+status_is 124 "--timeout: the status"
+err_has "its time was over: 200ms" "--timeout: a message"
+run run --timeout 200ms -- sh -c 'trap "" TERM INT; (sleep 60 & sleep 60 & wait) & wait'
+status_is 124 "--timeout: nothing escapes it"
+runs 0 "--timeout: in time" --timeout 60s -- true
+run run --max-output 10 -- printf '1234567890abcdef'
+out_is 1234567890 "--max-output: what fits"
+err_has "6 bytes of output were dropped: no more than 10" "--max-output: a message"
+status_is 0 "--max-output: the command goes on"
+run run --max-output 5 -- sh -c 'printf 123; printf 45678 >&2'
+is "$(cat "$scratch/out" | wc -c)" 3 "--max-output: output and error together"
+is "$("$CORRAL" run --max-output 1G -- head -c 3000000 /dev/zero | wc -c)" 3000000 "--max-output: large output passes"
+run run --pids 20 -- sh -c 'for i in $(seq 100); do sleep 5 & done 2>/dev/null; wait'
+[ "$status" -ne 0 ]
+ok $? "--pids: a fork bomb ends"
+run run --memory 64M -- python3 -c 'print(len(b"1" * 400000000))'
+[ "$status" -ne 0 ]
+ok $? "--memory: a memory bomb ends"
+runs 0 "--memory: enough" --memory 1G -- true
+
+# --- JSON ---
+run_json() {
+	run run --json "$@"
+	python3 -c 'import json,sys; json.load(open(sys.argv[1]))' "$scratch/out" 2>/dev/null
+	ok $? "--json: is JSON: $*"
+}
+field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$scratch/out" "$1"; }
+run_json -- sh -c 'echo out; echo err >&2; exit 3'
+status_is 3 "--json: the status is the command's"
+is "$(field stdout)/$(field stderr)/$(field exit_code)/$(field signal)" "out/err/3/None" "--json: what it printed and how it ended"
+run_json -- sh -c 'kill -9 $$'
+is "$(field exit_code)/$(field signal)/$(field status)" "None/9/137" "--json: ended by a signal"
+run_json --timeout 100ms -- sleep 9
+is "$(field timed_out)/$(field status)" "True/124" "--json: timed out"
+run_json --max-output 4 -- printf 123456
+is "$(field stdout)/$(field truncated)" "1234/True" "--json: bounded"
+run_json -- printf '\377\000x'
+is "$(field lossy)" True "--json: bytes that are no text"
+run_json -- true
+is "$(field lossy)/$(field truncated)/$(field timed_out)/$(field stdout)" "False/False/False/" "--json: nothing special"
+refuses 127 "--json: a message where nothing ran" "there is no such program" --json -- no-such-program
+
+# --- audit ---
+run run --audit "$scratch/audit.jsonl" -- sh -c 'exit 4'
+status_is 4 "--audit: the status"
+is "$(python3 -c '
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+print([line["event"] for line in lines], lines[0]["argv"], lines[1]["exit_code"])' "$scratch/audit.jsonl")" \
+	"['start', 'end'] ['sh', '-c', 'exit 4'] 4" "--audit: start and end"
+is "$(stat -c %a "$scratch/audit.jsonl")" 600 "--audit: its owner's alone"
+run run --audit "$scratch/audit.jsonl" -- no-such-program
+is "$(tail -n 1 "$scratch/audit.jsonl" | grep -c '"event":"refused"')" 1 "--audit: what was refused"
+is "$(wc -l <"$scratch/audit.jsonl")" 3 "--audit: appends"
+refuses 125 "--audit: where the command can write" "the command may write there" --audit audit.jsonl -- true
+[ ! -e audit.jsonl ]
+ok $? "--audit: nothing was made"
+ln -s "$PWD/elsewhere" "$scratch/audit-link"
+refuses 125 "--audit: by a link" "the command may write there" --audit "$scratch/audit-link" -- true
+refuses 125 "--audit: a folder that is not there" "cannot be written" --audit "$scratch/nowhere/a" -- true
+
+# --- not there yet, and said so ---
+refuses 125 "--explain" "--explain is not there yet" --explain -- true
+refuses 125 "--tier 2" "--tier 2 is not there yet" --tier 2 -- true
+refuses 125 "--tier 9" "is no tier" --tier 9 -- true
+runs 0 "--tier 1" --tier 1 -- true
+
+# --- signals ---
+"$CORRAL" run -- sh -c 'trap "echo got; exit 5" TERM; echo ready; while :; do sleep 0.1; done' >"$scratch/out" </dev/null &
+pid=$!
+wait_for() { # wait_for TEXT: in the output, for ten seconds at most
+	for _ in $(seq 100); do
+		grep -q "$1" "$scratch/out" && return
+		sleep 0.1
+	done
+}
+wait_for ready
+kill -TERM $pid
+wait $pid
+is "$?" 5 "SIGTERM goes to the command, which decides"
+out_has got "and hears it"
+"$CORRAL" run -- sh -c 'echo ready; sleep 60' >"$scratch/out" </dev/null &
+pid=$!
+wait_for ready
+kill -TERM $pid
+wait $pid
+is "$?" 143 "SIGTERM ends a command that does not care"
+"$CORRAL" run -- sh -c 'echo ready; exec sleep 61.5' >"$scratch/out" </dev/null &
+pid=$!
+wait_for ready
+kill -KILL $pid
+wait $pid 2>/dev/null
+gone=1
+for _ in $(seq 50); do
+	pgrep -f 'sleep 61.5' >/dev/null || { gone=0 && break; }
+	sleep 0.02
+done
+ok $gone "when Corral is killed, the command dies"
+run run -- sh -c '(setsid sleep 62.5 >/dev/null 2>&1 &) ; echo done'
+out_is "done" "a command that leaves a daemon behind"
+! pgrep -f 'sleep 62.5' >/dev/null
+ok $? "which is dead when Corral returns"
+
+# --- shell ---
+SHELL=/bin/sh run shell -- -c 'echo "$0 $PWD"; exit 6'
+status_is 6 "shell: the shell's status"
+out_is "/bin/sh $PWD" "shell: the user's own"
+SHELL=/nonexistent run shell -- -c 'echo $0'
+out_is "/bin/sh" "shell: /bin/sh if there is none"
+SHELL=/bin/sh run shell --profile readonly -- -c 'echo x >x'
+[ "$status" -ne 0 ]
+ok $? "shell: the options of run"
+
+done_testing

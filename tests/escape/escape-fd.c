@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Descriptors that the caller had open when it started the command: files, folders, sockets and a
+ * namespace beyond stdio must not get in; stdio itself must not be more than it is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attempt.h"
+
+#define MOST 1024
+
+static int inherited_any(const struct attempt *a)
+{
+	(void)a;
+	for (int fd = 3; fd < MOST; fd++)
+		if (fcntl(fd, F_GETFD) >= 0) {
+			note("descriptor %d is open", fd);
+			return ESCAPED;
+		}
+	note("nothing beyond stdio");
+	return HELD;
+}
+
+static int inherited_file(const struct attempt *a)
+{
+	char data[256];
+
+	(void)a;
+	for (int fd = 3; fd < MOST; fd++) {
+		ssize_t n = pread(fd, data, sizeof(data), 0);
+
+		if (n > 0 && has_canary(data, (size_t)n))
+			return verdict(0);
+	}
+	errno = EBADF;
+	return verdict(-1);
+}
+
+static int inherited_folder(const struct attempt *a)
+{
+	for (int fd = 3; fd < MOST; fd++) {
+		int file = openat(fd, a->name, O_RDONLY);
+
+		if (file >= 0)
+			return canary_fd(file);
+	}
+	errno = EBADF;
+	return verdict(-1);
+}
+
+static int inherited_fchdir(const struct attempt *a)
+{
+	for (int fd = 3; fd < MOST; fd++)
+		if (fchdir(fd) == 0)
+			return canary_file(a->name);
+	errno = EBADF;
+	return verdict(-1);
+}
+
+/* The runner connected it to the victim before the start. */
+static int inherited_socket(const struct attempt *a)
+{
+	const char *line = format("%s\n", a->name);
+
+	for (int fd = 3; fd < MOST; fd++)
+		if (send(fd, line, strlen(line), MSG_NOSIGNAL) > 0)
+			return claim(0);
+	errno = EBADF;
+	return verdict(-1);
+}
+
+static int inherited_namespace(const struct attempt *a)
+{
+	(void)a;
+	errno = EBADF;
+	for (int fd = 3; fd < MOST; fd++)
+		if (setns(fd, CLONE_NEWNS) == 0)
+			return verdict(0);
+	return verdict(-1);
+}
+
+/* Standard input is OUT/NAME, opened for reading: more than that was not given. */
+static int stdin_reopen(const struct attempt *a)
+{
+	int fd = open("/proc/self/fd/0", O_WRONLY);
+
+	(void)a;
+	return claim(fd < 0 ? -1 : write(fd, "x", 1));
+}
+
+static int stdin_dev(const struct attempt *a)
+{
+	int fd = open("/dev/stdin", O_RDWR | O_TRUNC);
+
+	(void)a;
+	return claim(fd);
+}
+
+static int stdin_link(const struct attempt *a)
+{
+	if (linkat(AT_FDCWD, "/proc/self/fd/0", AT_FDCWD, work_file(a), AT_SYMLINK_FOLLOW) < 0)
+		return verdict(-1);
+	return claim(open(work_file(a), O_WRONLY | O_TRUNC));
+}
+
+static int stdin_truncate(const struct attempt *a)
+{
+	(void)a;
+	return claim(truncate("/proc/self/fd/0", 0));
+}
+
+static int stdin_chmod(const struct attempt *a)
+{
+	(void)a;
+	return claim(fchmod(0, 0777));
+}
+
+static int stdin_utimes(const struct attempt *a)
+{
+	const struct timespec t[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+
+	(void)a;
+	return claim(futimens(0, t));
+}
+
+static int stdin_parent(const struct attempt *a)
+{
+	/* A file is no folder, but its link has a name to go up from. */
+	char path[4096] = "";
+
+	(void)a;
+	if (readlink("/proc/self/fd/0", path, sizeof(path) - 1) < 0)
+		return verdict(-1);
+	return verdict(open(path, O_RDWR));
+}
+
+static const struct attempt table[] = {
+	{ "fd-any", "fds", "", "some descriptor beyond stdio got in", inherited_any, NULL },
+	{ "fd-file", "fds", "", "a secret file that the caller had open", inherited_file, NULL },
+	{ "fd-folder", "fds", "", "a folder that the caller had open leads out", inherited_folder,
+		NULL },
+	{ "fd-fchdir", "fds", "", "fchdir to a folder that the caller had open", inherited_fchdir,
+		NULL },
+	{ "fd-socket", "fds", "", "a connection that the caller had open", inherited_socket, NULL },
+	{ "fd-namespace", "fds", "SYS_ADMIN", "a namespace that the caller had open can be joined",
+		inherited_namespace, NULL },
+	{ "stdin-reopen", "stdin", "", "standard input is reopened for writing", stdin_reopen, NULL },
+	{ "stdin-dev", "stdin", "", "the same by /dev/stdin", stdin_dev, NULL },
+	{ "stdin-truncate", "stdin", "", "the file behind standard input is emptied by its link",
+		stdin_truncate, NULL },
+	{ "stdin-link", "stdin", "", "a hard link brings it into the workspace", stdin_link, NULL },
+	{ "stdin-path", "stdin", "", "the path that /proc shows can be opened", stdin_parent, NULL },
+	{ "stdin-chmod", "stdin", "", "fchmod needs no more than a descriptor for reading",
+		stdin_chmod, NULL },
+	{ "stdin-utimes", "stdin", "", "futimens needs no more than a descriptor for reading",
+		stdin_utimes, NULL },
+};
+THEME(fd, "Descriptors of the caller", table);

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Bombs, and processes that outlive their command. Each is bounded: bare it takes a few hundred
+ * processes or megabytes and gives them back. Some of them end with the command being killed, which
+ * the runner takes for "held".
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attempt.h"
+
+#define PROCESSES 300 /* the limit is 32 */
+#define BYTES (256L << 20) /* the limit is 64 MB */
+#define OUTPUT (16L << 20) /* the limit is 1 MB */
+#define SECONDS 4 /* the limit is 1 */
+
+/* -- processes -- */
+
+static int fork_bomb(const struct attempt *a)
+{
+	pid_t pids[PROCESSES];
+	int n = 0, error = 0;
+
+	(void)a;
+	for (; n < PROCESSES; n++) {
+		pids[n] = fork();
+		if (pids[n] == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+		if (pids[n] < 0) {
+			error = errno;
+			break;
+		}
+	}
+	for (int i = 0; i < n; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	note("%d processes, then %s", n, error ? strerrorname_np(error) : "enough");
+	return n == PROCESSES ? ESCAPED : HELD;
+}
+
+static void *idle(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static int thread_bomb(const struct attempt *a)
+{
+	pthread_attr_t attr;
+	int n = 0;
+
+	(void)a;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 65536);
+	for (pthread_t t; n < PROCESSES && pthread_create(&t, &attr, idle, NULL) == 0; n++)
+		;
+	note("%d threads", n);
+	return n == PROCESSES ? ESCAPED : HELD;
+}
+
+/* Orphans are nobody's children, but still processes. */
+static int orphan_bomb(const struct attempt *a)
+{
+	int *count = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int life[2];
+
+	(void)a;
+	if (count == MAP_FAILED || pipe(life) < 0)
+		broken("%s", strerror(errno));
+	for (int i = 0; i < PROCESSES; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			char byte;
+
+			setsid();
+			if (fork() != 0)
+				_exit(0);
+			close(life[1]);
+			__atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
+			if (read(life[0], &byte, 1) <= 0) /* until the pipe's last writer is gone */
+				_exit(0);
+		}
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+	}
+	for (int i = 0; i < 1000 && __atomic_load_n(count, __ATOMIC_SEQ_CST) < PROCESSES; i++)
+		poll(NULL, 0, 1);
+	note("%d orphans", *count);
+	return *count == PROCESSES ? ESCAPED : HELD;
+}
+
+/* -- memory -- */
+
+static int touch(char *p, long n)
+{
+	if (p == MAP_FAILED)
+		return verdict(-1);
+	for (long i = 0; i < n; i += 4096)
+		((volatile char *)p)[i] = 1;
+	return verdict(0);
+}
+
+static int memory_private(const struct attempt *a)
+{
+	(void)a;
+	return touch(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		BYTES);
+}
+
+static int memory_shared(const struct attempt *a)
+{
+	(void)a;
+	return touch(
+		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), BYTES);
+}
+
+static int memory_memfd(const struct attempt *a)
+{
+	int fd = memfd_create("x", MFD_CLOEXEC);
+
+	(void)a;
+	return verdict(fd < 0 ? -1 : fallocate(fd, 0, 0, BYTES));
+}
+
+static int memory_sysv(const struct attempt *a)
+{
+	int v, id = shmget(IPC_PRIVATE, BYTES, 0600);
+	char *p;
+
+	(void)a;
+	if (id < 0)
+		return verdict(-1);
+	p = shmat(id, NULL, 0);
+	shmctl(id, IPC_RMID, NULL);
+	v = p == (void *)-1 ? verdict(-1) : touch(p, BYTES);
+	return v;
+}
+
+static int fill(const char *folder)
+{
+	int fd = open(folder, O_TMPFILE | O_RDWR, 0600);
+
+	return verdict(fd < 0 ? -1 : fallocate(fd, 0, 0, BYTES));
+}
+
+/* The folder's memory is nobody's, unless someone counts it. */
+static int memory_shm_folder(const struct attempt *a)
+{
+	(void)a;
+	return fill("/dev/shm");
+}
+
+static int memory_tmp_folder(const struct attempt *a)
+{
+	(void)a;
+	return fill(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+}
+
+static int memory_home_folder(const struct attempt *a)
+{
+	(void)a;
+	return fill(getenv("HOME") ? getenv("HOME") : "/");
+}
+
+/* Each of them is below the limit. They hold it until all have it. */
+static int memory_tree(const struct attempt *a)
+{
+	enum { N = 8 };
+	int done[2], go[2], n = 0;
+	char byte;
+
+	(void)a;
+	if (pipe(done) < 0 || pipe(go) < 0)
+		broken("pipe: %s", strerror(errno));
+	for (int i = 0; i < N; i++)
+		if (fork() == 0) {
+			close(done[0]);
+			close(go[1]);
+			touch(mmap(NULL, BYTES / N, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+				BYTES / N);
+			if (write(done[1], "x", 1) == 1 && read(go[0], &byte, 1) >= 0)
+				_exit(0);
+		}
+	close(done[1]);
+	while (n < N && read(done[0], &byte, 1) == 1)
+		n++;
+	/* A limit that is found by looking now and then gets the time to look. */
+	poll(NULL, 0, 1500);
+	close(go[1]);
+	int alive = 0, status;
+	while (wait(&status) > 0)
+		alive += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	note("%d of %d had their memory", alive, N);
+	return alive == N ? ESCAPED : HELD;
+}
+
+/* -- output and time -- */
+
+static int flood(const struct attempt *a)
+{
+	static char block[65536];
+	int fd = *(const int *)a->arg;
+
+	signal(SIGPIPE, SIG_DFL);
+	memset(block, 'x', sizeof(block));
+	for (long n = 0; n < OUTPUT; n += (long)sizeof(block))
+		if (write(fd, block, sizeof(block)) < 0)
+			return verdict(-1);
+	return claim(0);
+}
+
+static void be_deaf(void)
+{
+	for (int i = 1; i < 65; i++)
+		signal(i, SIG_IGN);
+	setsid();
+}
+
+static int linger(void)
+{
+	for (int i = 0; i < SECONDS * 100; i++)
+		poll(NULL, 0, 10);
+	return verdict(0);
+}
+
+static int sleep_long(const struct attempt *a)
+{
+	(void)a;
+	return linger();
+}
+
+static int sleep_deaf(const struct attempt *a)
+{
+	(void)a;
+	be_deaf();
+	return linger();
+}
+
+static int spin(const struct attempt *a)
+{
+	time_t end = time(NULL) + SECONDS;
+
+	(void)a;
+	while (time(NULL) <= end)
+		;
+	return verdict(0);
+}
+
+/* -- outliving: the daemon holds a lock that the runner asks for after the end -- */
+
+static _Noreturn void daemon_body(const struct attempt *a, int ready)
+{
+	int fd = open(work_file(a), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+
+	alarm(0); /* the time limit of the attempt is not the daemon's */
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	if (fd < 0 || flock(fd, LOCK_EX) < 0 || dprintf(fd, "%d", getpid()) < 0 ||
+		write(ready, "x", 1) != 1)
+		_exit(1);
+	close(ready);
+	for (int i = 0; i < 600; i++)
+		poll(NULL, 0, 100);
+	_exit(0);
+}
+
+static int wait_ready(int fd[2])
+{
+	char byte;
+
+	close(fd[1]);
+	return claim(read(fd[0], &byte, 1) == 1 ? 0 : -1);
+}
+
+static int daemonise(const struct attempt *a)
+{
+	int ready[2];
+	pid_t pid;
+
+	if (pipe(ready) < 0 || (pid = fork()) < 0)
+		broken("fork: %s", strerror(errno));
+	if (pid == 0) {
+		setsid();
+		if (fork() != 0)
+			_exit(0);
+		for (int i = 0; i < 3; i++)
+			dup2(open("/dev/null", O_RDWR), i);
+		daemon_body(a, ready[1]);
+	}
+	return wait_ready(ready);
+}
+
+/* Keeps the output open, so that whoever waits for its end waits for the daemon. */
+static int nohup(const struct attempt *a)
+{
+	int ready[2];
+	pid_t pid;
+
+	if (pipe(ready) < 0 || (pid = fork()) < 0)
+		broken("fork: %s", strerror(errno));
+	if (pid == 0)
+		daemon_body(a, ready[1]);
+	return wait_ready(ready);
+}
+
+static int stopped(const struct attempt *a)
+{
+	int v = nohup(a);
+
+	signal(SIGSTOP, SIG_DFL);
+	kill(0, SIGCONT);
+	return v;
+}
+
+static int clone_parent(const struct attempt *a)
+{
+	int ready[2];
+	long pid;
+
+	if (pipe(ready) < 0)
+		broken("pipe: %s", strerror(errno));
+	pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);
+	if (pid < 0)
+		return verdict(-1);
+	if (pid == 0) {
+		setsid();
+		daemon_body(a, ready[1]);
+	}
+	return wait_ready(ready);
+}
+
+static int daemon_timeout(const struct attempt *a)
+{
+	int v = daemonise(a);
+
+	linger();
+	return v;
+}
+
+static int subreaper(const struct attempt *a)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	return daemonise(a);
+}
+
+/* -- the rest -- */
+
+static int crash(void *arg)
+{
+	(void)arg;
+	signal(SIGABRT, SIG_DFL);
+	abort();
+}
+
+static int core_dump(const struct attempt *a)
+{
+	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+	struct rlimit now;
+	pid_t pid;
+	int status;
+
+	(void)a;
+	if (setrlimit(RLIMIT_CORE, &all) < 0) {
+		getrlimit(RLIMIT_CORE, &now);
+		now.rlim_cur = now.rlim_max;
+		setrlimit(RLIMIT_CORE, &now);
+	}
+	pid = fork();
+	if (pid == 0)
+		_exit(crash(NULL));
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		broken("fork: %s", strerror(errno));
+	note("%s", WCOREDUMP(status) ? "a core was written" : "no core");
+	return WCOREDUMP(status) ? ESCAPED : HELD;
+}
+
+/* Names cost memory of the kernel, without a byte in the files. */
+static int inodes(const struct attempt *a)
+{
+	enum { MANY = 100000 };
+	const char *top = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+	const char *folder = format("%s/%s-%d", top, a->name, getpid());
+	char path[4200];
+	int n = 0, fd;
+
+	if (mkdirat(AT_FDCWD, folder, 0755) < 0)
+		broken("mkdir %s: %s", folder, strerror(errno));
+	for (; n < MANY; n++) {
+		snprintf(path, sizeof(path), "%s/%d", folder, n);
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		if (fd < 0)
+			break;
+		close(fd);
+	}
+	note("%d files, then %s", n, n < MANY ? strerrorname_np(errno) : "enough");
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%d", folder, i);
+		unlink(path);
+	}
+	rmdir(folder);
+	return n == MANY ? ESCAPED : HELD;
+}
+
+static const int fd_out = 1, fd_err = 2;
+
+static const struct attempt table[] = {
+	{ "limit-fork", "pids", "", "more processes than granted", fork_bomb, NULL },
+	{ "limit-threads", "pids", "", "threads are not counted", thread_bomb, NULL },
+	{ "limit-orphans", "pids", "", "orphans are not counted", orphan_bomb, NULL },
+	{ "limit-memory", "memory", "", "more memory than granted", memory_private, NULL },
+	{ "limit-memory-shared", "memory", "", "shared memory is not counted", memory_shared, NULL },
+	{ "limit-memory-memfd", "memory", "", "a memfd is not counted", memory_memfd, NULL },
+	{ "limit-memory-sysv", "memory", "", "SysV shared memory is not counted", memory_sysv, NULL },
+	{ "limit-memory-shm", "memory", "", "/dev/shm is not counted", memory_shm_folder, NULL },
+	{ "limit-memory-tmp", "memory", "kernel: bare, the folder is on a disk",
+		"the private /tmp is not counted", memory_tmp_folder, NULL },
+	{ "limit-memory-home", "memory", "kernel: bare, the folder is on a disk",
+		"the private HOME is not counted", memory_home_folder, NULL },
+	{ "limit-memory-tree", "memory", "", "each process is below the limit, all together are not",
+		memory_tree, NULL },
+	{ "limit-output", "output", "", "more output than granted", flood, &fd_out },
+	{ "limit-output-error", "output", "", "standard error is not counted", flood, &fd_err },
+	{ "limit-time", "timeout", "", "more time than granted", sleep_long, NULL },
+	{ "limit-time-deaf", "timeout", "", "signals can be ignored", sleep_deaf, NULL },
+	{ "limit-time-spin", "timeout", "", "a busy loop hears nothing", spin, NULL },
+	{ "limit-time-daemon", "timeout", "", "a daemon outlives the time limit", daemon_timeout,
+		NULL },
+	{ "daemon-fork", "daemon", "", "a daemon outlives its command", daemonise, NULL },
+	{ "daemon-nohup", "daemon", "", "a child that ignores SIGHUP outlives its command", nohup,
+		NULL },
+	{ "daemon-continue", "daemon", "", "so does one that others tried to stop", stopped, NULL },
+	{ "daemon-clone-parent", "daemon", "", "a child that is its parent's sibling is overlooked",
+		clone_parent, NULL },
+	{ "daemon-subreaper", "daemon", "", "a subreaper of one's own hides orphans", subreaper, NULL },
+	{ "core-dump", "default", "", "a core is written, or handed to a program of the host",
+		core_dump, NULL },
+	{ "limit-inodes", "inodes", "", "files without a byte use up the kernel's memory", inodes,
+		NULL },
+};
+THEME(limit, "Limits, and what outlives a command", table);

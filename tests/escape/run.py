@@ -1,0 +1,509 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The escape suite: every attempt bare, where it has to work, and inside, where it must not.
+
+    run.py --programs FOLDER [--corral PROGRAM] [--only WORD] [--bare]     prints TAP
+    run.py --programs FOLDER --document                                    prints docs/escape-suite.md
+
+FOLDER has `attempt` and `victim`. As root everything is done twice: as root and as an ordinary user.
+The suite first goes into a mount, IPC and UTS namespace of its own, so that what works bare does no
+harm; as an ordinary user nothing that works bare reaches beyond the scene (scene.py).
+
+Bare, an attempt must escape; it is excused if the kernel does not have the thing at all, or wants a
+capability that the user lacks. Inside, it must say that it was held, and the host is looked at
+whatever it says. That Corral fails to start the command is no success either.
+"""
+
+import argparse
+import collections
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+
+from scene import Scene, add_key
+
+ESCAPED, HELD, BROKEN, ABSENT, DONE = range(5)
+SIGSYS = 128 + 31
+REFUSED = 125
+ORDINARY = 54321  # a user that nobody is
+MARK = "CORRAL_ESCAPE_INSIDE_NAMESPACE"
+
+CAPABILITIES = {name: number for number, name in enumerate(
+    "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE "
+    "NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO "
+    "SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME "
+    "SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG "
+    "WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE".split())}
+
+Attempt = collections.namedtuple("Attempt", "theme name set needs idea")
+Result = collections.namedtuple("Result", "code note")
+
+# How a set of attempts is run. options: of `corral run`, {} is the scene's folder. many: all in one
+# run. ends: exit statuses of Corral itself that mean that it held the command. tool: the program is
+# run from tools/ (where the list of programs has it). what: as documented.
+Set = collections.namedtuple("Set", "what options many ends tool", defaults=((), False, (), False))
+
+DEFAULT = ("--profile", "workspace", "--read", "{}/ro/**", "--read", "{}/tools/**")
+SETS = {
+    "default": Set("the profile `workspace`, and a folder for reading", DEFAULT, many=True),
+    "deny": Set("the same, with denied files and a denied folder in the workspace",
+                (*DEFAULT, "DENY"), many=True),
+    "link": Set("a denied file that has a second name in the workspace",
+                (*DEFAULT, "--deny", "{}/ws/linked.txt"), ends=(REFUSED,)),
+    "mask": Set("a denied file that the host replaces again and again",
+                (*DEFAULT, "--deny", "{}/ws/denied/NAME"), ends=(REFUSED, 137, 143)),
+    "exec": Set("only the program `attempt` may run",
+                (*DEFAULT, "--exec", "{}/tools/attempt", "--exec", "{}/tools/spare"), many=True,
+                tool=True),
+    "fds": Set("descriptors of the caller are open", DEFAULT, many=True),
+    "stdin": Set("standard input is a file outside, opened for reading", DEFAULT),
+    "policy": Set("the policy is a file in the workspace",
+                  ("--policy", "{}/ws/policy.yaml"), ends=(REFUSED,)),
+    "audit": Set("the record is a file in the workspace",
+                 (*DEFAULT, "--audit", "{}/ws/audit.jsonl"), ends=(REFUSED,)),
+    "pids": Set("at most 32 processes", (*DEFAULT, "--pids", "32"), ends=(137,)),
+    "memory": Set("at most 64 MB", (*DEFAULT, "--memory", "64M"), ends=(137, 139, 143, 135)),
+    "output": Set("at most 1 MB of output", (*DEFAULT, "--max-output", "1M"), ends=(141, 137, 143)),
+    "timeout": Set("at most one second", (*DEFAULT, "--timeout", "1s"), ends=(124,)),
+    "daemon": Set("the command ends, a process stays", DEFAULT),
+    "inodes": Set("files in the private /tmp", (*DEFAULT, "--memory", "64M"), ends=(137,)),
+    "swap": Set("the host exchanges a granted folder with a link, 30 times",
+                ("--profile", "workspace", "--read", "{}/swap/sub/**"), ends=(REFUSED,)),
+    "tty": Set("on a terminal", DEFAULT),
+    "tty-hidden": Set("the caller has a terminal, the command's stdio is elsewhere", DEFAULT),
+    "tty-stdin": Set("only standard input is a terminal", DEFAULT),
+}
+
+
+class Tap:
+    def __init__(self):
+        self.number = self.failures = 0
+
+    def say(self, good, name, note="", skip=None):
+        self.number += 1
+        self.failures += not good
+        line = f"{'ok' if good else 'not ok'} {self.number} - {name}"
+        print(line + (f" # SKIP {skip}" if skip else ""), flush=True)
+        if note and (not good or skip):
+            print(f"# {note}", flush=True)
+
+
+def read_attempts(program):
+    text = subprocess.run([program, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    attempts = [Attempt(*line.split("\t")) for line in text.splitlines()]
+    unknown = {a.set for a in attempts} - SETS.keys()
+    assert not unknown, f"no such sets: {unknown}"
+    return attempts
+
+
+def effective_capabilities():
+    with open("/proc/self/status", encoding="ascii") as file:
+        line = next(line for line in file if line.startswith("CapEff"))
+    return int(line.split()[1], 16)
+
+
+class Flipper:
+    """Does something again and again in a thread, from before `with` until after it."""
+
+    def __init__(self, turn):
+        self.turn = turn
+        self.stop = threading.Event()
+        self.started = threading.Event()
+        self.thread = threading.Thread(target=self.loop)
+
+    def loop(self):
+        while not self.stop.is_set():
+            self.turn()
+            self.started.set()
+
+    def __enter__(self):
+        self.thread.start()
+        self.started.wait()
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self.thread.join()
+
+
+class Pass:
+    """All attempts, in one scene, as one user; bare or inside."""
+
+    def __init__(self, attempts, scene, corral):
+        self.attempts = attempts
+        self.scene = scene
+        self.corral = corral  # None: bare
+        self.errors = tempfile.TemporaryFile(mode="w+")
+
+    # -- starting something --
+
+    def command(self, set_name, name, arguments):
+        kind = SETS[set_name]
+        program = self.scene.path("tools/attempt" if kind.tool else "ws/attempt")
+        if self.corral is None:
+            return [program, *arguments]
+        options = []
+        for option in kind.options:
+            if option == "DENY":
+                options += self.denials()
+            else:
+                options.append(option.replace("{}", self.scene.top).replace("NAME", name or ""))
+        return [self.corral, "run", *options, "--", program, *arguments]
+
+    def denials(self):
+        names = [f"ws/denied/{a.name}" for a in self.attempts if a.set == "deny"]
+        names += [f"ws/sub-{a.name}/denied.txt" for a in self.attempts if a.set == "deny"]
+        names += ["ws/denied-dir/**"]
+        return [word for name in names for word in ("--deny", self.scene.path(name))]
+
+    def start(self, command, **popen):
+        popen.setdefault("stdin", subprocess.DEVNULL)
+        popen.setdefault("stdout", subprocess.DEVNULL)
+        self.errors.seek(0)
+        self.errors.truncate()
+        popen.setdefault("stderr", self.errors)
+        return subprocess.Popen(command, cwd=self.scene.path("ws"), env=self.scene.environment(),
+                                **popen, **self.scene.as_user())
+
+    def wait(self, process):
+        """The exit status as a shell would say it; None if it hangs."""
+        try:
+            code = process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return None
+        return code if code >= 0 else 128 - code
+
+    def complaint(self):
+        self.errors.seek(0)
+        lines = [line.strip() for line in self.errors if line.strip()]
+        return "; ".join(lines[-3:])[:300]
+
+    # -- many attempts in one run --
+
+    def run_many(self, set_name, names, **popen):
+        """Results by name. A run that ends early is continued behind the attempt that ended it."""
+        results = {}
+        while names:
+            process = self.start(self.command(set_name, None, ["--many", *names]),
+                                 stdout=subprocess.PIPE, text=True, **popen)
+            for line in process.stdout:
+                parts = line.rstrip("\n").split("\t")
+                if len(parts) == 3 and parts[0] in names:
+                    results[parts[0]] = Result(int(parts[1]), parts[2])
+            code = self.wait(process)
+            names = [name for name in names if name not in results]
+            if names:
+                results[names[0]] = Result(None, f"no result, exit {code}: {self.complaint()}")
+                names = names[1:]
+            if code in (REFUSED, 126, 127) and not popen.get("retried"):
+                results.update({n: Result(None, f"exit {code}: {self.complaint()}") for n in names})
+                break
+        return results
+
+    def run_fds(self, names):
+        secret = os.open(self.scene.path("out/fd-file"), os.O_RDONLY)
+        folder = os.open(self.scene.path("out"), os.O_RDONLY)
+        namespace = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as letter:
+            letter.connect(self.scene.path("out/dgram.sock"))
+            fds = (secret, folder, namespace, letter.fileno())
+            results = self.run_many("fds", names, pass_fds=fds)
+        for fd in fds[:3]:
+            os.close(fd)
+        return results
+
+    # -- one attempt in a run of its own --
+
+    def run_one(self, attempt, **popen):
+        process = self.start(self.command(attempt.set, attempt.name, [attempt.name]), **popen)
+        code = self.wait(process)
+        note = self.complaint()
+        if code is None:
+            return Result(None, "it hangs")
+        if self.corral and code in SETS[attempt.set].ends:
+            return Result(HELD, f"exit {code}")
+        return Result(code, note)
+
+    def run_stdin(self, attempt):
+        with open(self.scene.path(f"out/{attempt.name}"), "rb") as file:
+            return self.run_one(attempt, stdin=file)
+
+    def run_mask(self, attempt):
+        """As an editor saves: a new file is renamed over the old one."""
+        target, new = self.scene.path(f"ws/denied/{attempt.name}"), self.scene.path("stage/new")
+
+        def replace():
+            with open(new, "w", encoding="ascii") as file:
+                file.write(self.scene.canary + "\n")
+            if self.scene.user is not None:
+                os.chown(new, self.scene.user, self.scene.user)
+            os.rename(new, target)
+
+        with Flipper(replace):
+            result = self.run_one(attempt)
+        now = self.scene.states()  # we changed it ourselves
+        self.scene.before["ws/denied", attempt.name] = now["ws/denied", attempt.name]
+        return result
+
+    def run_swap(self, attempt):
+        folder, link, other = (self.scene.path(f"swap/{n}") for n in ("sub", "link", "third"))
+
+        def exchange():
+            os.rename(folder, other)
+            os.rename(link, folder)
+            os.rename(folder, link)
+            os.rename(other, folder)
+
+        with Flipper(exchange):
+            for _ in range(30):
+                result = self.run_one(attempt)
+                if result.code not in (HELD, ABSENT):
+                    break
+        return result
+
+    def run_output(self, attempt):
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+            process = self.start(self.command(attempt.set, attempt.name, [attempt.name]), stdout=out,
+                                 stderr=error)
+            code = self.wait(process)
+            size = os.fstat(out.fileno()).st_size + os.fstat(error.fileno()).st_size
+        if size > 3 << 19:
+            return Result(ESCAPED, f"{size} bytes came out")
+        if self.corral and code in (REFUSED, 126, 127):
+            return Result(code, "Corral did not run it")
+        return Result(HELD, f"{size} bytes came out, exit {code}")
+
+    def run_tty(self, attempt):
+        master, slave = os.openpty()
+        if self.scene.user is not None:
+            os.fchown(slave, self.scene.user, self.scene.user)
+        name = os.ttyname(slave)
+        self.scene.write_values(self.corral is not None, pts=name,
+                                **{"pts-dev": os.fstat(slave).st_dev})
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+        stdio = {"tty": {"stdin": slave, "stdout": slave, "stderr": slave}, "tty-hidden": {},
+                 "tty-stdin": {"stdin": slave}}[attempt.set]
+        drain = threading.Thread(target=self.drain, args=(master,), daemon=True)
+        drain.start()
+        result = self.run_one(attempt, preexec_fn=take_terminal, **stdio)
+        os.close(slave)
+        drain.join(timeout=10)
+        os.close(master)
+        return result
+
+    @staticmethod
+    def drain(master):
+        try:
+            while os.read(master, 4096):
+                pass
+        except OSError:
+            pass
+
+    def run(self):
+        """Yields every attempt with its result, and what the host saw."""
+        self.scene.write_values(self.corral is not None)
+        special = {"stdin": self.run_stdin, "mask": self.run_mask, "swap": self.run_swap,
+                   "output": self.run_output, "tty": self.run_tty, "tty-hidden": self.run_tty,
+                   "tty-stdin": self.run_tty}
+        for set_name, kind in SETS.items():
+            group = [a for a in self.attempts if a.set == set_name]
+            if not group:
+                continue
+            if kind.many:
+                names = [a.name for a in group]
+                many = self.run_fds if set_name == "fds" else None
+                results = many(names) if many else self.run_many(set_name, names)
+            else:
+                results = {a.name: special.get(set_name, self.run_one)(a) for a in group}
+            alive = self.scene.victim.sync()
+            now = self.scene.states()
+            for attempt in group:
+                seen = self.scene.evidence(attempt.name, now) if alive else "the victim is dead"
+                yield attempt, results[attempt.name], seen
+
+
+def excuse(attempt, result, capabilities):
+    """Why the kernel itself keeps a bare attempt from working; None: it has to."""
+    if attempt.needs.startswith("kernel:"):
+        return attempt.needs
+    if attempt.needs and not capabilities >> CAPABILITIES[attempt.needs] & 1:
+        return f"kernel: wants CAP_{attempt.needs}"
+    if result.code == ABSENT:
+        return f"kernel: {result.note}"
+    return None
+
+
+def judge_bare(tap, who, attempt, result, seen, capabilities):
+    good = result.code == ESCAPED or (result.code == DONE and seen is not None)
+    why = None if good else excuse(attempt, result, capabilities)
+    note = f"{attempt.idea}: {result.code} {result.note}; host: {seen}"
+    tap.say(good or why is not None, f"{who}, bare: {attempt.name}", note, skip=why)
+    return good
+
+
+def judge_inside(tap, who, attempt, result, seen):
+    """DONE without a trace on the host: it did something to what is private to it."""
+    held = result.code in (HELD, ABSENT, DONE, SIGSYS) and seen is None
+    note = f"{attempt.idea}: {result.code} {result.note}; host: {seen}"
+    tap.say(held, f"{who}, inside: {attempt.name}", note)
+
+
+def leftovers(tap, who, scene, corral):
+    """No placeholder is left on the host, in the workspace or around it."""
+    before = scene.listing()
+    options = ["--read", scene.path("nowhere/**"), "--deny", scene.path("ws/denied-dir/**")]
+    subprocess.run([corral, "run", *options, "--", "/bin/true"], cwd=scene.path("ws"),
+                   env=scene.environment(), stdin=subprocess.DEVNULL, check=False, **scene.as_user())
+    after = scene.listing()
+    changed = {p for p in before.keys() | after.keys() if before.get(p) != after.get(p)}
+    tap.say(not changed, f"{who}: nothing is left on the host", f"{sorted(changed)[:5]}")
+
+
+def controls(tap, who, scene, corral):
+    """What must work: else "held" would mean that nothing works."""
+    cases = {
+        "the workspace is writable": "echo x >written && rm written",
+        "a read grant is readable": f"cat {scene.path('ro/read-path')}",
+        "the system's programs run": "id -u && ls /usr",
+        "processes can be made": "(true & wait); echo x | cat",
+        "/tmp is writable": "echo x >/tmp/x && cat /tmp/x",
+        "a program of the workspace runs": "./attempt --list",
+    }
+    scene.write_values(True)
+    for name, line in cases.items():
+        options = [o.replace("{}", scene.top) for o in DEFAULT]
+        done = subprocess.run([corral, "run", *options, "--", "/bin/sh", "-ec", line],
+                              cwd=scene.path("ws"), env=scene.environment(), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                              **scene.as_user())
+        tap.say(done.returncode == 0, f"{who}, control: {name}",
+                f"exit {done.returncode}: {done.stdout.decode(errors='replace')[-300:]!r}")
+
+
+def end_daemons(scene, attempts):
+    for attempt in attempts:
+        if attempt.set in ("daemon", "timeout") and scene.locked(attempt.name):
+            scene.kill_daemon(attempt.name)
+
+
+def run_user(tap, who, attempts, everything, arguments, user, sockets, key):
+    capabilities = effective_capabilities() if user is None else 0
+    programs = {n: os.path.join(arguments.programs, n) for n in ("attempt", "victim")}
+    shown = set()
+
+    def scene():
+        return Scene(everything, programs, user, sockets, key)
+
+    bare = scene()
+    try:
+        for attempt, result, seen in Pass(attempts, bare, None).run():
+            if judge_bare(tap, who, attempt, result, seen, capabilities):
+                shown.add(attempt.name)
+    finally:
+        end_daemons(bare, attempts)
+        bare.end()
+    if arguments.bare:
+        return shown
+    inside = scene()
+    try:
+        controls(tap, who, inside, arguments.corral)
+        leftovers(tap, who, inside, arguments.corral)
+        inside.write_values(True)
+        for attempt, result, seen in Pass(attempts, inside, arguments.corral).run():
+            judge_inside(tap, who, attempt, result, seen)
+    finally:
+        inside.end()
+    return shown
+
+
+def well_known_sockets(private):
+    """Places where servers are: ours stand there, in folders that only this namespace has."""
+    if not private:
+        return {}
+    for folder in ("/run", "/tmp/.X11-unix"):
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "corral-escape", folder], check=True)
+    os.makedirs("/run/dbus", mode=0o777)
+    os.chmod("/run/dbus", 0o777)
+    return {"docker": "/run/docker.sock", "dbus": "/run/dbus/system_bus_socket",
+            "x11": "/tmp/.X11-unix/X99"}
+
+
+def go_private():
+    """As root: a mount, IPC and UTS namespace of our own. True if we are in one."""
+    if os.environ.pop(MARK, None):
+        return True
+    if os.geteuid() != 0 or not effective_capabilities() >> CAPABILITIES["SYS_ADMIN"] & 1:
+        return False
+    os.environ[MARK] = "1"
+    unshare = shutil.which("unshare")
+    os.execv(unshare, [unshare, "--mount", "--ipc", "--uts", "--propagation", "private", sys.executable,
+                       os.path.abspath(__file__), *sys.argv[1:]])
+
+
+def document(attempts):
+    print("# The escape suite\n\nGenerated by `tests/escape/run.py --document` from the tables in "
+          "`tests/escape/`; do not edit.\n")
+    print(__doc__.split("\n\n", 1)[1].split("\n\n", 1)[1].strip() + "\n")
+    print(f"{len(attempts)} attempts. The sets they run in:\n\n| set | `corral run` |\n|---|---|")
+    used = {a.set for a in attempts}
+    for name, kind in SETS.items():
+        if name in used:
+            print(f"| {name} | {kind.what} |")
+    theme = None
+    for attempt in attempts:
+        if attempt.theme != theme:
+            theme = attempt.theme
+            print(f"\n## {theme}\n\n| attempt | what the attacker hopes for | set | bare |\n|---|---|---|---|")
+        needs = attempt.needs
+        bare = "works" if not needs else needs if needs.startswith("kernel") else f"CAP_{needs}"
+        idea = attempt.idea.replace("|", "\\|")
+        print(f"| {attempt.name} | {idea} | {attempt.set} | {bare} |")
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", required=True, type=os.path.abspath)
+    parser.add_argument("--corral", default=os.environ.get("CORRAL"))
+    parser.add_argument("--only", help="attempts whose name has this in it, or the set of this name")
+    parser.add_argument("--bare", action="store_true", help="do not run anything inside")
+    parser.add_argument("--users", default="root,user", help="which of the two, if started as root")
+    parser.add_argument("--document", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    everything = read_attempts(os.path.join(arguments.programs, "attempt"))
+    if arguments.document:
+        return document(everything)
+    if not arguments.corral and not arguments.bare:
+        sys.exit("run.py: --corral, or CORRAL in the environment, is the program to test")
+    private = go_private()
+    arguments.corral = arguments.corral and os.path.abspath(arguments.corral)
+    attempts = [a for a in everything
+                if not arguments.only or arguments.only in a.name or arguments.only == a.set]
+    tap, key, shown = Tap(), add_key("canary=" + "0123456789abcdef" * 2), set()
+    sockets = well_known_sockets(private)
+    users = {"root": None, "user": ORDINARY} if os.geteuid() == 0 else {"user": None}
+    for who, user in users.items():
+        if who in arguments.users:
+            shown |= run_user(tap, who, attempts, everything, arguments, user, sockets, key)
+    print(f"# {len(attempts)} attempts, {len(shown)} of them shown to work bare")
+    print(f"1..{tap.number}")
+    return 1 if tap.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

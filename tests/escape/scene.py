@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scene of the escape suite: what attempts are after, and the look at it afterwards.
+
+A scene is a temporary folder and a process, all of one user, and made anew for every pass:
+
+    ws/      the workspace: the current folder of every attempt, granted for writing
+    out/     outside of every grant; OUT/NAME is there for the attempt NAME alone
+    ro/      granted for reading; RO/NAME likewise
+    home/    the caller's HOME      other/  somebody else's      tools/  programs
+    swap/    a folder that the host exchanges with a link          tmp/    the caller's TMPDIR
+
+The victim is the process (victim.c). Everything secret holds the canary: `canary=` and 32 digits.
+"""
+
+import ctypes
+import fcntl
+import os
+import platform
+import queue
+import secrets
+import shutil
+import stat
+import struct
+import subprocess
+import tempfile
+import threading
+
+KEYS = {"x86_64": (248, 250), "aarch64": (217, 219)}  # add_key, keyctl
+PLACES = ("out", "ro", "ws/denied")  # where each attempt has a file of its own
+
+
+def add_key(text):
+    """A key with that text in a session keyring of our own; its number, or None."""
+    numbers = KEYS.get(platform.machine())
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not numbers or libc.syscall(numbers[1], 1, None) < 0:  # KEYCTL_JOIN_SESSION_KEYRING
+        return None
+    data = text.encode()
+    key = libc.syscall(numbers[0], b"user", b"corral-canary", data, ctypes.c_long(len(data)), -3)
+    return key if key >= 0 else None
+
+
+def state_of(path):
+    """All that an attempt could change about a file; None if it is not there."""
+    try:
+        st = os.lstat(path)
+        with open(path, "rb") as file:
+            content = file.read()
+        names = os.listxattr(path)
+    except OSError as error:
+        return str(error.errno)
+    return (st.st_ino, st.st_mode, st.st_uid, st.st_gid, st.st_nlink, st.st_mtime_ns, st.st_ctime_ns,
+            content, tuple(names))
+
+
+class Victim:
+    """The process outside, and what it logged."""
+
+    def __init__(self, arguments, **popen):
+        self.logged = set()
+        self.values = {}
+        self.lines = queue.Queue()
+        self.process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, **popen)
+        threading.Thread(target=self.read, daemon=True).start()
+        while (line := self.lines.get(timeout=30)) != "ready":
+            key, _, value = line.partition("=")
+            if not value:
+                raise RuntimeError(f"the victim says {line!r}")
+            self.values[key] = value
+
+    def read(self):
+        for line in self.process.stdout:
+            line = line.rstrip("\n")
+            if line.startswith("log "):
+                self.logged.add(line[4:])
+            else:
+                self.lines.put(line)
+        self.lines.put("gone")
+
+    def sync(self):
+        """Everything that reached it before is in `logged` now. False: it is dead."""
+        try:
+            self.process.stdin.write("sync\n")
+            self.process.stdin.flush()
+            return self.lines.get(timeout=30) == "synced"
+        except (OSError, queue.Empty):
+            return False
+
+    def end(self):
+        try:
+            self.process.stdin.close()
+        except OSError:
+            pass
+        self.process.wait()
+
+
+class Scene:
+    def __init__(self, attempts, programs, user, sockets, key):
+        self.attempts = attempts
+        self.user = user  # None, or a uid that is also the gid
+        self.canary = "canary=" + secrets.token_hex(16)
+        self.top = os.path.realpath(tempfile.mkdtemp(prefix="corral-escape-"))
+        os.chmod(self.top, 0o755)
+        self.name = os.path.basename(self.top)
+        self.key = key
+        self.processes = []
+        self.make_folders(programs)
+        self.make_files()
+        if user is not None:
+            self.give(self.top)
+        self.make_privileged()
+        self.sockets = sockets
+        for path in sockets.values():
+            if os.path.lexists(path):
+                os.unlink(path)
+        ipc_key = 0x10000000 | secrets.randbits(24)
+        self.victim = Victim(
+            [f"{self.top}/tools/victim", self.canary, self.path("out"), self.path("ws"), self.name,
+             str(ipc_key), *sockets.values(), f"{self.top}/agent.sock"],
+            env={**os.environ, "SECRET_TOKEN": self.canary}, **self.as_user())
+        self.values = {**self.victim.values, **{k: self.path(k) for k in ("ws", "out", "ro", "home")},
+                       "tools": self.path("tools"), "other-home": self.path("other"),
+                       "abstract": self.name, "ipc-key": ipc_key, "swap": self.path("swap/sub"),
+                       **sockets}
+        if key is not None:
+            self.values["key"] = key
+        self.make_handle()
+        self.before = self.states()
+
+    # -- making it --
+
+    def path(self, rest):
+        return f"{self.top}/{rest}"
+
+    def as_user(self):
+        if self.user is None:
+            return {}
+        return {"user": self.user, "group": self.user, "extra_groups": []}
+
+    def give(self, top):
+        for folder, folders, names in os.walk(top):
+            for name in (".", *names):
+                os.chown(os.path.join(folder, name), self.user, self.user, follow_symlinks=False)
+
+    def make_folders(self, programs):
+        for name in ("ws", "out", "ro", "home", "other", "tools", "tmp", "stage", "swap", "swap/sub"):
+            os.mkdir(self.path(name), 0o755)
+        for name, source in programs.items():
+            shutil.copyfile(source, self.path(f"tools/{name}"))
+            os.chmod(self.path(f"tools/{name}"), 0o755)
+        shutil.copyfile(programs["attempt"], self.path("ws/attempt"))
+        os.chmod(self.path("ws/attempt"), 0o755)
+        for name in ("unlisted", "spare", "setuid", "filecap"):
+            shutil.copyfile(programs["attempt"], self.path(f"tools/{name}"))
+            os.chmod(self.path(f"tools/{name}"), 0o755)
+
+    def write(self, name, text=None):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(self.canary + "\n" if text is None else text)
+
+    def make_files(self):
+        for place in PLACES:
+            for attempt in self.attempts:
+                self.write(f"{place}/{attempt.name}")
+        for attempt in self.attempts:
+            if attempt.set in ("deny", "mask"):
+                self.write(f"ws/sub-{attempt.name}/denied.txt")
+        for name in ("denied-dir/secret.txt", "denied-dir/deep/secret.txt", "linked.txt"):
+            self.write(f"ws/{name}")
+        os.link(self.path("ws/linked.txt"), self.path("ws/link-to-denied.txt"))
+        for name in (".git/config", ".git/HEAD", ".git/hooks/README", ".envrc", ".vscode/tasks.json",
+                     "audit.jsonl"):
+            self.write(f"ws/{name}", "\n")
+        self.write("ws/policy.yaml", 'fs: {read: ["/**"], write: ["%s/**"]}\nexec: ["*"]\n'
+                   % self.path("ws"))
+        os.symlink(self.path("out"), self.path("out/link"))
+        for name in (".ssh/id_test", ".aws/credentials"):
+            self.write(f"home/{name}")
+        for name in (".bashrc", ".config/corral/profiles/workspace.yaml"):
+            self.write(f"home/{name}", "\n")
+        self.write("other/.ssh/id_test")
+        os.symlink(self.path("out"), self.path("swap/link"))
+        try:
+            os.setxattr(self.path("ro/ro-removexattr"), "user.canary", b"1")
+        except OSError:
+            pass
+
+    def make_privileged(self):
+        """A setuid program and one with capabilities, if we may, and if the file system keeps them."""
+        self.privileged = False
+        if os.geteuid() != 0 or os.statvfs(self.top).f_flag & os.ST_NOSUID:
+            return
+        os.chown(self.path("tools/setuid"), 1, 1)
+        os.chmod(self.path("tools/setuid"), 0o6755)
+        capability = struct.pack("<5I", 0x02000001, 1, 0, 0, 0)  # version 2, effective: CAP_CHOWN
+        try:
+            os.setxattr(self.path("tools/filecap"), "security.capability", capability)
+        except OSError:
+            return
+        self.privileged = True
+
+    def make_handle(self):
+        made = subprocess.run([self.path("tools/attempt"), "--handle", self.path("out/handle-open")],
+                              stdout=subprocess.PIPE, text=True, check=False)
+        if made.returncode == 0:
+            self.values["handle"] = made.stdout.strip()
+
+    def mortal(self):
+        """A process that an attempt may kill."""
+        process = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, **self.as_user())
+        self.processes.append(process)
+        return process.pid
+
+    def write_values(self, inside, **more):
+        """The file `scene`. Inside, pid 1 is what keeps the command; bare, a stand-in."""
+        values = {**self.values, **more}
+        values["keeper"] = 1 if inside else values["victim"]
+        for attempt in self.attempts:
+            if attempt.name.startswith("signal-keeper-"):
+                values[f"mortal-{attempt.name}"] = 1 if inside else self.mortal()
+        if self.privileged:
+            values["privileged-programs"] = "yes"
+        with open(self.path("ws/scene"), "w", encoding="utf-8") as file:
+            file.writelines(f"{key}={value}\n" for key, value in values.items())
+
+    def environment(self):
+        """What the caller has set: secrets, and switches of programs."""
+        keep = {k: os.environ[k] for k in ("PATH", "LANG", "ASAN_OPTIONS") if k in os.environ}
+        return {**keep, "HOME": self.path("home"), "TMPDIR": self.path("tmp"), "TERM": "dumb",
+                "SECRET_TOKEN": self.canary, "CORRAL_SECRET": self.canary, "BASH_ENV": "/dev/null",
+                "LD_LIBRARY_PATH": "/nowhere", "GIT_SSH_COMMAND": "false",
+                "SSH_AUTH_SOCK": self.path("agent.sock"),
+                "DBUS_SESSION_BUS_ADDRESS": "unix:path=" + self.path("agent.sock")}
+
+    # -- looking at it --
+
+    def states(self):
+        return {(place, a.name): state_of(self.path(f"{place}/{a.name}"))
+                for place in PLACES for a in self.attempts}
+
+    def evidence(self, name, now):
+        """What the attempt NAME did to the host, as a sentence; None if nothing."""
+        for place in PLACES:
+            if now[place, name] != self.before[place, name]:
+                return f"{place}/{name} has changed"
+        for folder in ("out", "ro", "ws/denied-dir"):
+            if os.path.lexists(self.path(f"{folder}/{name}.made")):
+                return f"{folder}/{name}.made was made"
+        for file in (".bashrc", ".config/corral/profiles/workspace.yaml"):
+            with open(self.path(f"home/{file}"), encoding="utf-8", errors="replace") as text:
+                if f"{name}\n" in text.read():
+                    return f"home/{file} has changed"
+        if name in self.victim.logged:
+            return "it reached the victim"
+        return "its daemon lives" if self.locked(name) else None
+
+    def locked(self, name):
+        try:
+            with open(self.path(f"ws/{name}.work"), "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
+
+    def kill_daemon(self, name):
+        """Bare, the number in the file is a process of ours: it holds the lock."""
+        with open(self.path(f"ws/{name}.work"), encoding="ascii") as file:
+            os.kill(int(file.read()), 9)
+
+    def listing(self):
+        """Every name, type and mode, for a comparison before and after."""
+        found = {}
+        for folder, folders, names in os.walk(self.top):
+            for name in (*folders, *names):
+                path = os.path.join(folder, name)
+                found[path] = stat.filemode(os.lstat(path).st_mode)
+        return found
+
+    def end(self):
+        self.victim.end()
+        for process in self.processes:
+            process.kill()
+            process.wait()
+        shutil.rmtree(self.top, ignore_errors=True)
