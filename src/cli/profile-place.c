@@ -21,57 +21,58 @@ static int refuse(struct call *c, const char *profile, const char *folder, const
 	return -EPERM;
 }
 
-/* Why nobody should work in dir, given a folder that is to be kept out of it; NULL: no reason. */
-static const char *reason(const char *dir, const char *kept, const char *is, const char *holds)
+/* Why nobody should work in folder, given a folder that is to be kept out of it; NULL: no reason.
+ */
+static const char *reason(const char *folder, const char *kept, const char *is, const char *holds)
 {
 	char real[PATH_BYTES];
 
 	if (!kept || links_follow(kept, NULL, NULL, real) < 0)
 		return NULL;
-	if (strcmp(dir, kept) == 0 || strcmp(dir, real) == 0)
+	if (strcmp(folder, kept) == 0 || strcmp(folder, real) == 0)
 		return is;
-	return path_is_below(kept, dir) || path_is_below(real, dir) ? holds : NULL;
+	return path_is_below(kept, folder) || path_is_below(real, folder) ? holds : NULL;
 }
 
-static const char *inside(const char *dir, const char *kept)
+static const char *inside(const char *folder, const char *kept)
 {
 	char real[PATH_BYTES];
 
 	if (!kept || links_follow(kept, NULL, NULL, real) < 0)
 		return NULL;
-	return path_is_below(dir, kept) || path_is_below(dir, real)
+	return path_is_below(folder, kept) || path_is_below(folder, real)
 		       ? "it belongs to Corral's own state"
 		       : NULL;
 }
 
-static const char *reason_of(struct call *c, const struct load *l, const char *dir)
+static const char *reason_of(struct call *c, const struct load *l, const char *folder)
 {
 	const char *home = l->variables.values[VARIABLE_HOME], *why;
 	const char *const own[] = { profile_config_folder(c), profile_state_folder(c) };
 
-	if (strcmp(dir, "/") == 0)
+	if (strcmp(folder, "/") == 0)
 		return "it holds the whole system";
-	why = reason(dir, home, "it is your home, with all your keys and settings",
+	why = reason(folder, home, "it is your home, with all your keys and settings",
 		"it holds your home, with all your keys and settings");
 	for (size_t i = 0; !why && i < sizeof(own) / sizeof(own[0]); i++) {
 		why = reason(
-			dir, own[i], "it is Corral's own state", "it holds Corral's own state");
+			folder, own[i], "it is Corral's own state", "it holds Corral's own state");
 		if (!why)
-			why = inside(dir, own[i]);
+			why = inside(folder, own[i]);
 	}
 	return why;
 }
 
 int profile_place_check(struct call *c, const char *profile, const struct load *l)
 {
-	const char *dir = l->variables.values[VARIABLE_WORK_DIR], *why;
+	const char *folder = l->variables.values[VARIABLE_WORK_DIR], *why;
 	char real[PATH_BYTES];
-	int r = links_follow(dir, NULL, NULL, real);
+	int r = links_follow(folder, NULL, NULL, real);
 
 	if (r < 0)
-		return error_set(c->error, r, NULL, "%s: %s", dir, strerror(-r));
-	why = reason_of(c, l, dir);
+		return error_set(c->error, r, NULL, "%s: %s", folder, strerror(-r));
+	why = reason_of(c, l, folder);
 	if (!why)
 		why = reason_of(c, l, real);
-	return why ? refuse(c, profile, dir, why) : 0;
+	return why ? refuse(c, profile, folder, why) : 0;
 }

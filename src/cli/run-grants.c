@@ -225,14 +225,27 @@ static int read_program(void *data, const char *path)
 			      : for_each_layer(r, add_readable, &k, buffer_text(&pattern));
 }
 
+static bool is_listed(const struct run *r)
+{
+	const struct permissions *leaves[LEAVES_MAX];
+
+	for (size_t i = 0; i < r->n_base; i++) {
+		int n = permissions_layers(r->base[i], leaves, LEAVES_MAX);
+
+		for (int j = 0; j < n; j++) {
+			if (!is_open(leaves[j]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Somebody may take a grant for a bound. */
 static void note_open(const struct run *r, const char *text)
 {
 	auto_output o = output_for(STDERR_FILENO);
-	bool is_listed = false;
 
-	for (size_t i = 0; i < r->n_base; i++)
-		is_listed = is_listed || !is_open(r->base[i]);
-	if (is_listed)
+	if (is_listed(r))
 		return;
 	output_styled(&o, OUTPUT_YELLOW, "corral:");
 	buffer_adds(&o.text, " --exec ");

@@ -187,7 +187,7 @@ static int wait_for_end(struct loop *l)
 	/* All that could write is dead now: what is left in the pipes is the end of the output. The
 	 * kernel takes the namespaces apart while we go on. */
 	session_leave(l->session);
-	l->session = NULL;
+	l->session = l->run->session = NULL;
 	while (r == 0 && !run_stdio_is_done(l->stdio))
 		r = wait_once(l);
 	return 0;
@@ -230,16 +230,10 @@ static int start(struct loop *l)
 int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 {
 	struct loop l = { .run = r, .stdio = s, .outcome = ret, .signals = -1 };
-	const struct session_options options = {
-		.single = true,
-		.event = on_event,
-		.context = &l,
-	};
-	int err = session_prepare(&l.session, &options, r->call->error);
+	const struct session_handler handler = { on_event, &l };
+	int err = session_build(r->session, r->plan, &handler, r->call->error);
 
-	if (err == 0)
-		err = session_build(l.session, r->plan, r->call->error);
-
+	l.session = r->session;
 	if (err == 0) {
 		err = open_signals(&l);
 		if (err < 0)
@@ -249,8 +243,6 @@ int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 		err = start(&l);
 	if (err == 0)
 		err = wait_for_end(&l);
-	if (l.session)
-		session_leave(l.session);
 	fd_closep(&l.signals);
 	return err;
 }

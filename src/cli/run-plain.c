@@ -4,6 +4,7 @@
  * refused: they could only pretend.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,7 +57,7 @@ static int refuse_ceiling(struct run *r)
 int run_plain(struct run *r)
 {
 	auto_output o = output_for(STDERR_FILENO);
-	char **words = r->call->words;
+	char **words = r->call->words, path[PATH_BYTES];
 	int ret = refuse_limits(r);
 
 	if (ret == 0)
@@ -70,8 +71,12 @@ int run_plain(struct run *r)
 	buffer_adds(&o.text, " mode rwx: nothing is confined\n");
 	(void)output_write(&o, STDERR_FILENO, NULL);
 	(void)execvp(words[0], words);
-	ret = errno == ENOENT ? RUN_NOT_FOUND : RUN_FORBIDDEN;
+	ret = -errno;
+	/* A folder of PATH that may not be entered is no program that may not be run. */
+	if (ret == -EACCES && !strchr(words[0], '/') &&
+		!run_find_in(getenv("PATH"), words[0], path))
+		ret = -ENOENT;
 	(void)error_set(
-		r->call->error, -errno, NULL, "%s: cannot be run: %s", words[0], strerror(errno));
-	return ret;
+		r->call->error, ret, NULL, "%s: cannot be run: %s", words[0], strerror(-ret));
+	return ret == -ENOENT ? RUN_NOT_FOUND : RUN_FORBIDDEN;
 }

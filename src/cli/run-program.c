@@ -28,7 +28,7 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static bool find_in(const char *list, const char *name, char out[PATH_BYTES])
+bool run_find_in(const char *list, const char *name, char out[PATH_BYTES])
 {
 	while (list && *list) {
 		size_t len = strcspn(list, ":");
@@ -66,8 +66,8 @@ static bool find(const struct run *r, const char *name, char out[PATH_BYTES])
 		return n < (int)sizeof(joined) &&
 		       path_normalize(joined, (size_t)n, out, &len) == 0 && is_file(out);
 	}
-	return find_in(path_inside(r), name, out) || resolver_find(name, out) == 0 ||
-	       find_in(getenv("PATH"), name, out);
+	return run_find_in(path_inside(r), name, out) || resolver_find(name, out) == 0 ||
+	       run_find_in(getenv("PATH"), name, out);
 }
 
 /* "#!/usr/bin/env python3" → /usr/bin/env; false if the file is no script. */
@@ -125,14 +125,13 @@ static int judge(struct run *r, const char *path, const char *const *args, size_
 	struct judged item = { .text = path };
 	int ret = judge_program(&j, &a.request, &item);
 
-	if (ret == 0)
-		ret = judge_add(&j, &a.judgement, &item);
+	if (ret < 0 || item.verdict == VERDICT_ALLOW)
+		return ret;
+	ret = judge_add(&j, &a.judgement, &item);
 	if (ret < 0)
 		return ret;
-	a.judgement.deciding = &a.judgement.items[0];
+	a.judgement.deciding = &item;
 	a.load.variables = r->load.variables;
-	if (a.judgement.deciding->verdict == VERDICT_ALLOW)
-		return 0;
 	explain(r, &a, path);
 	return RUN_FORBIDDEN;
 }

@@ -79,7 +79,7 @@ int run_skill_entry(struct run *r)
 	size_t n = 0;
 	int ret = entry_path(r, &entry);
 
-	if (ret < 0)
+	if (ret < 0 || !entry)
 		return ret;
 	if (!runtime && access(entry, X_OK) < 0) {
 		(void)error_set(r->call->error, -EACCES, NULL, "%s is not executable", entry);

@@ -22,6 +22,7 @@ static int no_memory(struct run *r)
 
 static void deinit(struct run *r)
 {
+	session_leave(r->session);
 	plan_free(r->plan);
 	policy_free(r->policy);
 	permissions_free(r->mode);
@@ -223,29 +224,46 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 	return status;
 }
 
-static int run_confined(struct run *r)
+static int run_with(struct run *r, struct run_stdio *s)
 {
-	/* Large, and mostly never touched. */
-	struct run_stdio *s = calloc(1, sizeof(*s));
 	struct run_outcome outcome = { 0 };
-	int ret = s ? run_stdio_open(s, r) : no_memory(r);
+	int ret = run_stdio_open(s, r);
 
 	if (ret == 0)
 		ret = run_environment(r, s->is_terminal);
 	if (ret == 0)
 		ret = run_loop(r, s, &outcome);
-	if (s)
-		terminal_restore(&s->raw);
-	if (ret == 0)
-		ret = end_status(r, s, &outcome);
-	if (s)
-		run_stdio_close(s);
+	/* Before anything is said on it. */
+	terminal_restore(&s->raw);
+	return ret == 0 ? end_status(r, s, &outcome) : ret;
+}
+
+static int run_confined(struct run *r)
+{
+	/* Large, and mostly never touched. */
+	struct run_stdio *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return no_memory(r);
+	ret = run_with(r, s);
+	run_stdio_close(s);
 	free(s);
 	return ret;
 }
 
+/* The kernel makes namespaces while we read policies. */
+static int prepare_session(struct run *r)
+{
+	const struct session_options options = { .single = true,
+		.host_network = r->options.agent.is_given };
+
+	return session_prepare(&r->session, &options, r->call->error);
+}
+
 /* Each does its part, and returns 0 to go on; or a status, or a negative errno. */
 static int (*const steps[])(struct run *r) = {
+	prepare_session,
 	run_layers,
 	find_limits,
 	find_words,

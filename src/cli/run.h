@@ -17,12 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/path.h"
 #include "cli/agent.h"
 #include "cli/inspection.h"
 #include "cli/load.h"
 #include "cli/options.h"
 #include "cli/profile.h"
 #include "jail/plan.h"
+#include "warden/session.h"
 #include "wire/report.h"
 
 /* How a run ends if not by the command's own status. */
@@ -62,6 +64,7 @@ struct run {
 	const char *guarded[RUN_GUARDED_MAX];
 	size_t n_guarded;
 
+	struct session *session; /* from the start: see prepare_session() */
 	struct policy *policy;
 	struct plan *plan;
 	struct limits limits;
@@ -96,6 +99,8 @@ int run_skill_entry(struct run *r);
 
 /* run-program.c: tells why the program was not run; returns the status. */
 int run_refused(struct run *r, const struct refusal *refusal);
+/* Looks for a program in a list of folders as PATH has them; what may not be entered has none. */
+bool run_find_in(const char *list, const char *name, char out[PATH_BYTES]);
 
 /* run-audit.c: JSON Lines in the file of --audit; nothing without one. */
 int run_audit_open(struct run *r);

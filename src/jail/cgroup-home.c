@@ -260,7 +260,7 @@ void cgroup_home_free(struct cgroup_home *h)
 
 int cgroup_probe(struct error *why)
 {
-	struct cgroup_home *h;
+	struct cgroup_home *h = NULL;
 	int r = cgroup_home_new(&h, why);
 
 	if (r == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What programs run in their turn: data/companions.conf, turned into a table when Corral is built. */
+/* What programs run in their turn: data/companions.conf, turned into a table when Corral is built.
+ */
 #include <stddef.h>
 
 struct companion {

@@ -60,7 +60,7 @@ static int follow(struct walk *w, const char *target, const char *behind)
 	r = w->seen ? w->seen(w->data, w->done, target) : 0;
 	if (r < 0)
 		return r;
-	memcpy(w->rest, rest, sizeof(rest));
+	memcpy(w->rest, rest, strlen(rest) + 1);
 	pop(w);
 	if (target[0] == '/') {
 		w->len = 0;
@@ -92,6 +92,17 @@ static int step(struct walk *w)
 	return r;
 }
 
+/* The large members are written before they are read. */
+static void start(struct walk *w, links_hop *hop, links_link *seen, void *data)
+{
+	w->done[0] = '\0';
+	w->len = 0;
+	w->links = 0;
+	w->hop = hop;
+	w->seen = seen;
+	w->data = data;
+}
+
 static int walk(struct walk *w, const char *path, char out[PATH_BYTES])
 {
 	int r = 0;
@@ -110,14 +121,16 @@ static int walk(struct walk *w, const char *path, char out[PATH_BYTES])
 
 int links_follow(const char *path, links_hop *hop, void *data, char out[PATH_BYTES])
 {
-	struct walk w = { .hop = hop, .data = data };
+	struct walk w;
 
+	start(&w, hop, NULL, data);
 	return walk(&w, path, out);
 }
 
 int links_walk(const char *path, links_link *seen, void *data, char out[PATH_BYTES])
 {
-	struct walk w = { .seen = seen, .data = data };
+	struct walk w;
 
+	start(&w, NULL, seen, data);
 	return walk(&w, path, out);
 }

@@ -4,9 +4,9 @@
  * show none of them: an entry is looked at only if it lies inside a folder of the host that is
  * visible, and, where that folder is read-only, only if it forbids reading.
  *
- * "~/" stands for HOME, for /root and for every folder in /home and /Users, as the policy has it. An
- * entry keeps the path under which the policy knows it; that HOME, or /home itself, may be a link is
- * taken care of when the place is looked at.
+ * "~/" stands for HOME, for /root and for every folder in /home and /Users, as the policy has it.
+ * An entry keeps the path under which the policy knows it; that HOME, or /home itself, may be a
+ * link is taken care of when the place is looked at.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -68,26 +68,23 @@ static int too_many(struct planner *p, const char *folder)
 		NAMES_MAX);
 }
 
-/* Calls found for each name in a folder; one that may not be read has none. */
+/* Calls found for each name in a folder. */
 static int each_name(struct planner *p, const char *folder,
 	int (*found)(struct planner *p, const char *name, void *data), void *data)
 {
-	DIR *dir = opendir(folder);
-	int r = 0;
+	DIR *dir;
+	int r = plan_look_open(p, folder, &dir);
 
-	if (!dir)
-		return 0;
-	for (unsigned n = 0; r == 0; n++) {
-		const struct dirent *d = readdir(dir);
+	for (unsigned n = 0; r == 0 && dir; n++) {
+		const char *name;
 
-		if (!d)
+		r = plan_look_next(p, folder, dir, &name);
+		if (r < 0 || !name)
 			break;
-		if (n >= NAMES_MAX)
-			r = too_many(p, folder);
-		else if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
-			r = found(p, d->d_name, data);
+		r = n < NAMES_MAX ? found(p, name, data) : too_many(p, folder);
 	}
-	(void)closedir(dir);
+	if (dir)
+		(void)closedir(dir);
 	return r;
 }
 
@@ -127,6 +124,19 @@ static int add_pattern(struct planner *p, const struct baseline_path *entry, siz
 	return r < 0 ? r : each_name(p, folder, add_match, &s);
 }
 
+/* folder + below: hundreds of times, so not by snprintf(). */
+static bool join(const char *folder, const char *below, size_t len, char out[PATH_BYTES])
+{
+	size_t n = strlen(folder);
+
+	if (n + len >= PATH_BYTES)
+		return false;
+	memcpy(out, folder, n);
+	memcpy(out + n, below, len);
+	out[n + len] = '\0';
+	return true;
+}
+
 static int add_below(struct planner *p, const struct baseline_path *entry, const struct spot *home,
 	const char *below, size_t len)
 {
@@ -134,12 +144,25 @@ static int add_below(struct planner *p, const struct baseline_path *entry, const
 	struct stat st;
 	bool absent;
 
-	if (snprintf(path, sizeof(path), "%s%.*s", home->path, (int)len, below) >= PATH_BYTES ||
-		snprintf(real, sizeof(real), "%s%.*s", home->real, (int)len, below) >= PATH_BYTES)
+	if (!join(home->path, below, len, path) || !join(home->real, below, len, real))
 		return 0;
-	if (!matters(p, entry, real, &absent) || (!absent && lstat(real, &st) < 0))
+	if (!matters(p, entry, real, &absent) ||
+		(!absent && lstat(real, &st) < 0 && plan_look_is_absent(errno)))
 		return 0;
 	return add(p, entry, path);
+}
+
+/* Most entries forbid writing, and most plans let little be written. */
+static bool is_writable_around(const struct planner *p, const char *path)
+{
+	for (size_t i = 0; i < p->n_nodes; i++) {
+		const struct plan_node *node = &p->nodes[i];
+
+		if (node->access == PLAN_WRITE && node->mount == i &&
+			path_is_below(path, node->path))
+			return true;
+	}
+	return false;
 }
 
 /* Entries that start with "/". */
@@ -150,10 +173,12 @@ static int collect_fixed(struct planner *p)
 
 	for (size_t i = 0; r == 0 && i < baseline_n_paths; i++) {
 		const struct baseline_path *entry = &baseline_paths[i];
-		size_t fixed, len = plain_length(entry->pattern, &fixed);
+		size_t fixed, len;
 
-		if (entry->pattern[0] == '~')
+		if (entry->pattern[0] == '~' ||
+			(!entry->secret && !is_writable_around(p, entry->pattern)))
 			continue;
+		len = plain_length(entry->pattern, &fixed);
 		r = fixed < len ? add_pattern(p, entry, fixed)
 				: add_below(p, entry, &root, entry->pattern, len);
 	}
@@ -248,11 +273,18 @@ static int collect_homes(struct planner *p)
 	for (size_t i = 0; r == 0 && i <= sizeof(rows) / sizeof(rows[0]); i++) {
 		bool is_row = i < sizeof(rows) / sizeof(rows[0]);
 		struct spot spot = { is_row ? rows[i].path : p->plan->home, NULL };
+		struct plan_place place = { 0 };
 		char real[PATH_BYTES];
 
-		spot.real = real;
-		if (!spot.path[1] || links_follow(spot.path, NULL, NULL, real) < 0)
+		if (!spot.path[1])
 			continue;
+		/* Nearly always there is no link. */
+		spot.real = spot.path;
+		if (plan_look_at(spot.path, &place) == -ELOOP) {
+			spot.real = real;
+			if (links_follow(spot.path, NULL, NULL, real) < 0)
+				continue;
+		}
 		r = is_row ? rows[i].visit(p, &spot) : visit_home(p, &spot);
 	}
 	return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What mounts cannot hold is refused here, with a sentence, before anything is made of it; where the
- * plan is narrower than the policy there is a note.
+ * What mounts cannot hold is refused here, with a sentence, before anything is made of it; where
+ * the plan is narrower than the policy there is a note.
  */
 #include <errno.h>
 #include <string.h>
@@ -41,7 +41,8 @@ static int refuse_target(struct planner *p, const struct plan_place *place)
 	return -EACCES;
 }
 
-static int refuse_link(struct planner *p, const struct plan_place *place, const struct plan_hop *hop)
+static int refuse_link(
+	struct planner *p, const struct plan_place *place, const struct plan_hop *hop)
 {
 	(void)error_set(p->error, -EACCES, place->where,
 		"%s leads to %s by the link %s, which lies where commands may write", place->path,
@@ -175,8 +176,8 @@ static int check_missing_grant(struct planner *p, const struct plan_node *node)
 	if (!by || by->origin != PLAN_FROM_POLICY || node->grant < PLAN_WRITE ||
 		node->access == PLAN_WRITE || node->limit < PLAN_WRITE)
 		return 0;
-	return plan_add_note(p, by->where, "%s does not exist, so it cannot be written: create it first",
-		by->path);
+	return plan_add_note(p, by->where,
+		"%s does not exist, so it cannot be written: create it first", by->path);
 }
 
 /* Something allowed inside something denied: the mask is one file or one closed folder. */

@@ -70,8 +70,12 @@ static int add_pins(struct planner *p, const char *path, const struct plan_node 
 
 	for (; r == 0 && len > end; len = parent_length(path, len)) {
 		struct plan_place place = { .path = arena_strndup(&p->arena, path, len) };
-		struct plan_entry entry = { .kind = PLAN_BIND, .path = place.path, .is_dir = true,
-			.writable = true, .exec = around->exec, .over = true };
+		struct plan_entry entry = { .kind = PLAN_BIND,
+			.path = place.path,
+			.is_dir = true,
+			.writable = true,
+			.exec = around->exec,
+			.over = true };
 
 		if (!place.path)
 			return plan_no_memory(p);
@@ -161,7 +165,8 @@ static int add_links(struct planner *p, const struct plan_place *place)
 			continue;
 		r = add_parents(p, hop->path);
 		if (r == 0)
-			r = add(p, (struct plan_entry){ .kind = PLAN_LINK, .path = hop->path,
+			r = add(p, (struct plan_entry){ .kind = PLAN_LINK,
+					   .path = hop->path,
 					   .text = hop->target });
 	}
 	return r;

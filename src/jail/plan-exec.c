@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs. Where no layer lists any, what can be read can run, and only what a rule denies is
- * hidden. Where some layer does, everything is mounted so that nothing runs, and the listed programs
- * are mounted once more, each by itself, so that it does (plan-programs.c).
+ * hidden. Where some layer does, everything is mounted so that nothing runs, and the listed
+ * programs are mounted once more, each by itself, so that it does (plan-programs.c).
  *
  * Candidates are what the patterns of all layers name; the policy decides about each. Of a command
  * only the program counts here, so a pattern that speaks of arguments is refused.

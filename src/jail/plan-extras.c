@@ -55,9 +55,7 @@ static int add_essentials(struct planner *p)
 
 static int add_special(struct planner *p, const char *path, enum plan_special special)
 {
-	struct plan_place place = {
-		.path = path, .origin = PLAN_FROM_ITSELF, .special = special
-	};
+	struct plan_place place = { .path = path, .origin = PLAN_FROM_ITSELF, .special = special };
 
 	return plan_add_place(p, place);
 }

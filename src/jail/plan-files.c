@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The small files that Corral writes in place of the host's own. A command sees one user, who it is,
- * root and nobody; names of hosts come from nowhere but Corral.
+ * The small files that Corral writes in place of the host's own. A command sees one user, who it
+ * is, root and nobody; names of hosts come from nowhere but Corral.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "jail/plan-part.h"
 
 /* Larger files are those of a directory service; the user's number does as a name then. */
-enum { ACCOUNTS_MAX = 1 << 20, NOBODY = 65534 };
+enum { ACCOUNTS_MAX = 1 << 20, NAME_BYTES = 64, NOBODY = 65534 };
 
 /* Field i of a line "a:b:c"; NULL and length 0 if it has fewer. */
 static const char *field(const char *line, size_t len, unsigned i, size_t *ret_len)
@@ -32,9 +32,10 @@ static const char *field(const char *line, size_t len, unsigned i, size_t *ret_l
 
 static bool is_name(const char *name, size_t len)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 
-	return len > 0 && len < 64 && name[0] != '-' && strspn(name, plain) >= len;
+	return len > 0 && len < NAME_BYTES && name[0] != '-' && strspn(name, plain) >= len;
 }
 
 /* The name that passwd or group has for a number. */
@@ -46,7 +47,8 @@ static void find_name(const char *text, unsigned long id, char *out, size_t size
 		const char *name = field(line, len, 0, &n_name);
 		const char *number = field(line, len, 2, &n_id);
 
-		if (number && n_id > 0 && strtoul(number, NULL, 10) == id && is_name(name, n_name)) {
+		if (number && n_id > 0 && strtoul(number, NULL, 10) == id &&
+			is_name(name, n_name)) {
 			(void)snprintf(out, size, "%.*s", (int)n_name, name);
 			return;
 		}
@@ -54,13 +56,15 @@ static void find_name(const char *text, unsigned long id, char *out, size_t size
 	}
 }
 
-static void name_of(const char *file, unsigned long id, char *out, size_t size)
+static void find_user(struct buffer *out, const char *file, unsigned long id, char name[NAME_BYTES])
 {
 	auto_buffer text = { 0 };
+	int r = file_read(file, ACCOUNTS_MAX, &text);
 
-	if (file_read(file, ACCOUNTS_MAX, &text) < 0)
-		buffer_clear(&text);
-	find_name(buffer_text(&text), id, out, size);
+	/* A file that cannot be read names nobody; running out of memory must not look like that.
+	 */
+	out->failed = out->failed || r == -ENOMEM || text.failed;
+	find_name(r < 0 ? "" : buffer_text(&text), id, name, NAME_BYTES);
 }
 
 /* A path that would break the line is left out. */
@@ -72,9 +76,9 @@ static const char *home_field(const struct planner *p)
 static void print_passwd(struct planner *p, struct buffer *out)
 {
 	unsigned long uid = getuid(), gid = getgid();
-	char name[64];
+	char name[NAME_BYTES];
 
-	name_of("/etc/passwd", uid, name, sizeof(name));
+	find_user(out, "/etc/passwd", uid, name);
 	if (uid != 0)
 		buffer_adds(out, "root:x:0:0:root:/root:/bin/sh\n");
 	buffer_printf(out, "%s:x:%lu:%lu:%s:%s:/bin/sh\n", name, uid, gid, name, home_field(p));
@@ -85,10 +89,10 @@ static void print_passwd(struct planner *p, struct buffer *out)
 static void print_group(struct planner *p, struct buffer *out)
 {
 	unsigned long gid = getgid();
-	char name[64];
+	char name[NAME_BYTES];
 
 	(void)p;
-	name_of("/etc/group", gid, name, sizeof(name));
+	find_user(out, "/etc/group", gid, name);
 	if (gid != 0)
 		buffer_adds(out, "root:x:0:\n");
 	buffer_printf(out, "%s:x:%lu:\n", name, gid);

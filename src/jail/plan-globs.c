@@ -46,8 +46,8 @@ static size_t component_end(const struct search *s, size_t i)
 
 static int too_many(struct search *s)
 {
-	return error_set(s->planner->error, -E2BIG, NULL, "a pattern would search more than %d names",
-		NAMES_MAX);
+	return error_set(s->planner->error, -E2BIG, NULL,
+		"a pattern would search more than %d names", NAMES_MAX);
 }
 
 static int search_from(struct search *s, size_t i, size_t len);
@@ -55,7 +55,9 @@ static int search_from(struct search *s, size_t i, size_t len);
 /* A name that may belong to the component at i; path has room for len bytes already used. */
 static int try_name(struct search *s, size_t i, size_t len, const char *name)
 {
-	struct glob_alternative part = { .kind = GLOB_TRUE, .tokens = s->tokens + i, .literal = "" };
+	struct glob_alternative part = {
+		.kind = GLOB_TRUE, .tokens = s->tokens + i, .literal = ""
+	};
 	size_t n = strlen(name), end = component_end(s, i);
 	int r;
 
@@ -73,23 +75,21 @@ static int try_name(struct search *s, size_t i, size_t len, const char *name)
 
 static int search_folder(struct search *s, size_t i, size_t len)
 {
-	DIR *dir = opendir(len ? s->path : "/");
-	int r = 0;
+	const char *folder = len ? s->path : "/";
+	DIR *dir;
+	int r = plan_look_open(s->planner, folder, &dir);
 
-	if (!dir)
-		return 0;
-	while (r == 0) {
-		const struct dirent *d = readdir(dir);
+	while (r == 0 && dir) {
+		const char *name;
 
-		if (!d)
+		r = plan_look_next(s->planner, folder, dir, &name);
+		if (r < 0 || !name)
 			break;
-		if (++s->names > NAMES_MAX)
-			r = too_many(s);
-		else if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
-			r = try_name(s, i, len, d->d_name);
+		r = ++s->names > NAMES_MAX ? too_many(s) : try_name(s, i, len, name);
 		s->path[len] = '\0';
 	}
-	(void)closedir(dir);
+	if (dir)
+		(void)closedir(dir);
 	return r;
 }
 
@@ -133,11 +133,12 @@ bool plan_globs_can_expand(const struct glob_alternative *alt)
 	return true;
 }
 
-int plan_globs_expand(struct planner *p, const struct glob_alternative *alt,
-	plan_globs_found *found, void *data)
+int plan_globs_expand(
+	struct planner *p, const struct glob_alternative *alt, plan_globs_found *found, void *data)
 {
-	struct search s = { .planner = p, .tokens = alt->tokens, .n = alt->n, .found = found,
-		.data = data };
+	struct search s = {
+		.planner = p, .tokens = alt->tokens, .n = alt->n, .found = found, .data = data
+	};
 
 	if (s.n > 0 && s.tokens[s.n - 1].type == GLOB_TAIL) {
 		s.subtree = true;

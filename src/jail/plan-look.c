@@ -3,6 +3,7 @@
  * What is there. Nearly every path has no link in it, and one openat2() that refuses links both
  * shows that and names the file; only if it finds a link is the path walked step by step.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -64,6 +65,39 @@ static int absent(struct planner *p, struct plan_place *place, int code)
 	}
 }
 
+/* Folders that are read. What cannot be seen has no names; anything else that goes wrong is told.
+ */
+
+bool plan_look_is_absent(int code)
+{
+	return code == ENOENT || code == ENOTDIR || code == EACCES || code == EPERM;
+}
+
+static int unreadable(const struct planner *p, const char *folder, int code)
+{
+	return error_set(p->error, -code, NULL, "%s cannot be read: %s", folder, strerror(code));
+}
+
+int plan_look_open(const struct planner *p, const char *folder, DIR **ret)
+{
+	DIR *dir = opendir(folder);
+
+	*ret = dir;
+	return dir || plan_look_is_absent(errno) ? 0 : unreadable(p, folder, errno);
+}
+
+int plan_look_next(const struct planner *p, const char *folder, DIR *dir, const char **ret)
+{
+	const struct dirent *d;
+
+	do {
+		errno = 0;
+		d = readdir(dir);
+	} while (d && (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0));
+	*ret = d ? d->d_name : NULL;
+	return !d && errno ? unreadable(p, folder, errno) : 0;
+}
+
 static int add_hop(void *data, const char *link, const char *target)
 {
 	struct planner *p = data;
@@ -107,8 +141,7 @@ static int look(struct planner *p, struct plan_place *place)
 }
 
 /* What comes from elsewhere than the policy: what it adds, and what it takes. */
-static void adjust(
-	const struct planner *p, const struct plan_place *place, struct plan_answer *a)
+static void adjust(const struct planner *p, const struct plan_place *place, struct plan_answer *a)
 {
 	bool denied = place->runs == PLAN_RUNS_NOT;
 	bool wanted = place->origin == PLAN_FROM_EXEC ||
@@ -123,8 +156,7 @@ static void adjust(
 		a->grant = plan_most(a->grant, PLAN_READ);
 }
 
-static int ask_at(
-	const struct planner *p, const char *path, bool whole, struct plan_answer *ret)
+static int ask_at(const struct planner *p, const char *path, bool whole, struct plan_answer *ret)
 {
 	return whole ? plan_ask_whole(p, path, ret) : plan_ask(p, path, ret);
 }

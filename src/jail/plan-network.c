@@ -68,7 +68,8 @@ static int is_open(struct planner *p, const struct permissions *l, bool *ret)
 static const char *const public_hosts[] = { "corral.example.com", "example.org", "93.184.216.34",
 	"[2606:2800:220:1::1]" };
 static const char *const private_hosts[] = { "localhost", "127.0.0.1", "10.1.2.3", "172.16.0.1",
-	"192.168.1.1", "100.64.0.1", "169.254.1.1", "224.0.0.251", "[::1]", "[fd00::1]", "[fe80::1]" };
+	"192.168.1.1", "100.64.0.1", "169.254.1.1", "224.0.0.251", "[::1]", "[fd00::1]",
+	"[fe80::1]" };
 
 static bool all_allowed(const struct planner *p, const char *const *hosts, size_t n)
 {

@@ -89,15 +89,16 @@ static int merge_all(struct planner *p)
 	qsort(sorted, n, sizeof(const struct plan_place *), by_real);
 	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || strcmp(sorted[i]->real, sorted[i - 1]->real) != 0)
-			p->nodes[p->n_nodes++] = (struct plan_node){ .path = sorted[i]->real,
-				.limit = PLAN_WRITE };
+			p->nodes[p->n_nodes++] =
+				(struct plan_node){ .path = sorted[i]->real, .limit = PLAN_WRITE };
 		merge(&p->nodes[p->n_nodes - 1], sorted[i]);
 	}
 	return 0;
 }
 
 /* Where a list of programs exists, nothing that can be written can run. */
-static bool may_run(const struct planner *p, const struct plan_node *node, const struct plan_node *up)
+static bool may_run(
+	const struct planner *p, const struct plan_node *node, const struct plan_node *up)
 {
 	if (!p->plan->exec_listed)
 		return true;

@@ -16,6 +16,7 @@
  * A grant is "the policy allows", a limit "a rule or the baseline forbids"; where nothing is said
  * at all there is neither, and what is around it counts.
  */
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,11 +56,11 @@ struct plan_place {
 	enum plan_origin origin;
 	enum plan_special special;
 	enum plan_runs runs;
-	struct plan_answer self;   /* of the path */
-	struct plan_answer answer; /* of the path and of all in it: the lesser of both */
-	struct plan_answer there;  /* behind links: the same of the real path */
-	const char *text;                /* PLAN_TEXT: what is in it; else the pattern, or NULL */
-	const struct location *where;    /* of the pattern, or NULL */
+	struct plan_answer self;      /* of the path */
+	struct plan_answer answer;    /* of the path and of all in it: the lesser of both */
+	struct plan_answer there;     /* behind links: the same of the real path */
+	const char *text;             /* PLAN_TEXT: what is in it; else the pattern, or NULL */
+	const struct location *where; /* of the pattern, or NULL */
 	bool exists, is_dir;
 	bool astray; /* granted by a link that commands may change, and not where it leads */
 	bool hidden; /* may not even be looked at, so neither can a command */
@@ -107,7 +108,7 @@ struct planner {
 	size_t n_layers;
 	struct permissions **copies; /* layers that were written anew */
 	size_t n_copies;
-	char probe[32];   /* a name that no pattern has */
+	char probe[32]; /* a name that no pattern has */
 	struct plan_place *places;
 	size_t n, cap;
 	size_t n_programs; /* of them */
@@ -153,8 +154,8 @@ int plan_globs_rewrite(struct planner *p);
 bool plan_globs_can_expand(const struct glob_alternative *alt);
 /* Called for each path that is there; subtree: all below it is meant as well. */
 typedef int plan_globs_found(void *data, const char *path, bool subtree);
-int plan_globs_expand(struct planner *p, const struct glob_alternative *alt,
-	plan_globs_found *found, void *data);
+int plan_globs_expand(
+	struct planner *p, const struct glob_alternative *alt, plan_globs_found *found, void *data);
 
 /* plan-ask.c: the policy's answers. */
 int plan_ask(const struct planner *p, const char *path, struct plan_answer *ret);
@@ -168,6 +169,11 @@ const char *plan_ask_who(struct planner *p, const struct plan_answer *a);
 int plan_look(struct planner *p);
 /* One path that is known to be free of links. */
 int plan_look_at(const char *path, struct plan_place *ret);
+/* Reading a folder: *ret is NULL if it cannot be seen, or at its end; negative: it went wrong. */
+int plan_look_open(const struct planner *p, const char *folder, DIR **ret);
+int plan_look_next(const struct planner *p, const char *folder, DIR *dir, const char **ret);
+/* An errno that means: not there, as far as a command can tell. */
+bool plan_look_is_absent(int code);
 
 /* plan-baseline.c: places of the baseline inside what the nodes make visible. */
 int plan_baseline_collect(struct planner *p);

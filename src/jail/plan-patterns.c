@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places from what was written. Whether a pattern allows or denies hardly matters here: it says that
- * answers may change at its path, and the policy will be asked what they are. Only true globs are
- * another matter. Those that allow reading were replaced by what they match before (plan-globs.c);
- * those that allow writing are refused; those that forbid are kept and checked at the end.
+ * Places from what was written. Whether a pattern allows or denies hardly matters here: it says
+ * that answers may change at its path, and the policy will be asked what they are. Only true globs
+ * are another matter. Those that allow reading were replaced by what they match before
+ * (plan-globs.c); those that allow writing are refused; those that forbid are kept and checked at
+ * the end.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,8 +27,7 @@ int plan_patterns_parse(
 	struct planner *p, const char *text, const struct location *where, struct glob *ret)
 {
 	const char *expanded;
-	int r = variable_expand(
-		p->options->variables, text, &p->arena, &expanded, where, p->error);
+	int r = variable_expand(p->options->variables, text, &p->arena, &expanded, where, p->error);
 
 	return r < 0 ? r : glob_parse(ret, &p->arena, expanded, where, p->error);
 }
@@ -51,8 +51,8 @@ static int keep_glob(struct planner *p, const struct glob_alternative *alt, cons
 	return 0;
 }
 
-static int add_alternative(struct planner *p, const struct glob_alternative *alt,
-	const char *text, const struct location *where, const struct role *role)
+static int add_alternative(struct planner *p, const struct glob_alternative *alt, const char *text,
+	const struct location *where, const struct role *role)
 {
 	struct plan_place place = { .origin = PLAN_FROM_POLICY, .text = text, .where = where };
 
@@ -63,13 +63,13 @@ static int add_alternative(struct planner *p, const struct glob_alternative *alt
 	}
 	if (alt->kind == GLOB_TRUE || alt->literal_len >= PATH_BYTES)
 		return 0;
-	place.path = alt->literal_len ? arena_strndup(&p->arena, alt->literal, alt->literal_len)
-				      : "/";
+	place.path =
+		alt->literal_len ? arena_strndup(&p->arena, alt->literal, alt->literal_len) : "/";
 	return place.path ? plan_add_place(p, place) : plan_no_memory(p);
 }
 
-static int add_pattern(struct planner *p, const char *text, const struct location *where,
-	const struct role *role)
+static int add_pattern(
+	struct planner *p, const char *text, const struct location *where, const struct role *role)
 {
 	struct glob g;
 	int r = plan_patterns_parse(p, text, where, &g);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that may run, and what it cannot run without: the interpreter that a script names in its
- * first line, and the companions of data/companions.conf. Those may have some of their own, so what
- * was added once is not added again, and there is a bound.
+ * A program that may run, and what it cannot run without: the interpreter that a script names in
+ * its first line, and the companions of data/companions.conf. Those may have some of their own, so
+ * what was added once is not added again, and there is a bound.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -44,10 +44,9 @@ static int add(struct planner *p, struct plan_place place, const char *path)
 int plan_programs_deny(
 	struct planner *p, const char *path, const struct location *where, const char *text)
 {
-	struct plan_place place = { .origin = PLAN_FROM_EXEC,
-		.runs = PLAN_RUNS_NOT,
-		.where = where,
-		.text = text };
+	struct plan_place place = {
+		.origin = PLAN_FROM_EXEC, .runs = PLAN_RUNS_NOT, .where = where, .text = text
+	};
 
 	return has(p, path, PLAN_RUNS_NOT) ? 0 : add(p, place, path);
 }

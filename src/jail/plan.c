@@ -147,7 +147,7 @@ static int run(struct planner *p)
 
 	for (size_t i = 0; r >= 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
 		r = steps[i](p);
-	return r;
+	return r == -ENOMEM ? plan_no_memory(p) : r;
 }
 
 int plan_new(struct plan **ret, const struct plan_options *o, struct error *e)

@@ -26,7 +26,8 @@
 enum plan_kind {
 	PLAN_DIR,  /* an empty folder, read-only: on the way to something, or granted as itself */
 	PLAN_LINK, /* a symbolic link as the host has it; text: its target */
-	PLAN_FILE, /* a small read-only file that Corral writes (/etc/passwd …); text: what is in it */
+	PLAN_FILE, /* a small read-only file that Corral writes (/etc/passwd …); text: what is in it
+		    */
 	PLAN_TMP,  /* an empty writable folder of the session's own */
 	PLAN_BIND, /* the host's file or folder of the same name */
 	PLAN_MASK, /* hides the host's file or folder of that name */
@@ -36,11 +37,12 @@ struct plan_entry {
 	enum plan_kind kind;
 	const char *path; /* absolute, normal, free of links on the host (but PLAN_LINK itself) */
 	const char *text;
-	bool is_dir;    /* BIND, MASK, FILE: what is there on the host */
-	bool writable;  /* BIND; TMP is always */
-	bool exec;      /* programs in it may run; false: mounted noexec */
-	bool over;      /* stands on a BIND, so that the host can pull it off by renaming: watch it */
-	uint64_t dev, ino; /* BIND, MASK: what was looked at; the tree checks that it is still that */
+	bool is_dir;   /* BIND, MASK, FILE: what is there on the host */
+	bool writable; /* BIND; TMP is always */
+	bool exec;     /* programs in it may run; false: mounted noexec */
+	bool over; /* stands on a BIND, so that the host can pull it off by renaming: watch it */
+	uint64_t dev,
+		ino; /* BIND, MASK: what was looked at; the tree checks that it is still that */
 };
 
 /* Something a person may want to know; nothing is wider than granted because of it. */
@@ -61,7 +63,7 @@ struct plan {
 	size_t n, cap;
 	struct plan_note *notes;
 	size_t n_notes, cap_notes;
-	bool exec_listed; /* some layer lists programs: no memfd may run either */
+	bool exec_listed;      /* some layer lists programs: no memfd may run either */
 	const char **programs; /* then: the files that may run, each once; Landlock's EXECUTE */
 	size_t n_programs, cap_programs;
 	const char *home;     /* of the command */
@@ -102,5 +104,6 @@ static inline void plan_freep(struct plan **p)
 }
 #define auto_plan __attribute__((cleanup(plan_freep))) struct plan
 
-/* The entry at path, or the nearest above it that is not PLAN_DIR or PLAN_LINK; NULL: the skeleton. */
+/* The entry at path, or the nearest above it that is not PLAN_DIR or PLAN_LINK; NULL: the skeleton.
+ */
 const struct plan_entry *plan_find(const struct plan *p, const char *path);

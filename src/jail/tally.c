@@ -236,7 +236,7 @@ static int judge(const struct tally *t, const struct tally_limits *l)
 
 int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *ret)
 {
-	struct tally t;
+	struct tally t = { 0 };
 	int r = count(proc_fd, limits, read_cheap, &t);
 
 	if (r == 0 && judge(&t, limits) == TALLY_MEMORY)

@@ -114,8 +114,8 @@ static void test_denied_essentials(void **state)
 static void test_denied_by_another_layer(void **state)
 {
 	struct error e = { 0 };
-	auto_plan *plan = make((const char *const[]){ "{}", "fs: {deny: [/etc/passwd]}", NULL },
-		NULL, &e);
+	auto_plan *plan =
+		make((const char *const[]){ "{}", "fs: {deny: [/etc/passwd]}", NULL }, NULL, &e);
 
 	(void)state;
 	assert_non_null(plan);
@@ -289,7 +289,8 @@ static void test_network(void **state)
 	(void)state;
 	assert_non_null(plan);
 	assert_int_equal(plan->network, PLAN_NETWORK_HOST);
-	assert_null(make((const char *const[]){ all, "network: {allow: ['*:443']}", NULL }, &o, &e));
+	assert_null(
+		make((const char *const[]){ all, "network: {allow: ['*:443']}", NULL }, &o, &e));
 	assert_null(make((const char *const[]){ "network: {allow: ['*:*']}", NULL }, &o, &e));
 	assert_null(make((const char *const[]){ all, NULL }, NULL, &e));
 	assert_null(make((const char *const[]){ "network: {allow: ['*:*', 'udp://*:*'], "
@@ -330,7 +331,8 @@ static void test_mode(void **state)
 	assert_int_equal(at(plan, "@/home/.ssh")->kind, PLAN_MASK);
 	/* Nothing can be made where the host's own folders are. */
 	for (size_t i = 0; i < plan->n; i++) {
-		assert_true(plan->entries[i].kind == PLAN_BIND || plan->entries[i].kind == PLAN_MASK);
+		assert_true(
+			plan->entries[i].kind == PLAN_BIND || plan->entries[i].kind == PLAN_MASK);
 		assert_int_equal(access(plan->entries[i].path, F_OK), 0);
 	}
 	test_policy_deinit(&t);

@@ -16,8 +16,20 @@
 
 /* Folders end with a slash. All are made; policies also name paths that are not. */
 static const char *const tree[] = {
-	"@/t/", "@/t/a/", "@/t/a/a/", "@/t/a/a/f", "@/t/a/b/", "@/t/a/b/f", "@/t/a/f", "@/t/a-b/",
-	"@/t/a-b/f", "@/t/b/", "@/t/b/a/", "@/t/b/a/f", "@/t/b/f", "@/t/f",
+	"@/t/",
+	"@/t/a/",
+	"@/t/a/a/",
+	"@/t/a/a/f",
+	"@/t/a/b/",
+	"@/t/a/b/f",
+	"@/t/a/f",
+	"@/t/a-b/",
+	"@/t/a-b/f",
+	"@/t/b/",
+	"@/t/b/a/",
+	"@/t/b/a/f",
+	"@/t/b/f",
+	"@/t/f",
 };
 
 static uint64_t seed;
@@ -132,7 +144,8 @@ static bool is_hidden(const struct plan *plan, const struct policy *p, const cha
 	char folder[5000];
 
 	(void)snprintf(folder, sizeof(folder), "%s", path);
-	for (char *slash = strrchr(folder, '/'); slash > folder + top; slash = strrchr(folder, '/')) {
+	for (char *slash = strrchr(folder, '/'); slash > folder + top;
+		slash = strrchr(folder, '/')) {
 		*slash = '\0';
 		/* The folder itself was denied, or not to be written, by name. */
 		if (by_policy(p, folder) < by_policy_inside(p, folder) &&
@@ -192,8 +205,8 @@ static int round_once(void)
 
 	make_layer(&a);
 	make_layer(&b);
-	test_policy_init(&t, (const char *const[]){ buffer_text(&a),
-				    pick(3) ? NULL : buffer_text(&b), NULL });
+	test_policy_init(&t,
+		(const char *const[]){ buffer_text(&a), pick(3) ? NULL : buffer_text(&b), NULL });
 	o = test_policy_options(&t);
 	r = plan_new(&plan, &o, &e);
 	if (r < 0) {

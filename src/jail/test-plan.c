@@ -49,7 +49,7 @@ static const struct {
 	const char *name;
 	const char *layers[TEST_LAYERS_MAX];
 	const char *expected;
-/* clang-format off */
+	/* clang-format off */
 } cases[] = {
 	{ "nothing granted: HOME is the session's own",
 		{ "{}" },

@@ -106,6 +106,8 @@ static int note(struct corral_process *p, struct frame *f)
 			return -EPROTO;
 		p->state = PROCESS_REFUSED;
 		p->code = warden_link_refusal(f, &p->error);
+		/* What was to run it died first. */
+		p->code = p->code == -EPIPE ? -ECONNRESET : p->code;
 		return 0;
 	case FRAME_EXITED:
 		if (p->state != PROCESS_RUNNING || report_decode(&p->report, f->body, f->len) < 0)

@@ -319,6 +319,7 @@ static void killed(pid_t (*victim)(void))
 	struct corral_sandbox *s;
 	struct corral_stats stats;
 	struct corral_error *e = NULL;
+	char heard[64] = "";
 	int fds;
 
 	assert_int_equal(corral_builder_with_audit(b, count_lost, NULL), 0);
@@ -327,7 +328,11 @@ static void killed(pid_t (*victim)(void))
 	test_prints(s, "echo before", "before\n", 0);
 	fds = test_count_fds();
 	c.flags = CORRAL_CALL_INPUT;
-	assert_int_equal(corral_process_start_line(&p, s, "read -r x", &c, NULL), 0);
+	c.output = keep_chunk;
+	c.context = heard;
+	assert_int_equal(corral_process_start_line(&p, s, "echo ready; read -r x", &c, NULL), 0);
+	while (!strchr(heard, '\n'))
+		assert_int_equal(corral_process_wait(p, 1, NULL, NULL), -EAGAIN);
 	assert_int_equal(kill(victim(), SIGKILL), 0);
 	assert_int_equal(corral_process_wait(p, 20000, NULL, &e), -ECONNRESET);
 	assert_true(corral_error_message(e)[0]);

@@ -38,6 +38,11 @@ int idna_library_load(void)
 	return lookup ? 0 : -ELIBACC;
 }
 
+void idna_library_forgo(void)
+{
+	tried = true;
+}
+
 int idna_library_lookup(const char *name, char *out, size_t size)
 {
 	uint8_t *found = NULL;

@@ -17,6 +17,12 @@
  */
 int idna_library_load(void);
 /*
+ * From here on the library counts as missing, unless it is loaded already. A program that confines
+ * itself calls this or idna_library_load() before: else the first such name, which may be
+ * anybody's, would make it open files.
+ */
+void idna_library_forgo(void);
+/*
  * Writes what libidn2 makes of a name in UTF-8 into out. -EINVAL: it is no name; -ENOMEM; -ELIBACC
  * as above; -ENAMETOOLONG: no room.
  */

@@ -3,6 +3,9 @@
  * says why; they are never taken for others, and plain names know nothing of it. */
 #include "policy/test-policy.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "policy/host.h"
 #include "policy/idna-library.h"
 #include "policy/idna.h"
@@ -19,9 +22,8 @@ void *__wrap_dlopen(const char *file, int flags)
 	return NULL;
 }
 
-static const char *const international[] = { "b\xc3\xbc"
-					     "cher.de",
-	"xn--bcher-kva.de", "a.XN--bcher-kva", "xn--.com", "\xe2\x98\x83.com" };
+static const char *const international[] = { "bücher.de", "xn--bcher-kva.de", "a.XN--bcher-kva",
+	"xn--.com", "☃.com" };
 
 static void plain_names_do_not_load_it(void **state)
 {
@@ -32,6 +34,25 @@ static void plain_names_do_not_load_it(void **state)
 	assert_string_equal(out, "a.example.com");
 	assert_int_equal(idna_to_ascii("a..b", 4, out, sizeof(out)), -EINVAL);
 	assert_int_equal(opened, 0);
+}
+
+static void who_forgoes_it_opens_nothing(void **state)
+{
+	int status = 0;
+	pid_t child;
+
+	(void)state;
+	child = fork();
+	if (child == 0) {
+		char out[64];
+
+		idna_library_forgo();
+		_exit(idna_to_ascii("xn--bcher-kva.de", 16, out, sizeof(out)) != -ELIBACC ||
+			opened != 0);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 static void it_is_looked_for_once(void **state)
@@ -90,6 +111,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_names_do_not_load_it),
+		cmocka_unit_test(who_forgoes_it_opens_nothing),
 		cmocka_unit_test(it_is_looked_for_once),
 		cmocka_unit_test(other_names_fail),
 		cmocka_unit_test(they_are_denied),

@@ -42,6 +42,7 @@ struct spare {
 
 struct session {
 	struct session_options o;
+	struct session_handler handler;
 	const struct plan *plan;
 	pid_t pid; /* of the zygote */
 	int pidfd, socket;
@@ -68,7 +69,7 @@ static int add_source(struct session *s, int fd, void *source)
 
 static void report_event(struct session *s, const struct session_event *event)
 {
-	s->o.event(s->o.context, event);
+	s->handler.event(s->handler.context, event);
 }
 
 /* Deadlines. */
@@ -558,11 +559,13 @@ static int send_plan(struct session *s, struct error *e)
 	return 0;
 }
 
-int session_build(struct session *s, const struct plan *plan, struct error *e)
+int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
+	struct error *e)
 {
 	int r = change_network(s, plan, e);
 
 	s->plan = plan;
+	s->handler = *h;
 	if (r == 0)
 		r = send_plan(s, e);
 	if (r == 0)
@@ -576,17 +579,9 @@ int session_build(struct session *s, const struct plan *plan, struct error *e)
 	return 0;
 }
 
-void session_leave(struct session *s)
+static void release(struct session *s)
 {
-	kill_zygote(s);
-}
-
-void session_free(struct session *s)
-{
-	if (!s)
-		return;
 	s->gone = true;
-	end_zygote(s);
 	while (s->commands)
 		forget(s, s->commands);
 	for (size_t i = 0; i < s->n_spares; i++) {
@@ -594,10 +589,28 @@ void session_free(struct session *s)
 		fd_closep(&s->spares[i].pidfd);
 	}
 	charge_free(s->charge);
+	fd_closep(&s->pidfd);
+	fd_closep(&s->socket);
 	fd_closep(&s->epoll);
 	fd_closep(&s->timer);
 	frame_deinit(&s->frame);
 	free(s);
+}
+
+void session_leave(struct session *s)
+{
+	if (!s)
+		return;
+	kill_zygote(s);
+	release(s);
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	end_zygote(s);
+	release(s);
 }
 
 int session_fd(const struct session *s)

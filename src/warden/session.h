@@ -43,6 +43,9 @@ struct session_event {
 struct session_options {
 	bool single;       /* one command only: pid 1 runs it itself, the fastest way for one */
 	bool host_network; /* what the plan will most likely say */
+};
+
+struct session_handler {
 	void (*event)(void *context, const struct session_event *event);
 	void *context;
 };
@@ -53,7 +56,8 @@ struct session_options {
  */
 int session_prepare(struct session **ret, const struct session_options *o, struct error *e);
 /* The plan must outlive the session. On failure the session is only good for session_free(). */
-int session_build(struct session *s, const struct plan *plan, struct error *e);
+int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
+	struct error *e);
 /* Kills everything inside and waits for it. */
 void session_free(struct session *s);
 /*

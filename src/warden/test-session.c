@@ -99,11 +99,12 @@ static void dispatch_until(struct session *s, struct seen *seen, size_t n)
 
 static struct session *open_session(const struct plan *p, struct seen *seen, bool single)
 {
-	const struct session_options o = { .single = single, .event = on_event, .context = seen };
+	const struct session_options o = { .single = single };
+	const struct session_handler h = { on_event, seen };
 	struct session *s = NULL;
 	struct error e = { 0 };
 
-	if (session_prepare(&s, &o, &e) < 0 || session_build(s, p, &e) < 0)
+	if (session_prepare(&s, &o, &e) < 0 || session_build(s, p, &h, &e) < 0)
 		fail_msg("%s (%s)", e.text, e.hint);
 	return s;
 }

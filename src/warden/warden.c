@@ -224,7 +224,8 @@ static int compile(struct warden *w, struct error *e)
 
 static int build(struct warden *w, struct error *e)
 {
-	struct session_options o = { .event = on_event, .context = w };
+	const struct session_handler handler = { on_event, w };
+	struct session_options o = { 0 };
 	int r = configure(w, e);
 
 	if (r < 0)
@@ -239,7 +240,7 @@ static int build(struct warden *w, struct error *e)
 	if (r == 0)
 		r = compile(w, e);
 	if (r == 0)
-		r = session_build(w->session, w->plan, e);
+		r = session_build(w->session, w->plan, &handler, e);
 	return r < 0 ? r : self_confine(e);
 }
 
@@ -284,7 +285,6 @@ int main(void)
 	if (r == 0)
 		serve(&w);
 	/* The rest goes with the process. */
-	if (w.session)
-		session_leave(w.session);
+	session_leave(w.session);
 	return r < 0;
 }

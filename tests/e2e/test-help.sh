@@ -22,6 +22,9 @@ while read -r words; do
 	is "$(cat "$scratch/out")" "$(cat wanted)" "corral help${words:+ $words} is the same"
 done <<'END'
 
+run
+shell
+doctor
 policy
 policy check
 policy explain
@@ -72,6 +75,9 @@ known() { # known PAGE WORD…: the options of a command, in its page and in the
 for word in check explain show merge intersect subset lint; do
 	known corral-policy.1.scd policy $word
 done
+known corral-run.1.scd run
+known corral-shell.1.scd shell
+known corral-doctor.1.scd doctor
 known corral-inspect.1.scd inspect
 known corral-approve.1.scd approve
 known corral-prompt.1.scd prompt

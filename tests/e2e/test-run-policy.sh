@@ -205,10 +205,53 @@ echo 'x: [' >"$HOME/.config/corral/policy.yaml"
 refuses 125 "one that can't be understood stops the run" "policy.yaml:" -- true
 rm "$HOME/.config/corral/policy.yaml"
 
+# The system's own lies in /etc/corral: with another /etc, in namespaces of our own.
+if unshare -U -r -m true 2>/dev/null; then
+	mkdir -p etc/corral/policy.d/custom etc/corral/profiles
+	cp -L /etc/passwd /etc/group /etc/nsswitch.conf /etc/ld.so.cache etc/ 2>/dev/null
+	with_etc() { # with_etc ARGUMENT…: runs corral where /etc is ours
+		status=0
+		unshare -U -r -m sh -c 'mount --bind etc /etc && exec "$0" "$@"' "$CORRAL" "$@" </dev/null \
+			>"$scratch/out" 2>"$scratch/err" || status=$?
+	}
+	system='fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**], write: [$WORK_DIR/**]'
+	echo "$system, deny: [\$WORK_DIR/private/**]}" >etc/corral/policy.yaml
+	with_etc run -- cat file
+	out_is here "the system's policy: what it allows"
+	with_etc run -- cat private/key
+	[ "$status" -eq 1 ]
+	ok $? "the system's policy: what it denies"
+	rm etc/corral/policy.yaml
+	echo "$system, deny: [\$WORK_DIR/file]}" >etc/corral/policy.d/10-more.yaml
+	with_etc run -- cat file
+	[ "$status" -eq 1 ]
+	ok $? "a file of the system's policy.d"
+	with_etc run -- cat private/key
+	out_is secret "and nothing but what it says"
+	rm etc/corral/policy.d/10-more.yaml
+	printf '{"version": "1.0", "defaultAction": "allow", "rules": []}' >etc/corral/policy.d/default.json
+	with_etc run -- cat file
+	out_is here "rules of the system that allow"
+	printf '{"rules": [{"id": "no", "name": "no", "action": "deny", "target": "filesystem", "operations": ["file_read"], "patterns": ["%s/private/**"]}]}' "$PWD" \
+		>etc/corral/policy.d/custom/no.json
+	with_etc run -- cat private/key
+	[ "$status" -eq 1 ]
+	ok $? "rules of the system that deny"
+	rm -r etc/corral/policy.d
+	echo "$system}" >etc/corral/profiles/ours.yaml
+	with_etc run --profile ours -- cat file
+	out_is here "a profile of the system"
+	echo 'x: [' >etc/corral/policy.yaml
+	with_etc run -- true
+	status_is 125 "a policy of the system that can't be understood stops the run"
+fi
+
 # --- modes ---
-mkdir agent extra
-prints ok "mode sandbox: reads the system and the home, writes its folders" --mode sandbox --data-dir agent --extra extra -- \
-	sh -c "cat $HOME/tools/tool >agent/copy && cp agent/copy extra/copy && cp agent/copy \"\$TMPDIR/copy\" && echo ok"
+mkdir agent extra "$HOME/.claude"
+run run --mode sandbox --data-dir agent --extra extra -- sh -c "cat $HOME/tools/tool >agent/copy && cp agent/copy extra/copy &&
+	cp agent/copy \"\$TMPDIR/copy\" && cp agent/copy $HOME/.claude/copy && echo ok"
+out_is ok "mode sandbox: reads the system and the home, writes its folders"
+err_has "commands use the host's network as it is" "mode sandbox: says that the network is open"
 stops "mode sandbox: nothing else" --mode sandbox --data-dir agent -- sh -c 'echo x >new'
 stops "mode sandbox: not an extra folder that was not given" --mode sandbox --data-dir agent -- sh -c 'echo x >extra/new'
 mkdir -p "$HOME/.ssh" && echo key >"$HOME/.ssh/id_rsa"

@@ -174,7 +174,7 @@ static int deny_folder_create(const struct attempt *a)
 
 static int deny_folder_rename(const struct attempt *a)
 {
-	if (rename("denied-dir", work_file(a)) < 0)
+	if (rename("denied-dir-2", work_file(a)) < 0)
 		return verdict(-1);
 	return canary_file(format("%s/secret.txt", work_file(a)));
 }

@@ -30,7 +30,7 @@
 #define PROCESSES 300 /* the limit is 32 */
 #define BYTES (256L << 20) /* the limit is 64 MB */
 #define OUTPUT (16L << 20) /* the limit is 1 MB */
-#define SECONDS 4 /* the limit is 1 */
+#define SECONDS 3 /* the limit is 1 */
 
 /* -- processes -- */
 

@@ -223,7 +223,8 @@ static int pages_other(const struct attempt *a)
 static int madvise_other(const struct attempt *a)
 {
 	int fd = (int)syscall(SYS_pidfd_open, target(a), 0);
-	struct iovec there = { (void *)(scene_number("memory") & ~0xffffL), 65536 };
+	long page = sysconf(_SC_PAGESIZE);
+	struct iovec there = { (void *)(scene_number("memory") & ~(page - 1)), (size_t)page };
 
 	return verdict(fd < 0 ? -1 : syscall(SYS_process_madvise, fd, &there, 1UL, MADV_COLD, 0));
 }
@@ -289,7 +290,7 @@ static const struct attempt table[] = {
 		prlimit_other, "keeper" },
 	{ "pages-move", "default", "", "move_pages tells about memory of a process outside",
 		pages_other, "victim" },
-	{ "pages-madvise", "default", "", "process_madvise pages out memory of a process outside",
+	{ "pages-madvise", "default", "SYS_NICE", "process_madvise pages out memory of a process outside",
 		madvise_other, "victim" },
 	{ "robust-list", "default", "", "get_robust_list gives addresses of a process outside",
 		robust_other, "victim" },

@@ -158,7 +158,7 @@ class Pass:
     def denials(self):
         names = [f"ws/denied/{a.name}" for a in self.attempts if a.set == "deny"]
         names += [f"ws/sub-{a.name}/denied.txt" for a in self.attempts if a.set == "deny"]
-        names += ["ws/denied-dir/**"]
+        names += ["ws/denied-dir/**", "ws/denied-dir-2/**"]
         return [word for name in names for word in ("--deny", self.scene.path(name))]
 
     def start(self, command, **popen):

@@ -168,7 +168,8 @@ class Scene:
         for attempt in self.attempts:
             if attempt.set in ("deny", "mask"):
                 self.write(f"ws/sub-{attempt.name}/denied.txt")
-        for name in ("denied-dir/secret.txt", "denied-dir/deep/secret.txt", "linked.txt"):
+        for name in ("denied-dir/secret.txt", "denied-dir/deep/secret.txt", "denied-dir-2/secret.txt",
+                     "linked.txt"):
             self.write(f"ws/{name}")
         os.link(self.path("ws/linked.txt"), self.path("ws/link-to-denied.txt"))
         for name in (".git/config", ".git/HEAD", ".git/hooks/README", ".envrc", ".vscode/tasks.json",

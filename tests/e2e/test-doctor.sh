@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# `corral doctor`: it answers, for people and for programs, and the answer is true.
+# shellcheck disable=SC2034,SC2154 # names come from lib.sh
+set -u
+# shellcheck source=tests/e2e/lib.sh disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+run doctor
+{ [ "$status" -eq 0 ] || [ "$status" -eq 1 ]; }
+ok $? "an answer"
+answer=$status
+err_empty "no messages"
+out_has "Needed" "what is needed"
+out_has "user namespaces" "user namespaces are"
+out_like '^  tier 1 +(holds|not here)' "the tiers"
+out_like '^  tier 2b' "all of them"
+awk 'length > 104 { exit 1 }' "$scratch/out"
+ok $? "fits into 100 columns"
+no_controls "no colours where there is no terminal"
+if [ "$answer" -eq 0 ]; then
+	out_has "corral run works here" "says that it works"
+	run run -- true
+	status_is 0 "and it does"
+else
+	out_has "corral run does not work here" "says that it does not work"
+	out_has "->" "and what to do"
+	run run -- true
+	status_is 125 "and it does not"
+fi
+
+run doctor --json
+is "$status" "$answer" "--json: the same answer"
+python3 - "$scratch/out" "$answer" <<'END'
+import json, sys
+found = json.load(open(sys.argv[1]))
+assert (found["tier"] is not None) == (sys.argv[2] == "0")
+assert len(found["tiers"]) == 5 and found["kernel"].startswith("Linux ")
+names = [finding["name"] for finding in found["findings"]]
+assert "user namespaces" in names and len(names) == len(set(names))
+for finding in found["findings"]:
+    assert finding["weight"] in ("required", "useful", "later") and finding["needed_for"]
+    assert finding["held"] or finding["errno"] > 0
+held = all(f["held"] for f in found["findings"] if f["weight"] == "required")
+assert held == (found["tier"] == "1")
+END
+ok $? "--json: is as the manual says"
+
+# Where user namespaces are off, it must say so: in a sandbox they are.
+if [ "$answer" -eq 0 ]; then
+	cp "$CORRAL" ./corral
+	status=0
+	"$CORRAL" run -- ./corral doctor >"$scratch/out" 2>"$scratch/err" || status=$?
+	status_is 1 "inside a sandbox there is no second one"
+	out_like '^  no +user namespaces' "and it says what is missing"
+	"$CORRAL" run -- ./corral run --work-dir . -- true >"$scratch/out" 2>"$scratch/err" </dev/null
+	is $? 125 "corral run inside a sandbox fails"
+	err_has "user namespace" "and says why"
+fi
+fails "no operands" "there is no use for" doctor x
+
+done_testing
