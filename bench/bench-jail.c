@@ -181,9 +181,10 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || rounds < 10 || rounds > MEASURE_ROUNDS_MAX)
 		measure_die("usage: bench-jail CORRAL WARDEN [ROUNDS]");
+	const char *corral = measure_path(argv[1]), *warden = measure_path(argv[2]);
 	if (!mkdtemp(folder) || chdir(folder) < 0)
 		measure_die("no folder in /tmp");
-	make(&s, argv[1], argv[2], folder);
+	make(&s, corral, warden, folder);
 
 	struct measure kinds[] = {
 		{ .name = "posix_spawn /bin/true", .run = bare, .context = &s },

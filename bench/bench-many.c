@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 	if (argc < 2 || n < 1 || n > MANY_MAX || !all)
 		measure_die("usage: bench-many WARDEN [SANDBOXES]");
 	raise_files();
-	struct corral_builder *b = make_builder(argv[1]);
+	struct corral_builder *b = make_builder(measure_path(argv[1]));
 	bool met = judge_memory(b);
 
 	size_t fds = processes_fds(getpid());

@@ -196,10 +196,11 @@ int main(int argc, char **argv)
 		null[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null[2] < 0 || !mkdtemp(root))
 		measure_die("no folder in /tmp");
+	const char *warden = measure_path(argv[1]), *loop = measure_path(argv[2]);
 	make_tree(root);
 	bool git = make_git(root);
-	make_sandbox(argv[1], root, argv[2]);
-	bool met = run_all(root, argv[2], git, rounds);
+	make_sandbox(warden, root, loop);
+	bool met = run_all(root, loop, git, rounds);
 	corral_sandbox_free(sandbox);
 	remove_tree(root);
 	return met ? 0 : 1;

@@ -25,6 +25,15 @@ void measure_die(const char *what)
 	exit(2);
 }
 
+const char *measure_path(const char *path)
+{
+	char *whole = realpath(path, NULL);
+
+	if (!whole)
+		measure_die(path);
+	return whole;
+}
+
 static void run_once(struct measure *m, bool keep)
 {
 	double seconds = m->run(m->context);
@@ -82,28 +91,37 @@ void measure_print(const struct measure *kinds, size_t n)
 	}
 }
 
-bool measure_judge_value(const char *what, double value, const char *unit, double target)
+static bool judge(const char *what, double value, const char *unit, double target, double best)
 {
 	bool met = target <= 0 || value <= target;
 
-	(void)printf("%-60s %8.2f%s", what, value, unit);
+	(void)printf("%-44s %7.2f%s", what, value, unit);
+	if (best > 0)
+		(void)printf(" (%.2f%s)", best, unit);
 	if (target > 0)
-		(void)printf("   target %5.2f%s   %s", target, unit, met ? "met" : "MISSED");
+		(void)printf("   target %.2f%s   %s", target, unit, met ? "met" : "MISSED");
 	(void)printf("\n");
 	(void)fflush(stdout);
 	return met;
 }
 
+bool measure_judge_value(const char *what, double value, const char *unit, double target)
+{
+	return judge(what, value, unit, target, 0);
+}
+
 bool measure_judge(const struct measure_ratio *r)
 {
-	return measure_judge_value(
-		r->what, measure_median(r->over) / measure_median(r->under), "x", r->target);
+	double ratio = measure_median(r->over) / measure_median(r->under);
+	/* Both are sorted now. */
+	double best = r->over->times[r->over->n / 10] / r->under->times[r->under->n / 10];
+
+	return judge(r->what, ratio, "x", r->target, best);
 }
 
 pid_t measure_spawn(const char *const *argv, const int *files)
 {
 	posix_spawn_file_actions_t actions;
-	extern char **environ;
 	pid_t pid = -1;
 	int r;
 
@@ -136,7 +154,7 @@ double measure_command(const char *const *argv, const int *files)
 
 double measure_processor(const char *const *argv, const int *files)
 {
-	struct rusage used;
+	struct rusage used = { 0 };
 
 	if (run_and_wait(argv, files, &used) < 0)
 		return -1;

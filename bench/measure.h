@@ -29,6 +29,8 @@ struct measure_ratio {
 	double target; /* 0: for information */
 };
 
+/* The absolute path of a program; dies if there is none. */
+const char *measure_path(const char *path);
 double measure_now(void);
 _Noreturn void measure_die(const char *what);
 /* Runs all kinds in turn, `rounds` times; dies if one fails. */
@@ -36,7 +38,10 @@ void measure_all(struct measure *kinds, size_t n, size_t rounds);
 double measure_median(const struct measure *m);
 /* Prints the medians. */
 void measure_print(const struct measure *kinds, size_t n);
-/* Prints a ratio and whether it is met; true unless it has a target that is missed. */
+/*
+ * Prints a ratio of medians and, in parentheses, that of the tenth percentiles, which a busy
+ * machine disturbs less. True unless it has a target and the medians miss it.
+ */
 bool measure_judge(const struct measure_ratio *r);
 /* The same for a plain number. */
 bool measure_judge_value(const char *what, double value, const char *unit, double target);

@@ -4,7 +4,7 @@
 
     gen-essentials.py essentials|companions INPUT OUTPUT     writes the .c file
     gen-essentials.py --list essentials|companions INPUT     prints the entries as Markdown
-    gen-essentials.py --check DOC INPUT INPUT                fails if DOC does not end with both lists
+    gen-essentials.py --check DOC INPUT INPUT                fails if DOC lacks one of the lists
     gen-essentials.py --self-test                            fails if some nonsense passes
 
 What makes no sense fails with file:line.

@@ -139,7 +139,10 @@ CORRAL_API int corral_permissions_subset(const struct corral_permissions *a,
 
 struct corral_policy;
 
-/* All n layers must allow. */
+/*
+ * All n layers must allow. Names of programs mean the files that the system's usual folders have
+ * for them now, wherever links lead; the PATH of the host does not matter.
+ */
 CORRAL_API int corral_policy_new(struct corral_policy **ret,
 	const struct corral_permissions *const *layers, size_t n,
 	const struct corral_variable *variables, size_t n_variables, struct corral_error **e);

@@ -29,6 +29,7 @@
  *
  *     -EACCES      the policy does not let it run; corral_error_denial() says which rule
  *     -ENOENT      the host has no such program, script or folder
+ *     -ECANCELED   it was killed before it began
  *     -ECONNRESET  the session ended under the command's feet; the next call makes a new one
  *     -EOPNOTSUPP  this kernel, or this version, cannot hold what was asked for
  *

@@ -2,9 +2,11 @@
 #include "cli/profile-deferred.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -69,10 +71,9 @@ static bool path_of(const struct deferred *d, const char *name, char out[PATH_BY
 
 static struct deferred_state look(const struct deferred *d, const char *name)
 {
-	char path[PATH_BYTES];
 	struct stat st;
 
-	if (!path_of(d, name, path) || lstat(path, &st) < 0)
+	if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return (struct deferred_state){ 0 };
 	return (struct deferred_state){
 		.exists = true,
@@ -84,11 +85,23 @@ static struct deferred_state look(const struct deferred *d, const char *name)
 	};
 }
 
-void deferred_open(struct deferred *d, const char *folder)
+int deferred_open(struct deferred *d, const char *folder)
 {
-	*d = (struct deferred){ .folder = folder };
-	for (size_t i = 0; folder && i < N_ROWS; i++)
+	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	*d = (struct deferred){ .folder = folder, .fd = fd };
+	for (size_t i = 0; i < N_ROWS; i++)
 		d->before[i] = look(d, rows[i].path);
+	return 0;
+}
+
+void deferred_close(struct deferred *d)
+{
+	if (d->folder)
+		(void)close(d->fd);
+	*d = (struct deferred){ 0 };
 }
 
 static bool is_folder(const char *path)

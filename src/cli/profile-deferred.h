@@ -27,6 +27,7 @@ struct deferred_state {
 
 struct deferred {
 	const char *folder; /* NULL: nothing is watched */
+	int fd;             /* of the folder */
 	struct deferred_state before[DEFERRED_MAX];
 	bool granted[DEFERRED_MAX]; /* by name: nobody needs to be told */
 };
@@ -39,7 +40,8 @@ struct deferred_news {
 };
 
 /* Looks at the folder as it is now. */
-void deferred_open(struct deferred *d, const char *folder);
+int deferred_open(struct deferred *d, const char *folder);
+void deferred_close(struct deferred *d);
 /* Denies writing those that exist, by a rule of p. */
 int deferred_deny(const struct deferred *d, struct permissions *p);
 /*

@@ -5,6 +5,7 @@
  * to do instead. Both what the folder is called and what it really is are compared.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -21,58 +22,56 @@ static int refuse(struct call *c, const char *profile, const char *folder, const
 	return -EPERM;
 }
 
-/* Why nobody should work in folder, given a folder that is to be kept out of it; NULL: no reason.
- */
-static const char *reason(const char *folder, const char *kept, const char *is, const char *holds)
-{
-	char real[PATH_BYTES];
+/* A folder that is to be kept out of reach, and what to say if it is not. */
+struct kept {
+	const char *path, *is, *holds;
+	bool is_ours; /* nothing inside of it is a place to work in either */
+};
 
-	if (!kept || links_follow(kept, NULL, NULL, real) < 0)
-		return NULL;
-	if (strcmp(folder, kept) == 0 || strcmp(folder, real) == 0)
-		return is;
-	return path_is_below(kept, folder) || path_is_below(real, folder) ? holds : NULL;
+static const char *judge(const char *folder, const struct kept *k, const char *place)
+{
+	if (strcmp(folder, place) == 0)
+		return k->is;
+	if (path_is_below(place, folder))
+		return k->holds;
+	return k->is_ours && path_is_below(folder, place) ? "it belongs to Corral's own state"
+							  : NULL;
 }
 
-static const char *inside(const char *folder, const char *kept)
+/* Why nobody should work in folder; NULL: no reason. real: the same without links. */
+static const char *reason(const char *folder, const char *real, const struct kept *k)
 {
-	char real[PATH_BYTES];
+	char other[PATH_BYTES];
+	const char *why;
 
-	if (!kept || links_follow(kept, NULL, NULL, real) < 0)
+	if (!k->path)
 		return NULL;
-	return path_is_below(folder, kept) || path_is_below(folder, real)
-		       ? "it belongs to Corral's own state"
-		       : NULL;
-}
-
-static const char *reason_of(struct call *c, const struct load *l, const char *folder)
-{
-	const char *home = l->variables.values[VARIABLE_HOME], *why;
-	const char *const own[] = { profile_config_folder(c), profile_state_folder(c) };
-
-	if (strcmp(folder, "/") == 0)
-		return "it holds the whole system";
-	why = reason(folder, home, "it is your home, with all your keys and settings",
-		"it holds your home, with all your keys and settings");
-	for (size_t i = 0; !why && i < sizeof(own) / sizeof(own[0]); i++) {
-		why = reason(
-			folder, own[i], "it is Corral's own state", "it holds Corral's own state");
-		if (!why)
-			why = inside(folder, own[i]);
-	}
+	why = judge(folder, k, k->path);
+	if (!why && links_follow(k->path, NULL, NULL, other) == 0)
+		why = judge(real, k, other);
 	return why;
 }
 
 int profile_place_check(struct call *c, const char *profile, const struct load *l)
 {
-	const char *folder = l->variables.values[VARIABLE_WORK_DIR], *why;
+	const char *folder = l->variables.values[VARIABLE_WORK_DIR], *why = NULL;
+	const struct kept kept[] = {
+		{ l->variables.values[VARIABLE_HOME],
+			"it is your home, with all your keys and settings",
+			"it holds your home, with all your keys and settings", false },
+		{ profile_config_folder(c), "it is Corral's own state",
+			"it holds Corral's own state", true },
+		{ profile_state_folder(c), "it is Corral's own state",
+			"it holds Corral's own state", true },
+	};
 	char real[PATH_BYTES];
 	int r = links_follow(folder, NULL, NULL, real);
 
 	if (r < 0)
 		return error_set(c->error, r, NULL, "%s: %s", folder, strerror(-r));
-	why = reason_of(c, l, folder);
-	if (!why)
-		why = reason_of(c, l, real);
+	if (strcmp(folder, "/") == 0 || strcmp(real, "/") == 0)
+		why = "it holds the whole system";
+	for (size_t i = 0; !why && i < sizeof(kept) / sizeof(kept[0]); i++)
+		why = reason(folder, real, &kept[i]);
 	return why ? refuse(c, profile, folder, why) : 0;
 }

@@ -88,10 +88,12 @@ static int open_builtin(struct profile *p, struct call *c, const char *name, con
 	r = p->permissions ? 0 : -ENOMEM;
 	if (r == 0 && path && home)
 		r = profile_path_grant(p->permissions, path, home, work_dir);
-	deferred_open(&p->deferred, work_dir);
-	if (r == 0)
-		r = deferred_deny(&p->deferred, p->permissions);
-	return r == -ENOMEM ? no_memory(c) : r;
+	if (r == -ENOMEM)
+		return no_memory(c);
+	r = deferred_open(&p->deferred, work_dir);
+	if (r < 0)
+		return error_set(c->error, r, NULL, "%s: %s", work_dir, strerror(-r));
+	return deferred_deny(&p->deferred, p->permissions) < 0 ? no_memory(c) : 0;
 }
 
 /* Files */
@@ -203,5 +205,6 @@ void profile_deinit(struct profile *p)
 		manifest_deinit(&p->manifest);
 	else
 		permissions_free(p->permissions);
+	deferred_close(&p->deferred);
 	*p = (struct profile){ 0 };
 }

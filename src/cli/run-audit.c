@@ -55,8 +55,9 @@ int run_audit_open(struct run *r)
 		error_hint(r->call->error, "choose a file outside of what may be written");
 		return -EPERM;
 	}
-	r->audit =
-		open(real, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+	r->audit = open(real,
+		O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+		0600);
 	if (r->audit < 0 || fstat(r->audit, &st) < 0)
 		return error_set(
 			r->call->error, -errno, &where, "cannot be written: %s", strerror(errno));

@@ -146,6 +146,36 @@ static int make_base(struct run *r)
 	return ret != 0 ? ret : run_grants(r);
 }
 
+/*
+ * A policy that is reached by a link which the command may change: it would be another one the next
+ * time. What the link leads to is guarded, the link can't be.
+ */
+static int check_links(struct run *r)
+{
+	for (size_t i = 0; i < r->options.policies.n; i++) {
+		const char *file = r->options.policies.items[i], *path = NULL;
+		struct location where = { .file = file };
+		struct request request = { .op = OPERATION_FS_WRITE };
+		struct decision decision;
+		char real[PATH_BYTES];
+		int ret = strcmp(file, "-") == 0 ? 0 : load_absolute(r->call, file, &path);
+
+		if (ret < 0)
+			return ret;
+		if (!path || links_follow(path, NULL, NULL, real) < 0 || strcmp(real, path) == 0)
+			continue;
+		request.target = path;
+		if (policy_decide(r->policy, &request, &decision) < 0 ||
+			decision.verdict != VERDICT_ALLOW)
+			continue;
+		(void)error_set(r->call->error, -EPERM, &where,
+			"is reached by a link that the command may change");
+		error_hint(r->call->error, "name the file itself: %s", real);
+		return -EPERM;
+	}
+	return 0;
+}
+
 /* All of it */
 
 static int guard_own(struct run *r)
@@ -183,5 +213,6 @@ int run_layers(struct run *r)
 	if (ret != 0)
 		return ret;
 	options = load_options(&r->load);
-	return policy_new(&r->policy, r->layers, r->n_layers, &options, r->call->error);
+	ret = policy_new(&r->policy, r->layers, r->n_layers, &options, r->call->error);
+	return ret < 0 ? ret : check_links(r);
 }

@@ -47,7 +47,7 @@ static void on_event(void *context, const struct session_event *e)
 	switch (e->kind) {
 	case SESSION_STARTED:
 		run_audit_started(l->run);
-		(void)run_stdio_begin(l->stdio, e->fd);
+		run_stdio_begin(l->stdio, e->fd);
 		break;
 	case SESSION_EXITED:
 		l->outcome->end = RUN_END_EXITED;
@@ -103,8 +103,6 @@ static void stop(struct loop *l)
 	(void)raise(SIGTSTP);
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* here it stops */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-	if (l->stdio->is_terminal && l->stdio->master >= 0)
-		(void)terminal_raw(&l->stdio->raw, l->stdio->terminal);
 }
 
 static void resize(struct loop *l)
@@ -138,16 +136,6 @@ static void on_signal(struct loop *l)
 
 /* Waiting */
 
-/* True if something is to be looked at that poll() can't wait for. */
-static bool has_paused(const struct run_stdio *s)
-{
-	for (size_t i = 0; i < s->n_input; i++) {
-		if (s->relays[i].is_keyboard && !s->relays[i].is_done)
-			return true;
-	}
-	return false;
-}
-
 static int wait_once(struct loop *l)
 {
 	struct pollfd p[2 + RUN_STDIO_RELAYS] = {
@@ -155,6 +143,7 @@ static int wait_once(struct loop *l)
 		{ .fd = l->signals, .events = POLLIN },
 	};
 	struct relay *relays[RUN_STDIO_RELAYS];
+	bool again = run_stdio_refresh(l->stdio);
 	size_t n = 0;
 	int r;
 
@@ -162,7 +151,7 @@ static int wait_once(struct loop *l)
 		if (relay_poll(&l->stdio->relays[i], &p[2 + n]))
 			relays[n++] = &l->stdio->relays[i];
 	}
-	r = poll(p, 2 + n, has_paused(l->stdio) ? KEYBOARD_MS : -1);
+	r = poll(p, 2 + n, again ? KEYBOARD_MS : -1);
 	if (r < 0)
 		return errno == EINTR ? 0 : -errno;
 	for (size_t i = 0; i < n; i++)

@@ -21,11 +21,9 @@ bool relay_poll(struct relay *r, struct pollfd *p)
 {
 	if (r->is_done)
 		return false;
-	/* A reader that is gone is noticed also while nobody writes: the writer should hear of it.
-	 */
 	if (r->at < r->len)
 		*p = (struct pollfd){ .fd = r->to, .events = POLLOUT };
-	else if (r->is_keyboard && !terminal_is_ours(r->from))
+	else if (r->is_paused)
 		return false;
 	else
 		*p = (struct pollfd){ .fd = r->from, .events = POLLIN };
@@ -46,8 +44,12 @@ static size_t spend(struct relay_budget *b, size_t n)
 
 static void take_in(struct relay *r)
 {
-	ssize_t n = read(r->from, r->bytes, sizeof(r->bytes));
+	ssize_t n;
 
+	/* Somebody may have taken it since. */
+	if (r->is_keyboard && !terminal_is_ours(r->from))
+		return;
+	n = read(r->from, r->bytes, sizeof(r->bytes));
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	/* EIO: nobody holds the other side of a terminal any more. */

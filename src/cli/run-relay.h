@@ -23,6 +23,7 @@ struct relay {
 	struct buffer *kept;         /* gathers instead of writing */
 	struct relay_budget *budget; /* NULL: no bound */
 	bool is_keyboard;            /* from is a terminal that others may want to read, too */
+	bool is_paused; /* nothing is to be taken from it now; whoever set it looks again */
 	bool is_done;
 	size_t at, len; /* what waits to be written */
 	char bytes[1 << 16];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A skill's own entry, with its own permissions. It has to be approved just as it is
- * (skill/approval.h): the digest is taken here, right before the start, and inside the skill's
- * folder can't be written, whatever its permissions say. What another program of the same user
- * changes in the folder between the digest and the run is not held; docs/threat-model.md says who
- * is trusted.
+ * (skill/approval.h): the digest is taken before its manifest is read and again before the start,
+ * and inside the skill's folder can't be written, whatever its permissions say. What another
+ * program of the same user changes in the folder between the digest and the run is not held;
+ * docs/threat-model.md says who is trusted.
  */
 #include <errno.h>
 #include <string.h>
@@ -72,13 +72,27 @@ static int entry_path(struct run *r, const char **ret)
 	return *ret ? 0 : no_memory(r);
 }
 
+/* The manifest that was read is of the content that was hashed, and that is still there. */
+static int check_unchanged(struct run *r)
+{
+	struct location where = { .file = r->skill.path };
+	struct skill_digest now = { 0 };
+	int ret = skill_digest(r->skill.fd, &now, r->call->error);
+
+	if (ret == 0 && memcmp(now.bytes, r->skill.digest.bytes, sizeof(now.bytes)) != 0)
+		ret = error_set(r->call->error, -ESTALE, &where, "was changed while it was read");
+	return ret;
+}
+
 /* The words in front of the skill's arguments: its runtime, if it has one, and its entry. */
 int run_skill_entry(struct run *r)
 {
 	const char *runtime = r->skill.manifest->runtime, *entry = NULL;
 	size_t n = 0;
-	int ret = entry_path(r, &entry);
+	int ret = check_unchanged(r);
 
+	if (ret == 0)
+		ret = entry_path(r, &entry);
 	if (ret < 0 || !entry)
 		return ret;
 	if (!runtime && access(entry, X_OK) < 0) {

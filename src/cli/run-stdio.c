@@ -14,17 +14,22 @@ enum { KEPT_MAX = 16 << 20 };
 
 static const char *const names[] = { "standard input", "standard output", "standard error" };
 
-/* A folder would be a way to walk the host's tree; a closed descriptor is nothing at all. */
+void run_stdio_reserve(void)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", O_RDWR | O_NOCTTY);
+	}
+}
+
+/* A folder would be a way to walk the host's tree. */
 static int check_own(struct run *r, struct run_stdio *s, int fd)
 {
 	struct stat st;
 
 	s->fds[fd] = fd;
-	if (fstat(fd, &st) < 0) {
-		s->fds[fd] = open("/dev/null", O_RDWR | O_CLOEXEC);
-		s->owned[fd] = true;
-		return s->fds[fd] < 0 ? -errno : 0;
-	}
+	if (fstat(fd, &st) < 0)
+		return -errno;
 	if (!S_ISDIR(st.st_mode))
 		return 0;
 	return error_set(r->call->error, -EISDIR, NULL,
@@ -89,7 +94,7 @@ static int terminal_out(struct run_stdio *s, int fd)
 	}
 	r = terminal_pair(fd, &s->master, &slave);
 	if (r < 0)
-		return r;
+		return pipe_out(s, fd, false); /* there are no terminals here, as it seems */
 	relay = add_relay(s, s->master, fd);
 	relay->close_from = true;
 	relay->budget = &s->budget;
@@ -103,7 +108,7 @@ static int open_one(struct run_stdio *s, struct run *r, int fd, bool bounded)
 {
 	int ret = check_own(r, s, fd);
 
-	if (ret < 0 || s->owned[fd])
+	if (ret < 0)
 		return ret;
 	if (fd == 0)
 		return isatty(fd) ? pipe_in(s) : 0;
@@ -147,24 +152,39 @@ void run_stdio_given(struct run_stdio *s)
 	}
 }
 
-int run_stdio_begin(struct run_stdio *s, int master)
+bool run_stdio_refresh(struct run_stdio *s)
+{
+	bool again = false;
+
+	if (s->is_terminal && s->n_input && !s->raw.is_raw && !s->relays[0].is_done &&
+		terminal_is_foreground(s->terminal))
+		(void)terminal_raw(&s->raw, s->terminal);
+	for (size_t i = 0; i < s->n_input; i++) {
+		struct relay *relay = &s->relays[i];
+
+		relay->is_paused =
+			relay->is_keyboard ? !terminal_is_ours(relay->from) : !s->raw.is_raw;
+		again = again || (relay->is_paused && !relay->is_done);
+	}
+	return again;
+}
+
+void run_stdio_begin(struct run_stdio *s, int master)
 {
 	struct relay *out;
-	int r;
 
 	if (!s->is_terminal || master < 0)
-		return 0;
+		return;
 	s->master = master;
 	/* A program that does not read while much is pasted must not stop its own output. */
 	(void)fcntl(master, F_SETFL, O_NONBLOCK);
-	r = terminal_raw(&s->raw, s->terminal);
 	(void)add_relay(s, STDIN_FILENO, master);
 	s->n_input = s->n_relays;
 	out = add_relay(s, master, STDOUT_FILENO);
 	out->close_from = true;
 	out->budget = &s->budget;
 	terminal_copy_size(s->terminal, master);
-	return r;
+	(void)run_stdio_refresh(s);
 }
 
 void run_stdio_hang_up(struct run_stdio *s)

@@ -34,7 +34,14 @@ int run_stdio_open(struct run_stdio *s, struct run *r);
 /* The command has them: closes our copies. */
 void run_stdio_given(struct run_stdio *s);
 /* The command's terminal is there: starts passing bytes. */
-int run_stdio_begin(struct run_stdio *s, int master);
+void run_stdio_begin(struct run_stdio *s, int master);
+/*
+ * Looks who has the keyboard. From the background nothing is read and no mode is set: that would
+ * stop us. True if it has to be looked at again, though nothing happens that poll() could tell.
+ */
+bool run_stdio_refresh(struct run_stdio *s);
+/* Standard descriptors that are closed become nothing, so that no other takes their number. */
+void run_stdio_reserve(void);
 /* The window is gone: so is the terminal inside. */
 void run_stdio_hang_up(struct run_stdio *s);
 /* True if all output has passed. */

@@ -120,7 +120,9 @@ static int find_cwd(struct run *r)
 			return ret;
 	}
 	if (!may_read(r, here))
-		here = r->plan->work_dir ? r->plan->work_dir : r->plan->home;
+		here = r->plan->work_dir;
+	if (!here || !may_read(r, here))
+		here = r->plan->home;
 	r->cwd = here ? here : "/";
 	return 0;
 }
@@ -289,8 +291,10 @@ static int run_all(struct run *r)
 int run_main(struct call *c, bool is_shell)
 {
 	auto_run r = { .call = c, .is_shell = is_shell, .skill = { .fd = -1 }, .audit = -1 };
-	int ret = run_all(&r);
+	int ret;
 
+	run_stdio_reserve();
+	ret = run_all(&r);
 	if (ret < 0 && !c->error->text[0])
 		(void)error_set(c->error, ret, NULL, "%s", strerror(-ret));
 	if (c->error->text[0])

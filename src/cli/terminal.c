@@ -84,9 +84,14 @@ int terminal_pair(int like, int *ret_master, int *ret_slave)
 	return 0;
 }
 
+bool terminal_is_foreground(int fd)
+{
+	return tcgetpgrp(fd) == getpgrp();
+}
+
 bool terminal_is_ours(int fd)
 {
 	struct termios now;
 
-	return tcgetpgrp(fd) == getpgrp() && tcgetattr(fd, &now) == 0 && (now.c_lflag & ICANON);
+	return terminal_is_foreground(fd) && tcgetattr(fd, &now) == 0 && (now.c_lflag & ICANON);
 }

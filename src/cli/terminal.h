@@ -30,6 +30,8 @@ void terminal_size(int fd, unsigned short *ret_rows, unsigned short *ret_columns
  */
 int terminal_pair(int like, int *ret_master, int *ret_slave);
 
+/* We are in the foreground of this terminal: it is for us to read it and to set its mode. */
+bool terminal_is_foreground(int fd);
 /*
  * True if what is typed on fd is meant for us: we are in the foreground, and no other program (a
  * pager behind us in a pipe) has taken the keyboard by leaving line mode.

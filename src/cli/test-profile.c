@@ -243,7 +243,7 @@ static void test_deferred(void **state)
 	assert_int_equal(symlink("real/rc", link), 0);
 	assert_non_null(p);
 	assert_int_equal(permissions_add(p, &p->fs_write, "$WORK_DIR/**", NULL), 0);
-	deferred_open(&d, work);
+	assert_int_equal(deferred_open(&d, work), 0);
 	assert_int_equal(deferred_deny(&d, p), 0);
 	assert_true(denies(p, "@/work/.git/hooks/**"));
 	assert_true(denies(p, "@/work/.git/config"));
@@ -266,6 +266,7 @@ static void test_deferred(void **state)
 	assert_false(news[0].is_new);
 	assert_string_equal(news[1].path, ".envrc");
 	assert_true(news[1].is_new);
+	deferred_close(&d);
 	free(work);
 	free(pattern);
 	free(link);

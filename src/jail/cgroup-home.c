@@ -196,17 +196,17 @@ static int open_own(int *ret, bool *ret_namespace_root, struct error *why)
 }
 
 /* Makes a cgroup with limits and looks whether they stand. */
-static int try(const struct cgroup_home *h, struct error *why)
+static int try_out(const struct cgroup_home *h, struct error *why)
 {
 	const struct cgroup_limits limits = { .memory = 64 << 20, .pids = 16 };
-	struct cgroup *c;
+	struct cgroup *c = NULL;
 	char text[64];
 	int r = cgroup_new(&c, h, &limits, why);
 
 	if (r < 0)
 		return r;
 	r = cgroup_load(c->fd, "memory.max", text, sizeof(text));
-	if (r >= 0 && strcmp(text, "67108864\n") != 0)
+	if (r >= 0 && strtoull(text, NULL, 10) != limits.memory)
 		r = -EOPNOTSUPP;
 	cgroup_free(c);
 	return r < 0 ? error_set(why, r, NULL, "a new cgroup does not keep its memory limit") : 0;
@@ -228,7 +228,7 @@ static int find_home(struct cgroup_home *h, struct error *why)
 	r = settle(h, namespace_root, why);
 	if (r < 0)
 		error_hint(why, "%s", SCOPE_HINT);
-	return r < 0 ? r : try(h, why);
+	return r < 0 ? r : try_out(h, why);
 }
 
 int cgroup_home_new(struct cgroup_home **ret, struct error *why)

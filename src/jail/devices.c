@@ -25,49 +25,62 @@ static const struct {
 	{ "ptmx", "pts/ptmx" },
 };
 
-static int add_node(int folder, int host, const char *name)
+static int add_name(int folder, const char *name)
+{
+	auto_fd place = openat(folder, name, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0666);
+
+	return place < 0 ? -errno : 0;
+}
+
+int devices_name(int folder)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(nodes) / sizeof(nodes[0]); i++)
+		r = add_name(folder, nodes[i]);
+	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++)
+		r = symlinkat(links[i].target, folder, links[i].name) < 0 ? -errno : 0;
+	if (r == 0 && (mkdirat(folder, "shm", 0755) < 0 || mkdirat(folder, "pts", 0755) < 0))
+		r = -errno;
+	return r;
+}
+
+static int mount_node(int dev, int host, const char *name)
 {
 	char path[32];
-	auto_fd place = openat(folder, name, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0666);
 	auto_fd node = -1;
 	auto_fd mount = -1;
 
-	if (place < 0)
-		return -errno;
 	(void)snprintf(path, sizeof(path), "dev/%s", name);
 	node = mount_open(host, path);
 	if (node < 0)
 		return node;
-	mount = mount_copy(node, MOUNT_WRITABLE | MOUNT_DEVICES);
-	return mount < 0 ? mount : mount_put(mount, folder, name);
+	/* Read-only does not keep anybody from writing to a device, but from changing the mode or
+	 * the owner of the host's own: root inside is the owner. */
+	mount = mount_copy(node, MOUNT_DEVICES);
+	return mount < 0 ? mount : mount_put(mount, dev, name);
 }
 
 /* Terminals of a private instance: those of the host have no name inside. */
-static int add_terminals(int folder)
+static int mount_terminals(int dev)
 {
 	auto_fd fs = fsopen("devpts", FSOPEN_CLOEXEC);
 	auto_fd mount = -1;
 
-	if (mkdirat(folder, "pts", 0755) < 0 || fs < 0)
-		return -errno;
-	if (fsconfig(fs, FSCONFIG_SET_FLAG, "newinstance", NULL, 0) < 0 ||
+	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_FLAG, "newinstance", NULL, 0) < 0 ||
 		fsconfig(fs, FSCONFIG_SET_STRING, "ptmxmode", "0666", 0) < 0 ||
 		fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0620", 0) < 0 ||
 		fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
 	mount = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-	return mount < 0 ? -errno : mount_put(mount, folder, "pts");
+	return mount < 0 ? -errno : mount_put(mount, dev, "pts");
 }
 
-int devices_make(int folder, int host)
+int devices_mount(int dev, int host)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		r = add_node(folder, host, nodes[i]);
-	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++)
-		r = symlinkat(links[i].target, folder, links[i].name) < 0 ? -errno : 0;
-	if (r == 0 && mkdirat(folder, "shm", 01777) < 0)
-		r = -errno;
-	return r < 0 ? r : add_terminals(folder);
+		r = mount_node(dev, host, nodes[i]);
+	return r < 0 ? r : mount_terminals(dev);
 }

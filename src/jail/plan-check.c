@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "jail/links.h"
 #include "jail/plan-part.h"
 
 static const struct location *place_of(const struct plan_place *place)
@@ -131,7 +130,7 @@ static int refuse_baseline(struct planner *p, const struct plan_node *node)
 		const struct plan_node *other = &p->nodes[i];
 		size_t used = strlen(names), len = strlen(other->path);
 
-		if (other->exists || other->hidden || !other->limiter ||
+		if (other->exists || !other->limiter ||
 			other->limiter->origin != PLAN_FROM_BASELINE ||
 			&p->nodes[p->nodes[other->up].mount] != around)
 			continue;
@@ -157,7 +156,9 @@ static int check_absent(struct planner *p, const struct plan_node *node)
 	const struct plan_node *up = &p->nodes[node->up];
 	const struct plan_place *by = node->limiter;
 
-	if (node->hidden || up->kind != PLAN_BIND)
+	/* What may not be looked at cannot be made visible either, but by who may change the mode
+	 * of a folder on the way. */
+	if (up->kind != PLAN_BIND || (node->hidden && up->access < PLAN_WRITE))
 		return 0;
 	if (by && node->limit < PLAN_WRITE && up->access == PLAN_WRITE)
 		return by->origin == PLAN_FROM_BASELINE || by->answer.baseline
@@ -207,26 +208,6 @@ static int check_node(struct planner *p, const struct plan_node *node)
 
 /* True globs that forbid */
 
-/* The folder that a pattern is fixed to, without its links. */
-static int fixed_folder(const struct plan_glob *g, char out[PATH_BYTES])
-{
-	const struct glob_alternative *alt = g->alternative;
-	size_t len = alt->literal_len;
-	char folder[PATH_BYTES];
-
-	/* "**" brings its own slash. */
-	if (alt->tokens[len].type != GLOB_TREE && alt->tokens[len].type != GLOB_TAIL) {
-		while (len > 0 && alt->literal[len - 1] != '/')
-			len--;
-		len -= len > 0;
-	}
-	if (len >= sizeof(folder))
-		return -ENAMETOOLONG;
-	memcpy(folder, alt->literal, len);
-	folder[len] = '\0';
-	return links_follow(len ? folder : "/", NULL, NULL, out);
-}
-
 static bool overlaps(const struct plan_glob *g, const char *folder, const struct plan_node *node)
 {
 	if (!node->is_dir && glob_alternative_match(g->alternative, node->path, strlen(node->path)))
@@ -235,26 +216,38 @@ static bool overlaps(const struct plan_glob *g, const char *folder, const struct
 	       (node->is_dir && path_is_below(node->path, folder));
 }
 
-static int check_glob(struct planner *p, const struct plan_glob *g)
+/* What a pattern that forbids could match; rather something granted than an essential. */
+static const struct plan_node *find_overlap(const struct planner *p, const struct plan_glob *g)
 {
+	const struct plan_node *found = NULL;
 	char folder[PATH_BYTES];
 
-	if (fixed_folder(g, folder) < 0)
-		memcpy(folder, "/", 2);
+	plan_globs_folder(g->alternative, folder);
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		const struct plan_node *node = &p->nodes[i];
 		bool visible = node->kind == PLAN_BIND && node->mount == i;
 
 		if ((!visible && !node->named) || !overlaps(g, folder, node))
 			continue;
-		(void)error_set(p->error, -EOPNOTSUPP, g->where,
-			"%s forbids by a pattern inside %s: a mount holds a path or a folder, not "
-			"a pattern",
-			g->text, node->path);
-		error_hint(p->error, "name the files, or a folder with all below it (DIR/**)");
-		return -EOPNOTSUPP;
+		if (!node->granter || node->granter->origin == PLAN_FROM_POLICY)
+			return node;
+		found = found ? found : node;
 	}
-	return 0;
+	return found;
+}
+
+static int check_glob(struct planner *p, const struct plan_glob *g)
+{
+	const struct plan_node *node = find_overlap(p, g);
+
+	if (!node)
+		return 0;
+	(void)error_set(p->error, -EOPNOTSUPP, g->where,
+		"%s forbids by a pattern inside %s: a mount holds a path or a folder, not a "
+		"pattern",
+		g->text, node->path);
+	error_hint(p->error, "name the files, or a folder with all below it (DIR/**)");
+	return -EOPNOTSUPP;
 }
 
 int plan_check(struct planner *p)

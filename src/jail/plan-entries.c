@@ -56,7 +56,8 @@ static int add_parents(struct planner *p, const char *path)
 			return plan_no_memory(p);
 		if (node->kind == PLAN_BIND || is_made(folder) || is_added(p, folder, before))
 			break;
-		if (node->kind == PLAN_TMP && strcmp(node->path, folder) == 0)
+		if (node->kind == PLAN_TMP && strcmp(node->path, folder) == 0 &&
+			&p->nodes[node->mount] == node)
 			continue;
 		r = add(p, (struct plan_entry){ .kind = PLAN_DIR, .path = folder, .is_dir = true });
 	}

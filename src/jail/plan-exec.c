@@ -12,6 +12,7 @@
 
 #include "base/path.h"
 #include "jail/essentials.h"
+#include "jail/links.h"
 #include "jail/plan-part.h"
 #include "policy/command.h"
 
@@ -23,19 +24,43 @@ static enum verdict decide(const struct planner *p, const char *path)
 	return policy_decide(p->policy, &r, &d) < 0 ? VERDICT_DENY : d.verdict;
 }
 
-/* Some layer denies programs that nobody names. */
-static bool is_listed(const struct planner *p)
+/* The pattern stands for every program, not just for one that happens to match. */
+static bool is_everything(struct planner *p, const struct source *s)
+{
+	struct command_pattern pattern;
+	struct glob g;
+
+	if (s->grant->n != 1 || command_pattern_parse(&pattern, &p->arena, s->text, NULL, NULL) < 0)
+		return false;
+	if (pattern.is_name || command_pattern_is_fine(&pattern) ||
+		plan_patterns_parse(p, pattern.program, NULL, &g) < 0)
+		return false;
+	for (size_t i = 0; i < g.n; i++) {
+		if (g.alternatives[i].kind == GLOB_SUBTREE && g.alternatives[i].literal_len == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Does a layer deny programs that nobody names? */
+static bool is_listed_in(struct planner *p, size_t layer)
 {
 	char path[sizeof(p->probe) + 1] = "/";
 	struct request r = { .op = OPERATION_EXEC, .target = path };
+	struct decision d;
 
+	if (layer_exec_is_open(policy_layer(p->policy, layer)))
+		return false;
 	memcpy(path + 1, p->probe, strlen(p->probe) + 1);
-	for (size_t i = 0; i < policy_layers(p->policy); i++) {
-		struct decision d;
+	if (policy_decide_layer(p->policy, layer, &r, &d) < 0 || d.verdict != VERDICT_ALLOW)
+		return true;
+	return d.source && !d.monitored && !is_everything(p, d.source);
+}
 
-		if (layer_exec_is_open(policy_layer(p->policy, i)))
-			continue;
-		if (policy_decide_layer(p->policy, i, &r, &d) < 0 || d.verdict != VERDICT_ALLOW)
+static bool is_listed(struct planner *p)
+{
+	for (size_t i = 0; i < policy_layers(p->policy); i++) {
+		if (is_listed_in(p, i))
 			return true;
 	}
 	return false;
@@ -49,6 +74,14 @@ struct candidate {
 	const char *text;
 };
 
+/* With a list, what is not granted does not run anyway; only what a rule denies is kept out. */
+static int deny(const struct candidate *c, const char *path, const char *asked)
+{
+	if (c->planner->plan->exec_listed && !plan_programs_is_denied(c->planner, asked))
+		return 0;
+	return plan_programs_deny(c->planner, path, c->where, c->text);
+}
+
 /* A file that a pattern names. */
 static int add_file(void *data, const char *path)
 {
@@ -56,7 +89,7 @@ static int add_file(void *data, const char *path)
 
 	if (decide(c->planner, path) == VERDICT_ALLOW)
 		return c->planner->plan->exec_listed ? plan_programs_add(c->planner, path) : 0;
-	return plan_programs_deny(c->planner, path, c->where, c->text);
+	return deny(c, path, path);
 }
 
 static int add_folder(const struct candidate *c, const char *path)
@@ -67,9 +100,15 @@ static int add_folder(const struct candidate *c, const char *path)
 	if (strlen(path) + strlen(p->probe) + 2 > sizeof(below))
 		return 0;
 	(void)stpcpy(stpcpy(stpcpy(below, path[1] ? path : ""), "/"), p->probe);
-	if (decide(p, below) == VERDICT_ALLOW)
-		return p->plan->exec_listed && path[1] ? plan_programs_add_folder(p, path) : 0;
-	return plan_programs_deny(p, path, c->where, c->text);
+	if (decide(p, below) != VERDICT_ALLOW)
+		return deny(c, path, below);
+	if (!p->plan->exec_listed || !path[1])
+		return 0;
+	path = arena_strdup(&p->arena, path);
+	if (!path || ARENA_PUSH(&p->arena, p->exec_folders, p->n_exec_folders, p->cap_exec_folders,
+			     path) < 0)
+		return plan_no_memory(p);
+	return plan_programs_add_folder(p, path);
 }
 
 static int add_found(void *data, const char *path, bool subtree)
@@ -86,9 +125,7 @@ static int add_program(struct candidate *c, const char *name)
 	if (resolver)
 		r = resolver->programs(resolver->context, name, add_file, c);
 	if (r == -ENOENT && name[0] == '/')
-		return decide(c->planner, name) == VERDICT_ALLOW
-			       ? 0
-			       : plan_programs_deny(c->planner, name, c->where, c->text);
+		return decide(c->planner, name) == VERDICT_ALLOW ? 0 : deny(c, name, name);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -103,6 +140,8 @@ static int refuse_glob(const struct candidate *c)
 static int add_alternative(struct candidate *c, const struct glob_alternative *alt, bool allows)
 {
 	const char *path = alt->literal_len ? alt->literal : "/";
+	struct plan_glob g = { .alternative = alt, .text = c->text, .where = c->where };
+	struct planner *p = c->planner;
 
 	switch (alt->kind) {
 	case GLOB_LITERAL:
@@ -115,7 +154,9 @@ static int add_alternative(struct candidate *c, const struct glob_alternative *a
 	/* What matches later: a list holds, as new files cannot run; a denial does not. */
 	if (!plan_globs_can_expand(alt) || (!allows && !c->planner->plan->exec_listed))
 		return refuse_glob(c);
-	return plan_globs_expand(c->planner, alt, add_found, c);
+	if (ARENA_PUSH(&p->arena, p->exec_globs, p->n_exec_globs, p->cap_exec_globs, g) < 0)
+		return plan_no_memory(p);
+	return plan_globs_expand(p, alt, add_found, c);
 }
 
 static int add_path(struct candidate *c, const char *text, bool allows)
@@ -173,6 +214,26 @@ static int add_layer(struct planner *p, const struct permissions *l)
 	return r;
 }
 
+/*
+ * Whether a folder of programs was allowed as a whole was asked of one name in it; a true glob may
+ * have answered for that name alone.
+ */
+static int check_folders(struct planner *p)
+{
+	for (size_t i = 0; i < p->n_exec_globs * p->n_exec_folders; i++) {
+		const struct plan_glob *g = &p->exec_globs[i / p->n_exec_folders];
+		const char *folder = p->exec_folders[i % p->n_exec_folders];
+		struct candidate c = { p, g->where, g->text };
+		char real[PATH_BYTES], fixed[PATH_BYTES];
+
+		plan_globs_folder(g->alternative, fixed);
+		if (links_follow(folder, NULL, NULL, real) < 0 || path_is_below(real, fixed) ||
+			path_is_below(fixed, real))
+			return refuse_glob(&c);
+	}
+	return 0;
+}
+
 /* What every program needs in order to run */
 
 static int add_library(void *data, const char *path, bool subtree)
@@ -221,6 +282,8 @@ int plan_exec_collect(struct planner *p)
 	p->plan->exec_listed = is_listed(p);
 	for (size_t i = 0; r == 0 && i < p->n_layers; i++)
 		r = add_layer(p, p->layers[i]);
+	if (r == 0)
+		r = check_folders(p);
 	if (r == 0 && p->options->shell && resolver)
 		r = resolver->programs(resolver->context, "/bin/sh", add_shell, p);
 	if (r == -ENOENT)

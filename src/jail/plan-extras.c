@@ -16,13 +16,22 @@ static const char *const own_folders[] = { "/tmp", "/var/tmp" };
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Names of hosts are the host's where the network is. */
+static bool is_original(const struct planner *p, const char *path)
+{
+	return p->plan->network == PLAN_NETWORK_HOST &&
+	       (strcmp(path, "/etc/hosts") == 0 || strcmp(path, "/etc/resolv.conf") == 0);
+}
+
 static int add_text(struct planner *p, const char *path)
 {
-	struct plan_place place = {
-		.path = path, .origin = PLAN_FROM_ESSENTIALS, .special = PLAN_TEXT
-	};
-	int r = plan_files_text(p, path, &place.text);
+	struct plan_place place = { .path = path, .origin = PLAN_FROM_ESSENTIALS };
+	int r = 0;
 
+	if (!is_original(p, path)) {
+		place.special = PLAN_TEXT;
+		r = plan_files_text(p, path, &place.text);
+	}
 	return r < 0 ? r : plan_add_place(p, place);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/buffer.h"
 #include "base/path.h"
+#include "jail/links.h"
 #include "jail/plan-part.h"
 
 enum { MATCHES_MAX = 1024, NAMES_MAX = 16384 };
@@ -133,6 +134,25 @@ bool plan_globs_can_expand(const struct glob_alternative *alt)
 	return true;
 }
 
+void plan_globs_folder(const struct glob_alternative *alt, char out[PATH_BYTES])
+{
+	size_t len = alt->literal_len;
+	char folder[PATH_BYTES] = "/";
+
+	/* "**" brings its own slash. */
+	if (alt->tokens[len].type != GLOB_TREE && alt->tokens[len].type != GLOB_TAIL) {
+		while (len > 0 && alt->literal[len - 1] != '/')
+			len--;
+		len -= len > 0;
+	}
+	if (len > 0 && len < sizeof(folder)) {
+		memcpy(folder, alt->literal, len);
+		folder[len] = '\0';
+	}
+	if (len >= sizeof(folder) || links_follow(folder, NULL, NULL, out) < 0)
+		memcpy(out, "/", 2);
+}
+
 int plan_globs_expand(
 	struct planner *p, const struct glob_alternative *alt, plan_globs_found *found, void *data)
 {
@@ -178,7 +198,7 @@ static int add_found(void *data, const char *path, bool subtree)
 static int refuse(struct rewrite *w, const char *text)
 {
 	(void)error_set(w->planner->error, -EOPNOTSUPP, w->where,
-		"%s allows reading by a pattern with ** in the middle: a mount holds a path or a "
+		"%s allows by a pattern with ** in the middle: a mount holds a path or a "
 		"folder, not a pattern",
 		text);
 	error_hint(w->planner->error, "name the folders (DIR/**), or use * for single names");
@@ -202,7 +222,7 @@ static int rewrite_pattern(struct rewrite *w, const char *text)
 			r = plan_globs_expand(w->planner, &g.alternatives[i], add_found, w);
 			if (r == 0)
 				r = plan_add_note(w->planner, w->where,
-					"%s: what exists now may be read, not what is made later",
+					"%s: holds for what exists now, not for what is made later",
 					text);
 		}
 	}
@@ -247,14 +267,14 @@ static int rewrite_list(struct planner *p, struct permissions *to, struct grant_
 	return r;
 }
 
-/* The lists of a layer that allow reading and nothing else. */
+/* The lists of a layer that allow reading and nothing else, or lift what the baseline forbids. */
 static struct grant_list *reading_list(struct permissions *l, size_t i)
 {
-	struct rule *rule = i > 0 && i <= l->n_rules ? &l->rules[i - 1] : NULL;
+	struct rule *rule = i > 1 ? &l->rules[i - 2] : NULL;
 
-	if (i == 0)
-		return &l->fs_read;
-	if (!rule || rule->disabled || rule->action != VERDICT_ALLOW ||
+	if (!rule)
+		return i == 0 ? &l->fs_read : &l->dangerously_allow;
+	if (rule->disabled || rule->action != VERDICT_ALLOW ||
 		!(rule->operations >> OPERATION_FS_READ & 1) ||
 		rule->operations >> OPERATION_FS_WRITE & 1)
 		return NULL;
@@ -266,7 +286,7 @@ static int rewrite_layer(struct planner *p, size_t layer)
 	struct permissions *copy = NULL;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i <= p->layers[layer]->n_rules; i++) {
+	for (size_t i = 0; r == 0 && i < p->layers[layer]->n_rules + 2; i++) {
 		struct grant_list *list = reading_list((struct permissions *)p->layers[layer], i);
 		bool found = false;
 

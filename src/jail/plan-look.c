@@ -137,7 +137,10 @@ static int look(struct planner *p, struct plan_place *place)
 	int r = plan_look_at(place->path, place);
 
 	place->real = place->path;
-	return r == -ELOOP ? walk(p, place) : absent(p, place, r);
+	r = r == -ELOOP ? walk(p, place) : absent(p, place, r);
+	if (place->is_program && place->is_dir)
+		place->exists = false;
+	return r;
 }
 
 /* What comes from elsewhere than the policy: what it adds, and what it takes. */
@@ -147,6 +150,8 @@ static void adjust(const struct planner *p, const struct plan_place *place, stru
 	bool wanted = place->origin == PLAN_FROM_EXEC ||
 		      (place->origin == PLAN_FROM_ESSENTIALS && place->special == PLAN_ORDINARY);
 
+	if (place->origin == PLAN_FROM_SOCKETS)
+		a->limit = PLAN_NONE;
 	if (place->origin == PLAN_FROM_GUARDED || (place->origin == PLAN_FROM_EXEC && !denied))
 		a->limit = plan_least(a->limit, PLAN_READ);
 	/* With a list a mount that runs nothing is enough; without, a copy of it could run. */

@@ -73,17 +73,18 @@ static const char *const private_hosts[] = { "localhost", "127.0.0.1", "10.1.2.3
 
 static bool all_allowed(const struct planner *p, const char *const *hosts, size_t n)
 {
-	static const char *const forms[] = { "%s:1", "%s:22", "%s:443", "%s:65535", "udp://%s:53" };
+	static const struct {
+		const char *scheme;
+		unsigned port;
+	} forms[] = { { "", 1 }, { "", 22 }, { "", 443 }, { "", 65535 }, { "udp://", 53 } };
 
 	for (size_t i = 0; i < n * N(forms); i++) {
 		char target[128];
 		struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
 		struct decision d;
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		(void)snprintf(target, sizeof(target), forms[i / n], hosts[i % n]);
-#pragma GCC diagnostic pop
+		(void)snprintf(target, sizeof(target), "%s%s:%u", forms[i / n].scheme, hosts[i % n],
+			forms[i / n].port);
 		if (policy_decide(p->policy, &r, &d) < 0 || d.verdict != VERDICT_ALLOW)
 			return false;
 	}

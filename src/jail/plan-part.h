@@ -23,6 +23,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "jail/plan.h"
 #include "policy/glob.h"
 #include "policy/policy.h"
@@ -41,6 +42,7 @@ enum plan_origin {
 	PLAN_FROM_ESSENTIALS,
 	PLAN_FROM_BASELINE,
 	PLAN_FROM_GUARDED,
+	PLAN_FROM_SOCKETS,
 	PLAN_FROM_EXEC,  /* a program or what belongs to it */
 	PLAN_FROM_ITSELF /* TMP, FILE and private places */
 };
@@ -56,6 +58,7 @@ struct plan_place {
 	enum plan_origin origin;
 	enum plan_special special;
 	enum plan_runs runs;
+	bool is_program;              /* a file or nothing: a folder of that name does not count */
 	struct plan_answer self;      /* of the path */
 	struct plan_answer answer;    /* of the path and of all in it: the lesser of both */
 	struct plan_answer there;     /* behind links: the same of the real path */
@@ -68,7 +71,7 @@ struct plan_place {
 	size_t first_link, n_links; /* on the way, in planner.links */
 };
 
-/* A true glob that forbids: mounts cannot hold it, so nothing it could match may be visible. */
+/* A true glob that mounts cannot hold: nothing it could match may be mounted as a whole. */
 struct plan_glob {
 	const struct glob_alternative *alternative;
 	const char *text;
@@ -115,6 +118,10 @@ struct planner {
 	size_t n_ready;    /* places that were looked at and asked about */
 	struct plan_glob *globs;
 	size_t n_globs, cap_globs;
+	struct plan_glob *exec_globs; /* true globs over programs, and folders of programs */
+	size_t n_exec_globs, cap_exec_globs;
+	const char **exec_folders;
+	size_t n_exec_folders, cap_exec_folders;
 	struct plan_hop *hops;
 	size_t n_hops, cap_hops;
 	struct plan_node *nodes;
@@ -154,6 +161,8 @@ int plan_globs_rewrite(struct planner *p);
 bool plan_globs_can_expand(const struct glob_alternative *alt);
 /* Called for each path that is there; subtree: all below it is meant as well. */
 typedef int plan_globs_found(void *data, const char *path, bool subtree);
+/* The folder that a pattern is fixed to, without its links; "/" if that cannot be found out. */
+void plan_globs_folder(const struct glob_alternative *alt, char out[PATH_BYTES]);
 int plan_globs_expand(
 	struct planner *p, const struct glob_alternative *alt, plan_globs_found *found, void *data);
 
@@ -178,10 +187,13 @@ bool plan_look_is_absent(int code);
 /* plan-baseline.c: places of the baseline inside what the nodes make visible. */
 int plan_baseline_collect(struct planner *p);
 
+/* plan-sockets.c: sockets of the host inside what the nodes make visible. */
+int plan_sockets_collect(struct planner *p);
+
 /* plan-extras.c: essentials, HOME, temporary folders, guarded files. */
 int plan_extras_collect(struct planner *p);
 /* passwd, group … */
-int plan_files_text(struct planner *p, const char *what, const char **ret);
+int plan_files_text(struct planner *p, const char *path, const char **ret);
 
 /* plan-exec.c */
 int plan_exec_collect(struct planner *p);
@@ -190,6 +202,8 @@ int plan_exec_list(struct planner *p);
 /* plan-programs.c: each adds places. A program brings its interpreter and its companions along. */
 int plan_programs_add(struct planner *p, const char *path);
 int plan_programs_add_folder(struct planner *p, const char *path);
+/* A rule, not just the lack of a grant. */
+bool plan_programs_is_denied(const struct planner *p, const char *path);
 int plan_programs_add_essential(struct planner *p, const char *path);
 int plan_programs_deny(
 	struct planner *p, const char *path, const struct location *where, const char *text);

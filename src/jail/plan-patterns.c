@@ -20,7 +20,6 @@ enum { FILE_OPERATIONS = 1 << OPERATION_FS_READ | 1 << OPERATION_FS_WRITE };
 struct role {
 	enum verdict verdict;
 	bool write;
-	bool lifts; /* dangerously_allow: allows nothing, takes a limit away */
 };
 
 int plan_patterns_parse(
@@ -32,11 +31,12 @@ int plan_patterns_parse(
 	return r < 0 ? r : glob_parse(ret, &p->arena, expanded, where, p->error);
 }
 
-static int refuse_glob(struct planner *p, const char *text, const struct location *where)
+static int refuse_glob(
+	struct planner *p, const char *text, const struct location *where, const struct role *role)
 {
 	(void)error_set(p->error, -EOPNOTSUPP, where,
-		"%s allows writing by a pattern: a mount holds a path or a folder, not a pattern",
-		text);
+		"%s allows %sby a pattern: a mount holds a path or a folder, not a pattern", text,
+		role->write ? "writing " : "");
 	error_hint(p->error, "name the files, or a folder with all below it (DIR/**)");
 	return -EOPNOTSUPP;
 }
@@ -56,12 +56,10 @@ static int add_alternative(struct planner *p, const struct glob_alternative *alt
 {
 	struct plan_place place = { .origin = PLAN_FROM_POLICY, .text = text, .where = where };
 
-	if (alt->kind == GLOB_TRUE && !role->lifts) {
-		if (role->verdict != VERDICT_ALLOW)
-			return keep_glob(p, alt, text, where);
-		return refuse_glob(p, text, where);
-	}
-	if (alt->kind == GLOB_TRUE || alt->literal_len >= PATH_BYTES)
+	if (alt->kind == GLOB_TRUE)
+		return role->verdict == VERDICT_ALLOW ? refuse_glob(p, text, where, role)
+						      : keep_glob(p, alt, text, where);
+	if (alt->literal_len >= PATH_BYTES)
 		return 0;
 	place.path =
 		alt->literal_len ? arena_strndup(&p->arena, alt->literal, alt->literal_len) : "/";
@@ -98,8 +96,7 @@ static int add_rules(struct planner *p, const struct permissions *from)
 
 	for (size_t i = 0; r == 0 && i < from->n_rules; i++) {
 		const struct rule *rule = &from->rules[i];
-		struct role role = { rule->action, rule->operations >> OPERATION_FS_WRITE & 1,
-			false };
+		struct role role = { rule->action, rule->operations >> OPERATION_FS_WRITE & 1 };
 
 		if (!rule->disabled && rule->operations & FILE_OPERATIONS)
 			r = add_list(p, &rule->patterns, &role);
@@ -113,7 +110,7 @@ static int add_guest_paths(struct planner *p, const struct permissions *from)
 
 	for (size_t i = 0; r == 0 && i < from->n_guest_paths; i++) {
 		const struct guest_path *g = &from->guest_paths[i];
-		struct role role = { VERDICT_ALLOW, g->writable, false };
+		struct role role = { VERDICT_ALLOW, g->writable };
 		const char *text = arena_printf(&p->arena, "%s/**", g->host);
 
 		r = text ? add_pattern(p, text, &g->where, &role) : plan_no_memory(p);
@@ -127,10 +124,10 @@ static int add_layer(struct planner *p, const struct permissions *from)
 		const struct grant_list *list;
 		struct role role;
 	} rows[] = {
-		{ &from->fs_read, { VERDICT_ALLOW, false, false } },
-		{ &from->fs_write, { VERDICT_ALLOW, true, false } },
-		{ &from->fs_deny, { VERDICT_DENY, true, false } },
-		{ &from->dangerously_allow, { VERDICT_ALLOW, true, true } },
+		{ &from->fs_read, { VERDICT_ALLOW, false } },
+		{ &from->fs_write, { VERDICT_ALLOW, true } },
+		{ &from->fs_deny, { VERDICT_DENY, true } },
+		{ &from->dangerously_allow, { VERDICT_ALLOW, false } },
 	};
 	int r = 0;
 

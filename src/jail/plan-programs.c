@@ -66,7 +66,7 @@ int plan_programs_add_folder(struct planner *p, const char *path)
 }
 
 /* What comes along with a program is left out where a rule denies it by name. */
-static bool is_denied(const struct planner *p, const char *path)
+bool plan_programs_is_denied(const struct planner *p, const char *path)
 {
 	struct request r = { .op = OPERATION_EXEC, .target = path };
 
@@ -84,7 +84,7 @@ static int add_implied(void *data, const char *path)
 {
 	struct planner *p = data;
 
-	return is_denied(p, path) ? 0 : plan_programs_add(p, path);
+	return plan_programs_is_denied(p, path) ? 0 : plan_programs_add(p, path);
 }
 
 static int add_by_name(struct planner *p, const char *name)
@@ -173,7 +173,7 @@ static int add_found(void *data, const char *path, bool subtree)
 	struct planner *p = data;
 
 	(void)subtree;
-	return is_denied(p, path) ? 0 : plan_programs_add_folder(p, path);
+	return plan_programs_is_denied(p, path) ? 0 : plan_programs_add_folder(p, path);
 }
 
 static int add_companion(struct planner *p, const char *what)
@@ -201,7 +201,9 @@ static int add_companions(struct planner *p, const char *path)
 
 int plan_programs_add(struct planner *p, const char *path)
 {
-	struct plan_place place = { .origin = PLAN_FROM_EXEC, .runs = PLAN_RUNS };
+	struct plan_place place = {
+		.origin = PLAN_FROM_EXEC, .runs = PLAN_RUNS, .is_program = true
+	};
 	int r;
 
 	if (has(p, path, PLAN_RUNS))

@@ -82,7 +82,8 @@ static int read_entry(struct reader *r, struct plan_entry *e)
 	e->text = head.flags & HAS_TEXT ? reader_string(r) : NULL;
 	if (!e->path || e->path[0] != '/' || (head.flags & HAS_TEXT && !e->text))
 		return -EPROTO;
-	return 0;
+	/* Those two are nothing without. */
+	return (e->kind == PLAN_LINK || e->kind == PLAN_FILE) && !e->text ? -EPROTO : 0;
 }
 
 static int read_lists(struct plan *p, struct reader *r, const struct plan_head *head)

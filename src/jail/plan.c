@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "jail/links.h"
 #include "jail/plan-part.h"
 
 int plan_no_memory(struct planner *p)
@@ -111,13 +112,15 @@ static int choose_work_dir(struct planner *p)
 	const char *work = p->options->variables->values[VARIABLE_WORK_DIR];
 	struct plan_place place = { 0 };
 	const struct plan_node *node;
+	char real[PATH_BYTES];
 
-	if (!work || plan_look_at(work, &place) < 0 || !place.is_dir)
+	if (!work || links_follow(work, NULL, NULL, real) < 0 || plan_look_at(real, &place) < 0 ||
+		!place.is_dir)
 		return 0;
-	node = plan_nodes_find(p, work);
-	if (node->kind != PLAN_BIND && (node->kind != PLAN_TMP || strcmp(node->path, work) != 0))
+	node = plan_nodes_find(p, real);
+	if (node->kind != PLAN_BIND && (node->kind != PLAN_TMP || strcmp(node->path, real) != 0))
 		return 0;
-	p->plan->work_dir = arena_strdup(&p->plan->arena, work);
+	p->plan->work_dir = arena_strdup(&p->plan->arena, real);
 	return p->plan->work_dir ? 0 : plan_no_memory(p);
 }
 
@@ -133,6 +136,7 @@ static int (*const steps[])(struct planner *p) = {
 	plan_look,
 	plan_nodes_build,
 	plan_baseline_collect,
+	plan_sockets_collect,
 	plan_look,
 	plan_nodes_build,
 	plan_check,

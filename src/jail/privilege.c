@@ -51,6 +51,28 @@ int privilege_drop(void)
 	return keep(0);
 }
 
+static int has(unsigned capability)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	return data[capability / 32].effective >> capability % 32 & 1;
+}
+
+int privilege_renounce(void)
+{
+	int r = has(CAP_SETPCAP);
+
+	/* Who has it not has nothing to lose but the way to new privileges. */
+	if (r > 0)
+		r = privilege_reduce();
+	else if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		r = -errno;
+	return r < 0 ? r : keep(0);
+}
+
 int privilege_hide(void)
 {
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;

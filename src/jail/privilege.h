@@ -9,5 +9,7 @@
 int privilege_reduce(void);
 /* For a command: none at all. */
 int privilege_drop(void);
+/* For the warden, which may be root's or an ordinary user's: none, and none to get. */
+int privilege_renounce(void);
 /* Nobody of the same user may look into this process: no /proc/PID/fd, no memory. */
 int privilege_hide(void);

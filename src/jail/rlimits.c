@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -83,10 +84,14 @@ int rlimits_apply(const struct start *s)
 static bool has_own_pid_max(void)
 {
 	struct utsname u;
-	unsigned major, minor;
+	unsigned long major, minor;
+	char *end;
 
-	return uname(&u) == 0 && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
-	       (major > 6 || (major == 6 && minor >= 14));
+	if (uname(&u) < 0)
+		return false;
+	major = strtoul(u.release, &end, 10);
+	minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+	return major > 6 || (major == 6 && minor >= 14);
 }
 
 int rlimits_pid_max(int proc_fd, uint64_t pids)

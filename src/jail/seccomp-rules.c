@@ -9,6 +9,7 @@
  * Pointers are only ever compared with NULL: what they point to can change after the check.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/fscrypt.h>
 #include <linux/netlink.h>
@@ -85,12 +86,30 @@ static const struct seccomp_clause memfd_noexec[] = {
 	WHEN(ALLOW, ARG_MASKED(1, NOEXEC_SEAL, NOEXEC_SEAL)),
 };
 
+/*
+ * A program that runs with its owner's rights is harmless in here and not on the host, where the
+ * folder is that it was left in. As the second or third argument.
+ */
+#define SPECIAL (S_ISUID | S_ISGID)
+static const struct seccomp_clause mode_1_cases[] = { WHEN(ALLOW, ARG_MASKED(1, SPECIAL, 0)) };
+static const struct seccomp_clause mode_2_cases[] = { WHEN(ALLOW, ARG_MASKED(2, SPECIAL, 0)) };
+/* Without these flags there is no mode, but what happens to be in the register. */
+#define MAKES (O_CREAT | __O_TMPFILE)
+static const struct seccomp_clause open_cases[] = {
+	WHEN(ALLOW, ARG_MASKED(1, MAKES, 0)),
+	WHEN(ALLOW, ARG_MASKED(2, SPECIAL, 0)),
+};
+static const struct seccomp_clause openat_cases[] = {
+	WHEN(ALLOW, ARG_MASKED(2, MAKES, 0)),
+	WHEN(ALLOW, ARG_MASKED(3, SPECIAL, 0)),
+};
+
 /* All but devices. The kernel reads 16 bits of the mode. */
 static const struct seccomp_clause mknod_cases[] = {
-	WHEN(ALLOW, ARG_MASKED(1, S_IFMT, 0, S_IFREG, S_IFIFO, S_IFSOCK)),
+	WHEN(ALLOW, ARG_MASKED(1, S_IFMT | SPECIAL, 0, S_IFREG, S_IFIFO, S_IFSOCK)),
 };
 static const struct seccomp_clause mknodat_cases[] = {
-	WHEN(ALLOW, ARG_MASKED(2, S_IFMT, 0, S_IFREG, S_IFIFO, S_IFSOCK)),
+	WHEN(ALLOW, ARG_MASKED(2, S_IFMT | SPECIAL, 0, S_IFREG, S_IFIFO, S_IFSOCK)),
 };
 
 /* The caller's own pages: how numa libraries ask where memory lies. */
@@ -186,6 +205,10 @@ static const struct seccomp_rule_text texts[RULES] = {
 	[RULE_CLONE_CLOSED] = TEXT(ERROR(EPERM), clone_closed),
 	[RULE_IOCTL] = TEXT(ALLOW, ioctl_cases),
 	[RULE_MEMFD_NOEXEC] = TEXT(ERROR(ENOSYS), memfd_noexec),
+	[RULE_MODE_1] = TEXT(ERROR(EPERM), mode_1_cases),
+	[RULE_MODE_2] = TEXT(ERROR(EPERM), mode_2_cases),
+	[RULE_OPEN] = TEXT(ERROR(EPERM), open_cases),
+	[RULE_OPENAT] = TEXT(ERROR(EPERM), openat_cases),
 	[RULE_MKNOD] = TEXT(ERROR(EPERM), mknod_cases),
 	[RULE_MKNODAT] = TEXT(ERROR(EPERM), mknodat_cases),
 	[RULE_MOVE_PAGES] = TEXT(ERROR(EPERM), move_pages_cases),

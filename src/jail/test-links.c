@@ -135,6 +135,39 @@ static void test_hops(void **state)
 	free(hops);
 }
 
+static int note_link(void *data, const char *link, const char *target)
+{
+	buffer_printf(data, "%s -> %s\n", link, target);
+	return 0;
+}
+
+static int stop_at_link(void *data, const char *link, const char *target)
+{
+	(void)data;
+	(void)link;
+	(void)target;
+	return -EACCES;
+}
+
+/* Each link by itself, in a folder that has no more links on its way. */
+static void test_walk(void **state)
+{
+	char *path = expand("@/folder/back/first"), out[PATH_BYTES] = "";
+	char *seen = expand("@/folder -> real\n@/real/back -> ..\n@/first -> second\n"
+			    "@/second -> ./third\n@/third -> real/file\n");
+	char *end = expand("@/real/file");
+	auto_buffer text = { 0 };
+
+	(void)state;
+	assert_int_equal(links_walk(path, note_link, &text, out), 0);
+	assert_string_equal(buffer_text(&text), seen);
+	assert_string_equal(out, end);
+	assert_int_equal(links_walk(path, stop_at_link, NULL, out), -EACCES);
+	free(path);
+	free(seen);
+	free(end);
+}
+
 static int stop(void *data, const char *path)
 {
 	(void)data;
@@ -180,6 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_hops),
+		cmocka_unit_test(test_walk),
 		cmocka_unit_test(test_errors),
 	};
 

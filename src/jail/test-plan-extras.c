@@ -16,6 +16,9 @@ static const char *const files[] = {
 	"@/home/p/outside>../../data/policy.yaml",
 	"@/data/",
 	"@/data/policy.yaml",
+	"@/by-link>home",
+	"@/closed/",
+	"@/closed/in/",
 };
 
 static struct plan *make(const char *const *layers, struct plan_options *o, struct error *e)
@@ -174,6 +177,70 @@ static void test_identity(void **state)
 	assert_true(at(plan, file)->dev == st.st_dev && at(plan, file)->ino == st.st_ino);
 	free(folder);
 	free(file);
+}
+
+/* The baseline's places in HOME are found whatever name they are reached by. */
+static void test_home_by_link(void **state)
+{
+	auto_plan *there = make_one("fs: {read: [@/by-link/**]}");
+	auto_plan *real = NULL;
+	char *home = test_plan_expand("@/by-link");
+
+	(void)state;
+	assert_int_equal(at(there, "@/home")->kind, PLAN_BIND);
+	assert_int_equal(at(there, "@/home/.ssh")->kind, PLAN_MASK);
+	test_plan_home = home;
+	real = make_one("fs: {read: [@/home/**]}");
+	test_plan_home = NULL;
+	assert_int_equal(at(real, "@/home/.ssh")->kind, PLAN_MASK);
+	/* Not visible, it is the session's own, in its real place. */
+	test_plan_home = home;
+	plan_free(real);
+	real = make_one("{}");
+	test_plan_home = NULL;
+	assert_int_equal(at(real, "@/home")->kind, PLAN_TMP);
+	assert_int_equal(at(real, "@/by-link")->kind, PLAN_LINK);
+	free(home);
+}
+
+/* A link that somebody swaps leads to a refusal, never to what it leads to now. */
+static void test_swapped_link(void **state)
+{
+	static const char *const policy[] = { "fs: {read: [@/swapped/**]}", NULL };
+	struct error e = { 0 };
+	struct plan *plan;
+	char *path = test_plan_expand("@/swapped");
+
+	(void)state;
+	test_plan_make("@/swapped>data");
+	plan = make(policy, NULL, &e);
+	assert_non_null(plan);
+	assert_int_equal(at(plan, "@/data")->kind, PLAN_BIND);
+	plan_free(plan);
+	assert_int_equal(unlink(path), 0);
+	test_plan_make("@/swapped>home/.ssh");
+	assert_null(make(policy, NULL, &e));
+	assert_non_null(strstr(e.text, "leads to"));
+	assert_non_null(strstr(e.text, "the baseline (~/.ssh/**)"));
+	assert_int_equal(unlink(path), 0);
+	free(path);
+}
+
+/* What cannot be looked at could be opened by changing the mode of its folder. Root sees it. */
+static void test_hidden(void **state)
+{
+	static const char *const policy[] = {
+		"fs: {write: [@/closed/**], deny: [@/closed/in/secret]}", NULL
+	};
+	struct error e = { 0 };
+	char *path = test_plan_expand("@/closed/in");
+
+	(void)state;
+	assert_int_equal(chmod(path, 0), 0);
+	assert_null(make(policy, NULL, &e));
+	assert_non_null(strstr(e.text, "does not exist"));
+	assert_int_equal(chmod(path, 0755), 0);
+	free(path);
 }
 
 static void test_guarded(void **state)
@@ -382,6 +449,9 @@ int main(void)
 		cmocka_unit_test(test_temporary),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_home_by_link),
+		cmocka_unit_test(test_swapped_link),
+		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_guarded),
 		cmocka_unit_test(test_guarded_link),
 		cmocka_unit_test(test_listed),

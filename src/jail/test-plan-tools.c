@@ -188,6 +188,39 @@ static void print_failure(int code, const struct error *e, struct buffer *out)
 	buffer_addc(out, '\n');
 }
 
+static void check_folder(const struct plan *plan, const char *path)
+{
+	const struct plan_entry *found;
+	char folder[4096];
+
+	(void)snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = '\0';
+	if (!folder[0] || strcmp(folder, "/dev") == 0)
+		return;
+	found = plan_find(plan, folder);
+	if (found && (found->kind == PLAN_BIND || strcmp(found->path, folder) == 0))
+		return;
+	fail_msg("%s is in no folder", path);
+}
+
+void test_plan_check(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		const char *path = plan->entries[i].path;
+		size_t len = strlen(path);
+
+		if (path[1])
+			check_folder(plan, path);
+		/* Nothing that came before is this, or lies in it. */
+		for (size_t k = 0; k < i; k++) {
+			const char *before = plan->entries[k].path;
+
+			if (strncmp(before, path, len) == 0 && (!before[len] || before[len] == '/'))
+				fail_msg("%s comes before %s", before, path);
+		}
+	}
+}
+
 char *test_plan_text(const struct plan_options *o)
 {
 	auto_plan *plan = NULL;
@@ -195,9 +228,11 @@ char *test_plan_text(const struct plan_options *o)
 	struct error e = { 0 };
 	int r = plan_new(&plan, o, &e);
 
-	if (r == 0)
+	if (r == 0) {
+		test_plan_check(plan);
 		print_plan(plan, &out);
-	else
+	}
+	if (r < 0)
 		print_failure(r, &e, &out);
 	assert_false(out.failed);
 	return shorten(buffer_text(&out));

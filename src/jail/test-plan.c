@@ -12,6 +12,7 @@ static const char *const files[] = {
 	"@/home/",
 	"@/home/.ssh/",
 	"@/home/.ssh/id",
+	"@/home/.ssh/known",
 	"@/home/.bashrc",
 	"@/home/.gitconfig",
 	"@/home/p/",
@@ -139,6 +140,7 @@ static const struct {
 	{ "two layers: what both grant",
 		{ "fs: {read: [@/data/**], write: [@/home/p/**]}", "fs: {read: [@/data/sub/**, @/home/p/**]}" },
 		"dir @\n"
+		"dir @/data\n"
 		"bind @/data/sub drx\n"
 		"tmp @/home dwx\n"
 		"bind @/home/p drx\n" },
@@ -151,6 +153,7 @@ static const struct {
 	{ "nested all_of",
 		{ "all_of: [{fs: {read: [@/data/**]}}, {fs: {read: [@/data/sub/**]}}]" },
 		"dir @\n"
+		"dir @/data\n"
 		"bind @/data/sub drx\n"
 		"tmp @/home dwx\n" },
 	{ "absent: read nothing, write a note",
@@ -295,11 +298,11 @@ static const struct {
 		"dir @/home/p/src\n"
 		"bind @/home/p/src/a.c frx\n"
 		"bind @/home/p/src/b.c frx\n"
-		"note @/home/p/src/*.c: what exists now may be read, not what is made later\n"
-		"note @/d*/s*/**: what exists now may be read, not what is made later\n" },
+		"note @/home/p/src/*.c: holds for what exists now, not for what is made later\n"
+		"note @/d*/s*/**: holds for what exists now, not for what is made later\n" },
 	{ "a pattern with ** in the middle",
 		{ "fs: {read: ['@/**/y']}" },
-		"EOPNOTSUPP @/**/y allows reading by a pattern with ** in the middle: a "
+		"EOPNOTSUPP @/**/y allows by a pattern with ** in the middle: a "
 		"mount holds a path or a folder, not a pattern | name the folders (DIR/**), "
 		"or use * for single names (policy.yaml:1)\n" },
 	{ "a pattern that writes",
@@ -317,6 +320,11 @@ static const struct {
 		"EOPNOTSUPP @/data/* forbids by a pattern inside @/data: a mount holds a "
 		"path or a folder, not a pattern | name the files, or a folder with all "
 		"below it (DIR/**) (policy.yaml:1)\n" },
+	{ "a pattern that denies everywhere",
+		{ "fs: {read: [@/data/**], deny: ['/**/*.key']}" },
+		"EOPNOTSUPP /**/*.key forbids by a pattern inside @/data: a mount holds a path or a "
+		"folder, not a pattern | name the files, or a folder with all below it (DIR/**) "
+		"(policy.yaml:1)\n" },
 	{ "a pattern that denies elsewhere",
 		{ "fs: {read: [@/data/**], deny: ['@/home/**/*.c']}" },
 		"dir @\n"
@@ -327,6 +335,54 @@ static const struct {
 		"EOPNOTSUPP @/current/*.c forbids by a pattern inside @/data: a mount holds "
 		"a path or a folder, not a pattern | name the files, or a folder with all "
 		"below it (DIR/**) (policy.yaml:1)\n" },
+	{ "a pattern that lifts the baseline lifts what it matches, not what is like it",
+		{ "{fs: {read: [~/.ssh/**]}, dangerously_allow: [~/.ssh, '~/.ssh/[!i]*']}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"dir @/home/.ssh\n"
+		"bind @/home/.ssh/known frx\n" },
+	{ "a pattern of several that lifts",
+		{ "{fs: {read: [~/**]}, dangerously_allow: [{all: [~/.ssh/**, '/**/[!i]*']}]}" },
+		"EOPNOTSUPP /**/[!i]* allows by a pattern: a mount holds a path or a folder, not a "
+		"pattern | name the files, or a folder with all below it (DIR/**) "
+		"(policy.yaml:1)\n" },
+	{ "a pattern of programs is a list",
+		{ "{fs: {read: [@/data/**]}, exec: ['/*', '/.*']}" },
+		"dir @\n"
+		"bind @/data dr\n"
+		"tmp @/home dw\n" },
+	{ "a pattern of programs matches no folders",
+		{ "exec: ['@/*', '@/bin/pl*']" },
+		"dir @\n"
+		"dir @/bin\n"
+		"bind @/bin/plain frx\n"
+		"tmp @/home dw\n"
+		"runs @/bin/plain\n" },
+	{ "any program is none",
+		{ "{fs: {read: [@/data/**]}, exec: ['*']}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"tmp @/home dwx\n" },
+	{ "a folder of programs that another layer narrows by a pattern",
+		{ "exec: [@/bin/**]", "exec: ['@/bin/[!x]*']" },
+		"EOPNOTSUPP @/bin/[!x]*: a mount holds a program or a folder of programs, not a "
+		"pattern | name the programs, or a folder with all below it (DIR/**) "
+		"(policy.yaml:1)\n" },
+	{ "a folder of programs that another layer narrows by a folder",
+		{ "exec: [@/**]", "exec: [@/bin/**]" },
+		"dir @\n"
+		"bind @/bin drx\n"
+		"tmp @/home dw\n"
+		"runs @/bin\n" },
+	{ "one program by two names in two layers",
+		{ "exec: [@/bin/hop]", "exec: [@/bin/own]" },
+		"dir @\n"
+		"dir @/bin\n"
+		"bind @/bin/own frx\n"
+		"bind @/bin/plain frx\n"
+		"tmp @/home dw\n"
+		"runs @/bin/own\n"
+		"runs @/bin/plain\n" },
 	{ "a list: nothing else runs",
 		{ "{fs: {read: [@/data/**], write: [@/home/p/**]}, exec: []}" },
 		"dir @\n"

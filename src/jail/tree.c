@@ -23,7 +23,7 @@ struct building {
 	int host;    /* the old root */
 	int scratch; /* where the scratch file system is mounted */
 	int root;    /* the new root, mounted */
-	int own, file;
+	int own, mask;
 	dev_t device; /* of the scratch file system */
 	bool bound;   /* the new root is the host's own */
 	struct error *error;
@@ -35,7 +35,7 @@ static void building_deinit(struct building *b)
 	fd_closep(&b->scratch);
 	fd_closep(&b->root);
 	fd_closep(&b->own);
-	fd_closep(&b->file);
+	fd_closep(&b->mask);
 }
 
 static int make_folder(int at, const char *name, mode_t mode)
@@ -167,10 +167,11 @@ static int cover_text(const struct building *b, const struct plan_entry *entry, 
 	int r;
 
 	(void)snprintf(name, sizeof(name), "%zu", i);
-	r = make_file(b->file, name, entry->text, 0444);
+	/* Beside the masks: so it can be put back as they can. */
+	r = make_file(b->mask, name, entry->text, 0444);
 	if (r < 0)
 		return r;
-	fd = mount_open(b->file, name);
+	fd = mount_open(b->mask, name);
 	return fd < 0 ? fd : put_copy(fd, 0, b->root, inside(entry));
 }
 
@@ -215,7 +216,7 @@ static int make_bind(const struct building *b, const struct plan_entry *entry, s
 
 static int make_mask(const struct building *b, const struct plan_entry *entry, size_t i)
 {
-	auto_fd mask = mount_open(b->scratch, entry->is_dir ? "nowhere" : "nothing");
+	auto_fd mask = mount_open(b->mask, entry->is_dir ? "nowhere" : "nothing");
 
 	(void)i;
 	return mask < 0 ? mask : put_copy(mask, 0, b->root, inside(entry));
@@ -266,17 +267,16 @@ static int mount_scratch(struct building *b)
 	if (fstat(b->scratch, &st) < 0)
 		return -errno;
 	b->device = st.st_dev;
-	r = make_file(b->scratch, "nothing", "", 0);
-	b->own = r < 0 ? r : make_folder(b->scratch, "own", 0755);
-	b->file = b->own < 0 ? b->own : make_folder(b->scratch, "file", 0755);
-	return b->file < 0 ? b->file : 0;
+	b->own = make_folder(b->scratch, "own", 0755);
+	b->mask = make_folder(b->scratch, "mask", 0755);
+	return b->own < 0 ? b->own : b->mask < 0 ? b->mask : 0;
 }
 
-static int make_nowhere(const struct building *b)
+static int make_masks(const struct building *b)
 {
-	auto_fd fd = make_folder(b->scratch, "nowhere", 0);
+	auto_fd nowhere = make_folder(b->mask, "nowhere", 0);
 
-	return fd < 0 ? fd : 0;
+	return nowhere < 0 ? nowhere : make_file(b->mask, "nothing", "", 0);
 }
 
 /* A copy of the host's root, taken before anything is mounted in it, or -1 if "/" is not granted.
@@ -319,22 +319,29 @@ static int place_folder(const struct building *b, const char *name)
 	return mkdirat(b->root, name, 0755) < 0 && errno != EEXIST ? -errno : 0;
 }
 
+static int make_shm(const struct building *b)
+{
+	auto_fd shm = make_folder(b->own, "shm", 01777);
+	unsigned exec = b->plan->exec_listed ? 0 : MOUNT_EXEC;
+
+	return shm < 0 ? shm : put_copy(shm, MOUNT_WRITABLE | exec, b->root, "dev/shm");
+}
+
 static int make_dev(const struct building *b)
 {
 	auto_fd folder = make_folder(b->scratch, "dev", 0755);
-	auto_fd shm = -1;
-	int r = folder < 0 ? folder : devices_make(folder, b->host);
+	auto_fd dev = -1;
+	int r = folder < 0 ? folder : devices_name(folder);
 
 	if (r == 0)
 		r = place_folder(b, "dev");
 	if (r == 0)
-		r = put_copy(folder, MOUNT_DEVICES, b->root, "dev");
-	if (r < 0)
-		return r;
-	shm = make_folder(b->own, "shm", 01777);
-	return shm < 0 ? shm
-		       : put_copy(shm, MOUNT_WRITABLE | (b->plan->exec_listed ? 0 : MOUNT_EXEC),
-				 b->root, "dev/shm");
+		r = put_copy(folder, 0, b->root, "dev");
+	dev = r < 0 ? r : mount_open(b->root, "dev");
+	if (dev < 0)
+		return dev;
+	r = devices_mount(dev, b->host);
+	return r < 0 ? r : make_shm(b);
 }
 
 /* Where the kernel can: it is the only hard cap that binds root. Elsewhere the tally has to do. */
@@ -375,8 +382,8 @@ int tree_mount_proc(const struct plan *plan)
 }
 
 /*
- * /proc hides the scratch file system: so it stays in the namespace, where masks can be copied from
- * it later, and nobody without capabilities ever gets below a mount.
+ * /proc hides the folder with the masks: so it stays in the namespace, where they can be copied
+ * from it later, and nobody without capabilities ever gets below a mount.
  */
 static int make_proc(const struct building *b, struct tree *t)
 {
@@ -385,7 +392,7 @@ static int make_proc(const struct building *b, struct tree *t)
 
 	if (r < 0)
 		return r;
-	r = put_copy(b->scratch, 0, b->root, "proc");
+	r = put_copy(b->mask, 0, b->root, "proc");
 	if (r < 0)
 		return r;
 	place = mount_open(b->root, "proc");
@@ -395,6 +402,7 @@ static int make_proc(const struct building *b, struct tree *t)
 	t->nowhere = mount_open(place, "nowhere");
 	if (t->nothing < 0 || t->nowhere < 0)
 		return -ENOENT;
+	t->texts = fd_take(&place);
 	return mount_proc_at(b->plan, b->root, "proc");
 }
 
@@ -430,7 +438,7 @@ static int build(struct building *b, struct tree *t, struct error *e)
 		return step_failed(e, r, "copy the root directory");
 	r = mount_scratch(b);
 	if (r == 0)
-		r = make_nowhere(b);
+		r = make_masks(b);
 	if (r == 0)
 		r = make_root(b, copy);
 	if (r < 0)
@@ -457,11 +465,11 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 		.scratch = -1,
 		.root = -1,
 		.own = -1,
-		.file = -1,
+		.mask = -1,
 		.error = e };
 	int r;
 
-	*t = (struct tree){ .plan = plan, .nothing = -1, .nowhere = -1 };
+	*t = (struct tree){ .plan = plan, .nothing = -1, .nowhere = -1, .texts = -1 };
 	b.host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = b.host < 0 ? step_failed(e, -errno, "open the root directory") : build(&b, t, e);
 	building_deinit(&b);
@@ -476,6 +484,27 @@ static int is_covered(int fd)
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &x) < 0)
 		return -errno;
 	return (x.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+static int cover_with(const struct tree *t, size_t i, int there, bool is_dir, int root)
+{
+	const struct plan_entry *entry = &t->plan->entries[i];
+	auto_fd text = -1;
+	char name[24];
+
+	switch (entry->kind) {
+	case PLAN_MASK:
+		return put_copy(is_dir ? t->nowhere : t->nothing, 0, root, inside(entry));
+	case PLAN_BIND:
+		return put_copy(there, mount_flags(entry), root, inside(entry));
+	case PLAN_FILE:
+		(void)snprintf(name, sizeof(name), "%zu", i);
+		text = is_dir ? -EISDIR : mount_open(t->texts, name);
+		return text < 0 ? text : put_copy(text, 0, root, inside(entry));
+	default:
+		/* A folder of the session's own stood here; the host's must not take its place. */
+		return -ESTALE;
+	}
 }
 
 int tree_cover(const struct tree *t, size_t i)
@@ -496,7 +525,7 @@ int tree_cover(const struct tree *t, size_t i)
 		return r < 0 ? r : 0;
 	if (fstat(there, &st) < 0)
 		return -errno;
-	if (entry->kind != PLAN_MASK)
-		return put_copy(there, mount_flags(entry), root, inside(entry));
-	return put_copy(S_ISDIR(st.st_mode) ? t->nowhere : t->nothing, 0, root, inside(entry));
+	r = cover_with(t, i, there, S_ISDIR(st.st_mode), root);
+	/* It was replaced once more, and whoever watches hears of that too. */
+	return r == -ENOENT ? 1 : r;
 }

@@ -4,12 +4,12 @@
  * The tree that a command sees, made from a plan inside a new mount namespace. The caller is the
  * namespace's first process and has CAP_SYS_ADMIN in its user namespace.
  *
- *   scratch        a file system in memory, of which three kinds of folders are used:
+ *   scratch        a file system in memory, of which these folders are used:
  *     root/        the skeleton: folders on the way to what was granted (unless "/" itself was)
  *     own/N        writable folders of the session: HOME, /tmp …
  *     file/N       what Corral writes itself: /etc/passwd …
  *     dev/         the private /dev
- *     nothing, nowhere    what masks are: a file and a folder without any permission
+ *     mask/        "nothing" and "nowhere": a file and a folder without any permission
  *
  * All of it is put together below a folder of the old root, and becomes the root in the end.
  */
@@ -19,6 +19,7 @@
 struct tree {
 	const struct plan *plan;
 	int nothing, nowhere; /* for masks that are put back later; O_PATH */
+	int texts;            /* a folder with what PLAN_FILE has put over files of the host */
 };
 
 /*

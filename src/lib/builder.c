@@ -167,7 +167,7 @@ static int add(struct corral_builder *b, enum operation op, list_of *list, const
 {
 	auto_arena scratch = { 0 };
 	struct error e = { 0 };
-	const char *canonical;
+	const char *canonical = NULL;
 	int r = pattern ? permissions_canonical(op, pattern, &scratch, &canonical, NULL, &e)
 			: error_set(&e, -EINVAL, NULL, "there is no pattern");
 

@@ -21,10 +21,11 @@ struct corral_denial *denial_copy(const struct corral_denial *d)
 {
 	size_t size = strlen(d->target) + strlen(d->rule) + strlen(d->reason) + strlen(d->remedy);
 	struct corral_denial *copy = malloc(sizeof(*copy) + size + 4);
-	char *at = (char *)(copy + 1);
+	char *at;
 
 	if (!copy)
 		return NULL;
+	at = (char *)(copy + 1);
 	*copy = (struct corral_denial){ .op = d->op, .exact = d->exact };
 	copy->target = put(&at, d->target);
 	copy->rule = put(&at, d->rule);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "jail/resolver.h"
 #include "lib/handles.h"
 #include "policy/algebra.h"
 #include "policy/manifest.h"
@@ -260,7 +261,7 @@ int corral_permissions_subset(const struct corral_permissions *a,
 	auto_subset answer = { 0 };
 	struct error error = { 0 };
 	struct variables vars;
-	struct policy_options options = { .variables = &vars };
+	struct policy_options options = { .variables = &vars, .resolver = &resolver_system };
 	int r = handles_variables(&vars, variables, n, &error);
 
 	if (r == 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "jail/resolver.h"
 #include "lib/handles.h"
 #include "policy/explain.h"
 
@@ -14,7 +15,7 @@ static int compile(struct policy **ret, const struct corral_permissions *const *
 {
 	const struct permissions *plain[LAYERS_MAX];
 	struct variables vars;
-	struct policy_options options = { .variables = &vars };
+	struct policy_options options = { .variables = &vars, .resolver = &resolver_system };
 	int r = handles_variables(&vars, variables, n_variables, e);
 
 	if (r < 0)

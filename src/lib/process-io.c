@@ -93,11 +93,13 @@ static int take_output(struct corral_process *p, enum corral_stream stream)
 
 static int take_terminal(struct corral_process *p)
 {
-	auto_fd copy = -1;
+	int copy;
 
 	if (p->out.fd < 0)
 		return p->finished || p->told_started ? -EBADF : -EAGAIN;
+	/* What was written before is still handed on. */
 	copy = input_take_fd(&p->input);
+	fd_closep(&copy);
 	return take_output(p, CORRAL_STDOUT);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "lib/denial.h"
+#include "lib/guess.h"
 #include "lib/handles.h"
 #include "lib/program.h"
 
@@ -48,13 +49,14 @@ void process_destroy(struct corral_process *p)
 
 /* The end */
 
-static void tell(struct corral_process *p, enum corral_event_kind kind, const char *message)
+static void tell(struct corral_process *p, enum corral_event_kind kind, const char *message,
+	const struct corral_denial *denial)
 {
 	sandbox_tell(p->sandbox, (struct corral_event){ .kind = kind,
 					 .command = p->id,
 					 .program = p->program,
 					 .message = message,
-					 .denial = kind == CORRAL_EVENT_DENIED ? p->denial : NULL,
+					 .denial = denial,
 					 .result = kind == CORRAL_EVENT_ENDED ? p->result : NULL });
 }
 
@@ -63,7 +65,7 @@ static void tell_started(struct corral_process *p)
 	if (p->told_started)
 		return;
 	p->told_started = true;
-	tell(p, CORRAL_EVENT_STARTED, NULL);
+	tell(p, CORRAL_EVENT_STARTED, NULL, NULL);
 }
 
 static void close_streams(struct corral_process *p)
@@ -87,8 +89,13 @@ static void finish_exited(struct corral_process *p)
 	r->out = p->out.printed;
 	r->err = p->err.printed;
 	p->out.printed = p->err.printed = (struct printed){ 0 };
+	/* A line that went well needs no explanation. */
+	if (!p->target[0] && corral_result_exit_code(r) != 0)
+		guess_denials(&p->sandbox->setup, p->program, r);
 	sandbox_count_end(p->sandbox, r, p->input.bytes);
-	tell(p, CORRAL_EVENT_ENDED, NULL);
+	for (size_t i = 0; i < r->n_denials; i++)
+		tell(p, CORRAL_EVENT_DENIED, NULL, r->denials[i]);
+	tell(p, CORRAL_EVENT_ENDED, NULL, NULL);
 }
 
 static bool may_be_denied(int code)
@@ -106,13 +113,13 @@ static void finish_refused(struct corral_process *p)
 		p->code = r;
 	sandbox_count_end(p->sandbox, NULL, p->input.bytes);
 	sandbox_count_refusal(p->sandbox, p->denial ? 1 : 0);
-	tell(p, p->denial ? CORRAL_EVENT_DENIED : CORRAL_EVENT_FAILED, p->error.text);
+	tell(p, p->denial ? CORRAL_EVENT_DENIED : CORRAL_EVENT_FAILED, p->error.text, p->denial);
 }
 
 static void finish_lost(struct corral_process *p)
 {
 	sandbox_count_end(p->sandbox, NULL, p->input.bytes);
-	tell(p, CORRAL_EVENT_FAILED, p->error.text);
+	tell(p, CORRAL_EVENT_FAILED, p->error.text, NULL);
 }
 
 /* From here on nobody but us knows it, and its state does not change. */
@@ -181,9 +188,10 @@ bool process_step(struct corral_process *p)
 	state = hear(p);
 	if (state == PROCESS_RUNNING || state == PROCESS_EXITED)
 		tell_started(p);
-	pump(p);
 	if (state > PROCESS_RUNNING)
 		finish(p, state);
+	else
+		pump(p);
 	return p->finished;
 }
 
@@ -249,9 +257,10 @@ static int wait_for_end(struct corral_process *p, int64_t end)
 static int lock_pump(struct corral_process *p, int64_t end)
 {
 	struct timespec t = { .tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000 };
-	int r = end < 0 ? pthread_mutex_lock(&p->pump)
-			: pthread_mutex_clocklock(&p->pump, CLOCK_MONOTONIC, &t);
+	int r = end < 0 ? pthread_mutex_lock(&p->pump) : pthread_mutex_trylock(&p->pump);
 
+	if (r == EBUSY)
+		r = pthread_mutex_clocklock(&p->pump, CLOCK_MONOTONIC, &t);
 	return r == ETIMEDOUT ? -EAGAIN : -r;
 }
 
@@ -344,7 +353,8 @@ void corral_process_free(struct corral_process *p)
 		(void)corral_process_kill(p);
 		sandbox_remove(s, p);
 		sandbox_count_end(s, NULL, p->input.bytes);
-		tell(p, CORRAL_EVENT_FAILED, "the process was freed before its end was heard of");
+		tell(p, CORRAL_EVENT_FAILED, "the process was freed before its end was heard of",
+			NULL);
 	}
 	process_destroy(p);
 	sandbox_unref(s);

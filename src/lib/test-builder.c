@@ -261,7 +261,7 @@ static void test_again(void **state)
 	char link[128], out[128];
 
 	(void)state;
-	(void)snprintf(link, sizeof(link), "%s-link", test_folder);
+	(void)snprintf(link, sizeof(link), "%s/link", test_folder);
 	assert_int_equal(symlink(test_folder, link), 0);
 	assert_int_equal(corral_builder_work_dir(b, link), 0);
 	for (int i = 0; i < 2; i++)

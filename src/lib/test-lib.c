@@ -112,6 +112,20 @@ static void test_exec_and_request(void **state)
 	corral_permissions_free(p);
 }
 
+/* A name stands for the files that it is on this system. */
+static void test_resolver(void **state)
+{
+	struct corral_permissions *p = parse("exec: [sh]\n");
+	struct corral_policy *policy = compile(p);
+
+	(void)state;
+	assert_int_equal(corral_policy_check(policy, CORRAL_EXEC, "sh", NULL), CORRAL_ALLOW);
+	assert_int_equal(corral_policy_check(policy, CORRAL_EXEC, "/bin/sh", NULL), CORRAL_ALLOW);
+	assert_int_equal(corral_policy_check(policy, CORRAL_EXEC, "/tmp/sh", NULL), CORRAL_DENY);
+	corral_policy_free(policy);
+	corral_permissions_free(p);
+}
+
 static void test_errors(void **state)
 {
 	static const char text[] = "network:\n  alow: [x]\n";
@@ -303,6 +317,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_builder),
 		cmocka_unit_test(test_exec_and_request),
+		cmocka_unit_test(test_resolver),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_algebra),

@@ -119,7 +119,7 @@ int test_count_fds(void)
 /* The parent and the name of a process; false if it is gone. */
 static bool look(pid_t pid, pid_t *parent, char name[64])
 {
-	char path[64], line[512] = "", *end;
+	char path[64], line[512] = "", *start, *end;
 	FILE *f;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
@@ -128,10 +128,15 @@ static bool look(pid_t pid, pid_t *parent, char name[64])
 		return false;
 	(void)!fgets(line, sizeof(line), f);
 	(void)fclose(f);
+	/* "12 (name) S 1 …" */
+	start = strchr(line, '(');
 	end = strrchr(line, ')');
-	if (!end || sscanf(line, "%*d (%63[^)]", name) != 1)
+	if (!start || !end || end - start > 60 || strlen(end) < 5)
 		return false;
-	return sscanf(end + 1, " %*c %d", parent) == 1;
+	*end = '\0';
+	(void)snprintf(name, 64, "%s", start + 1);
+	*parent = (pid_t)strtol(end + 4, NULL, 10);
+	return true;
 }
 
 static int count(pid_t parent, const char *name, pid_t *ret)
@@ -142,7 +147,7 @@ static int count(pid_t parent, const char *name, pid_t *ret)
 
 	assert_non_null(dir);
 	while ((entry = readdir(dir))) {
-		pid_t pid = atoi(entry->d_name), other;
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), other;
 		char its[64];
 
 		if (pid <= 0 || !look(pid, &other, its) || other != parent)

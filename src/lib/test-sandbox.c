@@ -319,6 +319,35 @@ static void test_exec_list(void **state)
 	corral_sandbox_free(s);
 }
 
+/* What the line names and the policy forbids is told, if the line failed. */
+static void test_advisory_denials(void **state)
+{
+	struct corral_builder *b = test_builder();
+	const struct corral_denial *d;
+	struct corral_sandbox *s;
+	struct corral_result *r;
+
+	(void)state;
+	assert_int_equal(corral_builder_allow_exec(b, "cat"), 0);
+	s = test_build(b);
+	r = test_run(s, "cat /dev/null | id | no-such-thing $(id; stat .); $x; exit 3", NULL);
+	assert_int_equal(corral_result_denials(r), 2);
+	d = corral_result_denial(r, 0);
+	assert_int_equal(d->op, CORRAL_EXEC);
+	assert_string_equal(d->target, "/usr/bin/id");
+	assert_int_equal(d->exact, 0);
+	assert_true(d->reason[0] && d->remedy[0]);
+	assert_string_equal(corral_result_denial(r, 1)->target, "/usr/bin/stat");
+	corral_result_free(r);
+	r = test_run(s, "id || echo fine", NULL);
+	assert_int_equal(corral_result_denials(r), 0);
+	corral_result_free(r);
+	r = test_run(s, "'unbalanced", NULL);
+	assert_int_equal(corral_result_denials(r), 0);
+	corral_result_free(r);
+	corral_sandbox_free(s);
+}
+
 static void test_unreadable_program(void **state)
 {
 	struct corral_builder *b = NULL;
@@ -486,6 +515,7 @@ int main(void)
 		cmocka_unit_test(test_large_input),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_exec_list),
+		cmocka_unit_test(test_advisory_denials),
 		cmocka_unit_test(test_unreadable_program),
 		cmocka_unit_test(test_scripts),
 		cmocka_unit_test(test_skill),

@@ -95,11 +95,6 @@ void warden_link_unref(struct warden_link *l)
 	free(l);
 }
 
-static void unrefp(struct warden_link **l)
-{
-	warden_link_unref(*l);
-}
-
 int warden_link_refusal(const struct frame *f, struct error *e)
 {
 	struct refusal r;
@@ -160,7 +155,7 @@ static int configure(struct warden_link *l, const struct warden_link_options *o,
 static int start(struct warden_link *l, const struct warden_link_options *o, struct error *e)
 {
 	auto_fd theirs = -1, policy = -1;
-	int pair[2], r = sealed_new(o->policy, o->policy_len, &policy);
+	int pair[2] = { -1, -1 }, r = sealed_new(o->policy, o->policy_len, &policy);
 	pid_t pid;
 
 	if (r == 0)
@@ -179,7 +174,7 @@ static int start(struct warden_link *l, const struct warden_link_options *o, str
 
 int warden_link_new(struct warden_link **ret, const struct warden_link_options *o, struct error *e)
 {
-	__attribute__((cleanup(unrefp))) struct warden_link *l = calloc(1, sizeof(*l));
+	struct warden_link *l = calloc(1, sizeof(*l));
 	int r;
 
 	if (!l)
@@ -190,8 +185,8 @@ int warden_link_new(struct warden_link **ret, const struct warden_link_options *
 	if (r == 0)
 		r = configure(l, o, e);
 	if (r < 0)
-		return r;
-	*ret = l;
-	l = NULL;
-	return 0;
+		warden_link_unref(l);
+	else
+		*ret = l;
+	return r;
 }

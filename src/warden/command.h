@@ -20,6 +20,8 @@ struct command {
 	struct buffer body;
 	int stdio[3];
 	uint64_t timeout_ms, memory, pids;
+	uint64_t signals; /* one bit for each that is to follow */
+	unsigned n_lost;  /* inits that died before they took it */
 	struct cgroup *cgroup;
 };
 

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "jail/confine.h"
 #include "jail/tally.h"
+#include "warden/given.h"
 #include "warden/launch.h"
 #include "wire/frame.h"
 #include "wire/report.h"
@@ -37,7 +38,10 @@ struct running {
 	struct tally tally;
 	struct timespec began;
 	uint32_t flags;
+	bool busy; /* there is more to reap */
 };
+
+enum { REAPED_AT_ONCE = 256 };
 
 static uint64_t microseconds(const struct timeval *t)
 {
@@ -106,6 +110,23 @@ static int allow_stdio(int rules, const int stdio[3])
 	return r;
 }
 
+/* The descriptors that came with the START, which stays their owner. */
+static int take_stdio(struct frame *f, int ret[3])
+{
+	for (size_t i = 0; i < 3; i++) {
+		int own = given_inside(f->fds[i]);
+
+		if (own < 0 && own != -ENODEV)
+			return own;
+		if (own >= 0) {
+			fd_closep(&f->fds[i]);
+			f->fds[i] = own;
+		}
+		ret[i] = f->fds[i];
+	}
+	return 0;
+}
+
 /* Runs it, and tells so. */
 static int begin(struct running *run)
 {
@@ -117,8 +138,10 @@ static int begin(struct running *run)
 
 	if (run->start.flags & START_TTY)
 		r = open_terminal(&run->start, &master, &slave);
-	for (size_t i = 0; i < 3; i++)
-		l.stdio[i] = slave >= 0 ? slave : run->frame.fds[i];
+	else
+		r = take_stdio(&run->frame, l.stdio);
+	for (size_t i = 0; slave >= 0 && i < 3; i++)
+		l.stdio[i] = slave;
 	if (r == 0)
 		r = allow_stdio(l.rules, l.stdio);
 	if (r == 0)
@@ -130,18 +153,25 @@ static int begin(struct running *run)
 	return frame_send(run->init->socket, FRAME_STARTED, run->id, NULL, 0, &master, master >= 0);
 }
 
-/* All that is there to reap. */
-static void reap(struct running *run)
+/*
+ * All that is there to reap, but not for ever: children can come faster than they are reaped, and
+ * frames and limits must have their turn. True: there is more.
+ */
+static bool reap(struct running *run)
 {
 	int status;
-	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+	for (int i = 0; i < REAPED_AT_ONCE; i++) {
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+
+		if (pid <= 0)
+			return false;
 		if (pid == run->pid) {
 			run->status = status;
 			run->ended = true;
 		}
 	}
+	return true;
 }
 
 static void kill_all(struct running *run, uint32_t flag)
@@ -212,6 +242,8 @@ static void attend(struct running *run)
 	};
 	int wait = run->proc >= 0 ? tally_interval_ms(&run->tally, &limits) : -1;
 
+	if (run->busy)
+		wait = 0;
 	if (poll(fds, 3, wait) < 0)
 		return;
 	if (fds[1].revents)
@@ -221,7 +253,7 @@ static void attend(struct running *run)
 	/* Without the warden there is nobody to run for. */
 	if (fds[0].revents && take_frame(run) < 0)
 		_exit(1);
-	reap(run);
+	run->busy = reap(run);
 	if (run->proc >= 0 && !run->ended)
 		check_limits(run);
 }
@@ -273,6 +305,7 @@ static int await(struct running *run)
 	return r;
 }
 
+/* Before there is a command, so that it costs none of the command's time. */
 static int watch_signals(struct running *run)
 {
 	sigset_t set;
@@ -280,8 +313,11 @@ static int watch_signals(struct running *run)
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGCHLD);
 	run->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (run->signals < 0)
-		return -errno;
+	return run->signals < 0 ? -errno : 0;
+}
+
+static int watch_limits(struct running *run)
+{
 	if (run->start.memory == 0 && run->start.pids == 0)
 		return 0;
 	run->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -294,7 +330,7 @@ void init_run(const struct init *i)
 
 	run.init = i;
 	run.proc = -1;
-	if (await(&run) < 0 || watch_signals(&run) < 0)
+	if (watch_signals(&run) < 0 || await(&run) < 0 || watch_limits(&run) < 0)
 		_exit(1);
 	if (begin(&run) < 0)
 		_exit(0);

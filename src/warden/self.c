@@ -9,6 +9,7 @@
 #include "jail/landlock.h"
 #include "jail/privilege.h"
 #include "jail/seccomp.h"
+#include "policy/idna-library.h"
 
 static const struct {
 	const char *path;
@@ -41,12 +42,12 @@ int self_confine(struct error *e)
 	auto_fd rules = -1;
 	int r = make_rules(&rules);
 
+	/* A name that is not ASCII would make the policy load a library, from files. */
+	idna_library_forgo();
 	if (r == 0)
-		r = privilege_reduce();
+		r = privilege_renounce();
 	if (r == 0)
 		r = landlock_enter(rules);
-	if (r == 0)
-		r = privilege_drop();
 	if (r == 0)
 		r = seccomp_base(&(struct seccomp_options){ .no_memfd_exec = true });
 	if (r == 0)

@@ -28,12 +28,14 @@
 #include "jail/probe.h"
 #include "warden/charge.h"
 #include "warden/command.h"
+#include "warden/given.h"
 #include "warden/zygote.h"
 
 enum {
 	SPARES = 1,
 	READY_MS = 30000, /* for building a session, before something is wrong */
 	GRACE_MS = 1000,  /* between "end" and the end of the init itself */
+	LOST_MAX = 3,     /* inits of one command that may die before they take it */
 };
 
 struct spare {
@@ -51,6 +53,7 @@ struct session {
 	struct command *commands; /* newest first */
 	struct spare spares[SPARES];
 	size_t n_spares, n_asked;
+	bool starved; /* the last attempt at an init failed: none is made ahead of time */
 	bool gone;
 	struct frame frame;
 };
@@ -136,18 +139,34 @@ static struct command *find(const struct session *s, uint64_t id)
 	return c;
 }
 
-static void forget(struct session *s, struct command *c)
+static void unlink_command(struct session *s, struct command *c)
 {
 	struct command **at = &s->commands;
-	bool timed = c->deadline > 0;
 
 	while (*at && *at != c)
 		at = &(*at)->next;
 	if (*at)
 		*at = c->next;
-	command_free(c);
-	if (timed)
+	/* Closing is not enough: as long as the zygote has not closed its copy of the socket, epoll
+	 * would go on to tell of it, with the address of what is no more. */
+	if (c->socket >= 0)
+		(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->socket, NULL);
+	if (c->deadline > 0)
 		set_timer(s);
+}
+
+static void forget(struct session *s, struct command *c)
+{
+	unlink_command(s, c);
+	command_free(c);
+}
+
+/* The caller is told first: closing what is left takes time that nobody has to wait for. */
+static void tell_end(struct session *s, struct command *c, const struct session_event *event)
+{
+	unlink_command(s, c);
+	report_event(s, event);
+	command_free(c);
 }
 
 static void refuse(struct session *s, struct command *c, int error, const char *text)
@@ -157,8 +176,7 @@ static void refuse(struct session *s, struct command *c, int error, const char *
 		.fd = -1,
 		.refusal = { .error = -error, .text = text, .hint = "" } };
 
-	forget(s, c);
-	report_event(s, &event);
+	tell_end(s, c, &event);
 }
 
 static void end(struct session *s, struct command *c, struct report *report)
@@ -168,17 +186,18 @@ static void end(struct session *s, struct command *c, struct report *report)
 	report->flags |= c->flags;
 	charge_report(c, report);
 	event.report = *report;
-	forget(s, c);
-	report_event(s, &event);
+	tell_end(s, c, &event);
 }
 
 /* Its init is no more, and did not say why: killed from outside, or for want of memory. */
-static void lose(struct session *s, struct command *c)
+static void lose(struct session *s, struct command *c, int r)
 {
 	struct report report = { .signal = SIGKILL };
 
 	if (c->started)
 		end(s, c, &report);
+	else if (r == -EMFILE)
+		refuse(s, c, r, "there are too many open files to start one more command");
 	else
 		refuse(s, c, -ECONNRESET, "the command's init died before it could start");
 }
@@ -187,7 +206,7 @@ static void lose(struct session *s, struct command *c)
 
 static void ask_for_inits(struct session *s)
 {
-	size_t want = SPARES;
+	size_t want = s->starved ? 0 : SPARES;
 
 	if (s->o.single || s->gone)
 		return;
@@ -200,6 +219,17 @@ static void ask_for_inits(struct session *s)
 	}
 }
 
+/* What was to reach it while it waited. */
+static int send_signals(struct command *c)
+{
+	int r = 0;
+
+	for (uint32_t n = 1; r == 0 && c->signals > 0; n++, c->signals >>= 1)
+		if (c->signals & 1)
+			r = frame_send(c->socket, FRAME_SIGNAL, c->id, &n, sizeof(n), NULL, 0);
+	return r;
+}
+
 /* Hands a waiting command to an init. The init's descriptors are the command's from here on. */
 static int assign(struct session *s, struct command *c, struct spare *init)
 {
@@ -210,10 +240,12 @@ static int assign(struct session *s, struct command *c, struct spare *init)
 	*init = (struct spare){ -1, -1 };
 	r = charge_begin(s->charge, c);
 	if (r == 0)
-		r = add_source(s, c->socket, c);
-	if (r == 0)
 		r = frame_send(c->socket, FRAME_START, c->id, c->body.data, c->body.len, c->stdio,
 			c->stdio[0] >= 0 ? 3 : 0);
+	if (r == 0)
+		r = send_signals(c);
+	if (r == 0)
+		r = add_source(s, c->socket, c);
 	for (size_t i = 0; i < 3; i++) {
 		fd_closep(&c->stdio[i]);
 		c->stdio[i] = -1;
@@ -237,16 +269,53 @@ static struct command *next_waiting(const struct session *s)
 	return oldest;
 }
 
+static void spare_deinit(struct spare *init)
+{
+	fd_closep(&init->socket);
+	fd_closep(&init->pidfd);
+}
+
+/* It waits unwatched; somebody outside may have killed it, and no command shall pay for that. */
+static bool spare_is_alive(const struct spare *init)
+{
+	struct pollfd p = { .fd = init->pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 0;
+}
+
 static void use_spares(struct session *s)
 {
 	struct command *c;
 
 	while (s->n_spares > 0 && (c = next_waiting(s))) {
-		int r = assign(s, c, &s->spares[--s->n_spares]);
+		struct spare *init = &s->spares[--s->n_spares];
+		int r;
 
+		/* The only one of a single command is not replaced. */
+		if (!s->o.single && !spare_is_alive(init)) {
+			spare_deinit(init);
+			continue;
+		}
+		r = assign(s, c, init);
 		if (r < 0)
 			refuse(s, c, r, strerror(-r));
 	}
+}
+
+/*
+ * An init that is dead before it was given anything: if it failed to confine itself it said why,
+ * and the next would fail as well. Else somebody killed it, and another may do.
+ */
+static void bury(struct session *s, struct command *c, struct spare *init)
+{
+	struct refusal refusal;
+
+	if (frame_receive(init->socket, &s->frame) == 1 && s->frame.type == FRAME_FAILED &&
+		refusal_decode(&refusal, s->frame.body, s->frame.len) == 0)
+		refuse(s, c, -refusal.error, refusal.text);
+	else if (++c->n_lost == LOST_MAX)
+		refuse(s, c, -ECONNRESET, "one init after the other died before it could start");
+	spare_deinit(init);
 }
 
 static void keep_spare(struct session *s, int socket, int pidfd)
@@ -254,7 +323,9 @@ static void keep_spare(struct session *s, int socket, int pidfd)
 	struct command *c = next_waiting(s);
 	struct spare init = { socket, pidfd };
 
-	if (c) {
+	if (c && !spare_is_alive(&init)) {
+		bury(s, c, &init);
+	} else if (c) {
 		int r = assign(s, c, &init);
 
 		if (r < 0)
@@ -262,8 +333,7 @@ static void keep_spare(struct session *s, int socket, int pidfd)
 	} else if (s->n_spares < SPARES) {
 		s->spares[s->n_spares++] = init;
 	} else {
-		fd_closep(&socket);
-		fd_closep(&pidfd);
+		spare_deinit(&init);
 	}
 }
 
@@ -291,8 +361,20 @@ static void on_failed(struct session *s)
 	struct command *c = next_waiting(s);
 
 	s->n_asked -= s->n_asked > 0;
+	s->starved = true;
 	if (c && refusal_decode(&refusal, s->frame.body, s->frame.len) == 0)
 		refuse(s, c, -refusal.error, refusal.text);
+}
+
+/* There was an init, but no room for its descriptors here; it ends with them. */
+static void miss_init(struct session *s)
+{
+	struct command *c = next_waiting(s);
+
+	s->n_asked -= s->n_asked > 0;
+	s->starved = true;
+	if (c)
+		refuse(s, c, -EMFILE, "there are too many open files to start one more command");
 }
 
 static int on_init(struct session *s)
@@ -303,6 +385,7 @@ static int on_init(struct session *s)
 	s->n_asked -= s->n_asked > 0;
 	if (socket < 0 || pidfd < 0 || fcntl(socket, F_SETFL, O_NONBLOCK) < 0)
 		return -EPROTO;
+	s->starved = false;
 	keep_spare(s, fd_take(&socket), fd_take(&pidfd));
 	return 0;
 }
@@ -317,7 +400,10 @@ static void on_zygote(struct session *s)
 		r = on_init(s);
 	else if (r == 1 && s->frame.type == FRAME_FAILED)
 		on_failed(s);
-	else
+	else if (r == -EMFILE) {
+		miss_init(s);
+		r = 0;
+	} else
 		r = -EPROTO;
 	if (r < 0) {
 		(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
@@ -375,7 +461,7 @@ static void on_command(struct session *s, struct command *c)
 	/* Also when it hung up: the pid namespace goes with the init. */
 	if (r < 0) {
 		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
-		lose(s, c);
+		lose(s, c, r);
 	}
 }
 
@@ -584,10 +670,8 @@ static void release(struct session *s)
 	s->gone = true;
 	while (s->commands)
 		forget(s, s->commands);
-	for (size_t i = 0; i < s->n_spares; i++) {
-		fd_closep(&s->spares[i].socket);
-		fd_closep(&s->spares[i].pidfd);
-	}
+	for (size_t i = 0; i < s->n_spares; i++)
+		spare_deinit(&s->spares[i]);
 	charge_free(s->charge);
 	fd_closep(&s->pidfd);
 	fd_closep(&s->socket);
@@ -620,14 +704,15 @@ int session_fd(const struct session *s)
 
 /* Starting. */
 
-static int keep_stdio(struct command *c, const int stdio[3])
+static int keep_stdio(struct session *s, struct command *c, const int stdio[3], struct error *e)
 {
-	for (size_t i = 0; stdio && i < 3; i++) {
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && stdio && i < 3; i++) {
 		c->stdio[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 0);
-		if (c->stdio[i] < 0)
-			return -errno;
+		r = c->stdio[i] < 0 ? -errno : given_check(c->stdio[i], s->o.host_network, e);
 	}
-	return 0;
+	return r;
 }
 
 /* What the policy sets is the most that a command gets. */
@@ -651,8 +736,8 @@ static struct start with_limits(const struct start *start, const struct plan *pl
 	return capped;
 }
 
-static int make_command(
-	struct session *s, uint64_t id, const struct start *start, const int stdio[3])
+static int make_command(struct session *s, uint64_t id, const struct start *start,
+	const int stdio[3], struct error *e)
 {
 	struct start copy = with_limits(start, s->plan);
 	struct command *c = command_new(id);
@@ -670,7 +755,7 @@ static int make_command(
 	if (r == 0 && c->body.failed)
 		r = -ENOMEM;
 	if (r == 0)
-		r = keep_stdio(c, stdio);
+		r = keep_stdio(s, c, stdio, e);
 	if (r < 0) {
 		command_free(c);
 		return r;
@@ -683,6 +768,7 @@ static int make_command(
 int session_start(struct session *s, uint64_t id, const struct start *start, const int stdio[3],
 	struct error *e)
 {
+	struct error why = { 0 };
 	int r;
 
 	if (s->gone)
@@ -691,7 +777,11 @@ int session_start(struct session *s, uint64_t id, const struct start *start, con
 		return error_set(e, -EEXIST, NULL, "there is a command with that number");
 	if (s->o.single && s->n_spares == 0)
 		return error_set(e, -EBUSY, NULL, "this sandbox is for a single command");
-	r = make_command(s, id, start, stdio);
+	r = make_command(s, id, start, stdio, &why);
+	if (r < 0 && why.text[0]) {
+		*e = why;
+		return r;
+	}
 	if (r < 0)
 		return error_set(e, r, NULL, "the command cannot be started: %s", strerror(-r));
 	use_spares(s);
@@ -704,8 +794,14 @@ int session_signal(struct session *s, uint64_t id, int signal)
 	struct command *c = find(s, id);
 	uint32_t number = (uint32_t)signal;
 
-	if (!c || c->socket < 0)
+	if (!c)
 		return -ESRCH;
+	if (signal < 1 || signal > 64)
+		return -EINVAL;
+	if (c->socket < 0) {
+		c->signals |= UINT64_C(1) << (signal - 1);
+		return 0;
+	}
 	return frame_send(c->socket, FRAME_SIGNAL, id, &number, sizeof(number), NULL, 0);
 }
 
@@ -715,7 +811,10 @@ int session_kill(struct session *s, uint64_t id)
 
 	if (!c)
 		return -ESRCH;
-	doom(s, c, REPORT_KILLED);
+	if (c->socket < 0)
+		refuse(s, c, -ECANCELED, "the command was ended before it started");
+	else
+		doom(s, c, REPORT_KILLED);
 	return 0;
 }
 

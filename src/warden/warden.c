@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -222,6 +223,20 @@ static int compile(struct warden *w, struct error *e)
 	return plan_new(&w->plan, &plan, e);
 }
 
+/*
+ * Each command that runs takes two descriptors here. Commands have the host's limit: they come from
+ * the zygote, which was made before this.
+ */
+static void raise_files(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+		return;
+	l.rlim_cur = l.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &l);
+}
+
 static int build(struct warden *w, struct error *e)
 {
 	const struct session_handler handler = { on_event, w };
@@ -241,7 +256,10 @@ static int build(struct warden *w, struct error *e)
 		r = compile(w, e);
 	if (r == 0)
 		r = session_build(w->session, w->plan, &handler, e);
-	return r < 0 ? r : self_confine(e);
+	if (r < 0)
+		return r;
+	raise_files();
+	return self_confine(e);
 }
 
 /* Signals are the host's matter: it asks for what it wants. */

@@ -18,10 +18,13 @@
 #include "base/file.h"
 #include "base/path.h"
 
+enum { READS_MAX = 128 };
+
 enum {
 	FILE_EVENTS = IN_MOVE_SELF | IN_DELETE_SELF | IN_ATTRIB,
 	FOLDER_EVENTS = IN_CREATE | IN_MOVED_TO,
 	PATH_EVENTS = IN_MOVE_SELF | IN_DELETE_SELF,
+	WAY_EVENTS = IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM,
 };
 
 /* What a watch descriptor of inotify stands for. Several may have the same. */
@@ -29,7 +32,8 @@ struct target {
 	int wd;
 	uint32_t entry;
 	bool folder; /* the entry's folder, in which it may appear */
-	bool path;   /* a folder on the way */
+	bool path;   /* a folder on the way; with `folder`: the one above that */
+	size_t end;  /* path and folder: where the name on the way ends in the entry's path */
 };
 
 struct watch {
@@ -126,6 +130,30 @@ static const struct plan_entry *ground(const struct plan *plan, uint32_t entry)
 	return NULL;
 }
 
+/*
+ * One folder on the way, and its name in the folder above: a folder that somebody still has open
+ * does not tell that it was removed.
+ */
+static int watch_step(struct watch *w, uint32_t entry, char *path, size_t end)
+{
+	struct target target = { .entry = entry, .path = true };
+	char *slash;
+	char rest = path[end];
+	int r;
+
+	path[end] = '\0';
+	r = add(w, path, PATH_EVENTS, target);
+	slash = strrchr(path, '/');
+	target.folder = true;
+	target.end = end;
+	*slash = '\0';
+	if (r == 0)
+		r = add(w, slash == path ? "/" : path, WAY_EVENTS, target);
+	*slash = '/';
+	path[end] = rest;
+	return r;
+}
+
 static int watch_way(struct watch *w, uint32_t entry)
 {
 	const struct plan_entry *on = ground(w->plan, entry);
@@ -136,11 +164,9 @@ static int watch_way(struct watch *w, uint32_t entry)
 	if (!on || strlen(path) >= sizeof(folder))
 		return 0;
 	len = len == 1 ? 0 : len;
+	memcpy(folder, path, strlen(path) + 1);
 	for (const char *p = strchr(path + len + 1, '/'); p; p = strchr(p + 1, '/')) {
-		memcpy(folder, path, (size_t)(p - path));
-		folder[p - path] = '\0';
-		int r = add(
-			w, folder, PATH_EVENTS, (struct target){ .entry = entry, .path = true });
+		int r = watch_step(w, entry, folder, (size_t)(p - path));
 
 		if (r < 0)
 			return r;
@@ -153,6 +179,8 @@ static int watch_entry(struct watch *w, uint32_t entry)
 {
 	int r = watch_way(w, entry);
 
+	if (r == 0 && w->plan->entries[entry].is_dir)
+		r = watch_folder(w, entry);
 	if (r == 0)
 		r = watch_file(w, entry);
 	return r == -EACCES ? watch_folder(w, entry) : r;
@@ -218,11 +246,15 @@ static void mark(struct watch *w, uint32_t entry)
 	w->pending[entry] = true;
 }
 
-static bool is_named(const struct watch *w, uint32_t entry, const struct inotify_event *event)
+static bool is_named(
+	const struct watch *w, const struct target *t, const struct inotify_event *event)
 {
-	const char *name = strrchr(w->plan->entries[entry].path, '/') + 1;
+	const char *path = w->plan->entries[t->entry].path;
+	size_t end = t->path ? t->end : strlen(path);
+	size_t len = event->len > 0 ? strlen(event->name) : 0;
 
-	return event->len > 0 && strcmp(event->name, name) == 0;
+	return len > 0 && len < end && path[end - len - 1] == '/' &&
+	       memcmp(path + end - len, event->name, len) == 0;
 }
 
 /* Negative: a folder on the way moved, or events were lost. */
@@ -235,17 +267,20 @@ static int judge(struct watch *w, const struct inotify_event *event)
 
 		if (t->wd != event->wd)
 			continue;
-		if (t->path && event->mask & PATH_EVENTS)
+		if (t->path && !t->folder && event->mask & PATH_EVENTS)
+			return -ESTALE;
+		if (t->path && t->folder && event->mask & WAY_EVENTS && is_named(w, t, event))
 			return -ESTALE;
 		if (!t->path && !t->folder && event->mask & FILE_EVENTS)
 			mark(w, t->entry);
-		if (t->folder && event->mask & FOLDER_EVENTS && is_named(w, t->entry, event))
+		if (!t->path && t->folder && event->mask & FOLDER_EVENTS && is_named(w, t, event))
 			mark(w, t->entry);
 	}
 	return 0;
 }
 
-static int read_events(struct watch *w)
+/* 1: there may be more. */
+static int read_some(struct watch *w)
 {
 	ssize_t n = read(w->fd, w->events, sizeof(w->events));
 
@@ -259,21 +294,52 @@ static int read_events(struct watch *w)
 			return r;
 		at += (ssize_t)(sizeof(*event) + event->len);
 	}
-	return 0;
+	return 1;
+}
+
+/* All that the kernel keeps at most: nobody shall start before the last of them was heeded. */
+static int read_events(struct watch *w)
+{
+	int r = 1;
+
+	for (int i = 0; r == 1 && i < READS_MAX; i++)
+		r = read_some(w);
+	return r < 0 ? r : 0;
+}
+
+/* Its folder is a cover itself: what appears there is that one's business first. */
+static bool is_pinned(const struct watch *w, uint32_t entry)
+{
+	const struct plan_entry *on = ground(w->plan, entry);
+
+	return on && on->over;
 }
 
 /* Before it is covered, so that a change after this is seen again. */
 static int watch_again(struct watch *w, uint32_t entry)
 {
-	int r = watch_file(w, entry);
+	bool is_dir = w->plan->entries[entry].is_dir;
+	int r = is_dir ? -ENOENT : watch_file(w, entry);
 
 	if (r != -ENOENT && r != -EACCES)
 		return r;
 	r = watch_folder(w, entry);
+	if (r == -ENOENT && is_pinned(w, entry))
+		return 0;
 	if (r < 0)
 		return r;
 	r = watch_file(w, entry);
 	return r == -ENOENT || r == -EACCES ? 0 : r;
+}
+
+/* Another folder has taken the place of one: none of the covers in it stands any more. */
+static void mark_below(struct watch *w, uint32_t entry)
+{
+	const struct plan_entry *entries = w->plan->entries;
+
+	for (uint32_t i = entry + 1; i < w->plan->n; i++)
+		if (entries[i].over && path_is_below(entries[i].path, entries[entry].path))
+			mark(w, i);
 }
 
 static int restore(struct watch *w, const struct tree *t, uint32_t entry)
@@ -282,6 +348,8 @@ static int restore(struct watch *w, const struct tree *t, uint32_t entry)
 
 	if (r == 0)
 		r = tree_cover(t, entry);
+	if (r == 0 && w->plan->entries[entry].is_dir)
+		mark_below(w, entry);
 	return r < 0 ? r : 0;
 }
 

@@ -20,6 +20,7 @@
 #include "jail/seccomp.h"
 #include "jail/tree.h"
 #include "jail/userns.h"
+#include "warden/cmdline.h"
 #include "warden/init.h"
 #include "warden/watch.h"
 #include "wire/frame.h"
@@ -65,6 +66,13 @@ static int take_socket(struct setup *s)
 	fd_closep(&null);
 	null = -1;
 	return syscall(SYS_close_range, SOCKET + 1U, ~0U, 0U) < 0 ? -errno : 0;
+}
+
+/* All commands' inits are copies of this process. */
+static int erase_words(struct setup *s)
+{
+	(void)s;
+	return cmdline_erase();
 }
 
 static int detach(struct setup *s)
@@ -168,6 +176,7 @@ static const struct {
 } steps[] = {
 	{ "follow the warden", follow },
 	{ "close descriptors", take_socket },
+	{ "forget the command line", erase_words },
 	{ "start a session", detach },
 	{ "map the user into a new user namespace", map_user },
 	{ "make namespaces", leave_namespaces },

@@ -51,10 +51,10 @@ ok $? "--json: is as the manual says"
 if [ "$answer" -eq 0 ]; then
 	cp "$CORRAL" ./corral
 	status=0
-	"$CORRAL" run -- ./corral doctor >"$scratch/out" 2>"$scratch/err" || status=$?
+	"$CORRAL" run --env ASAN_OPTIONS -- ./corral doctor >"$scratch/out" 2>"$scratch/err" || status=$?
 	status_is 1 "inside a sandbox there is no second one"
 	out_like '^  no +user namespaces' "and it says what is missing"
-	"$CORRAL" run -- ./corral run --work-dir . -- true >"$scratch/out" 2>"$scratch/err" </dev/null
+	"$CORRAL" run --env ASAN_OPTIONS -- ./corral run --work-dir . -- true >"$scratch/out" 2>"$scratch/err" </dev/null
 	is $? 125 "corral run inside a sandbox fails"
 	err_has "user namespace" "and says why"
 fi

@@ -35,5 +35,15 @@ ends 0 approve --yes weather
 ends 0 prompt --mode rx --data-dir x
 ends 0 profile seatbelt --mode rx --data-dir x
 ends 2 profile seatbelt --policy typo.yaml
+ends 125 run --profile nope -- true
+ends 125 run -p typo.yaml -- true
+if "$CORRAL" doctor >/dev/null; then
+	ends 0 run -- true
+	ends 3 run --json --read /srv --timeout 1h -- sh -c 'exit 3'
+	ends 127 run -- no-such-program
+	ends 126 run -- ./p.yaml
+	ends 125 run --skill weather --yes
+	ends 0 doctor
+fi
 
 done_testing

@@ -141,6 +141,10 @@ stops "--policy: nor replaced" -p base.yaml -- sh -c 'echo x >c && mv -f c base.
 stops "--policy: nor removed" -p base.yaml -- rm -f base.yaml
 is "$(head -n 1 base.yaml)" "fs:" "--policy: it is as it was"
 rm -f c
+ln -s base.yaml link.yaml
+refuses 125 "--policy: by a link that the command may change" "is reached by a link that the command may change" -p link.yaml -- true
+err_has "$PWD/base.yaml" "--policy: names the file itself"
+rm link.yaml
 run_with "fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**]}" run -p - -- true
 status_is 0 "--policy -: from standard input"
 

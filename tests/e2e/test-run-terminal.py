@@ -243,7 +243,12 @@ def test_hangup():
             break
         time.sleep(0.02)
     TAP.ok(done != 0, "a command that ignores it reads the end of its input")
-    left = subprocess.run(["pgrep", "-f", "sleep 1000.25"], capture_output=True, check=False).stdout
+    left = b""
+    for _ in range(100):
+        left = subprocess.run(["pgrep", "-f", "sleep 1000.25"], capture_output=True, check=False).stdout
+        if not left:
+            break
+        time.sleep(0.02)
     TAP.same(left, b"", "and nothing is left")
 
 
@@ -358,6 +363,26 @@ def test_background():
     """In the background, with the keyboard as input: not stopped, as long as it does not read."""
     t = Terminal(["bash", "-m", "-c", f"{CORRAL} run -- sh -c 'sleep 0.5; echo through' >out & wait; cat out; rm out"])
     TAP.ok(t.wait_for("through") is not None, "in the background it is not stopped", t)
+    t.wait()
+    t.close()
+
+
+def test_background_terminal():
+    """All three are the terminal, but we are in the background: it runs, and fg brings it back."""
+    os.environ["PS1"] = "outer> "
+    t = Terminal(["bash", "--norc", "-i"])
+    t.wait_for("outer> ")
+    t.type(f"{CORRAL} run -- sh -c 'echo be''gun; read x; echo got $x' &\n")
+    TAP.ok(t.wait_for("begun") is not None, "in the background with a terminal it runs", t)
+    t.type("jobs\n")
+    TAP.ok(t.wait_for("Running") is not None, "and is not stopped", t)
+    t.type("fg\n")
+    t.wait_for("run -- ")
+    time.sleep(0.5)
+    t.type("word\n")
+    TAP.ok(t.wait_for("got word") is not None, "fg gives it the keyboard", t)
+    t.wait_for("outer> ")
+    t.type("exit\n")
     t.wait()
     t.close()
 

@@ -73,6 +73,12 @@ is "$("$CORRAL" run -- sh -c 'echo a; echo b >&2' 2>&1)" "$(printf 'a\nb')" "2>&
 is "$(head -c 20000000 /dev/zero | "$CORRAL" run -- cat | wc -c)" 20000000 "20 MB through pipes"
 is "$("$CORRAL" run -- yes 2>/dev/null | head -n 3 | tr -d '\n')" yyy "a reader that goes ends the writer"
 is "$("$CORRAL" run -- sh -c 'cat <&-; echo done' <&- 2>/dev/null)" "done" "standard input is closed"
+"$CORRAL" run -- sh -c 'echo lost; echo told >&2' </dev/null >&- 2>e
+is "$(cat e)" told "standard output is closed"
+"$CORRAL" run -- sh -c 'echo told' </dev/null >o 2>&-
+is "$(cat o)" told "standard error is closed"
+"$CORRAL" run --json -- sh -c 'echo x' <&- >o 2>&-
+is "$(grep -c '"stdout": "x' o)" 1 "both, with --json"
 status=0
 "$CORRAL" run -- true </ >"$scratch/out" 2>"$scratch/err" || status=$?
 status_is 125 "a folder as standard input is refused"
@@ -223,16 +229,19 @@ pid=$!
 wait_for ready
 kill -KILL $pid
 wait $pid 2>/dev/null
-gone=1
-for _ in $(seq 50); do
-	pgrep -f 'sleep 61.5' >/dev/null || { gone=0 && break; }
-	sleep 0.02
-done
-ok $gone "when Corral is killed, the command dies"
+is_gone() { # is_gone PATTERN: within two seconds
+	for _ in $(seq 100); do
+		pgrep -f "$1" >/dev/null || return 0
+		sleep 0.02
+	done
+	return 1
+}
+is_gone 'sleep 61.5'
+ok $? "when Corral is killed, the command dies"
 run run -- sh -c '(setsid sleep 62.5 >/dev/null 2>&1 &) ; echo done'
 out_is "done" "a command that leaves a daemon behind"
-! pgrep -f 'sleep 62.5' >/dev/null
-ok $? "which is dead when Corral returns"
+is_gone 'sleep 62.5'
+ok $? "which dies with it"
 
 # --- shell ---
 SHELL=/bin/sh run shell -- -c 'echo "$0 $PWD"; exit 6'

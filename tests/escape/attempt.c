@@ -34,8 +34,8 @@
 
 static const struct theme *const themes[] = { &theme_files, &theme_readonly, &theme_deny,
 	&theme_proc, &theme_process, &theme_mount, &theme_namespace, &theme_kernel, &theme_device,
-	&theme_socket, &theme_family, &theme_exec, &theme_fd, &theme_env, &theme_ipc, &theme_own, &theme_limit,
-	&theme_tty, &theme_race };
+	&theme_socket, &theme_family, &theme_exec, &theme_fd, &theme_env, &theme_ipc, &theme_own,
+	&theme_limit, &theme_tty, &theme_race };
 
 /* Shared with the child of --many. */
 static char *note_text;
@@ -121,7 +121,8 @@ static bool is_unlisted(void)
 
 int main(int argc, char **argv)
 {
-	note_text = mmap(NULL, NOTE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	note_text =
+		mmap(NULL, NOTE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (note_text == MAP_FAILED || argc < 2)
 		return BROKEN;
 	if (!strcmp(argv[1], "--ran"))
@@ -330,21 +331,29 @@ void make_file(const char *path, const char *text)
 		broken("cannot make %s: %s", path, strerror(errno));
 }
 
-void copy_file(const char *from, const char *to)
+void copy_to(const char *from, int fd)
 {
 	int in = open(from, O_RDONLY | O_CLOEXEC);
-	int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 	char data[65536];
 	ssize_t n = -1;
 
-	if (in < 0 || fd < 0)
-		broken("cannot copy %s to %s: %s", from, to, strerror(errno));
-	while ((n = read(in, data, sizeof(data))) > 0)
+	while (in >= 0 && (n = read(in, data, sizeof(data))) > 0)
 		if (write(fd, data, (size_t)n) != n)
-			broken("cannot write %s: %s", to, strerror(errno));
-	if (n < 0 || fchmod(fd, 0755) < 0 || close(fd) < 0)
-		broken("cannot copy to %s: %s", to, strerror(errno));
+			broken("cannot write a copy of %s: %s", from, strerror(errno));
+	if (n < 0)
+		broken("cannot read %s: %s", from, strerror(errno));
 	close(in);
+}
+
+void copy_file(const char *from, const char *to)
+{
+	int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+
+	if (fd < 0)
+		broken("cannot make %s: %s", to, strerror(errno));
+	copy_to(from, fd);
+	if (fchmod(fd, 0755) < 0 || close(fd) < 0)
+		broken("cannot finish %s: %s", to, strerror(errno));
 }
 
 static int wait_for(pid_t pid)
@@ -370,8 +379,8 @@ int in_child(int (*f)(void *), void *arg)
 
 int run_program(const char *path, char *const argv[])
 {
-	int *error = mmap(NULL, sizeof(*error), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		-1, 0);
+	int *error = mmap(
+		NULL, sizeof(*error), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status;
 	pid_t pid;
 

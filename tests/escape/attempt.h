@@ -38,11 +38,11 @@ struct theme {
 
 extern const struct theme theme_files, theme_readonly, theme_deny, theme_proc, theme_process,
 	theme_mount, theme_namespace, theme_kernel, theme_device, theme_socket, theme_family,
-	theme_exec, theme_fd, theme_env, theme_ipc, theme_own,
-	theme_limit, theme_tty, theme_race;
+	theme_exec, theme_fd, theme_env, theme_ipc, theme_own, theme_limit, theme_tty, theme_race;
 
-#define THEME(ident, heading, table)                                                               \
-	const struct theme theme_##ident = { #ident, heading, table, sizeof(table) / sizeof(*table) }
+#define THEME(ident, heading, table)                                 \
+	const struct theme theme_##ident = { #ident, heading, table, \
+		sizeof(table) / sizeof(*table) }
 
 /* The value of a key; the attempt is BROKEN if there is none. scene_has() asks first. */
 const char *scene(const char *key);
@@ -75,6 +75,7 @@ int canary_file(const char *path);
 /* Makes a file (0755) with this text, or a copy of another one. BROKEN if that fails. */
 void make_file(const char *path, const char *text);
 void copy_file(const char *from, const char *to);
+void copy_to(const char *from, int fd);
 
 /* Runs a program with its output thrown away; its exit status, 128+signal, or -errno. */
 int run_program(const char *path, char *const argv[]);

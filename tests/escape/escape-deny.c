@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Files that are denied inside a folder that is granted for writing. They are hidden by a mount over
- * each, so the attempts are: to get the mount off, to reach the file around it, to move what it
- * stands on. `denied-dir` is a denied folder, `sub/denied.txt` a denied file in a granted one.
+ * Files that are denied inside a folder that is granted for writing. They are hidden by a mount
+ * over each, so the attempts are: to get the mount off, to reach the file around it, to move what
+ * it stands on. `denied-dir` is a denied folder, `sub/denied.txt` a denied file in a granted one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -187,9 +187,9 @@ static int deny_old_link(const struct attempt *a)
 }
 
 /*
- * The host renames a new file over the denied one, again and again, as an editor does when it saves;
- * the mount that hid the old file comes off each time. The runner does it, from before this starts
- * until after it ends.
+ * The host renames a new file over the denied one, again and again, as an editor does when it
+ * saves; the mount that hid the old file comes off each time. The runner does it, from before this
+ * starts until after it ends.
  */
 static int deny_replaced(const struct attempt *a)
 {
@@ -223,8 +223,9 @@ static int deny_replaced_mmap(const struct attempt *a)
 }
 
 static const struct attempt table[] = {
-	{ "deny-read", "deny", "", "the denied file lies in a granted folder and is readable with it",
-		deny_read, NULL },
+	{ "deny-read", "deny", "",
+		"the denied file lies in a granted folder and is readable with it", deny_read,
+		NULL },
 	{ "deny-write", "deny", "", "deny is taken for reading only", deny_write, NULL },
 	{ "deny-relative", "deny", "", "another spelling of the path is not recognised",
 		deny_relative, NULL },
@@ -233,13 +234,16 @@ static const struct attempt table[] = {
 	{ "deny-rename", "deny", "", "moved away, it has another name", deny_rename, NULL },
 	{ "deny-rename-parent", "deny", "", "its folder moved away, it has another name",
 		deny_rename_parent, NULL },
-	{ "deny-exchange-parent", "deny", "", "its folder exchanged with another, the mask stays behind",
-		deny_exchange_parent, NULL },
+	{ "deny-exchange-parent", "deny", "",
+		"its folder exchanged with another, the mask stays behind", deny_exchange_parent,
+		NULL },
 	{ "deny-unlink", "deny", "", "the denied file can be removed", deny_unlink, NULL },
-	{ "deny-rename-over", "deny", "", "the denied file can be replaced", deny_rename_over, NULL },
+	{ "deny-rename-over", "deny", "", "the denied file can be replaced", deny_rename_over,
+		NULL },
 	{ "deny-chmod", "deny", "", "the denied file can be opened to others", deny_chmod, NULL },
 	{ "deny-truncate", "deny", "", "the denied file can be emptied", deny_truncate, NULL },
-	{ "deny-stat", "deny", "", "size and times of the denied file can be seen", deny_stat, NULL },
+	{ "deny-stat", "deny", "", "size and times of the denied file can be seen", deny_stat,
+		NULL },
 	{ "deny-umount", "deny", "SYS_ADMIN", "the mask can be unmounted", deny_umount, NULL },
 	{ "deny-umount-detach", "deny", "SYS_ADMIN", "the mask can be detached lazily",
 		deny_umount_detach, NULL },
@@ -248,8 +252,8 @@ static const struct attempt table[] = {
 	{ "deny-folder-list", "deny", "", "a denied folder can be listed", deny_folder_list, NULL },
 	{ "deny-folder-read", "deny", "", "only the folder is denied, not what is in it",
 		deny_folder_read, NULL },
-	{ "deny-folder-deep", "deny", "", "only one level of the folder is denied", deny_folder_deep,
-		NULL },
+	{ "deny-folder-deep", "deny", "", "only one level of the folder is denied",
+		deny_folder_deep, NULL },
 	{ "deny-folder-create", "deny", "", "something can be planted in a denied folder",
 		deny_folder_create, NULL },
 	{ "deny-folder-rename", "deny", "", "the denied folder can be moved away",
@@ -258,7 +262,8 @@ static const struct attempt table[] = {
 		deny_old_link, NULL },
 	{ "deny-replaced", "mask", "", "a file renamed over the denied one pulls the mask off",
 		deny_replaced, NULL },
-	{ "deny-replaced-path", "mask", "", "an O_PATH descriptor gets behind the mask in that moment",
-		deny_replaced_mmap, NULL },
+	{ "deny-replaced-path", "mask", "",
+		"an O_PATH descriptor gets behind the mask in that moment", deny_replaced_mmap,
+		NULL },
 };
 THEME(deny, "Denied files in a granted folder", table);

@@ -72,8 +72,8 @@ static int any_disk(const struct attempt *a)
 /* Devices that any program may have, and nothing else. */
 static int unknown_device(const struct attempt *a)
 {
-	static const char ok[] =
-		" null zero full random urandom tty ptmx console stdin stdout stderr fd pts shm core ";
+	static const char ok[] = " null zero full random urandom tty ptmx console stdin stdout "
+				 "stderr fd pts shm core ";
 	DIR *d = opendir("/dev");
 	struct dirent *e;
 	struct stat st;
@@ -99,22 +99,25 @@ static const struct node mem = { S_IFCHR, 1, 1 }, kmsg = { S_IFCHR, 1, 11 },
 static const struct attempt table[] = {
 	{ "dev-mem", "default", "SYS_RAWIO", "/dev/mem is the machine's memory", open_device,
 		"/dev/mem" },
-	{ "dev-kmsg", "default", "SYSLOG", "/dev/kmsg is the kernel's log", open_device, "/dev/kmsg" },
+	{ "dev-kmsg", "default", "SYSLOG", "/dev/kmsg is the kernel's log", open_device,
+		"/dev/kmsg" },
 	{ "dev-console", "default", "DAC_OVERRIDE", "the console belongs to the host", open_device,
 		"/dev/console" },
-	{ "dev-tty0", "default", "DAC_OVERRIDE", "a virtual terminal takes TIOCLINUX, which types for its user",
-		open_device, "/dev/tty0" },
+	{ "dev-tty0", "default", "DAC_OVERRIDE",
+		"a virtual terminal takes TIOCLINUX, which types for its user", open_device,
+		"/dev/tty0" },
 	{ "dev-kvm", "default", "DAC_OVERRIDE", "/dev/kvm is a large surface", open_device,
 		"/dev/kvm" },
-	{ "dev-fuse", "default", "DAC_OVERRIDE", "/dev/fuse serves file systems, and stops the kernel", open_device,
-		"/dev/fuse" },
-	{ "dev-tun", "default", "DAC_OVERRIDE", "/dev/net/tun makes network devices", open_device, "/dev/net/tun" },
+	{ "dev-fuse", "default", "DAC_OVERRIDE",
+		"/dev/fuse serves file systems, and stops the kernel", open_device, "/dev/fuse" },
+	{ "dev-tun", "default", "DAC_OVERRIDE", "/dev/net/tun makes network devices", open_device,
+		"/dev/net/tun" },
 	{ "dev-loop", "default", "DAC_OVERRIDE", "a loop device mounts files", open_device,
 		"/dev/loop-control" },
-	{ "dev-userfaultfd", "default", "DAC_OVERRIDE", "a userfaultfd without the call", open_device,
-		"/dev/userfaultfd" },
-	{ "dev-vsock", "default", "DAC_OVERRIDE", "/dev/vsock talks to the host of a virtual machine",
-		open_device, "/dev/vsock" },
+	{ "dev-userfaultfd", "default", "DAC_OVERRIDE", "a userfaultfd without the call",
+		open_device, "/dev/userfaultfd" },
+	{ "dev-vsock", "default", "DAC_OVERRIDE",
+		"/dev/vsock talks to the host of a virtual machine", open_device, "/dev/vsock" },
 	{ "dev-disk", "default", "DAC_OVERRIDE", "a disk has all files", any_disk, NULL },
 	{ "dev-unknown", "default", "", "some device is there that no program needs",
 		unknown_device, NULL },
@@ -122,7 +125,8 @@ static const struct attempt table[] = {
 	{ "mknod-kmsg", "default", "MKNOD", "a node for the log can be made", make_device, &kmsg },
 	{ "mknod-console", "default", "MKNOD", "a node for the console can be made", make_device,
 		&console },
-	{ "mknod-null", "default", "MKNOD", "even a harmless node can't be made", make_device, &null },
+	{ "mknod-null", "default", "MKNOD", "even a harmless node can't be made", make_device,
+		&null },
 	{ "mknod-loop", "default", "MKNOD", "a node for a block device can be made", make_device,
 		&loop },
 	{ "mknod-disk", "default", "MKNOD", "a node for the workspace's own disk can be made",

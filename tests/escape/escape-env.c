@@ -44,10 +44,16 @@ static int stack(const struct attempt *a)
 	char line[512];
 
 	(void)a;
-	while (maps && fgets(line, sizeof(line), maps))
-		if (strstr(line, "[stack]") && sscanf(line, "%lx-%lx", &from, &to) == 2 &&
-			has_canary((const void *)from, to - from))
+	while (maps && fgets(line, sizeof(line), maps)) {
+		char *end;
+
+		if (!strstr(line, "[stack]"))
+			continue;
+		from = strtoul(line, &end, 16);
+		to = strtoul(end + 1, NULL, 16);
+		if (has_canary((const void *)from, to - from))
 			return verdict(0);
+	}
 	note("%lu bytes of stack, no canary", to - from);
 	return to ? HELD : BROKEN;
 }
@@ -61,7 +67,8 @@ static const struct attempt table[] = {
 	{ "env-corral", "default", "", "Corral's own variables get in", variable, "CORRAL_SECRET" },
 	{ "env-library-path", "default", "", "the loader takes libraries from the caller's folder",
 		variable, "LD_LIBRARY_PATH" },
-	{ "env-bash", "default", "", "BASH_ENV names a file that shells run", variable, "BASH_ENV" },
+	{ "env-bash", "default", "", "BASH_ENV names a file that shells run", variable,
+		"BASH_ENV" },
 	{ "env-git", "default", "", "a variable names a program that git runs", variable,
 		"GIT_SSH_COMMAND" },
 	{ "env-agent", "default", "", "the way to the agent's socket is known", variable,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Programs that are not listed, where a list exists: the only program that may run is TOOLS/attempt
- * (this one). TOOLS/unlisted is a copy of it that is granted for reading, so what is tried is to run
- * it, or code of one's own, all the same. The program that should not run exits with RAN.
+ * (this one). TOOLS/unlisted is a copy of it that is granted for reading, so what is tried is to
+ * run it, or code of one's own, all the same. The program that should not run exits with RAN.
  *
- * Loading a library of one's own into a listed program is not tried: it is code of a listed program.
+ * Loading a library of one's own into a listed program is not tried: it is code of a listed
+ * program.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -186,11 +187,14 @@ static char *loader(void)
 {
 	static const char *const patterns[] = { "/lib/ld-linux-*.so.*", "/lib64/ld-linux-*.so.*",
 		"/lib/ld-musl-*.so.*", "/usr/lib/ld-linux-*.so.*", "/lib/*/ld-linux-*.so.*" };
+	static char path[256];
 	glob_t g;
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
-		if (glob(patterns[i], 0, NULL, &g) == 0 && g.gl_pathc)
-			return strdup(g.gl_pathv[0]);
+		if (glob(patterns[i], 0, NULL, &g) == 0 && g.gl_pathc) {
+			snprintf(path, sizeof(path), "%s", g.gl_pathv[0]);
+			return path;
+		}
 	return NULL;
 }
 
@@ -274,14 +278,15 @@ static int filled_memfd(unsigned flags)
 	int fd = memfd_create("x", flags);
 
 	if (fd >= 0)
-		copy_file("/proc/self/exe", format("/proc/self/fd/%d", fd));
+		copy_to("/proc/self/exe", fd);
 	return fd;
 }
 
 static int exec_memfd(const struct attempt *a)
 {
 	(void)a;
-	/* Not closed on exec: the kernel wants to open the file for a script, and it costs nothing. */
+	/* Not closed on exec: the kernel wants to open the file for a script, and it costs nothing.
+	 */
 	return exec_fd(filled_memfd(0));
 }
 
@@ -316,17 +321,15 @@ static int exec_memfd_chmod(const struct attempt *a)
 
 static int exec_tmpfile(const struct attempt *a)
 {
-	int fd = open(".", O_TMPFILE | O_RDWR, 0755);
-	char *path = format("/proc/self/fd/%d", fd);
+	int fd = open(".", O_TMPFILE | O_RDWR, 0755), again;
 
 	(void)a;
 	if (fd < 0)
 		return errno == EOPNOTSUPP ? ABSENT : verdict(-1);
-	copy_file("/proc/self/exe", path);
-	fd = open(path, O_RDONLY | O_CLOEXEC); /* ETXTBSY as long as it is open for writing */
-	int busy = (int)strtol(path + strlen("/proc/self/fd/"), NULL, 10);
-	close(busy);
-	return exec_fd(fd);
+	copy_to("/proc/self/exe", fd);
+	again = open(format("/proc/self/fd/%d", fd), O_RDONLY | O_CLOEXEC);
+	close(fd); /* ETXTBSY as long as it is open for writing */
+	return exec_fd(again);
 }
 
 static int replace_listed(const struct attempt *a)
@@ -380,7 +383,8 @@ static const struct attempt table[] = {
 	{ "exec-symlink-name", "exec", "", "a link with the listed program's name leads to another",
 		exec_symlink_name, NULL },
 	{ "exec-link", "exec", "", "a hard link is another file", exec_link, NULL },
-	{ "exec-proc-root", "exec", "", "/proc/self/root is another path to it", exec_proc_root, NULL },
+	{ "exec-proc-root", "exec", "", "/proc/self/root is another path to it", exec_proc_root,
+		NULL },
 	{ "exec-proc-fd", "exec", "", "/proc/self/fd is another path to it", exec_proc_fd, NULL },
 	{ "exec-copy", "exec", "", "a copy in the workspace is executable", exec_copy, NULL },
 	{ "exec-copy-tmp", "exec", "", "a copy in /tmp is executable", exec_copy_folder, "/tmp" },
@@ -400,17 +404,17 @@ static const struct attempt table[] = {
 	{ "exec-loader-system", "exec", "", "the loader runs a program of the system",
 		exec_loader_system, NULL },
 	{ "exec-own-loader", "exec", "", "a copy of the loader runs", loader_copy, NULL },
-	{ "exec-fexecve", "exec", "", "a descriptor for reading can be executed", exec_fexecve, NULL },
+	{ "exec-fexecve", "exec", "", "a descriptor for reading can be executed", exec_fexecve,
+		NULL },
 	{ "exec-opath", "exec", "", "an O_PATH descriptor can be executed", exec_opath, NULL },
 	{ "exec-memfd", "exec", "", "memory is a file that no path rule knows", exec_memfd, NULL },
 	{ "exec-memfd-flag", "exec", "", "the same with MFD_EXEC", exec_memfd_flag, NULL },
 	{ "exec-memfd-proc", "exec", "", "the same by /proc/self/fd", exec_memfd_proc, NULL },
-	{ "exec-memfd-chmod", "exec",
-		"kernel: the seal itself forbids it",
+	{ "exec-memfd-chmod", "exec", "kernel: the seal itself forbids it",
 		"a memfd made not executable becomes so by fchmod", exec_memfd_chmod, NULL },
 	{ "exec-tmpfile", "exec", "", "a file without a name has no path", exec_tmpfile, NULL },
-	{ "exec-replace-listed", "exec", "", "a listed program is replaced by rename", replace_listed,
-		NULL },
+	{ "exec-replace-listed", "exec", "", "a listed program is replaced by rename",
+		replace_listed, NULL },
 	{ "exec-write-listed", "exec", "", "a listed program is overwritten", write_listed, NULL },
 	{ "exec-bind-listed", "exec", "SYS_ADMIN", "another program is mounted over a listed one",
 		bind_listed, NULL },

@@ -38,8 +38,8 @@ static int open_socket(const struct attempt *a)
 /* A whole table of them: any one that opens is too many. */
 static int rare(const struct attempt *a)
 {
-	static const int families[] = { 3, 4, 5, 6, 9, 12, 15, 18, 19, 20, 21, 23, 24, 26, 29, 30, 31,
-		33, 34, 35, 36, 37, 39, 41, 42, 43, 44, 45 };
+	static const int families[] = { 3, 4, 5, 6, 9, 12, 15, 18, 19, 20, 21, 23, 24, 26, 29, 30,
+		31, 33, 34, 35, 36, 37, 39, 41, 42, 43, 44, 45 };
 	static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET };
 
 	(void)a;
@@ -125,7 +125,9 @@ static int diag(const struct attempt *a)
 		struct unix_diag_req req;
 	} request = {
 		.head = { sizeof(request), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, 1, 0 },
-		.req = { .sdiag_family = AF_UNIX, .udiag_states = -1, .udiag_show = UDIAG_SHOW_NAME },
+		.req = { .sdiag_family = AF_UNIX,
+			.udiag_states = -1,
+			.udiag_show = UDIAG_SHOW_NAME },
 	};
 	struct sockaddr_nl to = { .nl_family = AF_NETLINK };
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
@@ -134,7 +136,8 @@ static int diag(const struct attempt *a)
 	ssize_t n;
 
 	(void)a;
-	if (fd < 0 || sendto(fd, &request, sizeof(request), 0, (struct sockaddr *)&to, sizeof(to)) < 0)
+	if (fd < 0 ||
+		sendto(fd, &request, sizeof(request), 0, (struct sockaddr *)&to, sizeof(to)) < 0)
 		return verdict(-1);
 	for (int i = 0; i < 64 && (n = recv(fd, answer, sizeof(answer), 0)) > 0; i++) {
 		struct nlmsghdr *head = (void *)answer;
@@ -180,8 +183,8 @@ static const struct attempt table[] = {
 		KIND(AF_ALG, SOCK_SEQPACKET, 0) },
 	{ "family-bluetooth", "default", "", "bluetooth knows no network namespace", open_socket,
 		KIND(AF_BLUETOOTH, SOCK_RAW, 1) },
-	{ "family-xdp", "default", "NET_RAW", "XDP sockets go around the network stack", open_socket,
-		KIND(AF_XDP, SOCK_RAW, 0) },
+	{ "family-xdp", "default", "NET_RAW", "XDP sockets go around the network stack",
+		open_socket, KIND(AF_XDP, SOCK_RAW, 0) },
 	{ "family-key", "default", "NET_ADMIN", "AF_KEY sets up IPsec", open_socket,
 		KIND(AF_KEY, SOCK_RAW, 2) },
 	{ "family-rare", "default", "", "some family that nobody thinks of", rare, NULL },
@@ -204,10 +207,12 @@ static const struct attempt table[] = {
 	{ "netlink-diag", "default", "", "sock_diag lists the host's sockets", diag, NULL },
 	{ "net-interface", "default", "NET_ADMIN", "an interface can be taken down by ioctl",
 		interface_flags, NULL },
-	{ "net-mark", "default", "NET_ADMIN", "a mark goes around the host's routes", opt_mark, NULL },
+	{ "net-mark", "default", "NET_ADMIN", "a mark goes around the host's routes", opt_mark,
+		NULL },
 	{ "net-transparent", "default", "NET_ADMIN", "addresses of others can be bound",
 		opt_transparent, NULL },
 	{ "net-buffer-force", "default", "NET_ADMIN", "buffers beyond the limit", opt_force, NULL },
-	{ "net-priority", "default", "NET_ADMIN", "a priority above all others", opt_priority, NULL },
+	{ "net-priority", "default", "NET_ADMIN", "a priority above all others", opt_priority,
+		NULL },
 };
 THEME(family, "Other families of sockets", table);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Parts of the kernel that a command has no use for: each is either a way out by itself or a large
- * surface for bugs. Where doing it would harm the machine, the arguments are wrong in a way that the
- * kernel notices only after it checked the permission.
+ * surface for bugs. Where doing it would harm the machine, the arguments are wrong in a way that
+ * the kernel notices only after it checked the permission.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -78,9 +78,9 @@ static int perf_self(const struct attempt *a)
 
 static int perf_all(const struct attempt *a)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK };
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_CPU_CLOCK
+	};
 
 	(void)a;
 	return verdict(syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0));
@@ -134,6 +134,26 @@ static int key_request(const struct attempt *a)
 		return verdict(-1);
 	n = syscall(SYS_keyctl, 11 /* KEYCTL_READ */, id, data, sizeof(data));
 	return n > 0 && has_canary(data, (size_t)n) ? verdict(0) : HELD;
+}
+
+static int key_list(const struct attempt *a)
+{
+	char line[512];
+	FILE *f;
+
+	(void)a;
+	if (!scene_has("key")) {
+		note("no keyrings here");
+		return ABSENT;
+	}
+	f = fopen("/proc/keys", "re");
+	if (!f)
+		return verdict(-1);
+	while (fgets(line, sizeof(line), f))
+		if (strstr(line, "corral-canary"))
+			return verdict(0);
+	note("the caller's key is not there");
+	return HELD;
 }
 
 static int key_join(const struct attempt *a)
@@ -256,7 +276,7 @@ static int do_syslog(const struct attempt *a)
 static int do_quotactl(const struct attempt *a)
 {
 	(void)a;
-	return verdict(syscall(SYS_quotactl, 0x800001 << 8 /* Q_SYNC */, NULL, 0, NULL));
+	return verdict(syscall(SYS_quotactl, 0x80000100U /* Q_SYNC */, NULL, 0, NULL));
 }
 
 static int fan_init(const struct attempt *a)
@@ -264,8 +284,9 @@ static int fan_init(const struct attempt *a)
 	int fd = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC, O_RDONLY);
 
 	(void)a;
-	return verdict(fd < 0 ? -1
-			      : fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_MOUNT, FAN_OPEN, AT_FDCWD, "/"));
+	return verdict(
+		fd < 0 ? -1
+		       : fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_MOUNT, FAN_OPEN, AT_FDCWD, "/"));
 }
 
 /* Any user may, since 5.13, with file identifiers only. */
@@ -274,8 +295,8 @@ static int fan_user(const struct attempt *a)
 	int fd = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_FID, O_RDONLY);
 
 	(void)a;
-	return verdict(fd < 0 ? -1
-			      : fanotify_mark(fd, FAN_MARK_ADD, FAN_OPEN, AT_FDCWD, scene("out")));
+	return verdict(
+		fd < 0 ? -1 : fanotify_mark(fd, FAN_MARK_ADD, FAN_OPEN, AT_FDCWD, scene("out")));
 }
 
 static int seccomp_listener(const struct attempt *a)
@@ -439,8 +460,7 @@ static int io_ports(const struct attempt *a)
 }
 #endif
 
-static const unsigned no_random = ADDR_NO_RANDOMIZE, read_exec = READ_IMPLIES_EXEC,
-		      old_abi = PER_LINUX32;
+static const unsigned read_exec = READ_IMPLIES_EXEC, old_abi = PER_LINUX32;
 
 static const struct attempt table[] = {
 	{ "uring-setup", "default", "SYS_ADMIN", "io_uring does calls that the filter never sees",
@@ -449,17 +469,20 @@ static const struct attempt table[] = {
 	{ "bpf-program", "default", "SYS_ADMIN", "a program in the kernel", bpf_program, NULL },
 	{ "perf-self", "default", "SYS_ADMIN", "perf events are a large surface", perf_self, NULL },
 	{ "perf-all", "default", "SYS_ADMIN", "perf events watch all processes", perf_all, NULL },
-	{ "userfaultfd", "default", "", "stopping the kernel at a page fault wins races", uffd, NULL },
+	{ "userfaultfd", "default", "", "stopping the kernel at a page fault wins races", uffd,
+		NULL },
 	{ "userfaultfd-kernel", "default", "SYS_PTRACE", "the same for faults in the kernel",
 		uffd_kernel, NULL },
 	{ "key-add", "default", "", "keyrings are shared with the user's other programs", key_add,
 		NULL },
-	{ "key-read", "default", "", "a key of the caller's session can be read by number", key_read,
-		NULL },
+	{ "key-read", "default", "", "a key of the caller's session can be read by number",
+		key_read, NULL },
 	{ "key-request", "default", "", "a key of the caller's session can be found by name",
 		key_request, NULL },
+	{ "key-list", "default", "", "/proc/keys lists the caller's keys", key_list, NULL },
 	{ "key-join", "default", "", "another session keyring can be joined", key_join, NULL },
-	{ "module-init", "default", "SYS_MODULE", "a kernel module is the kernel", module_init, NULL },
+	{ "module-init", "default", "SYS_MODULE", "a kernel module is the kernel", module_init,
+		NULL },
 	{ "module-finit", "default", "SYS_MODULE", "the same by a descriptor", module_finit, NULL },
 	{ "module-delete", "default", "SYS_MODULE", "a protection can be unloaded", module_delete,
 		NULL },
@@ -485,24 +508,25 @@ static const struct attempt table[] = {
 		NULL },
 	{ "seccomp-listener", "default", "", "a listener of one's own answers for the real one",
 		seccomp_listener, NULL },
-	{ "personality-no-random", "default", "", "programs start without address randomisation",
-		do_personality, &no_random },
 	{ "personality-read-exec", "default", "", "what is readable becomes executable",
 		do_personality, &read_exec },
 	{ "personality-old-abi", "default", "", "another personality has other rules",
 		do_personality, &old_abi },
-	{ "prctl-set-mm", "default", "SYS_RESOURCE", "the map of the own process can be forged", set_mm,
+	{ "prctl-set-mm", "default", "SYS_RESOURCE", "the map of the own process can be forged",
+		set_mm, NULL },
+	{ "realtime", "default", "SYS_NICE", "a real-time process starves all others", realtime,
 		NULL },
-	{ "realtime", "default", "SYS_NICE", "a real-time process starves all others", realtime, NULL },
 	{ "nice-self", "default", "SYS_NICE", "a higher priority than the host's processes",
 		nice_self, NULL },
-	{ "ioprio-self", "default", "SYS_ADMIN", "a real-time class for the disk", ioprio_self, NULL },
+	{ "ioprio-self", "default", "SYS_ADMIN", "a real-time class for the disk", ioprio_self,
+		NULL },
 	{ "memfd-secret", "default", "", "memory that not even the kernel's tools see",
 		memfd_secret_call, NULL },
 	{ "handle-make", "default", "", "a file handle can be made for a folder outside",
 		name_to_handle, NULL },
-	{ "foreign-program", "default", "", "a 32-bit program's calls have numbers that mean something else",
-		foreign_program, NULL },
+	{ "foreign-program", "default", "",
+		"a 32-bit program's calls have numbers that mean something else", foreign_program,
+		NULL },
 	{ "foreign-int80", "default", "", "int 0x80 has the other numbers", foreign_call, "int80" },
 	{ "foreign-x32", "default", "", "x32 has the other numbers", foreign_call, "x32" },
 	{ "io-ports", "default", "SYS_RAWIO", "ports talk to the hardware", io_ports, NULL },

@@ -27,10 +27,16 @@
 
 #include "attempt.h"
 
-#define PROCESSES 300 /* the limit is 32 */
+#define PROCESSES 300      /* the limit is 32 */
 #define BYTES (256L << 20) /* the limit is 64 MB */
 #define OUTPUT (16L << 20) /* the limit is 1 MB */
-#define SECONDS 3 /* the limit is 1 */
+#define SECONDS 2          /* the limit is 1 */
+
+/* A limit that is held by looking now and then gets the time to look: what counts is what lasts. */
+static void hold(void)
+{
+	poll(NULL, 0, 300);
+}
 
 /* -- processes -- */
 
@@ -52,6 +58,8 @@ static int fork_bomb(const struct attempt *a)
 			break;
 		}
 	}
+	if (n == PROCESSES)
+		hold();
 	for (int i = 0; i < n; i++) {
 		kill(pids[i], SIGKILL);
 		waitpid(pids[i], NULL, 0);
@@ -78,6 +86,8 @@ static int thread_bomb(const struct attempt *a)
 	pthread_attr_setstacksize(&attr, 65536);
 	for (pthread_t t; n < PROCESSES && pthread_create(&t, &attr, idle, NULL) == 0; n++)
 		;
+	if (n == PROCESSES)
+		hold();
 	note("%d threads", n);
 	return n == PROCESSES ? ESCAPED : HELD;
 }
@@ -110,6 +120,8 @@ static int orphan_bomb(const struct attempt *a)
 	}
 	for (int i = 0; i < 1000 && __atomic_load_n(count, __ATOMIC_SEQ_CST) < PROCESSES; i++)
 		poll(NULL, 0, 1);
+	if (*count == PROCESSES)
+		hold();
 	note("%d orphans", *count);
 	return *count == PROCESSES ? ESCAPED : HELD;
 }
@@ -122,6 +134,7 @@ static int touch(char *p, long n)
 		return verdict(-1);
 	for (long i = 0; i < n; i += 4096)
 		((volatile char *)p)[i] = 1;
+	hold();
 	return verdict(0);
 }
 
@@ -135,8 +148,8 @@ static int memory_private(const struct attempt *a)
 static int memory_shared(const struct attempt *a)
 {
 	(void)a;
-	return touch(
-		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), BYTES);
+	return touch(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+		BYTES);
 }
 
 static int memory_memfd(const struct attempt *a)
@@ -144,7 +157,10 @@ static int memory_memfd(const struct attempt *a)
 	int fd = memfd_create("x", MFD_CLOEXEC);
 
 	(void)a;
-	return verdict(fd < 0 ? -1 : fallocate(fd, 0, 0, BYTES));
+	if (fd < 0 || fallocate(fd, 0, 0, BYTES) < 0)
+		return verdict(-1);
+	hold();
+	return verdict(0);
 }
 
 static int memory_sysv(const struct attempt *a)
@@ -165,7 +181,10 @@ static int fill(const char *folder)
 {
 	int fd = open(folder, O_TMPFILE | O_RDWR, 0600);
 
-	return verdict(fd < 0 ? -1 : fallocate(fd, 0, 0, BYTES));
+	if (fd < 0 || fallocate(fd, 0, 0, BYTES) < 0)
+		return verdict(-1);
+	hold();
+	return verdict(0);
 }
 
 /* The folder's memory is nobody's, unless someone counts it. */
@@ -178,13 +197,15 @@ static int memory_shm_folder(const struct attempt *a)
 static int memory_tmp_folder(const struct attempt *a)
 {
 	(void)a;
-	return fill(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	return fill("/tmp");
 }
 
 static int memory_home_folder(const struct attempt *a)
 {
+	const char *home = getenv("HOME");
+
 	(void)a;
-	return fill(getenv("HOME") ? getenv("HOME") : "/");
+	return home ? fill(home) : HELD;
 }
 
 /* Each of them is below the limit. They hold it until all have it. */
@@ -210,8 +231,7 @@ static int memory_tree(const struct attempt *a)
 	close(done[1]);
 	while (n < N && read(done[0], &byte, 1) == 1)
 		n++;
-	/* A limit that is found by looking now and then gets the time to look. */
-	poll(NULL, 0, 1500);
+	hold();
 	close(go[1]);
 	int alive = 0, status;
 	while (wait(&status) > 0)
@@ -404,8 +424,7 @@ static int core_dump(const struct attempt *a)
 static int inodes(const struct attempt *a)
 {
 	enum { MANY = 100000 };
-	const char *top = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-	const char *folder = format("%s/%s-%d", top, a->name, getpid());
+	const char *folder = format("%s/corral-%s-%d", (const char *)a->arg, a->name, getpid());
 	char path[4200];
 	int n = 0, fd;
 
@@ -434,16 +453,18 @@ static const struct attempt table[] = {
 	{ "limit-threads", "pids", "", "threads are not counted", thread_bomb, NULL },
 	{ "limit-orphans", "pids", "", "orphans are not counted", orphan_bomb, NULL },
 	{ "limit-memory", "memory", "", "more memory than granted", memory_private, NULL },
-	{ "limit-memory-shared", "memory", "", "shared memory is not counted", memory_shared, NULL },
+	{ "limit-memory-shared", "memory", "", "shared memory is not counted", memory_shared,
+		NULL },
 	{ "limit-memory-memfd", "memory", "", "a memfd is not counted", memory_memfd, NULL },
-	{ "limit-memory-sysv", "memory", "", "SysV shared memory is not counted", memory_sysv, NULL },
+	{ "limit-memory-sysv", "memory", "", "SysV shared memory is not counted", memory_sysv,
+		NULL },
 	{ "limit-memory-shm", "memory", "", "/dev/shm is not counted", memory_shm_folder, NULL },
 	{ "limit-memory-tmp", "memory", "kernel: bare, the folder is on a disk",
 		"the private /tmp is not counted", memory_tmp_folder, NULL },
 	{ "limit-memory-home", "memory", "kernel: bare, the folder is on a disk",
 		"the private HOME is not counted", memory_home_folder, NULL },
-	{ "limit-memory-tree", "memory", "", "each process is below the limit, all together are not",
-		memory_tree, NULL },
+	{ "limit-memory-tree", "memory", "",
+		"each process is below the limit, all together are not", memory_tree, NULL },
 	{ "limit-output", "output", "", "more output than granted", flood, &fd_out },
 	{ "limit-output-error", "output", "", "standard error is not counted", flood, &fd_err },
 	{ "limit-time", "timeout", "", "more time than granted", sleep_long, NULL },
@@ -457,10 +478,13 @@ static const struct attempt table[] = {
 	{ "daemon-continue", "daemon", "", "so does one that others tried to stop", stopped, NULL },
 	{ "daemon-clone-parent", "daemon", "", "a child that is its parent's sibling is overlooked",
 		clone_parent, NULL },
-	{ "daemon-subreaper", "daemon", "", "a subreaper of one's own hides orphans", subreaper, NULL },
+	{ "daemon-subreaper", "daemon", "", "a subreaper of one's own hides orphans", subreaper,
+		NULL },
 	{ "core-dump", "default", "", "a core is written, or handed to a program of the host",
 		core_dump, NULL },
-	{ "limit-inodes", "inodes", "", "files without a byte use up the kernel's memory", inodes,
-		NULL },
+	{ "limit-inodes-shm", "inodes", "", "files without a byte use up the kernel's memory",
+		inodes, "/dev/shm" },
+	{ "limit-inodes-tmp", "inodes", "kernel: bare, the folder is on a disk",
+		"the same in the private /tmp", inodes, "/tmp" },
 };
 THEME(limit, "Limits, and what outlives a command", table);

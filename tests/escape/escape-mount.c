@@ -88,7 +88,7 @@ static int move(const struct attempt *a)
 	if (mount("none", from, "tmpfs", 0, NULL) < 0)
 		return verdict(-1);
 	return verdict(mount(from, to, NULL, MS_MOVE, NULL)) == ESCAPED ? verdict(umount2(to, 2))
-									 : HELD;
+									: HELD;
 }
 
 /* Bare: of a mount that the attempt makes itself. Inside: of what the sandbox mounted. */
@@ -180,22 +180,27 @@ static const struct attempt table[] = {
 		"devtmpfs" },
 	{ "mount-cgroup", "default", "SYS_ADMIN", "a fresh cgroup tree can be written", new_mount,
 		"cgroup2" },
-	{ "mount-debugfs", "default", "SYS_ADMIN", "debugfs opens the kernel", new_mount, "debugfs" },
+	{ "mount-debugfs", "default", "SYS_ADMIN", "debugfs opens the kernel", new_mount,
+		"debugfs" },
 	{ "mount-mqueue", "default", "SYS_ADMIN", "the host's message queues can be mounted",
 		new_mount, "mqueue" },
 	{ "mount-bind-outside", "default", "SYS_ADMIN", "a folder outside can be mounted inside",
 		bind_outside, NULL },
-	{ "mount-bind-root", "default", "SYS_ADMIN", "the root can be mounted once more, without masks",
-		bind_root, NULL },
-	{ "mount-remount", "default", "SYS_ADMIN", "the root can be made writable", remount_rw, NULL },
+	{ "mount-bind-root", "default", "SYS_ADMIN",
+		"the root can be mounted once more, without masks", bind_root, NULL },
+	{ "mount-remount", "default", "SYS_ADMIN", "the root can be made writable", remount_rw,
+		NULL },
 	{ "mount-remount-ro", "default", "SYS_ADMIN", "a read-only grant can be made writable",
 		remount_ro_folder, NULL },
 	{ "mount-propagation", "default", "SYS_ADMIN", "mounts can be shared with the host again",
 		propagation, NULL },
 	{ "mount-move", "default", "SYS_ADMIN", "a mount can be moved away", move, NULL },
-	{ "mount-umount", "default", "SYS_ADMIN", "unmounting shows what lies below", unmount, NULL },
-	{ "mount-fsopen", "default", "SYS_ADMIN", "the newer fsopen was forgotten", do_fsopen, NULL },
-	{ "mount-fspick", "default", "SYS_ADMIN", "the newer fspick was forgotten", do_fspick, NULL },
+	{ "mount-umount", "default", "SYS_ADMIN", "unmounting shows what lies below", unmount,
+		NULL },
+	{ "mount-fsopen", "default", "SYS_ADMIN", "the newer fsopen was forgotten", do_fsopen,
+		NULL },
+	{ "mount-fspick", "default", "SYS_ADMIN", "the newer fspick was forgotten", do_fspick,
+		NULL },
 	{ "mount-open-tree", "default", "SYS_ADMIN", "the newer open_tree was forgotten",
 		do_open_tree, NULL },
 	{ "mount-move-mount", "default", "SYS_ADMIN", "the newer move_mount was forgotten",
@@ -205,6 +210,7 @@ static const struct attempt table[] = {
 	{ "root-chroot", "default", "SYS_CHROOT", "chroot is allowed to someone", do_chroot, NULL },
 	{ "root-chroot-break", "default", "SYS_CHROOT", "a second chroot loses the first",
 		chroot_break, NULL },
-	{ "root-pivot", "default", "SYS_ADMIN", "pivot_root swaps the root back", do_pivot_root, NULL },
+	{ "root-pivot", "default", "SYS_ADMIN", "pivot_root swaps the root back", do_pivot_root,
+		NULL },
 };
 THEME(mount, "Mounts and roots", table);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Namespaces, capabilities, identities: to become more than one is, or to go back to where one came
- * from. A nested user namespace would give all capabilities in it, and with them most of the kernel.
+ * from. A nested user namespace would give all capabilities in it, and with them most of the
+ * kernel.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -102,7 +103,8 @@ static int join_ns(const struct attempt *a)
 static int open_ns(const struct attempt *a)
 {
 	for (size_t i = 0; i < sizeof(namespaces) / sizeof(*namespaces); i++)
-		if (open(format("/proc/%ld/ns/%s", scene_number(a->arg), namespaces[i]), O_RDONLY) >= 0)
+		if (open(format("/proc/%ld/ns/%s", scene_number(a->arg), namespaces[i]),
+			    O_RDONLY) >= 0)
 			return verdict(0);
 	return verdict(-1);
 }
@@ -127,7 +129,8 @@ static int ns_ioctl(const struct attempt *a)
 		int up = ns < 0 ? -1 : ioctl(ns, NS_GET_PARENT);
 		int owner = ns < 0 ? -1 : ioctl(ns, NS_GET_USERNS);
 
-		if (up >= 0 || (owner >= 0 && fstat(owner, &other) == 0 && other.st_ino != mine.st_ino)) {
+		if (up >= 0 ||
+			(owner >= 0 && fstat(owner, &other) == 0 && other.st_ino != mine.st_ino)) {
 			note("of %s", namespaces[i]);
 			return ESCAPED;
 		}
@@ -298,12 +301,13 @@ static const struct attempt table[] = {
 		FLAGS(CLONE_NEWUSER) },
 	{ "ns-clone3-mount", "default", "SYS_ADMIN", "clone3 makes a mount namespace", do_clone3,
 		FLAGS(CLONE_NEWNS) },
-	{ "ns-open-victim", "default", "", "/proc/PID/ns of a process outside can be opened", open_ns,
-		"victim" },
+	{ "ns-open-victim", "default", "", "/proc/PID/ns of a process outside can be opened",
+		open_ns, "victim" },
 	{ "ns-open-keeper", "default", "", "/proc/1/ns can be opened", open_ns, "keeper" },
 	{ "ns-join-victim", "default", "SYS_ADMIN", "setns goes to the host's namespaces", join_ns,
 		"victim" },
-	{ "ns-join-keeper", "default", "SYS_ADMIN", "setns goes to those of pid 1", join_ns, "keeper" },
+	{ "ns-join-keeper", "default", "SYS_ADMIN", "setns goes to those of pid 1", join_ns,
+		"keeper" },
 	{ "ns-join-self", "default", "SYS_ADMIN", "setns to one's own gives capabilities back",
 		join_ns, "self" },
 	{ "ns-join-pidfd", "default", "SYS_ADMIN", "setns by a pidfd of a process outside",
@@ -312,8 +316,10 @@ static const struct attempt table[] = {
 		"NS_GET_PARENT and NS_GET_USERNS hand out the host's namespaces", ns_ioctl, NULL },
 	{ "cap-set", "default", "SYS_ADMIN", "capset takes capabilities back", cap_set, NULL },
 	{ "cap-any", "default", "CHOWN", "some capability was left", cap_any, NULL },
-	{ "cap-bounding", "default", "SETPCAP", "the bounding set can be changed", cap_bounding, NULL },
-	{ "cap-ambient", "default", "CHOWN", "an ambient capability survives exec", cap_ambient, NULL },
+	{ "cap-bounding", "default", "SETPCAP", "the bounding set can be changed", cap_bounding,
+		NULL },
+	{ "cap-ambient", "default", "CHOWN", "an ambient capability survives exec", cap_ambient,
+		NULL },
 	{ "cap-securebits", "default", "SETPCAP", "root's magic can be switched back on",
 		cap_securebits, NULL },
 	{ "cap-exec", "default", "CHOWN", "exec as uid 0 gives capabilities back", cap_exec, NULL },
@@ -323,12 +329,14 @@ static const struct attempt table[] = {
 	{ "id-setgid", "default", "SETGID", "setgid to another group", id_setgid, NULL },
 	{ "id-setgroups", "default", "SETGID", "setgroups drops a group that takes rights away",
 		id_setgroups, NULL },
-	{ "id-setfsuid", "default", "SETUID", "setfsuid changes who opens files", id_setfsuid, NULL },
+	{ "id-setfsuid", "default", "SETUID", "setfsuid changes who opens files", id_setfsuid,
+		NULL },
 	{ "id-chown", "default", "CHOWN", "a file can be given to another user", id_chown, NULL },
 	{ "id-setuid-program", "default", "", "a setuid program lends its owner's rights",
 		id_program, "setuid" },
 	{ "id-filecap-program", "default", "", "a program with file capabilities lends them",
 		id_program, "filecap" },
-	{ "id-setcap", "default", "SETFCAP", "capabilities can be given to a file", id_setcap, NULL },
+	{ "id-setcap", "default", "SETFCAP", "capabilities can be given to a file", id_setcap,
+		NULL },
 };
 THEME(namespace, "Namespaces, capabilities, identities", table);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Corral's own files, where they lie in the workspace: the policy that the command runs under
- * (`--policy policy.yaml`) and the record of what it does (`--audit audit.jsonl`). The next run would
- * believe what this one wrote. Corral may also refuse to start.
+ * (`--policy policy.yaml`) and the record of what it does (`--audit audit.jsonl`). The next run
+ * would believe what this one wrote. Corral may also refuse to start.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * /proc and /sys: other processes' roots, descriptors, memory and environment, and the switches of
- * the kernel. "The victim" is a process outside that has a canary in its memory, its environment and
- * its arguments, an open file with one, and the folder OUT as its current one. "The keeper" is pid 1
- * inside, which knows more than the command; bare, the victim stands for it.
+ * the kernel. "The victim" is a process outside that has a canary in its memory, its environment
+ * and its arguments, an open file with one, and the folder OUT as its current one. "The keeper" is
+ * pid 1 inside, which knows more than the command; bare, the victim stands for it.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -105,8 +105,7 @@ static int proc_mem_write(const struct attempt *a)
 	int fd = open(proc(a, "mem"), O_RDWR);
 
 	/* EIO: nothing is at that address, but it may. */
-	return permitted(
-		fd < 0 ? -1 : pwrite(fd, "x", 1, (off_t)scene_number("scratch")), EIO);
+	return permitted(fd < 0 ? -1 : pwrite(fd, "x", 1, (off_t)scene_number("scratch")), EIO);
 }
 
 /* The whole memory of pid 1 is readable if its maps are. */
@@ -121,7 +120,11 @@ static int proc_mem_scan(const struct attempt *a)
 	if (!maps || fd < 0)
 		return verdict(-1);
 	while (fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%lx-%lx", &from, &to) != 2 || to - from > 1 << 24)
+		char *end;
+
+		from = strtoul(line, &end, 16);
+		to = strtoul(end + 1, NULL, 16);
+		if (to - from > 1 << 24)
 			continue;
 		for (; from < to; from += sizeof(data)) {
 			ssize_t n = pread(fd, data, sizeof(data), (off_t)from);
@@ -144,6 +147,36 @@ static int proc_visible(const struct attempt *a)
 		return verdict(-1);
 	note("%s", comm);
 	return !strncmp(comm, "victim", 6) ? ESCAPED : HELD;
+}
+
+/* Whoever holds the file of a program that runs as someone else can write it once that has ended.
+ */
+static int proc_exe(const struct attempt *a)
+{
+	return verdict(open(proc(a, "exe"), O_PATH | O_CLOEXEC));
+}
+
+/* Addresses, in the program's own words. */
+static int proc_file(const struct attempt *a, const char *name)
+{
+	char data[64];
+	int fd = open(proc(a, name), O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, data, sizeof(data));
+
+	if (n < 0)
+		return verdict(-1);
+	note("%zd bytes", n);
+	return n > 0 ? ESCAPED : HELD;
+}
+
+static int proc_auxv(const struct attempt *a)
+{
+	return proc_file(a, "auxv");
+}
+
+static int proc_maps(const struct attempt *a)
+{
+	return proc_file(a, "maps");
 }
 
 static int proc_oom(const struct attempt *a)
@@ -242,7 +275,8 @@ static int cgroup_folder(const struct attempt *a)
 	for (size_t i = 0; i < sizeof(tops) / sizeof(*tops); i++) {
 		const char *path = format("%s/corral-escape-%d", tops[i], getpid());
 
-		if (access(format("%s/cgroup.procs", tops[i]), F_OK) == 0 && mkdir(path, 0755) == 0) {
+		if (access(format("%s/cgroup.procs", tops[i]), F_OK) == 0 &&
+			mkdir(path, 0755) == 0) {
 			rmdir(path);
 			return verdict(0);
 		}
@@ -295,22 +329,22 @@ static int unix_list(const struct attempt *a)
 	return HELD;
 }
 
-#define SWITCH(name, file, idea)                                                                   \
-	{                                                                                          \
-		name, "default", "DAC_OVERRIDE", idea, rewrite, file                               \
+#define SWITCH(name, file, idea)                                     \
+	{                                                            \
+		name, "default", "DAC_OVERRIDE", idea, rewrite, file \
 	}
 
 static const struct attempt table[] = {
 	{ "proc-victim-visible", "default", "", "processes of the host can be seen", proc_visible,
 		"victim" },
-	{ "proc-victim-root", "default", "", "/proc/PID/root of a process outside is the host's root",
-		proc_root, "victim" },
+	{ "proc-victim-root", "default", "",
+		"/proc/PID/root of a process outside is the host's root", proc_root, "victim" },
 	{ "proc-victim-task-root", "default", "", "the same by /proc/PID/task/TID/root",
 		proc_task_root, "victim" },
-	{ "proc-victim-cwd", "default", "", "/proc/PID/cwd of a process outside leads out", proc_cwd,
-		"victim" },
-	{ "proc-victim-fd", "default", "", "open files of a process outside can be reopened", proc_fd,
-		"victim" },
+	{ "proc-victim-cwd", "default", "", "/proc/PID/cwd of a process outside leads out",
+		proc_cwd, "victim" },
+	{ "proc-victim-fd", "default", "", "open files of a process outside can be reopened",
+		proc_fd, "victim" },
 	{ "proc-victim-fdinfo", "default", "", "what a process outside has open can be listed",
 		proc_fdinfo, "victim" },
 	{ "proc-victim-environ", "default", "", "secrets in the environment of a process outside",
@@ -325,8 +359,8 @@ static const struct attempt table[] = {
 		proc_oom, "victim" },
 	{ "proc-keeper-root", "default", "", "pid 1 inside still has the host's root", proc_root,
 		"keeper" },
-	{ "proc-keeper-cwd", "default", "", "pid 1 inside still stands in a folder outside", proc_cwd,
-		"keeper" },
+	{ "proc-keeper-cwd", "default", "", "pid 1 inside still stands in a folder outside",
+		proc_cwd, "keeper" },
 	{ "proc-keeper-fd", "default", "", "pid 1 inside holds descriptors that can be reopened",
 		proc_fd, "keeper" },
 	{ "proc-keeper-fdinfo", "default", "", "what pid 1 inside holds can be listed", proc_fdinfo,
@@ -335,19 +369,26 @@ static const struct attempt table[] = {
 		proc_environ, "keeper" },
 	{ "proc-keeper-cmdline", "default", "", "pid 1 inside has the caller's arguments",
 		proc_cmdline, "keeper" },
-	{ "proc-keeper-mem", "default", "", "the memory of pid 1 inside holds secrets of the caller",
-		proc_mem_scan, "keeper" },
-	{ "proc-keeper-mem-write", "default", "", "code can be written into pid 1, which has rights",
-		proc_mem_write, "keeper" },
-	{ "proc-all-environ", "default", "", "some process that can be seen has the caller's environment",
-		scan_all, "environ" },
-	{ "proc-all-cmdline", "default", "", "some process that can be seen has secrets in its arguments",
-		scan_all, "cmdline" },
+	{ "proc-keeper-exe", "default", "",
+		"the program behind pid 1 can be held and overwritten later", proc_exe, "keeper" },
+	{ "proc-keeper-auxv", "default", "", "the auxiliary vector of pid 1 tells where things lie",
+		proc_auxv, "keeper" },
+	{ "proc-keeper-maps", "default", "", "the maps of pid 1 tell where things lie", proc_maps,
+		"keeper" },
+	{ "proc-keeper-mem", "default", "",
+		"the memory of pid 1 inside holds secrets of the caller", proc_mem_scan, "keeper" },
+	{ "proc-keeper-mem-write", "default", "",
+		"code can be written into pid 1, which has rights", proc_mem_write, "keeper" },
+	{ "proc-all-environ", "default", "",
+		"some process that can be seen has the caller's environment", scan_all, "environ" },
+	{ "proc-all-cmdline", "default", "",
+		"some process that can be seen has secrets in its arguments", scan_all, "cmdline" },
 	{ "proc-all-fd", "default", "", "some process that can be seen holds a file with secrets",
 		scan_all, "fd" },
 	{ "proc-all-root", "default", "", "some process that can be seen has the host's root",
 		scan_roots, NULL },
-	{ "proc-net-unix", "default", "", "/proc/net/unix lists the host's sockets", unix_list, NULL },
+	{ "proc-net-unix", "default", "", "/proc/net/unix lists the host's sockets", unix_list,
+		NULL },
 	SWITCH("sys-core-pattern", "/proc/sys/kernel/core_pattern",
 		"a program named there runs as root on the next crash"),
 	SWITCH("sys-modprobe", "/proc/sys/kernel/modprobe",
@@ -356,11 +397,13 @@ static const struct attempt table[] = {
 	SWITCH("sys-printk", "/proc/sys/kernel/printk", "the kernel's log can be silenced"),
 	SWITCH("sys-overcommit", "/proc/sys/vm/overcommit_memory", "memory rules of the host"),
 	SWITCH("sys-file-max", "/proc/sys/fs/file-max", "limits of the host can be changed"),
-	SWITCH("sys-links", "/proc/sys/fs/protected_symlinks", "protections of the host can be lifted"),
+	SWITCH("sys-links", "/proc/sys/fs/protected_symlinks",
+		"protections of the host can be lifted"),
 	SWITCH("sys-ip-forward", "/proc/sys/net/ipv4/ip_forward", "the network's switches"),
-	SWITCH("sys-random", "/proc/sys/kernel/randomize_va_space", "address randomisation goes off"),
-	{ "sys-userns", "default", "SYS_RESOURCE", "nested user namespaces can be allowed again", rewrite,
-		"/proc/sys/user/max_user_namespaces" },
+	SWITCH("sys-random", "/proc/sys/kernel/randomize_va_space",
+		"address randomisation goes off"),
+	{ "sys-userns", "default", "SYS_RESOURCE", "nested user namespaces can be allowed again",
+		rewrite, "/proc/sys/user/max_user_namespaces" },
 	SWITCH("sys-yama", "/proc/sys/kernel/yama/ptrace_scope", "ptrace can be allowed again"),
 	{ "sys-sysrq-trigger", "default", "DAC_OVERRIDE", "one letter there reboots the machine",
 		open_write, "/proc/sysrq-trigger" },
@@ -370,11 +413,18 @@ static const struct attempt table[] = {
 		"/proc/irq/default_smp_affinity" },
 	{ "sys-kcore", "default", "SYS_RAWIO", "/proc/kcore is all of the memory", open_read,
 		"/proc/kcore" },
-	{ "sys-kmsg", "default", "SYSLOG", "/proc/kmsg is the kernel's log", open_read, "/proc/kmsg" },
+	{ "sys-kmsg", "default", "SYSLOG", "/proc/kmsg is the kernel's log", open_read,
+		"/proc/kmsg" },
 	{ "sys-kpageflags", "default", "SYS_ADMIN", "/proc/kpageflags tells about all memory",
 		open_read, "/proc/kpageflags" },
 	{ "sys-slabinfo", "default", "DAC_OVERRIDE", "/proc/slabinfo helps exploits", open_read,
 		"/proc/slabinfo" },
+	{ "sys-timer-list", "default", "DAC_OVERRIDE",
+		"/proc/timer_list names the host's processes", open_read, "/proc/timer_list" },
+	{ "sys-vmallocinfo", "default", "DAC_OVERRIDE", "/proc/vmallocinfo helps exploits",
+		open_read, "/proc/vmallocinfo" },
+	{ "sys-pagetypeinfo", "default", "DAC_OVERRIDE", "/proc/pagetypeinfo helps exploits",
+		open_read, "/proc/pagetypeinfo" },
 	{ "sys-sysfs", "default", "DAC_OVERRIDE", "a switch in /sys can be set", sys_write, NULL },
 	{ "sys-cgroup-mkdir", "default", "DAC_OVERRIDE", "a cgroup of one's own lifts the limits",
 		cgroup_folder, NULL },

@@ -63,8 +63,8 @@ static void flip_start(struct flip *f)
 
 /*
  * Bare there is no check to race with, so it has to work whenever the thread's work is in the right
- * state. Where the rounds did not meet that by chance, it is tried once more in either state, without
- * the thread: luck decides nothing.
+ * state. Where the rounds did not meet that by chance, it is tried once more in either state,
+ * without the thread: luck decides nothing.
  */
 static int race(struct flip *f, int rounds, bool (*once)(void *), void *arg)
 {
@@ -307,7 +307,7 @@ static bool once_exec(void *path)
 {
 	char *argv[] = { (char *)"x", (char *)"--which", NULL };
 	int status;
-	pid_t pid = vfork();
+	pid_t pid = vfork(); /* NOLINT: that it shares memory is the point */
 
 	if (pid == 0) {
 		execve(path, argv, environ);
@@ -365,8 +365,8 @@ static int race_folder(const struct attempt *a)
 }
 
 /*
- * `..` of a folder that moves up while it is walked: from the deep place nothing is reached, but from
- * the top the two `..` are the workspace's parent.
+ * `..` of a folder that moves up while it is walked: from the deep place nothing is reached, but
+ * from the top the two `..` are the workspace's parent.
  */
 static int race_dotdot(const struct attempt *a)
 {
@@ -377,8 +377,8 @@ static int race_dotdot(const struct attempt *a)
 		mkdir(format("%s/a/b", base), 0755) < 0 || mkdir(deep, 0755) < 0 ||
 		mkdir(top, 0755) < 0)
 		broken("mkdir: %s", strerror(errno));
-	return race(exchange(deep, top), ROUNDS, once_open,
-		format("%s/../../out/%s", deep, a->name));
+	return race(
+		exchange(deep, top), ROUNDS, once_open, format("%s/../../out/%s", deep, a->name));
 }
 
 /* The decoy can be opened for writing, so success says nothing: the host looks. */
@@ -424,7 +424,8 @@ static int race_exec_link(const struct attempt *a)
 
 /*
  * The host's side of a race: while the sandbox is set up, a granted subfolder is exchanged with a
- * link to the folder outside, again and again, by the runner.
+ * link to the folder outside, again and again, by the runner. The folder it is in may be written by
+ * the command, so another command could have done it: such a link grants nothing.
  */
 static int host_swap(const struct attempt *a)
 {
@@ -456,15 +457,14 @@ static const struct attempt table[] = {
 		NULL },
 	{ "race-exec-link", "exec", "", "the link changes between check and execve", race_exec_link,
 		NULL },
-	{ "race-symlink", "default", "", "a file becomes a link between check and open", race_symlink,
-		NULL },
-	{ "race-symlink-write", "default", "", "a file becomes a link to a read-only one", race_write,
-		NULL },
-	{ "race-folder", "default", "", "a folder becomes a link between check and open", race_folder,
-		NULL },
-	{ "race-dotdot", "default",
-		"kernel: nothing but luck shows it bare", "a folder moves up while its `..` is walked", race_dotdot,
-		NULL },
+	{ "race-symlink", "default", "", "a file becomes a link between check and open",
+		race_symlink, NULL },
+	{ "race-symlink-write", "default", "", "a file becomes a link to a read-only one",
+		race_write, NULL },
+	{ "race-folder", "default", "", "a folder becomes a link between check and open",
+		race_folder, NULL },
+	{ "race-dotdot", "default", "kernel: nothing but luck shows it bare",
+		"a folder moves up while its `..` is walked", race_dotdot, NULL },
 	{ "race-denied", "deny", "", "the folder of a denied file is exchanged while it is read",
 		race_denied, NULL },
 	{ "race-grant", "swap", "", "a granted folder becomes a link while the sandbox is set up",

@@ -39,8 +39,7 @@ static int talk(const struct attempt *a, int fd, const struct sockaddr *address,
 
 	if (fd < 0 || connect(fd, address, n) < 0)
 		return verdict(-1);
-	if (send(fd, line, strlen(line), MSG_NOSIGNAL) < 0)
-		return verdict(-1);
+	(void)send(fd, line, strlen(line), MSG_NOSIGNAL); /* it may have answered and gone */
 	if (poll(&p, 1, 5000) <= 0) {
 		note("connected, but nobody answers");
 		return HELD;
@@ -63,8 +62,7 @@ static int send_path(const struct attempt *a, const char *path)
 	const char *line = format("%s\n", a->name);
 	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 
-	return claim(fd < 0 ? -1
-			    : sendto(fd, line, strlen(line), 0, (struct sockaddr *)&un, n));
+	return claim(fd < 0 ? -1 : sendto(fd, line, strlen(line), 0, (struct sockaddr *)&un, n));
 }
 
 static const char *in_out(const char *name)
@@ -214,6 +212,17 @@ static int ws_parent_fd(const struct attempt *a)
 	return connect_path(a, SOCK_STREAM, format("/proc/self/fd/%d/host-stream.sock", fd));
 }
 
+/* The runner puts a server there when it sees that we run. */
+static int ws_late(const struct attempt *a)
+{
+	struct stat st;
+
+	make_file(work_file(a), "here\n");
+	for (int i = 0; i < 5000 && stat("late.sock", &st) < 0; i++)
+		poll(NULL, 0, 1);
+	return connect_path(a, SOCK_STREAM, "late.sock");
+}
+
 static int abstract(const struct attempt *a)
 {
 	return connect_path(a, SOCK_STREAM, format("@%s", scene("abstract")));
@@ -296,26 +305,29 @@ static int inet_mapped(const struct attempt *a)
 
 static int inet_fastopen(const struct attempt *a)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in in = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	const char *line = format("%s\n", a->name);
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	in.sin_port = htons((uint16_t)scene_number("tcp"));
-	if (fd < 0 || sendto(fd, line, strlen(line), MSG_FASTOPEN | MSG_NOSIGNAL, (struct sockaddr *)&in,
-			      sizeof(in)) < 0)
+	if (fd < 0 || sendto(fd, line, strlen(line), MSG_FASTOPEN | MSG_NOSIGNAL,
+			      (struct sockaddr *)&in, sizeof(in)) < 0)
 		return verdict(-1);
 	return canary_fd(fd);
 }
 
 static int inet_udp(const struct attempt *a)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in in = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	const char *line = format("%s\n", a->name);
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
 	in.sin_port = htons((uint16_t)scene_number("udp"));
-	return claim(fd < 0 ? -1
-			    : sendto(fd, line, strlen(line), 0, (struct sockaddr *)&in, sizeof(in)));
+	return claim(
+		fd < 0 ? -1
+		       : sendto(fd, line, strlen(line), 0, (struct sockaddr *)&in, sizeof(in)));
 }
 
 static const struct attempt table[] = {
@@ -327,18 +339,20 @@ static const struct attempt table[] = {
 		NULL },
 	{ "unix-granted", "default", "", "a host's socket in the workspace is granted with it",
 		ws_stream, NULL },
-	{ "unix-granted-relative", "default", "", "the same by a relative path", ws_relative, NULL },
+	{ "unix-granted-relative", "default", "", "the same by a relative path", ws_relative,
+		NULL },
 	{ "unix-granted-dgram", "default", "", "a datagram to a host's socket in the workspace",
 		ws_dgram, NULL },
-	{ "unix-granted-dgram-connect", "default", "", "the same, connected first", ws_dgram_connect,
-		NULL },
+	{ "unix-granted-dgram-connect", "default", "", "the same, connected first",
+		ws_dgram_connect, NULL },
 	{ "unix-granted-sendmsg", "default", "", "the same by sendmsg", ws_sendmsg, NULL },
 	{ "unix-granted-sendmmsg", "default", "", "the same by sendmmsg", ws_sendmmsg, NULL },
 	{ "unix-granted-pass-fd", "default", "", "a descriptor can be handed to the host",
 		ws_pass_fd, NULL },
 	{ "unix-granted-symlink", "default", "", "a link to a host's socket in the workspace",
 		ws_symlink, NULL },
-	{ "unix-granted-link", "default", "", "a hard link to it has a new name", ws_hard_link, NULL },
+	{ "unix-granted-link", "default", "", "a hard link to it has a new name", ws_hard_link,
+		NULL },
 	{ "unix-granted-rename", "default", "", "renamed, it has a new name", ws_rename, NULL },
 	{ "unix-granted-folder", "default", "", "its folder renamed, it has a new name",
 		ws_rename_folder, NULL },
@@ -346,6 +360,8 @@ static const struct attempt table[] = {
 		ws_fd, NULL },
 	{ "unix-granted-parent-fd", "default", "", "/proc/self/fd of its folder is a new name",
 		ws_parent_fd, NULL },
+	{ "unix-granted-late", "late", "", "a host's socket that appears later is not known",
+		ws_late, NULL },
 	{ "unix-abstract", "default", "", "abstract names have no permissions", abstract, NULL },
 	{ "unix-abstract-dgram", "default", "", "the same with a datagram", abstract_dgram, NULL },
 	{ "unix-abstract-squat", "default", "", "a name of the host can be taken or seen",
@@ -355,8 +371,8 @@ static const struct attempt table[] = {
 	{ "unix-x11", "default", "", "the display reads all keys", well_known, "x11" },
 	{ "unix-ssh-agent", "default", "", "the agent signs with the person's keys", by_variable,
 		"SSH_AUTH_SOCK" },
-	{ "unix-session-bus", "default", "", "the session's bus starts programs outside", by_variable,
-		"DBUS_SESSION_BUS_ADDRESS" },
+	{ "unix-session-bus", "default", "", "the session's bus starts programs outside",
+		by_variable, "DBUS_SESSION_BUS_ADDRESS" },
 	{ "inet-loopback", "default", "", "a server of the host on 127.0.0.1", inet_connect,
 		"127.0.0.1" },
 	{ "inet-any", "default", "", "0.0.0.0 is another name of it", inet_connect, "0.0.0.0" },

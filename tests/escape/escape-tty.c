@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The caller's terminal: typing into it for the person who comes back to it, opening it by other
- * names, taking it over. In the set `tty` it is also stdin, stdout and stderr; in `tty-hidden` it is
- * only the controlling terminal of whoever starts corral; in `tty-stdin` it is stdin alone.
+ * names, taking it over. In the set `tty` it is also stdin, stdout and stderr; in `tty-hidden` it
+ * is only the controlling terminal of whoever starts corral; in `tty-stdin` it is stdin alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -111,8 +111,13 @@ static int take_stdin(const struct attempt *a)
 /* Reopened, the descriptor could be written although it was given for reading. */
 static int reopen_stdin(const struct attempt *a)
 {
+	int fd = open("/proc/self/fd/0", O_RDWR | O_NOCTTY);
+
 	(void)a;
-	return verdict(open("/proc/self/fd/0", O_RDWR | O_NOCTTY));
+	if (fd < 0)
+		return verdict(-1);
+	note("%s", isatty(fd) ? "a terminal" : "no terminal");
+	return isatty(fd) ? ESCAPED : HELD;
 }
 
 static int list_pts(const struct attempt *a)
@@ -132,20 +137,22 @@ static const struct attempt table[] = {
 	{ "tty-inject-high", "tty", "SYS_ADMIN", "the same with bits set that the kernel ignores",
 		inject_high, NULL },
 	{ "tty-paste", "tty", "", "TIOCLINUX pastes into a console", console_paste, NULL },
-	{ "tty-paste-high", "tty", "", "the same with bits set that the kernel ignores", console_high,
-		NULL },
+	{ "tty-paste-high", "tty", "", "the same with bits set that the kernel ignores",
+		console_high, NULL },
 	{ "tty-same", "tty", "", "the command has the caller's own terminal", is_stdin, NULL },
 	{ "tty-pts", "tty-hidden", "", "the caller's terminal can be opened by its name", open_pts,
 		NULL },
-	{ "tty-pts-folder", "tty-hidden", "", "the terminals of the host are there", list_pts, NULL },
-	{ "tty-dev-tty", "tty-hidden", "", "/dev/tty is the caller's terminal", open_dev_tty, NULL },
+	{ "tty-pts-folder", "tty-hidden", "", "the terminals of the host are there", list_pts,
+		NULL },
+	{ "tty-dev-tty", "tty-hidden", "", "/dev/tty is the caller's terminal", open_dev_tty,
+		NULL },
 	{ "tty-take", "tty-hidden", "SYS_ADMIN", "the caller's terminal becomes our own", take_over,
 		NULL },
 	{ "tty-stdin-inject", "tty-stdin", "SYS_ADMIN", "TIOCSTI works by standard input alone",
 		inject, NULL },
 	{ "tty-stdin-take", "tty-stdin", "SYS_ADMIN", "standard input becomes our own terminal",
 		take_stdin, NULL },
-	{ "tty-stdin-reopen", "tty-stdin", "", "standard input is reopened for writing", reopen_stdin,
-		NULL },
+	{ "tty-stdin-reopen", "tty-stdin", "", "standard input is reopened for writing",
+		reopen_stdin, NULL },
 };
 THEME(tty, "Terminals", table);

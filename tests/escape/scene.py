@@ -177,6 +177,15 @@ class Scene:
             self.write(f"ws/{name}", "\n")
         self.write("ws/policy.yaml", 'fs: {read: ["/**"], write: ["%s/**"]}\nexec: ["*"]\n'
                    % self.path("ws"))
+        self.write("exec.yaml", f"""fs:
+  read: [/usr/**, /bin/**, /lib/**, /lib64/**, /sbin/**, /etc/**, {self.top}/ro/**, {self.top}/tools/**]
+  write: [{self.top}/ws/**]
+exec: [{self.top}/tools/attempt, {self.top}/tools/spare]
+""")
+        self.write("swap.yaml", f"""fs:
+  read: [/usr/**, /bin/**, /lib/**, /lib64/**, {self.top}/swap/sub/**]
+  write: [{self.top}/ws/**, {self.top}/swap/**]
+""")
         os.symlink(self.path("out"), self.path("out/link"))
         for name in (".ssh/id_test", ".aws/credentials"):
             self.write(f"home/{name}")
@@ -287,4 +296,7 @@ class Scene:
         for process in self.processes:
             process.kill()
             process.wait()
-        shutil.rmtree(self.top, ignore_errors=True)
+        with open("/proc/self/mountinfo", encoding="utf-8") as file:
+            if self.top in file.read():
+                raise RuntimeError(f"something is mounted in {self.top}: not removed")
+        shutil.rmtree(self.top)

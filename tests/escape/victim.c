@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The process outside that attempts are after. It has a canary in its memory, environment, arguments
- * and in an open file, listens on sockets of all kinds, and owns shared memory, semaphores and queues.
+ * The process outside that attempts are after. It has a canary in its memory, environment,
+ * arguments and in an open file, listens on sockets of all kinds, and owns shared memory,
+ * semaphores and queues.
  *
  *     victim CANARY OUT WORKSPACE NAME KEY [SOCKET…]
  *
@@ -43,7 +44,7 @@ static unsigned n_fds;
 static const char *canary;
 static char scratch[64];
 
-static void die(const char *what)
+static _Noreturn void die(const char *what)
 {
 	perror(what);
 	exit(1);
@@ -78,14 +79,16 @@ static void serve_unix(int type, const char *path)
 	memcpy(un.sun_path, path, n);
 	if (un.sun_path[0] == '@')
 		un.sun_path[0] = '\0';
-	serve(type, (struct sockaddr *)&un, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
+	serve(type, (struct sockaddr *)&un,
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
 	if (path[0] != '@')
 		chmod(path, 0777);
 }
 
 static void serve_inet(int type, const char *key)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in in = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t n = sizeof(in);
 
 	serve(type, (struct sockaddr *)&in, sizeof(in));
@@ -212,7 +215,8 @@ static void log_names(char *text, ssize_t n)
 	if (n <= 0)
 		return;
 	text[n] = '\0';
-	for (char *save, *name = strtok_r(text, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
+	for (char *save, *name = strtok_r(text, "\n", &save); name;
+		name = strtok_r(NULL, "\n", &save))
 		printf("log %s\n", name);
 }
 
@@ -274,7 +278,8 @@ static void loop(void)
 	}
 }
 
-/* A pid that a namespace with few processes does not have, so that it can't be met there by chance. */
+/* A pid that a namespace with few processes does not have, so that it can't be met there by chance.
+ */
 static void far_pid(void)
 {
 	for (int i = 0; i < 5000; i++) {

@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# test-examples.sh EXECUTE STREAM BUILD SANITIZE: the examples do what they say, also when they were
+# compiled by what was installed: header, library and pkg-config file. Prints TAP.
+set -u
+execute=$1 stream=$2 build=$3 sanitize=$4
+source=$(cd "$(dirname "$0")" && pwd) || exit 1
+scratch=$(mktemp -d /var/tmp/corral-examples-XXXXXX) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/work"
+
+number=0 failures=0
+is() { # is GOT WANTED NAME
+	number=$((number + 1))
+	if [ "$1" = "$2" ]; then
+		echo "ok $number - $3"
+		return
+	fi
+	failures=$((failures + 1))
+	echo "not ok $number - $3"
+	printf 'got:    %s\nwanted: %s\n' "$1" "$2" | sed 's/^/# /'
+}
+
+check_execute() { # check_execute PROGRAM NAME
+	is "$("$1" "$scratch/work" 'echo "one" | tee file; exit 3' 'cat file' 2>&1)" \
+		'{"status":3,"stdout":"one\u000a","stderr":"","truncated":false,"timed_out":false}
+{"status":0,"stdout":"one\u000a","stderr":"","truncated":false,"timed_out":false}' \
+		"$2: one sandbox for many command lines"
+}
+check_stream() { # check_stream PROGRAM NAME
+	is "$(printf 'a\nb\n' | "$1" "$scratch/work" sed 's/.*/<&>/' 2>&1)" "$(printf '<a>\n<b>')" \
+		"$2: input goes in, output comes out"
+	"$1" "$scratch/work" sh -c 'exit 7' </dev/null
+	is "$?" 7 "$2: the status is the program's"
+}
+
+check_execute "$execute" execute-command
+is "$("$execute" "$scratch/work" 'head -c 100000 /dev/zero | tr "\0" x' | grep -c '"truncated":true')" 1 \
+	"execute-command: says that there was more"
+is "$("$execute" "$scratch/nowhere" true | grep -c '^{"error":".*nowhere')" 1 \
+	"execute-command: an error is an answer, too"
+check_stream "$stream" stream
+is "$(head -c 3000000 /dev/zero | "$stream" "$scratch/work" wc -c)" 3000000 "stream: much input"
+"$stream" "$scratch/work" /no/such/program </dev/null 2>"$scratch/err"
+is "$?" 125 "stream: a program that is not there"
+is "$(grep -c /no/such/program "$scratch/err")" 1 "stream: and which one"
+
+# A sanitizer's runtime would have to be linked in as well.
+if [ "$sanitize" = none ]; then
+	DESTDIR=$scratch/root meson install -C "$build" --no-rebuild >"$scratch/log" 2>&1
+	is "$?" 0 "installs"
+	pc=$(find "$scratch/root" -name libcorral.pc)
+	export PKG_CONFIG_PATH="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$scratch/root"
+	flags=$(pkg-config --cflags --libs libcorral)
+	is "$?" 0 "pkg-config knows the library"
+	for name in execute-command stream; do
+		# shellcheck disable=SC2086
+		${CC:-cc} -std=c99 -Wall -Wextra -Werror -o "$scratch/$name" "$source/$name.c" $flags \
+			2>"$scratch/log"
+		is "$?$(cat "$scratch/log")" 0 "$name compiles by what was installed, without a warning"
+	done
+	library=$(find "$scratch/root" -name 'libcorral.so.0')
+	export LD_LIBRARY_PATH="${library%/*}"
+	warden=$(find "$scratch/root" -name corral-warden -perm -u+x)
+	export CORRAL_WARDEN="$warden"
+	check_execute "$scratch/execute-command" "installed execute-command"
+	check_stream "$scratch/stream" "installed stream"
+fi
+
+echo "1..$number"
+exit $((failures > 0))

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/given.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* A datagram socket can be sent anywhere; one that listens is no connection. */
+static bool is_connection(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(int);
+	int family = 0;
+	int type = 0;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len) < 0 || family != AF_UNIX)
+		return false;
+	len = sizeof(int);
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type == SOCK_DGRAM)
+		return false;
+	len = sizeof(peer);
+	return getpeername(fd, (struct sockaddr *)&peer, &len) == 0;
+}
+
+static int check_socket(int fd, bool network, struct error *e)
+{
+	if (network || is_connection(fd))
+		return 0;
+	(void)error_set(e, -EPROTOTYPE, NULL,
+		"a socket cannot be standard input or output of a command that has no network: it "
+		"could be connected anew");
+	error_hint(e, "put a pipe between, as by cat");
+	return -EPROTOTYPE;
+}
+
+int given_check(int fd, bool network, struct error *e)
+{
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || flags & O_PATH || fstat(fd, &st) < 0)
+		return error_set(e, -EBADF, NULL, "descriptor %d is not an open file", fd);
+	if (S_ISDIR(st.st_mode))
+		return error_set(e, -EISDIR, NULL,
+			"a folder cannot be standard input or output: others could be reached "
+			"through it");
+	if (S_ISBLK(st.st_mode))
+		return error_set(e, -EACCES, NULL, "a disk cannot be standard input or output");
+	return S_ISSOCK(st.st_mode) ? check_socket(fd, network, e) : 0;
+}
+
+static int reopen(const char *path, int mode)
+{
+	int fd = open(path, mode | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int given_inside(int fd)
+{
+	static const struct {
+		unsigned minor;
+		const char *path;
+	} devices[] = {
+		{ 3, "/dev/null" },
+		{ 5, "/dev/zero" },
+		{ 7, "/dev/full" },
+		{ 8, "/dev/random" },
+		{ 9, "/dev/urandom" },
+	};
+	enum { MEMORY = 1 }; /* the major number that they all have */
+	int mode = fcntl(fd, F_GETFL) & O_ACCMODE;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) || major(st.st_rdev) != MEMORY)
+		return -ENODEV;
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
+		if (minor(st.st_rdev) == devices[i].minor)
+			return reopen(devices[i].path, mode);
+	return -ENODEV;
+}

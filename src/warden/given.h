@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The three descriptors that a command is given come from outside the jail, and the walls do not
+ * reach what they stand for: neither mounts nor namespaces count for an open file. So only such go
+ * in that lead nowhere else: pipes, files, terminals and other character devices, and connections
+ * of AF_UNIX.
+ */
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/*
+ * -EISDIR: a folder, from which the host's tree could be walked. -EBADF: no open file, or just a
+ * place (O_PATH). -EPROTOTYPE: a socket of the network, which could be connected anew from out
+ * there, unless `network` says that commands have the host's network anyway. -EACCES: a disk.
+ */
+int given_check(int fd, bool network, struct error *e);
+/*
+ * The same device from inside, where it is: /dev/null and its like of the host have an owner, who
+ * might be the command's user, and a mode that must stay as it is. -ENODEV: it is none of those.
+ */
+int given_inside(int fd);
