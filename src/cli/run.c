@@ -192,8 +192,12 @@ static int make_plan(struct run *r)
 
 	int ret = plan_new(&r->plan, &options, r->call->error);
 
-	if (ret == 0 && !r->options.json)
-		tell_notes(r);
+	if (ret == 0) {
+		/* Those of options too: the tree in memory is as large as they say. */
+		r->plan->limits = r->limits;
+		if (!r->options.json)
+			tell_notes(r);
+	}
 	return ret;
 }
 

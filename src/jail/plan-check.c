@@ -105,6 +105,23 @@ static int check_links(struct planner *p, const struct plan_place *place)
 		       : 0;
 }
 
+/* A mount covers a name; a file with two is reached by the other. */
+static int check_names(struct planner *p, const struct plan_place *place)
+{
+	const struct plan_node *node = plan_nodes_find(p, place->real);
+
+	if (!place->linked || place->origin != PLAN_FROM_POLICY ||
+		place->answer.limit == PLAN_WRITE || p->nodes[node->up].kind != PLAN_BIND)
+		return 0;
+	(void)error_set(p->error, -EOPNOTSUPP, place_of(place),
+		"%s is kept from commands by %s, but it has a second name (a hard link), and only "
+		"one can be covered",
+		place->path, who(p, place));
+	error_hint(p->error, "make a file of its own of it: cp %s x && mv x %s", place->path,
+		place->path);
+	return -EOPNOTSUPP;
+}
+
 /* What does not exist */
 
 static int refuse_absent(struct planner *p, const struct plan_node *node)
@@ -254,8 +271,11 @@ int plan_check(struct planner *p)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < p->n; i++)
+	for (size_t i = 0; r == 0 && i < p->n; i++) {
 		r = check_links(p, &p->places[i]);
+		if (r == 0)
+			r = check_names(p, &p->places[i]);
+	}
 	for (size_t i = 0; r == 0 && i < p->n_nodes; i++)
 		r = check_node(p, &p->nodes[i]);
 	for (size_t i = 0; r == 0 && i < p->n_globs; i++)

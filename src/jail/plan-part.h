@@ -65,6 +65,7 @@ struct plan_place {
 	const char *text;             /* PLAN_TEXT: what is in it; else the pattern, or NULL */
 	const struct location *where; /* of the pattern, or NULL */
 	bool exists, is_dir;
+	bool linked; /* a file with more than one name */
 	bool astray; /* granted by a link that commands may change, and not where it leads */
 	bool hidden; /* may not even be looked at, so neither can a command */
 	uint64_t dev, ino;

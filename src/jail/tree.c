@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 #include "jail/devices.h"
 #include "jail/mount.h"
 #include "jail/rlimits.h"
+
+/* Room for what is ours on the scratch file system, beside what a limit gives to commands. */
+enum { SCRATCH_OURS = 1 << 20, FILES_OURS = 4096 };
 
 /* While it is built. Descriptors of folders on the scratch file system and of the two roots. */
 struct building {
@@ -253,11 +257,19 @@ static int make_entries(const struct building *b)
  * ever granted. */
 static int mount_scratch(struct building *b)
 {
-	static const char *const options[] = { "mode", "0755", "size", "50%", NULL };
-	auto_fd mount = mount_memory(options, MOUNT_WRITABLE | MOUNT_EXEC);
+	const uint64_t memory = b->plan->limits.values[LIMIT_MEMORY];
+	char size[32] = "50%", files[32] = "1000000";
+	const char *const options[] = { "mode", "0755", "size", size, "nr_inodes", files, NULL };
+	auto_fd mount = -1;
 	struct stat st;
 	int r;
 
+	/* What is written there is memory that no process has. A file is at least a page. */
+	if (memory != LIMIT_NONE) {
+		(void)snprintf(size, sizeof(size), "%" PRIu64, memory + SCRATCH_OURS);
+		(void)snprintf(files, sizeof(files), "%" PRIu64, memory / 4096 + FILES_OURS);
+	}
+	mount = mount_memory(options, MOUNT_WRITABLE | MOUNT_EXEC);
 	if (mount < 0)
 		return mount;
 	r = mount_put(mount, b->host, "proc");
@@ -374,11 +386,39 @@ static int mount_proc_at(const struct plan *plan, int root, const char *path)
 	return mount_put(mount, root, path);
 }
 
+/*
+ * What root alone may read, and root outside is root inside: addresses of the kernel, pages of other
+ * processes, keys. Most users cannot read these anyway.
+ */
+static const char *const roots_own[] = { "kcore", "key-users", "keys", "kmsg", "kpagecgroup",
+	"kpagecount", "kpageflags", "pagetypeinfo", "sched_debug", "slabinfo", "timer_list",
+	"vmallocinfo", "vmcore", "zoneinfo" };
+
+/* Covered by a device that cannot be opened there. */
+static int hide_in_proc(int root)
+{
+	auto_fd null = mount_open(root, "dev/null");
+
+	if (null < 0)
+		return null;
+	for (size_t i = 0; i < sizeof(roots_own) / sizeof(roots_own[0]); i++) {
+		char path[32];
+		int r;
+
+		(void)snprintf(path, sizeof(path), "proc/%s", roots_own[i]);
+		r = put_copy(null, 0, root, path);
+		if (r < 0 && r != -ENOENT)
+			return r;
+	}
+	return 0;
+}
+
 int tree_mount_proc(const struct plan *plan)
 {
 	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = root < 0 ? -errno : mount_proc_at(plan, root, "proc");
 
-	return root < 0 ? -errno : mount_proc_at(plan, root, "proc");
+	return r == 0 && geteuid() == 0 ? hide_in_proc(root) : r;
 }
 
 /*
@@ -403,7 +443,8 @@ static int make_proc(const struct building *b, struct tree *t)
 	if (t->nothing < 0 || t->nowhere < 0)
 		return -ENOENT;
 	t->texts = fd_take(&place);
-	return mount_proc_at(b->plan, b->root, "proc");
+	r = mount_proc_at(b->plan, b->root, "proc");
+	return r == 0 && geteuid() == 0 ? hide_in_proc(b->root) : r;
 }
 
 /* The skeleton was writable while it was filled. */

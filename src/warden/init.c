@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,6 +88,7 @@ static void refuse_launch(const struct running *run, int error, enum launch_step
 static int open_terminal(const struct start *s, int *ret_master, int *ret_slave)
 {
 	const struct winsize size = { .ws_row = s->rows, .ws_col = s->columns };
+	struct termios settings;
 	int unlock = 0;
 	auto_fd master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	auto_fd slave = -1;
@@ -96,6 +98,11 @@ static int open_terminal(const struct start *s, int *ret_master, int *ret_slave)
 	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0 || ioctl(master, TIOCSWINSZ, &size) < 0)
 		return -errno;
+	/* So that erasing a character erases all its bytes. */
+	if (tcgetattr(slave, &settings) == 0) {
+		settings.c_iflag |= IUTF8;
+		(void)tcsetattr(slave, TCSANOW, &settings);
+	}
 	*ret_master = fd_take(&master);
 	*ret_slave = fd_take(&slave);
 	return 0;

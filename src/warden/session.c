@@ -169,14 +169,20 @@ static void tell_end(struct session *s, struct command *c, const struct session_
 	command_free(c);
 }
 
-static void refuse(struct session *s, struct command *c, int error, const char *text)
+static void refuse_as(struct session *s, struct command *c, const struct refusal *refusal)
 {
-	const struct session_event event = { .kind = SESSION_REFUSED,
-		.id = c->id,
-		.fd = -1,
-		.refusal = { .error = -error, .text = text, .hint = "" } };
+	const struct session_event event = {
+		.kind = SESSION_REFUSED, .id = c->id, .fd = -1, .refusal = *refusal
+	};
 
 	tell_end(s, c, &event);
+}
+
+static void refuse(struct session *s, struct command *c, int error, const char *text)
+{
+	const struct refusal refusal = { .error = -error, .text = text, .hint = "" };
+
+	refuse_as(s, c, &refusal);
 }
 
 static void end(struct session *s, struct command *c, struct report *report)
@@ -189,12 +195,24 @@ static void end(struct session *s, struct command *c, struct report *report)
 	tell_end(s, c, &event);
 }
 
+static void lose_zygote(struct session *s);
+
+/* A zygote that dies closes its socket before the kernel kills what is inside. */
+static bool zygote_is_dying(const struct session *s)
+{
+	struct pollfd p = { .fd = s->socket };
+
+	return s->socket >= 0 && poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+}
+
 /* Its init is no more, and did not say why: killed from outside, or for want of memory. */
 static void lose(struct session *s, struct command *c, int r)
 {
 	struct report report = { .signal = SIGKILL };
 
-	if (c->started)
+	if (zygote_is_dying(s))
+		lose_zygote(s);
+	else if (c->started)
 		end(s, c, &report);
 	else if (r == -EMFILE)
 		refuse(s, c, r, "there are too many open files to start one more command");
@@ -312,7 +330,7 @@ static void bury(struct session *s, struct command *c, struct spare *init)
 
 	if (frame_receive(init->socket, &s->frame) == 1 && s->frame.type == FRAME_FAILED &&
 		refusal_decode(&refusal, s->frame.body, s->frame.len) == 0)
-		refuse(s, c, -refusal.error, refusal.text);
+		refuse_as(s, c, &refusal);
 	else if (++c->n_lost == LOST_MAX)
 		refuse(s, c, -ECONNRESET, "one init after the other died before it could start");
 	spare_deinit(init);
@@ -363,7 +381,7 @@ static void on_failed(struct session *s)
 	s->n_asked -= s->n_asked > 0;
 	s->starved = true;
 	if (c && refusal_decode(&refusal, s->frame.body, s->frame.len) == 0)
-		refuse(s, c, -refusal.error, refusal.text);
+		refuse_as(s, c, &refusal);
 }
 
 /* There was an init, but no room for its descriptors here; it ends with them. */
@@ -438,7 +456,7 @@ static int on_refused(struct session *s, struct command *c)
 	int r = refusal_decode(&refusal, s->frame.body, s->frame.len);
 
 	if (r == 0)
-		refuse(s, c, -refusal.error, refusal.text);
+		refuse_as(s, c, &refusal);
 	return r;
 }
 

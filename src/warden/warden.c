@@ -146,7 +146,10 @@ static int take_frame(struct warden *w)
 		return r == 0 ? -EPIPE : r == -EAGAIN || r == -EINTR ? 0 : r;
 	if (!takers[w->frame.type])
 		return -EPROTO;
-	return takers[w->frame.type](w, &w->frame);
+	r = takers[w->frame.type](w, &w->frame);
+	/* Ends of pipes that were for a command must not stay here: others wait for EOF. */
+	frame_deinit(&w->frame);
+	return r;
 }
 
 static void serve(struct warden *w)

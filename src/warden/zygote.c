@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/keyctl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -75,10 +76,16 @@ static int erase_words(struct setup *s)
 	return cmdline_erase();
 }
 
+/* Of the host's session: its terminal, and the keys that it holds. */
 static int detach(struct setup *s)
 {
 	(void)s;
-	return setsid() < 0 ? -errno : 0;
+	if (setsid() < 0)
+		return -errno;
+	/* Kernels without keys have none to take along. */
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
+		return -errno;
+	return 0;
 }
 
 static int map_user(struct setup *s)

@@ -82,12 +82,14 @@ dd if=/dev/zero of=z bs=1k count=3 status=none && wc -c <z && sha256sum z && du 
 [ ! -w /usr ] || [ "$(id -u)" = 0 ] && ! touch /usr/x 2>/dev/null && echo kept
 """, see=["2 644", "600 0", "through", "3072", "kept"], same=False),
     Row("timeout, nohup, setsid, flock, pkill, pgrep", r"""
-timeout 0.1 sleep 30; echo $?; nohup echo n 2>/dev/null; setsid -w sh -c 'echo s'; flock text/old echo l
+timeout 0.1 sleep 30; echo $?; nohup echo n 2>/dev/null; setsid -w sh -c 'echo s'
+flock text/old echo l
 sleep 30 & pkill -P $$ sleep; wait $! 2>/dev/null; echo $?; nice -n 5 nice; env -i /bin/echo e
 """, needs=["setsid", "flock", "pkill"], see=["124", "143"]),
     Row("ps shows what is inside and nothing else", "ps -e -o comm= | sort -u", needs=["ps"],
         see=["bash\n", "ps\n"], same=False),
-    Row("a reader that leaves early", "yes | head -n 1; echo ${PIPESTATUS[@]}; seq 99999 | head -n 1",
+    Row("a reader that leaves early",
+        "yes | head -n 1; echo ${PIPESTATUS[@]}; seq 99999 | head -n 1",
         see=["y\n141 0\n1\n"]),
     Row("sudo that is not there, or cannot help, says so",
         "sudo -n true 2>err || [ -s err ] && echo said", see=["said"], same=False),
