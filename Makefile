@@ -43,7 +43,7 @@ demo: build ## build, then watch the policy engine allow, deny and explain
 
 # In CI no test may be skipped, so what the tests of the checks need is installed as well.
 test: build ## build and run all tests: unit, corpus and end to end
-	@$(if $(filter true,$(CI)),tools/setup check man)
+	@$(if $(filter true,$(CI)),tools/setup check man programs)
 	@tools/run-tests $(BUILD)
 
 check: ## the static checks: format, clang-tidy, cppcheck, layers, symbols, words, scripts, manuals

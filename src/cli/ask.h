@@ -10,6 +10,7 @@
 struct ask {
 	struct options_list policies, arguments;
 	struct request request;
+	bool is_whole; /* the request has all arguments that there are, not just those given */
 	struct load load;
 	bool json;
 	struct policy *policy;

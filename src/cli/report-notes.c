@@ -52,7 +52,7 @@ static void print_not_found(const struct judged *j, struct buffer *out)
 
 static bool lacks_arguments(const struct ask *a, const struct judged *j)
 {
-	return is_exec(j) && !a->judgement.is_line && a->request.n_args == 0 &&
+	return is_exec(j) && !a->judgement.is_line && !a->is_whole && a->request.n_args == 0 &&
 	       j->verdict != VERDICT_ALLOW && j->decision.why == DECISION_NO_GRANT;
 }
 

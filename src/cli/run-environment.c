@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/run.h"
+#include "jail/account.h"
 #include "jail/environment.h"
 
 /* The folder for temporary files: the host's where that was granted, else one of its own. */
@@ -19,6 +20,8 @@ static const char *temp_folder(const struct run *r)
 
 int run_environment(struct run *r, bool terminal)
 {
+	char user[ACCOUNT_NAME_BYTES];
+	int out_of_memory = account_name("/etc/passwd", getuid(), user);
 	const struct environment_options options = {
 		.policy = r->policy,
 		.layers = r->layers,
@@ -27,8 +30,11 @@ int run_environment(struct run *r, bool terminal)
 		.home = r->plan->home,
 		.tmp = temp_folder(r),
 		.cwd = r->cwd,
+		.user = user,
 		.tty = terminal,
 	};
 
+	if (out_of_memory)
+		return error_set(r->call->error, out_of_memory, NULL, "out of memory");
 	return environment_build(r->call->arena, &options, &r->env, &r->n_env, r->call->error);
 }

@@ -8,6 +8,8 @@
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
+enum { MEMORY_MIN = 1 << 20 };
+
 /* Takers: limits are kept in one array, by their place in it. */
 
 static int bad_amount(
@@ -40,11 +42,21 @@ static int take_size(struct call *c, const struct options_row *row, const char *
 	return r < 0 ? bad_amount(c, row, value, r, "64K, 512M or 2G") : 0;
 }
 
+/* Who writes "64" means megabytes; 64 bytes would be held by chance only. */
 static int take_memory(struct call *c, const struct options_row *row, const char *value)
 {
+	const uint64_t *bytes = row->target;
 	int r = take_size(c, row, value);
 
-	return r == 0 && *(uint64_t *)row->target == 0 ? nothing(c, row) : r;
+	if (r < 0)
+		return r;
+	if (*bytes == 0)
+		return nothing(c, row);
+	if (*bytes < MEMORY_MIN)
+		return options_misused(c,
+			"--%s %s is less than any program needs; expected something like 64M",
+			row->name, value);
+	return 0;
 }
 
 static int take_count(struct call *c, const struct options_row *row, const char *value)

@@ -96,9 +96,23 @@ static int not_found(struct run *r, const char *what)
 	return RUN_NOT_FOUND;
 }
 
+/* The option that would have helped, if there is one. */
+static const char *remedy(const struct judged *j)
+{
+	switch (j->decision.why) {
+	case DECISION_UNREADABLE:
+		return "--read";
+	case DECISION_NO_GRANT:
+		return "--exec";
+	default:
+		return NULL;
+	}
+}
+
 /* At length, as `policy explain` does. */
 static void explain(struct run *r, struct ask *a, const char *path)
 {
+	const char *option = remedy(a->judgement.deciding);
 	auto_output o = output_for(STDERR_FILENO);
 
 	output_styled(&o, OUTPUT_RED, "corral:");
@@ -106,8 +120,9 @@ static void explain(struct run *r, struct ask *a, const char *path)
 	output_foreign(&o, path);
 	buffer_adds(&o.text, " run\n\n");
 	report_explain(&o, a, r->call->arena);
-	if (a->judgement.deciding->decision.why == DECISION_UNREADABLE) {
-		buffer_adds(&o.text, "\nOr for this once: corral run --read ");
+	if (option) {
+		buffer_printf(&o.text, "\nOr for this once: corral %s %s ",
+			r->is_shell ? "shell" : "run", option);
 		output_foreign(&o, a->judgement.deciding->request.target);
 		buffer_adds(&o.text, " …\n");
 	}
@@ -119,6 +134,7 @@ static int judge(struct run *r, const char *path, const char *const *args, size_
 {
 	struct ask a = {
 		.request = { .op = OPERATION_EXEC, .target = path, .args = args, .n_args = n_args },
+		.is_whole = true,
 		.policy = r->policy,
 	};
 	struct judge j = { .call = r->call, .policy = r->policy, .variables = &r->load.variables };

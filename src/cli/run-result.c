@@ -42,8 +42,8 @@ static void tell_limits(struct output *o, const struct run *r, const struct run_
 	}
 	if (report->flags & REPORT_TOO_MANY_PIDS) {
 		begin_line(o);
-		buffer_printf(&o->text,
-			"the command had %llu processes, and was let make no more\n",
+		buffer_printf(&o->text, "the command %s more processes and threads than %llu\n",
+			report->signal ? "was ended, it had" : "was kept from having",
 			(unsigned long long)r->limits.values[LIMIT_PIDS]);
 	}
 	if (s->budget.dropped) {

@@ -29,17 +29,19 @@ static void print_mark(struct output *o, const struct probe_finding *f)
 		output_styled(o, OUTPUT_YELLOW, "no ");
 }
 
-static void print_finding(struct output *o, const struct probe_finding *f)
+/* An earlier one that failed at the same step: to say it once is enough. */
+static const struct probe_finding *find_same(
+	const struct probe_result *r, const struct probe_finding *f)
 {
-	buffer_printf(&o->text, "%*s", MARK_COLUMN, "");
-	print_mark(o, f);
-	output_pad(o, NAME_COLUMN);
-	buffer_adds(&o->text, f->name);
-	output_pad(o, TEXT_COLUMN);
-	output_wrapped(o, f->held && f->detail[0] ? f->detail : f->needed_for, OUTPUT_WIDE);
-	buffer_addc(&o->text, '\n');
-	if (f->held)
-		return;
+	for (const struct probe_finding *other = r->findings; other < f; other++) {
+		if (!other->held && f->detail[0] && strcmp(other->detail, f->detail) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+static void print_reason(struct output *o, const struct probe_finding *f)
+{
 	if (f->detail[0]) {
 		buffer_printf(&o->text, "%*s", TEXT_COLUMN, "");
 		output_wrapped(o, f->detail, OUTPUT_WIDE);
@@ -53,6 +55,25 @@ static void print_finding(struct output *o, const struct probe_finding *f)
 	}
 }
 
+static void print_finding(
+	struct output *o, const struct probe_result *r, const struct probe_finding *f)
+{
+	const struct probe_finding *same = f->held ? NULL : find_same(r, f);
+
+	buffer_printf(&o->text, "%*s", MARK_COLUMN, "");
+	print_mark(o, f);
+	output_pad(o, NAME_COLUMN);
+	buffer_adds(&o->text, f->name);
+	output_pad(o, TEXT_COLUMN);
+	output_wrapped(o, f->held && f->detail[0] ? f->detail : f->needed_for, OUTPUT_WIDE);
+	buffer_addc(&o->text, '\n');
+	if (same)
+		buffer_printf(
+			&o->text, "%*sfor the same reason as %s\n", TEXT_COLUMN, "", same->name);
+	else if (!f->held)
+		print_reason(o, f);
+}
+
 static void print_findings(struct output *o, const struct probe_result *r, enum probe_weight weight,
 	const char *heading)
 {
@@ -64,7 +85,7 @@ static void print_findings(struct output *o, const struct probe_result *r, enum 
 		if (!any)
 			print_heading(o, heading);
 		any = true;
-		print_finding(o, &r->findings[i]);
+		print_finding(o, r, &r->findings[i]);
 	}
 }
 

@@ -109,7 +109,9 @@ static int refuse(struct planner *p, const struct permissions *l, const char *wh
 
 	(void)error_set(p->error, -EOPNOTSUPP, g ? &g->where : NULL, "%s%s%s", g ? g->all[0] : "",
 		g ? ": " : "", why);
-	error_hint(p->error, "grant no host, or all of them, private ranges too");
+	error_hint(p->error,
+		"grant no host; or all of them, private ranges too, as the agent modes "
+		"do (corral run --mode sandbox)");
 	return -EOPNOTSUPP;
 }
 

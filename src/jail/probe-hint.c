@@ -87,7 +87,8 @@ static const struct {
 		"kernel.unprivileged_userns_clone=1" },
 	{ NULL, by_zero,
 		"the number of user namespaces is limited to 0 here: sysctl "
-		"user.max_user_namespaces=15000 (inside another sandbox this is meant so)" },
+		"user.max_user_namespaces=15000 (inside another sandbox that is meant so: run "
+		"corral outside)" },
 	{ NULL, by_number,
 		"there are too many namespaces already (see user.max_*_namespaces), or they are "
 		"nested more than 32 deep" },
@@ -95,9 +96,10 @@ static const struct {
 		"inside a container that hides parts of /proc, no new /proc may be mounted: for "
 		"Docker, --security-opt systempaths=unconfined" },
 	{ NULL, by_filter,
-		"a seccomp filter is in force, and may forbid it. Docker's default profile does: "
-		"run the container with --security-opt seccomp=FILE, a profile that permits "
-		"unshare, clone, mount, pivot_root and the Landlock calls" },
+		"a seccomp filter is in force, and may forbid it. Inside another sandbox, Corral's "
+		"own too, that is meant so: run corral outside. Docker's default profile does it: "
+		"--security-opt seccomp=FILE, with a profile that permits unshare, clone, mount, "
+		"pivot_root and the Landlock calls" },
 	{ PROBE_USERNS, by_absence, "the kernel needs CONFIG_USER_NS" },
 	{ PROBE_USERNS, by_permission,
 		"who may make user namespaces is limited here: by a security module, or for a "

@@ -489,12 +489,13 @@ static const struct {
 	{ "one host",
 		{ "network: {allow: ['api.example.com:443']}" },
 		"EOPNOTSUPP api.example.com:443: single hosts are not held yet in a jail | "
-		"grant no host, or all of them, private ranges too (policy.yaml:1)\n" },
+		"grant no host; or all of them, private ranges too, as the agent modes do "
+		"(corral run --mode sandbox) (policy.yaml:1)\n" },
 	{ "all public hosts",
 		{ "network: {allow: ['*:*', 'udp://*:*']}" },
 		"EOPNOTSUPP *:*: private addresses cannot be kept from commands yet where "
-		"public ones are granted | grant no host, or all of them, private ranges too "
-		"(policy.yaml:1)\n" },
+		"public ones are granted | grant no host; or all of them, private ranges too, as "
+		"the agent modes do (corral run --mode sandbox) (policy.yaml:1)\n" },
 	{ "one host in one layer, none in the other",
 		{ "network: {allow: ['api.example.com:443']}", "{}" },
 		"dir @\n"
@@ -503,7 +504,8 @@ static const struct {
 		{ "rules: [{id: h, action: allow, operations: [net.connect], patterns: "
 			"['api.example.com:443']}]" },
 		"EOPNOTSUPP api.example.com:443: single hosts are not held yet in a jail | "
-		"grant no host, or all of them, private ranges too (policy.yaml:1)\n" },
+		"grant no host; or all of them, private ranges too, as the agent modes do "
+		"(corral run --mode sandbox) (policy.yaml:1)\n" },
 	{ "listen",
 		{ "network: {listen: [8080]}" },
 		"EOPNOTSUPP listen: ports are not opened to the outside yet | leave it out: "

@@ -214,6 +214,8 @@ static int set_up(struct sandbox_setup *s, const struct corral_builder *b, struc
 	if (r == 0)
 		r = copy_environment(s);
 	if (r == 0)
+		r = account_name("/etc/passwd", getuid(), s->user);
+	if (r == 0)
 		r = find_warden(s, b);
 	s->sink = b->sink;
 	s->context = b->context;

@@ -93,6 +93,7 @@ static int build_environment(struct launch *l, struct error *e)
 		.home = setup->variables.values[VARIABLE_HOME],
 		.tmp = setup->variables.values[VARIABLE_TEMP],
 		.cwd = l->start.cwd,
+		.user = setup->user,
 		.tty = l->call.flags & CORRAL_CALL_TTY,
 	};
 	int r = environment_build(&l->arena, &o, &l->start.env, &l->start.n_env, e);

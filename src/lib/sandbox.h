@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "corral/sandbox.h"
+#include "jail/account.h"
 #include "lib/warden-link.h"
 #include "policy/policy.h"
 
@@ -37,6 +38,7 @@ struct sandbox_setup {
 	size_t json_len;
 	const char *warden;
 	const char *const *environment; /* of the host, when the sandbox was built */
+	char user[ACCOUNT_NAME_BYTES];  /* who runs the commands */
 	corral_audit_sink *sink;
 	void *context;
 };

@@ -38,8 +38,8 @@ struct running {
 	int proc;    /* /proc, if there are limits to look after; or -1 */
 	struct tally tally;
 	struct timespec began;
-	uint32_t flags;
-	bool busy; /* there is more to reap */
+	struct report report; /* what it used so far, and what was done to it */
+	bool busy;            /* there is more to reap */
 };
 
 enum { REAPED_AT_ONCE = 256 };
@@ -160,30 +160,47 @@ static int begin(struct running *run)
 	return frame_send(run->init->socket, FRAME_STARTED, run->id, NULL, 0, &master, master >= 0);
 }
 
+/* What a process used counts with what it waited for itself: each is counted once. */
+static void charge(struct report *to, const struct rusage *used)
+{
+	uint64_t peak = (uint64_t)used->ru_maxrss * 1024;
+
+	to->user_us += microseconds(&used->ru_utime);
+	to->system_us += microseconds(&used->ru_stime);
+	if (peak > to->peak_bytes)
+		to->peak_bytes = peak;
+}
+
+static pid_t reap_one(struct running *run, int options)
+{
+	struct rusage used;
+	int status;
+	pid_t pid = wait4(-1, &status, options, &used);
+
+	if (pid > 0)
+		charge(&run->report, &used);
+	if (pid > 0 && pid == run->pid) {
+		run->status = status;
+		run->ended = true;
+	}
+	return pid;
+}
+
 /*
  * All that is there to reap, but not for ever: children can come faster than they are reaped, and
  * frames and limits must have their turn. True: there is more.
  */
 static bool reap(struct running *run)
 {
-	int status;
-
-	for (int i = 0; i < REAPED_AT_ONCE; i++) {
-		pid_t pid = waitpid(-1, &status, WNOHANG);
-
-		if (pid <= 0)
+	for (int i = 0; i < REAPED_AT_ONCE; i++)
+		if (reap_one(run, WNOHANG) <= 0)
 			return false;
-		if (pid == run->pid) {
-			run->status = status;
-			run->ended = true;
-		}
-	}
 	return true;
 }
 
 static void kill_all(struct running *run, uint32_t flag)
 {
-	run->flags |= flag;
+	run->report.flags |= flag;
 	(void)kill(-1, SIGKILL);
 }
 
@@ -220,6 +237,9 @@ static int take_frame(struct running *run)
 
 	if (r <= 0)
 		return r == 0 ? -EPIPE : r == -EAGAIN ? 0 : r;
+	/* For a command that was over already. */
+	if (f.id != run->id)
+		return 0;
 	switch (f.type) {
 	case FRAME_SIGNAL:
 		return take_signal(run, &f);
@@ -265,34 +285,38 @@ static void attend(struct running *run)
 		check_limits(run);
 }
 
-/* Once the command is over, so is everything that it left behind. */
+/*
+ * Once the command is over, so is everything that it left behind. A fork that is under way when all
+ * are killed fails, so the namespace is empty when nobody is left to wait for.
+ */
 static void finish(struct running *run)
 {
-	struct report report = { .flags = run->flags };
-	struct rusage used;
+	struct report *report = &run->report;
 
 	(void)kill(-1, SIGKILL);
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+	while (reap_one(run, 0) > 0 || errno == EINTR)
 		;
 	if (WIFSIGNALED(run->status))
-		report.signal = WTERMSIG(run->status);
+		report->signal = WTERMSIG(run->status);
 	else
-		report.exit_code = WEXITSTATUS(run->status);
-	report.wall_us = since(&run->began);
-	if (getrusage(RUSAGE_CHILDREN, &used) == 0) {
-		report.user_us = microseconds(&used.ru_utime);
-		report.system_us = microseconds(&used.ru_stime);
-		report.peak_bytes = (uint64_t)used.ru_maxrss * 1024;
-	}
+		report->exit_code = WEXITSTATUS(run->status);
+	report->wall_us = since(&run->began);
 	if (run->start.memory > 0)
-		report.memory_by = REPORT_BY_POLLING;
+		report->memory_by = REPORT_BY_POLLING;
 	if (run->start.pids > 0)
-		report.pids_by = geteuid() == 0 ? REPORT_BY_POLLING : REPORT_BY_RLIMIT;
-	(void)frame_send(
-		run->init->socket, FRAME_EXITED, run->id, &report, sizeof(report), NULL, 0);
+		report->pids_by = geteuid() == 0 ? REPORT_BY_POLLING : REPORT_BY_RLIMIT;
+	if (frame_send(run->init->socket, FRAME_EXITED, run->id, report, sizeof(*report), NULL, 0) <
+		0)
+		_exit(1);
 }
 
-/* Waits for the one command of this life. */
+/* For the command before, which ended while it was under way. */
+static bool is_late(const struct frame *f)
+{
+	return f->type == FRAME_SIGNAL || f->type == FRAME_KILL;
+}
+
+/* Waits for the next command. */
 static int await(struct running *run)
 {
 	bool terminal;
@@ -300,7 +324,7 @@ static int await(struct running *run)
 
 	do
 		r = frame_receive(run->init->socket, &run->frame);
-	while (r == -EINTR);
+	while (r == -EINTR || (r == 1 && is_late(&run->frame)));
 	if (r != 1 || run->frame.type != FRAME_START)
 		return r == 0 ? -EPIPE : r < 0 ? r : -EPROTO;
 	(void)clock_gettime(CLOCK_MONOTONIC, &run->began);
@@ -331,20 +355,44 @@ static int watch_limits(struct running *run)
 	return run->proc < 0 ? -errno : 0;
 }
 
+/* Nothing of a command is left for the next one. */
+static void reset(struct running *run)
+{
+	fd_closep(&run->proc);
+	frame_deinit(&run->frame);
+	arena_deinit(&run->arena);
+	run->start = (struct start){ 0 };
+	run->tally = (struct tally){ 0 };
+	run->report = (struct report){ 0 };
+	run->ended = run->busy = false;
+	run->pid = run->status = 0;
+	run->proc = -1;
+}
+
+static void run_one(struct running *run)
+{
+	if (await(run) < 0 || watch_limits(run) < 0)
+		_exit(1);
+	if (begin(run) < 0)
+		return;
+	/* Ends of pipes that the command has must be the command's alone: others wait for EOF. */
+	frame_deinit(&run->frame);
+	while (!run->ended)
+		attend(run);
+	finish(run);
+}
+
 void init_run(const struct init *i)
 {
 	static struct running run;
 
 	run.init = i;
 	run.proc = -1;
-	if (watch_signals(&run) < 0 || await(&run) < 0 || watch_limits(&run) < 0)
+	if (watch_signals(&run) < 0)
 		_exit(1);
-	if (begin(&run) < 0)
-		_exit(0);
-	/* Ends of pipes that the command has must be the command's alone: others wait for EOF. */
-	frame_deinit(&run.frame);
-	while (!run.ended)
-		attend(&run);
-	finish(&run);
+	do {
+		run_one(&run);
+		reset(&run);
+	} while (!i->tree);
 	_exit(0);
 }

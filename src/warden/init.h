@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * pid 1 of a command's pid namespace. It waits for one FRAME_START, runs that command, reaps
- * whatever ends up with it, forwards signals, looks after limits, and reports. When it ends, the
- * kernel kills all that is left in the namespace; nothing outlives its command.
+ * pid 1 of a pid namespace in which one command runs at a time. It waits for a FRAME_START, runs
+ * that command, reaps whatever ends up with it, forwards signals, looks after limits, and reports.
+ * Before it reports, all that is left in the namespace is killed: nothing outlives its command.
+ * Then it waits for the next, as new as it was: namespaces, Landlock and filters are the same for
+ * all commands of a session, and there is nobody else in the namespace. When it ends itself, the
+ * kernel kills what is there.
  *
  * A program must not be pid 1 itself: there it would ignore SIGTERM and SIGINT, and never reap.
  */

@@ -5,8 +5,8 @@
  * covers. Events are taken one at a time, so that handling one may free what another would have
  * named.
  *
- * A spare init waits at any time, so that a command costs no more than a message and an exec. The
- * zygote is asked for the next one as soon as the spare is used; it is made while the command runs.
+ * A spare init waits at any time, so that a command costs no more than a message and an exec. When
+ * its command is over, an init is a spare again; the zygote makes another only if none is left.
  */
 #include "warden/session.h"
 
@@ -32,7 +32,8 @@
 #include "warden/zygote.h"
 
 enum {
-	SPARES = 1,
+	SPARES = 1,       /* inits that wait for a command, at least */
+	SPARES_MAX = 8,   /* at most: more commands than that at once are rare */
 	READY_MS = 30000, /* for building a session, before something is wrong */
 	GRACE_MS = 1000,  /* between "end" and the end of the init itself */
 	LOST_MAX = 3,     /* inits of one command that may die before they take it */
@@ -51,7 +52,7 @@ struct session {
 	int epoll, timer;
 	struct charge *charge;
 	struct command *commands; /* newest first */
-	struct spare spares[SPARES];
+	struct spare spares[SPARES_MAX];
 	size_t n_spares, n_asked;
 	bool starved; /* the last attempt at an init failed: none is made ahead of time */
 	bool gone;
@@ -159,6 +160,15 @@ static void forget(struct session *s, struct command *c)
 {
 	unlink_command(s, c);
 	command_free(c);
+}
+
+/* An init whose command is over waits for the next one, unless it was put into a cgroup. */
+static void give_back(struct session *s, struct command *c)
+{
+	if (s->o.single || c->cgroup || c->socket < 0 || s->n_spares == SPARES_MAX)
+		return;
+	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->socket, NULL);
+	s->spares[s->n_spares++] = (struct spare){ fd_take(&c->socket), fd_take(&c->pidfd) };
 }
 
 /* The caller is told first: closing what is left takes time that nobody has to wait for. */
@@ -348,7 +358,7 @@ static void keep_spare(struct session *s, int socket, int pidfd)
 
 		if (r < 0)
 			refuse(s, c, r, strerror(-r));
-	} else if (s->n_spares < SPARES) {
+	} else if (s->n_spares < SPARES_MAX) {
 		s->spares[s->n_spares++] = init;
 	} else {
 		spare_deinit(&init);
@@ -445,9 +455,11 @@ static int on_exited(struct session *s, struct command *c)
 	struct report report;
 	int r = report_decode(&report, s->frame.body, s->frame.len);
 
-	if (r == 0)
-		end(s, c, &report);
-	return r;
+	if (r < 0)
+		return r;
+	give_back(s, c);
+	end(s, c, &report);
+	return 0;
 }
 
 static int on_refused(struct session *s, struct command *c)
@@ -455,9 +467,13 @@ static int on_refused(struct session *s, struct command *c)
 	struct refusal refusal;
 	int r = refusal_decode(&refusal, s->frame.body, s->frame.len);
 
-	if (r == 0)
-		refuse_as(s, c, &refusal);
-	return r;
+	if (r < 0)
+		return r;
+	/* FAILED: it could not even become an init. */
+	if (s->frame.type == FRAME_REFUSED)
+		give_back(s, c);
+	refuse_as(s, c, &refusal);
+	return 0;
 }
 
 static void on_command(struct session *s, struct command *c)

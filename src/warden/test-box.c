@@ -134,6 +134,9 @@ int box_run(struct session *s, struct seen *seen, uint64_t id, const char *line)
 {
 	seen->n = 0;
 	box_start(s, id, line, -1, 0);
+	box_until(s, seen, 1);
+	if (seen->events[0].kind == SESSION_REFUSED)
+		fail_msg("%s", seen->texts[0]);
 	box_until(s, seen, 2);
 	assert_int_equal(seen->events[0].kind, SESSION_STARTED);
 	assert_int_equal(seen->events[1].kind, SESSION_EXITED);

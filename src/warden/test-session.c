@@ -77,7 +77,7 @@ static const struct {
 	{ "home is writable", "echo a >/home/u/a && test -s /home/u/a" },
 	{ "temp is writable", "echo a >/tmp/a && test -s /tmp/a" },
 	{ "shared memory is writable", "echo a >/dev/shm/a" },
-	{ "processes of its own", "test $$ -lt 10 && ! ls -d /proc/[0-9][0-9][0-9]*" },
+	{ "processes of its own", "test $(ls -d /proc/[0-9]* | wc -l) -lt 6" },
 	{ "/proc is read-only", "! echo a >/proc/sys/kernel/hostname" },
 	{ "/dev works", "echo a >/dev/null && head -c 1 /dev/zero >/dev/null" },
 	{ "no capabilities", "grep -q 'CapEff:.0000000000000000' /proc/self/status" },

@@ -249,6 +249,27 @@ static void covers_a_new_folder(void **state)
 	}
 }
 
+/* While the folder is away, commands run all the same; when it is back, so is the mask. */
+static void runs_without_the_folder(void **state)
+{
+	struct deep d;
+	struct seen seen = { 0 };
+	struct session *s;
+
+	(void)state;
+	deep_make(&d, true);
+	s = box_open(&d.cover.plan, &seen, false);
+	assert_int_equal(unlink(d.secret), 0);
+	assert_int_equal(rmdir(d.inner), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(cover_run(s, &seen, &d.cover, "! test -e inner"), 0);
+	make_inner(&d);
+	settle(s, &seen);
+	assert_int_equal(cover_run(s, &seen, &d.cover, "! cat inner/secret 2>/dev/null"), 0);
+	session_free(s);
+	deep_remove(&d);
+}
+
 /* Without the bind nothing can be mounted where the folder went: the session ends. */
 static void ends_with_the_folder(void **state)
 {
@@ -330,6 +351,7 @@ int main(void)
 		cmocka_unit_test(comes_back),
 		cmocka_unit_test(survives_a_storm),
 		cmocka_unit_test(covers_a_new_folder),
+		cmocka_unit_test(runs_without_the_folder),
 		cmocka_unit_test(ends_with_the_folder),
 		cmocka_unit_test(restores_texts),
 		cmocka_unit_test(never_opens_the_hosts_folder),
