@@ -122,17 +122,23 @@ static int grant_hop(void *data, const char *path)
 	return grant_literal(h->run, h->kind, path);
 }
 
+/* In the working folder of a profile that lets it be written. */
+static bool is_workspace(const struct run *r, const char *path)
+{
+	const struct permissions *profile = r->profile.permissions;
+
+	return profile && profile->fs_write.n &&
+	       path_is_below(path, r->load.variables.values[VARIABLE_WORK_DIR]);
+}
+
 static int grant_path(struct run *r, const struct kind *k, const char *path)
 {
 	struct hops hops = { r, k };
-	const struct permissions *profile = r->profile.permissions;
-	const char *work_dir = r->load.variables.values[VARIABLE_WORK_DIR];
 	char real[PATH_BYTES];
 	int ret = links_follow(path, NULL, NULL, real);
 
 	/* A denial is about what is there, too. */
-	if (ret == 0 && (k == &kind_deny ||
-				(profile && profile->fs_write.n && path_is_below(path, work_dir))))
+	if (ret == 0 && (k == &kind_deny || is_workspace(r, path)))
 		return grant_literal(r, k, real);
 	if (ret == 0)
 		ret = grant_literal(r, k, path);
@@ -171,6 +177,22 @@ static int absolute_pattern(struct run *r, const char *text, struct buffer *out)
 	return out->failed ? no_memory(r) : 0;
 }
 
+/* Most likely it was misspelt: inside it is absent, or made in a folder that is not kept. */
+static void note_missing(const struct run *r, const struct kind *k, const char *path)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
+	if (k == &kind_deny || r->options.json || access(path, F_OK) == 0 || errno != ENOENT ||
+		(k == &kind_write && is_workspace(r, path)))
+		return;
+	output_styled(&o, OUTPUT_YELLOW, "corral:");
+	buffer_printf(&o.text, " %s: ", k->option);
+	output_foreign(&o, path);
+	buffer_printf(&o.text, " does not exist%s\n",
+		k == &kind_write ? ", so what is written there is not kept: create it first" : "");
+	(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
 static int grant_file(struct run *r, const struct kind *k, const char *text)
 {
 	bool is_plain = !strpbrk(text, "*?[]{}\\"), is_variable = text[0] == '$' || text[0] == '~';
@@ -182,7 +204,10 @@ static int grant_file(struct run *r, const struct kind *k, const char *text)
 		return options_misused(r->call, "%s: the path is empty", k->option);
 	if (is_plain && !is_variable) {
 		ret = load_absolute(r->call, text, &path);
-		return ret < 0 ? ret : grant_path(r, k, path);
+		if (ret < 0)
+			return ret;
+		note_missing(r, k, path);
+		return grant_path(r, k, path);
 	}
 	if (text[0] != '/' && !is_variable)
 		ret = absolute_pattern(r, text, &pattern);

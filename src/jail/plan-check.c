@@ -194,6 +194,10 @@ static int check_missing_grant(struct planner *p, const struct plan_node *node)
 	if (!by || by->origin != PLAN_FROM_POLICY || node->grant < PLAN_WRITE ||
 		node->access == PLAN_WRITE || node->limit < PLAN_WRITE)
 		return 0;
+	if (node->kind == PLAN_TMP)
+		return plan_add_note(p, by->where,
+			"%s does not exist, so what is written there is not kept: create it first",
+			by->path);
 	return plan_add_note(p, by->where,
 		"%s does not exist, so it cannot be written: create it first", by->path);
 }

@@ -157,10 +157,17 @@ static const struct {
 		"bind @/data/sub drx\n"
 		"tmp @/home dwx\n" },
 	{ "absent: read nothing, write a note",
-		{ "fs: {read: [@/nope/**], write: [@/neither/**]}" },
+		{ "fs: {read: [@/nope/**, @/data/**], write: [@/data/neither/**]}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"tmp @/home dwx\n"
+		"note @/data/neither does not exist, so it cannot be written: create it first\n" },
+	{ "absent and granted inside a private folder",
+		{ "fs: {write: [@/home/neither/**]}" },
 		"dir @\n"
 		"tmp @/home dwx\n"
-		"note @/neither does not exist, so it cannot be written: create it first\n" },
+		"note @/home/neither does not exist, so what is written there is not kept: "
+		"create it first\n" },
 	{ "absent and denied where it could be made",
 		{ "fs: {write: [@/home/p/**], deny: [@/home/p/.envrc]}" },
 		"EOPNOTSUPP @/home/p/.envrc is kept from commands by fs.deny "

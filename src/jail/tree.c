@@ -28,8 +28,8 @@ struct building {
 	int scratch; /* where the scratch file system is mounted */
 	int root;    /* the new root, mounted */
 	int own, mask;
-	dev_t device; /* of the scratch file system */
-	bool bound;   /* the new root is the host's own */
+	bool bound; /* the new root is the host's own */
+	bool ours;  /* the entry at hand lies on the scratch file system */
 	struct error *error;
 };
 
@@ -104,46 +104,16 @@ static int put_copy(int source, unsigned flags, int root, const char *path)
 }
 
 /*
- * The folder that an entry is to be made in, and its name there. Only on the scratch file system:
- * nothing is ever made in a folder of the host, however it came to be in the tree.
+ * Something to mount on. In a folder of the host it is there already, and nothing is ever made:
+ * only what lies on the scratch file system is ours.
  */
-static int open_parent(const struct building *b, const struct plan_entry *entry, const char **ret)
-{
-	char folder[PATH_BYTES];
-	const char *slash = strrchr(entry->path, '/');
-	size_t len = (size_t)(slash - entry->path);
-	struct stat st;
-	auto_fd fd = -1;
-
-	if (len >= sizeof(folder))
-		return -ENAMETOOLONG;
-	(void)snprintf(folder, sizeof(folder), "%.*s", (int)len, entry->path);
-	fd = mount_open(b->root, len > 0 ? folder + 1 : ".");
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_dev != b->device)
-		return -EROFS;
-	*ret = slash + 1;
-	return fd_take(&fd);
-}
-
-/* Something to mount on. It is there already where the host's own folder is around it. */
 static int make_place(const struct building *b, const struct plan_entry *entry, bool is_dir)
 {
-	const char *name;
-	auto_fd parent = -1;
-	auto_fd fd = mount_open(b->root, inside(entry));
-
-	if (fd != -ENOENT)
-		return fd < 0 ? fd : 0;
-	parent = open_parent(b, entry, &name);
-	if (parent < 0)
-		return parent;
-	if (is_dir)
-		return mkdirat(parent, name, 0755) < 0 ? -errno : 0;
-	return make_file(parent, name, "", 0444);
+	if (!b->ours)
+		return 0;
+	if (!is_dir)
+		return make_file(b->root, inside(entry), "", 0444);
+	return mkdirat(b->root, inside(entry), 0755) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 static int make_dir(const struct building *b, const struct plan_entry *entry, size_t i)
@@ -154,13 +124,10 @@ static int make_dir(const struct building *b, const struct plan_entry *entry, si
 
 static int make_link(const struct building *b, const struct plan_entry *entry, size_t i)
 {
-	const char *name;
-	auto_fd parent = open_parent(b, entry, &name);
-
 	(void)i;
-	if (parent < 0)
-		return parent;
-	return symlinkat(entry->text, parent, name) < 0 ? -errno : 0;
+	if (!b->ours)
+		return -EROFS;
+	return symlinkat(entry->text, b->root, inside(entry)) < 0 ? -errno : 0;
 }
 
 /* Over a file of the host. */
@@ -181,12 +148,8 @@ static int cover_text(const struct building *b, const struct plan_entry *entry, 
 
 static int make_text(const struct building *b, const struct plan_entry *entry, size_t i)
 {
-	const char *name;
-	auto_fd parent = open_parent(b, entry, &name);
-
-	if (parent == -EROFS)
-		return cover_text(b, entry, i);
-	return parent < 0 ? parent : make_file(parent, name, entry->text, 0444);
+	return b->ours ? make_file(b->root, inside(entry), entry->text, 0444)
+		       : cover_text(b, entry, i);
 }
 
 static int make_own(const struct building *b, const struct plan_entry *entry, size_t i)
@@ -237,12 +200,49 @@ static maker *const makers[] = {
 	[PLAN_MASK] = make_mask,
 };
 
-static int make_entries(const struct building *b)
+/* Mounts around an entry, the innermost last. Deeper than anybody nests grants. */
+enum { AROUND_MAX = 256 };
+
+struct around {
+	const struct plan_entry *entries[AROUND_MAX];
+	size_t n;
+};
+
+static bool is_mount(const struct plan_entry *entry)
 {
+	return entry->kind == PLAN_BIND || entry->kind == PLAN_TMP || entry->kind == PLAN_MASK;
+}
+
+/* Entries are sorted, so those around the next one are among those around the one before. */
+static int enter(struct building *b, struct around *around, const struct plan_entry *entry)
+{
+	const struct plan_entry *last;
+
+	while (around->n > 0 && !path_is_below(entry->path, around->entries[around->n - 1]->path))
+		around->n--;
+	last = around->n > 0 ? around->entries[around->n - 1] : NULL;
+	/* What is made by name must not be made through a link. */
+	if (last && last->kind == PLAN_LINK)
+		return -ELOOP;
+	b->ours = last ? last->kind == PLAN_TMP : !b->bound;
+	if (!is_mount(entry) && entry->kind != PLAN_LINK)
+		return 0;
+	if (around->n == AROUND_MAX)
+		return -E2BIG;
+	around->entries[around->n++] = entry;
+	return 0;
+}
+
+static int make_entries(struct building *b)
+{
+	struct around around = { .n = 0 };
+
 	for (size_t i = 0; i < b->plan->n; i++) {
 		const struct plan_entry *entry = &b->plan->entries[i];
-		int r = makers[entry->kind](b, entry, i);
+		int r = enter(b, &around, entry);
 
+		if (r == 0)
+			r = makers[entry->kind](b, entry, i);
 		if (r == -ESTALE)
 			return error_set(b->error, r, NULL,
 				"%s was replaced while it was being set up", entry->path);
@@ -261,7 +261,6 @@ static int mount_scratch(struct building *b)
 	char size[32] = "50%", files[32] = "1000000";
 	const char *const options[] = { "mode", "0755", "size", size, "nr_inodes", files, NULL };
 	auto_fd mount = -1;
-	struct stat st;
 	int r;
 
 	/* What is written there is memory that no process has. A file is at least a page. */
@@ -276,9 +275,6 @@ static int mount_scratch(struct building *b)
 	if (r < 0)
 		return r;
 	b->scratch = fd_take(&mount);
-	if (fstat(b->scratch, &st) < 0)
-		return -errno;
-	b->device = st.st_dev;
 	b->own = make_folder(b->scratch, "own", 0755);
 	b->mask = make_folder(b->scratch, "mask", 0755);
 	return b->own < 0 ? b->own : b->mask < 0 ? b->mask : 0;
@@ -387,8 +383,8 @@ static int mount_proc_at(const struct plan *plan, int root, const char *path)
 }
 
 /*
- * What root alone may read, and root outside is root inside: addresses of the kernel, pages of other
- * processes, keys. Most users cannot read these anyway.
+ * What root alone may read, and root outside is root inside: addresses of the kernel, pages of
+ * other processes, keys. Most users cannot read these anyway.
  */
 static const char *const roots_own[] = { "kcore", "key-users", "keys", "kmsg", "kpagecgroup",
 	"kpagecount", "kpageflags", "pagetypeinfo", "sched_debug", "slabinfo", "timer_list",

@@ -137,6 +137,12 @@ static int child(void *data)
 }
 
 /*
+ * Only there in a build with AddressSanitizer. It keeps notes of what is on a stack, and a child
+ * that became a program never took back those of its functions: the next would stumble over them.
+ */
+void __asan_unpoison_memory_region(const volatile void *memory, size_t size) __attribute__((weak));
+
+/*
  * As vfork(), but the child has a stack of its own: with one stack for both, what the compiler
  * believes about the variables of a function that returns twice is a matter of luck.
  */
@@ -144,8 +150,11 @@ int launch(const struct launch *l, pid_t *ret, enum launch_step *ret_step)
 {
 	static _Alignas(16) char stack[128 << 10];
 	struct attempt a = { .launch = l };
-	pid_t pid = clone(child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &a);
+	pid_t pid;
 
+	if (__asan_unpoison_memory_region)
+		__asan_unpoison_memory_region(stack, sizeof(stack));
+	pid = clone(child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &a);
 	if (pid < 0) {
 		*ret_step = LAUNCH_SETUP;
 		return -errno;

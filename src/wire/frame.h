@@ -38,7 +38,7 @@ enum frame_type {
 	/* warden <-> zygote */
 	FRAME_PLAN,  /* warden -> zygote, first: jail/plan-wire.h */
 	FRAME_SPAWN, /* warden -> zygote: make an init ready */
-	FRAME_INIT,   /* zygote -> warden; fds: its socket, its pidfd */
+	FRAME_INIT,  /* zygote -> warden; fds: its socket, its pidfd */
 	FRAME_TYPE_COUNT,
 };
 

@@ -79,6 +79,10 @@ err_has() {
 	grep -q -F -e "$1" "$scratch/err"
 	ok $? "$2"
 }
+err_lacks() {
+	! grep -q -F -e "$1" "$scratch/err"
+	ok $? "$2"
+}
 err_empty() {
 	[ ! -s "$scratch/err" ]
 	ok $? "$1"

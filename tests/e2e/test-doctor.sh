@@ -54,6 +54,9 @@ if [ "$answer" -eq 0 ]; then
 	"$CORRAL" run --env ASAN_OPTIONS -- ./corral doctor >"$scratch/out" 2>"$scratch/err" || status=$?
 	status_is 1 "inside a sandbox there is no second one"
 	out_like '^  no +user namespaces' "and it says what is missing"
+	is "$(grep -c 'making a user namespace' "$scratch/out")" 1 "but a reason once only"
+	out_has "for the same reason as user namespaces" "and what else fails by it"
+	out_has "Corral's" "and that a sandbox may be the cause"
 	"$CORRAL" run --env ASAN_OPTIONS -- ./corral run --work-dir . -- true >"$scratch/out" 2>"$scratch/err" </dev/null
 	is $? 125 "corral run inside a sandbox fails"
 	err_has "user namespace" "and says why"

@@ -168,6 +168,13 @@ prints here "--deny: nothing else" --deny private -- cat file
 FOO=bar prints bar "--env NAME: passed on" --env FOO -- sh -c 'echo $FOO'
 prints baz "--env NAME=VALUE: set" --env FOO=baz -- sh -c 'echo $FOO'
 refuses 125 "--env: no name" "--env" --env 'A B' -- true
+run run --read ../misspelt -- true
+err_has "--read: $scratch/misspelt does not exist" "--read: what is not there is told"
+status_is 0 "--read: and the command runs"
+run run --read file --write new -- true
+err_empty "--read and --write: nothing to tell"
+run run --write "$HOME/new" -- true
+err_has "what is written there is not kept" "--write: a folder that is not there is told"
 refuses 125 "--read: empty" "the path is empty" --read '' -- true
 refuses 125 "--net: no host" "--net" --net 'ht!tp' -- true
 cat >listed.yaml <<END
@@ -184,6 +191,8 @@ err_has "--exec cat does not keep other programs from running" "--exec: and Corr
 refuses 126 "exec list: what is not in it" "the policy does not let" -p listed.yaml -- ls
 err_has "listed.yaml" "names the file"
 err_has "exec:" "and the line that would allow it"
+err_has "corral run --exec " "and the option"
+err_lacks "without arguments" "and nothing of arguments, since it has all of them"
 mkdir "$HOME/tools" && printf '#!/bin/sh\necho tool\n' >"$HOME/tools/tool" && chmod +x "$HOME/tools/tool"
 refuses 126 "a program that looks absent is forbidden" "the policy does not let $HOME/tools/tool run" -- "$HOME/tools/tool"
 err_has "corral run --read $HOME/tools/tool" "what would let it"

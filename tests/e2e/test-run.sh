@@ -135,6 +135,7 @@ out_is "$PWD/other" "--work-dir: a link stands for what it leads to"
 refuses 125 "--timeout: no time" "is no amount" --timeout soon -- true
 refuses 125 "--timeout 0" "would let nothing run" --timeout 0 -- true
 refuses 125 "--pids x" "is no amount" --pids x -- true
+refuses 125 "--memory: bytes where megabytes are meant" "expected something like 64M" --memory 64 -- true
 refuses 125 "--memory: too much" "is too much" --memory 99999999999999999999 -- true
 run run --timeout 200ms -- sleep 60
 status_is 124 "--timeout: the status"
