@@ -35,9 +35,10 @@ enum {
 	FS_MAKE_FIFO = 1 << 10,
 	FS_MAKE_BLOCK = 1 << 11,
 	FS_MAKE_SYM = 1 << 12,
-	FS_REFER = 1 << 13,     /* version 2 */
-	FS_TRUNCATE = 1 << 14,  /* 3 */
-	FS_IOCTL_DEV = 1 << 15, /* 5 */
+	FS_REFER = 1 << 13,        /* version 2 */
+	FS_TRUNCATE = 1 << 14,     /* 3 */
+	FS_IOCTL_DEV = 1 << 15,    /* 5 */
+	FS_RESOLVE_UNIX = 1 << 16, /* 9: connecting to sockets that others made */
 
 	SCOPE_ABSTRACT_SOCKET = 1 << 0, /* 6 */
 	SCOPE_SIGNAL = 1 << 1,
@@ -62,6 +63,8 @@ static uint64_t handled(int version)
 		all |= FS_TRUNCATE;
 	if (version >= 5)
 		all |= FS_IOCTL_DEV;
+	if (version >= 9)
+		all |= FS_RESOLVE_UNIX;
 	return all;
 }
 

@@ -3,39 +3,66 @@
  * Sockets of the host in folders that a command can see. To connect to one needs no more than to
  * see it: neither a read-only mount nor Landlock (before its version 9) is in the way, and behind
  * it may stand a database, an agent with keys, or a daemon that runs commands. The kernel lists
- * those of this network namespace with the path that they were bound to; each that is visible gets
- * a mask. Sockets that are made later, inside or outside, are not covered (docs/threat-model.md).
+ * those of this network namespace with the name that they were bound to; each that is visible there
+ * gets a mask. Sockets that were renamed, that were bound by a name relative to another folder, or
+ * that are made later are not found (docs/threat-model.md).
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/path.h"
+#include "jail/links.h"
 #include "jail/plan-part.h"
 
 enum { SOCKETS_MAX = 4096 };
 
-/* The path is the last of eight fields; abstract names start with "@". */
-static const char *path_in(const char *line)
+/* The name is the last of eight fields, and as it was given to bind(); abstract ones start with
+ * "@". */
+static const char *name_in(const char *line)
 {
-	const char *path = strchr(line, '/');
-
-	return path && path > line && path[-1] == ' ' ? path : NULL;
+	for (int field = 1; field < 8; field++) {
+		line += strcspn(line, " ");
+		line += strspn(line, " ");
+	}
+	return *line && *line != '@' ? line : NULL;
 }
 
+/* Masks what is there, if it can be seen. */
 static int add_socket(struct planner *p, const char *path)
 {
-	char normal[PATH_BYTES];
-	size_t len;
+	char real[PATH_BYTES];
+	struct stat st;
 
-	if (path_normalize(path, strlen(path), normal, &len) < 0 ||
-		plan_nodes_find(p, normal)->kind != PLAN_BIND)
+	if (links_follow(path, NULL, NULL, real) < 0 || plan_nodes_find(p, real)->kind != PLAN_BIND)
 		return 0;
-	path = arena_strdup(&p->arena, normal);
+	if (lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return 0;
+	path = arena_strdup(&p->arena, real);
 	if (!path)
 		return plan_no_memory(p);
 	return plan_add_place(p, (struct plan_place){ .path = path, .origin = PLAN_FROM_SOCKETS });
+}
+
+/* Whoever bound it was in some folder: the granted ones are where it would matter. */
+static int add_relative(struct planner *p, const char *name)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
+		const struct plan_node *node = &p->nodes[i];
+		char path[PATH_BYTES], normal[PATH_BYTES];
+		size_t len;
+
+		if (node->kind != PLAN_BIND || node->mount != i || !node->is_dir)
+			continue;
+		if (snprintf(path, sizeof(path), "%s/%s", node->path, name) < PATH_BYTES &&
+			path_normalize(path, strlen(path), normal, &len) == 0)
+			r = add_socket(p, normal);
+	}
+	return r;
 }
 
 static int read_list(struct planner *p, FILE *list)
@@ -45,14 +72,18 @@ static int read_list(struct planner *p, FILE *list)
 	int r = 0;
 
 	while (r == 0 && fgets(line, sizeof(line), list)) {
-		const char *path;
+		const char *name;
 
 		line[strcspn(line, "\n")] = '\0';
-		path = path_in(line);
-		if (path && ++n > SOCKETS_MAX)
+		name = name_in(line);
+		if (!name || n == 0) {
+			n += n == 0; /* the first line has the names of the fields */
+			continue;
+		}
+		if (++n > SOCKETS_MAX)
 			return error_set(p->error, -E2BIG, NULL,
 				"there are too many sockets on this machine to mask");
-		r = path ? add_socket(p, path) : 0;
+		r = name[0] == '/' ? add_socket(p, name) : add_relative(p, name);
 	}
 	return r == 0 && ferror(list) ? -EIO : r;
 }

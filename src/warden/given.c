@@ -3,10 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+
+#include "base/path.h"
 
 /* A datagram socket can be sent anywhere; one that listens is no connection. */
 static bool is_connection(int fd)
@@ -50,6 +54,46 @@ int given_check(int fd, bool network, struct error *e)
 	if (S_ISBLK(st.st_mode))
 		return error_set(e, -EACCES, NULL, "a disk cannot be standard input or output");
 	return S_ISSOCK(st.st_mode) ? check_socket(fd, network, e) : 0;
+}
+
+/* By its name, or, if it was renamed or linked, by what it is. */
+static bool is_covered(const struct plan *plan, const char *path, const struct stat *st)
+{
+	const struct plan_entry *around = plan_find(plan, path);
+
+	if (around && around->over && (around->kind == PLAN_MASK || !around->writable))
+		return true;
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct plan_entry *e = &plan->entries[i];
+
+		if (e->over && !e->is_dir && e->dev == st->st_dev && e->ino == st->st_ino)
+			return true;
+	}
+	return false;
+}
+
+int given_check_cover(int fd, const struct plan *plan, struct error *e)
+{
+	char link[32], path[PATH_BYTES];
+	struct stat st;
+	ssize_t len;
+
+	if (fstat(fd, &st) < 0)
+		return error_set(e, -errno, NULL, "descriptor %d: %s", fd, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len < 0)
+		return error_set(e, -errno, NULL, "%s: %s", link, strerror(errno));
+	path[len] = '\0';
+	if (path[0] != '/' || !is_covered(plan, path, &st))
+		return 0;
+	(void)error_set(e, -EACCES, NULL,
+		"%s is kept from commands, and would not be as their standard input or output",
+		path);
+	error_hint(e, "hand over a copy, as by cat %s | corral run …", path);
+	return -EACCES;
 }
 
 static int reopen(const char *path, int mode)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "jail/plan.h"
 
 /*
  * -EISDIR: a folder, from which the host's tree could be walked. -EBADF: no open file, or just a
@@ -16,6 +17,12 @@
  * there, unless `network` says that commands have the host's network anyway. -EACCES: a disk.
  */
 int given_check(int fd, bool network, struct error *e);
+/*
+ * -EACCES: a file that the plan covers, be it denied or read-only inside a folder that may be
+ * written. By its descriptor it could be opened again, for writing: it is of the host's mount,
+ * where there is no cover.
+ */
+int given_check_cover(int fd, const struct plan *plan, struct error *e);
 /*
  * The same device from inside, where it is: /dev/null and its like of the host have an owner, who
  * might be the command's user, and a mode that must stay as it is. -ENODEV: it is none of those.

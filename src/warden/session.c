@@ -745,6 +745,8 @@ static int keep_stdio(struct session *s, struct command *c, const int stdio[3], 
 	for (size_t i = 0; r == 0 && stdio && i < 3; i++) {
 		c->stdio[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 0);
 		r = c->stdio[i] < 0 ? -errno : given_check(c->stdio[i], s->o.host_network, e);
+		if (r == 0)
+			r = given_check_cover(c->stdio[i], s->plan, e);
 	}
 	return r;
 }

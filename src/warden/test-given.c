@@ -94,6 +94,65 @@ static void takes(void **state)
 	assert_int_equal(check(connect_tcp(), true), 0);
 }
 
+static struct plan_entry entry_at(enum plan_kind kind, const char *path, bool writable, bool over)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	return (struct plan_entry){ .kind = kind,
+		.path = path,
+		.is_dir = S_ISDIR(st.st_mode),
+		.writable = writable,
+		.over = over,
+		.dev = st.st_dev,
+		.ino = st.st_ino };
+}
+
+static int check_cover(const struct plan *p, const char *folder, const char *name)
+{
+	char path[128];
+	struct error e = { 0 };
+	auto_fd fd = -1;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	return given_check_cover(fd, p, &e);
+}
+
+/* A covered file as standard input could be opened again through /proc/self/fd, without its cover.
+ */
+static void refuses_covered(void **state)
+{
+	static const char *const names[] = { "free", "kept", "secret", "moved" };
+	char folder[] = "/tmp/test-given.XXXXXX";
+	char kept[64], secret[64], moved[64];
+	struct plan_entry entries[3];
+	const struct plan p = { .entries = entries, .n = 3 };
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(kept, sizeof(kept), "%s/kept", folder);
+	(void)snprintf(secret, sizeof(secret), "%s/secret", folder);
+	(void)snprintf(moved, sizeof(moved), "%s/moved", folder);
+	(void)close(open(kept, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	(void)close(open(secret, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	entries[0] = entry_at(PLAN_BIND, folder, true, false);
+	entries[1] = entry_at(PLAN_BIND, kept, false, true);
+	entries[2] = entry_at(PLAN_MASK, secret, false, true);
+	assert_int_equal(check_cover(&p, folder, "free"), 0);
+	assert_int_equal(check_cover(&p, folder, "kept"), -EACCES);
+	assert_int_equal(check_cover(&p, folder, "secret"), -EACCES);
+	/* By another name it is the same file. */
+	assert_int_equal(rename(secret, moved), 0);
+	assert_int_equal(check_cover(&p, folder, "moved"), -EACCES);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		(void)snprintf(kept, sizeof(kept), "%s/%s", folder, names[i]);
+		(void)unlink(kept);
+	}
+	assert_int_equal(rmdir(folder), 0);
+}
+
 /* The same through a session: nothing was started. */
 static void session_refuses(void **state)
 {
@@ -270,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(takes),
+		cmocka_unit_test(refuses_covered),
 		cmocka_unit_test(session_refuses),
 		cmocka_unit_test(spares_devices),
 		cmocka_unit_test(keeps_the_direction),
