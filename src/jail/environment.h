@@ -14,8 +14,6 @@
 
 struct environment_options {
 	const struct policy *policy;
-	const struct permissions *const *layers; /* not looked at: the policy knows its own */
-	size_t n_layers;
 	const char *const *host_env; /* ends with NULL; may be NULL */
 	/* Of this call alone, NAME=value; each must be allowed. Ends with NULL; may be NULL. */
 	const char *const *call_env;

@@ -73,7 +73,7 @@ int plan_ask_inside(const struct planner *p, const char *path, struct plan_answe
 
 int plan_ask_whole(const struct planner *p, const char *path, struct plan_answer *ret)
 {
-	struct plan_answer self, inside;
+	struct plan_answer self = { 0 }, inside = { 0 };
 	int r = plan_ask(p, path, &self);
 
 	if (r == 0)

@@ -58,7 +58,7 @@ static int has(unsigned capability)
 
 	if (syscall(SYS_capget, &header, data) < 0)
 		return -errno;
-	return data[capability / 32].effective >> capability % 32 & 1;
+	return (data[capability / 32].effective & 1U << capability % 32) != 0;
 }
 
 int privilege_renounce(void)

@@ -166,7 +166,7 @@ static int read_fair(int proc_fd, const char *pid, struct share *ret)
 
 static bool passed(const struct tally *t, const struct tally_limits *l)
 {
-	return l && ((l->memory && t->memory > l->memory) || (l->pids && t->tasks > l->pids));
+	return (l->memory && t->memory > l->memory) || (l->pids && t->tasks > l->pids);
 }
 
 /* A folder of a process that is not pid 1. */
@@ -221,11 +221,6 @@ static int count(int proc_fd, const struct tally_limits *limits,
 	}
 	*ret = t;
 	return 0;
-}
-
-int tally_read(int proc_fd, const struct tally_limits *limits, struct tally *ret)
-{
-	return count(proc_fd, limits, read_cheap, ret);
 }
 
 static int judge(const struct tally *t, const struct tally_limits *l)

@@ -27,17 +27,14 @@ enum {
 };
 
 /*
- * Counts. proc_fd: /proc of the command's pid namespace (O_PATH will not do). A page that several
- * processes share is counted for each, so ret->memory is never too small; see tally_check(). Stops
- * early, with what it has, when a limit is passed. limits may be NULL.
- */
-int tally_read(int proc_fd, const struct tally_limits *limits, struct tally *ret);
-
-/*
  * Counts and judges: a bit set of TALLY_*, or a negative errno (then treat all limits as passed).
- * When the cheap sum is over the memory limit, it counts again with each shared page split among
- * those that share it, so that many forks of one large process are not killed for nothing. *ret is
- * the last count; it may be NULL.
+ * proc_fd: /proc of the command's pid namespace (O_PATH will not do). Stops early, with what it
+ * has, when a limit is passed.
+ *
+ * A page that several processes share is counted for each at first, so the sum is never too small.
+ * If that is over the memory limit, it counts again with each shared page split among those that
+ * share it, so that many forks of one large process are not killed for nothing. *ret is the last
+ * count; it may be NULL.
  */
 int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *ret);
 

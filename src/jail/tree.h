@@ -30,7 +30,7 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e);
 /* A /proc of this pid namespace over what is there; read-only as a whole. */
 int tree_mount_proc(const struct plan *plan);
 /*
- * Puts the cover of an entry (with `over`) back after the host renamed something over it. 0; 1:
+ * Puts the cover of the entry i (with `over`) back after the host renamed something over it. 0; 1:
  * there is nothing at that path now; negative: the caller ends the session.
  */
-int tree_cover(const struct tree *t, size_t entry);
+int tree_cover(const struct tree *t, size_t i);

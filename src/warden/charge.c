@@ -78,7 +78,7 @@ static int pid_of(int pidfd, pid_t *ret)
 
 int charge_begin(struct charge *charge, struct command *c)
 {
-	pid_t pid;
+	pid_t pid = 0;
 	int r;
 
 	(void)charge;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "warden/test-box.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -264,7 +263,7 @@ static size_t add_children(pid_t *pids, size_t parents, size_t n)
 
 	assert_non_null(proc);
 	while ((d = readdir(proc)) && n < BOX_FAMILY) {
-		pid_t pid = isdigit((unsigned char)d->d_name[0]) ? atoi(d->d_name) : 0;
+		pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
 
 		if (pid > 0 && !has(pids, n, pid) && is_child(pid, pids, parents))
 			pids[n++] = pid;
@@ -327,6 +326,16 @@ double box_await_end(struct box_hold *h)
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)(now.tv_sec - h->since.tv_sec) * 1e3 +
 	       (double)(now.tv_nsec - h->since.tv_nsec) / 1e6;
+}
+
+void box_settle(struct session *s, struct seen *seen)
+{
+	enum { MORE = 10, FIRST = 1000 };
+
+	seen->n = 0;
+	for (uint64_t i = 0; i < MORE; i++)
+		box_start(s, FIRST + i, "exit 0", -1, 0);
+	box_until(s, seen, 2 * MORE);
 }
 
 size_t box_read(int fd, char *text, size_t size)

@@ -28,6 +28,11 @@ struct start box_shell(const char **argv, const char *line);
 void box_start(struct session *s, uint64_t id, const char *line, int out, uint64_t ms);
 /* The same, and waits: the exit code. */
 int box_run(struct session *s, struct seen *seen, uint64_t id, const char *line);
+/*
+ * Returns when the zygote has heard of all that was done to the host's files before. It looks at
+ * those first, then at what it is asked for: so more commands than there can be inits that wait.
+ */
+void box_settle(struct session *s, struct seen *seen);
 int box_capture(struct session *s, struct seen *seen, uint64_t id, const char *line, char *text,
 	size_t size);
 size_t box_read(int fd, char *text, size_t size);
@@ -59,4 +64,4 @@ struct plan_entry cover_entry(enum plan_kind kind, const char *path, bool writab
 void cover_write(const char *path, const char *text);
 /* As an editor saves. */
 void cover_replace(const char *path, const char *text);
-int cover_run(struct session *s, struct seen *seen, const struct cover *c, const char *line);
+int cover_run(struct session *s, struct seen *seen, const struct cover *c, const char *format);

@@ -23,15 +23,9 @@
 
 enum { ROUNDS = 1000 };
 
-/* The zygote hears of a change before it hears of what is asked of it after the change. */
-static void settle(struct session *s, struct seen *seen)
-{
-	assert_int_equal(box_run(s, seen, 9, "exit 0"), 0);
-}
-
 static void check(struct session *s, struct seen *seen, const struct cover *c)
 {
-	settle(s, seen);
+	box_settle(s, seen);
 	assert_int_equal(cover_run(s, seen, c, "! cat secret 2>/dev/null"), 0);
 	assert_int_equal(cover_run(s, seen, c, "! (echo a >kept) 2>/dev/null"), 0);
 }
@@ -132,7 +126,7 @@ static int count_mounts(struct session *s, struct seen *seen)
 
 	assert_int_equal(
 		box_capture(s, seen, 1, "wc -l </proc/self/mountinfo", text, sizeof(text)), 0);
-	return atoi(text);
+	return (int)strtol(text, NULL, 10);
 }
 
 /* Thousands of saves while a command tries to read: how often it succeeded is for information. */
@@ -238,7 +232,7 @@ static void covers_a_new_folder(void **state)
 			assert_int_equal(unlink(d.secret), 0);
 			assert_int_equal(rmdir(d.inner), 0);
 			make_inner(&d);
-			settle(s, &seen);
+			box_settle(s, &seen);
 			assert_int_equal(
 				cover_run(s, &seen, &d.cover, "! cat inner/secret 2>/dev/null"), 0);
 			assert_int_equal(cover_run(s, &seen, &d.cover, "echo a >inner/b"), 0);
@@ -264,7 +258,7 @@ static void runs_without_the_folder(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(cover_run(s, &seen, &d.cover, "! test -e inner"), 0);
 	make_inner(&d);
-	settle(s, &seen);
+	box_settle(s, &seen);
 	assert_int_equal(cover_run(s, &seen, &d.cover, "! cat inner/secret 2>/dev/null"), 0);
 	session_free(s);
 	deep_remove(&d);
@@ -313,7 +307,7 @@ static void restores_texts(void **state)
 		assert_int_equal(
 			cover_run(s, &seen, &c, "test \"$(cat kept)\" = 'of the session'"), 0);
 		cover_replace(c.kept, "of the host");
-		settle(s, &seen);
+		box_settle(s, &seen);
 	}
 	session_free(s);
 	cover_remove(&c);

@@ -211,6 +211,14 @@ static bool is_needed(const struct plan *plan)
 	return false;
 }
 
+static void free_watch(struct watch *w)
+{
+	fd_closep(&w->fd);
+	free(w->targets);
+	free(w->pending);
+	free(w);
+}
+
 int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 {
 	struct watch *w;
@@ -229,8 +237,9 @@ int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 	r = !w->pending ? error_set(e, -ENOMEM, NULL, "out of memory")
 	    : w->fd < 0 ? error_set(e, -errno, NULL, "cannot watch files: %s", strerror(errno))
 			: watch_all(w, e);
-	/* On failure the process ends, and all of this with it. */
-	if (r == 0)
+	if (r < 0)
+		free_watch(w);
+	else
 		*ret = w;
 	return r;
 }
