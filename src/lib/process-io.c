@@ -47,8 +47,13 @@ static struct warden_link *link_of(struct corral_process *p)
 
 static int send_to(struct corral_process *p, enum frame_type type, const struct buffer *body)
 {
-	struct warden_link *link = link_of(p);
-	int r = link ? sandbox_send(link, type, p->id, body, NULL, 0) : -ESRCH;
+	int r = sandbox_tell_channel(p, type, body->data, body->len);
+	struct warden_link *link;
+
+	if (r != -ENOTCONN)
+		return r == -EPIPE ? -ESRCH : r;
+	link = link_of(p);
+	r = link ? sandbox_send(link, type, p->id, body, NULL, 0) : -ESRCH;
 
 	warden_link_unref(link);
 	return r == -EPIPE ? -ESRCH : r;
@@ -66,7 +71,10 @@ int corral_process_signal(struct corral_process *p, int signal)
 
 int corral_process_kill(struct corral_process *p)
 {
-	return send_to(p, FRAME_KILL, NULL);
+	uint32_t flags = REPORT_KILLED;
+	const struct buffer body = { .data = (char *)&flags, .len = sizeof(flags) };
+
+	return send_to(p, FRAME_KILL, &body);
 }
 
 static struct output *output_of(struct corral_process *p, enum corral_stream stream)

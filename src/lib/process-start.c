@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -86,8 +88,6 @@ static int build_environment(struct launch *l, struct error *e)
 	const struct sandbox_setup *setup = &l->sandbox->setup;
 	const struct environment_options o = {
 		.policy = setup->policy,
-		.layers = setup->layers,
-		.n_layers = setup->n_layers,
 		.host_env = setup->environment,
 		.call_env = l->call.env,
 		.home = setup->variables.values[VARIABLE_HOME],
@@ -291,6 +291,29 @@ static void gather(const struct launch *l, int fds[3])
 
 /* Sending */
 
+/* A pipe, or /dev/null and its like: whatever the plan is, there is nothing to see to. */
+static bool is_plain(int fd)
+{
+	enum { MEMORY = 1 }; /* the major number of these devices */
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	return S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && major(st.st_rdev) == MEMORY);
+}
+
+/*
+ * What the warden has to hold or to look at goes through it: memory and processes, by a cgroup, and
+ * descriptors that could lead somewhere.
+ */
+static bool may_go_directly(const struct launch *l)
+{
+	for (int i = 0; i < 3; i++)
+		if (is_given(l, (enum corral_stream)i) && !is_plain(l->call.stdio[i]))
+			return false;
+	return l->start.memory == 0 && l->start.pids == 0;
+}
+
 static int send_once(struct launch *l, struct corral_process *p, struct error *e)
 {
 	struct warden_link *link;
@@ -300,7 +323,11 @@ static int send_once(struct launch *l, struct corral_process *p, struct error *e
 		return r;
 	gather(l, fds);
 	link = warden_link_ref(p->link);
-	r = sandbox_send(link, FRAME_START, p->id, &l->body, fds, p->out.is_tty ? 0 : 3);
+	r = may_go_directly(l) ? sandbox_start_directly(l->sandbox, p, &l->body, fds,
+					 p->out.is_tty ? 0 : 3, l->start.timeout_ms)
+			       : -EAGAIN;
+	if (r == -EAGAIN)
+		r = sandbox_send(link, FRAME_START, p->id, &l->body, fds, p->out.is_tty ? 0 : 3);
 	if (r < 0) {
 		sandbox_remove(l->sandbox, p);
 		(void)error_set(e, r, NULL, "the command could not be handed to the warden: %s",

@@ -160,7 +160,8 @@ static enum process_state hear(struct corral_process *p)
 
 	/* Before looking: what comes from now on raises it again. */
 	(void)!read(p->wake, &count, sizeof(count));
-	sandbox_dispatch(p->sandbox, p->link);
+	if (!sandbox_hear(p->sandbox, p))
+		sandbox_dispatch(p->sandbox, p->link);
 	(void)pthread_mutex_lock(&p->sandbox->lock);
 	state = p->state;
 	master = fd_take(&p->master);
@@ -179,7 +180,8 @@ static void pump(struct corral_process *p)
 		(void)corral_process_kill(p);
 }
 
-bool process_step(struct corral_process *p)
+/* Does what can be done now, with the pump held. True: it is finished. */
+static bool take_step(struct corral_process *p)
 {
 	enum process_state state;
 
@@ -197,12 +199,13 @@ bool process_step(struct corral_process *p)
 
 /* Waiting */
 
-void process_slots(struct corral_process *p, int fds[PROCESS_SLOTS])
+/* The descriptors to wait for, -1 for none. */
+static void list_slots(struct corral_process *p, int fds[PROCESS_SLOTS])
 {
 	bool raw = p->flags & CORRAL_CALL_RAW;
 
 	fds[PROCESS_SLOT_WAKE] = p->wake;
-	fds[PROCESS_SLOT_LINK] = p->finished ? -1 : p->link->socket;
+	fds[PROCESS_SLOT_LINK] = p->finished ? -1 : p->direct ? p->link->channel : p->link->socket;
 	fds[PROCESS_SLOT_STDIN] = input_wants(&p->input);
 	fds[PROCESS_SLOT_STDOUT] = raw ? -1 : p->out.fd;
 	fds[PROCESS_SLOT_STDERR] = raw ? -1 : p->err.fd;
@@ -231,7 +234,7 @@ static void sleep_until_news(struct corral_process *p, int64_t end)
 	int fds[PROCESS_SLOTS];
 	bool lead = sandbox_lead(p->sandbox, p);
 
-	process_slots(p, fds);
+	list_slots(p, fds);
 	for (size_t i = 0; i < PROCESS_SLOTS; i++)
 		polled[i] = (struct pollfd){ .fd = fds[i],
 			.events = i == PROCESS_SLOT_STDIN ? POLLOUT : POLLIN };
@@ -243,11 +246,11 @@ static void sleep_until_news(struct corral_process *p, int64_t end)
 /* With the pump held. */
 static int wait_for_end(struct corral_process *p, int64_t end)
 {
-	bool finished = process_step(p), waited = !finished;
+	bool finished = take_step(p), waited = !finished;
 
 	while (!finished && left_ms(end) != 0) {
 		sleep_until_news(p, end);
-		finished = process_step(p);
+		finished = take_step(p);
 	}
 	if (waited)
 		sandbox_follow(p->sandbox, p);
@@ -298,7 +301,7 @@ static void watch(struct corral_process *p)
 {
 	int fds[PROCESS_SLOTS];
 
-	process_slots(p, fds);
+	list_slots(p, fds);
 	for (size_t i = 0; i < PROCESS_SLOTS; i++) {
 		struct epoll_event event = { .events =
 						     i == PROCESS_SLOT_STDIN ? EPOLLOUT : EPOLLIN };
@@ -335,7 +338,7 @@ int corral_process_dispatch(struct corral_process *p)
 	/* Somebody else is at it, or we are called by a callback. */
 	if (r < 0)
 		return r == -EBUSY ? 0 : r;
-	r = process_step(p);
+	r = take_step(p);
 	if (p->epoll >= 0)
 		watch(p);
 	(void)pthread_mutex_unlock(&p->pump);

@@ -51,6 +51,8 @@ struct corral_process {
 	struct error error;
 	int code; /* of error */
 	bool waiting;
+	bool direct; /* it was given to the link's lent init, by its channel */
+	bool timed;  /* and the warden keeps its time */
 
 	pthread_mutex_t pump; /* guards the rest */
 	bool told_started, finished;
@@ -72,9 +74,5 @@ int process_start(struct corral_process **ret, struct corral_sandbox *s,
 	const struct process_command *c, const struct corral_call *call, struct corral_error **e);
 /* Raises the eventfd. */
 void process_wake(struct corral_process *p);
-/* Does what can be done now, with the pump held. True: it is finished. */
-bool process_step(struct corral_process *p);
-/* The descriptors to wait for, -1 for none. */
-void process_slots(struct corral_process *p, int fds[PROCESS_SLOTS]);
 /* Everything that it holds. Nobody knows it any more. */
 void process_destroy(struct corral_process *p);

@@ -121,10 +121,15 @@ static int note(struct corral_process *p, struct frame *f)
 
 /* Negative: the link is of no more use, and *why says so. Frames for freed processes are ignored.
  */
-static int handle(struct corral_sandbox *s, struct frame *f, struct error *why)
+static int handle(
+	struct corral_sandbox *s, struct warden_link *link, struct frame *f, struct error *why)
 {
 	struct corral_process *p;
 
+	if (f->type == FRAME_INIT && f->n_fds == 1 && link->channel < 0) {
+		link->channel = frame_take_fd(f, 0);
+		return 0;
+	}
 	if (f->type == FRAME_GONE) {
 		(void)warden_link_refusal(f, why);
 		return -ECONNRESET;
@@ -150,7 +155,7 @@ static int receive_all(struct corral_sandbox *s, struct warden_link *link, struc
 	do {
 		r = frame_receive(link->socket, &link->frame);
 		if (r > 0)
-			r = handle(s, &link->frame, why) < 0 ? -ECONNRESET : 1;
+			r = handle(s, link, &link->frame, why) < 0 ? -ECONNRESET : 1;
 		else if (r == 0)
 			r = error_set(why, -ECONNRESET, NULL,
 				"the warden died, and everything in its session with it");
@@ -185,6 +190,99 @@ int sandbox_send(struct warden_link *link, enum frame_type type, uint64_t id,
 		return r;
 	(void)poll(&p, 1, SEND_MS);
 	return frame_send(link->socket, type, id, data, len, fds, n_fds);
+}
+
+/* The lent init */
+
+/* With the lock held: it is of no more use, and the warden lets it end. */
+static void drop_channel(struct warden_link *link)
+{
+	fd_closep(&link->channel);
+	link->channel = -1;
+	link->user = NULL;
+	(void)frame_send(link->socket, FRAME_RETURN, 0, NULL, 0, NULL, 0);
+}
+
+/* With the lock held: its command is over, and it is free for the next. */
+static void release_channel(struct corral_process *p)
+{
+	p->direct = false;
+	p->link->user = NULL;
+	if (p->timed)
+		(void)frame_send(p->link->socket, FRAME_RETURN, p->id, NULL, 0, NULL, 0);
+}
+
+int sandbox_start_directly(struct corral_sandbox *s, struct corral_process *p,
+	const struct buffer *body, const int *fds, size_t n_fds, uint64_t timeout_ms)
+{
+	struct warden_link *link = p->link;
+	const struct buffer lease = { .data = (char *)&timeout_ms, .len = sizeof(timeout_ms) };
+	int r = -EAGAIN;
+
+	(void)pthread_mutex_lock(&s->lock);
+	if (link->channel >= 0 && !link->user) {
+		r = frame_send(
+			link->channel, FRAME_START, p->id, body->data, body->len, fds, n_fds);
+		if (r < 0)
+			drop_channel(link);
+	}
+	if (r == 0) {
+		link->user = p;
+		p->direct = true;
+		p->timed = timeout_ms > 0;
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	if (r == 0 && timeout_ms > 0)
+		return sandbox_send(link, FRAME_LEASE, p->id, &lease, NULL, 0);
+	return r < 0 ? -EAGAIN : 0;
+}
+
+/* With the lock held. Negative: the init is gone, and with it the session. */
+static int hear_channel(struct corral_process *p)
+{
+	struct warden_link *link = p->link;
+	int r = 0;
+
+	while (p->direct && r == 0) {
+		r = frame_receive(link->channel, &link->frame);
+		if (r == 0)
+			r = -ECONNRESET;
+		else if (r == 1)
+			r = link->frame.id == p->id ? note(p, &link->frame) : 0;
+		if (r == 0 && p->state > PROCESS_RUNNING)
+			release_channel(p);
+	}
+	return r == -EAGAIN ? 0 : r;
+}
+
+bool sandbox_hear(struct corral_sandbox *s, struct corral_process *p)
+{
+	struct error why = { 0 };
+	bool direct;
+	int r;
+
+	(void)pthread_mutex_lock(&s->lock);
+	direct = p->direct && p->state <= PROCESS_RUNNING;
+	r = direct ? hear_channel(p) : 0;
+	(void)pthread_mutex_unlock(&s->lock);
+	if (r < 0) {
+		(void)error_set(&why, -ECONNRESET, NULL,
+			"the command's init died, and the session with it");
+		sandbox_lose(s, p->link, &why);
+	}
+	return direct;
+}
+
+int sandbox_tell_channel(
+	struct corral_process *p, enum frame_type type, const void *body, size_t len)
+{
+	int r = -ENOTCONN;
+
+	(void)pthread_mutex_lock(&p->sandbox->lock);
+	if (p->direct && p->link && p->state <= PROCESS_RUNNING)
+		r = frame_send(p->link->channel, type, p->id, body, len, NULL, 0);
+	(void)pthread_mutex_unlock(&p->sandbox->lock);
+	return r;
 }
 
 /* Processes */
@@ -254,6 +352,9 @@ void sandbox_remove(struct corral_sandbox *s, struct corral_process *p)
 
 	(void)pthread_mutex_lock(&s->lock);
 	link = p->link;
+	/* Whoever lets go of a command that runs does not want it any more. */
+	if (link && link->user == p)
+		drop_channel(link);
 	p->link = NULL;
 	if (link && p->previous)
 		p->previous->next = p->next;
@@ -275,9 +376,9 @@ bool sandbox_lead(struct corral_sandbox *s, struct corral_process *p)
 
 	(void)pthread_mutex_lock(&s->lock);
 	p->waiting = true;
-	if (!s->leader && !p->out.callback)
+	if (!s->leader && !p->out.callback && !p->direct)
 		s->leader = p;
-	lead = s->leader == p || p->out.callback;
+	lead = s->leader == p || p->out.callback || p->direct;
 	(void)pthread_mutex_unlock(&s->lock);
 	return lead;
 }
@@ -291,7 +392,7 @@ void sandbox_follow(struct corral_sandbox *s, struct corral_process *p)
 	if (s->leader == p) {
 		s->leader = NULL;
 		next = s->first;
-		while (next && (!next->waiting || next->out.callback))
+		while (next && (!next->waiting || next->out.callback || next->direct))
 			next = next->next;
 		if (next)
 			process_wake(next);
@@ -388,13 +489,15 @@ void corral_sandbox_free(struct corral_sandbox *s)
 
 int corral_sandbox_kill(struct corral_sandbox *s)
 {
+	const uint32_t flags = REPORT_KILLED;
 	int n = 0;
 
 	(void)pthread_mutex_lock(&s->lock);
 	for (struct corral_process *p = s->first; p; p = p->next) {
 		if (p->state > PROCESS_RUNNING)
 			continue;
-		n += frame_send(p->link->socket, FRAME_KILL, p->id, NULL, 0, NULL, 0) == 0;
+		n += frame_send(p->direct ? p->link->channel : p->link->socket, FRAME_KILL, p->id,
+			     &flags, sizeof(flags), NULL, 0) == 0;
 	}
 	(void)pthread_mutex_unlock(&s->lock);
 	return n;

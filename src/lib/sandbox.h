@@ -28,10 +28,8 @@ enum { SANDBOX_LAYERS_MAX = 64 };
 struct sandbox_setup {
 	struct arena arena;
 	struct permissions *permissions; /* all of them, owned */
-	const struct permissions *layers[SANDBOX_LAYERS_MAX];
-	size_t n_layers;
-	struct policy *policy; /* compiled from the layers, owned */
-	bool exec_listed;      /* some layer has a list of programs */
+	struct policy *policy;           /* compiled from them, owned */
+	bool exec_listed;                /* some layer has a list of programs */
 	struct limits limits;
 	struct variables variables;
 	const char *json; /* for the warden */
@@ -71,6 +69,17 @@ int sandbox_add(struct corral_sandbox *s, struct corral_process *p, struct error
 void sandbox_remove(struct corral_sandbox *s, struct corral_process *p);
 /* Hands out the frames that are there for everybody on that link. */
 void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link);
+/*
+ * Gives p's command to the init that the session lent, which saves the way through the warden.
+ * -EAGAIN: there is none, or it is busy; other errors: the session is of no more use.
+ */
+int sandbox_start_directly(struct corral_sandbox *s, struct corral_process *p,
+	const struct buffer *body, const int *fds, size_t n_fds, uint64_t timeout_ms);
+/* Takes what that init said. False: p was not given to it. */
+bool sandbox_hear(struct corral_sandbox *s, struct corral_process *p);
+/* Sends it a frame; -ENOTCONN: p was not given to it. */
+int sandbox_tell_channel(
+	struct corral_process *p, enum frame_type type, const void *body, size_t len);
 /* The link does not work: all its commands are lost. */
 void sandbox_lose(struct corral_sandbox *s, struct warden_link *link, const struct error *why);
 

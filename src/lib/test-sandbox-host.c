@@ -263,7 +263,8 @@ static void test_threads(void **state)
 	assert_int_equal(stats.commands, THREADS * COMMANDS);
 	assert_int_equal(stats.running, 0);
 	assert_int_equal(stats.sessions, 1);
-	assert_int_equal(test_count_fds(), fds);
+	/* An init that the session lent may have come meanwhile. */
+	assert_in_range(test_count_fds(), fds, fds + 1);
 	corral_sandbox_free(s);
 }
 
@@ -341,7 +342,7 @@ static void killed(pid_t (*victim)(void))
 	assert_int_equal(lost, 1);
 	/* The next one makes a new session. */
 	test_prints(s, "echo after", "after\n", 0);
-	assert_int_equal(test_count_fds(), fds);
+	assert_in_range(test_count_fds(), fds - 1, fds + 1); /* with a lent init, or without */
 	corral_sandbox_stats(s, &stats, sizeof(stats));
 	assert_int_equal(stats.sessions, 2);
 	assert_int_equal(stats.running, 0);
@@ -413,7 +414,7 @@ static void test_no_descriptors(void **state)
 	}
 	while (n > 0)
 		(void)close(taken[--n]);
-	assert_int_equal(test_count_fds(), fds);
+	assert_in_range(test_count_fds(), fds, fds + 1);
 	test_prints(s, "echo fine", "fine\n", 0);
 	corral_sandbox_free(s);
 }

@@ -91,6 +91,7 @@ void warden_link_unref(struct warden_link *l)
 	warden_link_end(l);
 	frame_deinit(&l->frame);
 	fd_closep(&l->socket);
+	fd_closep(&l->channel);
 	fd_closep(&l->pidfd);
 	free(l);
 }
@@ -180,7 +181,7 @@ int warden_link_new(struct warden_link **ret, const struct warden_link_options *
 	if (!l)
 		return -ENOMEM;
 	l->refs = 1;
-	l->socket = l->pidfd = -1;
+	l->socket = l->pidfd = l->channel = -1;
 	r = start(l, o, e);
 	if (r == 0)
 		r = configure(l, o, e);

@@ -20,6 +20,8 @@
 #include "wire/frame.h"
 #include "wire/report.h"
 
+struct corral_process;
+
 struct warden_link {
 	atomic_uint refs;
 	atomic_bool ended;
@@ -27,6 +29,10 @@ struct warden_link {
 	int pidfd;  /* -1: it could not be had, and the pid must not be trusted either */
 	struct ready ready;
 	struct frame frame; /* for whoever receives; guarded by the sandbox's lock */
+	/* An init that was lent: commands go to it without the warden between. */
+	int channel; /* non-blocking; -1: none */
+	const struct corral_process
+		*user; /* whose command it runs; guarded by the lock, as channel */
 };
 
 struct warden_link_options {

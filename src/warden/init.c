@@ -229,6 +229,19 @@ static int take_signal(struct running *run, const struct frame *f)
 	return 0;
 }
 
+/* Who asks for it knows why, and may want it in the report. */
+static int take_kill(struct running *run, const struct frame *f)
+{
+	uint32_t flags = 0;
+
+	if (f->len != 0 && f->len != sizeof(flags))
+		return -EPROTO;
+	if (f->len > 0)
+		memcpy(&flags, f->body, sizeof(flags));
+	kill_all(run, flags & REPORT_FLAGS);
+	return 0;
+}
+
 /* Negative: hang up. */
 static int take_frame(struct running *run)
 {
@@ -244,8 +257,7 @@ static int take_frame(struct running *run)
 	case FRAME_SIGNAL:
 		return take_signal(run, &f);
 	case FRAME_KILL:
-		kill_all(run, 0); /* who asked for it knows why */
-		return 0;
+		return take_kill(run, &f);
 	default:
 		return -EPROTO;
 	}

@@ -54,6 +54,7 @@ struct session {
 	struct command *commands; /* newest first */
 	struct spare spares[SPARES_MAX];
 	size_t n_spares, n_asked;
+	bool lent;    /* an init is with the holder of the session */
 	bool starved; /* the last attempt at an init failed: none is made ahead of time */
 	bool gone;
 	struct frame frame;
@@ -234,7 +235,8 @@ static void lose(struct session *s, struct command *c, int r)
 
 static void ask_for_inits(struct session *s)
 {
-	size_t want = s->starved ? 0 : SPARES;
+	/* One that was lent is the next command's, most likely. */
+	size_t want = s->starved || s->lent ? 0 : SPARES;
 
 	if (s->o.single || s->gone)
 		return;
@@ -823,6 +825,29 @@ int session_start(struct session *s, uint64_t id, const struct start *start, con
 	use_spares(s);
 	ask_for_inits(s);
 	return 0;
+}
+
+int session_lend(struct session *s, int *ret_socket, int *ret_pidfd)
+{
+	struct spare *init;
+
+	if (s->gone || s->o.single || s->n_spares == 0 || next_waiting(s))
+		return -EAGAIN;
+	init = &s->spares[--s->n_spares];
+	if (!spare_is_alive(init)) {
+		spare_deinit(init);
+		return -EAGAIN;
+	}
+	*ret_socket = init->socket;
+	*ret_pidfd = init->pidfd;
+	s->lent = true;
+	return 0;
+}
+
+void session_lost(struct session *s)
+{
+	s->lent = false;
+	ask_for_inits(s);
 }
 
 int session_signal(struct session *s, uint64_t id, int signal)

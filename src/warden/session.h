@@ -77,6 +77,14 @@ int session_dispatch(struct session *s);
  */
 int session_start(struct session *s, uint64_t id, const struct start *start, const int stdio[3],
 	struct error *e);
+/*
+ * Hands out an init, for a holder that gives it commands itself: its socket (non-blocking) and its
+ * pidfd are the caller's from here on. -EAGAIN: none is idle now.
+ */
+int session_lend(struct session *s, int *ret_socket, int *ret_pidfd);
+/* The lent init is no more. */
+void session_lost(struct session *s);
+
 /* -ESRCH: no such command. */
 int session_signal(struct session *s, uint64_t id, int signal);
 int session_kill(struct session *s, uint64_t id);

@@ -22,6 +22,7 @@
 #include "jail/plan.h"
 #include "jail/resolver.h"
 #include "policy/policy.h"
+#include "warden/lease.h"
 #include "warden/outbox.h"
 #include "warden/self.h"
 #include "warden/session.h"
@@ -42,6 +43,7 @@ struct warden {
 	int host; /* pidfd; -1: it could not be had */
 	bool over;
 	struct outbox out;
+	struct lease lease;
 	struct frame frame;
 };
 
@@ -131,11 +133,38 @@ static int on_kill(struct warden *w, struct frame *f)
 	return 0;
 }
 
+/* For a command with a timeout that the host gave to the lent init. */
+static int on_lease(struct warden *w, struct frame *f)
+{
+	uint64_t timeout_ms;
+
+	if (f->len != sizeof(timeout_ms) || f->id == 0)
+		return -EPROTO;
+	memcpy(&timeout_ms, f->body, sizeof(timeout_ms));
+	lease_begin(&w->lease, f->id, timeout_ms);
+	return 0;
+}
+
+static int on_return(struct warden *w, struct frame *f)
+{
+	if (f->len != 0)
+		return -EPROTO;
+	if (f->id != 0) {
+		lease_end(&w->lease, f->id);
+		return 0;
+	}
+	lease_drop(&w->lease);
+	session_lost(w->session);
+	return 0;
+}
+
 /* Everything else is not for a warden whose session stands. */
 static int (*const takers[FRAME_TYPE_COUNT])(struct warden *w, struct frame *f) = {
 	[FRAME_START] = on_start,
 	[FRAME_SIGNAL] = on_signal,
 	[FRAME_KILL] = on_kill,
+	[FRAME_LEASE] = on_lease,
+	[FRAME_RETURN] = on_return,
 };
 
 static int take_frame(struct warden *w)
@@ -152,22 +181,37 @@ static int take_frame(struct warden *w)
 	return r;
 }
 
+/* As soon as an init is idle, the host may have it. */
+static void lend(struct warden *w)
+{
+	int socket, pidfd;
+
+	if (w->lease.socket >= 0 || session_lend(w->session, &socket, &pidfd) < 0)
+		return;
+	lease_give(&w->lease, socket, pidfd);
+	outbox_add(&w->out, FRAME_INIT, 0, NULL, 0, socket);
+}
+
 static void serve(struct warden *w)
 {
 	struct pollfd fds[] = {
 		{ .fd = CONTROL, .events = POLLIN },
 		{ .fd = session_fd(w->session), .events = POLLIN },
 		{ .fd = w->host, .events = POLLIN },
+		{ .fd = w->lease.timer, .events = POLLIN },
 	};
 
 	while (!w->over && !w->out.broken) {
 		fds[0].events = (short)(outbox_is_empty(&w->out) ? POLLIN : POLLIN | POLLOUT);
-		if (poll(fds, 3, -1) < 0)
+		lend(w);
+		if (poll(fds, 4, -1) < 0)
 			continue;
 		if (fds[2].revents)
 			return;
 		if (fds[1].revents && session_dispatch(w->session) < 0)
 			return;
+		if (fds[3].revents)
+			lease_expire(&w->lease);
 		if (fds[0].revents & POLLOUT)
 			outbox_flush(&w->out);
 		if (fds[0].revents & ~POLLOUT && take_frame(w) < 0)
@@ -249,6 +293,8 @@ static int build(struct warden *w, struct error *e)
 	if (r < 0)
 		return r;
 	r = watch_host(w);
+	if (r == 0)
+		r = lease_init(&w->lease);
 	if (r < 0)
 		return error_set(e, r, NULL, "the host cannot be watched: %s", strerror(-r));
 	o.single = w->configure.flags & CONFIGURE_SINGLE;

@@ -27,7 +27,10 @@ enum frame_type {
 	FRAME_START,  /* id: of the command, chosen by the host; body: wire/start.h; fds: stdio (0,
 			 1,  2), none with START_TTY */
 	FRAME_SIGNAL, /* body: wire/signal: u32 number; to the command's foreground processes */
-	FRAME_KILL,   /* end the command with all its processes */
+	FRAME_KILL,   /* end the command with all its processes; body: none, or u32 flags for its
+			 report */
+	FRAME_LEASE,  /* host -> warden: it was handed to the lent init; body: u64 timeout in ms */
+	FRAME_RETURN, /* host -> warden: it is over; id 0: the lent init is gone */
 	/* init -> warden -> host */
 	FRAME_READY,   /* warden -> host: the session stands; body: wire/ready.h */
 	FRAME_FAILED,  /* warden -> host: there is no session; body: wire/refusal.h; then EOF */
@@ -38,7 +41,8 @@ enum frame_type {
 	/* warden <-> zygote */
 	FRAME_PLAN,  /* warden -> zygote, first: jail/plan-wire.h */
 	FRAME_SPAWN, /* warden -> zygote: make an init ready */
-	FRAME_INIT,  /* zygote -> warden; fds: its socket, its pidfd */
+	FRAME_INIT, /* zygote -> warden; fds: its socket, its pidfd. warden -> host; fds: the socket
+		       of an init that the host may give commands itself */
 	FRAME_TYPE_COUNT,
 };
 
