@@ -303,12 +303,21 @@ static int build(struct warden *w, struct error *e)
 		r = source_read(&w->permissions, e);
 	if (r == 0)
 		r = compile(w, e);
-	if (r == 0)
-		r = session_build(w->session, w->plan, &handler, e);
-	if (r < 0)
-		return r;
+	return r < 0 ? r : session_build(w->session, w->plan, &handler, e);
+}
+
+/* The host need not wait for the warden's own walls; before it is heard, they stand. */
+static int announce(struct warden *w, struct error *e)
+{
+	const struct ready ready = { .tier = 1 };
+	int r;
+
+	outbox_add(&w->out, FRAME_READY, 0, &ready, sizeof(ready), -1);
 	raise_files();
-	return self_confine(e);
+	r = self_confine(e);
+	if (r < 0)
+		send_error(w, FRAME_GONE, 0, r, e);
+	return r;
 }
 
 /* Signals are the host's matter: it asks for what it wants. */
@@ -333,7 +342,6 @@ static bool is_socket(int fd)
 int main(void)
 {
 	static struct warden w = { .host = -1, .out.socket = CONTROL };
-	const struct ready ready = { .tier = 1 };
 	struct error e = { 0 };
 	int r;
 
@@ -348,7 +356,7 @@ int main(void)
 	if (r < 0)
 		send_error(&w, FRAME_FAILED, 0, r, &e);
 	else
-		outbox_add(&w.out, FRAME_READY, 0, &ready, sizeof(ready), -1);
+		r = announce(&w, &e);
 	if (r == 0)
 		serve(&w);
 	/* The rest goes with the process. */
