@@ -145,6 +145,21 @@ static const struct seccomp_clause prlimit64_cases[] = {
 	WHEN(ALLOW, ARG(2, 0), ARG_HIGH(2, 0)),
 };
 
+/*
+ * pid 1 is our init, which runs one command after the other: none may slow it down for the next, by
+ * its number or as one of its user's processes.
+ */
+#define INIT 1
+#define OF_USER_PRIORITY 2 /* PRIO_USER */
+#define OF_USER_IO 3       /* IOPRIO_WHO_USER */
+static const struct seccomp_clause priority_cases[] = {
+	WHEN(ERROR(EPERM), ARG(0, OF_USER_PRIORITY, OF_USER_IO)),
+	WHEN(ERROR(EPERM), ARG(1, INIT)),
+};
+static const struct seccomp_clause schedule_cases[] = {
+	WHEN(ERROR(EPERM), ARG(0, INIT)),
+};
+
 /* Programs may confine themselves further, but not supervise the calls of others. */
 static const struct seccomp_clause listener_cases[] = {
 	WHEN(ALLOW, ARG_MASKED(1, SECCOMP_FILTER_FLAG_NEW_LISTENER, 0)),
@@ -214,6 +229,8 @@ static const struct seccomp_rule_text texts[RULES] = {
 	[RULE_MOVE_PAGES] = TEXT(ERROR(EPERM), move_pages_cases),
 	[RULE_PERSONALITY] = TEXT(ERROR(EPERM), personality_cases),
 	[RULE_PRCTL] = TEXT(ERROR(EINVAL), prctl_cases),
+	[RULE_PRIORITY] = TEXT(ALLOW, priority_cases),
+	[RULE_SCHEDULE] = TEXT(ALLOW, schedule_cases),
 	[RULE_PRLIMIT64] = TEXT(ERROR(EPERM), prlimit64_cases),
 	[RULE_SECCOMP] = TEXT(ERROR(EINVAL), listener_cases),
 	[RULE_SENDMMSG] = TEXT(ERROR(EOPNOTSUPP), sendto_cases), /* the flags stand there too */

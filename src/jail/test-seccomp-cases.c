@@ -85,6 +85,10 @@ const struct seccomp_case seccomp_cases[] = {
 	FAILS(open_tree_attr, ENOSYS, NO_FD, BAD),
 
 	/* Files. */
+	GOES(setpriority, 0, 0, 0), FAILS(setpriority, EPERM, 0, 1, 5), FAILS(setpriority, EPERM, 2, 0, 5),
+	FAILS(ioprio_set, EPERM, 1, 1, 0), FAILS(ioprio_set, EPERM, 3, 0, 0),
+	FAILS(sched_setaffinity, EPERM, 1, 8, BAD), GOES(sched_setaffinity, 0, 8, BAD),
+	FAILS(sched_setscheduler, EPERM, 1, 0, BAD), FAILS(sched_setattr, EPERM, 1, BAD),
 	GOES(fchmod, NO_FD, 0755), FAILS(fchmod, EPERM, NO_FD, 04755), FAILS(fchmod, EPERM, NO_FD, 02755),
 	GOES(fchmodat, NO_FD, BAD, 01777), FAILS(fchmodat, EPERM, NO_FD, BAD, 04755),
 	FAILS(fchmodat2, EPERM, NO_FD, BAD, 06755), FAILS(fchmodat, EPERM, NO_FD, BAD, HIGH | 04000),
