@@ -81,6 +81,7 @@ soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow
 
 install: ## build for use and install under PREFIX (/usr/local); DESTDIR is honoured
 	@tools/setup $(toolchain) man
+	@test ! -f $(BUILD)-install/build.ninja || meson configure $(BUILD)-install --prefix=$(PREFIX)
 	$(call compile,$(BUILD)-install,--buildtype=release --prefix=$(PREFIX) -Dtests=false)
 	@meson install -C $(BUILD)-install --no-rebuild
 

@@ -38,6 +38,12 @@ void output_styled(struct output *o, enum output_style style, const char *text)
 		buffer_adds(&o->text, "\033[0m");
 }
 
+void output_note(struct output *o)
+{
+	output_styled(o, OUTPUT_YELLOW, "corral:");
+	buffer_addc(&o->text, ' ');
+}
+
 void output_foreign(struct output *o, const char *text)
 {
 	buffer_add_visible(&o->text, text, strlen(text));

@@ -34,6 +34,8 @@ static inline void output_deinit(struct output *o)
 #define auto_output __attribute__((cleanup(output_deinit))) struct output
 
 void output_styled(struct output *o, enum output_style style, const char *text);
+/* "corral: ", as a note begins: something that a person may want to know. */
+void output_note(struct output *o);
 void output_foreign(struct output *o, const char *text);
 /* Foreign text, cut with "…" where it has more than `room` characters. */
 void output_cut(struct output *o, enum output_style style, const char *text, size_t room);

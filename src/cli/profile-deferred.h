@@ -7,34 +7,41 @@
  *
  * Those that exist are kept from being written (they can still be read). Those that do not exist
  * can't be held by the kernel, so they are looked for when the command has ended, and a person is
- * told about each that is new or was replaced. Only the top of the folder is looked at: nothing
- * here costs more where the folder is large.
+ * told about each that is new or was replaced. Only the top of the folder is looked at, and where
+ * its git leads (profile-git.h): nothing here costs more where the folder is large.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "policy/permissions.h"
 
-enum { DEFERRED_MAX = 48 };
+/* Rows of the table and those that git's settings add; all that can be told of. */
+enum { DEFERRED_ROWS = 80, DEFERRED_MAX = 128 };
 
 /* How a path was found: enough to notice that it is another one now. */
 struct deferred_state {
 	bool exists;
 	uint64_t dev, ino, size;
 	int64_t changed, changed_ns; /* ctime: a file that is moved away and back has another */
+	uint64_t inside;             /* what is in a folder, as a number */
 };
 
+struct deferred_names;
+
 struct deferred {
-	const char *folder; /* NULL: nothing is watched */
-	int fd;             /* of the folder */
-	struct deferred_state before[DEFERRED_MAX];
-	bool granted[DEFERRED_MAX]; /* by name: nobody needs to be told */
+	const char *folder;           /* NULL: nothing is watched */
+	int fd;                       /* of the folder */
+	struct deferred_names *names; /* where git's settings lead, and submodules that appeared */
+	struct timespec since;        /* by the clock of files */
+	struct deferred_state before[DEFERRED_ROWS];
+	bool granted[DEFERRED_ROWS]; /* by name: nobody needs to be told */
 };
 
 /* One that was made or replaced meanwhile. */
 struct deferred_news {
-	const char *path; /* below the folder */
+	const char *path; /* below the folder; may be of any bytes */
 	const char *who;  /* who runs it, and when */
 	bool is_new;
 };

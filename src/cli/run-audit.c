@@ -90,16 +90,22 @@ static struct node *begin(struct tree *t, const char *event)
 	return root;
 }
 
-/* One line at once, so that several runs may share a file. */
+/* One line at once, so that several runs may share a file. The command goes on without a record,
+ * but somebody is told. */
 static void append(struct run *r, struct tree *t, const struct node *root)
 {
+	struct location where = { .file = r->options.audit };
 	auto_output o = { 0 };
+	int ret = t->failed ? -ENOMEM : 0;
 
-	if (t->failed)
-		return;
-	json_print(&o.text, root, JSON_COMPACT);
-	buffer_addc(&o.text, '\n');
-	(void)output_write(&o, r->audit, NULL);
+	if (ret == 0) {
+		json_print(&o.text, root, JSON_COMPACT);
+		buffer_addc(&o.text, '\n');
+		ret = output_write(&o, r->audit, NULL);
+	}
+	if (ret < 0 && !r->call->error->text[0])
+		(void)error_set(r->call->error, ret, &where,
+			"the record of this run is not complete: %s", strerror(-ret));
 }
 
 /* Words of any bytes: JSON has none but UTF-8. */

@@ -24,8 +24,6 @@ int run_environment(struct run *r, bool terminal)
 	int out_of_memory = account_name("/etc/passwd", getuid(), user);
 	const struct environment_options options = {
 		.policy = r->policy,
-		.layers = r->layers,
-		.n_layers = r->n_layers,
 		.host_env = (const char *const *)environ,
 		.home = r->plan->home,
 		.tmp = temp_folder(r),

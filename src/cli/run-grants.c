@@ -21,6 +21,7 @@
 #include "jail/resolver.h"
 #include "policy/glob.h"
 #include "policy/permissions-text.h"
+#include "policy/variable.h"
 
 enum { LEAVES_MAX = 256 };
 
@@ -185,12 +186,34 @@ static void note_missing(const struct run *r, const struct kind *k, const char *
 	if (k == &kind_deny || r->options.json || access(path, F_OK) == 0 || errno != ENOENT ||
 		(k == &kind_write && is_workspace(r, path)))
 		return;
-	output_styled(&o, OUTPUT_YELLOW, "corral:");
-	buffer_printf(&o.text, " %s: ", k->option);
+	output_note(&o);
+	buffer_printf(&o.text, "%s: ", k->option);
 	output_foreign(&o, path);
 	buffer_printf(&o.text, " does not exist%s\n",
 		k == &kind_write ? ", so what is written there is not kept: create it first" : "");
 	(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
+/* The path that a text without wildcards means; shells leave the ~ of --read=~/data to us. */
+static int plain_path(struct run *r, const struct kind *k, const char *text, const char **ret)
+{
+	struct location where = { .file = k->option };
+	const char *rest = NULL, *value = NULL;
+	enum variable v;
+	int n = text[0] == '$' || text[0] == '~'
+			? variable_split(text, &v, &rest, &where, r->call->error)
+			: 0;
+
+	if (n < 0)
+		return n;
+	if (n > 0)
+		value = r->load.variables.values[v];
+	if (n > 0 && !value)
+		return error_set(r->call->error, -ENOENT, &where, "%s: %s has no value", text,
+			variable_name(v));
+	if (value)
+		text = arena_printf(r->call->arena, "%s%s", value, rest);
+	return text ? load_absolute(r->call, text, ret) : no_memory(r);
 }
 
 static int grant_file(struct run *r, const struct kind *k, const char *text)
@@ -202,9 +225,9 @@ static int grant_file(struct run *r, const struct kind *k, const char *text)
 
 	if (!*text)
 		return options_misused(r->call, "%s: the path is empty", k->option);
-	if (is_plain && !is_variable) {
-		ret = load_absolute(r->call, text, &path);
-		if (ret < 0)
+	if (is_plain) {
+		ret = plain_path(r, k, text, &path);
+		if (ret < 0 || !path)
 			return ret;
 		note_missing(r, k, path);
 		return grant_path(r, k, path);
@@ -272,8 +295,8 @@ static void note_open(const struct run *r, const char *text)
 
 	if (is_listed(r))
 		return;
-	output_styled(&o, OUTPUT_YELLOW, "corral:");
-	buffer_adds(&o.text, " --exec ");
+	output_note(&o);
+	buffer_adds(&o.text, "--exec ");
 	output_foreign(&o, text);
 	buffer_adds(&o.text, " does not keep other programs from running: the policy has no "
 			     "list of programs\n");

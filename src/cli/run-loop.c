@@ -134,6 +134,21 @@ static void on_signal(struct loop *l)
 	}
 }
 
+/* There is nobody left to send it to: who asks does not want to wait for the rest of the output,
+ * which somebody outside may hold open for ever. */
+static int on_late_signal(const struct loop *l)
+{
+	struct signalfd_siginfo info;
+
+	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++) {
+			if ((int)info.ssi_signo == forwarded[i])
+				return -EINTR;
+		}
+	}
+	return 0;
+}
+
 /* Waiting */
 
 static int wait_once(struct loop *l)
@@ -157,7 +172,9 @@ static int wait_once(struct loop *l)
 	for (size_t i = 0; i < n; i++)
 		relay_run(relays[i], &p[2 + i]);
 	run_stdio_hang_up(l->stdio);
-	if (p[1].revents && l->session)
+	if (p[1].revents && !l->session)
+		return on_late_signal(l);
+	if (p[1].revents)
 		on_signal(l);
 	if (p[0].revents && session_dispatch(l->session) < 0 && !l->outcome->end)
 		return -ECONNRESET;

@@ -98,6 +98,8 @@ static int check(const struct run *r, struct call *c)
 		return options_misused(c, "--yes goes with --skill");
 	if (c->n == 0 && !o->skill && !r->is_shell)
 		return options_misused(c, "a CMD is missing");
+	if (c->n > 0 && !c->words[0][0] && !o->skill && !r->is_shell)
+		return options_misused(c, "the name of the program is empty");
 	if (o->skill && r->is_shell)
 		return options_misused(c, "--skill goes with `corral run`, not with a shell");
 	return agent_check(&o->agent, c);

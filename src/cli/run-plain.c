@@ -67,8 +67,8 @@ int run_plain(struct run *r)
 	if (r->options.cwd && chdir(r->options.cwd) < 0)
 		return error_set(r->call->error, -errno, NULL, "--cwd: %s: %s", r->options.cwd,
 			strerror(errno));
-	output_styled(&o, OUTPUT_YELLOW, "corral:");
-	buffer_adds(&o.text, " mode rwx: nothing is confined\n");
+	output_note(&o);
+	buffer_adds(&o.text, "mode rwx: nothing is confined\n");
 	(void)output_write(&o, STDERR_FILENO, NULL);
 	(void)execvp(words[0], words);
 	ret = -errno;

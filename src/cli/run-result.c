@@ -19,35 +19,29 @@ int run_result_status(const struct report *report)
 
 /* For people */
 
-static void begin_line(struct output *o)
-{
-	output_styled(o, OUTPUT_YELLOW, "corral:");
-	buffer_addc(&o->text, ' ');
-}
-
 static void tell_limits(struct output *o, const struct run *r, const struct run_stdio *s,
 	const struct report *report)
 {
 	if (report->flags & REPORT_TIMED_OUT) {
-		begin_line(o);
+		output_note(o);
 		buffer_adds(&o->text, "the command was ended, its time was over: ");
 		unit_print_duration(r->limits.values[LIMIT_TIMEOUT_MS], &o->text);
 		buffer_addc(&o->text, '\n');
 	}
 	if (report->flags & REPORT_OUT_OF_MEMORY) {
-		begin_line(o);
+		output_note(o);
 		buffer_adds(&o->text, "the command was ended, it used more memory than ");
 		unit_print_size(r->limits.values[LIMIT_MEMORY], &o->text);
 		buffer_addc(&o->text, '\n');
 	}
 	if (report->flags & REPORT_TOO_MANY_PIDS) {
-		begin_line(o);
+		output_note(o);
 		buffer_printf(&o->text, "the command %s more processes and threads than %llu\n",
 			report->signal ? "was ended, it had" : "was kept from having",
 			(unsigned long long)r->limits.values[LIMIT_PIDS]);
 	}
 	if (s->budget.dropped) {
-		begin_line(o);
+		output_note(o);
 		buffer_printf(&o->text, "%llu bytes of output were dropped: no more than ",
 			(unsigned long long)s->budget.dropped);
 		unit_print_size(r->limits.values[LIMIT_OUTPUT], &o->text);
@@ -61,9 +55,11 @@ static void tell_deferred(struct output *o, const struct run *r)
 	size_t n = deferred_check(&r->profile.deferred, news);
 
 	for (size_t i = 0; i < n; i++) {
-		begin_line(o);
-		buffer_printf(&o->text, "the command %s %s (%s): look at it first\n",
-			news[i].is_new ? "created" : "changed", news[i].path, news[i].who);
+		output_note(o);
+		buffer_printf(
+			&o->text, "the command %s ", news[i].is_new ? "created" : "changed");
+		output_foreign(o, news[i].path);
+		buffer_printf(&o->text, " (%s): look at it first\n", news[i].who);
 	}
 }
 
@@ -72,6 +68,15 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 	auto_output o = output_for(STDERR_FILENO);
 
 	tell_limits(&o, r, s, report);
+	tell_deferred(&o, r);
+	if (o.text.len)
+		(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
+void run_result_tell_deferred(const struct run *r)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
 	tell_deferred(&o, r);
 	if (o.text.len)
 		(void)output_write(&o, STDERR_FILENO, NULL);

@@ -160,10 +160,10 @@ static void tell_notes(const struct run *r)
 		const struct plan_note *note = &r->plan->notes[i];
 
 		/* Of a built-in profile: a machine does not have all that it names. */
-		if (r->profile.permissions && note->where.file == r->profile.permissions->origin)
+		if (r->profile.permissions && note->where.file &&
+			strcmp(note->where.file, r->profile.permissions->origin) == 0)
 			continue;
-		output_styled(&o, OUTPUT_YELLOW, "corral:");
-		buffer_addc(&o.text, ' ');
+		output_note(&o);
 		if (note->where.file) {
 			output_foreign(&o, note->where.file);
 			if (note->where.line)
@@ -223,6 +223,7 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 	case RUN_END_GONE:
 		(void)error_set(r->call->error, -ECONNRESET, NULL, "%s", o->refusal.text);
 		run_audit_refused(r, status, o->refusal.text);
+		run_result_tell_deferred(r);
 		break;
 	case RUN_END_NONE:
 		break;

@@ -105,20 +105,46 @@ static int check_links(struct planner *p, const struct plan_place *place)
 		       : 0;
 }
 
+/* How many names of the file are limited as much. */
+static uint64_t count_covered(const struct planner *p, const struct plan_place *place)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->n_nodes; i++) {
+		const struct plan_node *node = &p->nodes[i];
+
+		n += node->exists && node->dev == place->dev && node->ino == place->ino &&
+		     node->limit <= place->answer.limit;
+	}
+	return n;
+}
+
+/* Somebody wants this kept from commands. With a list a program's other name does not run. */
+static bool is_wanted_limit(const struct planner *p, const struct plan_place *place)
+{
+	return place->origin == PLAN_FROM_POLICY ||
+	       (place->origin == PLAN_FROM_EXEC && place->runs == PLAN_RUNS_NOT &&
+		       !p->plan->exec_listed);
+}
+
 /* A mount covers a name; a file with two is reached by the other. */
 static int check_names(struct planner *p, const struct plan_place *place)
 {
 	const struct plan_node *node = plan_nodes_find(p, place->real);
 
-	if (!place->linked || place->origin != PLAN_FROM_POLICY ||
-		place->answer.limit == PLAN_WRITE || p->nodes[node->up].kind != PLAN_BIND)
+	if (place->names < 2 || !is_wanted_limit(p, place) || place->answer.limit == PLAN_WRITE ||
+		p->nodes[node->up].kind != PLAN_BIND || count_covered(p, place) >= place->names)
 		return 0;
 	(void)error_set(p->error, -EOPNOTSUPP, place_of(place),
 		"%s is kept from commands by %s, but it has a second name (a hard link), and only "
 		"one can be covered",
 		place->path, who(p, place));
-	error_hint(p->error, "make a file of its own of it: cp %s x && mv x %s", place->path,
-		place->path);
+	if (place->origin == PLAN_FROM_EXEC)
+		error_hint(p->error, "deny its other names too: find / -xdev -samefile %s",
+			place->path);
+	else
+		error_hint(p->error, "make a file of its own of it: cp %s x && mv x %s",
+			place->path, place->path);
 	return -EOPNOTSUPP;
 }
 

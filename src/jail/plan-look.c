@@ -40,7 +40,7 @@ int plan_look_at(const char *path, struct plan_place *ret)
 		return -ELOOP;
 	ret->exists = true;
 	ret->is_dir = S_ISDIR(st.st_mode);
-	ret->linked = !ret->is_dir && st.st_nlink > 1;
+	ret->names = ret->is_dir ? 1 : st.st_nlink;
 	ret->dev = st.st_dev;
 	ret->ino = st.st_ino;
 	return 0;

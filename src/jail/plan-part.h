@@ -65,10 +65,10 @@ struct plan_place {
 	const char *text;             /* PLAN_TEXT: what is in it; else the pattern, or NULL */
 	const struct location *where; /* of the pattern, or NULL */
 	bool exists, is_dir;
-	bool linked; /* a file with more than one name */
 	bool astray; /* granted by a link that commands may change, and not where it leads */
 	bool hidden; /* may not even be looked at, so neither can a command */
 	uint64_t dev, ino;
+	uint64_t names;             /* of a file: how many it has */
 	size_t first_link, n_links; /* on the way, in planner.links */
 };
 
@@ -190,6 +190,9 @@ int plan_baseline_collect(struct planner *p);
 
 /* plan-sockets.c: sockets of the host inside what the nodes make visible. */
 int plan_sockets_collect(struct planner *p);
+
+/* plan-aliases.c: covers again where another mount shows what they cover. */
+int plan_aliases_collect(struct planner *p);
 
 /* plan-extras.c: essentials, HOME, temporary folders, guarded files. */
 int plan_extras_collect(struct planner *p);

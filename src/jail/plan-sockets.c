@@ -6,8 +6,14 @@
  * those of this network namespace with the name that they were bound to; each that is visible there
  * gets a mask. Sockets that were renamed, that were bound by a name relative to another folder, or
  * that are made later are not found (docs/threat-model.md).
+ *
+ * Daemons have theirs below /run, some of them with a network namespace of their own (rootless
+ * Docker: whoever may talk to it has the user's home). That is small, and nobody works there: all
+ * sockets in it get a mask, whoever bound them.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +24,8 @@
 #include "jail/plan-part.h"
 
 enum { SOCKETS_MAX = 4096 };
+/* Below /run. */
+enum { NAMES_MAX = 65536, DEPTH_MAX = 8 };
 
 /* The name is the last of eight fields, and as it was given to bind(); abstract ones start with
  * "@". */
@@ -88,9 +96,74 @@ static int read_list(struct planner *p, FILE *list)
 	return r == 0 && ferror(list) ? -EIO : r;
 }
 
+/*
+ * Of what is mounted there only the folders of users: others are root file systems of containers,
+ * or belong to programs that may let us wait.
+ */
+static bool is_entered(const char *path, const struct statx *x)
+{
+	return S_ISDIR(x->stx_mode) &&
+	       (!(x->stx_attributes & STATX_ATTR_MOUNT_ROOT) ||
+		       (strncmp(path, "/run/user/", 10) == 0 && !strchr(path + 10, '/')));
+}
+
+static int search(struct planner *p, const char *folder, unsigned depth, unsigned *names);
+
+/* Where commands may write, a socket that nobody listens on must stay theirs to remove. */
+static int visit(struct planner *p, const char *path, unsigned depth, unsigned *names)
+{
+	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+	const struct plan_node *node = plan_nodes_find(p, path);
+	struct statx x;
+
+	if (++*names > NAMES_MAX)
+		return error_set(p->error, -E2BIG, NULL,
+			"/run holds more than %d names, which is more than is searched for sockets",
+			NAMES_MAX);
+	if (statx(AT_FDCWD, path, flags, STATX_TYPE, &x) < 0)
+		return 0;
+	if (depth < DEPTH_MAX && is_entered(path, &x))
+		return search(p, path, depth + 1, names);
+	if (!S_ISSOCK(x.stx_mode) || node->access == PLAN_WRITE)
+		return 0;
+	return add_socket(p, path);
+}
+
+static int search(struct planner *p, const char *folder, unsigned depth, unsigned *names)
+{
+	DIR *dir;
+	int r = plan_look_open(p, folder, &dir);
+
+	while (r == 0 && dir) {
+		char path[PATH_BYTES];
+		const char *name;
+
+		r = plan_look_next(p, folder, dir, &name);
+		if (r < 0 || !name)
+			break;
+		if (snprintf(path, sizeof(path), "%s/%s", folder, name) < PATH_BYTES)
+			r = visit(p, path, depth, names);
+	}
+	if (dir)
+		(void)closedir(dir);
+	return r;
+}
+
+static bool shows_run(const struct planner *p)
+{
+	if (plan_nodes_find(p, "/run")->kind == PLAN_BIND)
+		return true;
+	for (size_t i = 0; i < p->n_nodes; i++) {
+		if (p->nodes[i].kind == PLAN_BIND && path_is_below(p->nodes[i].path, "/run"))
+			return true;
+	}
+	return false;
+}
+
 int plan_sockets_collect(struct planner *p)
 {
 	FILE *list = fopen("/proc/self/net/unix", "re");
+	unsigned names = 0;
 	int r;
 
 	if (!list)
@@ -99,5 +172,5 @@ int plan_sockets_collect(struct planner *p)
 			strerror(errno));
 	r = read_list(p, list);
 	(void)fclose(list);
-	return r;
+	return r == 0 && shows_run(p) ? search(p, "/run", 0, &names) : r;
 }

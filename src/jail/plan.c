@@ -139,6 +139,7 @@ static int (*const steps[])(struct planner *p) = {
 	plan_sockets_collect,
 	plan_look,
 	plan_nodes_build,
+	plan_aliases_collect,
 	plan_check,
 	plan_entries_make,
 	plan_exec_list,

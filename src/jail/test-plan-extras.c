@@ -2,6 +2,11 @@
 /* What a plan has beside the grants, and single properties of entries. */
 #include "jail/test-plan.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include "base/file.h"
 #include "policy/mode.h"
 
@@ -430,6 +435,102 @@ static void test_bad_variables(void **state)
 	test_policy_deinit(&t);
 }
 
+/* A program that is denied, and is there under another name: refused, unless that is denied too. */
+static void test_program_names(void **state)
+{
+	static const char *const one[] = {
+		"{fs: {read: [@/data/**]}, rules: ["
+		"{id: a, action: deny, operations: [exec], patterns: [@/data/tool]},"
+		"{id: b, action: allow, operations: [exec], patterns: [/**], priority: -1}]}",
+		NULL
+	};
+	static const char *const both[] = {
+		"{fs: {read: [@/data/**]}, rules: ["
+		"{id: a, action: deny, operations: [exec], patterns: [@/data/tool, @/data/too]},"
+		"{id: b, action: allow, operations: [exec], patterns: [/**], priority: -1}]}",
+		NULL
+	};
+	char *path = test_plan_expand("@/data/tool"), *other = test_plan_expand("@/data/too");
+	struct error e = { 0 };
+	struct plan *plan;
+
+	(void)state;
+	test_plan_make("@/data/tool!x");
+	plan = make(one, NULL, &e);
+	assert_non_null(plan);
+	assert_int_equal(at(plan, "@/data/tool")->kind, PLAN_MASK);
+	plan_free(plan);
+	assert_int_equal(link(path, other), 0);
+	assert_null(make(one, NULL, &e));
+	assert_non_null(strstr(e.text, "second name"));
+	plan = make(both, NULL, &e);
+	assert_non_null(plan);
+	assert_int_equal(at(plan, "@/data/tool")->kind, PLAN_MASK);
+	assert_int_equal(at(plan, "@/data/too")->kind, PLAN_MASK);
+	plan_free(plan);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(unlink(other), 0);
+	free(path);
+	free(other);
+}
+
+/* One that nobody listens on is like one of another network namespace: the kernel does not list it.
+ */
+static void test_sockets_of_run(void **state)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	auto_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	auto_plan *plan = NULL;
+	const struct plan_entry *entry;
+
+	(void)state;
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/run/user/%u/test-plan.%d",
+		geteuid(), getpid());
+	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		(void)snprintf(
+			address.sun_path, sizeof(address.sun_path), "/run/test-plan.%d", getpid());
+		if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+			skip();
+	}
+	(void)close(fd_take(&fd));
+	plan = make_one("fs: {read: [/run/**]}");
+	(void)unlink(address.sun_path);
+	entry = at(plan, address.sun_path);
+	assert_non_null(entry);
+	assert_int_equal(entry->kind, PLAN_MASK);
+}
+
+/* Mounts are made in a namespace of the test's own, so it is the last. */
+static void test_other_mount(void **state)
+{
+	char *from = test_plan_expand("@/home"), *to = test_plan_expand("@/al ias");
+	auto_plan *plan = NULL;
+
+	(void)state;
+	test_plan_make("@/al ias/");
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) < 0 ||
+		mount(from, to, NULL, MS_BIND, NULL) < 0) {
+		free(from);
+		free(to);
+		skip();
+	}
+	plan = make_one("fs: {read: [/**]}");
+	assert_int_equal(at(plan, "@/home/.ssh")->kind, PLAN_MASK);
+	assert_non_null(at(plan, "@/al ias/.ssh"));
+	assert_int_equal(at(plan, "@/al ias/.ssh")->kind, PLAN_MASK);
+	assert_true(is_visible(plan, "@/al ias/p"));
+	plan_free(plan);
+	plan = NULL;
+	assert_int_equal(mount("proc", to, "proc", 0, NULL), 0);
+	plan = make_one("fs: {read: [/**]}");
+	assert_non_null(at(plan, "@/al ias"));
+	assert_int_equal(at(plan, "@/al ias")->kind, PLAN_MASK);
+	assert_int_equal(umount2(to, MNT_DETACH), 0);
+	assert_int_equal(umount2(to, MNT_DETACH), 0);
+	free(from);
+	free(to);
+}
+
 static int set_up(void **state)
 {
 	int r = test_plan_set_up(state);
@@ -461,6 +562,9 @@ int main(void)
 		cmocka_unit_test(test_network),
 		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_bad_variables),
+		cmocka_unit_test(test_program_names),
+		cmocka_unit_test(test_sockets_of_run),
+		cmocka_unit_test(test_other_mount),
 	};
 
 	return cmocka_run_group_tests_name("plan-extras", tests, set_up, test_plan_tear_down);

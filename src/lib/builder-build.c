@@ -114,21 +114,22 @@ static int add_layers(struct permissions *to, const struct permissions *from)
 	return r;
 }
 
-static struct permissions *combine(const struct corral_builder *b)
+/* Into s->permissions, which are freed with the setup. */
+static int combine(struct sandbox_setup *s, const struct corral_builder *b)
 {
-	struct permissions *all;
-	int r;
+	int r = 0;
 
-	if (b->n_restrictions == 0)
-		return permissions_copy(b->granted);
-	all = permissions_new();
-	r = all ? add_layers(all, b->granted) : -ENOMEM;
+	if (b->n_restrictions == 0) {
+		s->permissions = permissions_copy(b->granted);
+		return s->permissions ? 0 : -ENOMEM;
+	}
+	s->permissions = permissions_new();
+	if (!s->permissions)
+		return -ENOMEM;
+	r = add_layers(s->permissions, b->granted);
 	for (size_t i = 0; r == 0 && i < b->n_restrictions; i++)
-		r = add_layers(all, b->restrictions[i]);
-	if (r == 0)
-		return all;
-	permissions_free(all);
-	return NULL;
+		r = add_layers(s->permissions, b->restrictions[i]);
+	return r;
 }
 
 static void set_limits(struct sandbox_setup *s, const struct corral_builder *b)
@@ -144,16 +145,15 @@ static int compile(struct sandbox_setup *s, const struct corral_builder *b, stru
 {
 	const struct policy_options o = { .variables = &s->variables,
 		.resolver = &resolver_system };
-	int n, r;
+	const struct permissions *layers[SANDBOX_LAYERS_MAX];
+	int r = combine(s, b), n = 0;
 
-	s->permissions = combine(b);
-	if (!s->permissions)
-		return error_set(e, -ENOMEM, NULL, "the permissions have too many layers");
-	n = permissions_layers(s->permissions, s->layers, SANDBOX_LAYERS_MAX);
-	if (n < 0)
-		return error_set(e, n, NULL, "the permissions have too many layers");
-	s->n_layers = (size_t)n;
-	r = policy_new(&s->policy, s->layers, s->n_layers, &o, e);
+	if (r == 0)
+		r = n = permissions_layers(s->permissions, layers, SANDBOX_LAYERS_MAX);
+	if (r < 0)
+		return error_set(e, r, NULL, "%s",
+			r == -ENOMEM ? "out of memory" : "the permissions have too many layers");
+	r = policy_new(&s->policy, layers, (size_t)n, &o, e);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < policy_layers(s->policy); i++)

@@ -11,7 +11,8 @@
 #include "policy/algebra.h"
 #include "policy/permissions-text.h"
 
-int builder_fail(struct corral_builder *b, int code, const struct error *e)
+/* Keeps the first failure; returns code unchanged. */
+static int fail(struct corral_builder *b, int code, const struct error *e)
 {
 	if (b->code < 0)
 		return code;
@@ -24,7 +25,7 @@ static int fail_text(struct corral_builder *b, int code, const char *text)
 {
 	struct error e = { 0 };
 
-	return builder_fail(b, error_set(&e, code, NULL, "%s", text), &e);
+	return fail(b, error_set(&e, code, NULL, "%s", text), &e);
 }
 
 /* Life */
@@ -174,7 +175,7 @@ static int add(struct corral_builder *b, enum operation op, list_of *list, const
 	if (r == 0)
 		r = add_to_layers(b->granted, list, canonical);
 	b->touched = true;
-	return r < 0 ? builder_fail(b, r, &e) : 0;
+	return r < 0 ? fail(b, r, &e) : 0;
 }
 
 int corral_builder_allow_fs_read(struct corral_builder *b, const char *pattern)
@@ -303,7 +304,7 @@ static int keep_path(struct corral_builder *b, char **where, const char *path, c
 	char *copy;
 
 	if (!path || !path_is_normal(path, strlen(path)))
-		return builder_fail(b,
+		return fail(b,
 			error_set(&e, -EINVAL, NULL,
 				"%s must be an absolute path without . or .., and %s is not", what,
 				path ? path : "nothing"),
@@ -332,7 +333,7 @@ int corral_builder_variable(struct corral_builder *b, const char *name, const ch
 	enum variable v;
 
 	if (!name || variable_parse(name, strlen(name), &v) < 0)
-		return builder_fail(b,
+		return fail(b,
 			error_set(&e, -EINVAL, NULL, "unknown variable %s", name ? name : "(null)"),
 			&e);
 	return keep_path(b, &b->variables[v], value, name);

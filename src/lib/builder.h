@@ -33,6 +33,3 @@ struct corral_builder {
 	int code;
 	struct error error;
 };
-
-/* Keeps the first failure; returns code unchanged. */
-int builder_fail(struct corral_builder *b, int code, const struct error *e);

@@ -85,7 +85,7 @@ echo '#include <yaml.h>' >>src/policy/two.c
 fails "layers: libyaml outside codec" "belongs to src/codec/" "$tools/check-layers" .
 fresh
 echo '#include <idn2.h>' >>src/policy/two.c
-fails "layers: libidn2 outside idna.c" "belongs to src/policy/idna.c" "$tools/check-layers" .
+fails "layers: libidn2 outside idna-library.c" "belongs to src/policy/idna-library.c" "$tools/check-layers" .
 fresh
 mkdir src/other && echo 'int x;' >src/other/x.c
 fails "layers: a folder that is in no layer" "in no layer" "$tools/check-layers" .
@@ -165,6 +165,10 @@ if have scdoc; then
 	fails "manuals: a page that is not there" "corral-lost(1)" "$tools/check-manuals"
 	printf 'no heading\n' >man/corral.1.scd
 	fails "manuals: not scdoc" "not valid scdoc" "$tools/check-manuals"
+	fresh
+	mkdir -p include/corral
+	printf '/* %s */\nCORRAL_API int corral_lost(void);\n' "$spdx" >include/corral/lost.h
+	fails "manuals: a function that is in none" "corral_lost() stands in no manual page" "$tools/check-manuals"
 else
 	skip "manuals" "scdoc is not installed"
 fi

@@ -168,6 +168,10 @@ prints here "--deny: nothing else" --deny private -- cat file
 FOO=bar prints bar "--env NAME: passed on" --env FOO -- sh -c 'echo $FOO'
 prints baz "--env NAME=VALUE: set" --env FOO=baz -- sh -c 'echo $FOO'
 refuses 125 "--env: no name" "--env" --env 'A B' -- true
+mkdir "$HOME/mine" && echo mine >"$HOME/mine/file"
+prints mine "--read: ~ that the shell left" --read='~/mine' -- cat "$HOME/mine/file"
+prints mine "--read: a variable" --read '$HOME/mine' -- cat "$HOME/mine/file"
+refuses 125 "--read: no variable" "NOTHING" --read '$NOTHING/mine' -- true
 run run --read ../misspelt -- true
 err_has "--read: $scratch/misspelt does not exist" "--read: what is not there is told"
 status_is 0 "--read: and the command runs"

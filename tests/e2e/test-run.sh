@@ -135,6 +135,7 @@ out_is "$PWD/other" "--work-dir: a link stands for what it leads to"
 refuses 125 "--timeout: no time" "is no amount" --timeout soon -- true
 refuses 125 "--timeout 0" "would let nothing run" --timeout 0 -- true
 refuses 125 "--pids x" "is no amount" --pids x -- true
+refuses 125 "no name of a program" "the name of the program is empty" -- ""
 refuses 125 "--memory: bytes where megabytes are meant" "expected something like 64M" --memory 64 -- true
 refuses 125 "--memory: too much" "is too much" --memory 99999999999999999999 -- true
 run run --timeout 200ms -- sleep 60
@@ -192,6 +193,9 @@ is "$(stat -c %a "$scratch/audit.jsonl")" 600 "--audit: its owner's alone"
 run run --audit "$scratch/audit.jsonl" -- no-such-program
 is "$(tail -n 1 "$scratch/audit.jsonl" | grep -c '"event":"refused"')" 1 "--audit: what was refused"
 is "$(wc -l <"$scratch/audit.jsonl")" 3 "--audit: appends"
+run run --audit /dev/full -- sh -c 'exit 4'
+status_is 4 "--audit: no room for it, the status"
+err_has "/dev/full: the record of this run is not complete" "--audit: no room for it is told"
 refuses 125 "--audit: where the command can write" "the command may write there" --audit audit.jsonl -- true
 [ ! -e audit.jsonl ]
 ok $? "--audit: nothing was made"
