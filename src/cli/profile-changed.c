@@ -23,7 +23,7 @@ static DIR *open_folder(int at, const char *path)
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	if (dir)
-		fd = -1; /* it has an owner now */
+		(void)fd_take(&fd); /* it has an owner now */
 	return dir;
 }
 
@@ -37,11 +37,10 @@ static uint64_t print_of(const struct stat *st)
 {
 	const uint64_t parts[] = { (uint64_t)st->st_ino, (uint64_t)st->st_size,
 		(uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec };
-	const unsigned char *bytes = (const unsigned char *)parts;
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
 	for (size_t i = 0; i < sizeof(parts); i++)
-		h = (h ^ bytes[i]) * UINT64_C(0x100000001b3);
+		h = (h ^ (parts[i / 8] >> i % 8 * 8 & 0xff)) * UINT64_C(0x100000001b3);
 	return h;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/run.h"
 #include "jail/links.h"
+#include "jail/runtime.h"
 
 static const char profile_default[] = "workspace";
 
@@ -130,7 +131,11 @@ static int add_skill(struct run *r)
 {
 	int ret = run_skill_open(r);
 
-	return ret != 0 ? ret : add_base(r, r->skill.manifest->permissions);
+	if (ret == 0)
+		ret = add_base(r, r->skill.manifest->permissions);
+	if (ret == 0)
+		ret = runtime_imply(r->skill.manifest, r->skill.path, r->base[r->n_base - 1]);
+	return ret;
 }
 
 static int make_base(struct run *r)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/run-result.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,11 +57,28 @@ static void tell_deferred(struct output *o, const struct run *r)
 
 	for (size_t i = 0; i < n; i++) {
 		output_note(o);
-		buffer_printf(
-			&o->text, "the command %s ", news[i].is_new ? "created" : "changed");
+		buffer_printf(&o->text, "the command %s ", news[i].is_new ? "created" : "changed");
 		output_foreign(o, news[i].path);
 		buffer_printf(&o->text, " (%s): look at it first\n", news[i].who);
 	}
+}
+
+/*
+ * What the command printed last may hide what is printed now: colours that cannot be seen, another
+ * screen, a title that was begun and not ended. Ended are: any sequence (CAN, ST), modes (a soft
+ * reset), colours, the other set of characters, the other screen.
+ */
+static void show(struct output *o)
+{
+	static const char calm[] = "\x18\x1b\\\x1b[!p\x1b[0m\x0f\x1b[?47l";
+	const char *name = getenv("TERM");
+	bool is_plain = !name || !*name || strcmp(name, "dumb") == 0;
+
+	if (!o->text.len)
+		return;
+	if (!is_plain && isatty(STDERR_FILENO))
+		(void)!write(STDERR_FILENO, calm, sizeof(calm) - 1);
+	(void)output_write(o, STDERR_FILENO, NULL);
 }
 
 void run_result_tell(const struct run *r, const struct run_stdio *s, const struct report *report)
@@ -69,8 +87,7 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 
 	tell_limits(&o, r, s, report);
 	tell_deferred(&o, r);
-	if (o.text.len)
-		(void)output_write(&o, STDERR_FILENO, NULL);
+	show(&o);
 }
 
 void run_result_tell_deferred(const struct run *r)
@@ -78,8 +95,7 @@ void run_result_tell_deferred(const struct run *r)
 	auto_output o = output_for(STDERR_FILENO);
 
 	tell_deferred(&o, r);
-	if (o.text.len)
-		(void)output_write(&o, STDERR_FILENO, NULL);
+	show(&o);
 }
 
 /* For programs */

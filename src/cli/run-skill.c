@@ -13,6 +13,7 @@
 
 #include "base/path.h"
 #include "cli/run.h"
+#include "jail/runtime.h"
 
 static int no_memory(struct run *r)
 {
@@ -105,7 +106,7 @@ int run_skill_entry(struct run *r)
 	if (!r->argv)
 		return no_memory(r);
 	if (runtime)
-		r->argv[n++] = runtime;
+		r->argv[n++] = runtime_program(runtime);
 	r->argv[n++] = entry;
 	for (size_t i = 0; i < r->call->n; i++)
 		r->argv[n++] = r->call->words[i];

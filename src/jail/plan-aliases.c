@@ -19,9 +19,9 @@
 #include "jail/plan-part.h"
 
 struct mount_line {
-	unsigned major, minor;
-	const char *root; /* what of the file system it shows */
-	const char *path; /* where */
+	const char *device; /* "8:1" */
+	const char *root;   /* what of the file system it shows */
+	const char *path;   /* where */
 	bool is_proc;
 };
 
@@ -60,15 +60,15 @@ static int add_line(struct planner *p, struct mounts *m, char *line)
 		if (!rest)
 			return 0;
 	}
-	if (sscanf(word[2], "%u:%u", &item.major, &item.minor) != 2)
-		return 0;
 	rest = strstr(rest, " - ");
 	item.is_proc = rest && strncmp(rest, " - proc ", 8) == 0;
 	unescape(word[3]);
 	unescape(word[4]);
+	item.device = arena_strdup(&p->arena, word[2]);
 	item.root = arena_strdup(&p->arena, word[3]);
 	item.path = arena_strdup(&p->arena, word[4]);
-	if (!item.root || !item.path || ARENA_PUSH(&p->arena, m->items, m->n, m->cap, item) < 0)
+	if (!item.device || !item.root || !item.path ||
+		ARENA_PUSH(&p->arena, m->items, m->n, m->cap, item) < 0)
 		return plan_no_memory(p);
 	return 0;
 }
@@ -108,10 +108,10 @@ static const struct mount_line *find_mount(const struct mounts *m, const char *p
 	return found;
 }
 
-/* dir + what of path lies below base. */
-static bool move(const char *path, const char *base, const char *dir, char out[PATH_BYTES])
+/* dir + what of `from` lies below base. */
+static bool move(const char *from, const char *base, const char *dir, char out[PATH_BYTES])
 {
-	const char *below = path + (base[1] ? strlen(base) : 0);
+	const char *below = from + (base[1] ? strlen(base) : 0);
 	int n = snprintf(out, PATH_BYTES, "%s%s", dir[1] ? dir : "", below);
 
 	if (n == 0)
@@ -148,7 +148,7 @@ static int search(struct planner *p, const struct mounts *m, const struct plan_n
 	for (size_t i = 0; r == 0 && i < m->n; i++) {
 		const struct mount_line *other = &m->items[i];
 
-		if (other == own || other->major != own->major || other->minor != own->minor ||
+		if (other == own || strcmp(other->device, own->device) != 0 ||
 			!path_is_below(inside, other->root) ||
 			!move(inside, other->root, other->path, path) ||
 			strcmp(path, node->path) == 0)

@@ -125,6 +125,7 @@ struct planner {
 	size_t n_exec_folders, cap_exec_folders;
 	struct plan_hop *hops;
 	size_t n_hops, cap_hops;
+	const char *searched; /* the last folder that was searched for sockets that were renamed */
 	struct plan_node *nodes;
 	size_t n_nodes;
 	struct plan_entry *entries; /* before they are sorted */

@@ -4,8 +4,8 @@
  * see it: neither a read-only mount nor Landlock (before its version 9) is in the way, and behind
  * it may stand a database, an agent with keys, or a daemon that runs commands. The kernel lists
  * those of this network namespace with the name that they were bound to; each that is visible there
- * gets a mask. Sockets that were renamed, that were bound by a name relative to another folder, or
- * that are made later are not found (docs/threat-model.md).
+ * gets a mask. Sockets that were moved to another folder, that were bound by a name relative to
+ * another folder, or that are made later are not found (docs/threat-model.md).
  *
  * Daemons have theirs below /run, some of them with a network namespace of their own (rootless
  * Docker: whoever may talk to it has the user's home). That is small, and nobody works there: all
@@ -38,20 +38,65 @@ static const char *name_in(const char *line)
 	return *line && *line != '@' ? line : NULL;
 }
 
-/* Masks what is there, if it can be seen. */
-static int add_socket(struct planner *p, const char *path)
+static int add_mask(struct planner *p, const char *path)
+{
+	struct plan_place place = { .origin = PLAN_FROM_SOCKETS };
+
+	place.path = arena_strdup(&p->arena, path);
+	return place.path ? plan_add_place(p, place) : plan_no_memory(p);
+}
+
+/* All sockets in a folder. */
+static int add_all(struct planner *p, const char *folder)
+{
+	DIR *dir;
+	int r = plan_look_open(p, folder, &dir);
+
+	while (r == 0 && dir) {
+		char path[PATH_BYTES];
+		const char *name;
+		struct stat st;
+
+		r = plan_look_next(p, folder, dir, &name);
+		if (r < 0 || !name)
+			break;
+		if (snprintf(path, sizeof(path), "%s/%s", folder, name) < PATH_BYTES &&
+			lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+			r = add_mask(p, path);
+	}
+	if (dir)
+		(void)closedir(dir);
+	return r;
+}
+
+/*
+ * Somebody bound it, and its name is gone: it was removed, or renamed. Servers that replace each
+ * other bind another name and rename it then, in the same folder.
+ */
+static int add_renamed(struct planner *p, const char *path)
+{
+	size_t len = (size_t)(strrchr(path, '/') - path);
+	const char *folder = arena_strndup(&p->arena, path, len ? len : 1);
+
+	if (!folder)
+		return plan_no_memory(p);
+	if (p->searched && strcmp(p->searched, folder) == 0)
+		return 0;
+	p->searched = folder;
+	return plan_nodes_find(p, folder)->kind == PLAN_BIND ? add_all(p, folder) : 0;
+}
+
+/* Masks what is there, if it can be seen. bound: somebody listens under that very name. */
+static int add_socket(struct planner *p, const char *path, bool bound)
 {
 	char real[PATH_BYTES];
 	struct stat st;
 
 	if (links_follow(path, NULL, NULL, real) < 0 || plan_nodes_find(p, real)->kind != PLAN_BIND)
 		return 0;
-	if (lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode))
-		return 0;
-	path = arena_strdup(&p->arena, real);
-	if (!path)
-		return plan_no_memory(p);
-	return plan_add_place(p, (struct plan_place){ .path = path, .origin = PLAN_FROM_SOCKETS });
+	if (lstat(real, &st) < 0)
+		return bound && errno == ENOENT ? add_renamed(p, real) : 0;
+	return S_ISSOCK(st.st_mode) ? add_mask(p, real) : 0;
 }
 
 /* Whoever bound it was in some folder: the granted ones are where it would matter. */
@@ -68,7 +113,7 @@ static int add_relative(struct planner *p, const char *name)
 			continue;
 		if (snprintf(path, sizeof(path), "%s/%s", node->path, name) < PATH_BYTES &&
 			path_normalize(path, strlen(path), normal, &len) == 0)
-			r = add_socket(p, normal);
+			r = add_socket(p, normal, false);
 	}
 	return r;
 }
@@ -91,7 +136,7 @@ static int read_list(struct planner *p, FILE *list)
 		if (++n > SOCKETS_MAX)
 			return error_set(p->error, -E2BIG, NULL,
 				"there are too many sockets on this machine to mask");
-		r = name[0] == '/' ? add_socket(p, name) : add_relative(p, name);
+		r = name[0] == '/' ? add_socket(p, name, true) : add_relative(p, name);
 	}
 	return r == 0 && ferror(list) ? -EIO : r;
 }
@@ -126,7 +171,7 @@ static int visit(struct planner *p, const char *path, unsigned depth, unsigned *
 		return search(p, path, depth + 1, names);
 	if (!S_ISSOCK(x.stx_mode) || node->access == PLAN_WRITE)
 		return 0;
-	return add_socket(p, path);
+	return add_socket(p, path, false);
 }
 
 static int search(struct planner *p, const char *folder, unsigned depth, unsigned *names)

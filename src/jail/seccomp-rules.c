@@ -80,6 +80,15 @@ static const struct seccomp_clause ioctl_cases[] = {
 				   FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS)),
 };
 
+/*
+ * A lease on a file that may only be read makes whoever opens it for writing on the host wait, most
+ * of a minute each time. The new kind is a delegation.
+ */
+#define SET_DELEGATION 1040 /* F_SETDELEG, Linux 6.19 */
+static const struct seccomp_clause fcntl_cases[] = {
+	WHEN(ERROR(EINVAL), ARG(1, F_SETLEASE, SET_DELEGATION)),
+};
+
 /* Otherwise as on a kernel without it: programs turn to shm_open or a temporary file. */
 #define NOEXEC_SEAL 0x8 /* MFD_NOEXEC_SEAL, Linux 6.3 */
 static const struct seccomp_clause memfd_noexec[] = {
@@ -218,6 +227,7 @@ static const struct seccomp_rule_text texts[RULES] = {
 	[RULE_ALLOW] = { .otherwise = ALLOW },
 	[RULE_CLONE] = TEXT(ERROR(EPERM), clone_base),
 	[RULE_CLONE_CLOSED] = TEXT(ERROR(EPERM), clone_closed),
+	[RULE_FCNTL] = TEXT(ALLOW, fcntl_cases),
 	[RULE_IOCTL] = TEXT(ALLOW, ioctl_cases),
 	[RULE_MEMFD_NOEXEC] = TEXT(ERROR(ENOSYS), memfd_noexec),
 	[RULE_MODE_1] = TEXT(ERROR(EPERM), mode_1_cases),

@@ -26,6 +26,7 @@ enum seccomp_rule {
 	/* From here on arguments count. */
 	RULE_CLONE,
 	RULE_CLONE_CLOSED,
+	RULE_FCNTL,
 	RULE_IOCTL,
 	RULE_MEMFD_NOEXEC,
 	RULE_MODE_1,

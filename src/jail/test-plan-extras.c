@@ -500,6 +500,41 @@ static void test_sockets_of_run(void **state)
 	assert_int_equal(entry->kind, PLAN_MASK);
 }
 
+static int bind_at(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(strlen(path) < sizeof(address.sun_path));
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* One that nobody listens on stays; one that is listened on under another name does not. */
+static void test_renamed_socket(void **state)
+{
+	char *path = test_plan_expand("@/data/s"), *other = test_plan_expand("@/data/t");
+	auto_fd fd = bind_at(path);
+	auto_plan *plan = NULL;
+
+	(void)state;
+	(void)close(fd_take(&fd));
+	plan = make_one("fs: {write: [@/data/**]}");
+	assert_null(at(plan, "@/data/s"));
+	plan_free(plan);
+	plan = NULL;
+	assert_int_equal(unlink(path), 0);
+	fd = bind_at(path);
+	assert_int_equal(rename(path, other), 0);
+	plan = make_one("fs: {write: [@/data/**]}");
+	assert_non_null(at(plan, "@/data/t"));
+	assert_int_equal(at(plan, "@/data/t")->kind, PLAN_MASK);
+	assert_int_equal(unlink(other), 0);
+	free(path);
+	free(other);
+}
+
 /* Mounts are made in a namespace of the test's own, so it is the last. */
 static void test_other_mount(void **state)
 {
@@ -510,8 +545,6 @@ static void test_other_mount(void **state)
 	test_plan_make("@/al ias/");
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) < 0 ||
 		mount(from, to, NULL, MS_BIND, NULL) < 0) {
-		free(from);
-		free(to);
 		skip();
 	}
 	plan = make_one("fs: {read: [/**]}");
@@ -564,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_bad_variables),
 		cmocka_unit_test(test_program_names),
 		cmocka_unit_test(test_sockets_of_run),
+		cmocka_unit_test(test_renamed_socket),
 		cmocka_unit_test(test_other_mount),
 	};
 

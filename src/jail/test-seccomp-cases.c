@@ -75,6 +75,10 @@ const struct seccomp_case seccomp_cases[] = {
 	GOES(seccomp, 1, 0, 0), GOES(seccomp, 1, 1, 0), FAILS(seccomp, EINVAL, 1, 8, 0),
 	FAILS(seccomp, EINVAL, 1, HIGH | 9, 0), GOES(seccomp, 2, 0, BAD),
 
+	/* Leases. */
+	GOES(fcntl, NO_FD, 1), GOES(fcntl, NO_FD, 1025), FAILS(fcntl, EINVAL, NO_FD, 1024),
+	FAILS(fcntl, EINVAL, NO_FD, HIGH | 1024), FAILS(fcntl, EINVAL, NO_FD, 1040),
+
 	/* Mounts. */
 	CLOSED(mount, EPERM, 0), CLOSED(umount2, EPERM, BAD), CLOSED(open_tree, EPERM, NO_FD, BAD),
 	CLOSED(move_mount, EPERM, NO_FD, BAD, NO_FD, BAD), CLOSED(fsopen, EPERM, BAD),

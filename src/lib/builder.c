@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "lib/handles.h"
 #include "lib/skill-entry.h"
+#include "jail/runtime.h"
 #include "policy/algebra.h"
 #include "policy/permissions-text.h"
 
@@ -71,6 +72,8 @@ int corral_builder_from_manifest(
 
 	if (r == 0)
 		r = new_from(&b, permissions_copy(m.permissions));
+	if (r == 0)
+		r = runtime_imply(&m, folder, b->granted);
 	if (r == 0) {
 		b->touched = true;
 		b->variables[VARIABLE_SKILL_DIR] = strdup(folder);

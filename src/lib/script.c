@@ -8,41 +8,10 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "jail/resolver.h"
+#include "jail/runtime.h"
 
 /* The kernel reads as much of the first line, too. */
 enum { LINE_MAX_BYTES = 256 };
-
-/* Programs that a runtime may be called, the best first. Others are called as they are named. */
-static const struct {
-	const char *name;
-	const char *programs[4];
-} runtimes[] = {
-	{ "python", { "python3", "python" } },
-	{ "python3", { "python3" } },
-	{ "node", { "node", "nodejs" } },
-	{ "nodejs", { "node", "nodejs" } },
-	{ "javascript", { "node", "nodejs" } },
-	{ "shell", { "sh" } },
-};
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
-
-static const char *program_of(const char *runtime)
-{
-	char found[PATH_BYTES];
-
-	for (size_t i = 0; i < N(runtimes); i++) {
-		if (strcmp(runtimes[i].name, runtime) != 0)
-			continue;
-		for (size_t k = 0; runtimes[i].programs[k]; k++) {
-			if (resolver_find(runtimes[i].programs[k], found) == 0)
-				return runtimes[i].programs[k];
-		}
-		return runtimes[i].programs[0];
-	}
-	return runtime;
-}
 
 /*
  * The first line without its end; 1 if the file is a program itself; -ENOEXEC if it is no #! line,
@@ -117,7 +86,7 @@ int script_command(const char *path, const char *runtime, const char *const *arg
 		return error_set(
 			e, -EINVAL, NULL, "a script is named by an absolute path without . or ..");
 	if (runtime)
-		words[0] = program_of(runtime);
+		words[0] = runtime_program(runtime);
 	else
 		r = read_shebang(path, a, words, e);
 	if (r < 0)

@@ -52,7 +52,7 @@ static _Noreturn void become_warden(int socket, int policy, const char *const *e
 		_exit(99);
 	if (kept >= 0 && dup2(kept, POLICY_FD) < 0)
 		_exit(99);
-	for (size_t i = 0; env[i] && i < 6; i++)
+	for (size_t i = 0; i < 6 && env[i]; i++)
 		words[i + 1] = env[i];
 	(void)close_range(kept >= 0 ? POLICY_FD + 1 : 4, ~0U, 0);
 	(void)execve(

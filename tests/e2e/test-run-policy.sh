@@ -308,5 +308,15 @@ refuses 125 "a skill without an entry" "names no entry" --skill plain --yes
 printf 'name: x\ndescription: y\nentry: ../work/file\npermissions: {}\n' >plain/skill.yaml
 refuses 125 "an entry that leads out" "leads out of its folder" --skill plain --yes
 refuses 125 "no skill" "cannot be read" --skill nothing --yes
+# What runs the entry need not be listed; everything else does.
+mkdir listed && printf 'name: x\ndescription: y\nruntime: shell\nentry: run.sh\npermissions: {fs: {read: [$SKILL_DIR/**]}, exec: [cat]}\n' >listed/skill.yaml
+printf '#!/bin/sh\necho "$1" | cat; id 2>/dev/null || echo "no id"\n' >listed/run.sh
+prints "hello
+no id" "an entry's runtime is implied by its exec list" --skill listed --yes hello
+chmod +x listed/run.sh && sed -i /runtime/d listed/skill.yaml
+prints "hello
+no id" "so is the entry itself" --skill listed --yes hello
+printf 'fs: {read: [/**]}\nexec: [cat]\n' >no-shell.yaml
+refuses 126 "another policy has its say" "does not let" --skill listed --policy no-shell.yaml --yes hello
 
 done_testing

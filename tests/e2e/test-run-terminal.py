@@ -387,6 +387,21 @@ def test_background_terminal():
     t.close()
 
 
+def test_hidden_notes():
+    """What a command prints last must not hide what Corral says after it."""
+    words = ["env", "TERM=xterm", CORRAL, "run", "--", "sh", "-c",
+             r"echo x >.envrc; printf '\033[8m\033[?1049h\016\033]0;title'"]
+    t = Terminal(words)
+    t.wait()
+    end = t.text.rfind(b"\x1b]0;title")
+    note = t.text.find(b".envrc (", end)
+    between = t.text[end:note]
+    TAP.ok(end >= 0 and note >= 0 and all(s in between for s in (b"\x18", b"\x1b\\\x1b[!p", b"\x1b[0m", b"\x0f",
+           b"\x1b[?47l")), "a note cannot be hidden by colours, a title or another screen", t)
+    os.unlink(os.path.join(WORK, ".envrc"))
+    t.close()
+
+
 def main():
     if subprocess.run([CORRAL, "doctor"], capture_output=True, check=False).returncode == 1:
         print("1..0 # SKIP kernel: no sandbox can be had; corral doctor says why")

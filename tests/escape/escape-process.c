@@ -179,7 +179,7 @@ static int keeper_signal(const struct attempt *a)
 
 static int nice_other(const struct attempt *a)
 {
-	return verdict(setpriority(PRIO_PROCESS, (id_t)target(a), 1));
+	return verdict(setpriority(PRIO_PROCESS, (id_t)target(a), 19));
 }
 
 static int affinity_other(const struct attempt *a)

@@ -218,6 +218,14 @@ static int ro_bind_socket(const struct attempt *a)
 	return claim(bind(fd, (struct sockaddr *)&un, sizeof(un)));
 }
 
+/* The host waits for most of a minute, each time that it opens the file for writing. */
+static int ro_lease(const struct attempt *a)
+{
+	int fd = open(ro_file(a), O_RDONLY);
+
+	return fd < 0 ? HELD : verdict(fcntl(fd, F_SETLEASE, F_RDLCK));
+}
+
 static const struct attempt table[] = {
 	{ "ro-write", "default", "", "a readable file is writable as well", ro_write, NULL },
 	{ "ro-append", "default", "", "appending is not taken for writing", ro_append, NULL },
@@ -260,5 +268,6 @@ static const struct attempt table[] = {
 		NULL },
 	{ "ro-mknod", "default", "", "a fifo can be made in it", ro_mknod, NULL },
 	{ "ro-bind", "default", "", "binding a socket makes a file", ro_bind_socket, NULL },
+	{ "ro-lease", "default", "", "a lease keeps the host from writing to it", ro_lease, NULL },
 };
 THEME(readonly, "Files granted for reading", table);
