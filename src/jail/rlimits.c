@@ -60,7 +60,6 @@ int rlimits_apply(const struct start *s)
 		bool set;
 		uint64_t value;
 	} rows[] = {
-		{ RLIMIT_CORE, true, 0 },
 		{ RLIMIT_FSIZE, s->file_size != 0, s->file_size },
 		{ RLIMIT_NOFILE, s->open_files != 0, s->open_files },
 		{ RLIMIT_DATA, s->memory != 0, data_limit(s->memory) },
@@ -110,4 +109,14 @@ int rlimits_pid_max(int proc_fd, uint64_t pids)
 	if (fd < 0 || write(fd, text, (size_t)len) < 0)
 		return -errno;
 	return 0;
+}
+
+int rlimits_no_core(void)
+{
+	const struct rlimit one = { 1, 1 }, none = { 0, 0 };
+
+	if (setrlimit(RLIMIT_CORE, &one) == 0)
+		return 0;
+	/* Where the host forbade them with a hard limit of 0, there is no way up again. */
+	return setrlimit(RLIMIT_CORE, &none) < 0 ? -errno : 0;
 }

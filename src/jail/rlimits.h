@@ -18,11 +18,19 @@ enum {
  * Sets the limits of the calling process, for the programs that it is about to run. Memory is only
  * capped loosely, at twice the limit or more: tally.h holds the limit itself. Where a cgroup
  * holds memory or pids already, pass a copy of *s with that field 0. Never raises a hard limit.
- * Async-signal-safe; allocates nothing. RLIMIT_CORE is 0 always. Fields that are 0 leave their
+ * Async-signal-safe; allocates nothing. Core files are
+ * rlimits_no_core()'s. Fields that are 0 leave their
  * limit as it was: whoever raised the soft number of open files for himself must put it back first.
  * -errno: a limit could not be set; do not run the program.
  */
 int rlimits_apply(const struct start *s);
+
+/*
+ * No core files, and no core handler: one that core_pattern pipes to runs as root outside every
+ * jail, and a limit of 0 does not stop it. A limit of 1 does. Called before the filter, which lets
+ * nobody change it again.
+ */
+int rlimits_no_core(void);
 
 /*
  * Caps the number of processes and threads in the pid namespace whose pid 1 is the caller, through

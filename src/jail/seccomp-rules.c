@@ -20,6 +20,7 @@
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -149,9 +150,17 @@ static const struct seccomp_clause prctl_cases[] = {
 };
 
 /* One's own limits, or no new ones: the third argument is a pointer of 64 bits. */
+/*
+ * That of core files stays, and seems to have been set: a program that wants none gets none, and 0
+ * would bring back the host's core handler (rlimits_no_core()).
+ */
 static const struct seccomp_clause prlimit64_cases[] = {
-	WHEN(ALLOW, ARG(0, 0)),
 	WHEN(ALLOW, ARG(2, 0), ARG_HIGH(2, 0)),
+	WHEN(ERROR(0), ARG(1, RLIMIT_CORE)),
+	WHEN(ALLOW, ARG(0, 0)),
+};
+static const struct seccomp_clause setrlimit_cases[] = {
+	WHEN(ERROR(0), ARG(0, RLIMIT_CORE)),
 };
 
 /*
@@ -241,6 +250,7 @@ static const struct seccomp_rule_text texts[RULES] = {
 	[RULE_PRCTL] = TEXT(ERROR(EINVAL), prctl_cases),
 	[RULE_PRIORITY] = TEXT(ALLOW, priority_cases),
 	[RULE_SCHEDULE] = TEXT(ALLOW, schedule_cases),
+	[RULE_SETRLIMIT] = TEXT(ALLOW, setrlimit_cases),
 	[RULE_PRLIMIT64] = TEXT(ERROR(EPERM), prlimit64_cases),
 	[RULE_SECCOMP] = TEXT(ERROR(EINVAL), listener_cases),
 	[RULE_SENDMMSG] = TEXT(ERROR(EOPNOTSUPP), sendto_cases), /* the flags stand there too */

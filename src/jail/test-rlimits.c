@@ -65,11 +65,26 @@ static void nothing_asked(void)
 	NEED(rlimits_apply(&s) == 0);
 	for (int i = 0; i < (int)RLIM_NLIMITS; i++) {
 		NEED(getrlimit((__rlimit_resource_t)i, &after[i]) == 0);
-		if (i == RLIMIT_CORE)
-			NEED(after[i].rlim_cur == 0 && after[i].rlim_max == 0);
-		else
-			NEED(memcmp(&before[i], &after[i], sizeof(after[i])) == 0);
+		NEED(memcmp(&before[i], &after[i], sizeof(after[i])) == 0);
 	}
+}
+
+/* 1 and not 0: see rlimits.h. */
+static void no_core(void)
+{
+	struct rlimit before, after;
+
+	NEED(getrlimit(RLIMIT_CORE, &before) == 0);
+	NEED(rlimits_no_core() == 0);
+	NEED(getrlimit(RLIMIT_CORE, &after) == 0);
+	NEED(after.rlim_cur == after.rlim_max);
+	NEED(after.rlim_max == (before.rlim_max > 0 ? 1 : 0));
+}
+
+static void test_no_core(void **state)
+{
+	(void)state;
+	must_work(no_core);
 }
 
 static void test_nothing_asked(void **state)
@@ -337,6 +352,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_asked),
+		cmocka_unit_test(test_no_core),
 		cmocka_unit_test(test_file_size),
 		cmocka_unit_test(test_open_files),
 		cmocka_unit_test(test_memory),

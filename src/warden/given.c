@@ -74,7 +74,7 @@ static bool is_covered(const struct plan *plan, const char *path, const struct s
 
 int given_check_cover(int fd, const struct plan *plan, struct error *e)
 {
-	char link[32], path[PATH_BYTES];
+	char descriptor[32], path[PATH_BYTES];
 	struct stat st;
 	ssize_t len;
 
@@ -82,10 +82,10 @@ int given_check_cover(int fd, const struct plan *plan, struct error *e)
 		return error_set(e, -errno, NULL, "descriptor %d: %s", fd, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return 0;
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, path, sizeof(path) - 1);
+	(void)snprintf(descriptor, sizeof(descriptor), "/proc/self/fd/%d", fd);
+	len = readlink(descriptor, path, sizeof(path) - 1);
 	if (len < 0)
-		return error_set(e, -errno, NULL, "%s: %s", link, strerror(errno));
+		return error_set(e, -errno, NULL, "%s: %s", descriptor, strerror(errno));
 	path[len] = '\0';
 	if (path[0] != '/' || !is_covered(plan, path, &st))
 		return 0;

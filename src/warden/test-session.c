@@ -88,6 +88,9 @@ static const struct {
 		"! readlink /proc/1/fd/3 && ! ls /proc/1/root/ && ! cat /proc/1/mem" },
 	{ "three descriptors", "test $(ls /proc/self/fd | wc -l) -eq 4" },
 	{ "a program can be made and run", "cp /usr/bin/true /tmp/t && /tmp/t" },
+	{ "no core handler",
+		"cores() { grep 'Max core' /proc/self/limits; } && a=$(cores) && ulimit -c 0 && "
+		"test \"$a\" = \"$(cores)\" && ! echo \"$a\" | grep -q unlimited" },
 	{ "another host name", "test $(uname -n) = corral" },
 	{ "only loopback", "test $(wc -l </proc/net/dev) -eq 3" },
 	{ "no user namespaces", "! unshare -U true" },

@@ -18,6 +18,7 @@
 #include "jail/loopback.h"
 #include "jail/plan-wire.h"
 #include "jail/privilege.h"
+#include "jail/rlimits.h"
 #include "jail/seccomp.h"
 #include "jail/tree.h"
 #include "jail/userns.h"
@@ -154,6 +155,12 @@ static int enter_tree(struct setup *s)
 	return tree_enter(&s->tree, s->plan, &s->error);
 }
 
+static int limit_cores(struct setup *s)
+{
+	(void)s;
+	return rlimits_no_core();
+}
+
 static int reduce(struct setup *s)
 {
 	(void)s;
@@ -194,6 +201,7 @@ static const struct {
 	{ "watch files", watch_covers },
 	{ "build the file tree", enter_tree },
 	{ "share the mounts", share_mounts },
+	{ "switch off core files", limit_cores },
 	{ "give up capabilities", reduce },
 	{ "install the filter of system calls", filter },
 	{ "hide from other processes", hide },
