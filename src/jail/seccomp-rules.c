@@ -156,7 +156,7 @@ static const struct seccomp_clause prctl_cases[] = {
  */
 static const struct seccomp_clause prlimit64_cases[] = {
 	WHEN(ALLOW, ARG(2, 0), ARG_HIGH(2, 0)),
-	WHEN(ERROR(0), ARG(1, RLIMIT_CORE)),
+	WHEN(ERROR(0), ARG(0, 0), ARG(1, RLIMIT_CORE)),
 	WHEN(ALLOW, ARG(0, 0)),
 };
 static const struct seccomp_clause setrlimit_cases[] = {
