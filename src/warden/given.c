@@ -74,7 +74,7 @@ static bool is_covered(const struct plan *plan, const char *path, const struct s
 
 int given_check_cover(int fd, const struct plan *plan, struct error *e)
 {
-	char descriptor[32], path[PATH_BYTES];
+	char descriptor[32], target[PATH_BYTES];
 	struct stat st;
 	ssize_t len;
 
@@ -83,16 +83,16 @@ int given_check_cover(int fd, const struct plan *plan, struct error *e)
 	if (!S_ISREG(st.st_mode))
 		return 0;
 	(void)snprintf(descriptor, sizeof(descriptor), "/proc/self/fd/%d", fd);
-	len = readlink(descriptor, path, sizeof(path) - 1);
+	len = readlink(descriptor, target, sizeof(target) - 1);
 	if (len < 0)
 		return error_set(e, -errno, NULL, "%s: %s", descriptor, strerror(errno));
-	path[len] = '\0';
-	if (path[0] != '/' || !is_covered(plan, path, &st))
+	target[len] = '\0';
+	if (target[0] != '/' || !is_covered(plan, target, &st))
 		return 0;
 	(void)error_set(e, -EACCES, NULL,
 		"%s is kept from commands, and would not be as their standard input or output",
-		path);
-	error_hint(e, "hand over a copy, as by cat %s | corral run …", path);
+		target);
+	error_hint(e, "hand over a copy, as by cat %s | corral run …", target);
 	return -EACCES;
 }
 
