@@ -7,9 +7,9 @@
  *   scratch        a file system in memory, of which these folders are used:
  *     root/        the skeleton: folders on the way to what was granted (unless "/" itself was)
  *     own/N        writable folders of the session: HOME, /tmp …
- *     file/N       what Corral writes itself: /etc/passwd …
  *     dev/         the private /dev
- *     mask/        "nothing" and "nowhere": a file and a folder without any permission
+ *     mask/        "nothing" and "nowhere", a file and a folder without any permission; and N, what
+ * Corral writes itself over files of the host (/etc/passwd …)
  *
  * All of it is put together below a folder of the old root, and becomes the root in the end.
  */

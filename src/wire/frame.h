@@ -26,18 +26,18 @@ enum frame_type {
 	FRAME_CONFIGURE, /* host -> warden, first: wire/configure.h */
 	FRAME_START,  /* id: of the command, chosen by the host; body: wire/start.h; fds: stdio (0,
 			 1,  2), none with START_TTY */
-	FRAME_SIGNAL, /* body: wire/signal: u32 number; to the command's foreground processes */
+	FRAME_SIGNAL, /* body: u32 number; to the command's foreground processes */
 	FRAME_KILL,   /* end the command with all its processes; body: none, or u32 flags for its
 			 report */
 	FRAME_LEASE,  /* host -> warden: it was handed to the lent init; body: u64 timeout in ms */
 	FRAME_RETURN, /* host -> warden: it is over; id 0: the lent init is gone */
 	/* init -> warden -> host */
-	FRAME_READY,   /* warden -> host: the session stands; body: wire/ready.h */
-	FRAME_FAILED,  /* warden -> host: there is no session; body: wire/refusal.h; then EOF */
+	FRAME_READY,   /* warden -> host: the session stands; body: wire/report.h */
+	FRAME_FAILED,  /* warden -> host: there is no session; body: wire/report.h; then EOF */
 	FRAME_STARTED, /* the program runs; fds: the master side of its terminal, if START_TTY */
-	FRAME_REFUSED, /* it does not; body: wire/refusal.h */
+	FRAME_REFUSED, /* it does not; body: wire/report.h */
 	FRAME_EXITED,  /* it ended; body: wire/report.h */
-	FRAME_GONE,    /* warden -> host: the session ended under our feet; body: wire/refusal.h */
+	FRAME_GONE,    /* warden -> host: the session ended under our feet; body: wire/report.h */
 	/* warden <-> zygote */
 	FRAME_PLAN,  /* warden -> zygote, first: jail/plan-wire.h */
 	FRAME_SPAWN, /* warden -> zygote: make an init ready */
