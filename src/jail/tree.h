@@ -8,8 +8,8 @@
  *     root/        the skeleton: folders on the way to what was granted (unless "/" itself was)
  *     own/N        writable folders of the session: HOME, /tmp …
  *     dev/         the private /dev
- *     mask/        "nothing" and "nowhere", a file and a folder without any permission; and N, what
- * Corral writes itself over files of the host (/etc/passwd …)
+ *     mask/        what covers are made of: "nothing" and "nowhere", a file and a folder without
+ *                  any permission; N, a text of ours over a file of the host (/etc/passwd …)
  *
  * All of it is put together below a folder of the old root, and becomes the root in the end.
  */
