@@ -121,6 +121,9 @@ int given_inside(int fd)
 
 	if (fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) || major(st.st_rdev) != MEMORY)
 		return -ENODEV;
+	/* Who does not own it can do nothing to it. */
+	if (st.st_uid != geteuid())
+		return -ENODEV;
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
 		if (minor(st.st_rdev) == devices[i].minor)
 			return reopen(devices[i].path, mode);
