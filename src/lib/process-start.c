@@ -333,7 +333,7 @@ static int send_once(struct launch *l, struct corral_process *p, struct error *e
 		(void)error_set(e, r, NULL, "the command could not be handed to the warden: %s",
 			strerror(-r));
 	}
-	if (r == -EPIPE)
+	if (r == -EPIPE || r == -ECONNRESET)
 		sandbox_lose(l->sandbox, link, e);
 	warden_link_unref(link);
 	return r;

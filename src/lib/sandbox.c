@@ -232,8 +232,10 @@ int sandbox_start_directly(struct corral_sandbox *s, struct corral_process *p,
 		p->timed = timeout_ms > 0;
 	}
 	(void)pthread_mutex_unlock(&s->lock);
+	/* It runs: whatever is wrong now, it must not be started once more. */
 	if (r == 0 && timeout_ms > 0)
-		return sandbox_send(link, FRAME_LEASE, p->id, &lease, NULL, 0);
+		return sandbox_send(link, FRAME_LEASE, p->id, &lease, NULL, 0) < 0 ? -ECONNRESET
+										   : 0;
 	return r < 0 ? -EAGAIN : 0;
 }
 
