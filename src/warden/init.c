@@ -157,7 +157,11 @@ static int begin(struct running *run)
 		refuse_launch(run, r, step);
 		return r;
 	}
-	return frame_send(run->init->socket, FRAME_STARTED, run->id, NULL, 0, &master, master >= 0);
+	/* It runs, and nobody knows: it must not be there when the next one comes. */
+	if (frame_send(run->init->socket, FRAME_STARTED, run->id, NULL, 0, &master, master >= 0) <
+		0)
+		_exit(1);
+	return 0;
 }
 
 /* What a process used counts with what it waited for itself: each is counted once. */
