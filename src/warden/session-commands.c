@@ -17,7 +17,10 @@
 #include "warden/given.h"
 #include "warden/session-part.h"
 
-enum { GRACE_MS = 1000 }; /* between "end" and the end of the init itself */
+enum {
+	GRACE_MS = 1000, /* between "end" and the end of the init itself */
+	DYING_MS = 100,  /* for a zygote that dies, from its first init gone to its own end */
+};
 
 /* Deadlines. */
 
@@ -139,12 +142,16 @@ void session_end(struct session *s, struct command *c, struct report *report)
 	tell_end(s, c, &event);
 }
 
-/* A zygote that dies closes its socket before the kernel kills what is inside. */
+/*
+ * A zygote that dies closes its socket before the kernel kills what is inside; but an init that it
+ * cloned a moment ago may hold a copy, so this waits for a moment. It is asked only for an init
+ * that died without a word, which hardly anything but the zygote's end can cause.
+ */
 static bool zygote_is_dying(const struct session *s)
 {
 	struct pollfd p = { .fd = s->socket };
 
-	return s->socket >= 0 && poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+	return s->socket >= 0 && poll(&p, 1, DYING_MS) > 0 && p.revents & POLLHUP;
 }
 
 /* Its init is no more, and did not say why: killed from outside, or for want of memory. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -337,6 +338,16 @@ static int take_frame(const struct setup *s)
 	return r == -EPIPE ? r : 0;
 }
 
+/*
+ * An init that was just cloned may still hold a copy of the socket, so closing it is not enough for
+ * the warden to learn of this end before it learns of the commands'.
+ */
+static _Noreturn void end(void)
+{
+	(void)shutdown(SOCKET, SHUT_RDWR);
+	_exit(1);
+}
+
 /* Ends when the warden does, or when a cover cannot be put back: then everything ends. */
 static _Noreturn void serve(const struct setup *s)
 {
@@ -350,7 +361,7 @@ static _Noreturn void serve(const struct setup *s)
 			continue;
 		/* First the covers: a command that starts now must not find one missing. */
 		if (fds[1].revents && watch_restore(s->watch, &s->tree) < 0)
-			_exit(1);
+			end();
 		if (fds[0].revents && take_frame(s) < 0)
 			_exit(0);
 	}
