@@ -43,7 +43,7 @@ demo: build ## build, then watch the policy engine allow, deny and explain
 
 # In CI no test may be skipped, so what the tests of the checks need is installed as well.
 test: build ## build and run all tests: unit, corpus and end to end
-	@$(if $(filter true,$(CI)),tools/setup check man programs)
+	@$(if $(filter true,$(CI)),tools/setup check man programs net)
 	@tools/run-tests $(BUILD)
 
 check: ## the static checks: format, clang-tidy, cppcheck, layers, symbols, words, scripts, manuals
@@ -78,6 +78,9 @@ soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow
 	@tools/setup $(toolchain)
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@$(BUILD)-release/bench/soak $(BUILD)-release/src/warden/corral-warden $(SOAK_COMMANDS)
+	@tools/setup net
+	@CORRAL_NET_QUERIES=$(SOAK_COMMANDS) tests/net/run.py --programs $(BUILD)-release/tests/net \
+		--corral $(BUILD)-release/src/cli/corral --parts attacks --only "in great number"
 
 install: ## build for use and install under PREFIX (/usr/local); DESTDIR is honoured
 	@tools/setup $(toolchain) man

@@ -58,11 +58,12 @@ struct corral_result;
 /* Something was refused. Strings are never NULL; "" where there is nothing to say. */
 struct corral_denial {
 	enum corral_operation op;
-	const char *target; /* what was asked for: a path, a program, NAME=value … */
+	const char *target; /* what was asked for: a path, a program, a host, NAME=value … */
 	const char *rule;   /* the rule that decided, "policy.yaml:3: /srv/data" */
 	const char *reason; /* why, in words */
 	const char *remedy; /* what would allow it, in words */
 	int exact;          /* 1: it was refused; 0: found out afterwards, the likely cause */
+	uint64_t count;     /* how often it was tried, as far as it is known by now; at least 1 */
 };
 
 /* The denial behind an error, or NULL. Lives as long as the error. */
@@ -82,7 +83,7 @@ struct corral_event {
 	size_t size; /* of this struct, as the library knows it */
 	enum corral_event_kind kind;
 	uint64_t time_ns;                   /* of the day, since 1970 */
-	uint64_t command;                   /* as corral_process_id(); 0: none */
+	uint64_t command;                   /* as corral_process_id(); 0: none, or not known */
 	const char *program;                /* the command line, or the program; "" if none */
 	const char *message;                /* "" if there is nothing to say */
 	const struct corral_denial *denial; /* NULL but for DENIED */
@@ -254,10 +255,29 @@ struct corral_stats {
 	uint64_t user_us, system_us;
 	uint64_t peak_bytes;                              /* of memory, the largest of a command */
 	uint64_t stdin_bytes, stdout_bytes, stderr_bytes; /* dropped ones included */
+	/* Of the network, where single hosts are granted: connections that are over, UDP included,
+	 * and the bytes that went out of the sandbox and into it by them. */
+	uint64_t connections, sent_bytes, received_bytes;
 };
 /* size: sizeof(*ret). Fields that this version of the library does not know are zero. */
 CORRAL_API void corral_sandbox_stats(
 	struct corral_sandbox *s, struct corral_stats *ret, size_t size);
+
+/* Where commands of the sandbox went, or wanted to go. */
+struct corral_destination {
+	const char *target;      /* "api.example.com:443", "udp://192.0.2.1:53"; never NULL */
+	uint64_t connections;    /* that are over */
+	uint64_t failed;         /* that were allowed, and came to nothing */
+	uint64_t denied;         /* that were not allowed */
+	uint64_t sent, received; /* bytes out of the sandbox, and into it */
+};
+/*
+ * Fills at most n of them, in the order in which they were heard of, and returns how many there
+ * are. size: sizeof(*ret). The targets live as long as the sandbox. No more than 4096 are kept
+ * apart; what comes then is in the numbers of corral_sandbox_stats() only.
+ */
+CORRAL_API size_t corral_sandbox_destinations(
+	struct corral_sandbox *s, struct corral_destination *ret, size_t n, size_t size);
 
 /*
  * Ends the session with all that runs in it, and waits for that. Processes that still exist end

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * --audit FILE: what happened, as JSON Lines: one object when the command starts, one when it ends
- * or is refused. The file is opened before anything runs, and must lie where the command can't
- * write.
+ * or is refused, and between them one for each connection, and for each that was denied. The file
+ * is opened before anything runs, and must lie where the command can't write. How many connections
+ * there are is the command's choice; AUDITED_MAX keeps it from filling the disk with them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,8 @@
 #include "cli/tree.h"
 #include "codec/json.h"
 #include "jail/links.h"
+
+enum { AUDITED_MAX = 100000 };
 
 /* The command could write the file, or put another in its place. */
 static bool is_reachable(const struct run *r, const char *path)
@@ -122,6 +125,16 @@ static struct node *words(struct tree *t, const char *const *items, size_t n)
 	return list;
 }
 
+/* Text that a command may have chosen. */
+static void put_foreign(struct tree *t, struct node *map, const char *key, const char *text)
+{
+	auto_buffer visible = { 0 };
+
+	buffer_add_visible(&visible, text, strlen(text));
+	tree_put_text(t, map, key, buffer_text(&visible));
+	t->failed = t->failed || visible.failed;
+}
+
 static struct node *origins(struct tree *t, const struct run *r)
 {
 	struct node *list = tree_list(t);
@@ -159,6 +172,44 @@ void run_audit_refused(struct run *r, int status, const char *why)
 	tree_put(&t, root, "argv", words(&t, r->argv, r->n_argv));
 	tree_put_number(&t, root, "status", status);
 	tree_put_text(&t, root, "why", why);
+	append(r, &t, root);
+}
+
+static void put_record(struct tree *t, struct node *root, const struct record *record)
+{
+	tree_put_text(t, root, "op", "net.connect");
+	put_foreign(t, root, "target", record->target);
+	tree_put_flag(t, root, "dns", record->dns);
+	put_foreign(t, root, "name", record->name);
+	put_foreign(t, root, "address", record->address);
+	tree_put_number(t, root, "port", record->port);
+	if (record->kind == RECORD_CLOSED) {
+		tree_put_number(t, root, "sent", (int64_t)record->sent);
+		tree_put_number(t, root, "received", (int64_t)record->received);
+	} else {
+		put_foreign(t, root, "rule", record->rule);
+		put_foreign(t, root, "reason", record->reason);
+		put_foreign(t, root, "remedy", record->remedy);
+	}
+	tree_put_number(t, root, "count", record->count ? (int64_t)record->count : 1);
+	if (record->pid)
+		tree_put_number(t, root, "process", record->pid);
+	if (*record->program)
+		put_foreign(t, root, "program", record->program);
+}
+
+void run_audit_network(struct run *r, const struct record *record)
+{
+	/* Of its own: there may be many of them. */
+	auto_arena arena = { 0 };
+	struct tree t = { .arena = &arena };
+	struct node *root;
+
+	if (r->audit < 0 || r->audited > AUDITED_MAX)
+		return;
+	root = begin(&t, r->audited < AUDITED_MAX ? run_network_kind(record->kind) : "dropped");
+	if (r->audited++ < AUDITED_MAX)
+		put_record(&t, root, record);
 	append(r, &t, root);
 }
 

@@ -60,6 +60,10 @@ static void on_event(void *context, const struct session_event *e)
 			.text = keep(l, e->refusal.text),
 			.hint = keep(l, e->refusal.hint) };
 		break;
+	case SESSION_RECORD:
+		run_audit_network(l->run, e->record);
+		(void)run_network_add(&l->run->network, l->run->call->arena, e->record);
+		break;
 	}
 }
 

@@ -80,9 +80,11 @@ static int check(const struct run *r, struct call *c)
 
 	if (o->explain) {
 		(void)error_set(c->error, -EOPNOTSUPP, NULL,
-			"--explain is not there yet: denials inside the sandbox are not recorded");
+			"--explain is not there yet: which files and programs a command was denied "
+			"is not recorded");
 		error_hint(c->error,
-			"`corral policy explain` answers what a policy says about one request");
+			"hosts that were denied are told without it; `corral policy explain` "
+			"answers what a policy says about one request");
 		return -EOPNOTSUPP;
 	}
 	if (o->tier && (strlen(o->tier) != 1 || !strchr("1234", o->tier[0])))
@@ -149,7 +151,7 @@ int run_options(struct run *r)
 			options_text, &o->tier, OPTIONS_OPTIONAL },
 		{ "audit", 0, "FILE", "append what happens to this file, as JSON lines",
 			agent_take_dir, &o->audit, OPTIONS_OPTIONAL },
-		{ "explain", 0, NULL, "say what was denied (not there yet)", options_flag,
+		{ "explain", 0, NULL, "say which files were denied (not there yet)", options_flag,
 			&o->explain, 0 },
 		LOAD_SET(&r->load),
 		{ "json", 0, NULL, "print the result, with all output, as JSON", options_flag,

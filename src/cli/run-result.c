@@ -63,6 +63,14 @@ static void tell_deferred(struct output *o, const struct run *r)
 	}
 }
 
+/* An option joins the profile; policies have to be changed. */
+static void tell_network(struct output *o, const struct run *r)
+{
+	const struct permissions *profile = r->profile.permissions;
+
+	run_network_tell(&r->network, profile ? profile->origin : NULL, o);
+}
+
 /*
  * What the command printed last may hide what is printed now: colours that cannot be seen, another
  * screen, a title that was begun and not ended. Ended are: any sequence (CAN, ST), modes (a soft
@@ -86,14 +94,16 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 	auto_output o = output_for(STDERR_FILENO);
 
 	tell_limits(&o, r, s, report);
+	tell_network(&o, r);
 	tell_deferred(&o, r);
 	show(&o);
 }
 
-void run_result_tell_deferred(const struct run *r)
+void run_result_tell_rest(const struct run *r)
 {
 	auto_output o = output_for(STDERR_FILENO);
 
+	tell_network(&o, r);
 	tell_deferred(&o, r);
 	show(&o);
 }
@@ -176,6 +186,9 @@ int run_result_print(
 	buffer_printf(out, "  \"memory_by\": %s,\n  \"pids_by\": %s,\n", held_by(report->memory_by),
 		held_by(report->pids_by));
 	put_deferred(out, r);
+	buffer_adds(out, "  \"network\": ");
+	run_network_print(&r->network, out);
+	buffer_adds(out, ",\n");
 	put_output(out, "stdout", &s->kept[0]);
 	put_output(out, "stderr", &s->kept[1]);
 	put_flag(out, "lossy", lossy);

@@ -223,7 +223,7 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 	case RUN_END_GONE:
 		(void)error_set(r->call->error, -ECONNRESET, NULL, "%s", o->refusal.text);
 		run_audit_refused(r, status, o->refusal.text);
-		run_result_tell_deferred(r);
+		run_result_tell_rest(r);
 		break;
 	case RUN_END_NONE:
 		break;

@@ -23,6 +23,7 @@
 #include "cli/load.h"
 #include "cli/options.h"
 #include "cli/profile.h"
+#include "cli/run-network.h"
 #include "jail/plan.h"
 #include "warden/session.h"
 #include "wire/report.h"
@@ -74,6 +75,9 @@ struct run {
 	size_t n_argv;
 	const char *const *env; /* ends with NULL */
 	size_t n_env;
+
+	struct run_network network; /* what it did there */
+	size_t audited;             /* how many records of it are in the audit file */
 };
 
 /* The whole of it; returns the status to exit with, and has told what went wrong. */
@@ -106,6 +110,7 @@ bool run_find_in(const char *list, const char *name, char out[PATH_BYTES]);
 int run_audit_open(struct run *r);
 void run_audit_started(struct run *r);
 void run_audit_refused(struct run *r, int status, const char *why);
+void run_audit_network(struct run *r, const struct record *record);
 void run_audit_ended(struct run *r, const struct report *report, int status);
 
 /* run-plain.c: mode rwx: becomes the command. Returns only on failure. */

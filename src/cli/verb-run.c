@@ -24,6 +24,7 @@ const struct verb verb_run = {
 		"ended by signal n.",
 	.examples = "corral run -- make test\n"
 		    "corral run --read ~/datasets --timeout 5m -- python3 train.py\n"
+		    "corral run --net api.example.com:443 -- ./sync.sh\n"
 		    "corral run --policy policy.yaml --json -- ./tool.sh\n"
 		    "corral run --skill ./weather-skill Paris\n"
 		    "corral run --mode sandbox --data-dir ~/.agent -- claude\n",

@@ -26,6 +26,8 @@ static unsigned access_of(const struct plan *plan, const struct plan_entry *entr
 {
 	unsigned access = LANDLOCK_READ;
 
+	if (entry->kind == PLAN_SOCKET)
+		return LANDLOCK_CONNECT;
 	if (entry->writable || entry->kind == PLAN_TMP)
 		access |= LANDLOCK_WRITE;
 	if (entry->exec && !plan->exec_listed)
@@ -44,7 +46,8 @@ static int grant(int rules, int version, int root, const char *path, unsigned ac
 
 static bool has_rule(const struct plan_entry *entry)
 {
-	return entry->kind == PLAN_BIND || entry->kind == PLAN_TMP || entry->kind == PLAN_FILE;
+	return entry->kind == PLAN_BIND || entry->kind == PLAN_TMP || entry->kind == PLAN_FILE ||
+	       entry->kind == PLAN_SOCKET;
 }
 
 static int grant_entries(const struct plan *plan, int rules, int version, int root, struct error *e)

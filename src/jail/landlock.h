@@ -17,6 +17,7 @@ enum landlock_access {
 	LANDLOCK_WRITE = 1 << 2,  /* create, delete, rename, truncate too */
 	LANDLOCK_DEVICE = 1 << 3, /* ioctl on devices */
 	LANDLOCK_LIST = 1 << 4,   /* only the names in folders */
+	LANDLOCK_CONNECT = 1 << 5, /* to sockets that others made */
 };
 
 /* Which version the kernel has; negative errno if none. */

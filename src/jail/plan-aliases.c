@@ -131,7 +131,7 @@ static int add_alias(struct planner *p, const struct plan_node *node, const char
 {
 	struct plan_place place = {
 		.path = arena_strdup(&p->arena, path),
-		.origin = node->kind == PLAN_MASK ? PLAN_FROM_SOCKETS : PLAN_FROM_GUARDED,
+		.origin = node->kind == PLAN_BIND ? PLAN_FROM_GUARDED : PLAN_FROM_SOCKETS,
 	};
 
 	return place.path ? plan_add_place(p, place) : plan_no_memory(p);
@@ -181,7 +181,7 @@ static bool is_cover(const struct planner *p, size_t i)
 	const struct plan_node *node = &p->nodes[i], *up = &p->nodes[node->up];
 
 	return node->exists && node->mount == i && up->kind == PLAN_BIND &&
-	       (node->kind == PLAN_MASK || (node->kind == PLAN_BIND && node->access < up->access));
+	       (node->kind != PLAN_BIND || node->access < up->access);
 }
 
 int plan_aliases_collect(struct planner *p)

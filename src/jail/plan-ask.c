@@ -59,6 +59,25 @@ int plan_ask(const struct planner *p, const char *path, struct plan_answer *ret)
 	return 0;
 }
 
+int plan_ask_socket(const struct planner *p, const char *path, struct plan_answer *ret)
+{
+	char target[PATH_BYTES + 8];
+	struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
+	struct decision d;
+	int err;
+
+	*ret = (struct plan_answer){ PLAN_NONE, PLAN_NONE, NULL, NULL };
+	(void)snprintf(target, sizeof(target), "unix:%s", path);
+	err = policy_decide(p->policy, &r, &d);
+	if (err < 0)
+		return error_set(p->error, err, NULL, "the policy cannot judge %s", target);
+	if (is_forbidden(p, &r, &d, ret))
+		return 0;
+	ret->limit = PLAN_WRITE;
+	ret->grant = d.verdict == VERDICT_ALLOW ? PLAN_WRITE : PLAN_NONE;
+	return 0;
+}
+
 int plan_ask_inside(const struct planner *p, const char *path, struct plan_answer *ret)
 {
 	char below[PATH_BYTES];

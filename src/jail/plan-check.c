@@ -234,7 +234,8 @@ static int check_mask(struct planner *p, const struct plan_node *node)
 	const struct plan_node *up = &p->nodes[node->up];
 	const struct plan_place *by = p->nodes[up->mount].limiter;
 
-	if (node->mount == up->mount || up->kind != PLAN_MASK || node->kind != PLAN_BIND)
+	if (node->mount == up->mount || up->kind != PLAN_MASK ||
+		(node->kind != PLAN_BIND && node->kind != PLAN_SOCKET))
 		return 0;
 	(void)error_set(p->error, -EOPNOTSUPP, by ? place_of(by) : NULL,
 		"%s is allowed inside %s, which is denied inside what is allowed: mounts cannot "
@@ -302,7 +303,9 @@ int plan_check(struct planner *p)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < p->n; i++) {
-		r = check_links(p, &p->places[i]);
+		r = plan_doors_check(p, &p->places[i]);
+		if (r == 0)
+			r = check_links(p, &p->places[i]);
 		if (r == 0)
 			r = check_names(p, &p->places[i]);
 	}

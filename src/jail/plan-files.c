@@ -55,14 +55,16 @@ static void print_group(struct planner *p, struct buffer *out)
 
 static void print_hosts(struct planner *p, struct buffer *out)
 {
-	(void)p;
 	buffer_adds(out, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
+	if (p->plan->network == PLAN_NETWORK_RELAY)
+		buffer_adds(out, PLAN_SELF_4 " corral\n");
 }
 
 static void print_resolver(struct planner *p, struct buffer *out)
 {
-	(void)p;
-	buffer_adds(out, "nameserver 127.0.0.1\noptions edns0 trust-ad\n");
+	const char *server = p->plan->network == PLAN_NETWORK_RELAY ? PLAN_SERVER_4 : "127.0.0.1";
+
+	buffer_printf(out, "nameserver %s\noptions edns0 trust-ad\n", server);
 }
 
 static const struct {

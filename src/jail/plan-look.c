@@ -40,6 +40,7 @@ int plan_look_at(const char *path, struct plan_place *ret)
 		return -ELOOP;
 	ret->exists = true;
 	ret->is_dir = S_ISDIR(st.st_mode);
+	ret->is_socket = S_ISSOCK(st.st_mode);
 	ret->names = ret->is_dir ? 1 : st.st_nlink;
 	ret->dev = st.st_dev;
 	ret->ino = st.st_ino;
@@ -162,9 +163,15 @@ static void adjust(const struct planner *p, const struct plan_place *place, stru
 		a->grant = plan_most(a->grant, PLAN_READ);
 }
 
-static int ask_at(const struct planner *p, const char *path, bool whole, struct plan_answer *ret)
+/* How places are asked about: a path, one with all in it, or a socket to connect to. */
+enum question { ABOUT_PATH, ABOUT_WHOLE, ABOUT_SOCKET };
+
+static int ask_at(
+	const struct planner *p, const char *path, enum question about, struct plan_answer *ret)
 {
-	return whole ? plan_ask_whole(p, path, ret) : plan_ask(p, path, ret);
+	if (about == ABOUT_SOCKET)
+		return plan_ask_socket(p, path, ret);
+	return about == ABOUT_WHOLE ? plan_ask_whole(p, path, ret) : plan_ask(p, path, ret);
 }
 
 /* What is not there matters only where something forbids it. */
@@ -209,9 +216,9 @@ static int distrust(const struct planner *p, struct plan_place *place)
 }
 
 /* What is forbidden where the links lead is forbidden. */
-static int ask_there(const struct planner *p, struct plan_place *place, bool whole)
+static int ask_there(const struct planner *p, struct plan_place *place, enum question about)
 {
-	int r = ask_at(p, place->real, whole, &place->there);
+	int r = ask_at(p, place->real, about, &place->there);
 
 	if (r == 0 && place->there.limit < place->answer.limit) {
 		place->answer.limit = place->there.limit;
@@ -223,17 +230,20 @@ static int ask_there(const struct planner *p, struct plan_place *place, bool who
 
 static int ask(struct planner *p, struct plan_place *place)
 {
-	bool whole = !place->exists || place->is_dir;
+	bool door = place->special == PLAN_DOOR;
+	enum question about = door                              ? ABOUT_SOCKET
+			      : !place->exists || place->is_dir ? ABOUT_WHOLE
+								: ABOUT_PATH;
 	int r;
 
 	if (is_idle(place))
 		return 0;
-	r = plan_ask(p, place->path, &place->self);
+	r = ask_at(p, place->path, door ? ABOUT_SOCKET : ABOUT_PATH, &place->self);
 	if (r == 0)
-		r = ask_at(p, place->path, whole, &place->answer);
+		r = ask_at(p, place->path, about, &place->answer);
 	adjust(p, place, &place->self);
 	adjust(p, place, &place->answer);
-	return r < 0 || place->n_links == 0 ? r : ask_there(p, place, whole);
+	return r < 0 || place->n_links == 0 ? r : ask_there(p, place, about);
 }
 
 int plan_look(struct planner *p)

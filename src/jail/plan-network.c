@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All or nothing, until hosts are held by a relay. Nothing is granted if one layer grants nothing.
- * The host's network is given only if every layer names every host and port, denies none, and the
- * policy answers yes for a sample of all kinds of addresses. What lies between is refused.
+ * Nothing is granted if one layer grants nothing. The host's own network is given only if every
+ * layer names every host and port, denies none, and the policy answers yes for a sample of all
+ * kinds of addresses. What lies between is held by a relay (net/relay.h), which asks the policy
+ * each time.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "jail/plan-part.h"
@@ -91,30 +93,6 @@ static bool all_allowed(const struct planner *p, const char *const *hosts, size_
 	return true;
 }
 
-/* The first thing that a person can change. */
-static const struct grant *first_grant(const struct permissions *l)
-{
-	for (size_t i = 0; i < l->n_rules; i++) {
-		if (is_about_hosts(&l->rules[i]) && l->rules[i].patterns.n > 0)
-			return &l->rules[i].patterns.items[0];
-	}
-	if (l->network_deny.n > 0)
-		return &l->network_deny.items[0];
-	return l->network_allow.n > 0 ? &l->network_allow.items[0] : NULL;
-}
-
-static int refuse(struct planner *p, const struct permissions *l, const char *why)
-{
-	const struct grant *g = l ? first_grant(l) : NULL;
-
-	(void)error_set(p->error, -EOPNOTSUPP, g ? &g->where : NULL, "%s%s%s", g ? g->all[0] : "",
-		g ? ": " : "", why);
-	error_hint(p->error,
-		"grant no host; or all of them, private ranges too, as the agent modes "
-		"do (corral run --mode sandbox)");
-	return -EOPNOTSUPP;
-}
-
 static int take_host_network(struct planner *p)
 {
 	p->plan->network = PLAN_NETWORK_HOST;
@@ -123,45 +101,166 @@ static int take_host_network(struct planner *p)
 		"metadata are not kept from them");
 }
 
-/* listen counts if every layer grants some. */
-static int check_listen(struct planner *p)
-{
-	size_t n = 0;
+/* Ports to publish: those that every layer lists. */
 
-	for (size_t i = 0; i < p->n_layers; i++)
-		n += p->layers[i]->listen.n > 0;
-	if (n == 0 || n < p->n_layers)
+static bool has_port(const struct permissions *l, const char *port)
+{
+	for (size_t i = 0; i < l->listen.n; i++)
+		if (strcmp(l->listen.items[i].all[0], port) == 0)
+			return true;
+	return false;
+}
+
+static bool is_taken(const struct plan *plan, unsigned long port)
+{
+	for (size_t i = 0; i < plan->n_ports; i++)
+		if (plan->ports[i] == port)
+			return true;
+	return false;
+}
+
+static int add_port(struct planner *p, const struct grant *g)
+{
+	struct plan *plan = p->plan;
+	char *end;
+	unsigned long port = strtoul(g->all[0], &end, 10);
+
+	if (*end != '\0' || port == 0 || port > UINT16_MAX)
+		return error_set(p->error, -EINVAL, &g->where, "listen: %s is no port", g->all[0]);
+	if (is_taken(plan, port))
 		return 0;
-	(void)error_set(p->error, -EOPNOTSUPP, &p->layers[0]->listen.items[0].where,
-		"listen: ports are not opened to the outside yet");
-	error_hint(p->error, "leave it out: servers inside can be reached from inside");
-	return -EOPNOTSUPP;
+	if (plan->n_ports == PLAN_PORTS_MAX)
+		return error_set(p->error, -E2BIG, &g->where,
+			"listen: more than %d ports cannot be published", PLAN_PORTS_MAX);
+	plan->ports[plan->n_ports++] = (uint16_t)port;
+	return 0;
+}
+
+static int take_ports(struct planner *p)
+{
+	const struct grant_list *first = &p->layers[0]->listen;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < first->n; i++) {
+		size_t n = 0;
+
+		while (n < p->n_layers && has_port(p->layers[n], first->items[i].all[0]))
+			n++;
+		r = n == p->n_layers ? add_port(p, &first->items[i]) : 0;
+	}
+	return r;
+}
+
+/*
+ * Ports of the host's loopback. Inside, 127.0.0.1 and ::1 are the sandbox's own; only where some
+ * layer names them the relay is asked, which takes a server inside if there is one.
+ */
+
+static const struct prefix loopback_4 = { .address = { .bits = 32, .bytes = { 127 } },
+	.length = 8 };
+static const struct prefix loopback_6 = { .address = { .bits = 128, .bytes = { [15] = 1 } },
+	.length = 128 };
+
+static bool is_local_name(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return strcmp(dot ? dot + 1 : name, "localhost") == 0;
+}
+
+static bool is_loopback(const struct host_pattern *h)
+{
+	if (h->transport != TRANSPORT_TCP)
+		return false;
+	if (h->kind == HOST_NAME || h->kind == HOST_SUBDOMAINS)
+		return is_local_name(h->name);
+	return h->kind == HOST_PREFIX && (prefix_contains(&loopback_4, &h->prefix) ||
+						 prefix_contains(&loopback_6, &h->prefix));
+}
+
+static void add_range(struct plan *plan, uint16_t lo, uint16_t hi)
+{
+	for (size_t i = 0; i < plan->n_loopback; i++)
+		if (plan->loopback[i].lo <= lo && plan->loopback[i].hi >= hi)
+			return;
+	/* More of them are taken for all: the policy is asked all the same. */
+	if (plan->n_loopback == PLAN_RANGES_MAX) {
+		plan->n_loopback = 0;
+		lo = 1;
+		hi = UINT16_MAX;
+	}
+	plan->loopback[plan->n_loopback++] = (struct plan_range){ lo ? lo : 1, hi };
+}
+
+static int take_ranges_of(struct planner *p, const struct grant_list *grants)
+{
+	for (size_t i = 0; i < grants->n; i++) {
+		const struct grant *g = &grants->items[i];
+		struct host_pattern h;
+		int r = host_pattern_parse(&h, &p->arena, g->all[0], &g->where, p->error);
+
+		if (r < 0)
+			return r;
+		if (is_loopback(&h))
+			add_range(p->plan, h.port_lo, h.port_hi);
+	}
+	return 0;
+}
+
+static int take_ranges(struct planner *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_layers; i++) {
+		const struct permissions *l = p->layers[i];
+
+		r = take_ranges_of(p, &l->network_allow);
+		for (size_t k = 0; r == 0 && k < l->n_rules; k++)
+			if (is_about_hosts(&l->rules[k]))
+				r = take_ranges_of(p, &l->rules[k].patterns);
+	}
+	return r;
+}
+
+/* *ret: the host's network as it is would be no more than what was granted. */
+static int judge_openness(struct planner *p, bool *ret)
+{
+	*ret = false;
+	for (size_t i = 0; i < p->n_layers; i++) {
+		bool open;
+		int r = is_open(p, p->layers[i], &open);
+
+		if (r < 0 || !open)
+			return r;
+	}
+	*ret = all_allowed(p, public_hosts, N(public_hosts)) &&
+	       (p->options->public_is_open || all_allowed(p, private_hosts, N(private_hosts)));
+	return 0;
+}
+
+static bool one_grants_nothing(const struct planner *p)
+{
+	for (size_t i = 0; i < p->n_layers; i++)
+		if (grants_nothing(p->layers[i]))
+			return true;
+	return false;
 }
 
 int plan_network_decide(struct planner *p)
 {
-	int r = check_listen(p);
+	bool open = false;
+	int r = p->n_layers == 0 ? 0 : take_ports(p);
 
 	if (r < 0 || p->n_layers == 0)
 		return r;
-	for (size_t i = 0; i < p->n_layers; i++) {
-		if (grants_nothing(p->layers[i]))
-			return 0;
-	}
-	for (size_t i = 0; i < p->n_layers; i++) {
-		bool open;
-
-		r = is_open(p, p->layers[i], &open);
-		if (r < 0)
-			return r;
-		if (!open)
-			return refuse(p, p->layers[i], "single hosts are not held yet in a jail");
-	}
-	if (!all_allowed(p, public_hosts, N(public_hosts)))
-		return refuse(p, p->layers[0], "single hosts are not held yet in a jail");
-	if (!p->options->public_is_open && !all_allowed(p, private_hosts, N(private_hosts)))
-		return refuse(p, p->layers[0],
-			"private addresses cannot be kept from commands yet where public ones are "
-			"granted");
-	return take_host_network(p);
+	if (p->plan->n_ports > 0)
+		p->plan->network = PLAN_NETWORK_RELAY;
+	if (one_grants_nothing(p))
+		return 0;
+	r = judge_openness(p, &open);
+	if (r < 0)
+		return r;
+	p->plan->network = PLAN_NETWORK_RELAY;
+	/* Who listens on a granted socket is the relay. */
+	return open && p->n_doors == 0 ? take_host_network(p) : take_ranges(p);
 }

@@ -18,6 +18,16 @@ static int by_real(const void *a, const void *b)
 	return plan_compare_paths(x->real, y->real);
 }
 
+static void take_look(struct plan_node *node, const struct plan_place *place)
+{
+	if (!place->exists)
+		return;
+	node->exists = true;
+	node->is_dir = place->is_dir;
+	node->dev = place->dev;
+	node->ino = place->ino;
+}
+
 static void merge(struct plan_node *node, const struct plan_place *place)
 {
 	const struct plan_answer *a = &place->answer;
@@ -28,6 +38,10 @@ static void merge(struct plan_node *node, const struct plan_place *place)
 	}
 	if (place->special == PLAN_PRIVATE)
 		return;
+	take_look(node, place);
+	/* Its answer is about connecting, not about the file. */
+	if (place->special == PLAN_DOOR)
+		return;
 	if (place->runs == PLAN_RUNS_NOT || node->runs == PLAN_RUNS_AS_AROUND)
 		node->runs = place->runs;
 	if (a->grant > node->grant) {
@@ -37,12 +51,6 @@ static void merge(struct plan_node *node, const struct plan_place *place)
 	if (a->limit < node->limit) {
 		node->limit = a->limit;
 		node->limiter = place;
-	}
-	if (place->exists) {
-		node->exists = true;
-		node->is_dir = place->is_dir;
-		node->dev = place->dev;
-		node->ino = place->ino;
 	}
 	node->hidden = node->hidden || place->hidden;
 	node->named = node->named || (place->exists && place->self.grant > PLAN_NONE);
@@ -133,6 +141,15 @@ static void settle_outside(
 	node->mount = i;
 }
 
+/* Whatever is around it, and whoever else names it. */
+static void settle_door(struct plan_node *node, size_t i)
+{
+	node->kind = PLAN_SOCKET;
+	node->access = PLAN_NONE;
+	node->exec = false;
+	node->mount = i;
+}
+
 static void settle(const struct planner *p, size_t i)
 {
 	struct plan_node *node = &p->nodes[i];
@@ -140,6 +157,10 @@ static void settle(const struct planner *p, size_t i)
 	/* What is around the root is nothing. */
 	enum plan_access around = i > 0 && up->kind == PLAN_BIND ? up->access : PLAN_NONE;
 
+	if (node->special == PLAN_DOOR) {
+		settle_door(node, i);
+		return;
+	}
 	node->access = plan_least(node->limit, plan_most(node->grant, around));
 	if (node->special == PLAN_PRIVATE || !node->exists || node->access == PLAN_NONE) {
 		if (node->special != PLAN_PRIVATE && node->exists && around > PLAN_NONE) {

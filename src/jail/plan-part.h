@@ -50,7 +50,7 @@ enum plan_origin {
 enum plan_runs { PLAN_RUNS_AS_AROUND, PLAN_RUNS_NOT, PLAN_RUNS };
 
 /* What a place is to be when it is not simply the host's own. */
-enum plan_special { PLAN_ORDINARY, PLAN_PRIVATE, PLAN_OWN, PLAN_TEXT };
+enum plan_special { PLAN_ORDINARY, PLAN_PRIVATE, PLAN_OWN, PLAN_TEXT, PLAN_DOOR };
 
 struct plan_place {
 	const char *path; /* as named; normal */
@@ -64,7 +64,7 @@ struct plan_place {
 	struct plan_answer there;     /* behind links: the same of the real path */
 	const char *text;             /* PLAN_TEXT: what is in it; else the pattern, or NULL */
 	const struct location *where; /* of the pattern, or NULL */
-	bool exists, is_dir;
+	bool exists, is_dir, is_socket;
 	bool astray; /* granted by a link that commands may change, and not where it leads */
 	bool hidden; /* may not even be looked at, so neither can a command */
 	uint64_t dev, ino;
@@ -117,6 +117,7 @@ struct planner {
 	size_t n, cap;
 	size_t n_programs; /* of them */
 	size_t n_ready;    /* places that were looked at and asked about */
+	size_t n_doors;    /* places that are granted sockets */
 	struct plan_glob *globs;
 	size_t n_globs, cap_globs;
 	struct plan_glob *exec_globs; /* true globs over programs, and folders of programs */
@@ -171,6 +172,8 @@ int plan_globs_expand(
 /* plan-ask.c: the policy's answers. */
 int plan_ask(const struct planner *p, const char *path, struct plan_answer *ret);
 int plan_ask_inside(const struct planner *p, const char *path, struct plan_answer *ret);
+/* Of connecting to a socket: all or nothing. */
+int plan_ask_socket(const struct planner *p, const char *path, struct plan_answer *ret);
 /* The lesser of a path and a name in it that nobody names. */
 int plan_ask_whole(const struct planner *p, const char *path, struct plan_answer *ret);
 /* "fs.deny (policy.yaml:3)": who limits; into the planner's arena, "" when out of memory. */
@@ -191,6 +194,10 @@ int plan_baseline_collect(struct planner *p);
 
 /* plan-sockets.c: sockets of the host inside what the nodes make visible. */
 int plan_sockets_collect(struct planner *p);
+
+/* plan-doors.c: sockets of the host that are granted. */
+int plan_doors_collect(struct planner *p);
+int plan_doors_check(struct planner *p, const struct plan_place *place);
 
 /* plan-aliases.c: covers again where another mount shows what they cover. */
 int plan_aliases_collect(struct planner *p);

@@ -20,7 +20,8 @@ enum {
 
 struct plan_head {
 	uint32_t n_entries, n_programs;
-	uint32_t exec_listed, network;
+	uint32_t exec_listed, network, n_ports, n_loopback;
+	struct plan_range loopback[PLAN_RANGES_MAX];
 	struct limits limits;
 };
 
@@ -48,14 +49,17 @@ static void add_entry(const struct plan_entry *e, struct buffer *out)
 
 int plan_encode(const struct plan *p, struct buffer *out)
 {
-	const struct plan_head head = { .n_entries = (uint32_t)p->n,
+	struct plan_head head = { .n_entries = (uint32_t)p->n,
 		.n_programs = (uint32_t)p->n_programs,
 		.exec_listed = p->exec_listed,
 		.network = p->network,
+		.n_ports = (uint32_t)p->n_ports,
+		.n_loopback = (uint32_t)p->n_loopback,
 		.limits = p->limits };
 
 	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX)
 		return -E2BIG;
+	memcpy(head.loopback, p->loopback, sizeof(head.loopback));
 	buffer_add(out, &head, sizeof(head));
 	for (size_t i = 0; i < p->n; i++)
 		add_entry(&p->entries[i], out);
@@ -68,7 +72,7 @@ static int read_entry(struct reader *r, struct plan_entry *e)
 {
 	struct entry_head head;
 
-	if (!reader_bytes(r, &head, sizeof(head)) || head.kind > PLAN_MASK ||
+	if (!reader_bytes(r, &head, sizeof(head)) || head.kind > PLAN_SOCKET ||
 		head.flags & ~(uint32_t)ENTRY_FLAGS)
 		return -EPROTO;
 	*e = (struct plan_entry){ .kind = head.kind,
@@ -110,10 +114,15 @@ static int read_plan(struct plan *p, struct reader *r)
 
 	if (!reader_bytes(r, &head, sizeof(head)) || head.n_entries > ENTRIES_MAX ||
 		head.n_programs > ENTRIES_MAX || head.exec_listed > 1 ||
-		head.network > PLAN_NETWORK_HOST)
+		head.network > PLAN_NETWORK_HOST || head.n_ports > PLAN_PORTS_MAX ||
+		head.n_loopback > PLAN_RANGES_MAX)
 		return -EPROTO;
 	p->exec_listed = head.exec_listed;
 	p->network = head.network;
+	/* Which ports they are is the relay's business. */
+	p->n_ports = head.n_ports;
+	p->n_loopback = head.n_loopback;
+	memcpy(p->loopback, head.loopback, sizeof(p->loopback));
 	p->limits = head.limits;
 	return read_lists(p, r, &head);
 }

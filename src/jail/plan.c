@@ -103,6 +103,7 @@ static int take_layers(struct planner *p)
 static int take_limits(struct planner *p)
 {
 	policy_limits(p->policy, &p->plan->limits);
+	p->plan->policy = p->options->policy;
 	return 0;
 }
 
@@ -129,8 +130,9 @@ static int (*const steps[])(struct planner *p) = {
 	take_layers,
 	take_limits,
 	plan_globs_rewrite,
-	plan_network_decide,
 	plan_patterns_collect,
+	plan_doors_collect,
+	plan_network_decide,
 	plan_exec_collect,
 	plan_extras_collect,
 	plan_look,

@@ -28,9 +28,10 @@ enum plan_kind {
 	PLAN_LINK, /* a symbolic link as the host has it; text: its target */
 	PLAN_FILE, /* a small read-only file that Corral writes (/etc/passwd …); text: what is in it
 		    */
-	PLAN_TMP,  /* an empty writable folder of the session's own */
-	PLAN_BIND, /* the host's file or folder of the same name */
-	PLAN_MASK, /* hides the host's file or folder of that name */
+	PLAN_TMP,    /* an empty writable folder of the session's own */
+	PLAN_BIND,   /* the host's file or folder of the same name */
+	PLAN_MASK,   /* hides the host's file or folder of that name */
+	PLAN_SOCKET, /* a socket that the relay listens on, in place of the host's (net/doors.h) */
 };
 
 struct plan_entry {
@@ -52,10 +53,22 @@ struct plan_note {
 };
 
 enum plan_network {
-	PLAN_NETWORK_NONE, /* a network of its own with nothing but loopback */
-	PLAN_NETWORK_HOST, /* the host's: only where everything is granted, private addresses too
-			      (but see public_is_open) */
+	PLAN_NETWORK_NONE,  /* a network of its own with nothing but loopback */
+	PLAN_NETWORK_RELAY, /* the same, and a relay that leads to what is granted (net/relay.h) */
+	PLAN_NETWORK_HOST,  /* the host's: only where everything is granted, private addresses too
+			       (but see public_is_open) */
 };
+
+enum { PLAN_PORTS_MAX = 32, PLAN_RANGES_MAX = 8, PLAN_SOCKETS_MAX = 64 };
+
+/* Of ports. */
+struct plan_range {
+	uint16_t lo, hi;
+};
+
+/* Of a sandbox with a relay (net/synthetic.h): its own address, and that of its name server. */
+#define PLAN_SELF_4 "198.19.255.1"
+#define PLAN_SERVER_4 "198.19.255.53"
 
 struct plan {
 	struct arena arena;
@@ -69,7 +82,13 @@ struct plan {
 	const char *home;     /* of the command */
 	const char *work_dir; /* where commands start unless told; NULL: home */
 	enum plan_network network;
+	uint16_t ports[PLAN_PORTS_MAX]; /* of the sandbox, to be published on the host's loopback */
+	size_t n_ports;
+	/* Of the host's loopback, that some layer names: the relay is to be asked for them. */
+	struct plan_range loopback[PLAN_RANGES_MAX];
+	size_t n_loopback;
 	struct limits limits;
+	const struct policy *policy; /* that it was made from; not sent to the zygote */
 };
 
 struct plan_options {
@@ -94,6 +113,7 @@ struct plan_options {
  *   pattern with arguments; hosts other than none or all): the sentence names the rule's place and
  *   what to write instead.
  * -EACCES: a granted path leads by symbolic links to something denied.
+ * -ENOENT, -ENOTSOCK: a granted socket (unix:/path) is not there, or is none.
  * -ENOMEM, -EIO …
  */
 int plan_new(struct plan **ret, const struct plan_options *o, struct error *e);

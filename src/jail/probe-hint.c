@@ -122,8 +122,10 @@ static const struct {
 		"Linux 6.14 or newer is needed; before that, limits of processes hold root only "
 		"by polling, unless there is a cgroup" },
 	{ PROBE_NFT, always,
-		"the kernel needs nf_tables with CONFIG_NFT_NAT and CONFIG_NF_TABLES_INET, "
-		"loaded: modprobe nft_chain_nat" },
+		"the kernel needs nf_tables with CONFIG_NF_TABLES_INET, CONFIG_NFT_NAT, "
+		"CONFIG_NFT_REDIR and CONFIG_NFT_CT, loaded: modprobe -a nft_chain_nat nft_redir "
+		"nft_ct" },
+	{ PROBE_TPROXY, always, "the kernel needs CONFIG_NFT_TPROXY, loaded: modprobe nft_tproxy" },
 	{ PROBE_DEVPTS, by_absence, "the kernel needs CONFIG_UNIX98_PTYS" },
 };
 

@@ -52,6 +52,7 @@ const char *probe_hint(const char *name, int error);
 #define PROBE_MEMFD "memfds that cannot run"
 #define PROBE_PID_MAX "pid_max of a pid namespace"
 #define PROBE_NFT "nf_tables"
+#define PROBE_TPROXY "tproxy"
 #define PROBE_CGROUP "cgroup2 limits"
 
 /* probe-namespaces.c */
@@ -68,4 +69,4 @@ int probe_landlock_abi(void);
 /* Appends the names of the rights that version has. */
 void probe_landlock_rights(int abi, char *text, size_t size);
 /* probe-nft.c */
-probe_check probe_nft;
+probe_check probe_nft, probe_tproxy;

@@ -150,6 +150,7 @@ void test_plan_print(const struct plan_entry *entry, struct buffer *out)
 		[PLAN_TMP] = "tmp",
 		[PLAN_BIND] = "bind",
 		[PLAN_MASK] = "mask",
+		[PLAN_SOCKET] = "socket",
 	};
 
 	buffer_printf(out, "%s %s", kinds[entry->kind], entry->path);

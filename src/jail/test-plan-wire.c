@@ -131,7 +131,7 @@ static void incomplete(void **state)
 		{ .kind = PLAN_FILE, .path = "/etc/passwd" },
 		{ .kind = PLAN_DIR, .path = "etc" },
 		{ .kind = PLAN_DIR, .path = "" },
-		{ .kind = PLAN_MASK + 1, .path = "/etc" },
+		{ .kind = PLAN_SOCKET + 1, .path = "/etc" },
 	};
 
 	(void)state;

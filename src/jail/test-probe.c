@@ -347,7 +347,7 @@ static void test_hang(void **state)
 static void test_hints_fit(void **state)
 {
 	static const char *const names[] = { PROBE_USERNS, PROBE_PIDNS, PROBE_MOUNT_CALLS,
-		PROBE_LANDLOCK, PROBE_PID_MAX, PROBE_NFT, PROBE_MEMFD };
+		PROBE_LANDLOCK, PROBE_PID_MAX, PROBE_NFT, PROBE_TPROXY, PROBE_MEMFD };
 	static const int errors[] = { EPERM, EACCES, ENOSYS, EINVAL, ENOSPC, EOPNOTSUPP };
 	const struct error e;
 

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -21,9 +23,12 @@
 /* Room for what is ours on the scratch file system, beside what a limit gives to commands. */
 enum { SCRATCH_OURS = 1 << 20, FILES_OURS = 4096 };
 
+enum { BACKLOG = 4096 };
+
 /* While it is built. Descriptors of folders on the scratch file system and of the two roots. */
 struct building {
 	const struct plan *plan;
+	struct tree *tree;
 	int host;    /* the old root */
 	int scratch; /* where the scratch file system is mounted */
 	int root;    /* the new root, mounted */
@@ -189,6 +194,39 @@ static int make_mask(const struct building *b, const struct plan_entry *entry, s
 	return mask < 0 ? mask : put_copy(mask, 0, b->root, inside(entry));
 }
 
+static int listen_at(int folder, const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	auto_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", name);
+	/* There is no bindat(). */
+	if (fd < 0 || fchdir(folder) < 0 ||
+		bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+		fchmodat(folder, name, 0666, 0) < 0 || listen(fd, BACKLOG) < 0)
+		return -errno;
+	return fd_take(&fd);
+}
+
+/* In the skeleton as over the host's: what stands there is a mount, so no command can remove it. */
+static int make_socket(const struct building *b, const struct plan_entry *entry, size_t i)
+{
+	struct tree *t = b->tree;
+	char name[24];
+	auto_fd source = -1, listener = -1;
+	int r = t->n_sockets < PLAN_SOCKETS_MAX ? make_place(b, entry, false) : -E2BIG;
+
+	if (r < 0)
+		return r;
+	(void)snprintf(name, sizeof(name), "%zu", i);
+	listener = listen_at(b->mask, name);
+	source = listener < 0 ? listener : mount_open(b->mask, name);
+	r = source < 0 ? source : put_copy(source, 0, b->root, inside(entry));
+	if (r == 0)
+		t->sockets[t->n_sockets++] = fd_take(&listener);
+	return r;
+}
+
 typedef int maker(const struct building *b, const struct plan_entry *entry, size_t i);
 
 static maker *const makers[] = {
@@ -198,6 +236,7 @@ static maker *const makers[] = {
 	[PLAN_TMP] = make_own,
 	[PLAN_BIND] = make_bind,
 	[PLAN_MASK] = make_mask,
+	[PLAN_SOCKET] = make_socket,
 };
 
 /* Mounts around an entry, the innermost last. Deeper than anybody nests grants. */
@@ -210,7 +249,8 @@ struct around {
 
 static bool is_mount(const struct plan_entry *entry)
 {
-	return entry->kind == PLAN_BIND || entry->kind == PLAN_TMP || entry->kind == PLAN_MASK;
+	return entry->kind == PLAN_BIND || entry->kind == PLAN_TMP || entry->kind == PLAN_MASK ||
+	       entry->kind == PLAN_SOCKET;
 }
 
 /* Entries are sorted, so those around the next one are among those around the one before. */
@@ -498,6 +538,7 @@ static int build(struct building *b, struct tree *t, struct error *e)
 int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 {
 	struct building b = { .plan = plan,
+		.tree = t,
 		.host = -1,
 		.scratch = -1,
 		.root = -1,
@@ -535,6 +576,7 @@ static int cover_with(const struct tree *t, size_t i, int there, bool is_dir, in
 	case PLAN_BIND:
 		return put_copy(there, mount_flags(entry), root, inside(entry));
 	case PLAN_FILE:
+	case PLAN_SOCKET:
 		(void)snprintf(name, sizeof(name), "%zu", i);
 		text = is_dir ? -EISDIR : mount_open(t->texts, name);
 		return text < 0 ? text : put_copy(text, 0, root, inside(entry));

@@ -26,7 +26,7 @@ struct corral_denial *denial_copy(const struct corral_denial *d)
 	if (!copy)
 		return NULL;
 	at = (char *)(copy + 1);
-	*copy = (struct corral_denial){ .op = d->op, .exact = d->exact };
+	*copy = (struct corral_denial){ .op = d->op, .exact = d->exact, .count = d->count };
 	copy->target = put(&at, d->target);
 	copy->rule = put(&at, d->rule);
 	copy->reason = put(&at, d->reason);
@@ -50,6 +50,7 @@ struct corral_denial *denial_new(const struct request *r, const struct decision 
 		.reason = buffer_text(&reason),
 		.remedy = buffer_text(&remedy),
 		.exact = exact,
+		.count = 1,
 	});
 }
 

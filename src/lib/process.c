@@ -93,7 +93,7 @@ static void finish_exited(struct corral_process *p)
 	if (!p->target[0] && corral_result_exit_code(r) != 0)
 		guess_denials(&p->sandbox->setup, p->program, r);
 	sandbox_count_end(p->sandbox, r, p->input.bytes);
-	for (size_t i = 0; i < r->n_denials; i++)
+	for (size_t i = r->n_noted; i < r->n_denials; i++)
 		tell(p, CORRAL_EVENT_DENIED, NULL, r->denials[i]);
 	tell(p, CORRAL_EVENT_ENDED, NULL, NULL);
 }
@@ -160,6 +160,7 @@ static enum process_state hear(struct corral_process *p)
 
 	/* Before looking: what comes from now on raises it again. */
 	(void)!read(p->wake, &count, sizeof(count));
+	/* Of the end it hears from the init, of what was denied from the warden. */
 	if (!sandbox_hear(p->sandbox, p))
 		sandbox_dispatch(p->sandbox, p->link);
 	(void)pthread_mutex_lock(&p->sandbox->lock);

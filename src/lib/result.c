@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/denial.h"
 
@@ -41,6 +42,19 @@ int result_add_denial(struct corral_result *r, struct corral_denial *d)
 	r->denials = grown;
 	r->denials[r->n_denials++] = d;
 	return 0;
+}
+
+void result_note_denial(struct corral_result *r, const struct corral_denial *d)
+{
+	for (size_t i = 0; i < r->n_noted; i++) {
+		if (strcmp(r->denials[i]->target, d->target) == 0 &&
+			strcmp(r->denials[i]->reason, d->reason) == 0) {
+			r->denials[i]->count += d->count;
+			return;
+		}
+	}
+	if (r->n_noted < RESULT_NOTED_MAX && result_add_denial(r, denial_copy(d)) == 0)
+		r->n_noted++;
 }
 
 void corral_result_free(struct corral_result *r)

@@ -19,7 +19,7 @@ static void add(struct corral_stats *to, const struct corral_result *r)
 	to->system_us += r->report.system_us;
 	to->stdout_bytes += r->out.bytes;
 	to->stderr_bytes += r->err.bytes;
-	to->denials += r->n_denials;
+	to->denials += r->n_denials - r->n_noted;
 	if (r->report.peak_bytes > to->peak_bytes)
 		to->peak_bytes = r->report.peak_bytes;
 }
@@ -47,6 +47,7 @@ void corral_sandbox_stats(struct corral_sandbox *s, struct corral_stats *ret, si
 {
 	struct corral_stats now;
 
+	sandbox_refresh(s);
 	(void)pthread_mutex_lock(&s->lock);
 	now = s->stats;
 	(void)pthread_mutex_unlock(&s->lock);

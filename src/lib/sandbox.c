@@ -130,6 +130,8 @@ static int handle(
 		link->channel = frame_take_fd(f, 0);
 		return 0;
 	}
+	if (f->type == FRAME_RECORD && sandbox_record(s, link, f) == 0)
+		return 0;
 	if (f->type == FRAME_GONE) {
 		(void)warden_link_refusal(f, why);
 		return -ECONNRESET;
@@ -141,18 +143,20 @@ static int handle(
 		process_wake(p);
 		return 0;
 	}
-	if (!p && f->id > 0 && f->id <= s->last_id)
+	if (!p && f->type != FRAME_RECORD && f->id > 0 && f->id <= s->last_id)
 		return 0;
 	return error_set(
 		why, -EPROTO, NULL, "the warden broke the protocol; its session was ended");
 }
 
-/* With the lock held. 0: nothing more for now. */
+/* With the lock held. 0: nothing more for now. 1: the sink must be told first. */
 static int receive_all(struct corral_sandbox *s, struct warden_link *link, struct error *why)
 {
 	int r;
 
 	do {
+		if (s->n_news >= SANDBOX_NEWS_MAX)
+			return 1;
 		r = frame_receive(link->socket, &link->frame);
 		if (r > 0)
 			r = handle(s, link, &link->frame, why) < 0 ? -ECONNRESET : 1;
@@ -165,7 +169,8 @@ static int receive_all(struct corral_sandbox *s, struct warden_link *link, struc
 	return r == -EAGAIN ? 0 : r;
 }
 
-void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link)
+/* True: there may be more. */
+static bool receive(struct corral_sandbox *s, struct warden_link *link)
 {
 	struct error why = { 0 };
 	int r = 0;
@@ -176,6 +181,37 @@ void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link)
 	(void)pthread_mutex_unlock(&s->lock);
 	if (r < 0)
 		sandbox_lose(s, link, &why);
+	return r > 0;
+}
+
+void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link)
+{
+	bool more;
+
+	do {
+		more = receive(s, link);
+		sandbox_tell_news(s);
+	} while (more);
+}
+
+/* A reference to the link as it is now; NULL: there is none. */
+static struct warden_link *hold_link(struct corral_sandbox *s)
+{
+	struct warden_link *link;
+
+	(void)pthread_mutex_lock(&s->lock);
+	link = s->link ? warden_link_ref(s->link) : NULL;
+	(void)pthread_mutex_unlock(&s->lock);
+	return link;
+}
+
+void sandbox_refresh(struct corral_sandbox *s)
+{
+	struct warden_link *link = hold_link(s);
+
+	if (link)
+		(void)receive(s, link);
+	warden_link_unref(link);
 }
 
 int sandbox_send(struct warden_link *link, enum frame_type type, uint64_t id,
@@ -266,6 +302,7 @@ bool sandbox_hear(struct corral_sandbox *s, struct corral_process *p)
 	(void)pthread_mutex_lock(&s->lock);
 	direct = p->direct && p->state <= PROCESS_RUNNING;
 	r = direct ? hear_channel(p) : 0;
+	direct = direct && p->direct;
 	(void)pthread_mutex_unlock(&s->lock);
 	if (r < 0) {
 		(void)error_set(&why, -ECONNRESET, NULL,
@@ -321,14 +358,10 @@ static void insert(struct corral_sandbox *s, struct corral_process *p)
 /* What the last session had to say is heard first: a dead one is not given a command. */
 static void hear(struct corral_sandbox *s)
 {
-	struct warden_link *link;
+	struct warden_link *link = hold_link(s);
 
-	(void)pthread_mutex_lock(&s->lock);
-	link = s->link ? warden_link_ref(s->link) : NULL;
-	(void)pthread_mutex_unlock(&s->lock);
-	if (!link)
-		return;
-	sandbox_dispatch(s, link);
+	if (link)
+		sandbox_dispatch(s, link);
 	warden_link_unref(link);
 }
 
@@ -414,7 +447,9 @@ void sandbox_setup_deinit(struct sandbox_setup *setup)
 
 static void destroy(struct corral_sandbox *s)
 {
+	sandbox_tell_news(s);
 	fd_closep(&s->null);
+	destinations_deinit(&s->destinations);
 	sandbox_setup_deinit(&s->setup);
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -473,6 +508,8 @@ void corral_sandbox_free(struct corral_sandbox *s)
 
 	if (!s)
 		return;
+	/* What was denied late is told. */
+	hear(s);
 	(void)error_set(&why, -ECONNRESET, NULL, "the sandbox was freed");
 	(void)pthread_mutex_lock(&s->lock);
 	s->freed = true;

@@ -19,10 +19,13 @@
 #include "base/error.h"
 #include "corral/sandbox.h"
 #include "jail/account.h"
+#include "lib/destinations.h"
 #include "lib/warden-link.h"
 #include "policy/policy.h"
 
-enum { SANDBOX_LAYERS_MAX = 64 };
+enum { SANDBOX_LAYERS_MAX = 64, SANDBOX_NEWS_MAX = 64 };
+
+struct sandbox_news;
 
 /* What does not change after building. Everything is in the arena, or owned besides. */
 struct sandbox_setup {
@@ -54,6 +57,9 @@ struct corral_sandbox {
 	struct corral_process *leader;
 	uint64_t last_id;
 	struct corral_stats stats;
+	struct destinations destinations;
+	struct sandbox_news *first_news, *last_news; /* denials for the sink (sandbox-records.c) */
+	size_t n_news;
 };
 
 /* Takes over *setup, also on failure. Makes the first session. */
@@ -67,15 +73,21 @@ void sandbox_unref(struct corral_sandbox *s);
  */
 int sandbox_add(struct corral_sandbox *s, struct corral_process *p, struct error *e);
 void sandbox_remove(struct corral_sandbox *s, struct corral_process *p);
-/* Hands out the frames that are there for everybody on that link. */
+/* Hands out the frames that are there for everybody on that link; tells the sink of denials. */
 void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link);
+/* The same for the session as it is now, without telling: for calls that a sink may make. */
+void sandbox_refresh(struct corral_sandbox *s);
+/* With the lock held: takes a FRAME_RECORD. -EPROTO: a warden would not send that. */
+int sandbox_record(struct corral_sandbox *s, const struct warden_link *link, const struct frame *f);
+/* Without the lock: the denials that are queued. */
+void sandbox_tell_news(struct corral_sandbox *s);
 /*
  * Gives p's command to the init that the session lent, which saves the way through the warden.
  * -EAGAIN: there is none, or it is busy; other errors: the session is of no more use.
  */
 int sandbox_start_directly(struct corral_sandbox *s, struct corral_process *p,
 	const struct buffer *body, const int *fds, size_t n_fds, uint64_t timeout_ms);
-/* Takes what that init said. False: p was not given to it. */
+/* Takes what that init said. False: p was not given to it, or has ended. */
 bool sandbox_hear(struct corral_sandbox *s, struct corral_process *p);
 /* Sends it a frame; -ENOTCONN: p was not given to it. */
 int sandbox_tell_channel(

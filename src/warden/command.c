@@ -29,6 +29,7 @@ void command_free(struct command *c)
 	for (size_t i = 0; i < 3; i++)
 		fd_closep(&c->stdio[i]);
 	buffer_deinit(&c->body);
+	free(c->program);
 	if (c->cgroup)
 		cgroup_free(c->cgroup);
 	free(c);

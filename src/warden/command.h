@@ -11,6 +11,7 @@ struct cgroup;
 struct command {
 	struct command *next;
 	uint64_t id;
+	char *program;     /* for records; NULL: there was no memory for it */
 	int socket, pidfd; /* of its init; -1 while it waits for one */
 	bool started;
 	uint32_t flags;    /* of the report: what we did to it */

@@ -59,6 +59,12 @@ void outbox_add(
 	o->broken |= r < 0;
 }
 
+void outbox_offer(struct outbox *o, enum frame_type type, const void *body, size_t len)
+{
+	if (o->n < OUTBOX_CROWDED)
+		outbox_add(o, type, 0, body, len, -1);
+}
+
 void outbox_flush(struct outbox *o)
 {
 	while (o->first && !o->broken) {

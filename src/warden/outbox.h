@@ -9,7 +9,10 @@
 
 #include "wire/frame.h"
 
-enum { OUTBOX_MAX = 65536 }; /* frames */
+enum {
+	OUTBOX_MAX = 65536,    /* frames */
+	OUTBOX_CROWDED = 1024, /* with so many waiting, those that may be dropped are */
+};
 
 struct outbox_item;
 
@@ -23,6 +26,11 @@ struct outbox {
 /* Sends, or keeps. fd may be -1; it stays the caller's. */
 void outbox_add(
 	struct outbox *o, enum frame_type type, uint64_t id, const void *body, size_t len, int fd);
+/*
+ * The same for a frame that may be dropped: there is no bound on how many of them a command can
+ * cause, and they must not take the room of others.
+ */
+void outbox_offer(struct outbox *o, enum frame_type type, const void *body, size_t len);
 /* Sends what the socket takes now. */
 void outbox_flush(struct outbox *o);
 static inline bool outbox_is_empty(const struct outbox *o)

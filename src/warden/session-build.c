@@ -20,7 +20,10 @@
 #include "warden/session-part.h"
 #include "warden/zygote.h"
 
-enum { READY_MS = 30000 }; /* for building a session, before something is wrong */
+enum {
+	READY_MS = 30000, /* for building a session, before something is wrong */
+	SOCKETS_FRAMES_MAX = 64,
+};
 
 /* Building. */
 
@@ -71,7 +74,8 @@ static int failed(struct session *s, struct error *e)
 	return -refusal.error;
 }
 
-static int await_ready(struct session *s, struct error *e)
+/* The next word of the zygote. */
+static int await_frame(struct session *s, struct error *e)
 {
 	struct pollfd p = { .fd = s->socket, .events = POLLIN };
 	int r;
@@ -86,7 +90,36 @@ static int await_ready(struct session *s, struct error *e)
 		return error_set(e, -ECONNRESET, NULL, "the sandbox's first process died");
 	if (r < 0)
 		return error_set(e, r, NULL, "the sandbox does not answer: %s", strerror(-r));
+	return 0;
+}
+
+static int await_ready(struct session *s, struct error *e)
+{
+	int r = await_frame(s, e);
+
+	for (int i = 0; r == 0 && s->frame.type == FRAME_SOCKETS && i < SOCKETS_FRAMES_MAX; i++) {
+		r = session_pass_sockets(s);
+		if (r < 0)
+			return error_set(e, r, NULL, "the relay does not take its sockets: %s",
+				strerror(-r));
+		r = await_frame(s, e);
+	}
+	if (r < 0)
+		return r;
 	return s->frame.type == FRAME_READY ? 0 : failed(s, e);
+}
+
+/* From here on it serves. */
+static int open_relay(struct session *s, struct error *e)
+{
+	int r;
+
+	if (s->relay.pid == 0)
+		return 0;
+	r = frame_send(s->relay.socket, FRAME_READY, 0, NULL, 0, NULL, 0);
+	if (r == 0)
+		r = session_add_source(s, s->relay.socket, SOURCE_RELAY(s));
+	return r < 0 ? error_set(e, r, NULL, "the relay does not start: %s", strerror(-r)) : 0;
 }
 
 static int add_sources(struct session *s)
@@ -131,6 +164,7 @@ int session_prepare(struct session **ret, const struct session_options *o, struc
 	s->o = *o;
 	s->pid = -1;
 	s->pidfd = s->socket = s->epoll = s->timer = -1;
+	s->relay = (struct relay_process){ .pidfd = -1, .socket = -1 };
 	r = make_zygote(s, e);
 	if (r == 0)
 		r = open_descriptors(s, e);
@@ -193,7 +227,11 @@ int session_build(struct session *s, const struct plan *plan, const struct sessi
 	if (r == 0)
 		r = send_plan(s, e);
 	if (r == 0)
+		r = session_start_relay(s, e);
+	if (r == 0)
 		r = await_ready(s, e);
+	if (r == 0)
+		r = open_relay(s, e);
 	if (r < 0)
 		return r;
 	r = add_sources(s);
@@ -211,6 +249,7 @@ static void release(struct session *s)
 	for (size_t i = 0; i < s->n_spares; i++)
 		session_spare_deinit(&s->spares[i]);
 	charge_free(s->charge);
+	relay_process_leave(&s->relay);
 	fd_closep(&s->pidfd);
 	fd_closep(&s->socket);
 	fd_closep(&s->epoll);
@@ -232,6 +271,7 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	end_zygote(s);
+	relay_process_end(&s->relay);
 	release(s);
 }
 

@@ -214,6 +214,7 @@ static int make_command(struct session *s, uint64_t id, const struct start *star
 
 	if (!c)
 		return -ENOMEM;
+	c->program = strdup(start->program);
 	c->timeout_ms = copy.timeout_ms;
 	c->memory = copy.memory;
 	c->pids = copy.pids;

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "warden/command.h"
+#include "warden/relay-process.h"
 #include "warden/session.h"
 
 enum { SESSION_SPARES_MAX = 8 }; /* inits that wait: more commands than that at once are rare */
@@ -27,6 +28,7 @@ struct session {
 	const struct plan *plan;
 	pid_t pid; /* of the zygote */
 	int pidfd, socket;
+	struct relay_process relay;
 	int epoll, timer;
 	struct charge *charge;
 	struct command *commands; /* newest first */
@@ -42,12 +44,20 @@ struct session {
 #define SOURCE_ZYGOTE(s) ((void *)&(s)->socket)
 #define SOURCE_DEATH(s) ((void *)&(s)->pidfd)
 #define SOURCE_TIMER(s) ((void *)&(s)->timer)
+#define SOURCE_RELAY(s) ((void *)&(s)->relay)
 
 /* session.c */
 int session_add_source(struct session *s, int fd, void *source);
 void session_report(struct session *s, const struct session_event *event);
 /* The zygote is no more, and nothing in it. */
 void session_lose_zygote(struct session *s);
+
+/* session-network.c: the relay, and what it tells. */
+int session_start_relay(struct session *s, struct error *e);
+/* The frame that the session holds goes on to the relay. */
+int session_pass_sockets(struct session *s);
+/* All that the relay has told so far becomes events. Negative: it is no more. */
+int session_hear_relay(struct session *s);
 
 /* session-commands.c: the commands, their deadlines and their ends. */
 void session_set_timer(struct session *s);

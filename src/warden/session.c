@@ -31,12 +31,12 @@ void session_report(struct session *s, const struct session_event *event)
 
 /* Frames of the zygote. */
 
-void session_lose_zygote(struct session *s)
+static void lose(struct session *s, const char *why)
 {
 	const struct session_event event = { .kind = SESSION_GONE,
 		.fd = -1,
 		.refusal = { .error = ECONNRESET,
-			.text = "the sandbox ended: its first process was killed",
+			.text = why,
 			.hint = "the next command builds a new one" } };
 
 	if (s->gone)
@@ -45,6 +45,20 @@ void session_lose_zygote(struct session *s)
 	while (s->commands)
 		session_forget(s, s->commands);
 	session_report(s, &event);
+}
+
+void session_lose_zygote(struct session *s)
+{
+	lose(s, "the sandbox ended: its first process was killed");
+}
+
+/* Without it nothing inside gets anywhere, and nothing would tell: better a new sandbox. */
+static void on_relay(struct session *s)
+{
+	if (session_hear_relay(s) == 0)
+		return;
+	(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+	lose(s, "the sandbox ended: its relay to the network died");
 }
 
 static void on_failed(struct session *s)
@@ -122,6 +136,9 @@ static int on_exited(struct session *s, struct command *c)
 
 	if (r < 0)
 		return r;
+	/* What it was denied was told before it could end; if the relay is no more, that is seen
+	 * elsewhere. */
+	(void)session_hear_relay(s);
 	session_give_back(s, c);
 	session_end(s, c, &report);
 	return 0;
@@ -175,6 +192,8 @@ int session_dispatch(struct session *s)
 			session_lose_zygote(s);
 		else if (e.data.ptr == SOURCE_TIMER(s))
 			session_pass_deadlines(s);
+		else if (e.data.ptr == SOURCE_RELAY(s))
+			on_relay(s);
 		else
 			on_command(s, e.data.ptr);
 		session_ask_for_inits(s);

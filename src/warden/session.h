@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "jail/plan.h"
 #include "wire/frame.h"
+#include "wire/record.h"
 #include "wire/report.h"
 #include "wire/start.h"
 
@@ -30,6 +31,7 @@ enum session_event_kind {
 	SESSION_REFUSED, /* it does not run: `refusal` */
 	SESSION_EXITED,  /* `report` */
 	SESSION_GONE,    /* the zygote died, all commands with it (no more events for them) */
+	SESSION_RECORD,  /* `record`: of the network; which command it was is not known */
 };
 
 struct session_event {
@@ -38,6 +40,7 @@ struct session_event {
 	int fd;
 	struct report report;
 	struct refusal refusal;
+	const struct record *record; /* for the call only */
 };
 
 struct session_options {

@@ -72,6 +72,9 @@ static void on_event(void *context, const struct session_event *event)
 {
 	struct seen *seen = context;
 
+	/* Of the network, and told at any time. */
+	if (event->kind == SESSION_RECORD)
+		return;
 	assert_true(seen->n < BOX_EVENTS);
 	if (event->refusal.text)
 		(void)snprintf(seen->texts[seen->n], 256, "%s", event->refusal.text);

@@ -29,6 +29,7 @@
 #include "warden/source.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
+#include "wire/record.h"
 #include "wire/report.h"
 
 enum { CONTROL = 3, LAYERS_MAX = 64 };
@@ -70,11 +71,19 @@ static void send_error(
 	send_refusal(w, type, id, &refusal);
 }
 
+static void send_record(struct warden *w, const struct record *record)
+{
+	auto_buffer body = { 0 };
+
+	if (record_encode(record, &body) == 0 && !body.failed)
+		outbox_offer(&w->out, FRAME_RECORD, body.data, body.len);
+}
+
 /* Events of the session become frames for the host. */
 static void on_event(void *context, const struct session_event *event)
 {
 	struct warden *w = context;
-	auto_fd terminal = event->fd;
+	auto_fd terminal = event->kind == SESSION_STARTED ? event->fd : -1;
 
 	switch (event->kind) {
 	case SESSION_STARTED:
@@ -90,6 +99,9 @@ static void on_event(void *context, const struct session_event *event)
 	case SESSION_GONE:
 		send_refusal(w, FRAME_GONE, 0, &event->refusal);
 		w->over = true;
+		break;
+	case SESSION_RECORD:
+		send_record(w, event->record);
 		break;
 	}
 }
@@ -181,11 +193,16 @@ static int take_frame(struct warden *w)
 	return r;
 }
 
-/* As soon as an init is idle, the host may have it. */
+/*
+ * As soon as an init is idle, the host may have it. Not where there is a relay: a command's denials
+ * are told before its end only if both go by us.
+ */
 static void lend(struct warden *w)
 {
 	int socket, pidfd;
 
+	if (w->plan->network == PLAN_NETWORK_RELAY)
+		return;
 	if (w->lease.socket >= 0 || session_lend(w->session, &socket, &pidfd) < 0)
 		return;
 	lease_give(&w->lease, socket, pidfd);

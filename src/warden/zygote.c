@@ -23,13 +23,18 @@
 #include "jail/seccomp.h"
 #include "jail/tree.h"
 #include "jail/userns.h"
+#include "net/capture.h"
 #include "warden/cmdline.h"
 #include "warden/init.h"
 #include "warden/watch.h"
 #include "wire/frame.h"
 #include "wire/report.h"
+#include "wire/sockets.h"
 
-enum { SOCKET = 3 }; /* where the zygote and each init have theirs */
+enum {
+	SOCKET = 3,         /* where the zygote and each init have theirs */
+	INNER_SOCKETS = 64, /* of each family: so many connections from outside at once */
+};
 
 struct setup {
 	const struct zygote *zygote;
@@ -146,6 +151,59 @@ static int receive_plan(struct setup *s)
 	return plan_decode(&s->plan, s->frame.body, s->frame.len);
 }
 
+/* For servers inside, if the relay is to reach any. Without IPv6 there are those of IPv4 alone. */
+static int send_inner(const struct setup *s)
+{
+	int sockets[2 * INNER_SOCKETS];
+	int r = 0;
+
+	if (s->plan->n_ports == 0 && s->plan->n_loopback == 0)
+		return 0;
+	for (size_t i = 0; i < 2 * INNER_SOCKETS; i++) {
+		sockets[i] = capture_inner(i % 2 ? AF_INET6 : AF_INET);
+		if (sockets[i] < 0 && i % 2 == 0)
+			r = sockets[i];
+	}
+	if (r == 0)
+		r = sockets_send(SOCKET, SOCKETS_PORT, sockets, 2 * INNER_SOCKETS);
+	for (size_t i = 0; i < 2 * INNER_SOCKETS; i++)
+		fd_closep(&sockets[i]);
+	return r;
+}
+
+/* The sockets go to the relay; none of them stays where commands come from. */
+static int capture_network(struct setup *s)
+{
+	struct capture_ports ports[PLAN_RANGES_MAX];
+	const struct capture_options o = { ports, s->plan->n_loopback };
+	int sockets[CAPTURE_COUNT];
+	int r;
+
+	if (s->plan->network != PLAN_NETWORK_RELAY)
+		return 0;
+	if (!s->zygote->own_network)
+		return -EINVAL;
+	for (size_t i = 0; i < s->plan->n_loopback; i++)
+		ports[i] = (struct capture_ports){ s->plan->loopback[i].lo, s->plan->loopback[i].hi };
+	r = capture_open(&o, sockets, &s->error);
+	if (r < 0)
+		return r;
+	r = sockets_send(SOCKET, SOCKETS_CAPTURE, sockets, CAPTURE_COUNT);
+	for (size_t i = 0; i < CAPTURE_COUNT; i++)
+		fd_closep(&sockets[i]);
+	return r < 0 ? r : send_inner(s);
+}
+
+static int hand_over_sockets(struct setup *s)
+{
+	int r = sockets_send(SOCKET, SOCKETS_DOOR, s->tree.sockets, s->tree.n_sockets);
+
+	for (size_t i = 0; i < s->tree.n_sockets; i++)
+		fd_closep(&s->tree.sockets[i]);
+	s->tree.n_sockets = 0;
+	return r;
+}
+
 static int watch_covers(struct setup *s)
 {
 	return watch_new(&s->watch, s->plan, &s->error);
@@ -199,8 +257,10 @@ static const struct {
 	{ "set the host name", name_host },
 	{ "forbid further user namespaces", seal_users },
 	{ "receive the plan", receive_plan },
+	{ "capture the network", capture_network },
 	{ "watch files", watch_covers },
 	{ "build the file tree", enter_tree },
+	{ "hand over sockets", hand_over_sockets },
 	{ "share the mounts", share_mounts },
 	{ "switch off core files", limit_cores },
 	{ "give up capabilities", reduce },

@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
+#include "wire/record.h"
 #include "wire/report.h"
 #include "wire/start.h"
 
@@ -108,6 +109,19 @@ static void fuzz_ready(const uint8_t *data, size_t size)
 		require(r.tier > 0 && size == sizeof(r) && memcmp(&r, data, size) == 0);
 }
 
+static void fuzz_record(const uint8_t *data, size_t size)
+{
+	auto_buffer again = { 0 };
+	struct record r;
+
+	memset(&r, 0x5a, sizeof(r));
+	if (!is_read(record_decode(&r, data, size), &r, sizeof(r)))
+		return;
+	require(r.kind <= RECORD_CLOSED && r.count > 0);
+	require(record_encode(&r, &again) == 0);
+	require_same(&again, data, size);
+}
+
 /* Sends a packet; sends what came of it again, and compares the two packets. */
 static void fuzz_frame(const uint8_t *data, size_t size)
 {
@@ -138,7 +152,7 @@ static void fuzz_frame(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const fuzz[])(const uint8_t *data, size_t size) = { fuzz_start,
-		fuzz_configure, fuzz_refusal, fuzz_report, fuzz_ready, fuzz_frame };
+		fuzz_configure, fuzz_refusal, fuzz_report, fuzz_ready, fuzz_frame, fuzz_record };
 
 	if (size > 0 && data[0] < sizeof(fuzz) / sizeof(fuzz[0]))
 		fuzz[data[0]](data + 1, size - 1);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What a command did on the network, and what it was kept from, as the session reported it. The
+ * same thing again is counted. A command can make up any number of names, so what is kept has a
+ * bound; what is beyond it is only counted.
+ */
+#include "base/arena.h"
+#include "cli/output.h"
+#include "wire/record.h"
+
+enum { RUN_NETWORK_MAX = 1024, RUN_NETWORK_SHOWN = 10 };
+
+struct run_network {
+	struct record *items; /* in the order in which they came first; texts in the arena */
+	size_t n, cap;
+	uint64_t missed; /* denials and failures that were not kept */
+};
+
+/* In an audit file and in JSON: "denied", "unreachable", "connection". */
+const char *run_network_kind(enum record_kind kind);
+/* -ENOMEM: it is counted as missed. */
+int run_network_add(struct run_network *n, struct arena *a, const struct record *r);
+/*
+ * For a person: what was denied or could not be reached, and what would help. profile: the origin
+ * of the layer that an option joins for this once, or NULL.
+ */
+void run_network_tell(const struct run_network *n, const char *profile, struct output *o);
+/* For a program: a list of objects, as the value of a key that is indented by two. */
+void run_network_print(const struct run_network *n, struct buffer *out);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the relay tells of the network. The relay sees connections, not commands: a denial belongs
+ * to the command that runs, and where several run, to each of them.
+ *
+ * Records are counted under the lock as they come. The audit sink is code of the host, so it is
+ * told of them later, out of a queue, when no lock is held. The queue has a bound: nobody reads the
+ * control socket on while it is full.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/denial.h"
+#include "lib/process.h"
+#include "lib/sandbox.h"
+#include "wire/record.h"
+
+/* A denial that the sink has not been told of. */
+struct sandbox_news {
+	struct sandbox_news *next;
+	uint64_t command; /* 0: it is not known */
+	struct corral_denial *denial;
+	char program[];
+};
+
+static void news_free(struct sandbox_news *n)
+{
+	denial_free(n->denial);
+	free(n);
+}
+
+/* Whether it may be p's. One whose end is not handled yet counts: its records may come late. */
+static bool is_suspect(const struct corral_process *p, const struct warden_link *link)
+{
+	return p->link == link && p->state <= PROCESS_EXITED;
+}
+
+/* p NULL: nobody knows whose it was. Without memory the sink is not told. */
+static void queue(
+	struct corral_sandbox *s, const struct corral_process *p, const struct corral_denial *d)
+{
+	const char *program = p ? p->program : "";
+	size_t size = strlen(program) + 1;
+	struct sandbox_news *n = s->setup.sink ? malloc(sizeof(*n) + size) : NULL;
+
+	if (!n)
+		return;
+	*n = (struct sandbox_news){ .command = p ? p->id : 0, .denial = denial_copy(d) };
+	memcpy(n->program, program, size);
+	if (!n->denial) {
+		news_free(n);
+		return;
+	}
+	if (s->last_news)
+		s->last_news->next = n;
+	else
+		s->first_news = n;
+	s->last_news = n;
+	s->n_news++;
+}
+
+static void deny(struct corral_sandbox *s, const struct warden_link *link, const struct record *r)
+{
+	const struct corral_denial d = { .op = CORRAL_NET_CONNECT,
+		.target = r->target,
+		.rule = r->rule,
+		.reason = r->reason,
+		.remedy = r->remedy,
+		.exact = 1,
+		.count = r->count ? r->count : 1 };
+	const struct corral_process *only = NULL;
+	unsigned n = 0;
+
+	for (struct corral_process *p = s->first; p; p = p->next) {
+		if (!is_suspect(p, link))
+			continue;
+		result_note_denial(p->result, &d);
+		only = p;
+		n++;
+	}
+	s->stats.denials += d.count;
+	queue(s, n == 1 ? only : NULL, &d);
+}
+
+int sandbox_record(struct corral_sandbox *s, const struct warden_link *link, const struct frame *f)
+{
+	struct record r;
+
+	if (f->id != 0 || f->n_fds != 0 || record_decode(&r, f->body, f->len) < 0)
+		return -EPROTO;
+	destinations_add(&s->destinations, &r);
+	if (r.kind == RECORD_DENIED)
+		deny(s, link, &r);
+	if (r.kind == RECORD_CLOSED) {
+		s->stats.connections += r.count ? r.count : 1;
+		s->stats.sent_bytes += r.sent;
+		s->stats.received_bytes += r.received;
+	}
+	return 0;
+}
+
+void sandbox_tell_news(struct corral_sandbox *s)
+{
+	struct sandbox_news *n, *next;
+
+	(void)pthread_mutex_lock(&s->lock);
+	n = s->first_news;
+	s->first_news = s->last_news = NULL;
+	s->n_news = 0;
+	(void)pthread_mutex_unlock(&s->lock);
+	for (; n; n = next) {
+		next = n->next;
+		sandbox_tell(s, (struct corral_event){ .kind = CORRAL_EVENT_DENIED,
+					.command = n->command,
+					.program = n->program,
+					.denial = n->denial });
+		news_free(n);
+	}
+}
+
+size_t corral_sandbox_destinations(
+	struct corral_sandbox *s, struct corral_destination *ret, size_t n, size_t size)
+{
+	size_t known = sizeof(*ret), all;
+
+	sandbox_refresh(s);
+	(void)pthread_mutex_lock(&s->lock);
+	all = s->destinations.n;
+	for (size_t i = 0; i < n && i < all; i++) {
+		char *to = (char *)ret + i * size;
+
+		memset(to, 0, size);
+		memcpy(to, &s->destinations.items[i], size < known ? size : known);
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	return all;
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *     accept -> judged -> dialled -> pumped, its first bytes through the gate
+ *                  \          \            \
+ *                   `----------`------------`-> reset, with a record
+ *
+ * The record goes out before the reset, so that whoever hears of a command's end has heard of its
+ * denials.
+ */
+#include "net/connections.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "net/capture.h"
+#include "net/gate.h"
+
+enum {
+	CONNECTIONS_MAX = 60000,
+	ACCEPTS_MAX = 64, /* before others have their turn */
+	HELLO_MS = 10000, /* for a first message that began */
+};
+
+struct connections {
+	struct connections_options o;
+	struct watcher watchers[2];
+	int reserve; /* given up to take and reset one more connection when there are no more */
+	struct connection *first;
+	size_t n;
+};
+
+/* What only matters until it is connected. */
+struct dialling {
+	struct dial dial;
+	struct inner_call call;
+	struct connection *connection;
+	struct watcher watcher; /* the client may go away */
+};
+
+struct connection {
+	struct connections *all;
+	struct connection *next, *previous;
+	int inner, outer;
+	bool local;                     /* `outer` is a server inside, and of the pool */
+	struct destination destination; /* the name is the synthetic table's */
+	struct address address;         /* that was dialled */
+	struct dialling *dialling;
+	struct quota_account *account;
+	struct pump pump;
+	struct gate gate;
+	struct timer timer; /* runs while a first message is incomplete */
+};
+
+static struct loop *loop_of(const struct connection *c)
+{
+	return c->all->o.dialler->loop;
+}
+
+/* Records. */
+
+static void record(const struct connection *c, enum record_kind kind, const struct judgement *j)
+{
+	auto_buffer address = { 0 };
+	struct record r = { .kind = kind,
+		.target = j->target,
+		.name = c->destination.name ? c->destination.name : "",
+		.port = c->destination.port,
+		.rule = j->rule,
+		.reason = j->reason,
+		.remedy = j->remedy,
+		.sent = c->pump.streams[PUMP_INNER].moved,
+		.received = c->pump.streams[PUMP_OUTER].moved,
+		.program = "" };
+
+	if (c->address.bits > 0)
+		address_print(&c->address, &address);
+	else if (!c->destination.name)
+		address_print(&c->destination.address, &address);
+	r.address = buffer_text(&address);
+	recorder_add(c->all->o.recorder, &r);
+}
+
+/* Ends. */
+
+static void stop_dialling(struct connection *c)
+{
+	if (!c->dialling)
+		return;
+	dial_cancel(c->all->o.dialler, &c->dialling->dial);
+	inner_cancel(&c->dialling->call);
+	loop_remove(loop_of(c), &c->dialling->watcher);
+	free(c->dialling);
+	c->dialling = NULL;
+}
+
+static void unlink_connection(struct connection *c)
+{
+	if (c->next)
+		c->next->previous = c->previous;
+	if (c->previous)
+		c->previous->next = c->next;
+	else
+		c->all->first = c->next;
+	c->all->n--;
+}
+
+static void close_orderly(int fd)
+{
+	(void)close(fd);
+}
+
+static void close_connection(struct connection *c, void (*how)(int fd))
+{
+	stop_dialling(c);
+	loop_stop(loop_of(c), &c->timer);
+	if (c->pump.room)
+		pump_stop(&c->pump);
+	gate_deinit(&c->gate);
+	if (c->inner >= 0)
+		how(c->inner);
+	if (c->outer >= 0 && c->local)
+		inner_release(c->all->o.inner, c->outer, how == close_orderly);
+	else if (c->outer >= 0)
+		how(c->outer);
+	unlink_connection(c);
+	free(c);
+}
+
+static void deny(struct connection *c, const struct judgement *j)
+{
+	record(c, RECORD_DENIED, j);
+	close_connection(c, pump_reset);
+}
+
+static void fail(struct connection *c, int error)
+{
+	struct judgement j = { 0 };
+
+	(void)judge_refuse(&c->destination, &j, "it cannot be reached: %s",
+		error == -ENOENT ? "no such name" : strerror(-error));
+	record(c, RECORD_FAILED, &j);
+	close_connection(c, pump_reset);
+}
+
+static void deny_because(struct connection *c, const char *why)
+{
+	struct judgement j = { 0 };
+
+	(void)judge_refuse(&c->destination, &j, "%s", why);
+	deny(c, &j);
+}
+
+/* The pump. */
+
+static void on_done(struct pump *p, int error)
+{
+	struct connection *c = container_of(p, struct connection, pump);
+	struct judgement j = { 0 };
+
+	if (error == -EACCES) {
+		deny(c, c->gate.refused);
+		return;
+	}
+	if (error == -EDQUOT) {
+		deny_because(c, "network.max_bytes for this destination is used up");
+		return;
+	}
+	(void)judge_refuse(&c->destination, &j, "%s", "");
+	if (!c->local)
+		record(c, RECORD_CLOSED, &j);
+	close_connection(c, error == 0 ? close_orderly : pump_reset);
+}
+
+static void on_hello_late(struct timer *t)
+{
+	struct connection *c = container_of(t, struct connection, timer);
+
+	deny_because(c, "its first message did not end in time");
+}
+
+static int on_gate(struct pump *p, enum pump_side from, bool last)
+{
+	static struct judgement refused;
+	struct connection *c = container_of(p, struct connection, pump);
+	int r;
+
+	c->gate.refused = &refused;
+	r = from == PUMP_INNER ? gate_client(&c->gate, p, last) : gate_server(&c->gate, p, last);
+	if (c->gate.seen == 0)
+		loop_stop(loop_of(c), &c->timer);
+	else if (r == -EAGAIN && c->timer.place == 0 &&
+		 loop_start(loop_of(c), &c->timer, HELLO_MS) < 0)
+		return -ENOMEM;
+	return r;
+}
+
+static void begin(struct connection *c)
+{
+	const int on = 1;
+	int r;
+
+	(void)setsockopt(c->inner, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	c->gate.judge = c->all->o.dialler->judge;
+	c->gate.destination = &c->destination;
+	c->timer.expired = on_hello_late;
+	c->pump.done = on_done;
+	/* What stays inside is nobody's business. */
+	c->pump.gate = c->local ? NULL : on_gate;
+	c->pump.account = c->local ? NULL : c->account;
+	r = pump_start(&c->pump, c->all->o.room, c->inner, c->outer);
+	if (r < 0)
+		fail(c, r);
+}
+
+/* Dialling. */
+
+static void on_dialled(struct dial *d, int fd)
+{
+	struct dialling *dialling = container_of(d, struct dialling, dial);
+	struct connection *c = dialling->connection;
+
+	if (fd == -EACCES) {
+		struct judgement j = d->refused;
+
+		deny(c, &j);
+		return;
+	}
+	if (fd < 0) {
+		fail(c, fd);
+		return;
+	}
+	c->outer = fd;
+	c->address = d->address;
+	stop_dialling(c);
+	begin(c);
+}
+
+/* Nothing is read before somebody is there to take it; only a reset is heard of. */
+static void on_client_gone(struct watcher *w, uint32_t events)
+{
+	(void)events;
+	close_connection(container_of(w, struct dialling, watcher)->connection, pump_reset);
+}
+
+static int prepare(struct connection *c)
+{
+	struct dialling *dialling = calloc(1, sizeof(*dialling));
+
+	if (!dialling)
+		return -ENOMEM;
+	dialling->connection = c;
+	dialling->dial.done = on_dialled;
+	dialling->watcher.ready = on_client_gone;
+	dialling->watcher.fd = -1;
+	c->dialling = dialling;
+	return loop_add(loop_of(c), &dialling->watcher, c->inner, 0);
+}
+
+static void start_dialling(struct connection *c)
+{
+	const struct destination *d = &c->destination;
+	int r = c->dialling ? 0 : prepare(c);
+
+	if (r == 0)
+		r = dial_start(c->all->o.dialler, &c->dialling->dial, d->name,
+			d->name ? NULL : &d->address, d->port, SOCK_STREAM);
+	if (r < 0)
+		fail(c, r);
+}
+
+/* Judging. */
+
+/* Negative: there is no such destination, and nobody to answer. */
+static int find_destination(struct connection *c)
+{
+	struct destination *d = &c->destination;
+	int r = capture_destination(c->inner, &d->address, &d->port);
+
+	if (r < 0)
+		return r;
+	d->address = address_plain(&d->address);
+	d->name = synthetic_name(c->all->o.synthetic, &d->address);
+	return 0;
+}
+
+static bool judge_connection(struct connection *c, struct judgement *j)
+{
+	const struct connections_options *o = &c->all->o;
+	char reason[sizeof(j->reason)];
+	int r;
+
+	if (!c->destination.name && synthetic_covers(&c->destination.address))
+		return judge_refuse(&c->destination, j, "no name has this address");
+	if (!judge_destination(o->dialler->judge, &c->destination, j))
+		return false;
+	r = quota_open(o->quota, j->target, loop_now(o->dialler->loop), &c->account, reason);
+	if (r == -EDQUOT)
+		return judge_refuse(&c->destination, j, "%s", reason);
+	return r < 0 ? judge_refuse(&c->destination, j, "%s", strerror(-r)) : true;
+}
+
+static void go_out(struct connection *c)
+{
+	struct judgement j = { 0 };
+
+	if (judge_connection(c, &j))
+		start_dialling(c);
+	else
+		deny(c, &j);
+}
+
+/* Servers inside. */
+
+static void on_called(struct inner_call *call, int fd)
+{
+	struct connection *c = container_of(call, struct dialling, call)->connection;
+
+	if (fd < 0) {
+		go_out(c);
+		return;
+	}
+	c->outer = fd;
+	c->local = true;
+	stop_dialling(c);
+	begin(c);
+}
+
+static bool is_local(const struct address *a)
+{
+	static const uint8_t one[16] = { [15] = 1 };
+
+	return a->bits == 32 ? a->bytes[0] == 127 : memcmp(a->bytes, one, sizeof(one)) == 0;
+}
+
+static void look_inside(struct connection *c)
+{
+	const struct address *a = &c->destination.address;
+	int r = prepare(c);
+
+	if (r < 0) {
+		fail(c, r);
+		return;
+	}
+	c->dialling->call.done = on_called;
+	inner_connect(c->all->o.inner, &c->dialling->call, a->bits == 32 ? INNER_4 : INNER_6,
+		c->destination.port);
+}
+
+static void take(struct connections *all, int fd)
+{
+	struct connection *c = calloc(1, sizeof(*c));
+
+	if (!c || all->n >= CONNECTIONS_MAX) {
+		free(c);
+		pump_reset(fd);
+		return;
+	}
+	*c = (struct connection){ .all = all, .next = all->first, .inner = fd, .outer = -1 };
+	if (all->first)
+		all->first->previous = c;
+	all->first = c;
+	all->n++;
+	if (find_destination(c) < 0)
+		close_connection(c, pump_reset);
+	else if (all->o.inner && is_local(&c->destination.address))
+		look_inside(c);
+	else
+		go_out(c);
+}
+
+/* Out of descriptors: who waits in the queue shall not wait in vain. */
+static int turn_away(struct connections *all, int listener)
+{
+	int fd;
+
+	if (all->reserve < 0)
+		return -EMFILE;
+	(void)close(all->reserve);
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		pump_reset(fd);
+	all->reserve = fcntl(listener, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -EAGAIN : 0;
+}
+
+static void on_listener(struct connections *all, int listener)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < ACCEPTS_MAX; i++) {
+		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0)
+			take(all, fd);
+		else if (errno == EMFILE || errno == ENFILE)
+			r = turn_away(all, listener);
+		else if (errno != ECONNABORTED && errno != EINTR)
+			r = -errno;
+	}
+}
+
+static void on_listener_4(struct watcher *w, uint32_t events)
+{
+	(void)events;
+	on_listener(container_of(w, struct connections, watchers[0]), w->fd);
+}
+
+static void on_listener_6(struct watcher *w, uint32_t events)
+{
+	(void)events;
+	on_listener(container_of(w, struct connections, watchers[1]), w->fd);
+}
+
+int connections_new(struct connections **ret, const struct connections_options *o)
+{
+	struct connections *c = calloc(1, sizeof(*c));
+	int r = c ? 0 : -ENOMEM;
+
+	if (!c)
+		return r;
+	c->o = *o;
+	c->reserve = -1;
+	c->watchers[0] = (struct watcher){ .ready = on_listener_4, .fd = -1 };
+	c->watchers[1] = (struct watcher){ .ready = on_listener_6, .fd = -1 };
+	for (int i = 0; r == 0 && i < 2; i++) {
+		if (o->listeners[i] < 0)
+			continue;
+		if (c->reserve < 0)
+			c->reserve = fcntl(o->listeners[i], F_DUPFD_CLOEXEC, 0);
+		r = loop_add(o->dialler->loop, &c->watchers[i], o->listeners[i], EPOLLIN);
+	}
+	if (r < 0)
+		connections_free(c);
+	else
+		*ret = c;
+	return r;
+}
+
+void connections_free(struct connections *c)
+{
+	if (!c)
+		return;
+	while (c->first)
+		close_connection(c->first, pump_reset);
+	for (int i = 0; i < 2; i++) {
+		loop_remove(c->o.dialler->loop, &c->watchers[i]);
+		fd_closep(&c->o.listeners[i]);
+	}
+	fd_closep(&c->reserve);
+	free(c);
+}
+
+size_t connections_count(const struct connections *c)
+{
+	return c->n;
+}

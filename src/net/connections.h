@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The TCP connections of a sandbox. Each one was captured (capture.h) on its way to some address;
+ * it is judged, dialled outside, and its first bytes are read before they are passed on (gate.h).
+ * What is denied is reset at once, after a record was made of it.
+ *
+ * What goes to a port of loopback that the policy names comes here, too: to a server inside if
+ * there is one, else to the host's.
+ */
+#include "net/dial.h"
+#include "net/inner.h"
+#include "net/pump.h"
+#include "net/quota.h"
+#include "net/recorder.h"
+#include "net/synthetic.h"
+
+struct connections;
+
+struct connections_options {
+	const struct dialler *dialler;
+	const struct synthetic *synthetic;
+	struct quota *quota;
+	struct recorder *recorder;
+	struct pump_room *room;
+	struct inner_pool *inner; /* for servers inside; NULL: the host's loopback is not granted */
+	int listeners[2];         /* CAPTURE_TCP_*; -1: none. They become the connections'. */
+};
+
+int connections_new(struct connections **ret, const struct connections_options *o);
+/* Resets all of them. */
+void connections_free(struct connections *c);
+size_t connections_count(const struct connections *c);

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What may be dialled is written down once, by list_answers(): every address in that list was
+ * judged in its plain form. Nothing else reaches connect(). An IPv4 address mapped into IPv6 is
+ * dialled as the IPv4 address that it is; one behind NAT64 or 6to4 is judged as what it leads to
+ * and dialled as it came.
+ *
+ * Each attempt has a socket. At most ATTEMPTS of them wait at a time, so that a name with many dead
+ * addresses does not cost many descriptors.
+ */
+#include "net/dial.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/file.h"
+
+enum { ATTEMPTS = 8, STAGGER_MS = 250, TIMEOUT_MS = 30 * 1000 };
+
+struct attempt {
+	struct dial_state *state;
+	struct watcher watcher; /* its fd is -1 if the place is free */
+	struct address address;
+};
+
+struct dial_state {
+	struct dialler dialler;
+	struct dial *dial;
+	struct destination destination;
+	char name[HOST_NAME_BYTES];
+	int type;
+	struct timer next, deadline;
+	struct address addresses[LOOKUP_ADDRESSES_MAX];
+	size_t n, at; /* how many there are; which one is next */
+	struct attempt attempts[ATTEMPTS];
+	int error; /* of those that failed, the one that tells most */
+};
+
+union endpoint {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static socklen_t endpoint_fill(union endpoint *e, const struct address *a, uint16_t port)
+{
+	*e = (union endpoint){ 0 };
+	if (a->bits == 32) {
+		e->v4.sin_family = AF_INET;
+		e->v4.sin_port = htons(port);
+		memcpy(&e->v4.sin_addr, a->bytes, 4);
+		return sizeof(e->v4);
+	}
+	e->v6.sin6_family = AF_INET6;
+	e->v6.sin6_port = htons(port);
+	memcpy(&e->v6.sin6_addr, a->bytes, 16);
+	return sizeof(e->v6);
+}
+
+static bool endpoint_equal(const union endpoint *a, const union endpoint *b)
+{
+	if (a->any.sa_family != b->any.sa_family)
+		return false;
+	if (a->any.sa_family == AF_INET)
+		return a->v4.sin_port == b->v4.sin_port &&
+		       a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
+	return a->v6.sin6_port == b->v6.sin6_port &&
+	       memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, 16) == 0;
+}
+
+/*
+ * A connection to a port of this machine that nobody listens on succeeds if the kernel happens to
+ * choose that very port for our end: it is then connected to itself.
+ */
+static int check_peer(int fd)
+{
+	union endpoint here = { 0 }, there = { 0 };
+	socklen_t here_len = sizeof(here), there_len = sizeof(there);
+
+	if (getsockname(fd, &here.any, &here_len) < 0 ||
+		getpeername(fd, &there.any, &there_len) < 0)
+		return -errno;
+	return endpoint_equal(&here, &there) ? -ECONNREFUSED : 0;
+}
+
+static void attempt_stop(struct attempt *a)
+{
+	auto_fd fd = a->watcher.fd;
+
+	loop_remove(a->state->dialler.loop, &a->watcher);
+}
+
+static void state_free(struct dial_state *s)
+{
+	for (size_t i = 0; i < ATTEMPTS; i++)
+		attempt_stop(&s->attempts[i]);
+	loop_stop(s->dialler.loop, &s->next);
+	loop_stop(s->dialler.loop, &s->deadline);
+	free(s);
+}
+
+/* The caller may free the dial in done(): nothing of it is touched after that. */
+static void finish(struct dial_state *s, int r)
+{
+	struct dial *d = s->dial;
+
+	lookup_cancel(s->dialler.lookup, &d->wait);
+	d->state = NULL;
+	state_free(s);
+	d->done(d, r);
+}
+
+static void succeed(struct dial_state *s, int fd, const struct address *a)
+{
+	s->dial->address = *a;
+	s->dial->refused = (struct judgement){ 0 };
+	finish(s, fd);
+}
+
+/* Says more about our side than about theirs. */
+static bool is_vague(int error)
+{
+	return error == 0 || error == -ENETUNREACH || error == -EHOSTUNREACH ||
+	       error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT || error == -EINVAL;
+}
+
+static void note_failure(struct dial_state *s, int error)
+{
+	if (is_vague(s->error))
+		s->error = error;
+}
+
+static void dial_on(struct dial_state *s);
+
+static void attempt_ready(struct watcher *w, uint32_t events)
+{
+	struct attempt *a = container_of(w, struct attempt, watcher);
+	struct dial_state *s = a->state;
+	struct address address = a->address;
+	auto_fd fd = w->fd;
+	int error = 0, r;
+	socklen_t len = sizeof(error);
+
+	(void)events;
+	loop_remove(s->dialler.loop, w);
+	r = getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? -errno : -error;
+	if (r == 0)
+		r = check_peer(fd);
+	if (r == 0) {
+		succeed(s, fd_take(&fd), &address);
+		return;
+	}
+	note_failure(s, r);
+	dial_on(s);
+}
+
+static int open_socket(const struct dial_state *s, const struct address *a)
+{
+	union endpoint e;
+	socklen_t len = endpoint_fill(&e, a, s->destination.port);
+	auto_fd fd = socket(e.any.sa_family, s->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (s->type == SOCK_STREAM &&
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int)) < 0)
+		return -errno;
+	if (connect(fd, &e.any, len) < 0 && errno != EINPROGRESS)
+		return -errno;
+	return fd_take(&fd);
+}
+
+static int attempt_start(struct attempt *a, const struct address *address)
+{
+	auto_fd fd = open_socket(a->state, address);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	a->address = *address;
+	r = loop_add(a->state->dialler.loop, &a->watcher, fd, EPOLLOUT);
+	if (r == 0)
+		(void)fd_take(&fd);
+	return r;
+}
+
+/* Nothing is waited for: the first that connect() takes. */
+static void dial_datagram(struct dial_state *s)
+{
+	for (; s->at < s->n; s->at++) {
+		auto_fd fd = open_socket(s, &s->addresses[s->at]);
+		int r = fd < 0 ? fd : check_peer(fd);
+
+		if (r == 0) {
+			succeed(s, fd_take(&fd), &s->addresses[s->at]);
+			return;
+		}
+		note_failure(s, r);
+	}
+	finish(s, s->error);
+}
+
+static size_t count_attempts(struct dial_state *s, struct attempt **ret_free)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ATTEMPTS; i++) {
+		if (s->attempts[i].watcher.fd >= 0)
+			n++;
+		else
+			*ret_free = &s->attempts[i];
+	}
+	return n;
+}
+
+/* Starts the next attempt that can be started, and says when the one after it follows. */
+static void dial_on(struct dial_state *s)
+{
+	struct attempt *unused = NULL;
+	size_t n = count_attempts(s, &unused);
+	int r = -EAGAIN;
+
+	while (r < 0 && n < ATTEMPTS && s->at < s->n) {
+		r = attempt_start(unused, &s->addresses[s->at++]);
+		if (r < 0)
+			note_failure(s, r);
+		else
+			n++;
+	}
+	if (n == 0)
+		finish(s, s->error);
+	else if (n < ATTEMPTS && s->at < s->n &&
+		 loop_start(s->dialler.loop, &s->next, STAGGER_MS) < 0)
+		finish(s, -ENOMEM);
+}
+
+static void begin(struct dial_state *s)
+{
+	if (s->type == SOCK_DGRAM)
+		dial_datagram(s);
+	else
+		dial_on(s);
+}
+
+static void next_due(struct timer *t)
+{
+	begin(container_of(t, struct dial_state, next));
+}
+
+static void deadline_passed(struct timer *t)
+{
+	finish(container_of(t, struct dial_state, deadline), -ETIMEDOUT);
+}
+
+/* What is dialled for an address: itself, but IPv4 if it is IPv4 mapped into IPv6. */
+static struct address dialled_form(const struct address *a)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (a->bits == 128 && memcmp(a->bytes, mapped, sizeof(mapped)) == 0)
+		return address_plain(a);
+	return *a;
+}
+
+/* Those that may be dialled, as they came. Keeps the first refusal. */
+static void list_answers(struct dial_state *s, const struct lookup_result *r)
+{
+	struct judgement verdict, first = { 0 };
+	bool refused = false;
+
+	for (size_t i = 0; i < r->n && s->n < LOOKUP_ADDRESSES_MAX; i++) {
+		struct address form = dialled_form(&r->addresses[i]);
+		struct address plain = address_plain(&form);
+
+		if (judge_answer(s->dialler.judge, &s->destination, &plain, &verdict)) {
+			s->addresses[s->n++] = form;
+		} else if (!refused) {
+			refused = true;
+			first = verdict;
+		}
+	}
+	s->dial->refused = first;
+}
+
+static const struct address *next_of(const struct address *list, size_t n, size_t *at, uint8_t bits)
+{
+	while (*at < n && list[*at].bits != bits)
+		(*at)++;
+	return *at < n ? &list[(*at)++] : NULL;
+}
+
+/* The families in turn, IPv6 first; within a family as they came. */
+static void interleave(struct dial_state *s)
+{
+	struct address came[LOOKUP_ADDRESSES_MAX];
+	const struct address *a;
+	size_t v6 = 0, v4 = 0, n = 0;
+
+	memcpy(came, s->addresses, sizeof(came));
+	for (size_t i = 0; i < s->n; i++) {
+		if ((a = next_of(came, s->n, &v6, 128)))
+			s->addresses[n++] = *a;
+		if ((a = next_of(came, s->n, &v4, 32)))
+			s->addresses[n++] = *a;
+	}
+	s->n = n;
+}
+
+static bool chain_allowed(struct dial_state *s, const struct lookup_result *r)
+{
+	for (size_t i = 0; i < r->n_chain; i++)
+		if (!judge_alias(s->dialler.judge, &s->destination, r->chain[i], &s->dial->refused))
+			return false;
+	return true;
+}
+
+static void resolved(struct lookup_wait *w, const struct lookup_result *r)
+{
+	struct dial_state *s = container_of(w, struct dial, wait)->state;
+
+	if (r->error < 0) {
+		finish(s, r->error);
+		return;
+	}
+	if (!chain_allowed(s, r)) {
+		finish(s, -EACCES);
+		return;
+	}
+	list_answers(s, r);
+	if (s->n == 0) {
+		finish(s, r->n > 0 ? -EACCES : -ENODATA);
+		return;
+	}
+	interleave(s);
+	begin(s);
+}
+
+static struct dial_state *state_new(const struct dialler *l, struct dial *d)
+{
+	struct dial_state *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->dialler = *l;
+	s->dial = d;
+	s->next.expired = next_due;
+	s->deadline.expired = deadline_passed;
+	for (size_t i = 0; i < ATTEMPTS; i++) {
+		s->attempts[i].state = s;
+		s->attempts[i].watcher = (struct watcher){ .ready = attempt_ready, .fd = -1 };
+	}
+	return s;
+}
+
+static int start(struct dial_state *s, const char *name, const struct address *address)
+{
+	int r = loop_start(s->dialler.loop, &s->deadline,
+		s->dialler.timeout_ms ? s->dialler.timeout_ms : TIMEOUT_MS);
+
+	if (r < 0)
+		return r;
+	if (name) {
+		memcpy(s->name, name, strlen(name) + 1);
+		s->destination.name = s->name;
+		s->dial->wait = (struct lookup_wait){ .done = resolved };
+		return lookup_ask(s->dialler.lookup, name, &s->dial->wait);
+	}
+	s->destination.address = *address;
+	s->addresses[s->n++] = dialled_form(address);
+	return loop_start(s->dialler.loop, &s->next, 0);
+}
+
+int dial_start(const struct dialler *l, struct dial *d, const char *name,
+	const struct address *address, uint16_t port, int type)
+{
+	struct dial_state *s;
+	int r;
+
+	if (name ? strlen(name) >= HOST_NAME_BYTES : !address)
+		return -EINVAL;
+	s = state_new(l, d);
+	if (!s)
+		return -ENOMEM;
+	s->type = type;
+	s->destination.transport = type == SOCK_DGRAM ? TRANSPORT_UDP : TRANSPORT_TCP;
+	s->destination.port = port;
+	d->refused = (struct judgement){ 0 };
+	d->wait = (struct lookup_wait){ 0 };
+	r = start(s, name, address);
+	if (r < 0)
+		state_free(s);
+	else
+		d->state = s;
+	return r;
+}
+
+void dial_cancel(const struct dialler *l, struct dial *d)
+{
+	if (!d->state)
+		return;
+	lookup_cancel(l->lookup, &d->wait);
+	state_free(d->state);
+	d->state = NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The name server of a sandbox: all that is sent to port 53 of any address arrives here, by UDP and
+ * TCP. Granted names have synthetic addresses (A and AAAA), everything else about them and their
+ * ancestors is empty, and no other name exists. It answers at once, out of its own knowledge:
+ * nothing that a command asks for leaves the machine by this way.
+ */
+#include "net/loop.h"
+#include "net/names.h"
+#include "net/recorder.h"
+#include "net/synthetic.h"
+
+struct dns_server;
+
+struct dns_server_options {
+	struct loop *loop;
+	const struct names *names;
+	struct synthetic *synthetic;
+	struct recorder *recorder;
+	int udp[2], tcp[2]; /* sockets (TCP: listening); -1: none */
+};
+
+/* On success the sockets are the server's. */
+int dns_server_new(struct dns_server **ret, const struct dns_server_options *o);
+void dns_server_free(struct dns_server *s);
+/* The decision alone, for tests and fuzzers: the answer's length, 0 for none. */
+size_t dns_server_answer(
+	struct dns_server *s, const uint8_t *query, size_t len, uint8_t *out, size_t size);

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/doors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/path.h"
+
+enum { VISITORS_MAX = 1024, ACCEPTS_MAX = 16 };
+
+struct keeper {
+	struct doors *all;
+	struct door door;
+	struct watcher watcher;
+};
+
+/* One who came in. */
+struct visitor {
+	const struct keeper *keeper;
+	struct visitor *next, *previous;
+	int inner, outer;
+	struct pump pump;
+};
+
+struct doors {
+	struct loop *loop;
+	struct pump_room *room;
+	struct recorder *recorder;
+	struct keeper keepers[DOORS_MAX];
+	size_t n;
+	struct visitor *first;
+	size_t n_visitors;
+};
+
+int door_open(struct door *ret, const char *path, struct error *e)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_BYTES];
+	size_t len = slash ? (size_t)(slash - path) : 0;
+
+	*ret = (struct door){ .path = path, .folder = -1, .listener = -1 };
+	if (!slash || len >= sizeof(folder))
+		return error_set(e, -EINVAL, NULL, "unix:%s is no path of a socket", path);
+	memcpy(folder, path, len);
+	folder[len] = '\0';
+	ret->folder = open(len ? folder : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (ret->folder < 0)
+		return error_set(e, -errno, NULL, "unix:%s: cannot open its folder: %s", path,
+			strerror(errno));
+	return 0;
+}
+
+static void record(
+	const struct keeper *k, enum record_kind kind, const char *reason, const struct pump *p)
+{
+	char target[PATH_BYTES + 8];
+	const struct record r = { .kind = kind,
+		.target = target,
+		.name = "",
+		.address = "",
+		.rule = "",
+		.reason = reason,
+		.remedy = "",
+		.sent = p ? p->streams[PUMP_INNER].moved : 0,
+		.received = p ? p->streams[PUMP_OUTER].moved : 0,
+		.program = "" };
+
+	(void)snprintf(target, sizeof(target), "unix:%s", k->door.path);
+	recorder_add(k->all->recorder, &r);
+}
+
+/* The very file that was looked at is connected to, by its descriptor. */
+static int connect_to(const struct door *d)
+{
+	auto_fd file =
+		openat(d->folder, strrchr(d->path, '/') + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_fd s = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct stat st;
+
+	if (file < 0 || s < 0 || fstat(file, &st) < 0)
+		return -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -ENOTSOCK;
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file);
+	/* A queue that is full is told at once; others are connected at once. */
+	if (connect(s, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return -errno;
+	return fd_take(&s);
+}
+
+static void leave(struct visitor *v)
+{
+	struct doors *all = v->keeper->all;
+
+	pump_stop(&v->pump);
+	fd_closep(&v->inner);
+	fd_closep(&v->outer);
+	if (v->next)
+		v->next->previous = v->previous;
+	if (v->previous)
+		v->previous->next = v->next;
+	else
+		all->first = v->next;
+	all->n_visitors--;
+	free(v);
+}
+
+static void on_done(struct pump *p, int error)
+{
+	struct visitor *v = container_of(p, struct visitor, pump);
+
+	(void)error;
+	record(v->keeper, RECORD_CLOSED, "", p);
+	leave(v);
+}
+
+static int enter(struct keeper *k, int inner, int outer)
+{
+	struct doors *all = k->all;
+	struct visitor *v = all->n_visitors < VISITORS_MAX ? calloc(1, sizeof(*v)) : NULL;
+	int r;
+
+	if (!v)
+		return -ENOMEM;
+	v->keeper = k;
+	v->pump.done = on_done;
+	r = pump_start(&v->pump, all->room, inner, outer);
+	if (r < 0) {
+		free(v);
+		return r;
+	}
+	v->inner = inner;
+	v->outer = outer;
+	v->next = all->first;
+	if (all->first)
+		all->first->previous = v;
+	all->first = v;
+	all->n_visitors++;
+	return 0;
+}
+
+static void receive(struct keeper *k, int fd)
+{
+	auto_fd inner = fd;
+	auto_fd outer = connect_to(&k->door);
+	int r = outer < 0 ? outer : enter(k, inner, outer);
+
+	if (r < 0) {
+		record(k, RECORD_FAILED, strerror(-r), NULL);
+		return;
+	}
+	(void)fd_take(&inner);
+	(void)fd_take(&outer);
+}
+
+static void on_knock(struct watcher *w, uint32_t events)
+{
+	struct keeper *k = container_of(w, struct keeper, watcher);
+
+	(void)events;
+	for (int i = 0; i < ACCEPTS_MAX; i++) {
+		int fd = accept4(k->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		receive(k, fd);
+	}
+}
+
+int doors_new(struct doors **ret, struct loop *l, struct pump_room *room, struct recorder *recorder,
+	const struct door *doors, size_t n)
+{
+	struct doors *d = n <= DOORS_MAX ? calloc(1, sizeof(*d)) : NULL;
+	int r = 0;
+
+	if (!d)
+		return n <= DOORS_MAX ? -ENOMEM : -E2BIG;
+	d->loop = l;
+	d->room = room;
+	d->recorder = recorder;
+	for (; r == 0 && d->n < n; d->n++) {
+		struct keeper *k = &d->keepers[d->n];
+
+		*k = (struct keeper){ .all = d, .door = doors[d->n] };
+		k->watcher = (struct watcher){ .ready = on_knock, .fd = -1 };
+		if (k->door.listener >= 0)
+			r = loop_add(l, &k->watcher, k->door.listener, EPOLLIN);
+	}
+	if (r < 0)
+		doors_free(d);
+	else
+		*ret = d;
+	return r;
+}
+
+void doors_free(struct doors *d)
+{
+	if (!d)
+		return;
+	while (d->first)
+		leave(d->first);
+	for (size_t i = 0; i < d->n; i++) {
+		loop_remove(d->loop, &d->keepers[i].watcher);
+		fd_closep(&d->keepers[i].door.listener);
+		fd_closep(&d->keepers[i].door.folder);
+	}
+	free(d);
+}

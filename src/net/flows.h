@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Datagrams. A flow is a pair of a sender inside and a destination: the first datagram is judged
+ * and dialled, and what comes back goes to the sender from the address it had sent to. A flow ends
+ * when nothing was heard for a minute; there are at most 4096, the one that was silent longest
+ * makes room. What is denied gets an ICMP answer and a record.
+ */
+#include "net/dial.h"
+#include "net/quota.h"
+#include "net/recorder.h"
+#include "net/synthetic.h"
+
+struct flows;
+
+enum {
+	FLOWS_MAX = 4096,
+	FLOWS_IDLE_MS = 60000,
+	FLOWS_WAITING_MAX = 8,             /* datagrams of a flow that is being dialled; */
+	FLOWS_WAITING_BYTES = 64 << 10,    /* their bytes, */
+	FLOWS_WAITING_BYTES_ALL = 4 << 20, /* and those of all flows together */
+};
+
+struct flows_options {
+	const struct dialler *dialler;
+	const struct synthetic *synthetic;
+	struct quota *quota;
+	struct recorder *recorder;
+	/* CAPTURE_UDP_*, CAPTURE_RAW_*; -1: none. They become the flows', also on failure. */
+	int udp[2];
+	int raw[2];
+	uint64_t idle_ms; /* 0: FLOWS_IDLE_MS */
+};
+
+int flows_new(struct flows **ret, const struct flows_options *o);
+void flows_free(struct flows *f);
+size_t flows_count(const struct flows *f);

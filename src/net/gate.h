@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What a client says first, before any of it is passed on: the hello of TLS must name the host that
+ * was granted, and so must every request of plain HTTP. Everything else passes as it is, and so do
+ * all bytes of the server, so that protocols in which the server speaks first work.
+ *
+ * Bytes are looked at where they are, in the socket, and nothing is changed. A first line that is
+ * not complete may become a request of HTTP or not: it passes, since no server acts on half a line,
+ * but is kept here to be judged with the rest.
+ */
+#include "net/http-requests.h"
+#include "net/judge.h"
+#include "net/pump.h"
+
+enum gate_state {
+	GATE_FIRST, /* nothing is known yet */
+	GATE_HTTP,  /* one request after the other */
+	GATE_OPEN,
+};
+
+struct gate {
+	const struct judge *judge;
+	const struct destination *destination;
+	enum gate_state state;
+	struct http_requests *http;
+	struct judgement *refused; /* why it ended with -EACCES */
+	size_t seen;               /* bytes that were not enough */
+	uint8_t *passed;           /* the first line, as far as it was passed on */
+	size_t n_passed;
+};
+
+/* As pump->gate. -EACCES: *g->refused says why. */
+int gate_client(struct gate *g, struct pump *p, bool last);
+int gate_server(struct gate *g, struct pump *p, bool last);
+void gate_deinit(struct gate *g);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The questions that the relay asks the policy, and the answers in words.
+ *
+ *   by name      the name that the synthetic address stands for, and the port
+ *   by address   a literal address and the port
+ *   an answer    the addresses that a granted name has outside: a name's grant covers public
+ *                addresses; a guarded one (private, loopback, …) needs a grant of its own; one that
+ *                a rule denies, or the baseline, is never used
+ *   TLS          the name in the hello must be the granted one; without a name only a grant of
+ *                exactly this name, or of the address, will do
+ *   HTTP         the same for the host of each request, and the request's method and path are
+ * judged
+ */
+#include "net/http-requests.h"
+#include "net/tls-hello.h"
+#include "policy/host.h"
+#include "policy/policy.h"
+
+struct judge {
+	const struct policy *policy;
+	bool narrow; /* some grant is about methods or paths: each request is judged by them */
+};
+void judge_init(struct judge *j, const struct policy *p);
+
+/* Who wants to go where. */
+struct destination {
+	enum transport transport;
+	const char *name; /* NULL: a literal address */
+	struct address address;
+	uint16_t port;
+};
+
+struct judgement {
+	bool allowed;
+	char target[320]; /* "api.example.com:443", "udp://[::1]:53" */
+	char rule[256];   /* "policy.yaml:3: *.example.com:443"; "" if none decided */
+	char reason[512]; /* "" if allowed */
+	char remedy[256];
+};
+
+/* Each fills *ret and returns whether it is allowed. */
+bool judge_destination(const struct judge *j, const struct destination *d, struct judgement *ret);
+/* An address that d's name has, or the one it dials itself. */
+bool judge_answer(const struct judge *j, const struct destination *d, const struct address *a,
+	struct judgement *ret);
+/* A name that d's name leads to by CNAME. */
+bool judge_alias(const struct judge *j, const struct destination *d, const char *alias,
+	struct judgement *ret);
+/* A protocol that hides the names it is about, `what`: only for a grant of exactly this name, or of
+ * the address. */
+bool judge_nameless(const struct judge *j, const struct destination *d, const char *what,
+	struct judgement *ret);
+bool judge_hello(const struct judge *j, const struct destination *d, const struct tls_hello *hello,
+	struct judgement *ret);
+bool judge_http(const struct judge *j, const struct destination *d, const struct http_request *r,
+	struct judgement *ret);
+/* A refusal that the policy was not asked for: d's target, and this reason. Always false. */
+bool judge_refuse(const struct destination *d, struct judgement *ret, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));

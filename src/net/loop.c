@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/loop.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { BATCH = 64 };
+
+struct loop {
+	int epoll;
+	uint64_t now_ms;
+	struct epoll_event events[BATCH];
+	int n_events, at; /* the batch that is being handled */
+	struct timer **heap;
+	size_t n, cap;
+};
+
+static void read_clock(struct loop *l)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	l->now_ms = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+int loop_new(struct loop **ret)
+{
+	struct loop *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (l->epoll < 0) {
+		int r = -errno;
+
+		free(l);
+		return r;
+	}
+	read_clock(l);
+	*ret = l;
+	return 0;
+}
+
+void loop_free(struct loop *l)
+{
+	if (!l)
+		return;
+	fd_closep(&l->epoll);
+	free(l->heap);
+	free(l);
+}
+
+/* Descriptors. */
+
+static int control(const struct loop *l, int how, struct watcher *w, uint32_t events)
+{
+	struct epoll_event e = { .events = events, .data.ptr = w };
+
+	return epoll_ctl(l->epoll, how, w->fd, &e) < 0 ? -errno : 0;
+}
+
+int loop_add(struct loop *l, struct watcher *w, int fd, uint32_t events)
+{
+	int r;
+
+	w->fd = fd;
+	w->events = events;
+	r = control(l, EPOLL_CTL_ADD, w, events);
+	if (r < 0)
+		w->fd = -1;
+	return r;
+}
+
+int loop_change(struct loop *l, struct watcher *w, uint32_t events)
+{
+	int r = 0;
+
+	if (w->events != events)
+		r = control(l, EPOLL_CTL_MOD, w, events);
+	if (r == 0)
+		w->events = events;
+	return r;
+}
+
+void loop_remove(struct loop *l, struct watcher *w)
+{
+	if (w->fd < 0)
+		return;
+	(void)control(l, EPOLL_CTL_DEL, w, 0);
+	w->fd = -1;
+	for (int i = l->at; i < l->n_events; i++)
+		if (l->events[i].data.ptr == w)
+			l->events[i].data.ptr = NULL;
+}
+
+/* Timers: a binary heap, numbered from 1, the soonest at the top. */
+
+static void place(struct loop *l, size_t i, struct timer *t)
+{
+	l->heap[i - 1] = t;
+	t->place = i;
+}
+
+static void rise(struct loop *l, size_t i, struct timer *t)
+{
+	for (; i > 1 && l->heap[i / 2 - 1]->due_ms > t->due_ms; i /= 2)
+		place(l, i, l->heap[i / 2 - 1]);
+	place(l, i, t);
+}
+
+static void sink(struct loop *l, size_t i, struct timer *t)
+{
+	for (;;) {
+		size_t child = 2 * i;
+
+		if (child + 1 <= l->n && l->heap[child]->due_ms < l->heap[child - 1]->due_ms)
+			child++;
+		if (child > l->n || l->heap[child - 1]->due_ms >= t->due_ms)
+			break;
+		place(l, i, l->heap[child - 1]);
+		i = child;
+	}
+	place(l, i, t);
+}
+
+int loop_start(struct loop *l, struct timer *t, uint64_t ms)
+{
+	loop_stop(l, t);
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 64;
+		struct timer **grown = reallocarray(l->heap, cap, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		l->heap = grown;
+		l->cap = cap;
+	}
+	t->due_ms = l->now_ms + ms;
+	rise(l, ++l->n, t);
+	return 0;
+}
+
+void loop_stop(struct loop *l, struct timer *t)
+{
+	struct timer *last;
+	size_t i = t->place;
+
+	if (i == 0)
+		return;
+	t->place = 0;
+	last = l->heap[--l->n];
+	if (last == t)
+		return;
+	if (i > 1 && l->heap[i / 2 - 1]->due_ms > last->due_ms)
+		rise(l, i, last);
+	else
+		sink(l, i, last);
+}
+
+uint64_t loop_now(const struct loop *l)
+{
+	return l->now_ms;
+}
+
+/* Those that are due by now. One that is set anew by a callback may run again, but not for ever. */
+static void run_timers(struct loop *l)
+{
+	for (size_t left = l->n; left > 0 && l->n > 0 && l->heap[0]->due_ms <= l->now_ms; left--) {
+		struct timer *t = l->heap[0];
+
+		loop_stop(l, t);
+		t->expired(t);
+	}
+}
+
+static int patience(const struct loop *l, int ms)
+{
+	uint64_t due;
+
+	if (l->n == 0)
+		return ms;
+	due = l->heap[0]->due_ms > l->now_ms ? l->heap[0]->due_ms - l->now_ms : 0;
+	if (due > INT_MAX)
+		due = INT_MAX;
+	return ms < 0 || due < (uint64_t)ms ? (int)due : ms;
+}
+
+int loop_turn(struct loop *l, int ms)
+{
+	int n = epoll_wait(l->epoll, l->events, BATCH, patience(l, ms));
+
+	if (n < 0 && errno != EINTR)
+		return -errno;
+	read_clock(l);
+	l->n_events = n < 0 ? 0 : n;
+	for (l->at = 0; l->at < l->n_events;) {
+		const struct epoll_event *e = &l->events[l->at++];
+		struct watcher *w = e->data.ptr;
+
+		if (w)
+			w->ready(w, e->events);
+	}
+	l->n_events = 0;
+	run_timers(l);
+	return 0;
+}
+
+int loop_fd(const struct loop *l)
+{
+	return l->epoll;
+}

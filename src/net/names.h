@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Which names a sandbox may ask for. Made once from the policy; asking costs a few hash lookups,
+ * however many grants there are, and allocates nothing.
+ *
+ * A name is granted if the policy allows to connect to it on some port, by TCP or UDP: the ports to
+ * try are those of the patterns that cover it. Ancestors of granted names exist, but have no
+ * addresses: a resolver that goes down from the root must not be told that `com` does not exist.
+ */
+#include "policy/policy.h"
+
+struct names;
+
+enum names_answer {
+	NAMES_NONE,     /* as if it did not exist */
+	NAMES_ANCESTOR, /* there is something below it */
+	NAMES_GRANTED,
+};
+
+/* The policy must outlive it. */
+int names_new(struct names **ret, const struct policy *p, struct error *e);
+void names_free(struct names *n);
+/*
+ * name: normal form. What is not granted fills *ret_decision with the decision for one of the ports
+ * tried by TCP (443 if there was none), for the record. ret_port: that port.
+ */
+enum names_answer names_ask(
+	const struct names *n, const char *name, struct decision *ret_decision, uint16_t *ret_port);

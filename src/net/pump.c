@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/pump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum {
+	COPY_BYTES = 16 << 10,
+	PIPE_BYTES = 256 << 10,
+	PIPES_KEPT = 16,
+	MOVES_MAX = 8, /* of one stream, before others have their turn */
+};
+
+struct pump_room {
+	struct loop *loop;
+	int pipes[PIPES_KEPT][2];
+	size_t n_pipes;
+	char copy[COPY_BYTES];
+};
+
+int pump_room_new(struct pump_room **ret, struct loop *l)
+{
+	struct pump_room *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->loop = l;
+	*ret = r;
+	return 0;
+}
+
+static void close_pipe(int pipe[2])
+{
+	fd_closep(&pipe[0]);
+	fd_closep(&pipe[1]);
+	pipe[0] = pipe[1] = -1;
+}
+
+void pump_room_free(struct pump_room *r)
+{
+	if (!r)
+		return;
+	while (r->n_pipes > 0)
+		close_pipe(r->pipes[--r->n_pipes]);
+	free(r);
+}
+
+/* Pipes. */
+
+static int lend_pipe(struct pump_room *r, struct pump_stream *s)
+{
+	if (s->pipe[0] >= 0)
+		return 0;
+	if (r->n_pipes > 0) {
+		r->n_pipes--;
+		s->pipe[0] = r->pipes[r->n_pipes][0];
+		s->pipe[1] = r->pipes[r->n_pipes][1];
+		return 0;
+	}
+	if (pipe2(s->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
+		s->pipe[0] = s->pipe[1] = -1;
+		return -errno;
+	}
+	/* A smaller one is slower, nothing else. */
+	(void)fcntl(s->pipe[0], F_SETPIPE_SZ, PIPE_BYTES);
+	return 0;
+}
+
+/* An empty one goes back; one with something in it is of no use to others. */
+static void return_pipe(struct pump_room *r, struct pump_stream *s)
+{
+	if (s->pipe[0] < 0)
+		return;
+	if (s->in_pipe > 0 || r->n_pipes == PIPES_KEPT) {
+		close_pipe(s->pipe);
+		s->in_pipe = 0;
+		return;
+	}
+	r->pipes[r->n_pipes][0] = s->pipe[0];
+	r->pipes[r->n_pipes++][1] = s->pipe[1];
+	s->pipe[0] = s->pipe[1] = -1;
+}
+
+/* What was read and not yet taken by the sink. */
+
+static size_t pending(const struct pump_stream *s)
+{
+	return s->in_pipe + s->n_kept;
+}
+
+static void drop_pending(struct pump_room *r, struct pump_stream *s)
+{
+	return_pipe(r, s);
+	free(s->kept);
+	s->kept = NULL;
+	s->n_kept = 0;
+}
+
+/* In memory: a pipe may be had no more, or be too small for it. */
+static int keep(struct pump_stream *s, const char *data, size_t len)
+{
+	s->kept = malloc(len);
+	if (!s->kept)
+		return -ENOMEM;
+	memcpy(s->kept, data, len);
+	s->n_kept = len;
+	s->blocked = true;
+	return 0;
+}
+
+static void let_go(struct pump_stream *s, size_t n)
+{
+	s->n_kept -= n;
+	if (s->n_kept > 0) {
+		memmove(s->kept, s->kept + n, s->n_kept);
+		return;
+	}
+	free(s->kept);
+	s->kept = NULL;
+}
+
+/* One stream. Each step: 1 if something moved, 0 if nothing can now, negative if it is broken. */
+
+static int hold(ssize_t n)
+{
+	return n < 0 && (errno == EAGAIN || errno == EINTR) ? -EAGAIN : n < 0 ? -errno : (int)n;
+}
+
+static int drain(struct pump_stream *s, int to)
+{
+	int n = hold(s->n_kept > 0 ? send(to, s->kept, s->n_kept, MSG_NOSIGNAL)
+				   : splice(s->pipe[0], NULL, to, NULL, s->in_pipe,
+					     SPLICE_F_MOVE | SPLICE_F_NONBLOCK));
+
+	if (n == -EAGAIN) {
+		s->blocked = true;
+		return 0;
+	}
+	if (n <= 0)
+		return n < 0 ? n : -EPIPE;
+	if (s->n_kept > 0)
+		let_go(s, (size_t)n);
+	else
+		s->in_pipe -= (size_t)n;
+	return 1;
+}
+
+/* The number of bytes read, and *ret_sink is what the sink said of them. */
+static int copy(
+	struct pump_room *r, struct pump_stream *s, int from, int to, size_t max, int *ret_sink)
+{
+	size_t size = max < COPY_BYTES ? max : COPY_BYTES;
+	int n = hold(recv(from, r->copy, size, 0));
+	int sent;
+
+	if (n <= 0)
+		return n;
+	s->bulk = n == COPY_BYTES;
+	sent = hold(send(to, r->copy, (size_t)n, MSG_NOSIGNAL));
+	if (sent == -EAGAIN)
+		sent = 0;
+	if (sent < 0)
+		*ret_sink = sent;
+	else if (sent < n)
+		*ret_sink = keep(s, r->copy + sent, (size_t)(n - sent));
+	return n;
+}
+
+static int fill_pipe(struct pump_stream *s, int from, size_t max)
+{
+	size_t size = max < PIPE_BYTES ? max : PIPE_BYTES;
+	int n = hold(splice(from, NULL, s->pipe[1], NULL, size, SPLICE_F_MOVE | SPLICE_F_NONBLOCK));
+
+	if (n > 0)
+		s->in_pipe = (size_t)n;
+	else
+		s->bulk = false;
+	return n;
+}
+
+static void charge(struct pump *p, enum pump_side from, size_t n)
+{
+	struct pump_stream *s = &p->streams[from];
+
+	s->moved += n;
+	if (s->allowed != UINT64_MAX)
+		s->allowed -= n;
+	if (p->account)
+		quota_charge(p->account, from == PUMP_INNER ? n : 0, from == PUMP_INNER ? 0 : n);
+}
+
+static int take(struct pump *p, enum pump_side from, size_t max)
+{
+	struct pump_stream *s = &p->streams[from];
+	int n = s->bulk ? fill_pipe(p->room, s, p->sides[from].fd, max)
+			: copy(p->room, s, p->sides[from].fd, p->sides[!from].fd, max);
+
+	if (n == -EAGAIN)
+		return 0;
+	if (n < 0)
+		return n;
+	if (n == 0) {
+		s->ended = true;
+		return 1;
+	}
+	charge(p, from, (size_t)n);
+	return 1;
+}
+
+static int ask_gate(struct pump *p, enum pump_side from, bool last)
+{
+	int r = p->gate ? p->gate(p, from, last) : -EPERM;
+
+	return r == -EAGAIN ? 0 : r < 0 ? r : 1;
+}
+
+static int step(struct pump *p, enum pump_side from, bool last)
+{
+	struct pump_stream *s = &p->streams[from];
+	uint64_t left = p->account ? quota_left(p->account) : UINT64_MAX;
+
+	if (s->in_pipe > 0)
+		return s->blocked ? 0 : drain_pipe(s, p->sides[!from].fd);
+	if (s->closed || s->waiting)
+		return 0;
+	if (s->ended) {
+		s->closed = true;
+		(void)shutdown(p->sides[!from].fd, SHUT_WR);
+		return 0;
+	}
+	if (s->allowed == 0)
+		return ask_gate(p, from, last);
+	if (left == 0)
+		return -EDQUOT;
+	return take(p, from, left < s->allowed ? left : s->allowed);
+}
+
+static int run(struct pump *p, enum pump_side from, bool last)
+{
+	int r = 1;
+
+	for (int i = 0; r == 1 && i < MOVES_MAX; i++)
+		r = step(p, from, last);
+	if (p->streams[from].in_pipe == 0)
+		return_pipe(p->room, &p->streams[from]);
+	return r < 0 ? r : 0;
+}
+
+/* Both. */
+
+static uint32_t interest(const struct pump *p, enum pump_side side)
+{
+	const struct pump_stream *out = &p->streams[side], *in = &p->streams[!side];
+	bool reads = !out->ended && !out->waiting && out->in_pipe == 0;
+
+	return (reads ? EPOLLIN | EPOLLRDHUP : 0U) | (in->in_pipe > 0 ? EPOLLOUT : 0U);
+}
+
+static int update(struct pump *p)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < 2; i++)
+		if (!p->sides[i].hung_up)
+			r = loop_change(p->room->loop, &p->sides[i].watcher,
+				interest(p, (enum pump_side)i));
+	return r;
+}
+
+static void finish(struct pump *p, int error)
+{
+	pump_stop(p);
+	p->done(p, error);
+}
+
+static void turn(struct pump *p, const bool last[2])
+{
+	int r = run(p, PUMP_INNER, last[PUMP_INNER]);
+
+	if (r == 0)
+		r = run(p, PUMP_OUTER, last[PUMP_OUTER]);
+	if (r == 0)
+		r = update(p);
+	if (r < 0)
+		finish(p, r);
+	else if (p->streams[0].closed && p->streams[1].closed)
+		finish(p, 0);
+}
+
+void pump_again(struct pump *p)
+{
+	turn(p, (bool[]){ p->sides[0].hung_up, p->sides[1].hung_up });
+}
+
+static int reset_reason(int fd)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	return error ? -error : -ECONNRESET;
+}
+
+static void on_side(struct pump *p, enum pump_side side, uint32_t events)
+{
+	bool last[2] = { p->sides[0].hung_up, p->sides[1].hung_up };
+
+	if (events & EPOLLERR) {
+		finish(p, reset_reason(p->sides[side].fd));
+		return;
+	}
+	if (events & EPOLLOUT)
+		p->streams[!side].blocked = false;
+	last[side] = last[side] || events & (EPOLLRDHUP | EPOLLHUP);
+	/* Closed both ways, which epoll would tell again and again. */
+	if (events & EPOLLHUP) {
+		p->sides[side].hung_up = true;
+		loop_remove(p->room->loop, &p->sides[side].watcher);
+	}
+	turn(p, last);
+}
+
+static void on_inner(struct watcher *w, uint32_t events)
+{
+	on_side(container_of(w, struct pump, sides[PUMP_INNER].watcher), PUMP_INNER, events);
+}
+
+static void on_outer(struct watcher *w, uint32_t events)
+{
+	on_side(container_of(w, struct pump, sides[PUMP_OUTER].watcher), PUMP_OUTER, events);
+}
+
+static int watch(struct pump *p, enum pump_side side, int fd)
+{
+	struct watcher *w = &p->sides[side].watcher;
+
+	w->ready = side == PUMP_INNER ? on_inner : on_outer;
+	p->sides[side].fd = fd;
+	return loop_add(p->room->loop, w, fd, EPOLLIN | EPOLLRDHUP);
+}
+
+int pump_start(struct pump *p, struct pump_room *r, int inner, int outer)
+{
+	int error;
+
+	p->room = r;
+	for (int i = 0; i < 2; i++) {
+		p->streams[i] = (struct pump_stream){ .pipe = { -1, -1 } };
+		p->streams[i].allowed = p->gate ? 0 : UINT64_MAX;
+		p->sides[i].watcher.fd = -1;
+		p->sides[i].hung_up = false;
+	}
+	error = watch(p, PUMP_INNER, inner);
+	if (error == 0)
+		error = watch(p, PUMP_OUTER, outer);
+	if (error < 0)
+		pump_stop(p);
+	return error;
+}
+
+void pump_stop(struct pump *p)
+{
+	for (int i = 0; i < 2; i++) {
+		loop_remove(p->room->loop, &p->sides[i].watcher);
+		return_pipe(p->room, &p->streams[i]);
+	}
+}
+
+void pump_reset(int fd)
+{
+	const struct linger now = { .l_onoff = 1, .l_linger = 0 };
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	(void)close(fd);
+}

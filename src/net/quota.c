@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A rate is held by a sliding window in steps: a window is cut into STEPS parts, and a connection
+ * counts until the last part that it could lie in is over. So there is no stretch of time as long
+ * as the window with more connections in it, wherever it begins; in exchange a connection may be
+ * refused for one part (1/64) of the window longer than needed. Memory does not depend on the rate.
+ *
+ * Each layer's rate is checked on its own window, since of 10/min and 100/hour neither is the
+ * stricter. Of the limits of bytes the least counts, and where there is none, nothing is kept:
+ * all destinations share one account.
+ */
+#include "net/quota.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/hostset-names.h"
+
+enum { STEPS = 64, RING = STEPS + 1, SLOTS_MIN = 64 };
+/* Longer than any clock runs. */
+#define WINDOW_MS_MAX (UINT64_MAX / 4)
+
+struct window {
+	struct rate rate;
+	const char *origin;
+	uint64_t step_ms;
+	uint64_t last; /* the step of the newest part */
+	uint64_t counts[RING];
+	uint64_t sum; /* of the counts */
+};
+
+struct quota_account {
+	const struct quota *quota;
+	uint64_t used, hash;
+	char target[];
+};
+
+struct quota {
+	struct hostset_key key;
+	uint64_t max_bytes;
+	const char *max_origin;
+	struct quota_account *unlimited;
+	struct quota_account **slots; /* open addressing, at most half full */
+	size_t n, n_slots;
+	size_t n_windows;
+	struct window windows[];
+};
+
+static const char *origin_of(const struct layer *l)
+{
+	return l->origin ? l->origin : "the policy";
+}
+
+/* Windows. */
+
+static void window_init(struct window *w, const struct layer *l)
+{
+	uint64_t seconds = l->network.rate.seconds;
+	uint64_t ms = seconds < WINDOW_MS_MAX / 1000 ? seconds * 1000 : WINDOW_MS_MAX;
+
+	w->rate = l->network.rate;
+	w->origin = origin_of(l);
+	w->step_ms = (ms + STEPS - 1) / STEPS;
+	if (w->step_ms == 0)
+		w->step_ms = 1;
+}
+
+/* Forgets what is older than the window. */
+static void window_move(struct window *w, uint64_t now_ms)
+{
+	uint64_t step = now_ms / w->step_ms;
+
+	if (step <= w->last)
+		return;
+	for (uint64_t i = 0; i < RING && i < step - w->last; i++) {
+		uint64_t *old = &w->counts[(w->last + 1 + i) % RING];
+
+		w->sum -= *old;
+		*old = 0;
+	}
+	w->last = step;
+}
+
+static void window_count(struct window *w)
+{
+	w->counts[w->last % RING]++;
+	w->sum++;
+}
+
+/* Accounts. */
+
+static struct quota_account *account_new(const struct quota *q, const char *target, uint64_t hash)
+{
+	size_t len = strlen(target);
+	struct quota_account *a = calloc(1, sizeof(*a) + len + 1);
+
+	if (!a)
+		return NULL;
+	a->quota = q;
+	a->hash = hash;
+	memcpy(a->target, target, len);
+	return a;
+}
+
+/* Where it is, or would be. */
+static struct quota_account **slot_of(
+	struct quota_account **slots, size_t n, const char *target, uint64_t hash)
+{
+	size_t i = hash & (n - 1);
+
+	for (; slots[i]; i = (i + 1) & (n - 1))
+		if (slots[i]->hash == hash && strcmp(slots[i]->target, target) == 0)
+			break;
+	return &slots[i];
+}
+
+static int grow(struct quota *q)
+{
+	size_t n = q->n_slots ? 2 * q->n_slots : SLOTS_MIN;
+	struct quota_account **slots;
+
+	if (q->n_slots > 0 && 2 * (q->n + 1) <= q->n_slots)
+		return 0;
+	slots = calloc(n, sizeof(struct quota_account *));
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < q->n_slots; i++)
+		if (q->slots[i])
+			*slot_of(slots, n, q->slots[i]->target, q->slots[i]->hash) = q->slots[i];
+	free(q->slots);
+	q->slots = slots;
+	q->n_slots = n;
+	return 0;
+}
+
+static int find_or_add(struct quota *q, const char *target, struct quota_account **ret)
+{
+	uint64_t hash = hostset_hash(&q->key, 0, target, strlen(target));
+	struct quota_account **slot;
+	int r;
+
+	if (q->n_slots > 0 && *slot_of(q->slots, q->n_slots, target, hash)) {
+		*ret = *slot_of(q->slots, q->n_slots, target, hash);
+		return 0;
+	}
+	if (q->n == QUOTA_DESTINATIONS_MAX)
+		return -ENOSPC;
+	r = grow(q);
+	if (r < 0)
+		return r;
+	slot = slot_of(q->slots, q->n_slots, target, hash);
+	*slot = account_new(q, target, hash);
+	if (!*slot)
+		return -ENOMEM;
+	q->n++;
+	*ret = *slot;
+	return 0;
+}
+
+/* Refusals. */
+
+static int refuse_rate(const struct window *w, char reason[256])
+{
+	(void)snprintf(reason, 256, "more than %" PRIu64 " connections in %" PRIu64 " s: %s",
+		w->rate.count, w->rate.seconds, w->origin);
+	return -EDQUOT;
+}
+
+static int refuse_destination(int error, char reason[256])
+{
+	if (error == -ENOSPC)
+		(void)snprintf(reason, 256,
+			"bytes are limited, and no more than %d destinations are counted",
+			QUOTA_DESTINATIONS_MAX);
+	else
+		(void)snprintf(reason, 256, "there is no memory to count its bytes");
+	return error;
+}
+
+void quota_explain(const struct quota_account *a, char reason[256])
+{
+	(void)snprintf(reason, 256,
+		"the %" PRIu64 " bytes that may pass to and from there are used up: %s",
+		a->quota->max_bytes, a->quota->max_origin);
+}
+
+int quota_open(struct quota *q, const char *target, uint64_t now_ms, struct quota_account **ret,
+	char reason[256])
+{
+	struct quota_account *a = q->unlimited;
+	int r;
+
+	/* The rates come first: what they refuse must not fill the table. */
+	for (size_t i = 0; i < q->n_windows; i++) {
+		window_move(&q->windows[i], now_ms);
+		if (q->windows[i].sum >= q->windows[i].rate.count)
+			return refuse_rate(&q->windows[i], reason);
+	}
+	if (!a) {
+		r = find_or_add(q, target, &a);
+		if (r < 0)
+			return refuse_destination(r, reason);
+	}
+	if (quota_left(a) == 0) {
+		quota_explain(a, reason);
+		return -EDQUOT;
+	}
+	for (size_t i = 0; i < q->n_windows; i++)
+		window_count(&q->windows[i]);
+	*ret = a;
+	return 0;
+}
+
+uint64_t quota_left(const struct quota_account *a)
+{
+	uint64_t max = a->quota->max_bytes;
+
+	if (max == LIMIT_NONE)
+		return UINT64_MAX;
+	return a->used < max ? max - a->used : 0;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+void quota_charge(struct quota_account *a, uint64_t sent, uint64_t received)
+{
+	a->used = sum(a->used, sum(sent, received));
+}
+
+int quota_new(struct quota **ret, const struct policy *p)
+{
+	size_t n = policy_layers(p);
+	struct quota *q = calloc(1, sizeof(*q) + n * sizeof(q->windows[0]));
+
+	if (!q)
+		return -ENOMEM;
+	q->key = hostset_key_make();
+	q->max_bytes = LIMIT_NONE;
+	for (size_t i = 0; i < n; i++) {
+		const struct layer *l = policy_layer(p, i);
+
+		if (l->network.rate.count > 0)
+			window_init(&q->windows[q->n_windows++], l);
+		if (l->network.max_bytes < q->max_bytes) {
+			q->max_bytes = l->network.max_bytes;
+			q->max_origin = origin_of(l);
+		}
+	}
+	if (q->max_bytes == LIMIT_NONE) {
+		q->unlimited = account_new(q, "", 0);
+		if (!q->unlimited) {
+			free(q);
+			return -ENOMEM;
+		}
+	}
+	*ret = q;
+	return 0;
+}
+
+void quota_free(struct quota *q)
+{
+	if (!q)
+		return;
+	for (size_t i = 0; i < q->n_slots; i++)
+		free(q->slots[i]);
+	free(q->slots);
+	free(q->unlimited);
+	free(q);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The limits of network use: new connections per window (rate_limit, of the session as a whole) and
+ * bytes per destination (max_bytes, both directions together), the strictest of all layers. A
+ * destination is a target text, "api.example.com:443". No allocation per connection to a
+ * destination that is known; at most 65536 destinations, then none but those.
+ */
+#include <stdint.h>
+
+#include "policy/policy.h"
+
+enum { QUOTA_DESTINATIONS_MAX = 65536 };
+
+struct quota;
+struct quota_account; /* of one destination; lives as long as the quota */
+
+/* The policy must outlive it. */
+int quota_new(struct quota **ret, const struct policy *p);
+void quota_free(struct quota *q);
+/*
+ * A new connection, at that time (ms). -EDQUOT: too many in this window, or the destination's bytes
+ * are used up; reason is then the sentence ("more than 10 connections in 60 s: policy.yaml"). What
+ * is refused does not count. -ENOSPC, -ENOMEM; reason is set then, too.
+ */
+int quota_open(struct quota *q, const char *target, uint64_t now_ms, struct quota_account **ret,
+	char reason[256]);
+/* How many more bytes may pass to and from there; UINT64_MAX: no limit. */
+uint64_t quota_left(const struct quota_account *a);
+/* They passed. */
+void quota_charge(struct quota_account *a, uint64_t sent, uint64_t received);
+/* The sentence for an account with nothing left. */
+void quota_explain(const struct quota_account *a, char reason[256]);

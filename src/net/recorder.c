@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * There is no queue of messages: an entry of the table (record-table.h) that has something to tell
+ * waits in a list, and what comes meanwhile is added to it. So nothing is lost when the reader is
+ * slow, and nothing grows. An entry that has to make room while it waits leaves its counts to the
+ * `rest`, which is told as one record when there is time.
+ *
+ * Each kind has a table and a budget of its own: who asks for a million names that do not exist
+ * cannot hide by it what went over the connections that were allowed.
+ */
+#include "net/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "net/record-table.h"
+#include "wire/frame.h"
+
+enum { SECOND_MS = 1000, N_CLASSES = RECORD_CLOSED + 2, CLASS_DNS = N_CLASSES - 1 };
+
+struct class
+{
+	struct record_table table;
+	struct record rest; /* count 0: there is none */
+	unsigned left;      /* of the budget of this second */
+};
+
+struct recorder {
+	struct loop *loop;
+	int socket;
+	bool gone;     /* nobody reads any more */
+	bool flushing; /* a flush could not tell all */
+	struct watcher writable;
+	struct timer tick;
+	uint64_t second_ms; /* when the budgets were filled */
+	struct buffer body;
+	struct class classes[N_CLASSES];
+};
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static void count(struct record *to, const struct record *r)
+{
+	to->count = sum(to->count, r->count ? r->count : 1);
+	to->sent = sum(to->sent, r->sent);
+	to->received = sum(to->received, r->received);
+}
+
+static void uncount(struct record *r)
+{
+	r->count = 0;
+	r->sent = 0;
+	r->received = 0;
+}
+
+/* Who and where is told only if it is the same for all that were counted. */
+static void blur(struct record *kept, const struct record *r)
+{
+	if (kept->count == 0)
+		kept->pid = r->pid;
+	else if (kept->pid != r->pid)
+		kept->pid = 0;
+	if (strcmp(kept->program, r->program) != 0)
+		kept->program = "";
+	if (strcmp(kept->address, r->address) != 0)
+		kept->address = "";
+}
+
+/* Sending. */
+
+static bool is_blocked(const struct recorder *r)
+{
+	return r->writable.fd >= 0;
+}
+
+/* 0, or negative: it has to be told later, if ever. */
+static int send_record(struct recorder *r, const struct record *record)
+{
+	int result;
+
+	buffer_clear(&r->body);
+	result = record_encode(record, &r->body);
+	if (result == 0)
+		result = frame_send(r->socket, FRAME_RECORD, 0, r->body.data, r->body.len, NULL, 0);
+	else
+		r->body.failed = false;
+	if (result == -EAGAIN && !is_blocked(r))
+		(void)loop_add(r->loop, &r->writable, r->socket, EPOLLOUT);
+	if (result == -EPIPE || result == -ENOTCONN || result == -EBADF)
+		r->gone = true;
+	return result;
+}
+
+static int tell(struct recorder *r, struct class *c, struct record_entry *e)
+{
+	int result = send_record(r, &e->record);
+
+	if (result < 0)
+		return result;
+	uncount(&e->record);
+	e->told = true;
+	e->told_ms = loop_now(r->loop);
+	record_table_unwait(&c->table, e);
+	return 0;
+}
+
+static int tell_rest(struct recorder *r, struct class *c)
+{
+	int result = c->rest.count > 0 ? send_record(r, &c->rest) : 0;
+
+	if (result == 0)
+		uncount(&c->rest);
+	return result;
+}
+
+static bool is_due(const struct recorder *r, const struct record_entry *e)
+{
+	return !e->told || loop_now(r->loop) - e->told_ms >= SECOND_MS;
+}
+
+/* Those that wait and may be told by now; `all`: whether or not it is their time. */
+static int tell_class(struct recorder *r, struct class *c, bool all)
+{
+	struct record_entry *next = NULL;
+	int result = 0;
+
+	for (struct record_entry *e = c->table.lists[RECORD_WAITING].first; e && result == 0;
+		e = next) {
+		next = e->links[RECORD_WAITING].next;
+		if (!all && c->left == 0)
+			break;
+		if (!all && !is_due(r, e))
+			continue;
+		result = tell(r, c, e);
+		if (result == 0 && c->left > 0)
+			c->left--;
+	}
+	return result;
+}
+
+static bool has_more(const struct recorder *r)
+{
+	for (size_t i = 0; i < N_CLASSES; i++)
+		if (r->classes[i].rest.count > 0 || r->classes[i].table.lists[RECORD_WAITING].first)
+			return true;
+	return false;
+}
+
+static void wait_for_tick(struct recorder *r)
+{
+	if (r->tick.place == 0 && !r->gone && has_more(r))
+		(void)loop_start(r->loop, &r->tick, SECOND_MS);
+}
+
+/* The rest needs no budget: it is one record, after a second or when the socket has room. */
+static void tell_all(struct recorder *r)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < N_CLASSES && result == 0 && !r->gone; i++) {
+		result = tell_class(r, &r->classes[i], r->flushing);
+		if (result == 0)
+			result = tell_rest(r, &r->classes[i]);
+	}
+	if (result == 0)
+		r->flushing = false;
+	wait_for_tick(r);
+}
+
+static void refill(struct recorder *r)
+{
+	if (loop_now(r->loop) - r->second_ms < SECOND_MS)
+		return;
+	r->second_ms = loop_now(r->loop);
+	for (size_t i = 0; i < N_CLASSES; i++)
+		r->classes[i].left = RECORDER_PER_SECOND;
+}
+
+static void ticked(struct timer *t)
+{
+	struct recorder *r = container_of(t, struct recorder, tick);
+
+	refill(r);
+	if (!is_blocked(r))
+		tell_all(r);
+	else
+		wait_for_tick(r);
+}
+
+static void became_writable(struct watcher *w, uint32_t events)
+{
+	struct recorder *r = container_of(w, struct recorder, writable);
+
+	(void)events;
+	loop_remove(r->loop, w);
+	refill(r);
+	tell_all(r);
+}
+
+void recorder_flush(struct recorder *r)
+{
+	r->flushing = true;
+	tell_all(r);
+}
+
+/* Adding. */
+
+/* Makes room by forgetting the one that was used longest ago; what it had to tell is kept. */
+static void make_room(struct class *c)
+{
+	struct record_entry *e = c->table.lists[RECORD_BY_USE].first;
+
+	if (c->table.n < RECORD_TABLE_MAX)
+		return;
+	if (e->record.count > 0)
+		count(&c->rest, &e->record);
+	record_table_remove(&c->table, e);
+}
+
+static struct record_entry *find_or_add(struct class *c, const struct record *record)
+{
+	struct record_entry *e = record_table_find(&c->table, record);
+
+	if (e) {
+		record_table_use(&c->table, e);
+		blur(&e->record, record);
+		return e;
+	}
+	make_room(c);
+	return record_table_add(&c->table, record);
+}
+
+void recorder_add(struct recorder *r, const struct record *record)
+{
+	struct class *c;
+	struct record_entry *e;
+
+	if (r->gone || record->kind > RECORD_CLOSED)
+		return;
+	c = &r->classes[record->dns ? CLASS_DNS : record->kind];
+	e = find_or_add(c, record);
+	count(e ? &e->record : &c->rest, record);
+	if (e) {
+		record_table_wait(&c->table, e);
+		refill(r);
+		if (!e->told && c->left > 0 && !is_blocked(r) && tell(r, c, e) == 0)
+			c->left--;
+	}
+	wait_for_tick(r);
+}
+
+/* Making. */
+
+static void init_classes(struct recorder *r)
+{
+	static const struct record nothing = { .target = "*",
+		.name = "",
+		.address = "",
+		.rule = "",
+		.reason = "there were too many different ones to be told one by one",
+		.remedy = "",
+		.program = "" };
+
+	for (size_t i = 0; i < N_CLASSES; i++) {
+		struct class *c = &r->classes[i];
+
+		record_table_init(&c->table);
+		c->left = RECORDER_PER_SECOND;
+		c->rest = nothing;
+		c->rest.dns = i == CLASS_DNS;
+		c->rest.kind = i == CLASS_DNS ? RECORD_DENIED : (enum record_kind)i;
+	}
+}
+
+int recorder_new(struct recorder **ret, struct loop *l, int socket)
+{
+	int flags = fcntl(socket, F_GETFL);
+	/* An own descriptor: the loop takes each only once, and others may watch theirs. */
+	auto_fd fd = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+	struct recorder *r;
+
+	if (fd < 0)
+		return -errno;
+	if (flags < 0 || !(flags & O_NONBLOCK))
+		return -EINVAL;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->loop = l;
+	r->socket = fd_take(&fd);
+	r->writable = (struct watcher){ .ready = became_writable, .fd = -1 };
+	r->tick.expired = ticked;
+	r->second_ms = loop_now(l);
+	init_classes(r);
+	*ret = r;
+	return 0;
+}
+
+static uint64_t clock_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* The clock of the loop stands still here. */
+static void tell_the_rest(struct recorder *r)
+{
+	struct pollfd p = { .fd = r->socket, .events = POLLOUT };
+	uint64_t start = clock_ms(), spent = 0;
+
+	for (; spent < SECOND_MS; spent = clock_ms() - start) {
+		recorder_flush(r);
+		if (r->gone || !has_more(r))
+			return;
+		(void)poll(&p, 1, (int)(SECOND_MS - spent));
+	}
+}
+
+void recorder_free(struct recorder *r)
+{
+	if (!r)
+		return;
+	tell_the_rest(r);
+	loop_remove(r->loop, &r->writable);
+	loop_stop(r->loop, &r->tick);
+	for (size_t i = 0; i < N_CLASSES; i++)
+		record_table_deinit(&r->classes[i].table);
+	buffer_deinit(&r->body);
+	fd_closep(&r->socket);
+	free(r);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The way out of a sandbox whose policy grants hosts. It runs in a process of its own, outside the
+ * sandbox's network, with the sockets that were made inside:
+ *
+ *     connections.h  TCP            flows.h    UDP             dns-server.h  names
+ *     doors.h        unix sockets   publish.h  ports of the sandbox for the host
+ *
+ * All of them ask judge.h, and tell what they did by recorder.h. The relay reads what programs and
+ * servers send: whoever runs it shuts it in first (warden/relay-process.h).
+ */
+#include "net/doors.h"
+#include "net/lookup.h"
+#include "net/publish.h"
+#include "policy/policy.h"
+
+struct relay_options {
+	const struct policy *policy;
+	/* To the holder of the session, non-blocking: FRAME_SOCKETS, then FRAME_READY, come in;
+	 * FRAME_RECORD goes out. */
+	int socket;
+	const struct lookup_config *lookup;
+	struct door *doors; /* they become the relay's */
+	size_t n_doors;
+	struct publish_port *ports; /* likewise */
+	size_t n_ports;
+};
+
+/* Serves until the holder hangs up (0), or something is broken. */
+int relay_serve(const struct relay_options *o);

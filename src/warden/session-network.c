@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The session and its relay. Sockets pass through on their way from the zygote; records come back.
+ * A record of what a command was denied is sent before the command hears of it, so whoever reads
+ * all records before a command's end has those of the command.
+ */
+#include <errno.h>
+
+#include "warden/session-part.h"
+#include "wire/record.h"
+
+enum { FRAMES_MAX = 4096 }; /* at once */
+
+int session_start_relay(struct session *s, struct error *e)
+{
+	if (s->plan->network != PLAN_NETWORK_RELAY)
+		return 0;
+	return relay_process_start(&s->relay, s->plan, e);
+}
+
+int session_pass_sockets(struct session *s)
+{
+	const struct frame *f = &s->frame;
+
+	if (s->relay.pid == 0)
+		return -EPROTO;
+	return frame_send(s->relay.socket, f->type, 0, f->body, f->len, f->fds, f->n_fds);
+}
+
+/* The relay does not see who it was. If there is one command only, it was that, or a child of it.
+ */
+static void name_program(const struct session *s, struct record *r)
+{
+	const struct command *c = s->commands;
+
+	if (c && !c->next && c->program && r->program[0] == '\0')
+		r->program = c->program;
+}
+
+static int tell(struct session *s)
+{
+	struct record record;
+	int r = s->frame.type == FRAME_RECORD ? record_decode(&record, s->frame.body, s->frame.len)
+					      : -EPROTO;
+
+	if (r < 0)
+		return r;
+	name_program(s, &record);
+	session_report(
+		s, &(struct session_event){ .kind = SESSION_RECORD, .fd = -1, .record = &record });
+	return 0;
+}
+
+int session_hear_relay(struct session *s)
+{
+	for (int i = 0; s->relay.pid != 0 && i < FRAMES_MAX; i++) {
+		int r = frame_receive(s->relay.socket, &s->frame);
+
+		if (r == -EAGAIN)
+			return 0;
+		r = r == 1 ? tell(s) : r == 0 ? -EPIPE : r;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/sockets.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+static int send_some(int socket, const struct sockets *s, const int *fds)
+{
+	size_t len = offsetof(struct sockets, numbers) + s->n * sizeof(s->numbers[0]);
+
+	return frame_send(socket, FRAME_SOCKETS, 0, s, len, fds, s->n);
+}
+
+int sockets_send(int socket, enum sockets_kind kind, const int *fds, size_t n)
+{
+	struct sockets s = { .kind = kind };
+	int some[FRAME_FDS_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		int r;
+
+		if (fds[i] < 0)
+			continue;
+		some[s.n] = fds[i];
+		s.numbers[s.n++] = (uint32_t)i;
+		if (s.n < FRAME_FDS_MAX)
+			continue;
+		r = send_some(socket, &s, some);
+		if (r < 0)
+			return r;
+		s.n = 0;
+	}
+	return s.n > 0 ? send_some(socket, &s, some) : 0;
+}
+
+int sockets_decode(struct sockets *ret, const struct frame *f)
+{
+	const size_t head = offsetof(struct sockets, numbers);
+
+	*ret = (struct sockets){ 0 };
+	if (f->type != FRAME_SOCKETS || f->len < head || f->len > sizeof(*ret))
+		return -EPROTO;
+	memcpy(ret, f->body, f->len);
+	if (ret->kind >= SOCKETS_KIND_COUNT || ret->n == 0 || ret->n != f->n_fds ||
+		f->len != head + ret->n * sizeof(ret->numbers[0]))
+		return -EPROTO;
+	for (size_t i = 0; i < ret->n; i++)
+		if (ret->numbers[i] >= SOCKETS_NUMBER_MAX)
+			return -EPROTO;
+	return 0;
+}

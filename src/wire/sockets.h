@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * FRAME_SOCKETS: sockets that were made inside a sandbox's network namespace, on their way from the
+ * zygote by the warden to the relay. Each has a kind and a number; those that could not be made are
+ * left out.
+ */
+#include "wire/frame.h"
+
+enum sockets_kind {
+	SOCKETS_CAPTURE, /* by enum capture_socket (net/capture.h) */
+	SOCKETS_DOOR,    /* listening, at a granted path: by its place among the plan's sockets */
+	SOCKETS_PORT,    /* not connected: to reach the ports that are published */
+	SOCKETS_KIND_COUNT,
+};
+
+enum { SOCKETS_NUMBER_MAX = 4096 };
+
+struct sockets {
+	uint32_t kind, n;
+	uint32_t numbers[FRAME_FDS_MAX];
+};
+
+/* Sends all that are not -1, in as many frames as it takes; fds[i] has the number i. */
+int sockets_send(int socket, enum sockets_kind kind, const int *fds, size_t n);
+/* -EPROTO: it is no such frame, or does not fit its descriptors. */
+int sockets_decode(struct sockets *ret, const struct frame *f);

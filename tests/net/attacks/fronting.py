@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Another name behind a granted one: in the hello of TLS, in the head of HTTP."""
+
+import re
+
+from attacks import attack, tool
+from world import WEB
+
+WEB_443 = ["web.example.com:443"]
+WEB_80 = ["web.example.com:80"]
+WILD = ["*.wild.example.com:80", "*.wild.example.com:443"]
+
+
+@attack("curl --connect-to: another name on a granted connection")
+def connect_to(stage):
+    stage.held("curl -sS --connect-to other.example.com:443:web.example.com:443 "
+               "https://web.example.com/ https://other.example.com/", WEB_443, see="other HTTP",
+               control="web HTTP", record="other.example.com")
+
+
+@attack("curl --resolve: another name on the address of a granted one")
+def resolve(stage):
+    script = ("a=$(getent ahostsv4 web.example.com | head -n 1 | cut -d ' ' -f 1); "
+              "curl -sS --resolve other.example.com:{0}:$a {1}://other.example.com:{0}/; true")
+    stage.held(script.format(443, "https"), WEB_443, see="other HTTP", record="other.example.com")
+    stage.held(script.format(80, "http"), WEB_80, see="other HTTP", record="other.example.com")
+
+
+@attack("TLS: another name in the hello")
+def sni(stage):
+    stage.held(tool("tls web.example.com 443 web.example.com",
+                    "tls web.example.com 443 other.example.com other.example.com"), WEB_443,
+               see="other HTTP", control="tls: web HTTP", record="other.example.com")
+
+
+@attack("TLS: no name in the hello, on a grant of many names")
+def no_sni(stage):
+    stage.held(tool("tls shop.wild.example.com 443 shop.wild.example.com",
+                    "tls shop.wild.example.com 443 - other.example.com"), WILD, see="other HTTP",
+               control="tls: web HTTP", record="shop.wild.example.com")
+
+
+@attack("TLS: no name in the hello, on a grant of exactly this name, works")
+def no_sni_exact(stage):
+    stage.works(tool("tls web.example.com 443 -"), WEB_443, see="tls: web HTTP")
+
+
+@attack("TLS: no name in the hello, to an address that is granted, works")
+def no_sni_address(stage):
+    stage.works(tool(f"tls {WEB} 443 -"), [f"{WEB}:443"], see="tls: web HTTP")
+
+
+GET = r"GET\s/\sHTTP/1.1\r\nHost:\s{}\r\n{}\r\n"
+CLOSE = r"Connection:\sclose\r\n"
+FIRST = GET.format("web.example.com", "")
+SECOND = GET.format("other.example.com", CLOSE)
+# What is sent on one connection to web.example.com:80, each word by itself.
+HTTP = {
+    "another host": SECOND,
+    "another host, in small letters, with a port":
+        r"GET\s/\sHTTP/1.1\r\nhost:other.example.com:80\r\n" + CLOSE + r"\r\n",
+    "another host in the second request": f"{FIRST} {SECOND}",
+    "another host in the second request, in the same segment": FIRST + SECOND,
+    "another host in the second request, behind a body":
+        r"POST\s/\sHTTP/1.1\r\nHost:\sweb.example.com\r\nContent-Length:\s5\r\n\r\nhello " + SECOND,
+    "another host in the second request, behind chunks":
+        r"POST\s/\sHTTP/1.1\r\nHost:\sweb.example.com\r\nTransfer-Encoding:\schunked\r\n\r\n"
+        r"5\r\nhello\r\n0\r\n\r\n " + SECOND,
+    "another host as a whole URL":
+        r"GET\shttp://other.example.com/\sHTTP/1.1\r\nHost:\sweb.example.com\r\n" + CLOSE + r"\r\n",
+    "another host, byte by byte": " ".join(re.findall(r"\\.|.", SECOND)),
+}
+
+
+def add_request(what, text):
+    @attack(f"HTTP: {what}")
+    def request(stage):
+        stage.held(tool(f"raw web.example.com 80 {text}"), WEB_80, see="other HTTP",
+                   record="web.example.com:80")
+
+
+for _what, _text in HTTP.items():
+    add_request(_what, _text)
+
+
+@attack("HTTP: two hosts, a folded line, a space before the colon, two lengths")
+def ambiguous(stage):
+    """Servers differ about these, so none of them may arrive at one. The echo takes anything."""
+    own, other = r"Host:\secho.example.com\r\n", r"Host:\sother.example.com\r\n"
+    for head in (own + other, r"X:\sy\r\n\s" + other + own, other.replace(":", r"\s:") + own,
+                 own + r"Content-Length:\s5\r\nTransfer-Encoding:\schunked\r\n",
+                 own + r"Content-Length:\s5\r\nContent-Length:\s6\r\n"):
+        text = rf"GET\s/marked\sHTTP/1.1\r\n{head}\r\n"
+        stage.held(tool("get web.example.com 80", f"say echo.example.com 7 {text}"),
+                   [*WEB_80, "echo.example.com:7"], see="marked",
+                   control="get: web HTTP/1.1", record="echo.example.com:7")
+
+
+@attack("HTTP: a method that is not granted")
+def method(stage):
+    stage.held(tool("get web.example.com 80", "raw web.example.com 80 " +
+                    FIRST.replace("GET", "DELETE").replace(r"\r\n\r\n", r"\r\n" + CLOSE + r"\r\n")),
+               {"allow": ["web.example.com:80"], "methods": ["GET", "HEAD"]}, see="raw: HTTP/1.1 200",
+               control="get: web HTTP/1.1", record="web.example.com")
+
+
+@attack("HTTP: requests on one connection, to the granted host, work")
+def keep_alive(stage):
+    stage.works(tool(f"raw web.example.com 80 {FIRST} {FIRST} {GET.format('web.example.com', CLOSE)}"),
+                WEB_80, see="web HTTP/1.1")
+
+
+@attack("HTTP: a host that the wildcard does not cover")
+def wildcard_host(stage):
+    stage.held(tool("get shop.wild.example.com 80", "get shop.wild.example.com 80 other.example.com"),
+               WILD, see="other HTTP", control="get: web HTTP", record="other.example.com")
+
+
+@attack("a protocol in which the server speaks first works")
+def server_first(stage):
+    stage.works(tool("hear git.example.com 22"), ["git.example.com:22"], see="hear: SSH-2.0-")

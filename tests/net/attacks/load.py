@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Much of it: names, connections, half a hello a thousand times. Others must not notice."""
+
+import os
+
+from attacks import attack, tool
+from world import ATTACKER
+
+WEB = ["web.example.com:80", "web.example.com:443"]
+QUERIES = int(os.environ.get("CORRAL_NET_QUERIES", "100000"))
+
+
+def probe(*words):
+    return ["{pub}/attack", *map(str, words)]
+
+
+@attack("more connections than the policy's rate")
+def rate(stage):
+    answer = "get: web HTTP/1.1 web.example.com\n"
+    stage.held(tool(*["get web.example.com 80"] * 4),
+               {"allow": ["web.example.com:80"], "rate_limit": "3/hour"}, see=answer * 4,
+               control=answer * 3, record="web.example.com:80")
+
+
+@attack("more bytes than the policy has for a destination")
+def bytes_out(stage):
+    """Both ways: what is asked for, and what is sent."""
+    for run, total in (("curl -s http://web.example.com/big/8M | wc -c", "8388608"),
+                       ("/usr/bin/python3 {pub}/pour.py echo.example.com 9 8000000", "poured 8000000")):
+        stage.held(run, {"allow": ["web.example.com:80", "echo.example.com:9"], "max_bytes": "1M"},
+                   see=total, record="example.com")
+
+
+@attack("all synthetic addresses are used up: later names have none, earlier ones go on")
+def exhausted(stage):
+    """More names than there are addresses. None of the questions leaves."""
+    script = ("{pub}/attack queries many.wild.example.com 200000 && "
+              "/usr/bin/python3 {pub}/attack.py get q7.many.wild.example.com 80 + "
+              "get q199999.many.wild.example.com 80")
+    result = stage.inside(script, ["*.many.wild.example.com:80"], query="q199998.",
+                          control=["done", "get: web HTTP/1.1 q7.many"], seconds=60)
+    if result:
+        stage.expect("q199999" not in result.out, "a name has an address although none is left")
+
+
+@attack("questions in great number")
+def questions(stage):
+    result = stage.inside(f"{{pub}}/attack queries example.org {QUERIES} && "
+                          "/usr/bin/python3 {pub}/attack.py get web.example.com 80", WEB,
+                          query="example.org", control=["done", "get: web HTTP/1.1"],
+                          seconds=30 + QUERIES // 5000)
+    if result:
+        stage.expect(len(result.denials) <= 5000, f"{len(result.denials)} records")
+
+
+@attack("a thousand halves of a hello; meanwhile others are served")
+def half_hellos(stage):
+    stage.inside(["/usr/bin/python3", "{pub}/crowd.py", "half", "web.example.com", "443", "1000"], WEB,
+                 control=["open 1000", "web HTTP"], see="nothing is forbidden here", seconds=30)
+
+
+@attack("two thousand connections that are denied: one record, and others are served")
+def denied_often(stage):
+    result = stage.inside(["/usr/bin/python3", "{pub}/crowd.py", "denied", ATTACKER, "80", "2000"], WEB,
+                          server="attacker", control=["refused 2000", "web HTTP"], record=ATTACKER,
+                          seconds=30)
+    if result:
+        stage.expect(len(result.denials) <= 20, f"{len(result.denials)} records")
+
+
+@attack("two hundred connections at once, each with its own answer")
+def many_echoes(stage):
+    stage.works(["/usr/bin/python3", "{pub}/crowd.py", "echo", "echo.example.com", "7", "200"],
+                [*WEB, "echo.example.com:7"], see="right 200")
+
+
+@attack("eight downloads at once, to the last byte")
+def downloads(stage):
+    stage.works("for i in 1 2 3 4 5 6 7 8; do curl -sS https://web.example.com/big/8M | sha256sum & "
+                "done; wait", WEB, see="  -")
+
+
+@attack("after all this a plain request works")
+def afterwards(stage):
+    stage.works(tool("get web.example.com 80"), WEB, see="get: web HTTP/1.1")
