@@ -194,6 +194,8 @@ static int wait_for_end(struct loop *l)
 	if (r < 0)
 		return error_set(
 			l->run->call->error, r, NULL, "the sandbox ended: %s", strerror(-r));
+	/* All that could connect is dead now: what it sent last leaves, and the rest is told. */
+	session_finish(l->session);
 	/* All that could write is dead now: what is left in the pipes is the end of the output. The
 	 * kernel takes the namespaces apart while we go on. */
 	session_leave(l->session);

@@ -16,11 +16,21 @@ static const char *const own_folders[] = { "/tmp", "/var/tmp" };
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
+static bool is_about_hosts(const char *path)
+{
+	return strcmp(path, "/etc/hosts") == 0 || strcmp(path, "/etc/resolv.conf") == 0;
+}
+
 /* Names of hosts are the host's where the network is. */
 static bool is_original(const struct planner *p, const char *path)
 {
-	return p->plan->network == PLAN_NETWORK_HOST &&
-	       (strcmp(path, "/etc/hosts") == 0 || strcmp(path, "/etc/resolv.conf") == 0);
+	return p->plan->network == PLAN_NETWORK_HOST && is_about_hosts(path);
+}
+
+/* Names that the relay answers: what the host's files say of them is of no use, though granted. */
+static bool is_relays(const struct planner *p, const char *path)
+{
+	return p->plan->network == PLAN_NETWORK_RELAY && is_about_hosts(path);
 }
 
 static int add_text(struct planner *p, const char *path)
@@ -29,7 +39,7 @@ static int add_text(struct planner *p, const char *path)
 	int r = 0;
 
 	if (!is_original(p, path)) {
-		place.special = PLAN_TEXT;
+		place.special = is_relays(p, path) ? PLAN_COVER : PLAN_TEXT;
 		r = plan_files_text(p, path, &place.text);
 	}
 	return r < 0 ? r : plan_add_place(p, place);

@@ -15,13 +15,12 @@
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
-static bool is_about_hosts(const struct rule *rule)
+bool plan_network_is_about_hosts(const struct rule *rule)
 {
 	return !rule->disabled && rule->operations >> OPERATION_NET_CONNECT & 1;
 }
 
-/* Layers that only watch, or allow what nobody denies. */
-static bool allows_by_default(const struct permissions *l)
+bool plan_network_allows_by_default(const struct permissions *l)
 {
 	return l->mode != MODE_ENFORCE || l->fallback == VERDICT_ALLOW;
 }
@@ -29,10 +28,10 @@ static bool allows_by_default(const struct permissions *l)
 static bool grants_nothing(const struct permissions *l)
 {
 	for (size_t i = 0; i < l->n_rules; i++) {
-		if (is_about_hosts(&l->rules[i]) && l->rules[i].action == VERDICT_ALLOW)
+		if (plan_network_is_about_hosts(&l->rules[i]) && l->rules[i].action == VERDICT_ALLOW)
 			return false;
 	}
-	return l->network_allow.n == 0 && !allows_by_default(l);
+	return l->network_allow.n == 0 && !plan_network_allows_by_default(l);
 }
 
 /* The pattern stands for any host on any port, over tcp or udp: sets a bit in *seen. */
@@ -54,13 +53,13 @@ static int look_at_grant(struct planner *p, const struct grant *g, unsigned *see
 static int is_open(struct planner *p, const struct permissions *l, bool *ret)
 {
 	const unsigned both = 1U << TRANSPORT_TCP | 1U << TRANSPORT_UDP;
-	unsigned seen = allows_by_default(l) ? both : 0;
+	unsigned seen = plan_network_allows_by_default(l) ? both : 0;
 	bool narrowed = l->network_deny.n > 0 || l->network.methods.n > 0 ||
 			l->network.rate.count > 0 || l->network.max_bytes != LIMIT_NONE;
 	int r = 0;
 
 	for (size_t i = 0; i < l->n_rules; i++)
-		narrowed = narrowed || is_about_hosts(&l->rules[i]);
+		narrowed = narrowed || plan_network_is_about_hosts(&l->rules[i]);
 	for (size_t i = 0; r == 0 && i < l->network_allow.n; i++)
 		r = look_at_grant(p, &l->network_allow.items[i], &seen);
 	*ret = !narrowed && seen == both;
@@ -168,7 +167,7 @@ static bool is_local_name(const char *name)
 	return strcmp(dot ? dot + 1 : name, "localhost") == 0;
 }
 
-static bool is_loopback(const struct host_pattern *h)
+bool plan_network_is_loopback(const struct host_pattern *h)
 {
 	if (h->transport != TRANSPORT_TCP)
 		return false;
@@ -201,7 +200,7 @@ static int take_ranges_of(struct planner *p, const struct grant_list *grants)
 
 		if (r < 0)
 			return r;
-		if (is_loopback(&h))
+		if (plan_network_is_loopback(&h))
 			add_range(p->plan, h.port_lo, h.port_hi);
 	}
 	return 0;
@@ -216,7 +215,7 @@ static int take_ranges(struct planner *p)
 
 		r = take_ranges_of(p, &l->network_allow);
 		for (size_t k = 0; r == 0 && k < l->n_rules; k++)
-			if (is_about_hosts(&l->rules[k]))
+			if (plan_network_is_about_hosts(&l->rules[k]))
 				r = take_ranges_of(p, &l->rules[k].patterns);
 	}
 	return r;
@@ -262,5 +261,8 @@ int plan_network_decide(struct planner *p)
 		return r;
 	p->plan->network = PLAN_NETWORK_RELAY;
 	/* Who listens on a granted socket is the relay. */
-	return open && p->n_doors == 0 ? take_host_network(p) : take_ranges(p);
+	if (open && p->n_doors == 0)
+		return take_host_network(p);
+	r = take_ranges(p);
+	return r < 0 ? r : plan_literals_collect(p);
 }

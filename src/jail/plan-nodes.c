@@ -131,7 +131,8 @@ static void settle_outside(
 	node->access = PLAN_NONE;
 	if (node->special == PLAN_OWN)
 		node->kind = PLAN_TMP;
-	else if (node->special == PLAN_TEXT && node->limit > PLAN_NONE)
+	else if ((node->special == PLAN_TEXT || node->special == PLAN_COVER) &&
+		 node->limit > PLAN_NONE)
 		node->kind = PLAN_FILE;
 	else if (node->special == PLAN_PRIVATE)
 		node->kind = PLAN_DIR;
@@ -142,9 +143,9 @@ static void settle_outside(
 }
 
 /* Whatever is around it, and whoever else names it. */
-static void settle_door(struct plan_node *node, size_t i)
+static void settle_own(struct plan_node *node, size_t i, enum plan_kind kind)
 {
-	node->kind = PLAN_SOCKET;
+	node->kind = kind;
 	node->access = PLAN_NONE;
 	node->exec = false;
 	node->mount = i;
@@ -158,7 +159,11 @@ static void settle(const struct planner *p, size_t i)
 	enum plan_access around = i > 0 && up->kind == PLAN_BIND ? up->access : PLAN_NONE;
 
 	if (node->special == PLAN_DOOR) {
-		settle_door(node, i);
+		settle_own(node, i, PLAN_SOCKET);
+		return;
+	}
+	if (node->special == PLAN_COVER && node->limit > PLAN_NONE && node->exists) {
+		settle_own(node, i, PLAN_FILE);
 		return;
 	}
 	node->access = plan_least(node->limit, plan_most(node->grant, around));

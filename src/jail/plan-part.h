@@ -26,6 +26,7 @@
 #include "base/path.h"
 #include "jail/plan.h"
 #include "policy/glob.h"
+#include "policy/host.h"
 #include "policy/policy.h"
 
 enum plan_access { PLAN_NONE, PLAN_READ, PLAN_WRITE };
@@ -50,7 +51,7 @@ enum plan_origin {
 enum plan_runs { PLAN_RUNS_AS_AROUND, PLAN_RUNS_NOT, PLAN_RUNS };
 
 /* What a place is to be when it is not simply the host's own. */
-enum plan_special { PLAN_ORDINARY, PLAN_PRIVATE, PLAN_OWN, PLAN_TEXT, PLAN_DOOR };
+enum plan_special { PLAN_ORDINARY, PLAN_PRIVATE, PLAN_OWN, PLAN_TEXT, PLAN_COVER, PLAN_DOOR };
 
 struct plan_place {
 	const char *path; /* as named; normal */
@@ -62,7 +63,7 @@ struct plan_place {
 	struct plan_answer self;      /* of the path */
 	struct plan_answer answer;    /* of the path and of all in it: the lesser of both */
 	struct plan_answer there;     /* behind links: the same of the real path */
-	const char *text;             /* PLAN_TEXT: what is in it; else the pattern, or NULL */
+	const char *text;             /* PLAN_TEXT, PLAN_COVER: what is in it; else the pattern, or NULL */
 	const struct location *where; /* of the pattern, or NULL */
 	bool exists, is_dir, is_socket;
 	bool astray; /* granted by a link that commands may change, and not where it leads */
@@ -222,6 +223,14 @@ int plan_programs_deny(
 
 /* plan-network.c */
 int plan_network_decide(struct planner *p);
+/* A rule that counts, of connections. */
+bool plan_network_is_about_hosts(const struct rule *rule);
+/* Layers that only watch, or allow what nobody denies. */
+bool plan_network_allows_by_default(const struct permissions *l);
+bool plan_network_is_loopback(const struct host_pattern *h);
+
+/* plan-literals.c: where to listen if the kernel has no nf_tables, or why that would not do. */
+int plan_literals_collect(struct planner *p);
 
 /* plan-nodes.c */
 int plan_nodes_build(struct planner *p);

@@ -21,6 +21,7 @@ enum {
 struct plan_head {
 	uint32_t n_entries, n_programs;
 	uint32_t exec_listed, network, n_ports, n_loopback;
+	uint32_t n_literals, unheld;
 	struct plan_range loopback[PLAN_RANGES_MAX];
 	struct limits limits;
 };
@@ -28,6 +29,11 @@ struct plan_head {
 struct entry_head {
 	uint64_t dev, ino;
 	uint32_t kind, flags;
+};
+
+struct literal {
+	uint16_t port, bits;
+	uint8_t bytes[16];
 };
 
 static void add_entry(const struct plan_entry *e, struct buffer *out)
@@ -47,6 +53,14 @@ static void add_entry(const struct plan_entry *e, struct buffer *out)
 		buffer_add(out, e->text, strlen(e->text) + 1);
 }
 
+static void add_literal(const struct plan_literal *l, struct buffer *out)
+{
+	struct literal literal = { .port = l->port, .bits = l->address.bits };
+
+	memcpy(literal.bytes, l->address.bytes, sizeof(literal.bytes));
+	buffer_add(out, &literal, sizeof(literal));
+}
+
 int plan_encode(const struct plan *p, struct buffer *out)
 {
 	struct plan_head head = { .n_entries = (uint32_t)p->n,
@@ -55,9 +69,11 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		.network = p->network,
 		.n_ports = (uint32_t)p->n_ports,
 		.n_loopback = (uint32_t)p->n_loopback,
+		.n_literals = (uint32_t)p->n_literals,
+		.unheld = p->unheld != NULL,
 		.limits = p->limits };
 
-	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX)
+	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX || p->n_literals > PLAN_LITERALS_MAX)
 		return -E2BIG;
 	memcpy(head.loopback, p->loopback, sizeof(head.loopback));
 	buffer_add(out, &head, sizeof(head));
@@ -65,6 +81,10 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		add_entry(&p->entries[i], out);
 	for (size_t i = 0; i < p->n_programs; i++)
 		buffer_add(out, p->programs[i], strlen(p->programs[i]) + 1);
+	for (size_t i = 0; i < p->n_literals; i++)
+		add_literal(&p->literals[i], out);
+	if (p->unheld)
+		buffer_add(out, p->unheld, strlen(p->unheld) + 1);
 	return out->failed ? -ENOMEM : 0;
 }
 
@@ -90,6 +110,25 @@ static int read_entry(struct reader *r, struct plan_entry *e)
 	return (e->kind == PLAN_LINK || e->kind == PLAN_FILE) && !e->text ? -EPROTO : 0;
 }
 
+static int read_literals(struct plan *p, struct reader *r, const struct plan_head *head)
+{
+	p->literals = arena_calloc(&p->arena, head->n_literals + 1, sizeof(*p->literals));
+	if (!p->literals)
+		return -ENOMEM;
+	for (; p->n_literals < head->n_literals; p->n_literals++) {
+		struct plan_literal *ret = &p->literals[p->n_literals];
+		struct literal l;
+
+		if (!reader_bytes(r, &l, sizeof(l)) || l.port == 0 ||
+			(l.bits != 32 && l.bits != 128))
+			return -EPROTO;
+		*ret = (struct plan_literal){ { .bits = (uint8_t)l.bits }, l.port };
+		memcpy(ret->address.bytes, l.bytes, l.bits / 8);
+	}
+	p->unheld = head->unheld ? reader_string(r) : NULL;
+	return head->unheld && !p->unheld ? -EPROTO : 0;
+}
+
 static int read_lists(struct plan *p, struct reader *r, const struct plan_head *head)
 {
 	int ret = 0;
@@ -105,6 +144,8 @@ static int read_lists(struct plan *p, struct reader *r, const struct plan_head *
 		if (!p->programs[p->n_programs] || p->programs[p->n_programs][0] != '/')
 			ret = -EPROTO;
 	}
+	if (ret == 0)
+		ret = read_literals(p, r, head);
 	return ret == 0 && r->left > 0 ? -EPROTO : ret;
 }
 
@@ -115,7 +156,8 @@ static int read_plan(struct plan *p, struct reader *r)
 	if (!reader_bytes(r, &head, sizeof(head)) || head.n_entries > ENTRIES_MAX ||
 		head.n_programs > ENTRIES_MAX || head.exec_listed > 1 ||
 		head.network > PLAN_NETWORK_HOST || head.n_ports > PLAN_PORTS_MAX ||
-		head.n_loopback > PLAN_RANGES_MAX)
+		head.n_loopback > PLAN_RANGES_MAX || head.n_literals > PLAN_LITERALS_MAX ||
+		head.unheld > 1)
 		return -EPROTO;
 	p->exec_listed = head.exec_listed;
 	p->network = head.network;

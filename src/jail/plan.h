@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "policy/address.h"
 #include "policy/permissions.h"
 #include "policy/policy.h"
 #include "policy/variable.h"
@@ -59,11 +60,17 @@ enum plan_network {
 			       (but see public_is_open) */
 };
 
-enum { PLAN_PORTS_MAX = 32, PLAN_RANGES_MAX = 8, PLAN_SOCKETS_MAX = 64 };
+enum { PLAN_PORTS_MAX = 32, PLAN_RANGES_MAX = 8, PLAN_SOCKETS_MAX = 64, PLAN_LITERALS_MAX = 256 };
 
 /* Of ports. */
 struct plan_range {
 	uint16_t lo, hi;
+};
+
+/* An address that a grant names, at one port. */
+struct plan_literal {
+	struct address address;
+	uint16_t port;
 };
 
 /* Of a sandbox with a relay (net/synthetic.h): its own address, and that of its name server. */
@@ -87,6 +94,11 @@ struct plan {
 	/* Of the host's loopback, that some layer names: the relay is to be asked for them. */
 	struct plan_range loopback[PLAN_RANGES_MAX];
 	size_t n_loopback;
+	/* For kernels without nf_tables: all granted addresses, if one layer has nothing but names
+	 * and addresses with their ports. Else `unheld` says what stands in the way. */
+	struct plan_literal *literals;
+	size_t n_literals, cap_literals;
+	const char *unheld;
 	struct limits limits;
 	const struct policy *policy; /* that it was made from; not sent to the zygote */
 };

@@ -493,30 +493,24 @@ static const struct {
 		{ "network: {deny: ['*']}" },
 		"dir @\n"
 		"tmp @/home dwx\n" },
-	{ "one host",
+	{ "one host: the plan says nothing of it, the relay asks",
 		{ "network: {allow: ['api.example.com:443']}" },
-		"EOPNOTSUPP api.example.com:443: single hosts are not held yet in a jail | "
-		"grant no host; or all of them, private ranges too, as the agent modes do "
-		"(corral run --mode sandbox) (policy.yaml:1)\n" },
-	{ "all public hosts",
-		{ "network: {allow: ['*:*', 'udp://*:*']}" },
-		"EOPNOTSUPP *:*: private addresses cannot be kept from commands yet where "
-		"public ones are granted | grant no host; or all of them, private ranges too, as "
-		"the agent modes do (corral run --mode sandbox) (policy.yaml:1)\n" },
-	{ "one host in one layer, none in the other",
-		{ "network: {allow: ['api.example.com:443']}", "{}" },
 		"dir @\n"
 		"tmp @/home dwx\n" },
-	{ "a host rule",
-		{ "rules: [{id: h, action: allow, operations: [net.connect], patterns: "
-			"['api.example.com:443']}]" },
-		"EOPNOTSUPP api.example.com:443: single hosts are not held yet in a jail | "
-		"grant no host; or all of them, private ranges too, as the agent modes do "
-		"(corral run --mode sandbox) (policy.yaml:1)\n" },
-	{ "listen",
-		{ "network: {listen: [8080]}" },
-		"EOPNOTSUPP listen: ports are not opened to the outside yet | leave it out: "
-		"servers inside can be reached from inside (policy.yaml:1)\n" },
+	{ "no port",
+		{ "network: {listen: [0]}" },
+		"" },
+	{ "a granted socket that is not there",
+		{ "network: {allow: ['unix:@/data/nope']}" },
+		"ENOENT unix:@/data/nope is granted, but there is no such socket | start what "
+		"listens there first (policy.yaml:1)\n" },
+	{ "a granted socket that is a file",
+		{ "network: {allow: ['unix:@/data/x']}" },
+		"ENOTSOCK unix:@/data/x is granted, but that is no socket (policy.yaml:1)\n" },
+	{ "a socket that one layer does not grant",
+		{ "network: {allow: ['unix:@/data/x']}", "network: {allow: ['*:*']}" },
+		"dir @\n"
+		"tmp @/home dwx\n" },
 };
 /* clang-format on */
 

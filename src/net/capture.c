@@ -27,6 +27,11 @@ union name {
 	struct sockaddr_in6 v6;
 };
 
+struct endpoint {
+	struct address address;
+	uint16_t port;
+};
+
 static const struct socket_kind {
 	const char *what;
 	int family, type;
@@ -134,7 +139,8 @@ static int open_sockets(int ret[CAPTURE_COUNT], bool ipv6, bool proxy, struct er
 	for (size_t i = 0; i < CAPTURE_COUNT; i++) {
 		const struct socket_kind *k = &kinds[i];
 
-		if ((k->family == AF_INET6 && !ipv6) || (k->needs_proxy && !proxy))
+		if (!k->what || (k->family == AF_INET6 && !ipv6) ||
+			(k->needs_proxy && !proxy))
 			continue;
 		int r = fds[i] = open_socket(k);
 		if (r < 0) {
@@ -184,6 +190,13 @@ int capture_inner(int family)
 	return r < 0 ? r : fd_take(&fd);
 }
 
+static bool is_loopback(const struct address *a)
+{
+	static const struct address v6 = { 128, { [15] = 1 } };
+
+	return a->bits == 32 ? a->bytes[0] == 127 : address_equal(a, &v6);
+}
+
 /* false: it is of no such family. */
 static bool read_name(const union name *n, struct address *ret, uint16_t *ret_port)
 {
@@ -201,27 +214,44 @@ static bool read_name(const union name *n, struct address *ret, uint16_t *ret_po
 	return true;
 }
 
+/* Where it was meant to go before it was led to the listener. */
+static int find_led(int fd, const struct endpoint *here, struct endpoint *ret)
+{
+	const int level = here->address.bits == 32 ? SOL_IP : SOL_IPV6;
+	union name meant = { 0 };
+	socklen_t len = sizeof(meant);
+	struct endpoint e;
+
+	if (getsockopt(fd, level, ORIGINAL_DST, &meant, &len) < 0)
+		return -errno;
+	if (!read_name(&meant, &e.address, &e.port))
+		return -EAFNOSUPPORT;
+	if (e.port == here->port && address_equal(&e.address, &here->address))
+		return -ENOENT;
+	*ret = e;
+	return 0;
+}
+
 int capture_destination(int fd, struct address *ret, uint16_t *ret_port)
 {
-	union name here = { 0 }, meant = { 0 };
-	struct address a, b;
-	uint16_t port, here_port;
-	socklen_t here_len = sizeof(here), len = sizeof(meant);
-	bool is_6;
+	union name name = { 0 };
+	socklen_t len = sizeof(name);
+	struct endpoint e;
+	int r = 0;
 
-	if (getsockname(fd, &here.any, &here_len) < 0)
+	if (getsockname(fd, &name.any, &len) < 0)
 		return -errno;
-	is_6 = here.any.sa_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&here.v6.sin6_addr);
-	if (getsockopt(fd, is_6 ? SOL_IPV6 : SOL_IP, ORIGINAL_DST, &meant, &len) < 0)
-		return -errno;
-	if (!read_name(&here, &b, &here_port) || !read_name(&meant, &a, &port))
+	if (!read_name(&name, &e.address, &e.port))
 		return -EAFNOSUPPORT;
-	b = address_plain(&b);
-	if (port == here_port && address_equal(&a, &b))
-		return -ENOENT;
-	*ret = a;
-	*ret_port = port;
-	return 0;
+	if (name.any.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&name.v6.sin6_addr))
+		e.address = address_plain(&e.address);
+	if (is_loopback(&e.address))
+		r = find_led(fd, &e, &e);
+	if (r == 0) {
+		*ret = e.address;
+		*ret_port = e.port;
+	}
+	return r;
 }
 
 /* Where the datagram was meant to go, out of what came beside it. */

@@ -15,6 +15,10 @@
  *
  * capture_open() is called by the zygote inside, while it has the capabilities for that; the
  * sockets go to the relay outside.
+ *
+ * Without nf_tables nothing is led anywhere. The relay then has to listen at each address and port
+ * itself, the name server too, and everything else is refused by the kernel, since nobody is there:
+ * capture_open_lazy(), and listeners.h.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -34,7 +38,9 @@ enum capture_socket {
 	CAPTURE_UDP_6,
 	CAPTURE_RAW_4, /* for packets with headers of our own (packet.h), marked to be left alone */
 	CAPTURE_RAW_6,
-	CAPTURE_COUNT,
+	/* Only without rules: the name server at further addresses, by TCP and UDP in turn. */
+	CAPTURE_FURTHER,
+	CAPTURE_COUNT = CAPTURE_FURTHER + 2 * 6,
 };
 
 /* Ports of the host's loopback that are granted: what goes there is led to the relay, too. */
@@ -45,6 +51,9 @@ struct capture_ports {
 struct capture_options {
 	const struct capture_ports *loopback;
 	size_t n_loopback;
+	/* Only without rules: of name servers that programs may have heard of, outside. */
+	const struct address *servers;
+	size_t n_servers;
 };
 
 /*
@@ -53,11 +62,25 @@ struct capture_options {
  */
 int capture_open(const struct capture_options *o, int ret[CAPTURE_COUNT], struct error *e);
 
+/*
+ * After capture_open() gave -EOPNOTSUPP: all but the rules. There is a name server at the address
+ * in the sandbox's resolv.conf, at those of systemd's and Docker's resolvers, and at o->servers as
+ * far as that can be. No other socket is there.
+ */
+int capture_open_lazy(const struct capture_options *o, int ret[CAPTURE_COUNT], struct error *e);
+/* A TCP socket that capture_listen() takes, once, anywhere. family: AF_INET or AF_INET6. */
+int capture_listener(int family);
+/* Listens there. -EADDRINUSE: a server inside has that port. */
+int capture_listen(int fd, const struct address *a, uint16_t port);
+
 /* A TCP socket by which the relay can reach servers inside, marked so that it is not led to the
  * relay itself. family: AF_INET or AF_INET6. */
 int capture_inner(int family);
 
-/* Where an accepted connection was meant to go. -ENOENT: to the listener itself. */
+/*
+ * Where an accepted connection was meant to go. -ENOENT: to the listener itself, where rules lead
+ * to. A listener that stands elsewhere than on loopback stands where connections are meant to go.
+ */
 int capture_destination(int fd, struct address *ret, uint16_t *ret_port);
 
 /* A datagram, who sent it, and where it was meant to go. Addresses as they are, not plain. */

@@ -180,6 +180,17 @@ static void on_done(struct pump *p, int error)
 	close_connection(c, error == 0 ? close_orderly : pump_reset);
 }
 
+/* The session ends. */
+static void cut(struct connection *c)
+{
+	struct judgement j = { 0 };
+
+	(void)judge_refuse(&c->destination, &j, "%s", "");
+	if (c->pump.room)
+		record(c, RECORD_CLOSED, &j);
+	close_connection(c, pump_reset);
+}
+
 static void on_hello_late(struct timer *t)
 {
 	struct connection *c = container_of(t, struct connection, timer);
@@ -392,10 +403,12 @@ static int turn_away(struct connections *all, int listener)
 	return fd < 0 ? -EAGAIN : 0;
 }
 
-static void on_listener(struct connections *all, int listener)
+void connections_accept(struct connections *all, int listener)
 {
 	int r = 0;
 
+	if (all->reserve < 0)
+		all->reserve = fcntl(listener, F_DUPFD_CLOEXEC, 0);
 	for (int i = 0; r == 0 && i < ACCEPTS_MAX; i++) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -411,13 +424,13 @@ static void on_listener(struct connections *all, int listener)
 static void on_listener_4(struct watcher *w, uint32_t events)
 {
 	(void)events;
-	on_listener(container_of(w, struct connections, watchers[0]), w->fd);
+	connections_accept(container_of(w, struct connections, watchers[0]), w->fd);
 }
 
 static void on_listener_6(struct watcher *w, uint32_t events)
 {
 	(void)events;
-	on_listener(container_of(w, struct connections, watchers[1]), w->fd);
+	connections_accept(container_of(w, struct connections, watchers[1]), w->fd);
 }
 
 int connections_new(struct connections **ret, const struct connections_options *o)
@@ -450,7 +463,7 @@ void connections_free(struct connections *c)
 	if (!c)
 		return;
 	while (c->first)
-		close_connection(c->first, pump_reset);
+		cut(c->first);
 	for (int i = 0; i < 2; i++) {
 		loop_remove(c->o.dialler->loop, &c->watchers[i]);
 		fd_closep(&c->o.listeners[i]);
@@ -461,5 +474,17 @@ void connections_free(struct connections *c)
 
 size_t connections_count(const struct connections *c)
 {
+	return c->n;
+}
+
+size_t connections_drain(struct connections *c)
+{
+	struct connection *next;
+
+	for (struct connection *i = c->first; i; i = next) {
+		next = i->next;
+		if (i->pump.room && i->pump.streams[PUMP_INNER].closed)
+			cut(i);
+	}
 	return c->n;
 }

@@ -86,11 +86,29 @@ static void record_odd(struct dns_server *s, const struct dns_question *q, const
 	record(s, RECORD_DENIED, buffer_text(&name), 0);
 }
 
+static const struct {
+	int error;
+	const char *text;
+} reasons[] = {
+	{ -ENOSPC, "the session has used up all addresses for names" },
+	{ -EMFILE,
+		"the session has used up its listeners: this kernel lacks nf_tables, so each name "
+		"takes some" },
+	{ -E2BIG, "too many ports are granted for it: this kernel lacks nf_tables" },
+	{ -EADDRINUSE,
+		"a server in the sandbox has one of the ports that are granted for it, on all "
+		"addresses: this kernel lacks nf_tables" },
+};
+
 static void record_failed(struct dns_server *s, const char *name, int error)
 {
+	const char *text = "out of memory";
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (reasons[i].error == error)
+			text = reasons[i].text;
 	clear_texts(s);
-	buffer_adds(&s->reason, error == -ENOSPC ? "the session has used up all addresses for names"
-						 : "out of memory");
+	buffer_adds(&s->reason, text);
 	record(s, RECORD_FAILED, name, 0);
 }
 
@@ -143,6 +161,8 @@ static void answer_granted(struct dns_server *s, const struct dns_question *q, s
 	if (!wants_address(q))
 		return;
 	r = synthetic_take(s->options.synthetic, q->name, &number);
+	if (r == 0 && s->options.named)
+		r = s->options.named(s->options.context, q->name, number);
 	if (r < 0) {
 		record_failed(s, q->name, r);
 		answer_code(a, DNS_SERVER_FAILURE);

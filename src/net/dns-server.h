@@ -19,6 +19,13 @@ struct dns_server_options {
 	struct synthetic *synthetic;
 	struct recorder *recorder;
 	int udp[2], tcp[2]; /* sockets (TCP: listening); -1: none */
+	/*
+	 * Called before a name's address is told; may be NULL. Negative: it is not told.
+	 * -EADDRINUSE: the sandbox has a server there; -EMFILE, -E2BIG: out of sockets, or of
+	 * ports.
+	 */
+	int (*named)(void *context, const char *name, uint32_t number);
+	void *context;
 };
 
 /* On success the sockets are the server's. */

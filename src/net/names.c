@@ -29,7 +29,12 @@
 #include "policy/host.h"
 #include "policy/hostset-names.h"
 
-enum { TRIES_MAX = 64, PORT_COMMON = 443, TARGET_BYTES = HOST_NAME_BYTES + 16 };
+enum {
+	TRIES_MAX = 64,
+	PORT_TRIES_MAX = 512,
+	PORT_COMMON = 443,
+	TARGET_BYTES = HOST_NAME_BYTES + 16
+};
 
 /* By what the patterns say: "NAME", "*.NAME", or "*", whose name is "". */
 enum place { PLACE_EXACT, PLACE_BELOW, PLACE_ANCESTOR, PLACE_ANY };
@@ -40,6 +45,7 @@ struct candidate {
 	bool forbids; /* of a pattern that does: tried after the others */
 	enum transport transport;
 	uint16_t port; /* 0 for ancestors */
+	uint16_t last; /* of a pattern that allows: its highest port */
 };
 
 /* All about one host; empty if there is no name. */
@@ -102,6 +108,7 @@ static int add_pattern(struct names *n, const struct host_pattern *p, bool allow
 		return 0;
 	if (allows || p->port_hi < UINT16_MAX) {
 		c.port = allows ? p->port_lo : (uint16_t)(p->port_hi + 1);
+		c.last = allows ? p->port_hi : c.port;
 		r = add(n, c);
 	}
 	if (r == 0 && allows && c.place != PLACE_ANY)
@@ -147,6 +154,7 @@ static int add_common(struct names *n)
 			.place = PLACE_ANY,
 			.transport = i % 2 ? TRANSPORT_UDP : TRANSPORT_TCP,
 			.port = ports[i / 2],
+			.last = ports[i / 2],
 		};
 		int r = add(n, c);
 
@@ -174,7 +182,9 @@ static int compare(const void *x, const void *y)
 	/* HTTPS is likelier than others to be the one that is meant. */
 	if (order == 0)
 		order = (b->port == PORT_COMMON) - (a->port == PORT_COMMON);
-	return order ? order : (int)a->port - (int)b->port;
+	if (order == 0)
+		order = (int)a->port - (int)b->port;
+	return order ? order : (int)a->last - (int)b->last;
 }
 
 static void sort(struct names *n)
@@ -381,4 +391,63 @@ enum names_answer names_ask(
 	*ret_decision = a.decision;
 	*ret_port = a.port;
 	return ancestor ? NAMES_ANCESTOR : NAMES_NONE;
+}
+
+/* Listing ports */
+
+struct listing {
+	struct asking asking;
+	uint16_t *ports;
+	int n; /* negative: too many */
+};
+
+static bool is_listed(const struct listing *l, uint16_t port)
+{
+	for (int i = 0; i < l->n; i++)
+		if (l->ports[i] == port)
+			return true;
+	return false;
+}
+
+static void list_port(struct listing *l, uint16_t port)
+{
+	if (l->n < 0 || is_listed(l, port))
+		return;
+	if (l->asking.tries == PORT_TRIES_MAX)
+		l->n = -E2BIG;
+	else if (is_allowed(&l->asking, TRANSPORT_TCP, port)) {
+		if (l->n == NAMES_PORTS_MAX)
+			l->n = -E2BIG;
+		else
+			l->ports[l->n++] = port;
+	}
+}
+
+static void list_range(struct listing *l, size_t at, size_t n)
+{
+	for (size_t i = 0; i < n && l->n >= 0; i++) {
+		const struct candidate *c = &l->asking.names->candidates[at + i];
+
+		if (c->transport != TRANSPORT_TCP || c->last - c->port >= NAMES_RANGE_MAX)
+			continue;
+		for (unsigned port = c->port; port <= c->last; port++)
+			list_port(l, (uint16_t)port);
+	}
+}
+
+int names_ports(const struct names *n, const char *name, uint16_t ret[NAMES_PORTS_MAX])
+{
+	struct listing l = { .asking = { .names = n, .name = name }, .ports = ret };
+	struct path path;
+	const struct slot *own;
+
+	if (!is_normal(name))
+		return 0;
+	find_path(n, name, &path);
+	own = path.slots[path.n - 1];
+	list_range(&l, own->at[PLACE_EXACT], own->n[PLACE_EXACT]);
+	for (size_t i = path.n - 1; i-- > 0;)
+		list_range(&l, path.slots[i]->at[PLACE_BELOW], path.slots[i]->n[PLACE_BELOW]);
+	list_range(&l, n->any, n->n - n->any);
+	return l.n;
 }

@@ -12,6 +12,8 @@
 
 struct names;
 
+enum { NAMES_PORTS_MAX = 64, NAMES_RANGE_MAX = 16 };
+
 enum names_answer {
 	NAMES_NONE,     /* as if it did not exist */
 	NAMES_ANCESTOR, /* there is something below it */
@@ -27,3 +29,8 @@ void names_free(struct names *n);
  */
 enum names_answer names_ask(
 	const struct names *n, const char *name, struct decision *ret_decision, uint16_t *ret_port);
+/*
+ * The TCP ports of a name that are allowed, as far as they stand in patterns that are about at most
+ * NAMES_RANGE_MAX ports. How many; -E2BIG: more than NAMES_PORTS_MAX, or too many to try.
+ */
+int names_ports(const struct names *n, const char *name, uint16_t ret[NAMES_PORTS_MAX]);

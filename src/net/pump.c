@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -194,29 +195,85 @@ static void charge(struct pump *p, enum pump_side from, size_t n)
 		quota_charge(p->account, from == PUMP_INNER ? n : 0, from == PUMP_INNER ? 0 : n);
 }
 
+/* It takes nothing more, and what it said before is all that it says. */
+static void break_side(struct pump *p, enum pump_side side, int error)
+{
+	struct pump_stream *to = &p->streams[!side];
+
+	if (p->error == 0)
+		p->error = error;
+	p->sides[side].hung_up = true;
+	drop_pending(p->room, to);
+	to->ended = to->closed = true;
+	/* Nobody is left to hear the answer that the gate waits for. */
+	p->streams[side].waiting = false;
+}
+
 static int take(struct pump *p, enum pump_side from, size_t max)
 {
 	struct pump_stream *s = &p->streams[from];
-	int n = s->bulk ? fill_pipe(p->room, s, p->sides[from].fd, max)
-			: copy(p->room, s, p->sides[from].fd, p->sides[!from].fd, max);
+	int fd = p->sides[from].fd, sink = 0;
+	bool piped = s->bulk && lend_pipe(p->room, s) == 0;
+	int n = piped ? fill_pipe(s, fd, max)
+		      : copy(p->room, s, fd, p->sides[!from].fd, max, &sink);
 
 	if (n == -EAGAIN)
 		return 0;
 	if (n < 0)
-		return n;
-	if (n == 0) {
+		break_side(p, from, n);
+	if (n <= 0) {
 		s->ended = true;
 		return 1;
 	}
 	charge(p, from, (size_t)n);
+	if (sink == -ENOMEM)
+		return sink;
+	if (sink < 0)
+		break_side(p, !from, sink);
 	return 1;
 }
 
+/* What was not judged when its side was reset does not pass. */
 static int ask_gate(struct pump *p, enum pump_side from, bool last)
 {
-	int r = p->gate ? p->gate(p, from, last) : -EPERM;
+	int r = p->gate ? p->gate(p, from, last && p->error == 0) : -EPERM;
 
+	if (r == -EAGAIN && p->error < 0) {
+		p->streams[from].waiting = false;
+		p->streams[from].ended = true;
+		return 1;
+	}
 	return r == -EAGAIN ? 0 : r < 0 ? r : 1;
+}
+
+/* The quota is used up: that is no matter before somebody wants more. */
+static int await_end(struct pump *p, enum pump_side from)
+{
+	char byte;
+	int n = hold(recv(p->sides[from].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT));
+
+	if (n > 0)
+		return -EDQUOT;
+	return n == -EAGAIN ? 0 : take(p, from, 1);
+}
+
+static void end_stream(struct pump *p, enum pump_side from)
+{
+	p->streams[from].closed = true;
+	/* The end of one that was reset must not look like an orderly one. */
+	if (p->error == 0)
+		(void)shutdown(p->sides[!from].fd, SHUT_WR);
+}
+
+static int pass_pending(struct pump *p, enum pump_side from)
+{
+	struct pump_stream *s = &p->streams[from];
+	int r = s->blocked ? 0 : drain(s, p->sides[!from].fd);
+
+	if (r >= 0)
+		return r;
+	break_side(p, !from, r);
+	return 1;
 }
 
 static int step(struct pump *p, enum pump_side from, bool last)
@@ -224,19 +281,18 @@ static int step(struct pump *p, enum pump_side from, bool last)
 	struct pump_stream *s = &p->streams[from];
 	uint64_t left = p->account ? quota_left(p->account) : UINT64_MAX;
 
-	if (s->in_pipe > 0)
-		return s->blocked ? 0 : drain_pipe(s, p->sides[!from].fd);
+	if (pending(s) > 0)
+		return pass_pending(p, from);
 	if (s->closed || s->waiting)
 		return 0;
 	if (s->ended) {
-		s->closed = true;
-		(void)shutdown(p->sides[!from].fd, SHUT_WR);
+		end_stream(p, from);
 		return 0;
 	}
 	if (s->allowed == 0)
 		return ask_gate(p, from, last);
 	if (left == 0)
-		return -EDQUOT;
+		return await_end(p, from);
 	return take(p, from, left < s->allowed ? left : s->allowed);
 }
 
@@ -256,9 +312,22 @@ static int run(struct pump *p, enum pump_side from, bool last)
 static uint32_t interest(const struct pump *p, enum pump_side side)
 {
 	const struct pump_stream *out = &p->streams[side], *in = &p->streams[!side];
-	bool reads = !out->ended && !out->waiting && out->in_pipe == 0;
+	bool reads = !out->ended && !out->waiting && pending(out) == 0;
 
-	return (reads ? EPOLLIN | EPOLLRDHUP : 0U) | (in->in_pipe > 0 ? EPOLLOUT : 0U);
+	return (reads ? EPOLLIN | EPOLLRDHUP : 0U) | (pending(in) > 0 ? EPOLLOUT : 0U);
+}
+
+/* epoll tells of a side that hung up for ever: it is only heard while it is read. */
+static int watch_hung_up(struct pump *p, enum pump_side side)
+{
+	struct loop *l = p->room->loop;
+	struct watcher *w = &p->sides[side].watcher;
+
+	if (!(interest(p, side) & EPOLLIN))
+		loop_remove(l, w);
+	else if (w->fd < 0)
+		return loop_add(l, w, p->sides[side].fd, EPOLLIN);
+	return 0;
 }
 
 static int update(struct pump *p)
@@ -266,9 +335,9 @@ static int update(struct pump *p)
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < 2; i++)
-		if (!p->sides[i].hung_up)
-			r = loop_change(p->room->loop, &p->sides[i].watcher,
-				interest(p, (enum pump_side)i));
+		r = p->sides[i].hung_up ? watch_hung_up(p, (enum pump_side)i)
+					: loop_change(p->room->loop, &p->sides[i].watcher,
+						  interest(p, (enum pump_side)i));
 	return r;
 }
 
@@ -289,7 +358,7 @@ static void turn(struct pump *p, const bool last[2])
 	if (r < 0)
 		finish(p, r);
 	else if (p->streams[0].closed && p->streams[1].closed)
-		finish(p, 0);
+		finish(p, p->error);
 }
 
 void pump_again(struct pump *p)
@@ -310,18 +379,13 @@ static void on_side(struct pump *p, enum pump_side side, uint32_t events)
 {
 	bool last[2] = { p->sides[0].hung_up, p->sides[1].hung_up };
 
-	if (events & EPOLLERR) {
-		finish(p, reset_reason(p->sides[side].fd));
-		return;
-	}
-	if (events & EPOLLOUT)
+	if (events & EPOLLERR)
+		break_side(p, side, reset_reason(p->sides[side].fd));
+	if (events & (EPOLLOUT | EPOLLHUP))
 		p->streams[!side].blocked = false;
-	last[side] = last[side] || events & (EPOLLRDHUP | EPOLLHUP);
-	/* Closed both ways, which epoll would tell again and again. */
-	if (events & EPOLLHUP) {
+	if (events & EPOLLHUP)
 		p->sides[side].hung_up = true;
-		loop_remove(p->room->loop, &p->sides[side].watcher);
-	}
+	last[side] = last[side] || events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
 	turn(p, last);
 }
 
@@ -349,6 +413,7 @@ int pump_start(struct pump *p, struct pump_room *r, int inner, int outer)
 	int error;
 
 	p->room = r;
+	p->error = 0;
 	for (int i = 0; i < 2; i++) {
 		p->streams[i] = (struct pump_stream){ .pipe = { -1, -1 } };
 		p->streams[i].allowed = p->gate ? 0 : UINT64_MAX;
@@ -367,7 +432,7 @@ void pump_stop(struct pump *p)
 {
 	for (int i = 0; i < 2; i++) {
 		loop_remove(p->room->loop, &p->sides[i].watcher);
-		return_pipe(p->room, &p->streams[i]);
+		drop_pending(p->room, &p->streams[i]);
 	}
 }
 

@@ -10,11 +10,14 @@
 #include "net/connections.h"
 #include "net/dns-server.h"
 #include "net/flows.h"
+#include "net/listeners.h"
 #include "net/names.h"
 #include "wire/frame.h"
 #include "wire/sockets.h"
 
-enum { INNER_MAX = 256 };
+enum { INNER_MAX = 256, FURTHER_MAX = (CAPTURE_COUNT - CAPTURE_FURTHER) / 4 };
+
+enum { DRAIN_MS = 500 };
 
 struct relay {
 	const struct relay_options *o;
@@ -24,6 +27,7 @@ struct relay {
 	int captured[CAPTURE_COUNT];
 	int sockets[INNER_MAX]; /* for servers inside, as they come */
 	size_t n_sockets;
+	int waiting[LISTENERS_MAX]; /* for names, where there are no rules */
 	bool over;
 	int error;
 
@@ -38,7 +42,9 @@ struct relay {
 	struct inner_pool *inner;
 
 	struct connections *connections;
+	struct listeners *listeners; /* NULL: rules lead everything to us */
 	struct dns_server *dns;
+	struct dns_server *further[FURTHER_MAX]; /* the same at other addresses, two each */
 	struct flows *flows;
 	struct doors *doors;
 	struct publish *publish;
@@ -94,16 +100,65 @@ static int start_connections(struct relay *r)
 	return connections_new(&r->connections, &o);
 }
 
-static int start_dns(struct relay *r)
+static int start_listeners(struct relay *r)
 {
-	const struct dns_server_options o = { .loop = r->loop,
+	const struct listeners_options o = { .loop = r->loop,
+		.connections = r->connections,
+		.names = r->names,
+		.sockets = r->waiting,
+		.n = LISTENERS_MAX };
+	int error = 0;
+	size_t i = 0;
+
+	while (i < LISTENERS_MAX && r->waiting[i] < 0)
+		i++;
+	if (i < LISTENERS_MAX)
+		error = listeners_new(&r->listeners, &o);
+	for (i = 0; r->listeners && i < LISTENERS_MAX; i++)
+		r->waiting[i] = -1;
+	return error;
+}
+
+static int on_named(void *context, const char *name, uint32_t number)
+{
+	return listeners_open(context, name, number);
+}
+
+static struct dns_server_options dns_options(struct relay *r)
+{
+	return (struct dns_server_options){ .loop = r->loop,
 		.names = r->names,
 		.synthetic = r->synthetic,
 		.recorder = r->recorder,
-		.udp = { take_captured(r, CAPTURE_DNS_UDP_4), take_captured(r, CAPTURE_DNS_UDP_6) },
-		.tcp = { take_captured(r, CAPTURE_DNS_TCP_4),
-			take_captured(r, CAPTURE_DNS_TCP_6) } };
+		.named = r->listeners ? on_named : NULL,
+		.context = r->listeners };
+}
 
+static int start_further(struct relay *r)
+{
+	int error = 0;
+
+	for (unsigned i = 0; error == 0 && r->listeners && i < FURTHER_MAX; i++) {
+		const unsigned at = CAPTURE_FURTHER + 4 * i;
+		struct dns_server_options o = dns_options(r);
+
+		for (unsigned k = 0; k < 2; k++) {
+			o.tcp[k] = take_captured(r, at + 2 * k);
+			o.udp[k] = take_captured(r, at + 2 * k + 1);
+		}
+		error = dns_server_new(&r->further[i], &o);
+	}
+	return error;
+}
+
+static int start_dns(struct relay *r)
+{
+	struct dns_server_options o = dns_options(r);
+
+	o.udp[0] = take_captured(r, CAPTURE_DNS_UDP_4);
+	o.udp[1] = take_captured(r, CAPTURE_DNS_UDP_6);
+	o.tcp[0] = take_captured(r, CAPTURE_DNS_TCP_4);
+	o.tcp[1] = take_captured(r, CAPTURE_DNS_TCP_6);
 	return dns_server_new(&r->dns, &o);
 }
 
@@ -139,7 +194,9 @@ static int start_publish(struct relay *r)
 static int (*const parts[])(struct relay *r) = {
 	start_inner,
 	start_connections,
+	start_listeners,
 	start_dns,
+	start_further,
 	start_flows,
 	start_doors,
 	start_publish,
@@ -162,6 +219,8 @@ static int *place_of(struct relay *r, uint32_t kind, uint32_t number)
 		return &r->captured[number];
 	if (kind == SOCKETS_PORT && r->n_sockets < INNER_MAX)
 		return &r->sockets[r->n_sockets++];
+	if (kind == SOCKETS_LISTENER && number < LISTENERS_MAX)
+		return &r->waiting[number];
 	if (kind == SOCKETS_DOOR && number < r->o->n_doors)
 		return &r->o->doors[number].listener;
 	return NULL;
@@ -218,6 +277,11 @@ static void tear_down(struct relay *r)
 	doors_free(r->doors);
 	flows_free(r->flows);
 	dns_server_free(r->dns);
+	for (size_t i = 0; i < FURTHER_MAX; i++)
+		dns_server_free(r->further[i]);
+	listeners_free(r->listeners);
+	for (size_t i = 0; i < LISTENERS_MAX; i++)
+		fd_closep(&r->waiting[i]);
 	connections_free(r->connections);
 	inner_pool_free(r->inner);
 	for (size_t i = 0; i < r->n_sockets; i++)
@@ -235,6 +299,25 @@ static void tear_down(struct relay *r)
 	frame_deinit(&r->frame);
 }
 
+/*
+ * The holder hangs up when the commands are dead. What they sent last may still be under way, as it
+ * would be without a relay.
+ */
+static void drain(struct relay *r)
+{
+	uint64_t now = loop_now(r->loop), end = now + DRAIN_MS;
+	int error = 0;
+
+	loop_remove(r->loop, &r->watcher);
+	/* The first turn takes those that wait to be accepted. */
+	for (int ms = 0; error == 0 && now < end; ms = (int)(end - now)) {
+		error = loop_turn(r->loop, ms);
+		now = loop_now(r->loop);
+		if (connections_drain(r->connections) == 0)
+			return;
+	}
+}
+
 int relay_serve(const struct relay_options *o)
 {
 	static struct relay r;
@@ -245,6 +328,8 @@ int relay_serve(const struct relay_options *o)
 		r.captured[i] = -1;
 	for (size_t i = 0; i < INNER_MAX; i++)
 		r.sockets[i] = -1;
+	for (size_t i = 0; i < LISTENERS_MAX; i++)
+		r.waiting[i] = -1;
 	error = loop_new(&r.loop);
 	if (error < 0)
 		return error;
@@ -253,6 +338,8 @@ int relay_serve(const struct relay_options *o)
 		error = loop_add(r.loop, &r.watcher, o->socket, EPOLLIN);
 	while (error == 0 && !r.over)
 		error = loop_turn(r.loop, -1);
+	if (error == 0 && r.error == 0 && r.connections)
+		drain(&r);
 	tear_down(&r);
 	return error < 0 ? error : r.error;
 }

@@ -100,7 +100,7 @@ int main(void)
 		cmocka_unit_test(test_inner),
 	};
 
-	netns_options = (struct capture_options){ &all, 1 };
+	netns_options = (struct capture_options){ .loopback = &all, .n_loopback = 1 };
 	if (!netns_enter())
 		return 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);

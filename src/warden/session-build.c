@@ -22,7 +22,7 @@
 
 enum {
 	READY_MS = 30000, /* for building a session, before something is wrong */
-	SOCKETS_FRAMES_MAX = 64,
+	SOCKETS_FRAMES_MAX = 256,
 };
 
 /* Building. */

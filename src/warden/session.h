@@ -61,6 +61,11 @@ int session_prepare(struct session **ret, const struct session_options *o, struc
 /* The plan must outlive the session. On failure the session is only good for session_free(). */
 int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
 	struct error *e);
+/*
+ * For the end, when no command runs any more: what they sent last leaves, and all records are
+ * reported. Takes a moment where there is a relay, and nothing where there is none.
+ */
+void session_finish(struct session *s);
 /* Kills everything inside and waits for it. */
 void session_free(struct session *s);
 /*

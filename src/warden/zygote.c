@@ -26,6 +26,7 @@
 #include "net/capture.h"
 #include "warden/cmdline.h"
 #include "warden/init.h"
+#include "warden/lazy.h"
 #include "warden/watch.h"
 #include "wire/frame.h"
 #include "wire/report.h"
@@ -175,7 +176,7 @@ static int send_inner(const struct setup *s)
 static int capture_network(struct setup *s)
 {
 	struct capture_ports ports[PLAN_RANGES_MAX];
-	const struct capture_options o = { ports, s->plan->n_loopback };
+	const struct capture_options o = { .loopback = ports, .n_loopback = s->plan->n_loopback };
 	int sockets[CAPTURE_COUNT];
 	int r;
 
@@ -186,6 +187,8 @@ static int capture_network(struct setup *s)
 	for (size_t i = 0; i < s->plan->n_loopback; i++)
 		ports[i] = (struct capture_ports){ s->plan->loopback[i].lo, s->plan->loopback[i].hi };
 	r = capture_open(&o, sockets, &s->error);
+	if (r == -EOPNOTSUPP)
+		r = lazy_capture(SOCKET, s->plan, sockets, &s->error);
 	if (r < 0)
 		return r;
 	r = sockets_send(SOCKET, SOCKETS_CAPTURE, sockets, CAPTURE_COUNT);

@@ -9,8 +9,8 @@ A row is run bare, and five times inside:
     its address     the name is granted, and its address is what the client asks for
     no network      nothing is granted
 
-The last four must fail, soon, with nothing of the answer seen, and be told to the caller. {host} and
-{port} are what the client is told, {literal} is the address it has; {pub} has its files.
+The last four must fail, soon, with nothing of the answer seen, and be told to the caller. {host}
+and {port} are what the client is told, literal is the address it has; {pub} has its files.
 """
 
 import collections

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import time
 
-from world import ATTACKER, DATABASE, ECHO, GIT, NAME, PATH, WEB, WEB6
+from world import ATTACKER, DATABASE, ECHO, GIT, PATH, WEB, WEB6
 
 SECONDS = 60  # until a server answers; they take less than two
 
@@ -76,8 +76,8 @@ class Daemons:
         return [*self.world.server.prefix(), *map(str, words)]
 
     def do(self, *words, **popen):
-        subprocess.run(self.words(*words), check=True, env=self.environment, cwd=self.world.path("run"),
-                       stdout=subprocess.DEVNULL, **popen)
+        subprocess.run(self.words(*words), check=True, env=self.environment,
+                       cwd=self.world.path("run"), stdout=subprocess.DEVNULL, **popen)
 
     def start(self, *words):
         with open(self.world.path(f"run/{os.path.basename(words[0])}.out"), "w",
@@ -101,8 +101,8 @@ class Daemons:
                     raise RuntimeError(f"{name} does not answer: {file.read()[-2000:]}")
 
     def end(self):
-        for process, _, _ in self.processes:
-            process.send_signal(signal.SIGQUIT if process.args[-1:] == ["postgres"] else signal.SIGTERM)
+        for process, name, _ in self.processes:  # PostgreSQL waits for clients unless told not to
+            process.send_signal(signal.SIGINT if name.endswith("postgres") else signal.SIGTERM)
         for process, _, _ in self.processes:
             try:
                 process.wait(timeout=5)
@@ -119,8 +119,9 @@ class Daemons:
                           *(f"IP:{a}" for a in (WEB, WEB6, GIT, ECHO, ATTACKER))])
         key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
         quiet = {"stderr": subprocess.DEVNULL}
-        self.do("openssl", "req", "-x509", *key, "-subj", "/CN=Test Authority", "-keyout",
-                f"{run}/ca.key", "-out", f"{run}/ca.pem", "-addext", "keyUsage=keyCertSign", **quiet)
+        self.do("openssl", "req", "-x509", *key, "-subj", "/CN=Test Authority",
+                "-keyout", f"{run}/ca.key", "-out", f"{run}/ca.pem",
+                "-addext", "keyUsage=keyCertSign", **quiet)
         self.do("openssl", "req", "-x509", *key, "-subj", "/CN=web.example.com", "-keyout",
                 f"{run}/server.key", "-out", f"{run}/server.pem", "-CA", f"{run}/ca.pem", "-CAkey",
                 f"{run}/ca.key", "-addext", f"subjectAltName={names}",
@@ -168,7 +169,8 @@ git clone -q --bare . ../git/repo.git && git -C ../git/repo.git update-server-in
         with open(f"{data}/pg_hba.conf", "a", encoding="ascii") as file:
             file.write("host all all 0.0.0.0/0 trust\n")
         options = {"listen_addresses": DATABASE, "unix_socket_directories": "", "fsync": "off",
-                   "shared_buffers": "1MB", "max_connections": "20", "dynamic_shared_memory_type": "mmap"}
+                   "shared_buffers": "1MB", "max_connections": "20",
+                   "dynamic_shared_memory_type": "mmap"}
         self.start(f"{folder}/postgres", "-D", data,
                    *(f"--{name}={value}" for name, value in options.items()))
         return [(DATABASE, 5432)]

@@ -9,15 +9,15 @@ the sandbox that it becomes, the relay, and programs that know nothing of all th
 
 The suite goes into namespaces of its own and makes a small internet there (world.py): public and
 private addresses, a name server whose log shows what was asked for, a web server with an authority
-of its own, git over https and ssh, PostgreSQL, Redis, gRPC, echoes, and sinks that remember who came
-to them, also on the host's loopback and on the address of cloud metadata. Nothing reaches the
-machine's own network, and nobody needs to be root; as root everything is done as root and as an
-ordinary user.
+of its own, git over https and ssh, PostgreSQL, Redis, gRPC, echoes, and sinks that remember who
+came to them, also on the host's loopback and on the address of cloud metadata. Nothing reaches the
+machine's own network, and nobody needs to be root; as root everything is done twice, as root and as
+an ordinary user.
 
 There are two kinds of tests:
 
-    clients.py   each client as it is, bare and inside. Granted, it must do inside what it does bare;
-                 otherwise it must fail at once, see nothing, and the caller must be told.
+    clients.py   each client as it is, bare and inside. Granted, it must do inside what it does
+                 bare; otherwise it must fail at once, see nothing, and the caller must be told.
     attacks/     each way around the list of hosts. Where the thing can work at all, it is shown to
                  work bare. Inside, the servers' logs decide, not what the attacker says.
 
@@ -123,7 +123,7 @@ def judge_denied(row, way, host, result):
         wrong.append("Corral did not run it at all")
     if row.see in result.out:
         wrong.append("it saw the answer")
-    name = host.strip("[]").encode("idna").decode() if not host.startswith("[") else host.strip("[]")
+    name = host.strip("[]") if host.startswith("[") else host.encode("idna").decode()
     if way != "no network" and not any(name in d.target for d in result.denials):
         wrong.append(f"no record of a denial names {name}")
     return wrong

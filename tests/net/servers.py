@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers of the runner's own: names, echoes, and sinks that remember who came.
 
-They all run in one thread, in whichever namespace their sockets were made. What arrived is in `log`,
-a list of Event; settle() returns when everything that had been sent before is in it. So that
+They all run in one thread, in whichever namespace their sockets were made. What arrived is in
+`log`, a list of Event; settle() returns when everything that had been sent before is in it. So that
 something is not in the log means that it never arrived.
 """
 
@@ -20,8 +20,8 @@ from world import ATTACKER, ATTACKER6, ECHO, ECHO6, WEB, WEB6, GIT, DATABASE
 A, CNAME, TXT, AAAA = 1, 5, 16, 28
 TYPES = {A: "A", CNAME: "CNAME", TXT: "TXT", AAAA: "AAAA"}
 
-# server: the name that it was made with. what: "came", "data", "gone", or "query". text: the bytes, or
-# the name and the type asked for.
+# server: the name that it was made with. what: "came", "data", "gone", or "query". text: the bytes,
+# or the name and the type asked for.
 Event = collections.namedtuple("Event", "server what text")
 
 
@@ -210,7 +210,7 @@ ZONE = {
 
 
 class Rebinding:
-    """One answer, then another: the n-th question of a type gets the n-th stage, the last for ever."""
+    """One answer, then another: the n-th question of a type gets the n-th, or the last."""
 
     def __init__(self, *stages):
         self.stages = stages  # each: a list of addresses

@@ -142,10 +142,10 @@ addr add {HOST6}/64 dev out nodad
 
 def switch_on():
     """Servers of an ordinary user on low ports, and IPv6 where a machine has it off by default."""
-    for name, value in (("ipv4/ip_unprivileged_port_start", "0"), ("ipv6/conf/all/disable_ipv6", "0"),
-                        ("ipv6/conf/default/disable_ipv6", "0")):
+    for name in ("ipv4/ip_unprivileged_port_start", "ipv6/conf/all/disable_ipv6",
+                 "ipv6/conf/default/disable_ipv6"):
         with open(f"/proc/sys/net/{name}", "w", encoding="ascii") as file:
-            file.write(value)
+            file.write("0")
 
 
 def ip(batch):
@@ -193,7 +193,8 @@ class World:
     def mount_etc(self):
         people = "".join(":".join(map(str, person)) + "\n" for person in pwd.getpwall()
                          if person.pw_uid != ORDINARY)
-        self.write("etc/passwd", f"{people}{NAME}:x:{ORDINARY}:{ORDINARY}::{self.path('home')}:/bin/sh\n")
+        us = f"{NAME}:x:{ORDINARY}:{ORDINARY}::{self.path('home')}:/bin/sh\n"
+        self.write("etc/passwd", people + us)
         self.write("etc/resolv.conf", f"nameserver {RESOLVER}\noptions timeout:2 attempts:1\n")
         self.write("etc/hosts", f"127.0.0.1 localhost\n::1 localhost\n{ECHO} listed.example.com\n")
         self.write("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n")

@@ -65,8 +65,8 @@ def loopback_granted(stage):
     for grant, address in (("localhost:80", "127.0.0.1"), ("localhost:80", "localhost"),
                            ("127.0.0.1:80", "127.0.0.1"), ("[::1]:80", "::1")):
         stage.works(tool(f"get {address} 80"), [grant], see="sink loopback")
-        stage.held(tool(f"get {address} 80", f"get {address} 8081"), [grant], server="more loopback",
-                   control="get: sink loopback")
+        stage.held(tool(f"get {address} 80", f"get {address} 8081"), [grant],
+                   server="more loopback", control="get: sink loopback")
 
 
 @attack("the relay's own ports")

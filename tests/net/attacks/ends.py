@@ -33,8 +33,8 @@ def nobody(stage):
 
 @attack("what went over a connection is told")
 def counted(stage):
-    _, event = told(stage, "curl -sS http://web.example.com/big/8M >/dev/null", ["web.example.com:80"],
-                    "connection", "web.example.com:80")
+    _, event = told(stage, "curl -sS http://web.example.com/big/8M >/dev/null",
+                    ["web.example.com:80"], "connection", "web.example.com:80")
     if event:
         stage.expect(event["received"] > 8 << 20, f"received: {event['received']}")
         stage.expect(0 < event["sent"] < 1000, f"sent: {event['sent']}")
@@ -51,7 +51,8 @@ def outlived(stage):
               "until [ -s {ws}/held ]; do sleep 0.02; done; cat {ws}/held")
     result, _ = stage.run("inside", script, ECHO_7)
     stage.expect("held" in result.out, "it was not there")
-    stage.expect(stage.servers.await_event(mark, Event("echo", "gone", b""), 10), "it is still there")
+    gone = stage.servers.await_event(mark, Event("echo", "gone", b""), 10)
+    stage.expect(gone, "it is still there")
 
 
 @attack("a server that hangs up is heard of")

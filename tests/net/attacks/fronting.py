@@ -33,6 +33,27 @@ def sni(stage):
                see="other HTTP", control="tls: web HTTP", record="other.example.com")
 
 
+@attack("TLS: another name in a hello that comes in many records")
+def split_hello(stage):
+    for size in (100, 7, 1):
+        stage.held(tool("hello web.example.com 443 web.example.com 5000",
+                        f"hello web.example.com 443 other.example.com {size}"), WEB_443,
+                   see="hello: answered\nhello: answered", control="hello: answered",
+                   record="other.example.com")
+
+
+@attack("TLS: a granted name in a hello that comes in many records")
+def split_granted(stage):
+    stage.works(tool("hello web.example.com 443 web.example.com 100"), WEB_443,
+                see="hello: answered")
+
+
+@attack("TLS: another name, after a pause in which the server could have spoken")
+def late_hello(stage):
+    stage.held(tool("late web.example.com 443 other.example.com other.example.com"), WEB_443,
+               see="other HTTP", record="other.example.com")
+
+
 @attack("TLS: no name in the hello, on a grant of many names")
 def no_sni(stage):
     stage.held(tool("tls shop.wild.example.com 443 shop.wild.example.com",
@@ -69,6 +90,19 @@ HTTP = {
     "another host as a whole URL":
         r"GET\shttp://other.example.com/\sHTTP/1.1\r\nHost:\sweb.example.com\r\n" + CLOSE + r"\r\n",
     "another host, byte by byte": " ".join(re.findall(r"\\.|.", SECOND)),
+    "another host, after a pause": "~ ~ ~ ~ " + SECOND,
+    "another host, with pauses in it":
+        r"G ~ ET\s/\sHTTP/1.1\r\nHo ~ st:\soth ~ er.example.com\r ~ \n" + CLOSE + r"\r\n",
+    "another host in the second request, after a pause": f"{FIRST} ~ {SECOND}",
+    "another host, behind empty lines": r"\r\n\r\n" + SECOND,
+    "another host, in lines that end with a line feed": SECOND.replace(r"\r\n", r"\n"),
+    "another host, with more spaces": SECOND.replace(r"\sHTTP", r"\s\sHTTP").replace(
+        r"Host:\s", r"hOsT:\s\s\s"),
+    "another host, with a method of nobody": SECOND.replace("GET", "FROB"),
+    "another host, in a URL with a user":
+        r"GET\shttp://web.example.com@other.example.com/\sHTTP/1.1\r\nHost:\sother.example.com\r\n"
+        + CLOSE + r"\r\n",
+    "another host, in HTTP/1.0": SECOND.replace("HTTP/1.1", "HTTP/1.0"),
 }
 
 
@@ -96,24 +130,47 @@ def ambiguous(stage):
                    control="get: web HTTP/1.1", record="echo.example.com:7")
 
 
+@attack("HTTP: a tunnel to another host")
+def tunnel(stage):
+    text = r"CONNECT\sother.example.com:443\sHTTP/1.1\r\nHost:\sother.example.com:443\r\n\r\n"
+    stage.held(tool(f"say echo.example.com 7 {text}"), ["echo.example.com:7"], see="CONNECT",
+               record="echo.example.com:7")
+
+
+@attack("HTTP: no host at all, on a grant of many names")
+def no_host(stage):
+    text = r"GET\s/marked\sHTTP/1.0\r\n\r\n"
+    stage.held(tool(f"say echo.example.com 7 {text}"), ["*.example.com:7"], see="marked",
+               record="echo.example.com:7")
+    stage.works(tool(f"say echo.example.com 7 {text}"), ["echo.example.com:7"], see="marked")
+
+
+@attack("HTTP/2 without TLS, on a grant of many names")
+def plain_http2(stage):
+    """Its requests are not read, so that nobody knows which hosts they are for."""
+    stage.held("/usr/bin/python3 {pub}/rpc.py call echo.example.com:50051; true",
+               ["*.example.com:50051"], see="hello rpc", record="echo.example.com:50051")
+
+
 @attack("HTTP: a method that is not granted")
 def method(stage):
     stage.held(tool("get web.example.com 80", "raw web.example.com 80 " +
                     FIRST.replace("GET", "DELETE").replace(r"\r\n\r\n", r"\r\n" + CLOSE + r"\r\n")),
-               {"allow": ["web.example.com:80"], "methods": ["GET", "HEAD"]}, see="raw: HTTP/1.1 200",
-               control="get: web HTTP/1.1", record="web.example.com")
+               {"allow": ["web.example.com:80"], "methods": ["GET", "HEAD"]},
+               see="raw: HTTP/1.1 200", control="get: web HTTP/1.1", record="web.example.com")
 
 
 @attack("HTTP: requests on one connection, to the granted host, work")
 def keep_alive(stage):
-    stage.works(tool(f"raw web.example.com 80 {FIRST} {FIRST} {GET.format('web.example.com', CLOSE)}"),
-                WEB_80, see="web HTTP/1.1")
+    last = GET.format("web.example.com", CLOSE)
+    stage.works(tool(f"raw web.example.com 80 {FIRST} {FIRST} {last}"), WEB_80, see="web HTTP/1.1")
 
 
 @attack("HTTP: a host that the wildcard does not cover")
 def wildcard_host(stage):
-    stage.held(tool("get shop.wild.example.com 80", "get shop.wild.example.com 80 other.example.com"),
-               WILD, see="other HTTP", control="get: web HTTP", record="other.example.com")
+    shop = "get shop.wild.example.com 80"
+    stage.held(tool(shop, f"{shop} other.example.com"), WILD, see="other HTTP",
+               control="get: web HTTP", record="other.example.com")
 
 
 @attack("a protocol in which the server speaks first works")

@@ -10,8 +10,8 @@ WEB = ["web.example.com:80", "web.example.com:443"]
 QUERIES = int(os.environ.get("CORRAL_NET_QUERIES", "100000"))
 
 
-def probe(*words):
-    return ["{pub}/attack", *map(str, words)]
+def crowd(*words):
+    return ["/usr/bin/python3", "{pub}/crowd.py", *map(str, words)]
 
 
 @attack("more connections than the policy's rate")
@@ -25,8 +25,9 @@ def rate(stage):
 @attack("more bytes than the policy has for a destination")
 def bytes_out(stage):
     """Both ways: what is asked for, and what is sent."""
+    pour = "/usr/bin/python3 {pub}/pour.py echo.example.com 9 8000000"
     for run, total in (("curl -s http://web.example.com/big/8M | wc -c", "8388608"),
-                       ("/usr/bin/python3 {pub}/pour.py echo.example.com 9 8000000", "poured 8000000")):
+                       (pour, "poured 8000000")):
         stage.held(run, {"allow": ["web.example.com:80", "echo.example.com:9"], "max_bytes": "1M"},
                    see=total, record="example.com")
 
@@ -55,14 +56,25 @@ def questions(stage):
 
 @attack("a thousand halves of a hello; meanwhile others are served")
 def half_hellos(stage):
-    stage.inside(["/usr/bin/python3", "{pub}/crowd.py", "half", "web.example.com", "443", "1000"], WEB,
-                 control=["open 1000", "web HTTP"], see="nothing is forbidden here", seconds=30)
+    stage.inside(crowd("half", "web.example.com", 443, 1000), WEB, seconds=30,
+                 control=["open 1000", "web HTTP"])
+
+
+@attack("five hundred silent connections to the name server; meanwhile names are found")
+def silent(stage):
+    stage.inside(crowd("silent", "9.9.9.9", 53, 500), WEB, control=["done", "web HTTP"], seconds=30)
+
+
+@attack("five thousand connections that are held; when they are over, others are served")
+def flood(stage):
+    stage.inside(crowd("flood", "echo.example.com", 7, 5000), [*WEB, "echo.example.com:7"],
+                 control=["done", "web HTTP"], seconds=60)
 
 
 @attack("two thousand connections that are denied: one record, and others are served")
 def denied_often(stage):
-    result = stage.inside(["/usr/bin/python3", "{pub}/crowd.py", "denied", ATTACKER, "80", "2000"], WEB,
-                          server="attacker", control=["refused 2000", "web HTTP"], record=ATTACKER,
+    result = stage.inside(crowd("denied", ATTACKER, 80, 2000), WEB, server="attacker",
+                          control=["refused 2000", "web HTTP"], record=ATTACKER,
                           seconds=30)
     if result:
         stage.expect(len(result.denials) <= 20, f"{len(result.denials)} records")
@@ -70,14 +82,14 @@ def denied_often(stage):
 
 @attack("two hundred connections at once, each with its own answer")
 def many_echoes(stage):
-    stage.works(["/usr/bin/python3", "{pub}/crowd.py", "echo", "echo.example.com", "7", "200"],
-                [*WEB, "echo.example.com:7"], see="right 200")
+    stage.works(crowd("echo", "echo.example.com", 7, 200), [*WEB, "echo.example.com:7"],
+                see="right 200")
 
 
 @attack("eight downloads at once, to the last byte")
 def downloads(stage):
-    stage.works("for i in 1 2 3 4 5 6 7 8; do curl -sS https://web.example.com/big/8M | sha256sum & "
-                "done; wait", WEB, see="  -")
+    stage.works("for i in 1 2 3 4 5 6 7 8; do "
+                "curl -sS https://web.example.com/big/8M | sha256sum & done; wait", WEB, see="  -")
 
 
 @attack("after all this a plain request works")

@@ -13,7 +13,8 @@ WEB_80 = ["web.example.com:80"]
 @attack("another port of a granted host")
 def another_port(stage):
     stage.held(tool("get web.example.com 80", "get web.example.com 8080"), WEB_80,
-               see="web.example.com:8080", control="get: web HTTP/1.1", record="web.example.com:8080")
+               see="web.example.com:8080", control="get: web HTTP/1.1",
+               record="web.example.com:8080")
 
 
 @attack("the parent, a child and a sibling of a granted name")

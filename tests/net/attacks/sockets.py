@@ -4,9 +4,10 @@
 import os
 import socket
 
-from attacks import attack, tool
+from attacks import attack
 from world import ATTACKER, HOST
 
+LISTEN = ("/usr/bin/python3", "{pub}/listen.py")
 ECHO_7 = ["echo.example.com:7", "udp://echo.example.com:7"]
 
 
@@ -52,8 +53,9 @@ def race(stage):
     stage.held(words, ECHO_7, server="attacker", control="done", seconds=60)
 
 
-KINDS = ("raw", "raw6", "ping", "ping6", "packet", "vsock", "sctp", "dccp", "udplite", "netlink-route",
-         "netlink-nft", "mark", "transparent", "freebind", "device", "alg", "bluetooth", "can")
+KINDS = ("raw", "raw6", "ping", "ping6", "packet", "vsock", "sctp", "dccp", "udplite",
+         "netlink-route", "netlink-nft", "mark", "transparent", "freebind", "device", "alg",
+         "bluetooth", "can")
 
 
 def add_kind(word):
@@ -108,7 +110,8 @@ def handed_out(stage):
         stage.wrong.append(f"the socket in the workspace is not reached: {error}")
     result = stage.scene.finish(process)
     stage.results.append(("inside", result))
-    stage.expect(not any(e.server == "attacker" for e in stage.servers.since(mark)), "it got through")
+    came = any(e.server == "attacker" for e in stage.servers.since(mark))
+    stage.expect(not came, "it got through")
 
 
 @attack("the host's Unix sockets: abstract, and at a path that is not granted")
@@ -130,7 +133,7 @@ def visit(stage, net, look):
     """look() while a server is inside, on port 9999."""
     if stage.bare_only:
         return
-    process = stage.scene.start(["/usr/bin/python3", "{pub}/listen.py", "9999"], net)
+    process = stage.scene.start([*LISTEN, "9999"], net)
     try:
         line = process.stdout.readline()
         stage.expect(line == b"listening\n", f"it does not listen: {line!r}")
@@ -162,7 +165,7 @@ def listening(stage):
 def published(stage):
     def look():
         for _ in range(3):
-            stage.expect(reached("127.0.0.1", 9999) == b"served\n", "it is not reached from the host")
+            stage.expect(reached("127.0.0.1", 9999) == b"served\n", "the host does not reach it")
         stage.expect(not reached("127.0.0.1", 9998), "another port is reached")
         with stage.scene.world.internet.inside():
             stage.expect(not reached(HOST, 9999), "it is reached from the internet")
@@ -172,10 +175,10 @@ def published(stage):
 
 @attack("a server inside serves a client inside, on any port")
 def own_server(stage):
-    stage.works(["/usr/bin/python3", "{pub}/listen.py", "0", "127.0.0.1", "::1"], ECHO_7, see="served")
+    stage.works([*LISTEN, "0", "127.0.0.1", "::1"], ECHO_7, see="served")
 
 
 @attack("a server inside may take the port that is granted outside")
 def same_port(stage):
-    stage.inside(["/usr/bin/python3", "{pub}/listen.py", "7", "127.0.0.1", "::1", "echo.example.com"],
-                 ECHO_7, control=["served 127.0.0.1", "served ::1", "echoed echo.example.com"])
+    stage.inside([*LISTEN, "7", "127.0.0.1", "::1", "echo.example.com"], ECHO_7,
+                 control=["served 127.0.0.1", "served ::1", "echoed echo.example.com"])

@@ -3,10 +3,13 @@
 r"""attack.py VERB ARGUMENT... [+ VERB ARGUMENT...]...: one try after the other.
 
     get HOST PORT [NAME]      GET / by plain HTTP, with NAME or HOST as its Host
-    raw HOST PORT DATA...     sends each DATA (\r \n \s mean what they say) by itself, and reads on
+    raw HOST PORT DATA...     sends each DATA (\r \n \s mean what they say; ~ is a pause) by itself,
+                              and reads on
     say HOST PORT DATA        sends it and reads once
     hear HOST PORT            says nothing and reads once
     tls HOST PORT SNI [NAME]  the same over TLS, with SNI (-: none) in the hello; no check of names
+    late HOST PORT SNI NAME   the same, after a pause
+    hello HOST PORT SNI SIZE  only a hello, in records of SIZE bytes, each by itself after a pause
     udp HOST PORT DATA        a datagram, and an answer
     dns SERVER PORT NAME [TYPE] [tcp]   a question to that server
     ask NAME                  a question to the resolver of the C library
@@ -21,8 +24,10 @@ import socket
 import ssl
 import struct
 import sys
+import time
 
 WAIT = 60  # what is denied must fail by itself
+PAUSE = 0.7
 
 
 def where(host, port, kind):
@@ -67,7 +72,10 @@ def raw(host, port, *pieces):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             for piece in pieces:
-                sock.sendall(plain(piece))
+                if piece == "~":
+                    time.sleep(PAUSE)
+                else:
+                    sock.sendall(plain(piece))
         except OSError:
             pass  # the reason is there to be read
         return re.sub(rb"Date: .*\r\n", b"", read_all(sock))  # two runs are compared
@@ -83,13 +91,37 @@ def hear(host, port):
     return say(host, port, "")
 
 
-def tls(host, port, sni, name=None):
+def tls(host, port, sni, name=None, pause=0):
     context = ssl.create_default_context()
     context.check_hostname = False
     with connect(host, port) as sock:
+        time.sleep(pause)
         with context.wrap_socket(sock, server_hostname=None if sni == "-" else sni) as secure:
             secure.sendall(request(name or host))
             return body(read_all(secure))
+
+
+def late(host, port, sni, name):
+    return tls(host, port, sni, name, 4 * PAUSE)
+
+
+def hello(host, port, sni, size):
+    """What a server answers to a hello begins with a record of the same kind."""
+    sent = ssl.MemoryBIO()
+    try:
+        context = ssl.create_default_context()
+        context.wrap_bio(ssl.MemoryBIO(), sent, server_hostname=sni).do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    message, size = sent.read()[5:], int(size)
+    with connect(host, port) as sock:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for at in range(0, len(message), size):
+            part = message[at:at + size]
+            sock.sendall(b"\x16\x03\x01" + struct.pack("!H", len(part)) + part)
+            time.sleep(0.01)
+        answer = sock.recv(100)
+    return b"answered" if answer[:1] == b"\x16" else b"not answered"
 
 
 def udp(host, port, data):

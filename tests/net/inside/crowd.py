@@ -5,6 +5,8 @@
     half     each sends the start of a hello of TLS, and no more
     denied   each is refused
     echo     each sends a text of its own, and gets it back
+    silent   each says nothing
+    flood    each is held until all are there, or were refused; then all are closed
 """
 
 import asyncio
@@ -46,7 +48,15 @@ async def echo(host, port, number):
     return answer == text
 
 
-WORDS = {"half": "open", "denied": "refused", "echo": "right"}
+async def silent(host, port, _):
+    try:
+        return (await asyncio.open_connection(host, port))[1]
+    except OSError:
+        return None
+
+
+flood = silent
+WORDS = {"half": "open", "denied": "refused", "echo": "right", "silent": "done", "flood": "done"}
 
 
 async def main(kind, host, port, count):
@@ -56,6 +66,10 @@ async def main(kind, host, port, count):
         found += await asyncio.gather(
             *(meet(host, port, n) for n in range(start, min(count, start + 100))))
     print(WORDS[kind], sum(map(bool, found)), flush=True)
+    if kind == "flood":
+        for writer in filter(None, found):
+            writer.transport.abort()
+        await asyncio.sleep(0)
     print(await asyncio.to_thread(request))
 
 

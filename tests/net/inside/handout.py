@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""handout.py SOCKET [greet]: hands an unconnected TCP socket to whoever listens there, or greets it."""
+"""handout.py SOCKET [greet]: hands a new TCP socket to whoever listens there, or greets it."""
 
 import socket
 import sys
