@@ -17,7 +17,8 @@ static inline int fd_take(int *fd)
 	*fd = -1;
 	return r;
 }
-#define auto_fd __attribute__((cleanup(fd_closep))) int
+/* Some are only held, and never named again. */
+#define auto_fd __attribute__((cleanup(fd_closep), unused)) int
 
 /* Appends all of fd to out. -EFBIG past max bytes. */
 int file_read_fd(int fd, size_t max, struct buffer *out);

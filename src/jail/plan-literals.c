@@ -9,6 +9,7 @@
  * addresses, and the sentence to refuse it with if they are not all.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "base/buffer.h"
 #include "jail/plan-part.h"
@@ -115,15 +116,18 @@ static int look_at_layer(struct planner *p, const struct permissions *l, struct 
 	return r;
 }
 
+/* Printed by hand: an error's text is shortened where memory ends, and does not tell. */
 static int refuse(struct planner *p, const struct obstacle *o)
 {
+	const char *what = o->text ? o->text : "a layer that allows every host by default";
 	auto_buffer text = { 0 };
-	struct error e = { 0 };
+	struct error place = { 0 };
 
-	(void)error_set(&e, -EOPNOTSUPP, o->where,
-		"%s cannot be held: this kernel lacks nf_tables, and without it %s",
-		o->text ? o->text : "a layer that allows every host by default", o->why);
-	error_print(&e, &text);
+	(void)error_set(&place, 0, o->where, "%s", "");
+	error_print(&place, &text);
+	buffer_add_visible(&text, what, strlen(what));
+	buffer_printf(
+		&text, " cannot be held: this kernel lacks nf_tables, and without it %s", o->why);
 	p->plan->unheld = text.failed ? NULL : arena_strdup(&p->plan->arena, buffer_text(&text));
 	return p->plan->unheld ? 0 : plan_no_memory(p);
 }

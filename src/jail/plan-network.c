@@ -5,6 +5,7 @@
  * kinds of addresses. What lies between is held by a relay (net/relay.h), which asks the policy
  * each time.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ bool plan_network_allows_by_default(const struct permissions *l)
 static bool grants_nothing(const struct permissions *l)
 {
 	for (size_t i = 0; i < l->n_rules; i++) {
-		if (plan_network_is_about_hosts(&l->rules[i]) && l->rules[i].action == VERDICT_ALLOW)
+		if (plan_network_is_about_hosts(&l->rules[i]) &&
+			l->rules[i].action == VERDICT_ALLOW)
 			return false;
 	}
 	return l->network_allow.n == 0 && !plan_network_allows_by_default(l);
@@ -124,7 +126,7 @@ static int add_port(struct planner *p, const struct grant *g)
 	char *end;
 	unsigned long port = strtoul(g->all[0], &end, 10);
 
-	if (*end != '\0' || port == 0 || port > UINT16_MAX)
+	if (!isdigit((unsigned char)g->all[0][0]) || *end != '\0' || port == 0 || port > UINT16_MAX)
 		return error_set(p->error, -EINVAL, &g->where, "listen: %s is no port", g->all[0]);
 	if (is_taken(plan, port))
 		return 0;

@@ -58,7 +58,11 @@ static const struct check {
 	{ PROBE_PID_MAX, "limits of processes when run by root, without a cgroup", PROBE_USEFUL,
 		probe_pid_max },
 	{ PROBE_MEMFD, "memfds for commands whose programs are listed", PROBE_USEFUL, probe_memfd },
-	{ PROBE_NFT, "grants of single hosts; without it only none, or the whole network",
+	{ PROBE_NFT,
+		"all grants of hosts; without it only names and addresses with their ports: no *, "
+		"no "
+		"prefixes, no UDP, nothing of the host's loopback, no name servers but the "
+		"sandbox's, and no word of connections to ports that are not granted",
 		PROBE_USEFUL, probe_nft },
 	{ PROBE_TPROXY, "UDP to single hosts", PROBE_USEFUL, probe_tproxy },
 	{ PROBE_CGROUPNS, "hiding the names of the host's cgroups", PROBE_LATER, probe_cgroupns },

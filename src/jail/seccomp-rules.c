@@ -224,6 +224,10 @@ static const struct seccomp_clause socket_cases[] = {
 	WHEN(ERROR(EPERM), INET, TYPE(SOCK_RAW, SOCK_PACKET)),
 	WHEN(ERROR(EPROTONOSUPPORT), ARG(0, AF_INET, AF_INET6, AF_NETLINK)),
 };
+static const struct seccomp_clause socket_inet_cases[] = {
+	WHEN(ALLOW, INET, TYPE(SOCK_STREAM), ARG(2, 0, IPPROTO_TCP)),
+	WHEN(ALLOW, INET, TYPE(SOCK_DGRAM), ARG(2, 0, IPPROTO_UDP)),
+};
 static const struct seccomp_clause socketpair_cases[] = {
 	WHEN(ALLOW, ARG(0, AF_UNIX)),
 };
@@ -258,6 +262,7 @@ static const struct seccomp_rule_text texts[RULES] = {
 	[RULE_SENDTO] = TEXT(ERROR(EOPNOTSUPP), sendto_cases),
 	[RULE_SETSOCKOPT] = TEXT(ALLOW, setsockopt_cases),
 	[RULE_SOCKET] = TEXT(ERROR(EAFNOSUPPORT), socket_cases),
+	[RULE_SOCKET_INET] = TEXT(ERROR(EPERM), socket_inet_cases),
 	[RULE_SOCKETPAIR] = TEXT(ERROR(EAFNOSUPPORT), socketpair_cases),
 	[RULE_UNSHARE] = TEXT(ERROR(EPERM), unshare_base),
 	[RULE_UNSHARE_CLOSED] = TEXT(ERROR(EPERM), unshare_closed),

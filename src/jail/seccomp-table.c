@@ -74,6 +74,14 @@ void seccomp_table_base(
 		set(ret, i, seccomp_calls[i].rule);
 	if (o->no_memfd_exec)
 		set(ret, CALL_memfd_create, RULE_MEMFD_NOEXEC);
+	if (o->no_unix) {
+		set(ret, CALL_socket, RULE_SOCKET_INET);
+		set(ret, CALL_socketpair, RULE_EPERM);
+	}
+	if (o->no_exec) {
+		set(ret, CALL_execve, RULE_EPERM);
+		set(ret, CALL_execveat, RULE_EPERM);
+	}
 }
 
 void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *arch)

@@ -14,6 +14,9 @@
 
 struct seccomp_options {
 	bool no_memfd_exec; /* memfd_create only with MFD_NOEXEC_SEAL */
+	/* For processes of Corral's own that need neither: */
+	bool no_unix; /* no sockets of AF_UNIX, so none of the host's can be connected to */
+	bool no_exec; /* no program */
 };
 
 /* Both need no_new_privs or CAP_SYS_ADMIN. Negative errno. */

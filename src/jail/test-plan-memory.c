@@ -57,11 +57,15 @@ __attribute__((format(printf, 2, 0))) char *__wrap_arena_printf(
 static const char *const files[] = { "@/home/", "@/home/.ssh/", "@/home/p/", "@/home/p/a/",
 	"@/home/p/a/f", "@/home/p/a/g", "@/link>home/p", "@/tool!#!/bin/sh\n" };
 
-/* Links, masks, pins, notes, the baseline; patterns; programs. */
+/* Links, masks, pins, notes, the baseline; patterns; programs; hosts, ports, sockets. */
 static const char *const policies[] = {
 	"fs: {read: [@/home/**, @/link/**], write: [@/home/p/**, @/nope/**], deny: [@/home/p/a/f]}",
 	"fs: {read: ['@/home/p/a/*', '@/h*/p/**']}",
 	"exec: [@/tool, '@/too?']",
+	"network: {allow: ['a.example:443', '10.1.2.3:80-90', '[::1]:5'], listen: [80, 81]}",
+	"{fs: {read: [/etc/**]}, rules: [{id: a, action: allow, operations: [net.connect], "
+	"patterns: ['*:443', 'unix:@/door']}]}",
+	"network: {allow: ['10.1.2.3:80-90', '10.1.2.4:80', 'b.example:1-16']}",
 };
 
 static void sweep(const char *yaml)
@@ -105,13 +109,23 @@ static void test_memory(void **state)
 		sweep(policies[i]);
 }
 
+/* A socket that nobody listens on is one, too. */
+static int make_door(void)
+{
+	char *path = test_plan_expand("@/door");
+	int r = mknod(path, S_IFSOCK | 0600, 0);
+
+	free(path);
+	return r;
+}
+
 static int set_up(void **state)
 {
 	int r = test_plan_set_up(state);
 
 	for (size_t i = 0; r == 0 && i < N(files); i++)
 		test_plan_make(files[i]);
-	return r;
+	return r == 0 ? make_door() : r;
 }
 
 int main(void)

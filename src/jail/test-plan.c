@@ -497,20 +497,6 @@ static const struct {
 		{ "network: {allow: ['api.example.com:443']}" },
 		"dir @\n"
 		"tmp @/home dwx\n" },
-	{ "no port",
-		{ "network: {listen: [0]}" },
-		"" },
-	{ "a granted socket that is not there",
-		{ "network: {allow: ['unix:@/data/nope']}" },
-		"ENOENT unix:@/data/nope is granted, but there is no such socket | start what "
-		"listens there first (policy.yaml:1)\n" },
-	{ "a granted socket that is a file",
-		{ "network: {allow: ['unix:@/data/x']}" },
-		"ENOTSOCK unix:@/data/x is granted, but that is no socket (policy.yaml:1)\n" },
-	{ "a socket that one layer does not grant",
-		{ "network: {allow: ['unix:@/data/x']}", "network: {allow: ['*:*']}" },
-		"dir @\n"
-		"tmp @/home dwx\n" },
 };
 /* clang-format on */
 

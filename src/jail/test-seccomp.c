@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -197,6 +198,40 @@ static void ordinary_work_goes_on(void **state)
 	assert_int_equal(end_of(child), 0);
 }
 
+/* What Corral's own processes can do without. */
+static int closed_to_the_host(void)
+{
+	char *const argv[] = { (char *)"true", NULL };
+	int pair[2];
+	int inet = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int udp = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (inet < 0 || (udp < 0 && errno == EPERM))
+		return 1;
+	if (socket(AF_UNIX, SOCK_STREAM, 0) >= 0 || errno != EPERM)
+		return 2;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 || errno != EPERM)
+		return 3;
+	if (socket(AF_NETLINK, SOCK_RAW, 0) >= 0 || socket(AF_INET, SOCK_RAW, IPPROTO_TCP) >= 0)
+		return 4;
+	(void)execvp(argv[0], argv);
+	return errno == EPERM ? 0 : 5;
+}
+
+static void own_processes_can_do_less(void **state)
+{
+	const struct seccomp_options o = { .no_unix = true, .no_exec = true };
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || seccomp_base(&o) < 0)
+			_exit(BROKEN);
+		_exit(closed_to_the_host());
+	}
+	assert_int_equal(end_of(child), 0);
+}
+
 /* Filters are not taken from whoever could still gain privileges; that is the kernel's rule. */
 static void install_reports_failure(void **state)
 {
@@ -223,6 +258,7 @@ int main(void)
 		cmocka_unit_test(unknown_calls),
 		cmocka_unit_test(x32_is_killed),
 		cmocka_unit_test(ordinary_work_goes_on),
+		cmocka_unit_test(own_processes_can_do_less),
 		cmocka_unit_test(install_reports_failure),
 	};
 

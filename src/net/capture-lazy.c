@@ -107,11 +107,11 @@ static const struct {
 } servers[] = {
 	{ SYNTHETIC_SERVER_4, CAPTURE_DNS_TCP_4, CAPTURE_DNS_UDP_4 },
 	{ SYNTHETIC_SERVER_6, CAPTURE_DNS_TCP_6, CAPTURE_DNS_UDP_6 },
-	{ "127.0.0.53", CAPTURE_FURTHER, CAPTURE_FURTHER + 1 },     /* systemd's resolver */
-	{ "127.0.0.11", CAPTURE_FURTHER + 2, CAPTURE_FURTHER + 3 }, /* Docker's */
+	{ "127.0.0.53", CAPTURE_SYSTEMD_TCP, CAPTURE_SYSTEMD_UDP },
+	{ "127.0.0.11", CAPTURE_DOCKER_TCP, CAPTURE_DOCKER_UDP },
 };
 
-static int open_known(int fds[CAPTURE_COUNT], bool ipv6, struct error *e)
+static int open_all(int fds[CAPTURE_COUNT], bool ipv6, struct error *e)
 {
 	for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
 		const char *text = servers[i].address;
@@ -128,22 +128,7 @@ static int open_known(int fds[CAPTURE_COUNT], bool ipv6, struct error *e)
 	return 0;
 }
 
-/* Those of loopback are the sandbox's own. Where none can be, there is nobody who answers. */
-static void open_further(const struct capture_options *o, int fds[CAPTURE_COUNT])
-{
-	int at = CAPTURE_FURTHER + 4;
-
-	for (size_t i = 0; i < o->n_servers && at < CAPTURE_COUNT; i++) {
-		struct address a = address_plain(&o->servers[i]);
-
-		if (a.bits == 32 && a.bytes[0] == 127)
-			continue;
-		if (open_servers(&a, &fds[at], &fds[at + 1]) == 0)
-			at += 2;
-	}
-}
-
-int capture_open_lazy(const struct capture_options *o, int ret[CAPTURE_COUNT], struct error *e)
+int capture_open_lazy(int ret[CAPTURE_COUNT], struct error *e)
 {
 	int fds[CAPTURE_COUNT];
 	int r = capture_settings(e);
@@ -151,9 +136,8 @@ int capture_open_lazy(const struct capture_options *o, int ret[CAPTURE_COUNT], s
 	for (size_t i = 0; i < CAPTURE_COUNT; i++)
 		fds[i] = -1;
 	if (r == 0)
-		r = open_known(fds, capture_settings_ipv6(), e);
+		r = open_all(fds, capture_settings_ipv6(), e);
 	if (r == 0) {
-		open_further(o, fds);
 		memcpy(ret, fds, sizeof(fds));
 		return 0;
 	}

@@ -39,12 +39,12 @@ static const struct socket_kind {
 	bool transparent; /* takes what tproxy leads to it */
 	bool needs_proxy;
 } kinds[CAPTURE_COUNT] = {
-	[CAPTURE_TCP_4] = { "TCP", AF_INET, SOCK_STREAM, CAPTURE_PORT },
-	[CAPTURE_TCP_6] = { "TCP", AF_INET6, SOCK_STREAM, CAPTURE_PORT },
-	[CAPTURE_DNS_TCP_4] = { "DNS over TCP", AF_INET, SOCK_STREAM, CAPTURE_DNS_PORT },
-	[CAPTURE_DNS_TCP_6] = { "DNS over TCP", AF_INET6, SOCK_STREAM, CAPTURE_DNS_PORT },
-	[CAPTURE_DNS_UDP_4] = { "DNS", AF_INET, SOCK_DGRAM, CAPTURE_DNS_PORT },
-	[CAPTURE_DNS_UDP_6] = { "DNS", AF_INET6, SOCK_DGRAM, CAPTURE_DNS_PORT },
+	[CAPTURE_TCP_4] = { "TCP", AF_INET, SOCK_STREAM, CAPTURE_PORT, false, false },
+	[CAPTURE_TCP_6] = { "TCP", AF_INET6, SOCK_STREAM, CAPTURE_PORT, false, false },
+	[CAPTURE_DNS_TCP_4] = { "DNS over TCP", AF_INET, SOCK_STREAM, CAPTURE_DNS_PORT, false, false },
+	[CAPTURE_DNS_TCP_6] = { "DNS over TCP", AF_INET6, SOCK_STREAM, CAPTURE_DNS_PORT, false, false },
+	[CAPTURE_DNS_UDP_4] = { "DNS", AF_INET, SOCK_DGRAM, CAPTURE_DNS_PORT, false, false },
+	[CAPTURE_DNS_UDP_6] = { "DNS", AF_INET6, SOCK_DGRAM, CAPTURE_DNS_PORT, false, false },
 	[CAPTURE_UDP_4] = { "UDP", AF_INET, SOCK_DGRAM, CAPTURE_PORT, true, true },
 	[CAPTURE_UDP_6] = { "UDP", AF_INET6, SOCK_DGRAM, CAPTURE_PORT, true, true },
 	[CAPTURE_RAW_4] = { "UDP answers", AF_INET, SOCK_RAW, 0, false, true },

@@ -38,9 +38,12 @@ enum capture_socket {
 	CAPTURE_UDP_6,
 	CAPTURE_RAW_4, /* for packets with headers of our own (packet.h), marked to be left alone */
 	CAPTURE_RAW_6,
-	/* Only without rules: the name server at further addresses, by TCP and UDP in turn. */
-	CAPTURE_FURTHER,
-	CAPTURE_COUNT = CAPTURE_FURTHER + 2 * 6,
+	/* Only without rules: the name server where systemd's and Docker's resolvers are. */
+	CAPTURE_SYSTEMD_TCP,
+	CAPTURE_DOCKER_TCP,
+	CAPTURE_SYSTEMD_UDP,
+	CAPTURE_DOCKER_UDP,
+	CAPTURE_COUNT,
 };
 
 /* Ports of the host's loopback that are granted: what goes there is led to the relay, too. */
@@ -51,9 +54,6 @@ struct capture_ports {
 struct capture_options {
 	const struct capture_ports *loopback;
 	size_t n_loopback;
-	/* Only without rules: of name servers that programs may have heard of, outside. */
-	const struct address *servers;
-	size_t n_servers;
 };
 
 /*
@@ -64,10 +64,10 @@ int capture_open(const struct capture_options *o, int ret[CAPTURE_COUNT], struct
 
 /*
  * After capture_open() gave -EOPNOTSUPP: all but the rules. There is a name server at the address
- * in the sandbox's resolv.conf, at those of systemd's and Docker's resolvers, and at o->servers as
- * far as that can be. No other socket is there.
+ * in the sandbox's resolv.conf, and at those of systemd's and Docker's resolvers. No other socket
+ * is there.
  */
-int capture_open_lazy(const struct capture_options *o, int ret[CAPTURE_COUNT], struct error *e);
+int capture_open_lazy(int ret[CAPTURE_COUNT], struct error *e);
 /* A TCP socket that capture_listen() takes, once, anywhere. family: AF_INET or AF_INET6. */
 int capture_listener(int family);
 /* Listens there. -EADDRINUSE: a server inside has that port. */

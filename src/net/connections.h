@@ -29,7 +29,7 @@ struct connections_options {
 
 int connections_new(struct connections **ret, const struct connections_options *o);
 /* Takes what waits at a listener of somebody else's (listeners.h). */
-void connections_accept(struct connections *c, int listener);
+void connections_accept(struct connections *all, int listener);
 /* Resets all of them. */
 void connections_free(struct connections *c);
 size_t connections_count(const struct connections *c);

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/path.h"
 
-enum { VISITORS_MAX = 1024, ACCEPTS_MAX = 16 };
+enum { ACCEPTS_MAX = 16, PAUSE_MS = 100 };
 
 struct keeper {
 	struct doors *all;
@@ -38,6 +38,7 @@ struct doors {
 	size_t n;
 	struct visitor *first;
 	size_t n_visitors;
+	struct timer pause;
 };
 
 int door_open(struct door *ret, const char *path, struct error *e)
@@ -126,7 +127,7 @@ static void on_done(struct pump *p, int error)
 static int enter(struct keeper *k, int inner, int outer)
 {
 	struct doors *all = k->all;
-	struct visitor *v = all->n_visitors < VISITORS_MAX ? calloc(1, sizeof(*v)) : NULL;
+	struct visitor *v = calloc(1, sizeof(*v));
 	int r;
 
 	if (!v)
@@ -151,7 +152,7 @@ static int enter(struct keeper *k, int inner, int outer)
 static void receive(struct keeper *k, int fd)
 {
 	auto_fd inner = fd;
-	auto_fd outer = connect_to(&k->door);
+	auto_fd outer = k->all->n_visitors < DOORS_VISITORS_MAX ? connect_to(&k->door) : -EUSERS;
 	int r = outer < 0 ? outer : enter(k, inner, outer);
 
 	if (r < 0) {
@@ -162,6 +163,25 @@ static void receive(struct keeper *k, int fd)
 	(void)fd_take(&outer);
 }
 
+static void listen_for(struct doors *d, uint32_t events)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->keepers[i].watcher.fd >= 0)
+			(void)loop_change(d->loop, &d->keepers[i].watcher, events);
+}
+
+static void on_pause_over(struct timer *t)
+{
+	listen_for(container_of(t, struct doors, pause), EPOLLIN);
+}
+
+/* Without descriptors nobody can be let in, nor turned away: they wait in the kernel's queue. */
+static void pause_listening(struct doors *d)
+{
+	if (loop_start(d->loop, &d->pause, PAUSE_MS) == 0)
+		listen_for(d, 0);
+}
+
 static void on_knock(struct watcher *w, uint32_t events)
 {
 	struct keeper *k = container_of(w, struct keeper, watcher);
@@ -170,9 +190,12 @@ static void on_knock(struct watcher *w, uint32_t events)
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
 		int fd = accept4(k->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0)
+		if (fd >= 0)
+			receive(k, fd);
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			return pause_listening(k->all);
+		else if (errno != ECONNABORTED && errno != EINTR)
 			return;
-		receive(k, fd);
 	}
 }
 
@@ -187,6 +210,7 @@ int doors_new(struct doors **ret, struct loop *l, struct pump_room *room, struct
 	d->loop = l;
 	d->room = room;
 	d->recorder = recorder;
+	d->pause.expired = on_pause_over;
 	for (; r == 0 && d->n < n; d->n++) {
 		struct keeper *k = &d->keepers[d->n];
 
@@ -206,6 +230,7 @@ void doors_free(struct doors *d)
 {
 	if (!d)
 		return;
+	loop_stop(d->loop, &d->pause);
 	while (d->first)
 		leave(d->first);
 	for (size_t i = 0; i < d->n; i++) {

@@ -15,7 +15,7 @@
 
 struct doors;
 
-enum { DOORS_MAX = 64 };
+enum { DOORS_MAX = 64, DOORS_VISITORS_MAX = 1024 /* at once, through all of them */ };
 
 struct door {
 	const char *path; /* the host's, free of links */

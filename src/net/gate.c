@@ -27,11 +27,28 @@ static int set_least(int fd, size_t n)
 	return setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)) < 0 ? -errno : 0;
 }
 
+static int refuse(struct gate *g, const char *why)
+{
+	(void)judge_refuse(g->destination, g->refused, "%s", why);
+	return -EACCES;
+}
+
+static bool has_urgent(int fd)
+{
+	uint8_t byte;
+
+	return recv(fd, &byte, 1, MSG_OOB | MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EINVAL;
+}
+
+/* What is behind urgent data cannot be looked at, but epoll would tell of it for ever. */
 static int await_more(struct gate *g, const struct pump *p, size_t seen)
 {
-	int r = set_least(p->sides[PUMP_INNER].fd, seen + 1);
+	int fd = p->sides[PUMP_INNER].fd;
+	int r = set_least(fd, seen + 1);
 
 	g->seen = seen;
+	if (has_urgent(fd))
+		return refuse(g, "urgent data in its first message");
 	return r < 0 ? r : -EAGAIN;
 }
 
@@ -52,12 +69,6 @@ static int open_gate(struct gate *g, struct pump *p)
 	return pass(g, p, UINT64_MAX);
 }
 
-static int refuse(struct gate *g, const char *why)
-{
-	(void)judge_refuse(g->destination, g->refused, "%s", why);
-	return -EACCES;
-}
-
 /* The hello of TLS. */
 
 static int judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
@@ -71,7 +82,26 @@ static int judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 		return refuse(g, "it begins like TLS, but its hello cannot be read");
 	if (!judge_hello(g->judge, g->destination, &hello, g->refused))
 		return -EACCES;
-	return open_gate(g, p);
+	/* Until it is answered, nobody knows whether it is the last one. */
+	g->state = GATE_HELLO;
+	p->streams[PUMP_OUTER].allowed = 0;
+	return pass(g, p, hello.len);
+}
+
+/* Behind the request to say it again: the hello, and records in front of it that servers skip. */
+static int judge_retry(struct gate *g, struct pump *p, size_t n, bool last)
+{
+	if (bytes[0] == TLS_RECORD_HANDSHAKE || !tls_hello_is_likely(bytes[0]))
+		return judge_tls(g, p, n, last);
+	if (n < TLS_RECORD_HEAD)
+		return last ? refuse(g, "TLS that ends within a record") : await_more(g, p, n);
+	return pass(g, p, tls_record_bytes(bytes));
+}
+
+static int await_server(struct pump *p)
+{
+	p->streams[PUMP_INNER].waiting = true;
+	return -EAGAIN;
 }
 
 /* Requests of HTTP. */
@@ -86,38 +116,45 @@ static int on_request(void *context, const struct http_request *r)
 	return judge_http(g->judge, g->destination, r, g->refused) ? 0 : -EACCES;
 }
 
-/* The server's answer decides what the bytes behind the request are. */
-static int await_server(struct pump *p)
-{
-	p->streams[PUMP_INNER].waiting = true;
-	p->streams[PUMP_OUTER].allowed = 0;
-	return -EAGAIN;
-}
-
 static int await_head(struct gate *g, struct pump *p, size_t n, bool last)
 {
-	if (http_requests_waits(g->http))
+	if (http_requests_stopped(g->http))
 		return await_server(p);
 	if (last || n >= HTTP_HEAD_MAX)
 		return refuse(g, "a request of HTTP that does not end");
 	return await_more(g, p, n - g->n_passed);
 }
 
+/* Of the bytes, and of the body that follows. */
+static int pass_request(struct gate *g, struct pump *p, size_t n)
+{
+	uint64_t body = http_requests_free_bytes(g->http);
+
+	free(g->passed);
+	g->passed = NULL;
+	g->n_passed = 0;
+	/* Before the request is passed on: the answer to it must not slip by. */
+	if (http_requests_waits(g->http))
+		p->streams[PUMP_OUTER].allowed = 0;
+	if (body == UINT64_MAX)
+		return open_gate(g, p);
+	http_requests_skip(g->http, body);
+	return pass(g, p, n + body);
+}
+
 static int feed(struct gate *g, struct pump *p, size_t n, bool last)
 {
 	ssize_t passed = http_requests_feed(g->http, bytes, n);
 
-	if (passed == -EINVAL || passed == -E2BIG)
+	if (passed == -EINVAL)
 		return refuse(g, "a request of HTTP that servers could read in two ways");
+	if (passed == -E2BIG)
+		return refuse(g, "a request of HTTP with lines that are too long");
 	if (passed < 0)
 		return (int)passed;
 	if (passed == 0)
 		return await_head(g, p, n, last);
-	passed -= (ssize_t)g->n_passed;
-	g->n_passed = 0;
-	free(g->passed);
-	g->passed = NULL;
-	return pass(g, p, (uint64_t)passed);
+	return pass_request(g, p, (size_t)passed - g->n_passed);
 }
 
 static int begin_http(struct gate *g, struct pump *p, size_t n, bool last)
@@ -180,10 +217,43 @@ int gate_client(struct gate *g, struct pump *p, bool last)
 	if (g->n_passed > 0)
 		memcpy(bytes, g->passed, g->n_passed);
 	all = (size_t)n + g->n_passed;
-	if (g->state == GATE_HTTP)
+	switch (g->state) {
+	case GATE_FIRST:
+		return tls_hello_is_likely(bytes[0]) ? judge_tls(g, p, all, last)
+						     : judge_text(g, p, all, last);
+	case GATE_HELLO:
+		return await_server(p);
+	case GATE_RETRY:
+		return judge_retry(g, p, all, last);
+	case GATE_HTTP:
 		return feed(g, p, all, last);
-	return tls_hello_is_likely(bytes[0]) ? judge_tls(g, p, all, last)
-					     : judge_text(g, p, all, last);
+	case GATE_OPEN:
+		return open_gate(g, p);
+	}
+	return -EINVAL;
+}
+
+/* *ret: how many bytes of the server may pass before it is looked at again. */
+static int judge_hello_answer(struct gate *g, struct pump *p, bool last, uint64_t *ret)
+{
+	int fd = p->sides[PUMP_OUTER].fd;
+	ssize_t n = peek(fd, bytes, TLS_ANSWER_BYTES);
+	enum tls_answer answer;
+	int r;
+
+	if (n < 0)
+		return (int)n;
+	answer = tls_answer_parse(bytes, (size_t)n);
+	if (answer == TLS_ANSWER_MORE && n > 0 && !last) {
+		r = set_least(fd, (size_t)n + 1);
+		return r < 0 ? r : -EAGAIN;
+	}
+	*ret = answer == TLS_ANSWER_OTHER ? tls_record_bytes(bytes) : UINT64_MAX;
+	if (answer != TLS_ANSWER_OTHER) {
+		g->state = answer == TLS_ANSWER_RETRY ? GATE_RETRY : GATE_OPEN;
+		p->streams[PUMP_INNER].waiting = false;
+	}
+	return set_least(fd, 1);
 }
 
 /* The answer to a request for another protocol, as it begins. */
@@ -208,14 +278,16 @@ static int judge_upgrade(struct gate *g, struct pump *p, bool last)
 
 int gate_server(struct gate *g, struct pump *p, bool last)
 {
-	if (g->state == GATE_HTTP && http_requests_waits(g->http)) {
-		int r = judge_upgrade(g, p, last);
+	uint64_t allowed = UINT64_MAX;
+	int r = 0;
 
-		if (r < 0)
-			return r;
-	}
-	p->streams[PUMP_OUTER].allowed = UINT64_MAX;
-	return 0;
+	if (g->state == GATE_HELLO)
+		r = judge_hello_answer(g, p, last, &allowed);
+	else if (g->state == GATE_HTTP && http_requests_waits(g->http))
+		r = judge_upgrade(g, p, last);
+	if (r == 0)
+		p->streams[PUMP_OUTER].allowed = allowed;
+	return r;
 }
 
 void gate_deinit(struct gate *g)

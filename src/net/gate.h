@@ -15,6 +15,8 @@
 
 enum gate_state {
 	GATE_FIRST, /* nothing is known yet */
+	GATE_HELLO, /* a hello of TLS passed, and was not answered yet */
+	GATE_RETRY, /* it has to be said again */
 	GATE_HTTP,  /* one request after the other */
 	GATE_OPEN,
 };

@@ -3,11 +3,12 @@
  * Whether it is HTTP. Here the doubt goes the other way than in http-head.c: what some server may
  * take for a request, however it is spelled, has to be read as one (and is then refused), since
  * what is not HTTP passes without a look at its host. So whatever some reader takes for a space is
- * one, any line with "HTTP/" is a request, and so is one of HTTP/0.9, behind which some look for
- * fields.
+ * one, any line with "HTTP/" is a request, whatever other bytes are in it, and so is one of
+ * HTTP/0.9, behind which some look for fields.
  *
- * But other protocols must not wait for a line that never comes: a byte that no request starts
- * with, or that no line of text has, settles it.
+ * Only the end of the first line settles that it is none. Other protocols do not wait for one that
+ * never comes: what is in doubt is passed on and remembered. Where the line is too long for that, a
+ * byte that no line of text has tells them from HTTP, unless the line begins with a word.
  */
 #include "net/http-requests.h"
 
@@ -28,10 +29,22 @@ static bool is_text(uint8_t c)
 	return is_space(c) || (c >= ' ' && c != 0x7f);
 }
 
-/* Methods are tokens. */
-static bool is_method_start(uint8_t c)
+/* A word and a space, as in front of a request's target. */
+static bool begins_with_word(const uint8_t *line, size_t len)
 {
-	return c > ' ' && c < 0x7f && !strchr("\"(),/:;<=>?@[\\]{}", c);
+	size_t n = 0;
+
+	while (n < len && line[n] > ' ' && line[n] != 0x7f && !is_space(line[n]))
+		n++;
+	return n > 0 && n < len && is_space(line[n]);
+}
+
+static bool all_text(const uint8_t *line, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!is_text(line[i]))
+			return false;
+	return true;
 }
 
 static bool has_version(const uint8_t *line, size_t len)
@@ -50,33 +63,37 @@ static bool is_0_9(const uint8_t *line, size_t len)
 	       memchr(line, '/', len);
 }
 
+static bool is_preface(const uint8_t *line, size_t len, bool complete)
+{
+	static const char preface[] = "PRI * HTTP/2.0\r";
+	const size_t n = strlen(preface);
+
+	return (complete ? len == n : len <= n) && memcmp(line, preface, len) == 0;
+}
+
 /* The first line that is not empty, or as much of it as is there, without its LF. */
 static enum http_looks look_at(const uint8_t *line, size_t len, bool complete)
 {
-	static const char preface[] = "PRI * HTTP/2.0\r";
-
-	if (len > 0 && !is_method_start(line[0]))
-		return HTTP_NO;
-	for (size_t i = 0; i < len; i++)
-		if (!is_text(line[i]))
-			return HTTP_NO;
-	if (!complete)
-		return HTTP_MAYBE;
-	if (len == strlen(preface) && memcmp(line, preface, len) == 0)
-		return HTTP_2;
-	return has_version(line, len) || is_0_9(line, len) ? HTTP_YES : HTTP_NO;
+	if (is_preface(line, len, complete))
+		return complete ? HTTP_2 : HTTP_MAYBE;
+	if (has_version(line, len) || (complete && is_0_9(line, len)))
+		return HTTP_YES;
+	return complete ? HTTP_NO : HTTP_MAYBE;
 }
 
 enum http_looks http_requests_looks(const uint8_t *data, size_t len)
 {
-	size_t most = len < LINE_MAX_BYTES ? len : LINE_MAX_BYTES, start = 0;
+	size_t most = len < LINE_MAX_BYTES ? len : LINE_MAX_BYTES, start = 0, n;
 	const uint8_t *lf;
 	enum http_looks looks;
 
 	while (start < most && is_space(data[start]))
 		start++;
 	lf = start < most ? memchr(data + start, '\n', most - start) : NULL;
-	looks = look_at(data + start, (lf ? (size_t)(lf - data) : most) - start, lf != NULL);
-	/* A longer line than is waited for, and all of it text: there are servers that take it. */
-	return looks == HTTP_MAYBE && most == LINE_MAX_BYTES ? HTTP_YES : looks;
+	n = (lf ? (size_t)(lf - data) : most) - start;
+	looks = look_at(data + start, n, lf != NULL);
+	if (looks != HTTP_MAYBE || most < LINE_MAX_BYTES)
+		return looks;
+	/* A longer line than is waited for: there are servers that take it. */
+	return all_text(data + start, n) || begins_with_word(data + start, n) ? HTTP_YES : HTTP_NO;
 }

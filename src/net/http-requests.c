@@ -254,6 +254,11 @@ bool http_requests_waits(const struct http_requests *h)
 	return h->error == 0 && h->upgrade == UPGRADE_ASKED;
 }
 
+bool http_requests_stopped(const struct http_requests *h)
+{
+	return h->error == 0 && h->state == STATE_WAITS;
+}
+
 void http_requests_upgraded(struct http_requests *h, bool accepted)
 {
 	if (!http_requests_waits(h))

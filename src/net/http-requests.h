@@ -60,6 +60,8 @@ void http_requests_free(struct http_requests *h);
  */
 ssize_t http_requests_feed(struct http_requests *h, const uint8_t *data, size_t len);
 bool http_requests_waits(const struct http_requests *h);
+/* The request has passed with its body: nothing more does before the server has answered. */
+bool http_requests_stopped(const struct http_requests *h);
 /* accepted: from here on everything passes. */
 void http_requests_upgraded(struct http_requests *h, bool accepted);
 /* Requests so far, with the one that waits, and the one that the judge is asked about. */

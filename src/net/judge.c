@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/judge.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "policy/baseline.h"
 #include "policy/explain.h"
@@ -21,18 +22,27 @@ static bool has_path(const char *pattern)
 	return slash && slash[1] != '\0';
 }
 
+static bool is_narrow(const struct source *s)
+{
+	if (s->methods && s->methods->n > 0)
+		return true;
+	for (size_t i = 0; i < s->grant->n; i++)
+		if (has_path(s->grant->all[i]))
+			return true;
+	return false;
+}
+
 void judge_init(struct judge *j, const struct policy *p)
 {
-	*j = (struct judge){ .policy = p };
+	*j = (struct judge){ .policy = p, .watching = policy_layers(p) > 0 };
 	for (size_t i = 0; i < policy_layers(p); i++) {
 		const struct layer *l = policy_layer(p, i);
 		const struct sources *s = &l->sources[OPERATION_NET_CONNECT];
 
+		j->watching = j->watching && l->mode != MODE_ENFORCE;
 		j->narrow = j->narrow || l->network.methods.n > 0;
 		for (size_t k = 0; k < s->n; k++)
-			j->narrow = j->narrow ||
-				    (s->items[k].methods && s->items[k].methods->n > 0) ||
-				    has_path(s->items[k].text);
+			j->narrow = j->narrow || is_narrow(&s->items[k]);
 	}
 }
 
@@ -130,22 +140,32 @@ static bool is_allowed(const struct judge *j, const struct request *r, struct de
 	return policy_decide(j->policy, r, d) == 0 && d->verdict == VERDICT_ALLOW;
 }
 
-/* Private places need a grant of their own, whatever name leads there. */
-static bool is_guarded(const char *target)
+/* Private places need a grant of their own, whatever name leads there. NULL: it is none. */
+static const struct baseline_net *find_guard(const char *target)
 {
 	struct host_request host;
 
-	return host_request_parse(&host, target, NULL) < 0 || baseline_guard(&host) != NULL;
+	return host_request_parse(&host, target, NULL) < 0 ? NULL : baseline_guard(&host);
 }
 
-/* In front of the reason: what it was that the granted name led to. */
-static bool blame(const struct destination *d, const char *what, struct judgement *ret)
+/* In front of the reason: how it came to this target. */
+static bool blame(struct judgement *ret, const char *who, const char *does, const char *what)
 {
 	char reason[sizeof(ret->reason)];
 
 	memcpy(reason, ret->reason, sizeof(reason));
-	(void)snprintf(ret->reason, sizeof(ret->reason), "%.140s leads to %.120s: %.200s",
-		d->name ? d->name : "it", what, reason);
+	(void)snprintf(ret->reason, sizeof(ret->reason), "%.140s %s %.140s: %.200s", who, does,
+		what, reason);
+	return false;
+}
+
+static bool refuse_guarded(const struct request *r, const struct decision *decision,
+	const struct baseline_net *guard, struct judgement *ret)
+{
+	explain(r, decision, ret);
+	if (decision->why == DECISION_NO_GRANT)
+		(void)snprintf(ret->reason, sizeof(ret->reason),
+			"only a grant that names it reaches %s (%s)", guard->text, guard->why);
 	return false;
 }
 
@@ -155,6 +175,7 @@ bool judge_answer(const struct judge *j, const struct destination *d, const stru
 	const struct address plain = address_plain(a);
 	char target[TARGET_BYTES];
 	const struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
+	const struct baseline_net *guard;
 	struct decision decision;
 
 	begin(d, ret);
@@ -162,49 +183,70 @@ bool judge_answer(const struct judge *j, const struct destination *d, const stru
 	if (is_allowed(j, &r, &decision))
 		return allow(ret);
 	/* A literal address, too, is only dialled if it was granted itself. */
-	if (!d->name || is_guarded(target)) {
+	if (!d->name) {
 		explain(&r, &decision, ret);
-		return blame(d, target, ret);
+		return false;
 	}
-	return is_forbidden(j, &r, ret) ? blame(d, target, ret) : allow(ret);
+	guard = find_guard(target);
+	if (guard ? !refuse_guarded(&r, &decision, guard, ret) : is_forbidden(j, &r, ret))
+		return blame(ret, d->name, "leads to", target);
+	return allow(ret);
 }
 
-bool judge_alias(const struct judge *j, const struct destination *d, const char *alias,
-	struct judgement *ret)
+/* Another name that has to do with a connection to d. */
+static bool judge_other(const struct judge *j, const struct destination *d, const char *who,
+	const char *does, const char *name, struct judgement *ret)
 {
 	char target[TARGET_BYTES];
 	const struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
 
 	begin(d, ret);
-	print_target(d->transport, alias, NULL, d->port, target);
-	return is_forbidden(j, &r, ret) ? blame(d, target, ret) : allow(ret);
+	print_target(d->transport, name, NULL, d->port, target);
+	return is_forbidden(j, &r, ret) ? blame(ret, who, does, target) : allow(ret);
 }
 
-/* The host in "https://*.example.com:443/x" has a star. */
-static bool is_wild(const char *pattern)
+bool judge_alias(const struct judge *j, const struct destination *d, const char *alias,
+	struct judgement *ret)
 {
-	const char *scheme = strstr(pattern, "://");
-	const char *host = scheme ? scheme + 3 : pattern;
+	return judge_other(j, d, d->name ? d->name : "it", "leads to", alias, ret);
+}
 
-	return memchr(host, '*', strcspn(host, "/:")) != NULL;
+/* A grant of several patterns is for what all of them match: one that is exact is enough. */
+static bool grants_exactly(const struct source *s, const struct host_request *host)
+{
+	auto_arena scratch = { 0 };
+	bool exact = false;
+
+	for (size_t i = 0; i < s->grant->n; i++) {
+		struct host_pattern p;
+
+		if (host_pattern_parse(&p, &scratch, s->grant->all[i], NULL, NULL) < 0 ||
+			!host_pattern_matches(&p, host))
+			return false;
+		exact = exact || p.kind == HOST_NAME;
+	}
+	return exact;
 }
 
 /* One layer that grants exactly this name is enough: the others can only take away from that. */
 static bool is_exact(const struct judge *j, const struct destination *d)
 {
 	char target[TARGET_BYTES];
-	const struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
+	struct host_request host;
 
-	if (!d->name)
+	if (!d->name || j->watching)
 		return true;
-	print_target(d->transport, d->name, &d->address, d->port, target);
+	print_target(d->transport, d->name, NULL, d->port, target);
+	if (host_request_parse(&host, target, NULL) < 0)
+		return false;
 	for (size_t i = 0; i < policy_layers(j->policy); i++) {
-		struct decision decision;
+		const struct sources *s =
+			&policy_layer(j->policy, i)->sources[OPERATION_NET_CONNECT];
 
-		if (policy_decide_layer(j->policy, i, &r, &decision) == 0 &&
-			decision.verdict == VERDICT_ALLOW && decision.why == DECISION_RULE &&
-			decision.source && !is_wild(decision.source->text))
-			return true;
+		for (size_t k = 0; k < s->n; k++)
+			if (s->items[k].verdict == VERDICT_ALLOW &&
+				grants_exactly(&s->items[k], &host))
+				return true;
 	}
 	return false;
 }
@@ -213,29 +255,41 @@ bool judge_nameless(
 	const struct judge *j, const struct destination *d, const char *what, struct judgement *ret)
 {
 	if (!is_exact(j, d)) {
-		(void)judge_refuse(d, ret, "%s, and only a pattern grants %s", what, d->name);
+		(void)judge_refuse(
+			d, ret, "%s, and nothing grants %.140s by its full name", what, d->name);
 		(void)snprintf(ret->remedy, sizeof(ret->remedy),
-			"grant it by its full name: %.200s", ret->target);
+			"add network: {allow: [\"%.200s\"]}", ret->target);
 		return false;
 	}
 	begin(d, ret);
 	return allow(ret);
 }
 
-/* Somebody speaks of another name on a connection to d. */
-static bool judge_name(const struct judge *j, const struct destination *d, const char *what,
+/* Somebody asks for a name on a connection to another. */
+static bool refuse_name(const struct judge *j, const struct destination *d, const char *who,
 	const char *name, struct judgement *ret)
 {
-	if (!d->name)
-		return judge_alias(j, d, name, ret);
-	begin(d, ret);
-	if (strcmp(name, d->name) == 0)
-		return allow(ret);
+	char target[TARGET_BYTES];
+	const struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
+	struct decision decision;
+
+	print_target(d->transport, name, NULL, d->port, target);
 	(void)judge_refuse(
-		d, ret, "%s asks for %.100s, but the connection is to %.100s", what, name, d->name);
-	(void)snprintf(ret->remedy, sizeof(ret->remedy),
-		"grant %.100s:%u too, and connect to it by its name", name, d->port);
+		d, ret, "%s asks for %.100s, but the connection is to %.100s", who, name, d->name);
+	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%sconnect to %.110s by its name",
+		is_allowed(j, &r, &decision) ? "" : "grant it, and ", target);
 	return false;
+}
+
+static bool judge_name(const struct judge *j, const struct destination *d, const char *who,
+	const char *name, struct judgement *ret)
+{
+	if (d->name && strcmp(name, d->name) == 0) {
+		begin(d, ret);
+		return allow(ret);
+	}
+	return d->name && !j->watching ? refuse_name(j, d, who, name, ret)
+				       : judge_other(j, d, who, "asks for", name, ret);
 }
 
 bool judge_hello(const struct judge *j, const struct destination *d, const struct tls_hello *hello,
@@ -266,15 +320,10 @@ static bool judge_url(const struct judge *j, const struct destination *d,
 	begin(d, ret);
 	if (is_allowed(j, &r, &decision))
 		return allow(ret);
+	if (decision.why == DECISION_BAD_TARGET)
+		return judge_refuse(d, ret, "the request's path cannot be compared with the rules");
 	explain(&r, &decision, ret);
 	return false;
-}
-
-static bool is_literal(const char *host)
-{
-	struct address a;
-
-	return host[0] == '[' || address_parse_loose(host, strlen(host), &a) != -EINVAL;
 }
 
 bool judge_http(const struct judge *j, const struct destination *d, const struct http_request *r,
@@ -286,15 +335,10 @@ bool judge_http(const struct judge *j, const struct destination *d, const struct
 		return judge_refuse(d, ret,
 			"HTTP asks for port %u, but the connection is to port %u", r->port,
 			d->port);
-	if (r->host[0] == '\0')
-		allowed = judge_nameless(j, d, "HTTP without a host", ret);
-	else if (!d->name && is_literal(r->host)) {
-		begin(d, ret);
-		allowed = allow(ret);
-	} else
-		allowed = judge_name(j, d, "HTTP", r->host, ret);
+	allowed = r->host[0] == '\0' ? judge_nameless(j, d, "HTTP without a host", ret)
+				     : judge_name(j, d, "HTTP", r->host, ret);
 	/* Other protocols on the same connection, which can name any host. */
-	if (allowed && r->upgrade && strcmp(r->upgrade_to, "websocket") != 0)
+	if (allowed && r->upgrade && strcasecmp(r->upgrade_to, "websocket") != 0)
 		allowed = judge_nameless(j, d, "HTTP changes to another protocol", ret);
 	return allowed && j->narrow ? judge_url(j, d, r, ret) : allowed;
 }

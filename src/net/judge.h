@@ -20,7 +20,9 @@
 
 struct judge {
 	const struct policy *policy;
-	bool narrow; /* some grant is about methods or paths: each request is judged by them */
+	bool narrow;   /* some grant is about methods or paths: each request is judged by them */
+	bool watching; /* no layer enforces: only what is forbidden is refused, not what is not said
+			*/
 };
 void judge_init(struct judge *j, const struct policy *p);
 

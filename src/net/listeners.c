@@ -48,7 +48,7 @@ static int ask_socket(int fd, int option, int *ret)
 static int add(struct listeners *all, int fd)
 {
 	struct listener *l = &all->items[all->n];
-	int domain, listening, type;
+	int domain = 0, listening = 0, type = 0;
 	int r = ask_socket(fd, SO_DOMAIN, &domain);
 
 	if (r == 0)

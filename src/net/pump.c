@@ -12,7 +12,7 @@
 
 enum {
 	COPY_BYTES = 16 << 10,
-	PIPE_BYTES = 256 << 10,
+	PIPE_BYTES = 512 << 10,
 	PIPES_KEPT = 16,
 	MOVES_MAX = 8, /* of one stream, before others have their turn */
 };
@@ -283,12 +283,8 @@ static int step(struct pump *p, enum pump_side from, bool last)
 
 	if (pending(s) > 0)
 		return pass_pending(p, from);
-	if (s->closed || s->waiting)
+	if (s->ended || s->waiting)
 		return 0;
-	if (s->ended) {
-		end_stream(p, from);
-		return 0;
-	}
 	if (s->allowed == 0)
 		return ask_gate(p, from, last);
 	if (left == 0)
@@ -298,12 +294,16 @@ static int step(struct pump *p, enum pump_side from, bool last)
 
 static int run(struct pump *p, enum pump_side from, bool last)
 {
+	struct pump_stream *s = &p->streams[from];
 	int r = 1;
 
 	for (int i = 0; r == 1 && i < MOVES_MAX; i++)
 		r = step(p, from, last);
-	if (p->streams[from].in_pipe == 0)
-		return_pipe(p->room, &p->streams[from]);
+	if (s->in_pipe == 0)
+		return_pipe(p->room, s);
+	/* Whatever was moved before: nothing would call for it again. */
+	if (s->ended && !s->closed && pending(s) == 0)
+		end_stream(p, from);
 	return r < 0 ? r : 0;
 }
 

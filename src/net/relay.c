@@ -15,7 +15,7 @@
 #include "wire/frame.h"
 #include "wire/sockets.h"
 
-enum { INNER_MAX = 256, FURTHER_MAX = (CAPTURE_COUNT - CAPTURE_FURTHER) / 4 };
+enum { INNER_MAX = 256 };
 
 enum { DRAIN_MS = 500 };
 
@@ -44,7 +44,7 @@ struct relay {
 	struct connections *connections;
 	struct listeners *listeners; /* NULL: rules lead everything to us */
 	struct dns_server *dns;
-	struct dns_server *further[FURTHER_MAX]; /* the same at other addresses, two each */
+	struct dns_server *local; /* the same on loopback, where there are no rules */
 	struct flows *flows;
 	struct doors *doors;
 	struct publish *publish;
@@ -134,21 +134,15 @@ static struct dns_server_options dns_options(struct relay *r)
 		.context = r->listeners };
 }
 
-static int start_further(struct relay *r)
+static int start_local_dns(struct relay *r)
 {
-	int error = 0;
+	struct dns_server_options o = dns_options(r);
 
-	for (unsigned i = 0; error == 0 && r->listeners && i < FURTHER_MAX; i++) {
-		const unsigned at = CAPTURE_FURTHER + 4 * i;
-		struct dns_server_options o = dns_options(r);
-
-		for (unsigned k = 0; k < 2; k++) {
-			o.tcp[k] = take_captured(r, at + 2 * k);
-			o.udp[k] = take_captured(r, at + 2 * k + 1);
-		}
-		error = dns_server_new(&r->further[i], &o);
-	}
-	return error;
+	o.udp[0] = take_captured(r, CAPTURE_SYSTEMD_UDP);
+	o.udp[1] = take_captured(r, CAPTURE_DOCKER_UDP);
+	o.tcp[0] = take_captured(r, CAPTURE_SYSTEMD_TCP);
+	o.tcp[1] = take_captured(r, CAPTURE_DOCKER_TCP);
+	return r->listeners ? dns_server_new(&r->local, &o) : 0;
 }
 
 static int start_dns(struct relay *r)
@@ -196,7 +190,7 @@ static int (*const parts[])(struct relay *r) = {
 	start_connections,
 	start_listeners,
 	start_dns,
-	start_further,
+	start_local_dns,
 	start_flows,
 	start_doors,
 	start_publish,
@@ -277,8 +271,7 @@ static void tear_down(struct relay *r)
 	doors_free(r->doors);
 	flows_free(r->flows);
 	dns_server_free(r->dns);
-	for (size_t i = 0; i < FURTHER_MAX; i++)
-		dns_server_free(r->further[i]);
+	dns_server_free(r->local);
 	listeners_free(r->listeners);
 	for (size_t i = 0; i < LISTENERS_MAX; i++)
 		fd_closep(&r->waiting[i]);

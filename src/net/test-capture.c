@@ -384,7 +384,7 @@ static void test_backlog(void **state)
 static void test_flags(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < CAPTURE_FURTHER; i++) {
+	for (size_t i = 0; i < CAPTURE_SYSTEMD_TCP; i++) {
 		assert_true(fcntl(netns_relay[i], F_GETFD) & FD_CLOEXEC);
 		assert_true(fcntl(netns_relay[i], F_GETFL) & O_NONBLOCK);
 	}

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/buffer.h"
+#include "net/http-head.h"
 #include "net/http-requests.h"
 
 #define S(text) text, sizeof(text) - 1
@@ -451,6 +452,7 @@ static void test_upgrade_accepted(void **state)
 		assert_int_equal(http_requests_feed(h, data, len), stops);
 		assert_string_equal(buffer_text(&log.text), upgrades[i].judged);
 		assert_true(http_requests_waits(h));
+		assert_true(http_requests_stopped(h));
 		assert_int_equal(http_requests_count(h), 1);
 		assert_int_equal(http_requests_free_bytes(h), 0);
 		assert_int_equal(http_requests_feed(h, data + stops, len - stops), 0);
@@ -487,6 +489,57 @@ static void test_upgrade_refused(void **state)
 	buffer_deinit(&log.text);
 }
 
+/* Nor in the middle of a body. */
+static void test_upgrade_unasked(void **state)
+{
+#define POST "POST / HTTP/1.1" E "Host: a" E "Content-Length: 2" E E
+	struct judge_log log = { 0 };
+	struct http_requests *h;
+
+	(void)state;
+	assert_int_equal(http_requests_new(&h, judge, &log), 0);
+	assert_int_equal(http_requests_feed(h, (const uint8_t *)S(POST)), sizeof(POST) - 1);
+	http_requests_upgraded(h, true);
+	assert_int_equal(http_requests_feed(h, (const uint8_t *)S("xy\x81" E E)), 2);
+	assert_int_equal(http_requests_feed(h, (const uint8_t *)S("\x81" E E)), -EINVAL);
+	http_requests_free(h);
+	buffer_deinit(&log.text);
+#undef POST
+}
+
+/* A head by itself, without the search for its end, which finds some of this before. */
+static void test_head(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		int want;
+	} heads[] = {
+		{ S(GET E), 0 },
+		{ S(""), -EINVAL },
+		{ S(E), -EINVAL },
+		{ S(GET), -EINVAL },
+		{ S(GET "\n"), -EINVAL },
+		{ S(GET "X: y\n" E), -EINVAL },
+		{ S("GET / HTTP/1.1\nHost: a" E E), -EINVAL },
+		{ S(GET E GET E), -EINVAL },
+		{ S(GET E E), -EINVAL },
+	};
+	static struct http_head head;
+	static const uint8_t big[HTTP_HEAD_MAX + 1];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		int r = http_head_parse(&head, (const uint8_t *)heads[i].bytes, heads[i].len);
+
+		if (r != heads[i].want)
+			fail_msg("%zu: %d", i, r);
+	}
+	assert_int_equal(http_head_parse(&head, big, sizeof(big)), -E2BIG);
+	assert_int_equal(http_head_check_trailers(big, sizeof(big)), -E2BIG);
+	assert_int_equal(http_head_check_trailers((const uint8_t *)S("")), -EINVAL);
+}
+
 /* The server may say so before the body ended. */
 static void test_upgrade_early(void **state)
 {
@@ -498,6 +551,7 @@ static void test_upgrade_early(void **state)
 	assert_int_equal(http_requests_feed(h, (const uint8_t *)S(SWITCH_BODY "x")),
 		sizeof(SWITCH_BODY "x") - 1);
 	assert_true(http_requests_waits(h));
+	assert_false(http_requests_stopped(h));
 	http_requests_upgraded(h, true);
 	assert_int_equal(http_requests_free_bytes(h), 1);
 	assert_int_equal(http_requests_feed(h, (const uint8_t *)S("yPRI")), 4);
@@ -546,7 +600,9 @@ static const struct {
 } looks[] = {
 	{ S(""), HTTP_MAYBE },
 	{ S("G"), HTTP_MAYBE },
-	{ S("GET / HTTP/1.1"), HTTP_MAYBE },
+	{ S("GET / HTTP/1."), HTTP_YES },
+	{ S("GET / HTTP"), HTTP_MAYBE },
+	{ S("PRI * HTTP/2.0\r"), HTTP_MAYBE },
 	{ S("GET / HTTP/1.1\r\n"), HTTP_YES },
 	{ S("GET / HTTP/1.0\r\nx"), HTTP_YES },
 	{ S("ANY * HTTP/9\n"), HTTP_YES },
@@ -565,12 +621,19 @@ static const struct {
 	{ S("SSH-2.0-OpenSSH_9.2\r\n"), HTTP_NO },
 	{ S("EHLO a\r\n"), HTTP_NO },
 	{ S("*1\r\n$4\r\nPING\r\n"), HTTP_NO },
-	{ S("0032git-upload-pack /a\0host=b\0"), HTTP_NO },
-	{ S("\0\0\0\x08\4\xd2\x16\x2f"), HTTP_NO },
-	{ S("\x16\3\1"), HTTP_NO },
-	{ S("{\"a\":"), HTTP_NO },
-	{ S("\x80"), HTTP_NO },
-	{ S("AMQP\0"), HTTP_NO },
+	{ S("0032git-upload-pack /a\0host=b\0"), HTTP_MAYBE },
+	{ S("0032git-upload-pack /a\0host=b\0000032want\n"), HTTP_NO },
+	{ S("\0\0\0\x08\4\xd2\x16\x2f"), HTTP_MAYBE },
+	{ S("\0\0\0\x08\n"), HTTP_NO },
+	{ S("{\"a\":1}\n"), HTTP_NO },
+	{ S("AMQP\0"), HTTP_MAYBE },
+	/* There are servers that take these for requests. */
+	{ S("GET /\0 HTTP/1.1\r\n"), HTTP_YES },
+	{ S("GET /\1 HTTP/1.1\r\n"), HTTP_YES },
+	{ S("GET /\x7f HTTP/1.1\r\n"), HTTP_YES },
+	{ S("\1GET / HTTP/1.1\r\n"), HTTP_YES },
+	{ S("(GET / HTTP/1.1\r\n"), HTTP_YES },
+	{ S("GET / HTTP/1.1\rHost: a\r\r"), HTTP_YES },
 };
 
 static void test_looks(void **state)
@@ -591,7 +654,10 @@ static void test_looks(void **state)
 	assert_int_equal(http_requests_looks(line, 8192), HTTP_YES);
 	assert_int_equal(http_requests_looks(line, 8193), HTTP_YES);
 	line[8000] = 1;
+	assert_int_equal(http_requests_looks(line, 8191), HTTP_MAYBE);
 	assert_int_equal(http_requests_looks(line, 8193), HTTP_NO);
+	line[3] = ' ';
+	assert_int_equal(http_requests_looks(line, 8193), HTTP_YES);
 }
 
 int main(void)
@@ -604,7 +670,9 @@ int main(void)
 		cmocka_unit_test(test_long_chunk_line),
 		cmocka_unit_test(test_upgrade_accepted),
 		cmocka_unit_test(test_upgrade_refused),
+		cmocka_unit_test(test_upgrade_unasked),
 		cmocka_unit_test(test_upgrade_early),
+		cmocka_unit_test(test_head),
 		cmocka_unit_test(test_skip),
 		cmocka_unit_test(test_looks),
 	};

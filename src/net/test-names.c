@@ -316,6 +316,98 @@ static void test_agrees_with_asking_for_each_port(void **state)
 	assert_true(granted > DRAWS && granted < (ROWS(hosts) - 1) * DRAWS);
 }
 
+/* Ports. */
+
+static const struct {
+	const char *layers[3];
+	const char *name, *ports; /* as they come */
+} port_rows[] = {
+	{ { "network: {allow: [a.com:443]}" }, "a.com", " 443" },
+	{ { "network: {allow: [a.com:443]}" }, "b.com", "" },
+	{ { "network: {allow: [a.com:443]}" }, "x.a.com", "" },
+	{ { "network: {allow: [a.com:443]}" }, "A.com", "" },
+	{ { "network: {allow: [a.com:80-82, a.com:22, a.com:443]}" }, "a.com", " 443 22 80 81 82" },
+	/* Ranges that begin alike. */
+	{ { "network: {allow: [a.com:80, a.com:80-81, a.com:80-82]}" }, "a.com", " 80 81 82" },
+	{ { "network: {allow: ['*.a.com:22', '*.b.a.com:80', 'c.b.a.com:8']}" }, "c.b.a.com",
+		" 8 80 22" },
+	/* What is denied, and what is not by TCP. */
+	{ { "network: {allow: ['a.com:80-83', 'udp://a.com:53'], deny: ['a.com:81']}" }, "a.com",
+		" 80 82 83" },
+	/* Too wide to be listed; another layer says which. */
+	{ { "network: {allow: ['a.com:1-16']}" }, "a.com",
+		" 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16" },
+	{ { "network: {allow: ['a.com:101-117']}" }, "a.com", "" },
+	{ { "network: {allow: [a.com]}" }, "a.com", " 443 1 80" },
+	{ { "network: {allow: ['*']}", "network: {allow: [a.com:22]}" }, "a.com", " 22" },
+	{ { "network: {allow: [a.com]}", "network: {allow: ['*.com:22', '*.com:8443']}" }, "a.com",
+		" 22 8443" },
+	{ { "network: {allow: [a.com:22]}", "network: {allow: [a.com:23]}" }, "a.com", "" },
+};
+
+static void test_ports(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(port_rows); i++) {
+		auto_policy *p = compile(port_rows[i].layers);
+		struct names *n = make(p);
+		uint16_t ports[NAMES_PORTS_MAX];
+		auto_buffer text = { 0 };
+		int found = names_ports(n, port_rows[i].name, ports);
+
+		for (int k = 0; k < found; k++)
+			buffer_printf(&text, " %u", ports[k]);
+		if (found < 0 || strcmp(buffer_text(&text), port_rows[i].ports) != 0)
+			fail_msg("%zu: %d:%s", i, found, buffer_text(&text));
+		names_free(n);
+	}
+}
+
+/* How many ports there may be, and how many of them may be asked about. */
+static void test_many_ports(void **state)
+{
+	static const struct {
+		const char *yaml;
+		int found;
+	} cases[] = {
+		{ "network: {allow: ['a.com:1-16', 'a.com:21-36', 'a.com:41-56', 'a.com:61-76']}",
+			64 },
+		{ "network: {allow: ['a.com:1-16', 'a.com:21-36', 'a.com:41-56', 'a.com:61-76', "
+		  "a.com:99]}",
+			-E2BIG },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(cases); i++) {
+		auto_policy *p = compile((const char *const[3]){ cases[i].yaml });
+		struct names *n = make(p);
+		uint16_t ports[NAMES_PORTS_MAX];
+
+		assert_int_equal(names_ports(n, "a.com", ports), cases[i].found);
+		names_free(n);
+	}
+}
+
+static void test_many_denied_ports(void **state)
+{
+	auto_buffer layer = { 0 };
+	uint16_t ports[NAMES_PORTS_MAX];
+	struct names *n;
+
+	(void)state;
+	buffer_adds(&layer, "network: {deny: [a.com], allow: [x.org:1");
+	for (unsigned port = 100; port < 700; port++)
+		buffer_printf(&layer, ", a.com:%u", port);
+	buffer_adds(&layer, "]}");
+	{
+		auto_policy *p = compile((const char *const[3]){ buffer_text(&layer) });
+
+		n = make(p);
+		assert_int_equal(names_ports(n, "a.com", ports), -E2BIG);
+		names_free(n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +415,9 @@ int main(void)
 		cmocka_unit_test(test_decisions_for_the_record),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_agrees_with_asking_for_each_port),
+		cmocka_unit_test(test_ports),
+		cmocka_unit_test(test_many_ports),
+		cmocka_unit_test(test_many_denied_ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

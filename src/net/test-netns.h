@@ -21,6 +21,9 @@ extern int netns_relay[CAPTURE_COUNT];
 /* One of capture_inner() for each family. */
 extern int netns_inner[2];
 
+/* To be set before: as on a kernel without nf_tables, by capture_open_lazy(). */
+extern bool netns_without_rules;
+
 /* false: the kernel can't, and TAP was told. Called first in main(). */
 bool netns_enter(void);
 /* An address and port as a socket's name; the length. */

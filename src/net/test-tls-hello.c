@@ -81,6 +81,8 @@ static const struct {
 	{ "name too short for its list", S("\0\0\0\7\0\5\0\0\1ab"), -EINVAL, NULL, false },
 	{ "list too long", S("\0\0\0\6\0\5\0\0\1a"), -EINVAL, NULL, false },
 	{ "list too short", S("\0\0\0\7\0\4\0\0\1ab"), -EINVAL, NULL, false },
+	{ "list shorter than what is in it", S("\0\0\0\6\0\3\0\0\1a"), -EINVAL, NULL, false },
+	{ "name's extension too long", S("\0\0\0\7\0\5\0\0\2a"), -EINVAL, NULL, false },
 	{ "extension too long", S("\0\x0b\0\3\1\0"), -EINVAL, NULL, false },
 	{ "half a head", S("\0\x0b\0"), -EINVAL, NULL, false },
 	{ "ECH", S("\xfe\x0d\0\1\0\0\0\0\6\0\4\0\0\1a"), 0, "a", true },
@@ -109,22 +111,30 @@ static void put_number(struct made *m, size_t n, size_t bytes)
 	}
 }
 
-enum { BODY = 2 + 32 + 1 + 4 + 2 };
+enum { FIXED = 2 + 32, LISTS = 1 + 4 + 2, BODY = FIXED + LISTS };
 
-static void make(struct made *m, const char *extensions, size_t len)
+/* lists: session, suites, compressions. */
+static void make_from(
+	struct made *m, const char *lists, size_t n_lists, const char *extensions, size_t len)
 {
 	static const uint8_t random[32] = { 1, 2, 3 };
+	size_t body = FIXED + n_lists + 2 + len;
 
 	m->len = 0;
 	put(m, "\x16\3\1", 3);
-	put_number(m, 4 + BODY + 2 + len, 2);
+	put_number(m, 4 + body, 2);
 	put_number(m, 1, 1);
-	put_number(m, BODY + 2 + len, 3);
+	put_number(m, body, 3);
 	put(m, "\3\3", 2);
 	put(m, random, sizeof(random));
-	put(m, "\0\0\2\x13\1\1\0", 7);
+	put(m, lists, n_lists);
 	put_number(m, len, 2);
 	put(m, extensions, len);
+}
+
+static void make(struct made *m, const char *extensions, size_t len)
+{
+	make_from(m, "\0\0\2\x13\1\1\0", LISTS, extensions, len);
 }
 
 /* In a block of exactly this size. */
@@ -184,9 +194,6 @@ static const struct {
 	{ "version 2", 9, 2, -EINVAL },
 	{ "a version to come", 10, 0xff, 0 },
 	{ "session too long", 43, 33, -EINVAL },
-	{ "no suites", 45, 0, -EINVAL },
-	{ "half a suite", 45, 1, -EINVAL },
-	{ "no compressions", 48, 0, -EINVAL },
 	{ "extensions too long", 51, 11, -EINVAL },
 	{ "extensions too short", 51, 9, -EINVAL },
 };
@@ -204,6 +211,63 @@ static void test_changes(void **state)
 		r = parse(&h, m.bytes, m.len);
 		if (r != changes[i].want)
 			fail_msg("%s: %d", changes[i].name, r);
+	}
+}
+
+static const struct {
+	const char *name;
+	const char *lists;
+	size_t len;
+	int want;
+} lists[] = {
+	{ "session", S("\2ab\0\2\x13\1\1\0"), 0 },
+	{ "three suites, two compressions", S("\0\0\6\x13\1\x13\2\x13\3\2\1\0"), 0 },
+	{ "no suites", S("\0\0\0\1\0"), -EINVAL },
+	{ "a suite and a half", S("\0\0\3\x13\1\x13\1\0"), -EINVAL },
+	{ "no compressions", S("\0\0\2\x13\1\0"), -EINVAL },
+};
+
+static void test_lists(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		struct tls_hello h;
+		struct made m;
+		int r;
+
+		make_from(&m, lists[i].lists, lists[i].len, S("\0\0\0\6\0\4\0\0\1a"));
+		r = parse(&h, m.bytes, m.len);
+		if (r != lists[i].want)
+			fail_msg("%s: %d", lists[i].name, r);
+	}
+}
+
+/* What a first few bytes say already. */
+static void test_early(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		int want;
+	} early[] = {
+		{ S(""), -EAGAIN },
+		{ S("\x16"), -EAGAIN },
+		{ S("\x80"), -EINVAL },
+		{ S("\x16\2"), -EINVAL },
+		{ S("\x16\3\1\x40\0"), -EAGAIN },
+		{ S("\x16\3\1\x40\1"), -EINVAL },
+		{ S("\x16\3\1\0\0"), -EINVAL },
+		{ S("\x16\3\1\0\4\2"), -EINVAL },
+		{ S("\x16\3\1\0\4\1\1\0\0"), -E2BIG },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++) {
+		struct tls_hello h;
+		int r = parse(&h, (const uint8_t *)early[i].bytes, early[i].len);
+
+		if (r != early[i].want)
+			fail_msg("%zu: %d", i, r);
 	}
 }
 
@@ -366,11 +430,74 @@ static void test_name_lengths(void **state)
 	}
 }
 
+/* Go's servers pass over an alert in front of the hello. */
+static void test_other_records(void **state)
+{
+	static const uint8_t alert[] = "\x15\3\1\0\2\1\x70";
+	struct tls_hello hello;
+
+	(void)state;
+	for (unsigned i = 0; i < 256; i++)
+		assert_int_equal(tls_hello_is_likely((uint8_t)i), i >= 20 && i <= 24);
+	assert_int_equal(tls_hello_parse(&hello, alert, sizeof(alert) - 1), -EINVAL);
+}
+
+#define HEAD "\x16\3\3\0\x2c\2\0\0\x28\3\3"
+#define RANDOM "01234567890123456789012345678901"
+#define AGAIN                                                              \
+	"\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8\x91" \
+	"\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e\x09\xe2\xc8\xa8\x33\x9c"
+
+static const struct {
+	const char *bytes;
+	size_t len;
+	enum tls_answer want;
+} answers[] = {
+	{ S(""), TLS_ANSWER_MORE },
+	{ S("HTTP/1.1 400 "), TLS_ANSWER_DONE },
+	{ S("\x16\3\3\0\x2c"), TLS_ANSWER_MORE },
+	{ S("\x16\3\3\0\x2c\x0e"), TLS_ANSWER_DONE },
+	{ S("\x15\3\3\0\2\1\x70"), TLS_ANSWER_OTHER },
+	{ S(HEAD "0123456789012345678901234567890"), TLS_ANSWER_MORE },
+	{ S(HEAD RANDOM), TLS_ANSWER_DONE },
+	{ S(HEAD AGAIN), TLS_ANSWER_RETRY },
+	{ S(HEAD AGAIN "\0"), TLS_ANSWER_RETRY },
+	/* A record that ends before it can be told. */
+	{ S("\x16\3\3\0\1\2"), TLS_ANSWER_RETRY },
+};
+
+static void test_answers(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+		assert_int_equal(
+			tls_answer_parse((const uint8_t *)answers[i].bytes, answers[i].len),
+			answers[i].want);
+	assert_int_equal(TLS_ANSWER_BYTES, sizeof(HEAD RANDOM) - 1);
+}
+
+/* What is behind it does not belong to it. */
+static void test_length(void **state)
+{
+	static uint8_t more[REAL_BYTES + 10];
+	struct tls_hello hello;
+
+	(void)state;
+	memcpy(more, real, REAL_BYTES);
+	assert_int_equal(tls_hello_parse(&hello, more, sizeof(more)), 0);
+	assert_int_equal(hello.len, REAL_BYTES);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_other_records),
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_length),
 		cmocka_unit_test(test_extensions),
 		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_early),
 		cmocka_unit_test(test_no_extensions),
 		cmocka_unit_test(test_real),
 		cmocka_unit_test(test_records),

@@ -20,9 +20,9 @@
 #include "net/host-text.h"
 
 enum {
-	RECORD_HANDSHAKE = 22,
 	RECORD_MAX = 16384,
 	MESSAGE_CLIENT_HELLO = 1,
+	MESSAGE_SERVER_HELLO = 2,
 	MESSAGE_HEAD = 4,
 	VERSION_MAJOR = 3,
 	RANDOM_BYTES = 32,
@@ -49,7 +49,7 @@ static int open_record(struct cursor *c)
 	size_t len;
 
 	/* Byte by byte: what is wrong shows before the head is complete. */
-	if (c->left > 0 && c->data[0] != RECORD_HANDSHAKE)
+	if (c->left > 0 && c->data[0] != TLS_RECORD_HANDSHAKE)
 		return -EINVAL;
 	if (c->left > 1 && c->data[1] != VERSION_MAJOR)
 		return -EINVAL;
@@ -270,6 +270,34 @@ int tls_hello_parse(struct tls_hello *ret, const uint8_t *data, size_t len)
 	 */
 	if (c.record_left > 0)
 		return -EINVAL;
+	hello.len = (size_t)(c.data - data);
 	*ret = hello;
 	return 0;
+}
+
+/*
+ * A ServerHello of TLS 1.3 with this random is a HelloRetryRequest (RFC 8446, 4.1.3). One that is
+ * cut into pieces too small to tell is taken for one.
+ */
+enum tls_answer tls_answer_parse(const uint8_t *data, size_t len)
+{
+	static const uint8_t retry[RANDOM_BYTES] = { 0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11,
+		0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
+		0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c };
+	const size_t random = TLS_ANSWER_BYTES - RANDOM_BYTES;
+
+	if (len > 0 && !tls_hello_is_likely(data[0]))
+		return TLS_ANSWER_DONE;
+	if (len <= TLS_RECORD_HEAD)
+		return TLS_ANSWER_MORE;
+	if (data[0] != TLS_RECORD_HANDSHAKE)
+		return TLS_ANSWER_OTHER;
+	if (data[TLS_RECORD_HEAD] != MESSAGE_SERVER_HELLO)
+		return TLS_ANSWER_DONE;
+	if (tls_record_bytes(data) < TLS_ANSWER_BYTES)
+		return TLS_ANSWER_RETRY;
+	if (len < TLS_ANSWER_BYTES)
+		return TLS_ANSWER_MORE;
+	return memcmp(data + random, retry, sizeof(retry)) == 0 ? TLS_ANSWER_RETRY
+								: TLS_ANSWER_DONE;
 }

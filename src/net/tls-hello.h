@@ -14,12 +14,16 @@ struct tls_hello {
 	bool has_name;
 	char name[256]; /* as host_request wants it: lower case, without the dot at the end */
 	bool encrypted; /* ECH: the name is that of the outer hello */
+	size_t len;     /* of all its records, from the first byte on */
 };
 
-/* The first byte says whether it can be TLS at all. */
+/*
+ * The first byte says whether it can be TLS at all: a type of record. Not only a hello's, since
+ * there are servers that pass over an alert in front of it.
+ */
 static inline bool tls_hello_is_likely(uint8_t first)
 {
-	return first == 0x16;
+	return first >= 0x14 && first <= 0x18;
 }
 
 /*
@@ -28,3 +32,20 @@ static inline bool tls_hello_is_likely(uint8_t first)
  * DNS name, lengths that do not fit): deny. -E2BIG: longer than TLS_HELLO_MAX.
  */
 int tls_hello_parse(struct tls_hello *ret, const uint8_t *data, size_t len);
+
+enum { TLS_RECORD_HANDSHAKE = 0x16, TLS_RECORD_HEAD = 5, TLS_ANSWER_BYTES = 43 };
+
+enum tls_answer {
+	TLS_ANSWER_MORE,  /* these are too few bytes; TLS_ANSWER_BYTES are always enough */
+	TLS_ANSWER_OTHER, /* a record that says nothing about it: look at the one behind */
+	TLS_ANSWER_RETRY, /* it wants a second hello, which could say another name */
+	TLS_ANSWER_DONE,  /* there will be no other, or it is not TLS at all */
+};
+
+/* What a server says to a hello, by its first bytes. */
+enum tls_answer tls_answer_parse(const uint8_t *data, size_t len);
+/* The length of a record, with its head; there are TLS_RECORD_HEAD bytes. */
+static inline size_t tls_record_bytes(const uint8_t *head)
+{
+	return TLS_RECORD_HEAD + ((size_t)head[3] << 8 | head[4]);
+}

@@ -8,7 +8,6 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "net/listeners.h"
-#include "net/lookup.h"
 #include "wire/frame.h"
 #include "wire/sockets.h"
 
@@ -100,24 +99,8 @@ static int send_listeners(int socket, const struct plan *plan, struct error *e)
 	return r < 0 ? r : also;
 }
 
-/* The host's name servers: where a command may see the host's resolv.conf, it will ask these. */
-static size_t find_servers(struct address ret[LOOKUP_SERVERS_MAX])
-{
-	struct lookup_config c = { 0 };
-	size_t n = 0;
-
-	if (lookup_config_read(&c, "/etc/resolv.conf", "/etc/hosts") < 0)
-		return 0;
-	for (; n < c.n_servers; n++)
-		ret[n] = c.servers[n].address;
-	lookup_config_deinit(&c);
-	return n;
-}
-
 int lazy_capture(int socket, const struct plan *p, int ret[CAPTURE_COUNT], struct error *e)
 {
-	struct address servers[LOOKUP_SERVERS_MAX];
-	struct capture_options o = { .servers = servers };
 	int fds[CAPTURE_COUNT];
 	int r;
 
@@ -127,9 +110,8 @@ int lazy_capture(int socket, const struct plan *p, int ret[CAPTURE_COUNT], struc
 			      "api.example.com:443; corral doctor tells what the kernel lacks");
 		return -EOPNOTSUPP;
 	}
-	o.n_servers = find_servers(servers);
 	*e = (struct error){ 0 };
-	r = capture_open_lazy(&o, fds, e);
+	r = capture_open_lazy(fds, e);
 	if (r < 0)
 		return r;
 	r = send_listeners(socket, p, e);

@@ -138,6 +138,10 @@ static int make_rules(const struct outfit *o)
 
 static int shut_in(const struct outfit *o)
 {
+	/* Before its version 9, Landlock does not keep anybody from the host's Unix sockets. */
+	const struct seccomp_options filter = {
+		.no_memfd_exec = true, .no_unix = o->n_doors == 0, .no_exec = true
+	};
 	auto_fd rules = make_rules(o);
 	int r = rules < 0 ? rules : privilege_renounce();
 
@@ -147,7 +151,7 @@ static int shut_in(const struct outfit *o)
 	if (r == 0)
 		r = landlock_enter(rules);
 	if (r == 0)
-		r = seccomp_base(&(struct seccomp_options){ .no_memfd_exec = true });
+		r = seccomp_base(&filter);
 	if (r == 0)
 		r = seccomp_close();
 	return r < 0 ? r : privilege_hide();
@@ -174,6 +178,14 @@ static void reset_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* The holder's variables may be secrets; what reads foreign bytes must not have them at hand. */
+static void erase_environment(void)
+{
+	for (char **e = environ; e && *e; e++)
+		explicit_bzero(*e, strlen(*e));
+	environ = NULL;
+}
+
 static _Noreturn void run(struct outfit *o, const struct plan *plan, int socket)
 {
 	struct relay_options options = { .policy = plan->policy,
@@ -191,6 +203,7 @@ static _Noreturn void run(struct outfit *o, const struct plan *plan, int socket)
 		r = take_descriptors(o, socket);
 	if (r == 0)
 		r = cmdline_erase();
+	erase_environment();
 	if (r == 0 && setsid() < 0)
 		r = -errno;
 	raise_files();

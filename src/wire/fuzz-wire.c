@@ -18,6 +18,7 @@
 #include "wire/frame.h"
 #include "wire/record.h"
 #include "wire/report.h"
+#include "wire/sockets.h"
 #include "wire/start.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -122,6 +123,25 @@ static void fuzz_record(const uint8_t *data, size_t size)
 	require_same(&again, data, size);
 }
 
+/* The first byte is how many descriptors came along. */
+static void fuzz_sockets(const uint8_t *data, size_t size)
+{
+	static struct frame f;
+	struct sockets s;
+
+	if (size == 0 || size - 1 > sizeof(f.buffer))
+		return;
+	f.type = FRAME_SOCKETS;
+	f.n_fds = data[0] % (FRAME_FDS_MAX + 1);
+	f.len = size - 1;
+	f.body = memcpy(f.buffer, data + 1, size - 1);
+	memset(&s, 0x5a, sizeof(s));
+	if (!is_read(sockets_decode(&s, &f), &s, sizeof(s)))
+		return;
+	require(s.kind < SOCKETS_KIND_COUNT && s.n == f.n_fds && s.n > 0);
+	require(memcmp(&s, f.body, f.len) == 0);
+}
+
 /* Sends a packet; sends what came of it again, and compares the two packets. */
 static void fuzz_frame(const uint8_t *data, size_t size)
 {
@@ -152,7 +172,8 @@ static void fuzz_frame(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const fuzz[])(const uint8_t *data, size_t size) = { fuzz_start,
-		fuzz_configure, fuzz_refusal, fuzz_report, fuzz_ready, fuzz_frame, fuzz_record };
+		fuzz_configure, fuzz_refusal, fuzz_report, fuzz_ready, fuzz_frame, fuzz_record,
+		fuzz_sockets };
 
 	if (size > 0 && data[0] < sizeof(fuzz) / sizeof(fuzz[0]))
 		fuzz[data[0]](data + 1, size - 1);

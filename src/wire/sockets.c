@@ -37,16 +37,17 @@ int sockets_send(int socket, enum sockets_kind kind, const int *fds, size_t n)
 int sockets_decode(struct sockets *ret, const struct frame *f)
 {
 	const size_t head = offsetof(struct sockets, numbers);
+	struct sockets s = { 0 };
 
-	*ret = (struct sockets){ 0 };
-	if (f->type != FRAME_SOCKETS || f->len < head || f->len > sizeof(*ret))
+	if (f->type != FRAME_SOCKETS || f->len < head || f->len > sizeof(s))
 		return -EPROTO;
-	memcpy(ret, f->body, f->len);
-	if (ret->kind >= SOCKETS_KIND_COUNT || ret->n == 0 || ret->n != f->n_fds ||
-		f->len != head + ret->n * sizeof(ret->numbers[0]))
+	memcpy(&s, f->body, f->len);
+	if (s.kind >= SOCKETS_KIND_COUNT || s.n == 0 || s.n != f->n_fds ||
+		f->len != head + s.n * sizeof(s.numbers[0]))
 		return -EPROTO;
-	for (size_t i = 0; i < ret->n; i++)
-		if (ret->numbers[i] >= SOCKETS_NUMBER_MAX)
+	for (size_t i = 0; i < s.n; i++)
+		if (s.numbers[i] >= SOCKETS_NUMBER_MAX)
 			return -EPROTO;
+	*ret = s;
 	return 0;
 }

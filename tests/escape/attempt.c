@@ -8,6 +8,7 @@
  * attempt --which         exits with RAN if its file is called `unlisted`
  * attempt --uid           exits with RAN if it runs as another user than it was started by
  * attempt --caps          exits with RAN if it has any capability
+ * attempt --granted       exits with 0 if it reaches the server that the set `relay` grants
  * attempt --handle FILE   prints the file's handle for open_by_handle_at()
  *
  * Exit statuses lie in a small space, so that what the sandbox itself exits with (124 and up) can
@@ -34,8 +35,8 @@
 
 static const struct theme *const themes[] = { &theme_files, &theme_readonly, &theme_deny,
 	&theme_proc, &theme_process, &theme_mount, &theme_namespace, &theme_kernel, &theme_device,
-	&theme_socket, &theme_family, &theme_exec, &theme_fd, &theme_env, &theme_ipc, &theme_own,
-	&theme_limit, &theme_tty, &theme_race };
+	&theme_socket, &theme_family, &theme_relay, &theme_exec, &theme_fd, &theme_env, &theme_ipc,
+	&theme_own, &theme_limit, &theme_tty, &theme_race };
 
 /* Shared with the child of --many. */
 static char *note_text;
@@ -133,6 +134,8 @@ int main(int argc, char **argv)
 		return geteuid() != getuid() ? RAN : 0;
 	if (!strcmp(argv[1], "--caps"))
 		return has_capabilities() ? RAN : 0;
+	if (!strcmp(argv[1], "--granted"))
+		return relay_granted();
 	if (!strcmp(argv[1], "--list"))
 		list();
 	else if (!strcmp(argv[1], "--handle") && argc == 3)

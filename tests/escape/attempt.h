@@ -38,7 +38,7 @@ struct theme {
 
 extern const struct theme theme_files, theme_readonly, theme_deny, theme_proc, theme_process,
 	theme_mount, theme_namespace, theme_kernel, theme_device, theme_socket, theme_family,
-	theme_exec, theme_fd, theme_env, theme_ipc, theme_own, theme_limit, theme_tty, theme_race;
+	theme_relay, theme_exec, theme_fd, theme_env, theme_ipc, theme_own, theme_limit, theme_tty, theme_race;
 
 #define THEME(ident, heading, table)                                 \
 	const struct theme theme_##ident = { #ident, heading, table, \
@@ -81,5 +81,7 @@ void copy_to(const char *from, int fd);
 int run_program(const char *path, char *const argv[]);
 /* The exit status of a child that runs f(arg), 128+signal; BROKEN if there can be no child. */
 int in_child(int (*f)(void *), void *arg);
+/* 0: the server that the set `relay` grants answers. In escape-relay.c. */
+int relay_granted(void);
 /* What a program exits with that should not have run: `attempt --ran`. */
 #define RAN 42

@@ -59,12 +59,14 @@ GAPS = {
     "unix-granted-late": "kernel: Landlock before version 9 cannot keep from connecting",
 }
 
-# How a set of attempts is run. options: of `corral run`, {} is the scene's folder. many: all in one
-# run. ends: exit statuses of Corral itself that mean that it held the command. tool: the program is
-# run from tools/ (where the list of programs has it). what: as documented.
+# How a set of attempts is run. options: of `corral run`, {} is the scene's folder, PORT that of the
+# victim's server `granted`. many: all in one run. ends: exit statuses of Corral itself that mean that
+# it held the command. tool: the program is run from tools/ (where the list of programs has it).
+# what: as documented.
 Set = collections.namedtuple("Set", "what options many ends tool", defaults=((), False, (), False))
 
 DEFAULT = ("--profile", "workspace", "--read", "{}/ro/**", "--read", "{}/tools/**")
+ONE_HOST = ("--net", "127.0.0.1:PORT")
 SETS = {
     "default": Set("the profile `workspace`, and a folder for reading", DEFAULT, many=True),
     "deny": Set("the same, with denied files and a denied folder in the workspace",
@@ -73,6 +75,8 @@ SETS = {
                 (*DEFAULT, "--deny", "{}/ws/linked.txt"), ends=(REFUSED,)),
     "mask": Set("a denied file that the host replaces again and again",
                 (*DEFAULT, "--deny", "{}/ws/denied/NAME"), ends=(REFUSED, 137, 143)),
+    "relay": Set("the same as the first, and one port of the host's loopback is granted",
+                 (*DEFAULT, *ONE_HOST), many=True),
     "exec": Set("only the program `attempt` may run",
                 ("--policy", "{}/exec.yaml"), many=True, tool=True),
     "late": Set("a program of the host puts a socket into the workspace meanwhile", DEFAULT),
@@ -174,7 +178,7 @@ class Pass:
             if option == "DENY":
                 options += self.denials()
             else:
-                options.append(option.replace("{}", self.scene.top).replace("NAME", name or ""))
+                options.append(self.scene.fill(option).replace("NAME", name or ""))
         return [self.corral, "run", *options, "--", program, *arguments]
 
     def denials(self):
@@ -438,10 +442,12 @@ def controls(tap, who, scene, corral):
         "processes can be made": "(true & wait); echo x | cat",
         "/tmp is writable": "echo x >/tmp/x && cat /tmp/x",
         "a program of the workspace runs": "./attempt --list",
+        "the granted host answers": "./attempt --granted",
     }
     scene.write_values(True)
     for name, line in cases.items():
-        options = [o.replace("{}", scene.top) for o in DEFAULT]
+        granted = ONE_HOST if "host" in name else ()
+        options = [scene.fill(option) for option in (*DEFAULT, *granted)]
         done = subprocess.run([corral, "run", *options, "--", "/bin/sh", "-ec", line],
                               cwd=scene.path("ws"), env=scene.environment(), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,

@@ -133,6 +133,10 @@ class Scene:
     def path(self, rest):
         return f"{self.top}/{rest}"
 
+    def fill(self, option):
+        """An option of `corral run` with what is this scene's."""
+        return option.replace("{}", self.top).replace("PORT", self.values["granted"])
+
     def as_user(self):
         if self.user is None:
             return {}

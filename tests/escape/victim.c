@@ -13,7 +13,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <mqueue.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -96,6 +98,44 @@ static void serve_inet(int type, const char *key)
 	printf("%s=%d\n", key, ntohs(in.sin_port));
 }
 
+/* What the set `relay` grants, and the same port of another address, which it does not. */
+static void serve_granted(void)
+{
+	struct sockaddr_in in;
+	socklen_t n = sizeof(in);
+
+	serve_inet(SOCK_STREAM, "granted");
+	getsockname(fds[n_fds - 1].fd, (struct sockaddr *)&in, &n);
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+	serve(SOCK_STREAM, (struct sockaddr *)&in, sizeof(in));
+}
+
+/* An address that the host has beside loopback's; without one the attempt says so. */
+static void serve_own(void)
+{
+	struct ifaddrs *all = NULL;
+
+	if (getifaddrs(&all) < 0)
+		return;
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		struct sockaddr_in in;
+		socklen_t n = sizeof(in);
+		char text[INET_ADDRSTRLEN];
+
+		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
+			i->ifa_flags & IFF_LOOPBACK)
+			continue;
+		memcpy(&in, i->ifa_addr, sizeof(in));
+		in.sin_port = 0;
+		serve(SOCK_STREAM, (struct sockaddr *)&in, sizeof(in));
+		getsockname(fds[n_fds - 1].fd, (struct sockaddr *)&in, &n);
+		printf("own=%s\nown-port=%d\n",
+			inet_ntop(AF_INET, &in.sin_addr, text, sizeof(text)), ntohs(in.sin_port));
+		break;
+	}
+	freeifaddrs(all);
+}
+
 static void serve_inet6(void)
 {
 	struct sockaddr_in6 in = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
@@ -132,6 +172,8 @@ static void make_sockets(const char *out, const char *ws, const char *name, char
 	serve_inet(SOCK_STREAM, "tcp");
 	serve_inet(SOCK_DGRAM, "udp");
 	serve_inet6();
+	serve_granted();
+	serve_own();
 }
 
 static int shm_id = -1, sem_id = -1, msg_id = -1;

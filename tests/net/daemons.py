@@ -33,6 +33,7 @@ http {{
 	ssl_certificate {pub}/server.pem;
 	ssl_certificate_key {run}/server.key;
 	default_type text/plain;
+	large_client_header_buffers 16 64k;
 	server {{
 		{listen}
 		server_name web.example.com;
@@ -135,7 +136,8 @@ class Daemons:
             file.write(bytes(range(256)) * (8 << 12))
         listen = " ".join(f"listen {place}; " for place in (
             f"{WEB}:80", f"[{WEB6}]:80", f"{WEB}:8080", f"{WEB}:443 ssl http2",
-            f"[{WEB6}]:443 ssl http2", f"{WEB}:8443 ssl http2"))
+            f"[{WEB6}]:443 ssl http2", f"{WEB}:8443 ssl http2",
+            f"{WEB}:8082 proxy_protocol"))
         text = NGINX.format(run=self.world.path("run"), pub=self.world.path("pub"), listen=listen,
                             git=GIT)
         self.start("nginx", "-c", self.world.write("run/nginx.conf", text))

@@ -44,14 +44,23 @@ REFUSING = "93.184.216.0/24"
 libc = ctypes.CDLL(None, use_errno=True)
 
 
+# In namespaces of its own: makes a pair of devices, and sees whether there is IPv6.
+TRIAL = "ip link add name out type veth peer name in && test -d /proc/sys/net/ipv6"
+
+
 def enter(arguments):
-    """Starts the runner again in new namespaces, unless it is in them. Returns if it is."""
+    """Starts the runner again in new namespaces, unless it is in them: then it returns None. If they
+    cannot be made, it returns why not."""
     if os.environ.get(MARK):
-        return
+        return None
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    unshare = ["unshare", *user, "--net", "--mount", "--propagation", "private", "--"]
+    trial = subprocess.run([*unshare, "sh", "-c", TRIAL], env={"PATH": PATH}, text=True, check=False,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if trial.returncode != 0:
+        return " ".join(trial.stderr.split()) or "no IPv6"
     os.environ[MARK] = "user" if user else "root"
-    os.execvp("unshare", ["unshare", *user, "--net", "--mount", "--propagation", "private", "--",
-                          sys.executable, *arguments])
+    return os.execvp(unshare[0], [*unshare, sys.executable, *arguments])
 
 
 class Account:
@@ -84,6 +93,19 @@ def accounts():
 def check(result):
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def others_here():
+    """Names of the processes in the host's namespace that are not the runner."""
+    home, found = os.readlink("/proc/self/ns/net"), []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/ns/net") == home and int(pid) != os.getpid():
+                with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+                    found.append(file.read().strip())
+        except OSError:
+            pass  # it has just ended, or is not ours
+    return found
 
 
 class Internet:

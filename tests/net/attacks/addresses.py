@@ -29,6 +29,9 @@ def stranger(stage):
     for address in (ATTACKER, ATTACKER6):
         for verb in ("get {} 80", "get {} 443", "get {} 22", "udp {} 4444 x", "get {} 1"):
             stage.held(tool(verb.format(address)), WEB_80, server="attacker", record=address)
+    for verb in ("get", "udp"):
+        stage.held(tool(f"{verb} ::ffff:{ATTACKER} 4444 x"), WEB_80, server="attacker",
+                   record=ATTACKER)
 
 
 @attack("no grant of everything reaches cloud metadata or a private network")

@@ -47,10 +47,11 @@ def outlived(stage):
     if stage.bare_only:
         return
     mark = len(stage.servers.log)
-    script = ("/usr/bin/python3 {pub}/hold.py echo.example.com 7 >{ws}/held & "
+    script = ("/usr/bin/python3 {pub}/hold.py echo.example.com 7 >{ws}/held 2>&1 & "
               "until [ -s {ws}/held ]; do sleep 0.02; done; cat {ws}/held")
     result, _ = stage.run("inside", script, ECHO_7)
     stage.expect("held" in result.out, "it was not there")
+    stage.expect(not result.late, "the command does not end")
     gone = stage.servers.await_event(mark, Event("echo", "gone", b""), 10)
     stage.expect(gone, "it is still there")
 

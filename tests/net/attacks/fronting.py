@@ -99,9 +99,8 @@ HTTP = {
     "another host, with more spaces": SECOND.replace(r"\sHTTP", r"\s\sHTTP").replace(
         r"Host:\s", r"hOsT:\s\s\s"),
     "another host, with a method of nobody": SECOND.replace("GET", "FROB"),
-    "another host, in a URL with a user":
-        r"GET\shttp://web.example.com@other.example.com/\sHTTP/1.1\r\nHost:\sother.example.com\r\n"
-        + CLOSE + r"\r\n",
+    "another host, with a space behind the version": SECOND.replace("1.1", r"1.1\s", 1),
+    "another host, in a version that nobody has": SECOND.replace("1.1", "1.7", 1),
     "another host, in HTTP/1.0": SECOND.replace("HTTP/1.1", "HTTP/1.0"),
 }
 
@@ -128,6 +127,32 @@ def ambiguous(stage):
         stage.held(tool("get web.example.com 80", f"say echo.example.com 7 {text}"),
                    [*WEB_80, "echo.example.com:7"], see="marked",
                    control="get: web HTTP/1.1", record="echo.example.com:7")
+
+
+@attack("HTTP: another host, behind a first line of many kilobytes")
+def long_line(stage):
+    """Longer and longer: where one stops to read, a server may not."""
+    for kilobytes in (6, 9, 20, 40):
+        text = SECOND.replace("GET\\s/", "GET\\s/" + "a" * (kilobytes << 10))
+        stage.held(tool(f"raw web.example.com 80 {text}"), WEB_80, see="other HTTP",
+                   record="web.example.com:80")
+
+
+@attack("HTTP: another host, behind many kilobytes of fields")
+def long_head(stage):
+    for kilobytes in (9, 30, 60):
+        field = r"X:\s" + "a" * 6000 + r"\r\n"
+        text = SECOND.replace("Host:", field * (kilobytes // 6) + "Host:")
+        stage.held(tool(f"raw web.example.com 80 {text}"), WEB_80, see="other HTTP",
+                   record="web.example.com:80")
+
+
+@attack("HTTP: another host, behind a line of the PROXY protocol")
+def proxy_line(stage):
+    """Front ends put it before what a client says; some servers take it from anybody."""
+    line = r"PROXY\sTCP4\s192.0.2.1\s192.0.2.2\s1\s2\r\n"
+    stage.held(tool(f"raw web.example.com 8082 {line}{SECOND}"), ["web.example.com:8082"],
+               see="other HTTP", record="web.example.com:8082")
 
 
 @attack("HTTP: a tunnel to another host")

@@ -3,6 +3,7 @@
 
 import os
 import socket
+import ssl
 
 from attacks import attack
 from world import ATTACKER, HOST
@@ -51,6 +52,50 @@ for _name, _word in SENDS:
 def race(stage):
     words = probe("race", "echo.example.com", 7, ATTACKER, 4444, 3000)
     stage.held(words, ECHO_7, server="attacker", control="done", seconds=60)
+
+
+def first_hello(name):
+    sent = ssl.MemoryBIO()
+    try:
+        context = ssl.create_default_context()
+        context.wrap_bio(ssl.MemoryBIO(), sent, server_hostname=name).do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return sent.read()
+
+
+FIRST = {
+    "a hello of TLS": first_hello("echo.example.com"),
+    "a request of HTTP": b"GET / HTTP/1.1\r\nHost: echo.example.com\r\n\r\n",
+}
+
+
+def add_swap(what, text):
+    @attack(f"{what} in a page that changes while it is on its way, 3000 times")
+    def swap(stage):
+        """What was judged must be what is passed on: until it was read, the page is the sender's."""
+        pub = stage.scene.world.path("pub")
+        for name, content in (("asked", text), ("meant", text.replace(b"echo.", b"evil."))):
+            with open(f"{pub}/{name}", "wb") as file:
+                file.write(content)
+        words = probe("swap", "echo.example.com", 4443, 3000, "{pub}/asked", "{pub}/meant")
+        result, events = stage.run("bare", words, seconds=60)
+        stage.expect(came(events, b"evil.example.com"), "it has no effect bare")
+        if stage.bare_only:
+            return
+        result, events = stage.run("inside", words, ["echo.example.com:4443"], seconds=60)
+        through = came(events, b"evil.example.com")
+        stage.expect("done" in result.out, "it did not come to its end")
+        stage.expect(came(events, b"echo.example.com"), "what is granted does not come through")
+        stage.expect(not through, f"it got through {through} times")
+
+
+def came(events, text):
+    return sum(event.what == "data" and text in event.text for event in events)
+
+
+for _what, _text in FIRST.items():
+    add_swap(_what, _text)
 
 
 KINDS = ("raw", "raw6", "ping", "ping6", "packet", "vsock", "sctp", "dccp", "udplite",

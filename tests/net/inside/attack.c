@@ -9,6 +9,7 @@
  *
  *   attack SEND HOST PORT ADDRESS PORT          sends to the address, beside a granted HOST
  *   attack race HOST PORT ADDRESS PORT ROUNDS   the same, while a thread exchanges the two
+ *   attack swap HOST PORT ROUNDS FILE FILE      the one text becomes the other after it was sent
  *   attack kind KIND ADDRESS PORT               another kind of socket
  *   attack queries SUFFIX N                     N questions for names below it
  */
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -256,6 +258,84 @@ static void race(const struct target *t, int rounds)
 	printf("connected: %d of %d\n", connected, rounds);
 }
 
+/* -- bytes that change after they were sent -- */
+
+enum { PAGE = 4096 };
+
+/* The same length: one takes the place of the other. */
+struct texts {
+	char asked[PAGE], meant[PAGE];
+	size_t len;
+	void *page;
+};
+
+static size_t read_text(const char *path, char out[PAGE])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(fd, out, PAGE);
+
+	close(fd);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* For a while, now short, now long. The page is read by others, which no compiler knows. */
+static void put(void *page, const char *text, size_t len)
+{
+	static unsigned turn;
+
+	memcpy(page, text, len);
+	turn = (turn + 97) % 1000;
+	for (volatile unsigned i = 0; i < turn; i++)
+		atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void *rewrite(void *context)
+{
+	const struct texts *t = context;
+
+	while (!atomic_load_explicit(&over, memory_order_relaxed)) {
+		put(t->page, t->asked, t->len);
+		put(t->page, t->meant, t->len);
+	}
+	return NULL;
+}
+
+/* Puts the page itself into the socket, not what is in it. */
+static int give_page(int fd, const struct texts *t)
+{
+	struct iovec text = { .iov_base = t->page, .iov_len = t->len };
+	int ends[2], r = 0;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	if (vmsplice(ends[1], &text, 1, 0) < 0 || splice(ends[0], NULL, fd, NULL, t->len, 0) < 0)
+		r = -1;
+	close(ends[0]);
+	close(ends[1]);
+	return r;
+}
+
+static int swap_pages(const struct sockaddr_in *server, int rounds, struct texts *t)
+{
+	pthread_t thread;
+
+	t->page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (t->page == MAP_FAILED || pthread_create(&thread, NULL, rewrite, t) != 0)
+		return 1;
+	for (int i = 0; i < rounds; i++) {
+		char byte;
+		int fd = stream(0);
+
+		if (fd >= 0 && to(fd, server) == 0 && give_page(fd, t) == 0)
+			while (recv(fd, &byte, 1, 0) > 0)
+				;
+		close(fd);
+	}
+	atomic_store(&over, true);
+	(void)pthread_join(thread, NULL);
+	return 0;
+}
+
 /* -- other kinds of sockets -- */
 
 struct kind {
@@ -423,12 +503,25 @@ static struct sockaddr_in place(const char *host, const char *port)
 	return a;
 }
 
+static int swap(char **argv)
+{
+	static struct texts texts;
+	const struct sockaddr_in server = place(argv[2], argv[3]);
+
+	texts.len = read_text(argv[5], texts.asked);
+	if (texts.len == 0 || read_text(argv[6], texts.meant) != texts.len)
+		return 2;
+	return swap_pages(&server, (int)strtol(argv[4], NULL, 10), &texts);
+}
+
 static int run(int argc, char **argv)
 {
 	struct target t;
 
 	if (argc == 4 && strcmp(argv[1], "queries") == 0)
 		return queries(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
+	if (argc == 7 && strcmp(argv[1], "swap") == 0)
+		return swap(argv);
 	if (argc == 5 && strcmp(argv[1], "kind") == 0) {
 		t.forbidden = place(argv[3], argv[4]);
 		return find_kind(argv[2], &t.forbidden);

@@ -119,7 +119,7 @@ def hello(host, port, sni, size):
         for at in range(0, len(message), size):
             part = message[at:at + size]
             sock.sendall(b"\x16\x03\x01" + struct.pack("!H", len(part)) + part)
-            time.sleep(0.01)
+            time.sleep(0.001)
         answer = sock.recv(100)
     return b"answered" if answer[:1] == b"\x16" else b"not answered"
 

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A head of fixed size, then the texts: two bytes of length, the bytes, a NUL. An event has one
+ * encoding only, and what the encoder never writes is refused, so whatever was decoded is encoded
+ * again as the same bytes: a hash over them is a hash over the event.
+ *
+ * Long texts are cut before anything is hashed. Where all of them together are too long, the
+ * longest are cut to the same length, so that a target of a few kilobytes never takes the room of
+ * the rule that judged it.
+ */
+#include "audit/event.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/buffer.h"
+
+enum { VERSION = 1, FLAG_EXACT = 1 };
+
+struct head {
+	uint8_t version, action, decision, flags;
+	uint32_t pid;
+	uint64_t time_ns, sequence, cost_ns, sent, received, status, count;
+};
+_Static_assert(sizeof(struct head) == 64, "no padding is hashed");
+
+enum { TEXT_EXTRA = 3, HEAD_BYTES = sizeof(struct head), ELLIPSIS_BYTES = 3 };
+static const char ellipsis[] = "…";
+_Static_assert(sizeof(ellipsis) == ELLIPSIS_BYTES + 1, "the source is UTF-8");
+_Static_assert(HEAD_BYTES + AUDIT_EVENT_TEXTS * (TEXT_EXTRA + ELLIPSIS_BYTES) < AUDIT_EVENT_LEAST,
+	"there is room for something of each text");
+
+static const char *const actions[] = {
+	[AUDIT_COMMAND_START] = "command.start",
+	[AUDIT_COMMAND_END] = "command.end",
+	[AUDIT_FS_READ] = "fs.read",
+	[AUDIT_FS_WRITE] = "fs.write",
+	[AUDIT_FS_LIST] = "fs.list",
+	[AUDIT_FS_DELETE] = "fs.delete",
+	[AUDIT_NET_CONNECT] = "net.connect",
+	[AUDIT_NET_CLOSE] = "net.close",
+	[AUDIT_NET_NAME] = "net.name",
+	[AUDIT_EXEC] = "exec",
+	[AUDIT_ENV] = "env",
+	[AUDIT_SERVICE] = "service",
+	[AUDIT_POLICY] = "policy",
+	[AUDIT_APPROVAL] = "approval",
+	[AUDIT_CONFINEMENT] = "confinement",
+	[AUDIT_LIMIT] = "limit",
+	[AUDIT_SESSION] = "session",
+	[AUDIT_STORE] = "store",
+};
+_Static_assert(sizeof(actions) / sizeof(actions[0]) == AUDIT_ACTION_COUNT, "each has a name");
+
+static const char *const decisions[] = {
+	[AUDIT_NONE] = "none",
+	[AUDIT_ALLOWED] = "allowed",
+	[AUDIT_DENIED] = "denied",
+	[AUDIT_ASKED] = "asked",
+	[AUDIT_FAILED] = "failed",
+};
+_Static_assert(sizeof(decisions) / sizeof(decisions[0]) == AUDIT_DECISION_COUNT, "each has a name");
+
+const struct audit_event_text audit_event_texts[AUDIT_EVENT_TEXTS] = {
+	{ "session", offsetof(struct audit_event, session) },
+	{ "user", offsetof(struct audit_event, user) },
+	{ "sandbox", offsetof(struct audit_event, sandbox) },
+	{ "program", offsetof(struct audit_event, program) },
+	{ "target", offsetof(struct audit_event, target) },
+	{ "rule", offsetof(struct audit_event, rule) },
+	{ "reason", offsetof(struct audit_event, reason) },
+};
+
+static int find_word(const char *const *words, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(words[i], word) == 0)
+			return (int)i;
+	}
+	return -EINVAL;
+}
+
+const char *audit_action_name(enum audit_action a)
+{
+	return (unsigned)a < AUDIT_ACTION_COUNT ? actions[a] : "unknown";
+}
+
+int audit_action_parse(const char *word)
+{
+	return find_word(actions, AUDIT_ACTION_COUNT, word);
+}
+
+const char *audit_decision_name(enum audit_decision d)
+{
+	return (unsigned)d < AUDIT_DECISION_COUNT ? decisions[d] : "unknown";
+}
+
+int audit_decision_parse(const char *word)
+{
+	return find_word(decisions, AUDIT_DECISION_COUNT, word);
+}
+
+const char *audit_event_text(const struct audit_event *e, size_t i)
+{
+	const char *text;
+
+	memcpy(&text, (const char *)e + audit_event_texts[i].offset, sizeof(text));
+	return text ? text : "";
+}
+
+/* How many bytes the texts have if none may have more than `bound`. */
+static size_t total(const size_t lens[AUDIT_EVENT_TEXTS], size_t bound)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++)
+		sum += lens[i] < bound ? lens[i] : bound;
+	return sum;
+}
+
+/* The largest bound, up to AUDIT_TEXT_MAX, with which all of them fit. */
+static size_t find_bound(const size_t lens[AUDIT_EVENT_TEXTS], size_t room)
+{
+	size_t low = 0, high = AUDIT_TEXT_MAX;
+
+	if (total(lens, high) <= room)
+		return high;
+	while (low < high) {
+		size_t middle = (low + high + 1) / 2;
+
+		if (total(lens, middle) <= room)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* How much of a text that is cut stays: no half of a character. */
+static size_t kept(const char *text, size_t bound)
+{
+	size_t n = bound - ELLIPSIS_BYTES;
+
+	for (size_t back = 0; back < 3 && back < n; back++) {
+		if (((unsigned char)text[n - back] & 0xc0) != 0x80)
+			return n - back;
+	}
+	return n;
+}
+
+static uint8_t *put_text(uint8_t *out, const char *text, size_t len, size_t bound)
+{
+	size_t keep = len > bound ? kept(text, bound) : len;
+	size_t written = len > bound ? keep + ELLIPSIS_BYTES : len;
+
+	out[0] = (uint8_t)written;
+	out[1] = (uint8_t)(written >> 8);
+	memcpy(out + 2, text, keep);
+	if (len > bound)
+		memcpy(out + 2 + keep, ellipsis, ELLIPSIS_BYTES);
+	out[2 + written] = '\0';
+	return out + 2 + written + 1;
+}
+
+static struct head make_head(const struct audit_event *e)
+{
+	return (struct head){ .version = VERSION,
+		.action = (uint8_t)e->action,
+		.decision = (uint8_t)e->decision,
+		.flags = e->exact ? FLAG_EXACT : 0,
+		.pid = htole32(e->pid),
+		.time_ns = htole64(e->time_ns),
+		.sequence = htole64(e->sequence),
+		.cost_ns = htole64(e->cost_ns),
+		.sent = htole64(e->sent),
+		.received = htole64(e->received),
+		.status = htole64((uint64_t)e->status),
+		.count = htole64(e->count ? e->count : 1) };
+}
+
+size_t audit_event_pack(const struct audit_event *e, void *out, size_t room)
+{
+	const struct head h = make_head(e);
+	const char *texts[AUDIT_EVENT_TEXTS];
+	size_t lens[AUDIT_EVENT_TEXTS], bound;
+	uint8_t *p = out;
+
+	if ((unsigned)e->action >= AUDIT_ACTION_COUNT ||
+		(unsigned)e->decision >= AUDIT_DECISION_COUNT || room < AUDIT_EVENT_LEAST)
+		return 0;
+	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++) {
+		texts[i] = audit_event_text(e, i);
+		lens[i] = strlen(texts[i]);
+	}
+	bound = find_bound(lens, room - HEAD_BYTES - AUDIT_EVENT_TEXTS * TEXT_EXTRA);
+	memcpy(p, &h, sizeof(h));
+	p += sizeof(h);
+	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++)
+		p = put_text(p, texts[i], lens[i], bound);
+	return (size_t)(p - (uint8_t *)out);
+}
+
+void audit_event_encode(const struct audit_event *e, struct buffer *out)
+{
+	uint8_t bytes[AUDIT_EVENT_MAX];
+	size_t len = audit_event_pack(e, bytes, sizeof(bytes));
+
+	if (len == 0)
+		out->failed = true;
+	buffer_add(out, bytes, len);
+}
+
+static bool is_valid(const struct head *h)
+{
+	return h->version == VERSION && h->action < AUDIT_ACTION_COUNT &&
+	       h->decision < AUDIT_DECISION_COUNT && !(h->flags & ~FLAG_EXACT) && h->count != 0;
+}
+
+/* The text at *data, which is moved behind it; NULL if there is none. */
+static const char *take_text(const uint8_t **data, size_t *left)
+{
+	const uint8_t *p = *data;
+	size_t len;
+
+	if (*left < TEXT_EXTRA)
+		return NULL;
+	len = (size_t)p[0] | (size_t)p[1] << 8;
+	if (len > AUDIT_TEXT_MAX || len > *left - TEXT_EXTRA)
+		return NULL;
+	if (memchr(p + 2, '\0', len + 1) != p + 2 + len)
+		return NULL;
+	*data += len + TEXT_EXTRA;
+	*left -= len + TEXT_EXTRA;
+	return (const char *)p + 2;
+}
+
+int audit_event_decode(struct audit_event *ret, const void *data, size_t len)
+{
+	const char *texts[AUDIT_EVENT_TEXTS];
+	const uint8_t *p = data;
+	struct head h;
+
+	if (len < sizeof(h) || len > AUDIT_EVENT_MAX)
+		return -EBADMSG;
+	memcpy(&h, p, sizeof(h));
+	p += sizeof(h);
+	len -= sizeof(h);
+	if (!is_valid(&h))
+		return -EBADMSG;
+	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++) {
+		texts[i] = take_text(&p, &len);
+		if (!texts[i])
+			return -EBADMSG;
+	}
+	if (len > 0)
+		return -EBADMSG;
+	*ret = (struct audit_event){ .time_ns = le64toh(h.time_ns),
+		.sequence = le64toh(h.sequence),
+		.pid = le32toh(h.pid),
+		.action = (enum audit_action)h.action,
+		.decision = (enum audit_decision)h.decision,
+		.exact = h.flags & FLAG_EXACT,
+		.cost_ns = le64toh(h.cost_ns),
+		.sent = le64toh(h.sent),
+		.received = le64toh(h.received),
+		.status = (int64_t)le64toh(h.status),
+		.count = le64toh(h.count) };
+	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++)
+		memcpy((char *)ret + audit_event_texts[i].offset, &texts[i], sizeof(texts[i]));
+	return 0;
+}

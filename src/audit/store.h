@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The durable log, for the one who writes it: a file of SQLite in WAL mode, one writer, any number
+ * of readers (log.h). Records have numbers from 1 without a gap, the encoded event, and a hash that
+ * chains each to the one before (chain.h). At intervals (records, seconds, and at close) a head is
+ * signed (head.h) and kept in the store and in a second file, so that a log that was cut off is
+ * found out. docs/audit.md has the format and says what it proves, and against whom.
+ *
+ * Acknowledged means committed: audit_store_commit() returned 0, or audit_store_committed() says so.
+ * It survives the end of the process at any point. With AUDIT_SYNC_FULL it survives a loss of power,
+ * too; with AUDIT_SYNC_NORMAL a loss of power may take what came after the last signed head.
+ *
+ * Records wait in memory until a batch is full or its time is over. There is no thread behind this:
+ * whoever has a loop asks audit_store_wait_ms() how long it may sleep and calls audit_store_tick();
+ * one thread at a time. A commit that fails (a full disk) loses nothing: its records go on waiting,
+ * and later commits try again; while a batch is full, new ones are not taken.
+ *
+ * Retention removes whole segments (from one head to another) from the old end; the head that was
+ * signed there stays, so the rest can still be verified from it.
+ *
+ * SQLite does not survive fork(): open a store in the process that writes to it.
+ */
+#include <stdint.h>
+
+#include "audit/event.h"
+#include "base/error.h"
+
+struct audit_store;
+
+enum audit_sync { AUDIT_SYNC_NORMAL, AUDIT_SYNC_FULL };
+
+struct audit_store_options {
+	const char *path;
+	const char *key_path;  /* of the signing key, made if it is not there; NULL: path + ".key" */
+	const char *head_path; /* the last signed head; NULL: path + ".head" */
+	enum audit_sync sync;
+	unsigned batch;        /* records in a commit, at most; 0: 64 */
+	unsigned batch_ms;     /* how long one may wait for others; 0: 20 */
+	uint64_t sign_records; /* 0: 16384 */
+	uint64_t sign_seconds; /* 0: 10 */
+	uint64_t keep_records; /* retention: at least so many stay; 0 for all */
+	uint64_t keep_seconds; /* and none that is older by a segment; 0: whatever their age */
+};
+
+/*
+ * For writing; makes what is not there, with mode 0600. -EBUSY: another process writes to it.
+ * -EBADMSG: it is no log, or its end is not what was signed. -EPERM: the key (key.h).
+ */
+int audit_store_open(
+	struct audit_store **ret, const struct audit_store_options *o, struct error *e);
+/* Commits and signs what is left; frees it, also if that fails. NULL is fine. */
+int audit_store_close(struct audit_store *s, struct error *e);
+
+/*
+ * Takes a record, which waits for its commit; if that makes a batch full, or the first of them has
+ * waited long enough, commits. Returns its number; or negative, and it was not taken: -EINVAL: no
+ * event; or the commit failed.
+ */
+int64_t audit_store_add(struct audit_store *s, const struct audit_event *event);
+/* All that was added is committed when this returns 0. Signs, too, when the interval is over. */
+int audit_store_commit(struct audit_store *s, struct error *e);
+/* Commits and signs now; with the head in its second file, when this returns 0. */
+int audit_store_sign(struct audit_store *s, struct error *e);
+
+/* Commits if the batch's time is over, signs if the interval is. */
+int audit_store_tick(struct audit_store *s, struct error *e);
+/* How long until there is something for audit_store_tick(), for poll(); -1: nothing waits. */
+int audit_store_wait_ms(const struct audit_store *s);
+/* The number of the last record that is committed. */
+uint64_t audit_store_committed(const struct audit_store *s);
