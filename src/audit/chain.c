@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record enters the chain by its leaf, so that its bytes are hashed once for both, and so that the
- * tree and the chain cannot speak of different records. The number is part of what is hashed: a
+ * A record enters the chain by its leaf, so that its bytes are hashed once for both, and so that
+ * the tree and the chain cannot speak of different records. The number is part of what is hashed: a
  * record that stands in another's place says so itself.
  */
 #include "audit/chain.h"

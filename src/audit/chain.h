@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What a log comes to after each record: a hash that takes in all before it, and the frontier of the
- * Merkle tree over the records. The first shows where a log was touched; from the second, one record
- * can be proved without the others.
+ * What a log comes to after each record: a hash that takes in all before it, and the frontier of
+ * the Merkle tree over the records. The first shows where a log was touched; from the second, one
+ * record can be proved without the others.
  *
  *     leaf(i)  = H(0, record i)                        record = number (8 bytes, LE), encoded event
  *     chain(0) = H(3, id of the log)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* Rows of a log for other programs, one line each: JSON Lines, OCSF, CEF, CSV. */
-#include "audit/store.h"
+#include "audit/log.h"
 
 enum audit_format { AUDIT_JSONL, AUDIT_OCSF, AUDIT_CEF, AUDIT_CSV, AUDIT_FORMAT_COUNT };
 

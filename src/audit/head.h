@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A signed head: what a log came to at some record, and whose word that is. It lies in the store, in
- * a second file outside it, and in every proof. As text it is a JSON object of one line; what is
+ * A signed head: what a log came to at some record, and whose word that is. It lies in the store,
+ * in a second file outside it, and in every proof. As text it is a JSON object of one line; what is
  * signed are the bytes of head_encode(), so that no reader depends on how JSON is printed.
  */
 #include <stdint.h>
@@ -24,8 +24,10 @@ struct head {
 	uint8_t signature[KEY_SIGNATURE_BYTES];
 };
 
-enum { HEAD_MAGIC_BYTES = 20, HEAD_BYTES = HEAD_MAGIC_BYTES + CHAIN_ID_BYTES + 3 * 8 +
-	       2 * HASH_BYTES + KEY_ID_BYTES };
+enum {
+	HEAD_MAGIC_BYTES = 20,
+	HEAD_BYTES = HEAD_MAGIC_BYTES + CHAIN_ID_BYTES + 3 * 8 + 2 * HASH_BYTES + KEY_ID_BYTES
+};
 
 /* What is signed. */
 void head_encode(const struct head *h, uint8_t out[HEAD_BYTES]);

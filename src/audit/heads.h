@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The signed heads of a log, in its table. With each lies the frontier of the tree at that point: it
- * is not signed itself, but its root is, so a frontier is right if and only if its root is the head's.
- * The first head is where the log begins (0, or where retention has cut it), the last how far it is
- * signed.
+ * The signed heads of a log, in its table. With each lies the frontier of the tree at that point:
+ * it is not signed itself, but its root is, so a frontier is right if and only if its root is the
+ * head's. The first head is where the log begins (0, or where retention has cut it), the last how
+ * far it is signed.
  */
 #include "audit/head.h"
 #include "audit/sql.h"

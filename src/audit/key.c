@@ -21,7 +21,7 @@ _Static_assert(KEY_SECRET_BYTES == crypto_sign_SECRETKEYBYTES, "Ed25519");
 _Static_assert(KEY_SIGNATURE_BYTES == crypto_sign_BYTES, "Ed25519");
 
 enum { SEED_BYTES = crypto_sign_SEEDBYTES, LINE_BYTES = 2 * SEED_BYTES + 1 };
-_Static_assert(SEED_BYTES == KEY_PUBLIC_BYTES, "both lines have the same length");
+_Static_assert(crypto_sign_SEEDBYTES == crypto_sign_PUBLICKEYBYTES, "both lines have the same length");
 
 /* 32 bytes as a line, and back. */
 static void print_line(const uint8_t bytes[SEED_BYTES], char line[LINE_BYTES])
@@ -176,8 +176,8 @@ static int settle_public(const struct key *k, const char *path, struct error *e)
 	if (r < 0 && r != -EBADMSG)
 		return error_set(e, r, NULL, "%s: %s", name.data, strerror(-r));
 	if (r < 0 || memcmp(there.bytes, k->public.bytes, sizeof(there.bytes)) != 0)
-		return error_set(e, -EBADMSG, NULL, "%s: it is not the public half of %s",
-			name.data, path);
+		return error_set(
+			e, -EBADMSG, NULL, "%s: it is not the public half of %s", name.data, path);
 	return 0;
 }
 
@@ -221,6 +221,5 @@ int key_public_read(struct key_public *ret, const char *path, struct error *e)
 
 void key_public_id(const struct key_public *k, uint8_t ret[KEY_ID_BYTES])
 {
-	(void)crypto_generichash(
-		ret, KEY_ID_BYTES, k->bytes, sizeof(k->bytes), NULL, 0);
+	(void)crypto_generichash(ret, KEY_ID_BYTES, k->bytes, sizeof(k->bytes), NULL, 0);
 }

@@ -2,8 +2,8 @@
 #pragma once
 /*
  * The key that heads are signed with (Ed25519). Its file is made on first use and only ever read by
- * its owner; the public half lies beside it (".pub") and is what a verifier needs, ideally as a copy
- * that was taken elsewhere.
+ * its owner; the public half lies beside it (".pub") and is what a verifier needs, ideally as a
+ * copy that was taken elsewhere.
  */
 #include <stdint.h>
 

@@ -85,7 +85,7 @@ static int first_number(sqlite3_stmt *st, struct sql *s, uint64_t *ret, struct e
 int audit_log_range(struct audit_log *l, uint64_t *ret_first, uint64_t *ret_last, struct error *e)
 {
 	auto_statement *up = NULL, *down = NULL;
-	uint64_t first, last;
+	uint64_t first = 0, last = 0;
 	int r = sql_prepare(&l->sql, &up, "SELECT number FROM record ORDER BY number LIMIT 1", e);
 
 	if (r == 0)
@@ -133,10 +133,9 @@ static bool matches(const struct filter *f, const struct audit_event *v)
 	const struct audit_query *q = f->query;
 
 	return v->time_ns >= q->since_ns && (!q->until_ns || v->time_ns <= q->until_ns) &&
-		(q->action < 0 || q->action == (int)v->action) &&
-		(q->decision < 0 || q->decision == (int)v->decision) &&
-		(!q->session || strcmp(q->session, v->session) == 0) &&
-		target_matches(f, v->target);
+	       (q->action < 0 || q->action == (int)v->action) &&
+	       (q->decision < 0 || q->decision == (int)v->decision) &&
+	       (!q->session || strcmp(q->session, v->session) == 0) && target_matches(f, v->target);
 }
 
 static int decode(struct audit_log *l, sqlite3_stmt *st, struct audit_row *ret, struct error *e)

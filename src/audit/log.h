@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Reading a log: by a connection of its own, also while somebody writes. What is read is not verified
- * by that (verify.h); only its form is.
+ * Reading a log: by a connection of its own, also while somebody writes. What is read is not
+ * verified by that (verify.h); only its form is.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,12 +39,11 @@ int audit_log_open(struct audit_log **ret, const char *path, struct error *e);
 void audit_log_close(struct audit_log *l);
 
 /* The numbers of the first and the last record; both 0 if there is none. */
-int audit_log_range(
-	struct audit_log *l, uint64_t *ret_first, uint64_t *ret_last, struct error *e);
+int audit_log_range(struct audit_log *l, uint64_t *ret_first, uint64_t *ret_last, struct error *e);
 
 /*
- * Calls back for each row, whose texts live until it returns; a non-zero return ends the reading and
- * is returned. -EINVAL: the pattern is none. -EBADMSG: a row is no record.
+ * Calls back for each row, whose texts live until it returns; a non-zero return ends the reading
+ * and is returned. -EINVAL: the pattern is none. -EBADMSG: a row is no record.
  */
 typedef int audit_log_visit(void *context, const struct audit_row *row);
 int audit_log_read(struct audit_log *l, const struct audit_query *q, audit_log_visit *visit,

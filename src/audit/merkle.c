@@ -3,8 +3,8 @@
  * RFC 6962 defines a tree of n leaves by splitting them at k, the largest power of two below n. So
  * every left part is full, and starts at a multiple of its size. Two things follow, which this file
  * lives on: the root of any part [a, b) that the splitting meets is the root of a fresh tree of its
- * leaves; and if the frontier of the first c leaves is known, a < c < b, then the frontier of [a, c)
- * is its lower end, because a has no bits that c - a could have.
+ * leaves; and if the frontier of the first c leaves is known, a < c < b, then the frontier of [a,
+ * c) is its lower end, because a has no bits that c - a could have.
  */
 #include "audit/merkle.h"
 

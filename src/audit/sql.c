@@ -107,8 +107,8 @@ static int open_immutable(struct sql *s)
 int sql_open(struct sql *ret, const char *path, enum sql_mode mode, struct error *e)
 {
 	struct sql s = { .path = path };
-	int r, rc = open_as(&s, path,
-		       mode == SQL_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+	int r, rc = open_as(
+		       &s, path, mode == SQL_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
 
 	if (rc != SQLITE_OK && mode == SQL_READ && (rc & 0xff) == SQLITE_CANTOPEN &&
 		access(path, R_OK) == 0 && at_rest(path))

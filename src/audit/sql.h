@@ -2,8 +2,8 @@
 #pragma once
 /*
  * SQLite, in the words of this project: negative errnos, errors that a person can read, statements
- * that go when their owner does. A file that it opens may have been made by an enemy: nothing that a
- * schema could run (views, triggers, functions) is trusted, and what it may hold is bounded.
+ * that go when their owner does. A file that it opens may have been made by an enemy: nothing that
+ * a schema could run (views, triggers, functions) is trusted, and what it may hold is bounded.
  */
 #include <sqlite3.h>
 #include <stdbool.h>

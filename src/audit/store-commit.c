@@ -68,7 +68,7 @@ static bool may_go(const struct audit_store *s, const struct head *h, uint64_t n
 	if (o->keep_records && number - h->number >= o->keep_records)
 		return true;
 	return o->keep_seconds && now > h->time_ns &&
-		(now - h->time_ns) / UINT64_C(1000000000) >= o->keep_seconds;
+	       (now - h->time_ns) / UINT64_C(1000000000) >= o->keep_seconds;
 }
 
 /* The number up to which retention removes records: that of a head. */
@@ -171,8 +171,8 @@ int audit_store_write(struct audit_store *s, enum audit_store_seal seal, struct 
 
 	if (r == 0)
 		r = transact(s, &c, seal ? &h : NULL, e);
-	if (seal && set_sync(s, false, r < 0 ? NULL : e) < 0 && r == 0)
-		r = -EIO;
+	if (seal) /* should this fail, commits are slower than they need to be */
+		(void)set_sync(s, false, NULL);
 	if (r < 0)
 		return r;
 	s->chain = c;

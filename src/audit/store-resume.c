@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A writer goes on from the last signed head: the signature covers the chain's hash and the root,
- * the root covers the frontier. Only the records behind that head are read again, at most as many as
- * lie between two heads, and usually none, because closing signs. So opening does not depend on
+ * the root covers the frontier. Only the records behind that head are read again, at most as many
+ * as lie between two heads, and usually none, because closing signs. So opening does not depend on
  * how long a log is; and what somebody did to its end is not signed by us afterwards.
  */
 #include <errno.h>
@@ -62,8 +62,7 @@ static int check_signed_record(struct audit_store *s, const struct head *h, stru
 	r = sql_step(&s->sql, st, e);
 	if (r < 0)
 		return r;
-	if (r == 0 || audit_record_read(st, &record) < 0 ||
-		!merkle_equal(&record.hash, &h->chain))
+	if (r == 0 || audit_record_read(st, &record) < 0 || !merkle_equal(&record.hash, &h->chain))
 		return refuse(s, "its end is not what was signed", e);
 	return 0;
 }
@@ -82,7 +81,8 @@ static int replay(struct audit_store *s, struct error *e)
 		if (audit_record_read(st, &record) < 0)
 			return refuse(s, "a record at its end was changed", e);
 		chain_add(&s->chain, record.data, record.len);
-		if (record.number != s->chain.tree.n || audit_record_claim(&record) != record.number ||
+		if (record.number != s->chain.tree.n ||
+			audit_record_claim(&record) != record.number ||
 			!merkle_equal(&record.hash, &s->chain.hash))
 			return refuse(s, "a record at its end was changed or removed", e);
 	}
@@ -129,8 +129,8 @@ static int compare_second(struct audit_store *s, struct error *e)
 	if (r == 0)
 		r = check_second(s, &second, e);
 	if (r == 0)
-		s->head_saved = second.number == s->head.number &&
-			second.removed == s->head.removed;
+		s->head_saved =
+			second.number == s->head.number && second.removed == s->head.removed;
 	return r;
 }
 

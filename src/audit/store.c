@@ -4,9 +4,9 @@
  *
  * One writer: flock() on a file of its own (".lock"), which the kernel lets go of however a process
  * ends. Not on the database, because closing any descriptor of it would drop the locks that SQLite
- * holds there; not on the file of the head, which is replaced; not by SQLite's exclusive mode, which
- * would keep readers out. Should two writers meet all the same (a lock file that was removed), the
- * numbers of records are a primary key: the second fails, the chain does not fork.
+ * holds there; not on the file of the head, which is replaced; not by SQLite's exclusive mode,
+ * which would keep readers out. Should two writers meet all the same (a lock file that was
+ * removed), the numbers of records are a primary key: the second fails, the chain does not fork.
  */
 #include "audit/store.h"
 
@@ -164,8 +164,8 @@ static int begin_or_resume(struct audit_store *s, struct error *e)
 
 static int open_file(struct audit_store *s, struct error *e)
 {
-	const char *sync = s->options.sync == AUDIT_SYNC_FULL ? "PRAGMA synchronous=FULL" :
-								"PRAGMA synchronous=NORMAL";
+	const char *sync = s->options.sync == AUDIT_SYNC_FULL ? "PRAGMA synchronous=FULL"
+							      : "PRAGMA synchronous=NORMAL";
 	int r = make_file(s, e);
 
 	if (r == 0)
@@ -204,8 +204,7 @@ static void store_free(struct audit_store *s)
 	free(s);
 }
 
-int audit_store_open(
-	struct audit_store **ret, const struct audit_store_options *o, struct error *e)
+int audit_store_open(struct audit_store **ret, const struct audit_store_options *o, struct error *e)
 {
 	struct audit_store *s = calloc(1, sizeof(*s));
 	int r;
@@ -276,9 +275,8 @@ static void drop_last(struct audit_store *s)
 
 static bool batch_is_due(const struct audit_store *s)
 {
-	return s->queued &&
-		(s->queued >= s->options.batch ||
-			audit_store_now_ms() - s->queued_ms >= s->options.batch_ms);
+	return s->queued && (s->queued >= s->options.batch ||
+				    audit_store_now_ms() - s->queued_ms >= s->options.batch_ms);
 }
 
 int64_t audit_store_add(struct audit_store *s, const struct audit_event *event)
@@ -304,7 +302,7 @@ static bool head_is_due(const struct audit_store *s)
 	if (number == s->head.number)
 		return false;
 	return number - s->head.number >= s->options.sign_records ||
-		audit_store_now_ms() - s->signed_ms >= s->options.sign_seconds * 1000;
+	       audit_store_now_ms() - s->signed_ms >= s->options.sign_seconds * 1000;
 }
 
 int audit_store_commit(struct audit_store *s, struct error *e)
@@ -324,8 +322,12 @@ int audit_store_commit(struct audit_store *s, struct error *e)
 
 int audit_store_sign(struct audit_store *s, struct error *e)
 {
-	int r = audit_store_write(s, AUDIT_STORE_SEALED, e);
+	const bool retains = s->options.keep_records || s->options.keep_seconds;
+	int r = 0;
 
+	/* Time alone may let old records go. */
+	if (s->chain.tree.n + s->queued != s->head.number || retains)
+		r = audit_store_write(s, AUDIT_STORE_SEALED, e);
 	return r == 0 ? audit_store_save_head(s, e) : r;
 }
 

@@ -7,9 +7,9 @@
  * signed (head.h) and kept in the store and in a second file, so that a log that was cut off is
  * found out. docs/audit.md has the format and says what it proves, and against whom.
  *
- * Acknowledged means committed: audit_store_commit() returned 0, or audit_store_committed() says so.
- * It survives the end of the process at any point. With AUDIT_SYNC_FULL it survives a loss of power,
- * too; with AUDIT_SYNC_NORMAL a loss of power may take what came after the last signed head.
+ * Acknowledged means committed: audit_store_commit() returned 0, or audit_store_committed() says
+ * so. It survives the end of the process at any point. With AUDIT_SYNC_FULL it survives a loss of
+ * power, too; with AUDIT_SYNC_NORMAL a loss of power may take what came after the last signed head.
  *
  * Records wait in memory until a batch is full or its time is over. There is no thread behind this:
  * whoever has a loop asks audit_store_wait_ms() how long it may sleep and calls audit_store_tick();
@@ -32,15 +32,16 @@ enum audit_sync { AUDIT_SYNC_NORMAL, AUDIT_SYNC_FULL };
 
 struct audit_store_options {
 	const char *path;
-	const char *key_path;  /* of the signing key, made if it is not there; NULL: path + ".key" */
+	const char *key_path; /* of the signing key, made if it is not there; NULL: path + ".key" */
 	const char *head_path; /* the last signed head; NULL: path + ".head" */
 	enum audit_sync sync;
 	unsigned batch;        /* records in a commit, at most; 0: 64 */
 	unsigned batch_ms;     /* how long one may wait for others; 0: 20 */
 	uint64_t sign_records; /* 0: 16384 */
 	uint64_t sign_seconds; /* 0: 10 */
-	uint64_t keep_records; /* retention: at least so many stay; 0 for all */
-	uint64_t keep_seconds; /* and none that is older by a segment; 0: whatever their age */
+	/* Retention: a segment goes when so many records came after it, or when it is so old,
+	 * whichever is first. 0: never. */
+	uint64_t keep_records, keep_seconds;
 };
 
 /*

@@ -462,8 +462,10 @@ void connections_free(struct connections *c)
 {
 	if (!c)
 		return;
-	while (c->first)
-		cut(c->first);
+	for (struct connection *one = c->first, *next; one; one = next) {
+		next = one->next;
+		cut(one);
+	}
 	for (int i = 0; i < 2; i++) {
 		loop_remove(c->o.dialler->loop, &c->watchers[i]);
 		fd_closep(&c->o.listeners[i]);

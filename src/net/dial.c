@@ -248,7 +248,13 @@ static void begin(struct dial_state *s)
 
 static void next_due(struct timer *t)
 {
-	begin(container_of(t, struct dial_state, next));
+	struct dial_state *s = container_of(t, struct dial_state, next);
+
+	/* The one address that was given may not be dialled. */
+	if (s->n == 0)
+		finish(s, -EACCES);
+	else
+		begin(s);
 }
 
 static void deadline_passed(struct timer *t)
@@ -266,6 +272,30 @@ static struct address dialled_form(const struct address *a)
 	return *a;
 }
 
+/* Who would dial it, would dial from there: nothing is sent to find out. */
+static bool is_own(const struct address *a)
+{
+	union endpoint here = { 0 }, there;
+	socklen_t len = sizeof(here), there_len = endpoint_fill(&there, a, 9);
+	auto_fd fd = socket(there.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || connect(fd, &there.any, there_len) < 0 ||
+		getsockname(fd, &here.any, &len) < 0)
+		return false;
+	if (a->bits == 32)
+		return here.v4.sin_addr.s_addr == there.v4.sin_addr.s_addr;
+	return memcmp(&here.v6.sin6_addr, &there.v6.sin6_addr, 16) == 0;
+}
+
+static bool may_dial(struct dial_state *s, const struct address *form, struct judgement *ret)
+{
+	const struct judge *j = s->dialler.judge;
+	struct address plain = address_plain(form);
+
+	return judge_answer(j, &s->destination, &plain, ret) &&
+	       (!is_own(form) || judge_own(j, &s->destination, &plain, ret));
+}
+
 /* Those that may be dialled, as they came. Keeps the first refusal. */
 static void list_answers(struct dial_state *s, const struct lookup_result *r)
 {
@@ -274,9 +304,8 @@ static void list_answers(struct dial_state *s, const struct lookup_result *r)
 
 	for (size_t i = 0; i < r->n && s->n < LOOKUP_ADDRESSES_MAX; i++) {
 		struct address form = dialled_form(&r->addresses[i]);
-		struct address plain = address_plain(&form);
 
-		if (judge_answer(s->dialler.judge, &s->destination, &plain, &verdict)) {
+		if (may_dial(s, &form, &verdict)) {
 			s->addresses[s->n++] = form;
 		} else if (!refused) {
 			refused = true;
@@ -370,7 +399,9 @@ static int start(struct dial_state *s, const char *name, const struct address *a
 		return lookup_ask(s->dialler.lookup, name, &s->dial->wait);
 	}
 	s->destination.address = *address;
-	s->addresses[s->n++] = dialled_form(address);
+	s->addresses[0] = dialled_form(address);
+	s->n = !is_own(address) || judge_own(s->dialler.judge, &s->destination, address,
+					   &s->dial->refused);
 	return loop_start(s->dialler.loop, &s->next, 0);
 }
 

@@ -231,8 +231,10 @@ void doors_free(struct doors *d)
 	if (!d)
 		return;
 	loop_stop(d->loop, &d->pause);
-	while (d->first)
-		leave(d->first);
+	for (struct visitor *v = d->first, *next; v; v = next) {
+		next = v->next;
+		leave(v);
+	}
 	for (size_t i = 0; i < d->n; i++) {
 		loop_remove(d->loop, &d->keepers[i].watcher);
 		fd_closep(&d->keepers[i].door.listener);

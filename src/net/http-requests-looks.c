@@ -4,7 +4,8 @@
  * take for a request, however it is spelled, has to be read as one (and is then refused), since
  * what is not HTTP passes without a look at its host. So whatever some reader takes for a space is
  * one, any line with "HTTP/" is a request, whatever other bytes are in it, and so is one of
- * HTTP/0.9, behind which some look for fields.
+ * HTTP/0.9, behind which some look for fields. And what names another client, in front of a
+ * request or of TLS, is nothing for a command to say.
  *
  * Only the end of the first line settles that it is none. Other protocols do not wait for one that
  * never comes: what is in doubt is passed on and remembered. Where the line is too long for that, a
@@ -63,6 +64,21 @@ static bool is_0_9(const uint8_t *line, size_t len)
 	       memchr(line, '/', len);
 }
 
+/* The PROXY protocol, version 1: servers that speak it look for the request behind this line. */
+static bool is_proxy_line(const uint8_t *line, size_t len)
+{
+	return len >= 6 && memcmp(line, "PROXY ", 6) == 0;
+}
+
+/* And version 2, as far as its signature is there. */
+static bool is_proxy_signature(const uint8_t *data, size_t len)
+{
+	static const char signature[] = "\r\n\r\n\0\r\nQUIT\n";
+	const size_t n = sizeof(signature) - 1;
+
+	return len > 4 && memcmp(data, signature, len < n ? len : n) == 0;
+}
+
 static bool is_preface(const uint8_t *line, size_t len, bool complete)
 {
 	static const char preface[] = "PRI * HTTP/2.0\r";
@@ -76,7 +92,7 @@ static enum http_looks look_at(const uint8_t *line, size_t len, bool complete)
 {
 	if (is_preface(line, len, complete))
 		return complete ? HTTP_2 : HTTP_MAYBE;
-	if (has_version(line, len) || (complete && is_0_9(line, len)))
+	if (has_version(line, len) || is_proxy_line(line, len) || (complete && is_0_9(line, len)))
 		return HTTP_YES;
 	return complete ? HTTP_NO : HTTP_MAYBE;
 }
@@ -87,6 +103,8 @@ enum http_looks http_requests_looks(const uint8_t *data, size_t len)
 	const uint8_t *lf;
 	enum http_looks looks;
 
+	if (is_proxy_signature(data, len))
+		return HTTP_YES;
 	while (start < most && is_space(data[start]))
 		start++;
 	lf = start < most ? memchr(data + start, '\n', most - start) : NULL;

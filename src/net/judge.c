@@ -212,7 +212,8 @@ bool judge_alias(const struct judge *j, const struct destination *d, const char 
 }
 
 /* A grant of several patterns is for what all of them match: one that is exact is enough. */
-static bool grants_exactly(const struct source *s, const struct host_request *host)
+static bool grants_exactly(
+	const struct source *s, const struct host_request *host, enum host_kind kind)
 {
 	auto_arena scratch = { 0 };
 	bool exact = false;
@@ -223,20 +224,16 @@ static bool grants_exactly(const struct source *s, const struct host_request *ho
 		if (host_pattern_parse(&p, &scratch, s->grant->all[i], NULL, NULL) < 0 ||
 			!host_pattern_matches(&p, host))
 			return false;
-		exact = exact || p.kind == HOST_NAME;
+		exact = exact || p.kind == kind;
 	}
 	return exact;
 }
 
-/* One layer that grants exactly this name is enough: the others can only take away from that. */
-static bool is_exact(const struct judge *j, const struct destination *d)
+/* By a pattern of that kind. One layer is enough: the others can only take away from that. */
+static bool is_granted_as(const struct judge *j, const char *target, enum host_kind kind)
 {
-	char target[TARGET_BYTES];
 	struct host_request host;
 
-	if (!d->name || j->watching)
-		return true;
-	print_target(d->transport, d->name, NULL, d->port, target);
 	if (host_request_parse(&host, target, NULL) < 0)
 		return false;
 	for (size_t i = 0; i < policy_layers(j->policy); i++) {
@@ -245,9 +242,36 @@ static bool is_exact(const struct judge *j, const struct destination *d)
 
 		for (size_t k = 0; k < s->n; k++)
 			if (s->items[k].verdict == VERDICT_ALLOW &&
-				grants_exactly(&s->items[k], &host))
+				grants_exactly(&s->items[k], &host, kind))
 				return true;
 	}
+	return false;
+}
+
+static bool is_exact(const struct judge *j, const struct destination *d)
+{
+	char target[TARGET_BYTES];
+
+	if (!d->name || j->watching)
+		return true;
+	print_target(d->transport, d->name, NULL, d->port, target);
+	return is_granted_as(j, target, HOST_NAME);
+}
+
+bool judge_own(const struct judge *j, const struct destination *d, const struct address *a,
+	struct judgement *ret)
+{
+	const struct address plain = address_plain(a);
+	char target[TARGET_BYTES];
+
+	begin(d, ret);
+	print_target(d->transport, NULL, &plain, d->port, target);
+	if (j->watching || find_guard(target) || is_granted_as(j, target, HOST_PREFIX))
+		return allow(ret);
+	(void)judge_refuse(d, ret,
+		"%.140s is an address of this machine, and only a grant that names it reaches that",
+		target);
+	(void)snprintf(ret->remedy, sizeof(ret->remedy), "add network: {allow: [\"%.200s\"]}", target);
 	return false;
 }
 

@@ -47,6 +47,12 @@ bool judge_destination(const struct judge *j, const struct destination *d, struc
 /* An address that d's name has, or the one it dials itself. */
 bool judge_answer(const struct judge *j, const struct destination *d, const struct address *a,
 	struct judgement *ret);
+/*
+ * The same for one that turned out to be of this machine, behind judge_answer(): what listens there
+ * may count on a firewall in front of it. Private ones are guarded anyway.
+ */
+bool judge_own(const struct judge *j, const struct destination *d, const struct address *a,
+	struct judgement *ret);
 /* A name that d's name leads to by CNAME. */
 bool judge_alias(const struct judge *j, const struct destination *d, const char *alias,
 	struct judgement *ret);

@@ -43,7 +43,7 @@ void *__wrap_calloc(size_t n, size_t size)
 
 /* The judge. */
 
-static const char *refused_address, *refused_alias;
+static const char *refused_address, *refused_alias, *refused_own;
 static char judged[1024];
 static enum transport judged_transport;
 
@@ -77,6 +77,17 @@ bool __wrap_judge_answer(const struct judge *j, const struct destination *d,
 {
 	(void)j;
 	return decide(text_of(a), refused_address, d, ret);
+}
+
+/* All that these tests dial is on this machine. */
+bool __wrap_judge_own(const struct judge *j, const struct destination *d, const struct address *a,
+	struct judgement *ret);
+bool __wrap_judge_own(const struct judge *j, const struct destination *d, const struct address *a,
+	struct judgement *ret)
+{
+	(void)j, (void)d;
+	*ret = (struct judgement){ .allowed = !refused_own || strcmp(text_of(a), refused_own) != 0 };
+	return ret->allowed;
 }
 
 bool __wrap_judge_alias(const struct judge *j, const struct destination *d, const char *alias,
@@ -201,7 +212,7 @@ static int setup(void **state)
 
 	(void)state;
 	open_fds = count_fds();
-	refused_address = refused_alias = NULL;
+	refused_address = refused_alias = refused_own = NULL;
 	judged[0] = '\0';
 	config = (struct lookup_config){ .n_servers = 1, .timeout_ms = 60000, .attempts = 1 };
 	config.servers[0].address = (struct address){ .bits = 32, .bytes = { 127, 0, 0, 1 } };
@@ -303,6 +314,28 @@ static void test_name(void **state)
 	assert_string_equal(judged, "127.0.0.1 127.0.0.1");
 	assert_int_equal(judged_transport, TRANSPORT_TCP);
 	expect_error("none.test", port, SOCK_STREAM, -ENOENT);
+}
+
+/* An address of this machine is judged once more, whoever led there. */
+static void test_own(void **state)
+{
+	static const struct address a = { .bits = 32, .bytes = { 127, 0, 0, 1 } };
+	uint16_t port;
+	auto_fd server = bound("127.0.0.1", 0, SOCK_STREAM, &port);
+	struct call c;
+
+	(void)state;
+	assert_int_equal(listen(server, 8), 0);
+	refused_own = "127.0.0.1";
+	expect_error("four.test", port, SOCK_STREAM, -EACCES);
+	expect_error("four.test", port, SOCK_DGRAM, -EACCES);
+	c = (struct call){ .dial.done = call_done };
+	assert_int_equal(dial_start(&dialler, &c.dial, NULL, &a, port, SOCK_STREAM), 0);
+	assert_false(c.done);
+	run(&c);
+	assert_int_equal(c.fd, -EACCES);
+	refused_own = "127.0.0.2";
+	expect("four.test", port, SOCK_STREAM, "127.0.0.1");
 }
 
 static void test_literal(void **state)
@@ -617,6 +650,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(test_name),
 		TEST(test_literal),
+		TEST(test_own),
 		TEST(test_families),
 		TEST(test_black_hole),
 		TEST(test_datagram),

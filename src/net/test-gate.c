@@ -62,6 +62,9 @@ static void start_line(struct line *l, const char *policy, const char *name)
 	l->outer = pair[0];
 	l->far = pair[1];
 	assert_int_equal(setsockopt(l->near, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
+	assert_int_equal(setsockopt(l->outer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
+	assert_int_equal(setsockopt(l->inner, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
+	assert_int_equal(setsockopt(l->far, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
 	make_nonblocking(l->inner);
 	make_nonblocking(l->outer);
 	l->pump.done = on_done;
@@ -286,8 +289,8 @@ static void test_hello_never_complete(void **state)
 	say_bytes(l.near, hello.data, hello.n - 1);
 	check_silent(&l);
 	pump_reset(fd_take(&l.near));
-	settle();
-	assert_int_equal(l.n_done, 1);
+	while (l.n_done == 0)
+		turn();
 	assert_int_equal(l.error, -ECONNRESET);
 	end_line(&l);
 }
@@ -339,10 +342,13 @@ static void test_hello_again(void **state)
 		start_again(&l);
 		say_bytes(l.near, change, CHANGE_BYTES);
 		say_bytes(l.near, second.data, second.n);
-		hear_bytes(l.far, change, CHANGE_BYTES);
 		if (wrong) {
-			check_refused(&l, "TLS asks for b.com");
+			check_reason(&l, "TLS asks for b.com");
+			/* The first one was as long. */
+			assert_int_equal(l.pump.streams[PUMP_INNER].moved,
+				second.n + EARLY_BYTES + CHANGE_BYTES);
 		} else {
+			hear_bytes(l.far, change, CHANGE_BYTES);
 			hear_bytes(l.far, second.data, second.n);
 			say_bytes(l.far, change, CHANGE_BYTES);
 			say_bytes(l.far, answer.data, answer.n);
@@ -574,7 +580,7 @@ static void check_websocket(size_t at, bool early, const char *answer)
 		say_bytes(l.near, (const uint8_t *)WEBSOCKET, at);
 		settle();
 	}
-	say(l.near, WEBSOCKET + at);
+	say(l.near, &WEBSOCKET[at]);
 	if (early)
 		say(l.near, GET_B);
 	hear(l.far, WEBSOCKET);

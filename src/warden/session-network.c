@@ -11,6 +11,7 @@
 
 #include "warden/session-part.h"
 #include "wire/record.h"
+#include "wire/sockets.h"
 
 enum {
 	FRAMES_MAX = 4096, /* at once */
@@ -26,11 +27,9 @@ int session_start_relay(struct session *s, struct error *e)
 
 int session_pass_sockets(struct session *s)
 {
-	const struct frame *f = &s->frame;
-
 	if (s->relay.pid == 0)
 		return -EPROTO;
-	return frame_send(s->relay.socket, f->type, 0, f->body, f->len, f->fds, f->n_fds);
+	return sockets_pass(s->relay.socket, &s->frame);
 }
 
 /* The relay does not see who it was. If there is one command only, it was that, or a child of it.

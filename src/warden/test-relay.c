@@ -45,7 +45,8 @@ struct scene {
 /* Inside: 0: connected, and somebody said "host"; 3: reset, or refused; 4: no such address. */
 static int connect_to(const char *address, const char *port)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)) };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_port = htons((uint16_t)strtoul(port, NULL, 10)) };
 	auto_fd fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char text[8];
 	ssize_t n;

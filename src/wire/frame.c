@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "wire/sealed.h"
@@ -22,6 +23,8 @@
 enum {
 	MAGIC = 0x4c525243, /* "CRRL" */
 	PARCEL_MAX = FRAME_FDS_MAX + 1,
+	PAUSE_US = 1000,
+	PAUSES_MAX = 10000, /* ten seconds */
 };
 
 struct header {
@@ -55,13 +58,27 @@ static bool needs_memfd(size_t len)
 	return len > FRAME_BODY_MAX;
 }
 
+/*
+ * Descriptors that are under way are counted for each user, over all sockets, and there may be as
+ * many as a process may have open. That passes: they are under way until somebody reads.
+ */
+static bool is_crowded(int *pauses)
+{
+	if (errno != ETOOMANYREFS || *pauses == PAUSES_MAX)
+		return false;
+	(*pauses)++;
+	(void)usleep(PAUSE_US);
+	return true;
+}
+
 static int send_packet(int socket, const struct msghdr *m)
 {
+	int pauses = 0;
 	ssize_t n;
 
 	do {
 		n = sendmsg(socket, m, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && (errno == EINTR || is_crowded(&pauses)));
 	/* It left with packets of ours unread, and this is the first that we hear of it. */
 	if (n < 0 && errno == ECONNRESET)
 		return -EPIPE;

@@ -2,14 +2,42 @@
 #include "wire/sockets.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+	UNREAD_MAX = 4096, /* bytes, as the kernel counts them: a handful of frames */
+	PAUSE_US = 50,
+	PAUSES_MAX = 200000, /* ten seconds */
+};
+
+/* Sessions that start at the same time share what may be under way (frame.c): few at once. */
+static void await_room(int socket)
+{
+	int unread = 0;
+
+	for (int i = 0; i < PAUSES_MAX; i++) {
+		if (ioctl(socket, SIOCOUTQ, &unread) < 0 || unread <= UNREAD_MAX)
+			return;
+		(void)usleep(PAUSE_US);
+	}
+}
 
 static int send_some(int socket, const struct sockets *s, const int *fds)
 {
 	size_t len = offsetof(struct sockets, numbers) + s->n * sizeof(s->numbers[0]);
 
+	await_room(socket);
 	return frame_send(socket, FRAME_SOCKETS, 0, s, len, fds, s->n);
+}
+
+int sockets_pass(int socket, const struct frame *f)
+{
+	await_room(socket);
+	return frame_send(socket, f->type, 0, f->body, f->len, f->fds, f->n_fds);
 }
 
 int sockets_send(int socket, enum sockets_kind kind, const int *fds, size_t n)

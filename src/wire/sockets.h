@@ -24,7 +24,10 @@ struct sockets {
 	uint32_t numbers[FRAME_FDS_MAX];
 };
 
-/* Sends all that are not -1, in as many frames as it takes; fds[i] has the number i. */
+/* Sends all that are not -1, in as many frames as it takes; fds[i] has the number i. Waits while
+ * many are unread. */
 int sockets_send(int socket, enum sockets_kind kind, const int *fds, size_t n);
+/* Passes a frame on as it came. The descriptors stay the frame's. */
+int sockets_pass(int socket, const struct frame *f);
 /* -EPROTO: it is no such frame, or does not fit its descriptors. */
 int sockets_decode(struct sockets *ret, const struct frame *f);

@@ -414,10 +414,11 @@ static int join(const struct attempt *a)
 /* A listening socket in the hands of another: the victim's, or what leads to the relay. */
 static int take_one(const struct attempt *a, const char *pid)
 {
-	int process = (int)syscall(SYS_pidfd_open, atoi(pid), 0);
+	long number = strtol(pid, NULL, 10);
+	int process = (int)syscall(SYS_pidfd_open, number, 0);
 
 	(void)a;
-	if (process < 0 || atoi(pid) == getpid() || atoi(pid) == getppid())
+	if (process < 0 || number == getpid() || number == getppid())
 		return HELD;
 	for (int i = 0; i < 64; i++) {
 		int fd = (int)syscall(SYS_pidfd_getfd, process, i, 0), family = 0, listens = 0;

@@ -49,14 +49,14 @@ TRIAL = "ip link add name out type veth peer name in && test -d /proc/sys/net/ip
 
 
 def enter(arguments):
-    """Starts the runner again in new namespaces, unless it is in them: then it returns None. If they
-    cannot be made, it returns why not."""
+    """Starts the runner again in new namespaces, unless it is in them: then it returns None. If
+    they cannot be made, it returns why not."""
     if os.environ.get(MARK):
         return None
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     unshare = ["unshare", *user, "--net", "--mount", "--propagation", "private", "--"]
-    trial = subprocess.run([*unshare, "sh", "-c", TRIAL], env={"PATH": PATH}, text=True, check=False,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    trial = subprocess.run([*unshare, "sh", "-c", TRIAL], env={"PATH": PATH}, text=True,
+                           check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if trial.returncode != 0:
         return " ".join(trial.stderr.split()) or "no IPv6"
     os.environ[MARK] = "user" if user else "root"

@@ -73,7 +73,7 @@ FIRST = {
 def add_swap(what, text):
     @attack(f"{what} in a page that changes while it is on its way, 3000 times")
     def swap(stage):
-        """What was judged must be what is passed on: until it was read, the page is the sender's."""
+        """What was judged must be what is passed on: until it is read, the page is the sender's."""
         pub = stage.scene.world.path("pub")
         for name, content in (("asked", text), ("meant", text.replace(b"echo.", b"evil."))):
             with open(f"{pub}/{name}", "wb") as file:

@@ -221,19 +221,26 @@ static const struct {
 
 /* -- the race -- */
 
+/* For a while, now short, now long. It is read by others, which no compiler knows. */
+static void put(void *there, const void *what, size_t len)
+{
+	static unsigned turn;
+
+	memcpy(there, what, len);
+	turn = (turn + 97) % 1000;
+	for (volatile unsigned i = 0; i < turn; i++)
+		atomic_thread_fence(memory_order_seq_cst);
+}
+
 static struct sockaddr_in shared;
 static struct target exchanged;
 static atomic_bool over;
 
 static void *exchange(void *unused)
 {
-	volatile struct sockaddr_in *to_change = &shared;
-
 	while (!atomic_load_explicit(&over, memory_order_relaxed)) {
-		to_change->sin_addr.s_addr = exchanged.forbidden.sin_addr.s_addr;
-		to_change->sin_port = exchanged.forbidden.sin_port;
-		to_change->sin_addr.s_addr = exchanged.granted.sin_addr.s_addr;
-		to_change->sin_port = exchanged.granted.sin_port;
+		put(&shared, &exchanged.forbidden, sizeof(shared));
+		put(&shared, &exchanged.granted, sizeof(shared));
 	}
 	return unused;
 }
@@ -276,17 +283,6 @@ static size_t read_text(const char *path, char out[PAGE])
 
 	close(fd);
 	return n < 0 ? 0 : (size_t)n;
-}
-
-/* For a while, now short, now long. The page is read by others, which no compiler knows. */
-static void put(void *page, const char *text, size_t len)
-{
-	static unsigned turn;
-
-	memcpy(page, text, len);
-	turn = (turn + 97) % 1000;
-	for (volatile unsigned i = 0; i < turn; i++)
-		atomic_thread_fence(memory_order_seq_cst);
 }
 
 static void *rewrite(void *context)
