@@ -56,8 +56,8 @@ struct audit_event {
 	const char *target;
 	enum audit_decision decision;
 	const char *rule, *reason;
-	bool exact; /* false: advisory, found out by other means than the wall itself */
-	uint64_t cost_ns;        /* what the decision, or the command, took */
+	bool exact;       /* false: advisory, found out by other means than the wall itself */
+	uint64_t cost_ns; /* what the decision, or the command, took */
 	uint64_t sent, received; /* bytes */
 	int64_t status;          /* of a command's end: exit code, or -signal */
 	uint64_t count;          /* how often; at least 1 */

@@ -21,7 +21,8 @@ _Static_assert(KEY_SECRET_BYTES == crypto_sign_SECRETKEYBYTES, "Ed25519");
 _Static_assert(KEY_SIGNATURE_BYTES == crypto_sign_BYTES, "Ed25519");
 
 enum { SEED_BYTES = crypto_sign_SEEDBYTES, LINE_BYTES = 2 * SEED_BYTES + 1 };
-_Static_assert(crypto_sign_SEEDBYTES == crypto_sign_PUBLICKEYBYTES, "both lines have the same length");
+_Static_assert(
+	crypto_sign_SEEDBYTES == crypto_sign_PUBLICKEYBYTES, "both lines have the same length");
 
 /* 32 bytes as a line, and back. */
 static void print_line(const uint8_t bytes[SEED_BYTES], char line[LINE_BYTES])

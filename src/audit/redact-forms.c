@@ -121,8 +121,8 @@ static void hide_value(struct scan *s, size_t i, enum ends ends)
 
 static size_t find_line_end(struct scan *s, size_t i)
 {
-	while (s->line_end < s->len && (s->line_end < i || (s->text[s->line_end] != '\n' &&
-								  s->text[s->line_end] != '\r')))
+	while (s->line_end < s->len &&
+		(s->line_end < i || (s->text[s->line_end] != '\n' && s->text[s->line_end] != '\r')))
 		s->line_end++;
 	return s->line_end;
 }
@@ -204,13 +204,14 @@ static void look_at_equals(struct scan *s, size_t i)
 	hide_value(s, i + 1, AT_AMPERSAND);
 }
 
-static bool has_lower_case(struct scan *s, const struct name *n)
+static bool is_variable(struct scan *s, const struct name *n)
 {
 	for (size_t i = n->start; i < n->end; i++) {
-		if (islower((unsigned char)s->text[i]))
-			return true;
+		if (!isupper((unsigned char)s->text[i]) && !isdigit((unsigned char)s->text[i]) &&
+			s->text[i] != '_')
+			return false;
 	}
-	return false;
+	return true;
 }
 
 /*
@@ -231,7 +232,7 @@ static void look_at_colon(struct scan *s, size_t i)
 		hide_value(s, skip_blanks(s, i + 1), AT_JSON);
 	else if (n.kind == REDACT_NAME_HEADER)
 		hide_line(s, n.start, skip_blanks(s, i + 1));
-	else if (has_lower_case(s, &n))
+	else if (!is_variable(s, &n))
 		hide_value(s, skip_blanks(s, i + 1), AT_BLANK);
 }
 

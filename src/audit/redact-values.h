@@ -28,5 +28,4 @@ int redact_values_add(
 	struct redact_values *v, const char *bytes, size_t len, size_t max_n, size_t max_bytes);
 void redact_values_deinit(struct redact_values *v);
 /* Sets hidden[i] for each byte of a text that belongs to one of them, overlapping or not. */
-void redact_values_mark(
-	const struct redact_values *v, const char *text, size_t len, char *hidden);
+void redact_values_mark(const struct redact_values *v, const char *text, size_t len, char *hidden);

@@ -4,9 +4,9 @@
  * one word for each run of marked bytes. So secrets may overlap, touch, or be one inside the other,
  * and what one way took out cannot keep another from seeing the rest.
  *
- * A value is also looked for as it is written in other places: with escapes of JSON, or with control
- * bytes made visible (both are kept as values of their own), and percent-encoded (the text is
- * decoded, whichever bytes are encoded in it, and what is found is marked where it came from).
+ * A value is also looked for as it is written in other places: with escapes of JSON, or with
+ * control bytes made visible (both are kept as values of their own), and percent-encoded (the text
+ * is decoded, whichever bytes are encoded in it, and what is found is marked where it came from).
  */
 #include "audit/redact.h"
 
@@ -27,8 +27,9 @@ enum {
 	ITEM_MAX = 4096, /* longer values are kept as several */
 	/* A value may be kept in three ways of writing. */
 	ITEMS_MAX = 3 * REDACTOR_VALUES_MAX + BYTES_MAX / ITEM_MAX,
-	/* So much is looked at: what begins in the part that is written ends in it. */
-	LOOKED_AT = REDACT_TEXT_MAX + ITEM_MAX,
+	/* So much is looked at: what begins in the part that is written ends in it, encoded or not.
+	 */
+	LOOKED_AT = REDACT_TEXT_MAX + 3 * ITEM_MAX,
 	ON_STACK = 1024,
 };
 

@@ -8,7 +8,7 @@
  * names (token, key, secret, password, sig …), and keys with a known beginning. Each becomes
  * "[redacted]".
  *
- * docs/audit.md says what it cannot know. Redacting twice changes nothing more.
+ * docs/audit.md says what it cannot know.
  */
 #include <stddef.h>
 

@@ -40,7 +40,7 @@ enum {
 	LONG_CELLS_LEAST = 64,
 };
 _Static_assert(SLOT_ROOM >= (int)AUDIT_EVENT_LEAST, "a slot holds something of every text");
-_Static_assert(LONG_CELLS_LEAST * CELL_ROOM >= (int)AUDIT_EVENT_MAX, "the largest event fits");
+_Static_assert(LONG_CELLS_LEAST *CELL_ROOM >= (int)AUDIT_EVENT_MAX, "the largest event fits");
 
 typedef _Atomic uint64_t word;
 
@@ -189,8 +189,8 @@ static bool put_long(struct audit_ring *r, uint64_t number, const uint64_t *even
 }
 
 /* The texts of one that is too long are cut, last of all. */
-static void fill(struct audit_ring *r, struct slot *s, uint64_t number,
-	const struct audit_event *e, uint64_t *event, size_t len)
+static void fill(struct audit_ring *r, struct slot *s, uint64_t number, const struct audit_event *e,
+	uint64_t *event, size_t len)
 {
 	uint64_t place = 0;
 	size_t whole = 0;
@@ -210,9 +210,8 @@ static void give_up(struct slot *s, uint64_t number)
 {
 	uint64_t seen = atomic_load_explicit(&s->skipped, memory_order_relaxed);
 
-	while (seen < number &&
-		!atomic_compare_exchange_weak_explicit(&s->skipped, &seen, number,
-			memory_order_release, memory_order_relaxed))
+	while (seen < number && !atomic_compare_exchange_weak_explicit(&s->skipped, &seen, number,
+					memory_order_release, memory_order_relaxed))
 		;
 }
 

@@ -43,5 +43,5 @@ struct audit_reader {
  * 1: *ret is filled, its texts live in buffer (AUDIT_EVENT_MAX bytes), its number is next - 1.
  * 0: there is none now. A reader belongs to one thread; there may be any number of them.
  */
-int audit_ring_read(struct audit_ring *r, struct audit_reader *reader, struct audit_event *ret,
-	void *buffer);
+int audit_ring_read(
+	struct audit_ring *r, struct audit_reader *reader, struct audit_event *ret, void *buffer);

@@ -83,14 +83,19 @@ static void print_immutable(const char *path, struct buffer *out)
 	buffer_adds(out, "?immutable=1");
 }
 
-/* A log at rest in a folder that we may not write to: SQLite has no place for its index of the
- * write-ahead log there. If there is no such log, the file itself is all. */
-static bool at_rest(const char *path)
+/*
+ * A log at rest in a folder that we may not write to: SQLite has no place for its index of the
+ * write-ahead log there. If there is no such log, the file itself is all.
+ */
+static bool is_at_rest(const char *path, int rc)
 {
 	auto_buffer wal = { 0 };
 
+	if ((rc & 0xff) != SQLITE_CANTOPEN && (rc & 0xff) != SQLITE_READONLY)
+		return false;
 	buffer_printf(&wal, "%s-wal", path);
-	return !wal.failed && access(wal.data, F_OK) < 0 && errno == ENOENT;
+	return !wal.failed && access(path, R_OK) == 0 && access(wal.data, F_OK) < 0 &&
+	       errno == ENOENT;
 }
 
 static int open_immutable(struct sql *s)
@@ -110,8 +115,7 @@ int sql_open(struct sql *ret, const char *path, enum sql_mode mode, struct error
 	int r, rc = open_as(
 		       &s, path, mode == SQL_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
 
-	if (rc != SQLITE_OK && mode == SQL_READ && (rc & 0xff) == SQLITE_CANTOPEN &&
-		access(path, R_OK) == 0 && at_rest(path))
+	if (rc != SQLITE_OK && mode == SQL_READ && is_at_rest(path, rc))
 		rc = open_immutable(&s);
 	if (rc == SQLITE_OK) {
 		*ret = s;

@@ -93,7 +93,8 @@ static void test_names(void **state)
 	for (int a = 0; a < AUDIT_ACTION_COUNT; a++)
 		assert_int_equal(audit_action_parse(audit_action_name((enum audit_action)a)), a);
 	for (int d = 0; d < AUDIT_DECISION_COUNT; d++)
-		assert_int_equal(audit_decision_parse(audit_decision_name((enum audit_decision)d)), d);
+		assert_int_equal(
+			audit_decision_parse(audit_decision_name((enum audit_decision)d)), d);
 	assert_string_equal(audit_action_name(AUDIT_NET_CONNECT), "net.connect");
 	assert_string_equal(audit_action_name(AUDIT_ACTION_COUNT), "unknown");
 	assert_string_equal(audit_decision_name(AUDIT_DECISION_COUNT), "unknown");
@@ -281,7 +282,7 @@ static void test_no_such_thing(void **state)
 	assert_true(bytes.failed && bytes.len == 0);
 	bytes.failed = false;
 	e.action = AUDIT_EXEC;
-	e.decision = (enum audit_decision)-1;
+	e.decision = (enum audit_decision) - 1;
 	audit_event_encode(&e, &bytes);
 	assert_true(bytes.failed && bytes.len == 0);
 }

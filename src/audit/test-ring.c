@@ -23,7 +23,7 @@ enum {
 	SLOTS = AUDIT_RING_LEAST / 512,
 	WRITERS = 3,
 	READERS = 2,
-	EVENTS = 40000, /* of each writer */
+	EVENTS = 20000, /* of each writer */
 	TARGET_MAX = 6000,
 };
 

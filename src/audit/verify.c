@@ -108,7 +108,8 @@ static int found_damage(struct verify *v, int r)
 	if (r != -EBADMSG)
 		return r;
 	return found(v, AUDIT_UNREADABLE, number,
-		"the file is damaged: record %" PRIu64 " and those behind it cannot be read", number);
+		"the file is damaged: record %" PRIu64 " and those behind it cannot be read",
+		number);
 }
 
 /* Moves on in the table of heads. */
@@ -180,6 +181,16 @@ static int found_moved(struct verify *v, sqlite3_stmt *st, uint64_t number, uint
 		"in the place of record %" PRIu64 " stands record %" PRIu64, number, claim);
 }
 
+/* It is a whole record, and says that it is another than the one that belongs here. */
+static bool was_moved(const struct audit_record *record)
+{
+	struct audit_event event;
+
+	return audit_record_claim(record) != record->number &&
+	       audit_event_decode(&event, record->data + CHAIN_NUMBER_BYTES,
+		       record->len - CHAIN_NUMBER_BYTES) == 0;
+}
+
 static int check_record(struct verify *v, sqlite3_stmt *st)
 {
 	const uint64_t expected = v->chain.tree.n + 1;
@@ -196,9 +207,9 @@ static int check_record(struct verify *v, sqlite3_stmt *st)
 		return found(
 			v, AUDIT_CHANGED, expected, "record %" PRIu64 " cannot be read", expected);
 	chain_add(&v->chain, record.data, record.len);
-	if (audit_record_claim(&record) != expected)
+	if (was_moved(&record))
 		return found_moved(v, st, expected, audit_record_claim(&record));
-	if (!merkle_equal(&record.hash, &v->chain.hash))
+	if (audit_record_claim(&record) != expected || !merkle_equal(&record.hash, &v->chain.hash))
 		return found(v, AUDIT_CHANGED, expected,
 			"record %" PRIu64 " is not what was hashed", expected);
 	v->verdict->records++;

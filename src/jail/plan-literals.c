@@ -69,6 +69,17 @@ static int take_literals(struct planner *p, const struct host_pattern *h)
 	return 0;
 }
 
+/* Names by a pattern are as many as a command asks for. */
+static void count_ports(struct plan *plan, const struct host_pattern *h)
+{
+	size_t n = h->kind == HOST_SUBDOMAINS ? PLAN_LISTENERS_MAX
+					      : (size_t)(h->port_hi - h->port_lo) + 1;
+
+	plan->n_listeners += n;
+	if (plan->n_listeners > PLAN_LISTENERS_MAX)
+		plan->n_listeners = PLAN_LISTENERS_MAX;
+}
+
 /* A grant of several patterns, which must all match, is as single as one of them. */
 static int look_at_grant(struct planner *p, const struct grant *g, struct obstacle *o)
 {
@@ -85,6 +96,8 @@ static int look_at_grant(struct planner *p, const struct grant *g, struct obstac
 		if (why)
 			continue;
 		r = h.kind == HOST_PREFIX ? take_literals(p, &h) : 0;
+		if (h.kind == HOST_NAME || h.kind == HOST_SUBDOMAINS)
+			count_ports(p->plan, &h);
 		if (r != -E2BIG)
 			return r;
 		why = "that makes more addresses than can be captured";
@@ -140,11 +153,11 @@ int plan_literals_collect(struct planner *p)
 		int r;
 
 		o = (struct obstacle){ 0 };
-		p->plan->n_literals = 0;
+		p->plan->n_literals = p->plan->n_listeners = 0;
 		r = look_at_layer(p, p->layers[i], &o);
 		if (r < 0 || !o.why)
 			return r;
 	}
-	p->plan->n_literals = 0;
+	p->plan->n_literals = p->plan->n_listeners = 0;
 	return refuse(p, &o);
 }

@@ -21,7 +21,8 @@ enum {
 struct plan_head {
 	uint32_t n_entries, n_programs;
 	uint32_t exec_listed, network, n_ports, n_loopback;
-	uint32_t n_literals, unheld;
+	uint32_t n_literals;
+	uint16_t n_listeners, unheld;
 	struct plan_range loopback[PLAN_RANGES_MAX];
 	struct limits limits;
 };
@@ -70,10 +71,12 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		.n_ports = (uint32_t)p->n_ports,
 		.n_loopback = (uint32_t)p->n_loopback,
 		.n_literals = (uint32_t)p->n_literals,
+		.n_listeners = (uint16_t)p->n_listeners,
 		.unheld = p->unheld != NULL,
 		.limits = p->limits };
 
-	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX || p->n_literals > PLAN_LITERALS_MAX)
+	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX ||
+		p->n_literals > PLAN_LITERALS_MAX || p->n_listeners > PLAN_LISTENERS_MAX)
 		return -E2BIG;
 	memcpy(head.loopback, p->loopback, sizeof(head.loopback));
 	buffer_add(out, &head, sizeof(head));
@@ -157,7 +160,7 @@ static int read_plan(struct plan *p, struct reader *r)
 		head.n_programs > ENTRIES_MAX || head.exec_listed > 1 ||
 		head.network > PLAN_NETWORK_HOST || head.n_ports > PLAN_PORTS_MAX ||
 		head.n_loopback > PLAN_RANGES_MAX || head.n_literals > PLAN_LITERALS_MAX ||
-		head.unheld > 1)
+		head.n_listeners > PLAN_LISTENERS_MAX || head.unheld > 1)
 		return -EPROTO;
 	p->exec_listed = head.exec_listed;
 	p->network = head.network;
@@ -165,6 +168,7 @@ static int read_plan(struct plan *p, struct reader *r)
 	p->n_ports = head.n_ports;
 	p->n_loopback = head.n_loopback;
 	memcpy(p->loopback, head.loopback, sizeof(p->loopback));
+	p->n_listeners = head.n_listeners;
 	p->limits = head.limits;
 	return read_lists(p, r, &head);
 }

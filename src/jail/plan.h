@@ -60,7 +60,13 @@ enum plan_network {
 			       (but see public_is_open) */
 };
 
-enum { PLAN_PORTS_MAX = 32, PLAN_RANGES_MAX = 8, PLAN_SOCKETS_MAX = 64, PLAN_LITERALS_MAX = 256 };
+enum {
+	PLAN_PORTS_MAX = 32,
+	PLAN_RANGES_MAX = 8,
+	PLAN_SOCKETS_MAX = 64,
+	PLAN_LITERALS_MAX = 256,
+	PLAN_LISTENERS_MAX = 256
+};
 
 /* Of ports. */
 struct plan_range {
@@ -98,6 +104,7 @@ struct plan {
 	 * and addresses with their ports. Else `unheld` says what stands in the way. */
 	struct plan_literal *literals;
 	size_t n_literals, cap_literals;
+	size_t n_listeners; /* as many sockets of each family as names may take */
 	const char *unheld;
 	struct limits limits;
 	const struct policy *policy; /* that it was made from; not sent to the zygote */

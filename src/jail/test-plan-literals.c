@@ -105,6 +105,28 @@ static void test_cases(void **state)
 	assert_int_equal(failed, 0);
 }
 
+/* Sockets for names: one for each port. */
+static void test_listeners(void **state)
+{
+	static const struct {
+		const char *layers[3];
+		size_t n;
+	} rows[] = {
+		{ { "network: {allow: ['1.2.3.4:80']}" }, 0 },
+		{ { "network: {allow: [a.com:443, b.com:80-95]}" }, 17 },
+		{ { "network: {allow: [a.com:443, '*.b.com:443']}" }, PLAN_LISTENERS_MAX },
+		{ { "network: {allow: ['*']}", "network: {allow: [a.com:443]}" }, 1 },
+		{ { "network: {allow: [a.com:443, '*']}" }, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++) {
+		auto_plan *plan = make(rows[i].layers);
+
+		assert_int_equal(plan->n_listeners, rows[i].n);
+	}
+}
+
 /* As many as there is room for, and one more. */
 static void test_many(void **state)
 {
@@ -127,6 +149,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_many),
 	};
 

@@ -48,6 +48,7 @@ static struct plan make(void)
 		.n_loopback = 2,
 		.literals = literals,
 		.n_literals = 2,
+		.n_listeners = PLAN_LISTENERS_MAX,
 		.unheld = "no" };
 
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
@@ -79,6 +80,7 @@ static void same_network(const struct plan *a, const struct plan *b)
 		assert_int_equal(a->literals[i].port, b->literals[i].port);
 		assert_true(address_equal(&a->literals[i].address, &b->literals[i].address));
 	}
+	assert_int_equal(a->n_listeners, b->n_listeners);
 	assert_true(!a->unheld == !b->unheld);
 	if (a->unheld)
 		assert_string_equal(a->unheld, b->unheld);
@@ -224,6 +226,9 @@ static void too_many_literals(void **state)
 	assert_int_equal(plan_encode(&p, &body), 0);
 	assert_int_equal(decode(body.data, body.len), 0);
 	p.n_literals++;
+	assert_int_equal(plan_encode(&p, &body), -E2BIG);
+	p.n_literals = 0;
+	p.n_listeners = PLAN_LISTENERS_MAX + 1;
 	assert_int_equal(plan_encode(&p, &body), -E2BIG);
 }
 

@@ -205,7 +205,7 @@ static int on_gate(struct pump *p, enum pump_side from, bool last)
 	int r;
 
 	c->gate.refused = &refused;
-	r = from == PUMP_INNER ? gate_client(&c->gate, p, last) : gate_server(&c->gate, p, last);
+	r = from == PUMP_INNER ? gate_client(&c->gate, p) : gate_server(&c->gate, p, last);
 	if (c->gate.seen == 0)
 		loop_stop(loop_of(c), &c->timer);
 	else if (r == -EAGAIN && c->timer.place == 0 &&

@@ -6,25 +6,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { PEEK_BYTES = TLS_HELLO_MAX, PASSED_MAX = HTTP_HEAD_MAX };
+enum { BYTES_MAX = TLS_HELLO_MAX };
 
-/* What was passed on of a first line, and what came behind it. One loop, one thread: it is used
- * before the next call. */
-static uint8_t bytes[PASSED_MAX + PEEK_BYTES];
+/* What was kept, and what came behind it. One loop, one thread: it is used before the next call. */
+static uint8_t bytes[BYTES_MAX];
 
-static ssize_t peek(int fd, uint8_t *out, size_t size)
+static int hear(ssize_t n)
 {
-	ssize_t n = recv(fd, out, size, MSG_PEEK | MSG_DONTWAIT);
-
-	return n < 0 ? (errno == EINTR ? -EAGAIN : -errno) : n;
-}
-
-/* epoll shall not tell of less than that any more. */
-static int set_least(int fd, size_t n)
-{
-	const int least = (int)n;
-
-	return setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)) < 0 ? -errno : 0;
+	return n < 0 ? (errno == EINTR ? -EAGAIN : -errno) : (int)n;
 }
 
 static int refuse(struct gate *g, const char *why)
@@ -33,40 +22,62 @@ static int refuse(struct gate *g, const char *why)
 	return -EACCES;
 }
 
-static bool has_urgent(int fd)
+/* Of the n bytes, the first `passed` are on their way; all of them have to be judged once more. */
+static int keep(struct gate *g, size_t n, size_t passed)
 {
-	uint8_t byte;
+	uint8_t *copy = realloc(g->kept, n);
 
-	return recv(fd, &byte, 1, MSG_OOB | MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EINVAL;
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, bytes, n);
+	g->kept = copy;
+	g->n_kept = n;
+	g->n_passed = passed;
+	return 0;
 }
 
-/* What is behind urgent data cannot be looked at, but epoll would tell of it for ever. */
-static int await_more(struct gate *g, const struct pump *p, size_t seen)
+static void forget(struct gate *g)
 {
-	int fd = p->sides[PUMP_INNER].fd;
-	int r = set_least(fd, seen + 1);
+	free(g->kept);
+	g->kept = NULL;
+	g->n_kept = g->n_passed = 0;
+}
 
-	g->seen = seen;
-	if (has_urgent(fd))
-		return refuse(g, "urgent data in its first message");
+static int await_more(struct gate *g, size_t n)
+{
+	int r = keep(g, n, g->n_passed);
+
+	g->seen = n - g->n_passed;
 	return r < 0 ? r : -EAGAIN;
 }
 
-static int pass(struct gate *g, struct pump *p, uint64_t n)
+/*
+ * The first `count` of n bytes pass. If that is more than there are, so do those that come next,
+ * unseen. What is behind them is judged by itself.
+ */
+static int pass(struct gate *g, struct pump *p, size_t n, uint64_t count)
 {
-	int r = g->seen > 0 ? set_least(p->sides[PUMP_INNER].fd, 1) : 0;
+	size_t here = count < n ? (size_t)count : n;
+	int r = pump_give(p, PUMP_INNER, bytes + g->n_passed, here - g->n_passed);
 
+	if (r < 0)
+		return r;
 	g->seen = 0;
-	p->streams[PUMP_INNER].allowed = n;
-	return r;
+	g->n_passed = 0;
+	p->streams[PUMP_INNER].held = here < n;
+	p->streams[PUMP_INNER].allowed = count == UINT64_MAX ? count : count - here;
+	if (here == n) {
+		forget(g);
+		return 0;
+	}
+	memmove(bytes, bytes + here, n - here);
+	return keep(g, n - here, 0);
 }
 
-static int open_gate(struct gate *g, struct pump *p)
+static int open_gate(struct gate *g, struct pump *p, size_t n)
 {
 	g->state = GATE_OPEN;
-	free(g->passed);
-	g->passed = NULL;
-	return pass(g, p, UINT64_MAX);
+	return pass(g, p, n, UINT64_MAX);
 }
 
 /* The hello of TLS. */
@@ -76,8 +87,8 @@ static int judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 	struct tls_hello hello;
 	int r = tls_hello_parse(&hello, bytes, n);
 
-	if (r == -EAGAIN && !last && n < PEEK_BYTES)
-		return await_more(g, p, n);
+	if (r == -EAGAIN && !last && n < BYTES_MAX)
+		return await_more(g, n);
 	if (r < 0)
 		return refuse(g, "it begins like TLS, but its hello cannot be read");
 	if (!judge_hello(g->judge, g->destination, &hello, g->refused))
@@ -85,7 +96,7 @@ static int judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 	/* Until it is answered, nobody knows whether it is the last one. */
 	g->state = GATE_HELLO;
 	p->streams[PUMP_OUTER].allowed = 0;
-	return pass(g, p, hello.len);
+	return pass(g, p, n, hello.len);
 }
 
 /* Behind the request to say it again: the hello, and records in front of it that servers skip. */
@@ -94,8 +105,8 @@ static int judge_retry(struct gate *g, struct pump *p, size_t n, bool last)
 	if (bytes[0] == TLS_RECORD_HANDSHAKE || !tls_hello_is_likely(bytes[0]))
 		return judge_tls(g, p, n, last);
 	if (n < TLS_RECORD_HEAD)
-		return last ? refuse(g, "TLS that ends within a record") : await_more(g, p, n);
-	return pass(g, p, tls_record_bytes(bytes));
+		return last ? refuse(g, "TLS that ends within a record") : await_more(g, n);
+	return pass(g, p, n, tls_record_bytes(bytes));
 }
 
 static int await_server(struct pump *p)
@@ -118,28 +129,27 @@ static int on_request(void *context, const struct http_request *r)
 
 static int await_head(struct gate *g, struct pump *p, size_t n, bool last)
 {
-	if (http_requests_stopped(g->http))
-		return await_server(p);
+	if (http_requests_stopped(g->http)) {
+		p->streams[PUMP_INNER].held = true;
+		return keep(g, n, g->n_passed) < 0 ? -ENOMEM : await_server(p);
+	}
 	if (last || n >= HTTP_HEAD_MAX)
 		return refuse(g, "a request of HTTP that does not end");
-	return await_more(g, p, n - g->n_passed);
+	return await_more(g, n);
 }
 
-/* Of the bytes, and of the body that follows. */
-static int pass_request(struct gate *g, struct pump *p, size_t n)
+/* The first `passed` of n bytes, and the body that follows. */
+static int pass_request(struct gate *g, struct pump *p, size_t n, size_t passed)
 {
 	uint64_t body = http_requests_free_bytes(g->http);
 
-	free(g->passed);
-	g->passed = NULL;
-	g->n_passed = 0;
 	/* Before the request is passed on: the answer to it must not slip by. */
 	if (http_requests_waits(g->http))
 		p->streams[PUMP_OUTER].allowed = 0;
 	if (body == UINT64_MAX)
-		return open_gate(g, p);
+		return open_gate(g, p, n);
 	http_requests_skip(g->http, body);
-	return pass(g, p, n + body);
+	return pass(g, p, n, passed + body);
 }
 
 static int feed(struct gate *g, struct pump *p, size_t n, bool last)
@@ -154,7 +164,7 @@ static int feed(struct gate *g, struct pump *p, size_t n, bool last)
 		return (int)passed;
 	if (passed == 0)
 		return await_head(g, p, n, last);
-	return pass_request(g, p, (size_t)passed - g->n_passed);
+	return pass_request(g, p, n, (size_t)passed);
 }
 
 static int begin_http(struct gate *g, struct pump *p, size_t n, bool last)
@@ -170,17 +180,9 @@ static int begin_http(struct gate *g, struct pump *p, size_t n, bool last)
 /* n bytes without the end of a line. */
 static int pass_part(struct gate *g, struct pump *p, size_t n)
 {
-	size_t more = n - g->n_passed;
+	int r = pump_give(p, PUMP_INNER, bytes + g->n_passed, n - g->n_passed);
 
-	if (n > PASSED_MAX)
-		return refuse(g, "its first line does not end, and looks like HTTP");
-	if (!g->passed)
-		g->passed = malloc(PASSED_MAX);
-	if (!g->passed)
-		return -ENOMEM;
-	memcpy(g->passed, bytes, n);
-	g->n_passed = n;
-	return pass(g, p, more);
+	return r < 0 ? r : keep(g, n, n);
 }
 
 static int judge_text(struct gate *g, struct pump *p, size_t n, bool last)
@@ -189,60 +191,87 @@ static int judge_text(struct gate *g, struct pump *p, size_t n, bool last)
 	case HTTP_YES:
 		return begin_http(g, p, n, last);
 	case HTTP_2:
-		if (!judge_nameless(g->judge, g->destination, "HTTP/2 without TLS", g->refused))
+		if (!judge_unseen(g->judge, g->destination, "HTTP/2 without TLS", g->refused))
 			return -EACCES;
-		return open_gate(g, p);
+		return open_gate(g, p, n);
 	case HTTP_MAYBE:
 		return pass_part(g, p, n);
 	case HTTP_NO:
-		return open_gate(g, p);
+		return open_gate(g, p, n);
 	}
 	return -EINVAL;
 }
 
-/* The stream is at its end: the pump shall see that. */
-static int pass_end(struct pump *p, enum pump_side from)
+static int judge(struct gate *g, struct pump *p, size_t n, bool last)
 {
-	p->streams[from].allowed = 1;
+	switch (g->state) {
+	case GATE_FIRST:
+		return tls_hello_is_likely(bytes[0]) ? judge_tls(g, p, n, last)
+						     : judge_text(g, p, n, last);
+	case GATE_RETRY:
+		return judge_retry(g, p, n, last);
+	case GATE_HTTP:
+		return feed(g, p, n, last);
+	case GATE_HELLO:
+	case GATE_OPEN:
+		return open_gate(g, p, n);
+	}
+	return -EINVAL;
+}
+
+/* What is kept must be judged, though it is not all that was hoped for. A reset is no message. */
+static int end_client(struct gate *g, struct pump *p)
+{
+	if (g->n_kept > g->n_passed && p->error == 0)
+		return judge(g, p, g->n_kept, true);
+	p->streams[PUMP_INNER].ended = true;
 	return 0;
 }
 
-int gate_client(struct gate *g, struct pump *p, bool last)
+int gate_client(struct gate *g, struct pump *p)
 {
-	ssize_t n = peek(p->sides[PUMP_INNER].fd, bytes + g->n_passed, PEEK_BYTES);
-	size_t all;
+	int n = 0;
 
-	if (n <= 0)
-		return n < 0 ? (int)n : pass_end(p, PUMP_INNER);
-	if (g->n_passed > 0)
-		memcpy(bytes, g->passed, g->n_passed);
-	all = (size_t)n + g->n_passed;
-	switch (g->state) {
-	case GATE_FIRST:
-		return tls_hello_is_likely(bytes[0]) ? judge_tls(g, p, all, last)
-						     : judge_text(g, p, all, last);
-	case GATE_HELLO:
+	if (g->state == GATE_HELLO)
 		return await_server(p);
-	case GATE_RETRY:
-		return judge_retry(g, p, all, last);
-	case GATE_HTTP:
-		return feed(g, p, all, last);
-	case GATE_OPEN:
-		return open_gate(g, p);
+	if (g->n_kept > 0)
+		memcpy(bytes, g->kept, g->n_kept);
+	if (!p->streams[PUMP_INNER].held) {
+		n = hear(recv(p->sides[PUMP_INNER].fd, bytes + g->n_kept, BYTES_MAX - g->n_kept,
+			MSG_DONTWAIT));
+		if (n < 0)
+			return n;
+		if (n == 0)
+			return end_client(g, p);
 	}
-	return -EINVAL;
+	p->streams[PUMP_INNER].held = false;
+	return judge(g, p, g->n_kept + (size_t)n, false);
+}
+
+/* What servers send is only looked at. */
+static int peek(int fd, size_t size)
+{
+	return hear(recv(fd, bytes, size, MSG_PEEK | MSG_DONTWAIT));
+}
+
+/* epoll shall not tell of less than that any more. */
+static int set_least(int fd, size_t n)
+{
+	const int least = (int)n;
+
+	return setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)) < 0 ? -errno : 0;
 }
 
 /* *ret: how many bytes of the server may pass before it is looked at again. */
 static int judge_hello_answer(struct gate *g, struct pump *p, bool last, uint64_t *ret)
 {
 	int fd = p->sides[PUMP_OUTER].fd;
-	ssize_t n = peek(fd, bytes, TLS_ANSWER_BYTES);
+	int n = peek(fd, TLS_ANSWER_BYTES);
 	enum tls_answer answer;
 	int r;
 
 	if (n < 0)
-		return (int)n;
+		return n;
 	answer = tls_answer_parse(bytes, (size_t)n);
 	if (answer == TLS_ANSWER_MORE && n > 0 && !last) {
 		r = set_least(fd, (size_t)n + 1);
@@ -262,10 +291,10 @@ static int judge_upgrade(struct gate *g, struct pump *p, bool last)
 	static const char accepted[] = "HTTP/1.1 101 ";
 	const size_t len = sizeof(accepted) - 1;
 	int fd = p->sides[PUMP_OUTER].fd;
-	ssize_t n = peek(fd, bytes, len);
+	int n = peek(fd, len);
 
 	if (n < 0)
-		return (int)n;
+		return n;
 	if ((size_t)n < len && !last) {
 		int r = set_least(fd, len);
 
@@ -294,6 +323,5 @@ void gate_deinit(struct gate *g)
 {
 	http_requests_free(g->http);
 	g->http = NULL;
-	free(g->passed);
-	g->passed = NULL;
+	forget(g);
 }

@@ -5,9 +5,10 @@
  * was granted, and so must every request of plain HTTP. Everything else passes as it is, and so do
  * all bytes of the server, so that protocols in which the server speaks first work.
  *
- * Bytes are looked at where they are, in the socket, and nothing is changed. A first line that is
- * not complete may become a request of HTTP or not: it passes, since no server acts on half a line,
- * but is kept here to be judged with the rest.
+ * What is judged is read once, and the very bytes that were judged are passed on: whoever sent them
+ * may still change those in the socket (vmsplice). A first line that is not complete may become a
+ * request of HTTP or not: it passes, since no server acts on half a line, but is kept here to be
+ * judged with the rest.
  */
 #include "net/http-requests.h"
 #include "net/judge.h"
@@ -28,11 +29,12 @@ struct gate {
 	struct http_requests *http;
 	struct judgement *refused; /* why it ended with -EACCES */
 	size_t seen;               /* bytes that were not enough */
-	uint8_t *passed;           /* the first line, as far as it was passed on */
-	size_t n_passed;
+	uint8_t *kept;             /* what was read, and is still to be judged */
+	size_t n_kept;
+	size_t n_passed; /* the first of them, that were passed on already */
 };
 
 /* As pump->gate. -EACCES: *g->refused says why. */
-int gate_client(struct gate *g, struct pump *p, bool last);
+int gate_client(struct gate *g, struct pump *p);
 int gate_server(struct gate *g, struct pump *p, bool last);
 void gate_deinit(struct gate *g);

@@ -58,10 +58,10 @@ static bool has_version(const uint8_t *line, size_t len)
 	return false;
 }
 
+/* With or without a slash: there are servers that take any word for a path. */
 static bool is_0_9(const uint8_t *line, size_t len)
 {
-	return len > 4 && memcmp(line, "GET", 3) == 0 && is_space(line[3]) &&
-	       memchr(line, '/', len);
+	return len > 4 && memcmp(line, "GET", 3) == 0 && is_space(line[3]);
 }
 
 /* The PROXY protocol, version 1: servers that speak it look for the request behind this line. */
@@ -70,13 +70,13 @@ static bool is_proxy_line(const uint8_t *line, size_t len)
 	return len >= 6 && memcmp(line, "PROXY ", 6) == 0;
 }
 
-/* And version 2, as far as its signature is there. */
+/* And version 2: its signature up to the line that would settle that it is something else. */
 static bool is_proxy_signature(const uint8_t *data, size_t len)
 {
-	static const char signature[] = "\r\n\r\n\0\r\nQUIT\n";
+	static const char signature[] = "\r\n\r\n\0\r\n"; /* "QUIT\n" */
 	const size_t n = sizeof(signature) - 1;
 
-	return len > 4 && memcmp(data, signature, len < n ? len : n) == 0;
+	return len >= n && memcmp(data, signature, n) == 0;
 }
 
 static bool is_preface(const uint8_t *line, size_t len, bool complete)

@@ -19,13 +19,12 @@ static bool has_path(const char *pattern)
 	const char *scheme = strstr(pattern, "://");
 	const char *slash = scheme ? strchr(scheme + 3, '/') : NULL;
 
-	return slash && slash[1] != '\0';
+	return slash && strcmp(slash, "/") != 0 && strcmp(slash, "/*") != 0 &&
+	       strcmp(slash, "/**") != 0;
 }
 
-static bool is_narrow(const struct source *s)
+static bool is_about_paths(const struct source *s)
 {
-	if (s->methods && s->methods->n > 0)
-		return true;
 	for (size_t i = 0; i < s->grant->n; i++)
 		if (has_path(s->grant->all[i]))
 			return true;
@@ -41,9 +40,14 @@ void judge_init(struct judge *j, const struct policy *p)
 
 		j->watching = j->watching && l->mode != MODE_ENFORCE;
 		j->narrow = j->narrow || l->network.methods.n > 0;
-		for (size_t k = 0; k < s->n; k++)
-			j->narrow = j->narrow || is_narrow(&s->items[k]);
+		for (size_t k = 0; k < s->n; k++) {
+			const struct source *source = &s->items[k];
+
+			j->narrow = j->narrow || (source->methods && source->methods->n > 0);
+			j->paths = j->paths || is_about_paths(source);
+		}
 	}
+	j->narrow = j->narrow || j->paths;
 }
 
 /* "api.example.com:443", "udp://[::1]:53" */
@@ -271,7 +275,8 @@ bool judge_own(const struct judge *j, const struct destination *d, const struct 
 	(void)judge_refuse(d, ret,
 		"%.140s is an address of this machine, and only a grant that names it reaches that",
 		target);
-	(void)snprintf(ret->remedy, sizeof(ret->remedy), "add network: {allow: [\"%.200s\"]}", target);
+	(void)snprintf(
+		ret->remedy, sizeof(ret->remedy), "add network: {allow: [\"%.200s\"]}", target);
 	return false;
 }
 
@@ -324,6 +329,13 @@ bool judge_hello(const struct judge *j, const struct destination *d, const struc
 	return judge_name(j, d, "TLS", hello->name, ret);
 }
 
+/* Servers differ in whether these separate folders, or end the name of one. */
+static bool is_ambiguous(const char *path)
+{
+	return strpbrk(path, "\\;") || strstr(path, "//") || strcasestr(path, "%2f") ||
+	       strcasestr(path, "%5c");
+}
+
 /* Of a URL that the policy can read. */
 static bool judge_url(const struct judge *j, const struct destination *d,
 	const struct http_request *http, struct judgement *ret)
@@ -335,6 +347,9 @@ static bool judge_url(const struct judge *j, const struct destination *d,
 	struct decision decision;
 	int n;
 
+	if (j->paths && is_ambiguous(http->path))
+		return judge_refuse(
+			d, ret, "a rule is about paths, and the request's can be read in two ways");
 	print_target(TRANSPORT_TCP, d->name, &d->address, d->port, target);
 	n = snprintf(
 		url, sizeof(url), "http://%s%s", target, http->path[0] == '/' ? http->path : "/");
@@ -350,6 +365,37 @@ static bool judge_url(const struct judge *j, const struct destination *d,
 	return false;
 }
 
+/* On a connection to an address: whether anything forbids the path at the host that it asks for. */
+static bool judge_host_url(const struct judge *j, const struct destination *d,
+	const struct http_request *http, struct judgement *ret)
+{
+	char url[URL_BYTES];
+	const struct request r = {
+		.op = OPERATION_NET_CONNECT, .target = url, .method = http->method
+	};
+	int n = snprintf(url, sizeof(url), "http://%s:%u%s", http->host, d->port,
+		http->path[0] == '/' ? http->path : "/");
+
+	if (n < 0 || (size_t)n >= sizeof(url))
+		return judge_refuse(
+			d, ret, "the request's path is too long to be compared with the rules");
+	begin(d, ret);
+	return is_forbidden(j, &r, ret) ? blame(ret, "HTTP", "asks for", http->host) : allow(ret);
+}
+
+/* Where only some methods are granted, this one, of the preface of HTTP/2, is not among them. */
+bool judge_unseen(
+	const struct judge *j, const struct destination *d, const char *what, struct judgement *ret)
+{
+	static const struct http_request any = { .method = "PRI", .path = "/" };
+
+	if (!judge_nameless(j, d, what, ret))
+		return false;
+	if (!j->paths && (!j->narrow || judge_url(j, d, &any, ret)))
+		return true;
+	return judge_refuse(d, ret, "%s, so that methods and paths could not be seen", what);
+}
+
 bool judge_http(const struct judge *j, const struct destination *d, const struct http_request *r,
 	struct judgement *ret)
 {
@@ -361,8 +407,12 @@ bool judge_http(const struct judge *j, const struct destination *d, const struct
 			d->port);
 	allowed = r->host[0] == '\0' ? judge_nameless(j, d, "HTTP without a host", ret)
 				     : judge_name(j, d, "HTTP", r->host, ret);
+	if (allowed && j->narrow)
+		allowed = judge_url(j, d, r, ret);
+	if (allowed && j->paths && !d->name && r->host[0] != '\0')
+		allowed = judge_host_url(j, d, r, ret);
 	/* Other protocols on the same connection, which can name any host. */
 	if (allowed && r->upgrade && strcasecmp(r->upgrade_to, "websocket") != 0)
-		allowed = judge_nameless(j, d, "HTTP changes to another protocol", ret);
-	return allowed && j->narrow ? judge_url(j, d, r, ret) : allowed;
+		allowed = judge_unseen(j, d, "HTTP changes to another protocol", ret);
+	return allowed;
 }

@@ -21,6 +21,7 @@
 struct judge {
 	const struct policy *policy;
 	bool narrow;   /* some grant is about methods or paths: each request is judged by them */
+	bool paths;    /* some rule is about paths */
 	bool watching; /* no layer enforces: only what is forbidden is refused, not what is not said
 			*/
 };
@@ -59,6 +60,9 @@ bool judge_alias(const struct judge *j, const struct destination *d, const char 
 /* A protocol that hides the names it is about, `what`: only for a grant of exactly this name, or of
  * the address. */
 bool judge_nameless(const struct judge *j, const struct destination *d, const char *what,
+	struct judgement *ret);
+/* The same where requests of HTTP are hidden as well: not if only some of them are granted. */
+bool judge_unseen(const struct judge *j, const struct destination *d, const char *what,
 	struct judgement *ret);
 bool judge_hello(const struct judge *j, const struct destination *d, const struct tls_hello *hello,
 	struct judgement *ret);

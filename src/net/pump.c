@@ -103,7 +103,7 @@ static void drop_pending(struct pump_room *r, struct pump_stream *s)
 }
 
 /* In memory: a pipe may be had no more, or be too small for it. */
-static int keep(struct pump_stream *s, const char *data, size_t len)
+static int keep(struct pump_stream *s, const void *data, size_t len)
 {
 	s->kept = malloc(len);
 	if (!s->kept)
@@ -184,6 +184,12 @@ static int fill_pipe(struct pump_stream *s, int from, size_t max)
 	return n;
 }
 
+static void charge_account(struct pump *p, enum pump_side from, size_t n)
+{
+	if (p->account)
+		quota_charge(p->account, from == PUMP_INNER ? n : 0, from == PUMP_INNER ? 0 : n);
+}
+
 static void charge(struct pump *p, enum pump_side from, size_t n)
 {
 	struct pump_stream *s = &p->streams[from];
@@ -191,8 +197,26 @@ static void charge(struct pump *p, enum pump_side from, size_t n)
 	s->moved += n;
 	if (s->allowed != UINT64_MAX)
 		s->allowed -= n;
-	if (p->account)
-		quota_charge(p->account, from == PUMP_INNER ? n : 0, from == PUMP_INNER ? 0 : n);
+	charge_account(p, from, n);
+}
+
+int pump_give(struct pump *p, enum pump_side from, const void *data, size_t len)
+{
+	struct pump_stream *s = &p->streams[from];
+	int r;
+
+	if (len == 0)
+		return 0;
+	if (p->account && quota_left(p->account) < len)
+		return -EDQUOT;
+	r = keep(s, data, len);
+	if (r < 0)
+		return r;
+	s->blocked = false;
+	/* They are beside what may pass out of the socket. */
+	s->moved += len;
+	charge_account(p, from, len);
+	return 0;
 }
 
 /* It takes nothing more, and what it said before is all that it says. */
@@ -254,7 +278,12 @@ static int await_end(struct pump *p, enum pump_side from)
 
 	if (n > 0)
 		return -EDQUOT;
-	return n == -EAGAIN ? 0 : take(p, from, 1);
+	if (n == -EAGAIN)
+		return 0;
+	if (n < 0)
+		break_side(p, from, n);
+	p->streams[from].ended = true;
+	return 1;
 }
 
 static void end_stream(struct pump *p, enum pump_side from)
@@ -297,7 +326,8 @@ static int run(struct pump *p, enum pump_side from, bool last)
 	struct pump_stream *s = &p->streams[from];
 	int r = 1;
 
-	for (int i = 0; r == 1 && i < MOVES_MAX; i++)
+	/* What the gate holds, nobody else would call for again. */
+	for (int i = 0; r == 1 && (i < MOVES_MAX || s->held); i++)
 		r = step(p, from, last);
 	if (s->in_pipe == 0)
 		return_pipe(p->room, s);
@@ -353,6 +383,9 @@ static void turn(struct pump *p, const bool last[2])
 
 	if (r == 0)
 		r = run(p, PUMP_OUTER, last[PUMP_OUTER]);
+	/* The answer that the gate had waited for may have come. */
+	if (r == 0 && p->streams[PUMP_INNER].held)
+		r = run(p, PUMP_INNER, last[PUMP_INNER]);
 	if (r == 0)
 		r = update(p);
 	if (r < 0)

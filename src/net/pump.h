@@ -37,6 +37,7 @@ struct pump_stream {
 	bool closed;  /* and the sink was told */
 	bool waiting; /* the gate waits for something else than more bytes */
 	bool blocked; /* the sink takes no more now */
+	bool held;    /* the gate has bytes of it that it wants to judge before it reads more */
 };
 
 struct pump {
@@ -44,15 +45,14 @@ struct pump {
 	 * (negative). The descriptors are the caller's to close; pump_stop() was called. */
 	void (*done)(struct pump *p, int error);
 	/*
-	 * The bytes that `from` may send are used up: look at what it sent (MSG_PEEK) and raise
-	 * streams[from].allowed. -EAGAIN: not enough is there; sets SO_RCVLOWAT or `waiting`
-	 * itself. Another error ends the pump. last: nothing more will come. NULL: everything
-	 * passes.
+	 * The bytes that `from` may send are used up: read some and pump_give() them, or raise
+	 * streams[from].allowed, or set its `ended`. -EAGAIN: not enough is there, or `waiting` was
+	 * set. Another error ends the pump. last: nothing more will come. NULL: everything passes.
 	 */
 	int (*gate)(struct pump *p, enum pump_side from, bool last);
 	struct quota_account *account; /* or NULL */
 
-	/* private, but for `allowed`, `moved` and `waiting` */
+	/* private, but for `allowed`, `moved`, `waiting` and `ended` */
 	struct pump_room *room;
 	struct {
 		struct watcher watcher;
@@ -66,6 +66,8 @@ struct pump {
 /* Non-blocking stream sockets. On failure nothing was started. */
 int pump_start(struct pump *p, struct pump_room *r, int inner, int outer);
 void pump_stop(struct pump *p);
+/* For the gate: these bytes are next on their way from that side. -EDQUOT, -ENOMEM. */
+int pump_give(struct pump *p, enum pump_side from, const void *data, size_t len);
 /* After `allowed` or `waiting` changed outside the gate. May call done(). */
 void pump_again(struct pump *p);
 

@@ -138,11 +138,13 @@ static int start_local_dns(struct relay *r)
 {
 	struct dns_server_options o = dns_options(r);
 
+	if (r->captured[CAPTURE_SYSTEMD_UDP] < 0)
+		return 0;
 	o.udp[0] = take_captured(r, CAPTURE_SYSTEMD_UDP);
 	o.udp[1] = take_captured(r, CAPTURE_DOCKER_UDP);
 	o.tcp[0] = take_captured(r, CAPTURE_SYSTEMD_TCP);
 	o.tcp[1] = take_captured(r, CAPTURE_DOCKER_TCP);
-	return r->listeners ? dns_server_new(&r->local, &o) : 0;
+	return dns_server_new(&r->local, &o);
 }
 
 static int start_dns(struct relay *r)

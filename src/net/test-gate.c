@@ -27,7 +27,7 @@ static int on_gate(struct pump *p, enum pump_side from, bool last)
 	struct line *l = container_of(p, struct line, pump);
 
 	l->gate.refused = &l->refused;
-	return from == PUMP_INNER ? gate_client(&l->gate, p, last) : gate_server(&l->gate, p, last);
+	return from == PUMP_INNER ? gate_client(&l->gate, p) : gate_server(&l->gate, p, last);
 }
 
 static void on_done(struct pump *p, int error)
@@ -375,7 +375,7 @@ static void test_alert_first(void **state)
 	end_line(&l);
 }
 
-/* What is behind it could never be looked at. */
+/* It is no part of the stream, and does not keep from reading what is behind it. */
 static void test_urgent(void **state)
 {
 	struct bytes hello = make_hello("a.com", false);
@@ -386,7 +386,9 @@ static void test_urgent(void **state)
 	say_bytes(l.near, hello.data, 7);
 	assert_int_equal(send(l.near, "!", 1, MSG_OOB | MSG_NOSIGNAL), 1);
 	say_bytes(l.near, hello.data + 7, 20);
-	check_refused(&l, "urgent data");
+	check_silent(&l);
+	say_bytes(l.near, hello.data + 27, hello.n - 27);
+	hear_bytes(l.far, hello.data, hello.n);
 	end_line(&l);
 }
 
@@ -446,6 +448,11 @@ static const struct {
 	{ "network: {allow: ['a.com'], methods: [GET]}", "a.com", GET_A, GET_A, NULL },
 	{ "network: {allow: ['a.com'], methods: [GET]}", "a.com", GET_A POST_A "12345", GET_A,
 		"network.methods does not have POST" },
+	{ "network: {allow: ['a.com'], methods: [GET]}", "a.com", PREFACE, "",
+		"HTTP/2 without TLS, so that methods" },
+	{ "network: {allow: ['a.com'], methods: [GET]}", "a.com",
+		"GET / HTTP/1.1\r\nHost: a.com\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", "",
+		"another protocol, so that methods" },
 	/* Not HTTP at all. */
 	{ exact, "a.com", "hello", "hello", NULL },
 	{ exact, "a.com", "EHLO b.com\r\n", "EHLO b.com\r\n", NULL },

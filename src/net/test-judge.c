@@ -306,6 +306,7 @@ static void test_aliases(void **state)
 
 /* TLS: the name in the hello, "" for none. */
 
+#define TWO_PATHS "a rule is about paths, and the request's can be read in two ways"
 #define NAMELESS(what)                                       \
 	what ", and nothing grants a.com by its full name; " \
 	     "add network: {allow: [\"a.com:443\"]}"
@@ -433,6 +434,29 @@ static const struct {
 		"http://a.com/admin/** [test.yaml:1: http://a.com/admin/**]" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
 		{ "GET", "a.com", 0, "/other", false, "" }, "allowed" },
+	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
+		{ "GET", "a.com", 0, "//admin/x", false, "" }, TWO_PATHS },
+	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
+		{ "GET", "a.com", 0, "/admin%2Fx", false, "" }, TWO_PATHS },
+	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
+		{ "GET", "a.com", 0, "/\\admin/x", false, "" }, TWO_PATHS },
+	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
+		{ "GET", "a.com", 0, "/admin;a/x", false, "" }, TWO_PATHS },
+	{ { { "network: {allow: [a.com], methods: [GET]}" } }, "a.com:80",
+		{ "GET", "a.com", 0, "//a%2fb;c", false, "" }, "allowed" },
+	/* By its address, too. */
+	{ { { "network: {allow: [1.2.3.4], deny: ['http://a.com/admin/**']}" } }, "1.2.3.4:80",
+		{ "GET", "a.com", 0, "/admin/x", false, "" },
+		"HTTP asks for a.com: network.deny forbids http://a.com/admin/**; remove or narrow "
+		"test.yaml:1: http://a.com/admin/** [test.yaml:1: http://a.com/admin/**]" },
+	{ { { "network: {allow: [1.2.3.4], deny: ['http://a.com/admin/**']}" } }, "1.2.3.4:80",
+		{ "GET", "a.com", 0, "/other", false, "" }, "allowed" },
+	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
+		{ "GET", "a.com", 0, "/", true, "h2c" },
+		"HTTP changes to another protocol, so that methods and paths could not be seen" },
+	{ { { "network: {allow: [a.com], methods: [GET]}" } }, "a.com:80",
+		{ "GET", "a.com", 0, "/", true, "h2c" },
+		"HTTP changes to another protocol, so that methods and paths could not be seen" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
 		{ "OPTIONS", "a.com", 0, "*", false, "" }, "allowed" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",

@@ -659,6 +659,26 @@ static void test_quota(void **state)
 	}
 }
 
+/* A reset is no orderly end then, either. */
+static void test_quota_and_reset(void **state)
+{
+	auto_policy *p = test_compile("network: {allow: ['a.com'], max_bytes: 4}");
+	struct quota *q = NULL;
+	struct line l = { 0 };
+
+	(void)state;
+	l.pump.account = open_account(&q, p);
+	start_line(&l, tcp_pair);
+	say(l.near, "1234");
+	hear(l.far, "1234");
+	pump_reset(fd_take(&l.far));
+	hear_reset(l.near);
+	assert_int_equal(l.n_done, 1);
+	assert_int_equal(l.error, -ECONNRESET);
+	end_line(&l);
+	quota_free(q);
+}
+
 /* Ends. */
 
 static void on_done_free(struct pump *p, int error)
@@ -773,6 +793,7 @@ int main(void)
 		TEST(test_gate_refuses),
 		TEST(test_gate_hears_of_the_end),
 		TEST(test_quota),
+		TEST(test_quota_and_reset),
 		TEST(test_freed_when_done),
 		TEST(test_stopped_by_another),
 		TEST(test_start_fails),

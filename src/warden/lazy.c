@@ -11,7 +11,7 @@
 #include "wire/frame.h"
 #include "wire/sockets.h"
 
-enum { LISTENERS = PLAN_LITERALS_MAX + 2 * LAZY_SOCKETS };
+enum { LISTENERS = PLAN_LITERALS_MAX + 2 * PLAN_LISTENERS_MAX };
 
 _Static_assert((int)LISTENERS <= (int)LISTENERS_MAX, "more than the relay takes");
 
@@ -72,11 +72,11 @@ static int send_literals(struct portion *p, const struct plan *plan, struct erro
 }
 
 /* Without IPv6 there are those of IPv4 alone. */
-static int send_pool(struct portion *p)
+static int send_pool(struct portion *p, size_t n)
 {
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < 2 * LAZY_SOCKETS; i++) {
+	for (size_t i = 0; r == 0 && i < 2 * n; i++) {
 		int fd = capture_listener(i % 2 ? AF_INET6 : AF_INET);
 
 		if (fd < 0 && i % 2 == 0)
@@ -94,7 +94,7 @@ static int send_listeners(int socket, const struct plan *plan, struct error *e)
 	int also;
 
 	if (r == 0)
-		r = send_pool(&p);
+		r = send_pool(&p, plan->n_listeners);
 	also = send_portion(&p);
 	return r < 0 ? r : also;
 }

@@ -9,8 +9,6 @@
 #include "jail/plan.h"
 #include "net/capture.h"
 
-enum { LAZY_SOCKETS = 256 }; /* of each family */
-
 /*
  * After capture_open() gave -EOPNOTSUPP. What is captured goes to ret, the listeners go over the
  * socket. -EOPNOTSUPP: the plan grants what cannot be held this way, and the error says what.

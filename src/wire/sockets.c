@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	UNREAD_MAX = 4096, /* bytes, as the kernel counts them: a handful of frames */
+	UNREAD_MAX = 1536, /* bytes, as the kernel counts them: two frames */
 	PAUSE_US = 50,
 	PAUSES_MAX = 200000, /* ten seconds */
 };

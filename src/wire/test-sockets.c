@@ -9,8 +9,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "wire/sockets.h"
@@ -186,6 +190,66 @@ static void test_another_type(void **state)
 	assert_int_equal(sockets_decode(&s, &f), -EPROTO);
 }
 
+static void test_pass(void **state)
+{
+	int fds[MANY], other[2];
+	auto_frame f = { 0 }, passed = { 0 };
+	struct sockets s;
+
+	(void)state;
+	open_some(fds, 0xa1);
+	assert_int_equal(frame_pair(other), 0);
+	assert_int_equal(sockets_send(pair[0], SOCKETS_LISTENER, fds, MANY), 0);
+	assert_int_equal(frame_receive(pair[1], &f), 1);
+	assert_int_equal(sockets_pass(other[0], &f), 0);
+	assert_int_equal(frame_receive(other[1], &passed), 1);
+	assert_int_equal(sockets_decode(&s, &passed), 0);
+	assert_int_equal(s.kind, SOCKETS_LISTENER);
+	assert_int_equal(s.n, 3);
+	for (size_t i = 0; i < s.n; i++)
+		assert_int_equal(inode(passed.fds[i]), inode(fds[s.numbers[i]]));
+	assert_int_equal(s.numbers[2], 7);
+	for (int i = 0; i < MANY; i++)
+		fd_closep(&fds[i]);
+	fd_closep(&other[0]);
+	fd_closep(&other[1]);
+}
+
+/* Reads that many frames; is the exit status. There is never much that is unread. */
+static int read_slowly(int n)
+{
+	int unread, most = 0;
+
+	for (int i = 0; i < n; i++) {
+		auto_frame f = { 0 };
+
+		/* The sender goes on meanwhile, as far as it does. */
+		(void)usleep(1000);
+		if (ioctl(pair[0], SIOCOUTQ, &unread) < 0 || frame_receive(pair[1], &f) != 1)
+			return 1;
+		most = unread > most ? unread : most;
+	}
+	return most > 0 && most <= 8192 ? 0 : 2;
+}
+
+static void test_few_under_way(void **state)
+{
+	enum { TIMES = 32 };
+	int fds[MANY], status = -1;
+	pid_t reader = fork();
+
+	(void)state;
+	if (reader == 0)
+		_exit(read_slowly(3 * TIMES));
+	open_some(fds, 0x7ffff);
+	for (int i = 0; i < TIMES; i++)
+		assert_int_equal(sockets_send(pair[0], SOCKETS_PORT, fds, MANY), 0);
+	for (int i = 0; i < MANY; i++)
+		fd_closep(&fds[i]);
+	assert_int_equal(waitpid(reader, &status, 0), reader);
+	assert_int_equal(status, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -196,6 +260,8 @@ int main(void)
 		TEST(test_send_fails),
 		TEST(test_decode),
 		TEST(test_another_type),
+		TEST(test_pass),
+		TEST(test_few_under_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
