@@ -175,7 +175,7 @@ static int open_file(struct audit_store *s, struct error *e)
 	if (r == 0)
 		r = sql_run(&s->sql, sync, e);
 	if (r == 0)
-		r = sql_run(&s->sql, "PRAGMA wal_autocheckpoint=4096", e);
+		r = sql_run(&s->sql, "PRAGMA wal_autocheckpoint=8192", e);
 	return r == 0 ? begin_or_resume(s, e) : r;
 }
 

@@ -171,7 +171,10 @@ static void on_done(struct pump *p, int error)
 		return;
 	}
 	if (error == -EDQUOT) {
-		deny_because(c, "network.max_bytes for this destination is used up");
+		char reason[256];
+
+		quota_explain(c->account, reason);
+		deny_because(c, reason);
 		return;
 	}
 	(void)judge_refuse(&c->destination, &j, "%s", "");

@@ -48,17 +48,19 @@ static bool all_text(const uint8_t *line, size_t len)
 	return true;
 }
 
+/* By the slash: a line may come byte by byte, and is looked at each time. */
 static bool has_version(const uint8_t *line, size_t len)
 {
-	static const char version[] = "HTTP/";
+	const uint8_t *end = line + len, *slash = line;
 
-	for (size_t n = strlen(version); len >= n; line++, len--)
-		if (strncasecmp((const char *)line, version, n) == 0)
+	while ((slash = memchr(slash, '/', (size_t)(end - slash)))) {
+		if (slash - line >= 4 && strncasecmp((const char *)slash - 4, "HTTP", 4) == 0)
 			return true;
+		slash++;
+	}
 	return false;
 }
 
-/* With or without a slash: there are servers that take any word for a path. */
 static bool is_0_9(const uint8_t *line, size_t len)
 {
 	return len > 4 && memcmp(line, "GET", 3) == 0 && is_space(line[3]);

@@ -162,6 +162,7 @@ static int copy(
 	if (n <= 0)
 		return n;
 	s->bulk = n == COPY_BYTES;
+	s->dry = (size_t)n < size;
 	sent = hold(send(to, r->copy, (size_t)n, MSG_NOSIGNAL));
 	if (sent == -EAGAIN)
 		sent = 0;
@@ -326,8 +327,10 @@ static int run(struct pump *p, enum pump_side from, bool last)
 	struct pump_stream *s = &p->streams[from];
 	int r = 1;
 
-	/* What the gate holds, nobody else would call for again. */
-	for (int i = 0; r == 1 && (i < MOVES_MAX || s->held); i++)
+	s->dry = false;
+	/* What the gate holds, nobody else would call for again. The end behind the last bytes is
+	 * told by epoll, too. */
+	for (int i = 0; r == 1 && (i < MOVES_MAX || s->held) && !(s->dry && !last); i++)
 		r = step(p, from, last);
 	if (s->in_pipe == 0)
 		return_pipe(p->room, s);
@@ -377,12 +380,14 @@ static void finish(struct pump *p, int error)
 	p->done(p, error);
 }
 
-static void turn(struct pump *p, const bool last[2])
+/* wanted: the streams that may have something to do. */
+static void turn(struct pump *p, const bool wanted[2], const bool last[2])
 {
-	int r = run(p, PUMP_INNER, last[PUMP_INNER]);
+	int r = 0;
 
-	if (r == 0)
-		r = run(p, PUMP_OUTER, last[PUMP_OUTER]);
+	for (int i = 0; r == 0 && i < 2; i++)
+		if (wanted[i])
+			r = run(p, (enum pump_side)i, last[i]);
 	/* The answer that the gate had waited for may have come. */
 	if (r == 0 && p->streams[PUMP_INNER].held)
 		r = run(p, PUMP_INNER, last[PUMP_INNER]);
@@ -396,7 +401,7 @@ static void turn(struct pump *p, const bool last[2])
 
 void pump_again(struct pump *p)
 {
-	turn(p, (bool[]){ p->sides[0].hung_up, p->sides[1].hung_up });
+	turn(p, (bool[]){ true, true }, (bool[]){ p->sides[0].hung_up, p->sides[1].hung_up });
 }
 
 static int reset_reason(int fd)
@@ -410,7 +415,9 @@ static int reset_reason(int fd)
 
 static void on_side(struct pump *p, enum pump_side side, uint32_t events)
 {
+	const uint32_t plain = EPOLLIN | EPOLLRDHUP;
 	bool last[2] = { p->sides[0].hung_up, p->sides[1].hung_up };
+	bool both = events & ~plain;
 
 	if (events & EPOLLERR)
 		break_side(p, side, reset_reason(p->sides[side].fd));
@@ -419,7 +426,7 @@ static void on_side(struct pump *p, enum pump_side side, uint32_t events)
 	if (events & EPOLLHUP)
 		p->sides[side].hung_up = true;
 	last[side] = last[side] || events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
-	turn(p, last);
+	turn(p, (bool[]){ both || side == PUMP_INNER, both || side == PUMP_OUTER }, last);
 }
 
 static void on_inner(struct watcher *w, uint32_t events)

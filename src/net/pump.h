@@ -33,6 +33,7 @@ struct pump_stream {
 	char *kept; /* what the sink did not take of a copy */
 	size_t n_kept;
 	bool bulk;    /* the last read was full */
+	bool dry;     /* or had less than there was room for: nothing more is there now */
 	bool ended;   /* the source said all */
 	bool closed;  /* and the sink was told */
 	bool waiting; /* the gate waits for something else than more bytes */

@@ -24,10 +24,10 @@ def rate(stage):
 
 @attack("more bytes than the policy has for a destination")
 def bytes_out(stage):
-    """Both ways: what is asked for, and what is sent."""
-    pour = "/usr/bin/python3 {pub}/pour.py echo.example.com 9 8000000"
+    """Both ways: what is asked for, and what is sent: more than buffers on the way could take."""
+    pour = "/usr/bin/python3 {pub}/pour.py echo.example.com 9 80000000"
     for run, total in (("curl -s http://web.example.com/big/8M | wc -c", "8388608"),
-                       (pour, "poured 8000000")):
+                       (pour, "poured 80000000")):
         stage.held(run, {"allow": ["web.example.com:80", "echo.example.com:9"], "max_bytes": "1M"},
                    see=total, record="example.com")
 
