@@ -97,29 +97,27 @@ static void put_host(struct buffer *out, const char *target)
 /* The fields that readers know for such a target; all of it is in cs4 in any case. */
 static void put_target(struct buffer *out, const struct audit_event *e)
 {
-	const char *target = audit_event_text(e, 4);
-
 	switch (e->action) {
 	case AUDIT_FS_READ:
 	case AUDIT_FS_WRITE:
 	case AUDIT_FS_LIST:
 	case AUDIT_FS_DELETE:
-		put_text(out, "filePath", target);
+		put_text(out, "filePath", e->target);
 		break;
 	case AUDIT_EXEC:
-		put_text(out, "dproc", target);
+		put_text(out, "dproc", e->target);
 		break;
 	case AUDIT_NET_CONNECT:
 	case AUDIT_NET_CLOSE:
-		put_host(out, target);
+		put_host(out, e->target);
 		break;
 	case AUDIT_NET_NAME:
-		put_text(out, "dhost", target);
+		put_text(out, "dhost", e->target);
 		break;
 	default:
 		break;
 	}
-	put_labelled(out, "cs4", "target", target);
+	put_labelled(out, "cs4", "target", e->target);
 }
 
 void export_cef(const struct audit_row *r, struct buffer *out)
@@ -134,17 +132,17 @@ void export_cef(const struct audit_row *r, struct buffer *out)
 		e->time_ns / 1000000);
 	put_number(out, "externalId", r->number);
 	put_text(out, "act", decision);
-	put_text(out, "suid", audit_event_text(e, 1));
+	put_text(out, "suid", e->user);
 	put_number(out, "spid", e->pid);
-	put_text(out, "sproc", audit_event_text(e, 3));
+	put_text(out, "sproc", e->program);
 	put_target(out, e);
-	put_text(out, "reason", audit_event_text(e, 6));
+	put_text(out, "reason", e->reason);
 	put_number(out, "cnt", e->count);
 	put_number(out, "out", e->sent);
 	put_number(out, "in", e->received);
-	put_labelled(out, "cs1", "session", audit_event_text(e, 0));
-	put_labelled(out, "cs2", "sandbox", audit_event_text(e, 2));
-	put_labelled(out, "cs3", "rule", audit_event_text(e, 5));
+	put_labelled(out, "cs1", "session", e->session);
+	put_labelled(out, "cs2", "sandbox", e->sandbox);
+	put_labelled(out, "cs3", "rule", e->rule);
 	put_labelled(out, "cs5", "hash", export_hash(&r->hash, hash));
 	put_labelled(out, "cs6", "exact", e->exact ? "true" : "false");
 	put_labelled_number(out, "cn1", "sequence", (int64_t)e->sequence);

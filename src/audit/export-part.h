@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* What the writers of the formats share. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "audit/store.h"
+#include "audit/log.h"
 
 struct buffer;
 

@@ -4,7 +4,7 @@
  * Rows of a log for other programs, one line each: JSON Lines, OCSF 1.1, CEF, CSV. docs/audit.md
  * has their fields; what it names stays as it is.
  */
-#include "audit/store.h"
+#include "audit/log.h"
 
 enum audit_format { AUDIT_JSONL, AUDIT_OCSF, AUDIT_CEF, AUDIT_CSV, AUDIT_FORMAT_COUNT };
 

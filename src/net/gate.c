@@ -6,10 +6,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { BYTES_MAX = TLS_HELLO_MAX };
+enum {
+	BYTES_MAX = TLS_HELLO_MAX,
+	READ_MAX = 16 << 10,
+	ALL_KEPT_MAX = 64 << 20, /* of all connections: it is the relay's memory, not the command's */
+};
 
 /* What was kept, and what came behind it. One loop, one thread: it is used before the next call. */
 static uint8_t bytes[BYTES_MAX];
+static size_t all_kept;
 
 static int hear(ssize_t n)
 {
@@ -25,10 +30,14 @@ static int refuse(struct gate *g, const char *why)
 /* Of the n bytes, the first `passed` are on their way; all of them have to be judged once more. */
 static int keep(struct gate *g, size_t n, size_t passed)
 {
-	uint8_t *copy = realloc(g->kept, n);
+	uint8_t *copy;
 
+	if (all_kept - g->n_kept + n > ALL_KEPT_MAX)
+		return -ENOBUFS;
+	copy = realloc(g->kept, n);
 	if (!copy)
 		return -ENOMEM;
+	all_kept += n - g->n_kept;
 	memcpy(copy, bytes, n);
 	g->kept = copy;
 	g->n_kept = n;
@@ -40,6 +49,7 @@ static void forget(struct gate *g)
 {
 	free(g->kept);
 	g->kept = NULL;
+	all_kept -= g->n_kept;
 	g->n_kept = g->n_passed = 0;
 }
 
@@ -131,7 +141,7 @@ static int await_head(struct gate *g, struct pump *p, size_t n, bool last)
 {
 	if (http_requests_stopped(g->http)) {
 		p->streams[PUMP_INNER].held = true;
-		return keep(g, n, g->n_passed) < 0 ? -ENOMEM : await_server(p);
+		return keep(g, n, g->n_passed) < 0 ? -ENOBUFS : await_server(p);
 	}
 	if (last || n >= HTTP_HEAD_MAX)
 		return refuse(g, "a request of HTTP that does not end");
@@ -228,6 +238,14 @@ static int end_client(struct gate *g, struct pump *p)
 	return 0;
 }
 
+static int read_more(struct gate *g, const struct pump *p)
+{
+	size_t room = BYTES_MAX - g->n_kept;
+
+	return hear(recv(p->sides[PUMP_INNER].fd, bytes + g->n_kept,
+		room < READ_MAX ? room : READ_MAX, MSG_DONTWAIT));
+}
+
 int gate_client(struct gate *g, struct pump *p)
 {
 	int n = 0;
@@ -237,8 +255,7 @@ int gate_client(struct gate *g, struct pump *p)
 	if (g->n_kept > 0)
 		memcpy(bytes, g->kept, g->n_kept);
 	if (!p->streams[PUMP_INNER].held) {
-		n = hear(recv(p->sides[PUMP_INNER].fd, bytes + g->n_kept, BYTES_MAX - g->n_kept,
-			MSG_DONTWAIT));
+		n = read_more(g, p);
 		if (n < 0)
 			return n;
 		if (n == 0)

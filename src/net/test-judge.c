@@ -268,6 +268,40 @@ static void test_answers(void **state)
 	}
 }
 
+/* An address of this machine, though a public one. */
+static const struct {
+	struct policies policies;
+	const char *to, *answer;
+} owns[] = {
+	{ ALLOW("a.com"), "a.com:443",
+		"8.8.8.8:443 is an address of this machine, and only a grant that names it reaches "
+		"that; add network: {allow: [\"8.8.8.8:443\"]}" },
+	{ ALLOW("'*'"), "8.8.8.8:443",
+		"8.8.8.8:443 is an address of this machine, and only a grant that names it reaches "
+		"that; add network: {allow: [\"8.8.8.8:443\"]}" },
+	{ { { "network: {allow: [a.com, '8.8.8.8:443']}" } }, "a.com:443", "allowed" },
+	{ { { "network: {allow: ['8.8.8.0/24:443']}" } }, "8.8.8.8:443", "allowed" },
+};
+
+static void test_own(void **state)
+{
+	const struct address a = { .bits = 32, .bytes = { 8, 8, 8, 8 } };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(owns); i++) {
+		auto_policy *p = compile(&owns[i].policies);
+		char name[128];
+		struct destination d = parse(owns[i].to, name);
+		struct judgement j = { 0 };
+		struct judge judge;
+		bool allowed;
+
+		judge_init(&judge, p);
+		allowed = judge_own(&judge, &d, &a, &j);
+		check(&j, allowed, &owns[i].policies, "8.8.8.8", owns[i].answer);
+	}
+}
+
 static const struct {
 	struct policies policies;
 	const char *to, *alias, *answer;
@@ -542,6 +576,7 @@ int main(void)
 		cmocka_unit_test(test_destinations),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_own),
 		cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_hellos),
 		cmocka_unit_test(test_requests),
