@@ -44,7 +44,7 @@ enum frame_type {
 	FRAME_INIT, /* zygote -> warden; fds: its socket, its pidfd. warden -> host; fds: the socket
 		       of an init that the host may give commands itself */
 	/* the network: net/relay.h */
-	FRAME_SOCKETS, /* zygote -> warden -> relay; body: u32 kind and number of the first; fds */
+	FRAME_SOCKETS, /* zygote -> warden -> relay; body: wire/sockets.h; fds */
 	FRAME_RECORD,  /* relay -> warden -> host; body: wire/record.h */
 	FRAME_TYPE_COUNT,
 };
