@@ -16,6 +16,7 @@ BUILD ?= $(if $(filter gcc cc,$(compiler)),build,build-$(compiler))
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 SOAK_COMMANDS ?= 1000000
+SOAK_KILLS ?= 1000
 JOBS ?=
 
 # What tools/setup has to find for this compiler.
@@ -74,10 +75,11 @@ bench: ## measure, in an optimised build
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@meson test -C $(BUILD)-release --no-rebuild --benchmark --verbose
 
-soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow
+soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow; kill a log's writer 1,000 times
 	@tools/setup $(toolchain)
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@$(BUILD)-release/bench/soak $(BUILD)-release/src/warden/corral-warden $(SOAK_COMMANDS)
+	@CMOCKA_MESSAGE_OUTPUT=TAP $(BUILD)-release/src/audit/test-store-crash $(SOAK_KILLS)
 	@tools/setup net
 	@CORRAL_NET_QUERIES=$(SOAK_COMMANDS) tests/net/run.py --programs $(BUILD)-release/tests/net \
 		--corral $(BUILD)-release/src/cli/corral --parts attacks --only "in great number"

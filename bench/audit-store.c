@@ -17,7 +17,7 @@
 #include "base/buffer.h"
 #include "measure.h"
 
-enum { RECORDS = 1000000, PARTS = 20, PART = RECORDS / PARTS };
+enum { RECORDS = 1000000, PARTS = 20, PART = RECORDS / PARTS, RATE = 150 };
 
 struct work {
 	struct audit_event (*sample)(uint64_t i);
@@ -46,7 +46,7 @@ static double verify(void *context)
 {
 	struct work *w = context;
 	struct audit_log *log = NULL;
-	struct audit_verdict v;
+	struct audit_verdict v = { 0 };
 	double start = measure_now();
 	int r = audit_log_open(&log, w->path, NULL);
 
@@ -114,15 +114,17 @@ static void open_store(struct work *w)
 		measure_die("audit_store_open");
 }
 
-static bool judge(struct measure *writing, struct measure *reading, size_t n)
+static bool judge(const struct measure *writing, const struct measure *reading, size_t n)
 {
 	const double rate = RECORDS / measure_median(writing) / 1000;
-	bool good = rate >= 150;
+	/* It is sorted now. */
+	const double best = RECORDS / writing->times[writing->n / 10] / 1000;
+	bool good = rate >= RATE;
 
 	measure_print(writing, 1);
 	measure_print(reading, n);
-	(void)printf("%-44s %8.0f k/s (at least 150)%s\n", "durable events, batches of 64", rate,
-		good ? "" : "  MISSED");
+	(void)printf("%-44s %8.0f k/s (%.0f; at least %d)%s\n", "durable events, batches of 64",
+		rate, best, RATE, good ? "" : "  MISSED");
 	good &= measure_judge_value(
 		"verifying a million records", measure_median(&reading[0]), "s", 10.0);
 	return good;

@@ -4,8 +4,8 @@
  *
  *     CEF:0|Corral|Corral|1|net.connect|net.connect denied|6|rt=… act=denied …
  *
- * In the head "|" and "\" have a backslash in front, in the fields "=" and "\"; the end of a line
- * is "\n" or "\r" in a field and a blank in the head. Other control characters are made visible.
+ * The head has only words of ours, with nothing in them to escape. In the fields "=" and "\" have a
+ * backslash in front, the end of a line is "\n" or "\r", other control characters are made visible.
  * A field with nothing to say is left out.
  */
 #include <inttypes.h>
@@ -85,6 +85,10 @@ static void put_host(struct buffer *out, const char *target)
 	const struct export_host h = export_host(target);
 	char name[512];
 
+	if (strcmp(h.protocol, "unix") == 0) {
+		put_text(out, "filePath", h.name);
+		return;
+	}
 	if (h.len < sizeof(name)) {
 		memcpy(name, h.name, h.len);
 		name[h.len] = '\0';
@@ -127,7 +131,8 @@ void export_cef(const struct audit_row *r, struct buffer *out)
 	const char *decision = audit_decision_name(e->decision);
 	char hash[EXPORT_HASH_BYTES];
 
-	buffer_printf(out, "CEF:0|Corral|Corral|1|%s|%s %s|%u|rt=%" PRIu64, action, action, decision,
+	buffer_printf(out, "CEF:0|Corral|Corral|1|%s|%s %s|%u|rt=%" PRIu64, action, action,
+		decision,
 		(unsigned)e->decision < AUDIT_DECISION_COUNT ? severities[e->decision] : 0,
 		e->time_ns / 1000000);
 	put_number(out, "externalId", r->number);

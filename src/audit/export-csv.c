@@ -54,8 +54,7 @@ void export_csv(const struct audit_row *r, struct buffer *out)
 	put_texts(out, e, 4, 5);
 	buffer_printf(out, "%s,", audit_decision_name(e->decision));
 	put_texts(out, e, 5, AUDIT_EVENT_TEXTS);
-	buffer_printf(out,
-		"%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRIu64 ",%s\r\n",
+	buffer_printf(out, "%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRIu64 ",%s\r\n",
 		e->exact ? "true" : "false", e->cost_ns, e->sent, e->received, e->status, e->count,
 		export_hash(&r->hash, hash));
 }

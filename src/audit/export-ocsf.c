@@ -53,11 +53,11 @@ static const struct {
 static const struct {
 	unsigned severity, status, action, disposition;
 } outcomes[AUDIT_DECISION_COUNT] = {
-	[AUDIT_NONE] = { 1, 1, 1, 0 },
+	[AUDIT_NONE] = { 1, 1, 1, 17 }, /* logged */
 	[AUDIT_ALLOWED] = { 1, 1, 1, 1 },
 	[AUDIT_DENIED] = { 3, 2, 2, 2 },
 	[AUDIT_ASKED] = { 2, 0, 0, 0 },
-	[AUDIT_FAILED] = { 2, 2, 1, 1 },
+	[AUDIT_FAILED] = { 2, 2, 1, 27 }, /* an error */
 };
 
 static unsigned activity_of(const struct audit_event *e)

@@ -61,7 +61,7 @@ int head_decode(
 	struct head *ret, const void *data, size_t len, const void *signature, size_t signature_len)
 {
 	const uint8_t *p = data;
-	struct head h;
+	struct head h = { 0 };
 
 	if (len != HEAD_BYTES || signature_len != sizeof(h.signature) ||
 		memcmp(data, magic, HEAD_MAGIC_BYTES) != 0)
@@ -147,7 +147,7 @@ static int parse_number(const struct node *map, const char *key, uint64_t *ret)
 
 int head_parse(struct head *ret, const struct node *n)
 {
-	struct head h;
+	struct head h = { 0 };
 
 	if (!n || parse_number(n, "number", &h.number) < 0 ||
 		parse_number(n, "removed", &h.removed) < 0 ||

@@ -5,7 +5,7 @@
 #include "audit/log.h"
 #include "audit/sql.h"
 
-enum { AUDIT_RECORD_MAX = CHAIN_NUMBER_BYTES + AUDIT_EVENT_MAX };
+enum { LOG_RECORD_MAX = CHAIN_NUMBER_BYTES + AUDIT_EVENT_MAX };
 
 struct audit_log {
 	struct sql sql;
@@ -13,7 +13,7 @@ struct audit_log {
 };
 
 /* A row as it lies there, as long as its statement is not stepped on. */
-struct audit_record {
+struct log_record {
 	uint64_t number;
 	const uint8_t *data; /* the number, the encoded event: what was hashed */
 	size_t len;
@@ -21,13 +21,13 @@ struct audit_record {
 };
 
 /* SELECT number, event, hash. -EBADMSG: it has not the form of one (ret->number is filled). */
-int audit_record_read(sqlite3_stmt *st, struct audit_record *ret);
+int log_record_read(sqlite3_stmt *st, struct log_record *ret);
 /* The number that the record itself says it has. */
-static inline uint64_t audit_record_claim(const struct audit_record *r)
+static inline uint64_t log_record_claim(const struct log_record *r)
 {
 	return chain_get_number(r->data);
 }
 
 /* Several questions about the same moment. */
-int audit_log_freeze(struct audit_log *l, struct error *e);
-void audit_log_thaw(struct audit_log *l);
+int log_freeze(struct audit_log *l, struct error *e);
+void log_thaw(struct audit_log *l);

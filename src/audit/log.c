@@ -49,23 +49,23 @@ void audit_log_close(struct audit_log *l)
 	free(l);
 }
 
-int audit_log_freeze(struct audit_log *l, struct error *e)
+int log_freeze(struct audit_log *l, struct error *e)
 {
 	return sql_run(&l->sql, "BEGIN", e);
 }
 
-void audit_log_thaw(struct audit_log *l)
+void log_thaw(struct audit_log *l)
 {
 	(void)sql_run(&l->sql, "ROLLBACK", NULL);
 }
 
-int audit_record_read(sqlite3_stmt *st, struct audit_record *ret)
+int log_record_read(sqlite3_stmt *st, struct log_record *ret)
 {
 	const uint8_t *hash;
 	size_t len;
 
 	ret->number = (uint64_t)sqlite3_column_int64(st, 0);
-	ret->data = sql_blob(st, 1, AUDIT_RECORD_MAX, &ret->len);
+	ret->data = sql_blob(st, 1, LOG_RECORD_MAX, &ret->len);
 	hash = sql_blob(st, 2, HASH_BYTES, &len);
 	if (!ret->data || ret->len <= CHAIN_NUMBER_BYTES || !hash || len != HASH_BYTES)
 		return -EBADMSG;
@@ -140,13 +140,17 @@ static bool matches(const struct filter *f, const struct audit_event *v)
 
 static int decode(struct audit_log *l, sqlite3_stmt *st, struct audit_row *ret, struct error *e)
 {
-	struct audit_record record;
+	struct log_record record;
+	int r = log_record_read(st, &record);
 
-	if (audit_record_read(st, &record) < 0 ||
-		audit_event_decode(&ret->event, record.data + CHAIN_NUMBER_BYTES,
-			record.len - CHAIN_NUMBER_BYTES) < 0)
-		return error_set(e, -EBADMSG, NULL, "%s: record %llu cannot be read", l->path,
+	if (r == 0)
+		r = audit_event_decode(&ret->event, record.data + CHAIN_NUMBER_BYTES,
+			record.len - CHAIN_NUMBER_BYTES);
+	if (r < 0) {
+		(void)error_set(e, r, NULL, "%s: record %llu cannot be read", l->path,
 			(unsigned long long)record.number);
+		return r;
+	}
 	ret->number = record.number;
 	ret->hash = record.hash;
 	return 0;

@@ -64,7 +64,7 @@ void merkle_add(struct merkle *m, const struct hash *leaf)
 struct hash merkle_root(const struct merkle *m)
 {
 	bool any = false;
-	struct hash h;
+	struct hash h = { 0 };
 
 	for (unsigned level = 0; level < MERKLE_LEVELS; level++) {
 		if (!has_level(m->n, level))

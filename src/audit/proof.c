@@ -68,26 +68,34 @@ struct leaves {
 	struct error *error;
 };
 
+static int no_record(struct audit_log *l, uint64_t number, struct error *e)
+{
+	(void)error_set(e, -ENOENT, NULL, "%s: there is no record %" PRIu64, l->path, number);
+	return -ENOENT;
+}
+
 /* The row of this record; it stays until the next question. */
-static int find_record(struct leaves *l, uint64_t number, struct audit_record *ret)
+static int find_record(struct leaves *l, uint64_t number, struct log_record *ret)
 {
 	int r;
 
 	(void)sqlite3_reset(l->st);
 	sql_bind_number(l->st, 1, number);
 	r = sql_step(&l->log->sql, l->st, l->error);
+	if (r < 0)
+		return r;
 	if (r == 0)
-		return error_set(l->error, -ENOENT, NULL, "%s: there is no record %" PRIu64,
+		return no_record(l->log, number, l->error);
+	r = log_record_read(l->st, ret);
+	if (r < 0)
+		(void)error_set(l->error, r, NULL, "%s: record %" PRIu64 " cannot be read",
 			l->log->path, number);
-	if (r > 0 && audit_record_read(l->st, ret) < 0)
-		return error_set(l->error, -EBADMSG, NULL, "%s: record %" PRIu64 " cannot be read",
-			l->log->path, number);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 static int leaf_of(void *context, uint64_t i, struct hash *ret)
 {
-	struct audit_record record;
+	struct log_record record;
 	int r = find_record(context, i + 1, &record);
 
 	if (r == 0)
@@ -105,8 +113,7 @@ static int find_heads(struct audit_log *l, uint64_t number, struct heads_row *fi
 	if (r == -ENOENT)
 		return error_set(e, -EBADMSG, NULL, "%s: it has no signed head", l->path);
 	if (r == 0 && (number == 0 || number <= first->head.number))
-		return error_set(
-			e, -ENOENT, NULL, "%s: there is no record %" PRIu64, l->path, number);
+		return no_record(l, number, e);
 	if (r == 0 && number > last->head.number)
 		return error_set(e, -ENOENT, NULL,
 			"%s: no signed head covers record %" PRIu64 " yet", l->path, number);
@@ -116,7 +123,7 @@ static int find_heads(struct audit_log *l, uint64_t number, struct heads_row *fi
 static int make_proof(struct leaves *l, uint64_t number, struct buffer *out)
 {
 	struct heads_row first, last;
-	struct audit_record record;
+	struct log_record record;
 	struct proof p = { .number = number };
 	int r = find_heads(l->log, number, &first, &last, l->error);
 
@@ -143,7 +150,7 @@ int audit_log_prove(struct audit_log *l, uint64_t number, struct buffer *out, st
 {
 	auto_statement *st = NULL;
 	struct leaves leaves = { .log = l, .error = e };
-	int r = audit_log_freeze(l, e);
+	int r = log_freeze(l, e);
 
 	if (r < 0)
 		return r;
@@ -154,7 +161,7 @@ int audit_log_prove(struct audit_log *l, uint64_t number, struct buffer *out, st
 		r = make_proof(&leaves, number, out);
 	if (st)
 		(void)sqlite3_reset(st);
-	audit_log_thaw(l);
+	log_thaw(l);
 	return r;
 }
 
@@ -186,7 +193,7 @@ static int parse_path(const struct node *list, struct proof *p)
 	return 0;
 }
 
-/* record: room for AUDIT_RECORD_MAX bytes. */
+/* record: room for LOG_RECORD_MAX bytes. */
 static int parse_proof(const struct node *root, uint8_t *record, struct proof *p)
 {
 	const char *name = node_text(node_get(root, "format"));
@@ -194,7 +201,7 @@ static int parse_proof(const struct node *root, uint8_t *record, struct proof *p
 
 	if (!name || strcmp(name, format_name) != 0 || !node_get(root, "number") ||
 		node_integer(node_get(root, "number"), &number) < 0 || number <= 0 ||
-		parse_bytes(node_get(root, "record"), record, AUDIT_RECORD_MAX, &p->len) < 0 ||
+		parse_bytes(node_get(root, "record"), record, LOG_RECORD_MAX, &p->len) < 0 ||
 		parse_path(node_get(root, "path"), p) < 0 ||
 		head_parse(&p->head, node_get(root, "head")) < 0)
 		return -EBADMSG;
@@ -239,7 +246,7 @@ static int give_row(
 int audit_proof_check(const char *text, size_t len, const char *public_path, struct audit_row *ret,
 	struct buffer *texts, struct error *e)
 {
-	uint8_t record[AUDIT_RECORD_MAX];
+	uint8_t record[LOG_RECORD_MAX];
 	struct proof p = { 0 };
 	auto_document d = { 0 };
 	int r;

@@ -284,44 +284,46 @@ static bool is_dotted_character(char c)
 }
 
 /* Kinds of keys that are known by their beginning; the same first letters stand together. */
+#define BEGINNING(literal) (literal), sizeof(literal) - 1
 static const struct key {
 	const char *beginning;
+	size_t len;
 	size_t least; /* characters behind it */
 	bool (*is_part)(char c);
 	bool mixed; /* has digits or capitals: otherwise it is an ordinary name */
 } keys[] = {
-	{ "AKIA", 16, is_key_character, false },
-	{ "ASIA", 16, is_key_character, false },
-	{ "AIza", 30, is_key_character, false },
-	{ "Bearer ", 8, is_bearer_character, true },
-	{ "SG.", 40, is_dotted_character, true },
-	{ "bearer ", 8, is_bearer_character, true },
-	{ "dop_v1_", 32, is_key_character, false },
-	{ "dckr_pat_", 20, is_key_character, false },
-	{ "eyJ", 24, is_dotted_character, false },
-	{ "ghp_", 20, is_key_character, false },
-	{ "gho_", 20, is_key_character, false },
-	{ "ghu_", 20, is_key_character, false },
-	{ "ghs_", 20, is_key_character, false },
-	{ "ghr_", 20, is_key_character, false },
-	{ "github_pat_", 20, is_key_character, false },
-	{ "glpat-", 16, is_key_character, false },
-	{ "hf_", 30, is_key_character, false },
-	{ "npm_", 30, is_key_character, false },
-	{ "pypi-", 40, is_key_character, true },
-	{ "rk_live_", 16, is_key_character, false },
-	{ "sk-", 20, is_key_character, true },
-	{ "sk_live_", 16, is_key_character, false },
-	{ "sk_test_", 16, is_key_character, false },
-	{ "shpat_", 20, is_key_character, false },
-	{ "xoxa-", 10, is_key_character, false },
-	{ "xoxb-", 10, is_key_character, false },
-	{ "xoxe-", 10, is_key_character, false },
-	{ "xoxp-", 10, is_key_character, false },
-	{ "xoxr-", 10, is_key_character, false },
-	{ "xoxs-", 10, is_key_character, false },
-	{ "xapp-", 10, is_key_character, false },
-	{ "ya29.", 20, is_dotted_character, false },
+	{ BEGINNING("AKIA"), 16, is_key_character, false },
+	{ BEGINNING("ASIA"), 16, is_key_character, false },
+	{ BEGINNING("AIza"), 30, is_key_character, false },
+	{ BEGINNING("Bearer "), 8, is_bearer_character, true },
+	{ BEGINNING("SG."), 40, is_dotted_character, true },
+	{ BEGINNING("bearer "), 8, is_bearer_character, true },
+	{ BEGINNING("dop_v1_"), 32, is_key_character, false },
+	{ BEGINNING("dckr_pat_"), 20, is_key_character, false },
+	{ BEGINNING("eyJ"), 24, is_dotted_character, false },
+	{ BEGINNING("ghp_"), 20, is_key_character, false },
+	{ BEGINNING("gho_"), 20, is_key_character, false },
+	{ BEGINNING("ghu_"), 20, is_key_character, false },
+	{ BEGINNING("ghs_"), 20, is_key_character, false },
+	{ BEGINNING("ghr_"), 20, is_key_character, false },
+	{ BEGINNING("github_pat_"), 20, is_key_character, false },
+	{ BEGINNING("glpat-"), 16, is_key_character, false },
+	{ BEGINNING("hf_"), 30, is_key_character, false },
+	{ BEGINNING("npm_"), 30, is_key_character, false },
+	{ BEGINNING("pypi-"), 40, is_key_character, true },
+	{ BEGINNING("rk_live_"), 16, is_key_character, false },
+	{ BEGINNING("sk-"), 20, is_key_character, true },
+	{ BEGINNING("sk_live_"), 16, is_key_character, false },
+	{ BEGINNING("sk_test_"), 16, is_key_character, false },
+	{ BEGINNING("shpat_"), 20, is_key_character, false },
+	{ BEGINNING("xoxa-"), 10, is_key_character, false },
+	{ BEGINNING("xoxb-"), 10, is_key_character, false },
+	{ BEGINNING("xoxe-"), 10, is_key_character, false },
+	{ BEGINNING("xoxp-"), 10, is_key_character, false },
+	{ BEGINNING("xoxr-"), 10, is_key_character, false },
+	{ BEGINNING("xoxs-"), 10, is_key_character, false },
+	{ BEGINNING("xapp-"), 10, is_key_character, false },
+	{ BEGINNING("ya29."), 20, is_dotted_character, false },
 };
 static const char key_letters[] = "AAABSbddeggggggghnprssssxxxxxxxy";
 _Static_assert(sizeof(key_letters) - 1 == sizeof(keys) / sizeof(keys[0]), "a letter for each");
@@ -338,9 +340,9 @@ static bool is_mixed(const char *text, size_t len)
 /* Behind the key at i, or i if there is none. */
 static size_t find_key_end(struct scan *s, size_t i, const struct key *k)
 {
-	size_t from = i + strlen(k->beginning), end = from;
+	size_t from = i + k->len, end = from;
 
-	if (!is_at(s, i, k->beginning))
+	if (k->len > s->len - i || memcmp(s->text + i, k->beginning, k->len) != 0)
 		return i;
 	while (end < s->len && k->is_part(s->text[end]))
 		end++;
@@ -357,9 +359,13 @@ static bool is_word_start(struct scan *s, size_t i)
 
 static void look_at_letter(struct scan *s, size_t i)
 {
-	const char *first = memchr(key_letters, s->text[i], sizeof(key_letters) - 1);
+	const char *first;
 
-	if (!first || !is_word_start(s, i))
+	/* One that begins in what is hidden ends in it, too. */
+	if (!is_word_start(s, i) || (i >= s->hidden_from && i < s->hidden_to))
+		return;
+	first = memchr(key_letters, s->text[i], sizeof(key_letters) - 1);
+	if (!first)
 		return;
 	for (size_t k = (size_t)(first - key_letters); key_letters[k] == s->text[i]; k++)
 		hide(s, i, find_key_end(s, i, &keys[k]));

@@ -4,115 +4,109 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "audit/redact-percent.h"
+
 enum { LETTERS_MAX = 64 };
 
 enum where { ANYWHERE, END, EXACT };
 
 /* Of a name without what stands between its words: X-Api-Key is xapikey. The first that fits. */
-static const struct {
+#define WORD(literal) (literal), sizeof(literal) - 1
+static const struct telling {
 	const char *word;
+	size_t len;
 	enum where where;
 	enum redact_name kind;
 } telling[] = {
-	{ "authorization", ANYWHERE, REDACT_NAME_HEADER },
-	{ "cookie", END, REDACT_NAME_HEADER },
-	{ "password", ANYWHERE, REDACT_NAME_SECRET },
-	{ "passwd", ANYWHERE, REDACT_NAME_SECRET },
-	{ "passphrase", ANYWHERE, REDACT_NAME_SECRET },
-	{ "passwort", ANYWHERE, REDACT_NAME_SECRET },
-	{ "secret", ANYWHERE, REDACT_NAME_SECRET },
-	{ "credential", ANYWHERE, REDACT_NAME_SECRET },
-	{ "signature", ANYWHERE, REDACT_NAME_SECRET },
-	{ "apikey", ANYWHERE, REDACT_NAME_SECRET },
-	{ "accesskey", ANYWHERE, REDACT_NAME_SECRET },
-	{ "privatekey", ANYWHERE, REDACT_NAME_SECRET },
-	{ "token", END, REDACT_NAME_SECRET },
-	{ "tokenvalue", END, REDACT_NAME_SECRET },
-	{ "accountkey", END, REDACT_NAME_SECRET },
-	{ "authkey", END, REDACT_NAME_SECRET },
-	{ "encryptionkey", END, REDACT_NAME_SECRET },
-	{ "masterkey", END, REDACT_NAME_SECRET },
-	{ "sessionkey", END, REDACT_NAME_SECRET },
-	{ "sharedkey", END, REDACT_NAME_SECRET },
-	{ "signingkey", END, REDACT_NAME_SECRET },
-	{ "sessionid", END, REDACT_NAME_SECRET },
-	{ "sessid", END, REDACT_NAME_SECRET },
-	{ "storepass", END, REDACT_NAME_SECRET },
-	{ "keypass", END, REDACT_NAME_SECRET },
-	{ "userpass", END, REDACT_NAME_SECRET },
-	{ "dbpass", END, REDACT_NAME_SECRET },
-	{ "jwt", END, REDACT_NAME_SECRET },
-	{ "pwd", EXACT, REDACT_NAME_SECRET },
-	{ "pass", EXACT, REDACT_NAME_SECRET },
-	{ "bearer", EXACT, REDACT_NAME_SECRET },
-	{ "xauth", EXACT, REDACT_NAME_SECRET },
-	{ "access", EXACT, REDACT_NAME_QUERY },
-	{ "assertion", EXACT, REDACT_NAME_QUERY },
-	{ "auth", EXACT, REDACT_NAME_QUERY },
-	{ "code", EXACT, REDACT_NAME_QUERY },
-	{ "hmac", EXACT, REDACT_NAME_QUERY },
-	{ "key", EXACT, REDACT_NAME_QUERY },
-	{ "pw", EXACT, REDACT_NAME_QUERY },
-	{ "sid", EXACT, REDACT_NAME_QUERY },
-	{ "sig", EXACT, REDACT_NAME_QUERY },
+	{ WORD("authorization"), ANYWHERE, REDACT_NAME_HEADER },
+	{ WORD("cookie"), END, REDACT_NAME_HEADER },
+	{ WORD("password"), ANYWHERE, REDACT_NAME_SECRET },
+	{ WORD("passwd"), ANYWHERE, REDACT_NAME_SECRET },
+	{ WORD("passphrase"), ANYWHERE, REDACT_NAME_SECRET },
+	{ WORD("passwort"), ANYWHERE, REDACT_NAME_SECRET },
+	{ WORD("secret"), ANYWHERE, REDACT_NAME_SECRET },
+	{ WORD("credential"), ANYWHERE, REDACT_NAME_SECRET },
+	{ WORD("signature"), ANYWHERE, REDACT_NAME_SECRET },
+	{ WORD("apikey"), ANYWHERE, REDACT_NAME_SECRET },
+	{ WORD("accesskey"), ANYWHERE, REDACT_NAME_SECRET },
+	{ WORD("privatekey"), ANYWHERE, REDACT_NAME_SECRET },
+	{ WORD("token"), END, REDACT_NAME_SECRET },
+	{ WORD("tokenvalue"), END, REDACT_NAME_SECRET },
+	{ WORD("accountkey"), END, REDACT_NAME_SECRET },
+	{ WORD("authkey"), END, REDACT_NAME_SECRET },
+	{ WORD("encryptionkey"), END, REDACT_NAME_SECRET },
+	{ WORD("masterkey"), END, REDACT_NAME_SECRET },
+	{ WORD("sessionkey"), END, REDACT_NAME_SECRET },
+	{ WORD("sharedkey"), END, REDACT_NAME_SECRET },
+	{ WORD("signingkey"), END, REDACT_NAME_SECRET },
+	{ WORD("sessionid"), END, REDACT_NAME_SECRET },
+	{ WORD("sessid"), END, REDACT_NAME_SECRET },
+	{ WORD("storepass"), END, REDACT_NAME_SECRET },
+	{ WORD("keypass"), END, REDACT_NAME_SECRET },
+	{ WORD("userpass"), END, REDACT_NAME_SECRET },
+	{ WORD("dbpass"), END, REDACT_NAME_SECRET },
+	{ WORD("jwt"), END, REDACT_NAME_SECRET },
+	{ WORD("pwd"), EXACT, REDACT_NAME_SECRET },
+	{ WORD("pass"), EXACT, REDACT_NAME_SECRET },
+	{ WORD("bearer"), EXACT, REDACT_NAME_SECRET },
+	{ WORD("xauth"), EXACT, REDACT_NAME_SECRET },
+	{ WORD("access"), EXACT, REDACT_NAME_QUERY },
+	{ WORD("assertion"), EXACT, REDACT_NAME_QUERY },
+	{ WORD("auth"), EXACT, REDACT_NAME_QUERY },
+	{ WORD("code"), EXACT, REDACT_NAME_QUERY },
+	{ WORD("hmac"), EXACT, REDACT_NAME_QUERY },
+	{ WORD("key"), EXACT, REDACT_NAME_QUERY },
+	{ WORD("pw"), EXACT, REDACT_NAME_QUERY },
+	{ WORD("sid"), EXACT, REDACT_NAME_QUERY },
+	{ WORD("sig"), EXACT, REDACT_NAME_QUERY },
 };
-
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)tolower((unsigned char)c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* Letters and digits, in lower case, with percent-encoded ones decoded. */
 static size_t bare(const char *name, size_t len, char out[LETTERS_MAX])
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < len && n < LETTERS_MAX; i++) {
-		char c = name[i];
+	for (size_t i = 0; i < len && n < LETTERS_MAX;) {
+		int byte = redact_percent_decode(name + i, len - i);
+		unsigned char c = byte < 0 ? (unsigned char)name[i] : (unsigned char)byte;
 
-		if (c == '%' && len - i > 2 && hex(name[i + 1]) >= 0 && hex(name[i + 2]) >= 0) {
-			c = (char)(hex(name[i + 1]) << 4 | hex(name[i + 2]));
-			i += 2;
-		}
-		if (isalnum((unsigned char)c))
-			out[n++] = (char)tolower((unsigned char)c);
+		if (isalnum(c))
+			out[n++] = (char)tolower(c);
+		i += byte < 0 ? 1 : 3;
 	}
 	return n;
 }
 
-static bool has(const char *name, size_t len, const char *word, size_t n)
+static bool has(const char *name, size_t len, const struct telling *t)
 {
-	for (size_t i = 0; i + n <= len; i++) {
-		if (name[i] == word[0] && memcmp(name + i, word, n) == 0)
+	for (size_t i = 0; i + t->len <= len; i++) {
+		if (name[i] == t->word[0] && memcmp(name + i, t->word, t->len) == 0)
 			return true;
 	}
 	return false;
 }
 
-static bool fits(const char *name, size_t len, const char *word, enum where where)
+/* The last letter first: most differ there. */
+static bool fits(const char *name, size_t len, const struct telling *t)
 {
-	size_t n = strlen(word);
-
-	if (n > len)
+	if (t->len > len || (t->where == EXACT && t->len < len))
 		return false;
-	if (where == ANYWHERE)
-		return has(name, len, word, n);
-	return (where == END || n == len) && memcmp(name + len - n, word, n) == 0;
+	if (t->where == ANYWHERE)
+		return has(name, len, t);
+	return name[len - 1] == t->word[t->len - 1] &&
+	       memcmp(name + len - t->len, t->word, t->len) == 0;
 }
 
 enum redact_name redact_name_judge(const char *name, size_t len)
 {
-	char letters[LETTERS_MAX];
+	char letters[LETTERS_MAX] = "";
 	size_t n = bare(name, len, letters);
 
 	/* No name that tells is shorter. */
 	if (n < 2)
 		return REDACT_NAME_PLAIN;
 	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++) {
-		if (fits(letters, n, telling[i].word, telling[i].where))
+		if (fits(letters, n, &telling[i]))
 			return telling[i].kind;
 	}
 	return REDACT_NAME_PLAIN;

@@ -18,6 +18,7 @@
 
 #include "audit/redact-forms.h"
 #include "audit/redact-names.h"
+#include "audit/redact-percent.h"
 #include "audit/redact-values.h"
 #include "base/buffer.h"
 #include "codec/json.h"
@@ -110,58 +111,49 @@ int redactor_add(struct redactor *r, const char *name, const char *value)
 	return ret;
 }
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* A text with its percent-encoding undone, and where each byte of it came from. */
 struct decoded {
-	char *bytes, *hidden;
 	size_t *from; /* len + 1 of them */
+	char *bytes, *hidden;
 	size_t len;
 };
-
-static void decoded_deinit(struct decoded *d)
-{
-	free(d->bytes);
-	free(d->hidden);
-	free(d->from);
-}
 
 static void decode(struct decoded *d, const char *text, size_t len, bool plus)
 {
 	for (size_t i = 0; i < len; d->len++) {
-		bool encoded = text[i] == '%' && len - i > 2 && hex(text[i + 1]) >= 0 &&
-			       hex(text[i + 2]) >= 0;
+		int byte = redact_percent_decode(text + i, len - i);
+		char plain = text[i] == '+' && plus ? ' ' : text[i];
 
 		d->from[d->len] = i;
-		d->bytes[d->len] = text[i] == '+' && plus ? ' ' : text[i];
-		if (encoded)
-			d->bytes[d->len] = (char)(hex(text[i + 1]) << 4 | hex(text[i + 2]));
-		i += encoded ? 3 : 1;
+		d->bytes[d->len] = byte < 0 ? plain : (char)byte;
+		i += byte < 0 ? 1 : 3;
 	}
 	d->from[d->len] = len;
 }
 
-static int mark_decoded(
+static void mark_decoded(const struct redactor *r, const struct decoded *d, char *hidden)
+{
+	redact_values_mark(&r->values, d->bytes, d->len, d->hidden);
+	for (size_t i = 0; i < d->len; i++) {
+		if (d->hidden[i])
+			memset(hidden + d->from[i], 1, d->from[i + 1] - d->from[i]);
+	}
+}
+
+static int mark_encoded(
 	const struct redactor *r, const char *text, size_t len, char *hidden, bool plus)
 {
-	__attribute__((cleanup(decoded_deinit))) struct decoded d = { .bytes = calloc(1, len),
-		.hidden = calloc(1, len),
-		.from = calloc(len + 1, sizeof(size_t)) };
+	/* One block for all three. */
+	size_t *from = calloc(1, (len + 1) * sizeof(*from) + 2 * len);
+	struct decoded d = { .from = from };
 
-	if (!d.bytes || !d.hidden || !d.from)
+	if (!from)
 		return -ENOMEM;
+	d.bytes = (char *)(from + len + 1);
+	d.hidden = d.bytes + len;
 	decode(&d, text, len, plus);
-	redact_values_mark(&r->values, d.bytes, d.len, d.hidden);
-	for (size_t i = 0; i < d.len; i++) {
-		if (d.hidden[i])
-			memset(hidden + d.from[i], 1, d.from[i + 1] - d.from[i]);
-	}
+	mark_decoded(r, &d, hidden);
+	free(from);
 	return 0;
 }
 
@@ -172,9 +164,9 @@ static int mark_values(const struct redactor *r, const char *text, size_t len, c
 
 	redact_values_mark(&r->values, text, len, hidden);
 	if (memchr(text, '%', len))
-		ret = mark_decoded(r, text, len, hidden, false);
+		ret = mark_encoded(r, text, len, hidden, false);
 	if (ret == 0 && plus)
-		ret = mark_decoded(r, text, len, hidden, true);
+		ret = mark_encoded(r, text, len, hidden, true);
 	return ret;
 }
 
@@ -202,32 +194,47 @@ static void write_shown(const char *text, size_t len, const char *hidden, struct
 	}
 }
 
-static void freep(char **p)
+static size_t least(size_t a, size_t b)
 {
-	free(*p);
+	return a < b ? a : b;
 }
 
-/* 1: it is written without its secrets. 0: it has none, and nothing was written. */
-static int redact(const struct redactor *r, const char *text, size_t len, struct buffer *out)
+static int no_memory(struct buffer *out)
 {
-	char small[ON_STACK];
-	__attribute__((cleanup(freep))) char *large = NULL;
-	char *hidden = small;
-	size_t written = len < REDACT_TEXT_MAX ? len : REDACT_TEXT_MAX;
-	size_t looked_at = len < LOOKED_AT ? len : LOOKED_AT;
+	out->failed = true;
+	return -ENOMEM;
+}
 
-	if (looked_at > ON_STACK)
-		hidden = large = malloc(looked_at);
-	if (!hidden || find(r, text, looked_at, hidden) < 0) {
-		out->failed = true;
-		return -ENOMEM;
-	}
+/* As redact(); hidden has room for all that is looked at. */
+static int redact_with(
+	char *hidden, const struct redactor *r, const char *text, size_t len, struct buffer *out)
+{
+	size_t written = least(len, REDACT_TEXT_MAX);
+
+	if (find(r, text, least(len, LOOKED_AT), hidden) < 0)
+		return no_memory(out);
 	if (written == len && !memchr(hidden, 1, len))
 		return 0;
 	write_shown(text, written, hidden, out);
 	if (written < len)
 		buffer_adds(out, "…");
 	return out->failed ? -ENOMEM : 1;
+}
+
+/* 1: it is written without its secrets. 0: it has none, and nothing was written. */
+static int redact(const struct redactor *r, const char *text, size_t len, struct buffer *out)
+{
+	char small[ON_STACK], *large;
+	int ret;
+
+	if (len <= ON_STACK)
+		return redact_with(small, r, text, len, out);
+	large = malloc(least(len, LOOKED_AT));
+	if (!large)
+		return no_memory(out);
+	ret = redact_with(large, r, text, len, out);
+	free(large);
+	return ret;
 }
 
 void redact_text(const struct redactor *r, const char *text, struct buffer *out)

@@ -163,7 +163,7 @@ static int transact(struct audit_store *s, struct chain *c, struct head *h, stru
 	return r;
 }
 
-int audit_store_write(struct audit_store *s, enum audit_store_seal seal, struct error *e)
+int store_write(struct audit_store *s, enum store_seal seal, struct error *e)
 {
 	struct chain c = s->chain;
 	struct head h = s->head;
@@ -181,12 +181,12 @@ int audit_store_write(struct audit_store *s, enum audit_store_seal seal, struct 
 	if (seal) {
 		s->head = h;
 		s->head_saved = false;
-		s->signed_ms = audit_store_now_ms();
+		s->signed_ms = store_now_ms();
 	}
 	return 0;
 }
 
-int audit_store_save_head(struct audit_store *s, struct error *e)
+int store_save_head(struct audit_store *s, struct error *e)
 {
 	int r = s->head_saved ? 0 : head_save(&s->head, s->head_path, e);
 
@@ -194,7 +194,7 @@ int audit_store_save_head(struct audit_store *s, struct error *e)
 	return r;
 }
 
-int audit_store_create(struct audit_store *s, struct error *e)
+int store_create(struct audit_store *s, struct error *e)
 {
 	struct head h = { 0 };
 	struct chain c;

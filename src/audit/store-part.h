@@ -26,18 +26,18 @@ struct audit_store {
 	uint64_t queued_ms; /* since when the first of them waits */
 };
 
-uint64_t audit_store_now_ms(void);
+uint64_t store_now_ms(void);
 
 /* The first head, of a log without records, together with its tables. */
-int audit_store_create(struct audit_store *s, struct error *e);
+int store_create(struct audit_store *s, struct error *e);
 /* What waits, and a head if asked for. Nothing has changed if it fails. */
-enum audit_store_seal { AUDIT_STORE_PLAIN, AUDIT_STORE_SEALED };
-int audit_store_write(struct audit_store *s, enum audit_store_seal seal, struct error *e);
+enum store_seal { STORE_PLAIN, STORE_SEALED };
+int store_write(struct audit_store *s, enum store_seal seal, struct error *e);
 /* The last head into its second file, unless it is there. */
-int audit_store_save_head(struct audit_store *s, struct error *e);
+int store_save_head(struct audit_store *s, struct error *e);
 
 /*
  * Takes up an existing log where it ends. What was signed is trusted by its signature and by the
  * second file; records after that are read and must fit. -EBADMSG.
  */
-int audit_store_resume(struct audit_store *s, struct error *e);
+int store_resume(struct audit_store *s, struct error *e);

@@ -49,7 +49,7 @@ static int check_beginning(struct audit_store *s, const struct head *last, struc
 static int check_signed_record(struct audit_store *s, const struct head *h, struct error *e)
 {
 	auto_statement *st = NULL;
-	struct audit_record record;
+	struct log_record record;
 	int r;
 
 	if (h->number == h->removed)
@@ -62,7 +62,7 @@ static int check_signed_record(struct audit_store *s, const struct head *h, stru
 	r = sql_step(&s->sql, st, e);
 	if (r < 0)
 		return r;
-	if (r == 0 || audit_record_read(st, &record) < 0 || !merkle_equal(&record.hash, &h->chain))
+	if (r == 0 || log_record_read(st, &record) < 0 || !merkle_equal(&record.hash, &h->chain))
 		return refuse(s, "its end is not what was signed", e);
 	return 0;
 }
@@ -70,7 +70,7 @@ static int check_signed_record(struct audit_store *s, const struct head *h, stru
 static int replay(struct audit_store *s, struct error *e)
 {
 	auto_statement *st = NULL;
-	struct audit_record record;
+	struct log_record record;
 	int r = sql_prepare(&s->sql, &st,
 		"SELECT number, event, hash FROM record WHERE number > ?1 ORDER BY number", e);
 
@@ -78,11 +78,11 @@ static int replay(struct audit_store *s, struct error *e)
 		return r;
 	sql_bind_number(st, 1, s->chain.tree.n);
 	while ((r = sql_step(&s->sql, st, e)) > 0) {
-		if (audit_record_read(st, &record) < 0)
+		if (log_record_read(st, &record) < 0)
 			return refuse(s, "a record at its end was changed", e);
 		chain_add(&s->chain, record.data, record.len);
 		if (record.number != s->chain.tree.n ||
-			audit_record_claim(&record) != record.number ||
+			log_record_claim(&record) != record.number ||
 			!merkle_equal(&record.hash, &s->chain.hash))
 			return refuse(s, "a record at its end was changed or removed", e);
 	}
@@ -134,7 +134,7 @@ static int compare_second(struct audit_store *s, struct error *e)
 	return r;
 }
 
-int audit_store_resume(struct audit_store *s, struct error *e)
+int store_resume(struct audit_store *s, struct error *e)
 {
 	struct heads_row last;
 	int r = heads_get(&s->sql, HEADS_LAST, &last, e);

@@ -31,7 +31,7 @@ enum {
 	BATCH_MAX = 4096,
 };
 
-uint64_t audit_store_now_ms(void)
+uint64_t store_now_ms(void)
 {
 	struct timespec t;
 
@@ -153,13 +153,13 @@ static int begin_or_resume(struct audit_store *s, struct error *e)
 	if (r > 0 && access(s->head_path, F_OK) == 0)
 		return refuse_gone(s, e);
 	if (r > 0)
-		r = audit_store_create(s, e);
+		r = store_create(s, e);
 	/* Its tables must be there before statements can speak of them. */
 	if (r == 0)
 		r = prepare(s, e);
 	if (r == 0)
-		r = audit_store_resume(s, e);
-	return r == 0 ? audit_store_save_head(s, e) : r;
+		r = store_resume(s, e);
+	return r == 0 ? store_save_head(s, e) : r;
 }
 
 static int open_file(struct audit_store *s, struct error *e)
@@ -216,10 +216,12 @@ int audit_store_open(struct audit_store **ret, const struct audit_store_options 
 	s->path = name_or(o->path, NULL, "");
 	s->head_path = name_or(o->head_path, o->path, ".head");
 	s->ends = calloc(s->options.batch, sizeof(s->ends[0]));
-	if (!s->path || !s->head_path || !s->ends)
-		r = error_set(e, -ENOMEM, NULL, "out of memory");
-	else
-		r = take_lock(s, e);
+	if (!s->path || !s->head_path || !s->ends) {
+		store_free(s);
+		(void)error_set(e, -ENOMEM, NULL, "out of memory");
+		return -ENOMEM;
+	}
+	r = take_lock(s, e);
 	if (r == 0)
 		r = open_key(s, o, e);
 	if (r == 0)
@@ -228,7 +230,7 @@ int audit_store_open(struct audit_store **ret, const struct audit_store_options 
 		store_free(s);
 		return r;
 	}
-	s->signed_ms = audit_store_now_ms();
+	s->signed_ms = store_now_ms();
 	*ret = s;
 	return 0;
 }
@@ -262,7 +264,7 @@ static int enqueue(struct audit_store *s, const struct audit_event *event)
 		return -ENOMEM;
 	}
 	if (s->queued == 0)
-		s->queued_ms = audit_store_now_ms();
+		s->queued_ms = store_now_ms();
 	s->ends[s->queued++] = s->queue.len;
 	return 0;
 }
@@ -276,7 +278,7 @@ static void drop_last(struct audit_store *s)
 static bool batch_is_due(const struct audit_store *s)
 {
 	return s->queued && (s->queued >= s->options.batch ||
-				    audit_store_now_ms() - s->queued_ms >= s->options.batch_ms);
+				    store_now_ms() - s->queued_ms >= s->options.batch_ms);
 }
 
 int64_t audit_store_add(struct audit_store *s, const struct audit_event *event)
@@ -302,7 +304,7 @@ static bool head_is_due(const struct audit_store *s)
 	if (number == s->head.number)
 		return false;
 	return number - s->head.number >= s->options.sign_records ||
-	       audit_store_now_ms() - s->signed_ms >= s->options.sign_seconds * 1000;
+	       store_now_ms() - s->signed_ms >= s->options.sign_seconds * 1000;
 }
 
 int audit_store_commit(struct audit_store *s, struct error *e)
@@ -312,11 +314,11 @@ int audit_store_commit(struct audit_store *s, struct error *e)
 
 	if (!seal && !s->queued)
 		return 0;
-	r = audit_store_write(s, seal ? AUDIT_STORE_SEALED : AUDIT_STORE_PLAIN, e);
+	r = store_write(s, seal ? STORE_SEALED : STORE_PLAIN, e);
 	/* The records are safe. If the second file cannot be written now, the next head tries it
 	 * again, and audit_store_sign() says so. */
 	if (r == 0 && seal)
-		(void)audit_store_save_head(s, NULL);
+		(void)store_save_head(s, NULL);
 	return r;
 }
 
@@ -327,8 +329,8 @@ int audit_store_sign(struct audit_store *s, struct error *e)
 
 	/* Time alone may let old records go. */
 	if (s->chain.tree.n + s->queued != s->head.number || retains)
-		r = audit_store_write(s, AUDIT_STORE_SEALED, e);
-	return r == 0 ? audit_store_save_head(s, e) : r;
+		r = store_write(s, STORE_SEALED, e);
+	return r == 0 ? store_save_head(s, e) : r;
 }
 
 int audit_store_tick(struct audit_store *s, struct error *e)
@@ -339,7 +341,7 @@ int audit_store_tick(struct audit_store *s, struct error *e)
 /* What is left of a span that began then; 0 if it is over. */
 static int left_ms(uint64_t since, uint64_t span)
 {
-	const uint64_t past = audit_store_now_ms() - since;
+	const uint64_t past = store_now_ms() - since;
 
 	if (past >= span)
 		return 0;

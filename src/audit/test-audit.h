@@ -120,7 +120,7 @@ static inline void bench_fill(struct bench *b, uint64_t first, uint64_t n)
 
 static inline struct audit_verdict bench_verify(struct bench *b)
 {
-	struct audit_verdict verdict;
+	struct audit_verdict verdict = { 0 };
 	struct audit_log *l = NULL;
 	struct error e = { 0 };
 

@@ -372,6 +372,57 @@ static void test_threads(void **state)
 	}
 }
 
+/* All of one length, so that a mixture of two would still be an event. */
+static const struct audit_event *make_even(struct sample *s, uint64_t sequence)
+{
+	memset(s->target, (int)('a' + sequence % 26), 300);
+	s->target[300] = '\0';
+	s->event = with_target(s->target, sequence);
+	s->event.cost_ns = sequence;
+	return &s->event;
+}
+
+static bool is_even(const struct audit_event *e)
+{
+	struct sample want;
+
+	(void)make_even(&want, e->sequence);
+	return e->cost_ns == e->sequence && strcmp(e->target, want.target) == 0;
+}
+
+static void *write_even(void *unused)
+{
+	struct sample s;
+
+	(void)unused;
+	for (uint64_t i = 1; i <= (uint64_t)20 * EVENTS; i++)
+		(void)audit_ring_add(shared.ring, make_even(&s, i));
+	atomic_fetch_sub(&shared.writing, 1);
+	return NULL;
+}
+
+/* A reader that always wants the oldest event, which is the next to be written over. */
+static void test_at_the_edge(void **state)
+{
+	struct audit_event e;
+	uint64_t torn = 0;
+	pthread_t writer;
+
+	(void)state;
+	shared.ring = new_ring(1);
+	atomic_store(&shared.writing, 1);
+	assert_int_equal(pthread_create(&writer, NULL, write_even, NULL), 0);
+	while (atomic_load(&shared.writing) > 0) {
+		struct audit_reader reader = { 0 };
+
+		if (audit_ring_read(shared.ring, &reader, &e, buffer) == 1)
+			torn += !is_even(&e);
+	}
+	assert_int_equal(pthread_join(writer, NULL), 0);
+	assert_int_equal(torn, 0);
+	audit_ring_free(shared.ring);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -381,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_stalled_writer),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_at_the_edge),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "audit/test-audit.h"
+#include "audit/test-store-faults.h"
 
 enum kind { SHORT_WRITE, NO_SPACE, WRITE_ERROR, NO_SYNC };
 
@@ -55,11 +56,10 @@ static ssize_t faulty_pwrite(int fd, const void *data, size_t len, off_t at)
 	return -1;
 }
 
-/* SQLite's library finds this one before the C library's. */
-__attribute__((visibility("default"))) int fdatasync(int fd)
+__attribute__((visibility("default"))) int test_store_faults_sync(int fildes)
 {
 	if (!fails(true))
-		return (int)syscall(SYS_fdatasync, fd);
+		return (int)syscall(SYS_fdatasync, fildes);
 	errno = EIO;
 	return -1;
 }

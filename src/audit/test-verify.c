@@ -432,13 +432,12 @@ static void damaged_files(void **state)
 	assert_int_equal(sum_log(l, &whole), 0);
 	audit_log_close(l);
 	assert_int_equal(file_read(b->path, 1 << 24, &file), 0);
-	srand(17);
 	for (int round = 0; round < 400; round++) {
-		const size_t at = (size_t)rand() % file.len;
+		const size_t at = randombytes_uniform((uint32_t)file.len);
 		const char was = file.data[at];
 		struct audit_verdict v = { 0 };
 
-		file.data[at] ^= (char)(1 << rand() % 8);
+		file.data[at] ^= (char)(1 << randombytes_uniform(8));
 		assert_int_equal(file_replace(b->path, file.data, file.len, 0600), 0);
 		file.data[at] = was;
 		l = NULL;

@@ -163,11 +163,11 @@ static int check_heads(struct verify *v)
 /* The next row claims the number after that one: all were moved up by a removal. */
 static bool moved_up(struct verify *v, sqlite3_stmt *st, uint64_t claim)
 {
-	struct audit_record next;
+	struct log_record next;
 	int r = sql_step(&v->log->sql, st, NULL);
 
-	return r == 0 || (r > 0 && audit_record_read(st, &next) == 0 &&
-				 audit_record_claim(&next) == claim + 1);
+	return r == 0 ||
+	       (r > 0 && log_record_read(st, &next) == 0 && log_record_claim(&next) == claim + 1);
 }
 
 static int found_moved(struct verify *v, sqlite3_stmt *st, uint64_t number, uint64_t claim)
@@ -182,11 +182,11 @@ static int found_moved(struct verify *v, sqlite3_stmt *st, uint64_t number, uint
 }
 
 /* It is a whole record, and says that it is another than the one that belongs here. */
-static bool was_moved(const struct audit_record *record)
+static bool was_moved(const struct log_record *record)
 {
 	struct audit_event event;
 
-	return audit_record_claim(record) != record->number &&
+	return log_record_claim(record) != record->number &&
 	       audit_event_decode(&event, record->data + CHAIN_NUMBER_BYTES,
 		       record->len - CHAIN_NUMBER_BYTES) == 0;
 }
@@ -194,8 +194,8 @@ static bool was_moved(const struct audit_record *record)
 static int check_record(struct verify *v, sqlite3_stmt *st)
 {
 	const uint64_t expected = v->chain.tree.n + 1;
-	struct audit_record record;
-	const int r = audit_record_read(st, &record);
+	struct log_record record;
+	const int r = log_record_read(st, &record);
 
 	if (record.number < expected)
 		return found(v, AUDIT_CHANGED, record.number,
@@ -208,8 +208,8 @@ static int check_record(struct verify *v, sqlite3_stmt *st)
 			v, AUDIT_CHANGED, expected, "record %" PRIu64 " cannot be read", expected);
 	chain_add(&v->chain, record.data, record.len);
 	if (was_moved(&record))
-		return found_moved(v, st, expected, audit_record_claim(&record));
-	if (audit_record_claim(&record) != expected || !merkle_equal(&record.hash, &v->chain.hash))
+		return found_moved(v, st, expected, log_record_claim(&record));
+	if (log_record_claim(&record) != expected || !merkle_equal(&record.hash, &v->chain.hash))
 		return found(v, AUDIT_CHANGED, expected,
 			"record %" PRIu64 " is not what was hashed", expected);
 	v->verdict->records++;
@@ -377,11 +377,11 @@ int audit_log_verify(struct audit_log *l, const char *public_path, const char *h
 	if (r == 0)
 		r = load_second(&v, head_path);
 	if (r == 0) {
-		r = audit_log_freeze(l, e);
+		r = log_freeze(l, e);
 		if (r < 0)
 			return r;
 		r = verify_frozen(&v);
-		audit_log_thaw(l);
+		log_thaw(l);
 	}
 	if (r < 0)
 		return r;

@@ -179,18 +179,31 @@ bool plan_network_is_loopback(const struct host_pattern *h)
 						 prefix_contains(&loopback_6, &h->prefix));
 }
 
-static void add_range(struct plan *plan, uint16_t lo, uint16_t hi)
+static uint16_t families_of(const struct host_pattern *h)
 {
+	if (h->kind != HOST_PREFIX)
+		return PLAN_FAMILY_4 | PLAN_FAMILY_6;
+	return h->prefix.address.bits == 32 ? PLAN_FAMILY_4 : PLAN_FAMILY_6;
+}
+
+static bool contains(const struct plan_range *a, const struct plan_range *b)
+{
+	return a->lo <= b->lo && a->hi >= b->hi && (a->families & b->families) == b->families;
+}
+
+static void add_range(struct plan *plan, const struct host_pattern *h)
+{
+	struct plan_range range = { h->port_lo ? h->port_lo : 1, h->port_hi, families_of(h) };
+
 	for (size_t i = 0; i < plan->n_loopback; i++)
-		if (plan->loopback[i].lo <= lo && plan->loopback[i].hi >= hi)
+		if (contains(&plan->loopback[i], &range))
 			return;
 	/* More of them are taken for all: the policy is asked all the same. */
 	if (plan->n_loopback == PLAN_RANGES_MAX) {
 		plan->n_loopback = 0;
-		lo = 1;
-		hi = UINT16_MAX;
+		range = (struct plan_range){ 1, UINT16_MAX, PLAN_FAMILY_4 | PLAN_FAMILY_6 };
 	}
-	plan->loopback[plan->n_loopback++] = (struct plan_range){ lo ? lo : 1, hi };
+	plan->loopback[plan->n_loopback++] = range;
 }
 
 static int take_ranges_of(struct planner *p, const struct grant_list *grants)
@@ -203,7 +216,7 @@ static int take_ranges_of(struct planner *p, const struct grant_list *grants)
 		if (r < 0)
 			return r;
 		if (plan_network_is_loopback(&h))
-			add_range(p->plan, h.port_lo, h.port_hi);
+			add_range(p->plan, &h);
 	}
 	return 0;
 }

@@ -68,9 +68,10 @@ enum {
 	PLAN_LISTENERS_MAX = 256
 };
 
-/* Of ports. */
+/* Of ports, of 127.0.0.0/8 and ::1. */
+enum { PLAN_FAMILY_4 = 1, PLAN_FAMILY_6 = 2 };
 struct plan_range {
-	uint16_t lo, hi;
+	uint16_t lo, hi, families;
 };
 
 /* An address that a grant names, at one port. */

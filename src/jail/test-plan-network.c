@@ -225,6 +225,8 @@ static void test_many_ports(void **state)
 
 /* Loopback */
 
+enum { BOTH = PLAN_FAMILY_4 | PLAN_FAMILY_6 };
+
 #define ALLOW(host) "network: {allow: ['" host "']}"
 
 static const struct {
@@ -232,32 +234,34 @@ static const struct {
 	size_t n;
 	struct plan_range ranges[3];
 } loopbacks[] = {
-	{ { ALLOW("a.example:5432") }, 0, { { 0 } } },
-	{ { ALLOW("10.0.0.1:5432") }, 0, { { 0 } } },
-	{ { ALLOW("*:5432") }, 0, { { 0 } } },
-	{ { ALLOW("localhost.example:5432") }, 0, { { 0 } } },
-	{ { ALLOW("notlocalhost:5432") }, 0, { { 0 } } },
-	{ { ALLOW("udp://localhost:5432") }, 0, { { 0 } } },
-	{ { ALLOW("[2001:db8::1]:5432") }, 0, { { 0 } } },
-	{ { ALLOW("localhost:5432") }, 1, { { 5432, 5432 } } },
-	{ { ALLOW("db.localhost:5432") }, 1, { { 5432, 5432 } } },
-	{ { ALLOW("*.localhost:5432") }, 1, { { 5432, 5432 } } },
-	{ { ALLOW("127.0.0.1:80-90") }, 1, { { 80, 90 } } },
-	{ { ALLOW("127.9.9.9:80") }, 1, { { 80, 80 } } },
-	{ { ALLOW("127.0.0.0/8:80") }, 1, { { 80, 80 } } },
-	{ { ALLOW("[::1]:5") }, 1, { { 5, 5 } } },
-	{ { ALLOW("http://localhost/") }, 1, { { 80, 80 } } },
-	{ { ALLOW("localhost") }, 1, { { 1, UINT16_MAX } } },
-	{ { ALLOW("localhost:*") }, 1, { { 1, UINT16_MAX } } },
-	{ { RULE("allow", "localhost:7") }, 1, { { 7, 7 } } },
+	{ { ALLOW("a.example:5432") }, 0, { { 0, 0, 0 } } },
+	{ { ALLOW("10.0.0.1:5432") }, 0, { { 0, 0, 0 } } },
+	{ { ALLOW("*:5432") }, 0, { { 0, 0, 0 } } },
+	{ { ALLOW("localhost.example:5432") }, 0, { { 0, 0, 0 } } },
+	{ { ALLOW("notlocalhost:5432") }, 0, { { 0, 0, 0 } } },
+	{ { ALLOW("udp://localhost:5432") }, 0, { { 0, 0, 0 } } },
+	{ { ALLOW("[2001:db8::1]:5432") }, 0, { { 0, 0, 0 } } },
+	{ { ALLOW("localhost:5432") }, 1, { { 5432, 5432, BOTH } } },
+	{ { ALLOW("db.localhost:5432") }, 1, { { 5432, 5432, BOTH } } },
+	{ { ALLOW("*.localhost:5432") }, 1, { { 5432, 5432, BOTH } } },
+	{ { ALLOW("127.0.0.1:80-90") }, 1, { { 80, 90, PLAN_FAMILY_4 } } },
+	{ { ALLOW("127.9.9.9:80") }, 1, { { 80, 80, PLAN_FAMILY_4 } } },
+	{ { ALLOW("127.0.0.0/8:80") }, 1, { { 80, 80, PLAN_FAMILY_4 } } },
+	{ { ALLOW("[::1]:5") }, 1, { { 5, 5, PLAN_FAMILY_6 } } },
+	{ { ALLOW("http://localhost/") }, 1, { { 80, 80, BOTH } } },
+	{ { ALLOW("localhost") }, 1, { { 1, UINT16_MAX, BOTH } } },
+	{ { ALLOW("localhost:*") }, 1, { { 1, UINT16_MAX, BOTH } } },
+	{ { RULE("allow", "localhost:7") }, 1, { { 7, 7, BOTH } } },
 	/* One in another. */
-	{ { "network: {allow: ['localhost:1-9', '127.0.0.1:2-9', '[::1]:9']}" }, 1, { { 1, 9 } } },
+	{ { "network: {allow: ['localhost:1-9', '127.0.0.1:2-9', '[::1]:9']}" }, 1,
+		{ { 1, 9, BOTH } } },
 	{ { "network: {allow: ['localhost:5', '127.0.0.1:7', '[::1]:5']}" }, 2,
-		{ { 5, 5 }, { 7, 7 } } },
+		{ { 5, 5, BOTH }, { 7, 7, PLAN_FAMILY_4 } } },
 	/* Named by any layer: who decides is the policy. */
-	{ { ALLOW("localhost:5"), ALLOW("127.0.0.1:1-9") }, 2, { { 5, 5 }, { 1, 9 } } },
-	{ { ALLOW("localhost:5"), ALLOW("*:*") }, 1, { { 5, 5 } } },
-	{ { ALLOW("localhost:5"), "{}" }, 0, { { 0 } } },
+	{ { ALLOW("localhost:5"), ALLOW("127.0.0.1:1-9") }, 2,
+		{ { 5, 5, BOTH }, { 1, 9, PLAN_FAMILY_4 } } },
+	{ { ALLOW("localhost:5"), ALLOW("*:*") }, 1, { { 5, 5, BOTH } } },
+	{ { ALLOW("localhost:5"), "{}" }, 0, { { 0, 0, 0 } } },
 };
 
 static void test_loopback(void **state)

@@ -139,14 +139,19 @@ static void add_rules(struct netlink *n, const struct rule *from, size_t count, 
 /* In front of all others, so that they count although they are about loopback. */
 static void add_ports(struct netlink *n, const struct capture_ports *p, bool ipv6)
 {
-	const struct rule ways[] = {
+	const struct rule v4[] = {
 		{ FREE, LOOPBACK_4, TCP, .to_port = p->lo, .to_last = p->hi },
-		{ FREE, LOOPBACK_6, TCP, .to_port = p->lo, .to_last = p->hi },
 		{ OUT, LOOPBACK_4, TCP, .to_port = p->lo, .to_last = p->hi, TO_RELAY },
+	};
+	const struct rule v6[] = {
+		{ FREE, LOOPBACK_6, TCP, .to_port = p->lo, .to_last = p->hi },
 		{ OUT, LOOPBACK_6, TCP, .to_port = p->lo, .to_last = p->hi, TO_RELAY },
 	};
 
-	add_rules(n, ways, sizeof(ways) / sizeof(ways[0]), ipv6);
+	if (p->v4)
+		add_rules(n, v4, 2, ipv6);
+	if (p->v6)
+		add_rules(n, v6, 2, ipv6);
 }
 
 /* The sockets by which the relay looks whether somebody inside listens. */

@@ -20,6 +20,7 @@
  * itself, the name server too, and everything else is refused by the kernel, since nobody is there:
  * capture_open_lazy(), and listeners.h.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -49,6 +50,7 @@ enum capture_socket {
 /* Ports of the host's loopback that are granted: what goes there is led to the relay, too. */
 struct capture_ports {
 	uint16_t lo, hi;
+	bool v4, v6; /* of 127.0.0.0/8, of ::1 */
 };
 
 struct capture_options {

@@ -279,14 +279,35 @@ static int prepare(struct connection *c)
 	return loop_add(loop_of(c), &dialling->watcher, c->inner, 0);
 }
 
+static bool is_local(const struct address *a)
+{
+	static const uint8_t one[16] = { [15] = 1 };
+
+	return a->bits == 32 ? a->bytes[0] == 127 : memcmp(a->bytes, one, sizeof(one)) == 0;
+}
+
+/* `localhost` means both of its addresses, whichever the program took. NULL: the address alone. */
+static const char *name_to_dial(const struct connection *c)
+{
+	static const char localhost[] = "localhost";
+	const struct destination *d = &c->destination;
+	const struct destination both = { .name = localhost, .port = d->port };
+	struct judgement j;
+
+	if (d->name || !is_local(&d->address))
+		return d->name;
+	return judge_destination(c->all->o.dialler->judge, &both, &j) ? localhost : NULL;
+}
+
 static void start_dialling(struct connection *c)
 {
 	const struct destination *d = &c->destination;
+	const char *name = name_to_dial(c);
 	int r = c->dialling ? 0 : prepare(c);
 
 	if (r == 0)
-		r = dial_start(c->all->o.dialler, &c->dialling->dial, d->name,
-			d->name ? NULL : &d->address, d->port, SOCK_STREAM);
+		r = dial_start(c->all->o.dialler, &c->dialling->dial, name,
+			name ? NULL : &d->address, d->port, SOCK_STREAM);
 	if (r < 0)
 		fail(c, r);
 }
@@ -346,13 +367,6 @@ static void on_called(struct inner_call *call, int fd)
 	c->local = true;
 	stop_dialling(c);
 	begin(c);
-}
-
-static bool is_local(const struct address *a)
-{
-	static const uint8_t one[16] = { [15] = 1 };
-
-	return a->bits == 32 ? a->bytes[0] == 127 : memcmp(a->bytes, one, sizeof(one)) == 0;
 }
 
 static void look_inside(struct connection *c)

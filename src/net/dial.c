@@ -400,8 +400,8 @@ static int start(struct dial_state *s, const char *name, const struct address *a
 	}
 	s->destination.address = *address;
 	s->addresses[0] = dialled_form(address);
-	s->n = !is_own(address) || judge_own(s->dialler.judge, &s->destination, address,
-					   &s->dial->refused);
+	s->n = !is_own(address) ||
+	       judge_own(s->dialler.judge, &s->destination, address, &s->dial->refused);
 	return loop_start(s->dialler.loop, &s->next, 0);
 }
 

@@ -9,7 +9,8 @@
 enum {
 	BYTES_MAX = TLS_HELLO_MAX,
 	READ_MAX = 16 << 10,
-	ALL_KEPT_MAX = 64 << 20, /* of all connections: it is the relay's memory, not the command's */
+	ALL_KEPT_MAX =
+		64 << 20, /* of all connections: it is the relay's memory, not the command's */
 };
 
 /* What was kept, and what came behind it. One loop, one thread: it is used before the next call. */

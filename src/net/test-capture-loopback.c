@@ -93,7 +93,7 @@ static void test_inner(void **state)
 
 int main(void)
 {
-	static const struct capture_ports all = { 1, 65535 };
+	static const struct capture_ports all = { 1, 65535, true, true };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_led),
 		cmocka_unit_test(test_direct),

@@ -86,7 +86,8 @@ bool __wrap_judge_own(const struct judge *j, const struct destination *d, const 
 	struct judgement *ret)
 {
 	(void)j, (void)d;
-	*ret = (struct judgement){ .allowed = !refused_own || strcmp(text_of(a), refused_own) != 0 };
+	*ret = (struct judgement){ .allowed =
+					   !refused_own || strcmp(text_of(a), refused_own) != 0 };
 	return ret->allowed;
 }
 

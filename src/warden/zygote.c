@@ -172,6 +172,14 @@ static int send_inner(const struct setup *s)
 	return r;
 }
 
+static struct capture_ports ports_of(const struct plan_range *r)
+{
+	return (struct capture_ports){ .lo = r->lo,
+		.hi = r->hi,
+		.v4 = r->families & PLAN_FAMILY_4,
+		.v6 = r->families & PLAN_FAMILY_6 };
+}
+
 /* The sockets go to the relay; none of them stays where commands come from. */
 static int capture_network(struct setup *s)
 {
@@ -185,7 +193,7 @@ static int capture_network(struct setup *s)
 	if (!s->zygote->own_network)
 		return -EINVAL;
 	for (size_t i = 0; i < s->plan->n_loopback; i++)
-		ports[i] = (struct capture_ports){ s->plan->loopback[i].lo, s->plan->loopback[i].hi };
+		ports[i] = ports_of(&s->plan->loopback[i]);
 	r = capture_open(&o, sockets, &s->error);
 	if (r == -EOPNOTSUPP)
 		r = lazy_capture(SOCKET, s->plan, sockets, &s->error);
