@@ -250,12 +250,15 @@ static bool is_user_option(struct scan *s, size_t start, size_t end)
 
 static void look_at_blank(struct scan *s, size_t i)
 {
-	size_t start = i, value = skip_blanks(s, i), end;
+	size_t start = i, value, end;
 	struct name n;
 
 	while (start > 0 && i - start < NAME_MAX_BYTES && is_name_character(s->text[start - 1]))
 		start--;
-	if (at(s, start) != '-' || start + 1 >= i || at(s, value) == '-')
+	if (at(s, start) != '-' || start + 1 >= i)
+		return;
+	value = skip_blanks(s, i);
+	if (at(s, value) == '-')
 		return;
 	if (is_user_option(s, start, i)) {
 		end = find_end(s, value, AT_BLANK);

@@ -54,6 +54,8 @@ static inline int bench_remove_entry(
 
 static inline void bench_free(struct bench *b)
 {
+	if (!b)
+		return;
 	assert_int_equal(nftw(b->folder, bench_remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
 	free(b);
 }

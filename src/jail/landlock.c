@@ -46,8 +46,7 @@ enum {
 
 /* What can be granted on something that is no folder. */
 static const uint64_t file_rights =
-	FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV |
-	FS_RESOLVE_UNIX;
+	FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV | FS_RESOLVE_UNIX;
 
 /* No one needs a device node of its own: these two are granted nowhere. */
 static const uint64_t write_rights = FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR |

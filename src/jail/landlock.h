@@ -14,9 +14,9 @@
 enum landlock_access {
 	LANDLOCK_READ = 1 << 0,
 	LANDLOCK_EXECUTE = 1 << 1,
-	LANDLOCK_WRITE = 1 << 2,  /* create, delete, rename, truncate too */
-	LANDLOCK_DEVICE = 1 << 3, /* ioctl on devices */
-	LANDLOCK_LIST = 1 << 4,   /* only the names in folders */
+	LANDLOCK_WRITE = 1 << 2,   /* create, delete, rename, truncate too */
+	LANDLOCK_DEVICE = 1 << 3,  /* ioctl on devices */
+	LANDLOCK_LIST = 1 << 4,    /* only the names in folders */
 	LANDLOCK_CONNECT = 1 << 5, /* to sockets that others made */
 };
 

@@ -59,11 +59,11 @@ struct plan_place {
 	enum plan_origin origin;
 	enum plan_special special;
 	enum plan_runs runs;
-	bool is_program;              /* a file or nothing: a folder of that name does not count */
-	struct plan_answer self;      /* of the path */
-	struct plan_answer answer;    /* of the path and of all in it: the lesser of both */
-	struct plan_answer there;     /* behind links: the same of the real path */
-	const char *text;             /* PLAN_TEXT, PLAN_COVER: what is in it; else the pattern, or NULL */
+	bool is_program;           /* a file or nothing: a folder of that name does not count */
+	struct plan_answer self;   /* of the path */
+	struct plan_answer answer; /* of the path and of all in it: the lesser of both */
+	struct plan_answer there;  /* behind links: the same of the real path */
+	const char *text; /* PLAN_TEXT, PLAN_COVER: what is in it; else the pattern, or NULL */
 	const struct location *where; /* of the pattern, or NULL */
 	bool exists, is_dir, is_socket;
 	bool astray; /* granted by a link that commands may change, and not where it leads */

@@ -41,8 +41,10 @@ static const struct socket_kind {
 } kinds[CAPTURE_COUNT] = {
 	[CAPTURE_TCP_4] = { "TCP", AF_INET, SOCK_STREAM, CAPTURE_PORT, false, false },
 	[CAPTURE_TCP_6] = { "TCP", AF_INET6, SOCK_STREAM, CAPTURE_PORT, false, false },
-	[CAPTURE_DNS_TCP_4] = { "DNS over TCP", AF_INET, SOCK_STREAM, CAPTURE_DNS_PORT, false, false },
-	[CAPTURE_DNS_TCP_6] = { "DNS over TCP", AF_INET6, SOCK_STREAM, CAPTURE_DNS_PORT, false, false },
+	[CAPTURE_DNS_TCP_4] = { "DNS over TCP", AF_INET, SOCK_STREAM, CAPTURE_DNS_PORT, false,
+		false },
+	[CAPTURE_DNS_TCP_6] = { "DNS over TCP", AF_INET6, SOCK_STREAM, CAPTURE_DNS_PORT, false,
+		false },
 	[CAPTURE_DNS_UDP_4] = { "DNS", AF_INET, SOCK_DGRAM, CAPTURE_DNS_PORT, false, false },
 	[CAPTURE_DNS_UDP_6] = { "DNS", AF_INET6, SOCK_DGRAM, CAPTURE_DNS_PORT, false, false },
 	[CAPTURE_UDP_4] = { "UDP", AF_INET, SOCK_DGRAM, CAPTURE_PORT, true, true },
@@ -139,8 +141,7 @@ static int open_sockets(int ret[CAPTURE_COUNT], bool ipv6, bool proxy, struct er
 	for (size_t i = 0; i < CAPTURE_COUNT; i++) {
 		const struct socket_kind *k = &kinds[i];
 
-		if (!k->what || (k->family == AF_INET6 && !ipv6) ||
-			(k->needs_proxy && !proxy))
+		if (!k->what || (k->family == AF_INET6 && !ipv6) || (k->needs_proxy && !proxy))
 			continue;
 		int r = fds[i] = open_socket(k);
 		if (r < 0) {

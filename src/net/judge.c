@@ -50,18 +50,20 @@ void judge_init(struct judge *j, const struct policy *p)
 	j->narrow = j->narrow || j->paths;
 }
 
-/* "api.example.com:443", "udp://[::1]:53" */
+/* "api.example.com:443", "udp://[::1]:53"; a is only asked for where there is no name. */
 static void print_target(enum transport transport, const char *name, const struct address *a,
 	uint16_t port, char out[TARGET_BYTES])
 {
 	auto_buffer address = { 0 };
 	const char *scheme = transport == TRANSPORT_UDP ? "udp://" : "";
-	bool brackets = !name && a->bits == 128;
+	bool brackets = !name && a && a->bits == 128;
 
-	if (!name)
+	if (!name && a) {
 		address_print(a, &address);
+		name = buffer_text(&address);
+	}
 	(void)snprintf(out, TARGET_BYTES, "%s%s%s%s:%u", scheme, brackets ? "[" : "",
-		name ? name : buffer_text(&address), brackets ? "]" : "", port);
+		name ? name : "", brackets ? "]" : "", port);
 }
 
 static void copy(char *out, size_t size, const struct buffer *text)

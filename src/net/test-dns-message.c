@@ -28,7 +28,7 @@ struct message {
 
 static struct message make(const char *text)
 {
-	uint8_t bytes[4096];
+	uint8_t bytes[4096] = { 0 };
 	struct message m = { .len = 0 };
 
 	while (*(text += strspn(text, " "))) {

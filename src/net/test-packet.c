@@ -34,7 +34,7 @@ static void is_hex(const uint8_t *data, size_t len, const char *hex)
 static void test_udp_bytes(void **state)
 {
 	struct capture_datagram d = datagram("198.19.255.1", "192.0.2.7");
-	uint8_t out[PACKET_HEADERS_MAX];
+	uint8_t out[PACKET_HEADERS_MAX] = { 0 };
 
 	(void)state;
 	is_hex(out, packet_udp(&d, "hello", 5, out),
@@ -49,7 +49,7 @@ static void test_udp_bytes(void **state)
 static void test_sum_zero(void **state)
 {
 	struct capture_datagram d = datagram("198.19.255.1", "192.0.2.7");
-	uint8_t out[PACKET_HEADERS_MAX];
+	uint8_t out[PACKET_HEADERS_MAX] = { 0 };
 
 	(void)state;
 	assert_int_equal(packet_udp(&d, "\xda\xc1", 2, out), 28);
@@ -59,7 +59,7 @@ static void test_sum_zero(void **state)
 static void test_unreachable_bytes(void **state)
 {
 	struct capture_datagram d = datagram("198.19.255.1", "192.0.2.7");
-	uint8_t out[PACKET_UNREACHABLE_MAX];
+	uint8_t out[PACKET_UNREACHABLE_MAX] = { 0 };
 
 	(void)state;
 	is_hex(out, packet_unreachable(&d, 5, out),
@@ -76,7 +76,7 @@ static void test_unreachable_bytes(void **state)
 static void test_refused(void **state)
 {
 	struct capture_datagram d = datagram("198.19.255.1", "2001:db8::7");
-	uint8_t out[PACKET_UNREACHABLE_MAX];
+	uint8_t out[PACKET_UNREACHABLE_MAX] = { 0 };
 	static const uint8_t data[PACKET_DATA_MAX + 1];
 
 	(void)state;
