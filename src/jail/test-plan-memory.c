@@ -63,8 +63,8 @@ static const char *const policies[] = {
 	"fs: {read: ['@/home/p/a/*', '@/h*/p/**']}",
 	"exec: [@/tool, '@/too?']",
 	"network: {allow: ['a.example:443', '10.1.2.3:80-90', '[::1]:5'], listen: [80, 81]}",
-	"{fs: {read: [/etc/**]}, rules: [{id: a, action: allow, operations: [net.connect], "
-	"patterns: ['*:443', 'unix:@/door']}]}",
+	("{fs: {read: [/etc/**]}, rules: [{id: a, action: allow, operations: [net.connect], "
+	 "patterns: ['*:443', 'unix:@/door']}]}"),
 	"network: {allow: ['10.1.2.3:80-90', '10.1.2.4:80', 'b.example:1-16']}",
 };
 

@@ -68,3 +68,8 @@ void flow_table_remove(struct flow_table *t, struct flow_node *n)
 	take_out(t, n);
 	t->n--;
 }
+
+struct flow_node *flow_table_oldest(const struct flow_table *t)
+{
+	return t->first;
+}

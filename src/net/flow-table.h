@@ -29,3 +29,5 @@ struct flow_node *flow_table_find(struct flow_table *t, const struct capture_dat
 void flow_table_add(struct flow_table *t, struct flow_node *n, uint64_t now_ms);
 void flow_table_use(struct flow_table *t, struct flow_node *n, uint64_t now_ms);
 void flow_table_remove(struct flow_table *t, struct flow_node *n);
+/* The one that was used longest ago, or NULL. */
+struct flow_node *flow_table_oldest(const struct flow_table *t);

@@ -158,7 +158,7 @@ static void end_flow(struct flow *f)
 
 static struct flow *oldest(struct flows *all)
 {
-	struct flow_node *n = all->table.first;
+	struct flow_node *n = flow_table_oldest(&all->table);
 
 	return n ? container_of(n, struct flow, node) : NULL;
 }
@@ -188,8 +188,7 @@ static void on_idle(struct timer *t)
 /* The flow's bytes are used up, by this datagram if not before. */
 static void deny_bytes(struct flow *f, size_t len)
 {
-	struct judgement j = { 0 };
-	char reason[sizeof(j.reason)];
+	char reason[256];
 
 	quota_charge(f->account, len, 0);
 	quota_explain(f->account, reason);

@@ -130,19 +130,28 @@ static void check_records(const uint8_t *data, size_t size, const struct tls_hel
 	}
 }
 
+static bool is_untouched(const void *object, size_t size)
+{
+	const uint8_t *p = object;
+	size_t n = 0;
+
+	while (n < size && p[n] == 0x5a)
+		n++;
+	return n == size;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct tls_hello h, untouched;
+	struct tls_hello h;
 	int r;
 
 	memset(&h, 0x5a, sizeof(h));
-	untouched = h;
 	r = parse_copy(&h, data, size);
 	require(r == 0 || r == -EAGAIN || r == -EINVAL || r == -E2BIG);
 	require(r != -EAGAIN || size < TLS_HELLO_MAX);
 	check_prefixes(data, size, r, &h);
 	if (r < 0) {
-		require(memcmp(&h, &untouched, sizeof(h)) == 0);
+		require(is_untouched(&h, sizeof(h)));
 		return 0;
 	}
 	check_name(&h);

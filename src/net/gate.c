@@ -28,12 +28,20 @@ static int refuse(struct gate *g, const char *why)
 	return -EACCES;
 }
 
+static void forget(struct gate *g)
+{
+	free(g->kept);
+	g->kept = NULL;
+	all_kept -= g->n_kept;
+	g->n_kept = g->n_passed = 0;
+}
+
 /* Of the n bytes, the first `passed` are on their way; all of them have to be judged once more. */
 static int keep(struct gate *g, size_t n, size_t passed)
 {
 	uint8_t *copy;
 
-	if (all_kept - g->n_kept + n > ALL_KEPT_MAX)
+	if (n == 0 || all_kept - g->n_kept + n > ALL_KEPT_MAX)
 		return -ENOBUFS;
 	copy = realloc(g->kept, n);
 	if (!copy)
@@ -44,14 +52,6 @@ static int keep(struct gate *g, size_t n, size_t passed)
 	g->n_kept = n;
 	g->n_passed = passed;
 	return 0;
-}
-
-static void forget(struct gate *g)
-{
-	free(g->kept);
-	g->kept = NULL;
-	all_kept -= g->n_kept;
-	g->n_kept = g->n_passed = 0;
 }
 
 static int await_more(struct gate *g, size_t n)

@@ -350,8 +350,10 @@ void publish_free(struct publish *p)
 	if (!p)
 		return;
 	stop_listening(p);
-	while (p->first)
-		end_visit(p->first, false);
+	for (struct visit *v = p->first, *next; v; v = next) {
+		next = v->next;
+		end_visit(v, false);
+	}
 	for (size_t i = 0; i < p->n; i++)
 		publish_close(&p->entrances[i].port);
 	free(p);

@@ -255,12 +255,12 @@ static void test_waiting(void **state)
 	(void)state;
 	make(&w, "network: {" GRANT "}", 0);
 	auto_fd from = client(&w, false, PORT);
-	for (char c = 'a'; c < 'a' + FLOWS_WAITING_MAX + 5; c++)
-		assert_int_equal(send(from, &c, 1, 0), 1);
+	for (int i = 0; i < FLOWS_WAITING_MAX + 5; i++)
+		assert_int_equal(send(from, (char[]){ (char)('a' + i) }, 1, 0), 1);
 	turn_until(&w, server);
 	settle(&w);
-	for (char c = 'a'; c < 'a' + FLOWS_WAITING_MAX; c++)
-		expect(server, (char[]){ c, '\0' });
+	for (int i = 0; i < FLOWS_WAITING_MAX; i++)
+		expect(server, (char[]){ (char)('a' + i), '\0' });
 	assert_false(is_ready(server));
 	end(&w);
 }

@@ -279,9 +279,9 @@ static void client_closes(struct world *w, int client, int peer)
 	(void)close(peer);
 }
 
-static void server_closes(struct world *w, int client, int peer)
+static void server_closes(struct world *w, int outside, int inside)
 {
-	client_closes(w, peer, client);
+	client_closes(w, inside, outside);
 }
 
 static void client_resets(struct world *w, int client, int peer)
@@ -291,9 +291,9 @@ static void client_resets(struct world *w, int client, int peer)
 	(void)close(peer);
 }
 
-static void server_resets(struct world *w, int client, int peer)
+static void server_resets(struct world *w, int outside, int inside)
 {
-	client_resets(w, peer, client);
+	client_resets(w, inside, outside);
 }
 
 /* One side has said all, and the other goes on. */
@@ -307,9 +307,9 @@ static void half(struct world *w, int client, int peer)
 	(void)close(client);
 }
 
-static void half_of_server(struct world *w, int client, int peer)
+static void half_of_server(struct world *w, int outside, int inside)
 {
-	half(w, peer, client);
+	half(w, inside, outside);
 }
 
 /* The server leaves with bytes unread, some of them still on the way. */
@@ -445,8 +445,9 @@ static void test_bad(void **state)
 	struct publish *p = NULL;
 
 	(void)state;
-	for (uint16_t i = 0; i <= PUBLISH_PORTS_MAX; i++)
-		ports[i] = (struct publish_port){ .port = i + 1, .listeners = { -1, -1 } };
+	for (int i = 0; i <= PUBLISH_PORTS_MAX; i++)
+		ports[i] =
+			(struct publish_port){ .port = (uint16_t)(i + 1), .listeners = { -1, -1 } };
 	assert_int_equal(loop_new(&o.loop), 0);
 	ports[1].port = 1;
 	assert_int_equal(publish_new(&p, &o), -EINVAL);

@@ -105,7 +105,7 @@ static int take_from(struct cursor *c, size_t *room, void *out, size_t n)
 /* A number of 1 to 3 bytes. */
 static int take_number(struct cursor *c, size_t *room, size_t bytes, size_t *ret)
 {
-	uint8_t b[3];
+	uint8_t b[3] = { 0 };
 	int r = take_from(c, room, b, bytes);
 
 	if (r < 0)
@@ -212,7 +212,7 @@ static int take_extensions(struct cursor *c, size_t room, struct tls_hello *hell
 
 static int take_version(struct cursor *c, size_t *room)
 {
-	uint8_t version[2];
+	uint8_t version[2] = { 0 };
 	int r = take_from(c, room, version, sizeof(version));
 
 	if (r < 0)

@@ -201,7 +201,7 @@ static void lend(struct warden *w)
 {
 	int socket, pidfd;
 
-	if (w->plan->network == PLAN_NETWORK_RELAY)
+	if (!w->plan || w->plan->network == PLAN_NETWORK_RELAY)
 		return;
 	if (w->lease.socket >= 0 || session_lend(w->session, &socket, &pidfd) < 0)
 		return;

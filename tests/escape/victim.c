@@ -101,7 +101,7 @@ static void serve_inet(int type, const char *key)
 /* What the set `relay` grants, and the same port of another address, which it does not. */
 static void serve_granted(void)
 {
-	struct sockaddr_in in;
+	struct sockaddr_in in = { .sin_family = AF_INET };
 	socklen_t n = sizeof(in);
 
 	serve_inet(SOCK_STREAM, "granted");
