@@ -81,7 +81,7 @@ static inline void bench_close(struct audit_store *s)
 /* target: room for 64 bytes, which the event points into. */
 static inline struct audit_event bench_event(uint64_t number, char target[64])
 {
-	snprintf(target, 64, "/work/file-%llu", (unsigned long long)number);
+	snprintf(target, 64, "/srv/file-%llu", (unsigned long long)number);
 	return (struct audit_event){
 		.time_ns = UINT64_C(1700000000000000000) + number,
 		.sequence = number,
@@ -93,7 +93,7 @@ static inline struct audit_event bench_event(uint64_t number, char target[64])
 		.action = number % 3 ? AUDIT_FS_READ : AUDIT_NET_CONNECT,
 		.target = target,
 		.decision = number % 5 ? AUDIT_ALLOWED : AUDIT_DENIED,
-		.rule = "read /work/**",
+		.rule = "read /srv/**",
 		.reason = "",
 		.exact = true,
 		.count = 1,

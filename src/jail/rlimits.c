@@ -120,3 +120,13 @@ int rlimits_no_core(void)
 	/* Where the host forbade them with a hard limit of 0, there is no way up again. */
 	return setrlimit(RLIMIT_CORE, &none) < 0 ? -errno : 0;
 }
+
+void rlimits_raise_files(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+		return;
+	l.rlim_cur = l.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &l);
+}

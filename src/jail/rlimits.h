@@ -31,6 +31,8 @@ int rlimits_apply(const struct start *s);
  * nobody change it again.
  */
 int rlimits_no_core(void);
+/* As many open files as the hard limit allows, for processes of Corral's own. */
+void rlimits_raise_files(void);
 
 /*
  * Caps the number of processes and threads in the pid namespace whose pid 1 is the caller, through

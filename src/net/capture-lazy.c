@@ -11,35 +11,15 @@
 
 #include "base/file.h"
 #include "net/capture-part.h"
+#include "net/endpoint.h"
 #include "net/synthetic.h"
 
 enum { DNS_PORT = 53, BACKLOG = 4096 };
 
-union name {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static socklen_t name_of(const struct address *a, uint16_t port, union name *ret)
-{
-	*ret = (union name){ 0 };
-	if (a->bits == 32) {
-		ret->v4.sin_family = AF_INET;
-		ret->v4.sin_port = htons(port);
-		memcpy(&ret->v4.sin_addr, a->bytes, 4);
-		return sizeof(ret->v4);
-	}
-	ret->v6.sin6_family = AF_INET6;
-	ret->v6.sin6_port = htons(port);
-	memcpy(&ret->v6.sin6_addr, a->bytes, 16);
-	return sizeof(ret->v6);
-}
-
 static int bind_to(int fd, const struct address *a, uint16_t port)
 {
-	union name name;
-	socklen_t len = name_of(a, port, &name);
+	union endpoint name;
+	socklen_t len = endpoint_fill(&name, a, port);
 
 	return bind(fd, &name.any, len) < 0 ? -errno : 0;
 }

@@ -491,11 +491,6 @@ void connections_free(struct connections *c)
 	free(c);
 }
 
-size_t connections_count(const struct connections *c)
-{
-	return c->n;
-}
-
 size_t connections_drain(struct connections *c)
 {
 	struct connection *next;

@@ -32,6 +32,5 @@ int connections_new(struct connections **ret, const struct connections_options *
 void connections_accept(struct connections *all, int listener);
 /* Resets all of them. */
 void connections_free(struct connections *c);
-size_t connections_count(const struct connections *c);
 /* Nobody inside lives any more: ends those whose last bytes have left. How many are there still. */
 size_t connections_drain(struct connections *c);

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 
 #include "base/file.h"
+#include "net/endpoint.h"
 
 enum { ATTEMPTS = 8, STAGGER_MS = 250, TIMEOUT_MS = 30 * 1000 };
 
@@ -39,27 +40,6 @@ struct dial_state {
 	struct attempt attempts[ATTEMPTS];
 	int error; /* of those that failed, the one that tells most */
 };
-
-union endpoint {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static socklen_t endpoint_fill(union endpoint *e, const struct address *a, uint16_t port)
-{
-	*e = (union endpoint){ 0 };
-	if (a->bits == 32) {
-		e->v4.sin_family = AF_INET;
-		e->v4.sin_port = htons(port);
-		memcpy(&e->v4.sin_addr, a->bytes, 4);
-		return sizeof(e->v4);
-	}
-	e->v6.sin6_family = AF_INET6;
-	e->v6.sin6_port = htons(port);
-	memcpy(&e->v6.sin6_addr, a->bytes, 16);
-	return sizeof(e->v6);
-}
 
 static bool endpoint_equal(const union endpoint *a, const union endpoint *b)
 {

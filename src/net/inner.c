@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/file.h"
+#include "net/endpoint.h"
 
 enum {
 	CONNECT_MS = 10000,
@@ -38,27 +39,6 @@ struct inner_pool {
 	size_t n;
 	struct slot slots[];
 };
-
-union endpoint {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static socklen_t loopback(union endpoint *e, int family, uint16_t port)
-{
-	*e = (union endpoint){ 0 };
-	if (family == V4) {
-		e->v4 = (struct sockaddr_in){ .sin_family = AF_INET,
-			.sin_port = htons(port),
-			.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-		return sizeof(e->v4);
-	}
-	e->v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6,
-		.sin6_port = htons(port),
-		.sin6_addr = IN6ADDR_LOOPBACK_INIT };
-	return sizeof(e->v6);
-}
 
 static int take_error(int fd)
 {
@@ -279,7 +259,10 @@ static void try_next(struct inner_call *c, int error)
 	}
 	c->fd = s->fd;
 	(void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	r = connect(c->fd, &e.any, loopback(&e, c->family, c->port)) < 0 ? -errno : 0;
+	r = connect(c->fd, &e.any,
+		    endpoint_loopback(&e, c->family == V4 ? AF_INET : AF_INET6, c->port)) < 0
+		    ? -errno
+		    : 0;
 	if (r == -EINPROGRESS)
 		r = watch(c);
 	else {

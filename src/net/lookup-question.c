@@ -18,39 +18,20 @@
 #include <sys/socket.h>
 
 #include "base/file.h"
+#include "net/endpoint.h"
 
 enum { STRAYS_MAX = 16, PREFIX = 2, QUERY_MAX = 512, DATAGRAM_MAX = 4096 };
-
-union endpoint {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static socklen_t endpoint_fill(union endpoint *e, const struct lookup_server *s)
-{
-	*e = (union endpoint){ 0 };
-	if (s->address.bits == 32) {
-		e->v4.sin_family = AF_INET;
-		e->v4.sin_port = htons(s->port);
-		memcpy(&e->v4.sin_addr, s->address.bytes, 4);
-		return sizeof(e->v4);
-	}
-	e->v6.sin6_family = AF_INET6;
-	e->v6.sin6_port = htons(s->port);
-	e->v6.sin6_scope_id = s->zone;
-	memcpy(&e->v6.sin6_addr, s->address.bytes, 16);
-	return sizeof(e->v6);
-}
 
 static int open_socket(const struct lookup_server *s, int type)
 {
 	union endpoint e;
-	socklen_t len = endpoint_fill(&e, s);
+	socklen_t len = endpoint_fill(&e, &s->address, s->port);
 	auto_fd fd = socket(e.any.sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -errno;
+	if (e.any.sa_family == AF_INET6)
+		e.v6.sin6_scope_id = s->zone;
 	if (connect(fd, &e.any, len) < 0 && errno != EINPROGRESS)
 		return -errno;
 	return fd_take(&fd);

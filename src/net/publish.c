@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "base/file.h"
+#include "net/endpoint.h"
 
 enum {
 	ACCEPTS_MAX = 64, /* before others have their turn */
@@ -47,29 +48,6 @@ struct visit {
 	struct inner_call call;
 	struct pump pump;
 };
-
-/* Sockets. */
-
-union endpoint {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static socklen_t loopback(union endpoint *e, int family, uint16_t port)
-{
-	*e = (union endpoint){ 0 };
-	if (family == V4) {
-		e->v4 = (struct sockaddr_in){ .sin_family = AF_INET,
-			.sin_port = htons(port),
-			.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-		return sizeof(e->v4);
-	}
-	e->v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6,
-		.sin6_port = htons(port),
-		.sin6_addr = IN6ADDR_LOOPBACK_INIT };
-	return sizeof(e->v6);
-}
 
 /* Records. */
 
@@ -232,8 +210,8 @@ static void on_listener_6(struct watcher *w, uint32_t events)
 
 static int open_listener(int family, uint16_t port)
 {
-	auto_fd fd = socket(
-		family == V4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const int domain = family == V4 ? AF_INET : AF_INET6;
+	auto_fd fd = socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	const int on = 1;
 	union endpoint e;
 
@@ -243,7 +221,7 @@ static int open_listener(int family, uint16_t port)
 		return -errno;
 	if (family == V6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
 		return -errno;
-	if (bind(fd, &e.any, loopback(&e, family, port)) < 0 || listen(fd, BACKLOG) < 0)
+	if (bind(fd, &e.any, endpoint_loopback(&e, domain, port)) < 0 || listen(fd, BACKLOG) < 0)
 		return -errno;
 	return fd_take(&fd);
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "base/file.h"
 #include "jail/landlock.h"
 #include "jail/privilege.h"
+#include "jail/rlimits.h"
 #include "jail/seccomp.h"
 #include "net/relay.h"
 #include "policy/idna-library.h"
@@ -157,16 +157,6 @@ static int shut_in(const struct outfit *o)
 	return r < 0 ? r : privilege_hide();
 }
 
-static void raise_files(void)
-{
-	struct rlimit l;
-
-	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
-		return;
-	l.rlim_cur = l.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &l);
-}
-
 static void reset_signals(void)
 {
 	sigset_t none;
@@ -206,7 +196,7 @@ static _Noreturn void run(struct outfit *o, const struct plan *plan, int socket)
 	erase_environment();
 	if (r == 0 && setsid() < 0)
 		r = -errno;
-	raise_files();
+	rlimits_raise_files();
 	if (r == 0 && fcntl(SOCKET, F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
 	if (r == 0)

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "base/file.h"
 #include "jail/plan.h"
 #include "jail/resolver.h"
+#include "jail/rlimits.h"
 #include "policy/policy.h"
 #include "warden/lease.h"
 #include "warden/outbox.h"
@@ -287,20 +287,6 @@ static int compile(struct warden *w, struct error *e)
 	return plan_new(&w->plan, &plan, e);
 }
 
-/*
- * Each command that runs takes two descriptors here. Commands have the host's limit: they come from
- * the zygote, which was made before this.
- */
-static void raise_files(void)
-{
-	struct rlimit l;
-
-	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
-		return;
-	l.rlim_cur = l.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &l);
-}
-
 static int build(struct warden *w, struct error *e)
 {
 	const struct session_handler handler = { on_event, w };
@@ -330,7 +316,9 @@ static int announce(struct warden *w, struct error *e)
 	int r;
 
 	outbox_add(&w->out, FRAME_READY, 0, &ready, sizeof(ready), -1);
-	raise_files();
+	/* Each command that runs takes two descriptors here. Commands have the host's limit: they
+	 * come from the zygote, which was made before this. */
+	rlimits_raise_files();
 	r = self_confine(e);
 	if (r < 0)
 		send_error(w, FRAME_GONE, 0, r, e);

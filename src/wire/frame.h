@@ -64,9 +64,9 @@ struct frame {
 };
 
 /*
- * Sends one frame; never blocks longer than the socket does, never raises SIGPIPE. The descriptors
- * stay the caller's. -EAGAIN, -EPIPE (nobody is there), -EMSGSIZE (longer than FRAME_MEMFD_MAX),
- * -ETOOMANYREFS …
+ * Sends one frame; never blocks longer than the socket does, but for a tenth of a second if too
+ * many descriptors are under way; never raises SIGPIPE. The descriptors stay the caller's. -EAGAIN,
+ * -EPIPE (nobody is there), -EMSGSIZE (longer than FRAME_MEMFD_MAX), -ETOOMANYREFS …
  */
 int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, size_t len,
 	const int *fds, size_t n_fds);

@@ -12,6 +12,7 @@ enum {
 	UNREAD_MAX = 1536, /* bytes, as the kernel counts them: two frames */
 	PAUSE_US = 50,
 	PAUSES_MAX = 200000, /* ten seconds */
+	TRIES_MAX = 100,     /* the same: each waits in frame_send() */
 };
 
 /* Sessions that start at the same time share what may be under way (frame.c): few at once. */
@@ -26,18 +27,27 @@ static void await_room(int socket)
 	}
 }
 
+/* While a session is built there is nobody else to serve, and time to wait. */
+static int send_patiently(int socket, const void *body, size_t len, const int *fds, size_t n_fds)
+{
+	int r = -ETOOMANYREFS;
+
+	await_room(socket);
+	for (int i = 0; r == -ETOOMANYREFS && i < TRIES_MAX; i++)
+		r = frame_send(socket, FRAME_SOCKETS, 0, body, len, fds, n_fds);
+	return r;
+}
+
 static int send_some(int socket, const struct sockets *s, const int *fds)
 {
 	size_t len = offsetof(struct sockets, numbers) + s->n * sizeof(s->numbers[0]);
 
-	await_room(socket);
-	return frame_send(socket, FRAME_SOCKETS, 0, s, len, fds, s->n);
+	return send_patiently(socket, s, len, fds, s->n);
 }
 
 int sockets_pass(int socket, const struct frame *f)
 {
-	await_room(socket);
-	return frame_send(socket, f->type, 0, f->body, f->len, f->fds, f->n_fds);
+	return send_patiently(socket, f->body, f->len, f->fds, f->n_fds);
 }
 
 int sockets_send(int socket, enum sockets_kind kind, const int *fds, size_t n)
