@@ -236,10 +236,9 @@ static int add_command(struct line *l)
 static int as_connection(struct line *l, const char *path, struct request *r)
 {
 	bool udp = strncmp(path, "/dev/udp/", 9) == 0;
-	const char *host = path + 9, *slash = strchr(host, '/');
+	bool tcp = strncmp(path, "/dev/tcp/", 9) == 0;
+	const char *host = udp || tcp ? path + 9 : "", *slash = strchr(host, '/');
 
-	if (!udp && strncmp(path, "/dev/tcp/", 9) != 0)
-		return 0;
 	if (!slash)
 		return 0;
 	r->op = OPERATION_NET_CONNECT;

@@ -306,7 +306,8 @@ static int rewrite_layer(struct planner *p, size_t layer)
 
 int plan_globs_rewrite(struct planner *p)
 {
-	struct policy_options options = { p->options->variables, p->options->resolver };
+	const struct policy_options options = { .variables = p->options->variables,
+		.resolver = p->options->resolver };
 	int r = 0;
 
 	p->copies = arena_calloc(&p->arena, p->n_layers + 1, sizeof(struct permissions *));

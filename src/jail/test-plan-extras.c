@@ -385,7 +385,7 @@ static void test_mode(void **state)
 	assert_int_equal(
 		agent_mode_permissions(AGENT_MODE_SANDBOX, data, NULL, 0, t.layers[0], &e), 0);
 	assert_int_equal(policy_new(&t.policy, (const struct permissions *const *)t.layers, 1,
-				 &(struct policy_options){ &t.variables, NULL }, &e),
+				 &(struct policy_options){ .variables = &t.variables }, &e),
 		0);
 	o = test_policy_options(&t);
 	/* All of the public hosts are the relay's, unless that is said to be enough. */

@@ -107,7 +107,7 @@ static struct permissions *read_layer(const char *yaml)
 
 void test_policy_init(struct test_policy *t, const char *const *layers)
 {
-	struct policy_options o = { &t->variables, &resolver_system };
+	struct policy_options o = { .variables = &t->variables, .resolver = &resolver_system };
 	struct error e = { 0 };
 
 	memset(t, 0, sizeof(*t));

@@ -19,7 +19,7 @@ struct policy {
 	size_t n_copies;
 	struct layer *layers;
 	size_t n_layers, cap_layers;
-	struct baseline_home home;
+	struct baseline_home homes[2]; /* of the user, with and without links */
 };
 
 /* Compiling */
@@ -62,13 +62,20 @@ static int add_copy(struct policy *p, const struct permissions *from,
 	return add_layer(p, copy, o, e);
 }
 
-static int add_home(struct policy *p, const char *home)
+static int add_homes(struct policy *p, const struct policy_options *o)
 {
-	const char *copy = home ? arena_strdup(&p->arena, home) : NULL;
+	const char *const homes[] = {
+		o && o->variables ? o->variables->values[VARIABLE_HOME] : NULL,
+		o ? o->real_home : NULL,
+	};
 
-	if (home && !copy)
-		return -ENOMEM;
-	p->home = baseline_paths_home(copy);
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++) {
+		const char *copy = homes[i] ? arena_strdup(&p->arena, homes[i]) : NULL;
+
+		if (homes[i] && !copy)
+			return -ENOMEM;
+		p->homes[i] = baseline_paths_home(copy);
+	}
 	return 0;
 }
 
@@ -86,13 +93,12 @@ int policy_new(struct policy **ret, const struct permissions *const *layers, siz
 	const struct policy_options *o, struct error *e)
 {
 	auto_policy *p = calloc(1, sizeof(*p));
-	const char *home = o && o->variables ? o->variables->values[VARIABLE_HOME] : NULL;
 	int r = p ? 0 : -ENOMEM;
 
 	if (r == 0) {
 		arena_init(&p->arena, BYTES_MIN + n * sizeof(struct permissions *));
 		p->copies = arena_calloc(&p->arena, n + 1, sizeof(struct permissions *));
-		r = p->copies ? add_home(p, home) : -ENOMEM;
+		r = p->copies ? add_homes(p, o) : -ENOMEM;
 	}
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = add_copy(p, layers[i], o, e);
@@ -439,6 +445,17 @@ static bool lifted(const struct policy *p, const struct question *q)
 	return p->n_layers > 0;
 }
 
+static const struct baseline_path *match_homes(const struct policy *p, const struct question *q)
+{
+	const bool write = q->op == OPERATION_FS_WRITE;
+	const struct baseline_path *path =
+		baseline_paths_match(&p->homes[0], write, q->path, q->path_len);
+
+	if (path || !p->homes[1].path)
+		return path;
+	return baseline_paths_match(&p->homes[1], write, q->path, q->path_len);
+}
+
 static bool baseline_forbids(const struct policy *p, const struct question *q, struct decision *d)
 {
 	const struct baseline_path *path = NULL;
@@ -447,8 +464,7 @@ static bool baseline_forbids(const struct policy *p, const struct question *q, s
 	if (q->op == OPERATION_NET_CONNECT)
 		net = baseline_never(&q->host);
 	else if (q->path)
-		path = baseline_paths_match(
-			&p->home, q->op == OPERATION_FS_WRITE, q->path, q->path_len);
+		path = match_homes(p, q);
 	if (path && lifted(p, q))
 		path = NULL;
 	if (!path && !net)

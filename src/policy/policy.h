@@ -22,6 +22,9 @@ struct policy;
 struct policy_options {
 	const struct variables *variables; /* NULL: none has a value */
 	const struct resolver *resolver;   /* NULL: names of programs stand for themselves */
+	/* Where $HOME leads if links are in it, or NULL: what is secret in the one is so in both.
+	 */
+	const char *real_home;
 };
 
 /*

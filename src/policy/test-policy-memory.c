@@ -120,7 +120,8 @@ static int find_git(
 }
 
 static const struct resolver resolver = { .programs = find_git };
-static const struct policy_options options = { &test_variables, &resolver };
+static const struct policy_options options = { .variables = &test_variables,
+	.resolver = &resolver };
 
 static int run_policy(const struct permissions *x)
 {

@@ -547,6 +547,37 @@ static void test_variables_unknown(void **state)
 	}
 }
 
+/* A home folder that a link leads to: its secrets are such under both names. */
+static void test_real_home(void **state)
+{
+	static const struct {
+		const char *request;
+		enum verdict with, without;
+	} rows[] = {
+		{ "fs.read /users/a/.ssh/id_rsa", VERDICT_DENY, VERDICT_DENY },
+		{ "fs.read /disk/a/.ssh/id_rsa", VERDICT_DENY, VERDICT_ALLOW },
+		{ "fs.read /disk/a/notes", VERDICT_ALLOW, VERDICT_ALLOW },
+		{ "fs.read /disk/b/.ssh/id_rsa", VERDICT_ALLOW, VERDICT_ALLOW },
+	};
+	const struct variables vars = { .values = { [VARIABLE_HOME] = "/users/a" } };
+	struct policy_options o = { .variables = &vars, .real_home = "/disk/a" };
+	auto_permissions *p = test_read("fs: {read: [/**]}");
+	const struct permissions *layer = p;
+	auto_policy *with = NULL, *without = NULL;
+	struct decision d;
+
+	(void)state;
+	assert_int_equal(policy_new(&with, &layer, 1, &o, NULL), 0);
+	o.real_home = NULL;
+	assert_int_equal(policy_new(&without, &layer, 1, &o, NULL), 0);
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		assert_int_equal(test_decide(with, rows[i].request, &d), 0);
+		assert_int_equal(d.verdict, rows[i].with);
+		assert_int_equal(test_decide(without, rows[i].request, &d), 0);
+		assert_int_equal(d.verdict, rows[i].without);
+	}
+}
+
 /* Patterns that no reader lets through, made by code: they are refused, not skipped. */
 static void test_bad_patterns(void **state)
 {
@@ -757,6 +788,7 @@ int main(void)
 		cmocka_unit_test(test_odd_entries),
 		cmocka_unit_test(test_too_complex),
 		cmocka_unit_test(test_resolver),
+		cmocka_unit_test(test_real_home),
 		cmocka_unit_test(test_resolver_fails),
 	};
 

@@ -81,8 +81,10 @@ static int find_programs(
 
 static const struct resolver resolver = { .programs = find_programs };
 
-const struct policy_options random_options = { &random_variables, &resolver };
-const struct policy_options random_bare_options = { &random_variables, NULL };
+const struct policy_options random_options = { .variables = &random_variables,
+	.resolver = &resolver };
+const struct policy_options random_bare_options = { .variables = &random_variables,
+	.resolver = NULL };
 
 /* Patterns */
 
