@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sodium.h>
 #include <string.h>
 #include <time.h>
 
@@ -63,9 +64,7 @@ const char *export_time(uint64_t time_ns, char out[EXPORT_TIME_BYTES])
 
 const char *export_hash(const struct hash *h, char out[EXPORT_HASH_BYTES])
 {
-	for (size_t i = 0; i < HASH_BYTES; i++)
-		(void)snprintf(out + 2 * i, 3, "%02x", h->bytes[i]);
-	return out;
+	return sodium_bin2hex(out, EXPORT_HASH_BYTES, h->bytes, HASH_BYTES);
 }
 
 static unsigned read_port(const char *text, size_t len)

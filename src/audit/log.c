@@ -156,18 +156,33 @@ static int decode(struct audit_log *l, sqlite3_stmt *st, struct audit_row *ret, 
 	return 0;
 }
 
+/* Pages that somebody edited may hold the same rows again and again, without an end. */
+static int check_order(struct audit_log *l, const struct audit_query *q, uint64_t before,
+	uint64_t number, struct error *e)
+{
+	if (q->newest_first ? number < before : number > before)
+		return 0;
+	return error_set(e, -EBADMSG, NULL, "%s: record %llu does not stand in its place", l->path,
+		(unsigned long long)number);
+}
+
 static int visit_rows(struct audit_log *l, sqlite3_stmt *st, const struct filter *f,
 	audit_log_visit *visit, void *context, struct error *e)
 {
-	uint64_t left = f->query->limit ? f->query->limit : UINT64_MAX;
+	uint64_t left = f->query->limit ? f->query->limit : UINT64_MAX, before = 0;
+	bool is_first = true;
 	struct audit_row row;
 	int r;
 
 	while (left && (r = sql_step(&l->sql, st, e)) != 0) {
 		if (r > 0)
 			r = decode(l, st, &row, e);
+		if (r == 0 && !is_first)
+			r = check_order(l, f->query, before, row.number, e);
 		if (r < 0)
 			return r;
+		is_first = false;
+		before = row.number;
 		if (!matches(f, &row.event))
 			continue;
 		r = visit(context, &row);

@@ -15,8 +15,8 @@
 #include "audit/redact-names.h"
 
 /* Sets of characters that end a value, besides blanks and quotes. */
-enum ends { AT_BLANK, AT_AMPERSAND, AT_JSON, AT_PATH, AT_AT, AT_DASH, N_ENDS };
-static const char *const end_sets[N_ENDS] = { "", "&", ",}]", "/?#\\", "@", "-" };
+enum ends { AT_BLANK, AT_AMPERSAND, AT_JSON, AT_PATH, AT_DASH, N_ENDS };
+static const char *const end_sets[N_ENDS] = { "", "&", ",}]", "/?#\\", "-" };
 
 /*
  * What was found is remembered, so that a text of nothing but beginnings is not searched to its end
@@ -33,7 +33,7 @@ struct scan {
 	size_t line_end, key_end;
 };
 
-enum { NAME_MAX_BYTES = 64 };
+enum { NAME_MAX_BYTES = 64, PARTS_MAX = 8, PASSWORD_MAX_BYTES = 1024 };
 
 static char at(struct scan *s, size_t i)
 {
@@ -108,15 +108,62 @@ static size_t find_quote_end(struct scan *s, size_t i)
 	return s->len;
 }
 
+/* A quote in the middle of a word: does something in quotes begin there, or did it end? */
+static bool is_opening(struct scan *s, size_t i)
+{
+	const char next = at(s, i + 1);
+
+	if (is_quote(next))
+		return next != s->text[i] && at(s, i + 2) == s->text[i];
+	return !is_end(next, ",;:)}]&|<>\\");
+}
+
+/* Where the word ends that i is in, behind a part of it, as a shell has it: a'b c'd, 'a'\''b'. */
+static size_t find_word_end(struct scan *s, size_t i, enum ends ends)
+{
+	for (unsigned parts = 0; parts < PARTS_MAX && i < s->len; parts++) {
+		/* The second is the first, with escapes of JSON. */
+		const size_t escaped = is_at(s, i, "\\''") ? 2 : is_at(s, i, "\\\\''") ? 3 : 0;
+		const size_t end = find_end(s, i, ends);
+
+		if (escaped || (is_quote(s->text[i]) && is_opening(s, i))) {
+			i = find_quote_end(s, i + escaped);
+			i += i < s->len;
+			if (strchr(",;)}]", at(s, i)))
+				break;
+		} else if (is_blank(s->text[i]) && i > 0 && s->text[i - 1] == '\\') {
+			i++;
+		} else if (end > i) {
+			i = end;
+		} else {
+			break;
+		}
+	}
+	return i;
+}
+
+/* Behind a quote that ended at `end`, the word may go on. */
+static size_t find_quoted_end(struct scan *s, size_t end, enum ends ends)
+{
+	size_t word = end + 1;
+
+	if (word >= s->len || strchr(",;)}]", s->text[word]))
+		return end;
+	word = find_word_end(s, word, ends);
+	return word > end + 1 ? word : end;
+}
+
 /* A value that is quoted or goes on until a blank, a quote or one of the set. */
 static void hide_value(struct scan *s, size_t i, enum ends ends)
 {
-	if (at(s, i) == '\\' && is_quote(at(s, i + 1)))
-		i++;
-	if (is_quote(at(s, i)))
-		hide(s, i + 1, find_quote_end(s, i));
+	const bool escaped = at(s, i) == '\\' && is_quote(at(s, i + 1));
+
+	if (escaped)
+		hide(s, i + 2, find_quote_end(s, i + 1));
+	else if (is_quote(at(s, i)))
+		hide(s, i + 1, find_quoted_end(s, find_quote_end(s, i), ends));
 	else
-		hide(s, i, find_end(s, i, ends));
+		hide(s, i, find_word_end(s, i, ends));
 }
 
 static size_t find_line_end(struct scan *s, size_t i)
@@ -136,6 +183,24 @@ static void hide_line(struct scan *s, size_t name, size_t i)
 		hide(s, i, find_line_end(s, i));
 }
 
+/* Nothing but digits until the end. */
+static bool is_port(struct scan *s, size_t i, size_t end)
+{
+	while (i < end && isdigit((unsigned char)s->text[i]))
+		i++;
+	return i == end && !is_quote(at(s, end));
+}
+
+/* An @ from i on in the same word, or 0. An apostrophe may be part of a password. */
+static size_t find_at(struct scan *s, size_t i)
+{
+	const size_t most = s->len - i > PASSWORD_MAX_BYTES ? i + PASSWORD_MAX_BYTES : s->len;
+
+	while (i < most && s->text[i] != '@' && !is_blank(s->text[i]) && s->text[i] != '"')
+		i++;
+	return i < most && s->text[i] == '@' ? i : 0;
+}
+
 /* "://" is at i. A password with a slash in it is no URL, but it is a password. */
 static void look_at_authority(struct scan *s, size_t i)
 {
@@ -147,12 +212,8 @@ static void look_at_authority(struct scan *s, size_t i)
 			to = k;
 	}
 	if (to == 0 && colon && at(s, from) != '[') {
-		size_t port = (size_t)(colon - s->text) + 1;
-
-		if (port < end && !isdigit((unsigned char)s->text[port])) {
-			end = find_end(s, from, AT_AT);
-			to = at(s, end) == '@' ? end : 0;
-		}
+		if (!is_port(s, (size_t)(colon - s->text) + 1, end))
+			to = find_at(s, end);
 	}
 	hide(s, from, to);
 }
@@ -195,13 +256,49 @@ static bool is_in_query(struct scan *s, const struct name *n)
 	return before == '?' || before == '&' || before == '#' || before == ';';
 }
 
+/* Options of curl and others that have "name:password" behind them. */
+static bool is_user_option(struct scan *s, size_t start, size_t end)
+{
+	static const char *const options[] = { "-u", "-U", "--user", "--proxy-user" };
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		if (strlen(options[i]) == end - start && is_at(s, start, options[i]))
+			return true;
+	}
+	return false;
+}
+
+/* "name:password", in quotes or not. */
+static void hide_user(struct scan *s, size_t i)
+{
+	size_t from = is_quote(at(s, i)) ? i + 1 : i;
+	size_t end = from > i ? find_quote_end(s, i) : find_end(s, i, AT_BLANK);
+
+	if (from < end && memchr(s->text + from, ':', end - from))
+		hide(s, from,
+			from > i ? find_quoted_end(s, end, AT_BLANK)
+				 : find_word_end(s, i, AT_BLANK));
+}
+
+/* A whole word in quotes, of which the name is the beginning. */
+static bool begins_quoted(struct scan *s, const struct name *n)
+{
+	return n->start > 0 && is_quote(s->text[n->start - 1]);
+}
+
 static void look_at_equals(struct scan *s, size_t i)
 {
 	struct name n = find_name(s, i);
+	const bool is_option = at(s, n.start) == '-';
 
+	if (is_user_option(s, n.start, n.end))
+		hide_user(s, i + 1);
 	if (n.kind == REDACT_NAME_PLAIN || (n.kind == REDACT_NAME_QUERY && !is_in_query(s, &n)))
 		return;
-	hide_value(s, i + 1, AT_AMPERSAND);
+	if (is_option && begins_quoted(s, &n))
+		hide(s, i + 1, find_quote_end(s, n.start - 1));
+	else
+		hide_value(s, i + 1, is_option ? AT_BLANK : AT_AMPERSAND);
 }
 
 static bool is_variable(struct scan *s, const struct name *n)
@@ -226,31 +323,28 @@ static void look_at_colon(struct scan *s, size_t i)
 	while (before > 0 && i - before < 4 && s->text[before - 1] == ' ')
 		before--;
 	n = find_name(s, before);
+	if (before == i && is_at(s, n.start, "-u") && n.end - n.start > 2)
+		hide(s, n.start + 2, find_word_end(s, i, AT_BLANK));
 	if (n.kind == REDACT_NAME_PLAIN || n.kind == REDACT_NAME_QUERY)
 		return;
 	if (n.quoted)
 		hide_value(s, skip_blanks(s, i + 1), AT_JSON);
-	else if (n.kind == REDACT_NAME_HEADER)
+	else if (n.kind == REDACT_NAME_HEADER || (begins_quoted(s, &n) && !is_variable(s, &n)))
 		hide_line(s, n.start, skip_blanks(s, i + 1));
 	else if (!is_variable(s, &n))
 		hide_value(s, skip_blanks(s, i + 1), AT_BLANK);
 }
 
-/* Options of curl and others that have "name:password" behind them. */
-static bool is_user_option(struct scan *s, size_t start, size_t end)
+/* "-x", "--verbose"; a password may begin with "-", too. */
+static bool is_option(struct scan *s, size_t i)
 {
-	static const char *const options[] = { "-u", "-U", "--user", "--proxy-user" };
-
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		if (strlen(options[i]) == end - start && is_at(s, start, options[i]))
-			return true;
-	}
-	return false;
+	return at(s, i) == '-' &&
+	       (at(s, i + 1) == '-' || i + 2 >= s->len || is_end(s->text[i + 2], ""));
 }
 
 static void look_at_blank(struct scan *s, size_t i)
 {
-	size_t start = i, value, end;
+	size_t start = i, value;
 	struct name n;
 
 	while (start > 0 && i - start < NAME_MAX_BYTES && is_name_character(s->text[start - 1]))
@@ -258,12 +352,10 @@ static void look_at_blank(struct scan *s, size_t i)
 	if (at(s, start) != '-' || start + 1 >= i)
 		return;
 	value = skip_blanks(s, i);
-	if (at(s, value) == '-')
+	if (is_option(s, value))
 		return;
 	if (is_user_option(s, start, i)) {
-		end = find_end(s, value, AT_BLANK);
-		if (memchr(s->text + value, ':', end - value))
-			hide(s, value, end);
+		hide_user(s, value);
 		return;
 	}
 	n = find_name(s, i);

@@ -96,13 +96,23 @@ static void find_shorter(struct redact_values *v)
 	}
 }
 
+static bool is_at(const struct redact_values *v, size_t at, const char *bytes, size_t len)
+{
+	return at > 0 && v->items[at - 1].len == len && begins_with(bytes, len, &v->items[at - 1]);
+}
+
+bool redact_values_has(const struct redact_values *v, const char *bytes, size_t len)
+{
+	return is_at(v, count_below(v, bytes, len), bytes, len);
+}
+
 int redact_values_add(
 	struct redact_values *v, const char *bytes, size_t len, size_t max_n, size_t max_bytes)
 {
 	size_t at = count_below(v, bytes, len);
 	char *copy;
 
-	if (at > 0 && v->items[at - 1].len == len && begins_with(bytes, len, &v->items[at - 1]))
+	if (is_at(v, at, bytes, len))
 		return 0;
 	if (v->n >= max_n || len > max_bytes - v->bytes)
 		return -E2BIG;

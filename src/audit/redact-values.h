@@ -6,6 +6,7 @@
  * filter, and behind it they are sorted, so that the longest that begins at a place is found by
  * halving.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ struct redact_values {
 /* The value is copied; len is at least 4. -E2BIG past max_bytes for all, -ENOMEM. */
 int redact_values_add(
 	struct redact_values *v, const char *bytes, size_t len, size_t max_n, size_t max_bytes);
+/* Whether just this is one of them. */
+bool redact_values_has(const struct redact_values *v, const char *bytes, size_t len);
 void redact_values_deinit(struct redact_values *v);
 /* Sets hidden[i] for each byte of a text that belongs to one of them, overlapping or not. */
 void redact_values_mark(const struct redact_values *v, const char *text, size_t len, char *hidden);

@@ -94,7 +94,7 @@ static int keep_written(struct redactor *r, const char *value, size_t len)
 
 int redactor_add(struct redactor *r, const char *name, const char *value)
 {
-	size_t len = strlen(value);
+	size_t len = strlen(value), before = r->values.n;
 	int ret;
 
 	/* What was read from a file ends with a newline, which is not part of the secret. */
@@ -103,10 +103,11 @@ int redactor_add(struct redactor *r, const char *name, const char *value)
 	if (len < REDACTOR_VALUE_LEAST || redact_name_is_harmless(name) ||
 		redact_name_is_plain_value(value))
 		return 0;
+	/* One that is known costs nothing. */
 	if (r->n >= REDACTOR_VALUES_MAX)
-		return -E2BIG;
+		return redact_values_has(&r->values, value, len) ? 0 : -E2BIG;
 	ret = keep_written(r, value, len);
-	if (ret == 0)
+	if (r->values.n > before)
 		r->n++;
 	return ret;
 }

@@ -174,7 +174,7 @@ static bool put_long(struct audit_ring *r, uint64_t number, const uint64_t *even
 	uint64_t *ret_place)
 {
 	uint64_t place = atomic_fetch_add_explicit(
-		&r->long_count, (len + CELL_ROOM - 1) / CELL_ROOM, memory_order_relaxed);
+		&r->long_count, (len + CELL_ROOM - 1) / CELL_ROOM, memory_order_release);
 
 	*ret_place = place;
 	for (size_t done = 0; done < len; done += CELL_ROOM) {
@@ -237,6 +237,28 @@ uint64_t audit_ring_add(struct audit_ring *r, const struct audit_event *e)
 uint64_t audit_ring_count(const struct audit_ring *r)
 {
 	return atomic_load_explicit(&r->count, memory_order_relaxed);
+}
+
+/* The cells first: whoever took them had its number before. */
+struct audit_ring_mark audit_ring_mark(const struct audit_ring *r)
+{
+	const uint64_t cells = look(&r->long_count);
+
+	return (struct audit_ring_mark){ .events = audit_ring_count(r), .cells = cells };
+}
+
+static unsigned percent(uint64_t n, uint64_t of)
+{
+	return n < of ? (unsigned)(n * 100 / of) : 100;
+}
+
+unsigned audit_ring_filled(const struct audit_ring *r, const struct audit_ring_mark *since)
+{
+	const struct audit_ring_mark now = audit_ring_mark(r);
+	const unsigned events = percent(now.events - since->events, r->n_slots);
+	const unsigned cells = percent(now.cells - since->cells, r->n_cells);
+
+	return events > cells ? events : cells;
 }
 
 /* False: a part of it was written over. */

@@ -32,6 +32,15 @@ uint64_t audit_ring_add(struct audit_ring *r, const struct audit_event *e);
 /* How many numbers were given. */
 uint64_t audit_ring_count(const struct audit_ring *r);
 
+/* How far writing has come, and how much of the ring (or of the one for long events, whichever is
+ * more) was written since, in per cent: for who must carry events away before they are written
+ * over. */
+struct audit_ring_mark {
+	uint64_t events, cells;
+};
+struct audit_ring_mark audit_ring_mark(const struct audit_ring *r);
+unsigned audit_ring_filled(const struct audit_ring *r, const struct audit_ring_mark *since);
+
 /* Where a reader is. {0}: at the oldest that is there; what was written over before counts as lost.
  * {.next = count + 1}: only what comes from now on. */
 struct audit_reader {

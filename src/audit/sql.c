@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -83,19 +84,30 @@ static void print_immutable(const char *path, struct buffer *out)
 	buffer_adds(out, "?immutable=1");
 }
 
+static bool is_missing(const char *path, const char *suffix, bool or_empty)
+{
+	auto_buffer name = { 0 };
+	struct stat st;
+
+	buffer_printf(&name, "%s%s", path, suffix);
+	if (name.failed)
+		return false;
+	return lstat(name.data, &st) < 0 ? errno == ENOENT : or_empty && st.st_size == 0;
+}
+
 /*
  * A log at rest in a folder that we may not write to: SQLite has no place for its index of the
  * write-ahead log there. If there is no such log, the file itself is all.
  */
 static bool is_at_rest(const char *path, int rc)
 {
-	auto_buffer wal = { 0 };
-
 	if ((rc & 0xff) != SQLITE_CANTOPEN && (rc & 0xff) != SQLITE_READONLY)
 		return false;
-	buffer_printf(&wal, "%s-wal", path);
-	return !wal.failed && access(path, R_OK) == 0 && access(wal.data, F_OK) < 0 &&
-	       errno == ENOENT;
+	if (access(path, R_OK) < 0)
+		return false;
+	/* A reader leaves an empty one behind; whoever writes has the index, too. */
+	return is_missing(path, "-wal", false) ||
+	       (is_missing(path, "-wal", true) && is_missing(path, "-shm", false));
 }
 
 static int open_immutable(struct sql *s)

@@ -38,13 +38,14 @@ static uint64_t head_time(const struct audit_store *s)
 
 static int insert_queue(struct audit_store *s, struct chain *c, struct error *e)
 {
-	const uint8_t *queue = (const uint8_t *)s->queue.data;
+	uint8_t *queue = (uint8_t *)s->queue.data;
 	size_t start = 0;
 
 	for (unsigned i = 0; i < s->queued; i++) {
 		const size_t len = s->ends[i] - start;
 		int r;
 
+		chain_put_number(queue + start, c->tree.n + 1);
 		chain_add(c, queue + start, len);
 		sql_bind_number(s->insert, 1, c->tree.n);
 		sql_bind_blob(s->insert, 2, queue + start, len);

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening, closing, and the queue in front of the commits.
- *
- * One writer: flock() on a file of its own (".lock"), which the kernel lets go of however a process
- * ends. Not on the database, because closing any descriptor of it would drop the locks that SQLite
- * holds there; not on the file of the head, which is replaced; not by SQLite's exclusive mode,
- * which would keep readers out. Should two writers meet all the same (a lock file that was
- * removed), the numbers of records are a primary key: the second fails, the chain does not fork.
+ * Opening, closing, and the queue in front of the commits. Which number a record gets is not known
+ * before it is committed, because others write, too: the queue has room for it.
  */
 #include "audit/store.h"
 
@@ -15,7 +10,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -29,6 +23,7 @@ enum {
 	DEFAULT_SIGN_RECORDS = 16384,
 	DEFAULT_SIGN_SECONDS = 10,
 	BATCH_MAX = 4096,
+	PATIENCE_MS = 5000,
 };
 
 uint64_t store_now_ms(void)
@@ -65,25 +60,6 @@ static void set_options(struct audit_store *s, const struct audit_store_options 
 		to->sign_records = DEFAULT_SIGN_RECORDS;
 	if (!to->sign_seconds)
 		to->sign_seconds = DEFAULT_SIGN_SECONDS;
-}
-
-static int take_lock(struct audit_store *s, struct error *e)
-{
-	auto_buffer name = { 0 };
-
-	buffer_printf(&name, "%s.lock", s->path);
-	if (name.failed)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
-	s->lock = open(name.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
-	if (s->lock < 0)
-		return error_set(e, -errno, NULL, "%s: %s", name.data, strerror(errno));
-	if (flock(s->lock, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	if (errno != EWOULDBLOCK)
-		return error_set(e, -errno, NULL, "%s: %s", name.data, strerror(errno));
-	(void)error_set(e, -EBUSY, NULL, "%s: another process writes to this log", s->path);
-	error_hint(e, "give each its own file, or wait until it ends");
-	return -EBUSY;
 }
 
 /* An empty file for SQLite to fill: its own would be readable by others. */
@@ -128,6 +104,7 @@ static int prepare(struct audit_store *s, struct error *e)
 		{ &s->begin, "BEGIN IMMEDIATE" },
 		{ &s->insert, "INSERT INTO record VALUES (?1, ?2, ?3)" },
 		{ &s->commit, "COMMIT" },
+		{ &s->data_version, "PRAGMA data_version" },
 	};
 	int r = 0;
 
@@ -158,7 +135,7 @@ static int begin_or_resume(struct audit_store *s, struct error *e)
 	if (r == 0)
 		r = prepare(s, e);
 	if (r == 0)
-		r = store_resume(s, e);
+		r = store_begin(s, e);
 	return r == 0 ? store_save_head(s, e) : r;
 }
 
@@ -193,15 +170,35 @@ static void store_free(struct audit_store *s)
 	(void)sqlite3_finalize(s->begin);
 	(void)sqlite3_finalize(s->insert);
 	(void)sqlite3_finalize(s->commit);
+	(void)sqlite3_finalize(s->data_version);
 	sql_close(&s->sql);
-	if (s->lock >= 0)
+	/* A child of the process may have the descriptor, too, so closing it is not enough. */
+	if (s->lock >= 0) {
+		store_unlock(s);
 		(void)close(s->lock);
+	}
 	key_deinit(&s->key);
 	buffer_deinit(&s->queue);
 	free(s->ends);
 	free(s->path);
 	free(s->head_path);
 	free(s);
+}
+
+/* Others may be at it, too, the first time as well. */
+static int open_locked(struct audit_store *s, const struct audit_store_options *o, struct error *e)
+{
+	int r = store_lock_open(s, e);
+
+	if (r == 0)
+		r = store_lock(s, e);
+	if (r < 0)
+		return r;
+	r = open_key(s, o, e);
+	if (r == 0)
+		r = open_file(s, e);
+	store_unlock(s);
+	return r;
 }
 
 int audit_store_open(struct audit_store **ret, const struct audit_store_options *o, struct error *e)
@@ -212,50 +209,32 @@ int audit_store_open(struct audit_store **ret, const struct audit_store_options 
 	if (!s)
 		return error_set(e, -ENOMEM, NULL, "out of memory");
 	s->lock = -1;
+	s->patience_ms = PATIENCE_MS;
 	set_options(s, o);
 	s->path = name_or(o->path, NULL, "");
 	s->head_path = name_or(o->head_path, o->path, ".head");
 	s->ends = calloc(s->options.batch, sizeof(s->ends[0]));
-	if (!s->path || !s->head_path || !s->ends) {
-		store_free(s);
-		(void)error_set(e, -ENOMEM, NULL, "out of memory");
-		return -ENOMEM;
-	}
-	r = take_lock(s, e);
-	if (r == 0)
-		r = open_key(s, o, e);
-	if (r == 0)
-		r = open_file(s, e);
+	if (!s->path || !s->head_path || !s->ends)
+		r = error_set(e, -ENOMEM, NULL, "out of memory");
+	else
+		r = open_locked(s, o, e);
 	if (r < 0) {
 		store_free(s);
 		return r;
 	}
-	s->signed_ms = store_now_ms();
 	*ret = s;
 	return 0;
-}
-
-int audit_store_close(struct audit_store *s, struct error *e)
-{
-	int r;
-
-	if (!s)
-		return 0;
-	r = audit_store_sign(s, e);
-	store_free(s);
-	return r;
 }
 
 /* Puts a record behind those that wait; the queue is as before if it fails. */
 static int enqueue(struct audit_store *s, const struct audit_event *event)
 {
 	const size_t before = s->queue.len;
-	uint8_t number[CHAIN_NUMBER_BYTES];
+	static const uint8_t number[CHAIN_NUMBER_BYTES];
 
 	if ((unsigned)event->action >= AUDIT_ACTION_COUNT ||
 		(unsigned)event->decision >= AUDIT_DECISION_COUNT)
 		return -EINVAL;
-	chain_put_number(number, s->chain.tree.n + s->queued + 1);
 	buffer_add(&s->queue, number, sizeof(number));
 	audit_event_encode(event, &s->queue);
 	if (s->queue.failed) {
@@ -281,20 +260,18 @@ static bool batch_is_due(const struct audit_store *s)
 				    store_now_ms() - s->queued_ms >= s->options.batch_ms);
 }
 
-int64_t audit_store_add(struct audit_store *s, const struct audit_event *event)
+int audit_store_add(struct audit_store *s, const struct audit_event *event)
 {
 	int r = s->queued < s->options.batch ? 0 : audit_store_commit(s, NULL);
 
 	if (r == 0)
 		r = enqueue(s, event);
-	if (r < 0)
+	if (r < 0 || !batch_is_due(s))
 		return r;
-	if (!batch_is_due(s))
-		return (int64_t)(s->chain.tree.n + s->queued);
 	r = audit_store_commit(s, NULL);
 	if (r < 0)
 		drop_last(s);
-	return r < 0 ? r : (int64_t)s->chain.tree.n;
+	return r;
 }
 
 static bool head_is_due(const struct audit_store *s)
@@ -307,13 +284,14 @@ static bool head_is_due(const struct audit_store *s)
 	       store_now_ms() - s->signed_ms >= s->options.sign_seconds * 1000;
 }
 
-int audit_store_commit(struct audit_store *s, struct error *e)
+/* With the lock. Whether a head is due may have changed with what others did. */
+static int commit(struct audit_store *s, struct error *e)
 {
+	int r = store_catch_up(s, e);
 	const bool seal = head_is_due(s);
-	int r;
 
-	if (!seal && !s->queued)
-		return 0;
+	if (r < 0 || (!seal && !s->queued))
+		return r;
 	r = store_write(s, seal ? STORE_SEALED : STORE_PLAIN, e);
 	/* The records are safe. If the second file cannot be written now, the next head tries it
 	 * again, and audit_store_sign() says so. */
@@ -322,15 +300,52 @@ int audit_store_commit(struct audit_store *s, struct error *e)
 	return r;
 }
 
-int audit_store_sign(struct audit_store *s, struct error *e)
+/* With the lock. */
+static int sign(struct audit_store *s, struct error *e)
 {
 	const bool retains = s->options.keep_records || s->options.keep_seconds;
-	int r = 0;
+	int r = store_catch_up(s, e);
 
 	/* Time alone may let old records go. */
-	if (s->chain.tree.n + s->queued != s->head.number || retains)
+	if (r == 0 && (s->chain.tree.n + s->queued != s->head.number || retains))
 		r = store_write(s, STORE_SEALED, e);
 	return r == 0 ? store_save_head(s, e) : r;
+}
+
+static int with_lock(
+	struct audit_store *s, int (*call)(struct audit_store *, struct error *), struct error *e)
+{
+	int r = store_lock(s, e);
+
+	if (r < 0)
+		return r;
+	r = call(s, e);
+	store_unlock(s);
+	return r;
+}
+
+int audit_store_commit(struct audit_store *s, struct error *e)
+{
+	return s->queued || head_is_due(s) ? with_lock(s, commit, e) : 0;
+}
+
+int audit_store_sign(struct audit_store *s, struct error *e)
+{
+	return with_lock(s, sign, e);
+}
+
+int audit_store_close(struct audit_store *s, struct error *e)
+{
+	int r;
+
+	if (!s)
+		return 0;
+	r = store_lock(s, e);
+	if (r == 0)
+		r = sign(s, e);
+	/* The last one takes the write-ahead log away: with the lock, if it was to be had. */
+	store_free(s);
+	return r;
 }
 
 int audit_store_tick(struct audit_store *s, struct error *e)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The durable log, for the one who writes it: a file of SQLite in WAL mode, one writer, any number
- * of readers (log.h). Records have numbers from 1 without a gap, the encoded event, and a hash that
- * chains each to the one before (chain.h). At intervals (records, seconds, and at close) a head is
- * signed (head.h) and kept in the store and in a second file, so that a log that was cut off is
- * found out. docs/audit.md has the format and says what it proves, and against whom.
+ * The durable log, for those who write it: a file of SQLite in WAL mode, any number of processes
+ * that write, by turns, and of readers (log.h). Records have numbers from 1 without a gap, the
+ * encoded event, and a hash that chains each to the one before (chain.h). At intervals (records,
+ * seconds, and at close) a head is signed (head.h) and kept in the store and in a second file, so
+ * that a log that was cut off is found out. docs/audit.md has the format and says what it proves,
+ * and against whom.
  *
  * Acknowledged means committed: audit_store_commit() returned 0, or audit_store_committed() says
  * so. It survives the end of the process at any point. With AUDIT_SYNC_FULL it survives a loss of
@@ -45,8 +46,9 @@ struct audit_store_options {
 };
 
 /*
- * For writing; makes what is not there, with mode 0600. -EBUSY: another process writes to it.
- * -EBADMSG: it is no log, or its end is not what was signed. -EPERM: the key (key.h).
+ * For writing; makes what is not there, with mode 0600. All that write to a log have the same key.
+ * -EBUSY: another process has it and does not let go, as for all calls that write. -EBADMSG: it is
+ * no log, or its end is not what was signed. -EPERM: the key (key.h).
  */
 int audit_store_open(
 	struct audit_store **ret, const struct audit_store_options *o, struct error *e);
@@ -55,10 +57,10 @@ int audit_store_close(struct audit_store *s, struct error *e);
 
 /*
  * Takes a record, which waits for its commit; if that makes a batch full, or the first of them has
- * waited long enough, commits. Returns its number; or negative, and it was not taken: -EINVAL: no
- * event; or the commit failed.
+ * waited long enough, commits. Its number is not known before, because others write, too. Negative,
+ * and it was not taken: -EINVAL: no event; or the commit failed.
  */
-int64_t audit_store_add(struct audit_store *s, const struct audit_event *event);
+int audit_store_add(struct audit_store *s, const struct audit_event *event);
 /* All that was added is committed when this returns 0. Signs, too, when the interval is over. */
 int audit_store_commit(struct audit_store *s, struct error *e);
 /* Commits and signs now; with the head in its second file, when this returns 0. */
@@ -68,5 +70,8 @@ int audit_store_sign(struct audit_store *s, struct error *e);
 int audit_store_tick(struct audit_store *s, struct error *e);
 /* How long until there is something for audit_store_tick(), for poll(); -1: nothing waits. */
 int audit_store_wait_ms(const struct audit_store *s);
-/* The number of the last record that is committed. */
+/* How long a call waits for others who write; 5 seconds unless set. A commit takes a millisecond,
+ * or as long as the disk. */
+void audit_store_patience(struct audit_store *s, unsigned ms);
+/* The number of the last record that was committed, as this one knows. */
 uint64_t audit_store_committed(const struct audit_store *s);

@@ -107,7 +107,7 @@ static inline void bench_add(struct audit_store *s, uint64_t first, uint64_t n)
 		char target[64];
 		struct audit_event v = bench_event(i, target);
 
-		assert_int_equal(audit_store_add(s, &v), (int64_t)i);
+		assert_int_equal(audit_store_add(s, &v), 0);
 	}
 }
 

@@ -423,6 +423,32 @@ static void test_at_the_edge(void **state)
 	audit_ring_free(shared.ring);
 }
 
+/* How much was written since a mark, by number and by length. */
+static void test_filled(void **state)
+{
+	struct audit_ring *ring = new_ring(1);
+	struct audit_event e = { .action = AUDIT_EXEC };
+	char target[4000];
+	struct audit_ring_mark mark = audit_ring_mark(ring);
+
+	(void)state;
+	assert_int_equal(audit_ring_filled(ring, &mark), 0);
+	for (unsigned i = 0; i < SLOTS / 2; i++)
+		(void)audit_ring_add(ring, &e);
+	assert_int_equal(audit_ring_filled(ring, &mark), 50);
+	for (unsigned i = 0; i < 3 * SLOTS; i++)
+		(void)audit_ring_add(ring, &e);
+	assert_int_equal(audit_ring_filled(ring, &mark), 100);
+	mark = audit_ring_mark(ring);
+	memset(target, 'x', sizeof(target) - 1);
+	target[sizeof(target) - 1] = '\0';
+	e.target = target;
+	/* Nine cells of 64 each. */
+	(void)audit_ring_add(ring, &e);
+	assert_int_equal(audit_ring_filled(ring, &mark), 14);
+	audit_ring_free(ring);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -433,6 +459,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_at_the_edge),
+		cmocka_unit_test(test_filled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -220,7 +220,6 @@ static void a_limit_of_the_kernel(void **state)
 		struct bench *b = bench_new();
 		struct audit_store *s;
 		uint64_t last = 0;
-		int64_t r;
 
 		b->options.batch = 8;
 		s = bench_open(b);
@@ -229,10 +228,9 @@ static void a_limit_of_the_kernel(void **state)
 			char target[64];
 			struct audit_event v = bench_event(last + 1, target);
 
-			r = audit_store_add(s, &v);
-			if (r < 0)
+			if (audit_store_add(s, &v) < 0)
 				break;
-			assert_int_equal(r, ++last);
+			last++;
 			assert_true(last < 10000);
 		}
 		limit_files(RLIM_INFINITY);

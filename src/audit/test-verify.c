@@ -392,6 +392,133 @@ static void foreign_schemas(void **state)
 	}
 }
 
+static int64_t ask(struct bench *b, const char *sql)
+{
+	sqlite3 *db = open_db(b);
+	sqlite3_stmt *st = NULL;
+	int64_t answer;
+
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	answer = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return answer;
+}
+
+static unsigned get_short(const char *bytes)
+{
+	return (unsigned)(uint8_t)bytes[0] << 8 | (uint8_t)bytes[1];
+}
+
+/* The first page of a table, in the file that was read. */
+static char *read_page(struct bench *b, const char *table, struct buffer *file)
+{
+	char sql[96];
+	int64_t start;
+
+	snprintf(sql, sizeof(sql), "SELECT rootpage FROM sqlite_schema WHERE name = '%s'", table);
+	start = (ask(b, sql) - 1) * ask(b, "PRAGMA page_size");
+	assert_int_equal(file_read(b->path, 1 << 20, file), 0);
+	return file->data + start;
+}
+
+/*
+ * By hand, in the page of a table that has only one: the row in the first place stands in the
+ * second, too. SQLite itself does not look whether rows are in order.
+ */
+static void repeat_first(struct bench *b, const char *table)
+{
+	enum { LEAF = 13, COUNT = 3, PLACES = 8 };
+	auto_buffer file = { 0 };
+	char *page = read_page(b, table, &file);
+	unsigned n;
+
+	assert_int_equal(page[0], LEAF);
+	n = get_short(page + COUNT);
+	memmove(page + PLACES + 2, page + PLACES, (size_t)n * 2);
+	page[COUNT + 1] = (char)(n + 1);
+	assert_int_equal(file_replace(b->path, file.data, file.len, 0600), 0);
+}
+
+/* Heads that are not in order must not keep the later ones from being looked at. */
+static void a_head_that_stands_twice(void **state)
+{
+	struct bench *b = bench_new();
+	char first[128];
+
+	(void)state;
+	b->options.batch = b->options.sign_records = 5;
+	snprintf(first, sizeof(first), "%s/first", b->folder);
+	bench_fill(b, 1, 0);
+	bench_copy(b->head, first);
+	bench_fill(b, 1, 10);
+	rehash(b, 3, 10);
+	bench_copy(first, b->head);
+	expect(b, AUDIT_CHANGED, 1, "made anew");
+	repeat_first(b, "head");
+	expect(b, AUDIT_UNSIGNED, 0, "the first head twice");
+	bench_free(b);
+}
+
+static int count_row(void *context, const struct audit_row *row)
+{
+	(void)row;
+	++*(unsigned *)context;
+	return 0;
+}
+
+/* A few pages that point at each other can hold more rows than anyone can read. */
+static void records_that_stand_twice(void **state)
+{
+	struct bench *b = bench_new();
+	struct audit_query q = { .action = -1, .decision = -1 };
+	struct audit_log *l = NULL;
+	unsigned n = 0;
+
+	(void)state;
+	bench_fill(b, 1, 5);
+	repeat_first(b, "record");
+	assert_int_equal(audit_log_open(&l, b->path, NULL), 0);
+	assert_int_equal(audit_log_read(l, &q, count_row, &n, NULL), -EBADMSG);
+	assert_int_equal(n, 1);
+	q.newest_first = true;
+	assert_int_equal(audit_log_read(l, &q, count_row, &n, NULL), -EBADMSG);
+	assert_int_equal(n, 1 + 5);
+	audit_log_close(l);
+	expect(b, AUDIT_CHANGED, 1, "the first record twice");
+	bench_free(b);
+}
+
+/* A page of others says that the last one begins behind all records: who looks for a number does
+ * not get there, but who reads everything does. */
+static void records_hidden_from_a_search(void **state)
+{
+	enum { INNER = 5, COUNT = 3, PLACES = 12, RECORDS_HERE = 60, NUMBER_MAX = 127 };
+	struct bench *b = bench_new();
+	const struct audit_query q = {
+		.to = RECORDS_HERE, .action = -1, .decision = -1, .newest_first = true
+	};
+	struct audit_log *l = NULL;
+	auto_buffer file = { 0 };
+	unsigned n = 0;
+	char *page, *last;
+
+	(void)state;
+	bench_fill(b, 1, RECORDS_HERE);
+	page = read_page(b, "record", &file);
+	assert_int_equal(page[0], INNER);
+	last = page + get_short(page + PLACES + 2 * (get_short(page + COUNT) - 1));
+	last[4] = NUMBER_MAX;
+	assert_int_equal(file_replace(b->path, file.data, file.len, 0600), 0);
+	assert_int_equal(audit_log_open(&l, b->path, NULL), 0);
+	assert_int_equal(audit_log_read(l, &q, count_row, &n, NULL), 0);
+	assert_true(n < RECORDS_HERE);
+	audit_log_close(l);
+	expect(b, AUDIT_UNREADABLE, 1, "a search is led astray");
+	bench_free(b);
+}
+
 static int sum_row(void *context, const struct audit_row *row)
 {
 	crypto_generichash_state *sum = context;
@@ -468,6 +595,9 @@ int main(void)
 		cmocka_unit_test(another_log_by_the_same_key),
 		cmocka_unit_test(a_swapped_key),
 		cmocka_unit_test(foreign_schemas),
+		cmocka_unit_test(a_head_that_stands_twice),
+		cmocka_unit_test(records_that_stand_twice),
+		cmocka_unit_test(records_hidden_from_a_search),
 		cmocka_unit_test(damaged_files),
 	};
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The way of an event into the log, for whoever has something to tell: from any thread, without
+ * waiting for a disk.
+ *
+ *     audit_trail_add()  ->  who, when, which number  ->  redaction  ->  ring  ->  store
+ *
+ * The ring is always there; the store is there if a file was named. There is no thread behind this:
+ * of those who add, one at a time carries what lies in the ring into the store when a batch is full
+ * or its time is over; the others never wait for it, unless the ring is about to run over, because
+ * then events would be lost. Whoever has a loop calls audit_trail_tick() in time.
+ */
+#include "audit/redact.h"
+#include "audit/ring.h"
+#include "audit/store.h"
+
+struct audit_trail;
+
+struct audit_trail_options {
+	size_t ring_bytes;                       /* 0: 1 MiB */
+	const struct audit_store_options *store; /* NULL: in memory only */
+	/* For events that do not say it themselves; copied. NULL: "" (user: the account's number).
+	 */
+	const char *session, *user, *sandbox;
+};
+
+int audit_trail_new(struct audit_trail **ret, const struct audit_trail_options *o, struct error *e);
+/* What was added is committed and signed, if there is a store; frees it, also if that fails. */
+int audit_trail_close(struct audit_trail *t, struct error *e);
+
+/* A value that must not be seen in the log (redactor_add). At any time, by any thread. */
+int audit_trail_secret(struct audit_trail *t, const char *name, const char *value);
+
+/*
+ * Tells of an event. time_ns, sequence, session, user, sandbox and count are filled in where they
+ * are 0, NULL or ""; texts may be NULL. Returns its number in the ring; 0: it was no event.
+ */
+uint64_t audit_trail_add(struct audit_trail *t, const struct audit_event *e);
+/*
+ * All that was added before is committed when this returns 0; at once without a store. -EOVERFLOW:
+ * it is, but for events that were lost since the last time; the log says how many.
+ */
+int audit_trail_flush(struct audit_trail *t, struct error *e);
+/* Carries over, commits and signs what is due; and how long until there is something, -1: nothing.
+ */
+int audit_trail_tick(struct audit_trail *t, struct error *e);
+int audit_trail_wait_ms(struct audit_trail *t);
+/* How many were lost on the way to the store, and the last error of a commit (0: none since). */
+uint64_t audit_trail_lost(struct audit_trail *t);
+int audit_trail_failure(struct audit_trail *t);
+
+/* For readers (ring.h). */
+struct audit_ring *audit_trail_ring(struct audit_trail *t);
