@@ -267,7 +267,7 @@ int plan_network_decide(struct planner *p)
 
 	if (r < 0 || p->n_layers == 0)
 		return r;
-	if (p->plan->n_ports > 0)
+	if (p->plan->n_ports > 0 || p->options->explain)
 		p->plan->network = PLAN_NETWORK_RELAY;
 	if (one_grants_nothing(p))
 		return 0;

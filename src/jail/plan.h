@@ -125,6 +125,8 @@ struct plan_options {
 	 * approvals, keys. Absolute paths; those that do not exist are skipped. */
 	const char *const *guarded;
 	size_t n_guarded;
+	/* A relay even where no host is granted: it lets nobody out, and tells who wanted to. */
+	bool explain;
 };
 
 /*

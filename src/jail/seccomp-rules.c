@@ -127,6 +127,14 @@ static const struct seccomp_clause move_pages_cases[] = {
 	WHEN(ALLOW, ARG(0, 0)),
 };
 
+/* An open file, asked about by its descriptor, has no name (notify.h). */
+static const struct seccomp_clause notify_fstatat_cases[] = {
+	WHEN(ALLOW, ARG_MASKED(3, AT_EMPTY_PATH, AT_EMPTY_PATH)),
+};
+static const struct seccomp_clause notify_statx_cases[] = {
+	WHEN(ALLOW, ARG_MASKED(2, AT_EMPTY_PATH, AT_EMPTY_PATH)),
+};
+
 /* Plain; "tell me"; and addresses of one's own that are not random (TSan, setarch -R, emacs). */
 static const struct seccomp_clause personality_cases[] = {
 	WHEN(ALLOW, ARG(0, PER_LINUX, 0xffffffff, ADDR_NO_RANDOMIZE)),
@@ -250,6 +258,9 @@ static const struct seccomp_rule_text texts[RULES] = {
 	[RULE_MKNOD] = TEXT(ERROR(EPERM), mknod_cases),
 	[RULE_MKNODAT] = TEXT(ERROR(EPERM), mknodat_cases),
 	[RULE_MOVE_PAGES] = TEXT(ERROR(EPERM), move_pages_cases),
+	[RULE_NOTIFY] = { .otherwise = SECCOMP_RET_USER_NOTIF },
+	[RULE_NOTIFY_FSTATAT] = TEXT(SECCOMP_RET_USER_NOTIF, notify_fstatat_cases),
+	[RULE_NOTIFY_STATX] = TEXT(SECCOMP_RET_USER_NOTIF, notify_statx_cases),
 	[RULE_PERSONALITY] = TEXT(ERROR(EPERM), personality_cases),
 	[RULE_PRCTL] = TEXT(ERROR(EINVAL), prctl_cases),
 	[RULE_PRIORITY] = TEXT(ALLOW, priority_cases),

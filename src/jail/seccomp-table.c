@@ -56,6 +56,8 @@ static const struct {
 	{ CALL_mount_setattr, RULE_EPERM },
 	/* Its mode is in memory, where no filter sees it. */
 	{ CALL_openat2, RULE_ENOSYS },
+	/* The base filter may have let one listener be made (notify.h). */
+	{ CALL_seccomp, RULE_SECCOMP },
 };
 
 static void set(struct seccomp_table *t, size_t call, uint8_t rule)
@@ -74,6 +76,8 @@ void seccomp_table_base(
 		set(ret, i, seccomp_calls[i].rule);
 	if (o->no_memfd_exec)
 		set(ret, CALL_memfd_create, RULE_MEMFD_NOEXEC);
+	if (o->listener)
+		set(ret, CALL_seccomp, RULE_ALLOW);
 	if (o->no_unix) {
 		set(ret, CALL_socket, RULE_SOCKET_INET);
 		set(ret, CALL_socketpair, RULE_EPERM);

@@ -14,6 +14,7 @@
 
 struct seccomp_options {
 	bool no_memfd_exec; /* memfd_create only with MFD_NOEXEC_SEAL */
+	bool listener;      /* notify_install() may follow; seccomp_close() ends that */
 	/* For processes of Corral's own that need neither: */
 	bool no_unix; /* no sockets of AF_UNIX, so none of the host's can be connected to */
 	bool no_exec; /* no program */

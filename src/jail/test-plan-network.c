@@ -141,6 +141,27 @@ static void test_network(void **state)
 	assert_int_equal(failed, 0);
 }
 
+/* To be told of, somebody has to be there who can be asked; all else is as it was. */
+static void test_explained(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N(networks); i++) {
+		enum plan_network want = networks[i].want;
+		struct test_policy t;
+		struct plan_options o;
+		auto_plan *plan = NULL;
+
+		test_policy_init(&t, networks[i].layers);
+		o = test_policy_options(&t);
+		o.explain = true;
+		if (want == PLAN_NETWORK_NONE && o.n_layers > 0)
+			want = PLAN_NETWORK_RELAY;
+		assert_int_equal(plan_new(&plan, &o, NULL), 0);
+		assert_int_equal(plan->network, want);
+		test_policy_deinit(&t);
+	}
+}
+
 /* Ports */
 
 static const struct {
@@ -432,6 +453,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_network),
+		cmocka_unit_test(test_explained),
 		cmocka_unit_test(test_ports),
 		cmocka_unit_test(test_bad_ports),
 		cmocka_unit_test(test_many_ports),

@@ -53,6 +53,7 @@ struct connection {
 	bool local;                     /* `outer` is a server inside, and of the pool */
 	struct destination destination; /* the name is the synthetic table's */
 	struct address address;         /* that was dialled */
+	char *aliases;                  /* that led there (dial.h) */
 	struct dialling *dialling;
 	struct quota_account *account;
 	struct pump pump;
@@ -132,6 +133,7 @@ static void close_connection(struct connection *c, void (*how)(int fd))
 	else if (c->outer >= 0)
 		how(c->outer);
 	unlink_connection(c);
+	free(c->aliases);
 	free(c);
 }
 
@@ -254,6 +256,7 @@ static void on_dialled(struct dial *d, int fd)
 	}
 	c->outer = fd;
 	c->address = d->address;
+	c->aliases = d->aliases;
 	stop_dialling(c);
 	begin(c);
 }
@@ -489,6 +492,75 @@ void connections_free(struct connections *c)
 	}
 	fd_closep(&c->reserve);
 	free(c);
+}
+
+/* Another policy. */
+
+static bool judge_account(struct connection *c, uint64_t bytes, struct judgement *j)
+{
+	char reason[sizeof(j->reason)];
+
+	if (quota_review(c->all->o.quota, &c->account, j->target, bytes, reason) < 0)
+		return judge_refuse(&c->destination, j, "%s", reason);
+	if (c->pump.room)
+		c->pump.account = c->account;
+	return true;
+}
+
+static bool may_stay(struct connection *c, struct judgement *j)
+{
+	const struct connections_options *o = &c->all->o;
+	const struct pump_stream *streams = c->pump.streams;
+	struct destination dialled = c->destination;
+
+	dialled.name = name_to_dial(c);
+	return judge_destination(o->dialler->judge, &c->destination, j) &&
+	       judge_account(c, streams[PUMP_INNER].moved + streams[PUMP_OUTER].moved, j) &&
+	       dial_review(o->dialler, &dialled, &c->address, c->aliases, j) &&
+	       gate_review(&c->gate, j);
+}
+
+/* It counts as one that is over, too. */
+static void take_back(struct connection *c, struct judgement *j)
+{
+	struct judgement plain = { 0 };
+
+	judge_revoke(j);
+	(void)judge_refuse(&c->destination, &plain, "%s", "");
+	if (c->pump.room)
+		record(c, RECORD_CLOSED, &plain);
+	deny(c, j);
+}
+
+/* What was found out about where to dial was judged by another policy: once more from the start. */
+static void dial_again(struct connection *c)
+{
+	struct judgement j = { 0 };
+
+	dial_cancel(c->all->o.dialler, &c->dialling->dial);
+	if (!judge_destination(c->all->o.dialler->judge, &c->destination, &j) ||
+		!judge_account(c, 0, &j))
+		take_back(c, &j);
+	else
+		start_dialling(c);
+}
+
+void connections_review(struct connections *all)
+{
+	struct connection *next;
+
+	for (struct connection *c = all->first; c; c = next) {
+		struct judgement j = { 0 };
+
+		next = c->next;
+		/* Servers inside, and who is being led to one: go_out() asks. */
+		if (c->local || (c->dialling && !c->dialling->dial.state))
+			continue;
+		if (c->dialling)
+			dial_again(c);
+		else if (!may_stay(c, &j))
+			take_back(c, &j);
+	}
 }
 
 size_t connections_drain(struct connections *c)

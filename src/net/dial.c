@@ -17,10 +17,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/buffer.h"
 #include "base/file.h"
 #include "net/endpoint.h"
 
-enum { ATTEMPTS = 8, STAGGER_MS = 250, TIMEOUT_MS = 30 * 1000 };
+enum { ATTEMPTS = 8, STAGGER_MS = 250, TIMEOUT_MS = 30 * 1000, ALIASES_BYTES = 1024 };
+
+/* In place of aliases: no name is that. */
+static const char too_many[] = "*";
 
 struct attempt {
 	struct dial_state *state;
@@ -38,6 +42,7 @@ struct dial_state {
 	struct address addresses[LOOKUP_ADDRESSES_MAX];
 	size_t n, at; /* how many there are; which one is next */
 	struct attempt attempts[ATTEMPTS];
+	char *aliases;
 	int error; /* of those that failed, the one that tells most */
 };
 
@@ -80,6 +85,7 @@ static void state_free(struct dial_state *s)
 		attempt_stop(&s->attempts[i]);
 	loop_stop(s->dialler.loop, &s->next);
 	loop_stop(s->dialler.loop, &s->deadline);
+	free(s->aliases);
 	free(s);
 }
 
@@ -98,6 +104,8 @@ static void succeed(struct dial_state *s, int fd, const struct address *a)
 {
 	s->dial->address = *a;
 	s->dial->refused = (struct judgement){ 0 };
+	s->dial->aliases = s->aliases;
+	s->aliases = NULL;
 	finish(s, fd);
 }
 
@@ -267,13 +275,12 @@ static bool is_own(const struct address *a)
 	return memcmp(&here.v6.sin6_addr, &there.v6.sin6_addr, 16) == 0;
 }
 
-static bool may_dial(struct dial_state *s, const struct address *form, struct judgement *ret)
+static bool may_dial(const struct judge *j, const struct destination *d, const struct address *form,
+	struct judgement *ret)
 {
-	const struct judge *j = s->dialler.judge;
 	struct address plain = address_plain(form);
 
-	return judge_answer(j, &s->destination, &plain, ret) &&
-	       (!is_own(form) || judge_own(j, &s->destination, &plain, ret));
+	return judge_answer(j, d, &plain, ret) && (!is_own(form) || judge_own(j, d, &plain, ret));
 }
 
 /* Those that may be dialled, as they came. Keeps the first refusal. */
@@ -285,7 +292,7 @@ static void list_answers(struct dial_state *s, const struct lookup_result *r)
 	for (size_t i = 0; i < r->n && s->n < LOOKUP_ADDRESSES_MAX; i++) {
 		struct address form = dialled_form(&r->addresses[i]);
 
-		if (may_dial(s, &form, &verdict)) {
+		if (may_dial(s->dialler.judge, &s->destination, &form, &verdict)) {
 			s->addresses[s->n++] = form;
 		} else if (!refused) {
 			refused = true;
@@ -327,6 +334,25 @@ static bool chain_allowed(struct dial_state *s, const struct lookup_result *r)
 	return true;
 }
 
+/* For dial_review(). There are hardly ever more than two; whoever has a chain of many long ones is
+ * not let through by it a second time. */
+static int keep_chain(struct dial_state *s, const struct lookup_result *r)
+{
+	auto_buffer names = { 0 };
+
+	if (r->n_chain == 0)
+		return 0;
+	for (size_t i = 0; i < r->n_chain && names.len < ALIASES_BYTES; i++)
+		buffer_add(&names, r->chain[i], strlen(r->chain[i]) + 1);
+	if (names.len >= ALIASES_BYTES) {
+		buffer_clear(&names);
+		buffer_add(&names, too_many, sizeof(too_many));
+	}
+	buffer_addc(&names, '\0');
+	s->aliases = buffer_take(&names);
+	return s->aliases ? 0 : -ENOMEM;
+}
+
 static void resolved(struct lookup_wait *w, const struct lookup_result *r)
 {
 	struct dial_state *s = container_of(w, struct dial, wait)->state;
@@ -340,6 +366,10 @@ static void resolved(struct lookup_wait *w, const struct lookup_result *r)
 		return;
 	}
 	list_answers(s, r);
+	if (s->n > 0 && keep_chain(s, r) < 0) {
+		finish(s, -ENOMEM);
+		return;
+	}
 	if (s->n == 0) {
 		finish(s, r->n > 0 ? -EACCES : -ENODATA);
 		return;
@@ -401,6 +431,7 @@ int dial_start(const struct dialler *l, struct dial *d, const char *name,
 	s->destination.port = port;
 	d->refused = (struct judgement){ 0 };
 	d->wait = (struct lookup_wait){ 0 };
+	d->aliases = NULL;
 	r = start(s, name, address);
 	if (r < 0)
 		state_free(s);
@@ -416,4 +447,17 @@ void dial_cancel(const struct dialler *l, struct dial *d)
 	lookup_cancel(l->lookup, &d->wait);
 	state_free(d->state);
 	d->state = NULL;
+}
+
+bool dial_review(const struct dialler *l, const struct destination *d, const struct address *a,
+	const char *aliases, struct judgement *ret)
+{
+	for (; aliases && *aliases; aliases += strlen(aliases) + 1) {
+		if (strcmp(aliases, too_many) == 0)
+			return judge_refuse(
+				d, ret, "the names that led there are not known any more");
+		if (!judge_alias(l->judge, d, aliases, ret))
+			return false;
+	}
+	return may_dial(l->judge, d, a, ret);
 }

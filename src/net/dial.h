@@ -16,6 +16,9 @@ struct dial {
 	void (*done)(struct dial *d, int fd);
 	struct judgement refused;
 	struct address address; /* that it is connected to */
+	/* The names that led there by CNAME, each with its NUL, then an empty one; NULL: none. The
+	 * caller's, who frees it. */
+	char *aliases;
 
 	/* private */
 	struct lookup_wait wait;
@@ -37,3 +40,6 @@ struct dialler {
 int dial_start(const struct dialler *l, struct dial *d, const char *name,
 	const struct address *address, uint16_t port, int type);
 void dial_cancel(const struct dialler *l, struct dial *d);
+/* The judge has another policy: whether what was dialled for d would be dialled again. */
+bool dial_review(const struct dialler *l, const struct destination *d, const struct address *a,
+	const char *aliases, struct judgement *ret);

@@ -252,6 +252,11 @@ int dns_server_new(struct dns_server **ret, const struct dns_server_options *o)
 	return 0;
 }
 
+void dns_server_change(struct dns_server *s, const struct names *names)
+{
+	s->options.names = names;
+}
+
 void dns_server_free(struct dns_server *s)
 {
 	if (!s)

@@ -16,9 +16,12 @@
 
 enum { ACCEPTS_MAX = 16, PAUSE_MS = 100 };
 
+static const char revoked[] = "it was revoked";
+
 struct keeper {
 	struct doors *all;
 	struct door door;
+	bool closed; /* it is not granted any more */
 	struct watcher watcher;
 };
 
@@ -163,6 +166,14 @@ static void receive(struct keeper *k, int fd)
 	(void)fd_take(&outer);
 }
 
+static void turn_away(const struct keeper *k, int fd)
+{
+	auto_fd inner = fd;
+
+	(void)inner;
+	record(k, RECORD_DENIED, revoked, NULL);
+}
+
 static void listen_for(struct doors *d, uint32_t events)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -190,7 +201,9 @@ static void on_knock(struct watcher *w, uint32_t events)
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
 		int fd = accept4(k->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd >= 0)
+		if (fd >= 0 && k->closed)
+			turn_away(k, fd);
+		else if (fd >= 0)
 			receive(k, fd);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			return pause_listening(k->all);
@@ -224,6 +237,30 @@ int doors_new(struct doors **ret, struct loop *l, struct pump_room *room, struct
 	else
 		*ret = d;
 	return r;
+}
+
+static bool is_listed(const char *path, const char *const *paths, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(paths[i], path) == 0)
+			return true;
+	return false;
+}
+
+void doors_review(struct doors *d, const char *const *paths, size_t n)
+{
+	struct visitor *next;
+
+	for (size_t i = 0; i < d->n; i++)
+		d->keepers[i].closed = !is_listed(d->keepers[i].door.path, paths, n);
+	for (struct visitor *v = d->first; v; v = next) {
+		next = v->next;
+		if (!v->keeper->closed)
+			continue;
+		record(v->keeper, RECORD_CLOSED, "", &v->pump);
+		record(v->keeper, RECORD_DENIED, revoked, NULL);
+		leave(v);
+	}
 }
 
 void doors_free(struct doors *d)

@@ -30,3 +30,5 @@ int door_open(struct door *ret, const char *path, struct error *e);
 int doors_new(struct doors **ret, struct loop *l, struct pump_room *room, struct recorder *recorder,
 	const struct door *doors, size_t n);
 void doors_free(struct doors *d);
+/* These are granted from now on. Who came in by another is put out, with a record. */
+void doors_review(struct doors *d, const char *const *paths, size_t n);

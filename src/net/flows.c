@@ -65,6 +65,7 @@ struct flow {
 	struct flow_node node;
 	struct destination destination; /* the name is the synthetic table's */
 	struct address address;         /* that was dialled */
+	char *aliases;                  /* that led there (dial.h) */
 	struct quota_account *account;
 	struct dialling *dialling;
 	struct watcher watcher; /* of the socket outside; -1: none */
@@ -153,6 +154,7 @@ static void end_flow(struct flow *f)
 	stop_dialling(f);
 	loop_remove(loop_of(f->all), &f->watcher);
 	flow_table_remove(&f->all->table, &f->node);
+	free(f->aliases);
 	free(f);
 }
 
@@ -320,6 +322,7 @@ static void on_dialled(struct dial *dial, int fd)
 		return;
 	}
 	f->address = dial->address;
+	f->aliases = dial->aliases;
 	r = loop_add(loop_of(f->all), &f->watcher, fd, EPOLLIN);
 	if (r < 0) {
 		fd_closep(&fd);
@@ -482,6 +485,66 @@ static void on_udp_6(struct watcher *w, uint32_t events)
 {
 	(void)events;
 	receive(container_of(w, struct flows, watchers[1]), w->fd);
+}
+
+/* Another policy. */
+
+static bool judge_account(struct flow *f, struct judgement *j)
+{
+	char reason[sizeof(j->reason)];
+
+	if (quota_review(f->all->o.quota, &f->account, j->target, f->sent + f->received, reason) <
+		0)
+		return judge_refuse(&f->destination, j, "%s", reason);
+	return true;
+}
+
+static bool may_stay(struct flow *f, struct judgement *j)
+{
+	const struct dialler *l = f->all->o.dialler;
+
+	return judge_destination(l->judge, &f->destination, j) && judge_account(f, j) &&
+	       (f->dialling || dial_review(l, &f->destination, &f->address, f->aliases, j));
+}
+
+/* What was found out about where to dial was judged by another policy: once more from the start. */
+static void dial_again(struct flow *f)
+{
+	const struct destination *d = &f->destination;
+	int r;
+
+	dial_cancel(f->all->o.dialler, &f->dialling->dial);
+	r = dial_start(f->all->o.dialler, &f->dialling->dial, d->name, d->name ? NULL : &d->address,
+		d->port, SOCK_DGRAM);
+	if (r < 0)
+		on_failed(f, r);
+}
+
+static void review(struct flow *f)
+{
+	struct judgement j = { 0 };
+
+	/* Whoever sends to there again may have better luck. */
+	if (f->failed) {
+		end_flow(f);
+	} else if (!may_stay(f, &j)) {
+		judge_revoke(&j);
+		record(f, RECORD_DENIED, &j);
+		answer_unreachable(f, 0);
+		end_flow(f);
+	} else if (f->dialling) {
+		dial_again(f);
+	}
+}
+
+void flows_review(struct flows *all)
+{
+	struct flow_node *next;
+
+	for (struct flow_node *n = all->table.first; n; n = next) {
+		next = n->next;
+		review(container_of(n, struct flow, node));
+	}
 }
 
 /* Making. */

@@ -104,6 +104,7 @@ static int judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 		return refuse(g, "it begins like TLS, but its hello cannot be read");
 	if (!judge_hello(g->judge, g->destination, &hello, g->refused))
 		return -EACCES;
+	said_hello(&g->said, g->destination, &hello);
 	/* Until it is answered, nobody knows whether it is the last one. */
 	g->state = GATE_HELLO;
 	p->streams[PUMP_OUTER].allowed = 0;
@@ -135,7 +136,10 @@ static int on_request(void *context, const struct http_request *r)
 	/* The answers to requests before it would have to be read to find the one to this. */
 	if (r->upgrade && http_requests_count(g->http) > 1)
 		return refuse(g, "HTTP changes to another protocol after other requests");
-	return judge_http(g->judge, g->destination, r, g->refused) ? 0 : -EACCES;
+	if (!judge_http(g->judge, g->destination, r, g->refused))
+		return -EACCES;
+	said_request(&g->said, r);
+	return 0;
 }
 
 static int await_head(struct gate *g, struct pump *p, size_t n, bool last)
@@ -204,6 +208,7 @@ static int judge_text(struct gate *g, struct pump *p, size_t n, bool last)
 	case HTTP_2:
 		if (!judge_unseen(g->judge, g->destination, "HTTP/2 without TLS", g->refused))
 			return -EACCES;
+		said_unseen(&g->said);
 		return open_gate(g, p, n);
 	case HTTP_MAYBE:
 		return pass_part(g, p, n);
@@ -337,8 +342,14 @@ int gate_server(struct gate *g, struct pump *p, bool last)
 	return r;
 }
 
+bool gate_review(struct gate *g, struct judgement *ret)
+{
+	return said_judge(&g->said, g->judge, g->destination, ret);
+}
+
 void gate_deinit(struct gate *g)
 {
+	said_deinit(&g->said);
 	http_requests_free(g->http);
 	g->http = NULL;
 	forget(g);

@@ -13,6 +13,7 @@
 #include "net/http-requests.h"
 #include "net/judge.h"
 #include "net/pump.h"
+#include "net/said.h"
 
 enum gate_state {
 	GATE_FIRST, /* nothing is known yet */
@@ -32,9 +33,12 @@ struct gate {
 	uint8_t *kept;             /* what was read, and is still to be judged */
 	size_t n_kept;
 	size_t n_passed; /* the first of them, that were passed on already */
+	struct said said;
 };
 
 /* As pump->gate. -EACCES: *g->refused says why. */
 int gate_client(struct gate *g, struct pump *p);
 int gate_server(struct gate *g, struct pump *p, bool last);
+/* The judge has another policy: whether what has passed would pass again. */
+bool gate_review(struct gate *g, struct judgement *ret);
 void gate_deinit(struct gate *g);

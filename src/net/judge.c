@@ -101,6 +101,14 @@ bool judge_refuse(const struct destination *d, struct judgement *ret, const char
 	return false;
 }
 
+void judge_revoke(struct judgement *j)
+{
+	char reason[sizeof(j->reason)];
+
+	memcpy(reason, j->reason, sizeof(reason));
+	(void)snprintf(j->reason, sizeof(j->reason), "it was revoked: %.480s", reason);
+}
+
 static bool allow(struct judgement *ret)
 {
 	ret->allowed = true;

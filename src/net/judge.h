@@ -68,6 +68,8 @@ bool judge_hello(const struct judge *j, const struct destination *d, const struc
 	struct judgement *ret);
 bool judge_http(const struct judge *j, const struct destination *d, const struct http_request *r,
 	struct judgement *ret);
+/* Something that was allowed is refused now: its reason says so. */
+void judge_revoke(struct judgement *j);
 /* A refusal that the policy was not asked for: d's target, and this reason. Always false. */
 bool judge_refuse(const struct destination *d, struct judgement *ret, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -115,6 +115,11 @@ void listeners_free(struct listeners *l)
 	free(l);
 }
 
+void listeners_change(struct listeners *l, const struct names *names)
+{
+	l->o.names = names;
+}
+
 static bool is_there(const struct listeners *l, int family, uint32_t number, uint16_t port)
 {
 	for (size_t i = 0; i < l->n; i++)

@@ -27,6 +27,8 @@ struct listeners_options {
 /* On success the sockets are the listeners'. -E2BIG; -EINVAL: one is none of ours. */
 int listeners_new(struct listeners **ret, const struct listeners_options *o);
 void listeners_free(struct listeners *l);
+/* Other names from now on. What is listened for stays: whoever comes is judged. */
+void listeners_change(struct listeners *l, const struct names *names);
 /*
  * Listens at both addresses of that number, at each port that is granted for the name. Nothing if
  * it does already. What could be done stays, and the next call goes on. -EADDRINUSE: a server

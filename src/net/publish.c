@@ -323,6 +323,37 @@ int publish_new(struct publish **ret, const struct publish_options *o)
 	return 0;
 }
 
+static bool is_listed(uint16_t port, const uint16_t *ports, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ports[i] == port)
+			return true;
+	return false;
+}
+
+void publish_review(struct publish *p, const uint16_t *ports, size_t n)
+{
+	struct visit *next;
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct entrance *e = &p->entrances[i];
+
+		if (is_listed(e->port.port, ports, n))
+			continue;
+		for (int k = 0; k < 2; k++)
+			loop_remove(p->o.loop, &e->watchers[k]);
+		publish_close(&e->port);
+	}
+	for (struct visit *v = p->first; v; v = next) {
+		next = v->next;
+		if (is_listed(v->port, ports, n))
+			continue;
+		if (v->pump.room)
+			record(v, RECORD_CLOSED, "");
+		end_visit(v, false);
+	}
+}
+
 void publish_free(struct publish *p)
 {
 	if (!p)

@@ -42,3 +42,6 @@ struct publish_options {
  */
 int publish_new(struct publish **ret, const struct publish_options *o);
 void publish_free(struct publish *p);
+/* These are published from now on, of those that were. The others are free for anybody on the host,
+ * for good; who came by one is reset. */
+void publish_review(struct publish *p, const uint16_t *ports, size_t n);

@@ -46,7 +46,7 @@ struct quota {
 	struct quota_account **slots; /* open addressing, at most half full */
 	size_t n, n_slots;
 	size_t n_windows;
-	struct window windows[];
+	struct window *windows;
 };
 
 static const char *origin_of(const struct layer *l)
@@ -190,7 +190,7 @@ void quota_explain(const struct quota_account *a, char reason[256])
 int quota_open(struct quota *q, const char *target, uint64_t now_ms, struct quota_account **ret,
 	char reason[256])
 {
-	struct quota_account *a = q->unlimited;
+	struct quota_account *a = q->max_bytes == LIMIT_NONE ? q->unlimited : NULL;
 	int r;
 
 	/* The rates come first: what they refuse must not fill the table. */
@@ -233,15 +233,15 @@ void quota_charge(struct quota_account *a, uint64_t sent, uint64_t received)
 	a->used = sum(a->used, sum(sent, received));
 }
 
-int quota_new(struct quota **ret, const struct policy *p)
+/* The part of a policy: its windows, and the least limit of bytes. */
+static int read_policy(struct quota *q, const struct policy *p)
 {
 	size_t n = policy_layers(p);
-	struct quota *q = calloc(1, sizeof(*q) + n * sizeof(q->windows[0]));
 
-	if (!q)
-		return -ENOMEM;
-	q->key = hostset_key_make();
 	q->max_bytes = LIMIT_NONE;
+	q->windows = calloc(n ? n : 1, sizeof(q->windows[0]));
+	if (!q->windows)
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct layer *l = policy_layer(p, i);
 
@@ -252,15 +252,90 @@ int quota_new(struct quota **ret, const struct policy *p)
 			q->max_origin = origin_of(l);
 		}
 	}
-	if (q->max_bytes == LIMIT_NONE) {
-		q->unlimited = account_new(q, "", 0);
-		if (!q->unlimited) {
-			free(q);
-			return -ENOMEM;
-		}
-	}
-	*ret = q;
 	return 0;
+}
+
+/* An account that knows `owner`, if one is needed. */
+static int open_unlimited(struct quota *q, const struct quota *owner)
+{
+	if (q->max_bytes != LIMIT_NONE || q->unlimited)
+		return 0;
+	q->unlimited = account_new(owner, "", 0);
+	return q->unlimited ? 0 : -ENOMEM;
+}
+
+int quota_new(struct quota **ret, const struct policy *p)
+{
+	struct quota *q = calloc(1, sizeof(*q));
+	int r;
+
+	if (!q)
+		return -ENOMEM;
+	q->key = hostset_key_make();
+	r = read_policy(q, p);
+	if (r == 0)
+		r = open_unlimited(q, q);
+	if (r < 0)
+		quota_free(q);
+	else
+		*ret = q;
+	return r;
+}
+
+/* What was counted in a window of the same length counts on: else a change would be a way to more.
+ */
+static void carry_over(struct quota *to, const struct quota *from)
+{
+	for (size_t i = 0; i < to->n_windows && i < from->n_windows; i++) {
+		struct window *w = &to->windows[i];
+		const struct window *old = &from->windows[i];
+
+		if (w->rate.seconds != old->rate.seconds)
+			continue;
+		w->last = old->last;
+		w->sum = old->sum;
+		memcpy(w->counts, old->counts, sizeof(w->counts));
+	}
+}
+
+int quota_change(struct quota *q, const struct policy *p)
+{
+	struct quota next = *q;
+	int r;
+
+	next.n_windows = 0;
+	r = read_policy(&next, p);
+	if (r == 0)
+		r = open_unlimited(&next, q);
+	if (r < 0) {
+		free(next.windows);
+		return r;
+	}
+	carry_over(&next, q);
+	free(q->windows);
+	*q = next;
+	return 0;
+}
+
+int quota_review(struct quota *q, struct quota_account **account, const char *target,
+	uint64_t bytes, char reason[256])
+{
+	struct quota_account *a = *account;
+	int r;
+
+	if (q->max_bytes == LIMIT_NONE)
+		return 0;
+	if (a == q->unlimited) {
+		r = find_or_add(q, target, &a);
+		if (r < 0)
+			return refuse_destination(r, reason);
+		quota_charge(a, bytes, 0);
+		*account = a;
+	}
+	if (quota_left(a) > 0)
+		return 0;
+	quota_explain(a, reason);
+	return -EDQUOT;
 }
 
 void quota_free(struct quota *q)
@@ -271,5 +346,6 @@ void quota_free(struct quota *q)
 		free(q->slots[i]);
 	free(q->slots);
 	free(q->unlimited);
+	free(q->windows);
 	free(q);
 }

@@ -19,6 +19,16 @@ struct quota_account; /* of one destination; lives as long as the quota */
 int quota_new(struct quota **ret, const struct policy *p);
 void quota_free(struct quota *q);
 /*
+ * Another policy, which must outlive it too. What was counted so far stays: bytes of destinations,
+ * and connections in windows of the same length. Every account that is in use has to be reviewed
+ * then. On failure nothing has changed.
+ */
+int quota_change(struct quota *q, const struct policy *p);
+/* Of a connection to target, by which so many bytes have passed. -EDQUOT, -ENOSPC, -ENOMEM: it may
+ * not go on, and reason says why. */
+int quota_review(struct quota *q, struct quota_account **account, const char *target,
+	uint64_t bytes, char reason[256]);
+/*
  * A new connection, at that time (ms). -EDQUOT: too many in this window, or the destination's bytes
  * are used up; reason is then the sentence ("more than 10 connections in 60 s: policy.yaml"). What
  * is refused does not count. -ENOSPC, -ENOMEM; reason is set then, too.

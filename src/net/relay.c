@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -12,12 +13,22 @@
 #include "net/flows.h"
 #include "net/listeners.h"
 #include "net/names.h"
+#include "policy/manifest.h"
+#include "wire/change.h"
 #include "wire/frame.h"
+#include "wire/report.h"
 #include "wire/sockets.h"
 
 enum { INNER_MAX = 256 };
 
-enum { DRAIN_MS = 500 };
+enum { DRAIN_MS = 500, LAYERS_MAX = 64, ANSWER_MS = 10 };
+
+/* What the holder asked for, and is to be told. */
+struct answer {
+	struct timer timer; /* runs while its socket takes nothing */
+	uint64_t id;
+	struct buffer body;
+};
 
 struct relay {
 	const struct relay_options *o;
@@ -28,9 +39,12 @@ struct relay {
 	int sockets[INNER_MAX]; /* for servers inside, as they come */
 	size_t n_sockets;
 	int waiting[LISTENERS_MAX]; /* for names, where there are no rules */
+	bool led;                   /* there are: everything is led to us */
 	bool over;
 	int error;
 
+	struct policy *policy; /* ours, if it is not that of the options any more */
+	struct answer answer;
 	struct judge judge;
 	struct lookup *lookup;
 	struct dialler dialler;
@@ -202,6 +216,7 @@ static int start(struct relay *r)
 {
 	int error = 0;
 
+	r->led = r->captured[CAPTURE_TCP_4] >= 0;
 	for (size_t i = 0; error == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
 		error = parts[i](r);
 	return error;
@@ -237,6 +252,108 @@ static int take_sockets(struct relay *r)
 	return error;
 }
 
+/* Another policy. */
+
+static int compile(const char *text, struct policy **ret, struct error *e)
+{
+	const struct policy_options o = { 0 };
+	const struct permissions *layers[LAYERS_MAX];
+	auto_manifest m = { 0 };
+	int n = manifest_read(&m, MANIFEST_PERMISSIONS, "policy", text, strlen(text), e);
+
+	if (n == 0)
+		n = permissions_layers(m.permissions, layers, LAYERS_MAX);
+	return n < 0 ? n : policy_new(ret, layers, (size_t)n, &o, e);
+}
+
+/* Everybody asks the new one from here on, and what is open is judged by it. */
+static void review(struct relay *r, const struct change *c)
+{
+	dns_server_change(r->dns, r->names);
+	if (r->local)
+		dns_server_change(r->local, r->names);
+	if (r->listeners)
+		listeners_change(r->listeners, r->names);
+	connections_review(r->connections);
+	flows_review(r->flows);
+	doors_review(r->doors, c->doors, c->n_doors);
+	if (r->publish)
+		publish_review(r->publish, c->ports, c->n_ports);
+	recorder_flush(r->recorder);
+}
+
+/* Nothing is touched before all that can fail is done. */
+static int change(struct relay *r, const struct change *c, struct error *e)
+{
+	auto_policy *policy = NULL;
+	struct policy *old = r->policy;
+	struct names *names = NULL;
+	int error = 0;
+
+	if (c->flags & CHANGE_WHOLE && !r->led)
+		return error_set(e, -EOPNOTSUPP, NULL,
+			"this kernel lacks nf_tables: what is granted needs listeners of its own");
+	error = compile(c->text, &policy, e);
+	if (error == 0)
+		error = names_new(&names, policy, e);
+	if (error == 0)
+		error = quota_change(r->quota, policy);
+	if (error < 0) {
+		names_free(names);
+		return error;
+	}
+	r->policy = policy;
+	policy = NULL;
+	judge_init(&r->judge, r->policy);
+	names_free(r->names);
+	r->names = names;
+	review(r, c);
+	policy_free(old);
+	return 0;
+}
+
+static void send_answer(struct relay *r)
+{
+	struct answer *a = &r->answer;
+	int error =
+		frame_send(r->o->socket, FRAME_POLICY, a->id, a->body.data, a->body.len, NULL, 0);
+
+	/* Whatever else is wrong with the socket is told when it is read. */
+	if (error == -EAGAIN && loop_start(r->loop, &a->timer, ANSWER_MS) == 0)
+		return;
+	buffer_deinit(&a->body);
+}
+
+static void on_answer_due(struct timer *t)
+{
+	send_answer(container_of(t, struct relay, answer.timer));
+}
+
+/* One at a time: the holder waits for the answer. */
+static int take_change(struct relay *r)
+{
+	struct error e = { 0 };
+	struct change c;
+	int error = change_decode(&c, r->frame.body, r->frame.len);
+
+	if (error < 0 || r->answer.timer.place > 0)
+		return -EPROTO;
+	error = change(r, &c, &e);
+	r->answer.id = r->frame.id;
+	r->answer.timer.expired = on_answer_due;
+	if (error < 0) {
+		const struct refusal refusal = { .error = -error,
+			.text = e.text[0] ? e.text : strerror(-error),
+			.hint = e.hint };
+
+		error = refusal_encode(&refusal, &r->answer.body);
+	}
+	if (error < 0)
+		return error;
+	send_answer(r);
+	return 0;
+}
+
 static int take_frame(struct relay *r)
 {
 	int error = frame_receive(r->o->socket, &r->frame);
@@ -248,7 +365,7 @@ static int take_frame(struct relay *r)
 		return error;
 	}
 	if (r->connections)
-		return -EPROTO;
+		return r->frame.type == FRAME_POLICY ? take_change(r) : -EPROTO;
 	return r->frame.type == FRAME_SOCKETS ? take_sockets(r)
 	       : r->frame.type == FRAME_READY ? start(r)
 					      : -EPROTO;
@@ -286,6 +403,9 @@ static void tear_down(struct relay *r)
 	quota_free(r->quota);
 	synthetic_free(r->synthetic);
 	names_free(r->names);
+	policy_free(r->policy);
+	loop_stop(r->loop, &r->answer.timer);
+	buffer_deinit(&r->answer.body);
 	lookup_free(r->lookup);
 	for (size_t i = 0; i < CAPTURE_COUNT; i++)
 		fd_closep(&r->captured[i]);

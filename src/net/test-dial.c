@@ -299,6 +299,7 @@ static void expect(const char *name, uint16_t port, int type, const char *addres
 		assert_int_equal(nodelay, 1);
 	}
 	(void)close(c.fd);
+	free(c.dial.aliases);
 }
 
 /* Reaching. */
@@ -501,6 +502,36 @@ static void test_alias(void **state)
 	assert_string_equal(judged, "other.test 127.0.0.1 other.test");
 }
 
+/* Another policy: the address and all names on the way are judged again. */
+static void test_review(void **state)
+{
+	const struct destination d = { .name = "alias.test", .port = 1 };
+	struct judgement j;
+	uint16_t port;
+	auto_fd listener = bound("127.0.0.1", 0, SOCK_STREAM, &port);
+	struct call c;
+
+	(void)state;
+	assert_int_equal(listen(listener, 8), 0);
+	call(&c, "alias.test", port, SOCK_STREAM);
+	run(&c);
+	assert_true(c.fd >= 0);
+	assert_memory_equal(c.dial.aliases, "other.test\0", 12);
+	judged[0] = '\0';
+	assert_true(dial_review(&dialler, &d, &c.dial.address, c.dial.aliases, &j));
+	assert_string_equal(judged, "other.test 127.0.0.1");
+	refused_alias = "other.test";
+	assert_false(dial_review(&dialler, &d, &c.dial.address, c.dial.aliases, &j));
+	assert_true(dial_review(&dialler, &d, &c.dial.address, NULL, &j));
+	refused_address = "127.0.0.1";
+	assert_false(dial_review(&dialler, &d, &c.dial.address, NULL, &j));
+	refused_address = NULL;
+	refused_own = "127.0.0.1";
+	assert_false(dial_review(&dialler, &d, &c.dial.address, NULL, &j));
+	(void)close(c.fd);
+	free(c.dial.aliases);
+}
+
 /* Ends. */
 
 static void test_cancelled(void **state)
@@ -658,6 +689,7 @@ int main(void)
 		TEST(test_refused),
 		TEST(test_plain_forms),
 		TEST(test_alias),
+		TEST(test_review),
 		TEST(test_cancelled),
 		TEST(test_freed_when_done),
 		TEST(test_bad),

@@ -345,6 +345,36 @@ static void test_many_bytes(void **state)
 	assert_memory_equal(got, data, sizeof(data));
 }
 
+/* It is shut in front of who comes, and behind who is in; and may be opened again. */
+static void test_revoked(void **state)
+{
+	const char *const granted[] = { "/another", path };
+	auto_fd client = knock(), served = welcome(server);
+
+	(void)state;
+	say(client, "request");
+	hear(served, "request");
+	doors_review(doors, granted, 2);
+	say(client, "more");
+	hear(served, "more");
+	doors_review(doors, granted, 1);
+	hear(client, "");
+	hear(served, "");
+	check_record(RECORD_CLOSED, "", 11, 0);
+	check_record(RECORD_DENIED, "it was revoked", 0, 0);
+	close_now(&client);
+	client = knock();
+	hear(client, "");
+	assert_int_equal(accept4(server, NULL, NULL, SOCK_CLOEXEC), -1);
+	close_now(&client);
+	close_now(&served);
+	doors_review(doors, granted, 2);
+	client = knock();
+	served = welcome(server);
+	say(client, "again");
+	hear(served, "again");
+}
+
 /* Doors that do not open. */
 static void test_open_fails(void **state)
 {
@@ -376,6 +406,7 @@ int main(void)
 		TEST(test_visitors_max),
 		TEST(test_no_descriptors_left),
 		TEST(test_many_bytes),
+		TEST(test_revoked),
 		TEST(test_open_fails),
 	};
 

@@ -188,8 +188,10 @@ static void say_bytes(int fd, const uint8_t *data, size_t n)
 
 static void hear_bytes(int fd, const uint8_t *data, size_t n)
 {
-	uint8_t got[1024];
+	uint8_t got[4096];
 	size_t have = 0;
+
+	assert_true(n <= sizeof(got));
 
 	while (have < n) {
 		ssize_t r = recv(fd, got + have, n - have, MSG_DONTWAIT);
@@ -757,6 +759,105 @@ static void test_long_lines(void **state)
 	check_long_line(100000, 1000, false);
 }
 
+/* Another policy, while the connection is open. */
+
+#define POST "POST /up HTTP/1.1\r\nHost: a.com\r\nContent-Length: 100\r\n\r\n"
+#define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+static const struct {
+	const char *name; /* NULL: by address */
+	const char *said;
+	const char *after;
+	const char *reason; /* NULL: it may go on */
+} reviews[] = {
+	{ "a.com", GET_A, exact, NULL },
+	{ "a.com", "SSH-2.0-x\r\n", wild, NULL },
+	{ "a.com", POST, "network: {allow: ['a.com'], methods: [POST]}", NULL },
+	{ "a.com", POST, "network: {allow: ['a.com'], methods: [GET]}", "" },
+	{ "a.com", POST, "network: {allow: ['a.com'], deny: ['http://a.com/up']}", "" },
+	{ "a.com", POST, "network: {allow: ['a.com'], deny: ['http://a.com/down']}", NULL },
+	{ "a.com", PREFACE, exact, NULL },
+	{ "a.com", PREFACE, wild, "HTTP/2 without TLS" },
+	{ "a.com", "GET / HTTP/1.0\r\n\r\n", exact, NULL },
+	{ "a.com", "GET / HTTP/1.0\r\n\r\n", wild, "HTTP without a host" },
+	{ NULL, "GET / HTTP/1.1\r\nHost: b.com\r\n\r\n", exact, NULL },
+	{ NULL, "GET / HTTP/1.1\r\nHost: b.com\r\n\r\n",
+		"network: {allow: ['1.2.3.4'], deny: ['b.com']}", "HTTP asks for b.com" },
+};
+
+static void check_review(struct line *l, const char *after, const char *reason)
+{
+	struct policy *old = l->policy;
+	struct judgement j = { 0 };
+
+	l->policy = test_compile(after);
+	judge_init(&l->judge, l->policy);
+	policy_free(old);
+	assert_int_equal(gate_review(&l->gate, &j), reason == NULL);
+	if (reason && !strstr(j.reason, reason))
+		fail_msg("<%s> wanted: <%s>", reason, j.reason);
+}
+
+static void test_review(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(reviews); i++) {
+		struct line l;
+
+		start_line(&l, exact, reviews[i].name);
+		say(l.near, reviews[i].said);
+		hear(l.far, reviews[i].said);
+		check_review(&l, reviews[i].after, reviews[i].reason);
+		end_line(&l);
+	}
+}
+
+static void test_review_hello(void **state)
+{
+	static const struct {
+		const char *name, *sni, *after, *reason;
+	} rows[] = {
+		{ "a.com", "a.com", wild, NULL },
+		{ "a.com", NULL, exact, NULL },
+		{ "a.com", NULL, wild, "TLS without a server name" },
+		{ NULL, "b.com", exact, NULL },
+		{ NULL, "b.com", "network: {allow: ['1.2.3.4'], deny: ['b.com']}",
+			"TLS asks for b.com" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct bytes hello = make_hello(rows[i].sni, false);
+		struct line l;
+
+		start_line(&l, exact, rows[i].name);
+		say_bytes(l.near, hello.data, hello.n);
+		hear_bytes(l.far, hello.data, hello.n);
+		check_review(&l, rows[i].after, rows[i].reason);
+		end_line(&l);
+	}
+}
+
+/* What is too long to be kept does not pass twice. */
+static void test_review_forgotten(void **state)
+{
+	static char path[SAID_BYTES_MAX + 1], request[SAID_BYTES_MAX + 64];
+	struct line l;
+
+	(void)state;
+	memset(path, 'x', sizeof(path) - 1);
+	(void)snprintf(request, sizeof(request), "GET /%s HTTP/1.1\r\nHost: a.com\r\n\r\n", path);
+	start_line(&l, exact, "a.com");
+	say(l.near, request);
+	hear_bytes(l.far, (const uint8_t *)request, strlen(request));
+	check_review(&l, exact, "cannot be judged once more");
+	/* The next one is judged by itself. */
+	say(l.near, GET_A);
+	hear(l.far, GET_A);
+	check_review(&l, exact, NULL);
+	end_line(&l);
+}
+
 static void test_ends(void **state)
 {
 	struct line l;
@@ -809,6 +910,9 @@ int main(void)
 		TEST(test_server_first),
 		TEST(test_half_a_line),
 		TEST(test_long_lines),
+		TEST(test_review),
+		TEST(test_review_hello),
+		TEST(test_review_forgotten),
 		TEST(test_ends),
 	};
 

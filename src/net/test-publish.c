@@ -486,9 +486,39 @@ static int make_namespaces(void)
 	return inside_ns < 0 || setns(outside_ns, CLONE_NEWNET) < 0 ? -errno : 0;
 }
 
+/* Who is there is reset, and the port is free for others. */
+static void test_revoked(void **state)
+{
+	const uint16_t ports[] = { 1, PORT };
+	auto_fd server = serve("127.0.0.1");
+	struct publish_port again;
+	struct error e = { 0 };
+	int client, peer;
+	struct world w;
+
+	(void)state;
+	make(&w, 2, 0);
+	visit(&w, server, "127.0.0.1", &client, &peer);
+	publish_review(w.publish, ports, 2);
+	say(&w, client, peer, "ping");
+	assert_int_equal(publish_open(&again, PORT, &e), -EADDRINUSE);
+	publish_review(w.publish, ports, 1);
+	expect_reset(&w, client);
+	expect_reset(&w, peer);
+	read_records(&w);
+	assert_int_equal(w.counts[RECORD_CLOSED], 1);
+	assert_int_equal(publish_open(&again, PORT, &e), 0);
+	publish_close(&again);
+	turn_until_free(&w, 2);
+	(void)close(client);
+	(void)close(peer);
+	end(&w);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_revoked),
 		cmocka_unit_test(test_echo),
 		cmocka_unit_test(test_nobody),
 		cmocka_unit_test(test_all_in_use),

@@ -198,9 +198,80 @@ static void test_edges(void **state)
 	quota_free(NULL);
 }
 
+/* Another policy, by which the old one is freed. */
+static void change(struct limited *l, const char *yaml)
+{
+	struct policy *next = test_compile(yaml);
+
+	assert_non_null(next);
+	assert_int_equal(quota_change(l->quota, next), 0);
+	policy_free(l->policy);
+	l->policy = next;
+}
+
+/* A change is no way to a fresh start. */
+static void test_change_keeps_counts(void **state)
+{
+	struct quota_account *a, *again;
+	struct limited l;
+
+	(void)state;
+	make(&l, "network: {allow: ['a', 'b'], max_bytes: 1000, rate_limit: 10/min}");
+	assert_int_equal(quota_open(l.quota, "a:1", START, &a, l.reason), 0);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(open_at(&l, "b:1", 0), 0);
+	quota_charge(a, 300, 400);
+	change(&l, "network: {allow: ['a', 'b', 'c'], max_bytes: 1000, rate_limit: 10/min}");
+	assert_int_equal(quota_left(a), 300);
+	assert_int_equal(quota_open(l.quota, "a:1", START, &again, l.reason), 0);
+	assert_ptr_equal(a, again);
+	assert_int_equal(open_at(&l, "c:1", 0), -EDQUOT);
+	/* Fewer bytes, and fewer connections, count at once. */
+	change(&l, "network: {allow: ['a', 'b'], max_bytes: 700, rate_limit: 12/min}");
+	assert_int_equal(quota_left(a), 0);
+	assert_int_equal(quota_review(l.quota, &a, "a:1", 700, l.reason), -EDQUOT);
+	assert_non_null(strstr(l.reason, "the 700 bytes "));
+	assert_int_equal(open_at(&l, "b:1", 0), 0);
+	assert_int_equal(open_at(&l, "b:1", 0), 0);
+	assert_int_equal(open_at(&l, "b:1", 0), -EDQUOT);
+	change(&l, "network: {allow: ['a', 'b']}");
+	assert_int_equal(quota_review(l.quota, &a, "a:1", 700, l.reason), 0);
+	assert_true(quota_left(a) == UINT64_MAX);
+	assert_int_equal(open_at(&l, "b:1", 0), 0);
+	end(&l);
+}
+
+/* All share one account while nothing is limited; then each has to have its own. */
+static void test_change_to_limited(void **state)
+{
+	struct quota_account *a, *b, *shared;
+	struct limited l;
+
+	(void)state;
+	make(&l, "network: {allow: ['*']}");
+	assert_int_equal(quota_open(l.quota, "a:1", START, &a, l.reason), 0);
+	assert_int_equal(quota_open(l.quota, "b:1", START, &b, l.reason), 0);
+	shared = a;
+	assert_ptr_equal(a, b);
+	quota_charge(a, 5000, 0);
+	change(&l, "network: {allow: ['*'], max_bytes: 1000}");
+	assert_int_equal(quota_review(l.quota, &a, "a:1", 5000, l.reason), -EDQUOT);
+	assert_int_equal(quota_review(l.quota, &b, "b:1", 10, l.reason), 0);
+	assert_true(a != shared && b != shared && a != b);
+	assert_int_equal(quota_left(b), 990);
+	/* No second time for the same bytes. */
+	assert_int_equal(quota_review(l.quota, &b, "b:1", 10, l.reason), 0);
+	assert_int_equal(quota_left(b), 990);
+	assert_int_equal(open_at(&l, "a:1", 0), -EDQUOT);
+	assert_int_equal(open_at(&l, "c:1", 0), 0);
+	end(&l);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_change_keeps_counts),
+		cmocka_unit_test(test_change_to_limited),
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_any_stretch),

@@ -137,7 +137,10 @@ static int take_stdio(struct frame *f, int ret[3])
 /* Runs it, and tells so. */
 static int begin(struct running *run)
 {
-	struct launch l = { .start = &run->start, .rules = run->init->rules };
+	struct launch l = { .start = &run->start,
+		.rules = run->init->rules,
+		.witness = run->init->explain ? run->init->socket : -1,
+		.id = run->id };
 	enum launch_step step = LAUNCH_SETUP;
 	auto_fd master = -1;
 	auto_fd slave = -1;

@@ -10,12 +10,15 @@
  *
  * A program must not be pid 1 itself: there it would ignore SIGTERM and SIGINT, and never reap.
  */
+#include <stdbool.h>
+
 #include "jail/tree.h"
 #include "warden/watch.h"
 
 struct init {
-	int socket; /* to the warden */
-	int rules;  /* Landlock's, to be entered by the command; -1: we are behind them */
+	int socket;   /* to the warden */
+	int rules;    /* Landlock's, to be entered by the command; -1: we are behind them */
+	bool explain; /* its calls are to be watched (jail/notify.h) */
 	/* If this is the zygote of a single command: covers to look after; else NULL. */
 	struct watch *watch;
 	const struct tree *tree;

@@ -13,9 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/path.h"
 #include "jail/confine.h"
+#include "jail/notify.h"
 #include "jail/rlimits.h"
+#include "wire/frame.h"
 
 /* Shared with the child, which runs in our memory until it becomes the program. */
 struct attempt {
@@ -105,6 +108,19 @@ static int set_stdio(const struct launch *l)
 	return 0;
 }
 
+/*
+ * Whoever listens is outside: nothing of this is left in here when the program starts. From here on
+ * calls that name files wait to be looked at.
+ */
+static int let_watch(const struct launch *l)
+{
+	auto_fd listener = notify_install();
+
+	if (listener < 0)
+		return listener;
+	return frame_send(l->witness, FRAME_WITNESS, l->id, NULL, 0, &listener, 1);
+}
+
 static int prepare(struct attempt *a)
 {
 	const struct launch *l = a->launch;
@@ -113,6 +129,9 @@ static int prepare(struct attempt *a)
 	a->step = LAUNCH_SETUP;
 	if (r == 0)
 		r = rlimits_apply(l->start);
+	/* The last wall forbids it. */
+	if (r == 0 && l->witness >= 0)
+		r = let_watch(l);
 	if (r == 0 && l->rules >= 0)
 		r = confine_enter(l->rules);
 	if (r == 0 && syscall(SYS_close_range, 3U, ~0U, 0U) < 0)

@@ -4,6 +4,7 @@
  * Turns a request into a running program: from pid 1 of a pid namespace, as by vfork, so that
  * nothing is copied and a failure is known at once.
  */
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "wire/start.h"
@@ -12,6 +13,10 @@ struct launch {
 	const struct start *start;
 	int stdio[3]; /* with a terminal: three times the same one */
 	int rules;    /* walls that the program still has to be put behind (confine.h), or -1 */
+	/* Its calls are to be watched (jail/notify.h): where the listener goes; -1: they are not.
+	 */
+	int witness;
+	uint64_t id; /* of the command, for that */
 };
 
 enum launch_step {

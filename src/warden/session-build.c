@@ -36,6 +36,7 @@ static pid_t clone_zygote(int flags, int *ret_pidfd)
 static int make_zygote(struct session *s, struct error *e)
 {
 	struct zygote z = { .single = s->o.single,
+		.explain = s->o.single && s->o.explain,
 		.own_network = !s->o.host_network,
 		.uid = geteuid(),
 		.gid = getegid() };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The session and its relay. Sockets pass through on their way from the zygote; records come back.
+ * The session and its relay. Sockets pass through on their way from the zygote, and other
+ * permissions on their way from the host; records and answers come back.
  * A record of what a command was denied is sent before the command hears of it, so whoever reads
  * all records before a command's end has those of the command.
  */
@@ -42,12 +43,32 @@ static void name_program(const struct session *s, struct record *r)
 		r->program = c->program;
 }
 
+/* Without a body: it holds. */
+static int tell_change(struct session *s)
+{
+	struct session_event event = { .kind = SESSION_POLICY, .id = s->frame.id, .fd = -1 };
+	int r = s->frame.len == 0 ? 0 : refusal_decode(&event.refusal, s->frame.body, s->frame.len);
+
+	if (r == 0)
+		session_report(s, &event);
+	return r;
+}
+
+int session_change(struct session *s, uint64_t id, const void *body, size_t len)
+{
+	if (s->gone || s->relay.pid == 0)
+		return -ENOTCONN;
+	return frame_send(s->relay.socket, FRAME_POLICY, id, body, len, NULL, 0);
+}
+
 static int tell(struct session *s)
 {
 	struct record record;
 	int r = s->frame.type == FRAME_RECORD ? record_decode(&record, s->frame.body, s->frame.len)
 					      : -EPROTO;
 
+	if (s->frame.type == FRAME_POLICY)
+		return tell_change(s);
 	if (r < 0)
 		return r;
 	name_program(s, &record);

@@ -129,6 +129,19 @@ static void on_started(struct session *s, struct command *c)
 	session_report(s, &event);
 }
 
+/* Only a session that was made for it: elsewhere nobody would answer, and the command would wait.
+ */
+static int on_witness(struct session *s, const struct command *c)
+{
+	struct session_event event = { .kind = SESSION_WITNESS, .id = c->id };
+
+	event.fd = s->o.single && s->o.explain ? frame_take_fd(&s->frame, 0) : -1;
+	if (event.fd < 0)
+		return -EPROTO;
+	session_report(s, &event);
+	return 0;
+}
+
 static int on_exited(struct session *s, struct command *c)
 {
 	struct report report;
@@ -168,7 +181,9 @@ static void on_command(struct session *s, struct command *c)
 		on_started(s, c);
 		return;
 	}
-	if (r == 1 && s->frame.type == FRAME_EXITED && c->started)
+	if (r == 1 && s->frame.type == FRAME_WITNESS && !c->started)
+		r = on_witness(s, c);
+	else if (r == 1 && s->frame.type == FRAME_EXITED && c->started)
 		r = on_exited(s, c);
 	else if (r == 1 && (s->frame.type == FRAME_REFUSED || s->frame.type == FRAME_FAILED))
 		r = on_refused(s, c);

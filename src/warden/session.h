@@ -32,11 +32,14 @@ enum session_event_kind {
 	SESSION_EXITED,  /* `report` */
 	SESSION_GONE,    /* the zygote died, all commands with it (no more events for them) */
 	SESSION_RECORD,  /* `record`: of the network; which command it was is not known */
+	SESSION_POLICY,  /* the relay holds what session_change() gave it; or does not: `refusal` */
+	SESSION_WITNESS, /* with `explain`, before STARTED; fd: for witness_new(), yours now. Until
+			    somebody answers there the command waits */
 };
 
 struct session_event {
 	enum session_event_kind kind;
-	uint64_t id; /* of the command */
+	uint64_t id; /* of the command; of the change */
 	int fd;
 	struct report report;
 	struct refusal refusal;
@@ -46,6 +49,7 @@ struct session_event {
 struct session_options {
 	bool single;       /* one command only: pid 1 runs it itself, the fastest way for one */
 	bool host_network; /* what the plan will most likely say */
+	bool explain;      /* single: the command's calls are watched, SESSION_WITNESS */
 };
 
 struct session_handler {
@@ -92,6 +96,12 @@ int session_start(struct session *s, uint64_t id, const struct start *start, con
 int session_lend(struct session *s, int *ret_socket, int *ret_pidfd);
 /* The lent init is no more. */
 void session_lost(struct session *s);
+
+/*
+ * Other permissions for the network (a body as in wire/change.h), at once and for all commands. The
+ * outcome comes as an event with that id. -ENOTCONN: there is no relay to hold them.
+ */
+int session_change(struct session *s, uint64_t id, const void *body, size_t len);
 
 /* -ESRCH: no such command. */
 int session_signal(struct session *s, uint64_t id, int signal);

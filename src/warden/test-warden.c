@@ -25,6 +25,7 @@
 
 #include "base/file.h"
 #include "warden/test-box.h"
+#include "wire/change.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/report.h"
@@ -407,6 +408,11 @@ static void breach_spawn(struct host *h)
 	(void)frame_send(h->socket, FRAME_SPAWN, 0, NULL, 0, NULL, 0);
 }
 
+static void breach_change(struct host *h)
+{
+	(void)frame_send(h->socket, FRAME_POLICY, 1, "x", 1, NULL, 0);
+}
+
 static void breach_hang_up(struct host *h)
 {
 	(void)shutdown(h->socket, SHUT_WR);
@@ -414,7 +420,7 @@ static void breach_hang_up(struct host *h)
 
 static void (*const breaches[])(struct host *h) = { breach_garbage, breach_short, breach_oversized,
 	breach_unknown, breach_direction, breach_twice, breach_body, breach_fds, breach_signal,
-	breach_spawn, breach_hang_up };
+	breach_spawn, breach_change, breach_hang_up };
 
 /* All that was sent before the end is read; then it ends. */
 static void await_end(struct host *h)
@@ -661,6 +667,26 @@ static void has_room(void **state)
 	assert_int_equal(host_end(&h), 0);
 }
 
+/* Where there is no relay nobody holds other permissions, and that is told. */
+static void has_no_relay_to_change(void **state)
+{
+	const struct change change = { .text = "{}" };
+	struct refusal refusal;
+	auto_buffer body = { 0 };
+	struct host h;
+
+	(void)state;
+	assert_int_equal(change_encode(&change, &body), 0);
+	open_host(&h);
+	assert_int_equal(frame_send(h.socket, FRAME_POLICY, 9, body.data, body.len, NULL, 0), 0);
+	assert_int_equal(host_receive(&h), FRAME_POLICY);
+	assert_int_equal(h.frame.id, 9);
+	assert_int_equal(refusal_decode(&refusal, h.frame.body, h.frame.len), 0);
+	assert_int_equal(refusal.error, ENOTCONN);
+	assert_int_equal(host_run(&h, "exit 7"), 7);
+	assert_int_equal(host_end(&h), 0);
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -697,6 +723,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(zygote_killed),
 		cmocka_unit_test(host_killed),
 		cmocka_unit_test(has_room),
+		cmocka_unit_test(has_no_relay_to_change),
 	};
 
 	if (argc != 2)

@@ -27,6 +27,7 @@
 #include "warden/self.h"
 #include "warden/session.h"
 #include "warden/source.h"
+#include "wire/change.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/record.h"
@@ -103,6 +104,14 @@ static void on_event(void *context, const struct session_event *event)
 	case SESSION_RECORD:
 		send_record(w, event->record);
 		break;
+	case SESSION_POLICY:
+		if (event->refusal.error)
+			send_refusal(w, FRAME_POLICY, event->id, &event->refusal);
+		else
+			outbox_add(&w->out, FRAME_POLICY, event->id, NULL, 0, -1);
+		break;
+	case SESSION_WITNESS: /* of a session that was made for it, and this one is not */
+		break;
 	}
 }
 
@@ -170,6 +179,23 @@ static int on_return(struct warden *w, struct frame *f)
 	return 0;
 }
 
+static int on_policy(struct warden *w, struct frame *f)
+{
+	struct error e = { 0 };
+	struct change change;
+	int r = change_decode(&change, f->body, f->len);
+
+	if (r < 0 || f->n_fds != 0)
+		return -EPROTO;
+	r = session_change(w->session, f->id, f->body, f->len);
+	if (r < 0) {
+		(void)error_set(&e, r, NULL, "the relay cannot be given other permissions: %s",
+			r == -ENOTCONN ? "there is none" : strerror(-r));
+		send_error(w, FRAME_POLICY, f->id, r, &e);
+	}
+	return 0;
+}
+
 /* Everything else is not for a warden whose session stands. */
 static int (*const takers[FRAME_TYPE_COUNT])(struct warden *w, struct frame *f) = {
 	[FRAME_START] = on_start,
@@ -177,6 +203,7 @@ static int (*const takers[FRAME_TYPE_COUNT])(struct warden *w, struct frame *f) 
 	[FRAME_KILL] = on_kill,
 	[FRAME_LEASE] = on_lease,
 	[FRAME_RETURN] = on_return,
+	[FRAME_POLICY] = on_policy,
 };
 
 static int take_frame(struct warden *w)

@@ -239,7 +239,8 @@ static int reduce(struct setup *s)
 
 static int filter(struct setup *s)
 {
-	const struct seccomp_options o = { .no_memfd_exec = s->plan->exec_listed };
+	const struct seccomp_options o = { .no_memfd_exec = s->plan->exec_listed,
+		.listener = s->zygote->explain };
 
 	return seccomp_base(&o);
 }
@@ -440,9 +441,11 @@ static _Noreturn void serve(const struct setup *s)
 
 static _Noreturn void serve_one(const struct setup *s, int rules)
 {
-	const struct init init = {
-		.socket = SOCKET, .rules = rules, .watch = s->watch, .tree = &s->tree
-	};
+	const struct init init = { .socket = SOCKET,
+		.rules = rules,
+		.explain = s->zygote->explain,
+		.watch = s->watch,
+		.tree = &s->tree };
 
 	init_run(&init);
 }

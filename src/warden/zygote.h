@@ -16,6 +16,7 @@
 struct zygote {
 	int socket; /* to the warden */
 	bool single;
+	bool explain; /* single: its calls are to be watched (jail/notify.h) */
 	bool own_network;
 	uid_t uid; /* as outside */
 	gid_t gid;

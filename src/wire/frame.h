@@ -46,6 +46,11 @@ enum frame_type {
 	/* the network: net/relay.h */
 	FRAME_SOCKETS, /* zygote -> warden -> relay; body: wire/sockets.h; fds */
 	FRAME_RECORD,  /* relay -> warden -> host; body: wire/record.h */
+	FRAME_POLICY,  /* host -> warden -> relay: other permissions; body: wire/change.h. And back,
+			  with the same id: they hold; or body: wire/report.h, a refusal */
+	/* `corral run --explain` */
+	FRAME_WITNESS, /* init -> warden, before STARTED; fds: what tells of a command's calls
+			  (jail/notify.h) */
 	FRAME_TYPE_COUNT,
 };
 

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "wire/change.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/record.h"
@@ -123,6 +124,19 @@ static void fuzz_record(const uint8_t *data, size_t size)
 	require_same(&again, data, size);
 }
 
+static void fuzz_change(const uint8_t *data, size_t size)
+{
+	auto_buffer again = { 0 };
+	struct change c;
+
+	memset(&c, 0x5a, sizeof(c));
+	if (!is_read(change_decode(&c, data, size), &c, sizeof(c)))
+		return;
+	require(c.n_ports <= CHANGE_PORTS_MAX && c.n_doors <= CHANGE_DOORS_MAX && c.text[0]);
+	require(change_encode(&c, &again) == 0);
+	require_same(&again, data, size);
+}
+
 /* The first byte is how many descriptors came along. */
 static void fuzz_sockets(const uint8_t *data, size_t size)
 {
@@ -173,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const fuzz[])(const uint8_t *data, size_t size) = { fuzz_start,
 		fuzz_configure, fuzz_refusal, fuzz_report, fuzz_ready, fuzz_frame, fuzz_record,
-		fuzz_sockets };
+		fuzz_sockets, fuzz_change };
 
 	if (size > 0 && data[0] < sizeof(fuzz) / sizeof(fuzz[0]))
 		fuzz[data[0]](data + 1, size - 1);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Outside the jail: sees what the command asks for (jail/notify.h), tells it, and lets each call go
+ * on. All that is told is advisory. The names are in the command's memory, which another thread can
+ * change between our look and the kernel's; so nothing may ever be allowed or refused because of
+ * them, and nothing is.
+ *
+ * A call waits until it was looked at. If the process that holds a witness dies, so does the
+ * session; a witness that is freed lets all calls that wait fail (ENOSYS).
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "jail/notify.h"
+
+struct witness;
+
+/* One call, or one of the two paths of a call. */
+struct sight {
+	pid_t pid; /* of the thread, as it is known outside */
+	enum notify_kind kind;
+	uint64_t extra; /* OPEN: flags; ACCESS: mode */
+	bool itself;    /* a link at the end is meant itself */
+	/* As it is inside: absolute, not normal. CONNECT: of a socket with a name, else NULL. */
+	const char *path;
+	const struct sockaddr_storage *address; /* CONNECT */
+	int root; /* the root folder inside, O_PATH; -1: not known yet */
+};
+
+typedef void witness_seen(void *context, const struct sight *sight);
+
+/* Takes the listener over, in any case. */
+int witness_new(struct witness **ret, int listener);
+void witness_free(struct witness *w);
+/* To be polled for reading. */
+int witness_fd(const struct witness *w);
+/*
+ * Looks at what waits, without waiting itself, and not for ever: others have to be served too. Each
+ * is told before its call goes on. Negative: there is nobody left to look at.
+ */
+int witness_dispatch(struct witness *w, witness_seen *seen, void *context);
