@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# test-examples.sh EXECUTE STREAM BUILD SANITIZE: the examples do what they say, also when they were
+# test-examples.sh EXECUTE STREAM TOOLS BUILD SANITIZE: the examples do what they say, also when they were
 # compiled by what was installed: header, library and pkg-config file. Prints TAP.
 set -u
-execute=$1 stream=$2 build=$3 sanitize=$4
+execute=$1 stream=$2 tools=$3 build=$4 sanitize=$5
 source=$(cd "$(dirname "$0")" && pwd) || exit 1
 scratch=$(mktemp -d /var/tmp/corral-examples-XXXXXX) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -34,6 +34,12 @@ check_stream() { # check_stream PROGRAM NAME
 	"$1" "$scratch/work" sh -c 'exit 7' </dev/null
 	is "$?" 7 "$2: the status is the program's"
 }
+check_tools() { # check_tools PROGRAM NAME
+	echo content >"$scratch/work/note"
+	is "$(printf '%s\n' "fs_read $scratch/work/note" "grant fs.read $scratch/work/**" \
+		"fs_read $scratch/work/note" nonsense | "$1" | grep -c -e '^error permission' -e '^ok content')" 2 \
+		"$2: a tool is checked"
+}
 
 check_execute "$execute" execute-command
 is "$("$execute" "$scratch/work" 'head -c 100000 /dev/zero | tr "\0" x' | grep -c '"truncated":true')" 1 \
@@ -45,6 +51,7 @@ is "$(head -c 3000000 /dev/zero | "$stream" "$scratch/work" wc -c)" 3000000 "str
 "$stream" "$scratch/work" /no/such/program </dev/null 2>"$scratch/err"
 is "$?" 125 "stream: a program that is not there"
 is "$(grep -c /no/such/program "$scratch/err")" 1 "stream: and which one"
+check_tools "$tools" tools
 
 # A sanitizer's runtime would have to be linked in as well.
 if [ "$sanitize" = none ]; then
@@ -54,7 +61,7 @@ if [ "$sanitize" = none ]; then
 	export PKG_CONFIG_PATH="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$scratch/root"
 	flags=$(pkg-config --cflags --libs libcorral)
 	is "$?" 0 "pkg-config knows the library"
-	for name in execute-command stream; do
+	for name in execute-command stream tools; do
 		# shellcheck disable=SC2086
 		${CC:-cc} -std=c99 -Wall -Wextra -Werror -o "$scratch/$name" "$source/$name.c" $flags \
 			2>"$scratch/log"
@@ -66,6 +73,7 @@ if [ "$sanitize" = none ]; then
 	export CORRAL_WARDEN="$warden"
 	check_execute "$scratch/execute-command" "installed execute-command"
 	check_stream "$scratch/stream" "installed stream"
+	check_tools "$scratch/tools" "installed tools"
 fi
 
 echo "1..$number"

@@ -71,12 +71,25 @@ CORRAL_API const struct corral_denial *corral_error_denial(const struct corral_e
 
 /* What happened, for an audit sink. */
 enum corral_event_kind {
-	CORRAL_EVENT_SESSION, /* a session stands: the first, or one more after a loss */
-	CORRAL_EVENT_LOST,    /* the session died; `message` */
-	CORRAL_EVENT_STARTED, /* a command runs */
-	CORRAL_EVENT_ENDED,   /* it ended; `result` */
-	CORRAL_EVENT_FAILED,  /* it did not run, or its end is not known; `message` */
-	CORRAL_EVENT_DENIED,  /* `denial` */
+	CORRAL_EVENT_SESSION,    /* a session stands: the first, or one after a loss or an update */
+	CORRAL_EVENT_LOST,       /* the session died; `message` */
+	CORRAL_EVENT_STARTED,    /* a command runs */
+	CORRAL_EVENT_ENDED,      /* it ended; `result` */
+	CORRAL_EVENT_FAILED,     /* it did not run, or its end is not known; `message` */
+	CORRAL_EVENT_DENIED,     /* `denial` */
+	CORRAL_EVENT_CONNECTION, /* of a granted host: it is over, or failed; `connection` */
+	/* There may be more some day: a sink leaves alone what it does not know. */
+};
+
+/* A connection, or an exchange by UDP, or several of them that ended in the same second. */
+struct corral_connection {
+	size_t size;             /* of this struct, as the library knows it */
+	const char *target;      /* as in struct corral_destination */
+	const char *address;     /* that was dialled; "" if it is not known */
+	int failed;              /* 1: it was allowed, and came to nothing; 0: it is over */
+	const char *reason;      /* why it failed; "" otherwise */
+	uint64_t sent, received; /* bytes out of the sandbox, and into it */
+	uint64_t count;          /* at least 1 */
 };
 
 struct corral_event {
@@ -88,6 +101,10 @@ struct corral_event {
 	const char *message;                /* "" if there is nothing to say */
 	const struct corral_denial *denial; /* NULL but for DENIED */
 	const struct corral_result *result; /* NULL but for ENDED */
+	const struct corral_connection *connection; /* NULL but for CONNECTION */
+	/* Of the network: the process that it was, as far as it is known; else 0 and NULL. */
+	uint32_t pid;
+	const char *actor;
 };
 
 /*
@@ -240,6 +257,34 @@ CORRAL_API int corral_sandbox_run_skill_entry(struct corral_sandbox *s, const ch
 	const char *entry, const char *const *args, const struct corral_call *call,
 	struct corral_result **ret, struct corral_error **e);
 
+/*
+ * Other permissions from now on: all n layers must allow. Commands that start after this returns
+ * have exactly these. For those that run, the network changes at once where single hosts were
+ * granted (what is not granted any more is cut off); files, programs and variables stay as they
+ * were until they end. *ret (may be NULL) says which. On failure everything stays as it was.
+ *
+ * Where more than hosts changed, the next command has a new session, whose private home and /tmp
+ * are empty. Not from an audit sink that is told of an update: -EDEADLK.
+ */
+enum {
+	CORRAL_PART_FILES = 1 << 0,
+	CORRAL_PART_PROGRAMS = 1 << 1,
+	CORRAL_PART_NETWORK = 1 << 2,
+	CORRAL_PART_VARIABLES = 1 << 3,
+	CORRAL_PART_LIMITS = 1 << 4,
+};
+struct corral_update {
+	size_t size;         /* of this struct; set it before the call */
+	uint64_t generation; /* of the policy: 1 for the first */
+	unsigned changed;    /* CORRAL_PART_…: what is not as it was before */
+	unsigned at_once;    /* of these: what holds for running commands too */
+	unsigned next;       /* of these: what holds for commands that start from now on only */
+	unsigned running;    /* commands that run on with something of `next` as it was */
+};
+CORRAL_API int corral_sandbox_update(struct corral_sandbox *s,
+	const struct corral_permissions *const *layers, size_t n, struct corral_update *ret,
+	struct corral_error **e);
+
 /* Kills all commands that run now. The session stays. Returns how many. */
 CORRAL_API int corral_sandbox_kill(struct corral_sandbox *s);
 /* What the kernel holds here: 1 is everything. */
@@ -251,7 +296,7 @@ struct corral_stats {
 	uint64_t refused; /* that were not: by the policy, or because it failed */
 	uint64_t denials;
 	uint64_t timeouts;
-	uint64_t sessions; /* 1, and one more for each that was lost */
+	uint64_t sessions; /* 1, and one more for each that was lost, or replaced by an update */
 	uint64_t user_us, system_us;
 	uint64_t peak_bytes;                              /* of memory, the largest of a command */
 	uint64_t stdin_bytes, stdout_bytes, stderr_bytes; /* dropped ones included */

@@ -8,11 +8,9 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "jail/resolver.h"
 #include "lib/builder.h"
 #include "lib/handles.h"
 #include "lib/sandbox.h"
-#include "policy/permissions-text.h"
 
 /* A home for those who have none; a private folder is put there. */
 #define HOME_DEFAULT "/home/user"
@@ -62,8 +60,7 @@ static bool may_be_missing(enum variable v)
 	return v == VARIABLE_HOME || v == VARIABLE_TEMP;
 }
 
-static int set_variable(
-	struct sandbox_setup *s, enum variable v, const char *value, struct error *e)
+static int set_variable(struct sandbox_base *s, enum variable v, const char *value, struct error *e)
 {
 	struct stat st;
 	int r = 0;
@@ -85,7 +82,7 @@ static const char *home_of_host(void)
 	return home && path_is_normal(home, strlen(home)) ? home : HOME_DEFAULT;
 }
 
-static int set_variables(struct sandbox_setup *s, const struct corral_builder *b, struct error *e)
+static int set_variables(struct sandbox_base *s, const struct corral_builder *b, struct error *e)
 {
 	int r = 0;
 
@@ -104,79 +101,18 @@ static int set_variables(struct sandbox_setup *s, const struct corral_builder *b
 
 /* The policy */
 
-static int add_layers(struct permissions *to, const struct permissions *from)
+static int combine(const struct corral_builder *b, struct permissions **ret, struct error *e)
 {
-	const struct permissions *layers[SANDBOX_LAYERS_MAX];
-	int n = permissions_layers(from, layers, SANDBOX_LAYERS_MAX), r = n < 0 ? n : 0;
+	const struct permissions *all[1 + BUILDER_LAYERS_MAX] = { b->granted };
 
-	for (int i = 0; r == 0 && i < n; i++)
-		r = permissions_add_layer(to, layers[i]);
-	return r;
-}
-
-/* Into s->permissions, which are freed with the setup. */
-static int combine(struct sandbox_setup *s, const struct corral_builder *b)
-{
-	int r = 0;
-
-	if (b->n_restrictions == 0) {
-		s->permissions = permissions_copy(b->granted);
-		return s->permissions ? 0 : -ENOMEM;
-	}
-	s->permissions = permissions_new();
-	if (!s->permissions)
-		return -ENOMEM;
-	r = add_layers(s->permissions, b->granted);
-	for (size_t i = 0; r == 0 && i < b->n_restrictions; i++)
-		r = add_layers(s->permissions, b->restrictions[i]);
-	return r;
-}
-
-static void set_limits(struct sandbox_setup *s, const struct corral_builder *b)
-{
-	policy_limits(s->policy, &s->limits);
-	for (size_t i = 0; i < LIMIT_COUNT; i++) {
-		if (b->limits.values[i] < s->limits.values[i])
-			s->limits.values[i] = b->limits.values[i];
-	}
-}
-
-static int compile(struct sandbox_setup *s, const struct corral_builder *b, struct error *e)
-{
-	const struct policy_options o = { .variables = &s->variables,
-		.resolver = &resolver_system };
-	const struct permissions *layers[SANDBOX_LAYERS_MAX];
-	int r = combine(s, b), n = 0;
-
-	if (r == 0)
-		r = n = permissions_layers(s->permissions, layers, SANDBOX_LAYERS_MAX);
-	if (r < 0)
-		return error_set(e, r, NULL, "%s",
-			r == -ENOMEM ? "out of memory" : "the permissions have too many layers");
-	r = policy_new(&s->policy, layers, (size_t)n, &o, e);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < policy_layers(s->policy); i++)
-		s->exec_listed = s->exec_listed || !layer_exec_is_open(policy_layer(s->policy, i));
-	set_limits(s, b);
-	return 0;
-}
-
-static int print(struct sandbox_setup *s)
-{
-	auto_buffer out = { 0 };
-
-	permissions_print_json(s->permissions, &out);
-	if (out.failed)
-		return -ENOMEM;
-	s->json = arena_strndup(&s->arena, out.data, out.len);
-	s->json_len = out.len;
-	return s->json ? 0 : -ENOMEM;
+	for (size_t i = 0; i < b->n_restrictions; i++)
+		all[1 + i] = b->restrictions[i];
+	return sandbox_combine(ret, all, 1 + b->n_restrictions, e);
 }
 
 /* The host */
 
-static int copy_environment(struct sandbox_setup *s)
+static int copy_environment(struct sandbox_base *s)
 {
 	size_t n = 0;
 	const char **copy;
@@ -195,7 +131,7 @@ static int copy_environment(struct sandbox_setup *s)
 	return 0;
 }
 
-static int find_warden(struct sandbox_setup *s, const struct corral_builder *b)
+static int find_warden(struct sandbox_base *s, const struct corral_builder *b)
 {
 	const char *path = b->warden ? b->warden : secure_getenv("CORRAL_WARDEN");
 
@@ -203,20 +139,17 @@ static int find_warden(struct sandbox_setup *s, const struct corral_builder *b)
 	return s->warden ? 0 : -ENOMEM;
 }
 
-static int set_up(struct sandbox_setup *s, const struct corral_builder *b, struct error *e)
+static int set_up(struct sandbox_base *s, const struct corral_builder *b, struct error *e)
 {
 	int r = set_variables(s, b, e);
 
-	if (r == 0)
-		r = compile(s, b, e);
-	if (r == 0)
-		r = print(s);
 	if (r == 0)
 		r = copy_environment(s);
 	if (r == 0)
 		r = account_name("/etc/passwd", getuid(), s->user);
 	if (r == 0)
 		r = find_warden(s, b);
+	s->limits = b->limits;
 	s->sink = b->sink;
 	s->context = b->context;
 	return r;
@@ -238,14 +171,18 @@ static int check(const struct corral_builder *b, struct error *e)
 int corral_builder_build(
 	struct corral_builder *b, struct corral_sandbox **ret, struct corral_error **e)
 {
-	struct sandbox_setup setup = { 0 };
+	struct sandbox_base base = { 0 };
+	struct permissions *permissions = NULL;
 	struct error error = { 0 };
 	int r = check(b, &error);
 
 	if (r == 0)
-		r = set_up(&setup, b, &error);
+		r = set_up(&base, b, &error);
 	if (r == 0)
-		r = sandbox_new(ret, &setup, &error);
-	sandbox_setup_deinit(&setup);
+		r = combine(b, &permissions, &error);
+	if (r == 0)
+		r = sandbox_new(ret, &base, permissions, &error);
+	else
+		arena_deinit(&base.arena);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }

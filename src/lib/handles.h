@@ -13,6 +13,7 @@ struct corral_error {
 	struct error e;
 	char *message;                /* printed once, when it is made */
 	struct corral_denial *denial; /* what the policy had to do with it; or NULL */
+	uint64_t question;            /* that waits for an answer (enclave.h); 0: none */
 };
 
 struct corral_permissions {

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "jail/environment.h"
+#include "lib/audit-handle.h"
 #include "lib/call.h"
 #include "lib/denial.h"
 #include "lib/handles.h"
@@ -22,12 +23,15 @@
 #include "wire/start.h"
 
 enum { OUTPUT_DEFAULT = 16 << 20, ROWS = 24, COLUMNS = 80, ATTEMPTS = 2 };
+/* More than anybody makes while one command is being started. */
+enum { UPDATES_MAX = 64 };
 
 /* What is gathered on the way. */
 struct launch {
 	struct corral_sandbox *sandbox;
 	const struct process_command *command;
 	struct corral_call call;
+	struct sandbox_setup *setup; /* a reference */
 	struct arena arena;
 	struct start start;
 	struct buffer body;
@@ -42,6 +46,7 @@ static void launch_deinit(struct launch *l)
 	buffer_deinit(&l->body);
 	arena_deinit(&l->arena);
 	denial_free(l->denial);
+	sandbox_setup_unref(l->setup);
 }
 #define auto_launch __attribute__((cleanup(launch_deinit))) struct launch
 
@@ -50,7 +55,7 @@ static void launch_deinit(struct launch *l)
 /* On the wire 0 is no limit; a limit of nothing comes as near to it as can be. */
 static uint64_t limit_of(const struct launch *l, enum limit which, uint64_t call)
 {
-	uint64_t v = l->sandbox->setup.limits.values[which];
+	uint64_t v = l->setup->limits.values[which];
 
 	if (call && call < v)
 		v = call;
@@ -61,7 +66,7 @@ static uint64_t limit_of(const struct launch *l, enum limit which, uint64_t call
 
 static const char *cwd_of(const struct launch *l)
 {
-	const struct variables *v = &l->sandbox->setup.variables;
+	const struct variables *v = &l->setup->base->variables;
 
 	if (l->call.cwd)
 		return l->call.cwd;
@@ -76,8 +81,7 @@ static struct corral_denial *env_denial(const struct launch *l)
 		const struct request r = { .op = OPERATION_ENV, .target = l->call.env[i] };
 		struct decision d;
 
-		if (policy_decide(l->sandbox->setup.policy, &r, &d) == 0 &&
-			d.verdict != VERDICT_ALLOW)
+		if (policy_decide(l->setup->policy, &r, &d) == 0 && d.verdict != VERDICT_ALLOW)
 			return denial_new(&r, &d, true);
 	}
 	return NULL;
@@ -85,22 +89,30 @@ static struct corral_denial *env_denial(const struct launch *l)
 
 static int build_environment(struct launch *l, struct error *e)
 {
-	const struct sandbox_setup *setup = &l->sandbox->setup;
+	const struct sandbox_base *base = l->setup->base;
 	const struct environment_options o = {
-		.policy = setup->policy,
-		.host_env = setup->environment,
+		.policy = l->setup->policy,
+		.host_env = base->environment,
 		.call_env = l->call.env,
-		.home = setup->variables.values[VARIABLE_HOME],
-		.tmp = setup->variables.values[VARIABLE_TEMP],
+		.home = base->variables.values[VARIABLE_HOME],
+		.tmp = base->variables.values[VARIABLE_TEMP],
 		.cwd = l->start.cwd,
-		.user = setup->user,
+		.user = base->user,
 		.tty = l->call.flags & CORRAL_CALL_TTY,
 	};
 	int r = environment_build(&l->arena, &o, &l->start.env, &l->start.n_env, e);
 
 	if (r == -EACCES)
 		l->denial = env_denial(l);
-	return r;
+	if (r < 0)
+		return r;
+	/* Before anything is told of it. */
+	r = lib_audit_learn(base->sink, base->context, l->start.env);
+	return r < 0 ? error_set(e, r, NULL,
+			       "the values of its variables cannot be kept out of the audit log: "
+			       "%s",
+			       strerror(-r))
+		     : 0;
 }
 
 static void set_terminal(struct start *s, const struct corral_call *c)
@@ -125,7 +137,7 @@ static int set_command(struct launch *l, struct error *e)
 	if (l->command->implied)
 		return 0;
 	return program_find(
-		&l->sandbox->setup, s->argv, s->env, s->cwd, &l->arena, &s->program, &l->denial, e);
+		l->setup, s->argv, s->env, s->cwd, &l->arena, &s->program, &l->denial, e);
 }
 
 static int prepare(struct launch *l, struct error *e)
@@ -155,7 +167,7 @@ static int prepare(struct launch *l, struct error *e)
 
 static uint64_t output_limit(const struct launch *l)
 {
-	uint64_t v = l->sandbox->setup.limits.values[LIMIT_OUTPUT];
+	uint64_t v = l->setup->limits.values[LIMIT_OUTPUT];
 
 	if (l->call.output_limit && l->call.output_limit < v)
 		v = l->call.output_limit;
@@ -193,6 +205,7 @@ static struct corral_process *new_process(const struct launch *l)
 	if (!p)
 		return NULL;
 	*p = (struct corral_process){ .wake = -1, .master = -1, .epoll = -1 };
+	p->setup = sandbox_setup_ref(l->setup);
 	for (size_t i = 0; i < PROCESS_SLOTS; i++)
 		p->watched[i] = -1;
 	input_init(&p->input);
@@ -319,7 +332,7 @@ static int send_once(struct launch *l, struct corral_process *p, struct error *e
 	struct warden_link *link;
 	int fds[3], r = sandbox_add(l->sandbox, p, e);
 
-	if (r < 0)
+	if (r != 0)
 		return r;
 	gather(l, fds);
 	link = warden_link_ref(p->link);
@@ -351,6 +364,7 @@ static int send_start(struct launch *l, struct corral_process *p, struct error *
 	return r == -EPIPE ? -ECONNRESET : r;
 }
 
+/* 1: the permissions that it was prepared by are not those of now. */
 static int launch(struct launch *l, struct corral_process **ret, struct error *e)
 {
 	struct corral_process *p = new_process(l);
@@ -362,7 +376,7 @@ static int launch(struct launch *l, struct corral_process **ret, struct error *e
 		(void)error_set(e, r, NULL, "cannot prepare the command: %s", strerror(-r));
 	if (r == 0)
 		r = send_start(l, p, e);
-	if (r < 0) {
+	if (r != 0) {
 		process_destroy(p);
 		return r;
 	}
@@ -390,16 +404,33 @@ static int fail(struct launch *l, int code, struct error *error, struct corral_e
 	return handles_denied(e, error, code, l->denial);
 }
 
+/* All of it by the permissions as they are; 1: they were changed while it was under way. */
+static int try_start(struct launch *l, struct corral_process **ret, struct error *e)
+{
+	int r;
+
+	l->setup = sandbox_hold_setup(l->sandbox);
+	r = prepare(l, e);
+	return r < 0 ? r : launch(l, ret, e);
+}
+
 int process_start(struct corral_process **ret, struct corral_sandbox *s,
 	const struct process_command *c, const struct corral_call *call, struct corral_error **e)
 {
-	auto_launch l = { .sandbox = s, .command = c, .theirs = { -1, -1, -1 } };
 	struct error error = { 0 };
-	int r = call_read(&l.call, call, &error);
+	int r = 1;
 
-	if (r == 0)
-		r = prepare(&l, &error);
-	if (r == 0)
-		r = launch(&l, ret, &error);
-	return r < 0 ? fail(&l, r, &error, e) : 0;
+	for (int i = 0; i < UPDATES_MAX && r == 1; i++) {
+		auto_launch l = { .sandbox = s, .command = c, .theirs = { -1, -1, -1 } };
+
+		r = call_read(&l.call, call, &error);
+		if (r == 0)
+			r = try_start(&l, ret, &error);
+		if (r == 1 && i == UPDATES_MAX - 1)
+			r = error_set(&error, -EBUSY, NULL,
+				"the permissions were changed again and again meanwhile");
+		if (r < 0)
+			return fail(&l, r, &error, e);
+	}
+	return r;
 }

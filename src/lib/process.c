@@ -44,6 +44,7 @@ void process_destroy(struct corral_process *p)
 	free(p->program);
 	free(p->target);
 	free(p->cwd);
+	sandbox_setup_unref(p->setup);
 	free(p);
 }
 
@@ -91,7 +92,7 @@ static void finish_exited(struct corral_process *p)
 	p->out.printed = p->err.printed = (struct printed){ 0 };
 	/* A line that went well needs no explanation. */
 	if (!p->target[0] && corral_result_exit_code(r) != 0)
-		guess_denials(&p->sandbox->setup, p->program, r);
+		guess_denials(p->setup, p->program, r);
 	sandbox_count_end(p->sandbox, r, p->input.bytes);
 	for (size_t i = r->n_noted; i < r->n_denials; i++)
 		tell(p, CORRAL_EVENT_DENIED, NULL, r->denials[i]);
@@ -108,7 +109,7 @@ static void finish_refused(struct corral_process *p)
 	int r = 0;
 
 	if (may_be_denied(p->code))
-		r = program_explain(&p->sandbox->setup, p->target, p->cwd, &p->denial, &p->error);
+		r = program_explain(p->setup, p->target, p->cwd, &p->denial, &p->error);
 	if (r < 0)
 		p->code = r;
 	sandbox_count_end(p->sandbox, NULL, p->input.bytes);

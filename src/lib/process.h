@@ -34,6 +34,7 @@ enum process_slot {
 
 struct corral_process {
 	struct corral_sandbox *sandbox; /* a reference */
+	struct sandbox_setup *setup;    /* by which it was started; a reference */
 	uint64_t id;
 	char *program; /* for events */
 	char *target;  /* argv[0]; "" for the shell of a command line: no rule decides about it */

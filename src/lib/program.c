@@ -142,8 +142,8 @@ static bool is_forbidden(
 /* Folders of the session's own are there without a grant. */
 static bool is_private(const struct sandbox_setup *setup, const char *path)
 {
-	return strcmp(path, setup->variables.values[VARIABLE_HOME]) == 0 ||
-	       strcmp(path, setup->variables.values[VARIABLE_TEMP]) == 0;
+	return strcmp(path, setup->base->variables.values[VARIABLE_HOME]) == 0 ||
+	       strcmp(path, setup->base->variables.values[VARIABLE_TEMP]) == 0;
 }
 
 int program_explain(const struct sandbox_setup *setup, const char *program, const char *cwd,

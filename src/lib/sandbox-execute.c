@@ -100,7 +100,7 @@ int corral_sandbox_execute_script(struct corral_sandbox *s, const char *path, co
 /* The sandbox must have been built for that skill: its permissions speak of $SKILL_DIR. */
 static int check_skill(const struct corral_sandbox *s, const char *path, struct error *e)
 {
-	const char *folder = s->setup.variables.values[VARIABLE_SKILL_DIR];
+	const char *folder = s->base.variables.values[VARIABLE_SKILL_DIR];
 
 	if (folder && path_is_below(path, folder))
 		return 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "lib/handles.h"
@@ -18,28 +19,28 @@ void sandbox_tell(struct corral_sandbox *s, struct corral_event event)
 {
 	struct timespec t;
 
-	if (!s->setup.sink)
+	if (!s->base.sink)
 		return;
 	(void)clock_gettime(CLOCK_REALTIME, &t);
 	event.size = sizeof(event);
 	event.time_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 	event.program = event.program ? event.program : "";
 	event.message = event.message ? event.message : "";
-	s->setup.sink(s->setup.context, &event);
+	s->base.sink(s->base.context, &event);
 }
 
 /* Sessions */
 
-static int new_link(struct corral_sandbox *s, struct warden_link **ret, struct error *e)
+int sandbox_new_link(const struct sandbox_setup *setup, struct warden_link **ret, struct error *e)
 {
 	const struct configure configure = {
 		.flags = CONFIGURE_SHELL,
-		.variables = s->setup.variables,
+		.variables = setup->base->variables,
 	};
 	const struct warden_link_options o = {
-		.program = s->setup.warden,
-		.policy = s->setup.json,
-		.policy_len = s->setup.json_len,
+		.program = setup->base->warden,
+		.policy = setup->json,
+		.policy_len = setup->json_len,
 		.configure = &configure,
 		.timeout_ms = READY_MS,
 	};
@@ -47,9 +48,31 @@ static int new_link(struct corral_sandbox *s, struct warden_link **ret, struct e
 	return warden_link_new(ret, &o, e);
 }
 
-/* With the lock held. */
+/* With the lock held: whoever asked its relay for something looks again. */
+static void wake_asker(const struct warden_link *link)
+{
+	const uint64_t one = 1;
+
+	if (link->wake >= 0)
+		(void)!write(link->wake, &one, sizeof(one));
+}
+
+/* With the lock held: new commands go elsewhere. */
+static void retire(struct corral_sandbox *s)
+{
+	struct warden_link *link = s->link;
+
+	s->link = NULL;
+	sandbox_setup_unref(s->built);
+	s->built = NULL;
+	warden_link_unref(link);
+}
+
+/* With the lock held; the caller has a reference to the link. */
 static void lose(struct corral_sandbox *s, struct warden_link *link, const struct error *why)
 {
+	link->lost = true;
+	link->leader = NULL;
 	for (struct corral_process *p = s->first; p; p = p->next) {
 		if (p->link != link || p->state > PROCESS_RUNNING)
 			continue;
@@ -58,12 +81,9 @@ static void lose(struct corral_sandbox *s, struct warden_link *link, const struc
 		p->code = -ECONNRESET;
 		process_wake(p);
 	}
-	if (s->leader && s->leader->link == link)
-		s->leader = NULL;
-	if (s->link == link) {
-		s->link = NULL;
-		warden_link_unref(link);
-	}
+	wake_asker(link);
+	if (s->link == link)
+		retire(s);
 }
 
 void sandbox_lose(struct corral_sandbox *s, struct warden_link *link, const struct error *why)
@@ -71,7 +91,7 @@ void sandbox_lose(struct corral_sandbox *s, struct warden_link *link, const stru
 	bool first;
 
 	(void)pthread_mutex_lock(&s->lock);
-	first = s->link == link;
+	first = !link->lost;
 	lose(s, link, why);
 	(void)pthread_mutex_unlock(&s->lock);
 	if (!first)
@@ -82,13 +102,26 @@ void sandbox_lose(struct corral_sandbox *s, struct warden_link *link, const stru
 
 /* Frames */
 
-static struct corral_process *find(struct corral_sandbox *s, uint64_t id)
+static struct corral_process *find(
+	struct corral_sandbox *s, const struct warden_link *link, uint64_t id)
 {
 	struct corral_process *p = s->first;
 
-	while (p && p->id != id)
+	while (p && (p->id != id || p->link != link))
 		p = p->next;
 	return p;
+}
+
+/* What the relay says to other permissions. */
+static int note_answer(struct warden_link *link, const struct frame *f)
+{
+	if (f->id == 0 || f->id != link->asked || f->n_fds != 0)
+		return -EPROTO;
+	link->asked = 0;
+	link->answered = true;
+	link->answer = f->len == 0 ? 0 : warden_link_refusal(f, &link->why);
+	wake_asker(link);
+	return link->answer == -EPROTO ? -EPROTO : 0;
 }
 
 /* Notes a frame for a process. Negative: a warden would not send that. */
@@ -132,18 +165,21 @@ static int handle(
 	}
 	if (f->type == FRAME_RECORD && sandbox_record(s, link, f) == 0)
 		return 0;
+	if (f->type == FRAME_POLICY && note_answer(link, f) == 0)
+		return 0;
 	if (f->type == FRAME_GONE) {
 		(void)warden_link_refusal(f, why);
 		return -ECONNRESET;
 	}
 	p = f->type == FRAME_STARTED || f->type == FRAME_REFUSED || f->type == FRAME_EXITED
-		    ? find(s, f->id)
+		    ? find(s, link, f->id)
 		    : NULL;
 	if (p && note(p, f) == 0) {
 		process_wake(p);
 		return 0;
 	}
-	if (!p && f->type != FRAME_RECORD && f->id > 0 && f->id <= s->last_id)
+	if (!p && f->type != FRAME_RECORD && f->type != FRAME_POLICY && f->id > 0 &&
+		f->id <= s->last_id)
 		return 0;
 	return error_set(
 		why, -EPROTO, NULL, "the warden broke the protocol; its session was ended");
@@ -194,20 +230,21 @@ void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link)
 	} while (more);
 }
 
-/* A reference to the link as it is now; NULL: there is none. */
-static struct warden_link *hold_link(struct corral_sandbox *s)
+struct warden_link *sandbox_hold_link(struct corral_sandbox *s, struct sandbox_setup **ret_built)
 {
 	struct warden_link *link;
 
 	(void)pthread_mutex_lock(&s->lock);
 	link = s->link ? warden_link_ref(s->link) : NULL;
+	if (link && ret_built)
+		*ret_built = sandbox_setup_ref(s->built);
 	(void)pthread_mutex_unlock(&s->lock);
 	return link;
 }
 
 void sandbox_refresh(struct corral_sandbox *s)
 {
-	struct warden_link *link = hold_link(s);
+	struct warden_link *link = sandbox_hold_link(s, NULL);
 
 	if (link)
 		(void)receive(s, link);
@@ -326,20 +363,30 @@ int sandbox_tell_channel(
 
 /* Processes */
 
+/* With the lock held: there is none. */
+static void take_link(
+	struct corral_sandbox *s, struct warden_link *link, struct sandbox_setup *setup)
+{
+	s->link = link;
+	s->built = sandbox_setup_ref(setup);
+	s->tier = link->ready.tier;
+	s->stats.sessions++;
+}
+
 /* With the lock held: a link that works as far as one can tell. */
 static int ensure_link(struct corral_sandbox *s, bool *ret_new, struct error *e)
 {
+	struct warden_link *link;
 	int r;
 
 	if (s->freed)
 		return error_set(e, -ESHUTDOWN, NULL, "the sandbox was freed");
 	if (s->link)
 		return 0;
-	r = new_link(s, &s->link, e);
+	r = sandbox_new_link(s->setup, &link, e);
 	if (r < 0)
 		return r;
-	s->tier = s->link->ready.tier;
-	s->stats.sessions++;
+	take_link(s, link, s->setup);
 	*ret_new = true;
 	return 0;
 }
@@ -358,7 +405,7 @@ static void insert(struct corral_sandbox *s, struct corral_process *p)
 /* What the last session had to say is heard first: a dead one is not given a command. */
 static void hear(struct corral_sandbox *s)
 {
-	struct warden_link *link = hold_link(s);
+	struct warden_link *link = sandbox_hold_link(s, NULL);
 
 	if (link)
 		sandbox_dispatch(s, link);
@@ -372,7 +419,7 @@ int sandbox_add(struct corral_sandbox *s, struct corral_process *p, struct error
 
 	hear(s);
 	(void)pthread_mutex_lock(&s->lock);
-	r = ensure_link(s, &is_new, e);
+	r = p->setup == s->setup ? ensure_link(s, &is_new, e) : 1;
 	if (r == 0)
 		insert(s, p);
 	(void)pthread_mutex_unlock(&s->lock);
@@ -381,11 +428,31 @@ int sandbox_add(struct corral_sandbox *s, struct corral_process *p, struct error
 	return r;
 }
 
+/*
+ * With the lock held: p does not wait any more, and if nobody leads now, another of those that wait
+ * has to. Also if p did not lead: it may have been woken to do so, and have heard of its own end.
+ */
+static void resign(struct corral_sandbox *s, struct corral_process *p)
+{
+	struct corral_process *next = s->first;
+
+	if (p->link && p->link->leader == p)
+		p->link->leader = NULL;
+	if (!p->link || p->link->leader)
+		return;
+	while (next && (next == p || next->link != p->link || !next->waiting ||
+			       next->out.callback || next->direct))
+		next = next->next;
+	if (next)
+		process_wake(next);
+}
+
 void sandbox_remove(struct corral_sandbox *s, struct corral_process *p)
 {
 	struct warden_link *link;
 
 	(void)pthread_mutex_lock(&s->lock);
+	resign(s, p);
 	link = p->link;
 	/* Whoever lets go of a command that runs does not want it any more. */
 	if (link && link->user == p)
@@ -411,38 +478,68 @@ bool sandbox_lead(struct corral_sandbox *s, struct corral_process *p)
 
 	(void)pthread_mutex_lock(&s->lock);
 	p->waiting = true;
-	if (!s->leader && !p->out.callback && !p->direct)
-		s->leader = p;
-	lead = s->leader == p || p->out.callback || p->direct;
+	if (!p->link->leader && !p->out.callback && !p->direct)
+		p->link->leader = p;
+	lead = p->link->leader == p || p->out.callback || p->direct;
 	(void)pthread_mutex_unlock(&s->lock);
 	return lead;
 }
 
 void sandbox_follow(struct corral_sandbox *s, struct corral_process *p)
 {
-	struct corral_process *next = NULL;
-
 	(void)pthread_mutex_lock(&s->lock);
 	p->waiting = false;
-	if (s->leader == p) {
-		s->leader = NULL;
-		next = s->first;
-		while (next && (!next->waiting || next->out.callback || next->direct))
-			next = next->next;
-		if (next)
-			process_wake(next);
-	}
+	resign(s, p);
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
 /* Life */
 
-void sandbox_setup_deinit(struct sandbox_setup *setup)
+struct sandbox_setup *sandbox_hold_setup(struct corral_sandbox *s)
 {
-	policy_free(setup->policy);
-	permissions_free(setup->permissions);
-	arena_deinit(&setup->arena);
-	*setup = (struct sandbox_setup){ 0 };
+	struct sandbox_setup *setup;
+
+	(void)pthread_mutex_lock(&s->lock);
+	setup = sandbox_setup_ref(s->setup);
+	(void)pthread_mutex_unlock(&s->lock);
+	return setup;
+}
+
+void sandbox_swap(struct corral_sandbox *s, struct sandbox_setup *setup, struct warden_link *fresh,
+	const struct warden_link *kept)
+{
+	struct warden_link *old = NULL;
+
+	(void)pthread_mutex_lock(&s->lock);
+	if (s->link && (fresh || (kept && s->link != kept))) {
+		old = warden_link_ref(s->link);
+		retire(s);
+	}
+	if (fresh)
+		take_link(s, fresh, setup);
+	sandbox_setup_unref(s->setup);
+	s->setup = setup;
+	s->generation++;
+	(void)pthread_mutex_unlock(&s->lock);
+	/* What it had to say last. If no command runs there any more, this is its end. */
+	if (old)
+		sandbox_dispatch(s, old);
+	warden_link_unref(old);
+	if (fresh)
+		sandbox_tell(s, (struct corral_event){ .kind = CORRAL_EVENT_SESSION });
+}
+
+bool sandbox_retire(struct corral_sandbox *s, struct warden_link *link)
+{
+	bool used = false;
+
+	(void)pthread_mutex_lock(&s->lock);
+	for (struct corral_process *p = s->first; p; p = p->next)
+		used = used || p->link == link;
+	if (!used && s->link == link)
+		retire(s);
+	(void)pthread_mutex_unlock(&s->lock);
+	return !used;
 }
 
 static void destroy(struct corral_sandbox *s)
@@ -450,7 +547,10 @@ static void destroy(struct corral_sandbox *s)
 	sandbox_tell_news(s);
 	fd_closep(&s->null);
 	destinations_deinit(&s->destinations);
-	sandbox_setup_deinit(&s->setup);
+	sandbox_setup_unref(s->built);
+	sandbox_setup_unref(s->setup);
+	arena_deinit(&s->base.arena);
+	(void)pthread_mutex_destroy(&s->updating);
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s);
 }
@@ -480,25 +580,53 @@ static int open_first(struct corral_sandbox *s, struct error *e)
 	return r;
 }
 
-int sandbox_new(struct corral_sandbox **ret, struct sandbox_setup *setup, struct error *e)
+/* A sink that is told in the midst of an update must not wait for its end. */
+static void init_updating(pthread_mutex_t *updating)
+{
+	pthread_mutexattr_t a;
+
+	(void)pthread_mutexattr_init(&a);
+	(void)pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ERRORCHECK);
+	(void)pthread_mutex_init(updating, &a);
+	(void)pthread_mutexattr_destroy(&a);
+}
+
+int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
+	struct permissions *permissions, struct error *e)
 {
 	struct corral_sandbox *s = calloc(1, sizeof(*s));
 	int r;
 
 	if (!s) {
-		sandbox_setup_deinit(setup);
+		permissions_free(permissions);
+		arena_deinit(&base->arena);
 		return -ENOMEM;
 	}
-	s->setup = *setup;
-	*setup = (struct sandbox_setup){ 0 };
+	s->base = *base;
+	*base = (struct sandbox_base){ 0 };
 	s->refs = 1;
+	s->null = -1;
+	s->generation = 1;
 	(void)pthread_mutex_init(&s->lock, NULL);
-	r = open_first(s, e);
+	init_updating(&s->updating);
+	r = sandbox_setup_new(&s->setup, &s->base, permissions, e);
+	if (r == 0)
+		r = open_first(s, e);
 	if (r < 0)
 		destroy(s);
 	else
 		*ret = s;
 	return r;
+}
+
+/* A reference to a link that works, that of the sandbox or of some command; NULL: there is none. */
+static struct warden_link *hold_any_link(struct corral_sandbox *s)
+{
+	struct warden_link *link = s->link;
+
+	for (struct corral_process *p = s->first; p && !link; p = p->next)
+		link = p->link->lost ? NULL : p->link;
+	return link ? warden_link_ref(link) : NULL;
 }
 
 void corral_sandbox_free(struct corral_sandbox *s)
@@ -511,16 +639,17 @@ void corral_sandbox_free(struct corral_sandbox *s)
 	/* What was denied late is told. */
 	hear(s);
 	(void)error_set(&why, -ECONNRESET, NULL, "the sandbox was freed");
-	(void)pthread_mutex_lock(&s->lock);
-	s->freed = true;
-	link = s->link ? warden_link_ref(s->link) : NULL;
-	if (link)
-		lose(s, link, &why);
-	(void)pthread_mutex_unlock(&s->lock);
-	if (link) {
-		warden_link_end(link);
+	do {
+		(void)pthread_mutex_lock(&s->lock);
+		s->freed = true;
+		link = hold_any_link(s);
+		if (link)
+			lose(s, link, &why);
+		(void)pthread_mutex_unlock(&s->lock);
+		if (link)
+			warden_link_end(link);
 		warden_link_unref(link);
-	}
+	} while (link);
 	sandbox_unref(s);
 }
 

@@ -26,6 +26,8 @@
 #include "wire/report.h"
 #include "wire/start.h"
 
+#include <corral/audit.h>
+
 enum { CONTROL = 3, FLOOD = 5000, DESTINATIONS = 4096, NOTED = 256 };
 
 static const char *self;
@@ -467,6 +469,63 @@ static void test_destinations_of_another_size(void **state)
 	close_sandbox(&seen);
 }
 
+/* What a log has of them: each connection with its bytes, and whose it was. */
+
+struct connections {
+	unsigned closed, failed, denied;
+	uint64_t sent, received, count;
+};
+
+static int count_connections(void *context, const struct corral_audit_event *e)
+{
+	struct connections *c = context;
+
+	if (strncmp(e->action, "net.", 4) != 0)
+		return 0;
+	assert_string_equal(e->program, "/usr/bin/env");
+	assert_int_equal(e->exact, 1);
+	if (strcmp(e->action, "net.close") == 0) {
+		assert_string_equal(e->decision, "allowed");
+		c->closed++;
+		c->sent += e->sent;
+		c->received += e->received;
+		c->count += e->count;
+	} else if (strcmp(e->decision, "failed") == 0) {
+		assert_string_equal(e->target, "udp://192.0.2.1:53");
+		assert_string_equal(e->reason, "nothing grants it");
+		c->failed++;
+	} else {
+		assert_string_equal(e->target, "evil.example.com:443");
+		assert_string_equal(e->rule, "policy.yaml:3: *.example.com");
+		c->denied++;
+	}
+	return 0;
+}
+
+static void test_connections_are_audited(void **state)
+{
+	struct corral_builder *b = test_builder();
+	struct corral_audit *audit = NULL;
+	struct connections c = { 0 };
+	struct corral_sandbox *s;
+
+	(void)state;
+	assert_int_equal(corral_audit_new(&audit, NULL, NULL), 0);
+	assert_int_equal(corral_builder_warden(b, self), 0);
+	assert_int_equal(corral_builder_with_audit(b, corral_audit_sandbox, audit), 0);
+	s = test_build(b);
+	corral_result_free(run(s, "transfer"));
+	corral_sandbox_free(s);
+	assert_true(corral_audit_latest(audit, 0, count_connections, &c, NULL) > 0);
+	assert_int_equal(c.closed, 3);
+	assert_int_equal(c.failed, 1);
+	assert_int_equal(c.denied, 1);
+	assert_int_equal(c.count, 5);
+	assert_int_equal(c.sent, 300);
+	assert_int_equal(c.received, 15000000000);
+	assert_int_equal(corral_audit_free(audit, NULL), 0);
+}
+
 static void test_nonsense_ends_the_session(void **state)
 {
 	static const char *const words[] = { "nonsense", "with-id" };
@@ -523,6 +582,7 @@ int main(void)
 		cmocka_unit_test(test_a_flood_has_bounds),
 		cmocka_unit_test(test_destinations),
 		cmocka_unit_test(test_destinations_of_another_size),
+		cmocka_unit_test(test_connections_are_audited),
 		cmocka_unit_test(test_nonsense_ends_the_session),
 		cmocka_unit_test(test_many_threads),
 	};

@@ -181,7 +181,7 @@ int warden_link_new(struct warden_link **ret, const struct warden_link_options *
 	if (!l)
 		return -ENOMEM;
 	l->refs = 1;
-	l->socket = l->pidfd = l->channel = -1;
+	l->socket = l->pidfd = l->channel = l->wake = -1;
 	r = start(l, o, e);
 	if (r == 0)
 		r = configure(l, o, e);

@@ -33,6 +33,16 @@ struct warden_link {
 	int channel; /* non-blocking; -1: none */
 	const struct corral_process
 		*user; /* whose command it runs; guarded by the lock, as channel */
+	/* The rest is guarded by the lock, too. */
+	const struct corral_process *leader; /* who polls the socket for all that wait */
+	bool lost;                           /* and its commands were told so */
+	/* Other permissions that its relay was given (sandbox-update.c). */
+	uint64_t told;    /* the last id that it was, or need not be */
+	uint64_t asked;   /* the id; 0: nothing is asked */
+	int wake;         /* raised when the answer is there; -1: nobody waits */
+	bool answered;    /* to be read only then: */
+	int answer;       /* 0: they hold */
+	struct error why; /* they do not */
 };
 
 struct warden_link_options {

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Opening a path so that what was judged is what is used. No link is ever followed by the kernel
+ * for us: each one is read as text, and the name that it makes is the caller's to judge before it
+ * is looked up. beneath.c says which attacks that is about.
+ *
+ * Paths are absolute and normal (base/path.h). Needs openat2() and /proc: -ENOSYS without.
+ */
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/path.h"
+
+struct permissions;
+struct policy;
+struct variables;
+
+/* As many links as the kernel follows in one path. */
+enum { BENEATH_LINKS_MAX = 40 };
+
+/*
+ * An O_PATH descriptor of what lies at path, with no link on the way; a link at its end is opened
+ * itself. -ELOOP: there is a link on the way (beneath_next). -EBUSY: it moved again and again while
+ * it was looked at. The caller owns *ret.
+ */
+int beneath_open(const char *path, int *ret);
+/* The same for one name in a folder that is held. */
+int beneath_open_in(int folder, const char *name, int *ret);
+/*
+ * Finds the first link of a path, at its end too. 1: there is one, at `link`, and `next` is the
+ * path that it makes of this one. 0: there is none. -ELOOP: it is a link of /proc, which need not
+ * lead where it says. -EXDEV: it says ".." behind a name, which another link may be. `link` may be
+ * NULL.
+ */
+int beneath_next(const char *path, char next[PATH_BYTES], char link[PATH_BYTES]);
+/*
+ * Opens what an O_PATH descriptor stands for, and nothing else, with these flags; never waits, and
+ * never takes a terminal. Only after its kind was checked: opening a device may do something.
+ */
+int beneath_reopen(int fd, int flags, int *ret);
+/* Gives a file that was opened with O_TMPFILE a name. -EEXIST: something has it. */
+int beneath_name(int fd, int folder, const char *name);
+
+/*
+ * What a policy grants by a name with links ("/var/run/x/", where /var/run leads to /run) it grants
+ * where they lead: adds such patterns to p and to its layers, with the links as they are now. A
+ * link that may have been put there by somebody whom the policy is to hold grants nothing: so
+ * `writable` is a policy that allows writing wherever that is possible, or ever was. What is denied
+ * or asked for is so where any link leads.
+ *
+ * Patterns that cannot be resolved stay as they are. -E2BIG, -ENOMEM, or what variables have to say
+ * (e).
+ */
+int beneath_resolve_grants(struct permissions *p, const struct variables *variables,
+	const struct policy *writable, struct error *e);
