@@ -10,9 +10,17 @@ _corral()
 
 	# The value of an option.
 	case $prev in
-	--op | -o) words='fs.read fs.write net.connect exec env service' ;;
+	--op | -o)
+		[ "$command" = audit ] || words='fs.read fs.write net.connect exec env service'
+		;;
 	--mode) words='sandbox rx rwx' ;;
-	--format | -f) words='yaml json' ;;
+	--format | -f)
+		case "$command $sub" in
+		'audit export') words='jsonl ocsf cef csv' ;;
+		audit*) ;;
+		*) words='yaml json' ;;
+		esac
+		;;
 	--from) words='permissions skill skill.md manifest rules enclave mode' ;;
 	--method | -m) words='GET HEAD POST PUT PATCH DELETE OPTIONS' ;;
 	--set) words='SKILL_DIR= WORK_DIR= DATA_DIR= SHARED_DIR= HOME= TEMP=' && compopt -o nospace ;;
@@ -23,11 +31,16 @@ _corral()
 		done)
 		;;
 	--tier) words='1' ;;
+	--action | -a)
+		[ "$command" = audit ] && words='command command.start command.end fs fs.read fs.write fs.list fs.delete net net.connect net.close net.name exec env service policy approval confinement limit session store'
+		;;
+	--decision | -d) words='allowed denied asked failed none' ;;
+	--since | --until) words='10m 1h 1d 1w' ;;
 	--data-dir | --extra | --skill | --cwd | --work-dir)
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 		;;
-	--policy | -p | --target | -t | --read | --write | --deny | --audit)
+	--policy | -p | --target | -t | --read | --write | --deny | --audit | --key | --head | --output)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -61,11 +74,13 @@ _corral()
 
 	# A command, or the second word of one.
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words='run shell policy inspect approve prompt profile doctor --help --version'
+		words='run shell policy inspect approve prompt profile audit doctor --help --version'
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = policy ]; then
 		words='check explain show merge intersect subset lint --help'
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = profile ]; then
 		words='seatbelt --help'
+	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = audit ]; then
+		words='tail list stats export verify prove check-proof --help'
 	elif [[ $cur == -* ]]; then
 		case "$command $sub" in
 		'policy check' | 'policy explain') words='--policy --op --target --arg --method --set --json --help' ;;
@@ -76,6 +91,13 @@ _corral()
 		shell*) words='--policy --profile --mode --data-dir --extra --read --write --deny --net --exec --env --timeout --memory --pids --max-output --cwd --work-dir --tier --audit --explain --set --json --help' ;;
 		inspect* | doctor*) words='--json --help' ;;
 		approve*) words='--yes --check --remove --json --help' ;;
+		'audit tail') words='--follow --lines --session --action --decision --target --since --until --json --help' ;;
+		'audit list') words='--session --action --decision --target --since --until --limit --newest --json --help' ;;
+		'audit stats') words='--session --action --decision --target --since --until --json --help' ;;
+		'audit export') words='--format --output --session --action --decision --target --since --until --limit --newest --help' ;;
+		'audit verify') words='--key --head --json --help' ;;
+		'audit check-proof') words='--key --json --help' ;;
+		audit*) words='--help' ;;
 		prompt*) words='--mode --data-dir --json --help' ;;
 		profile*) words='--policy --mode --data-dir --extra --set --json --help' ;;
 		esac

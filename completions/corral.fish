@@ -2,7 +2,8 @@
 #
 # Completion of corral(1) for fish. Installed as share/fish/vendor_completions.d/corral.fish.
 
-set -l commands run shell policy inspect approve prompt profile doctor
+set -l commands run shell policy inspect approve prompt profile audit doctor
+set -l audit tail list stats export verify prove check-proof
 set -l policy check explain show merge intersect subset lint
 set -l top "not __fish_seen_subcommand_from $commands"
 set -l second "__fish_seen_subcommand_from policy; and not __fish_seen_subcommand_from $policy"
@@ -17,6 +18,7 @@ complete -c corral -n $top -f -a inspect -d 'Show what a skill asks for'
 complete -c corral -n $top -f -a approve -d 'Approve exactly the contents of a skill'
 complete -c corral -n $top -f -a prompt -d 'The text for an agent'"'"'s prompt'
 complete -c corral -n $top -f -a profile -d 'Write a profile for another sandbox'
+complete -c corral -n $top -f -a audit -d 'Read and verify audit logs'
 complete -c corral -n $top -f -a doctor -d 'What this system lets Corral hold'
 complete -c corral -n $top -f -l version -d 'Print the version'
 complete -c corral -l help -d 'Print a summary of the options'
@@ -63,5 +65,31 @@ complete -c corral -n $running -l max-output -x -d 'What it may print'
 complete -c corral -n $running -l cwd -r -a '(__fish_complete_directories)' -d 'Where it starts'
 complete -c corral -n $running -l work-dir -r -a '(__fish_complete_directories)' -d 'The working folder of the profile'
 complete -c corral -n $running -l tier -x -a 1 -d 'How strong the sandbox must be'
-complete -c corral -n $running -l audit -r -d 'Append what happens to this file'
+complete -c corral -n $running -l audit -r -d 'Record what happens in this log, default or none'
 complete -c corral -n $running -l explain -d 'Say what was denied'
+
+set -l auditing "__fish_seen_subcommand_from audit"
+set -l records "$auditing; and __fish_seen_subcommand_from tail list stats export"
+set -l actions command command.start command.end fs fs.read fs.write fs.list fs.delete net net.connect net.close net.name exec env service policy approval confinement limit session store
+set -l before "$auditing; and not __fish_seen_subcommand_from $audit"
+complete -c corral -n $before -f -a tail -d 'The latest records, and live what comes'
+complete -c corral -n $before -f -a list -d 'Records, by session, action, decision, target, time'
+complete -c corral -n $before -f -a stats -d 'Counts'
+complete -c corral -n $before -f -a export -d 'Records for other systems'
+complete -c corral -n $before -f -a verify -d 'Is a log what was written?'
+complete -c corral -n $before -f -a prove -d 'A proof that a record is in the log'
+complete -c corral -n $before -f -a check-proof -d 'Check such a proof, without the log'
+complete -c corral -n $records -s s -l session -x -d 'Only of this session'
+complete -c corral -n $records -s a -l action -x -a "$actions" -d 'Only these'
+complete -c corral -n $records -s d -l decision -x -a 'allowed denied asked failed none' -d 'Only what was decided so'
+complete -c corral -n $records -s t -l target -r -d 'Only what was done to this'
+complete -c corral -n $records -l since -x -a '10m 1h 1d 1w' -d 'Not before'
+complete -c corral -n $records -l until -x -a '10m 1h 1d 1w' -d 'Not after'
+complete -c corral -n "$auditing; and __fish_seen_subcommand_from list export" -s n -l limit -x -d 'No more than so many'
+complete -c corral -n "$auditing; and __fish_seen_subcommand_from list export" -l newest -d 'The newest first'
+complete -c corral -n "$auditing; and __fish_seen_subcommand_from tail" -s f -l follow -d 'Go on with what comes'
+complete -c corral -n "$auditing; and __fish_seen_subcommand_from tail" -s n -l lines -x -d 'So many'
+complete -c corral -n "$auditing; and __fish_seen_subcommand_from export" -s f -l format -x -a 'jsonl ocsf cef csv' -d 'How to print'
+complete -c corral -n "$auditing; and __fish_seen_subcommand_from export" -s o -l output -r -d 'Write this file'
+complete -c corral -n "$auditing; and __fish_seen_subcommand_from verify check-proof" -s k -l key -r -d 'The public key'
+complete -c corral -n "$auditing; and __fish_seen_subcommand_from verify" -l head -r -d 'The last signed head'

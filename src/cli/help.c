@@ -116,7 +116,7 @@ int help_print_group(struct call *c, int fd)
 	usage(&o, c);
 	heading(&o, "Commands:");
 	for (const struct verb *const *v = c->verb->verbs; *v; v++)
-		buffer_printf(&o.text, "  %-10s  %s\n", (*v)->name, (*v)->summary);
+		buffer_printf(&o.text, "  %-11s  %s\n", (*v)->name, (*v)->summary);
 	examples(&o, c);
 	buffer_printf(&o.text, "\n`%s COMMAND --help` tells more about a command.\n", c->name);
 	return output_write(&o, fd, c->error);

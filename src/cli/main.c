@@ -19,6 +19,7 @@ static const struct verb *const verbs[] = {
 	&verb_approve,
 	&verb_prompt,
 	&verb_profile,
+	&verb_audit,
 	&verb_doctor,
 	NULL,
 };
@@ -37,6 +38,7 @@ static const struct verb corral = {
 		"corral policy check -p policy.yaml --op net.connect --target api.example.com:443\n"
 		"corral policy explain -p policy.yaml --op exec --target 'git push --force'\n"
 		"corral inspect ./weather-skill\n"
+		"corral audit tail -f\n"
 		"corral prompt --mode sandbox --data-dir ~/.agent\n",
 	.verbs = verbs,
 };

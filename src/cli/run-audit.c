@@ -1,232 +1,242 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --audit FILE: what happened, as JSON Lines: one object when the command starts, one when it ends
- * or is refused, and between them one for each connection, and for each that was denied. The file
- * is opened before anything runs, and must lie where the command can't write. How many connections
- * there are is the command's choice; AUDITED_MAX keeps it from filling the disk with them.
+ * From what a session reports to events, which are committed a few times a second and signed at the
+ * end. A log that fails meanwhile does not stop the command: a person is told that the record is
+ * not complete. Text of the command's choice goes in as it is: who prints it makes it visible.
  */
+#include "cli/run-audit.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
+#include <inttypes.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/path.h"
+#include "cli/output.h"
 #include "cli/run.h"
-#include "cli/tree.h"
-#include "codec/json.h"
-#include "jail/links.h"
 
-enum { AUDITED_MAX = 100000 };
-
-/* The command could write the file, or put another in its place. */
-static bool is_reachable(const struct run *r, const char *path)
+static const char *program_of(const struct run *r)
 {
-	struct request request = { .op = OPERATION_FS_WRITE, .target = path };
-	struct decision decision;
-	char folder[PATH_BYTES];
-	size_t len = (size_t)(strrchr(path, '/') - path);
-
-	if (policy_decide(r->policy, &request, &decision) == 0 && decision.verdict == VERDICT_ALLOW)
-		return true;
-	memcpy(folder, path, len);
-	folder[len] = '\0';
-	request.target = len ? folder : "/";
-	return policy_decide(r->policy, &request, &decision) == 0 &&
-	       decision.verdict == VERDICT_ALLOW;
+	return r->n_argv ? r->argv[0] : "";
 }
 
-int run_audit_open(struct run *r)
+void run_audit_add(struct run *r, const struct audit_event *e)
 {
-	const char *path = r->options.audit;
-	struct location where = { .file = path };
-	struct stat st;
-	char real[PATH_BYTES];
-	int ret;
+	struct audit_event copy = *e;
 
-	if (!path)
-		return 0;
-	ret = links_follow(path, NULL, NULL, real);
-	if (ret < 0)
-		return error_set(r->call->error, ret, &where, "%s", strerror(-ret));
-	if (is_reachable(r, path) || is_reachable(r, real)) {
-		(void)error_set(r->call->error, -EPERM, &where,
-			"the command may write there, so it would be no record of it");
-		error_hint(r->call->error, "choose a file outside of what may be written");
-		return -EPERM;
-	}
-	r->audit = open(real,
-		O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-		0600);
-	if (r->audit < 0 || fstat(r->audit, &st) < 0)
-		return error_set(
-			r->call->error, -errno, &where, "cannot be written: %s", strerror(errno));
-	if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
-		return error_set(r->call->error, -EINVAL, &where, "is no file to write to");
-	return 0;
+	if (!r->audit.trail)
+		return;
+	if (!copy.program)
+		copy.program = program_of(r);
+	(void)audit_trail_add(r->audit.trail, &copy);
 }
 
-static void put_time(struct tree *t, struct node *root)
+void run_audit_own(struct run *r, struct audit_event e)
 {
-	struct timespec now;
-	struct tm parts;
-	char text[64];
-	size_t len;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	(void)gmtime_r(&now.tv_sec, &parts);
-	len = strftime(text, sizeof(text) - 8, "%Y-%m-%dT%H:%M:%S", &parts);
-	(void)snprintf(text + len, sizeof(text) - len, ".%03ldZ", now.tv_nsec / 1000000);
-	tree_put_text(t, root, "time", text);
+	e.program = "corral";
+	e.pid = (uint32_t)getpid();
+	e.exact = true;
+	run_audit_add(r, &e);
 }
 
-static struct node *begin(struct tree *t, const char *event)
-{
-	struct node *root = tree_map(t);
-
-	put_time(t, root);
-	tree_put_text(t, root, "event", event);
-	tree_put_number(t, root, "pid", getpid());
-	return root;
-}
-
-/* One line at once, so that several runs may share a file. The command goes on without a record,
- * but somebody is told. */
-static void append(struct run *r, struct tree *t, const struct node *root)
-{
-	struct location where = { .file = r->options.audit };
-	auto_output o = { 0 };
-	int ret = t->failed ? -ENOMEM : 0;
-
-	if (ret == 0) {
-		json_print(&o.text, root, JSON_COMPACT);
-		buffer_addc(&o.text, '\n');
-		ret = output_write(&o, r->audit, NULL);
-	}
-	if (ret < 0 && !r->call->error->text[0])
-		(void)error_set(r->call->error, ret, &where,
-			"the record of this run is not complete: %s", strerror(-ret));
-}
-
-/* Words of any bytes: JSON has none but UTF-8. */
-static struct node *words(struct tree *t, const char *const *items, size_t n)
-{
-	struct node *list = tree_list(t);
-
-	for (size_t i = 0; i < n; i++) {
-		auto_buffer text = { 0 };
-
-		buffer_add_visible(&text, items[i], strlen(items[i]));
-		tree_append_text(t, list, buffer_text(&text));
-	}
-	return list;
-}
-
-/* Text that a command may have chosen. */
-static void put_foreign(struct tree *t, struct node *map, const char *key, const char *text)
-{
-	auto_buffer visible = { 0 };
-
-	buffer_add_visible(&visible, text, strlen(text));
-	tree_put_text(t, map, key, buffer_text(&visible));
-	t->failed = t->failed || visible.failed;
-}
-
-static struct node *origins(struct tree *t, const struct run *r)
-{
-	struct node *list = tree_list(t);
-
-	for (size_t i = 0; i < policy_layers(r->policy); i++) {
-		const char *origin = policy_layer(r->policy, i)->origin;
-
-		tree_append_text(t, list, origin ? origin : "");
-	}
-	return list;
-}
+/* While it runs */
 
 void run_audit_started(struct run *r)
 {
-	struct tree t = { .arena = r->call->arena };
-	struct node *root;
-
-	if (r->audit < 0)
-		return;
-	root = begin(&t, "start");
-	tree_put(&t, root, "argv", words(&t, r->argv, r->n_argv));
-	tree_put_text(&t, root, "cwd", r->cwd);
-	tree_put(&t, root, "layers", origins(&t, r));
-	append(r, &t, root);
+	run_audit_add(r, &(struct audit_event){ .action = AUDIT_EXEC,
+				 .target = program_of(r),
+				 .decision = AUDIT_ALLOWED,
+				 .exact = true });
 }
 
+/* A program that is not there was not denied. The policy's own words are best, then ours. */
 void run_audit_refused(struct run *r, int status, const char *why)
 {
-	struct tree t = { .arena = r->call->arena };
-	struct node *root;
+	const bool is_denied = status == RUN_FORBIDDEN;
+	const struct run_audit *a = &r->audit;
 
-	if (r->audit < 0)
-		return;
-	root = begin(&t, "refused");
-	tree_put(&t, root, "argv", words(&t, r->argv, r->n_argv));
-	tree_put_number(&t, root, "status", status);
-	tree_put_text(&t, root, "why", why);
-	append(r, &t, root);
+	if (r->call->error->text[0])
+		why = r->call->error->text;
+	run_audit_add(r, &(struct audit_event){ .action = AUDIT_EXEC,
+				 .target = program_of(r),
+				 .decision = is_denied ? AUDIT_DENIED : AUDIT_FAILED,
+				 .rule = a->rule,
+				 .reason = a->reason ? a->reason : why,
+				 .status = status,
+				 .exact = true });
 }
 
-static void put_record(struct tree *t, struct node *root, const struct record *record)
+void run_audit_lost(struct run *r, const char *why)
 {
-	tree_put_text(t, root, "op", "net.connect");
-	put_foreign(t, root, "target", record->target);
-	tree_put_flag(t, root, "dns", record->dns);
-	put_foreign(t, root, "name", record->name);
-	put_foreign(t, root, "address", record->address);
-	tree_put_number(t, root, "port", record->port);
-	if (record->kind == RECORD_CLOSED) {
-		tree_put_number(t, root, "sent", (int64_t)record->sent);
-		tree_put_number(t, root, "received", (int64_t)record->received);
-	} else {
-		put_foreign(t, root, "rule", record->rule);
-		put_foreign(t, root, "reason", record->reason);
-		put_foreign(t, root, "remedy", record->remedy);
-	}
-	tree_put_number(t, root, "count", record->count ? (int64_t)record->count : 1);
-	if (record->pid)
-		tree_put_number(t, root, "process", record->pid);
-	if (*record->program)
-		put_foreign(t, root, "program", record->program);
+	run_audit_denials(r);
+	run_audit_own(r, (struct audit_event){ .action = AUDIT_SESSION,
+				 .target = "lost",
+				 .decision = AUDIT_FAILED,
+				 .reason = why });
+}
+
+static struct audit_event event_of(const struct record *record)
+{
+	static const enum audit_decision decisions[] = {
+		[RECORD_DENIED] = AUDIT_DENIED,
+		[RECORD_FAILED] = AUDIT_FAILED,
+		[RECORD_CLOSED] = AUDIT_ALLOWED,
+	};
+
+	return (struct audit_event){
+		.action = record->dns                     ? AUDIT_NET_NAME
+			  : record->kind == RECORD_CLOSED ? AUDIT_NET_CLOSE
+							  : AUDIT_NET_CONNECT,
+		.decision = decisions[record->kind],
+		.pid = record->pid,
+		.program = *record->program ? record->program : NULL,
+		.target = record->target,
+		.rule = record->rule,
+		.reason = record->reason,
+		.sent = record->sent,
+		.received = record->received,
+		.count = record->count,
+		.exact = true,
+	};
+}
+
+static void tell_left_out(struct run *r, uint64_t count, const char *reason)
+{
+	run_audit_own(r, (struct audit_event){ .action = AUDIT_STORE,
+				 .target = "network",
+				 .reason = reason,
+				 .count = count });
 }
 
 void run_audit_network(struct run *r, const struct record *record)
 {
-	/* Of its own: there may be many of them. */
-	auto_arena arena = { 0 };
-	struct tree t = { .arena = &arena };
-	struct node *root;
+	struct audit_event e;
+	auto_buffer address = { 0 };
 
-	if (r->audit < 0 || r->audited > AUDITED_MAX)
+	if (!r->audit.trail)
 		return;
-	root = begin(&t, r->audited < AUDITED_MAX ? run_network_kind(record->kind) : "dropped");
-	if (r->audited++ < AUDITED_MAX)
-		put_record(&t, root, record);
-	append(r, &t, root);
+	if (r->audit.network == RUN_AUDIT_NETWORK_MAX)
+		tell_left_out(r, 1, "more of the network is not recorded from here on");
+	if (r->audit.network++ >= RUN_AUDIT_NETWORK_MAX)
+		return;
+	e = event_of(record);
+	if (record->kind == RECORD_CLOSED && *record->address) {
+		buffer_printf(&address, "by %s", record->address);
+		e.reason = buffer_text(&address);
+	}
+	run_audit_add(r, &e);
 }
 
-void run_audit_ended(struct run *r, const struct report *report, int status)
+static void tell_limit(struct run *r, enum limit which, uint64_t count, const char *reason)
 {
-	struct tree t = { .arena = r->call->arena };
-	struct node *root;
+	auto_buffer rule = { 0 };
 
-	if (r->audit < 0)
+	run_audit_limit(r, which, &rule);
+	run_audit_add(r, &(struct audit_event){ .action = AUDIT_LIMIT,
+				 .target = limit_name(which),
+				 .decision = AUDIT_DENIED,
+				 .rule = buffer_text(&rule),
+				 .reason = reason,
+				 .count = count,
+				 .exact = true });
+}
+
+static void tell_limits(struct run *r, const struct report *report, uint64_t dropped)
+{
+	if (report->flags & REPORT_TIMED_OUT)
+		tell_limit(r, LIMIT_TIMEOUT_MS, 1, "the command was ended, its time was over");
+	if (report->flags & REPORT_OUT_OF_MEMORY)
+		tell_limit(r, LIMIT_MEMORY, 1, "the command used more memory than it may");
+	if (report->flags & REPORT_TOO_MANY_PIDS)
+		tell_limit(r, LIMIT_PIDS, 1, "the command wanted more processes than it may have");
+	if (dropped)
+		tell_limit(r, LIMIT_OUTPUT, dropped, "bytes of output were dropped");
+}
+
+/* How limits were held is known only now. */
+static void put_held(const char *what, uint32_t by, struct buffer *out)
+{
+	static const char *const names[] = {
+		[REPORT_BY_CGROUP] = "cgroup",
+		[REPORT_BY_RLIMIT] = "rlimit",
+		[REPORT_BY_POLLING] = "polling",
+	};
+
+	if (by != REPORT_BY_NOTHING && by < sizeof(names) / sizeof(names[0]))
+		buffer_printf(out, "; %s held by %s", what, names[by]);
+}
+
+void run_audit_exited(struct run *r, const struct report *report, uint64_t dropped)
+{
+	auto_buffer use = { 0 };
+
+	if (!r->audit.trail)
 		return;
-	root = begin(&t, "end");
-	tree_put_number(&t, root, "status", status);
-	if (report->signal)
-		tree_put_number(&t, root, "signal", report->signal);
+	run_audit_denials(r);
+	tell_limits(r, report, dropped);
+	buffer_printf(&use,
+		"user %" PRIu64 " ms, system %" PRIu64 " ms, peak memory %" PRIu64 " bytes",
+		report->user_us / 1000, report->system_us / 1000, report->peak_bytes);
+	put_held("memory", report->memory_by, &use);
+	put_held("processes", report->pids_by, &use);
+	run_audit_add(r, &(struct audit_event){ .action = AUDIT_COMMAND_END,
+				 .target = program_of(r),
+				 .reason = buffer_text(&use),
+				 .cost_ns = report->wall_us * 1000,
+				 .status = report->signal ? -report->signal : report->exit_code,
+				 .exact = true });
+}
+
+int run_audit_wait_ms(const struct run *r, int otherwise)
+{
+	int wait = r->audit.trail ? audit_trail_wait_ms(r->audit.trail) : -1;
+
+	if (wait < 0)
+		return otherwise;
+	return otherwise < 0 || wait < otherwise ? wait : otherwise;
+}
+
+/* What fails now is tried again, and told at the end if it was in vain. */
+void run_audit_tick(struct run *r)
+{
+	if (r->audit.trail)
+		(void)audit_trail_tick(r->audit.trail, NULL);
+}
+
+/* The end */
+
+static void tell_incomplete(const struct run *r, const struct error *why, uint64_t lost)
+{
+	struct error e = { 0 };
+
+	(void)error_set(&e, -EIO, NULL, "the record of this run is not complete: %s",
+		why->text[0] ? why->text : r->audit.path);
+	if (lost)
+		error_hint(&e, "%" PRIu64 " events are missing", lost);
+	output_error(&e);
+}
+
+void run_audit_end(struct run *r, int status)
+{
+	struct audit_trail *trail = r->audit.trail;
+	struct error why = { 0 };
+	uint64_t lost;
+	int ret;
+
+	if (!trail)
+		return;
+	if (r->audit.network > RUN_AUDIT_NETWORK_MAX)
+		tell_left_out(r, r->audit.network - RUN_AUDIT_NETWORK_MAX,
+			"so many records of the network were left out");
+	run_audit_own(r, (struct audit_event){ .action = AUDIT_SESSION,
+				 .target = "end",
+				 .status = status < 0 ? RUN_FAILED : status,
+				 .reason = r->call->error->text });
+	r->audit.trail = NULL;
+	ret = audit_trail_flush(trail, &why);
+	lost = audit_trail_lost(trail);
+	if (ret == 0)
+		ret = audit_trail_close(trail, &why);
 	else
-		tree_put_number(&t, root, "exit_code", report->exit_code);
-	tree_put_flag(&t, root, "timed_out", report->flags & REPORT_TIMED_OUT);
-	tree_put_number(&t, root, "duration_ms", (int64_t)(report->wall_us / 1000));
-	append(r, &t, root);
+		(void)audit_trail_close(trail, NULL);
+	if (ret < 0 || lost)
+		tell_incomplete(r, &why, lost);
 }

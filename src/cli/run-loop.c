@@ -15,12 +15,15 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/run-explain.h"
 #include "warden/session.h"
 
 /* The only command of the session. */
 enum { COMMAND = 1 };
 /* How often a keyboard that somebody else has taken is looked at again. */
 enum { KEYBOARD_MS = 100 };
+/* What is waited for beside the relays: the session, signals, calls to look at. */
+enum { FIXED = 3 };
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 static const int handled[] = { SIGWINCH, SIGTSTP, SIGCONT };
@@ -60,9 +63,16 @@ static void on_event(void *context, const struct session_event *e)
 			.text = keep(l, e->refusal.text),
 			.hint = keep(l, e->refusal.hint) };
 		break;
+	case SESSION_WITNESS:
+		/* Without one the command's calls fail, and so does the command. */
+		(void)run_explain_watch(l->run->explain, e->fd);
+		break;
 	case SESSION_RECORD:
 		run_audit_network(l->run, e->record);
 		(void)run_network_add(&l->run->network, l->run->call->arena, e->record);
+		run_explain_heard(l->run->explain, e->record);
+		break;
+	case SESSION_POLICY:
 		break;
 	}
 }
@@ -87,8 +97,10 @@ static int open_signals(struct loop *l)
 		add_signal(&set, forwarded[i]);
 	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
 		add_signal(&set, handled[i]);
-	/* Whoever reads our output may go; then writing fails, and that is told by its result. */
+	/* Whoever reads our output may go, and a file may be as long as we may write it; then
+	 * writing fails, and that is told by its result. */
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -157,9 +169,10 @@ static int on_late_signal(const struct loop *l)
 
 static int wait_once(struct loop *l)
 {
-	struct pollfd p[2 + RUN_STDIO_RELAYS] = {
+	struct pollfd p[FIXED + RUN_STDIO_RELAYS] = {
 		{ .fd = l->session ? session_fd(l->session) : -1, .events = POLLIN },
 		{ .fd = l->signals, .events = POLLIN },
+		{ .fd = run_explain_fd(l->run->explain), .events = POLLIN },
 	};
 	struct relay *relays[RUN_STDIO_RELAYS];
 	bool again = run_stdio_refresh(l->stdio);
@@ -167,15 +180,18 @@ static int wait_once(struct loop *l)
 	int r;
 
 	for (size_t i = 0; i < l->stdio->n_relays; i++) {
-		if (relay_poll(&l->stdio->relays[i], &p[2 + n]))
+		if (relay_poll(&l->stdio->relays[i], &p[FIXED + n]))
 			relays[n++] = &l->stdio->relays[i];
 	}
-	r = poll(p, 2 + n, again ? KEYBOARD_MS : -1);
+	r = poll(p, FIXED + n, run_audit_wait_ms(l->run, again ? KEYBOARD_MS : -1));
 	if (r < 0)
 		return errno == EINTR ? 0 : -errno;
+	run_audit_tick(l->run);
 	for (size_t i = 0; i < n; i++)
-		relay_run(relays[i], &p[2 + i]);
+		relay_run(relays[i], &p[FIXED + i]);
 	run_stdio_hang_up(l->stdio);
+	if (p[2].revents)
+		run_explain_dispatch(l->run->explain);
 	if (p[1].revents && !l->session)
 		return on_late_signal(l);
 	if (p[1].revents)
@@ -251,6 +267,9 @@ int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 		if (err < 0)
 			(void)error_set(r->call->error, err, NULL, "signals: %s", strerror(-err));
 	}
+	/* Nothing is cloned from this process any more. */
+	if (err == 0)
+		err = run_audit_begin(r);
 	if (err == 0)
 		err = start(&l);
 	if (err == 0)

@@ -73,20 +73,24 @@ static int take_count(struct call *c, const struct options_row *row, const char 
 	return *ret ? 0 : nothing(c, row);
 }
 
+/* Two words are no file: `./none` is. */
+static int take_log(struct call *c, const struct options_row *row, const char *value)
+{
+	const char **ret = row->target;
+
+	if (!*value)
+		return options_misused(c, "--%s: the file has no name", row->name);
+	if (strcmp(value, "default") != 0 && strcmp(value, "none") != 0)
+		return load_absolute(c, value, ret);
+	*ret = value;
+	return 0;
+}
+
 /* What can be said without looking at anything. */
 static int check(const struct run *r, struct call *c)
 {
 	const struct run_options *o = &r->options;
 
-	if (o->explain) {
-		(void)error_set(c->error, -EOPNOTSUPP, NULL,
-			"--explain is not there yet: which files and programs a command was denied "
-			"is not recorded");
-		error_hint(c->error,
-			"hosts that were denied are told without it; `corral policy explain` "
-			"answers what a policy says about one request");
-		return -EOPNOTSUPP;
-	}
 	if (o->tier && (strlen(o->tier) != 1 || !strchr("1234", o->tier[0])))
 		return options_misused(c, "--tier: `%s` is no tier; expected 1 to 4", o->tier);
 	if (o->tier && o->tier[0] != '1') {
@@ -149,9 +153,9 @@ int run_options(struct run *r)
 			agent_take_dir, &o->work_dir, OPTIONS_OPTIONAL },
 		{ "tier", 0, "N", "how strong the sandbox must be; 1 is the strongest",
 			options_text, &o->tier, OPTIONS_OPTIONAL },
-		{ "audit", 0, "FILE", "append what happens to this file, as JSON lines",
-			agent_take_dir, &o->audit, OPTIONS_OPTIONAL },
-		{ "explain", 0, NULL, "say which files were denied (not there yet)", options_flag,
+		{ "audit", 0, "FILE", "record what happens in this log; default: your own",
+			take_log, &o->audit, OPTIONS_OPTIONAL },
+		{ "explain", 0, NULL, "say what was denied, and what would allow it", options_flag,
 			&o->explain, 0 },
 		LOAD_SET(&r->load),
 		{ "json", 0, NULL, "print the result, with all output, as JSON", options_flag,

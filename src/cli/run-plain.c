@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mode rwx: nothing is confined, and a person is told so. Options that would have to be held are
- * refused: they could only pretend.
+ * refused: they could only pretend. A log gets what is started, and the word that nothing is
+ * confined; after that there is nobody who could record anything.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +28,6 @@ static int refuse_limits(struct run *r)
 		{ "--pids", o->limits.values[LIMIT_PIDS] != LIMIT_NONE },
 		{ "--max-output", o->limits.values[LIMIT_OUTPUT] != LIMIT_NONE },
 		{ "--env", o->env.n > 0 },
-		{ "--audit", o->audit },
 		{ "--json", o->json },
 		{ "--tier", o->tier },
 	};
@@ -54,6 +54,21 @@ static int refuse_ceiling(struct run *r)
 	return -EPERM;
 }
 
+static int record(struct run *r)
+{
+	int ret = run_audit_find(r);
+
+	if (ret < 0 || !r->audit.path)
+		return ret;
+	r->argv = (const char **)r->call->words;
+	r->n_argv = r->call->n;
+	r->env = (const char *const *)environ;
+	for (r->n_env = 0; r->env[r->n_env];)
+		r->n_env++;
+	ret = load_absolute(r->call, ".", &r->cwd);
+	return ret < 0 ? ret : run_audit_begin(r);
+}
+
 int run_plain(struct run *r)
 {
 	auto_output o = output_for(STDERR_FILENO);
@@ -67,6 +82,9 @@ int run_plain(struct run *r)
 	if (r->options.cwd && chdir(r->options.cwd) < 0)
 		return error_set(r->call->error, -errno, NULL, "--cwd: %s: %s", r->options.cwd,
 			strerror(errno));
+	ret = record(r);
+	if (ret < 0)
+		return ret;
 	output_note(&o);
 	buffer_adds(&o.text, "mode rwx: nothing is confined\n");
 	(void)output_write(&o, STDERR_FILENO, NULL);
@@ -78,5 +96,7 @@ int run_plain(struct run *r)
 		ret = -ENOENT;
 	(void)error_set(
 		r->call->error, ret, NULL, "%s: cannot be run: %s", words[0], strerror(-ret));
-	return ret == -ENOENT ? RUN_NOT_FOUND : RUN_FORBIDDEN;
+	ret = ret == -ENOENT ? RUN_NOT_FOUND : RUN_FORBIDDEN;
+	run_audit_refused(r, ret, r->call->error->text);
+	return ret;
 }

@@ -129,6 +129,17 @@ static void explain(struct run *r, struct ask *a, const char *path)
 	(void)output_write(&o, STDERR_FILENO, NULL);
 }
 
+/* For the record. */
+static void note(struct run *r, const struct judged *item)
+{
+	auto_buffer rule = { 0 }, reason = { 0 };
+
+	explain_rule(&item->decision, &rule);
+	judge_reason(item, &reason);
+	r->audit.rule = arena_strdup(r->call->arena, buffer_text(&rule));
+	r->audit.reason = arena_strdup(r->call->arena, buffer_text(&reason));
+}
+
 /* Asks the policy about a program. 0 if it may run. */
 static int judge(struct run *r, const char *path, const char *const *args, size_t n_args)
 {
@@ -143,6 +154,7 @@ static int judge(struct run *r, const char *path, const char *const *args, size_
 
 	if (ret < 0 || item.verdict == VERDICT_ALLOW)
 		return ret;
+	note(r, &item);
 	ret = judge_add(&j, &a.judgement, &item);
 	if (ret < 0)
 		return ret;

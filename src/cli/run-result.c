@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "cli/output.h"
+#include "cli/run-explain.h"
 #include "cli/tree.h"
 #include "codec/json.h"
 #include "policy/unit.h"
@@ -71,6 +72,23 @@ static void tell_network(struct output *o, const struct run *r)
 	run_network_tell(&r->network, profile ? profile->origin : NULL, o);
 }
 
+/* With --explain what was denied is in one table; hosts that could not be reached are not. */
+static void tell_denied(struct output *o, const struct run *r, int status)
+{
+	struct run_network failed = { 0 };
+
+	if (!r->options.explain) {
+		tell_network(o, r);
+		return;
+	}
+	for (size_t i = 0; i < r->network.n; i++) {
+		if (r->network.items[i].kind == RECORD_FAILED)
+			(void)run_network_add(&failed, r->call->arena, &r->network.items[i]);
+	}
+	run_network_tell(&failed, NULL, o);
+	run_explain_tell(r, status, o);
+}
+
 /*
  * What the command printed last may hide what is printed now: colours that cannot be seen, another
  * screen, a title that was begun and not ended. Ended are: any sequence (CAN, ST), modes (a soft
@@ -94,7 +112,7 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 	auto_output o = output_for(STDERR_FILENO);
 
 	tell_limits(&o, r, s, report);
-	tell_network(&o, r);
+	tell_denied(&o, r, run_result_status(report));
 	tell_deferred(&o, r);
 	show(&o);
 }
@@ -103,7 +121,7 @@ void run_result_tell_rest(const struct run *r)
 {
 	auto_output o = output_for(STDERR_FILENO);
 
-	tell_network(&o, r);
+	tell_denied(&o, r, RUN_FAILED);
 	tell_deferred(&o, r);
 	show(&o);
 }
@@ -189,6 +207,11 @@ int run_result_print(
 	buffer_adds(out, "  \"network\": ");
 	run_network_print(&r->network, out);
 	buffer_adds(out, ",\n");
+	if (r->options.explain) {
+		buffer_adds(out, "  \"denied\": ");
+		run_explain_print(r, out);
+		buffer_adds(out, ",\n");
+	}
 	put_output(out, "stdout", &s->kept[0]);
 	put_output(out, "stderr", &s->kept[1]);
 	put_flag(out, "lossy", lossy);

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/path.h"
 #include "cli/output.h"
+#include "cli/run-explain.h"
 #include "cli/run-loop.h"
 #include "cli/run-result.h"
 #include "cli/run-stdio.h"
@@ -23,6 +23,7 @@ static int no_memory(struct run *r)
 static void deinit(struct run *r)
 {
 	session_leave(r->session);
+	run_explain_free(r->explain);
 	plan_free(r->plan);
 	policy_free(r->policy);
 	permissions_free(r->mode);
@@ -30,7 +31,6 @@ static void deinit(struct run *r)
 	inspection_deinit(&r->skill);
 	load_deinit(&r->ceiling);
 	load_deinit(&r->load);
-	fd_closep(&r->audit);
 }
 #define auto_run __attribute__((cleanup(deinit))) struct run
 
@@ -188,6 +188,7 @@ static int make_plan(struct run *r)
 		.public_is_open = r->mode,
 		.guarded = r->guarded,
 		.n_guarded = r->n_guarded,
+		.explain = r->options.explain,
 	};
 
 	int ret = plan_new(&r->plan, &options, r->call->error);
@@ -210,7 +211,7 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 	switch (o->end) {
 	case RUN_END_EXITED:
 		status = run_result_status(&o->report);
-		run_audit_ended(r, &o->report, status);
+		run_audit_exited(r, &o->report, s->budget.dropped);
 		if (r->options.json)
 			(void)run_result_print(r, s, &o->report, status);
 		else
@@ -222,7 +223,7 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 		break;
 	case RUN_END_GONE:
 		(void)error_set(r->call->error, -ECONNRESET, NULL, "%s", o->refusal.text);
-		run_audit_refused(r, status, o->refusal.text);
+		run_audit_lost(r, o->refusal.text);
 		run_result_tell_rest(r);
 		break;
 	case RUN_END_NONE:
@@ -263,9 +264,17 @@ static int run_confined(struct run *r)
 static int prepare_session(struct run *r)
 {
 	const struct session_options options = { .single = true,
+		.explain = r->options.explain,
 		.host_network = r->options.agent.is_given };
 
 	return session_prepare(&r->session, &options, r->call->error);
+}
+
+static int prepare_explain(struct run *r)
+{
+	int ret = r->options.explain ? run_explain_new(&r->explain, r) : 0;
+
+	return ret < 0 ? no_memory(r) : 0;
 }
 
 /* Each does its part, and returns 0 to go on; or a status, or a negative errno. */
@@ -274,9 +283,11 @@ static int (*const steps[])(struct run *r) = {
 	run_layers,
 	find_limits,
 	find_words,
-	run_audit_open,
+	run_audit_find,
 	make_plan,
+	run_audit_check,
 	find_cwd,
+	prepare_explain,
 	run_confined,
 };
 
@@ -295,11 +306,12 @@ static int run_all(struct run *r)
 
 int run_main(struct call *c, bool is_shell)
 {
-	auto_run r = { .call = c, .is_shell = is_shell, .skill = { .fd = -1 }, .audit = -1 };
+	auto_run r = { .call = c, .is_shell = is_shell, .skill = { .fd = -1 } };
 	int ret;
 
 	run_stdio_reserve();
 	ret = run_all(&r);
+	run_audit_end(&r, ret);
 	if (ret < 0 && !c->error->text[0])
 		(void)error_set(c->error, ret, NULL, "%s", strerror(-ret));
 	if (c->error->text[0])

@@ -23,6 +23,7 @@
 #include "cli/load.h"
 #include "cli/options.h"
 #include "cli/profile.h"
+#include "cli/run-audit.h"
 #include "cli/run-network.h"
 #include "jail/plan.h"
 #include "warden/session.h"
@@ -69,15 +70,15 @@ struct run {
 	struct policy *policy;
 	struct plan *plan;
 	struct limits limits;
-	int audit; /* descriptor; -1: none */
 	const char *cwd;
 	const char **argv; /* ends with NULL */
 	size_t n_argv;
 	const char *const *env; /* ends with NULL */
 	size_t n_env;
 
-	struct run_network network; /* what it did there */
-	size_t audited;             /* how many records of it are in the audit file */
+	struct run_network network;  /* what it did there */
+	struct run_explain *explain; /* --explain: what it was denied; else NULL */
+	struct run_audit audit;
 };
 
 /* The whole of it; returns the status to exit with, and has told what went wrong. */
@@ -105,13 +106,6 @@ int run_skill_entry(struct run *r);
 int run_refused(struct run *r, const struct refusal *refusal);
 /* Looks for a program in a list of folders as PATH has them; what may not be entered has none. */
 bool run_find_in(const char *list, const char *name, char out[PATH_BYTES]);
-
-/* run-audit.c: JSON Lines in the file of --audit; nothing without one. */
-int run_audit_open(struct run *r);
-void run_audit_started(struct run *r);
-void run_audit_refused(struct run *r, int status, const char *why);
-void run_audit_network(struct run *r, const struct record *record);
-void run_audit_ended(struct run *r, const struct report *report, int status);
 
 /* run-plain.c: mode rwx: becomes the command. Returns only on failure. */
 int run_plain(struct run *r);

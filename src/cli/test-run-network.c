@@ -5,14 +5,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/file.h"
 #include "cli/run-network.h"
-#include "cli/run.h"
 #include "codec/json.h"
 #include "codec/node.h"
 
@@ -263,37 +259,6 @@ static void test_json_can_be_read(void **state)
 	check_number(d.root->last, "received", INT64_C(1) << 41);
 }
 
-/* How many connections there are is the command's choice. */
-static void test_the_audit_file_has_a_bound(void **state)
-{
-	enum { MANY = 100010, KEPT = 100000 };
-	auto_arena a = { 0 };
-	struct error e = { 0 };
-	struct call c = { .arena = &a, .error = &e };
-	auto_fd fd = memfd_create("audit", MFD_CLOEXEC);
-	struct run run = { .call = &c, .audit = fd };
-	const struct record r = denied("evil.example.com:443", "");
-	static const char last[] = "\"event\":\"dropped\"";
-	char *text;
-	size_t len, lines = 0;
-
-	(void)state;
-	assert_true(fd >= 0);
-	for (int i = 0; i < MANY; i++)
-		run_audit_network(&run, &r);
-	assert_string_equal(e.text, "");
-	/* What is written is kept nowhere else. */
-	assert_int_equal(a.used, 0);
-	len = (size_t)lseek(fd, 0, SEEK_CUR);
-	text = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
-	assert_ptr_not_equal(text, MAP_FAILED);
-	for (size_t i = 0; i < len; i++)
-		lines += text[i] == '\n';
-	assert_int_equal(lines, KEPT + 1);
-	assert_non_null(memmem(text + len - 120, 120, last, strlen(last)));
-	assert_int_equal(munmap(text, len), 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,7 +275,6 @@ int main(void)
 		cmocka_unit_test(test_exactly_as_many_as_are_shown),
 		cmocka_unit_test(test_an_empty_list),
 		cmocka_unit_test(test_json_can_be_read),
-		cmocka_unit_test(test_the_audit_file_has_a_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,6 +38,14 @@ approve
 prompt
 profile
 profile seatbelt
+audit
+audit tail
+audit list
+audit stats
+audit export
+audit verify
+audit prove
+audit check-proof
 END
 
 # Each command that the overview lists exists.
@@ -74,6 +82,9 @@ known() { # known PAGE WORD…: the options of a command, in its page and in the
 }
 for word in check explain show merge intersect subset lint; do
 	known corral-policy.1.scd policy $word
+done
+for word in tail list stats export verify prove check-proof; do
+	known corral-audit.1.scd audit $word
 done
 known corral-run.1.scd run
 known corral-shell.1.scd shell

@@ -32,6 +32,10 @@ ends 1 policy subset p.yaml q.yaml
 ends 0 policy lint q.yaml
 ends 0 inspect weather
 ends 0 approve --yes weather
+ends 2 audit tail nope.db
+ends 2 audit stats p.yaml
+ends 2 audit verify nope.db
+ends 2 audit check-proof --key nope nope
 ends 0 prompt --mode rx --data-dir x
 ends 0 profile seatbelt --mode rx --data-dir x
 ends 2 profile seatbelt --policy typo.yaml
@@ -41,7 +45,12 @@ if "$CORRAL" doctor >/dev/null; then
 	ends 0 run -- true
 	ends 3 run --json --read /srv --timeout 1h -- sh -c 'exit 3'
 	ends 127 run -- no-such-program
+	echo x >"$scratch/elsewhere"
+	ends 1 run --explain -- cat "$scratch/elsewhere"
+	ends 1 run --explain --json -- cat "$scratch/elsewhere"
 	ends 126 run -- ./p.yaml
+	ends 0 run --audit "$scratch/audit.db" -- true
+	ends 125 run --audit ./audit.db -- true
 	ends 125 run --skill weather --yes
 	ends 0 doctor
 fi

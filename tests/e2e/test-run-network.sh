@@ -92,14 +92,28 @@ bash 'true' --json
 out_has '"network": []' "--json: an empty list where nothing was"
 
 bash 'knock 192.0.2.7 443; getent ahosts evil.example.com; true' --audit "$scratch/audit"
-python3 - "$scratch/audit" <<'EOF'
+"$CORRAL" audit export --format jsonl "$scratch/audit" >"$scratch/records"
+python3 - "$scratch/records" <<'EOF'
 import json, sys
 events = [json.loads(line) for line in open(sys.argv[1])]
-assert [e["event"] for e in (events[0], events[-1])] == ["start", "end"], events
-denied = [e for e in events if e["event"] == "denied"]
-assert {(e["target"], e["dns"]) for e in denied} == {("192.0.2.7:443", False), ("evil.example.com", True)}, denied
-assert all(e["op"] == "net.connect" and e["reason"] and e["time"] for e in denied), denied
+kinds = [e["action"] for e in events]
+denied = [e for e in events if e["action"].startswith("net.")]
+assert {(e["target"], e["action"]) for e in denied} == {
+    ("192.0.2.7:443", "net.connect"), ("evil.example.com", "net.name")}, denied
+assert all(e["decision"] == "denied" and e["reason"] and e["exact"] for e in denied), denied
+assert all(e["program"] == "bash" and e["count"] >= 1 for e in denied), denied
+assert kinds.index("command.start") < events.index(denied[0]) < kinds.index("command.end"), kinds
+assert "with a relay" in events[kinds.index("confinement")]["reason"]
 EOF
-ok $? "--audit: what was denied is in the file, between start and end"
+ok $? "--audit: what was denied is in the log, between start and end"
+run run --policy policy.yaml --audit "$scratch/rules" -- getent ahosts evil.example.com
+"$CORRAL" audit list --json "$scratch/rules" >"$scratch/records"
+python3 - "$scratch/records" <<'EOF'
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+rules = {e["rule"] for e in events if e["action"] == "net.name"}
+assert len(rules) == 1 and "policy.yaml:4" in rules.pop(), events
+EOF
+ok $? "--audit: with the rule that denied it"
 
 done_testing

@@ -17,7 +17,7 @@ cp "$CORRAL" "$copy/corral" && mkdir -p "$copy/tests/e2e" "$copy/tests/data"
 cp "$here"/*.sh "$here"/*.py "$copy/tests/e2e/" && cp -R "$here/../data/cli" "$copy/tests/data/"
 chmod -R a+rX "$copy"
 number=0 failures=0
-for name in test-run.sh test-run-policy.sh test-run-terminal.py; do
+for name in test-run.sh test-run-audit.sh test-run-policy.sh test-run-terminal.py; do
 	number=$((number + 1)) status=0
 	case $name in *.py) with="python3" ;; *) with="sh" ;; esac
 	(cd / && PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin TMPDIR=/tmp CORRAL=$copy/corral setpriv --reuid=65534 --regid=65534 --clear-groups \

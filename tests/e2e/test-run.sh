@@ -181,30 +181,7 @@ run_json -- true
 is "$(field lossy)/$(field truncated)/$(field timed_out)/$(field stdout)" "False/False/False/" "--json: nothing special"
 refuses 127 "--json: a message where nothing ran" "there is no such program" --json -- no-such-program
 
-# --- audit ---
-run run --audit "$scratch/audit.jsonl" -- sh -c 'exit 4'
-status_is 4 "--audit: the status"
-is "$(python3 -c '
-import json, sys
-lines = [json.loads(line) for line in open(sys.argv[1])]
-print([line["event"] for line in lines], lines[0]["argv"], lines[1]["exit_code"])' "$scratch/audit.jsonl")" \
-	"['start', 'end'] ['sh', '-c', 'exit 4'] 4" "--audit: start and end"
-is "$(stat -c %a "$scratch/audit.jsonl")" 600 "--audit: its owner's alone"
-run run --audit "$scratch/audit.jsonl" -- no-such-program
-is "$(tail -n 1 "$scratch/audit.jsonl" | grep -c '"event":"refused"')" 1 "--audit: what was refused"
-is "$(wc -l <"$scratch/audit.jsonl")" 3 "--audit: appends"
-run run --audit /dev/full -- sh -c 'exit 4'
-status_is 4 "--audit: no room for it, the status"
-err_has "/dev/full: the record of this run is not complete" "--audit: no room for it is told"
-refuses 125 "--audit: where the command can write" "the command may write there" --audit audit.jsonl -- true
-[ ! -e audit.jsonl ]
-ok $? "--audit: nothing was made"
-ln -s "$PWD/elsewhere" "$scratch/audit-link"
-refuses 125 "--audit: by a link" "the command may write there" --audit "$scratch/audit-link" -- true
-refuses 125 "--audit: a folder that is not there" "cannot be written" --audit "$scratch/nowhere/a" -- true
-
 # --- not there yet, and said so ---
-refuses 125 "--explain" "--explain is not there yet" --explain -- true
 refuses 125 "--tier 2" "--tier 2 is not there yet" --tier 2 -- true
 refuses 125 "--tier 9" "is no tier" --tier 9 -- true
 runs 0 "--tier 1" --tier 1 -- true

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Corral's own files, where they lie in the workspace: the policy that the command runs under
- * (`--policy policy.yaml`) and the record of what it does (`--audit audit.jsonl`). The next run
+ * (`--policy policy.yaml`) and the record of what it does (`--audit audit.db`). The next run
  * would believe what this one wrote. Corral may also refuse to start.
  */
 #include <errno.h>
@@ -61,8 +61,8 @@ static const struct attempt table[] = {
 	{ "policy-replace", "policy", "", "another file can be put in its place", own_replace,
 		"policy.yaml" },
 	{ "policy-unlink", "policy", "", "the policy can be removed", own_unlink, "policy.yaml" },
-	{ "audit-write", "audit", "", "the record can be forged", own_write, "audit.jsonl" },
-	{ "audit-truncate", "audit", "", "the record can be emptied", own_truncate, "audit.jsonl" },
-	{ "audit-unlink", "audit", "", "the record can be removed", own_unlink, "audit.jsonl" },
+	{ "audit-write", "audit", "", "the record can be forged", own_write, "audit.db" },
+	{ "audit-truncate", "audit", "", "the record can be emptied", own_truncate, "audit.db" },
+	{ "audit-unlink", "audit", "", "the record can be removed", own_unlink, "audit.db" },
 };
 THEME(own, "Corral's own files", table);

@@ -37,6 +37,7 @@ SIGSYS = 128 + 31
 REFUSED = 125
 ORDINARY = 54321  # a user that nobody is
 MARK = "CORRAL_ESCAPE_INSIDE_NAMESPACE"
+EXPLAIN = []  # --explain, if it is to be shown that the walls are the same with it
 
 CAPABILITIES = {name: number for number, name in enumerate(
     "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE "
@@ -85,7 +86,7 @@ SETS = {
     "policy": Set("the policy is a file in the workspace",
                   ("--policy", "{}/ws/policy.yaml"), ends=(REFUSED,)),
     "audit": Set("the record is a file in the workspace",
-                 (*DEFAULT, "--audit", "{}/ws/audit.jsonl"), ends=(REFUSED,)),
+                 (*DEFAULT, "--audit", "{}/ws/audit.db"), ends=(REFUSED,)),
     "pids": Set("at most 32 processes", (*DEFAULT, "--pids", "32"), ends=(137,)),
     "memory": Set("at most 64 MB", (*DEFAULT, "--memory", "64M"), ends=(137, 139, 143, 135)),
     "output": Set("at most 1 MB of output", (*DEFAULT, "--max-output", "1M"), ends=(141, 137, 143)),
@@ -179,7 +180,7 @@ class Pass:
                 options += self.denials()
             else:
                 options.append(self.scene.fill(option).replace("NAME", name or ""))
-        return [self.corral, "run", *options, "--", program, *arguments]
+        return [self.corral, "run", *EXPLAIN, *options, "--", program, *arguments]
 
     def denials(self):
         names = [f"ws/denied/{a.name}" for a in self.attempts if a.set == "deny"]
@@ -576,6 +577,7 @@ def parse():
     parser.add_argument("--corral", default=os.environ.get("CORRAL"))
     parser.add_argument("--only", help="attempts whose name has this in it, or the set of this name")
     parser.add_argument("--bare", action="store_true", help="do not run anything inside")
+    parser.add_argument("--explain", action="store_true", help="the same with --explain")
     parser.add_argument("--users", default="root,user", help="which of the two, if started as root")
     parser.add_argument("--verbose", action="store_true", help="say why, for all of them")
     parser.add_argument("--document", action="store_true")
@@ -592,6 +594,7 @@ def main():
         return compare(everything, arguments.compare)
     if not arguments.corral and not arguments.bare:
         sys.exit("run.py: --corral, or CORRAL in the environment, is the program to test")
+    EXPLAIN[:] = ["--explain"] if arguments.explain else []
     private = go_private()
     if landlock_version() >= 9:
         del GAPS["unix-granted-late"]

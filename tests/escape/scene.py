@@ -177,7 +177,7 @@ class Scene:
             self.write(f"ws/{name}")
         os.link(self.path("ws/linked.txt"), self.path("ws/link-to-denied.txt"))
         for name in (".git/config", ".git/HEAD", ".git/hooks/README", ".envrc", ".vscode/tasks.json",
-                     "audit.jsonl"):
+                     "audit.db"):
             self.write(f"ws/{name}", "\n")
         self.write("ws/policy.yaml", 'fs: {read: ["/**"], write: ["%s/**"]}\nexec: ["*"]\n'
                    % self.path("ws"))

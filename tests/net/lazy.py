@@ -120,7 +120,7 @@ def judge(result, steps, told):
               for (step, want), line in zip(steps, lines) if line != want]
     for target, reason in told:
         if not any(target in e["target"] and reason in e["reason"] for e in result.events
-                   if e["event"] in ("denied", "unreachable")):
+                   if e["decision"] in ("denied", "failed")):
             wrong.append(f"no record about {target} with {reason!r}: {result.events}")
     if not told and result.denials:
         wrong.append(f"told of {result.denials}")

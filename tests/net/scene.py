@@ -25,17 +25,19 @@ AUTHORITY = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTR
              "GIT_SSL_CAINFO")
 
 
-def read_audit(path):
-    """What `corral run --audit` wrote, without the lines about the command itself; bare nothing."""
-    if not path:
+def read_audit(corral, path):
+    """What `corral run --audit` recorded of the network; nothing bare, or if there was no sandbox."""
+    if not path or not os.path.exists(path):
         return []
-    with open(path, encoding="utf-8") as file:
-        events = [json.loads(line) for line in file]
-    return [e for e in events if e.get("op") == "net.connect"]
+    words = [corral, "audit", "export", "--format", "jsonl", path]
+    text = subprocess.run(words, check=True, capture_output=True).stdout
+    events = [json.loads(line) for line in text.splitlines()]
+    return [e for e in events if e["action"].startswith("net.")]
 
 
 def denials(events):
-    return [Denial(e["target"], e["reason"], e["count"]) for e in events if e["event"] == "denied"]
+    return [Denial(e["target"], e["reason"], e["count"])
+            for e in events if e["decision"] == "denied"]
 
 
 class Scene:
@@ -119,7 +121,7 @@ class Scene:
             out, err = process.communicate()
         status = process.returncode if process.returncode >= 0 else 128 - process.returncode
         out, err = (text.decode(errors="replace") for text in (out, err))
-        events = read_audit(process.audit)
+        events = read_audit(self.corral, process.audit)
         return Result(status, out, err, time.monotonic() - start, late, events, denials(events))
 
     def run(self, run, net=None, seconds=SECONDS, **more):

@@ -1,0 +1,208 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# `corral run --explain`: what is said of what a command was denied, to a person and to a program; and
+# that a command cannot make more of it than a table. tests/programs/explain.py has real programs.
+
+# shellcheck source=tests/e2e/lib.sh disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+needs_sandbox
+
+out=$scratch/out.d # not $scratch/out, which has the output
+mkdir -p "$out/data" "$out/lib" "$out/many"
+echo one >"$out/data/one" && echo two >"$out/data/two" && echo three >"$out/data/three"
+explain() { run run --explain "$@"; }
+json() { run run --explain --json "$@"; }
+lines() { # lines PATTERN NUMBER NAME
+	is "$(grep -c -E -e "$1" "$scratch/err")" "$2" "$3"
+}
+# denied EXPRESSION: of the list, in Python.
+denied() {
+	python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))["denied"]
+print(eval(sys.argv[2]))' "$scratch/out" "$1"
+}
+
+# --- what a person reads ---
+explain -- cat "$out/data/one"
+status_is 1 "the status is the command's own"
+err_has "cat: $out/data/one: No such file" "so is what it prints"
+err_has "corral: denied, and what would allow it" "there is a table"
+err_has "read   ~ $out/data/one  --read $out/data/one" "with the file, marked, and the option"
+out_empty "nothing of it is in the output"
+lines "^  [a-z]" 1 "one line, and no other"
+
+explain -- cat "$out/data/one" "$out/data/two" "$out/data/three"
+err_has "read   ~ $out/data/  --read $out/data" "several files of a folder are the folder"
+lines "^  [a-z]" 1 "which is one line"
+
+explain -- cat "$out/data/one" "$out/data/two"
+lines "^  read   ~ $out/data/(one|two) " 2 "two are two: no more is named than was asked for"
+
+explain --read "$out/data" -- cat "$out/data/one"
+status_is 0 "with the option it works"
+err_empty "and nothing is said"
+
+explain -- cat "$out/data/none"
+err_lacks "denied" "what the host has not is not denied"
+explain -- sh -c "cat $out/data/one; exit 0" </dev/null
+err_has "--read $out/data/one" "it is said of a command that ended well, too"
+explain -- sh -c "[ -e $out/data/one ]; exit 0"
+err_lacks "denied" "but not that it looked around"
+explain -- sh -c "[ -e $out/data/one ] || exit 4"
+status_is 4 "a command that fails"
+err_has "--read $out/data/one" "may have failed because of that"
+
+explain --read "$out/data" -- sh -c "echo x >$out/data/new"
+err_has "write  ~ $out/data/  --write $out/data" "a file that is to be made: its folder"
+explain --read "$out/data" -- sh -c "echo x >$out/data/one"
+err_has "write  ~ $out/data/one  --write $out/data/one" "a file that is there: itself"
+is "$(cat "$out/data/one")" one "nothing was written"
+explain --read "$out/data" -- rm -f "$out/data/one" "$out/data/none"
+err_has "--write $out/data" "a file that is to be removed: its folder"
+explain -- sh -c 'echo x >"$HOME/x" && rm "$HOME/x" && mkdir -p "$HOME/a/b" && echo x >/tmp/x'
+err_empty "what is the sandbox's own is not denied"
+explain -- sh -c 'echo x >/dev/null; cat /proc/self/status >/dev/null; ls /sys /run >/dev/null 2>&1; true'
+err_lacks "/proc" "nor are /proc"
+err_lacks "/dev" "and /dev"
+
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do
+	mkdir -p "$out/d$i/e" && echo x >"$out/d$i/e/f"
+done
+explain -- sh -c "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do cat $out/d\$i/e/f; done"
+lines "^  read" 10 "ten lines are shown"
+err_has "and 3 more (--json lists them)" "and how many more there are"
+
+explain -- sh -c "cat $out/data/one; cat $out/d1/e/f; exit 1"
+is "$(sed -n 's/^  read   ~ \([^ ]*\) .*/\1/p' "$scratch/err" | head -n 1)" "$out/d1/e/f" \
+	"what came last is first"
+
+# --- links ---
+ln -s data "$out/link" && ln -s one "$out/data/alias"
+for name in link link/one data/alias; do
+	json -- ls "$out/$name"
+	option=$(denied '" ".join(d[0]["option"])')
+	is "$option" "--read $out/$name" "$name: by the name that was used"
+	# shellcheck disable=SC2086 # two words
+	run run $option -- ls "$out/$name"
+	status_is 0 "$name: which is enough"
+done
+json --read "$out/data" -- sh -c "echo x >$out/link/new"
+is "$(denied '" ".join(d[0]["option"])')" "--write $out/link" "a folder that is to be written"
+run run --write "$out/link" -- sh -c "echo x >$out/link/new"
+status_is 0 "by its link"
+rm "$out/data/new" "$out/data/alias"
+
+# --- names that are not harmless ---
+mkdir "$out/a dir" "$out/star*" && echo x >"$out/a dir/it's" && echo x >"$out/star*/f" && echo x >"$out/star2"
+bad=$out/$(printf 'two\nlines\033[2J')
+mkdir "$bad" && echo x >"$bad/f"
+explain -- cat "$out/a dir/it's"
+err_has "--read '$out/a dir/it'\\''s'" "a name is quoted as a shell wants it"
+json -- cat "$out/star*/f"
+option=$(denied 'd[0]["option"][1]')
+run run --read "$option" -- cat "$out/star*/f"
+out_is x "a star in a name is no wildcard"
+run run --read "$option" -- cat "$out/star2"
+status_is 1 "and grants nothing else"
+explain -- cat "$bad/f"
+grep -v '^cat:' "$scratch/err" | sed '/^lines/d' >"$scratch/err2" && mv "$scratch/err2" "$scratch/err"
+no_controls "a name cannot write on the terminal"
+# shellcheck disable=SC1003 # a backslash
+err_has 'two\x0alines\x1b[2J' "it is shown as what it is"
+
+# --- the network ---
+run doctor
+if ! grep -q '^  no  *nf_tables' "$scratch/out"; then
+	explain -- bash -c 'getent ahosts evil.example.com; (exec 3<>/dev/tcp/192.0.2.7/443 && cat <&3) 2>/dev/null; exit 1'
+	err_has "connect  evil.example.com:443  --net evil.example.com:443" "a name, though no host is granted"
+	err_has "connect  192.0.2.7:443         --net 192.0.2.7:443" "an address, and both are exact"
+	lines "evil.example.com" 1 "each is said once"
+	explain -- sh -c 'getent ahosts evil.example.com; exit 1' http://evil.example.com:8080/
+	err_has "--net evil.example.com:8080" "the port is the one that the command has"
+	json -- sh -c 'getent ahosts evil.example.com; exit 1'
+	is "$(denied '[(x["action"], x["exact"]) for x in d]')" "[('net.connect', True)]" "exact in the list"
+fi
+
+# --- where a policy decides ---
+cat >policy.yaml <<EOP
+fs:
+  read: ['/usr/**', '/bin/**', '/lib/**', '/lib64/**', '/etc/**', '$out/**']
+  deny: ['$out/data/two']
+EOP
+cat >narrow.yaml <<'EOP'
+fs: {read: ['/usr/**', '/bin/**', '/lib/**', '/lib64/**', '/etc/**']}
+exec: [cat, sh]
+EOP
+explain --policy narrow.yaml -- cat "$out/data/one"
+err_has "add fs: {read: [\"$out/data/one\"]} to narrow.yaml, or for this once --read $out/data/one" \
+	"the line of the policy, and the option"
+explain --policy narrow.yaml --policy policy.yaml -- cat "$out/data/one"
+err_has "to narrow.yaml" "of the policy that denies it"
+explain --policy policy.yaml -- cat "$out/data/two"
+err_has "policy.yaml:3" "a rule that denies it is named"
+err_lacks "--read" "and no option"
+echo x >hidden
+explain --deny hidden -- cat hidden
+err_has "read   ~ $PWD/hidden  remove or narrow --deny" "so is an option, for what it hides in a granted folder"
+explain --policy narrow.yaml -- sh -c 'id; exit 1'
+err_has 'add exec: ["id"] to narrow.yaml' "a program that is not on the list"
+err_has "for this once --exec id" "by its name"
+lines "^  run" 1 "once, in whichever folders it was looked for"
+mkdir -p "$XDG_CONFIG_HOME/corral"
+cat >"$XDG_CONFIG_HOME/corral/policy.yaml" <<'EOP'
+fs: {read: ['/usr/**', '/bin/**', '/lib/**', '/lib64/**', '/etc/**', $WORK_DIR/**]}
+EOP
+explain -- cat "$out/data/one"
+err_has "add fs: {read: [\"$out/data/one\"]} to $XDG_CONFIG_HOME/corral/policy.yaml" \
+	"the user's own policy is above all options"
+err_lacks " --read" "so none is named"
+rm -r "$XDG_CONFIG_HOME/corral"
+
+# --- what is never suggested ---
+mkdir -p "$HOME/.ssh" && echo key >"$HOME/.ssh/id_ed25519" && echo x >"$HOME/a" && echo x >"$HOME/b" && echo x >"$HOME/c"
+explain -- cat "$HOME/.ssh/id_ed25519"
+err_has "the baseline forbids it" "what the baseline protects"
+err_lacks "--read" "has no option"
+explain -- cat "$HOME/a" "$HOME/b" "$HOME/c"
+lines " --read $HOME/[abc]\$" 3 "files of the home are not the home"
+explain -- sh -c "ls ${HOME%/home}; exit 1"
+err_lacks " --read" "what holds the home is not named as a whole"
+
+# --- what a program reads ---
+json -- cat "$out/data/one"
+err_empty "--json: nothing on standard error"
+is "$(denied '[(x["action"], x["target"], x["folder"], x["exact"], x["program"]) for x in d]')" \
+	"[('fs.read', '$out/data/one', False, False, 'cat')]" "the list has what was denied"
+is "$(denied 'd[0]["option"], d[0]["line"], d[0]["count"]')" \
+	"(['--read', '$out/data/one'], '--read $out/data/one', 1)" "and what would allow it"
+run run --json -- cat "$out/data/one"
+out_lacks '"denied":' "there is none without --explain"
+json -- true
+is "$(denied 'd')" "[]" "it is empty where nothing was denied"
+
+# --- nothing is different for the command ---
+explain -- sh -c 'ls /proc/self/fd | tr "\n" " "'
+out_is "0 1 2 3 " "no descriptor is left in it" # 3: of ls itself
+explain --timeout 300ms -- sh -c 'while :; do cat /nowhere; done' 2>/dev/null
+status_is 124 "a command whose time is over, in the middle of a call"
+explain -- sh -c 'kill -KILL $$'
+status_is 137 "a command that is killed"
+explain -- sh -c '(while :; do cat /nowhere 2>/dev/null; done) & exit 5'
+status_is 5 "one that ends while others ask"
+explain -- sh -c 'i=0; while [ $i -lt 200 ]; do (cat /nowhere 2>/dev/null) & i=$((i + 1)); done; wait'
+status_is 0 "two hundred processes at once"
+
+# --- more names than are kept ---
+(cd "$out/many" && mkdir -p $(seq 60) && for d in $(seq 60); do (cd "$d" && mkdir $(seq 50)); done)
+json -- sh -c "cd /; for a in \$(seq 60); do for b in \$(seq 50); do [ -e $out/many/\$a/\$b ]; done; done
+i=0; while [ \$i -lt 100000 ]; do [ -e /nowhere/\$i ]; i=\$((i + 1)); done; exit 1"
+status_is 1 "a command that asks for 103000 names"
+is "$(denied 'len(d) <= 100')" True "they are few lines"
+out_like '"denied_missed": 9[0-9][0-9]' "and how many were not kept is said"
+is "$(denied 'max(len(x["target"]) for x in d) > 0')" True "of some it is said what they are"
+
+run shell --explain --help
+out_has "--explain" "a shell has it, too"
+done_testing
