@@ -43,19 +43,21 @@ int file_read(const char *path, size_t max, struct buffer *out)
 	return file_read_fd(fd, max, out);
 }
 
-static int write_all(int fd, const char *data, size_t len)
+int file_write_all(int fd, const void *data, size_t len)
 {
+	const char *from = data;
+
 	while (len) {
-		ssize_t n = write(fd, data, len);
+		ssize_t n = write(fd, from, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		from += n;
 		len -= (size_t)n;
 	}
-	return fsync(fd) < 0 ? -errno : 0;
+	return 0;
 }
 
 int file_replace(const char *path, const void *data, size_t len, unsigned mode)
@@ -70,7 +72,9 @@ int file_replace(const char *path, const void *data, size_t len, unsigned mode)
 	fd = mkostemp(temp.data, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = fchmod(fd, mode) < 0 ? -errno : write_all(fd, data, len);
+	r = fchmod(fd, mode) < 0 ? -errno : file_write_all(fd, data, len);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
 	if (r == 0 && rename(temp.data, path) < 0)
 		r = -errno;
 	if (r < 0)

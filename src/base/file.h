@@ -24,6 +24,8 @@ static inline int fd_take(int *fd)
 int file_read_fd(int fd, size_t max, struct buffer *out);
 /* The same by name; regular files, pipes and terminals; "-" is standard input. */
 int file_read(const char *path, size_t max, struct buffer *out);
+/* Writes all of it, in as many pieces as it takes. */
+int file_write_all(int fd, const void *data, size_t len);
 /*
  * Replaces path by the given bytes: a new file with the given mode beside it, synced, renamed over
  * it. Nothing is left behind on failure.

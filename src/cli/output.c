@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 static const char *const codes[] = {
 	[OUTPUT_PLAIN] = "",
 	[OUTPUT_BOLD] = "\033[1m",
@@ -145,24 +147,9 @@ void output_wrapped(struct output *o, const char *text, size_t width)
 	}
 }
 
-static int write_all(int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, text, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 int output_write(const struct output *o, int fd, struct error *e)
 {
-	int r = o->text.failed ? -ENOMEM : write_all(fd, buffer_text(&o->text), o->text.len);
+	int r = o->text.failed ? -ENOMEM : file_write_all(fd, buffer_text(&o->text), o->text.len);
 
 	if (r == -ENOMEM)
 		return error_set(e, r, NULL, "out of memory");

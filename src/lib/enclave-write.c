@@ -98,21 +98,6 @@ static int name_draft(struct draft *d)
 	return r;
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 /* As the old one was. Only whoever may give files away can keep its owner: others become it. */
 static int keep_mode(const struct draft *d, const struct stat *old)
 {
@@ -129,7 +114,7 @@ static int replace(
 	int r = make_draft(&d, old ? 0600 : NEW_MODE);
 
 	if (r == 0)
-		r = write_all(d.fd, data, len);
+		r = file_write_all(d.fd, data, len);
 	if (r == 0 && old)
 		r = keep_mode(&d, old);
 	if (r == 0 && fsync(d.fd) < 0)

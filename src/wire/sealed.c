@@ -39,21 +39,6 @@ static bool is_over_limit(size_t len)
 	       len > limit.rlim_cur;
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 int sealed_new(const void *data, size_t len, int *ret)
 {
 	auto_fd fd = -1;
@@ -64,7 +49,7 @@ int sealed_new(const void *data, size_t len, int *ret)
 	fd = create();
 	if (fd < 0)
 		return fd;
-	r = write_all(fd, data, len);
+	r = file_write_all(fd, data, len);
 	if (r < 0)
 		return r;
 	if (fcntl(fd, F_ADD_SEALS, SEALS) < 0)

@@ -48,6 +48,7 @@ wait_until() { # wait_until COMMAND…: for a minute at most
 		sleep 0.1
 	done
 }
+# shellcheck disable=SC2317  # wait_until calls it
 is_started() { "$CORRAL" audit export --format jsonl "$1" | grep -q '"action":"command.start"'; }
 
 # --- a run ---
