@@ -10,6 +10,8 @@ const struct audit_reach_file audit_reach_files[AUDIT_REACH_FILES] = {
 	{ "", true },
 	{ "-wal", true },
 	{ "-shm", true },
+	/* There is none; but SQLite would put pages of one that is there into the log. */
+	{ "-journal", true },
 	{ ".lock", true },
 	{ ".key", true },
 	{ ".key.pub", false },

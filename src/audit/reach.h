@@ -21,7 +21,7 @@ struct audit_reach_file {
 	const char *suffix;
 	bool hidden;
 };
-enum { AUDIT_REACH_FILES = 7 };
+enum { AUDIT_REACH_FILES = 8 };
 extern const struct audit_reach_file audit_reach_files[AUDIT_REACH_FILES];
 
 /* Of one file: absolute and normal, or it counts as within reach. */

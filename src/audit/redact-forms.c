@@ -118,12 +118,24 @@ static bool is_opening(struct scan *s, size_t i)
 	return !is_end(next, ",;:)}]&|<>\\");
 }
 
+/* An apostrophe between two parts in apostrophes, '\'' or '"'"', also with escapes of JSON: how far
+ * it is to the second part. */
+static size_t escaped_quote(struct scan *s, size_t i)
+{
+	static const char *const ways[] = { "\\''", "\\\\''", "\"'\"'", "\\\"'\\\"'" };
+
+	for (size_t k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
+		if (is_at(s, i, ways[k]))
+			return strlen(ways[k]) - 1;
+	}
+	return 0;
+}
+
 /* Where the word ends that i is in, behind a part of it, as a shell has it: a'b c'd, 'a'\''b'. */
 static size_t find_word_end(struct scan *s, size_t i, enum ends ends)
 {
 	for (unsigned parts = 0; parts < PARTS_MAX && i < s->len; parts++) {
-		/* The second is the first, with escapes of JSON. */
-		const size_t escaped = is_at(s, i, "\\''") ? 2 : is_at(s, i, "\\\\''") ? 3 : 0;
+		const size_t escaped = escaped_quote(s, i);
 		const size_t end = find_end(s, i, ends);
 
 		if (escaped || (is_quote(s->text[i]) && is_opening(s, i))) {
@@ -178,7 +190,7 @@ static size_t find_line_end(struct scan *s, size_t i)
 static void hide_line(struct scan *s, size_t name, size_t i)
 {
 	if (name > 0 && is_quote(s->text[name - 1]))
-		hide(s, i, find_quote_end(s, name - 1));
+		hide(s, i, find_quoted_end(s, find_quote_end(s, name - 1), AT_BLANK));
 	else
 		hide(s, i, find_line_end(s, i));
 }
@@ -268,16 +280,19 @@ static bool is_user_option(struct scan *s, size_t start, size_t end)
 	return false;
 }
 
-/* "name:password", in quotes or not. */
+/* "name:password" at i, until there. */
+static void hide_user_until(struct scan *s, size_t i, size_t end)
+{
+	if (i < end && memchr(s->text + i, ':', end - i))
+		hide(s, i, end);
+}
+
 static void hide_user(struct scan *s, size_t i)
 {
-	size_t from = is_quote(at(s, i)) ? i + 1 : i;
-	size_t end = from > i ? find_quote_end(s, i) : find_end(s, i, AT_BLANK);
-
-	if (from < end && memchr(s->text + from, ':', end - from))
-		hide(s, from,
-			from > i ? find_quoted_end(s, end, AT_BLANK)
-				 : find_word_end(s, i, AT_BLANK));
+	if (is_quote(at(s, i)))
+		hide_user_until(s, i + 1, find_quoted_end(s, find_quote_end(s, i), AT_BLANK));
+	else
+		hide_user_until(s, i, find_word_end(s, i, AT_BLANK));
 }
 
 /* A whole word in quotes, of which the name is the beginning. */
@@ -286,17 +301,40 @@ static bool begins_quoted(struct scan *s, const struct name *n)
 	return n->start > 0 && is_quote(s->text[n->start - 1]);
 }
 
+/* Before the quote at i stands "-c", "-ec" or "-e": behind it comes a script, of several words. */
+static bool is_script(struct scan *s, size_t i)
+{
+	size_t end = i > 0 && s->text[i - 1] == ' ' ? i - 1 : 0, start = end;
+
+	while (start > 0 && end - start < NAME_MAX_BYTES &&
+		isalpha((unsigned char)s->text[start - 1]))
+		start--;
+	return start > 0 && start < end && s->text[start - 1] == '-' &&
+	       strchr("ce", s->text[end - 1]);
+}
+
+/* All of the word in quotes belongs to the name; not so in sh -c 'TOKEN=… make'. */
+static bool begins_word(struct scan *s, const struct name *n)
+{
+	return begins_quoted(s, n) && (at(s, n->start) == '-' || !is_script(s, n->start - 1));
+}
+
 static void look_at_equals(struct scan *s, size_t i)
 {
 	struct name n = find_name(s, i);
-	const bool is_option = at(s, n.start) == '-';
+	const bool is_option = at(s, n.start) == '-', quoted = begins_word(s, &n);
+	size_t end = 0;
 
-	if (is_user_option(s, n.start, n.end))
+	if (quoted)
+		end = find_quoted_end(s, find_quote_end(s, n.start - 1), AT_BLANK);
+	if (is_user_option(s, n.start, n.end) && quoted)
+		hide_user_until(s, i + 1, end);
+	else if (is_user_option(s, n.start, n.end))
 		hide_user(s, i + 1);
 	if (n.kind == REDACT_NAME_PLAIN || (n.kind == REDACT_NAME_QUERY && !is_in_query(s, &n)))
 		return;
-	if (is_option && begins_quoted(s, &n))
-		hide(s, i + 1, find_quote_end(s, n.start - 1));
+	if (quoted)
+		hide(s, i + 1, end);
 	else
 		hide_value(s, i + 1, is_option ? AT_BLANK : AT_AMPERSAND);
 }

@@ -21,7 +21,7 @@
 #include "audit/store-part.h"
 #include "base/file.h"
 
-enum { PAUSE_LEAST_US = 50, PAUSE_MOST_US = 2000 };
+enum { PAUSE_LEAST_US = 50, PAUSE_MOST_US = 2000, BUSY_MOST_MS = 2000 };
 
 int store_lock_open(struct audit_store *s, struct error *e)
 {
@@ -68,7 +68,9 @@ void store_unlock(struct audit_store *s)
 	(void)flock(s->lock, LOCK_UN);
 }
 
+/* Whoever has the database without our lock (a shell of SQLite) is not waited for longer. */
 void audit_store_patience(struct audit_store *s, unsigned ms)
 {
 	s->patience_ms = ms;
+	(void)sqlite3_busy_timeout(s->sql.db, ms < BUSY_MOST_MS ? (int)ms : BUSY_MOST_MS);
 }

@@ -38,6 +38,7 @@ static void by_grants(void **state)
 		{ NULL, "/srv/log/audit.db", NULL, AUDIT_REACH_WRITE },
 		{ NULL, "/srv/log/**", NULL, AUDIT_REACH_WRITE },
 		{ NULL, "/srv/log/audit.db-wal", NULL, AUDIT_REACH_WRITE },
+		{ NULL, "/srv/log/audit.db-journal", NULL, AUDIT_REACH_WRITE },
 		{ NULL, "/srv/log/audit.db.head", NULL, AUDIT_REACH_WRITE },
 		{ NULL, "/srv/log/*.key", NULL, AUDIT_REACH_WRITE },
 		{ NULL, "/srv", NULL, AUDIT_REACH_WRITE },

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "audit/head.h"
+#include "audit/store-part.h"
 #include "audit/test-audit.h"
 
 /* The linker sends questions for the time here (--wrap). */
@@ -365,6 +366,39 @@ static void a_writer_that_was_stopped(void **state)
 	assert_int_equal(audit_store_commit(s, &e), 0);
 	bench_fine(b, 5);
 	bench_close(s);
+	bench_free(b);
+}
+
+static int take_number(void *context, int n, char **values, char **names)
+{
+	(void)names;
+	assert_int_equal(n, 1);
+	*(int *)context = atoi(values[0]);
+	return 0;
+}
+
+/* Somebody has the database by means of SQLite itself: who has no time does not wait for him,
+ * either. */
+static void others_by_other_means(void **state)
+{
+	struct bench *b = bench_new();
+	struct audit_store *s = bench_open(b);
+	sqlite3 *other = NULL;
+	int ms = -1;
+
+	(void)state;
+	audit_store_patience(s, 10);
+	assert_int_equal(
+		sqlite3_exec(s->sql.db, "PRAGMA busy_timeout", take_number, &ms, NULL), SQLITE_OK);
+	assert_int_equal(ms, 10);
+	assert_int_equal(sqlite3_open(b->path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	bench_add(s, 1, 5);
+	assert_int_equal(audit_store_commit(s, NULL), -EBUSY);
+	assert_int_equal(sqlite3_close(other), SQLITE_OK);
+	assert_int_equal(audit_store_commit(s, NULL), 0);
+	bench_close(s);
+	bench_fine(b, 5);
 	bench_free(b);
 }
 
@@ -728,6 +762,7 @@ int main(void)
 		cmocka_unit_test(writers_by_turns),
 		cmocka_unit_test(a_writer_that_slept),
 		cmocka_unit_test(a_writer_that_was_stopped),
+		cmocka_unit_test(others_by_other_means),
 		cmocka_unit_test(a_writer_sees_what_others_did),
 		cmocka_unit_test(a_writer_sees_an_older_log),
 		cmocka_unit_test(a_log_that_is_moved_away),

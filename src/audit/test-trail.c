@@ -35,6 +35,17 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	return 0;
 }
 
+/* How long was asked to sleep, in all. */
+static _Atomic uint64_t slept_ns;
+
+int __real_nanosleep(const struct timespec *time, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+	slept_ns += (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
+	return __real_nanosleep(time, left);
+}
+
 /* A thread that is interrupted in the middle of an event, which is too long for its slot. */
 static _Atomic int stalling; /* 1: the next one shall; 2: it does; 0: go on */
 
@@ -395,6 +406,36 @@ static void others_have_the_log(void **state)
 	bench_free(b);
 }
 
+/* Who ends waits for them once, not for each try, and not again to close. */
+static void others_have_the_log_at_the_end(void **state)
+{
+	struct bench *b = bench_new();
+	struct audit_trail *t;
+	struct error e = { 0 };
+	char lock[128];
+	int fd;
+
+	(void)state;
+	b->options.batch_ms = 20;
+	t = open_trail(b, 0);
+	snprintf(lock, sizeof(lock), "%s.lock", b->path);
+	fd = open(lock, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	for (unsigned i = 0; i < 5; i++) {
+		(void)add(t, "/x");
+		now_ms += 1000;
+	}
+	slept_ns = 0;
+	assert_int_equal(audit_trail_flush(t, &e), -EBUSY);
+	assert_non_null(strstr(e.text, "does not let go"));
+	assert_true(audit_trail_close(t, NULL) < 0);
+	assert_true(slept_ns < UINT64_C(6000000000));
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(bench_verify(b).fault, AUDIT_FINE);
+	bench_free(b);
+}
+
 static int check_long(void *context, const struct audit_row *row)
 {
 	uint64_t *n = context;
@@ -591,6 +632,7 @@ int main(void)
 		cmocka_unit_test_setup(threads_lose_nothing, reset_time),
 		cmocka_unit_test_setup(a_thread_that_is_interrupted, reset_time),
 		cmocka_unit_test_setup(others_have_the_log, reset_time),
+		cmocka_unit_test_setup(others_have_the_log_at_the_end, reset_time),
 		cmocka_unit_test_setup(long_events_are_stored_whole, reset_time),
 		cmocka_unit_test_setup(a_full_disk, reset_time),
 		cmocka_unit_test_setup(closing_tells, reset_time),

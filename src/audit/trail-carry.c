@@ -146,7 +146,10 @@ static int carry(struct audit_trail *t, unsigned patience_ms, struct error *e)
 	mark = audit_ring_mark(t->ring);
 	while (r > 0 && t->reader.next <= mark.events)
 		r = move_one(t);
-	/* If the store did not take one, this is what it says, or the next round takes it. */
+	/* If the store did not take one, this is what it says, or the next round takes it. Others
+	 * were waited for already. */
+	if (r < 0)
+		audit_store_patience(t->store, 0);
 	r = audit_store_commit(t->store, e);
 	note(t, r, patience_ms, &mark);
 	return r;
@@ -211,17 +214,20 @@ static int report_loss(struct audit_trail *t, struct error *e)
 		"%" PRIu64 " events were lost, because the log could not be written in time", n);
 }
 
+/* Who waited for others in vain does not do so again right away, to close. */
 static int flush_up_to(struct audit_trail *t, uint64_t number, struct error *e)
 {
-	int r = carry(t, PATIENCE_MS, e);
+	const unsigned patience_ms = t->in_vain ? PATIENCE_ADD_MS : PATIENCE_MS;
+	int r = carry(t, patience_ms, e);
 
 	for (unsigned i = 0; r == 0 && t->reader.next <= number; i++) {
 		if (i == PAUSES_FLUSH)
 			return error_set(e, -ETIMEDOUT, NULL,
 				"a thread began to write an event, and does not go on");
 		pause_a_little();
-		r = carry(t, PATIENCE_MS, e);
+		r = carry(t, patience_ms, e);
 	}
+	t->in_vain = r == -EBUSY;
 	return r < 0 ? r : report_loss(t, e);
 }
 

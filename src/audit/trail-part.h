@@ -32,6 +32,7 @@ struct audit_trail {
 	struct audit_reader reader;
 	uint64_t told;     /* how many losses stand in the store */
 	uint64_t reported; /* and how many somebody was told of who flushed */
+	bool in_vain;      /* the last one that flushed waited for others, and got nothing */
 	_Alignas(8) char buffer[AUDIT_EVENT_MAX];
 };
 

@@ -106,16 +106,29 @@ static void tell_left_out(struct run *r, uint64_t count, const char *reason)
 				 .count = count });
 }
 
+/* Those that went beyond the bound. */
+static uint64_t left_out(const struct run *r)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < RUN_AUDIT_NETWORK_KINDS; i++) {
+		if (r->audit.network[i] > RUN_AUDIT_NETWORK_MAX)
+			n += r->audit.network[i] - RUN_AUDIT_NETWORK_MAX;
+	}
+	return n;
+}
+
 void run_audit_network(struct run *r, const struct record *record)
 {
+	uint64_t *n = &r->audit.network[record->dns ? RUN_AUDIT_NETWORK_KINDS - 1 : record->kind];
 	struct audit_event e;
 	auto_buffer address = { 0 };
 
 	if (!r->audit.trail)
 		return;
-	if (r->audit.network == RUN_AUDIT_NETWORK_MAX)
-		tell_left_out(r, 1, "more of the network is not recorded from here on");
-	if (r->audit.network++ >= RUN_AUDIT_NETWORK_MAX)
+	if (*n == RUN_AUDIT_NETWORK_MAX)
+		tell_left_out(r, 1, "more of this kind is not recorded from here on");
+	if ((*n)++ >= RUN_AUDIT_NETWORK_MAX)
 		return;
 	e = event_of(record);
 	if (record->kind == RECORD_CLOSED && *record->address) {
@@ -223,9 +236,8 @@ void run_audit_end(struct run *r, int status)
 
 	if (!trail)
 		return;
-	if (r->audit.network > RUN_AUDIT_NETWORK_MAX)
-		tell_left_out(r, r->audit.network - RUN_AUDIT_NETWORK_MAX,
-			"so many records of the network were left out");
+	if (left_out(r))
+		tell_left_out(r, left_out(r), "so many records of the network were left out");
 	run_audit_own(r, (struct audit_event){ .action = AUDIT_SESSION,
 				 .target = "end",
 				 .status = status < 0 ? RUN_FAILED : status,

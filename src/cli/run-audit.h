@@ -20,13 +20,14 @@
 
 struct run;
 
-/* How many connections there are is the command's choice; more records of them are not kept. */
-enum { RUN_AUDIT_NETWORK_MAX = 100000 };
+/* How many connections there are is the command's choice; more records of them are not kept, of
+ * each kind by itself: denied, failed, closed, names. */
+enum { RUN_AUDIT_NETWORK_MAX = 100000, RUN_AUDIT_NETWORK_KINDS = RECORD_CLOSED + 2 };
 
 struct run_audit {
-	const char *path;          /* of the log, free of links; NULL: none */
-	struct audit_trail *trail; /* NULL: not open */
-	uint64_t network;          /* records of the network so far */
+	const char *path;                          /* of the log, free of links; NULL: none */
+	struct audit_trail *trail;                 /* NULL: not open */
+	uint64_t network[RUN_AUDIT_NETWORK_KINDS]; /* records of the network so far */
 	/* Of the policy about a program that it refused; NULL: it was not that. */
 	const char *rule, *reason;
 };

@@ -249,15 +249,26 @@ static void test_the_network_has_a_bound(void **state)
 	enum { MORE = 10 };
 	struct scene *s = scene_new(no_words, no_variables);
 	const struct record r = record(RECORD_DENIED, "evil.example.com:443");
+	const struct record closed = record(RECORD_CLOSED, "good.example.com:443");
+	const struct audit_query q = { .action = AUDIT_NET_CLOSE, .decision = -1 };
 	const size_t used = s->arena.used;
+	struct audit_log *log = NULL;
+	auto_buffer out = { 0 };
 
 	(void)state;
 	for (int i = 0; i < RUN_AUDIT_NETWORK_MAX + MORE; i++)
 		run_audit_network(&s->run, &r);
 	/* What is written is kept nowhere else. */
 	assert_int_equal(s->arena.used, used);
+	/* Who is denied often cannot hide by it what is allowed. */
+	run_audit_network(&s->run, &closed);
+	assert_int_equal(audit_trail_flush(s->run.audit.trail, NULL), 0);
+	assert_int_equal(audit_log_open(&log, s->bench->path, NULL), 0);
+	assert_int_equal(audit_log_read(log, &q, print, &out, NULL), 0);
+	audit_log_close(log);
+	assert_non_null(strstr(buffer_text(&out), "net.close|good.example.com:443|allowed"));
 	check(s, AUDIT_STORE,
-		"store|network|none|corral||more of the network is not recorded from here on|0|1\n"
+		"store|network|none|corral||more of this kind is not recorded from here on|0|1\n"
 		"store|network|none|corral||so many records of the network were left out|0|10\n");
 }
 
