@@ -64,11 +64,19 @@ static bool is_wide(const struct run *r, const char *folder)
 	       (work && path_is_below(work, folder));
 }
 
+/* Where the homes are, or one of them, whoever's it is: HOME may be another, or be set to another.
+ */
+static bool is_home(const char *folder)
+{
+	return strcmp(folder, "/root") == 0 ||
+	       (path_is_below(folder, "/home") && depth_of(folder) <= 2);
+}
+
 bool run_explain_is_protected(const struct run *r, const char *folder)
 {
 	const char *home = r->load.variables.values[VARIABLE_HOME];
 
-	return strcmp(folder, "/") == 0 || (home && path_is_below(home, folder));
+	return strcmp(folder, "/") == 0 || is_home(folder) || (home && path_is_below(home, folder));
 }
 
 /* Somebody passed through, on the way to something that is known better. */

@@ -6,7 +6,9 @@
  */
 #include <elf.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -62,10 +64,26 @@ static bool of_program(int fd, char out[PATH_BYTES])
 	return false;
 }
 
+/*
+ * What lies at the path was a plain file when it was looked at, but the command may have put
+ * another thing there: a link to what it must not touch, a device or a pipe, where opening is an
+ * act. So it is only named first, and what was named is opened if it is a plain file indeed.
+ */
+static int open_plain(const char *path)
+{
+	auto_fd named = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char link[64];
+	struct stat st;
+
+	if (named < 0 || fstat(named, &st) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", named);
+	return open(link, O_RDONLY | O_CLOEXEC);
+}
+
 enum explain_interpreter run_explain_interpreter(const char *path, char out[PATH_BYTES])
 {
-	/* It is a plain file, as far as was seen; should it be another by now, nobody waits. */
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	auto_fd fd = open_plain(path);
 
 	if (fd < 0)
 		return EXPLAIN_NO_INTERPRETER;

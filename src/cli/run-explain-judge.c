@@ -58,6 +58,23 @@ static void folder_of(const char *path, char out[PATH_BYTES])
 	out[len] = '\0';
 }
 
+static int check_hop(void *run, const char *path)
+{
+	return run_explain_acts(run, path) ? -EREMOTE : 0;
+}
+
+/* Not into places where a look has effects (run-explain-mounts.c). */
+static int follow(const struct run *r, const char *path, char out[PATH_BYTES])
+{
+	char normal[PATH_BYTES];
+	size_t len;
+	int err = path_normalize(path, strlen(path), normal, &len);
+
+	if (err == 0)
+		err = check_hop((void *)r, normal);
+	return err < 0 ? err : links_follow(path, check_hop, (void *)r, out);
+}
+
 /* Where the path leads on the host; its last part is not followed if it is meant itself. */
 static int find_real(struct question *q, bool itself)
 {
@@ -66,16 +83,16 @@ static int find_real(struct question *q, bool itself)
 	int n;
 
 	if (!itself || strcmp(q->path, "/") == 0)
-		return links_follow(q->sight->path, NULL, NULL, q->real);
+		return follow(q->run, q->sight->path, q->real);
 	folder_of(q->path, folder);
-	if (links_follow(folder, NULL, NULL, q->real) < 0)
+	if (run_explain_acts(q->run, q->path) || follow(q->run, folder, q->real) < 0)
 		return -ELOOP;
 	name = strrchr(q->path, '/');
 	n = snprintf(folder, sizeof(folder), "%s%s", q->real[1] ? q->real : "", name);
 	if (n >= (int)sizeof(folder))
 		return -ENAMETOOLONG;
 	memcpy(q->real, folder, (size_t)n + 1);
-	return 0;
+	return check_hop((void *)q->run, q->real);
 }
 
 static bool makes(const struct sight *s)
@@ -147,10 +164,10 @@ static bool host_lets(const char *path, int mode)
 
 /* The name that the command used, as long as it leads to the same: a grant of it makes its links,
  * too. */
-static const char *either(const char *path, const char *real)
+static const char *either(const struct question *q, const char *path, const char *real)
 {
 	char leads_to[PATH_BYTES];
-	bool same = links_follow(path, NULL, NULL, leads_to) == 0 && strcmp(leads_to, real) == 0;
+	bool same = follow(q->run, path, leads_to) == 0 && strcmp(leads_to, real) == 0;
 
 	return same ? path : real;
 }
@@ -169,14 +186,23 @@ static int denied(struct question *q, enum denial_kind kind, const char *path, b
 	return EXPLAIN_DENIED;
 }
 
-/* As much of a word as exists, if it leads on from the folder. */
-static bool leads_on(const char *word, const char *folder, char out[PATH_BYTES])
+static bool look_on_host(const struct run *r, const char *path, struct stat *ret)
 {
+	char real[PATH_BYTES];
+
+	return follow(r, path, real) == 0 && lstat(real, ret) == 0;
+}
+
+/* As much of a word as exists, if it leads on from the folder. */
+static bool leads_on(
+	const struct run *r, const char *word, const char *folder, char out[PATH_BYTES])
+{
+	struct stat st;
 	size_t len;
 
 	if (path_normalize(word, strlen(word), out, &len) < 0 || !path_is_below(out, folder))
 		return false;
-	while (strcmp(out, folder) != 0 && access(out, F_OK) < 0)
+	while (strcmp(out, folder) != 0 && !look_on_host(r, out, &st))
 		out[folder_len(out)] = '\0';
 	return strcmp(out, folder) != 0;
 }
@@ -202,8 +228,8 @@ static void deepen(const struct question *q, char folder[PATH_BYTES])
 		len = strlen(words + i);
 		(void)snprintf(both, sizeof(both), "%s/%s", words + i,
 			i + len < n ? words + i + len + 1 : "");
-		if (words[i] == '/' &&
-			(leads_on(words + i, folder, found) || leads_on(both, folder, found))) {
+		if (words[i] == '/' && (leads_on(q->run, words + i, folder, found) ||
+					       leads_on(q->run, both, folder, found))) {
 			memcpy(folder, found, strlen(found) + 1);
 			return;
 		}
@@ -214,10 +240,10 @@ static void deepen(const struct question *q, char folder[PATH_BYTES])
 static int denied_on_the_way(struct question *q, enum denial_kind kind)
 {
 	struct stat st;
-	int r = denied(q, kind, either(q->path, q->real), true);
+	int r = denied(q, kind, either(q, q->path, q->real), true);
 
 	deepen(q, q->target);
-	q->denial->is_folder = stat(q->target, &st) < 0 || S_ISDIR(st.st_mode);
+	q->denial->is_folder = !look_on_host(q->run, q->target, &st) || S_ISDIR(st.st_mode);
 	q->denial->is_look = true;
 	return r;
 }
@@ -238,7 +264,7 @@ static int judge_read(struct question *q, bool is_look)
 		return 0;
 	if (is_look && is_folder)
 		return denied_on_the_way(q, DENIAL_READ);
-	r = denied(q, DENIAL_READ, either(q->path, q->real), is_folder);
+	r = denied(q, DENIAL_READ, either(q, q->path, q->real), is_folder);
 	q->denial->is_look = is_look;
 	return r;
 }
@@ -249,7 +275,7 @@ static int denied_file(struct question *q)
 {
 	if (!host_lets(q->real, W_OK))
 		return 0;
-	return denied(q, DENIAL_WRITE, either(q->path, q->real), S_ISDIR(q->host.st_mode));
+	return denied(q, DENIAL_WRITE, either(q, q->path, q->real), S_ISDIR(q->host.st_mode));
 }
 
 /* A folder gets or loses a name. */
@@ -264,7 +290,7 @@ static int denied_folder(struct question *q)
 	/* The folder is granted: then it is about this one name in it. */
 	if (may(q->run, OPERATION_FS_WRITE, folder))
 		return denied(q, DENIAL_WRITE, q->real, q->exists && S_ISDIR(q->host.st_mode));
-	return denied(q, DENIAL_WRITE, either(named, folder), true);
+	return denied(q, DENIAL_WRITE, either(q, named, folder), true);
 }
 
 static int judge_write(struct question *q)
@@ -370,7 +396,7 @@ static int judge_exec(struct question *q)
 	/* By one name, whichever of /bin and /usr/bin it was looked for in. */
 	if (!may_run && r->plan->exec_listed)
 		return find_real(q, true) == 0 ? denied(q, DENIAL_EXEC, q->real, false) : 0;
-	return is_inside(q, false) ? 0 : denied(q, DENIAL_READ, either(q->path, q->real), false);
+	return is_inside(q, false) ? 0 : denied(q, DENIAL_READ, either(q, q->path, q->real), false);
 }
 
 /* Sockets */

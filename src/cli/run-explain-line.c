@@ -12,6 +12,7 @@
 #include "cli/run-explain-part.h"
 #include "codec/json.h"
 #include "jail/resolver.h"
+#include "policy/command.h"
 #include "policy/explain.h"
 #include "policy/glob.h"
 
@@ -74,10 +75,13 @@ static const char *const options[] = {
 	[DENIAL_CONNECT] = "--net",
 };
 
-/* A path that has the wildcards' characters in it must not mean more than itself. */
+/* Characters that are more than themselves in a pattern: wildcards, and the '$' of variables. */
+static const char special[] = "*?[]{}\\$";
+
+/* A path that has such characters in it must not mean more than itself. */
 static void add_path(struct buffer *out, const struct denial *d)
 {
-	if (!strpbrk(d->path, "*?[]{}\\")) {
+	if (!strpbrk(d->path, special)) {
 		buffer_adds(out, d->path);
 		return;
 	}
@@ -91,10 +95,20 @@ static void add_program(struct buffer *out, const char *path)
 {
 	const char *name = strrchr(path, '/');
 	char found[PATH_BYTES];
+	auto_buffer pattern = { 0 };
+	struct command_pattern p = { .more = true };
 
-	if (name && resolver_find(name + 1, found) == 0 && strcmp(found, path) == 0)
-		path = name + 1;
-	buffer_adds(out, path);
+	p.is_name = name && resolver_find(name + 1, found) == 0 && strcmp(found, path) == 0;
+	if (!p.is_name)
+		glob_print_literal(path, strlen(path), &pattern);
+	p.program = p.is_name ? name + 1 : buffer_text(&pattern);
+	command_pattern_print(&p, out);
+}
+
+/* A socket is granted by its path as it is written, without any way to spell these. */
+static bool is_nameable(const struct denial *d)
+{
+	return strncmp(d->path, "unix:", 5) != 0 || !strpbrk(d->path, special);
 }
 
 static void set_option(const struct denial *d, struct denial_words *w)
@@ -111,12 +125,39 @@ static void set_option(const struct denial *d, struct denial_words *w)
 		add_path(&w->word, d);
 }
 
+static bool is_visible(const char *text)
+{
+	auto_buffer visible = { 0 };
+
+	buffer_add_visible(&visible, text, strlen(text));
+	return strcmp(buffer_text(&visible), text) == 0;
+}
+
+/* What a terminal would not show, or show as something else, is shown as what is to be typed. */
+static void add_spelled(struct buffer *out, const char *text)
+{
+	buffer_adds(out, "$'");
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			buffer_printf(out, "\\%c", *text);
+		else if (*text >= 0x20 && *text < 0x7f)
+			buffer_addc(out, *text);
+		else
+			buffer_printf(out, "\\%03o", (unsigned char)*text);
+	}
+	buffer_addc(out, '\'');
+}
+
 /* As a shell reads it. */
 static void add_quoted(struct buffer *out, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_/.,:@%+=-";
 
+	if (!is_visible(text)) {
+		add_spelled(out, text);
+		return;
+	}
 	if (*text && !text[strspn(text, plain)]) {
 		buffer_adds(out, text);
 		return;
@@ -173,6 +214,8 @@ static void add_line(const struct run *r, const struct denial *d, const struct r
 	struct blame blame = { 0 };
 	auto_buffer line = { 0 };
 
+	if (!is_nameable(d))
+		return;
 	find_blame(r, request, &blame);
 	if (!blame.ceiling)
 		set_option(d, w);

@@ -63,6 +63,18 @@ enum explain_interpreter run_explain_interpreter(const char *path, char out[PATH
 int run_explain_loopback(
 	const struct run *r, const struct sight *s, struct denial *ret, char path[PATH_BYTES]);
 
+/* run-explain-mounts.c: where a name alone makes the host act. list: as in /proc/self/mountinfo. */
+struct explain_mount {
+	const char *path;
+	bool acts;
+};
+struct explain_mounts {
+	struct explain_mount *items;
+	size_t n, cap;
+};
+int run_explain_mounts_read(struct explain_mounts *m, struct arena *a, const char *list);
+bool run_explain_mounts_act(const struct explain_mounts *m, const char *path);
+
 /* run-explain-group.c: as few as are enough, what is likely to matter first. -ENOMEM. */
 int run_explain_group(
 	const struct run *r, const struct denials *from, struct arena *a, struct denials *ret);
@@ -85,3 +97,5 @@ const struct denials *run_explain_denials(const struct run *r);
 /* A program of that name was run: whoever looked for it in several folders has found one. */
 bool run_explain_found(const struct run *r, const char *name);
 uint64_t run_explain_missed(const struct run *r);
+/* Not to be looked at, as even that would have effects. */
+bool run_explain_acts(const struct run *r, const char *path);

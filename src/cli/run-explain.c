@@ -19,7 +19,8 @@
 
 enum {
 	KNOWN = 1 << 14,
-	BYTES_MAX = 4 << 20, /* of what is kept */
+	BYTES_MAX = 4 << 20,         /* of what is kept */
+	MOUNTS_BYTES_MAX = 64 << 20, /* the machine's, not the command's */
 	NAME_BYTES = 32,
 	FOUND_MAX = 256,
 };
@@ -34,6 +35,8 @@ struct run_explain {
 	const struct run *run;
 	struct witness *witness;
 	struct arena arena;
+	struct arena mounts_arena; /* of its own: it must not leave less for the rest */
+	struct explain_mounts mounts;
 	struct denials denials;
 	uint64_t missed, clock;
 	const char *found[FOUND_MAX]; /* names of programs that were run */
@@ -41,16 +44,31 @@ struct run_explain {
 	struct known known[KNOWN];
 };
 
+/* Without it nothing can be looked at. */
+static int read_mounts(struct run_explain *e)
+{
+	auto_buffer list = { 0 };
+	int r = file_read("/proc/self/mountinfo", MOUNTS_BYTES_MAX, &list);
+
+	return r < 0 ? r
+		     : run_explain_mounts_read(&e->mounts, &e->mounts_arena, buffer_text(&list));
+}
+
 int run_explain_new(struct run_explain **ret, const struct run *r)
 {
 	struct run_explain *e = calloc(1, sizeof(*e));
+	int err;
 
 	if (!e)
 		return -ENOMEM;
 	e->run = r;
 	arena_init(&e->arena, BYTES_MAX);
-	*ret = e;
-	return 0;
+	err = read_mounts(e);
+	if (err < 0)
+		run_explain_free(e);
+	else
+		*ret = e;
+	return err;
 }
 
 void run_explain_free(struct run_explain *e)
@@ -59,6 +77,7 @@ void run_explain_free(struct run_explain *e)
 		return;
 	witness_free(e->witness);
 	arena_deinit(&e->arena);
+	arena_deinit(&e->mounts_arena);
 	free(e);
 }
 
@@ -82,6 +101,11 @@ const struct denials *run_explain_denials(const struct run *r)
 uint64_t run_explain_missed(const struct run *r)
 {
 	return r->explain->missed;
+}
+
+bool run_explain_acts(const struct run *r, const char *path)
+{
+	return run_explain_mounts_act(&r->explain->mounts, path);
 }
 
 /* Keeping */

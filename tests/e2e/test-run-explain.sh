@@ -203,6 +203,43 @@ is "$(denied 'len(d) <= 100')" True "they are few lines"
 out_like '"denied_missed": 9[0-9][0-9]' "and how many were not kept is said"
 is "$(denied 'max(len(x["target"]) for x in d) > 0')" True "of some it is said what they are"
 
+# --- a line does what it says, whatever the file is called ---
+mkdir "$out/odd"
+for name in '$HOME' '${HOME}' 'a*[b]{c,d}?' "it's \"a\" name" 'a\b' 'a;id' "two
+--write x" "$(printf 'red\033[31m')" "$(printf 'turned\342\200\256txt.a')"; do
+	echo odd >"$out/odd/$name"
+	explain -- cat "$out/odd/$name"
+	line=$(sed -n 's/^  read .*[^-]\(--read .*\)$/\1/p' "$scratch/err")
+	is "$(bash -c "\"$CORRAL\" run $line -- cat \"\$1\"" line "$out/odd/$name" 2>&1)" odd "a line can be pasted, for an odd name as well"
+done
+
+# --- where a name alone makes the host ask other machines, nothing is looked at ---
+mkdir "$out/net"
+ln -s "$out/net" "$scratch/work/link"
+cat >"$scratch/automounter.py" <<'EOF'
+import ctypes, os, select, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+folder, command = sys.argv[1], sys.argv[2:]
+asked, answers = os.pipe()
+how = "fd=%d,pgrp=%d,minproto=5,maxproto=5,indirect" % (answers, os.getpgrp())
+if libc.mount(b"auto", folder.encode(), b"autofs", 0, how.encode()) != 0:
+    sys.exit(77)
+p = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
+while p.poll() is None:
+    if select.select([asked], [], [], 0.05)[0]:
+        p.kill()
+        sys.exit("the automounter was asked")
+EOF
+automounter() { unshare -m setsid -w python3 "$scratch/automounter.py" "$out/net" "$@" 2>&1; }
+automounter true >/dev/null
+if [ $? -eq 77 ] || ! unshare -m true 2>/dev/null; then
+	ok 0 "names that act # SKIP autofs cannot be mounted here"
+else
+	is "$(automounter ls "$out/net/secret/x")" "the automounter was asked" "who looks there, asks"
+	is "$(automounter "$CORRAL" run --explain -- cat "$out/net/secret/x" link/secret/x)" "" \
+		"--explain does not, for whatever name, and by no link"
+fi
+
 run shell --explain --help
 out_has "--explain" "a shell has it, too"
 done_testing
