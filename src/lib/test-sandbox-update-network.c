@@ -428,6 +428,44 @@ static void test_revoked_in_an_older_session(void **state)
 	assert_int_equal(close(listener), 0);
 }
 
+/* What a relay cannot know, as the value of a variable, must not be what it is asked for: a session
+ * whose relay does not take a change is ended. */
+static void test_exceptions_with_variables(void **state)
+{
+	static const char format[] = SYSTEM "dangerously_allow: ['$HOME/.ssh']\n"
+					    "network: {allow: ['%s.example:443']}\n";
+	struct corral_update u = { .size = sizeof(u) };
+	struct corral_permissions *p[2];
+	struct corral_builder *b = NULL;
+	struct corral_sandbox *s;
+	struct shell sh;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		char yaml[512];
+
+		(void)snprintf(yaml, sizeof(yaml), format, i ? "two" : "one");
+		assert_int_equal(
+			corral_permissions_parse(&p[i], "test.yaml", yaml, strlen(yaml), NULL), 0);
+	}
+	assert_int_equal(corral_builder_from_permissions(&b, p[0]), 0);
+	assert_int_equal(corral_builder_work_dir(b, test_folder), 0);
+	s = test_build(b);
+	open_shell(&sh, s);
+	assert_int_equal(corral_sandbox_update(
+				 s, (const struct corral_permissions *const *)&p[1], 1, &u, NULL),
+		0);
+	is_at_once(s, u);
+	say(&sh, "getent ahosts one.example >/dev/null; echo one $?\n");
+	expect(&sh, "one 2");
+	say(&sh, "getent ahosts two.example >/dev/null; echo two $?\n");
+	expect(&sh, "two 0");
+	corral_result_free(close_shell(&sh));
+	corral_sandbox_free(s);
+	for (int i = 0; i < 2; i++)
+		corral_permissions_free(p[i]);
+}
+
 /* From no network to one, and to a port of the host's loopback: that takes a new session. */
 static void test_needs_a_session(void **state)
 {
@@ -640,6 +678,7 @@ int main(void)
 		cmocka_unit_test(test_datagrams),
 		cmocka_unit_test(test_limits_of_bytes),
 		cmocka_unit_test(test_revoked_in_an_older_session),
+		cmocka_unit_test(test_exceptions_with_variables),
 		cmocka_unit_test(test_needs_a_session),
 		cmocka_unit_test(test_many_hosts),
 		cmocka_unit_test(test_many_updates),

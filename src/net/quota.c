@@ -282,15 +282,29 @@ int quota_new(struct quota **ret, const struct policy *p)
 	return r;
 }
 
-/* What was counted in a window of the same length counts on: else a change would be a way to more.
- */
+/* Every window counts every connection: of one length, the one that was there longer knows most. */
+static const struct window *find_longest(const struct quota *q, uint64_t seconds)
+{
+	const struct window *best = NULL;
+
+	for (size_t i = 0; i < q->n_windows; i++) {
+		const struct window *w = &q->windows[i];
+
+		if (w->rate.seconds == seconds && (!best || w->sum > best->sum))
+			best = w;
+	}
+	return best;
+}
+
+/* What was counted in a window of the same length counts on, whichever layer it is of now: else a
+ * change would be a way to more. */
 static void carry_over(struct quota *to, const struct quota *from)
 {
-	for (size_t i = 0; i < to->n_windows && i < from->n_windows; i++) {
+	for (size_t i = 0; i < to->n_windows; i++) {
 		struct window *w = &to->windows[i];
-		const struct window *old = &from->windows[i];
+		const struct window *old = find_longest(from, w->rate.seconds);
 
-		if (w->rate.seconds != old->rate.seconds)
+		if (!old)
 			continue;
 		w->last = old->last;
 		w->sum = old->sum;

@@ -241,6 +241,28 @@ static void test_change_keeps_counts(void **state)
 	end(&l);
 }
 
+/* Nor is one that puts other layers in front of the one that had the rate. */
+static void test_change_of_layers(void **state)
+{
+	struct limited l;
+
+	(void)state;
+	make(&l, "network: {allow: ['a'], rate_limit: 2/min}");
+	assert_int_equal(open_at(&l, "a:1", 0), 0);
+	assert_int_equal(open_at(&l, "a:1", 0), 0);
+	change(&l, "all_of:\n"
+		   "  - network: {allow: ['a'], rate_limit: 100/hour}\n"
+		   "  - network: {allow: ['a'], rate_limit: 2/min}\n");
+	assert_int_equal(open_at(&l, "a:1", 0), -EDQUOT);
+	/* Of two of one length, what was counted longer. */
+	change(&l, "all_of:\n"
+		   "  - network: {allow: ['a'], rate_limit: 4/min}\n"
+		   "  - network: {allow: ['a'], rate_limit: 3/min}\n");
+	assert_int_equal(open_at(&l, "a:1", 0), 0);
+	assert_int_equal(open_at(&l, "a:1", 0), -EDQUOT);
+	end(&l);
+}
+
 /* All share one account while nothing is limited; then each has to have its own. */
 static void test_change_to_limited(void **state)
 {
@@ -271,6 +293,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_change_keeps_counts),
+		cmocka_unit_test(test_change_of_layers),
 		cmocka_unit_test(test_change_to_limited),
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_rate),
