@@ -39,9 +39,9 @@ static int check_env(const char *const *env, struct error *e)
 	for (size_t i = 0; env && env[i]; i++) {
 		if (env[i][0] == '=' || !strchr(env[i], '='))
 			return error_set(e, -EINVAL, NULL,
-				"the environment of a call is a list of NAME=value, and \"%s\" is "
-				"not one",
-				env[i]);
+				"the environment of a call is a list of NAME=value, and entry %zu "
+				"is not one",
+				i + 1);
 	}
 	return 0;
 }

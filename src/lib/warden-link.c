@@ -18,7 +18,7 @@
 #include "wire/sealed.h"
 
 /* How long a warden may take to clean up before it is killed, and to die then. */
-enum { LEAVE_MS = 5000, DIE_MS = 10000 };
+enum { LEAVE_MS = 5000, DIE_MS = 10000, BURY_MS = 10, BURY_TRIES = 500 };
 
 static int64_t now_ms(void)
 {
@@ -56,15 +56,29 @@ static int open_pidfd(pid_t pid)
 	return fd_take(&fd);
 }
 
+/* It is dead; but whoever traces it (a debugger, a sanitizer) hears of that before its parent. */
+static void bury(const struct warden_link *l)
+{
+	for (int i = 0; i < BURY_TRIES; i++) {
+		siginfo_t info = { 0 };
+		int r = waitid((idtype_t)P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG);
+
+		if (info.si_pid != 0 || (r < 0 && errno != EINTR))
+			return;
+		(void)poll(NULL, 0, BURY_MS);
+	}
+}
+
 static void reap(struct warden_link *l)
 {
-	siginfo_t info;
+	int dead = wait_readable(l->pidfd, LEAVE_MS);
 
-	if (!wait_readable(l->pidfd, LEAVE_MS)) {
+	if (!dead) {
 		(void)syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
-		(void)wait_readable(l->pidfd, DIE_MS);
+		dead = wait_readable(l->pidfd, DIE_MS);
 	}
-	(void)waitid((idtype_t)P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG);
+	if (dead)
+		bury(l);
 }
 
 void warden_link_end(struct warden_link *l)
