@@ -2,6 +2,7 @@
 /* What every call of a tool begins and ends with: who, what, since when; and telling of it. */
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -23,7 +24,9 @@ uint64_t enclave_now_ms(void)
 	return now_ns(CLOCK_BOOTTIME) / 1000000;
 }
 
-/* A caller that was compiled with an older header has a shorter struct. */
+/* A caller that was compiled with an older header has a shorter struct; all have an actor. */
+enum { BY_LEAST = offsetof(struct corral_by, actor) + sizeof(const char *) };
+
 static bool has(const struct corral_by *by, size_t end)
 {
 	return by && by->size >= end;
@@ -39,7 +42,8 @@ void enclave_begin(struct enclave_call *c, struct corral_enclave *enclave,
 		.target = target ? target : "",
 		.began_ns = now_ns(CLOCK_MONOTONIC),
 	};
-	if (has(by, offsetof(struct corral_by, actor) + sizeof(by->actor)) && by->actor)
+	c->nameless = by && !has(by, BY_LEAST);
+	if (has(by, BY_LEAST) && by->actor)
 		c->actor = by->actor;
 	if (has(by, offsetof(struct corral_by, pid) + sizeof(by->pid)))
 		c->pid = by->pid;

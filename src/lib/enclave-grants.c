@@ -135,6 +135,16 @@ int enclave_grants_spell(
 	return *ret ? 0 : -ENOMEM;
 }
 
+void enclave_grants_print(enum operation op, const char *pattern, struct buffer *out)
+{
+	const char *value = op == OPERATION_ENV ? strchr(pattern, '=') : NULL;
+
+	if (value)
+		buffer_printf(out, "%.*s=…", (int)(value - pattern), pattern);
+	else
+		buffer_adds(out, pattern);
+}
+
 static int add_to_layer(struct permissions *p, enum operation op, const char *pattern)
 {
 	const struct list_place *place = place_of(op);
@@ -215,11 +225,14 @@ static const char *near(const struct permissions *p, enum operation op, const ch
 int enclave_grants_remove(
 	struct permissions *p, enum operation op, const char *pattern, struct error *e)
 {
+	auto_buffer shown = { 0 };
 	const char *meant;
 
 	if (remove_from_layers(p, op, pattern))
 		return 0;
-	(void)error_set(e, -ENOENT, NULL, "%s %s is not granted", operation_name(op), pattern);
+	enclave_grants_print(op, pattern, &shown);
+	(void)error_set(
+		e, -ENOENT, NULL, "%s %s is not granted", operation_name(op), buffer_text(&shown));
 	meant = near(p, op, pattern);
 	if (meant)
 		error_hint(e, "did you mean %s?", meant);
@@ -252,8 +265,9 @@ static int rest_of_list(
 		if (r < 0)
 			return r;
 		if (r > 0) {
-			buffer_printf(out, ", %s still granted by %s",
-				r == 2 ? "all of it" : "a part of it", list->items[i].all[0]);
+			buffer_printf(out, ", %s still granted by ",
+				r == 2 ? "all of it" : "a part of it");
+			enclave_grants_print(op, list->items[i].all[0], out);
 			return 1;
 		}
 	}
@@ -361,13 +375,14 @@ unsigned enclave_grants_compare(const struct permissions *a, const struct permis
 	return changed;
 }
 
-static void diff_list(char sign, const char *name, const struct grant_list *from,
+static void diff_list(char sign, const struct list_place *place, const struct grant_list *from,
 	const struct grant_list *without, struct buffer *out)
 {
 	for (size_t i = 0; i < from->n && out->len < DIFF_BYTES; i++) {
-		if (!has_grant(without, &from->items[i]))
-			buffer_printf(out, "%s%c%s %s", out->len ? ", " : "", sign, name,
-				from->items[i].all[0]);
+		if (has_grant(without, &from->items[i]))
+			continue;
+		buffer_printf(out, "%s%c%s ", out->len ? ", " : "", sign, place->name);
+		enclave_grants_print((enum operation)place->op, from->items[i].all[0], out);
 	}
 }
 
@@ -383,8 +398,8 @@ void enclave_grants_diff(
 		const struct grant_list *x = const_list_at(a, &places[i]),
 					*y = const_list_at(b, &places[i]);
 
-		diff_list('+', places[i].name, y, x, out);
-		diff_list('-', places[i].name, x, y, out);
+		diff_list('+', &places[i], y, x, out);
+		diff_list('-', &places[i], x, y, out);
 	}
 	if (a->n_rules || b->n_rules)
 		buffer_printf(out, "%s%zu rules instead of %zu", out->len ? ", " : "", b->n_rules,

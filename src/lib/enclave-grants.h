@@ -15,6 +15,8 @@ enum { ENCLAVE_GRANTS_MAX = 4096 };
 /* The canonical spelling, in the arena. -EINVAL with a sentence. */
 int enclave_grants_spell(
 	enum operation op, const char *pattern, struct arena *a, const char **ret, struct error *e);
+/* For the audit: of a variable without what it may be, which may be a secret. */
+void enclave_grants_print(enum operation op, const char *pattern, struct buffer *out);
 /* 1: it is new; 0: it was there already. -E2BIG: there are too many. The spelling is canonical. */
 int enclave_grants_add(
 	struct permissions *p, enum operation op, const char *pattern, struct error *e);

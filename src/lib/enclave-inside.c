@@ -68,6 +68,17 @@ static int coarsen_list(struct arena *a, struct grant_list *list, bool widen)
 
 /* Rules */
 
+void enclave_inside_tidy(struct permissions *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (p->rules[i].patterns.n)
+			p->rules[n++] = p->rules[i];
+	}
+	p->n_rules = n;
+}
+
 /* A rule is about programs, or about something else: permissions-text.h has no others. */
 static int coarsen_rules(struct permissions *p)
 {
@@ -79,13 +90,11 @@ static int coarsen_rules(struct permissions *p)
 		/* An approved program comes before all others. */
 		if (rule->priority == INT32_MAX)
 			rule->priority--;
-		if (!(rule->operations & EXEC_BIT) || rule->patterns.n == 0)
+		if (!(rule->operations & EXEC_BIT))
 			continue;
 		r = coarsen_list(p->arena, &rule->patterns, rule->action != VERDICT_ALLOW);
-		/* No pattern is not what a rule about nothing has. */
-		if (rule->patterns.n == 0)
-			rule->disabled = true;
 	}
+	enclave_inside_tidy(p);
 	return r;
 }
 

@@ -17,3 +17,6 @@
  * same. NULL when out of memory.
  */
 struct permissions *enclave_inside(const struct permissions *p, const char *program);
+
+/* Takes out the rules that have no pattern any more: nobody takes those. Of one layer. */
+void enclave_inside_tidy(struct permissions *p);

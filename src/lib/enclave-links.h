@@ -14,6 +14,8 @@ struct enclave_links {
 	const struct variables *variables;
 	/* Allows writing wherever that is possible, or ever was; and where it is now. */
 	const struct policy *ever, *now;
+	/* What `ever` was made of. */
+	const struct permissions *written;
 };
 
 /*

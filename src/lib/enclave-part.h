@@ -58,6 +58,7 @@ struct corral_enclave {
 struct enclave_call {
 	struct corral_enclave *enclave;
 	const char *actor; /* never NULL */
+	bool nameless; /* the caller gave one, in a struct without a size: nothing is permitted */
 	uint32_t pid;
 	enum audit_action action;
 	const char *target; /* as the caller named it; never NULL */

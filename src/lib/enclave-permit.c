@@ -178,6 +178,7 @@ static int call_back(const struct enclave_call *c, const struct consent_scope *s
 		.rule = d ? d->rule : "",
 		.reason = d ? d->reason : "" };
 	struct corral_scope answer = shown;
+	const char *refused = NULL;
 	struct consent_scope given;
 	enum corral_verdict v;
 	uint64_t id = 0;
@@ -188,11 +189,14 @@ static int call_back(const struct enclave_call *c, const struct consent_scope *s
 		return 1;
 	given = (struct consent_scope){ (enum operation)answer.op, answer.object, answer.actor,
 		answer.ttl_ms, answer.count };
-	if (v != CORRAL_ALLOW || !consent_scope_fits(&given, scope) ||
-		consent_give_used(c->enclave->consent, &given, enclave_now_ms(), &id) < 0) {
-		tell_approval(c, scope, AUDIT_DENIED, q.rule, "refused: %s",
-			v == CORRAL_ALLOW ? "the answer was not for what was asked"
-					  : "somebody said no");
+	if (v != CORRAL_ALLOW)
+		refused = "somebody said no";
+	else if (!consent_scope_fits(&given, scope))
+		refused = "the answer was not for what was asked";
+	else if (consent_give_used(c->enclave->consent, &given, enclave_now_ms(), &id) < 0)
+		refused = "there are too many approvals already";
+	if (refused) {
+		tell_approval(c, scope, AUDIT_DENIED, q.rule, "refused: %s", refused);
 		return deny(c, d, "somebody refused it", e);
 	}
 	tell_approval(c, scope, AUDIT_ALLOWED, q.rule, "given: approval %llu, %llu times, %llu ms",
@@ -234,7 +238,7 @@ static int agree(const struct enclave_call *c, const struct consent_scope *scope
 	return r == 1 ? queue(c, scope, d, e) : r;
 }
 
-int enclave_permit(
+static int permit(
 	struct enclave_call *c, const struct request *requests, size_t n, struct corral_error **e)
 {
 	struct judgement j = judge(c, requests, n);
@@ -258,6 +262,16 @@ int enclave_permit(
 		r = deny(c, j.denial, NULL, e);
 	denial_free(j.denial);
 	return r;
+}
+
+int enclave_permit(
+	struct enclave_call *c, const struct request *requests, size_t n, struct corral_error **e)
+{
+	/* Without a name it would use what others were allowed. */
+	if (c->nameless)
+		return enclave_refuse(c, -EINVAL, e,
+			"struct corral_by has no size; set it to sizeof(struct corral_by)");
+	return permit(c, requests, n, e);
 }
 
 /* Hard links */

@@ -196,7 +196,8 @@ static int change_one(struct corral_enclave *enclave, struct change *c, const ch
 		tell(enclave, AUDIT_FAILED, c->verb, error.text);
 		return handles_error(e, &error, r);
 	}
-	buffer_printf(&target, "%s %s", operation_name(c->op), c->pattern);
+	buffer_printf(&target, "%s ", operation_name(c->op));
+	enclave_grants_print(c->op, c->pattern, &target);
 	return change(enclave, c, buffer_text(&target), ret, e);
 }
 

@@ -80,7 +80,8 @@ static int drop_links(
 	if (r == 0)
 		r = writable_policy(&now, enclave, enclave->granted);
 	for (size_t i = 0; r >= 0 && i < p->n; i++) {
-		const struct enclave_links l = { &enclave->variables, ever, now };
+		const struct enclave_links l = { &enclave->variables, ever, now,
+			enclave->writable };
 
 		r = enclave_links_drop(&l, p->handles[i].p, contested);
 		n += r > 0 ? r : 0;

@@ -6,7 +6,8 @@
  *
  * Somebody who agrees to a call agrees to this text, so everything is in it that decides what the
  * command does, and no two calls have the same one: words are quoted unless they are plain, the
- * program is a path, and input is there by its length and hash.
+ * program is a path, and input is there by its length and hash. Nor has it bytes that a terminal
+ * takes for orders, or that turn what is read around: those are written as $'\xNN'.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -17,6 +18,7 @@
 #include "base/buffer.h"
 #include "base/path.h"
 #include "jail/resolver.h"
+#include "lib/beneath.h"
 #include "lib/call.h"
 #include "lib/enclave-shell.h"
 
@@ -49,23 +51,34 @@ static void add_request(struct enclave_shell *s, enum operation op, const char *
 	s->requests[s->n_requests++] = (struct request){ .op = op, .target = target };
 }
 
-/* Its name must be granted, and where it really is; the command starts there. */
-static int add_folder(struct enclave_shell *s)
+/*
+ * Its name must be granted, and each that a link makes of it; where they end the command starts. A
+ * name that is not granted is not looked up: a link is no way to find out what there is.
+ */
+static int add_folder(struct enclave_shell *s, struct error *e)
 {
 	const char *folder = folder_of(s);
-	char real[PATH_BYTES];
+	char next[PATH_BYTES];
+	int r = folder ? 1 : 0;
 
-	if (!folder)
+	for (unsigned i = 0; r == 1 && i <= BENEATH_LINKS_MAX; i++) {
+		add_request(s, OPERATION_FS_READ, folder);
+		if (i)
+			s->call.cwd = folder;
+		if (enclave_look(&s->c, &s->requests[s->n_requests - 1], 1) != VERDICT_ALLOW)
+			return 0;
+		r = beneath_next(folder, next, NULL);
+		if (r != 1)
+			break;
+		folder = arena_strdup(&s->arena, next);
+		if (!folder)
+			return -ENOMEM;
+	}
+	/* What is not there, or not to be seen, the sandbox has words for. */
+	if (r == 0 || r == -ENOENT || r == -ENOTDIR || r == -EACCES)
 		return 0;
-	add_request(s, OPERATION_FS_READ, folder);
-	if (!realpath(folder, real) || strcmp(real, folder) == 0)
-		return 0;
-	folder = arena_strdup(&s->arena, real);
-	if (!folder)
-		return -ENOMEM;
-	add_request(s, OPERATION_FS_READ, folder);
-	s->call.cwd = folder;
-	return 0;
+	return error_set(e, r == 1 || r == -EXDEV ? -ELOOP : r, NULL,
+		"the links in the folder %.256s cannot be followed", folder);
 }
 
 /* The program */
@@ -105,6 +118,31 @@ static int find_program(struct enclave_shell *s, struct error *e)
 
 /* Words */
 
+/* Whether a person sees all of it as it is: no control characters, nothing that is no text. */
+static bool is_visible(const char *word)
+{
+	auto_buffer shown = { 0 };
+
+	buffer_add_visible(&shown, word, strlen(word));
+	return !shown.failed && strcmp(buffer_text(&shown), word) == 0;
+}
+
+/* As $'…', with "\xNN" for what cannot be seen; a backslash that is one is doubled. */
+static void print_escaped(struct buffer *out, const char *word)
+{
+	auto_buffer escaped = { 0 };
+
+	for (; *word; word++) {
+		if (*word == '\'' || *word == '\\')
+			buffer_addc(&escaped, '\\');
+		buffer_addc(&escaped, *word);
+	}
+	buffer_adds(out, "$'");
+	buffer_add_visible(out, buffer_text(&escaped), escaped.len);
+	buffer_addc(out, '\'');
+	out->failed = out->failed || escaped.failed;
+}
+
 static void print_word(struct buffer *out, const char *word)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -112,6 +150,10 @@ static void print_word(struct buffer *out, const char *word)
 
 	if (*word && word[strspn(word, plain)] == '\0') {
 		buffer_adds(out, word);
+		return;
+	}
+	if (!is_visible(word)) {
+		print_escaped(out, word);
 		return;
 	}
 	buffer_addc(out, '\'');
@@ -144,10 +186,15 @@ static void print_surroundings(const struct enclave_shell *s, struct buffer *out
 	}
 	for (size_t i = 0; s->call.env && s->call.env[i]; i++) {
 		const char *value = strchr(s->call.env[i], '=') + 1;
+		auto_buffer name = { 0 };
 
-		buffer_add(out, s->call.env[i], (size_t)(value - s->call.env[i]));
+		/* A name, too, may be anything that a pattern grants. */
+		buffer_add(&name, s->call.env[i], (size_t)(value - s->call.env[i]) - 1);
+		print_word(out, buffer_text(&name));
+		buffer_addc(out, '=');
 		print_word(out, value);
 		buffer_addc(out, ' ');
+		out->failed = out->failed || name.failed;
 	}
 }
 
@@ -200,43 +247,38 @@ static int read_call(struct enclave_shell *s, const char *const *argv,
 	return 0;
 }
 
-static int add_requests(struct enclave_shell *s)
+static void add_command(struct enclave_shell *s)
 {
-	size_t n_env = count(s->call.env);
-	struct request exec = { .op = OPERATION_EXEC,
+	for (size_t i = 0; s->call.env && s->call.env[i]; i++)
+		add_request(s, OPERATION_ENV, s->call.env[i]);
+	s->requests[s->n_requests++] = (struct request){ .op = OPERATION_EXEC,
 		.target = s->argv[0],
 		.args = s->argv + 1,
 		.n_args = s->n_argv - 1 };
-	int r;
-
-	s->requests = arena_calloc(&s->arena, n_env + 3, sizeof(*s->requests));
-	if (!s->requests)
-		return -ENOMEM;
-	r = add_folder(s);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < n_env; i++)
-		add_request(s, OPERATION_ENV, s->call.env[i]);
-	s->requests[s->n_requests++] = exec;
-	return 0;
 }
 
 int enclave_shell_read(struct enclave_shell *s, const char *const *argv,
 	const struct corral_call *call, struct error *e)
 {
+	size_t n_requests;
 	int r = read_call(s, argv, call, e);
 
 	if (r < 0)
 		return r;
 	s->n_argv = count(argv);
 	s->argv = arena_calloc(&s->arena, s->n_argv + 1, sizeof(*s->argv));
-	if (!s->argv)
+	n_requests = BENEATH_LINKS_MAX + 1 + count(s->call.env) + 1;
+	s->requests = arena_calloc(&s->arena, n_requests, sizeof(*s->requests));
+	if (!s->argv || !s->requests)
 		return -ENOMEM;
 	memcpy(s->argv, argv, s->n_argv * sizeof(*argv));
-	r = find_program(s, e);
+	/* The words are about the folder where the links end, and so is a path from there. */
+	r = add_folder(s, e);
+	if (r == 0)
+		r = find_program(s, e);
 	if (r == 0)
 		r = describe(s);
 	if (r == 0)
-		r = add_requests(s);
+		add_command(s);
 	return r;
 }

@@ -140,7 +140,10 @@ static int permit(struct enclave_shell *s, struct corral_error **e)
 	return enclave_permit(&s->c, s->requests, s->n_requests, e);
 }
 
-/* What the command was given must not be in the log, in whatever text. */
+/*
+ * What the command is given must not be in the log, in whatever text: nor in the question whether
+ * it may run.
+ */
 static int keep_secrets(const struct enclave_shell *s)
 {
 	int r = 0;
@@ -156,6 +159,14 @@ static int keep_secrets(const struct enclave_shell *s)
 	return r;
 }
 
+static int too_many_secrets(struct enclave_shell *s, struct corral_error **e)
+{
+	/* Its arguments may be these values. */
+	s->c.target = s->argv[0];
+	return enclave_refuse(&s->c, -E2BIG, e,
+		"there were too many values of variables to keep them out of the log");
+}
+
 int corral_enclave_shell_exec(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *const *argv, const struct corral_call *call, struct corral_result **ret,
 	struct corral_error **e)
@@ -164,6 +175,7 @@ int corral_enclave_shell_exec(struct corral_enclave *enclave, const struct corra
 	struct corral_result *result = NULL;
 	struct corral_error *own = NULL;
 	struct error error = { 0 };
+	bool may_run;
 	int r;
 
 	enclave_begin(&s.c, enclave, by, AUDIT_EXEC, argv ? argv[0] : NULL);
@@ -172,15 +184,16 @@ int corral_enclave_shell_exec(struct corral_enclave *enclave, const struct corra
 		enclave_tell(&s.c, AUDIT_FAILED, NULL, error.text);
 		return handles_error(e, &error, r);
 	}
+	/* Whoever is denied does not fill the log's memory of values. */
+	may_run = enclave_look(&s.c, s.requests, s.n_requests) != VERDICT_DENY;
+	if (may_run && keep_secrets(&s) < 0)
+		return too_many_secrets(&s, e);
 	r = permit(&s, e);
 	if (r < 0)
 		return r;
-	if (keep_secrets(&s) < 0) {
-		/* Its arguments may be these values. */
-		s.c.target = s.argv[0];
-		return enclave_refuse(&s.c, -E2BIG, e,
-			"there were too many values of variables to keep them out of the log");
-	}
+	/* The policy changed in between. */
+	if (!may_run && keep_secrets(&s) < 0)
+		return too_many_secrets(&s, e);
 	if (s.argv[0][0] != '/')
 		return enclave_done(&s.c, -ENOENT, e);
 	r = run(&s, &result, e ? e : &own);

@@ -98,10 +98,11 @@ static int name_draft(struct draft *d)
 	return r;
 }
 
-/* As the old one was. Only whoever may give files away can keep its owner: others become it. */
+/* As the old one was. Only whoever may give files away can keep its owner: others become it. In a
+ * user namespace an owner may have no number (EINVAL). */
 static int keep_mode(const struct draft *d, const struct stat *old)
 {
-	if (fchown(d->fd, old->st_uid, old->st_gid) < 0 && errno != EPERM)
+	if (fchown(d->fd, old->st_uid, old->st_gid) < 0 && errno != EPERM && errno != EINVAL)
 		return -errno;
 	return fchmod(d->fd, old->st_mode & 0777) < 0 ? -errno : 0;
 }

@@ -158,9 +158,10 @@ static void test_a_link_in_the_middle_of_a_glob(void **state)
 	test_enclave_grant(enclave, CORRAL_EXEC, "cat");
 	grant(enclave, CORRAL_FS_WRITE, "@/w/**");
 	assert_int_equal(symlink("../secret", at("@/w/sub")), 0);
+	take_back(enclave, CORRAL_FS_WRITE, "@/w/**");
 	grant(enclave, CORRAL_FS_READ, "@/*/sub/**");
 	assert_null(command_reads(enclave, "@/w/sub/file"));
-	take_back(enclave, CORRAL_FS_WRITE, "@/w/**");
+	grant(enclave, CORRAL_FS_WRITE, "@/w/**");
 	assert_null(command_reads(enclave, "@/w/sub/file"));
 	take_back(enclave, CORRAL_FS_READ, "@/*/sub/**");
 	grant(enclave, CORRAL_FS_READ, "@/*/sub/f*");
@@ -175,6 +176,57 @@ static void test_a_link_in_the_middle_of_a_glob(void **state)
 	grant(enclave, CORRAL_FS_READ, "@/*/sub/**");
 	grant(enclave, CORRAL_FS_WRITE, "@/real/other/**");
 	assert_string_equal(command_reads(enclave, "@/w/sub/file"), "secret");
+	corral_enclave_free(enclave);
+	assert_int_equal(unlink(at("@/w/sub")), 0);
+}
+
+/* A program's name is granted, and the agent left a link of that name. */
+static void test_a_link_for_a_program(void **state)
+{
+	struct corral_enclave *enclave = test_enclave("permissions: {exec: [cat]}", NULL);
+
+	(void)state;
+	assert_int_equal(chmod(at("@/secret/file"), 0755), 0);
+	grant(enclave, CORRAL_FS_WRITE, "@/w/**");
+	assert_int_equal(symlink("../secret/file", at("@/w/tool")), 0);
+	take_back(enclave, CORRAL_FS_WRITE, "@/w/**");
+	grant(enclave, CORRAL_EXEC, "@/w/tool");
+	assert_null(command_reads(enclave, "@/w/tool"));
+	assert_null(command_reads(enclave, "@/secret/file"));
+	take_back(enclave, CORRAL_EXEC, "@/w/tool");
+	grant(enclave, CORRAL_EXEC, "@/*/tool");
+	assert_null(command_reads(enclave, "@/w/tool"));
+	assert_null(command_reads(enclave, "@/secret/file"));
+	/* When it is called itself, it does not run, and others do. */
+	test_enclave_grant(enclave, CORRAL_EXEC, at("@/w/tool"));
+	assert_int_equal(corral_enclave_shell_exec(enclave, NULL,
+				 (const char *const[]){ at("@/w/tool"), NULL }, NULL, NULL, NULL),
+		-EACCES);
+	assert_null(command_reads(enclave, "@/w/tool"));
+	corral_enclave_free(enclave);
+	assert_int_equal(unlink(at("@/w/tool")), 0);
+}
+
+/* A socket's folder is one that the agent could have made a link. */
+static void test_a_link_for_a_socket(void **state)
+{
+	struct corral_enclave *enclave = test_enclave("permissions: {exec: [cat]}", NULL);
+	char pattern[320];
+
+	(void)state;
+	grant(enclave, CORRAL_FS_WRITE, "@/w/**");
+	assert_int_equal(symlink("../secret", at("@/w/sub")), 0);
+	take_back(enclave, CORRAL_FS_WRITE, "@/w/**");
+	assert_null(command_reads(enclave, "/dev/null"));
+	assert_int_equal(test_enclave_told(enclave, "session", NULL, "grants left out", NULL), 0);
+	(void)snprintf(pattern, sizeof(pattern), "unix:%s", at("@/w/sub/x.sock"));
+	test_enclave_grant(enclave, CORRAL_NET_CONNECT, pattern);
+	assert_int_equal(test_enclave_told(enclave, "session", NULL, "grants left out", NULL), 1);
+	test_enclave_revoke(enclave, CORRAL_NET_CONNECT, pattern);
+	/* A plain name there is one. */
+	(void)snprintf(pattern, sizeof(pattern), "unix:%s", at("@/w/x.sock"));
+	test_enclave_grant(enclave, CORRAL_NET_CONNECT, pattern);
+	assert_int_equal(test_enclave_told(enclave, "session", NULL, "grants left out", NULL), 1);
 	corral_enclave_free(enclave);
 	assert_int_equal(unlink(at("@/w/sub")), 0);
 }
@@ -306,6 +358,8 @@ int main(void)
 		cmocka_unit_test(test_a_link_of_the_owner),
 		cmocka_unit_test(test_a_link_of_the_agent),
 		cmocka_unit_test(test_a_link_in_the_middle_of_a_glob),
+		cmocka_unit_test(test_a_link_for_a_program),
+		cmocka_unit_test(test_a_link_for_a_socket),
 		cmocka_unit_test(test_a_link_by_the_other_name),
 		cmocka_unit_test(test_a_link_in_the_ceiling),
 		cmocka_unit_test(test_a_home_behind_a_link),

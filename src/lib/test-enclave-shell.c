@@ -294,6 +294,14 @@ static void test_folder_of_a_command(void **state)
 	/* The enclave said so, before there was a command. */
 	assert_int_equal(
 		test_enclave_told(enclave, "exec", "denied", "cat file", path_of("out")), 2);
+	/* Links that lead nowhere, or that say ".." behind a name. */
+	assert_int_equal(symlink("loop", path_of("in/loop")), 0);
+	(void)snprintf(folder, sizeof(folder), "%s", path_of("in/loop"));
+	assert_int_equal(run_with(enclave, argv, &call).code, -ELOOP);
+	assert_int_equal(unlink(folder), 0);
+	assert_int_equal(symlink("way-out/../in", folder), 0);
+	assert_int_equal(run_with(enclave, argv, &call).code, -ELOOP);
+	assert_int_equal(unlink(folder), 0);
 	/* A path from the folder is judged as where it leads. */
 	(void)snprintf(folder, sizeof(folder), "%s", path_of("in"));
 	is_denied(run_with(enclave, script, &call));
@@ -442,6 +450,24 @@ static void test_arguments_that_are_denied(void **state)
 	corral_enclave_free(enclave);
 }
 
+/* A rule of which nothing is left inside must not be in the way of others. */
+static void test_arguments_that_a_rule_allows(void **state)
+{
+	struct corral_enclave *enclave = test_enclave(
+		"permissions:\n"
+		"  exec: [sh]\n"
+		"  rules:\n"
+		"    - {id: ok, action: allow, operations: [exec], patterns: [\"echo hello:*\"]}\n",
+		NULL);
+
+	(void)state;
+	prints(RUN(enclave, "sh", "-c", "echo builtin"), "builtin\n");
+	fails(RUN(enclave, "sh", "-c", ECHO " hello"));
+	prints(RUN(enclave, "echo", "hello"), "hello\n");
+	is_denied(RUN(enclave, "echo", "bye"));
+	corral_enclave_free(enclave);
+}
+
 /* Questions */
 
 static int keep_object(void *context, const struct corral_question *q)
@@ -527,6 +553,47 @@ static void test_the_question_has_all_of_the_call(void **state)
 	assert_int_equal(run_with(enclave, argv, &other).code, -EINPROGRESS);
 	prints(run_with(enclave, argv, &call), "hello");
 	corral_enclave_free(enclave);
+}
+
+/* Names of variables and odd bytes must not make another command of what a person reads. */
+static void test_a_question_shows_what_it_is(void **state)
+{
+	static const struct {
+		const char *env, *word, *object;
+	} rows[] = {
+		{ "APP_A=1", "x", "APP_A=1 " ECHO " x" },
+		{ "APP_A=1 APP_B=2", "x", "APP_A='1 APP_B=2' " ECHO " x" },
+		{ "APP_A && rm -rf ~ #=1", "x", "'APP_A && rm -rf ~ #'=1 " ECHO " x" },
+		{ "APP_\n=1", "x", "$'APP_\\x0a'=1 " ECHO " x" },
+		{ "APP_A=1", "a\r\033[2Kb", "APP_A=1 " ECHO " $'a\\x0d\\x1b[2Kb'" },
+		{ "APP_A=1", "\n'\\x0a", "APP_A=1 " ECHO " $'\\x0a\\'\\\\x0a'" },
+		/* Written from right to left. */
+		{ "APP_A=1",
+			"a\xe2\x80\xae"
+			"b",
+			"APP_A=1 " ECHO " $'a\\xe2\\x80\\xaeb'" },
+		{ "APP_A=1", "\xc3\xa9", "APP_A=1 " ECHO " '\xc3\xa9'" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct corral_enclave *enclave = test_enclave(
+			"permissions:\n"
+			"  env: [\"APP_*\"]\n"
+			"  rules:\n"
+			"    - {id: ask, action: ask, operations: [exec], patterns: [echo]}\n",
+			NULL);
+		const char *const env[] = { rows[i].env, NULL };
+		const char *const argv[] = { "echo", rows[i].word, NULL };
+		struct corral_call call = CORRAL_CALL;
+		char object[512] = "";
+
+		call.env = env;
+		assert_int_equal(run_with(enclave, argv, &call).code, -EINPROGRESS);
+		assert_int_equal(corral_enclave_questions(enclave, keep_object, object), 1);
+		assert_string_equal(object, rows[i].object);
+		corral_enclave_free(enclave);
+	}
 }
 
 /* The folder is a link, and after the answer it leads elsewhere. */
@@ -829,8 +896,10 @@ int main(void)
 		cmocka_unit_test(test_path_chooses_nothing),
 		cmocka_unit_test(test_arguments_that_are_granted),
 		cmocka_unit_test(test_arguments_that_are_denied),
+		cmocka_unit_test(test_arguments_that_a_rule_allows),
 		cmocka_unit_test(test_a_program_that_is_asked_about),
 		cmocka_unit_test(test_the_question_has_all_of_the_call),
+		cmocka_unit_test(test_a_question_shows_what_it_is),
 		cmocka_unit_test(test_an_answer_is_about_the_folder_itself),
 		cmocka_unit_test(test_a_question_keeps_the_secret),
 		cmocka_unit_test(test_folders_and_variables_are_not_asked_about),

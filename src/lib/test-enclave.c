@@ -602,6 +602,59 @@ static void test_hand_on(void **state)
 	corral_enclave_free(enclave);
 }
 
+/* A host that forgets the size has no nameless actor, who shares what others agreed to. */
+static void test_an_actor_has_a_size(void **state)
+{
+	static const struct corral_by bad[] = { { .actor = "agent" }, { 8, "agent", 0 } };
+	struct corral_enclave *enclave = test_enclave(NULL, NULL);
+	const char *const argv[] = { "echo", NULL };
+	char *data = NULL;
+	size_t len;
+
+	(void)state;
+	test_enclave_grant(enclave, CORRAL_NET_CONNECT, HOST);
+	assert_int_equal(corral_enclave_http_request(enclave, NULL, "GET", URL, NULL), 0);
+	test_enclave_grant(enclave, CORRAL_FS_READ, "/etc/**");
+	test_enclave_grant(enclave, CORRAL_EXEC, "echo");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct corral_by *by = &bad[i];
+
+		assert_int_equal(
+			corral_enclave_http_request(enclave, by, "GET", URL, NULL), -EINVAL);
+		assert_int_equal(
+			corral_enclave_fs_read(enclave, by, "/etc/passwd", &data, &len, NULL),
+			-EINVAL);
+		assert_int_equal(
+			corral_enclave_shell_exec(enclave, by, argv, NULL, NULL, NULL), -EINVAL);
+	}
+	assert_int_equal(test_enclave_told(enclave, NULL, "denied", NULL, "has no size"), 6);
+	corral_enclave_free(enclave);
+}
+
+/* What a variable is granted to be may be a secret: no event of the policy has it. */
+static void test_values_are_no_part_of_a_change(void **state)
+{
+	struct corral_enclave *enclave = test_enclave(NULL, NULL);
+	struct corral_permissions *p;
+
+	(void)state;
+	test_enclave_grant(enclave, CORRAL_ENV, "APP_XYZ=canary-1");
+	test_enclave_grant(enclave, CORRAL_ENV, "APP_*");
+	assert_int_equal(corral_enclave_revoke(enclave, test_enclave_token, CORRAL_ENV,
+				 "APP_XYZ=canary-2", NULL, NULL),
+		-ENOENT);
+	test_enclave_revoke(enclave, CORRAL_ENV, "APP_XYZ=canary-1");
+	p = test_enclave_permissions("permissions: {env: [\"APP_XYZ=canary-3\"]}");
+	assert_int_equal(corral_enclave_set_policy(enclave, test_enclave_token, p, NULL, NULL), 0);
+	corral_permissions_free(p);
+	test_enclave_revoke(enclave, CORRAL_ENV, "APP_XYZ=canary-3");
+	assert_int_equal(test_enclave_told(enclave, "policy", NULL, "APP_XYZ=", NULL), 4);
+	assert_int_equal(test_enclave_told(enclave, "policy", NULL, NULL, "APP_XYZ="), 2);
+	assert_int_equal(test_enclave_told(enclave, NULL, NULL, "canary", NULL), 0);
+	assert_int_equal(test_enclave_told(enclave, NULL, NULL, NULL, "canary"), 0);
+	corral_enclave_free(enclave);
+}
+
 /* The callback */
 
 struct host {
@@ -818,6 +871,8 @@ int main(void)
 		cmocka_unit_test(test_a_denial_is_not_asked_about),
 		cmocka_unit_test(test_a_question_must_be_showable),
 		cmocka_unit_test(test_hand_on),
+		cmocka_unit_test(test_an_actor_has_a_size),
+		cmocka_unit_test(test_values_are_no_part_of_a_change),
 		cmocka_unit_test(test_callback),
 		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_audit_of_the_host),

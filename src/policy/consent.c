@@ -353,15 +353,20 @@ int consent_give_used(
 	struct consent *c, const struct consent_scope *scope, uint64_t now_ms, uint64_t *ret_id)
 {
 	struct approval *a = is_whole(scope) ? approval_new(scope, now_ms) : NULL;
-	int r;
+	bool spent;
+	int r = 0;
 
 	if (!a)
 		return is_whole(scope) ? -ENOMEM : -EINVAL;
-	a->left--;
+	spent = --a->left == 0;
 	lock(c);
-	r = add(c, a, now_ms, ret_id);
+	/* Nothing of it is left to be remembered. */
+	if (spent)
+		*ret_id = ++c->last_id;
+	else
+		r = add(c, a, now_ms, ret_id);
 	unlock(c);
-	if (r < 0)
+	if (spent || r < 0)
 		free(a);
 	return r;
 }
@@ -419,6 +424,24 @@ static bool is_smaller(const struct approval *a, const struct consent_scope *sco
 	       scope->count <= a->left && end_of(now_ms, scope->ttl_ms) <= a->until_ms;
 }
 
+static const struct approval *root_of(const struct approval *a)
+{
+	while (a->above)
+		a = a->above;
+	return a;
+}
+
+/* How many there are of the same origin. */
+static size_t count_hands(const struct consent *c, const struct approval *above)
+{
+	const struct approval *root = root_of(above);
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_approvals; i++)
+		n += c->approvals[i] != root && root_of(c->approvals[i]) == root;
+	return n;
+}
+
 static int hand_on(struct consent *c, struct approval *above, const struct consent_scope *scope,
 	uint64_t now_ms, uint64_t *ret_id)
 {
@@ -427,7 +450,8 @@ static int hand_on(struct consent *c, struct approval *above, const struct conse
 
 	if (!is_smaller(above, scope, now_ms))
 		return -EINVAL;
-	if (above->depth + 1 >= CONSENT_DEPTH_MAX)
+	sweep(c, now_ms);
+	if (above->depth + 1 >= CONSENT_DEPTH_MAX || count_hands(c, above) >= CONSENT_HANDS_MAX)
 		return -ENOSPC;
 	a = approval_new(scope, now_ms);
 	if (!a)

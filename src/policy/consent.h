@@ -27,6 +27,7 @@ enum {
 	CONSENT_QUESTIONS_PER_ACTOR = 32, /* so that one actor does not fill the queue */
 	CONSENT_APPROVALS_MAX = 4096,     /* refusals included */
 	CONSENT_DEPTH_MAX = 32,           /* how often an approval is handed on, hand to hand */
+	CONSENT_HANDS_MAX = 256,          /* and to how many hands: nobody fills the list alone */
 	CONSENT_TEXT_MAX = 4096,          /* with its NUL: what is longer cannot be shown */
 };
 

@@ -279,6 +279,11 @@ static void test_too_many_approvals(void **state)
 		assert_int_equal(consent_answer(c, ask(c, &scope), VERDICT_ALLOW, NULL, NOW, &id),
 			i < CONSENT_APPROVALS_MAX ? 0 : -ENOSPC);
 	}
+	/* What is used up as it is given needs no room. */
+	scope.count = 1;
+	assert_int_equal(consent_give_used(c, &scope, NOW, &id), 0);
+	scope.count = 2;
+	assert_int_equal(consent_give_used(c, &scope, NOW, &id), -ENOSPC);
 	/* Those whose time is over make room. */
 	assert_int_equal(consent_answer(c, ask(c, &scope), VERDICT_ALLOW, NULL, NOW + TTL, &id), 0);
 	consent_free(c);
@@ -375,6 +380,29 @@ static void test_hands_are_bounded(void **state)
 		r = consent_hand_on(c, id, &write_a, NOW, &id);
 	assert_int_equal(r, -ENOSPC);
 	assert_int_equal(n, CONSENT_DEPTH_MAX + 1);
+	consent_free(c);
+}
+
+/* Who has one approval must not fill the list, so that nobody gets another. */
+static void test_hands_do_not_fill_the_list(void **state)
+{
+	struct consent *c = consent_new();
+	uint64_t first = approve(c, &write_a), hand = first, id = 0;
+	struct consent_scope other = write_a;
+	int n = 0;
+
+	(void)state;
+	/* Half of them from a second hand. */
+	while (consent_hand_on(c, hand, &write_a, NOW, &id) == 0 && n < CONSENT_APPROVALS_MAX) {
+		n++;
+		hand = n % 2 ? id : first;
+	}
+	assert_int_equal(n, CONSENT_HANDS_MAX);
+	assert_int_equal(consent_hand_on(c, first, &write_a, NOW, &id), -ENOSPC);
+	other.object = "/other";
+	other.actor = "somebody else";
+	id = approve(c, &other);
+	assert_int_equal(consent_hand_on(c, id, &other, NOW, &id), 0);
 	consent_free(c);
 }
 
@@ -542,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_hand_on_shares_the_count),
 		cmocka_unit_test(test_withdraw_takes_all_back),
 		cmocka_unit_test(test_hands_are_bounded),
+		cmocka_unit_test(test_hands_do_not_fill_the_list),
 		cmocka_unit_test(test_property_no_ancestor_is_exceeded),
 		cmocka_unit_test(test_threads_use_the_count_exactly),
 	};
