@@ -126,7 +126,7 @@ static void test_calls(void **state)
 	test_says(e, "LD_PRELOAD");
 	c.env = (const char *[]){ "WITHOUT_VALUE", NULL };
 	assert_int_equal(corral_sandbox_execute(s, "true", &c, NULL, &e), -EINVAL);
-	test_says(e, "WITHOUT_VALUE");
+	test_says(e, "entry 1 is not one");
 	corral_sandbox_free(s);
 }
 
