@@ -3,9 +3,13 @@
  * tools: a host with tools of its own. Each line of its input is a call, words between spaces; each
  * call has an answer, "ok" with what came of it, or "error" and why.
  *
- *     fs_read PATH           shell_exec PROGRAM ARGUMENT…    grant fs.read|fs.write|exec|net
- * PATTERN fs_write PATH TEXT     http_request METHOD URL         revoke fs.read|fs.write|exec|net
- * PATTERN fs_list PATH           get_audit_log COUNT             export_audit_log FILE
+ *     fs_read PATH                   shell_exec PROGRAM ARGUMENT…
+ *     fs_write PATH TEXT             http_request METHOD URL
+ *     fs_list PATH
+ *     grant OPERATION PATTERN        get_audit_log COUNT
+ *     revoke OPERATION PATTERN       export_audit_log FILE
+ *
+ * An operation is fs.read, fs.write, exec or net.
  *
  * Whoever sends grants here has the host's word for it: in a real one they come from a person, by
  * another way than the agent's calls, and only that way knows the token.

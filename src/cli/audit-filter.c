@@ -77,8 +77,12 @@ int audit_filter_decision(struct call *c, const struct options_row *row, const c
 static int take_time(struct call *c, const struct options_row *row, const char *value,
 	enum audit_time_end end, uint64_t *ret_ns)
 {
+	const struct audit_filter *f = row->target;
+
 	if (audit_time_parse(value, end, audit_time_now(), ret_ns) == 0)
-		return 0;
+		return f->until_ns && f->since_ns > f->until_ns
+			       ? options_misused(c, "--until is before --since: nothing can fit")
+			       : 0;
 	(void)error_set(c->error, -EINVAL, NULL, "--%s: `%s` is no time", row->name, value);
 	error_hint(c->error, "write 10m, 2h or 3d (ago), 14:30, 2026-01-31, "
 			     "'2026-01-31 14:30' or 2026-01-31T14:30:00Z");

@@ -115,7 +115,7 @@ static bool has_changed(struct audit_follow *f)
 	auto_buffer name = { 0 };
 	bool same;
 
-	buffer_printf(&name, "%s-wal", f->path);
+	audit_source_name(f->path, "-wal", &name);
 	if (stat(f->path, &file) < 0)
 		file = (struct stat){ 0 };
 	if (stat(buffer_text(&name), &wal) < 0)
@@ -163,7 +163,10 @@ static int look(struct audit_follow *f)
 
 	if (!has_changed(f) && f->has_begun)
 		return 0;
-	r = f->file.st_ino ? audit_source_open(f->call, f->path, &log) : -ENOENT;
+	/* Asked for also if it is not there: whether it is may be hidden from us. */
+	r = audit_source_open(f->call, f->path, &log);
+	if (r == 0 && !f->file.st_ino)
+		r = -ENOENT; /* it came since: the next look has it as it is */
 	if (r < 0) {
 		f->has_begun = true;
 		return judge_failure(f, r);

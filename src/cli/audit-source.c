@@ -2,13 +2,17 @@
 #include "cli/audit-source.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/place.h"
 #include "base/buffer.h"
+#include "base/file.h"
 
 #define HOW_TO_WRITE \
 	"`corral run --audit FILE -- COMMAND` writes one; with `--audit default`, your own"
@@ -36,11 +40,21 @@ int audit_source_find(struct call *c, const char *operand, const char **ret)
 	return r < 0 ? r : keep(c, &place, ret);
 }
 
+void audit_source_name(const char *path, const char *suffix, struct buffer *out)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(path, real))
+		path = real;
+	buffer_printf(out, "%s%s", path, suffix);
+}
+
 int audit_source_beside(struct call *c, const char *path, const char *suffix, const char **ret)
 {
 	auto_buffer name = { 0 };
 
-	buffer_printf(&name, "%s%s", path, suffix);
+	audit_source_name(path, suffix, &name);
 	return keep(c, &name, ret);
 }
 
@@ -81,8 +95,19 @@ static bool has_wal(const char *path)
 {
 	auto_buffer wal = { 0 };
 
-	buffer_printf(&wal, "%s-wal", path);
+	audit_source_name(path, "-wal", &wal);
 	return !wal.failed && access(wal.data, F_OK) == 0;
+}
+
+/* Not one either: a log whose first bytes were damaged. */
+static bool is_database(const char *path)
+{
+	static const char magic[16] = "SQLite format 3";
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char head[sizeof(magic)];
+
+	return fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+	       !memcmp(head, magic, sizeof(magic));
 }
 
 /* What SQLite said is right, but not what a person can act on. */
@@ -101,8 +126,9 @@ static int explain(struct call *c, const char *path, int r)
 		return tell_private(c, path, &st);
 	if (r != -EBADMSG && r != -ENOMEM && has_wal(path))
 		return tell_unfinished(c, path, r);
-	if (r == -EBADMSG && st.st_size == 0) {
-		(void)error_set(c->error, r, NULL, "%s: it is empty, no audit log", path);
+	if (r == -EBADMSG && !is_database(path)) {
+		(void)error_set(c->error, r, NULL, "%s: it is %s", path,
+			st.st_size ? "no audit log" : "empty, no audit log");
 		error_hint(c->error, HOW_TO_WRITE);
 	}
 	return r;

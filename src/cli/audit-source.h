@@ -6,7 +6,9 @@
 
 /* The file that was named, or the user's own (audit/place.h) for NULL. Lives in the arena. */
 int audit_source_find(struct call *c, const char *operand, const char **ret);
-/* A file beside the log: path with a suffix, in the arena. */
+/* A file beside the log: path with a suffix. Writers go where a link leads, and so does this. */
+void audit_source_name(const char *path, const char *suffix, struct buffer *out);
+/* The same, in the arena. */
 int audit_source_beside(struct call *c, const char *path, const char *suffix, const char **ret);
 
 /* audit_log_open(), with an error that says what to do. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,15 +91,20 @@ static int run(struct call *c)
 		{ "format", 'f', "FORMAT", "jsonl, ocsf, cef or csv", take_format, &x.format,
 			OPTIONS_REQUIRED },
 		{ "output", 'o', "FILE",
-			"write this file (mode 0600), when all is there; else standard output",
+			"write this file (mode 0600), when all is there; -: standard output",
 			options_text, &x.output, OPTIONS_OPTIONAL },
 		AUDIT_FILTER_ROWS(&x.filter),
 		AUDIT_FILTER_AMOUNT(&x.filter),
 	};
 	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
 
-	if (r == 0)
-		r = export(c, &x);
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	if (x.output && !*x.output)
+		return options_misused(c, "--output: the file has no name");
+	if (x.output && !strcmp(x.output, "-"))
+		x.output = NULL;
+	r = export(c, &x);
 	return r < 0 ? r : STATUS_YES;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "audit/proof.h"
@@ -7,12 +8,30 @@
 #include "cli/audit-source.h"
 #include "cli/output.h"
 
+static void tell_absent(struct call *c, struct audit_log *log, uint64_t number)
+{
+	struct error ignored = { 0 };
+	uint64_t first, last;
+
+	if (audit_log_range(log, &first, &last, &ignored) < 0)
+		return;
+	if (!last)
+		(void)error_set(c->error, -ENOENT, NULL, "there is no record in the log");
+	else if (number > last || number < first)
+		(void)error_set(c->error, -ENOENT, NULL,
+			"there is no record %" PRIu64 "; the log has %" PRIu64 " to %" PRIu64,
+			number, first, last);
+	else
+		error_hint(c->error, "`corral audit verify` says how far the log is signed, and if "
+				     "something is missing; a head comes after some seconds, and "
+				     "when the writer ends");
+}
+
 /* There is a log, but no proof: that is an answer. */
-static int refuse(struct call *c, int r)
+static int refuse(struct call *c, struct audit_log *log, uint64_t number, int r)
 {
 	if (r == -ENOENT)
-		error_hint(c->error, "`corral audit verify` says how far the log is signed; a head "
-				     "comes after some seconds, and when the writer ends");
+		tell_absent(c, log, number);
 	if (r == -EBADMSG)
 		error_hint(c->error, "`corral audit verify` says what is wrong with the log");
 	if (r != -ENOENT && r != -EBADMSG)
@@ -34,7 +53,7 @@ static int prove(struct call *c, uint64_t number)
 		return r;
 	r = audit_log_prove(log, number, &o.text, c->error);
 	if (r < 0)
-		return refuse(c, r);
+		return refuse(c, log, number, r);
 	buffer_addc(&o.text, '\n');
 	return output_write(&o, STDOUT_FILENO, c->error);
 }

@@ -12,9 +12,11 @@ enum { LINES = 10 };
 /* Like audit_filter_number(), but none is an amount, too. */
 static int take_lines(struct call *c, const struct options_row *row, const char *value)
 {
-	if (strcmp(value, "0") != 0)
-		return audit_filter_number(c, row, value);
-	*(uint64_t *)row->target = 0;
+	uint64_t *lines = row->target;
+
+	*lines = 0;
+	if (strcmp(value, "0") != 0 && audit_filter_parse_number(value, lines) < 0)
+		return options_misused(c, "--%s: `%s` is no number", row->name, value);
 	return 0;
 }
 

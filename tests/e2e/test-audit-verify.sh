@@ -268,7 +268,11 @@ no_proof() {
 	{ [ "$status" -eq 1 ] && [ ! -s "$scratch/out" ] && grep -q -F -e "$2" "$scratch/err"; }
 	ok $? "$1"
 }
-no_proof "no such record" "record 61" 61
+no_proof "no such record" "there is no record 61; the log has 1 to 60" 61
+mkdir links && ln -s ../log.db links/log.db
+answers 0 "what belongs to a log lies where a link to it leads" "fine: 60 records" audit verify links/log.db
+fails "and is not written over through one" "belongs to the log itself" \
+	audit export --format csv --output log.db.key.pub links/log.db
 tamper 'e, x = row(33); put(33, flip(e, 20), x); rehash(33)'
 no_proof "nothing is proved from a log that was changed" "not those of its signed head" 17
 fresh && { events 61 62 | "$MAKE_LOG" log.db kill; } >/dev/null 2>&1

@@ -29,7 +29,7 @@ done
 : >empty.db
 fails "an empty file" "empty.db: it is empty, no audit log" audit list empty.db
 echo 'no log' >text.db
-fails "a text" "text.db: " audit list text.db
+fails "a text" "text.db: it is no audit log" audit list text.db
 fails "a folder" "it is no file" audit list .
 mkfifo pipe.db
 fails "a pipe" "it is no file" audit stats pipe.db
@@ -156,6 +156,8 @@ fails "no number of lines" "is no number" audit tail -n -1 log.db
 fails "no number of a record" "is no number of a record" audit prove x log.db
 fails "a pattern that is none" "never closed" audit list --target '/srv/[a' log.db
 fails "two logs" 'there is no use for `b`' audit list a b
+fails "times in which nothing can be" "--until is before --since" audit list --since 1m --until 10m log.db
+fails "an output without a name" "the file has no name" audit export --format csv --output '' log.db
 
 # --- stats ---
 run audit stats log.db
@@ -242,6 +244,8 @@ ok $? "export --output: a file for its owner"
 out_empty "and nothing else"
 run audit export --format csv --output out.jsonl log.db
 is "$(head -c 6 out.jsonl)" number "export --output: replaces the one before"
+run audit export --format csv --output - log.db
+is "$(head -c 6 "$scratch/out")" number "export --output -: standard output"
 mkdir folder
 run audit export --format csv --output folder/out.csv log.db
 is "$(ls -A folder)" out.csv "export --output: nothing else is left"

@@ -233,7 +233,7 @@ EOF
 automounter() { unshare -m setsid -w python3 "$scratch/automounter.py" "$out/net" "$@" 2>&1; }
 automounter true >/dev/null
 if [ $? -eq 77 ] || ! unshare -m true 2>/dev/null; then
-	ok 0 "names that act # SKIP autofs cannot be mounted here"
+	ok 0 "names that act # SKIP kernel: autofs cannot be mounted here"
 else
 	is "$(automounter ls "$out/net/secret/x")" "the automounter was asked" "who looks there, asks"
 	is "$(automounter "$CORRAL" run --explain -- cat "$out/net/secret/x" link/secret/x)" "" \
