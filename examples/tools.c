@@ -14,6 +14,7 @@
  * Whoever sends grants here has the host's word for it: in a real one they come from a person, by
  * another way than the agent's calls, and only that way knows the token.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,19 +109,35 @@ static int http_request(struct host *h, char **words, struct corral_error **e)
 
 /* What a person does */
 
-static enum corral_operation operation(const char *word)
+/* -EINVAL: there is none of that name. Nothing is granted by a guess. */
+static int operation(const char *word, enum corral_operation *ret)
 {
-	if (strcmp(word, "fs.write") == 0)
-		return CORRAL_FS_WRITE;
-	if (strcmp(word, "exec") == 0)
-		return CORRAL_EXEC;
-	return strcmp(word, "net") == 0 ? CORRAL_NET_CONNECT : CORRAL_FS_READ;
+	static const struct {
+		const char *word;
+		enum corral_operation op;
+	} all[] = {
+		{ "fs.read", CORRAL_FS_READ },
+		{ "fs.write", CORRAL_FS_WRITE },
+		{ "exec", CORRAL_EXEC },
+		{ "net", CORRAL_NET_CONNECT },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (strcmp(word, all[i].word) == 0) {
+			*ret = all[i].op;
+			return 0;
+		}
+	}
+	return -EINVAL;
 }
 
 static int grant(struct host *h, char **words, struct corral_error **e)
 {
-	int r = corral_enclave_grant(h->enclave, h->token, operation(words[1]), words[2], NULL, e);
+	enum corral_operation op;
+	int r = operation(words[1], &op);
 
+	if (r == 0)
+		r = corral_enclave_grant(h->enclave, h->token, op, words[2], NULL, e);
 	if (r == 0)
 		printf("ok\n");
 	return r;
@@ -128,8 +145,11 @@ static int grant(struct host *h, char **words, struct corral_error **e)
 
 static int revoke(struct host *h, char **words, struct corral_error **e)
 {
-	int r = corral_enclave_revoke(h->enclave, h->token, operation(words[1]), words[2], NULL, e);
+	enum corral_operation op;
+	int r = operation(words[1], &op);
 
+	if (r == 0)
+		r = corral_enclave_revoke(h->enclave, h->token, op, words[2], NULL, e);
 	if (r == 0)
 		printf("ok\n");
 	return r;
@@ -187,15 +207,18 @@ static void answer(struct host *h, char *line)
 {
 	char *words[WORDS_MAX + 1];
 	struct corral_error *e = NULL;
-	int n = split(line, words);
+	int n = split(line, words), r;
 
 	for (size_t i = 0; n && i < sizeof(calls) / sizeof(calls[0]); i++) {
 		if (strcmp(calls[i].name, words[0]) != 0 || n < calls[i].words)
 			continue;
 		/* The first line says why; the second, if there is one, what would allow it. */
-		if (calls[i].call(h, words, &e) < 0)
-			printf("error %.*s\n", (int)strcspn(corral_error_message(e), "\n"),
-				corral_error_message(e));
+		r = calls[i].call(h, words, &e);
+		if (r < 0) {
+			const char *why = e ? corral_error_message(e) : strerror(-r);
+
+			printf("error %.*s\n", (int)strcspn(why, "\n"), why);
+		}
 		corral_error_free(e);
 		return;
 	}

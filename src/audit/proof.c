@@ -253,9 +253,7 @@ int audit_proof_check(const char *text, size_t len, const char *public_path, str
 
 	if (sodium_init() < 0)
 		return error_set(e, -EIO, NULL, "libsodium does not work here");
-	if (json_read(&d, NULL, text, len, e) < 0)
-		return -EBADMSG;
-	if (parse_proof(d.root, record, &p) < 0)
+	if (json_read(&d, NULL, text, len, NULL) < 0 || parse_proof(d.root, record, &p) < 0)
 		return error_set(e, -EBADMSG, NULL, "this is no proof of Corral");
 	r = check_signature(&p, public_path, e);
 	if (r < 0)

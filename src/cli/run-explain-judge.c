@@ -163,20 +163,20 @@ static bool host_lets(const char *path, int mode)
 /* Answers */
 
 /* The name that the command used, as long as it leads to the same: a grant of it makes its links,
- * too. */
+ * too. If that is granted already, then where it leads is what is missing. */
 static const char *either(const struct question *q, const char *path, const char *real)
 {
 	char leads_to[PATH_BYTES];
 	bool same = follow(q->run, path, leads_to) == 0 && strcmp(leads_to, real) == 0;
 
-	return same ? path : real;
+	return same && !may(q->run, OPERATION_FS_READ, path) ? path : real;
 }
 
 static int denied(struct question *q, enum denial_kind kind, const char *path, bool is_folder)
 {
 	/* Places in which programs look, and do without. */
 	static const char *const quiet[] = { "/sys", "/run/nscd", "/var/run/nscd", "/run/systemd",
-		NULL };
+		"/etc/locale.alias", NULL };
 
 	memmove(q->target, path, strlen(path) + 1);
 	*q->denial = (struct denial){ .kind = kind,

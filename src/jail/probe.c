@@ -66,8 +66,8 @@ static const struct check {
 		PROBE_USEFUL, probe_nft },
 	{ PROBE_TPROXY, "UDP to single hosts", PROBE_USEFUL, probe_tproxy },
 	{ PROBE_CGROUPNS, "hiding the names of the host's cgroups", PROBE_LATER, probe_cgroupns },
-	{ PROBE_NOTIFY, "tier 2, and telling what a command was refused", PROBE_LATER,
-		probe_notify },
+	{ PROBE_NOTIFY, "--explain: telling which files a command was refused (and tier 2)",
+		PROBE_USEFUL, probe_notify },
 	{ PROBE_GETFD, "tier 2", PROBE_LATER, probe_getfd },
 };
 

@@ -171,6 +171,25 @@ static void line_method(const struct request *r, struct buffer *out)
 		buffer_printf(out, "network: {methods: [%s]}", r->method);
 }
 
+/* Somebody thought about the arguments of this program: then all of them are too much. */
+static bool is_granted_in_part(const struct request *r, const struct decision *d)
+{
+	const struct sources *all = d->layer ? &d->layer->sources[OPERATION_EXEC] : NULL;
+	const char *slash = strrchr(r->target, '/'), *name = slash ? slash + 1 : r->target;
+
+	for (size_t i = 0; all && i < all->n; i++) {
+		const char *text = all->items[i].text, *end = text + strcspn(text, " :");
+		const char *start = end;
+
+		while (start > text && start[-1] != '/')
+			start--;
+		if ((size_t)(end - start) == strlen(name) &&
+			strncmp(start, name, (size_t)(end - start)) == 0 && *end == ' ')
+			return true;
+	}
+	return false;
+}
+
 static void line_exec(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	bool is_path = strchr(r->target, '/') != NULL;
@@ -186,6 +205,10 @@ static void line_exec(const struct request *r, const struct decision *d, struct 
 	if (is_path) {
 		path_pattern(r->target, &program);
 		command.program = buffer_text(&program);
+	}
+	if (r->args && r->n_args > 0 && is_granted_in_part(r, d)) {
+		command.args = (const char **)r->args;
+		command.n_args = 1;
 	}
 	command_pattern_print(&command, &pattern);
 	add_line(out, OPERATION_EXEC, "exec: [", &pattern, "]");

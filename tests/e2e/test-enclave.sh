@@ -63,6 +63,8 @@ done
 like "$(last "grant fs.read $granted/**" "fs_read $granted/folder/../folder/file.txt")" 'error *' \
 	"a path with ../ is none, even if it stays inside"
 
+like "$(last "grant fs.raed $granted/**")" 'error Invalid argument' "a misspelt grant is none"
+
 # "Symlink pointing outside granted root is blocked"
 like "$(cat "$granted/chain")" 'a secret' "bare, the links lead out"
 for link in escape.txt relative chain folder-link/secret; do
