@@ -25,12 +25,16 @@ AUTHORITY = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTR
              "GIT_SSL_CAINFO")
 
 
+# A search for leaks takes seconds for each program; others look for them.
+NO_LEAKS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+
 def read_audit(corral, path):
     """What `corral run --audit` recorded of the network; nothing bare, or if there was no sandbox."""
     if not path or not os.path.exists(path):
         return []
     words = [corral, "audit", "export", "--format", "jsonl", path]
-    text = subprocess.run(words, check=True, capture_output=True).stdout
+    text = subprocess.run(words, check=True, capture_output=True, env={**os.environ, **NO_LEAKS}).stdout
     events = [json.loads(line) for line in text.splitlines()]
     return [e for e in events if e["action"].startswith("net.")]
 
@@ -64,8 +68,7 @@ class Scene:
         authority = self.world.path("pub/ca.pem")
         return {"PATH": PATH, "HOME": self.path("home"), "TMPDIR": self.path("tmp"), "TERM": "dumb",
                 "LANG": "C.UTF-8", "USER": self.account.name, "LOGNAME": self.account.name,
-                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0",
-                **{name: authority for name in AUTHORITY}}
+                **NO_LEAKS, **{name: authority for name in AUTHORITY}}
 
     def policy(self, network):
         """A policy in a file: the workspace and the system, and this network."""
