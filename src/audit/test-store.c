@@ -373,7 +373,7 @@ static int take_number(void *context, int n, char **values, char **names)
 {
 	(void)names;
 	assert_int_equal(n, 1);
-	*(int *)context = atoi(values[0]);
+	*(int *)context = (int)strtol(values[0], NULL, 10);
 	return 0;
 }
 
