@@ -6,32 +6,23 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "lib/growing.h"
 
 enum {
 	KNOWN_FLAGS = CORRAL_CALL_INPUT | CORRAL_CALL_TTY | CORRAL_CALL_MERGE | CORRAL_CALL_RAW,
-	SIZE_MAX_SANE = 1 << 16,
 };
 
-static bool is_zero(const unsigned char *p, size_t n)
+static int read_struct(struct corral_call *ret, const struct corral_call *from, struct error *e)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (p[i])
-			return false;
-	}
-	return true;
-}
+	int r = growing_read(ret, sizeof(*ret), from, from->size);
 
-static int check_size(const struct corral_call *from, struct error *e)
-{
-	const size_t known = sizeof(*from);
-
-	if (from->size < sizeof(from->size) || from->size > SIZE_MAX_SANE)
-		return error_set(e, -EINVAL, NULL,
-			"struct corral_call has no size; start it with CORRAL_CALL");
-	if (from->size > known && !is_zero((const unsigned char *)from + known, from->size - known))
-		return error_set(e, -E2BIG, NULL,
+	if (r == -EINVAL)
+		return error_set(
+			e, r, NULL, "struct corral_call has no size; start it with CORRAL_CALL");
+	if (r == -E2BIG)
+		return error_set(e, r, NULL,
 			"the call asks for something that this version of libcorral does not have");
-	return 0;
+	return r;
 }
 
 static int check_env(const char *const *env, struct error *e)
@@ -82,12 +73,10 @@ static int check(const struct corral_call *c, struct error *e)
 int call_read(struct corral_call *ret, const struct corral_call *from, struct error *e)
 {
 	struct corral_call c = CORRAL_CALL;
-	int r = from ? check_size(from, e) : 0;
+	int r = from ? read_struct(&c, from, e) : 0;
 
 	if (r < 0)
 		return r;
-	if (from)
-		memcpy(&c, from, from->size < sizeof(c) ? from->size : sizeof(c));
 	c.size = sizeof(c);
 	r = check(&c, e);
 	if (r == 0)

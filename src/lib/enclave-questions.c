@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "lib/enclave-part.h"
+#include "lib/growing.h"
 #include "lib/handles.h"
-
-enum { SIZE_MAX_SANE = 1 << 16 };
 
 uint64_t corral_error_question(const struct corral_error *e)
 {
@@ -49,13 +48,17 @@ long corral_enclave_questions(
 	return consent_questions(enclave->consent, visit_one, &v);
 }
 
-/* A scope has had all its members since there are scopes. */
+/* A scope has had all its members since there are scopes. One that narrows by something that is not
+ * known here would be wider than what was meant. */
 static int read_scope(struct consent_scope *ret, const struct corral_scope *from, struct error *e)
 {
 	const char *wrong = NULL;
+	struct corral_scope known;
 
-	if (!from || from->size < sizeof(*from) || from->size > SIZE_MAX_SANE)
+	if (!from || from->size < sizeof(*from))
 		wrong = "struct corral_scope has no size; set it to sizeof(struct corral_scope)";
+	else if (growing_read(&known, sizeof(known), from, from->size) < 0)
+		wrong = "the scope says something that this version of libcorral does not know";
 	else if (!from->object || !from->actor)
 		wrong = "a scope has an object and an actor";
 	if (wrong) {

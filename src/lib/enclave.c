@@ -17,6 +17,7 @@
 #include "lib/audit-handle.h"
 #include "lib/enclave-part.h"
 #include "lib/enclave-sandbox.h"
+#include "lib/growing.h"
 #include "lib/handles.h"
 
 #define HOME_DEFAULT "/home/user"
@@ -26,32 +27,26 @@ enum {
 	TTL_MS = 5 * 60 * 1000,
 	FILE_BYTES = 64 << 20,
 	TOKEN_RANDOM = 32,
-	SIZE_MAX_SANE = 1 << 16,
 };
 
 /* Options */
 
-/* As corral_call has it: a shorter struct is an older one, a longer one must ask for nothing. */
 static int read_options(struct corral_enclave_options *ret,
 	const struct corral_enclave_options *from, struct error *e)
 {
 	const struct corral_enclave_options none = CORRAL_ENCLAVE_OPTIONS;
-	const unsigned char *bytes = (const unsigned char *)from;
+	int r;
 
 	*ret = none;
-	if (!from)
-		return 0;
-	if (from->size < sizeof(from->size) || from->size > SIZE_MAX_SANE)
-		return error_set(e, -EINVAL, NULL,
+	r = from ? growing_read(ret, sizeof(*ret), from, from->size) : 0;
+	if (r == -EINVAL)
+		return error_set(e, r, NULL,
 			"struct corral_enclave_options has no size; start it with "
 			"CORRAL_ENCLAVE_OPTIONS");
-	for (size_t i = sizeof(*from); i < from->size; i++) {
-		if (bytes[i])
-			return error_set(e, -E2BIG, NULL,
-				"the options ask for something that this version of libcorral does "
-				"not have");
-	}
-	memcpy(ret, from, from->size < sizeof(*ret) ? from->size : sizeof(*ret));
+	if (r == -E2BIG)
+		return error_set(e, r, NULL,
+			"the options ask for something that this version of libcorral does not "
+			"have");
 	if (ret->n_ceiling > ENCLAVE_CEILING_MAX)
 		return error_set(
 			e, -E2BIG, NULL, "a ceiling has at most %d layers", ENCLAVE_CEILING_MAX);

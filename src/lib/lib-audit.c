@@ -10,19 +10,10 @@
 
 #include "jail/account.h"
 #include "lib/audit-handle.h"
+#include "lib/growing.h"
 #include "lib/handles.h"
 
-enum { SIZE_MAX_SANE = 4096, SESSION_BYTES = 8 };
-
-/* What the host knows of the struct; the rest is 0. size: what it says that it has. */
-static int read_struct(void *ret, size_t known, const void *from, size_t size)
-{
-	if (size < sizeof(size) || size > SIZE_MAX_SANE)
-		return -EINVAL;
-	memset(ret, 0, known);
-	memcpy(ret, from, size < known ? size : known);
-	return 0;
-}
+enum { SESSION_BYTES = 8 };
 
 static int open_trail(struct corral_audit *a, const struct corral_audit_options *o, struct error *e)
 {
@@ -89,11 +80,15 @@ int corral_audit_new(
 	int r = a ? 0 : -ENOMEM;
 
 	if (r == 0 && from)
-		r = read_struct(&o, sizeof(o), from, from->size);
+		r = growing_read(&o, sizeof(o), from, from->size);
 	if (r == -EINVAL)
 		(void)error_set(&error, r, NULL,
 			"struct corral_audit_options has no size; start it with "
 			"CORRAL_AUDIT_OPTIONS");
+	if (r == -E2BIG)
+		(void)error_set(&error, r, NULL,
+			"the options ask for something that this version of libcorral does not "
+			"have");
 	if (r == 0)
 		r = open_trail(a, &o, &error);
 	if (r == 0)
@@ -127,10 +122,10 @@ int corral_audit_secret(struct corral_audit *a, const char *name, const char *va
 int corral_audit_add(struct corral_audit *a, const struct corral_audit_event *from)
 {
 	struct corral_audit_event e;
-	int action, decision;
+	int action, decision, r = growing_read(&e, sizeof(e), from, from->size);
 
-	if (read_struct(&e, sizeof(e), from, from->size) < 0)
-		return -EINVAL;
+	if (r < 0)
+		return r;
 	action = e.action ? audit_action_parse(e.action) : -EINVAL;
 	decision = e.decision ? audit_decision_parse(e.decision) : AUDIT_NONE;
 	if (action < 0 || decision < 0)

@@ -191,6 +191,10 @@ static void test_what_is_refused(void **state)
 	struct corral_audit *a = open_audit(NULL);
 	struct corral_audit_event e = { .action = "exec" };
 	struct corral_audit_options o = { .path = "/x" };
+	struct {
+		struct corral_audit_options known;
+		uint64_t more;
+	} newer = { { .size = sizeof(newer) }, 1 };
 	struct corral_audit *none = NULL;
 	struct corral_error *error = NULL;
 
@@ -208,6 +212,14 @@ static void test_what_is_refused(void **state)
 	assert_true(corral_audit_new(&none, &o, &error) < 0);
 	corral_error_free(error);
 	assert_null(none);
+	/* A newer host may know more of it, but not ask for more: it would not get it. */
+	newer.known.path = NULL;
+	assert_int_equal(corral_audit_new(&none, &newer.known, &error), -E2BIG);
+	test_says(error, "does not have");
+	assert_null(none);
+	newer.more = 0;
+	assert_int_equal(corral_audit_new(&none, &newer.known, NULL), 0);
+	close_audit(none);
 	/* An older host knows less of the struct. */
 	e.size = offsetof(struct corral_audit_event, count);
 	assert_int_equal(corral_audit_add(a, &e), 0);
