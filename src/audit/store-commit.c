@@ -15,23 +15,16 @@
 #include "audit/heads.h"
 #include "audit/schema.h"
 #include "audit/store-part.h"
+#include "base/clock.h"
 
 /* Segments that retention looks at for one head: work has a bound, and still outruns growth. */
 enum { CUT_MAX = 8 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
 
 /* A clock that was set back must neither make heads out of order nor let retention remove what is
  * young. */
 static uint64_t head_time(const struct audit_store *s)
 {
-	const uint64_t now = now_ns();
+	const uint64_t now = clock_ns(CLOCK_REALTIME);
 
 	return now > s->head.time_ns ? now : s->head.time_ns;
 }
@@ -62,7 +55,7 @@ static int insert_queue(struct audit_store *s, struct chain *c, struct error *e)
 static bool may_go(const struct audit_store *s, const struct head *h, uint64_t number)
 {
 	const struct audit_store_options *o = &s->options;
-	const uint64_t now = now_ns();
+	const uint64_t now = clock_ns(CLOCK_REALTIME);
 
 	if (head_check(h, &s->key.public) < 0)
 		return false;
@@ -182,7 +175,7 @@ int store_write(struct audit_store *s, enum store_seal seal, struct error *e)
 	if (seal) {
 		s->head = h;
 		s->head_saved = false;
-		s->signed_ms = store_now_ms();
+		s->signed_ms = clock_ms(CLOCK_MONOTONIC);
 	}
 	return 0;
 }

@@ -32,8 +32,6 @@ struct audit_store {
 	uint64_t queued_ms; /* since when the first of them waits */
 };
 
-uint64_t store_now_ms(void);
-
 int store_lock_open(struct audit_store *s, struct error *e);
 /* -EBUSY: others have it for longer than this one waits. */
 int store_lock(struct audit_store *s, struct error *e);

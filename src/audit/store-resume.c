@@ -15,6 +15,7 @@
 #include "audit/heads.h"
 #include "audit/log-part.h"
 #include "audit/store-part.h"
+#include "base/clock.h"
 
 static int refuse(struct audit_store *s, const char *why, struct error *e)
 {
@@ -174,7 +175,7 @@ static int take_head(struct audit_store *s, const struct head *h, struct error *
 	if (r < 0)
 		return r;
 	s->head = *h;
-	s->signed_ms = store_now_ms();
+	s->signed_ms = clock_ms(CLOCK_MONOTONIC);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 
 #include "audit/schema.h"
 #include "audit/store-part.h"
+#include "base/clock.h"
 #include "base/file.h"
 
 enum {
@@ -25,14 +26,6 @@ enum {
 	BATCH_MAX = 4096,
 	PATIENCE_MS = 5000,
 };
-
-uint64_t store_now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* name, or path with something behind it; NULL: out of memory */
 static char *name_or(const char *name, const char *path, const char *suffix)
@@ -243,7 +236,7 @@ static int enqueue(struct audit_store *s, const struct audit_event *event)
 		return -ENOMEM;
 	}
 	if (s->queued == 0)
-		s->queued_ms = store_now_ms();
+		s->queued_ms = clock_ms(CLOCK_MONOTONIC);
 	s->ends[s->queued++] = s->queue.len;
 	return 0;
 }
@@ -256,8 +249,9 @@ static void drop_last(struct audit_store *s)
 
 static bool batch_is_due(const struct audit_store *s)
 {
-	return s->queued && (s->queued >= s->options.batch ||
-				    store_now_ms() - s->queued_ms >= s->options.batch_ms);
+	return s->queued &&
+	       (s->queued >= s->options.batch ||
+		       clock_ms(CLOCK_MONOTONIC) - s->queued_ms >= s->options.batch_ms);
 }
 
 int audit_store_add(struct audit_store *s, const struct audit_event *event)
@@ -281,7 +275,7 @@ static bool head_is_due(const struct audit_store *s)
 	if (number == s->head.number)
 		return false;
 	return number - s->head.number >= s->options.sign_records ||
-	       store_now_ms() - s->signed_ms >= s->options.sign_seconds * 1000;
+	       clock_ms(CLOCK_MONOTONIC) - s->signed_ms >= s->options.sign_seconds * 1000;
 }
 
 /* With the lock. Whether a head is due may have changed with what others did. */
@@ -356,7 +350,7 @@ int audit_store_tick(struct audit_store *s, struct error *e)
 /* What is left of a span that began then; 0 if it is over. */
 static int left_ms(uint64_t since, uint64_t span)
 {
-	const uint64_t past = store_now_ms() - since;
+	const uint64_t past = clock_ms(CLOCK_MONOTONIC) - since;
 
 	if (past >= span)
 		return 0;

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "audit/trail-part.h"
+#include "base/clock.h"
 
 enum {
 	FULL_PERCENT = 75,
@@ -32,14 +33,6 @@ enum {
 	PATIENCE_FULL_MS = 1000,
 	PATIENCE_MS = 5000,
 };
-
-uint64_t trail_now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* Those that lie in the ring, and nowhere else. */
 static uint64_t pending(struct audit_trail *t)
@@ -120,7 +113,7 @@ static uint64_t retry_after(int r, unsigned patience_ms)
 static void note(
 	struct audit_trail *t, int r, unsigned patience_ms, const struct audit_ring_mark *mark)
 {
-	const uint64_t now = trail_now_ms(), next = t->reader.next;
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC), next = t->reader.next;
 	/* Others were at it, and there is room: that is no failure yet. */
 	const bool later = r == -EBUSY && patience_ms < PATIENCE_FULL_MS;
 
@@ -164,7 +157,7 @@ static void pause_a_little(void)
 
 static bool is_failing(struct audit_trail *t)
 {
-	return atomic_load(&t->failure) && trail_now_ms() < atomic_load(&t->retry_ms);
+	return atomic_load(&t->failure) && clock_ms(CLOCK_MONOTONIC) < atomic_load(&t->retry_ms);
 }
 
 /* A thread that was interrupted while it wrote an event holds up all behind it, for as long as the
@@ -191,7 +184,7 @@ static void begin_waiting(struct audit_trail *t, uint64_t now)
 
 void trail_carry_due(struct audit_trail *t)
 {
-	const uint64_t now = trail_now_ms();
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
 
 	begin_waiting(t, now);
 	for (unsigned i = 0; i < ROUNDS && is_due(t, now); i++) {
@@ -246,7 +239,7 @@ int audit_trail_flush(struct audit_trail *t, struct error *e)
 
 int audit_trail_tick(struct audit_trail *t, struct error *e)
 {
-	const uint64_t now = trail_now_ms();
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
 	int r = 0;
 
 	if (!t->store || now < atomic_load(&t->retry_ms) || pthread_mutex_trylock(&t->carrier) != 0)
@@ -292,7 +285,7 @@ int audit_trail_wait_ms(struct audit_trail *t)
 	/* Somebody is at it. */
 	if (pthread_mutex_trylock(&t->carrier) != 0)
 		return (int)t->batch_ms;
-	r = wait_ms(t, trail_now_ms());
+	r = wait_ms(t, clock_ms(CLOCK_MONOTONIC));
 	(void)pthread_mutex_unlock(&t->carrier);
 	return r;
 }

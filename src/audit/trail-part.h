@@ -36,8 +36,6 @@ struct audit_trail {
 	_Alignas(8) char buffer[AUDIT_EVENT_MAX];
 };
 
-uint64_t trail_now_ms(void);
-
 /* Fills in what an event does not say; the texts are the trail's. */
 void trail_complete(struct audit_trail *t, struct audit_event *e);
 

@@ -19,6 +19,7 @@
 
 #include "audit/trail-part.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 
 enum {
 	DEFAULT_RING = 1 << 20,
@@ -28,14 +29,6 @@ enum {
 	/* What came while a batch was written goes into the next as a whole. */
 	BATCHES_AT_ONCE = 4,
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
 
 static int no_memory(struct error *e)
 {
@@ -152,7 +145,7 @@ static const char *text_or(const char *text, const char *other)
 void trail_complete(struct audit_trail *t, struct audit_event *e)
 {
 	if (!e->time_ns)
-		e->time_ns = now_ns();
+		e->time_ns = clock_ns(CLOCK_REALTIME);
 	if (!e->sequence)
 		e->sequence = atomic_fetch_add_explicit(&t->sequence, 1, memory_order_relaxed) + 1;
 	if (!e->count)

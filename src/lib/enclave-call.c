@@ -7,21 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "lib/enclave-part.h"
 #include "lib/handles.h"
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	(void)clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* It goes on while the machine sleeps, and setting the time of the day does not touch it. */
 uint64_t enclave_now_ms(void)
 {
-	return now_ns(CLOCK_BOOTTIME) / 1000000;
+	return clock_ns(CLOCK_BOOTTIME) / 1000000;
 }
 
 /* A caller that was compiled with an older header has a shorter struct; all have an actor. */
@@ -40,7 +33,7 @@ void enclave_begin(struct enclave_call *c, struct corral_enclave *enclave,
 		.actor = "",
 		.action = action,
 		.target = target ? target : "",
-		.began_ns = now_ns(CLOCK_MONOTONIC),
+		.began_ns = clock_ns(CLOCK_MONOTONIC),
 	};
 	c->nameless = by && !has(by, BY_LEAST);
 	if (has(by, BY_LEAST) && by->actor)
@@ -61,7 +54,7 @@ void enclave_tell(const struct enclave_call *c, enum audit_decision decision, co
 		.rule = rule,
 		.reason = reason,
 		.exact = true,
-		.cost_ns = now_ns(CLOCK_MONOTONIC) - c->began_ns,
+		.cost_ns = clock_ns(CLOCK_MONOTONIC) - c->began_ns,
 		.sent = c->sent,
 		.received = c->received,
 	};

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "lib/denial.h"
 #include "lib/guess.h"
@@ -213,17 +214,9 @@ static void list_slots(struct corral_process *p, int fds[PROCESS_SLOTS])
 	fds[PROCESS_SLOT_STDERR] = raw ? -1 : p->err.fd;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static int left_ms(int64_t end)
 {
-	int64_t left = end - now_ms();
+	int64_t left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
 
 	if (end < 0)
 		return -1;
@@ -279,7 +272,7 @@ static int say(struct error *e, int code)
 int corral_process_wait(struct corral_process *p, int timeout_ms, struct corral_result **ret,
 	struct corral_error **e)
 {
-	int64_t end = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+	int64_t end = timeout_ms < 0 ? -1 : (int64_t)clock_ms(CLOCK_MONOTONIC) + timeout_ms;
 	struct error error = { 0 };
 	int r = lock_pump(p, end);
 

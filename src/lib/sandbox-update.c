@@ -20,6 +20,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "lib/handles.h"
 #include "lib/process.h"
@@ -41,14 +42,6 @@ struct update {
 
 /* Asking a relay */
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* 1: the answer is there. -ECONNRESET: there will be none. */
 static int look_for_answer(struct corral_sandbox *s, struct warden_link *link)
 {
@@ -66,11 +59,11 @@ static int await_answer(struct corral_sandbox *s, struct warden_link *link, int 
 {
 	struct pollfd polled[] = { { .fd = link->socket, .events = POLLIN },
 		{ .fd = wake, .events = POLLIN } };
-	int64_t end = now_ms() + ANSWER_MS;
+	int64_t end = (int64_t)clock_ms(CLOCK_MONOTONIC) + ANSWER_MS;
 	int r = look_for_answer(s, link);
 
 	while (r == 0) {
-		int64_t left = end - now_ms();
+		int64_t left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
 
 		if (left <= 0)
 			return -ETIMEDOUT;

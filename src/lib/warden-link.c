@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "lib/spawn-warden.h"
 #include "wire/sealed.h"
@@ -20,24 +21,16 @@
 /* How long a warden may take to clean up before it is killed, and to die then. */
 enum { LEAVE_MS = 5000, DIE_MS = 10000, BURY_MS = 10, BURY_TRIES = 500 };
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* 1: readable (or hung up); 0: the time is over. Signals do not end it. */
 static int wait_readable(int fd, int timeout_ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int64_t end = now_ms() + timeout_ms, left = timeout_ms;
+	int64_t end = (int64_t)clock_ms(CLOCK_MONOTONIC) + timeout_ms, left = timeout_ms;
 	int r;
 
 	do {
 		r = poll(&p, 1, (int)left);
-		left = end - now_ms();
+		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
 	} while (r < 0 && errno == EINTR && left > 0);
 	return r > 0;
 }

@@ -2,7 +2,6 @@
 #include "warden/command.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "jail/cgroup.h"
@@ -33,12 +32,4 @@ void command_free(struct command *c)
 	if (c->cgroup)
 		cgroup_free(c->cgroup);
 	free(c);
-}
-
-uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }

@@ -28,5 +28,3 @@ struct command {
 
 struct command *command_new(uint64_t id);
 void command_free(struct command *c);
-/* Milliseconds that never go back. */
-uint64_t clock_ms(void);

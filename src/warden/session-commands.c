@@ -13,6 +13,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "warden/charge.h"
 #include "warden/given.h"
 #include "warden/session-part.h"
@@ -43,7 +44,7 @@ static void doom(struct session *s, struct command *c, uint32_t flag)
 		return;
 	c->flags |= flag;
 	c->doomed = true;
-	c->deadline = clock_ms() + GRACE_MS;
+	c->deadline = clock_ms(CLOCK_MONOTONIC) + GRACE_MS;
 	session_set_timer(s);
 	if (c->socket >= 0 && frame_send(c->socket, FRAME_KILL, c->id, NULL, 0, NULL, 0) == 0)
 		return;
@@ -64,7 +65,7 @@ static void pass_deadline(struct session *s, struct command *c)
 void session_pass_deadlines(struct session *s)
 {
 	uint64_t ticks;
-	uint64_t now = clock_ms();
+	uint64_t now = clock_ms(CLOCK_MONOTONIC);
 
 	(void)!read(s->timer, &ticks, sizeof(ticks));
 	for (struct command *c = s->commands; c; c = c->next)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "warden/charge.h"
 #include "warden/session-part.h"
@@ -68,7 +69,7 @@ static int assign(struct session *s, struct command *c, struct spare *init)
 	}
 	buffer_deinit(&c->body);
 	if (r == 0 && c->timeout_ms > 0 && !c->doomed) {
-		c->deadline = clock_ms() + c->timeout_ms;
+		c->deadline = clock_ms(CLOCK_MONOTONIC) + c->timeout_ms;
 		session_set_timer(s);
 	}
 	return r;

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "warden/session-part.h"
 #include "wire/record.h"
 #include "wire/sockets.h"
@@ -91,22 +92,14 @@ int session_hear_relay(struct session *s)
 	return 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* It takes the hang-up for the end, tells the rest, and hangs up itself. */
 void session_finish(struct session *s)
 {
 	struct pollfd p = { .fd = s->relay.socket, .events = POLLIN };
-	int64_t end = now_ms() + FINISH_MS, left = FINISH_MS;
+	int64_t end = (int64_t)clock_ms(CLOCK_MONOTONIC) + FINISH_MS, left = FINISH_MS;
 
 	if (s->relay.pid == 0 || shutdown(s->relay.socket, SHUT_WR) < 0)
 		return;
 	while (left > 0 && poll(&p, 1, (int)left) != 0 && session_hear_relay(s) == 0)
-		left = end - now_ms();
+		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
 }
