@@ -10,11 +10,8 @@
 #include "base/path.h"
 #include "lib/builder.h"
 #include "lib/handles.h"
+#include "lib/place.h"
 #include "lib/sandbox.h"
-
-/* A home for those who have none; a private folder is put there. */
-#define HOME_DEFAULT "/home/user"
-#define TEMP_DEFAULT "/tmp"
 
 /* Folders */
 
@@ -75,13 +72,6 @@ static int set_variable(struct sandbox_base *s, enum variable v, const char *val
 	return s->variables.values[v] ? 0 : -ENOMEM;
 }
 
-static const char *home_of_host(void)
-{
-	const char *home = secure_getenv("HOME");
-
-	return home && path_is_normal(home, strlen(home)) ? home : HOME_DEFAULT;
-}
-
 static int set_variables(struct sandbox_base *s, const struct corral_builder *b, struct error *e)
 {
 	int r = 0;
@@ -90,9 +80,9 @@ static int set_variables(struct sandbox_base *s, const struct corral_builder *b,
 		const char *value = b->variables[v];
 
 		if (!value && v == VARIABLE_HOME)
-			value = home_of_host();
+			value = place_home();
 		if (!value && v == VARIABLE_TEMP)
-			value = TEMP_DEFAULT;
+			value = PLACE_TEMP;
 		if (value)
 			r = set_variable(s, (enum variable)v, value, e);
 	}

@@ -19,9 +19,7 @@
 #include "lib/enclave-sandbox.h"
 #include "lib/growing.h"
 #include "lib/handles.h"
-
-#define HOME_DEFAULT "/home/user"
-#define TEMP_DEFAULT "/tmp"
+#include "lib/place.h"
 
 enum {
 	TTL_MS = 5 * 60 * 1000,
@@ -61,13 +59,6 @@ static int keep(struct corral_enclave *enclave, enum variable v, const char *val
 	return enclave->variables.values[v] ? 0 : -ENOMEM;
 }
 
-static const char *home_of_host(void)
-{
-	const char *home = secure_getenv("HOME");
-
-	return home && path_is_normal(home, strlen(home)) ? home : HOME_DEFAULT;
-}
-
 /* The baseline protects a home by both its names. */
 static int find_home(struct corral_enclave *enclave)
 {
@@ -95,9 +86,9 @@ static int set_variables(
 	if (o->work_dir)
 		given.values[VARIABLE_WORK_DIR] = o->work_dir;
 	if (!given.values[VARIABLE_HOME])
-		given.values[VARIABLE_HOME] = home_of_host();
+		given.values[VARIABLE_HOME] = place_home();
 	if (!given.values[VARIABLE_TEMP])
-		given.values[VARIABLE_TEMP] = TEMP_DEFAULT;
+		given.values[VARIABLE_TEMP] = PLACE_TEMP;
 	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++) {
 		if (given.values[v])
 			r = keep(enclave, (enum variable)v, given.values[v]);
