@@ -62,7 +62,7 @@ asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 fuzz: CC := clang
 fuzz: ## run every fuzzer for FUZZ_SECONDS (60), or only FUZZ=name
 	@tools/setup build clang-rt
-	$(call compile,$(BUILD)-fuzz,-Dfuzz=true -Dtests=false -Dc_args=-fsanitize=fuzzer-no-link $(sanitize))
+	$(call compile,$(BUILD)-fuzz,-Dfuzz=true -Dtests=false $(sanitize))
 	@tools/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS) $(FUZZ)
 
 coverage: ## line coverage in coverage/index.html; fails below 95 % in src/policy and src/codec
@@ -79,7 +79,7 @@ soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow
 	@tools/setup $(toolchain)
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@$(BUILD)-release/bench/soak $(BUILD)-release/src/warden/corral-warden $(SOAK_COMMANDS)
-	@CMOCKA_MESSAGE_OUTPUT=TAP $(BUILD)-release/src/audit/test-store-crash $(SOAK_KILLS)
+	@CMOCKA_MESSAGE_OUTPUT=TAP $(BUILD)-release/src/test/test-audit-store-store-crash $(SOAK_KILLS)
 	@tools/setup net
 	@CORRAL_NET_QUERIES=$(SOAK_COMMANDS) tests/net/run.py --programs $(BUILD)-release/tests/net \
 		--corral $(BUILD)-release/src/cli/corral --parts attacks --only "in great number"

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "audit/proof.h"
-#include "audit/store.h"
-#include "audit/verify.h"
+#include "audit/store/proof.h"
+#include "audit/store/store.h"
+#include "audit/store/verify.h"
 #include "base/buffer.h"
 #include "measure.h"
 

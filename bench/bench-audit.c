@@ -14,7 +14,7 @@
 
 #include "audit-store.h"
 #include "audit-trail.h"
-#include "audit/redact.h"
+#include "audit/redact/redact.h"
 #include "audit/ring.h"
 #include "base/buffer.h"
 #include "measure.h"

@@ -11,9 +11,9 @@
  * or its time is over; the others never wait for it, unless the ring is about to run over, because
  * then events would be lost. Whoever has a loop calls audit_trail_tick() in time.
  */
-#include "audit/redact.h"
+#include "audit/redact/redact.h"
 #include "audit/ring.h"
-#include "audit/store.h"
+#include "audit/store/store.h"
 
 struct audit_trail;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* A whole agent on the command line: --mode, --data-dir, --extra (policy/mode.h). */
+/* A whole agent on the command line: --mode, --data-dir, --extra (policy/format/mode.h). */
 #include <stdbool.h>
 
 #include "cli/options.h"
-#include "policy/mode.h"
+#include "policy/format/mode.h"
 
 struct agent {
 	bool is_given;

@@ -14,7 +14,7 @@
 #include "base/suggest.h"
 #include "cli/folder.h"
 #include "codec/node.h"
-#include "jail/resolver.h"
+#include "host/resolver.h"
 
 static int no_memory(struct call *c)
 {

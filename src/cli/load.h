@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 #include "cli/options.h"
-#include "policy/manifest.h"
+#include "policy/format/manifest.h"
 #include "policy/policy.h"
 #include "policy/variable.h"
 

@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "cli/tree.h"
 #include "cli/verb.h"
-#include "jail/probe.h"
+#include "jail/probe/probe.h"
 
 enum { MARK_COLUMN = 2, NAME_COLUMN = 6, TEXT_COLUMN = 34, TIER_COLUMN = 12 };
 

@@ -10,7 +10,7 @@
 #include "jail/landlock.h"
 #include "jail/mount.h"
 #include "jail/privilege.h"
-#include "jail/seccomp.h"
+#include "jail/seccomp/seccomp.h"
 
 /* What the tree has beside the plan's entries. */
 static const struct {

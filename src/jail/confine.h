@@ -5,7 +5,7 @@
  * that shuts what only the zygote may call. The tree must be in place.
  */
 #include "base/error.h"
-#include "jail/plan.h"
+#include "jail/plan/plan.h"
 
 /* Landlock's rules for the tree of a plan, as this mount namespace has it: a descriptor. */
 int confine_rules(const struct plan *plan, struct error *e);

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "jail/seccomp-program.h"
+#include "jail/seccomp/program.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 

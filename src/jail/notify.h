@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "jail/seccomp-table.h"
+#include "jail/seccomp/table.h"
 
 /* What a call wants of the path that it names. */
 enum notify_kind {

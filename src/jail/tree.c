@@ -18,7 +18,7 @@
 #include "base/path.h"
 #include "jail/devices.h"
 #include "jail/mount.h"
-#include "jail/rlimits.h"
+#include "jail/limits/rlimits.h"
 
 /* Room for what is ours on the scratch file system, beside what a limit gives to commands. */
 enum { SCRATCH_OURS = 1 << 20, FILES_OURS = 4096 };

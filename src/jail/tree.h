@@ -15,7 +15,7 @@
  * All of it is put together below a folder of the old root, and becomes the root in the end.
  */
 #include "base/error.h"
-#include "jail/plan.h"
+#include "jail/plan/plan.h"
 
 struct tree {
 	const struct plan *plan;

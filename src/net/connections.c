@@ -21,8 +21,8 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
-#include "net/capture.h"
-#include "net/gate.h"
+#include "net/enter/capture.h"
+#include "net/gate/gate.h"
 
 enum {
 	CONNECTIONS_MAX = 60000,

@@ -9,11 +9,11 @@
  * there is one, else to the host's.
  */
 #include "net/dial.h"
-#include "net/inner.h"
+#include "net/enter/inner.h"
 #include "net/pump.h"
 #include "net/quota.h"
 #include "net/recorder.h"
-#include "net/synthetic.h"
+#include "net/dns/synthetic.h"
 
 struct connections;
 

@@ -7,7 +7,7 @@
  * judged.
  */
 #include "net/judge.h"
-#include "net/lookup.h"
+#include "net/dns/lookup.h"
 #include "net/loop.h"
 
 struct dial {

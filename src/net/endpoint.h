@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "policy/address.h"
+#include "policy/network/address.h"
 
 union endpoint {
 	struct sockaddr any;

@@ -4,8 +4,8 @@
  * Flows by their two ends, and in the order in which they were last used. Nodes live in the structs
  * of those whose they are.
  */
-#include "net/capture.h"
-#include "policy/hostset-names.h"
+#include "net/enter/capture.h"
+#include "policy/network/hostset-names.h"
 
 enum { FLOW_TABLE_BUCKETS = 4096 };
 

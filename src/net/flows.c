@@ -22,7 +22,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "net/flow-table.h"
-#include "net/packet.h"
+#include "net/enter/packet.h"
 
 enum {
 	BATCH = 64, /* datagrams of one socket before others have their turn */

@@ -9,7 +9,7 @@
 #include "net/dial.h"
 #include "net/quota.h"
 #include "net/recorder.h"
-#include "net/synthetic.h"
+#include "net/dns/synthetic.h"
 
 struct flows;
 

@@ -13,9 +13,9 @@
  *   HTTP         the same for the host of each request, and the request's method and path are
  * judged
  */
-#include "net/http-requests.h"
-#include "net/tls-hello.h"
-#include "policy/host.h"
+#include "net/gate/http-requests.h"
+#include "net/gate/tls-hello.h"
+#include "policy/network/host.h"
 #include "policy/policy.h"
 
 struct judge {

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/hostset-names.h"
+#include "policy/network/hostset-names.h"
 
 enum { STEPS = 64, RING = STEPS + 1, SLOTS_MIN = 64 };
 /* Longer than any clock runs. */

@@ -5,7 +5,7 @@
  * which they were last used. At most RECORD_TABLE_MAX; the texts are copied, and cut off where they
  * are longer than anybody would read.
  */
-#include "policy/hostset-names.h"
+#include "policy/network/hostset-names.h"
 #include "wire/record.h"
 
 enum { RECORD_TABLE_MAX = 4096, RECORD_TABLE_SLOTS = 2 * RECORD_TABLE_MAX };

@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "net/capture.h"
+#include "net/enter/capture.h"
 #include "net/connections.h"
-#include "net/dns-server.h"
+#include "net/dns/server.h"
 #include "net/flows.h"
-#include "net/listeners.h"
-#include "net/names.h"
-#include "policy/manifest.h"
+#include "net/enter/listeners.h"
+#include "net/dns/names.h"
+#include "policy/format/manifest.h"
 #include "wire/change.h"
 #include "wire/frame.h"
 #include "wire/report.h"

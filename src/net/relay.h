@@ -4,15 +4,15 @@
  * The way out of a sandbox whose policy grants hosts. It runs in a process of its own, outside the
  * sandbox's network, with the sockets that were made inside:
  *
- *     connections.h  TCP            flows.h    UDP             dns-server.h  names
+ *     connections.h  TCP            flows.h    UDP             dns/server.h  names
  *     doors.h        unix sockets   publish.h  ports of the sandbox for the host
  *
  * All of them ask judge.h, and tell what they did by recorder.h. The relay reads what programs and
- * servers send: whoever runs it shuts it in first (warden/relay-process.h).
+ * servers send: whoever runs it shuts it in first (warden/session/relay-process.h).
  */
-#include "net/doors.h"
-#include "net/lookup.h"
-#include "net/publish.h"
+#include "net/enter/doors.h"
+#include "net/dns/lookup.h"
+#include "net/enter/publish.h"
 #include "policy/policy.h"
 
 struct relay_options {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "policy/baseline-data.h"
-#include "policy/host.h"
+#include "policy/network/host.h"
 
 /* There are too few names for anything better than looking at each. */
 static const struct baseline_net *find_name(const struct baseline_group *g, const char *name)

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "policy/address.h"
+#include "policy/network/address.h"
 
 struct host_request;
 

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "policy/command-key.h"
-#include "policy/command.h"
+#include "policy/match/command-key.h"
+#include "policy/match/command.h"
 #include "policy/compiler.h"
 
 /* The parts of an entry: one command pattern, narrowed by globs over the program's file. */

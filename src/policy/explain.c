@@ -7,10 +7,10 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "codec/json.h"
-#include "policy/command.h"
-#include "policy/glob.h"
-#include "policy/host.h"
-#include "policy/permissions-text.h"
+#include "policy/match/command.h"
+#include "policy/match/glob.h"
+#include "policy/network/host.h"
+#include "policy/format/permissions-text.h"
 
 static void visible(struct buffer *out, const char *text)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "policy/compiler.h"
-#include "policy/host.h"
+#include "policy/network/host.h"
 
 /* Sources, strongest first */
 

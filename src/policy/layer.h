@@ -10,8 +10,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "policy/hostset.h"
-#include "policy/pathset.h"
+#include "policy/network/hostset.h"
+#include "policy/match/pathset.h"
 #include "policy/permissions.h"
 #include "policy/variable.h"
 

@@ -8,10 +8,10 @@
 #include "base/path.h"
 #include "policy/baseline-paths.h"
 #include "policy/baseline.h"
-#include "policy/command-key.h"
-#include "policy/command.h"
-#include "policy/host.h"
-#include "policy/service.h"
+#include "policy/match/command-key.h"
+#include "policy/match/command.h"
+#include "policy/network/host.h"
+#include "policy/match/service.h"
 
 struct policy {
 	struct arena arena;

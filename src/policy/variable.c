@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/path.h"
 #include "base/suggest.h"
-#include "policy/glob.h"
+#include "policy/match/glob.h"
 
 static const char *const names[VARIABLE_COUNT] = {
 	[VARIABLE_SKILL_DIR] = "SKILL_DIR",

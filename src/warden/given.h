@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "jail/plan.h"
+#include "jail/plan/plan.h"
 
 /*
  * -EISDIR: a folder, from which the host's tree could be walked. -EBADF: no open file, or just a

@@ -19,7 +19,7 @@
 
 #include "base/file.h"
 #include "jail/confine.h"
-#include "jail/tally.h"
+#include "jail/limits/tally.h"
 #include "warden/given.h"
 #include "warden/launch.h"
 #include "wire/frame.h"

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "jail/tree.h"
-#include "warden/watch.h"
+#include "warden/session/watch.h"
 
 struct init {
 	int socket;   /* to the warden */

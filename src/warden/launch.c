@@ -17,7 +17,7 @@
 #include "base/path.h"
 #include "jail/confine.h"
 #include "jail/notify.h"
-#include "jail/rlimits.h"
+#include "jail/limits/rlimits.h"
 #include "wire/frame.h"
 
 /* Shared with the child, which runs in our memory until it becomes the program. */

@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
-#include "net/listeners.h"
+#include "net/enter/listeners.h"
 #include "wire/frame.h"
 #include "wire/sockets.h"
 

@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "jail/landlock.h"
 #include "jail/privilege.h"
-#include "jail/seccomp.h"
-#include "policy/idna-library.h"
+#include "jail/seccomp/seccomp.h"
+#include "policy/network/idna-library.h"
 
 static const struct {
 	const char *path;

@@ -10,7 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
-#include "policy/manifest.h"
+#include "policy/format/manifest.h"
 
 enum { TEXT_MAX = 8 << 20 };
 

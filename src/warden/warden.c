@@ -18,14 +18,14 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "jail/plan.h"
-#include "jail/resolver.h"
-#include "jail/rlimits.h"
+#include "jail/plan/plan.h"
+#include "host/resolver.h"
+#include "jail/limits/rlimits.h"
 #include "policy/policy.h"
 #include "warden/lease.h"
 #include "warden/outbox.h"
 #include "warden/self.h"
-#include "warden/session.h"
+#include "warden/session/session.h"
 #include "warden/source.h"
 #include "wire/change.h"
 #include "wire/configure.h"

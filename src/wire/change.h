@@ -3,7 +3,7 @@
 /*
  * The body of FRAME_POLICY on its way to a relay: other permissions for a session that stands. Only
  * what they say about the network; sockets and ports, which the relay has from the start, are named
- * one by one, as a plan would (jail/plan.h).
+ * one by one, as a plan would (jail/plan/plan.h).
  *
  * The answer is FRAME_POLICY with the same id and no body: it holds, for everything that is open
  * too. Or with a refusal (wire/report.h): nothing has changed.

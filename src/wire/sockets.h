@@ -8,11 +8,11 @@
 #include "wire/frame.h"
 
 enum sockets_kind {
-	SOCKETS_CAPTURE, /* by enum capture_socket (net/capture.h) */
+	SOCKETS_CAPTURE, /* by enum capture_socket (net/enter/capture.h) */
 	SOCKETS_DOOR,    /* listening, at a granted path: by its place among the plan's sockets */
 	SOCKETS_PORT,    /* not connected: to reach the ports that are published */
-	/* TCP, where nothing leads connections to the relay (net/listeners.h): listening at an
-	 * address that is granted, or not bound yet. */
+	/* TCP, where nothing leads connections to the relay (net/enter/listeners.h): listening at
+	 * an address that is granted, or not bound yet. */
 	SOCKETS_LISTENER,
 	SOCKETS_KIND_COUNT,
 };

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/store.h"
+#include "audit/store/store.h"
 #include "codec/json.h"
 
 static void die(const char *what, const struct error *e)

@@ -70,6 +70,10 @@ fresh
 echo '#include "two.h"' >>src/policy/two.c
 fails "layers: a header named without its folder" "named from src/" "$tools/check-layers" .
 fresh
+mkdir -p src/policy/part && printf '/* %s */\n#pragma once\n' "$spdx" >src/policy/part/internal.h
+echo '#include "policy/part/internal.h"' >>src/policy/two.c
+fails "layers: a private header outside its folder" "for the files of src/policy/part" "$tools/check-layers" .
+fresh
 echo '#include <fcntl.h>' >>src/policy/two.c
 fails "layers: the policy opens files" "does no I/O" "$tools/check-layers" .
 fresh
@@ -85,7 +89,7 @@ echo '#include <yaml.h>' >>src/policy/two.c
 fails "layers: libyaml outside codec" "belongs to src/codec/" "$tools/check-layers" .
 fresh
 echo '#include <idn2.h>' >>src/policy/two.c
-fails "layers: libidn2 outside idna-library.c" "belongs to src/policy/idna-library.c" "$tools/check-layers" .
+fails "layers: libidn2 outside idna-library.c" "belongs to src/policy/network/idna-library.c" "$tools/check-layers" .
 fresh
 mkdir src/other && echo 'int x;' >src/other/x.c
 fails "layers: a folder that is in no layer" "in no layer" "$tools/check-layers" .

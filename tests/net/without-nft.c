@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "net/test-without-nft.h"
+#include "net/test/test-without-nft.h"
 
 int main(int argc, char **argv)
 {

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A layer is told in the order of its sections, and in each section in the order in which it
+ * decides, turned around: first what is allowed, then what is taken away from that. "Except" is
+ * only said without an "unless" where nothing in the layer is stronger.
+ *
+ * Where there are several layers each is told by itself. What they allow together is at most what
+ * the narrowest of them does; working that out in words would be the algebra's business, and
+ * leaving a layer out would hide what the others rely on.
+ */
+#include "advice/describe/describe.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/format/unit.h"
+#include "advice/describe/internal.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+int describe_add(struct arena *a, struct description_lines *to, const char *format, ...)
+{
+	auto_buffer visible = { 0 };
+	const char *line = NULL;
+	char *text = NULL;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&text, format, args);
+	va_end(args);
+	if (len < 0)
+		return -ENOMEM;
+	buffer_add_visible(&visible, text, (size_t)len);
+	free(text);
+	if (!visible.failed)
+		line = arena_strdup(a, buffer_text(&visible));
+	return line ? ARENA_PUSH(a, to->items, to->n, to->cap, line) : -ENOMEM;
+}
+
+/* Sections and lines */
+
+static void section(struct describe *c, const char *title)
+{
+	struct description_section s = { .title = title };
+
+	if (c->suffix)
+		s.title = arena_printf(c->arena, "%s%s", title, c->suffix);
+	if (!s.title || ARENA_PUSH(c->arena, c->d->sections, c->d->n, c->d->cap, s) < 0)
+		c->failed = true;
+}
+
+static struct description_lines *lines(struct describe *c)
+{
+	return &c->d->sections[c->d->n - 1].lines;
+}
+
+#define LINE(c, ...)                                                                     \
+	do {                                                                             \
+		if (!(c)->failed && describe_add((c)->arena, lines(c), __VA_ARGS__) < 0) \
+			(c)->failed = true;                                              \
+	} while (0)
+
+/* Says so where a section has no line. */
+static void say_if_empty(struct describe *c, const char *text)
+{
+	if (!c->failed && lines(c)->n == 0)
+		LINE(c, "%s", text);
+}
+
+/* What an operation is called when it is granted. */
+static const char *const verbs[OPERATION_COUNT] = {
+	[OPERATION_FS_READ] = "read",
+	[OPERATION_FS_WRITE] = "change, create and delete",
+	[OPERATION_NET_CONNECT] = "connect to",
+	[OPERATION_EXEC] = "run",
+	[OPERATION_ENV] = "see",
+	[OPERATION_SERVICE] = "use",
+};
+
+/* "before" + what the grant covers + "behind". */
+static void line_of_grant(struct describe *c, enum operation op, const struct grant *g,
+	const char *before, const char *behind)
+{
+	auto_buffer what = { 0 };
+
+	describe_grant(c, op, g, &what);
+	c->failed = c->failed || what.failed;
+	LINE(c, "%s %s%s", before, buffer_text(&what), behind);
+}
+
+static void lines_of_list(
+	struct describe *c, enum operation op, const struct grant_list *list, const char *before)
+{
+	for (size_t i = 0; i < list->n; i++)
+		line_of_grant(c, op, &list->items[i], before, "");
+}
+
+/* Rules */
+
+static bool applies(const struct rule *r, enum operation op)
+{
+	return !r->disabled && r->operations >> op & 1;
+}
+
+/* Some rule about the same operation, stronger than r, does not deny. */
+static bool is_beaten(const struct describe *c, const struct rule *r, enum operation op)
+{
+	for (size_t i = 0; i < c->p->n_rules; i++) {
+		const struct rule *other = &c->p->rules[i];
+
+		if (applies(other, op) && other->action != VERDICT_DENY &&
+			other->priority > r->priority)
+			return true;
+	}
+	return false;
+}
+
+static void line_of_rule(struct describe *c, enum operation op, const struct rule *r)
+{
+	auto_buffer behind = { 0 }, before = { 0 };
+
+	for (size_t i = 0; i < r->methods.n; i++)
+		buffer_printf(&behind, "%s%s", i ? ", " : ", with the methods ",
+			r->methods.items[i].all[0]);
+	if (r->action == VERDICT_DENY)
+		buffer_adds(&before, "except");
+	else
+		buffer_printf(&before, "%s%s",
+			r->action == VERDICT_ASK ? "if you agree when asked: " : "", verbs[op]);
+	if (r->action == VERDICT_DENY && is_beaten(c, r, op))
+		buffer_adds(&behind, ", unless a stronger rule lets it pass");
+	buffer_printf(&behind, " (rule %s)", r->id ? r->id : "without an id");
+	c->failed = c->failed || behind.failed || before.failed;
+	for (size_t i = 0; i < r->patterns.n; i++)
+		line_of_grant(
+			c, op, &r->patterns.items[i], buffer_text(&before), buffer_text(&behind));
+}
+
+static void lines_of_rules(struct describe *c, enum operation op, bool denials)
+{
+	for (size_t i = 0; i < c->p->n_rules; i++) {
+		const struct rule *r = &c->p->rules[i];
+
+		if (applies(r, op) && (r->action == VERDICT_DENY) == denials)
+			line_of_rule(c, op, r);
+	}
+}
+
+/* What happens to all that nothing names. */
+static void line_of_fallback(struct describe *c, enum operation op)
+{
+	if (c->p->mode == MODE_AUDIT)
+		LINE(c, "%s anything else that no rule forbids", verbs[op]);
+	else if (c->p->fallback == VERDICT_ALLOW)
+		LINE(c, "%s anything else that no rule names", verbs[op]);
+	else if (c->p->fallback == VERDICT_ASK)
+		LINE(c, "if you agree when asked: %s anything else", verbs[op]);
+}
+
+/* 1 if the section is done: a layer that only watches lets everything pass. */
+static bool watches_only(struct describe *c, enum operation op)
+{
+	if (c->p->mode != MODE_MONITOR)
+		return false;
+	LINE(c, "%s anything: this layer only watches, and blocks nothing", verbs[op]);
+	return true;
+}
+
+/* The parts of every section that follows the order of judgement. */
+static void finish(struct describe *c, enum operation op, const struct grant_list *deny)
+{
+	lines_of_rules(c, op, false);
+	line_of_fallback(c, op);
+	say_if_empty(c, "nothing");
+	lines_of_rules(c, op, true);
+	if (deny)
+		lines_of_list(c, op, deny, "except");
+}
+
+/* Files */
+
+static void lines_of_guests(struct describe *c, enum operation op)
+{
+	for (size_t i = 0; i < c->p->n_guest_paths; i++) {
+		const struct guest_path *g = &c->p->guest_paths[i];
+		auto_buffer folder = { 0 };
+
+		if (op == OPERATION_FS_WRITE && !g->writable)
+			continue;
+		describe_folder(c, g->host, &folder);
+		c->failed = c->failed || folder.failed;
+		LINE(c, "%s everything in %s, as %s", verbs[op], buffer_text(&folder), g->guest);
+	}
+}
+
+static void tell_read(struct describe *c)
+{
+	section(c, "What it could read");
+	if (c->failed || watches_only(c, OPERATION_FS_READ))
+		return;
+	lines_of_list(c, OPERATION_FS_READ, &c->p->fs_read, verbs[OPERATION_FS_READ]);
+	lines_of_list(c, OPERATION_FS_READ, &c->p->fs_write, verbs[OPERATION_FS_READ]);
+	lines_of_guests(c, OPERATION_FS_READ);
+	finish(c, OPERATION_FS_READ, &c->p->fs_deny);
+}
+
+static void tell_write(struct describe *c)
+{
+	section(c, "What it could change");
+	if (c->failed || watches_only(c, OPERATION_FS_WRITE))
+		return;
+	lines_of_list(c, OPERATION_FS_WRITE, &c->p->fs_write, verbs[OPERATION_FS_WRITE]);
+	lines_of_guests(c, OPERATION_FS_WRITE);
+	finish(c, OPERATION_FS_WRITE, &c->p->fs_deny);
+}
+
+/* Network */
+
+/* "what: at most" an amount. */
+static void line_of_amount(struct describe *c, const char *what, uint64_t value,
+	void (*print)(uint64_t value, struct buffer *out))
+{
+	auto_buffer amount = { 0 };
+
+	if (value == LIMIT_NONE)
+		return;
+	print(value, &amount);
+	c->failed = c->failed || amount.failed;
+	LINE(c, "%s %s", what, buffer_text(&amount));
+}
+
+static void lines_of_network_limits(struct describe *c)
+{
+	const struct network_limits *n = &c->p->network;
+	auto_buffer rate = { 0 }, methods = { 0 };
+
+	if (n->rate.count) {
+		unit_print_rate(&n->rate, &rate);
+		LINE(c, "new connections: at most %s", buffer_text(&rate));
+	}
+	line_of_amount(c, "bytes to and from each host: at most", n->max_bytes, unit_print_size);
+	line_of_amount(c, "bytes of a request, where Corral itself speaks HTTP: at most",
+		n->max_request_size, unit_print_size);
+	for (size_t i = 0; i < n->methods.n; i++)
+		buffer_printf(&methods, "%s%s", i ? ", " : "", n->methods.items[i].all[0]);
+	if (n->methods.n)
+		LINE(c, "methods, where Corral itself speaks HTTP: only %s", buffer_text(&methods));
+	c->failed = c->failed || rate.failed || methods.failed;
+}
+
+static void tell_network(struct describe *c)
+{
+	section(c, "What it could reach");
+	if (c->failed || watches_only(c, OPERATION_NET_CONNECT))
+		return;
+	lines_of_list(c, OPERATION_NET_CONNECT, &c->p->network_allow, verbs[OPERATION_NET_CONNECT]);
+	for (size_t i = 0; i < c->p->listen.n; i++)
+		LINE(c, "accept connections on port %s", c->p->listen.items[i].all[0]);
+	finish(c, OPERATION_NET_CONNECT, &c->p->network_deny);
+	lines_of_network_limits(c);
+}
+
+/* Programs */
+
+static bool has_rules(const struct describe *c, enum operation op)
+{
+	for (size_t i = 0; i < c->p->n_rules; i++) {
+		if (applies(&c->p->rules[i], op))
+			return true;
+	}
+	return false;
+}
+
+/* What programs are known to do, in the words of the advice about them. */
+static void lines_of_advice(struct describe *c)
+{
+	static const char *const ids[] = { "exec-any-code", "exec-root" };
+
+	for (size_t i = 0; i < c->found.n; i++) {
+		for (size_t k = 0; k < N(ids); k++) {
+			if (strcmp(c->found.items[i].id, ids[k]) == 0)
+				LINE(c, "note that %s", c->found.items[i].text);
+		}
+	}
+}
+
+static bool may_run_some(const struct describe *c)
+{
+	for (size_t i = 0; i < c->p->n_rules; i++) {
+		if (applies(&c->p->rules[i], OPERATION_EXEC) &&
+			c->p->rules[i].action != VERDICT_DENY)
+			return true;
+	}
+	return c->p->exec.n > 0;
+}
+
+static void tell_exec(struct describe *c)
+{
+	section(c, "What it could run");
+	if (c->failed || watches_only(c, OPERATION_EXEC))
+		return;
+	if (!c->p->exec_listed && !has_rules(c, OPERATION_EXEC)) {
+		LINE(c, "run any program that it can read, also one that it has written itself");
+		return;
+	}
+	lines_of_list(c, OPERATION_EXEC, &c->p->exec, verbs[OPERATION_EXEC]);
+	finish(c, OPERATION_EXEC, NULL);
+	if (may_run_some(c))
+		LINE(c, "with these also the interpreters and helper programs that they need");
+	lines_of_advice(c);
+}
+
+/* Variables and services */
+
+static void tell_env(struct describe *c)
+{
+	section(c, "Variables it sees");
+	if (c->failed || watches_only(c, OPERATION_ENV))
+		return;
+	lines_of_list(c, OPERATION_ENV, &c->p->env, verbs[OPERATION_ENV]);
+	finish(c, OPERATION_ENV, NULL);
+}
+
+static const struct {
+	unsigned access;
+	const char *word;
+} accesses[] = {
+	{ SERVICE_READ, "read" },
+	{ SERVICE_WRITE, "write" },
+	{ SERVICE_SEND, "send" },
+	{ SERVICE_OPEN, "open" },
+};
+
+static void add_scope(const struct service_scope *scope, struct buffer *out)
+{
+	buffer_printf(out, "; %s: ", scope->key);
+	buffer_adds(out, scope->values.n ? "" : "none");
+	for (size_t i = 0; i < scope->values.n; i++) {
+		const struct grant *g = &scope->values.items[i];
+
+		for (size_t k = 0; k < g->n; k++)
+			buffer_printf(out, "%s%s", k ? " and also " : i ? ", " : "", g->all[k]);
+	}
+}
+
+static void line_of_service(struct describe *c, const struct service *s)
+{
+	auto_buffer out = { 0 };
+
+	for (size_t i = 0; i < N(accesses); i++) {
+		if (s->access & accesses[i].access)
+			buffer_printf(&out, "%s%s", out.len ? " and " : "", accesses[i].word);
+	}
+	if (!out.len)
+		return;
+	for (size_t i = 0; i < s->n_scopes; i++)
+		add_scope(&s->scopes[i], &out);
+	buffer_adds(&out, s->n_scopes ? "" : "; nothing narrows it");
+	if (s->range_seconds) {
+		buffer_adds(&out, "; at most ");
+		unit_print_duration(s->range_seconds * 1000, &out);
+		buffer_adds(&out, " from now");
+	}
+	c->failed = c->failed || out.failed;
+	LINE(c, "use %s: %s", s->name, buffer_text(&out));
+}
+
+static void tell_services(struct describe *c)
+{
+	section(c, "Services it could use");
+	if (c->failed || watches_only(c, OPERATION_SERVICE))
+		return;
+	for (size_t i = 0; i < c->p->n_services; i++)
+		line_of_service(c, &c->p->services[i]);
+	finish(c, OPERATION_SERVICE, NULL);
+}
+
+/* The rest */
+
+static void tell_baseline(struct describe *c)
+{
+	section(c, "What the baseline no longer protects");
+	if (c->failed)
+		return;
+	lines_of_list(c, OPERATION_FS_READ, &c->p->dangerously_allow, "if it is granted above:");
+	say_if_empty(c, "nothing is lifted");
+}
+
+static void print_count(uint64_t value, struct buffer *out)
+{
+	buffer_printf(out, "%" PRIu64, value);
+}
+
+static void tell_limits(struct describe *c)
+{
+	static const struct {
+		const char *what, *line;
+		void (*print)(uint64_t value, struct buffer *out);
+	} words[LIMIT_COUNT] = {
+		[LIMIT_TIMEOUT_MS] = { "time", "is stopped after", unit_print_duration },
+		[LIMIT_MEMORY] = { "memory", "memory: at most", unit_print_size },
+		[LIMIT_PIDS] = { "processes", "processes: at most", print_count },
+		[LIMIT_OUTPUT] = { "output", "output: at most", unit_print_size },
+		[LIMIT_FILE_SIZE] = { "the size of files", "size of a file: at most",
+			unit_print_size },
+		[LIMIT_OPEN_FILES] = { "open files", "open files: at most", print_count },
+		[LIMIT_FUEL] = { "fuel (WASM)", "fuel (WASM): at most", print_count },
+	};
+	auto_buffer missing = { 0 };
+
+	section(c, "Limits");
+	for (int i = 0; !c->failed && i < LIMIT_COUNT; i++) {
+		if (c->p->limits.values[i] == LIMIT_NONE)
+			buffer_printf(&missing, "%s%s", missing.len ? ", " : "", words[i].what);
+		else
+			line_of_amount(c, words[i].line, c->p->limits.values[i], words[i].print);
+	}
+	c->failed = c->failed || missing.failed;
+	if (missing.len)
+		LINE(c, "no limit on %s", buffer_text(&missing));
+}
+
+static void (*const tellers[])(struct describe *c) = {
+	tell_read,
+	tell_write,
+	tell_network,
+	tell_exec,
+	tell_env,
+	tell_services,
+	tell_baseline,
+	tell_limits,
+};
+
+/* Layers */
+
+static size_t count_layers(const struct permissions *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_all_of; i++)
+		n += count_layers(p->all_of[i]);
+	return p->n_all_of ? n : 1;
+}
+
+struct describing {
+	const struct variables *vars;
+	struct arena *arena;
+	struct description *d;
+	size_t layer, n_layers;
+	unsigned facts;
+};
+
+static int tell_layer(struct describing *all, const struct permissions *p)
+{
+	auto_arena scratch = { 0 };
+	struct describe c = { .p = p, .vars = all->vars, .arena = all->arena, .d = all->d };
+	int r = lint_permissions_with(p, all->vars, &scratch, &c.found);
+
+	if (r < 0)
+		return r;
+	if (all->n_layers > 1) {
+		c.suffix = arena_printf(
+			all->arena, " (layer %zu of %zu)", ++all->layer, all->n_layers);
+		c.failed = !c.suffix;
+	}
+	for (size_t i = 0; !c.failed && i < N(tellers); i++)
+		tellers[i](&c);
+	all->facts &= describe_facts(&c, all->n_layers > 1);
+	return c.failed ? -ENOMEM : 0;
+}
+
+static int tell_layers(struct describing *all, const struct permissions *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_all_of; i++)
+		r = tell_layers(all, p->all_of[i]);
+	return p->n_all_of ? r : tell_layer(all, p);
+}
+
+static int tell_number(struct describing *all)
+{
+	struct describe c = { .arena = all->arena, .d = all->d };
+
+	if (all->n_layers < 2)
+		return 0;
+	section(&c, "Layers");
+	LINE(&c, "%zu layers follow; only what all of them allow is allowed", all->n_layers);
+	return c.failed ? -ENOMEM : 0;
+}
+
+int describe_permissions(const struct permissions *p, const struct variables *vars, struct arena *a,
+	struct description *ret)
+{
+	struct description d = { 0 };
+	struct describing all = { .vars = vars,
+		.arena = a,
+		.d = &d,
+		.n_layers = count_layers(p),
+		.facts = describe_facts_all() };
+	int r = tell_number(&all);
+
+	if (r == 0)
+		r = tell_layers(&all, p);
+	if (r == 0)
+		r = describe_judge(&d, all.facts, a);
+	if (r == 0)
+		*ret = d;
+	return r;
+}

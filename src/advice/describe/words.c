@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Patterns in words. A pattern is taken apart by the same parsers that the engine uses, so that the
+ * words follow what it matches and not how it is spelt. What has no simple words is shown as it is
+ * written ("all that matches …"), and so is what does not parse.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/baseline.h"
+#include "policy/match/command.h"
+#include "policy/match/glob.h"
+#include "policy/network/host-syntax.h"
+#include "policy/network/host.h"
+#include "advice/describe/internal.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Files */
+
+static const char *const folders[VARIABLE_COUNT] = {
+	[VARIABLE_SKILL_DIR] = "its own folder",
+	[VARIABLE_WORK_DIR] = "the working folder",
+	[VARIABLE_DATA_DIR] = "its data folder",
+	[VARIABLE_SHARED_DIR] = "the shared folder",
+	[VARIABLE_HOME] = "your home folder",
+	[VARIABLE_TEMP] = "the folder for temporary files",
+};
+
+/* A pattern, parted into the folder that its variable names and the rest. */
+struct place {
+	const char *folder; /* NULL: the root */
+	const char *value;  /* the folder's path, if it is known */
+	const char *rest;   /* "" or from a slash on */
+};
+
+static int place_of(const struct describe *c, const char *pattern, struct place *ret)
+{
+	enum variable v;
+	int r = variable_split(pattern, &v, &ret->rest, NULL, NULL);
+
+	*ret = (struct place){ .rest = r == 1 ? ret->rest : pattern };
+	if (r == 1) {
+		ret->folder = folders[v];
+		ret->value = c->vars ? c->vars->values[v] : NULL;
+	}
+	return r < 0 ? r : 0;
+}
+
+static void add_folder(const struct place *p, struct buffer *out)
+{
+	buffer_adds(out, p->folder);
+	if (p->value)
+		buffer_printf(out, " (%s)", p->value);
+}
+
+/* "src in the working folder", "/srv/data". */
+static void add_path(const struct place *p, const char *path, struct buffer *out)
+{
+	if (!p->folder) {
+		buffer_adds(out, *path ? path : "/");
+		return;
+	}
+	if (*path) {
+		buffer_adds(out, path + (*path == '/'));
+		buffer_adds(out, " in ");
+	}
+	add_folder(p, out);
+}
+
+static void add_alternative(
+	const struct place *p, const struct glob_alternative *alt, struct buffer *out)
+{
+	if (alt->kind == GLOB_SUBTREE && !p->folder && alt->literal_len == 0) {
+		buffer_adds(out, "everything on this machine");
+	} else if (alt->kind == GLOB_SUBTREE) {
+		buffer_adds(out, "everything in ");
+		add_path(p, alt->literal, out);
+	} else if (alt->kind == GLOB_LITERAL) {
+		add_path(p, alt->literal, out);
+	} else {
+		buffer_adds(out, "all that matches ");
+		add_path(p, p->rest, out);
+	}
+}
+
+static void add_file(const struct describe *c, const char *pattern, struct buffer *out)
+{
+	auto_arena scratch = { 0 };
+	struct place p;
+	struct glob g;
+
+	if (place_of(c, pattern, &p) < 0) {
+		buffer_printf(out, "what “%s” means, which is no valid pattern", pattern);
+	} else if (p.folder && *p.rest == '\0') {
+		add_folder(&p, out);
+		buffer_adds(out, " itself, not what lies in it");
+	} else if (glob_parse(&g, &scratch, p.rest, NULL, NULL) < 0) {
+		buffer_printf(out, "what “%s” means, which is no valid pattern", pattern);
+	} else if (g.n == 1) {
+		add_alternative(&p, &g.alternatives[0], out);
+	} else {
+		buffer_adds(out, "all that matches ");
+		add_path(&p, p.rest, out);
+	}
+}
+
+void describe_folder(const struct describe *c, const char *pattern, struct buffer *out)
+{
+	struct place p;
+
+	if (place_of(c, pattern, &p) == 0)
+		add_path(&p, p.rest, out);
+	else
+		buffer_adds(out, pattern);
+}
+
+/* Hosts */
+
+static const struct {
+	uint16_t port;
+	const char *name;
+} services[] = { { 21, "FTP, not encrypted" }, { 22, "SSH" }, { 25, "mail" }, { 53, "DNS" },
+	{ 80, "HTTP, not encrypted" }, { 110, "mail" }, { 143, "mail" }, { 443, "HTTPS" },
+	{ 465, "mail" }, { 587, "mail" }, { 853, "DNS" }, { 993, "mail" }, { 995, "mail" },
+	{ 1433, "SQL Server" }, { 3306, "MySQL" }, { 3389, "remote desktop" },
+	{ 5432, "PostgreSQL" }, { 5900, "remote desktop" }, { 6379, "Redis" },
+	{ 8080, "HTTP, not encrypted" }, { 9418, "git" }, { 27017, "MongoDB" } };
+
+static void add_ports(const struct host_pattern *h, struct buffer *out)
+{
+	if (h->port_lo == 1 && h->port_hi == HOST_PORT_MAX) {
+		buffer_adds(out, " on any port");
+		return;
+	}
+	if (h->port_lo != h->port_hi) {
+		buffer_printf(out, " on ports %u to %u", h->port_lo, h->port_hi);
+		return;
+	}
+	buffer_printf(out, " on port %u", h->port_lo);
+	for (size_t i = 0; i < N(services) && h->transport == TRANSPORT_TCP; i++) {
+		if (services[i].port == h->port_lo)
+			buffer_printf(out, " (%s)", services[i].name);
+	}
+}
+
+static bool is_localhost(const struct host_pattern *h)
+{
+	return h->kind == HOST_NAME && strcmp(h->name, "localhost") == 0;
+}
+
+static void add_name(const struct host_pattern *h, struct buffer *out)
+{
+	if (is_localhost(h))
+		buffer_adds(out, "this machine (localhost, 127.0.0.1, ::1)");
+	else
+		buffer_adds(out, h->name);
+}
+
+static void add_endpoint(const struct host_pattern *h, struct buffer *out)
+{
+	switch (h->kind) {
+	case HOST_NAME:
+		add_name(h, out);
+		break;
+	case HOST_SUBDOMAINS:
+		buffer_printf(out, "any subdomain of %s", h->name);
+		break;
+	case HOST_ANY:
+		buffer_adds(out, "any public host");
+		break;
+	case HOST_PREFIX:
+		buffer_adds(out, h->prefix.length < h->prefix.address.bits ? "any address in "
+									   : "the address ");
+		prefix_print(&h->prefix, out);
+		break;
+	case HOST_SOCKET:
+		buffer_printf(out, "whatever listens at %s, outside of the sandbox", h->name);
+		return;
+	}
+	add_ports(h, out);
+	buffer_adds(out, h->transport == TRANSPORT_UDP ? " by UDP" : "");
+}
+
+static void add_host(const struct describe *c, const char *pattern, struct buffer *out)
+{
+	auto_arena scratch = { 0 };
+	const struct baseline_net *guard;
+	struct host_pattern h;
+
+	(void)c;
+	if (host_pattern_parse(&h, &scratch, pattern, NULL, NULL) < 0) {
+		buffer_printf(out, "what “%s” means, which is no valid host", pattern);
+		return;
+	}
+	add_endpoint(&h, out);
+	guard = host_pattern_guard(&h);
+	if (guard && !is_localhost(&h))
+		buffer_printf(out, "; %s", guard->why);
+	for (size_t i = 0; i < h.n_url_paths; i++)
+		buffer_printf(out, ", only for paths that match %s where Corral itself speaks HTTP",
+			h.url_paths[i]);
+}
+
+/* Programs */
+
+static void add_arguments(const struct command_pattern *p, struct buffer *out)
+{
+	if (!p->n_args && !p->more)
+		buffer_adds(out, " without arguments");
+	if (!p->n_args)
+		return;
+	buffer_adds(
+		out, p->more ? " with arguments that start with" : " with exactly the arguments");
+	for (size_t i = 0; i < p->n_args; i++)
+		buffer_printf(out, " %s", p->args[i]);
+}
+
+static void add_command(const struct describe *c, const char *pattern, struct buffer *out)
+{
+	auto_arena scratch = { 0 };
+	auto_buffer file = { 0 };
+	struct command_pattern p;
+
+	if (command_pattern_parse(&p, &scratch, pattern, NULL, NULL) < 0) {
+		buffer_printf(out, "what “%s” means, which is no valid command", pattern);
+		return;
+	}
+	if (p.is_name) {
+		buffer_adds(out, p.program);
+	} else {
+		add_file(c, p.program, &file);
+		if (strncmp(buffer_text(&file), "everything ", 11) == 0)
+			buffer_printf(out, "any program %s", buffer_text(&file) + 11);
+		else
+			buffer_adds(out, buffer_text(&file));
+		out->failed = out->failed || file.failed;
+	}
+	add_arguments(&p, out);
+}
+
+/* Variables */
+
+static void add_variable(const struct describe *c, const char *pattern, struct buffer *out)
+{
+	size_t len = strcspn(pattern, "=");
+
+	(void)c;
+	if (pattern[len] == '=')
+		buffer_printf(out, "%.*s, with a value that the policy sets", (int)len, pattern);
+	else if (strcmp(pattern, "*") == 0)
+		buffer_adds(out, "every variable");
+	else if (strpbrk(pattern, "*?"))
+		buffer_printf(out, "every variable whose name matches %s", pattern);
+	else
+		buffer_adds(out, pattern);
+}
+
+static void add_service(const struct describe *c, const char *pattern, struct buffer *out)
+{
+	(void)c;
+	buffer_adds(out, strcmp(pattern, "*") == 0 ? "every service" : pattern);
+}
+
+typedef void add_fn(const struct describe *c, const char *pattern, struct buffer *out);
+
+static add_fn *const adders[OPERATION_COUNT] = {
+	[OPERATION_FS_READ] = add_file,
+	[OPERATION_FS_WRITE] = add_file,
+	[OPERATION_NET_CONNECT] = add_host,
+	[OPERATION_EXEC] = add_command,
+	[OPERATION_ENV] = add_variable,
+	[OPERATION_SERVICE] = add_service,
+};
+
+void describe_grant(
+	const struct describe *c, enum operation op, const struct grant *g, struct buffer *out)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		buffer_adds(out, i ? "; and at the same time " : "");
+		adders[op](c, g->all[i], out);
+	}
+}

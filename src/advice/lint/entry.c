@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A layer taken apart. Every entry that can decide something becomes one struct lint_entry for each
+ * operation that it is about, in the order of layer.c: the deny lists, the rules by strength, the
+ * grants. So of two entries the earlier one is the stronger.
+ *
+ * Patterns are parsed once, here. Permissions that were made by code may hold patterns that do not
+ * parse; each is reported, left out, and nothing is said about it afterwards.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "advice/lint/internal.h"
+#include "policy/algebra/meet.h"
+
+/* Parsing, one pattern at a time */
+
+static int parse_path(struct lint *l, struct lint_part *part, const char *text, struct error *e)
+{
+	const char *rest, *expanded;
+	enum variable v;
+	int r = variable_split(text, &v, &rest, NULL, e);
+
+	if (r < 0)
+		return r;
+	part->variable = r == 1 && !(l->known >> v & 1) ? (int)v : -1;
+	part->has_glob = true;
+	r = variable_expand(l->vars, text, l->scratch, &expanded, NULL, e);
+	return r < 0 ? r : glob_parse(&part->glob, l->scratch, expanded, NULL, e);
+}
+
+static int parse_file(struct lint *l, struct lint_part *part, struct error *e)
+{
+	return parse_path(l, part, part->text, e);
+}
+
+static int parse_command(struct lint *l, struct lint_part *part, struct error *e)
+{
+	int r = command_pattern_parse(&part->command, l->scratch, part->text, NULL, e);
+
+	if (r < 0 || part->command.is_name)
+		return r;
+	return parse_path(l, part, part->command.program, e);
+}
+
+static int parse_variable(struct lint *l, struct lint_part *part, struct error *e)
+{
+	size_t len = strcspn(part->text, "=");
+	const char *path = arena_printf(l->scratch, "/%.*s", (int)len, part->text);
+
+	part->has_glob = true;
+	if (part->text[len] == '=')
+		part->value = part->text + len + 1;
+	return path ? glob_parse(&part->glob, l->scratch, path, NULL, e) : -ENOMEM;
+}
+
+/* Hosts are parsed together (narrow_hosts), services only ever compared as text. */
+static int parse_nothing(struct lint *l, struct lint_part *part, struct error *e)
+{
+	(void)l;
+	(void)part;
+	(void)e;
+	return 0;
+}
+
+typedef int parse_fn(struct lint *l, struct lint_part *part, struct error *e);
+
+static parse_fn *const parsers[OPERATION_COUNT] = {
+	[OPERATION_FS_READ] = parse_file,
+	[OPERATION_FS_WRITE] = parse_file,
+	[OPERATION_NET_CONNECT] = parse_nothing,
+	[OPERATION_EXEC] = parse_command,
+	[OPERATION_ENV] = parse_variable,
+	[OPERATION_SERVICE] = parse_nothing,
+};
+
+/* What each of the hosts so far has in common with one more pattern. */
+static int narrow_hosts(struct lint *l, struct lint_entry *e, const struct host_pattern *by)
+{
+	struct host_pattern *old = e->hosts, met[2];
+	size_t n_old = e->n_hosts, cap = 0;
+
+	e->hosts = NULL;
+	e->n_hosts = 0;
+	for (size_t i = 0; i < n_old; i++) {
+		int n = host_pattern_meet(&old[i], by, l->scratch, met);
+
+		for (int k = 0; k < n; k++) {
+			if (ARENA_PUSH(l->scratch, e->hosts, e->n_hosts, cap, met[k]) < 0)
+				return -ENOMEM;
+		}
+		if (n < 0)
+			return n;
+	}
+	return 0;
+}
+
+static unsigned methods_of(const struct rule *rule)
+{
+	unsigned methods = 0;
+
+	for (size_t i = 0; rule && i < rule->methods.n; i++)
+		methods |= host_method(rule->methods.items[i].all[0]);
+	return methods;
+}
+
+static int parse_hosts(struct lint *l, struct lint_entry *e, struct error *err)
+{
+	size_t cap = 0;
+
+	for (size_t i = 0; i < e->n; i++) {
+		struct host_pattern p;
+		int r = host_pattern_parse(&p, l->scratch, e->parts[i].text, NULL, err);
+
+		if (r < 0)
+			return r;
+		p.methods = methods_of(e->rule);
+		r = i == 0 ? ARENA_PUSH(l->scratch, e->hosts, e->n_hosts, cap, p)
+			   : narrow_hosts(l, e, &p);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Parsing, a whole entry */
+
+/* What a part looks like in a message: values of variables may be secrets. */
+static void print_part(const struct lint_entry *e, const char *text, struct buffer *out)
+{
+	size_t len = e->op == OPERATION_ENV ? strcspn(text, "=") : strlen(text);
+
+	buffer_add(out, text, len);
+	if (text[len])
+		buffer_adds(out, "=…");
+}
+
+static int print_entry(struct lint *l, struct lint_entry *e)
+{
+	auto_buffer out = { 0 };
+
+	buffer_adds(&out, e->grant->n > 1 ? "{all: [" : "");
+	for (size_t i = 0; i < e->grant->n; i++) {
+		buffer_adds(&out, i ? ", " : "");
+		print_part(e, e->grant->all[i], &out);
+	}
+	buffer_adds(&out, e->grant->n > 1 ? "]}" : "");
+	e->text = out.failed ? NULL : arena_strdup(l->scratch, buffer_text(&out));
+	return e->text ? 0 : -ENOMEM;
+}
+
+static int parse_parts(struct lint *l, struct lint_entry *e, struct error *err)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		struct lint_part *part = &e->parts[i];
+		int r;
+
+		part->text = e->grant->all[i];
+		part->variable = -1;
+		r = parsers[e->op](l, part, err);
+		if (r < 0)
+			return r;
+		if (part->has_glob)
+			e->globs.items[e->globs.n++] = part->glob;
+	}
+	return e->op == OPERATION_NET_CONNECT ? parse_hosts(l, e, err) : 0;
+}
+
+/* Meeting a grant with itself leaves nothing if its patterns have nothing in common. */
+static int find_out_if_empty(struct lint_entry *e)
+{
+	auto_permissions *p = e->grant->n > 1 ? permissions_new() : NULL;
+	struct grant_list met = { 0 };
+	int r;
+
+	if (e->grant->n < 2 || e->op == OPERATION_SERVICE)
+		return 0;
+	r = p ? meet_grants(p, &met, e->op, e->grant, e->grant) : -ENOMEM;
+	e->nothing = r == 0 && met.n == 0;
+	return r == -ENOMEM ? r : 0;
+}
+
+static int parse_entry(struct lint *l, struct lint_entry *e, struct error *err)
+{
+	int r;
+
+	e->n = e->grant->n < LINT_PARTS_MAX ? e->grant->n : LINT_PARTS_MAX;
+	e->parts = arena_calloc(l->scratch, e->n, sizeof(*e->parts));
+	e->globs.items = arena_calloc(l->scratch, e->n, sizeof(*e->globs.items));
+	if (!e->parts || !e->globs.items || print_entry(l, e) < 0)
+		return -ENOMEM;
+	r = parse_parts(l, e, err);
+	if (r == 0)
+		r = find_out_if_empty(e);
+	if (r == 0 && e->globs.n && e->op != OPERATION_ENV)
+		r = lint_width_of(l, &e->globs, &e->width);
+	return r;
+}
+
+/* Collecting, the strongest first */
+
+static int keep(struct lint *l, struct lint_entries *to, struct lint_entry e)
+{
+	if (e.verdict != VERDICT_ALLOW &&
+		ARENA_PUSH(l->scratch, to->shields, to->n_shields, to->cap_shields, to->n) < 0)
+		return -ENOMEM;
+	return ARENA_PUSH(l->scratch, to->items, to->n, to->cap, e);
+}
+
+static int add(struct lint *l, struct lint_entries *to, struct lint_entry e)
+{
+	struct error err = { 0 };
+	int r;
+
+	e.where = e.grant->where;
+	if (!e.where.line && e.rule)
+		e.where = e.rule->where;
+	r = e.grant->n ? parse_entry(l, &e, &err)
+		       : error_set(&err, -EINVAL, NULL, "an entry needs a pattern");
+	if (r == -ENOMEM)
+		return r;
+	if (r == 0)
+		return keep(l, to, e);
+	return e.implied ? 0
+			 : lint_report_at(l, &e.where, e.text ? e.text : "",
+				   lint_say(l, "%s", err.text),
+				   lint_say(l, "%s", err.hint[0] ? err.hint : "write it anew"));
+}
+
+static int add_list(
+	struct lint *l, struct lint_entries *to, const struct grant_list *list, struct lint_entry e)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		int r;
+
+		e.grant = &list->items[i];
+		r = add(l, to, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int by_strength(const void *x, const void *y)
+{
+	return rule_compare(*(const struct rule *const *)x, *(const struct rule *const *)y);
+}
+
+static int add_rule(struct lint *l, const struct rule *rule)
+{
+	int r = 0;
+
+	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
+		struct lint_entry e = { .op = (enum operation)op,
+			.verdict = rule->action,
+			.list = "rules",
+			.rule = rule };
+
+		if (rule->operations >> op & 1)
+			r = add_list(l, &l->entries[op], &rule->patterns, e);
+	}
+	return r;
+}
+
+static int add_rules(struct lint *l)
+{
+	size_t n = l->p->n_rules;
+	const struct rule **sorted = arena_calloc(l->scratch, n + 1, sizeof(const struct rule *));
+	int r = sorted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		sorted[i] = &l->p->rules[i];
+	if (r == 0 && n)
+		qsort(sorted, n, sizeof(const struct rule *), by_strength);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (!sorted[i]->disabled)
+			r = add_rule(l, sorted[i]);
+	}
+	return r;
+}
+
+/* A guest path grants its folder on the host. */
+static int add_guest_path(struct lint *l, const struct guest_path *g)
+{
+	struct lint_entry e = { .verdict = VERDICT_ALLOW, .list = "guest_paths" };
+	struct grant *grant = arena_alloc(l->scratch, sizeof(*grant));
+	const char **text = arena_alloc(l->scratch, sizeof(*text));
+	int r;
+
+	if (!grant || !text)
+		return -ENOMEM;
+	*text = arena_printf(l->scratch, "%s/**", g->host);
+	if (!*text)
+		return -ENOMEM;
+	*grant = (struct grant){ .all = text, .n = 1, .where = g->where };
+	e.grant = grant;
+	e.op = OPERATION_FS_READ;
+	e.implied = g->writable;
+	r = add(l, &l->entries[e.op], e);
+	if (r < 0 || !g->writable)
+		return r;
+	e.op = OPERATION_FS_WRITE;
+	e.implied = false;
+	return add(l, &l->entries[e.op], e);
+}
+
+struct row {
+	const struct grant_list *grants;
+	struct lint_entry entry;
+};
+
+static int add_rows(struct lint *l, const struct row *rows, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_list(l, &l->entries[rows[i].entry.op], rows[i].grants, rows[i].entry);
+	return r;
+}
+
+#define ROW(member, operation, what, name, ...)                                     \
+	{                                                                           \
+		&l->p->member,                                                      \
+		{                                                                   \
+			.op = operation, .verdict = what, .list = name, __VA_ARGS__ \
+		}                                                                   \
+	}
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+int lint_collect(struct lint *l)
+{
+	const struct row denies[] = {
+		ROW(fs_deny, OPERATION_FS_READ, VERDICT_DENY, "fs.deny"),
+		ROW(fs_deny, OPERATION_FS_WRITE, VERDICT_DENY, "fs.deny", .implied = true),
+		ROW(network_deny, OPERATION_NET_CONNECT, VERDICT_DENY, "network.deny"),
+	};
+	const struct row grants[] = {
+		ROW(fs_read, OPERATION_FS_READ, VERDICT_ALLOW, "fs.read"),
+		ROW(fs_write, OPERATION_FS_READ, VERDICT_ALLOW, "fs.write", .implied = true),
+		ROW(fs_write, OPERATION_FS_WRITE, VERDICT_ALLOW, "fs.write"),
+		ROW(network_allow, OPERATION_NET_CONNECT, VERDICT_ALLOW, "network.allow"),
+		ROW(exec, OPERATION_EXEC, VERDICT_ALLOW, "exec"),
+		ROW(env, OPERATION_ENV, VERDICT_ALLOW, "env"),
+	};
+	const struct lint_entry dangerous = {
+		.op = OPERATION_FS_WRITE, .verdict = VERDICT_ALLOW, .list = "dangerously_allow"
+	};
+	int r = add_rows(l, denies, N(denies));
+
+	if (r == 0)
+		r = add_rules(l);
+	if (r == 0)
+		r = add_rows(l, grants, N(grants));
+	for (size_t i = 0; r == 0 && i < l->p->n_guest_paths; i++)
+		r = add_guest_path(l, &l->p->guest_paths[i]);
+	return r < 0 ? r : add_list(l, &l->dangerous, &l->p->dangerously_allow, dangerous);
+}
+
+const char *lint_source(struct lint *l, const struct lint_entry *e)
+{
+	return e->rule ? lint_say(l, "rule %s", e->rule->id) : e->list;
+}

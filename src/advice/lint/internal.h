@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What the lint-*.c files share: a layer taken apart into entries, in the order in which they
+ * decide (deny lists, rules, grants: permissions.h), and the questions that are asked about them.
+ *
+ * Two kinds of answers must not be mixed up. "This has no effect" is only said when it is certain;
+ * variables without a value are then never compared with anything but themselves. "This could be
+ * dangerous" is said when it may well be; a variable then stands for a folder of its own, and $HOME
+ * for one below /home.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/baseline-paths.h"
+#include "policy/match/command.h"
+#include "policy/match/glob.h"
+#include "policy/network/host.h"
+#include "advice/lint/lint.h"
+#include "policy/algebra/product.h"
+
+enum {
+	LINT_COMPARE_MAX = 600,  /* entries of one operation that are compared with each other */
+	LINT_PARTS_MAX = 32,     /* patterns of one {all: …} that are looked at */
+	LINT_STATES_MAX = 4096,  /* of an automaton, in one search */
+	LINT_WORK_MAX = 1 << 19, /* states in all searches together */
+};
+
+/* A name that nobody gives a file: a pattern that matches it takes any name. */
+#define LINT_ANY "qx7kz9um"
+#define LINT_INSIDE "/" LINT_ANY "/" LINT_ANY
+
+enum lint_width { LINT_NARROW, LINT_HOME, LINT_EVERYTHING };
+
+/* Globs that must all match. */
+struct lint_globs {
+	struct glob *items;
+	size_t n;
+};
+
+/* One pattern of an entry. */
+struct lint_part {
+	const char *text;
+	int variable;  /* the enum variable that has no value here, or -1 */
+	bool has_glob; /* files, programs by path, names of variables as "/NAME" */
+	struct glob glob;
+	struct command_pattern command; /* exec */
+	const char *value; /* env: what stands behind the '='; NULL: the host's own value */
+};
+
+struct lint_entry {
+	enum operation op;
+	enum verdict verdict;
+	const char *list;        /* "fs.read" … "rules", "guest_paths" */
+	const struct rule *rule; /* NULL: an entry of a list */
+	const struct grant *grant;
+	struct location where;
+	bool implied;            /* an entry of fs.write, in its role for reading */
+	bool nothing;            /* an {all: …} that can match nothing */
+	enum lint_width width;   /* files and programs by path */
+	const char *text;        /* for people */
+	struct lint_part *parts; /* all must match */
+	size_t n;
+	struct lint_globs globs;    /* of those parts that have one */
+	struct host_pattern *hosts; /* net.connect: what the parts have in common; any may match */
+	size_t n_hosts;
+	const struct lint_entry
+		*by; /* one that leaves this one nothing to decide; see lint/useless.c */
+};
+
+struct lint_entries {
+	struct lint_entry *items;
+	size_t n, cap;
+	size_t *shields; /* the places of those that forbid or ask, in order */
+	size_t n_shields, cap_shields;
+};
+
+struct lint_check;
+
+struct lint {
+	const struct permissions *p;   /* the layer */
+	const struct permissions *top; /* what was given to lint_permissions() */
+	const struct variables *vars;  /* values and stand-ins: every variable has one */
+	unsigned known;                /* set of 1 << variable: those with a value */
+	const char *home;              /* the value of $HOME, or NULL */
+	struct baseline_home own_home;
+	struct glob homes, system; /* see lint/width.c, lint/files.c */
+
+	struct lint_entries entries[OPERATION_COUNT];
+	struct lint_entries dangerous;
+	bool compared;   /* `by` is set where it can be */
+	bool incomplete; /* something was not compared */
+	size_t *work;    /* what searches have cost so far */
+
+	const char *rule,
+		*rule_for; /* lint/deferred.c: the rule last advised, and the entry it is for */
+
+	const struct lint_check *check; /* the one that is being made */
+	struct arena *scratch;          /* for one layer */
+	struct arena *arena;            /* for the findings */
+	struct lint_findings *found;
+	size_t first; /* the layer's first finding */
+};
+
+/*
+ * A check looks at entries one by one (those that allow something of the given operations), or at
+ * the layer as a whole.
+ */
+struct lint_check {
+	struct lint_about about;
+	unsigned operations; /* set of 1 << operation */
+	int (*entry)(struct lint *l, const struct lint_entry *e);
+	int (*layer)(struct lint *l);
+};
+
+/* lint.c */
+
+/* A sentence in the arena of the findings; foreign text in it is made visible. */
+const char *lint_say(struct lint *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Reports what the current check found at an entry; NULL texts are out of memory. */
+int lint_report(struct lint *l, const struct lint_entry *e, const char *text, const char *hint);
+/* The same about a place without an entry. */
+int lint_report_at(struct lint *l, const struct location *where, const char *pattern,
+	const char *text, const char *hint);
+/* The layer as a whole. */
+struct location lint_layer_location(const struct lint *l);
+
+/* lint/entry.c: fills entries and dangerous; patterns that do not parse are reported. */
+int lint_collect(struct lint *l);
+/* "fs.write" or "rule x", for sentences. */
+const char *lint_source(struct lint *l, const struct lint_entry *e);
+
+/* lint/width.c: how much of the file system globs take in; -ENOMEM. */
+int lint_width_of(struct lint *l, const struct lint_globs *g, enum lint_width *ret);
+/* True if the globs match whatever lies in `folder`, at any depth. */
+bool lint_takes_all_below(const struct lint_globs *g, const char *folder);
+
+/* lint/search.c */
+
+bool lint_all_match(const struct lint_globs *g, const char *text, size_t len);
+/*
+ * Is there a text that all of `in` match, and none of `out` does? 1 or 0; -E2BIG if that takes too
+ * long to find out (which is remembered as `incomplete`).
+ */
+int lint_exists(struct lint *l, enum product_domain domain, const struct lint_globs *in,
+	const struct lint_globs *out, size_t n_out);
+/*
+ * Does the entry allow a path that target matches, and that no stronger entry forbids or asks
+ * about? Such a path to begin with makes the answer quick in most cases; it may be NULL.
+ */
+int lint_reaches(
+	struct lint *l, const struct lint_entry *e, const struct glob *target, const char *path);
+/* True, and remembered, if these are too many to compare each with another. */
+bool lint_is_too_long(struct lint *l, const struct lint_entries *entries);
+/* For certain: everything that b covers, a covers; nothing is covered by both. Or -ENOMEM. */
+int lint_contains(struct lint *l, const struct lint_entry *a, const struct lint_entry *b);
+int lint_disjoint(struct lint *l, const struct lint_entry *a, const struct lint_entry *b);
+
+/* The checks, by what they look at; lint.c has the table. */
+
+/* lint/files.c */
+int lint_write_everything(struct lint *l, const struct lint_entry *e);
+int lint_write_home(struct lint *l, const struct lint_entry *e);
+int lint_write_system(struct lint *l, const struct lint_entry *e);
+int lint_read_everything(struct lint *l, const struct lint_entry *e);
+int lint_read_home(struct lint *l, const struct lint_entry *e);
+int lint_baseline_forbids(struct lint *l, const struct lint_entry *e);
+int lint_literal_folder(struct lint *l, const struct lint_entry *e);
+int lint_dangerously_allow(struct lint *l);
+int lint_dangerously_unused(struct lint *l);
+int lint_files_init(struct lint *l);
+
+/* lint/deferred.c */
+int lint_deferred_execution(struct lint *l, const struct lint_entry *e);
+int lint_write_path(struct lint *l, const struct lint_entry *e);
+int lint_write_then_exec(struct lint *l, const struct lint_entry *e);
+
+/* lint/hosts.c */
+int lint_net_everything(struct lint *l, const struct lint_entry *e);
+int lint_net_public_suffix(struct lint *l, const struct lint_entry *e);
+int lint_net_private(struct lint *l, const struct lint_entry *e);
+int lint_net_metadata(struct lint *l, const struct lint_entry *e);
+int lint_net_drop(struct lint *l, const struct lint_entry *e);
+int lint_net_dns(struct lint *l, const struct lint_entry *e);
+int lint_net_ports(struct lint *l, const struct lint_entry *e);
+int lint_net_plain_http(struct lint *l, const struct lint_entry *e);
+int lint_unix_root(struct lint *l, const struct lint_entry *e);
+int lint_unix_session(struct lint *l, const struct lint_entry *e);
+
+/* lint/exec.c */
+int lint_exec_everything(struct lint *l, const struct lint_entry *e);
+int lint_exec_glob(struct lint *l, const struct lint_entry *e);
+int lint_exec_root(struct lint *l, const struct lint_entry *e);
+int lint_exec_any_code(struct lint *l, const struct lint_entry *e);
+
+/* lint/env.c */
+int lint_env_everything(struct lint *l, const struct lint_entry *e);
+int lint_env_secret(struct lint *l, const struct lint_entry *e);
+int lint_env_secret_value(struct lint *l, const struct lint_entry *e);
+int lint_env_code(struct lint *l, const struct lint_entry *e);
+
+/* lint/layer.c */
+int lint_mode_monitor(struct lint *l);
+int lint_mode_audit(struct lint *l);
+int lint_default_allow(struct lint *l);
+int lint_service_unscoped(struct lint *l);
+int lint_service_rule(struct lint *l, const struct lint_entry *e);
+int lint_no_limits(struct lint *l);
+int lint_grants_nothing(struct lint *l);
+int lint_rule_disabled(struct lint *l);
+int lint_rule_duplicate(struct lint *l);
+int lint_guest_overlap(struct lint *l);
+
+/* lint/useless.c */
+int lint_matches_nothing(struct lint *l);
+int lint_covered(struct lint *l);
+int lint_denied(struct lint *l);
+int lint_rule_shadowed(struct lint *l);
+int lint_deny_unused(struct lint *l);
+int lint_not_compared(struct lint *l);

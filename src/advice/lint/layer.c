@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a layer says as a whole: its mode, its default, services, limits, guest paths and rules. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "advice/lint/internal.h"
+#include "policy/match/service.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static int report_layer(struct lint *l, const char *text, const char *hint)
+{
+	struct location where = lint_layer_location(l);
+
+	return lint_report_at(l, &where, "", text, hint);
+}
+
+/* Mode and default */
+
+int lint_mode_monitor(struct lint *l)
+{
+	if (l->p->mode != MODE_MONITOR)
+		return 0;
+	return report_layer(l, lint_say(l, "in mode monitor this layer blocks nothing"),
+		lint_say(
+			l, "write `mode: enforce` once the records show nothing that should pass"));
+}
+
+int lint_mode_audit(struct lint *l)
+{
+	if (l->p->mode != MODE_AUDIT)
+		return 0;
+	return report_layer(l,
+		lint_say(l, "in mode audit this layer blocks what a rule denies, and nothing else"),
+		lint_say(
+			l, "write `mode: enforce` once the records show nothing that should pass"));
+}
+
+int lint_default_allow(struct lint *l)
+{
+	if (l->p->fallback != VERDICT_ALLOW)
+		return 0;
+	return report_layer(l,
+		lint_say(l, "whatever no rule names is allowed: a list of what is forbidden is "
+			    "never complete"),
+		lint_say(l, "write `default: deny` and grant what is needed"));
+}
+
+/* Services */
+
+static const struct risk {
+	const char *service;
+	unsigned access;
+	const char *scope; /* what would bound it; NULL: nothing can */
+	const char *what;
+} risks[] = {
+	{ "browser", SERVICE_OPEN, "domains",
+		"any page may be opened, and its address can carry data out" },
+	{ "email", SERVICE_SEND, "recipients", "mail with any content may be sent to anybody" },
+	{ "vault", SERVICE_READ, "secrets", "every secret in the vault may be read" },
+	{ "clipboard", SERVICE_READ, NULL, "whatever is copied may be read, also passwords" },
+	{ "clipboard", SERVICE_WRITE, NULL,
+		"what the user pastes next may be replaced, for example by a command" },
+};
+
+static const char *risk_hint(struct lint *l, const struct risk *risk)
+{
+	return risk->scope ? lint_say(l, "bound it with `%s: […]`", risk->scope)
+			   : lint_say(l, "remove it, or let a person do that step");
+}
+
+/* The value of a scope that takes any value. */
+static bool takes_any(const struct grant *g)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		if (!service_word_matches(g->all[i], LINT_ANY, strlen(LINT_ANY)))
+			return false;
+	}
+	return true;
+}
+
+static bool is_bounded(const struct service *s, const char *key)
+{
+	for (size_t i = 0; key && i < s->n_scopes; i++) {
+		const struct grant_list *values = &s->scopes[i].values;
+		size_t n = 0;
+
+		if (strcmp(s->scopes[i].key, key) != 0)
+			continue;
+		while (n < values->n && !takes_any(&values->items[n]))
+			n++;
+		if (n == values->n)
+			return true;
+	}
+	return false;
+}
+
+static int report_service(struct lint *l, const struct service *s)
+{
+	for (size_t i = 0; i < N(risks); i++) {
+		int r;
+
+		if (strcmp(s->name, risks[i].service) != 0 || !(s->access & risks[i].access) ||
+			is_bounded(s, risks[i].scope))
+			continue;
+		r = lint_report_at(l, &s->where, s->name, lint_say(l, "%s", risks[i].what),
+			risk_hint(l, &risks[i]));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int lint_service_unscoped(struct lint *l)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < l->p->n_services; i++)
+		r = report_service(l, &l->p->services[i]);
+	return r;
+}
+
+/* Does a rule's pattern let in all that the risk is about? */
+static bool pattern_takes(const char *pattern, const struct risk *risk)
+{
+	struct service_request p;
+
+	if (strcmp(pattern, "*") == 0)
+		return true;
+	if (service_request_parse(&p, pattern) < 0 || strlen(risk->service) != p.name_len ||
+		memcmp(p.name, risk->service, p.name_len) != 0)
+		return false;
+	if (p.access && !(p.access & risk->access))
+		return false;
+	return !p.value || service_word_matches(p.value, LINT_ANY, strlen(LINT_ANY));
+}
+
+int lint_service_rule(struct lint *l, const struct lint_entry *e)
+{
+	for (size_t i = 0; i < N(risks); i++) {
+		size_t n = 0;
+		int r;
+
+		while (n < e->n && pattern_takes(e->parts[n].text, &risks[i]))
+			n++;
+		if (n < e->n)
+			continue;
+		r = lint_report(l, e, lint_say(l, "%s", risks[i].what),
+			lint_say(l, "name what it may be used for: %s:VALUE", risks[i].service));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Limits: those of all layers together, said once */
+
+static const struct permissions *first_layer(const struct permissions *p)
+{
+	while (p->n_all_of)
+		p = p->all_of[0];
+	return p;
+}
+
+static bool has_limit(const struct permissions *p, enum limit limit)
+{
+	for (size_t i = 0; i < p->n_all_of; i++) {
+		if (has_limit(p->all_of[i], limit))
+			return true;
+	}
+	return p->limits.values[limit] != LIMIT_NONE;
+}
+
+int lint_no_limits(struct lint *l)
+{
+	static const struct {
+		enum limit limit;
+		const char *what, *line;
+	} wanted[] = {
+		{ LIMIT_TIMEOUT_MS, "time", "timeout: 5m" },
+		{ LIMIT_MEMORY, "memory", "memory: 1G" },
+		{ LIMIT_PIDS, "processes", "pids: 256" },
+	};
+	auto_buffer what = { 0 }, lines = { 0 };
+
+	if (l->p != first_layer(l->top) || permissions_is_empty(l->top))
+		return 0;
+	for (size_t i = 0; i < N(wanted); i++) {
+		const char *comma = what.len ? ", " : "";
+
+		if (has_limit(l->top, wanted[i].limit))
+			continue;
+		buffer_printf(&what, "%s%s", comma, wanted[i].what);
+		buffer_printf(&lines, "%s%s", comma, wanted[i].line);
+	}
+	if (what.failed || lines.failed)
+		return -ENOMEM;
+	if (!what.len)
+		return 0;
+	return report_layer(l,
+		lint_say(l, "no bound is set on %s: one program can use up what the machine has",
+			buffer_text(&what)),
+		lint_say(l, "write `limits: {%s}`", buffer_text(&lines)));
+}
+
+int lint_grants_nothing(struct lint *l)
+{
+	if (!permissions_is_empty(l->p))
+		return 0;
+	return report_layer(l, lint_say(l, "this layer grants nothing, so everything is denied"),
+		lint_say(l, "grant what is needed, such as `fs: {read: [$WORK_DIR/**]}`"));
+}
+
+/* Rules */
+
+int lint_rule_disabled(struct lint *l)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < l->p->n_rules; i++) {
+		const struct rule *rule = &l->p->rules[i];
+
+		if (rule->disabled)
+			r = lint_report_at(l, &rule->where, rule->id ? rule->id : "",
+				lint_say(l, "this rule is switched off and decides nothing"),
+				lint_say(l, "remove it, or switch it on"));
+	}
+	return r;
+}
+
+static int by_id(const void *x, const void *y)
+{
+	const struct rule *a = *(const struct rule *const *)x, *b = *(const struct rule *const *)y;
+	int order = strcmp(a->id, b->id);
+
+	return order ? order : (a > b) - (a < b);
+}
+
+/* The rules that have an id, sorted by it; *ret_n of them. NULL when out of memory. */
+static const struct rule **sort_rules(struct lint *l, size_t *ret_n)
+{
+	const struct rule **sorted =
+		arena_calloc(l->scratch, l->p->n_rules + 1, sizeof(const struct rule *));
+	size_t n = 0;
+
+	for (size_t i = 0; sorted && i < l->p->n_rules; i++) {
+		if (l->p->rules[i].id)
+			sorted[n++] = &l->p->rules[i];
+	}
+	if (n)
+		qsort(sorted, n, sizeof(const struct rule *), by_id);
+	*ret_n = n;
+	return sorted;
+}
+
+int lint_rule_duplicate(struct lint *l)
+{
+	size_t n = 0;
+	const struct rule **sorted = sort_rules(l, &n);
+	int r = sorted ? 0 : -ENOMEM;
+
+	for (size_t i = 1; r == 0 && i < n; i++) {
+		/* Files that mix kinds of operations give one rule several parts, at one place. */
+		if (strcmp(sorted[i - 1]->id, sorted[i]->id) == 0 &&
+			(!sorted[i]->where.line ||
+				sorted[i]->where.line != sorted[i - 1]->where.line))
+			r = lint_report_at(l, &sorted[i]->where, sorted[i]->id,
+				lint_say(l, "another rule has this id, so records do not tell "
+					    "which one decided"),
+				lint_say(l, "give each rule an id of its own"));
+	}
+	return r;
+}
+
+/* Guest paths */
+
+static bool lies_in(const char *path, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	if (strcmp(folder, "/") == 0)
+		return true;
+	return strncmp(path, folder, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+static int report_guests(struct lint *l, const struct guest_path *a, const struct guest_path *b)
+{
+	if (lies_in(a->guest, b->guest))
+		return lint_report_at(l, &a->where, a->guest,
+			lint_say(l, "this lies in %s, and hides what that has there", b->guest),
+			lint_say(l, "give it a place of its own"));
+	if (a->writable && !b->writable && lies_in(a->host, b->host))
+		return lint_report_at(l, &a->where, a->host,
+			lint_say(l,
+				"the same folder may be written as %s, though it is read-only as "
+				"%s",
+				a->guest, b->guest),
+			lint_say(l, "give both the same mode, or name other folders"));
+	return 0;
+}
+
+int lint_guest_overlap(struct lint *l)
+{
+	size_t n = l->p->n_guest_paths;
+	int r = 0;
+
+	if (n > LINT_COMPARE_MAX) {
+		l->incomplete = true;
+		return 0;
+	}
+	for (size_t i = 0; r == 0 && i < n * n; i++) {
+		if (i / n != i % n)
+			r = report_guests(l, &l->p->guest_paths[i / n], &l->p->guest_paths[i % n]);
+	}
+	return r;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lines without effect. Each entry is compared with all others of its operation, once: `by` is then
+ * one that covers all of it and decides first, or decides the same. What that means depends on the
+ * two verdicts:
+ *
+ *     the same      the entry is superfluous (covered)
+ *     different     a grant is taken back (denied), a rule never decides (rule-shadowed)
+ *
+ * Only what is certain is said: see lint/internal.h.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "advice/lint/internal.h"
+
+/* Guest paths do more than grant: they name. */
+static bool is_compared(const struct lint_entry *e)
+{
+	return !e->nothing && strcmp(e->list, "guest_paths") != 0;
+}
+
+/* Two entries of lists with one verdict have no order. */
+static bool is_unordered(const struct lint_entry *a, const struct lint_entry *b)
+{
+	return !a->rule && !b->rule && a->verdict == b->verdict;
+}
+
+static bool sets_value(const struct lint_entry *e)
+{
+	return e->op == OPERATION_ENV && strchr(e->text, '=');
+}
+
+/* Does `other` leave e nothing to decide? */
+static int covers(struct lint *l, const struct lint_entry *other, const struct lint_entry *e)
+{
+	int r;
+
+	if (other == e || !is_compared(other) || (other > e && !is_unordered(other, e)))
+		return 0;
+	/* NAME lets the host's value in; NAME=value beside it still sets another one. */
+	if (other->verdict == e->verdict && sets_value(e) && !sets_value(other))
+		return 0;
+	r = lint_contains(l, other, e);
+	/* Of two that are equal the later one is superfluous, or the one that grants less. */
+	if (r == 1 && other > e && !other->implied) {
+		r = lint_contains(l, e, other);
+		return r < 0 ? r : !r;
+	}
+	return r;
+}
+
+/* A file that fs.deny names does not run either, whatever else is said of it. */
+static int find_denial(struct lint *l, struct lint_entry *e)
+{
+	const struct lint_entries *reads = &l->entries[OPERATION_FS_READ];
+	int r = 0;
+
+	if (e->op != OPERATION_EXEC || e->verdict == VERDICT_DENY || lint_is_too_long(l, reads))
+		return 0;
+	for (size_t i = 0; r == 0 && i < reads->n; i++) {
+		const struct lint_entry *other = &reads->items[i];
+
+		r = other->rule || other->verdict != VERDICT_DENY ? 0 : lint_contains(l, other, e);
+		if (r == 1)
+			e->by = other;
+	}
+	return r;
+}
+
+static int find_cover(struct lint *l, const struct lint_entries *all, struct lint_entry *e)
+{
+	int r = find_denial(l, e);
+
+	for (size_t i = 0; r == 0 && i < all->n; i++) {
+		r = covers(l, &all->items[i], e);
+		if (r == 1)
+			e->by = &all->items[i];
+	}
+	return r < 0 ? r : 0;
+}
+
+static int compare(struct lint *l)
+{
+	int r = 0;
+
+	for (int op = 0; r == 0 && !l->compared && op < OPERATION_COUNT; op++) {
+		struct lint_entries *all = &l->entries[op];
+
+		for (size_t i = 0; r == 0 && !lint_is_too_long(l, all) && i < all->n; i++) {
+			if (is_compared(&all->items[i]) && !all->items[i].implied)
+				r = find_cover(l, all, &all->items[i]);
+		}
+	}
+	l->compared = true;
+	return r;
+}
+
+/* A rule about reading and writing has two entries for one pattern, which are one to its writer. */
+static bool is_second(const struct lint *l, const struct lint_entry *e)
+{
+	const struct lint_entries *reads = &l->entries[OPERATION_FS_READ];
+
+	if (!e->rule || e->op != OPERATION_FS_WRITE)
+		return false;
+	for (size_t i = 0; i < reads->n; i++) {
+		const struct lint_entry *other = &reads->items[i];
+
+		if (other->grant == e->grant && other->nothing == e->nothing &&
+			(!other->by) == (!e->by) && (!e->by || other->by->grant == e->by->grant))
+			return true;
+	}
+	return false;
+}
+
+static const char *place(struct lint *l, const struct lint_entry *e)
+{
+	if (!e->where.file || !e->where.line)
+		return "";
+	return lint_say(l, " (%s:%u)", e->where.file, e->where.line);
+}
+
+typedef bool wanted_fn(const struct lint_entry *e);
+typedef int say_fn(struct lint *l, const struct lint_entry *e);
+
+static int for_each(struct lint *l, wanted_fn *wanted, say_fn *say)
+{
+	int r = compare(l);
+
+	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
+		for (size_t i = 0; r == 0 && i < l->entries[op].n; i++) {
+			const struct lint_entry *e = &l->entries[op].items[i];
+
+			if (!e->implied && wanted(e) && !is_second(l, e))
+				r = say(l, e);
+		}
+	}
+	return r;
+}
+
+static bool is_denied(const struct lint_entry *e)
+{
+	return e->by && !e->rule && e->by->verdict < e->verdict;
+}
+
+static int say_denied(struct lint *l, const struct lint_entry *e)
+{
+	const struct lint_entry *by = e->by;
+
+	return lint_report(l, e,
+		lint_say(l, "this grants nothing: %s %s all of it by %s%s", lint_source(l, by),
+			by->verdict == VERDICT_DENY ? "forbids" : "asks about", by->text,
+			place(l, by)),
+		lint_say(l, "remove one of the two"));
+}
+
+int lint_denied(struct lint *l)
+{
+	return for_each(l, is_denied, say_denied);
+}
+
+static bool is_shadowed(const struct lint_entry *e)
+{
+	return e->by && e->rule && e->by->verdict != e->verdict;
+}
+
+static int say_shadowed(struct lint *l, const struct lint_entry *e)
+{
+	const struct lint_entry *by = e->by;
+
+	return lint_report(l, e,
+		lint_say(l, "rule %s never decides this: %s comes first, with %s%s", e->rule->id,
+			lint_source(l, by), by->text, place(l, by)),
+		lint_say(l, "remove it, or give it a higher priority"));
+}
+
+int lint_rule_shadowed(struct lint *l)
+{
+	return for_each(l, is_shadowed, say_shadowed);
+}
+
+static bool is_covered(const struct lint_entry *e)
+{
+	return e->by && e->by->verdict == e->verdict;
+}
+
+static int say_covered(struct lint *l, const struct lint_entry *e)
+{
+	return lint_report(l, e,
+		lint_say(l, "%s has %s, which covers all of it%s", lint_source(l, e->by),
+			e->by->text, place(l, e->by)),
+		lint_say(l, "remove it, or narrow the other"));
+}
+
+int lint_covered(struct lint *l)
+{
+	return for_each(l, is_covered, say_covered);
+}
+
+static bool is_nothing(const struct lint_entry *e)
+{
+	return e->nothing;
+}
+
+static int say_nothing(struct lint *l, const struct lint_entry *e)
+{
+	return lint_report(l, e,
+		lint_say(l, "nothing matches all of these patterns, so this entry has no effect"),
+		lint_say(l, "remove it; for several alternatives write several entries"));
+}
+
+int lint_matches_nothing(struct lint *l)
+{
+	return for_each(l, is_nothing, say_nothing);
+}
+
+/* Denials */
+
+/* The operations that a denial takes something away from; what is denied does not run either. */
+static unsigned operations_of(const struct lint_entry *e)
+{
+	if (e->rule)
+		return e->rule->operations;
+	return e->op == OPERATION_NET_CONNECT
+		       ? 1u << OPERATION_NET_CONNECT
+		       : 1u << OPERATION_FS_READ | 1u << OPERATION_FS_WRITE | 1u << OPERATION_EXEC;
+}
+
+/* 1 if something may be granted that e denies. */
+static int takes_something(struct lint *l, const struct lint_entry *e)
+{
+	for (int op = 0; op < OPERATION_COUNT; op++) {
+		const struct lint_entries *all = &l->entries[op];
+
+		for (size_t i = 0; operations_of(e) >> op & 1 && i < all->n; i++) {
+			int r = all->items[i].verdict == VERDICT_DENY
+					? 1
+					: lint_disjoint(l, e, &all->items[i]);
+
+			if (r <= 0)
+				return r < 0 ? r : 1;
+		}
+	}
+	return 0;
+}
+
+/* A rule is looked at once, whatever the number of its operations. */
+static bool is_first(const struct lint_entry *e)
+{
+	return !e->rule || e->op == (enum operation)__builtin_ctz(e->rule->operations);
+}
+
+static int check_denial(struct lint *l, const struct lint_entry *e)
+{
+	int r = takes_something(l, e);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	return lint_report(l, e, lint_say(l, "nothing in this layer grants what this denies"),
+		lint_say(l, "remove it, unless the layer is merged with another one"));
+}
+
+static bool is_denial(const struct lint_entry *e)
+{
+	return e->verdict == VERDICT_DENY && is_first(e) && !e->nothing && !e->by;
+}
+
+int lint_deny_unused(struct lint *l)
+{
+	for (int op = 0; op < OPERATION_COUNT; op++) {
+		if (lint_is_too_long(l, &l->entries[op]))
+			return 0;
+	}
+	if (l->p->fallback != VERDICT_DENY || l->p->mode != MODE_ENFORCE)
+		return 0;
+	return for_each(l, is_denial, check_denial);
+}
+
+int lint_not_compared(struct lint *l)
+{
+	struct location where = lint_layer_location(l);
+
+	if (!l->incomplete)
+		return 0;
+	return lint_report_at(l, &where, "",
+		lint_say(l,
+			"there are more than %d entries, or patterns too intricate: not all of "
+			"them "
+			"were compared with each other",
+			LINT_COMPARE_MAX),
+		lint_say(l, "split the policy, or write simpler patterns"));
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All alternatives of all steps are needles in one trie. A node's `fail` is the node of its longest
+ * proper suffix in the trie, and missing edges are filled in from there, so that each byte of the
+ * text is one look-up. Needles found at a byte are those of its node and of its chain of suffixes
+ * (`also` skips those that hold none).
+ *
+ * A pattern of several steps remembers for each step where its latest match ended. A needle of step
+ * k counts only if step k-1 was reached before it, so a pattern is complete when its last step is
+ * reached. The latest match is the best one: if it is too far away, so are all before it.
+ */
+#include "advice/scan/match.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+enum { ALPHABET = 128 };
+
+struct scan_needle {
+	const char *text; /* as in the table, with capitals */
+	size_t len;
+	bool word_before, word_after; /* a word must start, or end, there */
+	uint16_t pattern, step;
+	uint16_t next; /* the next needle of the same node, plus 1 */
+};
+
+struct scan_node {
+	uint16_t edges[ALPHABET];
+	uint16_t fail, also;
+	uint16_t needle; /* the first one that ends here, plus 1 */
+};
+
+static int fold(char c)
+{
+	return (unsigned char)c < ALPHABET ? tolower((unsigned char)c) : 0;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static int add_node(struct scan_match *m, struct arena *a, uint16_t *ret)
+{
+	const struct scan_node empty = { .needle = 0 };
+
+	if (ARENA_PUSH(a, m->nodes, m->n_nodes, m->cap_nodes, empty) < 0)
+		return -ENOMEM;
+	*ret = (uint16_t)(m->n_nodes - 1);
+	return 0;
+}
+
+/* The node of a needle's text; made as needed. */
+static int reach_node(
+	struct scan_match *m, struct arena *a, const char *text, size_t len, uint16_t *ret)
+{
+	uint16_t at = 0, next = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		const int c = fold(text[i]);
+
+		if (!m->nodes[at].edges[c]) {
+			if (add_node(m, a, &next) < 0)
+				return -ENOMEM;
+			m->nodes[at].edges[c] = next;
+		}
+		at = m->nodes[at].edges[c];
+	}
+	*ret = at;
+	return 0;
+}
+
+/* One alternative: text[0, len), with '*' at an end where words do not matter. */
+static int add_needle(
+	struct scan_match *m, struct arena *a, const char *text, size_t len, struct scan_needle n)
+{
+	const bool open_before = text[0] == '*', open_after = len > 1 && text[len - 1] == '*';
+	uint16_t node;
+
+	n.text = text + open_before;
+	n.len = len - open_before - open_after;
+	n.word_before = !open_before && is_word(n.text[0]);
+	n.word_after = !open_after && is_word(n.text[n.len - 1]);
+	if (reach_node(m, a, n.text, n.len, &node) < 0)
+		return -ENOMEM;
+	n.next = m->nodes[node].needle;
+	if (ARENA_PUSH(a, m->needles, m->n_needles, m->cap_needles, n) < 0)
+		return -ENOMEM;
+	m->nodes[node].needle = (uint16_t)m->n_needles;
+	return 0;
+}
+
+static int add_step(struct scan_match *m, struct arena *a, size_t pattern, size_t step)
+{
+	const struct scan_needle n = { .pattern = (uint16_t)pattern, .step = (uint16_t)step };
+	const char *s = scan_patterns[pattern].steps[step];
+
+	while (*s) {
+		const size_t len = strcspn(s, ",");
+
+		if (add_needle(m, a, s, len, n) < 0)
+			return -ENOMEM;
+		s += len + (s[len] == ',');
+	}
+	return 0;
+}
+
+static void link_child(struct scan_match *m, uint16_t parent, int c, uint16_t child)
+{
+	/* What the parent's suffix reads next; for children of the root that is the root. */
+	const uint16_t fail = parent ? m->nodes[m->nodes[parent].fail].edges[c] : 0;
+
+	m->nodes[child].fail = fail;
+	m->nodes[child].also = m->nodes[fail].needle ? fail : m->nodes[fail].also;
+}
+
+/* Breadth first: a node's suffix is shorter and therefore done before it. */
+static int link_nodes(struct scan_match *m, struct arena *a)
+{
+	uint16_t *queue = arena_calloc(a, m->n_nodes, sizeof(*queue));
+	size_t done = 0, n = 1; /* queue[0] is the root */
+
+	if (!queue)
+		return -ENOMEM;
+	for (; done < n; done++) {
+		const uint16_t at = queue[done];
+
+		for (int c = 0; c < ALPHABET; c++) {
+			const uint16_t child = m->nodes[at].edges[c];
+
+			if (child) {
+				link_child(m, at, c, child);
+				queue[n++] = child;
+			} else if (at) {
+				m->nodes[at].edges[c] = m->nodes[m->nodes[at].fail].edges[c];
+			}
+		}
+	}
+	return 0;
+}
+
+int scan_match_init(struct scan_match *m, struct arena *a)
+{
+	uint16_t root;
+
+	*m = (struct scan_match){ 0 };
+	m->reached = arena_calloc(a, scan_n_patterns, sizeof(*m->reached));
+	if (!m->reached || add_node(m, a, &root) < 0)
+		return -ENOMEM;
+	for (size_t p = 0; p < scan_n_patterns; p++) {
+		for (size_t k = 0; k < SCAN_STEPS_MAX && scan_patterns[p].steps[k]; k++) {
+			if (add_step(m, a, p, k) < 0)
+				return -ENOMEM;
+		}
+	}
+	return link_nodes(m, a);
+}
+
+void scan_match_start(struct scan_match *m, enum scan_language language)
+{
+	memset(m->reached, 0, scan_n_patterns * sizeof(*m->reached));
+	m->language = language;
+	m->base = m->separator = 0;
+}
+
+/* Does a word end at line[at)? A dot or dash may join it to what follows, or precedes. */
+static bool ends_word(const char *line, size_t len, size_t at)
+{
+	const char c = at < len ? line[at] : ' ', next = at + 1 < len ? line[at + 1] : ' ';
+
+	return !is_word(c) && c != '-' && !(c == '.' && is_word(next));
+}
+
+static bool starts_word(const char *line, size_t at)
+{
+	return at == 0 || (!is_word(line[at - 1]) && !strchr(".-$", line[at - 1]));
+}
+
+static bool needle_fits(
+	const struct scan_needle *n, unsigned flags, const char *line, size_t len, size_t end)
+{
+	const size_t start = end - n->len;
+
+	if (n->word_before && !starts_word(line, start))
+		return false;
+	if (n->word_after && !ends_word(line, len, end))
+		return false;
+	/* "a || sh" is no pipe. */
+	if (n->text[0] == '|' && start > 0 && line[start - 1] == '|')
+		return false;
+	return !(flags & SCAN_EXACT) || memcmp(line + start, n->text, n->len) == 0;
+}
+
+/* May step k match at `start`, seen from the step before it? */
+static bool step_follows(const struct scan_match *m, const struct scan_needle *n, size_t start)
+{
+	const unsigned flags = scan_patterns[n->pattern].flags;
+	size_t before;
+
+	if (n->step == 0)
+		return true;
+	before = m->reached[n->pattern][n->step - 1];
+	if (before == 0 || before > start + 1)
+		return false;
+	if ((flags & SCAN_NEAR) && m->separator >= before)
+		return false;
+	return flags >> 8 == 0 || start + 1 - before <= flags >> 8;
+}
+
+static void report(struct scan_match *m, enum scan_rule_id rule, size_t at)
+{
+	for (size_t i = 0; i < m->n_found; i++) {
+		if (m->found[i].rule == rule)
+			return;
+	}
+	m->found[m->n_found].rule = rule;
+	m->found[m->n_found++].at = at;
+}
+
+static void meet_needle(
+	struct scan_match *m, const struct scan_needle *n, const char *line, size_t len, size_t end)
+{
+	const struct scan_pattern *p = &scan_patterns[n->pattern];
+	const size_t start = end - n->len;
+
+	if (!(p->languages & m->language) || !needle_fits(n, p->flags, line, len, end) ||
+		!step_follows(m, n, m->base + start))
+		return;
+	m->reached[n->pattern][n->step] = m->base + end + 1;
+	if (n->step + 1 == SCAN_STEPS_MAX || !p->steps[n->step + 1])
+		report(m, p->rule, start);
+}
+
+/* Between commands; but not the '&' of ">&" or of an address. */
+static bool is_separator(const char *line, size_t len, size_t at)
+{
+	const char next = at + 1 < len ? line[at + 1] : ' ';
+
+	if (line[at] == '&')
+		return (next == '&' || next == ' ') && !(at && strchr("<>", line[at - 1]));
+	return line[at] == '|' || (line[at] == ';' && next == ' ');
+}
+
+static void forget_line(struct scan_match *m)
+{
+	for (size_t p = 0; p < scan_n_patterns; p++) {
+		if (!(scan_patterns[p].flags & SCAN_FILE))
+			memset(m->reached[p], 0, sizeof(m->reached[p]));
+	}
+}
+
+void scan_match_line(struct scan_match *m, const char *line, size_t len)
+{
+	uint16_t at = 0;
+
+	m->n_found = 0;
+	forget_line(m);
+	for (size_t i = 0; i < len; i++) {
+		at = m->nodes[at].edges[fold(line[i])];
+		for (uint16_t k = at; k; k = m->nodes[k].also) {
+			for (uint16_t n = m->nodes[k].needle; n; n = m->needles[n - 1].next)
+				meet_needle(m, &m->needles[n - 1], line, len, i + 1);
+		}
+		if (is_separator(line, len, i))
+			m->separator = m->base + i + 1;
+	}
+	m->base += len;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Commands that start other commands. `sudo rm x` is both: the command sudo, and the command rm one
+ * level deeper. To find the inner one the options of the outer one must be skipped, so this is a
+ * table of them. It needs not be complete: a wrapper that is not here is shown as the program that
+ * it is. Only what is static is looked into; a string that depends on an expansion is not guessed.
+ */
+#include "advice/shell/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+enum kind {
+	RUNS_WORDS,  /* the words behind options and operands are a command */
+	RUNS_JOINED, /* the same, joined by spaces, are shell */
+	RUNS_STRING, /* the first operand is shell */
+	RUNS_OPTION, /* the argument of -c is shell */
+	RUNS_SCRIPT, /* a shell: with -c the first operand is shell */
+	RUNS_FIND,   /* find: words behind -exec */
+};
+
+struct wrapper {
+	const char *name;
+	enum kind kind;
+	const char *with_arg; /* short options that take an argument, by their letters */
+	const char *long_arg; /* long ones that take the next word, each with a space behind */
+	const char *quits;    /* short options with which nothing is started */
+	unsigned operands;    /* before the command: timeout's duration … */
+	bool assigns;         /* NAME=value may precede the command */
+};
+
+/* Sorted by name. */
+static const struct wrapper wrappers[] = {
+	{ "ash", RUNS_SCRIPT, "oO", "", "", 0, false },
+	{ "bash", RUNS_SCRIPT, "oO", "--rcfile --init-file ", "", 0, false },
+	{ "builtin", RUNS_WORDS, "", "", "", 0, false },
+	{ "busybox", RUNS_WORDS, "", "", "", 0, false },
+	{ "chroot", RUNS_WORDS, "", "", "", 1, false },
+	{ "command", RUNS_WORDS, "", "", "vV", 0, false },
+	{ "dash", RUNS_SCRIPT, "oO", "", "", 0, false },
+	{ "doas", RUNS_WORDS, "uCa", "", "L", 0, false },
+	{ "env", RUNS_WORDS, "uCS", "--unset --chdir --split-string ", "", 0, true },
+	{ "eval", RUNS_JOINED, "", "", "", 0, false },
+	{ "exec", RUNS_WORDS, "a", "", "", 0, false },
+	{ "find", RUNS_FIND, "", "", "", 0, false },
+	{ "ionice", RUNS_WORDS, "cn", "--class --classdata ", "pPu", 0, false },
+	{ "ksh", RUNS_SCRIPT, "oO", "", "", 0, false },
+	{ "ltrace", RUNS_WORDS, "aAeilnopsuxF", "", "", 0, false },
+	{ "nice", RUNS_WORDS, "n", "--adjustment ", "", 0, false },
+	{ "nohup", RUNS_WORDS, "", "", "", 0, false },
+	{ "runuser", RUNS_OPTION, "cgGsuw", "--command --group --shell --user ", "", 0, false },
+	{ "script", RUNS_OPTION, "cBEIoOmT", "--command ", "", 0, false },
+	{ "setsid", RUNS_WORDS, "", "", "", 0, false },
+	{ "sh", RUNS_SCRIPT, "oO", "", "", 0, false },
+	{ "stdbuf", RUNS_WORDS, "ioe", "--input --output --error ", "", 0, false },
+	{ "strace", RUNS_WORDS, "abeEIopPsSuUX", "", "", 0, false },
+	{ "su", RUNS_OPTION, "cgGsw", "--command --group --shell ", "", 0, false },
+	{ "sudo", RUNS_WORDS, "CDghpRrTtUu",
+		"--chdir --chroot --close-from --group --host --prompt --user ", "ekKlvV", 0,
+		true },
+	{ "taskset", RUNS_WORDS, "", "", "p", 1, false },
+	{ "time", RUNS_WORDS, "fo", "--format --output ", "", 0, false },
+	{ "timeout", RUNS_WORDS, "ks", "--kill-after --signal ", "", 1, false },
+	{ "trap", RUNS_STRING, "", "", "lp", 0, false },
+	{ "watch", RUNS_JOINED, "nqs", "--interval --equexit ", "", 0, false },
+	{ "xargs", RUNS_WORDS, "adEILnPs",
+		"--arg-file --delimiter --max-args --max-chars --max-lines --max-procs --replace ",
+		"", 0, false },
+	{ "zsh", RUNS_SCRIPT, "oO", "", "", 0, false },
+};
+
+/* Sorted. What bash or dash do themselves; `time` is a keyword of bash. */
+static const char *const builtins[] = { ".", ":", "[", "alias", "bg", "bind", "break", "builtin",
+	"caller", "cd", "command", "compgen", "complete", "compopt", "continue", "declare", "dirs",
+	"disown", "echo", "enable", "eval", "exec", "exit", "export", "false", "fc", "fg",
+	"getopts", "hash", "help", "history", "jobs", "kill", "let", "local", "logout", "mapfile",
+	"popd", "printf", "pushd", "pwd", "read", "readarray", "readonly", "return", "set", "shift",
+	"shopt", "source", "suspend", "test", "time", "times", "trap", "true", "type", "typeset",
+	"ulimit", "umask", "unalias", "unset", "wait" };
+
+static int compare_builtin(const void *name, const void *row)
+{
+	return strcmp(name, *(const char *const *)row);
+}
+
+static int compare_wrapper(const void *name, const void *row)
+{
+	return strcmp(name, ((const struct wrapper *)row)->name);
+}
+
+bool shell_wrap_is_builtin(const char *name)
+{
+	return bsearch(name, builtins, N(builtins), sizeof(builtins[0]), compare_builtin);
+}
+
+static const struct wrapper *find_wrapper(const struct shell_word *w)
+{
+	const char *slash = strrchr(w->text, '/');
+
+	if (w->dynamic)
+		return NULL;
+	return bsearch(slash ? slash + 1 : w->text, wrappers, N(wrappers), sizeof(wrappers[0]),
+		compare_wrapper);
+}
+
+/* A command whose words are being gone through. Copied: the array of commands moves. */
+struct walk {
+	struct shell_parser *p;
+	const struct wrapper *how;
+	struct shell_command c;
+	size_t i;      /* the next word */
+	bool quits;    /* an option says that nothing is started, or cannot be known */
+	bool script;   /* -c was seen */
+	size_t string; /* the word that is the argument of -c; 0: none */
+};
+
+static const char *text_at(const struct walk *w, size_t i)
+{
+	return i < w->c.n_words ? w->c.words[i].text : NULL;
+}
+
+static bool takes_next_word(const struct wrapper *how, const char *option)
+{
+	const size_t n = strlen(option);
+	const char *s = strstr(how->long_arg, option);
+
+	return s && s[n] == ' ' && (s == how->long_arg || s[-1] == ' ');
+}
+
+static void skip_long(struct walk *w, const char *option)
+{
+	w->i++;
+	if (!takes_next_word(w->how, option))
+		return;
+	if (strcmp(option, "--command") == 0)
+		w->string = w->i;
+	w->i++;
+}
+
+/* A cluster like -lc. The first letter that takes an argument ends it. */
+static void skip_short(struct walk *w, const char *letters)
+{
+	w->i++;
+	for (; *letters; letters++) {
+		w->script |= *letters == 'c';
+		w->quits |= strchr(w->how->quits, *letters) || strchr("$`", *letters);
+		if (!strchr(w->how->with_arg, *letters))
+			continue;
+		if (w->how->kind == RUNS_SCRIPT) {
+			/* Shells go on with the cluster: bash -oc errexit 'x'. */
+			w->i++;
+			continue;
+		}
+		if (*letters == 'c' && !letters[1])
+			w->string = w->i;
+		if (!letters[1])
+			w->i++;
+		return;
+	}
+}
+
+static bool is_option(const struct walk *w)
+{
+	const char *s = w->c.words[w->i].text;
+
+	return (s[0] == '-' || (s[0] == '+' && w->how->kind == RUNS_SCRIPT)) && s[1];
+}
+
+static void skip_options(struct walk *w)
+{
+	while (w->i < w->c.n_words && is_option(w)) {
+		const char *s = text_at(w, w->i);
+
+		if (strcmp(s, "--") == 0) {
+			w->i++;
+			return;
+		}
+		if (strncmp(s, "--", 2) == 0)
+			skip_long(w, s);
+		else
+			skip_short(w, s + 1);
+	}
+}
+
+/* Where the text of a word stands in the source, quotes aside. */
+static struct shell_input string_input(const struct walk *w, const struct shell_word *word)
+{
+	const char *source = w->p->source;
+	struct shell_input in = { .text = word->text, .len = strlen(word->text) };
+
+	in.base = word->offset;
+	for (size_t quote = 0; quote < 2 && !in.exact; quote++) {
+		const size_t left = w->p->source_len - word->offset;
+
+		if (quote && left > 0 && !strchr("'\"", source[word->offset]))
+			break;
+		if (left >= in.len + quote &&
+			memcmp(source + word->offset + quote, in.text, in.len) == 0) {
+			in.base = word->offset + quote;
+			in.exact = true;
+		}
+	}
+	return in;
+}
+
+static int run_text(struct walk *w, const struct shell_word *word)
+{
+	const struct shell_input in = string_input(w, word);
+
+	return shell_find_text(w->p, &in);
+}
+
+/* Word i, if there is one and it is known, is shell. */
+static int run_string(struct walk *w, size_t i)
+{
+	if (i >= w->c.n_words || w->c.words[i].dynamic)
+		return 0;
+	return run_text(w, &w->c.words[i]);
+}
+
+/* Words [from, to) are a command in their own right; assignments may precede its name. */
+static int run_words(struct walk *w, size_t from, size_t to, size_t n_assignments)
+{
+	struct shell_command *c;
+	size_t index = 0;
+	int r;
+
+	if (from >= to)
+		return 0;
+	r = shell_enter(w->p);
+	if (r == 0)
+		r = shell_add_command(w->p, w->c.words[from].offset, &index);
+	if (r < 0)
+		return r;
+	c = &w->p->commands[index];
+	c->words = w->c.words + from;
+	c->n_words = to - from;
+	c->assignments = w->c.words + from - n_assignments;
+	c->n_assignments = n_assignments;
+	c->depth = w->c.depth + 1;
+	memcpy(c->before, w->c.before, sizeof(c->before));
+	r = shell_wrap(w->p, index);
+	shell_leave(w->p);
+	return r;
+}
+
+static int run_rest(struct walk *w)
+{
+	size_t n = 0;
+
+	w->i += w->how->operands;
+	while (w->how->assigns && text_at(w, w->i) && strchr(text_at(w, w->i), '=')) {
+		n++;
+		w->i++;
+	}
+	return run_words(w, w->i, w->c.n_words, n);
+}
+
+static int run_joined(struct walk *w)
+{
+	struct shell_word joined = { .offset = 0 };
+	auto_buffer text = { 0 };
+
+	for (size_t i = w->i; i < w->c.n_words; i++) {
+		if (w->c.words[i].dynamic)
+			return 0;
+		buffer_printf(&text, "%s%s", i > w->i ? " " : "", w->c.words[i].text);
+	}
+	if (w->i >= w->c.n_words)
+		return 0;
+	joined.offset = w->c.words[w->i].offset;
+	joined.text = text.failed ? NULL : arena_strdup(w->p->arena, buffer_text(&text));
+	return joined.text ? run_text(w, &joined) : -ENOMEM;
+}
+
+/* find … -exec CMD … ; -execdir CMD … + */
+static int run_find(struct walk *w)
+{
+	for (size_t from = 1; from < w->c.n_words; from++) {
+		static const char *const actions[] = { "-exec", "-execdir", "-ok", "-okdir" };
+		size_t k = 0, to;
+		int r;
+
+		while (k < N(actions) && strcmp(w->c.words[from].text, actions[k]) != 0)
+			k++;
+		if (k == N(actions))
+			continue;
+		for (to = from + 1; to < w->c.n_words; to++) {
+			const char *s = text_at(w, to);
+
+			if (strcmp(s, ";") == 0 || strcmp(s, "+") == 0)
+				break;
+		}
+		r = run_words(w, from + 1, to, 0);
+		if (r < 0)
+			return r;
+		from = to;
+	}
+	return 0;
+}
+
+/* trap's "-" restores what a signal does. */
+static bool is_dash(const struct walk *w)
+{
+	return strcmp(text_at(w, w->i), "-") == 0;
+}
+
+static int run(struct walk *w)
+{
+	switch (w->how->kind) {
+	case RUNS_WORDS:
+		return run_rest(w);
+	case RUNS_JOINED:
+		return run_joined(w);
+	case RUNS_STRING:
+		return w->i + 1 < w->c.n_words && !is_dash(w) ? run_string(w, w->i) : 0;
+	case RUNS_SCRIPT:
+		return w->script ? run_string(w, w->i) : 0;
+	case RUNS_OPTION:
+		while (!w->string && w->i < w->c.n_words) {
+			w->i++;
+			skip_options(w);
+		}
+		return w->string ? run_string(w, w->string) : 0;
+	case RUNS_FIND:
+		return run_find(w);
+	}
+	return 0;
+}
+
+int shell_wrap(struct shell_parser *p, size_t i)
+{
+	struct walk w = { .p = p, .c = p->commands[i], .i = 1 };
+	const struct shell_word *name = w.c.n_words ? &w.c.words[0] : NULL;
+	const unsigned depth = p->depth;
+	int r;
+
+	p->commands[i].is_builtin = !name || (!name->dynamic && shell_wrap_is_builtin(name->text));
+	w.how = name ? find_wrapper(name) : NULL;
+	if (!w.how)
+		return 0;
+	if (w.how->kind != RUNS_FIND)
+		skip_options(&w);
+	if (w.quits)
+		return 0;
+	/* What runs inside is counted from the wrapper, which may itself run inside another. */
+	p->depth = w.c.depth;
+	r = run(&w);
+	p->depth = depth;
+	return r;
+}

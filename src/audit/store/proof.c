@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Proving reads the log once, without keeping anything: inner nodes of the tree are not stored,
+ * they cost the writer more than the rare proof is worth. What was made is checked before it is
+ * given away: from a log that was tampered with no proof comes out.
+ */
+#include "audit/store/proof.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "audit/store/heads.h"
+#include "audit/store/log-part.h"
+#include "base/buffer.h"
+#include "codec/json.h"
+
+static const char format_name[] = "corral-audit-proof-1";
+
+struct proof {
+	uint64_t number;
+	const uint8_t *record;
+	size_t len;
+	struct hash path[MERKLE_LEVELS];
+	size_t path_len;
+	struct head head;
+};
+
+static int proof_holds(const struct proof *p)
+{
+	const struct hash leaf = merkle_leaf(p->record, p->len);
+
+	if (p->number == 0 || p->len <= CHAIN_NUMBER_BYTES ||
+		chain_get_number(p->record) != p->number)
+		return -EBADMSG;
+	return merkle_check(
+		&leaf, p->number - 1, p->head.number, p->path, p->path_len, &p->head.root);
+}
+
+static void print_hex(struct buffer *out, const uint8_t *data, size_t len)
+{
+	buffer_addc(out, '"');
+	for (size_t i = 0; i < len; i++)
+		buffer_printf(out, "%02x", data[i]);
+	buffer_addc(out, '"');
+}
+
+static void print_proof(const struct proof *p, struct buffer *out)
+{
+	buffer_printf(out, "{\"format\":\"%s\",\"number\":%" PRIu64 ",\"record\":", format_name,
+		p->number);
+	print_hex(out, p->record, p->len);
+	buffer_adds(out, ",\"path\":[");
+	for (size_t i = 0; i < p->path_len; i++) {
+		buffer_adds(out, i ? "," : "");
+		print_hex(out, p->path[i].bytes, HASH_BYTES);
+	}
+	buffer_adds(out, "],\"head\":");
+	head_print(&p->head, out);
+	buffer_addc(out, '}');
+}
+
+/* The records of a log as leaves. */
+struct leaves {
+	struct audit_log *log;
+	sqlite3_stmt *st;
+	struct error *error;
+};
+
+static int no_record(struct audit_log *l, uint64_t number, struct error *e)
+{
+	(void)error_set(e, -ENOENT, NULL, "%s: there is no record %" PRIu64, l->path, number);
+	return -ENOENT;
+}
+
+/* The row of this record; it stays until the next question. */
+static int find_record(struct leaves *l, uint64_t number, struct log_record *ret)
+{
+	int r;
+
+	(void)sqlite3_reset(l->st);
+	sql_bind_number(l->st, 1, number);
+	r = sql_step(&l->log->sql, l->st, l->error);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return no_record(l->log, number, l->error);
+	r = log_record_read(l->st, ret);
+	if (r < 0)
+		(void)error_set(l->error, r, NULL, "%s: record %" PRIu64 " cannot be read",
+			l->log->path, number);
+	return r;
+}
+
+static int leaf_of(void *context, uint64_t i, struct hash *ret)
+{
+	struct log_record record;
+	int r = find_record(context, i + 1, &record);
+
+	if (r == 0)
+		*ret = merkle_leaf(record.data, record.len);
+	return r;
+}
+
+static int find_heads(struct audit_log *l, uint64_t number, struct heads_row *first,
+	struct heads_row *last, struct error *e)
+{
+	int r = heads_get(&l->sql, HEADS_FIRST, first, e);
+
+	if (r == 0)
+		r = heads_get(&l->sql, HEADS_LAST, last, e);
+	if (r == -ENOENT)
+		return error_set(e, -EBADMSG, NULL, "%s: it has no signed head", l->path);
+	if (r == 0 && (number == 0 || number <= first->head.number))
+		return no_record(l, number, e);
+	if (r == 0 && number > last->head.number)
+		return error_set(e, -ENOENT, NULL,
+			"%s: no signed head covers record %" PRIu64 " yet", l->path, number);
+	return r;
+}
+
+static int make_proof(struct leaves *l, uint64_t number, struct buffer *out)
+{
+	struct heads_row first, last;
+	struct log_record record;
+	struct proof p = { .number = number };
+	int r = find_heads(l->log, number, &first, &last, l->error);
+
+	if (r < 0)
+		return r;
+	p.head = last.head;
+	r = merkle_prove(leaf_of, l, &first.chain.tree, number - 1, p.head.number, p.path);
+	if (r < 0)
+		return r;
+	p.path_len = (size_t)r;
+	r = find_record(l, number, &record);
+	if (r < 0)
+		return r;
+	p.record = record.data;
+	p.len = record.len;
+	if (proof_holds(&p) < 0)
+		return error_set(l->error, -EBADMSG, NULL,
+			"%s: its records are not those of its signed head", l->log->path);
+	print_proof(&p, out);
+	return out->failed ? error_set(l->error, -ENOMEM, NULL, "out of memory") : 0;
+}
+
+int audit_log_prove(struct audit_log *l, uint64_t number, struct buffer *out, struct error *e)
+{
+	auto_statement *st = NULL;
+	struct leaves leaves = { .log = l, .error = e };
+	int r = log_freeze(l, e);
+
+	if (r < 0)
+		return r;
+	r = sql_prepare(
+		&l->sql, &st, "SELECT number, event, hash FROM record WHERE number = ?1", e);
+	leaves.st = st;
+	if (r == 0)
+		r = make_proof(&leaves, number, out);
+	if (st)
+		(void)sqlite3_reset(st);
+	log_thaw(l);
+	return r;
+}
+
+static int parse_bytes(const struct node *n, uint8_t *bytes, size_t max, size_t *ret_len)
+{
+	size_t text_len;
+
+	if (!n || n->type != NODE_STRING)
+		return -EBADMSG;
+	text_len = strlen(n->text);
+	if (text_len % 2 || text_len / 2 > max ||
+		sodium_hex2bin(bytes, max, n->text, text_len, NULL, ret_len, NULL) < 0)
+		return -EBADMSG;
+	return *ret_len == text_len / 2 ? 0 : -EBADMSG;
+}
+
+static int parse_path(const struct node *list, struct proof *p)
+{
+	if (!list || list->type != NODE_LIST || list->count > MERKLE_LEVELS)
+		return -EBADMSG;
+	node_for_each(n, list) {
+		size_t len;
+
+		if (parse_bytes(n, p->path[p->path_len].bytes, HASH_BYTES, &len) < 0 ||
+			len != HASH_BYTES)
+			return -EBADMSG;
+		p->path_len++;
+	}
+	return 0;
+}
+
+/* record: room for LOG_RECORD_MAX bytes. */
+static int parse_proof(const struct node *root, uint8_t *record, struct proof *p)
+{
+	const char *name = node_text(node_get(root, "format"));
+	int64_t number;
+
+	if (!name || strcmp(name, format_name) != 0 || !node_get(root, "number") ||
+		node_integer(node_get(root, "number"), &number) < 0 || number <= 0 ||
+		parse_bytes(node_get(root, "record"), record, LOG_RECORD_MAX, &p->len) < 0 ||
+		parse_path(node_get(root, "path"), p) < 0 ||
+		head_parse(&p->head, node_get(root, "head")) < 0)
+		return -EBADMSG;
+	p->number = (uint64_t)number;
+	p->record = record;
+	return 0;
+}
+
+static int check_signature(const struct proof *p, const char *public_path, struct error *e)
+{
+	struct key_public key;
+	int r = key_public_read(&key, public_path, e);
+
+	if (r < 0)
+		return r;
+	switch (head_check(&p->head, &key)) {
+	case 0:
+		return 0;
+	case -EKEYREJECTED:
+		return error_set(e, -EBADMSG, NULL, "the proof's head was signed by another key");
+	default:
+		return error_set(e, -EBADMSG, NULL, "the proof's head is not what was signed");
+	}
+}
+
+/* The event's texts must outlive the proof. */
+static int give_row(
+	const struct proof *p, struct audit_row *ret, struct buffer *texts, struct error *e)
+{
+	struct audit_row row = { .number = p->number, .hash = merkle_leaf(p->record, p->len) };
+
+	buffer_clear(texts);
+	buffer_add(texts, p->record + CHAIN_NUMBER_BYTES, p->len - CHAIN_NUMBER_BYTES);
+	if (texts->failed)
+		return error_set(e, -ENOMEM, NULL, "out of memory");
+	if (audit_event_decode(&row.event, texts->data, texts->len) < 0)
+		return error_set(e, -EBADMSG, NULL, "the proof's record cannot be read");
+	*ret = row;
+	return 0;
+}
+
+int audit_proof_check(const char *text, size_t len, const char *public_path, struct audit_row *ret,
+	struct buffer *texts, struct error *e)
+{
+	uint8_t record[LOG_RECORD_MAX];
+	struct proof p = { 0 };
+	auto_document d = { 0 };
+	int r;
+
+	if (sodium_init() < 0)
+		return error_set(e, -EIO, NULL, "libsodium does not work here");
+	if (json_read(&d, NULL, text, len, NULL) < 0 || parse_proof(d.root, record, &p) < 0)
+		return error_set(e, -EBADMSG, NULL, "this is no proof of Corral");
+	r = check_signature(&p, public_path, e);
+	if (r < 0)
+		return r;
+	if (proof_holds(&p) < 0)
+		return error_set(e, -EBADMSG, NULL, "the record is not in the log of this head");
+	return give_row(&p, ret, texts, e);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening, closing, and the queue in front of the commits. Which number a record gets is not known
+ * before it is committed, because others write, too: the queue has room for it.
+ */
+#include "audit/store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "audit/store/schema.h"
+#include "audit/store/internal.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+enum {
+	DEFAULT_BATCH = 64,
+	DEFAULT_BATCH_MS = 20,
+	DEFAULT_SIGN_RECORDS = 16384,
+	DEFAULT_SIGN_SECONDS = 10,
+	BATCH_MAX = 4096,
+	PATIENCE_MS = 5000,
+};
+
+/* name, or path with something behind it; NULL: out of memory */
+static char *name_or(const char *name, const char *path, const char *suffix)
+{
+	struct buffer b = { 0 };
+
+	buffer_adds(&b, name ? name : path);
+	buffer_adds(&b, name ? "" : suffix);
+	return buffer_take(&b);
+}
+
+static void set_options(struct audit_store *s, const struct audit_store_options *o)
+{
+	struct audit_store_options *to = &s->options;
+
+	*to = *o;
+	to->path = to->key_path = to->head_path = NULL;
+	if (!to->batch)
+		to->batch = DEFAULT_BATCH;
+	if (to->batch > BATCH_MAX)
+		to->batch = BATCH_MAX;
+	if (!to->batch_ms)
+		to->batch_ms = DEFAULT_BATCH_MS;
+	if (!to->sign_records)
+		to->sign_records = DEFAULT_SIGN_RECORDS;
+	if (!to->sign_seconds)
+		to->sign_seconds = DEFAULT_SIGN_SECONDS;
+}
+
+/* An empty file for SQLite to fill: its own would be readable by others. */
+static int make_file(struct audit_store *s, struct error *e)
+{
+	auto_fd fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd >= 0)
+		return 0;
+	if (errno != EEXIST || lstat(s->path, &st) < 0)
+		return error_set(e, -errno, NULL, "%s: %s", s->path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return error_set(e, -EINVAL, NULL, "%s: a log must be a plain file", s->path);
+	return 0;
+}
+
+/* What SQLite answers is the mode that it has in the end. */
+static int set_wal(struct audit_store *s, struct error *e)
+{
+	auto_statement *st = NULL;
+	const char *mode;
+	int r = sql_prepare(&s->sql, &st, "PRAGMA journal_mode=WAL", e);
+
+	if (r == 0)
+		r = sql_step(&s->sql, st, e);
+	if (r < 0)
+		return r;
+	mode = r > 0 ? (const char *)sqlite3_column_text(st, 0) : NULL;
+	if (mode && strcmp(mode, "wal") == 0)
+		return 0;
+	return error_set(e, -EOPNOTSUPP, NULL,
+		"%s: this file system has no shared memory for a write-ahead log", s->path);
+}
+
+static int prepare(struct audit_store *s, struct error *e)
+{
+	const struct {
+		sqlite3_stmt **st;
+		const char *text;
+	} all[] = {
+		{ &s->begin, "BEGIN IMMEDIATE" },
+		{ &s->insert, "INSERT INTO record VALUES (?1, ?2, ?3)" },
+		{ &s->commit, "COMMIT" },
+		{ &s->data_version, "PRAGMA data_version" },
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && r == 0; i++)
+		r = sql_prepare(&s->sql, all[i].st, all[i].text, e);
+	return r;
+}
+
+static int refuse_gone(struct audit_store *s, struct error *e)
+{
+	(void)error_set(e, -EBADMSG, NULL, "%s: it is empty, but %s has the head of a log", s->path,
+		s->head_path);
+	error_hint(e, "if you moved the log away, move that file with it");
+	return -EBADMSG;
+}
+
+static int begin_or_resume(struct audit_store *s, struct error *e)
+{
+	int r = schema_check(&s->sql, e);
+
+	if (r < 0)
+		return r;
+	if (r > 0 && access(s->head_path, F_OK) == 0)
+		return refuse_gone(s, e);
+	if (r > 0)
+		r = store_create(s, e);
+	/* Its tables must be there before statements can speak of them. */
+	if (r == 0)
+		r = prepare(s, e);
+	if (r == 0)
+		r = store_begin(s, e);
+	return r == 0 ? store_save_head(s, e) : r;
+}
+
+static int open_file(struct audit_store *s, struct error *e)
+{
+	const char *sync = s->options.sync == AUDIT_SYNC_FULL ? "PRAGMA synchronous=FULL"
+							      : "PRAGMA synchronous=NORMAL";
+	int r = make_file(s, e);
+
+	if (r == 0)
+		r = sql_open(&s->sql, s->path, SQL_WRITE, e);
+	if (r == 0)
+		r = set_wal(s, e);
+	if (r == 0)
+		r = sql_run(&s->sql, sync, e);
+	if (r == 0)
+		r = sql_run(&s->sql, "PRAGMA wal_autocheckpoint=8192", e);
+	return r == 0 ? begin_or_resume(s, e) : r;
+}
+
+static int open_key(struct audit_store *s, const struct audit_store_options *o, struct error *e)
+{
+	char *path = name_or(o->key_path, o->path, ".key");
+	int r = path ? key_open(&s->key, path, e) : error_set(e, -ENOMEM, NULL, "out of memory");
+
+	free(path);
+	return r;
+}
+
+static void store_free(struct audit_store *s)
+{
+	(void)sqlite3_finalize(s->begin);
+	(void)sqlite3_finalize(s->insert);
+	(void)sqlite3_finalize(s->commit);
+	(void)sqlite3_finalize(s->data_version);
+	sql_close(&s->sql);
+	/* A child of the process may have the descriptor, too, so closing it is not enough. */
+	if (s->lock >= 0) {
+		store_unlock(s);
+		(void)close(s->lock);
+	}
+	key_deinit(&s->key);
+	buffer_deinit(&s->queue);
+	free(s->ends);
+	free(s->path);
+	free(s->head_path);
+	free(s);
+}
+
+/* Others may be at it, too, the first time as well. */
+static int open_locked(struct audit_store *s, const struct audit_store_options *o, struct error *e)
+{
+	int r = store_lock_open(s, e);
+
+	if (r == 0)
+		r = store_lock(s, e);
+	if (r < 0)
+		return r;
+	r = open_key(s, o, e);
+	if (r == 0)
+		r = open_file(s, e);
+	store_unlock(s);
+	return r;
+}
+
+int audit_store_open(struct audit_store **ret, const struct audit_store_options *o, struct error *e)
+{
+	struct audit_store *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return error_set(e, -ENOMEM, NULL, "out of memory");
+	s->lock = -1;
+	s->patience_ms = PATIENCE_MS;
+	set_options(s, o);
+	s->path = name_or(o->path, NULL, "");
+	s->head_path = name_or(o->head_path, o->path, ".head");
+	s->ends = calloc(s->options.batch, sizeof(s->ends[0]));
+	if (!s->path || !s->head_path || !s->ends)
+		r = error_set(e, -ENOMEM, NULL, "out of memory");
+	else
+		r = open_locked(s, o, e);
+	if (r < 0) {
+		store_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+/* Puts a record behind those that wait; the queue is as before if it fails. */
+static int enqueue(struct audit_store *s, const struct audit_event *event)
+{
+	const size_t before = s->queue.len;
+	static const uint8_t number[CHAIN_NUMBER_BYTES];
+
+	if ((unsigned)event->action >= AUDIT_ACTION_COUNT ||
+		(unsigned)event->decision >= AUDIT_DECISION_COUNT)
+		return -EINVAL;
+	buffer_add(&s->queue, number, sizeof(number));
+	audit_event_encode(event, &s->queue);
+	if (s->queue.failed) {
+		s->queue.failed = false;
+		s->queue.len = before;
+		return -ENOMEM;
+	}
+	if (s->queued == 0)
+		s->queued_ms = clock_ms(CLOCK_MONOTONIC);
+	s->ends[s->queued++] = s->queue.len;
+	return 0;
+}
+
+static void drop_last(struct audit_store *s)
+{
+	s->queued--;
+	s->queue.len = s->queued ? s->ends[s->queued - 1] : 0;
+}
+
+static bool batch_is_due(const struct audit_store *s)
+{
+	return s->queued &&
+	       (s->queued >= s->options.batch ||
+		       clock_ms(CLOCK_MONOTONIC) - s->queued_ms >= s->options.batch_ms);
+}
+
+int audit_store_add(struct audit_store *s, const struct audit_event *event)
+{
+	int r = s->queued < s->options.batch ? 0 : audit_store_commit(s, NULL);
+
+	if (r == 0)
+		r = enqueue(s, event);
+	if (r < 0 || !batch_is_due(s))
+		return r;
+	r = audit_store_commit(s, NULL);
+	if (r < 0)
+		drop_last(s);
+	return r;
+}
+
+static bool head_is_due(const struct audit_store *s)
+{
+	const uint64_t number = s->chain.tree.n + s->queued;
+
+	if (number == s->head.number)
+		return false;
+	return number - s->head.number >= s->options.sign_records ||
+	       clock_ms(CLOCK_MONOTONIC) - s->signed_ms >= s->options.sign_seconds * 1000;
+}
+
+/* With the lock. Whether a head is due may have changed with what others did. */
+static int commit(struct audit_store *s, struct error *e)
+{
+	int r = store_catch_up(s, e);
+	const bool seal = head_is_due(s);
+
+	if (r < 0 || (!seal && !s->queued))
+		return r;
+	r = store_write(s, seal ? STORE_SEALED : STORE_PLAIN, e);
+	/* The records are safe. If the second file cannot be written now, the next head tries it
+	 * again, and audit_store_sign() says so. */
+	if (r == 0 && seal)
+		(void)store_save_head(s, NULL);
+	return r;
+}
+
+/* With the lock. */
+static int sign(struct audit_store *s, struct error *e)
+{
+	const bool retains = s->options.keep_records || s->options.keep_seconds;
+	int r = store_catch_up(s, e);
+
+	/* Time alone may let old records go. */
+	if (r == 0 && (s->chain.tree.n + s->queued != s->head.number || retains))
+		r = store_write(s, STORE_SEALED, e);
+	return r == 0 ? store_save_head(s, e) : r;
+}
+
+static int with_lock(
+	struct audit_store *s, int (*call)(struct audit_store *, struct error *), struct error *e)
+{
+	int r = store_lock(s, e);
+
+	if (r < 0)
+		return r;
+	r = call(s, e);
+	store_unlock(s);
+	return r;
+}
+
+int audit_store_commit(struct audit_store *s, struct error *e)
+{
+	return s->queued || head_is_due(s) ? with_lock(s, commit, e) : 0;
+}
+
+int audit_store_sign(struct audit_store *s, struct error *e)
+{
+	return with_lock(s, sign, e);
+}
+
+int audit_store_close(struct audit_store *s, struct error *e)
+{
+	int r;
+
+	if (!s)
+		return 0;
+	r = store_lock(s, e);
+	if (r == 0)
+		r = sign(s, e);
+	/* The last one takes the write-ahead log away: with the lock, if it was to be had. */
+	store_free(s);
+	return r;
+}
+
+int audit_store_tick(struct audit_store *s, struct error *e)
+{
+	return batch_is_due(s) || head_is_due(s) ? audit_store_commit(s, e) : 0;
+}
+
+/* What is left of a span that began then; 0 if it is over. */
+static int left_ms(uint64_t since, uint64_t span)
+{
+	const uint64_t past = clock_ms(CLOCK_MONOTONIC) - since;
+
+	if (past >= span)
+		return 0;
+	return span - past > INT_MAX ? INT_MAX : (int)(span - past);
+}
+
+int audit_store_wait_ms(const struct audit_store *s)
+{
+	if (s->queued)
+		return left_ms(s->queued_ms, s->options.batch_ms);
+	if (s->chain.tree.n != s->head.number)
+		return left_ms(s->signed_ms, s->options.sign_seconds * 1000);
+	return -1;
+}
+
+uint64_t audit_store_committed(const struct audit_store *s)
+{
+	return s->chain.tree.n;
+}

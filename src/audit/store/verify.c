@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records and heads are read side by side, each in the order of their numbers, in one transaction.
+ * A record is judged first by its place (is there a gap?), then by the number it claims (was it
+ * moved?), then by its hash. A head is judged when its record was. Whoever changes a record and
+ * makes all hashes behind it anew gets past the records, but not past the next head; then it is
+ * only known between which heads it was.
+ *
+ * The head in the second file is one more head: read before the transaction begins, so that a
+ * writer at work cannot make it look later than the log.
+ */
+#include "audit/store/verify.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "audit/store/heads.h"
+#include "audit/store/log-part.h"
+#include "base/buffer.h"
+
+/* What comes next in the table of heads. */
+struct next_head {
+	sqlite3_stmt *st;
+	struct heads_row row;
+	bool there;
+};
+
+struct verify {
+	struct audit_log *log;
+	struct audit_verdict *verdict;
+	struct error *error;
+	struct key_public key;
+	struct head second, last; /* of the second file; of the table */
+	bool has_second;
+	struct next_head next;
+	struct chain chain;
+	uint64_t good; /* the last head that was found right */
+};
+
+const char *audit_fault_name(enum audit_fault f)
+{
+	static const char *const names[] = {
+		[AUDIT_FINE] = "fine",
+		[AUDIT_CHANGED] = "changed",
+		[AUDIT_REMOVED] = "removed",
+		[AUDIT_REORDERED] = "reordered",
+		[AUDIT_TRUNCATED] = "truncated",
+		[AUDIT_UNSIGNED] = "unsigned",
+		[AUDIT_HEADLESS] = "headless",
+		[AUDIT_UNREADABLE] = "unreadable",
+	};
+
+	_Static_assert(sizeof(names) / sizeof(names[0]) == AUDIT_FAULT_COUNT, "each has a name");
+	return (unsigned)f < AUDIT_FAULT_COUNT ? names[f] : "unknown";
+}
+
+/* A positive outcome, for all functions here: the verdict is there, nothing more is to be done. */
+enum { DONE = 1 };
+
+static int __attribute__((format(printf, 4, 5)))
+found(struct verify *v, enum audit_fault fault, uint64_t number, const char *format, ...)
+{
+	va_list args;
+
+	v->verdict->fault = fault;
+	v->verdict->number = number;
+	va_start(args, format);
+	(void)vsnprintf(v->verdict->text, sizeof(v->verdict->text), format, args);
+	va_end(args);
+	return DONE;
+}
+
+static int found_no_head(struct verify *v, uint64_t number)
+{
+	return found(v, AUDIT_HEADLESS, number,
+		"the signed head at record %" PRIu64 " is not there", number);
+}
+
+static int check_signature(struct verify *v, const struct head *h, const char *where)
+{
+	switch (head_check(h, &v->key)) {
+	case 0:
+		break;
+	case -EKEYREJECTED:
+		return found(v, AUDIT_UNSIGNED, h->number,
+			"the head at record %" PRIu64 "%s was signed by another key", h->number,
+			where);
+	default:
+		return found(v, AUDIT_UNSIGNED, h->number,
+			"the head at record %" PRIu64 "%s is not what was signed", h->number,
+			where);
+	}
+	if (memcmp(h->log, v->last.log, sizeof(h->log)) == 0)
+		return 0;
+	return found(v, AUDIT_UNSIGNED, h->number,
+		"the head at record %" PRIu64 "%s is of another log", h->number, where);
+}
+
+/* What SQLite itself finds wrong is a finding; that it cannot work (memory, I/O) is an error. */
+static int found_damage(struct verify *v, int r)
+{
+	const uint64_t number = v->chain.tree.n + 1;
+
+	if (r != -EBADMSG)
+		return r;
+	return found(v, AUDIT_UNREADABLE, number,
+		"the file is damaged: record %" PRIu64 " and those behind it cannot be read",
+		number);
+}
+
+/* Moves on in the table of heads. */
+static int load_next(struct verify *v)
+{
+	int r = sql_step(&v->log->sql, v->next.st, v->error);
+
+	v->next.there = r > 0;
+	if (r <= 0)
+		return found_damage(v, r);
+	if (heads_read(v->next.st, &v->next.row) == 0)
+		return 0;
+	return found(v, AUDIT_UNSIGNED, (uint64_t)sqlite3_column_int64(v->next.st, 0),
+		"the head at record %lld is not what was signed",
+		(long long)sqlite3_column_int64(v->next.st, 0));
+}
+
+/* One that comes too late would never be looked at, and keep the others from it: SQLite gives the
+ * rows of a page that somebody edited in the order in which they stand. */
+static int load_later(struct verify *v)
+{
+	const uint64_t before = v->next.row.head.number;
+	const int r = load_next(v);
+
+	if (r || !v->next.there || v->next.row.head.number > before)
+		return r;
+	return found(v, AUDIT_UNSIGNED, v->next.row.head.number,
+		"the head at record %" PRIu64 " does not stand in its place",
+		v->next.row.head.number);
+}
+
+/* The hashes at a head's record, as computed, against what was signed. */
+static int check_hashes(struct verify *v, const struct head *h)
+{
+	const struct hash root = merkle_root(&v->chain.tree);
+
+	if (merkle_equal(&v->chain.hash, &h->chain) && merkle_equal(&root, &h->root))
+		return 0;
+	return found(v, AUDIT_CHANGED, v->good + 1,
+		"of the records %" PRIu64 " to %" PRIu64
+		", at least one was changed, and the hashes behind it made anew",
+		v->good + 1, h->number);
+}
+
+/* All heads that speak of the record that was just read. */
+static int check_heads(struct verify *v)
+{
+	const uint64_t number = v->chain.tree.n;
+	int r = 0;
+
+	if (v->next.there && v->next.row.head.number == number) {
+		r = check_signature(v, &v->next.row.head, "");
+		if (r == 0)
+			r = check_hashes(v, &v->next.row.head);
+		if (r == 0) {
+			v->good = number;
+			r = load_later(v);
+		}
+	}
+	if (r == 0 && v->has_second && v->second.number == number)
+		r = check_hashes(v, &v->second);
+	return r;
+}
+
+/* The next row claims the number after that one: all were moved up by a removal. */
+static bool moved_up(struct verify *v, sqlite3_stmt *st, uint64_t claim)
+{
+	struct log_record next;
+	int r = sql_step(&v->log->sql, st, NULL);
+
+	return r == 0 ||
+	       (r > 0 && log_record_read(st, &next) == 0 && log_record_claim(&next) == claim + 1);
+}
+
+static int found_moved(struct verify *v, sqlite3_stmt *st, uint64_t number, uint64_t claim)
+{
+	if (claim > number && moved_up(v, st, claim))
+		return found(v, AUDIT_REMOVED, number,
+			"record %" PRIu64
+			" is not there: later ones were numbered anew to close the gap",
+			number);
+	return found(v, AUDIT_REORDERED, number,
+		"in the place of record %" PRIu64 " stands record %" PRIu64, number, claim);
+}
+
+/* It is a whole record, and says that it is another than the one that belongs here. */
+static bool was_moved(const struct log_record *record)
+{
+	struct audit_event event;
+
+	return log_record_claim(record) != record->number &&
+	       audit_event_decode(&event, record->data + CHAIN_NUMBER_BYTES,
+		       record->len - CHAIN_NUMBER_BYTES) == 0;
+}
+
+static int check_record(struct verify *v, sqlite3_stmt *st)
+{
+	const uint64_t expected = v->chain.tree.n + 1;
+	struct log_record record;
+	const int r = log_record_read(st, &record);
+
+	if (record.number < expected)
+		return found(v, AUDIT_CHANGED, record.number,
+			"record %" PRIu64 " stands before the beginning of the log", record.number);
+	if (record.number > expected)
+		return found(
+			v, AUDIT_REMOVED, expected, "record %" PRIu64 " is not there", expected);
+	if (r < 0)
+		return found(
+			v, AUDIT_CHANGED, expected, "record %" PRIu64 " cannot be read", expected);
+	chain_add(&v->chain, record.data, record.len);
+	if (was_moved(&record))
+		return found_moved(v, st, expected, log_record_claim(&record));
+	if (log_record_claim(&record) != expected || !merkle_equal(&record.hash, &v->chain.hash))
+		return found(v, AUDIT_CHANGED, expected,
+			"record %" PRIu64 " is not what was hashed", expected);
+	v->verdict->records++;
+	return check_heads(v);
+}
+
+static int check_records(struct verify *v)
+{
+	auto_statement *st = NULL;
+	int r = sql_prepare(&v->log->sql, &st,
+		"SELECT number, event, hash FROM record ORDER BY number", v->error);
+
+	while (r == 0) {
+		r = sql_step(&v->log->sql, st, v->error);
+		if (r <= 0)
+			return found_damage(v, r);
+		r = check_record(v, st);
+	}
+	return r;
+}
+
+/* The last head first: it says where the log begins, and which log it is. */
+static int read_last(struct verify *v)
+{
+	struct heads_row row;
+	int r = heads_get(&v->log->sql, HEADS_LAST, &row, v->error);
+
+	if (r == -ENOENT)
+		return found_no_head(v, 0);
+	if (r == -EBADMSG)
+		return found(v, AUDIT_UNSIGNED, 0, "the last head is not what was signed");
+	if (r < 0)
+		return r;
+	v->last = row.head;
+	r = check_signature(v, &v->last, "");
+	v->verdict->signed_up_to = r == 0 ? v->last.number : 0;
+	v->verdict->removed = r == 0 ? v->last.removed : 0;
+	return r;
+}
+
+static int check_beginning(struct verify *v)
+{
+	int r = heads_all(&v->log->sql, &v->next.st, v->error);
+
+	if (r == 0)
+		r = load_next(v);
+	if (r)
+		return r;
+	if (!v->next.there || v->next.row.head.number > v->last.removed)
+		return found_no_head(v, v->last.removed);
+	if (v->next.row.head.number < v->last.removed)
+		return found(v, AUDIT_REMOVED, v->next.row.head.number + 1,
+			"the log begins at another head than its last one says");
+	v->chain = v->next.row.chain;
+	v->good = v->chain.tree.n;
+	return check_heads(v);
+}
+
+/* The second file may be behind the log, never before it. */
+static int check_second(struct verify *v)
+{
+	int r = v->has_second ? check_signature(v, &v->second, " in the second file") : 0;
+
+	if (r || !v->has_second || v->second.removed <= v->last.removed)
+		return r;
+	return found(v, AUDIT_TRUNCATED, v->last.number + 1,
+		"the log is from before its second file: retention had removed records up to "
+		"%" PRIu64,
+		v->second.removed);
+}
+
+static int check_end(struct verify *v)
+{
+	const uint64_t last = v->chain.tree.n;
+	uint64_t must = v->last.number;
+
+	if (v->has_second && v->second.number > must)
+		must = v->second.number;
+	if (last < must)
+		return found(v, AUDIT_TRUNCATED, last + 1,
+			"the log ends with record %" PRIu64 ", but was signed up to %" PRIu64, last,
+			must);
+	/* Its hashes were compared, too. */
+	return v->good < must ? found_no_head(v, must) : 0;
+}
+
+/*
+ * All was read from one end to the other. Who looks for numbers (every list does) goes by pages
+ * that say where to find them, which no hash covers: SQLite has to say that they are right.
+ */
+static int check_pages(struct verify *v)
+{
+	auto_statement *st = NULL;
+	const char *answer;
+	int r = sql_prepare(&v->log->sql, &st, "PRAGMA quick_check(1)", v->error);
+
+	if (r == 0)
+		r = sql_step(&v->log->sql, st, v->error);
+	if (r < 0)
+		return found_damage(v, r);
+	answer = r > 0 ? (const char *)sqlite3_column_text(st, 0) : NULL;
+	if (answer && strcmp(answer, "ok") == 0)
+		return 0;
+	return found(v, AUDIT_UNREADABLE, v->verdict->removed + 1,
+		"the records are what was signed, but the pages that lead to them are damaged: a "
+		"list may not show all");
+}
+
+static int praise(struct verify *v)
+{
+	const uint64_t n = v->verdict->records, up_to = v->last.number;
+
+	if (up_to == v->chain.tree.n)
+		return found(v, AUDIT_FINE, 0, "%" PRIu64 " records, all of them signed", n);
+	return found(v, AUDIT_FINE, 0,
+		"%" PRIu64 " records; those after %" PRIu64 " are not signed yet", n, up_to);
+}
+
+static int run_steps(struct verify *v)
+{
+	int (*const steps[])(struct verify *) = { read_last, check_second, check_beginning,
+		check_records, check_end, check_pages, praise };
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && r == 0; i++)
+		r = steps[i](v);
+	(void)sqlite3_finalize(v->next.st);
+	return r;
+}
+
+/* Which file: one that was named, or beside the log. */
+static const char *beside(const char *name, const char *path, const char *suffix, struct buffer *b)
+{
+	if (name)
+		return name;
+	buffer_printf(b, "%s%s", path, suffix);
+	return buffer_text(b);
+}
+
+static int load_key(struct verify *v, const char *public_path)
+{
+	auto_buffer name = { 0 };
+	int r = key_public_read(
+		&v->key, beside(public_path, v->log->path, ".key.pub", &name), v->error);
+
+	if (r == 0)
+		key_public_id(&v->key, v->verdict->key);
+	return r;
+}
+
+static int load_second(struct verify *v, const char *head_path)
+{
+	auto_buffer name = { 0 };
+	const char *path = beside(head_path, v->log->path, ".head", &name);
+	int r;
+
+	if (!*path)
+		return 0;
+	r = head_load(&v->second, path, v->error);
+	v->has_second = r == 0;
+	if (r == -ENOENT)
+		return found(v, AUDIT_HEADLESS, 0,
+			"the second file with the last head is not there: nothing tells where the "
+			"log ended");
+	if (r == -EBADMSG)
+		return found(v, AUDIT_UNSIGNED, 0, "the second file holds no signed head");
+	return r;
+}
+
+static int verify_frozen(struct verify *v)
+{
+	int r = audit_log_range(v->log, &v->verdict->first, &v->verdict->last, v->error);
+
+	if (r < 0)
+		r = found_damage(v, r);
+	return r ? r : run_steps(v);
+}
+
+int audit_log_verify(struct audit_log *l, const char *public_path, const char *head_path,
+	struct audit_verdict *ret, struct error *e)
+{
+	struct audit_verdict verdict = { 0 };
+	struct verify v = { .log = l, .verdict = &verdict, .error = e };
+	int r = load_key(&v, public_path);
+
+	if (r == 0)
+		r = load_second(&v, head_path);
+	if (r == 0) {
+		r = log_freeze(l, e);
+		if (r < 0)
+			return r;
+		r = verify_frozen(&v);
+		log_thaw(l);
+	}
+	if (r < 0)
+		return r;
+	*ret = verdict;
+	return 0;
+}

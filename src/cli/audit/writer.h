@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Records on their way out, as lines for people or in a format for programs. They are gathered and
+ * written in pieces, and nothing of the log is held while a piece is written: a pager may keep us
+ * waiting for hours, and a reader that stays keeps the log's write-ahead file growing.
+ */
+#include "audit/export/export.h"
+#include "cli/audit/filter.h"
+#include "cli/audit/line.h"
+
+struct audit_writer {
+	int fd;
+	bool for_programs;
+	enum audit_format format; /* if so */
+	struct audit_line line;   /* if not */
+	struct output row;
+	struct buffer pending;
+	uint64_t last; /* number of the last record that was added */
+	uint64_t n;    /* how many were */
+};
+
+void audit_writer_init(struct audit_writer *w, int fd);
+/* The same, and for programs. */
+void audit_writer_init_format(struct audit_writer *w, int fd, enum audit_format format);
+void audit_writer_deinit(struct audit_writer *w);
+#define auto_audit_writer __attribute__((cleanup(audit_writer_deinit))) struct audit_writer
+
+/* Writes all records that the filter lets through, of those with numbers in [from, to]. */
+int audit_writer_copy(struct audit_writer *w, struct audit_log *l, const struct audit_filter *f,
+	uint64_t from, uint64_t to, struct error *e);
+/* The same of all that are there now. */
+int audit_writer_copy_all(
+	struct audit_writer *w, struct audit_log *l, const struct audit_filter *f, struct error *e);

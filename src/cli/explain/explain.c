@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The same call with the same name comes again and again; it is judged once. What was judged is
+ * remembered as a number in a table of fixed size, so a command that makes up names costs time, its
+ * own first of all, and no memory. Whoever finds two names with one number hides what it is denied
+ * from a table that is there to help it.
+ */
+#include "cli/explain/explain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/explain/internal.h"
+
+enum {
+	KNOWN = 1 << 14,
+	BYTES_MAX = 4 << 20,         /* of what is kept */
+	MOUNTS_BYTES_MAX = 64 << 20, /* the machine's, not the command's */
+	NAME_BYTES = 32,
+	FOUND_MAX = 256,
+};
+
+/* Of calls that were judged: what came of it. */
+struct known {
+	uint64_t hash;
+	uint32_t denial; /* its place and 1; 0: it was not denied */
+};
+
+struct run_explain {
+	const struct run *run;
+	struct witness *witness;
+	struct arena arena;
+	struct arena mounts_arena; /* of its own: it must not leave less for the rest */
+	struct explain_mounts mounts;
+	struct denials denials;
+	uint64_t missed, clock;
+	const char *found[FOUND_MAX]; /* names of programs that were run */
+	size_t n_found;
+	struct known known[KNOWN];
+};
+
+/* Without it nothing can be looked at. */
+static int read_mounts(struct run_explain *e)
+{
+	auto_buffer list = { 0 };
+	int r = file_read("/proc/self/mountinfo", MOUNTS_BYTES_MAX, &list);
+
+	return r < 0 ? r
+		     : run_explain_mounts_read(&e->mounts, &e->mounts_arena, buffer_text(&list));
+}
+
+int run_explain_new(struct run_explain **ret, const struct run *r)
+{
+	struct run_explain *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	e->run = r;
+	arena_init(&e->arena, BYTES_MAX);
+	err = read_mounts(e);
+	if (err < 0)
+		run_explain_free(e);
+	else
+		*ret = e;
+	return err;
+}
+
+void run_explain_free(struct run_explain *e)
+{
+	if (!e)
+		return;
+	witness_free(e->witness);
+	arena_deinit(&e->arena);
+	arena_deinit(&e->mounts_arena);
+	free(e);
+}
+
+int run_explain_watch(struct run_explain *e, int listener)
+{
+	witness_free(e->witness);
+	e->witness = NULL;
+	return witness_new(&e->witness, listener);
+}
+
+int run_explain_fd(const struct run_explain *e)
+{
+	return e && e->witness ? witness_fd(e->witness) : -1;
+}
+
+const struct denials *run_explain_denials(const struct run *r)
+{
+	return &r->explain->denials;
+}
+
+uint64_t run_explain_missed(const struct run *r)
+{
+	return r->explain->missed;
+}
+
+bool run_explain_acts(const struct run *r, const char *path)
+{
+	return run_explain_mounts_act(&r->explain->mounts, path);
+}
+
+/* Keeping */
+
+/* The last name that a process gave itself, which is the program's for most. */
+static void read_name(pid_t pid, char out[NAME_BYTES])
+{
+	char path[64];
+	auto_fd fd = -1;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, out, NAME_BYTES - 1);
+	out[n > 0 ? n : 0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+}
+
+static struct denial *find(struct run_explain *e, const struct denial *d)
+{
+	for (size_t i = 0; i < e->denials.n; i++) {
+		struct denial *item = &e->denials.items[i];
+
+		if (item->kind == d->kind && strcmp(item->path, d->path) == 0)
+			return item;
+	}
+	return NULL;
+}
+
+/* Not known yet: names are copied. */
+static struct denial *append(struct run_explain *e, const struct denial *d)
+{
+	struct denial copy = *d;
+	const char **texts[] = { &copy.path, &copy.program, &copy.said, &copy.remedy };
+
+	if (e->denials.n == DENIALS_MAX)
+		return NULL;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		*texts[i] = arena_strdup(&e->arena, *texts[i] ? *texts[i] : "");
+		if (!*texts[i])
+			return NULL;
+	}
+	copy.count = 0;
+	if (ARENA_PUSH(&e->arena, e->denials.items, e->denials.n, e->denials.cap, copy) < 0)
+		return NULL;
+	return &e->denials.items[e->denials.n - 1];
+}
+
+static void count(struct run_explain *e, struct denial *d)
+{
+	d->count++;
+	d->last = ++e->clock;
+}
+
+/* Its place and 1, or 0 if there is no room for it. */
+static uint32_t keep(struct run_explain *e, const struct denial *d)
+{
+	struct denial *item = find(e, d);
+
+	if (!item)
+		item = append(e, d);
+	if (!item) {
+		e->missed++;
+		return 0;
+	}
+	item->is_look = item->is_look && d->is_look;
+	item->is_quiet = item->is_quiet && d->is_quiet;
+	item->is_folder = item->is_folder || d->is_folder;
+	count(e, item);
+	return (uint32_t)(item - e->denials.items) + 1;
+}
+
+bool run_explain_found(const struct run *r, const char *name)
+{
+	const struct run_explain *e = r->explain;
+
+	for (size_t i = 0; i < e->n_found; i++)
+		if (strcmp(e->found[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* More of them than there is room for: then some are taken for missing that were found. */
+static void find_program(struct run_explain *e, const char *path)
+{
+	const char *name = strrchr(path, '/') ? run_explain_name(path) : path;
+
+	if (e->n_found == FOUND_MAX || run_explain_found(e->run, name))
+		return;
+	name = arena_strdup(&e->arena, name);
+	if (name)
+		e->found[e->n_found++] = name;
+}
+
+/* Seeing */
+
+static uint64_t mix(uint64_t hash, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* An address is as good as a name; 0 stands for "nothing". */
+static uint64_t hash_of(const struct sight *s)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	hash = mix(hash, &s->kind, sizeof(s->kind));
+	hash = mix(hash, &s->extra, sizeof(s->extra));
+	hash = mix(hash, &s->itself, sizeof(s->itself));
+	if (s->path)
+		hash = mix(hash, s->path, strlen(s->path));
+	if (s->address)
+		hash = mix(hash, s->address, sizeof(*s->address));
+	return hash ? hash : 1;
+}
+
+static void seen(void *context, const struct sight *s)
+{
+	struct run_explain *e = context;
+	uint64_t hash = hash_of(s);
+	struct known *known = &e->known[hash % KNOWN];
+	char path[PATH_BYTES];
+	char name[NAME_BYTES];
+	struct denial d;
+	int r;
+
+	if (known->hash == hash) {
+		if (known->denial)
+			count(e, &e->denials.items[known->denial - 1]);
+		return;
+	}
+	/* Nothing can be compared with the inside yet. */
+	if (s->root < 0)
+		return;
+	*known = (struct known){ .hash = hash };
+	r = run_explain_judge(e->run, s, &d, path);
+	if (r == EXPLAIN_DENIED) {
+		read_name(s->pid, name);
+		d.program = name;
+		known->denial = keep(e, &d);
+	} else if (r == EXPLAIN_RUNS) {
+		find_program(e, s->path);
+	}
+}
+
+void run_explain_dispatch(struct run_explain *e)
+{
+	if (witness_dispatch(e->witness, seen, e) == 0)
+		return;
+	witness_free(e->witness);
+	e->witness = NULL;
+}
+
+/* Hosts */
+
+/* "http://NAME/", "NAME:8080": the port of a name that was only asked for, as the command has it.
+ */
+static unsigned port_in(const char *word, const char *name)
+{
+	const char *at = strstr(word, name);
+	size_t len = strlen(name);
+	unsigned port = 0;
+
+	for (const char *p = at ? at + len + 1 : NULL;
+		p && at[len] == ':' && *p >= '0' && *p <= '9'; p++)
+		port = port > UINT16_MAX ? port : port * 10 + (unsigned)(*p - '0');
+	if (port > 0 && port <= UINT16_MAX)
+		return port;
+	return at && at - word >= 7 && strncmp(at - 7, "http://", 7) == 0 ? 80 : 0;
+}
+
+static unsigned port_of(const struct run *r, const char *name)
+{
+	unsigned port = 0;
+
+	for (size_t i = 0; port == 0 && i < r->n_argv; i++)
+		port = port_in(r->argv[i], name);
+	return port ? port : 443;
+}
+
+void run_explain_heard(struct run_explain *e, const struct record *record)
+{
+	char target[PATH_BYTES];
+	const struct denial d = { .kind = DENIAL_CONNECT,
+		.path = target,
+		.program = record->program,
+		.is_exact = true,
+		.said = record->reason,
+		.remedy = record->remedy };
+	int n = -1;
+
+	if (!e || record->kind != RECORD_DENIED)
+		return;
+	if (record->dns)
+		n = snprintf(target, sizeof(target), "%s:%u", record->target,
+			port_of(e->run, record->target));
+	else
+		n = snprintf(target, sizeof(target), "%s", record->target);
+	if (n > 0 && n < (int)sizeof(target))
+		(void)keep(e, &d);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * `--explain`: what a command was denied, and the line that would allow each.
+ *
+ *     calls (warden/session/witness.h) -> judge: denied? -> denials -> groups -> table, JSON
+ *
+ * Nothing here is part of the wall. A file counts as denied if the host has it, the policy does not
+ * let the command have it, and it is not there inside; what the host has not either is a program
+ * looking around. All of that is advisory, as it is seen from outside and a moment before the call.
+ * What the relay says of hosts is exact.
+ *
+ * A command can ask for any number of files: what is kept has a bound, and what is beyond it is
+ * counted.
+ */
+#include <stdint.h>
+
+#include "cli/output.h"
+#include "wire/record.h"
+
+struct run;
+struct run_explain;
+
+int run_explain_new(struct run_explain **ret, const struct run *r);
+void run_explain_free(struct run_explain *e);
+/* Takes over what SESSION_WITNESS brought. */
+int run_explain_watch(struct run_explain *e, int listener);
+/* To be polled for reading; -1: nothing is to be seen (any more). e may be NULL. */
+int run_explain_fd(const struct run_explain *e);
+void run_explain_dispatch(struct run_explain *e);
+/* What the relay said. e may be NULL. */
+void run_explain_heard(struct run_explain *e, const struct record *record);
+
+/* For a person: a table of what mattered most likely. status: what the command came to. */
+void run_explain_tell(const struct run *r, int status, struct output *o);
+/* For a program: all of it, as the value of a key that is indented by two. */
+void run_explain_print(const struct run *r, struct buffer *out);
+/* For the log: what was denied of files and programs (explain/audit-denials.c). */
+void run_explain_audit(struct run *r);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* What the files of run-explain share; explain/explain.h is for everybody else. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/path.h"
+#include "cli/explain/explain.h"
+#include "cli/run/run.h"
+#include "warden/session/witness.h"
+
+enum denial_kind {
+	DENIAL_READ,
+	DENIAL_WRITE,
+	DENIAL_EXEC,
+	DENIAL_CONNECT, /* path: a host or socket, as the policy names it */
+};
+
+/* What one line would allow. */
+struct denial {
+	enum denial_kind kind;
+	bool is_folder;            /* path stands for all in it */
+	bool is_look;              /* it was only asked whether it is there */
+	bool is_quiet;             /* programs ask for it and do without */
+	bool is_fixed;             /* by a rule or the baseline: it stands for itself only */
+	bool is_exact;             /* the relay said so: */
+	const char *said, *remedy; /* its reason, and what it would change; else NULL */
+	const char *path;
+	const char *program; /* who asked last; "" if it is not known */
+	uint64_t count;
+	uint64_t last; /* when it was asked for last: a number that grows */
+};
+
+enum {
+	DENIALS_MAX = 2048, /* kept; the rest is counted */
+	GROUPS_SHOWN = 10,
+};
+
+struct denials {
+	struct denial *items;
+	size_t n, cap;
+};
+
+/* explain/judge.c: EXPLAIN_DENIED: *ret says what (but program, count and last); path: memory
+ * for its path. */
+enum { EXPLAIN_NOTHING, EXPLAIN_DENIED, EXPLAIN_RUNS /* a program, which runs */ };
+int run_explain_judge(
+	const struct run *r, const struct sight *s, struct denial *ret, char path[PATH_BYTES]);
+/* The last part of a path. */
+const char *run_explain_name(const char *path);
+
+/* explain/interpreter.c: what runs a file. */
+enum explain_interpreter {
+	EXPLAIN_NO_INTERPRETER,
+	EXPLAIN_SCRIPT, /* the program that its first line names */
+	EXPLAIN_LOADER, /* of a dynamic program */
+};
+enum explain_interpreter run_explain_interpreter(const char *path, char out[PATH_BYTES]);
+
+/* explain/loopback.c: the same for an address. */
+int run_explain_loopback(
+	const struct run *r, const struct sight *s, struct denial *ret, char path[PATH_BYTES]);
+
+/* explain/mounts.c: where a name alone makes the host act. list: as in /proc/self/mountinfo. */
+struct explain_mount {
+	const char *path;
+	bool acts;
+};
+struct explain_mounts {
+	struct explain_mount *items;
+	size_t n, cap;
+};
+int run_explain_mounts_read(struct explain_mounts *m, struct arena *a, const char *list);
+bool run_explain_mounts_act(const struct explain_mounts *m, const char *path);
+
+/* explain/group.c: as few as are enough, what is likely to matter first. -ENOMEM. */
+int run_explain_group(
+	const struct run *r, const struct denials *from, struct arena *a, struct denials *ret);
+
+/* The root, the home, and what holds it: never to be granted as a whole. */
+bool run_explain_is_protected(const struct run *r, const char *folder);
+
+/* explain/line.c: the words of a denial. */
+struct denial_words {
+	struct buffer option, word; /* "--read" and its value; empty: no option helps */
+	struct buffer line; /* what a person is told to add; empty: `reason` says why nothing */
+	struct buffer reason, rule;
+};
+void run_explain_words(const struct run *r, const struct denial *d, struct denial_words *w);
+void run_explain_words_deinit(struct denial_words *w);
+#define auto_words __attribute__((cleanup(run_explain_words_deinit))) struct denial_words
+
+/* explain/explain.c */
+const struct denials *run_explain_denials(const struct run *r);
+/* A program of that name was run: whoever looked for it in several folders has found one. */
+bool run_explain_found(const struct run *r, const char *name);
+uint64_t run_explain_missed(const struct run *r);
+/* Not to be looked at, as even that would have effects. */
+bool run_explain_acts(const struct run *r, const char *path);

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Was that call denied by the sandbox? Three places are asked: the tree inside, the host, and the
+ * policy. What the command has not inside but has on the host, and which the policy does not grant,
+ * was denied. What the host would have refused as well (no such file, no permission) was not denied
+ * by us, and most of it is programs looking around.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/explain/internal.h"
+#include "host/links.h"
+
+/* EAGAIN: somebody, anywhere on the machine, renamed or mounted something meanwhile. */
+enum { TRIES = 16 };
+
+struct question {
+	const struct run *run;
+	const struct sight *sight;
+	char path[PATH_BYTES]; /* as the command named it, normal */
+	char real[PATH_BYTES]; /* as the host has it, without links */
+	struct stat host;
+	bool exists; /* on the host: then `host` is filled */
+	struct denial *denial;
+	char *target; /* the denial's path */
+};
+
+/* Paths */
+
+static bool below_any(const char *path, const char *const *folders)
+{
+	for (size_t i = 0; folders[i]; i++)
+		if (path_is_below(path, folders[i]))
+			return true;
+	return false;
+}
+
+/* The folder of a path: the length of its name, without the slash unless it is the root. */
+static size_t folder_len(const char *path)
+{
+	size_t len = (size_t)(strrchr(path, '/') - path);
+
+	return len ? len : 1;
+}
+
+static void folder_of(const char *path, char out[PATH_BYTES])
+{
+	size_t len = folder_len(path);
+
+	memcpy(out, path, len);
+	out[len] = '\0';
+}
+
+static int check_hop(void *run, const char *path)
+{
+	return run_explain_acts(run, path) ? -EREMOTE : 0;
+}
+
+/* Not into places where a look has effects (explain/mounts.c). */
+static int follow(const struct run *r, const char *path, char out[PATH_BYTES])
+{
+	char normal[PATH_BYTES];
+	size_t len;
+	int err = path_normalize(path, strlen(path), normal, &len);
+
+	if (err == 0)
+		err = check_hop((void *)r, normal);
+	return err < 0 ? err : links_follow(path, check_hop, (void *)r, out);
+}
+
+/* Where the path leads on the host; its last part is not followed if it is meant itself. */
+static int find_real(struct question *q, bool itself)
+{
+	char folder[PATH_BYTES];
+	const char *name;
+	int n;
+
+	if (!itself || strcmp(q->path, "/") == 0)
+		return follow(q->run, q->sight->path, q->real);
+	folder_of(q->path, folder);
+	if (run_explain_acts(q->run, q->path) || follow(q->run, folder, q->real) < 0)
+		return -ELOOP;
+	name = strrchr(q->path, '/');
+	n = snprintf(folder, sizeof(folder), "%s%s", q->real[1] ? q->real : "", name);
+	if (n >= (int)sizeof(folder))
+		return -ENAMETOOLONG;
+	memcpy(q->real, folder, (size_t)n + 1);
+	return check_hop((void *)q->run, q->real);
+}
+
+static bool makes(const struct sight *s)
+{
+	return s->kind == NOTIFY_MAKE || (s->kind == NOTIFY_OPEN && s->extra & O_CREAT);
+}
+
+/* Is it there inside? Links are followed there as the command's would be. */
+static int open_inside(const struct sight *s, const char *path, bool itself)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | (itself ? O_NOFOLLOW : 0),
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	int fd, tries = TRIES;
+
+	do
+		fd = (int)syscall(SYS_openat2, s->root, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && --tries > 0);
+	return fd < 0 ? -errno : fd;
+}
+
+static bool has_inside(const struct question *q, const char *path, bool itself)
+{
+	auto_fd fd = open_inside(q->sight, path, itself);
+
+	/* What cannot be looked at now is not said to be missing. */
+	return fd >= 0 || (fd != -ENOENT && fd != -ENOTDIR && fd != -EACCES && fd != -ELOOP);
+}
+
+static bool is_inside(const struct question *q, bool itself)
+{
+	return has_inside(q, q->sight->path, itself);
+}
+
+static bool is_masked(const struct question *q)
+{
+	const struct plan_entry *entry = plan_find(q->run->plan, q->real);
+
+	return entry && entry->kind == PLAN_MASK;
+}
+
+/* In a folder of the sandbox's own, whatever the host has there: it is there, or can be made. */
+static bool is_private(const struct question *q)
+{
+	const struct plan_entry *entry = plan_find(q->run->plan, q->real);
+	char folder[PATH_BYTES];
+
+	if (!entry || entry->kind != PLAN_TMP)
+		return false;
+	folder_of(q->path, folder);
+	return is_inside(q, true) || (makes(q->sight) && has_inside(q, folder, false));
+}
+
+static bool may(const struct run *r, enum operation op, const char *target)
+{
+	struct request request = { .op = op, .target = target };
+	struct decision decision;
+
+	return policy_decide(r->policy, &request, &decision) == 0 &&
+	       decision.verdict == VERDICT_ALLOW;
+}
+
+/* The host would let the user do that; what it would not is no matter of the sandbox. */
+static bool host_lets(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
+}
+
+/* Answers */
+
+/* The name that the command used, as long as it leads to the same: a grant of it makes its links,
+ * too. If that is granted already, then where it leads is what is missing. */
+static const char *either(const struct question *q, const char *path, const char *real)
+{
+	char leads_to[PATH_BYTES];
+	bool same = follow(q->run, path, leads_to) == 0 && strcmp(leads_to, real) == 0;
+
+	return same && !may(q->run, OPERATION_FS_READ, path) ? path : real;
+}
+
+static int denied(struct question *q, enum denial_kind kind, const char *path, bool is_folder)
+{
+	/* Places in which programs look, and do without. */
+	static const char *const quiet[] = { "/sys", "/run/nscd", "/var/run/nscd", "/run/systemd",
+		"/etc/locale.alias", NULL };
+
+	memmove(q->target, path, strlen(path) + 1);
+	*q->denial = (struct denial){ .kind = kind,
+		.path = q->target,
+		.is_folder = is_folder,
+		.is_quiet = below_any(q->real, quiet) || strstr(q->real, "/__pycache__") };
+	return EXPLAIN_DENIED;
+}
+
+static bool look_on_host(const struct run *r, const char *path, struct stat *ret)
+{
+	char real[PATH_BYTES];
+
+	return follow(r, path, real) == 0 && lstat(real, ret) == 0;
+}
+
+/* As much of a word as exists, if it leads on from the folder. */
+static bool leads_on(
+	const struct run *r, const char *word, const char *folder, char out[PATH_BYTES])
+{
+	struct stat st;
+	size_t len;
+
+	if (path_normalize(word, strlen(word), out, &len) < 0 || !path_is_below(out, folder))
+		return false;
+	while (strcmp(out, folder) != 0 && !look_on_host(r, out, &st))
+		out[folder_len(out)] = '\0';
+	return strcmp(out, folder) != 0;
+}
+
+/*
+ * Some programs walk along a path from its start, so that all they were ever seen to ask for is a
+ * folder far above what they want. Their arguments often have the rest: the deepest part of it that
+ * exists. Some cut the argument itself for that, so that one is looked at with the next as well.
+ */
+static void deepen(const struct question *q, char folder[PATH_BYTES])
+{
+	char file[64], words[PATH_BYTES], both[2 * PATH_BYTES], found[PATH_BYTES];
+	size_t n, len;
+	auto_fd fd = -1;
+	ssize_t got;
+
+	(void)snprintf(file, sizeof(file), "/proc/%d/cmdline", (int)q->sight->pid);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? 0 : read(fd, words, sizeof(words) - 1);
+	n = got > 0 ? (size_t)got : 0;
+	words[n] = '\0';
+	for (size_t i = 0; i < n; i += len + 1) {
+		len = strlen(words + i);
+		(void)snprintf(both, sizeof(both), "%s/%s", words + i,
+			i + len < n ? words + i + len + 1 : "");
+		if (words[i] == '/' && (leads_on(q->run, words + i, folder, found) ||
+					       leads_on(q->run, both, folder, found))) {
+			memcpy(folder, found, strlen(found) + 1);
+			return;
+		}
+	}
+}
+
+/* A folder on the way, of which nobody said that it is wanted. */
+static int denied_on_the_way(struct question *q, enum denial_kind kind)
+{
+	struct stat st;
+	int r = denied(q, kind, either(q, q->path, q->real), true);
+
+	deepen(q, q->target);
+	q->denial->is_folder = !look_on_host(q->run, q->target, &st) || S_ISDIR(st.st_mode);
+	q->denial->is_look = true;
+	return r;
+}
+
+/* Reading */
+
+static int judge_read(struct question *q, bool is_look)
+{
+	bool is_folder = S_ISDIR(q->host.st_mode);
+	int r;
+
+	if (!q->exists || (is_inside(q, q->sight->itself) && (is_look || !is_masked(q))))
+		return 0;
+	if (!is_look && !host_lets(q->real, R_OK))
+		return 0;
+	/* It is granted, so the name is what is missing, or the host has just made it. */
+	if (may(q->run, OPERATION_FS_READ, q->real) && strcmp(q->path, q->real) == 0)
+		return 0;
+	if (is_look && is_folder)
+		return denied_on_the_way(q, DENIAL_READ);
+	r = denied(q, DENIAL_READ, either(q, q->path, q->real), is_folder);
+	q->denial->is_look = is_look;
+	return r;
+}
+
+/* Writing */
+
+static int denied_file(struct question *q)
+{
+	if (!host_lets(q->real, W_OK))
+		return 0;
+	return denied(q, DENIAL_WRITE, either(q, q->path, q->real), S_ISDIR(q->host.st_mode));
+}
+
+/* A folder gets or loses a name. */
+static int denied_folder(struct question *q)
+{
+	char folder[PATH_BYTES], named[PATH_BYTES];
+
+	folder_of(q->real, folder);
+	folder_of(q->path, named);
+	if (!host_lets(folder, W_OK | X_OK))
+		return 0;
+	/* The folder is granted: then it is about this one name in it. */
+	if (may(q->run, OPERATION_FS_WRITE, folder))
+		return denied(q, DENIAL_WRITE, q->real, q->exists && S_ISDIR(q->host.st_mode));
+	return denied(q, DENIAL_WRITE, either(q, named, folder), true);
+}
+
+static int judge_write(struct question *q)
+{
+	if (is_private(q) || may(q->run, OPERATION_FS_WRITE, q->real))
+		return 0;
+	switch (q->sight->kind) {
+	case NOTIFY_MAKE:
+		/* "mkdir -p" makes what is there. */
+		if (!q->exists || !S_ISDIR(q->host.st_mode))
+			return denied_folder(q);
+		return is_inside(q, false) ? 0 : denied_on_the_way(q, DENIAL_WRITE);
+	case NOTIFY_REMOVE:
+		return q->exists ? denied_folder(q) : 0;
+	case NOTIFY_OPEN:
+		if (!q->exists)
+			return q->sight->extra & O_CREAT ? denied_folder(q) : 0;
+		/* To be made anew: what is there inside is there, and the rest is a mistake. */
+		if (q->sight->extra & O_CREAT && q->sight->extra & O_EXCL && is_inside(q, true))
+			return 0;
+		return denied_file(q);
+	default:
+		return q->exists ? denied_file(q) : 0;
+	}
+}
+
+/* Opening */
+
+static bool opens_for_writing(uint64_t flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
+}
+
+static int judge_open(struct question *q)
+{
+	uint64_t flags = q->sight->extra;
+
+	if (flags & O_PATH)
+		return judge_read(q, true);
+	if (!opens_for_writing(flags))
+		return judge_read(q, false);
+	return judge_write(q);
+}
+
+static int judge_access(struct question *q)
+{
+	int r = judge_read(q, true);
+
+	if (r != 0 || !(q->sight->extra & W_OK))
+		return r;
+	r = judge_write(q);
+	if (r == EXPLAIN_DENIED)
+		q->denial->is_look = true;
+	return r;
+}
+
+/* Programs */
+
+static bool is_listed(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->n_programs; i++)
+		if (strcmp(plan->programs[i], path) == 0)
+			return true;
+	return false;
+}
+
+const char *run_explain_name(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
+static int look_at(struct question *q, const struct sight *s);
+
+/* A loader has to be there; a script's program has to be one that may run. */
+static int judge_interpreter(struct question *q)
+{
+	char path[PATH_BYTES];
+	struct sight sight = *q->sight;
+	enum explain_interpreter kind = run_explain_interpreter(q->real, path);
+	int r;
+
+	/* One that is a script itself is not followed: nobody has such. */
+	if (kind == EXPLAIN_NO_INTERPRETER || (kind == EXPLAIN_SCRIPT && sight.extra))
+		return EXPLAIN_RUNS;
+	sight.path = path;
+	sight.kind = kind == EXPLAIN_LOADER ? NOTIFY_OPEN : NOTIFY_EXEC;
+	sight.extra = kind == EXPLAIN_LOADER ? O_RDONLY : 1;
+	sight.itself = false;
+	r = look_at(q, &sight);
+	return r == EXPLAIN_NOTHING && kind == EXPLAIN_LOADER ? EXPLAIN_RUNS : r;
+}
+
+static int judge_exec(struct question *q)
+{
+	const struct run *r = q->run;
+	bool may_run;
+
+	if (!q->exists || !S_ISREG(q->host.st_mode) || !host_lets(q->real, X_OK))
+		return 0;
+	may_run = may(r, OPERATION_EXEC, q->real) || is_listed(r->plan, q->real);
+	if (may_run && is_inside(q, false))
+		return judge_interpreter(q);
+	/* By one name, whichever of /bin and /usr/bin it was looked for in. */
+	if (!may_run && r->plan->exec_listed)
+		return find_real(q, true) == 0 ? denied(q, DENIAL_EXEC, q->real, false) : 0;
+	return is_inside(q, false) ? 0 : denied(q, DENIAL_READ, either(q, q->path, q->real), false);
+}
+
+/* Sockets */
+
+static int judge_connect(struct question *q)
+{
+	char name[PATH_BYTES + 8];
+
+	if (!q->exists || !S_ISSOCK(q->host.st_mode) || (is_inside(q, false) && !is_masked(q)))
+		return 0;
+	(void)snprintf(name, sizeof(name), "unix:%s", q->real);
+	if (strlen(name) >= PATH_BYTES || !host_lets(q->real, W_OK) ||
+		may(q->run, OPERATION_NET_CONNECT, name))
+		return 0;
+	return denied(q, DENIAL_CONNECT, name, false);
+}
+
+static int ask(struct question *q)
+{
+	switch (q->sight->kind) {
+	case NOTIFY_LOOK:
+		return judge_read(q, true);
+	case NOTIFY_ACCESS:
+		return judge_access(q);
+	case NOTIFY_OPEN:
+		return judge_open(q);
+	case NOTIFY_EXEC:
+		return judge_exec(q);
+	case NOTIFY_CONNECT:
+		return judge_connect(q);
+	case NOTIFY_CHANGE:
+	case NOTIFY_MAKE:
+	case NOTIFY_REMOVE:
+		return judge_write(q);
+	case NOTIFY_NONE:
+		break;
+	}
+	return 0;
+}
+
+/* Of the sandbox's own making: other processes, the kernel's settings, the usual devices. */
+static bool is_made(const struct question *q)
+{
+	if (path_is_below(q->path, "/proc") || path_is_below(q->real, "/proc"))
+		return true;
+	return path_is_below(q->real, "/dev") &&
+	       (q->sight->kind != NOTIFY_OPEN || is_inside(q, false));
+}
+
+static int look_at(struct question *q, const struct sight *s)
+{
+	bool itself = s->itself || s->kind == NOTIFY_MAKE || s->kind == NOTIFY_REMOVE;
+	size_t len;
+
+	q->sight = s;
+	if (path_normalize(s->path, strlen(s->path), q->path, &len) < 0 ||
+		find_real(q, itself) < 0 || is_made(q))
+		return 0;
+	q->exists = lstat(q->real, &q->host) == 0;
+	return ask(q);
+}
+
+static bool only_reads(const struct sight *s)
+{
+	return s->kind == NOTIFY_LOOK || (s->kind == NOTIFY_ACCESS && !(s->extra & W_OK)) ||
+	       (s->kind == NOTIFY_OPEN && !opens_for_writing(s->extra));
+}
+
+/* It is there, and no cover: those have no permissions at all. Most calls are such, and need no
+ * more than this. */
+static bool is_plainly_there(const struct sight *s)
+{
+	auto_fd fd = open_inside(s, s->path, s->itself);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_mode & ALLPERMS;
+}
+
+int run_explain_judge(
+	const struct run *r, const struct sight *s, struct denial *ret, char path[PATH_BYTES])
+{
+	struct question q = { .run = r, .denial = ret, .target = path };
+	struct sight sight = *s;
+
+	if (!s->path)
+		return s->address ? run_explain_loopback(r, s, ret, path) : EXPLAIN_NOTHING;
+	if (only_reads(s) && is_plainly_there(s))
+		return EXPLAIN_NOTHING;
+	/* For programs it counts the interpreters that were followed. */
+	if (s->kind == NOTIFY_EXEC)
+		sight.extra = 0;
+	return look_at(&q, &sight);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The line that would allow something. An option joins every layer of the base, so it helps unless
+ * the ceiling denies as well; where the base is a profile it is the shortest way, and where it is a
+ * policy in a file, that file is the place for a line that is to stay. What a rule or the baseline
+ * forbids is not talked away: then it is said what stands in the way.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "cli/explain/internal.h"
+#include "codec/json.h"
+#include "host/resolver.h"
+#include "policy/match/command.h"
+#include "policy/explain.h"
+#include "policy/match/glob.h"
+
+enum { LEAVES_MAX = 256 };
+
+void run_explain_words_deinit(struct denial_words *w)
+{
+	buffer_deinit(&w->option);
+	buffer_deinit(&w->word);
+	buffer_deinit(&w->line);
+	buffer_deinit(&w->reason);
+	buffer_deinit(&w->rule);
+}
+
+/* Who denies it */
+
+struct blame {
+	bool base, ceiling;
+	const struct layer *layer; /* the one to change: of the ceiling, if that denies */
+	unsigned n;
+};
+
+/* How many layers of the policy are of the base: they come first. */
+static size_t base_layers(const struct run *r)
+{
+	const struct permissions *leaves[LEAVES_MAX];
+	size_t all = 0;
+
+	for (size_t i = 0; i < r->n_base; i++) {
+		int n = permissions_layers(r->base[i], leaves, LEAVES_MAX);
+
+		all += n > 0 ? (size_t)n : 0;
+	}
+	return all;
+}
+
+static void find_blame(const struct run *r, const struct request *request, struct blame *ret)
+{
+	size_t n_base = base_layers(r);
+
+	for (size_t i = 0; i < policy_layers(r->policy); i++) {
+		struct decision d;
+
+		if (policy_decide_layer(r->policy, i, request, &d) == 0 &&
+			d.verdict == VERDICT_ALLOW)
+			continue;
+		if (i < n_base ? !ret->base : !ret->ceiling)
+			ret->layer = policy_layer(r->policy, i);
+		*(i < n_base ? &ret->base : &ret->ceiling) = true;
+		ret->n++;
+	}
+}
+
+/* Words */
+
+static const char *const options[] = {
+	[DENIAL_READ] = "--read",
+	[DENIAL_WRITE] = "--write",
+	[DENIAL_EXEC] = "--exec",
+	[DENIAL_CONNECT] = "--net",
+};
+
+/* Characters that are more than themselves in a pattern: wildcards, and the '$' of variables. */
+static const char special[] = "*?[]{}\\$";
+
+/* A path that has such characters in it must not mean more than itself. */
+static void add_path(struct buffer *out, const struct denial *d)
+{
+	if (!strpbrk(d->path, special)) {
+		buffer_adds(out, d->path);
+		return;
+	}
+	glob_print_literal(d->path, strlen(d->path), out);
+	if (d->is_folder)
+		buffer_adds(out, "/**");
+}
+
+/* A program by its name, where the name is enough. */
+static void add_program(struct buffer *out, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	char found[PATH_BYTES];
+	auto_buffer pattern = { 0 };
+	struct command_pattern p = { .more = true };
+
+	p.is_name = name && resolver_find(name + 1, found) == 0 && strcmp(found, path) == 0;
+	if (!p.is_name)
+		glob_print_literal(path, strlen(path), &pattern);
+	p.program = p.is_name ? name + 1 : buffer_text(&pattern);
+	command_pattern_print(&p, out);
+}
+
+/* A socket is granted by its path as it is written, without any way to spell these. */
+static bool is_nameable(const struct denial *d)
+{
+	return strncmp(d->path, "unix:", 5) != 0 || !strpbrk(d->path, special);
+}
+
+static void set_option(const struct denial *d, struct denial_words *w)
+{
+	/* Nobody could type it, and no policy could hold it. */
+	if (!utf8_valid(d->path, strlen(d->path), NULL))
+		return;
+	buffer_adds(&w->option, options[d->kind]);
+	if (d->kind == DENIAL_EXEC)
+		add_program(&w->word, d->path);
+	else if (d->kind == DENIAL_CONNECT)
+		buffer_adds(&w->word, d->path);
+	else
+		add_path(&w->word, d);
+}
+
+static bool is_visible(const char *text)
+{
+	auto_buffer visible = { 0 };
+
+	buffer_add_visible(&visible, text, strlen(text));
+	return strcmp(buffer_text(&visible), text) == 0;
+}
+
+/* What a terminal would not show, or show as something else, is shown as what is to be typed. */
+static void add_spelled(struct buffer *out, const char *text)
+{
+	buffer_adds(out, "$'");
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			buffer_printf(out, "\\%c", *text);
+		else if (*text >= 0x20 && *text < 0x7f)
+			buffer_addc(out, *text);
+		else
+			buffer_printf(out, "\\%03o", (unsigned char)*text);
+	}
+	buffer_addc(out, '\'');
+}
+
+/* As a shell reads it. */
+static void add_quoted(struct buffer *out, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_/.,:@%+=-";
+
+	if (!is_visible(text)) {
+		add_spelled(out, text);
+		return;
+	}
+	if (*text && !text[strspn(text, plain)]) {
+		buffer_adds(out, text);
+		return;
+	}
+	buffer_addc(out, '\'');
+	for (; *text; text++) {
+		if (*text == '\'')
+			buffer_adds(out, "'\\''");
+		else
+			buffer_addc(out, *text);
+	}
+	buffer_addc(out, '\'');
+}
+
+static void add_option(struct denial_words *w)
+{
+	buffer_printf(&w->line, "%s ", buffer_text(&w->option));
+	add_quoted(&w->line, buffer_text(&w->word));
+}
+
+/* The line of a policy file. */
+static void add_policy_line(const struct denial *d, const struct request *request,
+	const struct decision *decision, struct buffer *out)
+{
+	auto_buffer pattern = { 0 };
+
+	if (d->kind == DENIAL_EXEC) {
+		add_program(&pattern, d->path);
+		buffer_adds(out, "exec: [");
+		json_print_string(out, buffer_text(&pattern), pattern.len);
+		buffer_addc(out, ']');
+		return;
+	}
+	if (!d->is_folder || d->kind == DENIAL_CONNECT) {
+		explain_line(request, decision, out);
+		return;
+	}
+	glob_print_literal(d->path, strlen(d->path), &pattern);
+	buffer_adds(&pattern, "/**");
+	buffer_printf(out, "fs: {%s: [", d->kind == DENIAL_READ ? "read" : "write");
+	json_print_string(out, buffer_text(&pattern), pattern.len);
+	buffer_adds(out, "]}");
+}
+
+/* The base is not made of files that somebody wrote for it. */
+static bool is_profile(const struct run *r)
+{
+	return r->load.n == 0 && !r->options.skill;
+}
+
+static void add_line(const struct run *r, const struct denial *d, const struct request *request,
+	const struct decision *decision, struct denial_words *w)
+{
+	struct blame blame = { 0 };
+	auto_buffer line = { 0 };
+
+	if (!is_nameable(d))
+		return;
+	find_blame(r, request, &blame);
+	if (!blame.ceiling)
+		set_option(d, w);
+	if (!blame.ceiling && is_profile(r) && w->word.len) {
+		add_option(w);
+		return;
+	}
+	add_policy_line(d, request, decision, &line);
+	if (!line.len)
+		return;
+	buffer_printf(&w->line, "add %s", buffer_text(&line));
+	if (blame.layer && blame.layer->origin)
+		buffer_printf(&w->line, " to %s", blame.layer->origin);
+	if (blame.n > 1)
+		buffer_printf(&w->line, " (%u layers do not allow it)", blame.n);
+	if (w->word.len) {
+		buffer_adds(&w->line, ", or for this once ");
+		add_option(w);
+	}
+}
+
+/* Kept from being written by a profile, because others run it later; an option that names it
+ * lifts that (profile/deferred.h). */
+static bool is_deferred(
+	const struct run *r, const struct denial *d, const struct decision *decision)
+{
+	const struct permissions *profile = r->profile.permissions;
+
+	return d->kind == DENIAL_WRITE && r->profile.deferred.folder && profile &&
+	       decision->layer && decision->source && is_profile(r) &&
+	       path_is_below(d->path, r->profile.deferred.folder) &&
+	       strcmp(decision->layer->origin ? decision->layer->origin : "", profile->origin) == 0;
+}
+
+static enum operation operation_of(const struct denial *d)
+{
+	static const enum operation operations[] = {
+		[DENIAL_READ] = OPERATION_FS_READ,
+		[DENIAL_WRITE] = OPERATION_FS_WRITE,
+		[DENIAL_EXEC] = OPERATION_EXEC,
+		[DENIAL_CONNECT] = OPERATION_NET_CONNECT,
+	};
+
+	return operations[d->kind];
+}
+
+void run_explain_words(const struct run *r, const struct denial *d, struct denial_words *w)
+{
+	struct request request = { .op = operation_of(d), .target = d->path };
+	struct decision decision;
+
+	*w = (struct denial_words){ 0 };
+	if (policy_decide(r->policy, &request, &decision) < 0)
+		return;
+	/* The relay had reasons of its own: an address, a name in the stream. */
+	if (d->is_exact && decision.verdict == VERDICT_ALLOW) {
+		buffer_adds(&w->reason, d->said);
+		buffer_adds(&w->line, d->remedy);
+		return;
+	}
+	/* Granted, but by another name: what is missing is a link. */
+	if (decision.verdict == VERDICT_ALLOW) {
+		buffer_adds(&w->reason, "the name by which it is reached is not granted");
+		set_option(d, w);
+		add_option(w);
+		return;
+	}
+	explain_reason(&request, &decision, &w->reason);
+	explain_rule(&decision, &w->rule);
+	if (d->kind != DENIAL_CONNECT && run_explain_is_protected(r, d->path))
+		buffer_adds(&w->reason, "; it is too much to be granted as a whole");
+	else if (is_deferred(r, d, &decision) ||
+		 !(decision.why == DECISION_BASELINE || decision.source))
+		add_line(r, d, &request, &decision, w);
+	else
+		explain_remedy(&request, &decision, &w->line);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table, and the list for programs. Where the command succeeded, looks that led nowhere are
+ * left out of the table, as programs live by them; the list has them, marked.
+ */
+#include <string.h>
+
+#include "base/utf8.h"
+#include "cli/explain/internal.h"
+#include "codec/json.h"
+
+enum { TARGET_COLUMN = 11, TARGET_WIDTH_MAX = 48 };
+
+static const char *const kinds[] = {
+	[DENIAL_READ] = "read",
+	[DENIAL_WRITE] = "write",
+	[DENIAL_EXEC] = "run",
+	[DENIAL_CONNECT] = "connect",
+};
+static const char *const operations[] = {
+	[DENIAL_READ] = "fs.read",
+	[DENIAL_WRITE] = "fs.write",
+	[DENIAL_EXEC] = "exec",
+	[DENIAL_CONNECT] = "net.connect",
+};
+
+/* For people */
+
+static bool is_shown(const struct denial *d, int status, bool alone)
+{
+	if (d->is_quiet)
+		return status != 0 && alone;
+	return status != 0 || !d->is_look;
+}
+
+/* What is likely to matter: the rest only if there is nothing else. */
+static size_t select_shown(struct denials *l, int status)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (is_shown(&l->items[i], status, n == 0))
+			l->items[n++] = l->items[i];
+	return n;
+}
+
+static size_t width_of(const struct denials *l, size_t n)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(l->items[i].path) + l->items[i].is_folder;
+
+		if (len > width && len <= TARGET_WIDTH_MAX)
+			width = len;
+	}
+	return width;
+}
+
+static void tell_one(const struct run *r, const struct denial *d, size_t width, struct output *o)
+{
+	auto_words w = { 0 };
+
+	run_explain_words(r, d, &w);
+	buffer_printf(&o->text, "  %-7s%c ", kinds[d->kind], d->is_exact ? ' ' : '~');
+	output_foreign(o, d->path);
+	buffer_adds(&o->text, d->is_folder && d->path[1] ? "/" : "");
+	output_pad(o, TARGET_COLUMN + width + 2);
+	output_foreign(o, w.line.len ? buffer_text(&w.line) : buffer_text(&w.reason));
+	buffer_addc(&o->text, '\n');
+}
+
+void run_explain_tell(const struct run *r, int status, struct output *o)
+{
+	auto_arena arena = { 0 };
+	struct denials all = { 0 };
+	uint64_t missed = run_explain_missed(r);
+	size_t n, width;
+
+	(void)run_explain_group(r, run_explain_denials(r), &arena, &all);
+	n = select_shown(&all, status);
+	if (n == 0)
+		return;
+	output_note(o);
+	buffer_adds(&o->text, "denied, and what would allow it (~ as far as could be seen):\n");
+	width = width_of(&all, n < GROUPS_SHOWN ? n : GROUPS_SHOWN);
+	for (size_t i = 0; i < n && i < GROUPS_SHOWN; i++)
+		tell_one(r, &all.items[i], width, o);
+	if (n > GROUPS_SHOWN || missed) {
+		missed += n > GROUPS_SHOWN ? n - GROUPS_SHOWN : 0;
+		buffer_printf(&o->text, "  and %llu more%s\n", (unsigned long long)missed,
+			r->options.json ? "" : " (--json lists them)");
+	}
+}
+
+/* For programs */
+
+static void put_text(struct buffer *out, const char *key, const struct buffer *text)
+{
+	buffer_printf(out, ", \"%s\": ", key);
+	json_print_string(out, buffer_text(text), text->len);
+	out->failed = out->failed || text->failed;
+}
+
+static void put_foreign(struct buffer *out, const char *key, const char *text)
+{
+	auto_buffer visible = { 0 };
+
+	buffer_add_visible(&visible, text, strlen(text));
+	put_text(out, key, &visible);
+}
+
+static void put_option(struct buffer *out, const struct denial_words *w)
+{
+	if (!w->word.len) {
+		buffer_adds(out, ", \"option\": null");
+		return;
+	}
+	buffer_printf(out, ", \"option\": [\"%s\", ", buffer_text(&w->option));
+	json_print_string(out, buffer_text(&w->word), w->word.len);
+	buffer_addc(out, ']');
+}
+
+static const char *word(bool value)
+{
+	return value ? "true" : "false";
+}
+
+static void print_one(const struct run *r, const struct denial *d, struct buffer *out)
+{
+	auto_words w = { 0 };
+
+	run_explain_words(r, d, &w);
+	buffer_printf(out, "{\"action\": \"%s\"", operations[d->kind]);
+	put_foreign(out, "target", d->path);
+	buffer_printf(out, ", \"folder\": %s, \"exact\": %s, \"look\": %s, \"quiet\": %s",
+		word(d->is_folder), word(d->is_exact), word(d->is_look), word(d->is_quiet));
+	put_foreign(out, "program", d->program);
+	put_text(out, "reason", &w.reason);
+	put_text(out, "rule", &w.rule);
+	put_foreign(out, "line", buffer_text(&w.line));
+	put_option(out, &w);
+	buffer_printf(out, ", \"count\": %llu}", (unsigned long long)d->count);
+}
+
+void run_explain_print(const struct run *r, struct buffer *out)
+{
+	auto_arena arena = { 0 };
+	struct denials all = { 0 };
+
+	(void)run_explain_group(r, run_explain_denials(r), &arena, &all);
+	buffer_addc(out, '[');
+	for (size_t i = 0; i < all.n; i++) {
+		buffer_adds(out, i ? ",\n    " : "\n    ");
+		print_one(r, &all.items[i], out);
+	}
+	buffer_printf(out, "%s],\n  \"denied_missed\": %llu", all.n ? "\n  " : "",
+		(unsigned long long)run_explain_missed(r));
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A command line, judged part by part: each program that it starts, and each file that the shell
+ * itself opens for a redirection. This explains; it does not enforce. A program may do what its
+ * arguments do not show, which is for the files and hosts it is granted to bound.
+ */
+#include "cli/policy/judge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "policy/match/command.h"
+#include "advice/shell/shell.h"
+
+struct line {
+	const struct judge *judge;
+	struct judgement *to;
+	const struct shell_command *command; /* the current one */
+	bool moved; /* a cd came before: where a relative path leads is only known at run time */
+};
+
+static int no_memory(const struct line *l)
+{
+	return error_set(l->judge->call->error, -ENOMEM, NULL, "out of memory");
+}
+
+/* A word as a person would type it. */
+static void print_word(const struct shell_word *w, struct buffer *out)
+{
+	bool bare = *w->text && (w->dynamic || !strpbrk(w->text, " \t\n|&;<>()'\"`\\"));
+
+	buffer_printf(out, bare ? "%s" : "'%s'", w->text);
+}
+
+static int keep(struct line *l, struct judged *item, const struct buffer *text)
+{
+	item->text = text->failed ? NULL : arena_strdup(l->judge->call->arena, buffer_text(text));
+	item->depth = l->command->depth;
+	return item->text ? judge_add(l->judge, l->to, item) : no_memory(l);
+}
+
+/* Relative paths are marked as such, lest `~` or `$` in a quoted name mean something. */
+static int plain_path(struct line *l, const char *text, const char **ret)
+{
+	*ret = text;
+	if (text[0] != '/' && strchr(text, '/'))
+		*ret = arena_printf(l->judge->call->arena, "./%s", text);
+	return *ret ? 0 : no_memory(l);
+}
+
+/* Programs */
+
+static int arguments(struct line *l, struct request *r, struct judged *item)
+{
+	const struct shell_command *c = l->command;
+	const char **args = arena_calloc(l->judge->call->arena, c->n_words, sizeof(*args));
+
+	if (!args)
+		return no_memory(l);
+	for (size_t i = 1; i < c->n_words; i++) {
+		args[i - 1] = c->words[i].text;
+		item->is_dynamic |= c->words[i].dynamic;
+	}
+	r->args = args;
+	r->n_args = c->n_words - 1;
+	return 0;
+}
+
+/* Builtins that run nothing but what their words show, and touch no file. */
+static bool is_harmless(const char *name)
+{
+	static const char *const names[] = { ":", "[", "bg", "break", "caller", "cd", "continue",
+		"declare", "dirs", "disown", "echo", "exit", "export", "false", "fg", "getopts",
+		"help", "jobs", "kill", "local", "logout", "popd", "printf", "pushd", "pwd", "read",
+		"readonly", "return", "set", "shift", "shopt", "suspend", "test", "time", "times",
+		"true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Builtins whose words are commands again; those were found too, unless they are not known. */
+static bool runs_its_words(const char *name)
+{
+	return strcmp(name, "eval") == 0 || strcmp(name, "trap") == 0 ||
+	       strcmp(name, "exec") == 0 || strcmp(name, "command") == 0 ||
+	       strcmp(name, "builtin") == 0;
+}
+
+/* Variables that change which program runs, or what it does first. */
+static bool changes_programs(const char *assignment)
+{
+	static const char *const names[] = { "BASHOPTS", "BASH_ENV", "EDITOR", "ENV", "IFS",
+		"NODE_OPTIONS", "PAGER", "PATH", "PROMPT_COMMAND", "PS4", "SHELLOPTS", "VISUAL" };
+	static const char *const prefixes[] = { "BASH_FUNC_", "DYLD_", "GIT_", "LD_", "PERL5",
+		"PYTHON", "RUBY" };
+	size_t len = strcspn(assignment, "+=[");
+
+	if (assignment[len] == '\0')
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strlen(names[i]) == len && memcmp(names[i], assignment, len) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (strncmp(prefixes[i], assignment, strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What a builtin does that its words do not show; NULL if nothing. */
+static const char *unknown_builtin(const struct shell_command *c)
+{
+	const char *name = c->words[0].text;
+	bool runs = runs_its_words(name);
+
+	if (!runs && !is_harmless(name))
+		return "what it runs or reads";
+	for (size_t i = 1; i < c->n_words; i++) {
+		const char *word = c->words[i].text;
+
+		if (runs && c->words[i].dynamic)
+			return "what it runs";
+		if (changes_programs(word))
+			return "what programs do with that variable";
+		/* Subscripts are expanded once more, also in quotes: test -v 'a[$(rm x)]'. */
+		if (strchr(word, '[') && (strstr(word, "$(") || strchr(word, '`')))
+			return "what its subscript runs";
+	}
+	return NULL;
+}
+
+static const char *unknown_assignment(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->n_assignments; i++) {
+		if (changes_programs(c->assignments[i].text))
+			return "what programs do with that variable";
+	}
+	return NULL;
+}
+
+/* Some rule that does not allow speaks of arguments: a word that is not known could be what it
+ * means. */
+static bool arguments_matter(const struct line *l)
+{
+	for (size_t i = 0; i < policy_layers(l->judge->policy); i++) {
+		const struct sources *s =
+			&policy_layer(l->judge->policy, i)->sources[OPERATION_EXEC];
+
+		for (size_t k = 0; k < s->n; k++) {
+			struct command_pattern p = { .more = true };
+
+			if (s->items[k].verdict != VERDICT_ALLOW &&
+				(command_pattern_parse(&p, l->judge->call->arena, s->items[k].text,
+					 NULL, NULL) < 0 ||
+					command_pattern_is_fine(&p)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* What is not known about a word before it runs; NULL if all is. */
+static const char *unknown_part(
+	const struct line *l, const struct shell_word *w, bool is_path, const char *what)
+{
+	if (w->dynamic)
+		return what;
+	return l->moved && is_path && w->text[0] != '/' ? "where it leads after cd" : NULL;
+}
+
+static int judge_words(struct line *l, struct judged *item)
+{
+	const struct shell_word *name = &l->command->words[0];
+	struct request r = { .op = OPERATION_EXEC };
+	int err;
+
+	item->unknown = unknown_assignment(l->command);
+	if (!item->unknown && l->command->is_builtin)
+		item->unknown = unknown_builtin(l->command);
+	else if (!item->unknown)
+		item->unknown = unknown_part(l, name, strchr(name->text, '/'), "the program");
+	if (item->unknown) {
+		item->kind = JUDGED_UNKNOWN;
+		return 0;
+	}
+	if (l->command->is_builtin) {
+		item->kind = JUDGED_BUILTIN;
+		item->verdict = VERDICT_ALLOW;
+		return 0;
+	}
+	err = plain_path(l, name->text, &r.target);
+	if (err == 0)
+		err = arguments(l, &r, item);
+	if (err == 0 && item->is_dynamic && arguments_matter(l)) {
+		item->unknown = "the arguments";
+		item->kind = JUDGED_UNKNOWN;
+		return 0;
+	}
+	return err < 0 ? err : judge_program(l->judge, &r, item);
+}
+
+static int add_command(struct line *l)
+{
+	const struct shell_command *c = l->command;
+	struct judged item = { 0 };
+	auto_buffer text = { 0 };
+	int r;
+
+	if (c->n_words == 0 && !unknown_assignment(c))
+		return 0;
+	for (size_t i = 0; i < c->n_assignments; i++)
+		buffer_printf(&text, "%s ", c->assignments[i].text);
+	for (size_t i = 0; i < c->n_words; i++) {
+		buffer_adds(&text, i ? " " : "");
+		print_word(&c->words[i], &text);
+	}
+	if (c->n_words == 0) {
+		item.unknown = unknown_assignment(c);
+		item.kind = JUDGED_UNKNOWN;
+		return keep(l, &item, &text);
+	}
+	r = judge_words(l, &item);
+	return r < 0 ? r : keep(l, &item, &text);
+}
+
+/* Files that the shell opens */
+
+/* bash takes /dev/tcp/HOST/PORT for a connection; 1 if path is one, and *r then asks for that. */
+static int as_connection(struct line *l, const char *path, struct request *r)
+{
+	bool udp = strncmp(path, "/dev/udp/", 9) == 0;
+	bool tcp = strncmp(path, "/dev/tcp/", 9) == 0;
+	const char *host = udp || tcp ? path + 9 : "", *slash = strchr(host, '/');
+
+	if (!slash)
+		return 0;
+	r->op = OPERATION_NET_CONNECT;
+	r->target = arena_printf(l->judge->call->arena, "%s%.*s:%s", udp ? "udp://" : "",
+		(int)(slash - host), host, slash + 1);
+	return r->target ? 1 : no_memory(l);
+}
+
+static int judge_file(struct line *l, const struct shell_redirect *file, struct judged *item)
+{
+	const char *path = file->target.text;
+	struct request r = { .op = file->is_write ? OPERATION_FS_WRITE : OPERATION_FS_READ };
+	struct judgement connection = { 0 };
+	int err;
+
+	item->unknown = unknown_part(l, &file->target, true, "the file");
+	if (item->unknown) {
+		item->kind = JUDGED_UNKNOWN;
+		return 0;
+	}
+	err = strlen(path) > 9 ? as_connection(l, path, &r) : 0;
+	if (err == 1) {
+		err = judge_request(l->judge, &r, &connection);
+		if (err == 0)
+			*item = connection.items[0];
+		return err;
+	}
+	r.target = arena_printf(l->judge->call->arena, "%s%s", path[0] == '/' ? "" : "./", path);
+	return err < 0 ? err : r.target ? judge_path(l->judge, &r, item) : no_memory(l);
+}
+
+static bool opens_file(const struct shell_redirect *r)
+{
+	return (r->is_write || strcmp(r->op, "<") == 0) && strcmp(r->target.text, "/dev/null") != 0;
+}
+
+static int add_files(struct line *l)
+{
+	for (size_t i = 0; i < l->command->n_redirects; i++) {
+		const struct shell_redirect *file = &l->command->redirects[i];
+		struct judged item = { 0 };
+		auto_buffer text = { 0 };
+		int r;
+
+		if (!opens_file(file))
+			continue;
+		buffer_printf(&text, "%s%s ", file->fd, file->op);
+		print_word(&file->target, &text);
+		r = judge_file(l, file, &item);
+		if (r == 0)
+			r = keep(l, &item, &text);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static bool changes_folder(const struct shell_command *c)
+{
+	static const char *const names[] = { "cd", "pushd", "popd" };
+
+	for (size_t i = 0; c->n_words && i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(c->words[0].text, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int parse(const struct judge *j, const char *text, struct shell_script *ret)
+{
+	struct error *e = j->call->error;
+	int r = shell_parse(ret, j->call->arena, text, strlen(text), e);
+
+	if (r < 0)
+		(void)snprintf(e->file, sizeof(e->file), "--target");
+	else if (ret->n_commands == 0)
+		r = error_set(e, -EINVAL, NULL, "--target: there is no command in `%s`", text);
+	return r;
+}
+
+int judge_line(const struct judge *j, const struct request *r, struct judgement *ret)
+{
+	struct line l = { .judge = j, .to = ret };
+	struct shell_script script;
+	int err = parse(j, r->target, &script);
+
+	for (size_t i = 0; err == 0 && i < script.n_commands; i++) {
+		l.command = &script.commands[i];
+		err = add_command(&l);
+		if (err == 0)
+			err = add_files(&l);
+		l.moved |= changes_folder(l.command);
+	}
+	/* Only assignments: nothing runs. */
+	if (err == 0 && ret->n == 0) {
+		struct judged nothing = {
+			.kind = JUDGED_BUILTIN, .text = r->target, .verdict = VERDICT_ALLOW
+		};
+
+		err = judge_add(j, ret, &nothing);
+	}
+	return err;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/agent.h"
+#include "cli/policy/canonical.h"
+#include "cli/load.h"
+#include "cli/options.h"
+#include "cli/verb.h"
+#include "policy/algebra/algebra.h"
+
+struct settings {
+	enum manifest_kind kind;
+	bool from_mode; /* --from mode */
+	struct agent agent;
+	struct canonical canonical;
+};
+
+static int take_from(struct call *c, const struct options_row *row, const char *value)
+{
+	struct settings *s = row->target;
+	struct options_row kind = *row;
+
+	kind.target = &s->kind;
+	s->from_mode = strcmp(value, "mode") == 0;
+	return s->from_mode ? 0 : load_kind(c, &kind, value);
+}
+
+static int parse(struct settings *s, struct call *c)
+{
+	const struct options_row rows[] = {
+		{ "from", 0, "KIND",
+			"read the files as permissions, skill, skill.md, manifest, rules\n"
+			"or enclave, instead of finding out; or `mode`, with the next",
+			take_from, s, OPTIONS_OPTIONAL },
+		AGENT_ROWS(&s->agent),
+		CANONICAL_ROWS(&s->canonical),
+	};
+	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+
+	if (r != 0)
+		return r;
+	if (s->agent.is_given && c->n)
+		return options_misused(c, "either files or --mode, not both");
+	if (!s->agent.is_given && s->from_mode)
+		return options_misused(c, "--from mode needs --mode MODE and --data-dir DIR");
+	if (!s->agent.is_given && c->n == 0)
+		return options_misused(c, "a FILE is missing");
+	return 0;
+}
+
+static int from_files(const struct settings *s, struct call *c, struct permissions **ret)
+{
+	auto_load l = { 0 };
+	int r = load_begin(&l, c);
+
+	if (r == 0)
+		r = load_add_all(&l, c, (const char *const *)c->words, c->n, s->kind);
+	return r < 0 ? r : load_combine(&l, c, algebra_intersect, ret);
+}
+
+static int run(struct call *c)
+{
+	struct settings s = { 0 };
+	auto_permissions *p = NULL;
+	int r = parse(&s, c);
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = s.agent.is_given ? agent_permissions(&s.agent, c, &p) : from_files(&s, c, &p);
+	if (r == 0)
+		r = canonical_print(&s.canonical, c, p);
+	return r < 0 ? r : STATUS_YES;
+}
+
+const struct verb verb_show = {
+	.name = "show",
+	.synopsis = "[OPTION]... FILE...",
+	.summary = "print permissions in one form, whatever they are written in",
+	.description =
+		"Prints what a file grants in the canonical form: sorted, without doubles, ready "
+		"to be read again. Several files are printed as what they all allow. `-` is "
+		"standard input; a folder is a skill, or rules (default.json and custom/*.json).",
+	.examples = "corral policy show weather/SKILL.md\n"
+		    "corral policy show --format json rules/\n"
+		    "corral policy show --mode sandbox --data-dir ~/.agent\n",
+	.operand = "FILE",
+	.max = SIZE_MAX,
+	.run = run,
+};

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/profile/profile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/suggest.h"
+#include "cli/profile/data.h"
+#include "codec/node.h"
+
+/* More profiles than this a message does not list. */
+enum { NAMES_MAX = 32, NAME_LENGTH_MAX = 64 };
+
+static int no_memory(struct call *c)
+{
+	return error_set(c->error, -ENOMEM, NULL, "out of memory");
+}
+
+/* VARIABLE/corral, or HOME/FALLBACK/corral. */
+static const char *folder_of(struct call *c, const char *variable, const char *fallback)
+{
+	const char *base = getenv(variable), *home = getenv("HOME"), *path = NULL, *normal = NULL;
+
+	if (base && base[0] == '/')
+		path = arena_printf(c->arena, "%s/corral", base);
+	else if (home && home[0] == '/')
+		path = arena_printf(c->arena, "%s/%s/corral", home, fallback);
+	return path && load_absolute(c, path, &normal) == 0 ? normal : NULL;
+}
+
+const char *profile_config_folder(struct call *c)
+{
+	return folder_of(c, "XDG_CONFIG_HOME", ".config");
+}
+
+const char *profile_state_folder(struct call *c)
+{
+	return folder_of(c, "XDG_STATE_HOME", ".local/state");
+}
+
+/* Built in */
+
+static const struct profile_data *find_data(const char *name)
+{
+	for (size_t i = 0; i < profile_data_count; i++) {
+		if (strcmp(profile_data[i].name, name) == 0)
+			return &profile_data[i];
+	}
+	return NULL;
+}
+
+struct permissions *profile_builtin(const char *name)
+{
+	const struct profile_data *data = find_data(name);
+	auto_permissions *p = data ? permissions_new() : NULL;
+	struct permissions *ret = p;
+	struct location where = { 0 };
+
+	if (!p)
+		return NULL;
+	p->origin = where.file = arena_printf(p->arena, "profile %s", name);
+	if (!p->origin)
+		return NULL;
+	for (size_t i = 0; i < data->n; i++) {
+		struct grant_list *list = (void *)((char *)p + data->rows[i].list);
+
+		if (permissions_add(p, list, data->rows[i].pattern, &where) < 0)
+			return NULL;
+	}
+	p = NULL;
+	return ret;
+}
+
+static int open_builtin(struct profile *p, struct call *c, const char *name, const struct load *l)
+{
+	const char *home = l->variables.values[VARIABLE_HOME];
+	const char *work_dir = l->variables.values[VARIABLE_WORK_DIR], *path = getenv("PATH");
+	int r = profile_place_check(c, name, l);
+
+	if (r < 0)
+		return r;
+	p->permissions = profile_builtin(name);
+	r = p->permissions ? 0 : -ENOMEM;
+	if (r == 0 && path && home)
+		r = profile_path_grant(p->permissions, path, home, work_dir);
+	if (r == -ENOMEM)
+		return no_memory(c);
+	r = deferred_open(&p->deferred, work_dir);
+	if (r < 0)
+		return error_set(c->error, r, NULL, "%s: %s", work_dir, strerror(-r));
+	return deferred_deny(&p->deferred, p->permissions) < 0 ? no_memory(c) : 0;
+}
+
+/* Files */
+
+static bool is_name(const char *name)
+{
+	size_t len =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+	return len && !name[len] && len <= NAME_LENGTH_MAX && name[0] != '.';
+}
+
+static int read_file(struct profile *p, struct call *c)
+{
+	struct location where = { .file = p->path };
+	auto_buffer text = { 0 };
+	int r = file_read(p->path, NODE_INPUT_MAX, &text);
+
+	if (r < 0)
+		return error_set(c->error, r, &where, "cannot be read: %s", strerror(-r));
+	r = manifest_read(
+		&p->manifest, MANIFEST_UNKNOWN, p->path, buffer_text(&text), text.len, c->error);
+	if (r == 0)
+		p->permissions = p->manifest.permissions;
+	return r;
+}
+
+/* FOLDER/profiles/NAME.yaml: 1 if it is there and was read, 0 if it is not there. */
+static int try_folder(struct profile *p, struct call *c, const char *folder, const char *name)
+{
+	int r;
+
+	if (!folder)
+		return 0;
+	p->path = arena_printf(c->arena, "%s/profiles/%s.yaml", folder, name);
+	if (!p->path)
+		return no_memory(c);
+	if (access(p->path, F_OK) < 0 && errno == ENOENT) {
+		p->path = NULL;
+		return 0;
+	}
+	r = read_file(p, c);
+	return r < 0 ? r : 1;
+}
+
+static void list_folder(struct arena *a, const char *folder, const char **names, size_t *n)
+{
+	const char *path = folder ? arena_printf(a, "%s/profiles", folder) : NULL;
+	DIR *dir = path ? opendir(path) : NULL;
+	const struct dirent *d;
+
+	while (dir && *n < NAMES_MAX && (d = readdir(dir))) {
+		size_t len = strlen(d->d_name);
+		const char *name = len > 5 && strcmp(d->d_name + len - 5, ".yaml") == 0
+					   ? arena_strndup(a, d->d_name, len - 5)
+					   : NULL;
+
+		if (name && is_name(name))
+			names[(*n)++] = name;
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+static int unknown(struct call *c, const char *name)
+{
+	const char *names[NAMES_MAX], *near;
+	auto_buffer list = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < profile_data_count && n < NAMES_MAX; i++)
+		names[n++] = profile_data[i].name;
+	list_folder(c->arena, profile_config_folder(c), names, &n);
+	list_folder(c->arena, PROFILE_SYSTEM_FOLDER, names, &n);
+	near = suggest(name, names, n);
+	for (size_t i = 0; i < n; i++)
+		buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
+	(void)error_set(c->error, -ENOENT, NULL, "there is no profile `%s`", name);
+	if (near)
+		error_hint(c->error, "did you mean %s? There are: %s", near, buffer_text(&list));
+	else
+		error_hint(c->error, "there are: %s", buffer_text(&list));
+	return -ENOENT;
+}
+
+int profile_open(struct profile *ret, struct call *c, const char *name, const struct load *l)
+{
+	int r;
+
+	ret->name = name;
+	if (!is_name(name)) {
+		(void)error_set(c->error, -EINVAL, NULL, "`%s` is no name of a profile", name);
+		error_hint(c->error, "a file with permissions is given with --policy FILE");
+		return -EINVAL;
+	}
+	if (find_data(name))
+		return open_builtin(ret, c, name, l);
+	r = try_folder(ret, c, profile_config_folder(c), name);
+	if (r == 0)
+		r = try_folder(ret, c, PROFILE_SYSTEM_FOLDER, name);
+	if (r == 0)
+		return unknown(c, name);
+	return r < 0 ? r : 0;
+}
+
+void profile_deinit(struct profile *p)
+{
+	if (p->manifest.permissions)
+		manifest_deinit(&p->manifest);
+	else
+		permissions_free(p->permissions);
+	deferred_close(&p->deferred);
+	*p = (struct profile){ 0 };
+}

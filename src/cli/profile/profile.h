@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A profile: permissions under a name, the base of a run that names no policy. Three are built in
+ * (data/profiles), others are files NAME.yaml in corral/profiles of XDG_CONFIG_HOME and of the
+ * system's configuration; a built-in name is never looked for among the files.
+ *
+ * The built-in ones speak of the working folder, so they refuse one that would undo them (the home,
+ * the root, Corral's own state), and they add what depends on what is there: folders of PATH below
+ * the home may be read, and in the working folder what runs later elsewhere may not be written. A
+ * profile from a file means what it says and nothing else.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/load.h"
+#include "cli/profile/deferred.h"
+
+struct profile {
+	const char *name;
+	const char *path;                /* of the file; NULL: it is built in */
+	struct permissions *permissions; /* the caller's to free, by profile_deinit() */
+	struct manifest manifest;        /* of a file */
+	struct deferred deferred;        /* built in: what is kept from being written */
+};
+
+/*
+ * Opens one; l has the values of the variables. The error of a name that is not known lists those
+ * that are.
+ */
+int profile_open(struct profile *ret, struct call *c, const char *name, const struct load *l);
+void profile_deinit(struct profile *p);
+
+/* The system's part; the baseline protects this very place, so it is no matter of a prefix. */
+#define PROFILE_SYSTEM_FOLDER "/etc/corral"
+/* Corral's folders; absolute, in the call's arena. NULL if there is no home to look in. */
+const char *profile_config_folder(struct call *c); /* XDG_CONFIG_HOME/corral */
+const char *profile_state_folder(struct call *c);  /* XDG_STATE_HOME/corral */
+
+/* The permissions of a built-in one alone, or NULL (no such name, or out of memory). */
+struct permissions *profile_builtin(const char *name);
+
+/* profile/path.c: lets the folders of a PATH that lie below home be read. */
+int profile_path_grant(
+	struct permissions *p, const char *path, const char *home, const char *work_dir);
+/* profile/place.c: is this a folder to work in? -EPERM with a sentence if not. */
+int profile_place_check(struct call *c, const char *profile, const struct load *l);

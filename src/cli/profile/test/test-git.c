@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ways to make the user's git run something that do not lead over .git/config and .git/hooks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "cli/profile/deferred.h"
+#include "cli/profile/git.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static char folder[] = "/tmp/test-profile-git.XXXXXX";
+static char work[PATH_BYTES];
+
+static void put(const char *name, const void *data, size_t len)
+{
+	char path[PATH_BYTES + 64];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", work, name);
+	for (char *slash = strchr(path + strlen(work) + 1, '/'); slash;
+		slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+		*slash = '/';
+	}
+	assert_int_equal(file_replace(path, data, len, 0600), 0);
+}
+
+static void put_text(const char *name, const char *text)
+{
+	put(name, text, strlen(text));
+}
+
+/* A new working folder for each test. */
+static int begin(void **state)
+{
+	static unsigned n;
+
+	(void)state;
+	if (n == 0 && (!mkdtemp(folder) || setenv("HOME", folder, 1) < 0))
+		return -1;
+	(void)unsetenv("XDG_CONFIG_HOME");
+	(void)snprintf(work, sizeof(work), "%s/%u", folder, n++);
+	return mkdir(work, 0700);
+}
+
+static int tear_down(void **state)
+{
+	char command[PATH_BYTES];
+
+	(void)state;
+	(void)snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command); /* NOLINT(cert-env33-c) */
+}
+
+static int note(void *data, const char *path, const char *who)
+{
+	assert_non_null(who);
+	buffer_printf(data, "%s\n", path);
+	return 0;
+}
+
+static void expect_leads(const char *expected)
+{
+	auto_buffer found = { 0 };
+
+	assert_int_equal(profile_git_leads(work, note, &found), 0);
+	assert_string_equal(buffer_text(&found), expected);
+}
+
+static void test_none(void **state)
+{
+	(void)state;
+	expect_leads("");
+	put_text(".git/HEAD", "ref: refs/heads/main\n");
+	put_text(".git/config", "[core]\n\tbare = false\n[remote \"path\"]\n\turl = x\n");
+	expect_leads("");
+}
+
+static void test_file(void **state)
+{
+	(void)state;
+	put_text(".git", "gitdir: ./.g\n");
+	expect_leads(".g/hooks\n.g/config\n.g/config.worktree\n.g/commondir\n.g/modules\n"
+		     ".g/worktrees\n");
+	put_text(".git", "gitdir: /elsewhere\n");
+	expect_leads("");
+}
+
+static void test_common(void **state)
+{
+	(void)state;
+	put_text(".git/commondir", "../c\n");
+	put_text("c/config", "[core]\nhooksPath=h\n");
+	expect_leads("c/hooks\nc/config\nc/config.worktree\nc/commondir\nc/modules\nc/worktrees\n"
+		     "h\n");
+}
+
+static void test_settings(void **state)
+{
+	static const struct {
+		const char *text, *expected;
+	} rows[] = {
+		{ "[core]\n\thooksPath = .githooks\n", ".githooks\n" },
+		{ "[CORE] HooksPath=\"a b\" ; comment\n", "a b\n" },
+		{ "[core]\nhookspath = a\\\nb # x\n", "ab\n" },
+		{ "[core \"x\"]\nx = y\n[core]\n# hookspath = no\nhookspath=yes", "yes\n" },
+		{ "[core]\nhookspath = ../up\n", "" },
+		{ "[core]\nhookspath = .\n", "" },
+		{ "[core]\nhookspath = /tmp/x\n", "" },
+		{ "[include]\n\tpath = ../shared\n", "shared\nfrom-shared\n" },
+		{ "[includeIf \"gitdir:~/]\\\"\"]\n\tpath = ../shared\n", "shared\nfrom-shared\n" },
+		{ "[include]\n\tpath = loop\n", ".git/loop\n.git/loop\n.git/loop\n.git/loop\n"
+						".git/loop\n.git/loop\n.git/loop\n.git/loop\n"
+						".git/loop\n.git/loop\n.git/loop\n" },
+		{ "[core", "" },
+		{ "[core]\nhookspath", "" },
+		{ "[core]\nhookspath=\"", "" },
+		{ "[core]\nhookspath=\\", "\\\n" },
+	};
+
+	(void)state;
+	put_text("shared", "[core]\nhooksPath = from-shared\n");
+	put_text(".git/loop", "[include]\npath = loop\n");
+	for (size_t i = 0; i < N(rows); i++) {
+		put_text(".git/config", rows[i].text);
+		expect_leads(rows[i].expected);
+	}
+}
+
+/* A pipe in the place of a file must not keep us waiting. */
+static void test_pipe(void **state)
+{
+	char path[PATH_BYTES + 32];
+
+	(void)state;
+	put_text(".git/HEAD", "");
+	(void)snprintf(path, sizeof(path), "%s/.git/commondir", work);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	(void)snprintf(path, sizeof(path), "%s/.git/config", work);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	expect_leads("");
+}
+
+static void add_number(struct buffer *b, uint32_t n)
+{
+	const unsigned char bytes[] = { (unsigned char)(n >> 24), (unsigned char)(n >> 16),
+		(unsigned char)(n >> 8), (unsigned char)n };
+
+	buffer_add(b, bytes, sizeof(bytes));
+}
+
+static void add_zeros(struct buffer *b, size_t n)
+{
+	while (n-- > 0)
+		buffer_addc(b, '\0');
+}
+
+/* An index of one file and one submodule. */
+static void put_index(unsigned version, size_t hash, const char *module)
+{
+	const char *const names[] = { "a", module };
+	auto_buffer b = { 0 };
+
+	buffer_adds(&b, "DIRC");
+	add_number(&b, version);
+	add_number(&b, 2);
+	for (size_t i = 0; i < 2; i++) {
+		size_t start = b.len;
+
+		add_zeros(&b, 24);
+		add_number(&b, i ? 0160000 : 0100644);
+		add_zeros(&b, 12 + hash + 2);
+		if (version == 4)
+			buffer_addc(&b, (char)i); /* "a" is not in the other name */
+		buffer_adds(&b, names[i]);
+		buffer_addc(&b, '\0');
+		while (version < 4 && (b.len - start) % 8)
+			buffer_addc(&b, '\0');
+	}
+	add_zeros(&b, hash);
+	put(".git/index", b.data, b.len);
+}
+
+static void check_links(const char *expected)
+{
+	struct timespec since = { 0 };
+	auto_buffer found = { 0 };
+
+	assert_int_equal(profile_git_links(work, &since, note, &found), 0);
+	assert_string_equal(buffer_text(&found), expected);
+}
+
+static void test_links(void **state)
+{
+	static const size_t hashes[] = { 20, 32 };
+
+	(void)state;
+	put_text("sub/.git/config", "");
+	put_text("old/.git", "gitdir: ../.git/modules/old\n");
+	for (unsigned version = 2; version <= 4; version++) {
+		for (size_t i = 0; i < N(hashes); i++) {
+			put_index(version, hashes[i], "sub");
+			check_links("sub/.git\n");
+			put_index(version, hashes[i], "none");
+			check_links("");
+			put_index(version, hashes[i], "../sub");
+			check_links("");
+		}
+	}
+	put_text(".git/index", "DIRC");
+	check_links(".git/index\n");
+	put_text(".git/index", "");
+	check_links("");
+}
+
+/* From what happens to what is told. */
+static void test_news(void **state)
+{
+	struct deferred_news news[DEFERRED_MAX];
+	auto_permissions *p = permissions_new();
+	struct deferred d;
+	bool denied = false;
+
+	(void)state;
+	put_text(".git/config", "[core]\nhooksPath = .githooks\n");
+	put_text(".githooks/pre-commit", "");
+	assert_non_null(p);
+	assert_int_equal(permissions_add(p, &p->fs_write, "/x/**", NULL), 0);
+	assert_int_equal(deferred_open(&d, work), 0);
+	assert_int_equal(deferred_deny(&d, p), 0);
+	assert_int_equal(p->n_rules, 1);
+	for (size_t i = 0; i < p->rules[0].patterns.n; i++)
+		denied = denied || strstr(p->rules[0].patterns.items[i].all[0], "/.githooks/**");
+	assert_true(denied);
+	assert_int_equal(deferred_check(&d, news), 0);
+	put_text(".git/commondir", "../c\n");
+	put_text("sub/.git/config", "");
+	put_index(2, 20, "sub");
+	assert_int_equal(deferred_check(&d, news), 2);
+	assert_string_equal(news[0].path, ".git/commondir");
+	assert_true(news[0].is_new);
+	assert_string_equal(news[1].path, "sub/.git");
+	deferred_close(&d);
+}
+
+/* .git as a file, as in a worktree: there at the start, or made. */
+static void test_news_file(void **state)
+{
+	struct deferred_news news[DEFERRED_MAX];
+	auto_permissions *p = permissions_new();
+	struct deferred d;
+
+	(void)state;
+	assert_int_equal(deferred_open(&d, work), 0);
+	put_text(".git", "gitdir: x\n");
+	assert_int_equal(deferred_check(&d, news), 1);
+	assert_string_equal(news[0].path, ".git");
+	deferred_close(&d);
+	assert_non_null(p);
+	assert_int_equal(permissions_add(p, &p->fs_write, "/x/**", NULL), 0);
+	assert_int_equal(deferred_open(&d, work), 0);
+	assert_int_equal(deferred_deny(&d, p), 0);
+	assert_int_equal(p->n_rules, 1);
+	assert_int_equal(p->rules[0].patterns.n, 1);
+	deferred_close(&d);
+}
+
+/* A folder that is kept, and a second name of a file in it that is not. */
+static void test_news_link(void **state)
+{
+	struct deferred_news news[DEFERRED_MAX];
+	char from[PATH_BYTES + 32], to[PATH_BYTES + 32];
+	struct deferred d;
+
+	(void)state;
+	put_text(".vscode/sub/tasks.json", "{}");
+	(void)snprintf(from, sizeof(from), "%s/.vscode/sub/tasks.json", work);
+	(void)snprintf(to, sizeof(to), "%s/other", work);
+	assert_int_equal(link(from, to), 0);
+	assert_int_equal(deferred_open(&d, work), 0);
+	assert_int_equal(deferred_check(&d, news), 0);
+	assert_int_equal(truncate(to, 1), 0);
+	assert_int_equal(deferred_check(&d, news), 1);
+	assert_string_equal(news[0].path, ".vscode");
+	assert_false(news[0].is_new);
+	deferred_close(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_none, begin),
+		cmocka_unit_test_setup(test_file, begin),
+		cmocka_unit_test_setup(test_common, begin),
+		cmocka_unit_test_setup(test_settings, begin),
+		cmocka_unit_test_setup(test_pipe, begin),
+		cmocka_unit_test_setup(test_links, begin),
+		cmocka_unit_test_setup(test_news, begin),
+		cmocka_unit_test_setup(test_news_file, begin),
+		cmocka_unit_test_setup(test_news_link, begin),
+	};
+
+	return cmocka_run_group_tests_name("profile-git", tests, NULL, tear_down);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which file, and whether the command is kept from all that a log is made of (audit/reach.h). First
+ * the policy is asked, by the name that was given and by the place it leads to; then the plan,
+ * because what is granted may have links in it, too. A run that would need it otherwise is refused.
+ * Of the default place the baseline has the folder.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "audit/place.h"
+#include "audit/reach.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "cli/run/run.h"
+#include "host/links.h"
+
+static int refuse_writable(struct run *r, const char *path)
+{
+	const struct location where = { .file = path };
+
+	(void)error_set(r->call->error, -EPERM, &where,
+		"the command may write there, so it would be no record of it");
+	error_hint(r->call->error, "choose a file outside of what it may write or read");
+	return -EPERM;
+}
+
+static int refuse_readable(struct run *r, const char *path)
+{
+	const struct location where = { .file = path };
+	const int len = strrchr(path, '/') == path ? 1 : (int)(strrchr(path, '/') - path);
+
+	(void)error_set(r->call->error, -EPERM, &where,
+		"the command may read there, so it could lock the log, or sign with its key");
+	error_hint(r->call->error, "choose a file that it may not read, or add --deny %.*s", len,
+		path);
+	return -EPERM;
+}
+
+/* The i-th of the files of the log at path. */
+static int name_of(struct run *r, const char *path, size_t i, char ret[PATH_BYTES])
+{
+	int n = snprintf(ret, PATH_BYTES, "%s%s", path, audit_reach_files[i].suffix);
+
+	if (n < 0 || n >= PATH_BYTES)
+		return error_set(
+			r->call->error, -ENAMETOOLONG, NULL, "--audit: the name is too long");
+	return 0;
+}
+
+static int refuse(struct run *r, const char *path, enum audit_reach reach)
+{
+	switch (reach) {
+	case AUDIT_REACH_NONE:
+		return 0;
+	case AUDIT_REACH_READ:
+		return refuse_readable(r, path);
+	case AUDIT_REACH_WRITE:
+		break;
+	}
+	return refuse_writable(r, path);
+}
+
+/* What a plan shows of the host's file: links in what was granted lead there, too. */
+static enum audit_reach shown(const struct plan *plan, const char *path, bool hidden)
+{
+	const struct plan_entry *entry = plan_find(plan, path);
+
+	if (!entry || entry->kind != PLAN_BIND)
+		return AUDIT_REACH_NONE;
+	if (entry->writable)
+		return AUDIT_REACH_WRITE;
+	return hidden ? AUDIT_REACH_READ : AUDIT_REACH_NONE;
+}
+
+int run_audit_check(struct run *r)
+{
+	char name[PATH_BYTES];
+	int ret = 0;
+
+	if (!r->audit.path)
+		return 0;
+	for (size_t i = 0; ret == 0 && i < AUDIT_REACH_FILES; i++) {
+		ret = name_of(r, r->audit.path, i, name);
+		if (ret == 0)
+			ret = refuse(r, r->audit.path,
+				shown(r->plan, name, audit_reach_files[i].hidden));
+	}
+	return ret;
+}
+
+static int cannot(struct run *r, const char *path, const char *what, int error)
+{
+	const struct location where = { .file = path };
+
+	return error_set(r->call->error, error, &where, "%s: %s", what, strerror(-error));
+}
+
+/*
+ * What is there already are plain files of ours with no other name. Somebody who could once write
+ * to the folder may have left links, and what is written by them would end up elsewhere.
+ */
+static int look_at_files(struct run *r, const char *path)
+{
+	char name[PATH_BYTES];
+	const struct location where = { .file = name };
+	struct stat st;
+
+	for (size_t i = 0; i < AUDIT_REACH_FILES; i++) {
+		int ret = name_of(r, path, i, name);
+
+		if (ret < 0)
+			return ret;
+		ret = lstat(name, &st) < 0 ? -errno : 0;
+		if (ret == -ENOENT)
+			continue;
+		if (ret < 0)
+			return cannot(r, name, "cannot be looked at", ret);
+		/* No name any more: another writer has put a new one in its place. */
+		if (!S_ISREG(st.st_mode) || st.st_nlink > 1 || st.st_uid != geteuid())
+			return error_set(r->call->error, -EPERM, &where,
+				"a log is made of plain files of its owner without links, and this "
+				"is none");
+	}
+	return 0;
+}
+
+/* It is a log, as far as can be told at once. Nothing is changed. */
+static int look_inside(struct run *r, const char *path)
+{
+	static const char magic[16] = "SQLite format 3";
+	const struct location where = { .file = path };
+	auto_fd fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char head[sizeof(magic)] = "";
+	ssize_t n;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return cannot(r, path, "cannot be read", -errno);
+	n = read(fd, head, sizeof(head));
+	if (n == 0 || (n == sizeof(head) && memcmp(head, magic, sizeof(magic)) == 0))
+		return 0;
+	(void)error_set(r->call->error, -EBADMSG, &where,
+		"it is there and is no log (earlier versions wrote lines of JSON)");
+	error_hint(r->call->error, "move it away, or choose another file; nothing in it was "
+				   "changed");
+	return -EBADMSG;
+}
+
+static int look_at_folder(struct run *r, const char *path)
+{
+	char folder[PATH_BYTES];
+	size_t len = (size_t)(strrchr(path, '/') - path);
+
+	memcpy(folder, path, len);
+	folder[len] = '\0';
+	if (access(len ? folder : "/", W_OK | X_OK) < 0)
+		return cannot(r, path, "cannot be written", -errno);
+	return 0;
+}
+
+/* NULL: none. Absolute, but as it was named. */
+static int choose(struct run *r, const char **ret, bool *ret_default)
+{
+	const char *named = r->options.audit ? r->options.audit : getenv("CORRAL_AUDIT");
+	auto_buffer place = { 0 };
+	int err;
+
+	*ret = NULL;
+	*ret_default = false;
+	if (!named || !*named || strcmp(named, "none") == 0)
+		return 0;
+	if (strcmp(named, "default") != 0)
+		return load_absolute(r->call, named, ret);
+	*ret_default = true;
+	err = audit_place(&place, r->call->error);
+	return err < 0 ? err : load_absolute(r->call, buffer_text(&place), ret);
+}
+
+int run_audit_find(struct run *r)
+{
+	const char *named;
+	char real[PATH_BYTES];
+	bool is_default;
+	int ret = choose(r, &named, &is_default);
+
+	if (ret < 0 || !named)
+		return ret;
+	ret = links_follow(named, NULL, NULL, real);
+	if (ret < 0)
+		return cannot(r, named, "cannot be found", ret);
+	if (r->policy)
+		ret = refuse(r, named, audit_reach(r->policy, named));
+	if (ret == 0 && r->policy && strcmp(named, real) != 0)
+		ret = refuse(r, real, audit_reach(r->policy, real));
+	/* Before the plan is made, which hides only what is there. */
+	if (ret == 0 && is_default)
+		ret = audit_place_make(real, r->call->error);
+	if (ret == 0)
+		ret = look_at_folder(r, real);
+	if (ret == 0)
+		ret = look_at_files(r, real);
+	if (ret == 0)
+		ret = look_inside(r, real);
+	if (ret < 0)
+		return ret;
+	r->audit.path = arena_strdup(r->call->arena, real);
+	return r->audit.path ? 0 : error_set(r->call->error, -ENOMEM, NULL, "out of memory");
+}

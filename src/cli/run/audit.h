@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * --audit FILE: what a run did and what it was kept from, as events in a durable log
+ * (audit/trail.h). Without one, everything here does nothing.
+ *
+ *     run_audit_find()   which file; out of the command's reach, or nothing runs
+ *     run_audit_begin()  the sandbox stands: opens the log; what is about to start is committed
+ *     run_audit_…()      while it runs
+ *     run_audit_end()    signs; tells a person if the record is not complete
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "audit/trail.h"
+#include "base/buffer.h"
+#include "policy/permissions.h"
+#include "wire/record.h"
+#include "wire/report.h"
+
+struct run;
+
+/* How many connections there are is the command's choice; more records of them are not kept, of
+ * each kind by itself: denied, failed, closed, names. */
+enum { RUN_AUDIT_NETWORK_MAX = 100000, RUN_AUDIT_NETWORK_KINDS = RECORD_CLOSED + 2 };
+
+struct run_audit {
+	const char *path;                          /* of the log, free of links; NULL: none */
+	struct audit_trail *trail;                 /* NULL: not open */
+	uint64_t network[RUN_AUDIT_NETWORK_KINDS]; /* records of the network so far */
+	/* Of the policy about a program that it refused; NULL: it was not that. */
+	const char *rule, *reason;
+};
+
+/* The file of --audit, or else of CORRAL_AUDIT. The policy is compiled, or there is none (rwx). */
+int run_audit_find(struct run *r);
+/* And that the tree which is to be made does not show it. */
+int run_audit_check(struct run *r);
+/*
+ * Opens the log and commits the beginning: session, confinement, variables, the command. Negative:
+ * nothing may run. No process may be cloned from this one afterwards that goes on without exec:
+ * SQLite would be in it.
+ */
+int run_audit_begin(struct run *r);
+
+/* One event; who and when is filled in, and the program if there is none. */
+void run_audit_add(struct run *r, const struct audit_event *e);
+/* The same of Corral itself, exact. */
+void run_audit_own(struct run *r, struct audit_event e);
+
+void run_audit_started(struct run *r);
+void run_audit_refused(struct run *r, int status, const char *why);
+/* The sandbox ended before its command did. */
+void run_audit_lost(struct run *r, const char *why);
+void run_audit_network(struct run *r, const struct record *record);
+/* dropped: bytes of output beyond the limit. */
+void run_audit_exited(struct run *r, const struct report *report, uint64_t dropped);
+
+/* For the loop: how long poll() may wait if it would wait so long otherwise (-1: for ever). */
+int run_audit_wait_ms(const struct run *r, int otherwise);
+void run_audit_tick(struct run *r);
+
+/* status: that the run ends with, or negative. */
+void run_audit_end(struct run *r, int status);
+
+/* run/audit-walls.c: which walls stand, with all limits; and one limit: "timeout 5s". */
+void run_audit_walls(const struct run *r, struct buffer *out);
+void run_audit_limit(const struct run *r, enum limit which, struct buffer *out);

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single grants of the command line. They join every layer of the base: (A ∩ B) ∪ G is
+ * (A ∪ G) ∩ (B ∪ G). What a layer denies it goes on denying.
+ *
+ * People name folders where the grammar wants patterns, and name them from where they are. So a
+ * relative path is taken from the current folder, a folder that exists stands for all in it, and a
+ * path without wildcards is granted with what its links lead to, since the kernel will see that.
+ * Where the command may change a link, only what it leads to now is granted, not the link.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/path.h"
+#include "cli/output.h"
+#include "cli/run/run.h"
+#include "host/links.h"
+#include "host/resolver.h"
+#include "policy/match/glob.h"
+#include "policy/format/permissions-text.h"
+#include "policy/variable.h"
+
+enum { LEAVES_MAX = 256 };
+
+/* One option's way into the permissions. */
+struct kind {
+	const char *option;
+	enum operation op;
+	size_t list; /* offset in struct permissions */
+};
+
+static const struct kind kind_read = { "--read", OPERATION_FS_READ,
+	offsetof(struct permissions, fs_read) };
+static const struct kind kind_write = { "--write", OPERATION_FS_WRITE,
+	offsetof(struct permissions, fs_write) };
+static const struct kind kind_deny = { "--deny", OPERATION_FS_READ,
+	offsetof(struct permissions, fs_deny) };
+static const struct kind kind_net = { "--net", OPERATION_NET_CONNECT,
+	offsetof(struct permissions, network_allow) };
+static const struct kind kind_exec = { "--exec", OPERATION_EXEC,
+	offsetof(struct permissions, exec) };
+static const struct kind kind_env = { "--env", OPERATION_ENV, offsetof(struct permissions, env) };
+
+static int no_memory(struct run *r)
+{
+	return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
+}
+
+/* Calls one for each layer that the base really has, however they are nested. */
+typedef int visit(struct run *r, struct permissions *p, const struct kind *k, const char *pattern);
+
+static int for_each_layer(struct run *r, visit *one, const struct kind *k, const char *pattern)
+{
+	const struct permissions *leaves[LEAVES_MAX];
+
+	for (size_t i = 0; i < r->n_base; i++) {
+		int n = permissions_layers(r->base[i], leaves, LEAVES_MAX), ret = 0;
+
+		if (n < 0)
+			return error_set(r->call->error, n, NULL, "a policy has too many layers");
+		/* They are this run's own; permissions_layers() only looks at them. */
+		for (int j = 0; ret == 0 && j < n; j++)
+			ret = one(r, (struct permissions *)leaves[j], k, pattern);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int add(struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
+{
+	struct location where = { .file = k->option };
+	struct grant_list *list = (void *)((char *)p + k->list);
+	int ret = permissions_add(p, list, pattern, &where);
+
+	if (ret == 0 && k == &kind_write && p == r->profile.permissions)
+		ret = deferred_allow(&r->profile.deferred, p, pattern);
+	return ret < 0 ? no_memory(r) : 0;
+}
+
+static int grant(struct run *r, const struct kind *k, const char *text)
+{
+	struct location where = { .file = k->option };
+	const char *pattern;
+	int ret = permissions_canonical(
+		k->op, text, r->call->arena, &pattern, &where, r->call->error);
+
+	return ret < 0 ? ret : for_each_layer(r, add, k, pattern);
+}
+
+/* Paths */
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Just this path, and if it is a folder all that is in it. */
+static int grant_literal(struct run *r, const struct kind *k, const char *path)
+{
+	auto_buffer pattern = { 0 };
+
+	glob_print_literal(path, strlen(path), &pattern);
+	if (is_folder(path))
+		buffer_adds(&pattern, strcmp(path, "/") == 0 ? "**" : "/**");
+	return pattern.failed ? no_memory(r) : grant(r, k, buffer_text(&pattern));
+}
+
+struct hops {
+	struct run *run;
+	const struct kind *kind;
+};
+
+static int grant_hop(void *data, const char *path)
+{
+	const struct hops *h = data;
+
+	return grant_literal(h->run, h->kind, path);
+}
+
+/* In the working folder of a profile that lets it be written. */
+static bool is_workspace(const struct run *r, const char *path)
+{
+	const struct permissions *profile = r->profile.permissions;
+
+	return profile && profile->fs_write.n &&
+	       path_is_below(path, r->load.variables.values[VARIABLE_WORK_DIR]);
+}
+
+static int grant_path(struct run *r, const struct kind *k, const char *path)
+{
+	struct hops hops = { r, k };
+	char real[PATH_BYTES];
+	int ret = links_follow(path, NULL, NULL, real);
+
+	/* A denial is about what is there, too. */
+	if (ret == 0 && (k == &kind_deny || is_workspace(r, path)))
+		return grant_literal(r, k, real);
+	if (ret == 0)
+		ret = grant_literal(r, k, path);
+	if (ret == 0)
+		ret = links_follow(path, grant_hop, &hops, real);
+	if (ret < 0 && !r->call->error->text[0])
+		return error_set(
+			r->call->error, ret, NULL, "%s: %s: %s", k->option, path, strerror(-ret));
+	return ret;
+}
+
+/* A relative pattern with wildcards: the current folder is taken literally. */
+static int absolute_pattern(struct run *r, const char *text, struct buffer *out)
+{
+	char folder[PATH_BYTES];
+	const char *here = NULL;
+	size_t len;
+	int ret = load_absolute(r->call, ".", &here);
+
+	if (ret < 0)
+		return ret;
+	memcpy(folder, here, strlen(here) + 1);
+	for (;;) {
+		size_t dots = strspn(text, "."), slashes = strspn(text + dots, "/");
+
+		if (dots < 1 || dots > 2 || slashes == 0)
+			break;
+		len = strlen(folder);
+		if (dots == 2 && len > 1)
+			*(strrchr(folder, '/') + (strrchr(folder, '/') == folder)) = '\0';
+		text += dots + slashes;
+	}
+	len = strlen(folder);
+	glob_print_literal(folder, len > 1 ? len : 0, out);
+	buffer_printf(out, "/%s", text);
+	return out->failed ? no_memory(r) : 0;
+}
+
+/* Most likely it was misspelt: inside it is absent, or made in a folder that is not kept. */
+static void note_missing(const struct run *r, const struct kind *k, const char *path)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
+	if (k == &kind_deny || r->options.json || access(path, F_OK) == 0 || errno != ENOENT ||
+		(k == &kind_write && is_workspace(r, path)))
+		return;
+	output_note(&o);
+	buffer_printf(&o.text, "%s: ", k->option);
+	output_foreign(&o, path);
+	buffer_printf(&o.text, " does not exist%s\n",
+		k == &kind_write ? ", so what is written there is not kept: create it first" : "");
+	(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
+/* The path that a text without wildcards means; shells leave the ~ of --read=~/data to us. */
+static int plain_path(struct run *r, const struct kind *k, const char *text, const char **ret)
+{
+	struct location where = { .file = k->option };
+	const char *rest = NULL, *value = NULL;
+	enum variable v;
+	int n = text[0] == '$' || text[0] == '~'
+			? variable_split(text, &v, &rest, &where, r->call->error)
+			: 0;
+
+	if (n < 0)
+		return n;
+	if (n > 0)
+		value = r->load.variables.values[v];
+	if (n > 0 && !value)
+		return error_set(r->call->error, -ENOENT, &where, "%s: %s has no value", text,
+			variable_name(v));
+	if (value)
+		text = arena_printf(r->call->arena, "%s%s", value, rest);
+	return text ? load_absolute(r->call, text, ret) : no_memory(r);
+}
+
+static int grant_file(struct run *r, const struct kind *k, const char *text)
+{
+	bool is_plain = !strpbrk(text, "*?[]{}\\"), is_variable = text[0] == '$' || text[0] == '~';
+	auto_buffer pattern = { 0 };
+	const char *path = NULL;
+	int ret = 0;
+
+	if (!*text)
+		return options_misused(r->call, "%s: the path is empty", k->option);
+	if (is_plain) {
+		ret = plain_path(r, k, text, &path);
+		if (ret < 0 || !path)
+			return ret;
+		note_missing(r, k, path);
+		return grant_path(r, k, path);
+	}
+	if (text[0] != '/' && !is_variable)
+		ret = absolute_pattern(r, text, &pattern);
+	return ret < 0 ? ret : grant(r, k, pattern.len ? buffer_text(&pattern) : text);
+}
+
+/* Programs */
+
+/* Without a list any program may run that can be read, so that is what a grant has to give. */
+static bool is_open(const struct permissions *p)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (p->rules[i].operations & 1U << OPERATION_EXEC)
+			return false;
+	}
+	return !p->exec_listed;
+}
+
+static int add_program(
+	struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
+{
+	return is_open(p) ? 0 : add(r, p, k, pattern);
+}
+
+static int add_readable(
+	struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
+{
+	return is_open(p) ? add(r, p, k, pattern) : 0;
+}
+
+static int read_program(void *data, const char *path)
+{
+	struct run *r = data;
+	struct kind k = kind_read;
+	auto_buffer pattern = { 0 };
+
+	k.option = kind_exec.option;
+	glob_print_literal(path, strlen(path), &pattern);
+	return pattern.failed ? no_memory(r)
+			      : for_each_layer(r, add_readable, &k, buffer_text(&pattern));
+}
+
+static bool is_listed(const struct run *r)
+{
+	const struct permissions *leaves[LEAVES_MAX];
+
+	for (size_t i = 0; i < r->n_base; i++) {
+		int n = permissions_layers(r->base[i], leaves, LEAVES_MAX);
+
+		for (int j = 0; j < n; j++) {
+			if (!is_open(leaves[j]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Somebody may take a grant for a bound. */
+static void note_open(const struct run *r, const char *text)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
+	if (is_listed(r))
+		return;
+	output_note(&o);
+	buffer_adds(&o.text, "--exec ");
+	output_foreign(&o, text);
+	buffer_adds(&o.text, " does not keep other programs from running: the policy has no "
+			     "list of programs\n");
+	(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
+static int grant_program(struct run *r, const char *text)
+{
+	struct location where = { .file = kind_exec.option };
+	const char *path = text, *pattern;
+	int ret = 0;
+
+	if (text[0] != '/' && strchr(text, '/') && !strpbrk(text, " :*?[]{}\\"))
+		ret = load_absolute(r->call, text, &path);
+	if (ret == 0)
+		ret = permissions_canonical(
+			kind_exec.op, path, r->call->arena, &pattern, &where, r->call->error);
+	if (ret == 0)
+		ret = for_each_layer(r, add_program, &kind_exec, pattern);
+	if (ret == 0)
+		ret = resolver_system.programs(resolver_system.context, path, read_program, r);
+	if (ret == -ENOENT)
+		ret = 0; /* a pattern, or not there: nothing to be read */
+	if (ret == 0)
+		note_open(r, text);
+	return ret;
+}
+
+/* All of them */
+
+static int for_each_item(
+	struct run *r, const struct options_list *l, const struct kind *k, bool is_file)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < l->n; i++)
+		ret = is_file ? grant_file(r, k, l->items[i]) : grant(r, k, l->items[i]);
+	return ret;
+}
+
+int run_grants(struct run *r)
+{
+	const struct run_options *o = &r->options;
+	int ret = for_each_item(r, &o->read, &kind_read, true);
+
+	if (ret == 0)
+		ret = for_each_item(r, &o->write, &kind_write, true);
+	if (ret == 0)
+		ret = for_each_item(r, &o->deny, &kind_deny, true);
+	if (ret == 0)
+		ret = for_each_item(r, &o->net, &kind_net, false);
+	if (ret == 0)
+		ret = for_each_item(r, &o->env, &kind_env, false);
+	for (size_t i = 0; ret == 0 && i < o->exec.n; i++)
+		ret = grant_program(r, o->exec.items[i]);
+	return ret;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/run/run.h"
+#include "host/links.h"
+#include "host/runtime.h"
+
+static const char profile_default[] = "workspace";
+
+static int no_memory(struct run *r)
+{
+	return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
+}
+
+static int too_many(struct run *r)
+{
+	return error_set(r->call->error, -E2BIG, NULL, "there are more than %d layers of policy",
+		RUN_LAYERS_MAX);
+}
+
+int run_guard(struct run *r, const char *path)
+{
+	if (!path || strcmp(path, "-") == 0)
+		return 0;
+	if (r->n_guarded == RUN_GUARDED_MAX)
+		return error_set(r->call->error, -E2BIG, NULL, "too many files are named");
+	r->guarded[r->n_guarded++] = path;
+	return 0;
+}
+
+/* Variables */
+
+/* A folder by the name that has no links in it: what is granted is what the kernel sees. */
+static int real_folder(struct run *r, const char *option, const char *path, const char **ret)
+{
+	struct call *c = r->call;
+	char real[PATH_BYTES];
+	struct stat st;
+	int err = links_follow(path, NULL, NULL, real);
+
+	if (err == 0 && stat(real, &st) < 0)
+		err = -errno;
+	if (err == 0 && !S_ISDIR(st.st_mode))
+		err = -ENOTDIR;
+	if (err < 0)
+		return error_set(c->error, err, NULL, "%s: %s: %s", option, path, strerror(-err));
+	*ret = arena_strdup(c->arena, real);
+	return *ret ? 0 : no_memory(r);
+}
+
+static int set_variables(struct run *r)
+{
+	const char **work_dir = &r->load.variables.values[VARIABLE_WORK_DIR];
+	int ret;
+
+	if (r->options.work_dir && r->load.is_set[VARIABLE_WORK_DIR])
+		return options_misused(r->call, "either --work-dir or --set WORK_DIR=, not both");
+	if (r->options.work_dir) {
+		*work_dir = r->options.work_dir;
+		r->load.is_set[VARIABLE_WORK_DIR] = true;
+	}
+	ret = load_begin(&r->load, r->call);
+	if (ret < 0)
+		return ret;
+	return real_folder(r, "the working folder", *work_dir, work_dir);
+}
+
+/* The base */
+
+static int add_base(struct run *r, struct permissions *p)
+{
+	if (r->n_base == RUN_LAYERS_MAX)
+		return too_many(r);
+	r->base[r->n_base++] = p;
+	return 0;
+}
+
+static int guard_real(struct run *r, const char *path)
+{
+	const char *absolute = NULL;
+	char real[PATH_BYTES];
+	int ret = strcmp(path, "-") == 0 ? 0 : load_absolute(r->call, path, &absolute);
+
+	if (ret == 0 && absolute && links_follow(absolute, NULL, NULL, real) == 0) {
+		absolute = arena_strdup(r->call->arena, real);
+		if (!absolute)
+			return no_memory(r);
+	}
+	return ret < 0 ? ret : run_guard(r, absolute);
+}
+
+static int add_policies(struct run *r)
+{
+	const struct options_list *files = &r->options.policies;
+	int ret = load_add_all(&r->load, r->call, files->items, files->n, MANIFEST_UNKNOWN);
+
+	for (size_t i = 0; ret == 0 && i < files->n; i++)
+		ret = guard_real(r, files->items[i]);
+	for (size_t i = 0; ret == 0 && i < r->load.n; i++)
+		ret = add_base(r, r->load.files[i].permissions);
+	return ret;
+}
+
+static int add_mode(struct run *r)
+{
+	int ret = agent_permissions(&r->options.agent, r->call, &r->mode);
+
+	return ret < 0 ? ret : add_base(r, r->mode);
+}
+
+static int add_profile(struct run *r)
+{
+	const char *name = r->options.profile ? r->options.profile : profile_default;
+	int ret = profile_open(&r->profile, r->call, name, &r->load);
+
+	if (ret == 0)
+		ret = run_guard(r, r->profile.path);
+	if (ret == 0 && strcmp(name, "offline") == 0 && r->options.net.n) {
+		(void)error_set(r->call->error, -EINVAL, NULL,
+			"--net asks for a network, and the profile offline has none");
+		error_hint(r->call->error, "leave one of them out");
+		return -EINVAL;
+	}
+	return ret < 0 ? ret : add_base(r, r->profile.permissions);
+}
+
+static int add_skill(struct run *r)
+{
+	int ret = run_skill_open(r);
+
+	if (ret == 0)
+		ret = add_base(r, r->skill.manifest->permissions);
+	if (ret == 0)
+		ret = runtime_imply(r->skill.manifest, r->skill.path, r->base[r->n_base - 1]);
+	return ret;
+}
+
+static int make_base(struct run *r)
+{
+	int ret = add_policies(r);
+
+	if (ret == 0 && r->options.skill)
+		ret = add_skill(r);
+	if (ret == 0 && r->options.agent.is_given)
+		ret = add_mode(r);
+	if (ret == 0 && (r->options.profile || r->n_base == 0))
+		ret = add_profile(r);
+	return ret != 0 ? ret : run_grants(r);
+}
+
+/*
+ * A policy that is reached by a link which the command may change: it would be another one the next
+ * time. What the link leads to is guarded, the link can't be.
+ */
+static int check_links(struct run *r)
+{
+	for (size_t i = 0; i < r->options.policies.n; i++) {
+		const char *file = r->options.policies.items[i], *path = NULL;
+		struct location where = { .file = file };
+		struct request request = { .op = OPERATION_FS_WRITE };
+		struct decision decision;
+		char real[PATH_BYTES];
+		int ret = strcmp(file, "-") == 0 ? 0 : load_absolute(r->call, file, &path);
+
+		if (ret < 0)
+			return ret;
+		if (!path || links_follow(path, NULL, NULL, real) < 0 || strcmp(real, path) == 0)
+			continue;
+		request.target = path;
+		if (policy_decide(r->policy, &request, &decision) < 0 ||
+			decision.verdict != VERDICT_ALLOW)
+			continue;
+		(void)error_set(r->call->error, -EPERM, &where,
+			"is reached by a link that the command may change");
+		error_hint(r->call->error, "name the file itself: %s", real);
+		return -EPERM;
+	}
+	return 0;
+}
+
+/* All of it */
+
+static int guard_own(struct run *r)
+{
+	int ret = run_guard(r, profile_config_folder(r->call));
+
+	return ret < 0 ? ret : run_guard(r, profile_state_folder(r->call));
+}
+
+static int gather(struct run *r)
+{
+	for (size_t i = 0; i < r->n_base; i++)
+		r->layers[r->n_layers++] = r->base[i];
+	for (size_t i = 0; i < r->ceiling.n; i++) {
+		if (r->n_layers == RUN_LAYERS_MAX)
+			return too_many(r);
+		r->layers[r->n_layers++] = r->ceiling.files[i].permissions;
+	}
+	return 0;
+}
+
+int run_layers(struct run *r)
+{
+	struct policy_options options;
+	int ret = set_variables(r);
+
+	if (ret == 0)
+		ret = make_base(r);
+	if (ret == 0)
+		ret = run_ceiling(r);
+	if (ret == 0)
+		ret = guard_own(r);
+	if (ret == 0)
+		ret = gather(r);
+	if (ret != 0)
+		return ret;
+	options = load_options(&r->load);
+	ret = policy_new(&r->policy, r->layers, r->n_layers, &options, r->call->error);
+	return ret < 0 ? ret : check_links(r);
+}

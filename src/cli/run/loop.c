@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One loop over the session, signals and what passes between the user and the command. Signals that
+ * are meant for the command (Ctrl-C in a pipe, kill of our pid) go to the command; ours is the end
+ * that follows. Nothing is blocked or ignored before the session stands, so nothing of it is
+ * inherited inside.
+ */
+#include "cli/run/loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/explain/explain.h"
+#include "warden/session/session.h"
+
+/* The only command of the session. */
+enum { COMMAND = 1 };
+/* How often a keyboard that somebody else has taken is looked at again. */
+enum { KEYBOARD_MS = 100 };
+/* What is waited for beside the relays: the session, signals, calls to look at. */
+enum { FIXED = 3 };
+
+static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+static const int handled[] = { SIGWINCH, SIGTSTP, SIGCONT };
+
+struct loop {
+	struct run *run;
+	struct run_stdio *stdio;
+	struct run_outcome *outcome;
+	struct session *session;
+	int signals;
+};
+
+static const char *keep(struct loop *l, const char *text)
+{
+	const char *copy = arena_strdup(l->run->call->arena, text ? text : "");
+
+	return copy ? copy : "";
+}
+
+static void on_event(void *context, const struct session_event *e)
+{
+	struct loop *l = context;
+
+	switch (e->kind) {
+	case SESSION_STARTED:
+		run_audit_started(l->run);
+		run_stdio_begin(l->stdio, e->fd);
+		break;
+	case SESSION_EXITED:
+		l->outcome->end = RUN_END_EXITED;
+		l->outcome->report = e->report;
+		break;
+	case SESSION_REFUSED:
+	case SESSION_GONE:
+		l->outcome->end = e->kind == SESSION_GONE ? RUN_END_GONE : RUN_END_REFUSED;
+		l->outcome->refusal = (struct refusal){ .error = e->refusal.error,
+			.text = keep(l, e->refusal.text),
+			.hint = keep(l, e->refusal.hint) };
+		break;
+	case SESSION_WITNESS:
+		/* Without one the command's calls fail, and so does the command. */
+		(void)run_explain_watch(l->run->explain, e->fd);
+		break;
+	case SESSION_RECORD:
+		run_audit_network(l->run, e->record);
+		(void)run_network_add(&l->run->network, l->run->call->arena, e->record);
+		run_explain_heard(l->run->explain, e->record);
+		break;
+	case SESSION_POLICY:
+		break;
+	}
+}
+
+/* Signals */
+
+/* What somebody chose to ignore for us (nohup) stays ignored. */
+static void add_signal(sigset_t *set, int number)
+{
+	struct sigaction now;
+
+	if (sigaction(number, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+		(void)sigaddset(set, number);
+}
+
+static int open_signals(struct loop *l)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+		add_signal(&set, forwarded[i]);
+	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		add_signal(&set, handled[i]);
+	/* Whoever reads our output may go, and a file may be as long as we may write it; then
+	 * writing fails, and that is told by its result. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -errno;
+	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return l->signals < 0 ? -errno : 0;
+}
+
+/* Somebody stops us: the command stops first, and goes on when we do. */
+static void stop(struct loop *l)
+{
+	sigset_t set;
+
+	(void)session_signal(l->session, COMMAND, SIGSTOP);
+	terminal_restore(&l->stdio->raw);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTSTP);
+	(void)raise(SIGTSTP);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* here it stops */
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static void resize(struct loop *l)
+{
+	if (l->stdio->master >= 0 && l->stdio->terminal >= 0)
+		terminal_copy_size(l->stdio->terminal, l->stdio->master);
+}
+
+static void on_signal(struct loop *l)
+{
+	struct signalfd_siginfo info;
+
+	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		switch (info.ssi_signo) {
+		case SIGWINCH:
+			resize(l);
+			break;
+		case SIGTSTP:
+			stop(l);
+			break;
+		case SIGCONT:
+			resize(l);
+			(void)session_signal(l->session, COMMAND, SIGCONT);
+			break;
+		default:
+			(void)session_signal(l->session, COMMAND, (int)info.ssi_signo);
+			break;
+		}
+	}
+}
+
+/* There is nobody left to send it to: who asks does not want to wait for the rest of the output,
+ * which somebody outside may hold open for ever. */
+static int on_late_signal(const struct loop *l)
+{
+	struct signalfd_siginfo info;
+
+	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++) {
+			if ((int)info.ssi_signo == forwarded[i])
+				return -EINTR;
+		}
+	}
+	return 0;
+}
+
+/* Waiting */
+
+static int wait_once(struct loop *l)
+{
+	struct pollfd p[FIXED + RUN_STDIO_RELAYS] = {
+		{ .fd = l->session ? session_fd(l->session) : -1, .events = POLLIN },
+		{ .fd = l->signals, .events = POLLIN },
+		{ .fd = run_explain_fd(l->run->explain), .events = POLLIN },
+	};
+	struct relay *relays[RUN_STDIO_RELAYS];
+	bool again = run_stdio_refresh(l->stdio);
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < l->stdio->n_relays; i++) {
+		if (relay_poll(&l->stdio->relays[i], &p[FIXED + n]))
+			relays[n++] = &l->stdio->relays[i];
+	}
+	r = poll(p, FIXED + n, run_audit_wait_ms(l->run, again ? KEYBOARD_MS : -1));
+	if (r < 0)
+		return errno == EINTR ? 0 : -errno;
+	run_audit_tick(l->run);
+	for (size_t i = 0; i < n; i++)
+		relay_run(relays[i], &p[FIXED + i]);
+	run_stdio_hang_up(l->stdio);
+	if (p[2].revents)
+		run_explain_dispatch(l->run->explain);
+	if (p[1].revents && !l->session)
+		return on_late_signal(l);
+	if (p[1].revents)
+		on_signal(l);
+	if (p[0].revents && session_dispatch(l->session) < 0 && !l->outcome->end)
+		return -ECONNRESET;
+	return 0;
+}
+
+static int wait_for_end(struct loop *l)
+{
+	int r = 0;
+
+	while (r == 0 && !l->outcome->end)
+		r = wait_once(l);
+	if (r < 0)
+		return error_set(
+			l->run->call->error, r, NULL, "the sandbox ended: %s", strerror(-r));
+	/* All that could connect is dead now: what it sent last leaves, and the rest is told. */
+	session_finish(l->session);
+	/* All that could write is dead now: what is left in the pipes is the end of the output. The
+	 * kernel takes the namespaces apart while we go on. */
+	session_leave(l->session);
+	l->session = l->run->session = NULL;
+	while (r == 0 && !run_stdio_is_done(l->stdio))
+		r = wait_once(l);
+	return 0;
+}
+
+/* Starting */
+
+static uint64_t limit(const struct run *r, enum limit which)
+{
+	return r->limits.values[which] == LIMIT_NONE ? 0 : r->limits.values[which];
+}
+
+static int start(struct loop *l)
+{
+	const struct run *r = l->run;
+	struct start s = {
+		.flags = l->stdio->is_terminal ? START_TTY : 0,
+		.timeout_ms = limit(r, LIMIT_TIMEOUT_MS),
+		.memory = limit(r, LIMIT_MEMORY),
+		.pids = limit(r, LIMIT_PIDS),
+		.file_size = limit(r, LIMIT_FILE_SIZE),
+		.open_files = limit(r, LIMIT_OPEN_FILES),
+		.cwd = r->cwd,
+		.program = r->argv[0],
+		.argv = r->argv,
+		.env = r->env,
+		.n_argv = r->n_argv,
+		.n_env = r->n_env,
+	};
+	int ret;
+
+	if (l->stdio->is_terminal)
+		terminal_size(l->stdio->terminal, &s.rows, &s.columns);
+	ret = session_start(l->session, COMMAND, &s, l->stdio->is_terminal ? NULL : l->stdio->fds,
+		r->call->error);
+	run_stdio_given(l->stdio);
+	return ret;
+}
+
+int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
+{
+	struct loop l = { .run = r, .stdio = s, .outcome = ret, .signals = -1 };
+	const struct session_handler handler = { on_event, &l };
+	int err = session_build(r->session, r->plan, &handler, r->call->error);
+
+	l.session = r->session;
+	if (err == 0) {
+		err = open_signals(&l);
+		if (err < 0)
+			(void)error_set(r->call->error, err, NULL, "signals: %s", strerror(-err));
+	}
+	/* Nothing is cloned from this process any more. */
+	if (err == 0)
+		err = run_audit_begin(r);
+	if (err == 0)
+		err = start(&l);
+	if (err == 0)
+		err = wait_for_end(&l);
+	fd_closep(&l.signals);
+	return err;
+}

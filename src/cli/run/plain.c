@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mode rwx: nothing is confined, and a person is told so. Options that would have to be held are
+ * refused: they could only pretend. A log gets what is started, and the word that nothing is
+ * confined; after that there is nobody who could record anything.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "cli/run/run.h"
+
+static int refuse_limits(struct run *r)
+{
+	const struct run_options *o = &r->options;
+	const struct {
+		const char *name;
+		bool given;
+	} held[] = {
+		{ "--policy", o->policies.n > 0 },
+		{ "--profile", o->profile },
+		{ "--skill", o->skill },
+		{ "--deny", o->deny.n > 0 },
+		{ "--timeout", o->limits.values[LIMIT_TIMEOUT_MS] != LIMIT_NONE },
+		{ "--memory", o->limits.values[LIMIT_MEMORY] != LIMIT_NONE },
+		{ "--pids", o->limits.values[LIMIT_PIDS] != LIMIT_NONE },
+		{ "--max-output", o->limits.values[LIMIT_OUTPUT] != LIMIT_NONE },
+		{ "--env", o->env.n > 0 },
+		{ "--json", o->json },
+		{ "--tier", o->tier },
+	};
+
+	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
+		if (held[i].given)
+			return options_misused(r->call,
+				"--mode rwx confines nothing, so %s can't be held", held[i].name);
+	}
+	return 0;
+}
+
+/* Policies that hold for every run hold for this one too, so it does not run. */
+static int refuse_ceiling(struct run *r)
+{
+	int ret = run_ceiling(r);
+	struct location where = { 0 };
+
+	if (ret < 0 || r->ceiling.n == 0)
+		return ret;
+	where.file = r->ceiling.files[0].permissions->origin;
+	(void)error_set(r->call->error, -EPERM, &where,
+		"this policy holds for every run, and --mode rwx would hold nothing");
+	return -EPERM;
+}
+
+static int record(struct run *r)
+{
+	int ret = run_audit_find(r);
+
+	if (ret < 0 || !r->audit.path)
+		return ret;
+	r->argv = (const char **)r->call->words;
+	r->n_argv = r->call->n;
+	r->env = (const char *const *)environ;
+	for (r->n_env = 0; r->env[r->n_env];)
+		r->n_env++;
+	ret = load_absolute(r->call, ".", &r->cwd);
+	return ret < 0 ? ret : run_audit_begin(r);
+}
+
+int run_plain(struct run *r)
+{
+	auto_output o = output_for(STDERR_FILENO);
+	char **words = r->call->words, path[PATH_BYTES];
+	int ret = refuse_limits(r);
+
+	if (ret == 0)
+		ret = refuse_ceiling(r);
+	if (ret < 0)
+		return ret;
+	if (r->options.cwd && chdir(r->options.cwd) < 0)
+		return error_set(r->call->error, -errno, NULL, "--cwd: %s: %s", r->options.cwd,
+			strerror(errno));
+	ret = record(r);
+	if (ret < 0)
+		return ret;
+	output_note(&o);
+	buffer_adds(&o.text, "mode rwx: nothing is confined\n");
+	(void)output_write(&o, STDERR_FILENO, NULL);
+	(void)execvp(words[0], words);
+	ret = -errno;
+	/* A folder of PATH that may not be entered is no program that may not be run. */
+	if (ret == -EACCES && !strchr(words[0], '/') &&
+		!run_find_in(getenv("PATH"), words[0], path))
+		ret = -ENOENT;
+	(void)error_set(
+		r->call->error, ret, NULL, "%s: cannot be run: %s", words[0], strerror(-ret));
+	ret = ret == -ENOENT ? RUN_NOT_FOUND : RUN_FORBIDDEN;
+	run_audit_refused(r, ret, r->call->error->text);
+	return ret;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/run/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "cli/output.h"
+#include "cli/explain/explain.h"
+#include "cli/run/loop.h"
+#include "cli/run/result.h"
+#include "cli/run/stdio.h"
+#include "host/links.h"
+
+static int no_memory(struct run *r)
+{
+	return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
+}
+
+static void deinit(struct run *r)
+{
+	session_leave(r->session);
+	run_explain_free(r->explain);
+	plan_free(r->plan);
+	policy_free(r->policy);
+	permissions_free(r->mode);
+	profile_deinit(&r->profile);
+	inspection_deinit(&r->skill);
+	load_deinit(&r->ceiling);
+	load_deinit(&r->load);
+}
+#define auto_run __attribute__((cleanup(deinit))) struct run
+
+/* Words and places */
+
+static int set_words(struct run *r, const char *const *words, size_t n)
+{
+	r->argv = arena_calloc(r->call->arena, n + 1, sizeof(*r->argv));
+	if (!r->argv)
+		return no_memory(r);
+	memcpy(r->argv, words, n * sizeof(*words));
+	r->n_argv = n;
+	return 0;
+}
+
+/* The shell of `corral shell`: the user's own, if it can be run at all. */
+static int set_shell(struct run *r)
+{
+	const char *shell = getenv("SHELL");
+
+	if (!shell || shell[0] != '/' || access(shell, X_OK) < 0)
+		shell = "/bin/sh";
+	r->n_argv = r->call->n + 1;
+	r->argv = arena_calloc(r->call->arena, r->n_argv + 1, sizeof(*r->argv));
+	if (!r->argv)
+		return no_memory(r);
+	r->argv[0] = shell;
+	memcpy(r->argv + 1, r->call->words, r->call->n * sizeof(*r->argv));
+	return 0;
+}
+
+static int find_words(struct run *r)
+{
+	if (r->options.skill)
+		return run_skill_entry(r);
+	if (r->is_shell)
+		return set_shell(r);
+	return set_words(r, (const char *const *)r->call->words, r->call->n);
+}
+
+static bool may_read(const struct run *r, const char *path)
+{
+	struct request request = { .op = OPERATION_FS_READ, .target = path };
+	struct decision decision;
+
+	return policy_decide(r->policy, &request, &decision) == 0 &&
+	       decision.verdict == VERDICT_ALLOW;
+}
+
+static int named_folder(struct run *r)
+{
+	struct stat st;
+	char real[PATH_BYTES];
+	int ret = links_follow(r->options.cwd, NULL, NULL, real);
+
+	if (ret == 0 && stat(real, &st) < 0)
+		ret = -errno;
+	if (ret == 0 && !S_ISDIR(st.st_mode))
+		ret = -ENOTDIR;
+	if (ret < 0)
+		return error_set(
+			r->call->error, ret, NULL, "--cwd: %s: %s", r->options.cwd, strerror(-ret));
+	if (!may_read(r, real)) {
+		(void)error_set(r->call->error, -EACCES, NULL,
+			"--cwd: the policy does not let %s be read", r->options.cwd);
+		error_hint(r->call->error, "add --read %s", r->options.cwd);
+		return RUN_FORBIDDEN;
+	}
+	r->cwd = arena_strdup(r->call->arena, real);
+	return r->cwd ? 0 : no_memory(r);
+}
+
+/* Where it starts: where told; else where we are, if that is there inside; else where the plan
+ * says. */
+static int find_cwd(struct run *r)
+{
+	const char *here = NULL;
+	int ret;
+
+	if (r->options.cwd)
+		return named_folder(r);
+	if (r->options.work_dir) {
+		here = r->load.variables.values[VARIABLE_WORK_DIR];
+	} else {
+		ret = load_absolute(r->call, ".", &here);
+		if (ret < 0)
+			return ret;
+	}
+	if (!may_read(r, here))
+		here = r->plan->work_dir;
+	if (!here || !may_read(r, here))
+		here = r->plan->home;
+	r->cwd = here ? here : "/";
+	return 0;
+}
+
+/* Limits */
+
+/* The least of what the policy and the options say; an option does not widen a policy. */
+static int find_limits(struct run *r)
+{
+	static const enum limit held[] = { LIMIT_TIMEOUT_MS, LIMIT_MEMORY, LIMIT_PIDS,
+		LIMIT_FILE_SIZE, LIMIT_OPEN_FILES };
+
+	policy_limits(r->policy, &r->limits);
+	for (size_t i = 0; i < LIMIT_COUNT; i++) {
+		if (r->options.limits.values[i] < r->limits.values[i])
+			r->limits.values[i] = r->options.limits.values[i];
+	}
+	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
+		if (r->limits.values[held[i]] == 0) {
+			(void)error_set(r->call->error, -EPERM, NULL,
+				"the policy's limit on %s is 0, so nothing may run",
+				limit_name(held[i]));
+			return RUN_FORBIDDEN;
+		}
+	}
+	return 0;
+}
+
+/* What the plan could not do as it was written; nothing is wider because of it. */
+static void tell_notes(const struct run *r)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
+	for (size_t i = 0; i < r->plan->n_notes; i++) {
+		const struct plan_note *note = &r->plan->notes[i];
+
+		/* Of a built-in profile: a machine does not have all that it names. */
+		if (r->profile.permissions && note->where.file &&
+			strcmp(note->where.file, r->profile.permissions->origin) == 0)
+			continue;
+		output_note(&o);
+		if (note->where.file) {
+			output_foreign(&o, note->where.file);
+			if (note->where.line)
+				buffer_printf(&o.text, ":%u", note->where.line);
+			buffer_adds(&o.text, ": ");
+		}
+		output_foreign(&o, note->text);
+		buffer_addc(&o.text, '\n');
+	}
+	if (o.text.len)
+		(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
+static int make_plan(struct run *r)
+{
+	const struct plan_options options = {
+		.policy = r->policy,
+		.layers = r->layers,
+		.n_layers = r->n_layers,
+		.variables = &r->load.variables,
+		.resolver = load_options(&r->load).resolver,
+		.public_is_open = r->mode,
+		.guarded = r->guarded,
+		.n_guarded = r->n_guarded,
+		.explain = r->options.explain,
+	};
+
+	int ret = plan_new(&r->plan, &options, r->call->error);
+
+	if (ret == 0) {
+		/* Those of options too: the tree in memory is as large as they say. */
+		r->plan->limits = r->limits;
+		if (!r->options.json)
+			tell_notes(r);
+	}
+	return ret;
+}
+
+/* Running */
+
+static int end_status(struct run *r, const struct run_stdio *s, const struct run_outcome *o)
+{
+	int status = RUN_FAILED;
+
+	switch (o->end) {
+	case RUN_END_EXITED:
+		status = run_result_status(&o->report);
+		run_audit_exited(r, &o->report, s->budget.dropped);
+		if (r->options.json)
+			(void)run_result_print(r, s, &o->report, status);
+		else
+			run_result_tell(r, s, &o->report);
+		break;
+	case RUN_END_REFUSED:
+		status = run_refused(r, &o->refusal);
+		run_audit_refused(r, status, o->refusal.text);
+		break;
+	case RUN_END_GONE:
+		(void)error_set(r->call->error, -ECONNRESET, NULL, "%s", o->refusal.text);
+		run_audit_lost(r, o->refusal.text);
+		run_result_tell_rest(r);
+		break;
+	case RUN_END_NONE:
+		break;
+	}
+	return status;
+}
+
+static int run_with(struct run *r, struct run_stdio *s)
+{
+	struct run_outcome outcome = { 0 };
+	int ret = run_stdio_open(s, r);
+
+	if (ret == 0)
+		ret = run_environment(r, s->is_terminal);
+	if (ret == 0)
+		ret = run_loop(r, s, &outcome);
+	/* Before anything is said on it. */
+	terminal_restore(&s->raw);
+	return ret == 0 ? end_status(r, s, &outcome) : ret;
+}
+
+static int run_confined(struct run *r)
+{
+	/* Large, and mostly never touched. */
+	struct run_stdio *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return no_memory(r);
+	ret = run_with(r, s);
+	run_stdio_close(s);
+	free(s);
+	return ret;
+}
+
+/* The kernel makes namespaces while we read policies. */
+static int prepare_session(struct run *r)
+{
+	const struct session_options options = { .single = true,
+		.explain = r->options.explain,
+		.host_network = r->options.agent.is_given };
+
+	return session_prepare(&r->session, &options, r->call->error);
+}
+
+static int prepare_explain(struct run *r)
+{
+	int ret = r->options.explain ? run_explain_new(&r->explain, r) : 0;
+
+	return ret < 0 ? no_memory(r) : 0;
+}
+
+/* Each does its part, and returns 0 to go on; or a status, or a negative errno. */
+static int (*const steps[])(struct run *r) = {
+	prepare_session,
+	run_layers,
+	find_limits,
+	find_words,
+	run_audit_find,
+	make_plan,
+	run_audit_check,
+	find_cwd,
+	prepare_explain,
+	run_confined,
+};
+
+static int run_all(struct run *r)
+{
+	int ret = run_options(r);
+
+	if (ret != 0)
+		return ret < 0 ? ret : STATUS_YES;
+	if (r->options.agent.is_given && r->options.agent.mode == AGENT_MODE_RWX)
+		return run_plain(r);
+	for (size_t i = 0; ret == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
+		ret = steps[i](r);
+	return ret;
+}
+
+int run_main(struct call *c, bool is_shell)
+{
+	auto_run r = { .call = c, .is_shell = is_shell, .skill = { .fd = -1 } };
+	int ret;
+
+	run_stdio_reserve();
+	ret = run_all(&r);
+	run_audit_end(&r, ret);
+	if (ret < 0 && !c->error->text[0])
+		(void)error_set(c->error, ret, NULL, "%s", strerror(-ret));
+	if (c->error->text[0])
+		output_error(c->error);
+	return ret < 0 ? RUN_FAILED : ret;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * `corral run` and `corral shell`: one command under a policy, with a session of its own that this
+ * process holds itself (warden/session/session.h), because for one command a second program would
+ * only cost time.
+ *
+ *     options  ->  layers  ->  policy  ->  plan  ->  session  ->  exit status
+ *
+ * A run has a base, and a ceiling above it. The base is what --policy, --skill, --mode and
+ * --profile say, each a layer that must allow, or the profile `workspace` if none is given; single
+ * grants
+ * (--read …) are added to every layer of the base, and --deny taken from it. The ceiling is what
+ * the system's and the user's own policy files say; no option widens it.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/path.h"
+#include "cli/agent.h"
+#include "cli/skill/inspection.h"
+#include "cli/load.h"
+#include "cli/options.h"
+#include "cli/profile/profile.h"
+#include "cli/run/audit.h"
+#include "cli/run/network.h"
+#include "jail/plan/plan.h"
+#include "warden/session/session.h"
+#include "wire/report.h"
+
+/* How a run ends if not by the command's own status. */
+enum run_status {
+	RUN_TIMED_OUT = 124,
+	RUN_FAILED = 125,    /* Corral itself failed, nothing ran */
+	RUN_FORBIDDEN = 126, /* the command may not be run */
+	RUN_NOT_FOUND = 127,
+	RUN_SIGNALLED = 128, /* and the number of the signal */
+};
+
+enum { RUN_LAYERS_MAX = 64, RUN_GUARDED_MAX = 64 };
+
+/* What was asked for. */
+struct run_options {
+	struct options_list policies, read, write, deny, net, exec, env;
+	const char *profile, *skill, *audit, *cwd, *work_dir;
+	struct agent agent;
+	bool yes, json, explain;
+	const char *tier;
+	struct limits limits;
+};
+
+struct run {
+	struct call *call;
+	struct run_options options;
+	bool is_shell;
+
+	struct load load, ceiling;
+	struct profile profile;
+	struct inspection skill; /* .fd is -1 without one */
+	struct permissions *mode;
+	struct permissions *base[RUN_LAYERS_MAX];
+	size_t n_base;
+	const struct permissions *layers[RUN_LAYERS_MAX]; /* the base, then the ceiling */
+	size_t n_layers;
+	const char *guarded[RUN_GUARDED_MAX];
+	size_t n_guarded;
+
+	struct session *session; /* from the start: see prepare_session() */
+	struct policy *policy;
+	struct plan *plan;
+	struct limits limits;
+	const char *cwd;
+	const char **argv; /* ends with NULL */
+	size_t n_argv;
+	const char *const *env; /* ends with NULL */
+	size_t n_env;
+
+	struct run_network network;  /* what it did there */
+	struct run_explain *explain; /* --explain: what it was denied; else NULL */
+	struct run_audit audit;
+};
+
+/* The whole of it; returns the status to exit with, and has told what went wrong. */
+int run_main(struct call *c, bool is_shell);
+
+/* run/options.c: 1 if --help was printed. */
+int run_options(struct run *r);
+
+/* run/layers.c: variables, base, ceiling; compiles. */
+int run_layers(struct run *r);
+/* Remembers a file that the command must not change. Takes no copy. */
+int run_guard(struct run *r, const char *path);
+
+/* run/grants.c: adds the single grants to the base. */
+int run_grants(struct run *r);
+
+/* run/ceiling.c: the system's and the user's own policies. */
+int run_ceiling(struct run *r);
+
+/* run/skill.c: reads the skill and checks its approval; then what is run of it. */
+int run_skill_open(struct run *r);
+int run_skill_entry(struct run *r);
+
+/* run/program.c: tells why the program was not run; returns the status. */
+int run_refused(struct run *r, const struct refusal *refusal);
+/* Looks for a program in a list of folders as PATH has them; what may not be entered has none. */
+bool run_find_in(const char *list, const char *name, char out[PATH_BYTES]);
+
+/* run/plain.c: mode rwx: becomes the command. Returns only on failure. */
+int run_plain(struct run *r);
+
+/* run/environment.c: what the command finds in its environment. */
+int run_environment(struct run *r, bool terminal);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli/skill/inspection.h"
+#include "cli/options.h"
+#include "cli/verb.h"
+
+struct settings {
+	bool yes, check, remove, json;
+};
+
+/* One line, or one object: is it approved, and what came before. */
+struct answer {
+	bool approved;
+	const char *path, *text;
+};
+
+static int print_answer(struct call *c, const struct settings *s, const struct answer *a)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+	struct tree t = { .arena = c->arena };
+	struct node *root;
+
+	if (s->json) {
+		root = tree_map(&t);
+		tree_put_flag(&t, root, "approved", a->approved);
+		tree_put_text(&t, root, "path", a->path);
+		tree_put_text(&t, root, "approval", a->text);
+		return tree_print(&t, root, c->error);
+	}
+	if (a->approved)
+		output_styled(&o, OUTPUT_GREEN, "approved");
+	else
+		output_styled(&o, OUTPUT_RED, "not approved");
+	buffer_adds(&o.text, "  ");
+	output_foreign(&o, a->path);
+	buffer_printf(&o.text, "  %s\n", a->text);
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+static int run_check(struct call *c, const struct settings *s)
+{
+	auto_inspection i = { .fd = -1 };
+	struct answer a = { 0 };
+	int r = inspection_identify(&i, c, c->words[0]);
+
+	if (r < 0)
+		return r;
+	a.approved = i.outcome == APPROVAL_CURRENT;
+	a.path = i.path;
+	a.text = inspection_outcome_text(i.outcome);
+	r = print_answer(c, s, &a);
+	return r < 0 ? r : a.approved ? STATUS_YES : STATUS_NO;
+}
+
+/* The skill's real path; where it is gone, its name must do. */
+static int real_name(struct call *c, const char *folder, const char **ret)
+{
+	char *real = realpath(folder, NULL);
+
+	if (!real)
+		return load_absolute(c, folder, ret);
+	*ret = arena_strdup(c->arena, real);
+	free(real);
+	return *ret ? 0 : error_set(c->error, -ENOMEM, NULL, "out of memory");
+}
+
+static int run_remove(struct call *c, const struct settings *s)
+{
+	struct approval approval = { 0 };
+	struct answer a = { 0 };
+	int r = real_name(c, c->words[0], &approval.skill), removed = 0;
+
+	if (r == 0)
+		r = inspection_store(c, &approval.folder);
+	if (r == 0)
+		r = removed = approval_remove(&approval, c->error);
+	if (r < 0)
+		return r;
+	a.path = approval.skill;
+	a.text = removed == 0 ? "the approval was removed" : "there was no approval";
+	r = print_answer(c, s, &a);
+	return r < 0 ? r : removed == 0 ? STATUS_YES : STATUS_NO;
+}
+
+/* Asks on the terminal; anything but a yes is a no. */
+static bool agrees(const struct inspection *i)
+{
+	auto_output o = output_for(STDERR_FILENO);
+	char line[8] = "", ch;
+	size_t n = 0;
+
+	buffer_printf(&o.text, "Approve exactly this content (risk: %s)? [y/N] ",
+		describe_risk_name(i->description.risk));
+	if (output_write(&o, STDERR_FILENO, NULL) < 0)
+		return false;
+	while (read(STDIN_FILENO, &ch, 1) == 1 && ch != '\n') {
+		if (n + 1 < sizeof(line))
+			line[n++] = ch;
+	}
+	return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
+}
+
+static int nobody_to_ask(struct call *c)
+{
+	(void)error_set(
+		c->error, -ENOTTY, NULL, "there is no terminal to ask on, so nothing was approved");
+	error_hint(c->error, "look at it (corral inspect %s), then say --yes", c->words[0]);
+	return -ENOTTY;
+}
+
+static int show(struct call *c, const struct inspection *i)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+
+	inspection_print(i, &o);
+	buffer_addc(&o.text, '\n');
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+/* Shows, asks if need be, and stores. */
+static int decide(struct call *c, const struct settings *s, struct inspection *i, struct answer *a)
+{
+	bool is_current = i->outcome == APPROVAL_CURRENT, asks = !is_current && !s->yes;
+	int r = 0;
+
+	if (asks && !isatty(STDIN_FILENO))
+		return nobody_to_ask(c);
+	if (!s->json || asks)
+		r = show(c, i);
+	if (r < 0)
+		return r;
+	a->approved = !asks || agrees(i);
+	if (!a->approved)
+		a->text = "you did not say yes";
+	else if (!is_current)
+		r = approval_store(&i->approval, c->error);
+	return r;
+}
+
+static int run_approve(struct call *c, const struct settings *s)
+{
+	auto_inspection i = { .fd = -1 };
+	struct answer a = { 0 };
+	int r = inspection_open(&i, c, c->words[0]);
+
+	if (r < 0)
+		return r;
+	a.path = i.path;
+	a.text = i.outcome == APPROVAL_CURRENT ? "it was approved before, and is unchanged"
+					       : inspection_outcome_text(i.outcome);
+	r = decide(c, s, &i, &a);
+	if (a.approved && i.outcome != APPROVAL_CURRENT)
+		a.text = "exactly this content is approved now";
+	if (r == 0)
+		r = print_answer(c, s, &a);
+	return r < 0 ? r : a.approved ? STATUS_YES : STATUS_NO;
+}
+
+static int run(struct call *c)
+{
+	struct settings s = { 0 };
+	const struct options_row rows[] = {
+		{ "yes", 'y', NULL, "do not ask", options_flag, &s.yes, 0 },
+		{ "check", 0, NULL, "only say whether it is approved", options_flag, &s.check, 0 },
+		{ "remove", 0, NULL, "take the approval back", options_flag, &s.remove, 0 },
+		OPTIONS_JSON(&s.json),
+	};
+	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	if (s.yes + s.check + s.remove > 1)
+		return options_misused(c, "--yes, --check and --remove do not go together");
+	if (s.check)
+		return run_check(c, &s);
+	return s.remove ? run_remove(c, &s) : run_approve(c, &s);
+}
+
+const struct verb verb_approve = {
+	.name = "approve",
+	.synopsis = "[OPTION]... DIR",
+	.summary = "approve exactly the contents of a skill",
+	.description =
+		"Shows what `corral inspect` shows, asks, and on a yes remembers the digest of all "
+		"files and the permissions. A skill that changes in any of them is not approved "
+		"any "
+		"more. Without a terminal to ask on, nothing is approved unless --yes is given.\n"
+		"Exit status: 0 approved (or the approval was removed), 1 not, 2 no answer (an "
+		"error).",
+	.examples = "corral approve ./weather-skill\n"
+		    "corral approve --check ./weather-skill && echo 'as it was approved'\n"
+		    "corral approve --remove ./weather-skill\n",
+	.operand = "DIR",
+	.min = 1,
+	.max = 1,
+	.run = run,
+};

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two lists under one lock: questions that wait, and approvals (with refusals among them) in the
+ * order in which they were given. Numbers are never given twice, questions and approvals share
+ * them.
+ *
+ * An approval that was handed on knows the one above it, which is always before it in the list. So
+ * one pass from front to back finds all that are over, by themselves or because one above them is.
+ * They are swept out before a new one is added; until then they are of no use, because every use
+ * looks at the whole chain.
+ *
+ * Everything is bounded: how many wait, how many there are, how long the texts and the chains are.
+ * So the lock is held for moments, and whoever finds it taken lets others go first.
+ */
+#include "consent/consent.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct approval {
+	uint64_t id;
+	enum operation op;
+	uint64_t until_ms;
+	uint64_t left; /* uses */
+	bool refusal;
+	bool over; /* while sweeping */
+	unsigned depth;
+	struct approval *above; /* NULL: it was not handed on */
+	const char *object, *actor;
+	char texts[];
+};
+
+/* The texts lie behind the struct. */
+struct waiting {
+	struct consent_question q;
+	char texts[];
+};
+
+struct consent {
+	atomic_flag lock; /* guards the rest */
+	uint64_t last_id;
+	struct waiting *questions[CONSENT_QUESTIONS_MAX];
+	size_t n_questions;
+	struct approval *approvals[CONSENT_APPROVALS_MAX];
+	size_t n_approvals;
+};
+
+struct consent *consent_new(void)
+{
+	struct consent *c = calloc(1, sizeof(*c));
+
+	if (c)
+		atomic_flag_clear(&c->lock);
+	return c;
+}
+
+void consent_free(struct consent *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->n_questions; i++)
+		free(c->questions[i]);
+	for (size_t i = 0; i < c->n_approvals; i++)
+		free(c->approvals[i]);
+	free(c);
+}
+
+static void lock(struct consent *c)
+{
+	while (atomic_flag_test_and_set_explicit(&c->lock, memory_order_acquire))
+		(void)sched_yield();
+}
+
+static void unlock(struct consent *c)
+{
+	atomic_flag_clear_explicit(&c->lock, memory_order_release);
+}
+
+/* Scopes */
+
+static bool is_text(const char *text)
+{
+	return text && strnlen(text, CONSENT_TEXT_MAX) < CONSENT_TEXT_MAX;
+}
+
+static bool is_whole(const struct consent_scope *s)
+{
+	return (unsigned)s->op < OPERATION_COUNT && is_text(s->object) && is_text(s->actor) &&
+	       s->ttl_ms > 0 && s->count > 0;
+}
+
+bool consent_scope_fits(const struct consent_scope *inner, const struct consent_scope *outer)
+{
+	return is_whole(inner) && inner->op == outer->op &&
+	       strcmp(inner->object, outer->object) == 0 &&
+	       strcmp(inner->actor, outer->actor) == 0 && inner->ttl_ms <= outer->ttl_ms &&
+	       inner->count <= outer->count;
+}
+
+static uint64_t end_of(uint64_t now_ms, uint64_t ttl_ms)
+{
+	return ttl_ms > UINT64_MAX - now_ms ? UINT64_MAX : now_ms + ttl_ms;
+}
+
+static const char *put(char **at, const char *text)
+{
+	char *start = *at;
+	size_t size = strlen(text) + 1;
+
+	memcpy(start, text, size);
+	*at += size;
+	return start;
+}
+
+/* Questions */
+
+static struct waiting *waiting_new(const struct consent_question *q)
+{
+	size_t size = strlen(q->scope.object) + strlen(q->scope.actor) + strlen(q->rule) +
+		      strlen(q->reason) + 4;
+	struct waiting *w = malloc(sizeof(*w) + size);
+	char *at;
+
+	if (!w)
+		return NULL;
+	at = w->texts;
+	w->q = *q;
+	w->q.scope.object = put(&at, q->scope.object);
+	w->q.scope.actor = put(&at, q->scope.actor);
+	w->q.rule = put(&at, q->rule);
+	w->q.reason = put(&at, q->reason);
+	return w;
+}
+
+static bool is_same(const struct consent_scope *a, const struct consent_scope *b)
+{
+	return a->op == b->op && strcmp(a->object, b->object) == 0 &&
+	       strcmp(a->actor, b->actor) == 0;
+}
+
+/* The one that asks the same, or NULL; and how many there are of its actor. */
+static struct waiting *find_same(
+	const struct consent *c, const struct consent_scope *scope, size_t *ret_of_actor)
+{
+	*ret_of_actor = 0;
+	for (size_t i = 0; i < c->n_questions; i++) {
+		struct waiting *w = c->questions[i];
+
+		if (is_same(&w->q.scope, scope))
+			return w;
+		*ret_of_actor += strcmp(w->q.scope.actor, scope->actor) == 0;
+	}
+	return NULL;
+}
+
+static int queue(struct consent *c, struct waiting *w, uint64_t *ret_id)
+{
+	size_t of_actor;
+	const struct waiting *same = find_same(c, &w->q.scope, &of_actor);
+
+	if (same) {
+		*ret_id = same->q.id;
+		return 1;
+	}
+	if (c->n_questions == CONSENT_QUESTIONS_MAX || of_actor >= CONSENT_QUESTIONS_PER_ACTOR)
+		return -ENOSPC;
+	w->q.id = ++c->last_id;
+	c->questions[c->n_questions++] = w;
+	*ret_id = w->q.id;
+	return 0;
+}
+
+int consent_ask(struct consent *c, const struct consent_question *q, uint64_t *ret_id)
+{
+	struct waiting *w;
+	int r;
+
+	if (!is_whole(&q->scope) || !is_text(q->rule) || !is_text(q->reason))
+		return -E2BIG;
+	w = waiting_new(q);
+	if (!w)
+		return -ENOMEM;
+	lock(c);
+	r = queue(c, w, ret_id);
+	unlock(c);
+	if (r != 0)
+		free(w);
+	return r;
+}
+
+/* Copies of them all; the caller frees. -ENOMEM, or how many. */
+static long copy_questions(struct consent *c, struct waiting *copies[CONSENT_QUESTIONS_MAX])
+{
+	long n = 0;
+
+	lock(c);
+	for (size_t i = 0; n >= 0 && i < c->n_questions; i++) {
+		copies[i] = waiting_new(&c->questions[i]->q);
+		n = copies[i] ? n + 1 : -ENOMEM;
+	}
+	unlock(c);
+	return n;
+}
+
+long consent_questions(struct consent *c, consent_visit *visit, void *context)
+{
+	struct waiting *copies[CONSENT_QUESTIONS_MAX] = { 0 };
+	long n = copy_questions(c, copies), called = 0;
+	bool end = false;
+
+	for (; called < n && !end; called++)
+		end = visit(context, &copies[called]->q) != 0;
+	for (size_t i = 0; i < CONSENT_QUESTIONS_MAX; i++)
+		free(copies[i]);
+	return n < 0 ? n : called;
+}
+
+/* Approvals */
+
+static struct approval *approval_new(const struct consent_scope *scope, uint64_t now_ms)
+{
+	size_t size = strlen(scope->object) + strlen(scope->actor) + 2;
+	struct approval *a = malloc(sizeof(*a) + size);
+	char *at;
+
+	if (!a)
+		return NULL;
+	*a = (struct approval){
+		.op = scope->op, .until_ms = end_of(now_ms, scope->ttl_ms), .left = scope->count
+	};
+	at = a->texts;
+	a->object = put(&at, scope->object);
+	a->actor = put(&at, scope->actor);
+	return a;
+}
+
+/* By itself. */
+static bool is_over(const struct approval *a, uint64_t now_ms)
+{
+	return now_ms >= a->until_ms || a->left == 0;
+}
+
+/* It and all above it. */
+static bool is_good(const struct approval *a, uint64_t now_ms)
+{
+	for (; a; a = a->above) {
+		if (is_over(a, now_ms))
+			return false;
+	}
+	return true;
+}
+
+/* Frees those that are marked, and those that were handed on from them. Returns how many. */
+static int sweep_marked(struct consent *c)
+{
+	struct approval *gone[CONSENT_APPROVALS_MAX];
+	size_t n = 0, n_gone = 0;
+
+	for (size_t i = 0; i < c->n_approvals; i++) {
+		struct approval *a = c->approvals[i];
+
+		a->over = a->over || (a->above && a->above->over);
+		if (a->over)
+			gone[n_gone++] = a;
+		else
+			c->approvals[n++] = a;
+	}
+	c->n_approvals = n;
+	for (size_t i = 0; i < n_gone; i++)
+		free(gone[i]);
+	return (int)n_gone;
+}
+
+static void sweep(struct consent *c, uint64_t now_ms)
+{
+	for (size_t i = 0; i < c->n_approvals; i++)
+		c->approvals[i]->over = is_over(c->approvals[i], now_ms);
+	(void)sweep_marked(c);
+}
+
+/* Takes over a, if there is room for it. */
+static int add(struct consent *c, struct approval *a, uint64_t now_ms, uint64_t *ret_id)
+{
+	sweep(c, now_ms);
+	if (c->n_approvals == CONSENT_APPROVALS_MAX)
+		return -ENOSPC;
+	a->id = ++c->last_id;
+	c->approvals[c->n_approvals++] = a;
+	*ret_id = a->id;
+	return 0;
+}
+
+static struct approval *find(const struct consent *c, uint64_t id)
+{
+	for (size_t i = 0; i < c->n_approvals; i++) {
+		if (c->approvals[i]->id == id)
+			return c->approvals[i];
+	}
+	return NULL;
+}
+
+/* Answers */
+
+static void take_out(struct consent *c, size_t i)
+{
+	free(c->questions[i]);
+	c->n_questions--;
+	memmove(&c->questions[i], &c->questions[i + 1],
+		(c->n_questions - i) * sizeof(struct waiting *));
+}
+
+static int answer(struct consent *c, size_t i, enum verdict v, const struct consent_scope *narrower,
+	uint64_t now_ms, uint64_t *ret_id)
+{
+	const struct consent_scope *asked = &c->questions[i]->q.scope;
+	struct approval *a;
+	int r;
+
+	if (narrower && !consent_scope_fits(narrower, asked))
+		return -EINVAL;
+	a = approval_new(narrower ? narrower : asked, now_ms);
+	if (!a)
+		return -ENOMEM;
+	a->refusal = v != VERDICT_ALLOW;
+	r = add(c, a, now_ms, ret_id);
+	if (r < 0)
+		free(a);
+	else
+		take_out(c, i);
+	return r;
+}
+
+int consent_answer(struct consent *c, uint64_t question, enum verdict v,
+	const struct consent_scope *narrower, uint64_t now_ms, uint64_t *ret_id)
+{
+	int r = -ENOENT;
+
+	lock(c);
+	for (size_t i = 0; i < c->n_questions; i++) {
+		if (c->questions[i]->q.id != question)
+			continue;
+		r = answer(c, i, v, narrower, now_ms, ret_id);
+		break;
+	}
+	unlock(c);
+	return r;
+}
+
+int consent_give_used(
+	struct consent *c, const struct consent_scope *scope, uint64_t now_ms, uint64_t *ret_id)
+{
+	struct approval *a = is_whole(scope) ? approval_new(scope, now_ms) : NULL;
+	bool spent;
+	int r = 0;
+
+	if (!a)
+		return is_whole(scope) ? -ENOMEM : -EINVAL;
+	spent = --a->left == 0;
+	lock(c);
+	/* Nothing of it is left to be remembered. */
+	if (spent)
+		*ret_id = ++c->last_id;
+	else
+		r = add(c, a, now_ms, ret_id);
+	unlock(c);
+	if (spent || r < 0)
+		free(a);
+	return r;
+}
+
+/* Uses */
+
+static bool is_for(
+	const struct approval *a, enum operation op, const char *object, const char *actor)
+{
+	return a->op == op && strcmp(a->object, object) == 0 && strcmp(a->actor, actor) == 0;
+}
+
+static enum consent_outcome find_use(struct consent *c, enum operation op, const char *object,
+	const char *actor, uint64_t now_ms, struct approval **ret)
+{
+	enum consent_outcome outcome = CONSENT_NONE;
+
+	for (size_t i = 0; i < c->n_approvals; i++) {
+		struct approval *a = c->approvals[i];
+
+		if (!is_for(a, op, object, actor) || !is_good(a, now_ms))
+			continue;
+		if (a->refusal || outcome == CONSENT_NONE)
+			*ret = a;
+		outcome = a->refusal ? CONSENT_REFUSED : CONSENT_USED;
+		if (a->refusal)
+			break;
+	}
+	return outcome;
+}
+
+enum consent_outcome consent_use(struct consent *c, enum operation op, const char *object,
+	const char *actor, uint64_t now_ms, uint64_t *ret_id)
+{
+	struct approval *found = NULL;
+	enum consent_outcome outcome;
+
+	lock(c);
+	outcome = find_use(c, op, object, actor, now_ms, &found);
+	if (found && ret_id)
+		*ret_id = found->id;
+	if (outcome == CONSENT_USED) {
+		for (struct approval *a = found; a; a = a->above)
+			a->left--;
+	}
+	unlock(c);
+	return outcome;
+}
+
+/* Handing on */
+
+static bool is_smaller(const struct approval *a, const struct consent_scope *scope, uint64_t now_ms)
+{
+	return is_whole(scope) && a->op == scope->op && strcmp(a->object, scope->object) == 0 &&
+	       scope->count <= a->left && end_of(now_ms, scope->ttl_ms) <= a->until_ms;
+}
+
+static const struct approval *root_of(const struct approval *a)
+{
+	while (a->above)
+		a = a->above;
+	return a;
+}
+
+/* How many there are of the same origin. */
+static size_t count_hands(const struct consent *c, const struct approval *above)
+{
+	const struct approval *root = root_of(above);
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_approvals; i++)
+		n += c->approvals[i] != root && root_of(c->approvals[i]) == root;
+	return n;
+}
+
+static int hand_on(struct consent *c, struct approval *above, const struct consent_scope *scope,
+	uint64_t now_ms, uint64_t *ret_id)
+{
+	struct approval *a;
+	int r;
+
+	if (!is_smaller(above, scope, now_ms))
+		return -EINVAL;
+	sweep(c, now_ms);
+	if (above->depth + 1 >= CONSENT_DEPTH_MAX || count_hands(c, above) >= CONSENT_HANDS_MAX)
+		return -ENOSPC;
+	a = approval_new(scope, now_ms);
+	if (!a)
+		return -ENOMEM;
+	a->above = above;
+	a->depth = above->depth + 1;
+	r = add(c, a, now_ms, ret_id);
+	if (r < 0)
+		free(a);
+	return r;
+}
+
+int consent_hand_on(struct consent *c, uint64_t approval, const struct consent_scope *scope,
+	uint64_t now_ms, uint64_t *ret_id)
+{
+	struct approval *above;
+	int r = -ENOENT;
+
+	lock(c);
+	above = find(c, approval);
+	if (above && !above->refusal && is_good(above, now_ms))
+		r = hand_on(c, above, scope, now_ms, ret_id);
+	unlock(c);
+	return r;
+}
+
+int consent_withdraw(struct consent *c, uint64_t approval)
+{
+	struct approval *a;
+	int r = -ENOENT;
+
+	lock(c);
+	a = find(c, approval);
+	if (a) {
+		for (size_t i = 0; i < c->n_approvals; i++)
+			c->approvals[i]->over = c->approvals[i] == a;
+		r = sweep_marked(c);
+	}
+	unlock(c);
+	return r;
+}
+
+uint64_t consent_left(struct consent *c, uint64_t approval, uint64_t now_ms)
+{
+	const struct approval *a;
+	uint64_t left = 0;
+
+	lock(c);
+	a = find(c, approval);
+	if (a && !a->refusal && !is_over(a, now_ms))
+		left = a->left;
+	unlock(c);
+	return left;
+}

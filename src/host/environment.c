@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The list is filled from the strongest source to the weakest, and a name that is there already
+ * stays as it is. So what was said for this call beats what the policy sets, that beats what the
+ * host happens to have, and the usual values only fill gaps.
+ *
+ * All questions go to the policy. Two that it does not answer by itself are answered from the
+ * grants it was compiled from: whether some layer grants a variable at all (layers that allow
+ * everything by default would let every secret of the host in), and whether a grant spells out the
+ * name.
+ */
+#include "host/environment.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "policy/match/env-name.h"
+#include "policy/explain.h"
+#include "policy/layer.h"
+
+/*
+ * BYTES_MAX: what the kernel takes with the smallest usual stack, and room for arguments. ITEM_MAX:
+ * its MAX_ARG_STRLEN. PLAIN_MAX: no locale and no terminal has a longer name.
+ */
+enum { BYTES_MAX = 1 << 20, ITEM_MAX = 128 << 10, VARIABLES_MAX = 8192, PLAIN_MAX = 64 };
+
+#define PATH_USUAL "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+struct environment {
+	struct arena *arena;
+	const struct environment_options *o;
+	struct error *error;
+	const char **items;
+	size_t n, cap, bytes;
+};
+
+/* The list */
+
+static bool has(const struct environment *env, const char *name, size_t len)
+{
+	for (size_t i = 0; i < env->n; i++) {
+		const char *item = env->items[i];
+
+		if (item[0] == name[0] && strncmp(item, name, len) == 0 && item[len] == '=')
+			return true;
+	}
+	return false;
+}
+
+static int too_large(struct environment *env, const char *what)
+{
+	auto_buffer name = { 0 };
+
+	buffer_add_visible(&name, what, strcspn(what, "="));
+	error_set(env->error, -E2BIG, NULL, "the environment is too large, from %.100s on",
+		buffer_text(&name));
+	error_hint(env->error, "grant fewer variables, or pass large values in a file");
+	return -E2BIG;
+}
+
+/* If nobody was first. */
+static int set(struct environment *env, const char *name, size_t name_len, const char *value)
+{
+	size_t len = name_len + 1 + strlen(value) + 1;
+	const char *item;
+
+	if (has(env, name, name_len))
+		return 0;
+	if (len > ITEM_MAX || len > BYTES_MAX - env->bytes || env->n >= VARIABLES_MAX)
+		return too_large(env, name);
+	item = arena_printf(env->arena, "%.*s=%s", (int)name_len, name, value);
+	if (!item)
+		return -ENOMEM;
+	env->bytes += len;
+	return ARENA_PUSH(env->arena, env->items, env->n, env->cap, item);
+}
+
+/* The same from NAME=value in one piece. */
+static int add(struct environment *env, const char *item)
+{
+	size_t len = strcspn(item, "=");
+
+	return set(env, item, len, item + len + 1);
+}
+
+/* What the policy says */
+
+static bool is_allowed(const struct environment *env, const char *target)
+{
+	const struct request r = { .op = OPERATION_ENV, .target = target };
+	struct decision d;
+
+	return policy_decide(env->o->policy, &r, &d) == 0 && d.verdict == VERDICT_ALLOW;
+}
+
+/* A grant of some layer lets it in, not only a default or that the layer just watches. */
+static bool is_granted(const struct environment *env, const char *target)
+{
+	const struct request r = { .op = OPERATION_ENV, .target = target };
+
+	for (size_t i = 0; i < policy_layers(env->o->policy); i++) {
+		struct decision d;
+
+		if (policy_decide_layer(env->o->policy, i, &r, &d) == 0 && d.why == DECISION_RULE &&
+			d.would == VERDICT_ALLOW)
+			return true;
+	}
+	return false;
+}
+
+static bool spells(const struct source *s, const char *text)
+{
+	for (size_t i = 0; s->verdict == VERDICT_ALLOW && i < s->grant->n; i++) {
+		if (strcmp(s->grant->all[i], text) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Some grant is this very NAME, or NAME=value. */
+static bool is_spelled_out(const struct environment *env, const char *text)
+{
+	for (size_t i = 0; i < policy_layers(env->o->policy); i++) {
+		const struct sources *s = &policy_layer(env->o->policy, i)->sources[OPERATION_ENV];
+
+		for (size_t k = 0; k < s->n; k++) {
+			if (spells(&s->items[k], text))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_ours(const char *name)
+{
+	return strncmp(name, "CORRAL_", 7) == 0;
+}
+
+static bool needs_spelling(const char *name)
+{
+	static const char *const inside[] = { "HOME", "PWD", "OLDPWD", "TMPDIR" };
+
+	for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++) {
+		if (strcmp(name, inside[i]) == 0)
+			return true;
+	}
+	return env_name_is_unsafe(name, strlen(name));
+}
+
+/* The call */
+
+static int refuse(struct environment *env, const char *name, const char *why, const char *hint)
+{
+	auto_buffer shown = { 0 };
+
+	buffer_add_visible(&shown, name, strlen(name));
+	error_set(env->error, -EACCES, NULL, "the variable %.100s %s", buffer_text(&shown), why);
+	error_hint(env->error, "%s", hint);
+	return -EACCES;
+}
+
+static int refuse_pattern(struct environment *env, const char *name)
+{
+	auto_buffer hint = { 0 };
+
+	buffer_adds(&hint, "add env: [");
+	buffer_add_visible(&hint, name, strlen(name));
+	buffer_adds(&hint, "]");
+	return refuse(env, name, "needs a grant that spells it out: a pattern does not mean it",
+		buffer_text(&hint));
+}
+
+static int refuse_denied(struct environment *env, const char *name)
+{
+	const struct request r = { .op = OPERATION_ENV, .target = name };
+	auto_buffer reason = { 0 }, hint = { 0 }, line = { 0 };
+	struct decision d;
+
+	if (policy_decide(env->o->policy, &r, &d) < 0)
+		return refuse(env, name, "has a name that cannot be granted", "use another name");
+	buffer_adds(&reason, "is not allowed: ");
+	explain_reason(&r, &d, &reason);
+	explain_line(&r, &d, &line);
+	if (line.len)
+		buffer_printf(&hint, "add %s", buffer_text(&line));
+	else
+		explain_remedy(&r, &d, &hint);
+	return refuse(env, name, buffer_text(&reason), buffer_text(&hint));
+}
+
+static int add_from_call(struct environment *env, const char *item)
+{
+	const char *name = arena_strndup(env->arena, item, strcspn(item, "="));
+
+	if (!name)
+		return -ENOMEM;
+	if (*name == '\0' || !strchr(item, '=')) {
+		error_set(env->error, -EINVAL, NULL, "a variable is written NAME=value");
+		return -EINVAL;
+	}
+	if (is_ours(name))
+		return refuse(env, name, "is Corral's own, and never reaches a command",
+			"use another name");
+	if (!is_allowed(env, name) && !is_allowed(env, item))
+		return refuse_denied(env, name);
+	if (needs_spelling(name) && !is_spelled_out(env, name) && !is_spelled_out(env, item))
+		return refuse_pattern(env, name);
+	return add(env, item);
+}
+
+static int add_call(struct environment *env)
+{
+	int r = 0;
+
+	for (const char *const *p = env->o->call_env; p && *p && r == 0; p++)
+		r = add_from_call(env, *p);
+	return r;
+}
+
+/* Grants that set a value */
+
+static int add_value(struct environment *env, const char *text)
+{
+	if (!strchr(text, '=') || is_ours(text) || !is_allowed(env, text) || !is_granted(env, text))
+		return 0;
+	return add(env, text);
+}
+
+static int add_values_of(struct environment *env, const struct sources *s)
+{
+	int r = 0;
+
+	for (size_t k = 0; k < s->n; k++) {
+		const struct grant *g = s->items[k].grant;
+
+		for (size_t i = 0; r == 0 && i < g->n; i++)
+			r = s->items[k].verdict == VERDICT_ALLOW ? add_value(env, g->all[i]) : 0;
+	}
+	return r;
+}
+
+static int add_values(struct environment *env)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < policy_layers(env->o->policy); i++)
+		r = add_values_of(env, &policy_layer(env->o->policy, i)->sources[OPERATION_ENV]);
+	return r;
+}
+
+/* The host */
+
+static int add_from_host(struct environment *env, const char *item)
+{
+	size_t len = strcspn(item, "=");
+	const char *name;
+
+	/* What has no name cannot be granted. */
+	if (len == 0 || item[len] == '\0' || is_ours(item))
+		return 0;
+	name = arena_strndup(env->arena, item, len);
+	if (!name)
+		return -ENOMEM;
+	if (!is_allowed(env, name) || !is_granted(env, name) ||
+		(needs_spelling(name) && !is_spelled_out(env, name)))
+		return 0;
+	return add(env, item);
+}
+
+static int add_host(struct environment *env)
+{
+	int r = 0;
+
+	for (const char *const *p = env->o->host_env; p && *p && r == 0; p++)
+		r = add_from_host(env, *p);
+	return r;
+}
+
+/* The usual values */
+
+static const char *host_value(const struct environment *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *const *p = env->o->host_env; p && *p; p++) {
+		if (strncmp(*p, name, len) == 0 && (*p)[len] == '=')
+			return *p + len + 1;
+	}
+	return NULL;
+}
+
+/* A locale or a terminal by its name. Either may be a path as well, and that is not passed on. */
+static const char *plain(const char *text)
+{
+	size_t n = 0;
+
+	for (; text && text[n]; n++) {
+		if (n == PLAIN_MAX ||
+			(!isalnum((unsigned char)text[n]) && !strchr("_-.@+", text[n])))
+			return NULL;
+	}
+	return n && text[0] != '.' ? text : NULL;
+}
+
+static const char *first_of(const char *a, const char *b, const char *c)
+{
+	return a ? a : b ? b : c;
+}
+
+static int add_usual(struct environment *env)
+{
+	const struct environment_options *o = env->o;
+	const char *user = o->user ? o->user : "user";
+	const struct {
+		const char *name, *value;
+	} rows[] = {
+		{ "PATH", o->path ? o->path : PATH_USUAL },
+		{ "HOME", o->home },
+		{ "TMPDIR", o->tmp ? o->tmp : "/tmp" },
+		{ "LANG", first_of(plain(host_value(env, "LC_ALL")), plain(host_value(env, "LANG")),
+				  "C.UTF-8") },
+		{ "TERM", first_of(o->tty ? plain(host_value(env, "TERM")) : NULL, NULL, "dumb") },
+		{ "USER", user },
+		{ "LOGNAME", user },
+		{ "SHELL", "/bin/sh" },
+		{ "PWD", o->cwd },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
+		r = rows[i].value ? set(env, rows[i].name, strlen(rows[i].name), rows[i].value) : 0;
+	return r;
+}
+
+/* All together, strongest first */
+
+static int (*const steps[])(struct environment *env) = {
+	add_call,
+	add_values,
+	add_host,
+	add_usual,
+};
+
+int environment_build(struct arena *a, const struct environment_options *o, const char *const **ret,
+	size_t *ret_n, struct error *e)
+{
+	struct environment env = { .arena = a, .o = o, .error = e };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
+		r = steps[i](&env);
+	if (r == 0)
+		r = ARENA_PUSH(a, env.items, env.n, env.cap, NULL);
+	if (r == -ENOMEM)
+		return error_set(e, r, NULL, "out of memory");
+	if (r < 0)
+		return r;
+	*ret = env.items;
+	*ret_n = env.n - 1;
+	return 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/links.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct walk {
+	char done[PATH_BYTES]; /* followed so far: no links in it; "" is the root */
+	size_t len;
+	char rest[2 * PATH_BYTES]; /* still to go */
+	unsigned links;
+	links_hop *hop;
+	links_link *seen;
+	void *data;
+};
+
+static void pop(struct walk *w)
+{
+	while (w->len > 0 && w->done[w->len - 1] != '/')
+		w->len--;
+	w->len -= w->len > 0;
+	w->done[w->len] = '\0';
+}
+
+static int push(struct walk *w, const char *name, size_t len)
+{
+	if (len + 2 > PATH_BYTES - w->len)
+		return -ENAMETOOLONG;
+	w->done[w->len++] = '/';
+	memcpy(w->done + w->len, name, len);
+	w->len += len;
+	w->done[w->len] = '\0';
+	return 0;
+}
+
+static int report(const struct walk *w)
+{
+	char joined[3 * PATH_BYTES], normal[PATH_BYTES];
+	size_t len;
+	int n = snprintf(joined, sizeof(joined), "%s/%s", w->done, w->rest);
+	int r = path_normalize(joined, (size_t)n, normal, &len);
+
+	if (r == 0 && w->hop)
+		r = w->hop(w->data, normal);
+	return r;
+}
+
+/* The last component of `done` is a link to `target`: it goes to the front of the rest. */
+static int follow(struct walk *w, const char *target, const char *behind)
+{
+	char rest[sizeof(w->rest)];
+	int r;
+
+	if (++w->links > LINKS_MAX)
+		return -ELOOP;
+	if (snprintf(rest, sizeof(rest), "%s/%s", target, behind) >= (int)sizeof(rest))
+		return -ENAMETOOLONG;
+	r = w->seen ? w->seen(w->data, w->done, target) : 0;
+	if (r < 0)
+		return r;
+	memcpy(w->rest, rest, strlen(rest) + 1);
+	pop(w);
+	if (target[0] == '/') {
+		w->len = 0;
+		w->done[0] = '\0';
+	}
+	return report(w);
+}
+
+/* One component, which starts the rest. */
+static int step(struct walk *w)
+{
+	size_t len = strcspn(w->rest, "/");
+	char target[PATH_BYTES], *behind = w->rest + len + strspn(w->rest + len, "/");
+	ssize_t n;
+	int r = 0;
+
+	if (len == 2 && memcmp(w->rest, "..", 2) == 0)
+		pop(w);
+	else if (len > 0 && !(len == 1 && w->rest[0] == '.'))
+		r = push(w, w->rest, len);
+	else
+		len = 0;
+	n = r == 0 && len > 0 ? readlink(w->done, target, sizeof(target) - 1) : -1;
+	if (n > 0) {
+		target[n] = '\0';
+		return follow(w, target, behind);
+	}
+	memmove(w->rest, behind, strlen(behind) + 1);
+	return r;
+}
+
+/* The large members are written before they are read. */
+static void start(struct walk *w, links_hop *hop, links_link *seen, void *data)
+{
+	w->done[0] = '\0';
+	w->len = 0;
+	w->links = 0;
+	w->hop = hop;
+	w->seen = seen;
+	w->data = data;
+}
+
+static int walk(struct walk *w, const char *path, char out[PATH_BYTES])
+{
+	int r = 0;
+
+	if (path[0] != '/')
+		return -EINVAL;
+	if (strlen(path) >= PATH_BYTES)
+		return -ENAMETOOLONG;
+	memcpy(w->rest, path, strlen(path) + 1);
+	while (r == 0 && w->rest[0])
+		r = step(w);
+	if (r == 0)
+		memcpy(out, w->len ? w->done : "/", w->len ? w->len + 1 : 2);
+	return r;
+}
+
+int links_follow(const char *path, links_hop *hop, void *data, char out[PATH_BYTES])
+{
+	struct walk w;
+
+	start(&w, hop, NULL, data);
+	return walk(&w, path, out);
+}
+
+int links_walk(const char *path, links_link *seen, void *data, char out[PATH_BYTES])
+{
+	struct walk w;
+
+	start(&w, NULL, seen, data);
+	return walk(&w, path, out);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "host/account.h"
+
+static const char accounts[] = "root:x:0:0::/root:/bin/sh\n"
+			       "short:x\n"
+			       "-odd:x:1001:1001::/:\n"
+			       "a b:x:1002:1002::/:\n"
+			       "empty:x::7::/:\n"
+			       "alice:x:1000:1000::/home/alice:/bin/sh\n"
+			       "again:x:1000:1000::/home/again:/bin/sh\n"
+			       "last:x:1003:1003";
+
+static const struct row {
+	unsigned long id;
+	const char *name;
+} rows[] = {
+	{ 0, "root" },
+	{ 1000, "alice" },
+	{ 1001, "u1001" }, /* not with a name that looks like an option */
+	{ 1002, "u1002" },
+	{ 1003, "last" },
+	{ 7, "u7" },
+	{ 4000000000UL, "u4000000000" },
+};
+
+static void test_rows(void **state)
+{
+	char path[] = "/tmp/test-account.XXXXXX", name[ACCOUNT_NAME_BYTES];
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, accounts, sizeof(accounts) - 1), sizeof(accounts) - 1);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(account_name(path, rows[i].id, name), 0);
+		assert_string_equal(name, rows[i].name);
+	}
+	(void)close(fd);
+	(void)unlink(path);
+}
+
+static void test_no_file(void **state)
+{
+	char name[ACCOUNT_NAME_BYTES];
+
+	(void)state;
+	assert_int_equal(account_name("/nonexistent/passwd", 12, name), 0);
+	assert_string_equal(name, "u12");
+	assert_int_equal(account_name("/nonexistent/passwd", 0, name), 0);
+	assert_string_equal(name, "root");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_no_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

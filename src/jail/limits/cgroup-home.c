@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where our cgroups may live. The rules of cgroup2 and of systemd leave few places:
+ *
+ * - A cgroup that gives controllers to its children must not hold processes itself (the root of the
+ *   whole tree may). So our own cgroup will do only if we can leave it, and nobody else is in it.
+ * - A cgroup has one manager. We make folders only where the manager said that the place is
+ * somebody else's to arrange: systemd marks such cgroups (Delegate=yes) with an extended attribute.
+ * That we could write elsewhere, as root or in the folders of a user's own systemd, gives no right:
+ * the manager may take the controllers away at any time, and our limits with them, without a word.
+ *
+ * That makes, in this order: the root of the tree (a small machine without a manager); the marked
+ * parent of our cgroup, if it holds no processes (systemd's DelegateSubgroup=); our own cgroup, if
+ * it is marked, or is the root of a cgroup namespace (a container), and we are alone in it.
+ * Elsewhere limits are held by other means (docs/limits.md).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "jail/limits/cgroup-find.h"
+#include "jail/limits/internal.h"
+
+#define SCOPE_HINT                                                                    \
+	"a place for them can be had from systemd: systemd-run --user --scope -p "    \
+	"Delegate=yes -- corral run …, or Delegate=yes (and DelegateSubgroup=) in " \
+	"the unit of a service"
+
+enum { PROC_FILE_MAX = 1 << 20 };
+
+static bool is_cgroup2(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+/* Do both controllers stand in that file of the folder? */
+static bool lists_both(int folder, const char *file)
+{
+	char text[CGROUP_TEXT_MAX];
+
+	return cgroup_load(folder, file, text, sizeof(text)) >= 0 &&
+	       cgroup_has_word(text, "memory") && cgroup_has_word(text, "pids");
+}
+
+/* The root of the whole tree has no type. */
+static bool is_tree_root(int folder)
+{
+	return faccessat(folder, "cgroup.type", F_OK, 0) < 0 && errno == ENOENT;
+}
+
+static bool is_marked(int folder)
+{
+	static const char *const names[] = { "user.delegate", "trusted.delegate" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char value[8];
+
+		if (fgetxattr(folder, names[i], value, sizeof(value)) == 1 && value[0] == '1')
+			return true;
+	}
+	return false;
+}
+
+static bool is_empty(int folder)
+{
+	char text[CGROUP_TEXT_MAX];
+
+	return cgroup_load(folder, "cgroup.procs", text, sizeof(text)) == 0;
+}
+
+static bool holds_only_us(int folder)
+{
+	char text[CGROUP_TEXT_MAX], us[24];
+
+	(void)snprintf(us, sizeof(us), "%d\n", getpid());
+	return cgroup_load(folder, "cgroup.procs", text, sizeof(text)) > 0 && strcmp(text, us) == 0;
+}
+
+static int enable(struct cgroup_home *h, struct error *why)
+{
+	int r;
+
+	if (lists_both(h->fd, "cgroup.subtree_control"))
+		return 0;
+	r = cgroup_write(h->fd, "cgroup.subtree_control", "+memory +pids");
+	if (r < 0)
+		return error_set(why, r, NULL,
+			"the controllers of a cgroup cannot be turned on: %s", strerror(-r));
+	h->enabled = true;
+	return 0;
+}
+
+/* Leaves the cgroup for a leaf of it. */
+static int move_out(struct cgroup_home *h, struct error *why)
+{
+	auto_fd leaf = -1;
+	int r = cgroup_make(h->fd, h->leaf, &leaf);
+
+	if (r < 0)
+		return error_set(why, r, NULL, "a cgroup cannot be made: %s", strerror(-r));
+	r = cgroup_write(leaf, "cgroup.procs", "0");
+	if (r < 0) {
+		(void)cgroup_remove(h->fd, h->leaf);
+		return error_set(
+			why, r, NULL, "a leaf of our cgroup cannot be entered: %s", strerror(-r));
+	}
+	h->moved = true;
+	return 0;
+}
+
+/*
+ * Goes back, unless somebody else made cgroups there as well: turning the controllers off would
+ * take their limits away.
+ */
+static void move_back(struct cgroup_home *h)
+{
+	char text[CGROUP_TEXT_MAX];
+
+	if (cgroup_load(h->fd, "cgroup.stat", text, sizeof(text)) < 0 ||
+		cgroup_key(text, "nr_descendants") != 1)
+		return;
+	if (h->enabled && cgroup_write(h->fd, "cgroup.subtree_control", "-memory -pids") < 0)
+		return;
+	if (cgroup_write(h->fd, "cgroup.procs", "0") == 0)
+		(void)cgroup_remove(h->fd, h->leaf);
+}
+
+/* The parent, if it is in the same tree. */
+static int open_parent(int own)
+{
+	int fd = openat(own, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat a, b;
+
+	if (fd >= 0 && is_cgroup2(fd) && fstat(fd, &a) == 0 && fstat(own, &b) == 0 &&
+		a.st_dev == b.st_dev && a.st_ino != b.st_ino)
+		return fd;
+	fd_closep(&fd);
+	return -1;
+}
+
+/* Takes the first place of the three that fits; h->fd is our own cgroup on entry. */
+static int settle(struct cgroup_home *h, bool namespace_root, struct error *why)
+{
+	auto_fd parent = open_parent(h->fd);
+
+	if (is_tree_root(h->fd))
+		return enable(h, why);
+	if (parent >= 0 && is_marked(parent) && is_empty(parent)) {
+		int own = h->fd;
+
+		h->fd = fd_take(&parent);
+		(void)close(own);
+		return enable(h, why);
+	}
+	if (!is_marked(h->fd) && !namespace_root)
+		return error_set(why, -EOPNOTSUPP, NULL,
+			"the cgroup that Corral runs in was not given to it to divide");
+	if (!holds_only_us(h->fd))
+		return error_set(why, -EOPNOTSUPP, NULL,
+			"the cgroup that Corral runs in holds other processes too");
+	int r = move_out(h, why);
+	return r < 0 ? r : enable(h, why);
+}
+
+static int open_own(int *ret, bool *ret_namespace_root, struct error *why)
+{
+	auto_buffer cgroups = { 0 }, mounts = { 0 }, folder = { 0 };
+	int r = file_read("/proc/self/cgroup", PROC_FILE_MAX, &cgroups);
+
+	if (r == 0)
+		r = file_read("/proc/self/mountinfo", PROC_FILE_MAX, &mounts);
+	if (r == 0)
+		r = cgroup_find(buffer_text(&cgroups), buffer_text(&mounts), &folder);
+	if (r < 0)
+		return error_set(why, -EOPNOTSUPP, NULL,
+			r == -EXDEV ? "the cgroup that Corral runs in is not visible here"
+				    : "there is no cgroup2 file system here");
+	auto_fd fd = open(buffer_text(&folder), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || !is_cgroup2(fd))
+		return error_set(why, -EOPNOTSUPP, NULL, "%s cannot be opened as a cgroup",
+			buffer_text(&folder));
+	*ret_namespace_root = strstr(buffer_text(&cgroups), "0::/\n") != NULL;
+	*ret = fd_take(&fd);
+	return 0;
+}
+
+/* Makes a cgroup with limits and looks whether they stand. */
+static int try_out(const struct cgroup_home *h, struct error *why)
+{
+	const struct cgroup_limits limits = { .memory = 64 << 20, .pids = 16 };
+	struct cgroup *c = NULL;
+	char text[64];
+	int r = cgroup_new(&c, h, &limits, why);
+
+	if (r < 0)
+		return r;
+	r = cgroup_load(c->fd, "memory.max", text, sizeof(text));
+	if (r >= 0 && strtoull(text, NULL, 10) != limits.memory)
+		r = -EOPNOTSUPP;
+	cgroup_free(c);
+	return r < 0 ? error_set(why, r, NULL, "a new cgroup does not keep its memory limit") : 0;
+}
+
+static int find_home(struct cgroup_home *h, struct error *why)
+{
+	bool namespace_root = false;
+	int r = open_own(&h->fd, &namespace_root, why);
+
+	if (r < 0)
+		return r;
+	if (!lists_both(h->fd, "cgroup.controllers")) {
+		(void)error_set(why, -EOPNOTSUPP, NULL,
+			"the cgroup that Corral runs in has no memory and pids controllers");
+		error_hint(why, "they may be bound to cgroup v1, or not be passed down to it");
+		return -EOPNOTSUPP;
+	}
+	r = settle(h, namespace_root, why);
+	if (r < 0)
+		error_hint(why, "%s", SCOPE_HINT);
+	return r < 0 ? r : try_out(h, why);
+}
+
+int cgroup_home_new(struct cgroup_home **ret, struct error *why)
+{
+	struct cgroup_home *h = calloc(1, sizeof(*h));
+	int r;
+
+	if (!h)
+		return error_set(why, -ENOMEM, NULL, "out of memory");
+	h->fd = -1;
+	r = find_home(h, why);
+	if (r < 0) {
+		cgroup_home_free(h);
+		return r;
+	}
+	*ret = h;
+	return 0;
+}
+
+void cgroup_home_free(struct cgroup_home *h)
+{
+	if (!h)
+		return;
+	if (h->moved)
+		move_back(h);
+	fd_closep(&h->fd);
+	free(h);
+}
+
+int cgroup_probe(struct error *why)
+{
+	struct cgroup_home *h = NULL;
+	int r = cgroup_home_new(&h, why);
+
+	if (r == 0)
+		cgroup_home_free(h);
+	return r;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* What cgroup.c, cgroup-home.c and their tests share. Everything is done below an open folder. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jail/limits/cgroup.h"
+
+enum { CGROUP_TEXT_MAX = 4096, CGROUP_NAME_MAX = 48 };
+
+struct cgroup_home {
+	int fd;       /* the folder in which cgroups are made */
+	bool moved;   /* we left it for a leaf */
+	bool enabled; /* we turned the controllers on, and turn them off again */
+	char leaf[CGROUP_NAME_MAX];
+};
+
+struct cgroup {
+	int home; /* borrowed */
+	int fd;
+	char name[CGROUP_NAME_MAX];
+};
+
+/* Writes text into an existing file. */
+int cgroup_write(int folder, const char *file, const char *text);
+/* Reads a file, NUL-terminated; -EFBIG if it does not fit. Returns its length. */
+int cgroup_load(int folder, const char *file, char *text, size_t size);
+/* Is the word in a list separated by spaces and newlines? */
+bool cgroup_has_word(const char *text, const char *word);
+/* The number behind "key " at the start of a line; 0 if there is none. */
+uint64_t cgroup_key(const char *text, const char *key);
+/* Writes the limits into the files of a cgroup. */
+int cgroup_limit(int folder, const struct cgroup_limits *l, struct error *e);
+/* A new child folder with an unused name of ours; opens it. */
+int cgroup_make(int home, char name[CGROUP_NAME_MAX], int *ret_fd);
+/* Removes a child folder; waits a little for the dead in it to go. */
+int cgroup_remove(int home, const char *name);

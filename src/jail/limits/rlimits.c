@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One row for each limit. All run between fork and exec, so nothing here allocates or locks.
+ *
+ * Memory is RLIMIT_DATA: writable private memory of one process, the heap and anonymous mappings.
+ * RLIMIT_AS would count reserved address space too, which Go, Node and every sanitizer take by the
+ * gigabyte and never touch. It still counts what was never touched, such as the stacks of threads
+ * (8 MB each), so it is set well above the limit: it stops a leap, and the tally holds the limit.
+ *
+ * RLIMIT_NPROC counts per user and user namespace, so all commands of a sandbox share it, and the
+ * kernel does not apply it to the real root. For that there is kernel.pid_max of the command's own
+ * pid namespace. Its numbers wrap around to 300, not to 1, so after some hundreds of processes only
+ * those between 300 and pid_max can be given out: the cap has to be 300 + pids at least, or a
+ * script that forks 300 times in a row would stop. Numbers of dead processes stay taken while they
+ * name a process group or a session, hence twice the pids.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "jail/limits/rlimits.h"
+
+enum {
+	RESERVED_PIDS = 300,     /* the kernel's constant: where numbers wrap around to */
+	PID_MAX_LIMIT = 4194304, /* the kernel's, on 64-bit machines */
+	STACKS = 256 << 20,
+};
+
+static int lower(__rlimit_resource_t what, uint64_t value)
+{
+	struct rlimit l;
+
+	if (getrlimit(what, &l) < 0)
+		return -errno;
+	if (l.rlim_max != RLIM_INFINITY && l.rlim_max < value)
+		value = l.rlim_max;
+	l.rlim_cur = l.rlim_max = value;
+	return setrlimit(what, &l) < 0 ? -errno : 0;
+}
+
+/* Twice the memory, or room for the stacks of 32 threads, if that is more. */
+static uint64_t data_limit(uint64_t memory)
+{
+	uint64_t more = memory < STACKS ? STACKS : memory;
+
+	return memory < UINT64_MAX - more ? memory + more : UINT64_MAX;
+}
+
+int rlimits_apply(const struct start *s)
+{
+	const struct {
+		__rlimit_resource_t what;
+		bool set;
+		uint64_t value;
+	} rows[] = {
+		{ RLIMIT_FSIZE, s->file_size != 0, s->file_size },
+		{ RLIMIT_NOFILE, s->open_files != 0, s->open_files },
+		{ RLIMIT_DATA, s->memory != 0, data_limit(s->memory) },
+		{ RLIMIT_NPROC, s->pids != 0,
+			s->pids < UINT64_MAX - RLIMITS_OURS ? s->pids + RLIMITS_OURS : s->pids },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int r = rows[i].set ? lower(rows[i].what, rows[i].value) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/*
+ * The one place that trusts a version number: trying is no option, because on an older kernel root
+ * would succeed, and would have changed the whole machine.
+ */
+static bool has_own_pid_max(void)
+{
+	struct utsname u;
+	unsigned long major, minor;
+	char *end;
+
+	if (uname(&u) < 0)
+		return false;
+	major = strtoul(u.release, &end, 10);
+	minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+	return major > 6 || (major == 6 && minor >= 14);
+}
+
+int rlimits_pid_max(int proc_fd, uint64_t pids)
+{
+	uint64_t max = pids > PID_MAX_LIMIT / 4 ? PID_MAX_LIMIT : RESERVED_PIDS + 2 * pids;
+	char text[24];
+	int len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)max + 1);
+
+	if (getpid() != 1)
+		return -EPERM;
+	if (!has_own_pid_max())
+		return -EOPNOTSUPP;
+	if (max == PID_MAX_LIMIT)
+		return 0;
+	auto_fd fd = openat(proc_fd, "sys/kernel/pid_max", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || write(fd, text, (size_t)len) < 0)
+		return -errno;
+	return 0;
+}
+
+int rlimits_no_core(void)
+{
+	const struct rlimit one = { 1, 1 }, none = { 0, 0 };
+
+	if (setrlimit(RLIMIT_CORE, &one) == 0)
+		return 0;
+	/* Where the host forbade them with a hard limit of 0, there is no way up again. */
+	return setrlimit(RLIMIT_CORE, &none) < 0 ? -errno : 0;
+}
+
+void rlimits_raise_files(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+		return;
+	l.rlim_cur = l.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &l);
+}

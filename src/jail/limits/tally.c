@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two ways to count, a cheap one and a fair one.
+ *
+ * The cheap one reads /proc/PID/status (some 12 µs for a process): RssAnon + RssShmem + VmSwap, and
+ * Threads. Pages of files are left out: the kernel can drop them whenever it wants, and programs
+ * and libraries are shared with the host. Swap is in, or a command under pressure would grow
+ * without end. After a fork all pages are shared until written, and are counted twice here: the sum
+ * is an upper bound, so "within the limit" can be trusted.
+ *
+ * The fair one reads smaps_rollup, where each shared page is split among those that map it. It
+ * walks page tables, some 400 µs for 100 MB, so it runs only when the cheap sum is over the limit.
+ * Who forbids reading it (a process that is not dumpable, if we have no CAP_SYS_PTRACE) is charged
+ * the cheap sum: hiding costs more, never less.
+ *
+ * Not seen at all: memory of the kernel on the command's behalf (page tables, pipes, sockets), and
+ * files in tmpfs and memfds that are not mapped; mounts are bounded by their own size option. And
+ * between two looks a command can grow by what the machine writes in that time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "jail/limits/tally.h"
+
+enum {
+	ENTRIES_MAX = 1 << 17, /* of /proc; more processes than that are over any limit */
+	READS_MAX = 1024,      /* of one file; 2 MB, far more than 65536 groups make of it */
+	FAR_MS = 20,
+	NEAR_MS = 2,
+};
+
+struct entry {
+	uint64_t ino;
+	int64_t off;
+	unsigned short len;
+	unsigned char type;
+	char name[];
+};
+
+/* What one process has, in kB as the kernel prints it. */
+struct share {
+	uint64_t memory, threads;
+};
+
+/* A line of /proc that is wanted, and where its number goes. */
+struct field {
+	const char *name;
+	uint64_t value;
+	bool found;
+};
+
+static uint64_t number(const char *s)
+{
+	uint64_t n = 0;
+
+	while (*s == ' ' || *s == '\t')
+		s++;
+	while (*s >= '0' && *s <= '9' && n < UINT64_MAX / 10 - 10)
+		n = n * 10 + (uint64_t)(*s++ - '0');
+	return n;
+}
+
+/*
+ * The kernel escapes newlines in the names of processes, so nobody can write lines of his own into
+ * these files.
+ */
+static void take_line(const char *line, struct field *fields, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(fields[i].name);
+
+		if (strncmp(line, fields[i].name, len) == 0 && line[len] == ':') {
+			fields[i].value = number(line + len + 1);
+			fields[i].found = true;
+		}
+	}
+}
+
+/* The start of the line that is being read; the rest of a long one (Groups:) is passed over. */
+struct line {
+	char text[64];
+	size_t len;
+};
+
+static void take_bytes(
+	struct line *line, const char *bytes, size_t len, struct field *fields, size_t n)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] == '\n') {
+			line->text[line->len] = '\0';
+			take_line(line->text, fields, n);
+			line->len = 0;
+		} else if (line->len < sizeof(line->text) - 1) {
+			line->text[line->len++] = bytes[i];
+		}
+	}
+}
+
+/* Fills the fields from a file of /proc/PID. */
+static int read_fields(
+	int proc_fd, const char *pid, const char *file, struct field *fields, size_t n)
+{
+	char path[32], bytes[2048];
+	struct line line = { .len = 0 };
+	size_t len = strnlen(pid, 11);
+
+	/* Not snprintf, which need not be safe where we run. */
+	memcpy(path, pid, len);
+	path[len++] = '/';
+	memcpy(path + len, file, strlen(file) + 1);
+	auto_fd fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	for (unsigned reads = 0; reads < READS_MAX; reads++) {
+		ssize_t got = read(fd, bytes, sizeof(bytes));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : 0;
+		take_bytes(&line, bytes, (size_t)got, fields, n);
+	}
+	return -EFBIG;
+}
+
+/* A process that has no memory any more (a dead one) has no Rss lines either. */
+static int read_cheap(int proc_fd, const char *pid, struct share *ret)
+{
+	struct field f[] = {
+		{ .name = "Threads" },
+		{ .name = "RssAnon" },
+		{ .name = "RssShmem" },
+		{ .name = "VmSwap" },
+	};
+	int r = read_fields(proc_fd, pid, "status", f, sizeof(f) / sizeof(f[0]));
+
+	if (r < 0)
+		return r;
+	ret->threads = f[0].value ? f[0].value : 1;
+	ret->memory = f[1].value + f[2].value + f[3].value;
+	return 0;
+}
+
+static int read_fair(int proc_fd, const char *pid, struct share *ret)
+{
+	struct field f[] = {
+		{ .name = "Pss_Anon" },
+		{ .name = "Pss_Shmem" },
+		{ .name = "SwapPss" },
+	};
+	int r = read_cheap(proc_fd, pid, ret);
+
+	if (r < 0)
+		return r;
+	r = read_fields(proc_fd, pid, "smaps_rollup", f, sizeof(f) / sizeof(f[0]));
+	if (r == 0 && f[0].found && f[1].found)
+		ret->memory = f[0].value + f[1].value + f[2].value;
+	return 0;
+}
+
+static bool passed(const struct tally *t, const struct tally_limits *l)
+{
+	return (l->memory && t->memory > l->memory) || (l->pids && t->tasks > l->pids);
+}
+
+/* A folder of a process that is not pid 1. */
+static bool is_process(const struct entry *e)
+{
+	return e->name[0] >= '1' && e->name[0] <= '9' && strcmp(e->name, "1") != 0;
+}
+
+/* One process more. It may have ended meanwhile: then there is nothing to count. */
+static int add(int proc_fd, const struct entry *e,
+	int (*read_one)(int proc_fd, const char *pid, struct share *ret), struct tally *t)
+{
+	struct share s = { 0 };
+	int r = read_one(proc_fd, e->name, &s);
+
+	if (r == -ENOENT || r == -ESRCH)
+		return 0;
+	if (r < 0)
+		return r;
+	t->memory += s.memory * 1024;
+	t->tasks += s.threads;
+	return 0;
+}
+
+static int count(int proc_fd, const struct tally_limits *limits,
+	int (*read_one)(int proc_fd, const char *pid, struct share *ret), struct tally *ret)
+{
+	_Alignas(struct entry) char buffer[8192];
+	struct tally t = { 0 };
+
+	if (lseek(proc_fd, 0, SEEK_SET) < 0)
+		return -errno;
+	for (unsigned entries = 0;;) {
+		long n = syscall(SYS_getdents64, proc_fd, buffer, sizeof(buffer));
+
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		for (long at = 0; at < n;) {
+			const struct entry *e = (const void *)(buffer + at);
+			int r = is_process(e) ? add(proc_fd, e, read_one, &t) : 0;
+
+			if (r < 0)
+				return r;
+			if (++entries > ENTRIES_MAX)
+				return -EOVERFLOW;
+			at += e->len;
+		}
+		if (passed(&t, limits))
+			break;
+	}
+	*ret = t;
+	return 0;
+}
+
+static int judge(const struct tally *t, const struct tally_limits *l)
+{
+	return (l->memory && t->memory > l->memory ? TALLY_MEMORY : 0) |
+	       (l->pids && t->tasks > l->pids ? TALLY_PIDS : 0);
+}
+
+int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *ret)
+{
+	struct tally t = { 0 };
+	int r = count(proc_fd, limits, read_cheap, &t);
+
+	if (r == 0 && judge(&t, limits) == TALLY_MEMORY)
+		r = count(proc_fd, limits, read_fair, &t);
+	if (r < 0)
+		return r;
+	if (ret)
+		*ret = t;
+	return judge(&t, limits);
+}
+
+/* What is left of a limit, in 1/64; 64 where there is none. */
+static unsigned room(uint64_t used, uint64_t limit)
+{
+	if (limit == 0)
+		return 64;
+	if (used >= limit)
+		return 0;
+	/* Halved until the product fits. */
+	for (; limit > UINT64_MAX / 64; limit /= 2)
+		used /= 2;
+	return (unsigned)((limit - used) * 64 / limit);
+}
+
+/* A look costs some 12 µs for each process: not more than a tenth of the time is spent on it. */
+static unsigned least_ms(uint64_t tasks)
+{
+	return tasks / 8 > FAR_MS - NEAR_MS ? FAR_MS : NEAR_MS + (unsigned)(tasks / 8);
+}
+
+int tally_interval_ms(const struct tally *now, const struct tally_limits *limits)
+{
+	unsigned memory = room(now->memory, limits->memory), pids = room(now->tasks, limits->pids);
+	unsigned ms = (memory < pids ? memory : pids) * FAR_MS / 64, least = least_ms(now->tasks);
+
+	/* All of the room: 20 ms; half of it: 10; under a tenth: 2. */
+	return (int)(ms < least ? least : ms);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tally, taken by pid 1 of a pid namespace of its own, as an init does it: over children that
+ * hold a known amount of memory and stay until they are killed. Each case runs in a namespace of
+ * its own, which says what went wrong, and exits with 0 if nothing did.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "jail/limits/tally.h"
+#include "jail/userns.h"
+
+#define MB UINT64_C(1048576)
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+#define NEED(x)                                                                                 \
+	do {                                                                                    \
+		if (!(x)) {                                                                     \
+			(void)fprintf(                                                          \
+				stderr, "# line %d: %s (%s)\n", __LINE__, #x, strerror(errno)); \
+			_exit(1);                                                               \
+		}                                                                               \
+	} while (0)
+
+static int proc;
+
+static char *hold(size_t size, int sharing)
+{
+	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
+
+	NEED(p != MAP_FAILED);
+	memset(p, 1, size);
+	return p;
+}
+
+/* A child that does something, says so, and stays. */
+static pid_t stay(void (*prepare)(void *), void *argument)
+{
+	int ends[2];
+	char c;
+	pid_t pid;
+
+	NEED(pipe(ends) == 0);
+	pid = fork();
+	NEED(pid >= 0);
+	if (pid == 0) {
+		if (prepare)
+			prepare(argument);
+		NEED(write(ends[1], "", 1) == 1);
+		for (;;)
+			(void)pause();
+	}
+	NEED(read(ends[0], &c, 1) == 1);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	return pid;
+}
+
+static struct tally look(void)
+{
+	const struct tally_limits none = { 0 };
+	struct tally t = { 0 };
+
+	NEED(tally_check(proc, &none, &t) == TALLY_WITHIN);
+	return t;
+}
+
+static void hold_32(void *unused)
+{
+	(void)unused;
+	(void)hold(32 * MB, MAP_PRIVATE);
+}
+
+static void count_nothing(void)
+{
+	/* pid 1 itself is not counted, whatever it holds. */
+	(void)hold(32 * MB, MAP_PRIVATE);
+	struct tally t = look();
+	NEED(t.tasks == 0 && t.memory == 0);
+}
+
+static void count_memory(void)
+{
+	(void)stay(hold_32, NULL);
+	(void)stay(hold_32, NULL);
+	struct tally t = look();
+	NEED(t.tasks == 2);
+	NEED(t.memory >= 64 * MB && t.memory < 80 * MB);
+	/* Again, by the same descriptor. */
+	NEED(look().tasks == 2);
+}
+
+static void *idle(void *unused)
+{
+	for (;;)
+		(void)pause();
+	return unused;
+}
+
+static void make_threads(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 5; i++) {
+		pthread_t t;
+
+		NEED(pthread_create(&t, NULL, idle, NULL) == 0);
+	}
+}
+
+static void count_threads(void)
+{
+	const struct tally_limits five = { .pids = 5 }, six = { .pids = 6 };
+
+	(void)stay(make_threads, NULL);
+	NEED(look().tasks == 6);
+	NEED(tally_check(proc, &six, NULL) == TALLY_WITHIN);
+	NEED(tally_check(proc, &five, NULL) == TALLY_PIDS);
+}
+
+static void count_dead(void)
+{
+	pid_t pid = fork();
+	siginfo_t info;
+
+	NEED(pid >= 0);
+	if (pid == 0)
+		_exit(0);
+	NEED(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+	NEED(look().tasks == 1);
+	NEED(waitpid(pid, NULL, 0) == pid);
+	NEED(look().tasks == 0);
+}
+
+static void write_all(void *p)
+{
+	memset(p, 2, 32 * MB);
+}
+
+/* Four children of a process with 32 MB: one copy while nobody writes, five when all do. */
+static void count_shared(void)
+{
+	const struct tally_limits limit = { .memory = 64 * MB };
+	struct tally t = { 0 };
+	char *p = hold(32 * MB, MAP_PRIVATE);
+	pid_t pids[4];
+
+	for (size_t i = 0; i < N(pids); i++)
+		pids[i] = stay(NULL, NULL);
+	NEED(look().memory >= 128 * MB);
+	NEED(tally_check(proc, &limit, &t) == TALLY_WITHIN);
+	NEED(t.memory < 48 * MB && t.tasks == 4);
+	for (size_t i = 0; i < N(pids); i++)
+		NEED(kill(pids[i], SIGKILL) == 0 && waitpid(pids[i], NULL, 0) == pids[i]);
+	for (size_t i = 0; i < N(pids); i++)
+		(void)stay(write_all, p);
+	NEED(tally_check(proc, &limit, &t) == TALLY_MEMORY);
+}
+
+/* Memory made to be shared counts as well, once. */
+static void count_shmem(void)
+{
+	const struct tally_limits low = { .memory = 16 * MB }, high = { .memory = 64 * MB };
+	char *p = hold(48 * MB, MAP_SHARED);
+
+	(void)stay(write_all, p);
+	(void)stay(write_all, p);
+	NEED(tally_check(proc, &high, NULL) == TALLY_WITHIN);
+	NEED(tally_check(proc, &low, NULL) == TALLY_MEMORY);
+}
+
+static void lie(void *unused)
+{
+	hold_32(unused);
+	NEED(prctl(PR_SET_NAME, "\nRssAnon:\t1\n", 0, 0, 0) == 0);
+	NEED(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0);
+}
+
+/* A process with a name that looks like a line, and that lets nobody look into it. */
+static void count_liar(void)
+{
+	const struct tally_limits limit = { .memory = 16 * MB };
+
+	(void)stay(lie, NULL);
+	NEED(look().memory >= 32 * MB);
+	NEED(tally_check(proc, &limit, NULL) == TALLY_MEMORY);
+}
+
+static void stop_early(void)
+{
+	const struct tally_limits limit = { .pids = 3 };
+	struct tally t = { 0 };
+
+	for (int i = 0; i < 12; i++)
+		(void)stay(NULL, NULL);
+	NEED(tally_check(proc, &limit, &t) == TALLY_PIDS);
+	NEED(t.tasks > 3);
+}
+
+static void bad_folder(void)
+{
+	const struct tally_limits limit = { .pids = 3 };
+	struct tally t = { .memory = 7, .tasks = 7 };
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	NEED(tally_check(null, &limit, &t) == -ENOTDIR);
+	NEED(tally_check(-1, &limit, &t) == -EBADF);
+	NEED(t.memory == 7 && t.tasks == 7);
+}
+
+/* pid 1 of a new pid namespace with its own /proc. */
+static void be_first(void (*count)(void))
+{
+	uid_t uid = getuid();
+	gid_t gid = getgid();
+	int status;
+
+	NEED(unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) == 0);
+	NEED(userns_map(uid, gid) == 0);
+	pid_t pid = fork();
+	NEED(pid >= 0);
+	if (pid == 0) {
+		NEED(mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) == 0);
+		NEED(mount("proc", "/proc", "proc", 0, NULL) == 0);
+		proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		NEED(proc >= 0);
+		count();
+		_exit(0);
+	}
+	NEED(waitpid(pid, &status, 0) == pid);
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+static void run(void (*count)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		be_first(count);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+#define CASE(name)                            \
+	static void test_##name(void **state) \
+	{                                     \
+		(void)state;                  \
+		run(name);                    \
+	}
+
+CASE(count_nothing)
+CASE(count_memory)
+CASE(count_threads)
+CASE(count_dead)
+CASE(count_shared)
+CASE(count_shmem)
+CASE(count_liar)
+CASE(stop_early)
+CASE(bad_folder)
+
+/* 3000 groups make a line of /proc/PID/status longer than any buffer here. Only root has so many.
+ */
+static void test_many_groups(void **state)
+{
+	(void)state;
+	if (geteuid() == 0) {
+		static gid_t groups[3000];
+		pid_t pid = fork();
+		int status;
+
+		for (gid_t i = 0; i < N(groups); i++)
+			groups[i] = 100000 + i;
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			NEED(setgroups(N(groups), groups) == 0);
+			be_first(count_memory);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+static void test_interval(void **state)
+{
+	static const struct {
+		struct tally now;
+		struct tally_limits limits;
+		int ms;
+	} rows[] = {
+		{ { 0, 0 }, { 0, 0 }, 20 },
+		{ { 1 << 30, 1000 }, { 0, 0 }, 20 },
+		{ { 0, 0 }, { 512 << 20, 64 }, 20 },
+		{ { 256 << 20, 0 }, { 512 << 20, 64 }, 10 },
+		{ { 500 << 20, 0 }, { 512 << 20, 64 }, 2 },
+		{ { 600 << 20, 0 }, { 512 << 20, 64 }, 2 },
+		{ { 0, 63 }, { 512 << 20, 64 }, 9 },
+		{ { 0, 7 }, { 512 << 20, 7 }, 2 },
+		{ { 0, 400 }, { 512 << 20, 400 }, 20 },
+		{ { 0, 48 }, { 512 << 20, 64 }, 8 },
+		{ { 0, 0 }, { 1, 1 }, 20 },
+		{ { 0, 0 }, { UINT64_MAX, UINT64_MAX }, 20 },
+		{ { UINT64_MAX, UINT64_MAX }, { UINT64_MAX, UINT64_MAX }, 20 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++) {
+		int ms = tally_interval_ms(&rows[i].now, &rows[i].limits);
+
+		if (ms != rows[i].ms)
+			fail_msg("row %zu: %d ms, not %d", i, ms, rows[i].ms);
+	}
+}
+
+static bool have_namespaces(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) < 0);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_count_nothing),
+		cmocka_unit_test(test_count_memory),
+		cmocka_unit_test(test_count_threads),
+		cmocka_unit_test(test_count_dead),
+		cmocka_unit_test(test_count_shared),
+		cmocka_unit_test(test_count_shmem),
+		cmocka_unit_test(test_count_liar),
+		cmocka_unit_test(test_stop_early),
+		cmocka_unit_test(test_bad_folder),
+		cmocka_unit_test(test_many_groups),
+		cmocka_unit_test(test_interval),
+	};
+
+	if (!have_namespaces()) {
+		(void)puts("1..0 # SKIP kernel: no user namespaces");
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

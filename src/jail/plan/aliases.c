@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The same file under another mount. A mask covers a path; where the file system that it lies on is
+ * mounted twice (WSL shows the root once more in /mnt/wslg/distro, ostree in /sysroot, a pool of
+ * btrfs as a whole), the file can be read by the other path, which no pattern names. So for each
+ * place that is kept from commands the kernel's list of mounts is searched for others that show it.
+ * A second /proc, as chroots have it, would show the host's processes, and is hidden.
+ *
+ * Only where the whole tree is granted: a plan of single folders shows two mounts of one file only
+ * if somebody names both.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "jail/plan/internal.h"
+
+struct mount_line {
+	const char *device; /* "8:1" */
+	const char *root;   /* what of the file system it shows */
+	const char *path;   /* where */
+	bool is_proc;
+};
+
+struct mounts {
+	struct mount_line *items;
+	size_t n, cap;
+};
+
+/* "\040" is a space. */
+static void unescape(char *text)
+{
+	char *out = text;
+
+	for (; *text; text++) {
+		unsigned value = 0;
+
+		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] && text[3]) {
+			value = (unsigned)(text[1] - '0') * 64 + (unsigned)(text[2] - '0') * 8 +
+				(unsigned)(text[3] - '0');
+			*out++ = (char)value;
+			text += 3;
+		} else {
+			*out++ = *text;
+		}
+	}
+	*out = '\0';
+}
+
+static int add_line(struct planner *p, struct mounts *m, char *line)
+{
+	struct mount_line item = { 0 };
+	char *word[5], *rest = line;
+
+	for (size_t i = 0; i < 5; i++) {
+		word[i] = strsep(&rest, " ");
+		if (!rest)
+			return 0;
+	}
+	rest = strstr(rest, " - ");
+	item.is_proc = rest && strncmp(rest, " - proc ", 8) == 0;
+	unescape(word[3]);
+	unescape(word[4]);
+	item.device = arena_strdup(&p->arena, word[2]);
+	item.root = arena_strdup(&p->arena, word[3]);
+	item.path = arena_strdup(&p->arena, word[4]);
+	if (!item.device || !item.root || !item.path ||
+		ARENA_PUSH(&p->arena, m->items, m->n, m->cap, item) < 0)
+		return plan_no_memory(p);
+	return 0;
+}
+
+static int read_mounts(struct planner *p, struct mounts *m)
+{
+	FILE *list = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL;
+	size_t size = 0;
+	int r = 0;
+
+	if (!list)
+		return error_set(p->error, -errno, NULL,
+			"the mounts of this machine cannot be listed: /proc/self/mountinfo: %s",
+			strerror(errno));
+	while (r == 0 && getline(&line, &size, list) >= 0)
+		r = add_line(p, m, line);
+	if (r == 0 && ferror(list))
+		r = error_set(p->error, -EIO, NULL, "/proc/self/mountinfo cannot be read");
+	free(line);
+	(void)fclose(list);
+	return r;
+}
+
+/* The mount that shows path: the last of those with the longest name. */
+static const struct mount_line *find_mount(const struct mounts *m, const char *path)
+{
+	const struct mount_line *found = NULL;
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct mount_line *item = &m->items[i];
+
+		if (path_is_below(path, item->path) &&
+			(!found || strlen(item->path) >= strlen(found->path)))
+			found = item;
+	}
+	return found;
+}
+
+/* dir + what of `from` lies below base. */
+static bool move(const char *from, const char *base, const char *dir, char out[PATH_BYTES])
+{
+	const char *below = from + (base[1] ? strlen(base) : 0);
+	int n = snprintf(out, PATH_BYTES, "%s%s", dir[1] ? dir : "", below);
+
+	if (n == 0)
+		(void)snprintf(out, PATH_BYTES, "/");
+	return n < PATH_BYTES;
+}
+
+static bool is_same(const struct plan_node *node, const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && st.st_dev == node->dev && st.st_ino == node->ino;
+}
+
+/* As a socket it is hidden, as a guarded file it is read-only: that is all that is needed here. */
+static int add_alias(struct planner *p, const struct plan_node *node, const char *path)
+{
+	struct plan_place place = {
+		.path = arena_strdup(&p->arena, path),
+		.origin = node->kind == PLAN_BIND ? PLAN_FROM_GUARDED : PLAN_FROM_SOCKETS,
+	};
+
+	return place.path ? plan_add_place(p, place) : plan_no_memory(p);
+}
+
+static int search(struct planner *p, const struct mounts *m, const struct plan_node *node)
+{
+	const struct mount_line *own = find_mount(m, node->path);
+	char inside[PATH_BYTES], path[PATH_BYTES];
+	int r = 0;
+
+	if (!own || !move(node->path, own->path, own->root, inside))
+		return 0;
+	for (size_t i = 0; r == 0 && i < m->n; i++) {
+		const struct mount_line *other = &m->items[i];
+
+		if (other == own || strcmp(other->device, own->device) != 0 ||
+			!path_is_below(inside, other->root) ||
+			!move(inside, other->root, other->path, path) ||
+			strcmp(path, node->path) == 0)
+			continue;
+		if (plan_nodes_find(p, path)->kind == PLAN_BIND && is_same(node, path))
+			r = add_alias(p, node, path);
+	}
+	return r;
+}
+
+/* The host's processes, as a chroot has them: /proc itself is the sandbox's own. */
+static int hide_processes(struct planner *p, const struct mounts *m)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < m->n; i++) {
+		const struct mount_line *item = &m->items[i];
+
+		if (item->is_proc && !path_is_below(item->path, "/proc") &&
+			plan_nodes_find(p, item->path)->kind == PLAN_BIND)
+			r = plan_add_place(p, (struct plan_place){ .path = item->path,
+						      .origin = PLAN_FROM_SOCKETS });
+	}
+	return r;
+}
+
+/* A cover on what is around it. */
+static bool is_cover(const struct planner *p, size_t i)
+{
+	const struct plan_node *node = &p->nodes[i], *up = &p->nodes[node->up];
+
+	return node->exists && node->mount == i && up->kind == PLAN_BIND &&
+	       (node->kind != PLAN_BIND || node->access < up->access);
+}
+
+int plan_aliases_collect(struct planner *p)
+{
+	struct mounts mounts = { 0 };
+	size_t before = p->n;
+	int r;
+
+	if (p->nodes[0].kind != PLAN_BIND || p->nodes[0].path[1])
+		return 0;
+	r = read_mounts(p, &mounts);
+	for (size_t i = 1; r == 0 && i < p->n_nodes; i++) {
+		if (is_cover(p, i))
+			r = search(p, &mounts, &p->nodes[i]);
+	}
+	if (r == 0)
+		r = hide_processes(p, &mounts);
+	if (r < 0 || p->n == before)
+		return r;
+	r = plan_look(p);
+	return r < 0 ? r : plan_nodes_build(p);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What the files of the planner share; plan.h is the contract for everybody else.
+ *
+ *   place   a path that somebody names: a pattern, the baseline, the essentials, a program. It has
+ *           an answer of the policy (what is granted there, and how much at most), and a real path
+ *           that its links lead to.
+ *   node    all places with one real path. Nodes make a tree; what a path gets is decided by the
+ *           node at it, or the nearest above it.
+ *
+ * In a node the grants of its places add up and the strictest limit holds:
+ *
+ *     access = min(limits, max(grants, access of what is around it))
+ *
+ * A grant is "the policy allows", a limit "a rule or the baseline forbids"; where nothing is said
+ * at all there is neither, and what is around it counts.
+ */
+#include <dirent.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "jail/plan/plan.h"
+#include "policy/match/glob.h"
+#include "policy/network/host.h"
+#include "policy/policy.h"
+
+enum plan_access { PLAN_NONE, PLAN_READ, PLAN_WRITE };
+
+/* What the policy says of one path. */
+struct plan_answer {
+	enum plan_access grant, limit;
+	const struct source *source; /* what limits it; NULL: the baseline, or nothing */
+	const char *baseline;        /* the entry that limits it, or NULL */
+};
+
+enum plan_origin {
+	PLAN_FROM_POLICY,
+	PLAN_FROM_ESSENTIALS,
+	PLAN_FROM_BASELINE,
+	PLAN_FROM_GUARDED,
+	PLAN_FROM_SOCKETS,
+	PLAN_FROM_EXEC,  /* a program or what belongs to it */
+	PLAN_FROM_ITSELF /* TMP, FILE and private places */
+};
+
+enum plan_runs { PLAN_RUNS_AS_AROUND, PLAN_RUNS_NOT, PLAN_RUNS };
+
+/* What a place is to be when it is not simply the host's own. */
+enum plan_special { PLAN_ORDINARY, PLAN_PRIVATE, PLAN_OWN, PLAN_TEXT, PLAN_COVER, PLAN_DOOR };
+
+struct plan_place {
+	const char *path; /* as named; normal */
+	const char *real; /* where its links lead */
+	enum plan_origin origin;
+	enum plan_special special;
+	enum plan_runs runs;
+	bool is_program;           /* a file or nothing: a folder of that name does not count */
+	struct plan_answer self;   /* of the path */
+	struct plan_answer answer; /* of the path and of all in it: the lesser of both */
+	struct plan_answer there;  /* behind links: the same of the real path */
+	const char *text; /* PLAN_TEXT, PLAN_COVER: what is in it; else the pattern, or NULL */
+	const struct location *where; /* of the pattern, or NULL */
+	bool exists, is_dir, is_socket;
+	bool astray; /* granted by a link that commands may change, and not where it leads */
+	bool hidden; /* may not even be looked at, so neither can a command */
+	uint64_t dev, ino;
+	uint64_t names;             /* of a file: how many it has */
+	size_t first_link, n_links; /* on the way, in planner.links */
+};
+
+/* A true glob that mounts cannot hold: nothing it could match may be mounted as a whole. */
+struct plan_glob {
+	const struct glob_alternative *alternative;
+	const char *text;
+	const struct location *where;
+};
+
+struct plan_hop {
+	const char *path, *target;
+};
+
+struct plan_node {
+	const char *path;
+	enum plan_special special;
+	enum plan_runs runs;
+	enum plan_access grant, limit;
+	bool named; /* the folder itself may be seen, whatever is in it */
+	bool exists, is_dir, hidden;
+	uint64_t dev, ino;
+	const char *text;
+	const struct plan_place *granter, *limiter; /* whom to name in a message; may be NULL */
+	/* Computed: */
+	size_t up; /* the nearest node above; itself for the root */
+	enum plan_access access;
+	enum plan_kind kind; /* what stands here, or around it: PLAN_DIR is the skeleton */
+	bool exec;
+	size_t mount; /* the node whose mount is seen here */
+};
+
+struct planner {
+	struct plan *plan;
+	const struct plan_options *options;
+	const struct policy *policy; /* with true globs replaced, if there were any */
+	struct policy *own_policy;
+	struct arena arena; /* for the time of planning */
+	struct error *error;
+	const struct permissions **layers; /* without nesting */
+	size_t n_layers;
+	struct permissions **copies; /* layers that were written anew */
+	size_t n_copies;
+	char probe[32]; /* a name that no pattern has */
+	struct plan_place *places;
+	size_t n, cap;
+	size_t n_programs; /* of them */
+	size_t n_ready;    /* places that were looked at and asked about */
+	size_t n_doors;    /* places that are granted sockets */
+	struct plan_glob *globs;
+	size_t n_globs, cap_globs;
+	struct plan_glob *exec_globs; /* true globs over programs, and folders of programs */
+	size_t n_exec_globs, cap_exec_globs;
+	const char **exec_folders;
+	size_t n_exec_folders, cap_exec_folders;
+	struct plan_hop *hops;
+	size_t n_hops, cap_hops;
+	const char *searched; /* the last folder that was searched for sockets that were renamed */
+	struct plan_node *nodes;
+	size_t n_nodes;
+	struct plan_entry *entries; /* before they are sorted */
+	size_t n_entries, cap_entries;
+};
+
+static inline enum plan_access plan_least(enum plan_access a, enum plan_access b)
+{
+	return a < b ? a : b;
+}
+
+static inline enum plan_access plan_most(enum plan_access a, enum plan_access b)
+{
+	return a > b ? a : b;
+}
+
+/* plan.c */
+int plan_no_memory(struct planner *p);
+int plan_add_place(struct planner *p, struct plan_place place);
+/* A note for people; the text is printed into the plan's arena. */
+int plan_add_note(struct planner *p, const struct location *where, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Orders paths so that a folder comes right before what is in it. */
+int plan_compare_paths(const char *a, const char *b);
+
+/* plan/patterns.c: places from the lists and rules of all layers. */
+int plan_patterns_collect(struct planner *p);
+/* One path pattern with its variable expanded, parsed into the planner's arena. */
+int plan_patterns_parse(
+	struct planner *p, const char *text, const struct location *where, struct glob *ret);
+
+/* plan/globs.c: true globs that allow reading become what they match. */
+int plan_globs_rewrite(struct planner *p);
+/* No "**" but at the end. */
+bool plan_globs_can_expand(const struct glob_alternative *alt);
+/* Called for each path that is there; subtree: all below it is meant as well. */
+typedef int plan_globs_found(void *data, const char *path, bool subtree);
+/* The folder that a pattern is fixed to, without its links; "/" if that cannot be found out. */
+void plan_globs_folder(const struct glob_alternative *alt, char out[PATH_BYTES]);
+int plan_globs_expand(
+	struct planner *p, const struct glob_alternative *alt, plan_globs_found *found, void *data);
+
+/* plan/ask.c: the policy's answers. */
+int plan_ask(const struct planner *p, const char *path, struct plan_answer *ret);
+int plan_ask_inside(const struct planner *p, const char *path, struct plan_answer *ret);
+/* Of connecting to a socket: all or nothing. */
+int plan_ask_socket(const struct planner *p, const char *path, struct plan_answer *ret);
+/* The lesser of a path and a name in it that nobody names. */
+int plan_ask_whole(const struct planner *p, const char *path, struct plan_answer *ret);
+/* "fs.deny (policy.yaml:3)": who limits; into the planner's arena, "" when out of memory. */
+const char *plan_ask_who(struct planner *p, const struct plan_answer *a);
+
+/* plan/look.c: what is there, and where links lead. Looks at all places that are not ready yet. */
+int plan_look(struct planner *p);
+/* One path that is known to be free of links. */
+int plan_look_at(const char *path, struct plan_place *ret);
+/* Reading a folder: *ret is NULL if it cannot be seen, or at its end; negative: it went wrong. */
+int plan_look_open(const struct planner *p, const char *folder, DIR **ret);
+int plan_look_next(const struct planner *p, const char *folder, DIR *dir, const char **ret);
+/* An errno that means: not there, as far as a command can tell. */
+bool plan_look_is_absent(int code);
+
+/* plan/baseline.c: places of the baseline inside what the nodes make visible. */
+int plan_baseline_collect(struct planner *p);
+
+/* plan/sockets.c: sockets of the host inside what the nodes make visible. */
+int plan_sockets_collect(struct planner *p);
+
+/* plan/doors.c: sockets of the host that are granted. */
+int plan_doors_collect(struct planner *p);
+int plan_doors_check(struct planner *p, const struct plan_place *place);
+
+/* plan/aliases.c: covers again where another mount shows what they cover. */
+int plan_aliases_collect(struct planner *p);
+
+/* plan/extras.c: essentials, HOME, temporary folders, guarded files. */
+int plan_extras_collect(struct planner *p);
+/* passwd, group … */
+int plan_files_text(struct planner *p, const char *path, const char **ret);
+
+/* plan/exec.c */
+int plan_exec_collect(struct planner *p);
+int plan_exec_list(struct planner *p);
+
+/* plan/programs.c: each adds places. A program brings its interpreter and its companions along. */
+int plan_programs_add(struct planner *p, const char *path);
+int plan_programs_add_folder(struct planner *p, const char *path);
+/* A rule, not just the lack of a grant. */
+bool plan_programs_is_denied(const struct planner *p, const char *path);
+int plan_programs_add_essential(struct planner *p, const char *path);
+int plan_programs_deny(
+	struct planner *p, const char *path, const struct location *where, const char *text);
+
+/* plan/network.c */
+int plan_network_decide(struct planner *p);
+/* A rule that counts, of connections. */
+bool plan_network_is_about_hosts(const struct rule *rule);
+/* Layers that only watch, or allow what nobody denies. */
+bool plan_network_allows_by_default(const struct permissions *l);
+bool plan_network_is_loopback(const struct host_pattern *h);
+
+/* plan/literals.c: where to listen if the kernel has no nf_tables, or why that would not do. */
+int plan_literals_collect(struct planner *p);
+
+/* plan/nodes.c */
+int plan_nodes_build(struct planner *p);
+/* The node at path or the nearest above it. */
+const struct plan_node *plan_nodes_find(const struct planner *p, const char *path);
+
+/* plan/check.c: refuses what mounts cannot hold. */
+int plan_check(struct planner *p);
+
+/* plan/entries.c: from nodes to the plan's entries. */
+int plan_entries_make(struct planner *p);

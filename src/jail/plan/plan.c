@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of planning, as data. Places are collected first; then each is looked at (does it
+ * exist, where do its links lead) and the policy is asked about it; then places that turn out to be
+ * one become nodes. Only now it is known what a command could see at all, and so which of the
+ * hundreds of the baseline's places matter: those become places as well, and the nodes are built
+ * again. What mounts cannot hold is refused before the first entry is written.
+ */
+#include "jail/plan/plan.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "host/links.h"
+#include "jail/plan/internal.h"
+
+int plan_no_memory(struct planner *p)
+{
+	return error_set(p->error, -ENOMEM, NULL, "out of memory");
+}
+
+int plan_add_place(struct planner *p, struct plan_place place)
+{
+	return ARENA_PUSH(&p->arena, p->places, p->n, p->cap, place) < 0 ? plan_no_memory(p) : 0;
+}
+
+int plan_add_note(struct planner *p, const struct location *where, const char *format, ...)
+{
+	struct plan *plan = p->plan;
+	struct plan_note note = { 0 };
+	char text[PATH_BYTES + 256];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	note.text = arena_strdup(&plan->arena, text);
+	if (where) {
+		note.where = *where;
+		note.where.file = where->file ? arena_strdup(&plan->arena, where->file) : NULL;
+	}
+	if (!note.text || (where && where->file && !note.where.file) ||
+		ARENA_PUSH(&plan->arena, plan->notes, plan->n_notes, plan->cap_notes, note) < 0)
+		return plan_no_memory(p);
+	return 0;
+}
+
+int plan_compare_paths(const char *a, const char *b)
+{
+	size_t i = 0;
+
+	while (a[i] && a[i] == b[i])
+		i++;
+	if (a[i] == b[i])
+		return 0;
+	/* The end of a name comes first, then what is in the folder of that name. */
+	if (!a[i] || !b[i])
+		return a[i] ? 1 : -1;
+	if (a[i] == '/' || b[i] == '/')
+		return a[i] == '/' ? -1 : 1;
+	return (unsigned char)a[i] < (unsigned char)b[i] ? -1 : 1;
+}
+
+/* Variables that a plan cannot do without. */
+static int take_variables(struct planner *p)
+{
+	const char *home = p->options->variables->values[VARIABLE_HOME];
+	const char *work = p->options->variables->values[VARIABLE_WORK_DIR];
+
+	if (!home || !path_is_normal(home, strlen(home)))
+		return error_set(p->error, -EINVAL, NULL, "HOME is not known, or no absolute path");
+	p->plan->home = arena_strdup(&p->plan->arena, home);
+	if (!p->plan->home)
+		return plan_no_memory(p);
+	if (work && !path_is_normal(work, strlen(work)))
+		return error_set(p->error, -EINVAL, NULL, "WORK_DIR is no absolute path");
+	return 0;
+}
+
+/* More layers than anybody writes; what is nested counts too. */
+enum { LAYERS_MAX = 1024 };
+
+static int take_layers(struct planner *p)
+{
+	const struct plan_options *o = p->options;
+	int r = 0;
+
+	p->layers = arena_calloc(&p->arena, LAYERS_MAX, sizeof(const struct permissions *));
+	if (!p->layers)
+		return plan_no_memory(p);
+	for (size_t i = 0; r >= 0 && i < o->n_layers; i++) {
+		r = permissions_layers(
+			o->layers[i], p->layers + p->n_layers, LAYERS_MAX - p->n_layers);
+		p->n_layers += r > 0 ? (size_t)r : 0;
+	}
+	return r < 0 ? error_set(p->error, r, NULL, "the policy has too many layers") : 0;
+}
+
+static int take_limits(struct planner *p)
+{
+	policy_limits(p->policy, &p->plan->limits);
+	p->plan->policy = p->options->policy;
+	return 0;
+}
+
+/* Commands start in WORK_DIR if they can see it. */
+static int choose_work_dir(struct planner *p)
+{
+	const char *work = p->options->variables->values[VARIABLE_WORK_DIR];
+	struct plan_place place = { 0 };
+	const struct plan_node *node;
+	char real[PATH_BYTES];
+
+	if (!work || links_follow(work, NULL, NULL, real) < 0 || plan_look_at(real, &place) < 0 ||
+		!place.is_dir)
+		return 0;
+	node = plan_nodes_find(p, real);
+	if (node->kind != PLAN_BIND && (node->kind != PLAN_TMP || strcmp(node->path, real) != 0))
+		return 0;
+	p->plan->work_dir = arena_strdup(&p->plan->arena, real);
+	return p->plan->work_dir ? 0 : plan_no_memory(p);
+}
+
+static int (*const steps[])(struct planner *p) = {
+	take_variables,
+	take_layers,
+	take_limits,
+	plan_globs_rewrite,
+	plan_patterns_collect,
+	plan_doors_collect,
+	plan_network_decide,
+	plan_exec_collect,
+	plan_extras_collect,
+	plan_look,
+	plan_nodes_build,
+	plan_baseline_collect,
+	plan_sockets_collect,
+	plan_look,
+	plan_nodes_build,
+	plan_aliases_collect,
+	plan_check,
+	plan_entries_make,
+	plan_exec_list,
+	choose_work_dir,
+};
+
+static int run(struct planner *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
+		r = steps[i](p);
+	return r == -ENOMEM ? plan_no_memory(p) : r;
+}
+
+int plan_new(struct plan **ret, const struct plan_options *o, struct error *e)
+{
+	auto_plan *plan = calloc(1, sizeof(*plan));
+	struct planner p = { .plan = plan, .options = o, .policy = o->policy, .error = e };
+	int r = plan ? run(&p) : error_set(e, -ENOMEM, NULL, "out of memory");
+
+	policy_free(p.own_policy);
+	for (size_t i = 0; i < p.n_copies; i++)
+		permissions_free(p.copies[i]);
+	arena_deinit(&p.arena);
+	if (r < 0)
+		return r;
+	*ret = plan;
+	plan = NULL;
+	return 0;
+}
+
+void plan_free(struct plan *p)
+{
+	if (!p)
+		return;
+	arena_deinit(&p->arena);
+	free(p);
+}
+
+/* The last entry that is not behind path in the order of entries. */
+static size_t last_before(const struct plan *p, const char *path)
+{
+	size_t lo = 0, hi = p->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (plan_compare_paths(p->entries[mid].path, path) <= 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+const struct plan_entry *plan_find(const struct plan *p, const char *path)
+{
+	for (size_t i = last_before(p, path); i > 0; i--) {
+		const struct plan_entry *entry = &p->entries[i - 1];
+		bool solid = entry->kind != PLAN_DIR && entry->kind != PLAN_LINK;
+
+		if (strcmp(entry->path, path) == 0 || (solid && path_is_below(path, entry->path)))
+			return entry;
+	}
+	return NULL;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * From a policy to what the kernel is to hold: the list of mounts, links and files that make up the
+ * tree a command sees. Making a plan looks at the host (it follows links, asks what exists) but
+ * changes nothing; jail/tree.h carries it out.
+ *
+ * Everything is decided by asking the policy, so layers, rules, priorities and the baseline mean
+ * here what they mean everywhere. The places that any pattern names cut the file system into
+ * regions in which every path gets the same answer; a plan asks once for each region and puts a
+ * mount where the answer changes. It costs what the number of patterns costs, never what lies in
+ * the folders.
+ *
+ * What the kernel can't hold is refused with a sentence, never widened: see plan_new().
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "policy/network/address.h"
+#include "policy/permissions.h"
+#include "policy/policy.h"
+#include "policy/variable.h"
+
+enum plan_kind {
+	PLAN_DIR,  /* an empty folder, read-only: on the way to something, or granted as itself */
+	PLAN_LINK, /* a symbolic link as the host has it; text: its target */
+	PLAN_FILE, /* a small read-only file that Corral writes (/etc/passwd …); text: what is in it
+		    */
+	PLAN_TMP,    /* an empty writable folder of the session's own */
+	PLAN_BIND,   /* the host's file or folder of the same name */
+	PLAN_MASK,   /* hides the host's file or folder of that name */
+	PLAN_SOCKET, /* a socket that the relay listens on, in place of the host's
+			(net/enter/doors.h) */
+};
+
+struct plan_entry {
+	enum plan_kind kind;
+	const char *path; /* absolute, normal, free of links on the host (but PLAN_LINK itself) */
+	const char *text;
+	bool is_dir;   /* BIND, MASK, FILE: what is there on the host */
+	bool writable; /* BIND; TMP is always */
+	bool exec;     /* programs in it may run; false: mounted noexec */
+	bool over; /* stands on a BIND, so that the host can pull it off by renaming: watch it */
+	uint64_t dev,
+		ino; /* BIND, MASK: what was looked at; the tree checks that it is still that */
+};
+
+/* Something a person may want to know; nothing is wider than granted because of it. */
+struct plan_note {
+	const char *text;
+	struct location where;
+};
+
+enum plan_network {
+	PLAN_NETWORK_NONE,  /* a network of its own with nothing but loopback */
+	PLAN_NETWORK_RELAY, /* the same, and a relay that leads to what is granted (net/relay.h) */
+	PLAN_NETWORK_HOST,  /* the host's: only where everything is granted, private addresses too
+			       (but see public_is_open) */
+};
+
+enum {
+	PLAN_PORTS_MAX = 32,
+	PLAN_RANGES_MAX = 8,
+	PLAN_SOCKETS_MAX = 64,
+	PLAN_LITERALS_MAX = 256,
+	PLAN_LISTENERS_MAX = 256
+};
+
+/* Of ports, of 127.0.0.0/8 and ::1. */
+enum { PLAN_FAMILY_4 = 1, PLAN_FAMILY_6 = 2 };
+struct plan_range {
+	uint16_t lo, hi, families;
+};
+
+/* An address that a grant names, at one port. */
+struct plan_literal {
+	struct address address;
+	uint16_t port;
+};
+
+/* Of a sandbox with a relay (net/dns/synthetic.h): its own address, and that of its name server. */
+#define PLAN_SELF_4 "198.19.255.1"
+#define PLAN_SERVER_4 "198.19.255.53"
+
+struct plan {
+	struct arena arena;
+	struct plan_entry *entries; /* sorted by path, a folder before what is in it */
+	size_t n, cap;
+	struct plan_note *notes;
+	size_t n_notes, cap_notes;
+	bool exec_listed;      /* some layer lists programs: no memfd may run either */
+	const char **programs; /* then: the files that may run, each once; Landlock's EXECUTE */
+	size_t n_programs, cap_programs;
+	const char *home;     /* of the command */
+	const char *work_dir; /* where commands start unless told; NULL: home */
+	enum plan_network network;
+	uint16_t ports[PLAN_PORTS_MAX]; /* of the sandbox, to be published on the host's loopback */
+	size_t n_ports;
+	/* Of the host's loopback, that some layer names: the relay is to be asked for them. */
+	struct plan_range loopback[PLAN_RANGES_MAX];
+	size_t n_loopback;
+	/* For kernels without nf_tables: all granted addresses, if one layer has nothing but names
+	 * and addresses with their ports. Else `unheld` says what stands in the way. */
+	struct plan_literal *literals;
+	size_t n_literals, cap_literals;
+	size_t n_listeners; /* as many sockets of each family as names may take */
+	const char *unheld;
+	struct limits limits;
+	const struct policy *policy; /* that it was made from; not sent to the zygote */
+};
+
+struct plan_options {
+	const struct policy *policy;
+	const struct permissions *const *layers; /* what the policy was compiled from */
+	size_t n_layers;
+	const struct variables *variables; /* HOME and WORK_DIR at least */
+	const struct resolver *resolver;
+	bool shell; /* /bin/sh may run whatever exec lists say */
+	/* Every public host and port granted is enough for the host's network, which does not keep
+	 * private addresses from a command: for omega's modes. */
+	bool public_is_open;
+	/* Never writable and, if inside a write grant, made read-only: policy files, profiles,
+	 * approvals, keys. Absolute paths; those that do not exist are skipped. */
+	const char *const *guarded;
+	size_t n_guarded;
+	/* A relay even where no host is granted: it lets nobody out, and tells who wanted to. */
+	bool explain;
+};
+
+/*
+ * -EOPNOTSUPP: a pattern that mounts can't hold (a true glob that allows writing, or denies inside
+ *   what is granted; a denied path that does not exist where the command could create it; a command
+ *   pattern with arguments; hosts other than none or all): the sentence names the rule's place and
+ *   what to write instead.
+ * -EACCES: a granted path leads by symbolic links to something denied.
+ * -ENOENT, -ENOTSOCK: a granted socket (unix:/path) is not there, or is none.
+ * -ENOMEM, -EIO …
+ */
+int plan_new(struct plan **ret, const struct plan_options *o, struct error *e);
+void plan_free(struct plan *p);
+static inline void plan_freep(struct plan **p)
+{
+	plan_free(*p);
+}
+#define auto_plan __attribute__((cleanup(plan_freep))) struct plan
+
+/* The entry at path, or the nearest above it that is not PLAN_DIR or PLAN_LINK; NULL: the skeleton.
+ */
+const struct plan_entry *plan_find(const struct plan *p, const char *path);

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a plan has beside the grants, and single properties of entries. */
+#include "jail/plan/test/test-plan.h"
+
+#include <glob.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/file.h"
+#include "policy/format/mode.h"
+
+static const char *const files[] = {
+	"@/temp/",
+	"@/home/",
+	"@/home/.ssh/",
+	"@/home/.claude/",
+	"@/home/p/",
+	"@/home/p/conf/",
+	"@/home/p/conf/policy.yaml",
+	"@/home/p/outside>../../data/policy.yaml",
+	"@/data/",
+	"@/data/policy.yaml",
+	"@/by-link>home",
+	"@/closed/",
+	"@/closed/in/",
+};
+
+static struct plan *make(const char *const *layers, struct plan_options *o, struct error *e)
+{
+	struct test_policy t;
+	struct plan_options with;
+	struct plan *plan = NULL;
+
+	test_policy_init(&t, layers);
+	with = test_policy_options(&t);
+	if (o) {
+		with.shell = o->shell;
+		with.guarded = o->guarded;
+		with.n_guarded = o->n_guarded;
+		with.public_is_open = o->public_is_open;
+	}
+	if (plan_new(&plan, &with, e) < 0)
+		plan = NULL;
+	test_policy_deinit(&t);
+	return plan;
+}
+
+static struct plan *make_one(const char *layer)
+{
+	struct error e = { 0 };
+	struct plan *plan = make((const char *const[]){ layer, NULL }, NULL, &e);
+
+	if (!plan)
+		fail_msg("%s: %s", layer, e.text);
+	return plan;
+}
+
+/* The entry at exactly that path; '@' as ever. */
+static const struct plan_entry *at(const struct plan *plan, const char *path)
+{
+	char *full = test_plan_expand(path);
+	const struct plan_entry *found = plan_find(plan, full);
+
+	if (found && strcmp(found->path, full) != 0)
+		found = NULL;
+	free(full);
+	return found;
+}
+
+static bool is_visible(const struct plan *plan, const char *path)
+{
+	const struct plan_entry *found = plan_find(plan, path);
+
+	return found && found->kind == PLAN_BIND;
+}
+
+static void test_essentials(void **state)
+{
+	auto_plan *plan = make_one("{}");
+	const struct plan_entry *passwd = at(plan, "/etc/passwd");
+	char user[64];
+
+	(void)state;
+	(void)snprintf(user, sizeof(user), ":x:%lu:", (unsigned long)getuid());
+	assert_non_null(passwd);
+	assert_int_equal(passwd->kind, PLAN_FILE);
+	assert_non_null(strstr(passwd->text, user));
+	assert_non_null(strstr(passwd->text, plan->home));
+	assert_non_null(strstr(at(plan, "/etc/hosts")->text, "127.0.0.1 localhost\n"));
+	assert_non_null(strstr(at(plan, "/etc/resolv.conf")->text, "nameserver 127.0.0.1\n"));
+	assert_non_null(strstr(at(plan, "/etc/group")->text, ":x:"));
+	assert_true(is_visible(plan, "/usr/lib/x"));
+	assert_true(is_visible(plan, "/usr/share/zoneinfo/UTC"));
+	assert_false(is_visible(plan, "/usr/bin/env"));
+	assert_false(is_visible(plan, "/etc/shadow"));
+	assert_false(is_visible(plan, "/root/x"));
+	assert_null(at(plan, "/proc"));
+	assert_null(at(plan, "/dev"));
+	for (size_t i = 0; i < plan->n; i++)
+		assert_false(plan->entries[i].kind == PLAN_BIND && plan->entries[i].writable);
+	assert_int_equal(at(plan, "/tmp")->kind, PLAN_TMP);
+	assert_int_equal(at(plan, "/var/tmp")->kind, PLAN_TMP);
+	assert_int_equal(plan->network, PLAN_NETWORK_NONE);
+	assert_null(plan->work_dir);
+}
+
+/* What is denied stays denied, however essential. */
+static void test_denied_essentials(void **state)
+{
+	auto_plan *plan = make_one("fs: {deny: [/etc/passwd, /usr/share/**, /usr/lib/locale/**]}");
+
+	(void)state;
+	assert_null(at(plan, "/etc/passwd"));
+	assert_non_null(at(plan, "/etc/group"));
+	assert_false(is_visible(plan, "/usr/share/zoneinfo"));
+	assert_true(is_visible(plan, "/usr/lib/x"));
+	assert_false(is_visible(plan, "/usr/lib/locale"));
+}
+
+/* The deny stands in a layer behind one that grants nothing. */
+static void test_denied_by_another_layer(void **state)
+{
+	struct error e = { 0 };
+	auto_plan *plan =
+		make((const char *const[]){ "{}", "fs: {deny: [/etc/passwd]}", NULL }, NULL, &e);
+
+	(void)state;
+	assert_non_null(plan);
+	assert_null(at(plan, "/etc/passwd"));
+}
+
+static void test_granted_originals(void **state)
+{
+	auto_plan *plan = make_one("fs: {read: [/etc/**]}");
+
+	(void)state;
+	assert_int_equal(at(plan, "/etc")->kind, PLAN_BIND);
+	assert_null(at(plan, "/etc/passwd"));
+	assert_null(at(plan, "/etc/hosts"));
+	if (access("/etc/shadow", F_OK) == 0)
+		assert_int_equal(at(plan, "/etc/shadow")->kind, PLAN_MASK);
+}
+
+static void test_temporary(void **state)
+{
+	auto_plan *part = make_one("fs: {write: [@/data/**]}");
+	auto_plan *all = NULL;
+
+	(void)state;
+	/* Else the baseline's places in HOME could be made. */
+	test_plan_home = "/nonexistent";
+	all = make_one("fs: {write: [/tmp/**]}");
+	test_plan_home = NULL;
+	assert_int_equal(at(all, "/tmp")->kind, PLAN_BIND);
+	assert_true(at(all, "/tmp")->writable);
+	assert_int_equal(at(part, "/tmp")->kind, PLAN_TMP);
+	assert_int_equal(at(part, "@/data")->kind, PLAN_BIND);
+}
+
+static void test_devices(void **state)
+{
+	auto_plan *broad = make_one("fs: {read: [/dev/**, /proc/**, /proc/cpuinfo, /dev/null]}");
+
+	(void)state;
+	for (size_t i = 0; i < broad->n; i++) {
+		assert_true(strncmp(broad->entries[i].path, "/dev", 4) != 0);
+		assert_true(strncmp(broad->entries[i].path, "/proc", 5) != 0);
+	}
+}
+
+static void test_identity(void **state)
+{
+	auto_plan *plan = make_one("fs: {write: [@/data/**], deny: [@/data/policy.yaml]}");
+	char *folder = test_plan_expand("@/data"), *file = test_plan_expand("@/data/policy.yaml");
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(stat(folder, &st), 0);
+	assert_true(at(plan, folder)->dev == st.st_dev && at(plan, folder)->ino == st.st_ino);
+	assert_int_equal(stat(file, &st), 0);
+	assert_true(at(plan, file)->dev == st.st_dev && at(plan, file)->ino == st.st_ino);
+	free(folder);
+	free(file);
+}
+
+/* The baseline's places in HOME are found whatever name they are reached by. */
+static void test_home_by_link(void **state)
+{
+	auto_plan *there = make_one("fs: {read: [@/by-link/**]}");
+	auto_plan *real = NULL;
+	char *home = test_plan_expand("@/by-link");
+
+	(void)state;
+	assert_int_equal(at(there, "@/home")->kind, PLAN_BIND);
+	assert_int_equal(at(there, "@/home/.ssh")->kind, PLAN_MASK);
+	test_plan_home = home;
+	real = make_one("fs: {read: [@/home/**]}");
+	test_plan_home = NULL;
+	assert_int_equal(at(real, "@/home/.ssh")->kind, PLAN_MASK);
+	/* Not visible, it is the session's own, in its real place. */
+	test_plan_home = home;
+	plan_free(real);
+	real = make_one("{}");
+	test_plan_home = NULL;
+	assert_int_equal(at(real, "@/home")->kind, PLAN_TMP);
+	assert_int_equal(at(real, "@/by-link")->kind, PLAN_LINK);
+	free(home);
+}
+
+/* A link that somebody swaps leads to a refusal, never to what it leads to now. */
+static void test_swapped_link(void **state)
+{
+	static const char *const policy[] = { "fs: {read: [@/swapped/**]}", NULL };
+	struct error e = { 0 };
+	struct plan *plan;
+	char *path = test_plan_expand("@/swapped");
+
+	(void)state;
+	test_plan_make("@/swapped>data");
+	plan = make(policy, NULL, &e);
+	assert_non_null(plan);
+	assert_int_equal(at(plan, "@/data")->kind, PLAN_BIND);
+	plan_free(plan);
+	assert_int_equal(unlink(path), 0);
+	test_plan_make("@/swapped>home/.ssh");
+	assert_null(make(policy, NULL, &e));
+	assert_non_null(strstr(e.text, "leads to"));
+	assert_non_null(strstr(e.text, "the baseline (~/.ssh/**)"));
+	assert_int_equal(unlink(path), 0);
+	free(path);
+}
+
+/* What cannot be looked at could be opened by changing the mode of its folder. Root sees it. */
+static void test_hidden(void **state)
+{
+	static const char *const policy[] = {
+		"fs: {write: [@/closed/**], deny: [@/closed/in/secret]}", NULL
+	};
+	struct error e = { 0 };
+	char *path = test_plan_expand("@/closed/in");
+
+	(void)state;
+	assert_int_equal(chmod(path, 0), 0);
+	assert_null(make(policy, NULL, &e));
+	assert_non_null(strstr(e.text, "does not exist"));
+	assert_int_equal(chmod(path, 0755), 0);
+	free(path);
+}
+
+static void test_guarded(void **state)
+{
+	char *paths[] = { test_plan_expand("@/home/p/conf/policy.yaml"),
+		test_plan_expand("@/data/policy.yaml"), test_plan_expand("@/home/p/nope") };
+	struct plan_options o = { .guarded = (const char *const *)paths, .n_guarded = N(paths) };
+	struct error e = { 0 };
+	auto_plan *plan = make((const char *const[]){ "fs: {write: [@/home/p/**]}", NULL }, &o, &e);
+	const struct plan_entry *entry;
+
+	(void)state;
+	assert_non_null(plan);
+	entry = at(plan, "@/home/p/conf/policy.yaml");
+	assert_non_null(entry);
+	assert_true(entry->kind == PLAN_BIND && !entry->writable && entry->over);
+	/* Or the folder could be moved away and made anew. */
+	entry = at(plan, "@/home/p/conf");
+	assert_non_null(entry);
+	assert_true(entry->kind == PLAN_BIND && entry->writable && entry->over);
+	/* Guarding grants nothing. */
+	assert_null(at(plan, "@/data/policy.yaml"));
+	assert_null(at(plan, "@/home/p/nope"));
+	for (size_t i = 0; i < N(paths); i++)
+		free(paths[i]);
+}
+
+/* A link in a writable folder cannot be held. */
+static void test_guarded_link(void **state)
+{
+	char *path = test_plan_expand("@/home/p/outside");
+	struct plan_options o = { .guarded = (const char *const *)&path, .n_guarded = 1 };
+	struct error e = { 0 };
+
+	(void)state;
+	assert_null(make((const char *const[]){ "fs: {write: [@/home/p/**]}", NULL }, &o, &e));
+	assert_non_null(strstr(e.text, "can be replaced by commands"));
+	free(path);
+}
+
+/* The name of a loader, or what one leads to (musl's is its libc.so). */
+static bool is_loader(const char *path)
+{
+	glob_t found = { 0 };
+	bool yes = strstr(path, "/ld") != NULL;
+
+	if (glob("/lib*/ld*.so*", 0, NULL, &found) == 0)
+		for (size_t i = 0; !yes && i < found.gl_pathc; i++) {
+			char real[4096];
+
+			yes = realpath(found.gl_pathv[i], real) && strcmp(real, path) == 0;
+		}
+	globfree(&found);
+	return yes;
+}
+
+static void test_listed(void **state)
+{
+	struct plan_options o = { .shell = true };
+	struct error e = { 0 };
+	auto_plan *plan = make((const char *const[]){ "exec: []", NULL }, &o, &e);
+	auto_plan *bare = make_one("exec: []");
+	char shell[4096];
+	bool found = false;
+
+	(void)state;
+	assert_non_null(plan);
+	assert_non_null(realpath("/bin/sh", shell));
+	assert_true(plan->exec_listed && bare->exec_listed);
+	for (size_t i = 0; i < plan->n_programs; i++)
+		found = found || strcmp(plan->programs[i], shell) == 0;
+	assert_true(found);
+	assert_true(is_visible(plan, shell) && at(plan, shell)->exec);
+	assert_false(is_visible(bare, shell));
+	assert_false(at(plan, "/tmp")->exec);
+	assert_false(at(plan, "@/home")->exec);
+	assert_false(plan_find(plan, "/usr/share/x")->exec);
+	assert_false(plan_find(plan, "/etc/nsswitch.conf")->exec);
+	/* Besides the shell and its loader nothing runs. */
+	assert_true(bare->n_programs >= 1);
+	for (size_t i = 0; i < bare->n_programs; i++)
+		assert_true(is_loader(bare->programs[i]));
+}
+
+static void test_open_shell(void **state)
+{
+	struct plan_options o = { .shell = true };
+	struct error e = { 0 };
+	auto_plan *plan = make((const char *const[]){ "{}", NULL }, &o, &e);
+	char shell[4096];
+
+	(void)state;
+	assert_non_null(plan);
+	assert_non_null(realpath("/bin/sh", shell));
+	assert_true(is_visible(plan, shell));
+	assert_false(plan->exec_listed);
+	assert_true(at(plan, "/tmp")->exec);
+}
+
+static void test_work_dir(void **state)
+{
+	auto_plan *plan = make_one("fs: {write: [$WORK_DIR/**]}");
+	auto_plan *masked = make_one("fs: {read: [@/home/**], deny: [$WORK_DIR/**]}");
+	char *work = test_plan_expand("@/home/p");
+
+	(void)state;
+	assert_string_equal(plan->work_dir, work);
+	assert_null(masked->work_dir);
+	free(work);
+}
+
+static void test_limits(void **state)
+{
+	auto_plan *plan = make_one("limits: {pids: 7, timeout: 3s}");
+
+	(void)state;
+	assert_int_equal(plan->limits.values[LIMIT_PIDS], 7);
+	assert_int_equal(plan->limits.values[LIMIT_TIMEOUT_MS], 3000);
+	assert_true(plan->limits.values[LIMIT_MEMORY] == LIMIT_NONE);
+}
+
+static void test_mode(void **state)
+{
+	struct test_policy t;
+	struct plan_options o;
+	struct error e = { 0 };
+	auto_plan *plan = NULL;
+	char *data = test_plan_expand("@/data");
+
+	(void)state;
+	test_policy_init(&t, (const char *const[]){ "{}", NULL });
+	(void)snprintf(t.temp, sizeof(t.temp), "%.200s/temp", test_plan_folder);
+	policy_free(t.policy);
+	permissions_free(t.layers[0]);
+	t.layers[0] = permissions_new();
+	assert_int_equal(
+		agent_mode_permissions(AGENT_MODE_SANDBOX, data, NULL, 0, t.layers[0], &e), 0);
+	assert_int_equal(policy_new(&t.policy, (const struct permissions *const *)t.layers, 1,
+				 &(struct policy_options){ .variables = &t.variables }, &e),
+		0);
+	o = test_policy_options(&t);
+	/* All of the public hosts are the relay's, unless that is said to be enough. */
+	assert_int_equal(plan_new(&plan, &o, &e), 0);
+	assert_int_equal(plan->network, PLAN_NETWORK_RELAY);
+	assert_int_equal(at(plan, "/etc/hosts")->kind, PLAN_FILE);
+	plan_free(plan);
+	plan = NULL;
+	o.public_is_open = true;
+	assert_int_equal(plan_new(&plan, &o, &e), 0);
+	assert_int_equal(plan->network, PLAN_NETWORK_HOST);
+	assert_string_equal(plan->entries[0].path, "/");
+	assert_int_equal(plan->entries[0].kind, PLAN_BIND);
+	assert_false(plan->entries[0].writable);
+	assert_true(at(plan, "@/temp")->writable);
+	assert_true(at(plan, "@/data")->writable);
+	assert_true(at(plan, "@/home/.claude")->writable);
+	assert_int_equal(at(plan, "@/home/.ssh")->kind, PLAN_MASK);
+	/* Nothing can be made where the host's own folders are. */
+	for (size_t i = 0; i < plan->n; i++) {
+		assert_true(
+			plan->entries[i].kind == PLAN_BIND || plan->entries[i].kind == PLAN_MASK);
+		assert_int_equal(access(plan->entries[i].path, F_OK), 0);
+	}
+	test_policy_deinit(&t);
+	free(data);
+}
+
+static void test_bad_variables(void **state)
+{
+	struct test_policy t;
+	struct plan_options o;
+	struct error e = { 0 };
+	struct plan *plan = NULL;
+
+	(void)state;
+	test_policy_init(&t, (const char *const[]){ "{}", NULL });
+	o = test_policy_options(&t);
+	t.variables.values[VARIABLE_HOME] = NULL;
+	assert_int_equal(plan_new(&plan, &o, &e), -EINVAL);
+	t.variables.values[VARIABLE_HOME] = "home";
+	assert_int_equal(plan_new(&plan, &o, &e), -EINVAL);
+	t.variables.values[VARIABLE_HOME] = "/";
+	t.variables.values[VARIABLE_WORK_DIR] = "../x";
+	assert_int_equal(plan_new(&plan, &o, &e), -EINVAL);
+	t.variables.values[VARIABLE_WORK_DIR] = NULL;
+	assert_int_equal(plan_new(&plan, &o, &e), 0);
+	assert_string_equal(plan->home, "/");
+	plan_free(plan);
+	test_policy_deinit(&t);
+}
+
+/* A program that is denied, and is there under another name: refused, unless that is denied too. */
+static void test_program_names(void **state)
+{
+	static const char *const one[] = {
+		"{fs: {read: [@/data/**]}, rules: ["
+		"{id: a, action: deny, operations: [exec], patterns: [@/data/tool]},"
+		"{id: b, action: allow, operations: [exec], patterns: [/**], priority: -1}]}",
+		NULL
+	};
+	static const char *const both[] = {
+		"{fs: {read: [@/data/**]}, rules: ["
+		"{id: a, action: deny, operations: [exec], patterns: [@/data/tool, @/data/too]},"
+		"{id: b, action: allow, operations: [exec], patterns: [/**], priority: -1}]}",
+		NULL
+	};
+	char *path = test_plan_expand("@/data/tool"), *other = test_plan_expand("@/data/too");
+	struct error e = { 0 };
+	struct plan *plan;
+
+	(void)state;
+	test_plan_make("@/data/tool!x");
+	plan = make(one, NULL, &e);
+	assert_non_null(plan);
+	assert_int_equal(at(plan, "@/data/tool")->kind, PLAN_MASK);
+	plan_free(plan);
+	assert_int_equal(link(path, other), 0);
+	assert_null(make(one, NULL, &e));
+	assert_non_null(strstr(e.text, "second name"));
+	plan = make(both, NULL, &e);
+	assert_non_null(plan);
+	assert_int_equal(at(plan, "@/data/tool")->kind, PLAN_MASK);
+	assert_int_equal(at(plan, "@/data/too")->kind, PLAN_MASK);
+	plan_free(plan);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(unlink(other), 0);
+	free(path);
+	free(other);
+}
+
+/* One that nobody listens on is like one of another network namespace: the kernel does not list it.
+ */
+static void test_sockets_of_run(void **state)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	auto_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	auto_plan *plan = NULL;
+	const struct plan_entry *entry;
+
+	(void)state;
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/run/user/%u/test-plan.%d",
+		geteuid(), getpid());
+	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		(void)snprintf(
+			address.sun_path, sizeof(address.sun_path), "/run/test-plan.%d", getpid());
+		if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+			skip();
+	}
+	(void)close(fd_take(&fd));
+	plan = make_one("fs: {read: [/run/**]}");
+	(void)unlink(address.sun_path);
+	entry = at(plan, address.sun_path);
+	assert_non_null(entry);
+	assert_int_equal(entry->kind, PLAN_MASK);
+}
+
+static int bind_at(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(strlen(path) < sizeof(address.sun_path));
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* One that nobody listens on stays; one that is listened on under another name does not. */
+static void test_renamed_socket(void **state)
+{
+	char *path = test_plan_expand("@/data/s"), *other = test_plan_expand("@/data/t");
+	auto_fd fd = bind_at(path);
+	auto_plan *plan = NULL;
+
+	(void)state;
+	(void)close(fd_take(&fd));
+	plan = make_one("fs: {write: [@/data/**]}");
+	assert_null(at(plan, "@/data/s"));
+	plan_free(plan);
+	plan = NULL;
+	assert_int_equal(unlink(path), 0);
+	fd = bind_at(path);
+	assert_int_equal(rename(path, other), 0);
+	plan = make_one("fs: {write: [@/data/**]}");
+	assert_non_null(at(plan, "@/data/t"));
+	assert_int_equal(at(plan, "@/data/t")->kind, PLAN_MASK);
+	assert_int_equal(unlink(other), 0);
+	free(path);
+	free(other);
+}
+
+/* Mounts are made in a namespace of the test's own, so it is the last. */
+static void test_other_mount(void **state)
+{
+	char *from = test_plan_expand("@/home"), *to = test_plan_expand("@/al ias");
+	auto_plan *plan = NULL;
+
+	(void)state;
+	test_plan_make("@/al ias/");
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) < 0 ||
+		mount(from, to, NULL, MS_BIND, NULL) < 0) {
+		skip();
+	}
+	plan = make_one("fs: {read: [/**]}");
+	assert_int_equal(at(plan, "@/home/.ssh")->kind, PLAN_MASK);
+	assert_non_null(at(plan, "@/al ias/.ssh"));
+	assert_int_equal(at(plan, "@/al ias/.ssh")->kind, PLAN_MASK);
+	assert_true(is_visible(plan, "@/al ias/p"));
+	plan_free(plan);
+	plan = NULL;
+	assert_int_equal(mount("proc", to, "proc", 0, NULL), 0);
+	plan = make_one("fs: {read: [/**]}");
+	assert_non_null(at(plan, "@/al ias"));
+	assert_int_equal(at(plan, "@/al ias")->kind, PLAN_MASK);
+	assert_int_equal(umount2(to, MNT_DETACH), 0);
+	assert_int_equal(umount2(to, MNT_DETACH), 0);
+	free(from);
+	free(to);
+}
+
+static int set_up(void **state)
+{
+	int r = test_plan_set_up(state);
+
+	for (size_t i = 0; r == 0 && i < N(files); i++)
+		test_plan_make(files[i]);
+	return r;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_essentials),
+		cmocka_unit_test(test_denied_essentials),
+		cmocka_unit_test(test_denied_by_another_layer),
+		cmocka_unit_test(test_granted_originals),
+		cmocka_unit_test(test_temporary),
+		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_home_by_link),
+		cmocka_unit_test(test_swapped_link),
+		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_guarded),
+		cmocka_unit_test(test_guarded_link),
+		cmocka_unit_test(test_listed),
+		cmocka_unit_test(test_open_shell),
+		cmocka_unit_test(test_work_dir),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_mode),
+		cmocka_unit_test(test_bad_variables),
+		cmocka_unit_test(test_program_names),
+		cmocka_unit_test(test_sockets_of_run),
+		cmocka_unit_test(test_renamed_socket),
+		cmocka_unit_test(test_other_mount),
+	};
+
+	return cmocka_run_group_tests_name("plan-extras", tests, set_up, test_plan_tear_down);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Out of memory at every place: the linker leads each call of an allocating function to the wrapper
+ * here (see meson.build); the first call fails, then the second, and so on until all succeed. Each
+ * failure must come back as -ENOMEM, never as a plan with something left out.
+ */
+#include "jail/plan/test/test-plan.h"
+
+/* Calls until one fails; -1: none will. */
+static long countdown = -1;
+static bool did_fail;
+
+static bool fails(void)
+{
+	if (countdown < 0 || countdown-- > 0)
+		return false;
+	did_fail = true;
+	return true;
+}
+
+/* clang-format off */
+#define WRAP(type, name, parameters, ...)                                                          \
+	type __real_##name parameters;                                                             \
+	type __wrap_##name parameters;                                                             \
+	type __wrap_##name parameters                                                              \
+	{                                                                                          \
+		return fails() ? NULL : __real_##name(__VA_ARGS__);                                \
+	}
+/* clang-format on */
+
+WRAP(void *, calloc, (size_t n, size_t size), n, size)
+WRAP(void *, realloc, (void *p, size_t size), p, size)
+WRAP(void *, arena_alloc, (struct arena * a, size_t size), a, size)
+WRAP(void *, arena_calloc, (struct arena * a, size_t n, size_t size), a, n, size)
+WRAP(char *, arena_strdup, (struct arena * a, const char *s), a, s)
+WRAP(char *, arena_strndup, (struct arena * a, const char *s, size_t len), a, s, len)
+WRAP(void *, arena_grow, (struct arena * a, void *items, size_t n, size_t *cap, size_t size), a,
+	items, n, cap, size)
+
+char *__real_arena_printf(struct arena *a, const char *format, ...);
+char *__wrap_arena_printf(struct arena *a, const char *format, ...);
+
+__attribute__((format(printf, 2, 0))) char *__wrap_arena_printf(
+	struct arena *a, const char *format, ...)
+{
+	char text[8192];
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	assert_true(n >= 0 && (size_t)n < sizeof(text));
+	return fails() ? NULL : __real_arena_printf(a, "%s", text);
+}
+
+static const char *const files[] = { "@/home/", "@/home/.ssh/", "@/home/p/", "@/home/p/a/",
+	"@/home/p/a/f", "@/home/p/a/g", "@/link>home/p", "@/tool!#!/bin/sh\n" };
+
+/* Links, masks, pins, notes, the baseline; patterns; programs; hosts, ports, sockets. */
+static const char *const policies[] = {
+	"fs: {read: [@/home/**, @/link/**], write: [@/home/p/**, @/nope/**], deny: [@/home/p/a/f]}",
+	"fs: {read: ['@/home/p/a/*', '@/h*/p/**']}",
+	"exec: [@/tool, '@/too?']",
+	"network: {allow: ['a.example:443', '10.1.2.3:80-90', '[::1]:5'], listen: [80, 81]}",
+	("{fs: {read: [/etc/**]}, rules: [{id: a, action: allow, operations: [net.connect], "
+	 "patterns: ['*:443', 'unix:@/door']}]}"),
+	"network: {allow: ['10.1.2.3:80-90', '10.1.2.4:80', 'b.example:1-16']}",
+};
+
+static void sweep(const char *yaml)
+{
+	struct test_policy t;
+	struct plan_options o;
+	char *full, *now;
+	int r = -ENOMEM;
+
+	test_policy_init(&t, (const char *const[]){ yaml, NULL });
+	o = test_policy_options(&t);
+	full = test_plan_text(&o);
+	for (long i = 0; r < 0; i++) {
+		struct plan *plan = NULL;
+		struct error e = { 0 };
+
+		assert_true(i < 100000);
+		did_fail = false;
+		countdown = i;
+		r = plan_new(&plan, &o, &e);
+		countdown = -1;
+		if (did_fail) {
+			assert_int_equal(r, -ENOMEM);
+			assert_null(plan);
+			assert_string_not_equal(e.text, "");
+		}
+		plan_free(plan);
+	}
+	assert_int_equal(r, 0);
+	now = test_plan_text(&o);
+	assert_string_equal(now, full);
+	free(now);
+	free(full);
+	test_policy_deinit(&t);
+}
+
+static void test_memory(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N(policies); i++)
+		sweep(policies[i]);
+}
+
+/* A socket that nobody listens on is one, too. */
+static int make_door(void)
+{
+	char *path = test_plan_expand("@/door");
+	int r = mknod(path, S_IFSOCK | 0600, 0);
+
+	free(path);
+	return r;
+}
+
+static int set_up(void **state)
+{
+	int r = test_plan_set_up(state);
+
+	for (size_t i = 0; r == 0 && i < N(files); i++)
+		test_plan_make(files[i]);
+	return r == 0 ? make_door() : r;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory),
+	};
+
+	return cmocka_run_group_tests_name("plan-memory", tests, set_up, test_plan_tear_down);
+}

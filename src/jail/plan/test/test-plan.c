@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole plans as text: a policy, and what becomes of it in a small tree of files and links. See
+ * test-plan.h for how a plan is written down.
+ */
+#include "jail/plan/test/test-plan.h"
+
+#include "host/resolver.h"
+#include "policy/format/mode.h"
+
+static const char *const files[] = {
+	"@/home/",
+	"@/home/.ssh/",
+	"@/home/.ssh/id",
+	"@/home/.ssh/known",
+	"@/home/.bashrc",
+	"@/home/.gitconfig",
+	"@/home/p/",
+	"@/home/p/.git/",
+	"@/home/p/.git/hooks/",
+	"@/home/p/.git/config",
+	"@/home/p/src/",
+	"@/home/p/src/a.c",
+	"@/home/p/src/b.c",
+	"@/home/p/policy.yaml",
+	"@/home/p/out>../../data",
+	"@/home/p/key>../.ssh/id",
+	"@/home/q/",
+	"@/data/",
+	"@/data/x",
+	"@/data/sub/",
+	"@/data/sub/y",
+	"@/data/secret",
+	"@/current>data",
+	"@/twice>./current/sub",
+	"@/ssh>home/.ssh",
+	"@/dangling>nowhere",
+	"@/loop>loop",
+	"@/bin/",
+	"@/bin/plain!binary",
+	"@/bin/script!#!/bin/sh\n",
+	"@/bin/own!#! @/bin/plain -x\n",
+	"@/bin/by-env!#!/usr/bin/env -S A=b plain-name\n",
+	"@/bin/hop>own",
+	"@/home/p/tool!binary",
+	"@/home/p/tool-link>tool",
+};
+
+static const struct {
+	const char *name;
+	const char *layers[TEST_LAYERS_MAX];
+	const char *expected;
+	/* clang-format off */
+} cases[] = {
+	{ "nothing granted: HOME is the session's own",
+		{ "{}" },
+		"dir @\n"
+		"tmp @/home dwx\n" },
+	{ "no layer at all",
+		{ NULL },
+		"dir @\n"
+		"tmp @/home dwx\n" },
+	{ "a file, a folder",
+		{ "fs: {read: [@/data/x, @/data/sub/**]}" },
+		"dir @\n"
+		"dir @/data\n"
+		"bind @/data/sub drx\n"
+		"bind @/data/x frx\n"
+		"tmp @/home dwx\n" },
+	{ "a folder's name only",
+		{ "fs: {read: [@/data]}" },
+		"dir @\n"
+		"dir @/data\n"
+		"tmp @/home dwx\n" },
+	{ "read and write",
+		{ "fs: {read: [@/data/**], write: [@/home/p/**]}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"tmp @/home dwx\n"
+		"bind @/home/p dwx\n" },
+	{ "write inside read",
+		{ "fs: {read: [@/data/**], write: [@/data/sub/**]}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"bind @/data/sub dwx\n"
+		"tmp @/home dwx\n" },
+	{ "read inside write is write",
+		{ "fs: {write: [@/data/**], read: [@/data/sub/**]}" },
+		"dir @\n"
+		"bind @/data dwx\n"
+		"tmp @/home dwx\n" },
+	{ "denies inside: masks, and pins on the way",
+		{ "fs: {write: [@/home/p/**], deny: [@/home/p/.git/hooks/**, @/home/p/src/a.c]}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"bind @/home/p dwx\n"
+		"bind @/home/p/.git dwxo\n"
+		"mask @/home/p/.git/hooks dro\n"
+		"bind @/home/p/src dwxo\n"
+		"mask @/home/p/src/a.c fro\n" },
+	{ "a rule that denies writing: read-only",
+		{ "{fs: {write: [@/home/p/**]}, rules: [{id: hooks, action: deny, operations: "
+			"[fs.write], patterns: [@/home/p/.git/hooks/**]}]}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"bind @/home/p dwx\n"
+		"bind @/home/p/.git dwxo\n"
+		"bind @/home/p/.git/hooks drxo\n" },
+	{ "denies inside read: no pins",
+		{ "fs: {read: [@/home/p/**], deny: [@/home/p/.git/hooks/**]}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"bind @/home/p drx\n"
+		"mask @/home/p/.git/hooks dro\n" },
+	{ "a denied folder's name hides what is in it",
+		{ "fs: {read: [@/home/p/**], deny: [@/home/p/.git]}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"bind @/home/p drx\n"
+		"mask @/home/p/.git dro\n" },
+	{ "denied outside of what is granted",
+		{ "fs: {read: [@/data/**], deny: [@/home/p/**]}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"tmp @/home dwx\n" },
+	{ "allowed inside denied inside allowed",
+		{ "{fs: {read: [@/data/**]}, rules: [{id: a, action: allow, priority: 2, "
+			"operations: [fs.read], patterns: [@/data/sub/y]}, {id: d, action: deny, "
+			"priority: 1, operations: [fs.read], patterns: [@/data/sub/**]}]}" },
+		"EOPNOTSUPP @/data/sub/y is allowed inside @/data/sub, which is denied "
+		"inside what is allowed: mounts cannot hold this | allow the folders around "
+		"it that are needed one by one (policy.yaml:1)\n" },
+	{ "ask is deny",
+		{ "{fs: {read: [@/data/**]}, rules: [{id: d, action: ask, operations: "
+			"[fs.read], patterns: [@/data/sub/**]}]}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"mask @/data/sub dro\n"
+		"tmp @/home dwx\n" },
+	{ "two layers: what both grant",
+		{ "fs: {read: [@/data/**], write: [@/home/p/**]}", "fs: {read: [@/data/sub/**, @/home/p/**]}" },
+		"dir @\n"
+		"dir @/data\n"
+		"bind @/data/sub drx\n"
+		"tmp @/home dwx\n"
+		"bind @/home/p drx\n" },
+	{ "a deny of another layer",
+		{ "fs: {read: [@/data/**]}", "fs: {read: [@/data/**], deny: [@/data/secret]}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"mask @/data/secret fro\n"
+		"tmp @/home dwx\n" },
+	{ "nested all_of",
+		{ "all_of: [{fs: {read: [@/data/**]}}, {fs: {read: [@/data/sub/**]}}]" },
+		"dir @\n"
+		"dir @/data\n"
+		"bind @/data/sub drx\n"
+		"tmp @/home dwx\n" },
+	{ "absent: read nothing, write a note",
+		{ "fs: {read: [@/nope/**, @/data/**], write: [@/data/neither/**]}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"tmp @/home dwx\n"
+		"note @/data/neither does not exist, so it cannot be written: create it first\n" },
+	{ "absent and granted inside a private folder",
+		{ "fs: {write: [@/home/neither/**]}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"note @/home/neither does not exist, so what is written there is not kept: "
+		"create it first\n" },
+	{ "absent and denied where it could be made",
+		{ "fs: {write: [@/home/p/**], deny: [@/home/p/.envrc]}" },
+		"EOPNOTSUPP @/home/p/.envrc is kept from commands by fs.deny "
+		"(@/home/p/.envrc), but does not exist, and they may write where it would be "
+		"made | create it first, or grant only the folders in @/home/p that are "
+		"needed (policy.yaml:1)\n" },
+	{ "absent and denied where it could only be read",
+		{ "fs: {read: [@/home/p/**], deny: [@/home/p/.envrc]}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"bind @/home/p drx\n"
+		"note @/home/p/.envrc does not exist; what is made there later can be read\n" },
+	{ "absent below a file",
+		{ "fs: {write: [@/home/p/**], deny: [@/home/p/tool/x]}" },
+		"EOPNOTSUPP @/home/p/tool/x is kept from commands by fs.deny "
+		"(@/home/p/tool/x), but does not exist, and they may write where it would be "
+		"made | create it first, or grant only the folders in @/home/p that are "
+		"needed (policy.yaml:1)\n" },
+	{ "secrets inside a readable HOME",
+		{ "fs: {read: [~/**]}" },
+		"dir @\n"
+		"bind @/home drx\n"
+		"mask @/home/.ssh dro\n" },
+	{ "HOME writable: too much could be made",
+		{ "fs: {write: [~/**]}" },
+		"EOPNOTSUPP @/home may be written, and so @/home/.age, @/home/.aliyun, "
+		"@/home/.authinfo and more could be made, which the baseline forbids | grant "
+		"the folders inside that are needed, or name these in dangerously_allow "
+		"(policy.yaml:1)\n" },
+	{ "HOME writable, the baseline lifted",
+		{ "{fs: {write: [~/**]}, dangerously_allow: [~/**]}" },
+		"dir @\n"
+		"bind @/home dwx\n" },
+	{ "a secret granted by name",
+		{ "fs: {read: [~/.ssh/**]}" },
+		"dir @\n"
+		"tmp @/home dwx\n" },
+	{ "a secret lifted by name",
+		{ "{fs: {read: [~/.ssh/id]}, dangerously_allow: [~/.ssh/id]}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"dir @/home/.ssh\n"
+		"bind @/home/.ssh/id frx\n" },
+	{ "start-up files are read-only",
+		{ "fs: {read: [~/.bashrc], write: [~/.gitconfig]}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"bind @/home/.bashrc frx\n"
+		"bind @/home/.gitconfig frx\n" },
+	{ "folders of HOME inside the session's own",
+		{ "fs: {read: [~/q/**], write: [~/p/**]}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"bind @/home/p dwx\n"
+		"bind @/home/q drx\n" },
+	{ "a link to a folder",
+		{ "fs: {read: [@/current/**]}" },
+		"dir @\n"
+		"link @/current -> data\n"
+		"bind @/data drx\n"
+		"tmp @/home dwx\n" },
+	{ "a link to a file in it",
+		{ "fs: {read: [@/current/x]}" },
+		"dir @\n"
+		"link @/current -> data\n"
+		"dir @/data\n"
+		"bind @/data/x frx\n"
+		"tmp @/home dwx\n" },
+	{ "two links",
+		{ "fs: {write: [@/twice/**]}" },
+		"dir @\n"
+		"link @/current -> data\n"
+		"dir @/data\n"
+		"bind @/data/sub dwx\n"
+		"tmp @/home dwx\n"
+		"link @/twice -> ./current/sub\n" },
+	{ "a link to a secret",
+		{ "fs: {read: [@/ssh/**]}" },
+		"EACCES @/ssh leads to @/home/.ssh, which the baseline (~/.ssh/**) forbids | "
+		"grant another path, or let the link lead elsewhere (policy.yaml:1)\n" },
+	{ "a link to a secret's file",
+		{ "fs: {read: [@/home/p/key]}" },
+		"EACCES @/home/p/key leads to @/home/.ssh/id, which the baseline (~/.ssh/**) "
+		"forbids | grant another path, or let the link lead elsewhere "
+		"(policy.yaml:1)\n" },
+	{ "a link that leads nowhere",
+		{ "fs: {read: [@/dangling, @/loop/**]}" },
+		"dir @\n"
+		"tmp @/home dwx\n" },
+	{ "a link where commands may write",
+		{ "fs: {write: [@/home/p/**], read: [@/home/p/out/**]}" },
+		"EACCES @/home/p/out leads to @/data by the link @/home/p/out, which lies "
+		"where commands may write | grant @/data itself (policy.yaml:1)\n" },
+	{ "the same, with its end granted",
+		{ "fs: {write: [@/home/p/**], read: [@/home/p/out/**, @/data/**]}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"tmp @/home dwx\n"
+		"bind @/home/p dwx\n" },
+	{ "the end denied by a rule",
+		{ "{fs: {read: [@/current/**]}, rules: [{id: d, action: deny, operations: "
+			"[fs.read], patterns: [@/data/**]}]}" },
+		"EACCES @/current leads to @/data, which the rule d (@/data/**) forbids | "
+		"grant another path, or let the link lead elsewhere (policy.yaml:1)\n" },
+	{ "denied below a link",
+		{ "fs: {read: [@/current/**], deny: [@/current/secret]}" },
+		"dir @\n"
+		"link @/current -> data\n"
+		"bind @/data drx\n"
+		"mask @/data/secret fro\n"
+		"tmp @/home dwx\n" },
+	{ "denied behind a link's end",
+		{ "fs: {read: [@/current/**], deny: [@/data/secret]}" },
+		"dir @\n"
+		"link @/current -> data\n"
+		"bind @/data drx\n"
+		"mask @/data/secret fro\n"
+		"tmp @/home dwx\n" },
+	{ "a denied link that commands could replace",
+		{ "fs: {write: [@/home/p/**], deny: [@/home/p/out/**]}" },
+		"EOPNOTSUPP @/home/p/out is limited by fs.deny (@/home/p/out/**), but the "
+		"link @/home/p/out on its way can be replaced by commands | name where it "
+		"leads (@/data), or grant narrower folders (policy.yaml:1)\n" },
+	{ "a pattern that reads",
+		{ "fs: {read: ['@/home/p/src/*.c', '@/d*/s*/**', '@/{data/x,bin/plain}']}" },
+		"dir @\n"
+		"dir @/bin\n"
+		"bind @/bin/plain frx\n"
+		"dir @/data\n"
+		"bind @/data/secret frx\n"
+		"bind @/data/sub drx\n"
+		"bind @/data/x frx\n"
+		"tmp @/home dwx\n"
+		"dir @/home/p\n"
+		"dir @/home/p/src\n"
+		"bind @/home/p/src/a.c frx\n"
+		"bind @/home/p/src/b.c frx\n"
+		"note @/home/p/src/*.c: holds for what exists now, not for what is made later\n"
+		"note @/d*/s*/**: holds for what exists now, not for what is made later\n" },
+	{ "a pattern with ** in the middle",
+		{ "fs: {read: ['@/**/y']}" },
+		"EOPNOTSUPP @/**/y allows by a pattern with ** in the middle: a "
+		"mount holds a path or a folder, not a pattern | name the folders (DIR/**), "
+		"or use * for single names (policy.yaml:1)\n" },
+	{ "a pattern that writes",
+		{ "fs: {write: ['@/home/p/*.c']}" },
+		"EOPNOTSUPP @/home/p/*.c allows writing by a pattern: a mount holds a path "
+		"or a folder, not a pattern | name the files, or a folder with all below it "
+		"(DIR/**) (policy.yaml:1)\n" },
+	{ "a pattern that denies inside",
+		{ "fs: {read: [@/home/**], deny: ['@/home/**/*.c']}" },
+		"EOPNOTSUPP @/home/**/*.c forbids by a pattern inside @/home: a mount holds "
+		"a path or a folder, not a pattern | name the files, or a folder with all "
+		"below it (DIR/**) (policy.yaml:1)\n" },
+	{ "a pattern that denies all names inside",
+		{ "fs: {write: [@/data/**], deny: ['@/data/*']}" },
+		"EOPNOTSUPP @/data/* forbids by a pattern inside @/data: a mount holds a "
+		"path or a folder, not a pattern | name the files, or a folder with all "
+		"below it (DIR/**) (policy.yaml:1)\n" },
+	{ "a pattern that denies everywhere",
+		{ "fs: {read: [@/data/**], deny: ['/**/*.key']}" },
+		"EOPNOTSUPP /**/*.key forbids by a pattern inside @/data: a mount holds a path or a "
+		"folder, not a pattern | name the files, or a folder with all below it (DIR/**) "
+		"(policy.yaml:1)\n" },
+	{ "a pattern that denies elsewhere",
+		{ "fs: {read: [@/data/**], deny: ['@/home/**/*.c']}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"tmp @/home dwx\n" },
+	{ "a pattern that denies behind a link",
+		{ "fs: {read: [@/data/**], deny: ['@/current/*.c']}" },
+		"EOPNOTSUPP @/current/*.c forbids by a pattern inside @/data: a mount holds "
+		"a path or a folder, not a pattern | name the files, or a folder with all "
+		"below it (DIR/**) (policy.yaml:1)\n" },
+	{ "a pattern that lifts the baseline lifts what it matches, not what is like it",
+		{ "{fs: {read: [~/.ssh/**]}, dangerously_allow: [~/.ssh, '~/.ssh/[!i]*']}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"dir @/home/.ssh\n"
+		"bind @/home/.ssh/known frx\n" },
+	{ "a pattern of several that lifts",
+		{ "{fs: {read: [~/**]}, dangerously_allow: [{all: [~/.ssh/**, '/**/[!i]*']}]}" },
+		"EOPNOTSUPP /**/[!i]* allows by a pattern: a mount holds a path or a folder, not a "
+		"pattern | name the files, or a folder with all below it (DIR/**) "
+		"(policy.yaml:1)\n" },
+	{ "a pattern of programs is a list",
+		{ "{fs: {read: [@/data/**]}, exec: ['/*', '/.*']}" },
+		"dir @\n"
+		"bind @/data dr\n"
+		"tmp @/home dw\n" },
+	{ "a pattern of programs matches no folders",
+		{ "exec: ['@/*', '@/bin/pl*']" },
+		"dir @\n"
+		"dir @/bin\n"
+		"bind @/bin/plain frx\n"
+		"tmp @/home dw\n"
+		"runs @/bin/plain\n" },
+	{ "any program is none",
+		{ "{fs: {read: [@/data/**]}, exec: ['*']}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"tmp @/home dwx\n" },
+	{ "a folder of programs that another layer narrows by a pattern",
+		{ "exec: [@/bin/**]", "exec: ['@/bin/[!x]*']" },
+		"EOPNOTSUPP @/bin/[!x]*: a mount holds a program or a folder of programs, not a "
+		"pattern | name the programs, or a folder with all below it (DIR/**) "
+		"(policy.yaml:1)\n" },
+	{ "a folder of programs that another layer narrows by a folder",
+		{ "exec: [@/**]", "exec: [@/bin/**]" },
+		"dir @\n"
+		"bind @/bin drx\n"
+		"tmp @/home dw\n"
+		"runs @/bin\n" },
+	{ "one program by two names in two layers",
+		{ "exec: [@/bin/hop]", "exec: [@/bin/own]" },
+		"dir @\n"
+		"dir @/bin\n"
+		"bind @/bin/own frx\n"
+		"bind @/bin/plain frx\n"
+		"tmp @/home dw\n"
+		"runs @/bin/own\n"
+		"runs @/bin/plain\n" },
+	{ "a list: nothing else runs",
+		{ "{fs: {read: [@/data/**], write: [@/home/p/**]}, exec: []}" },
+		"dir @\n"
+		"bind @/data dr\n"
+		"tmp @/home dw\n"
+		"bind @/home/p dw\n" },
+	{ "listed programs",
+		{ "exec: [@/bin/plain]" },
+		"dir @\n"
+		"dir @/bin\n"
+		"bind @/bin/plain frx\n"
+		"tmp @/home dw\n"
+		"runs @/bin/plain\n" },
+	{ "a script and its interpreter",
+		{ "exec: [@/bin/own]" },
+		"dir @\n"
+		"dir @/bin\n"
+		"bind @/bin/own frx\n"
+		"bind @/bin/plain frx\n"
+		"tmp @/home dw\n"
+		"runs @/bin/own\n"
+		"runs @/bin/plain\n" },
+	{ "links to a script",
+		{ "exec: [@/bin/hop]" },
+		"dir @\n"
+		"dir @/bin\n"
+		"link @/bin/hop -> own\n"
+		"bind @/bin/own frx\n"
+		"bind @/bin/plain frx\n"
+		"tmp @/home dw\n"
+		"runs @/bin/own\n"
+		"runs @/bin/plain\n" },
+	{ "a folder of programs",
+		{ "exec: [@/bin/**]" },
+		"dir @\n"
+		"bind @/bin drx\n"
+		"tmp @/home dw\n"
+		"runs @/bin\n" },
+	{ "a pattern of programs",
+		{ "exec: ['@/bin/p*']" },
+		"dir @\n"
+		"dir @/bin\n"
+		"bind @/bin/plain frx\n"
+		"tmp @/home dw\n"
+		"runs @/bin/plain\n" },
+	{ "a program in a writable folder is read-only",
+		{ "{fs: {write: [@/home/p/**]}, exec: [@/home/p/tool]}" },
+		"dir @\n"
+		"tmp @/home dw\n"
+		"bind @/home/p dw\n"
+		"bind @/home/p/tool frxo\n"
+		"runs @/home/p/tool\n" },
+	{ "a program behind a link that commands could replace",
+		{ "{fs: {write: [@/home/p/**]}, exec: [@/home/p/tool-link]}" },
+		"EACCES @/home/p/tool-link leads to @/home/p/tool by the link "
+		"@/home/p/tool-link, which lies where commands may write | grant "
+		"@/home/p/tool itself\n" },
+	{ "a writable folder of programs does not run",
+		{ "{fs: {write: [@/bin/**]}, exec: [@/bin/plain]}" },
+		"dir @\n"
+		"bind @/bin dw\n"
+		"bind @/bin/plain frxo\n"
+		"tmp @/home dw\n"
+		"runs @/bin/plain\n" },
+	{ "arguments",
+		{ "exec: ['git push:*']" },
+		"EOPNOTSUPP git push:* speaks of arguments, and inside a jail only the "
+		"program counts | name the program alone, or leave it out (policy.yaml:1)\n" },
+	{ "a denied program in a folder of programs",
+		{ "{rules: [{id: n, action: deny, operations: [exec], patterns: "
+			"[@/bin/plain]}], exec: [@/bin/**]}" },
+		"dir @\n"
+		"bind @/bin drx\n"
+		"bind @/bin/plain fro\n"
+		"tmp @/home dw\n"
+		"runs @/bin\n" },
+	{ "a denied program that is not there",
+		{ "{fs: {read: [@/bin/**]}, rules: [{id: n, action: deny, operations: [exec], "
+			"patterns: [@/bin/nope]}, {id: y, action: allow, operations: [exec], "
+			"patterns: ['*']}]}" },
+		"dir @\n"
+		"bind @/bin drx\n"
+		"tmp @/home dwx\n" },
+	{ "a denied program where anything else runs",
+		{ "{fs: {read: [@/bin/**]}, rules: [{id: n, action: deny, operations: [exec], "
+			"patterns: [@/bin/plain]}, {id: y, action: allow, operations: [exec], "
+			"patterns: ['*']}]}" },
+		"dir @\n"
+		"bind @/bin drx\n"
+		"mask @/bin/plain fro\n"
+		"tmp @/home dwx\n" },
+	{ "a denied program that could be made",
+		{ "{fs: {write: [@/home/p/**]}, rules: [{id: n, action: deny, operations: "
+			"[exec], patterns: [@/home/p/nope]}, {id: y, action: allow, operations: "
+			"[exec], patterns: ['*']}]}" },
+		"EOPNOTSUPP @/home/p/nope is kept from commands by the rule about exec "
+		"(@/home/p/nope), but does not exist, and they may write where it would be "
+		"made | create it first, or grant only the folders in @/home/p that are "
+		"needed (policy.yaml:1)\n" },
+	{ "no host",
+		{ "network: {deny: ['*']}" },
+		"dir @\n"
+		"tmp @/home dwx\n" },
+	{ "one host: the plan says nothing of it, the relay asks",
+		{ "network: {allow: ['api.example.com:443']}" },
+		"dir @\n"
+		"tmp @/home dwx\n" },
+};
+/* clang-format on */
+
+static int set_up(void **state)
+{
+	int r = test_plan_set_up(state);
+
+	for (size_t i = 0; r == 0 && i < N(files); i++)
+		test_plan_make(files[i]);
+	return r;
+}
+
+static void test_cases(void **state)
+{
+	size_t failed = 0;
+
+	(void)state;
+	for (size_t i = 0; i < N(cases); i++) {
+		struct test_policy t;
+		struct plan_options o;
+		char *text;
+
+		test_policy_init(&t, cases[i].layers);
+		o = test_policy_options(&t);
+		text = test_plan_text(&o);
+		if (strcmp(text, cases[i].expected) != 0) {
+			print_message("%s:\n%s---- expected:\n%s", cases[i].name, text,
+				cases[i].expected);
+			failed++;
+		}
+		free(text);
+		test_policy_deinit(&t);
+	}
+	assert_int_equal(failed, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cases),
+	};
+
+	return cmocka_run_group_tests_name("plan", tests, set_up, test_plan_tear_down);
+}

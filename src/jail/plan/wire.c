@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jail/plan/wire.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/reader.h"
+
+enum { ENTRIES_MAX = 65536 };
+
+enum {
+	IS_DIR = 1 << 0,
+	IS_WRITABLE = 1 << 1,
+	IS_EXEC = 1 << 2,
+	IS_OVER = 1 << 3,
+	HAS_TEXT = 1 << 4,
+	ENTRY_FLAGS = 31,
+};
+
+struct plan_head {
+	uint32_t n_entries, n_programs;
+	uint32_t exec_listed, network, n_ports, n_loopback;
+	uint32_t n_literals;
+	uint16_t n_listeners, unheld;
+	struct plan_range loopback[PLAN_RANGES_MAX];
+	struct limits limits;
+};
+
+struct entry_head {
+	uint64_t dev, ino;
+	uint32_t kind, flags;
+};
+
+struct literal {
+	uint16_t port, bits;
+	uint8_t bytes[16];
+};
+
+static void add_entry(const struct plan_entry *e, struct buffer *out)
+{
+	const struct entry_head head = {
+		.dev = e->dev,
+		.ino = e->ino,
+		.kind = e->kind,
+		.flags = (e->is_dir ? IS_DIR : 0) | (e->writable ? IS_WRITABLE : 0) |
+			 (e->exec ? IS_EXEC : 0) | (e->over ? IS_OVER : 0) |
+			 (e->text ? HAS_TEXT : 0),
+	};
+
+	buffer_add(out, &head, sizeof(head));
+	buffer_add(out, e->path, strlen(e->path) + 1);
+	if (e->text)
+		buffer_add(out, e->text, strlen(e->text) + 1);
+}
+
+static void add_literal(const struct plan_literal *l, struct buffer *out)
+{
+	struct literal literal = { .port = l->port, .bits = l->address.bits };
+
+	memcpy(literal.bytes, l->address.bytes, sizeof(literal.bytes));
+	buffer_add(out, &literal, sizeof(literal));
+}
+
+int plan_encode(const struct plan *p, struct buffer *out)
+{
+	struct plan_head head = { .n_entries = (uint32_t)p->n,
+		.n_programs = (uint32_t)p->n_programs,
+		.exec_listed = p->exec_listed,
+		.network = p->network,
+		.n_ports = (uint32_t)p->n_ports,
+		.n_loopback = (uint32_t)p->n_loopback,
+		.n_literals = (uint32_t)p->n_literals,
+		.n_listeners = (uint16_t)p->n_listeners,
+		.unheld = p->unheld != NULL,
+		.limits = p->limits };
+
+	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX ||
+		p->n_literals > PLAN_LITERALS_MAX || p->n_listeners > PLAN_LISTENERS_MAX)
+		return -E2BIG;
+	memcpy(head.loopback, p->loopback, sizeof(head.loopback));
+	buffer_add(out, &head, sizeof(head));
+	for (size_t i = 0; i < p->n; i++)
+		add_entry(&p->entries[i], out);
+	for (size_t i = 0; i < p->n_programs; i++)
+		buffer_add(out, p->programs[i], strlen(p->programs[i]) + 1);
+	for (size_t i = 0; i < p->n_literals; i++)
+		add_literal(&p->literals[i], out);
+	if (p->unheld)
+		buffer_add(out, p->unheld, strlen(p->unheld) + 1);
+	return out->failed ? -ENOMEM : 0;
+}
+
+static int read_entry(struct reader *r, struct plan_entry *e)
+{
+	struct entry_head head;
+
+	if (!reader_bytes(r, &head, sizeof(head)) || head.kind > PLAN_SOCKET ||
+		head.flags & ~(uint32_t)ENTRY_FLAGS)
+		return -EPROTO;
+	*e = (struct plan_entry){ .kind = head.kind,
+		.dev = head.dev,
+		.ino = head.ino,
+		.is_dir = head.flags & IS_DIR,
+		.writable = head.flags & IS_WRITABLE,
+		.exec = head.flags & IS_EXEC,
+		.over = head.flags & IS_OVER };
+	e->path = reader_string(r);
+	e->text = head.flags & HAS_TEXT ? reader_string(r) : NULL;
+	if (!e->path || e->path[0] != '/' || (head.flags & HAS_TEXT && !e->text))
+		return -EPROTO;
+	/* Those two are nothing without. */
+	return (e->kind == PLAN_LINK || e->kind == PLAN_FILE) && !e->text ? -EPROTO : 0;
+}
+
+static int read_literals(struct plan *p, struct reader *r, const struct plan_head *head)
+{
+	p->literals = arena_calloc(&p->arena, head->n_literals + 1, sizeof(*p->literals));
+	if (!p->literals)
+		return -ENOMEM;
+	for (; p->n_literals < head->n_literals; p->n_literals++) {
+		struct plan_literal *ret = &p->literals[p->n_literals];
+		struct literal l;
+
+		if (!reader_bytes(r, &l, sizeof(l)) || l.port == 0 ||
+			(l.bits != 32 && l.bits != 128))
+			return -EPROTO;
+		*ret = (struct plan_literal){ { .bits = (uint8_t)l.bits }, l.port };
+		memcpy(ret->address.bytes, l.bytes, l.bits / 8);
+	}
+	p->unheld = head->unheld ? reader_string(r) : NULL;
+	return head->unheld && !p->unheld ? -EPROTO : 0;
+}
+
+static int read_lists(struct plan *p, struct reader *r, const struct plan_head *head)
+{
+	int ret = 0;
+
+	p->entries = arena_calloc(&p->arena, head->n_entries + 1, sizeof(*p->entries));
+	p->programs = arena_calloc(&p->arena, head->n_programs + 1, sizeof(*p->programs));
+	if (!p->entries || !p->programs)
+		return -ENOMEM;
+	for (; ret == 0 && p->n < head->n_entries; p->n++)
+		ret = read_entry(r, &p->entries[p->n]);
+	for (; ret == 0 && p->n_programs < head->n_programs; p->n_programs++) {
+		p->programs[p->n_programs] = reader_string(r);
+		if (!p->programs[p->n_programs] || p->programs[p->n_programs][0] != '/')
+			ret = -EPROTO;
+	}
+	if (ret == 0)
+		ret = read_literals(p, r, head);
+	return ret == 0 && r->left > 0 ? -EPROTO : ret;
+}
+
+static int read_plan(struct plan *p, struct reader *r)
+{
+	struct plan_head head;
+
+	if (!reader_bytes(r, &head, sizeof(head)) || head.n_entries > ENTRIES_MAX ||
+		head.n_programs > ENTRIES_MAX || head.exec_listed > 1 ||
+		head.network > PLAN_NETWORK_HOST || head.n_ports > PLAN_PORTS_MAX ||
+		head.n_loopback > PLAN_RANGES_MAX || head.n_literals > PLAN_LITERALS_MAX ||
+		head.n_listeners > PLAN_LISTENERS_MAX || head.unheld > 1)
+		return -EPROTO;
+	p->exec_listed = head.exec_listed;
+	p->network = head.network;
+	/* Which ports they are is the relay's business. */
+	p->n_ports = head.n_ports;
+	p->n_loopback = head.n_loopback;
+	memcpy(p->loopback, head.loopback, sizeof(p->loopback));
+	p->n_listeners = head.n_listeners;
+	p->limits = head.limits;
+	return read_lists(p, r, &head);
+}
+
+int plan_decode(struct plan **ret, const void *body, size_t len)
+{
+	struct reader r = { body, len };
+	struct plan *p = calloc(1, sizeof(*p));
+	int e;
+
+	if (!p)
+		return -ENOMEM;
+	arena_init(&p->arena, 0);
+	e = read_plan(p, &r);
+	if (e < 0) {
+		plan_free(p);
+		return e;
+	}
+	*ret = p;
+	return 0;
+}

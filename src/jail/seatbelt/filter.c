@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One pattern, one or more filters.
+ *
+ * Seatbelt sees a path after all links are resolved, and on macOS /tmp, /var and /etc are links
+ * into /private. So a pattern that starts with one of these is written with /private before it; a
+ * glob that might (`/t*`) is written both ways; one that starts with `**` covers both as it is.
+ */
+#include "jail/seatbelt/filter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/utf8.h"
+#include "jail/seatbelt/regex.h"
+#include "policy/match/command.h"
+#include "policy/match/glob.h"
+#include "policy/network/host.h"
+
+int seatbelt_filter_add(
+	const struct seatbelt_filter_context *c, struct seatbelt_filters *to, const char *filter)
+{
+	const char *copy = arena_strdup(c->arena, filter);
+
+	return copy ? ARENA_PUSH(c->arena, to->items, to->n, to->cap, copy) : -ENOMEM;
+}
+
+static int add_buffer(const struct seatbelt_filter_context *c, struct seatbelt_filters *to,
+	const struct buffer *text)
+{
+	return text->failed ? -ENOMEM : seatbelt_filter_add(c, to, buffer_text(text));
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void seatbelt_filter_tidy(struct seatbelt_filters *f)
+{
+	size_t kept = 0;
+
+	if (f->n)
+		qsort(f->items, f->n, sizeof(*f->items), compare_texts);
+	for (size_t i = 0; i < f->n; i++) {
+		if (kept == 0 || strcmp(f->items[kept - 1], f->items[i]) != 0)
+			f->items[kept++] = f->items[i];
+	}
+	f->n = kept;
+}
+
+const char *seatbelt_filter_any(const struct seatbelt_filter_context *c, struct seatbelt_filters *f)
+{
+	auto_buffer text = { 0 };
+
+	seatbelt_filter_tidy(f);
+	if (f->n <= 1)
+		return f->n ? f->items[0] : NULL;
+	buffer_adds(&text, "(require-any");
+	for (size_t i = 0; i < f->n; i++)
+		buffer_printf(&text, " %s", f->items[i]);
+	buffer_addc(&text, ')');
+	return text.failed ? NULL : arena_strdup(c->arena, buffer_text(&text));
+}
+
+static int refuse_bytes(const struct seatbelt_filter_context *c, const struct location *where)
+{
+	return error_set(c->error, -EOPNOTSUPP, where,
+		"a Seatbelt profile cannot hold a path with control characters or bytes that are "
+		"no "
+		"UTF-8");
+}
+
+/* Nothing in a path may end its line or its string. */
+static int check_text(const struct seatbelt_filter_context *c, const char *s, size_t len,
+	const struct location *where)
+{
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+			return refuse_bytes(c, where);
+	}
+	return utf8_valid(s, len, NULL) ? 0 : refuse_bytes(c, where);
+}
+
+static void print_string(const char *s, size_t len, struct buffer *out)
+{
+	buffer_addc(out, '"');
+	for (size_t i = 0; i < len; i++) {
+		if (s[i] == '"' || s[i] == '\\')
+			buffer_addc(out, '\\');
+		buffer_addc(out, s[i]);
+	}
+	buffer_addc(out, '"');
+}
+
+/* --- paths --- */
+
+static const char *const private_folders[] = { "/tmp", "/var", "/etc" };
+
+enum alias { ALIAS_NO, ALIAS_YES, ALIAS_MAYBE };
+
+/* Does what an alternative matches lie in a folder that macOS keeps in /private? */
+static enum alias find_alias(const struct glob_alternative *alt)
+{
+	bool ends = alt->literal_len == alt->n || alt->tokens[alt->literal_len].type == GLOB_TREE ||
+		    alt->tokens[alt->literal_len].type == GLOB_TAIL;
+
+	if (alt->literal_len == 0)
+		return ALIAS_NO; /* starts with **, which covers both */
+	for (size_t i = 0; i < sizeof(private_folders) / sizeof(*private_folders); i++) {
+		const char *folder = private_folders[i];
+		size_t len = strlen(folder);
+
+		if (alt->literal_len > len ? alt->literal[len] == '/'
+					   : alt->literal_len == len && ends) {
+			if (memcmp(alt->literal, folder, len) == 0)
+				return ALIAS_YES;
+		} else if (!ends && alt->literal_len <= len &&
+			   memcmp(alt->literal, folder, alt->literal_len) == 0) {
+			return ALIAS_MAYBE;
+		}
+	}
+	return ALIAS_NO;
+}
+
+static int add_regex(const struct seatbelt_filter_context *c, const struct glob_alternative *alt,
+	enum alias alias, const struct location *where, struct seatbelt_filters *ret)
+{
+	auto_buffer text = { 0 };
+
+	/* "/t*" also matches in /private/tmp, but not in /private/tea. */
+	if (alias == ALIAS_MAYBE)
+		buffer_adds(&text, "(require-all (regex #\"^/private/(tmp|var|etc)(/.*)?$\") ");
+	buffer_adds(&text, "(regex #\"^");
+	if (alias != ALIAS_NO)
+		buffer_adds(&text, "/private");
+	if (seatbelt_regex_print(alt, &text) < 0)
+		return error_set(c->error, -EOPNOTSUPP, where,
+			"a Seatbelt profile cannot hold a glob with a quotation mark, a control "
+			"character, or a backslash in a set");
+	buffer_adds(&text, alias == ALIAS_MAYBE ? "$\"))" : "$\")");
+	if (!utf8_valid(buffer_text(&text), text.len, NULL))
+		return refuse_bytes(c, where);
+	return add_buffer(c, ret, &text);
+}
+
+static int add_glob(const struct seatbelt_filter_context *c, const struct glob_alternative *alt,
+	const struct location *where, struct seatbelt_filters *ret)
+{
+	enum alias alias = find_alias(alt);
+	int r = add_regex(c, alt, alias, where, ret);
+
+	if (r >= 0 && alias == ALIAS_MAYBE)
+		r = add_regex(c, alt, ALIAS_NO, where, ret);
+	return r;
+}
+
+/* The path of a literal or a folder, as Seatbelt sees it. */
+static const char *real_path(
+	const struct seatbelt_filter_context *c, const struct glob_alternative *alt)
+{
+	if (alt->literal_len == 0)
+		return "/";
+	return arena_printf(
+		c->arena, "%s%s", find_alias(alt) == ALIAS_YES ? "/private" : "", alt->literal);
+}
+
+static int add_alternative(const struct seatbelt_filter_context *c,
+	const struct glob_alternative *alt, const struct location *where,
+	struct seatbelt_filters *ret)
+{
+	const char *path = real_path(c, alt);
+	auto_buffer text = { 0 };
+	int r;
+
+	r = check_text(c, alt->literal, alt->literal_len, where);
+	if (r < 0 || !path)
+		return r < 0 ? r : -ENOMEM;
+	if (alt->kind == GLOB_TRUE)
+		return add_glob(c, alt, where, ret);
+	buffer_adds(&text, alt->kind == GLOB_LITERAL ? "(literal " : "(subpath ");
+	print_string(path, strlen(path), &text);
+	buffer_addc(&text, ')');
+	return add_buffer(c, ret, &text);
+}
+
+static int parse_path(const struct seatbelt_filter_context *c, const char *pattern,
+	const struct location *where, struct glob *ret)
+{
+	const char *expanded;
+	int r = variable_expand(c->vars, pattern, c->arena, &expanded, where, c->error);
+
+	return r < 0 ? r : glob_parse(ret, c->arena, expanded, where, c->error);
+}
+
+int seatbelt_filter_path(const struct seatbelt_filter_context *c, const char *pattern,
+	const struct location *where, struct seatbelt_filters *ret)
+{
+	struct glob g;
+	int r = parse_path(c, pattern, where, &g);
+
+	for (size_t i = 0; r >= 0 && i < g.n; i++)
+		r = add_alternative(c, &g.alternatives[i], where, ret);
+	return r;
+}
+
+/* The folders above a path, the root and the last component left out. */
+static int add_folders(
+	const struct seatbelt_filter_context *c, const char *path, struct seatbelt_filters *ret)
+{
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		auto_buffer text = { 0 };
+		int r;
+
+		buffer_adds(&text, "(literal ");
+		print_string(path, (size_t)(slash - path), &text);
+		buffer_addc(&text, ')');
+		r = add_buffer(c, ret, &text);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_ancestors(const struct seatbelt_filter_context *c, const struct grant *g, size_t i,
+	struct seatbelt_filters *ret)
+{
+	struct glob glob;
+	int r = parse_path(c, g->all[i], &g->where, &glob);
+
+	for (size_t k = 0; r >= 0 && k < glob.n; k++) {
+		const char *path = real_path(c, &glob.alternatives[k]);
+
+		r = path ? add_folders(c, path, ret) : -ENOMEM;
+	}
+	return r;
+}
+
+int seatbelt_filter_ancestors(const struct seatbelt_filter_context *c,
+	const struct grant_list *list, struct seatbelt_filters *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		for (size_t k = 0; r >= 0 && k < list->items[i].n; k++)
+			r = add_ancestors(c, &list->items[i], k, ret);
+	}
+	return r;
+}
+
+/* --- programs --- */
+
+/* Where a bare name is looked for: the folders that macOS lets nobody change. */
+static const char *const program_folders[] = { "/usr/bin", "/bin", "/usr/sbin", "/sbin" };
+
+static int add_named_program(const struct seatbelt_filter_context *c, const char *name,
+	const struct location *where, struct seatbelt_filters *ret)
+{
+	int r = check_text(c, name, strlen(name), where);
+
+	for (size_t i = 0; r >= 0 && i < sizeof(program_folders) / sizeof(*program_folders); i++) {
+		auto_buffer path = { 0 }, text = { 0 };
+
+		buffer_printf(&path, "%s/%s", program_folders[i], name);
+		buffer_adds(&text, "(literal ");
+		print_string(buffer_text(&path), path.len, &text);
+		buffer_addc(&text, ')');
+		r = path.failed ? -ENOMEM : add_buffer(c, ret, &text);
+	}
+	return r;
+}
+
+int seatbelt_filter_program(const struct seatbelt_filter_context *c, const char *pattern,
+	const struct location *where, struct seatbelt_filters *ret)
+{
+	struct command_pattern p;
+	int r = command_pattern_parse(&p, c->arena, pattern, where, c->error);
+
+	if (r < 0)
+		return r;
+	if (command_pattern_is_fine(&p)) {
+		error_set(c->error, -EOPNOTSUPP, where,
+			"Seatbelt judges the program only, not its arguments: %s", pattern);
+		error_hint(c->error, "grant the program alone, or start it through the broker");
+		return -EOPNOTSUPP;
+	}
+	return p.is_name ? add_named_program(c, p.program, where, ret)
+			 : seatbelt_filter_path(c, p.program, where, ret);
+}
+
+/* --- hosts --- */
+
+static int refuse_host(const struct seatbelt_filter_context *c, const char *pattern,
+	const struct location *where, const char *why)
+{
+	error_set(c->error, -EOPNOTSUPP, where, "Seatbelt cannot hold %s: %s", pattern, why);
+	error_hint(c->error, "it knows `*` and `localhost`, one port or all, and unix:/path");
+	return -EOPNOTSUPP;
+}
+
+static int add_socket(const struct seatbelt_filter_context *c, const char *path,
+	const struct location *where, struct seatbelt_filters *ret)
+{
+	const char *real;
+	struct glob g;
+	auto_buffer text = { 0 };
+	int r = parse_path(c, path, where, &g);
+
+	if (r < 0)
+		return r;
+	if (g.n != 1 || g.alternatives[0].kind != GLOB_LITERAL)
+		return refuse_host(
+			c, path, where, "a socket is named by its path, not by a pattern");
+	r = check_text(c, g.alternatives[0].literal, g.alternatives[0].literal_len, where);
+	real = real_path(c, &g.alternatives[0]);
+	if (r < 0 || !real)
+		return r < 0 ? r : -ENOMEM;
+	buffer_adds(&text, "(remote unix-socket (path-literal ");
+	print_string(real, strlen(real), &text);
+	buffer_adds(&text, "))");
+	return add_buffer(c, ret, &text);
+}
+
+static const char *host_word(const struct host_pattern *p)
+{
+	if (p->kind == HOST_ANY)
+		return "*";
+	return p->kind == HOST_NAME && strcmp(p->name, "localhost") == 0 ? "localhost" : NULL;
+}
+
+int seatbelt_filter_host(const struct seatbelt_filter_context *c, const char *pattern,
+	const struct location *where, struct seatbelt_filters *ret)
+{
+	struct host_pattern p;
+	const char *host;
+	auto_buffer text = { 0 };
+	int r = host_pattern_parse(&p, c->arena, pattern, where, c->error);
+
+	if (r < 0)
+		return r;
+	if (p.n_url_paths || p.methods)
+		return refuse_host(c, pattern, where, "it sees connections, not HTTP");
+	if (p.kind == HOST_SOCKET)
+		return add_socket(c, p.name, where, ret);
+	host = host_word(&p);
+	if (!host)
+		return refuse_host(c, pattern, where, "it knows no names and no addresses");
+	if (p.port_lo != p.port_hi && !(p.port_lo == 1 && p.port_hi == 65535))
+		return refuse_host(c, pattern, where, "it knows no ranges of ports");
+	/* `*` never covers this machine itself. */
+	if (p.kind == HOST_ANY)
+		buffer_adds(&text, "(require-all (require-not (remote ip \"localhost:*\")) ");
+	buffer_printf(
+		&text, "(remote %s \"%s:", p.transport == TRANSPORT_UDP ? "udp" : "tcp", host);
+	if (p.port_lo == p.port_hi)
+		buffer_printf(&text, "%u\")", (unsigned)p.port_lo);
+	else
+		buffer_adds(&text, "*\")");
+	if (p.kind == HOST_ANY)
+		buffer_addc(&text, ')');
+	return add_buffer(c, ret, &text);
+}
+
+int seatbelt_filter_listen(const struct seatbelt_filter_context *c, const char *pattern,
+	const struct location *where, struct seatbelt_filters *ret)
+{
+	char text[64];
+	char *end;
+	unsigned long port = strtoul(pattern, &end, 10);
+
+	if (*end || end == pattern || port < 1 || port > 65535)
+		return error_set(c->error, -EOPNOTSUPP, where,
+			"Seatbelt can listen on single ports only, not on %s", pattern);
+	/* Reachable from this machine, as it would be in a network of its own. */
+	(void)snprintf(text, sizeof(text), "(local tcp \"localhost:%lu\")", port);
+	return seatbelt_filter_add(c, ret, text);
+}
+
+/* --- lists --- */
+
+/* All patterns of one entry at once. An entry of which one pattern matches nothing, matches
+ * nothing. */
+static int add_meet(const struct seatbelt_filter_context *c, seatbelt_filter_fn *one,
+	const struct grant *g, struct seatbelt_filters *ret)
+{
+	auto_buffer text = { 0 };
+
+	buffer_adds(&text, "(require-all");
+	for (size_t i = 0; i < g->n; i++) {
+		struct seatbelt_filters part = { 0 };
+		const char *any;
+		int r = one(c, g->all[i], &g->where, &part);
+
+		if (r < 0)
+			return r;
+		any = seatbelt_filter_any(c, &part);
+		if (!any)
+			return part.n ? -ENOMEM : 0;
+		buffer_printf(&text, " %s", any);
+	}
+	buffer_addc(&text, ')');
+	return add_buffer(c, ret, &text);
+}
+
+int seatbelt_filter_list(const struct seatbelt_filter_context *c, seatbelt_filter_fn *one,
+	const struct grant_list *list, struct seatbelt_filters *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < list->n; i++) {
+		const struct grant *g = &list->items[i];
+
+		r = g->n == 1 ? one(c, g->all[0], &g->where, ret) : add_meet(c, one, g, ret);
+	}
+	return r;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The assembler. A program looks like this:
+ *
+ *	architecture? no: kill
+ *	a binary tree of `number >= k`, one leaf for each range of numbers under the same rule
+ *	the rules that look at arguments, and the verdicts
+ *
+ * Jumps of classic BPF only lead forward, so everything is written backwards, last instruction
+ * first: whatever is to be jumped to is already there and its place is known. No labels are left
+ * to be filled in, and equal ends are shared where the jump reaches (255 instructions).
+ *
+ * Up to a leaf only the architecture and the number are looked at. The kernel can tell from this
+ * which calls are always allowed and does not run the filter for them at all (since Linux 5.11).
+ */
+#include <errno.h>
+#include <linux/seccomp.h>
+
+#include "jail/seccomp/program.h"
+
+enum {
+	NEAR = 254, /* not 255: a second target's bridge may come in between */
+	X32_BIT = 0x40000000,
+};
+
+struct range {
+	uint32_t from; /* up to the next one's */
+	uint8_t rule;
+};
+
+struct ranges {
+	size_t n;
+	struct range r[SECCOMP_NUMBERS + 4];
+};
+
+/*
+ * Puts an instruction in front and returns its place. Place 0 stands for "full": nothing is ever
+ * written there, and once it is reached it is not left, so only the end has to be checked.
+ */
+static size_t put(struct seccomp_program *p, uint16_t code, uint32_t k, size_t yes, size_t no)
+{
+	struct sock_filter f = { .code = code, .k = k };
+
+	if (p->first <= 1)
+		return p->first = 0;
+	if (BPF_CLASS(code) == BPF_JMP && BPF_OP(code) != BPF_JA) {
+		f.jt = (uint8_t)(yes - p->first);
+		f.jf = (uint8_t)(no - p->first);
+	}
+	p->code[--p->first] = f;
+	return p->first;
+}
+
+/* A place that a jump written next reaches: the target, or a bridge to it. */
+static size_t reach(struct seccomp_program *p, size_t target)
+{
+	size_t distance = target - p->first;
+
+	if (distance <= NEAR)
+		return target;
+	return put(p, BPF_JMP | BPF_JA, (uint32_t)distance, 0, 0);
+}
+
+static size_t branch(struct seccomp_program *p, uint16_t op, uint32_t k, size_t yes, size_t no)
+{
+	yes = reach(p, yes);
+	no = reach(p, no);
+	return put(p, BPF_JMP | BPF_K | op, k, yes, no);
+}
+
+static size_t verdict(struct seccomp_program *p, uint32_t value)
+{
+	size_t i = 0;
+
+	while (i < SECCOMP_VERDICTS && p->verdicts[i].at && p->verdicts[i].value != value)
+		i++;
+	if (i == SECCOMP_VERDICTS)
+		return p->first = 0;
+	if (!p->verdicts[i].at || p->verdicts[i].at - p->first > NEAR) {
+		p->verdicts[i].value = value;
+		p->verdicts[i].at = put(p, BPF_RET | BPF_K, value, 0, 0);
+	}
+	return p->verdicts[i].at;
+}
+
+/* The comparisons of an accumulator that is loaded. */
+static void compare(
+	struct seccomp_program *p, const struct seccomp_condition *c, size_t yes, size_t no)
+{
+	if (c->below) {
+		(void)branch(p, BPF_JGE, c->values[0], no, yes);
+		return;
+	}
+	for (size_t i = c->n; i-- > 0;)
+		no = branch(p, BPF_JEQ, c->values[i], yes, no);
+}
+
+static size_t condition(
+	struct seccomp_program *p, const struct seccomp_condition *c, size_t yes, size_t no)
+{
+	size_t offset = offsetof(struct seccomp_data, args) + c->arg * sizeof(uint64_t);
+
+	if (!c->n)
+		return yes;
+	compare(p, c, yes, no);
+	if (c->mask)
+		(void)put(p, BPF_ALU | BPF_AND | BPF_K, c->mask, 0, 0);
+	/* Both architectures are little-endian. */
+	offset += c->high ? sizeof(uint32_t) : 0;
+	return put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+static size_t clause(struct seccomp_program *p, const struct seccomp_clause *c, size_t next)
+{
+	size_t at = verdict(p, c->verdict);
+
+	for (size_t i = SECCOMP_CONDITIONS; i-- > 0;)
+		at = condition(p, &c->when[i], at, next);
+	return at;
+}
+
+static size_t rule(struct seccomp_program *p, uint8_t id)
+{
+	const struct seccomp_rule_text *t = seccomp_rule_text(id);
+	size_t at;
+
+	if (!t->n)
+		return verdict(p, t->otherwise);
+	if (p->rules[id])
+		return p->rules[id];
+	at = verdict(p, t->otherwise);
+	for (size_t i = t->n; i-- > 0;)
+		at = clause(p, &t->clauses[i], at);
+	return p->rules[id] = at;
+}
+
+static size_t tree(struct seccomp_program *p, const struct range *r, size_t n)
+{
+	size_t left, right, half = n / 2;
+
+	if (n == 1)
+		return rule(p, r->rule);
+	right = tree(p, r + half, n - half);
+	left = tree(p, r, half);
+	return branch(p, BPF_JGE, r[half].from, right, left);
+}
+
+static void range_add(struct ranges *s, uint32_t from, uint8_t rule)
+{
+	if (s->n && s->r[s->n - 1].rule == rule)
+		return;
+	s->r[s->n++] = (struct range){ from, rule };
+}
+
+static void ranges_find(struct ranges *s, const struct seccomp_table *t)
+{
+	s->n = 0;
+	for (uint32_t i = 0; i < SECCOMP_NUMBERS; i++)
+		range_add(s, i, t->rules[i]);
+	range_add(s, SECCOMP_NUMBERS, t->rest);
+	if (!t->arch->x32)
+		return;
+	range_add(s, X32_BIT, RULE_KILL);
+	/* -1 is no call of x32 but "no call", which tracers and tests make. */
+	range_add(s, UINT32_MAX, t->rest);
+}
+
+int seccomp_program_make(struct seccomp_program *p, const struct seccomp_table *t)
+{
+	struct ranges ranges;
+	size_t kill;
+
+	p->first = SECCOMP_PROGRAM_MAX;
+	for (size_t i = 0; i < SECCOMP_VERDICTS; i++)
+		p->verdicts[i].at = 0;
+	for (size_t i = 0; i < RULES; i++)
+		p->rules[i] = 0;
+	ranges_find(&ranges, t);
+	/* The kernel wants a return as the last instruction; this is one. */
+	kill = rule(p, RULE_KILL);
+	(void)tree(p, ranges.r, ranges.n);
+	(void)put(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	(void)branch(p, BPF_JEQ, t->arch->audit, p->first, kill);
+	(void)put(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+	return p->first ? 0 : -E2BIG;
+}

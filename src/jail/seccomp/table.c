@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two filters as tables. seccomp/calls.h says for each call under which rule it falls;
+ * seccomp/rules.c says what a rule asks. docs/syscalls.md tells the reasons.
+ *
+ * The closing filter answers ALLOW to all that it does not name: it runs together with the base
+ * filter, and the kernel takes the stricter of two answers.
+ */
+#include <linux/audit.h>
+#include <string.h>
+
+#include "jail/seccomp/table.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+const struct seccomp_arch seccomp_x86_64 = { AUDIT_ARCH_X86_64, true, 0 };
+const struct seccomp_arch seccomp_aarch64 = { AUDIT_ARCH_AARCH64, false, 1 };
+
+#if defined(__x86_64__) && defined(__LP64__)
+const struct seccomp_arch *const seccomp_native = &seccomp_x86_64;
+#elif defined(__aarch64__) && defined(__LP64__) && defined(__AARCH64EL__)
+const struct seccomp_arch *const seccomp_native = &seccomp_aarch64;
+#else
+#error "no table of system calls for this architecture"
+#endif
+
+#define NONE SECCOMP_NONE
+#define CALL(name, x86_64, aarch64, rule) { #name, { x86_64, aarch64 }, RULE_##rule },
+const struct seccomp_call seccomp_calls[] = {
+#include "jail/seccomp/calls.h"
+};
+#undef CALL
+const size_t seccomp_n_calls = N(seccomp_calls);
+
+/* Places in seccomp_calls, so that the closing filter can name calls and not their numbers. */
+#define CALL(name, x86_64, aarch64, rule) CALL_##name,
+enum {
+#include "jail/seccomp/calls.h"
+};
+#undef CALL
+
+static const struct {
+	uint16_t call;
+	uint8_t rule;
+} closed[] = {
+	{ CALL_clone, RULE_CLONE_CLOSED },
+	{ CALL_unshare, RULE_UNSHARE_CLOSED },
+	{ CALL_mount, RULE_EPERM },
+	{ CALL_umount2, RULE_EPERM },
+	{ CALL_open_tree, RULE_EPERM },
+	{ CALL_move_mount, RULE_EPERM },
+	{ CALL_fsopen, RULE_EPERM },
+	{ CALL_fsconfig, RULE_EPERM },
+	{ CALL_fsmount, RULE_EPERM },
+	{ CALL_fspick, RULE_EPERM },
+	{ CALL_mount_setattr, RULE_EPERM },
+	/* Its mode is in memory, where no filter sees it. */
+	{ CALL_openat2, RULE_ENOSYS },
+	/* The base filter may have let one listener be made (notify.h). */
+	{ CALL_seccomp, RULE_SECCOMP },
+};
+
+static void set(struct seccomp_table *t, size_t call, uint8_t rule)
+{
+	int number = seccomp_calls[call].numbers[t->arch->column];
+
+	if (number != SECCOMP_NONE)
+		t->rules[number] = rule;
+}
+
+void seccomp_table_base(
+	struct seccomp_table *ret, const struct seccomp_arch *arch, const struct seccomp_options *o)
+{
+	*ret = (struct seccomp_table){ .arch = arch, .rest = RULE_ENOSYS };
+	for (size_t i = 0; i < N(seccomp_calls); i++)
+		set(ret, i, seccomp_calls[i].rule);
+	if (o->no_memfd_exec)
+		set(ret, CALL_memfd_create, RULE_MEMFD_NOEXEC);
+	if (o->listener)
+		set(ret, CALL_seccomp, RULE_ALLOW);
+	if (o->no_unix) {
+		set(ret, CALL_socket, RULE_SOCKET_INET);
+		set(ret, CALL_socketpair, RULE_EPERM);
+	}
+	if (o->no_exec) {
+		set(ret, CALL_execve, RULE_EPERM);
+		set(ret, CALL_execveat, RULE_EPERM);
+	}
+}
+
+void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *arch)
+{
+	ret->arch = arch;
+	ret->rest = RULE_ALLOW;
+	memset(ret->rules, RULE_ALLOW, sizeof(ret->rules));
+	for (size_t i = 0; i < N(closed); i++)
+		set(ret, closed[i].call, closed[i].rule);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What the filters say, as data: which rule each call falls under, and what the rules ask of the
+ * arguments. seccomp/program.h turns it into code.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jail/seccomp/seccomp.h"
+
+enum {
+	SECCOMP_NUMBERS = 512, /* call numbers from here on get the filter's last word */
+	SECCOMP_CONDITIONS = 3,
+	SECCOMP_NONE = -1, /* this architecture has no such call */
+};
+
+/* The zero rule denies: a call that is forgotten is a call that is missing. */
+enum seccomp_rule {
+	RULE_ENOSYS,
+	RULE_EPERM,
+	RULE_EOPNOTSUPP,
+	RULE_KILL,
+	RULE_ALLOW,
+	/* From here on arguments count. */
+	RULE_CLONE,
+	RULE_CLONE_CLOSED,
+	RULE_FCNTL,
+	RULE_IOCTL,
+	RULE_MEMFD_NOEXEC,
+	RULE_MODE_1,
+	RULE_MODE_2,
+	RULE_OPEN,
+	RULE_OPENAT,
+	RULE_MKNOD,
+	RULE_MKNODAT,
+	RULE_MOVE_PAGES,
+	RULE_NOTIFY, /* notify.h */
+	RULE_NOTIFY_FSTATAT,
+	RULE_NOTIFY_STATX,
+	RULE_PERSONALITY,
+	RULE_PRCTL,
+	RULE_PRLIMIT64,
+	RULE_SETRLIMIT,
+	RULE_PRIORITY,
+	RULE_SCHEDULE,
+	RULE_SECCOMP,
+	RULE_SENDMMSG,
+	RULE_SENDMSG,
+	RULE_SENDTO,
+	RULE_SETSOCKOPT,
+	RULE_SOCKET,
+	RULE_SOCKET_INET,
+	RULE_SOCKETPAIR,
+	RULE_UNSHARE,
+	RULE_UNSHARE_CLOSED,
+	RULES,
+};
+
+/*
+ * Holds if one half of an argument, masked, is one of the values; with `below`, if it is less than
+ * the only one. No values: always holds.
+ */
+struct seccomp_condition {
+	uint8_t arg;
+	bool high; /* the upper 32 bits, for the few arguments that the kernel reads as 64 */
+	bool below;
+	uint8_t n;
+	uint32_t mask; /* 0: all bits */
+	const uint32_t *values;
+};
+
+/* The first clause whose conditions all hold gives the verdict (a SECCOMP_RET_* value). */
+struct seccomp_clause {
+	uint32_t verdict;
+	struct seccomp_condition when[SECCOMP_CONDITIONS];
+};
+
+struct seccomp_rule_text {
+	uint32_t otherwise;
+	size_t n;
+	const struct seccomp_clause *clauses;
+};
+
+struct seccomp_arch {
+	uint32_t audit; /* AUDIT_ARCH_* */
+	bool x32;       /* numbers with bit 30 are a second architecture in disguise */
+	size_t column;  /* of the calls' numbers */
+};
+extern const struct seccomp_arch seccomp_x86_64, seccomp_aarch64;
+extern const struct seccomp_arch *const seccomp_native; /* of this build */
+
+struct seccomp_call {
+	const char *name;
+	int16_t numbers[2];
+	uint8_t rule;
+};
+extern const struct seccomp_call seccomp_calls[];
+extern const size_t seccomp_n_calls;
+
+/* A whole filter: the rule of each number, and of all numbers above. */
+struct seccomp_table {
+	const struct seccomp_arch *arch;
+	uint8_t rest;
+	uint8_t rules[SECCOMP_NUMBERS];
+};
+
+const struct seccomp_rule_text *seccomp_rule_text(enum seccomp_rule rule);
+void seccomp_table_base(struct seccomp_table *ret, const struct seccomp_arch *arch,
+	const struct seccomp_options *o);
+void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *arch);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* What stands behind the opaque types of include/corral/policy.h. Sandboxes have their own headers.
+ */
+#include "base/error.h"
+#include "corral/policy.h"
+#include "corral/sandbox.h"
+#include "policy/permissions.h"
+#include "consent/policy-box.h"
+#include "policy/variable.h"
+
+struct corral_error {
+	struct error e;
+	char *message;                /* printed once, when it is made */
+	struct corral_denial *denial; /* what the policy had to do with it; or NULL */
+	uint64_t question;            /* that waits for an answer (enclave.h); 0: none */
+};
+
+struct corral_permissions {
+	struct permissions *p;
+};
+
+struct corral_policy {
+	struct policy_box *box;
+};
+
+/* Both sides of the library use the same numbers. */
+_Static_assert((int)CORRAL_FS_READ == OPERATION_FS_READ &&
+		       (int)CORRAL_FS_WRITE == OPERATION_FS_WRITE &&
+		       (int)CORRAL_NET_CONNECT == OPERATION_NET_CONNECT &&
+		       (int)CORRAL_EXEC == OPERATION_EXEC && (int)CORRAL_ENV == OPERATION_ENV &&
+		       (int)CORRAL_SERVICE == OPERATION_SERVICE,
+	"operations");
+_Static_assert((int)CORRAL_DENY == VERDICT_DENY && (int)CORRAL_ASK == VERDICT_ASK &&
+		       (int)CORRAL_ALLOW == VERDICT_ALLOW,
+	"verdicts");
+_Static_assert((int)CORRAL_LIMIT_TIMEOUT_MS == LIMIT_TIMEOUT_MS &&
+		       (int)CORRAL_LIMIT_MEMORY == LIMIT_MEMORY &&
+		       (int)CORRAL_LIMIT_PIDS == LIMIT_PIDS &&
+		       (int)CORRAL_LIMIT_OUTPUT == LIMIT_OUTPUT &&
+		       (int)CORRAL_LIMIT_FILE_SIZE == LIMIT_FILE_SIZE &&
+		       (int)CORRAL_LIMIT_OPEN_FILES == LIMIT_OPEN_FILES &&
+		       (int)CORRAL_LIMIT_FUEL == LIMIT_FUEL,
+	"limits");
+
+/* Gives the caller of the library a copy of e, if it wants one; returns code unchanged. */
+int handles_error(struct corral_error **ret, const struct error *e, int code);
+/* The same for something that the policy refused; d, which may be NULL, is copied. */
+int handles_denied(
+	struct corral_error **ret, const struct error *e, int code, const struct corral_denial *d);
+/* Unknown names and values that are no absolute paths are errors. */
+int handles_variables(
+	struct variables *ret, const struct corral_variable *from, size_t n, struct error *e);

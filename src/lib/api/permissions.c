@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "host/resolver.h"
+#include "lib/api/handles.h"
+#include "policy/algebra/algebra.h"
+#include "policy/format/manifest.h"
+#include "policy/format/permissions-text.h"
+#include "policy/match/service.h"
+#include "policy/algebra/subset.h"
+
+enum { LAYERS_MAX = 64 };
+
+/* Wraps p, which is taken over even on failure. */
+static int wrap(struct corral_permissions **ret, struct permissions *p)
+{
+	struct corral_permissions *handle = p ? calloc(1, sizeof(*handle)) : NULL;
+
+	if (!handle) {
+		permissions_free(p);
+		return -ENOMEM;
+	}
+	handle->p = p;
+	*ret = handle;
+	return 0;
+}
+
+int corral_permissions_new(struct corral_permissions **ret)
+{
+	return wrap(ret, permissions_new());
+}
+
+int corral_permissions_copy(struct corral_permissions **ret, const struct corral_permissions *p)
+{
+	return wrap(ret, permissions_copy(p->p));
+}
+
+void corral_permissions_free(struct corral_permissions *p)
+{
+	if (!p)
+		return;
+	permissions_free(p->p);
+	free(p);
+}
+
+int corral_permissions_parse(struct corral_permissions **ret, const char *file, const char *text,
+	size_t len, struct corral_error **e)
+{
+	auto_manifest m = { 0 };
+	struct permissions *p;
+	struct error error = { 0 };
+	int r = manifest_read(&m, MANIFEST_UNKNOWN, file, text, len, &error);
+
+	if (r < 0)
+		return handles_error(e, &error, r);
+	p = m.permissions;
+	m.permissions = NULL;
+	r = wrap(ret, p);
+	return r < 0 ? handles_error(e, &error, r) : 0;
+}
+
+int corral_permissions_to_yaml(const struct corral_permissions *p, char **ret)
+{
+	auto_buffer out = { 0 };
+	char *text;
+
+	permissions_print_yaml(p->p, &out);
+	text = buffer_take(&out);
+	if (!text)
+		return -ENOMEM;
+	*ret = text;
+	return 0;
+}
+
+int corral_permissions_to_json(const struct corral_permissions *p, char **ret)
+{
+	auto_buffer out = { 0 };
+	char *text;
+
+	permissions_print_json(p->p, &out);
+	text = buffer_take(&out);
+	if (!text)
+		return -ENOMEM;
+	*ret = text;
+	return 0;
+}
+
+static int add_service(struct permissions *p, const char *text, struct error *e)
+{
+	struct service_request parsed;
+	struct service s = { 0 };
+	auto_arena scratch = { 0 };
+
+	if (service_request_parse(&parsed, text) < 0 || parsed.access == 0 || parsed.value)
+		return error_set(e, -EINVAL, NULL, "%s is no NAME.ACCESS", text);
+	s.name = arena_strndup(&scratch, parsed.name, parsed.name_len);
+	s.access = parsed.access;
+	return s.name ? permissions_add_service(p, &s) : -ENOMEM;
+}
+
+static int add(struct permissions *p, struct grant_list *list, enum operation op,
+	const char *pattern, struct error *e)
+{
+	auto_arena scratch = { 0 };
+	const char *canonical;
+	int r = permissions_canonical(op, pattern, &scratch, &canonical, NULL, e);
+
+	return r < 0 ? r : permissions_add(p, list, canonical, NULL);
+}
+
+static int allow(
+	struct permissions *p, enum corral_operation op, const char *pattern, struct error *e)
+{
+	int r;
+
+	switch (op) {
+	case CORRAL_FS_READ:
+		return add(p, &p->fs_read, OPERATION_FS_READ, pattern, e);
+	case CORRAL_FS_WRITE:
+		return add(p, &p->fs_write, OPERATION_FS_WRITE, pattern, e);
+	case CORRAL_NET_CONNECT:
+		return add(p, &p->network_allow, OPERATION_NET_CONNECT, pattern, e);
+	case CORRAL_EXEC:
+		r = add(p, &p->exec, OPERATION_EXEC, pattern, e);
+		p->exec_listed = p->exec_listed || r == 0;
+		return r;
+	case CORRAL_ENV:
+		return add(p, &p->env, OPERATION_ENV, pattern, e);
+	case CORRAL_SERVICE:
+		return add_service(p, pattern, e);
+	}
+	return error_set(e, -EINVAL, NULL, "unknown operation %d", (int)op);
+}
+
+static int refuse_layers(const struct permissions *p, const char *pattern, struct error *e)
+{
+	if (!pattern)
+		return error_set(e, -EINVAL, NULL, "there is no pattern");
+	return p->n_all_of ? error_set(e, -EINVAL, NULL,
+				     "these permissions are several layers; merge a grant instead")
+			   : 0;
+}
+
+int corral_permissions_allow(struct corral_permissions *p, enum corral_operation op,
+	const char *pattern, struct corral_error **e)
+{
+	struct error error = { 0 };
+	int r = refuse_layers(p->p, pattern, &error);
+
+	if (r == 0)
+		r = allow(p->p, op, pattern, &error);
+	return r < 0 ? handles_error(e, &error, r) : 0;
+}
+
+int corral_permissions_deny(struct corral_permissions *p, enum corral_operation op,
+	const char *pattern, struct corral_error **e)
+{
+	struct error error = { 0 };
+	int r = refuse_layers(p->p, pattern, &error);
+
+	if (r == 0 && (op == CORRAL_FS_READ || op == CORRAL_FS_WRITE))
+		r = add(p->p, &p->p->fs_deny, OPERATION_FS_READ, pattern, &error);
+	else if (r == 0 && op == CORRAL_NET_CONNECT)
+		r = add(p->p, &p->p->network_deny, OPERATION_NET_CONNECT, pattern, &error);
+	else if (r == 0)
+		r = error_set(&error, -EINVAL, NULL, "only files and hosts can be denied");
+	return r < 0 ? handles_error(e, &error, r) : 0;
+}
+
+int corral_permissions_restrict_exec(struct corral_permissions *p)
+{
+	if (p->p->n_all_of)
+		return -EINVAL;
+	p->p->exec_listed = true;
+	return 0;
+}
+
+int corral_permissions_dangerously_allow(
+	struct corral_permissions *p, const char *pattern, struct corral_error **e)
+{
+	struct error error = { 0 };
+	int r = refuse_layers(p->p, pattern, &error);
+
+	if (r == 0)
+		r = add(p->p, &p->p->dangerously_allow, OPERATION_FS_READ, pattern, &error);
+	return r < 0 ? handles_error(e, &error, r) : 0;
+}
+
+int corral_permissions_set_limit(
+	struct corral_permissions *p, enum corral_limit limit, uint64_t value)
+{
+	if ((unsigned)limit >= LIMIT_COUNT || p->p->n_all_of)
+		return -EINVAL;
+	p->p->limits.values[limit] = value;
+	return 0;
+}
+
+uint64_t corral_permissions_limit(const struct corral_permissions *p, enum corral_limit limit)
+{
+	const struct permissions *layers[LAYERS_MAX];
+	uint64_t least = CORRAL_LIMIT_NONE;
+	int n;
+
+	if ((unsigned)limit >= LIMIT_COUNT)
+		return 0;
+	n = permissions_layers(p->p, layers, LAYERS_MAX);
+	for (int i = 0; i < n; i++) {
+		if (layers[i]->limits.values[limit] < least)
+			least = layers[i]->limits.values[limit];
+	}
+	return n < 0 ? 0 : least;
+}
+
+int corral_permissions_merge(struct corral_permissions **ret, const struct corral_permissions *a,
+	const struct corral_permissions *b)
+{
+	struct permissions *p;
+	int r = algebra_merge(&p, a->p, b->p);
+
+	return r < 0 ? r : wrap(ret, p);
+}
+
+int corral_permissions_intersect(struct corral_permissions **ret,
+	const struct corral_permissions *a, const struct corral_permissions *b)
+{
+	struct permissions *p;
+	int r = algebra_intersect(&p, a->p, b->p);
+
+	return r < 0 ? r : wrap(ret, p);
+}
+
+int corral_permissions_is_empty(const struct corral_permissions *p)
+{
+	return permissions_is_empty(p->p);
+}
+
+/* The answer as one text: "fs.read /etc/shadow", "too complex: exec". */
+static int print_answer(const struct subset *s, char **ret)
+{
+	auto_buffer out = { 0 };
+	char *text;
+
+	if (s->answer == SUBSET_NO)
+		buffer_printf(&out, "%s %s", s->what, buffer_text(&s->witness));
+	else
+		buffer_printf(&out, "too complex: %s", buffer_text(&s->reason));
+	text = buffer_take(&out);
+	if (!text)
+		return -ENOMEM;
+	*ret = text;
+	return 0;
+}
+
+int corral_permissions_subset(const struct corral_permissions *a,
+	const struct corral_permissions *b, const struct corral_variable *variables, size_t n,
+	char **ret_witness, struct corral_error **e)
+{
+	auto_subset answer = { 0 };
+	struct error error = { 0 };
+	struct variables vars;
+	struct policy_options options = { .variables = &vars, .resolver = &resolver_system };
+	int r = handles_variables(&vars, variables, n, &error);
+
+	if (r == 0)
+		r = subset_compare(&answer, a->p, b->p, &options, &error);
+	if (r == 0 && answer.answer != SUBSET_YES && ret_witness)
+		r = print_answer(&answer, ret_witness);
+	if (r < 0)
+		return handles_error(e, &error, r);
+	return answer.answer == SUBSET_YES;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Somebody who may write in a granted folder, or who only gives us names, wants us to open what was
+ * not granted. What they may try:
+ *
+ *     names       `..`, `a/../../etc/passwd`, "." and "//", relative ones, too long ones
+ *     links       absolute, relative, in chains, in circles, out of the granted folder and back,
+ *                 with `..` behind another link; dangling ones, to learn whether something exists
+ *     races       a file, or a folder on the way, that is swapped for a link between check and use;
+ *                 one that is moved away, or deleted
+ *     /proc       self/root, self/cwd, PID/fd/N: links that lead where no text says
+ *     kinds       a device that does something when opened, a FIFO that waits, a terminal, a lease
+ *     grants      a granted folder that itself lies in a folder they may write, and becomes a link
+ *
+ * All of these need a lookup that goes elsewhere than its text says. So a lookup here never does:
+ * openat2() with RESOLVE_NO_SYMLINKS takes a path word by word, from the root, or fails. There is
+ * no `..` in a normal path, and without links and `..` there is no way up: what RESOLVE_BENEATH is
+ * about holds by itself for whatever folder a pattern grants (and is asked for where one name is
+ * looked up in a folder). What was opened is then asked where it is, and that must be the path that
+ * was meant; the descriptor is what is used, by its own door in /proc and not by its name.
+ *
+ * Links are for the caller: beneath_next() reads the first one, as text, and puts the text into the
+ * path. That is a new name, to be judged like any other before it is looked up; so a denied name
+ * never is, and a link cannot be used to find out what exists. If what we read is out of date a
+ * moment later, then the wrong name is judged and opened, or is not there: never a name that was
+ * not judged.
+ *
+ * Not held here: a file system mounted twice has its files under two paths, and one that does not
+ * care about case has many names for a file. Mounts are made by those who own the machine.
+ */
+#include "lib/enclave/beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+/* How often something may have moved before we give up. */
+enum { TRIES = 16 };
+
+static int lookup(int folder, const char *path, uint64_t resolve, int *ret)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
+	};
+	long fd = syscall(SYS_openat2, folder, path, &how, sizeof(how));
+
+	if (fd < 0)
+		return -errno;
+	*ret = (int)fd;
+	return 0;
+}
+
+/* The descriptors of this thread: they need not be those of its process. */
+static void door(int fd, char out[64])
+{
+	(void)snprintf(out, 64, "/proc/thread-self/fd/%d", fd);
+}
+
+/* Where the kernel says that it is; with " (deleted)" behind it if it is nowhere. */
+static int where(int fd, char out[PATH_BYTES])
+{
+	char name[64];
+	ssize_t n;
+
+	door(fd, name);
+	n = readlink(name, out, PATH_BYTES);
+	if (n < 0)
+		return errno == ENOENT ? -ENOSYS : -errno;
+	if (n == PATH_BYTES)
+		return -ENAMETOOLONG;
+	out[n] = '\0';
+	return 0;
+}
+
+int beneath_open(const char *path, int *ret)
+{
+	for (unsigned i = 0; i < TRIES; i++) {
+		char at[PATH_BYTES];
+		auto_fd fd = -1;
+		int r = lookup(AT_FDCWD, path, 0, &fd);
+
+		if (r == 0)
+			r = where(fd, at);
+		if (r < 0)
+			return r;
+		if (strcmp(at, path) == 0) {
+			*ret = fd_take(&fd);
+			return 0;
+		}
+	}
+	return -EBUSY;
+}
+
+int beneath_open_in(int folder, const char *name, int *ret)
+{
+	return lookup(folder, name, RESOLVE_BENEATH, ret);
+}
+
+int beneath_reopen(int fd, int flags, int *ret)
+{
+	char name[64];
+	int opened;
+
+	door(fd, name);
+	opened = open(name, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (opened < 0)
+		return -errno;
+	*ret = opened;
+	return 0;
+}
+
+int beneath_name(int fd, int folder, const char *name)
+{
+	char from[64];
+
+	door(fd, from);
+	return linkat(AT_FDCWD, from, folder, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+/* Links */
+
+static bool is_link(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/*
+ * Walks along path to its first link: 1, a descriptor of it, and the length of the path up to its
+ * end. In steps of one name, each from the folder before, so that a long path costs no more than
+ * its length.
+ */
+static int find_link(const char *path, int *ret, size_t *ret_len)
+{
+	auto_fd folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	size_t at = 0;
+
+	if (folder < 0)
+		return -errno;
+	while (path[at] && path[at + 1]) {
+		char name[NAME_MAX + 1];
+		size_t len = strcspn(path + at + 1, "/");
+		auto_fd fd = -1;
+		int r;
+
+		if (len > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(name, path + at + 1, len);
+		name[len] = '\0';
+		at += 1 + len;
+		r = beneath_open_in(folder, name, &fd);
+		if (r < 0)
+			return r;
+		if (is_link(fd)) {
+			*ret = fd_take(&fd);
+			*ret_len = at;
+			return 1;
+		}
+		(void)close(folder);
+		folder = fd_take(&fd);
+	}
+	return 0;
+}
+
+/* ".." at the beginning goes up from a folder that was reached without links; later it may not. */
+static bool has_late_parent(const char *target)
+{
+	bool named = false;
+
+	while (*target) {
+		size_t len = strcspn(target, "/");
+		bool up = len == 2 && memcmp(target, "..", 2) == 0;
+
+		if (up && named)
+			return true;
+		named = named || (len > 0 && !up && !(len == 1 && *target == '.'));
+		target += len;
+		target += strspn(target, "/");
+	}
+	return false;
+}
+
+static int read_link(int fd, char out[PATH_BYTES])
+{
+	struct statfs fs;
+	ssize_t n;
+
+	if (fstatfs(fd, &fs) < 0)
+		return -errno;
+	if (fs.f_type == PROC_SUPER_MAGIC)
+		return -ELOOP;
+	n = readlinkat(fd, "", out, PATH_BYTES);
+	if (n < 0)
+		return -errno;
+	if (n == 0 || n == PATH_BYTES)
+		return n ? -ENAMETOOLONG : -ENOENT;
+	out[n] = '\0';
+	return has_late_parent(out) ? -EXDEV : 0;
+}
+
+/* The first len bytes of path name a link that says target. */
+static int join(const char *path, size_t len, const char *target, char next[PATH_BYTES])
+{
+	char text[3 * PATH_BYTES];
+	size_t folder = len, n;
+	int written;
+
+	while (path[folder - 1] != '/')
+		folder--;
+	if (target[0] == '/')
+		folder = 0;
+	written = snprintf(text, sizeof(text), "%.*s%s%s", (int)folder, path, target, path + len);
+	if (written < 0 || (size_t)written >= sizeof(text))
+		return -ENAMETOOLONG;
+	return path_normalize(text, (size_t)written, next, &n);
+}
+
+int beneath_next(const char *path, char next[PATH_BYTES], char link[PATH_BYTES])
+{
+	char target[PATH_BYTES] = "";
+	auto_fd fd = -1;
+	size_t len = strlen(path);
+	int r = lookup(AT_FDCWD, path, 0, &fd);
+
+	/* What fails otherwise fails before the first link, or behind none. */
+	if (r == 0)
+		r = is_link(fd);
+	else if (r == -ELOOP)
+		r = find_link(path, &fd, &len);
+	if (r <= 0)
+		return r;
+	r = read_link(fd, target);
+	if (r == 0)
+		r = join(path, len, target, next);
+	if (r < 0)
+		return r;
+	if (link) {
+		memcpy(link, path, len);
+		link[len] = '\0';
+	}
+	return 1;
+}

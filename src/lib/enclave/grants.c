@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/enclave/grants.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "policy/algebra/meet.h"
+#include "policy/format/permissions-text.h"
+#include "policy/match/service.h"
+
+enum { LAYERS_MAX = 64, NEAR_MAX = 256, DIFF_BYTES = 4096 };
+
+/* Where the grants of an operation are, and what else a list is part of. */
+struct list_place {
+	const char *name;
+	size_t offset;
+	unsigned part;
+	int op; /* that grants go to it by; -1: none */
+};
+
+static const struct list_place places[] = {
+	{ "fs.read", offsetof(struct permissions, fs_read), CORRAL_PART_FILES, OPERATION_FS_READ },
+	{ "fs.write", offsetof(struct permissions, fs_write), CORRAL_PART_FILES,
+		OPERATION_FS_WRITE },
+	{ "fs.deny", offsetof(struct permissions, fs_deny), CORRAL_PART_FILES, -1 },
+	{ "dangerously_allow", offsetof(struct permissions, dangerously_allow), CORRAL_PART_FILES,
+		-1 },
+	{ "network.allow", offsetof(struct permissions, network_allow), CORRAL_PART_NETWORK,
+		OPERATION_NET_CONNECT },
+	{ "network.deny", offsetof(struct permissions, network_deny), CORRAL_PART_NETWORK, -1 },
+	{ "network.methods", offsetof(struct permissions, network.methods), CORRAL_PART_NETWORK,
+		-1 },
+	{ "listen", offsetof(struct permissions, listen), CORRAL_PART_NETWORK, -1 },
+	{ "exec", offsetof(struct permissions, exec), CORRAL_PART_PROGRAMS, OPERATION_EXEC },
+	{ "env", offsetof(struct permissions, env), CORRAL_PART_VARIABLES, OPERATION_ENV },
+};
+enum { PLACES = sizeof(places) / sizeof(places[0]) };
+
+static struct grant_list *list_at(struct permissions *p, const struct list_place *place)
+{
+	return (struct grant_list *)((char *)p + place->offset);
+}
+
+static const struct grant_list *const_list_at(
+	const struct permissions *p, const struct list_place *place)
+{
+	return (const struct grant_list *)((const char *)p + place->offset);
+}
+
+static const struct list_place *place_of(enum operation op)
+{
+	for (size_t i = 0; i < PLACES; i++) {
+		if (places[i].op == (int)op)
+			return &places[i];
+	}
+	return NULL;
+}
+
+static bool is_pattern(const struct grant *g, const char *pattern)
+{
+	return g->n == 1 && strcmp(g->all[0], pattern) == 0;
+}
+
+static size_t find(const struct grant_list *list, const char *pattern)
+{
+	size_t i = 0;
+
+	while (i < list->n && !is_pattern(&list->items[i], pattern))
+		i++;
+	return i;
+}
+
+/* Services: "NAME.ACCESS", with no scope */
+
+static bool is_service(const struct service *s, const struct service_request *r)
+{
+	return s->n_scopes == 0 && s->range_seconds == 0 && s->access == r->access &&
+	       strlen(s->name) == r->name_len && memcmp(s->name, r->name, r->name_len) == 0;
+}
+
+static size_t find_service(const struct permissions *p, const struct service_request *r)
+{
+	size_t i = 0;
+
+	while (i < p->n_services && !is_service(&p->services[i], r))
+		i++;
+	return i;
+}
+
+/* 1: added. */
+static int add_service(struct permissions *p, const char *pattern)
+{
+	struct service s = { 0 };
+	struct service_request r;
+	auto_arena scratch = { 0 };
+	int code = service_request_parse(&r, pattern);
+
+	if (code < 0 || find_service(p, &r) < p->n_services)
+		return code;
+	s.name = arena_strndup(&scratch, r.name, r.name_len);
+	s.access = r.access;
+	code = s.name ? permissions_add_service(p, &s) : -ENOMEM;
+	return code < 0 ? code : 1;
+}
+
+static bool remove_service(struct permissions *p, const char *pattern)
+{
+	struct service_request r;
+	size_t i = service_request_parse(&r, pattern) < 0 ? p->n_services : find_service(p, &r);
+
+	if (i == p->n_services)
+		return false;
+	p->n_services--;
+	memmove(&p->services[i], &p->services[i + 1], (p->n_services - i) * sizeof(*p->services));
+	return true;
+}
+
+/* One pattern */
+
+int enclave_grants_spell(
+	enum operation op, const char *pattern, struct arena *a, const char **ret, struct error *e)
+{
+	struct service_request r;
+
+	if (!pattern)
+		return error_set(e, -EINVAL, NULL, "there is no pattern");
+	if (op != OPERATION_SERVICE)
+		return place_of(op) ? permissions_canonical(op, pattern, a, ret, NULL, e)
+				    : error_set(e, -EINVAL, NULL, "unknown operation %d", (int)op);
+	if (service_request_parse(&r, pattern) < 0 || r.access == 0 || r.value)
+		return error_set(e, -EINVAL, NULL, "%s is no NAME.ACCESS", pattern);
+	*ret = arena_strdup(a, pattern);
+	return *ret ? 0 : -ENOMEM;
+}
+
+void enclave_grants_print(enum operation op, const char *pattern, struct buffer *out)
+{
+	const char *value = op == OPERATION_ENV ? strchr(pattern, '=') : NULL;
+
+	if (value)
+		buffer_printf(out, "%.*s=…", (int)(value - pattern), pattern);
+	else
+		buffer_adds(out, pattern);
+}
+
+static int add_to_layer(struct permissions *p, enum operation op, const char *pattern)
+{
+	const struct list_place *place = place_of(op);
+	struct grant_list *list = place ? list_at(p, place) : NULL;
+	int r;
+
+	if (!list)
+		return add_service(p, pattern);
+	if (find(list, pattern) < list->n)
+		return 0;
+	if (list->n >= ENCLAVE_GRANTS_MAX)
+		return -E2BIG;
+	r = permissions_add(p, list, pattern, NULL);
+	return r < 0 ? r : 1;
+}
+
+int enclave_grants_add(
+	struct permissions *p, enum operation op, const char *pattern, struct error *e)
+{
+	int r = 0, added = 0;
+
+	if (p->n_all_of == 0)
+		added = r = add_to_layer(p, op, pattern);
+	for (size_t i = 0; r >= 0 && i < p->n_all_of; i++) {
+		r = enclave_grants_add(p->all_of[i], op, pattern, e);
+		added |= r;
+	}
+	if (r == -E2BIG)
+		return error_set(
+			e, r, NULL, "there are %d grants of this kind already", ENCLAVE_GRANTS_MAX);
+	return r < 0 ? r : added;
+}
+
+static bool remove_from_layer(struct permissions *p, enum operation op, const char *pattern)
+{
+	const struct list_place *place = place_of(op);
+	struct grant_list *list = place ? list_at(p, place) : NULL;
+	size_t i = list ? find(list, pattern) : 0;
+
+	if (!list)
+		return remove_service(p, pattern);
+	if (i == list->n)
+		return false;
+	list->n--;
+	memmove(&list->items[i], &list->items[i + 1], (list->n - i) * sizeof(*list->items));
+	return true;
+}
+
+static bool remove_from_layers(struct permissions *p, enum operation op, const char *pattern)
+{
+	bool removed = p->n_all_of == 0 && remove_from_layer(p, op, pattern);
+
+	for (size_t i = 0; i < p->n_all_of; i++)
+		removed |= remove_from_layers(p->all_of[i], op, pattern);
+	return removed;
+}
+
+/* The grant that was probably meant, or NULL. */
+static const char *near(const struct permissions *p, enum operation op, const char *pattern)
+{
+	const struct list_place *place = place_of(op);
+	const struct permissions *layers[LAYERS_MAX];
+	const char *known[NEAR_MAX];
+	int n_layers = permissions_layers(p, layers, LAYERS_MAX);
+	size_t n = 0;
+
+	for (int i = 0; place && i < n_layers; i++) {
+		const struct grant_list *list = const_list_at(layers[i], place);
+
+		for (size_t k = 0; k < list->n && n < NEAR_MAX; k++) {
+			if (list->items[k].n == 1)
+				known[n++] = list->items[k].all[0];
+		}
+	}
+	return suggest(pattern, known, n);
+}
+
+int enclave_grants_remove(
+	struct permissions *p, enum operation op, const char *pattern, struct error *e)
+{
+	auto_buffer shown = { 0 };
+	const char *meant;
+
+	if (remove_from_layers(p, op, pattern))
+		return 0;
+	enclave_grants_print(op, pattern, &shown);
+	(void)error_set(
+		e, -ENOENT, NULL, "%s %s is not granted", operation_name(op), buffer_text(&shown));
+	meant = near(p, op, pattern);
+	if (meant)
+		error_hint(e, "did you mean %s?", meant);
+	else
+		error_hint(e, "a grant is taken back by the pattern it was made with; "
+			      "corral_enclave_get_policy() has them");
+	return -ENOENT;
+}
+
+/* What others still grant */
+
+/* 2: all of it, 1: a part of it, 0: nothing. */
+static int overlap(enum operation op, const struct grant *other, const struct grant *g)
+{
+	auto_permissions *scratch = permissions_new();
+	int r = scratch ? meet_contains(op, other, g, NULL) : -ENOMEM;
+
+	if (r != 0)
+		return r < 0 ? r : 2;
+	r = meet_grants(scratch, &scratch->fs_read, op, other, g);
+	return r < 0 ? r : scratch->fs_read.n > 0;
+}
+
+static int rest_of_list(
+	const struct grant_list *list, enum operation op, const struct grant *g, struct buffer *out)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		int r = overlap(op, &list->items[i], g);
+
+		if (r < 0)
+			return r;
+		if (r > 0) {
+			buffer_printf(out, ", %s still granted by ",
+				r == 2 ? "all of it" : "a part of it");
+			enclave_grants_print(op, list->items[i].all[0], out);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int enclave_grants_rest(
+	const struct permissions *p, enum operation op, const char *pattern, struct buffer *out)
+{
+	const char *all[] = { pattern };
+	const struct grant g = { .all = all, .n = 1 };
+	const struct list_place *place = place_of(op);
+	const struct permissions *layers[LAYERS_MAX];
+	int n = place ? permissions_layers(p, layers, LAYERS_MAX) : 0, r = 0;
+
+	for (int i = 0; r == 0 && i < n; i++) {
+		r = rest_of_list(const_list_at(layers[i], place), op, &g, out);
+		/* What may be written may be read. */
+		if (r == 0 && op == OPERATION_FS_READ)
+			r = rest_of_list(&layers[i]->fs_write, op, &g, out);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Two sets */
+
+static bool same_grant(const struct grant *a, const struct grant *b)
+{
+	for (size_t i = 0; a->n == b->n && i < a->n; i++) {
+		if (strcmp(a->all[i], b->all[i]) != 0)
+			return false;
+	}
+	return a->n == b->n;
+}
+
+static bool has_grant(const struct grant_list *list, const struct grant *g)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (same_grant(&list->items[i], g))
+			return true;
+	}
+	return false;
+}
+
+static bool covers(const struct grant_list *a, const struct grant_list *b)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		if (!has_grant(a, &b->items[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Rules, modes, guest paths …: what has no list of its own is compared as it is written. */
+static bool same_text(const struct permissions *a, const struct permissions *b)
+{
+	auto_buffer first = { 0 }, second = { 0 };
+
+	permissions_print_json(a, &first);
+	permissions_print_json(b, &second);
+	return !first.failed && !second.failed &&
+	       strcmp(buffer_text(&first), buffer_text(&second)) == 0;
+}
+
+static bool is_plain(const struct permissions *p)
+{
+	return p->n_all_of == 0 && p->n_rules == 0 && p->n_services == 0 && p->n_guest_paths == 0 &&
+	       p->fallback == VERDICT_DENY && p->mode == MODE_ENFORCE;
+}
+
+static bool same_network(const struct network_limits *a, const struct network_limits *b)
+{
+	return a->rate.count == b->rate.count && a->rate.seconds == b->rate.seconds &&
+	       a->max_bytes == b->max_bytes && a->max_request_size == b->max_request_size;
+}
+
+unsigned enclave_grants_part(enum operation op)
+{
+	const struct list_place *place = place_of(op);
+
+	return place ? place->part : 0;
+}
+
+unsigned enclave_grants_compare(const struct permissions *a, const struct permissions *b)
+{
+	const unsigned all = CORRAL_PART_FILES | CORRAL_PART_PROGRAMS | CORRAL_PART_NETWORK |
+			     CORRAL_PART_VARIABLES | CORRAL_PART_LIMITS;
+	unsigned changed = 0;
+
+	if (same_text(a, b))
+		return 0;
+	if (!is_plain(a) || !is_plain(b))
+		return all;
+	for (size_t i = 0; i < PLACES; i++) {
+		const struct grant_list *x = const_list_at(a, &places[i]),
+					*y = const_list_at(b, &places[i]);
+
+		if (!covers(x, y) || !covers(y, x))
+			changed |= places[i].part;
+	}
+	if (memcmp(&a->limits, &b->limits, sizeof(a->limits)) != 0)
+		changed |= CORRAL_PART_LIMITS;
+	if (!same_network(&a->network, &b->network))
+		changed |= CORRAL_PART_NETWORK;
+	return changed;
+}
+
+static void diff_list(char sign, const struct list_place *place, const struct grant_list *from,
+	const struct grant_list *without, struct buffer *out)
+{
+	for (size_t i = 0; i < from->n && out->len < DIFF_BYTES; i++) {
+		if (has_grant(without, &from->items[i]))
+			continue;
+		buffer_printf(out, "%s%c%s ", out->len ? ", " : "", sign, place->name);
+		enclave_grants_print((enum operation)place->op, from->items[i].all[0], out);
+	}
+}
+
+void enclave_grants_diff(
+	const struct permissions *a, const struct permissions *b, struct buffer *out)
+{
+	if (a->n_all_of || b->n_all_of) {
+		buffer_printf(out, "%zu layers instead of %zu", b->n_all_of ? b->n_all_of : 1,
+			a->n_all_of ? a->n_all_of : 1);
+		return;
+	}
+	for (size_t i = 0; i < PLACES; i++) {
+		const struct grant_list *x = const_list_at(a, &places[i]),
+					*y = const_list_at(b, &places[i]);
+
+		diff_list('+', &places[i], y, x, out);
+		diff_list('-', &places[i], x, y, out);
+	}
+	if (a->n_rules || b->n_rules)
+		buffer_printf(out, "%s%zu rules instead of %zu", out->len ? ", " : "", b->n_rules,
+			a->n_rules);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One name after the other: the one that the caller gave, and each that a link makes of it. A name
+ * is judged first, and looked up only if the policy allows it: whoever asks for something denied
+ * does not learn whether it is there, not by a link either. In the end all is permitted once more
+ * by one policy, the name that was given and the place where the thing is.
+ *
+ * Where the policy says "ask", somebody is asked about a name before it is looked up, and agrees to
+ * exactly that. So that name must be the thing itself: a link behind it is not followed.
+ */
+#include "lib/enclave/place.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "lib/enclave/beneath.h"
+
+enum wanted { THING, NAME, ENTRY };
+
+struct search {
+	struct enclave_call *call;
+	enum operation op;
+	enum wanted wanted;
+	struct enclave_place *place;
+	bool permitted; /* somebody agreed to place->path, or the policy changed meanwhile */
+};
+
+/* Links, and things that change while they are looked at. */
+enum { STEPS_MAX = BENEATH_LINKS_MAX };
+
+static void let_go(struct enclave_place *p)
+{
+	fd_closep(&p->folder);
+	fd_closep(&p->fd);
+	p->folder = p->fd = -1;
+}
+
+void enclave_place_deinit(struct enclave_place *p)
+{
+	let_go(p);
+}
+
+/* Judging */
+
+static enum verdict judge(const struct search *s)
+{
+	const struct request r = { .op = s->op, .target = s->place->path };
+	enum verdict v = VERDICT_DENY;
+	struct policy_pin pin;
+	struct decision d;
+
+	policy_box_pin(s->call->enclave->box, &pin);
+	if (policy_decide(pin.policy, &r, &d) == 0)
+		v = d.verdict;
+	policy_box_unpin(s->call->enclave->box, &pin);
+	return v;
+}
+
+/* The name that was given, and where we are now: that is what somebody may be asked about. */
+static int permit(struct search *s, struct corral_error **e)
+{
+	const struct request both[] = {
+		{ .op = s->op, .target = s->call->target },
+		{ .op = s->op, .target = s->place->path },
+	};
+	bool same = strcmp(s->call->target, s->place->path) == 0;
+	int r = enclave_permit(s->call, both + same, same ? 1 : 2, e);
+
+	s->permitted = r == 0;
+	return r;
+}
+
+/* Before a name is looked up. */
+static int judge_name(struct search *s, struct corral_error **e)
+{
+	return judge(s) == VERDICT_ALLOW ? 0 : permit(s, e);
+}
+
+/* Looking. 0: found; 1: there is a link to be followed first. */
+
+static int open_at(const char *path, int *ret, struct stat *st)
+{
+	int r = beneath_open(path, ret);
+
+	if (r < 0)
+		return r == -ELOOP ? 1 : r;
+	if (fstat(*ret, st) < 0)
+		return -errno;
+	return S_ISLNK(st->st_mode);
+}
+
+/* The path of the folder, "/" for what lies in the root; and the name. -EISDIR: it is the root. */
+static int split(const char *path, char folder[PATH_BYTES], const char **ret_name)
+{
+	size_t len = (size_t)(strrchr(path, '/') - path);
+
+	if (!path[1])
+		return -EISDIR;
+	memcpy(folder, path, len + 1);
+	folder[len ? len : 1] = '\0';
+	*ret_name = path + len + 1;
+	return 0;
+}
+
+static int look_in_folder(struct search *s)
+{
+	struct enclave_place *p = s->place;
+	char folder[PATH_BYTES];
+	int r = split(p->path, folder, &p->name);
+
+	if (r == 0)
+		r = open_at(folder, &p->folder, &p->st);
+	if (r != 0)
+		return r;
+	if (!S_ISDIR(p->st.st_mode))
+		return -ENOTDIR;
+	r = beneath_open_in(p->folder, p->name, &p->fd);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	if (fstat(p->fd, &p->st) < 0)
+		return -errno;
+	return s->wanted == NAME && S_ISLNK(p->st.st_mode);
+}
+
+static int look(struct search *s)
+{
+	let_go(s->place);
+	if (s->wanted == THING)
+		return open_at(s->place->path, &s->place->fd, &s->place->st);
+	return look_in_folder(s);
+}
+
+/* Following: puts what the first link says into the path. 0: there is none any more. */
+
+static int follow_folder(struct enclave_place *p)
+{
+	char folder[PATH_BYTES], next[PATH_BYTES];
+	const char *name;
+	int r = split(p->path, folder, &name), n;
+
+	if (r == 0)
+		r = beneath_next(folder, next, NULL);
+	if (r <= 0)
+		return r;
+	/* The name points into what is written over. */
+	n = snprintf(folder, sizeof(folder), "%s/%s", next[1] ? next : "", name);
+	if (n >= (int)sizeof(folder))
+		return -ENAMETOOLONG;
+	memcpy(p->path, folder, (size_t)n + 1);
+	return 1;
+}
+
+static int follow(struct search *s)
+{
+	char next[PATH_BYTES];
+	int r;
+
+	if (s->wanted == ENTRY)
+		return follow_folder(s->place);
+	r = beneath_next(s->place->path, next, NULL);
+	if (r == 1)
+		memcpy(s->place->path, next, strlen(next) + 1);
+	return r;
+}
+
+/* Saying no */
+
+static int fail(struct search *s, int code, struct corral_error **e)
+{
+	static const struct {
+		int code, tell;
+		const char *text;
+	} reasons[] = {
+		{ -ENOSYS, -ENOSYS,
+			"the enclave needs openat2(), which Linux has since 5.6, and /proc" },
+		{ -ELOOP, -ELOOP, "a link of /proc need not lead where it says" },
+		{ -EXDEV, -ELOOP, "a link on the way says \"..\" behind a name" },
+		{ -EBUSY, -EBUSY, "it is moved while it is looked at" },
+	};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		if (reasons[i].code == code)
+			return enclave_refuse(s->call, reasons[i].tell, e, "%s", reasons[i].text);
+	}
+	return enclave_done(s->call, code, e);
+}
+
+static int start(struct search *s, struct corral_error **e)
+{
+	const char *path = s->call->target;
+	size_t len = strnlen(path, PATH_BYTES);
+
+	if (len == PATH_BYTES)
+		return enclave_refuse(s->call, -ENAMETOOLONG, e, "the path is too long");
+	if (!path_is_normal(path, len))
+		return enclave_refuse(s->call, -EINVAL, e,
+			"the path must be absolute, without \".\", \"..\", and slashes too many");
+	memcpy(s->place->path, path, len + 1);
+	return judge_name(s, e);
+}
+
+/* From one name to the next. 0: look there. */
+static int step(struct search *s, struct corral_error **e)
+{
+	int r;
+
+	if (s->permitted)
+		return enclave_refuse(s->call, -EACCES, e,
+			"%s has a link in it, and what was agreed to is that path itself",
+			s->place->path);
+	r = follow(s);
+	if (r < 0)
+		return fail(s, r, e);
+	return r == 1 ? judge_name(s, e) : 0;
+}
+
+static int find(struct search *s, struct corral_error **e)
+{
+	int r;
+
+	s->place->folder = s->place->fd = -1;
+	r = start(s, e);
+	for (unsigned i = 0; r == 0 && i <= STEPS_MAX; i++) {
+		r = look(s);
+		if (r == 0)
+			return s->permitted ? 0 : permit(s, e);
+		if (r < 0)
+			return fail(s, r, e);
+		r = step(s, e);
+	}
+	return r < 0 ? r : enclave_refuse(s->call, -ELOOP, e, "too many links, one after another");
+}
+
+int enclave_place_find(struct enclave_call *c, enum operation op, struct enclave_place *ret,
+	struct corral_error **e)
+{
+	struct search s = { .call = c, .op = op, .wanted = THING, .place = ret };
+
+	return find(&s, e);
+}
+
+int enclave_place_find_name(struct enclave_call *c, enum operation op, struct enclave_place *ret,
+	struct corral_error **e)
+{
+	struct search s = { .call = c, .op = op, .wanted = NAME, .place = ret };
+
+	return find(&s, e);
+}
+
+int enclave_place_find_entry(struct enclave_call *c, enum operation op, struct enclave_place *ret,
+	struct corral_error **e)
+{
+	struct search s = { .call = c, .op = op, .wanted = ENTRY, .place = ret };
+
+	return find(&s, e);
+}
+
+int enclave_place_done(
+	struct enclave_call *c, const struct enclave_place *p, int r, struct corral_error **e)
+{
+	char reason[PATH_BYTES + 64];
+
+	if (r < 0 || strcmp(c->target, p->path) == 0)
+		return enclave_done(c, r, e);
+	(void)snprintf(reason, sizeof(reason), "links lead to %s%s", p->path,
+		c->approved ? ", and somebody agreed" : "");
+	enclave_tell(c, AUDIT_ALLOWED, c->rule, reason);
+	return r;
+}

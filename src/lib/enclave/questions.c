@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions that wait, their answers, and what becomes of those. Each step is told. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/enclave/internal.h"
+#include "lib/api/growing.h"
+#include "lib/api/handles.h"
+
+uint64_t corral_error_question(const struct corral_error *e)
+{
+	return e ? e->question : 0;
+}
+
+/* Between ours and the host's */
+
+struct visiting {
+	corral_question_visit *visit;
+	void *context;
+};
+
+static int visit_one(void *context, const struct consent_question *from)
+{
+	const struct visiting *v = context;
+	const struct corral_question q = {
+		.size = sizeof(q),
+		.id = from->id,
+		.scope = { .size = sizeof(q.scope),
+			.op = (enum corral_operation)from->scope.op,
+			.object = from->scope.object,
+			.actor = from->scope.actor,
+			.ttl_ms = from->scope.ttl_ms,
+			.count = from->scope.count },
+		.rule = from->rule,
+		.reason = from->reason,
+	};
+
+	return v->visit(v->context, &q);
+}
+
+long corral_enclave_questions(
+	struct corral_enclave *enclave, corral_question_visit *visit, void *context)
+{
+	struct visiting v = { visit, context };
+
+	return consent_questions(enclave->consent, visit_one, &v);
+}
+
+/* A scope has had all its members since there are scopes. One that narrows by something that is not
+ * known here would be wider than what was meant. */
+static int read_scope(struct consent_scope *ret, const struct corral_scope *from, struct error *e)
+{
+	const char *wrong = NULL;
+	struct corral_scope known;
+
+	if (!from || from->size < sizeof(*from))
+		wrong = "struct corral_scope has no size; set it to sizeof(struct corral_scope)";
+	else if (growing_read(&known, sizeof(known), from, from->size) < 0)
+		wrong = "the scope says something that this version of libcorral does not know";
+	else if (!from->object || !from->actor)
+		wrong = "a scope has an object and an actor";
+	if (wrong) {
+		(void)error_set(e, -EINVAL, NULL, "%s", wrong);
+		return -EINVAL;
+	}
+	*ret = (struct consent_scope){ (enum operation)from->op, from->object, from->actor,
+		from->ttl_ms, from->count };
+	return 0;
+}
+
+__attribute__((format(printf, 3, 4))) static void tell(
+	struct corral_enclave *enclave, enum audit_decision decision, const char *format, ...)
+{
+	struct enclave_call c;
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	enclave_begin(&c, enclave, NULL, AUDIT_APPROVAL, text);
+	enclave_tell(&c, decision, NULL, NULL);
+}
+
+static int complain(struct corral_enclave *enclave, int code, uint64_t number, const char *what,
+	struct corral_error **e)
+{
+	struct error error = { 0 };
+
+	(void)error_set(&error, code, NULL, "%s %llu: %s", what, (unsigned long long)number,
+		code == -ENOENT   ? "there is none of that number, or it is over"
+		: code == -EINVAL ? "what is agreed to must be no larger than what was asked for, "
+				    "and not nothing"
+		: code == -ENOSPC ? "there are too many already"
+				  : strerror(-code));
+	tell(enclave, AUDIT_FAILED, "%s", error.text);
+	return handles_error(e, &error, code);
+}
+
+/* Answers */
+
+int corral_enclave_answer(struct corral_enclave *enclave, const char *token, uint64_t question,
+	enum corral_verdict verdict, const struct corral_scope *scope, uint64_t *ret_approval,
+	struct corral_error **e)
+{
+	struct consent_scope narrower;
+	struct error error = { 0 };
+	uint64_t id = 0;
+	int r = enclave_check_token(enclave, token, "answer", e);
+
+	if (r < 0)
+		return r;
+	if (verdict != CORRAL_ALLOW && verdict != CORRAL_DENY)
+		r = error_set(&error, -EINVAL, NULL, "an answer is CORRAL_ALLOW or CORRAL_DENY");
+	if (r == 0 && scope)
+		r = read_scope(&narrower, scope, &error);
+	if (r < 0)
+		return handles_error(e, &error, r);
+	r = consent_answer(enclave->consent, question, (enum verdict)verdict,
+		scope ? &narrower : NULL, enclave_now_ms(), &id);
+	if (r < 0)
+		return complain(enclave, r, question, "question", e);
+	if (verdict == CORRAL_ALLOW)
+		tell(enclave, AUDIT_ALLOWED, "given: approval %llu for question %llu",
+			(unsigned long long)id, (unsigned long long)question);
+	else
+		tell(enclave, AUDIT_DENIED, "refused: question %llu", (unsigned long long)question);
+	if (ret_approval)
+		*ret_approval = id;
+	return 0;
+}
+
+int corral_enclave_hand_on(struct corral_enclave *enclave, uint64_t approval,
+	const struct corral_scope *scope, uint64_t *ret_approval, struct corral_error **e)
+{
+	struct consent_scope smaller;
+	struct error error = { 0 };
+	uint64_t id = 0;
+	int r = read_scope(&smaller, scope, &error);
+
+	if (r < 0)
+		return handles_error(e, &error, r);
+	r = consent_hand_on(enclave->consent, approval, &smaller, enclave_now_ms(), &id);
+	if (r < 0)
+		return complain(enclave, r, approval, "approval", e);
+	tell(enclave, AUDIT_ALLOWED, "given: approval %llu, handed on from %llu to %.64s",
+		(unsigned long long)id, (unsigned long long)approval, smaller.actor);
+	if (ret_approval)
+		*ret_approval = id;
+	return 0;
+}
+
+int corral_enclave_withdraw(struct corral_enclave *enclave, const char *token, uint64_t approval,
+	struct corral_error **e)
+{
+	int r = enclave_check_token(enclave, token, "withdraw", e);
+
+	if (r < 0)
+		return r;
+	r = consent_withdraw(enclave->consent, approval);
+	if (r < 0)
+		return complain(enclave, r, approval, "approval", e);
+	tell(enclave, AUDIT_NONE, "withdrawn: approval %llu, and %d that were handed on",
+		(unsigned long long)approval, r - 1);
+	return 0;
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lock is held while a sandbox is made or changed, so that no change of the policy passes one
+ * by: each is made of what is granted at that moment, and is in the list when the next change
+ * comes.
+ *
+ * When a change does not reach a sandbox (no memory, no session to be had, or a pattern that the
+ * jail cannot hold), the safe side is that nothing runs on under the old one: its commands are
+ * killed, and it leaves the list.
+ */
+#include "lib/enclave/sandbox.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "host/resolver.h"
+#include "lib/enclave/inside.h"
+#include "lib/enclave/links.h"
+#include "lib/api/handles.h"
+#include "lib/sandbox/sandbox.h"
+
+enum { LAYERS_MAX = 64, GRANTED = 0, PARTS_MAX = ENCLAVE_CEILING_MAX + 1 };
+
+static void tell_session(struct corral_enclave *enclave, enum audit_decision decision,
+	const char *target, const char *reason)
+{
+	struct enclave_call c;
+
+	enclave_begin(&c, enclave, NULL, AUDIT_SESSION, target);
+	enclave_tell(&c, decision, NULL, reason);
+}
+
+/* What goes in: the grants, then the ceiling. */
+struct parts {
+	struct corral_permissions handles[PARTS_MAX];
+	const struct corral_permissions *list[PARTS_MAX];
+	size_t n;
+};
+
+static void parts_deinit(struct parts *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		permissions_free(p->handles[i].p);
+}
+#define auto_parts __attribute__((cleanup(parts_deinit))) struct parts
+
+static int parts_add(struct parts *p, const struct permissions *from, const char *program)
+{
+	struct permissions *inside = enclave_inside(from, program);
+
+	if (!inside)
+		return -ENOMEM;
+	p->handles[p->n].p = inside;
+	p->list[p->n] = &p->handles[p->n];
+	p->n++;
+	return 0;
+}
+
+/* What may be written by grants as they are, or were. */
+static int writable_policy(
+	struct policy **ret, const struct corral_enclave *enclave, const struct permissions *from)
+{
+	const struct policy_options o = { .variables = &enclave->variables,
+		.real_home = enclave->real_home };
+	const struct permissions *layers[LAYERS_MAX];
+	int n = permissions_layers(from, layers, LAYERS_MAX);
+
+	return n < 0 ? n : policy_new(ret, layers, (size_t)n, &o, NULL);
+}
+
+/* Grants that go through links which commands may have made are not for commands. How many. */
+static int drop_links(
+	struct parts *p, struct corral_enclave *enclave, struct permissions *contested)
+{
+	struct policy *ever = NULL, *now = NULL;
+	int r = writable_policy(&ever, enclave, enclave->writable), n = 0;
+
+	if (r == 0)
+		r = writable_policy(&now, enclave, enclave->granted);
+	for (size_t i = 0; r >= 0 && i < p->n; i++) {
+		const struct enclave_links l = { &enclave->variables, ever, now,
+			enclave->writable };
+
+		r = enclave_links_drop(&l, p->handles[i].p, contested);
+		n += r > 0 ? r : 0;
+	}
+	policy_free(ever);
+	policy_free(now);
+	return r < 0 ? r : n;
+}
+
+static int parts_fill(struct parts *p, struct corral_enclave *enclave, const char *program)
+{
+	int r = parts_add(p, enclave->granted, program);
+
+	for (size_t i = 0; r == 0 && i < enclave->n_ceiling; i++)
+		r = parts_add(p, enclave->ceiling[i], program);
+	if (r == 0) {
+		auto_permissions *contested = permissions_new();
+
+		r = contested ? drop_links(p, enclave, contested) : -ENOMEM;
+	}
+	if (r > 0)
+		tell_session(enclave, AUDIT_NONE, "grants left out",
+			"their names go through links that commands could have made");
+	return r < 0 ? r : 0;
+}
+
+/* The policy that says whether a program may run in there. */
+static int compile(struct policy **ret, const struct corral_enclave *enclave,
+	const struct parts *parts, struct error *e)
+{
+	const struct policy_options o = { .variables = &enclave->variables,
+		.resolver = &resolver_system };
+	const struct permissions *layers[LAYERS_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < parts->n; i++) {
+		int r = permissions_layers(parts->handles[i].p, layers + n, LAYERS_MAX - n);
+
+		if (r < 0)
+			return error_set(e, r, NULL, "more than %d layers", LAYERS_MAX);
+		n += (size_t)r;
+	}
+	return policy_new(ret, layers, n, &o, e);
+}
+
+/* Commands, and what they were denied, are told of by those who start them, who know for whom. */
+static void hear(void *context, const struct corral_event *event)
+{
+	const struct corral_enclave *enclave = context;
+
+	if (event->kind == CORRAL_EVENT_SESSION || event->kind == CORRAL_EVENT_LOST ||
+		event->kind == CORRAL_EVENT_CONNECTION)
+		corral_audit_sandbox(enclave->audit, event);
+}
+
+/*
+ * Values that commands get must not be in the log, in whatever text. -E2BIG: they are too many to
+ * be kept out.
+ */
+static int keep_secrets(const struct enclave_sandbox *s, const struct policy *policy)
+{
+	const char *const *env = s->sandbox->base.environment;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && env[i]; i++) {
+		auto_arena scratch = { 0 };
+		size_t len = strcspn(env[i], "=");
+		const char *name = arena_strndup(&scratch, env[i], len);
+		const struct request asked = { .op = OPERATION_ENV, .target = name };
+		struct decision d;
+
+		if (!name)
+			return -ENOMEM;
+		if (env[i][len] && policy_decide(policy, &asked, &d) == 0 &&
+			d.verdict == VERDICT_ALLOW)
+			r = audit_trail_secret(s->enclave->trail, name, env[i] + len + 1);
+	}
+	return r;
+}
+
+/* Making */
+
+static int configure(
+	struct corral_builder *b, struct corral_enclave *enclave, const struct parts *parts)
+{
+	int r = 0;
+
+	for (size_t i = GRANTED + 1; i < parts->n; i++)
+		(void)corral_builder_restrict(b, parts->list[i]);
+	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++) {
+		if (enclave->variables.values[v])
+			r = corral_builder_variable(
+				b, variable_name((enum variable)v), enclave->variables.values[v]);
+	}
+	if (enclave->warden)
+		(void)corral_builder_warden(b, enclave->warden);
+	return corral_builder_with_audit(b, hear, enclave);
+}
+
+static int build(struct enclave_sandbox *s, const struct parts *parts, struct corral_error **e)
+{
+	struct corral_builder *b = NULL;
+	struct error error = { 0 };
+	int r = compile(&s->policy, s->enclave, parts, &error);
+
+	if (r == 0)
+		r = corral_builder_from_permissions(&b, parts->list[GRANTED]);
+	if (r < 0)
+		return handles_error(e, &error, r);
+	(void)configure(b, s->enclave, parts);
+	r = corral_builder_build(b, &s->sandbox, e);
+	corral_builder_free(b);
+	if (r < 0)
+		return r;
+	r = keep_secrets(s, s->policy);
+	return r < 0 ? handles_error(e, &error, r) : 0;
+}
+
+static void destroy(struct enclave_sandbox *s)
+{
+	if (!s)
+		return;
+	corral_sandbox_free(s->sandbox);
+	policy_free(s->policy);
+	free(s->program);
+	free(s);
+}
+
+/* With the lock held. program: as in the struct. */
+static int make(struct corral_enclave *enclave, const char *program, struct enclave_sandbox **ret,
+	struct corral_error **e)
+{
+	struct enclave_sandbox *s = calloc(1, sizeof(*s));
+	struct error error = { 0 };
+	auto_parts parts = { 0 };
+	int r = s ? parts_fill(&parts, enclave, program) : -ENOMEM;
+
+	if (r == 0 && program) {
+		s->program = strdup(program);
+		r = s->program ? 0 : -ENOMEM;
+	}
+	if (r < 0) {
+		(void)handles_error(e, &error, r);
+		destroy(s);
+		return r;
+	}
+	s->enclave = enclave;
+	r = build(s, &parts, e);
+	if (r < 0) {
+		destroy(s);
+		return r;
+	}
+	s->next = enclave->sandboxes;
+	enclave->sandboxes = s;
+	*ret = s;
+	return 0;
+}
+
+static struct enclave_sandbox *find_common(const struct corral_enclave *enclave)
+{
+	struct enclave_sandbox *s = enclave->sandboxes;
+
+	while (s && s->program)
+		s = s->next;
+	return s;
+}
+
+static bool may_run(const struct enclave_sandbox *s, const char *const *argv)
+{
+	struct request r = { .op = OPERATION_EXEC, .target = argv[0], .args = argv + 1 };
+	struct decision d;
+
+	while (r.args[r.n_args])
+		r.n_args++;
+	return policy_decide(s->policy, &r, &d) == 0 && d.verdict == VERDICT_ALLOW;
+}
+
+int enclave_sandbox_get(struct corral_enclave *enclave, const char *const *argv,
+	struct enclave_sandbox **ret, struct corral_error **e)
+{
+	struct enclave_sandbox *s = find_common(enclave);
+	int r = 0;
+
+	if (!s) {
+		r = make(enclave, NULL, &s, e);
+		if (r < 0)
+			return r;
+		s->refs++; /* the list's own */
+	}
+	if (!may_run(s, argv))
+		r = make(enclave, argv[0], &s, e);
+	if (r < 0)
+		return r;
+	s->refs++;
+	*ret = s;
+	return 0;
+}
+
+/* Letting go */
+
+/* With the lock held. Leaves s alone if it is not in the list any more. */
+static void take_out(struct enclave_sandbox *s)
+{
+	struct enclave_sandbox **at = &s->enclave->sandboxes;
+
+	while (*at && *at != s)
+		at = &(*at)->next;
+	if (*at)
+		*at = s->next;
+}
+
+void enclave_sandbox_unref(struct enclave_sandbox *s)
+{
+	struct corral_enclave *enclave = s->enclave;
+	bool last;
+
+	(void)pthread_mutex_lock(&enclave->lock);
+	last = --s->refs == 0;
+	if (last)
+		take_out(s);
+	(void)pthread_mutex_unlock(&enclave->lock);
+	if (last)
+		destroy(s);
+}
+
+void enclave_sandbox_drop(struct corral_enclave *enclave)
+{
+	while (enclave->sandboxes) {
+		struct enclave_sandbox *s = enclave->sandboxes;
+
+		enclave->sandboxes = s->next;
+		destroy(s);
+	}
+}
+
+/* Changing */
+
+static int change(struct enclave_sandbox *s, struct corral_update *u, struct corral_error **e)
+{
+	struct policy *next = NULL;
+	struct error error = { 0 };
+	auto_parts parts = { 0 };
+	int r = parts_fill(&parts, s->enclave, s->program);
+
+	if (r == 0)
+		r = compile(&next, s->enclave, &parts, &error);
+	if (r < 0)
+		return handles_error(e, &error, r);
+	r = keep_secrets(s, next);
+	if (r < 0)
+		(void)handles_error(e, &error, r);
+	else
+		r = corral_sandbox_update(s->sandbox, parts.list, parts.n, u, e);
+	if (r < 0) {
+		policy_free(next);
+		return r;
+	}
+	policy_free(s->policy);
+	s->policy = next;
+	return 0;
+}
+
+/*
+ * Takes it out of the list, at that place, and waits until all that ran in it is gone. Who had a
+ * command there learns of it, and frees it.
+ */
+static void end(struct enclave_sandbox **at, const char *why)
+{
+	struct enclave_sandbox *s = *at;
+	struct corral_stats stats;
+	auto_buffer reason = { 0 };
+
+	corral_sandbox_stats(s->sandbox, &stats, sizeof(stats));
+	buffer_printf(
+		&reason, "%llu commands were killed: %s", (unsigned long long)stats.running, why);
+	corral_sandbox_free(s->sandbox);
+	s->sandbox = NULL;
+	tell_session(s->enclave, AUDIT_FAILED, "ended", buffer_text(&reason));
+	*at = s->next;
+	/* The last reference may be the list's. */
+	if (!s->program && --s->refs == 0)
+		destroy(s);
+}
+
+/* Contested grants */
+
+static bool has(const struct permissions *p, const char *pattern)
+{
+	for (size_t i = 0; p && i < p->fs_read.n; i++) {
+		if (strcmp(p->fs_read.items[i].all[0], pattern) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* 1: there is one that was none before the change. */
+static int look_for_contested(struct corral_enclave *enclave)
+{
+	struct permissions *contested = permissions_new();
+	auto_parts parts = { 0 };
+	int r = contested ? parts_add(&parts, enclave->granted, NULL) : -ENOMEM;
+
+	if (r == 0)
+		r = drop_links(&parts, enclave, contested);
+	r = r > 0 ? 0 : r;
+	for (size_t i = 0; r == 0 && i < contested->fs_read.n; i++)
+		r = !has(enclave->contested, contested->fs_read.items[i].all[0]);
+	if (r < 0) {
+		permissions_free(contested);
+		return r;
+	}
+	permissions_free(enclave->contested);
+	enclave->contested = contested;
+	return r;
+}
+
+/*
+ * A grant now lies where commands that run on could write when they began, and no more: they could
+ * make a link of its name between our look and the jail's. So they are ended first.
+ */
+static void end_contesting(struct corral_enclave *enclave)
+{
+	struct enclave_sandbox **at = &enclave->sandboxes;
+
+	if (look_for_contested(enclave) == 0)
+		return;
+	while (*at) {
+		struct corral_stats stats;
+
+		corral_sandbox_stats((*at)->sandbox, &stats, sizeof(stats));
+		if (stats.running)
+			end(at, "a grant lies where they could write before");
+		else
+			at = &(*at)->next;
+	}
+}
+
+void enclave_sandbox_update(struct corral_enclave *enclave, struct corral_update *u)
+{
+	struct enclave_sandbox **at = &enclave->sandboxes;
+
+	end_contesting(enclave);
+	while (*at) {
+		struct corral_update one = { .size = sizeof(one) };
+		struct corral_error *e = NULL;
+
+		if (change(*at, &one, &e) < 0)
+			end(at, corral_error_message(e));
+		else
+			at = &(*at)->next;
+		corral_error_free(e);
+		u->changed |= one.changed;
+		u->next |= one.next;
+		u->running += one.running;
+	}
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/process/call.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "lib/api/growing.h"
+
+enum {
+	KNOWN_FLAGS = CORRAL_CALL_INPUT | CORRAL_CALL_TTY | CORRAL_CALL_MERGE | CORRAL_CALL_RAW,
+};
+
+static int read_struct(struct corral_call *ret, const struct corral_call *from, struct error *e)
+{
+	int r = growing_read(ret, sizeof(*ret), from, from->size);
+
+	if (r == -EINVAL)
+		return error_set(
+			e, r, NULL, "struct corral_call has no size; start it with CORRAL_CALL");
+	if (r == -E2BIG)
+		return error_set(e, r, NULL,
+			"the call asks for something that this version of libcorral does not have");
+	return r;
+}
+
+static int check_env(const char *const *env, struct error *e)
+{
+	for (size_t i = 0; env && env[i]; i++) {
+		if (env[i][0] == '=' || !strchr(env[i], '='))
+			return error_set(e, -EINVAL, NULL,
+				"the environment of a call is a list of NAME=value, and entry %zu "
+				"is not one",
+				i + 1);
+	}
+	return 0;
+}
+
+static int check_stdio(const struct corral_call *c, struct error *e)
+{
+	const int *fds = c->stdio;
+
+	if (c->flags & CORRAL_CALL_TTY && (fds || c->flags & CORRAL_CALL_MERGE))
+		return error_set(e, -EINVAL, NULL,
+			"a command on a terminal has no other stdin, stdout and stderr");
+	if (fds && fds[CORRAL_STDIN] >= 0 && (c->input_len || c->flags & CORRAL_CALL_INPUT))
+		return error_set(e, -EINVAL, NULL,
+			"stdin is either a descriptor or what the call gives, not both");
+	if (fds && fds[CORRAL_STDERR] >= 0 && c->flags & CORRAL_CALL_MERGE)
+		return error_set(e, -EINVAL, NULL,
+			"stderr either goes where stdout goes or to a descriptor, not both");
+	return 0;
+}
+
+static int check(const struct corral_call *c, struct error *e)
+{
+	int r;
+
+	if (c->flags & ~(unsigned)KNOWN_FLAGS)
+		return error_set(e, -EINVAL, NULL, "unknown flags in struct corral_call");
+	if (c->input_len && !c->input)
+		return error_set(e, -EINVAL, NULL, "the call has a length of input, but no input");
+	if (c->cwd && !path_is_normal(c->cwd, strlen(c->cwd)))
+		return error_set(e, -EINVAL, NULL,
+			"the folder of a call must be an absolute path without . or .., and %s is "
+			"not",
+			c->cwd);
+	r = check_env(c->env, e);
+	return r < 0 ? r : check_stdio(c, e);
+}
+
+int call_read(struct corral_call *ret, const struct corral_call *from, struct error *e)
+{
+	struct corral_call c = CORRAL_CALL;
+	int r = from ? read_struct(&c, from, e) : 0;
+
+	if (r < 0)
+		return r;
+	c.size = sizeof(c);
+	r = check(&c, e);
+	if (r == 0)
+		*ret = c;
+	return r;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/process/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "lib/process/denial.h"
+#include "lib/process/guess.h"
+#include "lib/api/handles.h"
+#include "lib/process/program.h"
+
+/* How much is read of one stream before the others get their turn. */
+enum { TURN = 256 << 10 };
+
+void process_wake(struct corral_process *p)
+{
+	const uint64_t one = 1;
+
+	/* It fails only if it is raised already, some 2^64 times. */
+	(void)!write(p->wake, &one, sizeof(one));
+}
+
+void process_destroy(struct corral_process *p)
+{
+	if (!p)
+		return;
+	output_close(&p->out);
+	output_close(&p->err);
+	buffer_deinit(&p->out.printed.kept);
+	buffer_deinit(&p->err.printed.kept);
+	input_deinit(&p->input);
+	fd_closep(&p->wake);
+	fd_closep(&p->master);
+	fd_closep(&p->epoll);
+	(void)pthread_mutex_destroy(&p->pump);
+	corral_result_free(p->result);
+	denial_free(p->denial);
+	free(p->program);
+	free(p->target);
+	free(p->cwd);
+	sandbox_setup_unref(p->setup);
+	free(p);
+}
+
+/* The end */
+
+static void tell(struct corral_process *p, enum corral_event_kind kind, const char *message,
+	const struct corral_denial *denial)
+{
+	sandbox_tell(p->sandbox, (struct corral_event){ .kind = kind,
+					 .command = p->id,
+					 .program = p->program,
+					 .message = message,
+					 .denial = denial,
+					 .result = kind == CORRAL_EVENT_ENDED ? p->result : NULL });
+}
+
+static void tell_started(struct corral_process *p)
+{
+	if (p->told_started)
+		return;
+	p->told_started = true;
+	tell(p, CORRAL_EVENT_STARTED, NULL, NULL);
+}
+
+static void close_streams(struct corral_process *p)
+{
+	input_end(&p->input);
+	if (p->flags & CORRAL_CALL_RAW)
+		return;
+	output_close(&p->out);
+	output_close(&p->err);
+}
+
+static void finish_exited(struct corral_process *p)
+{
+	struct corral_result *r = p->result;
+
+	if (!(p->flags & CORRAL_CALL_RAW)) {
+		(void)output_finish(&p->out);
+		(void)output_finish(&p->err);
+	}
+	r->report = p->report;
+	r->out = p->out.printed;
+	r->err = p->err.printed;
+	p->out.printed = p->err.printed = (struct printed){ 0 };
+	/* A line that went well needs no explanation. */
+	if (!p->target[0] && corral_result_exit_code(r) != 0)
+		guess_denials(p->setup, p->program, r);
+	sandbox_count_end(p->sandbox, r, p->input.bytes);
+	for (size_t i = r->n_noted; i < r->n_denials; i++)
+		tell(p, CORRAL_EVENT_DENIED, NULL, r->denials[i]);
+	tell(p, CORRAL_EVENT_ENDED, NULL, NULL);
+}
+
+static bool may_be_denied(int code)
+{
+	return code == -ENOENT || code == -EACCES || code == -EPERM;
+}
+
+static void finish_refused(struct corral_process *p)
+{
+	int r = 0;
+
+	if (may_be_denied(p->code))
+		r = program_explain(p->setup, p->target, p->cwd, &p->denial, &p->error);
+	if (r < 0)
+		p->code = r;
+	sandbox_count_end(p->sandbox, NULL, p->input.bytes);
+	sandbox_count_refusal(p->sandbox, p->denial ? 1 : 0);
+	tell(p, p->denial ? CORRAL_EVENT_DENIED : CORRAL_EVENT_FAILED, p->error.text, p->denial);
+}
+
+static void finish_lost(struct corral_process *p)
+{
+	sandbox_count_end(p->sandbox, NULL, p->input.bytes);
+	tell(p, CORRAL_EVENT_FAILED, p->error.text, NULL);
+}
+
+/* From here on nobody but us knows it, and its state does not change. */
+static void finish(struct corral_process *p, enum process_state state)
+{
+	sandbox_remove(p->sandbox, p);
+	if (state == PROCESS_EXITED)
+		finish_exited(p);
+	else if (state == PROCESS_REFUSED)
+		finish_refused(p);
+	else
+		finish_lost(p);
+	close_streams(p);
+	p->finished = true;
+	/* For good: whoever polls it next must see that there is something to hear. */
+	process_wake(p);
+}
+
+/* Steps */
+
+static void take_terminal(struct corral_process *p, int master)
+{
+	int flags = fcntl(master, F_GETFL), copy = fcntl(master, F_DUPFD_CLOEXEC, 3);
+
+	(void)fcntl(master, F_SETFL, flags | O_NONBLOCK);
+	p->out.fd = master;
+	if (copy >= 0)
+		input_set_fd(&p->input, copy);
+	else
+		input_end(&p->input);
+}
+
+static enum process_state hear(struct corral_process *p)
+{
+	enum process_state state;
+	uint64_t count;
+	int master;
+
+	/* Before looking: what comes from now on raises it again. */
+	(void)!read(p->wake, &count, sizeof(count));
+	/* Of the end it hears from the init, of what was denied from the warden. */
+	if (!sandbox_hear(p->sandbox, p))
+		sandbox_dispatch(p->sandbox, p->link);
+	(void)pthread_mutex_lock(&p->sandbox->lock);
+	state = p->state;
+	master = fd_take(&p->master);
+	(void)pthread_mutex_unlock(&p->sandbox->lock);
+	if (master >= 0)
+		take_terminal(p, master);
+	return state;
+}
+
+static void pump(struct corral_process *p)
+{
+	input_flush(&p->input);
+	if (p->flags & CORRAL_CALL_RAW)
+		return;
+	if (output_pump(&p->out, TURN) == -ECANCELED || output_pump(&p->err, TURN) == -ECANCELED)
+		(void)corral_process_kill(p);
+}
+
+/* Does what can be done now, with the pump held. True: it is finished. */
+static bool take_step(struct corral_process *p)
+{
+	enum process_state state;
+
+	if (p->finished)
+		return true;
+	state = hear(p);
+	if (state == PROCESS_RUNNING || state == PROCESS_EXITED)
+		tell_started(p);
+	if (state > PROCESS_RUNNING)
+		finish(p, state);
+	else
+		pump(p);
+	return p->finished;
+}
+
+/* Waiting */
+
+/* The descriptors to wait for, -1 for none. */
+static void list_slots(struct corral_process *p, int fds[PROCESS_SLOTS])
+{
+	bool raw = p->flags & CORRAL_CALL_RAW;
+
+	fds[PROCESS_SLOT_WAKE] = p->wake;
+	fds[PROCESS_SLOT_LINK] = p->finished ? -1 : p->direct ? p->link->channel : p->link->socket;
+	fds[PROCESS_SLOT_STDIN] = input_wants(&p->input);
+	fds[PROCESS_SLOT_STDOUT] = raw ? -1 : p->out.fd;
+	fds[PROCESS_SLOT_STDERR] = raw ? -1 : p->err.fd;
+}
+
+static int left_ms(int64_t end)
+{
+	int64_t left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
+
+	if (end < 0)
+		return -1;
+	return left > 0 ? (int)left : 0;
+}
+
+static void sleep_until_news(struct corral_process *p, int64_t end)
+{
+	struct pollfd polled[PROCESS_SLOTS];
+	int fds[PROCESS_SLOTS];
+	bool lead = sandbox_lead(p->sandbox, p);
+
+	list_slots(p, fds);
+	for (size_t i = 0; i < PROCESS_SLOTS; i++)
+		polled[i] = (struct pollfd){ .fd = fds[i],
+			.events = i == PROCESS_SLOT_STDIN ? POLLOUT : POLLIN };
+	if (!lead)
+		polled[PROCESS_SLOT_LINK].fd = -1;
+	(void)poll(polled, PROCESS_SLOTS, left_ms(end));
+}
+
+/* With the pump held. */
+static int wait_for_end(struct corral_process *p, int64_t end)
+{
+	bool finished = take_step(p), waited = !finished;
+
+	while (!finished && left_ms(end) != 0) {
+		sleep_until_news(p, end);
+		finished = take_step(p);
+	}
+	if (waited)
+		sandbox_follow(p->sandbox, p);
+	return finished ? 0 : -EAGAIN;
+}
+
+static int lock_pump(struct corral_process *p, int64_t end)
+{
+	struct timespec t = { .tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000 };
+	int r = end < 0 ? pthread_mutex_lock(&p->pump) : pthread_mutex_trylock(&p->pump);
+
+	if (r == EBUSY)
+		r = pthread_mutex_clocklock(&p->pump, CLOCK_MONOTONIC, &t);
+	return r == ETIMEDOUT ? -EAGAIN : -r;
+}
+
+static int say(struct error *e, int code)
+{
+	return error_set(e, code, NULL, "%s",
+		code == -EAGAIN ? "the command still runs"
+				: "a callback must not wait for its own process");
+}
+
+int corral_process_wait(struct corral_process *p, int timeout_ms, struct corral_result **ret,
+	struct corral_error **e)
+{
+	int64_t end = timeout_ms < 0 ? -1 : (int64_t)clock_ms(CLOCK_MONOTONIC) + timeout_ms;
+	struct error error = { 0 };
+	int r = lock_pump(p, end);
+
+	if (r == 0) {
+		r = wait_for_end(p, end);
+		(void)pthread_mutex_unlock(&p->pump);
+	}
+	if (r < 0)
+		return handles_error(e, &error, say(&error, r));
+	/* Finished: nothing of it changes any more. */
+	if (p->state != PROCESS_EXITED)
+		return handles_denied(e, &p->error, p->code, p->denial);
+	if (ret)
+		*ret = result_ref(p->result);
+	return 0;
+}
+
+/* In the host's own loop */
+
+static void watch(struct corral_process *p)
+{
+	int fds[PROCESS_SLOTS];
+
+	list_slots(p, fds);
+	for (size_t i = 0; i < PROCESS_SLOTS; i++) {
+		struct epoll_event event = { .events =
+						     i == PROCESS_SLOT_STDIN ? EPOLLOUT : EPOLLIN };
+
+		if (p->watched[i] == fds[i])
+			continue;
+		if (p->watched[i] >= 0)
+			(void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, p->watched[i], NULL);
+		p->watched[i] = -1;
+		if (fds[i] >= 0 && epoll_ctl(p->epoll, EPOLL_CTL_ADD, fds[i], &event) == 0)
+			p->watched[i] = fds[i];
+	}
+}
+
+int corral_process_fd(struct corral_process *p)
+{
+	int r = -pthread_mutex_lock(&p->pump);
+
+	if (r < 0)
+		return p->epoll >= 0 ? p->epoll : r;
+	if (p->epoll < 0)
+		p->epoll = epoll_create1(EPOLL_CLOEXEC);
+	r = p->epoll < 0 ? -errno : p->epoll;
+	if (r >= 0)
+		watch(p);
+	(void)pthread_mutex_unlock(&p->pump);
+	return r;
+}
+
+int corral_process_dispatch(struct corral_process *p)
+{
+	int r = -pthread_mutex_trylock(&p->pump);
+
+	/* Somebody else is at it, or we are called by a callback. */
+	if (r < 0)
+		return r == -EBUSY ? 0 : r;
+	r = take_step(p);
+	if (p->epoll >= 0)
+		watch(p);
+	(void)pthread_mutex_unlock(&p->pump);
+	return r;
+}
+
+void corral_process_free(struct corral_process *p)
+{
+	struct corral_sandbox *s;
+
+	if (!p)
+		return;
+	s = p->sandbox;
+	if (!p->finished) {
+		(void)corral_process_kill(p);
+		sandbox_remove(s, p);
+		sandbox_count_end(s, NULL, p->input.bytes);
+		tell(p, CORRAL_EVENT_FAILED, "the process was freed before its end was heard of",
+			NULL);
+	}
+	process_destroy(p);
+	sandbox_unref(s);
+}

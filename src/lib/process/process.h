@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A command that runs. Frames for it are noted by whoever reads the control socket (sandbox.h);
+ * everything else, such as reading its output, calling callbacks and finishing, is done by the one
+ * thread that holds `pump`. That mutex is held while callbacks run; they may write, signal and
+ * kill, but not dispatch or wait for their own process (-EDEADLK).
+ */
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "lib/process/input.h"
+#include "lib/process/output.h"
+#include "lib/process/result.h"
+#include "lib/sandbox/sandbox.h"
+
+enum process_state {
+	PROCESS_STARTING,
+	PROCESS_RUNNING,
+	PROCESS_EXITED,  /* `report` */
+	PROCESS_REFUSED, /* `error` */
+	PROCESS_LOST,    /* `error` */
+};
+
+/* What a process waits for. */
+enum process_slot {
+	PROCESS_SLOT_WAKE,
+	PROCESS_SLOT_LINK,
+	PROCESS_SLOT_STDIN,
+	PROCESS_SLOT_STDOUT,
+	PROCESS_SLOT_STDERR,
+	PROCESS_SLOTS,
+};
+
+struct corral_process {
+	struct corral_sandbox *sandbox; /* a reference */
+	struct sandbox_setup *setup;    /* by which it was started; a reference */
+	uint64_t id;
+	char *program; /* for events */
+	char *target;  /* argv[0]; "" for the shell of a command line: no rule decides about it */
+	char *cwd;
+	unsigned flags; /* of the call */
+	int wake;       /* an eventfd, raised when something came for it */
+	struct input input;
+
+	/* Guarded by the sandbox's lock. */
+	struct warden_link *link; /* a reference; NULL when finished */
+	struct corral_process *next, *previous;
+	enum process_state state;
+	int master; /* of the terminal, until the pump takes it; or -1 */
+	struct report report;
+	struct error error;
+	int code; /* of error */
+	bool waiting;
+	bool direct; /* it was given to the link's lent init, by its channel */
+	bool timed;  /* and the warden keeps its time */
+
+	pthread_mutex_t pump; /* guards the rest */
+	bool told_started, finished;
+	struct output out, err;
+	struct corral_result *result;
+	struct corral_denial *denial;
+	int epoll;
+	int watched[PROCESS_SLOTS];
+};
+
+/* A command as the library knows it. */
+struct process_command {
+	const char *const *argv; /* ends with NULL */
+	const char *shown;       /* for people: the line, or the program */
+	bool implied;            /* argv[0] is the shell of a command line */
+};
+
+int process_start(struct corral_process **ret, struct corral_sandbox *s,
+	const struct process_command *c, const struct corral_call *call, struct corral_error **e);
+/* Raises the eventfd. */
+void process_wake(struct corral_process *p);
+/* Everything that it holds. Nobody knows it any more. */
+void process_destroy(struct corral_process *p);

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a call to a command in the session: everything that can fail on our side is done before the
+ * frame leaves; then the warden answers, and a process is there to hear it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "host/environment.h"
+#include "lib/api/audit-handle.h"
+#include "lib/process/call.h"
+#include "lib/process/denial.h"
+#include "lib/api/handles.h"
+#include "lib/process/process.h"
+#include "lib/process/program.h"
+#include "wire/start.h"
+
+enum { OUTPUT_DEFAULT = 16 << 20, ROWS = 24, COLUMNS = 80, ATTEMPTS = 2 };
+/* More than anybody makes while one command is being started. */
+enum { UPDATES_MAX = 64 };
+
+/* What is gathered on the way. */
+struct launch {
+	struct corral_sandbox *sandbox;
+	const struct process_command *command;
+	struct corral_call call;
+	struct sandbox_setup *setup; /* a reference */
+	struct arena arena;
+	struct start start;
+	struct buffer body;
+	int theirs[3]; /* the command's ends that are ours to close; -1: none */
+	struct corral_denial *denial;
+};
+
+static void launch_deinit(struct launch *l)
+{
+	for (size_t i = 0; i < 3; i++)
+		fd_closep(&l->theirs[i]);
+	buffer_deinit(&l->body);
+	arena_deinit(&l->arena);
+	denial_free(l->denial);
+	sandbox_setup_unref(l->setup);
+}
+#define auto_launch __attribute__((cleanup(launch_deinit))) struct launch
+
+/* The frame */
+
+/* On the wire 0 is no limit; a limit of nothing comes as near to it as can be. */
+static uint64_t limit_of(const struct launch *l, enum limit which, uint64_t call)
+{
+	uint64_t v = l->setup->limits.values[which];
+
+	if (call && call < v)
+		v = call;
+	if (v == LIMIT_NONE)
+		return START_NONE;
+	return v ? v : 1;
+}
+
+static const char *cwd_of(const struct launch *l)
+{
+	const struct variables *v = &l->setup->base->variables;
+
+	if (l->call.cwd)
+		return l->call.cwd;
+	return v->values[VARIABLE_WORK_DIR] ? v->values[VARIABLE_WORK_DIR]
+					    : v->values[VARIABLE_HOME];
+}
+
+/* The words on the first variable of the call that the policy does not grant. */
+static struct corral_denial *env_denial(const struct launch *l)
+{
+	for (size_t i = 0; l->call.env && l->call.env[i]; i++) {
+		const struct request r = { .op = OPERATION_ENV, .target = l->call.env[i] };
+		struct decision d;
+
+		if (policy_decide(l->setup->policy, &r, &d) == 0 && d.verdict != VERDICT_ALLOW)
+			return denial_new(&r, &d, true);
+	}
+	return NULL;
+}
+
+static int build_environment(struct launch *l, struct error *e)
+{
+	const struct sandbox_base *base = l->setup->base;
+	const struct environment_options o = {
+		.policy = l->setup->policy,
+		.host_env = base->environment,
+		.call_env = l->call.env,
+		.home = base->variables.values[VARIABLE_HOME],
+		.tmp = base->variables.values[VARIABLE_TEMP],
+		.cwd = l->start.cwd,
+		.user = base->user,
+		.tty = l->call.flags & CORRAL_CALL_TTY,
+	};
+	int r = environment_build(&l->arena, &o, &l->start.env, &l->start.n_env, e);
+
+	if (r == -EACCES)
+		l->denial = env_denial(l);
+	if (r < 0)
+		return r;
+	/* Before anything is told of it. */
+	r = lib_audit_learn(base->sink, base->context, l->start.env);
+	return r < 0 ? error_set(e, r, NULL,
+			       "the values of its variables cannot be kept out of the audit log: "
+			       "%s",
+			       strerror(-r))
+		     : 0;
+}
+
+static void set_terminal(struct start *s, const struct corral_call *c)
+{
+	if (!(c->flags & CORRAL_CALL_TTY))
+		return;
+	s->flags |= START_TTY;
+	s->rows = c->rows ? c->rows : ROWS;
+	s->columns = c->columns ? c->columns : COLUMNS;
+}
+
+static int set_command(struct launch *l, struct error *e)
+{
+	struct start *s = &l->start;
+
+	s->argv = l->command->argv;
+	while (s->argv[s->n_argv])
+		s->n_argv++;
+	if (s->n_argv == 0 || !s->argv[0][0])
+		return error_set(e, -EINVAL, NULL, "there is no command");
+	s->program = s->argv[0];
+	if (l->command->implied)
+		return 0;
+	return program_find(
+		l->setup, s->argv, s->env, s->cwd, &l->arena, &s->program, &l->denial, e);
+}
+
+static int prepare(struct launch *l, struct error *e)
+{
+	struct start *s = &l->start;
+	int r;
+
+	s->cwd = cwd_of(l);
+	s->timeout_ms = limit_of(l, LIMIT_TIMEOUT_MS, l->call.timeout_ms);
+	s->memory = limit_of(l, LIMIT_MEMORY, 0);
+	s->pids = limit_of(l, LIMIT_PIDS, 0);
+	s->file_size = limit_of(l, LIMIT_FILE_SIZE, 0);
+	s->open_files = limit_of(l, LIMIT_OPEN_FILES, 0);
+	set_terminal(s, &l->call);
+	r = build_environment(l, e);
+	if (r == 0)
+		r = set_command(l, e);
+	if (r < 0)
+		return r;
+	r = start_encode(s, &l->body);
+	if (r == -E2BIG)
+		return error_set(e, r, NULL, "the command is too long");
+	return r == 0 && l->body.failed ? -ENOMEM : r;
+}
+
+/* The process */
+
+static uint64_t output_limit(const struct launch *l)
+{
+	uint64_t v = l->setup->limits.values[LIMIT_OUTPUT];
+
+	if (l->call.output_limit && l->call.output_limit < v)
+		v = l->call.output_limit;
+	if (v == LIMIT_NONE && !l->call.output)
+		v = OUTPUT_DEFAULT;
+	return v;
+}
+
+static struct output new_output(const struct launch *l, enum corral_stream stream)
+{
+	return (struct output){
+		.fd = -1,
+		.is_tty = l->call.flags & CORRAL_CALL_TTY,
+		.stream = stream,
+		.limit = output_limit(l),
+		.callback = l->call.output,
+		.context = l->call.context,
+	};
+}
+
+static void init_pump(pthread_mutex_t *pump)
+{
+	pthread_mutexattr_t a;
+
+	(void)pthread_mutexattr_init(&a);
+	(void)pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ERRORCHECK);
+	(void)pthread_mutex_init(pump, &a);
+	(void)pthread_mutexattr_destroy(&a);
+}
+
+static struct corral_process *new_process(const struct launch *l)
+{
+	struct corral_process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	*p = (struct corral_process){ .wake = -1, .master = -1, .epoll = -1 };
+	p->setup = sandbox_setup_ref(l->setup);
+	for (size_t i = 0; i < PROCESS_SLOTS; i++)
+		p->watched[i] = -1;
+	input_init(&p->input);
+	init_pump(&p->pump);
+	p->flags = l->call.flags;
+	p->out = new_output(l, CORRAL_STDOUT);
+	p->err = new_output(l, CORRAL_STDERR);
+	p->input.is_tty = p->out.is_tty;
+	p->program = strdup(l->command->shown);
+	p->target = strdup(l->command->implied ? "" : l->command->argv[0]);
+	p->cwd = strdup(l->start.cwd);
+	p->result = result_new();
+	return p;
+}
+
+static int complete(struct corral_process *p)
+{
+	if (!p->program || !p->target || !p->cwd || !p->result)
+		return -ENOMEM;
+	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return p->wake < 0 ? -errno : 0;
+}
+
+/* Descriptors */
+
+/* A pipe of which our end does not block: that is a matter of each end's own. */
+static int new_pipe(int *ret_ours, int *ret_theirs, bool we_read)
+{
+	int fds[2], r;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	*ret_ours = fds[we_read ? 0 : 1];
+	*ret_theirs = fds[we_read ? 1 : 0];
+	r = fcntl(*ret_ours, F_SETFL, (we_read ? O_RDONLY : O_WRONLY) | O_NONBLOCK);
+	return r < 0 ? -errno : 0;
+}
+
+static bool has_input(const struct launch *l)
+{
+	return l->call.input_len || l->call.flags & CORRAL_CALL_INPUT;
+}
+
+/* A terminal's descriptor comes later; what is written until then waits. */
+static int open_input(struct launch *l, struct corral_process *p)
+{
+	long r;
+
+	p->input.open = has_input(l) || p->input.is_tty;
+	if (!p->input.open)
+		return 0;
+	if (!p->input.is_tty) {
+		r = new_pipe(&p->input.fd, &l->theirs[CORRAL_STDIN], false);
+		if (r < 0)
+			return (int)r;
+	}
+	r = input_add(&p->input, l->call.input, l->call.input_len, SIZE_MAX);
+	if (r >= 0 && !(l->call.flags & CORRAL_CALL_INPUT) && l->call.input_len)
+		r = input_close_later(&p->input);
+	return r < 0 ? (int)r : 0;
+}
+
+static bool is_given(const struct launch *l, enum corral_stream stream)
+{
+	return l->call.stdio && l->call.stdio[stream] >= 0;
+}
+
+static int open_outputs(struct launch *l, struct corral_process *p)
+{
+	int r = 0;
+
+	if (!is_given(l, CORRAL_STDOUT))
+		r = new_pipe(&p->out.fd, &l->theirs[CORRAL_STDOUT], true);
+	if (r == 0 && !is_given(l, CORRAL_STDERR) && !(l->call.flags & CORRAL_CALL_MERGE))
+		r = new_pipe(&p->err.fd, &l->theirs[CORRAL_STDERR], true);
+	return r;
+}
+
+static int open_streams(struct launch *l, struct corral_process *p)
+{
+	int r = open_input(l, p);
+
+	return r < 0 || p->out.is_tty ? r : open_outputs(l, p);
+}
+
+/* The three that go with the frame. */
+static void gather(const struct launch *l, int fds[3])
+{
+	for (int i = 0; i < 3; i++)
+		fds[i] = is_given(l, (enum corral_stream)i) ? l->call.stdio[i] : l->theirs[i];
+	if (fds[CORRAL_STDIN] < 0)
+		fds[CORRAL_STDIN] = l->sandbox->null;
+	if (l->call.flags & CORRAL_CALL_MERGE)
+		fds[CORRAL_STDERR] = fds[CORRAL_STDOUT];
+}
+
+/* Sending */
+
+/* A pipe, or /dev/null and its like: whatever the plan is, there is nothing to see to. */
+static bool is_plain(int fd)
+{
+	enum { MEMORY = 1 }; /* the major number of these devices */
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	return S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && major(st.st_rdev) == MEMORY);
+}
+
+/*
+ * What the warden has to hold or to look at goes through it: memory and processes, by a cgroup, and
+ * descriptors that could lead somewhere.
+ */
+static bool may_go_directly(const struct launch *l)
+{
+	for (int i = 0; i < 3; i++)
+		if (is_given(l, (enum corral_stream)i) && !is_plain(l->call.stdio[i]))
+			return false;
+	return l->start.memory == 0 && l->start.pids == 0;
+}
+
+static int send_once(struct launch *l, struct corral_process *p, struct error *e)
+{
+	struct warden_link *link;
+	int fds[3], r = sandbox_add(l->sandbox, p, e);
+
+	if (r != 0)
+		return r;
+	gather(l, fds);
+	link = warden_link_ref(p->link);
+	r = may_go_directly(l) ? sandbox_start_directly(l->sandbox, p, &l->body, fds,
+					 p->out.is_tty ? 0 : 3, l->start.timeout_ms)
+			       : -EAGAIN;
+	if (r == -EAGAIN)
+		r = sandbox_send(link, FRAME_START, p->id, &l->body, fds, p->out.is_tty ? 0 : 3);
+	if (r < 0) {
+		sandbox_remove(l->sandbox, p);
+		(void)error_set(e, r, NULL, "the command could not be handed to the warden: %s",
+			strerror(-r));
+	}
+	if (r == -EPIPE || r == -ECONNRESET)
+		sandbox_lose(l->sandbox, link, e);
+	warden_link_unref(link);
+	return r;
+}
+
+/* A session that died before it was given the command has done nothing with it. */
+static int send_start(struct launch *l, struct corral_process *p, struct error *e)
+{
+	int r = -EPIPE;
+
+	for (int i = 0; i < ATTEMPTS && r == -EPIPE; i++) {
+		p->state = PROCESS_STARTING;
+		r = send_once(l, p, e);
+	}
+	return r == -EPIPE ? -ECONNRESET : r;
+}
+
+/* 1: the permissions that it was prepared by are not those of now. */
+static int launch(struct launch *l, struct corral_process **ret, struct error *e)
+{
+	struct corral_process *p = new_process(l);
+	int r = p ? complete(p) : -ENOMEM;
+
+	if (r == 0)
+		r = open_streams(l, p);
+	if (r < 0 && r != -ENOMEM)
+		(void)error_set(e, r, NULL, "cannot prepare the command: %s", strerror(-r));
+	if (r == 0)
+		r = send_start(l, p, e);
+	if (r != 0) {
+		process_destroy(p);
+		return r;
+	}
+	(void)pthread_mutex_lock(&l->sandbox->lock);
+	l->sandbox->refs++;
+	(void)pthread_mutex_unlock(&l->sandbox->lock);
+	p->sandbox = l->sandbox;
+	sandbox_count_start(l->sandbox);
+	*ret = p;
+	return 0;
+}
+
+static int fail(struct launch *l, int code, struct error *error, struct corral_error **e)
+{
+	sandbox_count_refusal(l->sandbox, l->denial ? 1 : 0);
+	if (l->denial)
+		sandbox_tell(l->sandbox, (struct corral_event){ .kind = CORRAL_EVENT_DENIED,
+						 .program = l->command->shown,
+						 .message = error->text,
+						 .denial = l->denial });
+	else
+		sandbox_tell(l->sandbox, (struct corral_event){ .kind = CORRAL_EVENT_FAILED,
+						 .program = l->command->shown,
+						 .message = error->text });
+	return handles_denied(e, error, code, l->denial);
+}
+
+/* All of it by the permissions as they are; 1: they were changed while it was under way. */
+static int try_start(struct launch *l, struct corral_process **ret, struct error *e)
+{
+	int r;
+
+	l->setup = sandbox_hold_setup(l->sandbox);
+	r = prepare(l, e);
+	return r < 0 ? r : launch(l, ret, e);
+}
+
+int process_start(struct corral_process **ret, struct corral_sandbox *s,
+	const struct process_command *c, const struct corral_call *call, struct corral_error **e)
+{
+	struct error error = { 0 };
+	int r = 1;
+
+	for (int i = 0; i < UPDATES_MAX && r == 1; i++) {
+		auto_launch l = { .sandbox = s, .command = c, .theirs = { -1, -1, -1 } };
+
+		r = call_read(&l.call, call, &error);
+		if (r == 0)
+			r = try_start(&l, ret, &error);
+		if (r == 1 && i == UPDATES_MAX - 1)
+			r = error_set(&error, -EBUSY, NULL,
+				"the permissions were changed again and again meanwhile");
+		if (r < 0)
+			return fail(&l, r, &error, e);
+	}
+	return r;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A sandbox: what commands may do, and the session that they run in.
+ *
+ * The library has no threads of its own. Whoever waits for a command reads the control socket and
+ * hands frames to the commands they are for, whichever thread waits for those. Of many threads that
+ * wait, one at a time (the leader) polls the socket; each of the others polls the eventfd of its
+ * process, which is raised when something came for it. A leader that leaves wakes another. Where an
+ * update has made a new session, commands of the one before run on, and each has its own leader.
+ *
+ * `lock` guards what is marked so below and in process.h. It is held for moments only, except while
+ * a new session is made, and never while code of the host runs.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "corral/sandbox.h"
+#include "host/account.h"
+#include "lib/process/destinations.h"
+#include "lib/sandbox/warden-link.h"
+#include "policy/policy.h"
+
+enum { SANDBOX_LAYERS_MAX = 64, SANDBOX_NEWS_MAX = 64 };
+
+struct sandbox_news;
+
+/* What does not change after building. Everything is in the arena. */
+struct sandbox_base {
+	struct arena arena;
+	struct limits limits; /* beside those of the permissions */
+	struct variables variables;
+	const char *warden;
+	const char *const *environment; /* of the host, when the sandbox was built */
+	char user[ACCOUNT_NAME_BYTES];  /* who runs the commands */
+	corral_audit_sink *sink;
+	void *context;
+};
+
+struct sandbox_reach;
+
+/*
+ * The permissions, from one update to the next. A command has those of the time at which it was
+ * started, until its result is there; so they live as long as somebody holds a reference.
+ */
+struct sandbox_setup {
+	atomic_uint refs;
+	const struct sandbox_base *base; /* the sandbox's, which lives longer */
+	struct permissions *permissions; /* all of them */
+	struct policy *policy;           /* compiled from them */
+	bool exec_listed;                /* some layer has a list of programs */
+	struct limits limits;
+	char *json; /* for the warden */
+	size_t json_len;
+	struct sandbox_reach *reach; /* for updates, and guarded by `updating`; NULL: not known */
+};
+
+struct corral_sandbox {
+	struct sandbox_base base;
+	int null; /* /dev/null, for commands without input */
+
+	/* One update at a time. Taken before `lock`, never while that is held. */
+	pthread_mutex_t updating;
+
+	pthread_mutex_t lock; /* guards the rest */
+	unsigned refs;        /* the host's, and one for each process */
+	bool freed;
+	struct sandbox_setup *setup; /* of commands that start now */
+	uint64_t generation;         /* of it */
+	struct warden_link *link;    /* for them; NULL: the next command makes one */
+	struct sandbox_setup *built; /* what that link was made from; NULL without one */
+	unsigned tier;
+	struct corral_process *first; /* all that are not finished, also of links before this one */
+	uint64_t last_id;
+	struct corral_stats stats;
+	struct destinations destinations;
+	struct sandbox_news *first_news, *last_news; /* denials for the sink (sandbox/records.c) */
+	size_t n_news;
+};
+
+/* Takes over *base and the permissions, also on failure. Makes the first session. */
+int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
+	struct permissions *permissions, struct error *e);
+void sandbox_unref(struct corral_sandbox *s);
+
+/* One out of several, all of which must allow; none at all: nothing is allowed. The caller's. */
+int sandbox_combine(
+	struct permissions **ret, const struct permissions *const *all, size_t n, struct error *e);
+/* Compiles; takes over the permissions, also on failure. */
+int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *base,
+	struct permissions *permissions, struct error *e);
+struct sandbox_setup *sandbox_setup_ref(struct sandbox_setup *s);
+void sandbox_setup_unref(struct sandbox_setup *s);
+/* Finds out what its network needs, if that is not known yet. */
+int sandbox_setup_reach(struct sandbox_setup *s, struct error *e);
+/* A reference to the one for commands that start now. */
+struct sandbox_setup *sandbox_hold_setup(struct corral_sandbox *s);
+
+/* A session for that setup; nothing of the sandbox changes. */
+int sandbox_new_link(const struct sandbox_setup *setup, struct warden_link **ret, struct error *e);
+/* A reference to the link as it is now, or NULL; and to what it was made from. */
+struct warden_link *sandbox_hold_link(struct corral_sandbox *s, struct sandbox_setup **ret_built);
+/*
+ * From now on commands have this setup, and run by `fresh`; both are taken over. If that is NULL
+ * they run by the link that there is, if it is `kept`, or if `kept` is NULL. A link that is not
+ * used for new commands any more lives on while its commands do.
+ */
+void sandbox_swap(struct corral_sandbox *s, struct sandbox_setup *setup, struct warden_link *fresh,
+	const struct warden_link *kept);
+/* New commands need another link, if none runs by this one; false: some do. */
+bool sandbox_retire(struct corral_sandbox *s, struct warden_link *link);
+
+/*
+ * Gives p an id and a session to run in, a new one if need be. May wait for that. Then p is known
+ * to the sandbox, until sandbox_remove(). 1: p's setup is not that of the sandbox any more; nothing
+ * was done.
+ */
+int sandbox_add(struct corral_sandbox *s, struct corral_process *p, struct error *e);
+void sandbox_remove(struct corral_sandbox *s, struct corral_process *p);
+/* Hands out the frames that are there for everybody on that link; tells the sink of denials. */
+void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link);
+/* The same for the session as it is now, without telling: for calls that a sink may make. */
+void sandbox_refresh(struct corral_sandbox *s);
+/* With the lock held: takes a FRAME_RECORD. -EPROTO: a warden would not send that. */
+int sandbox_record(struct corral_sandbox *s, const struct warden_link *link, const struct frame *f);
+/* Without the lock: the denials that are queued. */
+void sandbox_tell_news(struct corral_sandbox *s);
+/*
+ * Gives p's command to the init that the session lent, which saves the way through the warden.
+ * -EAGAIN: there is none, or it is busy; other errors: the session is of no more use.
+ */
+int sandbox_start_directly(struct corral_sandbox *s, struct corral_process *p,
+	const struct buffer *body, const int *fds, size_t n_fds, uint64_t timeout_ms);
+/* Takes what that init said. False: p was not given to it, or has ended. */
+bool sandbox_hear(struct corral_sandbox *s, struct corral_process *p);
+/* Sends it a frame; -ENOTCONN: p was not given to it. */
+int sandbox_tell_channel(
+	struct corral_process *p, enum frame_type type, const void *body, size_t len);
+/* The link does not work: all its commands are lost. */
+void sandbox_lose(struct corral_sandbox *s, struct warden_link *link, const struct error *why);
+
+/* Whether p is to poll the socket while it waits; and that it waits no more. */
+bool sandbox_lead(struct corral_sandbox *s, struct corral_process *p);
+void sandbox_follow(struct corral_sandbox *s, struct corral_process *p);
+
+/* Counts a command that was started, and one that ended; result NULL: it is not known how. */
+void sandbox_count_start(struct corral_sandbox *s);
+void sandbox_count_end(
+	struct corral_sandbox *s, const struct corral_result *result, uint64_t stdin_bytes);
+/* Counts one that was not; denials: how many of the policy's denials were in it. */
+void sandbox_count_refusal(struct corral_sandbox *s, unsigned denials);
+
+/* Sends a frame; waits a moment where the socket is full. */
+int sandbox_send(struct warden_link *link, enum frame_type type, uint64_t id,
+	const struct buffer *body, const int *fds, size_t n_fds);
+/* Tells the audit sink, if there is one; kind, command … are set, the rest is filled in. */
+void sandbox_tell(struct corral_sandbox *s, struct corral_event event);

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The builder: what it refuses and with which words, and what a sandbox has become of it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/sandbox/test/test-common.h"
+
+static struct corral_permissions *parse(const char *text)
+{
+	struct corral_permissions *p = NULL;
+	struct corral_error *e = NULL;
+
+	if (corral_permissions_parse(&p, "test.yaml", text, strlen(text), &e) < 0)
+		fail_msg("%s", corral_error_message(e));
+	return p;
+}
+
+/* Fails to build with that code, and says that. */
+static void refuses(struct corral_builder *b, int code, const char *text)
+{
+	struct corral_sandbox *s = NULL;
+	struct corral_error *e = NULL;
+
+	assert_int_equal(corral_builder_build(b, &s, &e), code);
+	assert_null(s);
+	test_says(e, text);
+	corral_builder_free(b);
+}
+
+static struct corral_builder *empty(void)
+{
+	struct corral_builder *b = NULL;
+
+	assert_int_equal(corral_builder_new(&b), 0);
+	return b;
+}
+
+/* The first failure is kept, whatever comes later. */
+static void test_bad_grants(void **state)
+{
+	static const struct {
+		int (*call)(struct corral_builder *b, const char *text);
+		const char *argument, *says;
+		int code;
+	} cases[] = {
+		{ corral_builder_allow_fs_read, "a/../b", "a/../b", -EINVAL },
+		{ corral_builder_allow_fs_read, NULL, "no pattern", -EINVAL },
+		{ corral_builder_allow_fs_write, "$WRK_DIR/x", "WORK_DIR", -EINVAL },
+		{ corral_builder_deny_fs, "", "", -EINVAL },
+		{ corral_builder_allow_network, "host:99999", "99999", -EINVAL },
+		{ corral_builder_allow_env, "A B", "A B", -EINVAL },
+		{ corral_builder_work_dir, "relative", "absolute", -EINVAL },
+		{ corral_builder_work_dir, NULL, "absolute", -EINVAL },
+		{ corral_builder_data_dir, "/a/../b", "absolute", -EINVAL },
+		{ corral_builder_warden, "corral-warden", "absolute", -EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct corral_builder *b = empty();
+
+		assert_int_equal(cases[i].call(b, cases[i].argument), cases[i].code);
+		assert_int_equal(corral_builder_allow_fs_read(b, "/usr/**"), 0);
+		assert_true(corral_builder_allow_fs_read(b, "later/../mistake") < 0);
+		refuses(b, cases[i].code, cases[i].says);
+	}
+}
+
+static void test_bad_folders(void **state)
+{
+	struct corral_builder *b = empty();
+
+	(void)state;
+	assert_int_equal(corral_builder_work_dir(b, "/no/such/folder"), 0);
+	refuses(b, -ENOENT, "/no/such/folder");
+	b = empty();
+	assert_int_equal(corral_builder_work_dir(b, "/etc/passwd"), 0);
+	refuses(b, -ENOTDIR, "no folder");
+	b = empty();
+	assert_int_equal(corral_builder_data_dir(b, "/proc/x/y"), 0);
+	refuses(b, -ENOENT, "cannot make the folder");
+	b = empty();
+	assert_int_equal(corral_builder_variable(b, "NO_DIR", "/x"), -EINVAL);
+	refuses(b, -EINVAL, "NO_DIR");
+	b = empty();
+	assert_int_equal(corral_builder_allow_fs_read(b, "$SHARED_DIR/**"), 0);
+	refuses(b, -ENOENT, "SHARED_DIR");
+}
+
+static void test_bad_wardens(void **state)
+{
+	struct corral_builder *b = empty();
+
+	(void)state;
+	assert_int_equal(corral_builder_warden(b, "/no/such/warden"), 0);
+	refuses(b, -ENOENT, "corral-warden");
+	b = empty();
+	assert_int_equal(corral_builder_warden(b, "/usr/bin/true"), 0);
+	refuses(b, -ECONNRESET, "died");
+	b = empty();
+	assert_int_equal(corral_builder_with_broker(b, "/run/broker.sock"), 0);
+	refuses(b, -EOPNOTSUPP, "broker");
+	assert_int_equal(test_count_children(NULL, NULL), 0);
+}
+
+static void test_manifests(void **state)
+{
+	struct corral_builder *b = NULL;
+	struct corral_sandbox *s;
+	struct corral_error *e = NULL;
+
+	(void)state;
+	assert_int_equal(corral_builder_from_manifest(&b, "/no/such/file", &e), -ENOENT);
+	test_says(e, "/no/such/file");
+	assert_int_equal(corral_builder_from_manifest(&b, "/usr/bin", &e), -ENOENT);
+	test_says(e, "no manifest");
+	assert_true(corral_builder_from_manifest(
+			    &b, test_file("bad.yaml", "fs: {reed: [/x]}\n", 0600), &e) < 0);
+	assert_int_equal(corral_error_line(e), 1);
+	test_says(e, "fs.read");
+	assert_null(b);
+	assert_int_equal(
+		corral_builder_from_manifest(&b,
+			test_file("good.yaml", "fs: {read: [/usr/**, $SKILL_DIR/**]}\n", 0600), &e),
+		0);
+	s = test_build(b);
+	(void)test_file("seen", "yes\n", 0644);
+	assert_int_equal(setenv("SEEN", test_folder, 1), 0);
+	corral_sandbox_free(s);
+}
+
+/* What a sandbox may do, by what happens in it. */
+static void test_meaning(void **state)
+{
+	struct corral_permissions *wide = parse("fs: {read: [/usr/**, /etc/hostname, /etc/issue]}");
+	struct corral_permissions *narrow =
+		parse("fs: {read: [/usr/**, /etc/hostname, /etc/hosts]}");
+	struct corral_builder *b = NULL;
+	struct corral_sandbox *s;
+
+	(void)state;
+	assert_int_equal(corral_builder_from_permissions(&b, wide), 0);
+	assert_int_equal(corral_builder_restrict(b, narrow), 0);
+	/* Granted after the restriction, and still under it. */
+	assert_int_equal(corral_builder_allow_fs_read(b, "/etc/debian_version"), 0);
+	assert_int_equal(corral_builder_allow_fs_read(b, "/etc/hosts"), 0);
+	s = test_build(b);
+	test_prints(s,
+		"for f in hostname issue debian_version; do cat /etc/$f >/dev/null 2>&1 && echo "
+		"$f; done; "
+		":",
+		"hostname\n", 0);
+	corral_sandbox_free(s);
+
+	b = empty();
+	assert_int_equal(corral_builder_merge_permissions(b, wide), 0);
+	assert_int_equal(corral_builder_deny_fs(b, "/etc/issue"), 0);
+	s = test_build(b);
+	test_prints(s,
+		"for f in hostname issue; do cat /etc/$f >/dev/null 2>&1 && echo $f; done; :",
+		"hostname\n", 0);
+	corral_sandbox_free(s);
+	corral_permissions_free(wide);
+	corral_permissions_free(narrow);
+}
+
+/* A folder that may be read does not get onto the list of programs. */
+static void test_grants_beside_a_list(void **state)
+{
+	struct corral_permissions *p =
+		parse("{fs: {read: [/usr/lib/**, /usr/bin/id]}, exec: [id]}");
+	struct corral_builder *b = NULL;
+	struct corral_sandbox *s;
+
+	(void)state;
+	assert_int_equal(corral_builder_from_permissions(&b, p), 0);
+	assert_int_equal(corral_builder_allow_fs_read(b, "/usr/bin/**"), 0);
+	s = test_build(b);
+	assert_int_equal(
+		corral_sandbox_execute_argv(s, (const char *[]){ "id", NULL }, NULL, NULL, NULL),
+		0);
+	assert_int_equal(
+		corral_sandbox_execute_argv(s, (const char *[]){ "ls", NULL }, NULL, NULL, NULL),
+		-EACCES);
+	corral_sandbox_free(s);
+
+	assert_int_equal(corral_builder_from_permissions(&b, p), 0);
+	assert_int_equal(corral_builder_allow_exec(b, "ls"), 0);
+	s = test_build(b);
+	assert_int_equal(corral_sandbox_execute_argv(
+				 s, (const char *[]){ "ls", "/usr", NULL }, NULL, NULL, NULL),
+		0);
+	corral_sandbox_free(s);
+
+	assert_int_equal(corral_builder_from_permissions(&b, p), 0);
+	assert_int_equal(corral_builder_restrict(b, p), 0);
+	assert_int_equal(corral_builder_restrict_exec(b), 0);
+	s = test_build(b);
+	assert_int_equal(
+		corral_sandbox_execute_argv(s, (const char *[]){ "id", NULL }, NULL, NULL, NULL),
+		0);
+	corral_sandbox_free(s);
+	corral_permissions_free(p);
+
+	b = test_builder();
+	assert_int_equal(corral_builder_restrict_exec(b), 0);
+	s = test_build(b);
+	assert_int_equal(
+		corral_sandbox_execute_argv(s, (const char *[]){ "id", NULL }, NULL, NULL, NULL),
+		-EACCES);
+	corral_sandbox_free(s);
+}
+
+static void test_environment(void **state)
+{
+	struct corral_builder *b = test_builder();
+	struct corral_sandbox *s;
+
+	(void)state;
+	assert_int_equal(setenv("TEST_SECRET", "secret", 1), 0);
+	assert_int_equal(setenv("TEST_GRANTED", "granted", 1), 0);
+	assert_int_equal(corral_builder_allow_env(b, "TEST_GRANTED"), 0);
+	assert_int_equal(corral_builder_allow_env(b, "TEST_FIXED=value"), 0);
+	s = test_build(b);
+	/* Read when the sandbox was built. */
+	assert_int_equal(setenv("TEST_GRANTED", "later", 1), 0);
+	test_prints(s, "echo \"$TEST_SECRET,$TEST_GRANTED,$TEST_FIXED\"", ",granted,value\n", 0);
+	corral_sandbox_free(s);
+}
+
+static void test_data_dir(void **state)
+{
+	struct corral_builder *b = test_builder();
+	struct corral_sandbox *s;
+	struct stat st;
+	char folder[128], line[256];
+
+	(void)state;
+	(void)snprintf(folder, sizeof(folder), "%s/a/data", test_folder);
+	assert_int_equal(corral_builder_data_dir(b, folder), 0);
+	assert_int_equal(corral_builder_allow_fs_write(b, "$DATA_DIR/**"), 0);
+	s = test_build(b);
+	assert_int_equal(stat(folder, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	(void)snprintf(line, sizeof(line), "echo kept >%s/file", folder);
+	test_prints(s, line, "", 0);
+	corral_sandbox_free(s);
+	(void)strcat(folder, "/file");
+	assert_int_equal(access(folder, R_OK), 0);
+}
+
+/* A builder can be used again, and a work folder may be named by a link. */
+static void test_again(void **state)
+{
+	struct corral_builder *b = test_builder();
+	struct corral_sandbox *s[2] = { NULL, NULL };
+	char link[128], out[128];
+
+	(void)state;
+	(void)snprintf(link, sizeof(link), "%s/link", test_folder);
+	assert_int_equal(symlink(test_folder, link), 0);
+	assert_int_equal(corral_builder_work_dir(b, link), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(corral_builder_build(b, &s[i], NULL), 0);
+	assert_int_equal(unlink(link), 0);
+	corral_builder_free(b);
+	(void)snprintf(out, sizeof(out), "%s\n", test_folder);
+	for (int i = 0; i < 2; i++) {
+		test_prints(s[i], "pwd", out, 0);
+		corral_sandbox_free(s[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bad_grants),
+		cmocka_unit_test(test_bad_folders),
+		cmocka_unit_test(test_bad_wardens),
+		cmocka_unit_test(test_manifests),
+		cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_grants_beside_a_list),
+		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_data_dir),
+		cmocka_unit_test(test_again),
+	};
+
+	return cmocka_run_group_tests_name("builder", tests, test_make_folder, test_remove_folder);
+}

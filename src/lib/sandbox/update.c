@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Other permissions for a sandbox that lives.
+ *
+ *     compile -> what has changed -> only the network, and the session's relay can hold it?
+ *                                      yes: tell the relay           no: build a new session
+ *             -> commands have the new setup from now on -> tell the relays of older sessions
+ *
+ * Whatever can fail comes before the swap, and has changed nothing by then. (A relay either takes
+ * all of a change, or nothing.) What follows cannot be given up any more: an older session whose
+ * relay does not confirm that it holds the new permissions is ended. Its commands lose more than
+ * they should, but none keeps a host that was revoked.
+ *
+ * A command has the permissions that the sandbox had when it was put on its list (sandbox_add()),
+ * all of them: what was prepared by older ones is prepared again.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "lib/api/handles.h"
+#include "lib/process/process.h"
+#include "lib/sandbox/parts.h"
+#include "lib/sandbox/reach.h"
+#include "lib/sandbox/sandbox.h"
+
+enum { ANSWER_MS = 30000 };
+
+struct update {
+	struct corral_sandbox *sandbox;
+	struct sandbox_setup *old, *next;
+	uint64_t id; /* of the new generation */
+	unsigned changed;
+	bool told;  /* some relay was */
+	bool whole; /* and each of them holds all of it */
+	unsigned running;
+};
+
+/* Asking a relay */
+
+/* 1: the answer is there. -ECONNRESET: there will be none. */
+static int look_for_answer(struct corral_sandbox *s, struct warden_link *link)
+{
+	int r;
+
+	sandbox_dispatch(s, link);
+	(void)pthread_mutex_lock(&s->lock);
+	r = link->answered ? 1 : link->lost ? -ECONNRESET : 0;
+	(void)pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+/* Whoever reads the socket first notes it. */
+static int await_answer(struct corral_sandbox *s, struct warden_link *link, int wake)
+{
+	struct pollfd polled[] = { { .fd = link->socket, .events = POLLIN },
+		{ .fd = wake, .events = POLLIN } };
+	int64_t end = (int64_t)clock_ms(CLOCK_MONOTONIC) + ANSWER_MS;
+	int r = look_for_answer(s, link);
+
+	while (r == 0) {
+		int64_t left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
+
+		if (left <= 0)
+			return -ETIMEDOUT;
+		(void)poll(polled, 2, (int)left);
+		r = look_for_answer(s, link);
+	}
+	return r < 0 ? r : 0;
+}
+
+static void begin_asking(struct corral_sandbox *s, struct warden_link *link, uint64_t id, int wake)
+{
+	(void)pthread_mutex_lock(&s->lock);
+	link->asked = id;
+	link->answered = false;
+	link->why = (struct error){ 0 };
+	link->wake = wake;
+	(void)pthread_mutex_unlock(&s->lock);
+}
+
+static int end_asking(struct corral_sandbox *s, struct warden_link *link, int r)
+{
+	(void)pthread_mutex_lock(&s->lock);
+	if (r == 0)
+		r = link->answer;
+	link->asked = 0;
+	link->wake = -1;
+	(void)pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+/* 0: its relay holds c. -ENOTCONN: it has none. A session that does not answer is ended. */
+static int ask(struct update *u, struct warden_link *link, const struct change *c)
+{
+	auto_buffer body = { 0 };
+	auto_fd wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct error why = { 0 };
+	int r = wake < 0 ? -errno : change_encode(c, &body);
+
+	if (r == 0 && body.len > FRAME_MEMFD_MAX)
+		r = -EMSGSIZE;
+	if (r < 0)
+		return r;
+	begin_asking(u->sandbox, link, u->id, wake);
+	r = sandbox_send(link, FRAME_POLICY, u->id, &body, NULL, 0);
+	if (r == 0)
+		r = await_answer(u->sandbox, link, wake);
+	else
+		r = -ETIMEDOUT;
+	if (r == -ETIMEDOUT) {
+		(void)error_set(&why, -ECONNRESET, NULL,
+			"the session was ended: it did not take other permissions");
+		sandbox_lose(u->sandbox, link, &why);
+	}
+	return end_asking(u->sandbox, link, r);
+}
+
+/* The session of now */
+
+/* Whether its relay alone makes it one for the new permissions. */
+static bool fits(const struct update *u, struct sandbox_setup *built)
+{
+	struct error e = { 0 };
+
+	return sandbox_setup_reach(built, &e) == 0 && sandbox_setup_reach(u->old, &e) == 0 &&
+	       sandbox_reach_fits(built->reach, u->old->reach, u->next->reach);
+}
+
+static void mark_told(const struct update *u, struct warden_link *link)
+{
+	(void)pthread_mutex_lock(&u->sandbox->lock);
+	link->told = u->id;
+	(void)pthread_mutex_unlock(&u->sandbox->lock);
+}
+
+/* True: it did. */
+static bool change_in_place(struct update *u, struct warden_link *link, struct sandbox_setup *built)
+{
+	struct change c;
+
+	if (u->changed & ~(unsigned)CORRAL_PART_NETWORK)
+		return false;
+	if (u->changed == 0)
+		return true;
+	if (!fits(u, built))
+		return false;
+	sandbox_reach_describe(u->next->reach, &c);
+	c.flags = CHANGE_WHOLE;
+	u->told = ask(u, link, &c) == 0;
+	if (u->told)
+		mark_told(u, link);
+	return u->told;
+}
+
+static bool publishes(const struct permissions *p)
+{
+	const struct permissions *layers[SANDBOX_LAYERS_MAX];
+	int n = permissions_layers(p, layers, SANDBOX_LAYERS_MAX);
+
+	for (int i = 0; i < n; i++)
+		if (layers[i]->listen.n > 0)
+			return true;
+	return false;
+}
+
+/*
+ * A port of the host can be had by one session only. If nothing runs in the old one it gives its
+ * ports up and ends; should there be no new one, the next command builds the old once more.
+ */
+static void free_ports(struct update *u, struct warden_link *link)
+{
+	struct error e = { 0 };
+	struct change c;
+
+	if (!publishes(u->old->permissions) || !publishes(u->next->permissions) ||
+		!sandbox_retire(u->sandbox, link) || sandbox_setup_reach(u->old, &e) < 0)
+		return;
+	sandbox_reach_describe(u->old->reach, &c);
+	memset(c.ports, 0, sizeof(c.ports));
+	c.n_ports = 0;
+	(void)ask(u, link, &c);
+}
+
+static int build(struct update *u, struct warden_link **ret, struct error *e)
+{
+	int r = sandbox_new_link(u->next, ret, e);
+
+	if (r == 0)
+		(*ret)->told = u->id;
+	if (r == -EADDRINUSE && publishes(u->old->permissions))
+		error_hint(e, "a command that runs by the permissions before may publish that port "
+			      "still: end it first");
+	return r;
+}
+
+/* Those before it */
+
+/* A reference to a link that has commands, and was not told; NULL: there is none. */
+static struct warden_link *next_untold(struct update *u)
+{
+	struct corral_sandbox *s = u->sandbox;
+	struct warden_link *link = NULL;
+
+	(void)pthread_mutex_lock(&s->lock);
+	for (struct corral_process *p = s->first; p && !link; p = p->next)
+		if (!p->link->lost && p->link->told < u->id)
+			link = warden_link_ref(p->link);
+	if (link)
+		link->told = u->id;
+	(void)pthread_mutex_unlock(&s->lock);
+	return link;
+}
+
+/* What it cannot hold of it, it does not grant. */
+static int tell(struct update *u, struct warden_link *link, bool may_fit)
+{
+	struct change c;
+	int r;
+
+	sandbox_reach_describe(u->next->reach, &c);
+	c.flags = CHANGE_WHOLE;
+	r = may_fit ? ask(u, link, &c) : -EOPNOTSUPP;
+	if (r == 0)
+		return 0;
+	u->whole = false;
+	c.flags = 0;
+	return r == -EOPNOTSUPP ? ask(u, link, &c) : r;
+}
+
+/* last: the link until now, and whether it has the sockets for what is new. */
+static void tell_others(struct update *u, const struct warden_link *last, bool fits_last)
+{
+	struct warden_link *link;
+
+	while ((link = next_untold(u))) {
+		struct error why = { 0 };
+		int r = tell(u, link, link == last && fits_last);
+
+		u->told = u->told || r == 0;
+		if (r < 0 && r != -ENOTCONN && r != -ECONNRESET) {
+			(void)error_set(&why, -ECONNRESET, NULL,
+				"the session was ended: its network could not be changed: %s",
+				strerror(-r));
+			sandbox_lose(u->sandbox, link, &why);
+		}
+		warden_link_unref(link);
+	}
+}
+
+static void count_running(struct update *u)
+{
+	struct corral_sandbox *s = u->sandbox;
+
+	(void)pthread_mutex_lock(&s->lock);
+	for (struct corral_process *p = s->first; p; p = p->next)
+		u->running += p->state <= PROCESS_RUNNING && p->setup != u->next;
+	(void)pthread_mutex_unlock(&s->lock);
+}
+
+/* All of it */
+
+static int apply_to(
+	struct update *u, struct warden_link *link, struct sandbox_setup *built, struct error *e)
+{
+	bool network = u->changed & CORRAL_PART_NETWORK;
+	bool keep = link && change_in_place(u, link, built);
+	bool fits_last = network && link && fits(u, built);
+	struct warden_link *fresh = NULL;
+	int r = 0;
+
+	if (!keep && link)
+		free_ports(u, link);
+	if (!keep)
+		r = build(u, &fresh, e);
+	if (r < 0)
+		return r;
+	u->whole = true;
+	sandbox_swap(u->sandbox, sandbox_setup_ref(u->next), fresh, network ? link : NULL);
+	if (network)
+		tell_others(u, link, fits_last);
+	count_running(u);
+	return 0;
+}
+
+static int apply(struct update *u, struct error *e)
+{
+	struct sandbox_setup *built = NULL;
+	struct warden_link *link;
+	int r = u->changed & CORRAL_PART_NETWORK ? sandbox_setup_reach(u->next, e) : 0;
+
+	if (r < 0)
+		return r;
+	link = sandbox_hold_link(u->sandbox, &built);
+	r = apply_to(u, link, built, e);
+	warden_link_unref(link);
+	sandbox_setup_unref(built);
+	return r;
+}
+
+static int read_layers(
+	struct update *u, const struct corral_permissions *const *layers, size_t n, struct error *e)
+{
+	const struct permissions *all[SANDBOX_LAYERS_MAX];
+	struct permissions *permissions = NULL;
+	int r = n > SANDBOX_LAYERS_MAX ? -E2BIG : 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = layers && layers[i] ? 0 : -EINVAL;
+		all[i] = r == 0 ? layers[i]->p : NULL;
+	}
+	if (r < 0) {
+		(void)error_set(e, r, NULL, "%s",
+			r == -E2BIG ? "the permissions have too many layers"
+				    : "a layer of permissions is missing");
+		return r;
+	}
+	r = sandbox_combine(&permissions, all, n, e);
+	return r < 0 ? r : sandbox_setup_new(&u->next, &u->sandbox->base, permissions, e);
+}
+
+static int prepare(
+	struct update *u, const struct corral_permissions *const *layers, size_t n, struct error *e)
+{
+	struct corral_sandbox *s = u->sandbox;
+	bool freed;
+	int r;
+
+	(void)pthread_mutex_lock(&s->lock);
+	freed = s->freed;
+	u->old = sandbox_setup_ref(s->setup);
+	u->id = s->generation + 1;
+	(void)pthread_mutex_unlock(&s->lock);
+	if (freed)
+		return error_set(e, -ESHUTDOWN, NULL, "the sandbox was freed");
+	r = read_layers(u, layers, n, e);
+	if (r < 0)
+		return r;
+	r = sandbox_parts_compare(u->old->permissions, u->next->permissions, &u->changed);
+	return r < 0 ? error_set(e, r, NULL, "out of memory") : 0;
+}
+
+/* Fields that the caller's version does not know are left out. */
+static void tell_caller(const struct update *u, struct corral_update *ret)
+{
+	struct corral_update now = { .generation = u->id, .changed = u->changed };
+	size_t size = ret ? ret->size : 0;
+
+	if (u->told && u->whole)
+		now.at_once = u->changed & CORRAL_PART_NETWORK;
+	now.next = u->changed & ~now.at_once;
+	now.running = now.next ? u->running : 0;
+	now.size = size < sizeof(now) ? size : sizeof(now);
+	if (size >= sizeof(size))
+		memcpy(ret, &now, now.size);
+}
+
+int corral_sandbox_update(struct corral_sandbox *s, const struct corral_permissions *const *layers,
+	size_t n, struct corral_update *ret, struct corral_error **e)
+{
+	struct update u = { .sandbox = s };
+	struct error error = { 0 };
+	int r = -pthread_mutex_lock(&s->updating);
+
+	if (r < 0)
+		return handles_error(e, &error,
+			error_set(&error, r, NULL,
+				"an audit sink cannot update while it is told of "
+				"an update"));
+	r = prepare(&u, layers, n, &error);
+	if (r == 0)
+		r = apply(&u, &error);
+	if (r == 0)
+		tell_caller(&u, ret);
+	sandbox_setup_unref(u.old);
+	sandbox_setup_unref(u.next);
+	(void)pthread_mutex_unlock(&s->updating);
+	return r < 0 ? handles_error(e, &error, r) : 0;
+}

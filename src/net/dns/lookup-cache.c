@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/dns/lookup-cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "policy/match/place-table.h"
+
+struct entry {
+	struct entry *next;          /* in the bucket */
+	struct entry *newer, *older; /* by use */
+	uint64_t until_ms;
+	struct lookup_answer *answer;
+	char name[];
+};
+
+struct lookup_cache {
+	uint64_t secret[2];
+	struct entry *buckets[LOOKUP_CACHE_NAMES];
+	struct entry *newest, *oldest;
+	size_t n;
+};
+
+/* Answers. */
+
+struct lookup_answer *lookup_answer_new(const struct lookup_result *r)
+{
+	struct lookup_answer *a;
+	size_t bytes = 0;
+	char *at;
+
+	for (size_t i = 0; i < r->n_chain; i++)
+		bytes += strlen(r->chain[i]) + 1;
+	a = malloc(sizeof(*a) + bytes);
+	if (!a)
+		return NULL;
+	a->references = 1;
+	a->result = *r;
+	at = a->names;
+	for (size_t i = 0; i < r->n_chain; i++) {
+		size_t len = strlen(r->chain[i]) + 1;
+
+		memcpy(at, r->chain[i], len);
+		a->result.chain[i] = at;
+		at += len;
+	}
+	return a;
+}
+
+struct lookup_answer *lookup_answer_ref(struct lookup_answer *a)
+{
+	a->references++;
+	return a;
+}
+
+void lookup_answer_unref(struct lookup_answer *a)
+{
+	if (a && --a->references == 0)
+		free(a);
+}
+
+/* The cache. */
+
+int lookup_cache_new(struct lookup_cache **ret)
+{
+	struct lookup_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	if (getrandom(c->secret, sizeof(c->secret), 0) != sizeof(c->secret)) {
+		free(c);
+		return -EIO;
+	}
+	*ret = c;
+	return 0;
+}
+
+static struct entry **find_bucket(struct lookup_cache *c, const char *name)
+{
+	uint64_t hash = c->secret[0];
+
+	for (size_t len = strlen(name), i = 0; i <= len; i += sizeof(uint64_t)) {
+		size_t left = len - i;
+		uint64_t word = 0;
+
+		memcpy(&word, name + i, left < sizeof(word) ? left : sizeof(word));
+		hash = place_mix(hash, word ^ c->secret[1]);
+	}
+	return &c->buckets[hash % LOOKUP_CACHE_NAMES];
+}
+
+static void unlist(struct lookup_cache *c, struct entry *e)
+{
+	*(e->newer ? &e->newer->older : &c->newest) = e->older;
+	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
+}
+
+static void list_newest(struct lookup_cache *c, struct entry *e)
+{
+	e->newer = NULL;
+	e->older = c->newest;
+	*(c->newest ? &c->newest->newer : &c->oldest) = e;
+	c->newest = e;
+}
+
+static struct entry *find_entry(struct lookup_cache *c, const char *name)
+{
+	struct entry *e = *find_bucket(c, name);
+
+	while (e && strcmp(e->name, name) != 0)
+		e = e->next;
+	return e;
+}
+
+static void forget(struct lookup_cache *c, struct entry *e)
+{
+	struct entry **link = find_bucket(c, e->name);
+
+	while (*link && *link != e)
+		link = &(*link)->next;
+	*link = e->next;
+	unlist(c, e);
+	c->n--;
+	lookup_answer_unref(e->answer);
+	free(e);
+}
+
+void lookup_cache_free(struct lookup_cache *c)
+{
+	if (!c)
+		return;
+	for (struct entry *e = c->newest, *older; e; e = older) {
+		older = e->older;
+		lookup_answer_unref(e->answer);
+		free(e);
+	}
+	free(c);
+}
+
+struct lookup_answer *lookup_cache_get(struct lookup_cache *c, const char *name, uint64_t now_ms)
+{
+	struct entry *e = find_entry(c, name);
+
+	if (!e)
+		return NULL;
+	if (e->until_ms <= now_ms) {
+		forget(c, e);
+		return NULL;
+	}
+	unlist(c, e);
+	list_newest(c, e);
+	return e->answer;
+}
+
+void lookup_cache_put(
+	struct lookup_cache *c, const char *name, struct lookup_answer *a, uint64_t until_ms)
+{
+	size_t len = strlen(name) + 1;
+	struct entry *e = find_entry(c, name), **link;
+
+	if (e)
+		forget(c, e);
+	if (c->n == LOOKUP_CACHE_NAMES && c->oldest)
+		forget(c, c->oldest);
+	e = calloc(1, sizeof(*e) + len);
+	if (!e)
+		return;
+	memcpy(e->name, name, len);
+	e->until_ms = until_ms;
+	e->answer = lookup_answer_ref(a);
+	link = find_bucket(c, name);
+	e->next = *link;
+	*link = e;
+	list_newest(c, e);
+	c->n++;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who wants to forge an answer must guess our port and the id: the socket is new for each question,
+ * connected, so that the kernel drops what does not come from the server, and the id is random.
+ * What is not our answer is passed over; after a few such messages somebody is guessing, and the
+ * question goes by TCP.
+ *
+ * After done() nothing of the question may be touched: every function that can end in ask_next() or
+ * finish() returns right after it.
+ */
+#include "net/dns/lookup-question.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "base/file.h"
+#include "net/endpoint.h"
+
+enum { STRAYS_MAX = 16, PREFIX = 2, QUERY_MAX = 512, DATAGRAM_MAX = 4096 };
+
+static int open_socket(const struct lookup_server *s, int type)
+{
+	union endpoint e;
+	socklen_t len = endpoint_fill(&e, &s->address, s->port);
+	auto_fd fd = socket(e.any.sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (e.any.sa_family == AF_INET6)
+		e.v6.sin6_scope_id = s->zone;
+	if (connect(fd, &e.any, len) < 0 && errno != EINPROGRESS)
+		return -errno;
+	return fd_take(&fd);
+}
+
+/* Leaves the server that was asked last. */
+static void hang_up(struct lookup_question *q)
+{
+	auto_fd fd = q->watcher.fd;
+
+	loop_remove(q->loop, &q->watcher);
+	free(q->message);
+	q->message = NULL;
+	q->len = q->at = 0;
+}
+
+/* What befell a server is not to be taken for what befell the host that was asked for. */
+static int outcome(int error)
+{
+	switch (error) {
+	case 0:
+	case -ETIMEDOUT:
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE:
+	case -ELOOP:
+	case -EINVAL:
+		return error;
+	default:
+		return -EIO;
+	}
+}
+
+static void finish(struct lookup_question *q, int error)
+{
+	lookup_question_stop(q);
+	q->done(q, outcome(error));
+}
+
+static int wait_for(struct lookup_question *q, int fd, uint32_t events)
+{
+	int r = loop_add(q->loop, &q->watcher, fd, events);
+
+	return r < 0 ? r : loop_start(q->loop, &q->timer, q->config->timeout_ms);
+}
+
+static void datagram_ready(struct watcher *w, uint32_t events);
+static void stream_ready(struct watcher *w, uint32_t events);
+
+static int ask_by_datagram(struct lookup_question *q)
+{
+	uint8_t query[QUERY_MAX];
+	auto_fd fd = -1;
+	size_t len;
+	int r;
+
+	/* As a new question to every server: an answer of the last one must not pass. */
+	if (getrandom(&q->id, sizeof(q->id), 0) != sizeof(q->id))
+		return -EIO;
+	len = dns_query_write(q->id, q->name, q->type, query, sizeof(query));
+	if (len == 0)
+		return -EINVAL;
+	fd = open_socket(q->server, SOCK_DGRAM);
+	if (fd < 0)
+		return fd;
+	if (send(fd, query, len, MSG_NOSIGNAL) != (ssize_t)len)
+		return -EIO;
+	q->watcher.ready = datagram_ready;
+	r = wait_for(q, fd, EPOLLIN);
+	if (q->watcher.fd >= 0)
+		(void)fd_take(&fd);
+	return r;
+}
+
+static int ask_by_stream(struct lookup_question *q)
+{
+	auto_fd fd = -1;
+	int r;
+
+	hang_up(q);
+	q->message = malloc(PREFIX + QUERY_MAX);
+	if (!q->message)
+		return -ENOMEM;
+	q->len = dns_query_write(q->id, q->name, q->type, q->message + PREFIX, QUERY_MAX);
+	if (q->len == 0)
+		return -EINVAL;
+	q->message[0] = (uint8_t)(q->len >> 8);
+	q->message[1] = (uint8_t)q->len;
+	q->len += PREFIX;
+	fd = open_socket(q->server, SOCK_STREAM);
+	if (fd < 0)
+		return fd;
+	q->watcher.ready = stream_ready;
+	r = wait_for(q, fd, EPOLLOUT);
+	if (q->watcher.fd >= 0)
+		(void)fd_take(&fd);
+	return r;
+}
+
+/* The next server, and the one after it if that cannot even be asked. */
+static void ask_next(struct lookup_question *q, int error)
+{
+	const struct lookup_config *c = q->config;
+
+	q->error = error;
+	while (q->turn < c->attempts * c->n_servers) {
+		int r;
+
+		hang_up(q);
+		q->server = &c->servers[q->turn++ % c->n_servers];
+		q->strays = 0;
+		r = ask_by_datagram(q);
+		if (r == 0)
+			return;
+		q->error = r;
+	}
+	finish(q, q->error);
+}
+
+static void change_to_stream(struct lookup_question *q)
+{
+	int r = ask_by_stream(q);
+
+	if (r < 0)
+		ask_next(q, r);
+}
+
+/* The question has an answer, of which `by_stream` says how it came. */
+static void take_answer(struct lookup_question *q, bool by_stream)
+{
+	if (q->answer.truncated && !by_stream)
+		change_to_stream(q);
+	else if (q->answer.code == DNS_OK || q->answer.code == DNS_NO_NAME)
+		finish(q, 0);
+	else
+		ask_next(q, -EIO);
+}
+
+static void datagram_ready(struct watcher *w, uint32_t events)
+{
+	struct lookup_question *q = container_of(w, struct lookup_question, watcher);
+	uint8_t message[DATAGRAM_MAX];
+	ssize_t n = recv(w->fd, message, sizeof(message), MSG_TRUNC);
+	int r;
+
+	(void)events;
+	if (n < 0) {
+		if (errno != EAGAIN && errno != EINTR)
+			ask_next(q, -errno);
+		return;
+	}
+	r = (size_t)n > sizeof(message)
+		    ? -EBADMSG
+		    : dns_answer_parse(&q->answer, q->id, q->name, q->type, message, (size_t)n);
+	if (r == 0)
+		take_answer(q, false);
+	else if (r != -EBADMSG)
+		ask_next(q, r);
+	else if (++q->strays == STRAYS_MAX)
+		change_to_stream(q);
+}
+
+/* Sends what is left of the question. 1: all of it is on its way. */
+static int send_some(struct lookup_question *q)
+{
+	ssize_t n = send(q->watcher.fd, q->message + q->at, q->len - q->at, MSG_NOSIGNAL);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	q->at += (size_t)n;
+	if (q->at < q->len)
+		return 0;
+	/* There is room for a question: enough for the length of the answer. */
+	q->at = 0;
+	q->len = PREFIX;
+	return 1;
+}
+
+static int make_room(struct lookup_question *q)
+{
+	size_t len = PREFIX + ((size_t)q->message[0] << 8 | q->message[1]);
+	uint8_t *grown = realloc(q->message, len);
+
+	if (!grown)
+		return -ENOMEM;
+	q->message = grown;
+	q->len = len;
+	return 0;
+}
+
+/* Reads what is there. 1: the answer is whole. */
+static int receive_some(struct lookup_question *q)
+{
+	ssize_t n = recv(q->watcher.fd, q->message + q->at, q->len - q->at, 0);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (n == 0)
+		return -EIO;
+	q->at += (size_t)n;
+	if (q->at == PREFIX && q->len == PREFIX) {
+		int r = make_room(q);
+
+		if (r < 0)
+			return r;
+		/* A message of no bytes at all is no answer. */
+		return q->len == PREFIX ? -EIO : 0;
+	}
+	return q->at == q->len;
+}
+
+static void stream_ready(struct watcher *w, uint32_t events)
+{
+	struct lookup_question *q = container_of(w, struct lookup_question, watcher);
+	int r;
+
+	(void)events;
+	if (w->events == EPOLLOUT) {
+		r = send_some(q);
+		if (r > 0)
+			r = loop_change(q->loop, w, EPOLLIN);
+		if (r < 0)
+			ask_next(q, r);
+		return;
+	}
+	r = receive_some(q);
+	if (r > 0) {
+		r = dns_answer_parse(
+			&q->answer, q->id, q->name, q->type, q->message + PREFIX, q->len - PREFIX);
+		if (r == 0) {
+			take_answer(q, true);
+			return;
+		}
+	}
+	if (r < 0)
+		ask_next(q, r);
+}
+
+static void timed_out(struct timer *t)
+{
+	ask_next(container_of(t, struct lookup_question, timer), -ETIMEDOUT);
+}
+
+static void begin(struct timer *t)
+{
+	struct lookup_question *q = container_of(t, struct lookup_question, timer);
+
+	t->expired = timed_out;
+	ask_next(q, -EIO);
+}
+
+int lookup_question_start(struct lookup_question *q, struct loop *l, const struct lookup_config *c,
+	const char *name, enum dns_type type)
+{
+	q->loop = l;
+	q->config = c;
+	q->name = name;
+	q->type = type;
+	q->turn = 0;
+	q->watcher.fd = -1;
+	q->timer = (struct timer){ .expired = begin };
+	return loop_start(l, &q->timer, 0);
+}
+
+void lookup_question_stop(struct lookup_question *q)
+{
+	if (!q->loop)
+		return;
+	hang_up(q);
+	loop_stop(q->loop, &q->timer);
+}

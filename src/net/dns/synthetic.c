@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names are numbered as they come. An address is its range's start plus the number, so addresses
+ * that end in .0 and .255 are given like others: inside there are no networks, each address stands
+ * for itself. The numbers end where 198.19.255.0/24 begins, which is the sandbox's own.
+ *
+ * A command chooses the names, so the hash has a secret key. What is kept is bounded by the number
+ * of addresses: some 40 MB if all are given to the longest names that there are.
+ */
+#include "net/dns/synthetic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "policy/network/hostset-names.h"
+
+enum {
+	NUMBERS = 2 * 65536 - 256 - 2, /* 198.19.254.254 is the last one */
+	SLOTS_MIN = 256,
+};
+
+static const struct prefix range4 = { { 32, { 198, 18 } }, 15 };
+static const struct prefix range6 = { { 128, { 0xfd, 0x53, [7] = 1 } }, 96 };
+
+struct entry {
+	const char *name;
+	uint64_t hash;
+};
+
+struct synthetic {
+	struct hostset_key key;
+	struct arena arena;    /* the names */
+	struct entry *entries; /* by number - 1; room for half of n_slots */
+	uint32_t n, max;
+	uint32_t *slots; /* numbers by hash; 0: empty. Never more than half of them are taken. */
+	uint32_t n_slots;
+};
+
+int synthetic_new(struct synthetic **ret, uint32_t max)
+{
+	struct synthetic *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->key = hostset_key_make();
+	s->max = max > 0 && max < NUMBERS ? max : NUMBERS;
+	*ret = s;
+	return 0;
+}
+
+void synthetic_free(struct synthetic *s)
+{
+	if (!s)
+		return;
+	arena_deinit(&s->arena);
+	free(s->entries);
+	free(s->slots);
+	free(s);
+}
+
+/* The slot of a name, or the empty one where it belongs. */
+static uint32_t *find(const struct synthetic *s, const char *name, uint64_t hash)
+{
+	uint32_t mask = s->n_slots - 1;
+
+	for (uint32_t i = (uint32_t)hash & mask;; i = (i + 1) & mask) {
+		uint32_t number = s->slots[i];
+
+		if (number == 0)
+			return &s->slots[i];
+		if (s->entries[number - 1].hash == hash &&
+			strcmp(s->entries[number - 1].name, name) == 0)
+			return &s->slots[i];
+	}
+}
+
+static void fill_slots(struct synthetic *s)
+{
+	for (uint32_t number = 1; number <= s->n; number++) {
+		const struct entry *e = &s->entries[number - 1];
+
+		*find(s, e->name, e->hash) = number;
+	}
+}
+
+/* Room for one more. */
+static int grow(struct synthetic *s)
+{
+	uint32_t n = s->n_slots ? 2 * s->n_slots : SLOTS_MIN;
+	struct entry *entries;
+	uint32_t *slots;
+
+	if (s->n < s->n_slots / 2 || s->n == s->max)
+		return 0;
+	entries = reallocarray(s->entries, n / 2, sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	s->entries = entries;
+	slots = calloc(n, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	free(s->slots);
+	s->slots = slots;
+	s->n_slots = n;
+	fill_slots(s);
+	return 0;
+}
+
+static int add(struct synthetic *s, const char *name, uint64_t hash)
+{
+	const char *copy = s->n < s->max ? arena_strdup(&s->arena, name) : NULL;
+
+	if (!copy)
+		return s->n < s->max ? -ENOMEM : -ENOSPC;
+	s->entries[s->n++] = (struct entry){ copy, hash };
+	return 0;
+}
+
+int synthetic_take(struct synthetic *s, const char *name, uint32_t *ret)
+{
+	uint64_t hash = hostset_hash_name(&s->key, name);
+	int r = grow(s);
+	uint32_t *slot;
+
+	/* Without more room those that are known are still found. */
+	if (r < 0 && s->n == 0)
+		return r;
+	slot = find(s, name, hash);
+	if (*slot == 0) {
+		if (r == 0)
+			r = add(s, name, hash);
+		if (r < 0)
+			return r;
+		*slot = s->n;
+	}
+	*ret = *slot;
+	return 0;
+}
+
+struct address synthetic_v4(uint32_t number)
+{
+	struct address a = range4.address;
+
+	a.bytes[1] |= (uint8_t)(number >> 16 & 1);
+	a.bytes[2] = (uint8_t)(number >> 8);
+	a.bytes[3] = (uint8_t)number;
+	return a;
+}
+
+struct address synthetic_v6(uint32_t number)
+{
+	struct address a = range6.address;
+
+	a.bytes[12] = (uint8_t)(number >> 24);
+	a.bytes[13] = (uint8_t)(number >> 16);
+	a.bytes[14] = (uint8_t)(number >> 8);
+	a.bytes[15] = (uint8_t)number;
+	return a;
+}
+
+int synthetic_covers(const struct address *a)
+{
+	struct address plain = address_plain(a);
+
+	return prefix_has(&range4, &plain) || prefix_has(&range6, &plain);
+}
+
+/* The number of an address that is covered. */
+static uint32_t number_of(const struct address *a)
+{
+	const uint8_t *b = a->bits == 32 ? a->bytes : a->bytes + 12;
+	uint32_t low = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+
+	return a->bits == 32 ? low & 0x1ffff : low;
+}
+
+const char *synthetic_name(const struct synthetic *s, const struct address *a)
+{
+	struct address plain = address_plain(a);
+	uint32_t number;
+
+	if (!synthetic_covers(&plain))
+		return NULL;
+	number = number_of(&plain);
+	return number > 0 && number <= s->n ? s->entries[number - 1].name : NULL;
+}

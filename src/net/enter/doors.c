@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/enter/doors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/path.h"
+
+enum { ACCEPTS_MAX = 16, PAUSE_MS = 100 };
+
+static const char revoked[] = "it was revoked";
+
+struct keeper {
+	struct doors *all;
+	struct door door;
+	bool closed; /* it is not granted any more */
+	struct watcher watcher;
+};
+
+/* One who came in. */
+struct visitor {
+	const struct keeper *keeper;
+	struct visitor *next, *previous;
+	int inner, outer;
+	struct pump pump;
+};
+
+struct doors {
+	struct loop *loop;
+	struct pump_room *room;
+	struct recorder *recorder;
+	struct keeper keepers[DOORS_MAX];
+	size_t n;
+	struct visitor *first;
+	size_t n_visitors;
+	struct timer pause;
+};
+
+int door_open(struct door *ret, const char *path, struct error *e)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_BYTES];
+	size_t len = slash ? (size_t)(slash - path) : 0;
+
+	*ret = (struct door){ .path = path, .folder = -1, .listener = -1 };
+	if (!slash || len >= sizeof(folder))
+		return error_set(e, -EINVAL, NULL, "unix:%s is no path of a socket", path);
+	memcpy(folder, path, len);
+	folder[len] = '\0';
+	ret->folder = open(len ? folder : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (ret->folder < 0)
+		return error_set(e, -errno, NULL, "unix:%s: cannot open its folder: %s", path,
+			strerror(errno));
+	return 0;
+}
+
+static void record(
+	const struct keeper *k, enum record_kind kind, const char *reason, const struct pump *p)
+{
+	char target[PATH_BYTES + 8];
+	const struct record r = { .kind = kind,
+		.target = target,
+		.name = "",
+		.address = "",
+		.rule = "",
+		.reason = reason,
+		.remedy = "",
+		.sent = p ? p->streams[PUMP_INNER].moved : 0,
+		.received = p ? p->streams[PUMP_OUTER].moved : 0,
+		.program = "" };
+
+	(void)snprintf(target, sizeof(target), "unix:%s", k->door.path);
+	recorder_add(k->all->recorder, &r);
+}
+
+/* The very file that was looked at is connected to, by its descriptor. */
+static int connect_to(const struct door *d)
+{
+	auto_fd file =
+		openat(d->folder, strrchr(d->path, '/') + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_fd s = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct stat st;
+
+	if (file < 0 || s < 0 || fstat(file, &st) < 0)
+		return -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -ENOTSOCK;
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file);
+	/* A queue that is full is told at once; others are connected at once. */
+	if (connect(s, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return -errno;
+	return fd_take(&s);
+}
+
+static void leave(struct visitor *v)
+{
+	struct doors *all = v->keeper->all;
+
+	pump_stop(&v->pump);
+	fd_closep(&v->inner);
+	fd_closep(&v->outer);
+	if (v->next)
+		v->next->previous = v->previous;
+	if (v->previous)
+		v->previous->next = v->next;
+	else
+		all->first = v->next;
+	all->n_visitors--;
+	free(v);
+}
+
+static void on_done(struct pump *p, int error)
+{
+	struct visitor *v = container_of(p, struct visitor, pump);
+
+	(void)error;
+	record(v->keeper, RECORD_CLOSED, "", p);
+	leave(v);
+}
+
+static int enter(struct keeper *k, int inner, int outer)
+{
+	struct doors *all = k->all;
+	struct visitor *v = calloc(1, sizeof(*v));
+	int r;
+
+	if (!v)
+		return -ENOMEM;
+	v->keeper = k;
+	v->pump.done = on_done;
+	r = pump_start(&v->pump, all->room, inner, outer);
+	if (r < 0) {
+		free(v);
+		return r;
+	}
+	v->inner = inner;
+	v->outer = outer;
+	v->next = all->first;
+	if (all->first)
+		all->first->previous = v;
+	all->first = v;
+	all->n_visitors++;
+	return 0;
+}
+
+static void receive(struct keeper *k, int fd)
+{
+	auto_fd inner = fd;
+	auto_fd outer = k->all->n_visitors < DOORS_VISITORS_MAX ? connect_to(&k->door) : -EUSERS;
+	int r = outer < 0 ? outer : enter(k, inner, outer);
+
+	if (r < 0) {
+		record(k, RECORD_FAILED, strerror(-r), NULL);
+		return;
+	}
+	(void)fd_take(&inner);
+	(void)fd_take(&outer);
+}
+
+static void turn_away(const struct keeper *k, int fd)
+{
+	auto_fd inner = fd;
+
+	(void)inner;
+	record(k, RECORD_DENIED, revoked, NULL);
+}
+
+static void listen_for(struct doors *d, uint32_t events)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->keepers[i].watcher.fd >= 0)
+			(void)loop_change(d->loop, &d->keepers[i].watcher, events);
+}
+
+static void on_pause_over(struct timer *t)
+{
+	listen_for(container_of(t, struct doors, pause), EPOLLIN);
+}
+
+/* Without descriptors nobody can be let in, nor turned away: they wait in the kernel's queue. */
+static void pause_listening(struct doors *d)
+{
+	if (loop_start(d->loop, &d->pause, PAUSE_MS) == 0)
+		listen_for(d, 0);
+}
+
+static void on_knock(struct watcher *w, uint32_t events)
+{
+	struct keeper *k = container_of(w, struct keeper, watcher);
+
+	(void)events;
+	for (int i = 0; i < ACCEPTS_MAX; i++) {
+		int fd = accept4(k->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0 && k->closed)
+			turn_away(k, fd);
+		else if (fd >= 0)
+			receive(k, fd);
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			return pause_listening(k->all);
+		else if (errno != ECONNABORTED && errno != EINTR)
+			return;
+	}
+}
+
+int doors_new(struct doors **ret, struct loop *l, struct pump_room *room, struct recorder *recorder,
+	const struct door *doors, size_t n)
+{
+	struct doors *d = n <= DOORS_MAX ? calloc(1, sizeof(*d)) : NULL;
+	int r = 0;
+
+	if (!d)
+		return n <= DOORS_MAX ? -ENOMEM : -E2BIG;
+	d->loop = l;
+	d->room = room;
+	d->recorder = recorder;
+	d->pause.expired = on_pause_over;
+	for (; r == 0 && d->n < n; d->n++) {
+		struct keeper *k = &d->keepers[d->n];
+
+		*k = (struct keeper){ .all = d, .door = doors[d->n] };
+		k->watcher = (struct watcher){ .ready = on_knock, .fd = -1 };
+		if (k->door.listener >= 0)
+			r = loop_add(l, &k->watcher, k->door.listener, EPOLLIN);
+	}
+	if (r < 0)
+		doors_free(d);
+	else
+		*ret = d;
+	return r;
+}
+
+static bool is_listed(const char *path, const char *const *paths, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(paths[i], path) == 0)
+			return true;
+	return false;
+}
+
+void doors_review(struct doors *d, const char *const *paths, size_t n)
+{
+	struct visitor *next;
+
+	for (size_t i = 0; i < d->n; i++)
+		d->keepers[i].closed = !is_listed(d->keepers[i].door.path, paths, n);
+	for (struct visitor *v = d->first; v; v = next) {
+		next = v->next;
+		if (!v->keeper->closed)
+			continue;
+		record(v->keeper, RECORD_CLOSED, "", &v->pump);
+		record(v->keeper, RECORD_DENIED, revoked, NULL);
+		leave(v);
+	}
+}
+
+void doors_free(struct doors *d)
+{
+	if (!d)
+		return;
+	loop_stop(d->loop, &d->pause);
+	for (struct visitor *v = d->first, *next; v; v = next) {
+		next = v->next;
+		leave(v);
+	}
+	for (size_t i = 0; i < d->n; i++) {
+		loop_remove(d->loop, &d->keepers[i].watcher);
+		fd_closep(&d->keepers[i].door.listener);
+		fd_closep(&d->keepers[i].door.folder);
+	}
+	free(d);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/enter/inner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "base/file.h"
+#include "net/endpoint.h"
+
+enum {
+	CONNECT_MS = 10000,
+	DRAIN_MS = 20,     /* between two looks */
+	DRAIN_TIMES = 500, /* ten seconds */
+};
+
+enum { V4, V6, FAMILIES };
+
+/* A socket of the pool. */
+struct slot {
+	struct inner_pool *pool;
+	int fd; /* -1: it could not be made new, and was closed */
+	int family;
+	bool used;
+	struct timer timer; /* while its last bytes are on their way */
+	unsigned looks;
+	struct slot *next; /* of the free ones of its family */
+};
+
+struct inner_pool {
+	struct loop *loop;
+	struct slot *free[FAMILIES];
+	size_t n_free;
+	size_t n;
+	struct slot slots[];
+};
+
+static int take_error(int fd)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? -errno : -error;
+}
+
+/* A TCP socket that is connected to AF_UNSPEC is as new. */
+static int disconnect(int fd)
+{
+	const struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	int r = connect(fd, &nowhere, sizeof(nowhere)) < 0 ? -errno : 0;
+
+	/* What was wrong with the last connection is no matter of the next. */
+	(void)take_error(fd);
+	return r;
+}
+
+static int family_of(int fd)
+{
+	int domain = 0, type = 0;
+	socklen_t len = sizeof(int);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
+		getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0)
+		return -errno;
+	if (type != SOCK_STREAM || (domain != AF_INET && domain != AF_INET6))
+		return -EINVAL;
+	return domain == AF_INET ? V4 : V6;
+}
+
+/* The pool. */
+
+static void put(struct slot *s)
+{
+	struct inner_pool *p = s->pool;
+
+	s->used = false;
+	s->next = p->free[s->family];
+	p->free[s->family] = s;
+	p->n_free++;
+}
+
+static struct slot *take(struct inner_pool *p, int family)
+{
+	struct slot *s = p->free[family];
+
+	if (!s)
+		return NULL;
+	p->free[family] = s->next;
+	p->n_free--;
+	s->used = true;
+	return s;
+}
+
+static struct slot *find(struct inner_pool *p, int fd)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->slots[i].fd == fd)
+			return &p->slots[i];
+	return NULL;
+}
+
+/* One that cannot be made new is of no use, and the pool is smaller. */
+static void renew(struct slot *s)
+{
+	if (disconnect(s->fd) == 0) {
+		put(s);
+		return;
+	}
+	fd_closep(&s->fd);
+	s->fd = -1;
+}
+
+/* Disconnecting throws away what was not sent yet. */
+static void drain(struct slot *s)
+{
+	int left = 0;
+
+	if (ioctl(s->fd, SIOCOUTQ, &left) < 0 || left == 0 || s->looks++ >= DRAIN_TIMES ||
+		loop_start(s->pool->loop, &s->timer, DRAIN_MS) < 0)
+		renew(s);
+}
+
+static void on_drain(struct timer *t)
+{
+	drain(container_of(t, struct slot, timer));
+}
+
+static int add(struct inner_pool *p, int fd)
+{
+	int family = family_of(fd);
+
+	if (family < 0)
+		return family;
+	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+		return -errno;
+	p->slots[p->n] =
+		(struct slot){ .pool = p, .fd = fd, .family = family, .timer.expired = on_drain };
+	put(&p->slots[p->n++]);
+	return 0;
+}
+
+int inner_pool_new(struct inner_pool **ret, struct loop *l, const int *sockets, size_t n)
+{
+	struct inner_pool *p;
+	int r = 0;
+
+	if (n > INNER_POOL_MAX)
+		return -E2BIG;
+	p = calloc(1, sizeof(*p) + n * sizeof(p->slots[0]));
+	if (!p)
+		return -ENOMEM;
+	p->loop = l;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add(p, sockets[i]);
+	if (r < 0)
+		free(p);
+	else
+		*ret = p;
+	return r;
+}
+
+void inner_pool_free(struct inner_pool *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n; i++) {
+		loop_stop(p->loop, &p->slots[i].timer);
+		fd_closep(&p->slots[i].fd);
+	}
+	free(p);
+}
+
+size_t inner_pool_left(const struct inner_pool *p)
+{
+	return p->n_free;
+}
+
+void inner_release(struct inner_pool *p, int fd, bool orderly)
+{
+	struct slot *s = find(p, fd);
+
+	if (!s || !s->used)
+		return;
+	s->looks = 0;
+	if (orderly)
+		drain(s);
+	else
+		renew(s);
+}
+
+/* Calls. */
+
+static void stop(struct inner_call *c)
+{
+	loop_remove(c->pool->loop, &c->watcher);
+	loop_stop(c->pool->loop, &c->timer);
+}
+
+static void finish(struct inner_call *c, int fd)
+{
+	stop(c);
+	if (fd < 0 && c->fd >= 0)
+		inner_release(c->pool, c->fd, false);
+	c->fd = -1;
+	c->done(c, fd);
+}
+
+static void try_next(struct inner_call *c, int error);
+
+static void on_outcome(struct inner_call *c, int error)
+{
+	stop(c);
+	if (error == -ECONNREFUSED && c->family < c->last) {
+		inner_release(c->pool, c->fd, false);
+		c->fd = -1;
+		c->family++;
+		try_next(c, error);
+		return;
+	}
+	finish(c, error < 0 ? error : c->fd);
+}
+
+static void on_connected(struct watcher *w, uint32_t events)
+{
+	(void)events;
+	on_outcome(container_of(w, struct inner_call, watcher), take_error(w->fd));
+}
+
+static void on_timeout(struct timer *t)
+{
+	finish(container_of(t, struct inner_call, timer), -ETIMEDOUT);
+}
+
+static int watch(struct inner_call *c)
+{
+	int r = loop_add(c->pool->loop, &c->watcher, c->fd, EPOLLOUT);
+
+	return r < 0 ? r : loop_start(c->pool->loop, &c->timer, CONNECT_MS);
+}
+
+/* error: what to say if there is no socket any more. */
+static void try_next(struct inner_call *c, int error)
+{
+	struct slot *s = take(c->pool, c->family);
+	const int on = 1;
+	union endpoint e;
+	int r;
+
+	while (!s && c->family < c->last)
+		s = take(c->pool, ++c->family);
+	if (!s) {
+		finish(c, error);
+		return;
+	}
+	c->fd = s->fd;
+	(void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	r = connect(c->fd, &e.any,
+		    endpoint_loopback(&e, c->family == V4 ? AF_INET : AF_INET6, c->port)) < 0
+		    ? -errno
+		    : 0;
+	if (r == -EINPROGRESS)
+		r = watch(c);
+	else {
+		on_outcome(c, r);
+		return;
+	}
+	if (r < 0)
+		finish(c, r);
+}
+
+void inner_connect(
+	struct inner_pool *p, struct inner_call *c, enum inner_where where, uint16_t port)
+{
+	c->pool = p;
+	c->port = port;
+	c->family = where == INNER_6 ? V6 : V4;
+	c->last = where == INNER_4 ? V4 : V6;
+	c->fd = -1;
+	c->watcher = (struct watcher){ .ready = on_connected, .fd = -1 };
+	c->timer = (struct timer){ .expired = on_timeout };
+	try_next(c, -EBUSY);
+}
+
+void inner_cancel(struct inner_call *c)
+{
+	if (!c->pool || c->fd < 0)
+		return;
+	stop(c);
+	inner_release(c->pool, c->fd, false);
+	c->fd = -1;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What a client says first, before any of it is passed on: the hello of TLS must name the host that
+ * was granted, and so must every request of plain HTTP. Everything else passes as it is, and so do
+ * all bytes of the server, so that protocols in which the server speaks first work.
+ *
+ * What is judged is read once, and the very bytes that were judged are passed on: whoever sent them
+ * may still change those in the socket (vmsplice). A first line that is not complete may become a
+ * request of HTTP or not: it passes, since no server acts on half a line, but is kept here to be
+ * judged with the rest.
+ */
+#include "net/gate/http-requests.h"
+#include "net/judge.h"
+#include "net/pump.h"
+#include "net/gate/said.h"
+
+enum gate_state {
+	GATE_FIRST, /* nothing is known yet */
+	GATE_HELLO, /* a hello of TLS passed, and was not answered yet */
+	GATE_RETRY, /* it has to be said again */
+	GATE_HTTP,  /* one request after the other */
+	GATE_OPEN,
+};
+
+struct gate {
+	const struct judge *judge;
+	const struct destination *destination;
+	enum gate_state state;
+	struct http_requests *http;
+	struct judgement *refused; /* why it ended with -EACCES */
+	size_t seen;               /* bytes that were not enough */
+	uint8_t *kept;             /* what was read, and is still to be judged */
+	size_t n_kept;
+	size_t n_passed; /* the first of them, that were passed on already */
+	struct said said;
+};
+
+/* As pump->gate. -EACCES: *g->refused says why. */
+int gate_client(struct gate *g, struct pump *p);
+int gate_server(struct gate *g, struct pump *p, bool last);
+/* The judge has another policy: whether what has passed would pass again. */
+bool gate_review(struct gate *g, struct judgement *ret);
+void gate_deinit(struct gate *g);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/gate/host-text.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "policy/network/address.h"
+#include "policy/network/host-syntax.h"
+
+enum { LABEL_MAX = 63, NAME_MAX_BYTES = 253 };
+
+static char to_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static void copy_lower(char *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		out[i] = to_lower(text[i]);
+	out[len] = '\0';
+}
+
+static bool is_name_char(char c)
+{
+	c = to_lower(c);
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+/* Labels of 1 to 63 name characters between dots. */
+static bool is_name(const char *text, size_t len)
+{
+	size_t label = 0;
+
+	if (len > NAME_MAX_BYTES)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '.' ? label == 0 : !is_name_char(text[i]))
+			return false;
+		label = text[i] == '.' ? 0 : label + 1;
+		if (label > LABEL_MAX)
+			return false;
+	}
+	return label > 0;
+}
+
+int host_text_name(const char *text, size_t len, char out[HOST_TEXT_BYTES])
+{
+	struct address a;
+	bool is_address = address_parse(text, len, &a) == 0 && a.bits == 32;
+
+	/* Before the dot is taken away: "1.2.3.4." is an address to some readers. */
+	if (!is_address && address_parse_loose(text, len, &a) != -EINVAL)
+		return -EINVAL;
+	if (len > 0 && text[len - 1] == '.')
+		len--;
+	if (!is_name(text, len))
+		return -EINVAL;
+	copy_lower(out, text, len);
+	return is_address;
+}
+
+/* The length of "[...]" at the start; 0: it is not an IPv6 address in brackets. */
+static size_t bracketed(const char *text, size_t len)
+{
+	const char *end = memchr(text, ']', len);
+	struct address a;
+	size_t n = end ? (size_t)(end - text) + 1 : 0;
+
+	if (n < 2 || n >= HOST_TEXT_BYTES)
+		return 0;
+	return address_parse(text + 1, n - 2, &a) == 0 && a.bits == 128 ? n : 0;
+}
+
+static size_t until_colon(const char *text, size_t len)
+{
+	const char *colon = memchr(text, ':', len);
+
+	return colon ? (size_t)(colon - text) : len;
+}
+
+int host_text_authority(const char *text, size_t len, char out[HOST_TEXT_BYTES], uint16_t *ret_port)
+{
+	bool brackets = len > 0 && text[0] == '[';
+	size_t n;
+	uint16_t port = 0;
+
+	if (len == 0)
+		return -EINVAL;
+	n = brackets ? bracketed(text, len) : until_colon(text, len);
+	if (n == 0)
+		return -EINVAL;
+	if (n < len && (text[n] != ':' || host_port_parse(text + n + 1, len - n - 1, &port) < 0))
+		return -EINVAL;
+	if (brackets)
+		copy_lower(out, text, n);
+	else if (host_text_name(text, n, out) < 0)
+		return -EINVAL;
+	*ret_port = port;
+	return 0;
+}

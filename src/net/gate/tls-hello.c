@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The message is walked through once, from its start, by a cursor that steps over the heads of
+ * records: so a name that two records share reads as one, without a copy of the message. Whatever
+ * is wrong is found at the first byte that shows it; so more bytes never change an answer other
+ * than -EAGAIN.
+ *
+ *     record     22, version, length  { a piece of the message }
+ *     message    1, length  { version, random, session, suites, compressions, extensions }
+ *     extension  type, length  { … }
+ *
+ * Each length must fill what it is in exactly. A field that takes more than its room has would read
+ * beyond it to one reader and not to another; such a hello is refused.
+ */
+#include "net/gate/tls-hello.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "net/gate/host-text.h"
+
+enum {
+	RECORD_MAX = 16384,
+	MESSAGE_CLIENT_HELLO = 1,
+	MESSAGE_SERVER_HELLO = 2,
+	MESSAGE_HEAD = 4,
+	VERSION_MAJOR = 3,
+	RANDOM_BYTES = 32,
+	SESSION_MAX = 32,
+	EXTENSION_SERVER_NAME = 0,
+	EXTENSION_ENCRYPTED_HELLO = 0xfe0d,
+	NAME_HOST = 0,
+};
+
+struct cursor {
+	const uint8_t *data;
+	size_t left;        /* of the data */
+	size_t record_left; /* of the record that it is in */
+	bool is_most;       /* there is as much data as there may be */
+};
+
+static int at_end(const struct cursor *c)
+{
+	return c->is_most ? -E2BIG : -EAGAIN;
+}
+
+static int open_record(struct cursor *c)
+{
+	size_t len;
+
+	/* Byte by byte: what is wrong shows before the head is complete. */
+	if (c->left > 0 && c->data[0] != TLS_RECORD_HANDSHAKE)
+		return -EINVAL;
+	if (c->left > 1 && c->data[1] != VERSION_MAJOR)
+		return -EINVAL;
+	if (c->left < 5)
+		return at_end(c);
+	len = (size_t)c->data[3] << 8 | c->data[4];
+	if (len == 0 || len > RECORD_MAX)
+		return -EINVAL;
+	c->data += 5;
+	c->left -= 5;
+	c->record_left = len;
+	return 0;
+}
+
+/* The next n bytes of the message, into out unless that is NULL. */
+static int take(struct cursor *c, void *out, size_t n)
+{
+	uint8_t *to = out;
+
+	while (n > 0) {
+		size_t piece = n;
+		int r = c->record_left == 0 ? open_record(c) : 0;
+
+		if (r < 0)
+			return r;
+		if (c->left == 0)
+			return at_end(c);
+		if (piece > c->record_left)
+			piece = c->record_left;
+		if (piece > c->left)
+			piece = c->left;
+		if (to) {
+			memcpy(to, c->data, piece);
+			to += piece;
+		}
+		c->data += piece;
+		c->left -= piece;
+		c->record_left -= piece;
+		n -= piece;
+	}
+	return 0;
+}
+
+/* The same out of something that has *room bytes left. */
+static int take_from(struct cursor *c, size_t *room, void *out, size_t n)
+{
+	if (n > *room)
+		return -EINVAL;
+	*room -= n;
+	return take(c, out, n);
+}
+
+/* A number of 1 to 3 bytes. */
+static int take_number(struct cursor *c, size_t *room, size_t bytes, size_t *ret)
+{
+	uint8_t b[3] = { 0 };
+	int r = take_from(c, room, b, bytes);
+
+	if (r < 0)
+		return r;
+	*ret = 0;
+	for (size_t i = 0; i < bytes; i++)
+		*ret = *ret << 8 | b[i];
+	return 0;
+}
+
+/* A length that has to fit into what is left of *room. */
+static int take_length(struct cursor *c, size_t *room, size_t bytes, size_t *ret)
+{
+	int r = take_number(c, room, bytes, ret);
+
+	if (r < 0)
+		return r;
+	return *ret > *room ? -EINVAL : 0;
+}
+
+/* A list of bytes behind its length, which is from min to max and a multiple of step. */
+struct list {
+	size_t length_bytes, min, max, step;
+};
+
+static int skip_list(struct cursor *c, size_t *room, const struct list *l)
+{
+	size_t len;
+	int r = take_length(c, room, l->length_bytes, &len);
+
+	if (r < 0)
+		return r;
+	if (len < l->min || len > l->max || len % l->step != 0)
+		return -EINVAL;
+	return take_from(c, room, NULL, len);
+}
+
+/* The one name in a list of one: nobody says which of two would be served. */
+static int take_name(struct cursor *c, size_t room, struct tls_hello *hello)
+{
+	char text[HOST_TEXT_BYTES];
+	size_t list, type, len;
+	int r = take_length(c, &room, 2, &list);
+
+	if (r < 0)
+		return r;
+	if (list != room)
+		return -EINVAL;
+	r = take_number(c, &room, 1, &type);
+	if (r < 0)
+		return r;
+	if (type != NAME_HOST)
+		return -EINVAL;
+	r = take_length(c, &room, 2, &len);
+	if (r < 0)
+		return r;
+	if (len != room || len > sizeof(text))
+		return -EINVAL;
+	r = take_from(c, &room, text, len);
+	if (r < 0)
+		return r;
+	hello->has_name = true;
+	return host_text_name(text, len, hello->name) == 0 ? 0 : -EINVAL;
+}
+
+static int take_extension(struct cursor *c, size_t *room, struct tls_hello *hello)
+{
+	size_t type, len;
+	int r = take_number(c, room, 2, &type);
+
+	if (r == 0)
+		r = take_length(c, room, 2, &len);
+	if (r < 0)
+		return r;
+	if (type == EXTENSION_ENCRYPTED_HELLO)
+		hello->encrypted = true;
+	if (type != EXTENSION_SERVER_NAME)
+		return take_from(c, room, NULL, len);
+	if (hello->has_name)
+		return -EINVAL;
+	*room -= len;
+	return take_name(c, len, hello);
+}
+
+static int take_extensions(struct cursor *c, size_t room, struct tls_hello *hello)
+{
+	size_t len;
+	int r;
+
+	if (room == 0)
+		return 0;
+	r = take_length(c, &room, 2, &len);
+	if (r < 0)
+		return r;
+	if (len != room)
+		return -EINVAL;
+	while (room > 0) {
+		r = take_extension(c, &room, hello);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int take_version(struct cursor *c, size_t *room)
+{
+	uint8_t version[2] = { 0 };
+	int r = take_from(c, room, version, sizeof(version));
+
+	if (r < 0)
+		return r;
+	return version[0] == VERSION_MAJOR ? 0 : -EINVAL;
+}
+
+static int take_message(struct cursor *c, size_t room, struct tls_hello *hello)
+{
+	static const struct list lists[] = {
+		{ 1, 0, SESSION_MAX, 1 }, /* session */
+		{ 2, 2, 0xfffe, 2 },      /* suites */
+		{ 1, 1, 0xff, 1 },        /* compressions */
+	};
+	int r = take_version(c, &room);
+
+	if (r == 0)
+		r = take_from(c, &room, NULL, RANDOM_BYTES);
+	for (size_t i = 0; r == 0 && i < sizeof(lists) / sizeof(lists[0]); i++)
+		r = skip_list(c, &room, &lists[i]);
+	return r < 0 ? r : take_extensions(c, room, hello);
+}
+
+static int take_head(struct cursor *c, size_t *ret_len)
+{
+	size_t type, room = MESSAGE_HEAD;
+	int r = take_number(c, &room, 1, &type);
+
+	if (r < 0)
+		return r;
+	if (type != MESSAGE_CLIENT_HELLO)
+		return -EINVAL;
+	r = take_number(c, &room, 3, ret_len);
+	if (r < 0)
+		return r;
+	return *ret_len > TLS_HELLO_MAX - MESSAGE_HEAD ? -E2BIG : 0;
+}
+
+int tls_hello_parse(struct tls_hello *ret, const uint8_t *data, size_t len)
+{
+	struct cursor c = {
+		.data = data,
+		.left = len < TLS_HELLO_MAX ? len : TLS_HELLO_MAX,
+		.is_most = len >= TLS_HELLO_MAX,
+	};
+	struct tls_hello hello = { 0 };
+	size_t room;
+	int r = take_head(&c, &room);
+
+	if (r == 0)
+		r = take_message(&c, room, &hello);
+	if (r < 0)
+		return r;
+	/* A first message ends its record: what comes next may be under other keys (RFC 8446, 5.1).
+	 */
+	if (c.record_left > 0)
+		return -EINVAL;
+	hello.len = (size_t)(c.data - data);
+	*ret = hello;
+	return 0;
+}
+
+/*
+ * A ServerHello of TLS 1.3 with this random is a HelloRetryRequest (RFC 8446, 4.1.3). One that is
+ * cut into pieces too small to tell is taken for one.
+ */
+enum tls_answer tls_answer_parse(const uint8_t *data, size_t len)
+{
+	static const uint8_t retry[RANDOM_BYTES] = { 0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11,
+		0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
+		0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c };
+	const size_t random = TLS_ANSWER_BYTES - RANDOM_BYTES;
+
+	if (len > 0 && !tls_hello_is_likely(data[0]))
+		return TLS_ANSWER_DONE;
+	if (len <= TLS_RECORD_HEAD)
+		return TLS_ANSWER_MORE;
+	if (data[0] != TLS_RECORD_HANDSHAKE)
+		return TLS_ANSWER_OTHER;
+	if (data[TLS_RECORD_HEAD] != MESSAGE_SERVER_HELLO)
+		return TLS_ANSWER_DONE;
+	if (tls_record_bytes(data) < TLS_ANSWER_BYTES)
+		return TLS_ANSWER_RETRY;
+	if (len < TLS_ANSWER_BYTES)
+		return TLS_ANSWER_MORE;
+	return memcmp(data + random, retry, sizeof(retry)) == 0 ? TLS_ANSWER_RETRY
+								: TLS_ANSWER_DONE;
+}

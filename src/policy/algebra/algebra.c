@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything works on single layers; `all_of` is dealt with by distribution:
+ *
+ *     (A1 ∩ A2) ∪ B = (A1 ∪ B) ∩ (A2 ∪ B)          (A1 ∩ A2) ∩ B = A1 ∩ A2 ∩ B
+ *
+ * Programs need care. A layer without an exec list runs what it can read, and where such a layer
+ * meets one with a list, neither "no list" nor "that list" is right. Its rule is then written out
+ * first: a list of all the patterns that it can read (open_exec).
+ */
+#include "policy/algebra/algebra.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "policy/match/command.h"
+#include "policy/algebra/meet.h"
+
+/* EFFORT_MAX: what comparing globs may cost (relation.h), a good part of a second. */
+enum {
+	LAYERS_MAX = 64,
+	PAIRS_MAX = 1 << 20,
+	PRUNE_MAX = 600,
+	EFFORT_MAX = 1 << 20,
+	SCOPE_PAIRS_MAX = 1 << 14
+};
+
+/* Lists */
+
+/* Leaves out entries that another one covers; of two that are equal the first stays. */
+static int prune(enum operation op, struct grant_list *list, size_t *effort)
+{
+	size_t kept = 0;
+
+	if (list->n > PRUNE_MAX)
+		return 0;
+	for (size_t i = 0; i < list->n; i++) {
+		int covered = 0;
+
+		for (size_t k = 0; k < list->n && covered == 0; k++) {
+			const struct grant *wide = &list->items[k], *narrow = &list->items[i];
+
+			covered = k == i ? 0 : meet_contains(op, wide, narrow, effort);
+			/* Equal ones cover each other. */
+			if (covered > 0 && k > i) {
+				covered = meet_contains(op, narrow, wide, effort);
+				covered = covered < 0 ? covered : !covered;
+			}
+		}
+		if (covered < 0)
+			return covered;
+		if (!covered)
+			list->items[kept++] = list->items[i];
+	}
+	list->n = kept;
+	return 0;
+}
+
+/* Of two long lists more than this would be a product of the two. */
+static size_t meets_max(const struct grant_list *a, const struct grant_list *b)
+{
+	return 4 * (a->n + b->n) + 256;
+}
+
+static int meet_lists(struct permissions *p, struct grant_list *to, enum operation op,
+	const struct grant_list *a, const struct grant_list *b, size_t *effort)
+{
+	size_t before = to->n;
+
+	if (a->n && b->n > PAIRS_MAX / a->n)
+		return -E2BIG;
+	for (size_t i = 0; i < a->n; i++) {
+		for (size_t k = 0; k < b->n; k++) {
+			int r = meet_grants_within_effort(
+				p, to, op, &a->items[i], &b->items[k], effort);
+
+			if (r == 0 && to->n - before > meets_max(a, b))
+				r = -E2BIG;
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static int join_lists(struct permissions *p, struct grant_list *to, enum operation op,
+	const struct grant_list *from, size_t *effort)
+{
+	int r = permissions_add_list(p, to, from);
+
+	return r == 0 ? prune(op, to, effort) : r;
+}
+
+/* Entries that stand in both lists by their text. */
+static int meet_texts(struct permissions *p, struct grant_list *to, const struct grant_list *a,
+	const struct grant_list *b)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		for (size_t k = 0; k < b->n; k++) {
+			if (strcmp(a->items[i].all[0], b->items[k].all[0]) != 0)
+				continue;
+			if (permissions_add(p, to, a->items[i].all[0], &a->items[i].where) < 0)
+				return -ENOMEM;
+			break;
+		}
+	}
+	return 0;
+}
+
+/* Programs */
+
+static bool has_exec_rules(const struct permissions *p)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (!p->rules[i].disabled && p->rules[i].operations >> OPERATION_EXEC & 1)
+			return true;
+	}
+	return false;
+}
+
+static bool exec_is_open(const struct permissions *p)
+{
+	return !p->exec_listed && !has_exec_rules(p);
+}
+
+/*
+ * A path pattern as a command pattern: blanks and colons get their backslashes, and so do control
+ * characters. A program is only taken for a path by its start, so "**" + "/x" and "{/a,/b}" get a
+ * slash, which changes nothing else.
+ */
+static const char *spell_program(struct permissions *p, const char *pattern)
+{
+	auto_buffer program = { 0 }, out = { 0 };
+	struct command_pattern c = { .more = true };
+
+	if (!strchr("/$~", pattern[0]))
+		buffer_addc(&program, '/');
+	for (const char *s = pattern; *s; s++) {
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			buffer_addc(&program, '\\');
+		if (*s == '\\' && s[1])
+			buffer_addc(&program, *s++);
+		buffer_addc(&program, *s);
+	}
+	c.program = buffer_text(&program);
+	command_pattern_print(&c, &out);
+	if (program.failed || out.failed)
+		return NULL;
+	return arena_strdup(p->arena, buffer_text(&out));
+}
+
+static int path_to_command(struct permissions *p, struct grant_list *to, const struct grant *g)
+{
+	const char **texts = arena_calloc(p->arena, g->n, sizeof(*texts));
+
+	if (!texts)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n; i++) {
+		texts[i] = spell_program(p, g->all[i]);
+		if (!texts[i])
+			return -ENOMEM;
+	}
+	return permissions_add_all(p, to, texts, g->n, &g->where);
+}
+
+/* Writes out what a layer without an exec list may run. `to` is one of p's lists. */
+static int open_exec(struct permissions *p, struct grant_list *to, const struct permissions *from)
+{
+	const struct grant_list *lists[] = { &from->fs_read, &from->fs_write };
+
+	for (size_t l = 0; l < 2; l++) {
+		for (size_t i = 0; i < lists[l]->n; i++) {
+			int r = path_to_command(p, to, &lists[l]->items[i]);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	for (size_t i = 0; i < from->n_guest_paths; i++) {
+		const char *text = arena_printf(p->arena, "%s/**", from->guest_paths[i].host);
+		struct grant g = { .all = &text, .n = 1, .where = from->guest_paths[i].where };
+		int r = text ? path_to_command(p, to, &g) : -ENOMEM;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int merge_exec(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
+{
+	const struct permissions *both[] = { a, b };
+
+	p->exec_listed = !(exec_is_open(a) && exec_is_open(b));
+	for (size_t i = 0; p->exec_listed && i < 2; i++) {
+		int r = exec_is_open(both[i]) ? open_exec(p, &p->exec, both[i])
+					      : permissions_add_list(p, &p->exec, &both[i]->exec);
+
+		if (r < 0)
+			return r;
+	}
+	return prune(OPERATION_EXEC, &p->exec, effort);
+}
+
+static int meet_exec(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
+{
+	struct grant_list written = { 0 };
+	const struct grant_list *x = &a->exec, *y = &b->exec;
+	int r = 0;
+
+	if (exec_is_open(a) && exec_is_open(b))
+		return 0;
+	p->exec_listed = true;
+	if (exec_is_open(a)) {
+		r = open_exec(p, &written, a);
+		x = &written;
+	} else if (exec_is_open(b)) {
+		r = open_exec(p, &written, b);
+		y = &written;
+	}
+	if (r == 0)
+		r = meet_lists(p, &p->exec, OPERATION_EXEC, x, y, effort);
+	return r == 0 ? prune(OPERATION_EXEC, &p->exec, effort) : r;
+}
+
+/* Services: entries meet and join one by one, since access and scope belong together. */
+
+static int meet_scope(struct permissions *p, struct service *s, const struct service_scope *a,
+	const struct service_scope *b)
+{
+	struct service_scope *scope = permissions_scope(p, s, a->key);
+
+	if (!scope)
+		return -ENOMEM;
+	if (b->values.n && a->values.n > SCOPE_PAIRS_MAX / b->values.n)
+		return -E2BIG;
+	for (size_t i = 0; i < a->values.n; i++) {
+		for (size_t k = 0; k < b->values.n; k++) {
+			int r = meet_words(
+				p, &scope->values, &a->values.items[i], &b->values.items[k]);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static const struct service_scope *find_scope(const struct service *s, const char *key)
+{
+	for (size_t i = 0; i < s->n_scopes; i++) {
+		if (strcmp(s->scopes[i].key, key) == 0)
+			return &s->scopes[i];
+	}
+	return NULL;
+}
+
+static int copy_scope(struct permissions *p, struct service *s, const struct service_scope *from)
+{
+	struct service_scope *scope = permissions_scope(p, s, from->key);
+
+	return scope ? permissions_add_list(p, &scope->values, &from->values) : -ENOMEM;
+}
+
+static int meet_scopes(
+	struct permissions *p, struct service *s, const struct service *a, const struct service *b)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < a->n_scopes; i++) {
+		const struct service_scope *other = find_scope(b, a->scopes[i].key);
+
+		r = other ? meet_scope(p, s, &a->scopes[i], other)
+			  : copy_scope(p, s, &a->scopes[i]);
+	}
+	for (size_t i = 0; r == 0 && i < b->n_scopes; i++) {
+		if (!find_scope(a, b->scopes[i].key))
+			r = copy_scope(p, s, &b->scopes[i]);
+	}
+	return r;
+}
+
+static uint64_t least_range(uint64_t a, uint64_t b)
+{
+	return a == 0 ? b : b == 0 || a < b ? a : b;
+}
+
+static int meet_service(struct permissions *p, const struct service *a, const struct service *b)
+{
+	struct service s = {
+		.name = a->name,
+		.access = a->access & b->access,
+		.range_seconds = least_range(a->range_seconds, b->range_seconds),
+		.where = a->where,
+	};
+	int r;
+
+	if (strcmp(a->name, b->name) != 0 || s.access == SERVICE_NONE)
+		return 0;
+	r = meet_scopes(p, &s, a, b);
+	return r < 0 ? r : permissions_add_service(p, &s);
+}
+
+static int meet_services(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	for (size_t i = 0; i < a->n_services; i++) {
+		for (size_t k = 0; k < b->n_services; k++) {
+			int r = meet_service(p, &a->services[i], &b->services[k]);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static int join_services(struct permissions *p, const struct permissions *from)
+{
+	for (size_t i = 0; i < from->n_services; i++) {
+		int r = permissions_add_service(p, &from->services[i]);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Limits */
+
+static uint64_t pick(uint64_t a, uint64_t b, bool least)
+{
+	return (a < b) == least ? a : b;
+}
+
+/* The slower of two rates, or the faster; a count of 0 is no limit. */
+static struct rate pick_rate(struct rate a, struct rate b, bool least)
+{
+	bool slower;
+
+	if (a.count == 0 || b.count == 0)
+		return (a.count == 0) == least ? b : a;
+	slower = (__uint128_t)a.count * b.seconds < (__uint128_t)b.count * a.seconds;
+	return slower == least ? a : b;
+}
+
+static void pick_limits(
+	struct permissions *p, const struct permissions *a, const struct permissions *b, bool least)
+{
+	for (int i = 0; i < LIMIT_COUNT; i++)
+		p->limits.values[i] = pick(a->limits.values[i], b->limits.values[i], least);
+	p->network.max_bytes = pick(a->network.max_bytes, b->network.max_bytes, least);
+	p->network.max_request_size =
+		pick(a->network.max_request_size, b->network.max_request_size, least);
+	p->network.rate = pick_rate(a->network.rate, b->network.rate, least);
+}
+
+/* Merging two layers */
+
+static int join_methods(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	int r;
+
+	/* No list means all methods. */
+	if (!a->network.methods.n || !b->network.methods.n)
+		return 0;
+	r = permissions_add_list(p, &p->network.methods, &a->network.methods);
+	return r < 0 ? r : permissions_add_list(p, &p->network.methods, &b->network.methods);
+}
+
+/* A folder that both have under the same name stands there once. */
+static int join_guest_path(struct permissions *p, const struct guest_path *g)
+{
+	for (size_t i = 0; i < p->n_guest_paths; i++) {
+		struct guest_path *old = &p->guest_paths[i];
+
+		if (strcmp(old->guest, g->guest) == 0 && strcmp(old->host, g->host) == 0) {
+			old->writable |= g->writable;
+			return 0;
+		}
+	}
+	return permissions_add_guest_path(p, g);
+}
+
+static int join_objects(struct permissions *p, const struct permissions *from)
+{
+	int r = join_services(p, from);
+
+	for (size_t i = 0; r == 0 && i < from->n_guest_paths; i++)
+		r = join_guest_path(p, &from->guest_paths[i]);
+	for (size_t i = 0; r == 0 && i < from->n_rules; i++)
+		r = permissions_add_rule(p, &from->rules[i]);
+	return r;
+}
+
+static int join_layer(struct permissions *p, const struct permissions *from, size_t *effort)
+{
+	const struct {
+		struct grant_list *to;
+		enum operation op;
+		const struct grant_list *from;
+	} lists[] = {
+		{ &p->fs_read, OPERATION_FS_READ, &from->fs_read },
+		{ &p->fs_write, OPERATION_FS_WRITE, &from->fs_write },
+		{ &p->fs_deny, OPERATION_FS_READ, &from->fs_deny },
+		{ &p->network_allow, OPERATION_NET_CONNECT, &from->network_allow },
+		{ &p->network_deny, OPERATION_NET_CONNECT, &from->network_deny },
+		{ &p->listen, OPERATION_SERVICE, &from->listen },
+		{ &p->env, OPERATION_ENV, &from->env },
+		{ &p->dangerously_allow, OPERATION_FS_READ, &from->dangerously_allow },
+	};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		int r = join_lists(p, lists[i].to, lists[i].op, lists[i].from, effort);
+
+		if (r < 0)
+			return r;
+	}
+	return join_objects(p, from);
+}
+
+static int merge_layers(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
+{
+	int r = join_layer(p, a, effort);
+
+	if (r == 0)
+		r = join_layer(p, b, effort);
+	if (r == 0)
+		r = merge_exec(p, a, b, effort);
+	if (r == 0)
+		r = join_methods(p, a, b);
+	pick_limits(p, a, b, false);
+	p->fallback = verdict_strictest(a->fallback, b->fallback);
+	p->mode = a->mode < b->mode ? a->mode : b->mode;
+	return r;
+}
+
+/* Every layer of a with every layer of b. */
+static int merge_all(struct permissions *p, const struct permissions *const *a, size_t na,
+	const struct permissions *const *b, size_t nb)
+{
+	size_t effort = EFFORT_MAX;
+
+	if (na * nb > LAYERS_MAX)
+		return -E2BIG;
+	if (na * nb == 1)
+		return merge_layers(p, a[0], b[0], &effort);
+	for (size_t i = 0; i < na * nb; i++) {
+		struct permissions *one = permissions_new_layer(p);
+		int r = one ? merge_layers(one, a[i / nb], b[i % nb], &effort) : -ENOMEM;
+
+		if (r == 0)
+			r = ARENA_PUSH(p->arena, p->all_of, p->n_all_of, p->cap_all_of, one);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int algebra_merge(
+	struct permissions **ret, const struct permissions *a, const struct permissions *b)
+{
+	const struct permissions *x[LAYERS_MAX], *y[LAYERS_MAX];
+	auto_permissions *p = permissions_new();
+	int na = permissions_layers(a, x, LAYERS_MAX), nb = permissions_layers(b, y, LAYERS_MAX);
+	int r = !p ? -ENOMEM : na < 0 || nb < 0 ? -E2BIG : 0;
+
+	if (r == 0)
+		r = merge_all(p, x, (size_t)na, y, (size_t)nb);
+	if (r < 0)
+		return r;
+	*ret = p;
+	p = NULL;
+	return 0;
+}
+
+/* Intersecting two layers */
+
+static bool methods_meet(const struct permissions *a, const struct permissions *b)
+{
+	for (size_t i = 0; i < a->network.methods.n; i++) {
+		for (size_t k = 0; k < b->network.methods.n; k++) {
+			if (strcmp(a->network.methods.items[i].all[0],
+				    b->network.methods.items[k].all[0]) == 0)
+				return true;
+		}
+	}
+	return !a->network.methods.n || !b->network.methods.n;
+}
+
+/* Nothing but lists of grants and denies. */
+static bool is_plain(const struct permissions *p)
+{
+	return !p->n_rules && !p->n_guest_paths && p->fallback == VERDICT_DENY &&
+	       p->mode == MODE_ENFORCE;
+}
+
+static int meet_methods(
+	struct permissions *p, const struct permissions *a, const struct permissions *b)
+{
+	const struct grant_list *x = &a->network.methods, *y = &b->network.methods;
+
+	if (!x->n || !y->n)
+		return permissions_add_list(p, &p->network.methods, x->n ? x : y);
+	return meet_texts(p, &p->network.methods, x, y);
+}
+
+/* What one may write, both may read if the other may read it. */
+static int meet_files(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
+{
+	const enum operation op = OPERATION_FS_READ;
+	const struct {
+		struct grant_list *to;
+		const struct grant_list *a, *b;
+	} meets[] = {
+		{ &p->fs_write, &a->fs_write, &b->fs_write },
+		{ &p->fs_read, &a->fs_read, &b->fs_read },
+		{ &p->fs_read, &a->fs_read, &b->fs_write },
+		{ &p->fs_read, &a->fs_write, &b->fs_read },
+		{ &p->dangerously_allow, &a->dangerously_allow, &b->dangerously_allow },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(meets) / sizeof(meets[0]); i++) {
+		r = meet_lists(p, meets[i].to, op, meets[i].a, meets[i].b, effort);
+		if (r == 0)
+			r = prune(op, meets[i].to, effort);
+	}
+	if (r == 0)
+		r = join_lists(p, &p->fs_deny, op, &a->fs_deny, effort);
+	return r == 0 ? join_lists(p, &p->fs_deny, op, &b->fs_deny, effort) : r;
+}
+
+static int meet_network(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
+{
+	const enum operation op = OPERATION_NET_CONNECT;
+	int r = meet_lists(p, &p->network_allow, op, &a->network_allow, &b->network_allow, effort);
+
+	if (r == 0)
+		r = prune(op, &p->network_allow, effort);
+	if (r == 0)
+		r = join_lists(p, &p->network_deny, op, &a->network_deny, effort);
+	if (r == 0)
+		r = join_lists(p, &p->network_deny, op, &b->network_deny, effort);
+	if (r == 0)
+		r = meet_texts(p, &p->listen, &a->listen, &b->listen);
+	return r == 0 ? meet_methods(p, a, b) : r;
+}
+
+static int meet_layers(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, size_t *effort)
+{
+	int r = meet_files(p, a, b, effort);
+
+	if (r == 0)
+		r = meet_network(p, a, b, effort);
+	if (r == 0)
+		r = meet_exec(p, a, b, effort);
+	if (r == 0)
+		r = meet_lists(p, &p->env, OPERATION_ENV, &a->env, &b->env, effort);
+	if (r == 0)
+		r = prune(OPERATION_ENV, &p->env, effort);
+	if (r == 0)
+		r = meet_services(p, a, b);
+	pick_limits(p, a, b, true);
+	return r;
+}
+
+/* Reads that a write covers say nothing new. */
+static int drop_covered_reads(struct permissions *p, size_t *effort)
+{
+	size_t kept = 0;
+
+	if (p->fs_read.n > PRUNE_MAX || p->fs_write.n > PRUNE_MAX)
+		return 0;
+	for (size_t i = 0; i < p->fs_read.n; i++) {
+		int covered = 0;
+
+		for (size_t k = 0; k < p->fs_write.n && covered == 0; k++)
+			covered = meet_contains(OPERATION_FS_READ, &p->fs_write.items[k],
+				&p->fs_read.items[i], effort);
+		if (covered < 0)
+			return covered;
+		if (!covered)
+			p->fs_read.items[kept++] = p->fs_read.items[i];
+	}
+	p->fs_read.n = kept;
+	return 0;
+}
+
+/* Meets `with` into one of the layers collected so far, or stands beside them. */
+static int fold(struct permissions *p, const struct permissions *with, size_t *effort)
+{
+	for (size_t i = 0; is_plain(with) && i < p->n_all_of; i++) {
+		const struct permissions *old = p->all_of[i];
+		struct permissions *met;
+		int r;
+
+		if (!is_plain(old) || !methods_meet(old, with))
+			continue;
+		met = permissions_new_layer(p);
+		r = met ? meet_layers(met, old, with, effort) : -ENOMEM;
+		if (r == -E2BIG)
+			continue;
+		if (r == 0)
+			r = drop_covered_reads(met, effort);
+		if (r == 0)
+			p->all_of[i] = met;
+		return r;
+	}
+	return p->n_all_of >= LAYERS_MAX ? -E2BIG : permissions_add_layer(p, with);
+}
+
+static int fold_all(struct permissions *p, const struct permissions *from, size_t *effort)
+{
+	const struct permissions *layers[LAYERS_MAX];
+	int n = permissions_layers(from, layers, LAYERS_MAX), r = n < 0 ? n : 0;
+
+	for (int i = 0; r == 0 && i < n; i++)
+		r = fold(p, layers[i], effort);
+	return r;
+}
+
+int algebra_intersect(
+	struct permissions **ret, const struct permissions *a, const struct permissions *b)
+{
+	auto_permissions *p = permissions_new();
+	size_t effort = EFFORT_MAX;
+	int r = p ? fold_all(p, a, &effort) : -ENOMEM;
+
+	if (r == 0)
+		r = fold_all(p, b, &effort);
+	if (r == 0 && p->n_all_of == 1) {
+		struct permissions *only = permissions_copy(p->all_of[0]);
+
+		permissions_free(p);
+		p = only;
+		r = p ? 0 : -ENOMEM;
+	}
+	if (r < 0)
+		return r;
+	*ret = p;
+	p = NULL;
+	return 0;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Breadth first, so that the first witness is a shortest one. A combination is one state of each
+ * automaton plus a `shape`: how much of a normal path the text is so far. Bytes that no automaton
+ * and no shape tells apart are tried once, by a representative that reads well.
+ */
+#include "policy/algebra/product.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+
+/* What the text is so far. A path may end in SHAPE_ROOT and SHAPE_NAME only. */
+enum shape { SHAPE_EMPTY, SHAPE_ROOT, SHAPE_SLASH, SHAPE_DOT, SHAPE_DOTS, SHAPE_NAME, SHAPE_NONE };
+
+static enum shape shape_next(enum shape s, unsigned char b, enum product_domain domain)
+{
+	bool fresh = s == SHAPE_ROOT || s == SHAPE_SLASH;
+
+	if (b == '\0')
+		return SHAPE_NONE;
+	if (s == SHAPE_EMPTY)
+		return b == '/' ? SHAPE_ROOT : SHAPE_NONE;
+	if (b == '/')
+		return s == SHAPE_NAME && domain == PRODUCT_PATHS ? SHAPE_SLASH : SHAPE_NONE;
+	if (b == '.' && fresh)
+		return SHAPE_DOT;
+	if (b == '.' && s == SHAPE_DOT)
+		return SHAPE_DOTS;
+	return SHAPE_NAME;
+}
+
+static bool shape_ends(enum shape s, enum product_domain domain)
+{
+	return s == SHAPE_NAME || (s == SHAPE_ROOT && domain == PRODUCT_PATHS);
+}
+
+struct combination {
+	uint32_t parent;
+	unsigned char byte, shape;
+	uint32_t states[]; /* n of them */
+};
+
+struct search {
+	struct arena arena;
+	struct automaton *const *automata;
+	size_t n;
+	enum product_domain domain;
+	struct combination **items;
+	size_t n_items, cap_items, max;
+	uint32_t *buckets;
+	size_t n_buckets;
+	unsigned char bytes[256]; /* representatives */
+	size_t n_bytes;
+	struct combination *next; /* being made */
+};
+
+/* Letters first: a witness is for people. */
+static int reads_well(unsigned char b)
+{
+	return islower(b) ? 4 : isalnum(b) ? 3 : b == '_' || b == '-' ? 2 : isgraph(b) ? 1 : 0;
+}
+
+static bool same_class(const struct search *s, unsigned char x, unsigned char y)
+{
+	if (x == '/' || y == '/' || x == '.' || y == '.' || x == '\0' || y == '\0')
+		return x == y;
+	/* An '=' would make an assignment out of a variable's name. */
+	if (s->domain == PRODUCT_NAMES && (x == '=' || y == '='))
+		return x == y;
+	for (size_t i = 0; i < s->n; i++) {
+		if (automaton_class(s->automata[i], x) != automaton_class(s->automata[i], y))
+			return false;
+	}
+	return true;
+}
+
+static void choose_bytes(struct search *s)
+{
+	for (unsigned b = 1; b < 256; b++) {
+		size_t i = 0;
+
+		if (s->domain == PRODUCT_NAMES && b == '=')
+			continue;
+		while (i < s->n_bytes && !same_class(s, s->bytes[i], (unsigned char)b))
+			i++;
+		if (i == s->n_bytes)
+			s->bytes[s->n_bytes++] = (unsigned char)b;
+		else if (reads_well((unsigned char)b) > reads_well(s->bytes[i]))
+			s->bytes[i] = (unsigned char)b;
+	}
+}
+
+static uint64_t hash(const struct search *s, const struct combination *c)
+{
+	uint64_t h = c->shape;
+
+	for (size_t i = 0; i < s->n; i++) {
+		h = (h ^ c->states[i]) * 0xff51afd7ed558ccdu;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+static bool equal(const struct search *s, const struct combination *a, const struct combination *b)
+{
+	return a->shape == b->shape && memcmp(a->states, b->states, s->n * sizeof(uint32_t)) == 0;
+}
+
+static int grow(struct search *s)
+{
+	size_t n = s->n_buckets ? s->n_buckets * 2 : 256;
+
+	s->buckets = arena_calloc(&s->arena, n, sizeof(*s->buckets));
+	if (!s->buckets)
+		return -ENOMEM;
+	s->n_buckets = n;
+	memset(s->buckets, 0xff, n * sizeof(*s->buckets));
+	for (size_t i = 0; i < s->n_items; i++) {
+		size_t at = hash(s, s->items[i]) & (n - 1);
+
+		while (s->buckets[at] != UINT32_MAX)
+			at = (at + 1) & (n - 1);
+		s->buckets[at] = (uint32_t)i;
+	}
+	return 0;
+}
+
+static struct combination *blank(struct search *s)
+{
+	return arena_alloc(&s->arena, sizeof(struct combination) + s->n * sizeof(uint32_t));
+}
+
+/* Keeps s->next if it is new. */
+static int keep(struct search *s)
+{
+	size_t at;
+
+	if (s->n_items * 2 >= s->n_buckets && grow(s) < 0)
+		return -ENOMEM;
+	at = hash(s, s->next) & (s->n_buckets - 1);
+	for (; s->buckets[at] != UINT32_MAX; at = (at + 1) & (s->n_buckets - 1)) {
+		if (equal(s, s->items[s->buckets[at]], s->next))
+			return 0;
+	}
+	if (s->n_items >= s->max)
+		return -E2BIG;
+	s->buckets[at] = (uint32_t)s->n_items;
+	if (ARENA_PUSH(&s->arena, s->items, s->n_items, s->cap_items, s->next) < 0)
+		return -ENOMEM;
+	s->next = blank(s);
+	return s->next ? 0 : -ENOMEM;
+}
+
+static int step(struct search *s, uint32_t from, unsigned char b)
+{
+	const struct combination *c = s->items[from];
+	enum shape shape = shape_next((enum shape)c->shape, b, s->domain);
+
+	if (shape == SHAPE_NONE)
+		return 0;
+	s->next->parent = from;
+	s->next->byte = b;
+	s->next->shape = (unsigned char)shape;
+	for (size_t i = 0; i < s->n; i++) {
+		int r = automaton_next(s->automata[i], c->states[i], b, &s->next->states[i]);
+
+		if (r < 0)
+			return r;
+	}
+	return keep(s);
+}
+
+static int visit_one(
+	struct search *s, const struct combination *c, product_visit *visit, void *data)
+{
+	uint32_t ranks[PRODUCT_AUTOMATA_MAX];
+
+	if (!shape_ends((enum shape)c->shape, s->domain))
+		return 0;
+	for (size_t i = 0; i < s->n; i++)
+		ranks[i] = automaton_rank(s->automata[i], c->states[i]);
+	return visit(data, ranks);
+}
+
+static void spell(const struct search *s, uint32_t at, struct buffer *out)
+{
+	size_t n = 0;
+
+	for (uint32_t i = at; i != 0; i = s->items[i]->parent)
+		n++;
+	buffer_clear(out);
+	for (size_t i = 0; i < n; i++)
+		buffer_addc(out, ' ');
+	for (uint32_t i = at; i != 0 && !out->failed; i = s->items[i]->parent)
+		out->data[--n] = (char)s->items[i]->byte;
+}
+
+static int start(struct search *s)
+{
+	s->next = blank(s);
+	if (!s->next)
+		return -ENOMEM;
+	choose_bytes(s);
+	s->next->shape = SHAPE_EMPTY;
+	for (size_t i = 0; i < s->n; i++)
+		s->next->states[i] = automaton_start(s->automata[i]);
+	return keep(s);
+}
+
+static int run(struct search *s, product_visit *visit, void *data, struct buffer *witness)
+{
+	int r = start(s);
+
+	for (uint32_t i = 0; r == 0 && i < s->n_items; i++) {
+		if (visit_one(s, s->items[i], visit, data)) {
+			if (witness)
+				spell(s, i, witness);
+			return witness && witness->failed ? -ENOMEM : 1;
+		}
+		for (size_t b = 0; r == 0 && b < s->n_bytes; b++)
+			r = step(s, i, s->bytes[b]);
+	}
+	return r;
+}
+
+int product_search(struct automaton *const *automata, size_t n, enum product_domain domain,
+	size_t max_states, product_visit *visit, void *data, struct buffer *witness)
+{
+	struct search s = { .automata = automata, .n = n, .domain = domain, .max = max_states };
+	int r = n > PRODUCT_AUTOMATA_MAX ? -E2BIG : run(&s, visit, data, witness);
+
+	arena_deinit(&s.arena);
+	return r;
+}

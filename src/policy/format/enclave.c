@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Grants of the Native Security Enclave: roots, commands and hosts, changed by an application while
+ * it runs. Nothing else is granted, so a list that is absent is an empty one.
+ *
+ * A command is allowed "exactly or by prefix". We take that by whole words: `git` is the program
+ * with any arguments, `git status` is git whose arguments start with status. A prefix of the
+ * letters would let `git` start git-anything.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/path.h"
+#include "policy/match/glob.h"
+#include "policy/format/internal.h"
+
+/* The pattern for a folder and all below it. Its name is taken literally, but for ~ and $NAME. */
+static int print_root(const struct field *f, const char *text, struct buffer *out)
+{
+	size_t start = text[0] == '~' || text[0] == '$' ? strcspn(text, "/") : 0;
+	const char *rest = text + start;
+	char normal[PATH_BYTES];
+	size_t len = 0;
+
+	/* Only behind a variable may there be nothing. */
+	if ((*rest || start == 0) && path_normalize(rest, strlen(rest), normal, &len) < 0)
+		return field_fail(f, "`%s` is no absolute path", text);
+	buffer_add(out, text, start);
+	if (len > 1)
+		glob_print_literal(normal, len, out);
+	buffer_adds(out, "/**");
+	return out->failed ? field_result(f, -ENOMEM) : 0;
+}
+
+static int read_root(const struct field *f, void *into)
+{
+	struct manifest *m = into;
+	struct permissions *p = m->permissions;
+	auto_buffer pattern = { 0 };
+	const char *text = NULL;
+	int r = field_text(f, &text);
+
+	if (r == 0)
+		r = print_root(f, text, &pattern);
+	if (r == 0)
+		r = manifest_part_grant(
+			f, p, &p->fs_read, OPERATION_FS_READ, buffer_text(&pattern));
+	if (r == 0)
+		r = manifest_part_grant(
+			f, p, &p->fs_write, OPERATION_FS_WRITE, buffer_text(&pattern));
+	return r;
+}
+
+static int read_command(const struct field *f, void *into)
+{
+	struct permissions *p = ((struct manifest *)into)->permissions;
+	const char *text = NULL;
+	auto_buffer pattern = { 0 };
+	int r = field_text(f, &text);
+
+	if (r < 0)
+		return r;
+	if (strchr(text, '*'))
+		return field_fail(f, "`%s`: commands have no wildcards; a prefix is enough", text);
+	for (const char *c = text; *c; c++) {
+		if (*c == '\\' || *c == ':')
+			buffer_addc(&pattern, '\\');
+		buffer_addc(&pattern, *c);
+	}
+	buffer_adds(&pattern, ":*");
+	if (pattern.failed)
+		return field_result(f, -ENOMEM);
+	return manifest_part_grant(f, p, &p->exec, OPERATION_EXEC, buffer_text(&pattern));
+}
+
+static int read_host(const struct field *f, void *into)
+{
+	struct permissions *p = ((struct manifest *)into)->permissions;
+	const char *text = NULL;
+	int r = field_text(f, &text);
+
+	if (r < 0)
+		return r;
+	return manifest_part_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
+}
+
+/* A list whose items the function in the table reads. */
+struct item_reader {
+	field_reader *read;
+};
+
+static int read_items(const struct field *f, void *into)
+{
+	const struct item_reader *item = f->how;
+
+	return field_read_list(f, item->read, into);
+}
+
+#define ITEMS(reader) (&(const struct item_reader){ reader })
+
+static const struct field_key enclave_keys[] = {
+	FIELD("allowed_roots", read_items, .how = ITEMS(read_root)),
+	FIELD("allowed_commands", read_items, .how = ITEMS(read_command)),
+	FIELD("allowed_hosts", read_items, .how = ITEMS(read_host)),
+	FIELD("session_id", manifest_part_text, .how = MANIFEST_TEXT(session_id)),
+	FIELD("name", manifest_part_text, .how = MANIFEST_TEXT(name)),
+	FIELD("version", manifest_part_text, .how = MANIFEST_TEXT(version)),
+	FIELD("description", manifest_part_text, .how = MANIFEST_TEXT(description)),
+	FIELD("user_id", manifest_part_keep),
+	FIELD("created_at", manifest_part_keep),
+	FIELD("updated_at", manifest_part_keep),
+};
+static const struct field_table enclave_table = FIELD_TABLE(enclave_keys);
+
+int manifest_enclave_read(struct manifest *m, const struct document *d, struct error *e)
+{
+	struct field top = { .document = d, .error = e, .node = d->root };
+
+	m->permissions->exec_listed = true;
+	return field_read_map(&top, &enclave_table, m);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/format/field.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/suggest.h"
+#include "policy/format/unit.h"
+
+enum { NAME_BYTES = 160, SUGGEST_MAX = 64 };
+
+struct field field_child(const struct field *up, const struct node *node)
+{
+	return (struct field){
+		.document = up->document,
+		.error = up->error,
+		.up = up,
+		.node = node,
+	};
+}
+
+struct location field_location(const struct field *f)
+{
+	return node_location(f->document, f->node);
+}
+
+/* The keys from the top down to f; items of lists have none of their own. */
+static void add_name(const struct field *f, struct buffer *out)
+{
+	if (f->up)
+		add_name(f->up, out);
+	if (!f->node->key)
+		return;
+	if (out->len)
+		buffer_addc(out, '.');
+	buffer_adds(out, f->node->key);
+}
+
+/* The dotted name in quotes. */
+static void print_name(const struct field *f, char name[NAME_BYTES])
+{
+	auto_buffer dotted = { 0 };
+
+	add_name(f, &dotted);
+	if (dotted.len)
+		(void)snprintf(name, NAME_BYTES, "`%s`", buffer_text(&dotted));
+	else
+		(void)snprintf(name, NAME_BYTES, "the document");
+}
+
+int field_fail(const struct field *f, const char *format, ...)
+{
+	struct location where = field_location(f);
+	char name[NAME_BYTES], text[384];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	print_name(f, name);
+	return error_set(f->error, -EINVAL, &where, "%s: %s", name, text);
+}
+
+int field_expected(const struct field *f, const char *what)
+{
+	struct location where = field_location(f);
+	char name[NAME_BYTES];
+
+	print_name(f, name);
+	return error_set(f->error, -EINVAL, &where, "%s must be %s, not %s", name, what,
+		node_type_name(f->node->type));
+}
+
+int field_result(const struct field *f, int code)
+{
+	struct location where = field_location(f);
+
+	if (code == -ENOMEM)
+		return error_set(f->error, code, &where, "out of memory");
+	return code;
+}
+
+/* The known keys in a row, as a hint. */
+static void hint_known(const struct field *f, const struct field_table *table)
+{
+	auto_buffer known = { 0 };
+
+	for (size_t i = 0; i < table->n; i++)
+		buffer_printf(&known, "%s%s", i ? ", " : "", table->keys[i].name);
+	error_hint(f->error, "known here: %s", buffer_text(&known));
+}
+
+int field_unknown(const struct field *f, const struct field_table *table)
+{
+	struct location where = node_key_location(f->document, f->node);
+	const char *names[SUGGEST_MAX], *near;
+	auto_buffer dotted = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < table->n && n < SUGGEST_MAX; i++)
+		names[n++] = table->keys[i].name;
+	near = suggest(f->node->key, names, n);
+	add_name(f->up, &dotted);
+	if (dotted.len)
+		buffer_addc(&dotted, '.');
+	if (near)
+		return error_set(f->error, -EINVAL, &where,
+			"unknown key `%s%s`; did you mean `%s%s`?", buffer_text(&dotted),
+			f->node->key, buffer_text(&dotted), near);
+	(void)error_set(f->error, -EINVAL, &where, "unknown key `%s%s`", buffer_text(&dotted),
+		f->node->key);
+	hint_known(f, table);
+	return -EINVAL;
+}
+
+static const struct field_key *find_key(const struct field_table *table, const char *name)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		if (strcmp(table->keys[i].name, name) == 0)
+			return &table->keys[i];
+	}
+	return NULL;
+}
+
+static int check_required(const struct field *f, const struct field_table *table)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		if (table->keys[i].required && !node_get(f->node, table->keys[i].name))
+			return field_fail(f, "the key `%s` is missing", table->keys[i].name);
+	}
+	return 0;
+}
+
+int field_read_map(const struct field *f, const struct field_table *table, void *into)
+{
+	int r = 0;
+
+	if (f->node->type != NODE_MAP)
+		return field_expected(f, "a map");
+	for (const struct node *n = f->node->first; r == 0 && n; n = n->next) {
+		const struct field_key *key = find_key(table, n->key);
+		struct field child = field_child(f, n);
+
+		child.how = key ? key->how : NULL;
+		if (key)
+			r = key->read(&child, into);
+		else
+			r = table->other ? table->other(&child, into)
+					 : field_unknown(&child, table);
+	}
+	/* Last: what is missing may be there, misspelt. */
+	return r < 0 ? r : check_required(f, table);
+}
+
+/* A single value where a list is wanted is the commonest slip: say how to write it. */
+static int expected_list(const struct field *f)
+{
+	int r = field_expected(f, "a list");
+
+	if (node_text(f->node) && f->node->key)
+		error_hint(f->error, "write `%s: [\"%s\"]`", f->node->key, node_text(f->node));
+	else if (f->node->type == NODE_NULL)
+		error_hint(f->error, "write [] for an empty list, or leave the key out");
+	return r;
+}
+
+int field_read_list(const struct field *f, field_reader *read, void *into)
+{
+	int r = 0;
+
+	if (f->node->type != NODE_LIST)
+		return expected_list(f);
+	for (const struct node *n = f->node->first; r == 0 && n; n = n->next) {
+		struct field item = field_child(f, n);
+
+		item.how = f->how;
+		r = read(&item, into);
+	}
+	return r;
+}
+
+int field_ignore(const struct field *f, void *into)
+{
+	(void)f;
+	(void)into;
+	return 0;
+}
+
+int field_text(const struct field *f, const char **ret)
+{
+	const char *text = node_text(f->node);
+
+	if (!text)
+		return field_expected(f, "text");
+	*ret = text;
+	return 0;
+}
+
+int field_boolean(const struct field *f, bool *ret)
+{
+	return node_boolean(f->node, ret) < 0 ? field_expected(f, "true or false") : 0;
+}
+
+int field_integer(const struct field *f, int64_t min, int64_t max, int64_t *ret)
+{
+	int64_t value;
+
+	if (f->node->type != NODE_NUMBER)
+		return field_expected(f, "a whole number");
+	if (node_integer(f->node, &value) < 0)
+		return field_fail(f, "`%s` is no whole number that fits", f->node->text);
+	if (value < min || value > max)
+		return field_fail(f, "%lld is not between %lld and %lld", (long long)value,
+			(long long)min, (long long)max);
+	*ret = value;
+	return 0;
+}
+
+/* For amounts: the text of a number or a string. */
+static int amount_text(const struct field *f, const char *what, const char **ret)
+{
+	if (f->node->type != NODE_NUMBER && f->node->type != NODE_STRING)
+		return field_expected(f, what);
+	*ret = f->node->text;
+	return 0;
+}
+
+static int amount_result(const struct field *f, int code, const char *what)
+{
+	if (code == -ERANGE)
+		return field_fail(f, "`%s` is too large", f->node->text);
+	if (code < 0)
+		return field_fail(f, "`%s` is not %s", f->node->text, what);
+	return 0;
+}
+
+int field_size(const struct field *f, uint64_t *ret)
+{
+	static const char what[] = "a size such as 512K, 64M or 2G";
+	const char *text = NULL;
+	int r = amount_text(f, what, &text);
+
+	return r < 0 ? r : amount_result(f, unit_parse_size(text, ret), what);
+}
+
+int field_duration(const struct field *f, uint64_t *ret_ms)
+{
+	static const char what[] = "a duration such as 500ms, 30s, 5m or 2h";
+	const char *text = NULL;
+	int r = amount_text(f, what, &text);
+
+	return r < 0 ? r : amount_result(f, unit_parse_duration(text, ret_ms), what);
+}
+
+int field_rate(const struct field *f, struct rate *ret)
+{
+	static const char what[] = "a rate such as 10/min, 5/s or 10/30s";
+	const char *text = NULL;
+	int r = amount_text(f, what, &text);
+
+	return r < 0 ? r : amount_result(f, unit_parse_rate(text, ret), what);
+}
+
+static int unknown_word(const struct field *f, const char *word, const char *const *words, size_t n)
+{
+	const char *near = suggest(word, words, n);
+	auto_buffer list = { 0 };
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		buffer_printf(&list, "%s%s", i ? ", " : "", words[i]);
+	r = field_fail(f, "`%s` is not one of %s", word, buffer_text(&list));
+	if (near)
+		error_hint(f->error, "did you mean `%s`?", near);
+	return r;
+}
+
+int field_word(const struct field *f, const char *const *words, size_t n, size_t *ret)
+{
+	const char *word = "";
+	int r = field_text(f, &word);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(words[i], word) == 0) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return unknown_word(f, word, words, n);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which format is it, and the reading of it.
+ *
+ * A file's name decides where it says something; otherwise the keys at the top do. Each format has
+ * keys that no other has, and a document that has those of two formats is refused: one of the two
+ * would be taken for text without meaning. For the same reason permissions that stand at the top
+ * admit no other keys beside them.
+ */
+#include "policy/format/manifest.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "codec/frontmatter.h"
+#include "codec/json.h"
+#include "codec/yaml.h"
+#include "policy/format/field.h"
+#include "policy/format/internal.h"
+#include "policy/format/permissions-read.h"
+#include "policy/format/permissions-text.h"
+
+static manifest_reader read_permissions;
+
+static const struct {
+	const char *name;
+	manifest_reader *read;
+} formats[] = {
+	[MANIFEST_UNKNOWN] = { "unknown", NULL },
+	[MANIFEST_PERMISSIONS] = { "permissions", read_permissions },
+	[MANIFEST_SKILL] = { "skill", manifest_skill_read },
+	[MANIFEST_SKILL_MD] = { "skill.md", manifest_skill_read },
+	[MANIFEST_NANOCRAB] = { "manifest", manifest_nanocrab_read },
+	[MANIFEST_RULES] = { "rules", manifest_rules_read },
+	[MANIFEST_ENCLAVE] = { "enclave", manifest_enclave_read },
+};
+
+const char *manifest_kind_name(enum manifest_kind kind)
+{
+	return formats[kind].name;
+}
+
+int manifest_kind_parse(const char *word, enum manifest_kind *ret)
+{
+	for (size_t kind = MANIFEST_PERMISSIONS; kind < FIELD_COUNT(formats); kind++) {
+		if (strcmp(word, formats[kind].name) == 0) {
+			*ret = (enum manifest_kind)kind;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* By name */
+
+static bool has_suffix(const char *file, const char *suffix)
+{
+	size_t n = strlen(file), k = strlen(suffix);
+
+	return n >= k && strcasecmp(file + n - k, suffix) == 0;
+}
+
+static enum manifest_kind kind_by_name(const char *file)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	const char *base = slash ? slash + 1 : file;
+
+	if (!base)
+		return MANIFEST_UNKNOWN;
+	if (has_suffix(base, ".md"))
+		return MANIFEST_SKILL_MD;
+	if (strcasecmp(base, "skill.yaml") == 0 || strcasecmp(base, "skill.yml") == 0)
+		return MANIFEST_SKILL;
+	return MANIFEST_UNKNOWN;
+}
+
+/* By keys */
+
+/* Keys that only one format has. */
+static const struct {
+	const char *key;
+	enum manifest_kind kind;
+} marks[] = {
+	{ "permissions", MANIFEST_SKILL },
+	{ "capabilities", MANIFEST_NANOCRAB },
+	{ "wasm", MANIFEST_NANOCRAB },
+	{ "defaultAction", MANIFEST_RULES },
+	{ "fsConstraints", MANIFEST_RULES },
+	{ "networkConstraints", MANIFEST_RULES },
+	{ "allowed_roots", MANIFEST_ENCLAVE },
+	{ "allowed_commands", MANIFEST_ENCLAVE },
+	{ "allowed_hosts", MANIFEST_ENCLAVE },
+};
+
+/* Keys that make a document a skill, if nothing else does. */
+static const char *const skill_marks[] = { "name", "entry", "runtime", "description", "requires" };
+
+static int unrecognised(const struct field *top)
+{
+	struct location where = field_location(top);
+
+	(void)error_set(top->error, -EINVAL, &where, "this is no policy that is known");
+	error_hint(top->error,
+		"expected permissions (fs, network, exec …), a skill (name, permissions), a WASM "
+		"manifest (wasm, capabilities), rules (defaultAction, rules) or enclave grants "
+		"(allowed_roots …)");
+	return -EINVAL;
+}
+
+static int mark_of(const struct field *top, enum manifest_kind *ret)
+{
+	enum manifest_kind found = MANIFEST_UNKNOWN;
+	const char *by = NULL;
+
+	for (size_t i = 0; i < FIELD_COUNT(marks); i++) {
+		const struct node *n = node_get(top->node, marks[i].key);
+		struct field f = field_child(top, n);
+
+		if (!n)
+			continue;
+		if (found != MANIFEST_UNKNOWN && found != marks[i].kind)
+			return field_fail(
+				&f, "does not go together with `%s`: they are two formats", by);
+		found = marks[i].kind;
+		by = marks[i].key;
+	}
+	*ret = found;
+	return 0;
+}
+
+/* Rules alone are ours, unless they say what only AgenShield's do. */
+static bool has_foreign_rules(const struct node *top)
+{
+	const struct node *rules = node_get(top, "rules"), *operations;
+	const struct node *rule = rules && rules->type == NODE_LIST ? rules->first : NULL;
+	enum operation op;
+
+	if (!rules)
+		return false;
+	if (node_get(top, "version") || node_get(rule, "type") || node_get(rule, "target"))
+		return true;
+	operations = node_get(rule, "operations");
+	return operations && operations->first && node_text(operations->first) &&
+	       operation_parse(node_text(operations->first), &op) < 0;
+}
+
+static bool is_permission(const char *key)
+{
+	const struct field_table *table = &permissions_read_table;
+
+	for (size_t i = 0; i < table->n; i++) {
+		if (strcmp(table->keys[i].name, key) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_skill_mark(const struct node *top)
+{
+	for (size_t i = 0; i < FIELD_COUNT(skill_marks); i++) {
+		if (node_get(top, skill_marks[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A document without marks: permissions at the top, or a skill that asks for none. */
+static int kind_by_rest(const struct field *top, enum manifest_kind *ret)
+{
+	const struct node *other = NULL;
+	size_t n = 0;
+
+	for (const struct node *child = top->node->first; child; child = child->next) {
+		if (is_permission(child->key))
+			n++;
+		else if (!other)
+			other = child;
+	}
+	if (n > 0 && other) {
+		struct field f = field_child(top, other);
+		int r = field_unknown(&f, &permissions_read_table);
+
+		if (has_skill_mark(top->node))
+			error_hint(top->error, "in a skill the grants stand below `permissions:`");
+		return r;
+	}
+	if (n == 0 && !has_skill_mark(top->node))
+		return unrecognised(top);
+	*ret = n > 0 ? MANIFEST_PERMISSIONS : MANIFEST_SKILL;
+	return 0;
+}
+
+static int kind_by_keys(const struct document *d, struct error *e, enum manifest_kind *ret)
+{
+	struct field top = { .document = d, .error = e, .node = d->root };
+	enum manifest_kind kind = MANIFEST_UNKNOWN;
+	int r;
+
+	if (d->root->type != NODE_MAP)
+		return unrecognised(&top);
+	/* An empty map grants nothing and says so; an empty file says nothing. */
+	if (d->root->count == 0) {
+		*ret = MANIFEST_PERMISSIONS;
+		return 0;
+	}
+	r = mark_of(&top, &kind);
+	if (r < 0)
+		return r;
+	if (kind == MANIFEST_SKILL && d->root->count == 1)
+		kind = MANIFEST_PERMISSIONS;
+	else if (kind == MANIFEST_UNKNOWN && has_foreign_rules(d->root))
+		kind = MANIFEST_RULES;
+	else if (kind == MANIFEST_UNKNOWN)
+		return kind_by_rest(&top, ret);
+	*ret = kind;
+	return 0;
+}
+
+/* Reading */
+
+static int read_permissions(struct manifest *m, const struct document *d, struct error *e)
+{
+	const struct node *inner = d->root->count == 1 ? node_get(d->root, "permissions") : NULL;
+
+	return permissions_read_node(m->permissions, d, inner ? inner : d->root, e);
+}
+
+static int read_document(
+	struct document *d, const char *file, const char *text, size_t len, struct error *e)
+{
+	if (file && has_suffix(file, ".json"))
+		return json_read(d, file, text, len, e);
+	return yaml_read(d, file, 1, text, len, e);
+}
+
+static int out_of_memory(struct error *e)
+{
+	(void)error_set(e, -ENOMEM, NULL, "out of memory");
+	return -ENOMEM;
+}
+
+static int read_tree(
+	struct manifest *m, enum manifest_kind kind, const struct document *d, struct error *e)
+{
+	int r = 0;
+
+	m->permissions = permissions_new();
+	if (!m->permissions)
+		return out_of_memory(e);
+	if (d->file) {
+		m->permissions->origin = arena_strdup(m->permissions->arena, d->file);
+		if (!m->permissions->origin)
+			return out_of_memory(e);
+	}
+	if (kind == MANIFEST_UNKNOWN)
+		r = kind_by_keys(d, e, &kind);
+	if (r == 0)
+		r = formats[kind].read(m, d, e);
+	m->kind = kind;
+	return r;
+}
+
+static int read_skill_md(
+	struct manifest *m, const char *file, const char *text, size_t len, struct error *e)
+{
+	auto_frontmatter f = { 0 };
+	struct location start = { .file = file, .line = 1, .column = 1 };
+	int r = frontmatter_read(&f, file, text, len, e);
+
+	if (r < 0)
+		return r;
+	if (!f.present) {
+		(void)error_set(e, -EINVAL, &start, "there is no frontmatter");
+		error_hint(e, "start the file with a line ---, name, description and permissions, "
+			      "and a line ---");
+		return -EINVAL;
+	}
+	r = read_tree(m, MANIFEST_SKILL_MD, &f.meta, e);
+	m->body = f.body;
+	return r;
+}
+
+static int read_plain(struct manifest *m, enum manifest_kind kind, const char *file,
+	const char *text, size_t len, struct error *e)
+{
+	auto_document d = { 0 };
+	int r = read_document(&d, file, text, len, e);
+
+	return r < 0 ? r : read_tree(m, kind, &d, e);
+}
+
+int manifest_read(struct manifest *m, enum manifest_kind kind, const char *file, const char *text,
+	size_t len, struct error *e)
+{
+	int r;
+
+	*m = (struct manifest){ 0 };
+	if (kind == MANIFEST_UNKNOWN)
+		kind = kind_by_name(file);
+	if (kind == MANIFEST_SKILL_MD)
+		r = read_skill_md(m, file, text, len, e);
+	else
+		r = read_plain(m, kind, file, text, len, e);
+	if (r < 0)
+		manifest_deinit(m);
+	return r;
+}
+
+static int join_rules(struct permissions *to, const struct permissions *from)
+{
+	size_t before = to->n_rules;
+
+	for (size_t i = 0; i < from->n_rules; i++) {
+		int r = permissions_add_rule(to, &from->rules[i]);
+
+		if (r < 0) {
+			to->n_rules = before;
+			return r;
+		}
+	}
+	return 0;
+}
+
+int manifest_add_rules(
+	struct manifest *m, const char *file, const char *text, size_t len, struct error *e)
+{
+	auto_document d = { 0 };
+	auto_manifest more = { 0 };
+	int r;
+
+	if (m->kind != MANIFEST_RULES)
+		return error_set(e, -EINVAL, NULL, "rules can only be added to rules");
+	r = read_document(&d, file, text, len, e);
+	if (r < 0)
+		return r;
+	r = read_tree(&more, MANIFEST_RULES, &d, e);
+	if (r < 0)
+		return r;
+	r = join_rules(m->permissions, more.permissions);
+	if (r < 0)
+		return out_of_memory(e);
+	if (node_get(d.root, "defaultAction"))
+		m->permissions->fallback =
+			verdict_strictest(m->permissions->fallback, more.permissions->fallback);
+	/* The modes are in the order of strictness. */
+	if (node_get(d.root, "mode") && more.permissions->mode < m->permissions->mode)
+		m->permissions->mode = more.permissions->mode;
+	return 0;
+}
+
+void manifest_deinit(struct manifest *m)
+{
+	permissions_free(m->permissions);
+	*m = (struct manifest){ 0 };
+}

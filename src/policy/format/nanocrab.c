@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nanocrab's manifest.yaml: what a WASM skill may call.
+ *
+ * A capability that is not enabled is read like any other, so that its mistakes are found, but into
+ * permissions that are thrown away. Whether it is enabled must be said: a capability that is only
+ * described could be meant either way.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/suggest.h"
+#include "policy/network/host.h"
+#include "policy/format/internal.h"
+#include "policy/format/permissions-read.h"
+
+/* http */
+
+/* Where HTTP listens if nothing else is said. */
+static const uint16_t http_ports[] = { 80, 443 };
+
+static int add_http_port(const struct field *f, struct permissions *p,
+	const struct host_pattern *host, uint16_t port)
+{
+	struct location where = field_location(f);
+	struct host_pattern one = *host;
+	auto_buffer text = { 0 };
+
+	one.port_lo = one.port_hi = port;
+	host_pattern_print(&one, &text);
+	return field_result(
+		f, text.failed ? -ENOMEM
+			       : permissions_add(p, &p->network_allow, buffer_text(&text), &where));
+}
+
+static bool has_port(const struct host_pattern *host, const char *text)
+{
+	size_t len = strlen(text);
+
+	return host->port_lo != 1 || host->port_hi != UINT16_MAX ||
+	       (len > 2 && strcmp(text + len - 2, ":*") == 0);
+}
+
+static int read_http_host(const struct field *f, void *into)
+{
+	struct location where = field_location(f);
+	struct permissions *p = into;
+	struct host_pattern host = { 0 };
+	const char *text = NULL;
+	int r = field_text(f, &text);
+
+	if (r == 0)
+		r = host_pattern_parse(&host, p->arena, text, &where, f->error);
+	if (r < 0)
+		return field_result(f, r);
+	if (host.transport != TRANSPORT_TCP)
+		return field_fail(f, "`%s` is nothing that HTTP can reach", text);
+	if (has_port(&host, text))
+		return manifest_part_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
+	for (size_t i = 0; r == 0 && i < FIELD_COUNT(http_ports); i++)
+		r = add_http_port(f, p, &host, http_ports[i]);
+	return r;
+}
+
+static int read_http_hosts(const struct field *f, void *into)
+{
+	return field_read_list(f, read_http_host, into);
+}
+
+static int read_request_size(const struct field *f, void *into)
+{
+	return field_size(f, &((struct permissions *)into)->network.max_request_size);
+}
+
+static int read_rate(const struct field *f, void *into)
+{
+	return field_rate(f, &((struct permissions *)into)->network.rate);
+}
+
+static int read_methods(const struct field *f, void *into)
+{
+	struct permissions *p = into;
+
+	return permissions_read_methods(f, p, &p->network.methods);
+}
+
+static const struct field_key http_keys[] = {
+	FIELD("enabled", field_ignore, .required = true),
+	FIELD("allowed_hosts", read_http_hosts),
+	FIELD("max_request_size", read_request_size),
+	FIELD("rate_limit", read_rate),
+	FIELD("methods", read_methods),
+};
+
+/* network_socket */
+
+static int read_socket_host(const struct field *f, void *into)
+{
+	struct permissions *p = into;
+	const char *text = NULL;
+	int r = field_text(f, &text);
+
+	if (r < 0)
+		return r;
+	return manifest_part_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
+}
+
+static int read_socket_hosts(const struct field *f, void *into)
+{
+	return field_read_list(f, read_socket_host, into);
+}
+
+/* Sockets without a list would be sockets to anywhere: nobody says that by leaving it out. */
+static int read_socket_enabled(const struct field *f, void *into)
+{
+	bool enabled = false;
+	int r = field_boolean(f, &enabled);
+
+	(void)into;
+	if (r < 0 || !enabled || node_get(f->up->node, "allowed_hosts"))
+		return r;
+	(void)field_fail(f, "sockets need a list of `allowed_hosts`");
+	error_hint(f->error, "write allowed_hosts: [\"*\"] for every public address");
+	return -EINVAL;
+}
+
+static const struct field_key socket_keys[] = {
+	FIELD("enabled", read_socket_enabled, .required = true),
+	FIELD("allowed_hosts", read_socket_hosts),
+};
+
+/* filesystem */
+
+/* A folder that the guest sees is a folder of the host that is granted. */
+static int grant_folder(const struct field *f, struct permissions *p, const struct guest_path *g)
+{
+	struct grant_list *list = g->writable ? &p->fs_write : &p->fs_read;
+	const char *slash = strcmp(g->host, "/") == 0 ? "" : "/";
+	const char *pattern = arena_printf(p->arena, "%s%s**", g->host, slash);
+
+	return field_result(f, pattern ? permissions_add(p, list, pattern, &g->where) : -ENOMEM);
+}
+
+static int read_paths(const struct field *f, void *into)
+{
+	struct permissions *p = into;
+	int r = permissions_read_guest_paths(f, p);
+
+	for (size_t i = 0; r == 0 && i < p->n_guest_paths; i++)
+		r = grant_folder(f, p, &p->guest_paths[i]);
+	return r;
+}
+
+static const struct field_key filesystem_keys[] = {
+	FIELD("enabled", field_ignore, .required = true),
+	FIELD("paths", read_paths, .how = "$SKILL_DIR"),
+};
+
+/* email, browser: services */
+
+struct service_row {
+	const char *name;
+	unsigned access;
+	const char *scope;
+};
+
+static const struct service_row email = { "email", SERVICE_SEND, "recipients" };
+static const struct service_row browser = { "browser", SERVICE_OPEN, "domains" };
+
+static struct service *find_service(const struct field *f, struct permissions *p)
+{
+	const struct service_row *row = f->how;
+
+	return permissions_service(p, row->name);
+}
+
+static int grant_service(const struct field *f, void *into)
+{
+	const struct service_row *row = f->how;
+	struct permissions *p = into;
+	struct service *s = find_service(f, p);
+
+	if (!s)
+		return field_result(f, -ENOMEM);
+	s->access = row->access;
+	s->where = field_location(f);
+	s->where.file = p->origin;
+	return 0;
+}
+
+static int read_scope(const struct field *f, void *into)
+{
+	const struct service_row *row = f->how;
+	struct service *s = find_service(f, into);
+
+	return s ? permissions_read_scope(f, into, s, row->scope) : field_result(f, -ENOMEM);
+}
+
+static const struct field_key email_keys[] = {
+	FIELD("enabled", grant_service, .how = &email, .required = true),
+	FIELD("allowed_recipients", read_scope, .how = &email),
+};
+
+static const struct field_key browser_keys[] = {
+	FIELD("enabled", grant_service, .how = &browser, .required = true),
+	FIELD("allowed_domains", read_scope, .how = &browser),
+};
+
+/* The table of capabilities */
+
+static int read_capability(const struct field *f, void *into)
+{
+	const struct node *switched = node_get(f->node, "enabled");
+	struct manifest *m = into;
+	struct permissions *to = m->permissions;
+	bool enabled = false;
+	int r = 0;
+
+	if (switched) {
+		struct field child = field_child(f, switched);
+
+		r = field_boolean(&child, &enabled);
+	}
+	if (r == 0 && !enabled) {
+		to = permissions_new_layer(m->permissions);
+		r = to ? 0 : field_result(f, -ENOMEM);
+	}
+	return r < 0 ? r : field_read_map(f, f->how, to);
+}
+
+#define TABLE(keys) (&(const struct field_table)FIELD_TABLE(keys))
+
+static const struct field_key capability_keys[] = {
+	FIELD("http", read_capability, .how = TABLE(http_keys)),
+	FIELD("filesystem", read_capability, .how = TABLE(filesystem_keys)),
+	FIELD("email", read_capability, .how = TABLE(email_keys)),
+	FIELD("browser", read_capability, .how = TABLE(browser_keys)),
+	FIELD("network_socket", read_capability, .how = TABLE(socket_keys)),
+};
+static const struct field_table capability_table = FIELD_TABLE(capability_keys);
+
+static int read_capabilities(const struct field *f, void *into)
+{
+	return field_read_map(f, &capability_table, into);
+}
+
+/* limits, wasm, and the top */
+
+static int read_memory(const struct field *f, void *into)
+{
+	struct manifest *m = into;
+
+	return field_size(f, &m->permissions->limits.values[LIMIT_MEMORY]);
+}
+
+static int read_time(const struct field *f, void *into)
+{
+	struct manifest *m = into;
+
+	return field_duration(f, &m->permissions->limits.values[LIMIT_TIMEOUT_MS]);
+}
+
+static int read_fuel(const struct field *f, void *into)
+{
+	struct manifest *m = into;
+	int64_t fuel = 0;
+	int r = field_integer(f, 0, INT64_MAX, &fuel);
+
+	if (r == 0)
+		m->permissions->limits.values[LIMIT_FUEL] = (uint64_t)fuel;
+	return r;
+}
+
+static const struct field_key limit_keys[] = {
+	FIELD("max_memory", read_memory),
+	FIELD("max_execution_time", read_time),
+	FIELD("max_fuel", read_fuel),
+};
+static const struct field_table limit_table = FIELD_TABLE(limit_keys);
+
+static int read_limits(const struct field *f, void *into)
+{
+	return field_read_map(f, &limit_table, into);
+}
+
+static const struct field_key wasm_keys[] = {
+	FIELD("file", manifest_part_text, .how = MANIFEST_TEXT(wasm_file)),
+	FIELD("export", manifest_part_text, .how = MANIFEST_TEXT(wasm_export)),
+};
+static const struct field_table wasm_table = {
+	.keys = wasm_keys,
+	.n = FIELD_COUNT(wasm_keys),
+	.other = field_ignore,
+};
+
+static int read_wasm(const struct field *f, void *into)
+{
+	return field_read_map(f, &wasm_table, into);
+}
+
+static field_reader read_other;
+
+static const struct field_key crab_keys[] = {
+	FIELD("capabilities", read_capabilities),
+	FIELD("limits", read_limits),
+	FIELD("wasm", read_wasm),
+	FIELD("name", manifest_part_text, .how = MANIFEST_TEXT(name)),
+	FIELD("version", manifest_part_text, .how = MANIFEST_TEXT(version)),
+	FIELD("description", manifest_part_text, .how = MANIFEST_TEXT(description)),
+	FIELD("author", manifest_part_text_or_keep, .how = MANIFEST_TEXT(author)),
+};
+static const struct field_table crab_table = {
+	.keys = crab_keys,
+	.n = FIELD_COUNT(crab_keys),
+	.other = read_other,
+};
+
+/* What only looks like a key that grants or limits must not pass for one that means nothing. */
+static int read_other(const struct field *f, void *into)
+{
+	static const char *const guarded[] = { "capabilities", "limits", "permissions" };
+
+	if (suggest(f->node->key, guarded, FIELD_COUNT(guarded)))
+		return field_unknown(f, &crab_table);
+	return manifest_part_keep(f, into);
+}
+
+int manifest_nanocrab_read(struct manifest *m, const struct document *d, struct error *e)
+{
+	struct field top = { .document = d, .error = e, .node = d->root };
+
+	/* A WASM skill starts no programs. */
+	m->permissions->exec_listed = true;
+	return field_read_map(&top, &crab_table, m);
+}

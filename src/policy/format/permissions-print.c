@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Permissions into a tree, in the one form that equal permissions share: keys in the order of the
+ * grammar, lists sorted and without doubles, rules by priority, and nothing that says nothing. What
+ * would change the meaning if it were left out stays, even when it is empty: `exec: []`, and a
+ * scope without values.
+ *
+ * Out of memory needs no checks on the way: a NULL node passes through node_put() and
+ * node_append(), and `failed` remembers it.
+ */
+#include "policy/format/permissions-text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "codec/json.h"
+#include "codec/node.h"
+#include "codec/yaml.h"
+#include "policy/format/unit.h"
+
+struct printer {
+	struct arena *arena;
+	bool failed;
+};
+
+static void put(struct printer *pr, struct node *map, const char *key, struct node *child)
+{
+	if (!map || !child || !node_put(pr->arena, map, key, child))
+		pr->failed = true;
+}
+
+static void append(struct printer *pr, struct node *list, struct node *child)
+{
+	if (!list || !child || !node_append(list, child))
+		pr->failed = true;
+}
+
+static void put_text(struct printer *pr, struct node *map, const char *key, const char *text)
+{
+	put(pr, map, key, node_new_text(pr->arena, text));
+}
+
+/* A section that is left out when nothing was put into it. */
+static void put_section(struct printer *pr, struct node *map, const char *key, struct node *section)
+{
+	if (!section)
+		pr->failed = true;
+	else if (section->count)
+		put(pr, map, key, section);
+}
+
+/* An amount; digits alone are a number. */
+static struct node *amount_node(struct printer *pr, const struct buffer *text)
+{
+	const char *s = buffer_text(text);
+
+	if (text->failed)
+		return NULL;
+	if (s[strspn(s, "0123456789")] == '\0' && text->len < 19)
+		return node_new_integer(pr->arena, strtoll(s, NULL, 10));
+	return node_new_text(pr->arena, s);
+}
+
+static void put_size(struct printer *pr, struct node *map, const char *key, uint64_t bytes)
+{
+	auto_buffer text = { 0 };
+
+	if (bytes == LIMIT_NONE)
+		return;
+	unit_print_size(bytes, &text);
+	put(pr, map, key, amount_node(pr, &text));
+}
+
+static void put_duration(struct printer *pr, struct node *map, const char *key, uint64_t ms)
+{
+	auto_buffer text = { 0 };
+
+	if (ms == LIMIT_NONE)
+		return;
+	unit_print_duration(ms, &text);
+	put(pr, map, key, amount_node(pr, &text));
+}
+
+static void put_rate(struct printer *pr, struct node *map, const char *key, const struct rate *r)
+{
+	auto_buffer text = { 0 };
+
+	if (r->count == 0)
+		return;
+	unit_print_rate(r, &text);
+	put(pr, map, key, amount_node(pr, &text));
+}
+
+static void put_count(struct printer *pr, struct node *map, const char *key, uint64_t n)
+{
+	if (n != LIMIT_NONE)
+		put(pr, map, key,
+			node_new_integer(pr->arena, (int64_t)(n < INT64_MAX ? n : INT64_MAX)));
+}
+
+/* Lists */
+
+static int compare_text(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+static int compare_grants(const void *x, const void *y)
+{
+	const struct grant *a = x, *b = y;
+
+	for (size_t i = 0; i < a->n && i < b->n; i++) {
+		int c = strcmp(a->all[i], b->all[i]);
+
+		if (c != 0)
+			return c;
+	}
+	return (a->n > b->n) - (a->n < b->n);
+}
+
+/* Ports: by their number, not by their digits. */
+static int compare_ports(const void *x, const void *y)
+{
+	long a = strtol(((const struct grant *)x)->all[0], NULL, 10);
+	long b = strtol(((const struct grant *)y)->all[0], NULL, 10);
+
+	return (a > b) - (a < b);
+}
+
+/* The same grant with its patterns sorted and without doubles. */
+static bool sort_patterns(struct printer *pr, const struct grant *from, struct grant *ret)
+{
+	const char **all = arena_calloc(pr->arena, from->n, sizeof(*all));
+	size_t n = 0;
+
+	if (!all)
+		return false;
+	memcpy(all, from->all, from->n * sizeof(*all));
+	qsort(all, from->n, sizeof(*all), compare_text);
+	for (size_t i = 0; i < from->n; i++) {
+		if (n == 0 || strcmp(all[n - 1], all[i]) != 0)
+			all[n++] = all[i];
+	}
+	*ret = (struct grant){ .all = all, .n = n };
+	return true;
+}
+
+/* A copy of a list in canonical order; an empty one when out of memory. */
+static struct grant_list sort_list(struct printer *pr, const struct grant_list *list,
+	int (*compare)(const void *, const void *))
+{
+	struct grant *items = arena_calloc(pr->arena, list->n + 1, sizeof(*items));
+	size_t n = 0;
+
+	for (size_t i = 0; items && i < list->n; i++) {
+		if (!sort_patterns(pr, &list->items[i], &items[i]))
+			items = NULL;
+	}
+	if (!items) {
+		pr->failed = true;
+		return (struct grant_list){ 0 };
+	}
+	qsort(items, list->n, sizeof(*items), compare);
+	for (size_t i = 0; i < list->n; i++) {
+		if (n == 0 || compare(&items[n - 1], &items[i]) != 0)
+			items[n++] = items[i];
+	}
+	return (struct grant_list){ .items = items, .n = n };
+}
+
+/* A pattern, or {all: [pattern, pattern …]}. */
+static struct node *grant_node(struct printer *pr, const struct grant *g)
+{
+	struct node *map, *all;
+
+	if (g->n == 1)
+		return node_new_text(pr->arena, g->all[0]);
+	map = node_new(pr->arena, NODE_MAP);
+	all = node_new(pr->arena, NODE_LIST);
+	for (size_t i = 0; i < g->n; i++)
+		append(pr, all, node_new_text(pr->arena, g->all[i]));
+	put(pr, map, "all", all);
+	return map;
+}
+
+static struct node *list_node(struct printer *pr, const struct grant_list *list)
+{
+	struct grant_list sorted = sort_list(pr, list, compare_grants);
+	struct node *n = node_new(pr->arena, NODE_LIST);
+
+	for (size_t i = 0; i < sorted.n; i++)
+		append(pr, n, grant_node(pr, &sorted.items[i]));
+	return n;
+}
+
+static void put_list(
+	struct printer *pr, struct node *map, const char *key, const struct grant_list *list)
+{
+	put_section(pr, map, key, list_node(pr, list));
+}
+
+/* Sections */
+
+static void put_fs(struct printer *pr, struct node *top, const struct permissions *p)
+{
+	struct node *fs = node_new(pr->arena, NODE_MAP);
+
+	put_list(pr, fs, "read", &p->fs_read);
+	put_list(pr, fs, "write", &p->fs_write);
+	put_list(pr, fs, "deny", &p->fs_deny);
+	put_section(pr, top, "fs", fs);
+}
+
+static void put_listen(struct printer *pr, struct node *network, const struct grant_list *ports)
+{
+	struct grant_list sorted = sort_list(pr, ports, compare_ports);
+	struct node *n = node_new(pr->arena, NODE_LIST);
+
+	for (size_t i = 0; i < sorted.n; i++)
+		append(pr, n,
+			node_new_integer(pr->arena, strtol(sorted.items[i].all[0], NULL, 10)));
+	put_section(pr, network, "listen", n);
+}
+
+static void put_network(struct printer *pr, struct node *top, const struct permissions *p)
+{
+	struct node *network = node_new(pr->arena, NODE_MAP);
+
+	put_list(pr, network, "allow", &p->network_allow);
+	put_list(pr, network, "deny", &p->network_deny);
+	put_listen(pr, network, &p->listen);
+	put_rate(pr, network, "rate_limit", &p->network.rate);
+	put_size(pr, network, "max_bytes", p->network.max_bytes);
+	put_size(pr, network, "max_request_size", p->network.max_request_size);
+	put_list(pr, network, "methods", &p->network.methods);
+	put_section(pr, top, "network", network);
+}
+
+/* One word, or a list of them where no word has this set. */
+static struct node *access_node(struct printer *pr, unsigned access)
+{
+	static const struct {
+		unsigned access;
+		const char *name;
+	} words[] = {
+		{ SERVICE_READ, "read" },
+		{ SERVICE_WRITE, "write" },
+		{ SERVICE_SEND, "send" },
+		{ SERVICE_OPEN, "open" },
+		{ SERVICE_READ | SERVICE_WRITE, "readwrite" },
+	};
+	struct node *list;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (words[i].access == access)
+			return node_new_text(pr->arena, words[i].name);
+	}
+	list = node_new(pr->arena, NODE_LIST);
+	for (size_t i = 0; i < 4; i++) {
+		if (access & words[i].access)
+			append(pr, list, node_new_text(pr->arena, words[i].name));
+	}
+	return list;
+}
+
+static int compare_scopes(const void *x, const void *y)
+{
+	return strcmp((*(const struct service_scope *const *)x)->key,
+		(*(const struct service_scope *const *)y)->key);
+}
+
+static int compare_services(const void *x, const void *y)
+{
+	return strcmp((*(const struct service *const *)x)->name,
+		(*(const struct service *const *)y)->name);
+}
+
+static int compare_guest_paths(const void *x, const void *y)
+{
+	return strcmp((*(const struct guest_path *const *)x)->guest,
+		(*(const struct guest_path *const *)y)->guest);
+}
+
+/* Highest first; rules of one priority stay in the order they were written in. */
+static int compare_rules(const void *x, const void *y)
+{
+	const struct rule *a = *(const struct rule *const *)x, *b = *(const struct rule *const *)y;
+
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/* Pointers to the n items of an array, sorted; NULL when out of memory. */
+static const void **sort_items(struct printer *pr, const void *items, size_t n, size_t size,
+	int (*compare)(const void *, const void *))
+{
+	const void **sorted = arena_calloc(pr->arena, n + 1, sizeof(*sorted));
+
+	if (!sorted) {
+		pr->failed = true;
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = (const char *)items + i * size;
+	qsort(sorted, n, sizeof(*sorted), compare);
+	return sorted;
+}
+
+static struct node *service_node(struct printer *pr, const struct service *s)
+{
+	const void **scopes =
+		sort_items(pr, s->scopes, s->n_scopes, sizeof(*s->scopes), compare_scopes);
+	struct node *n = node_new(pr->arena, NODE_MAP);
+
+	put(pr, n, "access", access_node(pr, s->access));
+	for (size_t i = 0; scopes && i < s->n_scopes; i++) {
+		const struct service_scope *scope = scopes[i];
+
+		put(pr, n, scope->key, list_node(pr, &scope->values));
+	}
+	if (s->range_seconds)
+		put_duration(pr, n, "range", s->range_seconds * 1000);
+	return n;
+}
+
+static void put_services(struct printer *pr, struct node *top, const struct permissions *p)
+{
+	const void **sorted =
+		sort_items(pr, p->services, p->n_services, sizeof(*p->services), compare_services);
+	struct node *services = node_new(pr->arena, NODE_MAP);
+
+	for (size_t i = 0; sorted && i < p->n_services; i++) {
+		const struct service *s = sorted[i];
+
+		if (s->access != SERVICE_NONE)
+			put(pr, services, s->name, service_node(pr, s));
+	}
+	put_section(pr, top, "services", services);
+}
+
+static void put_limits(struct printer *pr, struct node *top, const struct permissions *p)
+{
+	const uint64_t *values = p->limits.values;
+	struct node *limits = node_new(pr->arena, NODE_MAP);
+
+	put_duration(pr, limits, "timeout", values[LIMIT_TIMEOUT_MS]);
+	put_size(pr, limits, "memory", values[LIMIT_MEMORY]);
+	put_count(pr, limits, "pids", values[LIMIT_PIDS]);
+	put_size(pr, limits, "output", values[LIMIT_OUTPUT]);
+	put_size(pr, limits, "file_size", values[LIMIT_FILE_SIZE]);
+	put_count(pr, limits, "open_files", values[LIMIT_OPEN_FILES]);
+	put_count(pr, limits, "fuel", values[LIMIT_FUEL]);
+	put_section(pr, top, "limits", limits);
+}
+
+static void put_guest_paths(struct printer *pr, struct node *top, const struct permissions *p)
+{
+	const void **sorted = sort_items(
+		pr, p->guest_paths, p->n_guest_paths, sizeof(*p->guest_paths), compare_guest_paths);
+	struct node *list = node_new(pr->arena, NODE_LIST);
+
+	for (size_t i = 0; sorted && i < p->n_guest_paths; i++) {
+		const struct guest_path *g = sorted[i];
+		struct node *n = node_new(pr->arena, NODE_MAP);
+
+		put_text(pr, n, "guest", g->guest);
+		put_text(pr, n, "host", g->host);
+		put_text(pr, n, "mode", g->writable ? "rw" : "ro");
+		append(pr, list, n);
+	}
+	put_section(pr, top, "guest_paths", list);
+}
+
+static struct node *rule_node(struct printer *pr, const struct rule *r)
+{
+	struct node *n = node_new(pr->arena, NODE_MAP);
+	struct node *operations = node_new(pr->arena, NODE_LIST);
+
+	put_text(pr, n, "id", r->id);
+	if (r->name)
+		put_text(pr, n, "name", r->name);
+	if (r->priority)
+		put(pr, n, "priority", node_new_integer(pr->arena, r->priority));
+	put_text(pr, n, "action", verdict_name(r->action));
+	for (int op = 0; op < OPERATION_COUNT; op++) {
+		if (r->operations & 1U << op)
+			append(pr, operations,
+				node_new_text(pr->arena, operation_name((enum operation)op)));
+	}
+	put(pr, n, "operations", operations);
+	put(pr, n, "patterns", list_node(pr, &r->patterns));
+	put_list(pr, n, "methods", &r->methods);
+	if (r->disabled)
+		put(pr, n, "enabled", node_new_boolean(pr->arena, false));
+	return n;
+}
+
+static void put_rules(struct printer *pr, struct node *top, const struct permissions *p)
+{
+	const void **sorted =
+		sort_items(pr, p->rules, p->n_rules, sizeof(*p->rules), compare_rules);
+	struct node *list = node_new(pr->arena, NODE_LIST);
+
+	for (size_t i = 0; sorted && i < p->n_rules; i++)
+		append(pr, list, rule_node(pr, sorted[i]));
+	put_section(pr, top, "rules", list);
+}
+
+static struct node *layer_node(struct printer *pr, const struct permissions *p);
+
+static void put_all_of(struct printer *pr, struct node *top, const struct permissions *p)
+{
+	struct node *list = node_new(pr->arena, NODE_LIST);
+
+	for (size_t i = 0; i < p->n_all_of; i++)
+		append(pr, list, layer_node(pr, p->all_of[i]));
+	put_section(pr, top, "all_of", list);
+}
+
+static struct node *layer_node(struct printer *pr, const struct permissions *p)
+{
+	static const char *const modes[] = { "enforce", "audit", "monitor" };
+	struct node *top = node_new(pr->arena, NODE_MAP);
+
+	put_fs(pr, top, p);
+	put_network(pr, top, p);
+	if (p->exec_listed)
+		put(pr, top, "exec", list_node(pr, &p->exec));
+	put_list(pr, top, "env", &p->env);
+	put_services(pr, top, p);
+	put_limits(pr, top, p);
+	put_guest_paths(pr, top, p);
+	put_list(pr, top, "dangerously_allow", &p->dangerously_allow);
+	put_rules(pr, top, p);
+	if (p->fallback != VERDICT_DENY)
+		put_text(pr, top, "default", verdict_name(p->fallback));
+	if (p->mode != MODE_ENFORCE)
+		put_text(pr, top, "mode", modes[p->mode]);
+	put_all_of(pr, top, p);
+	return top;
+}
+
+struct node *permissions_to_node(const struct permissions *p, struct arena *a)
+{
+	struct printer pr = { .arena = a };
+	struct node *top = layer_node(&pr, p);
+
+	return pr.failed ? NULL : top;
+}
+
+static void print_json(struct buffer *out, const struct node *n)
+{
+	json_print(out, n, JSON_PRETTY);
+}
+
+static void print_with(const struct permissions *p, struct buffer *out,
+	void (*print)(struct buffer *out, const struct node *n))
+{
+	auto_arena scratch = { 0 };
+	const struct node *tree = permissions_to_node(p, &scratch);
+
+	if (tree)
+		print(out, tree);
+	else
+		out->failed = true;
+}
+
+void permissions_print_yaml(const struct permissions *p, struct buffer *out)
+{
+	print_with(p, out, yaml_print);
+}
+
+void permissions_print_json(const struct permissions *p, struct buffer *out)
+{
+	print_with(p, out, print_json);
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tree of a document into permissions.
+ *
+ * A mistake in a policy must never turn into a smaller policy that is taken for the whole: a key
+ * that is not known, a value of another type, a pattern that could not compile are errors, with the
+ * place and with what was meant where that can be guessed. Nothing is skipped and nothing has two
+ * meanings: a null is not an empty list, a single value is not a list of one, and where an empty
+ * list would mean "no limit" it is refused.
+ *
+ * The grammar is the tables below. Each row names a key, the reader of its value and, for readers
+ * that serve many keys, what is particular to this one.
+ */
+#include "policy/format/permissions-read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/network/host.h"
+#include "policy/match/pattern.h"
+#include "policy/format/permissions-text.h"
+
+/* Which list of struct permissions a key fills, and with patterns of which operation. */
+struct list_kind {
+	size_t offset;
+	enum operation op;
+};
+
+#define LIST(member, operation) \
+	(&(const struct list_kind){ offsetof(struct permissions, member), operation })
+
+/* One list while it is read. */
+struct grants {
+	struct permissions *p;
+	struct grant_list *list;
+	permissions_spelling *spell;
+	enum operation op;
+	/* The patterns of the entry at hand. */
+	const char **patterns;
+	size_t n;
+};
+
+static bool is_name_byte(char c, bool first)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+	       (!first && c >= '0' && c <= '9');
+}
+
+/* NAME or NAME=value; a name that is only passed on may be a glob. */
+static int check_env(const char *text, const struct location *where, struct error *e)
+{
+	size_t len = strcspn(text, "=");
+	bool glob = false;
+
+	for (size_t i = 0; i < len; i++) {
+		bool wild = text[i] == '*' || text[i] == '?';
+
+		if (!wild && !is_name_byte(text[i], i == 0))
+			return error_set(e, -EINVAL, where,
+				"`%.*s` is no name of a variable: letters, digits and _ are, "
+				"and * and ? stand for any",
+				(int)len, text);
+		glob = glob || wild;
+	}
+	if (len == 0)
+		return error_set(e, -EINVAL, where, "the name of a variable is missing");
+	if (text[len] == '=' && glob)
+		return error_set(e, -EINVAL, where,
+			"`%s` gives one value to many variables; name them one by one", text);
+	if (strchr(text, '\n'))
+		return error_set(e, -EINVAL, where, "the value of `%.*s` holds a line break",
+			(int)len, text);
+	return 0;
+}
+
+int permissions_canonical(enum operation op, const char *text, struct arena *a, const char **ret,
+	const struct location *where, struct error *e)
+{
+	const char *copy;
+	int r;
+
+	if (op == OPERATION_SERVICE)
+		return permissions_read_service_pattern(text, a, ret, where, e);
+	if (op != OPERATION_ENV)
+		return pattern_canonical(op, text, a, ret, where, e);
+	r = check_env(text, where, e);
+	if (r < 0 || !ret)
+		return r;
+	copy = arena_strdup(a, text);
+	if (!copy)
+		return -ENOMEM;
+	*ret = copy;
+	return 0;
+}
+
+/* One pattern of the entry at hand. */
+static int read_pattern(const struct field *f, void *into)
+{
+	struct location where = field_location(f);
+	struct grants *g = into;
+	const char *text = NULL;
+	int r = field_text(f, &text);
+
+	if (r == 0)
+		r = g->spell(g->op, text, g->p->arena, &g->patterns[g->n], &where, f->error);
+	if (r < 0)
+		return field_result(f, r);
+	g->n++;
+	return 0;
+}
+
+static int read_all(const struct field *f, void *into)
+{
+	int r = field_read_list(f, read_pattern, into);
+
+	if (r == 0 && f->node->count < 2)
+		return field_fail(f, "needs two patterns or more, all of which must match");
+	return r;
+}
+
+static const struct field_key all_keys[] = {
+	FIELD("all", read_all, .required = true),
+};
+static const struct field_table all_table = FIELD_TABLE(all_keys);
+
+static int read_entry(const struct field *f, void *into)
+{
+	struct location where = field_location(f);
+	const struct node *all = node_get(f->node, "all");
+	struct grants *g = into;
+	int r;
+
+	g->n = 0;
+	g->patterns =
+		arena_calloc(g->p->arena, all && all->count ? all->count : 1, sizeof(*g->patterns));
+	if (!g->patterns)
+		return field_result(f, -ENOMEM);
+	if (f->node->type == NODE_MAP)
+		r = field_read_map(f, &all_table, g);
+	else
+		r = read_pattern(f, g);
+	if (r == 0)
+		r = permissions_add_all(g->p, g->list, g->patterns, g->n, &where);
+	return field_result(f, r);
+}
+
+int permissions_read_entries(const struct field *f, struct permissions *p, struct grant_list *list,
+	permissions_spelling *spell, enum operation op)
+{
+	struct grants g = { .p = p, .list = list, .spell = spell, .op = op };
+
+	return field_read_list(f, read_entry, &g);
+}
+
+/* The list that the table names. */
+static int read_list(const struct field *f, void *into)
+{
+	const struct list_kind *kind = f->how;
+	struct grant_list *list = (void *)((char *)into + kind->offset);
+
+	return permissions_read_entries(f, into, list, permissions_canonical, kind->op);
+}
+
+static int read_method(const struct field *f, void *into)
+{
+	struct location where = field_location(f);
+	struct grants *g = into;
+	const char *word = NULL;
+	int r = field_text(f, &word);
+
+	if (r < 0)
+		return r;
+	if (host_method(word) == 0)
+		return field_fail(
+			f, "`%s` is no HTTP method; they are written in capitals: GET, POST", word);
+	return field_result(f, permissions_add(g->p, g->list, word, &where));
+}
+
+int permissions_read_methods(const struct field *f, struct permissions *p, struct grant_list *list)
+{
+	struct grants g = { .p = p, .list = list };
+	int r = field_read_list(f, read_method, &g);
+
+	if (r == 0 && f->node->count == 0)
+		return field_fail(f, "is empty; leave it out to allow all methods");
+	return r;
+}
+
+/* fs */
+
+static const struct field_key fs_keys[] = {
+	FIELD("read", read_list, .how = LIST(fs_read, OPERATION_FS_READ)),
+	FIELD("write", read_list, .how = LIST(fs_write, OPERATION_FS_WRITE)),
+	FIELD("deny", read_list, .how = LIST(fs_deny, OPERATION_FS_READ)),
+};
+static const struct field_table fs_table = FIELD_TABLE(fs_keys);
+
+static int read_fs(const struct field *f, void *into)
+{
+	return field_read_map(f, &fs_table, into);
+}
+
+/* network */
+
+static int read_port(const struct field *f, void *into)
+{
+	struct location where = field_location(f);
+	struct permissions *p = into;
+	int64_t port = 0;
+	char text[8];
+	int r = field_integer(f, 1, UINT16_MAX, &port);
+
+	if (r < 0)
+		return r;
+	(void)snprintf(text, sizeof(text), "%" PRId64, port);
+	return field_result(f, permissions_add(p, &p->listen, text, &where));
+}
+
+static int read_listen(const struct field *f, void *into)
+{
+	return field_read_list(f, read_port, into);
+}
+
+static int read_rate_limit(const struct field *f, void *into)
+{
+	struct permissions *p = into;
+
+	return field_rate(f, &p->network.rate);
+}
+
+/* A size in struct permissions; the table says where. */
+static int read_size(const struct field *f, void *into)
+{
+	const size_t *offset = f->how;
+
+	return field_size(f, (void *)((char *)into + *offset));
+}
+
+static int read_network_methods(const struct field *f, void *into)
+{
+	struct permissions *p = into;
+
+	return permissions_read_methods(f, p, &p->network.methods);
+}
+
+#define AT(member) (&(const size_t){ offsetof(struct permissions, member) })
+
+static const struct field_key network_keys[] = {
+	FIELD("allow", read_list, .how = LIST(network_allow, OPERATION_NET_CONNECT)),
+	FIELD("deny", read_list, .how = LIST(network_deny, OPERATION_NET_CONNECT)),
+	FIELD("listen", read_listen),
+	FIELD("rate_limit", read_rate_limit),
+	FIELD("max_bytes", read_size, .how = AT(network.max_bytes)),
+	FIELD("max_request_size", read_size, .how = AT(network.max_request_size)),
+	FIELD("methods", read_network_methods),
+};
+static const struct field_table network_table = FIELD_TABLE(network_keys);
+
+static int read_network(const struct field *f, void *into)
+{
+	return field_read_map(f, &network_table, into);
+}
+
+/* exec, env */
+
+static int read_exec(const struct field *f, void *into)
+{
+	struct permissions *p = into;
+
+	p->exec_listed = true;
+	return permissions_read_entries(f, p, &p->exec, permissions_canonical, OPERATION_EXEC);
+}
+
+/* NAME: value, or NAME: null for a variable that is passed on as it is. */
+static int read_env_member(const struct field *f, struct permissions *p)
+{
+	struct location where = node_key_location(f->document, f->node);
+	const char *value = node_text(f->node), *text;
+	int r;
+
+	if (!value && f->node->type != NODE_NULL)
+		return field_expected(f, "text, or null to pass the variable on");
+	if (strchr(f->node->key, '='))
+		return field_fail(f, "a name cannot hold `=`");
+	text = arena_printf(p->arena, "%s%s%s", f->node->key, value ? "=" : "", value ? value : "");
+	r = text ? check_env(text, &where, f->error) : -ENOMEM;
+	if (r == 0)
+		r = permissions_add(p, &p->env, text, &where);
+	return field_result(f, r);
+}
+
+static int read_env(const struct field *f, void *into)
+{
+	struct permissions *p = into;
+	int r = 0;
+
+	if (f->node->type != NODE_MAP)
+		return permissions_read_entries(
+			f, p, &p->env, permissions_canonical, OPERATION_ENV);
+	for (const struct node *n = f->node->first; r == 0 && n; n = n->next) {
+		struct field member = field_child(f, n);
+
+		r = read_env_member(&member, p);
+	}
+	return r;
+}
+
+/* limits */
+
+/* The limit that the table names. */
+static uint64_t *limit_of(const struct field *f, void *into)
+{
+	const enum limit *which = f->how;
+
+	return &((struct permissions *)into)->limits.values[*which];
+}
+
+static int read_limit_size(const struct field *f, void *into)
+{
+	return field_size(f, limit_of(f, into));
+}
+
+static int read_limit_duration(const struct field *f, void *into)
+{
+	return field_duration(f, limit_of(f, into));
+}
+
+static int read_limit_count(const struct field *f, void *into)
+{
+	int64_t count = 0;
+	int r = field_integer(f, 0, INT64_MAX, &count);
+
+	if (r == 0)
+		*limit_of(f, into) = (uint64_t)count;
+	return r;
+}
+
+#define LIMIT(which) (&(const enum limit){ which })
+
+static const struct field_key limit_keys[] = {
+	FIELD("timeout", read_limit_duration, .how = LIMIT(LIMIT_TIMEOUT_MS)),
+	FIELD("memory", read_limit_size, .how = LIMIT(LIMIT_MEMORY)),
+	FIELD("pids", read_limit_count, .how = LIMIT(LIMIT_PIDS)),
+	FIELD("output", read_limit_size, .how = LIMIT(LIMIT_OUTPUT)),
+	FIELD("file_size", read_limit_size, .how = LIMIT(LIMIT_FILE_SIZE)),
+	FIELD("open_files", read_limit_count, .how = LIMIT(LIMIT_OPEN_FILES)),
+	FIELD("fuel", read_limit_count, .how = LIMIT(LIMIT_FUEL)),
+};
+static const struct field_table limit_table = FIELD_TABLE(limit_keys);
+
+static int read_limits(const struct field *f, void *into)
+{
+	return field_read_map(f, &limit_table, into);
+}
+
+/* default, mode */
+
+static int read_default(const struct field *f, void *into)
+{
+	static const char *const words[] = { "deny", "ask", "allow" };
+	struct permissions *p = into;
+	size_t word = VERDICT_DENY;
+	int r = field_word(f, words, FIELD_COUNT(words), &word);
+
+	p->fallback = (enum verdict)word;
+	return r;
+}
+
+static int read_mode(const struct field *f, void *into)
+{
+	static const char *const words[] = { "enforce", "audit", "monitor" };
+	struct permissions *p = into;
+	size_t word = MODE_ENFORCE;
+	int r = field_word(f, words, FIELD_COUNT(words), &word);
+
+	p->mode = (enum mode)word;
+	return r;
+}
+
+/* The top, and layers of it */
+
+static int read_layer(const struct field *f, struct permissions *p);
+
+static int read_all_of_item(const struct field *f, void *into)
+{
+	struct permissions *p = into;
+	struct permissions *layer = permissions_new_layer(p);
+	int r;
+
+	if (!layer)
+		return field_result(f, -ENOMEM);
+	layer->origin = p->origin;
+	r = read_layer(f, layer);
+	if (r == 0)
+		r = ARENA_PUSH(p->arena, p->all_of, p->n_all_of, p->cap_all_of, layer);
+	return field_result(f, r);
+}
+
+static int read_all_of(const struct field *f, void *into)
+{
+	int r = field_read_list(f, read_all_of_item, into);
+
+	if (r == 0 && f->node->count == 0)
+		return field_fail(f, "needs at least one set of permissions");
+	if (r == 0 && f->up->node->count > 1) {
+		r = field_fail(f, "nothing else may stand beside it");
+		error_hint(f->error, "move the other keys into one more entry of the list");
+	}
+	return r;
+}
+
+static const struct field_key top_keys[] = {
+	FIELD("fs", read_fs),
+	FIELD("network", read_network),
+	FIELD("exec", read_exec),
+	FIELD("env", read_env),
+	FIELD("services", permissions_read_services),
+	FIELD("limits", read_limits),
+	FIELD("guest_paths", permissions_read_guest_paths),
+	FIELD("dangerously_allow", read_list, .how = LIST(dangerously_allow, OPERATION_FS_READ)),
+	FIELD("rules", permissions_read_rules),
+	FIELD("default", read_default),
+	FIELD("mode", read_mode),
+	FIELD("all_of", read_all_of),
+};
+const struct field_table permissions_read_table = FIELD_TABLE(top_keys);
+
+static int read_layer(const struct field *f, struct permissions *p)
+{
+	int r = field_read_map(f, &permissions_read_table, p);
+
+	if (r < 0 && f->node->type == NODE_NULL)
+		error_hint(f->error, "write {} to grant nothing");
+	return r;
+}
+
+int permissions_read_node(
+	struct permissions *p, const struct document *d, const struct node *n, struct error *e)
+{
+	struct field top = { .document = d, .error = e, .node = n };
+
+	if (!p->origin && d->file) {
+		p->origin = arena_strdup(p->arena, d->file);
+		if (!p->origin)
+			return field_result(&top, -ENOMEM);
+	}
+	return read_layer(&top, p);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Constraints are what AgenShield asks when no rule matched: first what is denied, then what is
+ * allowed, and if anything is allowed, everything else is denied. So they are three rules with the
+ * lowest priorities there are, one below the other.
+ *
+ * `deniedHosts: ["*"]` beside allowed hosts is AgenShield's way to write "everything else": it
+ * denies what is not allowed, not what is.
+ */
+#include "policy/format/rules.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "policy/network/host.h"
+
+/* Hosts times ports: more than this is not a policy. */
+enum { PRODUCT_MAX = 4096 };
+
+#define BIT(op) (1U << (op))
+#define FS (BIT(OPERATION_FS_READ) | BIT(OPERATION_FS_WRITE))
+
+/* A section while it is read: its lists become rules at its end. */
+struct reading {
+	struct manifest *m;
+	struct grant_list allowed, denied;
+	bool only; /* nothing but what is allowed */
+	bool everything_denied;
+	uint16_t *ports;
+	size_t n_ports, cap_ports;
+	const struct node *hosts; /* allowedHosts, which are read when the ports are known */
+};
+
+static int add_rule(const struct field *f, struct reading *r, const char *part, enum verdict action,
+	int32_t priority, unsigned operations, const struct grant_list *patterns)
+{
+	struct permissions *p = r->m->permissions;
+	struct rule rule = {
+		.action = action,
+		.priority = priority,
+		.operations = operations,
+		.patterns = *patterns,
+		.where = field_location(f),
+	};
+
+	if (patterns->n == 0)
+		return 0;
+	rule.id = arena_printf(p->arena, "%s%s", f->node->key, part);
+	return field_result(f, rule.id ? permissions_add_rule(p, &rule) : -ENOMEM);
+}
+
+/* The three rules of a section. */
+static int add_rules(const struct field *f, struct reading *r, unsigned operations,
+	enum manifest_rules_kind kind, const char *denied, const char *allowed)
+{
+	struct grant_list everything = { 0 };
+	int ret =
+		add_rule(f, r, denied, VERDICT_DENY, RULES_PRIORITY_DENIED, operations, &r->denied);
+
+	if (ret == 0)
+		ret = add_rule(f, r, allowed, VERDICT_ALLOW, RULES_PRIORITY_ALLOWED, operations,
+			&r->allowed);
+	if (ret == 0 && (r->only || r->everything_denied))
+		ret = manifest_rules_pattern(
+			f, r->m->permissions, &everything, kind, VERDICT_DENY, "*");
+	if (ret == 0)
+		ret = add_rule(
+			f, r, "", VERDICT_DENY, RULES_PRIORITY_ELSE, operations, &everything);
+	return ret;
+}
+
+/* fsConstraints */
+
+/* A folder: itself and all below it, never the paths that only start with the same letters. */
+static int read_allowed_path(const struct field *f, void *into)
+{
+	struct reading *r = into;
+	struct permissions *p = r->m->permissions;
+	const char *text = NULL, *pattern;
+	size_t len;
+	int ret = field_text(f, &text);
+
+	if (ret < 0)
+		return ret;
+	len = strlen(text);
+	if (len >= 2 && strcmp(text + len - 2, "**") == 0)
+		len -= 2;
+	while (len > 0 && text[len - 1] == '/')
+		len--;
+	if (text[0] == '\0' || strcspn(text, "*?[]{}\\") < len)
+		return field_fail(f, "`%s` must be a folder, without wildcards", text);
+	pattern = arena_printf(p->arena, "%.*s/**", (int)len, text);
+	if (!pattern)
+		return field_result(f, -ENOMEM);
+	r->only = true;
+	return manifest_rules_pattern(f, p, &r->allowed, RULES_PATH, VERDICT_ALLOW, pattern);
+}
+
+static int read_allowed_paths(const struct field *f, void *into)
+{
+	return field_read_list(f, read_allowed_path, into);
+}
+
+static int read_denied_pattern(const struct field *f, void *into)
+{
+	struct reading *r = into;
+	const char *text = NULL;
+	int ret = field_text(f, &text);
+
+	if (ret < 0)
+		return ret;
+	return manifest_rules_pattern(
+		f, r->m->permissions, &r->denied, RULES_PATH, VERDICT_DENY, text);
+}
+
+static int read_denied_patterns(const struct field *f, void *into)
+{
+	return field_read_list(f, read_denied_pattern, into);
+}
+
+static const struct field_key fs_keys[] = {
+	FIELD("allowedPaths", read_allowed_paths),
+	FIELD("deniedPatterns", read_denied_patterns),
+};
+static const struct field_table fs_table = FIELD_TABLE(fs_keys);
+
+int manifest_rules_fs_constraints(const struct field *f, void *into)
+{
+	struct reading r = { .m = into };
+	int ret = field_read_map(f, &fs_table, &r);
+
+	return ret < 0 ? ret : add_rules(f, &r, FS, RULES_PATH, ".deniedPatterns", ".allowedPaths");
+}
+
+/* networkConstraints */
+
+static int read_denied_host(const struct field *f, void *into)
+{
+	struct reading *r = into;
+	const char *text = NULL;
+	int ret = field_text(f, &text);
+
+	if (ret < 0)
+		return ret;
+	if (strcmp(text, "*") == 0) {
+		r->everything_denied = true;
+		return 0;
+	}
+	return manifest_rules_pattern(
+		f, r->m->permissions, &r->denied, RULES_HOST, VERDICT_DENY, text);
+}
+
+static int read_denied_hosts(const struct field *f, void *into)
+{
+	return field_read_list(f, read_denied_host, into);
+}
+
+static int read_port(const struct field *f, void *into)
+{
+	struct reading *r = into;
+	struct arena *a = r->m->permissions->arena;
+	int64_t port = 0;
+	int ret = field_integer(f, 1, UINT16_MAX, &port);
+
+	if (ret < 0)
+		return ret;
+	return field_result(f, ARENA_PUSH(a, r->ports, r->n_ports, r->cap_ports, (uint16_t)port));
+}
+
+static int read_ports(const struct field *f, void *into)
+{
+	return field_read_list(f, read_port, into);
+}
+
+static int note_hosts(const struct field *f, void *into)
+{
+	((struct reading *)into)->hosts = f->node;
+	return 0;
+}
+
+static const struct field_key network_keys[] = {
+	FIELD("allowedHosts", note_hosts),
+	FIELD("deniedHosts", read_denied_hosts),
+	FIELD("allowedPorts", read_ports),
+};
+static const struct field_table network_table = FIELD_TABLE(network_keys);
+
+/* A host on one port, if what is written of it has that port. */
+static int add_host_port(
+	const struct field *f, struct reading *r, const struct host_pattern *host, uint16_t port)
+{
+	struct location where = field_location(f);
+	struct permissions *p = r->m->permissions;
+	struct host_pattern one = *host;
+	auto_buffer text = { 0 };
+
+	if (port < host->port_lo || port > host->port_hi)
+		return 0;
+	if (r->allowed.n == PRODUCT_MAX)
+		return field_fail(f, "hosts times ports are more than %d", PRODUCT_MAX);
+	one.port_lo = one.port_hi = port;
+	host_pattern_print(&one, &text);
+	return field_result(
+		f, text.failed ? -ENOMEM
+			       : permissions_add(p, &r->allowed, buffer_text(&text), &where));
+}
+
+/* The patterns that are in `hosts`, on the ports that are allowed. */
+static int add_on_ports(const struct field *f, struct reading *r, const struct grant_list *hosts)
+{
+	struct location where = field_location(f);
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < hosts->n; i++) {
+		struct host_pattern host;
+
+		ret = host_pattern_parse(
+			&host, r->m->permissions->arena, hosts->items[i].all[0], &where, f->error);
+		for (size_t k = 0; ret == 0 && k < r->n_ports; k++)
+			ret = add_host_port(f, r, &host, r->ports[k]);
+	}
+	return field_result(f, ret);
+}
+
+static int read_allowed_host(const struct field *f, void *into)
+{
+	struct reading *r = into;
+	struct grant_list hosts = { 0 };
+	const char *text = NULL;
+	int ret = field_text(f, &text);
+
+	if (ret < 0)
+		return ret;
+	r->only = true;
+	if (r->n_ports == 0)
+		return manifest_rules_pattern(
+			f, r->m->permissions, &r->allowed, RULES_HOST, VERDICT_ALLOW, text);
+	ret = manifest_rules_pattern(f, r->m->permissions, &hosts, RULES_HOST, VERDICT_ALLOW, text);
+	return ret < 0 ? ret : add_on_ports(f, r, &hosts);
+}
+
+/*
+ * Ports without hosts say only what is not allowed: the other ports. On these ports the file's
+ * defaultAction decides, which needs a rule only if it allows.
+ */
+static bool default_allows(const struct field *f)
+{
+	const char *action = node_text(node_get(f->up->node, "defaultAction"));
+
+	return action && strcmp(action, "allow") == 0;
+}
+
+static int read_allowed_hosts(const struct field *f, struct reading *r)
+{
+	struct grant_list everywhere = { 0 };
+	int ret = 0;
+
+	if (r->hosts) {
+		struct field hosts = field_child(f, r->hosts);
+
+		ret = field_read_list(&hosts, read_allowed_host, r);
+	}
+	if (ret < 0 || r->only || r->n_ports == 0)
+		return ret;
+	r->only = true;
+	if (!default_allows(f))
+		return 0;
+	ret = manifest_rules_pattern(
+		f, r->m->permissions, &everywhere, RULES_HOST, VERDICT_ALLOW, "*");
+	return ret < 0 ? ret : add_on_ports(f, r, &everywhere);
+}
+
+int manifest_rules_network_constraints(const struct field *f, void *into)
+{
+	struct reading r = { .m = into };
+	int ret = field_read_map(f, &network_table, &r);
+
+	if (ret == 0)
+		ret = read_allowed_hosts(f, &r);
+	return ret < 0 ? ret
+		       : add_rules(f, &r, BIT(OPERATION_NET_CONNECT), RULES_HOST, ".deniedHosts",
+				 ".allowedHosts");
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * AgenShield's patterns in our spelling.
+ *
+ * Where the two do not say the same, the difference may only make things stricter: a pattern that
+ * has no exact counterpart is widened in a rule that denies or asks, and refused in one that
+ * allows. Nothing is ever dropped. (A scope that AgenShield would check by a prefix of the text
+ * becomes a folder, and commands are compared by whole words.)
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "policy/network/host.h"
+#include "policy/format/rules.h"
+
+/* A pattern on its way. */
+struct translation {
+	const struct field *f;
+	struct permissions *p;
+	struct grant_list *list;
+	enum verdict action;
+};
+
+static int add(const struct translation *t, enum operation op, const char *text)
+{
+	if (!text)
+		return field_result(t->f, -ENOMEM);
+	return manifest_part_grant(t->f, t->p, t->list, op, text);
+}
+
+static bool is_everything(const char *text)
+{
+	return strcmp(text, "*") == 0 || strcmp(text, "**") == 0;
+}
+
+/* Files */
+
+static int translate_path(const struct translation *t, const char *text)
+{
+	static const char workspace[] = "$WORKSPACE";
+	size_t n = sizeof(workspace) - 1;
+
+	if (is_everything(text))
+		return add(t, OPERATION_FS_READ, "/**");
+	if (strncmp(text, workspace, n) == 0 && (text[n] == '/' || text[n] == '\0'))
+		return add(
+			t, OPERATION_FS_READ, arena_printf(t->p->arena, "$WORK_DIR%s", text + n));
+	if (strchr("/~$", text[0]) || strncmp(text, "**/", 3) == 0)
+		return add(t, OPERATION_FS_READ, text);
+	/* A relative pattern matches no absolute path. Who denies one means it anywhere. */
+	if (t->action == VERDICT_ALLOW || text[0] == '\0' || strncmp(text, "./", 2) == 0 ||
+		strncmp(text, "../", 3) == 0)
+		return field_fail(t->f, "`%s` does not start with /, ~/, **/ or a variable", text);
+	return add(t, OPERATION_FS_READ, arena_printf(t->p->arena, "/**/%s", text));
+}
+
+/* Hosts */
+
+/* A path without a scheme, which is https. An address with a length (10.0.0.0/8) is none. */
+static bool lacks_scheme(struct arena *a, const char *text)
+{
+	struct host_pattern prefix;
+
+	return strchr(text, '/') && !strstr(text, "://") && strncmp(text, "unix:", 5) != 0 &&
+	       host_pattern_parse(&prefix, a, text, NULL, NULL) < 0;
+}
+
+/* Who denies a path of a site means what lies below it as well. NULL when out of memory. */
+static const char *widen_path(const struct translation *t, const char *url)
+{
+	const char *host = url ? strstr(url, "://") : NULL;
+	const char *path = host ? strchr(host + 3, '/') : NULL;
+
+	if (t->action == VERDICT_ALLOW || !path || path[1] == '\0' || strpbrk(path, "*?[{"))
+		return url;
+	return arena_printf(t->p->arena, "%s%s**", url, path[strlen(path) - 1] == '/' ? "" : "/");
+}
+
+/* The patterns of ours that a URL pattern stands for; how many, or -ENOMEM. */
+static int spell_hosts(const struct translation *t, const char *text, const char *ret[2])
+{
+	struct arena *a = t->p->arena;
+	int n = 1;
+
+	ret[0] = text;
+	if (strncmp(text, "*://", 4) == 0) {
+		ret[0] = arena_printf(a, "http%s", text + 1);
+		ret[n++] = arena_printf(a, "https%s", text + 1);
+	} else if (lacks_scheme(a, text)) {
+		ret[0] = arena_printf(a, "https://%s", text);
+	}
+	for (int i = 0; i < n; i++)
+		ret[i] = widen_path(t, ret[i]);
+	return ret[0] && ret[n - 1] ? n : -ENOMEM;
+}
+
+static int translate_host(const struct translation *t, const char *text)
+{
+	const char *spelt[2];
+	int n, r = 0;
+
+	if (is_everything(text)) {
+		r = add(t, OPERATION_NET_CONNECT, "*:*");
+		return r < 0 ? r : add(t, OPERATION_NET_CONNECT, "udp://*:*");
+	}
+	n = spell_hosts(t, text, spelt);
+	if (n < 0)
+		return field_result(t->f, n);
+	for (int i = 0; r == 0 && i < n; i++)
+		r = add(t, OPERATION_NET_CONNECT, spelt[i]);
+	return r;
+}
+
+/* Pages to open: the browser is narrowed by domains alone. */
+
+static bool is_narrower(const struct host_pattern *h)
+{
+	bool own_port = h->port_lo == h->port_hi && (h->port_lo == 80 || h->port_lo == 443);
+	bool all_ports = h->port_lo == 1 && h->port_hi == UINT16_MAX;
+
+	return h->n_url_paths > 0 || (!own_port && !all_ports);
+}
+
+static int add_page(const struct translation *t, const char *text)
+{
+	struct location where = field_location(t->f);
+	struct host_pattern h;
+	auto_buffer domain = { 0 };
+	int r = host_pattern_parse(&h, t->p->arena, text, &where, t->f->error);
+
+	if (r < 0)
+		return field_result(t->f, r);
+	if (h.transport != TRANSPORT_TCP)
+		return field_fail(t->f, "`%s` is no page that a browser could open", text);
+	if (is_narrower(&h) && t->action == VERDICT_ALLOW)
+		return field_fail(t->f, "`%s`: opening pages can be allowed by domain only", text);
+	h.port_lo = 1;
+	h.port_hi = UINT16_MAX;
+	h.n_url_paths = 0;
+	buffer_adds(&domain, "browser:");
+	host_pattern_print(&h, &domain);
+	return add(t, OPERATION_SERVICE, domain.failed ? NULL : buffer_text(&domain));
+}
+
+static int translate_page(const struct translation *t, const char *text)
+{
+	const char *spelt[2];
+	int n, r = 0;
+
+	if (is_everything(text))
+		return add(t, OPERATION_SERVICE, "browser");
+	n = spell_hosts(t, text, spelt);
+	if (n < 0)
+		return field_result(t->f, n);
+	for (int i = 0; r == 0 && i < n; i++)
+		r = add_page(t, spelt[i]);
+	return r;
+}
+
+/* Commands */
+
+/* What is written of a command before its end, with nothing in it that means something to us. */
+static void print_words(const char *text, size_t len, struct buffer *out)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\\' || text[i] == ':')
+			buffer_addc(out, '\\');
+		buffer_addc(out, text[i]);
+	}
+}
+
+static bool ends_with(const char *text, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len >= n && memcmp(text + len - n, end, n) == 0;
+}
+
+static int translate_command(const struct translation *t, const char *text)
+{
+	size_t len = strlen(text);
+	auto_buffer out = { 0 };
+	bool more;
+
+	if (is_everything(text))
+		return add(t, OPERATION_EXEC, "/**");
+	while (len && text[len - 1] == ' ')
+		len--;
+	more = ends_with(text, len, ":*") || ends_with(text, len, " *");
+	if (more)
+		len -= 2;
+	if (memchr(text, '*', len) || strcspn(text, "?[{") < strcspn(text, " ")) {
+		(void)field_fail(
+			t->f, "`%s`: a command has no wildcards but `:*` at its end", text);
+		error_hint(t->f->error, "`git push:*` is git push with any further arguments");
+		return -EINVAL;
+	}
+	print_words(text, len, &out);
+	buffer_adds(&out, more ? ":*" : ":");
+	return add(t, OPERATION_EXEC, out.failed ? NULL : buffer_text(&out));
+}
+
+/* Secrets, variables, services */
+
+static int translate_secret(const struct translation *t, const char *text)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				      "0123456789_-*?";
+
+	if (is_everything(text))
+		return add(t, OPERATION_SERVICE, "vault");
+	if (text[strspn(text, letters)] != '\0')
+		return field_fail(t->f, "`%s` is no name of a secret", text);
+	return add(t, OPERATION_SERVICE, arena_printf(t->p->arena, "vault:%s", text));
+}
+
+static int translate_env(const struct translation *t, const char *text)
+{
+	return add(t, OPERATION_ENV, is_everything(text) ? "*" : text);
+}
+
+static int translate_service(const struct translation *t, const char *text)
+{
+	return add(t, OPERATION_SERVICE, is_everything(text) ? "*" : text);
+}
+
+int manifest_rules_pattern(const struct field *f, struct permissions *p, struct grant_list *list,
+	enum manifest_rules_kind kind, enum verdict action, const char *text)
+{
+	static int (*const translators[RULES_KIND_COUNT])(
+		const struct translation *t, const char *text) = {
+		[RULES_PATH] = translate_path,
+		[RULES_HOST] = translate_host,
+		[RULES_COMMAND] = translate_command,
+		[RULES_PAGE] = translate_page,
+		[RULES_SECRET] = translate_secret,
+		[RULES_ENV] = translate_env,
+		[RULES_SERVICE] = translate_service,
+	};
+	const struct translation t = { .f = f, .p = p, .list = list, .action = action };
+
+	return translators[kind](&t, text);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * AgenShield's policy files: rules with priorities over the operations of its broker.
+ *
+ * One rule may list operations of several kinds, and its patterns are then tried as each of them:
+ * "*" is every file, every host and every command, while "/etc/**" is understood as files alone. A
+ * pattern must be understood as at least one of them. Our rules are of one kind, so such a rule
+ * becomes several with the same id.
+ *
+ * A file like this is a policy that somebody relies on. Keys that are known to say nothing about it
+ * (dates, tags) are kept; every other key that we do not know is an error.
+ */
+#include "policy/format/rules.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "policy/format/permissions-read.h"
+
+/* A rule while it is read. */
+struct reading {
+	struct manifest *m;
+	struct rule rule;
+	bool kinds[RULES_KIND_COUNT];
+	unsigned fs; /* which of fs.read and fs.write */
+	bool acted;  /* rule.action was set, by `type` or by `action` */
+	const char *scope;
+};
+
+#define BIT(op) (1U << (op))
+
+/* The operations of AgenShield's broker: what they are about. */
+static const struct operation_row {
+	const char *name;
+	enum manifest_rules_kind kind;
+	unsigned fs;
+	bool all;  /* every kind */
+	bool none; /* the broker's own business, which nothing here governs */
+} operations[] = {
+	{ .name = "*", .all = true },
+	{ .name = "http_request", .kind = RULES_HOST },
+	{ .name = "file_read", .kind = RULES_PATH, .fs = BIT(OPERATION_FS_READ) },
+	{ .name = "file_list", .kind = RULES_PATH, .fs = BIT(OPERATION_FS_READ) },
+	{ .name = "file_write", .kind = RULES_PATH, .fs = BIT(OPERATION_FS_WRITE) },
+	{ .name = "exec", .kind = RULES_COMMAND },
+	{ .name = "open_url", .kind = RULES_PAGE },
+	{ .name = "secret_inject", .kind = RULES_SECRET },
+	{ .name = "ping", .none = true },
+	{ .name = "policy_check", .none = true },
+	{ .name = "events_batch", .none = true },
+};
+
+static void add_operation(struct reading *r, const struct operation_row *row)
+{
+	if (row->none)
+		return;
+	r->fs |= row->all ? BIT(OPERATION_FS_READ) | BIT(OPERATION_FS_WRITE) : row->fs;
+	for (int kind = 0; kind < RULES_KIND_COUNT; kind++) {
+		if (row->all || (int)row->kind == kind)
+			r->kinds[kind] = true;
+	}
+}
+
+static int read_operation(const struct field *f, void *into)
+{
+	const char *words[FIELD_COUNT(operations)];
+	size_t i = 0;
+	int r;
+
+	for (size_t n = 0; n < FIELD_COUNT(operations); n++)
+		words[n] = operations[n].name;
+	r = field_word(f, words, FIELD_COUNT(words), &i);
+	if (r == 0)
+		add_operation(into, &operations[i]);
+	return r;
+}
+
+static int read_operations(const struct field *f, void *into)
+{
+	return field_read_list(f, read_operation, into);
+}
+
+/* Without operations the target says them. */
+static int read_target(const struct field *f, void *into)
+{
+	static const char *const words[] = { "url", "command", "filesystem" };
+	static const struct operation_row meant[][2] = {
+		{ { .kind = RULES_HOST }, { .kind = RULES_PAGE } },
+		{ { .kind = RULES_COMMAND }, { .kind = RULES_COMMAND } },
+		{ { .kind = RULES_PATH, .fs = BIT(OPERATION_FS_READ) },
+			{ .kind = RULES_PATH, .fs = BIT(OPERATION_FS_WRITE) } },
+	};
+	const struct node *listed = node_get(f->up->node, "operations");
+	size_t word = 0;
+	int r = field_word(f, words, FIELD_COUNT(words), &word);
+
+	if (r < 0 || (listed && listed->count))
+		return r;
+	add_operation(into, &meant[word][0]);
+	add_operation(into, &meant[word][1]);
+	return 0;
+}
+
+static int set_action(const struct field *f, struct reading *r, enum verdict action)
+{
+	if (r->acted && r->rule.action != action)
+		return field_fail(f, "`type` and `action` say different things");
+	r->rule.action = action;
+	r->acted = true;
+	return 0;
+}
+
+/* Both spellings of what a rule does; the words are in the order of enum verdict. */
+static int read_action(const struct field *f, void *into)
+{
+	static const char *const words[] = { "deny", "approval", "allow" };
+	size_t word = 0;
+	int r = field_word(f, words, FIELD_COUNT(words), &word);
+
+	return r < 0 ? r : set_action(f, into, (enum verdict)word);
+}
+
+static int read_type(const struct field *f, void *into)
+{
+	static const char *const words[] = { "denylist", "allowlist" };
+	size_t word = 0;
+	int r = field_word(f, words, FIELD_COUNT(words), &word);
+
+	return r < 0 ? r : set_action(f, into, word ? VERDICT_ALLOW : VERDICT_DENY);
+}
+
+static int read_id(const struct field *f, void *into)
+{
+	struct reading *reading = into;
+	int r = field_text(f, &reading->rule.id);
+
+	return r == 0 && reading->rule.id[0] == '\0' ? field_fail(f, "is empty") : r;
+}
+
+static int read_name(const struct field *f, void *into)
+{
+	struct reading *reading = into;
+	const char *name = NULL;
+	int r = field_text(f, &name);
+
+	reading->rule.name = name && *name ? name : NULL;
+	return r;
+}
+
+static int read_enabled(const struct field *f, void *into)
+{
+	struct reading *reading = into;
+	bool enabled = true;
+	int r = field_boolean(f, &enabled);
+
+	reading->rule.disabled = !enabled;
+	return r;
+}
+
+static int read_priority(const struct field *f, void *into)
+{
+	struct reading *reading = into;
+	int64_t priority = 0;
+	int r = field_integer(f, RULES_PRIORITY_MIN, INT32_MAX, &priority);
+
+	reading->rule.priority = (int32_t)priority;
+	return r;
+}
+
+static int read_methods(const struct field *f, void *into)
+{
+	struct reading *reading = into;
+
+	if (f->node->type == NODE_LIST && f->node->count == 0)
+		return 0;
+	return permissions_read_methods(f, reading->m->permissions, &reading->rule.methods);
+}
+
+static int read_scope(const struct field *f, void *into)
+{
+	return field_text(f, &((struct reading *)into)->scope);
+}
+
+static const struct field_key rule_keys[] = {
+	FIELD("id", read_id, .required = true),
+	FIELD("name", read_name),
+	FIELD("type", read_type),
+	FIELD("action", read_action),
+	FIELD("target", read_target),
+	FIELD("operations", read_operations),
+	FIELD("patterns", field_ignore, .required = true), /* read last: see read_patterns() */
+	FIELD("enabled", read_enabled),
+	FIELD("priority", read_priority),
+	FIELD("methods", read_methods),
+	FIELD("scope", read_scope),
+	FIELD("description", field_ignore),
+	FIELD("comment", field_ignore),
+	FIELD("preset", field_ignore),
+	FIELD("tier", field_ignore),
+	FIELD("tags", field_ignore),
+	FIELD("metadata", field_ignore),
+	FIELD("createdAt", field_ignore),
+	FIELD("updatedAt", field_ignore),
+	FIELD("createdBy", field_ignore),
+	FIELD("updatedBy", field_ignore),
+};
+static const struct field_table rule_table = FIELD_TABLE(rule_keys);
+
+/* Which of our operations a kind belongs to; that of files stands for both. */
+static const enum operation operation_of[RULES_KIND_COUNT] = {
+	[RULES_PATH] = OPERATION_FS_READ,
+	[RULES_HOST] = OPERATION_NET_CONNECT,
+	[RULES_COMMAND] = OPERATION_EXEC,
+	[RULES_PAGE] = OPERATION_SERVICE,
+	[RULES_SECRET] = OPERATION_SERVICE,
+	[RULES_ENV] = OPERATION_ENV,
+	[RULES_SERVICE] = OPERATION_SERVICE,
+};
+
+/* One pattern as each of the rule's kinds. If none takes it, the first of them says why. */
+static int read_pattern(const struct field *f, struct reading *r, struct grant_list *lists)
+{
+	struct error why = { 0 }, first = { 0 };
+	bool tried = false, taken = false;
+	struct field quiet = *f;
+	const char *text = NULL;
+	int ret = field_text(f, &text);
+
+	if (ret < 0)
+		return ret;
+	quiet.error = &why;
+	for (int kind = 0; kind < RULES_KIND_COUNT; kind++) {
+		if (!r->kinds[kind])
+			continue;
+		ret = manifest_rules_pattern(&quiet, r->m->permissions, &lists[operation_of[kind]],
+			(enum manifest_rules_kind)kind, r->rule.action, text);
+		if (ret == -ENOMEM)
+			return field_result(f, ret);
+		taken = taken || ret == 0;
+		if (!tried)
+			first = why;
+		tried = true;
+	}
+	if (taken || !tried)
+		return 0;
+	if (f->error)
+		*f->error = first;
+	return -EINVAL;
+}
+
+static int add_rule(const struct reading *r, enum operation op, const struct grant_list *patterns)
+{
+	struct rule rule = r->rule;
+
+	rule.operations = op == OPERATION_FS_READ ? r->fs : BIT(op);
+	rule.patterns = *patterns;
+	if (op != OPERATION_NET_CONNECT)
+		rule.methods = (struct grant_list){ 0 };
+	return permissions_add_rule(r->m->permissions, &rule);
+}
+
+static int read_patterns(const struct field *f, struct reading *r)
+{
+	struct grant_list lists[OPERATION_COUNT] = { 0 };
+	int ret = 0;
+
+	if (f->node->type != NODE_LIST)
+		return field_expected(f, "a list");
+	for (const struct node *n = f->node->first; ret == 0 && n; n = n->next) {
+		struct field item = field_child(f, n);
+
+		ret = read_pattern(&item, r, lists);
+	}
+	for (int op = 0; ret == 0 && op < OPERATION_COUNT; op++) {
+		if (lists[op].n)
+			ret = add_rule(r, (enum operation)op, &lists[op]);
+	}
+	return field_result(f, ret);
+}
+
+/* Scopes that are none. */
+static bool is_universal(const char *scope)
+{
+	static const char *const words[] = { "", "*", "all", "global", "universal" };
+
+	for (size_t i = 0; i < FIELD_COUNT(words); i++) {
+		if (strcmp(words[i], scope) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A rule for some callers only. We cannot tell them apart here, so it must not allow anything to
+ * the others: it is kept, but switched off. Denying all of them, or asking about all, is safe.
+ */
+static int apply_scope(const struct field *f, struct reading *r)
+{
+	struct arena *a = r->m->permissions->arena;
+	struct node *scopes, *entry;
+
+	if (!r->scope || is_universal(r->scope))
+		return 0;
+	if (r->rule.action == VERDICT_ALLOW)
+		r->rule.disabled = true;
+	if (!r->m->extra)
+		r->m->extra = node_new(a, NODE_MAP);
+	scopes = node_get(r->m->extra, "scopes");
+	if (!scopes && r->m->extra)
+		scopes = node_put(a, r->m->extra, "scopes", node_new(a, NODE_LIST));
+	entry = scopes ? node_append(scopes, node_new(a, NODE_MAP)) : NULL;
+	if (!entry || !node_put(a, entry, "id", node_new_text(a, r->rule.id)) ||
+		!node_put(a, entry, "scope", node_new_text(a, r->scope)))
+		return field_result(f, -ENOMEM);
+	return 0;
+}
+
+static int read_rule(const struct field *f, void *into)
+{
+	struct reading r = { .m = into, .rule.where = field_location(f) };
+	int ret = field_read_map(f, &rule_table, &r);
+	struct field patterns;
+
+	if (ret < 0)
+		return ret;
+	if (!r.acted)
+		return field_fail(f, "the key `action` is missing");
+	if (!node_get(f->node, "operations") && !node_get(f->node, "target"))
+		return field_fail(f, "the key `operations` is missing");
+	ret = apply_scope(f, &r);
+	if (ret < 0)
+		return ret;
+	patterns = field_child(f, node_get(f->node, "patterns"));
+	return read_patterns(&patterns, &r);
+}
+
+static int read_rules(const struct field *f, void *into)
+{
+	return field_read_list(f, read_rule, into);
+}
+
+static int read_default(const struct field *f, void *into)
+{
+	static const char *const words[] = { "deny", "approval", "allow" };
+	struct manifest *m = into;
+	size_t word = VERDICT_DENY;
+	int r = field_word(f, words, FIELD_COUNT(words), &word);
+
+	m->permissions->fallback = (enum verdict)word;
+	return r;
+}
+
+static int read_mode(const struct field *f, void *into)
+{
+	static const char *const words[] = { "enforce", "audit", "monitor" };
+	struct manifest *m = into;
+	size_t word = MODE_ENFORCE;
+	int r = field_word(f, words, FIELD_COUNT(words), &word);
+
+	m->permissions->mode = (enum mode)word;
+	return r;
+}
+
+static const struct field_key top_keys[] = {
+	FIELD("version", manifest_part_text, .how = MANIFEST_TEXT(version)),
+	FIELD("name", manifest_part_text, .how = MANIFEST_TEXT(name)),
+	FIELD("description", manifest_part_text, .how = MANIFEST_TEXT(description)),
+	FIELD("author", manifest_part_text_or_keep, .how = MANIFEST_TEXT(author)),
+	FIELD("defaultAction", read_default),
+	FIELD("mode", read_mode),
+	FIELD("rules", read_rules),
+	FIELD("fsConstraints", manifest_rules_fs_constraints),
+	FIELD("networkConstraints", manifest_rules_network_constraints),
+	FIELD("$schema", manifest_part_keep),
+	FIELD("id", manifest_part_keep),
+	FIELD("preset", manifest_part_keep),
+	FIELD("tags", manifest_part_keep),
+	FIELD("metadata", manifest_part_keep),
+	FIELD("createdAt", manifest_part_keep),
+	FIELD("updatedAt", manifest_part_keep),
+};
+static const struct field_table top_table = FIELD_TABLE(top_keys);
+
+int manifest_rules_read(struct manifest *m, const struct document *d, struct error *e)
+{
+	struct field top = { .document = d, .error = e, .node = d->root };
+
+	/* What no rule is about is judged by defaultAction, programs like everything else. */
+	m->permissions->exec_listed = true;
+	return field_read_map(&top, &top_table, m);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * skill.yaml and the frontmatter of SKILL.md.
+ *
+ * Everything that is granted stands under `permissions`. What the file says otherwise is for people
+ * and for other programs, and is kept without being judged, with two exceptions: a key that can
+ * only be a part of the permissions that slipped out of them, and one that can only be
+ * `permissions` misspelt. Both would otherwise leave the author with a skill that is confined, or
+ * open, in another way than the file seems to say.
+ *
+ * `requires`, and its cousins under `metadata` that other agents read, are needs: they say what
+ * must be there, and grant nothing.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "codec/yaml.h"
+#include "policy/format/internal.h"
+#include "policy/format/permissions-text.h"
+
+/* Under whose name OpenClaw's metadata stands, which changed with the name of the program. */
+static const char *const vendors[] = { "openclaw", "clawdbot", "moltbot", "clawdis" };
+
+/* Keys of permissions that mean nothing else; `env` and `mode` do, in other people's files. */
+static const char *const slipped[] = { "fs", "network", "exec", "services", "limits", "guest_paths",
+	"dangerously_allow", "rules", "all_of" };
+
+static int read_bins(const struct field *f, void *into)
+{
+	struct manifest *m = into;
+
+	return manifest_part_names(
+		f, m->permissions->arena, &m->requires_bins, &m->n_requires_bins);
+}
+
+static int read_env(const struct field *f, void *into)
+{
+	struct manifest *m = into;
+
+	return manifest_part_names(f, m->permissions->arena, &m->requires_env, &m->n_requires_env);
+}
+
+static const struct field_key requires_keys[] = {
+	FIELD("bins", read_bins),
+	FIELD("env", read_env),
+};
+static const struct field_table requires_table = {
+	.keys = requires_keys,
+	.n = FIELD_COUNT(requires_keys),
+	.other = field_ignore,
+};
+
+static int read_requires(const struct field *f, void *into)
+{
+	return field_read_map(f, &requires_table, into);
+}
+
+/* The needs of one document of metadata. It is another program's: what does not fit is not ours. */
+static int read_vendors(const struct document *d, const struct node *meta, struct manifest *m)
+{
+	for (size_t i = 0; i < FIELD_COUNT(vendors); i++) {
+		const struct node *requires = node_get(node_get(meta, vendors[i]), "requires");
+		struct field f = { .document = d, .node = requires };
+		int r = requires ? read_requires(&f, m) : 0;
+
+		if (r == -ENOMEM)
+			return r;
+	}
+	return 0;
+}
+
+/* Metadata is a map, or the text of one: flow style, nearly JSON. */
+static int read_metadata(const struct field *f, void *into)
+{
+	auto_document inner = { 0 };
+	const char *text = node_text(f->node);
+	int r = 0;
+
+	if (!text)
+		r = read_vendors(f->document, f->node, into);
+	else if ((r = yaml_read(&inner, NULL, 1, text, strlen(text), NULL)) == 0)
+		r = read_vendors(&inner, inner.root, into);
+	return r == -ENOMEM ? field_result(f, r) : manifest_part_keep(f, into);
+}
+
+static int read_permissions(const struct field *f, void *into)
+{
+	struct manifest *m = into;
+
+	return permissions_read_node(m->permissions, f->document, f->node, f->error);
+}
+
+static field_reader read_other;
+
+static const struct field_key skill_keys[] = {
+	FIELD("name", manifest_part_text, .how = MANIFEST_TEXT(name)),
+	FIELD("version", manifest_part_text, .how = MANIFEST_TEXT(version)),
+	FIELD("description", manifest_part_text, .how = MANIFEST_TEXT(description)),
+	FIELD("author", manifest_part_text_or_keep, .how = MANIFEST_TEXT(author)),
+	FIELD("entry", manifest_part_text, .how = MANIFEST_TEXT(entry)),
+	FIELD("runtime", manifest_part_text, .how = MANIFEST_TEXT(runtime)),
+	FIELD("requires", read_requires),
+	FIELD("metadata", read_metadata),
+	FIELD("permissions", read_permissions),
+};
+static const struct field_table skill_table = {
+	.keys = skill_keys,
+	.n = FIELD_COUNT(skill_keys),
+	.other = read_other,
+};
+
+static int read_other(const struct field *f, void *into)
+{
+	static const char *const permissions[] = { "permissions" };
+	const char *key = f->node->key;
+
+	for (size_t i = 0; i < FIELD_COUNT(slipped); i++) {
+		if (strcmp(key, slipped[i]) != 0)
+			continue;
+		(void)field_fail(f, "stands outside `permissions` and would be ignored");
+		error_hint(f->error, "indent it below `permissions:`");
+		return -EINVAL;
+	}
+	if (!node_get(f->up->node, "permissions") && suggest(key, permissions, 1))
+		return field_unknown(f, &skill_table);
+	return manifest_part_keep(f, into);
+}
+
+int manifest_skill_read(struct manifest *m, const struct document *d, struct error *e)
+{
+	struct field top = { .document = d, .error = e, .node = d->root };
+
+	return field_read_map(&top, &skill_table, m);
+}

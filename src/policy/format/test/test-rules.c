@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/format/test/test-manifest.h"
+
+#include "policy/policy.h"
+
+/* One pattern in a rule with one operation, and the patterns it becomes. */
+struct pattern_row {
+	const char *operation, *action, *pattern;
+	const char *spelt; /* separated by " | "; NULL: refused */
+	const char *says;
+};
+
+static const struct pattern_row pattern_rows[] = {
+	/* Files */
+	{ "file_read", "allow", "/srv/a", "/srv/a", NULL },
+	{ "file_list", "allow", "/srv/a/", "/srv/a/**", NULL },
+	{ "file_write", "allow", "~/x/*.txt", "$HOME/x/*.txt", NULL },
+	{ "file_read", "allow", "$WORKSPACE/**", "$WORK_DIR/**", NULL },
+	{ "file_read", "allow", "$WORKSPACE", "$WORK_DIR", NULL },
+	{ "file_read", "allow", "$WORKSPACES", NULL, "unknown variable" },
+	{ "file_read", "allow", "**/.env", "/**/.env", NULL },
+	{ "file_read", "allow", "*", "/**", NULL },
+	{ "file_read", "allow", "**", "/**", NULL },
+	{ "file_read", "allow", "*.pem", NULL, "does not start with /, ~/, **/ or a variable" },
+	{ "file_read", "deny", "*.pem", "/**/*.pem", NULL },
+	{ "file_read", "approval", ".ssh/**", "/**/.ssh/**", NULL },
+	{ "file_read", "deny", "./x", NULL, "does not start with" },
+	{ "file_read", "deny", "../x", NULL, "does not start with" },
+	{ "file_read", "deny", "", NULL, "slash" },
+	/* Hosts */
+	{ "http_request", "allow", "api.example.com", "api.example.com:*", NULL },
+	{ "http_request", "allow", "API.example.com:8080", "api.example.com:8080", NULL },
+	{ "http_request", "allow", "*.example.com", "*.example.com:*", NULL },
+	{ "http_request", "allow", "*", "*:* | udp://*:*", NULL },
+	{ "http_request", "allow", "https://api.example.com", "api.example.com:443", NULL },
+	{ "http_request", "allow", "https://api.example.com/*", "api.example.com:443", NULL },
+	{ "http_request", "allow", "https://api.example.com/**", "api.example.com:443", NULL },
+	{ "http_request", "allow", "https://api.example.com/v1/*", "https://api.example.com/v1/*",
+		NULL },
+	{ "http_request", "allow", "http://localhost:3000/*", "localhost:3000", NULL },
+	{ "http_request", "allow", "http://localhost:*", "localhost:*", NULL },
+	{ "http_request", "allow", "http://localhost:*/**", "localhost:*", NULL },
+	{ "http_request", "allow", "*://a.example/**", "a.example:443 | a.example:80", NULL },
+	{ "http_request", "allow", "https://*/**", "*:443", NULL },
+	{ "http_request", "allow", "a.example/v1", "https://a.example/v1", NULL },
+	{ "http_request", "deny", "a.example/v1", "https://a.example/v1/**", NULL },
+	{ "http_request", "deny", "https://a.example/v1/", "https://a.example/v1/**", NULL },
+	{ "http_request", "deny", "https://a.example/", "a.example:443", NULL },
+	{ "http_request", "deny", "https://a.example/v1/*", "https://a.example/v1/*", NULL },
+	{ "http_request", "deny", "10.0.0.0/8", "10.0.0.0/8:*", NULL },
+	{ "http_request", "allow", "unix:/run/x.sock", "unix:/run/x.sock", NULL },
+	{ "http_request", "allow", "api-*.example.com", NULL, "star" },
+	{ "http_request", "allow", "gopher://a.example/", NULL, "scheme" },
+	{ "http_request", "allow", "", NULL, "host" },
+	/* Commands */
+	{ "exec", "allow", "git", "git:", NULL },
+	{ "exec", "allow", "git:*", "git", NULL },
+	{ "exec", "allow", "git *", "git", NULL },
+	{ "exec", "allow", "git push:*", "git push:*", NULL },
+	{ "exec", "allow", "git push", "git push:", NULL },
+	{ "exec", "allow", " git  push ", "git push:", NULL },
+	{ "exec", "allow", "*", "/**", NULL },
+	{ "exec", "allow", "/usr/bin/jq:*", "/usr/bin/jq", NULL },
+	{ "exec", "allow", "/usr/sbin/scutil --get Name", "/usr/sbin/scutil --get Name:", NULL },
+	{ "exec", "allow", "a:b c:*", "a:b c:*", NULL },
+	{ "exec", "allow", "find ?:*", "find ?:*", NULL },
+	{ "exec", "allow", "x \\y", "x \\\\y:", NULL },
+	{ "exec", "deny", "curl * | sh", NULL, "no wildcards but `:*` at its end" },
+	{ "exec", "deny", "shutdown*", NULL, "no wildcards" },
+	{ "exec", "deny", "/opt/[ab]", NULL, "no wildcards" },
+	{ "exec", "deny", ":*", NULL, "needs a program" },
+	{ "exec", "allow", "", NULL, "needs a program" },
+	/* Pages */
+	{ "open_url", "allow", "https://docs.example.com/*", "browser:docs.example.com", NULL },
+	{ "open_url", "allow", "*.Example.com", "browser:*.example.com", NULL },
+	{ "open_url", "allow", "*://a.example/**", "browser:a.example", NULL },
+	{ "open_url", "allow", "*", "browser", NULL },
+	{ "open_url", "allow", "https://a.example/guide/*", NULL, "by domain only" },
+	{ "open_url", "allow", "http://a.example:8080/", NULL, "by domain only" },
+	{ "open_url", "deny", "https://a.example/guide/*", "browser:a.example", NULL },
+	{ "open_url", "deny", "udp://a.example", NULL, "no page that a browser could open" },
+	{ "open_url", "deny", "a b", NULL, "not a host name" },
+	/* Secrets */
+	{ "secret_inject", "allow", "GITHUB_TOKEN", "vault:GITHUB_TOKEN", NULL },
+	{ "secret_inject", "allow", "AWS_*", "vault:AWS_*", NULL },
+	{ "secret_inject", "allow", "*", "vault", NULL },
+	{ "secret_inject", "allow", "/etc/x", NULL, "is no name of a secret" },
+	{ "secret_inject", "allow", "", NULL, "a name is missing" },
+};
+
+/* The printed patterns of the first rule, in one line. */
+static void join_patterns(const struct permissions *p, struct buffer *out)
+{
+	auto_arena a = { 0 };
+	const struct node *rules = node_get(permissions_to_node(p, &a), "rules");
+	const struct node *patterns = node_get(rules ? rules->first : NULL, "patterns");
+
+	for (const struct node *n = patterns ? patterns->first : NULL; n; n = n->next)
+		buffer_printf(out, "%s%s", out->len ? " | " : "", node_text(n));
+}
+
+static void check_pattern(const struct pattern_row *row)
+{
+	auto_buffer text = { 0 }, spelt = { 0 };
+	auto_manifest m = { 0 };
+	struct error e = { 0 };
+	int r;
+
+	buffer_printf(&text,
+		"{\"version\": 1, \"rules\": [{\"id\": \"r\", \"action\": \"%s\","
+		"\"operations\": [\"%s\"], \"patterns\": [",
+		row->action, row->operation);
+	json_print_string(&text, row->pattern, strlen(row->pattern));
+	buffer_adds(&text, "]}]}");
+	r = manifest_read(&m, MANIFEST_UNKNOWN, "x.json", buffer_text(&text), text.len, &e);
+	if (!row->spelt) {
+		if (r != -EINVAL || !strstr(e.text, row->says))
+			fail_msg("<%s>: %d, %s", row->pattern, r, e.text);
+		return;
+	}
+	if (r < 0)
+		fail_msg("<%s>: %s", row->pattern, e.text);
+	join_patterns(m.permissions, &spelt);
+	assert_string_equal(buffer_text(&spelt), row->spelt);
+	check_round_trip(m.permissions);
+}
+
+static void test_patterns(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(pattern_rows); i++)
+		check_pattern(&pattern_rows[i]);
+}
+
+/* clang-format off */
+#define RULE(rest) "{\"rules\": [{\"id\": \"r\", " rest "}]}"
+#define FILES "    operations:\n      - fs.read\n      - fs.write\n"
+#define CONSTRAINT(name, priority, action, operations, patterns) \
+	"  - id: " name "\n    priority: -" priority "\n    action: " action "\n" operations \
+	"    patterns:\n" patterns
+#define NET "    operations:\n      - net.connect\n"
+#define ELSE_FILES CONSTRAINT("fsConstraints", "2147483648", "deny", FILES, "      - /**\n")
+#define ELSE_NET                                                        \
+	CONSTRAINT("networkConstraints", "2147483648", "deny", NET,     \
+		"      - \"*:*\"\n      - udp://*:*\n")
+
+static const struct reading readings[] = {
+	{ "{}", "exec: []\n" },
+	{ "{\"version\": \"1.0.0\", \"defaultAction\": \"allow\", \"mode\": \"monitor\"}",
+		"exec: []\ndefault: allow\nmode: monitor\n" },
+	{ "{\"defaultAction\": \"approval\", \"mode\": \"audit\", \"$schema\": \"x\", \"tags\": []}",
+		"exec: []\ndefault: ask\nmode: audit\n" },
+	/* Both spellings of the action; harmless keys. */
+	{ RULE("\"name\": \"Name\", \"type\": \"allowlist\", \"action\": \"allow\", \"priority\": 7,"
+	       "\"operations\": [\"file_read\"], \"patterns\": [\"/a\"], \"description\": \"d\","
+	       "\"createdAt\": 1, \"tags\": [\"x\"], \"preset\": null"),
+		"exec: []\nrules:\n  - id: r\n    name: Name\n    priority: 7\n    action: allow\n"
+		"    operations:\n      - fs.read\n    patterns:\n      - /a\n" },
+	/* Operations from the target */
+	{ RULE("\"type\": \"denylist\", \"target\": \"filesystem\", \"patterns\": [\"/a\"],"
+	       "\"operations\": [], \"enabled\": false, \"name\": \"\""),
+		"exec: []\nrules:\n  - id: r\n    action: deny\n" FILES
+		"    patterns:\n      - /a\n    enabled: false\n" },
+	{ RULE("\"type\": \"denylist\", \"target\": \"command\", \"patterns\": [\"a\"]"),
+		"exec: []\nrules:\n  - id: r\n    action: deny\n    operations:\n      - exec\n"
+		"    patterns:\n      - \"a:\"\n" },
+	/* Each operation takes the patterns that it understands. Methods are about hosts. */
+	{ RULE("\"action\": \"allow\", \"target\": \"url\", \"methods\": [\"GET\"],"
+	       "\"patterns\": [\"http://a.example:8080/*\", \"b.example\"]"),
+		"exec: []\nrules:\n"
+		"  - id: r\n    action: allow\n" NET
+		"    patterns:\n      - a.example:8080\n      - b.example:*\n    methods:\n      - GET\n"
+		"  - id: r\n    action: allow\n    operations:\n      - service\n"
+		"    patterns:\n      - browser:b.example\n" },
+	{ RULE("\"action\": \"allow\", \"operations\": [\"file_read\", \"exec\"], \"methods\": [],"
+	       "\"patterns\": [\"/opt/tool\", \"git:*\"]"),
+		"exec: []\nrules:\n"
+		"  - id: r\n    action: allow\n    operations:\n      - fs.read\n"
+		"    patterns:\n      - /opt/tool\n"
+		"  - id: r\n    action: allow\n    operations:\n      - exec\n"
+		"    patterns:\n      - \"/opt/tool:\"\n      - git\n" },
+	{ RULE("\"action\": \"deny\", \"operations\": [\"*\"], \"patterns\": [\"*\"]"),
+		"exec: []\nrules:\n"
+		"  - id: r\n    action: deny\n" FILES "    patterns:\n      - /**\n"
+		"  - id: r\n    action: deny\n" NET
+		"    patterns:\n      - \"*:*\"\n      - udp://*:*\n"
+		"  - id: r\n    action: deny\n    operations:\n      - exec\n"
+		"    patterns:\n      - /**\n"
+		"  - id: r\n    action: deny\n    operations:\n      - env\n"
+		"    patterns:\n      - \"*\"\n"
+		"  - id: r\n    action: deny\n    operations:\n      - service\n"
+		"    patterns:\n      - \"*\"\n      - browser\n      - vault\n" },
+	{ RULE("\"action\": \"deny\", \"operations\": [\"*\"], \"patterns\": [\"/etc/**\"]"),
+		"exec: []\nrules:\n"
+		"  - id: r\n    action: deny\n" FILES "    patterns:\n      - /etc/**\n" },
+	/* What the broker does for itself is governed by nobody; no patterns match nothing. */
+	{ RULE("\"action\": \"allow\", \"operations\": [\"ping\", \"policy_check\"],"
+	       "\"patterns\": [\"*\"]"), "exec: []\n" },
+	{ RULE("\"action\": \"allow\", \"operations\": [\"exec\"], \"patterns\": []"),
+		"exec: []\n" },
+	/* A scope that is none, one that would allow more than it says, one that denies. */
+	{ RULE("\"action\": \"allow\", \"operations\": [\"exec\"], \"patterns\": [\"a\"],"
+	       "\"scope\": \"global\""),
+		"exec: []\nrules:\n  - id: r\n    action: allow\n    operations:\n      - exec\n"
+		"    patterns:\n      - \"a:\"\n" },
+	{ RULE("\"action\": \"allow\", \"operations\": [\"exec\"], \"patterns\": [\"a\"],"
+	       "\"scope\": \"skill:x\""),
+		"exec: []\nrules:\n  - id: r\n    action: allow\n    operations:\n      - exec\n"
+		"    patterns:\n      - \"a:\"\n    enabled: false\n" },
+	{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": [\"a\"],"
+	       "\"scope\": \"skill:x\""),
+		"exec: []\nrules:\n  - id: r\n    action: deny\n    operations:\n      - exec\n"
+		"    patterns:\n      - \"a:\"\n" },
+	/* Constraints on files */
+	{ "{\"fsConstraints\": {}}", "exec: []\n" },
+	{ "{\"fsConstraints\": {\"deniedPatterns\": [\"*.key\", \"~/.ssh/**\"]}}",
+		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.deniedPatterns", "2147483646", "deny",
+			FILES, "      - $HOME/.ssh/**\n      - /**/*.key\n") },
+	{ "{\"fsConstraints\": {\"allowedPaths\": [\"/srv/a\", \"/srv/b/\", \"~/c/**\"]}}",
+		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.allowedPaths", "2147483647", "allow",
+			FILES, "      - $HOME/c/**\n      - /srv/a/**\n      - /srv/b/**\n")
+			ELSE_FILES },
+	{ "{\"fsConstraints\": {\"allowedPaths\": [\"/\"], \"deniedPatterns\": []}}",
+		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.allowedPaths", "2147483647", "allow",
+			FILES, "      - /**\n") ELSE_FILES },
+	/* Constraints on the network */
+	{ "{\"networkConstraints\": {\"allowedHosts\": [], \"deniedHosts\": [], \"allowedPorts\": []}}",
+		"exec: []\n" },
+	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\"]}}", "exec: []\nrules:\n" ELSE_NET },
+	{ "{\"networkConstraints\": {\"allowedHosts\": [\"a.example\"]}}",
+		"exec: []\nrules:\n" CONSTRAINT("networkConstraints.allowedHosts", "2147483647",
+			"allow", NET, "      - a.example:*\n") ELSE_NET },
+	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\", \"b.example\"],"
+	  "\"allowedHosts\": [\"a.example\", \"c.example:8000-9000\"], \"allowedPorts\": [8443, 443]}}",
+		"exec: []\nrules:\n"
+		CONSTRAINT("networkConstraints.deniedHosts", "2147483646", "deny", NET,
+			"      - b.example:*\n")
+		CONSTRAINT("networkConstraints.allowedHosts", "2147483647", "allow", NET,
+			"      - a.example:443\n      - a.example:8443\n      - c.example:8443\n")
+		ELSE_NET },
+	/* Ports alone allow nothing that would not be allowed anyway. */
+	{ "{\"networkConstraints\": {\"allowedPorts\": [443]}}", "exec: []\nrules:\n" ELSE_NET },
+	{ "{\"networkConstraints\": {\"allowedPorts\": [443]}, \"defaultAction\": \"allow\"}",
+		"exec: []\nrules:\n" CONSTRAINT("networkConstraints.allowedHosts", "2147483647",
+			"allow", NET, "      - \"*:443\"\n      - udp://*:443\n") ELSE_NET
+		"default: allow\n" },
+};
+/* clang-format on */
+
+static void test_readings(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(readings); i++)
+		check_manifest(MANIFEST_RULES, "policy.json", &readings[i]);
+}
+
+static void test_refusals(void **state)
+{
+	static const struct refusal rows[] = {
+		{ "[]", 1, 1, "the document must be a map", NULL },
+		{ "{\"fsConstrants\": {}}", 1, 2, "did you mean `fsConstraints`?", NULL },
+		{ "{\"envInjection\": []}", 1, 2, "unknown key `envInjection`", "known here" },
+		{ "{\"defaultAction\": \"permit\"}", 1, 19,
+			"`permit` is not one of deny, approval, allow", NULL },
+		{ "{\"mode\": \"off\"}", 1, 10, "`off` is not one of enforce, audit, monitor",
+			NULL },
+		{ "{\"rules\": {}}", 1, 11, "`rules` must be a list, not a map", NULL },
+		{ RULE("\"patterns\": []"), 1, 12, "the key `action` is missing", NULL },
+		{ RULE("\"action\": \"deny\", \"patterns\": []"), 1, 12,
+			"the key `operations` is missing", NULL },
+		{ RULE("\"action\": \"deny\", \"operations\": []"), 1, 12,
+			"the key `patterns` is missing", NULL },
+		{ RULE("\"action\": \"deny\", \"type\": \"allowlist\""), 1, 50,
+			"`type` and `action` say different things", NULL },
+		{ RULE("\"type\": \"list\""), 1, 32, "`list` is not one of denylist, allowlist",
+			"" },
+		{ RULE("\"action\": \"ask\""), 1, 34, "`ask` is not one of deny, approval, allow",
+			NULL },
+		{ RULE("\"target\": \"skill\""), 1, 34,
+			"`skill` is not one of url, command, filesystem", NULL },
+		{ RULE("\"operations\": [\"file_raed\"]"), 1, 39, "`file_raed` is not one of",
+			"did you mean `file_read`?" },
+		{ RULE("\"networkAccess\": \"none\""), 1, 24, "unknown key `rules.networkAccess`",
+			"known here" },
+		{ RULE("\"priority\": -2147483648"), 1, 36, "is not between -2147483632 and",
+			NULL },
+		{ RULE("\"priority\": 1.5"), 1, 36, "is no whole number", NULL },
+		{ RULE("\"enabled\": \"no\""), 1, 35, "must be true or false", NULL },
+		{ RULE("\"methods\": [\"FETCH\"]"), 1, 36, "is no HTTP method", NULL },
+		{ RULE("\"scope\": []"), 1, 33, "must be text", NULL },
+		{ RULE("\"name\": []"), 1, 32, "must be text", NULL },
+		{ "{\"rules\": [{\"id\": \"\"}]}", 1, 19, "`rules.id`: is empty", NULL },
+		{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": \"git\""),
+			1, 78, "`rules.patterns` must be a list", NULL },
+		{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": [[]]"), 1,
+			79, "`rules.patterns` must be text", NULL },
+		{ RULE("\"action\": \"allow\", \"operations\": [\"file_read\", \"http_request\"],"
+		       "\"patterns\": [\"a b\"]"),
+			1, 100, "does not start with /", NULL },
+		{ "{\"fsConstraints\": {\"allowedPath\": []}}", 1, 20,
+			"did you mean `fsConstraints.allowedPaths`?", NULL },
+		{ "{\"fsConstraints\": {\"allowedPaths\": [\"\"]}}", 1, 37, "must be a folder",
+			NULL },
+		{ "{\"fsConstraints\": {\"allowedPaths\": [\"/a*\"]}}", 1, 37, "must be a folder",
+			NULL },
+		{ "{\"fsConstraints\": {\"allowedPaths\": [\"a\"]}}", 1, 37, "does not start with",
+			NULL },
+		{ "{\"fsConstraints\": {\"allowedPaths\": [1, {}]}}", 1, 37, "does not start with",
+			NULL },
+		{ "{\"fsConstraints\": {\"allowedPaths\": [{}]}}", 1, 37, "must be text", NULL },
+		{ "{\"fsConstraints\": {\"deniedPatterns\": [{}]}}", 1, 39, "must be text", NULL },
+		{ "{\"networkConstraints\": {\"deniedHosts\": [{}]}}", 1, 41, "must be text",
+			NULL },
+		{ "{\"networkConstraints\": {\"allowedHosts\": [{}]}}", 1, 42, "must be text",
+			NULL },
+		{ "{\"networkConstraints\": {\"allowedHosts\": [\"a b\"]}}", 1, 42,
+			"not a host name", "write" },
+		{ "{\"networkConstraints\": {\"allowedHosts\": [\"a b\"], \"allowedPorts\": [1]}}",
+			1, 42, "not a host name", "write" },
+		{ "{\"networkConstraints\": {\"allowedPorts\": [0]}}", 1, 42,
+			"is not between 1 and 65535", NULL },
+		{ "{\"networkConstraints\": {\"allowedHosts\": 1}}", 1, 41, "must be a list",
+			"write" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++)
+		check_refused(MANIFEST_RULES, "policy.json", &rows[i]);
+}
+
+static void test_too_many_ports(void **state)
+{
+	auto_buffer text = { 0 };
+	struct error e = { 0 };
+	struct manifest m;
+
+	(void)state;
+	buffer_adds(&text, "{\"networkConstraints\": {\"allowedHosts\": [\"a\"");
+	for (int i = 0; i < 100; i++)
+		buffer_printf(&text, ", \"h%d.example\"", i);
+	buffer_adds(&text, "], \"allowedPorts\": [1");
+	for (int i = 2; i < 100; i++)
+		buffer_printf(&text, ", %d", i);
+	buffer_adds(&text, "]}}");
+	assert_int_equal(
+		manifest_read(&m, MANIFEST_RULES, NULL, buffer_text(&text), text.len, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "hosts times ports are more than 4096"));
+}
+
+static void read_default_json(struct manifest *m)
+{
+	auto_buffer text = { 0 };
+
+	load_sample("default.json", &text);
+	assert_int_equal(manifest_read(m, MANIFEST_UNKNOWN, "default.json", buffer_text(&text),
+				 text.len, NULL),
+		0);
+	assert_int_equal(m->kind, MANIFEST_RULES);
+}
+
+static void test_sample(void **state)
+{
+	auto_manifest m = { 0 };
+	const struct node *scopes;
+
+	(void)state;
+	read_default_json(&m);
+	assert_string_equal(m.version, "1.0.0");
+	scopes = node_get(m.extra, "scopes");
+	assert_int_equal(scopes->count, 1);
+	assert_string_equal(node_text(node_get(scopes->first, "id")), "curl-only");
+	assert_string_equal(node_text(node_get(scopes->first, "scope")), "command:curl");
+	check_round_trip(m.permissions);
+}
+
+static const struct rule *find_rule(const struct manifest *m, const char *id)
+{
+	for (size_t i = 0; i < m->permissions->n_rules; i++) {
+		if (strcmp(m->permissions->rules[i].id, id) == 0)
+			return &m->permissions->rules[i];
+	}
+	return NULL;
+}
+
+static void test_add_rules(void **state)
+{
+	auto_buffer custom = { 0 };
+	auto_manifest m = { 0 };
+	size_t before;
+
+	(void)state;
+	read_default_json(&m);
+	before = m.permissions->n_rules;
+	load_sample("custom.json", &custom);
+	assert_int_equal(
+		manifest_add_rules(&m, "custom/a.json", buffer_text(&custom), custom.len, NULL), 0);
+	assert_int_equal(m.permissions->n_rules, before + 3);
+	assert_string_equal(find_rule(&m, "no-force")->where.file, "custom/a.json");
+	assert_int_equal(m.permissions->fallback, VERDICT_DENY);
+	check_round_trip(m.permissions);
+}
+
+/* What a further file leaves out changes nothing; what it says can only make things stricter. */
+static void test_add_is_stricter(void **state)
+{
+	static const struct {
+		const char *first, *second;
+		enum verdict fallback;
+		enum mode mode;
+	} rows[] = {
+		{ "{\"defaultAction\": \"allow\", \"mode\": \"monitor\"}", "{\"rules\": []}",
+			VERDICT_ALLOW, MODE_MONITOR },
+		{ "{\"defaultAction\": \"allow\", \"mode\": \"monitor\"}",
+			"{\"defaultAction\": \"deny\", \"mode\": \"audit\"}", VERDICT_DENY,
+			MODE_AUDIT },
+		{ "{\"defaultAction\": \"deny\", \"mode\": \"enforce\"}",
+			"{\"defaultAction\": \"allow\", \"mode\": \"monitor\"}", VERDICT_DENY,
+			MODE_ENFORCE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_manifest m = { 0 };
+
+		assert_int_equal(manifest_read(&m, MANIFEST_RULES, "a.json", rows[i].first,
+					 strlen(rows[i].first), NULL),
+			0);
+		assert_int_equal(manifest_add_rules(&m, "b.json", rows[i].second,
+					 strlen(rows[i].second), NULL),
+			0);
+		assert_int_equal(m.permissions->fallback, rows[i].fallback);
+		assert_int_equal(m.permissions->mode, rows[i].mode);
+	}
+}
+
+static void test_add_refusals(void **state)
+{
+	static const char skill[] = "name: x", bad[] = "{\"rules\": [{}]}", broken[] = "{";
+	auto_manifest m = { 0 }, other = { 0 };
+	struct error e = { 0 };
+	size_t before;
+
+	(void)state;
+	assert_int_equal(
+		manifest_read(&other, MANIFEST_SKILL, NULL, skill, strlen(skill), NULL), 0);
+	assert_int_equal(manifest_add_rules(&other, "b.json", "{}", 2, &e), -EINVAL);
+	assert_string_equal(e.text, "rules can only be added to rules");
+	read_default_json(&m);
+	before = m.permissions->n_rules;
+	assert_int_equal(manifest_add_rules(&m, "b.json", bad, strlen(bad), &e), -EINVAL);
+	assert_int_equal(manifest_add_rules(&m, "b.json", broken, strlen(broken), &e), -EINVAL);
+	assert_int_equal(m.permissions->n_rules, before);
+}
+
+/* What the sample means, asked of the engine. */
+static void test_decisions(void **state)
+{
+	static const struct {
+		enum operation op;
+		const char *target, *arg, *method;
+		enum verdict verdict;
+	} rows[] = {
+		{ OPERATION_FS_READ, "/srv/agent", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_FS_WRITE, "/srv/agent/a/b", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_FS_READ, "/srv/agentx", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_FS_READ, "/srv/agent/../x", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_FS_READ, "/srv/agent/a.key", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_FS_READ, "/srv/agent/.env", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_FS_READ, "/srv/agent/x/id_rsa", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_FS_READ, "/etc/hosts", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "https://docs.example.com/x", NULL, "GET", VERDICT_ALLOW },
+		{ OPERATION_NET_CONNECT, "https://docs.example.com/x", NULL, "POST", VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "api.example.com:443", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_NET_CONNECT, "api.example.com:8443", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "evil.example.com:443", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "other.example:443", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "localhost:3000", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_NET_CONNECT, "mirror.example.net:443", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_EXEC, "git", "push", NULL, VERDICT_ALLOW },
+		{ OPERATION_EXEC, "ls", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_EXEC, "ls", "-l", NULL, VERDICT_DENY },
+		{ OPERATION_EXEC, "git-evil", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_SERVICE, "browser.open:docs.example.com", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_SERVICE, "browser.open:a.example.org", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_SERVICE, "browser.open:evilexample.org", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_SERVICE, "vault.read:GITHUB_TOKEN", NULL, NULL, VERDICT_ASK },
+		{ OPERATION_SERVICE, "vault.read:OTHER", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_ENV, "LANG", NULL, NULL, VERDICT_DENY },
+	};
+	const struct variables vars = { .values = { [VARIABLE_HOME] = "/home/a" } };
+	const struct policy_options options = { .variables = &vars };
+	auto_manifest m = { 0 };
+	auto_policy *policy = NULL;
+	const struct permissions *layer;
+
+	(void)state;
+	read_default_json(&m);
+	layer = m.permissions;
+	assert_int_equal(policy_new(&policy, &layer, 1, &options, NULL), 0);
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct request r = {
+			.op = rows[i].op,
+			.target = rows[i].target,
+			.args = &rows[i].arg,
+			.n_args = rows[i].arg ? 1 : 0,
+			.method = rows[i].method,
+		};
+		struct decision d;
+
+		assert_int_equal(policy_decide(policy, &r, &d), 0);
+		if (d.verdict != rows[i].verdict)
+			fail_msg("%s: %s", rows[i].target, verdict_name(d.verdict));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_readings),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_too_many_ports),
+		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_decisions),
+		cmocka_unit_test(test_add_rules),
+		cmocka_unit_test(test_add_is_stricter),
+		cmocka_unit_test(test_add_refusals),
+	};
+
+	return cmocka_run_group_tests_name("manifest-rules", tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pattern is read in two steps: first its end, which alone says whether more arguments may
+ * follow, then its words. Escapes are removed from names and arguments, which are compared as
+ * bytes. A path keeps them, since there they belong to the glob; only "\ " and "\:" are ours.
+ *
+ * Printing adds just the escapes that reading needs, so the canonical text is the short one.
+ */
+#include "policy/match/command.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buffer.h"
+
+#define GLOB_CHARS "*?[{"
+
+static bool is_control(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+/* What a pattern is read from: its text without the suffix, and how far we are. */
+struct reader {
+	const char *text;
+	size_t len, at;
+	const struct location *loc;
+	struct error *e;
+};
+
+enum suffix { SUFFIX_NONE, SUFFIX_EXACT, SUFFIX_MORE };
+
+/* Cuts ":" (exactly these arguments) or ":*" (more may follow) off the end. */
+static enum suffix cut_suffix(struct reader *r)
+{
+	size_t colon = r->len; /* the last one that is not escaped */
+
+	for (size_t i = 0; i < r->len; i++) {
+		if (r->text[i] == '\\')
+			i++;
+		else if (r->text[i] == ':')
+			colon = i;
+	}
+	if (r->len - colon == 1) {
+		r->len = colon;
+		return SUFFIX_EXACT;
+	}
+	if (r->len - colon == 2 && r->text[colon + 1] == '*') {
+		r->len = colon;
+		return SUFFIX_MORE;
+	}
+	return SUFFIX_NONE;
+}
+
+static bool next_word(struct reader *r)
+{
+	while (r->at < r->len && r->text[r->at] == ' ')
+		r->at++;
+	return r->at < r->len;
+}
+
+static bool is_path(const char *s, size_t len)
+{
+	return s[0] == '/' || s[0] == '$' || (s[0] == '~' && (len == 1 || s[1] == '/'));
+}
+
+static int refuse_bare(struct reader *r, char c)
+{
+	error_set(r->e, -EINVAL, r->loc, "'%c' in a command pattern needs a backslash", c);
+	if (strchr(GLOB_CHARS, c))
+		error_hint(r->e, "globs work in paths: /usr/bin/python*");
+	return -EINVAL;
+}
+
+enum word { WORD_NAME, WORD_PATH, WORD_ARGUMENT };
+
+static int read_word(struct reader *r, enum word kind, struct buffer *out)
+{
+	while (r->at < r->len && r->text[r->at] != ' ') {
+		char c = r->text[r->at++];
+
+		if (is_control(c) || (kind == WORD_NAME && strchr(GLOB_CHARS, c)))
+			return refuse_bare(r, c);
+		if (c == '\\' && r->at == r->len)
+			return error_set(r->e, -EINVAL, r->loc,
+				"the backslash at the end of a command pattern escapes nothing");
+		if (c == '\\') {
+			c = r->text[r->at++];
+			if (kind == WORD_PATH && c != ' ' && c != ':')
+				buffer_addc(out, '\\');
+		}
+		buffer_addc(out, c);
+	}
+	return 0;
+}
+
+static int keep(struct arena *a, struct buffer *word, const char **ret)
+{
+	*ret = word->failed ? NULL : arena_strndup(a, buffer_text(word), word->len);
+	buffer_clear(word);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* "*" alone, for any program. */
+static bool is_anything(const struct reader *r)
+{
+	return r->text[r->at] == '*' && (r->at + 1 == r->len || r->text[r->at + 1] == ' ');
+}
+
+static int read_program(struct reader *r, struct arena *a, struct command_pattern *p)
+{
+	auto_buffer word = { 0 };
+	int k = 0;
+
+	if (!next_word(r))
+		return error_set(r->e, -EINVAL, r->loc, "a command pattern needs a program");
+	p->is_name = !is_path(r->text + r->at, r->len - r->at) && !is_anything(r);
+	if (is_anything(r)) {
+		r->at++;
+		buffer_adds(&word, "/**");
+	} else {
+		k = read_word(r, p->is_name ? WORD_NAME : WORD_PATH, &word);
+	}
+	if (k == 0 && p->is_name && strchr(buffer_text(&word), '/')) {
+		k = error_set(r->e, -EINVAL, r->loc, "'%s' is neither a name nor an absolute path",
+			buffer_text(&word));
+		error_hint(r->e, "start it with '/', $HOME, $SKILL_DIR or another variable");
+	}
+	return k < 0 ? k : keep(a, &word, &p->program);
+}
+
+static int read_args(struct reader *r, struct arena *a, struct command_pattern *p)
+{
+	auto_buffer word = { 0 };
+	size_t cap = 0;
+
+	while (next_word(r)) {
+		const char *arg;
+		int k = read_word(r, WORD_ARGUMENT, &word);
+
+		if (k == 0)
+			k = keep(a, &word, &arg);
+		if (k == 0)
+			k = ARENA_PUSH(a, p->args, p->n_args, cap, arg);
+		if (k < 0)
+			return k;
+	}
+	return 0;
+}
+
+int command_pattern_parse(struct command_pattern *ret, struct arena *a, const char *text,
+	const struct location *loc, struct error *e)
+{
+	struct reader r = { .text = text, .len = strlen(text), .loc = loc, .e = e };
+	struct command_pattern p = { 0 };
+	enum suffix suffix = cut_suffix(&r);
+	int k;
+
+	k = read_program(&r, a, &p);
+	if (k == 0)
+		k = read_args(&r, a, &p);
+	if (k < 0)
+		return k;
+	p.more = suffix == SUFFIX_MORE || (suffix == SUFFIX_NONE && p.n_args == 0);
+	*ret = p;
+	return 0;
+}
+
+static void print_word(const char *s, const char *escaped, struct buffer *out)
+{
+	for (; *s; s++) {
+		if (*s == ' ' || *s == '\\' || is_control(*s) || strchr(escaped, *s))
+			buffer_addc(out, '\\');
+		buffer_addc(out, *s);
+	}
+}
+
+/* A path pattern: its own escapes stay pairs; spaces and control characters get one. */
+static void print_path(const char *s, struct buffer *out)
+{
+	for (; *s; s++) {
+		if (*s == ' ' || is_control(*s))
+			buffer_addc(out, '\\');
+		if (*s == '\\' && s[1])
+			buffer_addc(out, *s++);
+		buffer_addc(out, *s);
+	}
+}
+
+static void print_name(const char *s, struct buffer *out)
+{
+	if (is_path(s, strlen(s)))
+		buffer_addc(out, '\\');
+	print_word(s, GLOB_CHARS, out);
+}
+
+static bool ends_like_suffix(const char *s)
+{
+	size_t n = strlen(s);
+
+	return (n > 0 && s[n - 1] == ':') || (n > 1 && s[n - 2] == ':' && s[n - 1] == '*');
+}
+
+void command_pattern_print(const struct command_pattern *p, struct buffer *out)
+{
+	if (p->is_name)
+		print_name(p->program, out);
+	else
+		print_path(p->program, out);
+	for (size_t i = 0; i < p->n_args; i++) {
+		buffer_addc(out, ' ');
+		print_word(p->args[i], "", out);
+	}
+	if (!p->more)
+		buffer_addc(out, ':');
+	else if (p->n_args > 0 || ends_like_suffix(p->program))
+		buffer_adds(out, ":*");
+}
+
+static bool is_prefix(const struct command_pattern *p, const char *const *args, size_t n)
+{
+	if (n < p->n_args)
+		return false;
+	for (size_t i = 0; i < p->n_args; i++) {
+		if (strcmp(p->args[i], args[i]) != 0)
+			return false;
+	}
+	return true;
+}
+
+bool command_pattern_matches_args(
+	const struct command_pattern *p, const char *const *args, size_t n)
+{
+	return (p->more || n == p->n_args) && is_prefix(p, args, n);
+}
+
+int command_pattern_meet_args(const struct command_pattern *a, const struct command_pattern *b,
+	struct command_pattern *ret)
+{
+	const struct command_pattern *less = a->n_args <= b->n_args ? a : b;
+	const struct command_pattern *most = less == a ? b : a;
+
+	if (!command_pattern_matches_args(less, most->args, most->n_args))
+		return 0;
+	ret->args = most->args;
+	ret->n_args = most->n_args;
+	ret->more = less->more && most->more;
+	return 1;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Command patterns: a program, and what may follow it.
+ *
+ *   git              the program that a trusted PATH finds under this name, any arguments
+ *   /usr/bin/git     that file, any arguments
+ *   /opt/tools/      any program there (a path is a glob: policy/match/glob.h)
+ *   git push:*       git whose arguments start with "push"
+ *   git push:        git with exactly the argument "push"; so does `git push` without the colon
+ *   git:             git without arguments; `git:*` is the same as `git`
+ *   *                any program
+ *
+ * Words are separated by spaces; a backslash takes the next character as it is (\: \  \\ too).
+ * Arguments are compared as whole words, never by prefix of a word; `*` inside an argument word is
+ * literal. A colon only has a meaning at the very end. A name is literal: in it `* ? [ {` must be
+ * escaped, lest somebody takes `python*` for a glob. Patterns with arguments hold where Corral
+ * itself starts the program.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct buffer;
+
+struct command_pattern {
+	/*
+	 * A name without '/', unescaped; or a path pattern that starts with '/' or a variable, with
+	 * its glob syntax (and its escapes) kept.
+	 */
+	const char *program;
+	bool is_name;
+	const char **args; /* unescaped */
+	size_t n_args;
+	bool more; /* further arguments may follow */
+};
+
+/* -EINVAL with a sentence if the text is no pattern. *ret lives in the arena; else untouched. */
+int command_pattern_parse(struct command_pattern *ret, struct arena *a, const char *text,
+	const struct location *loc, struct error *e);
+/* Canonical text; parse → print → parse is the identity. */
+void command_pattern_print(const struct command_pattern *p, struct buffer *out);
+/* True if the pattern says anything about arguments. */
+static inline bool command_pattern_is_fine(const struct command_pattern *p)
+{
+	return p->n_args > 0 || !p->more;
+}
+/* Only the arguments: argv without argv[0]. */
+bool command_pattern_matches_args(
+	const struct command_pattern *p, const char *const *args, size_t n);
+/* The arguments that both accept: 1 with ret's args and more set (program untouched), 0: none. */
+int command_pattern_meet_args(const struct command_pattern *a, const struct command_pattern *b,
+	struct command_pattern *ret);

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nearly all patterns that people write are a path, or a folder with all below it; most of the
+ * others are a glob inside a fixed folder (/srv/app/logs/*.log), or float and name a component
+ * (/srv/**, then /node_modules, then anything). So the set is a hash table of places
+ * (place-table.h), and a match walks the path once:
+ *
+ *   - at every slash the part so far is looked up as a fixed folder;
+ *   - every component is looked up by its name below each folder passed so far that has floating
+ * patterns.
+ *
+ * A place knows the strongest entry that is this very path, the strongest that is this folder with
+ * all below it, and the globs that go on from here. Those are one automaton (dfa.h) that runs over
+ * the rest of the path; places with the same globs share it.
+ *
+ * Patterns made to explode (`*a??????????????`) hit a limit on states that is linear in their
+ * length. Their group is then halved until the rest fits, and what explodes alone is matched by
+ * itself (glob.h, linear in pattern x path); at most ALONE_MAX such patterns are taken, so the cost
+ * of a decision stays bounded.
+ */
+#include "policy/match/pathset.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "policy/match/automaton.h"
+#include "policy/match/dfa.h"
+#include "policy/match/place-table.h"
+
+#define NONE PLACE_NONE
+
+/* BASES_MAX: folders with floating patterns that may lie on one path. */
+enum { ALONE_MAX = 256, STATES_MAX = 1 << 18, BASES_MAX = 8 };
+/* What compiling may cost: about a tenth of a second, and more with the length of the patterns. */
+enum { BUDGET_MIN = 4 << 20, BUDGET_PER_TOKEN = 64 };
+
+/* A glob behind a place, or an entry of several globs, before it is compiled. */
+struct item {
+	struct place_key key;
+	const struct glob_token *tokens; /* what follows the place */
+	size_t n;
+	const struct glob *globs; /* an entry of several: the place is the root */
+	size_t n_globs;
+	uint32_t rank;
+};
+
+/* One matcher of a group: an automaton with ranks of its own, or one entry by itself. */
+struct machine {
+	const struct dfa *dfa;
+	const uint32_t *ranks;
+	const struct item *alone;
+};
+
+struct group {
+	uint32_t first, n; /* of machines */
+};
+
+/* A group's patterns in order are the name of its automaton. */
+struct shared {
+	const struct item *items;
+	size_t n;
+	const struct dfa *dfa;
+};
+
+struct pathset {
+	struct arena arena;
+	struct place_table table;
+
+	struct item *items;
+	size_t n_items, cap_items;
+	struct machine *machines;
+	size_t n_machines, cap_machines;
+	struct group *groups;
+	size_t n_groups, cap_groups;
+	struct shared *shared;
+	size_t n_shared, cap_shared;
+	uint32_t *shared_heads; /* buckets, by hash of the patterns */
+	uint32_t *shared_next;
+	size_t cap_shared_next, n_shared_heads;
+	struct dfa **dfas;
+	size_t n_dfas, cap_dfas;
+	size_t n_alone;
+	size_t budget; /* steps that all automata together may still take */
+};
+
+struct pathset *pathset_new(void)
+{
+	struct pathset *s = calloc(1, sizeof(*s));
+
+	if (s)
+		place_table_init(&s->table, &s->arena);
+	return s;
+}
+
+void pathset_free(struct pathset *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n_dfas; i++)
+		dfa_free(s->dfas[i]);
+	arena_deinit(&s->arena);
+	free(s);
+}
+
+/* Adding */
+
+/* A plain path or folder, or the end of a floating pattern: no automaton. */
+static int add_plain(struct pathset *s, const struct place_key *key, bool subtree, uint32_t rank)
+{
+	struct place *place = place_table_put(&s->table, key);
+
+	if (!place)
+		return -ENOMEM;
+	if (subtree)
+		place->subtree = rank_best(place->subtree, rank);
+	else
+		place->exact = rank_best(place->exact, rank);
+	return 0;
+}
+
+/* Where the fixed folder of a true glob ends: the last slash of its literal part. */
+static size_t fixed_length(const struct glob_alternative *alt)
+{
+	size_t n = alt->literal_len;
+
+	/* A "**" brings its own slash. */
+	if (alt->tokens[n].type == GLOB_TREE || alt->tokens[n].type == GLOB_TAIL)
+		return n;
+	while (n > 0 && alt->literal[n - 1] != '/')
+		n--;
+	return n > 0 ? n - 1 : 0;
+}
+
+static int add_glob(struct pathset *s, const struct glob_alternative *alt, uint32_t rank)
+{
+	size_t fixed = fixed_length(alt);
+	struct item item = {
+		.key = { .folder = alt->literal, .folder_len = fixed },
+		.tokens = alt->tokens + fixed,
+		.n = alt->n - fixed,
+		.rank = rank,
+	};
+
+	return ARENA_PUSH(&s->arena, s->items, s->n_items, s->cap_items, item);
+}
+
+static int add_path(struct pathset *s, const struct glob_alternative *alt, uint32_t rank)
+{
+	/* "/" is the root, whose folder is "". */
+	const struct place_key key = { .folder = alt->literal,
+		.folder_len = alt->literal_len == 1 ? 0 : alt->literal_len };
+
+	return add_plain(s, &key, alt->kind == GLOB_SUBTREE, rank);
+}
+
+int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t rank)
+{
+	struct item item = { .key = { .folder = "" }, .globs = globs, .n_globs = n, .rank = rank };
+	int r = 0;
+
+	if (n > 1)
+		return ARENA_PUSH(&s->arena, s->items, s->n_items, s->cap_items, item);
+	for (size_t i = 0; r == 0 && i < globs->n; i++) {
+		const struct glob_alternative *alt = &globs->alternatives[i];
+
+		r = alt->kind == GLOB_TRUE ? add_glob(s, alt, rank) : add_path(s, alt, rank);
+	}
+	return r;
+}
+
+/* Building: floating patterns, found by name */
+
+/* Length of the literal component that tokens start with; 0 if a wildcard is part of it. */
+static size_t literal_component(const struct glob_token *tokens, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && tokens[i].type == GLOB_BYTE && tokens[i].byte != '/')
+		i++;
+	if (i < n && tokens[i].type != GLOB_BYTE && tokens[i].type != GLOB_TREE &&
+		tokens[i].type != GLOB_TAIL)
+		return 0;
+	return i;
+}
+
+/* Folder, "**", name: found by the name below the folder. Turns the item into what follows the
+ * name. */
+static int float_item(struct pathset *s, struct item *item)
+{
+	size_t len = 0;
+	struct place *base;
+	char *name;
+
+	if (!item->globs && item->tokens[0].type == GLOB_TREE)
+		len = literal_component(item->tokens + 1, item->n - 1);
+	if (len == 0 || place_table_bases(&s->table, item->key.folder, item->key.folder_len) >=
+				BASES_MAX - 1)
+		return 0;
+	base = place_table_put(&s->table, &item->key);
+	name = arena_alloc(&s->arena, len + 1);
+	if (!base || !name)
+		return -ENOMEM;
+	base->floats = true;
+	for (size_t i = 0; i < len; i++)
+		name[i] = (char)item->tokens[1 + i].byte;
+	item->key.name = name;
+	item->key.name_len = len;
+	item->tokens += 1 + len;
+	item->n -= 1 + len;
+	return 0;
+}
+
+/*
+ * In the order of folders, so that those above come first: whether a folder may be a base depends
+ * on how many above it are. What is a plain path or folder after that leaves the list.
+ */
+static int float_items(struct pathset *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n_items; i++) {
+		struct item *item = &s->items[i];
+		bool tail;
+		int r = float_item(s, item);
+
+		tail = item->n == 1 && item->tokens[0].type == GLOB_TAIL;
+		if (r == 0 && !item->globs && (item->n == 0 || tail))
+			r = add_plain(s, &item->key, tail, item->rank);
+		else
+			s->items[kept++] = *item;
+		if (r < 0)
+			return r;
+	}
+	s->n_items = kept;
+	return 0;
+}
+
+/* Building: groups and their automata */
+
+static int by_key_and_rank(const void *x, const void *y)
+{
+	const struct item *a = x, *b = y;
+	int c = place_key_compare(&a->key, &b->key);
+
+	return c ? c : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static bool same_tokens(const struct item *a, const struct item *b)
+{
+	if (a->globs || b->globs || a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct glob_token *s = &a->tokens[i], *t = &b->tokens[i];
+
+		if (s->type != t->type || s->byte != t->byte)
+			return false;
+		if (s->type == GLOB_CLASS && memcmp(s->class, t->class, sizeof(*s->class)) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool same_items(const struct item *a, const struct item *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!same_tokens(&a[i], &b[i]))
+			return false;
+	}
+	return true;
+}
+
+static uint64_t hash_items(const struct pathset *s, const struct item *items, size_t n)
+{
+	uint64_t h = place_mix(s->table.seed, n);
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t t = 0; t < items[i].n; t++)
+			h = place_mix(h,
+				(uint64_t)items[i].tokens[t].type << 8 | items[i].tokens[t].byte);
+	}
+	return h;
+}
+
+static const struct dfa *find_shared(const struct pathset *s, const struct item *items, size_t n)
+{
+	uint32_t i = s->shared_heads[hash_items(s, items, n) & (s->n_shared_heads - 1)];
+
+	for (; i != NONE; i = s->shared_next[i]) {
+		if (s->shared[i].n == n && same_items(s->shared[i].items, items, n))
+			return s->shared[i].dfa;
+	}
+	return NULL;
+}
+
+static int remember_shared(
+	struct pathset *s, const struct item *items, size_t n, const struct dfa *d)
+{
+	struct shared entry = { .items = items, .n = n, .dfa = d };
+	uint32_t *head = &s->shared_heads[hash_items(s, items, n) & (s->n_shared_heads - 1)];
+	size_t count = s->n_shared;
+
+	if (ARENA_PUSH(&s->arena, s->shared_next, count, s->cap_shared_next, *head) < 0 ||
+		ARENA_PUSH(&s->arena, s->shared, s->n_shared, s->cap_shared, entry) < 0)
+		return -ENOMEM;
+	*head = (uint32_t)s->n_shared - 1;
+	return 0;
+}
+
+static int fill_automaton(struct automaton *a, const struct item *items, size_t n)
+{
+	int r = 0;
+
+	/* Inside the automaton an item's rank is its place: the items are sorted by rank. */
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (items[i].globs)
+			r = automaton_add_all(a, items[i].globs, items[i].n_globs, (uint32_t)i);
+		else
+			r = automaton_add(a, items[i].tokens, items[i].n, (uint32_t)i);
+	}
+	return r;
+}
+
+static int make_dfa(struct pathset *s, const struct item *items, size_t n, const struct dfa **ret)
+{
+	auto_automaton *a = automaton_new();
+	struct dfa *d = NULL;
+	size_t limit;
+	int r = a ? fill_automaton(a, items, n) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	automaton_charge(a, &s->budget);
+	limit = automaton_tokens(a) * 8 + 1024;
+	r = automaton_build(a, limit < STATES_MAX ? limit : STATES_MAX);
+	if (r == 0)
+		r = dfa_new(a, &d);
+	if (r < 0)
+		return r;
+	if (ARENA_PUSH(&s->arena, s->dfas, s->n_dfas, s->cap_dfas, d) < 0) {
+		dfa_free(d);
+		return -ENOMEM;
+	}
+	*ret = d;
+	return remember_shared(s, items, n, d);
+}
+
+static int add_machine(struct pathset *s, const struct item *items, size_t n, const struct dfa *d)
+{
+	struct machine m = { .dfa = d };
+	uint32_t *ranks = d ? arena_calloc(&s->arena, n, sizeof(*ranks)) : NULL;
+
+	if (d && !ranks)
+		return -ENOMEM;
+	for (size_t i = 0; d && i < n; i++)
+		ranks[i] = items[i].rank;
+	m.ranks = ranks;
+	if (!d) {
+		m.alone = items;
+		if (++s->n_alone > ALONE_MAX)
+			return -E2BIG;
+	}
+	return ARENA_PUSH(&s->arena, s->machines, s->n_machines, s->cap_machines, m);
+}
+
+/* One automaton for n items, or two for the halves if it explodes. The recursion is log n deep. */
+static int add_machines(struct pathset *s, const struct item *items, size_t n)
+{
+	const struct dfa *d = find_shared(s, items, n);
+	int r = d ? 0 : make_dfa(s, items, n, &d);
+
+	if (r == 0)
+		return add_machine(s, items, n, d);
+	if (r != -E2BIG)
+		return r;
+	if (n == 1)
+		return add_machine(s, items, 1, NULL);
+	r = add_machines(s, items, n / 2);
+	return r < 0 ? r : add_machines(s, items + n / 2, n - n / 2);
+}
+
+/* All items behind one place. */
+static int add_group(struct pathset *s, const struct item *items, size_t n)
+{
+	struct place *place = place_table_put(&s->table, &items->key);
+	struct group g = { .first = (uint32_t)s->n_machines };
+	int r;
+
+	if (!place)
+		return -ENOMEM;
+	r = add_machines(s, items, n);
+	if (r < 0)
+		return r;
+	g.n = (uint32_t)s->n_machines - g.first;
+	place->group = (uint32_t)s->n_groups;
+	return ARENA_PUSH(&s->arena, s->groups, s->n_groups, s->cap_groups, g);
+}
+
+static void sort_items(struct pathset *s)
+{
+	if (s->n_items)
+		qsort(s->items, s->n_items, sizeof(*s->items), by_key_and_rank);
+}
+
+static int add_groups(struct pathset *s)
+{
+	size_t i = 0;
+
+	while (i < s->n_items) {
+		const struct item *first = &s->items[i];
+		size_t n = 1;
+		int r;
+
+		while (i + n < s->n_items && place_key_compare(&first[n].key, &first->key) == 0)
+			n++;
+		r = add_group(s, first, n);
+		if (r < 0)
+			return r;
+		i += n;
+	}
+	return 0;
+}
+
+static int make_shared_heads(struct pathset *s)
+{
+	size_t n = 16;
+
+	while (n < s->n_items)
+		n *= 2;
+	s->shared_heads = arena_calloc(&s->arena, n, sizeof(*s->shared_heads));
+	if (!s->shared_heads)
+		return -ENOMEM;
+	memset(s->shared_heads, 0xff, n * sizeof(*s->shared_heads));
+	s->n_shared_heads = n;
+	return 0;
+}
+
+int pathset_build(struct pathset *s, struct error *e)
+{
+	int r = make_shared_heads(s);
+
+	s->budget = BUDGET_MIN;
+	for (size_t i = 0; i < s->n_items; i++)
+		s->budget += (s->items[i].n + 8) * BUDGET_PER_TOKEN;
+	sort_items(s);
+	if (r == 0)
+		r = float_items(s);
+	sort_items(s);
+	if (r == 0)
+		r = add_groups(s);
+	if (r == 0)
+		r = place_table_finish(&s->table);
+	if (r == -E2BIG) {
+		error_set(e, r, NULL, "more than %d patterns are too complex to be compiled",
+			ALONE_MAX);
+		error_hint(e, "patterns with many ? behind a * are costly: write them more simply");
+	}
+	return r;
+}
+
+/* Matching */
+
+static bool alone_matches(const struct item *item, const char *rest, size_t len)
+{
+	const struct glob_alternative alt = { .tokens = item->tokens, .n = item->n };
+
+	if (!item->globs)
+		return glob_alternative_match(&alt, rest, len);
+	for (size_t i = 0; i < item->n_globs; i++) {
+		if (!glob_match(&item->globs[i], rest, len))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t match_group(const struct pathset *s, uint32_t group, const char *rest, size_t len)
+{
+	const struct machine *m = s->machines + s->groups[group].first;
+	uint32_t best = RANK_NONE;
+
+	for (uint32_t i = 0; i < s->groups[group].n; i++, m++) {
+		if (m->dfa) {
+			uint32_t place = dfa_match(m->dfa, rest, len);
+
+			if (place != RANK_NONE)
+				best = rank_best(best, m->ranks[place]);
+		} else if (m->alone->rank < best && alone_matches(m->alone, rest, len)) {
+			best = m->alone->rank;
+		}
+	}
+	return best;
+}
+
+/* The path has come to a place; `at` is the end of the part that led there. */
+static uint32_t match_place(
+	const struct pathset *s, const struct place *place, const char *path, size_t len, size_t at)
+{
+	uint32_t best = place->subtree;
+
+	if (at == len)
+		best = rank_best(best, place->exact);
+	if (place->group != NONE)
+		best = rank_best(best, match_group(s, place->group, path + at, len - at));
+	return best;
+}
+
+/* Folders passed so far that have floating patterns. */
+struct bases {
+	const struct place *items[BASES_MAX];
+	uint64_t hashes[BASES_MAX];
+	size_t n;
+};
+
+static void bases_add(struct bases *b, const struct place *place, uint64_t hash)
+{
+	if (!place->floats)
+		return;
+	b->hashes[b->n] = hash;
+	b->items[b->n++] = place;
+}
+
+static uint32_t match_floating(
+	const struct pathset *s, const struct bases *b, const struct place_walk *w, size_t before)
+{
+	uint32_t best = RANK_NONE;
+
+	for (size_t i = 0; i < b->n; i++) {
+		const struct place *place =
+			place_table_find_name(&s->table, b->items[i], b->hashes[i], w, before);
+
+		if (place)
+			best = rank_best(best, match_place(s, place, w->path, w->len, w->at));
+	}
+	return best;
+}
+
+uint32_t pathset_match(const struct pathset *s, const char *path, size_t len)
+{
+	struct place_walk w;
+	struct bases bases = { .n = 0 };
+	const struct place *root = &s->table.root;
+	uint32_t best = match_place(s, root, path, len, 0);
+	size_t before = 0;
+
+	/* The root is "/" as a path and "" as a folder. */
+	if (len == 1)
+		return rank_best(best, root->exact);
+	place_walk_start(&w, &s->table, path, len);
+	bases_add(&bases, root, w.hash);
+	while (place_walk_next(&w)) {
+		const struct place *place = place_table_find(&s->table, &w);
+
+		if (bases.n)
+			best = rank_best(best, match_floating(s, &bases, &w, before));
+		if (place) {
+			best = rank_best(best, match_place(s, place, path, len, w.at));
+			bases_add(&bases, place, w.hash);
+		}
+		before = w.at;
+	}
+	return best;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/match/pattern.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "policy/match/command.h"
+#include "policy/match/glob.h"
+#include "policy/network/host.h"
+#include "policy/variable.h"
+
+/* A glob without its variable. Alternatives keep the spelling they were written in. */
+static int canonical_glob(
+	const char *text, struct buffer *out, const struct location *where, struct error *e)
+{
+	auto_arena scratch = { 0 };
+	struct glob g;
+	int r = glob_parse(&g, &scratch, text, where, e);
+
+	if (r < 0)
+		return r;
+	if (g.n > 1 || strchr(text, '{'))
+		buffer_adds(out, text);
+	else
+		glob_print(&g.alternatives[0], out);
+	return 0;
+}
+
+static int canonical_path(
+	const char *text, struct buffer *out, const struct location *where, struct error *e)
+{
+	const char *rest = text;
+	enum variable v;
+	int r = variable_split(text, &v, &rest, where, e);
+
+	if (r < 0)
+		return r;
+	if (r == 1) {
+		buffer_printf(out, "$%s", variable_name(v));
+		if (*rest == '\0')
+			return 0;
+		/* Behind a folder's name a slash means all below, not the root. */
+		if (strspn(rest, "/") == strlen(rest))
+			rest = "/**";
+	}
+	return canonical_glob(rest, out, where, e);
+}
+
+static int canonical_host(
+	const char *text, struct buffer *out, const struct location *where, struct error *e)
+{
+	auto_arena scratch = { 0 };
+	struct host_pattern p;
+	int r = host_pattern_parse(&p, &scratch, text, where, e);
+
+	if (r == 0)
+		host_pattern_print(&p, out);
+	return r;
+}
+
+static int canonical_command(
+	const char *text, struct buffer *out, const struct location *where, struct error *e)
+{
+	auto_arena scratch = { 0 };
+	auto_buffer program = { 0 };
+	struct command_pattern p;
+	int r = command_pattern_parse(&p, &scratch, text, where, e);
+
+	if (r < 0)
+		return r;
+	if (!p.is_name) {
+		r = canonical_path(p.program, &program, where, e);
+		if (r < 0)
+			return r;
+		if (program.failed)
+			return -ENOMEM;
+		p.program = buffer_text(&program);
+	}
+	command_pattern_print(&p, out);
+	return 0;
+}
+
+int pattern_canonical(enum operation op, const char *text, struct arena *a, const char **ret,
+	const struct location *where, struct error *e)
+{
+	auto_buffer out = { 0 };
+	int r = 0;
+
+	switch (op) {
+	case OPERATION_FS_READ:
+	case OPERATION_FS_WRITE:
+		r = canonical_path(text, &out, where, e);
+		break;
+	case OPERATION_NET_CONNECT:
+		r = canonical_host(text, &out, where, e);
+		break;
+	case OPERATION_EXEC:
+		r = canonical_command(text, &out, where, e);
+		break;
+	case OPERATION_ENV:
+	case OPERATION_SERVICE:
+		buffer_adds(&out, text);
+		break;
+	}
+	if (r < 0)
+		return r;
+	if (out.failed)
+		return -ENOMEM;
+	if (ret)
+		*ret = arena_strdup(a, buffer_text(&out));
+	return ret && !*ret ? -ENOMEM : 0;
+}

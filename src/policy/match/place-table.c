@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/match/place-table.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "policy/rank.h"
+
+/* Tells names below a folder from folders inside it. */
+#define NAMED 0x5851f42d4c957f2du
+
+static const struct place blank = {
+	.exact = RANK_NONE,
+	.subtree = RANK_NONE,
+	.group = PLACE_NONE,
+};
+
+void place_table_init(struct place_table *t, struct arena *arena)
+{
+	*t = (struct place_table){ .arena = arena, .root = blank };
+	t->root.key = "";
+	/*
+	 * Without a secret, patterns could be chosen to collide. Where the kernel has none to give
+	 * yet, the address of the table has to do.
+	 */
+	if (getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) != sizeof(t->seed))
+		t->seed = (uintptr_t)t * 0x9e3779b97f4a7c15u;
+}
+
+/* Eight bytes at a time; the length of the rest is part of it, else "a" and "a\0" would be one. */
+static uint64_t hash_component(uint64_t seed, const char *s, const char *end, const char **ret_end)
+{
+	uint64_t word = 0, hash = seed;
+	unsigned shift = 0;
+
+	for (; s < end && *s != '/'; s++) {
+		word |= (uint64_t)(unsigned char)*s << shift;
+		shift += 8;
+		if (shift == 64) {
+			hash = place_mix(hash, word);
+			word = 0;
+			shift = 0;
+		}
+	}
+	*ret_end = s;
+	return place_mix(hash, word ^ (uint64_t)(shift + 1) << 56);
+}
+
+void place_walk_start(
+	struct place_walk *w, const struct place_table *t, const char *path, size_t len)
+{
+	*w = (struct place_walk){ .path = path, .len = len, .seed = t->seed, .hash = t->seed };
+}
+
+bool place_walk_next(struct place_walk *w)
+{
+	const char *end;
+
+	if (w->at >= w->len)
+		return false;
+	w->component = hash_component(w->seed, w->path + w->at + 1, w->path + w->len, &end);
+	w->hash = place_mix(w->hash, w->component);
+	w->at = (size_t)(end - w->path);
+	return true;
+}
+
+static uint64_t hash_name(uint64_t base, uint64_t component)
+{
+	return place_mix(base ^ NAMED, component);
+}
+
+static uint64_t hash_key(const struct place_table *t, const struct place_key *key)
+{
+	struct place_walk w;
+	const char *end;
+
+	place_walk_start(&w, t, key->folder, key->folder_len);
+	while (place_walk_next(&w))
+		;
+	if (!key->name)
+		return w.hash;
+	return hash_name(
+		w.hash, hash_component(t->seed, key->name, key->name + key->name_len, &end));
+}
+
+static int compare_bytes(const char *a, size_t na, const char *b, size_t nb)
+{
+	size_t least = na < nb ? na : nb;
+	int c = least ? memcmp(a, b, least) : 0;
+
+	return c ? c : (na > nb) - (na < nb);
+}
+
+int place_key_compare(const struct place_key *a, const struct place_key *b)
+{
+	int c = compare_bytes(a->folder, a->folder_len, b->folder, b->folder_len);
+
+	if (c || !a->name || !b->name)
+		return c ? c : (a->name != NULL) - (b->name != NULL);
+	return compare_bytes(a->name, a->name_len, b->name, b->name_len);
+}
+
+static bool place_is(const struct place *p, const struct place_key *key)
+{
+	return p->folder_len == key->folder_len && p->name_len == key->name_len &&
+	       p->named == (key->name != NULL) &&
+	       memcmp(p->key, key->folder, key->folder_len) == 0 &&
+	       (!p->named || memcmp(p->key + p->folder_len, key->name, key->name_len) == 0);
+}
+
+/* Where a hash leads: to the bucket of the place with that key, or to a free one. */
+static struct place_bucket *probe(
+	const struct place_table *t, uint64_t hash, const struct place_key *key)
+{
+	size_t i = (size_t)hash & (t->n_buckets - 1);
+	struct place_bucket *b = &t->buckets[i];
+
+	while (b->index != PLACE_NONE &&
+		(b->tag != (uint32_t)(hash >> 32) || !place_is(&t->places[b->index], key))) {
+		i = (i + 1) & (t->n_buckets - 1);
+		b = &t->buckets[i];
+	}
+	return b;
+}
+
+static struct place_key key_of(const struct place *p)
+{
+	return (struct place_key){
+		.folder = p->key,
+		.folder_len = p->folder_len,
+		.name = p->named ? p->key + p->folder_len : NULL,
+		.name_len = p->name_len,
+	};
+}
+
+static int grow(struct place_table *t)
+{
+	size_t n = t->n_buckets ? t->n_buckets * 2 : 32;
+	struct place_bucket *buckets = arena_calloc(t->arena, n, sizeof(*buckets));
+
+	if (!buckets)
+		return -ENOMEM;
+	memset(buckets, 0xff, n * sizeof(*buckets));
+	t->buckets = buckets;
+	t->n_buckets = n;
+	for (size_t i = 0; i < t->n; i++) {
+		struct place_key key = key_of(&t->places[i]);
+		uint64_t hash = hash_key(t, &key);
+
+		*probe(t, hash, &key) =
+			(struct place_bucket){ (uint32_t)(hash >> 32), (uint32_t)i };
+	}
+	return 0;
+}
+
+static int add(struct place_table *t, const struct place_key *key, uint64_t hash,
+	struct place_bucket *bucket)
+{
+	struct place p = blank;
+	char *text = arena_alloc(t->arena, key->folder_len + key->name_len + 1);
+
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, key->folder, key->folder_len);
+	if (key->name)
+		memcpy(text + key->folder_len, key->name, key->name_len);
+	p.key = text;
+	p.folder_len = (uint16_t)key->folder_len;
+	p.name_len = (uint16_t)key->name_len;
+	p.named = key->name != NULL;
+	if (ARENA_PUSH(t->arena, t->places, t->n, t->cap, p) < 0)
+		return -ENOMEM;
+	*bucket = (struct place_bucket){ (uint32_t)(hash >> 32), (uint32_t)t->n - 1 };
+	return 0;
+}
+
+struct place *place_table_put(struct place_table *t, const struct place_key *key)
+{
+	uint64_t hash = hash_key(t, key);
+	struct place_bucket *bucket;
+
+	if (key->folder_len == 0 && !key->name)
+		return &t->root;
+	if (key->folder_len > UINT16_MAX || key->name_len > UINT16_MAX)
+		return NULL;
+	if (t->n * 2 >= t->n_buckets && grow(t) < 0)
+		return NULL;
+	bucket = probe(t, hash, key);
+	if (bucket->index == PLACE_NONE && add(t, key, hash, bucket) < 0)
+		return NULL;
+	return &t->places[bucket->index];
+}
+
+size_t place_table_bases(const struct place_table *t, const char *folder, size_t len)
+{
+	size_t n = t->root.floats && len > 0;
+	struct place_walk w;
+
+	place_walk_start(&w, t, folder, len);
+	while (t->n && place_walk_next(&w) && w.at < len) {
+		const struct place_key key = { .folder = folder, .folder_len = w.at };
+		const struct place_bucket *b = probe(t, w.hash, &key);
+
+		n += b->index != PLACE_NONE && t->places[b->index].floats;
+	}
+	return n;
+}
+
+static size_t filter_bit(const struct place_table *t, uint64_t hash)
+{
+	return (size_t)(hash >> 20) & t->filter_mask;
+}
+
+int place_table_finish(struct place_table *t)
+{
+	size_t bits = 1024;
+
+	while (bits < t->n * 16)
+		bits *= 2;
+	t->filter = arena_calloc(t->arena, bits / 64, sizeof(*t->filter));
+	if (!t->filter)
+		return -ENOMEM;
+	t->filter_mask = bits - 1;
+	for (size_t i = 0; i < t->n; i++) {
+		struct place_key key = key_of(&t->places[i]);
+		size_t bit = filter_bit(t, hash_key(t, &key));
+
+		t->filter[bit >> 6] |= (uint64_t)1 << (bit & 63);
+	}
+	return 0;
+}
+
+static const struct place *find(
+	const struct place_table *t, uint64_t hash, const struct place_key *key)
+{
+	size_t bit = filter_bit(t, hash);
+	const struct place_bucket *b;
+
+	if (!(t->filter[bit >> 6] >> (bit & 63) & 1))
+		return NULL;
+	b = probe(t, hash, key);
+	return b->index == PLACE_NONE ? NULL : &t->places[b->index];
+}
+
+const struct place *place_table_find(const struct place_table *t, const struct place_walk *w)
+{
+	const struct place_key key = { .folder = w->path, .folder_len = w->at };
+
+	return find(t, w->hash, &key);
+}
+
+const struct place *place_table_find_name(const struct place_table *t, const struct place *base,
+	uint64_t base_hash, const struct place_walk *w, size_t before)
+{
+	const struct place_key key = {
+		.folder = base->key,
+		.folder_len = base->folder_len,
+		.name = w->path + before + 1,
+		.name_len = w->at - before - 1,
+	};
+
+	return find(t, hash_name(base_hash, w->component), &key);
+}

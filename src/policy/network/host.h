@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Network patterns and network requests.
+ *
+ *   api.example.com:443      that name              *.example.com:443   its subdomains, any depth
+ *   10.1.0.0/16:5432         a prefix               [2001:db8::1]:80    an address
+ *   *:443                    any name and any public address
+ *   host:1000-2000 host:*    ports; without a port: any port
+ *   udp://ntp.example.com:123                       unix:/run/x.sock
+ *   https://api.example.com/v1/**    port from the scheme; a path other than / /* /** narrows to
+ *                                    what only a speaker of HTTP can hold
+ *
+ * A pattern covers a guarded place (baseline.h) only if it lies wholly inside the guarded range.
+ * What is `never` reachable is not judged here: ask baseline_never(). Names are kept as A-labels in
+ * lower case without the dot at the end. `localhost` covers 127.0.0.1 and ::1 too.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "policy/network/address.h"
+
+struct buffer;
+
+enum { HOST_NAME_BYTES = 256 };
+
+enum transport { TRANSPORT_TCP, TRANSPORT_UDP, TRANSPORT_UNIX };
+
+enum host_kind { HOST_NAME, HOST_SUBDOMAINS, HOST_ANY, HOST_PREFIX, HOST_SOCKET };
+
+struct host_pattern {
+	enum host_kind kind;
+	enum transport transport;
+	const char *name; /* HOST_NAME, HOST_SUBDOMAINS (without "*."), HOST_SOCKET (the path) */
+	struct prefix prefix;
+	uint16_t port_lo, port_hi; /* 1..65535 for any port; 0 for sockets */
+	/* Finer than a connection; empty: not narrowed. All path patterns must match. */
+	const char **url_paths;
+	size_t n_url_paths;
+	unsigned methods; /* set of host_method bits; 0: all */
+	/* Means guarded places too, for patterns that forbid or ask: to forbid `*` is to forbid
+	 * all. */
+	bool wide;
+};
+
+/* What somebody wants to reach. Made by host_request_parse; no allocation. */
+struct host_request {
+	enum transport transport;
+	bool is_address;
+	char name[HOST_NAME_BYTES]; /* normal form; "" for an address */
+	struct address address;     /* plain form (address_plain) */
+	uint16_t port;              /* 0: not known */
+	const char *socket;         /* TRANSPORT_UNIX: points into the target text */
+	char url_path[1024];        /* normal form (url-path.h); "" for a bare connection */
+	bool has_url_path;
+	unsigned method; /* one host_method bit; 0: not known */
+};
+
+/* GET, HEAD, POST … as bits; 0 for an unknown word. Case-sensitive, as HTTP is. */
+unsigned host_method(const char *word);
+
+/* Parses into the arena. The error's place is the caller's to set (loc may be NULL). */
+int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *text,
+	const struct location *loc, struct error *e);
+/*
+ * The canonical text; parse → print → parse is the identity. Methods are not printed. A meet may
+ * have several URL paths, which no single pattern can say: it is printed for people, with " & "
+ * between.
+ */
+void host_pattern_print(const struct host_pattern *p, struct buffer *out);
+/* One pattern against one request; slow and plain: sets use hostset.h. */
+bool host_pattern_matches(const struct host_pattern *p, const struct host_request *r);
+/*
+ * Every request that b matches, a matches. A "no" may be too careful: of two different globs over
+ * URL paths neither is taken to contain the other, and prefixes are compared as they are written.
+ */
+bool host_pattern_contains(const struct host_pattern *a, const struct host_pattern *b);
+/*
+ * The requests that both match, as patterns in ret. Returns how many, or -ENOMEM. Exact. There is
+ * room for two, but host-meet.c shows that one is enough. It shares names and paths with a and b.
+ */
+int host_pattern_meet(const struct host_pattern *a, const struct host_pattern *b,
+	struct arena *arena, struct host_pattern ret[2]);
+
+/*
+ * Reads a target: "host:port", "host" (port 0: unknown, which only an any-port grant covers),
+ * "[v6]:port", "udp://host:port", "unix:/path", or a URL (http, https, ws, wss, ftp). Numeric
+ * look-alikes are resolved to the address they mean. -EINVAL with a sentence in e.
+ */
+int host_request_parse(struct host_request *ret, const char *target, struct error *e);
+/* The request in normal form, for messages and remedies: "api.example.com:443". */
+void host_request_print(const struct host_request *r, struct buffer *out);

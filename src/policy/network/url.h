@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The host and the port of an absolute URL, as the WHATWG standard finds them, or a refusal: never
+ * another answer than a browser's. Schemes http, https, ws, wss, ftp; others are refused. No
+ * allocation but what libidn2 needs for a name that is not ASCII.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "policy/network/address.h"
+
+enum { URL_PATH_BYTES = 1024 };
+
+struct url {
+	char scheme[8];
+	bool is_address;
+	char host[256]; /* A-labels in lower case; a dot at the end is kept, as the standard does */
+	struct address address;    /* as written, not address_plain */
+	uint16_t port;             /* the scheme's own where none is given; never 0 */
+	char path[URL_PATH_BYTES]; /* normal form (url-path.h), without query and fragment */
+	bool has_userinfo;
+};
+
+/* -EINVAL with a sentence in e (-ENOMEM from libidn2); *ret is then untouched. */
+int url_parse(struct url *ret, const char *text, size_t len, struct error *e);
+/* The port that a scheme stands for, in any case of letters; 0 if it is not one of the five. */
+uint16_t url_scheme_port(const char *scheme, size_t len);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables as they were generated: what is in them, and that nothing in them is in vain. */
+#include "policy/network/test/test-host.h"
+
+#include "policy/baseline.h"
+#include "policy/match/glob.h"
+#include "policy/network/host.h"
+
+static struct host_request request(const char *text)
+{
+	struct host_request r;
+
+	check_code(text, host_request_parse(&r, text, NULL), 0);
+	return r;
+}
+
+static const struct {
+	const char *target;
+	const char *never, *guard; /* the entry's text; NULL: none */
+} nets[] = {
+	{ "example.com:443", NULL, NULL },
+	{ "8.8.8.8:53", NULL, NULL },
+	{ "[2606:4700::1]:443", NULL, NULL },
+	{ "unix:/run/x", NULL, NULL },
+	{ "169.254.169.254:80", "169.254.169.254", "169.254.0.0/16" },
+	{ "[::ffff:169.254.169.254]:80", "169.254.169.254", "169.254.0.0/16" },
+	{ "[64:ff9b::169.254.169.254]:80", "169.254.169.254", "169.254.0.0/16" },
+	{ "[2002:a9fe:a9fe::]:80", "169.254.169.254", "169.254.0.0/16" },
+	{ "http://2852039166/", "169.254.169.254", "169.254.0.0/16" },
+	{ "http://0xA9.0376.43518/", "169.254.169.254", "169.254.0.0/16" },
+	{ "udp://169.254.169.254:53", "169.254.169.254", "169.254.0.0/16" },
+	{ "169.254.169.253:53", NULL, "169.254.0.0/16" },
+	{ "169.254.170.2:80", "169.254.170.2", "169.254.0.0/16" },
+	{ "[fd00:ec2::254]:80", "fd00:ec2::254", "fc00::/7" },
+	{ "[fd20:ce::254]:80", "fd20:ce::254", "fc00::/7" },
+	{ "100.100.100.200:80", "100.100.100.200", "100.64.0.0/10" },
+	{ "192.0.0.192:80", "192.0.0.192", "192.0.0.0/24" },
+	{ "168.63.129.16:80", "168.63.129.16", NULL },
+	{ "168.63.129.17:80", NULL, NULL },
+	{ "metadata.google.internal", "metadata.google.internal", "internal" },
+	{ "METADATA.google.internal.", "metadata.google.internal", "internal" },
+	{ "x.metadata.google.internal", "metadata.google.internal", "internal" },
+	{ "metadata.goog", "metadata.goog", NULL },
+	{ "xmetadata.goog", NULL, NULL },
+	{ "instance-data:80", "instance-data", NULL },
+	{ "instance-data.ec2.internal:80", "instance-data.ec2.internal", "internal" },
+	{ "127.0.0.1", NULL, "127.0.0.0/8" },
+	{ "127.255.255.255", NULL, "127.0.0.0/8" },
+	{ "126.255.255.255", NULL, NULL },
+	{ "128.0.0.0", NULL, NULL },
+	{ "0.0.0.0", NULL, "0.0.0.0/8" },
+	{ "[::]", NULL, "::" },
+	{ "[::1]", NULL, "::1" },
+	{ "[::2]", NULL, "0.0.0.0/8" },
+	{ "10.0.0.0", NULL, "10.0.0.0/8" },
+	{ "9.255.255.255", NULL, NULL },
+	{ "11.0.0.0", NULL, NULL },
+	{ "172.15.255.255", NULL, NULL },
+	{ "172.16.0.0", NULL, "172.16.0.0/12" },
+	{ "172.31.255.255", NULL, "172.16.0.0/12" },
+	{ "172.32.0.0", NULL, NULL },
+	{ "192.168.0.0", NULL, "192.168.0.0/16" },
+	{ "192.169.0.0", NULL, NULL },
+	{ "100.63.255.255", NULL, NULL },
+	{ "100.64.0.0", NULL, "100.64.0.0/10" },
+	{ "100.128.0.0", NULL, NULL },
+	{ "192.0.2.1", NULL, "192.0.2.0/24" },
+	{ "198.18.0.1", NULL, "198.18.0.0/15" },
+	{ "198.51.100.1", NULL, "198.51.100.0/24" },
+	{ "203.0.113.1", NULL, "203.0.113.0/24" },
+	{ "223.255.255.255", NULL, NULL },
+	{ "224.0.0.1", NULL, "224.0.0.0/4" },
+	{ "239.255.255.255", NULL, "224.0.0.0/4" },
+	{ "240.0.0.0", NULL, "240.0.0.0/4" },
+	{ "255.255.255.255", NULL, "240.0.0.0/4" },
+	{ "[fe80::1]", NULL, "fe80::/10" },
+	{ "[fec0::1]", NULL, "fec0::/10" },
+	{ "[fc00::]", NULL, "fc00::/7" },
+	{ "[fdff::1]", NULL, "fc00::/7" },
+	{ "[ff02::1]", NULL, "ff00::/8" },
+	{ "[2001:db8::1]", NULL, "2001:db8::/32" },
+	{ "[2001:0:1::1]", NULL, "2001::/23" },
+	{ "[2001:200::1]", NULL, NULL },
+	{ "[64:ff9b:1:a00:0:100:808:808]", NULL, "64:ff9b:1::/48" },
+	{ "[100::1]", NULL, "100::/64" },
+	{ "localhost", NULL, "localhost" },
+	{ "a.b.localhost", NULL, "localhost" },
+	{ "notlocalhost", NULL, NULL },
+	{ "localhost.com", NULL, NULL },
+	{ "printer.local", NULL, "local" },
+	{ "x.internal", NULL, "internal" },
+	{ "localhost.localdomain", NULL, "localdomain" },
+	{ "x.home.arpa", NULL, "home.arpa" },
+	{ "home.arpa", NULL, "home.arpa" },
+	{ "1.in-addr.arpa", NULL, NULL },
+	{ "x.lan", NULL, "lan" },
+	{ "x.corp", NULL, "corp" },
+	{ "x.intranet", NULL, "intranet" },
+	{ "x.intranet.com", NULL, NULL },
+};
+
+static const char *text_of(const struct baseline_net *net)
+{
+	return net ? net->text : "(none)";
+}
+
+static void places_are_found(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(nets); i++) {
+		struct host_request r = request(nets[i].target);
+
+		check_text(nets[i].target, text_of(baseline_never(&r)),
+			nets[i].never ? nets[i].never : "(none)");
+		check_text(nets[i].target, text_of(baseline_guard(&r)),
+			nets[i].guard ? nets[i].guard : "(none)");
+	}
+}
+
+/* Every entry is found by what it names; a lookup that only works for some would be a hole. */
+static void every_entry_is_found(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < baseline_n_nets; i++) {
+		const struct baseline_net *net = &baseline_nets[i];
+		struct host_request r = { .transport = TRANSPORT_TCP };
+		struct prefix ignored;
+
+		if (net->name) {
+			(void)snprintf(r.name, sizeof(r.name), "%s", net->name);
+		} else {
+			r.is_address = true;
+			r.address = net->prefix.address;
+			assert_false(prefix_plain(&net->prefix, &ignored));
+		}
+		check_text(net->text, text_of(net->never ? baseline_never(&r) : baseline_guard(&r)),
+			net->text);
+		assert_true(net->why[0] != '\0');
+	}
+}
+
+/* host_pattern_meet() rests on these. */
+static void localhost_is_guarded(void **state)
+{
+	static const char *const targets[] = { "localhost", "127.0.0.1", "[::1]" };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(targets); i++) {
+		struct host_request r = request(targets[i]);
+
+		assert_non_null(baseline_guard(&r));
+	}
+}
+
+static const struct {
+	const char *path;
+	bool secret, system;
+} paths[] = {
+	{ "~/.ssh/id_ed25519", true, false },
+	{ "~/.ssh/authorized_keys", true, false },
+	{ "~/.aws/credentials", true, false },
+	{ "~/.config/gcloud/x/y", true, false },
+	{ "~/.npmrc", true, false },
+	{ "~/.npmrc.bak", false, false },
+	{ "~/.config/Bitwarden CLI/data.json", true, false },
+	{ "~/Library/Application Support/Google/Chrome/Default/Cookies", true, false },
+	{ "/etc/shadow", true, true },
+	{ "/etc/ssh/ssh_host_ed25519_key", true, true },
+	{ "/etc/ssh/ssh_host_ed25519_key.pub", false, true },
+	{ "/proc/1/environ", true, true },
+	{ "/proc/self/task/7/mem", true, true },
+	{ "/proc/self/status", false, true },
+	{ "/etc/hosts", false, true },
+	{ "/usr", false, true },
+	{ "/usr/local/bin/x", false, true },
+	{ "/lib64/ld.so", false, true },
+	{ "/library", false, false },
+	{ "~/.bashrc", false, true },
+	{ "~/.config/autostart/x.desktop", false, true },
+	{ "~/.config/systemd/user/x.service", false, true },
+	{ "~/.config/corral/policy.yaml", false, true },
+	{ "~/.local/state/corral/audit.db.key", true, false },
+	{ "/var/lib/corral/audit.db", true, true },
+	{ "~/src/project/.bashrc", false, false },
+	{ "~/notes.txt", false, false },
+	{ "/dev/sda1", false, true },
+	{ "/dev/tty1", false, true },
+	{ "/dev/input/event0", false, true },
+	{ "/dev/mem", true, false },
+	/* What programs write to all the time. */
+	{ "/dev/null", false, false },
+	{ "/dev/zero", false, false },
+	{ "/dev/full", false, false },
+	{ "/dev/random", false, false },
+	{ "/dev/urandom", false, false },
+	{ "/dev/tty", false, false },
+	{ "/dev/ptmx", false, false },
+	{ "/dev/pts/3", false, false },
+	{ "/dev/shm/x", false, false },
+	{ "/dev/fd/1", false, false },
+	{ "/dev/stdin", false, false },
+	{ "/dev/stdout", false, false },
+	{ "/dev/stderr", false, false },
+	{ "/tmp/x", false, false },
+	{ "/var/tmp/x", false, false },
+	{ "/home/x/y", false, false },
+};
+
+/* "~/" as a folder of its own is enough here: what it expands to is the policy's matter. */
+static bool covers(const char *pattern, const char *path)
+{
+	bool home = pattern[0] == '~';
+
+	return home == (path[0] == '~') && glob_match_text(pattern + home, path + home);
+}
+
+static void paths_are_covered(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(paths); i++) {
+		bool secret = false, system = false;
+
+		for (size_t j = 0; j < baseline_n_paths; j++) {
+			bool covered = covers(baseline_paths[j].pattern, paths[i].path);
+
+			secret |= covered && baseline_paths[j].secret;
+			system |= covered && !baseline_paths[j].secret;
+		}
+		check_yes(paths[i].path, "secret", secret, paths[i].secret);
+		check_yes(paths[i].path, "system", system, paths[i].system);
+	}
+}
+
+static void patterns_are_globs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < baseline_n_paths; i++) {
+		const char *pattern = baseline_paths[i].pattern;
+
+		check_code(pattern, glob_check(pattern + (pattern[0] == '~'), NULL), 0);
+		assert_true(baseline_paths[i].why[0] != '\0');
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(places_are_found),
+		cmocka_unit_test(every_entry_is_found),
+		cmocka_unit_test(localhost_is_guarded),
+		cmocka_unit_test(paths_are_covered),
+		cmocka_unit_test(patterns_are_globs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

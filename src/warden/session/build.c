@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making a session, in two steps, and taking it down. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "jail/plan/wire.h"
+#include "jail/probe/probe.h"
+#include "warden/session/charge.h"
+#include "warden/session/internal.h"
+#include "warden/zygote.h"
+
+enum {
+	READY_MS = 30000, /* for building a session, before something is wrong */
+	SOCKETS_FRAMES_MAX = 256,
+};
+
+/* Building. */
+
+static pid_t clone_zygote(int flags, int *ret_pidfd)
+{
+	return (pid_t)syscall(
+		SYS_clone, flags | CLONE_PIDFD | SIGCHLD, NULL, ret_pidfd, NULL, NULL);
+}
+
+static int make_zygote(struct session *s, struct error *e)
+{
+	struct zygote z = { .single = s->o.single,
+		.explain = s->o.single && s->o.explain,
+		.own_network = !s->o.host_network,
+		.uid = geteuid(),
+		.gid = getegid() };
+	int pair[2];
+	int r = frame_pair(pair);
+	auto_fd inner = r < 0 ? -1 : pair[1];
+
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot make a socket: %s", strerror(-r));
+	s->socket = pair[0];
+	s->pid = clone_zygote(zygote_namespaces(), &s->pidfd);
+	if (s->pid < 0) {
+		r = -errno;
+		s->pidfd = -1;
+		(void)error_set(e, r, NULL, "cannot make namespaces: %s", strerror(-r));
+		(void)probe_tier1(e);
+		return r;
+	}
+	if (s->pid == 0) {
+		z.socket = inner;
+		zygote_run(&z);
+	}
+	return 0;
+}
+
+static int failed(struct session *s, struct error *e)
+{
+	struct refusal refusal;
+
+	if (s->frame.type != FRAME_FAILED ||
+		refusal_decode(&refusal, s->frame.body, s->frame.len) < 0)
+		return error_set(e, -EPROTO, NULL, "the sandbox's first process talks nonsense");
+	(void)error_set(e, -refusal.error, NULL, "%s", refusal.text);
+	if (refusal.hint[0])
+		error_hint(e, "%s", refusal.hint);
+	return -refusal.error;
+}
+
+/* The next word of the zygote. */
+static int await_frame(struct session *s, struct error *e)
+{
+	struct pollfd p = { .fd = s->socket, .events = POLLIN };
+	int r;
+
+	do
+		r = poll(&p, 1, READY_MS);
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return error_set(e, -ETIMEDOUT, NULL, "the sandbox could not be built in time");
+	r = frame_receive(s->socket, &s->frame);
+	if (r == 0)
+		return error_set(e, -ECONNRESET, NULL, "the sandbox's first process died");
+	if (r < 0)
+		return error_set(e, r, NULL, "the sandbox does not answer: %s", strerror(-r));
+	return 0;
+}
+
+static int await_ready(struct session *s, struct error *e)
+{
+	int r = await_frame(s, e);
+
+	for (int i = 0; r == 0 && s->frame.type == FRAME_SOCKETS && i < SOCKETS_FRAMES_MAX; i++) {
+		r = session_pass_sockets(s);
+		if (r < 0)
+			return error_set(e, r, NULL, "the relay does not take its sockets: %s",
+				strerror(-r));
+		r = await_frame(s, e);
+	}
+	if (r < 0)
+		return r;
+	return s->frame.type == FRAME_READY ? 0 : failed(s, e);
+}
+
+/* From here on it serves. */
+static int open_relay(struct session *s, struct error *e)
+{
+	int r;
+
+	if (s->relay.pid == 0)
+		return 0;
+	r = frame_send(s->relay.socket, FRAME_READY, 0, NULL, 0, NULL, 0);
+	if (r == 0)
+		r = session_add_source(s, s->relay.socket, SOURCE_RELAY(s));
+	return r < 0 ? error_set(e, r, NULL, "the relay does not start: %s", strerror(-r)) : 0;
+}
+
+static int add_sources(struct session *s)
+{
+	int r = session_add_source(s, s->timer, SOURCE_TIMER(s));
+
+	if (r == 0 && fcntl(s->socket, F_SETFL, O_NONBLOCK) < 0)
+		r = -errno;
+	if (s->o.single && r == 0) {
+		/* pid 1 of a single command is that command's init. */
+		int copy = fcntl(s->pidfd, F_DUPFD_CLOEXEC, 0);
+
+		if (copy < 0)
+			return -errno;
+		s->spares[s->n_spares++] = (struct spare){ fd_take(&s->socket), copy };
+		return 0;
+	}
+	if (r == 0)
+		r = session_add_source(s, s->pidfd, SOURCE_DEATH(s));
+	return r < 0 ? r : session_add_source(s, s->socket, SOURCE_ZYGOTE(s));
+}
+
+static int open_descriptors(struct session *s, struct error *e)
+{
+	int r;
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (s->epoll < 0 || s->timer < 0)
+		return error_set(e, -errno, NULL, "cannot make descriptors: %s", strerror(errno));
+	r = charge_new(&s->charge);
+	return r < 0 ? error_set(e, r, NULL, "out of memory") : 0;
+}
+
+int session_prepare(struct session **ret, const struct session_options *o, struct error *e)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return error_set(e, -ENOMEM, NULL, "out of memory");
+	s->o = *o;
+	s->pid = -1;
+	s->pidfd = s->socket = s->epoll = s->timer = -1;
+	s->relay = (struct relay_process){ .pidfd = -1, .socket = -1 };
+	r = make_zygote(s, e);
+	if (r == 0)
+		r = open_descriptors(s, e);
+	if (r < 0) {
+		session_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+static void kill_zygote(const struct session *s)
+{
+	if (s->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+}
+
+static void end_zygote(struct session *s)
+{
+	kill_zygote(s);
+	while (s->pidfd >= 0 && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	fd_closep(&s->pidfd);
+	fd_closep(&s->socket);
+	s->pidfd = s->socket = -1;
+}
+
+/* The plan has another network than was guessed: once more from the start. */
+static int change_network(struct session *s, const struct plan *plan, struct error *e)
+{
+	bool host = plan->network == PLAN_NETWORK_HOST;
+
+	if (host == s->o.host_network)
+		return 0;
+	s->o.host_network = host;
+	end_zygote(s);
+	return make_zygote(s, e);
+}
+
+static int send_plan(struct session *s, struct error *e)
+{
+	auto_buffer body = { 0 };
+	int r = plan_encode(s->plan, &body);
+
+	if (r == 0)
+		r = frame_send(s->socket, FRAME_PLAN, 0, body.data, body.len, NULL, 0);
+	/* If nobody is there any more, it said why before it went. */
+	if (r < 0 && r != -EPIPE)
+		return error_set(e, r, NULL, "cannot hand over the plan: %s", strerror(-r));
+	return 0;
+}
+
+int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
+	struct error *e)
+{
+	int r = change_network(s, plan, e);
+
+	s->plan = plan;
+	s->handler = *h;
+	if (r == 0)
+		r = send_plan(s, e);
+	if (r == 0)
+		r = session_start_relay(s, e);
+	if (r == 0)
+		r = await_ready(s, e);
+	if (r == 0)
+		r = open_relay(s, e);
+	if (r < 0)
+		return r;
+	r = add_sources(s);
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot watch the sandbox: %s", strerror(-r));
+	session_ask_for_inits(s);
+	return 0;
+}
+
+static void release(struct session *s)
+{
+	s->gone = true;
+	while (s->commands)
+		session_forget(s, s->commands);
+	for (size_t i = 0; i < s->n_spares; i++)
+		session_spare_deinit(&s->spares[i]);
+	charge_free(s->charge);
+	relay_process_leave(&s->relay);
+	fd_closep(&s->pidfd);
+	fd_closep(&s->socket);
+	fd_closep(&s->epoll);
+	fd_closep(&s->timer);
+	frame_deinit(&s->frame);
+	free(s);
+}
+
+void session_leave(struct session *s)
+{
+	if (!s)
+		return;
+	kill_zygote(s);
+	release(s);
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	end_zygote(s);
+	relay_process_end(&s->relay);
+	release(s);
+}
+
+int session_fd(const struct session *s)
+{
+	return s->epoll;
+}

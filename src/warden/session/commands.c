@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Commands of a session: how one starts, when its time is up, and what comes of it. The oldest is
+ * last in the list; it is short, so it is walked.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "warden/session/charge.h"
+#include "warden/given.h"
+#include "warden/session/internal.h"
+
+enum {
+	GRACE_MS = 1000, /* between "end" and the end of the init itself */
+	DYING_MS = 100,  /* for a zygote that dies, from its first init gone to its own end */
+};
+
+/* Deadlines. */
+
+void session_set_timer(struct session *s)
+{
+	struct itimerspec at = { 0 };
+	uint64_t next = 0;
+
+	for (const struct command *c = s->commands; c; c = c->next)
+		if (c->deadline > 0 && (next == 0 || c->deadline < next))
+			next = c->deadline;
+	at.it_value.tv_sec = (time_t)(next / 1000);
+	at.it_value.tv_nsec = (long)(next % 1000) * 1000000;
+	(void)timerfd_settime(s->timer, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+static void doom(struct session *s, struct command *c, uint32_t flag)
+{
+	if (c->doomed)
+		return;
+	c->flags |= flag;
+	c->doomed = true;
+	c->deadline = clock_ms(CLOCK_MONOTONIC) + GRACE_MS;
+	session_set_timer(s);
+	if (c->socket >= 0 && frame_send(c->socket, FRAME_KILL, c->id, NULL, 0, NULL, 0) == 0)
+		return;
+	if (c->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+}
+
+static void pass_deadline(struct session *s, struct command *c)
+{
+	if (!c->doomed)
+		doom(s, c, REPORT_TIMED_OUT);
+	else if (c->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+	else
+		c->deadline = 0;
+}
+
+void session_pass_deadlines(struct session *s)
+{
+	uint64_t ticks;
+	uint64_t now = clock_ms(CLOCK_MONOTONIC);
+
+	(void)!read(s->timer, &ticks, sizeof(ticks));
+	for (struct command *c = s->commands; c; c = c->next)
+		if (c->deadline > 0 && c->deadline <= now) {
+			c->deadline = now + GRACE_MS;
+			pass_deadline(s, c);
+		}
+	session_set_timer(s);
+}
+
+/* Commands. */
+
+static struct command *find(const struct session *s, uint64_t id)
+{
+	struct command *c = s->commands;
+
+	while (c && c->id != id)
+		c = c->next;
+	return c;
+}
+
+static void unlink_command(struct session *s, struct command *c)
+{
+	struct command **at = &s->commands;
+
+	while (*at && *at != c)
+		at = &(*at)->next;
+	if (*at)
+		*at = c->next;
+	/* Closing is not enough: as long as the zygote has not closed its copy of the socket, epoll
+	 * would go on to tell of it, with the address of what is no more. */
+	if (c->socket >= 0)
+		(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->socket, NULL);
+	if (c->deadline > 0)
+		session_set_timer(s);
+}
+
+void session_forget(struct session *s, struct command *c)
+{
+	unlink_command(s, c);
+	command_free(c);
+}
+
+/* The caller is told first: closing what is left takes time that nobody has to wait for. */
+static void tell_end(struct session *s, struct command *c, const struct session_event *event)
+{
+	unlink_command(s, c);
+	session_report(s, event);
+	command_free(c);
+}
+
+void session_refuse_as(struct session *s, struct command *c, const struct refusal *refusal)
+{
+	const struct session_event event = {
+		.kind = SESSION_REFUSED, .id = c->id, .fd = -1, .refusal = *refusal
+	};
+
+	tell_end(s, c, &event);
+}
+
+void session_refuse(struct session *s, struct command *c, int error, const char *text)
+{
+	const struct refusal refusal = { .error = -error, .text = text, .hint = "" };
+
+	session_refuse_as(s, c, &refusal);
+}
+
+void session_end(struct session *s, struct command *c, struct report *report)
+{
+	struct session_event event = { .kind = SESSION_EXITED, .id = c->id, .fd = -1 };
+
+	report->flags |= c->flags;
+	charge_report(c, report);
+	event.report = *report;
+	tell_end(s, c, &event);
+}
+
+/*
+ * A zygote that dies closes its socket before the kernel kills what is inside; but an init that it
+ * cloned a moment ago may hold a copy, so this waits for a moment. It is asked only for an init
+ * that died without a word, which hardly anything but the zygote's end can cause.
+ */
+static bool zygote_is_dying(const struct session *s)
+{
+	struct pollfd p = { .fd = s->socket };
+
+	return s->socket >= 0 && poll(&p, 1, DYING_MS) > 0 && p.revents & POLLHUP;
+}
+
+/* Its init is no more, and did not say why: killed from outside, or for want of memory. */
+void session_lose(struct session *s, struct command *c, int r)
+{
+	struct report report = { .signal = SIGKILL };
+
+	if (zygote_is_dying(s))
+		session_lose_zygote(s);
+	else if (c->started)
+		session_end(s, c, &report);
+	else if (r == -EMFILE)
+		session_refuse(s, c, r, "there are too many open files to start one more command");
+	else
+		session_refuse(s, c, -ECONNRESET, "the command's init died before it could start");
+}
+
+/* Starting. */
+
+static int keep_stdio(struct session *s, struct command *c, const int stdio[3], struct error *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && stdio && i < 3; i++) {
+		c->stdio[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 0);
+		r = c->stdio[i] < 0 ? -errno : given_check(c->stdio[i], s->o.host_network, e);
+		if (r == 0)
+			r = given_check_cover(c->stdio[i], s->plan, e);
+	}
+	return r;
+}
+
+/* What the policy sets is the most that a command gets. */
+static void cap(uint64_t *value, const struct plan *plan, enum limit limit)
+{
+	uint64_t most = plan->limits.values[limit];
+
+	if (most != LIMIT_NONE && (*value == 0 || *value > most))
+		*value = most > 0 ? most : 1;
+}
+
+static struct start with_limits(const struct start *start, const struct plan *plan)
+{
+	struct start capped = *start;
+
+	cap(&capped.timeout_ms, plan, LIMIT_TIMEOUT_MS);
+	cap(&capped.memory, plan, LIMIT_MEMORY);
+	cap(&capped.pids, plan, LIMIT_PIDS);
+	cap(&capped.file_size, plan, LIMIT_FILE_SIZE);
+	cap(&capped.open_files, plan, LIMIT_OPEN_FILES);
+	return capped;
+}
+
+static int make_command(struct session *s, uint64_t id, const struct start *start,
+	const int stdio[3], struct error *e)
+{
+	struct start copy = with_limits(start, s->plan);
+	struct command *c = command_new(id);
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->program = strdup(start->program);
+	c->timeout_ms = copy.timeout_ms;
+	c->memory = copy.memory;
+	c->pids = copy.pids;
+	/* What a cgroup holds is not looked after by the init. */
+	r = charge_prepare(s->charge, c, &copy);
+	if (r == 0)
+		r = start_encode(&copy, &c->body);
+	if (r == 0 && c->body.failed)
+		r = -ENOMEM;
+	if (r == 0)
+		r = keep_stdio(s, c, stdio, e);
+	if (r < 0) {
+		command_free(c);
+		return r;
+	}
+	c->next = s->commands;
+	s->commands = c;
+	return 0;
+}
+
+int session_start(struct session *s, uint64_t id, const struct start *start, const int stdio[3],
+	struct error *e)
+{
+	struct error why = { 0 };
+	int r;
+
+	if (s->gone)
+		return error_set(e, -ECONNRESET, NULL, "the sandbox has ended");
+	if (find(s, id))
+		return error_set(e, -EEXIST, NULL, "there is a command with that number");
+	if (s->o.single && s->n_spares == 0)
+		return error_set(e, -EBUSY, NULL, "this sandbox is for a single command");
+	r = make_command(s, id, start, stdio, &why);
+	if (r < 0 && why.text[0]) {
+		*e = why;
+		return r;
+	}
+	if (r < 0)
+		return error_set(e, r, NULL, "the command cannot be started: %s", strerror(-r));
+	session_use_spares(s);
+	session_ask_for_inits(s);
+	return 0;
+}
+
+int session_signal(struct session *s, uint64_t id, int signal)
+{
+	struct command *c = find(s, id);
+	uint32_t number = (uint32_t)signal;
+
+	if (!c)
+		return -ESRCH;
+	if (signal < 1 || signal > 64)
+		return -EINVAL;
+	if (c->socket < 0) {
+		c->signals |= UINT64_C(1) << (signal - 1);
+		return 0;
+	}
+	return frame_send(c->socket, FRAME_SIGNAL, id, &number, sizeof(number), NULL, 0);
+}
+
+int session_kill(struct session *s, uint64_t id)
+{
+	struct command *c = find(s, id);
+
+	if (!c)
+		return -ESRCH;
+	if (c->socket < 0)
+		session_refuse(s, c, -ECANCELED, "the command was ended before it started");
+	else
+		doom(s, c, REPORT_KILLED);
+	return 0;
+}
+
+size_t session_commands(const struct session *s)
+{
+	size_t n = 0;
+
+	for (const struct command *c = s->commands; c; c = c->next)
+		n++;
+	return n;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/session/relay-process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "jail/landlock.h"
+#include "jail/privilege.h"
+#include "jail/limits/rlimits.h"
+#include "jail/seccomp/seccomp.h"
+#include "net/relay.h"
+#include "policy/network/idna-library.h"
+#include "warden/cmdline.h"
+#include "wire/frame.h"
+
+enum { SOCKET = 3, DESCRIPTORS_MAX = 1 + DOORS_MAX + 2 * PLAN_PORTS_MAX };
+
+/* What the relay gets along, made before it is. */
+struct outfit {
+	struct lookup_config lookup;
+	struct door doors[DOORS_MAX];
+	size_t n_doors;
+	struct publish_port ports[PLAN_PORTS_MAX];
+	size_t n_ports;
+};
+
+static void outfit_deinit(struct outfit *o)
+{
+	lookup_config_deinit(&o->lookup);
+	for (size_t i = 0; i < o->n_doors; i++)
+		fd_closep(&o->doors[i].folder);
+	for (size_t i = 0; i < o->n_ports; i++)
+		publish_close(&o->ports[i]);
+}
+
+static int open_doors(struct outfit *o, const struct plan *plan, struct error *e)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		int r;
+
+		if (plan->entries[i].kind != PLAN_SOCKET)
+			continue;
+		if (o->n_doors == DOORS_MAX)
+			return error_set(e, -E2BIG, NULL,
+				"more than %d sockets of the host cannot be granted", DOORS_MAX);
+		r = door_open(&o->doors[o->n_doors], plan->entries[i].path, e);
+		if (r < 0)
+			return r;
+		o->n_doors++;
+	}
+	return 0;
+}
+
+static int open_ports(struct outfit *o, const struct plan *plan, struct error *e)
+{
+	int r = 0;
+
+	for (; r == 0 && o->n_ports < plan->n_ports; o->n_ports++)
+		r = publish_open(&o->ports[o->n_ports], plan->ports[o->n_ports], e);
+	o->n_ports -= r < 0;
+	return r;
+}
+
+static int outfit_make(struct outfit *o, const struct plan *plan, struct error *e)
+{
+	int r = lookup_config_read(&o->lookup, "/etc/resolv.conf", "/etc/hosts");
+
+	if (r < 0)
+		return error_set(
+			e, r, NULL, "cannot read how the host resolves names: %s", strerror(-r));
+	r = open_doors(o, plan, e);
+	return r < 0 ? r : open_ports(o, plan, e);
+}
+
+/* In the new process. */
+
+/* Where its descriptors are kept, in the order of their numbers from SOCKET on. */
+static size_t list_descriptors(struct outfit *o, int *socket, int *list[DESCRIPTORS_MAX])
+{
+	size_t n = 0;
+
+	list[n++] = socket;
+	for (size_t i = 0; i < o->n_doors; i++)
+		list[n++] = &o->doors[i].folder;
+	for (size_t i = 0; i < 2 * o->n_ports; i++)
+		if (o->ports[i / 2].listeners[i % 2] >= 0)
+			list[n++] = &o->ports[i / 2].listeners[i % 2];
+	return n;
+}
+
+/* Nothing else stays open. First all are moved out of the way, so that none is overwritten. */
+static int take_descriptors(struct outfit *o, int socket)
+{
+	int *list[DESCRIPTORS_MAX];
+	size_t n = list_descriptors(o, &socket, list);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int i = 0; i < SOCKET; i++)
+		if (null < 0 || dup2(null, i) < 0)
+			return -errno;
+	for (size_t i = 0; i < n; i++) {
+		*list[i] = fcntl(*list[i], F_DUPFD_CLOEXEC, SOCKET + DESCRIPTORS_MAX);
+		if (*list[i] < 0)
+			return -errno;
+	}
+	for (size_t i = 0; i < n; i++) {
+		*list[i] = dup3(*list[i], SOCKET + (int)i, O_CLOEXEC);
+		if (*list[i] < 0)
+			return -errno;
+	}
+	return syscall(SYS_close_range, SOCKET + (unsigned)n, ~0U, 0U) < 0 ? -errno : 0;
+}
+
+static int make_rules(const struct outfit *o)
+{
+	int version = landlock_version();
+	auto_fd rules = version < 0 ? version : landlock_new(version, true);
+	auto_fd self = open("/proc/self", O_PATH | O_CLOEXEC);
+	int r;
+
+	if (rules < 0)
+		return rules;
+	/* By /proc/self/fd a door's socket is connected to. */
+	r = self < 0 ? -errno : landlock_grant(rules, version, self, LANDLOCK_READ);
+	for (size_t i = 0; r == 0 && i < o->n_doors; i++)
+		r = landlock_grant(rules, version, o->doors[i].folder, LANDLOCK_CONNECT);
+	return r < 0 ? r : fd_take(&rules);
+}
+
+static int shut_in(const struct outfit *o)
+{
+	/* Before its version 9, Landlock does not keep anybody from the host's Unix sockets. */
+	const struct seccomp_options filter = {
+		.no_memfd_exec = true, .no_unix = o->n_doors == 0, .no_exec = true
+	};
+	auto_fd rules = make_rules(o);
+	int r = rules < 0 ? rules : privilege_renounce();
+
+	/* Names that programs ask for may be international, and must not make it open files then.
+	 */
+	(void)idna_library_load();
+	if (r == 0)
+		r = landlock_enter(rules);
+	if (r == 0)
+		r = seccomp_base(&filter);
+	if (r == 0)
+		r = seccomp_close();
+	return r < 0 ? r : privilege_hide();
+}
+
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int s = 1; s < NSIG; s++)
+		if (s != SIGKILL && s != SIGSTOP)
+			(void)signal(s, s == SIGPIPE ? SIG_IGN : SIG_DFL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The holder's variables may be secrets; what reads foreign bytes must not have them at hand. */
+static void erase_environment(void)
+{
+	for (char **e = environ; e && *e; e++)
+		explicit_bzero(*e, strlen(*e));
+	environ = NULL;
+}
+
+static _Noreturn void run(struct outfit *o, const struct plan *plan, int socket)
+{
+	struct relay_options options = { .policy = plan->policy,
+		.socket = SOCKET,
+		.lookup = &o->lookup,
+		.doors = o->doors,
+		.n_doors = o->n_doors,
+		.ports = o->ports,
+		.n_ports = o->n_ports };
+	int r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
+
+	reset_signals();
+	(void)prctl(PR_SET_NAME, "corral-relay", 0, 0, 0);
+	if (r == 0)
+		r = take_descriptors(o, socket);
+	if (r == 0)
+		r = cmdline_erase();
+	erase_environment();
+	if (r == 0 && setsid() < 0)
+		r = -errno;
+	rlimits_raise_files();
+	if (r == 0 && fcntl(SOCKET, F_SETFL, O_NONBLOCK) < 0)
+		r = -errno;
+	if (r == 0)
+		r = shut_in(o);
+	if (r == 0)
+		r = relay_serve(&options);
+	_exit(r < 0);
+}
+
+/* Outside. */
+
+static int start(
+	struct relay_process *ret, const struct plan *plan, struct outfit *o, struct error *e)
+{
+	int pair[2];
+	int r = frame_pair(pair);
+	auto_fd outer = r < 0 ? -1 : pair[0];
+	auto_fd inner = r < 0 ? -1 : pair[1];
+	int pidfd = -1;
+	pid_t pid;
+
+	if (r == 0 && fcntl(outer, F_SETFL, O_NONBLOCK) < 0)
+		r = -errno;
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot make a socket: %s", strerror(-r));
+	pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, &pidfd, NULL, NULL);
+	if (pid < 0)
+		return error_set(e, -errno, NULL, "cannot start the relay: %s", strerror(errno));
+	if (pid == 0)
+		run(o, plan, inner);
+	*ret = (struct relay_process){ .pid = pid, .pidfd = pidfd, .socket = fd_take(&outer) };
+	return 0;
+}
+
+int relay_process_start(struct relay_process *ret, const struct plan *plan, struct error *e)
+{
+	struct outfit o = { 0 };
+	int r = outfit_make(&o, plan, e);
+
+	if (r == 0)
+		r = start(ret, plan, &o, e);
+	outfit_deinit(&o);
+	return r;
+}
+
+void relay_process_leave(struct relay_process *r)
+{
+	if (r->pid == 0)
+		return;
+	(void)syscall(SYS_pidfd_send_signal, r->pidfd, SIGKILL, NULL, 0);
+	fd_closep(&r->pidfd);
+	fd_closep(&r->socket);
+	*r = (struct relay_process){ .pidfd = -1, .socket = -1 };
+}
+
+void relay_process_end(struct relay_process *r)
+{
+	pid_t pid = r->pid;
+
+	relay_process_leave(r);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The process in which the relay runs (net/relay.h): a child of whoever holds the session, outside
+ * the sandbox's namespaces, behind walls of its own. It reads what programs and servers send, so it
+ * may open no file, run no program and see no other process; what is left to it is the network, and
+ * the policy that it asks.
+ *
+ * It ends with its holder. Without it a sandbox has no way out: nothing inside gets further than
+ * the listeners, which end with it.
+ */
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "jail/plan/plan.h"
+
+struct relay_process {
+	pid_t pid; /* 0: none */
+	int pidfd, socket;
+};
+
+/* The plan must outlive it. */
+int relay_process_start(struct relay_process *ret, const struct plan *plan, struct error *e);
+/* Kills it, and waits for its end. */
+void relay_process_end(struct relay_process *r);
+/* Kills it and does not wait. */
+void relay_process_leave(struct relay_process *r);

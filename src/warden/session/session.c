@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The side outside the jail. One epoll descriptor has everything: the zygote's socket and pidfd,
+ * the socket of each running command's init, and a timer for the next deadline. Events are taken
+ * one at a time, so that handling one may free what another would have named.
+ *
+ * This file has the frames that come in; session/build.c makes a session and takes it down,
+ * session/commands.c has the commands in it, and session/inits.c what runs them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "warden/session/internal.h"
+
+int session_add_source(struct session *s, int fd, void *source)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = source };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
+}
+
+void session_report(struct session *s, const struct session_event *event)
+{
+	s->handler.event(s->handler.context, event);
+}
+
+/* Frames of the zygote. */
+
+static void lose(struct session *s, const char *why)
+{
+	const struct session_event event = { .kind = SESSION_GONE,
+		.fd = -1,
+		.refusal = { .error = ECONNRESET,
+			.text = why,
+			.hint = "the next command builds a new one" } };
+
+	if (s->gone)
+		return;
+	s->gone = true;
+	while (s->commands)
+		session_forget(s, s->commands);
+	session_report(s, &event);
+}
+
+void session_lose_zygote(struct session *s)
+{
+	lose(s, "the sandbox ended: its first process was killed");
+}
+
+/* Without it nothing inside gets anywhere, and nothing would tell: better a new sandbox. */
+static void on_relay(struct session *s)
+{
+	if (session_hear_relay(s) == 0)
+		return;
+	(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+	lose(s, "the sandbox ended: its relay to the network died");
+}
+
+static void on_failed(struct session *s)
+{
+	struct refusal refusal;
+	struct command *c = session_next_waiting(s);
+
+	s->n_asked -= s->n_asked > 0;
+	s->starved = true;
+	if (c && refusal_decode(&refusal, s->frame.body, s->frame.len) == 0)
+		session_refuse_as(s, c, &refusal);
+}
+
+/* There was an init, but no room for its descriptors here; it ends with them. */
+static void miss_init(struct session *s)
+{
+	struct command *c = session_next_waiting(s);
+
+	s->n_asked -= s->n_asked > 0;
+	s->starved = true;
+	if (c)
+		session_refuse(
+			s, c, -EMFILE, "there are too many open files to start one more command");
+}
+
+static int on_init(struct session *s)
+{
+	auto_fd socket = frame_take_fd(&s->frame, 0);
+	auto_fd pidfd = frame_take_fd(&s->frame, 1);
+
+	s->n_asked -= s->n_asked > 0;
+	if (socket < 0 || pidfd < 0 || fcntl(socket, F_SETFL, O_NONBLOCK) < 0)
+		return -EPROTO;
+	s->starved = false;
+	session_keep_spare(s, fd_take(&socket), fd_take(&pidfd));
+	return 0;
+}
+
+static void on_zygote(struct session *s)
+{
+	int r = frame_receive(s->socket, &s->frame);
+
+	if (r == -EAGAIN)
+		return;
+	if (r == 1 && s->frame.type == FRAME_INIT)
+		r = on_init(s);
+	else if (r == 1 && s->frame.type == FRAME_FAILED)
+		on_failed(s);
+	else if (r == -EMFILE) {
+		miss_init(s);
+		r = 0;
+	} else
+		r = -EPROTO;
+	if (r < 0) {
+		(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+		session_lose_zygote(s);
+	}
+}
+
+/* Frames of an init. */
+
+static void on_started(struct session *s, struct command *c)
+{
+	struct session_event event = { .kind = SESSION_STARTED, .id = c->id };
+
+	c->started = true;
+	event.fd = frame_take_fd(&s->frame, 0);
+	session_report(s, &event);
+}
+
+/* Only a session that was made for it: elsewhere nobody would answer, and the command would wait.
+ */
+static int on_witness(struct session *s, const struct command *c)
+{
+	struct session_event event = { .kind = SESSION_WITNESS, .id = c->id };
+
+	event.fd = s->o.single && s->o.explain ? frame_take_fd(&s->frame, 0) : -1;
+	if (event.fd < 0)
+		return -EPROTO;
+	session_report(s, &event);
+	return 0;
+}
+
+static int on_exited(struct session *s, struct command *c)
+{
+	struct report report;
+	int r = report_decode(&report, s->frame.body, s->frame.len);
+
+	if (r < 0)
+		return r;
+	/* What it was denied was told before it could end; if the relay is no more, that is seen
+	 * elsewhere. */
+	(void)session_hear_relay(s);
+	session_give_back(s, c);
+	session_end(s, c, &report);
+	return 0;
+}
+
+static int on_refused(struct session *s, struct command *c)
+{
+	struct refusal refusal;
+	int r = refusal_decode(&refusal, s->frame.body, s->frame.len);
+
+	if (r < 0)
+		return r;
+	/* FAILED: it could not even become an init. */
+	if (s->frame.type == FRAME_REFUSED)
+		session_give_back(s, c);
+	session_refuse_as(s, c, &refusal);
+	return 0;
+}
+
+static void on_command(struct session *s, struct command *c)
+{
+	int r = frame_receive(c->socket, &s->frame);
+
+	if (r == -EAGAIN)
+		return;
+	if (r == 1 && s->frame.type == FRAME_STARTED && !c->started) {
+		on_started(s, c);
+		return;
+	}
+	if (r == 1 && s->frame.type == FRAME_WITNESS && !c->started)
+		r = on_witness(s, c);
+	else if (r == 1 && s->frame.type == FRAME_EXITED && c->started)
+		r = on_exited(s, c);
+	else if (r == 1 && (s->frame.type == FRAME_REFUSED || s->frame.type == FRAME_FAILED))
+		r = on_refused(s, c);
+	else
+		r = -EPROTO;
+	/* Also when it hung up: the pid namespace goes with the init. */
+	if (r < 0) {
+		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+		session_lose(s, c, r);
+	}
+}
+
+int session_dispatch(struct session *s)
+{
+	struct epoll_event e;
+
+	while (!s->gone && epoll_wait(s->epoll, &e, 1, 0) > 0) {
+		if (e.data.ptr == SOURCE_ZYGOTE(s))
+			on_zygote(s);
+		else if (e.data.ptr == SOURCE_DEATH(s))
+			session_lose_zygote(s);
+		else if (e.data.ptr == SOURCE_TIMER(s))
+			session_pass_deadlines(s);
+		else if (e.data.ptr == SOURCE_RELAY(s))
+			on_relay(s);
+		else
+			on_command(s, e.data.ptr);
+		session_ask_for_inits(s);
+	}
+	return s->gone ? -ECONNRESET : 0;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A session: namespaces built once from a plan, and the commands that run in them. The warden
+ * program holds one for its host; `corral run` holds one itself, without a second program.
+ *
+ *     session_prepare()  ->  clone: zygote, pid 1 of the namespaces (zygote.c)
+ *     session_build()  ->  the zygote carries out the plan
+ *     session_start()  ->  an init of its own for each command (init.c), mostly made ahead of time
+ *
+ * Nothing here blocks once the session stands: poll session_fd() for reading and call
+ * session_dispatch(), which reports by the callback. One thread at a time.
+ *
+ * If the process that holds a session dies, everything inside dies with it.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "jail/plan/plan.h"
+#include "wire/frame.h"
+#include "wire/record.h"
+#include "wire/report.h"
+#include "wire/start.h"
+
+struct session;
+
+enum session_event_kind {
+	SESSION_STARTED, /* the program runs; fd: the master of its terminal, yours now, or -1 */
+	SESSION_REFUSED, /* it does not run: `refusal` */
+	SESSION_EXITED,  /* `report` */
+	SESSION_GONE,    /* the zygote died, all commands with it (no more events for them) */
+	SESSION_RECORD,  /* `record`: of the network; which command it was is not known */
+	SESSION_POLICY,  /* the relay holds what session_change() gave it; or does not: `refusal` */
+	SESSION_WITNESS, /* with `explain`, before STARTED; fd: for witness_new(), yours now. Until
+			    somebody answers there the command waits */
+};
+
+struct session_event {
+	enum session_event_kind kind;
+	uint64_t id; /* of the command; of the change */
+	int fd;
+	struct report report;
+	struct refusal refusal;
+	const struct record *record; /* for the call only */
+};
+
+struct session_options {
+	bool single;       /* one command only: pid 1 runs it itself, the fastest way for one */
+	bool host_network; /* what the plan will most likely say */
+	bool explain;      /* single: the command's calls are watched, SESSION_WITNESS */
+};
+
+struct session_handler {
+	void (*event)(void *context, const struct session_event *event);
+	void *context;
+};
+
+/*
+ * Building takes two steps, so that the kernel works on the namespaces while the policy is compiled
+ * and the plan is made. The sentence in e says what failed, and what to do.
+ */
+int session_prepare(struct session **ret, const struct session_options *o, struct error *e);
+/* The plan must outlive the session. On failure the session is only good for session_free(). */
+int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
+	struct error *e);
+/*
+ * For the end, when no command runs any more: what they sent last leaves, and all records are
+ * reported. Takes a moment where there is a relay, and nothing where there is none.
+ */
+void session_finish(struct session *s);
+/* Kills everything inside and waits for it. */
+void session_free(struct session *s);
+/*
+ * Instead, for a program that is about to exit: kills everything inside and does not wait for the
+ * kernel to take the namespaces apart, which takes longer than many a command.
+ */
+void session_leave(struct session *s);
+
+int session_fd(const struct session *s);
+/* Handles what is there, without waiting. Negative: the session is of no use any more. */
+int session_dispatch(struct session *s);
+
+/*
+ * Runs a command; stdio are the three descriptors it gets (the caller's stay open), or NULL with
+ * START_TTY. The outcome comes as an event. -EEXIST: the id is in use; -EMFILE …: nothing was
+ * started.
+ */
+int session_start(struct session *s, uint64_t id, const struct start *start, const int stdio[3],
+	struct error *e);
+/*
+ * Hands out an init, for a holder that gives it commands itself: its socket (non-blocking) and its
+ * pidfd are the caller's from here on. -EAGAIN: none is idle now.
+ */
+int session_lend(struct session *s, int *ret_socket, int *ret_pidfd);
+/* The lent init is no more. */
+void session_lost(struct session *s);
+
+/*
+ * Other permissions for the network (a body as in wire/change.h), at once and for all commands. The
+ * outcome comes as an event with that id. -ENOTCONN: there is no relay to hold them.
+ */
+int session_change(struct session *s, uint64_t id, const void *body, size_t len);
+
+/* -ESRCH: no such command. */
+int session_signal(struct session *s, uint64_t id, int signal);
+int session_kill(struct session *s, uint64_t id);
+/* How many commands run. */
+size_t session_commands(const struct session *s);

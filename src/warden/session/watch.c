@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For each cover two things are watched: the file itself (renamed, deleted, or its link count
+ * changed, as when something is renamed over it), and, while nothing is there, its folder. The
+ * folders between a cover and the mount it stands on are watched for being moved: then the cover is
+ * under another name, and nothing is left to do but to end the session.
+ */
+#include "warden/session/watch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/path.h"
+
+enum { READS_MAX = 128 };
+
+enum {
+	FILE_EVENTS = IN_MOVE_SELF | IN_DELETE_SELF | IN_ATTRIB,
+	FOLDER_EVENTS = IN_CREATE | IN_MOVED_TO,
+	PATH_EVENTS = IN_MOVE_SELF | IN_DELETE_SELF,
+	WAY_EVENTS = IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM,
+};
+
+/* What a watch descriptor of inotify stands for. Several may have the same. */
+struct target {
+	int wd;
+	uint32_t entry;
+	bool folder; /* the entry's folder, in which it may appear */
+	bool path;   /* a folder on the way; with `folder`: the one above that */
+	size_t end;  /* path and folder: where the name on the way ends in the entry's path */
+};
+
+struct watch {
+	const struct plan *plan;
+	int fd;
+	struct target *targets;
+	size_t n, cap;
+	bool *pending; /* by entry: it has to be covered again */
+	uint32_t n_pending;
+	_Alignas(struct inotify_event) char events[8192];
+};
+
+static int add(struct watch *w, const char *path, uint32_t mask, struct target target)
+{
+	/* The file itself, not what a link there leads to. A descriptor is shared by all targets of
+	 * one inode, so events are added, never replaced. */
+	target.wd = inotify_add_watch(w->fd, path, mask | IN_DONT_FOLLOW | IN_MASK_ADD);
+	if (target.wd < 0)
+		return -errno;
+	if (w->n == w->cap) {
+		size_t cap = w->cap ? w->cap * 2 : 64;
+		void *grown = reallocarray(w->targets, cap, sizeof(*w->targets));
+
+		if (!grown)
+			return -ENOMEM;
+		w->targets = grown;
+		w->cap = cap;
+	}
+	w->targets[w->n++] = target;
+	return 0;
+}
+
+static bool is_same(const struct target *a, const struct target *b)
+{
+	return a->entry == b->entry && a->folder == b->folder && a->path == b->path;
+}
+
+static bool is_used(const struct watch *w, int wd)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->targets[i].wd == wd)
+			return true;
+	return false;
+}
+
+/* The entry's watch of one kind is replaced: its inode may be another now. */
+static void drop(struct watch *w, struct target target)
+{
+	size_t i = 0;
+
+	while (i < w->n && !is_same(&w->targets[i], &target))
+		i++;
+	if (i == w->n)
+		return;
+	target.wd = w->targets[i].wd;
+	w->targets[i] = w->targets[--w->n];
+	if (!is_used(w, target.wd))
+		(void)inotify_rm_watch(w->fd, target.wd);
+}
+
+static int watch_file(struct watch *w, uint32_t entry)
+{
+	const struct target target = { .entry = entry };
+
+	drop(w, target);
+	return add(w, w->plan->entries[entry].path, FILE_EVENTS, target);
+}
+
+static int watch_folder(struct watch *w, uint32_t entry)
+{
+	const struct target target = { .entry = entry, .folder = true };
+	const char *path = w->plan->entries[entry].path;
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_BYTES];
+	size_t len = slash == path ? 1 : (size_t)(slash - path);
+
+	if (len >= sizeof(folder))
+		return -ENAMETOOLONG;
+	memcpy(folder, path, len);
+	folder[len] = '\0';
+	drop(w, target);
+	return add(w, folder, FOLDER_EVENTS, target);
+}
+
+/* The mount that an entry stands on. */
+static const struct plan_entry *ground(const struct plan *plan, uint32_t entry)
+{
+	const char *path = plan->entries[entry].path;
+
+	for (size_t i = entry; i-- > 0;)
+		if (plan->entries[i].kind == PLAN_BIND &&
+			path_is_below(path, plan->entries[i].path))
+			return &plan->entries[i];
+	return NULL;
+}
+
+/*
+ * One folder on the way, and its name in the folder above: a folder that somebody still has open
+ * does not tell that it was removed.
+ */
+static int watch_step(struct watch *w, uint32_t entry, char *path, size_t end)
+{
+	struct target target = { .entry = entry, .path = true };
+	char *slash;
+	char rest = path[end];
+	int r;
+
+	path[end] = '\0';
+	r = add(w, path, PATH_EVENTS, target);
+	slash = strrchr(path, '/');
+	target.folder = true;
+	target.end = end;
+	*slash = '\0';
+	if (r == 0)
+		r = add(w, slash == path ? "/" : path, WAY_EVENTS, target);
+	*slash = '/';
+	path[end] = rest;
+	return r;
+}
+
+static int watch_way(struct watch *w, uint32_t entry)
+{
+	const struct plan_entry *on = ground(w->plan, entry);
+	const char *path = w->plan->entries[entry].path;
+	char folder[PATH_BYTES];
+	size_t len = on ? strlen(on->path) : 0;
+
+	if (!on || strlen(path) >= sizeof(folder))
+		return 0;
+	len = len == 1 ? 0 : len;
+	memcpy(folder, path, strlen(path) + 1);
+	for (const char *p = strchr(path + len + 1, '/'); p; p = strchr(p + 1, '/')) {
+		int r = watch_step(w, entry, folder, (size_t)(p - path));
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* What this user may not read cannot be watched, but its folder can, for another file to appear. */
+static int watch_entry(struct watch *w, uint32_t entry)
+{
+	int r = watch_way(w, entry);
+
+	if (r == 0 && w->plan->entries[entry].is_dir)
+		r = watch_folder(w, entry);
+	if (r == 0)
+		r = watch_file(w, entry);
+	return r == -EACCES ? watch_folder(w, entry) : r;
+}
+
+static int watch_all(struct watch *w, struct error *e)
+{
+	for (uint32_t i = 0; i < w->plan->n; i++) {
+		int r = w->plan->entries[i].over ? watch_entry(w, i) : 0;
+
+		if (r == -ENOSPC) {
+			(void)error_set(e, r, NULL, "too many files are watched on this machine");
+			error_hint(e, "raise fs.inotify.max_user_watches");
+			return r;
+		}
+		if (r < 0)
+			return error_set(e, r, NULL, "cannot watch %s: %s",
+				w->plan->entries[i].path, strerror(-r));
+	}
+	return 0;
+}
+
+static bool is_needed(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->entries[i].over)
+			return true;
+	return false;
+}
+
+static void free_watch(struct watch *w)
+{
+	fd_closep(&w->fd);
+	free(w->targets);
+	free(w->pending);
+	free(w);
+}
+
+int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
+{
+	struct watch *w;
+	int r;
+
+	if (!is_needed(plan)) {
+		*ret = NULL;
+		return 0;
+	}
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return error_set(e, -ENOMEM, NULL, "out of memory");
+	w->plan = plan;
+	w->pending = calloc(plan->n, sizeof(*w->pending));
+	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	r = !w->pending ? error_set(e, -ENOMEM, NULL, "out of memory")
+	    : w->fd < 0 ? error_set(e, -errno, NULL, "cannot watch files: %s", strerror(errno))
+			: watch_all(w, e);
+	if (r < 0)
+		free_watch(w);
+	else
+		*ret = w;
+	return r;
+}
+
+int watch_fd(const struct watch *w)
+{
+	return w->fd;
+}
+
+static void mark(struct watch *w, uint32_t entry)
+{
+	w->n_pending += !w->pending[entry];
+	w->pending[entry] = true;
+}
+
+static bool is_named(
+	const struct watch *w, const struct target *t, const struct inotify_event *event)
+{
+	const char *path = w->plan->entries[t->entry].path;
+	size_t end = t->path ? t->end : strlen(path);
+	size_t len = event->len > 0 ? strlen(event->name) : 0;
+
+	return len > 0 && len < end && path[end - len - 1] == '/' &&
+	       memcmp(path + end - len, event->name, len) == 0;
+}
+
+/* Negative: a folder on the way moved, or events were lost. */
+static int judge(struct watch *w, const struct inotify_event *event)
+{
+	if (event->mask & IN_Q_OVERFLOW)
+		return -EOVERFLOW;
+	for (size_t i = 0; i < w->n; i++) {
+		const struct target *t = &w->targets[i];
+
+		if (t->wd != event->wd)
+			continue;
+		if (t->path && !t->folder && event->mask & PATH_EVENTS)
+			return -ESTALE;
+		if (t->path && t->folder && event->mask & WAY_EVENTS && is_named(w, t, event))
+			return -ESTALE;
+		if (!t->path && !t->folder && event->mask & FILE_EVENTS)
+			mark(w, t->entry);
+		if (!t->path && t->folder && event->mask & FOLDER_EVENTS && is_named(w, t, event))
+			mark(w, t->entry);
+	}
+	return 0;
+}
+
+/* 1: there may be more. */
+static int read_some(struct watch *w)
+{
+	ssize_t n = read(w->fd, w->events, sizeof(w->events));
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	for (ssize_t at = 0; at < n;) {
+		const struct inotify_event *event = (const void *)(w->events + at);
+		int r = judge(w, event);
+
+		if (r < 0)
+			return r;
+		at += (ssize_t)(sizeof(*event) + event->len);
+	}
+	return 1;
+}
+
+/* All that the kernel keeps at most: nobody shall start before the last of them was heeded. */
+static int read_events(struct watch *w)
+{
+	int r = 1;
+
+	for (int i = 0; r == 1 && i < READS_MAX; i++)
+		r = read_some(w);
+	return r < 0 ? r : 0;
+}
+
+/* Its folder is a cover itself: what appears there is that one's business first. */
+static bool is_pinned(const struct watch *w, uint32_t entry)
+{
+	const struct plan_entry *on = ground(w->plan, entry);
+
+	return on && on->over;
+}
+
+/* Before it is covered, so that a change after this is seen again. */
+static int watch_again(struct watch *w, uint32_t entry)
+{
+	bool is_dir = w->plan->entries[entry].is_dir;
+	int r = is_dir ? -ENOENT : watch_file(w, entry);
+
+	if (r != -ENOENT && r != -EACCES)
+		return r;
+	r = watch_folder(w, entry);
+	if (r == -ENOENT && is_pinned(w, entry))
+		return 0;
+	if (r < 0)
+		return r;
+	r = watch_file(w, entry);
+	return r == -ENOENT || r == -EACCES ? 0 : r;
+}
+
+/* Another folder has taken the place of one: none of the covers in it stands any more. */
+static void mark_below(struct watch *w, uint32_t entry)
+{
+	const struct plan_entry *entries = w->plan->entries;
+
+	for (uint32_t i = entry + 1; i < w->plan->n; i++)
+		if (entries[i].over && path_is_below(entries[i].path, entries[entry].path))
+			mark(w, i);
+}
+
+static int restore(struct watch *w, const struct tree *t, uint32_t entry)
+{
+	int r = watch_again(w, entry);
+
+	if (r == 0)
+		r = tree_cover(t, entry);
+	if (r == 0 && w->plan->entries[entry].is_dir)
+		mark_below(w, entry);
+	return r < 0 ? r : 0;
+}
+
+int watch_restore(struct watch *w, const struct tree *t)
+{
+	int r = read_events(w);
+
+	for (uint32_t i = 0; r == 0 && w->n_pending > 0 && i < w->plan->n; i++) {
+		if (!w->pending[i])
+			continue;
+		w->pending[i] = false;
+		w->n_pending--;
+		r = restore(w, t, i);
+	}
+	return r;
+}

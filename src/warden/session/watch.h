@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Covers that the host can pull off. A mask is a mount on a name; when somebody outside renames
+ * another file to that name (every editor does when it saves), the kernel takes the mount away. The
+ * watch sees it by inotify, and the cover is put back over what is there now.
+ *
+ * Between the two there is a moment without a cover: docs/threat-model.md says so.
+ */
+#include "base/error.h"
+#include "jail/plan/plan.h"
+#include "jail/tree.h"
+
+struct watch;
+
+/*
+ * Looks at the host's files: before the tree is entered, so that nothing that is renamed meanwhile
+ * goes unseen. *ret is NULL if the plan has nothing to watch. The plan must outlive it.
+ */
+int watch_new(struct watch **ret, const struct plan *plan, struct error *e);
+int watch_fd(const struct watch *w);
+/* Puts back all covers that came off. Negative: it could not be done, end the session. */
+int watch_restore(struct watch *w, const struct tree *t);
