@@ -72,7 +72,7 @@ const struct audit_event_text audit_event_texts[AUDIT_EVENT_TEXTS] = {
 	{ "reason", offsetof(struct audit_event, reason) },
 };
 
-static int find_word(const char *const *words, size_t n, const char *word)
+static int event_find_word(const char *const *words, size_t n, const char *word)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(words[i], word) == 0)
@@ -88,7 +88,7 @@ const char *audit_action_name(enum audit_action a)
 
 int audit_action_parse(const char *word)
 {
-	return find_word(actions, AUDIT_ACTION_COUNT, word);
+	return event_find_word(actions, AUDIT_ACTION_COUNT, word);
 }
 
 const char *audit_decision_name(enum audit_decision d)
@@ -98,7 +98,7 @@ const char *audit_decision_name(enum audit_decision d)
 
 int audit_decision_parse(const char *word)
 {
-	return find_word(decisions, AUDIT_DECISION_COUNT, word);
+	return event_find_word(decisions, AUDIT_DECISION_COUNT, word);
 }
 
 const char *audit_event_text(const struct audit_event *e, size_t i)
@@ -138,7 +138,7 @@ static size_t find_bound(const size_t lens[AUDIT_EVENT_TEXTS], size_t room)
 }
 
 /* How much of a text that is cut stays: no half of a character. */
-static size_t kept(const char *text, size_t bound)
+static size_t event_kept(const char *text, size_t bound)
 {
 	size_t n = bound - ELLIPSIS_BYTES;
 
@@ -149,9 +149,9 @@ static size_t kept(const char *text, size_t bound)
 	return n;
 }
 
-static uint8_t *put_text(uint8_t *out, const char *text, size_t len, size_t bound)
+static uint8_t *event_put_text(uint8_t *out, const char *text, size_t len, size_t bound)
 {
-	size_t keep = len > bound ? kept(text, bound) : len;
+	size_t keep = len > bound ? event_kept(text, bound) : len;
 	size_t written = len > bound ? keep + ELLIPSIS_BYTES : len;
 
 	out[0] = (uint8_t)written;
@@ -197,7 +197,7 @@ size_t audit_event_pack(const struct audit_event *e, void *out, size_t room)
 	memcpy(p, &h, sizeof(h));
 	p += sizeof(h);
 	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++)
-		p = put_text(p, texts[i], lens[i], bound);
+		p = event_put_text(p, texts[i], lens[i], bound);
 	return (size_t)(p - (uint8_t *)out);
 }
 
@@ -211,7 +211,7 @@ void audit_event_encode(const struct audit_event *e, struct buffer *out)
 	buffer_add(out, bytes, len);
 }
 
-static bool is_valid(const struct head *h)
+static bool event_is_valid(const struct head *h)
 {
 	return h->version == VERSION && h->action < AUDIT_ACTION_COUNT &&
 	       h->decision < AUDIT_DECISION_COUNT && !(h->flags & ~FLAG_EXACT) && h->count != 0;
@@ -246,7 +246,7 @@ int audit_event_decode(struct audit_event *ret, const void *data, size_t len)
 	memcpy(&h, p, sizeof(h));
 	p += sizeof(h);
 	len -= sizeof(h);
-	if (!is_valid(&h))
+	if (!event_is_valid(&h))
 		return -EBADMSG;
 	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++) {
 		texts[i] = take_text(&p, &len);

@@ -8,7 +8,7 @@
 
 #include "base/path.h"
 
-static const char *absolute(const char *variable)
+static const char *place_absolute(const char *variable)
 {
 	const char *value = secure_getenv(variable);
 
@@ -17,7 +17,7 @@ static const char *absolute(const char *variable)
 
 int audit_place(struct buffer *out, struct error *e)
 {
-	const char *state = absolute("XDG_STATE_HOME"), *home = absolute("HOME");
+	const char *state = place_absolute("XDG_STATE_HOME"), *home = place_absolute("HOME");
 
 	if (!state && !home) {
 		(void)error_set(e, -ENOENT, NULL, "there is no place for an audit log");
@@ -29,21 +29,21 @@ int audit_place(struct buffer *out, struct error *e)
 	return out->failed ? error_set(e, -ENOMEM, NULL, "out of memory") : 0;
 }
 
-static int fail(struct error *e, int code, const char *path)
+static int place_fail(struct error *e, int code, const char *path)
 {
 	return error_set(e, code, NULL, "%s: %s", path, strerror(-code));
 }
 
 /* One folder; what is there already must be one, too. */
-static int make_folder(const char *path, struct error *e)
+static int place_make_folder(const char *path, struct error *e)
 {
 	struct stat st;
 
 	if (mkdir(path, 0700) == 0)
 		return 0;
 	if (errno != EEXIST || stat(path, &st) < 0)
-		return fail(e, -errno, path);
-	return S_ISDIR(st.st_mode) ? 0 : fail(e, -ENOTDIR, path);
+		return place_fail(e, -errno, path);
+	return S_ISDIR(st.st_mode) ? 0 : place_fail(e, -ENOTDIR, path);
 }
 
 int audit_place_make(const char *file, struct error *e)
@@ -54,14 +54,14 @@ int audit_place_make(const char *file, struct error *e)
 	int r = 0;
 
 	if (len >= sizeof(path))
-		return fail(e, -ENAMETOOLONG, file);
+		return place_fail(e, -ENAMETOOLONG, file);
 	memcpy(path, file, len);
 	path[len] = '\0';
 	for (size_t i = 1; i <= len && r == 0; i++) {
 		if (file[i] != '/')
 			continue;
 		path[i] = '\0';
-		r = make_folder(path, e);
+		r = place_make_folder(path, e);
 		if (i < len)
 			path[i] = '/';
 	}

@@ -18,7 +18,7 @@ const struct audit_reach_file audit_reach_files[AUDIT_REACH_FILES] = {
 	{ ".head", false },
 };
 
-static bool may(const struct policy *p, enum operation op, const char *path)
+static bool reach_may(const struct policy *p, enum operation op, const char *path)
 {
 	const struct request request = { .op = op, .target = path };
 	struct decision decision;
@@ -33,11 +33,11 @@ static bool may_replace(const struct policy *p, char path[PATH_BYTES])
 	char *slash;
 
 	while ((slash = strrchr(path, '/')) && slash != path) {
-		if (may(p, OPERATION_FS_WRITE, path))
+		if (reach_may(p, OPERATION_FS_WRITE, path))
 			return true;
 		*slash = '\0';
 	}
-	return may(p, OPERATION_FS_WRITE, path) || may(p, OPERATION_FS_WRITE, "/");
+	return reach_may(p, OPERATION_FS_WRITE, path) || reach_may(p, OPERATION_FS_WRITE, "/");
 }
 
 enum audit_reach audit_reach_one(const struct policy *p, const char *path, bool hidden)
@@ -50,7 +50,8 @@ enum audit_reach audit_reach_one(const struct policy *p, const char *path, bool 
 	memcpy(scratch, path, len + 1);
 	if (may_replace(p, scratch))
 		return AUDIT_REACH_WRITE;
-	return hidden && may(p, OPERATION_FS_READ, path) ? AUDIT_REACH_READ : AUDIT_REACH_NONE;
+	return hidden && reach_may(p, OPERATION_FS_READ, path) ? AUDIT_REACH_READ
+							       : AUDIT_REACH_NONE;
 }
 
 enum audit_reach audit_reach(const struct policy *p, const char *log)

@@ -128,7 +128,7 @@ static void publish(word *tag, uint64_t number)
 	atomic_store_explicit(tag, 2 * number, memory_order_release);
 }
 
-static uint64_t look(const word *tag)
+static uint64_t ring_look(const word *tag)
 {
 	return atomic_load_explicit(tag, memory_order_acquire);
 }
@@ -154,7 +154,7 @@ static void load_words(uint64_t *to, const word *from, size_t bytes)
 		to[i] = atomic_load_explicit(&from[i], memory_order_acquire);
 }
 
-static struct slot *slot_of(const struct audit_ring *r, uint64_t number)
+static struct slot *ring_slot_of(const struct audit_ring *r, uint64_t number)
 {
 	return &r->slots[number & (r->n_slots - 1)];
 }
@@ -189,8 +189,8 @@ static bool put_long(struct audit_ring *r, uint64_t number, const uint64_t *even
 }
 
 /* The texts of one that is too long are cut, last of all. */
-static void fill(struct audit_ring *r, struct slot *s, uint64_t number, const struct audit_event *e,
-	uint64_t *event, size_t len)
+static void ring_fill(struct audit_ring *r, struct slot *s, uint64_t number,
+	const struct audit_event *e, uint64_t *event, size_t len)
 {
 	uint64_t place = 0;
 	size_t whole = 0;
@@ -224,12 +224,12 @@ uint64_t audit_ring_add(struct audit_ring *r, const struct audit_event *e)
 	if (len == 0)
 		return 0;
 	number = atomic_fetch_add_explicit(&r->count, 1, memory_order_relaxed) + 1;
-	s = slot_of(r, number);
+	s = ring_slot_of(r, number);
 	if (!claim(&s->tag, number)) {
 		give_up(s, number);
 		return number;
 	}
-	fill(r, s, number, e, event, len);
+	ring_fill(r, s, number, e, event, len);
 	publish(&s->tag, number);
 	return number;
 }
@@ -242,7 +242,7 @@ uint64_t audit_ring_count(const struct audit_ring *r)
 /* The cells first: whoever took them had its number before. */
 struct audit_ring_mark audit_ring_mark(const struct audit_ring *r)
 {
-	const uint64_t cells = look(&r->long_count);
+	const uint64_t cells = ring_look(&r->long_count);
 
 	return (struct audit_ring_mark){ .events = audit_ring_count(r), .cells = cells };
 }
@@ -268,10 +268,10 @@ static bool get_long(
 	for (size_t done = 0; done < len; done += CELL_ROOM) {
 		const struct cell *c = cell_at(r, place++);
 
-		if (look(&c->tag) != 2 * number)
+		if (ring_look(&c->tag) != 2 * number)
 			return false;
 		load_words(out + done / 8, c->words, part(len, done));
-		if (look(&c->tag) != 2 * number)
+		if (ring_look(&c->tag) != 2 * number)
 			return false;
 	}
 	return true;
@@ -279,9 +279,9 @@ static bool get_long(
 
 enum outcome { NOT_YET, LOST, READ };
 
-static enum outcome judge(const struct slot *s, uint64_t number)
+static enum outcome ring_judge(const struct slot *s, uint64_t number)
 {
-	uint64_t tag = look(&s->tag);
+	uint64_t tag = ring_look(&s->tag);
 
 	if (tag == 2 * number)
 		return READ;
@@ -289,14 +289,15 @@ static enum outcome judge(const struct slot *s, uint64_t number)
 		return LOST;
 	if (tag == 2 * number + 1)
 		return NOT_YET;
-	return look(&s->skipped) >= number ? LOST : NOT_YET;
+	return ring_look(&s->skipped) >= number ? LOST : NOT_YET;
 }
 
 /* Whatever the words say while somebody writes them, no more than there is room for is read. */
-static enum outcome get(const struct audit_ring *r, uint64_t number, uint64_t *out, size_t *ret_len)
+static enum outcome ring_get(
+	const struct audit_ring *r, uint64_t number, uint64_t *out, size_t *ret_len)
 {
-	const struct slot *s = slot_of(r, number);
-	enum outcome outcome = judge(s, number);
+	const struct slot *s = ring_slot_of(r, number);
+	enum outcome outcome = ring_judge(s, number);
 	uint64_t lengths, place, cut[SLOT_WORDS];
 	size_t len, whole;
 
@@ -309,7 +310,7 @@ static enum outcome get(const struct audit_ring *r, uint64_t number, uint64_t *o
 	if (len > SLOT_ROOM || whole > AUDIT_EVENT_MAX)
 		return LOST;
 	load_words(cut, s->words, len);
-	if (look(&s->tag) != 2 * number)
+	if (ring_look(&s->tag) != 2 * number)
 		return LOST;
 	if (whole > 0 && get_long(r, number, place, out, whole)) {
 		*ret_len = whole;
@@ -341,7 +342,7 @@ int audit_ring_read(
 
 	catch_up(r, reader, count);
 	while (reader->next <= count) {
-		enum outcome outcome = get(r, reader->next, event, &len);
+		enum outcome outcome = ring_get(r, reader->next, event, &len);
 
 		if (outcome == NOT_YET)
 			return 0;

@@ -35,20 +35,21 @@ enum {
 };
 
 /* Those that lie in the ring, and nowhere else. */
-static uint64_t pending(struct audit_trail *t)
+static uint64_t trail_carry_pending(struct audit_trail *t)
 {
 	const uint64_t carried = atomic_load(&t->carried), count = audit_ring_count(t->ring);
 
 	return count > carried ? count - carried : 0;
 }
 
-static bool is_due(struct audit_trail *t, uint64_t now)
+static bool trail_carry_is_due(struct audit_trail *t, uint64_t now)
 {
 	const uint64_t since = atomic_load(&t->waiting_ms), retry = atomic_load(&t->retry_ms);
 
 	if (now < retry)
 		return false;
-	return pending(t) >= t->batch || (since && now >= since && now - since >= t->batch_ms);
+	return trail_carry_pending(t) >= t->batch ||
+	       (since && now >= since && now - since >= t->batch_ms);
 }
 
 static bool is_full(struct audit_trail *t)
@@ -110,7 +111,7 @@ static uint64_t retry_after(int r, unsigned patience_ms)
 	return 10 * (uint64_t)(patience_ms < PATIENCE_FULL_MS ? patience_ms : PATIENCE_FULL_MS);
 }
 
-static void note(
+static void trail_carry_note(
 	struct audit_trail *t, int r, unsigned patience_ms, const struct audit_ring_mark *mark)
 {
 	const uint64_t now = clock_ms(CLOCK_MONOTONIC), next = t->reader.next;
@@ -144,7 +145,7 @@ static int carry(struct audit_trail *t, unsigned patience_ms, struct error *e)
 	if (r < 0)
 		audit_store_patience(t->store, 0);
 	r = audit_store_commit(t->store, e);
-	note(t, r, patience_ms, &mark);
+	trail_carry_note(t, r, patience_ms, &mark);
 	return r;
 }
 
@@ -187,7 +188,7 @@ void trail_carry_due(struct audit_trail *t)
 	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
 
 	begin_waiting(t, now);
-	for (unsigned i = 0; i < ROUNDS && is_due(t, now); i++) {
+	for (unsigned i = 0; i < ROUNDS && trail_carry_is_due(t, now); i++) {
 		if (pthread_mutex_trylock(&t->carrier) != 0)
 			return;
 		(void)carry(t, PATIENCE_ADD_MS, NULL);
@@ -244,15 +245,15 @@ int audit_trail_tick(struct audit_trail *t, struct error *e)
 
 	if (!t->store || now < atomic_load(&t->retry_ms) || pthread_mutex_trylock(&t->carrier) != 0)
 		return 0;
-	if (pending(t))
+	if (trail_carry_pending(t))
 		begin_waiting(t, now);
-	if (is_due(t, now) || audit_store_wait_ms(t->store) == 0)
+	if (trail_carry_is_due(t, now) || audit_store_wait_ms(t->store) == 0)
 		r = carry(t, PATIENCE_ADD_MS, e);
 	(void)pthread_mutex_unlock(&t->carrier);
 	return r;
 }
 
-static int left_ms(uint64_t now, uint64_t when)
+static int trail_carry_left_ms(uint64_t now, uint64_t when)
 {
 	if (now >= when)
 		return 0;
@@ -262,14 +263,16 @@ static int left_ms(uint64_t now, uint64_t when)
 /* With the carrier's lock. */
 static int wait_ms(struct audit_trail *t, uint64_t now)
 {
-	const int retry = left_ms(now, atomic_load(&t->retry_ms));
+	const int retry = trail_carry_left_ms(now, atomic_load(&t->retry_ms));
 	const int store = audit_store_wait_ms(t->store);
 	int least = -1;
 
-	if (pending(t)) {
+	if (trail_carry_pending(t)) {
 		begin_waiting(t, now);
-		least = is_due(t, now) ? 0
-				       : left_ms(now, atomic_load(&t->waiting_ms) + t->batch_ms);
+		least = trail_carry_is_due(t, now)
+				? 0
+				: trail_carry_left_ms(
+					  now, atomic_load(&t->waiting_ms) + t->batch_ms);
 	}
 	if (least < 0 || (store >= 0 && store < least))
 		least = store;

@@ -30,7 +30,7 @@ enum {
 	BATCHES_AT_ONCE = 4,
 };
 
-static int no_memory(struct error *e)
+static int trail_no_memory(struct error *e)
 {
 	return error_set(e, -ENOMEM, NULL, "out of memory");
 }
@@ -92,7 +92,7 @@ int audit_trail_new(struct audit_trail **ret, const struct audit_trail_options *
 	int r;
 
 	if (!t)
-		return no_memory(e);
+		return trail_no_memory(e);
 	*t = (struct audit_trail){
 		.batch = DEFAULT_BATCH, .batch_ms = DEFAULT_BATCH_MS, .reader = { .next = 1 }
 	};

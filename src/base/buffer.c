@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 
 /* Room for len more bytes and the NUL. */
-static bool reserve(struct buffer *b, size_t len)
+static bool buffer_reserve(struct buffer *b, size_t len)
 {
 	size_t need, cap = b->cap ? b->cap : 64;
 	char *moved;
@@ -34,7 +34,7 @@ static bool reserve(struct buffer *b, size_t len)
 
 void buffer_add(struct buffer *b, const void *data, size_t len)
 {
-	if (!reserve(b, len))
+	if (!buffer_reserve(b, len))
 		return;
 	if (len)
 		memcpy(b->data + b->len, data, len);
@@ -60,7 +60,7 @@ void buffer_printf(struct buffer *b, const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(NULL, 0, format, args);
 	va_end(args);
-	if (n < 0 || !reserve(b, (size_t)n)) {
+	if (n < 0 || !buffer_reserve(b, (size_t)n)) {
 		b->failed = true;
 		return;
 	}

@@ -36,7 +36,7 @@ bool path_is_normal(const char *path, size_t len)
 }
 
 /* Drops the last component of out[0..n). */
-static size_t pop(const char *out, size_t n)
+static size_t path_pop(const char *out, size_t n)
 {
 	while (n > 0 && out[n - 1] != '/')
 		n--;
@@ -61,7 +61,7 @@ int path_normalize(const char *path, size_t len, char out[PATH_BYTES], size_t *r
 		if (count == 0 || is_dot(path + start, count))
 			continue;
 		if (is_dotdot(path + start, count)) {
-			n = pop(out, n);
+			n = path_pop(out, n);
 			continue;
 		}
 		if (count + 2 > PATH_BYTES - n)

@@ -14,14 +14,14 @@ static const char *const manifests[] = { "SKILL.md", "skill.yaml", "skill.yml", 
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char *below(struct call *c, const char *path, const char *name)
+static const char *folder_below(struct call *c, const char *path, const char *name)
 {
 	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
 
 	return arena_printf(c->arena, "%s%s%s", path, slash, name);
 }
 
-static int add(struct folder *f, struct call *c, const char *file)
+static int folder_add(struct folder *f, struct call *c, const char *file)
 {
 	if (!file || ARENA_PUSH(c->arena, f->files, f->n, f->cap, file) < 0)
 		return error_set(c->error, -ENOMEM, NULL, "out of memory");
@@ -30,12 +30,12 @@ static int add(struct folder *f, struct call *c, const char *file)
 
 static int add_if_present(struct folder *f, struct call *c, const char *path, const char *name)
 {
-	const char *file = below(c, path, name);
+	const char *file = folder_below(c, path, name);
 
-	return file && access(file, F_OK) < 0 ? 0 : add(f, c, file);
+	return file && access(file, F_OK) < 0 ? 0 : folder_add(f, c, file);
 }
 
-static int by_name(const void *x, const void *y)
+static int folder_by_name(const void *x, const void *y)
 {
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
@@ -53,7 +53,7 @@ static void close_dir(DIR **d)
 		(void)closedir(*d);
 }
 
-static int add_names(struct folder *f, struct call *c, const char *path, DIR *dir)
+static int folder_add_names(struct folder *f, struct call *c, const char *path, DIR *dir)
 {
 	struct location where = { .file = path };
 	const struct dirent *d;
@@ -61,7 +61,7 @@ static int add_names(struct folder *f, struct call *c, const char *path, DIR *di
 
 	while (r == 0 && (errno = 0, d = readdir(dir))) {
 		if (is_json(d->d_name))
-			r = add(f, c, below(c, path, d->d_name));
+			r = folder_add(f, c, folder_below(c, path, d->d_name));
 		if (f->n > FILES_MAX)
 			return error_set(c->error, -E2BIG, &where, "has too many files");
 	}
@@ -73,7 +73,7 @@ static int add_names(struct folder *f, struct call *c, const char *path, DIR *di
 /* custom/….json, sorted. The folder may be missing, but what is there must be readable. */
 static int add_custom(struct folder *f, struct call *c, const char *path)
 {
-	const char *custom = below(c, path, "custom");
+	const char *custom = folder_below(c, path, "custom");
 	__attribute__((cleanup(close_dir))) DIR *dir = custom ? opendir(custom) : NULL;
 	struct location where = { .file = custom };
 	int r;
@@ -84,8 +84,8 @@ static int add_custom(struct folder *f, struct call *c, const char *path)
 		return 0;
 	if (!dir)
 		return error_set(c->error, -EIO, &where, "cannot be read: %s", strerror(errno));
-	r = add_names(f, c, custom, dir);
-	qsort(f->files + 1, f->n - 1, sizeof(f->files[0]), by_name);
+	r = folder_add_names(f, c, custom, dir);
+	qsort(f->files + 1, f->n - 1, sizeof(f->files[0]), folder_by_name);
 	return r;
 }
 

@@ -7,7 +7,7 @@
 
 #include "cli/output.h"
 
-static void heading(struct output *o, const char *text)
+static void help_heading(struct output *o, const char *text)
 {
 	buffer_addc(&o->text, '\n');
 	output_styled(o, OUTPUT_BOLD, text);
@@ -53,7 +53,7 @@ static void usage(struct output *o, const struct call *c)
 
 static void examples(struct output *o, const struct call *c)
 {
-	heading(o, "Examples:");
+	help_heading(o, "Examples:");
 	indented(o, c->verb->examples, 2);
 }
 
@@ -93,7 +93,7 @@ static void options(struct output *o, const struct options_row *rows, size_t n)
 		left(&rows[i], text, sizeof(text));
 		width = strlen(text) > width ? strlen(text) : width;
 	}
-	heading(o, "Options:");
+	help_heading(o, "Options:");
 	for (size_t i = 0; i < n; i++)
 		row_help(o, &rows[i], width);
 	row_help(o, &help, width);
@@ -114,7 +114,7 @@ int help_print_group(struct call *c, int fd)
 	auto_output o = output_for(fd);
 
 	usage(&o, c);
-	heading(&o, "Commands:");
+	help_heading(&o, "Commands:");
 	for (const struct verb *const *v = c->verb->verbs; *v; v++)
 		buffer_printf(&o.text, "  %-11s  %s\n", (*v)->name, (*v)->summary);
 	examples(&o, c);

@@ -16,7 +16,7 @@
 #include "codec/node.h"
 #include "host/resolver.h"
 
-static int no_memory(struct call *c)
+static int load_no_memory(struct call *c)
 {
 	return error_set(c->error, -ENOMEM, NULL, "out of memory");
 }
@@ -39,11 +39,11 @@ int load_absolute(struct call *c, const char *path, const char **ret)
 	buffer_adds(&text, path);
 	r = text.failed ? -ENOMEM : path_normalize(text.data, text.len, normal, &len);
 	if (r == -ENOMEM)
-		return no_memory(c);
+		return load_no_memory(c);
 	if (r < 0)
 		return error_set(c->error, r, NULL, "this path is too long: %s", path);
 	*ret = arena_strdup(c->arena, normal);
-	return *ret ? 0 : no_memory(c);
+	return *ret ? 0 : load_no_memory(c);
 }
 
 static int unknown_variable(struct call *c, const char *text, size_t len)
@@ -115,7 +115,7 @@ static int set_default(
 	if (l->is_set[v] || !folder)
 		return 0;
 	path = arena_printf(c->arena, "%s/%s", folder, below);
-	return path ? load_absolute(c, path, &l->variables.values[v]) : no_memory(c);
+	return path ? load_absolute(c, path, &l->variables.values[v]) : load_no_memory(c);
 }
 
 int load_begin(struct load *l, struct call *c)
@@ -128,7 +128,7 @@ int load_begin(struct load *l, struct call *c)
 	if (!data && home) {
 		data = arena_printf(c->arena, "%s/.local/share", home);
 		if (!data)
-			return no_memory(c);
+			return load_no_memory(c);
 	}
 	if (r == 0 && !l->is_set[VARIABLE_WORK_DIR])
 		r = load_absolute(c, ".", &l->variables.values[VARIABLE_WORK_DIR]);
@@ -143,7 +143,7 @@ int load_begin(struct load *l, struct call *c)
 
 /* Files */
 
-static int read_text(struct call *c, const char *path, struct buffer *ret)
+static int load_read_text(struct call *c, const char *path, struct buffer *ret)
 {
 	struct location where = { .file = path };
 	int r = file_read(path, NODE_INPUT_MAX, ret);
@@ -156,12 +156,12 @@ static int read_text(struct call *c, const char *path, struct buffer *ret)
 	return 0;
 }
 
-static int read_file(struct load *l, struct call *c, const char *path, enum manifest_kind kind)
+static int load_read_file(struct load *l, struct call *c, const char *path, enum manifest_kind kind)
 {
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
 	auto_buffer text = { 0 };
 	struct manifest m = { 0 };
-	int r = read_text(c, path, &text);
+	int r = load_read_text(c, path, &text);
 
 	if (r == 0)
 		r = manifest_read(&m, kind, name, buffer_text(&text), text.len, c->error);
@@ -170,18 +170,18 @@ static int read_file(struct load *l, struct call *c, const char *path, enum mani
 	if (ARENA_PUSH(c->arena, l->files, l->n, l->cap, m) == 0)
 		return 0;
 	manifest_deinit(&m);
-	return no_memory(c);
+	return load_no_memory(c);
 }
 
 /* A folder of rules: the files behind the first join it. */
-static int read_rules(struct load *l, struct call *c, const struct folder *f)
+static int load_read_rules(struct load *l, struct call *c, const struct folder *f)
 {
-	int r = read_file(l, c, f->files[0], MANIFEST_RULES);
+	int r = load_read_file(l, c, f->files[0], MANIFEST_RULES);
 
 	for (size_t i = 1; r == 0 && i < f->n; i++) {
 		auto_buffer text = { 0 };
 
-		r = read_text(c, f->files[i], &text);
+		r = load_read_text(c, f->files[i], &text);
 		if (r == 0)
 			r = manifest_add_rules(&l->files[l->n - 1], f->files[i], buffer_text(&text),
 				text.len, c->error);
@@ -206,7 +206,7 @@ static int note_skill(struct load *l, struct call *c, const char *file)
 		return 0;
 	parent = slash ? arena_strndup(c->arena, file, (size_t)(slash - file) + 1) : ".";
 	if (!parent)
-		return no_memory(c);
+		return load_no_memory(c);
 	r = load_absolute(c, parent, &path);
 	if (!path)
 		return r;
@@ -227,7 +227,7 @@ int load_add(struct load *l, struct call *c, const char *path, enum manifest_kin
 			return r;
 		path = f.files[0];
 	}
-	r = f.is_rules ? read_rules(l, c, &f) : read_file(l, c, path, kind);
+	r = f.is_rules ? load_read_rules(l, c, &f) : load_read_file(l, c, path, kind);
 	if (r == 0 && is_skill(&l->files[l->n - 1]))
 		r = note_skill(l, c, path);
 	return r;
@@ -263,7 +263,7 @@ int load_compile(const struct load *l, struct call *c, struct policy **ret)
 	struct policy_options options = load_options(l);
 
 	if (!layers)
-		return no_memory(c);
+		return load_no_memory(c);
 	for (size_t i = 0; i < l->n; i++)
 		layers[i] = l->files[i].permissions;
 	return policy_new(ret, layers, l->n, &options, c->error);
@@ -285,7 +285,7 @@ int load_combine(
 		all = both;
 	}
 	if (r == -ENOMEM)
-		return no_memory(c);
+		return load_no_memory(c);
 	if (r < 0)
 		return error_set(c->error, r, NULL, "the result would have too many layers");
 	*ret = all;

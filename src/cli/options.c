@@ -128,7 +128,7 @@ static int missing_value(struct parser *p)
 }
 
 /* The table in the shape that getopt_long() wants. */
-static void prepare(struct parser *p)
+static void options_prepare(struct parser *p)
 {
 	char *shorts = p->shorts;
 
@@ -149,7 +149,7 @@ static void prepare(struct parser *p)
 	p->longs[p->n] = (struct option){ "help", no_argument, NULL, 'h' };
 }
 
-static int take(struct parser *p, int found)
+static int options_take(struct parser *p, int found)
 {
 	size_t i = 0;
 
@@ -161,7 +161,7 @@ static int take(struct parser *p, int found)
 	return p->rows[i].take(p->call, &p->rows[i], optarg);
 }
 
-static int check_required(struct parser *p)
+static int options_check_required(struct parser *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->rows[i].use == OPTIONS_REQUIRED && !p->seen[i])
@@ -192,7 +192,7 @@ static int one_option(struct parser *p, int found)
 	case '?':
 		return bad_option(p);
 	default:
-		return take(p, found);
+		return options_take(p, found);
 	}
 }
 
@@ -203,7 +203,7 @@ int options_parse(struct call *c, const struct options_row *rows, size_t n)
 
 	if (n > ROWS_MAX)
 		return error_set(c->error, -E2BIG, NULL, "%s has too many options", c->name);
-	prepare(&p);
+	options_prepare(&p);
 	opterr = 0;
 	optind = 0; /* start over: also what getopt keeps between calls */
 	while (r == 0 &&
@@ -215,6 +215,6 @@ int options_parse(struct call *c, const struct options_row *rows, size_t n)
 		r = one_option(&p, found);
 	}
 	if (r == 0)
-		r = check_required(&p);
+		r = options_check_required(&p);
 	return r < 0 ? r : take_operands(c);
 }

@@ -117,7 +117,7 @@ void output_pad(struct output *o, size_t column)
 }
 
 /* Characters in so many bytes of UTF-8. */
-static size_t width_of(const char *text, size_t len)
+static size_t output_width_of(const char *text, size_t len)
 {
 	size_t n = 0;
 
@@ -132,7 +132,7 @@ void output_wrapped(struct output *o, const char *text, size_t width)
 
 	while (*text) {
 		size_t blanks = strspn(text, " "), len = strcspn(text + blanks, " ");
-		size_t needed = blanks + width_of(text + blanks, len);
+		size_t needed = blanks + output_width_of(text + blanks, len);
 
 		if (at > start && at + needed > width) {
 			buffer_printf(&o->text, "\n%*s", (int)start, "");

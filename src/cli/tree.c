@@ -5,7 +5,7 @@
 
 #include "codec/json.h"
 
-static struct node *kept(struct tree *t, struct node *n)
+static struct node *tree_kept(struct tree *t, struct node *n)
 {
 	t->failed = t->failed || !n;
 	return n;
@@ -13,24 +13,24 @@ static struct node *kept(struct tree *t, struct node *n)
 
 struct node *tree_map(struct tree *t)
 {
-	return kept(t, node_new(t->arena, NODE_MAP));
+	return tree_kept(t, node_new(t->arena, NODE_MAP));
 }
 
 struct node *tree_list(struct tree *t)
 {
-	return kept(t, node_new(t->arena, NODE_LIST));
+	return tree_kept(t, node_new(t->arena, NODE_LIST));
 }
 
 void tree_put(struct tree *t, struct node *map, const char *key, struct node *child)
 {
 	if (!child)
-		child = kept(t, node_new(t->arena, NODE_NULL));
-	(void)kept(t, node_put(t->arena, map, key, child));
+		child = tree_kept(t, node_new(t->arena, NODE_NULL));
+	(void)tree_kept(t, node_put(t->arena, map, key, child));
 }
 
 void tree_put_text(struct tree *t, struct node *map, const char *key, const char *text)
 {
-	tree_put(t, map, key, text ? kept(t, node_new_text(t->arena, text)) : NULL);
+	tree_put(t, map, key, text ? tree_kept(t, node_new_text(t->arena, text)) : NULL);
 }
 
 void tree_put_buffer(struct tree *t, struct node *map, const char *key, const struct buffer *text)
@@ -41,17 +41,17 @@ void tree_put_buffer(struct tree *t, struct node *map, const char *key, const st
 
 void tree_put_flag(struct tree *t, struct node *map, const char *key, bool value)
 {
-	tree_put(t, map, key, kept(t, node_new_boolean(t->arena, value)));
+	tree_put(t, map, key, tree_kept(t, node_new_boolean(t->arena, value)));
 }
 
 void tree_put_number(struct tree *t, struct node *map, const char *key, int64_t value)
 {
-	tree_put(t, map, key, kept(t, node_new_integer(t->arena, value)));
+	tree_put(t, map, key, tree_kept(t, node_new_integer(t->arena, value)));
 }
 
 void tree_append(struct tree *t, struct node *list, struct node *child)
 {
-	(void)kept(t, list && child ? node_append(list, child) : NULL);
+	(void)tree_kept(t, list && child ? node_append(list, child) : NULL);
 }
 
 void tree_append_text(struct tree *t, struct node *list, const char *text)

@@ -30,7 +30,7 @@ static void print_mark(struct output *o, const struct probe_finding *f)
 }
 
 /* An earlier one that failed at the same step: to say it once is enough. */
-static const struct probe_finding *find_same(
+static const struct probe_finding *verb_doctor_find_same(
 	const struct probe_result *r, const struct probe_finding *f)
 {
 	for (const struct probe_finding *other = r->findings; other < f; other++) {
@@ -40,7 +40,7 @@ static const struct probe_finding *find_same(
 	return NULL;
 }
 
-static void print_reason(struct output *o, const struct probe_finding *f)
+static void verb_doctor_print_reason(struct output *o, const struct probe_finding *f)
 {
 	if (f->detail[0]) {
 		buffer_printf(&o->text, "%*s", TEXT_COLUMN, "");
@@ -55,10 +55,10 @@ static void print_reason(struct output *o, const struct probe_finding *f)
 	}
 }
 
-static void print_finding(
+static void verb_doctor_print_finding(
 	struct output *o, const struct probe_result *r, const struct probe_finding *f)
 {
-	const struct probe_finding *same = f->held ? NULL : find_same(r, f);
+	const struct probe_finding *same = f->held ? NULL : verb_doctor_find_same(r, f);
 
 	buffer_printf(&o->text, "%*s", MARK_COLUMN, "");
 	print_mark(o, f);
@@ -71,11 +71,11 @@ static void print_finding(
 		buffer_printf(
 			&o->text, "%*sfor the same reason as %s\n", TEXT_COLUMN, "", same->name);
 	else if (!f->held)
-		print_reason(o, f);
+		verb_doctor_print_reason(o, f);
 }
 
-static void print_findings(struct output *o, const struct probe_result *r, enum probe_weight weight,
-	const char *heading)
+static void verb_doctor_print_findings(struct output *o, const struct probe_result *r,
+	enum probe_weight weight, const char *heading)
 {
 	bool any = false;
 
@@ -85,7 +85,7 @@ static void print_findings(struct output *o, const struct probe_result *r, enum 
 		if (!any)
 			print_heading(o, heading);
 		any = true;
-		print_finding(o, r, &r->findings[i]);
+		verb_doctor_print_finding(o, r, &r->findings[i]);
 	}
 }
 
@@ -127,14 +127,14 @@ static void print_summary(struct output *o, const struct probe_result *r)
 	}
 }
 
-static int print(struct call *c, const struct probe_result *r)
+static int verb_doctor_print(struct call *c, const struct probe_result *r)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 
 	print_summary(&o, r);
-	print_findings(&o, r, PROBE_REQUIRED, "Needed");
-	print_findings(&o, r, PROBE_USEFUL, "Used where it is there");
-	print_findings(&o, r, PROBE_LATER, "For later versions");
+	verb_doctor_print_findings(&o, r, PROBE_REQUIRED, "Needed");
+	verb_doctor_print_findings(&o, r, PROBE_USEFUL, "Used where it is there");
+	verb_doctor_print_findings(&o, r, PROBE_LATER, "For later versions");
 	print_heading(&o, "Tiers");
 	for (size_t i = 0; i < PROBE_TIERS; i++)
 		print_tier(&o, &r->tiers[i]);
@@ -154,7 +154,7 @@ static const char *weight_name(enum probe_weight weight)
 	return names[weight];
 }
 
-static struct node *finding_tree(struct tree *t, const struct probe_finding *f)
+static struct node *verb_doctor_finding_tree(struct tree *t, const struct probe_finding *f)
 {
 	struct node *map = tree_map(t);
 
@@ -182,14 +182,14 @@ static struct node *tier_tree(struct tree *t, const struct probe_tier *tier)
 	return map;
 }
 
-static int print_json(struct call *c, const struct probe_result *r)
+static int verb_doctor_print_json(struct call *c, const struct probe_result *r)
 {
 	struct tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t), *findings = tree_list(&t), *tiers = tree_list(&t);
 	const struct probe_tier *best = probe_best(r);
 
 	for (size_t i = 0; i < r->n_findings; i++)
-		tree_append(&t, findings, finding_tree(&t, &r->findings[i]));
+		tree_append(&t, findings, verb_doctor_finding_tree(&t, &r->findings[i]));
 	for (size_t i = 0; i < PROBE_TIERS; i++)
 		tree_append(&t, tiers, tier_tree(&t, &r->tiers[i]));
 	tree_put_text(&t, root, "kernel", r->kernel);
@@ -200,7 +200,7 @@ static int print_json(struct call *c, const struct probe_result *r)
 	return tree_print(&t, root, c->error);
 }
 
-static int run(struct call *c)
+static int verb_doctor_run(struct call *c)
 {
 	struct probe_result result = { 0 };
 	bool json = false;
@@ -212,7 +212,7 @@ static int run(struct call *c)
 	r = probe_run(&result);
 	if (r < 0)
 		return error_set(c->error, r, NULL, "nothing can be tried here: %s", strerror(-r));
-	r = json ? print_json(c, &result) : print(c, &result);
+	r = json ? verb_doctor_print_json(c, &result) : verb_doctor_print(c, &result);
 	if (r < 0)
 		return r;
 	return probe_best(&result) ? STATUS_YES : STATUS_NO;
@@ -229,5 +229,5 @@ const struct verb verb_doctor = {
 		"Exit status: 0 `corral run` works here, 1 it does not, 2 no answer (an error).",
 	.examples = "corral doctor\n"
 		    "corral doctor --json\n",
-	.run = run,
+	.run = verb_doctor_run,
 };

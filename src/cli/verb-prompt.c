@@ -6,7 +6,7 @@
 #include "cli/tree.h"
 #include "cli/verb.h"
 
-static int print_text(const char *prompt, struct call *c)
+static int verb_prompt_print_text(const char *prompt, struct call *c)
 {
 	auto_output o = { 0 };
 
@@ -16,7 +16,7 @@ static int print_text(const char *prompt, struct call *c)
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
-static int print_tree(const struct agent *a, const char *prompt, struct call *c)
+static int verb_prompt_print_tree(const struct agent *a, const char *prompt, struct call *c)
 {
 	struct tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t);
@@ -27,7 +27,7 @@ static int print_tree(const struct agent *a, const char *prompt, struct call *c)
 	return tree_print(&t, root, c->error);
 }
 
-static int run(struct call *c)
+static int verb_prompt_run(struct call *c)
 {
 	struct agent a = { 0 };
 	bool json = false;
@@ -49,7 +49,7 @@ static int run(struct call *c)
 		if (!prompt)
 			return error_set(c->error, -ENOMEM, NULL, "out of memory");
 	}
-	r = json ? print_tree(&a, prompt, c) : print_text(prompt, c);
+	r = json ? verb_prompt_print_tree(&a, prompt, c) : verb_prompt_print_text(prompt, c);
 	return r < 0 ? r : STATUS_YES;
 }
 
@@ -63,5 +63,5 @@ const struct verb verb_prompt = {
 		"itself. In mode rwx there is nothing to say, and nothing is printed.",
 	.examples = "corral prompt --mode sandbox --data-dir ~/.agent\n"
 		    "corral prompt --mode rx --data-dir ~/.agent >> system-prompt.txt\n",
-	.run = run,
+	.run = verb_prompt_run,
 };

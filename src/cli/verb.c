@@ -13,7 +13,7 @@
 /* More verbs than this no group has. */
 enum { VERBS_MAX = 16 };
 
-static const struct verb *find(const struct verb *group, const char *word)
+static const struct verb *verb_find(const struct verb *group, const char *word)
 {
 	for (const struct verb *const *v = group->verbs; *v; v++) {
 		if (strcmp((*v)->name, word) == 0)
@@ -22,7 +22,7 @@ static const struct verb *find(const struct verb *group, const char *word)
 	return NULL;
 }
 
-static int unknown(struct call *c, const char *word)
+static int verb_unknown(struct call *c, const char *word)
 {
 	const char *names[VERBS_MAX], *near;
 	size_t n = 0;
@@ -88,6 +88,6 @@ int verb_dispatch(struct call *c)
 		return help_print_group(c, STDOUT_FILENO);
 	if (strcmp(word, "help") == 0)
 		return help(c);
-	v = find(c->verb, word);
-	return v ? descend(c, v) : unknown(c, word);
+	v = verb_find(c->verb, word);
+	return v ? descend(c, v) : verb_unknown(c, word);
 }

@@ -71,7 +71,7 @@ bool builder_is_open(const struct builder *b, const struct node *n)
 	return false;
 }
 
-static int too_many(struct builder *b, const struct location *at)
+static int builder_too_many(struct builder *b, const struct location *at)
 {
 	return error_set(
 		b->error, -E2BIG, at, "more than %d values in one document", NODE_COUNT_MAX);
@@ -96,7 +96,7 @@ static int keep_text(struct builder *b, const struct location *at, const char *t
 }
 
 /* Hangs n where the document goes on: under the waiting key, in the open list, or as the root. */
-static void attach(struct builder *b, const struct location *at, struct node *n)
+static void builder_attach(struct builder *b, const struct location *at, struct node *n)
 {
 	n->line = at->line;
 	n->column = at->column;
@@ -112,18 +112,19 @@ static void attach(struct builder *b, const struct location *at, struct node *n)
 		b->doc->root = n;
 }
 
-static int add(struct builder *b, const struct location *at, enum node_type type, const char *text)
+static int builder_add(
+	struct builder *b, const struct location *at, enum node_type type, const char *text)
 {
 	struct node *n;
 
 	if (b->count == NODE_COUNT_MAX)
-		return too_many(b, at);
+		return builder_too_many(b, at);
 	n = node_new(&b->doc->arena, type);
 	if (!n)
 		return builder_no_memory(b);
 	b->count++;
 	n->text = text;
-	attach(b, at, n);
+	builder_attach(b, at, n);
 	return 0;
 }
 
@@ -144,7 +145,7 @@ int builder_scalar(struct builder *b, const struct location *at, enum node_type 
 		if (r < 0)
 			return r;
 	}
-	return add(b, at, type, kept);
+	return builder_add(b, at, type, kept);
 }
 
 int builder_open(struct builder *b, const struct location *at, enum node_type type)
@@ -153,7 +154,7 @@ int builder_open(struct builder *b, const struct location *at, enum node_type ty
 
 	if (b->depth == NODE_DEPTH_MAX)
 		return too_deep(b, at);
-	r = add(b, at, type, NULL);
+	r = builder_add(b, at, type, NULL);
 	if (r < 0)
 		return r;
 	b->open[b->depth++] = b->added;
@@ -168,7 +169,7 @@ static bool is_before(const struct node *a, const struct node *b)
 }
 
 /* By name, and by place where the names are equal. */
-static int compare_names(const void *pa, const void *pb)
+static int builder_compare_names(const void *pa, const void *pb)
 {
 	const struct node *a = *(struct node *const *)pa;
 	const struct node *b = *(struct node *const *)pb;
@@ -192,7 +193,7 @@ static struct node **sort_names(struct builder *b, const struct node *map)
 		return NULL;
 	node_for_each(child, map)
 		b->names[n++] = child;
-	qsort(b->names, n, sizeof(struct node *), compare_names);
+	qsort(b->names, n, sizeof(struct node *), builder_compare_names);
 	return b->names;
 }
 
@@ -234,7 +235,7 @@ struct extent {
 	size_t nodes, bytes, height;
 };
 
-static void measure(const struct node *n, size_t depth, struct extent *sum)
+static void builder_measure(const struct node *n, size_t depth, struct extent *sum)
 {
 	bool container = n->type == NODE_LIST || n->type == NODE_MAP;
 
@@ -244,7 +245,7 @@ static void measure(const struct node *n, size_t depth, struct extent *sum)
 		sum->height = depth + 1;
 	node_for_each(child, n) {
 		sum->bytes += child->key ? strlen(child->key) : 0;
-		measure(child, depth + 1, sum);
+		builder_measure(child, depth + 1, sum);
 	}
 }
 
@@ -253,9 +254,9 @@ int builder_copy(struct builder *b, const struct location *at, const struct node
 	struct extent cost = { 0 };
 	struct node *copy;
 
-	measure(n, 0, &cost);
+	builder_measure(n, 0, &cost);
 	if (cost.nodes > NODE_COUNT_MAX - b->count)
-		return too_many(b, at);
+		return builder_too_many(b, at);
 	if (cost.bytes > NODE_INPUT_MAX - b->bytes)
 		return error_set(b->error, -E2BIG, at,
 			"more than %d bytes with what the aliases repeat", NODE_INPUT_MAX);
@@ -266,6 +267,6 @@ int builder_copy(struct builder *b, const struct location *at, const struct node
 		return builder_no_memory(b);
 	b->count += cost.nodes;
 	b->bytes += cost.bytes;
-	attach(b, at, copy);
+	builder_attach(b, at, copy);
 	return 0;
 }

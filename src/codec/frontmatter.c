@@ -17,7 +17,7 @@ struct line {
 	size_t next; /* offset of the line behind it */
 };
 
-static struct line line_at(const char *text, size_t len, size_t start)
+static struct line frontmatter_line_at(const char *text, size_t len, size_t start)
 {
 	const char *end = memchr(text + start, '\n', len - start);
 	size_t stop = end ? (size_t)(end - text) : len;
@@ -36,10 +36,11 @@ static bool is_fence(const char *text, const struct line *l, const char *fence)
 }
 
 /* The closing fence at or behind `from`; its offset in *ret_end. */
-static bool find_end(const char *text, size_t len, size_t from, size_t *ret_end, struct line *ret)
+static bool frontmatter_find_end(
+	const char *text, size_t len, size_t from, size_t *ret_end, struct line *ret)
 {
 	for (size_t i = from; i < len; i = ret->next) {
-		*ret = line_at(text, len, i);
+		*ret = frontmatter_line_at(text, len, i);
 		if (is_fence(text + i, ret, "---") || is_fence(text + i, ret, "...")) {
 			*ret_end = i;
 			return true;
@@ -48,7 +49,7 @@ static bool find_end(const char *text, size_t len, size_t from, size_t *ret_end,
 	return false;
 }
 
-static int unclosed(const char *file, struct error *e)
+static int frontmatter_unclosed(const char *file, struct error *e)
 {
 	struct location at = { .file = file, .line = 1, .column = 1 };
 
@@ -67,14 +68,14 @@ int frontmatter_read(
 
 	*f = (struct frontmatter){ 0 };
 	if (len > start) /* text may be NULL where there is none */
-		open = line_at(text, len, start);
+		open = frontmatter_line_at(text, len, start);
 	if (!open.len || !is_fence(text + start, &open, "---")) {
 		r = yaml_read(&f->meta, file, 1, "", 0, e);
 		f->body = r < 0 ? 0 : start;
 		return r;
 	}
-	if (!find_end(text, len, open.next, &end, &close))
-		return unclosed(file, e);
+	if (!frontmatter_find_end(text, len, open.next, &end, &close))
+		return frontmatter_unclosed(file, e);
 	r = yaml_read(&f->meta, file, 2, text + open.next, end - open.next, e);
 	if (r < 0)
 		return r;

@@ -17,7 +17,7 @@
 enum { REPLACEMENT = 0xfffd };
 
 /* As UTF-16, which is what JSON escapes are made of. */
-static void print_escape(struct buffer *out, uint32_t c)
+static void json_print_escape(struct buffer *out, uint32_t c)
 {
 	if (c >= 0x10000) {
 		c -= 0x10000;
@@ -37,7 +37,7 @@ static void print_character(struct buffer *out, uint32_t c)
 		buffer_addc(out, '\\');
 		buffer_addc(out, letters[special - meanings]);
 	} else if (c < 0x20 || c == 0x7f || utf8_is_deceptive(c)) {
-		print_escape(out, c);
+		json_print_escape(out, c);
 	} else {
 		buffer_add(out, bytes, utf8_encode(c, bytes));
 	}

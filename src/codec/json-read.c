@@ -35,14 +35,14 @@ struct reader {
 	struct buffer scratch; /* the string or number at hand */
 };
 
-static int peek(const struct reader *r)
+static int json_read_peek(const struct reader *r)
 {
 	return r->at < r->in->len ? (unsigned char)r->in->text[r->at] : END;
 }
 
-static bool take(struct reader *r, char c)
+static bool json_read_take(struct reader *r, char c)
 {
-	if (peek(r) != c)
+	if (json_read_peek(r) != c)
 		return false;
 	r->at++;
 	return true;
@@ -51,7 +51,7 @@ static bool take(struct reader *r, char c)
 static void skip_space(struct reader *r)
 {
 	for (;; r->at++) {
-		switch (peek(r)) {
+		switch (json_read_peek(r)) {
 		case '\n':
 			r->line++;
 			r->line_start = r->at + 1;
@@ -66,7 +66,7 @@ static void skip_space(struct reader *r)
 	}
 }
 
-static struct location place(const struct reader *r, size_t offset)
+static struct location json_read_place(const struct reader *r, size_t offset)
 {
 	return (struct location){
 		.file = r->in->file,
@@ -112,11 +112,11 @@ static const char *hint(const struct reader *r, const char *found, size_t len)
 
 static int unexpected(struct reader *r, const char *wanted)
 {
-	struct location at = place(r, r->at);
+	struct location at = json_read_place(r, r->at);
 	size_t len = span(r, LETTERS DIGITS "+-._");
 	const char *found = r->in->text + r->at, *help;
 
-	if (peek(r) == END)
+	if (json_read_peek(r) == END)
 		return error_set(
 			r->b.error, -EINVAL, &at, "expected %s, found the end of the text", wanted);
 	if (len == 0)
@@ -136,7 +136,7 @@ static int read_hex4(struct reader *r, uint32_t *ret)
 	uint32_t value = 0;
 
 	for (int i = 0; i < 4; i++) {
-		int c = peek(r);
+		int c = json_read_peek(r);
 
 		if (c >= '0' && c <= '9')
 			c -= '0';
@@ -154,7 +154,7 @@ static int read_hex4(struct reader *r, uint32_t *ret)
 /* The rest of an escape behind "\u"; a character beyond U+FFFF takes two of them. */
 static int read_unicode(struct reader *r)
 {
-	struct location at = place(r, r->at - 2);
+	struct location at = json_read_place(r, r->at - 2);
 	uint32_t c = 0, low = 0;
 	char bytes[4];
 	size_t n;
@@ -162,7 +162,7 @@ static int read_unicode(struct reader *r)
 
 	if (res < 0)
 		return res;
-	if (c >= 0xd800 && c < 0xdc00 && take(r, '\\') && take(r, 'u')) {
+	if (c >= 0xd800 && c < 0xdc00 && json_read_take(r, '\\') && json_read_take(r, 'u')) {
 		res = read_hex4(r, &low);
 		if (res < 0)
 			return res;
@@ -186,9 +186,9 @@ static int read_escape(struct reader *r)
 	int c;
 
 	r->at++;
-	if (take(r, 'u'))
+	if (json_read_take(r, 'u'))
 		return read_unicode(r);
-	c = peek(r);
+	c = json_read_peek(r);
 	letter = c > 0 ? strchr(letters, c) : NULL;
 	if (!letter)
 		return unexpected(r, "one of \" \\ / b f n r t u behind a backslash");
@@ -210,35 +210,37 @@ static void read_run(struct reader *r)
 }
 
 /* Reads a string into r->scratch, which stays. */
-static int read_string(struct reader *r)
+static int json_read_string(struct reader *r)
 {
-	struct location start = place(r, r->at), at;
+	struct location start = json_read_place(r, r->at), at;
 	int res = 0;
 
 	buffer_clear(&r->scratch);
 	for (r->at++; res == 0;) {
 		read_run(r);
-		if (take(r, '"'))
+		if (json_read_take(r, '"'))
 			return r->scratch.failed ? builder_no_memory(&r->b) : 0;
-		if (peek(r) == '\\') {
+		if (json_read_peek(r) == '\\') {
 			res = read_escape(r);
-		} else if (peek(r) == END) {
+		} else if (json_read_peek(r) == END) {
 			res = error_set(r->b.error, -EINVAL, &start,
 				"expected '\"' at the end of this text, found the end of the text");
 		} else {
-			at = place(r, r->at);
+			at = json_read_place(r, r->at);
 			res = error_set(r->b.error, -EINVAL, &at,
-				"expected '\"' or a character, found control byte 0x%02x", peek(r));
-			error_hint(r->b.error, "inside text write \\n, \\t or \\u%04x", peek(r));
+				"expected '\"' or a character, found control byte 0x%02x",
+				json_read_peek(r));
+			error_hint(r->b.error, "inside text write \\n, \\t or \\u%04x",
+				json_read_peek(r));
 		}
 	}
 	return res;
 }
 
-static int read_text(struct reader *r)
+static int json_read_text(struct reader *r)
 {
-	struct location at = place(r, r->at);
-	int res = read_string(r);
+	struct location at = json_read_place(r, r->at);
+	int res = json_read_string(r);
 
 	if (res < 0)
 		return res;
@@ -247,7 +249,7 @@ static int read_text(struct reader *r)
 
 static int read_number(struct reader *r)
 {
-	struct location at = place(r, r->at);
+	struct location at = json_read_place(r, r->at);
 	size_t len = span(r, LETTERS DIGITS "+-._");
 
 	buffer_clear(&r->scratch);
@@ -264,13 +266,13 @@ static int read_number(struct reader *r)
 	return builder_scalar(&r->b, &at, NODE_NUMBER, r->scratch.data, len);
 }
 
-static int read_word(struct reader *r)
+static int json_read_word(struct reader *r)
 {
 	static const struct {
 		const char *word;
 		enum node_type type;
 	} words[] = { { "true", NODE_BOOL }, { "false", NODE_BOOL }, { "null", NODE_NULL } };
-	struct location at = place(r, r->at);
+	struct location at = json_read_place(r, r->at);
 	size_t len = span(r, LETTERS DIGITS "+-._");
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -285,25 +287,25 @@ static int read_word(struct reader *r)
 
 static int read_value(struct reader *r);
 
-static int read_list(struct reader *r)
+static int json_read_list(struct reader *r)
 {
-	struct location at = place(r, r->at);
+	struct location at = json_read_place(r, r->at);
 	int res = builder_open(&r->b, &at, NODE_LIST);
 
 	if (res < 0)
 		return res;
 	r->at++;
 	skip_space(r);
-	if (take(r, ']'))
+	if (json_read_take(r, ']'))
 		return builder_close(&r->b);
 	for (;;) {
 		res = read_value(r);
 		if (res < 0)
 			return res;
 		skip_space(r);
-		if (take(r, ']'))
+		if (json_read_take(r, ']'))
 			return builder_close(&r->b);
-		if (!take(r, ','))
+		if (!json_read_take(r, ','))
 			return unexpected(r, "',' or ']'");
 		skip_space(r);
 	}
@@ -312,19 +314,19 @@ static int read_list(struct reader *r)
 /* "key": value */
 static int read_member(struct reader *r)
 {
-	struct location at = place(r, r->at);
+	struct location at = json_read_place(r, r->at);
 	int res;
 
-	if (peek(r) != '"')
+	if (json_read_peek(r) != '"')
 		return unexpected(r, "a key in double quotes");
-	res = read_string(r);
+	res = json_read_string(r);
 	if (res < 0)
 		return res;
 	res = builder_key(&r->b, &at, r->scratch.data, r->scratch.len);
 	if (res < 0)
 		return res;
 	skip_space(r);
-	if (!take(r, ':'))
+	if (!json_read_take(r, ':'))
 		return unexpected(r, "':' behind the key");
 	skip_space(r);
 	return read_value(r);
@@ -332,23 +334,23 @@ static int read_member(struct reader *r)
 
 static int read_map(struct reader *r)
 {
-	struct location at = place(r, r->at);
+	struct location at = json_read_place(r, r->at);
 	int res = builder_open(&r->b, &at, NODE_MAP);
 
 	if (res < 0)
 		return res;
 	r->at++;
 	skip_space(r);
-	if (take(r, '}'))
+	if (json_read_take(r, '}'))
 		return builder_close(&r->b);
 	for (;;) {
 		res = read_member(r);
 		if (res < 0)
 			return res;
 		skip_space(r);
-		if (take(r, '}'))
+		if (json_read_take(r, '}'))
 			return builder_close(&r->b);
-		if (!take(r, ','))
+		if (!json_read_take(r, ','))
 			return unexpected(r, "',' or '}'");
 		skip_space(r);
 	}
@@ -356,23 +358,23 @@ static int read_map(struct reader *r)
 
 static int read_value(struct reader *r)
 {
-	int c = peek(r);
+	int c = json_read_peek(r);
 
 	switch (c) {
 	case '{':
 		return read_map(r);
 	case '[':
-		return read_list(r);
+		return json_read_list(r);
 	case '"':
-		return read_text(r);
+		return json_read_text(r);
 	default:
-		return c == '-' || (c >= '0' && c <= '9') ? read_number(r) : read_word(r);
+		return c == '-' || (c >= '0' && c <= '9') ? read_number(r) : json_read_word(r);
 	}
 }
 
-static int read_document(struct reader *r)
+static int json_read_document(struct reader *r)
 {
-	struct location start = place(r, 0);
+	struct location start = json_read_place(r, 0);
 	int res;
 
 	if (input_bom(r->in->text, r->in->len)) {
@@ -386,7 +388,7 @@ static int read_document(struct reader *r)
 	if (res < 0)
 		return res;
 	skip_space(r);
-	return peek(r) == END ? 0 : unexpected(r, "the end of the text");
+	return json_read_peek(r) == END ? 0 : unexpected(r, "the end of the text");
 }
 
 int json_read(struct document *d, const char *file, const char *text, size_t len, struct error *e)
@@ -401,7 +403,7 @@ int json_read(struct document *d, const char *file, const char *text, size_t len
 	int res = builder_begin(&r.b, d, &in, e);
 
 	if (res == 0)
-		res = read_document(&r);
+		res = json_read_document(&r);
 	buffer_deinit(&r.scratch);
 	return builder_end(&r.b, res);
 }

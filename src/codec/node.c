@@ -183,7 +183,7 @@ struct node *node_copy(struct arena *a, const struct node *n)
 }
 
 /* Equal, or both absent. */
-static bool same_text(const char *a, const char *b)
+static bool node_same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
@@ -192,10 +192,10 @@ bool node_equal(const struct node *a, const struct node *b)
 {
 	const struct node *other = b->first;
 
-	if (a->type != b->type || a->count != b->count || !same_text(a->text, b->text))
+	if (a->type != b->type || a->count != b->count || !node_same_text(a->text, b->text))
 		return false;
 	node_for_each(child, a) {
-		if (!same_text(child->key, other->key) || !node_equal(child, other))
+		if (!node_same_text(child->key, other->key) || !node_equal(child, other))
 			return false;
 		other = other->next;
 	}

@@ -28,7 +28,7 @@
 #define OCTAL "01234567"
 #define HEXADECIMAL DECIMAL "abcdefABCDEF"
 
-static bool is_one_of(const char *text, const char *const *words)
+static bool scalar_is_one_of(const char *text, const char *const *words)
 {
 	for (; *words; words++) {
 		if (strcmp(text, *words) == 0)
@@ -55,7 +55,7 @@ static const char *exponent(const char *s)
 	return digits(s, DECIMAL);
 }
 
-static bool at_end(const char *rest)
+static bool scalar_at_end(const char *rest)
 {
 	return rest && *rest == '\0';
 }
@@ -68,10 +68,10 @@ static const char *after_sign(const char *s)
 bool scalar_is_integer(const char *text)
 {
 	if (text[0] == '0' && text[1] == 'o')
-		return at_end(digits(text + 2, OCTAL));
+		return scalar_at_end(digits(text + 2, OCTAL));
 	if (text[0] == '0' && text[1] == 'x')
-		return at_end(digits(text + 2, HEXADECIMAL));
-	return at_end(digits(after_sign(text), DECIMAL));
+		return scalar_at_end(digits(text + 2, HEXADECIMAL));
+	return scalar_at_end(digits(after_sign(text), DECIMAL));
 }
 
 static bool is_float(const char *text)
@@ -80,14 +80,14 @@ static bool is_float(const char *text)
 	static const char *const undefined[] = { ".nan", ".NaN", ".NAN", NULL };
 	const char *s = after_sign(text);
 
-	if (is_one_of(s, infinite) || is_one_of(text, undefined))
+	if (scalar_is_one_of(s, infinite) || scalar_is_one_of(text, undefined))
 		return true;
 	if (*s == '.')
-		return at_end(exponent(digits(s + 1, DECIMAL)));
+		return scalar_at_end(exponent(digits(s + 1, DECIMAL)));
 	s = digits(s, DECIMAL);
 	if (s && *s == '.')
 		s += 1 + strspn(s + 1, DECIMAL);
-	return at_end(exponent(s));
+	return scalar_at_end(exponent(s));
 }
 
 enum node_type scalar_type(const char *text)
@@ -96,9 +96,9 @@ enum node_type scalar_type(const char *text)
 	static const char *const boolean[] = { "true", "True", "TRUE", "false", "False", "FALSE",
 		NULL };
 
-	if (is_one_of(text, null))
+	if (scalar_is_one_of(text, null))
 		return NODE_NULL;
-	if (is_one_of(text, boolean))
+	if (scalar_is_one_of(text, boolean))
 		return NODE_BOOL;
 	return scalar_is_integer(text) || is_float(text) ? NODE_NUMBER : NODE_STRING;
 }
@@ -127,5 +127,5 @@ bool scalar_is_json_number(const char *text)
 	s = *s == '0' ? s + 1 : digits(s, DECIMAL);
 	if (s && *s == '.')
 		s = digits(s + 1, DECIMAL);
-	return at_end(exponent(s)) && is_finite(text);
+	return scalar_at_end(exponent(s)) && is_finite(text);
 }

@@ -67,7 +67,7 @@ static const struct complaint complaints[] = {
 		"expected a %YAML directive of version 1.1 or 1.2", NULL },
 };
 
-static const struct complaint *find(const yaml_parser_t *p)
+static const struct complaint *yaml_error_find(const yaml_parser_t *p)
 {
 	for (size_t i = 0; p->problem && i < sizeof(complaints) / sizeof(complaints[0]); i++) {
 		if (strcmp(complaints[i].problem, p->problem) == 0)
@@ -85,7 +85,7 @@ static bool is_indented_by_tab(const char *line, size_t len)
 	return false;
 }
 
-static void set_text(struct error *e, const yaml_parser_t *p, const struct complaint *c,
+static void yaml_error_set_text(struct error *e, const yaml_parser_t *p, const struct complaint *c,
 	const struct location *at, const struct location *since)
 {
 	if (!c)
@@ -101,11 +101,11 @@ static void set_text(struct error *e, const yaml_parser_t *p, const struct compl
 int yaml_error_explain(struct error *e, const yaml_parser_t *p, const struct location *at,
 	const struct location *since, const char *line, size_t len)
 {
-	const struct complaint *c = find(p);
+	const struct complaint *c = yaml_error_find(p);
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return error_set(e, -ENOMEM, at, "out of memory");
-	set_text(e, p, c, at, since);
+	yaml_error_set_text(e, p, c, at, since);
 	/* A tab looks like the spaces around it, so no other hint is of use before it is gone. */
 	if (is_indented_by_tab(line, len))
 		error_hint(e, "this line is indented with a tab: use spaces");

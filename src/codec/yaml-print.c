@@ -28,7 +28,7 @@ enum { INDENT = 2, REPLACEMENT = 0xfffd };
 enum { KEY_MAX = 250 };
 
 /* Characters that may stand in the output as they are; quoted or not. */
-static bool is_visible(uint32_t c)
+static bool yaml_print_is_visible(uint32_t c)
 {
 	return c >= 0x20 && c != 0x7f && !utf8_is_deceptive(c) && (c & ~1u) != 0xfffe;
 }
@@ -41,7 +41,7 @@ static bool is_all_visible(const char *s, size_t len)
 		uint32_t c;
 		size_t n = utf8_decode(s + i, len - i, &c);
 
-		if (!n || !is_visible(c))
+		if (!n || !yaml_print_is_visible(c))
 			return false;
 		i += n;
 	}
@@ -78,7 +78,7 @@ static bool can_be_plain(const char *s)
 	return !strstr(s, ": ") && !strstr(s, " #") && is_all_visible(s, len);
 }
 
-static void print_escape(struct buffer *out, uint32_t c)
+static void yaml_print_escape(struct buffer *out, uint32_t c)
 {
 	static const char meanings[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
 	const char *special = c < 0x80 ? strchr(meanings, (int)c) : NULL;
@@ -101,8 +101,8 @@ static void print_quoted(struct buffer *out, const char *s)
 		size_t n = utf8_decode(s + i, len - i, &c);
 		char bytes[4];
 
-		if (c == '"' || c == '\\' || !is_visible(c))
-			print_escape(out, c);
+		if (c == '"' || c == '\\' || !yaml_print_is_visible(c))
+			yaml_print_escape(out, c);
 		else
 			buffer_add(out, bytes, utf8_encode(c, bytes));
 		i += n ? n : 1;
@@ -110,7 +110,7 @@ static void print_quoted(struct buffer *out, const char *s)
 	buffer_addc(out, '"');
 }
 
-static void print_text(struct buffer *out, const char *s)
+static void yaml_print_text(struct buffer *out, const char *s)
 {
 	if (can_be_plain(s))
 		buffer_adds(out, s);
@@ -126,7 +126,7 @@ static void print_flat(struct buffer *out, const struct node *n)
 		buffer_adds(out, "null");
 		break;
 	case NODE_STRING:
-		print_text(out, n->text);
+		yaml_print_text(out, n->text);
 		break;
 	case NODE_LIST:
 		buffer_adds(out, "[]");
@@ -153,7 +153,7 @@ static void print_key(struct buffer *out, const char *key, int column)
 
 	if (is_long)
 		buffer_adds(out, "? ");
-	print_text(out, key);
+	yaml_print_text(out, key);
 	if (is_long) {
 		buffer_addc(out, '\n');
 		pad(out, column);
@@ -163,7 +163,7 @@ static void print_key(struct buffer *out, const char *key, int column)
 
 static void print_block(struct buffer *out, const struct node *n, int column);
 
-static void print_entry(struct buffer *out, const struct node *child, int column)
+static void yaml_print_entry(struct buffer *out, const struct node *child, int column)
 {
 	const int inside = column + INDENT;
 
@@ -191,7 +191,7 @@ static void print_block(struct buffer *out, const struct node *n, int column)
 	node_for_each(child, n) {
 		if (child != n->first)
 			pad(out, column);
-		print_entry(out, child, column);
+		yaml_print_entry(out, child, column);
 	}
 }
 

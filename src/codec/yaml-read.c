@@ -77,7 +77,7 @@ static void cursor_step(struct cursor *c, const struct input *in)
 	c->index++;
 }
 
-static struct location locate(struct reader *r, const yaml_mark_t *mark)
+static struct location yaml_read_locate(struct reader *r, const yaml_mark_t *mark)
 {
 	struct cursor *c = &r->cursor;
 
@@ -302,17 +302,18 @@ static handler *const handlers[] = {
 	[YAML_STREAM_END_EVENT] = on_stream_end,
 };
 
-static int complain(struct reader *r)
+static int yaml_read_complain(struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
-	struct location since = locate(r, &p->context_mark), at = locate(r, &p->problem_mark);
+	struct location since = yaml_read_locate(r, &p->context_mark),
+			at = yaml_read_locate(r, &p->problem_mark);
 	size_t line = r->cursor.line_start;
 
 	return yaml_error_explain(
 		r->b.error, p, &at, &since, r->in->text + line, r->in->len - line);
 }
 
-static int read_events(struct reader *r)
+static int yaml_read_events(struct reader *r)
 {
 	while (!r->finished) {
 		struct location at;
@@ -320,8 +321,8 @@ static int read_events(struct reader *r)
 		int res = 0;
 
 		if (!yaml_parser_parse(&r->parser, &ev))
-			return complain(r);
-		at = locate(r, &ev.start_mark);
+			return yaml_read_complain(r);
+		at = yaml_read_locate(r, &ev.start_mark);
 		if (handlers[ev.type])
 			res = handlers[ev.type](r, &ev, &at);
 		yaml_event_delete(&ev);
@@ -390,7 +391,7 @@ static int read_stream(struct reader *r)
 		return builder_no_memory(&r->b);
 	yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r->parser, (const unsigned char *)r->in->text, r->in->len);
-	res = read_events(r);
+	res = yaml_read_events(r);
 	yaml_parser_delete(&r->parser);
 	return res;
 }

@@ -81,20 +81,20 @@ static void unlock(struct consent *c)
 
 /* Scopes */
 
-static bool is_text(const char *text)
+static bool consent_is_text(const char *text)
 {
 	return text && strnlen(text, CONSENT_TEXT_MAX) < CONSENT_TEXT_MAX;
 }
 
-static bool is_whole(const struct consent_scope *s)
+static bool consent_is_whole(const struct consent_scope *s)
 {
-	return (unsigned)s->op < OPERATION_COUNT && is_text(s->object) && is_text(s->actor) &&
-	       s->ttl_ms > 0 && s->count > 0;
+	return (unsigned)s->op < OPERATION_COUNT && consent_is_text(s->object) &&
+	       consent_is_text(s->actor) && s->ttl_ms > 0 && s->count > 0;
 }
 
 bool consent_scope_fits(const struct consent_scope *inner, const struct consent_scope *outer)
 {
-	return is_whole(inner) && inner->op == outer->op &&
+	return consent_is_whole(inner) && inner->op == outer->op &&
 	       strcmp(inner->object, outer->object) == 0 &&
 	       strcmp(inner->actor, outer->actor) == 0 && inner->ttl_ms <= outer->ttl_ms &&
 	       inner->count <= outer->count;
@@ -105,7 +105,7 @@ static uint64_t end_of(uint64_t now_ms, uint64_t ttl_ms)
 	return ttl_ms > UINT64_MAX - now_ms ? UINT64_MAX : now_ms + ttl_ms;
 }
 
-static const char *put(char **at, const char *text)
+static const char *consent_put(char **at, const char *text)
 {
 	char *start = *at;
 	size_t size = strlen(text) + 1;
@@ -128,38 +128,38 @@ static struct waiting *waiting_new(const struct consent_question *q)
 		return NULL;
 	at = w->texts;
 	w->q = *q;
-	w->q.scope.object = put(&at, q->scope.object);
-	w->q.scope.actor = put(&at, q->scope.actor);
-	w->q.rule = put(&at, q->rule);
-	w->q.reason = put(&at, q->reason);
+	w->q.scope.object = consent_put(&at, q->scope.object);
+	w->q.scope.actor = consent_put(&at, q->scope.actor);
+	w->q.rule = consent_put(&at, q->rule);
+	w->q.reason = consent_put(&at, q->reason);
 	return w;
 }
 
-static bool is_same(const struct consent_scope *a, const struct consent_scope *b)
+static bool consent_is_same(const struct consent_scope *a, const struct consent_scope *b)
 {
 	return a->op == b->op && strcmp(a->object, b->object) == 0 &&
 	       strcmp(a->actor, b->actor) == 0;
 }
 
 /* The one that asks the same, or NULL; and how many there are of its actor. */
-static struct waiting *find_same(
+static struct waiting *consent_find_same(
 	const struct consent *c, const struct consent_scope *scope, size_t *ret_of_actor)
 {
 	*ret_of_actor = 0;
 	for (size_t i = 0; i < c->n_questions; i++) {
 		struct waiting *w = c->questions[i];
 
-		if (is_same(&w->q.scope, scope))
+		if (consent_is_same(&w->q.scope, scope))
 			return w;
 		*ret_of_actor += strcmp(w->q.scope.actor, scope->actor) == 0;
 	}
 	return NULL;
 }
 
-static int queue(struct consent *c, struct waiting *w, uint64_t *ret_id)
+static int consent_queue(struct consent *c, struct waiting *w, uint64_t *ret_id)
 {
 	size_t of_actor;
-	const struct waiting *same = find_same(c, &w->q.scope, &of_actor);
+	const struct waiting *same = consent_find_same(c, &w->q.scope, &of_actor);
 
 	if (same) {
 		*ret_id = same->q.id;
@@ -178,13 +178,14 @@ int consent_ask(struct consent *c, const struct consent_question *q, uint64_t *r
 	struct waiting *w;
 	int r;
 
-	if (!is_whole(&q->scope) || !is_text(q->rule) || !is_text(q->reason))
+	if (!consent_is_whole(&q->scope) || !consent_is_text(q->rule) ||
+		!consent_is_text(q->reason))
 		return -E2BIG;
 	w = waiting_new(q);
 	if (!w)
 		return -ENOMEM;
 	lock(c);
-	r = queue(c, w, ret_id);
+	r = consent_queue(c, w, ret_id);
 	unlock(c);
 	if (r != 0)
 		free(w);
@@ -232,8 +233,8 @@ static struct approval *approval_new(const struct consent_scope *scope, uint64_t
 		.op = scope->op, .until_ms = end_of(now_ms, scope->ttl_ms), .left = scope->count
 	};
 	at = a->texts;
-	a->object = put(&at, scope->object);
-	a->actor = put(&at, scope->actor);
+	a->object = consent_put(&at, scope->object);
+	a->actor = consent_put(&at, scope->actor);
 	return a;
 }
 
@@ -282,7 +283,7 @@ static void sweep(struct consent *c, uint64_t now_ms)
 }
 
 /* Takes over a, if there is room for it. */
-static int add(struct consent *c, struct approval *a, uint64_t now_ms, uint64_t *ret_id)
+static int consent_add(struct consent *c, struct approval *a, uint64_t now_ms, uint64_t *ret_id)
 {
 	sweep(c, now_ms);
 	if (c->n_approvals == CONSENT_APPROVALS_MAX)
@@ -293,7 +294,7 @@ static int add(struct consent *c, struct approval *a, uint64_t now_ms, uint64_t 
 	return 0;
 }
 
-static struct approval *find(const struct consent *c, uint64_t id)
+static struct approval *consent_find(const struct consent *c, uint64_t id)
 {
 	for (size_t i = 0; i < c->n_approvals; i++) {
 		if (c->approvals[i]->id == id)
@@ -304,7 +305,7 @@ static struct approval *find(const struct consent *c, uint64_t id)
 
 /* Answers */
 
-static void take_out(struct consent *c, size_t i)
+static void consent_take_out(struct consent *c, size_t i)
 {
 	free(c->questions[i]);
 	c->n_questions--;
@@ -325,11 +326,11 @@ static int answer(struct consent *c, size_t i, enum verdict v, const struct cons
 	if (!a)
 		return -ENOMEM;
 	a->refusal = v != VERDICT_ALLOW;
-	r = add(c, a, now_ms, ret_id);
+	r = consent_add(c, a, now_ms, ret_id);
 	if (r < 0)
 		free(a);
 	else
-		take_out(c, i);
+		consent_take_out(c, i);
 	return r;
 }
 
@@ -352,19 +353,19 @@ int consent_answer(struct consent *c, uint64_t question, enum verdict v,
 int consent_give_used(
 	struct consent *c, const struct consent_scope *scope, uint64_t now_ms, uint64_t *ret_id)
 {
-	struct approval *a = is_whole(scope) ? approval_new(scope, now_ms) : NULL;
+	struct approval *a = consent_is_whole(scope) ? approval_new(scope, now_ms) : NULL;
 	bool spent;
 	int r = 0;
 
 	if (!a)
-		return is_whole(scope) ? -ENOMEM : -EINVAL;
+		return consent_is_whole(scope) ? -ENOMEM : -EINVAL;
 	spent = --a->left == 0;
 	lock(c);
 	/* Nothing of it is left to be remembered. */
 	if (spent)
 		*ret_id = ++c->last_id;
 	else
-		r = add(c, a, now_ms, ret_id);
+		r = consent_add(c, a, now_ms, ret_id);
 	unlock(c);
 	if (spent || r < 0)
 		free(a);
@@ -420,11 +421,12 @@ enum consent_outcome consent_use(struct consent *c, enum operation op, const cha
 
 static bool is_smaller(const struct approval *a, const struct consent_scope *scope, uint64_t now_ms)
 {
-	return is_whole(scope) && a->op == scope->op && strcmp(a->object, scope->object) == 0 &&
-	       scope->count <= a->left && end_of(now_ms, scope->ttl_ms) <= a->until_ms;
+	return consent_is_whole(scope) && a->op == scope->op &&
+	       strcmp(a->object, scope->object) == 0 && scope->count <= a->left &&
+	       end_of(now_ms, scope->ttl_ms) <= a->until_ms;
 }
 
-static const struct approval *root_of(const struct approval *a)
+static const struct approval *consent_root_of(const struct approval *a)
 {
 	while (a->above)
 		a = a->above;
@@ -434,11 +436,11 @@ static const struct approval *root_of(const struct approval *a)
 /* How many there are of the same origin. */
 static size_t count_hands(const struct consent *c, const struct approval *above)
 {
-	const struct approval *root = root_of(above);
+	const struct approval *root = consent_root_of(above);
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->n_approvals; i++)
-		n += c->approvals[i] != root && root_of(c->approvals[i]) == root;
+		n += c->approvals[i] != root && consent_root_of(c->approvals[i]) == root;
 	return n;
 }
 
@@ -458,7 +460,7 @@ static int hand_on(struct consent *c, struct approval *above, const struct conse
 		return -ENOMEM;
 	a->above = above;
 	a->depth = above->depth + 1;
-	r = add(c, a, now_ms, ret_id);
+	r = consent_add(c, a, now_ms, ret_id);
 	if (r < 0)
 		free(a);
 	return r;
@@ -471,7 +473,7 @@ int consent_hand_on(struct consent *c, uint64_t approval, const struct consent_s
 	int r = -ENOENT;
 
 	lock(c);
-	above = find(c, approval);
+	above = consent_find(c, approval);
 	if (above && !above->refusal && is_good(above, now_ms))
 		r = hand_on(c, above, scope, now_ms, ret_id);
 	unlock(c);
@@ -484,7 +486,7 @@ int consent_withdraw(struct consent *c, uint64_t approval)
 	int r = -ENOENT;
 
 	lock(c);
-	a = find(c, approval);
+	a = consent_find(c, approval);
 	if (a) {
 		for (size_t i = 0; i < c->n_approvals; i++)
 			c->approvals[i]->over = c->approvals[i] == a;
@@ -500,7 +502,7 @@ uint64_t consent_left(struct consent *c, uint64_t approval, uint64_t now_ms)
 	uint64_t left = 0;
 
 	lock(c);
-	a = find(c, approval);
+	a = consent_find(c, approval);
 	if (a && !a->refusal && !is_over(a, now_ms))
 		left = a->left;
 	unlock(c);

@@ -30,7 +30,7 @@ static const char *field(const char *line, size_t len, unsigned i, size_t *ret_l
 	return line;
 }
 
-static bool is_name(const char *name, size_t len)
+static bool account_is_name(const char *name, size_t len)
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -39,7 +39,7 @@ static bool is_name(const char *name, size_t len)
 }
 
 /* The name that passwd or group has for a number. */
-static void find_name(const char *text, unsigned long id, char *out, size_t size)
+static void account_find_name(const char *text, unsigned long id, char *out, size_t size)
 {
 	(void)snprintf(out, size, id == 0 ? "root" : "u%lu", id);
 	for (const char *line = text; *line;) {
@@ -48,7 +48,7 @@ static void find_name(const char *text, unsigned long id, char *out, size_t size
 		const char *number = field(line, len, 2, &n_id);
 
 		if (number && n_id > 0 && strtoul(number, NULL, 10) == id &&
-			is_name(name, n_name)) {
+			account_is_name(name, n_name)) {
 			(void)snprintf(out, size, "%.*s", (int)n_name, name);
 			return;
 		}
@@ -65,6 +65,6 @@ int account_name(const char *file, unsigned long id, char name[ACCOUNT_NAME_BYTE
 	 */
 	if (r == -ENOMEM || text.failed)
 		return -ENOMEM;
-	find_name(r < 0 ? "" : buffer_text(&text), id, name, ACCOUNT_NAME_BYTES);
+	account_find_name(r < 0 ? "" : buffer_text(&text), id, name, ACCOUNT_NAME_BYTES);
 	return 0;
 }

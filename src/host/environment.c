@@ -38,7 +38,7 @@ struct environment {
 
 /* The list */
 
-static bool has(const struct environment *env, const char *name, size_t len)
+static bool environment_has(const struct environment *env, const char *name, size_t len)
 {
 	for (size_t i = 0; i < env->n; i++) {
 		const char *item = env->items[i];
@@ -49,7 +49,7 @@ static bool has(const struct environment *env, const char *name, size_t len)
 	return false;
 }
 
-static int too_large(struct environment *env, const char *what)
+static int environment_too_large(struct environment *env, const char *what)
 {
 	auto_buffer name = { 0 };
 
@@ -61,15 +61,16 @@ static int too_large(struct environment *env, const char *what)
 }
 
 /* If nobody was first. */
-static int set(struct environment *env, const char *name, size_t name_len, const char *value)
+static int environment_set(
+	struct environment *env, const char *name, size_t name_len, const char *value)
 {
 	size_t len = name_len + 1 + strlen(value) + 1;
 	const char *item;
 
-	if (has(env, name, name_len))
+	if (environment_has(env, name, name_len))
 		return 0;
 	if (len > ITEM_MAX || len > BYTES_MAX - env->bytes || env->n >= VARIABLES_MAX)
-		return too_large(env, name);
+		return environment_too_large(env, name);
 	item = arena_printf(env->arena, "%.*s=%s", (int)name_len, name, value);
 	if (!item)
 		return -ENOMEM;
@@ -78,16 +79,16 @@ static int set(struct environment *env, const char *name, size_t name_len, const
 }
 
 /* The same from NAME=value in one piece. */
-static int add(struct environment *env, const char *item)
+static int environment_add(struct environment *env, const char *item)
 {
 	size_t len = strcspn(item, "=");
 
-	return set(env, item, len, item + len + 1);
+	return environment_set(env, item, len, item + len + 1);
 }
 
 /* What the policy says */
 
-static bool is_allowed(const struct environment *env, const char *target)
+static bool environment_is_allowed(const struct environment *env, const char *target)
 {
 	const struct request r = { .op = OPERATION_ENV, .target = target };
 	struct decision d;
@@ -96,7 +97,7 @@ static bool is_allowed(const struct environment *env, const char *target)
 }
 
 /* A grant of some layer lets it in, not only a default or that the layer just watches. */
-static bool is_granted(const struct environment *env, const char *target)
+static bool environment_is_granted(const struct environment *env, const char *target)
 {
 	const struct request r = { .op = OPERATION_ENV, .target = target };
 
@@ -151,7 +152,8 @@ static bool needs_spelling(const char *name)
 
 /* The call */
 
-static int refuse(struct environment *env, const char *name, const char *why, const char *hint)
+static int environment_refuse(
+	struct environment *env, const char *name, const char *why, const char *hint)
 {
 	auto_buffer shown = { 0 };
 
@@ -168,8 +170,8 @@ static int refuse_pattern(struct environment *env, const char *name)
 	buffer_adds(&hint, "add env: [");
 	buffer_add_visible(&hint, name, strlen(name));
 	buffer_adds(&hint, "]");
-	return refuse(env, name, "needs a grant that spells it out: a pattern does not mean it",
-		buffer_text(&hint));
+	return environment_refuse(env, name,
+		"needs a grant that spells it out: a pattern does not mean it", buffer_text(&hint));
 }
 
 static int refuse_denied(struct environment *env, const char *name)
@@ -179,7 +181,8 @@ static int refuse_denied(struct environment *env, const char *name)
 	struct decision d;
 
 	if (policy_decide(env->o->policy, &r, &d) < 0)
-		return refuse(env, name, "has a name that cannot be granted", "use another name");
+		return environment_refuse(
+			env, name, "has a name that cannot be granted", "use another name");
 	buffer_adds(&reason, "is not allowed: ");
 	explain_reason(&r, &d, &reason);
 	explain_line(&r, &d, &line);
@@ -187,7 +190,7 @@ static int refuse_denied(struct environment *env, const char *name)
 		buffer_printf(&hint, "add %s", buffer_text(&line));
 	else
 		explain_remedy(&r, &d, &hint);
-	return refuse(env, name, buffer_text(&reason), buffer_text(&hint));
+	return environment_refuse(env, name, buffer_text(&reason), buffer_text(&hint));
 }
 
 static int add_from_call(struct environment *env, const char *item)
@@ -201,13 +204,13 @@ static int add_from_call(struct environment *env, const char *item)
 		return -EINVAL;
 	}
 	if (is_ours(name))
-		return refuse(env, name, "is Corral's own, and never reaches a command",
+		return environment_refuse(env, name, "is Corral's own, and never reaches a command",
 			"use another name");
-	if (!is_allowed(env, name) && !is_allowed(env, item))
+	if (!environment_is_allowed(env, name) && !environment_is_allowed(env, item))
 		return refuse_denied(env, name);
 	if (needs_spelling(name) && !is_spelled_out(env, name) && !is_spelled_out(env, item))
 		return refuse_pattern(env, name);
-	return add(env, item);
+	return environment_add(env, item);
 }
 
 static int add_call(struct environment *env)
@@ -221,11 +224,12 @@ static int add_call(struct environment *env)
 
 /* Grants that set a value */
 
-static int add_value(struct environment *env, const char *text)
+static int environment_add_value(struct environment *env, const char *text)
 {
-	if (!strchr(text, '=') || is_ours(text) || !is_allowed(env, text) || !is_granted(env, text))
+	if (!strchr(text, '=') || is_ours(text) || !environment_is_allowed(env, text) ||
+		!environment_is_granted(env, text))
 		return 0;
-	return add(env, text);
+	return environment_add(env, text);
 }
 
 static int add_values_of(struct environment *env, const struct sources *s)
@@ -236,7 +240,9 @@ static int add_values_of(struct environment *env, const struct sources *s)
 		const struct grant *g = s->items[k].grant;
 
 		for (size_t i = 0; r == 0 && i < g->n; i++)
-			r = s->items[k].verdict == VERDICT_ALLOW ? add_value(env, g->all[i]) : 0;
+			r = s->items[k].verdict == VERDICT_ALLOW
+				    ? environment_add_value(env, g->all[i])
+				    : 0;
 	}
 	return r;
 }
@@ -263,13 +269,13 @@ static int add_from_host(struct environment *env, const char *item)
 	name = arena_strndup(env->arena, item, len);
 	if (!name)
 		return -ENOMEM;
-	if (!is_allowed(env, name) || !is_granted(env, name) ||
+	if (!environment_is_allowed(env, name) || !environment_is_granted(env, name) ||
 		(needs_spelling(name) && !is_spelled_out(env, name)))
 		return 0;
-	return add(env, item);
+	return environment_add(env, item);
 }
 
-static int add_host(struct environment *env)
+static int environment_add_host(struct environment *env)
 {
 	int r = 0;
 
@@ -292,7 +298,7 @@ static const char *host_value(const struct environment *env, const char *name)
 }
 
 /* A locale or a terminal by its name. Either may be a path as well, and that is not passed on. */
-static const char *plain(const char *text)
+static const char *environment_plain(const char *text)
 {
 	size_t n = 0;
 
@@ -304,7 +310,7 @@ static const char *plain(const char *text)
 	return n && text[0] != '.' ? text : NULL;
 }
 
-static const char *first_of(const char *a, const char *b, const char *c)
+static const char *environment_first_of(const char *a, const char *b, const char *c)
 {
 	return a ? a : b ? b : c;
 }
@@ -319,9 +325,11 @@ static int add_usual(struct environment *env)
 		{ "PATH", o->path ? o->path : PATH_USUAL },
 		{ "HOME", o->home },
 		{ "TMPDIR", o->tmp ? o->tmp : "/tmp" },
-		{ "LANG", first_of(plain(host_value(env, "LC_ALL")), plain(host_value(env, "LANG")),
-				  "C.UTF-8") },
-		{ "TERM", first_of(o->tty ? plain(host_value(env, "TERM")) : NULL, NULL, "dumb") },
+		{ "LANG", environment_first_of(environment_plain(host_value(env, "LC_ALL")),
+				  environment_plain(host_value(env, "LANG")), "C.UTF-8") },
+		{ "TERM", environment_first_of(
+				  o->tty ? environment_plain(host_value(env, "TERM")) : NULL, NULL,
+				  "dumb") },
 		{ "USER", user },
 		{ "LOGNAME", user },
 		{ "SHELL", "/bin/sh" },
@@ -330,7 +338,9 @@ static int add_usual(struct environment *env)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
-		r = rows[i].value ? set(env, rows[i].name, strlen(rows[i].name), rows[i].value) : 0;
+		r = rows[i].value ? environment_set(
+					    env, rows[i].name, strlen(rows[i].name), rows[i].value)
+				  : 0;
 	return r;
 }
 
@@ -339,7 +349,7 @@ static int add_usual(struct environment *env)
 static int (*const steps[])(struct environment *env) = {
 	add_call,
 	add_values,
-	add_host,
+	environment_add_host,
 	add_usual,
 };
 

@@ -16,7 +16,7 @@ struct walk {
 	void *data;
 };
 
-static void pop(struct walk *w)
+static void links_pop(struct walk *w)
 {
 	while (w->len > 0 && w->done[w->len - 1] != '/')
 		w->len--;
@@ -24,7 +24,7 @@ static void pop(struct walk *w)
 	w->done[w->len] = '\0';
 }
 
-static int push(struct walk *w, const char *name, size_t len)
+static int links_push(struct walk *w, const char *name, size_t len)
 {
 	if (len + 2 > PATH_BYTES - w->len)
 		return -ENAMETOOLONG;
@@ -35,7 +35,7 @@ static int push(struct walk *w, const char *name, size_t len)
 	return 0;
 }
 
-static int report(const struct walk *w)
+static int links_report(const struct walk *w)
 {
 	char joined[3 * PATH_BYTES], normal[PATH_BYTES];
 	size_t len;
@@ -48,7 +48,7 @@ static int report(const struct walk *w)
 }
 
 /* The last component of `done` is a link to `target`: it goes to the front of the rest. */
-static int follow(struct walk *w, const char *target, const char *behind)
+static int host_links_follow(struct walk *w, const char *target, const char *behind)
 {
 	char rest[sizeof(w->rest)];
 	int r;
@@ -61,16 +61,16 @@ static int follow(struct walk *w, const char *target, const char *behind)
 	if (r < 0)
 		return r;
 	memcpy(w->rest, rest, strlen(rest) + 1);
-	pop(w);
+	links_pop(w);
 	if (target[0] == '/') {
 		w->len = 0;
 		w->done[0] = '\0';
 	}
-	return report(w);
+	return links_report(w);
 }
 
 /* One component, which starts the rest. */
-static int step(struct walk *w)
+static int links_step(struct walk *w)
 {
 	size_t len = strcspn(w->rest, "/");
 	char target[PATH_BYTES], *behind = w->rest + len + strspn(w->rest + len, "/");
@@ -78,22 +78,22 @@ static int step(struct walk *w)
 	int r = 0;
 
 	if (len == 2 && memcmp(w->rest, "..", 2) == 0)
-		pop(w);
+		links_pop(w);
 	else if (len > 0 && !(len == 1 && w->rest[0] == '.'))
-		r = push(w, w->rest, len);
+		r = links_push(w, w->rest, len);
 	else
 		len = 0;
 	n = r == 0 && len > 0 ? readlink(w->done, target, sizeof(target) - 1) : -1;
 	if (n > 0) {
 		target[n] = '\0';
-		return follow(w, target, behind);
+		return host_links_follow(w, target, behind);
 	}
 	memmove(w->rest, behind, strlen(behind) + 1);
 	return r;
 }
 
 /* The large members are written before they are read. */
-static void start(struct walk *w, links_hop *hop, links_link *seen, void *data)
+static void links_start(struct walk *w, links_hop *hop, links_link *seen, void *data)
 {
 	w->done[0] = '\0';
 	w->len = 0;
@@ -103,7 +103,7 @@ static void start(struct walk *w, links_hop *hop, links_link *seen, void *data)
 	w->data = data;
 }
 
-static int walk(struct walk *w, const char *path, char out[PATH_BYTES])
+static int host_links_walk(struct walk *w, const char *path, char out[PATH_BYTES])
 {
 	int r = 0;
 
@@ -113,7 +113,7 @@ static int walk(struct walk *w, const char *path, char out[PATH_BYTES])
 		return -ENAMETOOLONG;
 	memcpy(w->rest, path, strlen(path) + 1);
 	while (r == 0 && w->rest[0])
-		r = step(w);
+		r = links_step(w);
 	if (r == 0)
 		memcpy(out, w->len ? w->done : "/", w->len ? w->len + 1 : 2);
 	return r;
@@ -123,14 +123,14 @@ int links_follow(const char *path, links_hop *hop, void *data, char out[PATH_BYT
 {
 	struct walk w;
 
-	start(&w, hop, NULL, data);
-	return walk(&w, path, out);
+	links_start(&w, hop, NULL, data);
+	return host_links_walk(&w, path, out);
 }
 
 int links_walk(const char *path, links_link *seen, void *data, char out[PATH_BYTES])
 {
 	struct walk w;
 
-	start(&w, NULL, seen, data);
-	return walk(&w, path, out);
+	links_start(&w, NULL, seen, data);
+	return host_links_walk(&w, path, out);
 }

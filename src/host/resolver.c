@@ -27,38 +27,38 @@ static bool is_trusted(const char *folder)
 	return stat(folder, &st) == 0 && S_ISDIR(st.st_mode) && !(st.st_mode & S_IWOTH);
 }
 
-static bool is_program(const char *path)
+static bool resolver_is_program(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
 }
 
-static bool is_name(const char *name)
+static bool resolver_is_name(const char *name)
 {
 	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
 /* The program of that name in one of the folders; false if it has none. */
-static bool find_in(const char *folder, const char *name, char out[PATH_BYTES])
+static bool resolver_find_in(const char *folder, const char *name, char out[PATH_BYTES])
 {
 	return snprintf(out, PATH_BYTES, "%s/%s", folder, name) < PATH_BYTES &&
-	       is_trusted(folder) && is_program(out);
+	       is_trusted(folder) && resolver_is_program(out);
 }
 
 int resolver_find(const char *name, char out[PATH_BYTES])
 {
-	if (!is_name(name))
+	if (!resolver_is_name(name))
 		return -EINVAL;
 	for (size_t i = 0; i < N(folders); i++) {
-		if (find_in(folders[i], name, out))
+		if (resolver_find_in(folders[i], name, out))
 			return 0;
 	}
 	return -ENOENT;
 }
 
 /* A path, and every path on the way to the file that it is in the end. */
-static int report(const char *path, int (*found)(void *data, const char *path), void *data)
+static int resolver_report(const char *path, int (*found)(void *data, const char *path), void *data)
 {
 	char end[PATH_BYTES];
 	int r = found(data, path);
@@ -74,11 +74,11 @@ static int programs(
 
 	(void)context;
 	if (name[0] == '/')
-		return is_program(name) ? report(name, found, data) : -ENOENT;
-	for (size_t i = 0; is_name(name) && i < N(folders); i++) {
-		if (!find_in(folders[i], name, path))
+		return resolver_is_program(name) ? resolver_report(name, found, data) : -ENOENT;
+	for (size_t i = 0; resolver_is_name(name) && i < N(folders); i++) {
+		if (!resolver_find_in(folders[i], name, path))
 			continue;
-		r = report(path, found, data);
+		r = resolver_report(path, found, data);
 		if (r < 0)
 			return r;
 	}

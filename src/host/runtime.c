@@ -39,7 +39,7 @@ const char *runtime_program(const char *runtime)
 }
 
 /* A pattern's special characters would make the entry more than itself. */
-static bool is_plain(const char *path)
+static bool runtime_is_plain(const char *path)
 {
 	return !strpbrk(path, "*?[]{}\\: \t\n'\"$");
 }
@@ -56,5 +56,6 @@ int runtime_imply(const struct manifest *m, const char *folder, struct permissio
 		program = arena_printf(p->arena, "%s/%s", folder, m->entry);
 	if (!program)
 		return -ENOMEM;
-	return m->runtime || is_plain(program) ? permissions_add(p, &p->exec, program, NULL) : 0;
+	return m->runtime || runtime_is_plain(program) ? permissions_add(p, &p->exec, program, NULL)
+						       : 0;
 }

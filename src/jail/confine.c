@@ -37,7 +37,7 @@ static unsigned access_of(const struct plan *plan, const struct plan_entry *entr
 	return access;
 }
 
-static int grant(int rules, int version, int root, const char *path, unsigned access)
+static int confine_grant(int rules, int version, int root, const char *path, unsigned access)
 {
 	auto_fd fd = mount_open(root, path);
 
@@ -58,7 +58,7 @@ static int grant_entries(const struct plan *plan, int rules, int version, int ro
 		int r = 0;
 
 		if (has_rule(entry))
-			r = grant(rules, version, root, path, access_of(plan, entry));
+			r = confine_grant(rules, version, root, path, access_of(plan, entry));
 		/* The host has taken away what a cover was on. What it stands in has a rule. */
 		if (r == -ENOENT && entry->over)
 			r = 0;
@@ -73,7 +73,8 @@ static int grant_programs(
 	const struct plan *plan, int rules, int version, int root, struct error *e)
 {
 	for (size_t i = 0; i < plan->n_programs; i++) {
-		int r = grant(rules, version, root, plan->programs[i] + 1, LANDLOCK_EXECUTE);
+		int r = confine_grant(
+			rules, version, root, plan->programs[i] + 1, LANDLOCK_EXECUTE);
 
 		if (r < 0)
 			return error_set(e, r, NULL, "cannot make a Landlock rule for %s: %s",
@@ -82,13 +83,13 @@ static int grant_programs(
 	return 0;
 }
 
-static int fill(const struct plan *plan, int rules, int version, struct error *e)
+static int confine_fill(const struct plan *plan, int rules, int version, struct error *e)
 {
 	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int r = root < 0 ? -errno : 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		r = grant(rules, version, root, fixed[i].path, fixed[i].access);
+		r = confine_grant(rules, version, root, fixed[i].path, fixed[i].access);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot make Landlock rules: %s", strerror(-r));
 	r = grant_entries(plan, rules, version, root, e);
@@ -107,7 +108,7 @@ int confine_rules(const struct plan *plan, struct error *e)
 			      "lsm=landlock,… on its command line");
 		return r;
 	}
-	r = fill(plan, rules, version, e);
+	r = confine_fill(plan, rules, version, e);
 	return r < 0 ? r : fd_take(&rules);
 }
 

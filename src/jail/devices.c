@@ -25,7 +25,7 @@ static const struct {
 	{ "ptmx", "pts/ptmx" },
 };
 
-static int add_name(int folder, const char *name)
+static int devices_add_name(int folder, const char *name)
 {
 	auto_fd place = openat(folder, name, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0666);
 
@@ -37,7 +37,7 @@ int devices_name(int folder)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		r = add_name(folder, nodes[i]);
+		r = devices_add_name(folder, nodes[i]);
 	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++)
 		r = symlinkat(links[i].target, folder, links[i].name) < 0 ? -errno : 0;
 	if (r == 0 && (mkdirat(folder, "shm", 0755) < 0 || mkdirat(folder, "pts", 0755) < 0))

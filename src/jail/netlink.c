@@ -104,7 +104,7 @@ static int count_answers(const unsigned char *bytes, size_t left, uint32_t *ret_
 }
 
 /* Each answer is a packet, or several are in one; the kernel answers before send() returns. */
-static int hear(int s, uint32_t expected, uint32_t *ret_failed)
+static int netlink_hear(int s, uint32_t expected, uint32_t *ret_failed)
 {
 	_Alignas(8) unsigned char bytes[4096];
 	uint32_t heard = 0;
@@ -133,7 +133,7 @@ int netlink_talk(const struct netlink *n, int protocol, uint32_t *ret_failed)
 	(void)setsockopt(s, SOL_NETLINK, NETLINK_CAP_ACK, &(int){ 1 }, sizeof(int));
 	if (n->failed)
 		return -E2BIG;
-	r = send(s, n->bytes, n->len, 0) < 0 ? -errno : hear(s, n->to_answer, &failed);
+	r = send(s, n->bytes, n->len, 0) < 0 ? -errno : netlink_hear(s, n->to_answer, &failed);
 	if (r < 0 && ret_failed)
 		*ret_failed = failed;
 	return r;

@@ -14,7 +14,8 @@
 
 /* Messages. */
 
-static void begin(struct netlink *n, uint16_t type, uint16_t flags, uint8_t family, uint16_t id)
+static void jail_nft_begin(
+	struct netlink *n, uint16_t type, uint16_t flags, uint8_t family, uint16_t id)
 {
 	const struct nfgenmsg header = { .nfgen_family = family, .res_id = htons(id) };
 
@@ -24,26 +25,26 @@ static void begin(struct netlink *n, uint16_t type, uint16_t flags, uint8_t fami
 
 static void begin_new(struct netlink *n, uint16_t type, uint16_t flags)
 {
-	begin(n, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | type), NLM_F_CREATE | NLM_F_ACK | flags,
-		NFPROTO_INET, 0);
+	jail_nft_begin(n, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | type),
+		NLM_F_CREATE | NLM_F_ACK | flags, NFPROTO_INET, 0);
 }
 
-static void add_end(struct netlink *n, uint16_t type)
+static void nft_add_end(struct netlink *n, uint16_t type)
 {
-	begin(n, type, 0, AF_UNSPEC, NFNL_SUBSYS_NFTABLES);
+	jail_nft_begin(n, type, 0, AF_UNSPEC, NFNL_SUBSYS_NFTABLES);
 	netlink_end(n);
 }
 
 void nft_begin(struct netlink *n)
 {
-	add_end(n, NFNL_MSG_BATCH_BEGIN);
+	nft_add_end(n, NFNL_MSG_BATCH_BEGIN);
 }
 
 int nft_commit(struct netlink *n)
 {
 	int r;
 
-	add_end(n, NFNL_MSG_BATCH_END);
+	nft_add_end(n, NFNL_MSG_BATCH_END);
 	r = netlink_talk(n, NETLINK_NETFILTER, NULL);
 	/* What the kernel says of protocols, families, chain types and expressions it lacks. */
 	return r == -EPROTONOSUPPORT || r == -EAFNOSUPPORT || r == -ENOENT ? -EOPNOTSUPP : r;
@@ -106,7 +107,7 @@ static void end_expression(struct netlink *n, struct expression x)
 	netlink_unnest(n, x.element);
 }
 
-static void add_value(struct netlink *n, uint16_t type, const void *data, size_t len)
+static void nft_add_value(struct netlink *n, uint16_t type, const void *data, size_t len)
 {
 	size_t nest = netlink_nest(n, type);
 
@@ -115,13 +116,13 @@ static void add_value(struct netlink *n, uint16_t type, const void *data, size_t
 }
 
 /* What is in the first register, with these bytes. */
-static void compare(struct netlink *n, uint32_t how, const void *data, size_t len)
+static void nft_compare(struct netlink *n, uint32_t how, const void *data, size_t len)
 {
 	struct expression x = begin_expression(n, "cmp");
 
 	netlink_be32(n, NFTA_CMP_SREG, NFT_REG_1);
 	netlink_be32(n, NFTA_CMP_OP, how);
-	add_value(n, NFTA_CMP_DATA, data, len);
+	nft_add_value(n, NFTA_CMP_DATA, data, len);
 	end_expression(n, x);
 }
 
@@ -132,7 +133,7 @@ static void match_meta(struct netlink *n, uint32_t key, const void *data, size_t
 	netlink_be32(n, NFTA_META_KEY, key);
 	netlink_be32(n, NFTA_META_DREG, NFT_REG_1);
 	end_expression(n, x);
-	compare(n, NFT_CMP_EQ, data, len);
+	nft_compare(n, NFT_CMP_EQ, data, len);
 }
 
 static void load_payload(struct netlink *n, uint32_t base, uint32_t offset, size_t len)
@@ -152,12 +153,12 @@ static void match_ports(struct netlink *n, uint32_t offset, uint16_t lo, uint16_
 
 	load_payload(n, NFT_PAYLOAD_TRANSPORT_HEADER, offset, sizeof(first));
 	if (lo == hi) {
-		compare(n, NFT_CMP_EQ, &first, sizeof(first));
+		nft_compare(n, NFT_CMP_EQ, &first, sizeof(first));
 		return;
 	}
 	/* Bytes are compared from the left, so numbers in network order are, too. */
-	compare(n, NFT_CMP_GTE, &first, sizeof(first));
-	compare(n, NFT_CMP_LTE, &last, sizeof(last));
+	nft_compare(n, NFT_CMP_GTE, &first, sizeof(first));
+	nft_compare(n, NFT_CMP_LTE, &last, sizeof(last));
 }
 
 void nft_is_family(struct netlink *n, uint8_t family)
@@ -179,7 +180,7 @@ void nft_is_to(struct netlink *n, uint8_t family, const void *bytes, size_t len)
 {
 	/* Where the destination is in the header. */
 	load_payload(n, NFT_PAYLOAD_NETWORK_HEADER, family == NFPROTO_IPV4 ? 16 : 24, len);
-	compare(n, NFT_CMP_EQ, bytes, len);
+	nft_compare(n, NFT_CMP_EQ, bytes, len);
 }
 
 void nft_is_from_port(struct netlink *n, uint16_t port)
@@ -192,12 +193,12 @@ void nft_is_to_ports(struct netlink *n, uint16_t lo, uint16_t hi)
 	match_ports(n, 2, lo, hi);
 }
 
-static void load(struct netlink *n, uint32_t to, const void *data, size_t len)
+static void nft_load(struct netlink *n, uint32_t to, const void *data, size_t len)
 {
 	struct expression x = begin_expression(n, "immediate");
 
 	netlink_be32(n, NFTA_IMMEDIATE_DREG, to);
-	add_value(n, NFTA_IMMEDIATE_DATA, data, len);
+	nft_add_value(n, NFTA_IMMEDIATE_DATA, data, len);
 	end_expression(n, x);
 }
 
@@ -225,7 +226,7 @@ void nft_redirect(struct netlink *n, uint16_t port)
 	const uint16_t swapped = htons(port);
 	struct expression x;
 
-	load(n, NFT_REG_1, &swapped, sizeof(swapped));
+	nft_load(n, NFT_REG_1, &swapped, sizeof(swapped));
 	x = begin_expression(n, "redir");
 	netlink_be32(n, NFTA_REDIR_REG_PROTO_MIN, NFT_REG_1);
 	end_expression(n, x);
@@ -238,10 +239,10 @@ void nft_proxy(struct netlink *n, uint8_t family, uint16_t port)
 	struct expression x;
 
 	if (family == NFPROTO_IPV4)
-		load(n, NFT_REG_1, here_4, sizeof(here_4));
+		nft_load(n, NFT_REG_1, here_4, sizeof(here_4));
 	else
-		load(n, NFT_REG_1, here_6, sizeof(here_6));
-	load(n, NFT_REG_2, &swapped, sizeof(swapped));
+		nft_load(n, NFT_REG_1, here_6, sizeof(here_6));
+	nft_load(n, NFT_REG_2, &swapped, sizeof(swapped));
 	x = begin_expression(n, "tproxy");
 	netlink_be32(n, NFTA_TPROXY_FAMILY, family);
 	netlink_be32(n, NFTA_TPROXY_REG_ADDR, NFT_REG_1);

@@ -69,7 +69,7 @@ static const struct notify_call calls[] = {
 };
 /* clang-format on */
 
-static int number_of(const struct seccomp_arch *arch, const char *name)
+static int notify_number_of(const struct seccomp_arch *arch, const char *name)
 {
 	for (size_t i = 0; i < seccomp_n_calls; i++)
 		if (strcmp(seccomp_calls[i].name, name) == 0)
@@ -81,7 +81,7 @@ void notify_calls(const struct notify_call *ret[SECCOMP_NUMBERS], const struct s
 {
 	memset(ret, 0, SECCOMP_NUMBERS * sizeof(*ret));
 	for (size_t i = 0; i < N(calls); i++) {
-		int number = number_of(arch, calls[i].name);
+		int number = notify_number_of(arch, calls[i].name);
 
 		if (number != SECCOMP_NONE)
 			ret[number] = &calls[i];
@@ -102,14 +102,14 @@ void notify_table(struct seccomp_table *ret, const struct seccomp_arch *arch)
 	ret->rest = RULE_ALLOW;
 	memset(ret->rules, RULE_ALLOW, sizeof(ret->rules));
 	for (size_t i = 0; i < N(calls); i++) {
-		int number = number_of(arch, calls[i].name);
+		int number = notify_number_of(arch, calls[i].name);
 
 		if (number != SECCOMP_NONE)
 			ret->rules[number] = rule_of(calls[i].name);
 	}
 }
 
-static int install(const struct sock_fprog *f, unsigned long flags)
+static int jail_notify_install(const struct sock_fprog *f, unsigned long flags)
 {
 	long fd = syscall(
 		SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER | flags, f);
@@ -131,6 +131,6 @@ int notify_install(void)
 	f.filter = seccomp_program_code(&p);
 	f.len = (unsigned short)seccomp_program_length(&p);
 	/* So that a signal does not break off a call that is being looked at. Since Linux 5.19. */
-	r = install(&f, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
-	return r == -EINVAL ? install(&f, 0) : r;
+	r = jail_notify_install(&f, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+	return r == -EINVAL ? jail_notify_install(&f, 0) : r;
 }

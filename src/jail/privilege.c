@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int keep(uint64_t capabilities)
+static int privilege_keep(uint64_t capabilities)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = { 0 };
@@ -43,15 +43,15 @@ int privilege_reduce(void)
 	r = empty_bounding_set();
 	if (r == 0 && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		r = -errno;
-	return r < 0 ? r : keep(UINT64_C(1) << CAP_SYS_ADMIN);
+	return r < 0 ? r : privilege_keep(UINT64_C(1) << CAP_SYS_ADMIN);
 }
 
 int privilege_drop(void)
 {
-	return keep(0);
+	return privilege_keep(0);
 }
 
-static int has(unsigned capability)
+static int privilege_has(unsigned capability)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = { 0 };
@@ -63,14 +63,14 @@ static int has(unsigned capability)
 
 int privilege_renounce(void)
 {
-	int r = has(CAP_SETPCAP);
+	int r = privilege_has(CAP_SETPCAP);
 
 	/* Who has it not has nothing to lose but the way to new privileges. */
 	if (r > 0)
 		r = privilege_reduce();
 	else if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		r = -errno;
-	return r < 0 ? r : keep(0);
+	return r < 0 ? r : privilege_keep(0);
 }
 
 int privilege_hide(void)

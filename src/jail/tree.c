@@ -47,7 +47,7 @@ static void building_deinit(struct building *b)
 	fd_closep(&b->mask);
 }
 
-static int make_folder(int at, const char *name, mode_t mode)
+static int tree_make_folder(int at, const char *name, mode_t mode)
 {
 	auto_fd fd = -1;
 
@@ -60,7 +60,7 @@ static int make_folder(int at, const char *name, mode_t mode)
 	return fd_take(&fd);
 }
 
-static int make_file(int at, const char *name, const char *text, mode_t mode)
+static int tree_make_file(int at, const char *name, const char *text, mode_t mode)
 {
 	size_t len = strlen(text);
 	auto_fd fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -81,7 +81,7 @@ static unsigned mount_flags(const struct plan_entry *entry)
 }
 
 /* Relative to a root descriptor. */
-static const char *inside(const struct plan_entry *entry)
+static const char *tree_inside(const struct plan_entry *entry)
 {
 	return entry->path[1] ? entry->path + 1 : ".";
 }
@@ -90,7 +90,7 @@ static const char *inside(const struct plan_entry *entry)
 static int open_source(int host, const struct plan_entry *entry)
 {
 	struct stat st;
-	auto_fd fd = mount_open(host, inside(entry));
+	auto_fd fd = mount_open(host, tree_inside(entry));
 
 	if (fd < 0)
 		return fd;
@@ -112,19 +112,19 @@ static int put_copy(int source, unsigned flags, int root, const char *path)
  * Something to mount on. In a folder of the host it is there already, and nothing is ever made:
  * only what lies on the scratch file system is ours.
  */
-static int make_place(const struct building *b, const struct plan_entry *entry, bool is_dir)
+static int tree_make_place(const struct building *b, const struct plan_entry *entry, bool is_dir)
 {
 	if (!b->ours)
 		return 0;
 	if (!is_dir)
-		return make_file(b->root, inside(entry), "", 0444);
-	return mkdirat(b->root, inside(entry), 0755) < 0 && errno != EEXIST ? -errno : 0;
+		return tree_make_file(b->root, tree_inside(entry), "", 0444);
+	return mkdirat(b->root, tree_inside(entry), 0755) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 static int make_dir(const struct building *b, const struct plan_entry *entry, size_t i)
 {
 	(void)i;
-	return entry->path[1] ? make_place(b, entry, true) : 0;
+	return entry->path[1] ? tree_make_place(b, entry, true) : 0;
 }
 
 static int make_link(const struct building *b, const struct plan_entry *entry, size_t i)
@@ -132,7 +132,7 @@ static int make_link(const struct building *b, const struct plan_entry *entry, s
 	(void)i;
 	if (!b->ours)
 		return -EROFS;
-	return symlinkat(entry->text, b->root, inside(entry)) < 0 ? -errno : 0;
+	return symlinkat(entry->text, b->root, tree_inside(entry)) < 0 ? -errno : 0;
 }
 
 /* Over a file of the host. */
@@ -144,16 +144,16 @@ static int cover_text(const struct building *b, const struct plan_entry *entry, 
 
 	(void)snprintf(name, sizeof(name), "%zu", i);
 	/* Beside the masks: so it can be put back as they can. */
-	r = make_file(b->mask, name, entry->text, 0444);
+	r = tree_make_file(b->mask, name, entry->text, 0444);
 	if (r < 0)
 		return r;
 	fd = mount_open(b->mask, name);
-	return fd < 0 ? fd : put_copy(fd, 0, b->root, inside(entry));
+	return fd < 0 ? fd : put_copy(fd, 0, b->root, tree_inside(entry));
 }
 
 static int make_text(const struct building *b, const struct plan_entry *entry, size_t i)
 {
-	return b->ours ? make_file(b->root, inside(entry), entry->text, 0444)
+	return b->ours ? tree_make_file(b->root, tree_inside(entry), entry->text, 0444)
 		       : cover_text(b, entry, i);
 }
 
@@ -162,13 +162,13 @@ static int make_own(const struct building *b, const struct plan_entry *entry, si
 	char name[24];
 	bool shared = strcmp(entry->path, "/tmp") == 0 || strcmp(entry->path, "/var/tmp") == 0;
 	auto_fd fd = -1;
-	int r = make_place(b, entry, true);
+	int r = tree_make_place(b, entry, true);
 
 	if (r < 0)
 		return r;
 	(void)snprintf(name, sizeof(name), "%zu", i);
-	fd = make_folder(b->own, name, shared ? 01777 : 0700);
-	return fd < 0 ? fd : put_copy(fd, mount_flags(entry), b->root, inside(entry));
+	fd = tree_make_folder(b->own, name, shared ? 01777 : 0700);
+	return fd < 0 ? fd : put_copy(fd, mount_flags(entry), b->root, tree_inside(entry));
 }
 
 static int make_bind(const struct building *b, const struct plan_entry *entry, size_t i)
@@ -182,8 +182,8 @@ static int make_bind(const struct building *b, const struct plan_entry *entry, s
 	source = open_source(b->host, entry);
 	if (source < 0)
 		return source;
-	r = make_place(b, entry, entry->is_dir);
-	return r < 0 ? r : put_copy(source, mount_flags(entry), b->root, inside(entry));
+	r = tree_make_place(b, entry, entry->is_dir);
+	return r < 0 ? r : put_copy(source, mount_flags(entry), b->root, tree_inside(entry));
 }
 
 static int make_mask(const struct building *b, const struct plan_entry *entry, size_t i)
@@ -191,10 +191,10 @@ static int make_mask(const struct building *b, const struct plan_entry *entry, s
 	auto_fd mask = mount_open(b->mask, entry->is_dir ? "nowhere" : "nothing");
 
 	(void)i;
-	return mask < 0 ? mask : put_copy(mask, 0, b->root, inside(entry));
+	return mask < 0 ? mask : put_copy(mask, 0, b->root, tree_inside(entry));
 }
 
-static int listen_at(int folder, const char *name)
+static int tree_listen_at(int folder, const char *name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	auto_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -214,14 +214,14 @@ static int make_socket(const struct building *b, const struct plan_entry *entry,
 	struct tree *t = b->tree;
 	char name[24];
 	auto_fd source = -1, listener = -1;
-	int r = t->n_sockets < PLAN_SOCKETS_MAX ? make_place(b, entry, false) : -E2BIG;
+	int r = t->n_sockets < PLAN_SOCKETS_MAX ? tree_make_place(b, entry, false) : -E2BIG;
 
 	if (r < 0)
 		return r;
 	(void)snprintf(name, sizeof(name), "%zu", i);
-	listener = listen_at(b->mask, name);
+	listener = tree_listen_at(b->mask, name);
 	source = listener < 0 ? listener : mount_open(b->mask, name);
-	r = source < 0 ? source : put_copy(source, 0, b->root, inside(entry));
+	r = source < 0 ? source : put_copy(source, 0, b->root, tree_inside(entry));
 	if (r == 0)
 		t->sockets[t->n_sockets++] = fd_take(&listener);
 	return r;
@@ -254,7 +254,8 @@ static bool is_mount(const struct plan_entry *entry)
 }
 
 /* Entries are sorted, so those around the next one are among those around the one before. */
-static int enter(struct building *b, struct around *around, const struct plan_entry *entry)
+static int jail_tree_enter(
+	struct building *b, struct around *around, const struct plan_entry *entry)
 {
 	const struct plan_entry *last;
 
@@ -279,7 +280,7 @@ static int make_entries(struct building *b)
 
 	for (size_t i = 0; i < b->plan->n; i++) {
 		const struct plan_entry *entry = &b->plan->entries[i];
-		int r = enter(b, &around, entry);
+		int r = jail_tree_enter(b, &around, entry);
 
 		if (r == 0)
 			r = makers[entry->kind](b, entry, i);
@@ -315,16 +316,16 @@ static int mount_scratch(struct building *b)
 	if (r < 0)
 		return r;
 	b->scratch = fd_take(&mount);
-	b->own = make_folder(b->scratch, "own", 0755);
-	b->mask = make_folder(b->scratch, "mask", 0755);
+	b->own = tree_make_folder(b->scratch, "own", 0755);
+	b->mask = tree_make_folder(b->scratch, "mask", 0755);
 	return b->own < 0 ? b->own : b->mask < 0 ? b->mask : 0;
 }
 
 static int make_masks(const struct building *b)
 {
-	auto_fd nowhere = make_folder(b->mask, "nowhere", 0);
+	auto_fd nowhere = tree_make_folder(b->mask, "nowhere", 0);
 
-	return nowhere < 0 ? nowhere : make_file(b->mask, "nothing", "", 0);
+	return nowhere < 0 ? nowhere : tree_make_file(b->mask, "nothing", "", 0);
 }
 
 /* A copy of the host's root, taken before anything is mounted in it, or -1 if "/" is not granted.
@@ -342,7 +343,7 @@ static int copy_root(const struct plan *plan, int host, int *ret)
 /* Opened again after it was mounted on: what a descriptor from before stands for lies below. */
 static int make_root(struct building *b, int copy)
 {
-	auto_fd skeleton = make_folder(b->scratch, "root", 0755);
+	auto_fd skeleton = tree_make_folder(b->scratch, "root", 0755);
 	auto_fd mount = -1;
 	int r;
 
@@ -369,7 +370,7 @@ static int place_folder(const struct building *b, const char *name)
 
 static int make_shm(const struct building *b)
 {
-	auto_fd shm = make_folder(b->own, "shm", 01777);
+	auto_fd shm = tree_make_folder(b->own, "shm", 01777);
 	unsigned exec = b->plan->exec_listed ? 0 : MOUNT_EXEC;
 
 	return shm < 0 ? shm : put_copy(shm, MOUNT_WRITABLE | exec, b->root, "dev/shm");
@@ -377,7 +378,7 @@ static int make_shm(const struct building *b)
 
 static int make_dev(const struct building *b)
 {
-	auto_fd folder = make_folder(b->scratch, "dev", 0755);
+	auto_fd folder = tree_make_folder(b->scratch, "dev", 0755);
 	auto_fd dev = -1;
 	int r = folder < 0 ? folder : devices_name(folder);
 
@@ -506,7 +507,7 @@ static int step_failed(struct error *e, int r, const char *step)
 	return error_set(e, r, NULL, "cannot %s: %s", step, strerror(-r));
 }
 
-static int build(struct building *b, struct tree *t, struct error *e)
+static int tree_build(struct building *b, struct tree *t, struct error *e)
 {
 	auto_fd copy = -1;
 	int r = copy_root(b->plan, b->host, &copy);
@@ -549,13 +550,13 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 
 	*t = (struct tree){ .plan = plan, .nothing = -1, .nowhere = -1, .texts = -1 };
 	b.host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = b.host < 0 ? step_failed(e, -errno, "open the root directory") : build(&b, t, e);
+	r = b.host < 0 ? step_failed(e, -errno, "open the root directory") : tree_build(&b, t, e);
 	building_deinit(&b);
 	return r;
 }
 
 /* A cover that still stands is a mount, whose root is at the path. */
-static int is_covered(int fd)
+static int tree_is_covered(int fd)
 {
 	struct statx x;
 
@@ -572,14 +573,14 @@ static int cover_with(const struct tree *t, size_t i, int there, bool is_dir, in
 
 	switch (entry->kind) {
 	case PLAN_MASK:
-		return put_copy(is_dir ? t->nowhere : t->nothing, 0, root, inside(entry));
+		return put_copy(is_dir ? t->nowhere : t->nothing, 0, root, tree_inside(entry));
 	case PLAN_BIND:
-		return put_copy(there, mount_flags(entry), root, inside(entry));
+		return put_copy(there, mount_flags(entry), root, tree_inside(entry));
 	case PLAN_FILE:
 	case PLAN_SOCKET:
 		(void)snprintf(name, sizeof(name), "%zu", i);
 		text = is_dir ? -EISDIR : mount_open(t->texts, name);
-		return text < 0 ? text : put_copy(text, 0, root, inside(entry));
+		return text < 0 ? text : put_copy(text, 0, root, tree_inside(entry));
 	default:
 		/* A folder of the session's own stood here; the host's must not take its place. */
 		return -ESTALE;
@@ -596,10 +597,10 @@ int tree_cover(const struct tree *t, size_t i)
 
 	if (root < 0)
 		return -errno;
-	there = mount_open(root, inside(entry));
+	there = mount_open(root, tree_inside(entry));
 	if (there < 0)
 		return there == -ENOENT ? 1 : there;
-	r = is_covered(there);
+	r = tree_is_covered(there);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (fstat(there, &st) < 0)

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 
-static int put(const char *path, const char *text)
+static int userns_put(const char *path, const char *text)
 {
 	size_t len = strlen(text);
 	auto_fd fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -26,19 +26,19 @@ static int put(const char *path, const char *text)
 int userns_map(uid_t uid, gid_t gid)
 {
 	char line[64];
-	int r = put("/proc/self/setgroups", "deny");
+	int r = userns_put("/proc/self/setgroups", "deny");
 
 	if (r < 0)
 		return r;
 	(void)snprintf(line, sizeof(line), "%u %u 1", uid, uid);
-	r = put("/proc/self/uid_map", line);
+	r = userns_put("/proc/self/uid_map", line);
 	if (r < 0)
 		return r;
 	(void)snprintf(line, sizeof(line), "%u %u 1", gid, gid);
-	return put("/proc/self/gid_map", line);
+	return userns_put("/proc/self/gid_map", line);
 }
 
 int userns_seal(void)
 {
-	return put("/proc/sys/user/max_user_namespaces", "0");
+	return userns_put("/proc/sys/user/max_user_namespaces", "0");
 }

@@ -61,14 +61,15 @@ struct connection {
 	struct timer timer; /* runs while a first message is incomplete */
 };
 
-static struct loop *loop_of(const struct connection *c)
+static struct loop *connections_loop_of(const struct connection *c)
 {
 	return c->all->o.dialler->loop;
 }
 
 /* Records. */
 
-static void record(const struct connection *c, enum record_kind kind, const struct judgement *j)
+static void connections_record(
+	const struct connection *c, enum record_kind kind, const struct judgement *j)
 {
 	auto_buffer address = { 0 };
 	struct record r = { .kind = kind,
@@ -92,13 +93,13 @@ static void record(const struct connection *c, enum record_kind kind, const stru
 
 /* Ends. */
 
-static void stop_dialling(struct connection *c)
+static void connections_stop_dialling(struct connection *c)
 {
 	if (!c->dialling)
 		return;
 	dial_cancel(c->all->o.dialler, &c->dialling->dial);
 	inner_cancel(&c->dialling->call);
-	loop_remove(loop_of(c), &c->dialling->watcher);
+	loop_remove(connections_loop_of(c), &c->dialling->watcher);
 	free(c->dialling);
 	c->dialling = NULL;
 }
@@ -119,10 +120,10 @@ static void close_orderly(int fd)
 	(void)close(fd);
 }
 
-static void close_connection(struct connection *c, void (*how)(int fd))
+static void connections_close_connection(struct connection *c, void (*how)(int fd))
 {
-	stop_dialling(c);
-	loop_stop(loop_of(c), &c->timer);
+	connections_stop_dialling(c);
+	loop_stop(connections_loop_of(c), &c->timer);
 	if (c->pump.room)
 		pump_stop(&c->pump);
 	gate_deinit(&c->gate);
@@ -137,20 +138,20 @@ static void close_connection(struct connection *c, void (*how)(int fd))
 	free(c);
 }
 
-static void deny(struct connection *c, const struct judgement *j)
+static void connections_deny(struct connection *c, const struct judgement *j)
 {
-	record(c, RECORD_DENIED, j);
-	close_connection(c, pump_reset);
+	connections_record(c, RECORD_DENIED, j);
+	connections_close_connection(c, pump_reset);
 }
 
-static void fail(struct connection *c, int error)
+static void connections_fail(struct connection *c, int error)
 {
 	struct judgement j = { 0 };
 
 	(void)judge_refuse(&c->destination, &j, "it cannot be reached: %s",
 		error == -ENOENT ? "no such name" : strerror(-error));
-	record(c, RECORD_FAILED, &j);
-	close_connection(c, pump_reset);
+	connections_record(c, RECORD_FAILED, &j);
+	connections_close_connection(c, pump_reset);
 }
 
 static void deny_because(struct connection *c, const char *why)
@@ -158,18 +159,18 @@ static void deny_because(struct connection *c, const char *why)
 	struct judgement j = { 0 };
 
 	(void)judge_refuse(&c->destination, &j, "%s", why);
-	deny(c, &j);
+	connections_deny(c, &j);
 }
 
 /* The pump. */
 
-static void on_done(struct pump *p, int error)
+static void connections_on_done(struct pump *p, int error)
 {
 	struct connection *c = container_of(p, struct connection, pump);
 	struct judgement j = { 0 };
 
 	if (error == -EACCES) {
-		deny(c, c->gate.refused);
+		connections_deny(c, c->gate.refused);
 		return;
 	}
 	if (error == -EDQUOT) {
@@ -181,19 +182,19 @@ static void on_done(struct pump *p, int error)
 	}
 	(void)judge_refuse(&c->destination, &j, "%s", "");
 	if (!c->local)
-		record(c, RECORD_CLOSED, &j);
-	close_connection(c, error == 0 ? close_orderly : pump_reset);
+		connections_record(c, RECORD_CLOSED, &j);
+	connections_close_connection(c, error == 0 ? close_orderly : pump_reset);
 }
 
 /* The session ends. */
-static void cut(struct connection *c)
+static void connections_cut(struct connection *c)
 {
 	struct judgement j = { 0 };
 
 	(void)judge_refuse(&c->destination, &j, "%s", "");
 	if (c->pump.room)
-		record(c, RECORD_CLOSED, &j);
-	close_connection(c, pump_reset);
+		connections_record(c, RECORD_CLOSED, &j);
+	connections_close_connection(c, pump_reset);
 }
 
 static void on_hello_late(struct timer *t)
@@ -212,14 +213,14 @@ static int on_gate(struct pump *p, enum pump_side from, bool last)
 	c->gate.refused = &refused;
 	r = from == PUMP_INNER ? gate_client(&c->gate, p) : gate_server(&c->gate, p, last);
 	if (c->gate.seen == 0)
-		loop_stop(loop_of(c), &c->timer);
+		loop_stop(connections_loop_of(c), &c->timer);
 	else if (r == -EAGAIN && c->timer.place == 0 &&
-		 loop_start(loop_of(c), &c->timer, HELLO_MS) < 0)
+		 loop_start(connections_loop_of(c), &c->timer, HELLO_MS) < 0)
 		return -ENOMEM;
 	return r;
 }
 
-static void begin(struct connection *c)
+static void connections_begin(struct connection *c)
 {
 	const int on = 1;
 	int r;
@@ -228,18 +229,18 @@ static void begin(struct connection *c)
 	c->gate.judge = c->all->o.dialler->judge;
 	c->gate.destination = &c->destination;
 	c->timer.expired = on_hello_late;
-	c->pump.done = on_done;
+	c->pump.done = connections_on_done;
 	/* What stays inside is nobody's business. */
 	c->pump.gate = c->local ? NULL : on_gate;
 	c->pump.account = c->local ? NULL : c->account;
 	r = pump_start(&c->pump, c->all->o.room, c->inner, c->outer);
 	if (r < 0)
-		fail(c, r);
+		connections_fail(c, r);
 }
 
 /* Dialling. */
 
-static void on_dialled(struct dial *d, int fd)
+static void connections_on_dialled(struct dial *d, int fd)
 {
 	struct dialling *dialling = container_of(d, struct dialling, dial);
 	struct connection *c = dialling->connection;
@@ -247,39 +248,40 @@ static void on_dialled(struct dial *d, int fd)
 	if (fd == -EACCES) {
 		struct judgement j = d->refused;
 
-		deny(c, &j);
+		connections_deny(c, &j);
 		return;
 	}
 	if (fd < 0) {
-		fail(c, fd);
+		connections_fail(c, fd);
 		return;
 	}
 	c->outer = fd;
 	c->address = d->address;
 	c->aliases = d->aliases;
-	stop_dialling(c);
-	begin(c);
+	connections_stop_dialling(c);
+	connections_begin(c);
 }
 
 /* Nothing is read before somebody is there to take it; only a reset is heard of. */
 static void on_client_gone(struct watcher *w, uint32_t events)
 {
 	(void)events;
-	close_connection(container_of(w, struct dialling, watcher)->connection, pump_reset);
+	connections_close_connection(
+		container_of(w, struct dialling, watcher)->connection, pump_reset);
 }
 
-static int prepare(struct connection *c)
+static int connections_prepare(struct connection *c)
 {
 	struct dialling *dialling = calloc(1, sizeof(*dialling));
 
 	if (!dialling)
 		return -ENOMEM;
 	dialling->connection = c;
-	dialling->dial.done = on_dialled;
+	dialling->dial.done = connections_on_dialled;
 	dialling->watcher.ready = on_client_gone;
 	dialling->watcher.fd = -1;
 	c->dialling = dialling;
-	return loop_add(loop_of(c), &dialling->watcher, c->inner, 0);
+	return loop_add(connections_loop_of(c), &dialling->watcher, c->inner, 0);
 }
 
 static bool is_local(const struct address *a)
@@ -302,17 +304,17 @@ static const char *name_to_dial(const struct connection *c)
 	return judge_destination(c->all->o.dialler->judge, &both, &j) ? localhost : NULL;
 }
 
-static void start_dialling(struct connection *c)
+static void connections_start_dialling(struct connection *c)
 {
 	const struct destination *d = &c->destination;
 	const char *name = name_to_dial(c);
-	int r = c->dialling ? 0 : prepare(c);
+	int r = c->dialling ? 0 : connections_prepare(c);
 
 	if (r == 0)
 		r = dial_start(c->all->o.dialler, &c->dialling->dial, name,
 			name ? NULL : &d->address, d->port, SOCK_STREAM);
 	if (r < 0)
-		fail(c, r);
+		connections_fail(c, r);
 }
 
 /* Judging. */
@@ -351,14 +353,14 @@ static void go_out(struct connection *c)
 	struct judgement j = { 0 };
 
 	if (judge_connection(c, &j))
-		start_dialling(c);
+		connections_start_dialling(c);
 	else
-		deny(c, &j);
+		connections_deny(c, &j);
 }
 
 /* Servers inside. */
 
-static void on_called(struct inner_call *call, int fd)
+static void connections_on_called(struct inner_call *call, int fd)
 {
 	struct connection *c = container_of(call, struct dialling, call)->connection;
 
@@ -368,25 +370,25 @@ static void on_called(struct inner_call *call, int fd)
 	}
 	c->outer = fd;
 	c->local = true;
-	stop_dialling(c);
-	begin(c);
+	connections_stop_dialling(c);
+	connections_begin(c);
 }
 
-static void look_inside(struct connection *c)
+static void connections_look_inside(struct connection *c)
 {
 	const struct address *a = &c->destination.address;
-	int r = prepare(c);
+	int r = connections_prepare(c);
 
 	if (r < 0) {
-		fail(c, r);
+		connections_fail(c, r);
 		return;
 	}
-	c->dialling->call.done = on_called;
+	c->dialling->call.done = connections_on_called;
 	inner_connect(c->all->o.inner, &c->dialling->call, a->bits == 32 ? INNER_4 : INNER_6,
 		c->destination.port);
 }
 
-static void take(struct connections *all, int fd)
+static void connections_take(struct connections *all, int fd)
 {
 	struct connection *c = calloc(1, sizeof(*c));
 
@@ -401,15 +403,15 @@ static void take(struct connections *all, int fd)
 	all->first = c;
 	all->n++;
 	if (find_destination(c) < 0)
-		close_connection(c, pump_reset);
+		connections_close_connection(c, pump_reset);
 	else if (all->o.inner && is_local(&c->destination.address))
-		look_inside(c);
+		connections_look_inside(c);
 	else
 		go_out(c);
 }
 
 /* Out of descriptors: who waits in the queue shall not wait in vain. */
-static int turn_away(struct connections *all, int listener)
+static int connections_turn_away(struct connections *all, int listener)
 {
 	int fd;
 
@@ -433,21 +435,21 @@ void connections_accept(struct connections *all, int listener)
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0)
-			take(all, fd);
+			connections_take(all, fd);
 		else if (errno == EMFILE || errno == ENFILE)
-			r = turn_away(all, listener);
+			r = connections_turn_away(all, listener);
 		else if (errno != ECONNABORTED && errno != EINTR)
 			r = -errno;
 	}
 }
 
-static void on_listener_4(struct watcher *w, uint32_t events)
+static void connections_on_listener_4(struct watcher *w, uint32_t events)
 {
 	(void)events;
 	connections_accept(container_of(w, struct connections, watchers[0]), w->fd);
 }
 
-static void on_listener_6(struct watcher *w, uint32_t events)
+static void connections_on_listener_6(struct watcher *w, uint32_t events)
 {
 	(void)events;
 	connections_accept(container_of(w, struct connections, watchers[1]), w->fd);
@@ -462,8 +464,8 @@ int connections_new(struct connections **ret, const struct connections_options *
 		return r;
 	c->o = *o;
 	c->reserve = -1;
-	c->watchers[0] = (struct watcher){ .ready = on_listener_4, .fd = -1 };
-	c->watchers[1] = (struct watcher){ .ready = on_listener_6, .fd = -1 };
+	c->watchers[0] = (struct watcher){ .ready = connections_on_listener_4, .fd = -1 };
+	c->watchers[1] = (struct watcher){ .ready = connections_on_listener_6, .fd = -1 };
 	for (int i = 0; r == 0 && i < 2; i++) {
 		if (o->listeners[i] < 0)
 			continue;
@@ -484,7 +486,7 @@ void connections_free(struct connections *c)
 		return;
 	for (struct connection *one = c->first, *next; one; one = next) {
 		next = one->next;
-		cut(one);
+		connections_cut(one);
 	}
 	for (int i = 0; i < 2; i++) {
 		loop_remove(c->o.dialler->loop, &c->watchers[i]);
@@ -496,7 +498,7 @@ void connections_free(struct connections *c)
 
 /* Another policy. */
 
-static bool judge_account(struct connection *c, uint64_t bytes, struct judgement *j)
+static bool connections_judge_account(struct connection *c, uint64_t bytes, struct judgement *j)
 {
 	char reason[sizeof(j->reason)];
 
@@ -507,7 +509,7 @@ static bool judge_account(struct connection *c, uint64_t bytes, struct judgement
 	return true;
 }
 
-static bool may_stay(struct connection *c, struct judgement *j)
+static bool connections_may_stay(struct connection *c, struct judgement *j)
 {
 	const struct connections_options *o = &c->all->o;
 	const struct pump_stream *streams = c->pump.streams;
@@ -515,7 +517,8 @@ static bool may_stay(struct connection *c, struct judgement *j)
 
 	dialled.name = name_to_dial(c);
 	return judge_destination(o->dialler->judge, &c->destination, j) &&
-	       judge_account(c, streams[PUMP_INNER].moved + streams[PUMP_OUTER].moved, j) &&
+	       connections_judge_account(
+		       c, streams[PUMP_INNER].moved + streams[PUMP_OUTER].moved, j) &&
 	       dial_review(o->dialler, &dialled, &c->address, c->aliases, j) &&
 	       gate_review(&c->gate, j);
 }
@@ -528,21 +531,21 @@ static void take_back(struct connection *c, struct judgement *j)
 	judge_revoke(j);
 	(void)judge_refuse(&c->destination, &plain, "%s", "");
 	if (c->pump.room)
-		record(c, RECORD_CLOSED, &plain);
-	deny(c, j);
+		connections_record(c, RECORD_CLOSED, &plain);
+	connections_deny(c, j);
 }
 
 /* What was found out about where to dial was judged by another policy: once more from the start. */
-static void dial_again(struct connection *c)
+static void connections_dial_again(struct connection *c)
 {
 	struct judgement j = { 0 };
 
 	dial_cancel(c->all->o.dialler, &c->dialling->dial);
 	if (!judge_destination(c->all->o.dialler->judge, &c->destination, &j) ||
-		!judge_account(c, 0, &j))
+		!connections_judge_account(c, 0, &j))
 		take_back(c, &j);
 	else
-		start_dialling(c);
+		connections_start_dialling(c);
 }
 
 void connections_review(struct connections *all)
@@ -557,8 +560,8 @@ void connections_review(struct connections *all)
 		if (c->local || (c->dialling && !c->dialling->dial.state))
 			continue;
 		if (c->dialling)
-			dial_again(c);
-		else if (!may_stay(c, &j))
+			connections_dial_again(c);
+		else if (!connections_may_stay(c, &j))
 			take_back(c, &j);
 	}
 }
@@ -570,7 +573,7 @@ size_t connections_drain(struct connections *c)
 	for (struct connection *i = c->first; i; i = next) {
 		next = i->next;
 		if (i->pump.room && i->pump.streams[PUMP_INNER].closed)
-			cut(i);
+			connections_cut(i);
 	}
 	return c->n;
 }

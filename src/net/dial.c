@@ -90,7 +90,7 @@ static void state_free(struct dial_state *s)
 }
 
 /* The caller may free the dial in done(): nothing of it is touched after that. */
-static void finish(struct dial_state *s, int r)
+static void dial_finish(struct dial_state *s, int r)
 {
 	struct dial *d = s->dial;
 
@@ -106,7 +106,7 @@ static void succeed(struct dial_state *s, int fd, const struct address *a)
 	s->dial->refused = (struct judgement){ 0 };
 	s->dial->aliases = s->aliases;
 	s->aliases = NULL;
-	finish(s, fd);
+	dial_finish(s, fd);
 }
 
 /* Says more about our side than about theirs. */
@@ -146,7 +146,7 @@ static void attempt_ready(struct watcher *w, uint32_t events)
 	dial_on(s);
 }
 
-static int open_socket(const struct dial_state *s, const struct address *a)
+static int dial_open_socket(const struct dial_state *s, const struct address *a)
 {
 	union endpoint e;
 	socklen_t len = endpoint_fill(&e, a, s->destination.port);
@@ -164,7 +164,7 @@ static int open_socket(const struct dial_state *s, const struct address *a)
 
 static int attempt_start(struct attempt *a, const struct address *address)
 {
-	auto_fd fd = open_socket(a->state, address);
+	auto_fd fd = dial_open_socket(a->state, address);
 	int r;
 
 	if (fd < 0)
@@ -180,7 +180,7 @@ static int attempt_start(struct attempt *a, const struct address *address)
 static void dial_datagram(struct dial_state *s)
 {
 	for (; s->at < s->n; s->at++) {
-		auto_fd fd = open_socket(s, &s->addresses[s->at]);
+		auto_fd fd = dial_open_socket(s, &s->addresses[s->at]);
 		int r = fd < 0 ? fd : check_peer(fd);
 
 		if (r == 0) {
@@ -189,7 +189,7 @@ static void dial_datagram(struct dial_state *s)
 		}
 		note_failure(s, r);
 	}
-	finish(s, s->error);
+	dial_finish(s, s->error);
 }
 
 static size_t count_attempts(struct dial_state *s, struct attempt **ret_free)
@@ -220,13 +220,13 @@ static void dial_on(struct dial_state *s)
 			n++;
 	}
 	if (n == 0)
-		finish(s, s->error);
+		dial_finish(s, s->error);
 	else if (n < ATTEMPTS && s->at < s->n &&
 		 loop_start(s->dialler.loop, &s->next, STAGGER_MS) < 0)
-		finish(s, -ENOMEM);
+		dial_finish(s, -ENOMEM);
 }
 
-static void begin(struct dial_state *s)
+static void dial_begin(struct dial_state *s)
 {
 	if (s->type == SOCK_DGRAM)
 		dial_datagram(s);
@@ -240,14 +240,14 @@ static void next_due(struct timer *t)
 
 	/* The one address that was given may not be dialled. */
 	if (s->n == 0)
-		finish(s, -EACCES);
+		dial_finish(s, -EACCES);
 	else
-		begin(s);
+		dial_begin(s);
 }
 
 static void deadline_passed(struct timer *t)
 {
-	finish(container_of(t, struct dial_state, deadline), -ETIMEDOUT);
+	dial_finish(container_of(t, struct dial_state, deadline), -ETIMEDOUT);
 }
 
 /* What is dialled for an address: itself, but IPv4 if it is IPv4 mapped into IPv6. */
@@ -261,7 +261,7 @@ static struct address dialled_form(const struct address *a)
 }
 
 /* Who would dial it, would dial from there: nothing is sent to find out. */
-static bool is_own(const struct address *a)
+static bool dial_is_own(const struct address *a)
 {
 	union endpoint here = { 0 }, there;
 	socklen_t len = sizeof(here), there_len = endpoint_fill(&there, a, 9);
@@ -280,7 +280,8 @@ static bool may_dial(const struct judge *j, const struct destination *d, const s
 {
 	struct address plain = address_plain(form);
 
-	return judge_answer(j, d, &plain, ret) && (!is_own(form) || judge_own(j, d, &plain, ret));
+	return judge_answer(j, d, &plain, ret) &&
+	       (!dial_is_own(form) || judge_own(j, d, &plain, ret));
 }
 
 /* Those that may be dialled, as they came. Keeps the first refusal. */
@@ -302,7 +303,8 @@ static void list_answers(struct dial_state *s, const struct lookup_result *r)
 	s->dial->refused = first;
 }
 
-static const struct address *next_of(const struct address *list, size_t n, size_t *at, uint8_t bits)
+static const struct address *dial_next_of(
+	const struct address *list, size_t n, size_t *at, uint8_t bits)
 {
 	while (*at < n && list[*at].bits != bits)
 		(*at)++;
@@ -318,9 +320,9 @@ static void interleave(struct dial_state *s)
 
 	memcpy(came, s->addresses, sizeof(came));
 	for (size_t i = 0; i < s->n; i++) {
-		if ((a = next_of(came, s->n, &v6, 128)))
+		if ((a = dial_next_of(came, s->n, &v6, 128)))
 			s->addresses[n++] = *a;
-		if ((a = next_of(came, s->n, &v4, 32)))
+		if ((a = dial_next_of(came, s->n, &v4, 32)))
 			s->addresses[n++] = *a;
 	}
 	s->n = n;
@@ -358,24 +360,24 @@ static void resolved(struct lookup_wait *w, const struct lookup_result *r)
 	struct dial_state *s = container_of(w, struct dial, wait)->state;
 
 	if (r->error < 0) {
-		finish(s, r->error);
+		dial_finish(s, r->error);
 		return;
 	}
 	if (!chain_allowed(s, r)) {
-		finish(s, -EACCES);
+		dial_finish(s, -EACCES);
 		return;
 	}
 	list_answers(s, r);
 	if (s->n > 0 && keep_chain(s, r) < 0) {
-		finish(s, -ENOMEM);
+		dial_finish(s, -ENOMEM);
 		return;
 	}
 	if (s->n == 0) {
-		finish(s, r->n > 0 ? -EACCES : -ENODATA);
+		dial_finish(s, r->n > 0 ? -EACCES : -ENODATA);
 		return;
 	}
 	interleave(s);
-	begin(s);
+	dial_begin(s);
 }
 
 static struct dial_state *state_new(const struct dialler *l, struct dial *d)
@@ -395,7 +397,7 @@ static struct dial_state *state_new(const struct dialler *l, struct dial *d)
 	return s;
 }
 
-static int start(struct dial_state *s, const char *name, const struct address *address)
+static int net_dial_start(struct dial_state *s, const char *name, const struct address *address)
 {
 	int r = loop_start(s->dialler.loop, &s->deadline,
 		s->dialler.timeout_ms ? s->dialler.timeout_ms : TIMEOUT_MS);
@@ -410,7 +412,7 @@ static int start(struct dial_state *s, const char *name, const struct address *a
 	}
 	s->destination.address = *address;
 	s->addresses[0] = dialled_form(address);
-	s->n = !is_own(address) ||
+	s->n = !dial_is_own(address) ||
 	       judge_own(s->dialler.judge, &s->destination, address, &s->dial->refused);
 	return loop_start(s->dialler.loop, &s->next, 0);
 }
@@ -432,7 +434,7 @@ int dial_start(const struct dialler *l, struct dial *d, const char *name,
 	d->refused = (struct judgement){ 0 };
 	d->wait = (struct lookup_wait){ 0 };
 	d->aliases = NULL;
-	r = start(s, name, address);
+	r = net_dial_start(s, name, address);
 	if (r < 0)
 		state_free(s);
 	else

@@ -27,7 +27,7 @@ struct flow_node *flow_table_find(struct flow_table *t, const struct capture_dat
 	return n;
 }
 
-static void append(struct flow_table *t, struct flow_node *n, uint64_t now_ms)
+static void flow_table_append(struct flow_table *t, struct flow_node *n, uint64_t now_ms)
 {
 	n->used_ms = now_ms;
 	n->next = NULL;
@@ -36,7 +36,7 @@ static void append(struct flow_table *t, struct flow_node *n, uint64_t now_ms)
 	t->last = n;
 }
 
-static void take_out(struct flow_table *t, struct flow_node *n)
+static void flow_table_take_out(struct flow_table *t, struct flow_node *n)
 {
 	*(n->previous ? &n->previous->next : &t->first) = n->next;
 	*(n->next ? &n->next->previous : &t->last) = n->previous;
@@ -48,14 +48,14 @@ void flow_table_add(struct flow_table *t, struct flow_node *n, uint64_t now_ms)
 
 	n->chain = *bucket;
 	*bucket = n;
-	append(t, n, now_ms);
+	flow_table_append(t, n, now_ms);
 	t->n++;
 }
 
 void flow_table_use(struct flow_table *t, struct flow_node *n, uint64_t now_ms)
 {
-	take_out(t, n);
-	append(t, n, now_ms);
+	flow_table_take_out(t, n);
+	flow_table_append(t, n, now_ms);
 }
 
 void flow_table_remove(struct flow_table *t, struct flow_node *n)
@@ -65,7 +65,7 @@ void flow_table_remove(struct flow_table *t, struct flow_node *n)
 	while (*at != n)
 		at = &(*at)->chain;
 	*at = n->chain;
-	take_out(t, n);
+	flow_table_take_out(t, n);
 	t->n--;
 }
 

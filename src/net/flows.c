@@ -73,14 +73,14 @@ struct flow {
 	uint64_t sent, received;
 };
 
-static struct loop *loop_of(const struct flows *f)
+static struct loop *flows_loop_of(const struct flows *f)
 {
 	return f->o.dialler->loop;
 }
 
 /* Records. */
 
-static void record(const struct flow *f, enum record_kind kind, const struct judgement *j)
+static void flows_record(const struct flow *f, enum record_kind kind, const struct judgement *j)
 {
 	auto_buffer address = { 0 };
 	struct record r = { .kind = kind,
@@ -109,7 +109,7 @@ static void record_because(const struct flow *f, enum record_kind kind, const ch
 	struct judgement j = { 0 };
 
 	(void)judge_refuse(&f->destination, &j, "%s", why);
-	record(f, kind, &j);
+	flows_record(f, kind, &j);
 }
 
 static void record_failure(const struct flow *f, int error)
@@ -118,7 +118,7 @@ static void record_failure(const struct flow *f, int error)
 
 	(void)judge_refuse(&f->destination, &j, "it cannot be reached: %s",
 		error == -ENOENT ? "no such name" : strerror(-error));
-	record(f, RECORD_FAILED, &j);
+	flows_record(f, RECORD_FAILED, &j);
 }
 
 static void answer_unreachable(const struct flow *f, size_t len)
@@ -128,7 +128,7 @@ static void answer_unreachable(const struct flow *f, size_t len)
 
 /* Ends. */
 
-static void stop_dialling(struct flow *f)
+static void flows_stop_dialling(struct flow *f)
 {
 	struct dialling *d = f->dialling;
 	struct waiting *next = NULL;
@@ -151,8 +151,8 @@ static void end_flow(struct flow *f)
 
 	if (fd >= 0)
 		record_because(f, RECORD_CLOSED, "");
-	stop_dialling(f);
-	loop_remove(loop_of(f->all), &f->watcher);
+	flows_stop_dialling(f);
+	loop_remove(flows_loop_of(f->all), &f->watcher);
 	flow_table_remove(&f->all->table, &f->node);
 	free(f->aliases);
 	free(f);
@@ -168,18 +168,19 @@ static struct flow *oldest(struct flows *all)
 static void wait_for_idle(struct flows *all)
 {
 	struct flow *f = oldest(all);
-	uint64_t now = loop_now(loop_of(all)), age;
+	uint64_t now = loop_now(flows_loop_of(all)), age;
 
 	if (!f || all->idle.place > 0)
 		return;
 	age = now - f->node.used_ms;
-	(void)loop_start(loop_of(all), &all->idle, age < all->o.idle_ms ? all->o.idle_ms - age : 0);
+	(void)loop_start(
+		flows_loop_of(all), &all->idle, age < all->o.idle_ms ? all->o.idle_ms - age : 0);
 }
 
 static void on_idle(struct timer *t)
 {
 	struct flows *all = container_of(t, struct flows, idle);
-	uint64_t now = loop_now(loop_of(all));
+	uint64_t now = loop_now(flows_loop_of(all));
 
 	for (struct flow *f = oldest(all); f && now - f->node.used_ms >= all->o.idle_ms;
 		f = oldest(all))
@@ -218,7 +219,7 @@ static void pass_in(struct flow *f, size_t len)
 {
 	quota_charge(f->account, 0, len);
 	f->received += len;
-	flow_table_use(&f->all->table, &f->node, loop_now(loop_of(f->all)));
+	flow_table_use(&f->all->table, &f->node, loop_now(flows_loop_of(f->all)));
 	(void)packet_send_udp(f->all->o.raw, &f->node.path, f->all->data, len);
 }
 
@@ -298,19 +299,19 @@ static struct waiting *take_waiting(struct flow *f)
 	return w;
 }
 
-static void on_failed(struct flow *f, int error)
+static void flows_on_failed(struct flow *f, int error)
 {
 	if (error == -EACCES)
-		record(f, RECORD_DENIED, &f->dialling->dial.refused);
+		flows_record(f, RECORD_DENIED, &f->dialling->dial.refused);
 	else
 		record_failure(f, error);
 	for (const struct waiting *w = f->dialling->first; w; w = w->next)
 		answer_unreachable(f, w->len);
-	stop_dialling(f);
+	flows_stop_dialling(f);
 	f->failed = true;
 }
 
-static void on_dialled(struct dial *dial, int fd)
+static void flows_on_dialled(struct dial *dial, int fd)
 {
 	struct flow *f = container_of(dial, struct dialling, dial)->flow;
 	struct waiting *next = NULL;
@@ -318,19 +319,19 @@ static void on_dialled(struct dial *dial, int fd)
 	int r;
 
 	if (fd < 0) {
-		on_failed(f, fd);
+		flows_on_failed(f, fd);
 		return;
 	}
 	f->address = dial->address;
 	f->aliases = dial->aliases;
-	r = loop_add(loop_of(f->all), &f->watcher, fd, EPOLLIN);
+	r = loop_add(flows_loop_of(f->all), &f->watcher, fd, EPOLLIN);
 	if (r < 0) {
 		fd_closep(&fd);
-		on_failed(f, r);
+		flows_on_failed(f, r);
 		return;
 	}
 	next = take_waiting(f);
-	stop_dialling(f);
+	flows_stop_dialling(f);
 	for (struct waiting *w = next; w; w = next) {
 		next = w->next;
 		lives = lives && pass_out(f, w->data, w->len);
@@ -338,7 +339,7 @@ static void on_dialled(struct dial *dial, int fd)
 	}
 }
 
-static int start_dialling(struct flow *f)
+static int flows_start_dialling(struct flow *f)
 {
 	const struct destination *d = &f->destination;
 	struct dialling *dialling = calloc(1, sizeof(*dialling));
@@ -347,7 +348,7 @@ static int start_dialling(struct flow *f)
 	if (!dialling)
 		return -ENOMEM;
 	dialling->flow = f;
-	dialling->dial.done = on_dialled;
+	dialling->dial.done = flows_on_dialled;
 	dialling->last = &dialling->first;
 	r = dial_start(f->all->o.dialler, &dialling->dial, d->name, d->name ? NULL : &d->address,
 		d->port, SOCK_DGRAM);
@@ -360,7 +361,7 @@ static int start_dialling(struct flow *f)
 
 /* Judging. */
 
-static bool is_own(const struct flows *all, const struct address *a)
+static bool flows_is_own(const struct flows *all, const struct address *a)
 {
 	for (size_t i = 0; i < N_OWN; i++)
 		if (prefix_has(&all->own[i], a))
@@ -374,7 +375,7 @@ static bool judge_flow(struct flow *f, struct judgement *j)
 	const struct destination *d = &f->destination;
 	char reason[sizeof(j->reason)];
 
-	if (is_own(f->all, &d->address))
+	if (flows_is_own(f->all, &d->address))
 		return judge_refuse(d, j, "it is an address of the sandbox itself");
 	if (!d->name && synthetic_covers(&d->address))
 		return judge_refuse(d, j, "no name has this address");
@@ -385,7 +386,7 @@ static bool judge_flow(struct flow *f, struct judgement *j)
 	return true;
 }
 
-static void make_room(struct flows *all)
+static void flows_make_room(struct flows *all)
 {
 	if (all->table.n >= FLOWS_MAX)
 		end_flow(oldest(all));
@@ -398,8 +399,8 @@ static struct flow *new_flow(struct flows *all, const struct flow *from)
 	if (!f)
 		return NULL;
 	*f = *from;
-	make_room(all);
-	flow_table_add(&all->table, &f->node, loop_now(loop_of(all)));
+	flows_make_room(all);
+	flow_table_add(&all->table, &f->node, loop_now(flows_loop_of(all)));
 	wait_for_idle(all);
 	return f;
 }
@@ -418,12 +419,12 @@ static void take_new(struct flows *all, const struct capture_datagram *path, siz
 
 	tried.destination.name = synthetic_name(all->o.synthetic, &tried.destination.address);
 	if (!judge_flow(&tried, &j)) {
-		record(&tried, RECORD_DENIED, &j);
+		flows_record(&tried, RECORD_DENIED, &j);
 		answer_unreachable(&tried, len);
 		return;
 	}
 	f = new_flow(all, &tried);
-	r = f ? start_dialling(f) : -ENOMEM;
+	r = f ? flows_start_dialling(f) : -ENOMEM;
 	if (r == 0) {
 		keep_waiting(f, all->data, len);
 		return;
@@ -440,19 +441,19 @@ static void take_known(struct flow *f, size_t len)
 		answer_unreachable(f, len);
 		return;
 	}
-	flow_table_use(&f->all->table, &f->node, loop_now(loop_of(f->all)));
+	flow_table_use(&f->all->table, &f->node, loop_now(flows_loop_of(f->all)));
 	if (f->dialling)
 		keep_waiting(f, f->all->data, len);
 	else
 		(void)pass_out(f, f->all->data, len);
 }
 
-static void take(struct flows *all, const struct capture_datagram *path, size_t len)
+static void flows_take(struct flows *all, const struct capture_datagram *path, size_t len)
 {
 	struct flow_node *n = flow_table_find(&all->table, path);
 	struct flow *f = n ? container_of(n, struct flow, node) : NULL;
 
-	if (f && f->failed && loop_now(loop_of(all)) - n->used_ms >= FAILED_MS) {
+	if (f && f->failed && loop_now(flows_loop_of(all)) - n->used_ms >= FAILED_MS) {
 		end_flow(f);
 		f = NULL;
 	}
@@ -462,7 +463,7 @@ static void take(struct flows *all, const struct capture_datagram *path, size_t 
 		take_new(all, path, len);
 }
 
-static void receive(struct flows *all, int fd)
+static void flows_receive(struct flows *all, int fd)
 {
 	for (int i = 0; i < BATCH; i++) {
 		struct capture_datagram path;
@@ -471,25 +472,25 @@ static void receive(struct flows *all, int fd)
 		if (n == -EAGAIN)
 			return;
 		if (n >= 0)
-			take(all, &path, (size_t)n);
+			flows_take(all, &path, (size_t)n);
 	}
 }
 
 static void on_udp_4(struct watcher *w, uint32_t events)
 {
 	(void)events;
-	receive(container_of(w, struct flows, watchers[0]), w->fd);
+	flows_receive(container_of(w, struct flows, watchers[0]), w->fd);
 }
 
 static void on_udp_6(struct watcher *w, uint32_t events)
 {
 	(void)events;
-	receive(container_of(w, struct flows, watchers[1]), w->fd);
+	flows_receive(container_of(w, struct flows, watchers[1]), w->fd);
 }
 
 /* Another policy. */
 
-static bool judge_account(struct flow *f, struct judgement *j)
+static bool flows_judge_account(struct flow *f, struct judgement *j)
 {
 	char reason[sizeof(j->reason)];
 
@@ -499,16 +500,16 @@ static bool judge_account(struct flow *f, struct judgement *j)
 	return true;
 }
 
-static bool may_stay(struct flow *f, struct judgement *j)
+static bool flows_may_stay(struct flow *f, struct judgement *j)
 {
 	const struct dialler *l = f->all->o.dialler;
 
-	return judge_destination(l->judge, &f->destination, j) && judge_account(f, j) &&
+	return judge_destination(l->judge, &f->destination, j) && flows_judge_account(f, j) &&
 	       (f->dialling || dial_review(l, &f->destination, &f->address, f->aliases, j));
 }
 
 /* What was found out about where to dial was judged by another policy: once more from the start. */
-static void dial_again(struct flow *f)
+static void flows_dial_again(struct flow *f)
 {
 	const struct destination *d = &f->destination;
 	int r;
@@ -517,23 +518,23 @@ static void dial_again(struct flow *f)
 	r = dial_start(f->all->o.dialler, &f->dialling->dial, d->name, d->name ? NULL : &d->address,
 		d->port, SOCK_DGRAM);
 	if (r < 0)
-		on_failed(f, r);
+		flows_on_failed(f, r);
 }
 
-static void review(struct flow *f)
+static void net_flows_review(struct flow *f)
 {
 	struct judgement j = { 0 };
 
 	/* Whoever sends to there again may have better luck. */
 	if (f->failed) {
 		end_flow(f);
-	} else if (!may_stay(f, &j)) {
+	} else if (!flows_may_stay(f, &j)) {
 		judge_revoke(&j);
-		record(f, RECORD_DENIED, &j);
+		flows_record(f, RECORD_DENIED, &j);
 		answer_unreachable(f, 0);
 		end_flow(f);
 	} else if (f->dialling) {
-		dial_again(f);
+		flows_dial_again(f);
 	}
 }
 
@@ -543,13 +544,13 @@ void flows_review(struct flows *all)
 
 	for (struct flow_node *n = all->table.first; n; n = next) {
 		next = n->next;
-		review(container_of(n, struct flow, node));
+		net_flows_review(container_of(n, struct flow, node));
 	}
 }
 
 /* Making. */
 
-static int start(struct flows *f)
+static int flows_start(struct flows *f)
 {
 	int r = 0;
 
@@ -557,7 +558,7 @@ static int start(struct flows *f)
 		r = prefix_parse(own[i], strlen(own[i]), &f->own[i]);
 	for (int i = 0; r == 0 && i < 2; i++)
 		if (f->o.udp[i] >= 0)
-			r = loop_add(loop_of(f), &f->watchers[i], f->o.udp[i], EPOLLIN);
+			r = loop_add(flows_loop_of(f), &f->watchers[i], f->o.udp[i], EPOLLIN);
 	return r;
 }
 
@@ -587,7 +588,7 @@ int flows_new(struct flows **ret, const struct flows_options *o)
 	f->watchers[0] = (struct watcher){ .ready = on_udp_4, .fd = -1 };
 	f->watchers[1] = (struct watcher){ .ready = on_udp_6, .fd = -1 };
 	flow_table_init(&f->table);
-	r = start(f);
+	r = flows_start(f);
 	if (r < 0)
 		flows_free(f);
 	else
@@ -601,9 +602,9 @@ void flows_free(struct flows *f)
 		return;
 	while (f->table.n > 0)
 		end_flow(oldest(f));
-	loop_stop(loop_of(f), &f->idle);
+	loop_stop(flows_loop_of(f), &f->idle);
 	for (int i = 0; i < 2; i++)
-		loop_remove(loop_of(f), &f->watchers[i]);
+		loop_remove(flows_loop_of(f), &f->watchers[i]);
 	close_sockets(&f->o);
 	free(f);
 }

@@ -14,7 +14,7 @@
 enum { TARGET_BYTES = 320, URL_BYTES = 2048 };
 
 /* Whether the pattern narrows to some requests, as URLs with a path do. */
-static bool has_path(const char *pattern)
+static bool judge_has_path(const char *pattern)
 {
 	const char *scheme = strstr(pattern, "://");
 	const char *slash = scheme ? strchr(scheme + 3, '/') : NULL;
@@ -26,7 +26,7 @@ static bool has_path(const char *pattern)
 static bool is_about_paths(const struct source *s)
 {
 	for (size_t i = 0; i < s->grant->n; i++)
-		if (has_path(s->grant->all[i]))
+		if (judge_has_path(s->grant->all[i]))
 			return true;
 	return false;
 }
@@ -66,24 +66,24 @@ static void print_target(enum transport transport, const char *name, const struc
 		name ? name : "", brackets ? "]" : "", port);
 }
 
-static void copy(char *out, size_t size, const struct buffer *text)
+static void judge_copy(char *out, size_t size, const struct buffer *text)
 {
 	(void)snprintf(out, size, "%s", buffer_text(text));
 }
 
-static void explain(const struct request *r, const struct decision *d, struct judgement *ret)
+static void judge_explain(const struct request *r, const struct decision *d, struct judgement *ret)
 {
 	auto_buffer rule = { 0 }, reason = { 0 }, remedy = { 0 };
 
 	explain_rule(d, &rule);
 	explain_reason(r, d, &reason);
 	explain_remedy(r, d, &remedy);
-	copy(ret->rule, sizeof(ret->rule), &rule);
-	copy(ret->reason, sizeof(ret->reason), &reason);
-	copy(ret->remedy, sizeof(ret->remedy), &remedy);
+	judge_copy(ret->rule, sizeof(ret->rule), &rule);
+	judge_copy(ret->reason, sizeof(ret->reason), &reason);
+	judge_copy(ret->remedy, sizeof(ret->remedy), &remedy);
 }
 
-static void begin(const struct destination *d, struct judgement *ret)
+static void judge_begin(const struct destination *d, struct judgement *ret)
 {
 	ret->allowed = false;
 	ret->rule[0] = ret->reason[0] = ret->remedy[0] = '\0';
@@ -94,7 +94,7 @@ bool judge_refuse(const struct destination *d, struct judgement *ret, const char
 {
 	va_list args;
 
-	begin(d, ret);
+	judge_begin(d, ret);
 	va_start(args, format);
 	(void)vsnprintf(ret->reason, sizeof(ret->reason), format, args);
 	va_end(args);
@@ -109,7 +109,7 @@ void judge_revoke(struct judgement *j)
 	(void)snprintf(j->reason, sizeof(j->reason), "it was revoked: %.480s", reason);
 }
 
-static bool allow(struct judgement *ret)
+static bool judge_allow(struct judgement *ret)
 {
 	ret->allowed = true;
 	return true;
@@ -120,10 +120,10 @@ bool judge_destination(const struct judge *j, const struct destination *d, struc
 	const struct request r = { .op = OPERATION_NET_CONNECT, .target = ret->target };
 	struct decision decision;
 
-	begin(d, ret);
+	judge_begin(d, ret);
 	if (policy_decide(j->policy, &r, &decision) == 0 && decision.verdict == VERDICT_ALLOW)
-		return allow(ret);
-	explain(&r, &decision, ret);
+		return judge_allow(ret);
+	judge_explain(&r, &decision, ret);
 	return false;
 }
 
@@ -131,25 +131,26 @@ bool judge_destination(const struct judge *j, const struct destination *d, struc
  * Not whether something grants it (that is the name's matter), but whether anything forbids it: the
  * baseline, or a rule of any layer.
  */
-static bool is_forbidden(const struct judge *j, const struct request *r, struct judgement *ret)
+static bool judge_is_forbidden(
+	const struct judge *j, const struct request *r, struct judgement *ret)
 {
 	struct decision d;
 
 	if (policy_decide(j->policy, r, &d) < 0 || d.why == DECISION_BASELINE) {
-		explain(r, &d, ret);
+		judge_explain(r, &d, ret);
 		return true;
 	}
 	for (size_t i = 0; i < policy_layers(j->policy); i++) {
 		if (policy_decide_layer(j->policy, i, r, &d) == 0 &&
 			(d.verdict == VERDICT_ALLOW || d.why != DECISION_RULE))
 			continue;
-		explain(r, &d, ret);
+		judge_explain(r, &d, ret);
 		return true;
 	}
 	return false;
 }
 
-static bool is_allowed(const struct judge *j, const struct request *r, struct decision *d)
+static bool judge_is_allowed(const struct judge *j, const struct request *r, struct decision *d)
 {
 	return policy_decide(j->policy, r, d) == 0 && d->verdict == VERDICT_ALLOW;
 }
@@ -176,7 +177,7 @@ static bool blame(struct judgement *ret, const char *who, const char *does, cons
 static bool refuse_guarded(const struct request *r, const struct decision *decision,
 	const struct baseline_net *guard, struct judgement *ret)
 {
-	explain(r, decision, ret);
+	judge_explain(r, decision, ret);
 	if (decision->why == DECISION_NO_GRANT)
 		(void)snprintf(ret->reason, sizeof(ret->reason),
 			"only a grant that names it reaches %s (%s)", guard->text, guard->why);
@@ -192,19 +193,19 @@ bool judge_answer(const struct judge *j, const struct destination *d, const stru
 	const struct baseline_net *guard;
 	struct decision decision;
 
-	begin(d, ret);
+	judge_begin(d, ret);
 	print_target(d->transport, NULL, &plain, d->port, target);
-	if (is_allowed(j, &r, &decision))
-		return allow(ret);
+	if (judge_is_allowed(j, &r, &decision))
+		return judge_allow(ret);
 	/* A literal address, too, is only dialled if it was granted itself. */
 	if (!d->name) {
-		explain(&r, &decision, ret);
+		judge_explain(&r, &decision, ret);
 		return false;
 	}
 	guard = find_guard(target);
-	if (guard ? !refuse_guarded(&r, &decision, guard, ret) : is_forbidden(j, &r, ret))
+	if (guard ? !refuse_guarded(&r, &decision, guard, ret) : judge_is_forbidden(j, &r, ret))
 		return blame(ret, d->name, "leads to", target);
-	return allow(ret);
+	return judge_allow(ret);
 }
 
 /* Another name that has to do with a connection to d. */
@@ -214,9 +215,9 @@ static bool judge_other(const struct judge *j, const struct destination *d, cons
 	char target[TARGET_BYTES];
 	const struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
 
-	begin(d, ret);
+	judge_begin(d, ret);
 	print_target(d->transport, name, NULL, d->port, target);
-	return is_forbidden(j, &r, ret) ? blame(ret, who, does, target) : allow(ret);
+	return judge_is_forbidden(j, &r, ret) ? blame(ret, who, does, target) : judge_allow(ret);
 }
 
 bool judge_alias(const struct judge *j, const struct destination *d, const char *alias,
@@ -278,10 +279,10 @@ bool judge_own(const struct judge *j, const struct destination *d, const struct 
 	const struct address plain = address_plain(a);
 	char target[TARGET_BYTES];
 
-	begin(d, ret);
+	judge_begin(d, ret);
 	print_target(d->transport, NULL, &plain, d->port, target);
 	if (j->watching || find_guard(target) || is_granted_as(j, target, HOST_PREFIX))
-		return allow(ret);
+		return judge_allow(ret);
 	(void)judge_refuse(d, ret,
 		"%.140s is an address of this machine, and only a grant that names it reaches that",
 		target);
@@ -300,8 +301,8 @@ bool judge_nameless(
 			"add network: {allow: [\"%.200s\"]}", ret->target);
 		return false;
 	}
-	begin(d, ret);
-	return allow(ret);
+	judge_begin(d, ret);
+	return judge_allow(ret);
 }
 
 /* Somebody asks for a name on a connection to another. */
@@ -316,16 +317,16 @@ static bool refuse_name(const struct judge *j, const struct destination *d, cons
 	(void)judge_refuse(
 		d, ret, "%s asks for %.100s, but the connection is to %.100s", who, name, d->name);
 	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%sconnect to %.110s by its name",
-		is_allowed(j, &r, &decision) ? "" : "grant it, and ", target);
+		judge_is_allowed(j, &r, &decision) ? "" : "grant it, and ", target);
 	return false;
 }
 
-static bool judge_name(const struct judge *j, const struct destination *d, const char *who,
+static bool net_judge_name(const struct judge *j, const struct destination *d, const char *who,
 	const char *name, struct judgement *ret)
 {
 	if (d->name && strcmp(name, d->name) == 0) {
-		begin(d, ret);
-		return allow(ret);
+		judge_begin(d, ret);
+		return judge_allow(ret);
 	}
 	return d->name && !j->watching ? refuse_name(j, d, who, name, ret)
 				       : judge_other(j, d, who, "asks for", name, ret);
@@ -336,7 +337,7 @@ bool judge_hello(const struct judge *j, const struct destination *d, const struc
 {
 	if (!hello->has_name)
 		return judge_nameless(j, d, "TLS without a server name", ret);
-	return judge_name(j, d, "TLS", hello->name, ret);
+	return net_judge_name(j, d, "TLS", hello->name, ret);
 }
 
 /* Servers differ in whether these separate folders, or end the name of one. */
@@ -366,12 +367,12 @@ static bool judge_url(const struct judge *j, const struct destination *d,
 	if (n < 0 || (size_t)n >= sizeof(url))
 		return judge_refuse(
 			d, ret, "the request's path is too long to be compared with the rules");
-	begin(d, ret);
-	if (is_allowed(j, &r, &decision))
-		return allow(ret);
+	judge_begin(d, ret);
+	if (judge_is_allowed(j, &r, &decision))
+		return judge_allow(ret);
 	if (decision.why == DECISION_BAD_TARGET)
 		return judge_refuse(d, ret, "the request's path cannot be compared with the rules");
-	explain(&r, &decision, ret);
+	judge_explain(&r, &decision, ret);
 	return false;
 }
 
@@ -389,8 +390,9 @@ static bool judge_host_url(const struct judge *j, const struct destination *d,
 	if (n < 0 || (size_t)n >= sizeof(url))
 		return judge_refuse(
 			d, ret, "the request's path is too long to be compared with the rules");
-	begin(d, ret);
-	return is_forbidden(j, &r, ret) ? blame(ret, "HTTP", "asks for", http->host) : allow(ret);
+	judge_begin(d, ret);
+	return judge_is_forbidden(j, &r, ret) ? blame(ret, "HTTP", "asks for", http->host)
+					      : judge_allow(ret);
 }
 
 /* Where only some methods are granted, this one, of the preface of HTTP/2, is not among them. */
@@ -416,7 +418,7 @@ bool judge_http(const struct judge *j, const struct destination *d, const struct
 			"HTTP asks for port %u, but the connection is to port %u", r->port,
 			d->port);
 	allowed = r->host[0] == '\0' ? judge_nameless(j, d, "HTTP without a host", ret)
-				     : judge_name(j, d, "HTTP", r->host, ret);
+				     : net_judge_name(j, d, "HTTP", r->host, ret);
 	if (allowed && j->narrow)
 		allowed = judge_url(j, d, r, ret);
 	if (allowed && j->paths && !d->name && r->host[0] != '\0')

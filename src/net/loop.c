@@ -100,7 +100,7 @@ void loop_remove(struct loop *l, struct watcher *w)
 
 /* Timers: a binary heap, numbered from 1, the soonest at the top. */
 
-static void place(struct loop *l, size_t i, struct timer *t)
+static void loop_place(struct loop *l, size_t i, struct timer *t)
 {
 	l->heap[i - 1] = t;
 	t->place = i;
@@ -109,8 +109,8 @@ static void place(struct loop *l, size_t i, struct timer *t)
 static void rise(struct loop *l, size_t i, struct timer *t)
 {
 	for (; i > 1 && l->heap[i / 2 - 1]->due_ms > t->due_ms; i /= 2)
-		place(l, i, l->heap[i / 2 - 1]);
-	place(l, i, t);
+		loop_place(l, i, l->heap[i / 2 - 1]);
+	loop_place(l, i, t);
 }
 
 static void sink(struct loop *l, size_t i, struct timer *t)
@@ -122,10 +122,10 @@ static void sink(struct loop *l, size_t i, struct timer *t)
 			child++;
 		if (child > l->n || l->heap[child - 1]->due_ms >= t->due_ms)
 			break;
-		place(l, i, l->heap[child - 1]);
+		loop_place(l, i, l->heap[child - 1]);
 		i = child;
 	}
-	place(l, i, t);
+	loop_place(l, i, t);
 }
 
 int loop_start(struct loop *l, struct timer *t, uint64_t ms)

@@ -89,7 +89,7 @@ static void return_pipe(struct pump_room *r, struct pump_stream *s)
 
 /* What was read and not yet taken by the sink. */
 
-static size_t pending(const struct pump_stream *s)
+static size_t pump_pending(const struct pump_stream *s)
 {
 	return s->in_pipe + s->n_kept;
 }
@@ -103,7 +103,7 @@ static void drop_pending(struct pump_room *r, struct pump_stream *s)
 }
 
 /* In memory: a pipe may be had no more, or be too small for it. */
-static int keep(struct pump_stream *s, const void *data, size_t len)
+static int pump_keep(struct pump_stream *s, const void *data, size_t len)
 {
 	s->kept = malloc(len);
 	if (!s->kept)
@@ -114,7 +114,7 @@ static int keep(struct pump_stream *s, const void *data, size_t len)
 	return 0;
 }
 
-static void let_go(struct pump_stream *s, size_t n)
+static void pump_let_go(struct pump_stream *s, size_t n)
 {
 	s->n_kept -= n;
 	if (s->n_kept > 0) {
@@ -132,7 +132,7 @@ static int hold(ssize_t n)
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? -EAGAIN : n < 0 ? -errno : (int)n;
 }
 
-static int drain(struct pump_stream *s, int to)
+static int pump_drain(struct pump_stream *s, int to)
 {
 	int n = hold(s->n_kept > 0 ? send(to, s->kept, s->n_kept, MSG_NOSIGNAL)
 				   : splice(s->pipe[0], NULL, to, NULL, s->in_pipe,
@@ -145,14 +145,14 @@ static int drain(struct pump_stream *s, int to)
 	if (n <= 0)
 		return n < 0 ? n : -EPIPE;
 	if (s->n_kept > 0)
-		let_go(s, (size_t)n);
+		pump_let_go(s, (size_t)n);
 	else
 		s->in_pipe -= (size_t)n;
 	return 1;
 }
 
 /* The number of bytes read, and *ret_sink is what the sink said of them. */
-static int copy(
+static int pump_copy(
 	struct pump_room *r, struct pump_stream *s, int from, int to, size_t max, int *ret_sink)
 {
 	size_t size = max < COPY_BYTES ? max : COPY_BYTES;
@@ -169,7 +169,7 @@ static int copy(
 	if (sent < 0)
 		*ret_sink = sent;
 	else if (sent < n)
-		*ret_sink = keep(s, r->copy + sent, (size_t)(n - sent));
+		*ret_sink = pump_keep(s, r->copy + sent, (size_t)(n - sent));
 	return n;
 }
 
@@ -191,7 +191,7 @@ static void charge_account(struct pump *p, enum pump_side from, size_t n)
 		quota_charge(p->account, from == PUMP_INNER ? n : 0, from == PUMP_INNER ? 0 : n);
 }
 
-static void charge(struct pump *p, enum pump_side from, size_t n)
+static void pump_charge(struct pump *p, enum pump_side from, size_t n)
 {
 	struct pump_stream *s = &p->streams[from];
 
@@ -210,7 +210,7 @@ int pump_give(struct pump *p, enum pump_side from, const void *data, size_t len)
 		return 0;
 	if (p->account && quota_left(p->account) < len)
 		return -EDQUOT;
-	r = keep(s, data, len);
+	r = pump_keep(s, data, len);
 	if (r < 0)
 		return r;
 	s->blocked = false;
@@ -234,13 +234,13 @@ static void break_side(struct pump *p, enum pump_side side, int error)
 	p->streams[side].waiting = false;
 }
 
-static int take(struct pump *p, enum pump_side from, size_t max)
+static int pump_take(struct pump *p, enum pump_side from, size_t max)
 {
 	struct pump_stream *s = &p->streams[from];
 	int fd = p->sides[from].fd, sink = 0;
 	bool piped = s->bulk && lend_pipe(p->room, s) == 0;
 	int n = piped ? fill_pipe(s, fd, max)
-		      : copy(p->room, s, fd, p->sides[!from].fd, max, &sink);
+		      : pump_copy(p->room, s, fd, p->sides[!from].fd, max, &sink);
 
 	if (n == -EAGAIN)
 		return 0;
@@ -250,7 +250,7 @@ static int take(struct pump *p, enum pump_side from, size_t max)
 		s->ended = true;
 		return 1;
 	}
-	charge(p, from, (size_t)n);
+	pump_charge(p, from, (size_t)n);
 	if (sink == -ENOMEM)
 		return sink;
 	if (sink < 0)
@@ -298,7 +298,7 @@ static void end_stream(struct pump *p, enum pump_side from)
 static int pass_pending(struct pump *p, enum pump_side from)
 {
 	struct pump_stream *s = &p->streams[from];
-	int r = s->blocked ? 0 : drain(s, p->sides[!from].fd);
+	int r = s->blocked ? 0 : pump_drain(s, p->sides[!from].fd);
 
 	if (r >= 0)
 		return r;
@@ -306,12 +306,12 @@ static int pass_pending(struct pump *p, enum pump_side from)
 	return 1;
 }
 
-static int step(struct pump *p, enum pump_side from, bool last)
+static int pump_step(struct pump *p, enum pump_side from, bool last)
 {
 	struct pump_stream *s = &p->streams[from];
 	uint64_t left = p->account ? quota_left(p->account) : UINT64_MAX;
 
-	if (pending(s) > 0)
+	if (pump_pending(s) > 0)
 		return pass_pending(p, from);
 	if (s->ended || s->waiting)
 		return 0;
@@ -319,10 +319,10 @@ static int step(struct pump *p, enum pump_side from, bool last)
 		return ask_gate(p, from, last);
 	if (left == 0)
 		return await_end(p, from);
-	return take(p, from, left < s->allowed ? left : s->allowed);
+	return pump_take(p, from, left < s->allowed ? left : s->allowed);
 }
 
-static int run(struct pump *p, enum pump_side from, bool last)
+static int pump_run(struct pump *p, enum pump_side from, bool last)
 {
 	struct pump_stream *s = &p->streams[from];
 	int r = 1;
@@ -331,11 +331,11 @@ static int run(struct pump *p, enum pump_side from, bool last)
 	/* What the gate holds, nobody else would call for again. The end behind the last bytes is
 	 * told by epoll, too. */
 	for (int i = 0; r == 1 && (i < MOVES_MAX || s->held) && !(s->dry && !last); i++)
-		r = step(p, from, last);
+		r = pump_step(p, from, last);
 	if (s->in_pipe == 0)
 		return_pipe(p->room, s);
 	/* Whatever was moved before: nothing would call for it again. */
-	if (s->ended && !s->closed && pending(s) == 0)
+	if (s->ended && !s->closed && pump_pending(s) == 0)
 		end_stream(p, from);
 	return r < 0 ? r : 0;
 }
@@ -345,9 +345,9 @@ static int run(struct pump *p, enum pump_side from, bool last)
 static uint32_t interest(const struct pump *p, enum pump_side side)
 {
 	const struct pump_stream *out = &p->streams[side], *in = &p->streams[!side];
-	bool reads = !out->ended && !out->waiting && pending(out) == 0;
+	bool reads = !out->ended && !out->waiting && pump_pending(out) == 0;
 
-	return (reads ? EPOLLIN | EPOLLRDHUP : 0U) | (pending(in) > 0 ? EPOLLOUT : 0U);
+	return (reads ? EPOLLIN | EPOLLRDHUP : 0U) | (pump_pending(in) > 0 ? EPOLLOUT : 0U);
 }
 
 /* epoll tells of a side that hung up for ever: it is only heard while it is read. */
@@ -374,7 +374,7 @@ static int update(struct pump *p)
 	return r;
 }
 
-static void finish(struct pump *p, int error)
+static void pump_finish(struct pump *p, int error)
 {
 	pump_stop(p);
 	p->done(p, error);
@@ -387,16 +387,16 @@ static void turn(struct pump *p, const bool wanted[2], const bool last[2])
 
 	for (int i = 0; r == 0 && i < 2; i++)
 		if (wanted[i])
-			r = run(p, (enum pump_side)i, last[i]);
+			r = pump_run(p, (enum pump_side)i, last[i]);
 	/* The answer that the gate had waited for may have come. */
 	if (r == 0 && p->streams[PUMP_INNER].held)
-		r = run(p, PUMP_INNER, last[PUMP_INNER]);
+		r = pump_run(p, PUMP_INNER, last[PUMP_INNER]);
 	if (r == 0)
 		r = update(p);
 	if (r < 0)
-		finish(p, r);
+		pump_finish(p, r);
 	else if (p->streams[0].closed && p->streams[1].closed)
-		finish(p, p->error);
+		pump_finish(p, p->error);
 }
 
 void pump_again(struct pump *p)
@@ -439,7 +439,7 @@ static void on_outer(struct watcher *w, uint32_t events)
 	on_side(container_of(w, struct pump, sides[PUMP_OUTER].watcher), PUMP_OUTER, events);
 }
 
-static int watch(struct pump *p, enum pump_side side, int fd)
+static int pump_watch(struct pump *p, enum pump_side side, int fd)
 {
 	struct watcher *w = &p->sides[side].watcher;
 
@@ -460,9 +460,9 @@ int pump_start(struct pump *p, struct pump_room *r, int inner, int outer)
 		p->sides[i].watcher.fd = -1;
 		p->sides[i].hung_up = false;
 	}
-	error = watch(p, PUMP_INNER, inner);
+	error = pump_watch(p, PUMP_INNER, inner);
 	if (error == 0)
-		error = watch(p, PUMP_OUTER, outer);
+		error = pump_watch(p, PUMP_OUTER, outer);
 	if (error < 0)
 		pump_stop(p);
 	return error;

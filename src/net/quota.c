@@ -106,7 +106,7 @@ static struct quota_account *account_new(const struct quota *q, const char *targ
 }
 
 /* Where it is, or would be. */
-static struct quota_account **slot_of(
+static struct quota_account **quota_slot_of(
 	struct quota_account **slots, size_t n, const char *target, uint64_t hash)
 {
 	size_t i = hash & (n - 1);
@@ -117,7 +117,7 @@ static struct quota_account **slot_of(
 	return &slots[i];
 }
 
-static int grow(struct quota *q)
+static int quota_grow(struct quota *q)
 {
 	size_t n = q->n_slots ? 2 * q->n_slots : SLOTS_MIN;
 	struct quota_account **slots;
@@ -129,29 +129,30 @@ static int grow(struct quota *q)
 		return -ENOMEM;
 	for (size_t i = 0; i < q->n_slots; i++)
 		if (q->slots[i])
-			*slot_of(slots, n, q->slots[i]->target, q->slots[i]->hash) = q->slots[i];
+			*quota_slot_of(slots, n, q->slots[i]->target, q->slots[i]->hash) =
+				q->slots[i];
 	free(q->slots);
 	q->slots = slots;
 	q->n_slots = n;
 	return 0;
 }
 
-static int find_or_add(struct quota *q, const char *target, struct quota_account **ret)
+static int quota_find_or_add(struct quota *q, const char *target, struct quota_account **ret)
 {
 	uint64_t hash = hostset_hash(&q->key, 0, target, strlen(target));
 	struct quota_account **slot;
 	int r;
 
-	if (q->n_slots > 0 && *slot_of(q->slots, q->n_slots, target, hash)) {
-		*ret = *slot_of(q->slots, q->n_slots, target, hash);
+	if (q->n_slots > 0 && *quota_slot_of(q->slots, q->n_slots, target, hash)) {
+		*ret = *quota_slot_of(q->slots, q->n_slots, target, hash);
 		return 0;
 	}
 	if (q->n == QUOTA_DESTINATIONS_MAX)
 		return -ENOSPC;
-	r = grow(q);
+	r = quota_grow(q);
 	if (r < 0)
 		return r;
-	slot = slot_of(q->slots, q->n_slots, target, hash);
+	slot = quota_slot_of(q->slots, q->n_slots, target, hash);
 	*slot = account_new(q, target, hash);
 	if (!*slot)
 		return -ENOMEM;
@@ -200,7 +201,7 @@ int quota_open(struct quota *q, const char *target, uint64_t now_ms, struct quot
 			return refuse_rate(&q->windows[i], reason);
 	}
 	if (!a) {
-		r = find_or_add(q, target, &a);
+		r = quota_find_or_add(q, target, &a);
 		if (r < 0)
 			return refuse_destination(r, reason);
 	}
@@ -223,14 +224,14 @@ uint64_t quota_left(const struct quota_account *a)
 	return a->used < max ? max - a->used : 0;
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
+static uint64_t quota_sum(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 void quota_charge(struct quota_account *a, uint64_t sent, uint64_t received)
 {
-	a->used = sum(a->used, sum(sent, received));
+	a->used = quota_sum(a->used, quota_sum(sent, received));
 }
 
 /* The part of a policy: its windows, and the least limit of bytes. */
@@ -340,7 +341,7 @@ int quota_review(struct quota *q, struct quota_account **account, const char *ta
 	if (q->max_bytes == LIMIT_NONE)
 		return 0;
 	if (a == q->unlimited) {
-		r = find_or_add(q, target, &a);
+		r = quota_find_or_add(q, target, &a);
 		if (r < 0)
 			return refuse_destination(r, reason);
 		quota_charge(a, bytes, 0);

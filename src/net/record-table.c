@@ -26,14 +26,15 @@ void record_table_deinit(struct record_table *t)
 
 /* Lists. */
 
-static void append(struct record_list *l, enum record_order o, struct record_entry *e)
+static void record_table_append(struct record_list *l, enum record_order o, struct record_entry *e)
 {
 	e->links[o] = (struct record_link){ .previous = l->last };
 	*(l->last ? &l->last->links[o].next : &l->first) = e;
 	l->last = e;
 }
 
-static void take_out(struct record_list *l, enum record_order o, struct record_entry *e)
+static void record_table_take_out(
+	struct record_list *l, enum record_order o, struct record_entry *e)
 {
 	struct record_link *link = &e->links[o];
 
@@ -43,21 +44,21 @@ static void take_out(struct record_list *l, enum record_order o, struct record_e
 
 void record_table_use(struct record_table *t, struct record_entry *e)
 {
-	take_out(&t->lists[RECORD_BY_USE], RECORD_BY_USE, e);
-	append(&t->lists[RECORD_BY_USE], RECORD_BY_USE, e);
+	record_table_take_out(&t->lists[RECORD_BY_USE], RECORD_BY_USE, e);
+	record_table_append(&t->lists[RECORD_BY_USE], RECORD_BY_USE, e);
 }
 
 void record_table_wait(struct record_table *t, struct record_entry *e)
 {
 	if (!e->waits)
-		append(&t->lists[RECORD_WAITING], RECORD_WAITING, e);
+		record_table_append(&t->lists[RECORD_WAITING], RECORD_WAITING, e);
 	e->waits = true;
 }
 
 void record_table_unwait(struct record_table *t, struct record_entry *e)
 {
 	if (e->waits)
-		take_out(&t->lists[RECORD_WAITING], RECORD_WAITING, e);
+		record_table_take_out(&t->lists[RECORD_WAITING], RECORD_WAITING, e);
 	e->waits = false;
 }
 
@@ -68,7 +69,7 @@ static size_t length(const char *text)
 	return strnlen(text, RECORD_TABLE_TEXT - 1);
 }
 
-static bool same_text(const char *kept, const char *text)
+static bool record_table_same_text(const char *kept, const char *text)
 {
 	size_t len = length(text);
 
@@ -77,18 +78,20 @@ static bool same_text(const char *kept, const char *text)
 
 static bool same(const struct record *kept, const struct record *r)
 {
-	return kept->kind == r->kind && kept->dns == r->dns && same_text(kept->target, r->target) &&
-	       same_text(kept->reason, r->reason);
+	return kept->kind == r->kind && kept->dns == r->dns &&
+	       record_table_same_text(kept->target, r->target) &&
+	       record_table_same_text(kept->reason, r->reason);
 }
 
-static uint64_t hash_of(const struct record_table *t, const struct record *r)
+static uint64_t record_table_hash_of(const struct record_table *t, const struct record *r)
 {
 	uint64_t hash = hostset_hash(&t->key, (uint64_t)r->kind, r->target, length(r->target));
 
 	return hostset_hash(&t->key, hash, r->reason, length(r->reason));
 }
 
-static size_t slot_of(const struct record_table *t, const struct record *r, uint64_t hash)
+static size_t record_table_slot_of(
+	const struct record_table *t, const struct record *r, uint64_t hash)
 {
 	size_t i = hash & MASK;
 
@@ -100,10 +103,10 @@ static size_t slot_of(const struct record_table *t, const struct record *r, uint
 
 struct record_entry *record_table_find(struct record_table *t, const struct record *r)
 {
-	return t->slots[slot_of(t, r, hash_of(t, r))];
+	return t->slots[record_table_slot_of(t, r, record_table_hash_of(t, r))];
 }
 
-static struct record_entry *copy(const struct record *r)
+static struct record_entry *record_table_copy(const struct record *r)
 {
 	const char *const from[N_TEXTS] = { r->target, r->name, r->address, r->rule, r->reason,
 		r->remedy, r->program };
@@ -138,19 +141,19 @@ static struct record_entry *copy(const struct record *r)
 
 struct record_entry *record_table_add(struct record_table *t, const struct record *r)
 {
-	struct record_entry *e = t->n < RECORD_TABLE_MAX ? copy(r) : NULL;
+	struct record_entry *e = t->n < RECORD_TABLE_MAX ? record_table_copy(r) : NULL;
 
 	if (!e)
 		return NULL;
-	e->hash = hash_of(t, r);
-	t->slots[slot_of(t, r, e->hash)] = e;
-	append(&t->lists[RECORD_BY_USE], RECORD_BY_USE, e);
+	e->hash = record_table_hash_of(t, r);
+	t->slots[record_table_slot_of(t, r, e->hash)] = e;
+	record_table_append(&t->lists[RECORD_BY_USE], RECORD_BY_USE, e);
 	t->n++;
 	return e;
 }
 
 /* Fills the gap at i with those behind it that may stand there. */
-static void close_gap(struct record_table *t, size_t i)
+static void record_table_close_gap(struct record_table *t, size_t i)
 {
 	for (size_t j = (i + 1) & MASK; t->slots[j]; j = (j + 1) & MASK) {
 		size_t home = t->slots[j]->hash & MASK;
@@ -166,8 +169,8 @@ static void close_gap(struct record_table *t, size_t i)
 void record_table_remove(struct record_table *t, struct record_entry *e)
 {
 	record_table_unwait(t, e);
-	take_out(&t->lists[RECORD_BY_USE], RECORD_BY_USE, e);
-	close_gap(t, slot_of(t, &e->record, e->hash));
+	record_table_take_out(&t->lists[RECORD_BY_USE], RECORD_BY_USE, e);
+	record_table_close_gap(t, record_table_slot_of(t, &e->record, e->hash));
 	t->n--;
 	free(e);
 }

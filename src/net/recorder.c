@@ -43,16 +43,16 @@ struct recorder {
 	struct class classes[N_CLASSES];
 };
 
-static uint64_t sum(uint64_t a, uint64_t b)
+static uint64_t recorder_sum(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static void count(struct record *to, const struct record *r)
+static void recorder_count(struct record *to, const struct record *r)
 {
-	to->count = sum(to->count, r->count ? r->count : 1);
-	to->sent = sum(to->sent, r->sent);
-	to->received = sum(to->received, r->received);
+	to->count = recorder_sum(to->count, r->count ? r->count : 1);
+	to->sent = recorder_sum(to->sent, r->sent);
+	to->received = recorder_sum(to->received, r->received);
 }
 
 static void uncount(struct record *r)
@@ -83,7 +83,7 @@ static bool is_blocked(const struct recorder *r)
 }
 
 /* 0, or negative: it has to be told later, if ever. */
-static int send_record(struct recorder *r, const struct record *record)
+static int recorder_send_record(struct recorder *r, const struct record *record)
 {
 	int result;
 
@@ -100,9 +100,9 @@ static int send_record(struct recorder *r, const struct record *record)
 	return result;
 }
 
-static int tell(struct recorder *r, struct class *c, struct record_entry *e)
+static int recorder_tell(struct recorder *r, struct class *c, struct record_entry *e)
 {
-	int result = send_record(r, &e->record);
+	int result = recorder_send_record(r, &e->record);
 
 	if (result < 0)
 		return result;
@@ -115,14 +115,14 @@ static int tell(struct recorder *r, struct class *c, struct record_entry *e)
 
 static int tell_rest(struct recorder *r, struct class *c)
 {
-	int result = c->rest.count > 0 ? send_record(r, &c->rest) : 0;
+	int result = c->rest.count > 0 ? recorder_send_record(r, &c->rest) : 0;
 
 	if (result == 0)
 		uncount(&c->rest);
 	return result;
 }
 
-static bool is_due(const struct recorder *r, const struct record_entry *e)
+static bool recorder_is_due(const struct recorder *r, const struct record_entry *e)
 {
 	return !e->told || loop_now(r->loop) - e->told_ms >= SECOND_MS;
 }
@@ -138,9 +138,9 @@ static int tell_class(struct recorder *r, struct class *c, bool all)
 		next = e->links[RECORD_WAITING].next;
 		if (!all && c->left == 0)
 			break;
-		if (!all && !is_due(r, e))
+		if (!all && !recorder_is_due(r, e))
 			continue;
-		result = tell(r, c, e);
+		result = recorder_tell(r, c, e);
 		if (result == 0 && c->left > 0)
 			c->left--;
 	}
@@ -215,18 +215,18 @@ void recorder_flush(struct recorder *r)
 /* Adding. */
 
 /* Makes room by forgetting the one that was used longest ago; what it had to tell is kept. */
-static void make_room(struct class *c)
+static void recorder_make_room(struct class *c)
 {
 	struct record_entry *e = c->table.lists[RECORD_BY_USE].first;
 
 	if (c->table.n < RECORD_TABLE_MAX)
 		return;
 	if (e->record.count > 0)
-		count(&c->rest, &e->record);
+		recorder_count(&c->rest, &e->record);
 	record_table_remove(&c->table, e);
 }
 
-static struct record_entry *find_or_add(struct class *c, const struct record *record)
+static struct record_entry *recorder_find_or_add(struct class *c, const struct record *record)
 {
 	struct record_entry *e = record_table_find(&c->table, record);
 
@@ -235,7 +235,7 @@ static struct record_entry *find_or_add(struct class *c, const struct record *re
 		blur(&e->record, record);
 		return e;
 	}
-	make_room(c);
+	recorder_make_room(c);
 	return record_table_add(&c->table, record);
 }
 
@@ -247,12 +247,12 @@ void recorder_add(struct recorder *r, const struct record *record)
 	if (r->gone || record->kind > RECORD_CLOSED)
 		return;
 	c = &r->classes[record->dns ? CLASS_DNS : record->kind];
-	e = find_or_add(c, record);
-	count(e ? &e->record : &c->rest, record);
+	e = recorder_find_or_add(c, record);
+	recorder_count(e ? &e->record : &c->rest, record);
 	if (e) {
 		record_table_wait(&c->table, e);
 		refill(r);
-		if (!e->told && c->left > 0 && !is_blocked(r) && tell(r, c, e) == 0)
+		if (!e->told && c->left > 0 && !is_blocked(r) && recorder_tell(r, c, e) == 0)
 			c->left--;
 	}
 	wait_for_tick(r);
@@ -305,7 +305,7 @@ int recorder_new(struct recorder **ret, struct loop *l, int socket)
 	return 0;
 }
 
-static uint64_t clock_ms(void)
+static uint64_t recorder_clock_ms(void)
 {
 	struct timespec t;
 
@@ -317,9 +317,9 @@ static uint64_t clock_ms(void)
 static void tell_the_rest(struct recorder *r)
 {
 	struct pollfd p = { .fd = r->socket, .events = POLLOUT };
-	uint64_t start = clock_ms(), spent = 0;
+	uint64_t start = recorder_clock_ms(), spent = 0;
 
-	for (; spent < SECOND_MS; spent = clock_ms() - start) {
+	for (; spent < SECOND_MS; spent = recorder_clock_ms() - start) {
 		recorder_flush(r);
 		if (r->gone || !has_more(r))
 			return;

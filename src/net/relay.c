@@ -66,7 +66,7 @@ struct relay {
 
 /* Knowledge first, then those who use it. Everything is set up before the first socket is there. */
 
-static int set_up(struct relay *r)
+static int relay_set_up(struct relay *r)
 {
 	const struct relay_options *o = r->o;
 	struct error e = { 0 };
@@ -212,7 +212,7 @@ static int (*const parts[])(struct relay *r) = {
 	start_publish,
 };
 
-static int start(struct relay *r)
+static int relay_start(struct relay *r)
 {
 	int error = 0;
 
@@ -224,7 +224,7 @@ static int start(struct relay *r)
 
 /* The holder. */
 
-static int *place_of(struct relay *r, uint32_t kind, uint32_t number)
+static int *relay_place_of(struct relay *r, uint32_t kind, uint32_t number)
 {
 	if (kind == SOCKETS_CAPTURE && number < CAPTURE_COUNT)
 		return &r->captured[number];
@@ -243,7 +243,7 @@ static int take_sockets(struct relay *r)
 	int error = sockets_decode(&s, &r->frame);
 
 	for (size_t i = 0; error == 0 && i < s.n; i++) {
-		int *place = place_of(r, s.kind, s.numbers[i]);
+		int *place = relay_place_of(r, s.kind, s.numbers[i]);
 
 		if (!place || *place >= 0)
 			return -EPROTO;
@@ -254,7 +254,7 @@ static int take_sockets(struct relay *r)
 
 /* Another policy. */
 
-static int compile(const char *text, struct policy **ret, struct error *e)
+static int relay_compile(const char *text, struct policy **ret, struct error *e)
 {
 	const struct policy_options o = { 0 };
 	const struct permissions *layers[LAYERS_MAX];
@@ -267,7 +267,7 @@ static int compile(const char *text, struct policy **ret, struct error *e)
 }
 
 /* Everybody asks the new one from here on, and what is open is judged by it. */
-static void review(struct relay *r, const struct change *c)
+static void relay_review(struct relay *r, const struct change *c)
 {
 	dns_server_change(r->dns, r->names);
 	if (r->local)
@@ -283,7 +283,7 @@ static void review(struct relay *r, const struct change *c)
 }
 
 /* Nothing is touched before all that can fail is done. */
-static int change(struct relay *r, const struct change *c, struct error *e)
+static int relay_change(struct relay *r, const struct change *c, struct error *e)
 {
 	auto_policy *policy = NULL;
 	struct policy *old = r->policy;
@@ -293,7 +293,7 @@ static int change(struct relay *r, const struct change *c, struct error *e)
 	if (c->flags & CHANGE_WHOLE && !r->led)
 		return error_set(e, -EOPNOTSUPP, NULL,
 			"this kernel lacks nf_tables: what is granted needs listeners of its own");
-	error = compile(c->text, &policy, e);
+	error = relay_compile(c->text, &policy, e);
 	if (error == 0)
 		error = names_new(&names, policy, e);
 	if (error == 0)
@@ -307,12 +307,12 @@ static int change(struct relay *r, const struct change *c, struct error *e)
 	judge_init(&r->judge, r->policy);
 	names_free(r->names);
 	r->names = names;
-	review(r, c);
+	relay_review(r, c);
 	policy_free(old);
 	return 0;
 }
 
-static void send_answer(struct relay *r)
+static void relay_send_answer(struct relay *r)
 {
 	struct answer *a = &r->answer;
 	int error =
@@ -326,7 +326,7 @@ static void send_answer(struct relay *r)
 
 static void on_answer_due(struct timer *t)
 {
-	send_answer(container_of(t, struct relay, answer.timer));
+	relay_send_answer(container_of(t, struct relay, answer.timer));
 }
 
 /* One at a time: the holder waits for the answer. */
@@ -338,7 +338,7 @@ static int take_change(struct relay *r)
 
 	if (error < 0 || r->answer.timer.place > 0)
 		return -EPROTO;
-	error = change(r, &c, &e);
+	error = relay_change(r, &c, &e);
 	r->answer.id = r->frame.id;
 	r->answer.timer.expired = on_answer_due;
 	if (error < 0) {
@@ -350,11 +350,11 @@ static int take_change(struct relay *r)
 	}
 	if (error < 0)
 		return error;
-	send_answer(r);
+	relay_send_answer(r);
 	return 0;
 }
 
-static int take_frame(struct relay *r)
+static int relay_take_frame(struct relay *r)
 {
 	int error = frame_receive(r->o->socket, &r->frame);
 
@@ -367,7 +367,7 @@ static int take_frame(struct relay *r)
 	if (r->connections)
 		return r->frame.type == FRAME_POLICY ? take_change(r) : -EPROTO;
 	return r->frame.type == FRAME_SOCKETS ? take_sockets(r)
-	       : r->frame.type == FRAME_READY ? start(r)
+	       : r->frame.type == FRAME_READY ? relay_start(r)
 					      : -EPROTO;
 }
 
@@ -377,7 +377,7 @@ static void on_holder(struct watcher *w, uint32_t events)
 	int error;
 
 	(void)events;
-	error = take_frame(r);
+	error = relay_take_frame(r);
 	if (error < 0) {
 		r->error = error;
 		r->over = true;
@@ -418,7 +418,7 @@ static void tear_down(struct relay *r)
  * The holder hangs up when the commands are dead. What they sent last may still be under way, as it
  * would be without a relay.
  */
-static void drain(struct relay *r)
+static void relay_drain(struct relay *r)
 {
 	uint64_t now = loop_now(r->loop), end = now + DRAIN_MS;
 	int error = 0;
@@ -448,13 +448,13 @@ int relay_serve(const struct relay_options *o)
 	error = loop_new(&r.loop);
 	if (error < 0)
 		return error;
-	error = set_up(&r);
+	error = relay_set_up(&r);
 	if (error == 0)
 		error = loop_add(r.loop, &r.watcher, o->socket, EPOLLIN);
 	while (error == 0 && !r.over)
 		error = loop_turn(r.loop, -1);
 	if (error == 0 && r.error == 0 && r.connections)
-		drain(&r);
+		relay_drain(&r);
 	tear_down(&r);
 	return error < 0 ? error : r.error;
 }

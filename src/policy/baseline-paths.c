@@ -81,7 +81,7 @@ struct search {
 	unsigned best; /* entry */
 };
 
-static int compare(const struct baseline_node *node, const char *name, size_t len)
+static int baseline_paths_compare(const struct baseline_node *node, const char *name, size_t len)
 {
 	if (node->len != len)
 		return node->len < len ? -1 : 1;
@@ -96,7 +96,7 @@ static const struct baseline_node *find_plain(
 
 	while (lo < hi) {
 		size_t middle = lo + (hi - lo) / 2;
-		int c = compare(&children[middle], name, len);
+		int c = baseline_paths_compare(&children[middle], name, len);
 
 		if (c == 0)
 			return &children[middle];
@@ -108,40 +108,41 @@ static const struct baseline_node *find_plain(
 	return NULL;
 }
 
-static void take(struct search *s, unsigned entry)
+static void baseline_paths_take(struct search *s, unsigned entry)
 {
 	if (entry < s->best)
 		s->best = entry;
 }
 
 /* The path has come to a node; `at` is the end of the part that led there. */
-static void walk(struct search *s, const struct baseline_node *node, size_t at)
+static void baseline_paths_walk(struct search *s, const struct baseline_node *node, size_t at)
 {
 	const struct baseline_node *child;
 	const char *name = s->path + at + 1, *slash;
 	size_t len;
 
-	take(s, node->subtree[s->write]);
+	baseline_paths_take(s, node->subtree[s->write]);
 	if (at == s->len) {
-		take(s, node->exact[s->write]);
+		baseline_paths_take(s, node->exact[s->write]);
 		return;
 	}
 	slash = memchr(name, '/', s->len - at - 1);
 	len = slash ? (size_t)(slash - name) : s->len - at - 1;
 	child = find_plain(node, name, len);
 	if (child)
-		walk(s, child, at + 1 + len);
+		baseline_paths_walk(s, child, at + 1 + len);
 	child = baseline_nodes + node->first + node->n_plain;
 	for (unsigned i = 0; i < node->n_wild; i++, child++) {
 		if (match_wild(baseline_names + child->name, child->len, name, len))
-			walk(s, child, at + 1 + len);
+			baseline_paths_walk(s, child, at + 1 + len);
 	}
 }
 
 /* Home folders */
 
 /* Length of the home folder that path lies in: prefix, and one component more if `any`. 0: none. */
-static size_t inside(const char *path, size_t len, const char *prefix, size_t n, bool any)
+static size_t baseline_paths_inside(
+	const char *path, size_t len, const char *prefix, size_t n, bool any)
 {
 	const char *end;
 
@@ -155,12 +156,12 @@ static size_t inside(const char *path, size_t len, const char *prefix, size_t n,
 
 static size_t home_length(const char *path, size_t len)
 {
-	size_t n = inside(path, len, "/home", 5, true);
+	size_t n = baseline_paths_inside(path, len, "/home", 5, true);
 
 	if (!n)
-		n = inside(path, len, "/root", 5, false);
+		n = baseline_paths_inside(path, len, "/root", 5, false);
 	if (!n)
-		n = inside(path, len, "/Users", 6, true);
+		n = baseline_paths_inside(path, len, "/Users", 6, true);
 	return n;
 }
 
@@ -178,11 +179,11 @@ const struct baseline_path *baseline_paths_match(
 	struct search s = { path, len == 1 ? 0 : len, write, BASELINE_NONE };
 	size_t common = home_length(path, len), own;
 
-	walk(&s, &baseline_nodes[ROOT], 0);
+	baseline_paths_walk(&s, &baseline_nodes[ROOT], 0);
 	if (common)
-		walk(&s, &baseline_nodes[HOME], common);
-	own = home->len ? inside(path, len, home->path, home->len, false) : 0;
+		baseline_paths_walk(&s, &baseline_nodes[HOME], common);
+	own = home->len ? baseline_paths_inside(path, len, home->path, home->len, false) : 0;
 	if (own && own != common)
-		walk(&s, &baseline_nodes[HOME], own);
+		baseline_paths_walk(&s, &baseline_nodes[HOME], own);
 	return s.best == BASELINE_NONE ? NULL : &baseline_paths[s.best];
 }

@@ -7,7 +7,8 @@
 #include "policy/network/host.h"
 
 /* There are too few names for anything better than looking at each. */
-static const struct baseline_net *find_name(const struct baseline_group *g, const char *name)
+static const struct baseline_net *baseline_find_name(
+	const struct baseline_group *g, const char *name)
 {
 	const struct baseline_net *nets = baseline_nets + g->first_name;
 	size_t len = strlen(name);
@@ -23,7 +24,7 @@ static const struct baseline_net *find_name(const struct baseline_group *g, cons
 }
 
 /* The prefixes do not overlap: if one holds p, it is the last that does not come behind it. */
-static const struct baseline_net *find_prefix(
+static const struct baseline_net *baseline_find_prefix(
 	const struct baseline_group *g, const struct prefix *p)
 {
 	const struct baseline_net *nets = baseline_nets + g->first_prefix;
@@ -40,34 +41,35 @@ static const struct baseline_net *find_prefix(
 	return lo > 0 && prefix_contains(&nets[lo - 1].prefix, p) ? &nets[lo - 1] : NULL;
 }
 
-static const struct baseline_net *find(const struct baseline_group *g, const struct host_request *r)
+static const struct baseline_net *baseline_find(
+	const struct baseline_group *g, const struct host_request *r)
 {
 	struct prefix p;
 
 	if (r->transport == TRANSPORT_UNIX)
 		return NULL;
 	if (!r->is_address)
-		return find_name(g, r->name);
+		return baseline_find_name(g, r->name);
 	p = prefix_of(&r->address, r->address.bits);
-	return find_prefix(g, &p);
+	return baseline_find_prefix(g, &p);
 }
 
 const struct baseline_net *baseline_never(const struct host_request *r)
 {
-	return find(&baseline_never_group, r);
+	return baseline_find(&baseline_never_group, r);
 }
 
 const struct baseline_net *baseline_guard(const struct host_request *r)
 {
-	return find(&baseline_guard_group, r);
+	return baseline_find(&baseline_guard_group, r);
 }
 
 const struct baseline_net *baseline_guard_of_prefix(const struct prefix *p)
 {
-	return find_prefix(&baseline_guard_group, p);
+	return baseline_find_prefix(&baseline_guard_group, p);
 }
 
 const struct baseline_net *baseline_guard_of_name(const char *name)
 {
-	return find_name(&baseline_guard_group, name);
+	return baseline_find_name(&baseline_guard_group, name);
 }

@@ -21,8 +21,8 @@ struct command_entry {
 };
 
 /* A glob over every file narrows nothing, not even a name. */
-static int add_glob(struct compiler *c, struct command_entry *entry, const char *text,
-	const struct location *where)
+static int compiler_command_add_glob(struct compiler *c, struct command_entry *entry,
+	const char *text, const struct location *where)
 {
 	struct glob *g = &entry->globs[entry->n_globs];
 	int r = compiler_parse_path(c, text, where, g);
@@ -47,7 +47,7 @@ static int add_command_part(struct compiler *c, struct command_entry *entry, con
 	met.is_name = entry->pattern.is_name;
 	entry->pattern = met;
 	if (!p.is_name)
-		return add_glob(c, entry, p.program, where);
+		return compiler_command_add_glob(c, entry, p.program, where);
 	/* Two names meet only if they are the same. */
 	if (entry->has_name && strcmp(entry->pattern.program, p.program) != 0)
 		*ret_empty = true;
@@ -88,7 +88,7 @@ static bool all_match(const struct command_entry *entry, const char *path)
 	return true;
 }
 
-static int add_found(void *data, const char *path)
+static int compiler_command_add_found(void *data, const char *path)
 {
 	struct found *f = data;
 
@@ -97,7 +97,7 @@ static int add_found(void *data, const char *path)
 	return add_literal_command(f->compiler, path, &f->entry->pattern, f->rank);
 }
 
-static int resolve(
+static int compiler_command_resolve(
 	struct compiler *c, const struct command_entry *entry, const char *program, uint32_t rank)
 {
 	struct found f = { .compiler = c, .entry = entry, .rank = rank };
@@ -105,7 +105,7 @@ static int resolve(
 
 	if (!c->resolver)
 		return 0;
-	r = c->resolver->programs(c->resolver->context, program, add_found, &f);
+	r = c->resolver->programs(c->resolver->context, program, compiler_command_add_found, &f);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -116,7 +116,7 @@ static int add_named_command(struct compiler *c, const struct command_entry *ent
 
 	if (entry->n_globs == 0)
 		r = add_literal_command(c, entry->pattern.program, &entry->pattern, rank);
-	return r < 0 ? r : resolve(c, entry, entry->pattern.program, rank);
+	return r < 0 ? r : compiler_command_resolve(c, entry, entry->pattern.program, rank);
 }
 
 static int add_fine(struct compiler *c, const struct command_entry *entry, uint32_t rank)
@@ -164,7 +164,7 @@ static int add_path_command(struct compiler *c, const struct command_entry *entr
 
 		r = add_literal_command(c, path, &entry->pattern, rank);
 		if (r == 0)
-			r = resolve(c, &hops, path, rank);
+			r = compiler_command_resolve(c, &hops, path, rank);
 	}
 	return r;
 }

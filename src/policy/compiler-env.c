@@ -9,7 +9,7 @@
 
 #include "policy/compiler.h"
 
-static int parse_name(
+static int compiler_env_parse_name(
 	struct compiler *c, const char *text, const struct location *where, struct glob *ret)
 {
 	const char *path = arena_printf(c->arena, "/%s", text);
@@ -18,7 +18,7 @@ static int parse_name(
 }
 
 /* An assignment counts if its name matches all the names that stand beside it. */
-static int add_value(
+static int compiler_env_add_value(
 	struct compiler *c, const char *text, const struct glob *names, size_t n, uint32_t rank)
 {
 	const char *path = arena_printf(c->arena, "/%s", text);
@@ -45,7 +45,9 @@ int compiler_add_env(struct compiler *c, uint32_t rank)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->grant->n; i++) {
 		const char *text = s->grant->all[i];
-		int r = strchr(text, '=') ? 0 : parse_name(c, text, &s->where, &names[n++]);
+		int r = strchr(text, '=')
+				? 0
+				: compiler_env_parse_name(c, text, &s->where, &names[n++]);
 
 		if (r < 0)
 			return r;
@@ -55,6 +57,6 @@ int compiler_add_env(struct compiler *c, uint32_t rank)
 			return 0; /* two values at once: nothing */
 		value = text;
 	}
-	return value ? add_value(c, value, names, n, rank)
+	return value ? compiler_env_add_value(c, value, names, n, rank)
 		     : pathset_add(c->layer->names, names, n, rank);
 }

@@ -12,7 +12,7 @@
 #include "policy/network/host.h"
 #include "policy/format/permissions-text.h"
 
-static void visible(struct buffer *out, const char *text)
+static void explain_visible(struct buffer *out, const char *text)
 {
 	buffer_add_visible(out, text, strlen(text));
 }
@@ -21,13 +21,13 @@ static void print_source(const struct source *s, struct buffer *out)
 {
 	if (s->id)
 		buffer_adds(out, "rule ");
-	visible(out, s->id ? s->id : s->list);
+	explain_visible(out, s->id ? s->id : s->list);
 	buffer_adds(out, s->verdict == VERDICT_DENY  ? " forbids "
 			 : s->verdict == VERDICT_ASK ? " asks about "
 						     : " grants ");
 	for (size_t i = 0; i < s->grant->n; i++) {
 		buffer_adds(out, i ? " and " : "");
-		visible(out, s->grant->all[i]);
+		explain_visible(out, s->grant->all[i]);
 	}
 }
 
@@ -79,7 +79,7 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 		break;
 	case DECISION_METHOD:
 		buffer_adds(out, "network.methods does not have ");
-		visible(out, r->method ? r->method : "it");
+		explain_visible(out, r->method ? r->method : "it");
 		break;
 	case DECISION_GUARDED:
 		buffer_printf(out, "only a grant that names it reaches %s (%s)", d->baseline,
@@ -97,11 +97,11 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 			d->would == VERDICT_DENY ? "denied" : "asked about");
 }
 
-static void print_place(const struct source *s, struct buffer *out)
+static void explain_print_place(const struct source *s, struct buffer *out)
 {
 	if (!s->where.file)
 		return;
-	visible(out, s->where.file);
+	explain_visible(out, s->where.file);
 	if (s->where.line)
 		buffer_printf(out, ":%u", s->where.line);
 }
@@ -110,10 +110,10 @@ void explain_rule(const struct decision *d, struct buffer *out)
 {
 	if (!d->source)
 		return;
-	print_place(d->source, out);
+	explain_print_place(d->source, out);
 	if (d->source->where.file)
 		buffer_adds(out, ": ");
-	visible(out, d->source->text);
+	explain_visible(out, d->source->text);
 }
 
 /* Lines that would allow something */
@@ -122,7 +122,7 @@ void explain_rule(const struct decision *d, struct buffer *out)
  * Adds a line with one pattern, unless it could not be read back as what it says: names of files
  * may hold bytes that no policy file can.
  */
-static void add_line(struct buffer *out, enum operation op, const char *before,
+static void explain_add_line(struct buffer *out, enum operation op, const char *before,
 	const struct buffer *pattern, const char *after)
 {
 	auto_arena scratch = { 0 };
@@ -150,7 +150,7 @@ static void line_path(const char *before, const char *target, struct buffer *out
 	auto_buffer pattern = { 0 };
 
 	path_pattern(target, &pattern);
-	add_line(out, OPERATION_FS_READ, before, &pattern, after);
+	explain_add_line(out, OPERATION_FS_READ, before, &pattern, after);
 }
 
 static void line_host(const struct request *r, struct buffer *out)
@@ -161,7 +161,7 @@ static void line_host(const struct request *r, struct buffer *out)
 	if (host_request_parse(&h, r->target, NULL) < 0)
 		return;
 	host_request_print(&h, &pattern);
-	add_line(out, OPERATION_NET_CONNECT, "network: {allow: [", &pattern, "]}");
+	explain_add_line(out, OPERATION_NET_CONNECT, "network: {allow: [", &pattern, "]}");
 }
 
 /* The host is granted; the method is not among those that are listed. */
@@ -211,7 +211,7 @@ static void line_exec(const struct request *r, const struct decision *d, struct 
 		command.n_args = 1;
 	}
 	command_pattern_print(&command, &pattern);
-	add_line(out, OPERATION_EXEC, "exec: [", &pattern, "]");
+	explain_add_line(out, OPERATION_EXEC, "exec: [", &pattern, "]");
 }
 
 static void line_env(const struct request *r, struct buffer *out)
@@ -223,7 +223,7 @@ static void line_env(const struct request *r, struct buffer *out)
 		memchr(r->target, '?', strcspn(r->target, "=")))
 		return;
 	buffer_adds(&pattern, r->target);
-	add_line(out, OPERATION_ENV, "env: [", &pattern, "]");
+	explain_add_line(out, OPERATION_ENV, "env: [", &pattern, "]");
 }
 
 static void line_service(const struct request *r, struct buffer *out)
@@ -295,7 +295,7 @@ static void remedy_line(const struct decision *d, const struct buffer *line, str
 		buffer_printf(out, "add %s", buffer_text(line));
 		if (d->layer && d->layer->origin) {
 			buffer_adds(out, " to ");
-			visible(out, d->layer->origin);
+			explain_visible(out, d->layer->origin);
 		}
 	}
 }

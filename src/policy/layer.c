@@ -17,7 +17,7 @@
 
 /* Sources, strongest first */
 
-static int add_source(struct compiler *c, enum operation op, struct source s)
+static int layer_add_source(struct compiler *c, enum operation op, struct source s)
 {
 	struct sources *list = &c->layer->sources[op];
 
@@ -26,12 +26,12 @@ static int add_source(struct compiler *c, enum operation op, struct source s)
 	return ARENA_PUSH(c->arena, list->items, list->n, list->cap, s);
 }
 
-static int collect(struct compiler *c, enum operation op, const struct grant_list *grants,
+static int layer_collect(struct compiler *c, enum operation op, const struct grant_list *grants,
 	const char *list, enum verdict verdict)
 {
 	for (size_t i = 0; i < grants->n; i++) {
 		struct source s = { .verdict = verdict, .list = list, .grant = &grants->items[i] };
-		int r = add_source(c, op, s);
+		int r = layer_add_source(c, op, s);
 
 		if (r < 0)
 			return r;
@@ -39,7 +39,7 @@ static int collect(struct compiler *c, enum operation op, const struct grant_lis
 	return 0;
 }
 
-static int by_strength(const void *x, const void *y)
+static int layer_by_strength(const void *x, const void *y)
 {
 	return rule_compare(*(const struct rule *const *)x, *(const struct rule *const *)y);
 }
@@ -57,7 +57,7 @@ static int collect_rule(struct compiler *c, const struct rule *rule)
 				.grant = &rule->patterns.items[i],
 				.methods = &rule->methods,
 			};
-			int r = add_source(c, (enum operation)op, s);
+			int r = layer_add_source(c, (enum operation)op, s);
 
 			if (r < 0)
 				return r;
@@ -75,7 +75,7 @@ static int collect_rules(struct compiler *c)
 	for (size_t i = 0; r == 0 && i < n; i++)
 		sorted[i] = &c->from->rules[i];
 	if (r == 0 && n)
-		qsort(sorted, n, sizeof(const struct rule *), by_strength);
+		qsort(sorted, n, sizeof(const struct rule *), layer_by_strength);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		if (!sorted[i]->disabled)
 			r = collect_rule(c, sorted[i]);
@@ -100,9 +100,9 @@ static int collect_guest_paths(struct compiler *c)
 			return -ENOMEM;
 		*grant = (struct grant){ .all = text, .n = 1, .where = g->where };
 		s.grant = grant;
-		r = add_source(c, OPERATION_FS_READ, s);
+		r = layer_add_source(c, OPERATION_FS_READ, s);
 		if (r == 0 && g->writable)
-			r = add_source(c, OPERATION_FS_WRITE, s);
+			r = layer_add_source(c, OPERATION_FS_WRITE, s);
 		if (r < 0)
 			return r;
 	}
@@ -112,13 +112,13 @@ static int collect_guest_paths(struct compiler *c)
 static int collect_denies(struct compiler *c)
 {
 	const struct permissions *p = c->from;
-	int r = collect(c, OPERATION_FS_READ, &p->fs_deny, "fs.deny", VERDICT_DENY);
+	int r = layer_collect(c, OPERATION_FS_READ, &p->fs_deny, "fs.deny", VERDICT_DENY);
 
 	c->layer->n_denied_paths = c->layer->sources[OPERATION_FS_READ].n;
 	if (r == 0)
-		r = collect(c, OPERATION_FS_WRITE, &p->fs_deny, "fs.deny", VERDICT_DENY);
+		r = layer_collect(c, OPERATION_FS_WRITE, &p->fs_deny, "fs.deny", VERDICT_DENY);
 	if (r == 0)
-		r = collect(
+		r = layer_collect(
 			c, OPERATION_NET_CONNECT, &p->network_deny, "network.deny", VERDICT_DENY);
 	return r;
 }
@@ -140,7 +140,7 @@ static int collect_grants(struct compiler *c)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		int r = collect(c, rows[i].op, rows[i].grants, rows[i].list, VERDICT_ALLOW);
+		int r = layer_collect(c, rows[i].op, rows[i].grants, rows[i].list, VERDICT_ALLOW);
 
 		if (r < 0)
 			return r;
@@ -191,7 +191,7 @@ static int add_write(struct compiler *c, uint32_t rank)
 
 /* Host patterns */
 
-static unsigned methods_of(const struct source *s)
+static unsigned layer_methods_of(const struct source *s)
 {
 	unsigned methods = 0;
 
@@ -200,7 +200,7 @@ static unsigned methods_of(const struct source *s)
 	return methods;
 }
 
-static int add_host(struct compiler *c, uint32_t rank)
+static int layer_add_host(struct compiler *c, uint32_t rank)
 {
 	const struct source *s = &c->layer->sources[OPERATION_NET_CONNECT].items[rank];
 	struct host_pattern *patterns = arena_calloc(c->arena, s->grant->n, sizeof(*patterns));
@@ -213,7 +213,7 @@ static int add_host(struct compiler *c, uint32_t rank)
 
 		if (r < 0)
 			return r;
-		patterns[i].methods = methods_of(s);
+		patterns[i].methods = layer_methods_of(s);
 		patterns[i].wide = s->verdict != VERDICT_ALLOW;
 	}
 	return hostset_add(s->verdict == VERDICT_ALLOW ? c->layer->hosts : c->layer->forbidden,
@@ -233,7 +233,7 @@ static int add_nothing(struct compiler *c, uint32_t rank)
 static int (*const adders[OPERATION_COUNT])(struct compiler *c, uint32_t rank) = {
 	[OPERATION_FS_READ] = add_read,
 	[OPERATION_FS_WRITE] = add_write,
-	[OPERATION_NET_CONNECT] = add_host,
+	[OPERATION_NET_CONNECT] = layer_add_host,
 	[OPERATION_EXEC] = compiler_add_command,
 	[OPERATION_ENV] = compiler_add_env,
 	[OPERATION_SERVICE] = add_nothing,
@@ -251,7 +251,7 @@ static int copy_verdicts(struct compiler *c, struct sources *s)
 	return 0;
 }
 
-static int add_sources(struct compiler *c)
+static int layer_add_sources(struct compiler *c)
 {
 	for (int op = 0; op < OPERATION_COUNT; op++) {
 		int r = copy_verdicts(c, &c->layer->sources[op]);
@@ -333,7 +333,7 @@ static int (*const steps[])(struct compiler *c) = {
 	collect_denies,
 	collect_rules,
 	collect_grants,
-	add_sources,
+	layer_add_sources,
 };
 
 int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,

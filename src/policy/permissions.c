@@ -133,7 +133,7 @@ struct service_scope *permissions_scope(struct permissions *p, struct service *s
 	return &s->scopes[s->n_scopes - 1];
 }
 
-static int copy_text(struct permissions *p, const char *text, const char **ret)
+static int permissions_copy_text(struct permissions *p, const char *text, const char **ret)
 {
 	*ret = text ? arena_strdup(p->arena, text) : NULL;
 	return text && !*ret ? -ENOMEM : 0;
@@ -158,7 +158,8 @@ int permissions_add_rule(struct permissions *p, const struct rule *rule)
 
 	copy.patterns = (struct grant_list){ 0 };
 	copy.methods = (struct grant_list){ 0 };
-	if (copy_text(p, rule->id, &copy.id) < 0 || copy_text(p, rule->name, &copy.name) < 0 ||
+	if (permissions_copy_text(p, rule->id, &copy.id) < 0 ||
+		permissions_copy_text(p, rule->name, &copy.name) < 0 ||
 		permissions_add_list(p, &copy.patterns, &rule->patterns) < 0 ||
 		permissions_add_list(p, &copy.methods, &rule->methods) < 0 ||
 		copy_location(p, &rule->where, NULL, &copy.where) < 0)
@@ -170,7 +171,8 @@ int permissions_add_guest_path(struct permissions *p, const struct guest_path *g
 {
 	struct guest_path copy = *g;
 
-	if (copy_text(p, g->guest, &copy.guest) < 0 || copy_text(p, g->host, &copy.host) < 0 ||
+	if (permissions_copy_text(p, g->guest, &copy.guest) < 0 ||
+		permissions_copy_text(p, g->host, &copy.host) < 0 ||
 		copy_location(p, &g->where, NULL, &copy.where) < 0)
 		return -ENOMEM;
 	return ARENA_PUSH(p->arena, p->guest_paths, p->n_guest_paths, p->cap_guest_paths, copy);
@@ -180,7 +182,7 @@ int permissions_add_service(struct permissions *p, const struct service *from)
 {
 	struct service s = { .access = from->access, .range_seconds = from->range_seconds };
 
-	if (copy_text(p, from->name, &s.name) < 0 ||
+	if (permissions_copy_text(p, from->name, &s.name) < 0 ||
 		copy_location(p, &from->where, NULL, &s.where) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < from->n_scopes; i++) {
@@ -243,7 +245,7 @@ static int copy_into(struct permissions *to, const struct permissions *from)
 	to->network.max_request_size = from->network.max_request_size;
 	to->fallback = from->fallback;
 	to->mode = from->mode;
-	if (copy_text(to, from->origin, &to->origin) < 0)
+	if (permissions_copy_text(to, from->origin, &to->origin) < 0)
 		return -ENOMEM;
 	if (copy_lists(to, from) < 0)
 		return -ENOMEM;

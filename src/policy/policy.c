@@ -27,14 +27,14 @@ struct policy {
 /* Room for what is compiled: enough to start with, and so much for each byte that was written. */
 enum { BYTES_MIN = 16 << 20, BYTES_PER_BYTE = 64 };
 
-static int add_layer(struct policy *p, const struct permissions *from,
+static int policy_add_layer(struct policy *p, const struct permissions *from,
 	const struct policy_options *o, struct error *e)
 {
 	struct layer l;
 	int r;
 
 	for (size_t i = 0; i < from->n_all_of; i++) {
-		r = add_layer(p, from->all_of[i], o, e);
+		r = policy_add_layer(p, from->all_of[i], o, e);
 		if (r < 0)
 			return r;
 	}
@@ -59,7 +59,7 @@ static int add_copy(struct policy *p, const struct permissions *from,
 		return -ENOMEM;
 	p->copies[p->n_copies++] = copy;
 	p->arena.budget += copy->arena->used * BYTES_PER_BYTE;
-	return add_layer(p, copy, o, e);
+	return policy_add_layer(p, copy, o, e);
 }
 
 static int add_homes(struct policy *p, const struct policy_options *o)
@@ -80,7 +80,7 @@ static int add_homes(struct policy *p, const struct policy_options *o)
 }
 
 /* A few {a,b} groups in each of many patterns make a small file stand for a great many patterns. */
-static int too_large(const struct policy *p, struct error *e)
+static int policy_too_large(const struct policy *p, struct error *e)
 {
 	if (!p || p->arena.used < p->arena.budget / 4)
 		return error_set(e, -ENOMEM, NULL, "out of memory");
@@ -103,7 +103,7 @@ int policy_new(struct policy **ret, const struct permissions *const *layers, siz
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = add_copy(p, layers[i], o, e);
 	if (r == -ENOMEM)
-		r = too_large(p, e);
+		r = policy_too_large(p, e);
 	if (r < 0)
 		return r;
 	*ret = p;
@@ -219,7 +219,7 @@ static int ask_service(struct question *q)
 	return r == 0 && !q->service.access ? -EINVAL : r;
 }
 
-static int ask(struct question *q, const struct request *r)
+static int policy_ask(struct question *q, const struct request *r)
 {
 	static int (*const asks[OPERATION_COUNT])(struct question * q) = {
 		[OPERATION_FS_READ] = ask_path,
@@ -483,7 +483,7 @@ int policy_decide(const struct policy *p, const struct request *r, struct decisi
 	int err;
 
 	*ret = (struct decision){ .why = DECISION_BAD_TARGET };
-	err = ask(&q, r);
+	err = policy_ask(&q, r);
 	if (err < 0)
 		return err;
 	ret->why = DECISION_NO_LAYER;
@@ -519,7 +519,7 @@ int policy_decide_layer(
 	int err;
 
 	*ret = (struct decision){ .why = DECISION_BAD_TARGET };
-	err = ask(&q, r);
+	err = policy_ask(&q, r);
 	if (err == 0)
 		decide_layer(&p->layers[i], &q, ret);
 	return err;

@@ -35,7 +35,8 @@ int variable_parse(const char *name, size_t len, enum variable *ret)
 	return -ENOENT;
 }
 
-static int unknown(const char *name, size_t len, const struct location *where, struct error *e)
+static int variable_unknown(
+	const char *name, size_t len, const struct location *where, struct error *e)
 {
 	char word[64] = "";
 	const char *near;
@@ -73,7 +74,7 @@ static int check_rest(const char *rest, const struct location *where, struct err
 }
 
 /* The name behind the dollar: its length, and where the pattern goes on. 0: no name there. */
-static size_t name_length(const char *s, const char **ret_name, const char **ret_rest)
+static size_t variable_name_length(const char *s, const char **ret_name, const char **ret_rest)
 {
 	bool braced = s[0] == '{';
 	const char *name = s + braced;
@@ -98,9 +99,9 @@ int variable_split(const char *pattern, enum variable *ret, const char **ret_res
 	if (pattern[0] == '~' && (pattern[1] == '/' || pattern[1] == '\0')) {
 		rest = pattern + 1;
 	} else if (pattern[0] == '$') {
-		n = name_length(pattern + 1, &name, &rest);
+		n = variable_name_length(pattern + 1, &name, &rest);
 		if (n == 0 || variable_parse(name, n, &v) < 0)
-			return unknown(name, n, where, e);
+			return variable_unknown(name, n, where, e);
 	} else {
 		return check_rest(pattern, where, e);
 	}

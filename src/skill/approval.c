@@ -24,7 +24,7 @@
 
 enum { FILE_MAX = 256 << 10 };
 
-static int fail(struct error *e, int code, const char *path, const char *what)
+static int approval_fail(struct error *e, int code, const char *path, const char *what)
 {
 	return error_set(e, code, NULL, "%s: %s", path, what);
 }
@@ -37,22 +37,24 @@ static int file_name(const struct approval *a, struct buffer *out, struct error 
 	char hex[SKILL_DIGEST_HEX];
 
 	if (!path_is_normal(a->skill, len))
-		return fail(e, -EINVAL, a->skill, "a skill is approved by its absolute, real path");
+		return approval_fail(
+			e, -EINVAL, a->skill, "a skill is approved by its absolute, real path");
 	if (!utf8_valid(a->skill, len, NULL))
-		return fail(e, -EILSEQ, a->skill, "the path of a skill must be UTF-8");
+		return approval_fail(e, -EILSEQ, a->skill, "the path of a skill must be UTF-8");
 	crypto_hash_sha256(d.bytes, (const unsigned char *)a->skill, len);
 	skill_digest_hex(&d, hex);
 	buffer_printf(out, "%s/%s.json", a->folder, hex);
-	return out->failed ? fail(e, -ENOMEM, a->skill, "out of memory") : 0;
+	return out->failed ? approval_fail(e, -ENOMEM, a->skill, "out of memory") : 0;
 }
 
 /* Only we may have made it or changed it. */
 static int check_owner(const struct stat *st, const char *path, struct error *e)
 {
 	if (st->st_uid != geteuid())
-		return fail(e, -EPERM, path, "it belongs to another user, so it proves nothing");
+		return approval_fail(
+			e, -EPERM, path, "it belongs to another user, so it proves nothing");
 	if (st->st_mode & 022)
-		return fail(e, -EPERM, path, "others can change it, so it proves nothing");
+		return approval_fail(e, -EPERM, path, "others can change it, so it proves nothing");
 	return 0;
 }
 
@@ -63,35 +65,35 @@ static int check_folder(const char *folder, struct error *e)
 	int r;
 
 	if (lstat(folder, &st) < 0)
-		return errno == ENOENT ? 0 : fail(e, -errno, folder, strerror(errno));
+		return errno == ENOENT ? 0 : approval_fail(e, -errno, folder, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return fail(e, -EPERM, folder, "it is no folder");
+		return approval_fail(e, -EPERM, folder, "it is no folder");
 	r = check_owner(&st, folder, e);
 	return r < 0 ? r : 1;
 }
 
 /* Makes the folder and those above it. */
-static int make_folder(const char *folder, struct error *e)
+static int approval_make_folder(const char *folder, struct error *e)
 {
 	char path[PATH_BYTES];
 	size_t n = strlen(folder);
 
 	if (n == 0 || folder[0] != '/' || n >= sizeof(path))
-		return fail(e, -EINVAL, folder, "approvals are kept in an absolute path");
+		return approval_fail(e, -EINVAL, folder, "approvals are kept in an absolute path");
 	memcpy(path, folder, n + 1);
 	for (size_t i = 1; i <= n; i++) {
 		if (path[i] != '/' && path[i] != '\0')
 			continue;
 		path[i] = '\0';
 		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			return fail(e, -errno, path, strerror(errno));
+			return approval_fail(e, -errno, path, strerror(errno));
 		if (i < n)
 			path[i] = '/';
 	}
 	return 0;
 }
 
-static int print(const struct approval *a, struct buffer *out)
+static int approval_print(const struct approval *a, struct buffer *out)
 {
 	auto_arena arena = { 0 };
 	struct node *map = node_new(&arena, NODE_MAP);
@@ -122,22 +124,22 @@ int approval_store(const struct approval *a, struct error *e)
 	if (r < 0)
 		return r;
 	if (len > APPROVAL_TEXT_MAX || !utf8_valid(a->permissions, len, NULL))
-		return fail(e, -EINVAL, a->skill,
+		return approval_fail(e, -EINVAL, a->skill,
 			"its permissions are longer than 32 KiB of UTF-8 text; keep a digest of "
 			"them");
-	r = make_folder(a->folder, e);
+	r = approval_make_folder(a->folder, e);
 	if (r == 0)
 		r = check_folder(a->folder, e);
 	if (r < 0)
 		return r;
-	r = print(a, &text);
+	r = approval_print(a, &text);
 	if (r == 0)
 		r = file_replace(buffer_text(&name), text.data, text.len, 0600);
-	return r < 0 ? fail(e, r, buffer_text(&name), strerror(-r)) : 0;
+	return r < 0 ? approval_fail(e, r, buffer_text(&name), strerror(-r)) : 0;
 }
 
 /* 1 with the file's text, 0 if there is none. */
-static int read_file(const char *name, struct buffer *out, struct error *e)
+static int approval_read_file(const char *name, struct buffer *out, struct error *e)
 {
 	auto_fd fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
@@ -146,36 +148,36 @@ static int read_file(const char *name, struct buffer *out, struct error *e)
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 && errno == ELOOP)
-		return fail(e, -EPERM, name, "it is a link, so it proves nothing");
+		return approval_fail(e, -EPERM, name, "it is a link, so it proves nothing");
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail(e, -errno, name, strerror(errno));
+		return approval_fail(e, -errno, name, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return fail(e, -EPERM, name, "it is no file, so it proves nothing");
+		return approval_fail(e, -EPERM, name, "it is no file, so it proves nothing");
 	r = check_owner(&st, name, e);
 	if (r < 0)
 		return r;
 	r = file_read_fd(fd, FILE_MAX, out);
-	return r < 0 ? fail(e, r, name, strerror(-r)) : 1;
+	return r < 0 ? approval_fail(e, r, name, strerror(-r)) : 1;
 }
 
-static bool is_text(const struct node *map, const char *key, const char *text)
+static bool approval_is_text(const struct node *map, const char *key, const char *text)
 {
 	const struct node *n = node_get(map, key);
 
 	return n && n->type == NODE_STRING && strcmp(n->text, text) == 0;
 }
 
-static int judge(const struct approval *a, const struct document *d, struct error *e)
+static int approval_judge(const struct approval *a, const struct document *d, struct error *e)
 {
 	const struct location where = node_location(d, d->root);
 	char digest[SKILL_DIGEST_HEX];
 
 	skill_digest_hex(&a->digest, digest);
-	if (!is_text(d->root, "path", a->skill))
+	if (!approval_is_text(d->root, "path", a->skill))
 		return error_set(e, -EINVAL, &where, "this is not the approval of %s", a->skill);
-	if (!is_text(d->root, "digest", digest))
+	if (!approval_is_text(d->root, "digest", digest))
 		return APPROVAL_CONTENT_CHANGED;
-	if (!is_text(d->root, "permissions", a->permissions))
+	if (!approval_is_text(d->root, "permissions", a->permissions))
 		return APPROVAL_PERMISSIONS_CHANGED;
 	return APPROVAL_CURRENT;
 }
@@ -190,11 +192,11 @@ int approval_check(const struct approval *a, struct error *e)
 		return r;
 	r = check_folder(a->folder, e);
 	if (r == 1)
-		r = read_file(buffer_text(&name), &text, e);
+		r = approval_read_file(buffer_text(&name), &text, e);
 	if (r <= 0)
 		return r < 0 ? r : APPROVAL_NONE;
 	r = json_read(&document, buffer_text(&name), buffer_text(&text), text.len, e);
-	return r < 0 ? r : judge(a, &document, e);
+	return r < 0 ? r : approval_judge(a, &document, e);
 }
 
 int approval_remove(const struct approval *a, struct error *e)
@@ -208,5 +210,5 @@ int approval_remove(const struct approval *a, struct error *e)
 		return 0;
 	if (errno == ENOENT || errno == ENOTDIR)
 		return 1;
-	return fail(e, -errno, buffer_text(&name), strerror(errno));
+	return approval_fail(e, -errno, buffer_text(&name), strerror(errno));
 }

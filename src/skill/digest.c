@@ -64,7 +64,7 @@ static int hash_content(const struct skill_entry *entry, struct item *item, stru
 		e, -ESTALE, NULL, "%s: it changed while it was read; try again", entry->path);
 }
 
-static int collect(void *data, const struct skill_entry *entry, struct error *e)
+static int digest_collect(void *data, const struct skill_entry *entry, struct error *e)
 {
 	static const char types[] = {
 		[SKILL_FILE] = 'f', [SKILL_FOLDER] = 'd', [SKILL_LINK] = 'l'
@@ -107,7 +107,7 @@ static void add_bytes(crypto_hash_sha256_state *hash, const void *data, size_t l
 	crypto_hash_sha256_update(hash, data, len);
 }
 
-static void add_item(crypto_hash_sha256_state *hash, const struct item *item)
+static void digest_add_item(crypto_hash_sha256_state *hash, const struct item *item)
 {
 	const size_t path_len = strlen(item->path);
 
@@ -128,7 +128,7 @@ static void add_item(crypto_hash_sha256_state *hash, const struct item *item)
 	}
 }
 
-static void hash_items(struct items *items, struct skill_digest *ret)
+static void digest_hash_items(struct items *items, struct skill_digest *ret)
 {
 	static const char magic[] = "corral-skill-1\n";
 	crypto_hash_sha256_state hash;
@@ -138,17 +138,17 @@ static void hash_items(struct items *items, struct skill_digest *ret)
 	crypto_hash_sha256_init(&hash);
 	add_bytes(&hash, magic, strlen(magic));
 	for (size_t i = 0; i < items->n; i++)
-		add_item(&hash, &items->list[i]);
+		digest_add_item(&hash, &items->list[i]);
 	crypto_hash_sha256_final(&hash, ret->bytes);
 }
 
 int skill_digest(int dirfd, struct skill_digest *ret, struct error *e)
 {
 	struct items items = { 0 };
-	int r = skill_walk(dirfd, collect, &items, e);
+	int r = skill_walk(dirfd, digest_collect, &items, e);
 
 	if (r == 0)
-		hash_items(&items, ret);
+		digest_hash_items(&items, ret);
 	arena_deinit(&items.arena);
 	return r;
 }

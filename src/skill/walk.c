@@ -36,7 +36,7 @@ static void dir_closep(DIR **d)
 static int walk_folder(struct walk *w, int own);
 
 /* The error names the entry at hand. */
-static int refuse(struct walk *w, int code, const char *what)
+static int walk_refuse(struct walk *w, int code, const char *what)
 {
 	const char *path = w->path.len ? buffer_text(&w->path) : ".";
 
@@ -57,9 +57,9 @@ static int recheck(struct walk *w, int fd, const struct stat *before)
 	struct stat now;
 
 	if (fstat(fd, &now) < 0)
-		return refuse(w, -errno, strerror(errno));
+		return walk_refuse(w, -errno, strerror(errno));
 	if (!same_content(before, &now))
-		return refuse(w, -ESTALE, "it changed while it was read; try again");
+		return walk_refuse(w, -ESTALE, "it changed while it was read; try again");
 	return 0;
 }
 
@@ -76,14 +76,14 @@ static int visit_file(struct walk *w, int parent, const char *name, const struct
 	int r;
 
 	if (fd < 0)
-		return refuse(w, -errno, strerror(errno));
+		return walk_refuse(w, -errno, strerror(errno));
 	/* The digest does not show them, and no skill needs them. */
 	if (st->st_mode & (S_ISUID | S_ISGID))
-		return refuse(
+		return walk_refuse(
 			w, -EPERM, "a program that changes its user cannot be part of a skill");
 	w->bytes += entry.size;
 	if (w->bytes > SKILL_BYTES_MAX)
-		return refuse(w, -E2BIG, "with this file the skill has more than 1 GiB");
+		return walk_refuse(w, -E2BIG, "with this file the skill has more than 1 GiB");
 	r = recheck(w, fd, st);
 	if (r == 0)
 		r = w->visit(w->data, &entry, w->error);
@@ -131,10 +131,10 @@ static int visit_link(struct walk *w, int parent, const char *name)
 	ssize_t n = readlinkat(parent, name, target, sizeof(target) - 1);
 
 	if (n < 0)
-		return refuse(w, -errno, strerror(errno));
+		return walk_refuse(w, -errno, strerror(errno));
 	target[n] = '\0';
 	reason = judge_target(target, w->depth);
-	return reason ? refuse(w, -EPERM, reason) : w->visit(w->data, &entry, w->error);
+	return reason ? walk_refuse(w, -EPERM, reason) : w->visit(w->data, &entry, w->error);
 }
 
 static int visit_folder(struct walk *w, int parent, const char *name, const struct stat *st)
@@ -148,9 +148,9 @@ static int visit_folder(struct walk *w, int parent, const char *name, const stru
 	int r;
 
 	if (fd < 0)
-		return refuse(w, -errno, strerror(errno));
+		return walk_refuse(w, -errno, strerror(errno));
 	if (w->depth == SKILL_DEPTH_MAX)
-		return refuse(w, -E2BIG, "folders are nested deeper than 64 levels");
+		return walk_refuse(w, -E2BIG, "folders are nested deeper than 64 levels");
 	r = recheck(w, fd, st);
 	if (r == 0)
 		r = w->visit(w->data, &entry, w->error);
@@ -167,9 +167,9 @@ static int visit_entry(struct walk *w, int parent, const char *name)
 	struct stat st;
 
 	if (++w->entries > SKILL_ENTRIES_MAX)
-		return refuse(w, -E2BIG, "with this entry the skill has more than 20000");
+		return walk_refuse(w, -E2BIG, "with this entry the skill has more than 20000");
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return refuse(w, -errno, strerror(errno));
+		return walk_refuse(w, -errno, strerror(errno));
 	switch (st.st_mode & S_IFMT) {
 	case S_IFREG:
 		return visit_file(w, parent, name, &st);
@@ -178,11 +178,11 @@ static int visit_entry(struct walk *w, int parent, const char *name)
 	case S_IFLNK:
 		return visit_link(w, parent, name);
 	case S_IFIFO:
-		return refuse(w, -EPERM, "a pipe cannot be part of a skill");
+		return walk_refuse(w, -EPERM, "a pipe cannot be part of a skill");
 	case S_IFSOCK:
-		return refuse(w, -EPERM, "a socket cannot be part of a skill");
+		return walk_refuse(w, -EPERM, "a socket cannot be part of a skill");
 	default:
-		return refuse(w, -EPERM, "a device cannot be part of a skill");
+		return walk_refuse(w, -EPERM, "a device cannot be part of a skill");
 	}
 }
 
@@ -204,7 +204,7 @@ static int walk_names(struct walk *w, DIR *d)
 		w->path.len = mark;
 		w->path.data[mark] = '\0';
 	}
-	return errno ? refuse(w, -errno, strerror(errno)) : r;
+	return errno ? walk_refuse(w, -errno, strerror(errno)) : r;
 }
 
 /* Takes the descriptor. A folder that changes meanwhile has been read as it never was. */
@@ -216,10 +216,10 @@ static int walk_folder(struct walk *w, int own)
 	int r;
 
 	if (fd < 0 || fstat(fd, &before) < 0)
-		return refuse(w, -errno, strerror(errno));
+		return walk_refuse(w, -errno, strerror(errno));
 	d = fdopendir(fd);
 	if (!d)
-		return refuse(w, -errno, strerror(errno));
+		return walk_refuse(w, -errno, strerror(errno));
 	(void)fd_take(&fd);
 	r = walk_names(w, d);
 	return r < 0 ? r : recheck(w, dirfd(d), &before);

@@ -24,7 +24,7 @@ static int read_stat(char *text, size_t size)
 	return 0;
 }
 
-static const char *find_field(const char *text, int field)
+static const char *cmdline_find_field(const char *text, int field)
 {
 	const char *p = strrchr(text, ')');
 
@@ -43,7 +43,7 @@ int cmdline_erase(void)
 
 	if (r < 0)
 		return r;
-	at = find_field(text, ARG_START);
+	at = cmdline_find_field(text, ARG_START);
 	if (!at)
 		return -EPROTO;
 	first = strtoul(at, &end, 10);

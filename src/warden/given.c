@@ -57,7 +57,7 @@ int given_check(int fd, bool network, struct error *e)
 }
 
 /* By its name, or, if it was renamed or linked, by what it is. */
-static bool is_covered(const struct plan *plan, const char *path, const struct stat *st)
+static bool given_is_covered(const struct plan *plan, const char *path, const struct stat *st)
 {
 	const struct plan_entry *around = plan_find(plan, path);
 
@@ -87,7 +87,7 @@ int given_check_cover(int fd, const struct plan *plan, struct error *e)
 	if (len < 0)
 		return error_set(e, -errno, NULL, "%s: %s", descriptor, strerror(errno));
 	target[len] = '\0';
-	if (target[0] != '/' || !is_covered(plan, target, &st))
+	if (target[0] != '/' || !given_is_covered(plan, target, &st))
 		return 0;
 	(void)error_set(e, -EACCES, NULL,
 		"%s is kept from commands, and would not be as their standard input or output",

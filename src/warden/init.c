@@ -58,7 +58,7 @@ static uint64_t since(const struct timespec *began)
 	       (uint64_t)((now.tv_nsec - began->tv_nsec) / 1000);
 }
 
-static void refuse(const struct running *run, int error, const char *text, const char *hint)
+static void init_refuse(const struct running *run, int error, const char *text, const char *hint)
 {
 	const struct refusal refusal = { .error = -error, .text = text, .hint = hint };
 	auto_buffer body = { 0 };
@@ -81,7 +81,7 @@ static void refuse_launch(const struct running *run, int error, enum launch_step
 	else
 		(void)snprintf(
 			text, sizeof(text), "the command cannot be set up: %s", strerror(-error));
-	refuse(run, error, text, "");
+	init_refuse(run, error, text, "");
 }
 
 /* A terminal of the private instance. The master goes out, the other side in. */
@@ -135,7 +135,7 @@ static int take_stdio(struct frame *f, int ret[3])
 }
 
 /* Runs it, and tells so. */
-static int begin(struct running *run)
+static int init_begin(struct running *run)
 {
 	struct launch l = { .start = &run->start,
 		.rules = run->init->rules,
@@ -168,7 +168,7 @@ static int begin(struct running *run)
 }
 
 /* What a process used counts with what it waited for itself: each is counted once. */
-static void charge(struct report *to, const struct rusage *used)
+static void init_charge(struct report *to, const struct rusage *used)
 {
 	uint64_t peak = (uint64_t)used->ru_maxrss * 1024;
 
@@ -185,7 +185,7 @@ static pid_t reap_one(struct running *run, int options)
 	pid_t pid = wait4(-1, &status, options, &used);
 
 	if (pid > 0)
-		charge(&run->report, &used);
+		init_charge(&run->report, &used);
 	if (pid > 0 && pid == run->pid) {
 		run->status = status;
 		run->ended = true;
@@ -197,7 +197,7 @@ static pid_t reap_one(struct running *run, int options)
  * All that is there to reap, but not for ever: children can come faster than they are reaped, and
  * frames and limits must have their turn. True: there is more.
  */
-static bool reap(struct running *run)
+static bool init_reap(struct running *run)
 {
 	for (int i = 0; i < REAPED_AT_ONCE; i++)
 		if (reap_one(run, WNOHANG) <= 0)
@@ -250,7 +250,7 @@ static int take_kill(struct running *run, const struct frame *f)
 }
 
 /* Negative: hang up. */
-static int take_frame(struct running *run)
+static int init_take_frame(struct running *run)
 {
 	static struct frame f;
 	int r = frame_receive(run->init->socket, &f);
@@ -270,7 +270,7 @@ static int take_frame(struct running *run)
 	}
 }
 
-static void drain(int fd)
+static void init_drain(int fd)
 {
 	struct signalfd_siginfo info[8];
 
@@ -293,13 +293,13 @@ static void attend(struct running *run)
 	if (poll(fds, 3, wait) < 0)
 		return;
 	if (fds[1].revents)
-		drain(run->signals);
+		init_drain(run->signals);
 	if (fds[2].revents && watch_restore(run->init->watch, run->init->tree) < 0)
 		_exit(1);
 	/* Without the warden there is nobody to run for. */
-	if (fds[0].revents && take_frame(run) < 0)
+	if (fds[0].revents && init_take_frame(run) < 0)
 		_exit(1);
-	run->busy = reap(run);
+	run->busy = init_reap(run);
 	if (run->proc >= 0 && !run->ended)
 		check_limits(run);
 }
@@ -308,7 +308,7 @@ static void attend(struct running *run)
  * Once the command is over, so is everything that it left behind. A fork that is under way when all
  * are killed fails, so the namespace is empty when nobody is left to wait for.
  */
-static void finish(struct running *run)
+static void init_finish(struct running *run)
 {
 	struct report *report = &run->report;
 
@@ -336,7 +336,7 @@ static bool is_late(const struct frame *f)
 }
 
 /* Waits for the next command. */
-static int await(struct running *run)
+static int init_await(struct running *run)
 {
 	bool terminal;
 	int r;
@@ -390,15 +390,15 @@ static void reset(struct running *run)
 
 static void run_one(struct running *run)
 {
-	if (await(run) < 0 || watch_limits(run) < 0)
+	if (init_await(run) < 0 || watch_limits(run) < 0)
 		_exit(1);
-	if (begin(run) < 0)
+	if (init_begin(run) < 0)
 		return;
 	/* Ends of pipes that the command has must be the command's alone: others wait for EOF. */
 	frame_deinit(&run->frame);
 	while (!run->ended)
 		attend(run);
-	finish(run);
+	init_finish(run);
 }
 
 void init_run(const struct init *i)

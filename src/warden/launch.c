@@ -48,7 +48,7 @@ static int run_file(const struct start *s, const char *path)
 	return r;
 }
 
-static const char *path_of(const struct start *s)
+static const char *launch_path_of(const struct start *s)
 {
 	for (size_t i = 0; i < s->n_env; i++)
 		if (strncmp(s->env[i], "PATH=", 5) == 0)
@@ -74,7 +74,7 @@ static int run_program(const struct start *s)
 
 	if (strchr(s->program, '/'))
 		return run_file(s, s->program);
-	for (const char *p = path_of(s); *p;) {
+	for (const char *p = launch_path_of(s); *p;) {
 		size_t len = strcspn(p, ":");
 		int r = run_in(s, p, len);
 
@@ -121,7 +121,7 @@ static int let_watch(const struct launch *l)
 	return frame_send(l->witness, FRAME_WITNESS, l->id, NULL, 0, &listener, 1);
 }
 
-static int prepare(struct attempt *a)
+static int launch_prepare(struct attempt *a)
 {
 	const struct launch *l = a->launch;
 	int r = set_stdio(l);
@@ -147,7 +147,7 @@ static int child(void *data)
 	struct attempt *a = data;
 
 	unblock_signals();
-	a->error = prepare(a);
+	a->error = launch_prepare(a);
 	if (a->error == 0) {
 		a->step = LAUNCH_RUN;
 		a->error = run_program(a->launch->start);

@@ -50,7 +50,7 @@ static int send_portion(struct portion *p)
 	return r;
 }
 
-static int add(struct portion *p, int fd)
+static int lazy_add(struct portion *p, int fd)
 {
 	p->fds[p->next++] = fd;
 	p->n += fd >= 0;
@@ -66,7 +66,7 @@ static int send_literals(struct portion *p, const struct plan *plan, struct erro
 
 		r = open_literal(&plan->literals[i], &fd, e);
 		if (r == 0)
-			r = add(p, fd);
+			r = lazy_add(p, fd);
 	}
 	return r;
 }
@@ -82,7 +82,7 @@ static int send_pool(struct portion *p, size_t n)
 		if (fd < 0 && i % 2 == 0)
 			r = fd;
 		else
-			r = add(p, fd);
+			r = lazy_add(p, fd);
 	}
 	return r;
 }

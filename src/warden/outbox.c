@@ -23,7 +23,7 @@ static void item_free(struct outbox_item *i)
 	free(i);
 }
 
-static int keep(
+static int outbox_keep(
 	struct outbox *o, enum frame_type type, uint64_t id, const void *body, size_t len, int fd)
 {
 	struct outbox_item *i = o->n < OUTBOX_MAX ? malloc(sizeof(*i) + len) : NULL;
@@ -55,7 +55,7 @@ void outbox_add(
 	if (outbox_is_empty(o))
 		r = frame_send(o->socket, type, id, body, len, &fd, fd >= 0);
 	if (r == -EAGAIN)
-		r = keep(o, type, id, body, len, fd);
+		r = outbox_keep(o, type, id, body, len, fd);
 	o->broken |= r < 0;
 }
 

@@ -19,7 +19,7 @@ static const struct {
 	{ "/sys/fs/cgroup", LANDLOCK_READ | LANDLOCK_WRITE },
 };
 
-static int make_rules(int *ret)
+static int self_make_rules(int *ret)
 {
 	int version = landlock_version();
 	auto_fd rules = version < 0 ? version : landlock_new(version, false);
@@ -40,7 +40,7 @@ static int make_rules(int *ret)
 int self_confine(struct error *e)
 {
 	auto_fd rules = -1;
-	int r = make_rules(&rules);
+	int r = self_make_rules(&rules);
 
 	/* A name that is not ASCII would make the policy load a library, from files. */
 	idna_library_forgo();

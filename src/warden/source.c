@@ -15,7 +15,7 @@
 enum { TEXT_MAX = 8 << 20 };
 
 /* The writer must not be able to change it after it was checked. */
-static bool is_sealed(int fd)
+static bool source_is_sealed(int fd)
 {
 	const int wanted = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -33,7 +33,7 @@ static int read_descriptor(const char *text, struct buffer *out, struct error *e
 
 	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
 		return error_set(e, -EBADF, NULL, "CORRAL_POLICY_FD is no open descriptor");
-	if (!is_sealed(fd))
+	if (!source_is_sealed(fd))
 		return error_set(e, -EPERM, NULL,
 			"what CORRAL_POLICY_FD names is not sealed against changes");
 	if (lseek(fd, 0, SEEK_SET) < 0)
@@ -42,14 +42,14 @@ static int read_descriptor(const char *text, struct buffer *out, struct error *e
 	return r < 0 ? error_set(e, r, NULL, "CORRAL_POLICY_FD: %s", strerror(-r)) : 0;
 }
 
-static int read_file(const char *path, struct buffer *out, struct error *e)
+static int source_read_file(const char *path, struct buffer *out, struct error *e)
 {
 	int r = path[0] == '/' ? file_read(path, TEXT_MAX, out) : -EINVAL;
 
 	return r < 0 ? error_set(e, r, NULL, "CORRAL_POLICY_FILE: %s: %s", path, strerror(-r)) : 0;
 }
 
-static int parse(struct permissions **ret, enum manifest_kind kind, const char *name,
+static int source_parse(struct permissions **ret, enum manifest_kind kind, const char *name,
 	const struct buffer *text, struct error *e)
 {
 	struct manifest m = { 0 };
@@ -76,12 +76,12 @@ int source_read(struct permissions **ret, struct error *e)
 	if (fd)
 		r = read_descriptor(fd, &text, e);
 	else if (path)
-		r = read_file(name = path, &text, e);
+		r = source_read_file(name = path, &text, e);
 	else
 		buffer_adds(&text, inline_text);
 	if (r == 0 && text.failed)
 		r = error_set(e, -ENOMEM, NULL, "out of memory");
 	if (r < 0)
 		return r;
-	return parse(ret, path ? MANIFEST_UNKNOWN : MANIFEST_PERMISSIONS, name, &text, e);
+	return source_parse(ret, path ? MANIFEST_UNKNOWN : MANIFEST_PERMISSIONS, name, &text, e);
 }

@@ -72,7 +72,7 @@ static void send_error(
 	send_refusal(w, type, id, &refusal);
 }
 
-static void send_record(struct warden *w, const struct record *record)
+static void warden_send_record(struct warden *w, const struct record *record)
 {
 	auto_buffer body = { 0 };
 
@@ -81,7 +81,7 @@ static void send_record(struct warden *w, const struct record *record)
 }
 
 /* Events of the session become frames for the host. */
-static void on_event(void *context, const struct session_event *event)
+static void warden_on_event(void *context, const struct session_event *event)
 {
 	struct warden *w = context;
 	auto_fd terminal = event->kind == SESSION_STARTED ? event->fd : -1;
@@ -102,7 +102,7 @@ static void on_event(void *context, const struct session_event *event)
 		w->over = true;
 		break;
 	case SESSION_RECORD:
-		send_record(w, event->record);
+		warden_send_record(w, event->record);
 		break;
 	case SESSION_POLICY:
 		if (event->refusal.error)
@@ -136,7 +136,7 @@ static int on_start(struct warden *w, struct frame *f)
 	return 0;
 }
 
-static int on_signal(struct warden *w, struct frame *f)
+static int warden_on_signal(struct warden *w, struct frame *f)
 {
 	uint32_t number;
 
@@ -199,14 +199,14 @@ static int on_policy(struct warden *w, struct frame *f)
 /* Everything else is not for a warden whose session stands. */
 static int (*const takers[FRAME_TYPE_COUNT])(struct warden *w, struct frame *f) = {
 	[FRAME_START] = on_start,
-	[FRAME_SIGNAL] = on_signal,
+	[FRAME_SIGNAL] = warden_on_signal,
 	[FRAME_KILL] = on_kill,
 	[FRAME_LEASE] = on_lease,
 	[FRAME_RETURN] = on_return,
 	[FRAME_POLICY] = on_policy,
 };
 
-static int take_frame(struct warden *w)
+static int warden_take_frame(struct warden *w)
 {
 	int r = frame_receive(CONTROL, &w->frame);
 
@@ -236,7 +236,7 @@ static void lend(struct warden *w)
 	outbox_add(&w->out, FRAME_INIT, 0, NULL, 0, socket);
 }
 
-static void serve(struct warden *w)
+static void warden_serve(struct warden *w)
 {
 	struct pollfd fds[] = {
 		{ .fd = CONTROL, .events = POLLIN },
@@ -258,14 +258,14 @@ static void serve(struct warden *w)
 			lease_expire(&w->lease);
 		if (fds[0].revents & POLLOUT)
 			outbox_flush(&w->out);
-		if (fds[0].revents & ~POLLOUT && take_frame(w) < 0)
+		if (fds[0].revents & ~POLLOUT && warden_take_frame(w) < 0)
 			return;
 	}
 }
 
 /* Building. */
 
-static int configure(struct warden *w, struct error *e)
+static int warden_configure(struct warden *w, struct error *e)
 {
 	int r = frame_receive(CONTROL, &w->configuration);
 
@@ -292,7 +292,7 @@ static int watch_host(struct warden *w)
 	return w->host < 0 ? -errno : 0;
 }
 
-static int compile(struct warden *w, struct error *e)
+static int warden_compile(struct warden *w, struct error *e)
 {
 	const struct permissions *layers[LAYERS_MAX];
 	const struct policy_options options = { .variables = &w->configure.variables,
@@ -314,11 +314,11 @@ static int compile(struct warden *w, struct error *e)
 	return plan_new(&w->plan, &plan, e);
 }
 
-static int build(struct warden *w, struct error *e)
+static int warden_build(struct warden *w, struct error *e)
 {
-	const struct session_handler handler = { on_event, w };
+	const struct session_handler handler = { warden_on_event, w };
 	struct session_options o = { 0 };
-	int r = configure(w, e);
+	int r = warden_configure(w, e);
 
 	if (r < 0)
 		return r;
@@ -332,7 +332,7 @@ static int build(struct warden *w, struct error *e)
 	if (r == 0)
 		r = source_read(&w->permissions, e);
 	if (r == 0)
-		r = compile(w, e);
+		r = warden_compile(w, e);
 	return r < 0 ? r : session_build(w->session, w->plan, &handler, e);
 }
 
@@ -384,13 +384,13 @@ int main(void)
 		return 2;
 	}
 	ignore_signals();
-	r = build(&w, &e);
+	r = warden_build(&w, &e);
 	if (r < 0)
 		send_error(&w, FRAME_FAILED, 0, r, &e);
 	else
 		r = announce(&w, &e);
 	if (r == 0)
-		serve(&w);
+		warden_serve(&w);
 	/* The rest goes with the process. */
 	session_leave(w.session);
 	return r < 0;

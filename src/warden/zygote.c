@@ -55,7 +55,7 @@ int zygote_namespaces(void)
  * Dies with its parent. Should the parent be dead already, the other end of the socket is closed,
  * and the first frame_receive() tells so.
  */
-static int follow(struct setup *s)
+static int zygote_follow(struct setup *s)
 {
 	(void)s;
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
@@ -245,7 +245,7 @@ static int filter(struct setup *s)
 	return seccomp_base(&o);
 }
 
-static int hide(struct setup *s)
+static int zygote_hide(struct setup *s)
 {
 	(void)s;
 	return privilege_hide();
@@ -259,7 +259,7 @@ static const struct {
 	const char *what;
 	int (*run)(struct setup *s);
 } steps[] = {
-	{ "follow the warden", follow },
+	{ "follow the warden", zygote_follow },
 	{ "close descriptors", take_socket },
 	{ "forget the command line", erase_words },
 	{ "start a session", detach },
@@ -277,7 +277,7 @@ static const struct {
 	{ "switch off core files", limit_cores },
 	{ "give up capabilities", reduce },
 	{ "install the filter of system calls", filter },
-	{ "hide from other processes", hide },
+	{ "hide from other processes", zygote_hide },
 };
 
 static void tell_failure(int error, const struct error *e)
@@ -289,7 +289,7 @@ static void tell_failure(int error, const struct error *e)
 		(void)frame_send(SOCKET, FRAME_FAILED, 0, body.data, body.len, NULL, 0);
 }
 
-static int set_up(struct setup *s)
+static int zygote_set_up(struct setup *s)
 {
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		int r = steps[i].run(s);
@@ -304,7 +304,7 @@ static int set_up(struct setup *s)
 }
 
 /* What the host ignores or handles is not a program's business: all start with the defaults. */
-static void reset_signals(void)
+static void zygote_reset_signals(void)
 {
 	for (int s = 1; s < NSIG; s++)
 		if (s != SIGKILL && s != SIGSTOP)
@@ -395,7 +395,7 @@ static void tell_no_init(int r)
 	tell_failure(r, &e);
 }
 
-static int take_frame(const struct setup *s)
+static int zygote_take_frame(const struct setup *s)
 {
 	static struct frame f;
 	int r = frame_receive(SOCKET, &f);
@@ -414,14 +414,14 @@ static int take_frame(const struct setup *s)
  * An init that was just cloned may still hold a copy of the socket, so closing it is not enough for
  * the warden to learn of this end before it learns of the commands'.
  */
-static _Noreturn void end(void)
+static _Noreturn void zygote_end(void)
 {
 	(void)shutdown(SOCKET, SHUT_RDWR);
 	_exit(1);
 }
 
 /* Ends when the warden does, or when a cover cannot be put back: then everything ends. */
-static _Noreturn void serve(const struct setup *s)
+static _Noreturn void zygote_serve(const struct setup *s)
 {
 	struct pollfd fds[] = {
 		{ .fd = SOCKET, .events = POLLIN },
@@ -433,8 +433,8 @@ static _Noreturn void serve(const struct setup *s)
 			continue;
 		/* First the covers: a command that starts now must not find one missing. */
 		if (fds[1].revents && watch_restore(s->watch, &s->tree) < 0)
-			end();
-		if (fds[0].revents && take_frame(s) < 0)
+			zygote_end();
+		if (fds[0].revents && zygote_take_frame(s) < 0)
 			_exit(0);
 	}
 }
@@ -458,9 +458,9 @@ void zygote_run(const struct zygote *z)
 	int r;
 
 	s.zygote = z;
-	reset_signals();
+	zygote_reset_signals();
 	set_signals(z->single);
-	r = set_up(&s);
+	r = zygote_set_up(&s);
 	if (r == 0 && z->single)
 		r = rules = confine_rules(s.plan, &s.error);
 	if (r < 0) {
@@ -471,5 +471,5 @@ void zygote_run(const struct zygote *z)
 		_exit(1);
 	if (z->single)
 		serve_one(&s, rules);
-	serve(&s);
+	zygote_serve(&s);
 }

@@ -15,7 +15,7 @@ struct head {
 };
 _Static_assert(sizeof(struct head) == 16 + 2 * CHANGE_PORTS_MAX, "no padding goes over the wire");
 
-static bool is_valid_head(const struct head *h)
+static bool change_is_valid_head(const struct head *h)
 {
 	if (h->flags & ~(uint32_t)CHANGE_FLAGS || h->reserved != 0 ||
 		h->n_ports > CHANGE_PORTS_MAX || h->n_doors > CHANGE_DOORS_MAX)
@@ -38,7 +38,7 @@ int change_encode(const struct change *c, struct buffer *out)
 	if (c->n_ports > CHANGE_PORTS_MAX || !c->text || !c->text[0])
 		return -EINVAL;
 	memcpy(h.ports, c->ports, c->n_ports * sizeof(h.ports[0]));
-	if (!is_valid_head(&h))
+	if (!change_is_valid_head(&h))
 		return -EINVAL;
 	for (uint32_t i = 0; i < c->n_doors; i++)
 		if (!is_valid_door(c->doors[i]))
@@ -56,7 +56,7 @@ int change_decode(struct change *ret, const void *body, size_t len)
 	struct change c;
 	struct head h;
 
-	if (!reader_bytes(&r, &h, sizeof(h)) || !is_valid_head(&h))
+	if (!reader_bytes(&r, &h, sizeof(h)) || !change_is_valid_head(&h))
 		return -EPROTO;
 	c = (struct change){ .flags = h.flags, .n_ports = h.n_ports, .n_doors = h.n_doors };
 	memcpy(c.ports, h.ports, sizeof(c.ports));

@@ -19,7 +19,7 @@ struct head {
 };
 _Static_assert(sizeof(struct head) == 12, "no padding goes over the wire");
 
-static bool is_valid_head(const struct head *h)
+static bool configure_is_valid_head(const struct head *h)
 {
 	return !(h->flags & ~(uint32_t)CONFIGURE_FLAGS) && h->host <= INT32_MAX &&
 	       h->known < UINT32_C(1) << VARIABLE_COUNT;
@@ -41,7 +41,7 @@ int configure_encode(const struct configure *c, struct buffer *out)
 			return -EINVAL;
 		h.known |= value ? UINT32_C(1) << i : 0;
 	}
-	if (!is_valid_head(&h))
+	if (!configure_is_valid_head(&h))
 		return -EINVAL;
 	buffer_add(out, &h, sizeof(h));
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
@@ -59,7 +59,7 @@ int configure_decode(struct configure *ret, const void *body, size_t len)
 	struct configure c;
 	struct head h;
 
-	if (!reader_bytes(&r, &h, sizeof(h)) || !is_valid_head(&h))
+	if (!reader_bytes(&r, &h, sizeof(h)) || !configure_is_valid_head(&h))
 		return -EPROTO;
 	c = (struct configure){ .flags = h.flags, .host = h.host };
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {

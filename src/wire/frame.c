@@ -85,7 +85,7 @@ static int send_packet(int socket, const struct msghdr *m)
 	return n < 0 ? -errno : 0;
 }
 
-static void attach(struct msghdr *m, union control *c, const struct parcel *p)
+static void frame_attach(struct msghdr *m, union control *c, const struct parcel *p)
 {
 	size_t bytes = sizeof(int) * p->n;
 	struct cmsghdr *rights;
@@ -126,7 +126,7 @@ int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, 
 		m.msg_iovlen = 1;
 	}
 	h.n_fds = (uint32_t)p.n;
-	attach(&m, &c, &p);
+	frame_attach(&m, &c, &p);
 	return send_packet(socket, &m);
 }
 
@@ -152,7 +152,7 @@ static ssize_t receive_packet(int socket, struct msghdr *m)
 }
 
 /* True if descriptors are all that came; the kernel gives no more than there is room for. */
-static bool collect(struct parcel *p, struct msghdr *m)
+static bool frame_collect(struct parcel *p, struct msghdr *m)
 {
 	bool clean = true;
 
@@ -177,7 +177,7 @@ static bool collect(struct parcel *p, struct msghdr *m)
 }
 
 /* n: length of the packet; got: how many descriptors are here. */
-static int check(const struct header *h, size_t n, int flags, size_t got)
+static int frame_check(const struct header *h, size_t n, int flags, size_t got)
 {
 	bool apart;
 	size_t extra;
@@ -234,12 +234,12 @@ int frame_receive(int socket, struct frame *f)
 	n = receive_packet(socket, &m);
 	if (n < 0)
 		return n == -ECONNRESET ? 0 : (int)n;
-	if (!collect(&p, &m))
+	if (!frame_collect(&p, &m))
 		return -EPROTO;
 	/* An empty packet looks like a hang-up, and is treated as one. */
 	if (n == 0 && p.n == 0 && !(m.msg_flags & MSG_CTRUNC))
 		return 0;
-	r = check(&h, (size_t)n, m.msg_flags, p.n);
+	r = frame_check(&h, (size_t)n, m.msg_flags, p.n);
 	if (r == 0 && needs_memfd(h.len))
 		r = map_body(f, &p, h.len);
 	if (r < 0)

@@ -51,7 +51,7 @@ int record_encode(const struct record *r, struct buffer *out)
 }
 
 /* There is one way to write a record, so what the encoder never writes is refused. */
-static bool is_valid(const struct head *h)
+static bool record_is_valid(const struct head *h)
 {
 	return h->kind <= RECORD_CLOSED && !(h->flags & ~(uint32_t)FLAGS) &&
 	       h->port <= UINT16_MAX && h->count > 0;
@@ -63,7 +63,7 @@ int record_decode(struct record *ret, const void *body, size_t len)
 	const char *texts[N_TEXTS];
 	struct head h;
 
-	if (!reader_bytes(&reader, &h, sizeof(h)) || !is_valid(&h))
+	if (!reader_bytes(&reader, &h, sizeof(h)) || !record_is_valid(&h))
 		return -EPROTO;
 	if (reader.left > RECORD_TEXT_MAX)
 		return -EPROTO;

@@ -11,7 +11,7 @@ enum { EXIT_CODE_MAX = 255, SIGNAL_MAX = 64 };
 _Static_assert(sizeof(struct report) == 56, "no padding goes over the wire");
 _Static_assert(sizeof(struct ready) == 8, "no padding goes over the wire");
 
-static bool is_valid(const struct report *r)
+static bool report_is_valid(const struct report *r)
 {
 	if ((r->flags & ~(uint32_t)REPORT_FLAGS) || r->reserved)
 		return false;
@@ -29,7 +29,7 @@ int report_decode(struct report *ret, const void *body, size_t len)
 	if (len != sizeof(r))
 		return -EPROTO;
 	memcpy(&r, body, sizeof(r));
-	if (!is_valid(&r))
+	if (!report_is_valid(&r))
 		return -EPROTO;
 	*ret = r;
 	return 0;

@@ -59,7 +59,7 @@ int sealed_new(const void *data, size_t len, int *ret)
 }
 
 /* Seals first: only then does the size stay what it is. */
-static bool is_sealed(int fd, size_t len)
+static bool sealed_is_sealed(int fd, size_t len)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct statfs fs;
@@ -77,7 +77,7 @@ int sealed_map(int fd, size_t len, void **ret)
 {
 	void *map;
 
-	if (len == 0 || !is_sealed(fd, len))
+	if (len == 0 || !sealed_is_sealed(fd, len))
 		return -EPROTO;
 	map = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
 	/* EACCES: sealed, but not open for reading. */

@@ -38,7 +38,7 @@ static int send_patiently(int socket, const void *body, size_t len, const int *f
 	return r;
 }
 
-static int send_some(int socket, const struct sockets *s, const int *fds)
+static int sockets_send_some(int socket, const struct sockets *s, const int *fds)
 {
 	size_t len = offsetof(struct sockets, numbers) + s->n * sizeof(s->numbers[0]);
 
@@ -64,12 +64,12 @@ int sockets_send(int socket, enum sockets_kind kind, const int *fds, size_t n)
 		s.numbers[s.n++] = (uint32_t)i;
 		if (s.n < FRAME_FDS_MAX)
 			continue;
-		r = send_some(socket, &s, some);
+		r = sockets_send_some(socket, &s, some);
 		if (r < 0)
 			return r;
 		s.n = 0;
 	}
-	return s.n > 0 ? send_some(socket, &s, some) : 0;
+	return s.n > 0 ? sockets_send_some(socket, &s, some) : 0;
 }
 
 int sockets_decode(struct sockets *ret, const struct frame *f)

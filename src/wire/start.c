@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fixed part, then the strings, each with its NUL: folder, program, arguments, environment. What
- * one writes and the other accepts is the same set: both go through is_valid().
+ * one writes and the other accepts is the same set: both go through start_is_valid().
  */
 #include "wire/start.h"
 
@@ -22,28 +22,28 @@ _Static_assert(sizeof(struct head) == 56, "no padding goes over the wire");
 
 enum { STRINGS = 2 }; /* cwd and program */
 
-static bool is_variable(const char *s)
+static bool start_is_variable(const char *s)
 {
 	const char *equals = strchr(s, '=');
 
 	return equals && equals != s;
 }
 
-static bool is_valid(const struct start *s)
+static bool start_is_valid(const struct start *s)
 {
 	if ((s->flags & ~(uint32_t)START_FLAGS) || s->n_argv == 0)
 		return false;
 	if (s->cwd[0] != '/' || s->program[0] == '\0')
 		return false;
 	for (size_t i = 0; i < s->n_env; i++) {
-		if (!is_variable(s->env[i]))
+		if (!start_is_variable(s->env[i]))
 			return false;
 	}
 	return true;
 }
 
 /* NULL where a string should be counts as an end that came too early. */
-static bool is_whole(const struct start *s)
+static bool start_is_whole(const struct start *s)
 {
 	if (!s->cwd || !s->program || (s->n_argv && !s->argv) || (s->n_env && !s->env))
 		return false;
@@ -64,7 +64,7 @@ static bool is_too_many(size_t n_argv, size_t n_env)
 }
 
 /* Of the whole body. Strings are bounded by memory, so their sum does not overflow. */
-static size_t measure(const struct start *s)
+static size_t start_measure(const struct start *s)
 {
 	size_t size = sizeof(struct head) + strlen(s->cwd) + 1 + strlen(s->program) + 1;
 
@@ -97,9 +97,9 @@ int start_encode(const struct start *s, struct buffer *out)
 
 	if (is_too_many(s->n_argv, s->n_env))
 		return -E2BIG;
-	if (!is_whole(s) || !is_valid(s))
+	if (!start_is_whole(s) || !start_is_valid(s))
 		return -EINVAL;
-	if (measure(s) > FRAME_MEMFD_MAX)
+	if (start_measure(s) > FRAME_MEMFD_MAX)
 		return -E2BIG;
 	buffer_add(out, &h, sizeof(h));
 	add_string(out, s->cwd);
@@ -165,7 +165,7 @@ int start_decode(struct start *ret, const void *body, size_t len, struct arena *
 	err = read_strings(&s, &r, a);
 	if (err < 0)
 		return err;
-	if (r.left > 0 || !is_valid(&s))
+	if (r.left > 0 || !start_is_valid(&s))
 		return -EPROTO;
 	*ret = s;
 	return 0;

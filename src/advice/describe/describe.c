@@ -172,7 +172,7 @@ static bool watches_only(struct describe *c, enum operation op)
 }
 
 /* The parts of every section that follows the order of judgement. */
-static void finish(struct describe *c, enum operation op, const struct grant_list *deny)
+static void describe_finish(struct describe *c, enum operation op, const struct grant_list *deny)
 {
 	lines_of_rules(c, op, false);
 	line_of_fallback(c, op);
@@ -206,7 +206,7 @@ static void tell_read(struct describe *c)
 	lines_of_list(c, OPERATION_FS_READ, &c->p->fs_read, verbs[OPERATION_FS_READ]);
 	lines_of_list(c, OPERATION_FS_READ, &c->p->fs_write, verbs[OPERATION_FS_READ]);
 	lines_of_guests(c, OPERATION_FS_READ);
-	finish(c, OPERATION_FS_READ, &c->p->fs_deny);
+	describe_finish(c, OPERATION_FS_READ, &c->p->fs_deny);
 }
 
 static void tell_write(struct describe *c)
@@ -216,7 +216,7 @@ static void tell_write(struct describe *c)
 		return;
 	lines_of_list(c, OPERATION_FS_WRITE, &c->p->fs_write, verbs[OPERATION_FS_WRITE]);
 	lines_of_guests(c, OPERATION_FS_WRITE);
-	finish(c, OPERATION_FS_WRITE, &c->p->fs_deny);
+	describe_finish(c, OPERATION_FS_WRITE, &c->p->fs_deny);
 }
 
 /* Network */
@@ -253,7 +253,7 @@ static void lines_of_network_limits(struct describe *c)
 	c->failed = c->failed || rate.failed || methods.failed;
 }
 
-static void tell_network(struct describe *c)
+static void describe_tell_network(struct describe *c)
 {
 	section(c, "What it could reach");
 	if (c->failed || watches_only(c, OPERATION_NET_CONNECT))
@@ -261,7 +261,7 @@ static void tell_network(struct describe *c)
 	lines_of_list(c, OPERATION_NET_CONNECT, &c->p->network_allow, verbs[OPERATION_NET_CONNECT]);
 	for (size_t i = 0; i < c->p->listen.n; i++)
 		LINE(c, "accept connections on port %s", c->p->listen.items[i].all[0]);
-	finish(c, OPERATION_NET_CONNECT, &c->p->network_deny);
+	describe_finish(c, OPERATION_NET_CONNECT, &c->p->network_deny);
 	lines_of_network_limits(c);
 }
 
@@ -309,7 +309,7 @@ static void tell_exec(struct describe *c)
 		return;
 	}
 	lines_of_list(c, OPERATION_EXEC, &c->p->exec, verbs[OPERATION_EXEC]);
-	finish(c, OPERATION_EXEC, NULL);
+	describe_finish(c, OPERATION_EXEC, NULL);
 	if (may_run_some(c))
 		LINE(c, "with these also the interpreters and helper programs that they need");
 	lines_of_advice(c);
@@ -323,7 +323,7 @@ static void tell_env(struct describe *c)
 	if (c->failed || watches_only(c, OPERATION_ENV))
 		return;
 	lines_of_list(c, OPERATION_ENV, &c->p->env, verbs[OPERATION_ENV]);
-	finish(c, OPERATION_ENV, NULL);
+	describe_finish(c, OPERATION_ENV, NULL);
 }
 
 static const struct {
@@ -377,7 +377,7 @@ static void tell_services(struct describe *c)
 		return;
 	for (size_t i = 0; i < c->p->n_services; i++)
 		line_of_service(c, &c->p->services[i]);
-	finish(c, OPERATION_SERVICE, NULL);
+	describe_finish(c, OPERATION_SERVICE, NULL);
 }
 
 /* The rest */
@@ -396,7 +396,7 @@ static void print_count(uint64_t value, struct buffer *out)
 	buffer_printf(out, "%" PRIu64, value);
 }
 
-static void tell_limits(struct describe *c)
+static void describe_tell_limits(struct describe *c)
 {
 	static const struct {
 		const char *what, *line;
@@ -428,12 +428,12 @@ static void tell_limits(struct describe *c)
 static void (*const tellers[])(struct describe *c) = {
 	tell_read,
 	tell_write,
-	tell_network,
+	describe_tell_network,
 	tell_exec,
 	tell_env,
 	tell_services,
 	tell_baseline,
-	tell_limits,
+	describe_tell_limits,
 };
 
 /* Layers */

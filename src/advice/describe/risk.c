@@ -111,7 +111,7 @@ static unsigned facts_of_advice(const struct lint_findings *found)
 }
 
 /* What is the skill's own, and what belongs to the system and holds nobody's work. */
-static bool is_own(const char *pattern)
+static bool describe_risk_is_own(const char *pattern)
 {
 	enum variable v;
 	const char *rest;
@@ -201,9 +201,10 @@ static unsigned facts_of_grant(enum operation op, const struct grant *g)
 {
 	switch (op) {
 	case OPERATION_FS_READ:
-		return grant_is(g, is_own) || grant_is(g, is_of_system) ? 0 : READ_OTHERS;
+		return grant_is(g, describe_risk_is_own) || grant_is(g, is_of_system) ? 0
+										      : READ_OTHERS;
 	case OPERATION_FS_WRITE:
-		return grant_is(g, is_own) ? 0 : WRITE_OTHERS | READ_OTHERS;
+		return grant_is(g, describe_risk_is_own) ? 0 : WRITE_OTHERS | READ_OTHERS;
 	case OPERATION_NET_CONNECT:
 		return NET;
 	case OPERATION_SERVICE:
@@ -255,7 +256,7 @@ static unsigned facts_of_guests(const struct permissions *p)
 	return facts;
 }
 
-static bool exec_is_open(const struct permissions *p)
+static bool describe_risk_exec_is_open(const struct permissions *p)
 {
 	for (size_t i = 0; i < p->n_rules; i++) {
 		if (!p->rules[i].disabled && p->rules[i].operations >> OPERATION_EXEC & 1)
@@ -277,7 +278,7 @@ unsigned describe_facts(const struct describe *c, bool among)
 	facts |= facts_of_list(OPERATION_NET_CONNECT, &p->network_allow);
 	facts |= facts_of_services(p) | facts_of_rules(p) | facts_of_guests(p);
 	facts |= p->listen.n ? NET : 0;
-	facts |= exec_is_open(p) ? CODE : 0;
+	facts |= describe_risk_exec_is_open(p) ? CODE : 0;
 	return facts & UNSURE && among ? FACTS & ~UNBOUND : facts;
 }
 

@@ -34,7 +34,7 @@ struct place {
 	const char *rest;   /* "" or from a slash on */
 };
 
-static int place_of(const struct describe *c, const char *pattern, struct place *ret)
+static int describe_words_place_of(const struct describe *c, const char *pattern, struct place *ret)
 {
 	enum variable v;
 	int r = variable_split(pattern, &v, &ret->rest, NULL, NULL);
@@ -47,7 +47,7 @@ static int place_of(const struct describe *c, const char *pattern, struct place 
 	return r < 0 ? r : 0;
 }
 
-static void add_folder(const struct place *p, struct buffer *out)
+static void describe_words_add_folder(const struct place *p, struct buffer *out)
 {
 	buffer_adds(out, p->folder);
 	if (p->value)
@@ -55,7 +55,7 @@ static void add_folder(const struct place *p, struct buffer *out)
 }
 
 /* "src in the working folder", "/srv/data". */
-static void add_path(const struct place *p, const char *path, struct buffer *out)
+static void describe_words_add_path(const struct place *p, const char *path, struct buffer *out)
 {
 	if (!p->folder) {
 		buffer_adds(out, *path ? path : "/");
@@ -65,43 +65,44 @@ static void add_path(const struct place *p, const char *path, struct buffer *out
 		buffer_adds(out, path + (*path == '/'));
 		buffer_adds(out, " in ");
 	}
-	add_folder(p, out);
+	describe_words_add_folder(p, out);
 }
 
-static void add_alternative(
+static void describe_words_add_alternative(
 	const struct place *p, const struct glob_alternative *alt, struct buffer *out)
 {
 	if (alt->kind == GLOB_SUBTREE && !p->folder && alt->literal_len == 0) {
 		buffer_adds(out, "everything on this machine");
 	} else if (alt->kind == GLOB_SUBTREE) {
 		buffer_adds(out, "everything in ");
-		add_path(p, alt->literal, out);
+		describe_words_add_path(p, alt->literal, out);
 	} else if (alt->kind == GLOB_LITERAL) {
-		add_path(p, alt->literal, out);
+		describe_words_add_path(p, alt->literal, out);
 	} else {
 		buffer_adds(out, "all that matches ");
-		add_path(p, p->rest, out);
+		describe_words_add_path(p, p->rest, out);
 	}
 }
 
-static void add_file(const struct describe *c, const char *pattern, struct buffer *out)
+static void describe_words_add_file(
+	const struct describe *c, const char *pattern, struct buffer *out)
 {
 	auto_arena scratch = { 0 };
 	struct place p;
 	struct glob g;
 
-	if (place_of(c, pattern, &p) < 0) {
+	if (describe_words_place_of(c, pattern, &p) < 0) {
 		buffer_printf(out, "what “%s” means, which is no valid pattern", pattern);
 	} else if (p.folder && *p.rest == '\0') {
-		add_folder(&p, out);
+		describe_words_add_folder(&p, out);
 		buffer_adds(out, " itself, not what lies in it");
 	} else if (glob_parse(&g, &scratch, p.rest, NULL, NULL) < 0) {
 		buffer_printf(out, "what “%s” means, which is no valid pattern", pattern);
 	} else if (g.n == 1) {
-		add_alternative(&p, &g.alternatives[0], out);
+		describe_words_add_alternative(&p, &g.alternatives[0], out);
 	} else {
 		buffer_adds(out, "all that matches ");
-		add_path(&p, p.rest, out);
+		describe_words_add_path(&p, p.rest, out);
 	}
 }
 
@@ -109,8 +110,8 @@ void describe_folder(const struct describe *c, const char *pattern, struct buffe
 {
 	struct place p;
 
-	if (place_of(c, pattern, &p) == 0)
-		add_path(&p, p.rest, out);
+	if (describe_words_place_of(c, pattern, &p) == 0)
+		describe_words_add_path(&p, p.rest, out);
 	else
 		buffer_adds(out, pattern);
 }
@@ -127,7 +128,7 @@ static const struct {
 	{ 5432, "PostgreSQL" }, { 5900, "remote desktop" }, { 6379, "Redis" },
 	{ 8080, "HTTP, not encrypted" }, { 9418, "git" }, { 27017, "MongoDB" } };
 
-static void add_ports(const struct host_pattern *h, struct buffer *out)
+static void describe_words_add_ports(const struct host_pattern *h, struct buffer *out)
 {
 	if (h->port_lo == 1 && h->port_hi == HOST_PORT_MAX) {
 		buffer_adds(out, " on any port");
@@ -144,14 +145,14 @@ static void add_ports(const struct host_pattern *h, struct buffer *out)
 	}
 }
 
-static bool is_localhost(const struct host_pattern *h)
+static bool describe_words_is_localhost(const struct host_pattern *h)
 {
 	return h->kind == HOST_NAME && strcmp(h->name, "localhost") == 0;
 }
 
-static void add_name(const struct host_pattern *h, struct buffer *out)
+static void describe_words_add_name(const struct host_pattern *h, struct buffer *out)
 {
-	if (is_localhost(h))
+	if (describe_words_is_localhost(h))
 		buffer_adds(out, "this machine (localhost, 127.0.0.1, ::1)");
 	else
 		buffer_adds(out, h->name);
@@ -161,7 +162,7 @@ static void add_endpoint(const struct host_pattern *h, struct buffer *out)
 {
 	switch (h->kind) {
 	case HOST_NAME:
-		add_name(h, out);
+		describe_words_add_name(h, out);
 		break;
 	case HOST_SUBDOMAINS:
 		buffer_printf(out, "any subdomain of %s", h->name);
@@ -178,11 +179,12 @@ static void add_endpoint(const struct host_pattern *h, struct buffer *out)
 		buffer_printf(out, "whatever listens at %s, outside of the sandbox", h->name);
 		return;
 	}
-	add_ports(h, out);
+	describe_words_add_ports(h, out);
 	buffer_adds(out, h->transport == TRANSPORT_UDP ? " by UDP" : "");
 }
 
-static void add_host(const struct describe *c, const char *pattern, struct buffer *out)
+static void describe_words_add_host(
+	const struct describe *c, const char *pattern, struct buffer *out)
 {
 	auto_arena scratch = { 0 };
 	const struct baseline_net *guard;
@@ -195,7 +197,7 @@ static void add_host(const struct describe *c, const char *pattern, struct buffe
 	}
 	add_endpoint(&h, out);
 	guard = host_pattern_guard(&h);
-	if (guard && !is_localhost(&h))
+	if (guard && !describe_words_is_localhost(&h))
 		buffer_printf(out, "; %s", guard->why);
 	for (size_t i = 0; i < h.n_url_paths; i++)
 		buffer_printf(out, ", only for paths that match %s where Corral itself speaks HTTP",
@@ -216,7 +218,8 @@ static void add_arguments(const struct command_pattern *p, struct buffer *out)
 		buffer_printf(out, " %s", p->args[i]);
 }
 
-static void add_command(const struct describe *c, const char *pattern, struct buffer *out)
+static void describe_words_add_command(
+	const struct describe *c, const char *pattern, struct buffer *out)
 {
 	auto_arena scratch = { 0 };
 	auto_buffer file = { 0 };
@@ -229,7 +232,7 @@ static void add_command(const struct describe *c, const char *pattern, struct bu
 	if (p.is_name) {
 		buffer_adds(out, p.program);
 	} else {
-		add_file(c, p.program, &file);
+		describe_words_add_file(c, p.program, &file);
 		if (strncmp(buffer_text(&file), "everything ", 11) == 0)
 			buffer_printf(out, "any program %s", buffer_text(&file) + 11);
 		else
@@ -256,7 +259,8 @@ static void add_variable(const struct describe *c, const char *pattern, struct b
 		buffer_adds(out, pattern);
 }
 
-static void add_service(const struct describe *c, const char *pattern, struct buffer *out)
+static void describe_words_add_service(
+	const struct describe *c, const char *pattern, struct buffer *out)
 {
 	(void)c;
 	buffer_adds(out, strcmp(pattern, "*") == 0 ? "every service" : pattern);
@@ -265,12 +269,12 @@ static void add_service(const struct describe *c, const char *pattern, struct bu
 typedef void add_fn(const struct describe *c, const char *pattern, struct buffer *out);
 
 static add_fn *const adders[OPERATION_COUNT] = {
-	[OPERATION_FS_READ] = add_file,
-	[OPERATION_FS_WRITE] = add_file,
-	[OPERATION_NET_CONNECT] = add_host,
-	[OPERATION_EXEC] = add_command,
+	[OPERATION_FS_READ] = describe_words_add_file,
+	[OPERATION_FS_WRITE] = describe_words_add_file,
+	[OPERATION_NET_CONNECT] = describe_words_add_host,
+	[OPERATION_EXEC] = describe_words_add_command,
 	[OPERATION_ENV] = add_variable,
-	[OPERATION_SERVICE] = add_service,
+	[OPERATION_SERVICE] = describe_words_add_service,
 };
 
 void describe_grant(

@@ -81,7 +81,8 @@ static int reaches(
 }
 
 /* Somebody has followed the advice, word for word: no need to work it out. */
-static bool is_denied(const struct lint *l, const struct lint_entry *e, const struct deferred *d)
+static bool lint_deferred_is_denied(
+	const struct lint *l, const struct lint_entry *e, const struct deferred *d)
 {
 	const struct lint_entries *all = &l->entries[e->op];
 
@@ -97,7 +98,7 @@ static int reaches_file(struct lint *l, const struct lint_entry *e, const struct
 	const struct glob_alternative *alt = &e->globs.items[0].alternatives[0];
 	char path[PATH_BYTES] = "";
 
-	if (is_denied(l, e, d))
+	if (lint_deferred_is_denied(l, e, d))
 		return 0;
 	if (alt->kind == GLOB_SUBTREE)
 		(void)snprintf(path, sizeof(path), "%s%s", alt->literal, d->sample);
@@ -111,7 +112,7 @@ static bool has_too_many_shields(struct lint *l, const struct lint_entry *e)
 }
 
 /* Nobody keeps a repository or a home in a skill's own data and temporary files. */
-static bool is_private(const struct lint_entry *e)
+static bool lint_deferred_is_private(const struct lint_entry *e)
 {
 	enum variable v;
 	const char *rest;
@@ -142,7 +143,7 @@ int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 	const struct deferred *first = NULL;
 	auto_buffer deny = { 0 };
 
-	if (is_private(e) || has_too_many_shields(l, e))
+	if (lint_deferred_is_private(e) || has_too_many_shields(l, e))
 		return 0;
 	for (size_t i = 0; e->width == LINT_NARROW && i < N_FILES; i++) {
 		int r = reaches_file(l, e, &files[i]);

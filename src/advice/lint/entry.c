@@ -17,7 +17,8 @@
 
 /* Parsing, one pattern at a time */
 
-static int parse_path(struct lint *l, struct lint_part *part, const char *text, struct error *e)
+static int lint_entry_parse_path(
+	struct lint *l, struct lint_part *part, const char *text, struct error *e)
 {
 	const char *rest, *expanded;
 	enum variable v;
@@ -33,7 +34,7 @@ static int parse_path(struct lint *l, struct lint_part *part, const char *text, 
 
 static int parse_file(struct lint *l, struct lint_part *part, struct error *e)
 {
-	return parse_path(l, part, part->text, e);
+	return lint_entry_parse_path(l, part, part->text, e);
 }
 
 static int parse_command(struct lint *l, struct lint_part *part, struct error *e)
@@ -42,7 +43,7 @@ static int parse_command(struct lint *l, struct lint_part *part, struct error *e
 
 	if (r < 0 || part->command.is_name)
 		return r;
-	return parse_path(l, part, part->command.program, e);
+	return lint_entry_parse_path(l, part, part->command.program, e);
 }
 
 static int parse_variable(struct lint *l, struct lint_part *part, struct error *e)
@@ -97,7 +98,7 @@ static int narrow_hosts(struct lint *l, struct lint_entry *e, const struct host_
 	return 0;
 }
 
-static unsigned methods_of(const struct rule *rule)
+static unsigned lint_entry_methods_of(const struct rule *rule)
 {
 	unsigned methods = 0;
 
@@ -116,7 +117,7 @@ static int parse_hosts(struct lint *l, struct lint_entry *e, struct error *err)
 
 		if (r < 0)
 			return r;
-		p.methods = methods_of(e->rule);
+		p.methods = lint_entry_methods_of(e->rule);
 		r = i == 0 ? ARENA_PUSH(l->scratch, e->hosts, e->n_hosts, cap, p)
 			   : narrow_hosts(l, e, &p);
 		if (r < 0)
@@ -137,7 +138,7 @@ static void print_part(const struct lint_entry *e, const char *text, struct buff
 		buffer_adds(out, "=…");
 }
 
-static int print_entry(struct lint *l, struct lint_entry *e)
+static int lint_entry_print_entry(struct lint *l, struct lint_entry *e)
 {
 	auto_buffer out = { 0 };
 
@@ -151,7 +152,7 @@ static int print_entry(struct lint *l, struct lint_entry *e)
 	return e->text ? 0 : -ENOMEM;
 }
 
-static int parse_parts(struct lint *l, struct lint_entry *e, struct error *err)
+static int lint_entry_parse_parts(struct lint *l, struct lint_entry *e, struct error *err)
 {
 	for (size_t i = 0; i < e->n; i++) {
 		struct lint_part *part = &e->parts[i];
@@ -189,9 +190,9 @@ static int parse_entry(struct lint *l, struct lint_entry *e, struct error *err)
 	e->n = e->grant->n < LINT_PARTS_MAX ? e->grant->n : LINT_PARTS_MAX;
 	e->parts = arena_calloc(l->scratch, e->n, sizeof(*e->parts));
 	e->globs.items = arena_calloc(l->scratch, e->n, sizeof(*e->globs.items));
-	if (!e->parts || !e->globs.items || print_entry(l, e) < 0)
+	if (!e->parts || !e->globs.items || lint_entry_print_entry(l, e) < 0)
 		return -ENOMEM;
-	r = parse_parts(l, e, err);
+	r = lint_entry_parse_parts(l, e, err);
 	if (r == 0)
 		r = find_out_if_empty(e);
 	if (r == 0 && e->globs.n && e->op != OPERATION_ENV)
@@ -201,7 +202,7 @@ static int parse_entry(struct lint *l, struct lint_entry *e, struct error *err)
 
 /* Collecting, the strongest first */
 
-static int keep(struct lint *l, struct lint_entries *to, struct lint_entry e)
+static int lint_entry_keep(struct lint *l, struct lint_entries *to, struct lint_entry e)
 {
 	if (e.verdict != VERDICT_ALLOW &&
 		ARENA_PUSH(l->scratch, to->shields, to->n_shields, to->cap_shields, to->n) < 0)
@@ -209,7 +210,7 @@ static int keep(struct lint *l, struct lint_entries *to, struct lint_entry e)
 	return ARENA_PUSH(l->scratch, to->items, to->n, to->cap, e);
 }
 
-static int add(struct lint *l, struct lint_entries *to, struct lint_entry e)
+static int lint_entry_add(struct lint *l, struct lint_entries *to, struct lint_entry e)
 {
 	struct error err = { 0 };
 	int r;
@@ -222,33 +223,33 @@ static int add(struct lint *l, struct lint_entries *to, struct lint_entry e)
 	if (r == -ENOMEM)
 		return r;
 	if (r == 0)
-		return keep(l, to, e);
+		return lint_entry_keep(l, to, e);
 	return e.implied ? 0
 			 : lint_report_at(l, &e.where, e.text ? e.text : "",
 				   lint_say(l, "%s", err.text),
 				   lint_say(l, "%s", err.hint[0] ? err.hint : "write it anew"));
 }
 
-static int add_list(
+static int lint_entry_add_list(
 	struct lint *l, struct lint_entries *to, const struct grant_list *list, struct lint_entry e)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		int r;
 
 		e.grant = &list->items[i];
-		r = add(l, to, e);
+		r = lint_entry_add(l, to, e);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int by_strength(const void *x, const void *y)
+static int lint_entry_by_strength(const void *x, const void *y)
 {
 	return rule_compare(*(const struct rule *const *)x, *(const struct rule *const *)y);
 }
 
-static int add_rule(struct lint *l, const struct rule *rule)
+static int lint_entry_add_rule(struct lint *l, const struct rule *rule)
 {
 	int r = 0;
 
@@ -259,12 +260,12 @@ static int add_rule(struct lint *l, const struct rule *rule)
 			.rule = rule };
 
 		if (rule->operations >> op & 1)
-			r = add_list(l, &l->entries[op], &rule->patterns, e);
+			r = lint_entry_add_list(l, &l->entries[op], &rule->patterns, e);
 	}
 	return r;
 }
 
-static int add_rules(struct lint *l)
+static int lint_entry_add_rules(struct lint *l)
 {
 	size_t n = l->p->n_rules;
 	const struct rule **sorted = arena_calloc(l->scratch, n + 1, sizeof(const struct rule *));
@@ -273,16 +274,16 @@ static int add_rules(struct lint *l)
 	for (size_t i = 0; r == 0 && i < n; i++)
 		sorted[i] = &l->p->rules[i];
 	if (r == 0 && n)
-		qsort(sorted, n, sizeof(const struct rule *), by_strength);
+		qsort(sorted, n, sizeof(const struct rule *), lint_entry_by_strength);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		if (!sorted[i]->disabled)
-			r = add_rule(l, sorted[i]);
+			r = lint_entry_add_rule(l, sorted[i]);
 	}
 	return r;
 }
 
 /* A guest path grants its folder on the host. */
-static int add_guest_path(struct lint *l, const struct guest_path *g)
+static int lint_entry_add_guest_path(struct lint *l, const struct guest_path *g)
 {
 	struct lint_entry e = { .verdict = VERDICT_ALLOW, .list = "guest_paths" };
 	struct grant *grant = arena_alloc(l->scratch, sizeof(*grant));
@@ -298,12 +299,12 @@ static int add_guest_path(struct lint *l, const struct guest_path *g)
 	e.grant = grant;
 	e.op = OPERATION_FS_READ;
 	e.implied = g->writable;
-	r = add(l, &l->entries[e.op], e);
+	r = lint_entry_add(l, &l->entries[e.op], e);
 	if (r < 0 || !g->writable)
 		return r;
 	e.op = OPERATION_FS_WRITE;
 	e.implied = false;
-	return add(l, &l->entries[e.op], e);
+	return lint_entry_add(l, &l->entries[e.op], e);
 }
 
 struct row {
@@ -316,7 +317,8 @@ static int add_rows(struct lint *l, const struct row *rows, size_t n)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_list(l, &l->entries[rows[i].entry.op], rows[i].grants, rows[i].entry);
+		r = lint_entry_add_list(
+			l, &l->entries[rows[i].entry.op], rows[i].grants, rows[i].entry);
 	return r;
 }
 
@@ -350,12 +352,13 @@ int lint_collect(struct lint *l)
 	int r = add_rows(l, denies, N(denies));
 
 	if (r == 0)
-		r = add_rules(l);
+		r = lint_entry_add_rules(l);
 	if (r == 0)
 		r = add_rows(l, grants, N(grants));
 	for (size_t i = 0; r == 0 && i < l->p->n_guest_paths; i++)
-		r = add_guest_path(l, &l->p->guest_paths[i]);
-	return r < 0 ? r : add_list(l, &l->dangerous, &l->p->dangerously_allow, dangerous);
+		r = lint_entry_add_guest_path(l, &l->p->guest_paths[i]);
+	return r < 0 ? r
+		     : lint_entry_add_list(l, &l->dangerous, &l->p->dangerously_allow, dangerous);
 }
 
 const char *lint_source(struct lint *l, const struct lint_entry *e)

@@ -57,7 +57,7 @@ static void name_sample(const char *name, char sample[NAME_MAX_BYTES])
 	sample[n] = '\0';
 }
 
-static const char *find_word(const char *const *words, size_t n, const char *name)
+static const char *lint_env_find_word(const char *const *words, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (service_word_matches(words[i], name, strlen(name)))
@@ -85,27 +85,27 @@ static bool takes_all(const struct lint_entry *e)
 }
 
 /* The name or word of a table that e takes in, or NULL. */
-static const char *find_in(const struct lint_entry *e, const char *const *words, size_t n_words,
-	const char *const *names, size_t n_names)
+static const char *lint_env_find_in(const struct lint_entry *e, const char *const *words,
+	size_t n_words, const char *const *names, size_t n_names)
 {
 	char sample[NAME_MAX_BYTES];
 	const char *found;
 
 	name_sample(e->parts[0].text, sample);
-	found = find_word(words, n_words, sample);
+	found = lint_env_find_word(words, n_words, sample);
 	return found ? found : find_taken(names, n_names, &e->globs);
 }
 
-static bool is_harmless(const struct lint_entry *e)
+static bool lint_env_is_harmless(const struct lint_entry *e)
 {
 	char sample[NAME_MAX_BYTES];
 
 	name_sample(e->parts[0].text, sample);
-	return find_word(harmless_words, N(harmless_words), sample);
+	return lint_env_find_word(harmless_words, N(harmless_words), sample);
 }
 
 /* The part that sets a value, or NULL: the host's own comes in. */
-static const struct lint_part *value_of(const struct lint_entry *e)
+static const struct lint_part *lint_env_value_of(const struct lint_entry *e)
 {
 	for (size_t i = 0; i < e->n; i++) {
 		if (e->parts[i].value)
@@ -116,7 +116,7 @@ static const struct lint_part *value_of(const struct lint_entry *e)
 
 int lint_env_everything(struct lint *l, const struct lint_entry *e)
 {
-	if (value_of(e) || !takes_all(e))
+	if (lint_env_value_of(e) || !takes_all(e))
 		return 0;
 	return lint_report(l, e,
 		lint_say(l, "every variable of the host comes in, also those that hold keys and "
@@ -129,9 +129,9 @@ int lint_env_secret(struct lint *l, const struct lint_entry *e)
 {
 	const char *name;
 
-	if (value_of(e) || takes_all(e) || is_harmless(e))
+	if (lint_env_value_of(e) || takes_all(e) || lint_env_is_harmless(e))
 		return 0;
-	name = find_in(e, secret_words, N(secret_words), secret_names, N(secret_names));
+	name = lint_env_find_in(e, secret_words, N(secret_words), secret_names, N(secret_names));
 	if (!name)
 		return 0;
 	return lint_report(l, e,
@@ -145,7 +145,7 @@ int lint_env_code(struct lint *l, const struct lint_entry *e)
 
 	if (takes_all(e))
 		return 0;
-	name = find_in(e, env_name_code_words, env_name_n_code_words, env_name_code_words,
+	name = lint_env_find_in(e, env_name_code_words, env_name_n_code_words, env_name_code_words,
 		env_name_n_code_words);
 	if (!name)
 		return 0;
@@ -212,14 +212,14 @@ static bool stands_for_secret(const char *name, const char *value)
 	char sample[NAME_MAX_BYTES];
 
 	name_sample(name, sample);
-	return strlen(value) >= 8 && find_word(secret_words, N(secret_words), sample) &&
-	       !find_word(harmless_words, N(harmless_words), sample) &&
-	       !find_word(harmless, N(harmless), value);
+	return strlen(value) >= 8 && lint_env_find_word(secret_words, N(secret_words), sample) &&
+	       !lint_env_find_word(harmless_words, N(harmless_words), sample) &&
+	       !lint_env_find_word(harmless, N(harmless), value);
 }
 
 int lint_env_secret_value(struct lint *l, const struct lint_entry *e)
 {
-	const struct lint_part *part = value_of(e);
+	const struct lint_part *part = lint_env_value_of(e);
 
 	if (!part)
 		return 0;

@@ -90,7 +90,7 @@ static size_t length_without_version(const char *name)
 	return keep ? keep : len;
 }
 
-static bool is_one_of(const char *const *programs, const char *name)
+static bool lint_exec_is_one_of(const char *const *programs, const char *name)
 {
 	size_t bare = length_without_version(name);
 
@@ -103,7 +103,7 @@ static bool is_one_of(const char *const *programs, const char *name)
 }
 
 /* The arguments say which file or command is run. */
-static bool is_named(const struct command_pattern *c)
+static bool lint_exec_is_named(const struct command_pattern *c)
 {
 	for (size_t i = 0; i < c->n_args; i++) {
 		if (c->args[i][0] != '-')
@@ -112,18 +112,18 @@ static bool is_named(const struct command_pattern *c)
 	return false;
 }
 
-static const struct kind *kind_of(
+static const struct kind *lint_exec_kind_of(
 	const struct kind *kinds, size_t n, const char *name, const struct command_pattern *c)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (is_one_of(kinds[i].programs, name) &&
-			!(kinds[i].named_by_argument && is_named(c)))
+		if (lint_exec_is_one_of(kinds[i].programs, name) &&
+			!(kinds[i].named_by_argument && lint_exec_is_named(c)))
 			return &kinds[i];
 	}
 	return NULL;
 }
 
-static const char *base_name(const char *path)
+static const char *lint_exec_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -138,13 +138,13 @@ static const struct kind *kind_of_part(
 
 	if (part->command.is_name) {
 		*ret_name = part->command.program;
-		return kind_of(kinds, n, *ret_name, &part->command);
+		return lint_exec_kind_of(kinds, n, *ret_name, &part->command);
 	}
 	for (size_t i = 0; !kind && i < part->glob.n; i++) {
 		if (part->glob.alternatives[i].kind != GLOB_LITERAL)
 			continue;
-		*ret_name = base_name(part->glob.alternatives[i].literal);
-		kind = kind_of(kinds, n, *ret_name, &part->command);
+		*ret_name = lint_exec_base_name(part->glob.alternatives[i].literal);
+		kind = lint_exec_kind_of(kinds, n, *ret_name, &part->command);
 	}
 	return kind;
 }
@@ -184,7 +184,7 @@ int lint_exec_root(struct lint *l, const struct lint_entry *e)
 
 /* Many programs at once */
 
-static bool has_name(const struct lint_entry *e)
+static bool lint_exec_has_name(const struct lint_entry *e)
 {
 	for (size_t i = 0; i < e->n; i++) {
 		if (e->parts[i].command.is_name)
@@ -195,7 +195,7 @@ static bool has_name(const struct lint_entry *e)
 
 int lint_exec_everything(struct lint *l, const struct lint_entry *e)
 {
-	if (e->width != LINT_EVERYTHING || has_name(e))
+	if (e->width != LINT_EVERYTHING || lint_exec_has_name(e))
 		return 0;
 	return lint_report(l, e, lint_say(l, "any program may run, so the list is no boundary"),
 		lint_say(l, "name the programs that are needed"));
@@ -212,7 +212,7 @@ static bool is_glob(const struct lint_part *part)
 
 int lint_exec_glob(struct lint *l, const struct lint_entry *e)
 {
-	if (e->width == LINT_EVERYTHING || has_name(e) || !is_glob(&e->parts[0]))
+	if (e->width == LINT_EVERYTHING || lint_exec_has_name(e) || !is_glob(&e->parts[0]))
 		return 0;
 	return lint_report(l, e,
 		lint_say(l, "whatever is put there later may run, too; folders of the system hold "

@@ -16,7 +16,7 @@
 
 /* The baseline as two globs */
 
-static bool ends_with(const char *s, const char *end)
+static bool lint_files_ends_with(const char *s, const char *end)
 {
 	size_t n = strlen(s), m = strlen(end);
 
@@ -25,7 +25,7 @@ static bool ends_with(const char *s, const char *end)
 
 static bool is_system_folder(const struct baseline_path *b)
 {
-	return !b->secret && b->pattern[0] == '/' && ends_with(b->pattern, "/**");
+	return !b->secret && b->pattern[0] == '/' && lint_files_ends_with(b->pattern, "/**");
 }
 
 int lint_files_init(struct lint *l)
@@ -270,7 +270,7 @@ int lint_dangerously_allow(struct lint *l)
 }
 
 /* 1 if something in the layer could allow what e covers. */
-static int is_granted(struct lint *l, const struct lint_entry *e)
+static int lint_files_is_granted(struct lint *l, const struct lint_entry *e)
 {
 	const struct lint_entries *all = &l->entries[OPERATION_FS_READ];
 
@@ -299,7 +299,7 @@ int lint_dangerously_unused(struct lint *l)
 		if (plain && !baseline_near(l, e))
 			r = lint_report(l, e, lint_say(l, "the baseline has nothing here to lift"),
 				lint_say(l, "remove it"));
-		else if ((r = is_granted(l, e)) == 0)
+		else if ((r = lint_files_is_granted(l, e)) == 0)
 			r = lint_report(l, e,
 				lint_say(l, "nothing in this layer grants it, so lifting the "
 					    "baseline changes nothing"),

@@ -19,7 +19,7 @@
 #include "advice/lint/internal.h"
 #include "policy/algebra/relation.h"
 
-static bool is_literal(const struct glob *g)
+static bool lint_search_is_literal(const struct glob *g)
 {
 	return g->n == 1 && g->alternatives[0].kind == GLOB_LITERAL;
 }
@@ -39,7 +39,7 @@ static int try_literal(const struct lint_globs *in, const struct lint_globs *out
 	const struct glob_alternative *alt = NULL;
 
 	for (size_t i = 0; i < in->n && !alt; i++) {
-		if (is_literal(&in->items[i]))
+		if (lint_search_is_literal(&in->items[i]))
 			alt = &in->items[i].alternatives[0];
 	}
 	if (!alt)
@@ -69,7 +69,7 @@ static bool are_apart(const struct glob_alternative *x, const struct glob_altern
 	       other->literal[least] != '/';
 }
 
-static bool apart(const struct glob *a, const struct glob *b)
+static bool lint_search_apart(const struct glob *a, const struct glob *b)
 {
 	for (size_t i = 0; i < a->n * b->n; i++) {
 		if (!are_apart(&a->alternatives[i / b->n], &b->alternatives[i % b->n]))
@@ -81,7 +81,7 @@ static bool apart(const struct glob *a, const struct glob *b)
 static bool have_nothing_in_common(const struct lint_globs *in)
 {
 	for (size_t i = 1; i < in->n; i++) {
-		if (apart(&in->items[i - 1], &in->items[i]))
+		if (lint_search_apart(&in->items[i - 1], &in->items[i]))
 			return true;
 	}
 	return false;
@@ -93,7 +93,7 @@ static int only_in(void *data, const uint32_t *ranks)
 	return ranks[0] != RANK_NONE && ranks[1] == RANK_NONE;
 }
 
-static int run(
+static int lint_search_run(
 	struct lint *l, enum product_domain domain, struct automaton *in, struct automaton *out)
 {
 	struct automaton *both[] = { in, out };
@@ -107,7 +107,7 @@ static int run(
 	return r;
 }
 
-static int search(struct lint *l, enum product_domain domain, const struct lint_globs *in,
+static int lint_search(struct lint *l, enum product_domain domain, const struct lint_globs *in,
 	const struct lint_globs *out, size_t n_out)
 {
 	auto_automaton *x = automaton_new(), *y = automaton_new();
@@ -115,7 +115,7 @@ static int search(struct lint *l, enum product_domain domain, const struct lint_
 
 	for (size_t i = 0; r == 0 && i < n_out; i++)
 		r = automaton_add_all(y, out[i].items, out[i].n, 0);
-	return r < 0 ? r : run(l, domain, x, y);
+	return r < 0 ? r : lint_search_run(l, domain, x, y);
 }
 
 int lint_exists(struct lint *l, enum product_domain domain, const struct lint_globs *in,
@@ -127,7 +127,7 @@ int lint_exists(struct lint *l, enum product_domain domain, const struct lint_gl
 		return r;
 	if (have_nothing_in_common(in))
 		return 0;
-	r = *l->work < LINT_WORK_MAX ? search(l, domain, in, out, n_out) : -E2BIG;
+	r = *l->work < LINT_WORK_MAX ? lint_search(l, domain, in, out, n_out) : -E2BIG;
 	if (r == -E2BIG)
 		l->incomplete = true;
 	return r;
@@ -208,7 +208,7 @@ int lint_reaches(
 
 /* Two globs */
 
-static bool is_plain(const struct glob *g)
+static bool lint_search_is_plain(const struct glob *g)
 {
 	return g->n == 1 && g->alternatives[0].kind != GLOB_TRUE;
 }
@@ -218,11 +218,11 @@ static int glob_contains(struct lint *l, struct glob *a, struct glob *b, enum pr
 	struct lint_globs in = { b, 1 }, out = { a, 1 };
 	int r;
 
-	if (is_plain(a) && is_plain(b)) {
+	if (lint_search_is_plain(a) && lint_search_is_plain(b)) {
 		r = relation_of_globs(a, b, domain);
 		return r == RELATION_EQUAL || r == RELATION_OUTSIDE;
 	}
-	if (apart(a, b))
+	if (lint_search_apart(a, b))
 		return 0;
 	r = lint_exists(l, domain, &in, &out, 1);
 	return r == -ENOMEM ? r : r == 0;
@@ -233,9 +233,9 @@ static int glob_disjoint(struct lint *l, struct glob *a, struct glob *b, enum pr
 	struct glob both[] = { *a, *b };
 	int r;
 
-	if (is_plain(a) && is_plain(b))
+	if (lint_search_is_plain(a) && lint_search_is_plain(b))
 		return relation_of_globs(a, b, domain) == RELATION_DISJOINT;
-	if (apart(a, b))
+	if (lint_search_apart(a, b))
 		return 1;
 	r = lint_exists(l, domain, &(struct lint_globs){ both, 2 }, NULL, 0);
 	return r == -ENOMEM ? r : r == 0;
@@ -243,9 +243,9 @@ static int glob_disjoint(struct lint *l, struct glob *a, struct glob *b, enum pr
 
 /* Two patterns of entries, by what they are about. Zero: not for certain. */
 
-static bool is_everything(const struct glob *g)
+static bool lint_search_is_everything(const struct glob *g)
 {
-	return is_plain(g) && g->alternatives[0].kind == GLOB_SUBTREE &&
+	return lint_search_is_plain(g) && g->alternatives[0].kind == GLOB_SUBTREE &&
 	       g->alternatives[0].literal_len == 0;
 }
 
@@ -254,7 +254,7 @@ static int file_contains(struct lint *l, struct lint_part *a, struct lint_part *
 	if (!a->has_glob || !b->has_glob)
 		return 0;
 	if (a->variable != b->variable)
-		return is_everything(&a->glob);
+		return lint_search_is_everything(&a->glob);
 	return glob_contains(l, &a->glob, &b->glob, PRODUCT_PATHS);
 }
 

@@ -32,7 +32,8 @@ static bool sets_value(const struct lint_entry *e)
 }
 
 /* Does `other` leave e nothing to decide? */
-static int covers(struct lint *l, const struct lint_entry *other, const struct lint_entry *e)
+static int lint_useless_covers(
+	struct lint *l, const struct lint_entry *other, const struct lint_entry *e)
 {
 	int r;
 
@@ -73,14 +74,14 @@ static int find_cover(struct lint *l, const struct lint_entries *all, struct lin
 	int r = find_denial(l, e);
 
 	for (size_t i = 0; r == 0 && i < all->n; i++) {
-		r = covers(l, &all->items[i], e);
+		r = lint_useless_covers(l, &all->items[i], e);
 		if (r == 1)
 			e->by = &all->items[i];
 	}
 	return r < 0 ? r : 0;
 }
 
-static int compare(struct lint *l)
+static int lint_useless_compare(struct lint *l)
 {
 	int r = 0;
 
@@ -113,7 +114,7 @@ static bool is_second(const struct lint *l, const struct lint_entry *e)
 	return false;
 }
 
-static const char *place(struct lint *l, const struct lint_entry *e)
+static const char *lint_useless_place(struct lint *l, const struct lint_entry *e)
 {
 	if (!e->where.file || !e->where.line)
 		return "";
@@ -125,7 +126,7 @@ typedef int say_fn(struct lint *l, const struct lint_entry *e);
 
 static int for_each(struct lint *l, wanted_fn *wanted, say_fn *say)
 {
-	int r = compare(l);
+	int r = lint_useless_compare(l);
 
 	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
 		for (size_t i = 0; r == 0 && i < l->entries[op].n; i++) {
@@ -138,7 +139,7 @@ static int for_each(struct lint *l, wanted_fn *wanted, say_fn *say)
 	return r;
 }
 
-static bool is_denied(const struct lint_entry *e)
+static bool lint_useless_is_denied(const struct lint_entry *e)
 {
 	return e->by && !e->rule && e->by->verdict < e->verdict;
 }
@@ -150,13 +151,13 @@ static int say_denied(struct lint *l, const struct lint_entry *e)
 	return lint_report(l, e,
 		lint_say(l, "this grants nothing: %s %s all of it by %s%s", lint_source(l, by),
 			by->verdict == VERDICT_DENY ? "forbids" : "asks about", by->text,
-			place(l, by)),
+			lint_useless_place(l, by)),
 		lint_say(l, "remove one of the two"));
 }
 
 int lint_denied(struct lint *l)
 {
-	return for_each(l, is_denied, say_denied);
+	return for_each(l, lint_useless_is_denied, say_denied);
 }
 
 static bool is_shadowed(const struct lint_entry *e)
@@ -170,7 +171,7 @@ static int say_shadowed(struct lint *l, const struct lint_entry *e)
 
 	return lint_report(l, e,
 		lint_say(l, "rule %s never decides this: %s comes first, with %s%s", e->rule->id,
-			lint_source(l, by), by->text, place(l, by)),
+			lint_source(l, by), by->text, lint_useless_place(l, by)),
 		lint_say(l, "remove it, or give it a higher priority"));
 }
 
@@ -179,7 +180,7 @@ int lint_rule_shadowed(struct lint *l)
 	return for_each(l, is_shadowed, say_shadowed);
 }
 
-static bool is_covered(const struct lint_entry *e)
+static bool lint_useless_is_covered(const struct lint_entry *e)
 {
 	return e->by && e->by->verdict == e->verdict;
 }
@@ -188,13 +189,13 @@ static int say_covered(struct lint *l, const struct lint_entry *e)
 {
 	return lint_report(l, e,
 		lint_say(l, "%s has %s, which covers all of it%s", lint_source(l, e->by),
-			e->by->text, place(l, e->by)),
+			e->by->text, lint_useless_place(l, e->by)),
 		lint_say(l, "remove it, or narrow the other"));
 }
 
 int lint_covered(struct lint *l)
 {
-	return for_each(l, is_covered, say_covered);
+	return for_each(l, lint_useless_is_covered, say_covered);
 }
 
 static bool is_nothing(const struct lint_entry *e)
@@ -217,7 +218,7 @@ int lint_matches_nothing(struct lint *l)
 /* Denials */
 
 /* The operations that a denial takes something away from; what is denied does not run either. */
-static unsigned operations_of(const struct lint_entry *e)
+static unsigned lint_useless_operations_of(const struct lint_entry *e)
 {
 	if (e->rule)
 		return e->rule->operations;
@@ -232,7 +233,7 @@ static int takes_something(struct lint *l, const struct lint_entry *e)
 	for (int op = 0; op < OPERATION_COUNT; op++) {
 		const struct lint_entries *all = &l->entries[op];
 
-		for (size_t i = 0; operations_of(e) >> op & 1 && i < all->n; i++) {
+		for (size_t i = 0; lint_useless_operations_of(e) >> op & 1 && i < all->n; i++) {
 			int r = all->items[i].verdict == VERDICT_DENY
 					? 1
 					: lint_disjoint(l, e, &all->items[i]);

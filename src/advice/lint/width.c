@@ -51,7 +51,7 @@ static bool holds_home(const struct lint *l, const struct lint_globs *g)
 	return false;
 }
 
-static bool is_plain(const struct lint_globs *g)
+static bool lint_width_is_plain(const struct lint_globs *g)
 {
 	for (size_t i = 0; g->n == 1 && i < g->items[0].n; i++) {
 		if (g->items[0].alternatives[i].kind == GLOB_TRUE)
@@ -67,7 +67,7 @@ static int reaches_home(struct lint *l, const struct lint_globs *g)
 
 	if (holds_home(l, g) || (g->n == 1 && names_home(l, &g->items[0])))
 		return 1;
-	if (is_plain(g))
+	if (lint_width_is_plain(g))
 		return 0;
 	memcpy(in, g->items, g->n * sizeof(in[0]));
 	in[g->n] = l->homes;

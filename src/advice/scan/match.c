@@ -31,7 +31,7 @@ struct scan_node {
 	uint16_t needle; /* the first one that ends here, plus 1 */
 };
 
-static int fold(char c)
+static int scan_match_fold(char c)
 {
 	return (unsigned char)c < ALPHABET ? tolower((unsigned char)c) : 0;
 }
@@ -41,7 +41,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-static int add_node(struct scan_match *m, struct arena *a, uint16_t *ret)
+static int scan_match_add_node(struct scan_match *m, struct arena *a, uint16_t *ret)
 {
 	const struct scan_node empty = { .needle = 0 };
 
@@ -58,10 +58,10 @@ static int reach_node(
 	uint16_t at = 0, next = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		const int c = fold(text[i]);
+		const int c = scan_match_fold(text[i]);
 
 		if (!m->nodes[at].edges[c]) {
-			if (add_node(m, a, &next) < 0)
+			if (scan_match_add_node(m, a, &next) < 0)
 				return -ENOMEM;
 			m->nodes[at].edges[c] = next;
 		}
@@ -146,7 +146,7 @@ int scan_match_init(struct scan_match *m, struct arena *a)
 
 	*m = (struct scan_match){ 0 };
 	m->reached = arena_calloc(a, scan_n_patterns, sizeof(*m->reached));
-	if (!m->reached || add_node(m, a, &root) < 0)
+	if (!m->reached || scan_match_add_node(m, a, &root) < 0)
 		return -ENOMEM;
 	for (size_t p = 0; p < scan_n_patterns; p++) {
 		for (size_t k = 0; k < SCAN_STEPS_MAX && scan_patterns[p].steps[k]; k++) {
@@ -208,7 +208,7 @@ static bool step_follows(const struct scan_match *m, const struct scan_needle *n
 	return flags >> 8 == 0 || start + 1 - before <= flags >> 8;
 }
 
-static void report(struct scan_match *m, enum scan_rule_id rule, size_t at)
+static void scan_match_report(struct scan_match *m, enum scan_rule_id rule, size_t at)
 {
 	for (size_t i = 0; i < m->n_found; i++) {
 		if (m->found[i].rule == rule)
@@ -229,7 +229,7 @@ static void meet_needle(
 		return;
 	m->reached[n->pattern][n->step] = m->base + end + 1;
 	if (n->step + 1 == SCAN_STEPS_MAX || !p->steps[n->step + 1])
-		report(m, p->rule, start);
+		scan_match_report(m, p->rule, start);
 }
 
 /* Between commands; but not the '&' of ">&" or of an address. */
@@ -257,7 +257,7 @@ void scan_match_line(struct scan_match *m, const char *line, size_t len)
 	m->n_found = 0;
 	forget_line(m);
 	for (size_t i = 0; i < len; i++) {
-		at = m->nodes[at].edges[fold(line[i])];
+		at = m->nodes[at].edges[scan_match_fold(line[i])];
 		for (uint16_t k = at; k; k = m->nodes[k].also) {
 			for (uint16_t n = m->nodes[k].needle; n; n = m->needles[n - 1].next)
 				meet_needle(m, &m->needles[n - 1], line, len, i + 1);

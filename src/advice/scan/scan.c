@@ -65,8 +65,8 @@ static const char *excerpt(struct arena *a, const char *text, size_t len, size_t
 }
 
 /* text NULL: the file as a whole. */
-static void add(struct scan *s, enum scan_rule_id rule, uint32_t line, const char *text, size_t len,
-	size_t at)
+static void scan_add(struct scan *s, enum scan_rule_id rule, uint32_t line, const char *text,
+	size_t len, size_t at)
 {
 	struct skill_findings *f = &s->findings;
 	const struct scan_rule *r = &scan_rules[rule];
@@ -101,12 +101,12 @@ static void scan_characters(struct scan *s, uint32_t line, const char *text, siz
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		if (checks[i].find(text, len, &at))
-			add(s, checks[i].rule, line, text, len, at);
+			scan_add(s, checks[i].rule, line, text, len, at);
 	}
 }
 
 /* Takes a backslash that joins lines off the end; true if the next line belongs to this one. */
-static bool is_continued(const struct scan *s, const char *text, size_t *len)
+static bool scan_is_continued(const struct scan *s, const char *text, size_t *len)
 {
 	while (*len && strchr(" \t\r", text[*len - 1]))
 		--*len;
@@ -130,7 +130,7 @@ static void scan_patterns_of_line(struct scan *s)
 	}
 	scan_match_line(&s->match, line->data, line->len);
 	for (size_t i = 0; i < s->match.n_found; i++)
-		add(s, s->match.found[i].rule, s->joined_line, line->data, line->len,
+		scan_add(s, s->match.found[i].rule, s->joined_line, line->data, line->len,
 			s->match.found[i].at);
 	buffer_clear(line);
 }
@@ -142,7 +142,7 @@ static void scan_line(struct scan *s, uint32_t line, const char *text, size_t le
 	scan_characters(s, line, text, len);
 	if (s->joined.len == 0)
 		s->joined_line = line;
-	more = is_continued(s, text, &len);
+	more = scan_is_continued(s, text, &len);
 	scan_text_normalize(&s->joined, text, len);
 	if (!more || is_last)
 		scan_patterns_of_line(s);
@@ -167,7 +167,7 @@ static void scan_text(struct scan *s, const char *text, size_t len)
 }
 
 /* Reads the start of a file; -EFBIG, an outcome rather than an error, means that there is more. */
-static int read_start(struct scan *s, const struct skill_entry *entry, struct error *e)
+static int scan_read_start(struct scan *s, const struct skill_entry *entry, struct error *e)
 {
 	int r;
 
@@ -185,7 +185,7 @@ static int scan_file(void *data, const struct skill_entry *entry, struct error *
 
 	if (entry->type != SKILL_FILE)
 		return 0;
-	r = read_start(s, entry, e);
+	r = scan_read_start(s, entry, e);
 	if (r < 0 && r != -EFBIG)
 		return r;
 	s->file = arena_strdup(s->arena, entry->path);
@@ -193,11 +193,11 @@ static int scan_file(void *data, const struct skill_entry *entry, struct error *
 	s->n_in_file = 0;
 	memset(s->seen, 0, sizeof(s->seen));
 	if (s->file && !scan_text_is_text(buffer_text(&s->data), s->data.len))
-		add(s, RULE_BINARY_FILE, 0, NULL, 0, 0);
+		scan_add(s, RULE_BINARY_FILE, 0, NULL, 0, 0);
 	else if (s->file)
 		scan_text(s, buffer_text(&s->data), s->data.len);
 	if (s->file && r == -EFBIG)
-		add(s, RULE_CUT_FILE, 0, NULL, 0, 0);
+		scan_add(s, RULE_CUT_FILE, 0, NULL, 0, 0);
 	return s->no_memory ? error_set(e, -ENOMEM, NULL, "out of memory") : 0;
 }
 

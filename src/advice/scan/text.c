@@ -209,7 +209,7 @@ bool scan_text_blob(const char *line, size_t len, size_t *ret)
 }
 
 /* Four numbers with dots between them, and no name that goes on; not this machine itself. */
-static bool is_address(const char *s, size_t len)
+static bool scan_text_is_address(const char *s, size_t len)
 {
 	size_t dots = 0, i = 0;
 
@@ -230,7 +230,7 @@ bool scan_text_address(const char *line, size_t len, size_t *ret)
 
 	while ((s = memmem(s, (size_t)(end - s), "://", 3))) {
 		s += 3;
-		if (is_address(s, (size_t)(end - s))) {
+		if (scan_text_is_address(s, (size_t)(end - s))) {
 			*ret = (size_t)(s - line) - 3;
 			return true;
 		}

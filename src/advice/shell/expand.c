@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Replaces what was gathered since mark by the text as it is written since start; passes r on. */
-static int keep_written(struct shell_parser *p, size_t start, size_t mark, int r)
+static int shell_expand_keep_written(struct shell_parser *p, size_t start, size_t mark, int r)
 {
 	if (r < 0)
 		return r;
@@ -19,7 +19,7 @@ static int keep_written(struct shell_parser *p, size_t start, size_t mark, int r
 	return 0;
 }
 
-static bool is_name(char c)
+static bool shell_expand_is_name(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -79,11 +79,12 @@ int shell_expand_process(struct shell_parser *p)
 
 	p->in.at += 2;
 	r = shell_find_substitution(p, start, ')');
-	return keep_written(p, start, mark, r);
+	return shell_expand_keep_written(p, start, mark, r);
 }
 
 /* The text between backquotes, with the escapes removed that only protect it from them. */
-static const char *unescape(struct arena *a, const char *s, size_t len, bool quoted, size_t *ret)
+static const char *shell_expand_unescape(
+	struct arena *a, const char *s, size_t len, bool quoted, size_t *ret)
 {
 	char *out = arena_alloc(a, len + 1);
 	size_t n = 0;
@@ -108,13 +109,14 @@ int shell_expand_backquote(struct shell_parser *p, bool quoted)
 		end += p->in.text[end] == '\\' ? 2 : 1;
 	if (end >= p->in.len)
 		return shell_unclosed(p, start, "`");
-	in.text = unescape(p->arena, p->in.text + start + 1, end - start - 1, quoted, &in.len);
+	in.text = shell_expand_unescape(
+		p->arena, p->in.text + start + 1, end - start - 1, quoted, &in.len);
 	if (!in.text)
 		return -ENOMEM;
 	in.exact &= in.len == end - start - 1;
 	p->in.at = end + 1;
 	r = shell_find_text(p, &in);
-	return keep_written(p, start, mark, r);
+	return shell_expand_keep_written(p, start, mark, r);
 }
 
 /*
@@ -125,7 +127,7 @@ static bool takes_pattern(const struct shell_parser *p)
 {
 	size_t k = shell_peek(p, 0) == '!' || shell_peek(p, 0) == '#';
 
-	while (is_name(shell_peek(p, k)))
+	while (shell_expand_is_name(shell_peek(p, k)))
 		k++;
 	if (shell_peek(p, k) == '[') {
 		while (shell_peek(p, k) && shell_peek(p, k) != ']' && shell_peek(p, k) != '}')
@@ -179,7 +181,7 @@ static int parameter(struct shell_parser *p, struct shell_piece *w, bool quoted)
 	return 0;
 }
 
-static int parentheses(struct shell_parser *p)
+static int shell_expand_parentheses(struct shell_parser *p)
 {
 	const size_t start = p->in.at;
 	size_t end = 0;
@@ -193,14 +195,14 @@ static int parentheses(struct shell_parser *p)
 }
 
 /* $name, $1, $@ …: how many characters follow the dollar; 0 if it is just a dollar. */
-static size_t name_length(const struct shell_parser *p)
+static size_t shell_expand_name_length(const struct shell_parser *p)
 {
 	char c = shell_peek(p, 1);
 	size_t n = 1;
 
 	if (isdigit((unsigned char)c) || (c && strchr("@*#?-$!", c)))
 		return 1;
-	while (is_name(shell_peek(p, n)))
+	while (shell_expand_is_name(shell_peek(p, n)))
 		n++;
 	return n - 1;
 }
@@ -221,12 +223,12 @@ int shell_expand_dollar(struct shell_parser *p, struct shell_piece *w, bool quot
 		p->in.at++;
 		return shell_quote_double(p, w);
 	}
-	w->dynamic |= next == '(' || next == '{' || name_length(p) > 0;
+	w->dynamic |= next == '(' || next == '{' || shell_expand_name_length(p) > 0;
 	if (next == '(')
-		r = parentheses(p);
+		r = shell_expand_parentheses(p);
 	else if (next == '{')
 		r = parameter(p, w, quoted);
 	else
-		p->in.at += 1 + name_length(p);
-	return keep_written(p, start, mark, r);
+		p->in.at += 1 + shell_expand_name_length(p);
+	return shell_expand_keep_written(p, start, mark, r);
 }

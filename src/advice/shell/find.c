@@ -74,7 +74,7 @@ struct context {
 	char close;
 };
 
-static int enter(struct shell_parser *p, struct context *outer, char close)
+static int shell_find_enter(struct shell_parser *p, struct context *outer, char close)
 {
 	*outer = (struct context){ p->pending, p->before, p->close };
 	p->pending = (struct shell_pending){ 0 };
@@ -84,7 +84,7 @@ static int enter(struct shell_parser *p, struct context *outer, char close)
 	return shell_enter(p);
 }
 
-static void leave(struct shell_parser *p, const struct context *outer)
+static void shell_find_leave(struct shell_parser *p, const struct context *outer)
 {
 	p->pending = outer->pending;
 	p->before = outer->before;
@@ -96,7 +96,7 @@ static void leave(struct shell_parser *p, const struct context *outer)
 int shell_find_substitution(struct shell_parser *p, size_t open, char close)
 {
 	struct context outer;
-	int r = enter(p, &outer, close);
+	int r = shell_find_enter(p, &outer, close);
 
 	if (r == 0)
 		r = shell_find_list(p);
@@ -109,7 +109,7 @@ int shell_find_substitution(struct shell_parser *p, size_t open, char close)
 	if (p->pending.n)
 		return shell_error(p, p->in.at, "a here-document ends here before it has begun");
 	p->in.at++;
-	leave(p, &outer);
+	shell_find_leave(p, &outer);
 	return 0;
 }
 
@@ -120,7 +120,7 @@ int shell_find_text(struct shell_parser *p, const struct shell_input *in)
 	int r;
 
 	p->in = *in;
-	r = enter(p, &outer, '\0');
+	r = shell_find_enter(p, &outer, '\0');
 	if (r == 0)
 		r = shell_find_list(p);
 	if (r >= 0 && !shell_at_end(p))
@@ -128,7 +128,7 @@ int shell_find_text(struct shell_parser *p, const struct shell_input *in)
 	if (r < 0)
 		return r;
 	p->in = back;
-	leave(p, &outer);
+	shell_find_leave(p, &outer);
 	return 0;
 }
 

@@ -22,7 +22,7 @@ struct line {
 	size_t start, end, next; /* end: its newline, or the end of the text */
 };
 
-static struct line line_at(const struct shell_input *in, size_t at)
+static struct line shell_heredoc_line_at(const struct shell_input *in, size_t at)
 {
 	const char *newline = memchr(in->text + at, '\n', in->len - at);
 	size_t end = newline ? (size_t)(newline - in->text) : in->len;
@@ -40,7 +40,7 @@ static bool is_delimiter(const struct shell_heredoc *h, const struct shell_input
 }
 
 /* A backslash before the newline joins the next line to this one, unless it is quoted itself. */
-static bool is_continued(const struct shell_input *in, struct line l)
+static bool shell_heredoc_is_continued(const struct shell_input *in, struct line l)
 {
 	size_t n = 0;
 
@@ -56,10 +56,10 @@ static int read_body(struct shell_parser *p, const struct shell_heredoc *h)
 	bool joined = false;
 
 	while (l.next < p->in.len) {
-		l = line_at(&p->in, l.next);
+		l = shell_heredoc_line_at(&p->in, l.next);
 		if (!joined && is_delimiter(h, &p->in, l))
 			break;
-		joined = !h->quoted && is_continued(&p->in, l);
+		joined = !h->quoted && shell_heredoc_is_continued(&p->in, l);
 		l.start = l.next;
 	}
 	p->in.at = l.next;

@@ -15,7 +15,7 @@ bool shell_lex_is_meta(char c)
 	return c == '\0' || strchr(" \t\n;&|()<>", c);
 }
 
-static bool is_blank(char c)
+static bool shell_lex_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -34,7 +34,7 @@ static void skip_comment(struct shell_parser *p)
 void shell_lex_blanks(struct shell_parser *p)
 {
 	for (;;) {
-		if (is_blank(shell_peek(p, 0)))
+		if (shell_lex_is_blank(shell_peek(p, 0)))
 			p->in.at++;
 		else if (at_continuation(p))
 			p->in.at += 2;
@@ -114,7 +114,7 @@ size_t shell_lex_assignment(const struct shell_parser *p)
  * (…) inside a word: the elements of an array, or the alternatives of a pattern like @(a|b). Kept
  * as it is written; what matters are the substitutions in it.
  */
-static int parentheses(struct shell_parser *p, struct shell_piece *w)
+static int shell_lex_parentheses(struct shell_parser *p, struct shell_piece *w)
 {
 	const size_t start = p->in.at, mark = p->scratch.len;
 	int r = shell_enter(p);
@@ -126,7 +126,7 @@ static int parentheses(struct shell_parser *p, struct shell_piece *w)
 		if (c == '\0')
 			r = shell_unclosed(p, start, "'('");
 		else if (c == '(')
-			r = parentheses(p, w);
+			r = shell_lex_parentheses(p, w);
 		else if (c == '#' && isspace((unsigned char)p->in.text[p->in.at - 1]))
 			skip_comment(p);
 		else if (shell_lex_is_meta(c) && shell_peek(p, 1) != '(')
@@ -144,7 +144,7 @@ static int parentheses(struct shell_parser *p, struct shell_piece *w)
 }
 
 /* A plain character; notes what makes a pattern or a brace expansion of the word. */
-static void plain(struct shell_parser *p, struct shell_piece *w)
+static void shell_lex_plain(struct shell_parser *p, struct shell_piece *w)
 {
 	char c = shell_peek(p, 0);
 
@@ -182,11 +182,11 @@ int shell_lex_piece(struct shell_parser *p, struct shell_piece *w)
 		w->dynamic = true;
 		return shell_expand_process(p);
 	}
-	plain(p, w);
+	shell_lex_plain(p, w);
 	if (next != '(' || !strchr("?*+@!", c))
 		return 0;
 	w->dynamic = true;
-	return parentheses(p, w);
+	return shell_lex_parentheses(p, w);
 }
 
 /* ~ is expanded at the start, and in an assignment behind '=' and ':'. */
@@ -207,7 +207,7 @@ static int read_pieces(struct shell_parser *p, struct shell_piece *w)
 
 	while (r == 0) {
 		if (value && p->in.at == value && shell_peek(p, 0) == '(') {
-			r = parentheses(p, w);
+			r = shell_lex_parentheses(p, w);
 		} else if (goes_on(p, 0)) {
 			w->dynamic |= is_tilde(p, start, value);
 			r = shell_lex_piece(p, w);

@@ -84,7 +84,7 @@ int shell_quote_double(struct shell_parser *p, struct shell_piece *w)
 }
 
 /* Up to max digits of a base at the cursor. */
-static uint32_t number(struct shell_parser *p, unsigned base, size_t max)
+static uint32_t shell_quote_number(struct shell_parser *p, unsigned base, size_t max)
 {
 	uint32_t value = 0;
 
@@ -110,19 +110,19 @@ static bool add_named(struct shell_parser *p, char kind)
 	switch (kind) {
 	case 'u':
 	case 'U':
-		value = number(p, 16, kind == 'u' ? 4 : 8);
+		value = shell_quote_number(p, 16, kind == 'u' ? 4 : 8);
 		if (value)
 			buffer_add(&p->scratch, out, utf8_encode(value, out));
 		return value != 0;
 	case 'x':
-		value = number(p, 16, 2);
+		value = shell_quote_number(p, 16, 2);
 		break;
 	case 'c':
 		value = (unsigned char)shell_peek(p, 0) & 0x1f;
 		p->in.at += shell_peek(p, 0) == '\\' && shell_peek(p, 1) ? 2 : 1;
 		break;
 	default:
-		value = number(p, 8, 3);
+		value = shell_quote_number(p, 8, 3);
 	}
 	if ((unsigned char)value)
 		buffer_addc(&p->scratch, (char)value);

@@ -19,7 +19,7 @@ size_t shell_offset(const struct shell_parser *p, size_t at)
 	return p->in.exact ? p->in.base + at : p->in.base;
 }
 
-static struct location locate(const struct shell_parser *p, size_t at)
+static struct location shell_locate(const struct shell_parser *p, size_t at)
 {
 	struct location loc = { NULL, 1, 1 };
 	size_t offset = shell_offset(p, at);
@@ -36,7 +36,7 @@ static struct location locate(const struct shell_parser *p, size_t at)
 
 int shell_error(struct shell_parser *p, size_t at, const char *format, ...)
 {
-	struct location loc = locate(p, at);
+	struct location loc = shell_locate(p, at);
 	char text[256];
 	va_list args;
 
@@ -73,7 +73,7 @@ int shell_enter(struct shell_parser *p)
 		p->nesting++;
 		return 0;
 	}
-	loc = locate(p, p->in.at);
+	loc = shell_locate(p, p->in.at);
 	return error_set(p->error, -E2BIG, &loc, "nested deeper than %d levels", SHELL_DEPTH_MAX);
 }
 
@@ -119,7 +119,7 @@ static int sort_commands(struct shell_parser *p)
 	return 0;
 }
 
-static int parse(struct shell_parser *p)
+static int advice_shell_parse(struct shell_parser *p)
 {
 	int r = shell_find_list(p);
 
@@ -146,7 +146,7 @@ int shell_parse(
 		return error_set(e, -E2BIG, NULL, "more than %d bytes of shell", SHELL_INPUT_MAX);
 	if (nul)
 		return shell_error(&p, (size_t)(nul - text), "a NUL byte cannot stand in shell");
-	r = parse(&p);
+	r = advice_shell_parse(&p);
 	buffer_deinit(&p.scratch);
 	if (r == -ENOMEM)
 		return error_set(e, r, NULL, "out of memory");

@@ -15,7 +15,7 @@ struct builder {
 	size_t index;
 };
 
-static int begin(struct shell_parser *p, struct builder *b)
+static int shell_simple_begin(struct shell_parser *p, struct builder *b)
 {
 	int r;
 
@@ -28,7 +28,7 @@ static int begin(struct shell_parser *p, struct builder *b)
 	return 0;
 }
 
-static int finish(struct shell_parser *p, const struct builder *b)
+static int shell_simple_finish(struct shell_parser *p, const struct builder *b)
 {
 	p->commands[b->index] = b->command;
 	return shell_wrap(p, b->index);
@@ -139,7 +139,7 @@ static int redirect(struct shell_parser *p, struct builder *b)
 }
 
 /* 1 if a word was read, 0 if there is none at the cursor. */
-static int word(struct shell_parser *p, struct builder *b)
+static int shell_simple_word(struct shell_parser *p, struct builder *b)
 {
 	const bool assigns = b->command.n_words == 0 && shell_lex_assignment(p) > 0;
 	struct shell_command *c = &b->command;
@@ -159,19 +159,19 @@ int shell_simple(struct shell_parser *p)
 {
 	const size_t start = p->in.at;
 	struct builder b;
-	int r = begin(p, &b);
+	int r = shell_simple_begin(p, &b);
 
 	while (r >= 0) {
 		shell_lex_blanks(p);
 		r = redirect(p, &b);
 		if (r == 0)
-			r = word(p, &b);
+			r = shell_simple_word(p, &b);
 		if (r == 0)
 			break;
 	}
 	if (r < 0)
 		return r;
-	return p->in.at == start ? shell_unexpected(p) : finish(p, &b);
+	return p->in.at == start ? shell_unexpected(p) : shell_simple_finish(p, &b);
 }
 
 int shell_simple_redirects(struct shell_parser *p)
@@ -183,12 +183,12 @@ int shell_simple_redirects(struct shell_parser *p)
 	if (!redirection_at(p, descriptor_length(p)))
 		return 0;
 	p->before = "";
-	r = begin(p, &b);
+	r = shell_simple_begin(p, &b);
 	while (r >= 0) {
 		shell_lex_blanks(p);
 		r = redirect(p, &b);
 		if (r == 0)
-			return finish(p, &b);
+			return shell_simple_finish(p, &b);
 	}
 	return r;
 }

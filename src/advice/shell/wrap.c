@@ -162,7 +162,7 @@ static void skip_short(struct walk *w, const char *letters)
 	}
 }
 
-static bool is_option(const struct walk *w)
+static bool shell_wrap_is_option(const struct walk *w)
 {
 	const char *s = w->c.words[w->i].text;
 
@@ -171,7 +171,7 @@ static bool is_option(const struct walk *w)
 
 static void skip_options(struct walk *w)
 {
-	while (w->i < w->c.n_words && is_option(w)) {
+	while (w->i < w->c.n_words && shell_wrap_is_option(w)) {
 		const char *s = text_at(w, w->i);
 
 		if (strcmp(s, "--") == 0) {
@@ -308,7 +308,7 @@ static bool is_dash(const struct walk *w)
 	return strcmp(text_at(w, w->i), "-") == 0;
 }
 
-static int run(struct walk *w)
+static int shell_wrap_run(struct walk *w)
 {
 	switch (w->how->kind) {
 	case RUNS_WORDS:
@@ -348,7 +348,7 @@ int shell_wrap(struct shell_parser *p, size_t i)
 		return 0;
 	/* What runs inside is counted from the wrapper, which may itself run inside another. */
 	p->depth = w.c.depth;
-	r = run(&w);
+	r = shell_wrap_run(&w);
 	p->depth = depth;
 	return r;
 }

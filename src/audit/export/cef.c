@@ -16,12 +16,12 @@
 #include "base/buffer.h"
 #include "base/utf8.h"
 
-static bool is_plain(uint32_t c)
+static bool export_cef_is_plain(uint32_t c)
 {
 	return c >= 0x20 && c != 0x7f && !utf8_is_deceptive(c);
 }
 
-static void put_escaped(struct buffer *out, const char *text)
+static void export_cef_put_escaped(struct buffer *out, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -31,7 +31,7 @@ static void put_escaped(struct buffer *out, const char *text)
 
 		if (text[i] == '\n' || text[i] == '\r') {
 			buffer_adds(out, text[i] == '\n' ? "\\n" : "\\r");
-		} else if (n && is_plain(c)) {
+		} else if (n && export_cef_is_plain(c)) {
 			if (c == '=' || c == '\\')
 				buffer_addc(out, '\\');
 			buffer_add(out, text + i, n);
@@ -43,15 +43,15 @@ static void put_escaped(struct buffer *out, const char *text)
 	}
 }
 
-static void put_text(struct buffer *out, const char *key, const char *text)
+static void export_cef_put_text(struct buffer *out, const char *key, const char *text)
 {
 	if (!*text)
 		return;
 	buffer_printf(out, " %s=", key);
-	put_escaped(out, text);
+	export_cef_put_escaped(out, text);
 }
 
-static void put_number(struct buffer *out, const char *key, uint64_t n)
+static void export_cef_put_number(struct buffer *out, const char *key, uint64_t n)
 {
 	if (n)
 		buffer_printf(out, " %s=%" PRIu64, key, n);
@@ -63,7 +63,7 @@ static void put_labelled(struct buffer *out, const char *key, const char *label,
 	if (!*text)
 		return;
 	buffer_printf(out, " %sLabel=%s", key, label);
-	put_text(out, key, text);
+	export_cef_put_text(out, key, text);
 }
 
 static void put_labelled_number(
@@ -86,16 +86,16 @@ static void put_host(struct buffer *out, const char *target)
 	char name[512];
 
 	if (strcmp(h.protocol, "unix") == 0) {
-		put_text(out, "filePath", h.name);
+		export_cef_put_text(out, "filePath", h.name);
 		return;
 	}
 	if (h.len < sizeof(name)) {
 		memcpy(name, h.name, h.len);
 		name[h.len] = '\0';
-		put_text(out, "dhost", name);
+		export_cef_put_text(out, "dhost", name);
 	}
-	put_number(out, "dpt", h.port);
-	put_text(out, "proto", h.protocol);
+	export_cef_put_number(out, "dpt", h.port);
+	export_cef_put_text(out, "proto", h.protocol);
 }
 
 /* The fields that readers know for such a target; all of it is in cs4 in any case. */
@@ -106,17 +106,17 @@ static void put_target(struct buffer *out, const struct audit_event *e)
 	case AUDIT_FS_WRITE:
 	case AUDIT_FS_LIST:
 	case AUDIT_FS_DELETE:
-		put_text(out, "filePath", e->target);
+		export_cef_put_text(out, "filePath", e->target);
 		break;
 	case AUDIT_EXEC:
-		put_text(out, "dproc", e->target);
+		export_cef_put_text(out, "dproc", e->target);
 		break;
 	case AUDIT_NET_CONNECT:
 	case AUDIT_NET_CLOSE:
 		put_host(out, e->target);
 		break;
 	case AUDIT_NET_NAME:
-		put_text(out, "dhost", e->target);
+		export_cef_put_text(out, "dhost", e->target);
 		break;
 	default:
 		break;
@@ -135,16 +135,16 @@ void export_cef(const struct audit_row *r, struct buffer *out)
 		decision,
 		(unsigned)e->decision < AUDIT_DECISION_COUNT ? severities[e->decision] : 0,
 		e->time_ns / 1000000);
-	put_number(out, "externalId", r->number);
-	put_text(out, "act", decision);
-	put_text(out, "suid", e->user);
-	put_number(out, "spid", e->pid);
-	put_text(out, "sproc", e->program);
+	export_cef_put_number(out, "externalId", r->number);
+	export_cef_put_text(out, "act", decision);
+	export_cef_put_text(out, "suid", e->user);
+	export_cef_put_number(out, "spid", e->pid);
+	export_cef_put_text(out, "sproc", e->program);
 	put_target(out, e);
-	put_text(out, "reason", e->reason);
-	put_number(out, "cnt", e->count);
-	put_number(out, "out", e->sent);
-	put_number(out, "in", e->received);
+	export_cef_put_text(out, "reason", e->reason);
+	export_cef_put_number(out, "cnt", e->count);
+	export_cef_put_number(out, "out", e->sent);
+	export_cef_put_number(out, "in", e->received);
 	put_labelled(out, "cs1", "session", e->session);
 	put_labelled(out, "cs2", "sandbox", e->sandbox);
 	put_labelled(out, "cs3", "rule", e->rule);

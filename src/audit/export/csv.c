@@ -15,7 +15,7 @@ const char export_csv_head[] =
 	"number,time,sequence,session,user,sandbox,pid,program,action,target,decision,rule,reason,"
 	"exact,cost_ns,sent,received,status,count,hash\r\n";
 
-static void put_text(struct buffer *out, const char *text)
+static void export_csv_put_text(struct buffer *out, const char *text)
 {
 	auto_buffer visible = { 0 };
 
@@ -35,7 +35,7 @@ static void put_text(struct buffer *out, const char *text)
 static void put_texts(struct buffer *out, const struct audit_event *e, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
-		put_text(out, audit_event_text(e, i));
+		export_csv_put_text(out, audit_event_text(e, i));
 		buffer_addc(out, ',');
 	}
 }

@@ -67,7 +67,7 @@ const char *export_hash(const struct hash *h, char out[EXPORT_HASH_BYTES])
 	return sodium_bin2hex(out, EXPORT_HASH_BYTES, h->bytes, HASH_BYTES);
 }
 
-static unsigned read_port(const char *text, size_t len)
+static unsigned export_read_port(const char *text, size_t len)
 {
 	unsigned port = 0;
 
@@ -92,7 +92,7 @@ struct export_host export_host(const char *target)
 	h.len = strcspn(h.name, "/?#");
 	colon = memrchr(h.name, ':', h.len);
 	if (colon) {
-		h.port = read_port(colon + 1, h.len - (size_t)(colon + 1 - h.name));
+		h.port = export_read_port(colon + 1, h.len - (size_t)(colon + 1 - h.name));
 		if (h.port)
 			h.len = (size_t)(colon - h.name);
 	}
@@ -103,7 +103,7 @@ struct export_host export_host(const char *target)
 	return h;
 }
 
-static void put_key(struct buffer *out, const char *key)
+static void export_put_key(struct buffer *out, const char *key)
 {
 	char last = out->len > 0 ? out->data[out->len - 1] : '{';
 
@@ -115,32 +115,32 @@ static void put_key(struct buffer *out, const char *key)
 
 void export_put_text(struct buffer *out, const char *key, const char *text)
 {
-	put_key(out, key);
+	export_put_key(out, key);
 	json_print_string(out, text, strlen(text));
 }
 
 void export_put_number(struct buffer *out, const char *key, uint64_t n)
 {
-	put_key(out, key);
+	export_put_key(out, key);
 	buffer_printf(out, "%" PRIu64, n);
 }
 
 void export_put_signed(struct buffer *out, const char *key, int64_t n)
 {
-	put_key(out, key);
+	export_put_key(out, key);
 	buffer_printf(out, "%" PRId64, n);
 }
 
 void export_put_flag(struct buffer *out, const char *key, bool flag)
 {
-	put_key(out, key);
+	export_put_key(out, key);
 	buffer_adds(out, flag ? "true" : "false");
 }
 
 void export_open(struct buffer *out, const char *key)
 {
 	if (key)
-		put_key(out, key);
+		export_put_key(out, key);
 	buffer_addc(out, '{');
 }
 

@@ -69,7 +69,7 @@ static unsigned activity_of(const struct audit_event *e)
 	return kinds[e->action].activity;
 }
 
-static bool has_control(enum class class)
+static bool export_ocsf_has_control(enum class class)
 {
 	return class < APPLICATION_LIFECYCLE;
 }
@@ -96,7 +96,7 @@ static void put_metadata(struct buffer *out, const struct audit_row *r, enum cla
 	export_put_text(out, "name", "Corral");
 	export_put_text(out, "vendor_name", "Corral");
 	export_close(out);
-	if (has_control(class))
+	if (export_ocsf_has_control(class))
 		buffer_adds(out, ",\"profiles\":[\"host\",\"security_control\"]");
 	else if (class == APPLICATION_LIFECYCLE)
 		buffer_adds(out, ",\"profiles\":[\"host\"]");
@@ -113,7 +113,7 @@ static void put_outcome(struct buffer *out, const struct audit_event *e, enum cl
 	export_put_number(out, "status_id", outcomes[e->decision].status);
 	if (*e->reason)
 		export_put_text(out, "status_detail", e->reason);
-	if (!has_control(class))
+	if (!export_ocsf_has_control(class))
 		return;
 	export_put_number(out, "action_id", outcomes[e->decision].action);
 	export_put_number(out, "disposition_id", outcomes[e->decision].disposition);
@@ -130,7 +130,7 @@ static void put_message(struct buffer *out, const struct audit_event *e)
 	out->failed = out->failed || text.failed;
 }
 
-static const char *base_name(const char *path)
+static const char *export_ocsf_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -140,7 +140,7 @@ static const char *base_name(const char *path)
 static void put_file(struct buffer *out, const char *path, unsigned type)
 {
 	export_open(out, "file");
-	export_put_text(out, "name", base_name(path));
+	export_put_text(out, "name", export_ocsf_base_name(path));
 	export_put_text(out, "path", path);
 	export_put_number(out, "type_id", type);
 	export_close(out);
@@ -167,7 +167,7 @@ static void put_actor(struct buffer *out, const struct audit_event *e)
 		export_open(out, "process");
 		export_put_number(out, "pid", e->pid);
 		if (*e->program) {
-			export_put_text(out, "name", base_name(e->program));
+			export_put_text(out, "name", export_ocsf_base_name(e->program));
 			put_file(out, e->program, FILE_UNKNOWN);
 		}
 		export_close(out);
@@ -202,7 +202,7 @@ static void put_process(struct buffer *out, const struct audit_event *e)
 	export_open(out, "process");
 	put_process_id(out, e);
 	export_put_text(out, e->action == AUDIT_EXEC ? "name" : "cmd_line",
-		e->action == AUDIT_EXEC ? base_name(e->target) : e->target);
+		e->action == AUDIT_EXEC ? export_ocsf_base_name(e->target) : e->target);
 	if (e->action == AUDIT_EXEC)
 		put_file(out, e->target, FILE_UNKNOWN);
 	export_close(out);
@@ -210,7 +210,7 @@ static void put_process(struct buffer *out, const struct audit_event *e)
 		export_put_signed(out, "exit_code", e->status);
 }
 
-static bool is_address(const char *text)
+static bool export_ocsf_is_address(const char *text)
 {
 	uint8_t bytes[16];
 
@@ -226,7 +226,7 @@ static void put_destination(struct buffer *out, const struct audit_event *e)
 	buffer_add(&name, h.name, h.len);
 	if (strcmp(h.protocol, "unix") == 0)
 		key = "name";
-	else if (is_address(buffer_text(&name)))
+	else if (export_ocsf_is_address(buffer_text(&name)))
 		key = "ip";
 	export_open(out, "dst_endpoint");
 	export_put_text(out, key, buffer_text(&name));
@@ -240,7 +240,7 @@ static void put_destination(struct buffer *out, const struct audit_event *e)
 	out->failed = out->failed || name.failed;
 }
 
-static void put_network(struct buffer *out, const struct audit_event *e)
+static void export_ocsf_put_network(struct buffer *out, const struct audit_event *e)
 {
 	put_sandbox(out, "src_endpoint", e);
 	put_destination(out, e);
@@ -291,7 +291,7 @@ static void put_object(struct buffer *out, const struct audit_event *e, enum cla
 		put_process(out, e);
 		break;
 	case NETWORK_ACTIVITY:
-		put_network(out, e);
+		export_ocsf_put_network(out, e);
 		break;
 	case DNS_ACTIVITY:
 		put_name(out, e);

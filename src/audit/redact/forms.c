@@ -40,14 +40,14 @@ static char at(struct scan *s, size_t i)
 	return i < s->len ? s->text[i] : '\0';
 }
 
-static bool is_at(struct scan *s, size_t i, const char *word)
+static bool redact_forms_is_at(struct scan *s, size_t i, const char *word)
 {
 	size_t n = strlen(word);
 
 	return i <= s->len && n <= s->len - i && memcmp(s->text + i, word, n) == 0;
 }
 
-static void hide(struct scan *s, size_t from, size_t to)
+static void redact_forms_hide(struct scan *s, size_t from, size_t to)
 {
 	if (from >= to || (from >= s->hidden_from && to <= s->hidden_to))
 		return;
@@ -56,7 +56,7 @@ static void hide(struct scan *s, size_t from, size_t to)
 	s->hidden_to = to;
 }
 
-static bool is_blank(char c)
+static bool redact_forms_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -68,11 +68,11 @@ static bool is_quote(char c)
 
 static bool is_end(char c, const char *set)
 {
-	return is_blank(c) || is_quote(c) || strchr(set, c);
+	return redact_forms_is_blank(c) || is_quote(c) || strchr(set, c);
 }
 
 /* The first place from i on that has one of the set, or a blank or a quote. */
-static size_t find_end(struct scan *s, size_t i, enum ends ends)
+static size_t redact_forms_find_end(struct scan *s, size_t i, enum ends ends)
 {
 	size_t end = i;
 
@@ -125,7 +125,7 @@ static size_t escaped_quote(struct scan *s, size_t i)
 	static const char *const ways[] = { "\\''", "\\\\''", "\"'\"'", "\\\"'\\\"'" };
 
 	for (size_t k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
-		if (is_at(s, i, ways[k]))
+		if (redact_forms_is_at(s, i, ways[k]))
 			return strlen(ways[k]) - 1;
 	}
 	return 0;
@@ -136,14 +136,14 @@ static size_t find_word_end(struct scan *s, size_t i, enum ends ends)
 {
 	for (unsigned parts = 0; parts < PARTS_MAX && i < s->len; parts++) {
 		const size_t escaped = escaped_quote(s, i);
-		const size_t end = find_end(s, i, ends);
+		const size_t end = redact_forms_find_end(s, i, ends);
 
 		if (escaped || (is_quote(s->text[i]) && is_opening(s, i))) {
 			i = find_quote_end(s, i + escaped);
 			i += i < s->len;
 			if (strchr(",;)}]", at(s, i)))
 				break;
-		} else if (is_blank(s->text[i]) && i > 0 && s->text[i - 1] == '\\') {
+		} else if (redact_forms_is_blank(s->text[i]) && i > 0 && s->text[i - 1] == '\\') {
 			i++;
 		} else if (end > i) {
 			i = end;
@@ -171,11 +171,11 @@ static void hide_value(struct scan *s, size_t i, enum ends ends)
 	const bool escaped = at(s, i) == '\\' && is_quote(at(s, i + 1));
 
 	if (escaped)
-		hide(s, i + 2, find_quote_end(s, i + 1));
+		redact_forms_hide(s, i + 2, find_quote_end(s, i + 1));
 	else if (is_quote(at(s, i)))
-		hide(s, i + 1, find_quoted_end(s, find_quote_end(s, i), ends));
+		redact_forms_hide(s, i + 1, find_quoted_end(s, find_quote_end(s, i), ends));
 	else
-		hide(s, i, find_word_end(s, i, ends));
+		redact_forms_hide(s, i, find_word_end(s, i, ends));
 }
 
 static size_t find_line_end(struct scan *s, size_t i)
@@ -190,9 +190,9 @@ static size_t find_line_end(struct scan *s, size_t i)
 static void hide_line(struct scan *s, size_t name, size_t i)
 {
 	if (name > 0 && is_quote(s->text[name - 1]))
-		hide(s, i, find_quoted_end(s, find_quote_end(s, name - 1), AT_BLANK));
+		redact_forms_hide(s, i, find_quoted_end(s, find_quote_end(s, name - 1), AT_BLANK));
 	else
-		hide(s, i, find_line_end(s, i));
+		redact_forms_hide(s, i, find_line_end(s, i));
 }
 
 /* Nothing but digits until the end. */
@@ -208,7 +208,8 @@ static size_t find_at(struct scan *s, size_t i)
 {
 	const size_t most = s->len - i > PASSWORD_MAX_BYTES ? i + PASSWORD_MAX_BYTES : s->len;
 
-	while (i < most && s->text[i] != '@' && !is_blank(s->text[i]) && s->text[i] != '"')
+	while (i < most && s->text[i] != '@' && !redact_forms_is_blank(s->text[i]) &&
+		s->text[i] != '"')
 		i++;
 	return i < most && s->text[i] == '@' ? i : 0;
 }
@@ -216,7 +217,7 @@ static size_t find_at(struct scan *s, size_t i)
 /* "://" is at i. A password with a slash in it is no URL, but it is a password. */
 static void look_at_authority(struct scan *s, size_t i)
 {
-	size_t from = i + 3, end = find_end(s, from, AT_PATH), to = 0;
+	size_t from = i + 3, end = redact_forms_find_end(s, from, AT_PATH), to = 0;
 	const char *colon = memchr(s->text + from, ':', end - from);
 
 	for (size_t k = from; k < end; k++) {
@@ -227,7 +228,7 @@ static void look_at_authority(struct scan *s, size_t i)
 		if (!is_port(s, (size_t)(colon - s->text) + 1, end))
 			to = find_at(s, end);
 	}
-	hide(s, from, to);
+	redact_forms_hide(s, from, to);
 }
 
 static bool is_name_character(char c)
@@ -243,7 +244,7 @@ struct name {
 	enum redact_name kind;
 };
 
-static struct name find_name(struct scan *s, size_t i)
+static struct name redact_forms_find_name(struct scan *s, size_t i)
 {
 	struct name n = { .end = i };
 
@@ -274,7 +275,7 @@ static bool is_user_option(struct scan *s, size_t start, size_t end)
 	static const char *const options[] = { "-u", "-U", "--user", "--proxy-user" };
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		if (strlen(options[i]) == end - start && is_at(s, start, options[i]))
+		if (strlen(options[i]) == end - start && redact_forms_is_at(s, start, options[i]))
 			return true;
 	}
 	return false;
@@ -284,7 +285,7 @@ static bool is_user_option(struct scan *s, size_t start, size_t end)
 static void hide_user_until(struct scan *s, size_t i, size_t end)
 {
 	if (i < end && memchr(s->text + i, ':', end - i))
-		hide(s, i, end);
+		redact_forms_hide(s, i, end);
 }
 
 static void hide_user(struct scan *s, size_t i)
@@ -321,7 +322,7 @@ static bool begins_word(struct scan *s, const struct name *n)
 
 static void look_at_equals(struct scan *s, size_t i)
 {
-	struct name n = find_name(s, i);
+	struct name n = redact_forms_find_name(s, i);
 	const bool is_option = at(s, n.start) == '-', quoted = begins_word(s, &n);
 	size_t end = 0;
 
@@ -334,12 +335,12 @@ static void look_at_equals(struct scan *s, size_t i)
 	if (n.kind == REDACT_NAME_PLAIN || (n.kind == REDACT_NAME_QUERY && !is_in_query(s, &n)))
 		return;
 	if (quoted)
-		hide(s, i + 1, end);
+		redact_forms_hide(s, i + 1, end);
 	else
 		hide_value(s, i + 1, is_option ? AT_BLANK : AT_AMPERSAND);
 }
 
-static bool is_variable(struct scan *s, const struct name *n)
+static bool redact_forms_is_variable(struct scan *s, const struct name *n)
 {
 	for (size_t i = n->start; i < n->end; i++) {
 		if (!isupper((unsigned char)s->text[i]) && !isdigit((unsigned char)s->text[i]) &&
@@ -360,21 +361,22 @@ static void look_at_colon(struct scan *s, size_t i)
 
 	while (before > 0 && i - before < 4 && s->text[before - 1] == ' ')
 		before--;
-	n = find_name(s, before);
-	if (before == i && is_at(s, n.start, "-u") && n.end - n.start > 2)
-		hide(s, n.start + 2, find_word_end(s, i, AT_BLANK));
+	n = redact_forms_find_name(s, before);
+	if (before == i && redact_forms_is_at(s, n.start, "-u") && n.end - n.start > 2)
+		redact_forms_hide(s, n.start + 2, find_word_end(s, i, AT_BLANK));
 	if (n.kind == REDACT_NAME_PLAIN || n.kind == REDACT_NAME_QUERY)
 		return;
 	if (n.quoted)
 		hide_value(s, skip_blanks(s, i + 1), AT_JSON);
-	else if (n.kind == REDACT_NAME_HEADER || (begins_quoted(s, &n) && !is_variable(s, &n)))
+	else if (n.kind == REDACT_NAME_HEADER ||
+		 (begins_quoted(s, &n) && !redact_forms_is_variable(s, &n)))
 		hide_line(s, n.start, skip_blanks(s, i + 1));
-	else if (!is_variable(s, &n))
+	else if (!redact_forms_is_variable(s, &n))
 		hide_value(s, skip_blanks(s, i + 1), AT_BLANK);
 }
 
 /* "-x", "--verbose"; a password may begin with "-", too. */
-static bool is_option(struct scan *s, size_t i)
+static bool redact_forms_is_option(struct scan *s, size_t i)
 {
 	return at(s, i) == '-' &&
 	       (at(s, i + 1) == '-' || i + 2 >= s->len || is_end(s->text[i + 2], ""));
@@ -390,13 +392,13 @@ static void look_at_blank(struct scan *s, size_t i)
 	if (at(s, start) != '-' || start + 1 >= i)
 		return;
 	value = skip_blanks(s, i);
-	if (is_option(s, value))
+	if (redact_forms_is_option(s, value))
 		return;
 	if (is_user_option(s, start, i)) {
 		hide_user(s, value);
 		return;
 	}
-	n = find_name(s, i);
+	n = redact_forms_find_name(s, i);
 	if (n.kind != REDACT_NAME_PLAIN && n.kind != REDACT_NAME_QUERY)
 		hide_value(s, value, AT_BLANK);
 }
@@ -501,7 +503,7 @@ static void look_at_letter(struct scan *s, size_t i)
 	if (!first)
 		return;
 	for (size_t k = (size_t)(first - key_letters); key_letters[k] == s->text[i]; k++)
-		hide(s, i, find_key_end(s, i, &keys[k]));
+		redact_forms_hide(s, i, find_key_end(s, i, &keys[k]));
 }
 
 /* A private key, whole or cut. */
@@ -511,21 +513,21 @@ static void look_at_dash(struct scan *s, size_t i)
 	size_t from = i + sizeof(begin) - 1, line;
 	const char *stop;
 
-	if (i < s->key_end || !is_at(s, i, begin))
+	if (i < s->key_end || !redact_forms_is_at(s, i, begin))
 		return;
-	line = find_end(s, from, AT_DASH);
+	line = redact_forms_find_end(s, from, AT_DASH);
 	while (at(s, line) == ' ')
-		line = find_end(s, line + 1, AT_DASH);
+		line = redact_forms_find_end(s, line + 1, AT_DASH);
 	if (!memmem(s->text + from, line - from, private, sizeof(private) - 1))
 		return;
 	stop = memmem(s->text + from, s->len - from, end, sizeof(end) - 1);
 	s->key_end = stop ? (size_t)(stop - s->text) : s->len;
-	hide(s, line, s->key_end);
+	redact_forms_hide(s, line, s->key_end);
 }
 
 static void look_at_colons(struct scan *s, size_t i)
 {
-	if (is_at(s, i, "://"))
+	if (redact_forms_is_at(s, i, "://"))
 		look_at_authority(s, i);
 	else
 		look_at_colon(s, i);

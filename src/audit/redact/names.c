@@ -77,7 +77,7 @@ static size_t bare(const char *name, size_t len, char out[LETTERS_MAX])
 	return n;
 }
 
-static bool has(const char *name, size_t len, const struct telling *t)
+static bool redact_names_has(const char *name, size_t len, const struct telling *t)
 {
 	for (size_t i = 0; i + t->len <= len; i++) {
 		if (name[i] == t->word[0] && memcmp(name + i, t->word, t->len) == 0)
@@ -87,12 +87,12 @@ static bool has(const char *name, size_t len, const struct telling *t)
 }
 
 /* The last letter first: most differ there. */
-static bool fits(const char *name, size_t len, const struct telling *t)
+static bool redact_names_fits(const char *name, size_t len, const struct telling *t)
 {
 	if (t->len > len || (t->where == EXACT && t->len < len))
 		return false;
 	if (t->where == ANYWHERE)
-		return has(name, len, t);
+		return redact_names_has(name, len, t);
 	return name[len - 1] == t->word[t->len - 1] &&
 	       memcmp(name + len - t->len, t->word, t->len) == 0;
 }
@@ -106,7 +106,7 @@ enum redact_name redact_name_judge(const char *name, size_t len)
 	if (n < 2)
 		return REDACT_NAME_PLAIN;
 	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++) {
-		if (fits(letters, n, &telling[i]))
+		if (redact_names_fits(letters, n, &telling[i]))
 			return telling[i].kind;
 	}
 	return REDACT_NAME_PLAIN;

@@ -60,7 +60,7 @@ void redactor_free(struct redactor *r)
 }
 
 /* The last piece of a long one is as long as the others, and overlaps the one before. */
-static int keep(struct redactor *r, const char *bytes, size_t len)
+static int redact_keep(struct redactor *r, const char *bytes, size_t len)
 {
 	int ret = 0;
 
@@ -75,14 +75,14 @@ static int keep(struct redactor *r, const char *bytes, size_t len)
 
 static int keep_buffer(struct redactor *r, const struct buffer *b, size_t skip)
 {
-	return b->failed ? -ENOMEM : keep(r, b->data + skip, b->len - 2 * skip);
+	return b->failed ? -ENOMEM : redact_keep(r, b->data + skip, b->len - 2 * skip);
 }
 
 /* The value as other programs, and we ourselves, write it. */
-static int keep_written(struct redactor *r, const char *value, size_t len)
+static int redact_keep_written(struct redactor *r, const char *value, size_t len)
 {
 	auto_buffer json = { 0 }, visible = { 0 };
-	int ret = keep(r, value, len);
+	int ret = redact_keep(r, value, len);
 
 	if (ret < 0)
 		return ret;
@@ -106,7 +106,7 @@ int redactor_add(struct redactor *r, const char *name, const char *value)
 	/* One that is known costs nothing. */
 	if (r->n >= REDACTOR_VALUES_MAX)
 		return redact_values_has(&r->values, value, len) ? 0 : -E2BIG;
-	ret = keep_written(r, value, len);
+	ret = redact_keep_written(r, value, len);
 	if (r->values.n > before)
 		r->n++;
 	return ret;
@@ -119,7 +119,7 @@ struct decoded {
 	size_t len;
 };
 
-static void decode(struct decoded *d, const char *text, size_t len, bool plus)
+static void redact_decode(struct decoded *d, const char *text, size_t len, bool plus)
 {
 	for (size_t i = 0; i < len; d->len++) {
 		int byte = redact_percent_decode(text + i, len - i);
@@ -152,7 +152,7 @@ static int mark_encoded(
 		return -ENOMEM;
 	d.bytes = (char *)(from + len + 1);
 	d.hidden = d.bytes + len;
-	decode(&d, text, len, plus);
+	redact_decode(&d, text, len, plus);
 	mark_decoded(r, &d, hidden);
 	free(from);
 	return 0;
@@ -171,7 +171,7 @@ static int mark_values(const struct redactor *r, const char *text, size_t len, c
 	return ret;
 }
 
-static int find(const struct redactor *r, const char *text, size_t len, char *hidden)
+static int redact_find(const struct redactor *r, const char *text, size_t len, char *hidden)
 {
 	memset(hidden, 0, len);
 	redact_forms_mark(text, len, hidden);
@@ -195,12 +195,12 @@ static void write_shown(const char *text, size_t len, const char *hidden, struct
 	}
 }
 
-static size_t least(size_t a, size_t b)
+static size_t redact_least(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-static int no_memory(struct buffer *out)
+static int redact_no_memory(struct buffer *out)
 {
 	out->failed = true;
 	return -ENOMEM;
@@ -210,10 +210,10 @@ static int no_memory(struct buffer *out)
 static int redact_with(
 	char *hidden, const struct redactor *r, const char *text, size_t len, struct buffer *out)
 {
-	size_t written = least(len, REDACT_TEXT_MAX);
+	size_t written = redact_least(len, REDACT_TEXT_MAX);
 
-	if (find(r, text, least(len, LOOKED_AT), hidden) < 0)
-		return no_memory(out);
+	if (redact_find(r, text, redact_least(len, LOOKED_AT), hidden) < 0)
+		return redact_no_memory(out);
 	if (written == len && !memchr(hidden, 1, len))
 		return 0;
 	write_shown(text, written, hidden, out);
@@ -230,9 +230,9 @@ static int redact(const struct redactor *r, const char *text, size_t len, struct
 
 	if (len <= ON_STACK)
 		return redact_with(small, r, text, len, out);
-	large = malloc(least(len, LOOKED_AT));
+	large = malloc(redact_least(len, LOOKED_AT));
 	if (!large)
-		return no_memory(out);
+		return redact_no_memory(out);
 	ret = redact_with(large, r, text, len, out);
 	free(large);
 	return ret;
@@ -246,7 +246,7 @@ void redact_text(const struct redactor *r, const char *text, struct buffer *out)
 		buffer_add(out, text, len);
 }
 
-static void set_text(struct audit_event *e, size_t i, const char *text)
+static void redact_set_text(struct audit_event *e, size_t i, const char *text)
 {
 	memcpy((char *)e + audit_event_texts[i].offset, &text, sizeof(text));
 }
@@ -267,8 +267,8 @@ void redact_event(const struct redactor *r, struct audit_event *e, struct buffer
 	}
 	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++) {
 		if (out->failed)
-			set_text(e, i, mark);
+			redact_set_text(e, i, mark);
 		else if (changed[i])
-			set_text(e, i, out->data + starts[i]);
+			redact_set_text(e, i, out->data + starts[i]);
 	}
 }

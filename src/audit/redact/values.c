@@ -8,7 +8,7 @@
 
 enum { PREFIX = 4, NO_VALUE = 0 };
 
-static uint32_t filter_bit(const char *bytes)
+static uint32_t redact_values_filter_bit(const char *bytes)
 {
 	uint32_t prefix;
 
@@ -19,13 +19,13 @@ _Static_assert(REDACT_VALUES_FILTER == 1 << (32 - 18), "as many bits as the hash
 
 static bool may_begin(const struct redact_values *v, const char *bytes)
 {
-	uint32_t bit = filter_bit(bytes);
+	uint32_t bit = redact_values_filter_bit(bytes);
 
 	return v->filter[bit / 64] >> bit % 64 & 1;
 }
 
 /* As strcmp(), but a value that the text begins with counts as smaller. */
-static int compare(const struct redact_value *value, const char *text, size_t len)
+static int redact_values_compare(const struct redact_value *value, const char *text, size_t len)
 {
 	size_t both = value->len < len ? value->len : len;
 	int c = memcmp(value->bytes, text, both);
@@ -41,7 +41,7 @@ static size_t count_below(const struct redact_values *v, const char *text, size_
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (compare(&v->items[middle], text, len) <= 0)
+		if (redact_values_compare(&v->items[middle], text, len) <= 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -67,7 +67,7 @@ static size_t longest(const struct redact_values *v, const char *text, size_t le
 	return i;
 }
 
-static int grow(struct redact_values *v)
+static int redact_values_grow(struct redact_values *v)
 {
 	size_t cap = v->cap ? 2 * v->cap : 16;
 	struct redact_value *items;
@@ -96,14 +96,15 @@ static void find_shorter(struct redact_values *v)
 	}
 }
 
-static bool is_at(const struct redact_values *v, size_t at, const char *bytes, size_t len)
+static bool redact_values_is_at(
+	const struct redact_values *v, size_t at, const char *bytes, size_t len)
 {
 	return at > 0 && v->items[at - 1].len == len && begins_with(bytes, len, &v->items[at - 1]);
 }
 
 bool redact_values_has(const struct redact_values *v, const char *bytes, size_t len)
 {
-	return is_at(v, count_below(v, bytes, len), bytes, len);
+	return redact_values_is_at(v, count_below(v, bytes, len), bytes, len);
 }
 
 int redact_values_add(
@@ -112,11 +113,11 @@ int redact_values_add(
 	size_t at = count_below(v, bytes, len);
 	char *copy;
 
-	if (is_at(v, at, bytes, len))
+	if (redact_values_is_at(v, at, bytes, len))
 		return 0;
 	if (v->n >= max_n || len > max_bytes - v->bytes)
 		return -E2BIG;
-	if (grow(v) < 0)
+	if (redact_values_grow(v) < 0)
 		return -ENOMEM;
 	copy = malloc(len);
 	if (!copy)
@@ -126,7 +127,8 @@ int redact_values_add(
 	v->items[at] = (struct redact_value){ .bytes = copy, .len = len };
 	v->n++;
 	v->bytes += len;
-	v->filter[filter_bit(bytes) / 64] |= UINT64_C(1) << filter_bit(bytes) % 64;
+	v->filter[redact_values_filter_bit(bytes) / 64] |= UINT64_C(1)
+							   << redact_values_filter_bit(bytes) % 64;
 	find_shorter(v);
 	return 0;
 }

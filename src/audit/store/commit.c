@@ -90,7 +90,7 @@ static int find_cut(struct audit_store *s, uint64_t number, uint64_t *ret, struc
 }
 
 /* The head at the cut stays: the rest is verified from there. */
-static int cut(struct audit_store *s, uint64_t number, struct error *e)
+static int store_commit_cut(struct audit_store *s, uint64_t number, struct error *e)
 {
 	static const char *const texts[] = {
 		"DELETE FROM record WHERE number <= ?1",
@@ -116,7 +116,7 @@ static int put_head(struct audit_store *s, const struct chain *c, struct head *h
 	int r = find_cut(s, c->tree.n, &removed, e);
 
 	if (r == 0 && removed > h->removed)
-		r = cut(s, removed, e);
+		r = store_commit_cut(s, removed, e);
 	if (r < 0)
 		return r;
 	h->number = c->tree.n;

@@ -19,19 +19,19 @@ _Static_assert(sizeof(magic) - 1 == HEAD_MAGIC_BYTES, "the magic line has its le
 
 enum { FILE_MAX = 4096 };
 
-static void put(uint8_t **p, const void *data, size_t len)
+static void head_put(uint8_t **p, const void *data, size_t len)
 {
 	memcpy(*p, data, len);
 	*p += len;
 }
 
-static void get(const uint8_t **p, void *data, size_t len)
+static void head_get(const uint8_t **p, void *data, size_t len)
 {
 	memcpy(data, *p, len);
 	*p += len;
 }
 
-static void put_number(uint8_t **p, uint64_t number)
+static void head_put_number(uint8_t **p, uint64_t number)
 {
 	chain_put_number(*p, number);
 	*p += CHAIN_NUMBER_BYTES;
@@ -47,14 +47,14 @@ void head_encode(const struct head *h, uint8_t out[HEAD_BYTES])
 {
 	uint8_t *p = out;
 
-	put(&p, magic, HEAD_MAGIC_BYTES);
-	put(&p, h->log, sizeof(h->log));
-	put_number(&p, h->number);
-	put_number(&p, h->removed);
-	put_number(&p, h->time_ns);
-	put(&p, h->chain.bytes, sizeof(h->chain.bytes));
-	put(&p, h->root.bytes, sizeof(h->root.bytes));
-	put(&p, h->key, sizeof(h->key));
+	head_put(&p, magic, HEAD_MAGIC_BYTES);
+	head_put(&p, h->log, sizeof(h->log));
+	head_put_number(&p, h->number);
+	head_put_number(&p, h->removed);
+	head_put_number(&p, h->time_ns);
+	head_put(&p, h->chain.bytes, sizeof(h->chain.bytes));
+	head_put(&p, h->root.bytes, sizeof(h->root.bytes));
+	head_put(&p, h->key, sizeof(h->key));
 }
 
 int head_decode(
@@ -67,13 +67,13 @@ int head_decode(
 		memcmp(data, magic, HEAD_MAGIC_BYTES) != 0)
 		return -EBADMSG;
 	p += HEAD_MAGIC_BYTES;
-	get(&p, h.log, sizeof(h.log));
+	head_get(&p, h.log, sizeof(h.log));
 	h.number = get_number(&p);
 	h.removed = get_number(&p);
 	h.time_ns = get_number(&p);
-	get(&p, h.chain.bytes, sizeof(h.chain.bytes));
-	get(&p, h.root.bytes, sizeof(h.root.bytes));
-	get(&p, h.key, sizeof(h.key));
+	head_get(&p, h.chain.bytes, sizeof(h.chain.bytes));
+	head_get(&p, h.root.bytes, sizeof(h.root.bytes));
+	head_get(&p, h.key, sizeof(h.key));
 	memcpy(h.signature, signature, sizeof(h.signature));
 	*ret = h;
 	return 0;
@@ -102,7 +102,7 @@ int head_check(const struct head *h, const struct key_public *k)
 }
 
 /* The signature is the longest field. */
-static void print_hex(struct buffer *out, const char *key, const uint8_t *bytes, size_t len)
+static void head_print_hex(struct buffer *out, const char *key, const uint8_t *bytes, size_t len)
 {
 	char hex[2 * KEY_SIGNATURE_BYTES + 1];
 
@@ -114,11 +114,11 @@ void head_print(const struct head *h, struct buffer *out)
 {
 	buffer_printf(out, "{\"number\":%" PRIu64 ",\"removed\":%" PRIu64 ",\"time_ns\":%" PRIu64,
 		h->number, h->removed, h->time_ns);
-	print_hex(out, "log", h->log, sizeof(h->log));
-	print_hex(out, "chain", h->chain.bytes, sizeof(h->chain.bytes));
-	print_hex(out, "root", h->root.bytes, sizeof(h->root.bytes));
-	print_hex(out, "key", h->key, sizeof(h->key));
-	print_hex(out, "signature", h->signature, sizeof(h->signature));
+	head_print_hex(out, "log", h->log, sizeof(h->log));
+	head_print_hex(out, "chain", h->chain.bytes, sizeof(h->chain.bytes));
+	head_print_hex(out, "root", h->root.bytes, sizeof(h->root.bytes));
+	head_print_hex(out, "key", h->key, sizeof(h->key));
+	head_print_hex(out, "signature", h->signature, sizeof(h->signature));
 	buffer_addc(out, '}');
 }
 
@@ -134,7 +134,7 @@ static int parse_hex(const struct node *map, const char *key, uint8_t *bytes, si
 	return 0;
 }
 
-static int parse_number(const struct node *map, const char *key, uint64_t *ret)
+static int head_parse_number(const struct node *map, const char *key, uint64_t *ret)
 {
 	const struct node *n = node_get(map, key);
 	int64_t value;
@@ -149,9 +149,9 @@ int head_parse(struct head *ret, const struct node *n)
 {
 	struct head h = { 0 };
 
-	if (!n || parse_number(n, "number", &h.number) < 0 ||
-		parse_number(n, "removed", &h.removed) < 0 ||
-		parse_number(n, "time_ns", &h.time_ns) < 0 ||
+	if (!n || head_parse_number(n, "number", &h.number) < 0 ||
+		head_parse_number(n, "removed", &h.removed) < 0 ||
+		head_parse_number(n, "time_ns", &h.time_ns) < 0 ||
 		parse_hex(n, "log", h.log, sizeof(h.log)) < 0 ||
 		parse_hex(n, "chain", h.chain.bytes, sizeof(h.chain.bytes)) < 0 ||
 		parse_hex(n, "root", h.root.bytes, sizeof(h.root.bytes)) < 0 ||

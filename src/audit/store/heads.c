@@ -32,7 +32,7 @@ int heads_read(sqlite3_stmt *st, struct heads_row *ret)
 	return 0;
 }
 
-static int get(struct sql *s, sqlite3_stmt *st, struct heads_row *ret, struct error *e)
+static int store_heads_get(struct sql *s, sqlite3_stmt *st, struct heads_row *ret, struct error *e)
 {
 	int r = sql_step(s, st, e);
 
@@ -53,7 +53,7 @@ int heads_get(struct sql *s, enum heads_which which, struct heads_row *ret, stru
 	auto_statement *st = NULL;
 	int r = sql_prepare(s, &st, texts[which], e);
 
-	return r < 0 ? r : get(s, st, ret, e);
+	return r < 0 ? r : store_heads_get(s, st, ret, e);
 }
 
 int heads_at(struct sql *s, uint64_t number, struct heads_row *ret, struct error *e)
@@ -64,7 +64,7 @@ int heads_at(struct sql *s, uint64_t number, struct heads_row *ret, struct error
 	if (r < 0)
 		return r;
 	sql_bind_number(st, 1, number);
-	return get(s, st, ret, e);
+	return store_heads_get(s, st, ret, e);
 }
 
 int heads_put(struct sql *s, const struct head *h, const struct merkle *frontier, struct error *e)

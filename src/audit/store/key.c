@@ -50,7 +50,7 @@ static void forget_buffer(struct buffer *b)
 	buffer_deinit(b);
 }
 
-static int refuse(struct error *e, const char *path, const char *why)
+static int key_refuse(struct error *e, const char *path, const char *why)
 {
 	(void)error_set(e, -EPERM, NULL, "%s: %s", path, why);
 	error_hint(e, "a signing key is a plain file of its owner with mode 0600");
@@ -64,11 +64,11 @@ static int check_file(int fd, const char *path, struct error *e)
 	if (fstat(fd, &st) < 0)
 		return error_set(e, -errno, NULL, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return refuse(e, path, "it is no plain file");
+		return key_refuse(e, path, "it is no plain file");
 	if (st.st_uid != geteuid())
-		return refuse(e, path, "it belongs to somebody else");
+		return key_refuse(e, path, "it belongs to somebody else");
 	if (st.st_mode & 077)
-		return refuse(e, path, "others may read or write it");
+		return key_refuse(e, path, "others may read or write it");
 	return 0;
 }
 
@@ -82,7 +82,7 @@ static int read_seed(const char *path, uint8_t seed[SEED_BYTES], struct error *e
 	if (fd < 0 && errno == ENOENT)
 		return -ENOENT;
 	if (fd < 0 && errno == ELOOP)
-		return refuse(e, path, "it is a symbolic link");
+		return key_refuse(e, path, "it is a symbolic link");
 	if (fd < 0)
 		return error_set(e, -errno, NULL, "%s: %s", path, strerror(errno));
 	r = check_file(fd, path, e);

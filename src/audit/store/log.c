@@ -138,7 +138,7 @@ static bool matches(const struct filter *f, const struct audit_event *v)
 	       (!q->session || strcmp(q->session, v->session) == 0) && target_matches(f, v->target);
 }
 
-static int decode(struct audit_log *l, sqlite3_stmt *st, struct audit_row *ret, struct error *e)
+static int log_decode(struct audit_log *l, sqlite3_stmt *st, struct audit_row *ret, struct error *e)
 {
 	struct log_record record;
 	int r = log_record_read(st, &record);
@@ -176,7 +176,7 @@ static int visit_rows(struct audit_log *l, sqlite3_stmt *st, const struct filter
 
 	while (left && (r = sql_step(&l->sql, st, e)) != 0) {
 		if (r > 0)
-			r = decode(l, st, &row, e);
+			r = log_decode(l, st, &row, e);
 		if (r == 0 && !is_first)
 			r = check_order(l, f->query, before, row.number, e);
 		if (r < 0)

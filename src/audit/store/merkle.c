@@ -34,7 +34,7 @@ struct hash merkle_leaf(const void *data, size_t len)
 	return h;
 }
 
-static struct hash join(const struct hash *left, const struct hash *right)
+static struct hash merkle_join(const struct hash *left, const struct hash *right)
 {
 	uint8_t data[1 + 2 * HASH_BYTES] = { NODE };
 	struct hash h;
@@ -56,7 +56,7 @@ void merkle_add(struct merkle *m, const struct hash *leaf)
 	unsigned level = 0;
 
 	for (; has_level(m->n, level); level++)
-		h = join(&m->roots[level], &h);
+		h = merkle_join(&m->roots[level], &h);
 	m->roots[level] = h;
 	m->n++;
 }
@@ -69,7 +69,7 @@ struct hash merkle_root(const struct merkle *m)
 	for (unsigned level = 0; level < MERKLE_LEVELS; level++) {
 		if (!has_level(m->n, level))
 			continue;
-		h = any ? join(&m->roots[level], &h) : m->roots[level];
+		h = any ? merkle_join(&m->roots[level], &h) : m->roots[level];
 		any = true;
 	}
 	if (!any)
@@ -198,13 +198,13 @@ int merkle_check(const struct hash *leaf, uint64_t i, uint64_t n, const struct h
 		if (last == 0)
 			return -EBADMSG;
 		if (i & 1 || i == last) {
-			h = join(&path[step], &h);
+			h = merkle_join(&path[step], &h);
 			while (!(i & 1) && i) {
 				i >>= 1;
 				last >>= 1;
 			}
 		} else {
-			h = join(&h, &path[step]);
+			h = merkle_join(&h, &path[step]);
 		}
 		i >>= 1;
 		last >>= 1;

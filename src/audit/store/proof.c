@@ -38,7 +38,7 @@ static int proof_holds(const struct proof *p)
 		&leaf, p->number - 1, p->head.number, p->path, p->path_len, &p->head.root);
 }
 
-static void print_hex(struct buffer *out, const uint8_t *data, size_t len)
+static void proof_print_hex(struct buffer *out, const uint8_t *data, size_t len)
 {
 	buffer_addc(out, '"');
 	for (size_t i = 0; i < len; i++)
@@ -50,11 +50,11 @@ static void print_proof(const struct proof *p, struct buffer *out)
 {
 	buffer_printf(out, "{\"format\":\"%s\",\"number\":%" PRIu64 ",\"record\":", format_name,
 		p->number);
-	print_hex(out, p->record, p->len);
+	proof_print_hex(out, p->record, p->len);
 	buffer_adds(out, ",\"path\":[");
 	for (size_t i = 0; i < p->path_len; i++) {
 		buffer_adds(out, i ? "," : "");
-		print_hex(out, p->path[i].bytes, HASH_BYTES);
+		proof_print_hex(out, p->path[i].bytes, HASH_BYTES);
 	}
 	buffer_adds(out, "],\"head\":");
 	head_print(&p->head, out);
@@ -178,7 +178,7 @@ static int parse_bytes(const struct node *n, uint8_t *bytes, size_t max, size_t 
 	return *ret_len == text_len / 2 ? 0 : -EBADMSG;
 }
 
-static int parse_path(const struct node *list, struct proof *p)
+static int proof_parse_path(const struct node *list, struct proof *p)
 {
 	if (!list || list->type != NODE_LIST || list->count > MERKLE_LEVELS)
 		return -EBADMSG;
@@ -202,7 +202,7 @@ static int parse_proof(const struct node *root, uint8_t *record, struct proof *p
 	if (!name || strcmp(name, format_name) != 0 || !node_get(root, "number") ||
 		node_integer(node_get(root, "number"), &number) < 0 || number <= 0 ||
 		parse_bytes(node_get(root, "record"), record, LOG_RECORD_MAX, &p->len) < 0 ||
-		parse_path(node_get(root, "path"), p) < 0 ||
+		proof_parse_path(node_get(root, "path"), p) < 0 ||
 		head_parse(&p->head, node_get(root, "head")) < 0)
 		return -EBADMSG;
 	p->number = (uint64_t)number;
@@ -210,7 +210,7 @@ static int parse_proof(const struct node *root, uint8_t *record, struct proof *p
 	return 0;
 }
 
-static int check_signature(const struct proof *p, const char *public_path, struct error *e)
+static int proof_check_signature(const struct proof *p, const char *public_path, struct error *e)
 {
 	struct key_public key;
 	int r = key_public_read(&key, public_path, e);
@@ -255,7 +255,7 @@ int audit_proof_check(const char *text, size_t len, const char *public_path, str
 		return error_set(e, -EIO, NULL, "libsodium does not work here");
 	if (json_read(&d, NULL, text, len, NULL) < 0 || parse_proof(d.root, record, &p) < 0)
 		return error_set(e, -EBADMSG, NULL, "this is no proof of Corral");
-	r = check_signature(&p, public_path, e);
+	r = proof_check_signature(&p, public_path, e);
 	if (r < 0)
 		return r;
 	if (proof_holds(&p) < 0)

@@ -17,7 +17,7 @@
 #include "audit/store/internal.h"
 #include "base/clock.h"
 
-static int refuse(struct audit_store *s, const char *why, struct error *e)
+static int store_resume_refuse(struct audit_store *s, const char *why, struct error *e)
 {
 	(void)error_set(e, -EBADMSG, NULL, "%s: %s", s->path, why);
 	error_hint(e, "`corral audit verify` says what was changed; to go on, move the log and its "
@@ -31,14 +31,15 @@ static int check_key(struct audit_store *s, const struct head *h, struct error *
 	case 0:
 		return 0;
 	case -EKEYREJECTED:
-		return refuse(s, "the last head was signed by another key", e);
+		return store_resume_refuse(s, "the last head was signed by another key", e);
 	default:
-		return refuse(s, "the signature of the last head is wrong", e);
+		return store_resume_refuse(s, "the signature of the last head is wrong", e);
 	}
 }
 
 /* The log begins where the last head says. */
-static int check_beginning(struct audit_store *s, const struct head *last, struct error *e)
+static int store_resume_check_beginning(
+	struct audit_store *s, const struct head *last, struct error *e)
 {
 	struct heads_row first;
 	int r = heads_get(&s->sql, HEADS_FIRST, &first, e);
@@ -46,7 +47,7 @@ static int check_beginning(struct audit_store *s, const struct head *last, struc
 	if (r < 0 && r != -EBADMSG && r != -ENOENT)
 		return r;
 	if (r < 0 || first.head.number != last->removed)
-		return refuse(s, "its beginning is not what was signed", e);
+		return store_resume_refuse(s, "its beginning is not what was signed", e);
 	return 0;
 }
 
@@ -66,11 +67,11 @@ static int check_hash(
 	if (r < 0)
 		return r;
 	if (r == 0 || log_record_read(st, &record) < 0 || !merkle_equal(&record.hash, hash))
-		return refuse(s, "its end is not what was signed", e);
+		return store_resume_refuse(s, "its end is not what was signed", e);
 	return 0;
 }
 
-static int check_record(struct chain *c, sqlite3_stmt *st)
+static int store_resume_check_record(struct chain *c, sqlite3_stmt *st)
 {
 	struct log_record record;
 
@@ -84,7 +85,7 @@ static int check_record(struct chain *c, sqlite3_stmt *st)
 }
 
 /* The chain at a head's record is what was signed. */
-static bool fits(const struct chain *c, const struct head *h)
+static bool store_resume_fits(const struct chain *c, const struct head *h)
 {
 	const struct hash root = merkle_root(&c->tree);
 
@@ -102,41 +103,44 @@ static int replay(struct audit_store *s, struct chain *c, const struct head *h, 
 		return r;
 	sql_bind_number(st, 1, c->tree.n);
 	do {
-		if (c->tree.n == h->number && !fits(c, h))
-			return refuse(s, "its end is not what was signed", e);
+		if (c->tree.n == h->number && !store_resume_fits(c, h))
+			return store_resume_refuse(s, "its end is not what was signed", e);
 		r = sql_step(&s->sql, st, e);
-		if (r > 0 && check_record(c, st) < 0)
-			return refuse(s, "a record at its end was changed or removed", e);
+		if (r > 0 && store_resume_check_record(c, st) < 0)
+			return store_resume_refuse(
+				s, "a record at its end was changed or removed", e);
 	} while (r > 0);
 	if (r == 0 && c->tree.n < h->number)
-		return refuse(s, "it ends before what was signed", e);
+		return store_resume_refuse(s, "it ends before what was signed", e);
 	return r;
 }
 
-static bool is_same(const struct head *a, const struct head *b)
+static bool store_resume_is_same(const struct head *a, const struct head *b)
 {
 	return merkle_equal(&a->chain, &b->chain) && merkle_equal(&a->root, &b->root);
 }
 
 /* The head in the second file must be one of this log, and not later than its last. */
-static int check_second(struct audit_store *s, const struct head *second, struct error *e)
+static int store_resume_check_second(
+	struct audit_store *s, const struct head *second, struct error *e)
 {
 	struct heads_row row;
 	int r;
 
 	if (head_check(second, &s->key.public) < 0)
-		return refuse(s, "the head in its second file was changed", e);
+		return store_resume_refuse(s, "the head in its second file was changed", e);
 	if (memcmp(second->log, s->head.log, sizeof(second->log)) != 0)
-		return refuse(s, "the head in its second file is of another log", e);
+		return store_resume_refuse(s, "the head in its second file is of another log", e);
 	if (second->number > s->head.number || second->removed > s->head.removed)
-		return refuse(s, "it ends before the head in its second file", e);
+		return store_resume_refuse(s, "it ends before the head in its second file", e);
 	if (second->number < s->head.removed)
 		return 0;
 	r = heads_at(&s->sql, second->number, &row, e);
 	if (r < 0 && r != -ENOENT && r != -EBADMSG)
 		return r;
-	if (r < 0 || !is_same(second, &row.head))
-		return refuse(s, "it is not the log of the head in its second file", e);
+	if (r < 0 || !store_resume_is_same(second, &row.head))
+		return store_resume_refuse(
+			s, "it is not the log of the head in its second file", e);
 	return 0;
 }
 
@@ -149,9 +153,9 @@ static int compare_second(struct audit_store *s, struct error *e)
 	if (r == -ENOENT && s->chain.tree.n == 0)
 		return 0;
 	if (r == -ENOENT)
-		return refuse(s, "the second file with its last head is not there", e);
+		return store_resume_refuse(s, "the second file with its last head is not there", e);
 	if (r == 0)
-		r = check_second(s, &second, e);
+		r = store_resume_check_second(s, &second, e);
 	if (r == 0)
 		s->head_saved =
 			second.number == s->head.number && second.removed == s->head.removed;
@@ -162,16 +166,16 @@ static int last_head(struct audit_store *s, struct heads_row *ret, struct error 
 {
 	int r = heads_get(&s->sql, HEADS_LAST, ret, e);
 
-	return r == -ENOENT ? refuse(s, "it has no signed head", e) : r;
+	return r == -ENOENT ? store_resume_refuse(s, "it has no signed head", e) : r;
 }
 
 /* A head that is new to this writer. */
-static int take_head(struct audit_store *s, const struct head *h, struct error *e)
+static int store_resume_take_head(struct audit_store *s, const struct head *h, struct error *e)
 {
 	int r = check_key(s, h, e);
 
 	if (r == 0)
-		r = check_beginning(s, h, e);
+		r = store_resume_check_beginning(s, h, e);
 	if (r < 0)
 		return r;
 	s->head = *h;
@@ -179,10 +183,10 @@ static int take_head(struct audit_store *s, const struct head *h, struct error *
 	return 0;
 }
 
-static int resume(struct audit_store *s, const struct heads_row *last, struct error *e)
+static int store_resume(struct audit_store *s, const struct heads_row *last, struct error *e)
 {
 	struct chain c = last->chain;
-	int r = take_head(s, &last->head, e);
+	int r = store_resume_take_head(s, &last->head, e);
 
 	if (r == 0 && last->head.number != last->head.removed)
 		r = check_hash(s, last->head.number, &last->head.chain, e);
@@ -201,13 +205,14 @@ static bool can_follow(const struct audit_store *s, const struct head *h, bool i
 	return s->chain.tree.n > h->removed && !(is_new && h->number < s->chain.tree.n);
 }
 
-static int follow(struct audit_store *s, const struct head *h, bool is_new, struct error *e)
+static int store_resume_follow(
+	struct audit_store *s, const struct head *h, bool is_new, struct error *e)
 {
 	struct chain c = s->chain;
 	int r = check_hash(s, c.tree.n, &c.hash, e);
 
 	if (r == 0 && is_new)
-		r = take_head(s, h, e);
+		r = store_resume_take_head(s, h, e);
 	if (r == 0)
 		r = replay(s, &c, h, e);
 	if (r < 0)
@@ -216,7 +221,7 @@ static int follow(struct audit_store *s, const struct head *h, bool is_new, stru
 	return is_new ? compare_second(s, e) : 0;
 }
 
-static int go_on(struct audit_store *s, struct error *e)
+static int store_resume_go_on(struct audit_store *s, struct error *e)
 {
 	struct heads_row last;
 	bool is_new;
@@ -226,14 +231,14 @@ static int go_on(struct audit_store *s, struct error *e)
 		return r;
 	if (memcmp(last.head.log, s->head.log, sizeof(s->head.log)) != 0 ||
 		last.head.number < s->head.number || last.head.removed < s->head.removed)
-		return refuse(s, "it ends before what was signed", e);
+		return store_resume_refuse(s, "it ends before what was signed", e);
 	is_new = memcmp(last.head.signature, s->head.signature, sizeof(s->head.signature)) != 0;
 	if (can_follow(s, &last.head, is_new))
-		return follow(s, &last.head, is_new, e);
-	return resume(s, &last, e);
+		return store_resume_follow(s, &last.head, is_new, e);
+	return store_resume(s, &last, e);
 }
 
-static int read_version(struct audit_store *s, uint64_t *ret, struct error *e)
+static int store_resume_read_version(struct audit_store *s, uint64_t *ret, struct error *e)
 {
 	int r = sql_step(&s->sql, s->data_version, e);
 
@@ -258,11 +263,11 @@ static int check_place(struct audit_store *s, struct error *e)
 int store_begin(struct audit_store *s, struct error *e)
 {
 	struct heads_row last;
-	int r = read_version(s, &s->version, e);
+	int r = store_resume_read_version(s, &s->version, e);
 
 	if (r == 0)
 		r = last_head(s, &last, e);
-	return r == 0 ? resume(s, &last, e) : r;
+	return r == 0 ? store_resume(s, &last, e) : r;
 }
 
 /* What was refused once must not pass the second time, as something that is known already. */
@@ -274,10 +279,10 @@ int store_catch_up(struct audit_store *s, struct error *e)
 	int r = check_place(s, e);
 
 	if (r == 0)
-		r = read_version(s, &version, e);
+		r = store_resume_read_version(s, &version, e);
 	if (r < 0 || version == s->version)
 		return r;
-	r = go_on(s, e);
+	r = store_resume_go_on(s, e);
 	if (r < 0) {
 		s->chain = chain;
 		s->head = head;

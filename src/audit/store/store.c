@@ -56,7 +56,7 @@ static void set_options(struct audit_store *s, const struct audit_store_options 
 }
 
 /* An empty file for SQLite to fill: its own would be readable by others. */
-static int make_file(struct audit_store *s, struct error *e)
+static int store_make_file(struct audit_store *s, struct error *e)
 {
 	auto_fd fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC, 0600);
 	struct stat st;
@@ -88,7 +88,7 @@ static int set_wal(struct audit_store *s, struct error *e)
 		"%s: this file system has no shared memory for a write-ahead log", s->path);
 }
 
-static int prepare(struct audit_store *s, struct error *e)
+static int store_prepare(struct audit_store *s, struct error *e)
 {
 	const struct {
 		sqlite3_stmt **st;
@@ -126,7 +126,7 @@ static int begin_or_resume(struct audit_store *s, struct error *e)
 		r = store_create(s, e);
 	/* Its tables must be there before statements can speak of them. */
 	if (r == 0)
-		r = prepare(s, e);
+		r = store_prepare(s, e);
 	if (r == 0)
 		r = store_begin(s, e);
 	return r == 0 ? store_save_head(s, e) : r;
@@ -136,7 +136,7 @@ static int open_file(struct audit_store *s, struct error *e)
 {
 	const char *sync = s->options.sync == AUDIT_SYNC_FULL ? "PRAGMA synchronous=FULL"
 							      : "PRAGMA synchronous=NORMAL";
-	int r = make_file(s, e);
+	int r = store_make_file(s, e);
 
 	if (r == 0)
 		r = sql_open(&s->sql, s->path, SQL_WRITE, e);
@@ -348,7 +348,7 @@ int audit_store_tick(struct audit_store *s, struct error *e)
 }
 
 /* What is left of a span that began then; 0 if it is over. */
-static int left_ms(uint64_t since, uint64_t span)
+static int store_left_ms(uint64_t since, uint64_t span)
 {
 	const uint64_t past = clock_ms(CLOCK_MONOTONIC) - since;
 
@@ -360,9 +360,9 @@ static int left_ms(uint64_t since, uint64_t span)
 int audit_store_wait_ms(const struct audit_store *s)
 {
 	if (s->queued)
-		return left_ms(s->queued_ms, s->options.batch_ms);
+		return store_left_ms(s->queued_ms, s->options.batch_ms);
 	if (s->chain.tree.n != s->head.number)
-		return left_ms(s->signed_ms, s->options.sign_seconds * 1000);
+		return store_left_ms(s->signed_ms, s->options.sign_seconds * 1000);
 	return -1;
 }
 

@@ -62,7 +62,7 @@ const char *audit_fault_name(enum audit_fault f)
 enum { DONE = 1 };
 
 static int __attribute__((format(printf, 4, 5)))
-found(struct verify *v, enum audit_fault fault, uint64_t number, const char *format, ...)
+verify_found(struct verify *v, enum audit_fault fault, uint64_t number, const char *format, ...)
 {
 	va_list args;
 
@@ -76,27 +76,27 @@ found(struct verify *v, enum audit_fault fault, uint64_t number, const char *for
 
 static int found_no_head(struct verify *v, uint64_t number)
 {
-	return found(v, AUDIT_HEADLESS, number,
+	return verify_found(v, AUDIT_HEADLESS, number,
 		"the signed head at record %" PRIu64 " is not there", number);
 }
 
-static int check_signature(struct verify *v, const struct head *h, const char *where)
+static int verify_check_signature(struct verify *v, const struct head *h, const char *where)
 {
 	switch (head_check(h, &v->key)) {
 	case 0:
 		break;
 	case -EKEYREJECTED:
-		return found(v, AUDIT_UNSIGNED, h->number,
+		return verify_found(v, AUDIT_UNSIGNED, h->number,
 			"the head at record %" PRIu64 "%s was signed by another key", h->number,
 			where);
 	default:
-		return found(v, AUDIT_UNSIGNED, h->number,
+		return verify_found(v, AUDIT_UNSIGNED, h->number,
 			"the head at record %" PRIu64 "%s is not what was signed", h->number,
 			where);
 	}
 	if (memcmp(h->log, v->last.log, sizeof(h->log)) == 0)
 		return 0;
-	return found(v, AUDIT_UNSIGNED, h->number,
+	return verify_found(v, AUDIT_UNSIGNED, h->number,
 		"the head at record %" PRIu64 "%s is of another log", h->number, where);
 }
 
@@ -107,7 +107,7 @@ static int found_damage(struct verify *v, int r)
 
 	if (r != -EBADMSG)
 		return r;
-	return found(v, AUDIT_UNREADABLE, number,
+	return verify_found(v, AUDIT_UNREADABLE, number,
 		"the file is damaged: record %" PRIu64 " and those behind it cannot be read",
 		number);
 }
@@ -122,7 +122,7 @@ static int load_next(struct verify *v)
 		return found_damage(v, r);
 	if (heads_read(v->next.st, &v->next.row) == 0)
 		return 0;
-	return found(v, AUDIT_UNSIGNED, (uint64_t)sqlite3_column_int64(v->next.st, 0),
+	return verify_found(v, AUDIT_UNSIGNED, (uint64_t)sqlite3_column_int64(v->next.st, 0),
 		"the head at record %lld is not what was signed",
 		(long long)sqlite3_column_int64(v->next.st, 0));
 }
@@ -136,7 +136,7 @@ static int load_later(struct verify *v)
 
 	if (r || !v->next.there || v->next.row.head.number > before)
 		return r;
-	return found(v, AUDIT_UNSIGNED, v->next.row.head.number,
+	return verify_found(v, AUDIT_UNSIGNED, v->next.row.head.number,
 		"the head at record %" PRIu64 " does not stand in its place",
 		v->next.row.head.number);
 }
@@ -148,7 +148,7 @@ static int check_hashes(struct verify *v, const struct head *h)
 
 	if (merkle_equal(&v->chain.hash, &h->chain) && merkle_equal(&root, &h->root))
 		return 0;
-	return found(v, AUDIT_CHANGED, v->good + 1,
+	return verify_found(v, AUDIT_CHANGED, v->good + 1,
 		"of the records %" PRIu64 " to %" PRIu64
 		", at least one was changed, and the hashes behind it made anew",
 		v->good + 1, h->number);
@@ -161,7 +161,7 @@ static int check_heads(struct verify *v)
 	int r = 0;
 
 	if (v->next.there && v->next.row.head.number == number) {
-		r = check_signature(v, &v->next.row.head, "");
+		r = verify_check_signature(v, &v->next.row.head, "");
 		if (r == 0)
 			r = check_hashes(v, &v->next.row.head);
 		if (r == 0) {
@@ -187,11 +187,11 @@ static bool moved_up(struct verify *v, sqlite3_stmt *st, uint64_t claim)
 static int found_moved(struct verify *v, sqlite3_stmt *st, uint64_t number, uint64_t claim)
 {
 	if (claim > number && moved_up(v, st, claim))
-		return found(v, AUDIT_REMOVED, number,
+		return verify_found(v, AUDIT_REMOVED, number,
 			"record %" PRIu64
 			" is not there: later ones were numbered anew to close the gap",
 			number);
-	return found(v, AUDIT_REORDERED, number,
+	return verify_found(v, AUDIT_REORDERED, number,
 		"in the place of record %" PRIu64 " stands record %" PRIu64, number, claim);
 }
 
@@ -205,26 +205,26 @@ static bool was_moved(const struct log_record *record)
 		       record->len - CHAIN_NUMBER_BYTES) == 0;
 }
 
-static int check_record(struct verify *v, sqlite3_stmt *st)
+static int verify_check_record(struct verify *v, sqlite3_stmt *st)
 {
 	const uint64_t expected = v->chain.tree.n + 1;
 	struct log_record record;
 	const int r = log_record_read(st, &record);
 
 	if (record.number < expected)
-		return found(v, AUDIT_CHANGED, record.number,
+		return verify_found(v, AUDIT_CHANGED, record.number,
 			"record %" PRIu64 " stands before the beginning of the log", record.number);
 	if (record.number > expected)
-		return found(
+		return verify_found(
 			v, AUDIT_REMOVED, expected, "record %" PRIu64 " is not there", expected);
 	if (r < 0)
-		return found(
+		return verify_found(
 			v, AUDIT_CHANGED, expected, "record %" PRIu64 " cannot be read", expected);
 	chain_add(&v->chain, record.data, record.len);
 	if (was_moved(&record))
 		return found_moved(v, st, expected, log_record_claim(&record));
 	if (log_record_claim(&record) != expected || !merkle_equal(&record.hash, &v->chain.hash))
-		return found(v, AUDIT_CHANGED, expected,
+		return verify_found(v, AUDIT_CHANGED, expected,
 			"record %" PRIu64 " is not what was hashed", expected);
 	v->verdict->records++;
 	return check_heads(v);
@@ -240,7 +240,7 @@ static int check_records(struct verify *v)
 		r = sql_step(&v->log->sql, st, v->error);
 		if (r <= 0)
 			return found_damage(v, r);
-		r = check_record(v, st);
+		r = verify_check_record(v, st);
 	}
 	return r;
 }
@@ -254,17 +254,17 @@ static int read_last(struct verify *v)
 	if (r == -ENOENT)
 		return found_no_head(v, 0);
 	if (r == -EBADMSG)
-		return found(v, AUDIT_UNSIGNED, 0, "the last head is not what was signed");
+		return verify_found(v, AUDIT_UNSIGNED, 0, "the last head is not what was signed");
 	if (r < 0)
 		return r;
 	v->last = row.head;
-	r = check_signature(v, &v->last, "");
+	r = verify_check_signature(v, &v->last, "");
 	v->verdict->signed_up_to = r == 0 ? v->last.number : 0;
 	v->verdict->removed = r == 0 ? v->last.removed : 0;
 	return r;
 }
 
-static int check_beginning(struct verify *v)
+static int verify_check_beginning(struct verify *v)
 {
 	int r = heads_all(&v->log->sql, &v->next.st, v->error);
 
@@ -275,7 +275,7 @@ static int check_beginning(struct verify *v)
 	if (!v->next.there || v->next.row.head.number > v->last.removed)
 		return found_no_head(v, v->last.removed);
 	if (v->next.row.head.number < v->last.removed)
-		return found(v, AUDIT_REMOVED, v->next.row.head.number + 1,
+		return verify_found(v, AUDIT_REMOVED, v->next.row.head.number + 1,
 			"the log begins at another head than its last one says");
 	v->chain = v->next.row.chain;
 	v->good = v->chain.tree.n;
@@ -283,13 +283,13 @@ static int check_beginning(struct verify *v)
 }
 
 /* The second file may be behind the log, never before it. */
-static int check_second(struct verify *v)
+static int verify_check_second(struct verify *v)
 {
-	int r = v->has_second ? check_signature(v, &v->second, " in the second file") : 0;
+	int r = v->has_second ? verify_check_signature(v, &v->second, " in the second file") : 0;
 
 	if (r || !v->has_second || v->second.removed <= v->last.removed)
 		return r;
-	return found(v, AUDIT_TRUNCATED, v->last.number + 1,
+	return verify_found(v, AUDIT_TRUNCATED, v->last.number + 1,
 		"the log is from before its second file: retention had removed records up to "
 		"%" PRIu64,
 		v->second.removed);
@@ -303,7 +303,7 @@ static int check_end(struct verify *v)
 	if (v->has_second && v->second.number > must)
 		must = v->second.number;
 	if (last < must)
-		return found(v, AUDIT_TRUNCATED, last + 1,
+		return verify_found(v, AUDIT_TRUNCATED, last + 1,
 			"the log ends with record %" PRIu64 ", but was signed up to %" PRIu64, last,
 			must);
 	/* Its hashes were compared, too. */
@@ -327,7 +327,7 @@ static int check_pages(struct verify *v)
 	answer = r > 0 ? (const char *)sqlite3_column_text(st, 0) : NULL;
 	if (answer && strcmp(answer, "ok") == 0)
 		return 0;
-	return found(v, AUDIT_UNREADABLE, v->verdict->removed + 1,
+	return verify_found(v, AUDIT_UNREADABLE, v->verdict->removed + 1,
 		"the records are what was signed, but the pages that lead to them are damaged: a "
 		"list may not show all");
 }
@@ -337,15 +337,15 @@ static int praise(struct verify *v)
 	const uint64_t n = v->verdict->records, up_to = v->last.number;
 
 	if (up_to == v->chain.tree.n)
-		return found(v, AUDIT_FINE, 0, "%" PRIu64 " records, all of them signed", n);
-	return found(v, AUDIT_FINE, 0,
+		return verify_found(v, AUDIT_FINE, 0, "%" PRIu64 " records, all of them signed", n);
+	return verify_found(v, AUDIT_FINE, 0,
 		"%" PRIu64 " records; those after %" PRIu64 " are not signed yet", n, up_to);
 }
 
 static int run_steps(struct verify *v)
 {
-	int (*const steps[])(struct verify *) = { read_last, check_second, check_beginning,
-		check_records, check_end, check_pages, praise };
+	int (*const steps[])(struct verify *) = { read_last, verify_check_second,
+		verify_check_beginning, check_records, check_end, check_pages, praise };
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && r == 0; i++)
@@ -385,11 +385,11 @@ static int load_second(struct verify *v, const char *head_path)
 	r = head_load(&v->second, path, v->error);
 	v->has_second = r == 0;
 	if (r == -ENOENT)
-		return found(v, AUDIT_HEADLESS, 0,
+		return verify_found(v, AUDIT_HEADLESS, 0,
 			"the second file with the last head is not there: nothing tells where the "
 			"log ended");
 	if (r == -EBADMSG)
-		return found(v, AUDIT_UNSIGNED, 0, "the second file holds no signed head");
+		return verify_found(v, AUDIT_UNSIGNED, 0, "the second file holds no signed head");
 	return r;
 }
 

@@ -17,7 +17,7 @@
 
 enum { TRIES = 16 };
 
-static int fail(const struct audit_file *f, int r, struct error *e)
+static int audit_file_fail(const struct audit_file *f, int r, struct error *e)
 {
 	return error_set(e, r, NULL, "%s: cannot be written: %s", f->path, strerror(-r));
 }
@@ -57,13 +57,13 @@ int audit_file_begin(struct audit_file *f, const char *path, struct error *e)
 		return 0;
 	buffer_printf(&f->temp, "%s.XXXXXX", path);
 	if (f->temp.failed)
-		return fail(f, -ENOMEM, e);
+		return audit_file_fail(f, -ENOMEM, e);
 	f->fd = mkostemp(f->temp.data, O_CLOEXEC); /* mode 0600 */
 	if (f->fd >= 0)
 		return 0;
 	r = -errno;
 	buffer_clear(&f->temp);
-	return fail(f, r, e);
+	return audit_file_fail(f, r, e);
 }
 
 /* A name beside its own that nobody has. */
@@ -98,7 +98,7 @@ int audit_file_finish(struct audit_file *f, struct error *e)
 	if (r == 0 && rename(f->temp.data, f->path) < 0)
 		r = -errno;
 	if (r < 0)
-		return fail(f, r, e);
+		return audit_file_fail(f, r, e);
 	buffer_clear(&f->temp);
 	return 0;
 }

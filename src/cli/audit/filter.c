@@ -28,7 +28,7 @@ static bool word_means(const char *word, size_t len, const char *name)
 	return strncmp(word, name, len) == 0 && (name[len] == '\0' || name[len] == '.');
 }
 
-static int unknown(
+static int audit_filter_unknown(
 	struct call *c, const struct options_row *row, const char *word, name_of *name, unsigned n)
 {
 	const char *names[32];
@@ -51,7 +51,7 @@ static int take_words(struct call *c, const struct options_row *row, const char 
 		if (!meant) {
 			const char *word = arena_strndup(c->arena, value, len);
 
-			return unknown(c, row, word ? word : value, name, n);
+			return audit_filter_unknown(c, row, word ? word : value, name, n);
 		}
 		*set |= meant;
 		if (!value[len])

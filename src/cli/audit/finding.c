@@ -60,7 +60,7 @@ static void paragraph(struct output *o, const char *before, const char *text)
 	buffer_addc(&o->text, '\n');
 }
 
-static void begin(struct output *o, const char *name)
+static void audit_finding_begin(struct output *o, const char *name)
 {
 	buffer_printf(&o->text, "%*s", NAME_COLUMN, "");
 	output_styled(o, OUTPUT_DIM, name);
@@ -69,7 +69,7 @@ static void begin(struct output *o, const char *name)
 
 static void put_records(struct output *o, const struct audit_verdict *v)
 {
-	begin(o, "verified");
+	audit_finding_begin(o, "verified");
 	audit_amount_count(&o->text, v->records);
 	buffer_adds(&o->text, v->records == 1 ? " record" : " records");
 	/* Numbers below 0, which somebody put there, look like very large ones. */
@@ -78,13 +78,13 @@ static void put_records(struct output *o, const struct audit_verdict *v)
 	if (v->removed)
 		buffer_printf(&o->text, ", retention removed those up to %" PRIu64, v->removed);
 	buffer_addc(&o->text, '\n');
-	begin(o, "signed");
+	audit_finding_begin(o, "signed");
 	buffer_printf(&o->text, "up to record %" PRIu64 "\n", v->signed_up_to);
 }
 
-static void put_key(struct output *o, const struct audit_verdict *v)
+static void audit_finding_put_key(struct output *o, const struct audit_verdict *v)
 {
-	begin(o, "key");
+	audit_finding_begin(o, "key");
 	audit_record_hex(&o->text, v->key, sizeof(v->key));
 	buffer_addc(&o->text, '\n');
 }
@@ -98,11 +98,11 @@ int audit_finding_print(
 	buffer_adds(&o.text, ": ");
 	output_foreign(&o, v->text);
 	buffer_addc(&o.text, '\n');
-	begin(&o, "log");
+	audit_finding_begin(&o, "log");
 	output_foreign(&o, path);
 	buffer_addc(&o.text, '\n');
 	put_records(&o, v);
-	put_key(&o, v);
+	audit_finding_put_key(&o, v);
 	if (v->fault) {
 		paragraph(&o, "", texts[v->fault].meaning);
 		paragraph(&o, "-> ", texts[v->fault].advice);

@@ -27,7 +27,7 @@ static uint64_t monotonic_ms(void)
 }
 
 static void __attribute__((format(printf, 2, 3)))
-note(const struct audit_follow *f, const char *format, ...)
+audit_follow_note(const struct audit_follow *f, const char *format, ...)
 {
 	auto_output o = output_for(STDERR_FILENO);
 	struct error text = { 0 };
@@ -79,7 +79,8 @@ static int read_on(struct audit_follow *f, struct audit_log *l)
 	if (r < 0)
 		return r;
 	if (last < f->seen) {
-		note(f, "the log has become shorter; `corral audit verify` tells more");
+		audit_follow_note(
+			f, "the log has become shorter; `corral audit verify` tells more");
 		f->seen = last;
 	}
 	if (last > f->seen)
@@ -135,7 +136,7 @@ static bool has_changed(struct audit_follow *f)
 static void say_waiting(struct audit_follow *f)
 {
 	if (!f->said_waiting && isatty(STDERR_FILENO))
-		note(f, "there is nothing yet; waiting (Ctrl-C ends it)");
+		audit_follow_note(f, "there is nothing yet; waiting (Ctrl-C ends it)");
 	f->said_waiting = true;
 }
 
@@ -156,7 +157,7 @@ static int judge_failure(struct audit_follow *f, int r)
 	return now - f->unreadable_ms < GRACE_MS ? 0 : r;
 }
 
-static int look(struct audit_follow *f)
+static int audit_follow_look(struct audit_follow *f)
 {
 	auto_audit_log *log = NULL;
 	int r;
@@ -192,7 +193,7 @@ int audit_follow_run(struct audit_follow *f)
 	int r;
 
 	do
-		r = look(f);
+		r = audit_follow_look(f);
 	while (r == 0 && !rest(f));
 	return r == -EPIPE ? 0 : r;
 }

@@ -70,7 +70,7 @@ static size_t cells_of(const char *text, size_t *len)
 	return c < 0x1100 || (c >= 0x2000 && c < 0x2300) ? 1 : 2;
 }
 
-static size_t width_of(const char *text)
+static size_t audit_line_width_of(const char *text)
 {
 	size_t n = 0, len;
 
@@ -100,7 +100,8 @@ static const char *beyond(const char *text, size_t n)
 /* Cut in the middle: a path is known by its end, a command by its beginning. */
 static void add_shortened(struct buffer *out, const char *visible, size_t room)
 {
-	const size_t width = width_of(visible), front = room / 2, back = room - front - 1;
+	const size_t width = audit_line_width_of(visible), front = room / 2,
+		     back = room - front - 1;
 
 	if (width <= room) {
 		buffer_adds(out, visible);
@@ -142,7 +143,8 @@ static void add_wrapped(struct buffer *out, const char *text, size_t column, siz
 }
 
 /* A word of the last column; `max` characters on a terminal. */
-static void add_word(struct buffer *out, const struct audit_line *l, const char *text, size_t max)
+static void audit_line_add_word(
+	struct buffer *out, const struct audit_line *l, const char *text, size_t max)
 {
 	auto_buffer visible = { 0 };
 
@@ -151,7 +153,7 @@ static void add_word(struct buffer *out, const struct audit_line *l, const char 
 	buffer_add_visible(&visible, text, strlen(text));
 	if (out->len)
 		buffer_addc(out, ' ');
-	if (!l->columns || width_of(buffer_text(&visible)) <= max) {
+	if (!l->columns || audit_line_width_of(buffer_text(&visible)) <= max) {
 		buffer_adds(out, buffer_text(&visible));
 		return;
 	}
@@ -163,10 +165,10 @@ static void add_who(struct buffer *out, const struct audit_line *l, const struct
 {
 	const char *slash = strrchr(v->program, '/');
 
-	add_word(out, l, slash && slash[1] ? slash + 1 : v->program, PROGRAM_MAX);
-	add_word(out, l, v->session, SESSION_MAX);
+	audit_line_add_word(out, l, slash && slash[1] ? slash + 1 : v->program, PROGRAM_MAX);
+	audit_line_add_word(out, l, v->session, SESSION_MAX);
 	if ((!l->columns || l->columns >= COLUMNS_WIDE) && strcmp(v->sandbox, v->session) != 0)
-		add_word(out, l, v->sandbox, SANDBOX_MAX);
+		audit_line_add_word(out, l, v->sandbox, SANDBOX_MAX);
 }
 
 static void next_detail(struct buffer *out)
@@ -175,7 +177,7 @@ static void next_detail(struct buffer *out)
 }
 
 /* How a command ended. */
-static void add_end(struct buffer *out, const struct audit_event *v)
+static void audit_line_add_end(struct buffer *out, const struct audit_event *v)
 {
 	next_detail(out);
 	if (v->status < 0)
@@ -202,7 +204,7 @@ static void add_details(struct buffer *out, const struct audit_event *v)
 		buffer_printf(out, "%" PRIu64 "%s", v->count, is_amount(v) ? "" : " times");
 	}
 	if (v->action == AUDIT_COMMAND_END)
-		add_end(out, v);
+		audit_line_add_end(out, v);
 	if (v->sent || v->received) {
 		next_detail(out);
 		audit_amount_bytes(out, v->sent);
@@ -242,7 +244,8 @@ static void add_right(
 	const struct audit_line *l, struct buffer *out, size_t taken, const struct audit_row *row)
 {
 	add_who(out, l, &row->event);
-	if (l->columns && taken + 2 + width_of(buffer_text(out)) + NUMBER_ROOM > l->columns)
+	if (l->columns &&
+		taken + 2 + audit_line_width_of(buffer_text(out)) + NUMBER_ROOM > l->columns)
 		buffer_clear(out);
 	buffer_printf(out, "%s#%" PRIu64, out->len ? " " : "", row->number);
 }
@@ -259,15 +262,15 @@ static void add_rest(
 	add_details(&all, v);
 	add_shortened(&details, buffer_text(&all),
 		l->columns ? l->columns - column - TARGET_MIN - 2 - NUMBER_ROOM : SIZE_MAX);
-	taken = column + width_of(buffer_text(&details));
+	taken = column + audit_line_width_of(buffer_text(&details));
 	add_right(l, &right, taken + TARGET_MIN, row);
-	taken += 2 + width_of(buffer_text(&right));
+	taken += 2 + audit_line_width_of(buffer_text(&right));
 	if (l->columns)
 		room = taken + TARGET_MIN < l->columns ? l->columns - taken : TARGET_MIN;
 	add_shortened(&target, buffer_text(&visible), room);
 	buffer_adds(&o->text, buffer_text(&target));
 	output_styled(o, OUTPUT_DIM, buffer_text(&details));
-	for (size_t n = width_of(buffer_text(&target)); l->columns && n < room; n++)
+	for (size_t n = audit_line_width_of(buffer_text(&target)); l->columns && n < room; n++)
 		buffer_addc(&o->text, ' ');
 	buffer_adds(&o->text, "  ");
 	output_styled(o, OUTPUT_DIM, buffer_text(&right));

@@ -17,7 +17,7 @@
 #define HOW_TO_WRITE \
 	"`corral run --audit FILE -- COMMAND` writes one; with `--audit default`, your own"
 
-static int keep(struct call *c, const struct buffer *text, const char **ret)
+static int audit_source_keep(struct call *c, const struct buffer *text, const char **ret)
 {
 	const char *copy = text->failed ? NULL : arena_strdup(c->arena, buffer_text(text));
 
@@ -37,7 +37,7 @@ int audit_source_find(struct call *c, const char *operand, const char **ret)
 		return 0;
 	}
 	r = audit_place(&place, c->error);
-	return r < 0 ? r : keep(c, &place, ret);
+	return r < 0 ? r : audit_source_keep(c, &place, ret);
 }
 
 void audit_source_name(const char *path, const char *suffix, struct buffer *out)
@@ -55,7 +55,7 @@ int audit_source_beside(struct call *c, const char *path, const char *suffix, co
 	auto_buffer name = { 0 };
 
 	audit_source_name(path, suffix, &name);
-	return keep(c, &name, ret);
+	return audit_source_keep(c, &name, ret);
 }
 
 static int tell_missing(struct call *c, const char *path)
@@ -111,7 +111,7 @@ static bool is_database(const char *path)
 }
 
 /* What SQLite said is right, but not what a person can act on. */
-static int explain(struct call *c, const char *path, int r)
+static int audit_source_explain(struct call *c, const char *path, int r)
 {
 	struct stat st;
 
@@ -141,7 +141,7 @@ int audit_source_open(struct call *c, const char *path, struct audit_log **ret)
 
 	/* A pipe or a device would keep us waiting, or do worse. */
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return explain(c, path, -ENOENT);
+		return audit_source_explain(c, path, -ENOENT);
 	r = audit_log_open(ret, path, c->error);
-	return r < 0 ? explain(c, path, r) : 0;
+	return r < 0 ? audit_source_explain(c, path, r) : 0;
 }

@@ -22,7 +22,7 @@ struct page {
 	const struct audit_tally *tally;
 };
 
-static void heading(struct page *p, const char *text)
+static void audit_tally_print_heading(struct page *p, const char *text)
 {
 	buffer_addc(&p->out.text, '\n');
 	output_styled(&p->out, OUTPUT_BOLD, text);
@@ -30,7 +30,7 @@ static void heading(struct page *p, const char *text)
 }
 
 /* A number, to the right. Returns how much more room it took than it should. */
-static unsigned put_count(struct page *p, uint64_t n, const char *mark)
+static unsigned audit_tally_print_put_count(struct page *p, uint64_t n, const char *mark)
 {
 	auto_buffer text = { 0 };
 
@@ -54,7 +54,7 @@ static void put_bar_line(
 	unsigned before = NAME_COLUMN + 14 + COUNT_WIDTH + 2;
 
 	buffer_printf(&p->out.text, "%*s%-14s", NAME_COLUMN, "", name);
-	before += put_count(p, n, "  ");
+	before += audit_tally_print_put_count(p, n, "  ");
 	audit_chart_bar(&p->chart, &p->out, style, n, max, bar_width(p, before));
 	buffer_addc(&p->out.text, '\n');
 }
@@ -74,7 +74,7 @@ static void put_decisions(struct page *p)
 	};
 	uint64_t max = 0;
 
-	heading(p, "Decisions");
+	audit_tally_print_heading(p, "Decisions");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const uint64_t n = audit_tally_of_decision(p->tally, rows[i].decision);
 
@@ -92,7 +92,7 @@ static void put_actions(struct page *p)
 {
 	uint64_t max = 0;
 
-	heading(p, "Actions");
+	audit_tally_print_heading(p, "Actions");
 	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++) {
 		const uint64_t n = audit_tally_of_action(p->tally, a);
 
@@ -119,7 +119,7 @@ static void put_top_line(struct page *p, const struct audit_top_entry *e, uint64
 	const unsigned before = COUNT_WIDTH + 2 + BAR_SHORT + 1 + (has_actions ? 14 : 0);
 	const unsigned room = p->chart.columns > before + 20 ? p->chart.columns - before : 20;
 
-	(void)put_count(p, audit_top_surely(e), e->inherited ? "+ " : "  ");
+	(void)audit_tally_print_put_count(p, audit_top_surely(e), e->inherited ? "+ " : "  ");
 	audit_chart_bar(&p->chart, &p->out, style, audit_top_surely(e), max, BAR_SHORT);
 	output_pad(&p->out, COUNT_WIDTH + 2 + BAR_SHORT + 1);
 	if (has_actions)
@@ -186,11 +186,11 @@ int audit_tally_print(const struct audit_tally *t, struct error *e)
 		put_actions(&p);
 	}
 	if (t->denied->n) {
-		heading(&p, "Most denied");
+		audit_tally_print_heading(&p, "Most denied");
 		put_top(&p, t->denied, OUTPUT_RED, true);
 	}
 	if (t->programs->n) {
-		heading(&p, "Programs");
+		audit_tally_print_heading(&p, "Programs");
 		put_top(&p, t->programs, OUTPUT_PLAIN, false);
 	}
 	r = output_write(&p.out, STDOUT_FILENO, e);

@@ -5,7 +5,8 @@
 
 enum { TOP = 100 };
 
-static void put_number(struct tree *t, struct node *map, const char *key, uint64_t n)
+static void audit_tally_tree_put_number(
+	struct tree *t, struct node *map, const char *key, uint64_t n)
 {
 	tree_put_number(t, map, key, n > INT64_MAX ? INT64_MAX : (int64_t)n);
 }
@@ -15,7 +16,7 @@ static struct node *counts_tree(struct tree *t, const struct audit_tally *tally,
 	struct node *map = tree_map(t);
 
 	for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
-		put_number(
+		audit_tally_tree_put_number(
 			t, map, audit_decision_name((enum audit_decision)d), tally->by[action][d]);
 	return map;
 }
@@ -37,7 +38,7 @@ static struct node *decisions_tree(struct tree *t, const struct audit_tally *tal
 	struct node *map = tree_map(t);
 
 	for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
-		put_number(t, map, audit_decision_name((enum audit_decision)d),
+		audit_tally_tree_put_number(t, map, audit_decision_name((enum audit_decision)d),
 			audit_tally_of_decision(tally, d));
 	return map;
 }
@@ -55,14 +56,14 @@ static struct node *top_tree(
 			tree_put_text(
 				t, map, "action", audit_action_name((enum audit_action)e->kind));
 		tree_put_text(t, map, key, e->text);
-		put_number(t, map, "at_least", audit_top_surely(e));
-		put_number(t, map, "at_most", e->count);
+		audit_tally_tree_put_number(t, map, "at_least", audit_top_surely(e));
+		audit_tally_tree_put_number(t, map, "at_most", e->count);
 		tree_append(t, list, map);
 	}
 	return list;
 }
 
-static void put_time(struct tree *t, struct node *map, const char *key,
+static void audit_tally_tree_put_time(struct tree *t, struct node *map, const char *key,
 	const struct audit_tally *tally, uint64_t ns)
 {
 	char time[AUDIT_TIME_UTC_BYTES];
@@ -76,12 +77,12 @@ int audit_tally_print_tree(struct call *c, const char *path, const struct audit_
 	struct node *root = tree_map(&t);
 
 	tree_put_text(&t, root, "file", path);
-	put_number(&t, root, "records", tally->records);
-	put_number(&t, root, "events", tally->events);
-	put_time(&t, root, "from", tally, tally->from_ns);
-	put_time(&t, root, "to", tally, tally->to_ns);
-	put_number(&t, root, "sent", tally->sent);
-	put_number(&t, root, "received", tally->received);
+	audit_tally_tree_put_number(&t, root, "records", tally->records);
+	audit_tally_tree_put_number(&t, root, "events", tally->events);
+	audit_tally_tree_put_time(&t, root, "from", tally, tally->from_ns);
+	audit_tally_tree_put_time(&t, root, "to", tally, tally->to_ns);
+	audit_tally_tree_put_number(&t, root, "sent", tally->sent);
+	audit_tally_tree_put_number(&t, root, "received", tally->received);
 	tree_put(&t, root, "decisions", decisions_tree(&t, tally));
 	tree_put(&t, root, "actions", actions_tree(&t, tally));
 	tree_put(&t, root, "denied", top_tree(&t, tally->denied, "target", true));

@@ -17,7 +17,7 @@ void audit_tally_deinit(struct audit_tally *t)
 	audit_top_free(t->programs);
 }
 
-static void add(uint64_t *sum, uint64_t n)
+static void cli_audit_tally_add(uint64_t *sum, uint64_t n)
 {
 	*sum = audit_amount_add(*sum, n);
 }
@@ -36,12 +36,12 @@ int audit_tally_add(void *context, const struct audit_row *row)
 	int r = 0;
 
 	t->records++;
-	add(&t->events, n);
-	add(&t->by[v->action][v->decision], n);
+	cli_audit_tally_add(&t->events, n);
+	cli_audit_tally_add(&t->by[v->action][v->decision], n);
 	/* The end of a command may sum up what its connections had. */
 	if (v->action != AUDIT_COMMAND_END) {
-		add(&t->sent, v->sent);
-		add(&t->received, v->received);
+		cli_audit_tally_add(&t->sent, v->sent);
+		cli_audit_tally_add(&t->received, v->received);
 	}
 	t->from_ns = t->records == 1 || v->time_ns < t->from_ns ? v->time_ns : t->from_ns;
 	t->to_ns = v->time_ns > t->to_ns ? v->time_ns : t->to_ns;
@@ -63,7 +63,7 @@ uint64_t audit_tally_of_action(const struct audit_tally *t, unsigned action)
 	uint64_t sum = 0;
 
 	for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
-		add(&sum, t->by[action][d]);
+		cli_audit_tally_add(&sum, t->by[action][d]);
 	return sum;
 }
 
@@ -72,6 +72,6 @@ uint64_t audit_tally_of_decision(const struct audit_tally *t, unsigned decision)
 	uint64_t sum = 0;
 
 	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++)
-		add(&sum, t->by[a][decision]);
+		cli_audit_tally_add(&sum, t->by[a][decision]);
 	return sum;
 }

@@ -31,7 +31,7 @@ void audit_top_free(struct audit_top *t)
 	free(t);
 }
 
-static uint64_t hash_of(const struct audit_top *t, unsigned kind, const char *text)
+static uint64_t audit_top_hash_of(const struct audit_top *t, unsigned kind, const char *text)
 {
 	uint8_t out[crypto_shorthash_BYTES];
 	uint64_t hash;
@@ -41,7 +41,8 @@ static uint64_t hash_of(const struct audit_top *t, unsigned kind, const char *te
 	return hash + kind;
 }
 
-static size_t find(const struct audit_top *t, uint64_t hash, unsigned kind, const char *text)
+static size_t audit_top_find(
+	const struct audit_top *t, uint64_t hash, unsigned kind, const char *text)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		if (t->hashes[i] == hash && t->entries[i].kind == kind &&
@@ -61,7 +62,7 @@ static size_t rarest(const struct audit_top *t)
 }
 
 /* A place for a new name: a free one, or that of the rarest. */
-static size_t make_place(struct audit_top *t, uint64_t *ret_inherited)
+static size_t audit_top_make_place(struct audit_top *t, uint64_t *ret_inherited)
 {
 	size_t i;
 
@@ -78,8 +79,8 @@ static size_t make_place(struct audit_top *t, uint64_t *ret_inherited)
 
 int audit_top_add(struct audit_top *t, unsigned kind, const char *text, uint64_t n)
 {
-	const uint64_t hash = hash_of(t, kind, text);
-	size_t i = find(t, hash, kind, text);
+	const uint64_t hash = audit_top_hash_of(t, kind, text);
+	size_t i = audit_top_find(t, hash, kind, text);
 
 	if (i == t->n) {
 		char *copy = strdup(text);
@@ -87,7 +88,7 @@ int audit_top_add(struct audit_top *t, unsigned kind, const char *text, uint64_t
 
 		if (!copy)
 			return -ENOMEM;
-		i = make_place(t, &inherited);
+		i = audit_top_make_place(t, &inherited);
 		t->hashes[i] = hash;
 		t->counts[i] = inherited;
 		t->entries[i] = (struct audit_top_entry){
@@ -99,7 +100,7 @@ int audit_top_add(struct audit_top *t, unsigned kind, const char *text, uint64_t
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int audit_top_compare(const void *a, const void *b)
 {
 	const struct audit_top_entry *x = a, *y = b;
 	const uint64_t of_x = audit_top_surely(x), of_y = audit_top_surely(y);
@@ -114,5 +115,5 @@ static int compare(const void *a, const void *b)
 
 void audit_top_sort(struct audit_top *t)
 {
-	qsort(t->entries, t->n, sizeof(t->entries[0]), compare);
+	qsort(t->entries, t->n, sizeof(t->entries[0]), audit_top_compare);
 }

@@ -31,7 +31,7 @@ static void proof_deinit(struct proof *p)
 }
 
 /* By default the key of the user's own log. Read by itself: without a key there is no answer. */
-static int find_key(struct proof *p)
+static int verb_check_proof_find_key(struct proof *p)
 {
 	struct call *c = p->call;
 	struct key_public key;
@@ -64,7 +64,7 @@ static int read_proof(struct call *c, struct buffer *out)
 	return r < 0 ? error_set(c->error, r, &where, "cannot be read: %s", strerror(-r)) : 0;
 }
 
-static int print(const struct proof *p)
+static int verb_check_proof_print(const struct proof *p)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 
@@ -89,7 +89,7 @@ static int print_no(const struct proof *p)
 	return output_write(&o, STDOUT_FILENO, p->call->error);
 }
 
-static int print_tree(const struct proof *p, bool proved)
+static int verb_check_proof_print_tree(const struct proof *p, bool proved)
 {
 	struct tree t = { .arena = p->call->arena };
 	struct node *root = tree_map(&t);
@@ -108,12 +108,12 @@ static int print_tree(const struct proof *p, bool proved)
 	return tree_print(&t, root, p->call->error);
 }
 
-static int check(struct proof *p)
+static int verb_check_proof_check(struct proof *p)
 {
 	auto_buffer text = { 0 };
 	struct call *c = p->call;
 	bool proved;
-	int r = find_key(p);
+	int r = verb_check_proof_find_key(p);
 
 	if (r == 0)
 		r = read_proof(c, &text);
@@ -125,13 +125,13 @@ static int check(struct proof *p)
 		return r;
 	proved = r == 0;
 	if (p->json)
-		r = print_tree(p, proved);
+		r = verb_check_proof_print_tree(p, proved);
 	else
-		r = proved ? print(p) : print_no(p);
+		r = proved ? verb_check_proof_print(p) : print_no(p);
 	return r < 0 ? r : proved ? STATUS_YES : STATUS_NO;
 }
 
-static int run(struct call *c)
+static int verb_check_proof_run(struct call *c)
 {
 	__attribute__((cleanup(proof_deinit))) struct proof p = { .call = c };
 	const struct options_row rows[] = {
@@ -144,7 +144,7 @@ static int run(struct call *c)
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
-	return check(&p);
+	return verb_check_proof_check(&p);
 }
 
 const struct verb verb_audit_check_proof = {
@@ -160,5 +160,5 @@ const struct verb verb_audit_check_proof = {
 	.operand = "PROOF",
 	.min = 1,
 	.max = 1,
-	.run = run,
+	.run = verb_check_proof_run,
 };

@@ -52,7 +52,7 @@ static int check_output(struct call *c, const struct export *x)
 	return 0;
 }
 
-static int copy(struct call *c, const struct export *x, struct audit_log *log, int fd)
+static int verb_export_copy(struct call *c, const struct export *x, struct audit_log *log, int fd)
 {
 	auto_audit_writer writer = { 0 };
 
@@ -68,7 +68,7 @@ static int copy_to_file(struct call *c, const struct export *x, struct audit_log
 	if (r == 0)
 		r = audit_file_begin(&file, x->output, c->error);
 	if (r == 0)
-		r = copy(c, x, log, file.fd);
+		r = verb_export_copy(c, x, log, file.fd);
 	return r < 0 ? r : audit_file_finish(&file, c->error);
 }
 
@@ -81,10 +81,10 @@ static int export(struct call *c, struct export *x)
 		r = audit_source_open(c, x->path, &log);
 	if (r < 0)
 		return r;
-	return x->output ? copy_to_file(c, x, log) : copy(c, x, log, STDOUT_FILENO);
+	return x->output ? copy_to_file(c, x, log) : verb_export_copy(c, x, log, STDOUT_FILENO);
 }
 
-static int run(struct call *c)
+static int verb_export_run(struct call *c)
 {
 	struct export x = { 0 };
 	const struct options_row rows[] = {
@@ -121,5 +121,5 @@ const struct verb verb_audit_export = {
 		    "corral audit export --format csv --output audit.csv run.db\n",
 	.operand = "FILE",
 	.max = 1,
-	.run = run,
+	.run = verb_export_run,
 };

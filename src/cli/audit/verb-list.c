@@ -4,7 +4,7 @@
 #include "cli/audit/source.h"
 #include "cli/audit/writer.h"
 
-static int list(struct call *c, const struct audit_filter *f, bool json)
+static int verb_list(struct call *c, const struct audit_filter *f, bool json)
 {
 	auto_audit_writer writer = { 0 };
 	auto_audit_log *log = NULL;
@@ -22,7 +22,7 @@ static int list(struct call *c, const struct audit_filter *f, bool json)
 	return audit_writer_copy_all(&writer, log, f, c->error);
 }
 
-static int run(struct call *c)
+static int verb_list_run(struct call *c)
 {
 	struct audit_filter filter = { 0 };
 	bool json = false;
@@ -35,7 +35,7 @@ static int run(struct call *c)
 	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
 
 	if (r == 0)
-		r = list(c, &filter, json);
+		r = verb_list(c, &filter, json);
 	return r < 0 ? r : STATUS_YES;
 }
 
@@ -52,5 +52,5 @@ const struct verb verb_audit_list = {
 		    "corral audit list --since 2026-01-31 --until 2026-01-31 --json run.db\n",
 	.operand = "FILE",
 	.max = 1,
-	.run = run,
+	.run = verb_list_run,
 };

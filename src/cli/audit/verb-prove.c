@@ -28,7 +28,7 @@ static void tell_absent(struct call *c, struct audit_log *log, uint64_t number)
 }
 
 /* There is a log, but no proof: that is an answer. */
-static int refuse(struct call *c, struct audit_log *log, uint64_t number, int r)
+static int verb_prove_refuse(struct call *c, struct audit_log *log, uint64_t number, int r)
 {
 	if (r == -ENOENT)
 		tell_absent(c, log, number);
@@ -53,12 +53,12 @@ static int prove(struct call *c, uint64_t number)
 		return r;
 	r = audit_log_prove(log, number, &o.text, c->error);
 	if (r < 0)
-		return refuse(c, log, number, r);
+		return verb_prove_refuse(c, log, number, r);
 	buffer_addc(&o.text, '\n');
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
-static int run(struct call *c)
+static int verb_prove_run(struct call *c)
 {
 	uint64_t number;
 	int r = options_parse(c, NULL, 0);
@@ -86,5 +86,5 @@ const struct verb verb_audit_prove = {
 	.operand = "NUMBER",
 	.min = 1,
 	.max = 2,
-	.run = run,
+	.run = verb_prove_run,
 };

@@ -5,7 +5,7 @@
 #include "cli/audit/source.h"
 #include "cli/audit/tally.h"
 
-static int count(
+static int verb_stats_count(
 	struct call *c, const struct audit_filter *f, const char *path, struct audit_tally *tally)
 {
 	auto_audit_log *log = NULL;
@@ -19,7 +19,7 @@ static int count(
 	return r;
 }
 
-static int run(struct call *c)
+static int verb_stats_run(struct call *c)
 {
 	struct audit_filter filter = { 0 };
 	auto_audit_tally tally = { 0 };
@@ -35,7 +35,7 @@ static int run(struct call *c)
 		return r;
 	if (audit_tally_init(&tally) < 0)
 		return error_set(c->error, -ENOMEM, NULL, "out of memory");
-	r = count(c, &filter, path, &tally);
+	r = verb_stats_count(c, &filter, path, &tally);
 	if (r == 0)
 		r = json ? audit_tally_print_tree(c, path, &tally)
 			 : audit_tally_print(&tally, c->error);
@@ -56,5 +56,5 @@ const struct verb verb_audit_stats = {
 		    "corral audit stats --json run.db\n",
 	.operand = "FILE",
 	.max = 1,
-	.run = run,
+	.run = verb_stats_run,
 };

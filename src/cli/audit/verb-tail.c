@@ -28,7 +28,7 @@ static int tail(struct audit_follow *f)
 	return r < 0 ? r : audit_follow_tail(f, log);
 }
 
-static int run(struct call *c)
+static int verb_tail_run(struct call *c)
 {
 	auto_audit_writer writer = { 0 };
 	struct audit_filter filter = { 0 };
@@ -71,5 +71,5 @@ const struct verb verb_audit_tail = {
 		    "corral audit tail -n 50 --action net run.db\n",
 	.operand = "FILE",
 	.max = 1,
-	.run = run,
+	.run = verb_tail_run,
 };

@@ -34,7 +34,7 @@ static int find_beside(struct verify *v, const char *suffix, const char **ret)
 }
 
 /* Fills in the files beside the log. */
-static int find_files(struct verify *v)
+static int verb_verify_find_files(struct verify *v)
 {
 	struct call *c = v->call;
 	int r = audit_source_find(c, c->n ? c->words[0] : NULL, &v->path);
@@ -82,7 +82,7 @@ static int verify(struct verify *v)
 	return r;
 }
 
-static int run(struct call *c)
+static int verb_verify_run(struct call *c)
 {
 	struct verify v = { .call = c };
 	bool json = false;
@@ -99,7 +99,7 @@ static int run(struct call *c)
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
-	r = find_files(&v);
+	r = verb_verify_find_files(&v);
 	if (r == 0)
 		r = verify(&v);
 	if (r == 0)
@@ -123,5 +123,5 @@ const struct verb verb_audit_verify = {
 		    "corral audit verify --key ~/keys/audit.pub --head ~/heads/audit.head run.db\n",
 	.operand = "FILE",
 	.max = 1,
-	.run = run,
+	.run = verb_verify_run,
 };

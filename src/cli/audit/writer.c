@@ -25,7 +25,7 @@ void audit_writer_deinit(struct audit_writer *w)
 	buffer_deinit(&w->pending);
 }
 
-static void add_line(struct audit_writer *w, const struct audit_row *row)
+static void audit_writer_add_line(struct audit_writer *w, const struct audit_row *row)
 {
 	buffer_clear(&w->row.text);
 	audit_line_add(&w->line, &w->row, row);
@@ -33,20 +33,20 @@ static void add_line(struct audit_writer *w, const struct audit_row *row)
 	w->pending.failed |= w->row.text.failed;
 }
 
-static int add(void *context, const struct audit_row *row)
+static int audit_writer_add(void *context, const struct audit_row *row)
 {
 	struct audit_writer *w = context;
 
 	if (w->for_programs)
 		audit_export_row(w->format, row, &w->pending);
 	else
-		add_line(w, row);
+		audit_writer_add_line(w, row);
 	w->last = row->number;
 	w->n++;
 	return w->pending.failed ? -ENOMEM : w->pending.len >= PIECE_BYTES ? FULL : 0;
 }
 
-static int flush(struct audit_writer *w, struct error *e)
+static int audit_writer_flush(struct audit_writer *w, struct error *e)
 {
 	const struct output piece = { .text = w->pending };
 	int r = output_write(&piece, w->fd, e);
@@ -64,9 +64,9 @@ int audit_writer_copy(struct audit_writer *w, struct audit_log *l, const struct 
 	do {
 		const uint64_t before = w->n;
 
-		r = audit_filter_read(l, &rest, from, to, add, w, e);
+		r = audit_filter_read(l, &rest, from, to, audit_writer_add, w, e);
 		/* What came before something that cannot be read is told. */
-		ret = flush(w, e);
+		ret = audit_writer_flush(w, e);
 		if (ret < 0 || r != FULL)
 			break;
 		if (f->newest)
@@ -89,7 +89,7 @@ int audit_writer_copy_all(
 
 	/* The head of a table is there also if the table is empty. */
 	if (r == 0 && !last)
-		return flush(w, e);
+		return audit_writer_flush(w, e);
 	/* From 0, not from the first: a record with a number below 0 must not hide the others. */
 	return r < 0 ? r : audit_writer_copy(w, l, f, 0, last, e);
 }

@@ -7,7 +7,7 @@
 #include "cli/explain/internal.h"
 #include "cli/run/run.h"
 
-static enum audit_action action_of(enum denial_kind kind)
+static enum audit_action explain_audit_denials_action_of(enum denial_kind kind)
 {
 	switch (kind) {
 	case DENIAL_READ:
@@ -22,12 +22,12 @@ static enum audit_action action_of(enum denial_kind kind)
 	return AUDIT_NET_CONNECT;
 }
 
-static void tell(struct run *r, const struct denial *d)
+static void explain_audit_denials_tell(struct run *r, const struct denial *d)
 {
 	auto_words words = { 0 };
 
 	run_explain_words(r, d, &words);
-	run_audit_add(r, &(struct audit_event){ .action = action_of(d->kind),
+	run_audit_add(r, &(struct audit_event){ .action = explain_audit_denials_action_of(d->kind),
 				 .target = d->path,
 				 .decision = AUDIT_DENIED,
 				 .program = *d->program ? d->program : NULL,
@@ -47,7 +47,7 @@ void run_explain_audit(struct run *r)
 	missed = run_explain_missed(r);
 	for (size_t i = 0; i < all->n; i++) {
 		if (!all->items[i].is_exact)
-			tell(r, &all->items[i]);
+			explain_audit_denials_tell(r, &all->items[i]);
 	}
 	if (missed)
 		run_audit_own(r, (struct audit_event){ .action = AUDIT_STORE,

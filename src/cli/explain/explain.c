@@ -45,7 +45,7 @@ struct run_explain {
 };
 
 /* Without it nothing can be looked at. */
-static int read_mounts(struct run_explain *e)
+static int explain_read_mounts(struct run_explain *e)
 {
 	auto_buffer list = { 0 };
 	int r = file_read("/proc/self/mountinfo", MOUNTS_BYTES_MAX, &list);
@@ -63,7 +63,7 @@ int run_explain_new(struct run_explain **ret, const struct run *r)
 		return -ENOMEM;
 	e->run = r;
 	arena_init(&e->arena, BYTES_MAX);
-	err = read_mounts(e);
+	err = explain_read_mounts(e);
 	if (err < 0)
 		run_explain_free(e);
 	else
@@ -111,7 +111,7 @@ bool run_explain_acts(const struct run *r, const char *path)
 /* Keeping */
 
 /* The last name that a process gave itself, which is the program's for most. */
-static void read_name(pid_t pid, char out[NAME_BYTES])
+static void explain_read_name(pid_t pid, char out[NAME_BYTES])
 {
 	char path[64];
 	auto_fd fd = -1;
@@ -124,7 +124,7 @@ static void read_name(pid_t pid, char out[NAME_BYTES])
 	out[strcspn(out, "\n")] = '\0';
 }
 
-static struct denial *find(struct run_explain *e, const struct denial *d)
+static struct denial *explain_find(struct run_explain *e, const struct denial *d)
 {
 	for (size_t i = 0; i < e->denials.n; i++) {
 		struct denial *item = &e->denials.items[i];
@@ -136,7 +136,7 @@ static struct denial *find(struct run_explain *e, const struct denial *d)
 }
 
 /* Not known yet: names are copied. */
-static struct denial *append(struct run_explain *e, const struct denial *d)
+static struct denial *explain_append(struct run_explain *e, const struct denial *d)
 {
 	struct denial copy = *d;
 	const char **texts[] = { &copy.path, &copy.program, &copy.said, &copy.remedy };
@@ -154,19 +154,19 @@ static struct denial *append(struct run_explain *e, const struct denial *d)
 	return &e->denials.items[e->denials.n - 1];
 }
 
-static void count(struct run_explain *e, struct denial *d)
+static void explain_count(struct run_explain *e, struct denial *d)
 {
 	d->count++;
 	d->last = ++e->clock;
 }
 
 /* Its place and 1, or 0 if there is no room for it. */
-static uint32_t keep(struct run_explain *e, const struct denial *d)
+static uint32_t explain_keep(struct run_explain *e, const struct denial *d)
 {
-	struct denial *item = find(e, d);
+	struct denial *item = explain_find(e, d);
 
 	if (!item)
-		item = append(e, d);
+		item = explain_append(e, d);
 	if (!item) {
 		e->missed++;
 		return 0;
@@ -174,7 +174,7 @@ static uint32_t keep(struct run_explain *e, const struct denial *d)
 	item->is_look = item->is_look && d->is_look;
 	item->is_quiet = item->is_quiet && d->is_quiet;
 	item->is_folder = item->is_folder || d->is_folder;
-	count(e, item);
+	explain_count(e, item);
 	return (uint32_t)(item - e->denials.items) + 1;
 }
 
@@ -189,7 +189,7 @@ bool run_explain_found(const struct run *r, const char *name)
 }
 
 /* More of them than there is room for: then some are taken for missing that were found. */
-static void find_program(struct run_explain *e, const char *path)
+static void explain_find_program(struct run_explain *e, const char *path)
 {
 	const char *name = strrchr(path, '/') ? run_explain_name(path) : path;
 
@@ -212,7 +212,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t len)
 }
 
 /* An address is as good as a name; 0 stands for "nothing". */
-static uint64_t hash_of(const struct sight *s)
+static uint64_t explain_hash_of(const struct sight *s)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -229,7 +229,7 @@ static uint64_t hash_of(const struct sight *s)
 static void seen(void *context, const struct sight *s)
 {
 	struct run_explain *e = context;
-	uint64_t hash = hash_of(s);
+	uint64_t hash = explain_hash_of(s);
 	struct known *known = &e->known[hash % KNOWN];
 	char path[PATH_BYTES];
 	char name[NAME_BYTES];
@@ -238,7 +238,7 @@ static void seen(void *context, const struct sight *s)
 
 	if (known->hash == hash) {
 		if (known->denial)
-			count(e, &e->denials.items[known->denial - 1]);
+			explain_count(e, &e->denials.items[known->denial - 1]);
 		return;
 	}
 	/* Nothing can be compared with the inside yet. */
@@ -247,11 +247,11 @@ static void seen(void *context, const struct sight *s)
 	*known = (struct known){ .hash = hash };
 	r = run_explain_judge(e->run, s, &d, path);
 	if (r == EXPLAIN_DENIED) {
-		read_name(s->pid, name);
+		explain_read_name(s->pid, name);
 		d.program = name;
-		known->denial = keep(e, &d);
+		known->denial = explain_keep(e, &d);
 	} else if (r == EXPLAIN_RUNS) {
-		find_program(e, s->path);
+		explain_find_program(e, s->path);
 	}
 }
 
@@ -309,5 +309,5 @@ void run_explain_heard(struct run_explain *e, const struct record *record)
 	else
 		n = snprintf(target, sizeof(target), "%s", record->target);
 	if (n > 0 && n < (int)sizeof(target))
-		(void)keep(e, &d);
+		(void)explain_keep(e, &d);
 }

@@ -21,7 +21,7 @@ enum {
 };
 
 /* Grows as entries are merged: those that were have no path. */
-static void merge(struct denial *into, struct denial *from)
+static void explain_group_merge(struct denial *into, struct denial *from)
 {
 	into->count += from->count;
 	if (from->last > into->last) {
@@ -39,7 +39,7 @@ static bool is_file_kind(const struct denial *d)
 }
 
 /* Writing includes reading. */
-static bool covers(const struct denial *a, const struct denial *b)
+static bool explain_group_covers(const struct denial *a, const struct denial *b)
 {
 	if (!is_file_kind(a) || !is_file_kind(b) || a->kind < b->kind)
 		return false;
@@ -102,11 +102,11 @@ static void absorb(struct denials *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		for (size_t k = 0; k < l->n; k++)
-			if (i != k && covers(&l->items[i], &l->items[k]))
-				merge(&l->items[i], &l->items[k]);
+			if (i != k && explain_group_covers(&l->items[i], &l->items[k]))
+				explain_group_merge(&l->items[i], &l->items[k]);
 }
 
-static const char *folder_of(const char *path, struct arena *a)
+static const char *explain_group_folder_of(const char *path, struct arena *a)
 {
 	size_t len = (size_t)(strrchr(path, '/') - path);
 
@@ -143,7 +143,7 @@ static bool is_loaded(const char *path)
 /* Makes d stand for its folder, if that is not too much. */
 static int widen(const struct run *r, struct denial *d, struct arena *a)
 {
-	const char *folder = folder_of(d->path, a);
+	const char *folder = explain_group_folder_of(d->path, a);
 
 	if (!folder)
 		return -ENOMEM;
@@ -181,7 +181,7 @@ static int widen_crowds(
 
 		if (!is_file_kind(d) || d->is_folder != folders)
 			continue;
-		folder = folder_of(d->path, a);
+		folder = explain_group_folder_of(d->path, a);
 		if (!folder)
 			return -ENOMEM;
 		for (size_t k = 0; n < min && k < l->n; k++)
@@ -218,7 +218,7 @@ static bool was_found(const struct run *r, const struct denial *d)
 	       run_explain_found(r, run_explain_name(d->path)) && access(d->path, X_OK) == 0;
 }
 
-static int copy(
+static int explain_group_copy(
 	const struct run *r, const struct denials *from, struct arena *a, struct denials *ret)
 {
 	ret->items = arena_calloc(a, from->n + 1, sizeof(*ret->items));
@@ -234,7 +234,7 @@ static int copy(
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int explain_group_compare(const void *a, const void *b)
 {
 	const struct denial *x = a, *y = b;
 
@@ -245,7 +245,7 @@ static int compare(const void *a, const void *b)
 	return x->last < y->last ? 1 : x->last > y->last ? -1 : 0;
 }
 
-static void sort(struct denials *l)
+static void explain_group_sort(struct denials *l)
 {
 	size_t n = 0;
 
@@ -253,13 +253,13 @@ static void sort(struct denials *l)
 		if (l->items[i].path)
 			l->items[n++] = l->items[i];
 	l->n = n;
-	qsort(l->items, n, sizeof(*l->items), compare);
+	qsort(l->items, n, sizeof(*l->items), explain_group_compare);
 }
 
 int run_explain_group(
 	const struct run *r, const struct denials *from, struct arena *a, struct denials *ret)
 {
-	int err = copy(r, from, a, ret);
+	int err = explain_group_copy(r, from, a, ret);
 
 	if (err < 0)
 		return err;
@@ -273,6 +273,6 @@ int run_explain_group(
 		err = widen_crowds(r, ret, a, true, FOLDERS_MIN);
 		absorb(ret);
 	}
-	sort(ret);
+	explain_group_sort(ret);
 	return err;
 }

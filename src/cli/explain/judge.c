@@ -50,7 +50,7 @@ static size_t folder_len(const char *path)
 	return len ? len : 1;
 }
 
-static void folder_of(const char *path, char out[PATH_BYTES])
+static void explain_judge_folder_of(const char *path, char out[PATH_BYTES])
 {
 	size_t len = folder_len(path);
 
@@ -64,7 +64,7 @@ static int check_hop(void *run, const char *path)
 }
 
 /* Not into places where a look has effects (explain/mounts.c). */
-static int follow(const struct run *r, const char *path, char out[PATH_BYTES])
+static int explain_judge_follow(const struct run *r, const char *path, char out[PATH_BYTES])
 {
 	char normal[PATH_BYTES];
 	size_t len;
@@ -83,9 +83,9 @@ static int find_real(struct question *q, bool itself)
 	int n;
 
 	if (!itself || strcmp(q->path, "/") == 0)
-		return follow(q->run, q->sight->path, q->real);
-	folder_of(q->path, folder);
-	if (run_explain_acts(q->run, q->path) || follow(q->run, folder, q->real) < 0)
+		return explain_judge_follow(q->run, q->sight->path, q->real);
+	explain_judge_folder_of(q->path, folder);
+	if (run_explain_acts(q->run, q->path) || explain_judge_follow(q->run, folder, q->real) < 0)
 		return -ELOOP;
 	name = strrchr(q->path, '/');
 	n = snprintf(folder, sizeof(folder), "%s%s", q->real[1] ? q->real : "", name);
@@ -134,18 +134,18 @@ static bool is_masked(const struct question *q)
 }
 
 /* In a folder of the sandbox's own, whatever the host has there: it is there, or can be made. */
-static bool is_private(const struct question *q)
+static bool explain_judge_is_private(const struct question *q)
 {
 	const struct plan_entry *entry = plan_find(q->run->plan, q->real);
 	char folder[PATH_BYTES];
 
 	if (!entry || entry->kind != PLAN_TMP)
 		return false;
-	folder_of(q->path, folder);
+	explain_judge_folder_of(q->path, folder);
 	return is_inside(q, true) || (makes(q->sight) && has_inside(q, folder, false));
 }
 
-static bool may(const struct run *r, enum operation op, const char *target)
+static bool explain_judge_may(const struct run *r, enum operation op, const char *target)
 {
 	struct request request = { .op = op, .target = target };
 	struct decision decision;
@@ -167,9 +167,10 @@ static bool host_lets(const char *path, int mode)
 static const char *either(const struct question *q, const char *path, const char *real)
 {
 	char leads_to[PATH_BYTES];
-	bool same = follow(q->run, path, leads_to) == 0 && strcmp(leads_to, real) == 0;
+	bool same =
+		explain_judge_follow(q->run, path, leads_to) == 0 && strcmp(leads_to, real) == 0;
 
-	return same && !may(q->run, OPERATION_FS_READ, path) ? path : real;
+	return same && !explain_judge_may(q->run, OPERATION_FS_READ, path) ? path : real;
 }
 
 static int denied(struct question *q, enum denial_kind kind, const char *path, bool is_folder)
@@ -190,7 +191,7 @@ static bool look_on_host(const struct run *r, const char *path, struct stat *ret
 {
 	char real[PATH_BYTES];
 
-	return follow(r, path, real) == 0 && lstat(real, ret) == 0;
+	return explain_judge_follow(r, path, real) == 0 && lstat(real, ret) == 0;
 }
 
 /* As much of a word as exists, if it leads on from the folder. */
@@ -260,7 +261,7 @@ static int judge_read(struct question *q, bool is_look)
 	if (!is_look && !host_lets(q->real, R_OK))
 		return 0;
 	/* It is granted, so the name is what is missing, or the host has just made it. */
-	if (may(q->run, OPERATION_FS_READ, q->real) && strcmp(q->path, q->real) == 0)
+	if (explain_judge_may(q->run, OPERATION_FS_READ, q->real) && strcmp(q->path, q->real) == 0)
 		return 0;
 	if (is_look && is_folder)
 		return denied_on_the_way(q, DENIAL_READ);
@@ -283,19 +284,19 @@ static int denied_folder(struct question *q)
 {
 	char folder[PATH_BYTES], named[PATH_BYTES];
 
-	folder_of(q->real, folder);
-	folder_of(q->path, named);
+	explain_judge_folder_of(q->real, folder);
+	explain_judge_folder_of(q->path, named);
 	if (!host_lets(folder, W_OK | X_OK))
 		return 0;
 	/* The folder is granted: then it is about this one name in it. */
-	if (may(q->run, OPERATION_FS_WRITE, folder))
+	if (explain_judge_may(q->run, OPERATION_FS_WRITE, folder))
 		return denied(q, DENIAL_WRITE, q->real, q->exists && S_ISDIR(q->host.st_mode));
 	return denied(q, DENIAL_WRITE, either(q, named, folder), true);
 }
 
 static int judge_write(struct question *q)
 {
-	if (is_private(q) || may(q->run, OPERATION_FS_WRITE, q->real))
+	if (explain_judge_is_private(q) || explain_judge_may(q->run, OPERATION_FS_WRITE, q->real))
 		return 0;
 	switch (q->sight->kind) {
 	case NOTIFY_MAKE:
@@ -349,7 +350,7 @@ static int judge_access(struct question *q)
 
 /* Programs */
 
-static bool is_listed(const struct plan *plan, const char *path)
+static bool explain_judge_is_listed(const struct plan *plan, const char *path)
 {
 	for (size_t i = 0; i < plan->n_programs; i++)
 		if (strcmp(plan->programs[i], path) == 0)
@@ -362,7 +363,7 @@ const char *run_explain_name(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
-static int look_at(struct question *q, const struct sight *s);
+static int explain_judge_look_at(struct question *q, const struct sight *s);
 
 /* A loader has to be there; a script's program has to be one that may run. */
 static int judge_interpreter(struct question *q)
@@ -379,7 +380,7 @@ static int judge_interpreter(struct question *q)
 	sight.kind = kind == EXPLAIN_LOADER ? NOTIFY_OPEN : NOTIFY_EXEC;
 	sight.extra = kind == EXPLAIN_LOADER ? O_RDONLY : 1;
 	sight.itself = false;
-	r = look_at(q, &sight);
+	r = explain_judge_look_at(q, &sight);
 	return r == EXPLAIN_NOTHING && kind == EXPLAIN_LOADER ? EXPLAIN_RUNS : r;
 }
 
@@ -390,7 +391,8 @@ static int judge_exec(struct question *q)
 
 	if (!q->exists || !S_ISREG(q->host.st_mode) || !host_lets(q->real, X_OK))
 		return 0;
-	may_run = may(r, OPERATION_EXEC, q->real) || is_listed(r->plan, q->real);
+	may_run = explain_judge_may(r, OPERATION_EXEC, q->real) ||
+		  explain_judge_is_listed(r->plan, q->real);
 	if (may_run && is_inside(q, false))
 		return judge_interpreter(q);
 	/* By one name, whichever of /bin and /usr/bin it was looked for in. */
@@ -409,12 +411,12 @@ static int judge_connect(struct question *q)
 		return 0;
 	(void)snprintf(name, sizeof(name), "unix:%s", q->real);
 	if (strlen(name) >= PATH_BYTES || !host_lets(q->real, W_OK) ||
-		may(q->run, OPERATION_NET_CONNECT, name))
+		explain_judge_may(q->run, OPERATION_NET_CONNECT, name))
 		return 0;
 	return denied(q, DENIAL_CONNECT, name, false);
 }
 
-static int ask(struct question *q)
+static int explain_judge_ask(struct question *q)
 {
 	switch (q->sight->kind) {
 	case NOTIFY_LOOK:
@@ -438,7 +440,7 @@ static int ask(struct question *q)
 }
 
 /* Of the sandbox's own making: other processes, the kernel's settings, the usual devices. */
-static bool is_made(const struct question *q)
+static bool explain_judge_is_made(const struct question *q)
 {
 	if (path_is_below(q->path, "/proc") || path_is_below(q->real, "/proc"))
 		return true;
@@ -446,17 +448,17 @@ static bool is_made(const struct question *q)
 	       (q->sight->kind != NOTIFY_OPEN || is_inside(q, false));
 }
 
-static int look_at(struct question *q, const struct sight *s)
+static int explain_judge_look_at(struct question *q, const struct sight *s)
 {
 	bool itself = s->itself || s->kind == NOTIFY_MAKE || s->kind == NOTIFY_REMOVE;
 	size_t len;
 
 	q->sight = s;
 	if (path_normalize(s->path, strlen(s->path), q->path, &len) < 0 ||
-		find_real(q, itself) < 0 || is_made(q))
+		find_real(q, itself) < 0 || explain_judge_is_made(q))
 		return 0;
 	q->exists = lstat(q->real, &q->host) == 0;
-	return ask(q);
+	return explain_judge_ask(q);
 }
 
 static bool only_reads(const struct sight *s)
@@ -488,5 +490,5 @@ int run_explain_judge(
 	/* For programs it counts the interpreters that were followed. */
 	if (s->kind == NOTIFY_EXEC)
 		sight.extra = 0;
-	return look_at(&q, &sight);
+	return explain_judge_look_at(&q, &sight);
 }

@@ -79,7 +79,7 @@ static const char *const options[] = {
 static const char special[] = "*?[]{}\\$";
 
 /* A path that has such characters in it must not mean more than itself. */
-static void add_path(struct buffer *out, const struct denial *d)
+static void explain_line_add_path(struct buffer *out, const struct denial *d)
 {
 	if (!strpbrk(d->path, special)) {
 		buffer_adds(out, d->path);
@@ -122,10 +122,10 @@ static void set_option(const struct denial *d, struct denial_words *w)
 	else if (d->kind == DENIAL_CONNECT)
 		buffer_adds(&w->word, d->path);
 	else
-		add_path(&w->word, d);
+		explain_line_add_path(&w->word, d);
 }
 
-static bool is_visible(const char *text)
+static bool explain_line_is_visible(const char *text)
 {
 	auto_buffer visible = { 0 };
 
@@ -154,7 +154,7 @@ static void add_quoted(struct buffer *out, const char *text)
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_/.,:@%+=-";
 
-	if (!is_visible(text)) {
+	if (!explain_line_is_visible(text)) {
 		add_spelled(out, text);
 		return;
 	}
@@ -208,8 +208,8 @@ static bool is_profile(const struct run *r)
 	return r->load.n == 0 && !r->options.skill;
 }
 
-static void add_line(const struct run *r, const struct denial *d, const struct request *request,
-	const struct decision *decision, struct denial_words *w)
+static void explain_line_add_line(const struct run *r, const struct denial *d,
+	const struct request *request, const struct decision *decision, struct denial_words *w)
 {
 	struct blame blame = { 0 };
 	auto_buffer line = { 0 };
@@ -289,7 +289,7 @@ void run_explain_words(const struct run *r, const struct denial *d, struct denia
 		buffer_adds(&w->reason, "; it is too much to be granted as a whole");
 	else if (is_deferred(r, d, &decision) ||
 		 !(decision.why == DECISION_BASELINE || decision.source))
-		add_line(r, d, &request, &decision, w);
+		explain_line_add_line(r, d, &request, &decision, w);
 	else
 		explain_remedy(&request, &decision, &w->line);
 }

@@ -44,7 +44,7 @@ static bool has_listener(const char *list, const char *address, unsigned port)
 }
 
 /* proc: "/proc", or that of a process inside, whose network is the sandbox's. */
-static bool listens(const char *proc, const struct sockaddr_storage *to)
+static bool explain_loopback_listens(const char *proc, const struct sockaddr_storage *to)
 {
 	static const struct in6_addr any;
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)to;
@@ -68,7 +68,7 @@ static bool listens(const char *proc, const struct sockaddr_storage *to)
 	       has_listener(buffer_text(&list6), both, port);
 }
 
-static bool is_loopback(const struct sockaddr_storage *to)
+static bool explain_loopback_is_loopback(const struct sockaddr_storage *to)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)to;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)to;
@@ -78,7 +78,7 @@ static bool is_loopback(const struct sockaddr_storage *to)
 	return to->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 }
 
-static void print_target(const struct sockaddr_storage *to, char out[PATH_BYTES])
+static void explain_loopback_print_target(const struct sockaddr_storage *to, char out[PATH_BYTES])
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)to;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)to;
@@ -101,13 +101,14 @@ int run_explain_loopback(
 	char proc[64];
 
 	/* With the host's network it is the host that is asked. */
-	if (r->plan->network == PLAN_NETWORK_HOST || !is_loopback(s->address))
+	if (r->plan->network == PLAN_NETWORK_HOST || !explain_loopback_is_loopback(s->address))
 		return EXPLAIN_NOTHING;
-	print_target(s->address, path);
+	explain_loopback_print_target(s->address, path);
 	(void)snprintf(proc, sizeof(proc), "/proc/%d", (int)s->pid);
 	if ((policy_decide(r->policy, &request, &decision) == 0 &&
 		    decision.verdict == VERDICT_ALLOW) ||
-		!listens("/proc/self", s->address) || listens(proc, s->address))
+		!explain_loopback_listens("/proc/self", s->address) ||
+		explain_loopback_listens(proc, s->address))
 		return EXPLAIN_NOTHING;
 	*ret = (struct denial){ .kind = DENIAL_CONNECT, .path = path };
 	return EXPLAIN_DENIED;

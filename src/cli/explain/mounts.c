@@ -14,7 +14,7 @@
 #include "cli/explain/internal.h"
 
 /* Writes space, tab, newline and backslash as \040 and so on. */
-static void unescape(char *text)
+static void explain_mounts_unescape(char *text)
 {
 	char *to = text;
 
@@ -37,7 +37,7 @@ static void unescape(char *text)
 }
 
 /* "36 35 98:0 /root /mount/point options … - type source options": cut into two of these. */
-static bool read_line(char *line, char **ret_path, char **ret_type)
+static bool explain_mounts_read_line(char *line, char **ret_path, char **ret_type)
 {
 	char *dash = strstr(line, " - "), *at = line;
 
@@ -52,7 +52,7 @@ static bool read_line(char *line, char **ret_path, char **ret_type)
 		return false;
 	*ret_path = at;
 	at[strcspn(at, " ")] = '\0';
-	unescape(at);
+	explain_mounts_unescape(at);
 	*ret_type = dash + 3;
 	(*ret_type)[strcspn(*ret_type, " ")] = '\0';
 	return true;
@@ -70,7 +70,7 @@ int run_explain_mounts_read(struct explain_mounts *m, struct arena *a, const cha
 		struct explain_mount one;
 		char *path, *type;
 
-		if (!read_line(line, &path, &type))
+		if (!explain_mounts_read_line(line, &path, &type))
 			continue;
 		one = (struct explain_mount){ .path = path,
 			.acts = strcmp(type, "autofs") == 0 || strcmp(type, "afs") == 0 };

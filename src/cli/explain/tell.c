@@ -44,7 +44,7 @@ static size_t select_shown(struct denials *l, int status)
 	return n;
 }
 
-static size_t width_of(const struct denials *l, size_t n)
+static size_t explain_tell_width_of(const struct denials *l, size_t n)
 {
 	size_t width = 0;
 
@@ -57,7 +57,8 @@ static size_t width_of(const struct denials *l, size_t n)
 	return width;
 }
 
-static void tell_one(const struct run *r, const struct denial *d, size_t width, struct output *o)
+static void explain_tell_one(
+	const struct run *r, const struct denial *d, size_t width, struct output *o)
 {
 	auto_words w = { 0 };
 
@@ -83,9 +84,9 @@ void run_explain_tell(const struct run *r, int status, struct output *o)
 		return;
 	output_note(o);
 	buffer_adds(&o->text, "denied, and what would allow it (~ as far as could be seen):\n");
-	width = width_of(&all, n < GROUPS_SHOWN ? n : GROUPS_SHOWN);
+	width = explain_tell_width_of(&all, n < GROUPS_SHOWN ? n : GROUPS_SHOWN);
 	for (size_t i = 0; i < n && i < GROUPS_SHOWN; i++)
-		tell_one(r, &all.items[i], width, o);
+		explain_tell_one(r, &all.items[i], width, o);
 	if (n > GROUPS_SHOWN || missed) {
 		missed += n > GROUPS_SHOWN ? n - GROUPS_SHOWN : 0;
 		buffer_printf(&o->text, "  and %llu more%s\n", (unsigned long long)missed,
@@ -95,7 +96,7 @@ void run_explain_tell(const struct run *r, int status, struct output *o)
 
 /* For programs */
 
-static void put_text(struct buffer *out, const char *key, const struct buffer *text)
+static void explain_tell_put_text(struct buffer *out, const char *key, const struct buffer *text)
 {
 	buffer_printf(out, ", \"%s\": ", key);
 	json_print_string(out, buffer_text(text), text->len);
@@ -107,7 +108,7 @@ static void put_foreign(struct buffer *out, const char *key, const char *text)
 	auto_buffer visible = { 0 };
 
 	buffer_add_visible(&visible, text, strlen(text));
-	put_text(out, key, &visible);
+	explain_tell_put_text(out, key, &visible);
 }
 
 static void put_option(struct buffer *out, const struct denial_words *w)
@@ -121,12 +122,12 @@ static void put_option(struct buffer *out, const struct denial_words *w)
 	buffer_addc(out, ']');
 }
 
-static const char *word(bool value)
+static const char *explain_tell_word(bool value)
 {
 	return value ? "true" : "false";
 }
 
-static void print_one(const struct run *r, const struct denial *d, struct buffer *out)
+static void explain_tell_print_one(const struct run *r, const struct denial *d, struct buffer *out)
 {
 	auto_words w = { 0 };
 
@@ -134,10 +135,11 @@ static void print_one(const struct run *r, const struct denial *d, struct buffer
 	buffer_printf(out, "{\"action\": \"%s\"", operations[d->kind]);
 	put_foreign(out, "target", d->path);
 	buffer_printf(out, ", \"folder\": %s, \"exact\": %s, \"look\": %s, \"quiet\": %s",
-		word(d->is_folder), word(d->is_exact), word(d->is_look), word(d->is_quiet));
+		explain_tell_word(d->is_folder), explain_tell_word(d->is_exact),
+		explain_tell_word(d->is_look), explain_tell_word(d->is_quiet));
 	put_foreign(out, "program", d->program);
-	put_text(out, "reason", &w.reason);
-	put_text(out, "rule", &w.rule);
+	explain_tell_put_text(out, "reason", &w.reason);
+	explain_tell_put_text(out, "rule", &w.rule);
 	put_foreign(out, "line", buffer_text(&w.line));
 	put_option(out, &w);
 	buffer_printf(out, ", \"count\": %llu}", (unsigned long long)d->count);
@@ -152,7 +154,7 @@ void run_explain_print(const struct run *r, struct buffer *out)
 	buffer_addc(out, '[');
 	for (size_t i = 0; i < all.n; i++) {
 		buffer_adds(out, i ? ",\n    " : "\n    ");
-		print_one(r, &all.items[i], out);
+		explain_tell_print_one(r, &all.items[i], out);
 	}
 	buffer_printf(out, "%s],\n  \"denied_missed\": %llu", all.n ? "\n  " : "",
 		(unsigned long long)run_explain_missed(r));

@@ -24,7 +24,7 @@ static int take_method(struct call *c, const struct options_row *row, const char
 	return options_unknown_word(c, row, value, known, sizeof(known) / sizeof(known[0]));
 }
 
-static int parse(struct ask *a, struct call *c)
+static int ask_parse(struct ask *a, struct call *c)
 {
 	const struct options_row rows[] = {
 		{ "policy", 'p', "FILE",
@@ -49,7 +49,7 @@ static int parse(struct ask *a, struct call *c)
 }
 
 /* Options that say something only together with another. */
-static int check(const struct ask *a, struct call *c)
+static int ask_check(const struct ask *a, struct call *c)
 {
 	if (a->policies.n == 0)
 		return options_misused(c, "--policy FILE is missing");
@@ -64,10 +64,10 @@ int ask_run(struct ask *a, struct call *c)
 {
 	static const char *const none = NULL;
 	struct judge j = { .call = c, .variables = &a->load.variables };
-	int r = parse(a, c);
+	int r = ask_parse(a, c);
 
 	if (r == 0)
-		r = check(a, c);
+		r = ask_check(a, c);
 	if (r == 0)
 		r = load_begin(&a->load, c);
 	if (r == 0)

@@ -21,33 +21,33 @@ struct line {
 	bool moved; /* a cd came before: where a relative path leads is only known at run time */
 };
 
-static int no_memory(const struct line *l)
+static int judge_line_no_memory(const struct line *l)
 {
 	return error_set(l->judge->call->error, -ENOMEM, NULL, "out of memory");
 }
 
 /* A word as a person would type it. */
-static void print_word(const struct shell_word *w, struct buffer *out)
+static void judge_line_print_word(const struct shell_word *w, struct buffer *out)
 {
 	bool bare = *w->text && (w->dynamic || !strpbrk(w->text, " \t\n|&;<>()'\"`\\"));
 
 	buffer_printf(out, bare ? "%s" : "'%s'", w->text);
 }
 
-static int keep(struct line *l, struct judged *item, const struct buffer *text)
+static int judge_line_keep(struct line *l, struct judged *item, const struct buffer *text)
 {
 	item->text = text->failed ? NULL : arena_strdup(l->judge->call->arena, buffer_text(text));
 	item->depth = l->command->depth;
-	return item->text ? judge_add(l->judge, l->to, item) : no_memory(l);
+	return item->text ? judge_add(l->judge, l->to, item) : judge_line_no_memory(l);
 }
 
 /* Relative paths are marked as such, lest `~` or `$` in a quoted name mean something. */
-static int plain_path(struct line *l, const char *text, const char **ret)
+static int judge_line_plain_path(struct line *l, const char *text, const char **ret)
 {
 	*ret = text;
 	if (text[0] != '/' && strchr(text, '/'))
 		*ret = arena_printf(l->judge->call->arena, "./%s", text);
-	return *ret ? 0 : no_memory(l);
+	return *ret ? 0 : judge_line_no_memory(l);
 }
 
 /* Programs */
@@ -58,7 +58,7 @@ static int arguments(struct line *l, struct request *r, struct judged *item)
 	const char **args = arena_calloc(l->judge->call->arena, c->n_words, sizeof(*args));
 
 	if (!args)
-		return no_memory(l);
+		return judge_line_no_memory(l);
 	for (size_t i = 1; i < c->n_words; i++) {
 		args[i - 1] = c->words[i].text;
 		item->is_dynamic |= c->words[i].dynamic;
@@ -69,7 +69,7 @@ static int arguments(struct line *l, struct request *r, struct judged *item)
 }
 
 /* Builtins that run nothing but what their words show, and touch no file. */
-static bool is_harmless(const char *name)
+static bool judge_line_is_harmless(const char *name)
 {
 	static const char *const names[] = { ":", "[", "bg", "break", "caller", "cd", "continue",
 		"declare", "dirs", "disown", "echo", "exit", "export", "false", "fg", "getopts",
@@ -120,7 +120,7 @@ static const char *unknown_builtin(const struct shell_command *c)
 	const char *name = c->words[0].text;
 	bool runs = runs_its_words(name);
 
-	if (!runs && !is_harmless(name))
+	if (!runs && !judge_line_is_harmless(name))
 		return "what it runs or reads";
 	for (size_t i = 1; i < c->n_words; i++) {
 		const char *word = c->words[i].text;
@@ -195,7 +195,7 @@ static int judge_words(struct line *l, struct judged *item)
 		item->verdict = VERDICT_ALLOW;
 		return 0;
 	}
-	err = plain_path(l, name->text, &r.target);
+	err = judge_line_plain_path(l, name->text, &r.target);
 	if (err == 0)
 		err = arguments(l, &r, item);
 	if (err == 0 && item->is_dynamic && arguments_matter(l)) {
@@ -206,7 +206,7 @@ static int judge_words(struct line *l, struct judged *item)
 	return err < 0 ? err : judge_program(l->judge, &r, item);
 }
 
-static int add_command(struct line *l)
+static int judge_line_add_command(struct line *l)
 {
 	const struct shell_command *c = l->command;
 	struct judged item = { 0 };
@@ -219,15 +219,15 @@ static int add_command(struct line *l)
 		buffer_printf(&text, "%s ", c->assignments[i].text);
 	for (size_t i = 0; i < c->n_words; i++) {
 		buffer_adds(&text, i ? " " : "");
-		print_word(&c->words[i], &text);
+		judge_line_print_word(&c->words[i], &text);
 	}
 	if (c->n_words == 0) {
 		item.unknown = unknown_assignment(c);
 		item.kind = JUDGED_UNKNOWN;
-		return keep(l, &item, &text);
+		return judge_line_keep(l, &item, &text);
 	}
 	r = judge_words(l, &item);
-	return r < 0 ? r : keep(l, &item, &text);
+	return r < 0 ? r : judge_line_keep(l, &item, &text);
 }
 
 /* Files that the shell opens */
@@ -244,7 +244,7 @@ static int as_connection(struct line *l, const char *path, struct request *r)
 	r->op = OPERATION_NET_CONNECT;
 	r->target = arena_printf(l->judge->call->arena, "%s%.*s:%s", udp ? "udp://" : "",
 		(int)(slash - host), host, slash + 1);
-	return r->target ? 1 : no_memory(l);
+	return r->target ? 1 : judge_line_no_memory(l);
 }
 
 static int judge_file(struct line *l, const struct shell_redirect *file, struct judged *item)
@@ -267,7 +267,7 @@ static int judge_file(struct line *l, const struct shell_redirect *file, struct 
 		return err;
 	}
 	r.target = arena_printf(l->judge->call->arena, "%s%s", path[0] == '/' ? "" : "./", path);
-	return err < 0 ? err : r.target ? judge_path(l->judge, &r, item) : no_memory(l);
+	return err < 0 ? err : r.target ? judge_path(l->judge, &r, item) : judge_line_no_memory(l);
 }
 
 static bool opens_file(const struct shell_redirect *r)
@@ -275,7 +275,7 @@ static bool opens_file(const struct shell_redirect *r)
 	return (r->is_write || strcmp(r->op, "<") == 0) && strcmp(r->target.text, "/dev/null") != 0;
 }
 
-static int add_files(struct line *l)
+static int judge_line_add_files(struct line *l)
 {
 	for (size_t i = 0; i < l->command->n_redirects; i++) {
 		const struct shell_redirect *file = &l->command->redirects[i];
@@ -286,10 +286,10 @@ static int add_files(struct line *l)
 		if (!opens_file(file))
 			continue;
 		buffer_printf(&text, "%s%s ", file->fd, file->op);
-		print_word(&file->target, &text);
+		judge_line_print_word(&file->target, &text);
 		r = judge_file(l, file, &item);
 		if (r == 0)
-			r = keep(l, &item, &text);
+			r = judge_line_keep(l, &item, &text);
 		if (r < 0)
 			return r;
 	}
@@ -307,7 +307,7 @@ static bool changes_folder(const struct shell_command *c)
 	return false;
 }
 
-static int parse(const struct judge *j, const char *text, struct shell_script *ret)
+static int judge_line_parse(const struct judge *j, const char *text, struct shell_script *ret)
 {
 	struct error *e = j->call->error;
 	int r = shell_parse(ret, j->call->arena, text, strlen(text), e);
@@ -323,13 +323,13 @@ int judge_line(const struct judge *j, const struct request *r, struct judgement 
 {
 	struct line l = { .judge = j, .to = ret };
 	struct shell_script script;
-	int err = parse(j, r->target, &script);
+	int err = judge_line_parse(j, r->target, &script);
 
 	for (size_t i = 0; err == 0 && i < script.n_commands; i++) {
 		l.command = &script.commands[i];
-		err = add_command(&l);
+		err = judge_line_add_command(&l);
 		if (err == 0)
-			err = add_files(&l);
+			err = judge_line_add_files(&l);
 		l.moved |= changes_folder(l.command);
 	}
 	/* Only assignments: nothing runs. */

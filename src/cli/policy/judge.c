@@ -13,14 +13,15 @@
 #include "policy/explain.h"
 #include "policy/network/host.h"
 
-static int no_memory(const struct judge *j)
+static int judge_no_memory(const struct judge *j)
 {
 	return error_set(j->call->error, -ENOMEM, NULL, "out of memory");
 }
 
 int judge_add(const struct judge *j, struct judgement *to, const struct judged *item)
 {
-	return ARENA_PUSH(j->call->arena, to->items, to->n, to->cap, *item) < 0 ? no_memory(j) : 0;
+	return ARENA_PUSH(j->call->arena, to->items, to->n, to->cap, *item) < 0 ? judge_no_memory(j)
+										: 0;
 }
 
 /* A target that the policy cannot read, in words. */
@@ -47,7 +48,7 @@ static int malformed(const struct judge *j, const struct request *r, int code)
 	return code;
 }
 
-static int decide(const struct judge *j, const struct request *r, struct judged *ret)
+static int judge_decide(const struct judge *j, const struct request *r, struct judged *ret)
 {
 	int err = policy_decide(j->policy, r, &ret->decision);
 
@@ -74,13 +75,13 @@ static int decide_both(
 	if (err < 0)
 		return error_set(
 			j->call->error, err, NULL, "--target: `%s`: %s", written, strerror(-err));
-	err = decide(j, r, ret);
+	err = judge_decide(j, r, ret);
 	if (err < 0 || strcmp(real, r->target) == 0)
 		return err;
 	ret->real = other.target = arena_strdup(j->call->arena, real);
 	if (!other.target)
-		return no_memory(j);
-	err = decide(j, &other, &there);
+		return judge_no_memory(j);
+	err = judge_decide(j, &other, &there);
 	ret->real_verdict = there.verdict;
 	if (err < 0 || there.verdict >= ret->verdict)
 		return err;
@@ -122,7 +123,7 @@ int judge_path(const struct judge *j, const struct request *r, struct judged *re
 		return err;
 	written = arena_printf(j->call->arena, "%s%s%s%s", here, *here ? "/" : "", value, rest);
 	if (!written)
-		return no_memory(j);
+		return judge_no_memory(j);
 	err = load_absolute(j->call, written, &asked.target);
 	ret->text = asked.target;
 	return err < 0 ? err : decide_both(j, &asked, written, ret);
@@ -140,10 +141,10 @@ int judge_program(const struct judge *j, const struct request *r, struct judged 
 	err = resolver_find(r->target, file);
 	if (err < 0) {
 		ret->not_found = true;
-		return decide(j, r, ret);
+		return judge_decide(j, r, ret);
 	}
 	ret->text = asked.target = arena_strdup(j->call->arena, file);
-	return asked.target ? decide_both(j, &asked, asked.target, ret) : no_memory(j);
+	return asked.target ? decide_both(j, &asked, asked.target, ret) : judge_no_memory(j);
 }
 
 /* With arguments of its own the target is one program, whatever characters its name has. */
@@ -153,7 +154,7 @@ static bool is_line(const struct request *r)
 	       strpbrk(r->target, " \t\n|&;<>()`'\"\\");
 }
 
-static const struct judged *strictest(const struct judgement *in)
+static const struct judged *judge_strictest(const struct judgement *in)
 {
 	const struct judged *found = &in->items[0];
 
@@ -178,7 +179,7 @@ static int judge_one(const struct judge *j, const struct request *r, struct judg
 		err = judge_program(j, r, &item);
 		break;
 	default:
-		err = decide(j, r, &item);
+		err = judge_decide(j, r, &item);
 		break;
 	}
 	return err < 0 ? err : judge_add(j, ret, &item);
@@ -192,7 +193,7 @@ int judge_request(const struct judge *j, const struct request *r, struct judgeme
 	err = ret->is_line ? judge_line(j, r, ret) : judge_one(j, r, ret);
 	if (err < 0)
 		return err;
-	ret->deciding = strictest(ret);
+	ret->deciding = judge_strictest(ret);
 	return 0;
 }
 
@@ -229,7 +230,7 @@ static const char *const interpreters[] = { "ash", "awk", "bash", "bun", "busybo
 	"python", "R", "Rscript", "ruby", "sh", "tclsh", "tcsh", "wish", "zsh" };
 
 /* Length of "python" in "python3.11"; "R" and "sh" have nothing to cut. */
-static size_t stem(const char *name)
+static size_t judge_stem(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -241,7 +242,7 @@ static size_t stem(const char *name)
 static bool names_interpreter(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	size_t len = stem(name);
+	size_t len = judge_stem(name);
 
 	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++) {
 		if (strlen(interpreters[i]) == len && memcmp(interpreters[i], name, len) == 0)

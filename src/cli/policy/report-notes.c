@@ -7,7 +7,7 @@
 /* More than this nobody reads. */
 enum { NOTES_MAX = 12 };
 
-static void visible(struct buffer *out, const char *text)
+static void report_notes_visible(struct buffer *out, const char *text)
 {
 	buffer_add_visible(out, text, strlen(text));
 }
@@ -27,7 +27,7 @@ static bool has_links(const struct ask *a, const struct judged *j)
 static void print_links(const struct judged *j, struct buffer *out)
 {
 	buffer_adds(out, "links lead to ");
-	visible(out, j->real);
+	report_notes_visible(out, j->real);
 	buffer_adds(out, j->by_real                         ? ", and that path decided"
 			 : j->real_verdict == VERDICT_ALLOW ? ", which is allowed, too"
 							    : ", which is not allowed either");
@@ -43,7 +43,7 @@ static bool is_not_found(const struct ask *a, const struct judged *j)
 
 static void print_not_found(const struct judged *j, struct buffer *out)
 {
-	visible(out, j->name);
+	report_notes_visible(out, j->name);
 	buffer_adds(out, " is in none of the folders that programs are looked for in (/usr/bin …), "
 			 "so it was judged by its name alone");
 }
@@ -74,7 +74,7 @@ static bool is_dynamic(const struct ask *a, const struct judged *j)
 
 static void print_dynamic(const struct judged *j, struct buffer *out)
 {
-	visible(out, j->text);
+	report_notes_visible(out, j->text);
 	buffer_adds(
 		out, ": some arguments are only known when it runs; it was judged by the others");
 }
@@ -91,7 +91,7 @@ static void print_interpreter(const struct judged *j, struct buffer *out)
 {
 	const char *slash = strrchr(j->request.target, '/');
 
-	visible(out, slash ? slash + 1 : j->request.target);
+	report_notes_visible(out, slash ? slash + 1 : j->request.target);
 	buffer_adds(out, " runs any code that it is given: what holds then are the files and the "
 			 "network that are granted, not the list of programs");
 }
@@ -108,7 +108,8 @@ static const struct {
 };
 
 /* Once is enough, however many commands it holds for. */
-static int add(struct options_list *notes, struct arena *arena, const struct buffer *text)
+static int report_notes_add(
+	struct options_list *notes, struct arena *arena, const struct buffer *text)
 {
 	const char *copy;
 
@@ -137,7 +138,7 @@ int report_notes(const struct ask *a, struct arena *arena, struct options_list *
 			if (!kinds[k].holds(a, j))
 				continue;
 			kinds[k].print(j, &text);
-			r = add(ret, arena, &text);
+			r = report_notes_add(ret, arena, &text);
 		}
 	}
 	return r;

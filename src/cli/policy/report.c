@@ -9,13 +9,13 @@
 /* The rows of an explanation start here. */
 enum { LABEL_COLUMN = 2, VALUE_COLUMN = 13, COMMAND_COLUMN = 9, WHY_COLUMN = 46 };
 
-static void newline(struct output *o)
+static void report_newline(struct output *o)
 {
 	buffer_addc(&o->text, '\n');
 }
 
 /* "policy.yaml:3" of the entry that decided, if it stands in a file. */
-static void print_place(const struct decision *d, struct buffer *out)
+static void report_print_place(const struct decision *d, struct buffer *out)
 {
 	const struct location *where = d->source ? &d->source->where : NULL;
 
@@ -27,18 +27,18 @@ static void print_place(const struct decision *d, struct buffer *out)
 }
 
 /* The reason, and behind it the place of the entry that decided. */
-static void print_reason(const struct judged *j, struct buffer *out)
+static void report_print_reason(const struct judged *j, struct buffer *out)
 {
 	auto_buffer place = { 0 };
 
 	judge_reason(j, out);
 	if (j->kind == JUDGED_REQUEST)
-		print_place(&j->decision, &place);
+		report_print_place(&j->decision, &place);
 	if (place.len)
 		buffer_printf(out, " (%s)", buffer_text(&place));
 }
 
-static void print_target(struct output *o, const struct ask *a)
+static void report_print_target(struct output *o, const struct ask *a)
 {
 	const struct judged *j = a->judgement.deciding;
 
@@ -75,7 +75,7 @@ static void print_why(struct output *o, const struct ask *a)
 		explain_rule(&j->decision, &o->text);
 		buffer_addc(&o->text, ')');
 	} else {
-		print_reason(j, &o->text);
+		report_print_reason(j, &o->text);
 	}
 }
 
@@ -84,10 +84,10 @@ void report_line(struct output *o, const struct ask *a, struct arena *arena)
 	(void)arena;
 	output_verdict(o, a->judgement.deciding->verdict);
 	buffer_adds(&o->text, "  ");
-	print_target(o, a);
+	report_print_target(o, a);
 	buffer_adds(&o->text, "  ");
 	print_why(o, a);
-	newline(o);
+	report_newline(o);
 }
 
 /* At length */
@@ -105,7 +105,7 @@ static void print_row(struct output *o, const char *label, const struct buffer *
 		return;
 	print_label(o, label);
 	output_wrapped(o, buffer_text(value), OUTPUT_WIDE);
-	newline(o);
+	report_newline(o);
 }
 
 static size_t origin_width(const struct policy *p)
@@ -133,9 +133,9 @@ static void print_layer(struct output *o, const struct ask *a, size_t i, size_t 
 	output_pad(o, VALUE_COLUMN + 7);
 	output_foreign(o, l->origin ? l->origin : "-");
 	output_pad(o, VALUE_COLUMN + 7 + width + 2);
-	print_reason(&there, &reason);
+	report_print_reason(&there, &reason);
 	output_wrapped(o, buffer_text(&reason), OUTPUT_WIDE);
-	newline(o);
+	report_newline(o);
 }
 
 static void print_layers(struct output *o, const struct ask *a)
@@ -157,7 +157,7 @@ static void print_commands(struct output *o, const struct ask *a)
 	output_styled(o, OUTPUT_BOLD, "part");
 	output_pad(o, WHY_COLUMN);
 	output_styled(o, OUTPUT_BOLD, "why");
-	newline(o);
+	report_newline(o);
 	for (size_t i = 0; i < a->judgement.n; i++) {
 		const struct judged *j = &a->judgement.items[i];
 		size_t indent = 2 * (j->depth < 6 ? j->depth : 6);
@@ -168,11 +168,11 @@ static void print_commands(struct output *o, const struct ask *a)
 		output_pad(o, COMMAND_COLUMN + indent);
 		output_cut(o, OUTPUT_PLAIN, j->text, WHY_COLUMN - 2 - COMMAND_COLUMN - indent);
 		output_pad(o, WHY_COLUMN);
-		print_reason(j, &reason);
+		report_print_reason(j, &reason);
 		output_wrapped(o, buffer_text(&reason), OUTPUT_WIDE);
-		newline(o);
+		report_newline(o);
 	}
-	newline(o);
+	report_newline(o);
 }
 
 static void print_notes(struct output *o, const struct ask *a, struct arena *arena)
@@ -184,7 +184,7 @@ static void print_notes(struct output *o, const struct ask *a, struct arena *are
 	for (size_t i = 0; i < notes.n; i++) {
 		print_label(o, "note");
 		output_wrapped(o, notes.items[i], OUTPUT_WIDE);
-		newline(o);
+		report_newline(o);
 	}
 }
 
@@ -196,7 +196,7 @@ void report_explain(struct output *o, const struct ask *a, struct arena *arena)
 
 	output_verdict(o, j->verdict);
 	buffer_adds(&o->text, "  ");
-	print_target(o, a);
+	report_print_target(o, a);
 	buffer_adds(&o->text, "\n\n");
 	if (a->judgement.is_line)
 		print_commands(o, a);

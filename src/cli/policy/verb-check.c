@@ -2,7 +2,7 @@
 #include "cli/policy/report.h"
 #include "cli/verb.h"
 
-static int run(struct call *c)
+static int verb_check_run(struct call *c)
 {
 	return report_run(c, report_line);
 }
@@ -21,5 +21,5 @@ const struct verb verb_check = {
 		"corral policy check -p policy.yaml --op fs.write --target ./build/out.o\n"
 		"corral policy check -p weather/ -p company.json --op exec --target 'curl -s x'\n"
 		"corral policy check -p policy.yaml --op exec --target git --arg push\n",
-	.run = run,
+	.run = verb_check_run,
 };

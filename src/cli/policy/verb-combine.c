@@ -5,7 +5,7 @@
 #include "cli/verb.h"
 #include "policy/algebra/algebra.h"
 
-static int run(struct call *c, load_operation *operation)
+static int verb_combine_run(struct call *c, load_operation *operation)
 {
 	struct canonical how = { 0 };
 	const struct options_row rows[] = { CANONICAL_ROWS(&how) };
@@ -25,12 +25,12 @@ static int run(struct call *c, load_operation *operation)
 
 static int run_merge(struct call *c)
 {
-	return run(c, algebra_merge);
+	return verb_combine_run(c, algebra_merge);
 }
 
 static int run_intersect(struct call *c)
 {
-	return run(c, algebra_intersect);
+	return verb_combine_run(c, algebra_intersect);
 }
 
 const struct verb verb_merge = {

@@ -2,7 +2,7 @@
 #include "cli/policy/report.h"
 #include "cli/verb.h"
 
-static int run(struct call *c)
+static int verb_explain_run(struct call *c)
 {
 	return report_run(c, report_explain);
 }
@@ -19,5 +19,5 @@ const struct verb verb_explain = {
 	.examples = "corral policy explain -p policy.yaml --op fs.read --target /etc/shadow\n"
 		    "corral policy explain -p policy.yaml --op exec --target 'git pull; rm -r x'\n"
 		    "corral policy explain -p weather/ -p company.json --op env --target HOME\n",
-	.run = run,
+	.run = verb_explain_run,
 };

@@ -13,7 +13,7 @@ static enum output_style style_of(enum lint_severity s)
 }
 
 /* "policy.yaml:3: warning: text (id)" and the hint below it. */
-static void print_finding(struct output *o, const struct lint_finding *f)
+static void verb_lint_print_finding(struct output *o, const struct lint_finding *f)
 {
 	if (f->where.file) {
 		output_foreign(o, f->where.file);
@@ -36,16 +36,16 @@ static void print_finding(struct output *o, const struct lint_finding *f)
 	}
 }
 
-static int print_text(const struct lint_findings *all, struct call *c)
+static int verb_lint_print_text(const struct lint_findings *all, struct call *c)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 
 	for (size_t i = 0; i < all->n; i++)
-		print_finding(&o, &all->items[i]);
+		verb_lint_print_finding(&o, &all->items[i]);
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
-static struct node *finding_tree(struct tree *t, const struct lint_finding *f)
+static struct node *verb_lint_finding_tree(struct tree *t, const struct lint_finding *f)
 {
 	struct node *n = tree_map(t);
 
@@ -60,13 +60,13 @@ static struct node *finding_tree(struct tree *t, const struct lint_finding *f)
 	return n;
 }
 
-static int print_tree(const struct lint_findings *all, struct call *c, bool clean)
+static int verb_lint_print_tree(const struct lint_findings *all, struct call *c, bool clean)
 {
 	struct tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t), *list = tree_list(&t);
 
 	for (size_t i = 0; i < all->n; i++)
-		tree_append(&t, list, finding_tree(&t, &all->items[i]));
+		tree_append(&t, list, verb_lint_finding_tree(&t, &all->items[i]));
 	tree_put_flag(&t, root, "clean", clean);
 	tree_put(&t, root, "findings", list);
 	return tree_print(&t, root, c->error);
@@ -97,7 +97,7 @@ static bool is_clean(const struct lint_findings *all)
 	return true;
 }
 
-static int run(struct call *c)
+static int verb_lint_run(struct call *c)
 {
 	bool json = false;
 	auto_load l = { 0 };
@@ -113,7 +113,8 @@ static int run(struct call *c)
 	if (r == 0)
 		r = lint(&l, c, &all);
 	if (r == 0)
-		r = json ? print_tree(&all, c, is_clean(&all)) : print_text(&all, c);
+		r = json ? verb_lint_print_tree(&all, c, is_clean(&all))
+			 : verb_lint_print_text(&all, c);
 	return r < 0 ? r : is_clean(&all) ? STATUS_YES : STATUS_NO;
 }
 
@@ -131,5 +132,5 @@ const struct verb verb_lint = {
 	.operand = "FILE",
 	.min = 1,
 	.max = SIZE_MAX,
-	.run = run,
+	.run = verb_lint_run,
 };

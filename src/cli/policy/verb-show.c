@@ -17,7 +17,7 @@ struct settings {
 	struct canonical canonical;
 };
 
-static int take_from(struct call *c, const struct options_row *row, const char *value)
+static int verb_show_take_from(struct call *c, const struct options_row *row, const char *value)
 {
 	struct settings *s = row->target;
 	struct options_row kind = *row;
@@ -27,13 +27,13 @@ static int take_from(struct call *c, const struct options_row *row, const char *
 	return s->from_mode ? 0 : load_kind(c, &kind, value);
 }
 
-static int parse(struct settings *s, struct call *c)
+static int verb_show_parse(struct settings *s, struct call *c)
 {
 	const struct options_row rows[] = {
 		{ "from", 0, "KIND",
 			"read the files as permissions, skill, skill.md, manifest, rules\n"
 			"or enclave, instead of finding out; or `mode`, with the next",
-			take_from, s, OPTIONS_OPTIONAL },
+			verb_show_take_from, s, OPTIONS_OPTIONAL },
 		AGENT_ROWS(&s->agent),
 		CANONICAL_ROWS(&s->canonical),
 	};
@@ -60,11 +60,11 @@ static int from_files(const struct settings *s, struct call *c, struct permissio
 	return r < 0 ? r : load_combine(&l, c, algebra_intersect, ret);
 }
 
-static int run(struct call *c)
+static int verb_show_run(struct call *c)
 {
 	struct settings s = { 0 };
 	auto_permissions *p = NULL;
-	int r = parse(&s, c);
+	int r = verb_show_parse(&s, c);
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
@@ -87,5 +87,5 @@ const struct verb verb_show = {
 		    "corral policy show --mode sandbox --data-dir ~/.agent\n",
 	.operand = "FILE",
 	.max = SIZE_MAX,
-	.run = run,
+	.run = verb_show_run,
 };

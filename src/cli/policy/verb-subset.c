@@ -13,7 +13,7 @@ static const char *const answers[] = {
 	[SUBSET_YES] = "yes",
 };
 
-static int print_text(const struct subset *s, struct error *e)
+static int verb_subset_print_text(const struct subset *s, struct error *e)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 
@@ -29,7 +29,7 @@ static int print_text(const struct subset *s, struct error *e)
 	return output_write(&o, STDOUT_FILENO, e);
 }
 
-static int print_tree(const struct subset *s, struct call *c)
+static int verb_subset_print_tree(const struct subset *s, struct call *c)
 {
 	struct tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t);
@@ -42,7 +42,7 @@ static int print_tree(const struct subset *s, struct call *c)
 	return tree_print(&t, root, c->error);
 }
 
-static int run(struct call *c)
+static int verb_subset_run(struct call *c)
 {
 	bool json = false;
 	auto_load l = { 0 };
@@ -61,7 +61,7 @@ static int run(struct call *c)
 	options = load_options(&l);
 	r = subset_compare(&s, l.files[0].permissions, l.files[1].permissions, &options, c->error);
 	if (r == 0)
-		r = json ? print_tree(&s, c) : print_text(&s, c->error);
+		r = json ? verb_subset_print_tree(&s, c) : verb_subset_print_text(&s, c->error);
 	return r < 0 ? r : s.answer == SUBSET_YES ? STATUS_YES : STATUS_NO;
 }
 
@@ -78,5 +78,5 @@ const struct verb verb_subset = {
 	.operand = "FILE",
 	.min = 2,
 	.max = 2,
-	.run = run,
+	.run = verb_subset_run,
 };

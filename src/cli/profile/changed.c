@@ -17,7 +17,7 @@ bool profile_changed_stat(const struct timespec *changed, const struct timespec 
 						: changed->tv_nsec >= since->tv_nsec;
 }
 
-static DIR *open_folder(int at, const char *path)
+static DIR *profile_changed_open_folder(int at, const char *path)
 {
 	auto_fd fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -27,7 +27,7 @@ static DIR *open_folder(int at, const char *path)
 	return dir;
 }
 
-static bool is_name(const char *name)
+static bool profile_changed_is_name(const char *name)
 {
 	return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
@@ -47,14 +47,14 @@ static uint64_t print_of(const struct stat *st)
 /* A sum, since the order of names is nobody's promise. */
 static uint64_t add_up(int at, const char *path, unsigned *names, unsigned depth)
 {
-	DIR *dir = open_folder(at, path);
+	DIR *dir = profile_changed_open_folder(at, path);
 	const struct dirent *d;
 	uint64_t sum = 0;
 
 	while (dir && *names > 0 && (d = readdir(dir))) {
 		struct stat st;
 
-		if (!is_name(d->d_name))
+		if (!profile_changed_is_name(d->d_name))
 			continue;
 		--*names;
 		if (fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)

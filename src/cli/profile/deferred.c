@@ -86,7 +86,7 @@ struct deferred_names {
 
 _Static_assert(N_ROWS + 32 <= DEFERRED_ROWS && DEFERRED_ROWS < DEFERRED_MAX, "too many rows");
 
-static size_t count(const struct deferred *d)
+static size_t profile_deferred_count(const struct deferred *d)
 {
 	return N_ROWS + d->names->n;
 }
@@ -96,7 +96,8 @@ static const struct row *row_at(const struct deferred *d, size_t i)
 	return i < N_ROWS ? &rows[i] : &d->names->rows[i - N_ROWS];
 }
 
-static bool path_of(const struct deferred *d, const char *name, char out[PATH_BYTES])
+static bool profile_deferred_path_of(
+	const struct deferred *d, const char *name, char out[PATH_BYTES])
 {
 	return snprintf(out, PATH_BYTES, "%s/%s", d->folder, name) < PATH_BYTES;
 }
@@ -107,7 +108,8 @@ static bool is_searched(const struct row *row)
 	return strcmp(row->path, ".git/modules") != 0 && strcmp(row->path, ".git/worktrees") != 0;
 }
 
-static struct deferred_state look(const struct deferred *d, const struct row *row, unsigned *names)
+static struct deferred_state profile_deferred_look(
+	const struct deferred *d, const struct row *row, unsigned *names)
 {
 	struct stat st;
 
@@ -127,9 +129,9 @@ static struct deferred_state look(const struct deferred *d, const struct row *ro
 	};
 }
 
-static bool is_known(const struct deferred *d, const char *path)
+static bool profile_deferred_is_known(const struct deferred *d, const char *path)
 {
-	for (size_t i = 0; i < count(d); i++) {
+	for (size_t i = 0; i < profile_deferred_count(d); i++) {
 		if (strcmp(row_at(d, i)->path, path) == 0)
 			return true;
 	}
@@ -142,7 +144,7 @@ static int add_lead(void *data, const char *path, const char *who)
 	struct deferred_names *names = d->names;
 	struct row row = { .who = who };
 
-	if (is_known(d, path))
+	if (profile_deferred_is_known(d, path))
 		return 0;
 	if (names->n == sizeof(names->rows) / sizeof(names->rows[0]))
 		return -E2BIG;
@@ -169,8 +171,8 @@ int deferred_open(struct deferred *d, const char *folder)
 		deferred_close(d);
 		return r;
 	}
-	for (size_t i = 0; i < count(d); i++)
-		d->before[i] = look(d, row_at(d, i), &names);
+	for (size_t i = 0; i < profile_deferred_count(d); i++)
+		d->before[i] = profile_deferred_look(d, row_at(d, i), &names);
 	return 0;
 }
 
@@ -184,19 +186,19 @@ void deferred_close(struct deferred *d)
 	*d = (struct deferred){ 0 };
 }
 
-static bool is_folder(const char *path)
+static bool profile_deferred_is_folder(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int add_pattern(struct permissions *p, struct rule *rule, const char *path)
+static int profile_deferred_add_pattern(struct permissions *p, struct rule *rule, const char *path)
 {
 	auto_buffer pattern = { 0 };
 
 	glob_print_literal(path, strlen(path), &pattern);
-	if (is_folder(path))
+	if (profile_deferred_is_folder(path))
 		buffer_adds(&pattern, "/**");
 	return pattern.failed
 		       ? -ENOMEM
@@ -213,11 +215,11 @@ static int deny_row(
 	char path[PATH_BYTES], real[PATH_BYTES];
 	struct stat st;
 
-	if (!path_of(d, name, path) || links_follow(path, NULL, NULL, real) < 0)
+	if (!profile_deferred_path_of(d, name, path) || links_follow(path, NULL, NULL, real) < 0)
 		return 0;
 	if (!path_is_below(real, d->folder) || strcmp(real, d->folder) == 0 || lstat(real, &st) < 0)
 		return 0;
-	return add_pattern(p, rule, real);
+	return profile_deferred_add_pattern(p, rule, real);
 }
 
 int deferred_deny(const struct deferred *d, struct permissions *p)
@@ -235,7 +237,7 @@ int deferred_deny(const struct deferred *d, struct permissions *p)
 	/* One that can't be written anyway needs no rule, and one without files no mount. */
 	if (!d->folder || p->fs_write.n == 0)
 		return 0;
-	for (size_t i = 0; r == 0 && i < count(d); i++) {
+	for (size_t i = 0; r == 0 && i < profile_deferred_count(d); i++) {
 		if (d->before[i].exists)
 			r = deny_row(d, p, &rule, row_at(d, i)->path);
 	}
@@ -247,12 +249,13 @@ static int find_row(const struct deferred *d, const struct glob_alternative *alt
 {
 	char path[PATH_BYTES];
 
-	for (size_t i = 0; i < count(d); i++) {
+	for (size_t i = 0; i < profile_deferred_count(d); i++) {
 		const struct row *row = row_at(d, i);
 
 		if (is_for_file(row) && !d->before[i].exists)
 			continue;
-		if (path_of(d, row->path, path) && path_is_below(alt->literal, path))
+		if (profile_deferred_path_of(d, row->path, path) &&
+			path_is_below(alt->literal, path))
 			return (int)i;
 	}
 	return -1;
@@ -287,7 +290,7 @@ int deferred_allow(struct deferred *d, struct permissions *p, const char *patter
 	return r < 0 ? r : permissions_add_rule(p, &rule);
 }
 
-static bool is_same(const struct deferred_state *a, const struct deferred_state *b)
+static bool profile_deferred_is_same(const struct deferred_state *a, const struct deferred_state *b)
 {
 	return a->exists == b->exists && a->dev == b->dev && a->ino == b->ino &&
 	       a->size == b->size && a->changed == b->changed && a->changed_ns == b->changed_ns &&
@@ -321,13 +324,13 @@ size_t deferred_check(const struct deferred *d, struct deferred_news *ret)
 	struct news news = { .deferred = d, .items = ret };
 	unsigned names = SEARCHED_MAX;
 
-	for (size_t i = 0; d->folder && i < count(d); i++) {
+	for (size_t i = 0; d->folder && i < profile_deferred_count(d); i++) {
 		const struct row *row = row_at(d, i);
-		struct deferred_state now = look(d, row, &names);
+		struct deferred_state now = profile_deferred_look(d, row, &names);
 
 		if (!now.exists || d->granted[i])
 			continue;
-		if (!is_same(&now, &d->before[i]))
+		if (!profile_deferred_is_same(&now, &d->before[i]))
 			ret[news.n++] =
 				(struct deferred_news){ row->path, row->who, !d->before[i].exists };
 	}

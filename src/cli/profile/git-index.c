@@ -34,7 +34,7 @@ struct index {
 	char shared[2 * 32 + 1]; /* the name of the file that it is split from */
 };
 
-static uint32_t number(const unsigned char *p)
+static uint32_t profile_git_index_number(const unsigned char *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
@@ -60,7 +60,7 @@ static bool is_part_new(const struct index *x, const char *repository)
 }
 
 /* Those in .git/modules are kept from being written, or were told already. */
-static bool is_suspect(const struct index *x, const char *module)
+static bool profile_git_index_is_suspect(const struct index *x, const char *module)
 {
 	char path[PATH_BYTES], repository[PATH_BYTES], modules[PATH_BYTES];
 	struct stat st;
@@ -75,13 +75,13 @@ static bool is_suspect(const struct index *x, const char *module)
 	return x->is_new || is_part_new(x, repository);
 }
 
-static int judge(const struct index *x, const char *name)
+static int profile_git_index_judge(const struct index *x, const char *name)
 {
 	char module[PATH_BYTES], path[PATH_BYTES];
 	size_t len = strlen(x->folder);
 
 	if (profile_git_resolve(x->folder, name, module) < 0 || !path_is_below(module, x->folder) ||
-		strcmp(module, x->folder) == 0 || !is_suspect(x, module) ||
+		strcmp(module, x->folder) == 0 || !profile_git_index_is_suspect(x, module) ||
 		profile_git_resolve(module, ".git", path) < 0)
 		return 0;
 	return x->found(x->data, path + len + (len > 1),
@@ -114,7 +114,7 @@ static int take_entry(const struct index *x, uint32_t version, size_t *at, char 
 
 	if (pos >= x->len)
 		return -EBADMSG;
-	*ret_mode = number(x->bytes + start + MODE_AT);
+	*ret_mode = profile_git_index_number(x->bytes + start + MODE_AT);
 	if (version > 2 && x->bytes[pos - 2] & EXTENDED >> 8)
 		pos += 2;
 	if (version == 4) {
@@ -134,10 +134,10 @@ static int take_entry(const struct index *x, uint32_t version, size_t *at, char 
 }
 
 /* The extension that names the other half. */
-static void find_shared(struct index *x, size_t at)
+static void profile_git_index_find_shared(struct index *x, size_t at)
 {
 	while (at + 8 + x->hash <= x->len) {
-		size_t size = number(x->bytes + at + 4);
+		size_t size = profile_git_index_number(x->bytes + at + 4);
 
 		if (memcmp(x->bytes + at, "link", 4) == 0 && size >= x->hash) {
 			for (size_t i = 0; i < x->hash; i++)
@@ -160,8 +160,8 @@ static int read_entries(struct index *x, bool is_trial)
 
 	if (x->len < HEADER || memcmp(x->bytes, "DIRC", 4) != 0)
 		return -EBADMSG;
-	version = number(x->bytes + 4);
-	n = number(x->bytes + 8);
+	version = profile_git_index_number(x->bytes + 4);
+	n = profile_git_index_number(x->bytes + 8);
 	if (version < 2 || version > 4)
 		return -EBADMSG;
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
@@ -169,12 +169,12 @@ static int read_entries(struct index *x, bool is_trial)
 		if (r == 0 && mode != 0 && !(mode & TYPE))
 			r = -EBADMSG;
 		if (r == 0 && !is_trial && (mode & TYPE) == GITLINK)
-			r = judge(x, name);
+			r = profile_git_index_judge(x, name);
 	}
 	if (r == 0 && at + x->hash > x->len)
 		r = -EBADMSG;
 	if (r == 0)
-		find_shared(x, at);
+		profile_git_index_find_shared(x, at);
 	return r;
 }
 

@@ -70,7 +70,8 @@ static int read_settings(const char *path, struct buffer *out)
 }
 
 /* A file with one path in it, behind a prefix. 1: out is that path. */
-static int read_path(const char *file, const char *prefix, const char *base, char out[PATH_BYTES])
+static int profile_git_read_path(
+	const char *file, const char *prefix, const char *base, char out[PATH_BYTES])
 {
 	auto_buffer text = { 0 };
 	int r = read_settings(file, &text);
@@ -94,12 +95,12 @@ int profile_git_folder(const char *folder, char out[PATH_BYTES])
 	if (profile_git_resolve(folder, ".git", path) < 0 || stat(path, &st) < 0)
 		return 0;
 	if (!S_ISDIR(st.st_mode))
-		return read_path(path, "gitdir: ", folder, out);
+		return profile_git_read_path(path, "gitdir: ", folder, out);
 	memcpy(out, path, strlen(path) + 1);
 	return 1;
 }
 
-static int tell(const struct leads *l, const char *path, const char *who)
+static int profile_git_tell(const struct leads *l, const char *path, const char *who)
 {
 	size_t len = strlen(l->folder);
 
@@ -116,7 +117,7 @@ static int tell_parts(const struct leads *l, const char *repository)
 
 	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (profile_git_resolve(repository, parts[i].name, path) == 0)
-			r = tell(l, path, parts[i].who);
+			r = profile_git_tell(l, path, parts[i].who);
 	}
 	return r;
 }
@@ -200,11 +201,11 @@ static void take_value(struct text *t, struct buffer *out)
 		out->data[out->len = keep] = '\0';
 }
 
-static int read_file(struct leads *l, const char *path, unsigned depth);
+static int profile_git_read_file(struct leads *l, const char *path, unsigned depth);
 
 /* An include stands for its file from the file's own folder. */
-static int judge(struct leads *l, const char *section, const char *key, const char *value,
-	const char *file, unsigned depth)
+static int profile_git_judge(struct leads *l, const char *section, const char *key,
+	const char *value, const char *file, unsigned depth)
 {
 	bool is_include = !strcasecmp(section, "include") || !strcasecmp(section, "includeif");
 	char base[PATH_BYTES], path[PATH_BYTES];
@@ -213,17 +214,17 @@ static int judge(struct leads *l, const char *section, const char *key, const ch
 	if (!strcasecmp(section, "core") && !strcasecmp(key, "hookspath"))
 		return profile_git_resolve(l->folder, value, path) < 0
 			       ? 0
-			       : tell(l, path, "git runs what is in it");
+			       : profile_git_tell(l, path, "git runs what is in it");
 	if (!is_include || strcasecmp(key, "path") != 0)
 		return 0;
 	(void)snprintf(base, sizeof(base), "%.*s", (int)(strrchr(file, '/') - file), file);
 	if (profile_git_resolve(base, value, path) < 0)
 		return 0;
-	r = tell(l, path, "git runs the commands in it");
-	return r < 0 || depth == DEPTH_MAX ? r : read_file(l, path, depth + 1);
+	r = profile_git_tell(l, path, "git runs the commands in it");
+	return r < 0 || depth == DEPTH_MAX ? r : profile_git_read_file(l, path, depth + 1);
 }
 
-static int read_all(struct leads *l, struct text t, const char *file, unsigned depth)
+static int profile_git_read_all(struct leads *l, struct text t, const char *file, unsigned depth)
 {
 	char section[WORD_MAX] = "", key[WORD_MAX];
 	int r = 0;
@@ -246,13 +247,14 @@ static int read_all(struct leads *l, struct text t, const char *file, unsigned d
 			t.at++;
 			take_value(&t, &value);
 			r = value.failed ? -ENOMEM
-					 : judge(l, section, key, buffer_text(&value), file, depth);
+					 : profile_git_judge(l, section, key, buffer_text(&value),
+						   file, depth);
 		}
 	}
 	return r;
 }
 
-static int read_file(struct leads *l, const char *path, unsigned depth)
+static int profile_git_read_file(struct leads *l, const char *path, unsigned depth)
 {
 	auto_buffer text = { 0 };
 	int r;
@@ -264,7 +266,7 @@ static int read_file(struct leads *l, const char *path, unsigned depth)
 		return r;
 	if (text.failed)
 		return -ENOMEM;
-	return read_all(
+	return profile_git_read_all(
 		l, (struct text){ buffer_text(&text), buffer_text(&text) + text.len }, path, depth);
 }
 
@@ -272,7 +274,7 @@ static int read_named(struct leads *l, const char *base, const char *name)
 {
 	char path[PATH_BYTES];
 
-	return profile_git_resolve(base, name, path) < 0 ? 0 : read_file(l, path, 0);
+	return profile_git_resolve(base, name, path) < 0 ? 0 : profile_git_read_file(l, path, 0);
 }
 
 /* The user's own: a relative core.hooksPath in it is one in every folder. */
@@ -296,7 +298,7 @@ int profile_git_leads(const char *folder, profile_git_found *found, void *data)
 		return r;
 	memcpy(common, own, strlen(own) + 1);
 	if (profile_git_resolve(own, "commondir", path) == 0)
-		r = read_path(path, "", own, common);
+		r = profile_git_read_path(path, "", own, common);
 	if (r >= 0 && profile_git_resolve(folder, ".git", usual) == 0)
 		r = strcmp(own, usual) == 0 ? 0 : tell_parts(&l, own);
 	if (r == 0 && strcmp(common, own) != 0)

@@ -27,7 +27,7 @@ struct grants {
 	struct location where;
 };
 
-static bool is_folder(const char *path)
+static bool profile_path_is_folder(const char *path)
 {
 	struct stat st;
 
@@ -39,11 +39,11 @@ static bool has_folder(const char *dir, const char *name)
 	char path[PATH_BYTES];
 
 	return snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path) &&
-	       is_folder(path);
+	       profile_path_is_folder(path);
 }
 
 /* Adds the folder with all below it, or just the path. */
-static int add(const struct grants *g, const char *path, bool tree)
+static int profile_path_add(const struct grants *g, const char *path, bool tree)
 {
 	auto_buffer pattern = { 0 };
 
@@ -58,7 +58,7 @@ static int add(const struct grants *g, const char *path, bool tree)
 
 static int add_hop(void *data, const char *path)
 {
-	return add(data, path, false);
+	return profile_path_add(data, path, false);
 }
 
 /* A folder that is reached by links: every hop of them, and where they end. */
@@ -69,14 +69,14 @@ static int add_folder(struct grants *g, const char *path)
 
 	if (r == -ENOMEM)
 		return r;
-	if (r < 0 || !is_folder(real))
+	if (r < 0 || !profile_path_is_folder(real))
 		return 0;
-	r = add(g, path, true);
-	return r == 0 && strcmp(real, path) != 0 ? add(g, real, true) : r;
+	r = profile_path_add(g, path, true);
+	return r == 0 && strcmp(real, path) != 0 ? profile_path_add(g, real, true) : r;
 }
 
 /* The length of the installation's folder, or of the whole entry. */
-static size_t root_of(const char *entry, const char *home)
+static size_t profile_path_root_of(const char *entry, const char *home)
 {
 	const char *slash = strrchr(entry, '/');
 	size_t len = (size_t)(slash - entry);
@@ -101,11 +101,12 @@ static int grant_entry(
 
 	if (len == 0 || text[0] != '/' || path_normalize(text, len, entry, &n) < 0)
 		return 0; /* what is relative means another folder every time */
-	if (!path_is_below(entry, home) || strcmp(entry, home) == 0 || !is_folder(entry))
+	if (!path_is_below(entry, home) || strcmp(entry, home) == 0 ||
+		!profile_path_is_folder(entry))
 		return 0;
 	if (work_dir && path_is_below(entry, work_dir))
 		return 0;
-	entry[root_of(entry, home)] = '\0';
+	entry[profile_path_root_of(entry, home)] = '\0';
 	return add_folder(g, entry);
 }
 

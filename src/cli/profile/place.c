@@ -12,7 +12,8 @@
 #include "cli/profile/profile.h"
 #include "host/links.h"
 
-static int refuse(struct call *c, const char *profile, const char *folder, const char *why)
+static int profile_place_refuse(
+	struct call *c, const char *profile, const char *folder, const char *why)
 {
 	(void)error_set(c->error, -EPERM, NULL, "the profile %s does not work in %s: %s", profile,
 		folder, why);
@@ -28,7 +29,7 @@ struct kept {
 	bool is_ours; /* nothing inside of it is a place to work in either */
 };
 
-static const char *judge(const char *folder, const struct kept *k, const char *place)
+static const char *profile_place_judge(const char *folder, const struct kept *k, const char *place)
 {
 	if (strcmp(folder, place) == 0)
 		return k->is;
@@ -46,9 +47,9 @@ static const char *reason(const char *folder, const char *real, const struct kep
 
 	if (!k->path)
 		return NULL;
-	why = judge(folder, k, k->path);
+	why = profile_place_judge(folder, k, k->path);
 	if (!why && links_follow(k->path, NULL, NULL, other) == 0)
-		why = judge(real, k, other);
+		why = profile_place_judge(real, k, other);
 	return why;
 }
 
@@ -73,5 +74,5 @@ int profile_place_check(struct call *c, const char *profile, const struct load *
 		why = "it holds the whole system";
 	for (size_t i = 0; !why && i < sizeof(kept) / sizeof(kept[0]); i++)
 		why = reason(folder, real, &kept[i]);
-	return why ? refuse(c, profile, folder, why) : 0;
+	return why ? profile_place_refuse(c, profile, folder, why) : 0;
 }

@@ -16,13 +16,13 @@
 /* More profiles than this a message does not list. */
 enum { NAMES_MAX = 32, NAME_LENGTH_MAX = 64 };
 
-static int no_memory(struct call *c)
+static int profile_no_memory(struct call *c)
 {
 	return error_set(c->error, -ENOMEM, NULL, "out of memory");
 }
 
 /* VARIABLE/corral, or HOME/FALLBACK/corral. */
-static const char *folder_of(struct call *c, const char *variable, const char *fallback)
+static const char *profile_folder_of(struct call *c, const char *variable, const char *fallback)
 {
 	const char *base = getenv(variable), *home = getenv("HOME"), *path = NULL, *normal = NULL;
 
@@ -35,12 +35,12 @@ static const char *folder_of(struct call *c, const char *variable, const char *f
 
 const char *profile_config_folder(struct call *c)
 {
-	return folder_of(c, "XDG_CONFIG_HOME", ".config");
+	return profile_folder_of(c, "XDG_CONFIG_HOME", ".config");
 }
 
 const char *profile_state_folder(struct call *c)
 {
-	return folder_of(c, "XDG_STATE_HOME", ".local/state");
+	return profile_folder_of(c, "XDG_STATE_HOME", ".local/state");
 }
 
 /* Built in */
@@ -89,16 +89,16 @@ static int open_builtin(struct profile *p, struct call *c, const char *name, con
 	if (r == 0 && path && home)
 		r = profile_path_grant(p->permissions, path, home, work_dir);
 	if (r == -ENOMEM)
-		return no_memory(c);
+		return profile_no_memory(c);
 	r = deferred_open(&p->deferred, work_dir);
 	if (r < 0)
 		return error_set(c->error, r, NULL, "%s: %s", work_dir, strerror(-r));
-	return deferred_deny(&p->deferred, p->permissions) < 0 ? no_memory(c) : 0;
+	return deferred_deny(&p->deferred, p->permissions) < 0 ? profile_no_memory(c) : 0;
 }
 
 /* Files */
 
-static bool is_name(const char *name)
+static bool profile_is_name(const char *name)
 {
 	size_t len =
 		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
@@ -106,7 +106,7 @@ static bool is_name(const char *name)
 	return len && !name[len] && len <= NAME_LENGTH_MAX && name[0] != '.';
 }
 
-static int read_file(struct profile *p, struct call *c)
+static int profile_read_file(struct profile *p, struct call *c)
 {
 	struct location where = { .file = p->path };
 	auto_buffer text = { 0 };
@@ -130,12 +130,12 @@ static int try_folder(struct profile *p, struct call *c, const char *folder, con
 		return 0;
 	p->path = arena_printf(c->arena, "%s/profiles/%s.yaml", folder, name);
 	if (!p->path)
-		return no_memory(c);
+		return profile_no_memory(c);
 	if (access(p->path, F_OK) < 0 && errno == ENOENT) {
 		p->path = NULL;
 		return 0;
 	}
-	r = read_file(p, c);
+	r = profile_read_file(p, c);
 	return r < 0 ? r : 1;
 }
 
@@ -151,14 +151,14 @@ static void list_folder(struct arena *a, const char *folder, const char **names,
 					   ? arena_strndup(a, d->d_name, len - 5)
 					   : NULL;
 
-		if (name && is_name(name))
+		if (name && profile_is_name(name))
 			names[(*n)++] = name;
 	}
 	if (dir)
 		(void)closedir(dir);
 }
 
-static int unknown(struct call *c, const char *name)
+static int profile_unknown(struct call *c, const char *name)
 {
 	const char *names[NAMES_MAX], *near;
 	auto_buffer list = { 0 };
@@ -184,7 +184,7 @@ int profile_open(struct profile *ret, struct call *c, const char *name, const st
 	int r;
 
 	ret->name = name;
-	if (!is_name(name)) {
+	if (!profile_is_name(name)) {
 		(void)error_set(c->error, -EINVAL, NULL, "`%s` is no name of a profile", name);
 		error_hint(c->error, "a file with permissions is given with --policy FILE");
 		return -EINVAL;
@@ -195,7 +195,7 @@ int profile_open(struct profile *ret, struct call *c, const char *name, const st
 	if (r == 0)
 		r = try_folder(ret, c, PROFILE_SYSTEM_FOLDER, name);
 	if (r == 0)
-		return unknown(c, name);
+		return profile_unknown(c, name);
 	return r < 0 ? r : 0;
 }
 

@@ -15,7 +15,7 @@ struct settings {
 	bool json;
 };
 
-static int parse(struct settings *s, struct call *c)
+static int verb_profile_parse(struct settings *s, struct call *c)
 {
 	const struct options_row rows[] = {
 		{ "policy", 'p', "FILE", "what may be done; if repeated, all of them must allow",
@@ -59,7 +59,7 @@ static void end_line(struct buffer *text)
 		buffer_addc(text, '\n');
 }
 
-static int print_tree(const struct buffer *profile, struct call *c)
+static int verb_profile_print_tree(const struct buffer *profile, struct call *c)
 {
 	struct tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t);
@@ -69,17 +69,17 @@ static int print_tree(const struct buffer *profile, struct call *c)
 	return tree_print(&t, root, c->error);
 }
 
-static int run(struct call *c)
+static int verb_profile_run(struct call *c)
 {
 	struct settings s = { 0 };
 	auto_output o = { 0 };
-	int r = parse(&s, c);
+	int r = verb_profile_parse(&s, c);
 
 	if (r == 0) {
 		r = write_profile(&s, c, &o.text);
 		end_line(&o.text);
 		if (r == 0)
-			r = s.json ? print_tree(&o.text, c)
+			r = s.json ? verb_profile_print_tree(&o.text, c)
 				   : output_write(&o, STDOUT_FILENO, c->error);
 	}
 	load_deinit(&s.load);
@@ -97,7 +97,7 @@ const struct verb verb_seatbelt = {
 	.examples = "corral profile seatbelt --policy policy.yaml > policy.sb\n"
 		    "corral profile seatbelt --mode sandbox --data-dir ~/.agent > agent.sb\n"
 		    "sandbox-exec -f agent.sb my-agent\n",
-	.run = run,
+	.run = verb_profile_run,
 };
 
 const struct verb verb_profile = {

@@ -29,7 +29,7 @@ static const char *sandbox_name(const struct run *r)
 	return r->policy ? policy_layer(r->policy, 0)->origin : "";
 }
 
-static int open_trail(struct run *r)
+static int run_audit_begin_open_trail(struct run *r)
 {
 	/* Without a plan this process becomes the command, and has no end at which to sign. */
 	const struct audit_store_options store = { .path = r->audit.path,
@@ -56,7 +56,8 @@ static int open_trail(struct run *r)
 }
 
 /* The name of a variable, in the arena; *ret_value: what it is set to. NULL: out of memory. */
-static const char *split(struct run *r, const char *variable, const char **ret_value)
+static const char *run_audit_begin_split(
+	struct run *r, const char *variable, const char **ret_value)
 {
 	size_t len = strcspn(variable, "=");
 
@@ -67,7 +68,7 @@ static const char *split(struct run *r, const char *variable, const char **ret_v
 static int add_secrets(struct run *r)
 {
 	for (size_t i = 0; i < r->n_env; i++) {
-		const char *value, *name = split(r, r->env[i], &value);
+		const char *value, *name = run_audit_begin_split(r, r->env[i], &value);
 		int ret = name ? audit_trail_secret(r->audit.trail, name, value) : -ENOMEM;
 
 		if (ret < 0)
@@ -82,7 +83,7 @@ static int add_secrets(struct run *r)
 static void put_variables(struct run *r, bool passed_on, struct buffer *out)
 {
 	for (size_t i = 0; i < r->n_env; i++) {
-		const char *value, *name = split(r, r->env[i], &value);
+		const char *value, *name = run_audit_begin_split(r, r->env[i], &value);
 		const char *here = name ? getenv(name) : NULL;
 
 		if (name && (here && strcmp(here, value) == 0) == passed_on)
@@ -144,7 +145,7 @@ static bool is_script_next(const char *word)
 }
 
 /* NAME='some value': all of it belongs to the name. */
-static size_t name_length(const char *word)
+static size_t run_audit_begin_name_length(const char *word)
 {
 	const size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 					"0123456789_-.");
@@ -159,7 +160,7 @@ static void put_words(const struct run *r, struct buffer *out)
 	for (size_t i = 0; i < r->n_argv && out->len <= REDACT_TEXT_MAX; i++) {
 		const char *word = r->argv[i];
 		const bool is_script = i > 0 && is_script_next(r->argv[i - 1]);
-		const size_t name = is_script ? 0 : name_length(word);
+		const size_t name = is_script ? 0 : run_audit_begin_name_length(word);
 
 		buffer_adds(out, i ? " " : "");
 		if (*word && !strpbrk(word, " \t\n\r\v\f'\"`&")) {
@@ -215,7 +216,7 @@ static int tell_beginning(struct run *r)
 
 int run_audit_begin(struct run *r)
 {
-	int ret = r->audit.path ? open_trail(r) : 0;
+	int ret = r->audit.path ? run_audit_begin_open_trail(r) : 0;
 
 	if (ret < 0 || !r->audit.path)
 		return ret;

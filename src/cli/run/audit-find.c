@@ -52,7 +52,7 @@ static int name_of(struct run *r, const char *path, size_t i, char ret[PATH_BYTE
 	return 0;
 }
 
-static int refuse(struct run *r, const char *path, enum audit_reach reach)
+static int run_audit_find_refuse(struct run *r, const char *path, enum audit_reach reach)
 {
 	switch (reach) {
 	case AUDIT_REACH_NONE:
@@ -66,7 +66,7 @@ static int refuse(struct run *r, const char *path, enum audit_reach reach)
 }
 
 /* What a plan shows of the host's file: links in what was granted lead there, too. */
-static enum audit_reach shown(const struct plan *plan, const char *path, bool hidden)
+static enum audit_reach run_audit_find_shown(const struct plan *plan, const char *path, bool hidden)
 {
 	const struct plan_entry *entry = plan_find(plan, path);
 
@@ -87,8 +87,8 @@ int run_audit_check(struct run *r)
 	for (size_t i = 0; ret == 0 && i < AUDIT_REACH_FILES; i++) {
 		ret = name_of(r, r->audit.path, i, name);
 		if (ret == 0)
-			ret = refuse(r, r->audit.path,
-				shown(r->plan, name, audit_reach_files[i].hidden));
+			ret = run_audit_find_refuse(r, r->audit.path,
+				run_audit_find_shown(r->plan, name, audit_reach_files[i].hidden));
 	}
 	return ret;
 }
@@ -130,7 +130,7 @@ static int look_at_files(struct run *r, const char *path)
 }
 
 /* It is a log, as far as can be told at once. Nothing is changed. */
-static int look_inside(struct run *r, const char *path)
+static int run_audit_find_look_inside(struct run *r, const char *path)
 {
 	static const char magic[16] = "SQLite format 3";
 	const struct location where = { .file = path };
@@ -195,9 +195,9 @@ int run_audit_find(struct run *r)
 	if (ret < 0)
 		return cannot(r, named, "cannot be found", ret);
 	if (r->policy)
-		ret = refuse(r, named, audit_reach(r->policy, named));
+		ret = run_audit_find_refuse(r, named, audit_reach(r->policy, named));
 	if (ret == 0 && r->policy && strcmp(named, real) != 0)
-		ret = refuse(r, real, audit_reach(r->policy, real));
+		ret = run_audit_find_refuse(r, real, audit_reach(r->policy, real));
 	/* Before the plan is made, which hides only what is there. */
 	if (ret == 0 && is_default)
 		ret = audit_place_make(real, r->call->error);
@@ -206,7 +206,7 @@ int run_audit_find(struct run *r)
 	if (ret == 0)
 		ret = look_at_files(r, real);
 	if (ret == 0)
-		ret = look_inside(r, real);
+		ret = run_audit_find_look_inside(r, real);
 	if (ret < 0)
 		return ret;
 	r->audit.path = arena_strdup(r->call->arena, real);

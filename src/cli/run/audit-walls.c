@@ -8,7 +8,7 @@
 #include "jail/landlock.h"
 #include "policy/format/unit.h"
 
-static void put_network(const struct run *r, struct buffer *out)
+static void run_audit_walls_put_network(const struct run *r, struct buffer *out)
 {
 	switch (r->plan->network) {
 	case PLAN_NETWORK_NONE:
@@ -49,7 +49,7 @@ void run_audit_limit(const struct run *r, enum limit which, struct buffer *out)
 void run_audit_walls(const struct run *r, struct buffer *out)
 {
 	buffer_adds(out, "user, pid, mount, ipc, uts and cgroup namespaces; ");
-	put_network(r, out);
+	run_audit_walls_put_network(r, out);
 	buffer_printf(out,
 		"; a tree of %zu mounts and entries; Landlock ABI %d; seccomp; no capabilities; no "
 		"new privileges; %s",

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/explain/explain.h"
 #include "cli/run/run.h"
 
 static const char *program_of(const struct run *r)
@@ -138,7 +139,8 @@ void run_audit_network(struct run *r, const struct record *record)
 	run_audit_add(r, &e);
 }
 
-static void tell_limit(struct run *r, enum limit which, uint64_t count, const char *reason)
+static void run_audit_tell_limit(
+	struct run *r, enum limit which, uint64_t count, const char *reason)
 {
 	auto_buffer rule = { 0 };
 
@@ -152,16 +154,19 @@ static void tell_limit(struct run *r, enum limit which, uint64_t count, const ch
 				 .exact = true });
 }
 
-static void tell_limits(struct run *r, const struct report *report, uint64_t dropped)
+static void run_audit_tell_limits(struct run *r, const struct report *report, uint64_t dropped)
 {
 	if (report->flags & REPORT_TIMED_OUT)
-		tell_limit(r, LIMIT_TIMEOUT_MS, 1, "the command was ended, its time was over");
+		run_audit_tell_limit(
+			r, LIMIT_TIMEOUT_MS, 1, "the command was ended, its time was over");
 	if (report->flags & REPORT_OUT_OF_MEMORY)
-		tell_limit(r, LIMIT_MEMORY, 1, "the command used more memory than it may");
+		run_audit_tell_limit(
+			r, LIMIT_MEMORY, 1, "the command used more memory than it may");
 	if (report->flags & REPORT_TOO_MANY_PIDS)
-		tell_limit(r, LIMIT_PIDS, 1, "the command wanted more processes than it may have");
+		run_audit_tell_limit(
+			r, LIMIT_PIDS, 1, "the command wanted more processes than it may have");
 	if (dropped)
-		tell_limit(r, LIMIT_OUTPUT, dropped, "bytes of output were dropped");
+		run_audit_tell_limit(r, LIMIT_OUTPUT, dropped, "bytes of output were dropped");
 }
 
 /* How limits were held is known only now. */
@@ -184,7 +189,7 @@ void run_audit_exited(struct run *r, const struct report *report, uint64_t dropp
 	if (!r->audit.trail)
 		return;
 	run_explain_audit(r);
-	tell_limits(r, report, dropped);
+	run_audit_tell_limits(r, report, dropped);
 	buffer_printf(&use,
 		"user %" PRIu64 " ms, system %" PRIu64 " ms, peak memory %" PRIu64 " bytes",
 		report->user_us / 1000, report->system_us / 1000, report->peak_bytes);

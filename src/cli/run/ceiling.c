@@ -22,7 +22,7 @@ static bool is_absent(const char *path)
 	return access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-static int add(struct run *r, const char *path)
+static int run_ceiling_add(struct run *r, const char *path)
 {
 	if (!path)
 		return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
@@ -40,12 +40,12 @@ static bool is_policy(const char *name)
 	       (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
 }
 
-static int by_name(const void *x, const void *y)
+static int run_ceiling_by_name(const void *x, const void *y)
 {
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-static int list(struct run *r, DIR *dir, const char **names, size_t *n)
+static int run_ceiling_list(struct run *r, DIR *dir, const char **names, size_t *n)
 {
 	const struct dirent *d;
 
@@ -61,13 +61,13 @@ static int list(struct run *r, DIR *dir, const char **names, size_t *n)
 	return -errno;
 }
 
-static int add_folder(struct run *r)
+static int run_ceiling_add_folder(struct run *r)
 {
 	struct location where = { .file = SYSTEM "/policy.d" };
 	const char *names[FILES_MAX];
 	DIR *dir = opendir(where.file);
 	size_t n = 0;
-	int ret = dir ? list(r, dir, names, &n) : -errno;
+	int ret = dir ? run_ceiling_list(r, dir, names, &n) : -errno;
 
 	if (dir)
 		(void)closedir(dir);
@@ -77,9 +77,9 @@ static int add_folder(struct run *r)
 		return error_set(r->call->error, ret, &where, "cannot be read: %s", strerror(-ret));
 	if (!is_absent(SYSTEM "/policy.d/default.json"))
 		ret = load_add(&r->ceiling, r->call, where.file, MANIFEST_UNKNOWN);
-	qsort(names, n, sizeof(names[0]), by_name);
+	qsort(names, n, sizeof(names[0]), run_ceiling_by_name);
 	for (size_t i = 0; ret == 0 && i < n; i++)
-		ret = add(r, names[i]);
+		ret = run_ceiling_add(r, names[i]);
 	return ret;
 }
 
@@ -89,11 +89,11 @@ int run_ceiling(struct run *r)
 	int ret = 0;
 
 	if (!is_absent(SYSTEM)) {
-		ret = add(r, SYSTEM "/policy.yaml");
+		ret = run_ceiling_add(r, SYSTEM "/policy.yaml");
 		if (ret == 0)
-			ret = add_folder(r);
+			ret = run_ceiling_add_folder(r);
 	}
 	if (ret == 0 && user)
-		ret = add(r, arena_printf(r->call->arena, "%s/policy.yaml", user));
+		ret = run_ceiling_add(r, arena_printf(r->call->arena, "%s/policy.yaml", user));
 	return ret;
 }

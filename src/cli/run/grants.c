@@ -44,7 +44,7 @@ static const struct kind kind_exec = { "--exec", OPERATION_EXEC,
 	offsetof(struct permissions, exec) };
 static const struct kind kind_env = { "--env", OPERATION_ENV, offsetof(struct permissions, env) };
 
-static int no_memory(struct run *r)
+static int run_grants_no_memory(struct run *r)
 {
 	return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
 }
@@ -70,7 +70,8 @@ static int for_each_layer(struct run *r, visit *one, const struct kind *k, const
 	return 0;
 }
 
-static int add(struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
+static int run_grants_add(
+	struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
 {
 	struct location where = { .file = k->option };
 	struct grant_list *list = (void *)((char *)p + k->list);
@@ -78,22 +79,22 @@ static int add(struct run *r, struct permissions *p, const struct kind *k, const
 
 	if (ret == 0 && k == &kind_write && p == r->profile.permissions)
 		ret = deferred_allow(&r->profile.deferred, p, pattern);
-	return ret < 0 ? no_memory(r) : 0;
+	return ret < 0 ? run_grants_no_memory(r) : 0;
 }
 
-static int grant(struct run *r, const struct kind *k, const char *text)
+static int run_grants_grant(struct run *r, const struct kind *k, const char *text)
 {
 	struct location where = { .file = k->option };
 	const char *pattern;
 	int ret = permissions_canonical(
 		k->op, text, r->call->arena, &pattern, &where, r->call->error);
 
-	return ret < 0 ? ret : for_each_layer(r, add, k, pattern);
+	return ret < 0 ? ret : for_each_layer(r, run_grants_add, k, pattern);
 }
 
 /* Paths */
 
-static bool is_folder(const char *path)
+static bool run_grants_is_folder(const char *path)
 {
 	struct stat st;
 
@@ -106,9 +107,10 @@ static int grant_literal(struct run *r, const struct kind *k, const char *path)
 	auto_buffer pattern = { 0 };
 
 	glob_print_literal(path, strlen(path), &pattern);
-	if (is_folder(path))
+	if (run_grants_is_folder(path))
 		buffer_adds(&pattern, strcmp(path, "/") == 0 ? "**" : "/**");
-	return pattern.failed ? no_memory(r) : grant(r, k, buffer_text(&pattern));
+	return pattern.failed ? run_grants_no_memory(r)
+			      : run_grants_grant(r, k, buffer_text(&pattern));
 }
 
 struct hops {
@@ -175,7 +177,7 @@ static int absolute_pattern(struct run *r, const char *text, struct buffer *out)
 	len = strlen(folder);
 	glob_print_literal(folder, len > 1 ? len : 0, out);
 	buffer_printf(out, "/%s", text);
-	return out->failed ? no_memory(r) : 0;
+	return out->failed ? run_grants_no_memory(r) : 0;
 }
 
 /* Most likely it was misspelt: inside it is absent, or made in a folder that is not kept. */
@@ -195,7 +197,8 @@ static void note_missing(const struct run *r, const struct kind *k, const char *
 }
 
 /* The path that a text without wildcards means; shells leave the ~ of --read=~/data to us. */
-static int plain_path(struct run *r, const struct kind *k, const char *text, const char **ret)
+static int run_grants_plain_path(
+	struct run *r, const struct kind *k, const char *text, const char **ret)
 {
 	struct location where = { .file = k->option };
 	const char *rest = NULL, *value = NULL;
@@ -213,7 +216,7 @@ static int plain_path(struct run *r, const struct kind *k, const char *text, con
 			variable_name(v));
 	if (value)
 		text = arena_printf(r->call->arena, "%s%s", value, rest);
-	return text ? load_absolute(r->call, text, ret) : no_memory(r);
+	return text ? load_absolute(r->call, text, ret) : run_grants_no_memory(r);
 }
 
 static int grant_file(struct run *r, const struct kind *k, const char *text)
@@ -226,7 +229,7 @@ static int grant_file(struct run *r, const struct kind *k, const char *text)
 	if (!*text)
 		return options_misused(r->call, "%s: the path is empty", k->option);
 	if (is_plain) {
-		ret = plain_path(r, k, text, &path);
+		ret = run_grants_plain_path(r, k, text, &path);
 		if (ret < 0 || !path)
 			return ret;
 		note_missing(r, k, path);
@@ -234,13 +237,13 @@ static int grant_file(struct run *r, const struct kind *k, const char *text)
 	}
 	if (text[0] != '/' && !is_variable)
 		ret = absolute_pattern(r, text, &pattern);
-	return ret < 0 ? ret : grant(r, k, pattern.len ? buffer_text(&pattern) : text);
+	return ret < 0 ? ret : run_grants_grant(r, k, pattern.len ? buffer_text(&pattern) : text);
 }
 
 /* Programs */
 
 /* Without a list any program may run that can be read, so that is what a grant has to give. */
-static bool is_open(const struct permissions *p)
+static bool run_grants_is_open(const struct permissions *p)
 {
 	for (size_t i = 0; i < p->n_rules; i++) {
 		if (p->rules[i].operations & 1U << OPERATION_EXEC)
@@ -249,19 +252,19 @@ static bool is_open(const struct permissions *p)
 	return !p->exec_listed;
 }
 
-static int add_program(
+static int run_grants_add_program(
 	struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
 {
-	return is_open(p) ? 0 : add(r, p, k, pattern);
+	return run_grants_is_open(p) ? 0 : run_grants_add(r, p, k, pattern);
 }
 
 static int add_readable(
 	struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
 {
-	return is_open(p) ? add(r, p, k, pattern) : 0;
+	return run_grants_is_open(p) ? run_grants_add(r, p, k, pattern) : 0;
 }
 
-static int read_program(void *data, const char *path)
+static int run_grants_read_program(void *data, const char *path)
 {
 	struct run *r = data;
 	struct kind k = kind_read;
@@ -269,11 +272,11 @@ static int read_program(void *data, const char *path)
 
 	k.option = kind_exec.option;
 	glob_print_literal(path, strlen(path), &pattern);
-	return pattern.failed ? no_memory(r)
+	return pattern.failed ? run_grants_no_memory(r)
 			      : for_each_layer(r, add_readable, &k, buffer_text(&pattern));
 }
 
-static bool is_listed(const struct run *r)
+static bool run_grants_is_listed(const struct run *r)
 {
 	const struct permissions *leaves[LEAVES_MAX];
 
@@ -281,7 +284,7 @@ static bool is_listed(const struct run *r)
 		int n = permissions_layers(r->base[i], leaves, LEAVES_MAX);
 
 		for (int j = 0; j < n; j++) {
-			if (!is_open(leaves[j]))
+			if (!run_grants_is_open(leaves[j]))
 				return true;
 		}
 	}
@@ -293,7 +296,7 @@ static void note_open(const struct run *r, const char *text)
 {
 	auto_output o = output_for(STDERR_FILENO);
 
-	if (is_listed(r))
+	if (run_grants_is_listed(r))
 		return;
 	output_note(&o);
 	buffer_adds(&o.text, "--exec ");
@@ -315,9 +318,10 @@ static int grant_program(struct run *r, const char *text)
 		ret = permissions_canonical(
 			kind_exec.op, path, r->call->arena, &pattern, &where, r->call->error);
 	if (ret == 0)
-		ret = for_each_layer(r, add_program, &kind_exec, pattern);
+		ret = for_each_layer(r, run_grants_add_program, &kind_exec, pattern);
 	if (ret == 0)
-		ret = resolver_system.programs(resolver_system.context, path, read_program, r);
+		ret = resolver_system.programs(
+			resolver_system.context, path, run_grants_read_program, r);
 	if (ret == -ENOENT)
 		ret = 0; /* a pattern, or not there: nothing to be read */
 	if (ret == 0)
@@ -333,7 +337,7 @@ static int for_each_item(
 	int ret = 0;
 
 	for (size_t i = 0; ret == 0 && i < l->n; i++)
-		ret = is_file ? grant_file(r, k, l->items[i]) : grant(r, k, l->items[i]);
+		ret = is_file ? grant_file(r, k, l->items[i]) : run_grants_grant(r, k, l->items[i]);
 	return ret;
 }
 

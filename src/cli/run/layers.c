@@ -10,12 +10,12 @@
 
 static const char profile_default[] = "workspace";
 
-static int no_memory(struct run *r)
+static int run_layers_no_memory(struct run *r)
 {
 	return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
 }
 
-static int too_many(struct run *r)
+static int run_layers_too_many(struct run *r)
 {
 	return error_set(r->call->error, -E2BIG, NULL, "there are more than %d layers of policy",
 		RUN_LAYERS_MAX);
@@ -34,7 +34,8 @@ int run_guard(struct run *r, const char *path)
 /* Variables */
 
 /* A folder by the name that has no links in it: what is granted is what the kernel sees. */
-static int real_folder(struct run *r, const char *option, const char *path, const char **ret)
+static int run_layers_real_folder(
+	struct run *r, const char *option, const char *path, const char **ret)
 {
 	struct call *c = r->call;
 	char real[PATH_BYTES];
@@ -48,10 +49,10 @@ static int real_folder(struct run *r, const char *option, const char *path, cons
 	if (err < 0)
 		return error_set(c->error, err, NULL, "%s: %s: %s", option, path, strerror(-err));
 	*ret = arena_strdup(c->arena, real);
-	return *ret ? 0 : no_memory(r);
+	return *ret ? 0 : run_layers_no_memory(r);
 }
 
-static int set_variables(struct run *r)
+static int run_layers_set_variables(struct run *r)
 {
 	const char **work_dir = &r->load.variables.values[VARIABLE_WORK_DIR];
 	int ret;
@@ -65,7 +66,7 @@ static int set_variables(struct run *r)
 	ret = load_begin(&r->load, r->call);
 	if (ret < 0)
 		return ret;
-	return real_folder(r, "the working folder", *work_dir, work_dir);
+	return run_layers_real_folder(r, "the working folder", *work_dir, work_dir);
 }
 
 /* The base */
@@ -73,7 +74,7 @@ static int set_variables(struct run *r)
 static int add_base(struct run *r, struct permissions *p)
 {
 	if (r->n_base == RUN_LAYERS_MAX)
-		return too_many(r);
+		return run_layers_too_many(r);
 	r->base[r->n_base++] = p;
 	return 0;
 }
@@ -87,7 +88,7 @@ static int guard_real(struct run *r, const char *path)
 	if (ret == 0 && absolute && links_follow(absolute, NULL, NULL, real) == 0) {
 		absolute = arena_strdup(r->call->arena, real);
 		if (!absolute)
-			return no_memory(r);
+			return run_layers_no_memory(r);
 	}
 	return ret < 0 ? ret : run_guard(r, absolute);
 }
@@ -155,7 +156,7 @@ static int make_base(struct run *r)
  * A policy that is reached by a link which the command may change: it would be another one the next
  * time. What the link leads to is guarded, the link can't be.
  */
-static int check_links(struct run *r)
+static int run_layers_check_links(struct run *r)
 {
 	for (size_t i = 0; i < r->options.policies.n; i++) {
 		const char *file = r->options.policies.items[i], *path = NULL;
@@ -190,13 +191,13 @@ static int guard_own(struct run *r)
 	return ret < 0 ? ret : run_guard(r, profile_state_folder(r->call));
 }
 
-static int gather(struct run *r)
+static int run_layers_gather(struct run *r)
 {
 	for (size_t i = 0; i < r->n_base; i++)
 		r->layers[r->n_layers++] = r->base[i];
 	for (size_t i = 0; i < r->ceiling.n; i++) {
 		if (r->n_layers == RUN_LAYERS_MAX)
-			return too_many(r);
+			return run_layers_too_many(r);
 		r->layers[r->n_layers++] = r->ceiling.files[i].permissions;
 	}
 	return 0;
@@ -205,7 +206,7 @@ static int gather(struct run *r)
 int run_layers(struct run *r)
 {
 	struct policy_options options;
-	int ret = set_variables(r);
+	int ret = run_layers_set_variables(r);
 
 	if (ret == 0)
 		ret = make_base(r);
@@ -214,10 +215,10 @@ int run_layers(struct run *r)
 	if (ret == 0)
 		ret = guard_own(r);
 	if (ret == 0)
-		ret = gather(r);
+		ret = run_layers_gather(r);
 	if (ret != 0)
 		return ret;
 	options = load_options(&r->load);
 	ret = policy_new(&r->policy, r->layers, r->n_layers, &options, r->call->error);
-	return ret < 0 ? ret : check_links(r);
+	return ret < 0 ? ret : run_layers_check_links(r);
 }

@@ -36,14 +36,14 @@ struct loop {
 	int signals;
 };
 
-static const char *keep(struct loop *l, const char *text)
+static const char *run_loop_keep(struct loop *l, const char *text)
 {
 	const char *copy = arena_strdup(l->run->call->arena, text ? text : "");
 
 	return copy ? copy : "";
 }
 
-static void on_event(void *context, const struct session_event *e)
+static void run_loop_on_event(void *context, const struct session_event *e)
 {
 	struct loop *l = context;
 
@@ -60,8 +60,8 @@ static void on_event(void *context, const struct session_event *e)
 	case SESSION_GONE:
 		l->outcome->end = e->kind == SESSION_GONE ? RUN_END_GONE : RUN_END_REFUSED;
 		l->outcome->refusal = (struct refusal){ .error = e->refusal.error,
-			.text = keep(l, e->refusal.text),
-			.hint = keep(l, e->refusal.hint) };
+			.text = run_loop_keep(l, e->refusal.text),
+			.hint = run_loop_keep(l, e->refusal.hint) };
 		break;
 	case SESSION_WITNESS:
 		/* Without one the command's calls fail, and so does the command. */
@@ -108,7 +108,7 @@ static int open_signals(struct loop *l)
 }
 
 /* Somebody stops us: the command stops first, and goes on when we do. */
-static void stop(struct loop *l)
+static void run_loop_stop(struct loop *l)
 {
 	sigset_t set;
 
@@ -127,7 +127,7 @@ static void resize(struct loop *l)
 		terminal_copy_size(l->stdio->terminal, l->stdio->master);
 }
 
-static void on_signal(struct loop *l)
+static void run_loop_on_signal(struct loop *l)
 {
 	struct signalfd_siginfo info;
 
@@ -137,7 +137,7 @@ static void on_signal(struct loop *l)
 			resize(l);
 			break;
 		case SIGTSTP:
-			stop(l);
+			run_loop_stop(l);
 			break;
 		case SIGCONT:
 			resize(l);
@@ -195,13 +195,13 @@ static int wait_once(struct loop *l)
 	if (p[1].revents && !l->session)
 		return on_late_signal(l);
 	if (p[1].revents)
-		on_signal(l);
+		run_loop_on_signal(l);
 	if (p[0].revents && session_dispatch(l->session) < 0 && !l->outcome->end)
 		return -ECONNRESET;
 	return 0;
 }
 
-static int wait_for_end(struct loop *l)
+static int run_loop_wait_for_end(struct loop *l)
 {
 	int r = 0;
 
@@ -223,21 +223,21 @@ static int wait_for_end(struct loop *l)
 
 /* Starting */
 
-static uint64_t limit(const struct run *r, enum limit which)
+static uint64_t run_loop_limit(const struct run *r, enum limit which)
 {
 	return r->limits.values[which] == LIMIT_NONE ? 0 : r->limits.values[which];
 }
 
-static int start(struct loop *l)
+static int run_loop_start(struct loop *l)
 {
 	const struct run *r = l->run;
 	struct start s = {
 		.flags = l->stdio->is_terminal ? START_TTY : 0,
-		.timeout_ms = limit(r, LIMIT_TIMEOUT_MS),
-		.memory = limit(r, LIMIT_MEMORY),
-		.pids = limit(r, LIMIT_PIDS),
-		.file_size = limit(r, LIMIT_FILE_SIZE),
-		.open_files = limit(r, LIMIT_OPEN_FILES),
+		.timeout_ms = run_loop_limit(r, LIMIT_TIMEOUT_MS),
+		.memory = run_loop_limit(r, LIMIT_MEMORY),
+		.pids = run_loop_limit(r, LIMIT_PIDS),
+		.file_size = run_loop_limit(r, LIMIT_FILE_SIZE),
+		.open_files = run_loop_limit(r, LIMIT_OPEN_FILES),
 		.cwd = r->cwd,
 		.program = r->argv[0],
 		.argv = r->argv,
@@ -258,7 +258,7 @@ static int start(struct loop *l)
 int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 {
 	struct loop l = { .run = r, .stdio = s, .outcome = ret, .signals = -1 };
-	const struct session_handler handler = { on_event, &l };
+	const struct session_handler handler = { run_loop_on_event, &l };
 	int err = session_build(r->session, r->plan, &handler, r->call->error);
 
 	l.session = r->session;
@@ -271,9 +271,9 @@ int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 	if (err == 0)
 		err = run_audit_begin(r);
 	if (err == 0)
-		err = start(&l);
+		err = run_loop_start(&l);
 	if (err == 0)
-		err = wait_for_end(&l);
+		err = run_loop_wait_for_end(&l);
 	fd_closep(&l.signals);
 	return err;
 }

@@ -19,7 +19,7 @@ const char *run_network_kind(enum record_kind kind)
 
 /* Keeping */
 
-static struct record *find(const struct run_network *n, const struct record *r)
+static struct record *run_network_find(const struct run_network *n, const struct record *r)
 {
 	for (size_t i = 0; i < n->n; i++) {
 		struct record *item = &n->items[i];
@@ -32,7 +32,7 @@ static struct record *find(const struct run_network *n, const struct record *r)
 	return NULL;
 }
 
-static int append(struct run_network *n, struct arena *a, const struct record *r)
+static int run_network_append(struct run_network *n, struct arena *a, const struct record *r)
 {
 	struct record copy = *r;
 	const char **texts[] = { &copy.target, &copy.name, &copy.address, &copy.rule, &copy.reason,
@@ -51,7 +51,7 @@ static int append(struct run_network *n, struct arena *a, const struct record *r
 
 int run_network_add(struct run_network *n, struct arena *a, const struct record *r)
 {
-	struct record *known = find(n, r);
+	struct record *known = run_network_find(n, r);
 	int ret = 0;
 
 	if (known) {
@@ -59,7 +59,7 @@ int run_network_add(struct run_network *n, struct arena *a, const struct record 
 		known->sent += r->sent;
 		known->received += r->received;
 	} else {
-		ret = append(n, a, r);
+		ret = run_network_append(n, a, r);
 	}
 	n->missed += ret < 0 && r->kind != RECORD_CLOSED;
 	return ret == -ENOMEM ? ret : 0;
@@ -97,7 +97,7 @@ static void tell_remedy(const char *remedy, const char *profile, struct output *
 	buffer_addc(&o->text, '\n');
 }
 
-static void tell_one(const struct record *r, const char *profile, struct output *o)
+static void run_network_tell_one(const struct record *r, const char *profile, struct output *o)
 {
 	bool denied = r->kind == RECORD_DENIED;
 
@@ -126,7 +126,7 @@ void run_network_tell(const struct run_network *n, const char *profile, struct o
 		if (shown == RUN_NETWORK_SHOWN)
 			continue;
 		shown++;
-		tell_one(&n->items[i], profile, o);
+		run_network_tell_one(&n->items[i], profile, o);
 	}
 	if (all > shown) {
 		output_note(o);
@@ -137,7 +137,7 @@ void run_network_tell(const struct run_network *n, const char *profile, struct o
 
 /* For programs */
 
-static void put_text(struct buffer *out, const char *key, const char *text)
+static void run_network_put_text(struct buffer *out, const char *key, const char *text)
 {
 	auto_buffer visible = { 0 };
 
@@ -147,28 +147,28 @@ static void put_text(struct buffer *out, const char *key, const char *text)
 	out->failed = out->failed || visible.failed;
 }
 
-static void put_number(struct buffer *out, const char *key, uint64_t value)
+static void run_network_put_number(struct buffer *out, const char *key, uint64_t value)
 {
 	buffer_printf(out, ", \"%s\": %llu", key, (unsigned long long)value);
 }
 
-static void print_one(const struct record *r, struct buffer *out)
+static void run_network_print_one(const struct record *r, struct buffer *out)
 {
 	buffer_printf(out, "{\"event\": \"%s\"", run_network_kind(r->kind));
-	put_text(out, "target", r->target);
+	run_network_put_text(out, "target", r->target);
 	buffer_printf(out, ", \"dns\": %s", r->dns ? "true" : "false");
-	put_text(out, "name", r->name);
-	put_text(out, "address", r->address);
-	put_number(out, "port", r->port);
+	run_network_put_text(out, "name", r->name);
+	run_network_put_text(out, "address", r->address);
+	run_network_put_number(out, "port", r->port);
 	if (r->kind == RECORD_CLOSED) {
-		put_number(out, "sent", r->sent);
-		put_number(out, "received", r->received);
+		run_network_put_number(out, "sent", r->sent);
+		run_network_put_number(out, "received", r->received);
 	} else {
-		put_text(out, "rule", r->rule);
-		put_text(out, "reason", r->reason);
-		put_text(out, "remedy", r->remedy);
+		run_network_put_text(out, "rule", r->rule);
+		run_network_put_text(out, "reason", r->reason);
+		run_network_put_text(out, "remedy", r->remedy);
 	}
-	put_number(out, "count", r->count);
+	run_network_put_number(out, "count", r->count);
 	buffer_addc(out, '}');
 }
 
@@ -177,7 +177,7 @@ void run_network_print(const struct run_network *n, struct buffer *out)
 	buffer_addc(out, '[');
 	for (size_t i = 0; i < n->n; i++) {
 		buffer_adds(out, i ? ",\n    " : "\n    ");
-		print_one(&n->items[i], out);
+		run_network_print_one(&n->items[i], out);
 	}
 	buffer_adds(out, n->n ? "\n  ]" : "]");
 }

@@ -35,7 +35,7 @@ static int take_duration(struct call *c, const struct options_row *row, const ch
 	return *(uint64_t *)row->target ? 0 : nothing(c, row);
 }
 
-static int take_size(struct call *c, const struct options_row *row, const char *value)
+static int run_options_take_size(struct call *c, const struct options_row *row, const char *value)
 {
 	int r = unit_parse_size(value, row->target);
 
@@ -46,7 +46,7 @@ static int take_size(struct call *c, const struct options_row *row, const char *
 static int take_memory(struct call *c, const struct options_row *row, const char *value)
 {
 	const uint64_t *bytes = row->target;
-	int r = take_size(c, row, value);
+	int r = run_options_take_size(c, row, value);
 
 	if (r < 0)
 		return r;
@@ -87,7 +87,7 @@ static int take_log(struct call *c, const struct options_row *row, const char *v
 }
 
 /* What can be said without looking at anything. */
-static int check(const struct run *r, struct call *c)
+static int run_options_check(const struct run *r, struct call *c)
 {
 	const struct run_options *o = &r->options;
 
@@ -146,8 +146,8 @@ int run_options(struct run *r)
 			&limits[LIMIT_MEMORY], OPTIONS_OPTIONAL },
 		{ "pids", 0, "N", "processes and threads at once", take_count, &limits[LIMIT_PIDS],
 			OPTIONS_OPTIONAL },
-		{ "max-output", 0, "SIZE", "what it may print; the rest is dropped", take_size,
-			&limits[LIMIT_OUTPUT], OPTIONS_OPTIONAL },
+		{ "max-output", 0, "SIZE", "what it may print; the rest is dropped",
+			run_options_take_size, &limits[LIMIT_OUTPUT], OPTIONS_OPTIONAL },
 		{ "cwd", 0, "DIR", "where it starts", agent_take_dir, &o->cwd, OPTIONS_OPTIONAL },
 		{ "work-dir", 0, "DIR", "the working folder of the profile; else the current one",
 			agent_take_dir, &o->work_dir, OPTIONS_OPTIONAL },
@@ -166,5 +166,5 @@ int run_options(struct run *r)
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		limits[i] = LIMIT_NONE;
 	ret = options_parse(c, rows, N(rows));
-	return ret == 0 ? check(r, c) : ret;
+	return ret == 0 ? run_options_check(r, c) : ret;
 }

@@ -54,7 +54,7 @@ static int refuse_ceiling(struct run *r)
 	return -EPERM;
 }
 
-static int record(struct run *r)
+static int run_plain_record(struct run *r)
 {
 	int ret = run_audit_find(r);
 
@@ -82,7 +82,7 @@ int run_plain(struct run *r)
 	if (r->options.cwd && chdir(r->options.cwd) < 0)
 		return error_set(r->call->error, -errno, NULL, "--cwd: %s: %s", r->options.cwd,
 			strerror(errno));
-	ret = record(r);
+	ret = run_plain_record(r);
 	if (ret < 0)
 		return ret;
 	output_note(&o);

@@ -54,7 +54,7 @@ static const char *path_inside(const struct run *r)
 }
 
 /* The file on the host that the command's first word stands for. */
-static bool find(const struct run *r, const char *name, char out[PATH_BYTES])
+static bool run_program_find(const struct run *r, const char *name, char out[PATH_BYTES])
 {
 	char joined[2 * PATH_BYTES];
 	size_t len;
@@ -110,7 +110,7 @@ static const char *remedy(const struct judged *j)
 }
 
 /* At length, as `policy explain` does. */
-static void explain(struct run *r, struct ask *a, const char *path)
+static void run_program_explain(struct run *r, struct ask *a, const char *path)
 {
 	const char *option = remedy(a->judgement.deciding);
 	auto_output o = output_for(STDERR_FILENO);
@@ -130,7 +130,7 @@ static void explain(struct run *r, struct ask *a, const char *path)
 }
 
 /* For the record. */
-static void note(struct run *r, const struct judged *item)
+static void run_program_note(struct run *r, const struct judged *item)
 {
 	auto_buffer rule = { 0 }, reason = { 0 };
 
@@ -141,7 +141,8 @@ static void note(struct run *r, const struct judged *item)
 }
 
 /* Asks the policy about a program. 0 if it may run. */
-static int judge(struct run *r, const char *path, const char *const *args, size_t n_args)
+static int run_program_judge(
+	struct run *r, const char *path, const char *const *args, size_t n_args)
 {
 	struct ask a = {
 		.request = { .op = OPERATION_EXEC, .target = path, .args = args, .n_args = n_args },
@@ -154,13 +155,13 @@ static int judge(struct run *r, const char *path, const char *const *args, size_
 
 	if (ret < 0 || item.verdict == VERDICT_ALLOW)
 		return ret;
-	note(r, &item);
+	run_program_note(r, &item);
 	ret = judge_add(&j, &a.judgement, &item);
 	if (ret < 0)
 		return ret;
 	a.judgement.deciding = &item;
 	a.load.variables = r->load.variables;
-	explain(r, &a, path);
+	run_program_explain(r, &a, path);
 	return RUN_FORBIDDEN;
 }
 
@@ -171,7 +172,7 @@ static bool is_about_file(int error)
 	       error == ENOTDIR || error == EISDIR || error == ELOOP || error == ETXTBSY;
 }
 
-static int tell(struct run *r, const struct refusal *refusal)
+static int run_program_tell(struct run *r, const struct refusal *refusal)
 {
 	(void)error_set(r->call->error, -refusal->error, NULL, "%s", refusal->text);
 	if (refusal->hint && *refusal->hint)
@@ -185,10 +186,10 @@ int run_refused(struct run *r, const struct refusal *refusal)
 	int ret;
 
 	if (!is_about_file(refusal->error))
-		return tell(r, refusal);
-	if (!find(r, r->argv[0], path))
+		return run_program_tell(r, refusal);
+	if (!run_program_find(r, r->argv[0], path))
 		return not_found(r, r->argv[0]);
-	ret = judge(r, path, r->argv + 1, r->n_argv - 1);
+	ret = run_program_judge(r, path, r->argv + 1, r->n_argv - 1);
 	if (ret != 0)
 		return ret < 0 ? RUN_FAILED : ret;
 	if (access(path, X_OK) < 0) {
@@ -196,9 +197,9 @@ int run_refused(struct run *r, const struct refusal *refusal)
 		return RUN_FORBIDDEN;
 	}
 	if (!interpreter_of(path, interpreter))
-		return tell(r, refusal);
+		return run_program_tell(r, refusal);
 	if (!is_file(interpreter))
 		return not_found(r, interpreter);
-	ret = judge(r, interpreter, NULL, 0);
-	return ret < 0 ? RUN_FAILED : ret ? ret : tell(r, refusal);
+	ret = run_program_judge(r, interpreter, NULL, 0);
+	return ret < 0 ? RUN_FAILED : ret ? ret : run_program_tell(r, refusal);
 }

@@ -31,7 +31,7 @@ bool relay_poll(struct relay *r, struct pollfd *p)
 }
 
 /* What may pass of n bytes; the rest is dropped. */
-static size_t spend(struct relay_budget *b, size_t n)
+static size_t run_relay_spend(struct relay_budget *b, size_t n)
 {
 	size_t fits = !b || n <= b->left ? n : (size_t)b->left;
 
@@ -58,7 +58,7 @@ static void take_in(struct relay *r)
 		return;
 	}
 	r->at = 0;
-	r->len = spend(r->budget, (size_t)n);
+	r->len = run_relay_spend(r->budget, (size_t)n);
 	if (r->kept) {
 		buffer_add(r->kept, r->bytes, r->len);
 		r->len = 0;

@@ -21,7 +21,7 @@ int run_result_status(const struct report *report)
 
 /* For people */
 
-static void tell_limits(struct output *o, const struct run *r, const struct run_stdio *s,
+static void run_result_tell_limits(struct output *o, const struct run *r, const struct run_stdio *s,
 	const struct report *report)
 {
 	if (report->flags & REPORT_TIMED_OUT) {
@@ -65,7 +65,7 @@ static void tell_deferred(struct output *o, const struct run *r)
 }
 
 /* An option joins the profile; policies have to be changed. */
-static void tell_network(struct output *o, const struct run *r)
+static void run_result_tell_network(struct output *o, const struct run *r)
 {
 	const struct permissions *profile = r->profile.permissions;
 
@@ -73,12 +73,12 @@ static void tell_network(struct output *o, const struct run *r)
 }
 
 /* With --explain what was denied is in one table; hosts that could not be reached are not. */
-static void tell_denied(struct output *o, const struct run *r, int status)
+static void run_result_tell_denied(struct output *o, const struct run *r, int status)
 {
 	struct run_network failed = { 0 };
 
 	if (!r->options.explain) {
-		tell_network(o, r);
+		run_result_tell_network(o, r);
 		return;
 	}
 	for (size_t i = 0; i < r->network.n; i++) {
@@ -94,7 +94,7 @@ static void tell_denied(struct output *o, const struct run *r, int status)
  * screen, a title that was begun and not ended. Ended are: any sequence (CAN, ST), modes (a soft
  * reset), colours, the other set of characters, the other screen.
  */
-static void show(struct output *o)
+static void run_result_show(struct output *o)
 {
 	static const char calm[] = "\x18\x1b\\\x1b[!p\x1b[0m\x0f\x1b[?47l";
 	const char *name = getenv("TERM");
@@ -111,19 +111,19 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 {
 	auto_output o = output_for(STDERR_FILENO);
 
-	tell_limits(&o, r, s, report);
-	tell_denied(&o, r, run_result_status(report));
+	run_result_tell_limits(&o, r, s, report);
+	run_result_tell_denied(&o, r, run_result_status(report));
 	tell_deferred(&o, r);
-	show(&o);
+	run_result_show(&o);
 }
 
 void run_result_tell_rest(const struct run *r)
 {
 	auto_output o = output_for(STDERR_FILENO);
 
-	tell_denied(&o, r, RUN_FAILED);
+	run_result_tell_denied(&o, r, RUN_FAILED);
 	tell_deferred(&o, r);
-	show(&o);
+	run_result_show(&o);
 }
 
 /* For programs */
@@ -144,14 +144,14 @@ static void put_flag(struct buffer *out, const char *key, bool value)
 	buffer_printf(out, "  \"%s\": %s,\n", key, value ? "true" : "false");
 }
 
-static void put_number(struct buffer *out, const char *key, uint64_t value)
+static void run_result_put_number(struct buffer *out, const char *key, uint64_t value)
 {
 	buffer_printf(out, "  \"%s\": %llu,\n", key, (unsigned long long)value);
 }
 
-static void put_end(struct buffer *out, const struct report *report, int status)
+static void run_result_put_end(struct buffer *out, const struct report *report, int status)
 {
-	put_number(out, "status", (uint64_t)status);
+	run_result_put_number(out, "status", (uint64_t)status);
 	if (report->signal)
 		buffer_printf(out, "  \"exit_code\": null,\n  \"signal\": %d,\n", report->signal);
 	else
@@ -160,10 +160,10 @@ static void put_end(struct buffer *out, const struct report *report, int status)
 	put_flag(out, "timed_out", report->flags & REPORT_TIMED_OUT);
 	put_flag(out, "out_of_memory", report->flags & REPORT_OUT_OF_MEMORY);
 	put_flag(out, "too_many_pids", report->flags & REPORT_TOO_MANY_PIDS);
-	put_number(out, "duration_ms", report->wall_us / 1000);
-	put_number(out, "user_ms", report->user_us / 1000);
-	put_number(out, "system_ms", report->system_us / 1000);
-	put_number(out, "peak_memory", report->peak_bytes);
+	run_result_put_number(out, "duration_ms", report->wall_us / 1000);
+	run_result_put_number(out, "user_ms", report->user_us / 1000);
+	run_result_put_number(out, "system_ms", report->system_us / 1000);
+	run_result_put_number(out, "peak_memory", report->peak_bytes);
 }
 
 static const char *held_by(uint32_t by)
@@ -200,7 +200,7 @@ int run_result_print(
 		     !utf8_valid(buffer_text(&s->kept[1]), s->kept[1].len, NULL);
 
 	buffer_adds(out, "{\n");
-	put_end(out, report, status);
+	run_result_put_end(out, report, status);
 	buffer_printf(out, "  \"memory_by\": %s,\n  \"pids_by\": %s,\n", held_by(report->memory_by),
 		held_by(report->pids_by));
 	put_deferred(out, r);

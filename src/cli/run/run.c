@@ -15,7 +15,7 @@
 #include "cli/run/stdio.h"
 #include "host/links.h"
 
-static int no_memory(struct run *r)
+static int run_no_memory(struct run *r)
 {
 	return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
 }
@@ -40,7 +40,7 @@ static int set_words(struct run *r, const char *const *words, size_t n)
 {
 	r->argv = arena_calloc(r->call->arena, n + 1, sizeof(*r->argv));
 	if (!r->argv)
-		return no_memory(r);
+		return run_no_memory(r);
 	memcpy(r->argv, words, n * sizeof(*words));
 	r->n_argv = n;
 	return 0;
@@ -56,7 +56,7 @@ static int set_shell(struct run *r)
 	r->n_argv = r->call->n + 1;
 	r->argv = arena_calloc(r->call->arena, r->n_argv + 1, sizeof(*r->argv));
 	if (!r->argv)
-		return no_memory(r);
+		return run_no_memory(r);
 	r->argv[0] = shell;
 	memcpy(r->argv + 1, r->call->words, r->call->n * sizeof(*r->argv));
 	return 0;
@@ -71,7 +71,7 @@ static int find_words(struct run *r)
 	return set_words(r, (const char *const *)r->call->words, r->call->n);
 }
 
-static bool may_read(const struct run *r, const char *path)
+static bool run_may_read(const struct run *r, const char *path)
 {
 	struct request request = { .op = OPERATION_FS_READ, .target = path };
 	struct decision decision;
@@ -93,14 +93,14 @@ static int named_folder(struct run *r)
 	if (ret < 0)
 		return error_set(
 			r->call->error, ret, NULL, "--cwd: %s: %s", r->options.cwd, strerror(-ret));
-	if (!may_read(r, real)) {
+	if (!run_may_read(r, real)) {
 		(void)error_set(r->call->error, -EACCES, NULL,
 			"--cwd: the policy does not let %s be read", r->options.cwd);
 		error_hint(r->call->error, "add --read %s", r->options.cwd);
 		return RUN_FORBIDDEN;
 	}
 	r->cwd = arena_strdup(r->call->arena, real);
-	return r->cwd ? 0 : no_memory(r);
+	return r->cwd ? 0 : run_no_memory(r);
 }
 
 /* Where it starts: where told; else where we are, if that is there inside; else where the plan
@@ -119,9 +119,9 @@ static int find_cwd(struct run *r)
 		if (ret < 0)
 			return ret;
 	}
-	if (!may_read(r, here))
+	if (!run_may_read(r, here))
 		here = r->plan->work_dir;
-	if (!here || !may_read(r, here))
+	if (!here || !run_may_read(r, here))
 		here = r->plan->home;
 	r->cwd = here ? here : "/";
 	return 0;
@@ -253,7 +253,7 @@ static int run_confined(struct run *r)
 	int ret;
 
 	if (!s)
-		return no_memory(r);
+		return run_no_memory(r);
 	ret = run_with(r, s);
 	run_stdio_close(s);
 	free(s);
@@ -274,7 +274,7 @@ static int prepare_explain(struct run *r)
 {
 	int ret = r->options.explain ? run_explain_new(&r->explain, r) : 0;
 
-	return ret < 0 ? no_memory(r) : 0;
+	return ret < 0 ? run_no_memory(r) : 0;
 }
 
 /* Each does its part, and returns 0 to go on; or a status, or a negative errno. */

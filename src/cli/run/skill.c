@@ -15,7 +15,7 @@
 #include "cli/run/run.h"
 #include "host/runtime.h"
 
-static int no_memory(struct run *r)
+static int run_skill_no_memory(struct run *r)
 {
 	return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
 }
@@ -61,7 +61,7 @@ static int entry_path(struct run *r, const char **ret)
 	}
 	joined = arena_printf(r->call->arena, "%s/%s", r->skill.path, m->entry);
 	if (!joined)
-		return no_memory(r);
+		return run_skill_no_memory(r);
 	if (path_normalize(joined, strlen(joined), normal, &len) < 0 ||
 		!path_is_below(normal, r->skill.path))
 		return error_set(r->call->error, -EINVAL, &where,
@@ -70,11 +70,11 @@ static int entry_path(struct run *r, const char **ret)
 		return error_set(
 			r->call->error, -ENOENT, &where, "its entry `%s` is no file", m->entry);
 	*ret = arena_strdup(r->call->arena, normal);
-	return *ret ? 0 : no_memory(r);
+	return *ret ? 0 : run_skill_no_memory(r);
 }
 
 /* The manifest that was read is of the content that was hashed, and that is still there. */
-static int check_unchanged(struct run *r)
+static int run_skill_check_unchanged(struct run *r)
 {
 	struct location where = { .file = r->skill.path };
 	struct skill_digest now = { 0 };
@@ -90,7 +90,7 @@ int run_skill_entry(struct run *r)
 {
 	const char *runtime = r->skill.manifest->runtime, *entry = NULL;
 	size_t n = 0;
-	int ret = check_unchanged(r);
+	int ret = run_skill_check_unchanged(r);
 
 	if (ret == 0)
 		ret = entry_path(r, &entry);
@@ -104,7 +104,7 @@ int run_skill_entry(struct run *r)
 	}
 	r->argv = arena_calloc(r->call->arena, r->call->n + 3, sizeof(*r->argv));
 	if (!r->argv)
-		return no_memory(r);
+		return run_skill_no_memory(r);
 	if (runtime)
 		r->argv[n++] = runtime_program(runtime);
 	r->argv[n++] = entry;

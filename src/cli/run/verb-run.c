@@ -4,7 +4,7 @@
 #include "cli/run/run.h"
 #include "cli/verb.h"
 
-static int run(struct call *c)
+static int verb_run_main(struct call *c)
 {
 	return run_main(c, false);
 }
@@ -32,5 +32,5 @@ const struct verb verb_run = {
 	.min = 0,
 	.max = SIZE_MAX,
 	.is_prefix = true,
-	.run = run,
+	.run = verb_run_main,
 };

@@ -4,7 +4,7 @@
 #include "cli/run/run.h"
 #include "cli/verb.h"
 
-static int run(struct call *c)
+static int verb_shell_run(struct call *c)
 {
 	return run_main(c, true);
 }
@@ -24,5 +24,5 @@ const struct verb verb_shell = {
 	.min = 0,
 	.max = SIZE_MAX,
 	.is_prefix = true,
-	.run = run,
+	.run = verb_shell_run,
 };

@@ -6,16 +6,16 @@
 /* Where the words behind a severity, and behind a label, start. */
 enum { TEXT_COLUMN = 10 };
 
-static void newline(struct output *o)
+static void inspection_print_newline(struct output *o)
 {
 	buffer_addc(&o->text, '\n');
 }
 
-static void heading(struct output *o, const char *text)
+static void inspection_print_heading(struct output *o, const char *text)
 {
-	newline(o);
+	inspection_print_newline(o);
 	output_styled(o, OUTPUT_BOLD, text);
-	newline(o);
+	inspection_print_newline(o);
 }
 
 /* Foreign text, made visible and broken into lines. */
@@ -32,7 +32,7 @@ static void bullets(struct output *o, const struct description_lines *lines)
 	for (size_t k = 0; k < lines->n; k++) {
 		buffer_adds(&o->text, "  - ");
 		foreign(o, lines->items[k]);
-		newline(o);
+		inspection_print_newline(o);
 	}
 }
 
@@ -52,16 +52,16 @@ static void print_head(const struct inspection *i, struct output *o)
 		buffer_adds(&o->text, ", by ");
 		output_foreign(o, m->author);
 	}
-	newline(o);
+	inspection_print_newline(o);
 	if (m->description) {
 		foreign(o, m->description);
-		newline(o);
+		inspection_print_newline(o);
 	}
 	output_foreign(o, m->permissions->origin ? m->permissions->origin : i->path);
-	newline(o);
+	inspection_print_newline(o);
 }
 
-static void print_finding(const struct skill_finding *f, struct output *o)
+static void inspection_print_finding(const struct skill_finding *f, struct output *o)
 {
 	static const enum output_style styles[] = {
 		[SKILL_LOW] = OUTPUT_DIM,
@@ -78,19 +78,19 @@ static void print_finding(const struct skill_finding *f, struct output *o)
 		buffer_printf(&text, ":%u", f->line);
 	buffer_printf(&text, ": %s (%s)", f->what, f->id);
 	output_wrapped(o, buffer_text(&text), OUTPUT_WIDE);
-	newline(o);
+	inspection_print_newline(o);
 	if (f->excerpt[0]) {
 		output_pad(o, TEXT_COLUMN);
 		output_cut(o, OUTPUT_DIM, f->excerpt, OUTPUT_WIDE - TEXT_COLUMN);
-		newline(o);
+		inspection_print_newline(o);
 	}
 }
 
-static void print_findings(const struct inspection *i, struct output *o)
+static void inspection_print_findings(const struct inspection *i, struct output *o)
 {
-	heading(o, "Signs of risk in its files");
+	inspection_print_heading(o, "Signs of risk in its files");
 	for (size_t k = 0; k < i->findings.n; k++)
-		print_finding(&i->findings.items[k], o);
+		inspection_print_finding(&i->findings.items[k], o);
 	if (i->findings.more)
 		buffer_adds(&o->text, "  … and more than can be listed\n");
 	if (i->findings.n == 0)
@@ -107,11 +107,11 @@ static void print_risk(const struct inspection *i, struct output *o)
 	};
 	enum risk risk = i->description.risk;
 
-	newline(o);
+	inspection_print_newline(o);
 	output_styled(o, OUTPUT_BOLD, "Risk");
 	output_pad(o, TEXT_COLUMN);
 	output_styled(o, styles[risk], describe_risk_name(risk));
-	newline(o);
+	inspection_print_newline(o);
 	bullets(o, &i->description.reasons);
 }
 
@@ -120,7 +120,7 @@ static void print_digest(const struct inspection *i, struct output *o)
 	char hex[SKILL_DIGEST_HEX];
 
 	skill_digest_hex(&i->digest, hex);
-	newline(o);
+	inspection_print_newline(o);
 	output_styled(o, OUTPUT_BOLD, "Digest");
 	output_pad(o, TEXT_COLUMN);
 	buffer_printf(&o->text, "%s\n", hex);
@@ -134,10 +134,10 @@ void inspection_print(const struct inspection *i, struct output *o)
 {
 	print_head(i, o);
 	for (size_t k = 0; k < i->description.n; k++) {
-		heading(o, i->description.sections[k].title);
+		inspection_print_heading(o, i->description.sections[k].title);
 		bullets(o, &i->description.sections[k].lines);
 	}
-	print_findings(i, o);
+	inspection_print_findings(i, o);
 	print_risk(i, o);
 	print_digest(i, o);
 }

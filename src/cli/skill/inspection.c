@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "policy/format/permissions-text.h"
 
-static int no_memory(struct call *c)
+static int inspection_no_memory(struct call *c)
 {
 	return error_set(c->error, -ENOMEM, NULL, "out of memory");
 }
@@ -26,10 +26,10 @@ int inspection_store(struct call *c, const char **ret)
 	else
 		return error_set(c->error, -ENOENT, NULL,
 			"there is no folder to keep approvals in: HOME is not set");
-	return *ret ? 0 : no_memory(c);
+	return *ret ? 0 : inspection_no_memory(c);
 }
 
-static int open_folder(struct inspection *i, struct call *c, const char *folder)
+static int inspection_open_folder(struct inspection *i, struct call *c, const char *folder)
 {
 	struct location where = { .file = folder };
 	char *real = realpath(folder, NULL);
@@ -38,7 +38,7 @@ static int open_folder(struct inspection *i, struct call *c, const char *folder)
 	i->fd = real ? open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	free(real);
 	if (i->fd >= 0)
-		return i->path ? 0 : no_memory(c);
+		return i->path ? 0 : inspection_no_memory(c);
 	(void)error_set(c->error, -ENOENT, &where, "cannot be read: %s", strerror(errno));
 	if (errno == ENOTDIR)
 		error_hint(c->error, "give the skill's folder, not a file in it");
@@ -69,7 +69,7 @@ static int permissions_text(const struct inspection *i, struct call *c, const ch
 
 	permissions_print_yaml(i->manifest->permissions, &text);
 	if (text.failed)
-		return no_memory(c);
+		return inspection_no_memory(c);
 	if (text.len < APPROVAL_TEXT_MAX) {
 		*ret = arena_strdup(c->arena, buffer_text(&text));
 	} else {
@@ -77,7 +77,7 @@ static int permissions_text(const struct inspection *i, struct call *c, const ch
 		skill_digest_hex(&hash, hex);
 		*ret = arena_printf(c->arena, "sha256:%s", hex);
 	}
-	return *ret ? 0 : no_memory(c);
+	return *ret ? 0 : inspection_no_memory(c);
 }
 
 static int check_approval(struct inspection *i, struct call *c)
@@ -96,7 +96,7 @@ static int check_approval(struct inspection *i, struct call *c)
 
 int inspection_identify(struct inspection *i, struct call *c, const char *folder)
 {
-	int r = open_folder(i, c, folder);
+	int r = inspection_open_folder(i, c, folder);
 
 	if (r == 0)
 		r = skill_digest(i->fd, &i->digest, c->error);
@@ -105,7 +105,7 @@ int inspection_identify(struct inspection *i, struct call *c, const char *folder
 	return r < 0 ? r : check_approval(i, c);
 }
 
-static int describe(struct inspection *i, struct call *c)
+static int inspection_describe(struct inspection *i, struct call *c)
 {
 	size_t counts[SKILL_HIGH + 1] = { 0 };
 	int r = describe_permissions(
@@ -115,11 +115,11 @@ static int describe(struct inspection *i, struct call *c)
 		counts[i->findings.items[k].severity]++;
 	if (r == 0)
 		r = describe_rate(&i->description, counts, c->arena);
-	return r < 0 ? no_memory(c) : 0;
+	return r < 0 ? inspection_no_memory(c) : 0;
 }
 
 /* Nothing may have changed since the digest was taken. */
-static int check_unchanged(const struct inspection *i, struct call *c)
+static int inspection_check_unchanged(const struct inspection *i, struct call *c)
 {
 	struct location where = { .file = i->path };
 	struct skill_digest now = { 0 };
@@ -137,8 +137,8 @@ int inspection_open(struct inspection *i, struct call *c, const char *folder)
 	if (r == 0)
 		r = skill_scan(i->fd, c->arena, &i->findings, c->error);
 	if (r == 0)
-		r = describe(i, c);
-	return r < 0 ? r : check_unchanged(i, c);
+		r = inspection_describe(i, c);
+	return r < 0 ? r : inspection_check_unchanged(i, c);
 }
 
 void inspection_deinit(struct inspection *i)

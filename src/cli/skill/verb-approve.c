@@ -18,7 +18,8 @@ struct answer {
 	const char *path, *text;
 };
 
-static int print_answer(struct call *c, const struct settings *s, const struct answer *a)
+static int verb_approve_print_answer(
+	struct call *c, const struct settings *s, const struct answer *a)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 	struct tree t = { .arena = c->arena };
@@ -41,7 +42,7 @@ static int print_answer(struct call *c, const struct settings *s, const struct a
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
-static int run_check(struct call *c, const struct settings *s)
+static int verb_approve_run_check(struct call *c, const struct settings *s)
 {
 	auto_inspection i = { .fd = -1 };
 	struct answer a = { 0 };
@@ -52,7 +53,7 @@ static int run_check(struct call *c, const struct settings *s)
 	a.approved = i.outcome == APPROVAL_CURRENT;
 	a.path = i.path;
 	a.text = inspection_outcome_text(i.outcome);
-	r = print_answer(c, s, &a);
+	r = verb_approve_print_answer(c, s, &a);
 	return r < 0 ? r : a.approved ? STATUS_YES : STATUS_NO;
 }
 
@@ -82,7 +83,7 @@ static int run_remove(struct call *c, const struct settings *s)
 		return r;
 	a.path = approval.skill;
 	a.text = removed == 0 ? "the approval was removed" : "there was no approval";
-	r = print_answer(c, s, &a);
+	r = verb_approve_print_answer(c, s, &a);
 	return r < 0 ? r : removed == 0 ? STATUS_YES : STATUS_NO;
 }
 
@@ -112,7 +113,7 @@ static int nobody_to_ask(struct call *c)
 	return -ENOTTY;
 }
 
-static int show(struct call *c, const struct inspection *i)
+static int verb_approve_show(struct call *c, const struct inspection *i)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 
@@ -122,7 +123,8 @@ static int show(struct call *c, const struct inspection *i)
 }
 
 /* Shows, asks if need be, and stores. */
-static int decide(struct call *c, const struct settings *s, struct inspection *i, struct answer *a)
+static int verb_approve_decide(
+	struct call *c, const struct settings *s, struct inspection *i, struct answer *a)
 {
 	bool is_current = i->outcome == APPROVAL_CURRENT, asks = !is_current && !s->yes;
 	int r = 0;
@@ -130,7 +132,7 @@ static int decide(struct call *c, const struct settings *s, struct inspection *i
 	if (asks && !isatty(STDIN_FILENO))
 		return nobody_to_ask(c);
 	if (!s->json || asks)
-		r = show(c, i);
+		r = verb_approve_show(c, i);
 	if (r < 0)
 		return r;
 	a->approved = !asks || agrees(i);
@@ -152,15 +154,15 @@ static int run_approve(struct call *c, const struct settings *s)
 	a.path = i.path;
 	a.text = i.outcome == APPROVAL_CURRENT ? "it was approved before, and is unchanged"
 					       : inspection_outcome_text(i.outcome);
-	r = decide(c, s, &i, &a);
+	r = verb_approve_decide(c, s, &i, &a);
 	if (a.approved && i.outcome != APPROVAL_CURRENT)
 		a.text = "exactly this content is approved now";
 	if (r == 0)
-		r = print_answer(c, s, &a);
+		r = verb_approve_print_answer(c, s, &a);
 	return r < 0 ? r : a.approved ? STATUS_YES : STATUS_NO;
 }
 
-static int run(struct call *c)
+static int verb_approve_run(struct call *c)
 {
 	struct settings s = { 0 };
 	const struct options_row rows[] = {
@@ -176,7 +178,7 @@ static int run(struct call *c)
 	if (s.yes + s.check + s.remove > 1)
 		return options_misused(c, "--yes, --check and --remove do not go together");
 	if (s.check)
-		return run_check(c, &s);
+		return verb_approve_run_check(c, &s);
 	return s.remove ? run_remove(c, &s) : run_approve(c, &s);
 }
 
@@ -197,5 +199,5 @@ const struct verb verb_approve = {
 	.operand = "DIR",
 	.min = 1,
 	.max = 1,
-	.run = run,
+	.run = verb_approve_run,
 };

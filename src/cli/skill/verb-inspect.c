@@ -5,7 +5,7 @@
 #include "cli/options.h"
 #include "cli/verb.h"
 
-static int run(struct call *c)
+static int verb_inspect_run(struct call *c)
 {
 	bool json = false;
 	const struct options_row rows[] = { OPTIONS_JSON(&json) };
@@ -43,5 +43,5 @@ const struct verb verb_inspect = {
 	.operand = "DIR",
 	.min = 1,
 	.max = 1,
-	.run = run,
+	.run = verb_inspect_run,
 };

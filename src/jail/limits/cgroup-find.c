@@ -26,7 +26,7 @@ static bool span_is(struct span s, const char *text)
 }
 
 /* The line at *at, without its newline; moves on. False: there is none. */
-static bool next_line(const char **at, struct span *ret)
+static bool cgroup_find_next_line(const char **at, struct span *ret)
 {
 	if (**at == '\0')
 		return false;
@@ -36,7 +36,7 @@ static bool next_line(const char **at, struct span *ret)
 }
 
 /* The n-th word of a line, counted from 0. */
-static bool word(struct span line, unsigned n, struct span *ret)
+static bool cgroup_find_word(struct span line, unsigned n, struct span *ret)
 {
 	const char *at = line.text, *end = line.text + line.len;
 
@@ -58,7 +58,7 @@ static int find_own(const char *cgroups, struct span *ret)
 {
 	struct span line;
 
-	while (next_line(&cgroups, &line)) {
+	while (cgroup_find_next_line(&cgroups, &line)) {
 		size_t deleted = strlen(DELETED);
 
 		if (line.len < 4 || memcmp(line.text, "0::", 3) != 0)
@@ -75,15 +75,15 @@ static int find_own(const char *cgroups, struct span *ret)
 }
 
 /* "36 35 0:30 ROOT POINT rw,… [optional…] - TYPE SOURCE OPTIONS" */
-static bool is_cgroup2(struct span line, struct span *root, struct span *point)
+static bool cgroup_find_is_cgroup2(struct span line, struct span *root, struct span *point)
 {
 	struct span type;
 
-	if (!word(line, 3, root) || !word(line, 4, point))
+	if (!cgroup_find_word(line, 3, root) || !cgroup_find_word(line, 4, point))
 		return false;
-	for (unsigned i = 6; word(line, i, &type); i++) {
+	for (unsigned i = 6; cgroup_find_word(line, i, &type); i++) {
 		if (span_is(type, "-"))
-			return word(line, i + 1, &type) && span_is(type, "cgroup2");
+			return cgroup_find_word(line, i + 1, &type) && span_is(type, "cgroup2");
 	}
 	return false;
 }
@@ -95,7 +95,7 @@ static bool octal(const char *s, size_t left)
 }
 
 /* mountinfo writes space, tab, newline and backslash as \040 and so on. */
-static void add_plain(struct buffer *out, struct span s)
+static void cgroup_find_add_plain(struct buffer *out, struct span s)
 {
 	for (size_t i = 0; i < s.len; i++) {
 		if (octal(s.text + i, s.len - i)) {
@@ -109,7 +109,7 @@ static void add_plain(struct buffer *out, struct span s)
 }
 
 /* The part of own that is below root: "" if they are the same. */
-static bool below(struct span own, const char *root, struct span *ret)
+static bool cgroup_find_below(struct span own, const char *root, struct span *ret)
 {
 	size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
 
@@ -134,18 +134,18 @@ int cgroup_find(const char *cgroups, const char *mounts, struct buffer *ret)
 
 	if (r < 0)
 		return r;
-	while (next_line(&mounts, &line)) {
+	while (cgroup_find_next_line(&mounts, &line)) {
 		auto_buffer plain = { 0 };
 
-		if (!is_cgroup2(line, &root, &point))
+		if (!cgroup_find_is_cgroup2(line, &root, &point))
 			continue;
 		missing = -EXDEV;
-		add_plain(&plain, root);
+		cgroup_find_add_plain(&plain, root);
 		if (plain.failed)
 			return -ENOMEM;
-		if (outside(own) || !below(own, buffer_text(&plain), &rest))
+		if (outside(own) || !cgroup_find_below(own, buffer_text(&plain), &rest))
 			continue;
-		add_plain(ret, point);
+		cgroup_find_add_plain(ret, point);
 		buffer_add(ret, rest.text, rest.len);
 		return ret->failed ? -ENOMEM : 0;
 	}

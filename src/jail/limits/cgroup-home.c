@@ -37,7 +37,7 @@
 
 enum { PROC_FILE_MAX = 1 << 20 };
 
-static bool is_cgroup2(int fd)
+static bool cgroup_home_is_cgroup2(int fd)
 {
 	struct statfs fs;
 
@@ -142,7 +142,7 @@ static int open_parent(int own)
 	int fd = openat(own, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stat a, b;
 
-	if (fd >= 0 && is_cgroup2(fd) && fstat(fd, &a) == 0 && fstat(own, &b) == 0 &&
+	if (fd >= 0 && cgroup_home_is_cgroup2(fd) && fstat(fd, &a) == 0 && fstat(own, &b) == 0 &&
 		a.st_dev == b.st_dev && a.st_ino != b.st_ino)
 		return fd;
 	fd_closep(&fd);
@@ -150,7 +150,7 @@ static int open_parent(int own)
 }
 
 /* Takes the first place of the three that fits; h->fd is our own cgroup on entry. */
-static int settle(struct cgroup_home *h, bool namespace_root, struct error *why)
+static int cgroup_home_settle(struct cgroup_home *h, bool namespace_root, struct error *why)
 {
 	auto_fd parent = open_parent(h->fd);
 
@@ -187,7 +187,7 @@ static int open_own(int *ret, bool *ret_namespace_root, struct error *why)
 			r == -EXDEV ? "the cgroup that Corral runs in is not visible here"
 				    : "there is no cgroup2 file system here");
 	auto_fd fd = open(buffer_text(&folder), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || !is_cgroup2(fd))
+	if (fd < 0 || !cgroup_home_is_cgroup2(fd))
 		return error_set(why, -EOPNOTSUPP, NULL, "%s cannot be opened as a cgroup",
 			buffer_text(&folder));
 	*ret_namespace_root = strstr(buffer_text(&cgroups), "0::/\n") != NULL;
@@ -212,7 +212,7 @@ static int try_out(const struct cgroup_home *h, struct error *why)
 	return r < 0 ? error_set(why, r, NULL, "a new cgroup does not keep its memory limit") : 0;
 }
 
-static int find_home(struct cgroup_home *h, struct error *why)
+static int cgroup_home_find_home(struct cgroup_home *h, struct error *why)
 {
 	bool namespace_root = false;
 	int r = open_own(&h->fd, &namespace_root, why);
@@ -225,7 +225,7 @@ static int find_home(struct cgroup_home *h, struct error *why)
 		error_hint(why, "they may be bound to cgroup v1, or not be passed down to it");
 		return -EOPNOTSUPP;
 	}
-	r = settle(h, namespace_root, why);
+	r = cgroup_home_settle(h, namespace_root, why);
 	if (r < 0)
 		error_hint(why, "%s", SCOPE_HINT);
 	return r < 0 ? r : try_out(h, why);
@@ -239,7 +239,7 @@ int cgroup_home_new(struct cgroup_home **ret, struct error *why)
 	if (!h)
 		return error_set(why, -ENOMEM, NULL, "out of memory");
 	h->fd = -1;
-	r = find_home(h, why);
+	r = cgroup_home_find_home(h, why);
 	if (r < 0) {
 		cgroup_home_free(h);
 		return r;

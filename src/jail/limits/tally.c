@@ -55,7 +55,7 @@ struct field {
 	bool found;
 };
 
-static uint64_t number(const char *s)
+static uint64_t tally_number(const char *s)
 {
 	uint64_t n = 0;
 
@@ -76,7 +76,7 @@ static void take_line(const char *line, struct field *fields, size_t n)
 		size_t len = strlen(fields[i].name);
 
 		if (strncmp(line, fields[i].name, len) == 0 && line[len] == ':') {
-			fields[i].value = number(line + len + 1);
+			fields[i].value = tally_number(line + len + 1);
 			fields[i].found = true;
 		}
 	}
@@ -88,7 +88,7 @@ struct line {
 	size_t len;
 };
 
-static void take_bytes(
+static void tally_take_bytes(
 	struct line *line, const char *bytes, size_t len, struct field *fields, size_t n)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -103,7 +103,7 @@ static void take_bytes(
 }
 
 /* Fills the fields from a file of /proc/PID. */
-static int read_fields(
+static int tally_read_fields(
 	int proc_fd, const char *pid, const char *file, struct field *fields, size_t n)
 {
 	char path[32], bytes[2048];
@@ -124,7 +124,7 @@ static int read_fields(
 			continue;
 		if (got <= 0)
 			return got < 0 ? -errno : 0;
-		take_bytes(&line, bytes, (size_t)got, fields, n);
+		tally_take_bytes(&line, bytes, (size_t)got, fields, n);
 	}
 	return -EFBIG;
 }
@@ -138,7 +138,7 @@ static int read_cheap(int proc_fd, const char *pid, struct share *ret)
 		{ .name = "RssShmem" },
 		{ .name = "VmSwap" },
 	};
-	int r = read_fields(proc_fd, pid, "status", f, sizeof(f) / sizeof(f[0]));
+	int r = tally_read_fields(proc_fd, pid, "status", f, sizeof(f) / sizeof(f[0]));
 
 	if (r < 0)
 		return r;
@@ -158,7 +158,7 @@ static int read_fair(int proc_fd, const char *pid, struct share *ret)
 
 	if (r < 0)
 		return r;
-	r = read_fields(proc_fd, pid, "smaps_rollup", f, sizeof(f) / sizeof(f[0]));
+	r = tally_read_fields(proc_fd, pid, "smaps_rollup", f, sizeof(f) / sizeof(f[0]));
 	if (r == 0 && f[0].found && f[1].found)
 		ret->memory = f[0].value + f[1].value + f[2].value;
 	return 0;
@@ -176,7 +176,7 @@ static bool is_process(const struct entry *e)
 }
 
 /* One process more. It may have ended meanwhile: then there is nothing to count. */
-static int add(int proc_fd, const struct entry *e,
+static int tally_add(int proc_fd, const struct entry *e,
 	int (*read_one)(int proc_fd, const char *pid, struct share *ret), struct tally *t)
 {
 	struct share s = { 0 };
@@ -191,7 +191,7 @@ static int add(int proc_fd, const struct entry *e,
 	return 0;
 }
 
-static int count(int proc_fd, const struct tally_limits *limits,
+static int tally_count(int proc_fd, const struct tally_limits *limits,
 	int (*read_one)(int proc_fd, const char *pid, struct share *ret), struct tally *ret)
 {
 	_Alignas(struct entry) char buffer[8192];
@@ -208,7 +208,7 @@ static int count(int proc_fd, const struct tally_limits *limits,
 			break;
 		for (long at = 0; at < n;) {
 			const struct entry *e = (const void *)(buffer + at);
-			int r = is_process(e) ? add(proc_fd, e, read_one, &t) : 0;
+			int r = is_process(e) ? tally_add(proc_fd, e, read_one, &t) : 0;
 
 			if (r < 0)
 				return r;
@@ -223,7 +223,7 @@ static int count(int proc_fd, const struct tally_limits *limits,
 	return 0;
 }
 
-static int judge(const struct tally *t, const struct tally_limits *l)
+static int tally_judge(const struct tally *t, const struct tally_limits *l)
 {
 	return (l->memory && t->memory > l->memory ? TALLY_MEMORY : 0) |
 	       (l->pids && t->tasks > l->pids ? TALLY_PIDS : 0);
@@ -232,15 +232,15 @@ static int judge(const struct tally *t, const struct tally_limits *l)
 int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *ret)
 {
 	struct tally t = { 0 };
-	int r = count(proc_fd, limits, read_cheap, &t);
+	int r = tally_count(proc_fd, limits, read_cheap, &t);
 
-	if (r == 0 && judge(&t, limits) == TALLY_MEMORY)
-		r = count(proc_fd, limits, read_fair, &t);
+	if (r == 0 && tally_judge(&t, limits) == TALLY_MEMORY)
+		r = tally_count(proc_fd, limits, read_fair, &t);
 	if (r < 0)
 		return r;
 	if (ret)
 		*ret = t;
-	return judge(&t, limits);
+	return tally_judge(&t, limits);
 }
 
 /* What is left of a limit, in 1/64; 64 where there is none. */

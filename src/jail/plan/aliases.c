@@ -31,7 +31,7 @@ struct mounts {
 };
 
 /* "\040" is a space. */
-static void unescape(char *text)
+static void plan_aliases_unescape(char *text)
 {
 	char *out = text;
 
@@ -50,7 +50,7 @@ static void unescape(char *text)
 	*out = '\0';
 }
 
-static int add_line(struct planner *p, struct mounts *m, char *line)
+static int plan_aliases_add_line(struct planner *p, struct mounts *m, char *line)
 {
 	struct mount_line item = { 0 };
 	char *word[5], *rest = line;
@@ -62,8 +62,8 @@ static int add_line(struct planner *p, struct mounts *m, char *line)
 	}
 	rest = strstr(rest, " - ");
 	item.is_proc = rest && strncmp(rest, " - proc ", 8) == 0;
-	unescape(word[3]);
-	unescape(word[4]);
+	plan_aliases_unescape(word[3]);
+	plan_aliases_unescape(word[4]);
 	item.device = arena_strdup(&p->arena, word[2]);
 	item.root = arena_strdup(&p->arena, word[3]);
 	item.path = arena_strdup(&p->arena, word[4]);
@@ -73,7 +73,7 @@ static int add_line(struct planner *p, struct mounts *m, char *line)
 	return 0;
 }
 
-static int read_mounts(struct planner *p, struct mounts *m)
+static int plan_aliases_read_mounts(struct planner *p, struct mounts *m)
 {
 	FILE *list = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL;
@@ -85,7 +85,7 @@ static int read_mounts(struct planner *p, struct mounts *m)
 			"the mounts of this machine cannot be listed: /proc/self/mountinfo: %s",
 			strerror(errno));
 	while (r == 0 && getline(&line, &size, list) >= 0)
-		r = add_line(p, m, line);
+		r = plan_aliases_add_line(p, m, line);
 	if (r == 0 && ferror(list))
 		r = error_set(p->error, -EIO, NULL, "/proc/self/mountinfo cannot be read");
 	free(line);
@@ -119,7 +119,7 @@ static bool move(const char *from, const char *base, const char *dir, char out[P
 	return n < PATH_BYTES;
 }
 
-static bool is_same(const struct plan_node *node, const char *path)
+static bool plan_aliases_is_same(const struct plan_node *node, const char *path)
 {
 	struct stat st;
 
@@ -127,7 +127,7 @@ static bool is_same(const struct plan_node *node, const char *path)
 }
 
 /* As a socket it is hidden, as a guarded file it is read-only: that is all that is needed here. */
-static int add_alias(struct planner *p, const struct plan_node *node, const char *path)
+static int plan_aliases_add_alias(struct planner *p, const struct plan_node *node, const char *path)
 {
 	struct plan_place place = {
 		.path = arena_strdup(&p->arena, path),
@@ -137,7 +137,8 @@ static int add_alias(struct planner *p, const struct plan_node *node, const char
 	return place.path ? plan_add_place(p, place) : plan_no_memory(p);
 }
 
-static int search(struct planner *p, const struct mounts *m, const struct plan_node *node)
+static int plan_aliases_search(
+	struct planner *p, const struct mounts *m, const struct plan_node *node)
 {
 	const struct mount_line *own = find_mount(m, node->path);
 	char inside[PATH_BYTES], path[PATH_BYTES];
@@ -153,8 +154,8 @@ static int search(struct planner *p, const struct mounts *m, const struct plan_n
 			!move(inside, other->root, other->path, path) ||
 			strcmp(path, node->path) == 0)
 			continue;
-		if (plan_nodes_find(p, path)->kind == PLAN_BIND && is_same(node, path))
-			r = add_alias(p, node, path);
+		if (plan_nodes_find(p, path)->kind == PLAN_BIND && plan_aliases_is_same(node, path))
+			r = plan_aliases_add_alias(p, node, path);
 	}
 	return r;
 }
@@ -192,10 +193,10 @@ int plan_aliases_collect(struct planner *p)
 
 	if (p->nodes[0].kind != PLAN_BIND || p->nodes[0].path[1])
 		return 0;
-	r = read_mounts(p, &mounts);
+	r = plan_aliases_read_mounts(p, &mounts);
 	for (size_t i = 1; r == 0 && i < p->n_nodes; i++) {
 		if (is_cover(p, i))
-			r = search(p, &mounts, &p->nodes[i]);
+			r = plan_aliases_search(p, &mounts, &p->nodes[i]);
 	}
 	if (r == 0)
 		r = hide_processes(p, &mounts);

@@ -12,8 +12,8 @@
 #include "jail/plan/internal.h"
 
 /* A rule, or a deny list, of any layer. */
-static bool is_forbidden(const struct planner *p, const struct request *r, const struct decision *d,
-	struct plan_answer *a)
+static bool plan_ask_is_forbidden(const struct planner *p, const struct request *r,
+	const struct decision *d, struct plan_answer *a)
 {
 	if (d->verdict == VERDICT_ALLOW)
 		return false;
@@ -47,13 +47,13 @@ int plan_ask(const struct planner *p, const char *path, struct plan_answer *ret)
 	if (err < 0)
 		return error_set(p->error, err, NULL, "the policy cannot judge %s", path);
 	readable = d.verdict == VERDICT_ALLOW;
-	if (is_forbidden(p, &r, &d, ret))
+	if (plan_ask_is_forbidden(p, &r, &d, ret))
 		return 0;
 	r.op = OPERATION_FS_WRITE;
 	err = policy_decide(p->policy, &r, &d);
 	if (err < 0)
 		return error_set(p->error, err, NULL, "the policy cannot judge %s", path);
-	ret->limit = is_forbidden(p, &r, &d, ret) ? PLAN_READ : PLAN_WRITE;
+	ret->limit = plan_ask_is_forbidden(p, &r, &d, ret) ? PLAN_READ : PLAN_WRITE;
 	if (readable)
 		ret->grant = d.verdict == VERDICT_ALLOW ? PLAN_WRITE : PLAN_READ;
 	return 0;
@@ -71,7 +71,7 @@ int plan_ask_socket(const struct planner *p, const char *path, struct plan_answe
 	err = policy_decide(p->policy, &r, &d);
 	if (err < 0)
 		return error_set(p->error, err, NULL, "the policy cannot judge %s", target);
-	if (is_forbidden(p, &r, &d, ret))
+	if (plan_ask_is_forbidden(p, &r, &d, ret))
 		return 0;
 	ret->limit = PLAN_WRITE;
 	ret->grant = d.verdict == VERDICT_ALLOW ? PLAN_WRITE : PLAN_NONE;

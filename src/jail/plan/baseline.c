@@ -37,7 +37,7 @@ static bool matters(const struct planner *p, const struct baseline_path *entry, 
 	return node->kind == PLAN_BIND && (entry->secret || node->access == PLAN_WRITE);
 }
 
-static int add(struct planner *p, const struct baseline_path *entry, const char *path)
+static int plan_baseline_add(struct planner *p, const struct baseline_path *entry, const char *path)
 {
 	struct plan_place place = { .origin = PLAN_FROM_BASELINE, .text = entry->pattern };
 
@@ -102,11 +102,12 @@ static int add_match(struct planner *p, const char *name, void *data)
 
 	if (n >= (int)sizeof(path) || !glob_match(&s->glob, path, (size_t)n))
 		return 0;
-	return add(p, s->entry, path);
+	return plan_baseline_add(p, s->entry, path);
 }
 
 /* A pattern: what it matches among the names that are there. */
-static int add_pattern(struct planner *p, const struct baseline_path *entry, size_t fixed)
+static int plan_baseline_add_pattern(
+	struct planner *p, const struct baseline_path *entry, size_t fixed)
 {
 	struct search s = { .entry = entry };
 	char folder[PATH_BYTES];
@@ -125,7 +126,8 @@ static int add_pattern(struct planner *p, const struct baseline_path *entry, siz
 }
 
 /* folder + below: hundreds of times, so not by snprintf(). */
-static bool join(const char *folder, const char *below, size_t len, char out[PATH_BYTES])
+static bool plan_baseline_join(
+	const char *folder, const char *below, size_t len, char out[PATH_BYTES])
 {
 	size_t n = strlen(folder);
 
@@ -144,12 +146,13 @@ static int add_below(struct planner *p, const struct baseline_path *entry, const
 	struct stat st;
 	bool absent;
 
-	if (!join(home->path, below, len, path) || !join(home->real, below, len, real))
+	if (!plan_baseline_join(home->path, below, len, path) ||
+		!plan_baseline_join(home->real, below, len, real))
 		return 0;
 	if (!matters(p, entry, real, &absent) ||
 		(!absent && lstat(real, &st) < 0 && plan_look_is_absent(errno)))
 		return 0;
-	return add(p, entry, path);
+	return plan_baseline_add(p, entry, path);
 }
 
 /* Most entries forbid writing, and most plans let little be written. */
@@ -179,7 +182,7 @@ static int collect_fixed(struct planner *p)
 			(!entry->secret && !is_writable_around(p, entry->pattern)))
 			continue;
 		len = plain_length(entry->pattern, &fixed);
-		r = fixed < len ? add_pattern(p, entry, fixed)
+		r = fixed < len ? plan_baseline_add_pattern(p, entry, fixed)
 				: add_below(p, entry, &root, entry->pattern, len);
 	}
 	return r;

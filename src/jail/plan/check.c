@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "jail/plan/internal.h"
 
-static const struct location *place_of(const struct plan_place *place)
+static const struct location *plan_check_place_of(const struct plan_place *place)
 {
 	return place->answer.source ? &place->answer.source->where : place->where;
 }
@@ -34,8 +34,9 @@ static bool can_change(const struct planner *p, const struct plan_hop *hop)
 
 static int refuse_target(struct planner *p, const struct plan_place *place)
 {
-	(void)error_set(p->error, -EACCES, place_of(place), "%s leads to %s, which %s forbids",
-		place->path, place->real, plan_ask_who(p, &place->answer));
+	(void)error_set(p->error, -EACCES, plan_check_place_of(place),
+		"%s leads to %s, which %s forbids", place->path, place->real,
+		plan_ask_who(p, &place->answer));
 	error_hint(p->error, "grant another path, or let the link lead elsewhere");
 	return -EACCES;
 }
@@ -81,7 +82,7 @@ static int check_limited_link(struct planner *p, const struct plan_place *place)
 
 		if (!can_change(p, hop) || strcmp(hop->path, "/") == 0)
 			continue;
-		(void)error_set(p->error, -EOPNOTSUPP, place_of(place),
+		(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
 			"%s is limited by %s, but the link %s on its way can be replaced by "
 			"commands",
 			place->path, plan_ask_who(p, &place->answer), hop->path);
@@ -92,7 +93,7 @@ static int check_limited_link(struct planner *p, const struct plan_place *place)
 	return 0;
 }
 
-static int check_links(struct planner *p, const struct plan_place *place)
+static int plan_check_links(struct planner *p, const struct plan_place *place)
 {
 	bool is_wanted = place->origin == PLAN_FROM_POLICY || place->runs == PLAN_RUNS;
 
@@ -135,7 +136,7 @@ static int check_names(struct planner *p, const struct plan_place *place)
 	if (place->names < 2 || !is_wanted_limit(p, place) || place->answer.limit == PLAN_WRITE ||
 		p->nodes[node->up].kind != PLAN_BIND || count_covered(p, place) >= place->names)
 		return 0;
-	(void)error_set(p->error, -EOPNOTSUPP, place_of(place),
+	(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
 		"%s is kept from commands by %s, but it has a second name (a hard link), and only "
 		"one can be covered",
 		place->path, who(p, place));
@@ -154,7 +155,7 @@ static int refuse_absent(struct planner *p, const struct plan_node *node)
 {
 	const struct plan_place *place = node->limiter;
 
-	(void)error_set(p->error, -EOPNOTSUPP, place_of(place),
+	(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
 		"%s is kept from commands by %s, but does not exist, and they may write where it "
 		"would be made",
 		place->path, who(p, place));
@@ -208,7 +209,7 @@ static int check_absent(struct planner *p, const struct plan_node *node)
 			       ? refuse_baseline(p, node)
 			       : refuse_absent(p, node);
 	if (by && node->limit < up->access && by->origin == PLAN_FROM_POLICY)
-		return plan_add_note(p, place_of(by),
+		return plan_add_note(p, plan_check_place_of(by),
 			"%s does not exist; what is made there later can be read", by->path);
 	return 0;
 }
@@ -237,7 +238,7 @@ static int check_mask(struct planner *p, const struct plan_node *node)
 	if (node->mount == up->mount || up->kind != PLAN_MASK ||
 		(node->kind != PLAN_BIND && node->kind != PLAN_SOCKET))
 		return 0;
-	(void)error_set(p->error, -EOPNOTSUPP, by ? place_of(by) : NULL,
+	(void)error_set(p->error, -EOPNOTSUPP, by ? plan_check_place_of(by) : NULL,
 		"%s is allowed inside %s, which is denied inside what is allowed: mounts cannot "
 		"hold this",
 		node->path, p->nodes[up->mount].path);
@@ -305,7 +306,7 @@ int plan_check(struct planner *p)
 	for (size_t i = 0; r == 0 && i < p->n; i++) {
 		r = plan_doors_check(p, &p->places[i]);
 		if (r == 0)
-			r = check_links(p, &p->places[i]);
+			r = plan_check_links(p, &p->places[i]);
 		if (r == 0)
 			r = check_names(p, &p->places[i]);
 	}

@@ -11,7 +11,7 @@
 #include "jail/plan/internal.h"
 #include "policy/network/host.h"
 
-static bool is_known(const struct planner *p, const char *path)
+static bool plan_doors_is_known(const struct planner *p, const char *path)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->places[i].special == PLAN_DOOR && strcmp(p->places[i].path, path) == 0)
@@ -28,7 +28,7 @@ static int add_door(struct planner *p, const char *path, const struct location *
 	struct plan_answer a;
 	int r;
 
-	if (is_known(p, path))
+	if (plan_doors_is_known(p, path))
 		return 0;
 	r = plan_ask_socket(p, path, &a);
 	if (r < 0 || a.grant == PLAN_NONE)
@@ -39,7 +39,7 @@ static int add_door(struct planner *p, const char *path, const struct location *
 	return plan_add_place(p, place);
 }
 
-static int add_list(struct planner *p, const struct grant_list *list)
+static int plan_doors_add_list(struct planner *p, const struct grant_list *list)
 {
 	int r = 0;
 
@@ -64,19 +64,20 @@ int plan_doors_collect(struct planner *p)
 	for (size_t i = 0; r == 0 && i < p->n_layers; i++) {
 		const struct permissions *l = p->layers[i];
 
-		r = add_list(p, &l->network_allow);
+		r = plan_doors_add_list(p, &l->network_allow);
 		for (size_t k = 0; r == 0 && k < l->n_rules; k++) {
 			const struct rule *rule = &l->rules[k];
 
 			if (!rule->disabled && rule->action == VERDICT_ALLOW &&
 				rule->operations >> OPERATION_NET_CONNECT & 1)
-				r = add_list(p, &rule->patterns);
+				r = plan_doors_add_list(p, &rule->patterns);
 		}
 	}
 	return r;
 }
 
-static int refuse(struct planner *p, const struct plan_place *place, int code, const char *why)
+static int plan_doors_refuse(
+	struct planner *p, const struct plan_place *place, int code, const char *why)
 {
 	(void)error_set(
 		p->error, code, place->where, "unix:%s is granted, but %s", place->path, why);
@@ -91,15 +92,16 @@ int plan_doors_check(struct planner *p, const struct plan_place *place)
 	if (place->special != PLAN_DOOR)
 		return 0;
 	if (place->hidden)
-		return refuse(p, place, -EACCES, "this user may not look at it");
+		return plan_doors_refuse(p, place, -EACCES, "this user may not look at it");
 	if (!place->exists) {
-		r = refuse(p, place, -ENOENT, "there is no such socket");
+		r = plan_doors_refuse(p, place, -ENOENT, "there is no such socket");
 		error_hint(p->error, "start what listens there first");
 		return r;
 	}
 	if (!place->is_socket)
-		return refuse(p, place, -ENOTSOCK, "that is no socket");
+		return plan_doors_refuse(p, place, -ENOTSOCK, "that is no socket");
 	if (strcmp(node->path, place->real) != 0 || node->kind != PLAN_SOCKET)
-		return refuse(p, place, -EOPNOTSUPP, "the sandbox has files of its own there");
+		return plan_doors_refuse(
+			p, place, -EOPNOTSUPP, "the sandbox has files of its own there");
 	return 0;
 }

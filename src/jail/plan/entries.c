@@ -16,7 +16,7 @@
 #include "base/path.h"
 #include "jail/plan/internal.h"
 
-static int add(struct planner *p, struct plan_entry entry)
+static int plan_entries_add(struct planner *p, struct plan_entry entry)
 {
 	if (ARENA_PUSH(&p->arena, p->entries, p->n_entries, p->cap_entries, entry) < 0)
 		return plan_no_memory(p);
@@ -32,7 +32,7 @@ static size_t parent_length(const char *path, size_t len)
 }
 
 /* Made by the tree itself. */
-static bool is_made(const char *path)
+static bool plan_entries_is_made(const char *path)
 {
 	return strcmp(path, "/dev") == 0 || strcmp(path, "/proc") == 0;
 }
@@ -54,12 +54,14 @@ static int add_parents(struct planner *p, const char *path)
 
 		if (!node)
 			return plan_no_memory(p);
-		if (node->kind == PLAN_BIND || is_made(folder) || is_added(p, folder, before))
+		if (node->kind == PLAN_BIND || plan_entries_is_made(folder) ||
+			is_added(p, folder, before))
 			break;
 		if (node->kind == PLAN_TMP && strcmp(node->path, folder) == 0 &&
 			&p->nodes[node->mount] == node)
 			continue;
-		r = add(p, (struct plan_entry){ .kind = PLAN_DIR, .path = folder, .is_dir = true });
+		r = plan_entries_add(
+			p, (struct plan_entry){ .kind = PLAN_DIR, .path = folder, .is_dir = true });
 	}
 	return r;
 }
@@ -86,12 +88,12 @@ static int add_pins(struct planner *p, const char *path, const struct plan_node 
 				place.path, strerror(-r));
 		entry.dev = place.dev;
 		entry.ino = place.ino;
-		r = add(p, entry);
+		r = plan_entries_add(p, entry);
 	}
 	return r;
 }
 
-static int add_node(struct planner *p, const struct plan_node *node)
+static int plan_entries_add_node(struct planner *p, const struct plan_node *node)
 {
 	const struct plan_node *up = &p->nodes[node->up];
 	const struct plan_node *around = &p->nodes[up->mount];
@@ -114,7 +116,7 @@ static int add_node(struct planner *p, const struct plan_node *node)
 	r = on_bind ? 0 : add_parents(p, node->path);
 	if (r == 0 && entry.over && up->access == PLAN_WRITE)
 		r = add_pins(p, node->path, around);
-	return r < 0 ? r : add(p, entry);
+	return r < 0 ? r : plan_entries_add(p, entry);
 }
 
 static bool has_entry(const struct planner *p, size_t i)
@@ -125,7 +127,7 @@ static bool has_entry(const struct planner *p, size_t i)
 		if (node->mount == i && node->kind == PLAN_TMP)
 			return true;
 		return node->named && node->special != PLAN_PRIVATE && node->path[1] &&
-		       node->limit > PLAN_NONE && !is_made(node->path);
+		       node->limit > PLAN_NONE && !plan_entries_is_made(node->path);
 	}
 	return node->mount == i;
 }
@@ -142,7 +144,7 @@ static int add_nodes(struct planner *p)
 		/* A folder that is named inside one of the session's own is just a folder. */
 		if (node.kind == PLAN_TMP && node.mount != i)
 			node.kind = PLAN_DIR;
-		r = add_node(p, &node);
+		r = plan_entries_add_node(p, &node);
 	}
 	return r;
 }
@@ -166,14 +168,14 @@ static int add_links(struct planner *p, const struct plan_place *place)
 			continue;
 		r = add_parents(p, hop->path);
 		if (r == 0)
-			r = add(p, (struct plan_entry){ .kind = PLAN_LINK,
-					   .path = hop->path,
-					   .text = hop->target });
+			r = plan_entries_add(p, (struct plan_entry){ .kind = PLAN_LINK,
+							.path = hop->path,
+							.text = hop->target });
 	}
 	return r;
 }
 
-static int by_path(const void *a, const void *b)
+static int plan_entries_by_path(const void *a, const void *b)
 {
 	const struct plan_entry *x = a, *y = b;
 	int r = plan_compare_paths(x->path, y->path);
@@ -189,7 +191,7 @@ static int take_entries(struct planner *p)
 {
 	struct plan *plan = p->plan;
 
-	qsort(p->entries, p->n_entries, sizeof(*p->entries), by_path);
+	qsort(p->entries, p->n_entries, sizeof(*p->entries), plan_entries_by_path);
 	for (size_t i = 0; i < p->n_entries; i++) {
 		struct plan_entry entry = p->entries[i];
 

@@ -16,7 +16,7 @@
 #include "jail/plan/internal.h"
 #include "policy/match/command.h"
 
-static enum verdict decide(const struct planner *p, const char *path)
+static enum verdict plan_exec_decide(const struct planner *p, const char *path)
 {
 	struct request r = { .op = OPERATION_EXEC, .target = path };
 	struct decision d;
@@ -25,7 +25,7 @@ static enum verdict decide(const struct planner *p, const char *path)
 }
 
 /* The pattern stands for every program, not just for one that happens to match. */
-static bool is_everything(struct planner *p, const struct source *s)
+static bool plan_exec_is_everything(struct planner *p, const struct source *s)
 {
 	struct command_pattern pattern;
 	struct glob g;
@@ -54,10 +54,10 @@ static bool is_listed_in(struct planner *p, size_t layer)
 	memcpy(path + 1, p->probe, strlen(p->probe) + 1);
 	if (policy_decide_layer(p->policy, layer, &r, &d) < 0 || d.verdict != VERDICT_ALLOW)
 		return true;
-	return d.source && !d.monitored && !is_everything(p, d.source);
+	return d.source && !d.monitored && !plan_exec_is_everything(p, d.source);
 }
 
-static bool is_listed(struct planner *p)
+static bool plan_exec_is_listed(struct planner *p)
 {
 	for (size_t i = 0; i < policy_layers(p->policy); i++) {
 		if (is_listed_in(p, i))
@@ -75,7 +75,7 @@ struct candidate {
 };
 
 /* With a list, what is not granted does not run anyway; only what a rule denies is kept out. */
-static int deny(const struct candidate *c, const char *path, const char *asked)
+static int plan_exec_deny(const struct candidate *c, const char *path, const char *asked)
 {
 	if (c->planner->plan->exec_listed && !plan_programs_is_denied(c->planner, asked))
 		return 0;
@@ -83,16 +83,16 @@ static int deny(const struct candidate *c, const char *path, const char *asked)
 }
 
 /* A file that a pattern names. */
-static int add_file(void *data, const char *path)
+static int plan_exec_add_file(void *data, const char *path)
 {
 	const struct candidate *c = data;
 
-	if (decide(c->planner, path) == VERDICT_ALLOW)
+	if (plan_exec_decide(c->planner, path) == VERDICT_ALLOW)
 		return c->planner->plan->exec_listed ? plan_programs_add(c->planner, path) : 0;
-	return deny(c, path, path);
+	return plan_exec_deny(c, path, path);
 }
 
-static int add_folder(const struct candidate *c, const char *path)
+static int plan_exec_add_folder(const struct candidate *c, const char *path)
 {
 	struct planner *p = c->planner;
 	char below[PATH_BYTES];
@@ -100,8 +100,8 @@ static int add_folder(const struct candidate *c, const char *path)
 	if (strlen(path) + strlen(p->probe) + 2 > sizeof(below))
 		return 0;
 	(void)stpcpy(stpcpy(stpcpy(below, path[1] ? path : ""), "/"), p->probe);
-	if (decide(p, below) != VERDICT_ALLOW)
-		return deny(c, path, below);
+	if (plan_exec_decide(p, below) != VERDICT_ALLOW)
+		return plan_exec_deny(c, path, below);
 	if (!p->plan->exec_listed || !path[1])
 		return 0;
 	path = arena_strdup(&p->arena, path);
@@ -111,25 +111,27 @@ static int add_folder(const struct candidate *c, const char *path)
 	return plan_programs_add_folder(p, path);
 }
 
-static int add_found(void *data, const char *path, bool subtree)
+static int plan_exec_add_found(void *data, const char *path, bool subtree)
 {
-	return subtree ? add_folder(data, path) : add_file(data, path);
+	return subtree ? plan_exec_add_folder(data, path) : plan_exec_add_file(data, path);
 }
 
 /* All the files that a name or a path leads to. */
-static int add_program(struct candidate *c, const char *name)
+static int plan_exec_add_program(struct candidate *c, const char *name)
 {
 	const struct resolver *resolver = c->planner->options->resolver;
 	int r = -ENOENT;
 
 	if (resolver)
-		r = resolver->programs(resolver->context, name, add_file, c);
+		r = resolver->programs(resolver->context, name, plan_exec_add_file, c);
 	if (r == -ENOENT && name[0] == '/')
-		return decide(c->planner, name) == VERDICT_ALLOW ? 0 : deny(c, name, name);
+		return plan_exec_decide(c->planner, name) == VERDICT_ALLOW
+			       ? 0
+			       : plan_exec_deny(c, name, name);
 	return r == -ENOENT ? 0 : r;
 }
 
-static int refuse_glob(const struct candidate *c)
+static int plan_exec_refuse_glob(const struct candidate *c)
 {
 	(void)error_set(c->planner->error, -EOPNOTSUPP, c->where,
 		"%s: a mount holds a program or a folder of programs, not a pattern", c->text);
@@ -145,21 +147,21 @@ static int add_alternative(struct candidate *c, const struct glob_alternative *a
 
 	switch (alt->kind) {
 	case GLOB_LITERAL:
-		return add_program(c, path);
+		return plan_exec_add_program(c, path);
 	case GLOB_SUBTREE:
-		return add_folder(c, path);
+		return plan_exec_add_folder(c, path);
 	case GLOB_TRUE:
 		break;
 	}
 	/* What matches later: a list holds, as new files cannot run; a denial does not. */
 	if (!plan_globs_can_expand(alt) || (!allows && !c->planner->plan->exec_listed))
-		return refuse_glob(c);
+		return plan_exec_refuse_glob(c);
 	if (ARENA_PUSH(&p->arena, p->exec_globs, p->n_exec_globs, p->cap_exec_globs, g) < 0)
 		return plan_no_memory(p);
-	return plan_globs_expand(p, alt, add_found, c);
+	return plan_globs_expand(p, alt, plan_exec_add_found, c);
 }
 
-static int add_path(struct candidate *c, const char *text, bool allows)
+static int plan_exec_add_path(struct candidate *c, const char *text, bool allows)
 {
 	struct glob g;
 	int r = plan_patterns_parse(c->planner, text, c->where, &g);
@@ -169,7 +171,7 @@ static int add_path(struct candidate *c, const char *text, bool allows)
 	return r;
 }
 
-static int add_pattern(
+static int plan_exec_add_pattern(
 	struct planner *p, const char *text, const struct location *where, bool allows)
 {
 	struct candidate c = { p, where, text };
@@ -183,12 +185,12 @@ static int add_pattern(
 		return -EOPNOTSUPP;
 	}
 	if (r == 0)
-		r = pattern.is_name ? add_program(&c, pattern.program)
-				    : add_path(&c, pattern.program, allows);
+		r = pattern.is_name ? plan_exec_add_program(&c, pattern.program)
+				    : plan_exec_add_path(&c, pattern.program, allows);
 	return r == -ENOMEM ? plan_no_memory(p) : r;
 }
 
-static int add_list(struct planner *p, const struct grant_list *list, bool allows)
+static int plan_exec_add_list(struct planner *p, const struct grant_list *list, bool allows)
 {
 	int r = 0;
 
@@ -196,20 +198,20 @@ static int add_list(struct planner *p, const struct grant_list *list, bool allow
 		const struct grant *g = &list->items[i];
 
 		for (size_t k = 0; r == 0 && k < g->n; k++)
-			r = add_pattern(p, g->all[k], &g->where, allows);
+			r = plan_exec_add_pattern(p, g->all[k], &g->where, allows);
 	}
 	return r;
 }
 
-static int add_layer(struct planner *p, const struct permissions *l)
+static int plan_exec_add_layer(struct planner *p, const struct permissions *l)
 {
-	int r = add_list(p, &l->exec, true);
+	int r = plan_exec_add_list(p, &l->exec, true);
 
 	for (size_t i = 0; r == 0 && i < l->n_rules; i++) {
 		const struct rule *rule = &l->rules[i];
 
 		if (!rule->disabled && rule->operations >> OPERATION_EXEC & 1)
-			r = add_list(p, &rule->patterns, rule->action == VERDICT_ALLOW);
+			r = plan_exec_add_list(p, &rule->patterns, rule->action == VERDICT_ALLOW);
 	}
 	return r;
 }
@@ -229,7 +231,7 @@ static int check_folders(struct planner *p)
 		plan_globs_folder(g->alternative, fixed);
 		if (links_follow(folder, NULL, NULL, real) < 0 || path_is_below(real, fixed) ||
 			path_is_below(fixed, real))
-			return refuse_glob(&c);
+			return plan_exec_refuse_glob(&c);
 	}
 	return 0;
 }
@@ -242,7 +244,7 @@ static int add_library(void *data, const char *path, bool subtree)
 	return plan_programs_add_essential(data, path);
 }
 
-static int add_essential(struct planner *p, const struct essential *e)
+static int plan_exec_add_essential(struct planner *p, const struct essential *e)
 {
 	struct glob g;
 	int r;
@@ -253,7 +255,7 @@ static int add_essential(struct planner *p, const struct essential *e)
 	return r < 0 ? r : plan_globs_expand(p, &g.alternatives[0], add_library, p);
 }
 
-static int add_essentials(struct planner *p)
+static int plan_exec_add_essentials(struct planner *p)
 {
 	struct plan_place other = { 0 };
 	int r = 0;
@@ -264,7 +266,7 @@ static int add_essentials(struct planner *p)
 		if (e->kind != ESSENTIAL_LIBRARY && e->kind != ESSENTIAL_LOADER)
 			continue;
 		if (!e->condition || plan_look_at(e->condition, &other) == 0)
-			r = add_essential(p, e);
+			r = plan_exec_add_essential(p, e);
 	}
 	return r;
 }
@@ -279,9 +281,9 @@ int plan_exec_collect(struct planner *p)
 	const struct resolver *resolver = p->options->resolver;
 	int r = 0;
 
-	p->plan->exec_listed = is_listed(p);
+	p->plan->exec_listed = plan_exec_is_listed(p);
 	for (size_t i = 0; r == 0 && i < p->n_layers; i++)
-		r = add_layer(p, p->layers[i]);
+		r = plan_exec_add_layer(p, p->layers[i]);
 	if (r == 0)
 		r = check_folders(p);
 	if (r == 0 && p->options->shell && resolver)
@@ -289,13 +291,13 @@ int plan_exec_collect(struct planner *p)
 	if (r == -ENOENT)
 		r = 0;
 	if (r == 0 && p->plan->exec_listed)
-		r = add_essentials(p);
+		r = plan_exec_add_essentials(p);
 	return r;
 }
 
 /* Landlock's list: what is visible, may run, and is not there to be mapped only. */
 
-static bool is_program(const struct planner *p, const struct plan_place *place)
+static bool plan_exec_is_program(const struct planner *p, const struct plan_place *place)
 {
 	const struct plan_node *node;
 
@@ -322,7 +324,7 @@ int plan_exec_list(struct planner *p)
 	for (size_t i = 0; plan->exec_listed && i < p->n; i++) {
 		const char *path;
 
-		if (!is_program(p, &p->places[i]) || has_program(plan, p->places[i].real))
+		if (!plan_exec_is_program(p, &p->places[i]) || has_program(plan, p->places[i].real))
 			continue;
 		path = arena_strdup(&plan->arena, p->places[i].real);
 		if (!path || ARENA_PUSH(&plan->arena, plan->programs, plan->n_programs,

@@ -33,7 +33,7 @@ static bool is_relays(const struct planner *p, const char *path)
 	return p->plan->network == PLAN_NETWORK_RELAY && is_about_hosts(path);
 }
 
-static int add_text(struct planner *p, const char *path)
+static int plan_extras_add_text(struct planner *p, const char *path)
 {
 	struct plan_place place = { .path = path, .origin = PLAN_FROM_ESSENTIALS };
 	int r = 0;
@@ -45,7 +45,7 @@ static int add_text(struct planner *p, const char *path)
 	return r < 0 ? r : plan_add_place(p, place);
 }
 
-static int add_essential(struct planner *p, const struct essential *e)
+static int plan_extras_add_essential(struct planner *p, const struct essential *e)
 {
 	struct plan_place place = { .path = e->path, .origin = PLAN_FROM_ESSENTIALS };
 
@@ -55,7 +55,7 @@ static int add_essential(struct planner *p, const struct essential *e)
 	case ESSENTIAL_READ:
 		return plan_add_place(p, place);
 	case ESSENTIAL_TEXT:
-		return add_text(p, e->path);
+		return plan_extras_add_text(p, e->path);
 	case ESSENTIAL_LIBRARY:
 	case ESSENTIAL_LOADER:
 		break; /* plan/exec.c */
@@ -63,12 +63,12 @@ static int add_essential(struct planner *p, const struct essential *e)
 	return 0;
 }
 
-static int add_essentials(struct planner *p)
+static int plan_extras_add_essentials(struct planner *p)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < essentials_n; i++)
-		r = add_essential(p, &essentials[i]);
+		r = plan_extras_add_essential(p, &essentials[i]);
 	return r;
 }
 
@@ -103,7 +103,7 @@ static int add_guarded(struct planner *p)
 
 int plan_extras_collect(struct planner *p)
 {
-	int r = add_essentials(p);
+	int r = plan_extras_add_essentials(p);
 
 	if (r == 0)
 		r = add_specials(p);

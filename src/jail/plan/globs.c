@@ -32,7 +32,7 @@ struct search {
 	char path[PATH_BYTES];
 };
 
-static bool is_slash(const struct glob_token *t)
+static bool plan_globs_is_slash(const struct glob_token *t)
 {
 	return t->type == GLOB_BYTE && t->byte == '/';
 }
@@ -40,12 +40,12 @@ static bool is_slash(const struct glob_token *t)
 /* Where the component that starts with the slash at i ends. */
 static size_t component_end(const struct search *s, size_t i)
 {
-	for (i++; i < s->n && !is_slash(&s->tokens[i]);)
+	for (i++; i < s->n && !plan_globs_is_slash(&s->tokens[i]);)
 		i++;
 	return i;
 }
 
-static int too_many(struct search *s)
+static int plan_globs_too_many(struct search *s)
 {
 	return error_set(s->planner->error, -E2BIG, NULL,
 		"a pattern would search more than %d names", NAMES_MAX);
@@ -54,7 +54,7 @@ static int too_many(struct search *s)
 static int search_from(struct search *s, size_t i, size_t len);
 
 /* A name that may belong to the component at i; path has room for len bytes already used. */
-static int try_name(struct search *s, size_t i, size_t len, const char *name)
+static int plan_globs_try_name(struct search *s, size_t i, size_t len, const char *name)
 {
 	struct glob_alternative part = {
 		.kind = GLOB_TRUE, .tokens = s->tokens + i, .literal = ""
@@ -86,7 +86,8 @@ static int search_folder(struct search *s, size_t i, size_t len)
 		r = plan_look_next(s->planner, folder, dir, &name);
 		if (r < 0 || !name)
 			break;
-		r = ++s->names > NAMES_MAX ? too_many(s) : try_name(s, i, len, name);
+		r = ++s->names > NAMES_MAX ? plan_globs_too_many(s)
+					   : plan_globs_try_name(s, i, len, name);
 		s->path[len] = '\0';
 	}
 	if (dir)
@@ -95,7 +96,7 @@ static int search_folder(struct search *s, size_t i, size_t len)
 }
 
 /* Writes the component at i, if it has no wildcard, behind the path. 0: it has one. */
-static size_t add_literal(struct search *s, size_t i, size_t len)
+static size_t plan_globs_add_literal(struct search *s, size_t i, size_t len)
 {
 	size_t end = component_end(s, i);
 
@@ -120,7 +121,7 @@ static int search_from(struct search *s, size_t i, size_t len)
 				"a pattern matches more than %d files", MATCHES_MAX);
 		return s->found(s->data, s->path, s->subtree);
 	}
-	next = add_literal(s, i, len);
+	next = plan_globs_add_literal(s, i, len);
 	s->path[next ? next : len] = '\0';
 	return next ? search_from(s, component_end(s, i), next) : search_folder(s, i, len);
 }
@@ -164,7 +165,7 @@ int plan_globs_expand(
 		s.subtree = true;
 		s.n--;
 	}
-	return s.n > 0 && is_slash(&s.tokens[0]) ? search_from(&s, 0, 0) : 0;
+	return s.n > 0 && plan_globs_is_slash(&s.tokens[0]) ? search_from(&s, 0, 0) : 0;
 }
 
 /* Layers with such globs are written anew */
@@ -176,7 +177,7 @@ struct rewrite {
 	const struct location *where;
 };
 
-static int add_text(const struct rewrite *w, struct buffer *text)
+static int plan_globs_add_text(const struct rewrite *w, struct buffer *text)
 {
 	int r = text->failed ? -ENOMEM
 			     : permissions_add(w->to, w->list, buffer_text(text), w->where);
@@ -184,7 +185,7 @@ static int add_text(const struct rewrite *w, struct buffer *text)
 	return r == -ENOMEM ? plan_no_memory(w->planner) : r;
 }
 
-static int add_found(void *data, const char *path, bool subtree)
+static int plan_globs_add_found(void *data, const char *path, bool subtree)
 {
 	const struct rewrite *w = data;
 	auto_buffer text = { 0 };
@@ -192,7 +193,7 @@ static int add_found(void *data, const char *path, bool subtree)
 	glob_print_literal(path, strlen(path), &text);
 	if (subtree)
 		buffer_adds(&text, "/**");
-	return add_text(w, &text);
+	return plan_globs_add_text(w, &text);
 }
 
 static int refuse(struct rewrite *w, const char *text)
@@ -215,11 +216,12 @@ static int rewrite_pattern(struct rewrite *w, const char *text)
 
 		if (g.alternatives[i].kind != GLOB_TRUE) {
 			glob_print(&g.alternatives[i], &one);
-			r = add_text(w, &one);
+			r = plan_globs_add_text(w, &one);
 		} else if (!plan_globs_can_expand(&g.alternatives[i])) {
 			r = refuse(w, text);
 		} else {
-			r = plan_globs_expand(w->planner, &g.alternatives[i], add_found, w);
+			r = plan_globs_expand(
+				w->planner, &g.alternatives[i], plan_globs_add_found, w);
 			if (r == 0)
 				r = plan_add_note(w->planner, w->where,
 					"%s: holds for what exists now, not for what is made later",

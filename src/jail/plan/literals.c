@@ -41,7 +41,7 @@ static const char *find_reason(const struct host_pattern *h)
 	return NULL;
 }
 
-static bool is_taken(const struct plan *plan, const struct plan_literal *l)
+static bool plan_literals_is_taken(const struct plan *plan, const struct plan_literal *l)
 {
 	for (size_t i = 0; i < plan->n_literals; i++)
 		if (plan->literals[i].port == l->port &&
@@ -58,7 +58,7 @@ static int take_literals(struct planner *p, const struct host_pattern *h)
 	for (unsigned port = h->port_lo; port <= h->port_hi; port++) {
 		const struct plan_literal l = { address_plain(&h->prefix.address), (uint16_t)port };
 
-		if (is_taken(plan, &l))
+		if (plan_literals_is_taken(plan, &l))
 			continue;
 		if (plan->n_literals == PLAN_LITERALS_MAX)
 			return -E2BIG;
@@ -81,7 +81,7 @@ static void count_ports(struct plan *plan, const struct host_pattern *h)
 }
 
 /* A grant of several patterns, which must all match, is as single as one of them. */
-static int look_at_grant(struct planner *p, const struct grant *g, struct obstacle *o)
+static int plan_literals_look_at_grant(struct planner *p, const struct grant *g, struct obstacle *o)
 {
 	const char *why = NULL;
 	int r;
@@ -112,7 +112,7 @@ static int look_at_list(struct planner *p, const struct grant_list *list, struct
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && !o->why && i < list->n; i++)
-		r = look_at_grant(p, &list->items[i], o);
+		r = plan_literals_look_at_grant(p, &list->items[i], o);
 	return r;
 }
 
@@ -130,7 +130,7 @@ static int look_at_layer(struct planner *p, const struct permissions *l, struct 
 }
 
 /* Printed by hand: an error's text is shortened where memory ends, and does not tell. */
-static int refuse(struct planner *p, const struct obstacle *o)
+static int plan_literals_refuse(struct planner *p, const struct obstacle *o)
 {
 	const char *what = o->text ? o->text : "a layer that allows every host by default";
 	auto_buffer text = { 0 };
@@ -159,5 +159,5 @@ int plan_literals_collect(struct planner *p)
 			return r;
 	}
 	p->plan->n_literals = p->plan->n_listeners = 0;
-	return refuse(p, &o);
+	return plan_literals_refuse(p, &o);
 }

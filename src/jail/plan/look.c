@@ -113,7 +113,7 @@ static int add_hop(void *data, const char *link, const char *target)
 	return ARENA_PUSH(&p->arena, p->hops, p->n_hops, p->cap_hops, hop);
 }
 
-static int walk(struct planner *p, struct plan_place *place)
+static int plan_look_walk(struct planner *p, struct plan_place *place)
 {
 	char end[PATH_BYTES];
 	int r;
@@ -134,12 +134,12 @@ static int walk(struct planner *p, struct plan_place *place)
 	return absent(p, place, plan_look_at(place->real, place));
 }
 
-static int look(struct planner *p, struct plan_place *place)
+static int jail_plan_look(struct planner *p, struct plan_place *place)
 {
 	int r = plan_look_at(place->path, place);
 
 	place->real = place->path;
-	r = r == -ELOOP ? walk(p, place) : absent(p, place, r);
+	r = r == -ELOOP ? plan_look_walk(p, place) : absent(p, place, r);
 	if (place->is_program && place->is_dir)
 		place->exists = false;
 	return r;
@@ -228,7 +228,7 @@ static int ask_there(const struct planner *p, struct plan_place *place, enum que
 	return r < 0 || place->origin != PLAN_FROM_POLICY ? r : distrust(p, place);
 }
 
-static int ask(struct planner *p, struct plan_place *place)
+static int plan_look_ask(struct planner *p, struct plan_place *place)
 {
 	bool door = place->special == PLAN_DOOR;
 	enum question about = door                              ? ABOUT_SOCKET
@@ -253,9 +253,9 @@ int plan_look(struct planner *p)
 	for (; r == 0 && p->n_ready < p->n; p->n_ready++) {
 		struct plan_place *place = &p->places[p->n_ready];
 
-		r = look(p, place);
+		r = jail_plan_look(p, place);
 		if (r == 0)
-			r = ask(p, place);
+			r = plan_look_ask(p, place);
 	}
 	return r;
 }

@@ -37,7 +37,7 @@ static bool grants_nothing(const struct permissions *l)
 }
 
 /* The pattern stands for any host on any port, over tcp or udp: sets a bit in *seen. */
-static int look_at_grant(struct planner *p, const struct grant *g, unsigned *seen)
+static int plan_network_look_at_grant(struct planner *p, const struct grant *g, unsigned *seen)
 {
 	struct host_pattern h;
 	int r;
@@ -52,7 +52,7 @@ static int look_at_grant(struct planner *p, const struct grant *g, unsigned *see
 }
 
 /* Every host and port, and nothing taken away again. */
-static int is_open(struct planner *p, const struct permissions *l, bool *ret)
+static int plan_network_is_open(struct planner *p, const struct permissions *l, bool *ret)
 {
 	const unsigned both = 1U << TRANSPORT_TCP | 1U << TRANSPORT_UDP;
 	unsigned seen = plan_network_allows_by_default(l) ? both : 0;
@@ -63,7 +63,7 @@ static int is_open(struct planner *p, const struct permissions *l, bool *ret)
 	for (size_t i = 0; i < l->n_rules; i++)
 		narrowed = narrowed || plan_network_is_about_hosts(&l->rules[i]);
 	for (size_t i = 0; r == 0 && i < l->network_allow.n; i++)
-		r = look_at_grant(p, &l->network_allow.items[i], &seen);
+		r = plan_network_look_at_grant(p, &l->network_allow.items[i], &seen);
 	*ret = !narrowed && seen == both;
 	return r;
 }
@@ -104,7 +104,7 @@ static int take_host_network(struct planner *p)
 
 /* Ports to publish: those that every layer lists. */
 
-static bool has_port(const struct permissions *l, const char *port)
+static bool plan_network_has_port(const struct permissions *l, const char *port)
 {
 	for (size_t i = 0; i < l->listen.n; i++)
 		if (strcmp(l->listen.items[i].all[0], port) == 0)
@@ -112,7 +112,7 @@ static bool has_port(const struct permissions *l, const char *port)
 	return false;
 }
 
-static bool is_taken(const struct plan *plan, unsigned long port)
+static bool plan_network_is_taken(const struct plan *plan, unsigned long port)
 {
 	for (size_t i = 0; i < plan->n_ports; i++)
 		if (plan->ports[i] == port)
@@ -120,7 +120,7 @@ static bool is_taken(const struct plan *plan, unsigned long port)
 	return false;
 }
 
-static int add_port(struct planner *p, const struct grant *g)
+static int plan_network_add_port(struct planner *p, const struct grant *g)
 {
 	struct plan *plan = p->plan;
 	char *end;
@@ -128,7 +128,7 @@ static int add_port(struct planner *p, const struct grant *g)
 
 	if (!isdigit((unsigned char)g->all[0][0]) || *end != '\0' || port == 0 || port > UINT16_MAX)
 		return error_set(p->error, -EINVAL, &g->where, "listen: %s is no port", g->all[0]);
-	if (is_taken(plan, port))
+	if (plan_network_is_taken(plan, port))
 		return 0;
 	if (plan->n_ports == PLAN_PORTS_MAX)
 		return error_set(p->error, -E2BIG, &g->where,
@@ -145,9 +145,10 @@ static int take_ports(struct planner *p)
 	for (size_t i = 0; r == 0 && i < first->n; i++) {
 		size_t n = 0;
 
-		while (n < p->n_layers && has_port(p->layers[n], first->items[i].all[0]))
+		while (n < p->n_layers &&
+			plan_network_has_port(p->layers[n], first->items[i].all[0]))
 			n++;
-		r = n == p->n_layers ? add_port(p, &first->items[i]) : 0;
+		r = n == p->n_layers ? plan_network_add_port(p, &first->items[i]) : 0;
 	}
 	return r;
 }
@@ -186,7 +187,7 @@ static uint16_t families_of(const struct host_pattern *h)
 	return h->prefix.address.bits == 32 ? PLAN_FAMILY_4 : PLAN_FAMILY_6;
 }
 
-static bool contains(const struct plan_range *a, const struct plan_range *b)
+static bool plan_network_contains(const struct plan_range *a, const struct plan_range *b)
 {
 	return a->lo <= b->lo && a->hi >= b->hi && (a->families & b->families) == b->families;
 }
@@ -196,7 +197,7 @@ static void add_range(struct plan *plan, const struct host_pattern *h)
 	struct plan_range range = { h->port_lo ? h->port_lo : 1, h->port_hi, families_of(h) };
 
 	for (size_t i = 0; i < plan->n_loopback; i++)
-		if (contains(&plan->loopback[i], &range))
+		if (plan_network_contains(&plan->loopback[i], &range))
 			return;
 	/* More of them are taken for all: the policy is asked all the same. */
 	if (plan->n_loopback == PLAN_RANGES_MAX) {
@@ -242,7 +243,7 @@ static int judge_openness(struct planner *p, bool *ret)
 	*ret = false;
 	for (size_t i = 0; i < p->n_layers; i++) {
 		bool open;
-		int r = is_open(p, p->layers[i], &open);
+		int r = plan_network_is_open(p, p->layers[i], &open);
 
 		if (r < 0 || !open)
 			return r;

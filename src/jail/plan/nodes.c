@@ -28,7 +28,7 @@ static void take_look(struct plan_node *node, const struct plan_place *place)
 	node->ino = place->ino;
 }
 
-static void merge(struct plan_node *node, const struct plan_place *place)
+static void plan_nodes_merge(struct plan_node *node, const struct plan_place *place)
 {
 	const struct plan_answer *a = &place->answer;
 
@@ -80,7 +80,7 @@ static bool counts(const struct plan_place *place)
 	       place->runs == PLAN_RUNS_NOT;
 }
 
-static int merge_all(struct planner *p)
+static int plan_nodes_merge_all(struct planner *p)
 {
 	const struct plan_place **sorted =
 		arena_calloc(&p->arena, p->n, sizeof(const struct plan_place *));
@@ -99,13 +99,13 @@ static int merge_all(struct planner *p)
 		if (i == 0 || strcmp(sorted[i]->real, sorted[i - 1]->real) != 0)
 			p->nodes[p->n_nodes++] =
 				(struct plan_node){ .path = sorted[i]->real, .limit = PLAN_WRITE };
-		merge(&p->nodes[p->n_nodes - 1], sorted[i]);
+		plan_nodes_merge(&p->nodes[p->n_nodes - 1], sorted[i]);
 	}
 	return 0;
 }
 
 /* Where a list of programs exists, nothing that can be written can run. */
-static bool may_run(
+static bool plan_nodes_may_run(
 	const struct planner *p, const struct plan_node *node, const struct plan_node *up)
 {
 	if (!p->plan->exec_listed)
@@ -151,7 +151,7 @@ static void settle_own(struct plan_node *node, size_t i, enum plan_kind kind)
 	node->mount = i;
 }
 
-static void settle(const struct planner *p, size_t i)
+static void plan_nodes_settle(const struct planner *p, size_t i)
 {
 	struct plan_node *node = &p->nodes[i];
 	const struct plan_node *up = &p->nodes[node->up];
@@ -179,7 +179,7 @@ static void settle(const struct planner *p, size_t i)
 		return;
 	}
 	node->kind = PLAN_BIND;
-	node->exec = may_run(p, node, up);
+	node->exec = plan_nodes_may_run(p, node, up);
 	node->mount = around == node->access && node->exec == up->exec ? up->mount : i;
 }
 
@@ -191,14 +191,14 @@ static void settle_all(struct planner *p)
 		while (up > 0 && !path_is_below(p->nodes[i].path, p->nodes[up].path))
 			up = p->nodes[up].up;
 		p->nodes[i].up = up;
-		settle(p, i);
+		plan_nodes_settle(p, i);
 		up = i;
 	}
 }
 
 int plan_nodes_build(struct planner *p)
 {
-	int r = merge_all(p);
+	int r = plan_nodes_merge_all(p);
 
 	if (r == 0)
 		settle_all(p);

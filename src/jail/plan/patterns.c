@@ -31,7 +31,7 @@ int plan_patterns_parse(
 	return r < 0 ? r : glob_parse(ret, &p->arena, expanded, where, p->error);
 }
 
-static int refuse_glob(
+static int plan_patterns_refuse_glob(
 	struct planner *p, const char *text, const struct location *where, const struct role *role)
 {
 	(void)error_set(p->error, -EOPNOTSUPP, where,
@@ -57,8 +57,9 @@ static int add_alternative(struct planner *p, const struct glob_alternative *alt
 	struct plan_place place = { .origin = PLAN_FROM_POLICY, .text = text, .where = where };
 
 	if (alt->kind == GLOB_TRUE)
-		return role->verdict == VERDICT_ALLOW ? refuse_glob(p, text, where, role)
-						      : keep_glob(p, alt, text, where);
+		return role->verdict == VERDICT_ALLOW
+			       ? plan_patterns_refuse_glob(p, text, where, role)
+			       : keep_glob(p, alt, text, where);
 	if (alt->literal_len >= PATH_BYTES)
 		return 0;
 	place.path =
@@ -158,7 +159,7 @@ static int choose_probe(struct planner *p)
 	return error_set(p->error, -E2BIG, NULL, "the policy names too much");
 }
 
-static int by_path(const void *a, const void *b)
+static int plan_patterns_by_path(const void *a, const void *b)
 {
 	return plan_compare_paths(
 		((const struct plan_place *)a)->path, ((const struct plan_place *)b)->path);
@@ -169,7 +170,7 @@ static void drop_duplicates(struct planner *p)
 {
 	size_t n = 0;
 
-	qsort(p->places, p->n, sizeof(*p->places), by_path);
+	qsort(p->places, p->n, sizeof(*p->places), plan_patterns_by_path);
 	for (size_t i = 0; i < p->n; i++) {
 		if (n == 0 || strcmp(p->places[n - 1].path, p->places[i].path) != 0)
 			p->places[n++] = p->places[i];

@@ -148,7 +148,7 @@ static int (*const steps[])(struct planner *p) = {
 	choose_work_dir,
 };
 
-static int run(struct planner *p)
+static int plan_run(struct planner *p)
 {
 	int r = 0;
 
@@ -161,7 +161,7 @@ int plan_new(struct plan **ret, const struct plan_options *o, struct error *e)
 {
 	auto_plan *plan = calloc(1, sizeof(*plan));
 	struct planner p = { .plan = plan, .options = o, .policy = o->policy, .error = e };
-	int r = plan ? run(&p) : error_set(e, -ENOMEM, NULL, "out of memory");
+	int r = plan ? plan_run(&p) : error_set(e, -ENOMEM, NULL, "out of memory");
 
 	policy_free(p.own_policy);
 	for (size_t i = 0; i < p.n_copies; i++)

@@ -19,7 +19,7 @@
 /* Far more than anybody lists; each is a mount. */
 enum { PROGRAMS_MAX = 4096, HEAD_BYTES = 256 };
 
-static bool has(const struct planner *p, const char *path, enum plan_runs runs)
+static bool plan_programs_has(const struct planner *p, const char *path, enum plan_runs runs)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct plan_place *place = &p->places[i];
@@ -31,7 +31,7 @@ static bool has(const struct planner *p, const char *path, enum plan_runs runs)
 	return false;
 }
 
-static int add(struct planner *p, struct plan_place place, const char *path)
+static int jail_plan_programs_add(struct planner *p, struct plan_place place, const char *path)
 {
 	place.path = arena_strdup(&p->arena, path);
 	if (!place.path)
@@ -48,21 +48,22 @@ int plan_programs_deny(
 		.origin = PLAN_FROM_EXEC, .runs = PLAN_RUNS_NOT, .where = where, .text = text
 	};
 
-	return has(p, path, PLAN_RUNS_NOT) ? 0 : add(p, place, path);
+	return plan_programs_has(p, path, PLAN_RUNS_NOT) ? 0
+							 : jail_plan_programs_add(p, place, path);
 }
 
 int plan_programs_add_essential(struct planner *p, const char *path)
 {
 	struct plan_place place = { .origin = PLAN_FROM_ESSENTIALS, .runs = PLAN_RUNS };
 
-	return add(p, place, path);
+	return jail_plan_programs_add(p, place, path);
 }
 
 int plan_programs_add_folder(struct planner *p, const char *path)
 {
 	struct plan_place place = { .origin = PLAN_FROM_EXEC, .runs = PLAN_RUNS };
 
-	return has(p, path, PLAN_RUNS) ? 0 : add(p, place, path);
+	return plan_programs_has(p, path, PLAN_RUNS) ? 0 : jail_plan_programs_add(p, place, path);
 }
 
 /* What comes along with a program is left out where a rule denies it by name. */
@@ -98,7 +99,7 @@ static int add_by_name(struct planner *p, const char *name)
 /* Scripts */
 
 /* The next word of a line; NULL at its end. The line is cut into words. */
-static char *next_word(char **line)
+static char *plan_programs_next_word(char **line)
 {
 	char *word;
 
@@ -120,10 +121,10 @@ static bool is_env(const char *path)
 /* "env -S NAME=value program": the program. */
 static char *word_behind_env(char *line)
 {
-	char *word = next_word(&line);
+	char *word = plan_programs_next_word(&line);
 
 	while (word && (word[0] == '-' || strchr(word, '=')))
-		word = next_word(&line);
+		word = plan_programs_next_word(&line);
 	return word;
 }
 
@@ -138,7 +139,7 @@ static int add_interpreter(struct planner *p, const char *path)
 		return 0;
 	head[n] = '\0';
 	head[strcspn(head, "\n")] = '\0';
-	word = next_word(&line);
+	word = plan_programs_next_word(&line);
 	if (!word || word[0] != '/')
 		return 0;
 	r = add_by_name(p, word);
@@ -151,7 +152,7 @@ static int add_interpreter(struct planner *p, const char *path)
 /* Companions */
 
 /* "python" in "python3.11", "gcc" in "gcc-12". */
-static size_t stem(const char *name)
+static size_t plan_programs_stem(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -162,13 +163,13 @@ static size_t stem(const char *name)
 
 static bool is_called(const char *name, const char *program)
 {
-	size_t len = stem(name);
+	size_t len = plan_programs_stem(name);
 
 	return strcmp(name, program) == 0 ||
 	       (strlen(program) == len && memcmp(name, program, len) == 0);
 }
 
-static int add_found(void *data, const char *path, bool subtree)
+static int plan_programs_add_found(void *data, const char *path, bool subtree)
 {
 	struct planner *p = data;
 
@@ -184,7 +185,7 @@ static int add_companion(struct planner *p, const char *what)
 	if (what[0] != '/')
 		return add_by_name(p, what);
 	r = glob_parse(&g, &p->arena, what, NULL, p->error);
-	return r < 0 ? r : plan_globs_expand(p, &g.alternatives[0], add_found, p);
+	return r < 0 ? r : plan_globs_expand(p, &g.alternatives[0], plan_programs_add_found, p);
 }
 
 static int add_companions(struct planner *p, const char *path)
@@ -206,9 +207,9 @@ int plan_programs_add(struct planner *p, const char *path)
 	};
 	int r;
 
-	if (has(p, path, PLAN_RUNS))
+	if (plan_programs_has(p, path, PLAN_RUNS))
 		return 0;
-	r = add(p, place, path);
+	r = jail_plan_programs_add(p, place, path);
 	if (r == 0)
 		r = add_interpreter(p, path);
 	return r < 0 || !p->plan->exec_listed ? r : add_companions(p, path);

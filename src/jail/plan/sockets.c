@@ -47,7 +47,7 @@ static int add_mask(struct planner *p, const char *path)
 }
 
 /* All sockets in a folder. */
-static int add_all(struct planner *p, const char *folder)
+static int plan_sockets_add_all(struct planner *p, const char *folder)
 {
 	DIR *dir;
 	int r = plan_look_open(p, folder, &dir);
@@ -83,11 +83,11 @@ static int add_renamed(struct planner *p, const char *path)
 	if (p->searched && strcmp(p->searched, folder) == 0)
 		return 0;
 	p->searched = folder;
-	return plan_nodes_find(p, folder)->kind == PLAN_BIND ? add_all(p, folder) : 0;
+	return plan_nodes_find(p, folder)->kind == PLAN_BIND ? plan_sockets_add_all(p, folder) : 0;
 }
 
 /* Masks what is there, if it can be seen. bound: somebody listens under that very name. */
-static int add_socket(struct planner *p, const char *path, bool bound)
+static int plan_sockets_add_socket(struct planner *p, const char *path, bool bound)
 {
 	char real[PATH_BYTES];
 	struct stat st;
@@ -113,12 +113,12 @@ static int add_relative(struct planner *p, const char *name)
 			continue;
 		if (snprintf(path, sizeof(path), "%s/%s", node->path, name) < PATH_BYTES &&
 			path_normalize(path, strlen(path), normal, &len) == 0)
-			r = add_socket(p, normal, false);
+			r = plan_sockets_add_socket(p, normal, false);
 	}
 	return r;
 }
 
-static int read_list(struct planner *p, FILE *list)
+static int plan_sockets_read_list(struct planner *p, FILE *list)
 {
 	char line[PATH_BYTES + 256];
 	size_t n = 0;
@@ -136,7 +136,7 @@ static int read_list(struct planner *p, FILE *list)
 		if (++n > SOCKETS_MAX)
 			return error_set(p->error, -E2BIG, NULL,
 				"there are too many sockets on this machine to mask");
-		r = name[0] == '/' ? add_socket(p, name, true) : add_relative(p, name);
+		r = name[0] == '/' ? plan_sockets_add_socket(p, name, true) : add_relative(p, name);
 	}
 	return r == 0 && ferror(list) ? -EIO : r;
 }
@@ -152,7 +152,8 @@ static bool is_entered(const char *path, const struct statx *x)
 		       (strncmp(path, "/run/user/", 10) == 0 && !strchr(path + 10, '/')));
 }
 
-static int search(struct planner *p, const char *folder, unsigned depth, unsigned *names);
+static int plan_sockets_search(
+	struct planner *p, const char *folder, unsigned depth, unsigned *names);
 
 /* Where commands may write, a socket that nobody listens on must stay theirs to remove. */
 static int visit(struct planner *p, const char *path, unsigned depth, unsigned *names)
@@ -168,13 +169,14 @@ static int visit(struct planner *p, const char *path, unsigned depth, unsigned *
 	if (statx(AT_FDCWD, path, flags, STATX_TYPE, &x) < 0)
 		return 0;
 	if (depth < DEPTH_MAX && is_entered(path, &x))
-		return search(p, path, depth + 1, names);
+		return plan_sockets_search(p, path, depth + 1, names);
 	if (!S_ISSOCK(x.stx_mode) || node->access == PLAN_WRITE)
 		return 0;
-	return add_socket(p, path, false);
+	return plan_sockets_add_socket(p, path, false);
 }
 
-static int search(struct planner *p, const char *folder, unsigned depth, unsigned *names)
+static int plan_sockets_search(
+	struct planner *p, const char *folder, unsigned depth, unsigned *names)
 {
 	DIR *dir;
 	int r = plan_look_open(p, folder, &dir);
@@ -215,7 +217,7 @@ int plan_sockets_collect(struct planner *p)
 		return error_set(p->error, -errno, NULL,
 			"the sockets of this machine cannot be listed: /proc/self/net/unix: %s",
 			strerror(errno));
-	r = read_list(p, list);
+	r = plan_sockets_read_list(p, list);
 	(void)fclose(list);
-	return r == 0 && shows_run(p) ? search(p, "/run", 0, &names) : r;
+	return r == 0 && shows_run(p) ? plan_sockets_search(p, "/run", 0, &names) : r;
 }

@@ -54,7 +54,7 @@ static void add_entry(const struct plan_entry *e, struct buffer *out)
 		buffer_add(out, e->text, strlen(e->text) + 1);
 }
 
-static void add_literal(const struct plan_literal *l, struct buffer *out)
+static void plan_wire_add_literal(const struct plan_literal *l, struct buffer *out)
 {
 	struct literal literal = { .port = l->port, .bits = l->address.bits };
 
@@ -85,13 +85,13 @@ int plan_encode(const struct plan *p, struct buffer *out)
 	for (size_t i = 0; i < p->n_programs; i++)
 		buffer_add(out, p->programs[i], strlen(p->programs[i]) + 1);
 	for (size_t i = 0; i < p->n_literals; i++)
-		add_literal(&p->literals[i], out);
+		plan_wire_add_literal(&p->literals[i], out);
 	if (p->unheld)
 		buffer_add(out, p->unheld, strlen(p->unheld) + 1);
 	return out->failed ? -ENOMEM : 0;
 }
 
-static int read_entry(struct reader *r, struct plan_entry *e)
+static int plan_wire_read_entry(struct reader *r, struct plan_entry *e)
 {
 	struct entry_head head;
 
@@ -141,7 +141,7 @@ static int read_lists(struct plan *p, struct reader *r, const struct plan_head *
 	if (!p->entries || !p->programs)
 		return -ENOMEM;
 	for (; ret == 0 && p->n < head->n_entries; p->n++)
-		ret = read_entry(r, &p->entries[p->n]);
+		ret = plan_wire_read_entry(r, &p->entries[p->n]);
 	for (; ret == 0 && p->n_programs < head->n_programs; p->n_programs++) {
 		p->programs[p->n_programs] = reader_string(r);
 		if (!p->programs[p->n_programs] || p->programs[p->n_programs][0] != '/')

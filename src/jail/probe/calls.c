@@ -37,7 +37,7 @@ int probe_no_new_privs(struct probe_answer *a)
 }
 
 /* Installs a filter that does `action` for getppid() and allows the rest. */
-static long install(uint32_t action, unsigned flags)
+static long probe_calls_install(uint32_t action, unsigned flags)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0 /* nr */),
@@ -54,7 +54,7 @@ static long install(uint32_t action, unsigned flags)
 
 int probe_seccomp(struct probe_answer *a)
 {
-	if (install(SECCOMP_RET_ERRNO | ANSWER % 4096, 0) < 0)
+	if (probe_calls_install(SECCOMP_RET_ERRNO | ANSWER % 4096, 0) < 0)
 		return probe_fail(a, errno, "installing a filter");
 	if (syscall(SYS_getppid) != -1 || errno != ANSWER % 4096)
 		return probe_fail(a, EEXIST, "being refused a call by a filter");
@@ -64,11 +64,13 @@ int probe_seccomp(struct probe_answer *a)
 /* The side that is watched: tells the listener's number through the pipe, then makes the call. */
 static _Noreturn void be_watched(int pipe_end)
 {
-	long fd = install(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE);
+	long fd = probe_calls_install(
+		SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE);
 	int message[2] = { (int)fd, 1 };
 
 	if (fd < 0 && errno == EINVAL) {
-		message[0] = (int)install(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+		message[0] = (int)probe_calls_install(
+			SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 		message[1] = 0;
 	}
 	if (message[0] < 0)

@@ -42,7 +42,7 @@ static int copy_read_only(struct probe_answer *a, int *ret)
 	return 0;
 }
 
-static int put(struct probe_answer *a, int mount)
+static int probe_mounts_put(struct probe_answer *a, int mount)
 {
 	if (move_mount(mount, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return probe_fail(a, errno, "move_mount");
@@ -59,6 +59,6 @@ int probe_mount_calls(struct probe_answer *a)
 	if (r == 0)
 		r = copy_read_only(a, &copy);
 	if (r == 0)
-		r = put(a, empty);
-	return r < 0 ? r : put(a, copy);
+		r = probe_mounts_put(a, empty);
+	return r < 0 ? r : probe_mounts_put(a, copy);
 }

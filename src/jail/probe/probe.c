@@ -163,7 +163,7 @@ static void try_cgroup(struct probe_finding *f)
 	}
 }
 
-static void conclude(struct probe_finding *f, const struct probe_answer *a)
+static void probe_conclude(struct probe_finding *f, const struct probe_answer *a)
 {
 	f->held = a->error == 0;
 	f->error = a->error;
@@ -176,7 +176,7 @@ static void conclude(struct probe_finding *f, const struct probe_answer *a)
 	(void)snprintf(f->hint, sizeof(f->hint), "%s", probe_hint(f->name, a->error));
 }
 
-static int run_check(const struct check *c, struct probe_finding *f)
+static int probe_run_check(const struct check *c, struct probe_finding *f)
 {
 	struct probe_answer a = { 0 };
 	int r;
@@ -190,7 +190,7 @@ static int run_check(const struct check *c, struct probe_finding *f)
 	}
 	r = probe_in_child(0, c->check, &a);
 	if (r == 0)
-		conclude(f, &a);
+		probe_conclude(f, &a);
 	return r;
 }
 
@@ -240,7 +240,7 @@ int probe_run(struct probe_result *ret)
 	struct probe_result p = { 0 };
 
 	for (size_t i = 0; i < N(checks); i++) {
-		int r = run_check(&checks[i], &p.findings[i]);
+		int r = probe_run_check(&checks[i], &p.findings[i]);
 
 		if (r < 0)
 			return r;
@@ -281,7 +281,7 @@ int probe_tier1(struct error *e)
 
 		if (checks[i].weight != PROBE_REQUIRED)
 			continue;
-		r = run_check(&checks[i], &f);
+		r = probe_run_check(&checks[i], &f);
 		if (r < 0)
 			return error_set(
 				e, r, NULL, "this kernel cannot be probed: %s", strerror(-r));

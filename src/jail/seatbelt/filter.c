@@ -147,8 +147,9 @@ static int add_regex(const struct seatbelt_filter_context *c, const struct glob_
 	return add_buffer(c, ret, &text);
 }
 
-static int add_glob(const struct seatbelt_filter_context *c, const struct glob_alternative *alt,
-	const struct location *where, struct seatbelt_filters *ret)
+static int seatbelt_filter_add_glob(const struct seatbelt_filter_context *c,
+	const struct glob_alternative *alt, const struct location *where,
+	struct seatbelt_filters *ret)
 {
 	enum alias alias = find_alias(alt);
 	int r = add_regex(c, alt, alias, where, ret);
@@ -168,7 +169,7 @@ static const char *real_path(
 		c->arena, "%s%s", find_alias(alt) == ALIAS_YES ? "/private" : "", alt->literal);
 }
 
-static int add_alternative(const struct seatbelt_filter_context *c,
+static int seatbelt_filter_add_alternative(const struct seatbelt_filter_context *c,
 	const struct glob_alternative *alt, const struct location *where,
 	struct seatbelt_filters *ret)
 {
@@ -180,14 +181,14 @@ static int add_alternative(const struct seatbelt_filter_context *c,
 	if (r < 0 || !path)
 		return r < 0 ? r : -ENOMEM;
 	if (alt->kind == GLOB_TRUE)
-		return add_glob(c, alt, where, ret);
+		return seatbelt_filter_add_glob(c, alt, where, ret);
 	buffer_adds(&text, alt->kind == GLOB_LITERAL ? "(literal " : "(subpath ");
 	print_string(path, strlen(path), &text);
 	buffer_addc(&text, ')');
 	return add_buffer(c, ret, &text);
 }
 
-static int parse_path(const struct seatbelt_filter_context *c, const char *pattern,
+static int seatbelt_filter_parse_path(const struct seatbelt_filter_context *c, const char *pattern,
 	const struct location *where, struct glob *ret)
 {
 	const char *expanded;
@@ -200,15 +201,15 @@ int seatbelt_filter_path(const struct seatbelt_filter_context *c, const char *pa
 	const struct location *where, struct seatbelt_filters *ret)
 {
 	struct glob g;
-	int r = parse_path(c, pattern, where, &g);
+	int r = seatbelt_filter_parse_path(c, pattern, where, &g);
 
 	for (size_t i = 0; r >= 0 && i < g.n; i++)
-		r = add_alternative(c, &g.alternatives[i], where, ret);
+		r = seatbelt_filter_add_alternative(c, &g.alternatives[i], where, ret);
 	return r;
 }
 
 /* The folders above a path, the root and the last component left out. */
-static int add_folders(
+static int seatbelt_filter_add_folders(
 	const struct seatbelt_filter_context *c, const char *path, struct seatbelt_filters *ret)
 {
 	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -225,16 +226,16 @@ static int add_folders(
 	return 0;
 }
 
-static int add_ancestors(const struct seatbelt_filter_context *c, const struct grant *g, size_t i,
-	struct seatbelt_filters *ret)
+static int seatbelt_filter_add_ancestors(const struct seatbelt_filter_context *c,
+	const struct grant *g, size_t i, struct seatbelt_filters *ret)
 {
 	struct glob glob;
-	int r = parse_path(c, g->all[i], &g->where, &glob);
+	int r = seatbelt_filter_parse_path(c, g->all[i], &g->where, &glob);
 
 	for (size_t k = 0; r >= 0 && k < glob.n; k++) {
 		const char *path = real_path(c, &glob.alternatives[k]);
 
-		r = path ? add_folders(c, path, ret) : -ENOMEM;
+		r = path ? seatbelt_filter_add_folders(c, path, ret) : -ENOMEM;
 	}
 	return r;
 }
@@ -246,7 +247,7 @@ int seatbelt_filter_ancestors(const struct seatbelt_filter_context *c,
 
 	for (size_t i = 0; i < list->n; i++) {
 		for (size_t k = 0; r >= 0 && k < list->items[i].n; k++)
-			r = add_ancestors(c, &list->items[i], k, ret);
+			r = seatbelt_filter_add_ancestors(c, &list->items[i], k, ret);
 	}
 	return r;
 }
@@ -301,13 +302,13 @@ static int refuse_host(const struct seatbelt_filter_context *c, const char *patt
 	return -EOPNOTSUPP;
 }
 
-static int add_socket(const struct seatbelt_filter_context *c, const char *path,
+static int seatbelt_filter_add_socket(const struct seatbelt_filter_context *c, const char *path,
 	const struct location *where, struct seatbelt_filters *ret)
 {
 	const char *real;
 	struct glob g;
 	auto_buffer text = { 0 };
-	int r = parse_path(c, path, where, &g);
+	int r = seatbelt_filter_parse_path(c, path, where, &g);
 
 	if (r < 0)
 		return r;
@@ -344,7 +345,7 @@ int seatbelt_filter_host(const struct seatbelt_filter_context *c, const char *pa
 	if (p.n_url_paths || p.methods)
 		return refuse_host(c, pattern, where, "it sees connections, not HTTP");
 	if (p.kind == HOST_SOCKET)
-		return add_socket(c, p.name, where, ret);
+		return seatbelt_filter_add_socket(c, p.name, where, ret);
 	host = host_word(&p);
 	if (!host)
 		return refuse_host(c, pattern, where, "it knows no names and no addresses");

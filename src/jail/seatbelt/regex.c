@@ -12,7 +12,7 @@ static bool is_holdable(unsigned b)
 	return b >= 0x20 && b != 0x7f && b != '"';
 }
 
-static void print_byte(unsigned char b, struct buffer *out)
+static void seatbelt_regex_print_byte(unsigned char b, struct buffer *out)
 {
 	if (strchr(".^$*+?()[]{}|\\", b))
 		buffer_addc(out, '\\');
@@ -65,7 +65,7 @@ static void print_set(const bool in[128], bool negated, struct buffer *out)
  * A set is ASCII only, or has all above ASCII: then it was written negated, and what it lacks is
  * listed (the slash is always among that).
  */
-static int print_class(const struct glob_class *class, struct buffer *out)
+static int seatbelt_regex_print_class(const struct glob_class *class, struct buffer *out)
 {
 	bool negated = glob_class_has(class, 0xff);
 	bool in[128] = { false };
@@ -83,13 +83,13 @@ static int print_token(const struct glob_token *t, struct buffer *out)
 {
 	switch (t->type) {
 	case GLOB_BYTE:
-		print_byte(t->byte, out);
+		seatbelt_regex_print_byte(t->byte, out);
 		return is_holdable(t->byte) ? 0 : -EDOM;
 	case GLOB_ANY:
 		buffer_adds(out, "[^/]");
 		return 0;
 	case GLOB_CLASS:
-		return print_class(t->class, out);
+		return seatbelt_regex_print_class(t->class, out);
 	case GLOB_STAR:
 		buffer_adds(out, "[^/]*");
 		return 0;

@@ -107,7 +107,7 @@ static bool has_rules_about(const struct permissions *p, enum operation op)
 	return false;
 }
 
-static int add_all(const struct seatbelt_filter_context *c, struct seatbelt_filters *to,
+static int seatbelt_add_all(const struct seatbelt_filter_context *c, struct seatbelt_filters *to,
 	const struct seatbelt_filters *from)
 {
 	int r = 0;
@@ -119,7 +119,7 @@ static int add_all(const struct seatbelt_filter_context *c, struct seatbelt_filt
 
 /* What one layer grants. Writing implies reading; a listed program may be read; without a list any
  * may run that may be read. */
-static int read_layer(const struct seatbelt_filter_context *c, const struct permissions *p,
+static int seatbelt_read_layer(const struct seatbelt_filter_context *c, const struct permissions *p,
 	struct seatbelt_filters f[ACCESS_COUNT])
 {
 	const struct {
@@ -143,9 +143,9 @@ static int read_layer(const struct seatbelt_filter_context *c, const struct perm
 			return r;
 	}
 	if (p->exec_listed)
-		return add_all(c, &f[ACCESS_READ], &f[ACCESS_EXEC]);
+		return seatbelt_add_all(c, &f[ACCESS_READ], &f[ACCESS_EXEC]);
 	if (!has_rules_about(p, OPERATION_EXEC))
-		return add_all(c, &f[ACCESS_EXEC], &f[ACCESS_READ]);
+		return seatbelt_add_all(c, &f[ACCESS_EXEC], &f[ACCESS_READ]);
 	return 0;
 }
 
@@ -164,15 +164,15 @@ static int meet(const struct seatbelt_filter_context *c, struct seatbelt_filters
 	return both ? seatbelt_filter_add(c, with, both) : -ENOMEM;
 }
 
-static int read_layers(struct profile *pr)
+static int seatbelt_read_layers(struct profile *pr)
 {
 	for (size_t i = 0; i < pr->n_layers; i++) {
 		struct seatbelt_filters f[ACCESS_COUNT] = { 0 };
 		int r = check_layer(pr->layers[i], pr->n_layers == 1, pr->context.error);
 
-		r = r < 0 ? r : read_layer(&pr->context, pr->layers[i], f);
+		r = r < 0 ? r : seatbelt_read_layer(&pr->context, pr->layers[i], f);
 		for (int k = 0; r >= 0 && k < ACCESS_COUNT; k++)
-			r = i == 0 ? add_all(&pr->context, &pr->granted[k], &f[k])
+			r = i == 0 ? seatbelt_add_all(&pr->context, &pr->granted[k], &f[k])
 				   : meet(&pr->context, &pr->granted[k], &f[k]);
 		if (r < 0)
 			return r;
@@ -233,7 +233,7 @@ static int print_grants(struct profile *pr)
 
 /* --- rules --- */
 
-static int compare_rules(const void *a, const void *b)
+static int seatbelt_compare_rules(const void *a, const void *b)
 {
 	const struct rule *x = *(const struct rule *const *)a, *y = *(const struct rule *const *)b;
 
@@ -294,7 +294,7 @@ static int print_rules(struct profile *pr)
 			sorted[n++] = &p->rules[i];
 	}
 	if (n)
-		qsort(sorted, n, sizeof(*sorted), compare_rules);
+		qsort(sorted, n, sizeof(*sorted), seatbelt_compare_rules);
 	buffer_adds(pr->out, "\n; rules, the strongest last\n");
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = print_one_rule(pr, sorted[i]);
@@ -399,7 +399,7 @@ static bool has_filter(const struct seatbelt_filters *f, const char *filter)
 }
 
 /* Open: all may be read, anything may run, and TCP reaches any host on any port. */
-static bool is_open(const struct profile *pr)
+static bool seatbelt_is_open(const struct profile *pr)
 {
 	return pr->n_layers == 1 && pr->permissions->n_rules == 0 &&
 	       !pr->permissions->exec_listed &&
@@ -413,7 +413,7 @@ static int write_open(struct profile *pr)
 	struct seatbelt_filters *writes = &pr->granted[ACCESS_WRITE];
 	int r = 0;
 
-	if (!is_open(pr))
+	if (!seatbelt_is_open(pr))
 		return error_set(pr->context.error, -EINVAL, NULL,
 			"this profile leaves reading, programs and the network open, and these "
 			"permissions do not");
@@ -426,8 +426,8 @@ static int write_open(struct profile *pr)
 	return r < 0 ? r : print_baseline(pr);
 }
 
-static int print(const struct permissions *p, const struct variables *vars, struct buffer *out,
-	struct error *e, int (*write)(struct profile *pr))
+static int jail_seatbelt_print(const struct permissions *p, const struct variables *vars,
+	struct buffer *out, struct error *e, int (*write)(struct profile *pr))
 {
 	const struct permissions *const alone[] = { p };
 	auto_arena arena = { 0 };
@@ -439,7 +439,7 @@ static int print(const struct permissions *p, const struct variables *vars, stru
 		.n_layers = p->n_all_of ? p->n_all_of : 1,
 		.out = &text,
 	};
-	int r = read_layers(&pr);
+	int r = seatbelt_read_layers(&pr);
 
 	r = r < 0 ? r : write(&pr);
 	if (r >= 0 && text.failed)
@@ -452,11 +452,11 @@ static int print(const struct permissions *p, const struct variables *vars, stru
 int seatbelt_print(const struct permissions *p, const struct variables *vars, struct buffer *out,
 	struct error *e)
 {
-	return print(p, vars, out, e, write_closed);
+	return jail_seatbelt_print(p, vars, out, e, write_closed);
 }
 
 int seatbelt_print_agent(const struct permissions *p, const struct variables *vars,
 	struct buffer *out, struct error *e)
 {
-	return print(p, vars, out, e, write_open);
+	return jail_seatbelt_print(p, vars, out, e, write_open);
 }

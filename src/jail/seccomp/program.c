@@ -37,7 +37,8 @@ struct ranges {
  * Puts an instruction in front and returns its place. Place 0 stands for "full": nothing is ever
  * written there, and once it is reached it is not left, so only the end has to be checked.
  */
-static size_t put(struct seccomp_program *p, uint16_t code, uint32_t k, size_t yes, size_t no)
+static size_t seccomp_program_put(
+	struct seccomp_program *p, uint16_t code, uint32_t k, size_t yes, size_t no)
 {
 	struct sock_filter f = { .code = code, .k = k };
 
@@ -58,14 +59,14 @@ static size_t reach(struct seccomp_program *p, size_t target)
 
 	if (distance <= NEAR)
 		return target;
-	return put(p, BPF_JMP | BPF_JA, (uint32_t)distance, 0, 0);
+	return seccomp_program_put(p, BPF_JMP | BPF_JA, (uint32_t)distance, 0, 0);
 }
 
 static size_t branch(struct seccomp_program *p, uint16_t op, uint32_t k, size_t yes, size_t no)
 {
 	yes = reach(p, yes);
 	no = reach(p, no);
-	return put(p, BPF_JMP | BPF_K | op, k, yes, no);
+	return seccomp_program_put(p, BPF_JMP | BPF_K | op, k, yes, no);
 }
 
 static size_t verdict(struct seccomp_program *p, uint32_t value)
@@ -78,13 +79,13 @@ static size_t verdict(struct seccomp_program *p, uint32_t value)
 		return p->first = 0;
 	if (!p->verdicts[i].at || p->verdicts[i].at - p->first > NEAR) {
 		p->verdicts[i].value = value;
-		p->verdicts[i].at = put(p, BPF_RET | BPF_K, value, 0, 0);
+		p->verdicts[i].at = seccomp_program_put(p, BPF_RET | BPF_K, value, 0, 0);
 	}
 	return p->verdicts[i].at;
 }
 
 /* The comparisons of an accumulator that is loaded. */
-static void compare(
+static void seccomp_program_compare(
 	struct seccomp_program *p, const struct seccomp_condition *c, size_t yes, size_t no)
 {
 	if (c->below) {
@@ -102,12 +103,12 @@ static size_t condition(
 
 	if (!c->n)
 		return yes;
-	compare(p, c, yes, no);
+	seccomp_program_compare(p, c, yes, no);
 	if (c->mask)
-		(void)put(p, BPF_ALU | BPF_AND | BPF_K, c->mask, 0, 0);
+		(void)seccomp_program_put(p, BPF_ALU | BPF_AND | BPF_K, c->mask, 0, 0);
 	/* Both architectures are little-endian. */
 	offset += c->high ? sizeof(uint32_t) : 0;
-	return put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+	return seccomp_program_put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
 static size_t clause(struct seccomp_program *p, const struct seccomp_clause *c, size_t next)
@@ -179,8 +180,10 @@ int seccomp_program_make(struct seccomp_program *p, const struct seccomp_table *
 	/* The kernel wants a return as the last instruction; this is one. */
 	kill = rule(p, RULE_KILL);
 	(void)tree(p, ranges.r, ranges.n);
-	(void)put(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	(void)seccomp_program_put(
+		p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 	(void)branch(p, BPF_JEQ, t->arch->audit, p->first, kill);
-	(void)put(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+	(void)seccomp_program_put(
+		p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
 	return p->first ? 0 : -E2BIG;
 }

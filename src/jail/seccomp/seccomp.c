@@ -12,7 +12,7 @@
 #include "jail/seccomp/program.h"
 #include "jail/seccomp/seccomp.h"
 
-static int install(const struct seccomp_table *t)
+static int seccomp_install(const struct seccomp_table *t)
 {
 	struct seccomp_program p;
 	struct sock_fprog f;
@@ -32,7 +32,7 @@ int seccomp_base(const struct seccomp_options *o)
 	struct seccomp_table t;
 
 	seccomp_table_base(&t, seccomp_native, o);
-	return install(&t);
+	return seccomp_install(&t);
 }
 
 int seccomp_close(void)
@@ -40,5 +40,5 @@ int seccomp_close(void)
 	struct seccomp_table t;
 
 	seccomp_table_close(&t, seccomp_native);
-	return install(&t);
+	return seccomp_install(&t);
 }

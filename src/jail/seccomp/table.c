@@ -60,7 +60,7 @@ static const struct {
 	{ CALL_seccomp, RULE_SECCOMP },
 };
 
-static void set(struct seccomp_table *t, size_t call, uint8_t rule)
+static void seccomp_table_set(struct seccomp_table *t, size_t call, uint8_t rule)
 {
 	int number = seccomp_calls[call].numbers[t->arch->column];
 
@@ -73,18 +73,18 @@ void seccomp_table_base(
 {
 	*ret = (struct seccomp_table){ .arch = arch, .rest = RULE_ENOSYS };
 	for (size_t i = 0; i < N(seccomp_calls); i++)
-		set(ret, i, seccomp_calls[i].rule);
+		seccomp_table_set(ret, i, seccomp_calls[i].rule);
 	if (o->no_memfd_exec)
-		set(ret, CALL_memfd_create, RULE_MEMFD_NOEXEC);
+		seccomp_table_set(ret, CALL_memfd_create, RULE_MEMFD_NOEXEC);
 	if (o->listener)
-		set(ret, CALL_seccomp, RULE_ALLOW);
+		seccomp_table_set(ret, CALL_seccomp, RULE_ALLOW);
 	if (o->no_unix) {
-		set(ret, CALL_socket, RULE_SOCKET_INET);
-		set(ret, CALL_socketpair, RULE_EPERM);
+		seccomp_table_set(ret, CALL_socket, RULE_SOCKET_INET);
+		seccomp_table_set(ret, CALL_socketpair, RULE_EPERM);
 	}
 	if (o->no_exec) {
-		set(ret, CALL_execve, RULE_EPERM);
-		set(ret, CALL_execveat, RULE_EPERM);
+		seccomp_table_set(ret, CALL_execve, RULE_EPERM);
+		seccomp_table_set(ret, CALL_execveat, RULE_EPERM);
 	}
 }
 
@@ -94,5 +94,5 @@ void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *a
 	ret->rest = RULE_ALLOW;
 	memset(ret->rules, RULE_ALLOW, sizeof(ret->rules));
 	for (size_t i = 0; i < N(closed); i++)
-		set(ret, closed[i].call, closed[i].rule);
+		seccomp_table_set(ret, closed[i].call, closed[i].rule);
 }

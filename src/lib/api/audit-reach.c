@@ -15,7 +15,7 @@
 
 enum { LAYERS_MAX = 64 };
 
-static int refuse(const char *path, enum audit_reach reach, struct error *e)
+static int api_audit_reach_refuse(const char *path, enum audit_reach reach, struct error *e)
 {
 	if (reach == AUDIT_REACH_NONE)
 		return 0;
@@ -28,16 +28,18 @@ static int refuse(const char *path, enum audit_reach reach, struct error *e)
 
 int lib_audit_check(const struct corral_audit *a, const struct policy *p, struct error *e)
 {
-	int r = a->log ? refuse(a->log, audit_reach(p, a->log), e) : 0;
+	int r = a->log ? api_audit_reach_refuse(a->log, audit_reach(p, a->log), e) : 0;
 
 	if (r == 0 && a->signing_key)
-		r = refuse(a->signing_key, audit_reach_one(p, a->signing_key, true), e);
+		r = api_audit_reach_refuse(
+			a->signing_key, audit_reach_one(p, a->signing_key, true), e);
 	if (r == 0 && a->head)
-		r = refuse(a->head, audit_reach_one(p, a->head, false), e);
+		r = api_audit_reach_refuse(a->head, audit_reach_one(p, a->head, false), e);
 	return r;
 }
 
-static int resolve(struct permissions *p, const struct variables *variables, struct error *e)
+static int api_audit_reach_resolve(
+	struct permissions *p, const struct variables *variables, struct error *e)
 {
 	struct policy *nowhere = NULL;
 	int r = policy_new(&nowhere, NULL, 0, NULL, e);
@@ -63,7 +65,7 @@ int lib_audit_check_sink(corral_audit_sink *sink, const void *context, const str
 	copy = permissions_copy(p);
 	if (!copy)
 		return error_set(e, -ENOMEM, NULL, "out of memory");
-	r = resolve(copy, variables, e);
+	r = api_audit_reach_resolve(copy, variables, e);
 	if (r < 0)
 		return r;
 	n = permissions_layers(copy, layers, LAYERS_MAX);

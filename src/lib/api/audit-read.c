@@ -61,7 +61,7 @@ static long visit_ring(
 	return n;
 }
 
-static int show(void *context, const struct audit_event *e, uint64_t number)
+static int api_audit_read_show(void *context, const struct audit_event *e, uint64_t number)
 {
 	const struct visit *v = context;
 	const struct corral_audit_event event = lib_audit_show(e, number);
@@ -74,7 +74,7 @@ long corral_audit_latest(struct corral_audit *a, size_t limit, corral_audit_visi
 {
 	struct visit v = { .call = visit, .context = context };
 
-	return visit_ring(audit_trail_ring(a->trail), limit, show, &v, ret_lost);
+	return visit_ring(audit_trail_ring(a->trail), limit, api_audit_read_show, &v, ret_lost);
 }
 
 /* A file that is being written. */
@@ -86,7 +86,7 @@ struct writer {
 	int result;
 };
 
-static void drain(struct writer *w)
+static void api_audit_read_drain(struct writer *w)
 {
 	const char *p = buffer_text(&w->rows);
 	size_t left = w->rows.len;
@@ -114,7 +114,7 @@ static int put_row(void *context, const struct audit_event *e, uint64_t number)
 	w->has_rows = true;
 	audit_export_row(w->format, &row, &w->rows);
 	if (w->rows.len >= CHUNK)
-		drain(w);
+		api_audit_read_drain(w);
 	return w->result;
 }
 
@@ -123,7 +123,7 @@ static void put_all(struct corral_audit *a, struct writer *w)
 	buffer_adds(&w->rows, w->is_array ? "[\n" : audit_export_head(w->format));
 	(void)visit_ring(audit_trail_ring(a->trail), 0, put_row, w, NULL);
 	buffer_adds(&w->rows, w->is_array ? "]\n" : "");
-	drain(w);
+	api_audit_read_drain(w);
 	if (w->result == 0 && fsync(w->fd) < 0)
 		w->result = -errno;
 	buffer_deinit(&w->rows);

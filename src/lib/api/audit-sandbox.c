@@ -68,7 +68,7 @@ static void put_command(const struct corral_event *from, struct buffer *out)
 		buffer_printf(out, "command %" PRIu64, from->command);
 }
 
-static void tell_session(struct corral_audit *a, const struct corral_event *from)
+static void api_audit_sandbox_tell_session(struct corral_audit *a, const struct corral_event *from)
 {
 	const bool lost = from->kind == CORRAL_EVENT_LOST;
 
@@ -80,7 +80,7 @@ static void tell_session(struct corral_audit *a, const struct corral_event *from
 						.exact = true });
 }
 
-static void tell_started(struct corral_audit *a, const struct corral_event *from)
+static void api_audit_sandbox_tell_started(struct corral_audit *a, const struct corral_event *from)
 {
 	auto_buffer reason = { 0 };
 
@@ -93,8 +93,8 @@ static void tell_started(struct corral_audit *a, const struct corral_event *from
 						.exact = true });
 }
 
-static void tell_limit(struct corral_audit *a, const struct corral_event *from, enum limit which,
-	uint64_t count, const char *reason)
+static void api_audit_sandbox_tell_limit(struct corral_audit *a, const struct corral_event *from,
+	enum limit which, uint64_t count, const char *reason)
 {
 	if (!count)
 		return;
@@ -109,17 +109,17 @@ static void tell_limit(struct corral_audit *a, const struct corral_event *from, 
 }
 
 /* A byte more than a limit is told as much as a thousand: the number of bytes is not kept. */
-static void tell_limits(struct corral_audit *a, const struct corral_event *from)
+static void api_audit_sandbox_tell_limits(struct corral_audit *a, const struct corral_event *from)
 {
 	const struct corral_result *r = from->result;
 
-	tell_limit(a, from, LIMIT_TIMEOUT_MS, corral_result_timed_out(r) != 0,
+	api_audit_sandbox_tell_limit(a, from, LIMIT_TIMEOUT_MS, corral_result_timed_out(r) != 0,
 		"the command was ended, its time was over");
-	tell_limit(a, from, LIMIT_MEMORY, corral_result_out_of_memory(r) != 0,
+	api_audit_sandbox_tell_limit(a, from, LIMIT_MEMORY, corral_result_out_of_memory(r) != 0,
 		"the command used more memory than it may");
-	tell_limit(a, from, LIMIT_PIDS, corral_result_too_many_pids(r) != 0,
+	api_audit_sandbox_tell_limit(a, from, LIMIT_PIDS, corral_result_too_many_pids(r) != 0,
 		"the command wanted more processes than it may have");
-	tell_limit(a, from, LIMIT_OUTPUT,
+	api_audit_sandbox_tell_limit(a, from, LIMIT_OUTPUT,
 		corral_result_stdout_truncated(r) || corral_result_stderr_truncated(r),
 		"not all of the output was kept");
 }
@@ -130,7 +130,7 @@ static void tell_ended(struct corral_audit *a, const struct corral_event *from)
 	const int signal = corral_result_signal(r);
 	auto_buffer reason = { 0 };
 
-	tell_limits(a, from);
+	api_audit_sandbox_tell_limits(a, from);
 	put_command(from, &reason);
 	buffer_printf(&reason,
 		"; user %" PRIu64 " ms, system %" PRIu64 " ms, peak memory %" PRIu64 " bytes%s",
@@ -159,7 +159,7 @@ static void tell_failed(struct corral_audit *a, const struct corral_event *from)
 				  .exact = true });
 }
 
-static enum audit_action action_of(const struct corral_denial *d)
+static enum audit_action api_audit_sandbox_action_of(const struct corral_denial *d)
 {
 	switch (d->op) {
 	case CORRAL_FS_READ:
@@ -179,7 +179,7 @@ static enum audit_action action_of(const struct corral_denial *d)
 	return AUDIT_SERVICE;
 }
 
-static void tell_denied(struct corral_audit *a, const struct corral_event *from)
+static void api_audit_sandbox_tell_denied(struct corral_audit *a, const struct corral_event *from)
 {
 	const struct corral_denial *d = from->denial;
 	auto_arena scratch = { 0 };
@@ -192,7 +192,7 @@ static void tell_denied(struct corral_audit *a, const struct corral_event *from)
 		a->trail, &(struct audit_event){ .time_ns = from->time_ns,
 				  .pid = from->pid,
 				  .program = from->actor ? from->actor : from->program,
-				  .action = action_of(d),
+				  .action = api_audit_sandbox_action_of(d),
 				  .target = target,
 				  .decision = AUDIT_DENIED,
 				  .rule = d->rule,
@@ -225,12 +225,12 @@ static void tell_connection(struct corral_audit *a, const struct corral_event *f
 void corral_audit_sandbox(void *audit, const struct corral_event *event)
 {
 	static void (*const calls[])(struct corral_audit *, const struct corral_event *) = {
-		[CORRAL_EVENT_SESSION] = tell_session,
-		[CORRAL_EVENT_LOST] = tell_session,
-		[CORRAL_EVENT_STARTED] = tell_started,
+		[CORRAL_EVENT_SESSION] = api_audit_sandbox_tell_session,
+		[CORRAL_EVENT_LOST] = api_audit_sandbox_tell_session,
+		[CORRAL_EVENT_STARTED] = api_audit_sandbox_tell_started,
 		[CORRAL_EVENT_ENDED] = tell_ended,
 		[CORRAL_EVENT_FAILED] = tell_failed,
-		[CORRAL_EVENT_DENIED] = tell_denied,
+		[CORRAL_EVENT_DENIED] = api_audit_sandbox_tell_denied,
 		[CORRAL_EVENT_CONNECTION] = tell_connection,
 	};
 

@@ -8,7 +8,7 @@
 #include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
 
-static struct corral_audit_verdict show(const struct audit_verdict *v)
+static struct corral_audit_verdict api_audit_verify_show(const struct audit_verdict *v)
 {
 	struct corral_audit_verdict ret = { .size = sizeof(ret),
 		.fault = audit_fault_name(v->fault),
@@ -38,7 +38,7 @@ int corral_audit_verify(const char *path, const char *public_path, const char *h
 	audit_log_close(log);
 	if (r < 0)
 		return handles_error(e, &error, r);
-	shown = show(&verdict);
+	shown = api_audit_verify_show(&verdict);
 	shown.size = size;
 	memcpy(ret, &shown, size < sizeof(shown) ? size : sizeof(shown));
 	return verdict.fault == AUDIT_FINE;

@@ -15,7 +15,8 @@
 
 enum { SESSION_BYTES = 8 };
 
-static int open_trail(struct corral_audit *a, const struct corral_audit_options *o, struct error *e)
+static int api_audit_open_trail(
+	struct corral_audit *a, const struct corral_audit_options *o, struct error *e)
 {
 	char user[ACCOUNT_NAME_BYTES], session[2 * SESSION_BYTES + 1];
 	uint8_t bytes[SESSION_BYTES];
@@ -43,7 +44,8 @@ static int open_trail(struct corral_audit *a, const struct corral_audit_options 
 _Static_assert((int)LIB_AUDIT_KEY_BYTES == crypto_shorthash_KEYBYTES, "the key of the hash");
 
 /* They are there now. */
-static int find_files(struct corral_audit *a, const struct corral_audit_options *o, struct error *e)
+static int api_audit_find_files(
+	struct corral_audit *a, const struct corral_audit_options *o, struct error *e)
 {
 	const struct {
 		const char *name;
@@ -90,9 +92,9 @@ int corral_audit_new(
 			"the options ask for something that this version of libcorral does not "
 			"have");
 	if (r == 0)
-		r = open_trail(a, &o, &error);
+		r = api_audit_open_trail(a, &o, &error);
 	if (r == 0)
-		r = find_files(a, &o, &error);
+		r = api_audit_find_files(a, &o, &error);
 	if (r < 0) {
 		(void)corral_audit_free(a, NULL);
 		return handles_error(e, &error, r);

@@ -88,7 +88,7 @@ int corral_permissions_to_json(const struct corral_permissions *p, char **ret)
 	return 0;
 }
 
-static int add_service(struct permissions *p, const char *text, struct error *e)
+static int api_permissions_add_service(struct permissions *p, const char *text, struct error *e)
 {
 	struct service_request parsed;
 	struct service s = { 0 };
@@ -101,7 +101,7 @@ static int add_service(struct permissions *p, const char *text, struct error *e)
 	return s.name ? permissions_add_service(p, &s) : -ENOMEM;
 }
 
-static int add(struct permissions *p, struct grant_list *list, enum operation op,
+static int api_permissions_add(struct permissions *p, struct grant_list *list, enum operation op,
 	const char *pattern, struct error *e)
 {
 	auto_arena scratch = { 0 };
@@ -111,26 +111,26 @@ static int add(struct permissions *p, struct grant_list *list, enum operation op
 	return r < 0 ? r : permissions_add(p, list, canonical, NULL);
 }
 
-static int allow(
+static int api_permissions_allow(
 	struct permissions *p, enum corral_operation op, const char *pattern, struct error *e)
 {
 	int r;
 
 	switch (op) {
 	case CORRAL_FS_READ:
-		return add(p, &p->fs_read, OPERATION_FS_READ, pattern, e);
+		return api_permissions_add(p, &p->fs_read, OPERATION_FS_READ, pattern, e);
 	case CORRAL_FS_WRITE:
-		return add(p, &p->fs_write, OPERATION_FS_WRITE, pattern, e);
+		return api_permissions_add(p, &p->fs_write, OPERATION_FS_WRITE, pattern, e);
 	case CORRAL_NET_CONNECT:
-		return add(p, &p->network_allow, OPERATION_NET_CONNECT, pattern, e);
+		return api_permissions_add(p, &p->network_allow, OPERATION_NET_CONNECT, pattern, e);
 	case CORRAL_EXEC:
-		r = add(p, &p->exec, OPERATION_EXEC, pattern, e);
+		r = api_permissions_add(p, &p->exec, OPERATION_EXEC, pattern, e);
 		p->exec_listed = p->exec_listed || r == 0;
 		return r;
 	case CORRAL_ENV:
-		return add(p, &p->env, OPERATION_ENV, pattern, e);
+		return api_permissions_add(p, &p->env, OPERATION_ENV, pattern, e);
 	case CORRAL_SERVICE:
-		return add_service(p, pattern, e);
+		return api_permissions_add_service(p, pattern, e);
 	}
 	return error_set(e, -EINVAL, NULL, "unknown operation %d", (int)op);
 }
@@ -151,7 +151,7 @@ int corral_permissions_allow(struct corral_permissions *p, enum corral_operation
 	int r = refuse_layers(p->p, pattern, &error);
 
 	if (r == 0)
-		r = allow(p->p, op, pattern, &error);
+		r = api_permissions_allow(p->p, op, pattern, &error);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
@@ -162,9 +162,10 @@ int corral_permissions_deny(struct corral_permissions *p, enum corral_operation 
 	int r = refuse_layers(p->p, pattern, &error);
 
 	if (r == 0 && (op == CORRAL_FS_READ || op == CORRAL_FS_WRITE))
-		r = add(p->p, &p->p->fs_deny, OPERATION_FS_READ, pattern, &error);
+		r = api_permissions_add(p->p, &p->p->fs_deny, OPERATION_FS_READ, pattern, &error);
 	else if (r == 0 && op == CORRAL_NET_CONNECT)
-		r = add(p->p, &p->p->network_deny, OPERATION_NET_CONNECT, pattern, &error);
+		r = api_permissions_add(
+			p->p, &p->p->network_deny, OPERATION_NET_CONNECT, pattern, &error);
 	else if (r == 0)
 		r = error_set(&error, -EINVAL, NULL, "only files and hosts can be denied");
 	return r < 0 ? handles_error(e, &error, r) : 0;
@@ -185,7 +186,8 @@ int corral_permissions_dangerously_allow(
 	int r = refuse_layers(p->p, pattern, &error);
 
 	if (r == 0)
-		r = add(p->p, &p->p->dangerously_allow, OPERATION_FS_READ, pattern, &error);
+		r = api_permissions_add(
+			p->p, &p->p->dangerously_allow, OPERATION_FS_READ, pattern, &error);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
@@ -238,7 +240,7 @@ int corral_permissions_is_empty(const struct corral_permissions *p)
 }
 
 /* The answer as one text: "fs.read /etc/shadow", "too complex: exec". */
-static int print_answer(const struct subset *s, char **ret)
+static int api_permissions_print_answer(const struct subset *s, char **ret)
 {
 	auto_buffer out = { 0 };
 	char *text;
@@ -267,7 +269,7 @@ int corral_permissions_subset(const struct corral_permissions *a,
 	if (r == 0)
 		r = subset_compare(&answer, a->p, b->p, &options, &error);
 	if (r == 0 && answer.answer != SUBSET_YES && ret_witness)
-		r = print_answer(&answer, ret_witness);
+		r = api_permissions_print_answer(&answer, ret_witness);
 	if (r < 0)
 		return handles_error(e, &error, r);
 	return answer.answer == SUBSET_YES;

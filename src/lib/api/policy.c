@@ -10,8 +10,8 @@
 
 enum { LAYERS_MAX = 64 };
 
-static int compile(struct policy **ret, const struct corral_permissions *const *layers, size_t n,
-	const struct corral_variable *variables, size_t n_variables, struct error *e)
+static int api_policy_compile(struct policy **ret, const struct corral_permissions *const *layers,
+	size_t n, const struct corral_variable *variables, size_t n_variables, struct error *e)
 {
 	const struct permissions *plain[LAYERS_MAX];
 	struct variables vars;
@@ -37,7 +37,8 @@ int corral_policy_new(struct corral_policy **ret, const struct corral_permission
 	struct corral_policy *handle = calloc(1, sizeof(*handle));
 	struct policy *p = NULL;
 	struct error error = { 0 };
-	int r = handle ? compile(&p, layers, n, variables, n_variables, &error) : -ENOMEM;
+	int r = handle ? api_policy_compile(&p, layers, n, variables, n_variables, &error)
+		       : -ENOMEM;
 
 	if (r == 0) {
 		handle->box = policy_box_new(p);
@@ -62,7 +63,7 @@ void corral_policy_free(struct corral_policy *policy)
 	free(policy);
 }
 
-static void copy_text(char *to, size_t size, const char *from)
+static void api_policy_copy_text(char *to, size_t size, const char *from)
 {
 	size_t n = from ? strnlen(from, size - 1) : 0;
 
@@ -76,11 +77,13 @@ static void copy_decision(struct corral_decision *to, const struct decision *d, 
 	to->verdict = (enum corral_verdict)d->verdict;
 	to->generation = generation;
 	to->line = d->source ? d->source->where.line : 0;
-	copy_text(to->file, sizeof(to->file), d->source ? d->source->where.file : NULL);
-	copy_text(to->pattern, sizeof(to->pattern), d->source ? d->source->text : d->baseline);
+	api_policy_copy_text(to->file, sizeof(to->file), d->source ? d->source->where.file : NULL);
+	api_policy_copy_text(
+		to->pattern, sizeof(to->pattern), d->source ? d->source->text : d->baseline);
 }
 
-static int check(struct corral_policy *policy, const struct request *r, struct corral_decision *ret)
+static int api_policy_check(
+	struct corral_policy *policy, const struct request *r, struct corral_decision *ret)
 {
 	struct policy_pin pin;
 	struct decision d;
@@ -99,7 +102,7 @@ int corral_policy_check(struct corral_policy *policy, enum corral_operation op, 
 {
 	const struct request r = { .op = (enum operation)op, .target = target };
 
-	return check(policy, &r, decision);
+	return api_policy_check(policy, &r, decision);
 }
 
 int corral_policy_check_exec(
@@ -112,7 +115,7 @@ int corral_policy_check_exec(
 		while (r.args[r.n_args])
 			r.n_args++;
 	}
-	return check(policy, &r, decision);
+	return api_policy_check(policy, &r, decision);
 }
 
 int corral_policy_check_request(struct corral_policy *policy, const char *method, const char *url,
@@ -120,7 +123,7 @@ int corral_policy_check_request(struct corral_policy *policy, const char *method
 {
 	const struct request r = { .op = OPERATION_NET_CONNECT, .target = url, .method = method };
 
-	return check(policy, &r, decision);
+	return api_policy_check(policy, &r, decision);
 }
 
 int corral_policy_explain(struct corral_policy *policy, enum corral_operation op,
@@ -161,7 +164,7 @@ int corral_policy_swap(struct corral_policy *policy, const struct corral_permiss
 	struct policy *p = NULL;
 	struct error error = { 0 };
 	uint64_t generation = 0;
-	int r = compile(&p, layers, n, variables, n_variables, &error);
+	int r = api_policy_compile(&p, layers, n, variables, n_variables, &error);
 
 	if (r == 0) {
 		generation = policy_box_swap(policy->box, p);

@@ -38,7 +38,7 @@ struct choices {
 
 /* Whom to trust */
 
-static bool may_write(const struct policy *p, const char *path)
+static bool beneath_grants_may_write(const struct policy *p, const char *path)
 {
 	const struct request r = { .op = OPERATION_FS_WRITE, .target = path };
 	struct decision d;
@@ -51,7 +51,7 @@ static bool may_write(const struct policy *p, const char *path)
  * above. A grant of the link's own name, or of "LINK/" with all below, is not enough: the sandbox
  * shows such a thing without what is beside it, and no tool here makes links.
  */
-static bool is_replaceable(const struct policy *p, const char *link)
+static bool beneath_grants_is_replaceable(const struct policy *p, const char *link)
 {
 	char path[PATH_BYTES + 2];
 	size_t len = strlen(link);
@@ -59,7 +59,7 @@ static bool is_replaceable(const struct policy *p, const char *link)
 	memcpy(path, link, len);
 	path[len] = '~';
 	path[len + 1] = '\0';
-	if (may_write(p, path))
+	if (beneath_grants_may_write(p, path))
 		return true;
 	while (len > 1) {
 		while (path[len - 1] != '/')
@@ -67,7 +67,7 @@ static bool is_replaceable(const struct policy *p, const char *link)
 		if (len > 1)
 			len--;
 		path[len] = '\0';
-		if (may_write(p, path))
+		if (beneath_grants_may_write(p, path))
 			return true;
 	}
 	return false;
@@ -121,7 +121,7 @@ static int resolve_alternative(
 	for (unsigned i = 0; r == 0 && i < BENEATH_LINKS_MAX; i++) {
 		if (beneath_next(path, next, link) != 1)
 			break;
-		if (widens && is_replaceable(g->writable, link))
+		if (widens && beneath_grants_is_replaceable(g->writable, link))
 			break;
 		r = add_choice(g, alt, len, next, out);
 		memcpy(path, next, sizeof(path));
@@ -147,7 +147,7 @@ static int resolve_pattern(struct resolving *g, const char *text, const struct l
 
 /* Entries */
 
-static int too_many(struct resolving *g, const struct grant *from)
+static int beneath_grants_too_many(struct resolving *g, const struct grant *from)
 {
 	return error_set(g->error, -E2BIG, &from->where,
 		"links lead the patterns of this entry to more than %d others", NAMES_MAX);
@@ -163,7 +163,7 @@ static int add_combinations(struct resolving *g, struct permissions *p, struct g
 
 	for (size_t i = 0; i < from->n; i++) {
 		if (choices[i].n > NAMES_MAX / n)
-			return too_many(g, from);
+			return beneath_grants_too_many(g, from);
 		n *= choices[i].n;
 	}
 	for (size_t at = 1; code == 0 && at < n; at++) {

@@ -48,7 +48,7 @@
 /* How often something may have moved before we give up. */
 enum { TRIES = 16 };
 
-static int lookup(int folder, const char *path, uint64_t resolve, int *ret)
+static int beneath_lookup(int folder, const char *path, uint64_t resolve, int *ret)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
@@ -89,7 +89,7 @@ int beneath_open(const char *path, int *ret)
 	for (unsigned i = 0; i < TRIES; i++) {
 		char at[PATH_BYTES];
 		auto_fd fd = -1;
-		int r = lookup(AT_FDCWD, path, 0, &fd);
+		int r = beneath_lookup(AT_FDCWD, path, 0, &fd);
 
 		if (r == 0)
 			r = where(fd, at);
@@ -105,7 +105,7 @@ int beneath_open(const char *path, int *ret)
 
 int beneath_open_in(int folder, const char *name, int *ret)
 {
-	return lookup(folder, name, RESOLVE_BENEATH, ret);
+	return beneath_lookup(folder, name, RESOLVE_BENEATH, ret);
 }
 
 int beneath_reopen(int fd, int flags, int *ret)
@@ -212,7 +212,7 @@ static int read_link(int fd, char out[PATH_BYTES])
 }
 
 /* The first len bytes of path name a link that says target. */
-static int join(const char *path, size_t len, const char *target, char next[PATH_BYTES])
+static int beneath_join(const char *path, size_t len, const char *target, char next[PATH_BYTES])
 {
 	char text[3 * PATH_BYTES];
 	size_t folder = len, n;
@@ -233,7 +233,7 @@ int beneath_next(const char *path, char next[PATH_BYTES], char link[PATH_BYTES])
 	char target[PATH_BYTES] = "";
 	auto_fd fd = -1;
 	size_t len = strlen(path);
-	int r = lookup(AT_FDCWD, path, 0, &fd);
+	int r = beneath_lookup(AT_FDCWD, path, 0, &fd);
 
 	/* What fails otherwise fails before the first link, or behind none. */
 	if (r == 0)
@@ -244,7 +244,7 @@ int beneath_next(const char *path, char next[PATH_BYTES], char link[PATH_BYTES])
 		return r;
 	r = read_link(fd, target);
 	if (r == 0)
-		r = join(path, len, target, next);
+		r = beneath_join(path, len, target, next);
 	if (r < 0)
 		return r;
 	if (link) {

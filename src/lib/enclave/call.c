@@ -20,7 +20,7 @@ uint64_t enclave_now_ms(void)
 /* A caller that was compiled with an older header has a shorter struct; all have an actor. */
 enum { BY_LEAST = offsetof(struct corral_by, actor) + sizeof(const char *) };
 
-static bool has(const struct corral_by *by, size_t end)
+static bool enclave_call_has(const struct corral_by *by, size_t end)
 {
 	return by && by->size >= end;
 }
@@ -35,10 +35,10 @@ void enclave_begin(struct enclave_call *c, struct corral_enclave *enclave,
 		.target = target ? target : "",
 		.began_ns = clock_ns(CLOCK_MONOTONIC),
 	};
-	c->nameless = by && !has(by, BY_LEAST);
-	if (has(by, BY_LEAST) && by->actor)
+	c->nameless = by && !enclave_call_has(by, BY_LEAST);
+	if (enclave_call_has(by, BY_LEAST) && by->actor)
 		c->actor = by->actor;
-	if (has(by, offsetof(struct corral_by, pid) + sizeof(by->pid)))
+	if (enclave_call_has(by, offsetof(struct corral_by, pid) + sizeof(by->pid)))
 		c->pid = by->pid;
 }
 

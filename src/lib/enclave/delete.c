@@ -10,7 +10,7 @@
 
 #include "lib/enclave/place.h"
 
-static int take_out(const struct enclave_place *p)
+static int enclave_delete_take_out(const struct enclave_place *p)
 {
 	if (p->fd < 0)
 		return -ENOENT;
@@ -28,5 +28,5 @@ int corral_enclave_fs_delete(struct corral_enclave *enclave, const struct corral
 
 	enclave_begin(&c, enclave, by, AUDIT_FS_DELETE, path);
 	r = enclave_place_find_entry(&c, OPERATION_FS_WRITE, &place, e);
-	return r < 0 ? r : enclave_place_done(&c, &place, take_out(&place), e);
+	return r < 0 ? r : enclave_place_done(&c, &place, enclave_delete_take_out(&place), e);
 }

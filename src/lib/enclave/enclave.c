@@ -29,7 +29,7 @@ enum {
 
 /* Options */
 
-static int read_options(struct corral_enclave_options *ret,
+static int enclave_read_options(struct corral_enclave_options *ret,
 	const struct corral_enclave_options *from, struct error *e)
 {
 	const struct corral_enclave_options none = CORRAL_ENCLAVE_OPTIONS;
@@ -53,14 +53,14 @@ static int read_options(struct corral_enclave_options *ret,
 
 /* Variables */
 
-static int keep(struct corral_enclave *enclave, enum variable v, const char *value)
+static int enclave_keep(struct corral_enclave *enclave, enum variable v, const char *value)
 {
 	enclave->variables.values[v] = arena_strdup(&enclave->arena, value);
 	return enclave->variables.values[v] ? 0 : -ENOMEM;
 }
 
 /* The baseline protects a home by both its names. */
-static int find_home(struct corral_enclave *enclave)
+static int enclave_find_home(struct corral_enclave *enclave)
 {
 	char real[PATH_BYTES];
 
@@ -71,7 +71,7 @@ static int find_home(struct corral_enclave *enclave)
 }
 
 /* The same as those of the sandbox, so that a pattern means one thing. */
-static int set_variables(
+static int enclave_set_variables(
 	struct corral_enclave *enclave, const struct corral_enclave_options *o, struct error *e)
 {
 	struct variables given;
@@ -91,18 +91,18 @@ static int set_variables(
 		given.values[VARIABLE_TEMP] = PLACE_TEMP;
 	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++) {
 		if (given.values[v])
-			r = keep(enclave, (enum variable)v, given.values[v]);
+			r = enclave_keep(enclave, (enum variable)v, given.values[v]);
 	}
-	return r < 0 ? r : find_home(enclave);
+	return r < 0 ? r : enclave_find_home(enclave);
 }
 
 /* Permissions */
 
-static void list_programs(struct permissions *p)
+static void enclave_list_programs(struct permissions *p)
 {
 	p->exec_listed = p->exec_listed || p->n_all_of == 0;
 	for (size_t i = 0; i < p->n_all_of; i++)
-		list_programs(p->all_of[i]);
+		enclave_list_programs(p->all_of[i]);
 }
 
 struct permissions *enclave_adopt(const struct permissions *p)
@@ -110,7 +110,7 @@ struct permissions *enclave_adopt(const struct permissions *p)
 	struct permissions *copy = p ? permissions_copy(p) : permissions_new();
 
 	if (copy)
-		list_programs(copy);
+		enclave_list_programs(copy);
 	return copy;
 }
 
@@ -212,10 +212,10 @@ int enclave_check_token(struct corral_enclave *enclave, const char *token, const
 
 /* Life */
 
-static int set_up(
+static int enclave_set_up(
 	struct corral_enclave *enclave, const struct corral_enclave_options *o, struct error *e)
 {
-	int r = set_variables(enclave, o, e);
+	int r = enclave_set_variables(enclave, o, e);
 
 	if (r == 0 && o->warden) {
 		enclave->warden = arena_strdup(&enclave->arena, o->warden);
@@ -241,12 +241,12 @@ int corral_enclave_new(struct corral_enclave **ret, const struct corral_enclave_
 	struct corral_enclave *enclave = calloc(1, sizeof(*enclave));
 	struct corral_enclave_options known;
 	struct error error = { 0 };
-	int r = enclave ? read_options(&known, o, &error) : -ENOMEM;
+	int r = enclave ? enclave_read_options(&known, o, &error) : -ENOMEM;
 
 	if (enclave)
 		(void)pthread_mutex_init(&enclave->lock, NULL);
 	if (r == 0)
-		r = set_up(enclave, &known, &error);
+		r = enclave_set_up(enclave, &known, &error);
 	if (r < 0) {
 		corral_enclave_free(enclave);
 		return handles_error(e, &error, r);

@@ -49,7 +49,7 @@ static const struct grant_list *const_list_at(
 	return (const struct grant_list *)((const char *)p + place->offset);
 }
 
-static const struct list_place *place_of(enum operation op)
+static const struct list_place *enclave_grants_place_of(enum operation op)
 {
 	for (size_t i = 0; i < PLACES; i++) {
 		if (places[i].op == (int)op)
@@ -63,7 +63,7 @@ static bool is_pattern(const struct grant *g, const char *pattern)
 	return g->n == 1 && strcmp(g->all[0], pattern) == 0;
 }
 
-static size_t find(const struct grant_list *list, const char *pattern)
+static size_t enclave_grants_find(const struct grant_list *list, const char *pattern)
 {
 	size_t i = 0;
 
@@ -80,7 +80,8 @@ static bool is_service(const struct service *s, const struct service_request *r)
 	       strlen(s->name) == r->name_len && memcmp(s->name, r->name, r->name_len) == 0;
 }
 
-static size_t find_service(const struct permissions *p, const struct service_request *r)
+static size_t enclave_grants_find_service(
+	const struct permissions *p, const struct service_request *r)
 {
 	size_t i = 0;
 
@@ -90,14 +91,14 @@ static size_t find_service(const struct permissions *p, const struct service_req
 }
 
 /* 1: added. */
-static int add_service(struct permissions *p, const char *pattern)
+static int enclave_grants_add_service(struct permissions *p, const char *pattern)
 {
 	struct service s = { 0 };
 	struct service_request r;
 	auto_arena scratch = { 0 };
 	int code = service_request_parse(&r, pattern);
 
-	if (code < 0 || find_service(p, &r) < p->n_services)
+	if (code < 0 || enclave_grants_find_service(p, &r) < p->n_services)
 		return code;
 	s.name = arena_strndup(&scratch, r.name, r.name_len);
 	s.access = r.access;
@@ -108,7 +109,8 @@ static int add_service(struct permissions *p, const char *pattern)
 static bool remove_service(struct permissions *p, const char *pattern)
 {
 	struct service_request r;
-	size_t i = service_request_parse(&r, pattern) < 0 ? p->n_services : find_service(p, &r);
+	size_t i = service_request_parse(&r, pattern) < 0 ? p->n_services
+							  : enclave_grants_find_service(p, &r);
 
 	if (i == p->n_services)
 		return false;
@@ -127,8 +129,9 @@ int enclave_grants_spell(
 	if (!pattern)
 		return error_set(e, -EINVAL, NULL, "there is no pattern");
 	if (op != OPERATION_SERVICE)
-		return place_of(op) ? permissions_canonical(op, pattern, a, ret, NULL, e)
-				    : error_set(e, -EINVAL, NULL, "unknown operation %d", (int)op);
+		return enclave_grants_place_of(op)
+			       ? permissions_canonical(op, pattern, a, ret, NULL, e)
+			       : error_set(e, -EINVAL, NULL, "unknown operation %d", (int)op);
 	if (service_request_parse(&r, pattern) < 0 || r.access == 0 || r.value)
 		return error_set(e, -EINVAL, NULL, "%s is no NAME.ACCESS", pattern);
 	*ret = arena_strdup(a, pattern);
@@ -147,13 +150,13 @@ void enclave_grants_print(enum operation op, const char *pattern, struct buffer 
 
 static int add_to_layer(struct permissions *p, enum operation op, const char *pattern)
 {
-	const struct list_place *place = place_of(op);
+	const struct list_place *place = enclave_grants_place_of(op);
 	struct grant_list *list = place ? list_at(p, place) : NULL;
 	int r;
 
 	if (!list)
-		return add_service(p, pattern);
-	if (find(list, pattern) < list->n)
+		return enclave_grants_add_service(p, pattern);
+	if (enclave_grants_find(list, pattern) < list->n)
 		return 0;
 	if (list->n >= ENCLAVE_GRANTS_MAX)
 		return -E2BIG;
@@ -180,9 +183,9 @@ int enclave_grants_add(
 
 static bool remove_from_layer(struct permissions *p, enum operation op, const char *pattern)
 {
-	const struct list_place *place = place_of(op);
+	const struct list_place *place = enclave_grants_place_of(op);
 	struct grant_list *list = place ? list_at(p, place) : NULL;
-	size_t i = list ? find(list, pattern) : 0;
+	size_t i = list ? enclave_grants_find(list, pattern) : 0;
 
 	if (!list)
 		return remove_service(p, pattern);
@@ -205,7 +208,7 @@ static bool remove_from_layers(struct permissions *p, enum operation op, const c
 /* The grant that was probably meant, or NULL. */
 static const char *near(const struct permissions *p, enum operation op, const char *pattern)
 {
-	const struct list_place *place = place_of(op);
+	const struct list_place *place = enclave_grants_place_of(op);
 	const struct permissions *layers[LAYERS_MAX];
 	const char *known[NEAR_MAX];
 	int n_layers = permissions_layers(p, layers, LAYERS_MAX);
@@ -279,7 +282,7 @@ int enclave_grants_rest(
 {
 	const char *all[] = { pattern };
 	const struct grant g = { .all = all, .n = 1 };
-	const struct list_place *place = place_of(op);
+	const struct list_place *place = enclave_grants_place_of(op);
 	const struct permissions *layers[LAYERS_MAX];
 	int n = place ? permissions_layers(p, layers, LAYERS_MAX) : 0, r = 0;
 
@@ -312,7 +315,7 @@ static bool has_grant(const struct grant_list *list, const struct grant *g)
 	return false;
 }
 
-static bool covers(const struct grant_list *a, const struct grant_list *b)
+static bool enclave_grants_covers(const struct grant_list *a, const struct grant_list *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		if (!has_grant(a, &b->items[i]))
@@ -322,7 +325,7 @@ static bool covers(const struct grant_list *a, const struct grant_list *b)
 }
 
 /* Rules, modes, guest paths …: what has no list of its own is compared as it is written. */
-static bool same_text(const struct permissions *a, const struct permissions *b)
+static bool enclave_grants_same_text(const struct permissions *a, const struct permissions *b)
 {
 	auto_buffer first = { 0 }, second = { 0 };
 
@@ -332,7 +335,7 @@ static bool same_text(const struct permissions *a, const struct permissions *b)
 	       strcmp(buffer_text(&first), buffer_text(&second)) == 0;
 }
 
-static bool is_plain(const struct permissions *p)
+static bool enclave_grants_is_plain(const struct permissions *p)
 {
 	return p->n_all_of == 0 && p->n_rules == 0 && p->n_services == 0 && p->n_guest_paths == 0 &&
 	       p->fallback == VERDICT_DENY && p->mode == MODE_ENFORCE;
@@ -346,7 +349,7 @@ static bool same_network(const struct network_limits *a, const struct network_li
 
 unsigned enclave_grants_part(enum operation op)
 {
-	const struct list_place *place = place_of(op);
+	const struct list_place *place = enclave_grants_place_of(op);
 
 	return place ? place->part : 0;
 }
@@ -357,15 +360,15 @@ unsigned enclave_grants_compare(const struct permissions *a, const struct permis
 			     CORRAL_PART_VARIABLES | CORRAL_PART_LIMITS;
 	unsigned changed = 0;
 
-	if (same_text(a, b))
+	if (enclave_grants_same_text(a, b))
 		return 0;
-	if (!is_plain(a) || !is_plain(b))
+	if (!enclave_grants_is_plain(a) || !enclave_grants_is_plain(b))
 		return all;
 	for (size_t i = 0; i < PLACES; i++) {
 		const struct grant_list *x = const_list_at(a, &places[i]),
 					*y = const_list_at(b, &places[i]);
 
-		if (!covers(x, y) || !covers(y, x))
+		if (!enclave_grants_covers(x, y) || !enclave_grants_covers(y, x))
 			changed |= places[i].part;
 	}
 	if (memcmp(&a->limits, &b->limits, sizeof(a->limits)) != 0)

@@ -115,7 +115,7 @@ struct approval {
 	char real[PATH_BYTES];
 };
 
-static int add_name(struct approval *a, const char *name)
+static int enclave_inside_add_name(struct approval *a, const char *name)
 {
 	struct command_pattern pattern = { .more = true };
 	auto_buffer path = { 0 }, text = { 0 };
@@ -129,14 +129,14 @@ static int add_name(struct approval *a, const char *name)
 }
 
 /* /bin/git may be /usr/bin/git, and a rule may have either name. */
-static int found(void *data, const char *path)
+static int enclave_inside_found(void *data, const char *path)
 {
 	struct approval *a = data;
 	char real[PATH_BYTES];
 
 	if (strcmp(path, a->program) == 0 || !realpath(path, real) || strcmp(real, a->real) != 0)
 		return 0;
-	return add_name(a, path);
+	return enclave_inside_add_name(a, path);
 }
 
 static int approve(struct permissions *p, const char *program)
@@ -148,10 +148,11 @@ static int approve(struct permissions *p, const char *program)
 			.operations = EXEC_BIT },
 		.program = program };
 	const char *name = strrchr(program, '/');
-	int r = add_name(&a, program);
+	int r = enclave_inside_add_name(&a, program);
 
 	if (r == 0 && name && name[1] && realpath(program, a.real))
-		r = resolver_system.programs(resolver_system.context, name + 1, found, &a);
+		r = resolver_system.programs(
+			resolver_system.context, name + 1, enclave_inside_found, &a);
 	if (r < 0 && r != -ENOENT)
 		return r;
 	return permissions_add_rule(p, &a.rule);

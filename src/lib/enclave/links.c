@@ -31,7 +31,7 @@ struct looking {
 	int code;
 };
 
-static bool may_write(const struct policy *p, const char *path)
+static bool enclave_links_may_write(const struct policy *p, const char *path)
 {
 	const struct request r = { .op = OPERATION_FS_WRITE, .target = path };
 	struct decision d;
@@ -43,21 +43,21 @@ static bool may_write(const struct policy *p, const char *path)
  * Whether somebody could have put a link there: who may write other names beside it, or a folder
  * above. The grant of its own name is not enough, nor of all below it (beneath-grants.c).
  */
-static bool is_replaceable(const struct policy *p, const char *link)
+static bool enclave_links_is_replaceable(const struct policy *p, const char *link)
 {
 	char path[PATH_BYTES + 1];
 	size_t len = strlen(link);
 
 	memcpy(path, link, len);
 	memcpy(path + len, "~", 2);
-	if (may_write(p, path))
+	if (enclave_links_may_write(p, path))
 		return true;
 	while (len > 1) {
 		while (len > 1 && path[len - 1] != '/')
 			len--;
 		len -= len > 1;
 		path[len] = '\0';
-		if (may_write(p, path))
+		if (enclave_links_may_write(p, path))
 			return true;
 	}
 	return false;
@@ -72,17 +72,18 @@ static bool goes_astray(const struct looking *l, const char *literal)
 	memcpy(path, literal, strlen(literal) + 1);
 	for (unsigned i = 0; r == 1 && i < BENEATH_LINKS_MAX; i++) {
 		r = beneath_next(path, next, link);
-		if (r == 1 && is_replaceable(l->links->ever, link))
+		if (r == 1 && enclave_links_is_replaceable(l->links->ever, link))
 			return true;
 		if (r == 1)
 			memcpy(path, next, sizeof(path));
 	}
-	return r != 0 && r != -ENOENT && r != -ENOTDIR && is_replaceable(l->links->ever, path);
+	return r != 0 && r != -ENOENT && r != -ENOTDIR &&
+	       enclave_links_is_replaceable(l->links->ever, path);
 }
 
 /* Globs */
 
-static int parse(struct looking *l, const char *text, struct glob *ret)
+static int enclave_links_parse(struct looking *l, const char *text, struct glob *ret)
 {
 	const char *expanded;
 	int r = variable_expand(l->links->variables, text, &l->arena, &expanded, NULL, NULL);
@@ -97,7 +98,7 @@ static int parse_written(struct looking *l)
 	int r = globs ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < list->n; i++)
-		r = parse(l, list->items[i].all[0], &globs[i]);
+		r = enclave_links_parse(l, list->items[i].all[0], &globs[i]);
 	if (r == 0)
 		l->written = globs;
 	return r;
@@ -157,15 +158,15 @@ static bool alternative_goes_astray(
 		while (len > 0 && path[len - 1] != '/')
 			len--;
 		memcpy(path + len, "x", 2);
-		if (is_replaceable(l->links->ever, path) || glob_goes_astray(l, alt))
+		if (enclave_links_is_replaceable(l->links->ever, path) || glob_goes_astray(l, alt))
 			return true;
 		len -= len > 0;
 	}
 	path[len] = '\0';
 	if (len <= 1 || !path_is_normal(path, len))
 		return false;
-	*contested = *contested ||
-		     (is_replaceable(l->links->ever, path) && !is_replaceable(l->links->now, path));
+	*contested = *contested || (enclave_links_is_replaceable(l->links->ever, path) &&
+					   !enclave_links_is_replaceable(l->links->now, path));
 	return goes_astray(l, path);
 }
 
@@ -174,7 +175,7 @@ static bool pattern_goes_astray(struct looking *l, const char *text)
 	bool contested = false;
 	struct glob g;
 
-	if (parse(l, text, &g) < 0)
+	if (enclave_links_parse(l, text, &g) < 0)
 		return true;
 	for (size_t i = 0; i < g.n; i++) {
 		if (alternative_goes_astray(l, &g.alternatives[i], &contested))
@@ -262,7 +263,7 @@ static void drop_rules(struct looking *l, struct permissions *p)
 	enclave_inside_tidy(p);
 }
 
-static void drop(struct looking *l, struct permissions *p)
+static void lib_enclave_links_drop(struct looking *l, struct permissions *p)
 {
 	drop_from(l, &p->fs_read, pattern_goes_astray);
 	drop_from(l, &p->fs_write, pattern_goes_astray);
@@ -272,7 +273,7 @@ static void drop(struct looking *l, struct permissions *p)
 	drop_guest_paths(l, p);
 	drop_rules(l, p);
 	for (size_t i = 0; i < p->n_all_of; i++)
-		drop(l, p->all_of[i]);
+		lib_enclave_links_drop(l, p->all_of[i]);
 }
 
 int enclave_links_drop(
@@ -280,7 +281,7 @@ int enclave_links_drop(
 {
 	struct looking looking = { .links = l, .contested = contested, .effort = EFFORT };
 
-	drop(&looking, p);
+	lib_enclave_links_drop(&looking, p);
 	arena_deinit(&looking.arena);
 	return looking.code < 0 ? looking.code : looking.n;
 }

@@ -40,7 +40,7 @@ static void dir_close(DIR **dir)
 
 /* Reading the names */
 
-static int add_name(struct listing *l, const char *name)
+static int enclave_list_add_name(struct listing *l, const char *name)
 {
 	const char *copy;
 
@@ -68,14 +68,14 @@ static int read_names(struct listing *l, int folder)
 		d = readdir(dir);
 		if (!d)
 			return -errno;
-		r = add_name(l, d->d_name);
+		r = enclave_list_add_name(l, d->d_name);
 	}
 	return r;
 }
 
 /* Judging them */
 
-static bool may_read(const struct policy *p, const char *folder, const char *name)
+static bool enclave_list_may_read(const struct policy *p, const char *folder, const char *name)
 {
 	char path[PATH_BYTES];
 	const struct request r = { .op = OPERATION_FS_READ, .target = path };
@@ -93,8 +93,8 @@ static void keep_readable(struct listing *l, const char *path)
 
 	policy_box_pin(l->call->enclave->box, &pin);
 	for (size_t i = 0; i < l->n; i++) {
-		if (may_read(pin.policy, path, l->names[i]) &&
-			(same || may_read(pin.policy, l->call->target, l->names[i])))
+		if (enclave_list_may_read(pin.policy, path, l->names[i]) &&
+			(same || enclave_list_may_read(pin.policy, l->call->target, l->names[i])))
 			l->names[kept++] = l->names[i];
 	}
 	policy_box_unpin(l->call->enclave->box, &pin);
@@ -103,7 +103,7 @@ static void keep_readable(struct listing *l, const char *path)
 
 /* Handing them out */
 
-static int by_name(const void *a, const void *b)
+static int enclave_list_by_name(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -127,7 +127,7 @@ static int visit_all(const struct listing *l, int folder, corral_file_visit *vis
 	return n;
 }
 
-static int list(struct listing *l, const struct enclave_place *p, corral_file_visit *visit,
+static int enclave_list(struct listing *l, const struct enclave_place *p, corral_file_visit *visit,
 	void *context, struct corral_error **e)
 {
 	int r;
@@ -142,7 +142,7 @@ static int list(struct listing *l, const struct enclave_place *p, corral_file_vi
 		return enclave_done(l->call, r, e);
 	keep_readable(l, p->path);
 	if (l->n)
-		qsort(l->names, l->n, sizeof(*l->names), by_name);
+		qsort(l->names, l->n, sizeof(*l->names), enclave_list_by_name);
 	return enclave_place_done(l->call, p, visit_all(l, p->fd, visit, context), e);
 }
 
@@ -157,5 +157,5 @@ long corral_enclave_fs_list(struct corral_enclave *enclave, const struct corral_
 	enclave_begin(&c, enclave, by, AUDIT_FS_LIST, path);
 	l.call = &c;
 	r = enclave_place_find(&c, OPERATION_FS_READ, &place, e);
-	return r < 0 ? r : list(&l, &place, visit, context, e);
+	return r < 0 ? r : enclave_list(&l, &place, visit, context, e);
 }

@@ -9,7 +9,7 @@
 #include "lib/api/handles.h"
 
 /* A line of JSON and its newline become an item of the array. */
-static void add_item(struct buffer *out, const struct audit_row *row, bool first)
+static void enclave_log_add_item(struct buffer *out, const struct audit_row *row, bool first)
 {
 	if (!first)
 		buffer_addc(out, ',');
@@ -19,7 +19,7 @@ static void add_item(struct buffer *out, const struct audit_row *row, bool first
 		out->data[--out->len] = '\0';
 }
 
-static uint64_t first_of(const struct audit_ring *ring, size_t limit)
+static uint64_t enclave_log_first_of(const struct audit_ring *ring, size_t limit)
 {
 	uint64_t count = audit_ring_count(ring);
 
@@ -30,7 +30,7 @@ int corral_enclave_get_audit_log(
 	struct corral_enclave *enclave, size_t limit, char **ret, struct corral_error **e)
 {
 	struct audit_ring *ring = audit_trail_ring(enclave->trail);
-	struct audit_reader reader = { .next = first_of(ring, limit) };
+	struct audit_reader reader = { .next = enclave_log_first_of(ring, limit) };
 	uint64_t last = audit_ring_count(ring);
 	auto_buffer out = { 0 };
 	auto_arena scratch = { 0 };
@@ -46,7 +46,7 @@ int corral_enclave_get_audit_log(
 		if (audit_ring_read(ring, &reader, &row.event, room) != 1)
 			break;
 		row.number = reader.next - 1;
-		add_item(&out, &row, first);
+		enclave_log_add_item(&out, &row, first);
 	}
 	buffer_adds(&out, "\n]\n");
 	text = buffer_take(&out);

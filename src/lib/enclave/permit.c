@@ -37,7 +37,8 @@ static void note_rule(struct enclave_call *c, const struct decision *d)
 	(void)snprintf(c->rule, sizeof(c->rule), "%s", buffer_text(&rule));
 }
 
-static struct judgement judge(struct enclave_call *c, const struct request *requests, size_t n)
+static struct judgement enclave_permit_judge(
+	struct enclave_call *c, const struct request *requests, size_t n)
 {
 	struct judgement j = { .verdict = n ? VERDICT_ALLOW : VERDICT_DENY };
 	struct decision d = { 0 }, worst = { 0 };
@@ -82,7 +83,7 @@ enum verdict enclave_look(const struct enclave_call *c, const struct request *re
 /* Saying no */
 
 /* Why, and about what if that is not what the caller named. */
-static void print_reason(
+static void enclave_permit_print_reason(
 	const struct enclave_call *c, const struct corral_denial *d, struct buffer *out)
 {
 	if (d && strcmp(d->target, c->target) != 0) {
@@ -96,13 +97,13 @@ static void print_reason(
 	buffer_adds(out, d ? d->reason : "it could not be judged");
 }
 
-static int deny(const struct enclave_call *c, const struct corral_denial *d, const char *why,
-	struct corral_error **e)
+static int enclave_permit_deny(const struct enclave_call *c, const struct corral_denial *d,
+	const char *why, struct corral_error **e)
 {
 	auto_buffer reason = { 0 };
 	struct error error = { 0 };
 
-	print_reason(c, d, &reason);
+	enclave_permit_print_reason(c, d, &reason);
 	if (why)
 		buffer_printf(&reason, ", and %s", why);
 	enclave_tell(c, AUDIT_DENIED, d ? d->rule : NULL, buffer_text(&reason));
@@ -134,7 +135,7 @@ __attribute__((format(printf, 5, 6))) static void tell_approval(const struct enc
 	enclave_tell(&about, decision, rule, text);
 }
 
-static int queue(const struct enclave_call *c, const struct consent_scope *scope,
+static int enclave_permit_queue(const struct enclave_call *c, const struct consent_scope *scope,
 	const struct corral_denial *d, struct corral_error **e)
 {
 	const struct consent_question q = {
@@ -145,7 +146,7 @@ static int queue(const struct enclave_call *c, const struct consent_scope *scope
 	int r = consent_ask(c->enclave->consent, &q, &id);
 
 	if (r < 0)
-		return deny(c, d,
+		return enclave_permit_deny(c, d,
 			r == -E2BIG    ? "it is too long to be shown to anybody"
 			: r == -ENOSPC ? "too many questions wait already"
 				       : "nobody could be asked",
@@ -197,7 +198,7 @@ static int call_back(const struct enclave_call *c, const struct consent_scope *s
 		refused = "there are too many approvals already";
 	if (refused) {
 		tell_approval(c, scope, AUDIT_DENIED, q.rule, "refused: %s", refused);
-		return deny(c, d, "somebody refused it", e);
+		return enclave_permit_deny(c, d, "somebody refused it", e);
 	}
 	tell_approval(c, scope, AUDIT_ALLOWED, q.rule, "given: approval %llu, %llu times, %llu ms",
 		(unsigned long long)id, (unsigned long long)given.count,
@@ -220,7 +221,7 @@ static int use(const struct enclave_call *c, const struct consent_scope *scope,
 			(unsigned long long)id);
 		return 0;
 	case CONSENT_REFUSED:
-		return deny(c, d, "somebody refused it", e);
+		return enclave_permit_deny(c, d, "somebody refused it", e);
 	case CONSENT_NONE:
 		break;
 	}
@@ -235,13 +236,13 @@ static int agree(const struct enclave_call *c, const struct consent_scope *scope
 
 	if (r == 1 && c->enclave->ask && strlen(scope->object) < CONSENT_TEXT_MAX)
 		r = call_back(c, scope, d, e);
-	return r == 1 ? queue(c, scope, d, e) : r;
+	return r == 1 ? enclave_permit_queue(c, scope, d, e) : r;
 }
 
-static int permit(
+static int lib_enclave_permit(
 	struct enclave_call *c, const struct request *requests, size_t n, struct corral_error **e)
 {
-	struct judgement j = judge(c, requests, n);
+	struct judgement j = enclave_permit_judge(c, requests, n);
 	struct consent_scope scope = {
 		.actor = c->actor, .ttl_ms = c->enclave->ask_ttl_ms, .count = c->enclave->ask_count
 	};
@@ -256,10 +257,10 @@ static int permit(
 		if (r < 0)
 			return r;
 		c->approved = true;
-		j = judge(c, requests, n);
+		j = enclave_permit_judge(c, requests, n);
 	}
 	if (j.verdict == VERDICT_DENY)
-		r = deny(c, j.denial, NULL, e);
+		r = enclave_permit_deny(c, j.denial, NULL, e);
 	denial_free(j.denial);
 	return r;
 }
@@ -271,7 +272,7 @@ int enclave_permit(
 	if (c->nameless)
 		return enclave_refuse(c, -EINVAL, e,
 			"struct corral_by has no size; set it to sizeof(struct corral_by)");
-	return permit(c, requests, n, e);
+	return lib_enclave_permit(c, requests, n, e);
 }
 
 /* Hard links */

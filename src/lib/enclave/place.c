@@ -30,7 +30,7 @@ struct search {
 /* Links, and things that change while they are looked at. */
 enum { STEPS_MAX = BENEATH_LINKS_MAX };
 
-static void let_go(struct enclave_place *p)
+static void enclave_place_let_go(struct enclave_place *p)
 {
 	fd_closep(&p->folder);
 	fd_closep(&p->fd);
@@ -39,12 +39,12 @@ static void let_go(struct enclave_place *p)
 
 void enclave_place_deinit(struct enclave_place *p)
 {
-	let_go(p);
+	enclave_place_let_go(p);
 }
 
 /* Judging */
 
-static enum verdict judge(const struct search *s)
+static enum verdict enclave_place_judge(const struct search *s)
 {
 	const struct request r = { .op = s->op, .target = s->place->path };
 	enum verdict v = VERDICT_DENY;
@@ -59,7 +59,7 @@ static enum verdict judge(const struct search *s)
 }
 
 /* The name that was given, and where we are now: that is what somebody may be asked about. */
-static int permit(struct search *s, struct corral_error **e)
+static int enclave_place_permit(struct search *s, struct corral_error **e)
 {
 	const struct request both[] = {
 		{ .op = s->op, .target = s->call->target },
@@ -73,9 +73,9 @@ static int permit(struct search *s, struct corral_error **e)
 }
 
 /* Before a name is looked up. */
-static int judge_name(struct search *s, struct corral_error **e)
+static int enclave_place_judge_name(struct search *s, struct corral_error **e)
 {
-	return judge(s) == VERDICT_ALLOW ? 0 : permit(s, e);
+	return enclave_place_judge(s) == VERDICT_ALLOW ? 0 : enclave_place_permit(s, e);
 }
 
 /* Looking. 0: found; 1: there is a link to be followed first. */
@@ -92,7 +92,7 @@ static int open_at(const char *path, int *ret, struct stat *st)
 }
 
 /* The path of the folder, "/" for what lies in the root; and the name. -EISDIR: it is the root. */
-static int split(const char *path, char folder[PATH_BYTES], const char **ret_name)
+static int enclave_place_split(const char *path, char folder[PATH_BYTES], const char **ret_name)
 {
 	size_t len = (size_t)(strrchr(path, '/') - path);
 
@@ -108,7 +108,7 @@ static int look_in_folder(struct search *s)
 {
 	struct enclave_place *p = s->place;
 	char folder[PATH_BYTES];
-	int r = split(p->path, folder, &p->name);
+	int r = enclave_place_split(p->path, folder, &p->name);
 
 	if (r == 0)
 		r = open_at(folder, &p->folder, &p->st);
@@ -124,9 +124,9 @@ static int look_in_folder(struct search *s)
 	return s->wanted == NAME && S_ISLNK(p->st.st_mode);
 }
 
-static int look(struct search *s)
+static int enclave_place_look(struct search *s)
 {
-	let_go(s->place);
+	enclave_place_let_go(s->place);
 	if (s->wanted == THING)
 		return open_at(s->place->path, &s->place->fd, &s->place->st);
 	return look_in_folder(s);
@@ -138,7 +138,7 @@ static int follow_folder(struct enclave_place *p)
 {
 	char folder[PATH_BYTES], next[PATH_BYTES];
 	const char *name;
-	int r = split(p->path, folder, &name), n;
+	int r = enclave_place_split(p->path, folder, &name), n;
 
 	if (r == 0)
 		r = beneath_next(folder, next, NULL);
@@ -152,7 +152,7 @@ static int follow_folder(struct enclave_place *p)
 	return 1;
 }
 
-static int follow(struct search *s)
+static int enclave_place_follow(struct search *s)
 {
 	char next[PATH_BYTES];
 	int r;
@@ -167,7 +167,7 @@ static int follow(struct search *s)
 
 /* Saying no */
 
-static int fail(struct search *s, int code, struct corral_error **e)
+static int enclave_place_fail(struct search *s, int code, struct corral_error **e)
 {
 	static const struct {
 		int code, tell;
@@ -187,7 +187,7 @@ static int fail(struct search *s, int code, struct corral_error **e)
 	return enclave_done(s->call, code, e);
 }
 
-static int start(struct search *s, struct corral_error **e)
+static int enclave_place_start(struct search *s, struct corral_error **e)
 {
 	const char *path = s->call->target;
 	size_t len = strnlen(path, PATH_BYTES);
@@ -198,11 +198,11 @@ static int start(struct search *s, struct corral_error **e)
 		return enclave_refuse(s->call, -EINVAL, e,
 			"the path must be absolute, without \".\", \"..\", and slashes too many");
 	memcpy(s->place->path, path, len + 1);
-	return judge_name(s, e);
+	return enclave_place_judge_name(s, e);
 }
 
 /* From one name to the next. 0: look there. */
-static int step(struct search *s, struct corral_error **e)
+static int enclave_place_step(struct search *s, struct corral_error **e)
 {
 	int r;
 
@@ -210,25 +210,25 @@ static int step(struct search *s, struct corral_error **e)
 		return enclave_refuse(s->call, -EACCES, e,
 			"%s has a link in it, and what was agreed to is that path itself",
 			s->place->path);
-	r = follow(s);
+	r = enclave_place_follow(s);
 	if (r < 0)
-		return fail(s, r, e);
-	return r == 1 ? judge_name(s, e) : 0;
+		return enclave_place_fail(s, r, e);
+	return r == 1 ? enclave_place_judge_name(s, e) : 0;
 }
 
-static int find(struct search *s, struct corral_error **e)
+static int lib_enclave_place_find(struct search *s, struct corral_error **e)
 {
 	int r;
 
 	s->place->folder = s->place->fd = -1;
-	r = start(s, e);
+	r = enclave_place_start(s, e);
 	for (unsigned i = 0; r == 0 && i <= STEPS_MAX; i++) {
-		r = look(s);
+		r = enclave_place_look(s);
 		if (r == 0)
-			return s->permitted ? 0 : permit(s, e);
+			return s->permitted ? 0 : enclave_place_permit(s, e);
 		if (r < 0)
-			return fail(s, r, e);
-		r = step(s, e);
+			return enclave_place_fail(s, r, e);
+		r = enclave_place_step(s, e);
 	}
 	return r < 0 ? r : enclave_refuse(s->call, -ELOOP, e, "too many links, one after another");
 }
@@ -238,7 +238,7 @@ int enclave_place_find(struct enclave_call *c, enum operation op, struct enclave
 {
 	struct search s = { .call = c, .op = op, .wanted = THING, .place = ret };
 
-	return find(&s, e);
+	return lib_enclave_place_find(&s, e);
 }
 
 int enclave_place_find_name(struct enclave_call *c, enum operation op, struct enclave_place *ret,
@@ -246,7 +246,7 @@ int enclave_place_find_name(struct enclave_call *c, enum operation op, struct en
 {
 	struct search s = { .call = c, .op = op, .wanted = NAME, .place = ret };
 
-	return find(&s, e);
+	return lib_enclave_place_find(&s, e);
 }
 
 int enclave_place_find_entry(struct enclave_call *c, enum operation op, struct enclave_place *ret,
@@ -254,7 +254,7 @@ int enclave_place_find_entry(struct enclave_call *c, enum operation op, struct e
 {
 	struct search s = { .call = c, .op = op, .wanted = ENTRY, .place = ret };
 
-	return find(&s, e);
+	return lib_enclave_place_find(&s, e);
 }
 
 int enclave_place_done(

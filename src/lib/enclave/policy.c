@@ -33,8 +33,8 @@ int corral_enclave_get_policy(struct corral_enclave *enclave, char **ret)
 
 /* Telling */
 
-static void tell(struct corral_enclave *enclave, enum audit_decision decision, const char *target,
-	const char *reason)
+static void enclave_policy_tell(struct corral_enclave *enclave, enum audit_decision decision,
+	const char *target, const char *reason)
 {
 	struct enclave_call c;
 
@@ -66,8 +66,8 @@ static uint64_t generation_of(struct corral_enclave *enclave)
 }
 
 /* With the lock held. Takes over next, if it succeeds. */
-static int put(struct corral_enclave *enclave, struct permissions *next, struct corral_update *u,
-	struct error *e)
+static int enclave_policy_put(struct corral_enclave *enclave, struct permissions *next,
+	struct corral_update *u, struct error *e)
 {
 	struct permissions *writable = NULL;
 	struct policy *policy = NULL;
@@ -115,7 +115,7 @@ static int make_change(struct corral_enclave *enclave, const struct change *c,
 		c->describe(c, enclave->granted, next, text);
 		u->changed = c->all ? enclave_grants_compare(enclave->granted, next)
 				    : enclave_grants_part(c->op);
-		r = put(enclave, next, u, e);
+		r = enclave_policy_put(enclave, next, u, e);
 		if (r == 0)
 			return 0;
 	} else {
@@ -126,8 +126,8 @@ static int make_change(struct corral_enclave *enclave, const struct change *c,
 	return r;
 }
 
-static int change(struct corral_enclave *enclave, const struct change *c, const char *target,
-	struct corral_update *ret, struct corral_error **e)
+static int enclave_policy_change(struct corral_enclave *enclave, const struct change *c,
+	const char *target, struct corral_update *ret, struct corral_error **e)
 {
 	struct corral_update u = { .size = sizeof(u) };
 	struct error error = { 0 };
@@ -138,11 +138,12 @@ static int change(struct corral_enclave *enclave, const struct change *c, const 
 	r = make_change(enclave, c, &u, &text, &error);
 	if (r == 0) {
 		buffer_printf(&text, "; generation %llu", (unsigned long long)u.generation);
-		tell(enclave, AUDIT_ALLOWED, target, buffer_text(&text));
+		enclave_policy_tell(enclave, AUDIT_ALLOWED, target, buffer_text(&text));
 	}
 	(void)pthread_mutex_unlock(&enclave->lock);
 	if (r < 0) {
-		tell(enclave, AUDIT_FAILED, target, error.text[0] ? error.text : "out of memory");
+		enclave_policy_tell(enclave, AUDIT_FAILED, target,
+			error.text[0] ? error.text : "out of memory");
 		return handles_error(e, &error, r);
 	}
 	give(ret, &u);
@@ -163,7 +164,7 @@ static int apply_revoke(struct permissions *p, const struct change *c, struct er
 	return r < 0 ? r : 1;
 }
 
-static void describe_grant(const struct change *c, const struct permissions *before,
+static void enclave_policy_describe_grant(const struct change *c, const struct permissions *before,
 	const struct permissions *after, struct buffer *out)
 {
 	(void)c;
@@ -193,12 +194,12 @@ static int change_one(struct corral_enclave *enclave, struct change *c, const ch
 		return r;
 	r = enclave_grants_spell(c->op, pattern, &scratch, &c->pattern, &error);
 	if (r < 0) {
-		tell(enclave, AUDIT_FAILED, c->verb, error.text);
+		enclave_policy_tell(enclave, AUDIT_FAILED, c->verb, error.text);
 		return handles_error(e, &error, r);
 	}
 	buffer_printf(&target, "%s ", operation_name(c->op));
 	enclave_grants_print(c->op, c->pattern, &target);
-	return change(enclave, c, buffer_text(&target), ret, e);
+	return enclave_policy_change(enclave, c, buffer_text(&target), ret, e);
 }
 
 int corral_enclave_grant(struct corral_enclave *enclave, const char *token,
@@ -209,7 +210,7 @@ int corral_enclave_grant(struct corral_enclave *enclave, const char *token,
 		.verb = "grant",
 		.op = (enum operation)op,
 		.apply = apply_grant,
-		.describe = describe_grant };
+		.describe = enclave_policy_describe_grant };
 
 	return change_one(enclave, &c, pattern, ret, e);
 }
@@ -263,5 +264,5 @@ int corral_enclave_set_policy(struct corral_enclave *enclave, const char *token,
 		return handles_error(e, &error, -EINVAL);
 	}
 	c.all = granted->p;
-	return change(enclave, &c, c.verb, ret, e);
+	return enclave_policy_change(enclave, &c, c.verb, ret, e);
 }

@@ -21,7 +21,7 @@ struct visiting {
 	void *context;
 };
 
-static int visit_one(void *context, const struct consent_question *from)
+static int enclave_questions_visit_one(void *context, const struct consent_question *from)
 {
 	const struct visiting *v = context;
 	const struct corral_question q = {
@@ -45,12 +45,13 @@ long corral_enclave_questions(
 {
 	struct visiting v = { visit, context };
 
-	return consent_questions(enclave->consent, visit_one, &v);
+	return consent_questions(enclave->consent, enclave_questions_visit_one, &v);
 }
 
 /* A scope has had all its members since there are scopes. One that narrows by something that is not
  * known here would be wider than what was meant. */
-static int read_scope(struct consent_scope *ret, const struct corral_scope *from, struct error *e)
+static int enclave_questions_read_scope(
+	struct consent_scope *ret, const struct corral_scope *from, struct error *e)
 {
 	const char *wrong = NULL;
 	struct corral_scope known;
@@ -84,8 +85,8 @@ __attribute__((format(printf, 3, 4))) static void tell(
 	enclave_tell(&c, decision, NULL, NULL);
 }
 
-static int complain(struct corral_enclave *enclave, int code, uint64_t number, const char *what,
-	struct corral_error **e)
+static int enclave_questions_complain(struct corral_enclave *enclave, int code, uint64_t number,
+	const char *what, struct corral_error **e)
 {
 	struct error error = { 0 };
 
@@ -115,13 +116,13 @@ int corral_enclave_answer(struct corral_enclave *enclave, const char *token, uin
 	if (verdict != CORRAL_ALLOW && verdict != CORRAL_DENY)
 		r = error_set(&error, -EINVAL, NULL, "an answer is CORRAL_ALLOW or CORRAL_DENY");
 	if (r == 0 && scope)
-		r = read_scope(&narrower, scope, &error);
+		r = enclave_questions_read_scope(&narrower, scope, &error);
 	if (r < 0)
 		return handles_error(e, &error, r);
 	r = consent_answer(enclave->consent, question, (enum verdict)verdict,
 		scope ? &narrower : NULL, enclave_now_ms(), &id);
 	if (r < 0)
-		return complain(enclave, r, question, "question", e);
+		return enclave_questions_complain(enclave, r, question, "question", e);
 	if (verdict == CORRAL_ALLOW)
 		tell(enclave, AUDIT_ALLOWED, "given: approval %llu for question %llu",
 			(unsigned long long)id, (unsigned long long)question);
@@ -138,13 +139,13 @@ int corral_enclave_hand_on(struct corral_enclave *enclave, uint64_t approval,
 	struct consent_scope smaller;
 	struct error error = { 0 };
 	uint64_t id = 0;
-	int r = read_scope(&smaller, scope, &error);
+	int r = enclave_questions_read_scope(&smaller, scope, &error);
 
 	if (r < 0)
 		return handles_error(e, &error, r);
 	r = consent_hand_on(enclave->consent, approval, &smaller, enclave_now_ms(), &id);
 	if (r < 0)
-		return complain(enclave, r, approval, "approval", e);
+		return enclave_questions_complain(enclave, r, approval, "approval", e);
 	tell(enclave, AUDIT_ALLOWED, "given: approval %llu, handed on from %llu to %.64s",
 		(unsigned long long)id, (unsigned long long)approval, smaller.actor);
 	if (ret_approval)
@@ -161,7 +162,7 @@ int corral_enclave_withdraw(struct corral_enclave *enclave, const char *token, u
 		return r;
 	r = consent_withdraw(enclave->consent, approval);
 	if (r < 0)
-		return complain(enclave, r, approval, "approval", e);
+		return enclave_questions_complain(enclave, r, approval, "approval", e);
 	tell(enclave, AUDIT_NONE, "withdrawn: approval %llu, and %d that were handed on",
 		(unsigned long long)approval, r - 1);
 	return 0;

@@ -25,7 +25,7 @@ struct content {
 	size_t len, room; /* one more byte is there, for the NUL */
 };
 
-static int make_room(struct content *c, size_t room)
+static int enclave_read_make_room(struct content *c, size_t room)
 {
 	char *data = realloc(c->data, room + 1);
 
@@ -37,13 +37,13 @@ static int make_room(struct content *c, size_t room)
 }
 
 /* Never holds more than one byte beyond max. */
-static int read_all(int fd, size_t max, struct content *c)
+static int enclave_read_all(int fd, size_t max, struct content *c)
 {
 	for (;;) {
 		ssize_t n;
 
 		if (c->len == c->room &&
-			make_room(c, c->room > max / 2 ? max + 1 : 2 * c->room) < 0)
+			enclave_read_make_room(c, c->room > max / 2 ? max + 1 : 2 * c->room) < 0)
 			return -ENOMEM;
 		n = read(fd, c->data + c->len, c->room - c->len);
 		if (n < 0 && errno == EINTR)
@@ -62,10 +62,10 @@ static int read_all(int fd, size_t max, struct content *c)
 static int read_whole(int fd, size_t size, size_t max, struct content *ret)
 {
 	struct content c = { 0 };
-	int r = make_room(&c, size + 1);
+	int r = enclave_read_make_room(&c, size + 1);
 
 	if (r == 0)
-		r = read_all(fd, max, &c);
+		r = enclave_read_all(fd, max, &c);
 	if (r < 0) {
 		free(c.data);
 		return r;
@@ -75,14 +75,15 @@ static int read_whole(int fd, size_t size, size_t max, struct content *ret)
 	return 0;
 }
 
-static int too_large(struct enclave_call *c, struct corral_error **e)
+static int enclave_read_too_large(struct enclave_call *c, struct corral_error **e)
 {
 	return enclave_refuse(c, -EFBIG, e, "the file is larger than the limit of %llu bytes",
 		(unsigned long long)c->enclave->max_file_bytes);
 }
 
 /* What it is, by the descriptor that is going to be used. */
-static int check(struct enclave_call *c, const struct stat *st, struct corral_error **e)
+static int enclave_read_check(
+	struct enclave_call *c, const struct stat *st, struct corral_error **e)
 {
 	if (S_ISDIR(st->st_mode))
 		return enclave_refuse(c, -EISDIR, e, "this is a folder, not a file");
@@ -95,7 +96,7 @@ static int check(struct enclave_call *c, const struct stat *st, struct corral_er
 			"name; a copy of it can be read",
 			(unsigned long long)st->st_nlink);
 	if ((uint64_t)st->st_size > c->enclave->max_file_bytes)
-		return too_large(c, e);
+		return enclave_read_too_large(c, e);
 	return 0;
 }
 
@@ -105,7 +106,7 @@ static int read_place(struct enclave_call *c, struct enclave_place *p, struct co
 	uint64_t limit = c->enclave->max_file_bytes;
 	size_t max = limit < SIZE_MAX / 4 ? (size_t)limit : SIZE_MAX / 4;
 	auto_fd fd = -1;
-	int r = check(c, &p->st, e);
+	int r = enclave_read_check(c, &p->st, e);
 
 	if (r < 0)
 		return r;
@@ -114,12 +115,12 @@ static int read_place(struct enclave_call *c, struct enclave_place *p, struct co
 		r = -errno;
 	if (r < 0)
 		return enclave_done(c, r, e);
-	r = check(c, &p->st, e);
+	r = enclave_read_check(c, &p->st, e);
 	if (r < 0)
 		return r;
 	r = read_whole(fd, (size_t)p->st.st_size, max, ret);
 	if (r < 0)
-		return r == -EFBIG ? too_large(c, e) : enclave_done(c, r, e);
+		return r == -EFBIG ? enclave_read_too_large(c, e) : enclave_done(c, r, e);
 	c->received = ret->len;
 	(void)enclave_place_done(c, p, 0, e);
 	return 0;

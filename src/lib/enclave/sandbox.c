@@ -23,8 +23,8 @@
 
 enum { LAYERS_MAX = 64, GRANTED = 0, PARTS_MAX = ENCLAVE_CEILING_MAX + 1 };
 
-static void tell_session(struct corral_enclave *enclave, enum audit_decision decision,
-	const char *target, const char *reason)
+static void enclave_sandbox_tell_session(struct corral_enclave *enclave,
+	enum audit_decision decision, const char *target, const char *reason)
 {
 	struct enclave_call c;
 
@@ -46,7 +46,8 @@ static void parts_deinit(struct parts *p)
 }
 #define auto_parts __attribute__((cleanup(parts_deinit))) struct parts
 
-static int parts_add(struct parts *p, const struct permissions *from, const char *program)
+static int enclave_sandbox_parts_add(
+	struct parts *p, const struct permissions *from, const char *program)
 {
 	struct permissions *inside = enclave_inside(from, program);
 
@@ -91,25 +92,26 @@ static int drop_links(
 	return r < 0 ? r : n;
 }
 
-static int parts_fill(struct parts *p, struct corral_enclave *enclave, const char *program)
+static int enclave_sandbox_parts_fill(
+	struct parts *p, struct corral_enclave *enclave, const char *program)
 {
-	int r = parts_add(p, enclave->granted, program);
+	int r = enclave_sandbox_parts_add(p, enclave->granted, program);
 
 	for (size_t i = 0; r == 0 && i < enclave->n_ceiling; i++)
-		r = parts_add(p, enclave->ceiling[i], program);
+		r = enclave_sandbox_parts_add(p, enclave->ceiling[i], program);
 	if (r == 0) {
 		auto_permissions *contested = permissions_new();
 
 		r = contested ? drop_links(p, enclave, contested) : -ENOMEM;
 	}
 	if (r > 0)
-		tell_session(enclave, AUDIT_NONE, "grants left out",
+		enclave_sandbox_tell_session(enclave, AUDIT_NONE, "grants left out",
 			"their names go through links that commands could have made");
 	return r < 0 ? r : 0;
 }
 
 /* The policy that says whether a program may run in there. */
-static int compile(struct policy **ret, const struct corral_enclave *enclave,
+static int enclave_sandbox_compile(struct policy **ret, const struct corral_enclave *enclave,
 	const struct parts *parts, struct error *e)
 {
 	const struct policy_options o = { .variables = &enclave->variables,
@@ -128,7 +130,7 @@ static int compile(struct policy **ret, const struct corral_enclave *enclave,
 }
 
 /* Commands, and what they were denied, are told of by those who start them, who know for whom. */
-static void hear(void *context, const struct corral_event *event)
+static void enclave_sandbox_hear(void *context, const struct corral_event *event)
 {
 	const struct corral_enclave *enclave = context;
 
@@ -141,7 +143,8 @@ static void hear(void *context, const struct corral_event *event)
  * Values that commands get must not be in the log, in whatever text. -E2BIG: they are too many to
  * be kept out.
  */
-static int keep_secrets(const struct enclave_sandbox *s, const struct policy *policy)
+static int enclave_sandbox_keep_secrets(
+	const struct enclave_sandbox *s, const struct policy *policy)
 {
 	const char *const *env = s->sandbox->base.environment;
 	int r = 0;
@@ -164,7 +167,7 @@ static int keep_secrets(const struct enclave_sandbox *s, const struct policy *po
 
 /* Making */
 
-static int configure(
+static int enclave_sandbox_configure(
 	struct corral_builder *b, struct corral_enclave *enclave, const struct parts *parts)
 {
 	int r = 0;
@@ -178,29 +181,30 @@ static int configure(
 	}
 	if (enclave->warden)
 		(void)corral_builder_warden(b, enclave->warden);
-	return corral_builder_with_audit(b, hear, enclave);
+	return corral_builder_with_audit(b, enclave_sandbox_hear, enclave);
 }
 
-static int build(struct enclave_sandbox *s, const struct parts *parts, struct corral_error **e)
+static int enclave_sandbox_build(
+	struct enclave_sandbox *s, const struct parts *parts, struct corral_error **e)
 {
 	struct corral_builder *b = NULL;
 	struct error error = { 0 };
-	int r = compile(&s->policy, s->enclave, parts, &error);
+	int r = enclave_sandbox_compile(&s->policy, s->enclave, parts, &error);
 
 	if (r == 0)
 		r = corral_builder_from_permissions(&b, parts->list[GRANTED]);
 	if (r < 0)
 		return handles_error(e, &error, r);
-	(void)configure(b, s->enclave, parts);
+	(void)enclave_sandbox_configure(b, s->enclave, parts);
 	r = corral_builder_build(b, &s->sandbox, e);
 	corral_builder_free(b);
 	if (r < 0)
 		return r;
-	r = keep_secrets(s, s->policy);
+	r = enclave_sandbox_keep_secrets(s, s->policy);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
-static void destroy(struct enclave_sandbox *s)
+static void enclave_sandbox_destroy(struct enclave_sandbox *s)
 {
 	if (!s)
 		return;
@@ -217,7 +221,7 @@ static int make(struct corral_enclave *enclave, const char *program, struct encl
 	struct enclave_sandbox *s = calloc(1, sizeof(*s));
 	struct error error = { 0 };
 	auto_parts parts = { 0 };
-	int r = s ? parts_fill(&parts, enclave, program) : -ENOMEM;
+	int r = s ? enclave_sandbox_parts_fill(&parts, enclave, program) : -ENOMEM;
 
 	if (r == 0 && program) {
 		s->program = strdup(program);
@@ -225,13 +229,13 @@ static int make(struct corral_enclave *enclave, const char *program, struct encl
 	}
 	if (r < 0) {
 		(void)handles_error(e, &error, r);
-		destroy(s);
+		enclave_sandbox_destroy(s);
 		return r;
 	}
 	s->enclave = enclave;
-	r = build(s, &parts, e);
+	r = enclave_sandbox_build(s, &parts, e);
 	if (r < 0) {
-		destroy(s);
+		enclave_sandbox_destroy(s);
 		return r;
 	}
 	s->next = enclave->sandboxes;
@@ -249,7 +253,7 @@ static struct enclave_sandbox *find_common(const struct corral_enclave *enclave)
 	return s;
 }
 
-static bool may_run(const struct enclave_sandbox *s, const char *const *argv)
+static bool enclave_sandbox_may_run(const struct enclave_sandbox *s, const char *const *argv)
 {
 	struct request r = { .op = OPERATION_EXEC, .target = argv[0], .args = argv + 1 };
 	struct decision d;
@@ -271,7 +275,7 @@ int enclave_sandbox_get(struct corral_enclave *enclave, const char *const *argv,
 			return r;
 		s->refs++; /* the list's own */
 	}
-	if (!may_run(s, argv))
+	if (!enclave_sandbox_may_run(s, argv))
 		r = make(enclave, argv[0], &s, e);
 	if (r < 0)
 		return r;
@@ -283,7 +287,7 @@ int enclave_sandbox_get(struct corral_enclave *enclave, const char *const *argv,
 /* Letting go */
 
 /* With the lock held. Leaves s alone if it is not in the list any more. */
-static void take_out(struct enclave_sandbox *s)
+static void enclave_sandbox_take_out(struct enclave_sandbox *s)
 {
 	struct enclave_sandbox **at = &s->enclave->sandboxes;
 
@@ -301,10 +305,10 @@ void enclave_sandbox_unref(struct enclave_sandbox *s)
 	(void)pthread_mutex_lock(&enclave->lock);
 	last = --s->refs == 0;
 	if (last)
-		take_out(s);
+		enclave_sandbox_take_out(s);
 	(void)pthread_mutex_unlock(&enclave->lock);
 	if (last)
-		destroy(s);
+		enclave_sandbox_destroy(s);
 }
 
 void enclave_sandbox_drop(struct corral_enclave *enclave)
@@ -313,24 +317,25 @@ void enclave_sandbox_drop(struct corral_enclave *enclave)
 		struct enclave_sandbox *s = enclave->sandboxes;
 
 		enclave->sandboxes = s->next;
-		destroy(s);
+		enclave_sandbox_destroy(s);
 	}
 }
 
 /* Changing */
 
-static int change(struct enclave_sandbox *s, struct corral_update *u, struct corral_error **e)
+static int enclave_sandbox_change(
+	struct enclave_sandbox *s, struct corral_update *u, struct corral_error **e)
 {
 	struct policy *next = NULL;
 	struct error error = { 0 };
 	auto_parts parts = { 0 };
-	int r = parts_fill(&parts, s->enclave, s->program);
+	int r = enclave_sandbox_parts_fill(&parts, s->enclave, s->program);
 
 	if (r == 0)
-		r = compile(&next, s->enclave, &parts, &error);
+		r = enclave_sandbox_compile(&next, s->enclave, &parts, &error);
 	if (r < 0)
 		return handles_error(e, &error, r);
-	r = keep_secrets(s, next);
+	r = enclave_sandbox_keep_secrets(s, next);
 	if (r < 0)
 		(void)handles_error(e, &error, r);
 	else
@@ -348,7 +353,7 @@ static int change(struct enclave_sandbox *s, struct corral_update *u, struct cor
  * Takes it out of the list, at that place, and waits until all that ran in it is gone. Who had a
  * command there learns of it, and frees it.
  */
-static void end(struct enclave_sandbox **at, const char *why)
+static void enclave_sandbox_end(struct enclave_sandbox **at, const char *why)
 {
 	struct enclave_sandbox *s = *at;
 	struct corral_stats stats;
@@ -359,16 +364,16 @@ static void end(struct enclave_sandbox **at, const char *why)
 		&reason, "%llu commands were killed: %s", (unsigned long long)stats.running, why);
 	corral_sandbox_free(s->sandbox);
 	s->sandbox = NULL;
-	tell_session(s->enclave, AUDIT_FAILED, "ended", buffer_text(&reason));
+	enclave_sandbox_tell_session(s->enclave, AUDIT_FAILED, "ended", buffer_text(&reason));
 	*at = s->next;
 	/* The last reference may be the list's. */
 	if (!s->program && --s->refs == 0)
-		destroy(s);
+		enclave_sandbox_destroy(s);
 }
 
 /* Contested grants */
 
-static bool has(const struct permissions *p, const char *pattern)
+static bool enclave_sandbox_has(const struct permissions *p, const char *pattern)
 {
 	for (size_t i = 0; p && i < p->fs_read.n; i++) {
 		if (strcmp(p->fs_read.items[i].all[0], pattern) == 0)
@@ -382,13 +387,13 @@ static int look_for_contested(struct corral_enclave *enclave)
 {
 	struct permissions *contested = permissions_new();
 	auto_parts parts = { 0 };
-	int r = contested ? parts_add(&parts, enclave->granted, NULL) : -ENOMEM;
+	int r = contested ? enclave_sandbox_parts_add(&parts, enclave->granted, NULL) : -ENOMEM;
 
 	if (r == 0)
 		r = drop_links(&parts, enclave, contested);
 	r = r > 0 ? 0 : r;
 	for (size_t i = 0; r == 0 && i < contested->fs_read.n; i++)
-		r = !has(enclave->contested, contested->fs_read.items[i].all[0]);
+		r = !enclave_sandbox_has(enclave->contested, contested->fs_read.items[i].all[0]);
 	if (r < 0) {
 		permissions_free(contested);
 		return r;
@@ -413,7 +418,7 @@ static void end_contesting(struct corral_enclave *enclave)
 
 		corral_sandbox_stats((*at)->sandbox, &stats, sizeof(stats));
 		if (stats.running)
-			end(at, "a grant lies where they could write before");
+			enclave_sandbox_end(at, "a grant lies where they could write before");
 		else
 			at = &(*at)->next;
 	}
@@ -428,8 +433,8 @@ void enclave_sandbox_update(struct corral_enclave *enclave, struct corral_update
 		struct corral_update one = { .size = sizeof(one) };
 		struct corral_error *e = NULL;
 
-		if (change(*at, &one, &e) < 0)
-			end(at, corral_error_message(e));
+		if (enclave_sandbox_change(*at, &one, &e) < 0)
+			enclave_sandbox_end(at, corral_error_message(e));
 		else
 			at = &(*at)->next;
 		corral_error_free(e);

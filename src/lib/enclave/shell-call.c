@@ -29,7 +29,7 @@ void enclave_shell_deinit(struct enclave_shell *s)
 	arena_deinit(&s->arena);
 }
 
-static size_t count(const char *const *words)
+static size_t enclave_shell_call_count(const char *const *words)
 {
 	size_t n = 0;
 
@@ -41,7 +41,7 @@ static size_t count(const char *const *words)
 /* The folder */
 
 /* NULL: the session's own, which is there without a grant. */
-static const char *folder_of(const struct enclave_shell *s)
+static const char *enclave_shell_call_folder_of(const struct enclave_shell *s)
 {
 	return s->call.cwd ? s->call.cwd : s->c.enclave->variables.values[VARIABLE_WORK_DIR];
 }
@@ -55,9 +55,9 @@ static void add_request(struct enclave_shell *s, enum operation op, const char *
  * Its name must be granted, and each that a link makes of it; where they end the command starts. A
  * name that is not granted is not looked up: a link is no way to find out what there is.
  */
-static int add_folder(struct enclave_shell *s, struct error *e)
+static int enclave_shell_call_add_folder(struct enclave_shell *s, struct error *e)
 {
-	const char *folder = folder_of(s);
+	const char *folder = enclave_shell_call_folder_of(s);
 	char next[PATH_BYTES];
 	int r = folder ? 1 : 0;
 
@@ -83,16 +83,17 @@ static int add_folder(struct enclave_shell *s, struct error *e)
 
 /* The program */
 
-static int keep(struct enclave_shell *s, const char *path, size_t len)
+static int enclave_shell_call_keep(struct enclave_shell *s, const char *path, size_t len)
 {
 	s->argv[0] = arena_strndup(&s->arena, path, len);
 	return s->argv[0] ? 0 : -ENOMEM;
 }
 
 /* A path that is not absolute is one from the folder, as a shell has it. */
-static int find_path(struct enclave_shell *s, const char *program, struct error *e)
+static int enclave_shell_call_find_path(
+	struct enclave_shell *s, const char *program, struct error *e)
 {
-	const char *folder = program[0] == '/' ? "" : folder_of(s);
+	const char *folder = program[0] == '/' ? "" : enclave_shell_call_folder_of(s);
 	char joined[2 * PATH_BYTES], normal[PATH_BYTES];
 	size_t len;
 	int n = folder ? snprintf(joined, sizeof(joined), "%s/%s", folder, program) : -1;
@@ -101,25 +102,25 @@ static int find_path(struct enclave_shell *s, const char *program, struct error 
 		path_normalize(joined, (size_t)n, normal, &len) < 0)
 		return error_set(e, -EINVAL, NULL, "there is no program %.256s%s", program,
 			folder ? "" : ": a path from no folder");
-	return keep(s, normal, len);
+	return enclave_shell_call_keep(s, normal, len);
 }
 
-static int find_program(struct enclave_shell *s, struct error *e)
+static int enclave_shell_call_find_program(struct enclave_shell *s, struct error *e)
 {
 	const char *program = s->argv[0];
 	char path[PATH_BYTES];
 
 	if (strchr(program, '/'))
-		return find_path(s, program, e);
+		return enclave_shell_call_find_path(s, program, e);
 	if (resolver_find(program, path) == 0)
-		return keep(s, path, strlen(path));
+		return enclave_shell_call_keep(s, path, strlen(path));
 	return 0;
 }
 
 /* Words */
 
 /* Whether a person sees all of it as it is: no control characters, nothing that is no text. */
-static bool is_visible(const char *word)
+static bool enclave_shell_call_is_visible(const char *word)
 {
 	auto_buffer shown = { 0 };
 
@@ -143,7 +144,7 @@ static void print_escaped(struct buffer *out, const char *word)
 	out->failed = out->failed || escaped.failed;
 }
 
-static void print_word(struct buffer *out, const char *word)
+static void enclave_shell_call_print_word(struct buffer *out, const char *word)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				    "0123456789_@%+=:,./-";
@@ -152,7 +153,7 @@ static void print_word(struct buffer *out, const char *word)
 		buffer_adds(out, word);
 		return;
 	}
-	if (!is_visible(word)) {
+	if (!enclave_shell_call_is_visible(word)) {
 		print_escaped(out, word);
 		return;
 	}
@@ -171,17 +172,17 @@ static void print_command(const struct enclave_shell *s, struct buffer *out)
 	for (size_t i = 0; i < s->n_argv; i++) {
 		if (i)
 			buffer_addc(out, ' ');
-		print_word(out, s->argv[i]);
+		enclave_shell_call_print_word(out, s->argv[i]);
 	}
 }
 
 static void print_surroundings(const struct enclave_shell *s, struct buffer *out)
 {
-	const char *folder = folder_of(s);
+	const char *folder = enclave_shell_call_folder_of(s);
 
 	if (folder) {
 		buffer_adds(out, "cd ");
-		print_word(out, folder);
+		enclave_shell_call_print_word(out, folder);
 		buffer_adds(out, " && ");
 	}
 	for (size_t i = 0; s->call.env && s->call.env[i]; i++) {
@@ -190,9 +191,9 @@ static void print_surroundings(const struct enclave_shell *s, struct buffer *out
 
 		/* A name, too, may be anything that a pattern grants. */
 		buffer_add(&name, s->call.env[i], (size_t)(value - s->call.env[i]) - 1);
-		print_word(out, buffer_text(&name));
+		enclave_shell_call_print_word(out, buffer_text(&name));
 		buffer_addc(out, '=');
-		print_word(out, value);
+		enclave_shell_call_print_word(out, value);
 		buffer_addc(out, ' ');
 		out->failed = out->failed || name.failed;
 	}
@@ -212,7 +213,7 @@ static void print_input(const struct enclave_shell *s, struct buffer *out)
 	buffer_printf(out, " < %zu bytes, %s", s->call.input_len, hex);
 }
 
-static int describe(struct enclave_shell *s)
+static int enclave_shell_call_describe(struct enclave_shell *s)
 {
 	auto_buffer command = { 0 }, whole = { 0 };
 
@@ -242,12 +243,13 @@ static int read_call(struct enclave_shell *s, const char *const *argv,
 		return error_set(e, -EINVAL, NULL,
 			"nobody could write to the command, or read from it, while the call waits "
 			"for its end");
-	if (count(argv) > WORDS_MAX || count(s->call.env) > WORDS_MAX)
+	if (enclave_shell_call_count(argv) > WORDS_MAX ||
+		enclave_shell_call_count(s->call.env) > WORDS_MAX)
 		return error_set(e, -E2BIG, NULL, "the command is too long");
 	return 0;
 }
 
-static void add_command(struct enclave_shell *s)
+static void enclave_shell_call_add_command(struct enclave_shell *s)
 {
 	for (size_t i = 0; s->call.env && s->call.env[i]; i++)
 		add_request(s, OPERATION_ENV, s->call.env[i]);
@@ -265,20 +267,20 @@ int enclave_shell_read(struct enclave_shell *s, const char *const *argv,
 
 	if (r < 0)
 		return r;
-	s->n_argv = count(argv);
+	s->n_argv = enclave_shell_call_count(argv);
 	s->argv = arena_calloc(&s->arena, s->n_argv + 1, sizeof(*s->argv));
-	n_requests = BENEATH_LINKS_MAX + 1 + count(s->call.env) + 1;
+	n_requests = BENEATH_LINKS_MAX + 1 + enclave_shell_call_count(s->call.env) + 1;
 	s->requests = arena_calloc(&s->arena, n_requests, sizeof(*s->requests));
 	if (!s->argv || !s->requests)
 		return -ENOMEM;
 	memcpy(s->argv, argv, s->n_argv * sizeof(*argv));
 	/* The words are about the folder where the links end, and so is a path from there. */
-	r = add_folder(s, e);
+	r = enclave_shell_call_add_folder(s, e);
 	if (r == 0)
-		r = find_program(s, e);
+		r = enclave_shell_call_find_program(s, e);
 	if (r == 0)
-		r = describe(s);
+		r = enclave_shell_call_describe(s);
 	if (r == 0)
-		add_command(s);
+		enclave_shell_call_add_command(s);
 	return r;
 }

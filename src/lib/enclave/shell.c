@@ -34,7 +34,7 @@ static void tell_denials(const struct enclave_call *c, const struct corral_resul
 				.denial = corral_result_denial(result, i) });
 }
 
-static void tell_limit(
+static void enclave_shell_tell_limit(
 	const struct enclave_call *c, bool reached, enum limit which, const char *why)
 {
 	struct enclave_call about = *c;
@@ -46,7 +46,7 @@ static void tell_limit(
 	enclave_tell(&about, AUDIT_DENIED, NULL, why);
 }
 
-static void tell_end(const struct enclave_call *c, const struct corral_result *result)
+static void enclave_shell_tell_end(const struct enclave_call *c, const struct corral_result *result)
 {
 	int signal = corral_result_signal(result);
 	const struct audit_event event = {
@@ -63,17 +63,17 @@ static void tell_end(const struct enclave_call *c, const struct corral_result *r
 	};
 
 	tell_denials(c, result);
-	tell_limit(c, corral_result_timed_out(result), LIMIT_TIMEOUT_MS,
+	enclave_shell_tell_limit(c, corral_result_timed_out(result), LIMIT_TIMEOUT_MS,
 		"the command was ended, its time was over");
-	tell_limit(c, corral_result_out_of_memory(result), LIMIT_MEMORY,
+	enclave_shell_tell_limit(c, corral_result_out_of_memory(result), LIMIT_MEMORY,
 		"the command used more memory than it may");
-	tell_limit(c, corral_result_too_many_pids(result), LIMIT_PIDS,
+	enclave_shell_tell_limit(c, corral_result_too_many_pids(result), LIMIT_PIDS,
 		"the command wanted more processes than it may have");
 	(void)audit_trail_add(c->enclave->trail, &event);
 }
 
 /* It was permitted, and did not come to be. */
-static int fail(struct enclave_call *c, int code, const struct corral_error *e)
+static int enclave_shell_fail(struct enclave_call *c, int code, const struct corral_error *e)
 {
 	const struct corral_denial *d = corral_error_denial(e);
 
@@ -99,7 +99,8 @@ static int start_locked(const struct enclave_shell *s, struct enclave_sandbox **
 }
 
 /* e is not NULL. */
-static int run(struct enclave_shell *s, struct corral_result **ret, struct corral_error **e)
+static int enclave_shell_run(
+	struct enclave_shell *s, struct corral_result **ret, struct corral_error **e)
 {
 	struct enclave_sandbox *sandbox = NULL;
 	struct corral_process *p = NULL;
@@ -115,13 +116,13 @@ static int run(struct enclave_shell *s, struct corral_result **ret, struct corra
 	if (r == 1)
 		r = enclave_refuse(&s->c, -EACCES, e, "it was taken back in the meantime");
 	else if (r < 0)
-		r = fail(&s->c, r, *e);
+		r = enclave_shell_fail(&s->c, r, *e);
 	if (p) {
 		s->c.action = AUDIT_COMMAND_END;
 		r = corral_process_wait(p, -1, ret, e);
 		corral_process_free(p);
 		if (r < 0)
-			(void)fail(&s->c, r, *e);
+			(void)enclave_shell_fail(&s->c, r, *e);
 	}
 	if (sandbox)
 		enclave_sandbox_unref(sandbox);
@@ -129,7 +130,7 @@ static int run(struct enclave_shell *s, struct corral_result **ret, struct corra
 }
 
 /* What a folder or a variable is asked for, nobody can agree to. */
-static int permit(struct enclave_shell *s, struct corral_error **e)
+static int enclave_shell_permit(struct enclave_shell *s, struct corral_error **e)
 {
 	size_t before = s->n_requests - 1;
 
@@ -144,7 +145,7 @@ static int permit(struct enclave_shell *s, struct corral_error **e)
  * What the command is given must not be in the log, in whatever text: nor in the question whether
  * it may run.
  */
-static int keep_secrets(const struct enclave_shell *s)
+static int enclave_shell_keep_secrets(const struct enclave_shell *s)
 {
 	int r = 0;
 
@@ -186,22 +187,22 @@ int corral_enclave_shell_exec(struct corral_enclave *enclave, const struct corra
 	}
 	/* Whoever is denied does not fill the log's memory of values. */
 	may_run = enclave_look(&s.c, s.requests, s.n_requests) != VERDICT_DENY;
-	if (may_run && keep_secrets(&s) < 0)
+	if (may_run && enclave_shell_keep_secrets(&s) < 0)
 		return too_many_secrets(&s, e);
-	r = permit(&s, e);
+	r = enclave_shell_permit(&s, e);
 	if (r < 0)
 		return r;
 	/* The policy changed in between. */
-	if (!may_run && keep_secrets(&s) < 0)
+	if (!may_run && enclave_shell_keep_secrets(&s) < 0)
 		return too_many_secrets(&s, e);
 	if (s.argv[0][0] != '/')
 		return enclave_done(&s.c, -ENOENT, e);
-	r = run(&s, &result, e ? e : &own);
+	r = enclave_shell_run(&s, &result, e ? e : &own);
 	corral_error_free(own);
 	if (r < 0)
 		return r;
 	s.c.received = s.call.input_len;
-	tell_end(&s.c, result);
+	enclave_shell_tell_end(&s.c, result);
 	if (ret)
 		*ret = result;
 	else

@@ -129,7 +129,7 @@ static int replace(
 	return r;
 }
 
-static int check(
+static int enclave_write_check(
 	struct enclave_call *c, const struct enclave_place *p, size_t len, struct corral_error **e)
 {
 	if (p->fd >= 0 && S_ISDIR(p->st.st_mode))
@@ -153,7 +153,7 @@ int corral_enclave_fs_write(struct corral_enclave *enclave, const struct corral_
 	enclave_begin(&c, enclave, by, AUDIT_FS_WRITE, path);
 	r = enclave_place_find_name(&c, OPERATION_FS_WRITE, &place, e);
 	if (r == 0)
-		r = check(&c, &place, len, e);
+		r = enclave_write_check(&c, &place, len, e);
 	if (r < 0)
 		return r;
 	r = replace(&place, place.fd >= 0 ? &place.st : NULL, data, len);

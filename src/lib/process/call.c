@@ -25,7 +25,7 @@ static int read_struct(struct corral_call *ret, const struct corral_call *from, 
 	return r;
 }
 
-static int check_env(const char *const *env, struct error *e)
+static int call_check_env(const char *const *env, struct error *e)
 {
 	for (size_t i = 0; env && env[i]; i++) {
 		if (env[i][0] == '=' || !strchr(env[i], '='))
@@ -53,7 +53,7 @@ static int check_stdio(const struct corral_call *c, struct error *e)
 	return 0;
 }
 
-static int check(const struct corral_call *c, struct error *e)
+static int call_check(const struct corral_call *c, struct error *e)
 {
 	int r;
 
@@ -66,7 +66,7 @@ static int check(const struct corral_call *c, struct error *e)
 			"the folder of a call must be an absolute path without . or .., and %s is "
 			"not",
 			c->cwd);
-	r = check_env(c->env, e);
+	r = call_check_env(c->env, e);
 	return r < 0 ? r : check_stdio(c, e);
 }
 
@@ -78,7 +78,7 @@ int call_read(struct corral_call *ret, const struct corral_call *from, struct er
 	if (r < 0)
 		return r;
 	c.size = sizeof(c);
-	r = check(&c, e);
+	r = call_check(&c, e);
 	if (r == 0)
 		*ret = c;
 	return r;

@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "policy/explain.h"
 
-static const char *put(char **at, const char *text)
+static const char *denial_put(char **at, const char *text)
 {
 	char *start = *at;
 	size_t size = strlen(text) + 1;
@@ -27,10 +27,10 @@ struct corral_denial *denial_copy(const struct corral_denial *d)
 		return NULL;
 	at = (char *)(copy + 1);
 	*copy = (struct corral_denial){ .op = d->op, .exact = d->exact, .count = d->count };
-	copy->target = put(&at, d->target);
-	copy->rule = put(&at, d->rule);
-	copy->reason = put(&at, d->reason);
-	copy->remedy = put(&at, d->remedy);
+	copy->target = denial_put(&at, d->target);
+	copy->rule = denial_put(&at, d->rule);
+	copy->reason = denial_put(&at, d->reason);
+	copy->remedy = denial_put(&at, d->remedy);
 	return copy;
 }
 

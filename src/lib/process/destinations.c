@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* FNV-1a; who makes it collide slows down the counting of at most DESTINATIONS_MAX names. */
-static uint32_t hash(const char *text)
+static uint32_t destinations_hash(const char *text)
 {
 	uint32_t h = 2166136261U;
 
@@ -18,14 +18,14 @@ static uint32_t hash(const char *text)
 /* The slot of the target, or the free one where it belongs: more than half of them are free. */
 static uint16_t *find_slot(const struct destinations *d, const char *target)
 {
-	uint32_t i = hash(target) % DESTINATIONS_SLOTS;
+	uint32_t i = destinations_hash(target) % DESTINATIONS_SLOTS;
 
 	while (d->slots[i] && strcmp(d->items[d->slots[i] - 1].target, target) != 0)
 		i = (i + 1) % DESTINATIONS_SLOTS;
 	return &d->slots[i];
 }
 
-static int make_room(struct destinations *d)
+static int destinations_make_room(struct destinations *d)
 {
 	size_t cap = d->cap ? 2 * d->cap : 16;
 	struct corral_destination *grown;
@@ -40,11 +40,12 @@ static int make_room(struct destinations *d)
 	return 0;
 }
 
-static struct corral_destination *append(struct destinations *d, const char *target, uint16_t *slot)
+static struct corral_destination *destinations_append(
+	struct destinations *d, const char *target, uint16_t *slot)
 {
 	char *copy;
 
-	if (d->n == DESTINATIONS_MAX || make_room(d) < 0)
+	if (d->n == DESTINATIONS_MAX || destinations_make_room(d) < 0)
 		return NULL;
 	copy = strdup(target);
 	if (!copy)
@@ -54,7 +55,7 @@ static struct corral_destination *append(struct destinations *d, const char *tar
 	return &d->items[d->n - 1];
 }
 
-static struct corral_destination *find(struct destinations *d, const char *target)
+static struct corral_destination *destinations_find(struct destinations *d, const char *target)
 {
 	uint16_t *slot;
 
@@ -63,12 +64,12 @@ static struct corral_destination *find(struct destinations *d, const char *targe
 	if (!d->slots)
 		return NULL;
 	slot = find_slot(d, target);
-	return *slot ? &d->items[*slot - 1] : append(d, target, slot);
+	return *slot ? &d->items[*slot - 1] : destinations_append(d, target, slot);
 }
 
 void destinations_add(struct destinations *d, const struct record *r)
 {
-	struct corral_destination *item = find(d, r->target);
+	struct corral_destination *item = destinations_find(d, r->target);
 	uint64_t count = r->count ? r->count : 1;
 
 	if (!item)

@@ -13,7 +13,7 @@
  */
 enum { DENIALS_MAX = 16, ARENA_BYTES = 4 << 20 };
 
-static bool is_known(const struct corral_result *r, const char *target)
+static bool guess_is_known(const struct corral_result *r, const char *target)
 {
 	for (size_t i = 0; i < r->n_denials; i++) {
 		if (strcmp(r->denials[i]->target, target) == 0)
@@ -23,7 +23,7 @@ static bool is_known(const struct corral_result *r, const char *target)
 }
 
 /* The host's file for a command's name, or NULL: it has none, or it is only known at run time. */
-static const char *find_program(const struct shell_command *c, char found[PATH_BYTES])
+static const char *guess_find_program(const struct shell_command *c, char found[PATH_BYTES])
 {
 	const char *name = c->n_words > 0 && !c->is_builtin ? c->words[0].text : "";
 
@@ -34,14 +34,15 @@ static const char *find_program(const struct shell_command *c, char found[PATH_B
 	return resolver_find(name, found) == 0 ? found : NULL;
 }
 
-static void judge(
+static void guess_judge(
 	const struct sandbox_setup *setup, const struct shell_command *c, struct corral_result *r)
 {
 	char found[PATH_BYTES];
-	const struct request request = { .op = OPERATION_EXEC, .target = find_program(c, found) };
+	const struct request request = { .op = OPERATION_EXEC,
+		.target = guess_find_program(c, found) };
 	struct decision d;
 
-	if (!request.target || is_known(r, request.target))
+	if (!request.target || guess_is_known(r, request.target))
 		return;
 	if (policy_decide(setup->policy, &request, &d) == 0 && d.verdict != VERDICT_ALLOW)
 		(void)result_add_denial(r, denial_new(&request, &d, false));
@@ -55,5 +56,5 @@ void guess_denials(const struct sandbox_setup *setup, const char *line, struct c
 	if (shell_parse(&script, &a, line, strlen(line), NULL) < 0)
 		return;
 	for (size_t i = 0; i < script.n_commands && r->n_denials < DENIALS_MAX; i++)
-		judge(setup, &script.commands[i], r);
+		guess_judge(setup, &script.commands[i], r);
 }

@@ -25,7 +25,7 @@ void input_deinit(struct input *i)
 	(void)pthread_mutex_destroy(&i->lock);
 }
 
-static void end(struct input *i)
+static void process_input_end(struct input *i)
 {
 	fd_closep(&i->fd);
 	i->fd = -1;
@@ -65,12 +65,12 @@ static bool write_some(struct input *i)
 		i->done += (size_t)n;
 		i->bytes += (uint64_t)n;
 	} else if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		end(i);
+		process_input_end(i);
 	}
 	return n > 0 || (n < 0 && errno == EINTR);
 }
 
-static void flush(struct input *i)
+static void process_input_flush(struct input *i)
 {
 	while (i->fd >= 0 && i->done < i->queue.len && write_some(i))
 		;
@@ -80,13 +80,13 @@ static void flush(struct input *i)
 	/* A long input is not kept for the rest of the command's life. */
 	buffer_deinit(&i->queue);
 	if (i->closing && !i->is_tty)
-		end(i);
+		process_input_end(i);
 }
 
 void input_flush(struct input *i)
 {
 	(void)pthread_mutex_lock(&i->lock);
-	flush(i);
+	process_input_flush(i);
 	(void)pthread_mutex_unlock(&i->lock);
 }
 
@@ -99,7 +99,7 @@ static void forget_done(struct input *i)
 	i->done = 0;
 }
 
-static long add(struct input *i, const void *data, size_t len, size_t max)
+static long process_input_add(struct input *i, const void *data, size_t len, size_t max)
 {
 	size_t before = i->queue.len - i->done;
 
@@ -115,7 +115,7 @@ static long add(struct input *i, const void *data, size_t len, size_t max)
 		i->queue.failed = false;
 		return -ENOMEM;
 	}
-	flush(i);
+	process_input_flush(i);
 	return i->open ? (long)len : -EPIPE;
 }
 
@@ -124,7 +124,7 @@ long input_add(struct input *i, const void *data, size_t len, size_t max)
 	long r;
 
 	(void)pthread_mutex_lock(&i->lock);
-	r = add(i, data, len, max);
+	r = process_input_add(i, data, len, max);
 	(void)pthread_mutex_unlock(&i->lock);
 	return r;
 }
@@ -137,10 +137,10 @@ int input_close_later(struct input *i)
 	if (!i->open || i->closing)
 		r = -EPIPE;
 	else if (i->is_tty)
-		r = (int)add(i, &end_of_file, 1, SIZE_MAX);
+		r = (int)process_input_add(i, &end_of_file, 1, SIZE_MAX);
 	else
 		i->closing = true;
-	flush(i);
+	process_input_flush(i);
 	(void)pthread_mutex_unlock(&i->lock);
 	return r < 0 ? r : 0;
 }
@@ -159,7 +159,7 @@ void input_set_fd(struct input *i, int fd)
 {
 	(void)pthread_mutex_lock(&i->lock);
 	i->fd = fd;
-	flush(i);
+	process_input_flush(i);
 	(void)pthread_mutex_unlock(&i->lock);
 }
 
@@ -170,7 +170,7 @@ int input_take_fd(struct input *i)
 	(void)pthread_mutex_lock(&i->lock);
 	if (i->done == i->queue.len) {
 		fd = fd_take(&i->fd);
-		end(i);
+		process_input_end(i);
 	}
 	(void)pthread_mutex_unlock(&i->lock);
 	return fd;
@@ -179,6 +179,6 @@ int input_take_fd(struct input *i)
 void input_end(struct input *i)
 {
 	(void)pthread_mutex_lock(&i->lock);
-	end(i);
+	process_input_end(i);
 	(void)pthread_mutex_unlock(&i->lock);
 }

@@ -99,7 +99,7 @@ static int take_output(struct corral_process *p, enum corral_stream stream)
 	return fd_take(&o->fd);
 }
 
-static int take_terminal(struct corral_process *p)
+static int process_io_take_terminal(struct corral_process *p)
 {
 	int copy;
 
@@ -118,7 +118,7 @@ int corral_process_take_fd(struct corral_process *p, enum corral_stream stream)
 	if (r < 0)
 		return r;
 	if (p->out.is_tty) {
-		r = take_terminal(p);
+		r = process_io_take_terminal(p);
 	} else if (stream == CORRAL_STDIN) {
 		r = input_take_fd(&p->input);
 		r = r < 0 ? -EBADF : r;

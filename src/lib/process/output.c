@@ -15,14 +15,14 @@ void output_close(struct output *o)
 	o->fd = -1;
 }
 
-static void keep(struct printed *p, const char *data, size_t n)
+static void output_keep(struct printed *p, const char *data, size_t n)
 {
 	buffer_add(&p->kept, data, n);
 	if (p->kept.failed)
 		p->truncated = true;
 }
 
-static int take(struct output *o, const char *data, size_t n)
+static int output_take(struct output *o, const char *data, size_t n)
 {
 	uint64_t left = o->limit > o->printed.bytes ? o->limit - o->printed.bytes : 0;
 	size_t fits = n < left ? n : (size_t)left;
@@ -30,7 +30,7 @@ static int take(struct output *o, const char *data, size_t n)
 	o->printed.bytes += n;
 	o->printed.truncated = o->printed.truncated || fits < n;
 	if (!o->callback)
-		keep(&o->printed, data, fits);
+		output_keep(&o->printed, data, fits);
 	else if (fits && o->callback(o->context, o->stream, data, fits) != 0)
 		return -ECANCELED;
 	return 0;
@@ -61,7 +61,7 @@ int output_pump(struct output *o, size_t max)
 			return 0;
 		if (n == 0)
 			output_close(o);
-		else if (take(o, data, (size_t)n) < 0)
+		else if (output_take(o, data, (size_t)n) < 0)
 			return -ECANCELED;
 		done += (size_t)n;
 	}

@@ -51,7 +51,7 @@ void process_destroy(struct corral_process *p)
 
 /* The end */
 
-static void tell(struct corral_process *p, enum corral_event_kind kind, const char *message,
+static void process_tell(struct corral_process *p, enum corral_event_kind kind, const char *message,
 	const struct corral_denial *denial)
 {
 	sandbox_tell(p->sandbox, (struct corral_event){ .kind = kind,
@@ -62,12 +62,12 @@ static void tell(struct corral_process *p, enum corral_event_kind kind, const ch
 					 .result = kind == CORRAL_EVENT_ENDED ? p->result : NULL });
 }
 
-static void tell_started(struct corral_process *p)
+static void process_tell_started(struct corral_process *p)
 {
 	if (p->told_started)
 		return;
 	p->told_started = true;
-	tell(p, CORRAL_EVENT_STARTED, NULL, NULL);
+	process_tell(p, CORRAL_EVENT_STARTED, NULL, NULL);
 }
 
 static void close_streams(struct corral_process *p)
@@ -96,8 +96,8 @@ static void finish_exited(struct corral_process *p)
 		guess_denials(p->setup, p->program, r);
 	sandbox_count_end(p->sandbox, r, p->input.bytes);
 	for (size_t i = r->n_noted; i < r->n_denials; i++)
-		tell(p, CORRAL_EVENT_DENIED, NULL, r->denials[i]);
-	tell(p, CORRAL_EVENT_ENDED, NULL, NULL);
+		process_tell(p, CORRAL_EVENT_DENIED, NULL, r->denials[i]);
+	process_tell(p, CORRAL_EVENT_ENDED, NULL, NULL);
 }
 
 static bool may_be_denied(int code)
@@ -115,17 +115,18 @@ static void finish_refused(struct corral_process *p)
 		p->code = r;
 	sandbox_count_end(p->sandbox, NULL, p->input.bytes);
 	sandbox_count_refusal(p->sandbox, p->denial ? 1 : 0);
-	tell(p, p->denial ? CORRAL_EVENT_DENIED : CORRAL_EVENT_FAILED, p->error.text, p->denial);
+	process_tell(
+		p, p->denial ? CORRAL_EVENT_DENIED : CORRAL_EVENT_FAILED, p->error.text, p->denial);
 }
 
 static void finish_lost(struct corral_process *p)
 {
 	sandbox_count_end(p->sandbox, NULL, p->input.bytes);
-	tell(p, CORRAL_EVENT_FAILED, p->error.text, NULL);
+	process_tell(p, CORRAL_EVENT_FAILED, p->error.text, NULL);
 }
 
 /* From here on nobody but us knows it, and its state does not change. */
-static void finish(struct corral_process *p, enum process_state state)
+static void process_finish(struct corral_process *p, enum process_state state)
 {
 	sandbox_remove(p->sandbox, p);
 	if (state == PROCESS_EXITED)
@@ -142,7 +143,7 @@ static void finish(struct corral_process *p, enum process_state state)
 
 /* Steps */
 
-static void take_terminal(struct corral_process *p, int master)
+static void process_take_terminal(struct corral_process *p, int master)
 {
 	int flags = fcntl(master, F_GETFL), copy = fcntl(master, F_DUPFD_CLOEXEC, 3);
 
@@ -154,7 +155,7 @@ static void take_terminal(struct corral_process *p, int master)
 		input_end(&p->input);
 }
 
-static enum process_state hear(struct corral_process *p)
+static enum process_state process_hear(struct corral_process *p)
 {
 	enum process_state state;
 	uint64_t count;
@@ -170,7 +171,7 @@ static enum process_state hear(struct corral_process *p)
 	master = fd_take(&p->master);
 	(void)pthread_mutex_unlock(&p->sandbox->lock);
 	if (master >= 0)
-		take_terminal(p, master);
+		process_take_terminal(p, master);
 	return state;
 }
 
@@ -190,11 +191,11 @@ static bool take_step(struct corral_process *p)
 
 	if (p->finished)
 		return true;
-	state = hear(p);
+	state = process_hear(p);
 	if (state == PROCESS_RUNNING || state == PROCESS_EXITED)
-		tell_started(p);
+		process_tell_started(p);
 	if (state > PROCESS_RUNNING)
-		finish(p, state);
+		process_finish(p, state);
 	else
 		pump(p);
 	return p->finished;
@@ -214,7 +215,7 @@ static void list_slots(struct corral_process *p, int fds[PROCESS_SLOTS])
 	fds[PROCESS_SLOT_STDERR] = raw ? -1 : p->err.fd;
 }
 
-static int left_ms(int64_t end)
+static int process_left_ms(int64_t end)
 {
 	int64_t left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
 
@@ -235,15 +236,15 @@ static void sleep_until_news(struct corral_process *p, int64_t end)
 			.events = i == PROCESS_SLOT_STDIN ? POLLOUT : POLLIN };
 	if (!lead)
 		polled[PROCESS_SLOT_LINK].fd = -1;
-	(void)poll(polled, PROCESS_SLOTS, left_ms(end));
+	(void)poll(polled, PROCESS_SLOTS, process_left_ms(end));
 }
 
 /* With the pump held. */
-static int wait_for_end(struct corral_process *p, int64_t end)
+static int process_wait_for_end(struct corral_process *p, int64_t end)
 {
 	bool finished = take_step(p), waited = !finished;
 
-	while (!finished && left_ms(end) != 0) {
+	while (!finished && process_left_ms(end) != 0) {
 		sleep_until_news(p, end);
 		finished = take_step(p);
 	}
@@ -277,7 +278,7 @@ int corral_process_wait(struct corral_process *p, int timeout_ms, struct corral_
 	int r = lock_pump(p, end);
 
 	if (r == 0) {
-		r = wait_for_end(p, end);
+		r = process_wait_for_end(p, end);
 		(void)pthread_mutex_unlock(&p->pump);
 	}
 	if (r < 0)
@@ -292,7 +293,7 @@ int corral_process_wait(struct corral_process *p, int timeout_ms, struct corral_
 
 /* In the host's own loop */
 
-static void watch(struct corral_process *p)
+static void process_watch(struct corral_process *p)
 {
 	int fds[PROCESS_SLOTS];
 
@@ -321,7 +322,7 @@ int corral_process_fd(struct corral_process *p)
 		p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r = p->epoll < 0 ? -errno : p->epoll;
 	if (r >= 0)
-		watch(p);
+		process_watch(p);
 	(void)pthread_mutex_unlock(&p->pump);
 	return r;
 }
@@ -335,7 +336,7 @@ int corral_process_dispatch(struct corral_process *p)
 		return r == -EBUSY ? 0 : r;
 	r = take_step(p);
 	if (p->epoll >= 0)
-		watch(p);
+		process_watch(p);
 	(void)pthread_mutex_unlock(&p->pump);
 	return r;
 }
@@ -351,8 +352,8 @@ void corral_process_free(struct corral_process *p)
 		(void)corral_process_kill(p);
 		sandbox_remove(s, p);
 		sandbox_count_end(s, NULL, p->input.bytes);
-		tell(p, CORRAL_EVENT_FAILED, "the process was freed before its end was heard of",
-			NULL);
+		process_tell(p, CORRAL_EVENT_FAILED,
+			"the process was freed before its end was heard of", NULL);
 	}
 	process_destroy(p);
 	sandbox_unref(s);

@@ -10,14 +10,14 @@
 #include "host/resolver.h"
 #include "lib/process/denial.h"
 
-static bool is_program(const char *path)
+static bool program_is_program(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
 }
 
-static bool is_folder(const char *path)
+static bool program_is_folder(const char *path)
 {
 	struct stat st;
 
@@ -56,7 +56,7 @@ struct search {
 static bool try(struct search *s)
 {
 	s->request.target = s->path;
-	if (!is_program(s->path))
+	if (!program_is_program(s->path))
 		return false;
 	if (policy_decide(s->setup->policy, &s->request, &s->decision) == 0 &&
 		s->decision.verdict == VERDICT_ALLOW)
@@ -84,7 +84,7 @@ static bool search_path(struct search *s, const char *path, const char *name)
 	return false;
 }
 
-static const char *value_of(const char *const *env, const char *name)
+static const char *program_value_of(const char *const *env, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -122,7 +122,7 @@ int program_find(const struct sandbox_setup *setup, const char *const *argv, con
 	while (s.request.args[s.request.n_args])
 		s.request.n_args++;
 	found = strchr(argv[0], '/') ? search_file(&s, argv[0], cwd)
-				     : search_path(&s, value_of(env, "PATH"), argv[0]);
+				     : search_path(&s, program_value_of(env, "PATH"), argv[0]);
 	if (found) {
 		*ret = arena_strdup(a, s.path);
 		return *ret ? 0 : -ENOMEM;
@@ -133,14 +133,14 @@ int program_find(const struct sandbox_setup *setup, const char *const *argv, con
 	return forbid(&s.request, &s.forbidden_decision, true, ret_denial, e);
 }
 
-static bool is_forbidden(
+static bool program_is_forbidden(
 	const struct sandbox_setup *setup, const struct request *r, struct decision *ret)
 {
 	return policy_decide(setup->policy, r, ret) == 0 && ret->verdict != VERDICT_ALLOW;
 }
 
 /* Folders of the session's own are there without a grant. */
-static bool is_private(const struct sandbox_setup *setup, const char *path)
+static bool program_is_private(const struct sandbox_setup *setup, const char *path)
 {
 	return strcmp(path, setup->base->variables.values[VARIABLE_HOME]) == 0 ||
 	       strcmp(path, setup->base->variables.values[VARIABLE_TEMP]) == 0;
@@ -155,10 +155,12 @@ int program_explain(const struct sandbox_setup *setup, const char *program, cons
 
 	if (!strchr(program, '/') && resolver_find(program, found) == 0)
 		r.target = found;
-	if (r.target[0] == '/' && is_program(r.target) && is_forbidden(setup, &r, &d))
+	if (r.target[0] == '/' && program_is_program(r.target) &&
+		program_is_forbidden(setup, &r, &d))
 		return forbid(&r, &d, false, ret_denial, e);
 	r = (struct request){ .op = OPERATION_FS_READ, .target = cwd };
-	if (is_folder(cwd) && !is_private(setup, cwd) && is_forbidden(setup, &r, &d))
+	if (program_is_folder(cwd) && !program_is_private(setup, cwd) &&
+		program_is_forbidden(setup, &r, &d))
 		return forbid(&r, &d, false, ret_denial, e);
 	return 0;
 }

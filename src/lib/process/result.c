@@ -81,29 +81,29 @@ int corral_result_signal(const struct corral_result *r)
 	return r->report.signal;
 }
 
-static int has(const struct corral_result *r, uint32_t flag)
+static int result_has(const struct corral_result *r, uint32_t flag)
 {
 	return (r->report.flags & flag) != 0;
 }
 
 int corral_result_timed_out(const struct corral_result *r)
 {
-	return has(r, REPORT_TIMED_OUT);
+	return result_has(r, REPORT_TIMED_OUT);
 }
 
 int corral_result_out_of_memory(const struct corral_result *r)
 {
-	return has(r, REPORT_OUT_OF_MEMORY);
+	return result_has(r, REPORT_OUT_OF_MEMORY);
 }
 
 int corral_result_too_many_pids(const struct corral_result *r)
 {
-	return has(r, REPORT_TOO_MANY_PIDS);
+	return result_has(r, REPORT_TOO_MANY_PIDS);
 }
 
 int corral_result_killed(const struct corral_result *r)
 {
-	return has(r, REPORT_KILLED);
+	return result_has(r, REPORT_KILLED);
 }
 
 static const char *text(const struct printed *o, size_t *ret_len)

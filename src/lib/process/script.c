@@ -17,7 +17,7 @@ enum { LINE_MAX_BYTES = 256 };
  * The first line without its end; 1 if the file is a program itself; -ENOEXEC if it is no #! line,
  * or longer than one may be.
  */
-static int read_line(const char *path, char line[LINE_MAX_BYTES], struct error *e)
+static int script_read_line(const char *path, char line[LINE_MAX_BYTES], struct error *e)
 {
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	ssize_t n = fd < 0 ? -1 : read(fd, line, LINE_MAX_BYTES - 1);
@@ -43,7 +43,7 @@ static int read_line(const char *path, char line[LINE_MAX_BYTES], struct error *
 	return 0;
 }
 
-static char *trim(char *s)
+static char *script_trim(char *s)
 {
 	size_t n;
 
@@ -58,15 +58,15 @@ static char *trim(char *s)
 static int read_shebang(const char *path, struct arena *a, const char *words[2], struct error *e)
 {
 	char line[LINE_MAX_BYTES], *program, *rest;
-	int r = read_line(path, line, e);
+	int r = script_read_line(path, line, e);
 
 	if (r != 0)
 		return r < 0 ? r : 0;
-	program = trim(line + 2);
+	program = script_trim(line + 2);
 	rest = program + strcspn(program, " \t");
 	if (*rest)
 		*rest++ = '\0';
-	rest = trim(rest);
+	rest = script_trim(rest);
 	if (!*program)
 		return error_set(e, -ENOEXEC, NULL, "the #! line of %s names no program", path);
 	words[0] = arena_strdup(a, program);

@@ -70,7 +70,7 @@ int skill_entry_manifest(struct manifest *ret, const char *path, char *ret_folde
 }
 
 /* The entry's file, which must lie in the folder, however it is linked. */
-static int resolve(
+static int skill_entry_resolve(
 	const char *folder, const char *entry, struct arena *a, const char **ret, struct error *e)
 {
 	char base[PATH_BYTES], joined[2 * PATH_BYTES], file[PATH_BYTES];
@@ -100,7 +100,7 @@ int skill_entry_find(const char *folder, const char *entry, struct arena *a, con
 		return r;
 	if (!entry && !m.entry)
 		return error_set(e, -ENOENT, NULL, "the manifest in %s names no entry", folder);
-	r = resolve(folder, entry ? entry : m.entry, a, &path, e);
+	r = skill_entry_resolve(folder, entry ? entry : m.entry, a, &path, e);
 	if (r == 0 && m.runtime) {
 		runtime = arena_strdup(a, m.runtime);
 		r = runtime ? 0 : -ENOMEM;

@@ -53,7 +53,7 @@ static void launch_deinit(struct launch *l)
 /* The frame */
 
 /* On the wire 0 is no limit; a limit of nothing comes as near to it as can be. */
-static uint64_t limit_of(const struct launch *l, enum limit which, uint64_t call)
+static uint64_t process_start_limit_of(const struct launch *l, enum limit which, uint64_t call)
 {
 	uint64_t v = l->setup->limits.values[which];
 
@@ -140,17 +140,17 @@ static int set_command(struct launch *l, struct error *e)
 		l->setup, s->argv, s->env, s->cwd, &l->arena, &s->program, &l->denial, e);
 }
 
-static int prepare(struct launch *l, struct error *e)
+static int process_start_prepare(struct launch *l, struct error *e)
 {
 	struct start *s = &l->start;
 	int r;
 
 	s->cwd = cwd_of(l);
-	s->timeout_ms = limit_of(l, LIMIT_TIMEOUT_MS, l->call.timeout_ms);
-	s->memory = limit_of(l, LIMIT_MEMORY, 0);
-	s->pids = limit_of(l, LIMIT_PIDS, 0);
-	s->file_size = limit_of(l, LIMIT_FILE_SIZE, 0);
-	s->open_files = limit_of(l, LIMIT_OPEN_FILES, 0);
+	s->timeout_ms = process_start_limit_of(l, LIMIT_TIMEOUT_MS, l->call.timeout_ms);
+	s->memory = process_start_limit_of(l, LIMIT_MEMORY, 0);
+	s->pids = process_start_limit_of(l, LIMIT_PIDS, 0);
+	s->file_size = process_start_limit_of(l, LIMIT_FILE_SIZE, 0);
+	s->open_files = process_start_limit_of(l, LIMIT_OPEN_FILES, 0);
 	set_terminal(s, &l->call);
 	r = build_environment(l, e);
 	if (r == 0)
@@ -221,7 +221,7 @@ static struct corral_process *new_process(const struct launch *l)
 	return p;
 }
 
-static int complete(struct corral_process *p)
+static int process_start_complete(struct corral_process *p)
 {
 	if (!p->program || !p->target || !p->cwd || !p->result)
 		return -ENOMEM;
@@ -292,7 +292,7 @@ static int open_streams(struct launch *l, struct corral_process *p)
 }
 
 /* The three that go with the frame. */
-static void gather(const struct launch *l, int fds[3])
+static void process_start_gather(const struct launch *l, int fds[3])
 {
 	for (int i = 0; i < 3; i++)
 		fds[i] = is_given(l, (enum corral_stream)i) ? l->call.stdio[i] : l->theirs[i];
@@ -305,7 +305,7 @@ static void gather(const struct launch *l, int fds[3])
 /* Sending */
 
 /* A pipe, or /dev/null and its like: whatever the plan is, there is nothing to see to. */
-static bool is_plain(int fd)
+static bool process_start_is_plain(int fd)
 {
 	enum { MEMORY = 1 }; /* the major number of these devices */
 	struct stat st;
@@ -322,7 +322,7 @@ static bool is_plain(int fd)
 static bool may_go_directly(const struct launch *l)
 {
 	for (int i = 0; i < 3; i++)
-		if (is_given(l, (enum corral_stream)i) && !is_plain(l->call.stdio[i]))
+		if (is_given(l, (enum corral_stream)i) && !process_start_is_plain(l->call.stdio[i]))
 			return false;
 	return l->start.memory == 0 && l->start.pids == 0;
 }
@@ -334,7 +334,7 @@ static int send_once(struct launch *l, struct corral_process *p, struct error *e
 
 	if (r != 0)
 		return r;
-	gather(l, fds);
+	process_start_gather(l, fds);
 	link = warden_link_ref(p->link);
 	r = may_go_directly(l) ? sandbox_start_directly(l->sandbox, p, &l->body, fds,
 					 p->out.is_tty ? 0 : 3, l->start.timeout_ms)
@@ -365,10 +365,10 @@ static int send_start(struct launch *l, struct corral_process *p, struct error *
 }
 
 /* 1: the permissions that it was prepared by are not those of now. */
-static int launch(struct launch *l, struct corral_process **ret, struct error *e)
+static int process_start_launch(struct launch *l, struct corral_process **ret, struct error *e)
 {
 	struct corral_process *p = new_process(l);
-	int r = p ? complete(p) : -ENOMEM;
+	int r = p ? process_start_complete(p) : -ENOMEM;
 
 	if (r == 0)
 		r = open_streams(l, p);
@@ -389,7 +389,8 @@ static int launch(struct launch *l, struct corral_process **ret, struct error *e
 	return 0;
 }
 
-static int fail(struct launch *l, int code, struct error *error, struct corral_error **e)
+static int process_start_fail(
+	struct launch *l, int code, struct error *error, struct corral_error **e)
 {
 	sandbox_count_refusal(l->sandbox, l->denial ? 1 : 0);
 	if (l->denial)
@@ -410,8 +411,8 @@ static int try_start(struct launch *l, struct corral_process **ret, struct error
 	int r;
 
 	l->setup = sandbox_hold_setup(l->sandbox);
-	r = prepare(l, e);
-	return r < 0 ? r : launch(l, ret, e);
+	r = process_start_prepare(l, e);
+	return r < 0 ? r : process_start_launch(l, ret, e);
 }
 
 int process_start(struct corral_process **ret, struct corral_sandbox *s,
@@ -430,7 +431,7 @@ int process_start(struct corral_process **ret, struct corral_sandbox *s,
 			r = error_set(&error, -EBUSY, NULL,
 				"the permissions were changed again and again meanwhile");
 		if (r < 0)
-			return fail(&l, r, &error, e);
+			return process_start_fail(&l, r, &error, e);
 	}
 	return r;
 }

@@ -37,7 +37,8 @@ static int make_folders(const char *path, struct error *e)
 }
 
 /* Inside, things have the names that they have without links. */
-static int real_folder(struct arena *a, const char *path, const char **ret, struct error *e)
+static int builder_build_real_folder(
+	struct arena *a, const char *path, const char **ret, struct error *e)
 {
 	char real[PATH_BYTES];
 	struct stat st;
@@ -67,12 +68,13 @@ static int set_variable(struct sandbox_base *s, enum variable v, const char *val
 	if (r < 0)
 		return r;
 	if (!may_be_missing(v) || stat(value, &st) == 0)
-		return real_folder(&s->arena, value, &s->variables.values[v], e);
+		return builder_build_real_folder(&s->arena, value, &s->variables.values[v], e);
 	s->variables.values[v] = arena_strdup(&s->arena, value);
 	return s->variables.values[v] ? 0 : -ENOMEM;
 }
 
-static int set_variables(struct sandbox_base *s, const struct corral_builder *b, struct error *e)
+static int builder_build_set_variables(
+	struct sandbox_base *s, const struct corral_builder *b, struct error *e)
 {
 	int r = 0;
 
@@ -129,9 +131,10 @@ static int find_warden(struct sandbox_base *s, const struct corral_builder *b)
 	return s->warden ? 0 : -ENOMEM;
 }
 
-static int set_up(struct sandbox_base *s, const struct corral_builder *b, struct error *e)
+static int builder_build_set_up(
+	struct sandbox_base *s, const struct corral_builder *b, struct error *e)
 {
-	int r = set_variables(s, b, e);
+	int r = builder_build_set_variables(s, b, e);
 
 	if (r == 0)
 		r = copy_environment(s);
@@ -145,7 +148,7 @@ static int set_up(struct sandbox_base *s, const struct corral_builder *b, struct
 	return r;
 }
 
-static int check(const struct corral_builder *b, struct error *e)
+static int builder_build_check(const struct corral_builder *b, struct error *e)
 {
 	if (b->code < 0) {
 		*e = b->error;
@@ -164,10 +167,10 @@ int corral_builder_build(
 	struct sandbox_base base = { 0 };
 	struct permissions *permissions = NULL;
 	struct error error = { 0 };
-	int r = check(b, &error);
+	int r = builder_build_check(b, &error);
 
 	if (r == 0)
-		r = set_up(&base, b, &error);
+		r = builder_build_set_up(&base, b, &error);
 	if (r == 0)
 		r = combine(b, &permissions, &error);
 	if (r == 0)

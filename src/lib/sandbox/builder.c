@@ -13,7 +13,7 @@
 #include "policy/format/permissions-text.h"
 
 /* Keeps the first failure; returns code unchanged. */
-static int fail(struct corral_builder *b, int code, const struct error *e)
+static int builder_fail(struct corral_builder *b, int code, const struct error *e)
 {
 	if (b->code < 0)
 		return code;
@@ -26,7 +26,7 @@ static int fail_text(struct corral_builder *b, int code, const char *text)
 {
 	struct error e = { 0 };
 
-	return fail(b, error_set(&e, code, NULL, "%s", text), &e);
+	return builder_fail(b, error_set(&e, code, NULL, "%s", text), &e);
 }
 
 /* Life */
@@ -167,7 +167,8 @@ static int add_to_layers(struct permissions *p, list_of *list, const char *patte
 	return r;
 }
 
-static int add(struct corral_builder *b, enum operation op, list_of *list, const char *pattern)
+static int sandbox_builder_add(
+	struct corral_builder *b, enum operation op, list_of *list, const char *pattern)
 {
 	auto_arena scratch = { 0 };
 	struct error e = { 0 };
@@ -178,56 +179,56 @@ static int add(struct corral_builder *b, enum operation op, list_of *list, const
 	if (r == 0)
 		r = add_to_layers(b->granted, list, canonical);
 	b->touched = true;
-	return r < 0 ? fail(b, r, &e) : 0;
+	return r < 0 ? builder_fail(b, r, &e) : 0;
 }
 
 int corral_builder_allow_fs_read(struct corral_builder *b, const char *pattern)
 {
-	return add(b, OPERATION_FS_READ, list_read, pattern);
+	return sandbox_builder_add(b, OPERATION_FS_READ, list_read, pattern);
 }
 
 int corral_builder_allow_fs_write(struct corral_builder *b, const char *pattern)
 {
-	return add(b, OPERATION_FS_WRITE, list_write, pattern);
+	return sandbox_builder_add(b, OPERATION_FS_WRITE, list_write, pattern);
 }
 
 int corral_builder_allow_network(struct corral_builder *b, const char *host)
 {
-	return add(b, OPERATION_NET_CONNECT, list_network, host);
+	return sandbox_builder_add(b, OPERATION_NET_CONNECT, list_network, host);
 }
 
 int corral_builder_allow_exec(struct corral_builder *b, const char *program)
 {
-	return add(b, OPERATION_EXEC, has_exec_list(b->granted) ? list_exec_listed : list_exec,
-		program);
+	return sandbox_builder_add(b, OPERATION_EXEC,
+		has_exec_list(b->granted) ? list_exec_listed : list_exec, program);
 }
 
 int corral_builder_allow_env(struct corral_builder *b, const char *name)
 {
-	return add(b, OPERATION_ENV, list_env, name);
+	return sandbox_builder_add(b, OPERATION_ENV, list_env, name);
 }
 
 int corral_builder_deny_fs(struct corral_builder *b, const char *pattern)
 {
-	return add(b, OPERATION_FS_READ, list_deny, pattern);
+	return sandbox_builder_add(b, OPERATION_FS_READ, list_deny, pattern);
 }
 
 int corral_builder_deny_network(struct corral_builder *b, const char *host)
 {
-	return add(b, OPERATION_NET_CONNECT, list_network_deny, host);
+	return sandbox_builder_add(b, OPERATION_NET_CONNECT, list_network_deny, host);
 }
 
-static void list_programs(struct permissions *p)
+static void builder_list_programs(struct permissions *p)
 {
 	if (p->n_all_of == 0)
 		p->exec_listed = true;
 	for (size_t i = 0; i < p->n_all_of; i++)
-		list_programs(p->all_of[i]);
+		builder_list_programs(p->all_of[i]);
 }
 
 int corral_builder_restrict_exec(struct corral_builder *b)
 {
-	list_programs(b->granted);
+	builder_list_programs(b->granted);
 	b->touched = true;
 	return 0;
 }
@@ -263,7 +264,7 @@ int corral_builder_restrict(struct corral_builder *b, const struct corral_permis
 
 /* Limits */
 
-static int limit(struct corral_builder *b, enum limit which, uint64_t value)
+static int builder_limit(struct corral_builder *b, enum limit which, uint64_t value)
 {
 	b->limits.values[which] = value;
 	return 0;
@@ -271,32 +272,32 @@ static int limit(struct corral_builder *b, enum limit which, uint64_t value)
 
 int corral_builder_timeout(struct corral_builder *b, uint64_t milliseconds)
 {
-	return limit(b, LIMIT_TIMEOUT_MS, milliseconds);
+	return builder_limit(b, LIMIT_TIMEOUT_MS, milliseconds);
 }
 
 int corral_builder_memory_limit(struct corral_builder *b, uint64_t bytes)
 {
-	return limit(b, LIMIT_MEMORY, bytes);
+	return builder_limit(b, LIMIT_MEMORY, bytes);
 }
 
 int corral_builder_pids_limit(struct corral_builder *b, uint64_t processes)
 {
-	return limit(b, LIMIT_PIDS, processes);
+	return builder_limit(b, LIMIT_PIDS, processes);
 }
 
 int corral_builder_output_limit(struct corral_builder *b, uint64_t bytes)
 {
-	return limit(b, LIMIT_OUTPUT, bytes);
+	return builder_limit(b, LIMIT_OUTPUT, bytes);
 }
 
 int corral_builder_file_size_limit(struct corral_builder *b, uint64_t bytes)
 {
-	return limit(b, LIMIT_FILE_SIZE, bytes);
+	return builder_limit(b, LIMIT_FILE_SIZE, bytes);
 }
 
 int corral_builder_open_files_limit(struct corral_builder *b, uint64_t descriptors)
 {
-	return limit(b, LIMIT_OPEN_FILES, descriptors);
+	return builder_limit(b, LIMIT_OPEN_FILES, descriptors);
 }
 
 /* The rest */
@@ -307,7 +308,7 @@ static int keep_path(struct corral_builder *b, char **where, const char *path, c
 	char *copy;
 
 	if (!path || !path_is_normal(path, strlen(path)))
-		return fail(b,
+		return builder_fail(b,
 			error_set(&e, -EINVAL, NULL,
 				"%s must be an absolute path without . or .., and %s is not", what,
 				path ? path : "nothing"),
@@ -336,7 +337,7 @@ int corral_builder_variable(struct corral_builder *b, const char *name, const ch
 	enum variable v;
 
 	if (!name || variable_parse(name, strlen(name), &v) < 0)
-		return fail(b,
+		return builder_fail(b,
 			error_set(&e, -EINVAL, NULL, "unknown variable %s", name ? name : "(null)"),
 			&e);
 	return keep_path(b, &b->variables[v], value, name);

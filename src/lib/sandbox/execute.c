@@ -9,7 +9,7 @@
 #include "lib/process/script.h"
 #include "lib/process/skill-entry.h"
 
-static int complain(struct corral_error **e, int code, const char *what)
+static int sandbox_execute_complain(struct corral_error **e, int code, const char *what)
 {
 	struct error error = { 0 };
 
@@ -23,7 +23,7 @@ int corral_process_start(struct corral_process **ret, struct corral_sandbox *s,
 	const struct process_command c = { .argv = argv, .shown = argv ? argv[0] : NULL };
 
 	if (!c.shown)
-		return complain(e, -EINVAL, "there is no command");
+		return sandbox_execute_complain(e, -EINVAL, "there is no command");
 	return process_start(ret, s, &c, call, e);
 }
 
@@ -34,7 +34,7 @@ int corral_process_start_line(struct corral_process **ret, struct corral_sandbox
 	const struct process_command c = { .argv = argv, .shown = line, .implied = true };
 
 	if (!line)
-		return complain(e, -EINVAL, "there is no command line");
+		return sandbox_execute_complain(e, -EINVAL, "there is no command line");
 	return process_start(ret, s, &c, call, e);
 }
 
@@ -59,7 +59,7 @@ int corral_process_start_script(struct corral_process **ret, struct corral_sandb
 }
 
 /* Waits for the process, if it was started, and frees it. */
-static int await(
+static int sandbox_execute_await(
 	int r, struct corral_process *p, struct corral_result **ret, struct corral_error **e)
 {
 	if (r < 0)
@@ -75,7 +75,7 @@ int corral_sandbox_execute(struct corral_sandbox *s, const char *line,
 	struct corral_process *p = NULL;
 	int r = corral_process_start_line(&p, s, line, call, e);
 
-	return await(r, p, ret, e);
+	return sandbox_execute_await(r, p, ret, e);
 }
 
 int corral_sandbox_execute_argv(struct corral_sandbox *s, const char *const *argv,
@@ -84,7 +84,7 @@ int corral_sandbox_execute_argv(struct corral_sandbox *s, const char *const *arg
 	struct corral_process *p = NULL;
 	int r = corral_process_start(&p, s, argv, call, e);
 
-	return await(r, p, ret, e);
+	return sandbox_execute_await(r, p, ret, e);
 }
 
 int corral_sandbox_execute_script(struct corral_sandbox *s, const char *path, const char *runtime,
@@ -94,7 +94,7 @@ int corral_sandbox_execute_script(struct corral_sandbox *s, const char *path, co
 	struct corral_process *p = NULL;
 	int r = corral_process_start_script(&p, s, path, runtime, args, call, e);
 
-	return await(r, p, ret, e);
+	return sandbox_execute_await(r, p, ret, e);
 }
 
 /* The sandbox must have been built for that skill: its permissions speak of $SKILL_DIR. */
@@ -120,12 +120,12 @@ int corral_sandbox_run_skill_entry(struct corral_sandbox *s, const char *skill_d
 	int r = -EINVAL;
 
 	if (!skill_dir)
-		return complain(e, r, "there is no folder of a skill");
+		return sandbox_execute_complain(e, r, "there is no folder of a skill");
 	r = skill_entry_find(skill_dir, entry, &a, &path, &runtime, &error);
 	if (r == 0)
 		r = check_skill(s, path, &error);
 	if (r < 0)
 		return handles_error(e, &error, r);
 	r = start_script(&p, s, &a, path, runtime, args, call, e);
-	return await(r, p, ret, e);
+	return sandbox_execute_await(r, p, ret, e);
 }

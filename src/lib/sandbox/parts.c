@@ -21,7 +21,7 @@ static const struct {
 };
 enum { N_PARTS = sizeof(parts) / sizeof(parts[0]) };
 
-static unsigned operations_of(unsigned part)
+static unsigned sandbox_parts_operations_of(unsigned part)
 {
 	for (size_t i = 0; i < N_PARTS; i++)
 		if (parts[i].part == part)
@@ -100,10 +100,11 @@ static int take_layer(struct permissions *to, const struct permissions *from, un
 	to->mode = from->mode;
 	if (r == 0)
 		r = permissions_add_list(to, &to->dangerously_allow, &from->dangerously_allow);
-	return r < 0 ? r : take_rules(to, from, operations_of(part));
+	return r < 0 ? r : take_rules(to, from, sandbox_parts_operations_of(part));
 }
 
-static int add_layer(struct permissions *to, const struct permissions *from, unsigned part)
+static int sandbox_parts_add_layer(
+	struct permissions *to, const struct permissions *from, unsigned part)
 {
 	auto_permissions *layer = permissions_new();
 	int r = layer ? take_layer(layer, from, part) : -ENOMEM;
@@ -120,7 +121,7 @@ struct permissions *sandbox_parts_take(const struct permissions *p, unsigned par
 	    r = n < 0 || !taken ? -ENOMEM : 0;
 
 	for (int i = 0; r == 0 && i < n; i++)
-		r = add_layer(taken, layers[i], part);
+		r = sandbox_parts_add_layer(taken, layers[i], part);
 	if (r < 0)
 		return NULL;
 	ret = taken;
@@ -128,7 +129,7 @@ struct permissions *sandbox_parts_take(const struct permissions *p, unsigned par
 	return ret;
 }
 
-static int print(const struct permissions *p, unsigned part, struct buffer *out)
+static int sandbox_parts_print(const struct permissions *p, unsigned part, struct buffer *out)
 {
 	auto_permissions *taken = sandbox_parts_take(p, part);
 
@@ -145,10 +146,10 @@ int sandbox_parts_compare(
 
 	for (size_t i = 0; i < N_PARTS; i++) {
 		auto_buffer one = { 0 }, other = { 0 };
-		int r = print(a, parts[i].part, &one);
+		int r = sandbox_parts_print(a, parts[i].part, &one);
 
 		if (r == 0)
-			r = print(b, parts[i].part, &other);
+			r = sandbox_parts_print(b, parts[i].part, &other);
 		if (r < 0)
 			return r;
 		if (strcmp(buffer_text(&one), buffer_text(&other)) != 0)

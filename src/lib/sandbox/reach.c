@@ -42,7 +42,7 @@ static int plan(struct sandbox_reach *r, const struct variables *variables, stru
  * For the relay, which has no values for variables. Only paths have some, and what is left of those
  * here, the exceptions from the baseline, is the plan's matter: a connection is no path.
  */
-static int print(struct sandbox_reach *r)
+static int sandbox_reach_print(struct sandbox_reach *r)
 {
 	auto_permissions *p = permissions_copy(r->permissions);
 	auto_buffer out = { 0 };
@@ -67,7 +67,7 @@ int sandbox_reach_new(struct sandbox_reach **ret, const struct permissions *p,
 	if (result == 0)
 		result = r->permissions ? plan(r, variables, e) : -ENOMEM;
 	if (result == 0)
-		result = print(r);
+		result = sandbox_reach_print(r);
 	if (result < 0)
 		sandbox_reach_free(r);
 	else
@@ -102,7 +102,7 @@ bool sandbox_reach_has_relay(const struct sandbox_reach *r)
 	return r->plan->network == PLAN_NETWORK_RELAY;
 }
 
-static bool has_port(const struct plan *p, uint16_t port)
+static bool sandbox_reach_has_port(const struct plan *p, uint16_t port)
 {
 	for (size_t i = 0; i < p->n_ports; i++)
 		if (p->ports[i] == port)
@@ -145,7 +145,7 @@ bool sandbox_reach_fits(const struct sandbox_reach *built, const struct sandbox_
 		return false;
 	/* One that was given up is another program's by now. */
 	for (size_t i = 0; i < p->n_ports; i++)
-		if (!has_port(now->plan, p->ports[i]))
+		if (!sandbox_reach_has_port(now->plan, p->ports[i]))
 			return false;
 	for (size_t i = 0; i < p->n_loopback; i++)
 		if (!has_range(built->plan, &p->loopback[i]))

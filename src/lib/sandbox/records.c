@@ -33,7 +33,8 @@ static void news_free(struct sandbox_news *n)
 }
 
 /* Whether it may be p's. One whose end is not handled yet counts: its records may come late. */
-static bool is_suspect(const struct corral_process *p, const struct warden_link *link)
+static bool sandbox_records_is_suspect(
+	const struct corral_process *p, const struct warden_link *link)
 {
 	return p->link == link && p->state <= PROCESS_EXITED;
 }
@@ -45,15 +46,15 @@ static const struct corral_process *culprit(
 	const struct corral_process *only = NULL;
 
 	for (const struct corral_process *p = s->first; p; p = p->next) {
-		if (is_suspect(p, link) && only)
+		if (sandbox_records_is_suspect(p, link) && only)
 			return NULL;
-		if (is_suspect(p, link))
+		if (sandbox_records_is_suspect(p, link))
 			only = p;
 	}
 	return only;
 }
 
-static const char *put(char **at, const char *text)
+static const char *sandbox_records_put(char **at, const char *text)
 {
 	const size_t size = strlen(text) + 1;
 	const char *start = memcpy(*at, text, size);
@@ -73,13 +74,13 @@ static struct sandbox_news *news_new(const struct record *r, const char *program
 		return NULL;
 	at = (char *)(n + 1);
 	n->pid = r->pid;
-	n->program = put(&at, program);
-	n->actor = put(&at, r->program);
+	n->program = sandbox_records_put(&at, program);
+	n->actor = sandbox_records_put(&at, r->program);
 	n->connection = (struct corral_connection){ .size = sizeof(n->connection),
-		.target = put(&at, r->target),
-		.address = put(&at, r->address),
+		.target = sandbox_records_put(&at, r->target),
+		.address = sandbox_records_put(&at, r->address),
 		.failed = r->kind == RECORD_FAILED,
-		.reason = put(&at, r->reason),
+		.reason = sandbox_records_put(&at, r->reason),
 		.sent = r->sent,
 		.received = r->received,
 		.count = r->count ? r->count : 1 };
@@ -87,8 +88,8 @@ static struct sandbox_news *news_new(const struct record *r, const char *program
 }
 
 /* d NULL: it is a connection. Without memory the sink is not told. */
-static void queue(struct corral_sandbox *s, const struct warden_link *link, const struct record *r,
-	const struct corral_denial *d)
+static void sandbox_records_queue(struct corral_sandbox *s, const struct warden_link *link,
+	const struct record *r, const struct corral_denial *d)
 {
 	const struct corral_process *p = s->base.sink ? culprit(s, link) : NULL;
 	struct sandbox_news *n = s->base.sink ? news_new(r, p ? p->program : "") : NULL;
@@ -109,7 +110,8 @@ static void queue(struct corral_sandbox *s, const struct warden_link *link, cons
 	s->n_news++;
 }
 
-static void deny(struct corral_sandbox *s, const struct warden_link *link, const struct record *r)
+static void sandbox_records_deny(
+	struct corral_sandbox *s, const struct warden_link *link, const struct record *r)
 {
 	const struct corral_denial d = { .op = CORRAL_NET_CONNECT,
 		.target = r->target,
@@ -120,11 +122,11 @@ static void deny(struct corral_sandbox *s, const struct warden_link *link, const
 		.count = r->count ? r->count : 1 };
 
 	for (struct corral_process *p = s->first; p; p = p->next) {
-		if (is_suspect(p, link))
+		if (sandbox_records_is_suspect(p, link))
 			result_note_denial(p->result, &d);
 	}
 	s->stats.denials += d.count;
-	queue(s, link, r, &d);
+	sandbox_records_queue(s, link, r, &d);
 }
 
 int sandbox_record(struct corral_sandbox *s, const struct warden_link *link, const struct frame *f)
@@ -135,9 +137,9 @@ int sandbox_record(struct corral_sandbox *s, const struct warden_link *link, con
 		return -EPROTO;
 	destinations_add(&s->destinations, &r);
 	if (r.kind == RECORD_DENIED)
-		deny(s, link, &r);
+		sandbox_records_deny(s, link, &r);
 	else
-		queue(s, link, &r, NULL);
+		sandbox_records_queue(s, link, &r, NULL);
 	if (r.kind == RECORD_CLOSED) {
 		s->stats.connections += r.count ? r.count : 1;
 		s->stats.sent_bytes += r.sent;

@@ -69,7 +69,8 @@ static void retire(struct corral_sandbox *s)
 }
 
 /* With the lock held; the caller has a reference to the link. */
-static void lose(struct corral_sandbox *s, struct warden_link *link, const struct error *why)
+static void lib_sandbox_lose(
+	struct corral_sandbox *s, struct warden_link *link, const struct error *why)
 {
 	link->lost = true;
 	link->leader = NULL;
@@ -92,7 +93,7 @@ void sandbox_lose(struct corral_sandbox *s, struct warden_link *link, const stru
 
 	(void)pthread_mutex_lock(&s->lock);
 	first = !link->lost;
-	lose(s, link, why);
+	lib_sandbox_lose(s, link, why);
 	(void)pthread_mutex_unlock(&s->lock);
 	if (!first)
 		return;
@@ -102,7 +103,7 @@ void sandbox_lose(struct corral_sandbox *s, struct warden_link *link, const stru
 
 /* Frames */
 
-static struct corral_process *find(
+static struct corral_process *sandbox_find(
 	struct corral_sandbox *s, const struct warden_link *link, uint64_t id)
 {
 	struct corral_process *p = s->first;
@@ -125,7 +126,7 @@ static int note_answer(struct warden_link *link, const struct frame *f)
 }
 
 /* Notes a frame for a process. Negative: a warden would not send that. */
-static int note(struct corral_process *p, struct frame *f)
+static int sandbox_note(struct corral_process *p, struct frame *f)
 {
 	switch (f->type) {
 	case FRAME_STARTED:
@@ -172,9 +173,9 @@ static int handle(
 		return -ECONNRESET;
 	}
 	p = f->type == FRAME_STARTED || f->type == FRAME_REFUSED || f->type == FRAME_EXITED
-		    ? find(s, link, f->id)
+		    ? sandbox_find(s, link, f->id)
 		    : NULL;
-	if (p && note(p, f) == 0) {
+	if (p && sandbox_note(p, f) == 0) {
 		process_wake(p);
 		return 0;
 	}
@@ -206,7 +207,7 @@ static int receive_all(struct corral_sandbox *s, struct warden_link *link, struc
 }
 
 /* True: there may be more. */
-static bool receive(struct corral_sandbox *s, struct warden_link *link)
+static bool sandbox_receive(struct corral_sandbox *s, struct warden_link *link)
 {
 	struct error why = { 0 };
 	int r = 0;
@@ -225,7 +226,7 @@ void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link)
 	bool more;
 
 	do {
-		more = receive(s, link);
+		more = sandbox_receive(s, link);
 		sandbox_tell_news(s);
 	} while (more);
 }
@@ -247,7 +248,7 @@ void sandbox_refresh(struct corral_sandbox *s)
 	struct warden_link *link = sandbox_hold_link(s, NULL);
 
 	if (link)
-		(void)receive(s, link);
+		(void)sandbox_receive(s, link);
 	warden_link_unref(link);
 }
 
@@ -323,7 +324,7 @@ static int hear_channel(struct corral_process *p)
 		if (r == 0)
 			r = -ECONNRESET;
 		else if (r == 1)
-			r = link->frame.id == p->id ? note(p, &link->frame) : 0;
+			r = link->frame.id == p->id ? sandbox_note(p, &link->frame) : 0;
 		if (r == 0 && p->state > PROCESS_RUNNING)
 			release_channel(p);
 	}
@@ -391,7 +392,7 @@ static int ensure_link(struct corral_sandbox *s, bool *ret_new, struct error *e)
 	return 0;
 }
 
-static void insert(struct corral_sandbox *s, struct corral_process *p)
+static void sandbox_insert(struct corral_sandbox *s, struct corral_process *p)
 {
 	p->id = ++s->last_id;
 	p->link = warden_link_ref(s->link);
@@ -403,7 +404,7 @@ static void insert(struct corral_sandbox *s, struct corral_process *p)
 }
 
 /* What the last session had to say is heard first: a dead one is not given a command. */
-static void hear(struct corral_sandbox *s)
+static void lib_sandbox_hear(struct corral_sandbox *s)
 {
 	struct warden_link *link = sandbox_hold_link(s, NULL);
 
@@ -417,11 +418,11 @@ int sandbox_add(struct corral_sandbox *s, struct corral_process *p, struct error
 	bool is_new = false;
 	int r;
 
-	hear(s);
+	lib_sandbox_hear(s);
 	(void)pthread_mutex_lock(&s->lock);
 	r = p->setup == s->setup ? ensure_link(s, &is_new, e) : 1;
 	if (r == 0)
-		insert(s, p);
+		sandbox_insert(s, p);
 	(void)pthread_mutex_unlock(&s->lock);
 	if (is_new)
 		sandbox_tell(s, (struct corral_event){ .kind = CORRAL_EVENT_SESSION });
@@ -542,7 +543,7 @@ bool sandbox_retire(struct corral_sandbox *s, struct warden_link *link)
 	return !used;
 }
 
-static void destroy(struct corral_sandbox *s)
+static void sandbox_destroy(struct corral_sandbox *s)
 {
 	sandbox_tell_news(s);
 	fd_closep(&s->null);
@@ -563,7 +564,7 @@ void sandbox_unref(struct corral_sandbox *s)
 	last = --s->refs == 0;
 	(void)pthread_mutex_unlock(&s->lock);
 	if (last)
-		destroy(s);
+		sandbox_destroy(s);
 }
 
 static int open_first(struct corral_sandbox *s, struct error *e)
@@ -613,7 +614,7 @@ int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
 	if (r == 0)
 		r = open_first(s, e);
 	if (r < 0)
-		destroy(s);
+		sandbox_destroy(s);
 	else
 		*ret = s;
 	return r;
@@ -637,14 +638,14 @@ void corral_sandbox_free(struct corral_sandbox *s)
 	if (!s)
 		return;
 	/* What was denied late is told. */
-	hear(s);
+	lib_sandbox_hear(s);
 	(void)error_set(&why, -ECONNRESET, NULL, "the sandbox was freed");
 	do {
 		(void)pthread_mutex_lock(&s->lock);
 		s->freed = true;
 		link = hold_any_link(s);
 		if (link)
-			lose(s, link, &why);
+			lib_sandbox_lose(s, link, &why);
 		(void)pthread_mutex_unlock(&s->lock);
 		if (link)
 			warden_link_end(link);

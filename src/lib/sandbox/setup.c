@@ -45,7 +45,7 @@ static void set_limits(struct sandbox_setup *s)
 	}
 }
 
-static int compile(struct sandbox_setup *s, struct error *e)
+static int sandbox_setup_compile(struct sandbox_setup *s, struct error *e)
 {
 	const struct policy_options o = { .variables = &s->base->variables,
 		.resolver = &resolver_system };
@@ -63,7 +63,7 @@ static int compile(struct sandbox_setup *s, struct error *e)
 	return 0;
 }
 
-static int print(struct sandbox_setup *s)
+static int sandbox_setup_print(struct sandbox_setup *s)
 {
 	auto_buffer out = { 0 };
 
@@ -88,9 +88,9 @@ int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *bas
 	s->permissions = permissions;
 	r = lib_audit_check_sink(base->sink, base->context, permissions, &base->variables, e);
 	if (r == 0)
-		r = compile(s, e);
+		r = sandbox_setup_compile(s, e);
 	if (r == 0)
-		r = print(s);
+		r = sandbox_setup_print(s);
 	if (r < 0)
 		sandbox_setup_unref(s);
 	else

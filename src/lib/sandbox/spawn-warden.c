@@ -20,7 +20,7 @@ static int add_stdio(posix_spawn_file_actions_t *a)
 }
 
 /* Both sources lie above all targets, so that no dup2() treads on one that is still needed. */
-static int add_files(posix_spawn_file_actions_t *a, int socket, int policy)
+static int spawn_warden_add_files(posix_spawn_file_actions_t *a, int socket, int policy)
 {
 	int r = add_stdio(a);
 
@@ -45,7 +45,7 @@ static int set_attributes(posix_spawnattr_t *a)
 	return r ? r : posix_spawnattr_setsigdefault(a, &all);
 }
 
-static int start(const char *path, int socket, int policy, pid_t *ret)
+static int spawn_warden_start(const char *path, int socket, int policy, pid_t *ret)
 {
 	char *argv[] = { (char *)"corral-warden", NULL };
 	char *env[] = { (char *)"CORRAL_POLICY_FD=4", NULL };
@@ -58,7 +58,7 @@ static int start(const char *path, int socket, int policy, pid_t *ret)
 		return -r;
 	r = posix_spawnattr_init(&attributes);
 	if (r == 0) {
-		r = add_files(&files, socket, policy);
+		r = spawn_warden_add_files(&files, socket, policy);
 		if (r == 0)
 			r = set_attributes(&attributes);
 		if (r == 0)
@@ -80,7 +80,7 @@ int spawn_warden(const char *path, int socket, int policy, pid_t *ret, struct er
 	if (high_socket < 0 || high_policy < 0)
 		return error_set(e, -errno, NULL, "no descriptor is left to start the warden: %s",
 			strerror(errno));
-	r = start(path, high_socket, high_policy, ret);
+	r = spawn_warden_start(path, high_socket, high_policy, ret);
 	if (r == 0)
 		return 0;
 	(void)error_set(e, r, NULL, "cannot start %s: %s", path, strerror(-r));

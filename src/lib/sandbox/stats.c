@@ -12,7 +12,7 @@ void sandbox_count_start(struct corral_sandbox *s)
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
-static void add(struct corral_stats *to, const struct corral_result *r)
+static void sandbox_stats_add(struct corral_stats *to, const struct corral_result *r)
 {
 	to->timeouts += (r->report.flags & REPORT_TIMED_OUT) != 0;
 	to->user_us += r->report.user_us;
@@ -31,7 +31,7 @@ void sandbox_count_end(
 	s->stats.running--;
 	s->stats.stdin_bytes += stdin_bytes;
 	if (result)
-		add(&s->stats, result);
+		sandbox_stats_add(&s->stats, result);
 	(void)pthread_mutex_unlock(&s->lock);
 }
 

@@ -95,7 +95,7 @@ static int end_asking(struct corral_sandbox *s, struct warden_link *link, int r)
 }
 
 /* 0: its relay holds c. -ENOTCONN: it has none. A session that does not answer is ended. */
-static int ask(struct update *u, struct warden_link *link, const struct change *c)
+static int sandbox_update_ask(struct update *u, struct warden_link *link, const struct change *c)
 {
 	auto_buffer body = { 0 };
 	auto_fd wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -123,7 +123,7 @@ static int ask(struct update *u, struct warden_link *link, const struct change *
 /* The session of now */
 
 /* Whether its relay alone makes it one for the new permissions. */
-static bool fits(const struct update *u, struct sandbox_setup *built)
+static bool sandbox_update_fits(const struct update *u, struct sandbox_setup *built)
 {
 	struct error e = { 0 };
 
@@ -147,11 +147,11 @@ static bool change_in_place(struct update *u, struct warden_link *link, struct s
 		return false;
 	if (u->changed == 0)
 		return true;
-	if (!fits(u, built))
+	if (!sandbox_update_fits(u, built))
 		return false;
 	sandbox_reach_describe(u->next->reach, &c);
 	c.flags = CHANGE_WHOLE;
-	u->told = ask(u, link, &c) == 0;
+	u->told = sandbox_update_ask(u, link, &c) == 0;
 	if (u->told)
 		mark_told(u, link);
 	return u->told;
@@ -183,10 +183,10 @@ static void free_ports(struct update *u, struct warden_link *link)
 	sandbox_reach_describe(u->old->reach, &c);
 	memset(c.ports, 0, sizeof(c.ports));
 	c.n_ports = 0;
-	(void)ask(u, link, &c);
+	(void)sandbox_update_ask(u, link, &c);
 }
 
-static int build(struct update *u, struct warden_link **ret, struct error *e)
+static int sandbox_update_build(struct update *u, struct warden_link **ret, struct error *e)
 {
 	int r = sandbox_new_link(u->next, ret, e);
 
@@ -217,19 +217,19 @@ static struct warden_link *next_untold(struct update *u)
 }
 
 /* What it cannot hold of it, it does not grant. */
-static int tell(struct update *u, struct warden_link *link, bool may_fit)
+static int sandbox_update_tell(struct update *u, struct warden_link *link, bool may_fit)
 {
 	struct change c;
 	int r;
 
 	sandbox_reach_describe(u->next->reach, &c);
 	c.flags = CHANGE_WHOLE;
-	r = may_fit ? ask(u, link, &c) : -EOPNOTSUPP;
+	r = may_fit ? sandbox_update_ask(u, link, &c) : -EOPNOTSUPP;
 	if (r == 0)
 		return 0;
 	u->whole = false;
 	c.flags = 0;
-	return r == -EOPNOTSUPP ? ask(u, link, &c) : r;
+	return r == -EOPNOTSUPP ? sandbox_update_ask(u, link, &c) : r;
 }
 
 /* last: the link until now, and whether it has the sockets for what is new. */
@@ -239,7 +239,7 @@ static void tell_others(struct update *u, const struct warden_link *last, bool f
 
 	while ((link = next_untold(u))) {
 		struct error why = { 0 };
-		int r = tell(u, link, link == last && fits_last);
+		int r = sandbox_update_tell(u, link, link == last && fits_last);
 
 		u->told = u->told || r == 0;
 		if (r < 0 && r != -ENOTCONN && r != -ECONNRESET) {
@@ -269,14 +269,14 @@ static int apply_to(
 {
 	bool network = u->changed & CORRAL_PART_NETWORK;
 	bool keep = link && change_in_place(u, link, built);
-	bool fits_last = network && link && fits(u, built);
+	bool fits_last = network && link && sandbox_update_fits(u, built);
 	struct warden_link *fresh = NULL;
 	int r = 0;
 
 	if (!keep && link)
 		free_ports(u, link);
 	if (!keep)
-		r = build(u, &fresh, e);
+		r = sandbox_update_build(u, &fresh, e);
 	if (r < 0)
 		return r;
 	u->whole = true;
@@ -302,7 +302,7 @@ static int apply(struct update *u, struct error *e)
 	return r;
 }
 
-static int read_layers(
+static int sandbox_update_read_layers(
 	struct update *u, const struct corral_permissions *const *layers, size_t n, struct error *e)
 {
 	const struct permissions *all[SANDBOX_LAYERS_MAX];
@@ -323,7 +323,7 @@ static int read_layers(
 	return r < 0 ? r : sandbox_setup_new(&u->next, &u->sandbox->base, permissions, e);
 }
 
-static int prepare(
+static int sandbox_update_prepare(
 	struct update *u, const struct corral_permissions *const *layers, size_t n, struct error *e)
 {
 	struct corral_sandbox *s = u->sandbox;
@@ -337,7 +337,7 @@ static int prepare(
 	(void)pthread_mutex_unlock(&s->lock);
 	if (freed)
 		return error_set(e, -ESHUTDOWN, NULL, "the sandbox was freed");
-	r = read_layers(u, layers, n, e);
+	r = sandbox_update_read_layers(u, layers, n, e);
 	if (r < 0)
 		return r;
 	r = sandbox_parts_compare(u->old->permissions, u->next->permissions, &u->changed);
@@ -371,7 +371,7 @@ int corral_sandbox_update(struct corral_sandbox *s, const struct corral_permissi
 			error_set(&error, r, NULL,
 				"an audit sink cannot update while it is told of "
 				"an update"));
-	r = prepare(&u, layers, n, &error);
+	r = sandbox_update_prepare(&u, layers, n, &error);
 	if (r == 0)
 		r = apply(&u, &error);
 	if (r == 0)

@@ -50,7 +50,7 @@ static int open_pidfd(pid_t pid)
 }
 
 /* It is dead; but whoever traces it (a debugger, a sanitizer) hears of that before its parent. */
-static void bury(const struct warden_link *l)
+static void warden_link_bury(const struct warden_link *l)
 {
 	for (int i = 0; i < BURY_TRIES; i++) {
 		siginfo_t info = { 0 };
@@ -62,7 +62,7 @@ static void bury(const struct warden_link *l)
 	}
 }
 
-static void reap(struct warden_link *l)
+static void warden_link_reap(struct warden_link *l)
 {
 	int dead = wait_readable(l->pidfd, LEAVE_MS);
 
@@ -71,7 +71,7 @@ static void reap(struct warden_link *l)
 		dead = wait_readable(l->pidfd, DIE_MS);
 	}
 	if (dead)
-		bury(l);
+		warden_link_bury(l);
 }
 
 void warden_link_end(struct warden_link *l)
@@ -82,7 +82,7 @@ void warden_link_end(struct warden_link *l)
 		/* As good as closing it, for the other side and for those who poll here. */
 		(void)shutdown(l->socket, SHUT_RDWR);
 	if (l->pidfd >= 0)
-		reap(l);
+		warden_link_reap(l);
 }
 
 struct warden_link *warden_link_ref(struct warden_link *l)
@@ -122,7 +122,7 @@ static int set_nonblocking(int fd)
 	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
 }
 
-static int await_ready(struct warden_link *l, int timeout_ms, struct error *e)
+static int warden_link_await_ready(struct warden_link *l, int timeout_ms, struct error *e)
 {
 	int r;
 
@@ -145,7 +145,8 @@ static int await_ready(struct warden_link *l, int timeout_ms, struct error *e)
 	return 0;
 }
 
-static int configure(struct warden_link *l, const struct warden_link_options *o, struct error *e)
+static int warden_link_configure(
+	struct warden_link *l, const struct warden_link_options *o, struct error *e)
 {
 	auto_buffer body = { 0 };
 	int r = configure_encode(o->configure, &body);
@@ -156,11 +157,12 @@ static int configure(struct warden_link *l, const struct warden_link_options *o,
 		r = frame_send(l->socket, FRAME_CONFIGURE, 0, body.data, body.len, NULL, 0);
 	/* It may have had a reason to leave at once, and told it. */
 	if (r == 0 || r == -EPIPE)
-		r = await_ready(l, o->timeout_ms, e);
+		r = warden_link_await_ready(l, o->timeout_ms, e);
 	return r;
 }
 
-static int start(struct warden_link *l, const struct warden_link_options *o, struct error *e)
+static int warden_link_start(
+	struct warden_link *l, const struct warden_link_options *o, struct error *e)
 {
 	auto_fd theirs = -1, policy = -1;
 	int pair[2] = { -1, -1 }, r = sealed_new(o->policy, o->policy_len, &policy);
@@ -189,9 +191,9 @@ int warden_link_new(struct warden_link **ret, const struct warden_link_options *
 		return -ENOMEM;
 	l->refs = 1;
 	l->socket = l->pidfd = l->channel = l->wake = -1;
-	r = start(l, o, e);
+	r = warden_link_start(l, o, e);
 	if (r == 0)
-		r = configure(l, o, e);
+		r = warden_link_configure(l, o, e);
 	if (r < 0)
 		warden_link_unref(l);
 	else

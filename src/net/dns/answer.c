@@ -58,7 +58,7 @@ static void shorten_ttl(struct reading *r, uint32_t ttl)
 		r->ttl = ttl;
 }
 
-static int add_address(struct reading *r, const struct resource *record)
+static int dns_answer_add_address(struct reading *r, const struct resource *record)
 {
 	struct dns_answer *a = &r->answer;
 
@@ -71,7 +71,7 @@ static int add_address(struct reading *r, const struct resource *record)
 	return 0;
 }
 
-static int add_alias(struct reading *r, struct resource *record)
+static int dns_answer_add_alias(struct reading *r, struct resource *record)
 {
 	struct dns_answer *a = &r->answer;
 	size_t end = record->data.at + record->len;
@@ -97,7 +97,7 @@ static bool takes_addresses(const struct reading *r)
  * What the records say about one name. Positive: it has an alias, which is the last of the chain
  * now. A name with an alias has nothing else; of one that has, the addresses count.
  */
-static int read_name(struct reading *r, const char *name)
+static int dns_answer_read_name(struct reading *r, const char *name)
 {
 	struct dns_cursor c = r->records;
 	struct resource record, alias = { .type = 0 };
@@ -109,13 +109,13 @@ static int read_name(struct reading *r, const char *name)
 			strcmp(record.owner, name) != 0)
 			continue;
 		if (record.type == r->type && takes_addresses(r))
-			err = add_address(r, &record);
+			err = dns_answer_add_address(r, &record);
 		else if (record.type == DNS_CNAME && alias.type == 0)
 			alias = record;
 	}
 	if (err < 0 || alias.type == 0 || r->answer.n_addresses > 0)
 		return err;
-	err = add_alias(r, &alias);
+	err = dns_answer_add_alias(r, &alias);
 	return err < 0 ? err : 1;
 }
 
@@ -126,13 +126,13 @@ static int read_chain(struct reading *r, const char *name)
 	while (more > 0) {
 		size_t n = r->answer.n_chain;
 
-		more = read_name(r, n > 0 ? r->answer.chain[n - 1] : name);
+		more = dns_answer_read_name(r, n > 0 ? r->answer.chain[n - 1] : name);
 	}
 	return more;
 }
 
 /* The header and the question; the cursor is then at the first record. */
-static int read_start(
+static int dns_answer_read_start(
 	struct reading *r, struct dns_cursor *c, uint16_t want_id, const char *want_name)
 {
 	uint16_t id, flags, questions, authorities, more, type, class;
@@ -161,7 +161,7 @@ int dns_answer_parse(struct dns_answer *ret, uint16_t id, const char *name, enum
 {
 	struct dns_cursor c = { .message = message, .len = len };
 	struct reading r = { .type = type, .ttl = UINT32_MAX };
-	int err = read_start(&r, &c, id, name);
+	int err = dns_answer_read_start(&r, &c, id, name);
 
 	if (err == 0 && !r.answer.truncated) {
 		r.records = c;

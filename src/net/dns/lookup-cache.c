@@ -114,7 +114,7 @@ static struct entry *find_entry(struct lookup_cache *c, const char *name)
 	return e;
 }
 
-static void forget(struct lookup_cache *c, struct entry *e)
+static void lookup_cache_forget(struct lookup_cache *c, struct entry *e)
 {
 	struct entry **link = find_bucket(c, e->name);
 
@@ -146,7 +146,7 @@ struct lookup_answer *lookup_cache_get(struct lookup_cache *c, const char *name,
 	if (!e)
 		return NULL;
 	if (e->until_ms <= now_ms) {
-		forget(c, e);
+		lookup_cache_forget(c, e);
 		return NULL;
 	}
 	unlist(c, e);
@@ -161,9 +161,9 @@ void lookup_cache_put(
 	struct entry *e = find_entry(c, name), **link;
 
 	if (e)
-		forget(c, e);
+		lookup_cache_forget(c, e);
 	if (c->n == LOOKUP_CACHE_NAMES && c->oldest)
-		forget(c, c->oldest);
+		lookup_cache_forget(c, c->oldest);
 	e = calloc(1, sizeof(*e) + len);
 	if (!e)
 		return;

@@ -28,18 +28,18 @@ struct word {
 	size_t len;
 };
 
-static bool is_blank(char c)
+static bool lookup_config_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-static struct word next_word(const char **line, const char *end)
+static struct word lookup_config_next_word(const char **line, const char *end)
 {
 	const char *start = *line, *stop;
 
-	while (start < end && is_blank(*start))
+	while (start < end && lookup_config_is_blank(*start))
 		start++;
-	for (stop = start; stop < end && !is_blank(*stop); stop++)
+	for (stop = start; stop < end && !lookup_config_is_blank(*stop); stop++)
 		;
 	*line = stop;
 	return (struct word){ start, (size_t)(stop - start) };
@@ -96,9 +96,10 @@ static bool parse_option(const struct word *w, const char *name, unsigned max, u
 	return true;
 }
 
-static void read_options(struct lookup_config *c, const char *line, const char *end)
+static void lookup_config_read_options(struct lookup_config *c, const char *line, const char *end)
 {
-	for (struct word w = next_word(&line, end); w.len; w = next_word(&line, end)) {
+	for (struct word w = lookup_config_next_word(&line, end); w.len;
+		w = lookup_config_next_word(&line, end)) {
 		unsigned seconds;
 
 		if (parse_option(&w, "timeout:", TIMEOUT_S_MAX, &seconds))
@@ -108,20 +109,20 @@ static void read_options(struct lookup_config *c, const char *line, const char *
 	}
 }
 
-static void read_line(struct lookup_config *c, const char *line, const char *end)
+static void lookup_config_read_line(struct lookup_config *c, const char *line, const char *end)
 {
-	struct word keyword = next_word(&line, end);
+	struct word keyword = lookup_config_next_word(&line, end);
 
 	if (word_is(&keyword, "nameserver")) {
-		struct word w = next_word(&line, end);
+		struct word w = lookup_config_next_word(&line, end);
 
 		add_server(c, &w);
 	} else if (word_is(&keyword, "options")) {
-		read_options(c, line, end);
+		lookup_config_read_options(c, line, end);
 	}
 }
 
-static void read_lines(struct lookup_config *c, const char *at, size_t len)
+static void lookup_config_read_lines(struct lookup_config *c, const char *at, size_t len)
 {
 	const char *end = at + len;
 
@@ -129,7 +130,7 @@ static void read_lines(struct lookup_config *c, const char *at, size_t len)
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		const char *stop = newline ? newline : end;
 
-		read_line(c, at, stop);
+		lookup_config_read_line(c, at, stop);
 		at = newline ? newline + 1 : end;
 	}
 }
@@ -142,7 +143,7 @@ int lookup_config_read(struct lookup_config *ret, const char *resolv_conf, const
 
 	if (r < 0 && r != -ENOENT)
 		return r;
-	read_lines(&c, buffer_text(&text), text.len);
+	lookup_config_read_lines(&c, buffer_text(&text), text.len);
 	if (c.n_servers == 0)
 		c.servers[c.n_servers++] = (struct lookup_server){
 			.address = { .bits = 32, .bytes = { 127, 0, 0, 1 } },

@@ -27,19 +27,19 @@ struct lookup_hosts {
 	size_t n, cap;
 };
 
-static bool is_blank(char c)
+static bool lookup_hosts_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
 /* The next word of a line, its length in *ret_len; NULL: none. The line starts behind it then. */
-static char *next_word(char **line, const char *end, size_t *ret_len)
+static char *lookup_hosts_next_word(char **line, const char *end, size_t *ret_len)
 {
 	char *start = *line, *stop;
 
-	while (start < end && is_blank(*start))
+	while (start < end && lookup_hosts_is_blank(*start))
 		start++;
-	for (stop = start; stop < end && !is_blank(*stop); stop++)
+	for (stop = start; stop < end && !lookup_hosts_is_blank(*stop); stop++)
 		;
 	*line = stop;
 	*ret_len = (size_t)(stop - start);
@@ -82,16 +82,16 @@ static int add_pair(struct lookup_hosts *h, const char *name, const struct addre
 }
 
 /* The byte at end may be written: it is the end of the line, the start of a comment, or the NUL. */
-static int read_line(struct lookup_hosts *h, char *line, const char *end)
+static int lookup_hosts_read_line(struct lookup_hosts *h, char *line, const char *end)
 {
 	struct address a;
 	size_t len;
-	char *word = next_word(&line, end, &len);
+	char *word = lookup_hosts_next_word(&line, end, &len);
 	int r = 0;
 
 	if (!word || address_parse(word, len, &a) < 0)
 		return 0;
-	while (r == 0 && (word = next_word(&line, end, &len))) {
+	while (r == 0 && (word = lookup_hosts_next_word(&line, end, &len))) {
 		char *stop = line;
 
 		if (stop < end)
@@ -105,7 +105,7 @@ static int read_line(struct lookup_hosts *h, char *line, const char *end)
 	return r;
 }
 
-static int read_lines(struct lookup_hosts *h)
+static int lookup_hosts_read_lines(struct lookup_hosts *h)
 {
 	char *at = h->text.data, *end = at + h->text.len;
 	int r = 0;
@@ -115,7 +115,7 @@ static int read_lines(struct lookup_hosts *h)
 		char *stop = newline ? newline : end;
 		char *comment = memchr(at, '#', (size_t)(stop - at));
 
-		r = read_line(h, at, comment ? comment : stop);
+		r = lookup_hosts_read_line(h, at, comment ? comment : stop);
 		at = stop + 1;
 	}
 	return r;
@@ -140,7 +140,7 @@ int lookup_hosts_read(struct lookup_hosts **ret, const char *path)
 	if (r == -ENOENT)
 		r = 0;
 	if (r == 0 && h->text.len > 0)
-		r = read_lines(h);
+		r = lookup_hosts_read_lines(h);
 	if (r < 0) {
 		lookup_hosts_free(h);
 		return r;

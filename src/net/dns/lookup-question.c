@@ -6,7 +6,7 @@
  * question goes by TCP.
  *
  * After done() nothing of the question may be touched: every function that can end in ask_next() or
- * finish() returns right after it.
+ * lookup_question_finish() returns right after it.
  */
 #include "net/dns/lookup-question.h"
 
@@ -22,7 +22,7 @@
 
 enum { STRAYS_MAX = 16, PREFIX = 2, QUERY_MAX = 512, DATAGRAM_MAX = 4096 };
 
-static int open_socket(const struct lookup_server *s, int type)
+static int lookup_question_open_socket(const struct lookup_server *s, int type)
 {
 	union endpoint e;
 	socklen_t len = endpoint_fill(&e, &s->address, s->port);
@@ -65,7 +65,7 @@ static int outcome(int error)
 	}
 }
 
-static void finish(struct lookup_question *q, int error)
+static void lookup_question_finish(struct lookup_question *q, int error)
 {
 	lookup_question_stop(q);
 	q->done(q, outcome(error));
@@ -94,7 +94,7 @@ static int ask_by_datagram(struct lookup_question *q)
 	len = dns_query_write(q->id, q->name, q->type, query, sizeof(query));
 	if (len == 0)
 		return -EINVAL;
-	fd = open_socket(q->server, SOCK_DGRAM);
+	fd = lookup_question_open_socket(q->server, SOCK_DGRAM);
 	if (fd < 0)
 		return fd;
 	if (send(fd, query, len, MSG_NOSIGNAL) != (ssize_t)len)
@@ -121,7 +121,7 @@ static int ask_by_stream(struct lookup_question *q)
 	q->message[0] = (uint8_t)(q->len >> 8);
 	q->message[1] = (uint8_t)q->len;
 	q->len += PREFIX;
-	fd = open_socket(q->server, SOCK_STREAM);
+	fd = lookup_question_open_socket(q->server, SOCK_STREAM);
 	if (fd < 0)
 		return fd;
 	q->watcher.ready = stream_ready;
@@ -148,7 +148,7 @@ static void ask_next(struct lookup_question *q, int error)
 			return;
 		q->error = r;
 	}
-	finish(q, q->error);
+	lookup_question_finish(q, q->error);
 }
 
 static void change_to_stream(struct lookup_question *q)
@@ -165,7 +165,7 @@ static void take_answer(struct lookup_question *q, bool by_stream)
 	if (q->answer.truncated && !by_stream)
 		change_to_stream(q);
 	else if (q->answer.code == DNS_OK || q->answer.code == DNS_NO_NAME)
-		finish(q, 0);
+		lookup_question_finish(q, 0);
 	else
 		ask_next(q, -EIO);
 }
@@ -195,7 +195,7 @@ static void datagram_ready(struct watcher *w, uint32_t events)
 }
 
 /* Sends what is left of the question. 1: all of it is on its way. */
-static int send_some(struct lookup_question *q)
+static int lookup_question_send_some(struct lookup_question *q)
 {
 	ssize_t n = send(q->watcher.fd, q->message + q->at, q->len - q->at, MSG_NOSIGNAL);
 
@@ -210,7 +210,7 @@ static int send_some(struct lookup_question *q)
 	return 1;
 }
 
-static int make_room(struct lookup_question *q)
+static int lookup_question_make_room(struct lookup_question *q)
 {
 	size_t len = PREFIX + ((size_t)q->message[0] << 8 | q->message[1]);
 	uint8_t *grown = realloc(q->message, len);
@@ -233,7 +233,7 @@ static int receive_some(struct lookup_question *q)
 		return -EIO;
 	q->at += (size_t)n;
 	if (q->at == PREFIX && q->len == PREFIX) {
-		int r = make_room(q);
+		int r = lookup_question_make_room(q);
 
 		if (r < 0)
 			return r;
@@ -250,7 +250,7 @@ static void stream_ready(struct watcher *w, uint32_t events)
 
 	(void)events;
 	if (w->events == EPOLLOUT) {
-		r = send_some(q);
+		r = lookup_question_send_some(q);
 		if (r > 0)
 			r = loop_change(q->loop, w, EPOLLIN);
 		if (r < 0)
@@ -275,7 +275,7 @@ static void timed_out(struct timer *t)
 	ask_next(container_of(t, struct lookup_question, timer), -ETIMEDOUT);
 }
 
-static void begin(struct timer *t)
+static void lookup_question_begin(struct timer *t)
 {
 	struct lookup_question *q = container_of(t, struct lookup_question, timer);
 
@@ -292,7 +292,7 @@ int lookup_question_start(struct lookup_question *q, struct loop *l, const struc
 	q->type = type;
 	q->turn = 0;
 	q->watcher.fd = -1;
-	q->timer = (struct timer){ .expired = begin };
+	q->timer = (struct timer){ .expired = lookup_question_begin };
 	return loop_start(l, &q->timer, 0);
 }
 

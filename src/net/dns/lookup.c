@@ -152,7 +152,7 @@ static bool negative(const struct half *h, enum dns_code code)
 	return h->done && h->error == 0 && h->question.answer.code == code;
 }
 
-static void add_address(struct lookup_result *r, const struct half *h, size_t i)
+static void lookup_add_address(struct lookup_result *r, const struct half *h, size_t i)
 {
 	const struct dns_answer *answer = positive(h);
 	uint8_t bits = families[h - h->query->halves].bits;
@@ -164,7 +164,7 @@ static void add_address(struct lookup_result *r, const struct half *h, size_t i)
 	r->addresses[r->n++] = a;
 }
 
-static bool has_name(const struct lookup_result *r, const char *name)
+static bool lookup_has_name(const struct lookup_result *r, const char *name)
 {
 	for (size_t i = 0; i < r->n_chain; i++)
 		if (strcmp(r->chain[i], name) == 0)
@@ -177,12 +177,12 @@ static void add_chain(struct lookup_result *r, const struct half *h)
 	const struct dns_answer *a = positive(h);
 
 	for (size_t i = 0; a && i < a->n_chain; i++)
-		if (!has_name(r, a->chain[i]))
+		if (!lookup_has_name(r, a->chain[i]))
 			r->chain[r->n_chain++] = a->chain[i];
 }
 
 /* Why there is no address. That the name does not exist is true of both families. */
-static int explain(const struct query *q)
+static int lookup_explain(const struct query *q)
 {
 	const struct half *a = &q->halves[IPV6], *b = &q->halves[IPV4];
 
@@ -193,16 +193,16 @@ static int explain(const struct query *q)
 	return b->error < 0 ? b->error : -ENODATA;
 }
 
-static void collect(const struct query *q, struct lookup_result *r)
+static void lookup_collect(const struct query *q, struct lookup_result *r)
 {
 	/* In turn, so that many of one family do not leave out the other. */
 	for (size_t i = 0; i < DNS_ADDRESSES_MAX; i++)
 		for (size_t f = 0; f < FAMILIES; f++)
-			add_address(r, &q->halves[f], i);
+			lookup_add_address(r, &q->halves[f], i);
 	for (size_t f = 0; f < FAMILIES; f++)
 		add_chain(r, &q->halves[f]);
 	if (r->n == 0)
-		r->error = explain(q);
+		r->error = lookup_explain(q);
 }
 
 /* How long it may be kept, in milliseconds; 0: not at all. */
@@ -230,7 +230,7 @@ static void query_finish(struct query *q)
 	struct lookup_result r = { 0 };
 	uint64_t ms;
 
-	collect(q, &r);
+	lookup_collect(q, &r);
 	ms = keep_for(q, &r);
 	q->known = lookup_answer_new(&r);
 	if (q->known && ms > 0)
@@ -262,7 +262,7 @@ static void query_due(struct timer *t)
 		query_finish(q);
 }
 
-static bool is_localhost(const char *name)
+static bool lookup_is_localhost(const char *name)
 {
 	static const char localhost[] = "localhost";
 	size_t len = strlen(name), tail = sizeof(localhost) - 1;
@@ -282,7 +282,7 @@ static int find_known(struct lookup *l, const char *name, struct lookup_answer *
 	struct lookup_result r = { 0 };
 	struct lookup_answer *a = NULL;
 
-	if (is_localhost(name)) {
+	if (lookup_is_localhost(name)) {
 		memcpy(r.addresses, loopback, sizeof(loopback));
 		r.n = sizeof(loopback) / sizeof(loopback[0]);
 	} else {

@@ -110,7 +110,7 @@ static size_t label_length(const char *text)
 	return n <= LABEL_MAX ? n : 0;
 }
 
-static bool is_name(const char *name)
+static bool dns_name_is_name(const char *name)
 {
 	size_t n = strnlen(name, DNS_NAME_WIRE_MAX);
 
@@ -127,7 +127,7 @@ static bool is_name(const char *name)
 
 int dns_name_write(struct dns_writer *w, const char *name)
 {
-	if (*name && !is_name(name))
+	if (*name && !dns_name_is_name(name))
 		return -EINVAL;
 	while (*name) {
 		uint8_t n = (uint8_t)strcspn(name, ".");

@@ -68,19 +68,19 @@ struct names {
 
 /* Collecting */
 
-static int add(struct names *n, struct candidate c)
+static int names_add(struct names *n, struct candidate c)
 {
 	return ARENA_PUSH(&n->arena, n->candidates, n->n, n->cap, c);
 }
 
 /* A name's parents; a name below which all is allowed is a parent too. */
-static int add_ancestors(struct names *n, const char *name, bool itself)
+static int names_add_ancestors(struct names *n, const char *name, bool itself)
 {
 	const char *parent = itself ? name : strchr(name, '.');
 
 	while (parent) {
 		struct candidate c = { .name = parent + (*parent == '.'), .place = PLACE_ANCESTOR };
-		int r = add(n, c);
+		int r = names_add(n, c);
 
 		if (r < 0)
 			return r;
@@ -89,7 +89,7 @@ static int add_ancestors(struct names *n, const char *name, bool itself)
 	return 0;
 }
 
-static bool place_of(const struct host_pattern *p, struct candidate *ret)
+static bool names_place_of(const struct host_pattern *p, struct candidate *ret)
 {
 	ret->transport = p->transport;
 	ret->name = p->kind == HOST_ANY ? "" : p->name;
@@ -99,44 +99,44 @@ static bool place_of(const struct host_pattern *p, struct candidate *ret)
 	return p->kind == HOST_NAME || p->kind == HOST_SUBDOMAINS || p->kind == HOST_ANY;
 }
 
-static int add_pattern(struct names *n, const struct host_pattern *p, bool allows)
+static int names_add_pattern(struct names *n, const struct host_pattern *p, bool allows)
 {
 	struct candidate c = { .forbids = !allows };
 	int r = 0;
 
-	if (!place_of(p, &c))
+	if (!names_place_of(p, &c))
 		return 0;
 	if (allows || p->port_hi < UINT16_MAX) {
 		c.port = allows ? p->port_lo : (uint16_t)(p->port_hi + 1);
 		c.last = allows ? p->port_hi : c.port;
-		r = add(n, c);
+		r = names_add(n, c);
 	}
 	if (r == 0 && allows && c.place != PLACE_ANY)
-		r = add_ancestors(n, c.name, c.place == PLACE_BELOW);
+		r = names_add_ancestors(n, c.name, c.place == PLACE_BELOW);
 	return r;
 }
 
 /* A source that must match several patterns begins to match where one of them does. */
-static int add_source(struct names *n, const struct source *s, struct error *e)
+static int names_add_source(struct names *n, const struct source *s, struct error *e)
 {
 	for (size_t i = 0; i < s->grant->n; i++) {
 		struct host_pattern p;
 		int r = host_pattern_parse(&p, &n->arena, s->grant->all[i], &s->where, e);
 
 		if (r == 0)
-			r = add_pattern(n, &p, s->verdict == VERDICT_ALLOW);
+			r = names_add_pattern(n, &p, s->verdict == VERDICT_ALLOW);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int add_layer(struct names *n, const struct layer *l, struct error *e)
+static int names_add_layer(struct names *n, const struct layer *l, struct error *e)
 {
 	const struct sources *sources = &l->sources[OPERATION_NET_CONNECT];
 
 	for (size_t i = 0; i < sources->n; i++) {
-		int r = add_source(n, &sources->items[i], e);
+		int r = names_add_source(n, &sources->items[i], e);
 
 		if (r < 0)
 			return r;
@@ -156,7 +156,7 @@ static int add_common(struct names *n)
 			.port = ports[i / 2],
 			.last = ports[i / 2],
 		};
-		int r = add(n, c);
+		int r = names_add(n, c);
 
 		if (r < 0)
 			return r;
@@ -166,7 +166,7 @@ static int add_common(struct names *n)
 
 /* Building */
 
-static int compare(const void *x, const void *y)
+static int names_compare(const void *x, const void *y)
 {
 	const struct candidate *a = x, *b = y;
 	int order = (a->place == PLACE_ANY) - (b->place == PLACE_ANY);
@@ -187,13 +187,13 @@ static int compare(const void *x, const void *y)
 	return order ? order : (int)a->last - (int)b->last;
 }
 
-static void sort(struct names *n)
+static void names_sort(struct names *n)
 {
 	size_t kept = 0;
 
-	qsort(n->candidates, n->n, sizeof(*n->candidates), compare);
+	qsort(n->candidates, n->n, sizeof(*n->candidates), names_compare);
 	for (size_t i = 0; i < n->n; i++)
-		if (kept == 0 || compare(&n->candidates[kept - 1], &n->candidates[i]) != 0)
+		if (kept == 0 || names_compare(&n->candidates[kept - 1], &n->candidates[i]) != 0)
 			n->candidates[kept++] = n->candidates[i];
 	n->n = kept;
 	n->any = 0;
@@ -202,7 +202,7 @@ static void sort(struct names *n)
 }
 
 /* The slot of a name, or the empty one where it belongs. */
-static struct slot *find(const struct names *n, uint64_t hash, const char *name)
+static struct slot *names_find(const struct names *n, uint64_t hash, const char *name)
 {
 	size_t i = hash & n->mask;
 
@@ -212,7 +212,7 @@ static struct slot *find(const struct names *n, uint64_t hash, const char *name)
 	return &n->slots[i];
 }
 
-static int fill_slots(struct names *n)
+static int names_fill_slots(struct names *n)
 {
 	size_t size = 4;
 
@@ -226,7 +226,7 @@ static int fill_slots(struct names *n)
 	for (size_t i = 0; i < n->any; i++) {
 		const struct candidate *c = &n->candidates[i];
 		uint64_t hash = hostset_hash_name(&n->key, c->name);
-		struct slot *s = find(n, hash, c->name);
+		struct slot *s = names_find(n, hash, c->name);
 
 		s->hash = hash;
 		s->name = c->name;
@@ -236,16 +236,16 @@ static int fill_slots(struct names *n)
 	return 0;
 }
 
-static int build(struct names *n, struct error *e)
+static int names_build(struct names *n, struct error *e)
 {
 	int r = add_common(n);
 
 	for (size_t i = 0; r == 0 && i < policy_layers(n->policy); i++)
-		r = add_layer(n, policy_layer(n->policy, i), e);
+		r = names_add_layer(n, policy_layer(n->policy, i), e);
 	if (r == 0)
-		sort(n);
+		names_sort(n);
 	if (r == 0)
-		r = n->n < UINT32_MAX ? fill_slots(n) : -E2BIG;
+		r = n->n < UINT32_MAX ? names_fill_slots(n) : -E2BIG;
 	if (r == -ENOMEM)
 		error_set(e, r, NULL, "out of memory");
 	return r;
@@ -260,7 +260,7 @@ int names_new(struct names **ret, const struct policy *p, struct error *e)
 		return error_set(e, -ENOMEM, NULL, "out of memory");
 	n->policy = p;
 	n->key = hostset_key_make();
-	r = build(n, e);
+	r = names_build(n, e);
 	if (r < 0) {
 		names_free(n);
 		return r;
@@ -288,7 +288,7 @@ struct asking {
 	uint16_t port;
 };
 
-static bool is_allowed(struct asking *a, enum transport transport, uint16_t port)
+static bool names_is_allowed(struct asking *a, enum transport transport, uint16_t port)
 {
 	struct request r = { .op = OPERATION_NET_CONNECT };
 	char target[TARGET_BYTES];
@@ -313,7 +313,7 @@ static bool try_range(struct asking *a, size_t at, size_t n)
 	for (size_t i = 0; i < n && a->tries < TRIES_MAX; i++) {
 		const struct candidate *c = &a->names->candidates[at + i];
 
-		if (is_allowed(a, c->transport, c->port))
+		if (names_is_allowed(a, c->transport, c->port))
 			return true;
 	}
 	return false;
@@ -325,7 +325,7 @@ struct path {
 	size_t n;
 };
 
-static void find_path(const struct names *n, const char *name, struct path *ret)
+static void names_find_path(const struct names *n, const char *name, struct path *ret)
 {
 	size_t end = strlen(name);
 	uint64_t hash = 0;
@@ -337,12 +337,12 @@ static void find_path(const struct names *n, const char *name, struct path *ret)
 		dot = memrchr(name, '.', end);
 		start = dot ? (size_t)(dot - name) + 1 : 0;
 		hash = hostset_hash(&n->key, hash, name + start, end - start);
-		ret->slots[ret->n++] = find(n, hash, name + start);
+		ret->slots[ret->n++] = names_find(n, hash, name + start);
 		end = dot ? start - 1 : 0;
 	}
 }
 
-static bool is_granted(struct asking *a, const struct path *path)
+static bool names_is_granted(struct asking *a, const struct path *path)
 {
 	const struct names *n = a->names;
 	const struct slot *own = path->slots[path->n - 1];
@@ -358,7 +358,7 @@ static bool is_granted(struct asking *a, const struct path *path)
 	if (try_range(a, n->any, n->n - n->any))
 		return true;
 	/* There were only others: this one is for the record. */
-	return !a->decided && is_allowed(a, TRANSPORT_TCP, PORT_COMMON);
+	return !a->decided && names_is_allowed(a, TRANSPORT_TCP, PORT_COMMON);
 }
 
 /* A name, and in the form that names have here: 1.2.3.4 is none, whatever the policy says of it. */
@@ -383,8 +383,8 @@ enum names_answer names_ask(
 	if (is_normal(name)) {
 		struct path path;
 
-		find_path(n, name, &path);
-		if (is_granted(&a, &path))
+		names_find_path(n, name, &path);
+		if (names_is_granted(&a, &path))
 			return NAMES_GRANTED;
 		ancestor = path.slots[path.n - 1]->n[PLACE_ANCESTOR] > 0;
 	}
@@ -401,7 +401,7 @@ struct listing {
 	int n; /* negative: too many */
 };
 
-static bool is_listed(const struct listing *l, uint16_t port)
+static bool names_is_listed(const struct listing *l, uint16_t port)
 {
 	for (int i = 0; i < l->n; i++)
 		if (l->ports[i] == port)
@@ -411,11 +411,11 @@ static bool is_listed(const struct listing *l, uint16_t port)
 
 static void list_port(struct listing *l, uint16_t port)
 {
-	if (l->n < 0 || is_listed(l, port))
+	if (l->n < 0 || names_is_listed(l, port))
 		return;
 	if (l->asking.tries == PORT_TRIES_MAX)
 		l->n = -E2BIG;
-	else if (is_allowed(&l->asking, TRANSPORT_TCP, port)) {
+	else if (names_is_allowed(&l->asking, TRANSPORT_TCP, port)) {
 		if (l->n == NAMES_PORTS_MAX)
 			l->n = -E2BIG;
 		else
@@ -443,7 +443,7 @@ int names_ports(const struct names *n, const char *name, uint16_t ret[NAMES_PORT
 
 	if (!is_normal(name))
 		return 0;
-	find_path(n, name, &path);
+	names_find_path(n, name, &path);
 	own = path.slots[path.n - 1];
 	list_range(&l, own->at[PLACE_EXACT], own->n[PLACE_EXACT]);
 	for (size_t i = path.n - 1; i-- > 0;)

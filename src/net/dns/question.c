@@ -50,7 +50,7 @@ static int read_edns(struct dns_question *q, const char *owner, bool odd, uint16
 	return 0;
 }
 
-static int read_more(struct dns_question *q, struct dns_cursor *c)
+static int dns_question_read_more(struct dns_question *q, struct dns_cursor *c)
 {
 	char owner[DNS_NAME_BYTES];
 	uint16_t type, class, len;
@@ -82,6 +82,6 @@ int dns_question_parse(struct dns_question *ret, const uint8_t *message, size_t 
 	r = read_question(ret, &c);
 	/* Each takes bytes, so there are never many more than there are bytes. */
 	for (unsigned i = 0; r == 0 && i < h.more; i++)
-		r = read_more(ret, &c);
+		r = dns_question_read_more(ret, &c);
 	return r == 0 && c.at < len ? -EINVAL : r;
 }

@@ -17,21 +17,21 @@ enum { IDLE_MS = 10000, RESUME_MS = 100 };
 
 /* Listening */
 
-static void listen_for(struct dns_server *s, uint32_t events)
+static void dns_server_tcp_listen_for(struct dns_server *s, uint32_t events)
 {
 	for (size_t i = 0; i < 2; i++)
 		if (s->tcp[i].watcher.fd >= 0)
 			(void)loop_change(s->options.loop, &s->tcp[i].watcher, events);
 }
 
-static void resume(struct timer *t)
+static void dns_server_tcp_resume(struct timer *t)
 {
-	listen_for(container_of(t, struct dns_server, resume), EPOLLIN);
+	dns_server_tcp_listen_for(container_of(t, struct dns_server, resume), EPOLLIN);
 }
 
 /* Connections */
 
-static void close_connection(struct dns_server_connection *c)
+static void dns_server_tcp_close_connection(struct dns_server_connection *c)
 {
 	struct dns_server *s = c->server;
 	int fd = c->watcher.fd;
@@ -40,16 +40,16 @@ static void close_connection(struct dns_server_connection *c)
 	loop_remove(s->options.loop, &c->watcher);
 	(void)close(fd);
 	s->n_connections--;
-	listen_for(s, EPOLLIN);
+	dns_server_tcp_listen_for(s, EPOLLIN);
 }
 
 static void idle_expired(struct timer *t)
 {
-	close_connection(container_of(t, struct dns_server_connection, idle));
+	dns_server_tcp_close_connection(container_of(t, struct dns_server_connection, idle));
 }
 
 /* All of the answer. 0: it waits for the socket. Negative: the connection is over. */
-static int send_answer(struct dns_server_connection *c)
+static int dns_server_tcp_send_answer(struct dns_server_connection *c)
 {
 	while (c->sent < c->n_out) {
 		ssize_t n = send(c->watcher.fd, c->out + c->sent, c->n_out - c->sent,
@@ -95,7 +95,7 @@ static int take_query(struct dns_server_connection *c)
 }
 
 /* 0: nothing more for now. */
-static int receive(struct dns_server_connection *c)
+static int dns_server_tcp_receive(struct dns_server_connection *c)
 {
 	ssize_t n = recv(c->watcher.fd, c->in + c->n_in, sizeof(c->in) - c->n_in, MSG_DONTWAIT);
 
@@ -111,16 +111,16 @@ static int receive(struct dns_server_connection *c)
  * Sends, answers and reads, in this order. There is always room to read: a buffer without a whole
  * query in it is not full.
  */
-static int serve(struct dns_server_connection *c)
+static int dns_server_tcp_serve(struct dns_server_connection *c)
 {
 	int r = 1;
 
 	for (int i = 0; r > 0 && i < DNS_SERVER_BATCH; i++) {
-		r = send_answer(c);
+		r = dns_server_tcp_send_answer(c);
 		if (r > 0)
 			r = take_query(c);
 		if (r == 0 && c->n_out == 0)
-			r = receive(c);
+			r = dns_server_tcp_receive(c);
 	}
 	return r;
 }
@@ -128,7 +128,7 @@ static int serve(struct dns_server_connection *c)
 static void connection_ready(struct watcher *w, uint32_t events)
 {
 	struct dns_server_connection *c = container_of(w, struct dns_server_connection, watcher);
-	int r = serve(c);
+	int r = dns_server_tcp_serve(c);
 
 	(void)events;
 	/* An answer that waits, or a turn that ended before the work did: by the socket's room. */
@@ -136,7 +136,7 @@ static void connection_ready(struct watcher *w, uint32_t events)
 		r = loop_change(
 			c->server->options.loop, w, r > 0 || c->n_out > 0 ? EPOLLOUT : EPOLLIN);
 	if (r < 0)
-		close_connection(c);
+		dns_server_tcp_close_connection(c);
 }
 
 static struct dns_server_connection *free_connection(struct dns_server *s)
@@ -158,7 +158,7 @@ static void add_connection(struct dns_server *s, int fd)
 	}
 	s->n_connections++;
 	if (loop_start(s->options.loop, &c->idle, IDLE_MS) < 0)
-		close_connection(c);
+		dns_server_tcp_close_connection(c);
 }
 
 /* True: there may be more. */
@@ -167,7 +167,7 @@ static bool accept_one(struct dns_server *s, int listener)
 	int fd;
 
 	if (s->n_connections == DNS_SERVER_CONNECTIONS) {
-		listen_for(s, 0);
+		dns_server_tcp_listen_for(s, 0);
 		return false;
 	}
 	fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -177,7 +177,7 @@ static bool accept_one(struct dns_server *s, int listener)
 	}
 	/* Out of descriptors, say: it would be ready again at once. */
 	if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
-		listen_for(s, 0);
+		dns_server_tcp_listen_for(s, 0);
 		(void)loop_start(s->options.loop, &s->resume, RESUME_MS);
 	}
 	return errno == ECONNABORTED;
@@ -194,7 +194,7 @@ static void listener_ready(struct watcher *w, uint32_t events)
 
 int dns_server_tcp_start(struct dns_server *s)
 {
-	s->resume.expired = resume;
+	s->resume.expired = dns_server_tcp_resume;
 	for (size_t i = 0; i < DNS_SERVER_CONNECTIONS; i++) {
 		s->connections[i].server = s;
 		s->connections[i].watcher = (struct watcher){ connection_ready, -1, 0 };
@@ -217,7 +217,7 @@ void dns_server_tcp_stop(struct dns_server *s)
 	loop_stop(s->options.loop, &s->resume);
 	for (size_t i = 0; i < DNS_SERVER_CONNECTIONS; i++)
 		if (s->connections[i].watcher.fd >= 0)
-			close_connection(&s->connections[i]);
+			dns_server_tcp_close_connection(&s->connections[i]);
 	for (size_t i = 0; i < 2; i++)
 		loop_remove(s->options.loop, &s->tcp[i].watcher);
 }

@@ -9,7 +9,7 @@
 
 #include "net/dns/internal.h"
 
-static bool receive(struct dns_server *s, int fd)
+static bool dns_server_udp_receive(struct dns_server *s, int fd)
 {
 	uint8_t query[DNS_SERVER_QUERY_MAX], reply[DNS_SERVER_REPLY_MAX];
 	struct sockaddr_storage from;
@@ -35,7 +35,7 @@ static void ready(struct watcher *w, uint32_t events)
 	struct dns_server_socket *u = container_of(w, struct dns_server_socket, watcher);
 
 	(void)events;
-	for (int i = 0; i < DNS_SERVER_BATCH && receive(u->server, w->fd); i++)
+	for (int i = 0; i < DNS_SERVER_BATCH && dns_server_udp_receive(u->server, w->fd); i++)
 		;
 }
 

@@ -27,7 +27,8 @@ enum { CLASS_IN = 1, TTL = 60 };
 
 /* Records */
 
-static void record(struct dns_server *s, enum record_kind kind, const char *name, uint16_t port)
+static void dns_server_record(
+	struct dns_server *s, enum record_kind kind, const char *name, uint16_t port)
 {
 	struct record r = {
 		.kind = kind,
@@ -63,7 +64,7 @@ static void record_denied(
 	explain_rule(d, &s->rule);
 	explain_reason(&r, d, &s->reason);
 	explain_remedy(&r, d, &s->remedy);
-	record(s, RECORD_DENIED, name, port);
+	dns_server_record(s, RECORD_DENIED, name, port);
 }
 
 /* The labels of a question's name as they came, made visible. */
@@ -83,7 +84,7 @@ static void record_odd(struct dns_server *s, const struct dns_question *q, const
 	print_labels(query + q->start, &name);
 	clear_texts(s);
 	buffer_adds(&s->reason, "no host name has such characters");
-	record(s, RECORD_DENIED, buffer_text(&name), 0);
+	dns_server_record(s, RECORD_DENIED, buffer_text(&name), 0);
 }
 
 static const struct {
@@ -109,7 +110,7 @@ static void record_failed(struct dns_server *s, const char *name, int error)
 			text = reasons[i].text;
 	clear_texts(s);
 	buffer_adds(&s->reason, text);
-	record(s, RECORD_FAILED, name, 0);
+	dns_server_record(s, RECORD_FAILED, name, 0);
 }
 
 /* Answers */
@@ -193,7 +194,7 @@ static void answer_by_policy(struct dns_server *s, const struct dns_question *q,
 	}
 }
 
-static void answer(
+static void net_dns_server_answer(
 	struct dns_server *s, const struct dns_question *q, const uint8_t *query, struct answer *a)
 {
 	answer_code(a, DNS_OK);
@@ -223,7 +224,7 @@ size_t dns_server_answer(
 	if (r < 0)
 		answer_code(&a, r == -EOPNOTSUPP ? DNS_NOT_IMPLEMENTED : DNS_FORMAT_ERROR);
 	else
-		answer(s, &q, query, &a);
+		net_dns_server_answer(s, &q, query, &a);
 	return dns_reply_write(&q, query, &a.reply, out, size);
 }
 

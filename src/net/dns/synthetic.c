@@ -61,7 +61,7 @@ void synthetic_free(struct synthetic *s)
 }
 
 /* The slot of a name, or the empty one where it belongs. */
-static uint32_t *find(const struct synthetic *s, const char *name, uint64_t hash)
+static uint32_t *synthetic_find(const struct synthetic *s, const char *name, uint64_t hash)
 {
 	uint32_t mask = s->n_slots - 1;
 
@@ -76,17 +76,17 @@ static uint32_t *find(const struct synthetic *s, const char *name, uint64_t hash
 	}
 }
 
-static void fill_slots(struct synthetic *s)
+static void synthetic_fill_slots(struct synthetic *s)
 {
 	for (uint32_t number = 1; number <= s->n; number++) {
 		const struct entry *e = &s->entries[number - 1];
 
-		*find(s, e->name, e->hash) = number;
+		*synthetic_find(s, e->name, e->hash) = number;
 	}
 }
 
 /* Room for one more. */
-static int grow(struct synthetic *s)
+static int synthetic_grow(struct synthetic *s)
 {
 	uint32_t n = s->n_slots ? 2 * s->n_slots : SLOTS_MIN;
 	struct entry *entries;
@@ -104,11 +104,11 @@ static int grow(struct synthetic *s)
 	free(s->slots);
 	s->slots = slots;
 	s->n_slots = n;
-	fill_slots(s);
+	synthetic_fill_slots(s);
 	return 0;
 }
 
-static int add(struct synthetic *s, const char *name, uint64_t hash)
+static int synthetic_add(struct synthetic *s, const char *name, uint64_t hash)
 {
 	const char *copy = s->n < s->max ? arena_strdup(&s->arena, name) : NULL;
 
@@ -121,16 +121,16 @@ static int add(struct synthetic *s, const char *name, uint64_t hash)
 int synthetic_take(struct synthetic *s, const char *name, uint32_t *ret)
 {
 	uint64_t hash = hostset_hash_name(&s->key, name);
-	int r = grow(s);
+	int r = synthetic_grow(s);
 	uint32_t *slot;
 
 	/* Without more room those that are known are still found. */
 	if (r < 0 && s->n == 0)
 		return r;
-	slot = find(s, name, hash);
+	slot = synthetic_find(s, name, hash);
 	if (*slot == 0) {
 		if (r == 0)
-			r = add(s, name, hash);
+			r = synthetic_add(s, name, hash);
 		if (r < 0)
 			return r;
 		*slot = s->n;
@@ -168,7 +168,7 @@ int synthetic_covers(const struct address *a)
 }
 
 /* The number of an address that is covered. */
-static uint32_t number_of(const struct address *a)
+static uint32_t synthetic_number_of(const struct address *a)
 {
 	const uint8_t *b = a->bits == 32 ? a->bytes : a->bytes + 12;
 	uint32_t low = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
@@ -183,6 +183,6 @@ const char *synthetic_name(const struct synthetic *s, const struct address *a)
 
 	if (!synthetic_covers(&plain))
 		return NULL;
-	number = number_of(&plain);
+	number = synthetic_number_of(&plain);
 	return number > 0 && number <= s->n ? s->entries[number - 1].name : NULL;
 }

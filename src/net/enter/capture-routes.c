@@ -27,7 +27,7 @@ struct family {
 static const struct family v4 = { AF_INET, 32, SYNTHETIC_SELF_4 },
 			   v6 = { AF_INET6, 128, SYNTHETIC_SELF_6 };
 
-static void add_address(
+static void capture_routes_add_address(
 	struct netlink *n, const struct family *f, unsigned lo, const unsigned char *self)
 {
 	const struct ifaddrmsg header = {
@@ -76,7 +76,7 @@ static int lead_here(const struct family *f, struct error *e)
 		return error_set(e, -errno, NULL, "there is no loopback interface");
 	if (inet_pton(f->number, f->self, self) != 1)
 		return -EINVAL;
-	add_address(&n, f, lo, self);
+	capture_routes_add_address(&n, f, lo, self);
 	add_route(&n, f, lo, self);
 	r = netlink_talk(&n, NETLINK_ROUTE, &failed);
 	if (r < 0)

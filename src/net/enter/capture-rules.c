@@ -118,7 +118,7 @@ static void add_action(struct netlink *n, const struct rule *r)
 	nft_accept(n);
 }
 
-static void add_rule(struct netlink *n, const struct rule *r, bool ipv6)
+static void capture_rules_add_rule(struct netlink *n, const struct rule *r, bool ipv6)
 {
 	size_t nest;
 
@@ -130,14 +130,15 @@ static void add_rule(struct netlink *n, const struct rule *r, bool ipv6)
 	nft_rule_end(n, nest);
 }
 
-static void add_rules(struct netlink *n, const struct rule *from, size_t count, bool ipv6)
+static void capture_rules_add_rules(
+	struct netlink *n, const struct rule *from, size_t count, bool ipv6)
 {
 	for (size_t i = 0; i < count; i++)
-		add_rule(n, &from[i], ipv6);
+		capture_rules_add_rule(n, &from[i], ipv6);
 }
 
 /* In front of all others, so that they count although they are about loopback. */
-static void add_ports(struct netlink *n, const struct capture_ports *p, bool ipv6)
+static void capture_rules_add_ports(struct netlink *n, const struct capture_ports *p, bool ipv6)
 {
 	const struct rule v4[] = {
 		{ FREE, LOOPBACK_4, TCP, .to_port = p->lo, .to_last = p->hi },
@@ -149,9 +150,9 @@ static void add_ports(struct netlink *n, const struct capture_ports *p, bool ipv
 	};
 
 	if (p->v4)
-		add_rules(n, v4, 2, ipv6);
+		capture_rules_add_rules(n, v4, 2, ipv6);
 	if (p->v6)
-		add_rules(n, v6, 2, ipv6);
+		capture_rules_add_rules(n, v6, 2, ipv6);
 }
 
 /* The sockets by which the relay looks whether somebody inside listens. */
@@ -166,10 +167,10 @@ int capture_rules(const struct capture_options *o, bool ipv6, struct error *e)
 	nft_table(&n);
 	nft_chain(&n, &chains[FREE]);
 	nft_chain(&n, &chains[OUT]);
-	add_rule(&n, &own, ipv6);
+	capture_rules_add_rule(&n, &own, ipv6);
 	for (size_t i = 0; i < o->n_loopback; i++)
-		add_ports(&n, &o->loopback[i], ipv6);
-	add_rules(&n, rules, sizeof(rules) / sizeof(rules[0]), ipv6);
+		capture_rules_add_ports(&n, &o->loopback[i], ipv6);
+	capture_rules_add_rules(&n, rules, sizeof(rules) / sizeof(rules[0]), ipv6);
 	r = nft_commit(&n);
 	if (r == 0)
 		return 0;
@@ -186,7 +187,7 @@ int capture_rules_udp(bool ipv6, struct error *e)
 
 	nft_begin(&n);
 	nft_chain(&n, &chains[IN]);
-	add_rules(&n, udp_rules, sizeof(udp_rules) / sizeof(udp_rules[0]), ipv6);
+	capture_rules_add_rules(&n, udp_rules, sizeof(udp_rules) / sizeof(udp_rules[0]), ipv6);
 	r = nft_commit(&n);
 	if (r == 0)
 		return 0;

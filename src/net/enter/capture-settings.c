@@ -36,7 +36,7 @@ static const struct {
 	{ NET "netfilter/nf_conntrack_tcp_timeout_close_wait", "432000" },
 };
 
-static int put(const char *path, const char *value)
+static int capture_settings_put(const char *path, const char *value)
 {
 	auto_fd fd = open(path, O_WRONLY | O_CLOEXEC);
 
@@ -48,14 +48,14 @@ static int put(const char *path, const char *value)
 bool capture_settings_ipv6(void)
 {
 	/* Of all, which only concerns interfaces to come, and of the one that is there. */
-	return put(NET "ipv6/conf/all/disable_ipv6", "0") == 0 &&
-	       put(NET "ipv6/conf/lo/disable_ipv6", "0") == 0;
+	return capture_settings_put(NET "ipv6/conf/all/disable_ipv6", "0") == 0 &&
+	       capture_settings_put(NET "ipv6/conf/lo/disable_ipv6", "0") == 0;
 }
 
 int capture_settings(struct error *e)
 {
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-		int r = put(settings[i].path, settings[i].value);
+		int r = capture_settings_put(settings[i].path, settings[i].value);
 
 		/* Older kernels do not have all of them for each namespace. */
 		if (r < 0 && r != -ENOENT)

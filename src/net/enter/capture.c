@@ -87,23 +87,23 @@ static int bind_here(int fd, const struct socket_kind *k)
 }
 
 /* More room for bursts, as far as the kernel gives it. */
-static void make_room(int fd)
+static void capture_make_room(int fd)
 {
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){ RECEIVE_BYTES }, sizeof(int));
 }
 
-static int mark(int fd)
+static int capture_mark(int fd)
 {
 	return setsockopt(fd, SOL_SOCKET, SO_MARK, &(int){ CAPTURE_MARK }, sizeof(int)) < 0 ? -errno
 											    : 0;
 }
 
-static int set_up(int fd, const struct socket_kind *k)
+static int capture_set_up(int fd, const struct socket_kind *k)
 {
 	int r = 0;
 
 	if (k->type == SOCK_RAW)
-		return mark(fd);
+		return capture_mark(fd);
 	if (k->family == AF_INET6)
 		r = turn_on(fd, SOL_IPV6, IPV6_V6ONLY);
 	if (r == 0 && k->transparent)
@@ -113,15 +113,15 @@ static int set_up(int fd, const struct socket_kind *k)
 	if (r == 0 && k->type == SOCK_STREAM && listen(fd, BACKLOG) < 0)
 		r = -errno;
 	if (r == 0 && k->type == SOCK_DGRAM)
-		make_room(fd);
+		capture_make_room(fd);
 	return r;
 }
 
-static int open_socket(const struct socket_kind *k)
+static int capture_open_socket(const struct socket_kind *k)
 {
 	auto_fd fd = socket(k->family, k->type | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		k->type == SOCK_RAW ? IPPROTO_RAW : 0);
-	int r = fd < 0 ? -errno : set_up(fd, k);
+	int r = fd < 0 ? -errno : capture_set_up(fd, k);
 
 	return r < 0 ? r : fd_take(&fd);
 }
@@ -143,7 +143,7 @@ static int open_sockets(int ret[CAPTURE_COUNT], bool ipv6, bool proxy, struct er
 
 		if (!k->what || (k->family == AF_INET6 && !ipv6) || (k->needs_proxy && !proxy))
 			continue;
-		int r = fds[i] = open_socket(k);
+		int r = fds[i] = capture_open_socket(k);
 		if (r < 0) {
 			close_all(fds);
 			return error_set(e, r, NULL,
@@ -186,12 +186,12 @@ int capture_open(const struct capture_options *o, int ret[CAPTURE_COUNT], struct
 int capture_inner(int family)
 {
 	auto_fd fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int r = fd < 0 ? -errno : mark(fd);
+	int r = fd < 0 ? -errno : capture_mark(fd);
 
 	return r < 0 ? r : fd_take(&fd);
 }
 
-static bool is_loopback(const struct address *a)
+static bool capture_is_loopback(const struct address *a)
 {
 	static const struct address v6 = { 128, { [15] = 1 } };
 
@@ -199,7 +199,7 @@ static bool is_loopback(const struct address *a)
 }
 
 /* false: it is of no such family. */
-static bool read_name(const union name *n, struct address *ret, uint16_t *ret_port)
+static bool capture_read_name(const union name *n, struct address *ret, uint16_t *ret_port)
 {
 	if (n->any.sa_family == AF_INET) {
 		*ret = (struct address){ .bits = 32 };
@@ -225,7 +225,7 @@ static int find_led(int fd, const struct endpoint *here, struct endpoint *ret)
 
 	if (getsockopt(fd, level, ORIGINAL_DST, &meant, &len) < 0)
 		return -errno;
-	if (!read_name(&meant, &e.address, &e.port))
+	if (!capture_read_name(&meant, &e.address, &e.port))
 		return -EAFNOSUPPORT;
 	if (e.port == here->port && address_equal(&e.address, &here->address))
 		return -ENOENT;
@@ -242,11 +242,11 @@ int capture_destination(int fd, struct address *ret, uint16_t *ret_port)
 
 	if (getsockname(fd, &name.any, &len) < 0)
 		return -errno;
-	if (!read_name(&name, &e.address, &e.port))
+	if (!capture_read_name(&name, &e.address, &e.port))
 		return -EAFNOSUPPORT;
 	if (name.any.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&name.v6.sin6_addr))
 		e.address = address_plain(&e.address);
-	if (is_loopback(&e.address))
+	if (capture_is_loopback(&e.address))
 		r = find_led(fd, &e, &e);
 	if (r == 0) {
 		*ret = e.address;
@@ -290,8 +290,8 @@ ssize_t capture_udp_receive(int fd, struct capture_datagram *ret, void *data, si
 		return -errno;
 	if (m.msg_flags & MSG_TRUNC)
 		return -EMSGSIZE;
-	if (!find_original(&m, &to) || !read_name(&from, &d.from, &d.from_port) ||
-		!read_name(&to, &d.to, &d.to_port))
+	if (!find_original(&m, &to) || !capture_read_name(&from, &d.from, &d.from_port) ||
+		!capture_read_name(&to, &d.to, &d.to_port))
 		return -EPROTO;
 	*ret = d;
 	return n;

@@ -62,7 +62,7 @@ int door_open(struct door *ret, const char *path, struct error *e)
 	return 0;
 }
 
-static void record(
+static void doors_record(
 	const struct keeper *k, enum record_kind kind, const char *reason, const struct pump *p)
 {
 	char target[PATH_BYTES + 8];
@@ -101,7 +101,7 @@ static int connect_to(const struct door *d)
 	return fd_take(&s);
 }
 
-static void leave(struct visitor *v)
+static void doors_leave(struct visitor *v)
 {
 	struct doors *all = v->keeper->all;
 
@@ -118,16 +118,16 @@ static void leave(struct visitor *v)
 	free(v);
 }
 
-static void on_done(struct pump *p, int error)
+static void doors_on_done(struct pump *p, int error)
 {
 	struct visitor *v = container_of(p, struct visitor, pump);
 
 	(void)error;
-	record(v->keeper, RECORD_CLOSED, "", p);
-	leave(v);
+	doors_record(v->keeper, RECORD_CLOSED, "", p);
+	doors_leave(v);
 }
 
-static int enter(struct keeper *k, int inner, int outer)
+static int doors_enter(struct keeper *k, int inner, int outer)
 {
 	struct doors *all = k->all;
 	struct visitor *v = calloc(1, sizeof(*v));
@@ -136,7 +136,7 @@ static int enter(struct keeper *k, int inner, int outer)
 	if (!v)
 		return -ENOMEM;
 	v->keeper = k;
-	v->pump.done = on_done;
+	v->pump.done = doors_on_done;
 	r = pump_start(&v->pump, all->room, inner, outer);
 	if (r < 0) {
 		free(v);
@@ -152,45 +152,45 @@ static int enter(struct keeper *k, int inner, int outer)
 	return 0;
 }
 
-static void receive(struct keeper *k, int fd)
+static void doors_receive(struct keeper *k, int fd)
 {
 	auto_fd inner = fd;
 	auto_fd outer = k->all->n_visitors < DOORS_VISITORS_MAX ? connect_to(&k->door) : -EUSERS;
-	int r = outer < 0 ? outer : enter(k, inner, outer);
+	int r = outer < 0 ? outer : doors_enter(k, inner, outer);
 
 	if (r < 0) {
-		record(k, RECORD_FAILED, strerror(-r), NULL);
+		doors_record(k, RECORD_FAILED, strerror(-r), NULL);
 		return;
 	}
 	(void)fd_take(&inner);
 	(void)fd_take(&outer);
 }
 
-static void turn_away(const struct keeper *k, int fd)
+static void doors_turn_away(const struct keeper *k, int fd)
 {
 	auto_fd inner = fd;
 
 	(void)inner;
-	record(k, RECORD_DENIED, revoked, NULL);
+	doors_record(k, RECORD_DENIED, revoked, NULL);
 }
 
-static void listen_for(struct doors *d, uint32_t events)
+static void doors_listen_for(struct doors *d, uint32_t events)
 {
 	for (size_t i = 0; i < d->n; i++)
 		if (d->keepers[i].watcher.fd >= 0)
 			(void)loop_change(d->loop, &d->keepers[i].watcher, events);
 }
 
-static void on_pause_over(struct timer *t)
+static void doors_on_pause_over(struct timer *t)
 {
-	listen_for(container_of(t, struct doors, pause), EPOLLIN);
+	doors_listen_for(container_of(t, struct doors, pause), EPOLLIN);
 }
 
 /* Without descriptors nobody can be let in, nor turned away: they wait in the kernel's queue. */
-static void pause_listening(struct doors *d)
+static void doors_pause_listening(struct doors *d)
 {
 	if (loop_start(d->loop, &d->pause, PAUSE_MS) == 0)
-		listen_for(d, 0);
+		doors_listen_for(d, 0);
 }
 
 static void on_knock(struct watcher *w, uint32_t events)
@@ -202,11 +202,11 @@ static void on_knock(struct watcher *w, uint32_t events)
 		int fd = accept4(k->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0 && k->closed)
-			turn_away(k, fd);
+			doors_turn_away(k, fd);
 		else if (fd >= 0)
-			receive(k, fd);
+			doors_receive(k, fd);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			return pause_listening(k->all);
+			return doors_pause_listening(k->all);
 		else if (errno != ECONNABORTED && errno != EINTR)
 			return;
 	}
@@ -223,7 +223,7 @@ int doors_new(struct doors **ret, struct loop *l, struct pump_room *room, struct
 	d->loop = l;
 	d->room = room;
 	d->recorder = recorder;
-	d->pause.expired = on_pause_over;
+	d->pause.expired = doors_on_pause_over;
 	for (; r == 0 && d->n < n; d->n++) {
 		struct keeper *k = &d->keepers[d->n];
 
@@ -239,7 +239,7 @@ int doors_new(struct doors **ret, struct loop *l, struct pump_room *room, struct
 	return r;
 }
 
-static bool is_listed(const char *path, const char *const *paths, size_t n)
+static bool doors_is_listed(const char *path, const char *const *paths, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(paths[i], path) == 0)
@@ -252,14 +252,14 @@ void doors_review(struct doors *d, const char *const *paths, size_t n)
 	struct visitor *next;
 
 	for (size_t i = 0; i < d->n; i++)
-		d->keepers[i].closed = !is_listed(d->keepers[i].door.path, paths, n);
+		d->keepers[i].closed = !doors_is_listed(d->keepers[i].door.path, paths, n);
 	for (struct visitor *v = d->first; v; v = next) {
 		next = v->next;
 		if (!v->keeper->closed)
 			continue;
-		record(v->keeper, RECORD_CLOSED, "", &v->pump);
-		record(v->keeper, RECORD_DENIED, revoked, NULL);
-		leave(v);
+		doors_record(v->keeper, RECORD_CLOSED, "", &v->pump);
+		doors_record(v->keeper, RECORD_DENIED, revoked, NULL);
+		doors_leave(v);
 	}
 }
 
@@ -270,7 +270,7 @@ void doors_free(struct doors *d)
 	loop_stop(d->loop, &d->pause);
 	for (struct visitor *v = d->first, *next; v; v = next) {
 		next = v->next;
-		leave(v);
+		doors_leave(v);
 	}
 	for (size_t i = 0; i < d->n; i++) {
 		loop_remove(d->loop, &d->keepers[i].watcher);

@@ -74,7 +74,7 @@ static int family_of(int fd)
 
 /* The pool. */
 
-static void put(struct slot *s)
+static void inner_put(struct slot *s)
 {
 	struct inner_pool *p = s->pool;
 
@@ -84,7 +84,7 @@ static void put(struct slot *s)
 	p->n_free++;
 }
 
-static struct slot *take(struct inner_pool *p, int family)
+static struct slot *inner_take(struct inner_pool *p, int family)
 {
 	struct slot *s = p->free[family];
 
@@ -96,7 +96,7 @@ static struct slot *take(struct inner_pool *p, int family)
 	return s;
 }
 
-static struct slot *find(struct inner_pool *p, int fd)
+static struct slot *inner_find(struct inner_pool *p, int fd)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->slots[i].fd == fd)
@@ -108,7 +108,7 @@ static struct slot *find(struct inner_pool *p, int fd)
 static void renew(struct slot *s)
 {
 	if (disconnect(s->fd) == 0) {
-		put(s);
+		inner_put(s);
 		return;
 	}
 	fd_closep(&s->fd);
@@ -116,7 +116,7 @@ static void renew(struct slot *s)
 }
 
 /* Disconnecting throws away what was not sent yet. */
-static void drain(struct slot *s)
+static void inner_drain(struct slot *s)
 {
 	int left = 0;
 
@@ -127,10 +127,10 @@ static void drain(struct slot *s)
 
 static void on_drain(struct timer *t)
 {
-	drain(container_of(t, struct slot, timer));
+	inner_drain(container_of(t, struct slot, timer));
 }
 
-static int add(struct inner_pool *p, int fd)
+static int inner_add(struct inner_pool *p, int fd)
 {
 	int family = family_of(fd);
 
@@ -140,7 +140,7 @@ static int add(struct inner_pool *p, int fd)
 		return -errno;
 	p->slots[p->n] =
 		(struct slot){ .pool = p, .fd = fd, .family = family, .timer.expired = on_drain };
-	put(&p->slots[p->n++]);
+	inner_put(&p->slots[p->n++]);
 	return 0;
 }
 
@@ -156,7 +156,7 @@ int inner_pool_new(struct inner_pool **ret, struct loop *l, const int *sockets, 
 		return -ENOMEM;
 	p->loop = l;
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add(p, sockets[i]);
+		r = inner_add(p, sockets[i]);
 	if (r < 0)
 		free(p);
 	else
@@ -182,28 +182,28 @@ size_t inner_pool_left(const struct inner_pool *p)
 
 void inner_release(struct inner_pool *p, int fd, bool orderly)
 {
-	struct slot *s = find(p, fd);
+	struct slot *s = inner_find(p, fd);
 
 	if (!s || !s->used)
 		return;
 	s->looks = 0;
 	if (orderly)
-		drain(s);
+		inner_drain(s);
 	else
 		renew(s);
 }
 
 /* Calls. */
 
-static void stop(struct inner_call *c)
+static void inner_stop(struct inner_call *c)
 {
 	loop_remove(c->pool->loop, &c->watcher);
 	loop_stop(c->pool->loop, &c->timer);
 }
 
-static void finish(struct inner_call *c, int fd)
+static void inner_finish(struct inner_call *c, int fd)
 {
-	stop(c);
+	inner_stop(c);
 	if (fd < 0 && c->fd >= 0)
 		inner_release(c->pool, c->fd, false);
 	c->fd = -1;
@@ -214,7 +214,7 @@ static void try_next(struct inner_call *c, int error);
 
 static void on_outcome(struct inner_call *c, int error)
 {
-	stop(c);
+	inner_stop(c);
 	if (error == -ECONNREFUSED && c->family < c->last) {
 		inner_release(c->pool, c->fd, false);
 		c->fd = -1;
@@ -222,7 +222,7 @@ static void on_outcome(struct inner_call *c, int error)
 		try_next(c, error);
 		return;
 	}
-	finish(c, error < 0 ? error : c->fd);
+	inner_finish(c, error < 0 ? error : c->fd);
 }
 
 static void on_connected(struct watcher *w, uint32_t events)
@@ -233,10 +233,10 @@ static void on_connected(struct watcher *w, uint32_t events)
 
 static void on_timeout(struct timer *t)
 {
-	finish(container_of(t, struct inner_call, timer), -ETIMEDOUT);
+	inner_finish(container_of(t, struct inner_call, timer), -ETIMEDOUT);
 }
 
-static int watch(struct inner_call *c)
+static int inner_watch(struct inner_call *c)
 {
 	int r = loop_add(c->pool->loop, &c->watcher, c->fd, EPOLLOUT);
 
@@ -246,15 +246,15 @@ static int watch(struct inner_call *c)
 /* error: what to say if there is no socket any more. */
 static void try_next(struct inner_call *c, int error)
 {
-	struct slot *s = take(c->pool, c->family);
+	struct slot *s = inner_take(c->pool, c->family);
 	const int on = 1;
 	union endpoint e;
 	int r;
 
 	while (!s && c->family < c->last)
-		s = take(c->pool, ++c->family);
+		s = inner_take(c->pool, ++c->family);
 	if (!s) {
-		finish(c, error);
+		inner_finish(c, error);
 		return;
 	}
 	c->fd = s->fd;
@@ -264,13 +264,13 @@ static void try_next(struct inner_call *c, int error)
 		    ? -errno
 		    : 0;
 	if (r == -EINPROGRESS)
-		r = watch(c);
+		r = inner_watch(c);
 	else {
 		on_outcome(c, r);
 		return;
 	}
 	if (r < 0)
-		finish(c, r);
+		inner_finish(c, r);
 }
 
 void inner_connect(
@@ -290,7 +290,7 @@ void inner_cancel(struct inner_call *c)
 {
 	if (!c->pool || c->fd < 0)
 		return;
-	stop(c);
+	inner_stop(c);
 	inner_release(c->pool, c->fd, false);
 	c->fd = -1;
 }

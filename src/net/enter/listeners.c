@@ -45,7 +45,7 @@ static int ask_socket(int fd, int option, int *ret)
 }
 
 /* Watches it if it listens; else it is free. */
-static int add(struct listeners *all, int fd)
+static int listeners_add(struct listeners *all, int fd)
 {
 	struct listener *l = &all->items[all->n];
 	int domain = 0, listening = 0, type = 0;
@@ -93,7 +93,7 @@ int listeners_new(struct listeners **ret, const struct listeners_options *o)
 	l->o.sockets = NULL;
 	/* From the end: those in front are taken first. */
 	for (size_t i = o->n; r == 0 && i-- > 0;)
-		r = o->sockets[i] < 0 ? 0 : add(l, o->sockets[i]);
+		r = o->sockets[i] < 0 ? 0 : listeners_add(l, o->sockets[i]);
 	if (r < 0) {
 		/* They are the caller's still. */
 		forget_sockets(l);
@@ -129,7 +129,7 @@ static bool is_there(const struct listeners *l, int family, uint32_t number, uin
 	return false;
 }
 
-static int listen_at(struct listeners *all, int family, uint32_t number, uint16_t port)
+static int listeners_listen_at(struct listeners *all, int family, uint32_t number, uint16_t port)
 {
 	const struct address a = family == V4 ? synthetic_v4(number) : synthetic_v6(number);
 	struct listener *l = all->free[family];
@@ -171,7 +171,7 @@ int listeners_open(struct listeners *l, const char *name, uint32_t number)
 	if (n < 0)
 		return n;
 	for (int i = 0; i < 2 * n; i++) {
-		int r = listen_at(l, i % 2 ? V6 : V4, number, ports[i / 2]);
+		int r = listeners_listen_at(l, i % 2 ? V6 : V4, number, ports[i / 2]);
 
 		if (r < 0)
 			return r;

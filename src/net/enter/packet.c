@@ -22,7 +22,7 @@ static void put16(uint8_t *at, size_t value)
  * The sum of RFC 1071 so far, with these bytes. It may be taken in words of any size and order, if
  * all but the last piece have an even length.
  */
-static uint64_t sum(uint64_t so_far, const void *data, size_t len)
+static uint64_t packet_sum(uint64_t so_far, const void *data, size_t len)
 {
 	const uint8_t *at = data;
 	uint32_t word;
@@ -52,11 +52,11 @@ static uint64_t sum_pseudo(
 	const struct address *from, const struct address *to, uint8_t protocol, size_t len)
 {
 	uint8_t rest[8] = { [7] = protocol };
-	uint64_t total = sum(0, from->bytes, from->bits / 8);
+	uint64_t total = packet_sum(0, from->bytes, from->bits / 8);
 
 	put16(rest + 2, len);
-	total = sum(total, to->bytes, to->bits / 8);
-	return sum(total, rest, sizeof(rest));
+	total = packet_sum(total, to->bytes, to->bits / 8);
+	return packet_sum(total, rest, sizeof(rest));
 }
 
 /* Before `len` bytes of that protocol. */
@@ -70,7 +70,7 @@ static size_t put_ipv4(const struct address *from, const struct address *to, uin
 	out[9] = protocol;
 	memcpy(out + 12, from->bytes, 4);
 	memcpy(out + 16, to->bytes, 4);
-	put_sum(out + 10, sum(0, out, IPV4_BYTES));
+	put_sum(out + 10, packet_sum(0, out, IPV4_BYTES));
 	return IPV4_BYTES;
 }
 
@@ -119,7 +119,7 @@ size_t packet_udp(const struct capture_datagram *d, const void *data, size_t len
 	udp = out + put_ip(&d->to, &d->from, IPPROTO_UDP, all, out);
 	put_udp(d->to_port, d->from_port, len, udp);
 	total = sum_pseudo(&d->to, &d->from, IPPROTO_UDP, all);
-	put_sum(udp + 6, sum(sum(total, udp, UDP_BYTES), data, len));
+	put_sum(udp + 6, packet_sum(packet_sum(total, udp, UDP_BYTES), data, len));
 	/* Zero would say that there is none. */
 	if (udp[6] == 0 && udp[7] == 0)
 		put16(udp + 6, 0xffff);
@@ -145,7 +145,7 @@ size_t packet_unreachable(
 	put_udp(d->from_port, d->to_port, len, quoted);
 	if (!is_4)
 		total = sum_pseudo(&d->to, &d->from, IPPROTO_ICMPV6, all);
-	put_sum(icmp + 2, sum(total, icmp, all));
+	put_sum(icmp + 2, packet_sum(total, icmp, all));
 	return (size_t)(icmp + all - out);
 }
 

@@ -51,7 +51,7 @@ struct visit {
 
 /* Records. */
 
-static void record(const struct visit *v, enum record_kind kind, const char *reason)
+static void publish_record(const struct visit *v, enum record_kind kind, const char *reason)
 {
 	char target[32];
 	struct record r = { .kind = kind,
@@ -91,23 +91,23 @@ static void end_visit(struct visit *v, bool orderly)
 	free(v);
 }
 
-static void turn_away(struct visit *v, const char *reason)
+static void publish_turn_away(struct visit *v, const char *reason)
 {
-	record(v, RECORD_FAILED, reason);
+	publish_record(v, RECORD_FAILED, reason);
 	end_visit(v, false);
 }
 
-static void on_done(struct pump *p, int error)
+static void publish_on_done(struct pump *p, int error)
 {
 	struct visit *v = container_of(p, struct visit, pump);
 
-	record(v, RECORD_CLOSED, "");
+	publish_record(v, RECORD_CLOSED, "");
 	end_visit(v, error == 0);
 }
 
 /* Connecting. */
 
-static const char *explain(int error)
+static const char *publish_explain(int error)
 {
 	switch (error) {
 	case -ECONNREFUSED:
@@ -121,25 +121,25 @@ static const char *explain(int error)
 	}
 }
 
-static void on_called(struct inner_call *c, int fd)
+static void publish_on_called(struct inner_call *c, int fd)
 {
 	struct visit *v = container_of(c, struct visit, call);
 	const int on = 1;
 	int r;
 
 	if (fd < 0) {
-		turn_away(v, explain(fd));
+		publish_turn_away(v, publish_explain(fd));
 		return;
 	}
 	v->inner = fd;
 	(void)setsockopt(v->outer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	v->pump.done = on_done;
+	v->pump.done = publish_on_done;
 	r = pump_start(&v->pump, v->all->o.room, v->inner, v->outer);
 	if (r < 0)
-		turn_away(v, strerror(-r));
+		publish_turn_away(v, strerror(-r));
 }
 
-static void take(struct entrance *e, int fd)
+static void publish_take(struct entrance *e, int fd)
 {
 	struct publish *p = e->all;
 	struct visit *v = calloc(1, sizeof(*v));
@@ -153,7 +153,7 @@ static void take(struct entrance *e, int fd)
 		.port = e->port.port,
 		.inner = -1,
 		.outer = fd,
-		.call.done = on_called };
+		.call.done = publish_on_called };
 	if (p->first)
 		p->first->previous = v;
 	p->first = v;
@@ -162,7 +162,7 @@ static void take(struct entrance *e, int fd)
 
 /* Listening. */
 
-static void listen_for(struct publish *p, uint32_t events)
+static void publish_listen_for(struct publish *p, uint32_t events)
 {
 	for (size_t i = 0; i < p->n; i++)
 		for (int k = 0; k < 2; k++)
@@ -170,16 +170,16 @@ static void listen_for(struct publish *p, uint32_t events)
 				(void)loop_change(p->o.loop, &p->entrances[i].watchers[k], events);
 }
 
-static void on_pause_over(struct timer *t)
+static void publish_on_pause_over(struct timer *t)
 {
-	listen_for(container_of(t, struct publish, pause), EPOLLIN);
+	publish_listen_for(container_of(t, struct publish, pause), EPOLLIN);
 }
 
 /* Without descriptors nobody can be taken, nor turned away: they wait in the kernel's queue. */
-static void pause_listening(struct publish *p)
+static void publish_pause_listening(struct publish *p)
 {
 	if (loop_start(p->o.loop, &p->pause, PAUSE_MS) == 0)
-		listen_for(p, 0);
+		publish_listen_for(p, 0);
 }
 
 static void on_listener(struct entrance *e, int listener)
@@ -188,21 +188,21 @@ static void on_listener(struct entrance *e, int listener)
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0)
-			take(e, fd);
+			publish_take(e, fd);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			return pause_listening(e->all);
+			return publish_pause_listening(e->all);
 		else if (errno != ECONNABORTED && errno != EINTR)
 			return;
 	}
 }
 
-static void on_listener_4(struct watcher *w, uint32_t events)
+static void publish_on_listener_4(struct watcher *w, uint32_t events)
 {
 	(void)events;
 	on_listener(container_of(w, struct entrance, watchers[V4]), w->fd);
 }
 
-static void on_listener_6(struct watcher *w, uint32_t events)
+static void publish_on_listener_6(struct watcher *w, uint32_t events)
 {
 	(void)events;
 	on_listener(container_of(w, struct entrance, watchers[V6]), w->fd);
@@ -284,8 +284,8 @@ static int add_entrance(struct publish *p, const struct publish_port *port)
 
 	e->all = p;
 	e->port = *port;
-	e->watchers[V4] = (struct watcher){ .ready = on_listener_4, .fd = -1 };
-	e->watchers[V6] = (struct watcher){ .ready = on_listener_6, .fd = -1 };
+	e->watchers[V4] = (struct watcher){ .ready = publish_on_listener_4, .fd = -1 };
+	e->watchers[V6] = (struct watcher){ .ready = publish_on_listener_6, .fd = -1 };
 	for (int i = 0; r == 0 && i < 2; i++)
 		if (port->listeners[i] >= 0)
 			r = loop_add(p->o.loop, &e->watchers[i], port->listeners[i], EPOLLIN);
@@ -311,7 +311,7 @@ int publish_new(struct publish **ret, const struct publish_options *o)
 	if (!p)
 		return -ENOMEM;
 	p->o = *o;
-	p->pause.expired = on_pause_over;
+	p->pause.expired = publish_on_pause_over;
 	for (size_t i = 0; r == 0 && i < o->n_ports; i++)
 		r = add_entrance(p, &o->ports[i]);
 	if (r < 0) {
@@ -323,7 +323,7 @@ int publish_new(struct publish **ret, const struct publish_options *o)
 	return 0;
 }
 
-static bool is_listed(uint16_t port, const uint16_t *ports, size_t n)
+static bool publish_is_listed(uint16_t port, const uint16_t *ports, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (ports[i] == port)
@@ -338,7 +338,7 @@ void publish_review(struct publish *p, const uint16_t *ports, size_t n)
 	for (size_t i = 0; i < p->n; i++) {
 		struct entrance *e = &p->entrances[i];
 
-		if (is_listed(e->port.port, ports, n))
+		if (publish_is_listed(e->port.port, ports, n))
 			continue;
 		for (int k = 0; k < 2; k++)
 			loop_remove(p->o.loop, &e->watchers[k]);
@@ -346,10 +346,10 @@ void publish_review(struct publish *p, const uint16_t *ports, size_t n)
 	}
 	for (struct visit *v = p->first; v; v = next) {
 		next = v->next;
-		if (is_listed(v->port, ports, n))
+		if (publish_is_listed(v->port, ports, n))
 			continue;
 		if (v->pump.room)
-			record(v, RECORD_CLOSED, "");
+			publish_record(v, RECORD_CLOSED, "");
 		end_visit(v, false);
 	}
 }

@@ -17,18 +17,18 @@ enum {
 static uint8_t bytes[BYTES_MAX];
 static size_t all_kept;
 
-static int hear(ssize_t n)
+static int gate_hear(ssize_t n)
 {
 	return n < 0 ? (errno == EINTR ? -EAGAIN : -errno) : (int)n;
 }
 
-static int refuse(struct gate *g, const char *why)
+static int gate_refuse(struct gate *g, const char *why)
 {
 	(void)judge_refuse(g->destination, g->refused, "%s", why);
 	return -EACCES;
 }
 
-static void forget(struct gate *g)
+static void gate_forget(struct gate *g)
 {
 	free(g->kept);
 	g->kept = NULL;
@@ -37,7 +37,7 @@ static void forget(struct gate *g)
 }
 
 /* Of the n bytes, the first `passed` are on their way; all of them have to be judged once more. */
-static int keep(struct gate *g, size_t n, size_t passed)
+static int gate_keep(struct gate *g, size_t n, size_t passed)
 {
 	uint8_t *copy;
 
@@ -56,7 +56,7 @@ static int keep(struct gate *g, size_t n, size_t passed)
 
 static int await_more(struct gate *g, size_t n)
 {
-	int r = keep(g, n, g->n_passed);
+	int r = gate_keep(g, n, g->n_passed);
 
 	g->seen = n - g->n_passed;
 	return r < 0 ? r : -EAGAIN;
@@ -66,7 +66,7 @@ static int await_more(struct gate *g, size_t n)
  * The first `count` of n bytes pass. If that is more than there are, so do those that come next,
  * unseen. What is behind them is judged by itself.
  */
-static int pass(struct gate *g, struct pump *p, size_t n, uint64_t count)
+static int gate_pass(struct gate *g, struct pump *p, size_t n, uint64_t count)
 {
 	size_t here = count < n ? (size_t)count : n;
 	int r = pump_give(p, PUMP_INNER, bytes + g->n_passed, here - g->n_passed);
@@ -78,17 +78,17 @@ static int pass(struct gate *g, struct pump *p, size_t n, uint64_t count)
 	p->streams[PUMP_INNER].held = here < n;
 	p->streams[PUMP_INNER].allowed = count == UINT64_MAX ? count : count - here;
 	if (here == n) {
-		forget(g);
+		gate_forget(g);
 		return 0;
 	}
 	memmove(bytes, bytes + here, n - here);
-	return keep(g, n - here, 0);
+	return gate_keep(g, n - here, 0);
 }
 
 static int open_gate(struct gate *g, struct pump *p, size_t n)
 {
 	g->state = GATE_OPEN;
-	return pass(g, p, n, UINT64_MAX);
+	return gate_pass(g, p, n, UINT64_MAX);
 }
 
 /* The hello of TLS. */
@@ -101,14 +101,14 @@ static int judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 	if (r == -EAGAIN && !last && n < BYTES_MAX)
 		return await_more(g, n);
 	if (r < 0)
-		return refuse(g, "it begins like TLS, but its hello cannot be read");
+		return gate_refuse(g, "it begins like TLS, but its hello cannot be read");
 	if (!judge_hello(g->judge, g->destination, &hello, g->refused))
 		return -EACCES;
 	said_hello(&g->said, g->destination, &hello);
 	/* Until it is answered, nobody knows whether it is the last one. */
 	g->state = GATE_HELLO;
 	p->streams[PUMP_OUTER].allowed = 0;
-	return pass(g, p, n, hello.len);
+	return gate_pass(g, p, n, hello.len);
 }
 
 /* Behind the request to say it again: the hello, and records in front of it that servers skip. */
@@ -117,8 +117,8 @@ static int judge_retry(struct gate *g, struct pump *p, size_t n, bool last)
 	if (bytes[0] == TLS_RECORD_HANDSHAKE || !tls_hello_is_likely(bytes[0]))
 		return judge_tls(g, p, n, last);
 	if (n < TLS_RECORD_HEAD)
-		return last ? refuse(g, "TLS that ends within a record") : await_more(g, n);
-	return pass(g, p, n, tls_record_bytes(bytes));
+		return last ? gate_refuse(g, "TLS that ends within a record") : await_more(g, n);
+	return gate_pass(g, p, n, tls_record_bytes(bytes));
 }
 
 static int await_server(struct pump *p)
@@ -135,7 +135,7 @@ static int on_request(void *context, const struct http_request *r)
 
 	/* The answers to requests before it would have to be read to find the one to this. */
 	if (r->upgrade && http_requests_count(g->http) > 1)
-		return refuse(g, "HTTP changes to another protocol after other requests");
+		return gate_refuse(g, "HTTP changes to another protocol after other requests");
 	if (!judge_http(g->judge, g->destination, r, g->refused))
 		return -EACCES;
 	said_request(&g->said, r);
@@ -146,10 +146,10 @@ static int await_head(struct gate *g, struct pump *p, size_t n, bool last)
 {
 	if (http_requests_stopped(g->http)) {
 		p->streams[PUMP_INNER].held = true;
-		return keep(g, n, g->n_passed) < 0 ? -ENOBUFS : await_server(p);
+		return gate_keep(g, n, g->n_passed) < 0 ? -ENOBUFS : await_server(p);
 	}
 	if (last || n >= HTTP_HEAD_MAX)
-		return refuse(g, "a request of HTTP that does not end");
+		return gate_refuse(g, "a request of HTTP that does not end");
 	return await_more(g, n);
 }
 
@@ -164,7 +164,7 @@ static int pass_request(struct gate *g, struct pump *p, size_t n, size_t passed)
 	if (body == UINT64_MAX)
 		return open_gate(g, p, n);
 	http_requests_skip(g->http, body);
-	return pass(g, p, n, passed + body);
+	return gate_pass(g, p, n, passed + body);
 }
 
 static int feed(struct gate *g, struct pump *p, size_t n, bool last)
@@ -172,9 +172,9 @@ static int feed(struct gate *g, struct pump *p, size_t n, bool last)
 	ssize_t passed = http_requests_feed(g->http, bytes, n);
 
 	if (passed == -EINVAL)
-		return refuse(g, "a request of HTTP that servers could read in two ways");
+		return gate_refuse(g, "a request of HTTP that servers could read in two ways");
 	if (passed == -E2BIG)
-		return refuse(g, "a request of HTTP with lines that are too long");
+		return gate_refuse(g, "a request of HTTP with lines that are too long");
 	if (passed < 0)
 		return (int)passed;
 	if (passed == 0)
@@ -197,7 +197,7 @@ static int pass_part(struct gate *g, struct pump *p, size_t n)
 {
 	int r = pump_give(p, PUMP_INNER, bytes + g->n_passed, n - g->n_passed);
 
-	return r < 0 ? r : keep(g, n, n);
+	return r < 0 ? r : gate_keep(g, n, n);
 }
 
 static int judge_text(struct gate *g, struct pump *p, size_t n, bool last)
@@ -218,7 +218,7 @@ static int judge_text(struct gate *g, struct pump *p, size_t n, bool last)
 	return -EINVAL;
 }
 
-static int judge(struct gate *g, struct pump *p, size_t n, bool last)
+static int gate_judge(struct gate *g, struct pump *p, size_t n, bool last)
 {
 	switch (g->state) {
 	case GATE_FIRST:
@@ -239,16 +239,16 @@ static int judge(struct gate *g, struct pump *p, size_t n, bool last)
 static int end_client(struct gate *g, struct pump *p)
 {
 	if (g->n_kept > g->n_passed && p->error == 0)
-		return judge(g, p, g->n_kept, true);
+		return gate_judge(g, p, g->n_kept, true);
 	p->streams[PUMP_INNER].ended = true;
 	return 0;
 }
 
-static int read_more(struct gate *g, const struct pump *p)
+static int gate_read_more(struct gate *g, const struct pump *p)
 {
 	size_t room = BYTES_MAX - g->n_kept;
 
-	return hear(recv(p->sides[PUMP_INNER].fd, bytes + g->n_kept,
+	return gate_hear(recv(p->sides[PUMP_INNER].fd, bytes + g->n_kept,
 		room < READ_MAX ? room : READ_MAX, MSG_DONTWAIT));
 }
 
@@ -261,20 +261,20 @@ int gate_client(struct gate *g, struct pump *p)
 	if (g->n_kept > 0)
 		memcpy(bytes, g->kept, g->n_kept);
 	if (!p->streams[PUMP_INNER].held) {
-		n = read_more(g, p);
+		n = gate_read_more(g, p);
 		if (n < 0)
 			return n;
 		if (n == 0)
 			return end_client(g, p);
 	}
 	p->streams[PUMP_INNER].held = false;
-	return judge(g, p, g->n_kept + (size_t)n, false);
+	return gate_judge(g, p, g->n_kept + (size_t)n, false);
 }
 
 /* What servers send is only looked at. */
-static int peek(int fd, size_t size)
+static int gate_peek(int fd, size_t size)
 {
-	return hear(recv(fd, bytes, size, MSG_PEEK | MSG_DONTWAIT));
+	return gate_hear(recv(fd, bytes, size, MSG_PEEK | MSG_DONTWAIT));
 }
 
 /* epoll shall not tell of less than that any more. */
@@ -289,7 +289,7 @@ static int set_least(int fd, size_t n)
 static int judge_hello_answer(struct gate *g, struct pump *p, bool last, uint64_t *ret)
 {
 	int fd = p->sides[PUMP_OUTER].fd;
-	int n = peek(fd, TLS_ANSWER_BYTES);
+	int n = gate_peek(fd, TLS_ANSWER_BYTES);
 	enum tls_answer answer;
 	int r;
 
@@ -314,7 +314,7 @@ static int judge_upgrade(struct gate *g, struct pump *p, bool last)
 	static const char accepted[] = "HTTP/1.1 101 ";
 	const size_t len = sizeof(accepted) - 1;
 	int fd = p->sides[PUMP_OUTER].fd;
-	int n = peek(fd, len);
+	int n = gate_peek(fd, len);
 
 	if (n < 0)
 		return n;
@@ -352,5 +352,5 @@ void gate_deinit(struct gate *g)
 	said_deinit(&g->said);
 	http_requests_free(g->http);
 	g->http = NULL;
-	forget(g);
+	gate_forget(g);
 }

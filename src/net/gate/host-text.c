@@ -10,33 +10,33 @@
 
 enum { LABEL_MAX = 63, NAME_MAX_BYTES = 253 };
 
-static char to_lower(char c)
+static char host_text_to_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-static void copy_lower(char *out, const char *text, size_t len)
+static void host_text_copy_lower(char *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		out[i] = to_lower(text[i]);
+		out[i] = host_text_to_lower(text[i]);
 	out[len] = '\0';
 }
 
-static bool is_name_char(char c)
+static bool host_text_is_name_char(char c)
 {
-	c = to_lower(c);
+	c = host_text_to_lower(c);
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
 /* Labels of 1 to 63 name characters between dots. */
-static bool is_name(const char *text, size_t len)
+static bool host_text_is_name(const char *text, size_t len)
 {
 	size_t label = 0;
 
 	if (len > NAME_MAX_BYTES)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '.' ? label == 0 : !is_name_char(text[i]))
+		if (text[i] == '.' ? label == 0 : !host_text_is_name_char(text[i]))
 			return false;
 		label = text[i] == '.' ? 0 : label + 1;
 		if (label > LABEL_MAX)
@@ -55,9 +55,9 @@ int host_text_name(const char *text, size_t len, char out[HOST_TEXT_BYTES])
 		return -EINVAL;
 	if (len > 0 && text[len - 1] == '.')
 		len--;
-	if (!is_name(text, len))
+	if (!host_text_is_name(text, len))
 		return -EINVAL;
-	copy_lower(out, text, len);
+	host_text_copy_lower(out, text, len);
 	return is_address;
 }
 
@@ -94,7 +94,7 @@ int host_text_authority(const char *text, size_t len, char out[HOST_TEXT_BYTES],
 	if (n < len && (text[n] != ':' || host_port_parse(text + n + 1, len - n - 1, &port) < 0))
 		return -EINVAL;
 	if (brackets)
-		copy_lower(out, text, n);
+		host_text_copy_lower(out, text, n);
 	else if (host_text_name(text, n, out) < 0)
 		return -EINVAL;
 	*ret_port = port;

@@ -25,7 +25,7 @@ struct lines {
 };
 
 /* The next line, cut at its CR LF; NULL: there is none, or it has a byte that no line has. */
-static char *next_line(struct lines *l, size_t *ret_len)
+static char *http_head_next_line(struct lines *l, size_t *ret_len)
 {
 	char *line = l->at;
 	char *lf = memchr(line, '\n', (size_t)(l->end - line));
@@ -50,7 +50,7 @@ static bool is_token(const char *text)
 }
 
 /* Cuts what stands around it away. */
-static char *trim(char *text)
+static char *http_head_trim(char *text)
 {
 	size_t n;
 
@@ -69,7 +69,7 @@ static unsigned effective(uint16_t port)
 	return port ? port : PORT_HTTP;
 }
 
-static int read_host(struct http_head *h, char *value)
+static int http_head_read_host(struct http_head *h, char *value)
 {
 	char host[HOST_TEXT_BYTES];
 	uint16_t port;
@@ -128,14 +128,14 @@ static const struct {
 	int (*read)(struct http_head *h, char *value);
 	bool many;
 } fields[] = {
-	[FIELD_HOST] = { "host", read_host, false },
+	[FIELD_HOST] = { "host", http_head_read_host, false },
 	[FIELD_LENGTH] = { "content-length", read_length, false },
 	[FIELD_CODING] = { "transfer-encoding", read_coding, false },
 	[FIELD_CONNECTION] = { "connection", read_connection, true },
 	[FIELD_UPGRADE] = { "upgrade", read_upgrade, false },
 };
 
-static enum field find_field(const char *name)
+static enum field http_head_find_field(const char *name)
 {
 	enum field i = FIELD_HOST;
 
@@ -153,8 +153,8 @@ static int read_connection(struct http_head *h, char *value)
 	char *word;
 
 	while ((word = strsep(&value, ","))) {
-		word = trim(word);
-		switch (find_field(word)) {
+		word = http_head_trim(word);
+		switch (http_head_find_field(word)) {
 		case FIELD_HOST:
 		case FIELD_LENGTH:
 		case FIELD_CODING:
@@ -180,8 +180,8 @@ static int split_field(char *line, enum field *ret, char **ret_value)
 	*colon = '\0';
 	if (!is_token(line))
 		return -EINVAL;
-	*ret = find_field(line);
-	*ret_value = trim(colon + 1);
+	*ret = http_head_find_field(line);
+	*ret_value = http_head_trim(colon + 1);
 	return 0;
 }
 
@@ -234,7 +234,7 @@ static int read_absolute(struct http_head *h, char *target)
 	return r;
 }
 
-static int read_target(struct http_head *h, char *target)
+static int http_head_read_target(struct http_head *h, char *target)
 {
 	if (strpbrk(target, "\t#"))
 		return -EINVAL;
@@ -249,7 +249,7 @@ static int read_target(struct http_head *h, char *target)
 	return 0;
 }
 
-static int read_version(struct http_head *h, const char *version)
+static int http_head_read_version(struct http_head *h, const char *version)
 {
 	h->is_1_0 = strcmp(version, "HTTP/1.0") == 0;
 	return h->is_1_0 || strcmp(version, "HTTP/1.1") == 0 ? 0 : -EINVAL;
@@ -260,15 +260,15 @@ static int read_first(struct http_head *h, char *line)
 	char *method = strsep(&line, " ");
 	char *target = strsep(&line, " ");
 
-	if (!line || !is_token(method) || read_version(h, line) < 0)
+	if (!line || !is_token(method) || http_head_read_version(h, line) < 0)
 		return -EINVAL;
 	h->request.method = method;
-	return read_target(h, target);
+	return http_head_read_target(h, target);
 }
 
 /* The whole. */
 
-static int check(struct http_head *h)
+static int http_head_check(struct http_head *h)
 {
 	bool has_length = h->seen & 1U << FIELD_LENGTH;
 
@@ -285,7 +285,7 @@ static int check(struct http_head *h)
 	return 0;
 }
 
-static int begin(struct http_head *h, struct lines *l, const uint8_t *data, size_t len)
+static int http_head_begin(struct http_head *h, struct lines *l, const uint8_t *data, size_t len)
 {
 	if (len > sizeof(h->text))
 		return -E2BIG;
@@ -299,12 +299,12 @@ static int begin(struct http_head *h, struct lines *l, const uint8_t *data, size
 }
 
 /* All lines up to the empty one, which must be the last. */
-static int read_fields(
+static int http_head_read_fields(
 	struct http_head *h, struct lines *l, int (*read)(struct http_head *h, char *line))
 {
 	for (;;) {
 		size_t n;
-		char *line = next_line(l, &n);
+		char *line = http_head_next_line(l, &n);
 		int r;
 
 		if (!line)
@@ -322,19 +322,19 @@ int http_head_parse(struct http_head *ret, const uint8_t *data, size_t len)
 	struct lines l;
 	char *line;
 	size_t n;
-	int r = begin(ret, &l, data, len);
+	int r = http_head_begin(ret, &l, data, len);
 
 	if (r < 0)
 		return r;
 	do {
-		line = next_line(&l, &n);
+		line = http_head_next_line(&l, &n);
 	} while (line && n == 0);
 	if (!line)
 		return -EINVAL;
 	r = read_first(ret, line);
 	if (r == 0)
-		r = read_fields(ret, &l, read_field);
-	return r < 0 ? r : check(ret);
+		r = http_head_read_fields(ret, &l, read_field);
+	return r < 0 ? r : http_head_check(ret);
 }
 
 /* What decides about the request may not come behind it. */
@@ -352,9 +352,9 @@ int http_head_check_trailers(const uint8_t *data, size_t len)
 {
 	struct http_head h;
 	struct lines l;
-	int r = begin(&h, &l, data, len);
+	int r = http_head_begin(&h, &l, data, len);
 
-	return r < 0 ? r : read_fields(&h, &l, read_trailer);
+	return r < 0 ? r : http_head_read_fields(&h, &l, read_trailer);
 }
 
 static int hex_digit(uint8_t c)

@@ -25,7 +25,7 @@ static bool is_space(uint8_t c)
 	       c == 0xa0;
 }
 
-static bool is_text(uint8_t c)
+static bool http_requests_looks_is_text(uint8_t c)
 {
 	return is_space(c) || (c >= ' ' && c != 0x7f);
 }
@@ -43,7 +43,7 @@ static bool begins_with_word(const uint8_t *line, size_t len)
 static bool all_text(const uint8_t *line, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (!is_text(line[i]))
+		if (!http_requests_looks_is_text(line[i]))
 			return false;
 	return true;
 }
@@ -90,7 +90,7 @@ static bool is_preface(const uint8_t *line, size_t len, bool complete)
 }
 
 /* The first line that is not empty, or as much of it as is there, without its LF. */
-static enum http_looks look_at(const uint8_t *line, size_t len, bool complete)
+static enum http_looks http_requests_looks_look_at(const uint8_t *line, size_t len, bool complete)
 {
 	if (is_preface(line, len, complete))
 		return complete ? HTTP_2 : HTTP_MAYBE;
@@ -111,7 +111,7 @@ enum http_looks http_requests_looks(const uint8_t *data, size_t len)
 		start++;
 	lf = start < most ? memchr(data + start, '\n', most - start) : NULL;
 	n = (lf ? (size_t)(lf - data) : most) - start;
-	looks = look_at(data + start, n, lf != NULL);
+	looks = http_requests_looks_look_at(data + start, n, lf != NULL);
 	if (looks != HTTP_MAYBE || most < LINE_MAX_BYTES)
 		return looks;
 	/* A longer line than is waited for: there are servers that take it. */

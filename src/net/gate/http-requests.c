@@ -64,7 +64,7 @@ void http_requests_free(struct http_requests *h)
 	free(h);
 }
 
-static void enter(struct http_requests *h, enum state state)
+static void http_requests_enter(struct http_requests *h, enum state state)
 {
 	h->state = state;
 	h->search = (struct search){ 0 };
@@ -78,7 +78,7 @@ static void end_request(struct http_requests *h)
 		[UPGRADE_ACCEPTED] = STATE_OPEN,
 	};
 
-	enter(h, next[h->upgrade]);
+	http_requests_enter(h, next[h->upgrade]);
 }
 
 /* Where the line ends, which starts at s->line; 0: not here. */
@@ -118,7 +118,7 @@ static ssize_t find_empty(struct search *s, const uint8_t *data, size_t len)
 	}
 }
 
-static ssize_t take_head(struct http_requests *h, const uint8_t *data, size_t len)
+static ssize_t http_requests_take_head(struct http_requests *h, const uint8_t *data, size_t len)
 {
 	struct http_head head;
 	ssize_t end = find_empty(&h->search, data, len);
@@ -136,35 +136,35 @@ static ssize_t take_head(struct http_requests *h, const uint8_t *data, size_t le
 	h->upgrade = head.request.upgrade ? UPGRADE_ASKED : UPGRADE_NONE;
 	h->left = head.length;
 	if (head.chunked)
-		enter(h, STATE_SIZE);
+		http_requests_enter(h, STATE_SIZE);
 	else if (head.length > 0)
-		enter(h, STATE_BODY);
+		http_requests_enter(h, STATE_BODY);
 	else
 		end_request(h);
 	return end;
 }
 
-static void pass(struct http_requests *h, uint64_t n)
+static void http_requests_pass(struct http_requests *h, uint64_t n)
 {
 	h->left -= n;
 	if (h->left > 0)
 		return;
 	if (h->state == STATE_CHUNK)
-		enter(h, STATE_CHUNK_END);
+		http_requests_enter(h, STATE_CHUNK_END);
 	else
 		end_request(h);
 }
 
-static ssize_t take_bytes(struct http_requests *h, const uint8_t *data, size_t len)
+static ssize_t http_requests_take_bytes(struct http_requests *h, const uint8_t *data, size_t len)
 {
 	size_t n = len < h->left ? len : (size_t)h->left;
 
 	(void)data;
-	pass(h, n);
+	http_requests_pass(h, n);
 	return (ssize_t)n;
 }
 
-static ssize_t take_size(struct http_requests *h, const uint8_t *data, size_t len)
+static ssize_t http_requests_take_size(struct http_requests *h, const uint8_t *data, size_t len)
 {
 	ssize_t end = find_line(&h->search, data, len, CHUNK_LINE_MAX);
 	int r;
@@ -174,7 +174,7 @@ static ssize_t take_size(struct http_requests *h, const uint8_t *data, size_t le
 	r = http_head_parse_chunk(data, (size_t)end - 2, &h->left);
 	if (r < 0)
 		return r;
-	enter(h, h->left > 0 ? STATE_CHUNK : STATE_TRAILERS);
+	http_requests_enter(h, h->left > 0 ? STATE_CHUNK : STATE_TRAILERS);
 	/* No line is needed in front of the one that ends the trailers. */
 	h->search.begun = true;
 	return end;
@@ -186,7 +186,7 @@ static ssize_t take_chunk_end(struct http_requests *h, const uint8_t *data, size
 		return -EINVAL;
 	if (len < 2)
 		return 0;
-	enter(h, STATE_SIZE);
+	http_requests_enter(h, STATE_SIZE);
 	return 2;
 }
 
@@ -216,14 +216,14 @@ static ssize_t take_all(struct http_requests *h, const uint8_t *data, size_t len
 	return (ssize_t)len;
 }
 
-static ssize_t take(struct http_requests *h, const uint8_t *data, size_t len)
+static ssize_t http_requests_take(struct http_requests *h, const uint8_t *data, size_t len)
 {
 	static ssize_t (*const take_in[])(
 		struct http_requests * h, const uint8_t *data, size_t len) = {
-		[STATE_HEAD] = take_head,
-		[STATE_BODY] = take_bytes,
-		[STATE_SIZE] = take_size,
-		[STATE_CHUNK] = take_bytes,
+		[STATE_HEAD] = http_requests_take_head,
+		[STATE_BODY] = http_requests_take_bytes,
+		[STATE_SIZE] = http_requests_take_size,
+		[STATE_CHUNK] = http_requests_take_bytes,
 		[STATE_CHUNK_END] = take_chunk_end,
 		[STATE_TRAILERS] = take_trailers,
 		[STATE_WAITS] = take_nothing,
@@ -238,7 +238,7 @@ ssize_t http_requests_feed(struct http_requests *h, const uint8_t *data, size_t 
 	size_t passed = 0;
 
 	while (h->error == 0 && passed < len) {
-		ssize_t n = take(h, data + passed, len - passed);
+		ssize_t n = http_requests_take(h, data + passed, len - passed);
 
 		if (n < 0)
 			h->error = (int)n;
@@ -289,5 +289,5 @@ void http_requests_skip(struct http_requests *h, uint64_t n)
 	if (n > most)
 		h->error = -EINVAL;
 	else if (n > 0 && h->state != STATE_OPEN)
-		pass(h, n);
+		http_requests_pass(h, n);
 }

@@ -10,7 +10,7 @@ enum { WORDS = 4 };
 /* Of all connections. One loop, one thread. */
 static size_t all_bytes;
 
-static void forget(struct said *s)
+static void said_forget(struct said *s)
 {
 	free(s->words);
 	all_bytes -= s->len;
@@ -19,15 +19,15 @@ static void forget(struct said *s)
 
 void said_deinit(struct said *s)
 {
-	forget(s);
+	said_forget(s);
 }
 
-static void keep(struct said *s, enum said_kind kind, const char *const *words, size_t n)
+static void said_keep(struct said *s, enum said_kind kind, const char *const *words, size_t n)
 {
 	size_t len = 0;
 	char *to;
 
-	forget(s);
+	said_forget(s);
 	s->kind = SAID_FORGOTTEN;
 	for (size_t i = 0; i < n; i++)
 		len += strlen(words[i]) + 1;
@@ -48,16 +48,16 @@ void said_hello(struct said *s, const struct destination *d, const struct tls_he
 {
 	const char *const name = hello->name;
 
-	forget(s);
+	said_forget(s);
 	if (!hello->has_name)
 		s->kind = SAID_NAMELESS;
 	else if (!d->name || strcmp(d->name, name) != 0)
-		keep(s, SAID_NAME, &name, 1);
+		said_keep(s, SAID_NAME, &name, 1);
 }
 
 void said_unseen(struct said *s)
 {
-	forget(s);
+	said_forget(s);
 	s->kind = SAID_UNSEEN;
 }
 
@@ -65,13 +65,13 @@ void said_request(struct said *s, const struct http_request *r)
 {
 	const char *const words[WORDS] = { r->method, r->host, r->path, r->upgrade_to };
 
-	keep(s, SAID_REQUEST, words, r->upgrade ? WORDS : WORDS - 1);
+	said_keep(s, SAID_REQUEST, words, r->upgrade ? WORDS : WORDS - 1);
 	s->port = r->port;
 	s->upgrade = r->upgrade;
 }
 
-static bool judge_request(const struct said *s, const struct judge *j, const struct destination *d,
-	struct judgement *ret)
+static bool said_judge_request(const struct said *s, const struct judge *j,
+	const struct destination *d, struct judgement *ret)
 {
 	const char *words[WORDS] = { s->words, "", "", "" };
 
@@ -87,8 +87,8 @@ static bool judge_request(const struct said *s, const struct judge *j, const str
 		ret);
 }
 
-static bool judge_name(const struct said *s, const struct judge *j, const struct destination *d,
-	struct judgement *ret)
+static bool said_judge_name(const struct said *s, const struct judge *j,
+	const struct destination *d, struct judgement *ret)
 {
 	struct tls_hello hello = { .has_name = s->kind == SAID_NAME };
 
@@ -105,11 +105,11 @@ bool said_judge(const struct said *s, const struct judge *j, const struct destin
 		return true;
 	case SAID_NAMELESS:
 	case SAID_NAME:
-		return judge_name(s, j, d, ret);
+		return said_judge_name(s, j, d, ret);
 	case SAID_UNSEEN:
 		return judge_unseen(j, d, "HTTP/2 without TLS", ret);
 	case SAID_REQUEST:
-		return judge_request(s, j, d, ret);
+		return said_judge_request(s, j, d, ret);
 	case SAID_FORGOTTEN:
 		break;
 	}

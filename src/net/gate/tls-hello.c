@@ -39,7 +39,7 @@ struct cursor {
 	bool is_most;       /* there is as much data as there may be */
 };
 
-static int at_end(const struct cursor *c)
+static int tls_hello_at_end(const struct cursor *c)
 {
 	return c->is_most ? -E2BIG : -EAGAIN;
 }
@@ -54,7 +54,7 @@ static int open_record(struct cursor *c)
 	if (c->left > 1 && c->data[1] != VERSION_MAJOR)
 		return -EINVAL;
 	if (c->left < 5)
-		return at_end(c);
+		return tls_hello_at_end(c);
 	len = (size_t)c->data[3] << 8 | c->data[4];
 	if (len == 0 || len > RECORD_MAX)
 		return -EINVAL;
@@ -65,7 +65,7 @@ static int open_record(struct cursor *c)
 }
 
 /* The next n bytes of the message, into out unless that is NULL. */
-static int take(struct cursor *c, void *out, size_t n)
+static int tls_hello_take(struct cursor *c, void *out, size_t n)
 {
 	uint8_t *to = out;
 
@@ -76,7 +76,7 @@ static int take(struct cursor *c, void *out, size_t n)
 		if (r < 0)
 			return r;
 		if (c->left == 0)
-			return at_end(c);
+			return tls_hello_at_end(c);
 		if (piece > c->record_left)
 			piece = c->record_left;
 		if (piece > c->left)
@@ -94,19 +94,19 @@ static int take(struct cursor *c, void *out, size_t n)
 }
 
 /* The same out of something that has *room bytes left. */
-static int take_from(struct cursor *c, size_t *room, void *out, size_t n)
+static int tls_hello_take_from(struct cursor *c, size_t *room, void *out, size_t n)
 {
 	if (n > *room)
 		return -EINVAL;
 	*room -= n;
-	return take(c, out, n);
+	return tls_hello_take(c, out, n);
 }
 
 /* A number of 1 to 3 bytes. */
 static int take_number(struct cursor *c, size_t *room, size_t bytes, size_t *ret)
 {
 	uint8_t b[3] = { 0 };
-	int r = take_from(c, room, b, bytes);
+	int r = tls_hello_take_from(c, room, b, bytes);
 
 	if (r < 0)
 		return r;
@@ -140,7 +140,7 @@ static int skip_list(struct cursor *c, size_t *room, const struct list *l)
 		return r;
 	if (len < l->min || len > l->max || len % l->step != 0)
 		return -EINVAL;
-	return take_from(c, room, NULL, len);
+	return tls_hello_take_from(c, room, NULL, len);
 }
 
 /* The one name in a list of one: nobody says which of two would be served. */
@@ -164,7 +164,7 @@ static int take_name(struct cursor *c, size_t room, struct tls_hello *hello)
 		return r;
 	if (len != room || len > sizeof(text))
 		return -EINVAL;
-	r = take_from(c, &room, text, len);
+	r = tls_hello_take_from(c, &room, text, len);
 	if (r < 0)
 		return r;
 	hello->has_name = true;
@@ -183,7 +183,7 @@ static int take_extension(struct cursor *c, size_t *room, struct tls_hello *hell
 	if (type == EXTENSION_ENCRYPTED_HELLO)
 		hello->encrypted = true;
 	if (type != EXTENSION_SERVER_NAME)
-		return take_from(c, room, NULL, len);
+		return tls_hello_take_from(c, room, NULL, len);
 	if (hello->has_name)
 		return -EINVAL;
 	*room -= len;
@@ -213,7 +213,7 @@ static int take_extensions(struct cursor *c, size_t room, struct tls_hello *hell
 static int take_version(struct cursor *c, size_t *room)
 {
 	uint8_t version[2] = { 0 };
-	int r = take_from(c, room, version, sizeof(version));
+	int r = tls_hello_take_from(c, room, version, sizeof(version));
 
 	if (r < 0)
 		return r;
@@ -230,13 +230,13 @@ static int take_message(struct cursor *c, size_t room, struct tls_hello *hello)
 	int r = take_version(c, &room);
 
 	if (r == 0)
-		r = take_from(c, &room, NULL, RANDOM_BYTES);
+		r = tls_hello_take_from(c, &room, NULL, RANDOM_BYTES);
 	for (size_t i = 0; r == 0 && i < sizeof(lists) / sizeof(lists[0]); i++)
 		r = skip_list(c, &room, &lists[i]);
 	return r < 0 ? r : take_extensions(c, room, hello);
 }
 
-static int take_head(struct cursor *c, size_t *ret_len)
+static int tls_hello_take_head(struct cursor *c, size_t *ret_len)
 {
 	size_t type, room = MESSAGE_HEAD;
 	int r = take_number(c, &room, 1, &type);
@@ -260,7 +260,7 @@ int tls_hello_parse(struct tls_hello *ret, const uint8_t *data, size_t len)
 	};
 	struct tls_hello hello = { 0 };
 	size_t room;
-	int r = take_head(&c, &room);
+	int r = tls_hello_take_head(&c, &room);
 
 	if (r == 0)
 		r = take_message(&c, room, &hello);

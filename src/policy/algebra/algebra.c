@@ -120,7 +120,7 @@ static bool has_exec_rules(const struct permissions *p)
 	return false;
 }
 
-static bool exec_is_open(const struct permissions *p)
+static bool algebra_exec_is_open(const struct permissions *p)
 {
 	return !p->exec_listed && !has_exec_rules(p);
 }
@@ -194,10 +194,11 @@ static int merge_exec(struct permissions *p, const struct permissions *a,
 {
 	const struct permissions *both[] = { a, b };
 
-	p->exec_listed = !(exec_is_open(a) && exec_is_open(b));
+	p->exec_listed = !(algebra_exec_is_open(a) && algebra_exec_is_open(b));
 	for (size_t i = 0; p->exec_listed && i < 2; i++) {
-		int r = exec_is_open(both[i]) ? open_exec(p, &p->exec, both[i])
-					      : permissions_add_list(p, &p->exec, &both[i]->exec);
+		int r = algebra_exec_is_open(both[i])
+				? open_exec(p, &p->exec, both[i])
+				: permissions_add_list(p, &p->exec, &both[i]->exec);
 
 		if (r < 0)
 			return r;
@@ -212,13 +213,13 @@ static int meet_exec(struct permissions *p, const struct permissions *a,
 	const struct grant_list *x = &a->exec, *y = &b->exec;
 	int r = 0;
 
-	if (exec_is_open(a) && exec_is_open(b))
+	if (algebra_exec_is_open(a) && algebra_exec_is_open(b))
 		return 0;
 	p->exec_listed = true;
-	if (exec_is_open(a)) {
+	if (algebra_exec_is_open(a)) {
 		r = open_exec(p, &written, a);
 		x = &written;
-	} else if (exec_is_open(b)) {
+	} else if (algebra_exec_is_open(b)) {
 		r = open_exec(p, &written, b);
 		y = &written;
 	}
@@ -284,7 +285,7 @@ static int meet_scopes(
 	return r;
 }
 
-static uint64_t least_range(uint64_t a, uint64_t b)
+static uint64_t algebra_least_range(uint64_t a, uint64_t b)
 {
 	return a == 0 ? b : b == 0 || a < b ? a : b;
 }
@@ -294,7 +295,7 @@ static int meet_service(struct permissions *p, const struct service *a, const st
 	struct service s = {
 		.name = a->name,
 		.access = a->access & b->access,
-		.range_seconds = least_range(a->range_seconds, b->range_seconds),
+		.range_seconds = algebra_least_range(a->range_seconds, b->range_seconds),
 		.where = a->where,
 	};
 	int r;
@@ -442,7 +443,7 @@ static int merge_layers(struct permissions *p, const struct permissions *a,
 }
 
 /* Every layer of a with every layer of b. */
-static int merge_all(struct permissions *p, const struct permissions *const *a, size_t na,
+static int algebra_merge_all(struct permissions *p, const struct permissions *const *a, size_t na,
 	const struct permissions *const *b, size_t nb)
 {
 	size_t effort = EFFORT_MAX;
@@ -472,7 +473,7 @@ int algebra_merge(
 	int r = !p ? -ENOMEM : na < 0 || nb < 0 ? -E2BIG : 0;
 
 	if (r == 0)
-		r = merge_all(p, x, (size_t)na, y, (size_t)nb);
+		r = algebra_merge_all(p, x, (size_t)na, y, (size_t)nb);
 	if (r < 0)
 		return r;
 	*ret = p;
@@ -495,7 +496,7 @@ static bool methods_meet(const struct permissions *a, const struct permissions *
 }
 
 /* Nothing but lists of grants and denies. */
-static bool is_plain(const struct permissions *p)
+static bool algebra_is_plain(const struct permissions *p)
 {
 	return !p->n_rules && !p->n_guest_paths && p->fallback == VERDICT_DENY &&
 	       p->mode == MODE_ENFORCE;
@@ -597,14 +598,14 @@ static int drop_covered_reads(struct permissions *p, size_t *effort)
 }
 
 /* Meets `with` into one of the layers collected so far, or stands beside them. */
-static int fold(struct permissions *p, const struct permissions *with, size_t *effort)
+static int algebra_fold(struct permissions *p, const struct permissions *with, size_t *effort)
 {
-	for (size_t i = 0; is_plain(with) && i < p->n_all_of; i++) {
+	for (size_t i = 0; algebra_is_plain(with) && i < p->n_all_of; i++) {
 		const struct permissions *old = p->all_of[i];
 		struct permissions *met;
 		int r;
 
-		if (!is_plain(old) || !methods_meet(old, with))
+		if (!algebra_is_plain(old) || !methods_meet(old, with))
 			continue;
 		met = permissions_new_layer(p);
 		r = met ? meet_layers(met, old, with, effort) : -ENOMEM;
@@ -625,7 +626,7 @@ static int fold_all(struct permissions *p, const struct permissions *from, size_
 	int n = permissions_layers(from, layers, LAYERS_MAX), r = n < 0 ? n : 0;
 
 	for (int i = 0; r == 0 && i < n; i++)
-		r = fold(p, layers[i], effort);
+		r = algebra_fold(p, layers[i], effort);
 	return r;
 }
 

@@ -34,7 +34,7 @@ struct parts {
 typedef int relate_fn(const char *a, const char *b, size_t *effort);
 
 /* Adds one pattern, unless a narrower one is there, and drops the wider ones. */
-static int parts_add(struct parts *parts, const char *text, relate_fn *relate)
+static int meet_parts_add(struct parts *parts, const char *text, relate_fn *relate)
 {
 	int relations[PARTS_MAX];
 	size_t kept = 0;
@@ -60,10 +60,10 @@ static int parts_add(struct parts *parts, const char *text, relate_fn *relate)
 	return 0;
 }
 
-static int parts_fill(struct parts *parts, const struct grant *g, relate_fn *relate)
+static int meet_parts_fill(struct parts *parts, const struct grant *g, relate_fn *relate)
 {
 	for (size_t i = 0; i < g->n; i++) {
-		int r = parts_add(parts, g->all[i], relate);
+		int r = meet_parts_add(parts, g->all[i], relate);
 
 		if (r < 0)
 			return r;
@@ -99,7 +99,7 @@ static const struct variables stand_ins = {
 	},
 };
 
-static int parse_path(const char *text, struct arena *a, struct glob *ret, int *ret_variable)
+static int meet_parse_path(const char *text, struct arena *a, struct glob *ret, int *ret_variable)
 {
 	enum variable v;
 	const char *rest, *expanded;
@@ -112,7 +112,7 @@ static int parse_path(const char *text, struct arena *a, struct glob *ret, int *
 	return r < 0 ? r : glob_parse(ret, a, expanded, NULL, NULL);
 }
 
-static bool is_everything(const struct glob *g)
+static bool meet_is_everything(const struct glob *g)
 {
 	return g->n == 1 && g->alternatives[0].kind == GLOB_SUBTREE &&
 	       g->alternatives[0].literal_len == 0;
@@ -139,35 +139,35 @@ static int relate_paths(const char *a, const char *b, size_t *effort)
 		return RELATION_EQUAL;
 	if (effort && !*effort)
 		return RELATION_UNKNOWN;
-	r = parse_path(a, &scratch, &x, &va);
+	r = meet_parse_path(a, &scratch, &x, &va);
 	if (r == 0)
-		r = parse_path(b, &scratch, &y, &vb);
+		r = meet_parse_path(b, &scratch, &y, &vb);
 	if (r < 0)
 		return r;
 	spend_alternatives(effort, &x);
 	spend_alternatives(effort, &y);
 	if (va == vb)
 		return relation_within_effort(&x, &y, PRODUCT_PATHS, effort);
-	if (is_everything(&x))
+	if (meet_is_everything(&x))
 		return RELATION_OUTSIDE;
-	return is_everything(&y) ? RELATION_INSIDE : RELATION_UNKNOWN;
+	return meet_is_everything(&y) ? RELATION_INSIDE : RELATION_UNKNOWN;
 }
 
 static int meet_with(relate_fn *relate, struct permissions *p, struct grant_list *to,
 	const struct grant *a, const struct grant *b, size_t *effort)
 {
 	struct parts parts = { .effort = effort };
-	int r = parts_fill(&parts, a, relate);
+	int r = meet_parts_fill(&parts, a, relate);
 
 	if (r == 0)
-		r = parts_fill(&parts, b, relate);
+		r = meet_parts_fill(&parts, b, relate);
 	return r < 0 ? r : parts_emit(&parts, p, to, &a->where);
 }
 
 /* Variables of the environment */
 
 /* A name as a path of one component; of an assignment only the name. */
-static int parse_name(const char *text, struct arena *a, struct glob *ret)
+static int meet_parse_name(const char *text, struct arena *a, struct glob *ret)
 {
 	const char *path = arena_printf(a, "/%.*s", (int)strcspn(text, "="), text);
 
@@ -187,9 +187,9 @@ static int relate_env(const char *a, const char *b, size_t *effort)
 		return RELATION_DISJOINT; /* different values, or different names */
 	if (effort && !*effort)
 		return RELATION_UNKNOWN;
-	r = parse_name(a, &scratch, &x);
+	r = meet_parse_name(a, &scratch, &x);
 	if (r == 0)
-		r = parse_name(b, &scratch, &y);
+		r = meet_parse_name(b, &scratch, &y);
 	if (r < 0)
 		return r;
 	spend_alternatives(effort, &x);
@@ -240,7 +240,7 @@ static int commands_add(struct commands *c, const char *text)
 		c->empty = true;
 	c->args = met;
 	if (!p.is_name)
-		return parts_add(&c->paths, p.program, relate_paths);
+		return meet_parts_add(&c->paths, p.program, relate_paths);
 	if (c->name && strcmp(c->name, p.program) != 0)
 		c->empty = true;
 	c->name = p.program;
@@ -248,7 +248,7 @@ static int commands_add(struct commands *c, const char *text)
 }
 
 /* Prints a program with what is said of arguments (once, for the first). */
-static const char *spell(struct commands *c, const char *program, bool is_name, bool with_args)
+static const char *meet_spell(struct commands *c, const char *program, bool is_name, bool with_args)
 {
 	auto_buffer out = { 0 };
 	struct command_pattern p = { .more = true };
@@ -270,14 +270,14 @@ static int commands_emit(struct commands *c, struct permissions *p, struct grant
 		return 0;
 	qsort(c->paths.items, c->paths.n, sizeof(c->paths.items[0]), by_text);
 	if (c->name)
-		out.items[out.n++] = spell(c, c->name, true, true);
+		out.items[out.n++] = meet_spell(c, c->name, true, true);
 	/* Any file, beside a name: the name says it all. */
 	if (c->name && c->paths.n == 1 && strcmp(c->paths.items[0], "/**") == 0)
 		c->paths.n = 0;
 	if (c->paths.n > PARTS_MAX - out.n)
 		return -E2BIG;
 	for (size_t i = 0; i < c->paths.n; i++, out.n++)
-		out.items[out.n] = spell(c, c->paths.items[i], false, out.n == 0);
+		out.items[out.n] = meet_spell(c, c->paths.items[i], false, out.n == 0);
 	for (size_t i = 0; i < out.n; i++) {
 		if (!out.items[i])
 			return -ENOMEM;
@@ -358,7 +358,7 @@ static int hosts_emit(struct permissions *p, struct grant_list *to, struct host_
 	return parts_emit(&out, p, to, where);
 }
 
-static int meet_hosts(
+static int algebra_meet_hosts(
 	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b)
 {
 	struct hosts h = { 0 };
@@ -388,7 +388,7 @@ static int meet_any(struct permissions *p, struct grant_list *to, enum operation
 	case OPERATION_FS_WRITE:
 		return meet_with(relate_paths, p, to, a, b, effort);
 	case OPERATION_NET_CONNECT:
-		return meet_hosts(p, to, a, b);
+		return algebra_meet_hosts(p, to, a, b);
 	case OPERATION_EXEC:
 		return meet_commands(p, to, a, b, effort);
 	case OPERATION_ENV:
@@ -414,7 +414,7 @@ int meet_grants_within_effort(struct permissions *p, struct grant_list *to, enum
 	return r == 0 && *effort == 0 ? -E2BIG : r;
 }
 
-static int host_contains(const char *a, const char *b)
+static int meet_host_contains(const char *a, const char *b)
 {
 	auto_arena scratch = { 0 };
 	struct host_pattern x, y;
@@ -426,14 +426,14 @@ static int host_contains(const char *a, const char *b)
 }
 
 /* One pattern of b lies within a's: then all that b covers does. */
-static int contains(enum operation op, const char *a, const char *b, size_t *effort)
+static int algebra_meet_contains(enum operation op, const char *a, const char *b, size_t *effort)
 {
 	int r;
 
 	if (strcmp(a, b) == 0)
 		return 1;
 	if (op == OPERATION_NET_CONNECT)
-		return host_contains(a, b);
+		return meet_host_contains(a, b);
 	if (op == OPERATION_EXEC)
 		return 0;
 	r = op == OPERATION_ENV ? relate_env(a, b, effort) : relate_paths(a, b, effort);
@@ -445,7 +445,7 @@ int meet_contains(enum operation op, const struct grant *a, const struct grant *
 	if (a->n != 1 || op == OPERATION_SERVICE)
 		return 0;
 	for (size_t i = 0; i < b->n; i++) {
-		int r = contains(op, a->all[0], b->all[i], effort);
+		int r = algebra_meet_contains(op, a->all[0], b->all[i], effort);
 
 		/* What is no pattern at all is for the compiler to complain about. */
 		if (r > 0 || r == -ENOMEM)

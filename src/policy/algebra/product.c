@@ -64,7 +64,7 @@ static int reads_well(unsigned char b)
 	return islower(b) ? 4 : isalnum(b) ? 3 : b == '_' || b == '-' ? 2 : isgraph(b) ? 1 : 0;
 }
 
-static bool same_class(const struct search *s, unsigned char x, unsigned char y)
+static bool product_same_class(const struct search *s, unsigned char x, unsigned char y)
 {
 	if (x == '/' || y == '/' || x == '.' || y == '.' || x == '\0' || y == '\0')
 		return x == y;
@@ -85,7 +85,7 @@ static void choose_bytes(struct search *s)
 
 		if (s->domain == PRODUCT_NAMES && b == '=')
 			continue;
-		while (i < s->n_bytes && !same_class(s, s->bytes[i], (unsigned char)b))
+		while (i < s->n_bytes && !product_same_class(s, s->bytes[i], (unsigned char)b))
 			i++;
 		if (i == s->n_bytes)
 			s->bytes[s->n_bytes++] = (unsigned char)b;
@@ -94,7 +94,7 @@ static void choose_bytes(struct search *s)
 	}
 }
 
-static uint64_t hash(const struct search *s, const struct combination *c)
+static uint64_t product_hash(const struct search *s, const struct combination *c)
 {
 	uint64_t h = c->shape;
 
@@ -110,7 +110,7 @@ static bool equal(const struct search *s, const struct combination *a, const str
 	return a->shape == b->shape && memcmp(a->states, b->states, s->n * sizeof(uint32_t)) == 0;
 }
 
-static int grow(struct search *s)
+static int product_grow(struct search *s)
 {
 	size_t n = s->n_buckets ? s->n_buckets * 2 : 256;
 
@@ -120,7 +120,7 @@ static int grow(struct search *s)
 	s->n_buckets = n;
 	memset(s->buckets, 0xff, n * sizeof(*s->buckets));
 	for (size_t i = 0; i < s->n_items; i++) {
-		size_t at = hash(s, s->items[i]) & (n - 1);
+		size_t at = product_hash(s, s->items[i]) & (n - 1);
 
 		while (s->buckets[at] != UINT32_MAX)
 			at = (at + 1) & (n - 1);
@@ -135,13 +135,13 @@ static struct combination *blank(struct search *s)
 }
 
 /* Keeps s->next if it is new. */
-static int keep(struct search *s)
+static int product_keep(struct search *s)
 {
 	size_t at;
 
-	if (s->n_items * 2 >= s->n_buckets && grow(s) < 0)
+	if (s->n_items * 2 >= s->n_buckets && product_grow(s) < 0)
 		return -ENOMEM;
-	at = hash(s, s->next) & (s->n_buckets - 1);
+	at = product_hash(s, s->next) & (s->n_buckets - 1);
 	for (; s->buckets[at] != UINT32_MAX; at = (at + 1) & (s->n_buckets - 1)) {
 		if (equal(s, s->items[s->buckets[at]], s->next))
 			return 0;
@@ -155,7 +155,7 @@ static int keep(struct search *s)
 	return s->next ? 0 : -ENOMEM;
 }
 
-static int step(struct search *s, uint32_t from, unsigned char b)
+static int product_step(struct search *s, uint32_t from, unsigned char b)
 {
 	const struct combination *c = s->items[from];
 	enum shape shape = shape_next((enum shape)c->shape, b, s->domain);
@@ -171,10 +171,10 @@ static int step(struct search *s, uint32_t from, unsigned char b)
 		if (r < 0)
 			return r;
 	}
-	return keep(s);
+	return product_keep(s);
 }
 
-static int visit_one(
+static int product_visit_one(
 	struct search *s, const struct combination *c, product_visit *visit, void *data)
 {
 	uint32_t ranks[PRODUCT_AUTOMATA_MAX];
@@ -186,7 +186,7 @@ static int visit_one(
 	return visit(data, ranks);
 }
 
-static void spell(const struct search *s, uint32_t at, struct buffer *out)
+static void product_spell(const struct search *s, uint32_t at, struct buffer *out)
 {
 	size_t n = 0;
 
@@ -199,7 +199,7 @@ static void spell(const struct search *s, uint32_t at, struct buffer *out)
 		out->data[--n] = (char)s->items[i]->byte;
 }
 
-static int start(struct search *s)
+static int product_start(struct search *s)
 {
 	s->next = blank(s);
 	if (!s->next)
@@ -208,21 +208,21 @@ static int start(struct search *s)
 	s->next->shape = SHAPE_EMPTY;
 	for (size_t i = 0; i < s->n; i++)
 		s->next->states[i] = automaton_start(s->automata[i]);
-	return keep(s);
+	return product_keep(s);
 }
 
-static int run(struct search *s, product_visit *visit, void *data, struct buffer *witness)
+static int product_run(struct search *s, product_visit *visit, void *data, struct buffer *witness)
 {
-	int r = start(s);
+	int r = product_start(s);
 
 	for (uint32_t i = 0; r == 0 && i < s->n_items; i++) {
-		if (visit_one(s, s->items[i], visit, data)) {
+		if (product_visit_one(s, s->items[i], visit, data)) {
 			if (witness)
-				spell(s, i, witness);
+				product_spell(s, i, witness);
 			return witness && witness->failed ? -ENOMEM : 1;
 		}
 		for (size_t b = 0; r == 0 && b < s->n_bytes; b++)
-			r = step(s, i, s->bytes[b]);
+			r = product_step(s, i, s->bytes[b]);
 	}
 	return r;
 }
@@ -231,7 +231,7 @@ int product_search(struct automaton *const *automata, size_t n, enum product_dom
 	size_t max_states, product_visit *visit, void *data, struct buffer *witness)
 {
 	struct search s = { .automata = automata, .n = n, .domain = domain, .max = max_states };
-	int r = n > PRODUCT_AUTOMATA_MAX ? -E2BIG : run(&s, visit, data, witness);
+	int r = n > PRODUCT_AUTOMATA_MAX ? -E2BIG : product_run(&s, visit, data, witness);
 
 	arena_deinit(&s.arena);
 	return r;

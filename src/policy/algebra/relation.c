@@ -15,7 +15,7 @@ struct sight {
 	size_t steps;
 };
 
-static int note(void *data, const uint32_t *ranks)
+static int relation_note(void *data, const uint32_t *ranks)
 {
 	struct sight *s = data;
 	bool a = ranks[0] != RANK_NONE, b = ranks[1] != RANK_NONE;
@@ -26,7 +26,7 @@ static int note(void *data, const uint32_t *ranks)
 	return s->seen == (ONLY_A | ONLY_B | BOTH);
 }
 
-static enum relation conclude(unsigned seen)
+static enum relation relation_conclude(unsigned seen)
 {
 	if (!(seen & BOTH))
 		return RELATION_DISJOINT;
@@ -35,13 +35,13 @@ static enum relation conclude(unsigned seen)
 	return seen & ONLY_B ? RELATION_UNKNOWN : RELATION_OUTSIDE;
 }
 
-static bool is_plain(const struct glob *g)
+static bool relation_is_plain(const struct glob *g)
 {
 	return g->n == 1 && g->alternatives[0].kind != GLOB_TRUE;
 }
 
 /* Is the path p the folder d, or below it? "" is the root. */
-static bool below(const struct glob_alternative *p, const struct glob_alternative *d)
+static bool relation_below(const struct glob_alternative *p, const struct glob_alternative *d)
 {
 	size_t n = d->literal_len;
 
@@ -55,11 +55,11 @@ static enum relation relation_of_plain(
 {
 	bool a_tree = a->kind == GLOB_SUBTREE, b_tree = b->kind == GLOB_SUBTREE;
 
-	if (a_tree == b_tree && a->literal_len == b->literal_len && below(a, b))
+	if (a_tree == b_tree && a->literal_len == b->literal_len && relation_below(a, b))
 		return RELATION_EQUAL;
-	if (b_tree && below(a, b))
+	if (b_tree && relation_below(a, b))
 		return RELATION_INSIDE;
-	if (a_tree && below(b, a))
+	if (a_tree && relation_below(b, a))
 		return RELATION_OUTSIDE;
 	return RELATION_DISJOINT;
 }
@@ -71,13 +71,13 @@ static size_t states_for(size_t tokens)
 	return n > STATES_MAX ? STATES_MAX : n < STATES_MIN ? STATES_MIN : n;
 }
 
-static void spend(size_t *effort, size_t cost)
+static void relation_spend(size_t *effort, size_t cost)
 {
 	if (effort)
 		*effort -= cost < *effort ? cost : *effort;
 }
 
-static int search(
+static int relation_search(
 	const struct glob *a, const struct glob *b, enum product_domain domain, size_t *effort)
 {
 	auto_automaton *x = automaton_new(), *y = automaton_new();
@@ -94,16 +94,17 @@ static int search(
 	if (r == 0)
 		r = automaton_build(y, states);
 	if (r == 0)
-		r = product_search(both, 2, domain, states, note, &sight, NULL);
-	spend(effort, tokens + sight.steps +
-			      (automaton_states(x) + automaton_states(y)) * (1 + tokens / 32));
+		r = product_search(both, 2, domain, states, relation_note, &sight, NULL);
+	relation_spend(
+		effort, tokens + sight.steps +
+				(automaton_states(x) + automaton_states(y)) * (1 + tokens / 32));
 	if (r == -E2BIG)
 		return RELATION_UNKNOWN;
-	return r < 0 ? r : (int)conclude(sight.seen);
+	return r < 0 ? r : (int)relation_conclude(sight.seen);
 }
 
 /* What all matches of the one start with rules out what all matches of the other start with. */
-static bool apart(const struct glob *a, const struct glob *b)
+static bool relation_apart(const struct glob *a, const struct glob *b)
 {
 	const struct glob_alternative *x = &a->alternatives[0], *y = &b->alternatives[0];
 	size_t least = x->literal_len < y->literal_len ? x->literal_len : y->literal_len;
@@ -114,11 +115,11 @@ static bool apart(const struct glob *a, const struct glob *b)
 int relation_within_effort(
 	const struct glob *a, const struct glob *b, enum product_domain domain, size_t *effort)
 {
-	if (is_plain(a) && is_plain(b))
+	if (relation_is_plain(a) && relation_is_plain(b))
 		return (int)relation_of_plain(&a->alternatives[0], &b->alternatives[0]);
-	if (apart(a, b))
+	if (relation_apart(a, b))
 		return RELATION_DISJOINT;
-	return effort && !*effort ? RELATION_UNKNOWN : search(a, b, domain, effort);
+	return effort && !*effort ? RELATION_UNKNOWN : relation_search(a, b, domain, effort);
 }
 
 int relation_of_globs(const struct glob *a, const struct glob *b, enum product_domain domain)

@@ -29,7 +29,8 @@ struct classes {
 	size_t n;
 };
 
-static bool same_class(const struct args_class *c, const char *const *words, size_t n)
+static bool subset_commands_same_class(
+	const struct args_class *c, const char *const *words, size_t n)
 {
 	if (!c->words || c->n != n)
 		return false;
@@ -51,7 +52,7 @@ static int add_class(struct classes *c, const char *const *words, size_t n, bool
 	if (one_more)
 		copy[n++] = c->fresh;
 	for (size_t i = 0; i < c->n; i++) {
-		if (same_class(&c->items[i], copy, n))
+		if (subset_commands_same_class(&c->items[i], copy, n))
 			return 0;
 	}
 	if (c->n == CLASSES_MAX)
@@ -84,7 +85,7 @@ static int add_classes(struct classes *c, const struct subset_side *side)
 	return 0;
 }
 
-static int make_classes(struct classes *c, const struct subset_compare *compare)
+static int subset_commands_make_classes(struct classes *c, const struct subset_compare *compare)
 {
 	int r;
 
@@ -129,7 +130,7 @@ static int entry_paths(struct subset_machines *m, const struct grant *g,
 }
 
 /* fs.deny first, then the exec entries (or, without a list, what may be read). */
-static int fill(struct subset_machines *m, struct subset_machine *machine,
+static int subset_commands_fill(struct subset_machines *m, struct subset_machine *machine,
 	const struct subset_compare *c, const struct layer *l, const struct args_class *args)
 {
 	const struct sources *reads = &l->sources[OPERATION_FS_READ];
@@ -153,7 +154,7 @@ static int fill(struct subset_machines *m, struct subset_machine *machine,
 	return r;
 }
 
-static int add_layer(struct subset_machines *m, const struct subset_compare *c,
+static int subset_commands_add_layer(struct subset_machines *m, const struct subset_compare *c,
 	const struct layer *l, const struct args_class *args)
 {
 	size_t max = l->sources[OPERATION_FS_READ].n + l->sources[OPERATION_EXEC].n;
@@ -162,14 +163,14 @@ static int add_layer(struct subset_machines *m, const struct subset_compare *c,
 
 	if (!machine)
 		return -ENOMEM;
-	return l->mode == MODE_MONITOR ? 0 : fill(m, machine, c, l, args);
+	return l->mode == MODE_MONITOR ? 0 : subset_commands_fill(m, machine, c, l, args);
 }
 
-static int add_side(struct subset_machines *m, const struct subset_compare *c,
+static int subset_commands_add_side(struct subset_machines *m, const struct subset_compare *c,
 	const struct subset_side *side, const struct args_class *args)
 {
 	for (size_t i = 0; i < side->n; i++) {
-		int r = add_layer(m, c, policy_layer(side->policy, i), args);
+		int r = subset_commands_add_layer(m, c, policy_layer(side->policy, i), args);
 
 		if (r < 0)
 			return r;
@@ -178,7 +179,7 @@ static int add_side(struct subset_machines *m, const struct subset_compare *c,
 }
 
 /* Words as command patterns have them: a blank inside one has a backslash. */
-static void add_word(struct buffer *out, const char *word)
+static void subset_commands_add_word(struct buffer *out, const char *word)
 {
 	for (; *word; word++) {
 		if (*word == ' ' || *word == '\\')
@@ -187,30 +188,31 @@ static void add_word(struct buffer *out, const char *word)
 	}
 }
 
-static int found(struct subset_compare *c, const char *program, const struct args_class *args)
+static int subset_commands_found(
+	struct subset_compare *c, const char *program, const struct args_class *args)
 {
 	auto_buffer witness = { 0 };
 
-	add_word(&witness, program);
+	subset_commands_add_word(&witness, program);
 	for (size_t i = 0; args->words && i < args->n; i++) {
 		buffer_addc(&witness, ' ');
-		add_word(&witness, args->words[i]);
+		subset_commands_add_word(&witness, args->words[i]);
 	}
 	return witness.failed ? -ENOMEM : subset_found(c, "exec", buffer_text(&witness));
 }
 
-static int compare_files(struct subset_compare *c, const struct args_class *args)
+static int subset_commands_compare_files(struct subset_compare *c, const struct args_class *args)
 {
 	auto_subset_machines m = { 0 };
 	auto_buffer witness = { 0 };
-	int r = add_side(&m, c, &c->a, args);
+	int r = subset_commands_add_side(&m, c, &c->a, args);
 
 	m.n_a = m.n;
 	if (r == 0)
-		r = add_side(&m, c, &c->b, args);
+		r = subset_commands_add_side(&m, c, &c->b, args);
 	if (r == 0)
 		r = subset_machines_search(c, &m, PRODUCT_PATHS, &witness);
-	return r <= 0 ? r : found(c, buffer_text(&witness), args);
+	return r <= 0 ? r : subset_commands_found(c, buffer_text(&witness), args);
 }
 
 /* Names */
@@ -220,7 +222,7 @@ struct names {
 	size_t n, cap;
 };
 
-static int add_name(struct names *names, struct arena *a, const char *name)
+static int subset_commands_add_name(struct names *names, struct arena *a, const char *name)
 {
 	for (size_t i = 0; i < names->n; i++) {
 		if (strcmp(names->items[i], name) == 0)
@@ -231,14 +233,14 @@ static int add_name(struct names *names, struct arena *a, const char *name)
 	return ARENA_PUSH(a, names->items, names->n, names->cap, name);
 }
 
-static int add_names(struct names *names, struct arena *a, const struct grant *g)
+static int subset_commands_add_names(struct names *names, struct arena *a, const struct grant *g)
 {
 	for (size_t k = 0; k < g->n; k++) {
 		struct command_pattern p;
 		int r = command_pattern_parse(&p, a, g->all[k], NULL, NULL);
 
 		if (r == 0 && p.is_name)
-			r = add_name(names, a, p.program);
+			r = subset_commands_add_name(names, a, p.program);
 		if (r < 0)
 			return r;
 	}
@@ -251,7 +253,7 @@ static int list_names(struct names *names, struct arena *a, const struct subset_
 		const struct sources *s = &policy_layer(side->policy, l)->sources[OPERATION_EXEC];
 
 		for (size_t i = 0; i < s->n; i++) {
-			int r = add_names(names, a, s->items[i].grant);
+			int r = subset_commands_add_names(names, a, s->items[i].grant);
 
 			if (r < 0)
 				return r;
@@ -260,7 +262,8 @@ static int list_names(struct names *names, struct arena *a, const struct subset_
 	return 0;
 }
 
-static int try_name(struct subset_compare *c, const char *name, const struct args_class *args)
+static int subset_commands_try_name(
+	struct subset_compare *c, const char *name, const struct args_class *args)
 {
 	const struct request r = {
 		.op = OPERATION_EXEC, .target = name, .args = args->words, .n_args = args->n
@@ -270,13 +273,13 @@ static int try_name(struct subset_compare *c, const char *name, const struct arg
 
 	if (a < 0 || b < 0)
 		return subset_too_complex(c, "exec");
-	return a > b ? found(c, name, args) : 0;
+	return a > b ? subset_commands_found(c, name, args) : 0;
 }
 
-static int compare_names(struct subset_compare *c, struct classes *classes)
+static int subset_commands_compare_names(struct subset_compare *c, struct classes *classes)
 {
 	struct names names = { 0 };
-	int r = add_name(&names, &classes->arena, c->fresh);
+	int r = subset_commands_add_name(&names, &classes->arena, c->fresh);
 
 	if (r == 0)
 		r = list_names(&names, &classes->arena, &c->a);
@@ -284,7 +287,7 @@ static int compare_names(struct subset_compare *c, struct classes *classes)
 		r = list_names(&names, &classes->arena, &c->b);
 	for (size_t i = 0; r == 0 && i < names.n; i++) {
 		for (size_t k = 0; r == 0 && k < classes->n; k++)
-			r = try_name(c, names.items[i], &classes->items[k]);
+			r = subset_commands_try_name(c, names.items[i], &classes->items[k]);
 	}
 	return r;
 }
@@ -341,7 +344,7 @@ static bool layer_has(const struct layer *l, const struct source *s)
 }
 
 /* 1: the layer runs all that the entry can stand for; 0: perhaps not. */
-static int covers(
+static int subset_commands_covers(
 	struct subset_compare *c, size_t i, const struct mixed *x, const struct args_class *args)
 {
 	const struct request r = {
@@ -362,7 +365,7 @@ static int covers(
 		    : -ENOMEM;
 	m.n_a = 1;
 	if (err == 0)
-		err = add_layer(&m, c, l, args);
+		err = subset_commands_add_layer(&m, c, l, args);
 	if (err == 0)
 		err = subset_machines_search(c, &m, PRODUCT_PATHS, NULL);
 	return err < 0 ? err : err == 0;
@@ -379,7 +382,7 @@ static int compare_mixed(struct subset_compare *c, struct classes *classes, cons
 		if (!x.name || !x.paths.n || !x.taken)
 			continue;
 		for (size_t i = 0; i < c->b.n; i++) {
-			r = covers(c, i, &x, &classes->items[k]);
+			r = subset_commands_covers(c, i, &x, &classes->items[k]);
 			if (r <= 0)
 				return r < 0 ? r : -E2BIG;
 		}
@@ -407,12 +410,12 @@ static int compare_all_mixed(struct subset_compare *c, struct classes *classes)
 int subset_commands(struct subset_compare *c)
 {
 	struct classes classes = { .fresh = c->fresh };
-	int r = make_classes(&classes, c);
+	int r = subset_commands_make_classes(&classes, c);
 
 	for (size_t i = 0; r == 0 && i < classes.n; i++)
-		r = compare_files(c, &classes.items[i]);
+		r = subset_commands_compare_files(c, &classes.items[i]);
 	if (r == 0)
-		r = compare_names(c, &classes);
+		r = subset_commands_compare_names(c, &classes);
 	if (r == 0)
 		r = compare_all_mixed(c, &classes);
 	if (r == -E2BIG)

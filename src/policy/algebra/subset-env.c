@@ -26,7 +26,7 @@ static int entry_names(struct subset_machines *m, const struct grant *g, struct 
 	return 0;
 }
 
-static int add_layer(struct subset_machines *m, const struct layer *l)
+static int subset_env_add_layer(struct subset_machines *m, const struct layer *l)
 {
 	const struct sources *s = &l->sources[OPERATION_ENV];
 	struct subset_machine *machine =
@@ -44,17 +44,17 @@ static int add_layer(struct subset_machines *m, const struct layer *l)
 	return r;
 }
 
-static int compare_names(struct subset_compare *c)
+static int subset_env_compare_names(struct subset_compare *c)
 {
 	auto_subset_machines m = { 0 };
 	auto_buffer witness = { 0 };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < c->a.n; i++)
-		r = add_layer(&m, policy_layer(c->a.policy, i));
+		r = subset_env_add_layer(&m, policy_layer(c->a.policy, i));
 	m.n_a = m.n;
 	for (size_t i = 0; r == 0 && i < c->b.n; i++)
-		r = add_layer(&m, policy_layer(c->b.policy, i));
+		r = subset_env_add_layer(&m, policy_layer(c->b.policy, i));
 	if (r == 0)
 		r = subset_machines_search(c, &m, PRODUCT_NAMES, &witness);
 	if (r == -E2BIG)
@@ -82,7 +82,7 @@ static int try_assignments(struct subset_compare *c, const struct layer *l)
 
 int subset_env(struct subset_compare *c)
 {
-	int r = compare_names(c);
+	int r = subset_env_compare_names(c);
 
 	for (size_t i = 0; r == 0 && i < c->a.n; i++)
 		r = try_assignments(c, policy_layer(c->a.policy, i));

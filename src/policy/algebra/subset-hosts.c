@@ -27,7 +27,7 @@ struct candidates {
 	bool fine;
 };
 
-static int add_host(struct candidates *c, const char *text)
+static int subset_hosts_add_host(struct candidates *c, const char *text)
 {
 	if (!text)
 		return -ENOMEM;
@@ -40,14 +40,15 @@ static int add_host(struct candidates *c, const char *text)
 	return ARENA_PUSH(&c->arena, c->hosts, c->n_hosts, c->cap_hosts, text);
 }
 
-static int add_name(struct candidates *c, const char *name)
+static int subset_hosts_add_name(struct candidates *c, const char *name)
 {
-	int r = add_host(c, arena_strdup(&c->arena, name));
+	int r = subset_hosts_add_host(c, arena_strdup(&c->arena, name));
 
-	return r < 0 ? r : add_host(c, arena_printf(&c->arena, "%s.%s", c->fresh, name));
+	return r < 0 ? r
+		     : subset_hosts_add_host(c, arena_printf(&c->arena, "%s.%s", c->fresh, name));
 }
 
-static int add_address(struct candidates *c, const struct address *a)
+static int subset_hosts_add_address(struct candidates *c, const struct address *a)
 {
 	auto_buffer text = { 0 };
 
@@ -56,7 +57,8 @@ static int add_address(struct candidates *c, const struct address *a)
 	address_print(a, &text);
 	if (a->bits == 128)
 		buffer_addc(&text, ']');
-	return text.failed ? -ENOMEM : add_host(c, arena_strdup(&c->arena, buffer_text(&text)));
+	return text.failed ? -ENOMEM
+			   : subset_hosts_add_host(c, arena_strdup(&c->arena, buffer_text(&text)));
 }
 
 /* The address before or behind; wraps around at the ends, which does no harm. */
@@ -72,7 +74,7 @@ static struct address neighbour(struct address a, int step)
 	return a;
 }
 
-static int add_prefix(struct candidates *c, const struct prefix *p)
+static int subset_hosts_add_prefix(struct candidates *c, const struct prefix *p)
 {
 	struct address first = p->address, last = p->address, all[4];
 
@@ -83,7 +85,7 @@ static int add_prefix(struct candidates *c, const struct prefix *p)
 	all[2] = neighbour(first, -1);
 	all[3] = neighbour(last, 1);
 	for (size_t i = 0; i < 4; i++) {
-		int r = add_address(c, &all[i]);
+		int r = subset_hosts_add_address(c, &all[i]);
 
 		if (r < 0)
 			return r;
@@ -91,7 +93,7 @@ static int add_prefix(struct candidates *c, const struct prefix *p)
 	return 0;
 }
 
-static int add_port(struct candidates *c, unsigned port)
+static int subset_hosts_add_port(struct candidates *c, unsigned port)
 {
 	if (port > 65535)
 		return 0;
@@ -105,12 +107,12 @@ static int add_port(struct candidates *c, unsigned port)
 	return 0;
 }
 
-static int add_ports(struct candidates *c, const struct host_pattern *p)
+static int subset_hosts_add_ports(struct candidates *c, const struct host_pattern *p)
 {
 	const unsigned ends[] = { p->port_lo, p->port_hi, p->port_lo - 1u, p->port_hi + 1u };
 
 	for (size_t i = 0; i < 4; i++) {
-		int r = add_port(c, ends[i]);
+		int r = subset_hosts_add_port(c, ends[i]);
 
 		if (r < 0)
 			return r;
@@ -118,7 +120,7 @@ static int add_ports(struct candidates *c, const struct host_pattern *p)
 	return 0;
 }
 
-static int add_pattern(struct candidates *c, const struct host_pattern *p)
+static int subset_hosts_add_pattern(struct candidates *c, const struct host_pattern *p)
 {
 	int r = 0;
 
@@ -126,20 +128,20 @@ static int add_pattern(struct candidates *c, const struct host_pattern *p)
 	switch (p->kind) {
 	case HOST_NAME:
 	case HOST_SUBDOMAINS:
-		r = add_name(c, p->name);
+		r = subset_hosts_add_name(c, p->name);
 		break;
 	case HOST_PREFIX:
-		r = add_prefix(c, &p->prefix);
+		r = subset_hosts_add_prefix(c, &p->prefix);
 		break;
 	case HOST_SOCKET:
 		return ARENA_PUSH(&c->arena, c->sockets, c->n_sockets, c->cap_sockets, p->name);
 	case HOST_ANY:
 		break;
 	}
-	return r < 0 ? r : add_ports(c, p);
+	return r < 0 ? r : subset_hosts_add_ports(c, p);
 }
 
-static int add_layer(struct candidates *c, const struct layer *l)
+static int subset_hosts_add_layer(struct candidates *c, const struct layer *l)
 {
 	const struct sources *s = &l->sources[OPERATION_NET_CONNECT];
 
@@ -152,7 +154,7 @@ static int add_layer(struct candidates *c, const struct layer *l)
 			int r = host_pattern_parse(&p, &c->arena, g->all[k], NULL, NULL);
 
 			if (r == 0)
-				r = add_pattern(c, &p);
+				r = subset_hosts_add_pattern(c, &p);
 			if (r < 0)
 				return r;
 		}
@@ -164,26 +166,26 @@ static int add_layer(struct candidates *c, const struct layer *l)
 static int add_fixed(struct candidates *c)
 {
 	const struct address loopback = { .bits = 32, .bytes = { 127, 0, 0, 1 } };
-	int r = add_host(c, arena_printf(&c->arena, "%s.%s", c->fresh, c->fresh));
+	int r = subset_hosts_add_host(c, arena_printf(&c->arena, "%s.%s", c->fresh, c->fresh));
 
 	if (r == 0)
-		r = add_host(c, "8.8.4.4");
+		r = subset_hosts_add_host(c, "8.8.4.4");
 	if (r == 0)
-		r = add_address(c, &loopback);
+		r = subset_hosts_add_address(c, &loopback);
 	if (r == 0)
-		r = add_port(c, 0);
+		r = subset_hosts_add_port(c, 0);
 	if (r == 0)
-		r = add_port(c, 65535);
+		r = subset_hosts_add_port(c, 65535);
 	for (size_t i = 0; r == 0 && i < baseline_n_nets; i++)
-		r = baseline_nets[i].name ? add_name(c, baseline_nets[i].name)
-					  : add_prefix(c, &baseline_nets[i].prefix);
+		r = baseline_nets[i].name ? subset_hosts_add_name(c, baseline_nets[i].name)
+					  : subset_hosts_add_prefix(c, &baseline_nets[i].prefix);
 	return r;
 }
 
-static int add_side(struct candidates *c, const struct subset_side *side)
+static int subset_hosts_add_side(struct candidates *c, const struct subset_side *side)
 {
 	for (size_t i = 0; i < side->n; i++) {
-		int r = add_layer(c, policy_layer(side->policy, i));
+		int r = subset_hosts_add_layer(c, policy_layer(side->policy, i));
 
 		if (r < 0)
 			return r;
@@ -191,7 +193,7 @@ static int add_side(struct candidates *c, const struct subset_side *side)
 	return 0;
 }
 
-static int try_one(struct subset_compare *c, const char *host, unsigned port, bool udp)
+static int subset_hosts_try_one(struct subset_compare *c, const char *host, unsigned port, bool udp)
 {
 	char target[HOST_NAME_BYTES + 32];
 	struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
@@ -208,10 +210,10 @@ static int try_hosts(struct subset_compare *c, const struct candidates *all)
 		return -E2BIG;
 	for (size_t h = 0; h < all->n_hosts; h++) {
 		for (size_t p = 0; p < all->n_ports; p++) {
-			int r = try_one(c, all->hosts[h], all->ports[p], false);
+			int r = subset_hosts_try_one(c, all->hosts[h], all->ports[p], false);
 
 			if (r == 0)
-				r = try_one(c, all->hosts[h], all->ports[p], true);
+				r = subset_hosts_try_one(c, all->hosts[h], all->ports[p], true);
 			if (r)
 				return r;
 		}
@@ -241,9 +243,9 @@ int subset_hosts(struct subset_compare *c)
 	int r = add_fixed(&all);
 
 	if (r == 0)
-		r = add_side(&all, &c->a);
+		r = subset_hosts_add_side(&all, &c->a);
 	if (r == 0)
-		r = add_side(&all, &c->b);
+		r = subset_hosts_add_side(&all, &c->b);
 	if (r == 0)
 		r = try_hosts(c, &all);
 	if (r == 0)

@@ -8,7 +8,7 @@
 
 typedef uint64_t amount_fn(const struct permissions *p, int which);
 
-static uint64_t limit_of(const struct permissions *p, int which)
+static uint64_t subset_limits_limit_of(const struct permissions *p, int which)
 {
 	return p->limits.values[which];
 }
@@ -18,7 +18,7 @@ static uint64_t network_limit_of(const struct permissions *p, int which)
 	return which == 0 ? p->network.max_bytes : p->network.max_request_size;
 }
 
-static uint64_t least(const struct subset_side *side, amount_fn *of, int which)
+static uint64_t subset_limits_least(const struct subset_side *side, amount_fn *of, int which)
 {
 	uint64_t value = LIMIT_NONE;
 
@@ -33,7 +33,8 @@ static uint64_t least(const struct subset_side *side, amount_fn *of, int which)
 static int compare_amount(
 	struct subset_compare *c, const char *what, const char *name, amount_fn *of, int which)
 {
-	uint64_t a = least(&c->a, of, which), b = least(&c->b, of, which);
+	uint64_t a = subset_limits_least(&c->a, of, which),
+		 b = subset_limits_least(&c->b, of, which);
 	auto_buffer text = { 0 };
 
 	if (a <= b)
@@ -171,7 +172,7 @@ static int compare_network(struct subset_compare *c)
 }
 
 /* The least range of a service in B's layer; 0: none. */
-static uint64_t least_range(const struct permissions *p, const char *name)
+static uint64_t subset_limits_least_range(const struct permissions *p, const char *name)
 {
 	uint64_t range = 0;
 
@@ -206,7 +207,7 @@ static int compare_ranges(struct subset_compare *c)
 
 		for (size_t i = 0; i < b->n_services; i++) {
 			const char *name = b->services[i].name;
-			uint64_t range = least_range(b, name);
+			uint64_t range = subset_limits_least_range(b, name);
 			size_t k = 0;
 
 			while (range && k < c->a.n && !within_range(c->a.layers[k], name, range))
@@ -223,7 +224,8 @@ int subset_limits(struct subset_compare *c)
 	int r = 0;
 
 	for (int l = 0; r == 0 && l < LIMIT_COUNT; l++)
-		r = compare_amount(c, "limits", limit_name((enum limit)l), limit_of, l);
+		r = compare_amount(
+			c, "limits", limit_name((enum limit)l), subset_limits_limit_of, l);
 	if (r == 0)
 		r = compare_network(c);
 	return r == 0 ? compare_ranges(c) : r;

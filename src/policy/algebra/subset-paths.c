@@ -47,7 +47,8 @@ int subset_machine_add(struct subset_machines *m, struct subset_machine *to,
 	return automaton_add_all(to->automaton, globs, g->n, rank);
 }
 
-static enum verdict strictest(const struct subset_machine *m, const uint32_t *ranks, size_t n)
+static enum verdict subset_paths_strictest(
+	const struct subset_machine *m, const uint32_t *ranks, size_t n)
 {
 	enum verdict v = n ? VERDICT_ALLOW : VERDICT_DENY;
 
@@ -61,8 +62,8 @@ static int a_allows_more(void *data, const uint32_t *ranks)
 {
 	const struct subset_machines *m = data;
 
-	return strictest(m->items, ranks, m->n_a) >
-	       strictest(m->items + m->n_a, ranks + m->n_a, m->n - m->n_a);
+	return subset_paths_strictest(m->items, ranks, m->n_a) >
+	       subset_paths_strictest(m->items + m->n_a, ranks + m->n_a, m->n - m->n_a);
 }
 
 int subset_machines_search(struct subset_compare *c, struct subset_machines *m,
@@ -88,7 +89,7 @@ static enum verdict fallback_of(const struct layer *l)
 	return l->mode == MODE_ENFORCE ? l->fallback : VERDICT_ALLOW;
 }
 
-static int add_layer(struct subset_machines *m, const struct subset_compare *c,
+static int subset_paths_add_layer(struct subset_machines *m, const struct subset_compare *c,
 	const struct layer *l, enum operation op)
 {
 	const struct sources *s = &l->sources[op];
@@ -102,11 +103,11 @@ static int add_layer(struct subset_machines *m, const struct subset_compare *c,
 	return r;
 }
 
-static int add_side(struct subset_machines *m, const struct subset_compare *c,
+static int subset_paths_add_side(struct subset_machines *m, const struct subset_compare *c,
 	const struct subset_side *side, enum operation op)
 {
 	for (size_t i = 0; i < side->n; i++) {
-		int r = add_layer(m, c, policy_layer(side->policy, i), op);
+		int r = subset_paths_add_layer(m, c, policy_layer(side->policy, i), op);
 
 		if (r < 0)
 			return r;
@@ -114,15 +115,15 @@ static int add_side(struct subset_machines *m, const struct subset_compare *c,
 	return 0;
 }
 
-static int compare_files(struct subset_compare *c, enum operation op)
+static int subset_paths_compare_files(struct subset_compare *c, enum operation op)
 {
 	auto_subset_machines m = { 0 };
 	auto_buffer witness = { 0 };
-	int r = add_side(&m, c, &c->a, op);
+	int r = subset_paths_add_side(&m, c, &c->a, op);
 
 	m.n_a = m.n;
 	if (r == 0)
-		r = add_side(&m, c, &c->b, op);
+		r = subset_paths_add_side(&m, c, &c->b, op);
 	if (r == 0)
 		r = subset_machines_search(c, &m, PRODUCT_PATHS, &witness);
 	if (r == -E2BIG)
@@ -166,9 +167,9 @@ static int compare_dangerous(struct subset_compare *c)
 
 int subset_paths(struct subset_compare *c)
 {
-	int r = compare_files(c, OPERATION_FS_READ);
+	int r = subset_paths_compare_files(c, OPERATION_FS_READ);
 
 	if (r == 0)
-		r = compare_files(c, OPERATION_FS_WRITE);
+		r = subset_paths_compare_files(c, OPERATION_FS_WRITE);
 	return r == 0 ? compare_dangerous(c) : r;
 }

@@ -22,7 +22,8 @@ struct words {
 	bool wild, several;
 };
 
-static int add_word(struct arena *a, const char ***words, size_t *n, size_t *cap, const char *word)
+static int subset_services_add_word(
+	struct arena *a, const char ***words, size_t *n, size_t *cap, const char *word)
 {
 	for (size_t i = 0; i < *n; i++) {
 		if (strcmp((*words)[i], word) == 0)
@@ -31,15 +32,15 @@ static int add_word(struct arena *a, const char ***words, size_t *n, size_t *cap
 	return ARENA_PUSH(a, *words, *n, *cap, word);
 }
 
-static int add_value(struct words *w, const char *value)
+static int subset_services_add_value(struct words *w, const char *value)
 {
 	w->wild |= strpbrk(value, "*?") != NULL;
-	return add_word(&w->arena, &w->values, &w->n_values, &w->cap_values, value);
+	return subset_services_add_word(&w->arena, &w->values, &w->n_values, &w->cap_values, value);
 }
 
-static int add_service(struct words *w, const struct service *s)
+static int subset_services_add_service(struct words *w, const struct service *s)
 {
-	int r = add_word(&w->arena, &w->names, &w->n_names, &w->cap_names, s->name);
+	int r = subset_services_add_word(&w->arena, &w->names, &w->n_names, &w->cap_names, s->name);
 
 	w->several |= s->n_scopes > 1;
 	for (size_t i = 0; r == 0 && i < s->n_scopes; i++) {
@@ -47,14 +48,14 @@ static int add_service(struct words *w, const struct service *s)
 
 		for (size_t k = 0; r == 0 && k < values->n; k++) {
 			w->several |= values->items[k].n > 1;
-			r = add_value(w, values->items[k].all[0]);
+			r = subset_services_add_value(w, values->items[k].all[0]);
 		}
 	}
 	return r;
 }
 
 /* A rule's pattern: its service, and its value if it has one. */
-static int add_rule(struct words *w, const struct grant *g)
+static int subset_services_add_rule(struct words *w, const struct grant *g)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		struct service_request p;
@@ -65,17 +66,18 @@ static int add_rule(struct words *w, const struct grant *g)
 		if (strcmp(g->all[i], "*") == 0 || service_request_parse(&p, g->all[i]) < 0)
 			continue;
 		name = arena_strndup(&w->arena, p.name, p.name_len);
-		r = name ? add_word(&w->arena, &w->names, &w->n_names, &w->cap_names, name)
+		r = name ? subset_services_add_word(
+				   &w->arena, &w->names, &w->n_names, &w->cap_names, name)
 			 : -ENOMEM;
 		if (r == 0 && p.value)
-			r = add_value(w, p.value);
+			r = subset_services_add_value(w, p.value);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int add_side(struct words *w, const struct subset_side *side)
+static int subset_services_add_side(struct words *w, const struct subset_side *side)
 {
 	int r = 0;
 
@@ -85,15 +87,15 @@ static int add_side(struct words *w, const struct subset_side *side)
 
 		w->n_rules += rules->n + layer->n_services;
 		for (size_t i = 0; r == 0 && i < layer->n_services; i++)
-			r = add_service(w, &layer->services[i]);
+			r = subset_services_add_service(w, &layer->services[i]);
 		for (size_t i = 0; r == 0 && i < rules->n; i++)
-			r = add_rule(w, rules->items[i].grant);
+			r = subset_services_add_rule(w, rules->items[i].grant);
 	}
 	return r;
 }
 
-static int try_one(struct subset_compare *c, struct words *w, const char *name, const char *access,
-	const char *value)
+static int subset_services_try_one(struct subset_compare *c, struct words *w, const char *name,
+	const char *access, const char *value)
 {
 	const char *target = arena_printf(
 		&w->arena, "%s.%s%s%s", name, access, value ? ":" : "", value ? value : "");
@@ -105,26 +107,28 @@ static int try_one(struct subset_compare *c, struct words *w, const char *name, 
 static int try_service(struct subset_compare *c, struct words *w, const char *name)
 {
 	for (size_t a = 0; a < sizeof(accesses) / sizeof(accesses[0]); a++) {
-		int r = try_one(c, w, name, accesses[a], NULL);
+		int r = subset_services_try_one(c, w, name, accesses[a], NULL);
 
 		for (size_t v = 0; r == 0 && v < w->n_values; v++)
-			r = try_one(c, w, name, accesses[a], w->values[v]);
+			r = subset_services_try_one(c, w, name, accesses[a], w->values[v]);
 		if (r)
 			return r;
 	}
 	return 0;
 }
 
-static int compare(struct subset_compare *c, struct words *w)
+static int subset_services_compare(struct subset_compare *c, struct words *w)
 {
-	int r = add_side(w, &c->a);
+	int r = subset_services_add_side(w, &c->a);
 
 	if (r == 0)
-		r = add_side(w, &c->b);
+		r = subset_services_add_side(w, &c->b);
 	if (r == 0)
-		r = add_word(&w->arena, &w->names, &w->n_names, &w->cap_names, c->fresh);
+		r = subset_services_add_word(
+			&w->arena, &w->names, &w->n_names, &w->cap_names, c->fresh);
 	if (r == 0)
-		r = add_word(&w->arena, &w->values, &w->n_values, &w->cap_values, c->fresh);
+		r = subset_services_add_word(
+			&w->arena, &w->values, &w->n_values, &w->cap_values, c->fresh);
 	if (r == 0 && w->n_names * w->n_values > TRIES_TIMES_RULES_MAX / (w->n_rules + 1))
 		return -E2BIG;
 	for (size_t i = 0; r == 0 && i < w->n_names; i++)
@@ -135,7 +139,7 @@ static int compare(struct subset_compare *c, struct words *w)
 int subset_services(struct subset_compare *c)
 {
 	struct words w = { 0 };
-	int r = compare(c, &w);
+	int r = subset_services_compare(c, &w);
 
 	if (r == -E2BIG)
 		r = subset_too_complex(c, "services with wildcards or several scopes");

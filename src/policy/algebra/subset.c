@@ -111,7 +111,7 @@ static int choose_fresh(struct subset_compare *c)
 	return subset_too_complex(c, "names made to look like a witness");
 }
 
-static bool listens(const struct permissions *p, const char *port)
+static bool subset_listens(const struct permissions *p, const char *port)
 {
 	for (size_t i = 0; i < p->listen.n; i++) {
 		if (strcmp(p->listen.items[i].all[0], port) == 0)
@@ -123,7 +123,7 @@ static bool listens(const struct permissions *p, const char *port)
 static bool all_listen(const struct subset_side *side, const char *port)
 {
 	for (size_t i = 0; i < side->n; i++) {
-		if (!listens(side->layers[i], port))
+		if (!subset_listens(side->layers[i], port))
 			return false;
 	}
 	return side->n > 0;
@@ -142,7 +142,7 @@ static int compare_listen(struct subset_compare *c)
 	return 0;
 }
 
-static int prepare(struct subset_side *side, const struct permissions *p,
+static int subset_prepare(struct subset_side *side, const struct permissions *p,
 	const struct policy_options *options, struct error *e)
 {
 	/* Without a resolver a program's name is a word like any other, the same on both sides. */
@@ -178,9 +178,9 @@ int subset_compare(struct subset *ret, const struct permissions *a, const struct
 	int r;
 
 	*ret = (struct subset){ .answer = SUBSET_TOO_COMPLEX };
-	r = prepare(&c.a, a, options, e);
+	r = subset_prepare(&c.a, a, options, e);
 	if (r == 0)
-		r = prepare(&c.b, b, options, e);
+		r = subset_prepare(&c.b, b, options, e);
 	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
 		r = parts[i](&c);
 	if (r == -E2BIG)

@@ -28,10 +28,10 @@ struct location field_location(const struct field *f)
 }
 
 /* The keys from the top down to f; items of lists have none of their own. */
-static void add_name(const struct field *f, struct buffer *out)
+static void field_add_name(const struct field *f, struct buffer *out)
 {
 	if (f->up)
-		add_name(f->up, out);
+		field_add_name(f->up, out);
 	if (!f->node->key)
 		return;
 	if (out->len)
@@ -40,11 +40,11 @@ static void add_name(const struct field *f, struct buffer *out)
 }
 
 /* The dotted name in quotes. */
-static void print_name(const struct field *f, char name[NAME_BYTES])
+static void field_print_name(const struct field *f, char name[NAME_BYTES])
 {
 	auto_buffer dotted = { 0 };
 
-	add_name(f, &dotted);
+	field_add_name(f, &dotted);
 	if (dotted.len)
 		(void)snprintf(name, NAME_BYTES, "`%s`", buffer_text(&dotted));
 	else
@@ -60,7 +60,7 @@ int field_fail(const struct field *f, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	print_name(f, name);
+	field_print_name(f, name);
 	return error_set(f->error, -EINVAL, &where, "%s: %s", name, text);
 }
 
@@ -69,7 +69,7 @@ int field_expected(const struct field *f, const char *what)
 	struct location where = field_location(f);
 	char name[NAME_BYTES];
 
-	print_name(f, name);
+	field_print_name(f, name);
 	return error_set(f->error, -EINVAL, &where, "%s must be %s, not %s", name, what,
 		node_type_name(f->node->type));
 }
@@ -103,7 +103,7 @@ int field_unknown(const struct field *f, const struct field_table *table)
 	for (size_t i = 0; i < table->n && n < SUGGEST_MAX; i++)
 		names[n++] = table->keys[i].name;
 	near = suggest(f->node->key, names, n);
-	add_name(f->up, &dotted);
+	field_add_name(f->up, &dotted);
 	if (dotted.len)
 		buffer_addc(&dotted, '.');
 	if (near)
@@ -116,7 +116,7 @@ int field_unknown(const struct field *f, const struct field_table *table)
 	return -EINVAL;
 }
 
-static const struct field_key *find_key(const struct field_table *table, const char *name)
+static const struct field_key *field_find_key(const struct field_table *table, const char *name)
 {
 	for (size_t i = 0; i < table->n; i++) {
 		if (strcmp(table->keys[i].name, name) == 0)
@@ -125,7 +125,7 @@ static const struct field_key *find_key(const struct field_table *table, const c
 	return NULL;
 }
 
-static int check_required(const struct field *f, const struct field_table *table)
+static int field_check_required(const struct field *f, const struct field_table *table)
 {
 	for (size_t i = 0; i < table->n; i++) {
 		if (table->keys[i].required && !node_get(f->node, table->keys[i].name))
@@ -141,7 +141,7 @@ int field_read_map(const struct field *f, const struct field_table *table, void 
 	if (f->node->type != NODE_MAP)
 		return field_expected(f, "a map");
 	for (const struct node *n = f->node->first; r == 0 && n; n = n->next) {
-		const struct field_key *key = find_key(table, n->key);
+		const struct field_key *key = field_find_key(table, n->key);
 		struct field child = field_child(f, n);
 
 		child.how = key ? key->how : NULL;
@@ -152,7 +152,7 @@ int field_read_map(const struct field *f, const struct field_table *table, void 
 					 : field_unknown(&child, table);
 	}
 	/* Last: what is missing may be there, misspelt. */
-	return r < 0 ? r : check_required(f, table);
+	return r < 0 ? r : field_check_required(f, table);
 }
 
 /* A single value where a list is wanted is the commonest slip: say how to write it. */

@@ -50,7 +50,7 @@ struct names {
 	size_t n, cap;
 };
 
-static int add_name(const struct field *f, void *into)
+static int format_add_name(const struct field *f, void *into)
 {
 	struct names *names = into;
 	const char *text = NULL;
@@ -72,7 +72,7 @@ static int add_name(const struct field *f, void *into)
 int manifest_part_names(const struct field *f, struct arena *a, const char ***names, size_t *n)
 {
 	struct names all = { .arena = a, .items = *names, .n = *n, .cap = *n };
-	int r = field_read_list(f, add_name, &all);
+	int r = field_read_list(f, format_add_name, &all);
 
 	*names = all.items;
 	*n = all.n;

@@ -21,14 +21,14 @@
 #include "policy/format/permissions-read.h"
 #include "policy/format/permissions-text.h"
 
-static manifest_reader read_permissions;
+static manifest_reader manifest_read_permissions;
 
 static const struct {
 	const char *name;
 	manifest_reader *read;
 } formats[] = {
 	[MANIFEST_UNKNOWN] = { "unknown", NULL },
-	[MANIFEST_PERMISSIONS] = { "permissions", read_permissions },
+	[MANIFEST_PERMISSIONS] = { "permissions", manifest_read_permissions },
 	[MANIFEST_SKILL] = { "skill", manifest_skill_read },
 	[MANIFEST_SKILL_MD] = { "skill.md", manifest_skill_read },
 	[MANIFEST_NANOCRAB] = { "manifest", manifest_nanocrab_read },
@@ -219,14 +219,14 @@ static int kind_by_keys(const struct document *d, struct error *e, enum manifest
 
 /* Reading */
 
-static int read_permissions(struct manifest *m, const struct document *d, struct error *e)
+static int manifest_read_permissions(struct manifest *m, const struct document *d, struct error *e)
 {
 	const struct node *inner = d->root->count == 1 ? node_get(d->root, "permissions") : NULL;
 
 	return permissions_read_node(m->permissions, d, inner ? inner : d->root, e);
 }
 
-static int read_document(
+static int manifest_read_document(
 	struct document *d, const char *file, const char *text, size_t len, struct error *e)
 {
 	if (file && has_suffix(file, ".json"))
@@ -234,24 +234,24 @@ static int read_document(
 	return yaml_read(d, file, 1, text, len, e);
 }
 
-static int out_of_memory(struct error *e)
+static int manifest_out_of_memory(struct error *e)
 {
 	(void)error_set(e, -ENOMEM, NULL, "out of memory");
 	return -ENOMEM;
 }
 
-static int read_tree(
+static int manifest_read_tree(
 	struct manifest *m, enum manifest_kind kind, const struct document *d, struct error *e)
 {
 	int r = 0;
 
 	m->permissions = permissions_new();
 	if (!m->permissions)
-		return out_of_memory(e);
+		return manifest_out_of_memory(e);
 	if (d->file) {
 		m->permissions->origin = arena_strdup(m->permissions->arena, d->file);
 		if (!m->permissions->origin)
-			return out_of_memory(e);
+			return manifest_out_of_memory(e);
 	}
 	if (kind == MANIFEST_UNKNOWN)
 		r = kind_by_keys(d, e, &kind);
@@ -276,7 +276,7 @@ static int read_skill_md(
 			      "and a line ---");
 		return -EINVAL;
 	}
-	r = read_tree(m, MANIFEST_SKILL_MD, &f.meta, e);
+	r = manifest_read_tree(m, MANIFEST_SKILL_MD, &f.meta, e);
 	m->body = f.body;
 	return r;
 }
@@ -285,9 +285,9 @@ static int read_plain(struct manifest *m, enum manifest_kind kind, const char *f
 	const char *text, size_t len, struct error *e)
 {
 	auto_document d = { 0 };
-	int r = read_document(&d, file, text, len, e);
+	int r = manifest_read_document(&d, file, text, len, e);
 
-	return r < 0 ? r : read_tree(m, kind, &d, e);
+	return r < 0 ? r : manifest_read_tree(m, kind, &d, e);
 }
 
 int manifest_read(struct manifest *m, enum manifest_kind kind, const char *file, const char *text,
@@ -331,15 +331,15 @@ int manifest_add_rules(
 
 	if (m->kind != MANIFEST_RULES)
 		return error_set(e, -EINVAL, NULL, "rules can only be added to rules");
-	r = read_document(&d, file, text, len, e);
+	r = manifest_read_document(&d, file, text, len, e);
 	if (r < 0)
 		return r;
-	r = read_tree(&more, MANIFEST_RULES, &d, e);
+	r = manifest_read_tree(&more, MANIFEST_RULES, &d, e);
 	if (r < 0)
 		return r;
 	r = join_rules(m->permissions, more.permissions);
 	if (r < 0)
-		return out_of_memory(e);
+		return manifest_out_of_memory(e);
 	if (node_get(d.root, "defaultAction"))
 		m->permissions->fallback =
 			verdict_strictest(m->permissions->fallback, more.permissions->fallback);

@@ -95,7 +95,7 @@ static int add_rows(struct permissions *p, const struct row *rows, size_t n)
 }
 
 /* A folder and all below it may be written. */
-static int add_folder(struct permissions *p, const char *folder, struct error *e)
+static int mode_add_folder(struct permissions *p, const char *folder, struct error *e)
 {
 	auto_buffer pattern = { 0 };
 	char normal[PATH_BYTES];
@@ -115,13 +115,13 @@ static int add_folder(struct permissions *p, const char *folder, struct error *e
 	return permissions_add(p, &p->fs_write, buffer_text(&pattern), NULL);
 }
 
-static int add_folders(struct permissions *p, const char *data_dir, const char *const *extra,
+static int mode_add_folders(struct permissions *p, const char *data_dir, const char *const *extra,
 	size_t n_extra, struct error *e)
 {
-	int r = add_folder(p, data_dir, e);
+	int r = mode_add_folder(p, data_dir, e);
 
 	for (size_t i = 0; r == 0 && i < n_extra; i++)
-		r = add_folder(p, extra[i], e);
+		r = mode_add_folder(p, extra[i], e);
 	return r;
 }
 
@@ -137,6 +137,6 @@ int agent_mode_permissions(enum agent_mode mode, const char *data_dir, const cha
 	else if (r == 0)
 		r = add_rows(p, confined, sizeof(confined) / sizeof(confined[0]));
 	if (r == 0 && mode != AGENT_MODE_RWX)
-		r = add_folders(p, data_dir, extra, n_extra, e);
+		r = mode_add_folders(p, data_dir, extra, n_extra, e);
 	return r == -ENOMEM ? error_set(e, r, NULL, "out of memory") : r;
 }

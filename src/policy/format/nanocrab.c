@@ -34,7 +34,7 @@ static int add_http_port(const struct field *f, struct permissions *p,
 			       : permissions_add(p, &p->network_allow, buffer_text(&text), &where));
 }
 
-static bool has_port(const struct host_pattern *host, const char *text)
+static bool format_nanocrab_has_port(const struct host_pattern *host, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -56,7 +56,7 @@ static int read_http_host(const struct field *f, void *into)
 		return field_result(f, r);
 	if (host.transport != TRANSPORT_TCP)
 		return field_fail(f, "`%s` is nothing that HTTP can reach", text);
-	if (has_port(&host, text))
+	if (format_nanocrab_has_port(&host, text))
 		return manifest_part_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
 	for (size_t i = 0; r == 0 && i < FIELD_COUNT(http_ports); i++)
 		r = add_http_port(f, p, &host, http_ports[i]);
@@ -78,7 +78,7 @@ static int read_rate(const struct field *f, void *into)
 	return field_rate(f, &((struct permissions *)into)->network.rate);
 }
 
-static int read_methods(const struct field *f, void *into)
+static int format_nanocrab_read_methods(const struct field *f, void *into)
 {
 	struct permissions *p = into;
 
@@ -90,7 +90,7 @@ static const struct field_key http_keys[] = {
 	FIELD("allowed_hosts", read_http_hosts),
 	FIELD("max_request_size", read_request_size),
 	FIELD("rate_limit", read_rate),
-	FIELD("methods", read_methods),
+	FIELD("methods", format_nanocrab_read_methods),
 };
 
 /* network_socket */
@@ -168,7 +168,7 @@ struct service_row {
 static const struct service_row email = { "email", SERVICE_SEND, "recipients" };
 static const struct service_row browser = { "browser", SERVICE_OPEN, "domains" };
 
-static struct service *find_service(const struct field *f, struct permissions *p)
+static struct service *format_nanocrab_find_service(const struct field *f, struct permissions *p)
 {
 	const struct service_row *row = f->how;
 
@@ -179,7 +179,7 @@ static int grant_service(const struct field *f, void *into)
 {
 	const struct service_row *row = f->how;
 	struct permissions *p = into;
-	struct service *s = find_service(f, p);
+	struct service *s = format_nanocrab_find_service(f, p);
 
 	if (!s)
 		return field_result(f, -ENOMEM);
@@ -189,22 +189,22 @@ static int grant_service(const struct field *f, void *into)
 	return 0;
 }
 
-static int read_scope(const struct field *f, void *into)
+static int format_nanocrab_read_scope(const struct field *f, void *into)
 {
 	const struct service_row *row = f->how;
-	struct service *s = find_service(f, into);
+	struct service *s = format_nanocrab_find_service(f, into);
 
 	return s ? permissions_read_scope(f, into, s, row->scope) : field_result(f, -ENOMEM);
 }
 
 static const struct field_key email_keys[] = {
 	FIELD("enabled", grant_service, .how = &email, .required = true),
-	FIELD("allowed_recipients", read_scope, .how = &email),
+	FIELD("allowed_recipients", format_nanocrab_read_scope, .how = &email),
 };
 
 static const struct field_key browser_keys[] = {
 	FIELD("enabled", grant_service, .how = &browser, .required = true),
-	FIELD("allowed_domains", read_scope, .how = &browser),
+	FIELD("allowed_domains", format_nanocrab_read_scope, .how = &browser),
 };
 
 /* The table of capabilities */
@@ -247,7 +247,7 @@ static int read_capabilities(const struct field *f, void *into)
 
 /* limits, wasm, and the top */
 
-static int read_memory(const struct field *f, void *into)
+static int format_nanocrab_read_memory(const struct field *f, void *into)
 {
 	struct manifest *m = into;
 
@@ -273,13 +273,13 @@ static int read_fuel(const struct field *f, void *into)
 }
 
 static const struct field_key limit_keys[] = {
-	FIELD("max_memory", read_memory),
+	FIELD("max_memory", format_nanocrab_read_memory),
 	FIELD("max_execution_time", read_time),
 	FIELD("max_fuel", read_fuel),
 };
 static const struct field_table limit_table = FIELD_TABLE(limit_keys);
 
-static int read_limits(const struct field *f, void *into)
+static int format_nanocrab_read_limits(const struct field *f, void *into)
 {
 	return field_read_map(f, &limit_table, into);
 }
@@ -299,11 +299,11 @@ static int read_wasm(const struct field *f, void *into)
 	return field_read_map(f, &wasm_table, into);
 }
 
-static field_reader read_other;
+static field_reader format_nanocrab_read_other;
 
 static const struct field_key crab_keys[] = {
 	FIELD("capabilities", read_capabilities),
-	FIELD("limits", read_limits),
+	FIELD("limits", format_nanocrab_read_limits),
 	FIELD("wasm", read_wasm),
 	FIELD("name", manifest_part_text, .how = MANIFEST_TEXT(name)),
 	FIELD("version", manifest_part_text, .how = MANIFEST_TEXT(version)),
@@ -313,11 +313,11 @@ static const struct field_key crab_keys[] = {
 static const struct field_table crab_table = {
 	.keys = crab_keys,
 	.n = FIELD_COUNT(crab_keys),
-	.other = read_other,
+	.other = format_nanocrab_read_other,
 };
 
 /* What only looks like a key that grants or limits must not pass for one that means nothing. */
-static int read_other(const struct field *f, void *into)
+static int format_nanocrab_read_other(const struct field *f, void *into)
 {
 	static const char *const guarded[] = { "capabilities", "limits", "permissions" };
 

@@ -25,21 +25,23 @@ struct printer {
 	bool failed;
 };
 
-static void put(struct printer *pr, struct node *map, const char *key, struct node *child)
+static void permissions_print_put(
+	struct printer *pr, struct node *map, const char *key, struct node *child)
 {
 	if (!map || !child || !node_put(pr->arena, map, key, child))
 		pr->failed = true;
 }
 
-static void append(struct printer *pr, struct node *list, struct node *child)
+static void permissions_print_append(struct printer *pr, struct node *list, struct node *child)
 {
 	if (!list || !child || !node_append(list, child))
 		pr->failed = true;
 }
 
-static void put_text(struct printer *pr, struct node *map, const char *key, const char *text)
+static void permissions_print_put_text(
+	struct printer *pr, struct node *map, const char *key, const char *text)
 {
-	put(pr, map, key, node_new_text(pr->arena, text));
+	permissions_print_put(pr, map, key, node_new_text(pr->arena, text));
 }
 
 /* A section that is left out when nothing was put into it. */
@@ -48,7 +50,7 @@ static void put_section(struct printer *pr, struct node *map, const char *key, s
 	if (!section)
 		pr->failed = true;
 	else if (section->count)
-		put(pr, map, key, section);
+		permissions_print_put(pr, map, key, section);
 }
 
 /* An amount; digits alone are a number. */
@@ -70,7 +72,7 @@ static void put_size(struct printer *pr, struct node *map, const char *key, uint
 	if (bytes == LIMIT_NONE)
 		return;
 	unit_print_size(bytes, &text);
-	put(pr, map, key, amount_node(pr, &text));
+	permissions_print_put(pr, map, key, amount_node(pr, &text));
 }
 
 static void put_duration(struct printer *pr, struct node *map, const char *key, uint64_t ms)
@@ -80,7 +82,7 @@ static void put_duration(struct printer *pr, struct node *map, const char *key, 
 	if (ms == LIMIT_NONE)
 		return;
 	unit_print_duration(ms, &text);
-	put(pr, map, key, amount_node(pr, &text));
+	permissions_print_put(pr, map, key, amount_node(pr, &text));
 }
 
 static void put_rate(struct printer *pr, struct node *map, const char *key, const struct rate *r)
@@ -90,13 +92,14 @@ static void put_rate(struct printer *pr, struct node *map, const char *key, cons
 	if (r->count == 0)
 		return;
 	unit_print_rate(r, &text);
-	put(pr, map, key, amount_node(pr, &text));
+	permissions_print_put(pr, map, key, amount_node(pr, &text));
 }
 
-static void put_count(struct printer *pr, struct node *map, const char *key, uint64_t n)
+static void permissions_print_put_count(
+	struct printer *pr, struct node *map, const char *key, uint64_t n)
 {
 	if (n != LIMIT_NONE)
-		put(pr, map, key,
+		permissions_print_put(pr, map, key,
 			node_new_integer(pr->arena, (int64_t)(n < INT64_MAX ? n : INT64_MAX)));
 }
 
@@ -180,8 +183,8 @@ static struct node *grant_node(struct printer *pr, const struct grant *g)
 	map = node_new(pr->arena, NODE_MAP);
 	all = node_new(pr->arena, NODE_LIST);
 	for (size_t i = 0; i < g->n; i++)
-		append(pr, all, node_new_text(pr->arena, g->all[i]));
-	put(pr, map, "all", all);
+		permissions_print_append(pr, all, node_new_text(pr->arena, g->all[i]));
+	permissions_print_put(pr, map, "all", all);
 	return map;
 }
 
@@ -191,7 +194,7 @@ static struct node *list_node(struct printer *pr, const struct grant_list *list)
 	struct node *n = node_new(pr->arena, NODE_LIST);
 
 	for (size_t i = 0; i < sorted.n; i++)
-		append(pr, n, grant_node(pr, &sorted.items[i]));
+		permissions_print_append(pr, n, grant_node(pr, &sorted.items[i]));
 	return n;
 }
 
@@ -219,12 +222,13 @@ static void put_listen(struct printer *pr, struct node *network, const struct gr
 	struct node *n = node_new(pr->arena, NODE_LIST);
 
 	for (size_t i = 0; i < sorted.n; i++)
-		append(pr, n,
+		permissions_print_append(pr, n,
 			node_new_integer(pr->arena, strtol(sorted.items[i].all[0], NULL, 10)));
 	put_section(pr, network, "listen", n);
 }
 
-static void put_network(struct printer *pr, struct node *top, const struct permissions *p)
+static void permissions_print_put_network(
+	struct printer *pr, struct node *top, const struct permissions *p)
 {
 	struct node *network = node_new(pr->arena, NODE_MAP);
 
@@ -260,7 +264,7 @@ static struct node *access_node(struct printer *pr, unsigned access)
 	list = node_new(pr->arena, NODE_LIST);
 	for (size_t i = 0; i < 4; i++) {
 		if (access & words[i].access)
-			append(pr, list, node_new_text(pr->arena, words[i].name));
+			permissions_print_append(pr, list, node_new_text(pr->arena, words[i].name));
 	}
 	return list;
 }
@@ -284,7 +288,7 @@ static int compare_guest_paths(const void *x, const void *y)
 }
 
 /* Highest first; rules of one priority stay in the order they were written in. */
-static int compare_rules(const void *x, const void *y)
+static int permissions_print_compare_rules(const void *x, const void *y)
 {
 	const struct rule *a = *(const struct rule *const *)x, *b = *(const struct rule *const *)y;
 
@@ -294,8 +298,8 @@ static int compare_rules(const void *x, const void *y)
 }
 
 /* Pointers to the n items of an array, sorted; NULL when out of memory. */
-static const void **sort_items(struct printer *pr, const void *items, size_t n, size_t size,
-	int (*compare)(const void *, const void *))
+static const void **permissions_print_sort_items(struct printer *pr, const void *items, size_t n,
+	size_t size, int (*compare)(const void *, const void *))
 {
 	const void **sorted = arena_calloc(pr->arena, n + 1, sizeof(*sorted));
 
@@ -311,15 +315,15 @@ static const void **sort_items(struct printer *pr, const void *items, size_t n, 
 
 static struct node *service_node(struct printer *pr, const struct service *s)
 {
-	const void **scopes =
-		sort_items(pr, s->scopes, s->n_scopes, sizeof(*s->scopes), compare_scopes);
+	const void **scopes = permissions_print_sort_items(
+		pr, s->scopes, s->n_scopes, sizeof(*s->scopes), compare_scopes);
 	struct node *n = node_new(pr->arena, NODE_MAP);
 
-	put(pr, n, "access", access_node(pr, s->access));
+	permissions_print_put(pr, n, "access", access_node(pr, s->access));
 	for (size_t i = 0; scopes && i < s->n_scopes; i++) {
 		const struct service_scope *scope = scopes[i];
 
-		put(pr, n, scope->key, list_node(pr, &scope->values));
+		permissions_print_put(pr, n, scope->key, list_node(pr, &scope->values));
 	}
 	if (s->range_seconds)
 		put_duration(pr, n, "range", s->range_seconds * 1000);
@@ -328,15 +332,15 @@ static struct node *service_node(struct printer *pr, const struct service *s)
 
 static void put_services(struct printer *pr, struct node *top, const struct permissions *p)
 {
-	const void **sorted =
-		sort_items(pr, p->services, p->n_services, sizeof(*p->services), compare_services);
+	const void **sorted = permissions_print_sort_items(
+		pr, p->services, p->n_services, sizeof(*p->services), compare_services);
 	struct node *services = node_new(pr->arena, NODE_MAP);
 
 	for (size_t i = 0; sorted && i < p->n_services; i++) {
 		const struct service *s = sorted[i];
 
 		if (s->access != SERVICE_NONE)
-			put(pr, services, s->name, service_node(pr, s));
+			permissions_print_put(pr, services, s->name, service_node(pr, s));
 	}
 	put_section(pr, top, "services", services);
 }
@@ -348,17 +352,17 @@ static void put_limits(struct printer *pr, struct node *top, const struct permis
 
 	put_duration(pr, limits, "timeout", values[LIMIT_TIMEOUT_MS]);
 	put_size(pr, limits, "memory", values[LIMIT_MEMORY]);
-	put_count(pr, limits, "pids", values[LIMIT_PIDS]);
+	permissions_print_put_count(pr, limits, "pids", values[LIMIT_PIDS]);
 	put_size(pr, limits, "output", values[LIMIT_OUTPUT]);
 	put_size(pr, limits, "file_size", values[LIMIT_FILE_SIZE]);
-	put_count(pr, limits, "open_files", values[LIMIT_OPEN_FILES]);
-	put_count(pr, limits, "fuel", values[LIMIT_FUEL]);
+	permissions_print_put_count(pr, limits, "open_files", values[LIMIT_OPEN_FILES]);
+	permissions_print_put_count(pr, limits, "fuel", values[LIMIT_FUEL]);
 	put_section(pr, top, "limits", limits);
 }
 
 static void put_guest_paths(struct printer *pr, struct node *top, const struct permissions *p)
 {
-	const void **sorted = sort_items(
+	const void **sorted = permissions_print_sort_items(
 		pr, p->guest_paths, p->n_guest_paths, sizeof(*p->guest_paths), compare_guest_paths);
 	struct node *list = node_new(pr->arena, NODE_LIST);
 
@@ -366,10 +370,10 @@ static void put_guest_paths(struct printer *pr, struct node *top, const struct p
 		const struct guest_path *g = sorted[i];
 		struct node *n = node_new(pr->arena, NODE_MAP);
 
-		put_text(pr, n, "guest", g->guest);
-		put_text(pr, n, "host", g->host);
-		put_text(pr, n, "mode", g->writable ? "rw" : "ro");
-		append(pr, list, n);
+		permissions_print_put_text(pr, n, "guest", g->guest);
+		permissions_print_put_text(pr, n, "host", g->host);
+		permissions_print_put_text(pr, n, "mode", g->writable ? "rw" : "ro");
+		permissions_print_append(pr, list, n);
 	}
 	put_section(pr, top, "guest_paths", list);
 }
@@ -379,33 +383,33 @@ static struct node *rule_node(struct printer *pr, const struct rule *r)
 	struct node *n = node_new(pr->arena, NODE_MAP);
 	struct node *operations = node_new(pr->arena, NODE_LIST);
 
-	put_text(pr, n, "id", r->id);
+	permissions_print_put_text(pr, n, "id", r->id);
 	if (r->name)
-		put_text(pr, n, "name", r->name);
+		permissions_print_put_text(pr, n, "name", r->name);
 	if (r->priority)
-		put(pr, n, "priority", node_new_integer(pr->arena, r->priority));
-	put_text(pr, n, "action", verdict_name(r->action));
+		permissions_print_put(pr, n, "priority", node_new_integer(pr->arena, r->priority));
+	permissions_print_put_text(pr, n, "action", verdict_name(r->action));
 	for (int op = 0; op < OPERATION_COUNT; op++) {
 		if (r->operations & 1U << op)
-			append(pr, operations,
+			permissions_print_append(pr, operations,
 				node_new_text(pr->arena, operation_name((enum operation)op)));
 	}
-	put(pr, n, "operations", operations);
-	put(pr, n, "patterns", list_node(pr, &r->patterns));
+	permissions_print_put(pr, n, "operations", operations);
+	permissions_print_put(pr, n, "patterns", list_node(pr, &r->patterns));
 	put_list(pr, n, "methods", &r->methods);
 	if (r->disabled)
-		put(pr, n, "enabled", node_new_boolean(pr->arena, false));
+		permissions_print_put(pr, n, "enabled", node_new_boolean(pr->arena, false));
 	return n;
 }
 
 static void put_rules(struct printer *pr, struct node *top, const struct permissions *p)
 {
-	const void **sorted =
-		sort_items(pr, p->rules, p->n_rules, sizeof(*p->rules), compare_rules);
+	const void **sorted = permissions_print_sort_items(
+		pr, p->rules, p->n_rules, sizeof(*p->rules), permissions_print_compare_rules);
 	struct node *list = node_new(pr->arena, NODE_LIST);
 
 	for (size_t i = 0; sorted && i < p->n_rules; i++)
-		append(pr, list, rule_node(pr, sorted[i]));
+		permissions_print_append(pr, list, rule_node(pr, sorted[i]));
 	put_section(pr, top, "rules", list);
 }
 
@@ -416,7 +420,7 @@ static void put_all_of(struct printer *pr, struct node *top, const struct permis
 	struct node *list = node_new(pr->arena, NODE_LIST);
 
 	for (size_t i = 0; i < p->n_all_of; i++)
-		append(pr, list, layer_node(pr, p->all_of[i]));
+		permissions_print_append(pr, list, layer_node(pr, p->all_of[i]));
 	put_section(pr, top, "all_of", list);
 }
 
@@ -426,9 +430,9 @@ static struct node *layer_node(struct printer *pr, const struct permissions *p)
 	struct node *top = node_new(pr->arena, NODE_MAP);
 
 	put_fs(pr, top, p);
-	put_network(pr, top, p);
+	permissions_print_put_network(pr, top, p);
 	if (p->exec_listed)
-		put(pr, top, "exec", list_node(pr, &p->exec));
+		permissions_print_put(pr, top, "exec", list_node(pr, &p->exec));
 	put_list(pr, top, "env", &p->env);
 	put_services(pr, top, p);
 	put_limits(pr, top, p);
@@ -436,9 +440,9 @@ static struct node *layer_node(struct printer *pr, const struct permissions *p)
 	put_list(pr, top, "dangerously_allow", &p->dangerously_allow);
 	put_rules(pr, top, p);
 	if (p->fallback != VERDICT_DENY)
-		put_text(pr, top, "default", verdict_name(p->fallback));
+		permissions_print_put_text(pr, top, "default", verdict_name(p->fallback));
 	if (p->mode != MODE_ENFORCE)
-		put_text(pr, top, "mode", modes[p->mode]);
+		permissions_print_put_text(pr, top, "mode", modes[p->mode]);
 	put_all_of(pr, top, p);
 	return top;
 }
@@ -451,7 +455,7 @@ struct node *permissions_to_node(const struct permissions *p, struct arena *a)
 	return pr.failed ? NULL : top;
 }
 
-static void print_json(struct buffer *out, const struct node *n)
+static void format_permissions_print_json(struct buffer *out, const struct node *n)
 {
 	json_print(out, n, JSON_PRETTY);
 }
@@ -475,5 +479,5 @@ void permissions_print_yaml(const struct permissions *p, struct buffer *out)
 
 void permissions_print_json(const struct permissions *p, struct buffer *out)
 {
-	print_with(p, out, print_json);
+	print_with(p, out, format_permissions_print_json);
 }

@@ -23,7 +23,7 @@ struct guest {
 };
 
 /* The path from the root or from a variable that `text` means; NULL when out of memory. */
-static const char *absolute(const struct guest *g, const char *text)
+static const char *permissions_read_guest_absolute(const struct guest *g, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -52,7 +52,7 @@ static bool climbs(const char *path)
 	return false;
 }
 
-static int read_host(const struct field *f, void *into)
+static int permissions_read_guest_read_host(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
 	struct guest *g = into;
@@ -65,7 +65,7 @@ static int read_host(const struct field *f, void *into)
 		return field_fail(f, "`%s` must be one folder, without wildcards", text);
 	if (climbs(text))
 		return field_fail(f, "`%s` must not climb with `..`", text);
-	text = absolute(g, text);
+	text = permissions_read_guest_absolute(g, text);
 	r = text ? pattern_canonical(
 			   OPERATION_FS_READ, text, g->p->arena, &g->path.host, &where, f->error)
 		 : -ENOMEM;
@@ -101,7 +101,7 @@ static int read_guest_mode(const struct field *f, void *into)
 
 static const struct field_key guest_keys[] = {
 	FIELD("guest", read_guest, .required = true),
-	FIELD("host", read_host, .required = true),
+	FIELD("host", permissions_read_guest_read_host, .required = true),
 	FIELD("mode", read_guest_mode, .required = true),
 };
 static const struct field_table guest_table = FIELD_TABLE(guest_keys);

@@ -20,12 +20,12 @@ struct reading {
 };
 
 /* What the patterns of an operation are about: those of fs.write are paths as those of fs.read. */
-static enum operation kind_of(enum operation op)
+static enum operation permissions_read_rule_kind_of(enum operation op)
 {
 	return op == OPERATION_FS_WRITE ? OPERATION_FS_READ : op;
 }
 
-static int read_text(const struct field *f, const char **ret)
+static int permissions_read_rule_read_text(const struct field *f, const char **ret)
 {
 	int r = field_text(f, ret);
 
@@ -34,17 +34,17 @@ static int read_text(const struct field *f, const char **ret)
 	return r;
 }
 
-static int read_id(const struct field *f, void *into)
+static int permissions_read_rule_read_id(const struct field *f, void *into)
 {
-	return read_text(f, &((struct reading *)into)->rule.id);
+	return permissions_read_rule_read_text(f, &((struct reading *)into)->rule.id);
 }
 
-static int read_name(const struct field *f, void *into)
+static int permissions_read_rule_read_name(const struct field *f, void *into)
 {
-	return read_text(f, &((struct reading *)into)->rule.name);
+	return permissions_read_rule_read_text(f, &((struct reading *)into)->rule.name);
 }
 
-static int read_priority(const struct field *f, void *into)
+static int permissions_read_rule_read_priority(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 	int64_t priority = 0;
@@ -54,7 +54,7 @@ static int read_priority(const struct field *f, void *into)
 	return r;
 }
 
-static int read_action(const struct field *f, void *into)
+static int permissions_read_rule_read_action(const struct field *f, void *into)
 {
 	static const char *const words[] = { "deny", "ask", "allow" };
 	struct reading *reading = into;
@@ -65,7 +65,7 @@ static int read_action(const struct field *f, void *into)
 	return r;
 }
 
-static int read_operation(const struct field *f, void *into)
+static int permissions_read_rule_read_operation(const struct field *f, void *into)
 {
 	const char *words[OPERATION_COUNT];
 	struct reading *reading = into;
@@ -80,23 +80,23 @@ static int read_operation(const struct field *f, void *into)
 	return r;
 }
 
-static int read_operations(const struct field *f, void *into)
+static int permissions_read_rule_read_operations(const struct field *f, void *into)
 {
-	int r = field_read_list(f, read_operation, into);
+	int r = field_read_list(f, permissions_read_rule_read_operation, into);
 
 	if (r == 0 && f->node->count == 0)
 		return field_fail(f, "is empty: the rule would never apply");
 	return r;
 }
 
-static int read_methods(const struct field *f, void *into)
+static int permissions_read_rule_read_methods(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 
 	return permissions_read_methods(f, reading->p, &reading->rule.methods);
 }
 
-static int read_enabled(const struct field *f, void *into)
+static int permissions_read_rule_read_enabled(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 	bool enabled = true;
@@ -108,18 +108,18 @@ static int read_enabled(const struct field *f, void *into)
 
 /* `patterns` is read last, when the operations are known. */
 static const struct field_key rule_keys[] = {
-	FIELD("id", read_id, .required = true),
-	FIELD("name", read_name),
-	FIELD("priority", read_priority),
-	FIELD("action", read_action, .required = true),
-	FIELD("operations", read_operations, .required = true),
+	FIELD("id", permissions_read_rule_read_id, .required = true),
+	FIELD("name", permissions_read_rule_read_name),
+	FIELD("priority", permissions_read_rule_read_priority),
+	FIELD("action", permissions_read_rule_read_action, .required = true),
+	FIELD("operations", permissions_read_rule_read_operations, .required = true),
 	FIELD("patterns", field_ignore, .required = true),
-	FIELD("methods", read_methods),
-	FIELD("enabled", read_enabled),
+	FIELD("methods", permissions_read_rule_read_methods),
+	FIELD("enabled", permissions_read_rule_read_enabled),
 };
 static const struct field_table rule_table = FIELD_TABLE(rule_keys);
 
-static int read_patterns(const struct field *f, struct reading *reading)
+static int permissions_read_rule_read_patterns(const struct field *f, struct reading *reading)
 {
 	unsigned operations = reading->rule.operations;
 	int first = 0;
@@ -128,7 +128,8 @@ static int read_patterns(const struct field *f, struct reading *reading)
 		first++;
 	for (int op = first + 1; op < OPERATION_COUNT; op++) {
 		if (operations & 1U << op &&
-			kind_of((enum operation)op) != kind_of((enum operation)first))
+			permissions_read_rule_kind_of((enum operation)op) !=
+				permissions_read_rule_kind_of((enum operation)first))
 			return field_fail(f,
 				"%s and %s have patterns of different kinds; "
 				"write a rule for each",
@@ -141,7 +142,7 @@ static int read_patterns(const struct field *f, struct reading *reading)
 		permissions_canonical, (enum operation)first);
 }
 
-static int read_rule(const struct field *f, void *into)
+static int permissions_read_rule(const struct field *f, void *into)
 {
 	struct reading reading = { .p = into, .rule.where = field_location(f) };
 	int r = field_read_map(f, &rule_table, &reading);
@@ -149,7 +150,7 @@ static int read_rule(const struct field *f, void *into)
 	if (r == 0) {
 		struct field patterns = field_child(f, node_get(f->node, "patterns"));
 
-		r = read_patterns(&patterns, &reading);
+		r = permissions_read_rule_read_patterns(&patterns, &reading);
 	}
 	if (r == 0)
 		r = permissions_add_rule(reading.p, &reading.rule);
@@ -158,5 +159,5 @@ static int read_rule(const struct field *f, void *into)
 
 int permissions_read_rules(const struct field *f, void *into)
 {
-	return field_read_list(f, read_rule, into);
+	return field_read_list(f, permissions_read_rule, into);
 }

@@ -32,7 +32,7 @@ struct reading {
 	struct service service;
 };
 
-static field_reader read_service, read_access, read_scope, read_range;
+static field_reader read_service, read_access, permissions_read_service_read_scope, read_range;
 
 /* A name is what the service calls its own: a list, a calendar, a mail address. */
 static int spell_name(enum operation op, const char *text, struct arena *a, const char **ret,
@@ -75,15 +75,19 @@ static int spell_domain(enum operation op, const char *text, struct arena *a, co
 #define ACCESS FIELD("access", read_access, .required = true)
 
 static const struct field_key plain_keys[] = { ACCESS };
-static const struct field_key browser_keys[] = { ACCESS, FIELD("domains", read_scope) };
+static const struct field_key browser_keys[] = { ACCESS,
+	FIELD("domains", permissions_read_service_read_scope) };
 static const struct field_key calendar_keys[] = {
 	ACCESS,
-	FIELD("calendars", read_scope),
+	FIELD("calendars", permissions_read_service_read_scope),
 	FIELD("range", read_range),
 };
-static const struct field_key email_keys[] = { ACCESS, FIELD("recipients", read_scope) };
-static const struct field_key reminders_keys[] = { ACCESS, FIELD("lists", read_scope) };
-static const struct field_key vault_keys[] = { ACCESS, FIELD("secrets", read_scope) };
+static const struct field_key email_keys[] = { ACCESS,
+	FIELD("recipients", permissions_read_service_read_scope) };
+static const struct field_key reminders_keys[] = { ACCESS,
+	FIELD("lists", permissions_read_service_read_scope) };
+static const struct field_key vault_keys[] = { ACCESS,
+	FIELD("secrets", permissions_read_service_read_scope) };
 
 #define KIND(...) (&(const struct service_kind){ __VA_ARGS__ })
 
@@ -137,7 +141,7 @@ static int read_access(const struct field *f, void *into)
 	return 0;
 }
 
-static int read_scope(const struct field *f, void *into)
+static int permissions_read_service_read_scope(const struct field *f, void *into)
 {
 	struct reading *r = into;
 
@@ -181,7 +185,7 @@ int permissions_read_services(const struct field *f, void *into)
 }
 
 /* The service whose name stands at the start of a pattern, or NULL. */
-static const struct field_key *find_service(const char *name, size_t len)
+static const struct field_key *permissions_read_service_find_service(const char *name, size_t len)
 {
 	for (size_t i = 0; i < service_table.n; i++) {
 		const struct field_key *key = &service_table.keys[i];
@@ -195,7 +199,8 @@ static const struct field_key *find_service(const char *name, size_t len)
 int permissions_read_scope(
 	const struct field *f, struct permissions *p, struct service *s, const char *key)
 {
-	const struct service_kind *kind = find_service(s->name, strlen(s->name))->how;
+	const struct service_kind *kind =
+		permissions_read_service_find_service(s->name, strlen(s->name))->how;
 	struct service_scope *scope = permissions_scope(p, s, key);
 
 	if (!scope)
@@ -273,7 +278,7 @@ int permissions_read_service_pattern(const char *text, struct arena *a, const ch
 	int r = 0;
 
 	if (service_request_parse(&pattern, text) == 0)
-		service = find_service(pattern.name, pattern.name_len);
+		service = permissions_read_service_find_service(pattern.name, pattern.name_len);
 	if (service)
 		r = spell_pattern(&pattern, service, a, &spelt, where, e);
 	else if (strcmp(text, "*") != 0)

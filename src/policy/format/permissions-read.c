@@ -49,7 +49,8 @@ static bool is_name_byte(char c, bool first)
 }
 
 /* NAME or NAME=value; a name that is only passed on may be a glob. */
-static int check_env(const char *text, const struct location *where, struct error *e)
+static int permissions_read_check_env(
+	const char *text, const struct location *where, struct error *e)
 {
 	size_t len = strcspn(text, "=");
 	bool glob = false;
@@ -85,7 +86,7 @@ int permissions_canonical(enum operation op, const char *text, struct arena *a, 
 		return permissions_read_service_pattern(text, a, ret, where, e);
 	if (op != OPERATION_ENV)
 		return pattern_canonical(op, text, a, ret, where, e);
-	r = check_env(text, where, e);
+	r = permissions_read_check_env(text, where, e);
 	if (r < 0 || !ret)
 		return r;
 	copy = arena_strdup(a, text);
@@ -96,7 +97,7 @@ int permissions_canonical(enum operation op, const char *text, struct arena *a, 
 }
 
 /* One pattern of the entry at hand. */
-static int read_pattern(const struct field *f, void *into)
+static int permissions_read_pattern(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
 	struct grants *g = into;
@@ -111,9 +112,9 @@ static int read_pattern(const struct field *f, void *into)
 	return 0;
 }
 
-static int read_all(const struct field *f, void *into)
+static int permissions_read_all(const struct field *f, void *into)
 {
-	int r = field_read_list(f, read_pattern, into);
+	int r = field_read_list(f, permissions_read_pattern, into);
 
 	if (r == 0 && f->node->count < 2)
 		return field_fail(f, "needs two patterns or more, all of which must match");
@@ -121,11 +122,11 @@ static int read_all(const struct field *f, void *into)
 }
 
 static const struct field_key all_keys[] = {
-	FIELD("all", read_all, .required = true),
+	FIELD("all", permissions_read_all, .required = true),
 };
 static const struct field_table all_table = FIELD_TABLE(all_keys);
 
-static int read_entry(const struct field *f, void *into)
+static int permissions_read_entry(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
 	const struct node *all = node_get(f->node, "all");
@@ -140,7 +141,7 @@ static int read_entry(const struct field *f, void *into)
 	if (f->node->type == NODE_MAP)
 		r = field_read_map(f, &all_table, g);
 	else
-		r = read_pattern(f, g);
+		r = permissions_read_pattern(f, g);
 	if (r == 0)
 		r = permissions_add_all(g->p, g->list, g->patterns, g->n, &where);
 	return field_result(f, r);
@@ -151,11 +152,11 @@ int permissions_read_entries(const struct field *f, struct permissions *p, struc
 {
 	struct grants g = { .p = p, .list = list, .spell = spell, .op = op };
 
-	return field_read_list(f, read_entry, &g);
+	return field_read_list(f, permissions_read_entry, &g);
 }
 
 /* The list that the table names. */
-static int read_list(const struct field *f, void *into)
+static int permissions_read_list(const struct field *f, void *into)
 {
 	const struct list_kind *kind = f->how;
 	struct grant_list *list = (void *)((char *)into + kind->offset);
@@ -191,9 +192,9 @@ int permissions_read_methods(const struct field *f, struct permissions *p, struc
 /* fs */
 
 static const struct field_key fs_keys[] = {
-	FIELD("read", read_list, .how = LIST(fs_read, OPERATION_FS_READ)),
-	FIELD("write", read_list, .how = LIST(fs_write, OPERATION_FS_WRITE)),
-	FIELD("deny", read_list, .how = LIST(fs_deny, OPERATION_FS_READ)),
+	FIELD("read", permissions_read_list, .how = LIST(fs_read, OPERATION_FS_READ)),
+	FIELD("write", permissions_read_list, .how = LIST(fs_write, OPERATION_FS_WRITE)),
+	FIELD("deny", permissions_read_list, .how = LIST(fs_deny, OPERATION_FS_READ)),
 };
 static const struct field_table fs_table = FIELD_TABLE(fs_keys);
 
@@ -204,7 +205,7 @@ static int read_fs(const struct field *f, void *into)
 
 /* network */
 
-static int read_port(const struct field *f, void *into)
+static int permissions_read_port(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
 	struct permissions *p = into;
@@ -220,7 +221,7 @@ static int read_port(const struct field *f, void *into)
 
 static int read_listen(const struct field *f, void *into)
 {
-	return field_read_list(f, read_port, into);
+	return field_read_list(f, permissions_read_port, into);
 }
 
 static int read_rate_limit(const struct field *f, void *into)
@@ -248,8 +249,8 @@ static int read_network_methods(const struct field *f, void *into)
 #define AT(member) (&(const size_t){ offsetof(struct permissions, member) })
 
 static const struct field_key network_keys[] = {
-	FIELD("allow", read_list, .how = LIST(network_allow, OPERATION_NET_CONNECT)),
-	FIELD("deny", read_list, .how = LIST(network_deny, OPERATION_NET_CONNECT)),
+	FIELD("allow", permissions_read_list, .how = LIST(network_allow, OPERATION_NET_CONNECT)),
+	FIELD("deny", permissions_read_list, .how = LIST(network_deny, OPERATION_NET_CONNECT)),
 	FIELD("listen", read_listen),
 	FIELD("rate_limit", read_rate_limit),
 	FIELD("max_bytes", read_size, .how = AT(network.max_bytes)),
@@ -285,13 +286,13 @@ static int read_env_member(const struct field *f, struct permissions *p)
 	if (strchr(f->node->key, '='))
 		return field_fail(f, "a name cannot hold `=`");
 	text = arena_printf(p->arena, "%s%s%s", f->node->key, value ? "=" : "", value ? value : "");
-	r = text ? check_env(text, &where, f->error) : -ENOMEM;
+	r = text ? permissions_read_check_env(text, &where, f->error) : -ENOMEM;
 	if (r == 0)
 		r = permissions_add(p, &p->env, text, &where);
 	return field_result(f, r);
 }
 
-static int read_env(const struct field *f, void *into)
+static int permissions_read_env(const struct field *f, void *into)
 {
 	struct permissions *p = into;
 	int r = 0;
@@ -310,7 +311,7 @@ static int read_env(const struct field *f, void *into)
 /* limits */
 
 /* The limit that the table names. */
-static uint64_t *limit_of(const struct field *f, void *into)
+static uint64_t *permissions_read_limit_of(const struct field *f, void *into)
 {
 	const enum limit *which = f->how;
 
@@ -319,12 +320,12 @@ static uint64_t *limit_of(const struct field *f, void *into)
 
 static int read_limit_size(const struct field *f, void *into)
 {
-	return field_size(f, limit_of(f, into));
+	return field_size(f, permissions_read_limit_of(f, into));
 }
 
 static int read_limit_duration(const struct field *f, void *into)
 {
-	return field_duration(f, limit_of(f, into));
+	return field_duration(f, permissions_read_limit_of(f, into));
 }
 
 static int read_limit_count(const struct field *f, void *into)
@@ -333,7 +334,7 @@ static int read_limit_count(const struct field *f, void *into)
 	int r = field_integer(f, 0, INT64_MAX, &count);
 
 	if (r == 0)
-		*limit_of(f, into) = (uint64_t)count;
+		*permissions_read_limit_of(f, into) = (uint64_t)count;
 	return r;
 }
 
@@ -350,14 +351,14 @@ static const struct field_key limit_keys[] = {
 };
 static const struct field_table limit_table = FIELD_TABLE(limit_keys);
 
-static int read_limits(const struct field *f, void *into)
+static int permissions_read_limits(const struct field *f, void *into)
 {
 	return field_read_map(f, &limit_table, into);
 }
 
 /* default, mode */
 
-static int read_default(const struct field *f, void *into)
+static int permissions_read_default(const struct field *f, void *into)
 {
 	static const char *const words[] = { "deny", "ask", "allow" };
 	struct permissions *p = into;
@@ -368,7 +369,7 @@ static int read_default(const struct field *f, void *into)
 	return r;
 }
 
-static int read_mode(const struct field *f, void *into)
+static int permissions_read_mode(const struct field *f, void *into)
 {
 	static const char *const words[] = { "enforce", "audit", "monitor" };
 	struct permissions *p = into;
@@ -381,7 +382,7 @@ static int read_mode(const struct field *f, void *into)
 
 /* The top, and layers of it */
 
-static int read_layer(const struct field *f, struct permissions *p);
+static int permissions_read_layer(const struct field *f, struct permissions *p);
 
 static int read_all_of_item(const struct field *f, void *into)
 {
@@ -392,7 +393,7 @@ static int read_all_of_item(const struct field *f, void *into)
 	if (!layer)
 		return field_result(f, -ENOMEM);
 	layer->origin = p->origin;
-	r = read_layer(f, layer);
+	r = permissions_read_layer(f, layer);
 	if (r == 0)
 		r = ARENA_PUSH(p->arena, p->all_of, p->n_all_of, p->cap_all_of, layer);
 	return field_result(f, r);
@@ -415,19 +416,20 @@ static const struct field_key top_keys[] = {
 	FIELD("fs", read_fs),
 	FIELD("network", read_network),
 	FIELD("exec", read_exec),
-	FIELD("env", read_env),
+	FIELD("env", permissions_read_env),
 	FIELD("services", permissions_read_services),
-	FIELD("limits", read_limits),
+	FIELD("limits", permissions_read_limits),
 	FIELD("guest_paths", permissions_read_guest_paths),
-	FIELD("dangerously_allow", read_list, .how = LIST(dangerously_allow, OPERATION_FS_READ)),
+	FIELD("dangerously_allow", permissions_read_list,
+		.how = LIST(dangerously_allow, OPERATION_FS_READ)),
 	FIELD("rules", permissions_read_rules),
-	FIELD("default", read_default),
-	FIELD("mode", read_mode),
+	FIELD("default", permissions_read_default),
+	FIELD("mode", permissions_read_mode),
 	FIELD("all_of", read_all_of),
 };
 const struct field_table permissions_read_table = FIELD_TABLE(top_keys);
 
-static int read_layer(const struct field *f, struct permissions *p)
+static int permissions_read_layer(const struct field *f, struct permissions *p)
 {
 	int r = field_read_map(f, &permissions_read_table, p);
 
@@ -446,5 +448,5 @@ int permissions_read_node(
 		if (!p->origin)
 			return field_result(&top, -ENOMEM);
 	}
-	return read_layer(&top, p);
+	return permissions_read_layer(&top, p);
 }

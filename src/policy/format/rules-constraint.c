@@ -34,8 +34,9 @@ struct reading {
 	const struct node *hosts; /* allowedHosts, which are read when the ports are known */
 };
 
-static int add_rule(const struct field *f, struct reading *r, const char *part, enum verdict action,
-	int32_t priority, unsigned operations, const struct grant_list *patterns)
+static int format_rules_constraint_add_rule(const struct field *f, struct reading *r,
+	const char *part, enum verdict action, int32_t priority, unsigned operations,
+	const struct grant_list *patterns)
 {
 	struct permissions *p = r->m->permissions;
 	struct rule rule = {
@@ -53,21 +54,21 @@ static int add_rule(const struct field *f, struct reading *r, const char *part, 
 }
 
 /* The three rules of a section. */
-static int add_rules(const struct field *f, struct reading *r, unsigned operations,
-	enum manifest_rules_kind kind, const char *denied, const char *allowed)
+static int format_rules_constraint_add_rules(const struct field *f, struct reading *r,
+	unsigned operations, enum manifest_rules_kind kind, const char *denied, const char *allowed)
 {
 	struct grant_list everything = { 0 };
-	int ret =
-		add_rule(f, r, denied, VERDICT_DENY, RULES_PRIORITY_DENIED, operations, &r->denied);
+	int ret = format_rules_constraint_add_rule(
+		f, r, denied, VERDICT_DENY, RULES_PRIORITY_DENIED, operations, &r->denied);
 
 	if (ret == 0)
-		ret = add_rule(f, r, allowed, VERDICT_ALLOW, RULES_PRIORITY_ALLOWED, operations,
-			&r->allowed);
+		ret = format_rules_constraint_add_rule(f, r, allowed, VERDICT_ALLOW,
+			RULES_PRIORITY_ALLOWED, operations, &r->allowed);
 	if (ret == 0 && (r->only || r->everything_denied))
 		ret = manifest_rules_pattern(
 			f, r->m->permissions, &everything, kind, VERDICT_DENY, "*");
 	if (ret == 0)
-		ret = add_rule(
+		ret = format_rules_constraint_add_rule(
 			f, r, "", VERDICT_DENY, RULES_PRIORITY_ELSE, operations, &everything);
 	return ret;
 }
@@ -132,7 +133,9 @@ int manifest_rules_fs_constraints(const struct field *f, void *into)
 	struct reading r = { .m = into };
 	int ret = field_read_map(f, &fs_table, &r);
 
-	return ret < 0 ? ret : add_rules(f, &r, FS, RULES_PATH, ".deniedPatterns", ".allowedPaths");
+	return ret < 0 ? ret
+		       : format_rules_constraint_add_rules(
+				 f, &r, FS, RULES_PATH, ".deniedPatterns", ".allowedPaths");
 }
 
 /* networkConstraints */
@@ -158,7 +161,7 @@ static int read_denied_hosts(const struct field *f, void *into)
 	return field_read_list(f, read_denied_host, into);
 }
 
-static int read_port(const struct field *f, void *into)
+static int format_rules_constraint_read_port(const struct field *f, void *into)
 {
 	struct reading *r = into;
 	struct arena *a = r->m->permissions->arena;
@@ -172,7 +175,7 @@ static int read_port(const struct field *f, void *into)
 
 static int read_ports(const struct field *f, void *into)
 {
-	return field_read_list(f, read_port, into);
+	return field_read_list(f, format_rules_constraint_read_port, into);
 }
 
 static int note_hosts(const struct field *f, void *into)
@@ -281,6 +284,6 @@ int manifest_rules_network_constraints(const struct field *f, void *into)
 	if (ret == 0)
 		ret = read_allowed_hosts(f, &r);
 	return ret < 0 ? ret
-		       : add_rules(f, &r, BIT(OPERATION_NET_CONNECT), RULES_HOST, ".deniedHosts",
-				 ".allowedHosts");
+		       : format_rules_constraint_add_rules(f, &r, BIT(OPERATION_NET_CONNECT),
+				 RULES_HOST, ".deniedHosts", ".allowedHosts");
 }

@@ -22,14 +22,15 @@ struct translation {
 	enum verdict action;
 };
 
-static int add(const struct translation *t, enum operation op, const char *text)
+static int format_rules_pattern_add(
+	const struct translation *t, enum operation op, const char *text)
 {
 	if (!text)
 		return field_result(t->f, -ENOMEM);
 	return manifest_part_grant(t->f, t->p, t->list, op, text);
 }
 
-static bool is_everything(const char *text)
+static bool format_rules_pattern_is_everything(const char *text)
 {
 	return strcmp(text, "*") == 0 || strcmp(text, "**") == 0;
 }
@@ -41,18 +42,19 @@ static int translate_path(const struct translation *t, const char *text)
 	static const char workspace[] = "$WORKSPACE";
 	size_t n = sizeof(workspace) - 1;
 
-	if (is_everything(text))
-		return add(t, OPERATION_FS_READ, "/**");
+	if (format_rules_pattern_is_everything(text))
+		return format_rules_pattern_add(t, OPERATION_FS_READ, "/**");
 	if (strncmp(text, workspace, n) == 0 && (text[n] == '/' || text[n] == '\0'))
-		return add(
+		return format_rules_pattern_add(
 			t, OPERATION_FS_READ, arena_printf(t->p->arena, "$WORK_DIR%s", text + n));
 	if (strchr("/~$", text[0]) || strncmp(text, "**/", 3) == 0)
-		return add(t, OPERATION_FS_READ, text);
+		return format_rules_pattern_add(t, OPERATION_FS_READ, text);
 	/* A relative pattern matches no absolute path. Who denies one means it anywhere. */
 	if (t->action == VERDICT_ALLOW || text[0] == '\0' || strncmp(text, "./", 2) == 0 ||
 		strncmp(text, "../", 3) == 0)
 		return field_fail(t->f, "`%s` does not start with /, ~/, **/ or a variable", text);
-	return add(t, OPERATION_FS_READ, arena_printf(t->p->arena, "/**/%s", text));
+	return format_rules_pattern_add(
+		t, OPERATION_FS_READ, arena_printf(t->p->arena, "/**/%s", text));
 }
 
 /* Hosts */
@@ -100,15 +102,15 @@ static int translate_host(const struct translation *t, const char *text)
 	const char *spelt[2];
 	int n, r = 0;
 
-	if (is_everything(text)) {
-		r = add(t, OPERATION_NET_CONNECT, "*:*");
-		return r < 0 ? r : add(t, OPERATION_NET_CONNECT, "udp://*:*");
+	if (format_rules_pattern_is_everything(text)) {
+		r = format_rules_pattern_add(t, OPERATION_NET_CONNECT, "*:*");
+		return r < 0 ? r : format_rules_pattern_add(t, OPERATION_NET_CONNECT, "udp://*:*");
 	}
 	n = spell_hosts(t, text, spelt);
 	if (n < 0)
 		return field_result(t->f, n);
 	for (int i = 0; r == 0 && i < n; i++)
-		r = add(t, OPERATION_NET_CONNECT, spelt[i]);
+		r = format_rules_pattern_add(t, OPERATION_NET_CONNECT, spelt[i]);
 	return r;
 }
 
@@ -140,7 +142,8 @@ static int add_page(const struct translation *t, const char *text)
 	h.n_url_paths = 0;
 	buffer_adds(&domain, "browser:");
 	host_pattern_print(&h, &domain);
-	return add(t, OPERATION_SERVICE, domain.failed ? NULL : buffer_text(&domain));
+	return format_rules_pattern_add(
+		t, OPERATION_SERVICE, domain.failed ? NULL : buffer_text(&domain));
 }
 
 static int translate_page(const struct translation *t, const char *text)
@@ -148,8 +151,8 @@ static int translate_page(const struct translation *t, const char *text)
 	const char *spelt[2];
 	int n, r = 0;
 
-	if (is_everything(text))
-		return add(t, OPERATION_SERVICE, "browser");
+	if (format_rules_pattern_is_everything(text))
+		return format_rules_pattern_add(t, OPERATION_SERVICE, "browser");
 	n = spell_hosts(t, text, spelt);
 	if (n < 0)
 		return field_result(t->f, n);
@@ -170,7 +173,7 @@ static void print_words(const char *text, size_t len, struct buffer *out)
 	}
 }
 
-static bool ends_with(const char *text, size_t len, const char *end)
+static bool format_rules_pattern_ends_with(const char *text, size_t len, const char *end)
 {
 	size_t n = strlen(end);
 
@@ -183,11 +186,12 @@ static int translate_command(const struct translation *t, const char *text)
 	auto_buffer out = { 0 };
 	bool more;
 
-	if (is_everything(text))
-		return add(t, OPERATION_EXEC, "/**");
+	if (format_rules_pattern_is_everything(text))
+		return format_rules_pattern_add(t, OPERATION_EXEC, "/**");
 	while (len && text[len - 1] == ' ')
 		len--;
-	more = ends_with(text, len, ":*") || ends_with(text, len, " *");
+	more = format_rules_pattern_ends_with(text, len, ":*") ||
+	       format_rules_pattern_ends_with(text, len, " *");
 	if (more)
 		len -= 2;
 	if (memchr(text, '*', len) || strcspn(text, "?[{") < strcspn(text, " ")) {
@@ -198,7 +202,7 @@ static int translate_command(const struct translation *t, const char *text)
 	}
 	print_words(text, len, &out);
 	buffer_adds(&out, more ? ":*" : ":");
-	return add(t, OPERATION_EXEC, out.failed ? NULL : buffer_text(&out));
+	return format_rules_pattern_add(t, OPERATION_EXEC, out.failed ? NULL : buffer_text(&out));
 }
 
 /* Secrets, variables, services */
@@ -208,21 +212,24 @@ static int translate_secret(const struct translation *t, const char *text)
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				      "0123456789_-*?";
 
-	if (is_everything(text))
-		return add(t, OPERATION_SERVICE, "vault");
+	if (format_rules_pattern_is_everything(text))
+		return format_rules_pattern_add(t, OPERATION_SERVICE, "vault");
 	if (text[strspn(text, letters)] != '\0')
 		return field_fail(t->f, "`%s` is no name of a secret", text);
-	return add(t, OPERATION_SERVICE, arena_printf(t->p->arena, "vault:%s", text));
+	return format_rules_pattern_add(
+		t, OPERATION_SERVICE, arena_printf(t->p->arena, "vault:%s", text));
 }
 
 static int translate_env(const struct translation *t, const char *text)
 {
-	return add(t, OPERATION_ENV, is_everything(text) ? "*" : text);
+	return format_rules_pattern_add(
+		t, OPERATION_ENV, format_rules_pattern_is_everything(text) ? "*" : text);
 }
 
 static int translate_service(const struct translation *t, const char *text)
 {
-	return add(t, OPERATION_SERVICE, is_everything(text) ? "*" : text);
+	return format_rules_pattern_add(
+		t, OPERATION_SERVICE, format_rules_pattern_is_everything(text) ? "*" : text);
 }
 
 int manifest_rules_pattern(const struct field *f, struct permissions *p, struct grant_list *list,

@@ -61,7 +61,7 @@ static void add_operation(struct reading *r, const struct operation_row *row)
 	}
 }
 
-static int read_operation(const struct field *f, void *into)
+static int format_rules_read_operation(const struct field *f, void *into)
 {
 	const char *words[FIELD_COUNT(operations)];
 	size_t i = 0;
@@ -75,13 +75,13 @@ static int read_operation(const struct field *f, void *into)
 	return r;
 }
 
-static int read_operations(const struct field *f, void *into)
+static int format_rules_read_operations(const struct field *f, void *into)
 {
-	return field_read_list(f, read_operation, into);
+	return field_read_list(f, format_rules_read_operation, into);
 }
 
 /* Without operations the target says them. */
-static int read_target(const struct field *f, void *into)
+static int format_rules_read_target(const struct field *f, void *into)
 {
 	static const char *const words[] = { "url", "command", "filesystem" };
 	static const struct operation_row meant[][2] = {
@@ -111,7 +111,7 @@ static int set_action(const struct field *f, struct reading *r, enum verdict act
 }
 
 /* Both spellings of what a rule does; the words are in the order of enum verdict. */
-static int read_action(const struct field *f, void *into)
+static int format_rules_read_action(const struct field *f, void *into)
 {
 	static const char *const words[] = { "deny", "approval", "allow" };
 	size_t word = 0;
@@ -129,7 +129,7 @@ static int read_type(const struct field *f, void *into)
 	return r < 0 ? r : set_action(f, into, word ? VERDICT_ALLOW : VERDICT_DENY);
 }
 
-static int read_id(const struct field *f, void *into)
+static int format_rules_read_id(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 	int r = field_text(f, &reading->rule.id);
@@ -137,7 +137,7 @@ static int read_id(const struct field *f, void *into)
 	return r == 0 && reading->rule.id[0] == '\0' ? field_fail(f, "is empty") : r;
 }
 
-static int read_name(const struct field *f, void *into)
+static int format_rules_read_name(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 	const char *name = NULL;
@@ -147,7 +147,7 @@ static int read_name(const struct field *f, void *into)
 	return r;
 }
 
-static int read_enabled(const struct field *f, void *into)
+static int format_rules_read_enabled(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 	bool enabled = true;
@@ -157,7 +157,7 @@ static int read_enabled(const struct field *f, void *into)
 	return r;
 }
 
-static int read_priority(const struct field *f, void *into)
+static int format_rules_read_priority(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 	int64_t priority = 0;
@@ -167,7 +167,7 @@ static int read_priority(const struct field *f, void *into)
 	return r;
 }
 
-static int read_methods(const struct field *f, void *into)
+static int format_rules_read_methods(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 
@@ -176,23 +176,24 @@ static int read_methods(const struct field *f, void *into)
 	return permissions_read_methods(f, reading->m->permissions, &reading->rule.methods);
 }
 
-static int read_scope(const struct field *f, void *into)
+static int format_rules_read_scope(const struct field *f, void *into)
 {
 	return field_text(f, &((struct reading *)into)->scope);
 }
 
 static const struct field_key rule_keys[] = {
-	FIELD("id", read_id, .required = true),
-	FIELD("name", read_name),
+	FIELD("id", format_rules_read_id, .required = true),
+	FIELD("name", format_rules_read_name),
 	FIELD("type", read_type),
-	FIELD("action", read_action),
-	FIELD("target", read_target),
-	FIELD("operations", read_operations),
-	FIELD("patterns", field_ignore, .required = true), /* read last: see read_patterns() */
-	FIELD("enabled", read_enabled),
-	FIELD("priority", read_priority),
-	FIELD("methods", read_methods),
-	FIELD("scope", read_scope),
+	FIELD("action", format_rules_read_action),
+	FIELD("target", format_rules_read_target),
+	FIELD("operations", format_rules_read_operations),
+	FIELD("patterns", field_ignore,
+		.required = true), /* read last: see format_rules_read_patterns() */
+	FIELD("enabled", format_rules_read_enabled),
+	FIELD("priority", format_rules_read_priority),
+	FIELD("methods", format_rules_read_methods),
+	FIELD("scope", format_rules_read_scope),
 	FIELD("description", field_ignore),
 	FIELD("comment", field_ignore),
 	FIELD("preset", field_ignore),
@@ -218,7 +219,8 @@ static const enum operation operation_of[RULES_KIND_COUNT] = {
 };
 
 /* One pattern as each of the rule's kinds. If none takes it, the first of them says why. */
-static int read_pattern(const struct field *f, struct reading *r, struct grant_list *lists)
+static int format_rules_read_pattern(
+	const struct field *f, struct reading *r, struct grant_list *lists)
 {
 	struct error why = { 0 }, first = { 0 };
 	bool tried = false, taken = false;
@@ -248,7 +250,8 @@ static int read_pattern(const struct field *f, struct reading *r, struct grant_l
 	return -EINVAL;
 }
 
-static int add_rule(const struct reading *r, enum operation op, const struct grant_list *patterns)
+static int format_rules_add_rule(
+	const struct reading *r, enum operation op, const struct grant_list *patterns)
 {
 	struct rule rule = r->rule;
 
@@ -259,7 +262,7 @@ static int add_rule(const struct reading *r, enum operation op, const struct gra
 	return permissions_add_rule(r->m->permissions, &rule);
 }
 
-static int read_patterns(const struct field *f, struct reading *r)
+static int format_rules_read_patterns(const struct field *f, struct reading *r)
 {
 	struct grant_list lists[OPERATION_COUNT] = { 0 };
 	int ret = 0;
@@ -269,11 +272,11 @@ static int read_patterns(const struct field *f, struct reading *r)
 	for (const struct node *n = f->node->first; ret == 0 && n; n = n->next) {
 		struct field item = field_child(f, n);
 
-		ret = read_pattern(&item, r, lists);
+		ret = format_rules_read_pattern(&item, r, lists);
 	}
 	for (int op = 0; ret == 0 && op < OPERATION_COUNT; op++) {
 		if (lists[op].n)
-			ret = add_rule(r, (enum operation)op, &lists[op]);
+			ret = format_rules_add_rule(r, (enum operation)op, &lists[op]);
 	}
 	return field_result(f, ret);
 }
@@ -315,7 +318,7 @@ static int apply_scope(const struct field *f, struct reading *r)
 	return 0;
 }
 
-static int read_rule(const struct field *f, void *into)
+static int format_rules_read_rule(const struct field *f, void *into)
 {
 	struct reading r = { .m = into, .rule.where = field_location(f) };
 	int ret = field_read_map(f, &rule_table, &r);
@@ -331,15 +334,15 @@ static int read_rule(const struct field *f, void *into)
 	if (ret < 0)
 		return ret;
 	patterns = field_child(f, node_get(f->node, "patterns"));
-	return read_patterns(&patterns, &r);
+	return format_rules_read_patterns(&patterns, &r);
 }
 
-static int read_rules(const struct field *f, void *into)
+static int format_rules_read_rules(const struct field *f, void *into)
 {
-	return field_read_list(f, read_rule, into);
+	return field_read_list(f, format_rules_read_rule, into);
 }
 
-static int read_default(const struct field *f, void *into)
+static int format_rules_read_default(const struct field *f, void *into)
 {
 	static const char *const words[] = { "deny", "approval", "allow" };
 	struct manifest *m = into;
@@ -350,7 +353,7 @@ static int read_default(const struct field *f, void *into)
 	return r;
 }
 
-static int read_mode(const struct field *f, void *into)
+static int format_rules_read_mode(const struct field *f, void *into)
 {
 	static const char *const words[] = { "enforce", "audit", "monitor" };
 	struct manifest *m = into;
@@ -366,9 +369,9 @@ static const struct field_key top_keys[] = {
 	FIELD("name", manifest_part_text, .how = MANIFEST_TEXT(name)),
 	FIELD("description", manifest_part_text, .how = MANIFEST_TEXT(description)),
 	FIELD("author", manifest_part_text_or_keep, .how = MANIFEST_TEXT(author)),
-	FIELD("defaultAction", read_default),
-	FIELD("mode", read_mode),
-	FIELD("rules", read_rules),
+	FIELD("defaultAction", format_rules_read_default),
+	FIELD("mode", format_rules_read_mode),
+	FIELD("rules", format_rules_read_rules),
 	FIELD("fsConstraints", manifest_rules_fs_constraints),
 	FIELD("networkConstraints", manifest_rules_network_constraints),
 	FIELD("$schema", manifest_part_keep),

@@ -34,7 +34,7 @@ static int read_bins(const struct field *f, void *into)
 		f, m->permissions->arena, &m->requires_bins, &m->n_requires_bins);
 }
 
-static int read_env(const struct field *f, void *into)
+static int format_skill_read_env(const struct field *f, void *into)
 {
 	struct manifest *m = into;
 
@@ -43,7 +43,7 @@ static int read_env(const struct field *f, void *into)
 
 static const struct field_key requires_keys[] = {
 	FIELD("bins", read_bins),
-	FIELD("env", read_env),
+	FIELD("env", format_skill_read_env),
 };
 static const struct field_table requires_table = {
 	.keys = requires_keys,
@@ -84,14 +84,14 @@ static int read_metadata(const struct field *f, void *into)
 	return r == -ENOMEM ? field_result(f, r) : manifest_part_keep(f, into);
 }
 
-static int read_permissions(const struct field *f, void *into)
+static int format_skill_read_permissions(const struct field *f, void *into)
 {
 	struct manifest *m = into;
 
 	return permissions_read_node(m->permissions, f->document, f->node, f->error);
 }
 
-static field_reader read_other;
+static field_reader format_skill_read_other;
 
 static const struct field_key skill_keys[] = {
 	FIELD("name", manifest_part_text, .how = MANIFEST_TEXT(name)),
@@ -102,15 +102,15 @@ static const struct field_key skill_keys[] = {
 	FIELD("runtime", manifest_part_text, .how = MANIFEST_TEXT(runtime)),
 	FIELD("requires", read_requires),
 	FIELD("metadata", read_metadata),
-	FIELD("permissions", read_permissions),
+	FIELD("permissions", format_skill_read_permissions),
 };
 static const struct field_table skill_table = {
 	.keys = skill_keys,
 	.n = FIELD_COUNT(skill_keys),
-	.other = read_other,
+	.other = format_skill_read_other,
 };
 
-static int read_other(const struct field *f, void *into)
+static int format_skill_read_other(const struct field *f, void *into)
 {
 	static const char *const permissions[] = { "permissions" };
 	const char *key = f->node->key;

@@ -89,7 +89,7 @@ static int parse_digits(const char **text, uint64_t *ret)
 	return 0;
 }
 
-static const struct unit *find(const struct unit *units, size_t n, const char *name,
+static const struct unit *unit_find(const struct unit *units, size_t n, const char *name,
 	int (*compare)(const char *, const char *))
 {
 	for (size_t i = 0; i < n; i++) {
@@ -108,7 +108,7 @@ static int parse_amount(const char *text, const struct unit *units, size_t n,
 
 	if (r < 0)
 		return r;
-	unit = find(units, n, text, compare);
+	unit = unit_find(units, n, text, compare);
 	if (!unit)
 		return -EINVAL;
 	if (__builtin_mul_overflow(value, unit->factor, &value) || value == UINT64_MAX)
@@ -130,7 +130,7 @@ int unit_parse_duration(const char *text, uint64_t *ret_ms)
 /* The window of a rate in whole seconds: a word ("min"), or a duration ("30s"). */
 static int parse_window(const char *text, uint64_t *ret)
 {
-	const struct unit *word = find(windows, COUNT(windows), text, strcmp);
+	const struct unit *word = unit_find(windows, COUNT(windows), text, strcmp);
 	uint64_t ms;
 	int r;
 

@@ -126,7 +126,7 @@ static uint32_t child_for(struct automaton *a, uint32_t parent, const struct glo
 	return (uint32_t)a->n_nodes - 1;
 }
 
-static uint32_t insert(struct automaton *a, const struct glob_token *tokens, size_t n)
+static uint32_t automaton_insert(struct automaton *a, const struct glob_token *tokens, size_t n)
 {
 	uint32_t at = 0;
 
@@ -137,7 +137,7 @@ static uint32_t insert(struct automaton *a, const struct glob_token *tokens, siz
 
 int automaton_add(struct automaton *a, const struct glob_token *tokens, size_t n, uint32_t rank)
 {
-	uint32_t at = insert(a, tokens, n);
+	uint32_t at = automaton_insert(a, tokens, n);
 
 	if (at == NONE)
 		return -ENOMEM;
@@ -148,7 +148,7 @@ int automaton_add(struct automaton *a, const struct glob_token *tokens, size_t n
 static int add_part(struct automaton *a, const struct glob *g, uint32_t entry, uint32_t part)
 {
 	for (size_t i = 0; i < g->n; i++) {
-		uint32_t at = insert(a, g->alternatives[i].tokens, g->alternatives[i].n);
+		uint32_t at = automaton_insert(a, g->alternatives[i].tokens, g->alternatives[i].n);
 		struct mark m = { .entry = entry, .part = part };
 
 		if (at == NONE)
@@ -225,7 +225,7 @@ static void set_apart(struct automaton *a, unsigned char b)
 }
 
 /* Bytes first: they are most of the tokens, and none is alone yet, as class 0 keeps the NUL. */
-static void make_classes(struct automaton *a)
+static void automaton_make_classes(struct automaton *a)
 {
 	a->n_classes = 1;
 	set_apart(a, '/');
@@ -243,7 +243,7 @@ static void make_classes(struct automaton *a)
 
 /* Sets of (node, phase) */
 
-static void collect(struct automaton *a, uint32_t node, uint32_t phase)
+static void automaton_collect(struct automaton *a, uint32_t node, uint32_t phase)
 {
 	uint32_t item = node * 2 + phase;
 
@@ -257,7 +257,7 @@ static void collect(struct automaton *a, uint32_t node, uint32_t phase)
 		enum glob_type type = a->nodes[c].token.type;
 
 		if (type == GLOB_STAR || type == GLOB_TAIL)
-			collect(a, c, 0);
+			automaton_collect(a, c, 0);
 	}
 }
 
@@ -270,10 +270,10 @@ static void step_children(struct automaton *a, uint32_t node, unsigned char b)
 		if (t->type == GLOB_TREE) {
 			if (b != '/')
 				continue;
-			collect(a, c, 1);
-			collect(a, c, 0);
+			automaton_collect(a, c, 1);
+			automaton_collect(a, c, 0);
 		} else if (t->type != GLOB_STAR && t->type != GLOB_TAIL && token_has(t, b)) {
-			collect(a, c, 0);
+			automaton_collect(a, c, 0);
 		}
 	}
 }
@@ -285,17 +285,17 @@ static void step_item(struct automaton *a, uint32_t item, unsigned char b)
 
 	if (node != 0 && type == GLOB_TAIL) {
 		if (phase || b == '/')
-			collect(a, node, 1);
+			automaton_collect(a, node, 1);
 		return;
 	}
 	if (phase) {
-		collect(a, node, 1);
+		automaton_collect(a, node, 1);
 		if (b == '/')
-			collect(a, node, 0);
+			automaton_collect(a, node, 0);
 		return;
 	}
 	if (node != 0 && type == GLOB_STAR && b != '/')
-		collect(a, node, 0);
+		automaton_collect(a, node, 0);
 	step_children(a, node, b);
 }
 
@@ -366,7 +366,7 @@ static int grow_buckets(struct automaton *a)
 	return 0;
 }
 
-static bool charge(struct automaton *a, size_t cost)
+static bool match_automaton_charge(struct automaton *a, size_t cost)
 {
 	if (!a->budget)
 		return true;
@@ -381,7 +381,7 @@ static int new_state(struct automaton *a, uint32_t *bucket, uint32_t *ret)
 	uint32_t *set = arena_calloc(&a->arena, a->n_work ? a->n_work : 1, sizeof(*set));
 	struct state s = { .set = set, .n = a->n_work };
 
-	if (a->n_states >= a->max_states || !charge(a, a->n_classes))
+	if (a->n_states >= a->max_states || !match_automaton_charge(a, a->n_classes))
 		return -E2BIG;
 	s.next = arena_calloc(&a->arena, a->n_classes, sizeof(*s.next));
 	if (!set || !s.next)
@@ -415,7 +415,7 @@ static int intern(struct automaton *a, uint32_t *ret)
 	return new_state(a, &a->buckets[i], ret);
 }
 
-static void begin(struct automaton *a)
+static void automaton_begin(struct automaton *a)
 {
 	a->n_work = 0;
 	a->stamp++;
@@ -431,13 +431,13 @@ int automaton_build(struct automaton *a, size_t max_states)
 	a->stamps = arena_calloc(&a->arena, a->n_nodes * 2, sizeof(*a->stamps));
 	if (!a->work || !a->stamps)
 		return -ENOMEM;
-	make_classes(a);
-	begin(a);
+	automaton_make_classes(a);
+	automaton_begin(a);
 	r = intern(a, &dead);
 	if (r < 0)
 		return r;
-	begin(a);
-	collect(a, 0, 0);
+	automaton_begin(a);
+	automaton_collect(a, 0, 0);
 	return intern(a, &a->start);
 }
 
@@ -459,9 +459,9 @@ int automaton_next(struct automaton *a, uint32_t state, unsigned char byte, uint
 	int r;
 
 	if (next == UNKNOWN) {
-		if (!charge(a, s->n + 1))
+		if (!match_automaton_charge(a, s->n + 1))
 			return -E2BIG;
-		begin(a);
+		automaton_begin(a);
 		for (uint32_t i = 0; i < s->n; i++)
 			step_item(a, s->set[i], byte);
 		r = intern(a, &next);

@@ -6,7 +6,7 @@
 /* Bytes below 0x20 do not occur in words that matter; 0x01 starts what is encoded. */
 #define ESCAPE '\001'
 
-static bool put(struct command_key *k, const char *s, size_t n)
+static bool command_key_put(struct command_key *k, const char *s, size_t n)
 {
 	if (n + 8 > COMMAND_KEY_BYTES - k->len)
 		return false;
@@ -20,10 +20,10 @@ static bool put_encoded(struct command_key *k, char c)
 	const char slash[] = { ESCAPE, 's' }, escape[] = { ESCAPE, 'e' };
 
 	if (c == '/')
-		return put(k, slash, 2);
+		return command_key_put(k, slash, 2);
 	if (c == ESCAPE)
-		return put(k, escape, 2);
-	return put(k, &c, 1);
+		return command_key_put(k, escape, 2);
+	return command_key_put(k, &c, 1);
 }
 
 /* A word of its own that no encoded word equals. Room for it is always left. */
@@ -41,9 +41,9 @@ void command_key_add(struct command_key *k, const char *word)
 
 	if (k->full)
 		return;
-	fits = put(k, "/", 1);
+	fits = command_key_put(k, "/", 1);
 	if (*word == '\0' && fits)
-		fits = put(k, "\001n", 2);
+		fits = command_key_put(k, "\001n", 2);
 	for (; *word && fits; word++)
 		fits = put_encoded(k, *word);
 	if (!fits) {

@@ -52,7 +52,7 @@ static enum suffix cut_suffix(struct reader *r)
 	return SUFFIX_NONE;
 }
 
-static bool next_word(struct reader *r)
+static bool command_next_word(struct reader *r)
 {
 	while (r->at < r->len && r->text[r->at] == ' ')
 		r->at++;
@@ -74,7 +74,7 @@ static int refuse_bare(struct reader *r, char c)
 
 enum word { WORD_NAME, WORD_PATH, WORD_ARGUMENT };
 
-static int read_word(struct reader *r, enum word kind, struct buffer *out)
+static int command_read_word(struct reader *r, enum word kind, struct buffer *out)
 {
 	while (r->at < r->len && r->text[r->at] != ' ') {
 		char c = r->text[r->at++];
@@ -94,7 +94,7 @@ static int read_word(struct reader *r, enum word kind, struct buffer *out)
 	return 0;
 }
 
-static int keep(struct arena *a, struct buffer *word, const char **ret)
+static int command_keep(struct arena *a, struct buffer *word, const char **ret)
 {
 	*ret = word->failed ? NULL : arena_strndup(a, buffer_text(word), word->len);
 	buffer_clear(word);
@@ -107,26 +107,26 @@ static bool is_anything(const struct reader *r)
 	return r->text[r->at] == '*' && (r->at + 1 == r->len || r->text[r->at + 1] == ' ');
 }
 
-static int read_program(struct reader *r, struct arena *a, struct command_pattern *p)
+static int command_read_program(struct reader *r, struct arena *a, struct command_pattern *p)
 {
 	auto_buffer word = { 0 };
 	int k = 0;
 
-	if (!next_word(r))
+	if (!command_next_word(r))
 		return error_set(r->e, -EINVAL, r->loc, "a command pattern needs a program");
 	p->is_name = !is_path(r->text + r->at, r->len - r->at) && !is_anything(r);
 	if (is_anything(r)) {
 		r->at++;
 		buffer_adds(&word, "/**");
 	} else {
-		k = read_word(r, p->is_name ? WORD_NAME : WORD_PATH, &word);
+		k = command_read_word(r, p->is_name ? WORD_NAME : WORD_PATH, &word);
 	}
 	if (k == 0 && p->is_name && strchr(buffer_text(&word), '/')) {
 		k = error_set(r->e, -EINVAL, r->loc, "'%s' is neither a name nor an absolute path",
 			buffer_text(&word));
 		error_hint(r->e, "start it with '/', $HOME, $SKILL_DIR or another variable");
 	}
-	return k < 0 ? k : keep(a, &word, &p->program);
+	return k < 0 ? k : command_keep(a, &word, &p->program);
 }
 
 static int read_args(struct reader *r, struct arena *a, struct command_pattern *p)
@@ -134,12 +134,12 @@ static int read_args(struct reader *r, struct arena *a, struct command_pattern *
 	auto_buffer word = { 0 };
 	size_t cap = 0;
 
-	while (next_word(r)) {
+	while (command_next_word(r)) {
 		const char *arg;
-		int k = read_word(r, WORD_ARGUMENT, &word);
+		int k = command_read_word(r, WORD_ARGUMENT, &word);
 
 		if (k == 0)
-			k = keep(a, &word, &arg);
+			k = command_keep(a, &word, &arg);
 		if (k == 0)
 			k = ARENA_PUSH(a, p->args, p->n_args, cap, arg);
 		if (k < 0)
@@ -156,7 +156,7 @@ int command_pattern_parse(struct command_pattern *ret, struct arena *a, const ch
 	enum suffix suffix = cut_suffix(&r);
 	int k;
 
-	k = read_program(&r, a, &p);
+	k = command_read_program(&r, a, &p);
 	if (k == 0)
 		k = read_args(&r, a, &p);
 	if (k < 0)
@@ -187,7 +187,7 @@ static void print_path(const char *s, struct buffer *out)
 	}
 }
 
-static void print_name(const char *s, struct buffer *out)
+static void command_print_name(const char *s, struct buffer *out)
 {
 	if (is_path(s, strlen(s)))
 		buffer_addc(out, '\\');
@@ -204,7 +204,7 @@ static bool ends_like_suffix(const char *s)
 void command_pattern_print(const struct command_pattern *p, struct buffer *out)
 {
 	if (p->is_name)
-		print_name(p->program, out);
+		command_print_name(p->program, out);
 	else
 		print_path(p->program, out);
 	for (size_t i = 0; i < p->n_args; i++) {

@@ -17,7 +17,7 @@ struct dfa {
 	uint32_t next[]; /* by state and class; ranks follow */
 };
 
-static int complete(struct automaton *a)
+static int dfa_complete(struct automaton *a)
 {
 	/* automaton_states() grows while we go. */
 	for (uint32_t s = 0; s < automaton_states(a); s++) {
@@ -32,7 +32,7 @@ static int complete(struct automaton *a)
 	return 0;
 }
 
-static uint32_t next_of(struct automaton *a, uint32_t s, size_t class)
+static uint32_t dfa_next_of(struct automaton *a, uint32_t s, size_t class)
 {
 	uint32_t next = AUTOMATON_DEAD;
 
@@ -43,14 +43,14 @@ static uint32_t next_of(struct automaton *a, uint32_t s, size_t class)
 static bool is_sink(struct automaton *a, uint32_t s)
 {
 	for (size_t c = 0; c < automaton_classes(a); c++) {
-		if (next_of(a, s, c) != s)
+		if (dfa_next_of(a, s, c) != s)
 			return false;
 	}
 	return true;
 }
 
 /* Numbers the states anew, sinks first; returns how many those are. */
-static uint32_t number(struct automaton *a, uint32_t *numbers)
+static uint32_t dfa_number(struct automaton *a, uint32_t *numbers)
 {
 	uint32_t n = (uint32_t)automaton_states(a), low = 0, high;
 
@@ -67,13 +67,13 @@ static uint32_t number(struct automaton *a, uint32_t *numbers)
 	return low;
 }
 
-static void fill(struct dfa *d, struct automaton *a, const uint32_t *numbers)
+static void dfa_fill(struct dfa *d, struct automaton *a, const uint32_t *numbers)
 {
 	for (uint32_t s = 0; s < automaton_states(a); s++) {
 		uint32_t *row = d->next + (size_t)numbers[s] * d->n_classes;
 
 		for (size_t c = 0; c < d->n_classes; c++)
-			row[c] = numbers[next_of(a, s, c)];
+			row[c] = numbers[dfa_next_of(a, s, c)];
 		d->ranks[numbers[s]] = automaton_rank(a, s);
 	}
 	for (unsigned b = 0; b < 256; b++)
@@ -83,7 +83,7 @@ static void fill(struct dfa *d, struct automaton *a, const uint32_t *numbers)
 
 int dfa_new(struct automaton *a, struct dfa **ret)
 {
-	int r = complete(a);
+	int r = dfa_complete(a);
 	size_t states = automaton_states(a), classes = automaton_classes(a);
 	uint32_t *numbers;
 	struct dfa *d;
@@ -99,8 +99,8 @@ int dfa_new(struct automaton *a, struct dfa **ret)
 	}
 	d->n_classes = (uint32_t)classes;
 	d->ranks = d->next + states * classes;
-	d->n_sinks = number(a, numbers);
-	fill(d, a, numbers);
+	d->n_sinks = dfa_number(a, numbers);
+	dfa_fill(d, a, numbers);
 	free(numbers);
 	*ret = d;
 	return 0;

@@ -80,7 +80,7 @@ static size_t item_length(const char *s, bool *ret_closed)
 	return 0;
 }
 
-static int too_many(const struct location *where, struct error *e)
+static int glob_expand_too_many(const struct location *where, struct error *e)
 {
 	error_set(e, -E2BIG, where, "the pattern stands for more than %d patterns",
 		GLOB_ALTERNATIVES_MAX);
@@ -88,7 +88,7 @@ static int too_many(const struct location *where, struct error *e)
 	return -E2BIG;
 }
 
-static int unclosed(const struct location *where, struct error *e)
+static int glob_expand_unclosed(const struct location *where, struct error *e)
 {
 	error_set(e, -EINVAL, where, "a { is never closed by a }");
 	error_hint(e, "write \\{ for a brace in a file's name");
@@ -112,7 +112,7 @@ static size_t group_end(const char *text, size_t open)
 }
 
 /* Puts one text for each item of the group that opens at `open` onto the stack, last item first. */
-static int split(
+static int glob_expand_split(
 	struct glob_texts *stack, struct arena *a, const char *text, size_t open, size_t end)
 {
 	size_t first = stack->n, i = open + 1;
@@ -147,14 +147,14 @@ static int expand_one(struct glob_texts *ret, struct glob_texts *stack, struct a
 
 	if (text[open] == '\0') {
 		if (ret->n >= GLOB_ALTERNATIVES_MAX)
-			return too_many(where, e);
+			return glob_expand_too_many(where, e);
 		return ARENA_PUSH(a, ret->items, ret->n, ret->cap, text);
 	}
 	end = group_end(text, open);
 	if (end == 0)
-		return unclosed(where, e);
-	r = split(stack, a, text, open, end);
-	return r == -E2BIG ? too_many(where, e) : r;
+		return glob_expand_unclosed(where, e);
+	r = glob_expand_split(stack, a, text, open, end);
+	return r == -E2BIG ? glob_expand_too_many(where, e) : r;
 }
 
 int glob_expand(struct glob_texts *ret, struct arena *a, const char *text,

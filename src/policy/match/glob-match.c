@@ -15,12 +15,12 @@ struct places {
 	uint64_t at[WORDS], inside[WORDS];
 };
 
-static void set(uint64_t *bits, size_t i)
+static void glob_match_set(uint64_t *bits, size_t i)
 {
 	bits[i >> 6] |= (uint64_t)1 << (i & 63);
 }
 
-static bool has(const uint64_t *bits, size_t i)
+static bool glob_match_has(const uint64_t *bits, size_t i)
 {
 	return bits[i >> 6] >> (i & 63) & 1;
 }
@@ -28,9 +28,9 @@ static bool has(const uint64_t *bits, size_t i)
 /* Place i, and what needs no byte from there. */
 static void arrive(struct places *p, const struct glob_alternative *alt, size_t i)
 {
-	set(p->at, i);
+	glob_match_set(p->at, i);
 	while (i < alt->n && alt->tokens[i].type == GLOB_STAR)
-		set(p->at, ++i);
+		glob_match_set(p->at, ++i);
 }
 
 /* Moves from place i over byte b. */
@@ -58,13 +58,13 @@ static void move_at(
 		break;
 	case GLOB_TREE:
 		if (b == '/') {
-			set(next->inside, i);
+			glob_match_set(next->inside, i);
 			arrive(next, alt, i + 1);
 		}
 		break;
 	case GLOB_TAIL:
 		if (b == '/')
-			set(next->inside, i);
+			glob_match_set(next->inside, i);
 		break;
 	}
 }
@@ -72,13 +72,13 @@ static void move_at(
 static void move_inside(
 	struct places *next, const struct glob_alternative *alt, size_t i, unsigned char b)
 {
-	set(next->inside, i);
+	glob_match_set(next->inside, i);
 	if (alt->tokens[i].type == GLOB_TREE && b == '/')
 		arrive(next, alt, i + 1);
 }
 
-static void step(struct places *next, const struct places *now, const struct glob_alternative *alt,
-	unsigned char b)
+static void glob_match_step(struct places *next, const struct places *now,
+	const struct glob_alternative *alt, unsigned char b)
 {
 	size_t words = alt->n / 64 + 1;
 
@@ -108,12 +108,13 @@ bool glob_alternative_match(const struct glob_alternative *alt, const char *path
 	for (size_t i = 0; i < len; i++) {
 		struct places *swap = now;
 
-		step(next, now, alt, (unsigned char)path[i]);
+		glob_match_step(next, now, alt, (unsigned char)path[i]);
 		now = next;
 		next = swap;
 	}
-	return has(now->at, alt->n) ||
-	       (tail && (has(now->at, alt->n - 1) || has(now->inside, alt->n - 1)));
+	return glob_match_has(now->at, alt->n) ||
+	       (tail && (glob_match_has(now->at, alt->n - 1) ||
+				glob_match_has(now->inside, alt->n - 1)));
 }
 
 bool glob_match(const struct glob *g, const char *path, size_t len)

@@ -25,12 +25,12 @@ struct reader {
 	size_t n, cap;
 };
 
-static int push(struct reader *r, struct glob_token t)
+static int glob_parse_push(struct reader *r, struct glob_token t)
 {
 	return ARENA_PUSH(r->arena, r->tokens, r->n, r->cap, t);
 }
 
-static bool is_slash(const struct glob_token *t)
+static bool glob_parse_is_slash(const struct glob_token *t)
 {
 	return t->type == GLOB_BYTE && t->byte == '/';
 }
@@ -38,10 +38,11 @@ static bool is_slash(const struct glob_token *t)
 /* A component starts here: behind a slash, or behind a "**" that took its slash along. */
 static bool at_component(const struct reader *r)
 {
-	return r->n == 0 || is_slash(&r->tokens[r->n - 1]) || r->tokens[r->n - 1].type == GLOB_TREE;
+	return r->n == 0 || glob_parse_is_slash(&r->tokens[r->n - 1]) ||
+	       r->tokens[r->n - 1].type == GLOB_TREE;
 }
 
-static int refuse(struct reader *r, const char *what, const char *hint)
+static int glob_parse_refuse(struct reader *r, const char *what, const char *hint)
 {
 	error_set(r->error, -EINVAL, r->where, "%s in the pattern %s", what, r->text);
 	error_hint(r->error, "%s", hint);
@@ -120,7 +121,7 @@ static int class_read(struct reader *r, struct glob_class *c, const char *s, con
 		}
 		if (s[0] == '[' && s[1] == ':' && strstr(s, ":]") && strstr(s, ":]") < end &&
 			strstr(s, ":]") > s + 1)
-			return refuse(r, "an unknown class",
+			return glob_parse_refuse(r, "an unknown class",
 				"known are [:alnum:] [:alpha:] [:blank:] "
 				"[:cntrl:] [:digit:] [:graph:] [:lower:] [:print:] [:punct:] "
 				"[:space:] "
@@ -130,7 +131,7 @@ static int class_read(struct reader *r, struct glob_class *c, const char *s, con
 		if (s[0] == '-' && s + 1 < end)
 			s += 1 + member(s + 1, &hi);
 		if (lo >= 0x80 || hi >= 0x80)
-			return refuse(r, "a character outside ASCII in […]",
+			return glob_parse_refuse(r, "a character outside ASCII in […]",
 				"brackets hold single bytes; write {é,è} instead of [éè]");
 		class_add(c, lo, hi);
 	}
@@ -154,22 +155,23 @@ static int class_token(struct reader *r, const struct glob_class *c)
 	for (size_t i = 0; i < 4; i++)
 		count += (unsigned)__builtin_popcountll(c->bits[i]);
 	if (count == 0)
-		return refuse(r, "a […] that can match nothing", "brackets never match a slash");
+		return glob_parse_refuse(
+			r, "a […] that can match nothing", "brackets never match a slash");
 	if (count == 1) {
 		t.type = GLOB_BYTE;
 		while (!glob_class_has(c, t.byte))
 			t.byte++;
-		return push(r, t);
+		return glob_parse_push(r, t);
 	}
 	/* All but the slash (and the NUL, which no path holds) is what ? says. */
 	if (count == 254)
-		return push(r, (struct glob_token){ .type = GLOB_ANY });
+		return glob_parse_push(r, (struct glob_token){ .type = GLOB_ANY });
 	copy = arena_alloc(r->arena, sizeof(*copy));
 	if (!copy)
 		return -ENOMEM;
 	*copy = *c;
 	t.class = copy;
-	return push(r, t);
+	return glob_parse_push(r, t);
 }
 
 static int read_bracket(struct reader *r, const char **s)
@@ -181,7 +183,7 @@ static int read_bracket(struct reader *r, const char **s)
 	int err;
 
 	if (len == 0)
-		return refuse(
+		return glob_parse_refuse(
 			r, "a [ that is never closed", "write \\[ for a bracket in a file's name");
 	negated = at[0] == '!' || at[0] == '^';
 	err = class_read(r, &c, at + negated, end);
@@ -197,14 +199,15 @@ static int read_bracket(struct reader *r, const char **s)
 /* Stars and slashes */
 
 /* "**" as a whole component: takes the place of the slash before it. */
-static int read_tree(struct reader *r, const char **s)
+static int glob_parse_read_tree(struct reader *r, const char **s)
 {
 	bool last = **s == '\0';
 
 	if (!last)
 		(*s)++;
 	if (r->n == 0)
-		return push(r, (struct glob_token){ .type = last ? GLOB_TAIL : GLOB_TREE });
+		return glob_parse_push(
+			r, (struct glob_token){ .type = last ? GLOB_TAIL : GLOB_TREE });
 	r->tokens[r->n - 1].type = last ? GLOB_TAIL : GLOB_TREE;
 	return 0;
 }
@@ -217,16 +220,16 @@ static int read_star(struct reader *r, const char **s)
 
 	*s += n;
 	if (start && n >= 2 && (**s == '/' || **s == '\0'))
-		return read_tree(r, s);
+		return glob_parse_read_tree(r, s);
 	/* A whole component is never empty. */
 	if (start && (**s == '/' || **s == '\0')) {
-		err = push(r, (struct glob_token){ .type = GLOB_ANY });
+		err = glob_parse_push(r, (struct glob_token){ .type = GLOB_ANY });
 		if (err < 0)
 			return err;
 	}
 	if (r->n && r->tokens[r->n - 1].type == GLOB_STAR)
 		return 0;
-	return push(r, (struct glob_token){ .type = GLOB_STAR });
+	return glob_parse_push(r, (struct glob_token){ .type = GLOB_STAR });
 }
 
 /* The component that was just read, if it is literal: "." is dropped, ".." refused. */
@@ -237,9 +240,9 @@ static int end_component(struct reader *r)
 	bool dot = n >= 1 && t[n - 1].type == GLOB_BYTE && t[n - 1].byte == '.';
 	bool dots = dot && n >= 2 && t[n - 2].type == GLOB_BYTE && t[n - 2].byte == '.';
 
-	if (dots && n >= 3 && (is_slash(&t[n - 3]) || t[n - 3].type == GLOB_TREE))
-		return refuse(r, "\"..\"", "write the path that it leads to");
-	if (dot && n >= 2 && (is_slash(&t[n - 2]) || t[n - 2].type == GLOB_TREE))
+	if (dots && n >= 3 && (glob_parse_is_slash(&t[n - 3]) || t[n - 3].type == GLOB_TREE))
+		return glob_parse_refuse(r, "\"..\"", "write the path that it leads to");
+	if (dot && n >= 2 && (glob_parse_is_slash(&t[n - 2]) || t[n - 2].type == GLOB_TREE))
 		r->n--;
 	return 0;
 }
@@ -253,7 +256,7 @@ static int read_slash(struct reader *r, const char **s)
 		return err;
 	if (r->n && at_component(r))
 		return 0;
-	return push(r, (struct glob_token){ .type = GLOB_BYTE, .byte = '/' });
+	return glob_parse_push(r, (struct glob_token){ .type = GLOB_BYTE, .byte = '/' });
 }
 
 static int read_token(struct reader *r, const char **s)
@@ -272,19 +275,21 @@ static int read_token(struct reader *r, const char **s)
 		break;
 	case '\\':
 		if ((*s)[1] == '\0')
-			return refuse(r, "a backslash at the end", "write \\\\ for a backslash");
+			return glob_parse_refuse(
+				r, "a backslash at the end", "write \\\\ for a backslash");
 		(*s)++;
 		if (**s == '/')
 			return read_slash(r, s);
 		break;
 	case '}':
-		return refuse(r, "a } without a {", "write \\} for a brace in a file's name");
+		return glob_parse_refuse(
+			r, "a } without a {", "write \\} for a brace in a file's name");
 	default:
 		break;
 	}
 	t.byte = t.type == GLOB_BYTE ? (unsigned char)**s : 0;
 	(*s)++;
-	return push(r, t);
+	return glob_parse_push(r, t);
 }
 
 /* What all matches start with, and what kind of pattern this is. */
@@ -311,13 +316,13 @@ static int summarize(struct reader *r, struct glob_alternative *ret)
 }
 
 /* A slash at the end means all below: "DIR/" is "DIR/**"; "/" alone is the root itself. */
-static int finish(struct reader *r, struct glob_alternative *ret)
+static int glob_parse_finish(struct reader *r, struct glob_alternative *ret)
 {
 	int err = end_component(r);
 
 	if (err < 0)
 		return err;
-	if (r->n > 1 && is_slash(&r->tokens[r->n - 1]))
+	if (r->n > 1 && glob_parse_is_slash(&r->tokens[r->n - 1]))
 		r->tokens[r->n - 1].type = GLOB_TAIL;
 	else if (r->n && r->tokens[r->n - 1].type == GLOB_TREE)
 		r->tokens[r->n - 1].type = GLOB_TAIL;
@@ -331,7 +336,7 @@ static int read_alternative(struct arena *a, const char *text, const struct loca
 	const char *s = text;
 
 	if (text[0] != '/' && strncmp(text, "**", 2) != 0)
-		return refuse(&r, "no slash at the start",
+		return glob_parse_refuse(&r, "no slash at the start",
 			"patterns are absolute: start with / or with $WORK_DIR, $HOME, …");
 	while (*s) {
 		int err = read_token(&r, &s);
@@ -340,10 +345,10 @@ static int read_alternative(struct arena *a, const char *text, const struct loca
 			return err;
 	}
 	/* "**x" has no slash at its start after all. */
-	if (r.n && !is_slash(&r.tokens[0]) && r.tokens[0].type != GLOB_TREE &&
+	if (r.n && !glob_parse_is_slash(&r.tokens[0]) && r.tokens[0].type != GLOB_TREE &&
 		r.tokens[0].type != GLOB_TAIL)
-		return refuse(&r, "no slash at the start", "write **/x, or /**/x");
-	return finish(&r, ret);
+		return glob_parse_refuse(&r, "no slash at the start", "write **/x, or /**/x");
+	return glob_parse_finish(&r, ret);
 }
 
 int glob_parse(struct glob *ret, struct arena *a, const char *text, const struct location *where,

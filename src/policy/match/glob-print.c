@@ -5,7 +5,7 @@
 #include "base/buffer.h"
 #include "policy/match/glob.h"
 
-static void print_byte(unsigned char b, struct buffer *out)
+static void glob_print_byte(unsigned char b, struct buffer *out)
 {
 	/* '$' would be a variable, '~' only at the start, where a path has its slash. */
 	if (strchr("*?[]{}\\$", b))
@@ -16,7 +16,7 @@ static void print_byte(unsigned char b, struct buffer *out)
 void glob_print_literal(const char *text, size_t len, struct buffer *out)
 {
 	for (size_t i = 0; i < len; i++)
-		print_byte((unsigned char)text[i], out);
+		glob_print_byte((unsigned char)text[i], out);
 }
 
 static void print_member(unsigned char b, struct buffer *out)
@@ -27,7 +27,7 @@ static void print_member(unsigned char b, struct buffer *out)
 }
 
 /* Sets hold either ASCII only, or all above it (a negated set): see class_read. */
-static void print_class(const struct glob_class *c, struct buffer *out)
+static void glob_print_class(const struct glob_class *c, struct buffer *out)
 {
 	bool negated = glob_class_has(c, 0xff);
 
@@ -76,13 +76,13 @@ void glob_print(const struct glob_alternative *alt, struct buffer *out)
 			continue;
 		switch (t->type) {
 		case GLOB_BYTE:
-			print_byte(t->byte, out);
+			glob_print_byte(t->byte, out);
 			break;
 		case GLOB_ANY:
 			buffer_addc(out, '?');
 			break;
 		case GLOB_CLASS:
-			print_class(t->class, out);
+			glob_print_class(t->class, out);
 			break;
 		case GLOB_STAR:
 			buffer_addc(out, '*');

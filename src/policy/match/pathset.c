@@ -107,7 +107,8 @@ void pathset_free(struct pathset *s)
 /* Adding */
 
 /* A plain path or folder, or the end of a floating pattern: no automaton. */
-static int add_plain(struct pathset *s, const struct place_key *key, bool subtree, uint32_t rank)
+static int pathset_add_plain(
+	struct pathset *s, const struct place_key *key, bool subtree, uint32_t rank)
 {
 	struct place *place = place_table_put(&s->table, key);
 
@@ -133,7 +134,7 @@ static size_t fixed_length(const struct glob_alternative *alt)
 	return n > 0 ? n - 1 : 0;
 }
 
-static int add_glob(struct pathset *s, const struct glob_alternative *alt, uint32_t rank)
+static int pathset_add_glob(struct pathset *s, const struct glob_alternative *alt, uint32_t rank)
 {
 	size_t fixed = fixed_length(alt);
 	struct item item = {
@@ -146,13 +147,13 @@ static int add_glob(struct pathset *s, const struct glob_alternative *alt, uint3
 	return ARENA_PUSH(&s->arena, s->items, s->n_items, s->cap_items, item);
 }
 
-static int add_path(struct pathset *s, const struct glob_alternative *alt, uint32_t rank)
+static int pathset_add_path(struct pathset *s, const struct glob_alternative *alt, uint32_t rank)
 {
 	/* "/" is the root, whose folder is "". */
 	const struct place_key key = { .folder = alt->literal,
 		.folder_len = alt->literal_len == 1 ? 0 : alt->literal_len };
 
-	return add_plain(s, &key, alt->kind == GLOB_SUBTREE, rank);
+	return pathset_add_plain(s, &key, alt->kind == GLOB_SUBTREE, rank);
 }
 
 int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t rank)
@@ -165,7 +166,8 @@ int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t 
 	for (size_t i = 0; r == 0 && i < globs->n; i++) {
 		const struct glob_alternative *alt = &globs->alternatives[i];
 
-		r = alt->kind == GLOB_TRUE ? add_glob(s, alt, rank) : add_path(s, alt, rank);
+		r = alt->kind == GLOB_TRUE ? pathset_add_glob(s, alt, rank)
+					   : pathset_add_path(s, alt, rank);
 	}
 	return r;
 }
@@ -227,7 +229,7 @@ static int float_items(struct pathset *s)
 
 		tail = item->n == 1 && item->tokens[0].type == GLOB_TAIL;
 		if (r == 0 && !item->globs && (item->n == 0 || tail))
-			r = add_plain(s, &item->key, tail, item->rank);
+			r = pathset_add_plain(s, &item->key, tail, item->rank);
 		else
 			s->items[kept++] = *item;
 		if (r < 0)
@@ -271,7 +273,7 @@ static bool same_items(const struct item *a, const struct item *b, size_t n)
 	return true;
 }
 
-static uint64_t hash_items(const struct pathset *s, const struct item *items, size_t n)
+static uint64_t pathset_hash_items(const struct pathset *s, const struct item *items, size_t n)
 {
 	uint64_t h = place_mix(s->table.seed, n);
 
@@ -283,9 +285,10 @@ static uint64_t hash_items(const struct pathset *s, const struct item *items, si
 	return h;
 }
 
-static const struct dfa *find_shared(const struct pathset *s, const struct item *items, size_t n)
+static const struct dfa *pathset_find_shared(
+	const struct pathset *s, const struct item *items, size_t n)
 {
-	uint32_t i = s->shared_heads[hash_items(s, items, n) & (s->n_shared_heads - 1)];
+	uint32_t i = s->shared_heads[pathset_hash_items(s, items, n) & (s->n_shared_heads - 1)];
 
 	for (; i != NONE; i = s->shared_next[i]) {
 		if (s->shared[i].n == n && same_items(s->shared[i].items, items, n))
@@ -298,7 +301,8 @@ static int remember_shared(
 	struct pathset *s, const struct item *items, size_t n, const struct dfa *d)
 {
 	struct shared entry = { .items = items, .n = n, .dfa = d };
-	uint32_t *head = &s->shared_heads[hash_items(s, items, n) & (s->n_shared_heads - 1)];
+	uint32_t *head =
+		&s->shared_heads[pathset_hash_items(s, items, n) & (s->n_shared_heads - 1)];
 	size_t count = s->n_shared;
 
 	if (ARENA_PUSH(&s->arena, s->shared_next, count, s->cap_shared_next, *head) < 0 ||
@@ -367,7 +371,7 @@ static int add_machine(struct pathset *s, const struct item *items, size_t n, co
 /* One automaton for n items, or two for the halves if it explodes. The recursion is log n deep. */
 static int add_machines(struct pathset *s, const struct item *items, size_t n)
 {
-	const struct dfa *d = find_shared(s, items, n);
+	const struct dfa *d = pathset_find_shared(s, items, n);
 	int r = d ? 0 : make_dfa(s, items, n, &d);
 
 	if (r == 0)
@@ -397,7 +401,7 @@ static int add_group(struct pathset *s, const struct item *items, size_t n)
 	return ARENA_PUSH(&s->arena, s->groups, s->n_groups, s->cap_groups, g);
 }
 
-static void sort_items(struct pathset *s)
+static void pathset_sort_items(struct pathset *s)
 {
 	if (s->n_items)
 		qsort(s->items, s->n_items, sizeof(*s->items), by_key_and_rank);
@@ -443,10 +447,10 @@ int pathset_build(struct pathset *s, struct error *e)
 	s->budget = BUDGET_MIN;
 	for (size_t i = 0; i < s->n_items; i++)
 		s->budget += (s->items[i].n + 8) * BUDGET_PER_TOKEN;
-	sort_items(s);
+	pathset_sort_items(s);
 	if (r == 0)
 		r = float_items(s);
-	sort_items(s);
+	pathset_sort_items(s);
 	if (r == 0)
 		r = add_groups(s);
 	if (r == 0)

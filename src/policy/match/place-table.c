@@ -134,7 +134,7 @@ static struct place_key key_of(const struct place *p)
 	};
 }
 
-static int grow(struct place_table *t)
+static int place_table_grow(struct place_table *t)
 {
 	size_t n = t->n_buckets ? t->n_buckets * 2 : 32;
 	struct place_bucket *buckets = arena_calloc(t->arena, n, sizeof(*buckets));
@@ -154,7 +154,7 @@ static int grow(struct place_table *t)
 	return 0;
 }
 
-static int add(struct place_table *t, const struct place_key *key, uint64_t hash,
+static int place_table_add(struct place_table *t, const struct place_key *key, uint64_t hash,
 	struct place_bucket *bucket)
 {
 	struct place p = blank;
@@ -184,10 +184,10 @@ struct place *place_table_put(struct place_table *t, const struct place_key *key
 		return &t->root;
 	if (key->folder_len > UINT16_MAX || key->name_len > UINT16_MAX)
 		return NULL;
-	if (t->n * 2 >= t->n_buckets && grow(t) < 0)
+	if (t->n * 2 >= t->n_buckets && place_table_grow(t) < 0)
 		return NULL;
 	bucket = probe(t, hash, key);
-	if (bucket->index == PLACE_NONE && add(t, key, hash, bucket) < 0)
+	if (bucket->index == PLACE_NONE && place_table_add(t, key, hash, bucket) < 0)
 		return NULL;
 	return &t->places[bucket->index];
 }
@@ -207,7 +207,7 @@ size_t place_table_bases(const struct place_table *t, const char *folder, size_t
 	return n;
 }
 
-static size_t filter_bit(const struct place_table *t, uint64_t hash)
+static size_t place_table_filter_bit(const struct place_table *t, uint64_t hash)
 {
 	return (size_t)(hash >> 20) & t->filter_mask;
 }
@@ -224,17 +224,17 @@ int place_table_finish(struct place_table *t)
 	t->filter_mask = bits - 1;
 	for (size_t i = 0; i < t->n; i++) {
 		struct place_key key = key_of(&t->places[i]);
-		size_t bit = filter_bit(t, hash_key(t, &key));
+		size_t bit = place_table_filter_bit(t, hash_key(t, &key));
 
 		t->filter[bit >> 6] |= (uint64_t)1 << (bit & 63);
 	}
 	return 0;
 }
 
-static const struct place *find(
+static const struct place *match_place_table_find(
 	const struct place_table *t, uint64_t hash, const struct place_key *key)
 {
-	size_t bit = filter_bit(t, hash);
+	size_t bit = place_table_filter_bit(t, hash);
 	const struct place_bucket *b;
 
 	if (!(t->filter[bit >> 6] >> (bit & 63) & 1))
@@ -247,7 +247,7 @@ const struct place *place_table_find(const struct place_table *t, const struct p
 {
 	const struct place_key key = { .folder = w->path, .folder_len = w->at };
 
-	return find(t, w->hash, &key);
+	return match_place_table_find(t, w->hash, &key);
 }
 
 const struct place *place_table_find_name(const struct place_table *t, const struct place *base,
@@ -260,5 +260,5 @@ const struct place *place_table_find_name(const struct place_table *t, const str
 		.name_len = w->at - before - 1,
 	};
 
-	return find(t, hash_name(base_hash, w->component), &key);
+	return match_place_table_find(t, hash_name(base_hash, w->component), &key);
 }

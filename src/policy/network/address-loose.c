@@ -24,7 +24,7 @@ static int digit_value(char c)
 	return 16;
 }
 
-static bool parse_number(const char *text, size_t len, uint64_t *ret)
+static bool address_loose_parse_number(const char *text, size_t len, uint64_t *ret)
 {
 	uint64_t value = 0;
 	int base = 10;
@@ -67,11 +67,11 @@ static bool ends_in_number(const char *text, size_t len)
 	uint64_t value;
 
 	return all_digits(text + start, len - start) ||
-	       parse_number(text + start, len - start, &value);
+	       address_loose_parse_number(text + start, len - start, &value);
 }
 
 /* Reads up to four parts; how many, or 0. */
-static unsigned parse_parts(const char *text, size_t len, uint64_t parts[PARTS])
+static unsigned address_loose_parse_parts(const char *text, size_t len, uint64_t parts[PARTS])
 {
 	unsigned n = 0;
 
@@ -79,7 +79,7 @@ static unsigned parse_parts(const char *text, size_t len, uint64_t parts[PARTS])
 		const char *dot = memchr(text, '.', len);
 		size_t part = dot ? (size_t)(dot - text) : len;
 
-		if (n == PARTS || !parse_number(text, part, &parts[n++]))
+		if (n == PARTS || !address_loose_parse_number(text, part, &parts[n++]))
 			return 0;
 		if (!dot)
 			return n;
@@ -99,7 +99,7 @@ int address_parse_loose(const char *text, size_t len, struct address *ret)
 		len--;
 	if (!ends_in_number(text, len))
 		return -EINVAL;
-	n = parse_parts(text, len, parts);
+	n = address_loose_parse_parts(text, len, parts);
 	if (n == 0)
 		return -ERANGE;
 	last = n - 1;

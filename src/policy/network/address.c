@@ -17,7 +17,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static int hex_value(char c)
+static int address_hex_value(char c)
 {
 	if (is_digit(c))
 		return c - '0';
@@ -63,8 +63,8 @@ static size_t parse_group(const char *text, size_t len, unsigned *ret)
 	unsigned value = 0;
 	size_t n = 0;
 
-	while (n < len && n < 4 && hex_value(text[n]) >= 0)
-		value = value << 4 | (unsigned)hex_value(text[n++]);
+	while (n < len && n < 4 && address_hex_value(text[n]) >= 0)
+		value = value << 4 | (unsigned)address_hex_value(text[n++]);
 	*ret = value;
 	return n;
 }
@@ -97,7 +97,7 @@ static size_t read_group(struct groups *g, const char *text, size_t len)
 }
 
 /* Moves what stood behind "::" to the end. The gap stands for at least one group. */
-static bool close_gap(struct groups *g)
+static bool address_close_gap(struct groups *g)
 {
 	int behind = g->n - g->gap;
 
@@ -134,7 +134,7 @@ static bool parse_ipv6(const char *text, size_t len, uint8_t out[16])
 			return false;
 		at += n;
 	}
-	if (!close_gap(&g))
+	if (!address_close_gap(&g))
 		return false;
 	memcpy(out, g.bytes, 16);
 	return true;

@@ -47,7 +47,7 @@ static bool part_contains(const struct host_pattern *a, const struct host_patter
 	return encloses(a, b) && (a->wide || host_pattern_guard(a) == host_pattern_guard(b));
 }
 
-static bool host_contains(const struct host_pattern *a, const struct host_pattern *b)
+static bool host_meet_host_contains(const struct host_pattern *a, const struct host_pattern *b)
 {
 	struct host_pattern as[HOST_PARTS_MAX], bs[HOST_PARTS_MAX];
 	size_t n_as = host_pattern_split(a, as), n_bs = host_pattern_split(b, bs);
@@ -63,7 +63,7 @@ static bool host_contains(const struct host_pattern *a, const struct host_patter
 	return true;
 }
 
-static bool is_literal(const char *path)
+static bool host_meet_is_literal(const char *path)
 {
 	return strpbrk(path, "*?[]{}\\") == NULL;
 }
@@ -74,7 +74,8 @@ static bool path_holds_for(const char *path, const struct host_pattern *b)
 	for (size_t i = 0; i < b->n_url_paths; i++) {
 		const char *other = b->url_paths[i];
 
-		if (strcmp(path, other) == 0 || (is_literal(other) && glob_match_text(path, other)))
+		if (strcmp(path, other) == 0 ||
+			(host_meet_is_literal(other) && glob_match_text(path, other)))
 			return true;
 	}
 	return false;
@@ -89,10 +90,10 @@ bool host_pattern_contains(const struct host_pattern *a, const struct host_patte
 	for (size_t i = 0; i < a->n_url_paths; i++)
 		if (!path_holds_for(a->url_paths[i], b))
 			return false;
-	return host_contains(a, b);
+	return host_meet_host_contains(a, b);
 }
 
-static bool has_path(const char **paths, size_t n, const char *path)
+static bool host_meet_has_path(const char **paths, size_t n, const char *path)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(paths[i], path) == 0)
@@ -117,7 +118,7 @@ static int meet_paths(const struct host_pattern *a, const struct host_pattern *b
 		const char *path =
 			i < a->n_url_paths ? a->url_paths[i] : b->url_paths[i - a->n_url_paths];
 
-		if (!has_path(paths, n, path))
+		if (!host_meet_has_path(paths, n, path))
 			paths[n++] = path;
 	}
 	ret->url_paths = paths;
@@ -126,14 +127,14 @@ static int meet_paths(const struct host_pattern *a, const struct host_pattern *b
 }
 
 /* The hosts in common, as a copy of a, b or a part of one. */
-static bool meet_hosts(
+static bool host_meet_hosts(
 	const struct host_pattern *a, const struct host_pattern *b, struct host_pattern *ret)
 {
 	struct host_pattern as[HOST_PARTS_MAX], bs[HOST_PARTS_MAX];
 	size_t n_as = host_pattern_split(a, as), n_bs = host_pattern_split(b, bs);
 
-	if (host_contains(a, b) || host_contains(b, a)) {
-		*ret = host_contains(a, b) ? *b : *a;
+	if (host_meet_host_contains(a, b) || host_meet_host_contains(b, a)) {
+		*ret = host_meet_host_contains(a, b) ? *b : *a;
 		return true;
 	}
 	/*
@@ -157,7 +158,7 @@ int host_pattern_meet(const struct host_pattern *a, const struct host_pattern *b
 	struct host_pattern both;
 	int r;
 
-	if (a->transport != b->transport || !meet_hosts(a, b, &both))
+	if (a->transport != b->transport || !host_meet_hosts(a, b, &both))
 		return 0;
 	both.port_lo = a->port_lo > b->port_lo ? a->port_lo : b->port_lo;
 	both.port_hi = a->port_hi < b->port_hi ? a->port_hi : b->port_hi;

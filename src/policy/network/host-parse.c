@@ -45,7 +45,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(
 	return -EINVAL;
 }
 
-static int out_of_memory(const struct context *c)
+static int host_parse_out_of_memory(const struct context *c)
 {
 	return error_set(c->e, -ENOMEM, c->loc, "out of memory");
 }
@@ -123,7 +123,8 @@ static int refuse_number(const struct context *c, const struct address *a)
 	return refuse(c, "programs read this as an address", "write %s", buffer_text(&meant));
 }
 
-static int parse_name(const struct context *c, const char *text, size_t len, struct host_pattern *p)
+static int host_parse_name(
+	const struct context *c, const char *text, size_t len, struct host_pattern *p)
 {
 	char name[HOST_NAME_BYTES];
 	struct address a;
@@ -149,12 +150,12 @@ static int parse_name(const struct context *c, const char *text, size_t len, str
 		return refuse(c, "this starts like a socket: unix:/path",
 			"call a host of that name by its full name");
 	p->name = r < 0 ? NULL : arena_strdup(c->arena, name);
-	return p->name ? 0 : out_of_memory(c);
+	return p->name ? 0 : host_parse_out_of_memory(c);
 }
 
 /* Hosts with ports */
 
-static int parse_host(
+static int host_parse_host(
 	const struct context *c, const struct host_endpoint *e, struct host_pattern *p)
 {
 	char text[HOST_NAME_BYTES];
@@ -166,12 +167,12 @@ static int parse_host(
 	}
 	if (e->host_len > 1 && e->host[0] == '*' && e->host[1] == '.') {
 		p->kind = HOST_SUBDOMAINS;
-		return parse_name(c, e->host + 2, e->host_len - 2, p);
+		return host_parse_name(c, e->host + 2, e->host_len - 2, p);
 	}
 	if (!e->bracketed && !memchr(e->host, '/', e->host_len) &&
 		!memchr(e->host, ':', e->host_len) && address_parse(e->host, e->host_len, &a) < 0) {
 		p->kind = HOST_NAME;
-		return parse_name(c, e->host, e->host_len, p);
+		return host_parse_name(c, e->host, e->host_len, p);
 	}
 	if (e->host_len + e->length_len >= sizeof(text) || memchr(e->host, '\0', e->host_len))
 		return refuse(c, "this is not an address", "write 192.0.2.1 or [2001:db8::1]:443");
@@ -182,7 +183,7 @@ static int parse_host(
 }
 
 /* "host", "host:port", "[v6]/length:port"; without a port those from lo to hi. */
-static int parse_endpoint(const struct context *c, const char *text, size_t len, uint16_t lo,
+static int host_parse_endpoint(const struct context *c, const char *text, size_t len, uint16_t lo,
 	uint16_t hi, struct host_pattern *p)
 {
 	struct host_endpoint e;
@@ -199,7 +200,7 @@ static int parse_endpoint(const struct context *c, const char *text, size_t len,
 	if (e.port && !parse_range(e.port, e.port_len, &p->port_lo, &p->port_hi))
 		return refuse(c, "a port is a number from 1 to 65535, a range as 1000-2000, or *",
 			"write %.*s:443", (int)(e.port - text) - 1, text);
-	r = parse_host(c, &e, p);
+	r = host_parse_host(c, &e, p);
 	if (r == 0 && e.bracketed && p->prefix.address.bits != 128)
 		return refuse(c, "brackets are for IPv6", "leave them out");
 	return r;
@@ -216,7 +217,7 @@ static char behind_number(const char *text)
 	return digits > 0 ? text[1 + digits] : '/';
 }
 
-static int parse_path(const struct context *c, const char *text, struct host_pattern *p)
+static int host_parse_path(const struct context *c, const char *text, struct host_pattern *p)
 {
 	auto_arena scratch = { 0 };
 	char path[URL_PATH_BYTES];
@@ -238,12 +239,12 @@ static int parse_path(const struct context *c, const char *text, struct host_pat
 		return 0;
 	r = glob_parse(&glob, &scratch, path, c->loc, c->e);
 	if (r < 0)
-		return r == -ENOMEM ? out_of_memory(c) : r;
+		return r == -ENOMEM ? host_parse_out_of_memory(c) : r;
 	p->url_paths = arena_calloc(c->arena, 1, sizeof(*p->url_paths));
 	if (p->url_paths)
 		p->url_paths[0] = arena_strdup(c->arena, path);
 	if (!p->url_paths || !p->url_paths[0])
-		return out_of_memory(c);
+		return host_parse_out_of_memory(c);
 	p->n_url_paths = 1;
 	return 0;
 }
@@ -273,11 +274,11 @@ static int parse_url(
 	if (is_address && behind_number(rest + len) == ':')
 		len += 1 + strcspn(rest + len + 1, "/");
 	path = rest + len;
-	r = parse_endpoint(c, rest, len, port, port, p);
+	r = host_parse_endpoint(c, rest, len, port, port, p);
 	if (r == 0 && p->kind == HOST_PREFIX && p->prefix.address.bits == 128 && rest[0] != '[')
 		return refuse(
 			c, "IPv6 stands in brackets in a URL", "write https://[2001:db8::1]/");
-	return r < 0 ? r : parse_path(c, path, p);
+	return r < 0 ? r : host_parse_path(c, path, p);
 }
 
 /* Everything else */
@@ -298,7 +299,7 @@ static int parse_socket(const struct context *c, const char *path, struct host_p
 	if (strcmp(path, normal) != 0)
 		return refuse(c, "the path is not in its simplest form", "write unix:%s", normal);
 	p->name = arena_strdup(c->arena, path);
-	return p->name ? 0 : out_of_memory(c);
+	return p->name ? 0 : host_parse_out_of_memory(c);
 }
 
 static int parse_with_scheme(const struct context *c, size_t scheme, struct host_pattern *p)
@@ -310,7 +311,7 @@ static int parse_with_scheme(const struct context *c, size_t scheme, struct host
 		return parse_url(c, rest, port, p);
 	if (scheme == 3 && strncasecmp(c->text, "udp", 3) == 0) {
 		p->transport = TRANSPORT_UDP;
-		return parse_endpoint(c, rest, strlen(rest), 1, HOST_PORT_MAX, p);
+		return host_parse_endpoint(c, rest, strlen(rest), 1, HOST_PORT_MAX, p);
 	}
 	return refuse(c, "the scheme is not supported",
 		"use http, https, ws, wss, ftp or udp; any other TCP connection is written "
@@ -334,7 +335,7 @@ int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *te
 	else if (scheme)
 		r = parse_with_scheme(&c, (size_t)(scheme - text), &p);
 	else
-		r = parse_endpoint(&c, text, len, 1, HOST_PORT_MAX, &p);
+		r = host_parse_endpoint(&c, text, len, 1, HOST_PORT_MAX, &p);
 	if (r == 0)
 		*ret = p;
 	return r;

@@ -19,12 +19,12 @@
 enum { TARGET_MAX = 16384 };
 
 /* As much of a text as a message has room for beside what it says. */
-static int shown(size_t len)
+static int host_request_shown(size_t len)
 {
 	return len < 100 ? (int)len : 100;
 }
 
-static int refuse(struct error *e, const char *what, const char *hint)
+static int host_request_refuse(struct error *e, const char *what, const char *hint)
 {
 	error_set(e, -EINVAL, NULL, "%s", what);
 	error_hint(e, "%s", hint);
@@ -38,7 +38,8 @@ static void set_address(struct host_request *r, const struct address *a)
 	r->address = address_plain(a);
 }
 
-static int parse_name(struct host_request *r, const char *text, size_t len, struct error *e)
+static int host_request_parse_name(
+	struct host_request *r, const char *text, size_t len, struct error *e)
 {
 	struct address a;
 	int err = host_name_parse(text, len, r->name, &a);
@@ -49,46 +50,51 @@ static int parse_name(struct host_request *r, const char *text, size_t len, stru
 	}
 	if (err == -ERANGE)
 		return error_set(e, -EINVAL, NULL, "'%.*s' ends in a number but is not an address",
-			shown(len), text);
+			host_request_shown(len), text);
 	if (err == -ELIBACC) {
-		error_set(e, err, NULL, "'%.*s': " IDNA_LIBRARY_MISSING, shown(len), text);
+		error_set(e, err, NULL, "'%.*s': " IDNA_LIBRARY_MISSING, host_request_shown(len),
+			text);
 		error_hint(e, IDNA_LIBRARY_HINT);
 		return err;
 	}
 	if (err < 0)
-		return error_set(e, err, NULL, "'%.*s' is not a host name", shown(len), text);
+		return error_set(
+			e, err, NULL, "'%.*s' is not a host name", host_request_shown(len), text);
 	return 0;
 }
 
-static int parse_host(struct host_request *r, const struct host_endpoint *h, struct error *e)
+static int host_request_parse_host(
+	struct host_request *r, const struct host_endpoint *h, struct error *e)
 {
 	struct address a;
 
 	if (!h->bracketed && !memchr(h->host, ':', h->host_len))
-		return parse_name(r, h->host, h->host_len, e);
+		return host_request_parse_name(r, h->host, h->host_len, e);
 	if (address_parse(h->host, h->host_len, &a) < 0 || a.bits != 128)
 		return error_set(e, -EINVAL, NULL, "'%.*s' is not an IPv6 address",
-			shown(h->host_len), h->host);
+			host_request_shown(h->host_len), h->host);
 	set_address(r, &a);
 	return 0;
 }
 
-static int parse_endpoint(struct host_request *r, const char *text, struct error *e)
+static int host_request_parse_endpoint(struct host_request *r, const char *text, struct error *e)
 {
 	struct host_endpoint h;
 
 	if (text[0] == '\0')
-		return refuse(e, "a host was expected", "write example.com:443");
+		return host_request_refuse(e, "a host was expected", "write example.com:443");
 	if (host_endpoint_split(&h, text, strlen(text)) < 0 || h.length_len > 0)
-		return refuse(e, "brackets hold an IPv6 address, with a port behind them",
+		return host_request_refuse(e,
+			"brackets hold an IPv6 address, with a port behind them",
 			"write [2001:db8::1]:443");
 	if (h.port && host_port_parse(h.port, h.port_len, &r->port) < 0) {
 		error_set(e, -EINVAL, NULL, "'%.*s' is not a port from 1 to 65535",
-			shown(h.port_len), h.port);
-		error_hint(e, "write %.*s:443", shown((size_t)(h.port - text) - 1), text);
+			host_request_shown(h.port_len), h.port);
+		error_hint(
+			e, "write %.*s:443", host_request_shown((size_t)(h.port - text) - 1), text);
 		return -EINVAL;
 	}
-	return parse_host(r, &h, e);
+	return host_request_parse_host(r, &h, e);
 }
 
 static int parse_url(struct host_request *r, const char *text, struct error *e)
@@ -118,7 +124,7 @@ static int parse_socket(struct host_request *r, const char *path, struct error *
 	size_t n;
 
 	if (path_normalize(path, strlen(path), normal, &n) < 0)
-		return refuse(
+		return host_request_refuse(
 			e, "a socket is named by an absolute path", "write unix:/run/name.sock");
 	if (strcmp(path, normal) != 0) {
 		error_set(e, -EINVAL, NULL, "the path '%.100s' is not in its simplest form", path);
@@ -130,7 +136,7 @@ static int parse_socket(struct host_request *r, const char *path, struct error *
 	return 0;
 }
 
-static bool has_control(const char *text)
+static bool host_request_has_control(const char *text)
 {
 	for (; *text; text++)
 		if ((unsigned char)*text < 0x20 || *text == 0x7f)
@@ -151,17 +157,17 @@ static int parse_inet(struct host_request *r, const char *target, struct error *
 	if (url_scheme_port(target, scheme) != 0 && target[scheme] == ':') {
 		if (slash)
 			return parse_url(r, target, e);
-		return refuse(
+		return host_request_refuse(
 			e, "this could be a URL or a host with a port", "a URL starts as https://");
 	}
 	if (strncasecmp(target, "udp://", 6) == 0) {
 		r->transport = TRANSPORT_UDP;
-		return parse_endpoint(r, target + 6, e);
+		return host_request_parse_endpoint(r, target + 6, e);
 	}
 	if (target[scheme] == ':' && slash)
-		return refuse(e, "the scheme is not supported",
+		return host_request_refuse(e, "the scheme is not supported",
 			"use http, https, ws, wss, ftp, udp, or host:port");
-	return parse_endpoint(r, target, e);
+	return host_request_parse_endpoint(r, target, e);
 }
 
 int host_request_parse(struct host_request *ret, const char *target, struct error *e)
@@ -174,8 +180,9 @@ int host_request_parse(struct host_request *ret, const char *target, struct erro
 			e, -EINVAL, NULL, "the target is longer than %d bytes", TARGET_MAX);
 	if (strncasecmp(target, "unix:", 5) == 0)
 		err = parse_socket(&r, target + 5, e);
-	else if (has_control(target))
-		err = refuse(e, "the target holds control characters", "leave them out");
+	else if (host_request_has_control(target))
+		err = host_request_refuse(
+			e, "the target holds control characters", "leave them out");
 	else
 		err = parse_inet(&r, target, e);
 	if (err == 0)

@@ -121,7 +121,7 @@ static size_t same_host(const struct hostset *s, size_t i)
 	return n;
 }
 
-static int reserve(struct hostset *s)
+static int hostset_reserve(struct hostset *s)
 {
 	size_t n_exact[SIDES + 1] = { 0 }, n_below[SIDES] = { 0 }, n_prefixes[SIDES] = { 0 };
 	int r;
@@ -150,21 +150,21 @@ static int reserve(struct hostset *s)
 }
 
 /* Prefixes come in order, so the enclosing one is the last or one of its parents. */
-static void add_prefix(
+static void hostset_add_prefix(
 	struct side *side, const struct prefix *prefix, const struct hostset_node *node)
 {
 	struct prefix_node *p = &side->prefixes[side->n_prefixes];
 	const struct prefix_node *parent = side->n_prefixes > 0 ? p - 1 : NULL;
 
-	assert(p); /* reserve() */
+	assert(p); /* hostset_reserve() */
 	while (parent && !prefix_contains(&parent->prefix, prefix))
 		parent = parent->parent;
 	*p = (struct prefix_node){ *prefix, parent, *node };
 	side->n_prefixes++;
 }
 
-static int add_name(struct hostset *s, struct hostset_names *names, uint64_t hash, const char *name,
-	const struct hostset_node *node)
+static int hostset_add_name(struct hostset *s, struct hostset_names *names, uint64_t hash,
+	const char *name, const struct hostset_node *node)
 {
 	struct hostset_node *copy = arena_alloc(&s->arena, sizeof(*copy));
 
@@ -175,7 +175,7 @@ static int add_name(struct hostset *s, struct hostset_names *names, uint64_t has
 	return 0;
 }
 
-static int add_node(
+static int hostset_add_node(
 	struct hostset *s, const struct host_pattern *p, const struct hostset_node *node)
 {
 	switch (p->kind) {
@@ -183,17 +183,17 @@ static int add_node(
 		s->sides[p->transport].any = *node;
 		return 0;
 	case HOST_PREFIX:
-		add_prefix(&s->sides[p->transport], &p->prefix, node);
+		hostset_add_prefix(&s->sides[p->transport], &p->prefix, node);
 		return 0;
 	case HOST_NAME:
-		return add_name(s, &s->sides[p->transport].exact,
+		return hostset_add_name(s, &s->sides[p->transport].exact,
 			hostset_hash_name(&s->key, p->name), p->name, node);
 	case HOST_SUBDOMAINS:
-		return add_name(s, &s->sides[p->transport].below,
+		return hostset_add_name(s, &s->sides[p->transport].below,
 			hostset_hash_name(&s->key, p->name), p->name, node);
 	case HOST_SOCKET:
-		return add_name(s, &s->sockets, hostset_hash(&s->key, 0, p->name, strlen(p->name)),
-			p->name, node);
+		return hostset_add_name(s, &s->sockets,
+			hostset_hash(&s->key, 0, p->name, strlen(p->name)), p->name, node);
 	}
 	return -EINVAL;
 }
@@ -207,7 +207,7 @@ int hostset_build(struct hostset *s)
 	assert(!s->built);
 	if (s->n > 0)
 		qsort(s->entries, s->n, sizeof(*s->entries), compare_entries);
-	r = reserve(s);
+	r = hostset_reserve(s);
 	if (r == 0)
 		r = hostset_scratch_init(&scratch, &temporary, s->n);
 	for (size_t i = 0, n; i < s->n && r == 0; i += n) {
@@ -216,7 +216,7 @@ int hostset_build(struct hostset *s)
 		n = same_host(s, i);
 		r = hostset_node_build(&node, &s->arena, &scratch, &s->entries[i], n);
 		if (r == 0)
-			r = add_node(s, &s->entries[i].pattern, &node);
+			r = hostset_add_node(s, &s->entries[i].pattern, &node);
 	}
 	s->built = r == 0;
 	return r;
@@ -249,7 +249,8 @@ static uint32_t match_name(const struct hostset *s, const struct side *side,
 
 /* The innermost prefix that holds the address: the last that starts before it, or a parent of that.
  */
-static const struct prefix_node *find_prefix(const struct side *side, const struct address *a)
+static const struct prefix_node *hostset_find_prefix(
+	const struct side *side, const struct address *a)
 {
 	const struct prefix full = prefix_of(a, a->bits);
 	size_t lo = 0, hi = side->n_prefixes;
@@ -272,7 +273,7 @@ static const struct prefix_node *find_prefix(const struct side *side, const stru
 static uint32_t match_address(
 	const struct side *side, const struct host_request *r, bool guarded, uint32_t best)
 {
-	const struct prefix_node *p = find_prefix(side, &r->address);
+	const struct prefix_node *p = hostset_find_prefix(side, &r->address);
 
 	/* Behind a prefix that reaches out of the guard, all the outer ones do. */
 	for (; p && (p->node.in_guard || !guarded); p = p->parent)

@@ -18,7 +18,7 @@ static __typeof__(idn2_free) *_Atomic release;
 static atomic_bool tried;
 
 /* By the name of its ABI. It stays for good: nobody knows who is inside. */
-static void load(void)
+static void network_idna_library_load(void)
 {
 	void *handle = dlopen("libidn2.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	__typeof__(idn2_lookup_u8) *found = handle ? dlsym(handle, "idn2_lookup_u8") : NULL;
@@ -34,7 +34,7 @@ static void load(void)
 int idna_library_load(void)
 {
 	if (!tried)
-		load();
+		network_idna_library_load();
 	return lookup ? 0 : -ELIBACC;
 }
 

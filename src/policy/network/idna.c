@@ -20,12 +20,12 @@ enum {
 	NAME_MAX_BYTES = 253, /* without the dot at the end */
 };
 
-static char to_lower(char c)
+static char idna_to_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-static bool is_name_char(char c)
+static bool idna_is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
@@ -42,7 +42,7 @@ static bool is_dns_name(const char *name, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		if (name[i] == '.' && label == 0)
 			return false;
-		if (name[i] != '.' && !is_name_char(name[i]))
+		if (name[i] != '.' && !idna_is_name_char(name[i]))
 			return false;
 		label = name[i] == '.' ? 0 : label + 1;
 		if (label > LABEL_MAX)
@@ -67,22 +67,22 @@ static bool is_ascii(const char *name, size_t len)
 	return true;
 }
 
-static int copy_lower(const char *name, size_t len, char *out, size_t size)
+static int idna_copy_lower(const char *name, size_t len, char *out, size_t size)
 {
 	if (len >= size)
 		return -ENAMETOOLONG;
 	for (size_t i = 0; i < len; i++)
-		out[i] = to_lower(name[i]);
+		out[i] = idna_to_lower(name[i]);
 	out[len] = '\0';
 	return is_dns_name(out, len) ? 0 : -EINVAL;
 }
 
-static int lookup(const char *name, char *out, size_t size)
+static int idna_lookup(const char *name, char *out, size_t size)
 {
 	char found[INPUT_MAX];
 	int r = idna_library_lookup(name, found, sizeof(found));
 
-	return r < 0 ? r : copy_lower(found, strlen(found), out, size);
+	return r < 0 ? r : idna_copy_lower(found, strlen(found), out, size);
 }
 
 /* Capital sharp s is "ss" up to Unicode 15.0 and "ß" since. */
@@ -97,17 +97,17 @@ int idna_to_ascii(const char *name, size_t len, char *out, size_t size)
 	int r;
 
 	if (is_ascii(name, len) && !has_alabel(name, len))
-		return copy_lower(name, len, out, size);
+		return idna_copy_lower(name, len, out, size);
 	if (len >= sizeof(text) || memchr(name, '\0', len) || !utf8_valid(name, len, NULL) ||
 		is_disputed(name, len))
 		return -EINVAL;
 	memcpy(text, name, len);
 	text[len] = '\0';
-	r = lookup(text, once, sizeof(once));
+	r = idna_lookup(text, once, sizeof(once));
 	if (r < 0)
 		return r == -ENAMETOOLONG ? -EINVAL : r;
 	/* The A-labels that came out must be valid as input, and mean themselves. */
-	r = lookup(once, text, sizeof(text));
+	r = idna_lookup(once, text, sizeof(text));
 	if (r < 0 || strcmp(once, text) != 0)
 		return r == -ENOMEM || r == -ELIBACC ? r : -EINVAL;
 	if (strlen(once) >= size)

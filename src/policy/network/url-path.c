@@ -26,7 +26,7 @@ static bool is_segment_char(unsigned char c)
 	return is_unreserved(c) || (c && strchr("!$&'()*+,;=:@", c));
 }
 
-static int hex_value(char c)
+static int url_path_hex_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -35,7 +35,7 @@ static int hex_value(char c)
 	return -1;
 }
 
-static int put(struct out *o, char c)
+static int url_path_put(struct out *o, char c)
 {
 	if (o->n + 1 >= o->size)
 		return -ENAMETOOLONG;
@@ -43,13 +43,13 @@ static int put(struct out *o, char c)
 	return 0;
 }
 
-static int put_escaped(struct out *o, unsigned char c)
+static int url_path_put_escaped(struct out *o, unsigned char c)
 {
 	static const char digits[] = "0123456789ABCDEF";
 
-	if (put(o, '%') < 0 || put(o, digits[c >> 4]) < 0)
+	if (url_path_put(o, '%') < 0 || url_path_put(o, digits[c >> 4]) < 0)
 		return -ENAMETOOLONG;
-	return put(o, digits[c & 15]);
+	return url_path_put(o, digits[c & 15]);
 }
 
 /* Writes one character or escape in normal form; as_is are taken besides those of a segment. */
@@ -57,14 +57,16 @@ static int put_normal(
 	struct out *o, const char *text, size_t len, const char *as_is, size_t *ret_used)
 {
 	unsigned char c = (unsigned char)text[0];
-	bool escaped = c == '%' && len >= 3 && hex_value(text[1]) >= 0 && hex_value(text[2]) >= 0;
+	bool escaped = c == '%' && len >= 3 && url_path_hex_value(text[1]) >= 0 &&
+		       url_path_hex_value(text[2]) >= 0;
 
 	*ret_used = escaped ? 3 : 1;
 	if (escaped) {
-		c = (unsigned char)(hex_value(text[1]) << 4 | hex_value(text[2]));
-		return is_unreserved(c) ? put(o, (char)c) : put_escaped(o, c);
+		c = (unsigned char)(url_path_hex_value(text[1]) << 4 | url_path_hex_value(text[2]));
+		return is_unreserved(c) ? url_path_put(o, (char)c) : url_path_put_escaped(o, c);
 	}
-	return is_segment_char(c) || (c && strchr(as_is, c)) ? put(o, (char)c) : put_escaped(o, c);
+	return is_segment_char(c) || (c && strchr(as_is, c)) ? url_path_put(o, (char)c)
+							     : url_path_put_escaped(o, c);
 }
 
 static bool is_dots(const char *s, size_t n)
@@ -108,10 +110,10 @@ static int end_segment(struct out *o, size_t start, bool last)
 			return -EINVAL;
 		o->n = (size_t)(slash - o->text);
 	}
-	return last ? put(o, '/') : 0;
+	return last ? url_path_put(o, '/') : 0;
 }
 
-static bool is_slash(char c)
+static bool url_path_is_slash(char c)
 {
 	return c == '/' || c == '\\';
 }
@@ -123,11 +125,11 @@ int url_path_normal(const char *text, size_t len, char *out, size_t size)
 
 	do {
 		size_t start = o.n, used;
-		int r = put(&o, '/');
+		int r = url_path_put(&o, '/');
 
-		if (i < len && is_slash(text[i]))
+		if (i < len && url_path_is_slash(text[i]))
 			i++;
-		for (; r == 0 && i < len && !is_slash(text[i]); i += used)
+		for (; r == 0 && i < len && !url_path_is_slash(text[i]); i += used)
 			r = put_normal(&o, text + i, len - i, "", &used);
 		/* hides_dots() compares up to the NUL. */
 		o.text[o.n] = '\0';

@@ -31,7 +31,7 @@ struct span {
 };
 
 /* As much of it as a message has room for beside what it says. */
-static int shown(struct span s)
+static int url_shown(struct span s)
 {
 	return s.len < 100 ? (int)s.len : 100;
 }
@@ -83,7 +83,7 @@ static int clean(const char *text, size_t len, char out[TEXT_MAX])
 }
 
 /* Cuts s before the first byte that is in `set`, or at its end, and returns the first half. */
-static struct span cut(struct span *s, const char *set)
+static struct span url_cut(struct span *s, const char *set)
 {
 	struct span head = { s->text, 0 };
 
@@ -96,13 +96,13 @@ static struct span cut(struct span *s, const char *set)
 
 static int take_scheme(struct url *u, struct span *s, struct error *e)
 {
-	struct span name = cut(s, ":/\\");
+	struct span name = url_cut(s, ":/\\");
 
 	if (s->len == 0 || s->text[0] != ':' || name.len == 0)
 		return error_set(e, -EINVAL, NULL, "a URL starts with a scheme, as https://");
 	u->port = url_scheme_port(name.text, name.len);
 	if (u->port == 0) {
-		error_set(e, -EINVAL, NULL, "the scheme '%.*s' is not supported", shown(name),
+		error_set(e, -EINVAL, NULL, "the scheme '%.*s' is not supported", url_shown(name),
 			name.text);
 		error_hint(e, "use http, https, ws, wss or ftp");
 		return -EINVAL;
@@ -146,12 +146,12 @@ static int parse_port(struct url *u, struct span port, struct error *e)
 
 	for (size_t i = 0; i < port.len; i++) {
 		if (port.text[i] < '0' || port.text[i] > '9')
-			return error_set(
-				e, -EINVAL, NULL, "'%.*s' is not a port", shown(port), port.text);
+			return error_set(e, -EINVAL, NULL, "'%.*s' is not a port", url_shown(port),
+				port.text);
 		value = value * 10 + (unsigned)(port.text[i] - '0');
 		if (value > 65535)
-			return error_set(e, -EINVAL, NULL, "port %.*s is above 65535", shown(port),
-				port.text);
+			return error_set(e, -EINVAL, NULL, "port %.*s is above 65535",
+				url_shown(port), port.text);
 	}
 	if (port.len > 0 && value == 0)
 		return error_set(e, -EINVAL, NULL, "port 0 cannot be connected to");
@@ -160,7 +160,7 @@ static int parse_port(struct url *u, struct span port, struct error *e)
 	return 0;
 }
 
-static int hex_value(char c)
+static int url_hex_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -175,13 +175,15 @@ static size_t percent_decode(struct span s, char out[HOST_MAX])
 	size_t n = 0;
 
 	for (size_t i = 0; i < s.len; i++) {
-		bool escaped = s.text[i] == '%' && s.len - i > 2 && hex_value(s.text[i + 1]) >= 0 &&
-			       hex_value(s.text[i + 2]) >= 0;
+		bool escaped = s.text[i] == '%' && s.len - i > 2 &&
+			       url_hex_value(s.text[i + 1]) >= 0 &&
+			       url_hex_value(s.text[i + 2]) >= 0;
 
 		out[n++] = s.text[i];
 		if (!escaped)
 			continue;
-		out[n - 1] = (char)(hex_value(s.text[i + 1]) << 4 | hex_value(s.text[i + 2]));
+		out[n - 1] =
+			(char)(url_hex_value(s.text[i + 1]) << 4 | url_hex_value(s.text[i + 2]));
 		i += 2;
 	}
 	return n;
@@ -192,13 +194,13 @@ static int parse_bracketed(struct url *u, struct span host, struct error *e)
 	if (host.text[host.len - 1] != ']' ||
 		address_parse(host.text + 1, host.len - 2, &u->address) < 0 ||
 		u->address.bits != 128)
-		return error_set(
-			e, -EINVAL, NULL, "'%.*s' is not an IPv6 address", shown(host), host.text);
+		return error_set(e, -EINVAL, NULL, "'%.*s' is not an IPv6 address", url_shown(host),
+			host.text);
 	u->is_address = true;
 	return 0;
 }
 
-static int parse_host(struct url *u, struct span host, struct error *e)
+static int url_parse_host(struct url *u, struct span host, struct error *e)
 {
 	char decoded[HOST_MAX];
 	int r;
@@ -211,12 +213,13 @@ static int parse_host(struct url *u, struct span host, struct error *e)
 		return parse_bracketed(u, host, e);
 	r = idna_to_ascii(decoded, percent_decode(host, decoded), u->host, sizeof(u->host));
 	if (r == -ELIBACC) {
-		error_set(e, r, NULL, "'%.*s': " IDNA_LIBRARY_MISSING, shown(host), host.text);
+		error_set(e, r, NULL, "'%.*s': " IDNA_LIBRARY_MISSING, url_shown(host), host.text);
 		error_hint(e, IDNA_LIBRARY_HINT);
 		return r;
 	}
 	if (r < 0)
-		return error_set(e, r, NULL, "'%.*s' is not a host name", shown(host), host.text);
+		return error_set(
+			e, r, NULL, "'%.*s' is not a host name", url_shown(host), host.text);
 	r = address_parse_loose(u->host, strlen(u->host), &u->address);
 	if (r == -ERANGE)
 		return error_set(
@@ -227,7 +230,7 @@ static int parse_host(struct url *u, struct span host, struct error *e)
 	return 0;
 }
 
-static int parse_path(struct url *u, struct span path, struct error *e)
+static int url_parse_path(struct url *u, struct span path, struct error *e)
 {
 	int r = url_path_normal(path.text, path.len, u->path, sizeof(u->path));
 
@@ -257,17 +260,17 @@ int url_parse(struct url *ret, const char *text, size_t len, struct error *e)
 		rest.text++;
 		rest.len--;
 	}
-	authority = cut(&rest, "/\\");
+	authority = url_cut(&rest, "/\\");
 	/* The standard ends the host at a backslash; many clients go on to an "@" behind it. */
 	if (rest.len > 0 && rest.text[0] == '\\')
 		return error_set(e, -EINVAL, NULL,
 			"a backslash behind the host means different hosts to different programs");
 	split_authority(&u, authority, &host, &port);
-	r = parse_host(&u, host, e);
+	r = url_parse_host(&u, host, e);
 	if (r == 0)
 		r = parse_port(&u, port, e);
 	if (r == 0)
-		r = parse_path(&u, rest, e);
+		r = url_parse_path(&u, rest, e);
 	if (r == 0)
 		*ret = u;
 	return r;

@@ -94,7 +94,7 @@ static int await_frame(struct session *s, struct error *e)
 	return 0;
 }
 
-static int await_ready(struct session *s, struct error *e)
+static int session_build_await_ready(struct session *s, struct error *e)
 {
 	int r = await_frame(s, e);
 
@@ -123,7 +123,7 @@ static int open_relay(struct session *s, struct error *e)
 	return r < 0 ? error_set(e, r, NULL, "the relay does not start: %s", strerror(-r)) : 0;
 }
 
-static int add_sources(struct session *s)
+static int session_build_add_sources(struct session *s)
 {
 	int r = session_add_source(s, s->timer, SOURCE_TIMER(s));
 
@@ -230,12 +230,12 @@ int session_build(struct session *s, const struct plan *plan, const struct sessi
 	if (r == 0)
 		r = session_start_relay(s, e);
 	if (r == 0)
-		r = await_ready(s, e);
+		r = session_build_await_ready(s, e);
 	if (r == 0)
 		r = open_relay(s, e);
 	if (r < 0)
 		return r;
-	r = add_sources(s);
+	r = session_build_add_sources(s);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot watch the sandbox: %s", strerror(-r));
 	session_ask_for_inits(s);

@@ -29,7 +29,7 @@ void charge_free(struct charge *c)
 	free(c);
 }
 
-static const struct cgroup_home *find_home(struct charge *charge)
+static const struct cgroup_home *charge_find_home(struct charge *charge)
 {
 	struct error why = { 0 };
 
@@ -47,7 +47,7 @@ int charge_prepare(struct charge *charge, struct command *c, struct start *start
 
 	if (c->memory == 0 && c->pids == 0)
 		return 0;
-	home = find_home(charge);
+	home = charge_find_home(charge);
 	/* Without one, the init holds the limits: that it cannot be had is no error. */
 	if (!home || cgroup_new(&c->cgroup, home, &limits, &why) < 0)
 		return 0;

@@ -78,7 +78,7 @@ void session_pass_deadlines(struct session *s)
 
 /* Commands. */
 
-static struct command *find(const struct session *s, uint64_t id)
+static struct command *session_commands_find(const struct session *s, uint64_t id)
 {
 	struct command *c = s->commands;
 
@@ -110,7 +110,8 @@ void session_forget(struct session *s, struct command *c)
 }
 
 /* The caller is told first: closing what is left takes time that nobody has to wait for. */
-static void tell_end(struct session *s, struct command *c, const struct session_event *event)
+static void session_commands_tell_end(
+	struct session *s, struct command *c, const struct session_event *event)
 {
 	unlink_command(s, c);
 	session_report(s, event);
@@ -123,7 +124,7 @@ void session_refuse_as(struct session *s, struct command *c, const struct refusa
 		.kind = SESSION_REFUSED, .id = c->id, .fd = -1, .refusal = *refusal
 	};
 
-	tell_end(s, c, &event);
+	session_commands_tell_end(s, c, &event);
 }
 
 void session_refuse(struct session *s, struct command *c, int error, const char *text)
@@ -140,7 +141,7 @@ void session_end(struct session *s, struct command *c, struct report *report)
 	report->flags |= c->flags;
 	charge_report(c, report);
 	event.report = *report;
-	tell_end(s, c, &event);
+	session_commands_tell_end(s, c, &event);
 }
 
 /*
@@ -244,7 +245,7 @@ int session_start(struct session *s, uint64_t id, const struct start *start, con
 
 	if (s->gone)
 		return error_set(e, -ECONNRESET, NULL, "the sandbox has ended");
-	if (find(s, id))
+	if (session_commands_find(s, id))
 		return error_set(e, -EEXIST, NULL, "there is a command with that number");
 	if (s->o.single && s->n_spares == 0)
 		return error_set(e, -EBUSY, NULL, "this sandbox is for a single command");
@@ -262,7 +263,7 @@ int session_start(struct session *s, uint64_t id, const struct start *start, con
 
 int session_signal(struct session *s, uint64_t id, int signal)
 {
-	struct command *c = find(s, id);
+	struct command *c = session_commands_find(s, id);
 	uint32_t number = (uint32_t)signal;
 
 	if (!c)
@@ -278,7 +279,7 @@ int session_signal(struct session *s, uint64_t id, int signal)
 
 int session_kill(struct session *s, uint64_t id)
 {
-	struct command *c = find(s, id);
+	struct command *c = session_commands_find(s, id);
 
 	if (!c)
 		return -ESRCH;

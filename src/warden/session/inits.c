@@ -123,7 +123,7 @@ void session_use_spares(struct session *s)
  * An init that is dead before it was given anything: if it failed to confine itself it said why,
  * and the next would fail as well. Else somebody killed it, and another may do.
  */
-static void bury(struct session *s, struct command *c, struct spare *init)
+static void session_inits_bury(struct session *s, struct command *c, struct spare *init)
 {
 	struct refusal refusal;
 
@@ -142,7 +142,7 @@ void session_keep_spare(struct session *s, int socket, int pidfd)
 	struct spare init = { socket, pidfd };
 
 	if (c && !spare_is_alive(&init)) {
-		bury(s, c, &init);
+		session_inits_bury(s, c, &init);
 	} else if (c) {
 		int r = assign(s, c, &init);
 

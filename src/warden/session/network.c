@@ -62,7 +62,7 @@ int session_change(struct session *s, uint64_t id, const void *body, size_t len)
 	return frame_send(s->relay.socket, FRAME_POLICY, id, body, len, NULL, 0);
 }
 
-static int tell(struct session *s)
+static int session_network_tell(struct session *s)
 {
 	struct record record;
 	int r = s->frame.type == FRAME_RECORD ? record_decode(&record, s->frame.body, s->frame.len)
@@ -85,7 +85,7 @@ int session_hear_relay(struct session *s)
 
 		if (r == -EAGAIN)
 			return 0;
-		r = r == 1 ? tell(s) : r == 0 ? -EPIPE : r;
+		r = r == 1 ? session_network_tell(s) : r == 0 ? -EPIPE : r;
 		if (r < 0)
 			return r;
 	}

@@ -120,7 +120,7 @@ static int take_descriptors(struct outfit *o, int socket)
 	return syscall(SYS_close_range, SOCKET + (unsigned)n, ~0U, 0U) < 0 ? -errno : 0;
 }
 
-static int make_rules(const struct outfit *o)
+static int relay_process_make_rules(const struct outfit *o)
 {
 	int version = landlock_version();
 	auto_fd rules = version < 0 ? version : landlock_new(version, true);
@@ -142,7 +142,7 @@ static int shut_in(const struct outfit *o)
 	const struct seccomp_options filter = {
 		.no_memfd_exec = true, .no_unix = o->n_doors == 0, .no_exec = true
 	};
-	auto_fd rules = make_rules(o);
+	auto_fd rules = relay_process_make_rules(o);
 	int r = rules < 0 ? rules : privilege_renounce();
 
 	/* Names that programs ask for may be international, and must not make it open files then.
@@ -157,7 +157,7 @@ static int shut_in(const struct outfit *o)
 	return r < 0 ? r : privilege_hide();
 }
 
-static void reset_signals(void)
+static void relay_process_reset_signals(void)
 {
 	sigset_t none;
 
@@ -176,7 +176,7 @@ static void erase_environment(void)
 	environ = NULL;
 }
 
-static _Noreturn void run(struct outfit *o, const struct plan *plan, int socket)
+static _Noreturn void relay_process_run(struct outfit *o, const struct plan *plan, int socket)
 {
 	struct relay_options options = { .policy = plan->policy,
 		.socket = SOCKET,
@@ -187,7 +187,7 @@ static _Noreturn void run(struct outfit *o, const struct plan *plan, int socket)
 		.n_ports = o->n_ports };
 	int r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
 
-	reset_signals();
+	relay_process_reset_signals();
 	(void)prctl(PR_SET_NAME, "corral-relay", 0, 0, 0);
 	if (r == 0)
 		r = take_descriptors(o, socket);
@@ -208,7 +208,7 @@ static _Noreturn void run(struct outfit *o, const struct plan *plan, int socket)
 
 /* Outside. */
 
-static int start(
+static int session_relay_process_start(
 	struct relay_process *ret, const struct plan *plan, struct outfit *o, struct error *e)
 {
 	int pair[2];
@@ -226,7 +226,7 @@ static int start(
 	if (pid < 0)
 		return error_set(e, -errno, NULL, "cannot start the relay: %s", strerror(errno));
 	if (pid == 0)
-		run(o, plan, inner);
+		relay_process_run(o, plan, inner);
 	*ret = (struct relay_process){ .pid = pid, .pidfd = pidfd, .socket = fd_take(&outer) };
 	return 0;
 }
@@ -237,7 +237,7 @@ int relay_process_start(struct relay_process *ret, const struct plan *plan, stru
 	int r = outfit_make(&o, plan, e);
 
 	if (r == 0)
-		r = start(ret, plan, &o, e);
+		r = session_relay_process_start(ret, plan, &o, e);
 	outfit_deinit(&o);
 	return r;
 }

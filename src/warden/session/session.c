@@ -31,7 +31,7 @@ void session_report(struct session *s, const struct session_event *event)
 
 /* Frames of the zygote. */
 
-static void lose(struct session *s, const char *why)
+static void warden_session_lose(struct session *s, const char *why)
 {
 	const struct session_event event = { .kind = SESSION_GONE,
 		.fd = -1,
@@ -49,7 +49,7 @@ static void lose(struct session *s, const char *why)
 
 void session_lose_zygote(struct session *s)
 {
-	lose(s, "the sandbox ended: its first process was killed");
+	warden_session_lose(s, "the sandbox ended: its first process was killed");
 }
 
 /* Without it nothing inside gets anywhere, and nothing would tell: better a new sandbox. */
@@ -58,10 +58,10 @@ static void on_relay(struct session *s)
 	if (session_hear_relay(s) == 0)
 		return;
 	(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
-	lose(s, "the sandbox ended: its relay to the network died");
+	warden_session_lose(s, "the sandbox ended: its relay to the network died");
 }
 
-static void on_failed(struct session *s)
+static void session_on_failed(struct session *s)
 {
 	struct refusal refusal;
 	struct command *c = session_next_waiting(s);
@@ -106,7 +106,7 @@ static void on_zygote(struct session *s)
 	if (r == 1 && s->frame.type == FRAME_INIT)
 		r = on_init(s);
 	else if (r == 1 && s->frame.type == FRAME_FAILED)
-		on_failed(s);
+		session_on_failed(s);
 	else if (r == -EMFILE) {
 		miss_init(s);
 		r = 0;

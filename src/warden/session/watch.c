@@ -46,7 +46,7 @@ struct watch {
 	_Alignas(struct inotify_event) char events[8192];
 };
 
-static int add(struct watch *w, const char *path, uint32_t mask, struct target target)
+static int watch_add(struct watch *w, const char *path, uint32_t mask, struct target target)
 {
 	/* The file itself, not what a link there leads to. A descriptor is shared by all targets of
 	 * one inode, so events are added, never replaced. */
@@ -66,7 +66,7 @@ static int add(struct watch *w, const char *path, uint32_t mask, struct target t
 	return 0;
 }
 
-static bool is_same(const struct target *a, const struct target *b)
+static bool watch_is_same(const struct target *a, const struct target *b)
 {
 	return a->entry == b->entry && a->folder == b->folder && a->path == b->path;
 }
@@ -80,11 +80,11 @@ static bool is_used(const struct watch *w, int wd)
 }
 
 /* The entry's watch of one kind is replaced: its inode may be another now. */
-static void drop(struct watch *w, struct target target)
+static void watch_drop(struct watch *w, struct target target)
 {
 	size_t i = 0;
 
-	while (i < w->n && !is_same(&w->targets[i], &target))
+	while (i < w->n && !watch_is_same(&w->targets[i], &target))
 		i++;
 	if (i == w->n)
 		return;
@@ -98,8 +98,8 @@ static int watch_file(struct watch *w, uint32_t entry)
 {
 	const struct target target = { .entry = entry };
 
-	drop(w, target);
-	return add(w, w->plan->entries[entry].path, FILE_EVENTS, target);
+	watch_drop(w, target);
+	return watch_add(w, w->plan->entries[entry].path, FILE_EVENTS, target);
 }
 
 static int watch_folder(struct watch *w, uint32_t entry)
@@ -114,8 +114,8 @@ static int watch_folder(struct watch *w, uint32_t entry)
 		return -ENAMETOOLONG;
 	memcpy(folder, path, len);
 	folder[len] = '\0';
-	drop(w, target);
-	return add(w, folder, FOLDER_EVENTS, target);
+	watch_drop(w, target);
+	return watch_add(w, folder, FOLDER_EVENTS, target);
 }
 
 /* The mount that an entry stands on. */
@@ -142,13 +142,13 @@ static int watch_step(struct watch *w, uint32_t entry, char *path, size_t end)
 	int r;
 
 	path[end] = '\0';
-	r = add(w, path, PATH_EVENTS, target);
+	r = watch_add(w, path, PATH_EVENTS, target);
 	slash = strrchr(path, '/');
 	target.folder = true;
 	target.end = end;
 	*slash = '\0';
 	if (r == 0)
-		r = add(w, slash == path ? "/" : path, WAY_EVENTS, target);
+		r = watch_add(w, slash == path ? "/" : path, WAY_EVENTS, target);
 	*slash = '/';
 	path[end] = rest;
 	return r;
@@ -249,13 +249,13 @@ int watch_fd(const struct watch *w)
 	return w->fd;
 }
 
-static void mark(struct watch *w, uint32_t entry)
+static void watch_mark(struct watch *w, uint32_t entry)
 {
 	w->n_pending += !w->pending[entry];
 	w->pending[entry] = true;
 }
 
-static bool is_named(
+static bool watch_is_named(
 	const struct watch *w, const struct target *t, const struct inotify_event *event)
 {
 	const char *path = w->plan->entries[t->entry].path;
@@ -267,7 +267,7 @@ static bool is_named(
 }
 
 /* Negative: a folder on the way moved, or events were lost. */
-static int judge(struct watch *w, const struct inotify_event *event)
+static int watch_judge(struct watch *w, const struct inotify_event *event)
 {
 	if (event->mask & IN_Q_OVERFLOW)
 		return -EOVERFLOW;
@@ -278,12 +278,13 @@ static int judge(struct watch *w, const struct inotify_event *event)
 			continue;
 		if (t->path && !t->folder && event->mask & PATH_EVENTS)
 			return -ESTALE;
-		if (t->path && t->folder && event->mask & WAY_EVENTS && is_named(w, t, event))
+		if (t->path && t->folder && event->mask & WAY_EVENTS && watch_is_named(w, t, event))
 			return -ESTALE;
 		if (!t->path && !t->folder && event->mask & FILE_EVENTS)
-			mark(w, t->entry);
-		if (!t->path && t->folder && event->mask & FOLDER_EVENTS && is_named(w, t, event))
-			mark(w, t->entry);
+			watch_mark(w, t->entry);
+		if (!t->path && t->folder && event->mask & FOLDER_EVENTS &&
+			watch_is_named(w, t, event))
+			watch_mark(w, t->entry);
 	}
 	return 0;
 }
@@ -297,7 +298,7 @@ static int read_some(struct watch *w)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	for (ssize_t at = 0; at < n;) {
 		const struct inotify_event *event = (const void *)(w->events + at);
-		int r = judge(w, event);
+		int r = watch_judge(w, event);
 
 		if (r < 0)
 			return r;
@@ -307,7 +308,7 @@ static int read_some(struct watch *w)
 }
 
 /* All that the kernel keeps at most: nobody shall start before the last of them was heeded. */
-static int read_events(struct watch *w)
+static int watch_read_events(struct watch *w)
 {
 	int r = 1;
 
@@ -348,7 +349,7 @@ static void mark_below(struct watch *w, uint32_t entry)
 
 	for (uint32_t i = entry + 1; i < w->plan->n; i++)
 		if (entries[i].over && path_is_below(entries[i].path, entries[entry].path))
-			mark(w, i);
+			watch_mark(w, i);
 }
 
 static int restore(struct watch *w, const struct tree *t, uint32_t entry)
@@ -364,7 +365,7 @@ static int restore(struct watch *w, const struct tree *t, uint32_t entry)
 
 int watch_restore(struct watch *w, const struct tree *t)
 {
-	int r = read_events(w);
+	int r = watch_read_events(w);
 
 	for (uint32_t i = 0; r == 0 && w->n_pending > 0 && i < w->plan->n; i++) {
 		if (!w->pending[i])

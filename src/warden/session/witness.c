@@ -95,7 +95,7 @@ int witness_fd(const struct witness *w)
 /* Looking into the process */
 
 /* What can be read of `size` bytes; a page that is not there ends it. */
-static size_t read_memory(pid_t pid, uint64_t address, void *to, size_t size)
+static size_t witness_read_memory(pid_t pid, uint64_t address, void *to, size_t size)
 {
 	size_t first = PAGE - address % PAGE;
 	struct iovec local = { to, size };
@@ -109,9 +109,9 @@ static size_t read_memory(pid_t pid, uint64_t address, void *to, size_t size)
 }
 
 /* False: there is no string, or one that is longer than any path. */
-static bool read_string(pid_t pid, uint64_t address, char out[PATH_BYTES])
+static bool witness_read_string(pid_t pid, uint64_t address, char out[PATH_BYTES])
 {
-	size_t n = read_memory(pid, address, out, PATH_BYTES);
+	size_t n = witness_read_memory(pid, address, out, PATH_BYTES);
 
 	return memchr(out, '\0', n) != NULL;
 }
@@ -160,7 +160,7 @@ static bool read_address(struct witness *w, uint64_t at, uint64_t size, char pat
 	path[0] = '\0';
 	memset(&w->address, 0, sizeof(w->address));
 	if (size < sizeof(sa_family_t) || size > sizeof(w->address) ||
-		read_memory((pid_t)w->call->pid, at, &w->address, size) != size)
+		witness_read_memory((pid_t)w->call->pid, at, &w->address, size) != size)
 		return false;
 	if (w->address.ss_family != AF_UNIX)
 		return true;
@@ -184,7 +184,7 @@ static void find_root(struct witness *w)
 
 /* One call */
 
-static bool read_path(struct witness *w, const struct notify_call *c, size_t i)
+static bool witness_read_path(struct witness *w, const struct notify_call *c, size_t i)
 {
 	const struct notify_path *p = &c->paths[i];
 	const __u64 *args = w->call->data.args;
@@ -195,7 +195,7 @@ static bool read_path(struct witness *w, const struct notify_call *c, size_t i)
 		return false;
 	if (p->kind == NOTIFY_CONNECT)
 		return read_address(w, args[p->path], args[c->extra], w->paths[i]);
-	return read_string(pid, args[p->path], w->paths[i]) &&
+	return witness_read_string(pid, args[p->path], w->paths[i]) &&
 	       make_absolute(pid, folder, w->paths[i]);
 }
 
@@ -207,7 +207,7 @@ static bool means_itself(const struct notify_call *c, uint64_t extra)
 	       (c->paths[0].kind == NOTIFY_OPEN && extra & O_NOFOLLOW);
 }
 
-static void tell(
+static void witness_tell(
 	struct witness *w, const struct notify_call *c, size_t i, witness_seen *seen, void *context)
 {
 	uint64_t extra = c->extra == NOTIFY_ABSENT ? 0 : w->call->data.args[c->extra];
@@ -229,7 +229,7 @@ static bool still_waits(const struct witness *w)
 	return ioctl(w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &w->call->id) == 0;
 }
 
-static void look(struct witness *w, witness_seen *seen, void *context)
+static void witness_look(struct witness *w, witness_seen *seen, void *context)
 {
 	int number = w->call->data.nr;
 	const struct notify_call *c =
@@ -240,7 +240,7 @@ static void look(struct witness *w, witness_seen *seen, void *context)
 	if (!c)
 		return;
 	for (size_t i = 0; i < NOTIFY_PATHS; i++)
-		has[i] = read_path(w, c, i);
+		has[i] = witness_read_path(w, c, i);
 	find_root(w);
 	if (!still_waits(w)) {
 		if (is_first) {
@@ -251,11 +251,11 @@ static void look(struct witness *w, witness_seen *seen, void *context)
 	}
 	for (size_t i = 0; i < NOTIFY_PATHS; i++)
 		if (has[i])
-			tell(w, c, i, seen, context);
+			witness_tell(w, c, i, seen, context);
 }
 
 /* The only answer. That it is gone by now is of no interest. */
-static void go_on(const struct witness *w)
+static void witness_go_on(const struct witness *w)
 {
 	*w->answer = (struct seccomp_notif_resp){ .id = w->call->id,
 		.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
@@ -275,8 +275,8 @@ int witness_dispatch(struct witness *w, witness_seen *seen, void *context)
 		/* ENOENT: it was killed between the two. */
 		if (ioctl(w->listener, SECCOMP_IOCTL_NOTIF_RECV, w->call) < 0)
 			continue;
-		look(w, seen, context);
-		go_on(w);
+		witness_look(w, seen, context);
+		witness_go_on(w);
 	}
 	return 0;
 }
