@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 
 enum { VERSION = 1, FLAG_EXACT = 1 };
@@ -51,7 +52,7 @@ static const char *const actions[] = {
 	[AUDIT_SESSION] = "session",
 	[AUDIT_STORE] = "store",
 };
-_Static_assert(sizeof(actions) / sizeof(actions[0]) == AUDIT_ACTION_COUNT, "each has a name");
+_Static_assert(ROWS(actions) == AUDIT_ACTION_COUNT, "each has a name");
 
 static const char *const decisions[] = {
 	[AUDIT_NONE] = "none",
@@ -60,7 +61,7 @@ static const char *const decisions[] = {
 	[AUDIT_ASKED] = "asked",
 	[AUDIT_FAILED] = "failed",
 };
-_Static_assert(sizeof(decisions) / sizeof(decisions[0]) == AUDIT_DECISION_COUNT, "each has a name");
+_Static_assert(ROWS(decisions) == AUDIT_DECISION_COUNT, "each has a name");
 
 const struct audit_event_text audit_event_texts[AUDIT_EVENT_TEXTS] = {
 	{ "session", offsetof(struct audit_event, session) },

@@ -26,7 +26,7 @@ int audit_place(struct buffer *out, struct error *e)
 	}
 	buffer_printf(
 		out, "%s%s/corral/audit.db", state ? state : home, state ? "" : "/.local/state");
-	return out->failed ? error_set(e, -ENOMEM, NULL, "out of memory") : 0;
+	return out->failed ? error_no_memory(e) : 0;
 }
 
 static int place_fail(struct error *e, int code, const char *path)

@@ -32,7 +32,7 @@ enum {
 
 static int trail_no_memory(struct error *e)
 {
-	return error_set(e, -ENOMEM, NULL, "out of memory");
+	return error_no_memory(e);
 }
 
 /* Somebody who adds a value must not starve. */

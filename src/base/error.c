@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,11 @@ int error_set(struct error *e, int code, const struct location *loc, const char 
 	print_visible(e->text, sizeof(e->text), format, args);
 	va_end(args);
 	return code;
+}
+
+int error_no_memory(struct error *e)
+{
+	return error_set(e, -ENOMEM, NULL, "out of memory");
 }
 
 void error_hint(struct error *e, const char *format, ...)

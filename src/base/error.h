@@ -26,6 +26,8 @@ struct error {
  */
 int error_set(struct error *e, int code, const struct location *loc, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* "out of memory"; returns -ENOMEM. */
+int error_no_memory(struct error *e);
 void error_hint(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "file:3:7: text\n  hint", without a newline at the end. */
 void error_print(const struct error *e, struct buffer *out);

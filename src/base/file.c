@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/buffer.h"
+#include "base/fd.h"
 
 int file_read_fd(int fd, size_t max, struct buffer *out)
 {

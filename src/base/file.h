@@ -2,23 +2,8 @@
 #pragma once
 /* Whole files, bounded. */
 #include <stddef.h>
-#include <unistd.h>
 
 struct buffer;
-
-static inline void fd_closep(int *fd)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-}
-static inline int fd_take(int *fd)
-{
-	int r = *fd;
-	*fd = -1;
-	return r;
-}
-/* Some are only held, and never named again. */
-#define auto_fd __attribute__((cleanup(fd_closep), unused)) int
 
 /* Appends all of fd to out. -EFBIG past max bytes. */
 int file_read_fd(int fd, size_t max, struct buffer *out);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "base/utf8.h"
 
 /* Length of the sequence that a lead byte announces, and the least value such a sequence may hold.
@@ -106,7 +107,7 @@ static const struct {
 
 bool utf8_is_deceptive(uint32_t c)
 {
-	for (size_t i = 0; i < sizeof(deceptive) / sizeof(deceptive[0]); i++) {
+	for (size_t i = 0; i < ROWS(deceptive); i++) {
 		if (c <= deceptive[i].last)
 			return c >= deceptive[i].first;
 	}

@@ -66,7 +66,7 @@ int agent_permissions(const struct agent *a, struct call *c, struct permissions 
 	int r = agent_check(a, c);
 
 	if (r == 0 && !p)
-		r = error_set(c->error, -ENOMEM, NULL, "out of memory");
+		r = error_no_memory(c->error);
 	if (r == 0)
 		r = agent_mode_permissions(
 			a->mode, a->data_dir, a->extra.items, a->extra.n, p, c->error);

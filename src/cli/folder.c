@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "cli/folder.h"
 
 #include <dirent.h>
@@ -12,8 +13,6 @@ enum { FILES_MAX = 1000 };
 
 static const char *const manifests[] = { "SKILL.md", "skill.yaml", "skill.yml", "manifest.yaml" };
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char *folder_below(struct call *c, const char *path, const char *name)
 {
 	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
@@ -24,7 +23,7 @@ static const char *folder_below(struct call *c, const char *path, const char *na
 static int folder_add(struct folder *f, struct call *c, const char *file)
 {
 	if (!file || ARENA_PUSH(c->arena, f->files, f->n, f->cap, file) < 0)
-		return error_set(c->error, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(c->error);
 	return 0;
 }
 
@@ -79,7 +78,7 @@ static int add_custom(struct folder *f, struct call *c, const char *path)
 	int r;
 
 	if (!custom)
-		return error_set(c->error, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(c->error);
 	if (!dir && errno == ENOENT)
 		return 0;
 	if (!dir)
@@ -113,7 +112,7 @@ int folder_open(struct folder *ret, struct call *c, const char *path)
 	f.is_rules = f.n == 1;
 	if (r == 0 && f.is_rules)
 		r = add_custom(&f, c, path);
-	for (size_t i = 0; r == 0 && !f.is_rules && i < N(manifests); i++)
+	for (size_t i = 0; r == 0 && !f.is_rules && i < ROWS(manifests); i++)
 		r = add_if_present(&f, c, path, manifests[i]);
 	if (r == 0 && (f.n == 0 || (f.n > 1 && !f.is_rules)))
 		r = not_one(&f, c, path);

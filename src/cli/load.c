@@ -18,7 +18,7 @@
 
 static int load_no_memory(struct call *c)
 {
-	return error_set(c->error, -ENOMEM, NULL, "out of memory");
+	return error_no_memory(c->error);
 }
 
 /* Variables */

@@ -47,7 +47,7 @@ int options_list(struct call *c, const struct options_row *row, const char *valu
 	struct options_list *list = row->target;
 
 	if (ARENA_PUSH(c->arena, list->items, list->n, list->cap, value) < 0)
-		return error_set(c->error, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(c->error);
 	return 0;
 }
 

@@ -152,7 +152,7 @@ int output_write(const struct output *o, int fd, struct error *e)
 	int r = o->text.failed ? -ENOMEM : file_write_all(fd, buffer_text(&o->text), o->text.len);
 
 	if (r == -ENOMEM)
-		return error_set(e, r, NULL, "out of memory");
+		return error_no_memory(e);
 	if (r < 0)
 		return error_set(e, r, NULL, "the result cannot be written: %s", strerror(-r));
 	return 0;

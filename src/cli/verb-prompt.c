@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/agent.h"
 #include "cli/tree.h"
 #include "cli/verb.h"
@@ -38,7 +39,7 @@ static int verb_prompt_run(struct call *c)
 		OPTIONS_JSON(&json),
 	};
 	const char *prompt = NULL;
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r == 0)
 		r = agent_check(&a, c);
@@ -47,7 +48,7 @@ static int verb_prompt_run(struct call *c)
 	if (a.mode != AGENT_MODE_RWX) {
 		prompt = agent_mode_prompt(a.mode, a.data_dir, c->arena);
 		if (!prompt)
-			return error_set(c->error, -ENOMEM, NULL, "out of memory");
+			return error_no_memory(c->error);
 	}
 	r = json ? verb_prompt_print_tree(&a, prompt, c) : verb_prompt_print_text(prompt, c);
 	return r < 0 ? r : STATUS_YES;

@@ -52,7 +52,7 @@ static int descend(struct call *c, const struct verb *v)
 	inner.words++;
 	inner.n--;
 	if (!inner.name)
-		return error_set(c->error, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(c->error);
 	return v->run ? v->run(&inner) : verb_dispatch(&inner);
 }
 
@@ -64,7 +64,7 @@ static int help(struct call *c)
 	char **words = arena_calloc(c->arena, c->n + 1, sizeof(char *));
 
 	if (!words)
-		return error_set(c->error, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(c->error);
 	/* Without "help" itself, and with the option behind the rest. */
 	words[0] = c->words[0];
 	for (size_t i = 2; i < c->n; i++)

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "codec/builder.h"
@@ -103,7 +104,7 @@ static const char *hint(const struct reader *r, const char *found, size_t len)
 		return "JSON text stands in double quotes";
 	if (len && strchr("/#", found[0]))
 		return "JSON has no comments";
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ROWS(words); i++) {
 		if (len == strlen(words[i]) && memcmp(found, words[i], len) == 0)
 			return "JSON has true, false and null, in small letters";
 	}
@@ -275,7 +276,7 @@ static int json_read_word(struct reader *r)
 	struct location at = json_read_place(r, r->at);
 	size_t len = span(r, LETTERS DIGITS "+-._");
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ROWS(words); i++) {
 		if (len != strlen(words[i].word) ||
 			memcmp(r->in->text + r->at, words[i].word, len) != 0)
 			continue;

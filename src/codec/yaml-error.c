@@ -4,6 +4,7 @@
  * meet has a row here: what it means in a file, and what to do about it. The rest are rare enough
  * to pass on as they are, and so is one that a new version of libyaml words differently.
  */
+#include "base/array.h"
 #include "codec/yaml-error.h"
 
 #include <errno.h>
@@ -69,7 +70,7 @@ static const struct complaint complaints[] = {
 
 static const struct complaint *yaml_error_find(const yaml_parser_t *p)
 {
-	for (size_t i = 0; p->problem && i < sizeof(complaints) / sizeof(complaints[0]); i++) {
+	for (size_t i = 0; p->problem && i < ROWS(complaints); i++) {
 		if (strcmp(complaints[i].problem, p->problem) == 0)
 			return &complaints[i];
 	}

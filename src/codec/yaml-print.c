@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "codec/scalar.h"
@@ -53,7 +54,7 @@ static bool is_loaded_word(const char *s)
 {
 	static const char *const words[] = { "y", "n", "yes", "no", "on", "off", "<<", "=" };
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ROWS(words); i++) {
 		if (strcasecmp(s, words[i]) == 0)
 			return true;
 	}

@@ -18,6 +18,7 @@
 
 #include <yaml.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "codec/builder.h"
 #include "codec/scalar.h"
@@ -111,7 +112,7 @@ static int tag_misfit(
 
 static const struct tag *find_tag(const char *name)
 {
-	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
+	for (size_t i = 0; i < ROWS(tags); i++) {
 		if (strcmp(tags[i].name, name) == 0)
 			return &tags[i];
 	}

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/match/env-name.h"
 #include "policy/explain.h"
@@ -143,7 +144,7 @@ static bool needs_spelling(const char *name)
 {
 	static const char *const inside[] = { "HOME", "PWD", "OLDPWD", "TMPDIR" };
 
-	for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++) {
+	for (size_t i = 0; i < ROWS(inside); i++) {
 		if (strcmp(name, inside[i]) == 0)
 			return true;
 	}
@@ -337,7 +338,7 @@ static int add_usual(struct environment *env)
 	};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(rows); i++)
 		r = rows[i].value ? environment_set(
 					    env, rows[i].name, strlen(rows[i].name), rows[i].value)
 				  : 0;
@@ -359,12 +360,12 @@ int environment_build(struct arena *a, const struct environment_options *o, cons
 	struct environment env = { .arena = a, .o = o, .error = e };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(steps); i++)
 		r = steps[i](&env);
 	if (r == 0)
 		r = ARENA_PUSH(a, env.items, env.n, env.cap, NULL);
 	if (r == -ENOMEM)
-		return error_set(e, r, NULL, "out of memory");
+		return error_no_memory(e);
 	if (r < 0)
 		return r;
 	*ret = env.items;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "host/links.h"
 
 static const char *const folders[] = {
@@ -17,8 +18,6 @@ static const char *const folders[] = {
 	"/sbin",
 	"/bin",
 };
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool is_trusted(const char *folder)
 {
@@ -50,7 +49,7 @@ int resolver_find(const char *name, char out[PATH_BYTES])
 {
 	if (!resolver_is_name(name))
 		return -EINVAL;
-	for (size_t i = 0; i < N(folders); i++) {
+	for (size_t i = 0; i < ROWS(folders); i++) {
 		if (resolver_find_in(folders[i], name, out))
 			return 0;
 	}
@@ -75,7 +74,7 @@ static int programs(
 	(void)context;
 	if (name[0] == '/')
 		return resolver_is_program(name) ? resolver_report(name, found, data) : -ENOENT;
-	for (size_t i = 0; resolver_is_name(name) && i < N(folders); i++) {
+	for (size_t i = 0; resolver_is_name(name) && i < ROWS(folders); i++) {
 		if (!resolver_find_in(folders[i], name, path))
 			continue;
 		r = resolver_report(path, found, data);

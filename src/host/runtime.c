@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "host/resolver.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Programs that a runtime may be called, the best first. */
 static const struct {
@@ -26,7 +25,7 @@ const char *runtime_program(const char *runtime)
 {
 	char found[PATH_BYTES];
 
-	for (size_t i = 0; i < N(runtimes); i++) {
+	for (size_t i = 0; i < ROWS(runtimes); i++) {
 		if (strcmp(runtimes[i].name, runtime) != 0)
 			continue;
 		for (size_t k = 0; runtimes[i].programs[k]; k++) {

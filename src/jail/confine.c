@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/landlock.h"
 #include "jail/mount.h"
 #include "jail/privilege.h"
@@ -88,7 +89,7 @@ static int confine_fill(const struct plan *plan, int rules, int version, struct 
 	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int r = root < 0 ? -errno : 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(fixed) / sizeof(fixed[0]); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(fixed); i++)
 		r = confine_grant(rules, version, root, fixed[i].path, fixed[i].access);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot make Landlock rules: %s", strerror(-r));

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/mount.h"
 
 static const char *const nodes[] = { "null", "zero", "full", "random", "urandom", "tty" };
@@ -36,9 +37,9 @@ int devices_name(int folder)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(nodes) / sizeof(nodes[0]); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(nodes); i++)
 		r = devices_add_name(folder, nodes[i]);
-	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(links); i++)
 		r = symlinkat(links[i].target, folder, links[i].name) < 0 ? -errno : 0;
 	if (r == 0 && (mkdirat(folder, "shm", 0755) < 0 || mkdirat(folder, "pts", 0755) < 0))
 		r = -errno;
@@ -80,7 +81,7 @@ int devices_mount(int dev, int host)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(nodes) / sizeof(nodes[0]); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(nodes); i++)
 		r = mount_node(dev, host, nodes[i]);
 	return r < 0 ? r : mount_terminals(dev);
 }

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 int loopback_up(void)
 {

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 int mount_open(int root, const char *path)
 {

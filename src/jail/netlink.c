@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 /* All parts are padded to 4 bytes, and the padding is zero. */
 void netlink_add(struct netlink *n, const void *data, size_t len)

@@ -12,9 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "jail/seccomp/program.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
@@ -80,7 +79,7 @@ static int notify_number_of(const struct seccomp_arch *arch, const char *name)
 void notify_calls(const struct notify_call *ret[SECCOMP_NUMBERS], const struct seccomp_arch *arch)
 {
 	memset(ret, 0, SECCOMP_NUMBERS * sizeof(*ret));
-	for (size_t i = 0; i < N(calls); i++) {
+	for (size_t i = 0; i < ROWS(calls); i++) {
 		int number = notify_number_of(arch, calls[i].name);
 
 		if (number != SECCOMP_NONE)
@@ -101,7 +100,7 @@ void notify_table(struct seccomp_table *ret, const struct seccomp_arch *arch)
 	ret->arch = arch;
 	ret->rest = RULE_ALLOW;
 	memset(ret->rules, RULE_ALLOW, sizeof(ret->rules));
-	for (size_t i = 0; i < N(calls); i++) {
+	for (size_t i = 0; i < ROWS(calls); i++) {
 		int number = notify_number_of(arch, calls[i].name);
 
 		if (number != SECCOMP_NONE)

@@ -14,7 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "jail/devices.h"
 #include "jail/mount.h"
@@ -40,11 +41,11 @@ struct building {
 
 static void building_deinit(struct building *b)
 {
-	fd_closep(&b->host);
-	fd_closep(&b->scratch);
-	fd_closep(&b->root);
-	fd_closep(&b->own);
-	fd_closep(&b->mask);
+	fd_close(&b->host);
+	fd_close(&b->scratch);
+	fd_close(&b->root);
+	fd_close(&b->own);
+	fd_close(&b->mask);
 }
 
 static int tree_make_folder(int at, const char *name, mode_t mode)
@@ -438,7 +439,7 @@ static int hide_in_proc(int root)
 
 	if (null < 0)
 		return null;
-	for (size_t i = 0; i < sizeof(roots_own) / sizeof(roots_own[0]); i++) {
+	for (size_t i = 0; i < ROWS(roots_own); i++) {
 		char path[32];
 		int r;
 

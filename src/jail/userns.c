@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 static int userns_put(const char *path, const char *text)
 {

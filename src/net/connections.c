@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/enter/capture.h"
 #include "net/gate/gate.h"
 
@@ -490,9 +490,9 @@ void connections_free(struct connections *c)
 	}
 	for (int i = 0; i < 2; i++) {
 		loop_remove(c->o.dialler->loop, &c->watchers[i]);
-		fd_closep(&c->o.listeners[i]);
+		fd_close(&c->o.listeners[i]);
 	}
-	fd_closep(&c->reserve);
+	fd_close(&c->reserve);
 	free(c);
 }
 

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 
 #include "base/buffer.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/endpoint.h"
 
 enum { ATTEMPTS = 8, STAGGER_MS = 250, TIMEOUT_MS = 30 * 1000, ALIASES_BYTES = 1024 };

@@ -19,8 +19,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/flow-table.h"
 #include "net/enter/packet.h"
 
@@ -33,7 +34,7 @@ enum {
 /* What is nobody's outside, or this sandbox's own. It is not captured; if it comes, it is denied.
  */
 static const char *const own[] = { "0.0.0.0/8", "127.0.0.0/8", "::", "::1", "fd53::/64" };
-enum { N_OWN = sizeof(own) / sizeof(own[0]) };
+enum { N_OWN = ROWS(own) };
 
 struct flows {
 	struct flows_options o;
@@ -326,7 +327,7 @@ static void flows_on_dialled(struct dial *dial, int fd)
 	f->aliases = dial->aliases;
 	r = loop_add(flows_loop_of(f->all), &f->watcher, fd, EPOLLIN);
 	if (r < 0) {
-		fd_closep(&fd);
+		fd_close(&fd);
 		flows_on_failed(f, r);
 		return;
 	}

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 enum { BATCH = 64 };
 
@@ -50,7 +50,7 @@ void loop_free(struct loop *l)
 {
 	if (!l)
 		return;
-	fd_closep(&l->epoll);
+	fd_close(&l->epoll);
 	free(l->heap);
 	free(l);
 }

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 enum {
 	COPY_BYTES = 16 << 10,
@@ -37,8 +37,8 @@ int pump_room_new(struct pump_room **ret, struct loop *l)
 
 static void close_pipe(int pipe[2])
 {
-	fd_closep(&pipe[0]);
-	fd_closep(&pipe[1]);
+	fd_close(&pipe[0]);
+	fd_close(&pipe[1]);
 	pipe[0] = pipe[1] = -1;
 }
 

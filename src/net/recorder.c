@@ -18,7 +18,7 @@
 #include <time.h>
 
 #include "base/buffer.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/record-table.h"
 #include "wire/frame.h"
 
@@ -337,6 +337,6 @@ void recorder_free(struct recorder *r)
 	for (size_t i = 0; i < N_CLASSES; i++)
 		record_table_deinit(&r->classes[i].table);
 	buffer_deinit(&r->body);
-	fd_closep(&r->socket);
+	fd_close(&r->socket);
 	free(r);
 }

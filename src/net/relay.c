@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "net/enter/capture.h"
 #include "net/connections.h"
 #include "net/dns/server.h"
@@ -217,7 +218,7 @@ static int relay_start(struct relay *r)
 	int error = 0;
 
 	r->led = r->captured[CAPTURE_TCP_4] >= 0;
-	for (size_t i = 0; error == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (size_t i = 0; error == 0 && i < ROWS(parts); i++)
 		error = parts[i](r);
 	return error;
 }
@@ -393,11 +394,11 @@ static void tear_down(struct relay *r)
 	dns_server_free(r->local);
 	listeners_free(r->listeners);
 	for (size_t i = 0; i < LISTENERS_MAX; i++)
-		fd_closep(&r->waiting[i]);
+		fd_close(&r->waiting[i]);
 	connections_free(r->connections);
 	inner_pool_free(r->inner);
 	for (size_t i = 0; i < r->n_sockets; i++)
-		fd_closep(&r->sockets[i]);
+		fd_close(&r->sockets[i]);
 	pump_room_free(r->room);
 	recorder_free(r->recorder);
 	quota_free(r->quota);
@@ -408,7 +409,7 @@ static void tear_down(struct relay *r)
 	buffer_deinit(&r->answer.body);
 	lookup_free(r->lookup);
 	for (size_t i = 0; i < CAPTURE_COUNT; i++)
-		fd_closep(&r->captured[i]);
+		fd_close(&r->captured[i]);
 	loop_remove(r->loop, &r->watcher);
 	loop_free(r->loop);
 	frame_deinit(&r->frame);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/compiler.h"
 #include "policy/network/host.h"
 
@@ -139,7 +140,7 @@ static int collect_grants(struct compiler *c)
 		{ OPERATION_ENV, &p->env, "env" },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		int r = layer_collect(c, rows[i].op, rows[i].grants, rows[i].list, VERDICT_ALLOW);
 
 		if (r < 0)
@@ -354,7 +355,7 @@ int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
 		.network = p->network,
 	};
 	r = make_sets(l);
-	for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(steps); i++)
 		r = steps[i](&c);
 	if (r == 0)
 		r = build_sets(l, e);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "policy/permissions.h"
 
 #include <errno.h>
@@ -212,7 +213,7 @@ static int copy_lists(struct permissions *to, const struct permissions *from)
 		{ &to->dangerously_allow, &from->dangerously_allow },
 	};
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+	for (size_t i = 0; i < ROWS(lists); i++) {
 		int r = permissions_add_list(to, lists[i].to, lists[i].from);
 
 		if (r < 0)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "policy/baseline-paths.h"
 #include "policy/baseline.h"
@@ -69,7 +70,7 @@ static int add_homes(struct policy *p, const struct policy_options *o)
 		o ? o->real_home : NULL,
 	};
 
-	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++) {
+	for (size_t i = 0; i < ROWS(homes); i++) {
 		const char *copy = homes[i] ? arena_strdup(&p->arena, homes[i]) : NULL;
 
 		if (homes[i] && !copy)
@@ -83,7 +84,7 @@ static int add_homes(struct policy *p, const struct policy_options *o)
 static int policy_too_large(const struct policy *p, struct error *e)
 {
 	if (!p || p->arena.used < p->arena.budget / 4)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	error_set(e, -E2BIG, NULL, "the patterns stand for too many others to be compiled");
 	error_hint(e, "write fewer {…} groups in one pattern");
 	return -E2BIG;

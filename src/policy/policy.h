@@ -88,6 +88,13 @@ struct decision {
 
 /* Zeroed by itself first; denies when it returns negative (-EINVAL: the target is malformed). */
 int policy_decide(const struct policy *p, const struct request *r, struct decision *ret);
+/* Whether it may happen, where the reason does not matter. */
+static inline bool policy_allows(const struct policy *p, const struct request *r)
+{
+	struct decision d;
+
+	return policy_decide(p, r, &d) == 0 && d.verdict == VERDICT_ALLOW;
+}
 
 /* The same for one layer by itself, and how many there are; for explaining. */
 size_t policy_layers(const struct policy *p);

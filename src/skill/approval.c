@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/utf8.h"

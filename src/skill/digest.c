@@ -82,7 +82,7 @@ static int digest_collect(void *data, const struct skill_entry *entry, struct er
 		return r;
 	if (!item.path || (entry->type == SKILL_LINK && !item.target) ||
 		ARENA_PUSH(&items->arena, items->list, items->n, items->cap, item) < 0)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	return 0;
 }
 

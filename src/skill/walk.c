@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/buffer.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/path.h"
 
 struct walk {
@@ -197,7 +197,7 @@ static int walk_names(struct walk *w, DIR *d)
 			continue;
 		buffer_printf(&w->path, "%s%s", mark ? "/" : "", entry->d_name);
 		if (w->path.failed)
-			return error_set(w->error, -ENOMEM, NULL, "out of memory");
+			return error_no_memory(w->error);
 		r = visit_entry(w, dirfd(d), entry->d_name);
 		if (r < 0)
 			return r;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 /* Of /proc/PID/stat, as proc(5) counts; the name before may have blanks, so 3 is the first. */
 enum { AFTER_NAME = 3, ARG_START = 48 };

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/array.h"
 #include "base/path.h"
 
 /* A datagram socket can be sent anywhere; one that listens is no connection. */
@@ -124,7 +125,7 @@ int given_inside(int fd)
 	/* Who does not own it can do nothing to it. */
 	if (st.st_uid != geteuid())
 		return -ENODEV;
-	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
+	for (size_t i = 0; i < ROWS(devices); i++)
 		if (minor(st.st_rdev) == devices[i].minor)
 			return reopen(devices[i].path, mode);
 	return -ENODEV;

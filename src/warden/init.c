@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "jail/confine.h"
 #include "jail/limits/tally.h"
 #include "warden/given.h"
@@ -126,7 +126,7 @@ static int take_stdio(struct frame *f, int ret[3])
 		if (own < 0 && own != -ENODEV)
 			return own;
 		if (own >= 0) {
-			fd_closep(&f->fds[i]);
+			fd_close(&f->fds[i]);
 			f->fds[i] = own;
 		}
 		ret[i] = f->fds[i];
@@ -377,7 +377,7 @@ static int watch_limits(struct running *run)
 /* Nothing of a command is left for the next one. */
 static void reset(struct running *run)
 {
-	fd_closep(&run->proc);
+	fd_close(&run->proc);
 	frame_deinit(&run->frame);
 	arena_deinit(&run->arena);
 	run->start = (struct start){ 0 };

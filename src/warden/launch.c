@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "jail/confine.h"
 #include "jail/notify.h"

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/buffer.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/enter/listeners.h"
 #include "wire/frame.h"
 #include "wire/sockets.h"
@@ -43,7 +43,7 @@ static int send_portion(struct portion *p)
 	int r = sockets_send(p->socket, SOCKETS_LISTENER, p->fds, p->next);
 
 	for (size_t i = 0; i < p->next; i++) {
-		fd_closep(&p->fds[i]);
+		fd_close(&p->fds[i]);
 		p->fds[i] = -1;
 	}
 	p->n = 0;
@@ -118,6 +118,6 @@ int lazy_capture(int socket, const struct plan *p, int ret[CAPTURE_COUNT], struc
 	if (r == 0)
 		memcpy(ret, fds, sizeof(fds));
 	for (size_t i = 0; r < 0 && i < CAPTURE_COUNT; i++)
-		fd_closep(&fds[i]);
+		fd_close(&fds[i]);
 	return r;
 }

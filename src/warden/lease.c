@@ -7,7 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "wire/frame.h"
 #include "wire/report.h"
 
@@ -69,8 +69,8 @@ void lease_expire(struct lease *l)
 
 void lease_drop(struct lease *l)
 {
-	fd_closep(&l->socket);
-	fd_closep(&l->pidfd);
+	fd_close(&l->socket);
+	fd_close(&l->pidfd);
 	l->socket = l->pidfd = -1;
 	l->id = 0;
 	set_timer(l, 0);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 struct outbox_item {
 	struct outbox_item *next;
@@ -19,7 +19,7 @@ struct outbox_item {
 
 static void item_free(struct outbox_item *i)
 {
-	fd_closep(&i->fd);
+	fd_close(&i->fd);
 	free(i);
 }
 

@@ -5,7 +5,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/landlock.h"
 #include "jail/privilege.h"
 #include "jail/seccomp/seccomp.h"
@@ -26,7 +27,7 @@ static int self_make_rules(int *ret)
 
 	if (rules < 0)
 		return rules;
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+	for (size_t i = 0; i < ROWS(kept); i++) {
 		auto_fd fd = open(kept[i].path, O_PATH | O_CLOEXEC);
 		int r = fd < 0 ? 0 : landlock_grant(rules, version, fd, kept[i].access);
 

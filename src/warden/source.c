@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "policy/format/manifest.h"
 
@@ -71,7 +72,7 @@ int source_read(struct permissions **ret, struct error *e)
 
 	if (!fd && !path && !inline_text) {
 		*ret = permissions_new();
-		return *ret ? 0 : error_set(e, -ENOMEM, NULL, "out of memory");
+		return *ret ? 0 : error_no_memory(e);
 	}
 	if (fd)
 		r = read_descriptor(fd, &text, e);
@@ -80,7 +81,7 @@ int source_read(struct permissions **ret, struct error *e)
 	else
 		buffer_adds(&text, inline_text);
 	if (r == 0 && text.failed)
-		r = error_set(e, -ENOMEM, NULL, "out of memory");
+		r = error_no_memory(e);
 	if (r < 0)
 		return r;
 	return source_parse(ret, path ? MANIFEST_UNKNOWN : MANIFEST_PERMISSIONS, name, &text, e);

@@ -17,7 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/plan/plan.h"
 #include "host/resolver.h"
 #include "jail/limits/rlimits.h"
@@ -358,7 +359,7 @@ static void ignore_signals(void)
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN,
 		SIGTTOU, SIGUSR1, SIGUSR2 };
 
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+	for (size_t i = 0; i < ROWS(ignored); i++)
 		(void)signal(ignored[i], SIG_IGN);
 	(void)signal(SIGCHLD, SIG_DFL);
 }

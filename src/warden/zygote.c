@@ -14,7 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/confine.h"
 #include "jail/loopback.h"
 #include "jail/plan/wire.h"
@@ -72,7 +73,7 @@ static int take_socket(struct setup *s)
 	for (int i = 0; i < 3; i++)
 		if (dup2(null, i) < 0)
 			return -errno;
-	fd_closep(&null);
+	fd_close(&null);
 	null = -1;
 	return syscall(SYS_close_range, SOCKET + 1U, ~0U, 0U) < 0 ? -errno : 0;
 }
@@ -168,7 +169,7 @@ static int send_inner(const struct setup *s)
 	if (r == 0)
 		r = sockets_send(SOCKET, SOCKETS_PORT, sockets, 2 * INNER_SOCKETS);
 	for (size_t i = 0; i < 2 * INNER_SOCKETS; i++)
-		fd_closep(&sockets[i]);
+		fd_close(&sockets[i]);
 	return r;
 }
 
@@ -201,7 +202,7 @@ static int capture_network(struct setup *s)
 		return r;
 	r = sockets_send(SOCKET, SOCKETS_CAPTURE, sockets, CAPTURE_COUNT);
 	for (size_t i = 0; i < CAPTURE_COUNT; i++)
-		fd_closep(&sockets[i]);
+		fd_close(&sockets[i]);
 	return r < 0 ? r : send_inner(s);
 }
 
@@ -210,7 +211,7 @@ static int hand_over_sockets(struct setup *s)
 	int r = sockets_send(SOCKET, SOCKETS_DOOR, s->tree.sockets, s->tree.n_sockets);
 
 	for (size_t i = 0; i < s->tree.n_sockets; i++)
-		fd_closep(&s->tree.sockets[i]);
+		fd_close(&s->tree.sockets[i]);
 	s->tree.n_sockets = 0;
 	return r;
 }
@@ -291,7 +292,7 @@ static void tell_failure(int error, const struct error *e)
 
 static int zygote_set_up(struct setup *s)
 {
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	for (size_t i = 0; i < ROWS(steps); i++) {
 		int r = steps[i].run(s);
 
 		if (r < 0 && s->error.text[0] == '\0')

@@ -17,7 +17,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "wire/sealed.h"
 
 enum {
@@ -49,7 +49,7 @@ union control {
 static void parcel_deinit(struct parcel *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		fd_closep(&p->fds[i]);
+		fd_close(&p->fds[i]);
 }
 #define auto_parcel __attribute__((cleanup(parcel_deinit))) struct parcel
 
@@ -261,7 +261,7 @@ int frame_take_fd(struct frame *f, size_t i)
 void frame_deinit(struct frame *f)
 {
 	for (size_t i = 0; i < f->n_fds; i++)
-		fd_closep(&f->fds[i]);
+		fd_close(&f->fds[i]);
 	if (f->map)
 		(void)munmap(f->map, f->map_len);
 	f->type = FRAME_NONE;

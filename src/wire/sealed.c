@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "base/fd.h"
 #include "base/file.h"
 
 enum {

@@ -17,10 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/format/unit.h"
 #include "advice/describe/internal.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 int describe_add(struct arena *a, struct description_lines *to, const char *format, ...)
 {
@@ -282,7 +281,7 @@ static void lines_of_advice(struct describe *c)
 	static const char *const ids[] = { "exec-any-code", "exec-root" };
 
 	for (size_t i = 0; i < c->found.n; i++) {
-		for (size_t k = 0; k < N(ids); k++) {
+		for (size_t k = 0; k < ROWS(ids); k++) {
 			if (strcmp(c->found.items[i].id, ids[k]) == 0)
 				LINE(c, "note that %s", c->found.items[i].text);
 		}
@@ -352,7 +351,7 @@ static void line_of_service(struct describe *c, const struct service *s)
 {
 	auto_buffer out = { 0 };
 
-	for (size_t i = 0; i < N(accesses); i++) {
+	for (size_t i = 0; i < ROWS(accesses); i++) {
 		if (s->access & accesses[i].access)
 			buffer_printf(&out, "%s%s", out.len ? " and " : "", accesses[i].word);
 	}
@@ -468,7 +467,7 @@ static int tell_layer(struct describing *all, const struct permissions *p)
 			all->arena, " (layer %zu of %zu)", ++all->layer, all->n_layers);
 		c.failed = !c.suffix;
 	}
-	for (size_t i = 0; !c.failed && i < N(tellers); i++)
+	for (size_t i = 0; !c.failed && i < ROWS(tellers); i++)
 		tellers[i](&c);
 	all->facts &= describe_facts(&c, all->n_layers > 1);
 	return c.failed ? -ENOMEM : 0;

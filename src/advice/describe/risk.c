@@ -12,11 +12,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "policy/match/service.h"
 #include "advice/describe/internal.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 enum fact {
 	READ_OTHERS = 1 << 0,  /* what is neither its own nor the system's */
@@ -102,7 +101,7 @@ static unsigned facts_of_advice(const struct lint_findings *found)
 	unsigned facts = 0;
 
 	for (size_t i = 0; i < found->n; i++) {
-		for (size_t k = 0; k < N(known); k++) {
+		for (size_t k = 0; k < ROWS(known); k++) {
 			if (strcmp(found->items[i].id, known[k].id) == 0)
 				facts |= known[k].facts;
 		}
@@ -126,7 +125,7 @@ static bool is_of_system(const char *pattern)
 		"/etc", "/nix/store", "/gnu/store", "/dev/null", "/dev/zero", "/dev/random",
 		"/dev/urandom", "/dev/full", "/dev/tty" };
 
-	for (size_t i = 0; i < N(folders); i++) {
+	for (size_t i = 0; i < ROWS(folders); i++) {
 		if (path_is_below(pattern, folders[i]))
 			return true;
 	}
@@ -163,7 +162,7 @@ static unsigned facts_of_service(const char *name, size_t len, unsigned access)
 {
 	unsigned facts = 0;
 
-	for (size_t i = 0; i < N(service_facts); i++) {
+	for (size_t i = 0; i < ROWS(service_facts); i++) {
 		bool same = strlen(service_facts[i].name) == len &&
 			    memcmp(service_facts[i].name, name, len) == 0;
 
@@ -353,7 +352,7 @@ static const struct row {
 int describe_judge(struct description *d, unsigned facts, struct arena *a)
 {
 	d->risk = RISK_LOW;
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		if ((facts & rows[i].facts) != rows[i].facts)
 			continue;
 		if (rows[i].risk > d->risk)
@@ -382,7 +381,7 @@ int describe_rate(struct description *d, const size_t counts[SKILL_HIGH + 1], st
 	};
 	enum risk before = d->risk;
 
-	for (size_t i = 0; i < N(steps); i++) {
+	for (size_t i = 0; i < ROWS(steps); i++) {
 		size_t n = counts[steps[i].severity];
 		enum risk to = before >= steps[i].from ? steps[i].to : steps[i].at_least;
 

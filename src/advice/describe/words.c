@@ -7,14 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/baseline.h"
 #include "policy/match/command.h"
 #include "policy/match/glob.h"
 #include "policy/network/host-syntax.h"
 #include "policy/network/host.h"
 #include "advice/describe/internal.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Files */
 
@@ -139,7 +138,7 @@ static void describe_words_add_ports(const struct host_pattern *h, struct buffer
 		return;
 	}
 	buffer_printf(out, " on port %u", h->port_lo);
-	for (size_t i = 0; i < N(services) && h->transport == TRANSPORT_TCP; i++) {
+	for (size_t i = 0; i < ROWS(services) && h->transport == TRANSPORT_TCP; i++) {
 		if (services[i].port == h->port_lo)
 			buffer_printf(out, " (%s)", services[i].name);
 	}

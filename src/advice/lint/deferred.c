@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "advice/lint/internal.h"
@@ -58,7 +59,7 @@ static const struct deferred files[] = {
 		NULL, "/.bashrc", "a shell runs it, if this is a home" },
 };
 
-enum { N_FILES = sizeof(files) / sizeof(files[0]) };
+enum { N_FILES = ROWS(files) };
 
 static const char *deny_of(const struct deferred *d)
 {
@@ -187,7 +188,7 @@ static const char *const path_folders[] = {
 	"/home/linuxbrew/.linuxbrew/bin/**",
 };
 
-enum { N_PATH_FOLDERS = sizeof(path_folders) / sizeof(path_folders[0]) };
+enum { N_PATH_FOLDERS = ROWS(path_folders) };
 
 static int report_path(struct lint *l, const struct lint_entry *e, const char *folder)
 {

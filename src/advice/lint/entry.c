@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "advice/lint/internal.h"
 #include "policy/algebra/meet.h"
@@ -329,7 +330,6 @@ static int add_rows(struct lint *l, const struct row *rows, size_t n)
 			.op = operation, .verdict = what, .list = name, __VA_ARGS__ \
 		}                                                                   \
 	}
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 int lint_collect(struct lint *l)
 {
@@ -349,12 +349,12 @@ int lint_collect(struct lint *l)
 	const struct lint_entry dangerous = {
 		.op = OPERATION_FS_WRITE, .verdict = VERDICT_ALLOW, .list = "dangerously_allow"
 	};
-	int r = add_rows(l, denies, N(denies));
+	int r = add_rows(l, denies, ROWS(denies));
 
 	if (r == 0)
 		r = lint_entry_add_rules(l);
 	if (r == 0)
-		r = add_rows(l, grants, N(grants));
+		r = add_rows(l, grants, ROWS(grants));
 	for (size_t i = 0; r == 0 && i < l->p->n_guest_paths; i++)
 		r = lint_entry_add_guest_path(l, &l->p->guest_paths[i]);
 	return r < 0 ? r

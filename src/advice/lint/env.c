@@ -8,11 +8,10 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/match/env-name.h"
 #include "advice/lint/internal.h"
 #include "policy/match/service.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { NAME_MAX_BYTES = 256 };
 
@@ -101,7 +100,7 @@ static bool lint_env_is_harmless(const struct lint_entry *e)
 	char sample[NAME_MAX_BYTES];
 
 	name_sample(e->parts[0].text, sample);
-	return lint_env_find_word(harmless_words, N(harmless_words), sample);
+	return lint_env_find_word(harmless_words, ROWS(harmless_words), sample);
 }
 
 /* The part that sets a value, or NULL: the host's own comes in. */
@@ -131,7 +130,8 @@ int lint_env_secret(struct lint *l, const struct lint_entry *e)
 
 	if (lint_env_value_of(e) || takes_all(e) || lint_env_is_harmless(e))
 		return 0;
-	name = lint_env_find_in(e, secret_words, N(secret_words), secret_names, N(secret_names));
+	name = lint_env_find_in(
+		e, secret_words, ROWS(secret_words), secret_names, ROWS(secret_names));
 	if (!name)
 		return 0;
 	return lint_report(l, e,
@@ -170,7 +170,7 @@ static const struct {
 
 static bool has_key_form(const char *value)
 {
-	for (size_t i = 0; i < N(key_forms); i++) {
+	for (size_t i = 0; i < ROWS(key_forms); i++) {
 		if (strncmp(value, key_forms[i].prefix, strlen(key_forms[i].prefix)) == 0 &&
 			strlen(value) >= key_forms[i].least)
 			return true;
@@ -212,9 +212,9 @@ static bool stands_for_secret(const char *name, const char *value)
 	char sample[NAME_MAX_BYTES];
 
 	name_sample(name, sample);
-	return strlen(value) >= 8 && lint_env_find_word(secret_words, N(secret_words), sample) &&
-	       !lint_env_find_word(harmless_words, N(harmless_words), sample) &&
-	       !lint_env_find_word(harmless, N(harmless), value);
+	return strlen(value) >= 8 && lint_env_find_word(secret_words, ROWS(secret_words), sample) &&
+	       !lint_env_find_word(harmless_words, ROWS(harmless_words), sample) &&
+	       !lint_env_find_word(harmless, ROWS(harmless), value);
 }
 
 int lint_env_secret_value(struct lint *l, const struct lint_entry *e)

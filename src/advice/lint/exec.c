@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "advice/lint/internal.h"
+#include "base/array.h"
 #include "policy/match/service.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
  * A kind of programs. For some, a word behind the program that is no option says what is run
@@ -162,7 +161,7 @@ static const struct kind *kind_of_entry(
 int lint_exec_any_code(struct lint *l, const struct lint_entry *e)
 {
 	const char *name = NULL;
-	const struct kind *kind = kind_of_entry(any_code, N(any_code), e, &name);
+	const struct kind *kind = kind_of_entry(any_code, ROWS(any_code), e, &name);
 
 	if (!kind)
 		return 0;
@@ -174,7 +173,7 @@ int lint_exec_any_code(struct lint *l, const struct lint_entry *e)
 int lint_exec_root(struct lint *l, const struct lint_entry *e)
 {
 	const char *name = NULL;
-	const struct kind *kind = kind_of_entry(more_rights, N(more_rights), e, &name);
+	const struct kind *kind = kind_of_entry(more_rights, ROWS(more_rights), e, &name);
 
 	if (!kind)
 		return 0;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "advice/lint/internal.h"
@@ -325,11 +326,11 @@ static bool looks_like_file(const char *path, const char *base)
 {
 	if (strchr(base, '.'))
 		return true;
-	for (size_t i = 0; i < sizeof(plain_files) / sizeof(plain_files[0]); i++) {
+	for (size_t i = 0; i < ROWS(plain_files); i++) {
 		if (strcmp(base, plain_files[i]) == 0)
 			return true;
 	}
-	for (size_t i = 0; i < sizeof(file_folders) / sizeof(file_folders[0]); i++) {
+	for (size_t i = 0; i < ROWS(file_folders); i++) {
 		if (path_is_below(path, file_folders[i]))
 			return true;
 	}

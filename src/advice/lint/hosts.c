@@ -8,11 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/baseline.h"
 #include "policy/network/host-syntax.h"
 #include "advice/lint/internal.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 enum {
 	PORTS_MANY = 1000,  /* no service has so many */
@@ -87,7 +86,7 @@ static bool is_public_suffix(const char *name)
 	/* One label: a top-level domain, unless it is a private one. */
 	if (!strchr(name, '.'))
 		return !baseline_guard_of_name(name);
-	for (size_t i = 0; i < N(public_suffixes); i++) {
+	for (size_t i = 0; i < ROWS(public_suffixes); i++) {
 		if (strcmp(name, public_suffixes[i]) == 0)
 			return true;
 	}
@@ -217,7 +216,7 @@ static bool is_or_below(const char *name, const char *host)
 /* What a name is known for, or NULL. */
 static const char *drop_of(const char *name)
 {
-	for (size_t i = 0; i < N(drops); i++) {
+	for (size_t i = 0; i < ROWS(drops); i++) {
 		for (const char *const *host = drops[i].hosts; *host; host++) {
 			if (is_or_below(name, *host))
 				return drops[i].what;
@@ -359,10 +358,10 @@ static int report_socket(
 
 int lint_unix_root(struct lint *l, const struct lint_entry *e)
 {
-	return report_socket(l, e, root_sockets, N(root_sockets));
+	return report_socket(l, e, root_sockets, ROWS(root_sockets));
 }
 
 int lint_unix_session(struct lint *l, const struct lint_entry *e)
 {
-	return report_socket(l, e, session_sockets, N(session_sockets));
+	return report_socket(l, e, session_sockets, ROWS(session_sockets));
 }

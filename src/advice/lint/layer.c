@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "advice/lint/internal.h"
 #include "policy/match/service.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static int report_layer(struct lint *l, const char *text, const char *hint)
 {
@@ -99,7 +98,7 @@ static bool is_bounded(const struct service *s, const char *key)
 
 static int report_service(struct lint *l, const struct service *s)
 {
-	for (size_t i = 0; i < N(risks); i++) {
+	for (size_t i = 0; i < ROWS(risks); i++) {
 		int r;
 
 		if (strcmp(s->name, risks[i].service) != 0 || !(s->access & risks[i].access) ||
@@ -139,7 +138,7 @@ static bool pattern_takes(const char *pattern, const struct risk *risk)
 
 int lint_service_rule(struct lint *l, const struct lint_entry *e)
 {
-	for (size_t i = 0; i < N(risks); i++) {
+	for (size_t i = 0; i < ROWS(risks); i++) {
 		size_t n = 0;
 		int r;
 
@@ -187,7 +186,7 @@ int lint_no_limits(struct lint *l)
 
 	if (l->p != first_layer(l->top) || permissions_is_empty(l->top))
 		return 0;
-	for (size_t i = 0; i < N(wanted); i++) {
+	for (size_t i = 0; i < ROWS(wanted); i++) {
 		const char *comma = what.len ? ", " : "";
 
 		if (has_limit(l->top, wanted[i].limit))

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "advice/lint/internal.h"
@@ -118,7 +119,7 @@ static const struct lint_check checks[] = {
 	LAYER("not-compared", LINT_NOTE, lint_not_compared, "too much to compare all of it"),
 };
 
-enum { N_CHECKS = sizeof(checks) / sizeof(checks[0]) };
+enum { N_CHECKS = ROWS(checks) };
 
 const char *lint_severity_name(enum lint_severity s)
 {

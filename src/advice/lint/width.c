@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "advice/lint/internal.h"
 
@@ -44,7 +45,7 @@ static bool holds_home(const struct lint *l, const struct lint_globs *g)
 	const char *homes[] = { "/home/" LINT_ANY, "/Users/" LINT_ANY, "/root",
 		l->vars->values[VARIABLE_HOME] };
 
-	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++) {
+	for (size_t i = 0; i < ROWS(homes); i++) {
 		if (lint_takes_all_below(g, homes[i]))
 			return true;
 	}

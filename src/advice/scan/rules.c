@@ -5,6 +5,7 @@
  * that it must find and one, nearly the same, that it must not.
  */
 #include "advice/scan/rules.h"
+#include "base/array.h"
 
 const struct scan_rule scan_rules[RULE_COUNT] = {
 	[RULE_DOWNLOAD_RUN] = { "download-run", SKILL_HIGH,
@@ -360,4 +361,4 @@ const struct scan_pattern scan_patterns[] = {
 		  "randomx" } },
 };
 
-const size_t scan_n_patterns = sizeof(scan_patterns) / sizeof(scan_patterns[0]);
+const size_t scan_n_patterns = ROWS(scan_patterns);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "advice/scan/match.h"
@@ -99,7 +100,7 @@ static void scan_characters(struct scan *s, uint32_t line, const char *text, siz
 	};
 	size_t at;
 
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+	for (size_t i = 0; i < ROWS(checks); i++) {
 		if (checks[i].find(text, len, &at))
 			scan_add(s, checks[i].rule, line, text, len, at);
 	}
@@ -198,7 +199,7 @@ static int scan_file(void *data, const struct skill_entry *entry, struct error *
 		scan_text(s, buffer_text(&s->data), s->data.len);
 	if (s->file && r == -EFBIG)
 		scan_add(s, RULE_CUT_FILE, 0, NULL, 0, 0);
-	return s->no_memory ? error_set(e, -ENOMEM, NULL, "out of memory") : 0;
+	return s->no_memory ? error_no_memory(e) : 0;
 }
 
 static int compare_findings(const void *x, const void *y)
@@ -218,7 +219,7 @@ int skill_scan(int dirfd, struct arena *a, struct skill_findings *ret, struct er
 	int r = scan_match_init(&s.match, &automaton);
 
 	if (r < 0)
-		return error_set(e, r, NULL, "out of memory");
+		return error_no_memory(e);
 	r = skill_walk(dirfd, scan_file, &s, e);
 	buffer_deinit(&s.data);
 	buffer_deinit(&s.joined);

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 enum {
@@ -72,7 +73,7 @@ static enum scan_language language_of_first_line(const char *data, size_t len)
 	const char *newline = memchr(data, '\n', len);
 
 	len = newline ? (size_t)(newline - data) : len;
-	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++) {
+	for (size_t i = 0; i < ROWS(interpreters); i++) {
 		if (memmem(data, len, interpreters[i].name, strlen(interpreters[i].name)))
 			return interpreters[i].language;
 	}
@@ -83,7 +84,7 @@ enum scan_language scan_text_language(const char *path, const char *data, size_t
 {
 	const char *dot = strrchr(path, '.');
 
-	for (size_t i = 0; dot && i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+	for (size_t i = 0; dot && i < ROWS(extensions); i++) {
 		if (strcasecmp(dot, extensions[i].extension) == 0)
 			return extensions[i].language;
 	}

@@ -5,6 +5,7 @@
  * what ends him.
  */
 #include "advice/shell/internal.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static bool at_closing(const struct shell_parser *p)
 		return true;
 	if (shell_peek(p, 0) == ';')
 		return shell_peek(p, 1) == ';' || shell_peek(p, 1) == '&';
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ROWS(words); i++) {
 		if (shell_lex_at_keyword(p, words[i]))
 			return true;
 	}
@@ -386,7 +387,7 @@ static const struct keyword {
 
 static const struct keyword *keyword_at(const struct shell_parser *p)
 {
-	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+	for (size_t i = 0; i < ROWS(keywords); i++) {
 		if (shell_lex_at_keyword(p, keywords[i].word))
 			return &keywords[i];
 	}

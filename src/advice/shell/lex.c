@@ -5,6 +5,7 @@
  * there as it is written and makes the word dynamic.
  */
 #include "advice/shell/internal.h"
+#include "base/array.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -84,7 +85,7 @@ const char *shell_lex_operator(const struct shell_parser *p)
 		"(", ")", "<", ">", "\n" };
 	const size_t left = p->in.len - p->in.at;
 
-	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+	for (size_t i = 0; i < ROWS(operators); i++) {
 		size_t n = strlen(operators[i]);
 
 		if (n <= left && memcmp(p->in.text + p->in.at, operators[i], n) == 0)

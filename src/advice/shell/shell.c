@@ -149,7 +149,7 @@ int shell_parse(
 	r = advice_shell_parse(&p);
 	buffer_deinit(&p.scratch);
 	if (r == -ENOMEM)
-		return error_set(e, r, NULL, "out of memory");
+		return error_no_memory(e);
 	if (r < 0)
 		return r;
 	*ret = (struct shell_script){ p.commands, p.n_commands };

@@ -4,6 +4,7 @@
  * result is taken before its first word is read, so that it precedes what its substitutions hold.
  */
 #include "advice/shell/internal.h"
+#include "base/array.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -73,7 +74,7 @@ static const struct redirection *redirection_at(const struct shell_parser *p, si
 	const size_t left = p->in.len - p->in.at - k;
 	const char *s = p->in.text + p->in.at + k;
 
-	for (size_t i = 0; i < sizeof(redirections) / sizeof(redirections[0]); i++) {
+	for (size_t i = 0; i < ROWS(redirections); i++) {
 		const struct redirection *r = &redirections[i];
 		const size_t n = strlen(r->op);
 

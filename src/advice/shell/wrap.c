@@ -6,12 +6,11 @@
  * it is. Only what is static is looked into; a string that depends on an expansion is not guessed.
  */
 #include "advice/shell/internal.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 enum kind {
 	RUNS_WORDS,  /* the words behind options and operands are a command */
@@ -93,7 +92,7 @@ static int compare_wrapper(const void *name, const void *row)
 
 bool shell_wrap_is_builtin(const char *name)
 {
-	return bsearch(name, builtins, N(builtins), sizeof(builtins[0]), compare_builtin);
+	return bsearch(name, builtins, ROWS(builtins), sizeof(builtins[0]), compare_builtin);
 }
 
 static const struct wrapper *find_wrapper(const struct shell_word *w)
@@ -102,7 +101,7 @@ static const struct wrapper *find_wrapper(const struct shell_word *w)
 
 	if (w->dynamic)
 		return NULL;
-	return bsearch(slash ? slash + 1 : w->text, wrappers, N(wrappers), sizeof(wrappers[0]),
+	return bsearch(slash ? slash + 1 : w->text, wrappers, ROWS(wrappers), sizeof(wrappers[0]),
 		compare_wrapper);
 }
 
@@ -284,9 +283,9 @@ static int run_find(struct walk *w)
 		size_t k = 0, to;
 		int r;
 
-		while (k < N(actions) && strcmp(w->c.words[from].text, actions[k]) != 0)
+		while (k < ROWS(actions) && strcmp(w->c.words[from].text, actions[k]) != 0)
 			k++;
-		if (k == N(actions))
+		if (k == ROWS(actions))
 			continue;
 		for (to = from + 1; to < w->c.n_words; to++) {
 			const char *s = text_at(w, to);

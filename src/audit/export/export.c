@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "audit/export/internal.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "codec/json.h"
 
@@ -23,7 +24,7 @@ static const struct {
 	[AUDIT_CEF] = { "cef", export_cef, "" },
 	[AUDIT_CSV] = { "csv", export_csv, export_csv_head },
 };
-_Static_assert(sizeof(formats) / sizeof(formats[0]) == AUDIT_FORMAT_COUNT, "each has a writer");
+_Static_assert(ROWS(formats) == AUDIT_FORMAT_COUNT, "each has a writer");
 
 const char *audit_format_name(enum audit_format f)
 {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "audit/redact/names.h"
+#include "base/array.h"
 
 /* Sets of characters that end a value, besides blanks and quotes. */
 enum ends { AT_BLANK, AT_AMPERSAND, AT_JSON, AT_PATH, AT_DASH, N_ENDS };
@@ -124,7 +125,7 @@ static size_t escaped_quote(struct scan *s, size_t i)
 {
 	static const char *const ways[] = { "\\''", "\\\\''", "\"'\"'", "\\\"'\\\"'" };
 
-	for (size_t k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
+	for (size_t k = 0; k < ROWS(ways); k++) {
 		if (redact_forms_is_at(s, i, ways[k]))
 			return strlen(ways[k]) - 1;
 	}
@@ -274,7 +275,7 @@ static bool is_user_option(struct scan *s, size_t start, size_t end)
 {
 	static const char *const options[] = { "-u", "-U", "--user", "--proxy-user" };
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+	for (size_t i = 0; i < ROWS(options); i++) {
 		if (strlen(options[i]) == end - start && redact_forms_is_at(s, start, options[i]))
 			return true;
 	}
@@ -461,7 +462,7 @@ static const struct key {
 	{ BEGINNING("ya29."), 20, is_dotted_character, false },
 };
 static const char key_letters[] = "AAABSbddeggggggghnprssssxxxxxxxy";
-_Static_assert(sizeof(key_letters) - 1 == sizeof(keys) / sizeof(keys[0]), "a letter for each");
+_Static_assert(sizeof(key_letters) - 1 == ROWS(keys), "a letter for each");
 
 static bool is_mixed(const char *text, size_t len)
 {

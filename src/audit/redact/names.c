@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "audit/redact/percent.h"
+#include "base/array.h"
 
 enum { LETTERS_MAX = 64 };
 
@@ -105,7 +106,7 @@ enum redact_name redact_name_judge(const char *name, size_t len)
 	/* No name that tells is shorter. */
 	if (n < 2)
 		return REDACT_NAME_PLAIN;
-	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++) {
+	for (size_t i = 0; i < ROWS(telling); i++) {
 		if (redact_names_fits(letters, n, &telling[i]))
 			return telling[i].kind;
 	}
@@ -132,7 +133,7 @@ static bool is_match(const char *pattern, const char *text)
 
 bool redact_name_is_harmless(const char *variable)
 {
-	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++) {
+	for (size_t i = 0; i < ROWS(harmless); i++) {
 		if (is_match(harmless[i], variable))
 			return true;
 	}
@@ -146,7 +147,7 @@ static const char *const plain_values[] = { "true", "false", "True", "False", "T
 
 bool redact_name_is_plain_value(const char *value)
 {
-	for (size_t i = 0; i < sizeof(plain_values) / sizeof(plain_values[0]); i++) {
+	for (size_t i = 0; i < ROWS(plain_values); i++) {
 		if (strcmp(plain_values[i], value) == 0)
 			return true;
 	}

@@ -15,6 +15,7 @@
 #include "audit/store/heads.h"
 #include "audit/store/schema.h"
 #include "audit/store/internal.h"
+#include "base/array.h"
 #include "base/clock.h"
 
 /* Segments that retention looks at for one head: work has a bound, and still outruns growth. */
@@ -98,7 +99,7 @@ static int store_commit_cut(struct audit_store *s, uint64_t number, struct error
 	};
 	int r = 0;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && r == 0; i++) {
+	for (size_t i = 0; i < ROWS(texts) && r == 0; i++) {
 		auto_statement *st = NULL;
 
 		r = sql_prepare(&s->sql, &st, texts[i], e);

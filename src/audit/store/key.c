@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/file.h"
 
 _Static_assert(KEY_PUBLIC_BYTES == crypto_sign_PUBLICKEYBYTES, "Ed25519");
@@ -119,7 +120,7 @@ static int make_seed(const char *path, struct error *e)
 
 	buffer_printf(&temp, "%s.XXXXXX", path);
 	if (temp.failed)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	fd = mkostemp(temp.data, O_CLOEXEC); /* mode 0600 */
 	if (fd < 0)
 		return error_set(e, -errno, NULL, "%s: %s", path, strerror(errno));
@@ -167,7 +168,7 @@ static int settle_public(const struct key *k, const char *path, struct error *e)
 
 	buffer_printf(&name, "%s.pub", path);
 	if (name.failed)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	r = read_public(name.data, &there);
 	if (r == -ENOENT) {
 		print_line(k->public.bytes, line);

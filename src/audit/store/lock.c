@@ -29,7 +29,7 @@ int store_lock_open(struct audit_store *s, struct error *e)
 
 	buffer_printf(&name, "%s.lock", s->path);
 	if (name.failed)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	s->lock = open(name.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
 	if (s->lock < 0)
 		return error_set(e, -errno, NULL, "%s: %s", name.data, strerror(errno));

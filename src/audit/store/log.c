@@ -24,7 +24,7 @@ int audit_log_open(struct audit_log **ret, const char *path, struct error *e)
 	if (l)
 		l->path = strdup(path);
 	if (!l || !l->path)
-		r = error_set(e, -ENOMEM, NULL, "out of memory");
+		r = error_no_memory(e);
 	else if (sodium_init() < 0)
 		r = error_set(e, -EIO, NULL, "libsodium does not work here");
 	else

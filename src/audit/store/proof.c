@@ -143,7 +143,7 @@ static int make_proof(struct leaves *l, uint64_t number, struct buffer *out)
 		return error_set(l->error, -EBADMSG, NULL,
 			"%s: its records are not those of its signed head", l->log->path);
 	print_proof(&p, out);
-	return out->failed ? error_set(l->error, -ENOMEM, NULL, "out of memory") : 0;
+	return out->failed ? error_no_memory(l->error) : 0;
 }
 
 int audit_log_prove(struct audit_log *l, uint64_t number, struct buffer *out, struct error *e)
@@ -236,7 +236,7 @@ static int give_row(
 	buffer_clear(texts);
 	buffer_add(texts, p->record + CHAIN_NUMBER_BYTES, p->len - CHAIN_NUMBER_BYTES);
 	if (texts->failed)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	if (audit_event_decode(&row.event, texts->data, texts->len) < 0)
 		return error_set(e, -EBADMSG, NULL, "the proof's record cannot be read");
 	*ret = row;

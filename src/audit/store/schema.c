@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/store/schema.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static const char *const tables[] = {
 	"hash BLOB NOT NULL)",
 };
 
-enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
+enum { TABLES = ROWS(tables) };
 
 int schema_create(struct sql *s, struct error *e)
 {

@@ -15,8 +15,9 @@
 
 #include "audit/store/schema.h"
 #include "audit/store/internal.h"
+#include "base/array.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/fd.h"
 
 enum {
 	DEFAULT_BATCH = 64,
@@ -101,7 +102,7 @@ static int store_prepare(struct audit_store *s, struct error *e)
 	};
 	int r = 0;
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && r == 0; i++)
+	for (size_t i = 0; i < ROWS(all) && r == 0; i++)
 		r = sql_prepare(&s->sql, all[i].st, all[i].text, e);
 	return r;
 }
@@ -152,7 +153,7 @@ static int open_file(struct audit_store *s, struct error *e)
 static int open_key(struct audit_store *s, const struct audit_store_options *o, struct error *e)
 {
 	char *path = name_or(o->key_path, o->path, ".key");
-	int r = path ? key_open(&s->key, path, e) : error_set(e, -ENOMEM, NULL, "out of memory");
+	int r = path ? key_open(&s->key, path, e) : error_no_memory(e);
 
 	free(path);
 	return r;
@@ -200,7 +201,7 @@ int audit_store_open(struct audit_store **ret, const struct audit_store_options 
 	int r;
 
 	if (!s)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	s->lock = -1;
 	s->patience_ms = PATIENCE_MS;
 	set_options(s, o);
@@ -208,7 +209,7 @@ int audit_store_open(struct audit_store **ret, const struct audit_store_options 
 	s->head_path = name_or(o->head_path, o->path, ".head");
 	s->ends = calloc(s->options.batch, sizeof(s->ends[0]));
 	if (!s->path || !s->head_path || !s->ends)
-		r = error_set(e, -ENOMEM, NULL, "out of memory");
+		r = error_no_memory(e);
 	else
 		r = open_locked(s, o, e);
 	if (r < 0) {

@@ -20,6 +20,7 @@
 
 #include "audit/store/heads.h"
 #include "audit/store/log-part.h"
+#include "base/array.h"
 #include "base/buffer.h"
 
 /* What comes next in the table of heads. */
@@ -54,7 +55,7 @@ const char *audit_fault_name(enum audit_fault f)
 		[AUDIT_UNREADABLE] = "unreadable",
 	};
 
-	_Static_assert(sizeof(names) / sizeof(names[0]) == AUDIT_FAULT_COUNT, "each has a name");
+	_Static_assert(ROWS(names) == AUDIT_FAULT_COUNT, "each has a name");
 	return (unsigned)f < AUDIT_FAULT_COUNT ? names[f] : "unknown";
 }
 
@@ -348,7 +349,7 @@ static int run_steps(struct verify *v)
 		verify_check_beginning, check_records, check_end, check_pages, praise };
 	int r = 0;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && r == 0; i++)
+	for (size_t i = 0; i < ROWS(steps) && r == 0; i++)
 		r = steps[i](v);
 	(void)sqlite3_finalize(v->next.st);
 	return r;

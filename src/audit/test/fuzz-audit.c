@@ -14,6 +14,7 @@
 #include "audit/event.h"
 #include "audit/export/export.h"
 #include "audit/redact/redact.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "codec/json.h"
 
@@ -79,7 +80,7 @@ static void fuzz_event(const uint8_t *data, size_t size)
 
 static const char *const values[] = { "canary", "canary-in-a-mine", "aryca", "p@ss/w:rd",
 	"two words" };
-enum { N_VALUES = sizeof(values) / sizeof(values[0]) };
+enum { N_VALUES = ROWS(values) };
 
 static const struct redactor *make_redactor(void)
 {

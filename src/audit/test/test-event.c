@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "audit/event.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
 
@@ -159,7 +160,7 @@ static const struct {
 static void test_changes(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+	for (size_t i = 0; i < ROWS(changes); i++) {
 		auto_buffer bytes = { 0 };
 		struct audit_event e;
 		int got;

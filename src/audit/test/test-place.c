@@ -9,6 +9,7 @@
 
 #include "audit/place.h"
 #include "audit/test/test-audit.h"
+#include "base/array.h"
 
 static void set(const char *name, const char *value)
 {
@@ -30,7 +31,7 @@ static void by_the_environment(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_buffer b = { 0 };
 		struct error e = { 0 };
 		int r;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "audit/reach.h"
+#include "base/array.h"
 
 static struct policy *grant(const char *read, const char *write, const char *deny)
 {
@@ -57,7 +58,7 @@ static void by_grants(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_policy *p = grant(rows[i].read, rows[i].write, rows[i].deny);
 		enum audit_reach found = audit_reach(p, "/srv/log/audit.db");
 

@@ -19,6 +19,7 @@
 
 #include "audit/test/test-audit.h"
 #include "audit/trail.h"
+#include "base/array.h"
 
 enum { THREADS = 4, EVENTS = 4000, SLOTS = AUDIT_RING_LEAST / 512, LONG = 3000 };
 
@@ -578,7 +579,7 @@ static void secrets_stay_out(void **state)
 			"sesam-offen", "value-199" };
 
 		snprintf(path, sizeof(path), "%s%s", b->path, i ? "-wal" : "");
-		for (size_t k = 0; k < sizeof(secrets) / sizeof(secrets[0]); k++)
+		for (size_t k = 0; k < ROWS(secrets); k++)
 			expect_nowhere(path, secrets[k]);
 	}
 	close_trail(t);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 
 /* The linker sends the arena's allocations here (--wrap), so that they can fail. */
 static bool no_memory;
@@ -30,7 +31,7 @@ static void test_alloc(void **state)
 
 	(void)state;
 	for (size_t round = 0; round < 50; round++) {
-		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (size_t i = 0; i < ROWS(sizes); i++) {
 			unsigned char *p = arena_alloc(&a, sizes[i]);
 
 			assert_non_null(p);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 
 /* The linker sends the buffer's allocations here (--wrap), so that they can fail. */
@@ -77,7 +78,7 @@ static const struct {
 static void test_visible(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(visible) / sizeof(visible[0]); i++) {
+	for (size_t i = 0; i < ROWS(visible); i++) {
 		auto_buffer b = { 0 };
 
 		buffer_add_visible(&b, visible[i].text, visible[i].len);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/error.h"
 
@@ -27,7 +28,7 @@ static void test_print(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct error e;
 		auto_buffer out = { 0 };
 

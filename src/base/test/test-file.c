@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/file.h"
 
 /* The linker sends the system calls here (--wrap), so that they can fail or be interrupted. */

@@ -8,9 +8,8 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/path.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct {
 	const char *path, *normal; /* NULL: none */
@@ -40,7 +39,7 @@ static const struct {
 static void test_normalize(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		const size_t len = strlen(cases[i].path);
 		char out[PATH_BYTES];
 		size_t n = 42;
@@ -109,7 +108,7 @@ static const struct {
 static void test_below(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(below); i++)
+	for (size_t i = 0; i < ROWS(below); i++)
 		assert_int_equal(path_is_below(below[i].path, below[i].dir), below[i].below);
 }
 

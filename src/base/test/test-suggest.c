@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/suggest.h"
 
 #define LONG "a-name-of-49-letters-which-is-one-more-than-we-see"
@@ -40,8 +41,8 @@ static const struct {
 static void test_suggest(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const char *s = suggest(cases[i].word, known, sizeof(known) / sizeof(known[0]));
+	for (size_t i = 0; i < ROWS(cases); i++) {
+		const char *s = suggest(cases[i].word, known, ROWS(known));
 
 		if (!cases[i].suggestion && s)
 			fail_msg("%s: %s", cases[i].word, s);

@@ -7,9 +7,8 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Every scalar value survives; nothing else can be encoded. */
 static void test_round_trip(void **state)
@@ -61,7 +60,7 @@ static void test_bad(void **state)
 	uint32_t c = 42;
 
 	(void)state;
-	for (size_t i = 0; i < N(bad); i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		size_t at = 99;
 
 		assert_false(utf8_valid(bad[i].text, bad[i].len, &at));
@@ -84,9 +83,9 @@ static void test_deceptive(void **state)
 		0x202f, 0x205f, 0x2070, 0xfe0f, 0xfffd, 0x1f600, 0xe01f0, 0x10ffff };
 
 	(void)state;
-	for (size_t i = 0; i < N(yes); i++)
+	for (size_t i = 0; i < ROWS(yes); i++)
 		assert_true(utf8_is_deceptive(yes[i]));
-	for (size_t i = 0; i < N(no); i++)
+	for (size_t i = 0; i < ROWS(no); i++)
 		assert_false(utf8_is_deceptive(no[i]));
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "cli/audit/amount.h"
 
 #include <inttypes.h>
@@ -24,7 +25,7 @@ void audit_amount_bytes(struct buffer *out, uint64_t n)
 	size_t unit = 0;
 
 	/* 999,950 is a megabyte when it is rounded. */
-	while (value >= (unit ? 999.95 : 1000) && unit + 1 < sizeof(units) / sizeof(units[0])) {
+	while (value >= (unit ? 999.95 : 1000) && unit + 1 < ROWS(units)) {
 		value /= 1000;
 		unit++;
 	}

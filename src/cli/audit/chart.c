@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "cli/run/terminal.h"
 
 enum { EIGHTHS = 8 };
@@ -14,7 +15,7 @@ static bool speaks_utf8(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ROWS(names); i++) {
 		const char *value = getenv(names[i]);
 
 		if (value && *value)

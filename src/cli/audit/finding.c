@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/audit/amount.h"
 #include "cli/audit/record.h"
 #include "cli/output.h"
@@ -49,7 +50,7 @@ static const struct {
 	[AUDIT_UNREADABLE] = { "The file is damaged, by a disk or by somebody.",
 		"Keep it as it is, and look for a copy." },
 };
-_Static_assert(sizeof(texts) / sizeof(texts[0]) == AUDIT_FAULT_COUNT, "each has a text");
+_Static_assert(ROWS(texts) == AUDIT_FAULT_COUNT, "each has a text");
 
 static void paragraph(struct output *o, const char *before, const char *text)
 {

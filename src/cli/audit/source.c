@@ -12,7 +12,7 @@
 
 #include "audit/place.h"
 #include "base/buffer.h"
-#include "base/file.h"
+#include "base/fd.h"
 
 #define HOW_TO_WRITE \
 	"`corral run --audit FILE -- COMMAND` writes one; with `--audit default`, your own"
@@ -22,7 +22,7 @@ static int audit_source_keep(struct call *c, const struct buffer *text, const ch
 	const char *copy = text->failed ? NULL : arena_strdup(c->arena, buffer_text(text));
 
 	if (!copy)
-		return error_set(c->error, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(c->error);
 	*ret = copy;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/audit/amount.h"
 #include "cli/audit/chart.h"
 #include "cli/audit/line.h"
@@ -75,12 +76,12 @@ static void put_decisions(struct page *p)
 	uint64_t max = 0;
 
 	audit_tally_print_heading(p, "Decisions");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		const uint64_t n = audit_tally_of_decision(p->tally, rows[i].decision);
 
 		max = n > max ? n : max;
 	}
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		const uint64_t n = audit_tally_of_decision(p->tally, rows[i].decision);
 
 		if (n)

@@ -6,6 +6,7 @@
 #include "audit/export/export.h"
 #include "audit/store/key.h"
 #include "audit/store/proof.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "cli/audit/record.h"
 #include "cli/audit/source.h"
@@ -140,7 +141,7 @@ static int verb_check_proof_run(struct call *c)
 			options_text, &p.key_path, OPTIONS_OPTIONAL },
 		OPTIONS_JSON(&p.json),
 	};
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/audit/file.h"
 #include "cli/audit/source.h"
 #include "cli/audit/writer.h"
@@ -38,7 +39,7 @@ static int check_output(struct call *c, const struct export *x)
 
 	if (stat(x->output, &output) < 0)
 		return 0;
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+	for (size_t i = 0; i < ROWS(suffixes); i++) {
 		const char *name;
 		int r = audit_source_beside(c, x->path, suffixes[i], &name);
 
@@ -96,7 +97,7 @@ static int verb_export_run(struct call *c)
 		AUDIT_FILTER_ROWS(&x.filter),
 		AUDIT_FILTER_AMOUNT(&x.filter),
 	};
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;

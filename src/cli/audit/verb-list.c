@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/audit/source.h"
 #include "cli/audit/writer.h"
 
@@ -32,7 +33,7 @@ static int verb_list_run(struct call *c)
 		{ "json", 0, NULL, "print JSON Lines, for programs", options_flag, &json,
 			OPTIONS_OPTIONAL },
 	};
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r == 0)
 		r = verb_list(c, &filter, json);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "base/array.h"
 #include "cli/audit/filter.h"
 #include "cli/audit/source.h"
 #include "cli/audit/tally.h"
@@ -14,7 +15,7 @@ static int verb_stats_count(
 	if (r == 0)
 		r = audit_filter_read(log, f, 0, 0, audit_tally_add, tally, c->error);
 	if (r == -ENOMEM)
-		return error_set(c->error, r, NULL, "out of memory");
+		return error_no_memory(c->error);
 	audit_tally_finish(tally);
 	return r;
 }
@@ -26,7 +27,7 @@ static int verb_stats_run(struct call *c)
 	bool json = false;
 	const struct options_row rows[] = { AUDIT_FILTER_ROWS(&filter), OPTIONS_JSON(&json) };
 	const char *path;
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
@@ -34,7 +35,7 @@ static int verb_stats_run(struct call *c)
 	if (r < 0)
 		return r;
 	if (audit_tally_init(&tally) < 0)
-		return error_set(c->error, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(c->error);
 	r = verb_stats_count(c, &filter, path, &tally);
 	if (r == 0)
 		r = json ? audit_tally_print_tree(c, path, &tally)

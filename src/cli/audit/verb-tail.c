@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/audit/follow.h"
 #include "cli/audit/source.h"
 
@@ -43,7 +44,7 @@ static int verb_tail_run(struct call *c)
 		{ "json", 0, NULL, "print JSON Lines, for programs", options_flag, &json,
 			OPTIONS_OPTIONAL },
 	};
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;

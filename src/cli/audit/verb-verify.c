@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "audit/store/head.h"
+#include "base/array.h"
 #include "cli/audit/finding.h"
 #include "cli/audit/source.h"
 #include "cli/options.h"
@@ -95,7 +96,7 @@ static int verb_verify_run(struct call *c)
 			options_text, &v.head, OPTIONS_OPTIONAL },
 		OPTIONS_JSON(&json),
 	};
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;

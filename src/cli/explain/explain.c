@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "cli/explain/internal.h"
 
@@ -143,7 +145,7 @@ static struct denial *explain_append(struct run_explain *e, const struct denial 
 
 	if (e->denials.n == DENIALS_MAX)
 		return NULL;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ROWS(texts); i++) {
 		*texts[i] = arena_strdup(&e->arena, *texts[i] ? *texts[i] : "");
 		if (!*texts[i])
 			return NULL;

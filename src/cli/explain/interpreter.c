@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "cli/explain/internal.h"
 
 enum { LINE_BYTES = 256, HEADERS_MAX = 64 };

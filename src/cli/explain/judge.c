@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "cli/explain/internal.h"
 #include "host/links.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/policy/ask.h"
 
+#include "base/array.h"
 #include "policy/network/host.h"
 
 static int take_operation(struct call *c, const struct options_row *row, const char *value)
@@ -21,7 +22,7 @@ static int take_method(struct call *c, const struct options_row *row, const char
 
 	if (host_method(value))
 		return options_text(c, row, value);
-	return options_unknown_word(c, row, value, known, sizeof(known) / sizeof(known[0]));
+	return options_unknown_word(c, row, value, known, ROWS(known));
 }
 
 static int ask_parse(struct ask *a, struct call *c)
@@ -45,7 +46,7 @@ static int ask_parse(struct ask *a, struct call *c)
 		OPTIONS_JSON(&a->json),
 	};
 
-	return options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	return options_parse(c, rows, ROWS(rows));
 }
 
 /* Options that say something only together with another. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/match/command.h"
 #include "advice/shell/shell.h"
@@ -23,7 +24,7 @@ struct line {
 
 static int judge_line_no_memory(const struct line *l)
 {
-	return error_set(l->judge->call->error, -ENOMEM, NULL, "out of memory");
+	return error_no_memory(l->judge->call->error);
 }
 
 /* A word as a person would type it. */
@@ -77,7 +78,7 @@ static bool judge_line_is_harmless(const char *name)
 		"readonly", "return", "set", "shift", "shopt", "suspend", "test", "time", "times",
 		"true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ROWS(names); i++) {
 		if (strcmp(name, names[i]) == 0)
 			return true;
 	}
@@ -103,11 +104,11 @@ static bool changes_programs(const char *assignment)
 
 	if (assignment[len] == '\0')
 		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ROWS(names); i++) {
 		if (strlen(names[i]) == len && memcmp(names[i], assignment, len) == 0)
 			return true;
 	}
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+	for (size_t i = 0; i < ROWS(prefixes); i++) {
 		if (strncmp(prefixes[i], assignment, strlen(prefixes[i])) == 0)
 			return true;
 	}
@@ -300,7 +301,7 @@ static bool changes_folder(const struct shell_command *c)
 {
 	static const char *const names[] = { "cd", "pushd", "popd" };
 
-	for (size_t i = 0; c->n_words && i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; c->n_words && i < ROWS(names); i++) {
 		if (strcmp(c->words[0].text, names[i]) == 0)
 			return true;
 	}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "cli/load.h"
@@ -15,7 +16,7 @@
 
 static int judge_no_memory(const struct judge *j)
 {
-	return error_set(j->call->error, -ENOMEM, NULL, "out of memory");
+	return error_no_memory(j->call->error);
 }
 
 int judge_add(const struct judge *j, struct judgement *to, const struct judged *item)
@@ -244,7 +245,7 @@ static bool names_interpreter(const char *path)
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	size_t len = judge_stem(name);
 
-	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++) {
+	for (size_t i = 0; i < ROWS(interpreters); i++) {
 		if (strlen(interpreters[i]) == len && memcmp(interpreters[i], name, len) == 0)
 			return true;
 	}

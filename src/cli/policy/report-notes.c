@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/policy/report.h"
 
 /* More than this nobody reads. */
@@ -132,7 +133,7 @@ int report_notes(const struct ask *a, struct arena *arena, struct options_list *
 	for (size_t i = 0; i < a->judgement.n; i++) {
 		const struct judged *j = &a->judgement.items[i];
 
-		for (size_t k = 0; r == 0 && k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		for (size_t k = 0; r == 0 && k < ROWS(kinds); k++) {
 			auto_buffer text = { 0 };
 
 			if (!kinds[k].holds(a, j))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* merge and intersect: the same but for the operation. */
+#include "base/array.h"
 #include "cli/policy/canonical.h"
 #include "cli/load.h"
 #include "cli/verb.h"
@@ -11,7 +12,7 @@ static int verb_combine_run(struct call *c, load_operation *operation)
 	const struct options_row rows[] = { CANONICAL_ROWS(&how) };
 	auto_load l = { 0 };
 	auto_permissions *p = NULL;
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/load.h"
 #include "cli/tree.h"
 #include "cli/verb.h"
@@ -83,7 +84,7 @@ static int lint(const struct load *l, struct call *c, struct lint_findings *ret)
 		for (size_t k = 0; r == 0 && k < found.n; k++)
 			r = ARENA_PUSH(c->arena, ret->items, ret->n, ret->cap, found.items[k]);
 		if (r < 0)
-			return error_set(c->error, r, NULL, "out of memory");
+			return error_no_memory(c->error);
 	}
 	return 0;
 }
@@ -103,7 +104,7 @@ static int verb_lint_run(struct call *c)
 	auto_load l = { 0 };
 	struct lint_findings all = { 0 };
 	const struct options_row rows[] = { LOAD_SET(&l), OPTIONS_JSON(&json) };
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;

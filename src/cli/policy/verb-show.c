@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/agent.h"
 #include "cli/policy/canonical.h"
 #include "cli/load.h"
@@ -37,7 +38,7 @@ static int verb_show_parse(struct settings *s, struct call *c)
 		AGENT_ROWS(&s->agent),
 		CANONICAL_ROWS(&s->canonical),
 	};
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/load.h"
 #include "cli/tree.h"
 #include "cli/verb.h"
@@ -49,7 +50,7 @@ static int verb_subset_run(struct call *c)
 	auto_subset s = { 0 };
 	const struct options_row rows[] = { LOAD_SET(&l), OPTIONS_JSON(&json) };
 	struct policy_options options;
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 enum { DEPTH_MAX = 8 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "cli/profile/changed.h"
@@ -69,7 +70,7 @@ static const struct row rows[] = {
 	{ ".zlogin", "a shell runs it, if this is a home" },
 };
 
-#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+#define N_ROWS (ROWS(rows))
 
 /* As a folder it is the repository itself, whose parts have rows of their own. */
 static bool is_for_file(const struct row *row)
@@ -146,7 +147,7 @@ static int add_lead(void *data, const char *path, const char *who)
 
 	if (profile_deferred_is_known(d, path))
 		return 0;
-	if (names->n == sizeof(names->rows) / sizeof(names->rows[0]))
+	if (names->n == ROWS(names->rows))
 		return -E2BIG;
 	row.path = arena_strdup(&names->arena, path);
 	if (!row.path)

@@ -14,7 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "cli/profile/changed.h"
 #include "cli/profile/git.h"
@@ -51,7 +53,7 @@ static bool is_part_new(const struct index *x, const char *repository)
 	char path[PATH_BYTES];
 	struct stat st;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ROWS(names); i++) {
 		if (profile_git_resolve(repository, names[i], path) == 0 && lstat(path, &st) == 0 &&
 			is_since(x, &st))
 			return true;
@@ -186,7 +188,7 @@ static int read_both(struct index *x)
 	int ret = -EBADMSG;
 
 	x->shared[0] = '\0';
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	for (size_t i = 0; i < ROWS(lengths); i++) {
 		x->hash = lengths[i];
 		if (read_entries(x, true) < 0)
 			continue;

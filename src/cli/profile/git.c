@@ -11,7 +11,9 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/file.h"
 
 /* Files of settings that one folder's git reads, and how deep they include each other. */
@@ -115,7 +117,7 @@ static int tell_parts(const struct leads *l, const char *repository)
 	char path[PATH_BYTES];
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; r == 0 && i < ROWS(parts); i++) {
 		if (profile_git_resolve(repository, parts[i].name, path) == 0)
 			r = profile_git_tell(l, path, parts[i].who);
 	}

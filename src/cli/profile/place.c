@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "cli/profile/profile.h"
 #include "host/links.h"
@@ -72,7 +73,7 @@ int profile_place_check(struct call *c, const char *profile, const struct load *
 		return error_set(c->error, r, NULL, "%s: %s", folder, strerror(-r));
 	if (strcmp(folder, "/") == 0 || strcmp(real, "/") == 0)
 		why = "it holds the whole system";
-	for (size_t i = 0; !why && i < sizeof(kept) / sizeof(kept[0]); i++)
+	for (size_t i = 0; !why && i < ROWS(kept); i++)
 		why = reason(folder, real, &kept[i]);
 	return why ? profile_place_refuse(c, profile, folder, why) : 0;
 }

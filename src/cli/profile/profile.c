@@ -18,7 +18,7 @@ enum { NAMES_MAX = 32, NAME_LENGTH_MAX = 64 };
 
 static int profile_no_memory(struct call *c)
 {
-	return error_set(c->error, -ENOMEM, NULL, "out of memory");
+	return error_no_memory(c->error);
 }
 
 /* VARIABLE/corral, or HOME/FALLBACK/corral. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/agent.h"
 #include "cli/load.h"
 #include "cli/tree.h"
@@ -24,7 +25,7 @@ static int verb_profile_parse(struct settings *s, struct call *c)
 		LOAD_SET(&s->load),
 		OPTIONS_JSON(&s->json),
 	};
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r;

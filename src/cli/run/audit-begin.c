@@ -43,7 +43,7 @@ static int run_audit_begin_open_trail(struct run *r)
 	int ret;
 
 	if (account_name("/etc/passwd", getuid(), user) < 0)
-		return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(r->call->error);
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return error_set(r->call->error, -errno, NULL, "getrandom: %s", strerror(errno));
 	for (size_t i = 0; i < sizeof(bytes); i++)

@@ -14,7 +14,7 @@
 
 #include "audit/place.h"
 #include "audit/reach.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "cli/run/run.h"
 #include "host/links.h"
@@ -210,5 +210,5 @@ int run_audit_find(struct run *r)
 	if (ret < 0)
 		return ret;
 	r->audit.path = arena_strdup(r->call->arena, real);
-	return r->audit.path ? 0 : error_set(r->call->error, -ENOMEM, NULL, "out of memory");
+	return r->audit.path ? 0 : error_no_memory(r->call->error);
 }

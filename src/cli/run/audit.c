@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/output.h"
 #include "cli/explain/explain.h"
 #include "cli/run/run.h"
@@ -178,7 +179,7 @@ static void put_held(const char *what, uint32_t by, struct buffer *out)
 		[REPORT_BY_POLLING] = "polling",
 	};
 
-	if (by != REPORT_BY_NOTHING && by < sizeof(names) / sizeof(names[0]))
+	if (by != REPORT_BY_NOTHING && by < ROWS(names))
 		buffer_printf(out, "; %s held by %s", what, names[by]);
 }
 

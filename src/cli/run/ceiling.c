@@ -25,7 +25,7 @@ static bool is_absent(const char *path)
 static int run_ceiling_add(struct run *r, const char *path)
 {
 	if (!path)
-		return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(r->call->error);
 	if (is_absent(path))
 		return 0;
 	return load_add(&r->ceiling, r->call, path, MANIFEST_UNKNOWN);

@@ -46,7 +46,7 @@ static const struct kind kind_env = { "--env", OPERATION_ENV, offsetof(struct pe
 
 static int run_grants_no_memory(struct run *r)
 {
-	return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
+	return error_no_memory(r->call->error);
 }
 
 /* Calls one for each layer that the base really has, however they are nested. */

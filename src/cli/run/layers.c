@@ -12,7 +12,7 @@ static const char profile_default[] = "workspace";
 
 static int run_layers_no_memory(struct run *r)
 {
-	return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
+	return error_no_memory(r->call->error);
 }
 
 static int run_layers_too_many(struct run *r)

@@ -14,7 +14,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "cli/explain/explain.h"
 #include "warden/session/session.h"
 
@@ -93,9 +94,9 @@ static int open_signals(struct loop *l)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+	for (size_t i = 0; i < ROWS(forwarded); i++)
 		add_signal(&set, forwarded[i]);
-	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+	for (size_t i = 0; i < ROWS(handled); i++)
 		add_signal(&set, handled[i]);
 	/* Whoever reads our output may go, and a file may be as long as we may write it; then
 	 * writing fails, and that is told by its result. */
@@ -157,7 +158,7 @@ static int on_late_signal(const struct loop *l)
 	struct signalfd_siginfo info;
 
 	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++) {
+		for (size_t i = 0; i < ROWS(forwarded); i++) {
 			if ((int)info.ssi_signo == forwarded[i])
 				return -EINTR;
 		}
@@ -274,6 +275,6 @@ int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 		err = run_loop_start(&l);
 	if (err == 0)
 		err = run_loop_wait_for_end(&l);
-	fd_closep(&l.signals);
+	fd_close(&l.signals);
 	return err;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "codec/json.h"
 
 const char *run_network_kind(enum record_kind kind)
@@ -40,7 +41,7 @@ static int run_network_append(struct run_network *n, struct arena *a, const stru
 
 	if (n->n == RUN_NETWORK_MAX)
 		return -ENOSPC;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ROWS(texts); i++) {
 		*texts[i] = arena_strdup(a, *texts[i]);
 		if (!*texts[i])
 			return -ENOMEM;

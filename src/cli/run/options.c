@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/run/run.h"
 #include "policy/format/unit.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { MEMORY_MIN = 1 << 20 };
 
@@ -165,6 +164,6 @@ int run_options(struct run *r)
 
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		limits[i] = LIMIT_NONE;
-	ret = options_parse(c, rows, N(rows));
+	ret = options_parse(c, rows, ROWS(rows));
 	return ret == 0 ? run_options_check(r, c) : ret;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/output.h"
 #include "cli/run/run.h"
 
@@ -32,7 +33,7 @@ static int refuse_limits(struct run *r)
 		{ "--tier", o->tier },
 	};
 
-	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
+	for (size_t i = 0; i < ROWS(held); i++) {
 		if (held[i].given)
 			return options_misused(r->call,
 				"--mode rwx confines nothing, so %s can't be held", held[i].name);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "cli/policy/ask.h"
 #include "cli/output.h"

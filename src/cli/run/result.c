@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "cli/output.h"
 #include "cli/explain/explain.h"
@@ -175,7 +176,7 @@ static const char *held_by(uint32_t by)
 		[REPORT_BY_POLLING] = "\"polling\"",
 	};
 
-	return by < sizeof(names) / sizeof(names[0]) ? names[by] : "null";
+	return by < ROWS(names) ? names[by] : "null";
 }
 
 static void put_deferred(struct buffer *out, const struct run *r)

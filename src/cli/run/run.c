@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "cli/output.h"
 #include "cli/explain/explain.h"
@@ -17,7 +18,7 @@
 
 static int run_no_memory(struct run *r)
 {
-	return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
+	return error_no_memory(r->call->error);
 }
 
 static void deinit(struct run *r)
@@ -140,7 +141,7 @@ static int find_limits(struct run *r)
 		if (r->options.limits.values[i] < r->limits.values[i])
 			r->limits.values[i] = r->options.limits.values[i];
 	}
-	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
+	for (size_t i = 0; i < ROWS(held); i++) {
 		if (r->limits.values[held[i]] == 0) {
 			(void)error_set(r->call->error, -EPERM, NULL,
 				"the policy's limit on %s is 0, so nothing may run",
@@ -299,7 +300,7 @@ static int run_all(struct run *r)
 		return ret < 0 ? ret : STATUS_YES;
 	if (r->options.agent.is_given && r->options.agent.mode == AGENT_MODE_RWX)
 		return run_plain(r);
-	for (size_t i = 0; ret == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
+	for (size_t i = 0; ret == 0 && i < ROWS(steps); i++)
 		ret = steps[i](r);
 	return ret;
 }

@@ -17,7 +17,7 @@
 
 static int run_skill_no_memory(struct run *r)
 {
-	return error_set(r->call->error, -ENOMEM, NULL, "out of memory");
+	return error_no_memory(r->call->error);
 }
 
 int run_skill_open(struct run *r)

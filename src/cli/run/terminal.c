@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 int terminal_raw(struct terminal *t, int fd)
 {

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "policy/format/permissions-text.h"
 
 static int inspection_no_memory(struct call *c)
 {
-	return error_set(c->error, -ENOMEM, NULL, "out of memory");
+	return error_no_memory(c->error);
 }
 
 int inspection_store(struct call *c, const char **ret)
@@ -143,7 +143,7 @@ int inspection_open(struct inspection *i, struct call *c, const char *folder)
 
 void inspection_deinit(struct inspection *i)
 {
-	fd_closep(&i->fd);
+	fd_close(&i->fd);
 	load_deinit(&i->load);
 }
 

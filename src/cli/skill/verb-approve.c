@@ -4,6 +4,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/skill/inspection.h"
 #include "cli/options.h"
 #include "cli/verb.h"
@@ -66,7 +67,7 @@ static int real_name(struct call *c, const char *folder, const char **ret)
 		return load_absolute(c, folder, ret);
 	*ret = arena_strdup(c->arena, real);
 	free(real);
-	return *ret ? 0 : error_set(c->error, -ENOMEM, NULL, "out of memory");
+	return *ret ? 0 : error_no_memory(c->error);
 }
 
 static int run_remove(struct call *c, const struct settings *s)
@@ -171,7 +172,7 @@ static int verb_approve_run(struct call *c)
 		{ "remove", 0, NULL, "take the approval back", options_flag, &s.remove, 0 },
 		OPTIONS_JSON(&s.json),
 	};
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;

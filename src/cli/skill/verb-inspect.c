@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/skill/inspection.h"
 #include "cli/options.h"
 #include "cli/verb.h"
@@ -12,7 +13,7 @@ static int verb_inspect_run(struct call *c)
 	auto_inspection i = { .fd = -1 };
 	auto_output o = output_for(STDOUT_FILENO);
 	struct tree t = { .arena = c->arena };
-	int r = options_parse(c, rows, sizeof(rows) / sizeof(rows[0]));
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;

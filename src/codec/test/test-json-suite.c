@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "codec/json.h"
@@ -31,7 +33,7 @@ static const struct {
 
 static bool is_stricter(const char *name)
 {
-	for (size_t i = 0; i < sizeof(stricter) / sizeof(stricter[0]); i++) {
+	for (size_t i = 0; i < ROWS(stricter); i++) {
 		if (strcmp(stricter[i].name, name) == 0)
 			return true;
 	}

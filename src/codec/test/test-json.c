@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "codec/json.h"
 #include "codec/yaml.h"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "codec/json.h"

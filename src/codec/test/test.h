@@ -17,7 +17,6 @@
 
 /* A text that may hold NULs, with its length. */
 #define TEXT(literal) (literal), sizeof(literal) - 1
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 /* A text that must be refused: how, where, and with which words (a part of them; NULL: none). */
 struct refusal {

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "policy/test/test-property.h"
 
 enum { NOW = 1000000, TTL = 5000, THREADS = 8 };
@@ -63,7 +64,7 @@ static void test_exactly_what_was_shown(void **state)
 
 	(void)state;
 	(void)approve(c, &write_a);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < ROWS(others); i++)
 		assert_int_equal(use(c, &others[i], NOW), CONSENT_NONE);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(use(c, &write_a, NOW), CONSENT_USED);
@@ -116,7 +117,7 @@ static void test_answers_only_narrow(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct consent *c = consent_new();
 		uint64_t id = 0, q = ask(c, &write_a);
 		int r = consent_answer(c, q, VERDICT_ALLOW, &rows[i].scope, NOW, &id);
@@ -311,7 +312,7 @@ static void test_hand_on_only_narrows(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct consent *c = consent_new();
 		uint64_t id = 0, first = approve(c, &write_a);
 		int r = consent_hand_on(c, first, &rows[i].scope, rows[i].now, &id);

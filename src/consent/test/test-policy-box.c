@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "consent/policy-box.h"
 
 enum { READERS = 3, SWAPS = 2000, SLOTS = 64 };

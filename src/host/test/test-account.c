@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "host/account.h"
 
 static const char accounts[] = "root:x:0:0::/root:/bin/sh\n"
@@ -41,7 +42,7 @@ static void test_rows(void **state)
 	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, accounts, sizeof(accounts) - 1), sizeof(accounts) - 1);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		assert_int_equal(account_name(path, rows[i].id, name), 0);
 		assert_string_equal(name, rows[i].name);
 	}

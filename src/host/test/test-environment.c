@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "host/environment.h"
 #include "policy/match/env-name.h"
 

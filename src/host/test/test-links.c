@@ -12,10 +12,9 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "host/links.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The links of the scratch folder; "@" is that folder. */
 static const struct {
@@ -83,7 +82,7 @@ static int set_up(void **state)
 	(void)state;
 	if (!mkdtemp(folder) || chdir(folder) < 0 || mkdir("real", 0700) < 0)
 		return -1;
-	for (size_t i = 0; i < N(links); i++) {
+	for (size_t i = 0; i < ROWS(links); i++) {
 		char *target = expand(links[i].target);
 		int r = symlink(target, links[i].name);
 
@@ -97,7 +96,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(links); i++)
+	for (size_t i = 0; i < ROWS(links); i++)
 		(void)unlink(links[i].name);
 	return rmdir("real") < 0 || chdir("/") < 0 || rmdir(folder) < 0 ? -1 : 0;
 }
@@ -105,7 +104,7 @@ static int tear_down(void **state)
 static void test_ends(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		char *path = expand(cases[i].path), *end = expand(cases[i].end);
 		char out[PATH_BYTES] = "";
 
@@ -190,7 +189,7 @@ static void test_errors(void **state)
 	char *longest = malloc(PATH_BYTES + 1);
 
 	(void)state;
-	for (size_t i = 0; i < N(bad); i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		char *text = expand(bad[i].path);
 
 		assert_int_equal(links_follow(text, NULL, NULL, out), bad[i].code);

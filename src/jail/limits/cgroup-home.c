@@ -25,7 +25,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "jail/limits/cgroup-find.h"
 #include "jail/limits/internal.h"
@@ -63,7 +65,7 @@ static bool is_marked(int folder)
 {
 	static const char *const names[] = { "user.delegate", "trusted.delegate" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ROWS(names); i++) {
 		char value[8];
 
 		if (fgetxattr(folder, names[i], value, sizeof(value)) == 1 && value[0] == '1')
@@ -145,7 +147,7 @@ static int open_parent(int own)
 	if (fd >= 0 && cgroup_home_is_cgroup2(fd) && fstat(fd, &a) == 0 && fstat(own, &b) == 0 &&
 		a.st_dev == b.st_dev && a.st_ino != b.st_ino)
 		return fd;
-	fd_closep(&fd);
+	fd_close(&fd);
 	return -1;
 }
 
@@ -237,7 +239,7 @@ int cgroup_home_new(struct cgroup_home **ret, struct error *why)
 	int r;
 
 	if (!h)
-		return error_set(why, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(why);
 	h->fd = -1;
 	r = cgroup_home_find_home(h, why);
 	if (r < 0) {
@@ -254,7 +256,7 @@ void cgroup_home_free(struct cgroup_home *h)
 		return;
 	if (h->moved)
 		move_back(h);
-	fd_closep(&h->fd);
+	fd_close(&h->fd);
 	free(h);
 }
 

@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/limits/internal.h"
 
 enum { REMOVE_TRIES = 100, NAME_TRIES = 4 };
@@ -100,7 +101,7 @@ int cgroup_limit(int folder, const struct cgroup_limits *l, struct error *e)
 		{ "pids.max", l->pids + 1, l->pids != 0, false },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		int r = rows[i].set ? write_number(folder, rows[i].file, rows[i].value) : 0;
 
 		if (r < 0 && !(r == -ENOENT && rows[i].optional))
@@ -158,7 +159,7 @@ int cgroup_new(struct cgroup **ret, const struct cgroup_home *home, const struct
 	int r;
 
 	if (!c)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	c->home = home->fd;
 	c->fd = -1;
 	r = cgroup_make(home->fd, c->name, &c->fd);
@@ -229,6 +230,6 @@ void cgroup_free(struct cgroup *c)
 		return;
 	(void)cgroup_kill(c);
 	(void)cgroup_remove(c->home, c->name);
-	fd_closep(&c->fd);
+	fd_close(&c->fd);
 	free(c);
 }

@@ -24,7 +24,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/limits/rlimits.h"
 
 enum {
@@ -67,7 +68,7 @@ int rlimits_apply(const struct start *s)
 			s->pids < UINT64_MAX - RLIMITS_OURS ? s->pids + RLIMITS_OURS : s->pids },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		int r = rows[i].set ? lower(rows[i].what, rows[i].value) : 0;
 
 		if (r < 0)

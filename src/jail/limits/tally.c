@@ -25,7 +25,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/limits/tally.h"
 
 enum {
@@ -138,7 +139,7 @@ static int read_cheap(int proc_fd, const char *pid, struct share *ret)
 		{ .name = "RssShmem" },
 		{ .name = "VmSwap" },
 	};
-	int r = tally_read_fields(proc_fd, pid, "status", f, sizeof(f) / sizeof(f[0]));
+	int r = tally_read_fields(proc_fd, pid, "status", f, ROWS(f));
 
 	if (r < 0)
 		return r;
@@ -158,7 +159,7 @@ static int read_fair(int proc_fd, const char *pid, struct share *ret)
 
 	if (r < 0)
 		return r;
-	r = tally_read_fields(proc_fd, pid, "smaps_rollup", f, sizeof(f) / sizeof(f[0]));
+	r = tally_read_fields(proc_fd, pid, "smaps_rollup", f, ROWS(f));
 	if (r == 0 && f[0].found && f[1].found)
 		ret->memory = f[0].value + f[1].value + f[2].value;
 	return 0;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "host/links.h"
 #include "jail/plan/internal.h"
@@ -273,8 +274,8 @@ static int collect_homes(struct planner *p)
 	};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i <= sizeof(rows) / sizeof(rows[0]); i++) {
-		bool is_row = i < sizeof(rows) / sizeof(rows[0]);
+	for (size_t i = 0; r == 0 && i <= ROWS(rows); i++) {
+		bool is_row = i < ROWS(rows);
 		struct spot spot = { is_row ? rows[i].path : p->plan->home, NULL };
 		struct plan_place place = { 0 };
 		char real[PATH_BYTES];

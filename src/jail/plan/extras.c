@@ -8,13 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "jail/essentials.h"
 #include "jail/plan/internal.h"
 
 static const char *const private_folders[] = { "/dev", "/proc" };
 static const char *const own_folders[] = { "/tmp", "/var/tmp" };
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool is_about_hosts(const char *path)
 {
@@ -84,9 +83,9 @@ static int add_specials(struct planner *p)
 	/* With HOME=/ there is nothing to put a folder on. */
 	int r = p->plan->home[1] ? add_special(p, p->plan->home, PLAN_OWN) : 0;
 
-	for (size_t i = 0; r == 0 && i < N(own_folders); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(own_folders); i++)
 		r = add_special(p, own_folders[i], PLAN_OWN);
-	for (size_t i = 0; r == 0 && i < N(private_folders); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(private_folders); i++)
 		r = add_special(p, private_folders[i], PLAN_PRIVATE);
 	return r;
 }

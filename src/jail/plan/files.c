@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "host/account.h"
 #include "jail/plan/internal.h"
@@ -82,7 +83,7 @@ int plan_files_text(struct planner *p, const char *path, const char **ret)
 	auto_buffer out = { 0 };
 	const char *text;
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < ROWS(files); i++) {
 		if (strcmp(files[i].path, path) == 0)
 			files[i].print(p, &out);
 	}

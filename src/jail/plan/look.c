@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "host/links.h"
 #include "jail/plan/internal.h"
 

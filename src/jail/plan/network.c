@@ -11,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "jail/plan/internal.h"
 #include "policy/network/host.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 bool plan_network_is_about_hosts(const struct rule *rule)
 {
@@ -81,7 +80,7 @@ static bool all_allowed(const struct planner *p, const char *const *hosts, size_
 		unsigned port;
 	} forms[] = { { "", 1 }, { "", 22 }, { "", 443 }, { "", 65535 }, { "udp://", 53 } };
 
-	for (size_t i = 0; i < n * N(forms); i++) {
+	for (size_t i = 0; i < n * ROWS(forms); i++) {
 		char target[128];
 		struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
 		struct decision d;
@@ -248,8 +247,8 @@ static int judge_openness(struct planner *p, bool *ret)
 		if (r < 0 || !open)
 			return r;
 	}
-	*ret = all_allowed(p, public_hosts, N(public_hosts)) &&
-	       (p->options->public_is_open || all_allowed(p, private_hosts, N(private_hosts)));
+	*ret = all_allowed(p, public_hosts, ROWS(public_hosts)) &&
+	       (p->options->public_is_open || all_allowed(p, private_hosts, ROWS(private_hosts)));
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "jail/plan/internal.h"
 
@@ -64,7 +65,7 @@ static bool is_made_by_tree(const char *path)
 		"/dev/stderr", "/dev/stdin", "/dev/stdout", "/dev/tty", "/dev/urandom",
 		"/dev/zero" };
 
-	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+	for (size_t i = 0; i < ROWS(made); i++) {
 		if (path_is_below(path, made[i]))
 			return true;
 	}

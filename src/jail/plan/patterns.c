@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "jail/plan/internal.h"
 
@@ -132,7 +133,7 @@ static int add_layer(struct planner *p, const struct permissions *from)
 	};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(rows); i++)
 		r = add_list(p, rows[i].list, &rows[i].role);
 	if (r == 0)
 		r = add_rules(p, from);

@@ -14,13 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "host/links.h"
 #include "jail/plan/internal.h"
 
 int plan_no_memory(struct planner *p)
 {
-	return error_set(p->error, -ENOMEM, NULL, "out of memory");
+	return error_no_memory(p->error);
 }
 
 int plan_add_place(struct planner *p, struct plan_place place)
@@ -152,7 +153,7 @@ static int plan_run(struct planner *p)
 {
 	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
+	for (size_t i = 0; r >= 0 && i < ROWS(steps); i++)
 		r = steps[i](p);
 	return r == -ENOMEM ? plan_no_memory(p) : r;
 }
@@ -161,7 +162,7 @@ int plan_new(struct plan **ret, const struct plan_options *o, struct error *e)
 {
 	auto_plan *plan = calloc(1, sizeof(*plan));
 	struct planner p = { .plan = plan, .options = o, .policy = o->policy, .error = e };
-	int r = plan ? plan_run(&p) : error_set(e, -ENOMEM, NULL, "out of memory");
+	int r = plan ? plan_run(&p) : error_no_memory(e);
 
 	policy_free(p.own_policy);
 	for (size_t i = 0; i < p.n_copies; i++)

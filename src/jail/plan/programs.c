@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "jail/companions.h"
 #include "jail/plan/internal.h"

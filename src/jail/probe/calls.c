@@ -18,7 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/probe/internal.h"
 
 enum {
@@ -45,7 +46,7 @@ static long probe_calls_install(uint32_t action, unsigned flags)
 		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+	struct sock_fprog program = { .len = ROWS(code), .filter = code };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;

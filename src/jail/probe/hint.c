@@ -10,7 +10,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/probe/internal.h"
 
 /* The first byte of a setting; 0 if it is not there, '?' if it is, but not for us to read. */
@@ -131,7 +132,7 @@ static const struct {
 
 const char *probe_hint(const char *name, int error)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		if ((!rows[i].name || strcmp(rows[i].name, name) == 0) && rows[i].when(error))
 			return rows[i].text;
 	}

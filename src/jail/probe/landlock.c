@@ -9,7 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/probe/internal.h"
 
 enum { CREATE_VERSION = 1, FIRST_RIGHTS = (1 << 13) - 1 };
@@ -67,7 +68,7 @@ void probe_landlock_rights(int abi, char *text, size_t size)
 
 	if (size > 0)
 		text[0] = '\0';
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && abi >= rows[i].abi; i++) {
+	for (size_t i = 0; i < ROWS(rows) && abi >= rows[i].abi; i++) {
 		size_t n = strlen(rows[i].names);
 
 		if (n >= size - len)

@@ -9,7 +9,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "jail/probe/internal.h"
 
 static int make_empty(struct probe_answer *a, int *ret)

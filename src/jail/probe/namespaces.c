@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "jail/loopback.h"
 #include "jail/probe/internal.h"
 #include "jail/limits/rlimits.h"

@@ -17,14 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/limits/cgroup.h"
 #include "jail/probe/internal.h"
 #include "jail/probe/probe.h"
 
 enum { ALARM_SECONDS = 5 };
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Sorted so that the first thing missing is the cause of what is missing after it. */
 static const struct check {
@@ -71,7 +70,7 @@ static const struct check {
 	{ PROBE_GETFD, "tier 2", PROBE_LATER, probe_getfd },
 };
 
-_Static_assert(N(checks) <= PROBE_FINDINGS_MAX, "more checks than findings");
+_Static_assert(ROWS(checks) <= PROBE_FINDINGS_MAX, "more checks than findings");
 
 static const struct tier {
 	const char *name, *needs, *holds;
@@ -198,7 +197,7 @@ static bool tier_needs(const struct tier *t, const struct probe_finding *f)
 {
 	if (!t->names[0])
 		return f->weight == PROBE_REQUIRED;
-	for (size_t i = 0; i < N(t->names) && t->names[i]; i++) {
+	for (size_t i = 0; i < ROWS(t->names) && t->names[i]; i++) {
 		if (strcmp(t->names[i], f->name) == 0)
 			return true;
 	}
@@ -239,7 +238,7 @@ int probe_run(struct probe_result *ret)
 {
 	struct probe_result p = { 0 };
 
-	for (size_t i = 0; i < N(checks); i++) {
+	for (size_t i = 0; i < ROWS(checks); i++) {
 		int r = probe_run_check(&checks[i], &p.findings[i]);
 
 		if (r < 0)
@@ -275,7 +274,7 @@ const struct probe_finding *probe_find(const struct probe_result *r, const char 
 
 int probe_tier1(struct error *e)
 {
-	for (size_t i = 0; i < N(checks); i++) {
+	for (size_t i = 0; i < ROWS(checks); i++) {
 		struct probe_finding f;
 		int r;
 

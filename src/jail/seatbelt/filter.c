@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "jail/seatbelt/regex.h"
@@ -110,7 +111,7 @@ static enum alias find_alias(const struct glob_alternative *alt)
 
 	if (alt->literal_len == 0)
 		return ALIAS_NO; /* starts with **, which covers both */
-	for (size_t i = 0; i < sizeof(private_folders) / sizeof(*private_folders); i++) {
+	for (size_t i = 0; i < ROWS(private_folders); i++) {
 		const char *folder = private_folders[i];
 		size_t len = strlen(folder);
 
@@ -262,7 +263,7 @@ static int add_named_program(const struct seatbelt_filter_context *c, const char
 {
 	int r = check_text(c, name, strlen(name), where);
 
-	for (size_t i = 0; r >= 0 && i < sizeof(program_folders) / sizeof(*program_folders); i++) {
+	for (size_t i = 0; r >= 0 && i < ROWS(program_folders); i++) {
 		auto_buffer path = { 0 }, text = { 0 };
 
 		buffer_printf(&path, "%s/%s", program_folders[i], name);

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "jail/seatbelt/basics.h"
 #include "jail/seatbelt/filter.h"
@@ -34,8 +35,6 @@
 
 /* Where macOS keeps people's home folders; the baseline's "~/" means them all. */
 static const char *const homes[] = { "/Users/*", "/var/root" };
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 enum access {
 	ACCESS_READ,
@@ -136,7 +135,7 @@ static int seatbelt_read_layer(const struct seatbelt_filter_context *c, const st
 		{ &p->dangerously_allow, seatbelt_filter_path, ACCESS_DANGEROUS },
 	};
 
-	for (size_t i = 0; i < COUNT(steps); i++) {
+	for (size_t i = 0; i < ROWS(steps); i++) {
 		int r = seatbelt_filter_list(c, steps[i].one, steps[i].list, &f[steps[i].to]);
 
 		if (r < 0)
@@ -260,7 +259,7 @@ static int print_one_rule(struct profile *pr, const struct rule *rule)
 	if (rule->methods.n)
 		return error_set(pr->context.error, -EOPNOTSUPP, &rule->where,
 			"Seatbelt cannot hold HTTP methods: it sees connections");
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct seatbelt_filters f = { 0 };
 		int r;
 
@@ -332,7 +331,7 @@ static int add_baseline(struct profile *pr, const char *pattern, struct seatbelt
 	/* A home elsewhere than usual is known only if the caller says so. */
 	if (!in_home || (c->vars && c->vars->values[VARIABLE_HOME]))
 		r = seatbelt_filter_path(c, pattern, NULL, ret);
-	for (size_t i = 0; r >= 0 && in_home && i < COUNT(homes); i++) {
+	for (size_t i = 0; r >= 0 && in_home && i < ROWS(homes); i++) {
 		const char *text = arena_printf(c->arena, "%s%s", homes[i], pattern + 1);
 
 		r = text ? seatbelt_filter_path(c, text, NULL, ret) : -ENOMEM;

@@ -24,21 +24,20 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "jail/seccomp/table.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* clang-format off */
 #define ALLOW SECCOMP_RET_ALLOW
 #define ERROR(e) (SECCOMP_RET_ERRNO | (e))
 #define LIST(...) \
-	.n = N(((const uint32_t[]){ __VA_ARGS__ })), .values = (const uint32_t[]){ __VA_ARGS__ }
+	.n = ROWS(((const uint32_t[]){ __VA_ARGS__ })), .values = (const uint32_t[]){ __VA_ARGS__ }
 #define ARG(i, ...) { .arg = (i), LIST(__VA_ARGS__) }
 #define ARG_MASKED(i, m, ...) { .arg = (i), .mask = (uint32_t)(m), LIST(__VA_ARGS__) }
 #define ARG_BELOW(i, value) { .arg = (i), .below = true, LIST(value) }
 #define ARG_HIGH(i, ...) { .arg = (i), .high = true, LIST(__VA_ARGS__) }
 #define WHEN(verdict, ...) { (verdict), { __VA_ARGS__ } }
-#define TEXT(otherwise, clauses) { (otherwise), N(clauses), (clauses) }
+#define TEXT(otherwise, clauses) { (otherwise), ROWS(clauses), (clauses) }
 /* clang-format on */
 
 /* Flags for new namespaces; in clone's flags the lowest byte is a signal, so NEWTIME is none. */

@@ -9,9 +9,8 @@
 #include <linux/audit.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "jail/seccomp/table.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 const struct seccomp_arch seccomp_x86_64 = { AUDIT_ARCH_X86_64, true, 0 };
 const struct seccomp_arch seccomp_aarch64 = { AUDIT_ARCH_AARCH64, false, 1 };
@@ -30,7 +29,7 @@ const struct seccomp_call seccomp_calls[] = {
 #include "jail/seccomp/calls.h"
 };
 #undef CALL
-const size_t seccomp_n_calls = N(seccomp_calls);
+const size_t seccomp_n_calls = ROWS(seccomp_calls);
 
 /* Places in seccomp_calls, so that the closing filter can name calls and not their numbers. */
 #define CALL(name, x86_64, aarch64, rule) CALL_##name,
@@ -72,7 +71,7 @@ void seccomp_table_base(
 	struct seccomp_table *ret, const struct seccomp_arch *arch, const struct seccomp_options *o)
 {
 	*ret = (struct seccomp_table){ .arch = arch, .rest = RULE_ENOSYS };
-	for (size_t i = 0; i < N(seccomp_calls); i++)
+	for (size_t i = 0; i < ROWS(seccomp_calls); i++)
 		seccomp_table_set(ret, i, seccomp_calls[i].rule);
 	if (o->no_memfd_exec)
 		seccomp_table_set(ret, CALL_memfd_create, RULE_MEMFD_NOEXEC);
@@ -93,6 +92,6 @@ void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *a
 	ret->arch = arch;
 	ret->rest = RULE_ALLOW;
 	memset(ret->rules, RULE_ALLOW, sizeof(ret->rules));
-	for (size_t i = 0; i < N(closed); i++)
+	for (size_t i = 0; i < ROWS(closed); i++)
 		seccomp_table_set(ret, closed[i].call, closed[i].rule);
 }

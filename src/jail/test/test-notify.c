@@ -18,10 +18,9 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "jail/notify.h"
 #include "jail/seccomp/seccomp.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct seccomp_arch *const arches[] = { &seccomp_x86_64, &seccomp_aarch64 };
 
@@ -46,7 +45,7 @@ static bool is_watched(const struct seccomp_arch *arch, const char *name)
 
 static bool is_excused(const char *name)
 {
-	for (size_t i = 0; i < N(unwatched); i++)
+	for (size_t i = 0; i < ROWS(unwatched); i++)
 		if (strcmp(unwatched[i], name) == 0)
 			return true;
 	return false;
@@ -56,7 +55,7 @@ static bool is_excused(const char *name)
 static void watches_all_names(void **state)
 {
 	(void)state;
-	for (size_t a = 0; a < N(arches); a++) {
+	for (size_t a = 0; a < ROWS(arches); a++) {
 		bool inside = false;
 		size_t n = 0;
 
@@ -86,7 +85,7 @@ static void watches_all_names(void **state)
 static void stops_nothing_else(void **state)
 {
 	(void)state;
-	for (size_t a = 0; a < N(arches); a++) {
+	for (size_t a = 0; a < ROWS(arches); a++) {
 		const struct notify_call *calls[SECCOMP_NUMBERS];
 		struct seccomp_table t;
 
@@ -108,7 +107,7 @@ static void rows_make_sense(void **state)
 	const struct notify_call *calls[SECCOMP_NUMBERS];
 
 	(void)state;
-	for (size_t a = 0; a < N(arches); a++) {
+	for (size_t a = 0; a < ROWS(arches); a++) {
 		notify_calls(calls, arches[a]);
 		for (size_t i = 0; i < SECCOMP_NUMBERS; i++) {
 			const struct notify_call *c = calls[i];

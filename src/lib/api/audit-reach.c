@@ -64,7 +64,7 @@ int lib_audit_check_sink(corral_audit_sink *sink, const void *context, const str
 		return 0;
 	copy = permissions_copy(p);
 	if (!copy)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	r = api_audit_reach_resolve(copy, variables, e);
 	if (r < 0)
 		return r;

@@ -14,7 +14,7 @@
 #include "audit/export/export.h"
 #include "audit/store/log.h"
 #include "base/buffer.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
 

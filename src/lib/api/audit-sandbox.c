@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "lib/api/audit-handle.h"
 #include "policy/permissions.h"
@@ -234,6 +235,6 @@ void corral_audit_sandbox(void *audit, const struct corral_event *event)
 		[CORRAL_EVENT_CONNECTION] = tell_connection,
 	};
 
-	if ((unsigned)event->kind < sizeof(calls) / sizeof(calls[0]))
+	if ((unsigned)event->kind < ROWS(calls))
 		calls[event->kind](audit, event);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "host/account.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/growing.h"
@@ -35,7 +36,7 @@ static int api_audit_open_trail(
 	if (sodium_init() < 0)
 		return error_set(e, -EIO, NULL, "libsodium does not work here");
 	if (account_name("/etc/passwd", geteuid(), user) < 0)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	randombytes_buf(bytes, sizeof(bytes));
 	(void)sodium_bin2hex(session, sizeof(session), bytes, sizeof(bytes));
 	crypto_shorthash_keygen(a->key);
@@ -56,7 +57,7 @@ static int api_audit_find_files(
 		{ o->path ? o->head_path : NULL, &a->head },
 	};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < ROWS(files); i++) {
 		if (!files[i].name)
 			continue;
 		*files[i].real = realpath(files[i].name, NULL);

@@ -233,5 +233,5 @@ int beneath_resolve_grants(struct permissions *p, const struct variables *variab
 	int r = resolve_layer(&g, p);
 
 	arena_deinit(&g.arena);
-	return r == -ENOMEM ? error_set(e, r, NULL, "out of memory") : r;
+	return r == -ENOMEM ? error_no_memory(e) : r;
 }

@@ -43,7 +43,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 /* How often something may have moved before we give up. */
 enum { TRIES = 16 };

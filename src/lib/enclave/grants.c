@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/suggest.h"
 #include "policy/algebra/meet.h"
 #include "policy/format/permissions-text.h"
@@ -36,7 +37,7 @@ static const struct list_place places[] = {
 	{ "exec", offsetof(struct permissions, exec), CORRAL_PART_PROGRAMS, OPERATION_EXEC },
 	{ "env", offsetof(struct permissions, env), CORRAL_PART_VARIABLES, OPERATION_ENV },
 };
-enum { PLACES = sizeof(places) / sizeof(places[0]) };
+enum { PLACES = ROWS(places) };
 
 static struct grant_list *list_at(struct permissions *p, const struct list_place *place)
 {

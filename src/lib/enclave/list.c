@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "lib/enclave/file.h"
 #include "lib/enclave/place.h"
 

@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "lib/enclave/beneath.h"
 
 enum wanted { THING, NAME, ENTRY };
@@ -32,8 +33,8 @@ enum { STEPS_MAX = BENEATH_LINKS_MAX };
 
 static void enclave_place_let_go(struct enclave_place *p)
 {
-	fd_closep(&p->folder);
-	fd_closep(&p->fd);
+	fd_close(&p->folder);
+	fd_close(&p->fd);
 	p->folder = p->fd = -1;
 }
 
@@ -180,7 +181,7 @@ static int enclave_place_fail(struct search *s, int code, struct corral_error **
 		{ -EBUSY, -EBUSY, "it is moved while it is looked at" },
 	};
 
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+	for (size_t i = 0; i < ROWS(reasons); i++) {
 		if (reasons[i].code == code)
 			return enclave_refuse(s->call, reasons[i].tell, e, "%s", reasons[i].text);
 	}

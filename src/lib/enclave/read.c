@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/place.h"
 

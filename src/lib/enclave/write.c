@@ -20,6 +20,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/file.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/place.h"
@@ -36,7 +37,7 @@ static void draft_deinit(struct draft *d)
 {
 	if (d->name[0])
 		(void)unlinkat(d->folder, d->name, 0);
-	fd_closep(&d->fd);
+	fd_close(&d->fd);
 }
 
 /* A name that nobody can foresee. */

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 /* The terminal's end-of-file character, as a new terminal has it: Ctrl-D. */
 static const char end_of_file = 4;
@@ -20,14 +20,14 @@ void input_init(struct input *i)
 
 void input_deinit(struct input *i)
 {
-	fd_closep(&i->fd);
+	fd_close(&i->fd);
 	buffer_deinit(&i->queue);
 	(void)pthread_mutex_destroy(&i->lock);
 }
 
 static void process_input_end(struct input *i)
 {
-	fd_closep(&i->fd);
+	fd_close(&i->fd);
 	i->fd = -1;
 	i->open = false;
 	i->done = 0;

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "lib/process/process.h"
 
 uint64_t corral_process_id(const struct corral_process *p)
@@ -107,7 +107,7 @@ static int process_io_take_terminal(struct corral_process *p)
 		return p->finished || p->told_started ? -EBADF : -EAGAIN;
 	/* What was written before is still handed on. */
 	copy = input_take_fd(&p->input);
-	fd_closep(&copy);
+	fd_close(&copy);
 	return take_output(p, CORRAL_STDOUT);
 }
 

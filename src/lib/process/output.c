@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 enum { CHUNK = 32 << 10, TTY_BYTES = 1 << 20 };
 
 void output_close(struct output *o)
 {
-	fd_closep(&o->fd);
+	fd_close(&o->fd);
 	o->fd = -1;
 }
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "lib/process/denial.h"
 #include "lib/process/guess.h"
 #include "lib/api/handles.h"
@@ -36,9 +36,9 @@ void process_destroy(struct corral_process *p)
 	buffer_deinit(&p->out.printed.kept);
 	buffer_deinit(&p->err.printed.kept);
 	input_deinit(&p->input);
-	fd_closep(&p->wake);
-	fd_closep(&p->master);
-	fd_closep(&p->epoll);
+	fd_close(&p->wake);
+	fd_close(&p->master);
+	fd_close(&p->epoll);
 	(void)pthread_mutex_destroy(&p->pump);
 	corral_result_free(p->result);
 	denial_free(p->denial);

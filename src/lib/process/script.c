@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "host/runtime.h"
 

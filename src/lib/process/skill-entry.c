@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -18,8 +19,6 @@ enum { MANIFEST_BYTES = 1 << 20 };
 
 /* What a skill's folder may hold, the one that counts first. */
 static const char *const names[] = { "skill.yaml", "skill.yml", "SKILL.md", "manifest.yaml" };
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool exists(const char *path)
 {
@@ -37,7 +36,7 @@ static int find_file(const char *path, char out[PATH_BYTES], struct error *e)
 		return error_set(e, -errno, NULL, "cannot read %s: %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	for (size_t i = 0; i < N(names); i++) {
+	for (size_t i = 0; i < ROWS(names); i++) {
 		char file[PATH_BYTES];
 		int n = snprintf(file, sizeof(file), "%s/%s", out, names[i]);
 

@@ -12,7 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "host/environment.h"
 #include "lib/api/audit-handle.h"
 #include "lib/process/call.h"
@@ -42,7 +42,7 @@ struct launch {
 static void launch_deinit(struct launch *l)
 {
 	for (size_t i = 0; i < 3; i++)
-		fd_closep(&l->theirs[i]);
+		fd_close(&l->theirs[i]);
 	buffer_deinit(&l->body);
 	arena_deinit(&l->arena);
 	denial_free(l->denial);

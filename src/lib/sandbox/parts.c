@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "lib/sandbox/sandbox.h"
 #include "policy/format/permissions-text.h"
 
@@ -19,7 +20,7 @@ static const struct {
 	{ CORRAL_PART_VARIABLES, 1 << OPERATION_ENV },
 	{ CORRAL_PART_LIMITS, 0 },
 };
-enum { N_PARTS = sizeof(parts) / sizeof(parts[0]) };
+enum { N_PARTS = ROWS(parts) };
 
 static unsigned sandbox_parts_operations_of(unsigned part)
 {

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "lib/api/handles.h"
 #include "lib/process/process.h"
 
@@ -271,7 +271,7 @@ int sandbox_send(struct warden_link *link, enum frame_type type, uint64_t id,
 /* With the lock held: it is of no more use, and the warden lets it end. */
 static void drop_channel(struct warden_link *link)
 {
-	fd_closep(&link->channel);
+	fd_close(&link->channel);
 	link->channel = -1;
 	link->user = NULL;
 	(void)frame_send(link->socket, FRAME_RETURN, 0, NULL, 0, NULL, 0);
@@ -546,7 +546,7 @@ bool sandbox_retire(struct corral_sandbox *s, struct warden_link *link)
 static void sandbox_destroy(struct corral_sandbox *s)
 {
 	sandbox_tell_news(s);
-	fd_closep(&s->null);
+	fd_close(&s->null);
 	destinations_deinit(&s->destinations);
 	sandbox_setup_unref(s->built);
 	sandbox_setup_unref(s->setup);

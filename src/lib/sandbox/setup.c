@@ -81,7 +81,7 @@ int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *bas
 
 	if (!s) {
 		permissions_free(permissions);
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	}
 	s->refs = 1;
 	s->base = base;

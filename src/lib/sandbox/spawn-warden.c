@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 enum { FD_SOCKET = 3, FD_POLICY = 4, FD_REST = 5, FD_HIGH = 16 };
 

@@ -21,7 +21,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "lib/api/handles.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/parts.h"
@@ -341,7 +341,7 @@ static int sandbox_update_prepare(
 	if (r < 0)
 		return r;
 	r = sandbox_parts_compare(u->old->permissions, u->next->permissions, &u->changed);
-	return r < 0 ? error_set(e, r, NULL, "out of memory") : 0;
+	return r < 0 ? error_no_memory(e) : 0;
 }
 
 /* Fields that the caller's version does not know are left out. */

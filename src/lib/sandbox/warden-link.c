@@ -14,7 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "lib/sandbox/spawn-warden.h"
 #include "wire/sealed.h"
 
@@ -97,9 +97,9 @@ void warden_link_unref(struct warden_link *l)
 		return;
 	warden_link_end(l);
 	frame_deinit(&l->frame);
-	fd_closep(&l->socket);
-	fd_closep(&l->channel);
-	fd_closep(&l->pidfd);
+	fd_close(&l->socket);
+	fd_close(&l->channel);
+	fd_close(&l->pidfd);
 	free(l);
 }
 

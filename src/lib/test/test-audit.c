@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "audit/store/log.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "lib/sandbox/test/test-common.h"
@@ -295,7 +296,7 @@ static void test_exports(void **state)
 	(void)state;
 	assert_int_equal(add(a, "exec", "/bin/true", "allowed"), 0);
 	assert_int_equal(add(a, "exec", "/bin/false", "denied"), 0);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_buffer text = { 0 };
 
 		/* Anew each time: what was there is gone. */
@@ -425,7 +426,7 @@ static int no_canary(void *context, const struct corral_audit_event *e)
 		e->rule, e->reason };
 
 	++*(unsigned *)context;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ROWS(texts); i++) {
 		for (const char *const *c = canaries; *c; c++)
 			assert_null(strstr(texts[i], *c));
 	}
@@ -448,7 +449,7 @@ static void run_with_canaries(struct corral_sandbox *s)
 	struct corral_call call = CORRAL_CALL;
 	struct corral_result *r;
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; i < ROWS(lines); i++) {
 		r = test_run(s, lines[i], NULL);
 		/* They reach the command, of course. */
 		if (i == 3)
@@ -510,7 +511,7 @@ static void test_canaries(void **state)
 	(void)snprintf(path, sizeof(path), "%s-wal", p.log);
 	assert_int_equal(access(path, F_OK), 0);
 	expect_nowhere(path, canaries);
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+	for (size_t i = 0; i < ROWS(formats); i++) {
 		(void)snprintf(path, sizeof(path), "%s/export", p.folder);
 		assert_int_equal(corral_audit_export(a, formats[i], path, NULL), 0);
 		expect_nowhere(path, canaries);

@@ -17,7 +17,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/endpoint.h"
 
 enum { STRAYS_MAX = 16, PREFIX = 2, QUERY_MAX = 512, DATAGRAM_MAX = 4096 };

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "net/dns/lookup-cache.h"
 #include "net/dns/lookup-hosts.h"
 #include "net/dns/lookup-question.h"
@@ -284,7 +285,7 @@ static int find_known(struct lookup *l, const char *name, struct lookup_answer *
 
 	if (lookup_is_localhost(name)) {
 		memcpy(r.addresses, loopback, sizeof(loopback));
-		r.n = sizeof(loopback) / sizeof(loopback[0]);
+		r.n = ROWS(loopback);
 	} else {
 		r.n = lookup_hosts_find(l->config->hosts, name, r.addresses, LOOKUP_ADDRESSES_MAX);
 	}

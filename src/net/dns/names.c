@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "policy/network/host.h"
 #include "policy/network/hostset-names.h"
 
@@ -148,7 +149,7 @@ static int add_common(struct names *n)
 {
 	static const uint16_t ports[] = { PORT_COMMON, 80, 1 };
 
-	for (size_t i = 0; i < 2 * sizeof(ports) / sizeof(ports[0]); i++) {
+	for (size_t i = 0; i < 2 * ROWS(ports); i++) {
 		struct candidate c = {
 			.name = "",
 			.place = PLACE_ANY,
@@ -247,7 +248,7 @@ static int names_build(struct names *n, struct error *e)
 	if (r == 0)
 		r = n->n < UINT32_MAX ? names_fill_slots(n) : -E2BIG;
 	if (r == -ENOMEM)
-		error_set(e, r, NULL, "out of memory");
+		error_no_memory(e);
 	return r;
 }
 
@@ -257,7 +258,7 @@ int names_new(struct names **ret, const struct policy *p, struct error *e)
 	int r;
 
 	if (!n)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	n->policy = p;
 	n->key = hostset_key_make();
 	r = names_build(n, e);

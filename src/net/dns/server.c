@@ -16,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/dns/message.h"
 #include "net/dns/internal.h"
 #include "policy/explain.h"
@@ -105,7 +106,7 @@ static void record_failed(struct dns_server *s, const char *name, int error)
 {
 	const char *text = "out of memory";
 
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+	for (size_t i = 0; i < ROWS(reasons); i++)
 		if (reasons[i].error == error)
 			text = reasons[i].text;
 	clear_texts(s);
@@ -265,8 +266,8 @@ void dns_server_free(struct dns_server *s)
 	dns_server_tcp_stop(s);
 	dns_server_udp_stop(s);
 	for (size_t i = 0; i < 2; i++) {
-		fd_closep(&s->options.udp[i]);
-		fd_closep(&s->options.tcp[i]);
+		fd_close(&s->options.udp[i]);
+		fd_close(&s->options.tcp[i]);
 	}
 	buffer_deinit(&s->rule);
 	buffer_deinit(&s->reason);

@@ -9,7 +9,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "net/enter/internal.h"
 #include "net/endpoint.h"
 #include "net/dns/synthetic.h"
@@ -93,7 +94,7 @@ static const struct {
 
 static int open_all(int fds[CAPTURE_COUNT], bool ipv6, struct error *e)
 {
-	for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
+	for (size_t i = 0; i < ROWS(servers); i++) {
 		const char *text = servers[i].address;
 		struct address a;
 		int r = address_parse(text, strlen(text), &a);
@@ -122,6 +123,6 @@ int capture_open_lazy(int ret[CAPTURE_COUNT], struct error *e)
 		return 0;
 	}
 	for (size_t i = 0; i < CAPTURE_COUNT; i++)
-		fd_closep(&fds[i]);
+		fd_close(&fds[i]);
 	return r;
 }

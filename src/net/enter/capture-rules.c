@@ -10,6 +10,7 @@
 #include <linux/netfilter.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "jail/nft.h"
 #include "net/enter/internal.h"
 
@@ -170,7 +171,7 @@ int capture_rules(const struct capture_options *o, bool ipv6, struct error *e)
 	capture_rules_add_rule(&n, &own, ipv6);
 	for (size_t i = 0; i < o->n_loopback; i++)
 		capture_rules_add_ports(&n, &o->loopback[i], ipv6);
-	capture_rules_add_rules(&n, rules, sizeof(rules) / sizeof(rules[0]), ipv6);
+	capture_rules_add_rules(&n, rules, ROWS(rules), ipv6);
 	r = nft_commit(&n);
 	if (r == 0)
 		return 0;
@@ -187,7 +188,7 @@ int capture_rules_udp(bool ipv6, struct error *e)
 
 	nft_begin(&n);
 	nft_chain(&n, &chains[IN]);
-	capture_rules_add_rules(&n, udp_rules, sizeof(udp_rules) / sizeof(udp_rules[0]), ipv6);
+	capture_rules_add_rules(&n, udp_rules, ROWS(udp_rules), ipv6);
 	r = nft_commit(&n);
 	if (r == 0)
 		return 0;

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "net/enter/internal.h"
 
 #define NET "/proc/sys/net/"
@@ -54,7 +55,7 @@ bool capture_settings_ipv6(void)
 
 int capture_settings(struct error *e)
 {
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+	for (size_t i = 0; i < ROWS(settings); i++) {
 		int r = capture_settings_put(settings[i].path, settings[i].value);
 
 		/* Older kernels do not have all of them for each namespace. */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/enter/internal.h"
 
 enum {
@@ -129,7 +129,7 @@ static int capture_open_socket(const struct socket_kind *k)
 static void close_all(int fds[CAPTURE_COUNT])
 {
 	for (size_t i = 0; i < CAPTURE_COUNT; i++)
-		fd_closep(&fds[i]);
+		fd_close(&fds[i]);
 }
 
 static int open_sockets(int ret[CAPTURE_COUNT], bool ipv6, bool proxy, struct error *e)

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/path.h"
 
 enum { ACCEPTS_MAX = 16, PAUSE_MS = 100 };
@@ -106,8 +106,8 @@ static void doors_leave(struct visitor *v)
 	struct doors *all = v->keeper->all;
 
 	pump_stop(&v->pump);
-	fd_closep(&v->inner);
-	fd_closep(&v->outer);
+	fd_close(&v->inner);
+	fd_close(&v->outer);
 	if (v->next)
 		v->next->previous = v->previous;
 	if (v->previous)
@@ -274,8 +274,8 @@ void doors_free(struct doors *d)
 	}
 	for (size_t i = 0; i < d->n; i++) {
 		loop_remove(d->loop, &d->keepers[i].watcher);
-		fd_closep(&d->keepers[i].door.listener);
-		fd_closep(&d->keepers[i].door.folder);
+		fd_close(&d->keepers[i].door.listener);
+		fd_close(&d->keepers[i].door.folder);
 	}
 	free(d);
 }

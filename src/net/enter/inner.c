@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/endpoint.h"
 
 enum {
@@ -111,7 +111,7 @@ static void renew(struct slot *s)
 		inner_put(s);
 		return;
 	}
-	fd_closep(&s->fd);
+	fd_close(&s->fd);
 	s->fd = -1;
 }
 
@@ -170,7 +170,7 @@ void inner_pool_free(struct inner_pool *p)
 		return;
 	for (size_t i = 0; i < p->n; i++) {
 		loop_stop(p->loop, &p->slots[i].timer);
-		fd_closep(&p->slots[i].fd);
+		fd_close(&p->slots[i].fd);
 	}
 	free(p);
 }

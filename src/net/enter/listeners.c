@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/enter/capture.h"
 
 enum { V4, V6, NUMBERS_MAX = 1 << 17 };
@@ -110,7 +110,7 @@ void listeners_free(struct listeners *l)
 		return;
 	for (size_t i = 0; i < l->n; i++) {
 		loop_remove(l->o.loop, &l->items[i].watcher);
-		fd_closep(&l->items[i].fd);
+		fd_close(&l->items[i].fd);
 	}
 	free(l);
 }
@@ -148,7 +148,7 @@ static int listeners_listen_at(struct listeners *all, int family, uint32_t numbe
 	if (r == 0)
 		r = loop_add(all->o.loop, &l->watcher, l->fd, EPOLLIN);
 	if (r < 0) {
-		fd_closep(&l->fd);
+		fd_close(&l->fd);
 		l->fd = -1;
 		return r;
 	}

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/endpoint.h"
 
 enum {
@@ -82,7 +82,7 @@ static void end_visit(struct visit *v, bool orderly)
 	if (v->inner >= 0)
 		inner_release(p->o.inner, v->inner, orderly);
 	if (v->outer >= 0 && orderly)
-		fd_closep(&v->outer);
+		fd_close(&v->outer);
 	else if (v->outer >= 0)
 		pump_reset(v->outer);
 	if (v->next)
@@ -256,7 +256,7 @@ int publish_open(struct publish_port *ret, uint16_t port, struct error *e)
 void publish_close(struct publish_port *p)
 {
 	for (int i = 0; i < 2; i++) {
-		fd_closep(&p->listeners[i]);
+		fd_close(&p->listeners[i]);
 		p->listeners[i] = -1;
 	}
 }

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "net/gate/host-text.h"
 
 enum {
@@ -231,7 +232,7 @@ static int take_message(struct cursor *c, size_t room, struct tls_hello *hello)
 
 	if (r == 0)
 		r = tls_hello_take_from(c, &room, NULL, RANDOM_BYTES);
-	for (size_t i = 0; r == 0 && i < sizeof(lists) / sizeof(lists[0]); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(lists); i++)
 		r = skip_list(c, &room, &lists[i]);
 	return r < 0 ? r : take_extensions(c, room, hello);
 }

@@ -27,7 +27,7 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/dial.h"
 #include "net/dns/lookup-hosts.h"
 

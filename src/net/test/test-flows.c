@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "jail/loopback.h"
 #include "jail/userns.h"
 #include "net/flows.h"
@@ -98,8 +98,8 @@ static void end(struct world *w)
 	lookup_config_deinit(&w->config);
 	loop_free(w->loop);
 	policy_free(w->policy);
-	fd_closep(&w->records[0]);
-	fd_closep(&w->records[1]);
+	fd_close(&w->records[0]);
+	fd_close(&w->records[1]);
 }
 
 static void read_records(struct world *w)

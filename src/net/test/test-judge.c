@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "net/judge.h"
 
 /* A policy of up to two layers. */

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/pump.h"
 
 enum { TURNS_MAX = 1000000 };

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/loop.h"
 
 static struct loop *l;
@@ -222,7 +222,7 @@ static void reader_ready(struct watcher *w, uint32_t events)
 
 		loop_remove(l, &r->removes->watcher);
 		assert_int_equal(r->removes->watcher.fd, -1);
-		fd_closep(&fd);
+		fd_close(&fd);
 	}
 }
 
@@ -332,7 +332,7 @@ static void moves_the_other(struct watcher *w, uint32_t events)
 
 	(void)events;
 	loop_remove(l, &moved.watcher);
-	fd_closep(&old);
+	fd_close(&old);
 	assert_int_equal(loop_add(l, &moved.watcher, new_fd, EPOLLIN), 0);
 	loop_remove(l, w);
 }

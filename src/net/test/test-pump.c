@@ -6,6 +6,7 @@
  *
  * The test is at both ends, and turns the loop itself.
  */
+#include "base/array.h"
 #include "net/test/test-line.h"
 
 #include <malloc.h>
@@ -34,8 +35,8 @@ static void on_done(struct pump *p, int error)
 		pump_reset(fd_take(&l->inner));
 		pump_reset(fd_take(&l->outer));
 	} else {
-		fd_closep(&l->inner);
-		fd_closep(&l->outer);
+		fd_close(&l->inner);
+		fd_close(&l->outer);
 		l->inner = l->outer = -1;
 	}
 	if (l->stops)
@@ -67,7 +68,7 @@ static void start_line(struct line *l, pair_maker *make)
 
 static void hang_up(int *fd)
 {
-	fd_closep(fd);
+	fd_close(fd);
 	*fd = -1;
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "net/quota.h"
 
 /* The policy's clock starts somewhere, not at 0. */

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/record-table.h"
 #include "net/recorder.h"
 #include "wire/frame.h"
@@ -45,8 +45,8 @@ static void end(struct side *s)
 {
 	recorder_free(s->recorder);
 	loop_free(s->loop);
-	fd_closep(&s->ends[0]);
-	fd_closep(&s->ends[1]);
+	fd_close(&s->ends[0]);
+	fd_close(&s->ends[1]);
 }
 
 static void take_in(struct side *s, const struct frame *f)
@@ -334,7 +334,7 @@ static void test_reader_gone(void **state)
 
 	(void)state;
 	make(&s);
-	fd_closep(&s.ends[1]);
+	fd_close(&s.ends[1]);
 	s.ends[1] = -1;
 	for (int i = 0; i < 10; i++)
 		add(&s, RECORD_DENIED, i % 2 ? "a:1" : "b:1");

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "base/array.h"
+
 /* The lower half of an argument, which is all of an int. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define WITHOUT_NFT_ARGUMENT(n) (offsetof(struct seccomp_data, args) + 8 * (n))
@@ -35,8 +37,7 @@ static struct sock_filter without_nft_rows[] = {
 
 static inline int without_nft(void)
 {
-	const struct sock_fprog program = { sizeof(without_nft_rows) / sizeof(without_nft_rows[0]),
-		without_nft_rows };
+	const struct sock_fprog program = { ROWS(without_nft_rows), without_nft_rows };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/match/command.h"
 #include "policy/algebra/meet.h"
@@ -416,7 +417,7 @@ static int join_layer(struct permissions *p, const struct permissions *from, siz
 		{ &p->dangerously_allow, OPERATION_FS_READ, &from->dangerously_allow },
 	};
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+	for (size_t i = 0; i < ROWS(lists); i++) {
 		int r = join_lists(p, lists[i].to, lists[i].op, lists[i].from, effort);
 
 		if (r < 0)
@@ -529,7 +530,7 @@ static int meet_files(struct permissions *p, const struct permissions *a,
 	};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(meets) / sizeof(meets[0]); i++) {
+	for (size_t i = 0; r == 0 && i < ROWS(meets); i++) {
 		r = meet_lists(p, meets[i].to, op, meets[i].a, meets[i].b, effort);
 		if (r == 0)
 			r = prune(op, meets[i].to, effort);

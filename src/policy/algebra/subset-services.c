@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/match/service.h"
 #include "policy/algebra/internal.h"
 
@@ -106,7 +107,7 @@ static int subset_services_try_one(struct subset_compare *c, struct words *w, co
 
 static int try_service(struct subset_compare *c, struct words *w, const char *name)
 {
-	for (size_t a = 0; a < sizeof(accesses) / sizeof(accesses[0]); a++) {
+	for (size_t a = 0; a < ROWS(accesses); a++) {
 		int r = subset_services_try_one(c, w, name, accesses[a], NULL);
 
 		for (size_t v = 0; r == 0 && v < w->n_values; v++)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/algebra/internal.h"
 
 int subset_found(struct subset_compare *c, const char *what, const char *witness)
@@ -181,7 +182,7 @@ int subset_compare(struct subset *ret, const struct permissions *a, const struct
 	r = subset_prepare(&c.a, a, options, e);
 	if (r == 0)
 		r = subset_prepare(&c.b, b, options, e);
-	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(parts); i++)
 		r = parts[i](&c);
 	if (r == -E2BIG)
 		r = subset_too_complex(&c, "too many layers or patterns");

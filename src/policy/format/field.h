@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "codec/node.h"
 #include "policy/permissions.h"
 
@@ -44,9 +45,8 @@ struct field_table {
 /* A row: FIELD("name", reader), FIELD("name", reader, .how = x, .required = true). */
 #define FIELD(key, reader, ...) { .name = (key), .read = (reader), __VA_ARGS__ }
 /* A table from an array of rows. */
-#define FIELD_TABLE(rows) { .keys = (rows), .n = FIELD_COUNT(rows) }
+#define FIELD_TABLE(rows) { .keys = (rows), .n = ROWS(rows) }
 /* clang-format on */
-#define FIELD_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The value in *node*, which stands in the field `up`. */
 struct field field_child(const struct field *up, const struct node *node);

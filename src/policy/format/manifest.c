@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "codec/frontmatter.h"
 #include "codec/json.h"
 #include "codec/yaml.h"
@@ -43,7 +44,7 @@ const char *manifest_kind_name(enum manifest_kind kind)
 
 int manifest_kind_parse(const char *word, enum manifest_kind *ret)
 {
-	for (size_t kind = MANIFEST_PERMISSIONS; kind < FIELD_COUNT(formats); kind++) {
+	for (size_t kind = MANIFEST_PERMISSIONS; kind < ROWS(formats); kind++) {
 		if (strcmp(word, formats[kind].name) == 0) {
 			*ret = (enum manifest_kind)kind;
 			return 0;
@@ -113,7 +114,7 @@ static int mark_of(const struct field *top, enum manifest_kind *ret)
 	enum manifest_kind found = MANIFEST_UNKNOWN;
 	const char *by = NULL;
 
-	for (size_t i = 0; i < FIELD_COUNT(marks); i++) {
+	for (size_t i = 0; i < ROWS(marks); i++) {
 		const struct node *n = node_get(top->node, marks[i].key);
 		struct field f = field_child(top, n);
 
@@ -158,7 +159,7 @@ static bool is_permission(const char *key)
 
 static bool has_skill_mark(const struct node *top)
 {
-	for (size_t i = 0; i < FIELD_COUNT(skill_marks); i++) {
+	for (size_t i = 0; i < ROWS(skill_marks); i++) {
 		if (node_get(top, skill_marks[i]))
 			return true;
 	}
@@ -236,7 +237,7 @@ static int manifest_read_document(
 
 static int manifest_out_of_memory(struct error *e)
 {
-	(void)error_set(e, -ENOMEM, NULL, "out of memory");
+	(void)error_no_memory(e);
 	return -ENOMEM;
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "policy/match/glob.h"
@@ -131,12 +132,12 @@ int agent_mode_permissions(enum agent_mode mode, const char *data_dir, const cha
 	int r;
 
 	p->origin = arena_printf(p->arena, "mode %s", names[mode]);
-	r = p->origin ? add_rows(p, common, sizeof(common) / sizeof(common[0])) : -ENOMEM;
+	r = p->origin ? add_rows(p, common, ROWS(common)) : -ENOMEM;
 	if (r == 0 && mode == AGENT_MODE_RWX)
-		r = add_rows(p, unconfined, sizeof(unconfined) / sizeof(unconfined[0]));
+		r = add_rows(p, unconfined, ROWS(unconfined));
 	else if (r == 0)
-		r = add_rows(p, confined, sizeof(confined) / sizeof(confined[0]));
+		r = add_rows(p, confined, ROWS(confined));
 	if (r == 0 && mode != AGENT_MODE_RWX)
 		r = mode_add_folders(p, data_dir, extra, n_extra, e);
-	return r == -ENOMEM ? error_set(e, r, NULL, "out of memory") : r;
+	return r == -ENOMEM ? error_no_memory(e) : r;
 }

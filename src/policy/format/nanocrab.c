@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/suggest.h"
 #include "policy/network/host.h"
@@ -58,7 +59,7 @@ static int read_http_host(const struct field *f, void *into)
 		return field_fail(f, "`%s` is nothing that HTTP can reach", text);
 	if (format_nanocrab_has_port(&host, text))
 		return manifest_part_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
-	for (size_t i = 0; r == 0 && i < FIELD_COUNT(http_ports); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(http_ports); i++)
 		r = add_http_port(f, p, &host, http_ports[i]);
 	return r;
 }
@@ -290,7 +291,7 @@ static const struct field_key wasm_keys[] = {
 };
 static const struct field_table wasm_table = {
 	.keys = wasm_keys,
-	.n = FIELD_COUNT(wasm_keys),
+	.n = ROWS(wasm_keys),
 	.other = field_ignore,
 };
 
@@ -312,7 +313,7 @@ static const struct field_key crab_keys[] = {
 };
 static const struct field_table crab_table = {
 	.keys = crab_keys,
-	.n = FIELD_COUNT(crab_keys),
+	.n = ROWS(crab_keys),
 	.other = format_nanocrab_read_other,
 };
 
@@ -321,7 +322,7 @@ static int format_nanocrab_read_other(const struct field *f, void *into)
 {
 	static const char *const guarded[] = { "capabilities", "limits", "permissions" };
 
-	if (suggest(f->node->key, guarded, FIELD_COUNT(guarded)))
+	if (suggest(f->node->key, guarded, ROWS(guarded)))
 		return field_unknown(f, &crab_table);
 	return manifest_part_keep(f, into);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "codec/json.h"
 #include "codec/node.h"
@@ -257,7 +258,7 @@ static struct node *access_node(struct printer *pr, unsigned access)
 	};
 	struct node *list;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ROWS(words); i++) {
 		if (words[i].access == access)
 			return node_new_text(pr->arena, words[i].name);
 	}

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "policy/match/pattern.h"
 
@@ -93,7 +94,7 @@ static int read_guest_mode(const struct field *f, void *into)
 	static const char *const words[] = { "ro", "rw", "r" };
 	struct guest *g = into;
 	size_t word = 0;
-	int r = field_word(f, words, FIELD_COUNT(words), &word);
+	int r = field_word(f, words, ROWS(words), &word);
 
 	g->path.writable = word == 1;
 	return r;

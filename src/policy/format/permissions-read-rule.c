@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/format/permissions-text.h"
 
 /* A rule while it is read; its lists grow in the arena of p. */
@@ -59,7 +60,7 @@ static int permissions_read_rule_read_action(const struct field *f, void *into)
 	static const char *const words[] = { "deny", "ask", "allow" };
 	struct reading *reading = into;
 	size_t word = VERDICT_DENY;
-	int r = field_word(f, words, FIELD_COUNT(words), &word);
+	int r = field_word(f, words, ROWS(words), &word);
 
 	reading->rule.action = (enum verdict)word;
 	return r;

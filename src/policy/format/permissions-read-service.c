@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/suggest.h"
 #include "policy/network/host.h"
@@ -210,11 +211,11 @@ int permissions_read_scope(
 
 static int unknown_service(const char *text, const struct location *where, struct error *e)
 {
-	const char *names[FIELD_COUNT(service_keys)], *near;
+	const char *names[ROWS(service_keys)], *near;
 
-	for (size_t i = 0; i < FIELD_COUNT(service_keys); i++)
+	for (size_t i = 0; i < ROWS(service_keys); i++)
 		names[i] = service_keys[i].name;
-	near = suggest(text, names, FIELD_COUNT(names));
+	near = suggest(text, names, ROWS(names));
 	(void)error_set(e, -EINVAL, where, "`%s` is no pattern for a service that is known", text);
 	if (near)
 		error_hint(e, "did you mean `%s`?", near);

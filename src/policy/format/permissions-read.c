@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/network/host.h"
 #include "policy/match/pattern.h"
 #include "policy/format/permissions-text.h"
@@ -363,7 +364,7 @@ static int permissions_read_default(const struct field *f, void *into)
 	static const char *const words[] = { "deny", "ask", "allow" };
 	struct permissions *p = into;
 	size_t word = VERDICT_DENY;
-	int r = field_word(f, words, FIELD_COUNT(words), &word);
+	int r = field_word(f, words, ROWS(words), &word);
 
 	p->fallback = (enum verdict)word;
 	return r;
@@ -374,7 +375,7 @@ static int permissions_read_mode(const struct field *f, void *into)
 	static const char *const words[] = { "enforce", "audit", "monitor" };
 	struct permissions *p = into;
 	size_t word = MODE_ENFORCE;
-	int r = field_word(f, words, FIELD_COUNT(words), &word);
+	int r = field_word(f, words, ROWS(words), &word);
 
 	p->mode = (enum mode)word;
 	return r;

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/format/permissions-read.h"
 
 /* A rule while it is read. */
@@ -63,13 +64,13 @@ static void add_operation(struct reading *r, const struct operation_row *row)
 
 static int format_rules_read_operation(const struct field *f, void *into)
 {
-	const char *words[FIELD_COUNT(operations)];
+	const char *words[ROWS(operations)];
 	size_t i = 0;
 	int r;
 
-	for (size_t n = 0; n < FIELD_COUNT(operations); n++)
+	for (size_t n = 0; n < ROWS(operations); n++)
 		words[n] = operations[n].name;
-	r = field_word(f, words, FIELD_COUNT(words), &i);
+	r = field_word(f, words, ROWS(words), &i);
 	if (r == 0)
 		add_operation(into, &operations[i]);
 	return r;
@@ -92,7 +93,7 @@ static int format_rules_read_target(const struct field *f, void *into)
 	};
 	const struct node *listed = node_get(f->up->node, "operations");
 	size_t word = 0;
-	int r = field_word(f, words, FIELD_COUNT(words), &word);
+	int r = field_word(f, words, ROWS(words), &word);
 
 	if (r < 0 || (listed && listed->count))
 		return r;
@@ -115,7 +116,7 @@ static int format_rules_read_action(const struct field *f, void *into)
 {
 	static const char *const words[] = { "deny", "approval", "allow" };
 	size_t word = 0;
-	int r = field_word(f, words, FIELD_COUNT(words), &word);
+	int r = field_word(f, words, ROWS(words), &word);
 
 	return r < 0 ? r : set_action(f, into, (enum verdict)word);
 }
@@ -124,7 +125,7 @@ static int read_type(const struct field *f, void *into)
 {
 	static const char *const words[] = { "denylist", "allowlist" };
 	size_t word = 0;
-	int r = field_word(f, words, FIELD_COUNT(words), &word);
+	int r = field_word(f, words, ROWS(words), &word);
 
 	return r < 0 ? r : set_action(f, into, word ? VERDICT_ALLOW : VERDICT_DENY);
 }
@@ -286,7 +287,7 @@ static bool is_universal(const char *scope)
 {
 	static const char *const words[] = { "", "*", "all", "global", "universal" };
 
-	for (size_t i = 0; i < FIELD_COUNT(words); i++) {
+	for (size_t i = 0; i < ROWS(words); i++) {
 		if (strcmp(words[i], scope) == 0)
 			return true;
 	}
@@ -347,7 +348,7 @@ static int format_rules_read_default(const struct field *f, void *into)
 	static const char *const words[] = { "deny", "approval", "allow" };
 	struct manifest *m = into;
 	size_t word = VERDICT_DENY;
-	int r = field_word(f, words, FIELD_COUNT(words), &word);
+	int r = field_word(f, words, ROWS(words), &word);
 
 	m->permissions->fallback = (enum verdict)word;
 	return r;
@@ -358,7 +359,7 @@ static int format_rules_read_mode(const struct field *f, void *into)
 	static const char *const words[] = { "enforce", "audit", "monitor" };
 	struct manifest *m = into;
 	size_t word = MODE_ENFORCE;
-	int r = field_word(f, words, FIELD_COUNT(words), &word);
+	int r = field_word(f, words, ROWS(words), &word);
 
 	m->permissions->mode = (enum mode)word;
 	return r;

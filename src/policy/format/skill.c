@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/suggest.h"
 #include "codec/yaml.h"
 #include "policy/format/internal.h"
@@ -47,7 +48,7 @@ static const struct field_key requires_keys[] = {
 };
 static const struct field_table requires_table = {
 	.keys = requires_keys,
-	.n = FIELD_COUNT(requires_keys),
+	.n = ROWS(requires_keys),
 	.other = field_ignore,
 };
 
@@ -59,7 +60,7 @@ static int read_requires(const struct field *f, void *into)
 /* The needs of one document of metadata. It is another program's: what does not fit is not ours. */
 static int read_vendors(const struct document *d, const struct node *meta, struct manifest *m)
 {
-	for (size_t i = 0; i < FIELD_COUNT(vendors); i++) {
+	for (size_t i = 0; i < ROWS(vendors); i++) {
 		const struct node *requires = node_get(node_get(meta, vendors[i]), "requires");
 		struct field f = { .document = d, .node = requires };
 		int r = requires ? read_requires(&f, m) : 0;
@@ -106,7 +107,7 @@ static const struct field_key skill_keys[] = {
 };
 static const struct field_table skill_table = {
 	.keys = skill_keys,
-	.n = FIELD_COUNT(skill_keys),
+	.n = ROWS(skill_keys),
 	.other = format_skill_read_other,
 };
 
@@ -115,7 +116,7 @@ static int format_skill_read_other(const struct field *f, void *into)
 	static const char *const permissions[] = { "permissions" };
 	const char *key = f->node->key;
 
-	for (size_t i = 0; i < FIELD_COUNT(slipped); i++) {
+	for (size_t i = 0; i < ROWS(slipped); i++) {
 		if (strcmp(key, slipped[i]) != 0)
 			continue;
 		(void)field_fail(f, "stands outside `permissions` and would be ignored");

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 
 struct unit {
@@ -22,7 +23,6 @@ struct unit {
 	uint64_t factor;
 };
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 #define KILO (UINT64_C(1) << 10)
 #define MEGA (UINT64_C(1) << 20)
 #define GIGA (UINT64_C(1) << 30)
@@ -119,18 +119,18 @@ static int parse_amount(const char *text, const struct unit *units, size_t n,
 
 int unit_parse_size(const char *text, uint64_t *ret_bytes)
 {
-	return parse_amount(text, sizes, COUNT(sizes), strcasecmp, ret_bytes);
+	return parse_amount(text, sizes, ROWS(sizes), strcasecmp, ret_bytes);
 }
 
 int unit_parse_duration(const char *text, uint64_t *ret_ms)
 {
-	return parse_amount(text, durations, COUNT(durations), strcmp, ret_ms);
+	return parse_amount(text, durations, ROWS(durations), strcmp, ret_ms);
 }
 
 /* The window of a rate in whole seconds: a word ("min"), or a duration ("30s"). */
 static int parse_window(const char *text, uint64_t *ret)
 {
-	const struct unit *word = unit_find(windows, COUNT(windows), text, strcmp);
+	const struct unit *word = unit_find(windows, ROWS(windows), text, strcmp);
 	uint64_t ms;
 	int r;
 
@@ -180,7 +180,7 @@ void unit_print_size(uint64_t bytes, struct buffer *out)
 	if (bytes == 0)
 		buffer_adds(out, "0");
 	else
-		print_amount(bytes, sizes, COUNT(sizes), out);
+		print_amount(bytes, sizes, ROWS(sizes), out);
 }
 
 void unit_print_duration(uint64_t ms, struct buffer *out)
@@ -188,13 +188,13 @@ void unit_print_duration(uint64_t ms, struct buffer *out)
 	if (ms == 0)
 		buffer_adds(out, "0s");
 	else
-		print_amount(ms, durations, COUNT(durations), out);
+		print_amount(ms, durations, ROWS(durations), out);
 }
 
 void unit_print_rate(const struct rate *r, struct buffer *out)
 {
 	buffer_printf(out, "%" PRIu64 "/", r->count);
-	for (size_t i = 0; i < COUNT(windows); i++) {
+	for (size_t i = 0; i < ROWS(windows); i++) {
 		if (windows[i].factor == r->seconds) {
 			buffer_adds(out, windows[i].name);
 			return;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/match/env-name.h"
 
+#include "base/array.h"
 #include "policy/match/service.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 const char *const env_name_code_words[] = { "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "LD_*",
 	"DYLD_*", "GCONV_PATH", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "ZDOTDIR",
@@ -19,7 +18,7 @@ const char *const env_name_code_words[] = { "LD_PRELOAD", "LD_LIBRARY_PATH", "LD
 	"OPENSSL_CONF", "OPENSSL_ENGINES", "RUSTC_WRAPPER", "RUSTC", "CARGO_BUILD_RUSTC*",
 	"CC_WRAPPER", "NPM_CONFIG_SCRIPT_SHELL", "npm_config_script_shell", "TCLLIBPATH",
 	"R_PROFILE*", "R_ENVIRON*", "JULIA_LOAD_PATH" };
-const size_t env_name_n_code_words = N(env_name_code_words);
+const size_t env_name_n_code_words = ROWS(env_name_code_words);
 
 /* Other files than expected, or other words than written. */
 static const char *const other_words[] = { "ENV", "IFS", "PS4", "CDPATH", "GLOBIGNORE",
@@ -39,5 +38,5 @@ static bool is_among(const char *const *words, size_t n, const char *name, size_
 bool env_name_is_unsafe(const char *name, size_t len)
 {
 	return is_among(env_name_code_words, env_name_n_code_words, name, len) ||
-	       is_among(other_words, N(other_words), name, len);
+	       is_among(other_words, ROWS(other_words), name, len);
 }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/match/glob-expand.h"
 #include "policy/match/glob.h"
@@ -84,7 +85,7 @@ static const struct {
 /* Adds [:name:] at s (behind "[:"); returns the length of "name:]", 0 if there is no such set. */
 static size_t class_add_named(struct glob_class *c, const char *s)
 {
-	for (size_t i = 0; i < sizeof(named_classes) / sizeof(named_classes[0]); i++) {
+	for (size_t i = 0; i < ROWS(named_classes); i++) {
 		size_t n = strlen(named_classes[i].name);
 		const char *range = named_classes[i].ranges;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "policy/match/service.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ static const struct {
 
 unsigned service_access_parse(const char *word, size_t len)
 {
-	for (size_t i = 0; i < sizeof(accesses) / sizeof(accesses[0]); i++) {
+	for (size_t i = 0; i < ROWS(accesses); i++) {
 		if (strlen(accesses[i].word) == len && memcmp(accesses[i].word, word, len) == 0)
 			return accesses[i].access;
 	}

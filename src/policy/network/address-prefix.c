@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 
 struct embedding {
@@ -56,7 +57,7 @@ static const struct embedding *embedding_of(const struct address *a)
 
 	if (a->bits != 128 || is_unspecified_or_loopback(a))
 		return NULL;
-	for (size_t i = 0; i < sizeof(embeddings) / sizeof(embeddings[0]); i++) {
+	for (size_t i = 0; i < ROWS(embeddings); i++) {
 		const struct embedding *e = &embeddings[i];
 
 		if (bits_equal(a->bytes, e->bytes, e->length) &&

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/baseline.h"
 #include "policy/match/glob.h"
@@ -14,7 +15,7 @@ static const char *const methods[] = { "GET", "HEAD", "POST", "PUT", "DELETE", "
 
 unsigned host_method(const char *word)
 {
-	for (unsigned i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+	for (unsigned i = 0; i < ROWS(methods); i++)
 		if (strcmp(word, methods[i]) == 0)
 			return 1u << i;
 	return 0;
@@ -108,7 +109,7 @@ static void print_url(const struct host_pattern *p, const char *path, struct buf
 	} own[] = { { 80, "http" }, { 443, "https" }, { 21, "ftp" } };
 	const char *scheme = NULL;
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+	for (size_t i = 0; i < ROWS(own); i++)
 		if (p->port_lo == own[i].port && p->port_hi == own[i].port)
 			scheme = own[i].scheme;
 	buffer_printf(out, "%s://", scheme ? scheme : "http");

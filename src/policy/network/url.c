@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "policy/network/idna-library.h"
 #include "policy/network/idna.h"
 #include "policy/network/url-path.h"
@@ -49,7 +50,7 @@ static const struct {
 
 uint16_t url_scheme_port(const char *scheme, size_t len)
 {
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+	for (size_t i = 0; i < ROWS(schemes); i++)
 		if (strlen(schemes[i].name) == len &&
 			strncasecmp(scheme, schemes[i].name, len) == 0)
 			return schemes[i].port;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/path.h"
 #include "policy/baseline-paths.h"
 #include "policy/match/glob.h"

@@ -2,6 +2,7 @@
 /* The tables as they were generated: what is in them, and that nothing in them is in vain. */
 #include "policy/network/test/test-host.h"
 
+#include "base/array.h"
 #include "policy/baseline.h"
 #include "policy/match/glob.h"
 #include "policy/network/host.h"

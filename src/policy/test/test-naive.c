@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/baseline.h"
 
 enum { TEXT = 512, PARTS = 12, PART = 40 };
@@ -242,7 +243,7 @@ static bool match_file(const struct naive_world *w, const char *pattern, const c
 {
 	static const char *const odd[] = { "/", "/=", "/./,/;;/%" };
 
-	for (size_t i = 0; !path && i < sizeof(odd) / sizeof(odd[0]); i++) {
+	for (size_t i = 0; !path && i < ROWS(odd); i++) {
 		if (!match_path(w, pattern, odd[i]))
 			return false;
 	}
@@ -691,7 +692,7 @@ static bool baseline_matches(const struct naive_world *w, const char *pattern, c
 	/* There are many of these: what starts with another letter is not worth a try. */
 	if (pattern[0] != '~')
 		return pattern[1] == path[1] && naive_glob(pattern, path);
-	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++) {
+	for (size_t i = 0; i < ROWS(homes); i++) {
 		if (homes[i][1] != path[1])
 			continue;
 		(void)snprintf(text, sizeof(text), "%s%s", homes[i], pattern + 1);

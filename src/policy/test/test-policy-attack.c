@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "policy/algebra/algebra.h"
 #include "policy/algebra/subset.h"
 

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "policy/algebra/algebra.h"
 #include "policy/explain.h"
 #include "policy/match/pattern.h"

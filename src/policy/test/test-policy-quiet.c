@@ -3,6 +3,7 @@
  * Deciding allocates nothing: the linker leads every call of an allocator in our code to a counter
  * here (see meson.build), and a hundred thousand decisions of every kind must not move it.
  */
+#include "base/array.h"
 #include "policy/test/test-policy.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "policy/algebra/algebra.h"
 #include "policy/layer.h"
 

@@ -21,8 +21,6 @@
 #include "policy/format/permissions-text.h"
 #include "policy/policy.h"
 
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
-
 static const struct variables test_variables = {
 	.values = {
 		[VARIABLE_SKILL_DIR] = "/skill",

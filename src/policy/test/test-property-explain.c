@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "codec/json.h"
 #include "codec/yaml.h"
 #include "policy/algebra/algebra.h"

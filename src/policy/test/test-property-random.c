@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/format/permissions-text.h"
 
 /* SplitMix64. */

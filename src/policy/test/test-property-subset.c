@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "policy/algebra/algebra.h"
 #include "policy/algebra/subset.h"
 

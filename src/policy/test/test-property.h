@@ -17,8 +17,6 @@
 #include "policy/policy.h"
 #include "policy/test/test-naive.h"
 
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
-
 struct random {
 	uint64_t state;
 };

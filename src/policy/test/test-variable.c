@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/test/test-policy.h"
 
+#include "base/array.h"
 #include "policy/variable.h"
 
 static void test_names(void **state)

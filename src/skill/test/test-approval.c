@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "codec/json.h"
 #include "skill/approval.h"
@@ -201,7 +202,7 @@ static void test_content(void **state)
 	a.skill = "/s";
 	assert_int_equal(approval_store(&a, NULL), 0);
 	only_file(&a, name);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		assert_int_equal(file_replace(name, cases[i].text, strlen(cases[i].text), 0600), 0);
 		must_be(&a, cases[i].code, "");
 	}

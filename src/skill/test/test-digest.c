@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "skill/digest.h"
 #include "skill/test/test.h"
@@ -104,7 +105,7 @@ static const char *const trees[][6] = {
 
 static void test_different(void **state)
 {
-	enum { COUNT = sizeof(trees) / sizeof(trees[0]) };
+	enum { COUNT = ROWS(trees) };
 	char hex[COUNT][SKILL_DIGEST_HEX];
 
 	(void)state;
@@ -183,7 +184,7 @@ static const struct {
 static void test_links(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+	for (size_t i = 0; i < ROWS(links); i++) {
 		struct folder *f = folder_new();
 		struct skill_digest d;
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "jail/plan/wire.h"
 #include "jail/probe/probe.h"
 #include "warden/session/charge.h"
@@ -152,7 +152,7 @@ static int open_descriptors(struct session *s, struct error *e)
 	if (s->epoll < 0 || s->timer < 0)
 		return error_set(e, -errno, NULL, "cannot make descriptors: %s", strerror(errno));
 	r = charge_new(&s->charge);
-	return r < 0 ? error_set(e, r, NULL, "out of memory") : 0;
+	return r < 0 ? error_no_memory(e) : 0;
 }
 
 int session_prepare(struct session **ret, const struct session_options *o, struct error *e)
@@ -161,7 +161,7 @@ int session_prepare(struct session **ret, const struct session_options *o, struc
 	int r;
 
 	if (!s)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	s->o = *o;
 	s->pid = -1;
 	s->pidfd = s->socket = s->epoll = s->timer = -1;
@@ -188,8 +188,8 @@ static void end_zygote(struct session *s)
 	kill_zygote(s);
 	while (s->pidfd >= 0 && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	fd_closep(&s->pidfd);
-	fd_closep(&s->socket);
+	fd_close(&s->pidfd);
+	fd_close(&s->socket);
 	s->pidfd = s->socket = -1;
 }
 
@@ -251,10 +251,10 @@ static void release(struct session *s)
 		session_spare_deinit(&s->spares[i]);
 	charge_free(s->charge);
 	relay_process_leave(&s->relay);
-	fd_closep(&s->pidfd);
-	fd_closep(&s->socket);
-	fd_closep(&s->epoll);
-	fd_closep(&s->timer);
+	fd_close(&s->pidfd);
+	fd_close(&s->socket);
+	fd_close(&s->epoll);
+	fd_close(&s->timer);
 	frame_deinit(&s->frame);
 	free(s);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "jail/limits/cgroup.h"
 
 struct charge {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "jail/limits/cgroup.h"
 
 struct command *command_new(uint64_t id)
@@ -23,10 +23,10 @@ void command_free(struct command *c)
 {
 	if (!c)
 		return;
-	fd_closep(&c->socket);
-	fd_closep(&c->pidfd);
+	fd_close(&c->socket);
+	fd_close(&c->pidfd);
 	for (size_t i = 0; i < 3; i++)
-		fd_closep(&c->stdio[i]);
+		fd_close(&c->stdio[i]);
 	buffer_deinit(&c->body);
 	free(c->program);
 	if (c->cgroup)

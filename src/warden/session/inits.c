@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "warden/session/charge.h"
 #include "warden/session/internal.h"
 
@@ -64,7 +64,7 @@ static int assign(struct session *s, struct command *c, struct spare *init)
 	if (r == 0)
 		r = session_add_source(s, c->socket, c);
 	for (size_t i = 0; i < 3; i++) {
-		fd_closep(&c->stdio[i]);
+		fd_close(&c->stdio[i]);
 		c->stdio[i] = -1;
 	}
 	buffer_deinit(&c->body);
@@ -88,8 +88,8 @@ struct command *session_next_waiting(const struct session *s)
 
 void session_spare_deinit(struct spare *init)
 {
-	fd_closep(&init->socket);
-	fd_closep(&init->pidfd);
+	fd_close(&init->socket);
+	fd_close(&init->pidfd);
 }
 
 /* It waits unwatched; somebody outside may have killed it, and no command shall pay for that. */

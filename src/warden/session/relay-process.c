@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "jail/landlock.h"
 #include "jail/privilege.h"
 #include "jail/limits/rlimits.h"
@@ -37,7 +37,7 @@ static void outfit_deinit(struct outfit *o)
 {
 	lookup_config_deinit(&o->lookup);
 	for (size_t i = 0; i < o->n_doors; i++)
-		fd_closep(&o->doors[i].folder);
+		fd_close(&o->doors[i].folder);
 	for (size_t i = 0; i < o->n_ports; i++)
 		publish_close(&o->ports[i]);
 }
@@ -247,8 +247,8 @@ void relay_process_leave(struct relay_process *r)
 	if (r->pid == 0)
 		return;
 	(void)syscall(SYS_pidfd_send_signal, r->pidfd, SIGKILL, NULL, 0);
-	fd_closep(&r->pidfd);
-	fd_closep(&r->socket);
+	fd_close(&r->pidfd);
+	fd_close(&r->socket);
 	*r = (struct relay_process){ .pidfd = -1, .socket = -1 };
 }
 

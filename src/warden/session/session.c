@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "warden/session/internal.h"
 
 int session_add_source(struct session *s, int fd, void *source)

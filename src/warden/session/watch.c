@@ -15,7 +15,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/path.h"
 
 enum { READS_MAX = 128 };
@@ -213,7 +213,7 @@ static bool is_needed(const struct plan *plan)
 
 static void free_watch(struct watch *w)
 {
-	fd_closep(&w->fd);
+	fd_close(&w->fd);
 	free(w->targets);
 	free(w->pending);
 	free(w);
@@ -230,11 +230,11 @@ int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 	}
 	w = calloc(1, sizeof(*w));
 	if (!w)
-		return error_set(e, -ENOMEM, NULL, "out of memory");
+		return error_no_memory(e);
 	w->plan = plan;
 	w->pending = calloc(plan->n, sizeof(*w->pending));
 	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	r = !w->pending ? error_set(e, -ENOMEM, NULL, "out of memory")
+	r = !w->pending ? error_no_memory(e)
 	    : w->fd < 0 ? error_set(e, -errno, NULL, "cannot watch files: %s", strerror(errno))
 			: watch_all(w, e);
 	if (r < 0)

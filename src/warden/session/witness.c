@@ -25,7 +25,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/path.h"
 
 #ifndef SECCOMP_USER_NOTIF_FLAG_CONTINUE
@@ -80,8 +80,8 @@ void witness_free(struct witness *w)
 {
 	if (!w)
 		return;
-	fd_closep(&w->listener);
-	fd_closep(&w->root);
+	fd_close(&w->listener);
+	fd_close(&w->root);
 	free(w->call);
 	free(w->answer);
 	free(w);
@@ -244,7 +244,7 @@ static void witness_look(struct witness *w, witness_seen *seen, void *context)
 	find_root(w);
 	if (!still_waits(w)) {
 		if (is_first) {
-			fd_closep(&w->root);
+			fd_close(&w->root);
 			w->root = -1;
 		}
 		return;

@@ -19,7 +19,8 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 
 static struct plan_entry entries[] = {
 	{ .kind = PLAN_DIR, .path = "/etc" },
@@ -54,7 +55,7 @@ static size_t add_root(size_t n, size_t i)
 
 void box_plan(struct plan *p)
 {
-	size_t n = sizeof(entries) / sizeof(entries[0]);
+	size_t n = ROWS(entries);
 	struct stat st;
 
 	assert_int_equal(stat("/usr", &st), 0);

@@ -19,7 +19,8 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "warden/test/test-box.h"
 
 /* What leaves its parent, its group and its terminal behind, ignores signals, and stays. */
@@ -226,7 +227,7 @@ static void times_out(void **state)
 	(void)state;
 	box_plan(&p);
 	s = box_open(&p, &seen, false);
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; i < ROWS(lines); i++) {
 		const char *argv[4];
 		struct start start = box_shell(argv, lines[i]);
 		struct error e = { 0 };

@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "warden/test/test-box.h"
 
 /* Only `left` more descriptors can be opened. Gives back what to restore. */

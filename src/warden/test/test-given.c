@@ -21,7 +21,8 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "warden/given.h"
 #include "warden/test/test-box.h"
 
@@ -146,7 +147,7 @@ static void refuses_covered(void **state)
 	/* By another name it is the same file. */
 	assert_int_equal(rename(secret, moved), 0);
 	assert_int_equal(check_cover(&p, folder, "moved"), -EACCES);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ROWS(names); i++) {
 		(void)snprintf(kept, sizeof(kept), "%s/%s", folder, names[i]);
 		(void)unlink(kept);
 	}

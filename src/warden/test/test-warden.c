@@ -23,7 +23,8 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "warden/test/test-box.h"
 #include "wire/change.h"
 #include "wire/configure.h"
@@ -434,7 +435,7 @@ static void await_end(struct host *h)
 static void ends_at_breach(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(breaches) / sizeof(breaches[0]); i++) {
+	for (size_t i = 0; i < ROWS(breaches); i++) {
 		struct host h;
 		struct box_hold hold;
 
@@ -455,7 +456,7 @@ static void needs_configuration(void **state)
 	struct host h;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(breaches) / sizeof(breaches[0]); i++) {
+	for (size_t i = 0; i < ROWS(breaches); i++) {
 		if (breaches[i] == breach_twice)
 			continue;
 		host_begin(&h, -1, (const char *const[]){ NULL });

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "wire/change.h"
 #include "wire/configure.h"
@@ -189,7 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_configure, fuzz_refusal, fuzz_report, fuzz_ready, fuzz_frame, fuzz_record,
 		fuzz_sockets, fuzz_change };
 
-	if (size > 0 && data[0] < sizeof(fuzz) / sizeof(fuzz[0]))
+	if (size > 0 && data[0] < ROWS(fuzz))
 		fuzz[data[0]](data + 1, size - 1);
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "wire/change.h"
 
@@ -88,7 +89,7 @@ static void test_what_is_not_written(void **state)
 
 	(void)state;
 	memset(path, '/', sizeof(path) - 1);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_buffer body = { 0 };
 
 		assert_int_equal(change_encode(&rows[i], &body), -EINVAL);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "wire/configure.h"
 
@@ -77,7 +78,7 @@ static const struct {
 static void test_table(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_buffer body = { 0 };
 		struct configure c;
 		int r;

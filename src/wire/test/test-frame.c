@@ -21,7 +21,8 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "wire/frame.h"
 #include "wire/sealed.h"
 
@@ -94,8 +95,8 @@ static int tear_down(void **state)
 {
 	(void)state;
 	frame_deinit(&f);
-	fd_closep(&a);
-	fd_closep(&b);
+	fd_close(&a);
+	fd_close(&b);
 	assert_int_equal(count_fds(), n_before);
 	return 0;
 }
@@ -112,7 +113,7 @@ static void open_some(int *fds, size_t n)
 static void close_all(int *fds, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		fd_closep(&fds[i]);
+		fd_close(&fds[i]);
 }
 
 static uint64_t inode(int fd)
@@ -192,7 +193,7 @@ static void test_round_trip(void **state)
 		FRAME_BODY_MAX + 1, 100000, FRAME_MEMFD_MAX };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < ROWS(sizes); i++) {
 		for (size_t n = 0; n <= FRAME_FDS_MAX; n++)
 			round_trip(sizes[i], n);
 	}
@@ -242,7 +243,7 @@ static void test_take(void **state)
 	assert_int_equal(errno, ENOMEM);
 	assert_empty();
 	close_all(fds, 2);
-	fd_closep(&taken);
+	fd_close(&taken);
 }
 
 struct broken {
@@ -297,7 +298,7 @@ static void test_broken(void **state)
 
 	(void)state;
 	open_some(fds, MANY);
-	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+	for (size_t i = 0; i < ROWS(broken); i++) {
 		const struct broken *p = &broken[i];
 		size_t before = count_fds();
 		int r;
@@ -334,7 +335,7 @@ static void test_broken_sealed(void **state)
 
 	(void)state;
 	open_some(fds, 10);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct header h = H(FRAME_START, rows[i].len, rows[i].n_fds);
 		auto_fd memfd = -1;
 		int saved = fds[rows[i].where];
@@ -467,7 +468,7 @@ static size_t fill(int *fds, size_t room)
 	assert_int_equal(errno, EMFILE);
 	assert_true(n > room);
 	for (size_t i = 0; i < room; i++)
-		fd_closep(&fds[--n]);
+		fd_close(&fds[--n]);
 	return n;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "wire/record.h"
 
@@ -106,7 +107,7 @@ static const struct {
 static void test_heads(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+	for (size_t i = 0; i < ROWS(heads); i++) {
 		auto_buffer body = { 0 };
 		struct record r;
 		int got;

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "wire/frame.h"
 #include "wire/report.h"
 
@@ -42,7 +43,7 @@ static const struct {
 static void test_report(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
+	for (size_t i = 0; i < ROWS(reports); i++) {
 		struct report r, before;
 		int got;
 
@@ -123,7 +124,7 @@ static void test_refusal_error(void **state)
 	static const int32_t errors[] = { 0, -1, -ENOENT, 4096, INT32_MAX, INT32_MIN };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+	for (size_t i = 0; i < ROWS(errors); i++) {
 		struct refusal sent = { errors[i], "text", "hint" }, r;
 		auto_buffer body = { 0 };
 

@@ -16,7 +16,8 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "wire/sealed.h"
 
 enum {
@@ -168,7 +169,7 @@ static void test_refused(void **state)
 	(void)state;
 	assert_int_equal(sealed_map(good, LEN, &map), 0);
 	assert_int_equal(munmap(map, LEN), 0);
-	for (size_t i = 0; i < sizeof(seals) / sizeof(seals[0]); i++) {
+	for (size_t i = 0; i < ROWS(seals); i++) {
 		refused(memfd(seals[i], LEN), LEN, "one seal");
 		refused(memfd(ALL & ~seals[i], LEN), LEN, "one seal missing");
 	}

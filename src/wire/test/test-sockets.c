@@ -16,7 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "wire/sockets.h"
 
 enum { MANY = 2 * FRAME_FDS_MAX + 3 };
@@ -32,8 +33,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	fd_closep(&pair[0]);
-	fd_closep(&pair[1]);
+	fd_close(&pair[0]);
+	fd_close(&pair[1]);
 	return 0;
 }
 
@@ -48,7 +49,7 @@ static void open_some(int fds[MANY], unsigned which)
 			continue;
 		assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 		fds[i] = ends[0];
-		fd_closep(&ends[1]);
+		fd_close(&ends[1]);
 	}
 }
 
@@ -86,7 +87,7 @@ static void check_sent(unsigned which)
 	}
 	assert_int_equal(seen, which);
 	for (int i = 0; i < MANY; i++)
-		fd_closep(&fds[i]);
+		fd_close(&fds[i]);
 }
 
 static void test_round_trip(void **state)
@@ -94,7 +95,7 @@ static void test_round_trip(void **state)
 	static const unsigned sets[] = { 1, 0x80, 0xff, 0x1ff, 0xfff0, 0x55555, 0x7ffff };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+	for (size_t i = 0; i < ROWS(sets); i++)
 		check_sent(sets[i]);
 }
 
@@ -118,11 +119,11 @@ static void test_send_fails(void **state)
 
 	(void)state;
 	open_some(fds, 0x7ffff);
-	fd_closep(&pair[1]);
+	fd_close(&pair[1]);
 	pair[1] = -1;
 	assert_int_equal(sockets_send(pair[0], SOCKETS_CAPTURE, fds, MANY), -EPIPE);
 	for (int i = 0; i < MANY; i++)
-		fd_closep(&fds[i]);
+		fd_close(&fds[i]);
 }
 
 /* Bodies as somebody may make them up, with so many descriptors beside. */
@@ -158,7 +159,7 @@ static const struct {
 static void test_decode(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+	for (size_t i = 0; i < ROWS(bodies); i++) {
 		int fds[FRAME_FDS_MAX];
 		auto_frame f = { 0 };
 		struct sockets s;
@@ -210,9 +211,9 @@ static void test_pass(void **state)
 		assert_int_equal(inode(passed.fds[i]), inode(fds[s.numbers[i]]));
 	assert_int_equal(s.numbers[2], 7);
 	for (int i = 0; i < MANY; i++)
-		fd_closep(&fds[i]);
-	fd_closep(&other[0]);
-	fd_closep(&other[1]);
+		fd_close(&fds[i]);
+	fd_close(&other[0]);
+	fd_close(&other[1]);
 }
 
 /* Reads that many frames; is the exit status. There is never much that is unread. */
@@ -245,7 +246,7 @@ static void test_few_under_way(void **state)
 	for (int i = 0; i < TIMES; i++)
 		assert_int_equal(sockets_send(pair[0], SOCKETS_PORT, fds, MANY), 0);
 	for (int i = 0; i < MANY; i++)
-		fd_closep(&fds[i]);
+		fd_close(&fds[i]);
 	assert_int_equal(waitpid(reader, &status, 0), reader);
 	assert_int_equal(status, 0);
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "wire/frame.h"
 #include "wire/start.h"
 
@@ -199,7 +200,7 @@ static const struct row rows[] = {
 static void test_table(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_buffer body = { 0 };
 		auto_arena a = { 0 };
 		struct start s;

@@ -11,11 +11,10 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/format/manifest.h"
 #include "advice/describe/describe.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Out of memory on request: allocations from the n-th on fail. */
 static long left = -1;
@@ -249,7 +248,7 @@ static void test_words(void **state)
 	const struct variables vars = { .values = { [VARIABLE_HOME] = "/home/me" } };
 
 	(void)state;
-	for (size_t i = 0; i < N(words); i++) {
+	for (size_t i = 0; i < ROWS(words); i++) {
 		auto_arena a = { 0 };
 		auto_buffer out = { 0 };
 		struct description d = { 0 };
@@ -312,7 +311,7 @@ static void test_made_by_code(void **state)
 	assert_int_equal(permissions_add_guest_path(p, &guest), 0);
 	assert_int_equal(permissions_add_service(p, &none), 0);
 	assert_int_equal(describe_permissions(p, NULL, &a, &d), 0);
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_buffer out = { 0 };
 
 		join(&find(&d, rows[i].title)->lines, &out);
@@ -446,7 +445,7 @@ static bool has_reason(const struct description *d, const char *reason)
 static void test_ratings(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(ratings); i++) {
+	for (size_t i = 0; i < ROWS(ratings); i++) {
 		auto_arena a = { 0 };
 		struct description d = { 0 };
 
@@ -467,7 +466,7 @@ static void test_rating_by_value(void **state)
 		{ "/home/me", RISK_HIGH }, { "/", RISK_HIGH } };
 
 	(void)state;
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		const struct variables vars = { .values = { [VARIABLE_WORK_DIR] = rows[i].work } };
 		auto_arena a = { 0 };
 		struct description d = { 0 };
@@ -530,7 +529,7 @@ static void test_scan(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_arena a = { 0 };
 		struct description d = { 0 };
 

@@ -14,13 +14,12 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "advice/lint/internal.h"
 #include "advice/lint/lint.h"
 #include "policy/format/manifest.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *samples, *docs;
 
@@ -485,7 +484,7 @@ static void check_finding(size_t i)
 static void test_checks(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++)
+	for (size_t i = 0; i < ROWS(cases); i++)
 		check_finding(i);
 }
 
@@ -504,9 +503,9 @@ static void test_every_check_has_a_case(void **state)
 		size_t k = 0;
 
 		assert_true(*about->about);
-		while (k < N(cases) && strcmp(cases[k].id, about->id) != 0)
+		while (k < ROWS(cases) && strcmp(cases[k].id, about->id) != 0)
 			k++;
-		if (k == N(cases) && !has_own_test(about->id))
+		if (k == ROWS(cases) && !has_own_test(about->id))
 			fail_msg("%s has no case", about->id);
 	}
 }
@@ -539,7 +538,7 @@ static void test_said_once(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(once); i++) {
+	for (size_t i = 0; i < ROWS(once); i++) {
 		auto_arena a = { 0 };
 		struct lint_findings all = { 0 };
 
@@ -610,7 +609,7 @@ static void test_made_by_code(void **state)
 	struct lint_findings all = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < N(bad); i++)
+	for (size_t i = 0; i < ROWS(bad); i++)
 		assert_int_equal(permissions_add(p, &p->fs_write, bad[i], NULL), 0);
 	assert_int_equal(permissions_add(p, &p->network_allow, "a b", NULL), 0);
 	assert_int_equal(permissions_add(p, &p->exec, "python*", NULL), 0);
@@ -621,7 +620,7 @@ static void test_made_by_code(void **state)
 	rule.disabled = true;
 	assert_int_equal(permissions_add_rule(p, &rule), 0);
 	assert_int_equal(lint_permissions(p, &a, &all), 0);
-	assert_int_equal(count(&all, "invalid-pattern"), N(bad) + 3);
+	assert_int_equal(count(&all, "invalid-pattern"), ROWS(bad) + 3);
 	assert_null(find(&all, "invalid-pattern")->where.file);
 	assert_null(find(&all, "rule-duplicate-id"));
 	assert_string_equal(find(&all, "rule-disabled")->pattern, "");
@@ -636,9 +635,9 @@ static void test_many_parts(void **state)
 	struct lint_findings all = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < N(parts); i++)
-		parts[i] = i + 1 < N(parts) ? "/srv/**" : "/srv/a/**";
-	assert_int_equal(permissions_add_all(p, &p->fs_read, parts, N(parts), NULL), 0);
+	for (size_t i = 0; i < ROWS(parts); i++)
+		parts[i] = i + 1 < ROWS(parts) ? "/srv/**" : "/srv/a/**";
+	assert_int_equal(permissions_add_all(p, &p->fs_read, parts, ROWS(parts), NULL), 0);
 	assert_int_equal(permissions_add(p, &p->fs_read, "/srv/b", NULL), 0);
 	assert_int_equal(lint_permissions(p, &a, &all), 0);
 	/* What was not looked at must not be taken for wide. */
@@ -692,7 +691,7 @@ static void test_variables(void **state)
 
 	(void)state;
 	read_text(&m, "p.yaml", "fs: {write: [$WORK_DIR/**], read: [/srv/x]}");
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct variables vars = { .values = { [VARIABLE_HOME] = rows[i].home,
 						  [VARIABLE_WORK_DIR] = rows[i].work } };
 		auto_arena a = { 0 };
@@ -730,7 +729,7 @@ static void test_bounds(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_permissions *p = permissions_new();
 		auto_arena a = { 0 };
 		struct lint_findings all = { 0 };
@@ -894,7 +893,7 @@ static void test_samples(void **state)
 		"rules.json" };
 
 	(void)state;
-	for (size_t i = 0; i < N(names); i++)
+	for (size_t i = 0; i < ROWS(names); i++)
 		check_sample(names[i]);
 }
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "advice/scan/match.h"
 #include "advice/scan/rules.h"
@@ -23,8 +24,6 @@ ssize_t __wrap_read(int fd, void *data, size_t len)
 	errno = read_errno;
 	return errno ? -1 : __real_read(fd, data, len);
 }
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 #define TEN(x) x x x x x x x x x x
 
@@ -263,7 +262,7 @@ static const struct {
 /* The one rule whose positive case is too large for a table: test_large(). */
 static bool has_case(const char *id, bool found)
 {
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		if (cases[i].found == found && strcmp(cases[i].id, id) == 0)
 			return true;
 	}
@@ -301,12 +300,12 @@ static void test_rules(void **state)
 	unsigned wrong = 0;
 	char name[32];
 
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		(void)snprintf(name, sizeof(name), "%03zu.%s", i, cases[i].extension);
 		folder_add(f, name, cases[i].text);
 	}
 	assert_int_equal(skill_scan(f->fd, &a, &findings, &e), 0);
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		(void)snprintf(name, sizeof(name), "%03zu.%s", i, cases[i].extension);
 		if (has_finding(&findings, name, cases[i].id) == cases[i].found)
 			continue;

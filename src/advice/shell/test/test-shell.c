@@ -10,10 +10,9 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "advice/shell/shell.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
  * A script in one line: commands in order with " ; " between them, one '+' per level of depth,
@@ -301,7 +300,7 @@ static const struct {
 static void test_commands(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		auto_arena a = { 0 };
 		auto_buffer out = { 0 };
 		struct shell_script s;
@@ -404,7 +403,7 @@ static const struct {
 static void test_bad(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(bad); i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		auto_arena a = { 0 };
 		struct shell_script s = { .n_commands = 42 };
 		struct error e = { 0 };
@@ -480,7 +479,7 @@ static const struct {
 static void test_dynamic(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(words); i++) {
+	for (size_t i = 0; i < ROWS(words); i++) {
 		auto_arena a = { 0 };
 		auto_buffer text = { 0 };
 		struct shell_script s;
@@ -528,7 +527,7 @@ static const struct {
 static void test_redirects(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(redirects); i++) {
+	for (size_t i = 0; i < ROWS(redirects); i++) {
 		auto_arena a = { 0 };
 		auto_buffer out = { 0 };
 		struct shell_script s;
@@ -577,7 +576,7 @@ static const struct {
 static void test_places(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(places); i++) {
+	for (size_t i = 0; i < ROWS(places); i++) {
 		auto_arena a = { 0 };
 		auto_buffer out = { 0 };
 		struct shell_script s;
@@ -635,7 +634,7 @@ static void test_depth(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < 2 * N(nests); i++) {
+	for (size_t i = 0; i < 2 * ROWS(nests); i++) {
 		const size_t k = i / 2, more = i % 2;
 		auto_arena a = { 0 };
 		auto_buffer text = { 0 };
@@ -700,7 +699,7 @@ static void test_linear(void **state)
 		"$'\\", "   ", "a \\\n", "sudo x=" };
 
 	(void)state;
-	for (size_t i = 0; i < N(units); i++) {
+	for (size_t i = 0; i < ROWS(units); i++) {
 		auto_arena a = { .budget = 64 << 20 };
 		auto_buffer text = { 0 };
 		struct shell_script s;

@@ -17,11 +17,10 @@
 #include <cmocka.h>
 
 #include "audit/export/export.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "codec/json.h"
-
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static const struct {
 	enum audit_action action;

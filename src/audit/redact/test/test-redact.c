@@ -12,9 +12,8 @@
 #include <cmocka.h>
 
 #include "audit/redact/redact.h"
+#include "base/array.h"
 #include "base/buffer.h"
-
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 /* Values of variables: each begins, ends, contains or overlaps another, or needs an encoding. */
 static const char *const canaries[] = { "canary", "canary-in-a-mine", "aryca", "mine-canary",

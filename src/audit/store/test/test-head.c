@@ -11,6 +11,7 @@
 
 #include "audit/store/head.h"
 #include "audit/test/test-audit.h"
+#include "base/array.h"
 #include "codec/json.h"
 
 static struct head sample(const struct key *k)
@@ -88,7 +89,7 @@ static void keys_that_are_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct bench *b = bench_new();
 		struct key k = open_key(b);
 		struct error e = { 0 };
@@ -214,7 +215,7 @@ static void files(void **state)
 	assert_int_equal(head_load(&back, b->head, NULL), 0);
 	assert_memory_equal(&back, &h, sizeof(h));
 	assert_int_equal(head_check(&back, &k.public), 0);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		write_text(b->head, bad[i], 0644);
 		assert_int_equal(head_load(&back, b->head, NULL), -EBADMSG);
 	}
@@ -242,7 +243,7 @@ static void texts(void **state)
 	struct head back;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
+	for (size_t i = 0; i < ROWS(edits); i++) {
 		auto_buffer text = { 0 }, edited = { 0 };
 		auto_document d = { 0 };
 		char *at;

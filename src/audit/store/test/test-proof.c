@@ -11,6 +11,7 @@
 
 #include "audit/store/proof.h"
 #include "audit/test/test-audit.h"
+#include "base/array.h"
 
 enum { RECORDS = 137 };
 
@@ -180,7 +181,7 @@ static void no_proofs(void **state)
 
 	(void)state;
 	bench_fill(b, 1, 1);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < ROWS(bad); i++)
 		assert_int_equal(
 			audit_proof_check(bad[i], strlen(bad[i]), b->public, &row, &texts, NULL),
 			-EBADMSG);

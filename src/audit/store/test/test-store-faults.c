@@ -19,6 +19,7 @@
 
 #include "audit/test/test-audit.h"
 #include "audit/store/test/test-store-faults.h"
+#include "base/array.h"
 
 enum kind { SHORT_WRITE, NO_SPACE, WRITE_ERROR, NO_SYNC };
 
@@ -70,7 +71,7 @@ static int setup(void **state)
 	sqlite3_vfs *vfs = sqlite3_vfs_find("unix");
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ROWS(names); i++)
 		(void)vfs->xSetSystemCall(vfs, names[i], (sqlite3_syscall_ptr)faulty_pwrite);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "audit/store/head.h"
 #include "audit/store/internal.h"
 #include "audit/test/test-audit.h"
+#include "base/array.h"
 
 /* The linker sends questions for the time here (--wrap). */
 static int64_t day_shift_s, clock_shift_ms;
@@ -258,7 +259,7 @@ static void queries(void **state)
 
 	(void)state;
 	bench_fill(b, 1, 100);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct seen s = read_log(b, &cases[i].q);
 
 		if (s.n != cases[i].n || s.first != cases[i].first || s.last != cases[i].last)
@@ -415,7 +416,7 @@ static void a_writer_sees_what_others_did(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(deeds) / sizeof(deeds[0]); i++) {
+	for (size_t i = 0; i < ROWS(deeds); i++) {
 		struct bench *b = bench_new();
 		struct audit_store *s = bench_open(b);
 		struct error e = { 0 };

@@ -16,6 +16,7 @@
 #include "audit/store/chain.h"
 #include "audit/store/head.h"
 #include "audit/test/test-audit.h"
+#include "base/array.h"
 
 /* Of each log: heads at 0, 100, 200, 300; the last 50 are chained, but not signed. */
 enum { RECORDS = 350, SEGMENT = 100, SIGNED = 300 };
@@ -194,7 +195,7 @@ static void tampering(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct bench *b = make_log();
 
 		run_sql(b, cases[i].sql);
@@ -257,7 +258,7 @@ static void hashes_made_anew(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct bench *b = make_log();
 
 		rehash(b, cases[i].from, cases[i].to);
@@ -378,7 +379,7 @@ static void foreign_schemas(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ROWS(texts); i++) {
 		struct bench *b = make_log();
 		struct audit_store *s = NULL;
 		struct audit_log *l = NULL;

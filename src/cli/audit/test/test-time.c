@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "cli/audit/time.h"
 
 #define S UINT64_C(1000000000)
@@ -106,7 +107,7 @@ static void set_zone(const char *zone)
 static void test_parse(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		const struct row *row = &rows[i];
 		uint64_t ns = 42, wanted;
 		int r;

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "cli/explain/internal.h"
 
 enum { ROWS_MAX = 16 };
@@ -166,7 +167,7 @@ static void names_few_lines(void **state)
 
 	(void)state;
 	make_run(&r);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < ROWS(rows); i++)
 		check(&r, &rows[i]);
 	free_run(&r);
 }
@@ -185,7 +186,7 @@ static void hears_hosts(void **state)
 	make_run(&r);
 	r.argv = argv;
 	r.n_argv = 4;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ROWS(names); i++) {
 		const struct record record = { .kind = RECORD_DENIED,
 			.dns = true,
 			.target = names[i][0],
@@ -337,7 +338,7 @@ static void finds_interpreters(void **state)
 
 	(void)state;
 	assert_true(fd >= 0);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < ROWS(files); i++) {
 		enum explain_interpreter got;
 
 		write_file(fd, &files[i]);
@@ -406,7 +407,7 @@ static void knows_names_that_act(void **state)
 
 	(void)state;
 	assert_int_equal(run_explain_mounts_read(&m, &a, list), 0);
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+	for (size_t i = 0; i < ROWS(paths); i++) {
 		if (run_explain_mounts_act(&m, paths[i].path) != paths[i].acts)
 			print_error("%s\n", paths[i].path);
 		assert_int_equal(run_explain_mounts_act(&m, paths[i].path), paths[i].acts);

@@ -14,12 +14,11 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "cli/profile/deferred.h"
 #include "cli/profile/git.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static char folder[] = "/tmp/test-profile-git.XXXXXX";
 static char work[PATH_BYTES];
@@ -134,7 +133,7 @@ static void test_settings(void **state)
 	(void)state;
 	put_text("shared", "[core]\nhooksPath = from-shared\n");
 	put_text(".git/loop", "[include]\npath = loop\n");
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		put_text(".git/config", rows[i].text);
 		expect_leads(rows[i].expected);
 	}
@@ -211,7 +210,7 @@ static void test_links(void **state)
 	put_text("sub/.git/config", "");
 	put_text("old/.git", "gitdir: ../.git/modules/old\n");
 	for (unsigned version = 2; version <= 4; version++) {
-		for (size_t i = 0; i < N(hashes); i++) {
+		for (size_t i = 0; i < ROWS(hashes); i++) {
 			put_index(version, hashes[i], "sub");
 			check_links("sub/.git\n");
 			put_index(version, hashes[i], "none");

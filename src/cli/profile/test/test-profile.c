@@ -12,13 +12,12 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "cli/profile/data.h"
 #include "cli/profile/profile.h"
 #include "policy/format/permissions-text.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *profiles; /* the folder with their files */
 static char folder[] = "/tmp/test-profile.XXXXXX";
@@ -52,7 +51,7 @@ static int set_up(void **state)
 	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
-	for (size_t i = 0; i < N(folders); i++) {
+	for (size_t i = 0; i < ROWS(folders); i++) {
 		char *path = expand(folders[i]);
 		int r = mkdir(path, 0700);
 
@@ -155,7 +154,7 @@ static void test_path(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		char *got = grants_of(cases[i].path, cases[i].home, "@/work");
 		char *wanted = expand(cases[i].grants);
 

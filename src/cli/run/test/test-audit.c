@@ -11,6 +11,7 @@
 
 #include "audit/test/test-audit.h"
 #include "base/arena.h"
+#include "base/array.h"
 #include "cli/run/run.h"
 
 /* A run with a log of its own, which this process writes as `corral run` does. */
@@ -109,7 +110,7 @@ static void test_secrets_with_quotes(void **state)
 		"a\\' canary", "' canary '", "\" 'canary' \"" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
+	for (size_t i = 0; i < ROWS(secrets); i++) {
 		char option[64], variable[64], user[64], header[64];
 		const char *const words[] = { "x", "--password", secrets[i], option, variable, "-u",
 			user, "-H", header, "the end", NULL };

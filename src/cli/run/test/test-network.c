@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "cli/run/network.h"
 #include "codec/json.h"
 #include "codec/node.h"
@@ -89,7 +90,7 @@ static void test_the_option_for_a_profile(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct record r = denied("evil.example.com:443", rows[i].remedy);
 		char expected[256];
 

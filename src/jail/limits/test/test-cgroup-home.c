@@ -20,11 +20,10 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "jail/limits/internal.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const files[] = { "cgroup.procs", "cgroup.kill", "cgroup.type",
 	"cgroup.controllers", "cgroup.subtree_control", "cgroup.stat", "memory.max",
@@ -80,7 +79,7 @@ int __wrap_mkdirat(int folder, const char *name, mode_t mode)
 	int r = __real_mkdirat(folder, name, mode), fd = openat(folder, name, O_RDONLY);
 
 	assert_true(r == 0 && fd >= 0);
-	for (size_t i = 0; i + 1 < N(files); i++) {
+	for (size_t i = 0; i + 1 < ROWS(files); i++) {
 		if (!refuse_limits || strcmp(files[i], "memory.max") != 0)
 			fill(fd, files[i], "");
 	}
@@ -91,7 +90,7 @@ int __wrap_mkdirat(int folder, const char *name, mode_t mode)
 
 static void empty(int folder)
 {
-	for (size_t i = 0; i < N(files); i++)
+	for (size_t i = 0; i < ROWS(files); i++)
 		(void)unlinkat(folder, files[i], 0);
 }
 
@@ -102,7 +101,7 @@ int __wrap_unlinkat(int folder, const char *name, int flags)
 	if (flags & AT_REMOVEDIR) {
 		int fd = openat(folder, name, O_RDONLY);
 
-		for (size_t i = 0; i < N(files); i++)
+		for (size_t i = 0; i < ROWS(files); i++)
 			(void)__real_unlinkat(fd, files[i], 0);
 		(void)close(fd);
 		removed++;
@@ -239,7 +238,7 @@ static void check_row(const struct row *r)
 static void test_places(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(rows); i++)
+	for (size_t i = 0; i < ROWS(rows); i++)
 		check_row(&rows[i]);
 }
 

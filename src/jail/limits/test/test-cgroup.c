@@ -18,11 +18,10 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "jail/limits/cgroup-find.h"
 #include "jail/limits/internal.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 #define PROC "24 29 0:23 / /proc rw,relatime - proc proc rw\n"
 #define UNIFIED                                                                      \
@@ -73,7 +72,7 @@ static const struct {
 static void test_find(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(finds); i++) {
+	for (size_t i = 0; i < ROWS(finds); i++) {
 		auto_buffer folder = { 0 };
 		int r = cgroup_find(finds[i].cgroups, finds[i].mounts, &folder);
 
@@ -130,7 +129,7 @@ static int teardown(void **state)
 		"cgroup.procs", "cgroup.kill", "large" };
 	struct fixture *f = *state;
 
-	for (size_t i = 0; i < N(files); i++)
+	for (size_t i = 0; i < ROWS(files); i++)
 		(void)unlinkat(f->fd, files[i], 0);
 	(void)close(f->fd);
 	assert_int_equal(rmdir(f->path), 0);

@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "jail/limits/rlimits.h"
 #include "jail/userns.h"
 

@@ -25,12 +25,12 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "jail/limits/tally.h"
 #include "jail/userns.h"
 
 #define MB UINT64_C(1048576)
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 #define NEED(x)                                                                                 \
 	do {                                                                                    \
@@ -163,14 +163,14 @@ static void count_shared(void)
 	char *p = hold(32 * MB, MAP_PRIVATE);
 	pid_t pids[4];
 
-	for (size_t i = 0; i < N(pids); i++)
+	for (size_t i = 0; i < ROWS(pids); i++)
 		pids[i] = stay(NULL, NULL);
 	NEED(look().memory >= 128 * MB);
 	NEED(tally_check(proc, &limit, &t) == TALLY_WITHIN);
 	NEED(t.memory < 48 * MB && t.tasks == 4);
-	for (size_t i = 0; i < N(pids); i++)
+	for (size_t i = 0; i < ROWS(pids); i++)
 		NEED(kill(pids[i], SIGKILL) == 0 && waitpid(pids[i], NULL, 0) == pids[i]);
-	for (size_t i = 0; i < N(pids); i++)
+	for (size_t i = 0; i < ROWS(pids); i++)
 		(void)stay(write_all, p);
 	NEED(tally_check(proc, &limit, &t) == TALLY_MEMORY);
 }
@@ -288,11 +288,11 @@ static void test_many_groups(void **state)
 		pid_t pid = fork();
 		int status;
 
-		for (gid_t i = 0; i < N(groups); i++)
+		for (gid_t i = 0; i < ROWS(groups); i++)
 			groups[i] = 100000 + i;
 		assert_true(pid >= 0);
 		if (pid == 0) {
-			NEED(setgroups(N(groups), groups) == 0);
+			NEED(setgroups(ROWS(groups), groups) == 0);
 			be_first(count_memory);
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -323,7 +323,7 @@ static void test_interval(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		int ms = tally_interval_ms(&rows[i].now, &rows[i].limits);
 
 		if (ms != rows[i].ms)

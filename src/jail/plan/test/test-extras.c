@@ -8,7 +8,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "policy/format/mode.h"
 
 static const char *const files[] = {
@@ -253,7 +254,7 @@ static void test_guarded(void **state)
 {
 	char *paths[] = { test_plan_expand("@/home/p/conf/policy.yaml"),
 		test_plan_expand("@/data/policy.yaml"), test_plan_expand("@/home/p/nope") };
-	struct plan_options o = { .guarded = (const char *const *)paths, .n_guarded = N(paths) };
+	struct plan_options o = { .guarded = (const char *const *)paths, .n_guarded = ROWS(paths) };
 	struct error e = { 0 };
 	auto_plan *plan = make((const char *const[]){ "fs: {write: [@/home/p/**]}", NULL }, &o, &e);
 	const struct plan_entry *entry;
@@ -270,7 +271,7 @@ static void test_guarded(void **state)
 	/* Guarding grants nothing. */
 	assert_null(at(plan, "@/data/policy.yaml"));
 	assert_null(at(plan, "@/home/p/nope"));
-	for (size_t i = 0; i < N(paths); i++)
+	for (size_t i = 0; i < ROWS(paths); i++)
 		free(paths[i]);
 }
 
@@ -571,7 +572,7 @@ static int set_up(void **state)
 {
 	int r = test_plan_set_up(state);
 
-	for (size_t i = 0; r == 0 && i < N(files); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(files); i++)
 		test_plan_make(files[i]);
 	return r;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a kernel without nf_tables could hold: addresses to listen at, or a sentence. */
+#include "base/array.h"
 #include "jail/plan/test/test-plan.h"
 
 static const struct {
@@ -90,7 +91,7 @@ static void test_cases(void **state)
 	size_t failed = 0;
 
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		auto_plan *plan = make(cases[i].layers);
 		auto_buffer text = { 0 };
 		size_t len = plan->unheld ? strlen(cases[i].expected) : SIZE_MAX;
@@ -120,7 +121,7 @@ static void test_listeners(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_plan *plan = make(rows[i].layers);
 
 		assert_int_equal(plan->n_listeners, rows[i].n);

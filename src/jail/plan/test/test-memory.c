@@ -4,6 +4,7 @@
  * here (see meson.build); the first call fails, then the second, and so on until all succeed. Each
  * failure must come back as -ENOMEM, never as a plan with something left out.
  */
+#include "base/array.h"
 #include "jail/plan/test/test-plan.h"
 
 /* Calls until one fails; -1: none will. */
@@ -105,7 +106,7 @@ static void sweep(const char *yaml)
 static void test_memory(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(policies); i++)
+	for (size_t i = 0; i < ROWS(policies); i++)
 		sweep(policies[i]);
 }
 
@@ -123,7 +124,7 @@ static int set_up(void **state)
 {
 	int r = test_plan_set_up(state);
 
-	for (size_t i = 0; r == 0 && i < N(files); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(files); i++)
 		test_plan_make(files[i]);
 	return r == 0 ? make_door() : r;
 }

@@ -3,6 +3,7 @@
  * What of a policy's hosts is in a plan: which network a command gets, which ports, and the files
  * that tell it of hosts. Single hosts are not: the relay asks the policy.
  */
+#include "base/array.h"
 #include "jail/plan/test/test-plan.h"
 
 #include <sched.h>
@@ -120,7 +121,7 @@ static void test_network(void **state)
 	size_t failed = 0;
 
 	(void)state;
-	for (size_t i = 0; i < 2 * N(networks); i++) {
+	for (size_t i = 0; i < 2 * ROWS(networks); i++) {
 		bool open = i % 2;
 		enum plan_network want =
 			open ? networks[i / 2].want_if_public : networks[i / 2].want;
@@ -145,7 +146,7 @@ static void test_network(void **state)
 static void test_explained(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(networks); i++) {
+	for (size_t i = 0; i < ROWS(networks); i++) {
 		enum plan_network want = networks[i].want;
 		struct test_policy t;
 		struct plan_options o;
@@ -182,7 +183,7 @@ static const struct {
 static void test_ports(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(published); i++) {
+	for (size_t i = 0; i < ROWS(published); i++) {
 		struct test_policy t;
 		auto_plan *plan = NULL;
 
@@ -202,7 +203,7 @@ static void test_bad_ports(void **state)
 		"99999999999999999999" };
 
 	(void)state;
-	for (size_t i = 0; i < N(bad); i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		struct test_policy t;
 		auto_plan *plan = NULL;
 
@@ -290,7 +291,7 @@ static void test_loopback(void **state)
 	size_t failed = 0;
 
 	(void)state;
-	for (size_t i = 0; i < N(loopbacks); i++) {
+	for (size_t i = 0; i < ROWS(loopbacks); i++) {
 		struct test_policy t;
 		auto_plan *plan = NULL;
 
@@ -355,7 +356,7 @@ static void test_covers(void **state)
 		"read: [/**]", "write: [/etc/hosts]" };
 
 	(void)state;
-	for (size_t i = 0; i < N(grants); i++) {
+	for (size_t i = 0; i < ROWS(grants); i++) {
 		auto_buffer yaml = { 0 };
 		auto_plan *plan = NULL;
 		const struct plan_entry *hosts;
@@ -444,7 +445,7 @@ static int set_up(void **state)
 {
 	int r = test_plan_set_up(state);
 
-	for (size_t i = 0; r == 0 && i < N(files); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(files); i++)
 		test_plan_make(files[i]);
 	return r;
 }

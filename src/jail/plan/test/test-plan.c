@@ -5,6 +5,7 @@
  */
 #include "jail/plan/test/test-plan.h"
 
+#include "base/array.h"
 #include "host/resolver.h"
 #include "policy/format/mode.h"
 
@@ -504,7 +505,7 @@ static int set_up(void **state)
 {
 	int r = test_plan_set_up(state);
 
-	for (size_t i = 0; r == 0 && i < N(files); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(files); i++)
 		test_plan_make(files[i]);
 	return r;
 }
@@ -514,7 +515,7 @@ static void test_cases(void **state)
 	size_t failed = 0;
 
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct test_policy t;
 		struct plan_options o;
 		char *text;

@@ -21,14 +21,13 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "jail/plan/plan.h"
 #include "policy/permissions.h"
 #include "policy/policy.h"
 #include "policy/variable.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { TEST_LAYERS_MAX = 4 };
 

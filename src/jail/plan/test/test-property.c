@@ -12,6 +12,7 @@
  */
 #include "jail/plan/test/test-plan.h"
 
+#include "base/array.h"
 #include "host/resolver.h"
 
 /* Folders end with a slash. All are made; policies also name paths that are not. */
@@ -55,7 +56,8 @@ static unsigned pick(unsigned n)
 
 static void add_pattern(struct buffer *out)
 {
-	const char *name = with_links && pick(2) ? linked[pick(N(linked))] : tree[pick(N(tree))];
+	const char *name =
+		with_links && pick(2) ? linked[pick(ROWS(linked))] : tree[pick(ROWS(tree))];
 	size_t len = strlen(name);
 
 	len -= name[len - 1] == '/';
@@ -168,7 +170,7 @@ static bool is_hidden(const struct plan *plan, const struct policy *p, const cha
 
 static void check(const struct plan *plan, const struct policy *p, const char *yaml)
 {
-	for (size_t i = 0; i < N(tree); i++) {
+	for (size_t i = 0; i < ROWS(tree); i++) {
 		char *path = test_plan_expand(tree[i]);
 		size_t len = strlen(path);
 		bool is_dir = path[len - 1] == '/';
@@ -270,7 +272,7 @@ static int round_with_links(void)
 		assert_true(r == -EOPNOTSUPP || r == -EACCES);
 	else
 		test_plan_check(plan);
-	for (size_t i = 0; r == 0 && i < N(tree); i++) {
+	for (size_t i = 0; r == 0 && i < ROWS(tree); i++) {
 		char *path = test_plan_expand(tree[i]);
 		size_t len = strlen(path);
 
@@ -290,7 +292,7 @@ static void test_links(void **state)
 	unsigned long made = 0;
 
 	(void)state;
-	for (size_t i = 0; i < N(links); i++)
+	for (size_t i = 0; i < ROWS(links); i++)
 		test_plan_make(links[i]);
 	with_links = true;
 	for (unsigned long i = 0; i < rounds(); i++)
@@ -307,7 +309,7 @@ static int set_up(void **state)
 	print_message("# seed %llu\n", (unsigned long long)seed);
 	test_plan_make("@/home/");
 	test_plan_make("@/home/p/");
-	for (size_t i = 0; r == 0 && i < N(tree); i++)
+	for (size_t i = 0; r == 0 && i < ROWS(tree); i++)
 		test_plan_make(tree[i]);
 	return r;
 }

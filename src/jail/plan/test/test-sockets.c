@@ -5,7 +5,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 
 /* "@/run/s" and "@/run/inner/t" are listened on, so they get a mask where they are visible.
  */
@@ -33,7 +34,7 @@ static int set_up(void **state)
 {
 	if (test_plan_set_up(state) < 0)
 		return -1;
-	for (size_t i = 0; i < N(files); i++)
+	for (size_t i = 0; i < ROWS(files); i++)
 		test_plan_make(files[i]);
 	listeners[0] = bind_at("@/run/s");
 	listeners[1] = bind_at("@/run/inner/t");
@@ -42,8 +43,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	fd_closep(&listeners[0]);
-	fd_closep(&listeners[1]);
+	fd_close(&listeners[0]);
+	fd_close(&listeners[1]);
 	return test_plan_tear_down(state);
 }
 
@@ -118,7 +119,7 @@ static void test_cases(void **state)
 	size_t failed = 0;
 
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct test_policy t;
 		struct plan_options o;
 		char *got;
@@ -146,7 +147,7 @@ static void test_network(void **state)
 		{ all } };
 
 	(void)state;
-	for (size_t i = 0; i < N(layers); i++) {
+	for (size_t i = 0; i < ROWS(layers); i++) {
 		struct test_policy t;
 		struct plan_options o;
 		struct error e = { 0 };

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "jail/plan/wire.h"
 
 static struct plan_entry entries[] = {
@@ -32,7 +33,7 @@ static struct plan_literal literals[] = {
 	{ { .bits = 32, .bytes = { 10, 1, 2, 3 } }, 443 },
 	{ { .bits = 128, .bytes = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 } }, UINT16_MAX },
 };
-enum { N = sizeof(entries) / sizeof(entries[0]) };
+enum { N = ROWS(entries) };
 
 static struct plan make(void)
 {
@@ -180,7 +181,7 @@ static void incomplete(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		struct plan_entry entry = bad[i];
 		const struct plan p = { .entries = &entry, .n = 1 };
 		auto_buffer body = { 0 };
@@ -206,7 +207,7 @@ static void bad_network(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		auto_buffer body = { 0 };
 
 		assert_int_equal(plan_encode(&bad[i], &body), 0);

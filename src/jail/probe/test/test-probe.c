@@ -24,12 +24,11 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "jail/probe/internal.h"
 #include "jail/probe/probe.h"
 #include "jail/userns.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 #define NEED(x)                                                                 \
 	do {                                                                    \
@@ -73,7 +72,7 @@ static void forbid(unsigned first, unsigned last, uint32_t action)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 
-	install(code, N(code));
+	install(code, ROWS(code));
 }
 
 static const struct probe_finding *find(const struct probe_result *r, const char *name)
@@ -146,7 +145,7 @@ static void no_userns(void)
 
 	forbid(SYS_unshare, SYS_unshare, SECCOMP_RET_ERRNO | EPERM);
 	NEED(probe_run(&r) == 0);
-	only_missing(&r, missing, N(missing));
+	only_missing(&r, missing, ROWS(missing));
 	NEED(!probe_best(&r));
 	NEED(!r.tiers[0].possible && strstr(r.tiers[0].missing, PROBE_USERNS));
 	NEED(r.tiers[1].possible && !r.tiers[1].implemented);
@@ -194,7 +193,7 @@ static void no_landlock(void)
 
 	forbid(SYS_landlock_create_ruleset, SYS_landlock_restrict_self, SECCOMP_RET_ERRNO | ENOSYS);
 	NEED(probe_run(&r) == 0);
-	only_missing(&r, missing, N(missing));
+	only_missing(&r, missing, ROWS(missing));
 	NEED(r.landlock_abi == 0 && r.landlock_rights[0] == '\0');
 	NEED(!r.tiers[0].possible && strcmp(r.tiers[0].missing, PROBE_LANDLOCK) == 0);
 	NEED(!r.tiers[3].possible && r.tiers[4].possible);
@@ -296,14 +295,14 @@ static void count_chld(int signal)
 static void leaves_nothing(void)
 {
 	static const char *const names[] = { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup" };
-	char before[N(names)][64] = { 0 }, after[64];
+	char before[ROWS(names)][64] = { 0 }, after[64];
 	struct probe_result r = { 0 };
 	size_t fds = open_fds();
 	int nnp = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
 
 	NEED(signal(SIGCHLD, count_chld) != SIG_ERR);
 	for (int round = 0; round < 2; round++) {
-		for (size_t i = 0; i < N(names); i++) {
+		for (size_t i = 0; i < ROWS(names); i++) {
 			char path[32];
 
 			(void)snprintf(path, sizeof(path), "/proc/self/ns/%s", names[i]);
@@ -352,8 +351,8 @@ static void test_hints_fit(void **state)
 	const struct error e;
 
 	(void)state;
-	for (size_t i = 0; i < N(names); i++) {
-		for (size_t k = 0; k < N(errors); k++)
+	for (size_t i = 0; i < ROWS(names); i++) {
+		for (size_t k = 0; k < ROWS(errors); k++)
 			assert_true(strlen(probe_hint(names[i], errors[k])) < sizeof(e.hint));
 	}
 }

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "codec/yaml.h"
@@ -29,7 +30,6 @@
 #include "policy/permissions.h"
 #include "policy/variable.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 #define BASELINE "\n; the baseline"
 
 static const char *data_folder;
@@ -84,7 +84,7 @@ static void test_golden(void **state)
 		"nothing" };
 
 	(void)state;
-	for (size_t i = 0; i < N(names); i++) {
+	for (size_t i = 0; i < ROWS(names); i++) {
 		auto_buffer text = { 0 }, profile = { 0 };
 		auto_permissions *p = NULL;
 		struct error e = { 0 };
@@ -125,7 +125,7 @@ static void test_agent_must_be_open(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(texts); i++) {
+	for (size_t i = 0; i < ROWS(texts); i++) {
 		auto_permissions *p = read_permissions("text", texts[i]);
 		auto_buffer profile = { 0 };
 		struct error e = { 0 };
@@ -187,7 +187,7 @@ static const struct {
 static void test_refusals(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(refusals); i++) {
+	for (size_t i = 0; i < ROWS(refusals); i++) {
 		auto_permissions *p = read_permissions(refusals[i].text, refusals[i].text);
 		auto_buffer profile = { 0 };
 		struct error e = { 0 };
@@ -257,7 +257,7 @@ static const struct {
 static void test_patterns(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(patterns); i++) {
+	for (size_t i = 0; i < ROWS(patterns); i++) {
 		auto_arena arena = { 0 };
 		auto_buffer got = { 0 };
 		struct error e = { 0 };
@@ -285,7 +285,7 @@ static void test_regex_agrees_with_glob(void **state)
 		"/a/aa", "/a/b/x/b/y", "/ab" };
 
 	(void)state;
-	for (size_t i = 0; i < N(globs); i++) {
+	for (size_t i = 0; i < ROWS(globs); i++) {
 		auto_arena arena = { 0 };
 		auto_buffer text = { 0 };
 		struct error e = { 0 };
@@ -298,7 +298,7 @@ static void test_regex_agrees_with_glob(void **state)
 		assert_int_equal(seatbelt_regex_print(&g.alternatives[0], &text), 0);
 		buffer_addc(&text, '$');
 		assert_int_equal(regcomp(&regex, buffer_text(&text), REG_EXTENDED | REG_NOSUB), 0);
-		for (size_t k = 0; k < N(paths); k++) {
+		for (size_t k = 0; k < ROWS(paths); k++) {
 			bool by_regex = regexec(&regex, paths[k], 0, NULL, 0) == 0;
 
 			if (by_regex != glob_match(&g, paths[k], strlen(paths[k])))

@@ -4,9 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "jail/seccomp/test/test-cases.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 #define BAD 1 /* no address */
 #define NO_FD ((uint64_t)-1)
@@ -191,7 +190,7 @@ const struct seccomp_case seccomp_cases[] = {
 	FAILS(vhangup, EPERM, 0), FAILS(lookup_dcookie, EPERM, 0), FAILS(nfsservctl, ENOSYS, 0),
 	FAILS(lsm_set_self_attr, EPERM, 0),
 };
-const size_t seccomp_n_cases = N(seccomp_cases);
+const size_t seccomp_n_cases = ROWS(seccomp_cases);
 
 const struct seccomp_case seccomp_noexec_cases[] = {
 	FAILS(memfd_create, ENOSYS, BAD, 0), FAILS(memfd_create, ENOSYS, BAD, 1),
@@ -199,7 +198,7 @@ const struct seccomp_case seccomp_noexec_cases[] = {
 	FAILS(memfd_create, ENOSYS, BAD, 8 * HIGH), GOES(memfd_create, BAD, 8),
 	GOES(memfd_create, BAD, 8 | 3), GOES(getpid, 0), FAILS(memfd_secret, ENOSYS, 0),
 };
-const size_t seccomp_n_noexec_cases = N(seccomp_noexec_cases);
+const size_t seccomp_n_noexec_cases = ROWS(seccomp_noexec_cases);
 /* clang-format on */
 
 int seccomp_case_number(const char *name, const struct seccomp_arch *arch)

@@ -18,10 +18,10 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "jail/seccomp/program.h"
 #include "jail/seccomp/test/test-cases.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 #define X32 0x40000000U
 
 static const struct seccomp_arch *const archs[] = { &seccomp_x86_64, &seccomp_aarch64 };
@@ -175,7 +175,7 @@ static void ask_all(struct seccomp_program *p, const struct seccomp_table *t, si
 			ask(p, t, nr, args);
 		}
 	}
-	for (size_t i = 0; i < N(far); i++)
+	for (size_t i = 0; i < ROWS(far); i++)
 		ask(p, t, far[i], args);
 }
 
@@ -185,7 +185,7 @@ static void foreign(struct seccomp_program *p, const struct seccomp_table *t)
 		AUDIT_ARCH_ARM, AUDIT_ARCH_ARMEB, AUDIT_ARCH_RISCV64, 0, UINT32_MAX };
 	struct machine m;
 
-	for (size_t i = 0; i < N(others); i++)
+	for (size_t i = 0; i < ROWS(others); i++)
 		for (int nr = 0; nr < 1024 && others[i] != t->arch->audit; nr++) {
 			struct seccomp_data d = { .nr = nr, .arch = others[i] };
 
@@ -200,7 +200,7 @@ static void program_is_table(void **state)
 	struct seccomp_table t;
 
 	(void)state;
-	for (size_t i = 0; i < 2 * N(archs); i++) {
+	for (size_t i = 0; i < 2 * ROWS(archs); i++) {
 		o.no_memfd_exec = i % 2;
 		seccomp_table_base(&t, archs[i / 2], &o);
 		assert_int_equal(seccomp_program_make(&p, &t), 0);
@@ -298,7 +298,7 @@ static void expect(const struct seccomp_case *c, const struct seccomp_arch *arch
 static void table_is_expected(void **state)
 {
 	(void)state;
-	for (size_t a = 0; a < N(archs); a++) {
+	for (size_t a = 0; a < ROWS(archs); a++) {
 		for (size_t i = 0; i < seccomp_n_cases; i++)
 			expect(&seccomp_cases[i], archs[a], false);
 		for (size_t i = 0; i < seccomp_n_noexec_cases; i++)
@@ -310,7 +310,7 @@ static void table_is_expected(void **state)
 static void numbers_are_unique(void **state)
 {
 	(void)state;
-	for (size_t a = 0; a < N(archs); a++) {
+	for (size_t a = 0; a < ROWS(archs); a++) {
 		bool taken[SECCOMP_NUMBERS] = { 0 };
 
 		for (size_t i = 0; i < seccomp_n_calls; i++) {
@@ -343,7 +343,7 @@ static void numbers_are_those_of_the_headers(void **state)
 	size_t known = 0;
 
 	(void)state;
-	for (size_t i = 0; i < N(headers); i++) {
+	for (size_t i = 0; i < ROWS(headers); i++) {
 		char *end;
 		long nr = strtol(headers[i].value, &end, 10);
 
@@ -353,7 +353,7 @@ static void numbers_are_those_of_the_headers(void **state)
 		if (seccomp_case_number(headers[i].name, seccomp_native) != nr)
 			fail_msg("%s is %ld here", headers[i].name, nr);
 	}
-	print_message("# %zu of %zu are in the headers\n", known, N(headers));
+	print_message("# %zu of %zu are in the headers\n", known, ROWS(headers));
 	assert_true(known > 250);
 }
 

@@ -27,6 +27,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "jail/seccomp/seccomp.h"
 #include "jail/seccomp/test/test-cases.h"
 
@@ -142,7 +143,7 @@ static void unknown_calls(void **state)
 	uint64_t args[6] = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+	for (size_t i = 0; i < ROWS(numbers); i++) {
 		assert_int_equal(outcome(BASE, false, numbers[i], args), ENOSYS);
 		assert_int_equal(outcome(CLOSED, false, numbers[i], args), ENOSYS);
 	}

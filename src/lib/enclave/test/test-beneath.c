@@ -15,7 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/test/test-tree.h"
 #include "policy/permissions.h"
@@ -50,7 +51,7 @@ static int make_tree(void **state)
 	test_tree_folder("@/other");
 	test_tree_file("@/real/file", "content");
 	test_tree_file("@/real/x (deleted)", "odd");
-	for (size_t i = 0; i < N(links); i++)
+	for (size_t i = 0; i < ROWS(links); i++)
 		test_tree_link(links[i].name, links[i].target);
 	return 0;
 }
@@ -89,7 +90,7 @@ static void test_open(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		int r = try_open(cases[i].path);
 
 		if (r != cases[i].code)
@@ -134,7 +135,7 @@ static void test_next(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		char next[PATH_BYTES] = "untouched", link[PATH_BYTES] = "untouched";
 		int r = beneath_next(test_tree(cases[i].path), next, link);
 
@@ -295,7 +296,7 @@ static int open_without_openat2(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { .len = N(code), .filter = (void *)code };
+	struct sock_fprog program = { .len = ROWS(code), .filter = (void *)code };
 	char next[PATH_BYTES];
 	int fd = -1;
 
@@ -419,7 +420,7 @@ static void test_grants(void **state)
 	(void)state;
 	test_tree_link("@/real/hop", "/etc");
 	test_tree_link("@/jump", "real/hop");
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct policy *policy = compile(granted(cases[i].lines));
 
 		if (allows(policy, OPERATION_FS_READ, cases[i].path) != cases[i].read ||

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "lib/enclave/test/test-open.h"
 
 static const char *const usual[] = { "write @/in/**", "read @/look/**", NULL };
@@ -86,7 +87,7 @@ static void test_mode(void **state)
 
 	(void)state;
 	test_tree_file("@/in/mode", "");
-	for (size_t i = 0; i < N(modes); i++) {
+	for (size_t i = 0; i < ROWS(modes); i++) {
 		assert_int_equal(chmod(test_tree("@/in/mode"), modes[i][0]), 0);
 		assert_int_equal(test_files_write(enclave, "@/in/mode", "x"), 0);
 		assert_int_equal(mode_of("@/in/mode"), S_IFREG | modes[i][1]);
@@ -152,7 +153,7 @@ static void test_refused(void **state)
 	test_tree_link("@/in/to-out", "@/out/file");
 	test_tree_link("@/in/to-missing", "@/out/new");
 	test_tree_link("@/in/circle", "circle");
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		int w = test_files_write(enclave, cases[i].path, "MINE");
 		int d = test_files_delete(enclave, cases[i].path);
 
@@ -276,7 +277,7 @@ static int write_without_tmpfile(struct corral_enclave *enclave, int before)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { .len = N(code), .filter = (void *)code };
+	struct sock_fprog program = { .len = ROWS(code), .filter = (void *)code };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ||

@@ -3,6 +3,7 @@
  * What an enclave grants, and to whom it gives way: tokens, grants, ceilings, questions. Requests
  * of the network stand for all tools, because nothing but a decision comes of them.
  */
+#include "base/array.h"
 #include "lib/enclave/test/test-common.h"
 
 #include <ctype.h>
@@ -162,7 +163,7 @@ static void test_every_operation(void **state)
 	char *before = policy_of(enclave), *after;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct corral_update u = { .size = sizeof(u) };
 
 		assert_int_equal(corral_enclave_grant(enclave, test_enclave_token, rows[i].op,
@@ -170,7 +171,7 @@ static void test_every_operation(void **state)
 			0);
 		assert_int_equal(u.changed, rows[i].part);
 	}
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		test_enclave_revoke(enclave, rows[i].op, rows[i].pattern);
 		assert_int_equal(corral_enclave_revoke(enclave, test_enclave_token, rows[i].op,
 					 rows[i].pattern, NULL, NULL),
@@ -241,7 +242,7 @@ static void test_a_failure_changes_nothing(void **state)
 	(void)state;
 	test_enclave_grant(enclave, CORRAL_NET_CONNECT, HOST);
 	before = policy_of(enclave);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		struct corral_error *e = NULL;
 		int r = corral_enclave_grant(
 			enclave, test_enclave_token, bad[i].op, bad[i].pattern, &u, &e);
@@ -255,8 +256,7 @@ static void test_a_failure_changes_nothing(void **state)
 	after = policy_of(enclave);
 	assert_string_equal(before, after);
 	assert_int_equal(check(enclave, URL), 0);
-	assert_int_equal(test_enclave_told(enclave, "policy", "failed", NULL, NULL),
-		sizeof(bad) / sizeof(bad[0]));
+	assert_int_equal(test_enclave_told(enclave, "policy", "failed", NULL, NULL), ROWS(bad));
 	corral_free(before);
 	corral_free(after);
 	corral_enclave_free(enclave);
@@ -378,7 +378,7 @@ static void test_requests(void **state)
 	unsigned blocked = 0;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		int r = corral_enclave_http_request(
 			enclave, NULL, rows[i].method, rows[i].url, NULL);
 
@@ -616,7 +616,7 @@ static void test_an_actor_has_a_size(void **state)
 	assert_int_equal(corral_enclave_http_request(enclave, NULL, "GET", URL, NULL), 0);
 	test_enclave_grant(enclave, CORRAL_FS_READ, "/etc/**");
 	test_enclave_grant(enclave, CORRAL_EXEC, "echo");
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		const struct corral_by *by = &bad[i];
 
 		assert_int_equal(
@@ -713,7 +713,7 @@ static void test_callback(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
 		struct host h = rows[i].host;
 		int first, second;
@@ -810,7 +810,7 @@ static void test_log_out_of_reach(void **state)
 	corral_free(after);
 	corral_enclave_free(enclave);
 	assert_int_equal(corral_audit_free(audit, NULL), 0);
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+	for (size_t i = 0; i < ROWS(suffixes); i++) {
 		char name[96];
 
 		(void)snprintf(name, sizeof(name), "%s%s", log, suffixes[i]);

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "lib/enclave/test/test-open.h"
 
 /* "@/in" is granted, "@/also" as well; "@/out" is not. */
@@ -63,7 +64,7 @@ static int make_tree(void **state)
 	test_tree_file("@/in/deep/file", "deep");
 	test_tree_file("@/also/file", "also");
 	test_tree_file("@/out/file", "SECRET");
-	for (size_t i = 0; i < N(links); i++)
+	for (size_t i = 0; i < ROWS(links); i++)
 		test_tree_link(links[i].path, links[i].target);
 	return 0;
 }
@@ -127,7 +128,7 @@ static void test_names(void **state)
 	memset(far, 'a', sizeof(far) - 1);
 	far[0] = '/';
 	(void)snprintf(wide, sizeof(wide), "@/in/%0300d", 0);
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		int r = test_files_read(enclave, cases[i].path, NULL);
 
 		if (r != cases[i].code)
@@ -172,7 +173,7 @@ static void test_links(void **state)
 	struct corral_enclave *enclave = test_files_enclave(usual);
 
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		char text[64] = "";
 		int r = test_files_read(enclave, cases[i].path, text);
 
@@ -219,7 +220,7 @@ static void test_nothing_told(void **state)
 	char names[256];
 
 	(void)state;
-	for (size_t i = 0; i < N(pairs); i++) {
+	for (size_t i = 0; i < ROWS(pairs); i++) {
 		for (size_t k = 0; k < 2; k++) {
 			struct corral_file file = { .size = sizeof(file) };
 
@@ -280,7 +281,7 @@ static void test_kinds(void **state)
 	(void)state;
 	assert_int_equal(mkfifo(test_tree("@/in/fifo"), 0600), 0);
 	make_socket("@/in/socket");
-	for (size_t i = 0; i < N(refused); i++) {
+	for (size_t i = 0; i < ROWS(refused); i++) {
 		assert_int_equal(test_files_read(enclave, refused[i], NULL), -ELOOP);
 		assert_non_null(strstr(test_files_message, "device"));
 		assert_int_equal(test_files_stat(enclave, refused[i], &file), 0);
@@ -320,7 +321,7 @@ static void test_size(void **state)
 
 	(void)state;
 	test_tree_file("@/in/large", "");
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		assert_int_equal(truncate(test_tree("@/in/large"), cases[i].bytes), 0);
 		assert_int_equal(test_files_read(enclave, "@/in/large", NULL), cases[i].code);
 	}
@@ -465,7 +466,7 @@ static int see(void *context, const struct corral_file *file)
 		assert_int_equal(corral_enclave_grant(seen->enclave, test_files_token,
 					 CORRAL_FS_READ, "/srv/x", NULL, NULL),
 			0);
-	return ++seen->n == (int)N(kinds);
+	return ++seen->n == (int)ROWS(kinds);
 }
 
 static void test_visit(void **state)
@@ -625,7 +626,7 @@ static int read_without_openat2(struct corral_enclave *enclave)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { .len = N(code), .filter = (void *)code };
+	struct sock_fprog program = { .len = ROWS(code), .filter = (void *)code };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
@@ -671,7 +672,7 @@ static void test_descriptors(void **state)
 	char names[256];
 
 	(void)state;
-	for (size_t i = 0; i < N(paths); i++) {
+	for (size_t i = 0; i < ROWS(paths); i++) {
 		struct corral_file file = { .size = sizeof(file) };
 
 		(void)test_files_read(enclave, paths[i], NULL);

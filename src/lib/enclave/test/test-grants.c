@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "lib/enclave/test/test-common.h"
 #include "lib/sandbox/test/test-common.h"
 
@@ -30,7 +31,7 @@ static int make_tree(void **state)
 
 	if (test_make_folder(state) < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+	for (size_t i = 0; i < ROWS(folders); i++) {
 		char path[300];
 
 		(void)snprintf(path, sizeof(path), "%s/%s", test_folder, folders[i]);

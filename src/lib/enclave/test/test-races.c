@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "lib/enclave/test/test-open.h"
 
 enum { ROUNDS = 10000, NAIVE_ROUNDS = 100000 };
@@ -297,7 +298,7 @@ static void tidy(void)
 static void test_contests(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(contests); i++) {
+	for (size_t i = 0; i < ROWS(contests); i++) {
 		tidy();
 		run(&contests[i]);
 	}

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "lib/enclave/test/test-common.h"
 #include "lib/sandbox/test/test-common.h"
 
@@ -173,7 +174,7 @@ static void test_what_a_call_may_say(void **state)
 
 	(void)state;
 	test_enclave_grant(enclave, CORRAL_EXEC, "echo");
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		const char *const env[] = { bad[i].env, NULL };
 		struct corral_call call = CORRAL_CALL;
 
@@ -328,7 +329,7 @@ static void test_a_folder_tells_nothing(void **state)
 	test_enclave_grant(enclave, CORRAL_EXEC, "echo");
 	grant_all_of(enclave, CORRAL_FS_READ, "in");
 	call.cwd = folder;
-	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+	for (size_t i = 0; i < ROWS(links); i++) {
 		struct ran ran;
 
 		assert_int_equal(symlink(links[i][1], path_of(links[i][0])), 0);
@@ -576,7 +577,7 @@ static void test_a_question_shows_what_it_is(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct corral_enclave *enclave = test_enclave(
 			"permissions:\n"
 			"  env: [\"APP_*\"]\n"

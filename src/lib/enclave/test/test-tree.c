@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "lib/enclave/test/test-tree.h"
 
 #include <fcntl.h>
@@ -45,7 +46,7 @@ const char *test_tree(const char *text)
 {
 	static char texts[8][TEST_TREE_BYTES];
 	static unsigned turn;
-	char *out = texts[turn++ % N(texts)];
+	char *out = texts[turn++ % ROWS(texts)];
 	size_t n = 0;
 
 	for (; *text; text++) {

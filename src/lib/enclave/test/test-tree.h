@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
+#include "base/array.h"
 
 enum { TEST_TREE_BYTES = 8192 };
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "lib/sandbox/test/test-common.h"
 
 static struct corral_permissions *parse(const char *text)
@@ -60,7 +61,7 @@ static void test_bad_grants(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct corral_builder *b = empty();
 
 		assert_int_equal(cases[i].call(b, cases[i].argument), cases[i].code);

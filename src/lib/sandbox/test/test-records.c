@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "lib/sandbox/test/test-common.h"
 #include "wire/frame.h"
@@ -171,7 +172,7 @@ static void on_start(const struct frame *f)
 	if (start_decode(&start, f->body, f->len, &arena) < 0 || start.n_argv < 2)
 		_exit(2);
 	(void)frame_send(CONTROL, FRAME_STARTED, f->id, NULL, 0, NULL, 0);
-	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+	for (size_t i = 0; i < ROWS(acts); i++) {
 		if (strcmp(acts[i].word, start.argv[1]) == 0)
 			acts[i].act(f->id);
 	}

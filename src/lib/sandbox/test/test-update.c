@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "lib/sandbox/test/test-common.h"
 
 /* LENT: the descriptor of an init that may be lent, or not yet. */
@@ -300,7 +301,7 @@ static void test_what_cannot_be_changes_nothing(void **state)
 	int fds = test_count_fds();
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < ROWS(wrong); i++) {
 		struct corral_permissions *p = NULL;
 		struct corral_update u = { .size = sizeof(u), .generation = 77 };
 		struct corral_error *e = NULL;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "net/dns/message.h"
 #include "net/dns/server.h"
 #include "wire/frame.h"
@@ -147,7 +148,7 @@ static struct dns_server *make_server(void)
 	int pair[2];
 
 	require(p && frame_pair(pair) == 0 && fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0);
-	for (size_t i = 0; i < sizeof(allow) / sizeof(allow[0]); i++)
+	for (size_t i = 0; i < ROWS(allow); i++)
 		require(permissions_add(p, &p->network_allow, allow[i], NULL) == 0);
 	require(policy_new(&policy, (const struct permissions *const *)&p, 1, NULL, NULL) == 0);
 	permissions_free(p);
@@ -181,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static void (*const fuzz[])(
 		const uint8_t *data, size_t size) = { fuzz_question, fuzz_answer, fuzz_server };
 
-	if (size > 0 && data[0] < sizeof(fuzz) / sizeof(fuzz[0]))
+	if (size > 0 && data[0] < ROWS(fuzz))
 		fuzz[data[0]](data + 1, size - 1);
 	return 0;
 }

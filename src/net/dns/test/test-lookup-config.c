@@ -12,8 +12,9 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "net/dns/lookup-hosts.h"
 #include "net/dns/lookup.h"
 
@@ -82,7 +83,7 @@ static void print_servers(const struct lookup_config *c, struct buffer *out)
 static void test_resolv_conf(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct lookup_config c;
 		auto_buffer got = { 0 };
 
@@ -203,7 +204,7 @@ static void test_hosts(void **state)
 	struct lookup_hosts *h = read_hosts(hosts_text, sizeof(hosts_text) - 1);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ROWS(names); i++) {
 		struct address found[4];
 		size_t n = lookup_hosts_find(h, names[i].name, found, 4);
 		auto_buffer got = { 0 };

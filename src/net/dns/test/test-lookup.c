@@ -21,7 +21,8 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "net/dns/lookup-cache.h"
 #include "net/dns/lookup-hosts.h"
 #include "net/dns/lookup.h"
@@ -527,7 +528,7 @@ static void test_one_family(void **state)
 
 	(void)state;
 	add_server(NULL);
-	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+	for (size_t i = 0; i < ROWS(answers); i++) {
 		char name[32];
 
 		(void)snprintf(name, sizeof(name), "host%zu.example", i);
@@ -727,7 +728,7 @@ static void test_next_server(void **state)
 	add_server(NULL);
 	add_server(with_both);
 	/* At once: the timeout is a minute. */
-	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+	for (size_t i = 0; i < ROWS(answers); i++) {
 		char name[32];
 
 		(void)snprintf(name, sizeof(name), "host%zu.example", i);
@@ -816,7 +817,7 @@ static void test_forged(void **state)
 
 	(void)state;
 	add_server(NULL);
-	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+	for (size_t i = 0; i < ROWS(answers); i++) {
 		char name[32];
 
 		(void)snprintf(name, sizeof(name), "host%zu.example", i);
@@ -826,7 +827,7 @@ static void test_forged(void **state)
 	/* What was said about another name was not kept. */
 	servers[0].answer = with_both;
 	expect("other.example", "2001:db8::1 192.0.2.1");
-	assert_int_equal(servers[0].asked, 2 * (sizeof(answers) / sizeof(answers[0]) + 1));
+	assert_int_equal(servers[0].asked, 2 * (ROWS(answers) + 1));
 	assert_int_equal(servers[0].streamed, 0);
 }
 

@@ -16,9 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "net/dns/message.h"
-
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 /* In a block of its own size, so that a sanitizer sees the first byte read beyond it. */
 struct message {

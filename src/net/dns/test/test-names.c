@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "net/dns/names.h"
 
 /* A policy of up to three layers. */

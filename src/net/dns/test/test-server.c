@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "net/dns/message.h"
 #include "net/dns/server.h"
 #include "wire/frame.h"

@@ -11,10 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "net/dns/synthetic.h"
-
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 /* 198.18.0.1 to 198.19.254.254. */
 enum { ALL = 130814 };

@@ -12,10 +12,9 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "net/test/test-netns.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static void test_led(void **state)
 {
@@ -32,7 +31,7 @@ static void test_led(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		auto_fd inside = netns_connect(SOCK_STREAM, cases[i].address, cases[i].port);
 		auto_fd outside = netns_accept(netns_relay[cases[i].listener]);
 		struct address want = netns_address(cases[i].address), got;

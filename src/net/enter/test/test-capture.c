@@ -15,10 +15,9 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "net/test/test-netns.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Both directions. */
 static void exchange(int a, int b)
@@ -77,11 +76,11 @@ static const uint16_t ports[] = { 1, 2, 22, 52, 54, 80, 443, 8080, 65535 };
 static void test_tcp(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(places) * N(ports); i++) {
-		const char *address = places[i / N(ports)].address;
-		uint16_t port = ports[i % N(ports)];
+	for (size_t i = 0; i < ROWS(places) * ROWS(ports); i++) {
+		const char *address = places[i / ROWS(ports)].address;
+		uint16_t port = ports[i % ROWS(ports)];
 		auto_fd inside = netns_connect(SOCK_STREAM, address, port);
-		auto_fd outside = netns_accept(netns_relay[places[i / N(ports)].tcp]);
+		auto_fd outside = netns_accept(netns_relay[places[i / ROWS(ports)].tcp]);
 		struct address got;
 		uint16_t got_port;
 
@@ -109,7 +108,7 @@ static void test_bound(void **state)
 	static const char *const from[] = { "127.0.0.1", "127.9.9.9", "198.19.255.1", "9.9.9.9" };
 
 	(void)state;
-	for (size_t i = 0; i < N(from); i++) {
+	for (size_t i = 0; i < ROWS(from); i++) {
 		union netns_name name;
 		socklen_t len = netns_name(from[i], 0, &name);
 		auto_fd inside = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -127,11 +126,11 @@ static void test_bound(void **state)
 static void test_same_port(void **state)
 {
 	static const char *const to[] = { "1.2.3.4", "1.2.3.5", "1.2.3.6" };
-	int inside[N(to)], outside[N(to)];
+	int inside[ROWS(to)], outside[ROWS(to)];
 	union netns_name name;
 
 	(void)state;
-	for (size_t i = 0; i < N(to); i++) {
+	for (size_t i = 0; i < ROWS(to); i++) {
 		socklen_t len = netns_name("198.19.255.1", 5555, &name);
 
 		inside[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -143,13 +142,13 @@ static void test_same_port(void **state)
 		assert_int_equal(connect(inside[i], &name.any, len), 0);
 		outside[i] = netns_accept(netns_relay[CAPTURE_TCP_4]);
 	}
-	for (size_t i = 0; i < N(to); i++) {
+	for (size_t i = 0; i < ROWS(to); i++) {
 		is_meant_for(outside[i], to[i], 443);
 		exchange(inside[i], outside[i]);
 	}
-	for (size_t i = 0; i < N(to); i++) {
-		fd_closep(&inside[i]);
-		fd_closep(&outside[i]);
+	for (size_t i = 0; i < ROWS(to); i++) {
+		fd_close(&inside[i]);
+		fd_close(&outside[i]);
 	}
 }
 
@@ -168,7 +167,7 @@ static void test_direct(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		auto_fd inside = netns_connect(SOCK_STREAM, cases[i].address, cases[i].port);
 		auto_fd outside = netns_accept(netns_relay[cases[i].listener]);
 		struct address a;
@@ -199,9 +198,9 @@ static void test_servers(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < 2 * N(cases); i++) {
-		int type = i < N(cases) ? SOCK_STREAM : SOCK_DGRAM;
-		size_t c = i % N(cases);
+	for (size_t i = 0; i < 2 * ROWS(cases); i++) {
+		int type = i < ROWS(cases) ? SOCK_STREAM : SOCK_DGRAM;
+		size_t c = i % ROWS(cases);
 		uint16_t port;
 		auto_fd server = netns_serve(type, cases[c].bound, cases[c].port, &port);
 
@@ -227,7 +226,7 @@ static void test_port_of_server(void **state)
 	uint16_t port;
 
 	(void)state;
-	for (size_t i = 0; i < N(bound); i++) {
+	for (size_t i = 0; i < ROWS(bound); i++) {
 		auto_fd server = netns_serve(SOCK_STREAM, bound[i], 443, &port);
 		auto_fd udp = netns_serve(SOCK_DGRAM, bound[i], 443, &port);
 		auto_fd inside = netns_connect(SOCK_STREAM, "1.2.3.4", 443);
@@ -264,7 +263,7 @@ static const struct {
 static void test_dns_udp(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(servers); i++) {
+	for (size_t i = 0; i < ROWS(servers); i++) {
 		auto_fd inside = netns_connect(SOCK_DGRAM, servers[i].address, 53);
 		int outside = netns_relay[servers[i].udp];
 		union netns_name from;
@@ -283,7 +282,7 @@ static void test_dns_udp(void **state)
 static void test_dns_tcp(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(servers); i++) {
+	for (size_t i = 0; i < ROWS(servers); i++) {
 		auto_fd inside = netns_connect(SOCK_STREAM, servers[i].address, 53);
 		auto_fd outside = netns_accept(netns_relay[servers[i].tcp]);
 
@@ -312,10 +311,10 @@ static void test_udp(void **state)
 	static const char data[65000];
 
 	(void)state;
-	for (size_t i = 0; i < N(places) * N(ports); i++) {
-		const char *address = places[i / N(ports)].address;
-		uint16_t port = ports[i % N(ports)];
-		enum capture_socket outside = places[i / N(ports)].udp;
+	for (size_t i = 0; i < ROWS(places) * ROWS(ports); i++) {
+		const char *address = places[i / ROWS(ports)].address;
+		uint16_t port = ports[i % ROWS(ports)];
+		enum capture_socket outside = places[i / ROWS(ports)].udp;
 		auto_fd inside = netns_connect(SOCK_DGRAM, address, port);
 		auto_fd unconnected = socket(outside == CAPTURE_UDP_4 ? AF_INET : AF_INET6,
 			SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -378,7 +377,7 @@ static void test_backlog(void **state)
 		assert_int_equal(port, 1000 + i);
 	}
 	for (size_t i = 0; i < MANY; i++)
-		fd_closep(&inside[i]);
+		fd_close(&inside[i]);
 }
 
 static void test_flags(void **state)

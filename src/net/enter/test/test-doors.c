@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/array.h"
 #include "net/enter/doors.h"
 #include "wire/frame.h"
 
@@ -64,7 +65,7 @@ static int welcome(int fd)
 
 static void close_now(int *fd)
 {
-	fd_closep(fd);
+	fd_close(fd);
 	*fd = -1;
 }
 
@@ -297,7 +298,7 @@ static void test_visitors_max(void **state)
 		hear(served, "me");
 	}
 	for (size_t i = 0; i < ROWS(clients); i++)
-		fd_closep(&clients[i]);
+		fd_close(&clients[i]);
 }
 
 /* Out of descriptors: whoever knocks waits, and so does the loop. */

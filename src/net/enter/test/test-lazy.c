@@ -12,7 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "net/enter/capture.h"
 #include "net/dns/server.h"
 #include "net/enter/listeners.h"

@@ -11,10 +11,9 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "net/test/test-netns.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static struct capture_datagram datagram(const char *from, const char *to)
 {
@@ -154,12 +153,12 @@ static void test_answer(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (char)(i * 7 + i / 251);
-	for (size_t i = 0; i < 2 * N(cases); i++) {
+	for (size_t i = 0; i < 2 * ROWS(cases); i++) {
 		auto_fd client = open_client(i / 2);
 		struct capture_datagram d;
 
 		ask(client, i / 2, i % 2, &d);
-		for (size_t s = 0; s < N(sizes); s++) {
+		for (size_t s = 0; s < ROWS(sizes); s++) {
 			assert_int_equal(
 				packet_send_udp(netns_relay + CAPTURE_RAW_4, &d, data, sizes[s]),
 				0);
@@ -171,7 +170,7 @@ static void test_answer(void **state)
 static void test_unreachable(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		auto_fd client = open_client(i);
 		struct capture_datagram d;
 		char text[8];

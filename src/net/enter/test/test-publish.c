@@ -22,7 +22,8 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/array.h"
+#include "base/fd.h"
 #include "jail/loopback.h"
 #include "jail/userns.h"
 #include "net/enter/publish.h"
@@ -93,8 +94,8 @@ static void end(struct world *w)
 	recorder_free(w->recorder);
 	pump_room_free(w->room);
 	loop_free(w->loop);
-	fd_closep(&w->records[0]);
-	fd_closep(&w->records[1]);
+	fd_close(&w->records[0]);
+	fd_close(&w->records[1]);
 }
 
 static void read_records(struct world *w)
@@ -327,7 +328,7 @@ static void unread(struct world *w, int client, int peer)
 
 static void (*const ends[])(struct world *w, int client, int peer) = { client_closes, server_closes,
 	client_resets, server_resets, half, half_of_server, unread };
-enum { N_ENDS = sizeof(ends) / sizeof(ends[0]) };
+enum { N_ENDS = ROWS(ends) };
 
 /* One socket, over and over, after every end of every other. */
 static void check_reuse(const char *address, size_t n_v4, size_t n_v6)

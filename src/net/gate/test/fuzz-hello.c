@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "net/gate/host-text.h"
 #include "net/gate/tls-hello.h"
 
@@ -120,7 +121,7 @@ static void check_records(const uint8_t *data, size_t size, const struct tls_hel
 	static const size_t records[] = { 1, 2, 7, 100, 16384 };
 	size_t n = join(message, data, size);
 
-	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
+	for (size_t i = 0; i < ROWS(records); i++) {
 		size_t len = split(again, message, n, records[i]);
 		struct tls_hello other;
 		int r = parse_copy(&other, again, len);

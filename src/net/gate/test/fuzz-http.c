@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "net/gate/http-head.h"
 #include "net/gate/http-requests.h"
@@ -155,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size--;
 	feed_all(&whole, data, size, SIZE_MAX);
 	check_looks(data, size, whole.judged > 0);
-	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+	for (size_t i = 0; i < ROWS(pieces); i++) {
 		struct run run = {
 			.accepts = whole.accepts, .refuses = whole.refuses, .skips = i % 2
 		};

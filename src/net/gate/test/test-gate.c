@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "net/gate/gate.h"
 
 struct line {
@@ -78,10 +79,10 @@ static void end_line(struct line *l)
 		pump_stop(&l->pump);
 	gate_deinit(&l->gate);
 	policy_free(l->policy);
-	fd_closep(&l->near);
-	fd_closep(&l->inner);
-	fd_closep(&l->outer);
-	fd_closep(&l->far);
+	fd_close(&l->near);
+	fd_close(&l->inner);
+	fd_close(&l->outer);
+	fd_close(&l->far);
 }
 
 static int setup(void **state)

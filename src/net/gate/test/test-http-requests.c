@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "net/gate/http-head.h"
 #include "net/gate/http-requests.h"
@@ -350,13 +351,13 @@ static void check_streams(const struct stream *s, size_t n)
 static void test_good(void **state)
 {
 	(void)state;
-	check_streams(good, sizeof(good) / sizeof(good[0]));
+	check_streams(good, ROWS(good));
 }
 
 static void test_bad(void **state)
 {
 	(void)state;
-	check_streams(bad, sizeof(bad) / sizeof(bad[0]));
+	check_streams(bad, ROWS(bad));
 }
 
 static void test_refused(void **state)
@@ -371,7 +372,7 @@ static void test_refused(void **state)
 #undef OTHER
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+	for (size_t i = 0; i < ROWS(streams); i++) {
 		check_stream(&streams[i], SIZE_MAX, "b");
 		check_stream(&streams[i], 1, "b");
 	}
@@ -441,7 +442,7 @@ static const struct {
 static void test_upgrade_accepted(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(upgrades) / sizeof(upgrades[0]); i++) {
+	for (size_t i = 0; i < ROWS(upgrades); i++) {
 		const uint8_t *data = (const uint8_t *)upgrades[i].bytes;
 		size_t len = upgrades[i].len, stops = upgrades[i].stops;
 		struct judge_log log = { 0 };
@@ -529,7 +530,7 @@ static void test_head(void **state)
 	static const uint8_t big[HTTP_HEAD_MAX + 1];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+	for (size_t i = 0; i < ROWS(heads); i++) {
 		int r = http_head_parse(&head, (const uint8_t *)heads[i].bytes, heads[i].len);
 
 		if (r != heads[i].want)
@@ -648,7 +649,7 @@ static void test_looks(void **state)
 	static uint8_t line[8193];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+	for (size_t i = 0; i < ROWS(looks); i++) {
 		enum http_looks got =
 			http_requests_looks((const uint8_t *)looks[i].bytes, looks[i].len);
 

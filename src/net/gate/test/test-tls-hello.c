@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "net/gate/tls-hello.h"
 
 /* As OpenSSL 3 sends it for API.Example.com, with TLS 1.2 at most. */
@@ -153,7 +154,7 @@ static int parse(struct tls_hello *ret, const uint8_t *data, size_t len)
 static void test_extensions(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(hellos) / sizeof(hellos[0]); i++) {
+	for (size_t i = 0; i < ROWS(hellos); i++) {
 		struct tls_hello h, before;
 		struct made m;
 		int r;
@@ -201,7 +202,7 @@ static const struct {
 static void test_changes(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+	for (size_t i = 0; i < ROWS(changes); i++) {
 		struct tls_hello h;
 		struct made m;
 		int r;
@@ -230,7 +231,7 @@ static const struct {
 static void test_lists(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+	for (size_t i = 0; i < ROWS(lists); i++) {
 		struct tls_hello h;
 		struct made m;
 		int r;
@@ -262,7 +263,7 @@ static void test_early(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++) {
+	for (size_t i = 0; i < ROWS(early); i++) {
 		struct tls_hello h;
 		int r = parse(&h, (const uint8_t *)early[i].bytes, early[i].len);
 
@@ -409,7 +410,7 @@ static void test_name_lengths(void **state)
 		{ 61, 253, 0 }, { 61, 254, -EINVAL }, { 61, 255, -EINVAL }, { 61, 300, -EINVAL } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ROWS(names); i++) {
 		struct tls_hello h;
 		struct made e = { .len = 0 }, m;
 		int r;
@@ -469,7 +470,7 @@ static const struct {
 static void test_answers(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+	for (size_t i = 0; i < ROWS(answers); i++)
 		assert_int_equal(
 			tls_answer_parse((const uint8_t *)answers[i].bytes, answers[i].len),
 			answers[i].want);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "policy/algebra/algebra.h"
 #include "policy/algebra/meet.h"
 

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "policy/match/automaton.h"
 #include "policy/match/dfa.h"
 #include "policy/algebra/product.h"

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "policy/algebra/subset.h"
 
 static void compare(struct subset *s, const char *a, const char *b)

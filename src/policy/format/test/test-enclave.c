@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "policy/format/test/test-manifest.h"
 
 #define ROOT(pattern) "fs:\n  read:\n    - " pattern "\n  write:\n    - " pattern "\nexec: []\n"

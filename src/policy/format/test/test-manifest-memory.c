@@ -8,6 +8,7 @@
  */
 #include "policy/format/test/test-manifest.h"
 
+#include "base/array.h"
 #include "policy/format/mode.h"
 
 /* Calls until one fails; -1: none will. */

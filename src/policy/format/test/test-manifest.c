@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which format it is, and the formats of skills. The others have files of their own. */
+#include "base/array.h"
 #include "policy/format/test/test-manifest.h"
 
 static void test_kinds(void **state)

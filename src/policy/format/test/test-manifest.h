@@ -21,8 +21,6 @@
 #include "policy/format/manifest.h"
 #include "policy/format/permissions-text.h"
 
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
-
 /* A document that is read, and what its permissions are in canonical YAML. */
 struct reading {
 	const char *text, *expected;

@@ -9,11 +9,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/format/mode.h"
 #include "policy/format/permissions-text.h"
-
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static const char confined[] = "fs:\n"
 			       "  read:\n"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "policy/format/test/test-manifest.h"
 
 /* clang-format off */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/format/test/test-manifest.h"
 
+#include "base/array.h"
 #include "policy/policy.h"
 
 /* One pattern in a rule with one operation, and the patterns it becomes. */

@@ -8,10 +8,9 @@
 
 #include <errno.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/format/unit.h"
-
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 struct amount {
 	const char *text;

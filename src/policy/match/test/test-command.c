@@ -8,10 +8,9 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/match/command.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A pattern as fields: "name|path PROGRAM [ARG]… +|." (+: more may follow, .: exactly these). */
 static void describe(const struct command_pattern *p, struct buffer *out)
@@ -65,7 +64,7 @@ static const struct {
 static void test_good(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(good); i++) {
+	for (size_t i = 0; i < ROWS(good); i++) {
 		auto_arena a = { 0 };
 		auto_buffer fields = { 0 }, again = { 0 }, text = { 0 };
 		struct command_pattern p, q;
@@ -109,7 +108,7 @@ static void test_bad(void **state)
 	const struct location loc = { "policy.yaml", 3, 7 };
 
 	(void)state;
-	for (size_t i = 0; i < N(bad); i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		auto_arena a = { 0 };
 		struct command_pattern p = { .n_args = 42 };
 		struct error e;
@@ -127,7 +126,7 @@ static void test_out_of_memory(void **state)
 	static const size_t budgets[] = { 8, 24, 40, 64 };
 
 	(void)state;
-	for (size_t i = 0; i < N(budgets); i++) {
+	for (size_t i = 0; i < ROWS(budgets); i++) {
 		auto_arena a = { .budget = budgets[i] };
 		struct command_pattern p;
 		int r = command_pattern_parse(&p, &a, "program argument", NULL, NULL);
@@ -172,7 +171,7 @@ static size_t count(const char *const *args)
 static void test_matches(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < N(matches); i++) {
+	for (size_t i = 0; i < ROWS(matches); i++) {
 		auto_arena a = { 0 };
 		struct command_pattern p;
 
@@ -205,9 +204,9 @@ static const struct {
 static void test_meet(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < 2 * N(meets); i++) {
-		const bool swap = i >= N(meets);
-		const size_t k = i % N(meets);
+	for (size_t i = 0; i < 2 * ROWS(meets); i++) {
+		const bool swap = i >= ROWS(meets);
+		const size_t k = i % ROWS(meets);
 		auto_arena arena = { 0 };
 		auto_buffer text = { 0 };
 		struct command_pattern a, b, m = { .program = "git", .is_name = true };

@@ -10,11 +10,10 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/match/glob-expand.h"
 #include "policy/match/glob.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool matches(const char *pattern, const char *path)
 {
@@ -81,7 +80,7 @@ static void test_matching(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		for (int want = 0; want < 2; want++) {
 			char *list = strdup(want ? rows[i].yes : rows[i].no), *save = NULL;
 
@@ -126,7 +125,7 @@ static void test_refusals(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_arena a = { 0 };
 		struct location where = { "p.yaml", 3, 7 };
 		struct error e = { 0 };
@@ -177,7 +176,7 @@ static void test_kinds(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_arena a = { 0 };
 		struct glob g;
 
@@ -216,7 +215,7 @@ static void test_printing(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_arena a = { 0 };
 		auto_buffer once = { 0 }, twice = { 0 };
 		struct glob g;
@@ -284,7 +283,7 @@ static const char *word(const char *s, char *out)
 
 static bool expected_difference(const char *text, const char *pattern)
 {
-	for (size_t i = 0; i < N(differs); i++) {
+	for (size_t i = 0; i < ROWS(differs); i++) {
 		if (strcmp(differs[i].text, text) == 0 && strcmp(differs[i].pattern, pattern) == 0)
 			return true;
 	}

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "policy/match/pathset.h"
@@ -29,7 +30,7 @@ static void random_pattern(struct buffer *out)
 	unsigned n = 1 + pick(5);
 
 	for (unsigned i = 0; i < n; i++)
-		buffer_printf(out, "/%s", parts[pick(sizeof(parts) / sizeof(parts[0]))]);
+		buffer_printf(out, "/%s", parts[pick(ROWS(parts))]);
 }
 
 static void random_path(struct buffer *out)
@@ -38,7 +39,7 @@ static void random_path(struct buffer *out)
 	unsigned n = pick(6);
 
 	for (unsigned i = 0; i < n; i++)
-		buffer_printf(out, "/%s", parts[pick(sizeof(parts) / sizeof(parts[0]))]);
+		buffer_printf(out, "/%s", parts[pick(ROWS(parts))]);
 	if (n == 0)
 		buffer_addc(out, '/');
 }

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "policy/network/host.h"
 #include "policy/network/hostset.h"
 #include "policy/network/idna.h"

@@ -2,6 +2,7 @@
 /* Targets as a hostile program would spell them, and what they mean. */
 #include "policy/network/test/test-host.h"
 
+#include "base/array.h"
 #include "policy/network/host.h"
 
 static const struct {

@@ -3,6 +3,7 @@
  */
 #include "policy/network/test/test-host.h"
 
+#include "base/array.h"
 #include "policy/network/host.h"
 
 static struct host_pattern pattern(struct arena *a, const char *text)

@@ -19,7 +19,6 @@
 
 /* A text that may hold NULs, with its length. */
 #define TEXT(literal) (literal), sizeof(literal) - 1
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 /* Compares two texts, and says which row of a table it was about. */
 static inline void check_text(const char *row, const char *got, const char *want)

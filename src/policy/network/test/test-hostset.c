@@ -7,6 +7,7 @@
  */
 #include "policy/network/test/test-host.h"
 
+#include "base/array.h"
 #include "policy/network/host.h"
 #include "policy/network/hostset.h"
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "policy/network/host.h"
 #include "policy/network/idna-library.h"
 #include "policy/network/idna.h"

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "codec/json.h"
@@ -53,7 +55,7 @@ static const struct {
 /* The reason why a valid input is refused, or NULL. */
 static const char *reason_to_refuse(const char *input, size_t len)
 {
-	for (size_t i = 0; i < sizeof(stricter) / sizeof(stricter[0]); i++)
+	for (size_t i = 0; i < ROWS(stricter); i++)
 		if (strlen(stricter[i].input) == len && memcmp(stricter[i].input, input, len) == 0)
 			return stricter[i].reason;
 	return NULL;

@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "jail/probe/probe.h"
 #include "policy/permissions.h"
 #include "policy/policy.h"

@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "jail/probe/probe.h"
 #include "policy/permissions.h"
 #include "policy/policy.h"
@@ -304,8 +304,8 @@ static void ends_with_its_holder(void **state)
 	assert_int_equal(kill(holder, SIGKILL), 0);
 	await_end(pidfd);
 	assert_int_equal(waitpid(holder, NULL, 0), holder);
-	fd_closep(&ends[0]);
-	fd_closep(&ends[1]);
+	fd_close(&ends[0]);
+	fd_close(&ends[1]);
 	tear_down(&s);
 }
 

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "warden/session/session.h"
 #include "warden/test/test-box.h"
@@ -106,7 +107,7 @@ static void sees(void **state)
 		struct seen seen = { 0 };
 		struct session *s = box_open(&p, &seen, single);
 
-		for (size_t i = 0; i < sizeof(sights) / sizeof(sights[0]); i++) {
+		for (size_t i = 0; i < ROWS(sights); i++) {
 			if (single && i > 0) {
 				session_free(s);
 				s = box_open(&p, &seen, true);

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "warden/test/test-box.h"
 
@@ -112,7 +113,7 @@ static void comes_back(void **state)
 	cover_make(&c);
 	s = box_open(&c.plan, &seen, false);
 	for (size_t round = 0; round < 3; round++)
-		for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		for (size_t i = 0; i < ROWS(ways); i++) {
 			ways[i](&c);
 			check(s, &seen, &c);
 		}

@@ -31,6 +31,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "warden/session/witness.h"
@@ -433,7 +434,7 @@ static int with_own_filter(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EDOM),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+	struct sock_fprog program = { ROWS(code), code };
 
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
 		return 1;

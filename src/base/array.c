@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+void *array_grow(void *items, size_t n, size_t *cap, size_t item_size)
+{
+	size_t more = *cap ? *cap * 2 : 8;
+	void *grown;
+
+	if (n < *cap)
+		return items;
+	if (*cap > SIZE_MAX / 2)
+		return NULL;
+	grown = reallocarray(items, more, item_size);
+	if (grown)
+		*cap = more;
+	return grown;
+}

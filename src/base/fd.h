@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* Descriptors and who owns them. -1 is none. */
+#include <unistd.h>
+
+/* Closes *fd, if there is one, and forgets it: a second call does nothing. */
+static inline void fd_close(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+/* Gives the descriptor away. */
+static inline int fd_take(int *fd)
+{
+	int r = *fd;
+
+	*fd = -1;
+	return r;
+}
+/* Some are only held, and never named again. */
+#define auto_fd __attribute__((cleanup(fd_close), unused)) int
