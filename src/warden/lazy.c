@@ -42,10 +42,8 @@ static int send_portion(struct portion *p)
 {
 	int r = sockets_send(p->socket, SOCKETS_LISTENER, p->fds, p->next);
 
-	for (size_t i = 0; i < p->next; i++) {
+	for (size_t i = 0; i < p->next; i++)
 		fd_close(&p->fds[i]);
-		p->fds[i] = -1;
-	}
 	p->n = 0;
 	return r;
 }
@@ -57,44 +55,24 @@ static int lazy_add(struct portion *p, int fd)
 	return p->n == FRAME_FDS_MAX ? send_portion(p) : 0;
 }
 
-static int send_literals(struct portion *p, const struct plan *plan, struct error *e)
+static int send_listeners(int socket, const struct plan *plan, struct error *e)
 {
-	int r = 0;
+	struct portion p = { .socket = socket };
+	int r = 0, also;
 
 	for (size_t i = 0; r == 0 && i < plan->n_literals; i++) {
 		int fd = -1;
 
 		r = open_literal(&plan->literals[i], &fd, e);
 		if (r == 0)
-			r = lazy_add(p, fd);
+			r = lazy_add(&p, fd);
 	}
-	return r;
-}
-
-/* Without IPv6 there are those of IPv4 alone. */
-static int send_pool(struct portion *p, size_t n)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < 2 * n; i++) {
+	/* Without IPv6 there are those of IPv4 alone. */
+	for (size_t i = 0; r == 0 && i < 2 * plan->n_listeners; i++) {
 		int fd = capture_listener(i % 2 ? AF_INET6 : AF_INET);
 
-		if (fd < 0 && i % 2 == 0)
-			r = fd;
-		else
-			r = lazy_add(p, fd);
+		r = fd < 0 && i % 2 == 0 ? fd : lazy_add(&p, fd);
 	}
-	return r;
-}
-
-static int send_listeners(int socket, const struct plan *plan, struct error *e)
-{
-	struct portion p = { .socket = socket };
-	int r = send_literals(&p, plan, e);
-	int also;
-
-	if (r == 0)
-		r = send_pool(&p, plan->n_listeners);
 	also = send_portion(&p);
 	return r < 0 ? r : also;
 }

@@ -71,7 +71,6 @@ void lease_drop(struct lease *l)
 {
 	fd_close(&l->socket);
 	fd_close(&l->pidfd);
-	l->socket = l->pidfd = -1;
 	l->id = 0;
 	set_timer(l, 0);
 }

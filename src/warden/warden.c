@@ -18,23 +18,28 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/fd.h"
-#include "jail/plan/plan.h"
+#include "base/file.h"
 #include "host/resolver.h"
+#include "jail/landlock.h"
 #include "jail/limits/rlimits.h"
+#include "jail/plan/plan.h"
+#include "jail/privilege.h"
+#include "jail/seccomp/seccomp.h"
+#include "policy/format/manifest.h"
+#include "policy/network/idna-library.h"
 #include "policy/policy.h"
 #include "warden/lease.h"
 #include "warden/outbox.h"
-#include "warden/self.h"
 #include "warden/session/session.h"
-#include "warden/source.h"
 #include "wire/change.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/record.h"
 #include "wire/report.h"
 
-enum { CONTROL = 3, LAYERS_MAX = 64 };
+enum { CONTROL = 3, LAYERS_MAX = 64, TEXT_MAX = 8 << 20 };
 
 struct warden {
 	struct frame configuration; /* its body holds the values of the variables */
@@ -264,6 +269,73 @@ static void warden_serve(struct warden *w)
 	}
 }
 
+/* The policy. */
+
+/* The writer must not be able to change it after it was checked. */
+static bool source_is_sealed(int fd)
+{
+	const int wanted = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & wanted) == wanted;
+}
+
+static int read_descriptor(const char *text, struct buffer *out, struct error *e)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+	auto_fd fd =
+		*end == '\0' && end != text && number > 2 && number < 1 << 20 ? (int)number : -1;
+	int r;
+
+	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
+		return error_set(e, -EBADF, NULL, "CORRAL_POLICY_FD is no open descriptor");
+	if (!source_is_sealed(fd))
+		return error_set(e, -EPERM, NULL,
+			"what CORRAL_POLICY_FD names is not sealed against changes");
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return error_set(e, -errno, NULL, "CORRAL_POLICY_FD: %s", strerror(errno));
+	r = file_read_fd(fd, TEXT_MAX, out);
+	return r < 0 ? error_set(e, r, NULL, "CORRAL_POLICY_FD: %s", strerror(-r)) : 0;
+}
+
+/*
+ * Where the permissions come from (docs/protocol.md): a sealed memfd, a file, or a variable,
+ * whichever is named first; if none is, everything is denied. A source that is named but of no use
+ * is an error.
+ */
+static int source_read(struct permissions **ret, struct error *e)
+{
+	const char *fd = getenv("CORRAL_POLICY_FD");
+	const char *path = getenv("CORRAL_POLICY_FILE");
+	const char *inline_text = getenv("CORRAL_POLICY");
+	const char *name = "policy";
+	struct manifest m = { 0 };
+	auto_buffer text = { 0 };
+	int r = 0;
+
+	if (!fd && !path && !inline_text) {
+		*ret = permissions_new();
+		return *ret ? 0 : error_no_memory(e);
+	}
+	if (fd)
+		r = read_descriptor(fd, &text, e);
+	else if (path)
+		r = path[0] == '/' ? file_read(name = path, TEXT_MAX, &text) : -EINVAL;
+	else
+		buffer_adds(&text, inline_text);
+	if (r < 0 && !fd)
+		return error_set(e, r, NULL, "CORRAL_POLICY_FILE: %s: %s", path, strerror(-r));
+	if (r == 0 && text.failed)
+		r = error_no_memory(e);
+	if (r == 0)
+		r = manifest_read(&m, path ? MANIFEST_UNKNOWN : MANIFEST_PERMISSIONS, name,
+			buffer_text(&text), text.len, e);
+	if (r == 0)
+		*ret = m.permissions;
+	return r;
+}
+
 /* Building. */
 
 static int warden_configure(struct warden *w, struct error *e)
@@ -335,6 +407,57 @@ static int warden_build(struct warden *w, struct error *e)
 	if (r == 0)
 		r = warden_compile(w, e);
 	return r < 0 ? r : session_build(w->session, w->plan, &handler, e);
+}
+
+static const struct {
+	const char *path;
+	unsigned access;
+} kept[] = {
+	{ "/proc/self", LANDLOCK_READ },
+	{ "/sys/fs/cgroup", LANDLOCK_READ | LANDLOCK_WRITE },
+};
+
+static int self_make_rules(int *ret)
+{
+	int version = landlock_version();
+	auto_fd rules = version < 0 ? version : landlock_new(version, false);
+
+	if (rules < 0)
+		return rules;
+	for (size_t i = 0; i < ROWS(kept); i++) {
+		auto_fd fd = open(kept[i].path, O_PATH | O_CLOEXEC);
+		int r = fd < 0 ? 0 : landlock_grant(rules, version, fd, kept[i].access);
+
+		if (r < 0)
+			return r;
+	}
+	*ret = fd_take(&rules);
+	return 0;
+}
+
+/*
+ * The warden's own walls. Once the session stands it needs its sockets, its watch, and its cgroups:
+ * no other file, no program, no capability, none of the calls that commands do not get either.
+ */
+static int self_confine(struct error *e)
+{
+	auto_fd rules = -1;
+	int r = self_make_rules(&rules);
+
+	/* A name that is not ASCII would make the policy load a library, from files. */
+	idna_library_forgo();
+	if (r == 0)
+		r = privilege_renounce();
+	if (r == 0)
+		r = landlock_enter(rules);
+	if (r == 0)
+		r = seccomp_base(&(struct seccomp_options){ .no_memfd_exec = true });
+	if (r == 0)
+		r = seccomp_close();
+	if (r == 0)
+		r = privilege_hide();
+	return r < 0 ? error_set(e, r, NULL, "the warden cannot confine itself: %s", strerror(-r))
+		     : 0;
 }
 
 /* The host need not wait for the warden's own walls; before it is heard, they stand. */

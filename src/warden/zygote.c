@@ -25,7 +25,7 @@
 #include "jail/tree.h"
 #include "jail/userns.h"
 #include "net/enter/capture.h"
-#include "warden/cmdline.h"
+#include "warden/inherited.h"
 #include "warden/init.h"
 #include "warden/lazy.h"
 #include "warden/session/watch.h"
@@ -56,9 +56,8 @@ int zygote_namespaces(void)
  * Dies with its parent. Should the parent be dead already, the other end of the socket is closed,
  * and the first frame_receive() tells so.
  */
-static int zygote_follow(struct setup *s)
+static int zygote_follow(void)
 {
-	(void)s;
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
 }
 
@@ -74,21 +73,12 @@ static int take_socket(struct setup *s)
 		if (dup2(null, i) < 0)
 			return -errno;
 	fd_close(&null);
-	null = -1;
 	return syscall(SYS_close_range, SOCKET + 1U, ~0U, 0U) < 0 ? -errno : 0;
 }
 
-/* All commands' inits are copies of this process. */
-static int erase_words(struct setup *s)
-{
-	(void)s;
-	return cmdline_erase();
-}
-
 /* Of the host's session: its terminal, and the keys that it holds. */
-static int detach(struct setup *s)
+static int detach(void)
 {
-	(void)s;
 	if (setsid() < 0)
 		return -errno;
 	/* Kernels without keys have none to take along. */
@@ -116,18 +106,11 @@ static int raise_loopback(struct setup *s)
 	return s->zygote->own_network ? loopback_up() : 0;
 }
 
-static int name_host(struct setup *s)
+static int name_host(void)
 {
 	static const char name[] = "corral";
 
-	(void)s;
 	return sethostname(name, sizeof(name) - 1) < 0 ? -errno : 0;
-}
-
-static int seal_users(struct setup *s)
-{
-	(void)s;
-	return userns_seal();
 }
 
 /* A mask that slipped off is put back here, and appears in the namespaces of all commands. */
@@ -173,14 +156,6 @@ static int send_inner(const struct setup *s)
 	return r;
 }
 
-static struct capture_ports ports_of(const struct plan_range *r)
-{
-	return (struct capture_ports){ .lo = r->lo,
-		.hi = r->hi,
-		.v4 = r->families & PLAN_FAMILY_4,
-		.v6 = r->families & PLAN_FAMILY_6 };
-}
-
 /* The sockets go to the relay; none of them stays where commands come from. */
 static int capture_network(struct setup *s)
 {
@@ -193,8 +168,14 @@ static int capture_network(struct setup *s)
 		return 0;
 	if (!s->zygote->own_network)
 		return -EINVAL;
-	for (size_t i = 0; i < s->plan->n_loopback; i++)
-		ports[i] = ports_of(&s->plan->loopback[i]);
+	for (size_t i = 0; i < s->plan->n_loopback; i++) {
+		const struct plan_range *range = &s->plan->loopback[i];
+
+		ports[i] = (struct capture_ports){ .lo = range->lo,
+			.hi = range->hi,
+			.v4 = range->families & PLAN_FAMILY_4,
+			.v6 = range->families & PLAN_FAMILY_6 };
+	}
 	r = capture_open(&o, sockets, &s->error);
 	if (r == -EOPNOTSUPP)
 		r = lazy_capture(SOCKET, s->plan, sockets, &s->error);
@@ -226,30 +207,12 @@ static int enter_tree(struct setup *s)
 	return tree_enter(&s->tree, s->plan, &s->error);
 }
 
-static int limit_cores(struct setup *s)
-{
-	(void)s;
-	return rlimits_no_core();
-}
-
-static int reduce(struct setup *s)
-{
-	(void)s;
-	return privilege_reduce();
-}
-
 static int filter(struct setup *s)
 {
 	const struct seccomp_options o = { .no_memfd_exec = s->plan->exec_listed,
 		.listener = s->zygote->explain };
 
 	return seccomp_base(&o);
-}
-
-static int zygote_hide(struct setup *s)
-{
-	(void)s;
-	return privilege_hide();
 }
 
 /*
@@ -259,26 +222,28 @@ static int zygote_hide(struct setup *s)
 static const struct {
 	const char *what;
 	int (*run)(struct setup *s);
+	int (*plain)(void); /* instead: it needs to know nothing */
 } steps[] = {
-	{ "follow the warden", zygote_follow },
-	{ "close descriptors", take_socket },
-	{ "forget the command line", erase_words },
-	{ "start a session", detach },
-	{ "map the user into a new user namespace", map_user },
-	{ "make namespaces", leave_namespaces },
-	{ "bring up the loopback interface", raise_loopback },
-	{ "set the host name", name_host },
-	{ "forbid further user namespaces", seal_users },
-	{ "receive the plan", receive_plan },
-	{ "capture the network", capture_network },
-	{ "watch files", watch_covers },
-	{ "build the file tree", enter_tree },
-	{ "hand over sockets", hand_over_sockets },
-	{ "share the mounts", share_mounts },
-	{ "switch off core files", limit_cores },
-	{ "give up capabilities", reduce },
-	{ "install the filter of system calls", filter },
-	{ "hide from other processes", zygote_hide },
+	{ "follow the warden", .plain = zygote_follow },
+	{ "close descriptors", .run = take_socket },
+	/* All commands' inits are copies of this process. */
+	{ "forget the command line", .plain = inherited_erase_words },
+	{ "start a session", .plain = detach },
+	{ "map the user into a new user namespace", .run = map_user },
+	{ "make namespaces", .run = leave_namespaces },
+	{ "bring up the loopback interface", .run = raise_loopback },
+	{ "set the host name", .plain = name_host },
+	{ "forbid further user namespaces", .plain = userns_seal },
+	{ "receive the plan", .run = receive_plan },
+	{ "capture the network", .run = capture_network },
+	{ "watch files", .run = watch_covers },
+	{ "build the file tree", .run = enter_tree },
+	{ "hand over sockets", .run = hand_over_sockets },
+	{ "share the mounts", .run = share_mounts },
+	{ "switch off core files", .plain = rlimits_no_core },
+	{ "give up capabilities", .plain = privilege_reduce },
+	{ "install the filter of system calls", .run = filter },
+	{ "hide from other processes", .plain = privilege_hide },
 };
 
 static void tell_failure(int error, const struct error *e)
@@ -293,7 +258,7 @@ static void tell_failure(int error, const struct error *e)
 static int zygote_set_up(struct setup *s)
 {
 	for (size_t i = 0; i < ROWS(steps); i++) {
-		int r = steps[i].run(s);
+		int r = steps[i].run ? steps[i].run(s) : steps[i].plain();
 
 		if (r < 0 && s->error.text[0] == '\0')
 			(void)error_set(
@@ -302,14 +267,6 @@ static int zygote_set_up(struct setup *s)
 			return r;
 	}
 	return 0;
-}
-
-/* What the host ignores or handles is not a program's business: all start with the defaults. */
-static void zygote_reset_signals(void)
-{
-	for (int s = 1; s < NSIG; s++)
-		if (s != SIGKILL && s != SIGSTOP)
-			(void)signal(s, SIG_DFL);
 }
 
 /* Signals of inits are of no interest; those of an init's children are its own to wait for. */
@@ -362,13 +319,6 @@ static _Noreturn void become_init(const struct plan *plan, int socket)
 	init_run(&init);
 }
 
-/* clone() without memory of its own: the child is a copy, as after fork(). */
-static pid_t clone_init(int *ret_pidfd)
-{
-	return (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD, NULL,
-		ret_pidfd, NULL, NULL);
-}
-
 static int spawn(const struct plan *plan)
 {
 	int pair[2];
@@ -380,7 +330,9 @@ static int spawn(const struct plan *plan)
 
 	if (r < 0)
 		return r;
-	pid = clone_init(&pidfd);
+	/* Without memory of its own: the child is a copy, as after fork(). */
+	pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD, NULL,
+		&pidfd, NULL, NULL);
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
@@ -388,17 +340,10 @@ static int spawn(const struct plan *plan)
 	return frame_send(SOCKET, FRAME_INIT, 0, NULL, 0, (int[]){ outer, pidfd }, 2);
 }
 
-static void tell_no_init(int r)
-{
-	struct error e = { 0 };
-
-	(void)error_set(&e, r, NULL, "cannot start one more command: %s", strerror(-r));
-	tell_failure(r, &e);
-}
-
 static int zygote_take_frame(const struct setup *s)
 {
 	static struct frame f;
+	struct error e = { 0 };
 	int r = frame_receive(SOCKET, &f);
 
 	if (r != 1)
@@ -406,9 +351,13 @@ static int zygote_take_frame(const struct setup *s)
 	if (f.type != FRAME_SPAWN)
 		return -EPROTO;
 	r = spawn(s->plan);
-	if (r < 0 && r != -EPIPE)
-		tell_no_init(r);
-	return r == -EPIPE ? r : 0;
+	if (r == -EPIPE)
+		return r;
+	if (r < 0) {
+		(void)error_set(&e, r, NULL, "cannot start one more command: %s", strerror(-r));
+		tell_failure(r, &e);
+	}
+	return 0;
 }
 
 /*
@@ -440,37 +389,30 @@ static _Noreturn void zygote_serve(const struct setup *s)
 	}
 }
 
-static _Noreturn void serve_one(const struct setup *s, int rules)
-{
-	const struct init init = { .socket = SOCKET,
-		.rules = rules,
-		.explain = s->zygote->explain,
-		.watch = s->watch,
-		.tree = &s->tree };
-
-	init_run(&init);
-}
-
 void zygote_run(const struct zygote *z)
 {
 	static struct setup s;
 	const struct ready ready = { .tier = 1 };
-	int rules = -1;
+	struct init init = {
+		.socket = SOCKET, .rules = -1, .explain = z->explain, .tree = &s.tree
+	};
 	int r;
 
 	s.zygote = z;
-	zygote_reset_signals();
+	/* What the host ignores or handles is not a program's business. */
+	inherited_reset_signals();
 	set_signals(z->single);
 	r = zygote_set_up(&s);
 	if (r == 0 && z->single)
-		r = rules = confine_rules(s.plan, &s.error);
+		r = init.rules = confine_rules(s.plan, &s.error);
 	if (r < 0) {
 		tell_failure(r, &s.error);
 		_exit(1);
 	}
 	if (frame_send(SOCKET, FRAME_READY, 0, &ready, sizeof(ready), NULL, 0) < 0)
 		_exit(1);
+	init.watch = s.watch;
 	if (z->single)
-		serve_one(&s, rules);
+		init_run(&init);
 	zygote_serve(&s);
 }

@@ -6,6 +6,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 struct reader {
 	const char *data;
@@ -13,6 +14,25 @@ struct reader {
 };
 
 /* Copies the next len bytes to out; false (and out untouched) if there are not as many. */
-bool reader_bytes(struct reader *r, void *out, size_t len);
+static inline bool reader_bytes(struct reader *r, void *out, size_t len)
+{
+	if (r->left < len)
+		return false;
+	memcpy(out, r->data, len);
+	r->data += len;
+	r->left -= len;
+	return true;
+}
+
 /* The next string, which lives in the body; NULL if no NUL ends it. */
-const char *reader_string(struct reader *r);
+static inline const char *reader_string(struct reader *r)
+{
+	const char *s = r->data;
+	const char *end = r->left > 0 ? memchr(s, '\0', r->left) : NULL;
+
+	if (!end)
+		return NULL;
+	r->left -= (size_t)(end - s) + 1;
+	r->data = end + 1;
+	return s;
+}

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "codec/json.h"
+#include "base/file.h"
 #include "skill/approval.h"
 #include "skill/test/test.h"
 

@@ -14,11 +14,12 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/limits/cgroup.h"
 #include "jail/plan/wire.h"
 #include "jail/probe/probe.h"
-#include "warden/session/charge.h"
 #include "warden/session/internal.h"
 #include "warden/zygote.h"
+#include "wire/sockets.h"
 
 enum {
 	READY_MS = 30000, /* for building a session, before something is wrong */
@@ -26,12 +27,6 @@ enum {
 };
 
 /* Building. */
-
-static pid_t clone_zygote(int flags, int *ret_pidfd)
-{
-	return (pid_t)syscall(
-		SYS_clone, flags | CLONE_PIDFD | SIGCHLD, NULL, ret_pidfd, NULL, NULL);
-}
 
 static int make_zygote(struct session *s, struct error *e)
 {
@@ -47,7 +42,9 @@ static int make_zygote(struct session *s, struct error *e)
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot make a socket: %s", strerror(-r));
 	s->socket = pair[0];
-	s->pid = clone_zygote(zygote_namespaces(), &s->pidfd);
+	/* Without memory of its own: the child is a copy, as after fork(). */
+	s->pid = (pid_t)syscall(SYS_clone, zygote_namespaces() | CLONE_PIDFD | SIGCHLD, NULL,
+		&s->pidfd, NULL, NULL);
 	if (s->pid < 0) {
 		r = -errno;
 		s->pidfd = -1;
@@ -99,7 +96,7 @@ static int session_build_await_ready(struct session *s, struct error *e)
 	int r = await_frame(s, e);
 
 	for (int i = 0; r == 0 && s->frame.type == FRAME_SOCKETS && i < SOCKETS_FRAMES_MAX; i++) {
-		r = session_pass_sockets(s);
+		r = s->relay.pid == 0 ? -EPROTO : sockets_pass(s->relay.socket, &s->frame);
 		if (r < 0)
 			return error_set(e, r, NULL, "the relay does not take its sockets: %s",
 				strerror(-r));
@@ -145,14 +142,11 @@ static int session_build_add_sources(struct session *s)
 
 static int open_descriptors(struct session *s, struct error *e)
 {
-	int r;
-
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (s->epoll < 0 || s->timer < 0)
 		return error_set(e, -errno, NULL, "cannot make descriptors: %s", strerror(errno));
-	r = charge_new(&s->charge);
-	return r < 0 ? error_no_memory(e) : 0;
+	return 0;
 }
 
 int session_prepare(struct session **ret, const struct session_options *o, struct error *e)
@@ -190,7 +184,6 @@ static void end_zygote(struct session *s)
 		;
 	fd_close(&s->pidfd);
 	fd_close(&s->socket);
-	s->pidfd = s->socket = -1;
 }
 
 /* The plan has another network than was guessed: once more from the start. */
@@ -227,8 +220,8 @@ int session_build(struct session *s, const struct plan *plan, const struct sessi
 	s->handler = *h;
 	if (r == 0)
 		r = send_plan(s, e);
-	if (r == 0)
-		r = session_start_relay(s, e);
+	if (r == 0 && plan->network == PLAN_NETWORK_RELAY)
+		r = relay_process_start(&s->relay, plan, e);
 	if (r == 0)
 		r = session_build_await_ready(s, e);
 	if (r == 0)
@@ -249,7 +242,8 @@ static void release(struct session *s)
 		session_forget(s, s->commands);
 	for (size_t i = 0; i < s->n_spares; i++)
 		session_spare_deinit(&s->spares[i]);
-	charge_free(s->charge);
+	if (s->charge.home)
+		cgroup_home_free(s->charge.home);
 	relay_process_leave(&s->relay);
 	fd_close(&s->pidfd);
 	fd_close(&s->socket);

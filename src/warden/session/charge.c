@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warden/session/charge.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,50 +8,23 @@
 
 #include "base/fd.h"
 #include "jail/limits/cgroup.h"
+#include "warden/session/internal.h"
 
-struct charge {
-	struct cgroup_home *home;
-	bool looked;
-};
-
-int charge_new(struct charge **ret)
-{
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
-}
-
-void charge_free(struct charge *c)
-{
-	if (c && c->home)
-		cgroup_home_free(c->home);
-	free(c);
-}
-
-static const struct cgroup_home *charge_find_home(struct charge *charge)
-{
-	struct error why = { 0 };
-
-	if (!charge->looked && cgroup_home_new(&charge->home, &why) < 0)
-		charge->home = NULL;
-	charge->looked = true;
-	return charge->home;
-}
-
-int charge_prepare(struct charge *charge, struct command *c, struct start *start)
+void charge_prepare(struct charge *charge, struct command *c, struct start *start)
 {
 	const struct cgroup_limits limits = { .memory = c->memory, .pids = c->pids };
-	const struct cgroup_home *home;
 	struct error why = { 0 };
 
 	if (c->memory == 0 && c->pids == 0)
-		return 0;
-	home = charge_find_home(charge);
+		return;
+	if (!charge->looked && cgroup_home_new(&charge->home, &why) < 0)
+		charge->home = NULL;
+	charge->looked = true;
 	/* Without one, the init holds the limits: that it cannot be had is no error. */
-	if (!home || cgroup_new(&c->cgroup, home, &limits, &why) < 0)
-		return 0;
+	if (!charge->home || cgroup_new(&c->cgroup, charge->home, &limits, &why) < 0)
+		return;
 	start->memory = 0;
 	start->pids = 0;
-	return 0;
 }
 
 /* The number that a process has out here, from its pidfd. */
@@ -76,12 +47,11 @@ static int pid_of(int pidfd, pid_t *ret)
 	return *ret > 0 ? 0 : -ESRCH;
 }
 
-int charge_begin(struct charge *charge, struct command *c)
+int charge_begin(const struct command *c)
 {
 	pid_t pid = 0;
 	int r;
 
-	(void)charge;
 	if (!c->cgroup)
 		return 0;
 	r = pid_of(c->pidfd, &pid);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -14,7 +15,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "warden/session/charge.h"
+#include "base/fd.h"
+#include "jail/limits/cgroup.h"
 #include "warden/given.h"
 #include "warden/session/internal.h"
 
@@ -52,31 +54,51 @@ static void doom(struct session *s, struct command *c, uint32_t flag)
 		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
 }
 
-static void pass_deadline(struct session *s, struct command *c)
-{
-	if (!c->doomed)
-		doom(s, c, REPORT_TIMED_OUT);
-	else if (c->pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
-	else
-		c->deadline = 0;
-}
-
 void session_pass_deadlines(struct session *s)
 {
 	uint64_t ticks;
 	uint64_t now = clock_ms(CLOCK_MONOTONIC);
 
 	(void)!read(s->timer, &ticks, sizeof(ticks));
-	for (struct command *c = s->commands; c; c = c->next)
-		if (c->deadline > 0 && c->deadline <= now) {
-			c->deadline = now + GRACE_MS;
-			pass_deadline(s, c);
-		}
+	for (struct command *c = s->commands; c; c = c->next) {
+		if (c->deadline == 0 || c->deadline > now)
+			continue;
+		c->deadline = now + GRACE_MS;
+		if (!c->doomed)
+			doom(s, c, REPORT_TIMED_OUT);
+		else if (c->pidfd >= 0)
+			(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+		else
+			c->deadline = 0;
+	}
 	session_set_timer(s);
 }
 
 /* Commands. */
+
+static struct command *command_new(uint64_t id)
+{
+	struct command *c = calloc(1, sizeof(*c));
+
+	if (c)
+		*c = (struct command){
+			.id = id, .socket = -1, .pidfd = -1, .stdio = { -1, -1, -1 }
+		};
+	return c;
+}
+
+static void command_free(struct command *c)
+{
+	fd_close(&c->socket);
+	fd_close(&c->pidfd);
+	for (size_t i = 0; i < 3; i++)
+		fd_close(&c->stdio[i]);
+	buffer_deinit(&c->body);
+	free(c->program);
+	if (c->cgroup)
+		cgroup_free(c->cgroup);
+	free(c);
+}
 
 static struct command *session_commands_find(const struct session *s, uint64_t id)
 {
@@ -187,7 +209,7 @@ static int keep_stdio(struct session *s, struct command *c, const int stdio[3], 
 }
 
 /* What the policy sets is the most that a command gets. */
-static void cap(uint64_t *value, const struct plan *plan, enum limit limit)
+static void limit_to(uint64_t *value, const struct plan *plan, enum limit limit)
 {
 	uint64_t most = plan->limits.values[limit];
 
@@ -195,35 +217,27 @@ static void cap(uint64_t *value, const struct plan *plan, enum limit limit)
 		*value = most > 0 ? most : 1;
 }
 
-static struct start with_limits(const struct start *start, const struct plan *plan)
-{
-	struct start capped = *start;
-
-	cap(&capped.timeout_ms, plan, LIMIT_TIMEOUT_MS);
-	cap(&capped.memory, plan, LIMIT_MEMORY);
-	cap(&capped.pids, plan, LIMIT_PIDS);
-	cap(&capped.file_size, plan, LIMIT_FILE_SIZE);
-	cap(&capped.open_files, plan, LIMIT_OPEN_FILES);
-	return capped;
-}
-
 static int make_command(struct session *s, uint64_t id, const struct start *start,
 	const int stdio[3], struct error *e)
 {
-	struct start copy = with_limits(start, s->plan);
 	struct command *c = command_new(id);
+	struct start copy = *start;
 	int r;
 
 	if (!c)
 		return -ENOMEM;
+	limit_to(&copy.timeout_ms, s->plan, LIMIT_TIMEOUT_MS);
+	limit_to(&copy.memory, s->plan, LIMIT_MEMORY);
+	limit_to(&copy.pids, s->plan, LIMIT_PIDS);
+	limit_to(&copy.file_size, s->plan, LIMIT_FILE_SIZE);
+	limit_to(&copy.open_files, s->plan, LIMIT_OPEN_FILES);
 	c->program = strdup(start->program);
 	c->timeout_ms = copy.timeout_ms;
 	c->memory = copy.memory;
 	c->pids = copy.pids;
 	/* What a cgroup holds is not looked after by the init. */
-	r = charge_prepare(s->charge, c, &copy);
-	if (r == 0)
-		r = start_encode(&copy, &c->body);
+	charge_prepare(&s->charge, c, &copy);
+	r = start_encode(&copy, &c->body);
 	if (r == 0 && c->body.failed)
 		r = -ENOMEM;
 	if (r == 0)

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "warden/session/charge.h"
 #include "warden/session/internal.h"
 
 enum {
@@ -55,7 +54,7 @@ static int assign(struct session *s, struct command *c, struct spare *init)
 	c->socket = init->socket;
 	c->pidfd = init->pidfd;
 	*init = (struct spare){ -1, -1 };
-	r = charge_begin(s->charge, c);
+	r = charge_begin(c);
 	if (r == 0)
 		r = frame_send(c->socket, FRAME_START, c->id, c->body.data, c->body.len, c->stdio,
 			c->stdio[0] >= 0 ? 3 : 0);
@@ -63,10 +62,8 @@ static int assign(struct session *s, struct command *c, struct spare *init)
 		r = send_signals(c);
 	if (r == 0)
 		r = session_add_source(s, c->socket, c);
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 3; i++)
 		fd_close(&c->stdio[i]);
-		c->stdio[i] = -1;
-	}
 	buffer_deinit(&c->body);
 	if (r == 0 && c->timeout_ms > 0 && !c->doomed) {
 		c->deadline = clock_ms(CLOCK_MONOTONIC) + c->timeout_ms;

@@ -9,13 +9,42 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "warden/session/command.h"
+#include "base/buffer.h"
 #include "warden/session/relay-process.h"
 #include "warden/session/session.h"
 
 enum { SESSION_SPARES_MAX = 8 }; /* inits that wait: more commands than that at once are rare */
 
-struct charge;
+struct cgroup;
+struct cgroup_home;
+
+/* One command of a session, as the side outside the jail knows it. */
+struct command {
+	struct command *next;
+	uint64_t id;
+	char *program;     /* for records; NULL: there was no memory for it */
+	int socket, pidfd; /* of its init; -1 while it waits for one */
+	bool started;
+	uint32_t flags;    /* of the report: what we did to it */
+	uint64_t deadline; /* on the clock of clock_ms(); 0: none */
+	bool doomed;       /* it was told to end; at the deadline its init is killed */
+	/* Until an init takes it: what is sent then. */
+	struct buffer body;
+	int stdio[3];
+	uint64_t timeout_ms, memory, pids;
+	uint64_t signals; /* one bit for each that is to follow */
+	unsigned n_lost;  /* inits that died before they took it */
+	struct cgroup *cgroup;
+};
+
+/*
+ * Limits of memory and processes by cgroup, where one can be had; the place is looked for when a
+ * command first asks for such a limit. Where there is none, the command's init looks after them.
+ */
+struct charge {
+	struct cgroup_home *home;
+	bool looked;
+};
 
 /* An init that waits for a command. */
 struct spare {
@@ -30,7 +59,7 @@ struct session {
 	int pidfd, socket;
 	struct relay_process relay;
 	int epoll, timer;
-	struct charge *charge;
+	struct charge charge;
 	struct command *commands; /* newest first */
 	struct spare spares[SESSION_SPARES_MAX];
 	size_t n_spares, n_asked;
@@ -52,10 +81,6 @@ void session_report(struct session *s, const struct session_event *event);
 /* The zygote is no more, and nothing in it. */
 void session_lose_zygote(struct session *s);
 
-/* session/network.c: the relay, and what it tells. */
-int session_start_relay(struct session *s, struct error *e);
-/* The frame that the session holds goes on to the relay. */
-int session_pass_sockets(struct session *s);
 /* All that the relay has told so far becomes events. Negative: it is no more. */
 int session_hear_relay(struct session *s);
 
@@ -78,3 +103,10 @@ void session_keep_spare(struct session *s, int socket, int pidfd);
 /* An init whose command is over waits for the next one, unless it was put into a cgroup. */
 void session_give_back(struct session *s, struct command *c);
 void session_spare_deinit(struct spare *init);
+
+/* session/charge.c. Takes those limits out of `start` that a cgroup of the command will hold. */
+void charge_prepare(struct charge *charge, struct command *c, struct start *start);
+/* Moves the command's init into its cgroup. */
+int charge_begin(const struct command *c);
+/* What the cgroup knows about a command that ended. */
+void charge_report(const struct command *c, struct report *report);

@@ -19,7 +19,7 @@
 #include "jail/seccomp/seccomp.h"
 #include "net/relay.h"
 #include "policy/network/idna-library.h"
-#include "warden/cmdline.h"
+#include "warden/inherited.h"
 #include "wire/frame.h"
 
 enum { SOCKET = 3, DESCRIPTORS_MAX = 1 + DOORS_MAX + 2 * PLAN_PORTS_MAX };
@@ -60,16 +60,6 @@ static int open_doors(struct outfit *o, const struct plan *plan, struct error *e
 	return 0;
 }
 
-static int open_ports(struct outfit *o, const struct plan *plan, struct error *e)
-{
-	int r = 0;
-
-	for (; r == 0 && o->n_ports < plan->n_ports; o->n_ports++)
-		r = publish_open(&o->ports[o->n_ports], plan->ports[o->n_ports], e);
-	o->n_ports -= r < 0;
-	return r;
-}
-
 static int outfit_make(struct outfit *o, const struct plan *plan, struct error *e)
 {
 	int r = lookup_config_read(&o->lookup, "/etc/resolv.conf", "/etc/hosts");
@@ -78,7 +68,9 @@ static int outfit_make(struct outfit *o, const struct plan *plan, struct error *
 		return error_set(
 			e, r, NULL, "cannot read how the host resolves names: %s", strerror(-r));
 	r = open_doors(o, plan, e);
-	return r < 0 ? r : open_ports(o, plan, e);
+	for (; r == 0 && o->n_ports < plan->n_ports; o->n_ports += r == 0)
+		r = publish_open(&o->ports[o->n_ports], plan->ports[o->n_ports], e);
+	return r;
 }
 
 /* In the new process. */
@@ -157,25 +149,6 @@ static int shut_in(const struct outfit *o)
 	return r < 0 ? r : privilege_hide();
 }
 
-static void relay_process_reset_signals(void)
-{
-	sigset_t none;
-
-	for (int s = 1; s < NSIG; s++)
-		if (s != SIGKILL && s != SIGSTOP)
-			(void)signal(s, s == SIGPIPE ? SIG_IGN : SIG_DFL);
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* The holder's variables may be secrets; what reads foreign bytes must not have them at hand. */
-static void erase_environment(void)
-{
-	for (char **e = environ; e && *e; e++)
-		explicit_bzero(*e, strlen(*e));
-	environ = NULL;
-}
-
 static _Noreturn void relay_process_run(struct outfit *o, const struct plan *plan, int socket)
 {
 	struct relay_options options = { .policy = plan->policy,
@@ -186,14 +159,18 @@ static _Noreturn void relay_process_run(struct outfit *o, const struct plan *pla
 		.ports = o->ports,
 		.n_ports = o->n_ports };
 	int r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
+	sigset_t none;
 
-	relay_process_reset_signals();
+	inherited_reset_signals();
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)prctl(PR_SET_NAME, "corral-relay", 0, 0, 0);
 	if (r == 0)
 		r = take_descriptors(o, socket);
 	if (r == 0)
-		r = cmdline_erase();
-	erase_environment();
+		r = inherited_erase_words();
+	inherited_erase_variables();
 	if (r == 0 && setsid() < 0)
 		r = -errno;
 	rlimits_raise_files();
@@ -249,7 +226,7 @@ void relay_process_leave(struct relay_process *r)
 	(void)syscall(SYS_pidfd_send_signal, r->pidfd, SIGKILL, NULL, 0);
 	fd_close(&r->pidfd);
 	fd_close(&r->socket);
-	*r = (struct relay_process){ .pidfd = -1, .socket = -1 };
+	r->pid = 0;
 }
 
 void relay_process_end(struct relay_process *r)

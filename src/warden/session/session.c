@@ -6,16 +6,28 @@
  *
  * This file has the frames that come in; session/build.c makes a session and takes it down,
  * session/commands.c has the commands in it, and session/inits.c what runs them.
+ *
+ * The relay's record of what a command was denied is sent before the command hears of it, so
+ * whoever reads all records before a command's end has those of the command.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "warden/session/internal.h"
+#include "wire/record.h"
+
+enum {
+	FRAMES_MAX = 4096, /* of the relay, at once */
+	FINISH_MS = 2000,  /* longer than the relay takes */
+};
 
 int session_add_source(struct session *s, int fd, void *source)
 {
@@ -50,6 +62,73 @@ static void warden_session_lose(struct session *s, const char *why)
 void session_lose_zygote(struct session *s)
 {
 	warden_session_lose(s, "the sandbox ended: its first process was killed");
+}
+
+/* Frames of the relay. */
+
+/* Without a body: it holds. */
+static int tell_change(struct session *s)
+{
+	struct session_event event = { .kind = SESSION_POLICY, .id = s->frame.id, .fd = -1 };
+	int r = s->frame.len == 0 ? 0 : refusal_decode(&event.refusal, s->frame.body, s->frame.len);
+
+	if (r == 0)
+		session_report(s, &event);
+	return r;
+}
+
+int session_change(struct session *s, uint64_t id, const void *body, size_t len)
+{
+	if (s->gone || s->relay.pid == 0)
+		return -ENOTCONN;
+	return frame_send(s->relay.socket, FRAME_POLICY, id, body, len, NULL, 0);
+}
+
+static int on_relay_frame(struct session *s)
+{
+	const struct command *c = s->commands;
+	struct record record;
+	int r;
+
+	if (s->frame.type == FRAME_POLICY)
+		return tell_change(s);
+	r = s->frame.type == FRAME_RECORD ? record_decode(&record, s->frame.body, s->frame.len)
+					  : -EPROTO;
+	if (r < 0)
+		return r;
+	/* The relay does not see who it was. If there is one command only, it was that, or a child
+	 * of it. */
+	if (c && !c->next && c->program && record.program[0] == '\0')
+		record.program = c->program;
+	session_report(
+		s, &(struct session_event){ .kind = SESSION_RECORD, .fd = -1, .record = &record });
+	return 0;
+}
+
+int session_hear_relay(struct session *s)
+{
+	for (int i = 0; s->relay.pid != 0 && i < FRAMES_MAX; i++) {
+		int r = frame_receive(s->relay.socket, &s->frame);
+
+		if (r == -EAGAIN)
+			return 0;
+		r = r == 1 ? on_relay_frame(s) : r == 0 ? -EPIPE : r;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* It takes the hang-up for the end, tells the rest, and hangs up itself. */
+void session_finish(struct session *s)
+{
+	struct pollfd p = { .fd = s->relay.socket, .events = POLLIN };
+	int64_t end = (int64_t)clock_ms(CLOCK_MONOTONIC) + FINISH_MS, left = FINISH_MS;
+
+	if (s->relay.pid == 0 || shutdown(s->relay.socket, SHUT_WR) < 0)
+		return;
+	while (left > 0 && poll(&p, 1, (int)left) != 0 && session_hear_relay(s) == 0)
+		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
 }
 
 /* Without it nothing inside gets anywhere, and nothing would tell: better a new sandbox. */

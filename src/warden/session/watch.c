@@ -15,6 +15,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/fd.h"
 #include "base/path.h"
 
@@ -51,32 +52,7 @@ static int watch_add(struct watch *w, const char *path, uint32_t mask, struct ta
 	/* The file itself, not what a link there leads to. A descriptor is shared by all targets of
 	 * one inode, so events are added, never replaced. */
 	target.wd = inotify_add_watch(w->fd, path, mask | IN_DONT_FOLLOW | IN_MASK_ADD);
-	if (target.wd < 0)
-		return -errno;
-	if (w->n == w->cap) {
-		size_t cap = w->cap ? w->cap * 2 : 64;
-		void *grown = reallocarray(w->targets, cap, sizeof(*w->targets));
-
-		if (!grown)
-			return -ENOMEM;
-		w->targets = grown;
-		w->cap = cap;
-	}
-	w->targets[w->n++] = target;
-	return 0;
-}
-
-static bool watch_is_same(const struct target *a, const struct target *b)
-{
-	return a->entry == b->entry && a->folder == b->folder && a->path == b->path;
-}
-
-static bool is_used(const struct watch *w, int wd)
-{
-	for (size_t i = 0; i < w->n; i++)
-		if (w->targets[i].wd == wd)
-			return true;
-	return false;
+	return target.wd < 0 ? -errno : ARRAY_PUSH(w->targets, w->n, w->cap, target);
 }
 
 /* The entry's watch of one kind is replaced: its inode may be another now. */
@@ -84,14 +60,18 @@ static void watch_drop(struct watch *w, struct target target)
 {
 	size_t i = 0;
 
-	while (i < w->n && !watch_is_same(&w->targets[i], &target))
+	while (i < w->n &&
+		(w->targets[i].entry != target.entry || w->targets[i].folder != target.folder ||
+			w->targets[i].path != target.path))
 		i++;
 	if (i == w->n)
 		return;
 	target.wd = w->targets[i].wd;
 	w->targets[i] = w->targets[--w->n];
-	if (!is_used(w, target.wd))
-		(void)inotify_rm_watch(w->fd, target.wd);
+	for (i = 0; i < w->n; i++)
+		if (w->targets[i].wd == target.wd)
+			return;
+	(void)inotify_rm_watch(w->fd, target.wd);
 }
 
 static int watch_file(struct watch *w, uint32_t entry)
@@ -203,28 +183,15 @@ static int watch_all(struct watch *w, struct error *e)
 	return 0;
 }
 
-static bool is_needed(const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->n; i++)
-		if (plan->entries[i].over)
-			return true;
-	return false;
-}
-
-static void free_watch(struct watch *w)
-{
-	fd_close(&w->fd);
-	free(w->targets);
-	free(w->pending);
-	free(w);
-}
-
 int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 {
 	struct watch *w;
+	size_t i = 0;
 	int r;
 
-	if (!is_needed(plan)) {
+	while (i < plan->n && !plan->entries[i].over)
+		i++;
+	if (i == plan->n) {
 		*ret = NULL;
 		return 0;
 	}
@@ -237,10 +204,14 @@ int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 	r = !w->pending ? error_no_memory(e)
 	    : w->fd < 0 ? error_set(e, -errno, NULL, "cannot watch files: %s", strerror(errno))
 			: watch_all(w, e);
-	if (r < 0)
-		free_watch(w);
-	else
+	if (r == 0) {
 		*ret = w;
+		return 0;
+	}
+	fd_close(&w->fd);
+	free(w->targets);
+	free(w->pending);
+	free(w);
 	return r;
 }
 
@@ -317,24 +288,17 @@ static int watch_read_events(struct watch *w)
 	return r < 0 ? r : 0;
 }
 
-/* Its folder is a cover itself: what appears there is that one's business first. */
-static bool is_pinned(const struct watch *w, uint32_t entry)
-{
-	const struct plan_entry *on = ground(w->plan, entry);
-
-	return on && on->over;
-}
-
 /* Before it is covered, so that a change after this is seen again. */
 static int watch_again(struct watch *w, uint32_t entry)
 {
-	bool is_dir = w->plan->entries[entry].is_dir;
-	int r = is_dir ? -ENOENT : watch_file(w, entry);
+	const struct plan_entry *on = ground(w->plan, entry);
+	int r = w->plan->entries[entry].is_dir ? -ENOENT : watch_file(w, entry);
 
 	if (r != -ENOENT && r != -EACCES)
 		return r;
 	r = watch_folder(w, entry);
-	if (r == -ENOENT && is_pinned(w, entry))
+	/* Its folder is a cover itself: what appears there is that one's business first. */
+	if (r == -ENOENT && on && on->over)
 		return 0;
 	if (r < 0)
 		return r;
@@ -342,24 +306,17 @@ static int watch_again(struct watch *w, uint32_t entry)
 	return r == -ENOENT || r == -EACCES ? 0 : r;
 }
 
-/* Another folder has taken the place of one: none of the covers in it stands any more. */
-static void mark_below(struct watch *w, uint32_t entry)
-{
-	const struct plan_entry *entries = w->plan->entries;
-
-	for (uint32_t i = entry + 1; i < w->plan->n; i++)
-		if (entries[i].over && path_is_below(entries[i].path, entries[entry].path))
-			watch_mark(w, i);
-}
-
 static int restore(struct watch *w, const struct tree *t, uint32_t entry)
 {
+	const struct plan_entry *entries = w->plan->entries;
 	int r = watch_again(w, entry);
 
 	if (r == 0)
 		r = tree_cover(t, entry);
-	if (r == 0 && w->plan->entries[entry].is_dir)
-		mark_below(w, entry);
+	/* Another folder has taken the place of one: none of the covers in it stands any more. */
+	for (uint32_t i = entry + 1; r == 0 && entries[entry].is_dir && i < w->plan->n; i++)
+		if (entries[i].over && path_is_below(entries[i].path, entries[entry].path))
+			watch_mark(w, i);
 	return r < 0 ? r : 0;
 }
 

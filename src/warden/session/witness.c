@@ -243,10 +243,8 @@ static void witness_look(struct witness *w, witness_seen *seen, void *context)
 		has[i] = witness_read_path(w, c, i);
 	find_root(w);
 	if (!still_waits(w)) {
-		if (is_first) {
+		if (is_first)
 			fd_close(&w->root);
-			w->root = -1;
-		}
 		return;
 	}
 	for (size_t i = 0; i < NOTIFY_PATHS; i++)

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What a fork of the host program has of it, and must not keep: the words it was called with, which
+ * anybody may read in /proc/PID/cmdline (a command would see in that of its init the paths and the
+ * policy that the host was given), its variables, which may be secrets, and its ways with signals.
+ */
+
+/* Overwrites this process's own copy of the words, which must not be used any more. Needs the
+ * host's /proc. */
+int inherited_erase_words(void);
+/* Overwrites the variables; there are none from here on. */
+void inherited_erase_variables(void);
+/* All signals have their defaults. */
+void inherited_reset_signals(void);
