@@ -9,11 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -84,30 +82,6 @@ static void refuse_launch(const struct running *run, int error, enum launch_step
 	init_refuse(run, error, text, "");
 }
 
-/* A terminal of the private instance. The master goes out, the other side in. */
-static int open_terminal(const struct start *s, int *ret_master, int *ret_slave)
-{
-	const struct winsize size = { .ws_row = s->rows, .ws_col = s->columns };
-	struct termios settings;
-	int unlock = 0;
-	auto_fd master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	auto_fd slave = -1;
-
-	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
-		return -errno;
-	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (slave < 0 || ioctl(master, TIOCSWINSZ, &size) < 0)
-		return -errno;
-	/* So that erasing a character erases all its bytes. */
-	if (tcgetattr(slave, &settings) == 0) {
-		settings.c_iflag |= IUTF8;
-		(void)tcsetattr(slave, TCSANOW, &settings);
-	}
-	*ret_master = fd_take(&master);
-	*ret_slave = fd_take(&slave);
-	return 0;
-}
-
 static int allow_stdio(int rules, const int stdio[3])
 {
 	int r = 0;
@@ -147,7 +121,7 @@ static int init_begin(struct running *run)
 	int r = 0;
 
 	if (run->start.flags & START_TTY)
-		r = open_terminal(&run->start, &master, &slave);
+		r = launch_terminal(&run->start, &master, &slave);
 	else
 		r = take_stdio(&run->frame, l.stdio);
 	for (size_t i = 0; slave >= 0 && i < 3; i++)

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -83,6 +84,29 @@ static int run_program(const struct start *s)
 		p += len + (p[len] == ':');
 	}
 	return worst;
+}
+
+int launch_terminal(const struct start *s, int *ret_master, int *ret_slave)
+{
+	const struct winsize size = { .ws_row = s->rows, .ws_col = s->columns };
+	struct termios settings;
+	int unlock = 0;
+	auto_fd master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	auto_fd slave = -1;
+
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
+		return -errno;
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0 || ioctl(master, TIOCSWINSZ, &size) < 0)
+		return -errno;
+	/* So that erasing a character erases all its bytes. */
+	if (tcgetattr(slave, &settings) == 0) {
+		settings.c_iflag |= IUTF8;
+		(void)tcsetattr(slave, TCSANOW, &settings);
+	}
+	*ret_master = fd_take(&master);
+	*ret_slave = fd_take(&slave);
+	return 0;
 }
 
 /* SIGCHLD is blocked out here; a program starts with nothing blocked. */

@@ -31,3 +31,8 @@ enum launch_step {
  * descriptors beside its three.
  */
 int launch(const struct launch *l, pid_t *ret, enum launch_step *ret_step);
+/*
+ * A new terminal of the size that s says: of the jail's private instance, inside. The master goes
+ * to the host, the other side is the command's stdio; both are the caller's.
+ */
+int launch_terminal(const struct start *s, int *ret_master, int *ret_slave);

@@ -30,6 +30,7 @@
 #include "policy/format/manifest.h"
 #include "policy/network/idna-library.h"
 #include "policy/policy.h"
+#include "warden/bare.h"
 #include "warden/lease.h"
 #include "warden/outbox.h"
 #include "warden/session/session.h"
@@ -400,6 +401,9 @@ static int warden_build(struct warden *w, struct error *e)
 		r = lease_init(&w->lease);
 	if (r < 0)
 		return error_set(e, r, NULL, "the host cannot be watched: %s", strerror(-r));
+	/* Where nothing is confined, nothing is built. */
+	if (w->configure.flags & CONFIGURE_NONE)
+		return 0;
 	o.single = w->configure.flags & CONFIGURE_SINGLE;
 	r = session_prepare(&w->session, &o, e);
 	if (r == 0)
@@ -511,9 +515,11 @@ int main(void)
 	r = warden_build(&w, &e);
 	if (r < 0)
 		send_error(&w, FRAME_FAILED, 0, r, &e);
+	else if (w.configure.flags & CONFIGURE_NONE)
+		bare_serve(&w.out, w.host);
 	else
 		r = announce(&w, &e);
-	if (r == 0)
+	if (r == 0 && w.session)
 		warden_serve(&w);
 	/* The rest goes with the process. */
 	session_leave(w.session);

@@ -13,7 +13,8 @@
 enum {
 	CONFIGURE_SHELL = 1 << 0,  /* /bin/sh is there for command lines, whatever exec lists say */
 	CONFIGURE_SINGLE = 1 << 1, /* one command, then the session ends */
-	CONFIGURE_FLAGS = 3,
+	CONFIGURE_NONE = 1 << 2,   /* nothing is confined: warden/bare.h */
+	CONFIGURE_FLAGS = 7,
 };
 
 struct configure {

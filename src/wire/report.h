@@ -32,7 +32,8 @@ struct report {
 	uint64_t peak_bytes; /* of memory: of the largest process, or of all with a cgroup */
 };
 
-enum { READY_TIER_MIN = 1, READY_TIER_MAX = 4 };
+/* The last is none of the kernel: nothing is confined, as CONFIGURE_NONE asks for. */
+enum { READY_TIER_MIN = 1, READY_TIER_NONE = 5, READY_TIER_MAX = READY_TIER_NONE };
 
 struct ready {
 	uint32_t tier;     /* what the kernel lets us hold: 1 is everything, 0 is not a tier */
