@@ -118,6 +118,26 @@ typedef void corral_audit_sink(void *context, const struct corral_event *event);
  * corral_builder_build() fails with its sentence, so it is enough to look there.
  */
 
+/*
+ * Modes for a whole agent, as `corral run --mode` has them. sandbox and rx: everything may be read
+ * but what the baseline protects; written are the data folder, extra folders, $TEMP and ~/.claude
+ * only; the network and the environment are the host's. They differ in the prompt. rwx is no
+ * sandbox: nothing is enforced.
+ */
+enum corral_mode { CORRAL_MODE_SANDBOX, CORRAL_MODE_RX, CORRAL_MODE_RWX };
+
+/* "sandbox", "rx", "rwx", to show and to parse; NULL: there is no such mode. */
+CORRAL_API const char *corral_mode_name(enum corral_mode mode);
+/* -EINVAL if the name is none of these. */
+CORRAL_API int corral_mode_parse(const char *name, enum corral_mode *ret);
+/*
+ * What to put into the prompt of an agent that runs in this mode, the same as `corral prompt`
+ * prints; "" for rwx. *ret is the caller's to free(). The text protects nothing by itself. data_dir
+ * is an absolute path; NULL with rwx only.
+ */
+CORRAL_API int corral_mode_prompt(
+	enum corral_mode mode, const char *data_dir, char **ret, struct corral_error **e);
+
 /* Grants nothing. */
 CORRAL_API int corral_builder_new(struct corral_builder **ret);
 /* Starts from these permissions, which are copied. */
@@ -129,6 +149,20 @@ CORRAL_API int corral_builder_from_permissions(
  */
 CORRAL_API int corral_builder_from_manifest(
 	struct corral_builder **ret, const char *path, struct corral_error **e);
+/*
+ * Starts from a mode. data_dir and the extra folders (ends with NULL; may be NULL) are absolute
+ * paths, taken literally. The data folder is $DATA_DIR, which is made if it is missing, and
+ * $WORK_DIR, where commands start, unless another is given. For sandbox and rx more can be granted,
+ * denied and restricted.
+ *
+ * With CORRAL_MODE_RWX commands run without a jail, with all rights of the user and the whole
+ * environment. Time-outs and limits of output, file size and open files hold; when a command ends
+ * its process group is killed, but a process that left the group lives on. What only a jail could
+ * enforce is refused: building fails with -EOPNOTSUPP if something was granted, denied or
+ * restricted, or if memory or processes are limited. data_dir may be NULL.
+ */
+CORRAL_API int corral_builder_from_mode(struct corral_builder **ret, enum corral_mode mode,
+	const char *data_dir, const char *const *extra, struct corral_error **e);
 CORRAL_API void corral_builder_free(struct corral_builder *b);
 
 /* Each grants one pattern (corral-permissions(5)). */
@@ -287,8 +321,14 @@ CORRAL_API int corral_sandbox_update(struct corral_sandbox *s,
 
 /* Kills all commands that run now. The session stays. Returns how many. */
 CORRAL_API int corral_sandbox_kill(struct corral_sandbox *s);
-/* What the kernel holds here: 1 is everything. */
+/* What the kernel holds here: 1 is everything, CORRAL_TIER_NONE nothing. */
+enum { CORRAL_TIER_NONE = 5 };
 CORRAL_API unsigned corral_sandbox_tier(struct corral_sandbox *s);
+/*
+ * How commands are run: "namespaces", a jail that enforces the permissions; or "none", which
+ * enforces nothing. "none" is there for mode rwx alone: where a jail cannot be had, building fails.
+ */
+CORRAL_API const char *corral_sandbox_backend(const struct corral_sandbox *s);
 
 struct corral_stats {
 	uint64_t commands; /* that were started */
@@ -403,6 +443,9 @@ CORRAL_API uint64_t corral_result_user_us(const struct corral_result *r);
 CORRAL_API uint64_t corral_result_system_us(const struct corral_result *r);
 /* Of all its processes with a cgroup, else of the largest. */
 CORRAL_API uint64_t corral_result_peak_bytes(const struct corral_result *r);
+
+/* The back end that ran it, as corral_sandbox_backend(). "none": nothing was enforced. */
+CORRAL_API const char *corral_result_backend(const struct corral_result *r);
 
 /* How a limit was held. */
 enum corral_held_by {

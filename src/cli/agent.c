@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "base/utf8.h"
 #include "cli/load.h"
 
 int agent_take_mode(struct call *c, const struct options_row *row, const char *value)
@@ -38,23 +34,13 @@ int agent_take_extra(struct call *c, const struct options_row *row, const char *
 	return r < 0 ? r : options_list(c, row, dir);
 }
 
-/* It becomes part of a prompt, and of what a terminal shows. */
-static bool is_printable(const char *text)
-{
-	for (const char *s = text; *s; s++) {
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			return false;
-	}
-	return utf8_valid(text, strlen(text), NULL);
-}
-
 int agent_check(const struct agent *a, struct call *c)
 {
 	if (!a->is_given && (a->data_dir || a->extra.n))
 		return options_misused(c, "--data-dir and --extra go with --mode");
 	if (a->is_given && !a->data_dir && a->mode != AGENT_MODE_RWX)
 		return options_misused(c, "--data-dir DIR is missing: the agent's own folder");
-	if (a->data_dir && !is_printable(a->data_dir))
+	if (a->data_dir && !agent_mode_is_printable(a->data_dir))
 		return options_misused(
 			c, "--data-dir DIR holds control characters or is not UTF-8");
 	return 0;

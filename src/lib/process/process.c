@@ -92,7 +92,7 @@ static void finish_exited(struct corral_process *p)
 	r->err = p->err.printed;
 	p->out.printed = p->err.printed = (struct printed){ 0 };
 	/* A line that went well needs no explanation. */
-	if (!p->target[0] && corral_result_exit_code(r) != 0)
+	if (r->backend->enforces && !p->target[0] && corral_result_exit_code(r) != 0)
 		guess_denials(p->setup, p->program, r);
 	sandbox_count_end(p->sandbox, r, p->input.bytes);
 	for (size_t i = r->n_noted; i < r->n_denials; i++)
@@ -109,7 +109,7 @@ static void finish_refused(struct corral_process *p)
 {
 	int r = 0;
 
-	if (may_be_denied(p->code))
+	if (p->setup->base->backend->enforces && may_be_denied(p->code))
 		r = program_explain(p->setup, p->target, p->cwd, &p->denial, &p->error);
 	if (r < 0)
 		p->code = r;

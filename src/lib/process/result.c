@@ -15,12 +15,12 @@ _Static_assert((int)CORRAL_HELD_BY_NOTHING == REPORT_BY_NOTHING &&
 		       (int)CORRAL_HELD_BY_POLLING == REPORT_BY_POLLING,
 	"how limits are held");
 
-struct corral_result *result_new(void)
+struct corral_result *result_new(const struct backend *backend)
 {
 	struct corral_result *r = calloc(1, sizeof(*r));
 
 	if (r)
-		r->refs = 1;
+		*r = (struct corral_result){ .refs = 1, .backend = backend };
 	return r;
 }
 
@@ -161,6 +161,11 @@ uint64_t corral_result_system_us(const struct corral_result *r)
 uint64_t corral_result_peak_bytes(const struct corral_result *r)
 {
 	return r->report.peak_bytes;
+}
+
+const char *corral_result_backend(const struct corral_result *r)
+{
+	return r->backend->name;
 }
 
 enum corral_held_by corral_result_memory_held_by(const struct corral_result *r)

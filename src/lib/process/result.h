@@ -6,10 +6,12 @@
 
 #include "corral/sandbox.h"
 #include "lib/process/output.h"
+#include "lib/sandbox/backend.h"
 #include "wire/report.h"
 
 struct corral_result {
 	atomic_uint refs;
+	const struct backend *backend; /* that ran it */
 	struct report report;
 	struct printed out, err;
 	/* While the command runs these are guarded by the sandbox's lock. */
@@ -19,7 +21,7 @@ struct corral_result {
 };
 
 /* One reference. NULL when out of memory. */
-struct corral_result *result_new(void);
+struct corral_result *result_new(const struct backend *backend);
 struct corral_result *result_ref(struct corral_result *r);
 /* Takes over d, also on failure. d NULL: out of memory. */
 int result_add_denial(struct corral_result *r, struct corral_denial *d);

@@ -13,13 +13,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "host/environment.h"
 #include "lib/api/audit-handle.h"
 #include "lib/process/call.h"
 #include "lib/process/denial.h"
 #include "lib/api/handles.h"
 #include "lib/process/process.h"
-#include "lib/process/program.h"
 #include "wire/start.h"
 
 enum { OUTPUT_DEFAULT = 16 << 20, ROWS = 24, COLUMNS = 80, ATTEMPTS = 2 };
@@ -27,7 +25,7 @@ enum { OUTPUT_DEFAULT = 16 << 20, ROWS = 24, COLUMNS = 80, ATTEMPTS = 2 };
 enum { UPDATES_MAX = 64 };
 
 /* What is gathered on the way. */
-struct launch {
+struct preparation {
 	struct corral_sandbox *sandbox;
 	const struct process_command *command;
 	struct corral_call call;
@@ -39,7 +37,7 @@ struct launch {
 	struct corral_denial *denial;
 };
 
-static void launch_deinit(struct launch *l)
+static void preparation_deinit(struct preparation *l)
 {
 	for (size_t i = 0; i < 3; i++)
 		fd_close(&l->theirs[i]);
@@ -48,12 +46,12 @@ static void launch_deinit(struct launch *l)
 	denial_free(l->denial);
 	sandbox_setup_unref(l->setup);
 }
-#define auto_launch __attribute__((cleanup(launch_deinit))) struct launch
+#define auto_preparation __attribute__((cleanup(preparation_deinit))) struct preparation
 
 /* The frame */
 
 /* On the wire 0 is no limit; a limit of nothing comes as near to it as can be. */
-static uint64_t process_start_limit_of(const struct launch *l, enum limit which, uint64_t call)
+static uint64_t process_start_limit_of(const struct preparation *l, enum limit which, uint64_t call)
 {
 	uint64_t v = l->setup->limits.values[which];
 
@@ -64,7 +62,7 @@ static uint64_t process_start_limit_of(const struct launch *l, enum limit which,
 	return v ? v : 1;
 }
 
-static const char *cwd_of(const struct launch *l)
+static const char *cwd_of(const struct preparation *l)
 {
 	const struct variables *v = &l->setup->base->variables;
 
@@ -72,47 +70,6 @@ static const char *cwd_of(const struct launch *l)
 		return l->call.cwd;
 	return v->values[VARIABLE_WORK_DIR] ? v->values[VARIABLE_WORK_DIR]
 					    : v->values[VARIABLE_HOME];
-}
-
-/* The words on the first variable of the call that the policy does not grant. */
-static struct corral_denial *env_denial(const struct launch *l)
-{
-	for (size_t i = 0; l->call.env && l->call.env[i]; i++) {
-		const struct request r = { .op = OPERATION_ENV, .target = l->call.env[i] };
-		struct decision d;
-
-		if (policy_decide(l->setup->policy, &r, &d) == 0 && d.verdict != VERDICT_ALLOW)
-			return denial_new(&r, &d, true);
-	}
-	return NULL;
-}
-
-static int build_environment(struct launch *l, struct error *e)
-{
-	const struct sandbox_base *base = l->setup->base;
-	const struct environment_options o = {
-		.policy = l->setup->policy,
-		.host_env = base->environment,
-		.call_env = l->call.env,
-		.home = base->variables.values[VARIABLE_HOME],
-		.tmp = base->variables.values[VARIABLE_TEMP],
-		.cwd = l->start.cwd,
-		.user = base->user,
-		.tty = l->call.flags & CORRAL_CALL_TTY,
-	};
-	int r = environment_build(&l->arena, &o, &l->start.env, &l->start.n_env, e);
-
-	if (r == -EACCES)
-		l->denial = env_denial(l);
-	if (r < 0)
-		return r;
-	/* Before anything is told of it. */
-	r = lib_audit_learn(base->sink, base->context, l->start.env);
-	return r < 0 ? error_set(e, r, NULL,
-			       "the values of its variables cannot be kept out of the audit log: "
-			       "%s",
-			       strerror(-r))
-		     : 0;
 }
 
 static void set_terminal(struct start *s, const struct corral_call *c)
@@ -124,23 +81,33 @@ static void set_terminal(struct start *s, const struct corral_call *c)
 	s->columns = c->columns ? c->columns : COLUMNS;
 }
 
-static int set_command(struct launch *l, struct error *e)
+/*
+ * Environment and program. The values of variables are secrets of a log before anything is told of
+ * the command, also that it may not run.
+ */
+static int set_command(struct preparation *l, struct error *e)
 {
+	const struct sandbox_base *base = l->setup->base;
 	struct start *s = &l->start;
+	int r, learned;
 
 	s->argv = l->command->argv;
 	while (s->argv[s->n_argv])
 		s->n_argv++;
 	if (s->n_argv == 0 || !s->argv[0][0])
 		return error_set(e, -EINVAL, NULL, "there is no command");
-	s->program = s->argv[0];
-	if (l->command->implied)
-		return 0;
-	return program_find(
-		l->setup, s->argv, s->env, s->cwd, &l->arena, &s->program, &l->denial, e);
+	r = base->backend->command(l->setup, l->command, &l->call, &l->arena, s, &l->denial, e);
+	learned = s->env ? lib_audit_learn(base->sink, base->context, s->env) : 0;
+	if (learned == 0)
+		return r;
+	denial_free(l->denial);
+	l->denial = NULL;
+	return error_set(e, learned, NULL,
+		"the values of its variables cannot be kept out of the audit log: %s",
+		strerror(-learned));
 }
 
-static int process_start_prepare(struct launch *l, struct error *e)
+static int process_start_prepare(struct preparation *l, struct error *e)
 {
 	struct start *s = &l->start;
 	int r;
@@ -152,9 +119,7 @@ static int process_start_prepare(struct launch *l, struct error *e)
 	s->file_size = process_start_limit_of(l, LIMIT_FILE_SIZE, 0);
 	s->open_files = process_start_limit_of(l, LIMIT_OPEN_FILES, 0);
 	set_terminal(s, &l->call);
-	r = build_environment(l, e);
-	if (r == 0)
-		r = set_command(l, e);
+	r = set_command(l, e);
 	if (r < 0)
 		return r;
 	r = start_encode(s, &l->body);
@@ -165,7 +130,7 @@ static int process_start_prepare(struct launch *l, struct error *e)
 
 /* The process */
 
-static uint64_t output_limit(const struct launch *l)
+static uint64_t output_limit(const struct preparation *l)
 {
 	uint64_t v = l->setup->limits.values[LIMIT_OUTPUT];
 
@@ -176,7 +141,7 @@ static uint64_t output_limit(const struct launch *l)
 	return v;
 }
 
-static struct output new_output(const struct launch *l, enum corral_stream stream)
+static struct output new_output(const struct preparation *l, enum corral_stream stream)
 {
 	return (struct output){
 		.fd = -1,
@@ -198,7 +163,7 @@ static void init_pump(pthread_mutex_t *pump)
 	(void)pthread_mutexattr_destroy(&a);
 }
 
-static struct corral_process *new_process(const struct launch *l)
+static struct corral_process *new_process(const struct preparation *l)
 {
 	struct corral_process *p = calloc(1, sizeof(*p));
 
@@ -217,7 +182,7 @@ static struct corral_process *new_process(const struct launch *l)
 	p->program = strdup(l->command->shown);
 	p->target = strdup(l->command->implied ? "" : l->command->argv[0]);
 	p->cwd = strdup(l->start.cwd);
-	p->result = result_new();
+	p->result = result_new(l->setup->base->backend);
 	return p;
 }
 
@@ -244,13 +209,13 @@ static int new_pipe(int *ret_ours, int *ret_theirs, bool we_read)
 	return r < 0 ? -errno : 0;
 }
 
-static bool has_input(const struct launch *l)
+static bool has_input(const struct preparation *l)
 {
 	return l->call.input_len || l->call.flags & CORRAL_CALL_INPUT;
 }
 
 /* A terminal's descriptor comes later; what is written until then waits. */
-static int open_input(struct launch *l, struct corral_process *p)
+static int open_input(struct preparation *l, struct corral_process *p)
 {
 	long r;
 
@@ -268,12 +233,12 @@ static int open_input(struct launch *l, struct corral_process *p)
 	return r < 0 ? (int)r : 0;
 }
 
-static bool is_given(const struct launch *l, enum corral_stream stream)
+static bool is_given(const struct preparation *l, enum corral_stream stream)
 {
 	return l->call.stdio && l->call.stdio[stream] >= 0;
 }
 
-static int open_outputs(struct launch *l, struct corral_process *p)
+static int open_outputs(struct preparation *l, struct corral_process *p)
 {
 	int r = 0;
 
@@ -284,7 +249,7 @@ static int open_outputs(struct launch *l, struct corral_process *p)
 	return r;
 }
 
-static int open_streams(struct launch *l, struct corral_process *p)
+static int open_streams(struct preparation *l, struct corral_process *p)
 {
 	int r = open_input(l, p);
 
@@ -292,7 +257,7 @@ static int open_streams(struct launch *l, struct corral_process *p)
 }
 
 /* The three that go with the frame. */
-static void process_start_gather(const struct launch *l, int fds[3])
+static void process_start_gather(const struct preparation *l, int fds[3])
 {
 	for (int i = 0; i < 3; i++)
 		fds[i] = is_given(l, (enum corral_stream)i) ? l->call.stdio[i] : l->theirs[i];
@@ -319,7 +284,7 @@ static bool process_start_is_plain(int fd)
  * What the warden has to hold or to look at goes through it: memory and processes, by a cgroup, and
  * descriptors that could lead somewhere.
  */
-static bool may_go_directly(const struct launch *l)
+static bool may_go_directly(const struct preparation *l)
 {
 	for (int i = 0; i < 3; i++)
 		if (is_given(l, (enum corral_stream)i) && !process_start_is_plain(l->call.stdio[i]))
@@ -327,7 +292,7 @@ static bool may_go_directly(const struct launch *l)
 	return l->start.memory == 0 && l->start.pids == 0;
 }
 
-static int send_once(struct launch *l, struct corral_process *p, struct error *e)
+static int send_once(struct preparation *l, struct corral_process *p, struct error *e)
 {
 	struct warden_link *link;
 	int fds[3], r = sandbox_add(l->sandbox, p, e);
@@ -353,7 +318,7 @@ static int send_once(struct launch *l, struct corral_process *p, struct error *e
 }
 
 /* A session that died before it was given the command has done nothing with it. */
-static int send_start(struct launch *l, struct corral_process *p, struct error *e)
+static int send_start(struct preparation *l, struct corral_process *p, struct error *e)
 {
 	int r = -EPIPE;
 
@@ -365,7 +330,7 @@ static int send_start(struct launch *l, struct corral_process *p, struct error *
 }
 
 /* 1: the permissions that it was prepared by are not those of now. */
-static int process_start_launch(struct launch *l, struct corral_process **ret, struct error *e)
+static int process_start_launch(struct preparation *l, struct corral_process **ret, struct error *e)
 {
 	struct corral_process *p = new_process(l);
 	int r = p ? process_start_complete(p) : -ENOMEM;
@@ -390,7 +355,7 @@ static int process_start_launch(struct launch *l, struct corral_process **ret, s
 }
 
 static int process_start_fail(
-	struct launch *l, int code, struct error *error, struct corral_error **e)
+	struct preparation *l, int code, struct error *error, struct corral_error **e)
 {
 	sandbox_count_refusal(l->sandbox, l->denial ? 1 : 0);
 	if (l->denial)
@@ -406,7 +371,7 @@ static int process_start_fail(
 }
 
 /* All of it by the permissions as they are; 1: they were changed while it was under way. */
-static int try_start(struct launch *l, struct corral_process **ret, struct error *e)
+static int try_start(struct preparation *l, struct corral_process **ret, struct error *e)
 {
 	int r;
 
@@ -422,7 +387,7 @@ int process_start(struct corral_process **ret, struct corral_sandbox *s,
 	int r = 1;
 
 	for (int i = 0; i < UPDATES_MAX && r == 1; i++) {
-		auto_launch l = { .sandbox = s, .command = c, .theirs = { -1, -1, -1 } };
+		auto_preparation l = { .sandbox = s, .command = c, .theirs = { -1, -1, -1 } };
 
 		r = call_read(&l.call, call, &error);
 		if (r == 0)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "lib/sandbox/builder.h"
 #include "lib/api/handles.h"
@@ -61,12 +62,7 @@ static bool may_be_missing(enum variable v)
 static int set_variable(struct sandbox_base *s, enum variable v, const char *value, struct error *e)
 {
 	struct stat st;
-	int r = 0;
 
-	if (v == VARIABLE_DATA_DIR)
-		r = make_folders(value, e);
-	if (r < 0)
-		return r;
 	if (!may_be_missing(v) || stat(value, &st) == 0)
 		return builder_build_real_folder(&s->arena, value, &s->variables.values[v], e);
 	s->variables.values[v] = arena_strdup(&s->arena, value);
@@ -78,6 +74,9 @@ static int builder_build_set_variables(
 {
 	int r = 0;
 
+	/* The work folder may be the same, or below. */
+	if (b->variables[VARIABLE_DATA_DIR])
+		r = make_folders(b->variables[VARIABLE_DATA_DIR], e);
 	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++) {
 		const char *value = b->variables[v];
 
@@ -142,6 +141,7 @@ static int builder_build_set_up(
 		r = account_name("/etc/passwd", getuid(), s->user);
 	if (r == 0)
 		r = find_warden(s, b);
+	s->backend = &backends[b->backend];
 	s->limits = b->limits;
 	s->sink = b->sink;
 	s->context = b->context;
@@ -150,10 +150,27 @@ static int builder_build_set_up(
 
 static int builder_build_check(const struct corral_builder *b, struct error *e)
 {
+	/* What only a jail could enforce would be a promise that nobody keeps. */
+	const struct {
+		const char *name;
+		bool given;
+	} held[] = {
+		{ "grants and denials", b->touched },
+		{ "a restriction", b->n_restrictions > 0 },
+		{ "a limit of memory", b->limits.values[LIMIT_MEMORY] != LIMIT_NONE },
+		{ "a limit of processes", b->limits.values[LIMIT_PIDS] != LIMIT_NONE },
+	};
+
 	if (b->code < 0) {
 		*e = b->error;
 		return b->code;
 	}
+	if (b->backend == BACKEND_NONE)
+		for (size_t i = 0; i < ROWS(held); i++)
+			if (held[i].given)
+				return error_set(e, -EOPNOTSUPP, NULL,
+					"mode rwx confines nothing, so %s can't be held",
+					held[i].name);
 	if (!b->broker)
 		return 0;
 	(void)error_set(e, -EOPNOTSUPP, NULL, "this version of Corral has no broker");

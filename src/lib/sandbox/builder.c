@@ -10,6 +10,7 @@
 #include "lib/process/skill-entry.h"
 #include "host/runtime.h"
 #include "policy/algebra/algebra.h"
+#include "policy/format/mode.h"
 #include "policy/format/permissions-text.h"
 
 /* Keeps the first failure; returns code unchanged. */
@@ -27,6 +28,25 @@ static int fail_text(struct corral_builder *b, int code, const char *text)
 	struct error e = { 0 };
 
 	return builder_fail(b, error_set(&e, code, NULL, "%s", text), &e);
+}
+
+static int keep_path(struct corral_builder *b, char **where, const char *path, const char *what)
+{
+	struct error e = { 0 };
+	char *copy;
+
+	if (!path || !path_is_normal(path, strlen(path)))
+		return builder_fail(b,
+			error_set(&e, -EINVAL, NULL,
+				"%s must be an absolute path without . or .., and %s is not", what,
+				path ? path : "nothing"),
+			&e);
+	copy = strdup(path);
+	if (!copy)
+		return fail_text(b, -ENOMEM, "out of memory");
+	free(*where);
+	*where = copy;
+	return 0;
 }
 
 /* Life */
@@ -84,6 +104,104 @@ int corral_builder_from_manifest(
 		return handles_error(e, &error, r);
 	}
 	*ret = b;
+	return 0;
+}
+
+_Static_assert((int)CORRAL_MODE_SANDBOX == AGENT_MODE_SANDBOX &&
+		       (int)CORRAL_MODE_RX == AGENT_MODE_RX &&
+		       (int)CORRAL_MODE_RWX == AGENT_MODE_RWX,
+	"modes");
+
+/* An enum of the host may hold any number. */
+static int builder_check_mode(enum corral_mode mode, const char *data_dir, struct error *e)
+{
+	if ((unsigned)mode > CORRAL_MODE_RWX)
+		return error_set(e, -EINVAL, NULL, "there is no mode %d", (int)mode);
+	if (!data_dir && mode != CORRAL_MODE_RWX)
+		return error_set(e, -EINVAL, NULL, "mode %s needs a data folder",
+			agent_mode_name((enum agent_mode)mode));
+	if (data_dir && !agent_mode_is_printable(data_dir))
+		return error_set(e, -EINVAL, NULL,
+			"the data folder holds control characters or is not UTF-8");
+	return 0;
+}
+
+/* In mode rwx the permissions are what a policy would say; nothing looks at them. */
+static int builder_set_mode(struct corral_builder *b, enum corral_mode mode, const char *data_dir,
+	const char *const *extra, struct error *e)
+{
+	size_t n = 0;
+	int r;
+
+	while (extra && extra[n])
+		n++;
+	r = agent_mode_permissions((enum agent_mode)mode, data_dir, extra, n, b->granted, e);
+	if (r == 0 && data_dir)
+		r = keep_path(b, &b->variables[VARIABLE_DATA_DIR], data_dir, "the data folder");
+	if (r == 0 && data_dir)
+		r = keep_path(b, &b->variables[VARIABLE_WORK_DIR], data_dir, "the data folder");
+	if (b->code < 0)
+		*e = b->error;
+	b->backend = mode == CORRAL_MODE_RWX ? BACKEND_NONE : BACKEND_NAMESPACES;
+	/* With rwx it stays as it is: who adds something wants it to be enforced. */
+	b->touched = mode != CORRAL_MODE_RWX;
+	return r;
+}
+
+int corral_builder_from_mode(struct corral_builder **ret, enum corral_mode mode,
+	const char *data_dir, const char *const *extra, struct corral_error **e)
+{
+	struct corral_builder *b = NULL;
+	struct error error = { 0 };
+	int r = builder_check_mode(mode, data_dir, &error);
+
+	if (r == 0)
+		r = new_from(&b, permissions_new());
+	if (r == 0)
+		r = builder_set_mode(b, mode, data_dir, extra, &error);
+	if (r < 0) {
+		corral_builder_free(b);
+		return handles_error(e, &error, r);
+	}
+	*ret = b;
+	return 0;
+}
+
+const char *corral_mode_name(enum corral_mode mode)
+{
+	return (unsigned)mode > CORRAL_MODE_RWX ? NULL : agent_mode_name((enum agent_mode)mode);
+}
+
+int corral_mode_parse(const char *name, enum corral_mode *ret)
+{
+	enum agent_mode mode;
+	int r = name ? agent_mode_parse(name, &mode) : -EINVAL;
+
+	if (r == 0)
+		*ret = (enum corral_mode)mode;
+	return r;
+}
+
+int corral_mode_prompt(
+	enum corral_mode mode, const char *data_dir, char **ret, struct corral_error **e)
+{
+	auto_arena a = { 0 };
+	struct error error = { 0 };
+	char *text = NULL;
+	int r = builder_check_mode(mode, data_dir, &error);
+
+	if (r == 0) {
+		const char *prompt =
+			mode == CORRAL_MODE_RWX
+				? ""
+				: agent_mode_prompt((enum agent_mode)mode, data_dir, &a);
+
+		text = prompt ? strdup(prompt) : NULL;
+		r = text ? 0 : error_no_memory(&error);
+	}
+	if (r < 0)
+		return handles_error(e, &error, r);
+	*ret = text;
 	return 0;
 }
 
@@ -301,25 +419,6 @@ int corral_builder_open_files_limit(struct corral_builder *b, uint64_t descripto
 }
 
 /* The rest */
-
-static int keep_path(struct corral_builder *b, char **where, const char *path, const char *what)
-{
-	struct error e = { 0 };
-	char *copy;
-
-	if (!path || !path_is_normal(path, strlen(path)))
-		return builder_fail(b,
-			error_set(&e, -EINVAL, NULL,
-				"%s must be an absolute path without . or .., and %s is not", what,
-				path ? path : "nothing"),
-			&e);
-	copy = strdup(path);
-	if (!copy)
-		return fail_text(b, -ENOMEM, "out of memory");
-	free(*where);
-	*where = copy;
-	return 0;
-}
 
 int corral_builder_work_dir(struct corral_builder *b, const char *dir)
 {

@@ -13,12 +13,14 @@
 
 #include "base/error.h"
 #include "corral/sandbox.h"
+#include "lib/sandbox/backend.h"
 #include "policy/permissions.h"
 #include "policy/variable.h"
 
 enum { BUILDER_LAYERS_MAX = 32 };
 
 struct corral_builder {
+	enum backend_kind backend;
 	struct permissions *granted;
 	bool touched; /* something was granted or denied */
 	struct permissions *restrictions[BUILDER_LAYERS_MAX];

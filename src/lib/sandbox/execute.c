@@ -44,7 +44,7 @@ static int start_script(struct corral_process **ret, struct corral_sandbox *s, s
 {
 	struct process_command c = { .shown = path };
 	struct error error = { 0 };
-	int r = script_command(path, runtime, args, a, &c.argv, &error);
+	int r = s->base.backend->script(path, runtime, args, a, &c.argv, &error);
 
 	return r < 0 ? handles_error(e, &error, r) : process_start(ret, s, &c, call, e);
 }

@@ -13,7 +13,9 @@
 #include "lib/api/handles.h"
 #include "lib/process/process.h"
 
-enum { READY_MS = 30000, SEND_MS = 1000 };
+enum { SEND_MS = 1000 };
+
+_Static_assert((int)CORRAL_TIER_NONE == READY_TIER_NONE, "tiers");
 
 void sandbox_tell(struct corral_sandbox *s, struct corral_event event)
 {
@@ -29,23 +31,22 @@ void sandbox_tell(struct corral_sandbox *s, struct corral_event event)
 	s->base.sink(s->base.context, &event);
 }
 
+static void tell_session(struct corral_sandbox *s)
+{
+	sandbox_tell(s,
+		(struct corral_event){ .kind = CORRAL_EVENT_SESSION,
+			.message = s->base.backend->enforces ? NULL
+							     : "mode rwx: nothing is confined" });
+}
+
 /* Sessions */
 
 int sandbox_new_link(const struct sandbox_setup *setup, struct warden_link **ret, struct error *e)
 {
-	const struct configure configure = {
-		.flags = CONFIGURE_SHELL,
-		.variables = setup->base->variables,
-	};
-	const struct warden_link_options o = {
-		.program = setup->base->warden,
-		.policy = setup->json,
-		.policy_len = setup->json_len,
-		.configure = &configure,
-		.timeout_ms = READY_MS,
-	};
+	const struct backend *backend = setup->base->backend;
+	int r = backend->probe(setup->base, e);
 
-	return warden_link_new(ret, &o, e);
+	return r < 0 ? r : backend->set_up(setup, ret, e);
 }
 
 /* With the lock held: whoever asked its relay for something looks again. */
@@ -97,7 +98,7 @@ void sandbox_lose(struct corral_sandbox *s, struct warden_link *link, const stru
 	(void)pthread_mutex_unlock(&s->lock);
 	if (!first)
 		return;
-	warden_link_end(link);
+	s->base.backend->tear_down(link);
 	sandbox_tell(s, (struct corral_event){ .kind = CORRAL_EVENT_LOST, .message = why->text });
 }
 
@@ -425,7 +426,7 @@ int sandbox_add(struct corral_sandbox *s, struct corral_process *p, struct error
 		sandbox_insert(s, p);
 	(void)pthread_mutex_unlock(&s->lock);
 	if (is_new)
-		sandbox_tell(s, (struct corral_event){ .kind = CORRAL_EVENT_SESSION });
+		tell_session(s);
 	return r;
 }
 
@@ -527,7 +528,7 @@ void sandbox_swap(struct corral_sandbox *s, struct sandbox_setup *setup, struct 
 		sandbox_dispatch(s, old);
 	warden_link_unref(old);
 	if (fresh)
-		sandbox_tell(s, (struct corral_event){ .kind = CORRAL_EVENT_SESSION });
+		tell_session(s);
 }
 
 bool sandbox_retire(struct corral_sandbox *s, struct warden_link *link)
@@ -577,7 +578,7 @@ static int open_first(struct corral_sandbox *s, struct error *e)
 		return error_set(e, -errno, NULL, "cannot open /dev/null: %s", strerror(errno));
 	r = ensure_link(s, &is_new, e);
 	if (r == 0)
-		sandbox_tell(s, (struct corral_event){ .kind = CORRAL_EVENT_SESSION });
+		tell_session(s);
 	return r;
 }
 
@@ -648,7 +649,7 @@ void corral_sandbox_free(struct corral_sandbox *s)
 			lib_sandbox_lose(s, link, &why);
 		(void)pthread_mutex_unlock(&s->lock);
 		if (link)
-			warden_link_end(link);
+			s->base.backend->tear_down(link);
 		warden_link_unref(link);
 	} while (link);
 	sandbox_unref(s);
@@ -680,4 +681,9 @@ unsigned corral_sandbox_tier(struct corral_sandbox *s)
 	tier = s->tier;
 	(void)pthread_mutex_unlock(&s->lock);
 	return tier;
+}
+
+const char *corral_sandbox_backend(const struct corral_sandbox *s)
+{
+	return s->base.backend->name;
 }

@@ -22,6 +22,7 @@
 #include "corral/sandbox.h"
 #include "host/account.h"
 #include "lib/process/destinations.h"
+#include "lib/sandbox/backend.h"
 #include "lib/sandbox/warden-link.h"
 #include "policy/policy.h"
 
@@ -32,6 +33,7 @@ struct sandbox_news;
 /* What does not change after building. Everything is in the arena. */
 struct sandbox_base {
 	struct arena arena;
+	const struct backend *backend;
 	struct limits limits; /* beside those of the permissions */
 	struct variables variables;
 	const char *warden;

@@ -81,11 +81,5 @@ int spawn_warden(const char *path, int socket, int policy, pid_t *ret, struct er
 		return error_set(e, -errno, NULL, "no descriptor is left to start the warden: %s",
 			strerror(errno));
 	r = spawn_warden_start(path, high_socket, high_policy, ret);
-	if (r == 0)
-		return 0;
-	(void)error_set(e, r, NULL, "cannot start %s: %s", path, strerror(-r));
-	if (r == -ENOENT)
-		error_hint(e, "install corral-warden, or name it by corral_builder_warden() or "
-			      "CORRAL_WARDEN");
-	return r;
+	return r < 0 ? error_set(e, r, NULL, "cannot start %s: %s", path, strerror(-r)) : 0;
 }

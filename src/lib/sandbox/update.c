@@ -337,6 +337,9 @@ static int sandbox_update_prepare(
 	(void)pthread_mutex_unlock(&s->lock);
 	if (freed)
 		return error_set(e, -ESHUTDOWN, NULL, "the sandbox was freed");
+	if (!s->base.backend->enforces)
+		return error_set(e, -EOPNOTSUPP, NULL,
+			"mode rwx confines nothing, so other permissions can't be held");
 	r = sandbox_update_read_layers(u, layers, n, e);
 	if (r < 0)
 		return r;

@@ -158,6 +158,10 @@ static int warden_link_configure(
 	/* It may have had a reason to leave at once, and told it. */
 	if (r == 0 || r == -EPIPE)
 		r = warden_link_await_ready(l, o->timeout_ms, e);
+	/* Neither more nor less is confined than was asked for. */
+	if (r == 0 &&
+		(l->ready.tier == READY_TIER_NONE) != ((o->configure->flags & CONFIGURE_NONE) != 0))
+		r = error_set(e, -EPROTO, NULL, "the warden did not build what it was asked for");
 	return r;
 }
 

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "policy/match/glob.h"
 
 static const char *const names[] = {
@@ -57,6 +58,15 @@ int agent_mode_parse(const char *word, enum agent_mode *ret)
 const char *agent_mode_name(enum agent_mode mode)
 {
 	return names[mode];
+}
+
+bool agent_mode_is_printable(const char *data_dir)
+{
+	for (const char *s = data_dir; *s; s++) {
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return false;
+	}
+	return utf8_valid(data_dir, strlen(data_dir), NULL);
 }
 
 const char *agent_mode_prompt(enum agent_mode mode, const char *data_dir, struct arena *a)

@@ -5,6 +5,8 @@
  * data directory, the temp folder, ~/.claude and extra folders; rwx confines nothing. The
  * difference between sandbox and rx is what the agent is asked to do: see agent_mode_prompt().
  */
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 #include "policy/permissions.h"
@@ -15,6 +17,8 @@ enum agent_mode { AGENT_MODE_SANDBOX, AGENT_MODE_RX, AGENT_MODE_RWX };
 int agent_mode_parse(const char *word, enum agent_mode *ret);
 /* "sandbox", "rx", "rwx". */
 const char *agent_mode_name(enum agent_mode mode);
+/* Whether a data directory can be part of a prompt: UTF-8, no control characters. */
+bool agent_mode_is_printable(const char *data_dir);
 /*
  * The text to put into the agent's prompt, in the arena. NULL for rwx, where there is nothing to
  * say, and when out of memory.

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/sandbox/backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/environment.h"
+#include "lib/process/denial.h"
+#include "lib/process/process.h"
+#include "lib/process/program.h"
+#include "lib/process/script.h"
+
+enum { READY_MS = 30000 };
+
+static int backend_probe(const struct sandbox_base *base, struct error *e)
+{
+	int r = faccessat(AT_FDCWD, base->warden, X_OK, AT_EACCESS) < 0 ? -errno : 0;
+
+	if (r < 0)
+		(void)error_set(e, r, NULL, "cannot start %s: %s", base->warden, strerror(-r));
+	if (r == -ENOENT)
+		error_hint(e, "install corral-warden, or name it by corral_builder_warden() or "
+			      "CORRAL_WARDEN");
+	return r;
+}
+
+static int backend_start_warden(const struct sandbox_setup *setup, unsigned flags,
+	struct warden_link **ret, struct error *e)
+{
+	const struct configure configure = { .flags = flags, .variables = setup->base->variables };
+	const struct warden_link_options o = {
+		.program = setup->base->warden,
+		.policy = setup->json,
+		.policy_len = setup->json_len,
+		.configure = &configure,
+		.timeout_ms = READY_MS,
+	};
+
+	return warden_link_new(ret, &o, e);
+}
+
+/* namespaces */
+
+static int namespaces_set_up(
+	const struct sandbox_setup *setup, struct warden_link **ret, struct error *e)
+{
+	return backend_start_warden(setup, CONFIGURE_SHELL, ret, e);
+}
+
+/* The words on the first variable of the call that the policy does not grant. */
+static struct corral_denial *namespaces_env_denial(
+	const struct policy *policy, const char *const *env)
+{
+	for (size_t i = 0; env && env[i]; i++) {
+		const struct request r = { .op = OPERATION_ENV, .target = env[i] };
+		struct decision d;
+
+		if (policy_decide(policy, &r, &d) == 0 && d.verdict != VERDICT_ALLOW)
+			return denial_new(&r, &d, true);
+	}
+	return NULL;
+}
+
+static int namespaces_command(const struct sandbox_setup *setup, const struct process_command *c,
+	const struct corral_call *call, struct arena *a, struct start *s,
+	struct corral_denial **ret_denial, struct error *e)
+{
+	const struct sandbox_base *base = setup->base;
+	const struct environment_options o = {
+		.policy = setup->policy,
+		.host_env = base->environment,
+		.call_env = call->env,
+		.home = base->variables.values[VARIABLE_HOME],
+		.tmp = base->variables.values[VARIABLE_TEMP],
+		.cwd = s->cwd,
+		.user = base->user,
+		.tty = call->flags & CORRAL_CALL_TTY,
+	};
+	int r = environment_build(a, &o, &s->env, &s->n_env, e);
+
+	if (r == -EACCES)
+		*ret_denial = namespaces_env_denial(setup->policy, call->env);
+	if (r < 0)
+		return r;
+	s->program = s->argv[0];
+	return c->implied ? 0
+			  : program_find(
+				    setup, s->argv, s->env, s->cwd, a, &s->program, ret_denial, e);
+}
+
+/* none */
+
+static int none_set_up(const struct sandbox_setup *setup, struct warden_link **ret, struct error *e)
+{
+	return backend_start_warden(setup, CONFIGURE_NONE, ret, e);
+}
+
+static bool none_is_set(const char *const *env, const char *variable)
+{
+	const size_t len = strcspn(variable, "=") + 1;
+
+	for (size_t i = 0; env && env[i]; i++)
+		if (strncmp(env[i], variable, len) == 0)
+			return true;
+	return false;
+}
+
+/* The environment of the host, all of it, behind what the call sets. */
+static int none_command(const struct sandbox_setup *setup, const struct process_command *c,
+	const struct corral_call *call, struct arena *a, struct start *s,
+	struct corral_denial **ret_denial, struct error *e)
+{
+	const char *const *host = setup->base->environment;
+	const char **env;
+	size_t n = 0;
+
+	(void)c;
+	(void)ret_denial;
+	while (call->env && call->env[n])
+		n++;
+	for (size_t i = 0; host[i]; i++)
+		n++;
+	env = arena_calloc(a, n + 1, sizeof(*env));
+	if (!env)
+		return error_no_memory(e);
+	for (size_t i = 0; call->env && call->env[i]; i++)
+		env[s->n_env++] = call->env[i];
+	for (size_t i = 0; host[i]; i++)
+		if (strchr(host[i], '=') && !none_is_set(call->env, host[i]))
+			env[s->n_env++] = host[i];
+	s->env = env;
+	s->program = s->argv[0];
+	return 0;
+}
+
+const struct backend backends[BACKEND_COUNT] = {
+	[BACKEND_NAMESPACES] = { "namespaces", true, backend_probe, namespaces_set_up,
+		namespaces_command, script_command, warden_link_end },
+	[BACKEND_NONE] = { "none", false, backend_probe, none_set_up, none_command, script_command,
+		warden_link_end },
+};
