@@ -36,12 +36,8 @@ static void plan_aliases_unescape(char *text)
 	char *out = text;
 
 	for (; *text; text++) {
-		unsigned value = 0;
-
 		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] && text[3]) {
-			value = (unsigned)(text[1] - '0') * 64 + (unsigned)(text[2] - '0') * 8 +
-				(unsigned)(text[3] - '0');
-			*out++ = (char)value;
+			*out++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
 			text += 3;
 		} else {
 			*out++ = *text;
@@ -67,10 +63,9 @@ static int plan_aliases_add_line(struct planner *p, struct mounts *m, char *line
 	item.device = arena_strdup(&p->arena, word[2]);
 	item.root = arena_strdup(&p->arena, word[3]);
 	item.path = arena_strdup(&p->arena, word[4]);
-	if (!item.device || !item.root || !item.path ||
-		ARENA_PUSH(&p->arena, m->items, m->n, m->cap, item) < 0)
-		return plan_no_memory(p);
-	return 0;
+	if (!item.device || !item.root || !item.path)
+		return -ENOMEM;
+	return ARENA_PUSH(&p->arena, m->items, m->n, m->cap, item);
 }
 
 static int plan_aliases_read_mounts(struct planner *p, struct mounts *m)
@@ -94,7 +89,7 @@ static int plan_aliases_read_mounts(struct planner *p, struct mounts *m)
 }
 
 /* The mount that shows path: the last of those with the longest name. */
-static const struct mount_line *find_mount(const struct mounts *m, const char *path)
+static const struct mount_line *plan_aliases_find_mount(const struct mounts *m, const char *path)
 {
 	const struct mount_line *found = NULL;
 
@@ -109,7 +104,8 @@ static const struct mount_line *find_mount(const struct mounts *m, const char *p
 }
 
 /* dir + what of `from` lies below base. */
-static bool move(const char *from, const char *base, const char *dir, char out[PATH_BYTES])
+static bool plan_aliases_move(
+	const char *from, const char *base, const char *dir, char out[PATH_BYTES])
 {
 	const char *below = from + (base[1] ? strlen(base) : 0);
 	int n = snprintf(out, PATH_BYTES, "%s%s", dir[1] ? dir : "", below);
@@ -119,65 +115,36 @@ static bool move(const char *from, const char *base, const char *dir, char out[P
 	return n < PATH_BYTES;
 }
 
-static bool plan_aliases_is_same(const struct plan_node *node, const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && st.st_dev == node->dev && st.st_ino == node->ino;
-}
-
 /* As a socket it is hidden, as a guarded file it is read-only: that is all that is needed here. */
-static int plan_aliases_add_alias(struct planner *p, const struct plan_node *node, const char *path)
-{
-	struct plan_place place = {
-		.path = arena_strdup(&p->arena, path),
-		.origin = node->kind == PLAN_BIND ? PLAN_FROM_GUARDED : PLAN_FROM_SOCKETS,
-	};
-
-	return place.path ? plan_add_place(p, place) : plan_no_memory(p);
-}
-
 static int plan_aliases_search(
 	struct planner *p, const struct mounts *m, const struct plan_node *node)
 {
-	const struct mount_line *own = find_mount(m, node->path);
+	const struct plan_place place = { .origin = node->kind == PLAN_BIND ? PLAN_FROM_GUARDED
+									    : PLAN_FROM_SOCKETS };
+	const struct mount_line *own = plan_aliases_find_mount(m, node->path);
 	char inside[PATH_BYTES], path[PATH_BYTES];
 	int r = 0;
 
-	if (!own || !move(node->path, own->path, own->root, inside))
+	if (!own || !plan_aliases_move(node->path, own->path, own->root, inside))
 		return 0;
 	for (size_t i = 0; r == 0 && i < m->n; i++) {
 		const struct mount_line *other = &m->items[i];
+		struct stat st;
 
 		if (other == own || strcmp(other->device, own->device) != 0 ||
 			!path_is_below(inside, other->root) ||
-			!move(inside, other->root, other->path, path) ||
+			!plan_aliases_move(inside, other->root, other->path, path) ||
 			strcmp(path, node->path) == 0)
 			continue;
-		if (plan_nodes_find(p, path)->kind == PLAN_BIND && plan_aliases_is_same(node, path))
-			r = plan_aliases_add_alias(p, node, path);
-	}
-	return r;
-}
-
-/* The host's processes, as a chroot has them: /proc itself is the sandbox's own. */
-static int hide_processes(struct planner *p, const struct mounts *m)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < m->n; i++) {
-		const struct mount_line *item = &m->items[i];
-
-		if (item->is_proc && !path_is_below(item->path, "/proc") &&
-			plan_nodes_find(p, item->path)->kind == PLAN_BIND)
-			r = plan_add_place(p, (struct plan_place){ .path = item->path,
-						      .origin = PLAN_FROM_SOCKETS });
+		if (plan_nodes_find(p, path)->kind == PLAN_BIND && lstat(path, &st) == 0 &&
+			st.st_dev == node->dev && st.st_ino == node->ino)
+			r = plan_add_copy(p, path, place);
 	}
 	return r;
 }
 
 /* A cover on what is around it. */
-static bool is_cover(const struct planner *p, size_t i)
+static bool plan_aliases_is_cover(const struct planner *p, size_t i)
 {
 	const struct plan_node *node = &p->nodes[i], *up = &p->nodes[node->up];
 
@@ -195,11 +162,18 @@ int plan_aliases_collect(struct planner *p)
 		return 0;
 	r = plan_aliases_read_mounts(p, &mounts);
 	for (size_t i = 1; r == 0 && i < p->n_nodes; i++) {
-		if (is_cover(p, i))
+		if (plan_aliases_is_cover(p, i))
 			r = plan_aliases_search(p, &mounts, &p->nodes[i]);
 	}
-	if (r == 0)
-		r = hide_processes(p, &mounts);
+	/* The host's processes, as a chroot has them: /proc itself is the sandbox's own. */
+	for (size_t i = 0; r == 0 && i < mounts.n; i++) {
+		const struct mount_line *item = &mounts.items[i];
+
+		if (item->is_proc && !path_is_below(item->path, "/proc") &&
+			plan_nodes_find(p, item->path)->kind == PLAN_BIND)
+			r = plan_add_place(p, (struct plan_place){ .path = item->path,
+						      .origin = PLAN_FROM_SOCKETS });
+	}
 	if (r < 0 || p->n == before)
 		return r;
 	r = plan_look(p);

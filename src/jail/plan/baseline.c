@@ -8,7 +8,6 @@
  * An entry keeps the path under which the policy knows it; that HOME, or /home itself, may be a
  * link is taken care of when the place is looked at.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,13 +23,22 @@
 enum { NAMES_MAX = 4096 };
 
 /* A folder as the policy knows it, and where it is. */
-struct spot {
+struct baseline_spot {
 	const char *path, *real;
+	unsigned names; /* in it, that were seen */
+};
+
+/* A pattern that is tried on the names in a folder; that ends with a slash. */
+struct baseline_search {
+	const struct baseline_path *entry;
+	struct glob glob;
+	const char *folder;
+	unsigned names;
 };
 
 /* Does the entry matter where `real` is? Then whether what is missing there matters as well. */
-static bool matters(const struct planner *p, const struct baseline_path *entry, const char *real,
-	bool *ret_absent_too)
+static bool plan_baseline_matters(const struct planner *p, const struct baseline_path *entry,
+	const char *real, bool *ret_absent_too)
 {
 	const struct plan_node *node = plan_nodes_find(p, real);
 
@@ -42,12 +50,11 @@ static int plan_baseline_add(struct planner *p, const struct baseline_path *entr
 {
 	struct plan_place place = { .origin = PLAN_FROM_BASELINE, .text = entry->pattern };
 
-	place.path = arena_strdup(&p->arena, path);
-	return place.path ? plan_add_place(p, place) : plan_no_memory(p);
+	return plan_add_copy(p, path, place);
 }
 
 /* Length of a pattern without the "/ **" at its end, and of that the part before any wildcard. */
-static size_t plain_length(const char *pattern, size_t *ret_fixed)
+static size_t plan_baseline_plain_length(const char *pattern, size_t *ret_fixed)
 {
 	size_t len = strlen(pattern), fixed;
 
@@ -62,47 +69,25 @@ static size_t plain_length(const char *pattern, size_t *ret_fixed)
 	return len;
 }
 
-static int too_many(struct planner *p, const char *folder)
+static int plan_baseline_count(struct planner *p, const char *folder, unsigned *names)
 {
-	return error_set(p->error, -E2BIG, NULL,
-		"%s holds more than %d names, which is more than is searched for secrets", folder,
-		NAMES_MAX);
+	return (*names)++ < NAMES_MAX
+		       ? 0
+		       : error_set(p->error, -E2BIG, NULL,
+				 "%s holds more than %d names, which is more than is searched for "
+				 "secrets",
+				 folder, NAMES_MAX);
 }
 
-/* Calls found for each name in a folder. */
-static int each_name(struct planner *p, const char *folder,
-	int (*found)(struct planner *p, const char *name, void *data), void *data)
+static int plan_baseline_add_match(struct planner *p, const char *name, void *data)
 {
-	DIR *dir;
-	int r = plan_look_open(p, folder, &dir);
-
-	for (unsigned n = 0; r == 0 && dir; n++) {
-		const char *name;
-
-		r = plan_look_next(p, folder, dir, &name);
-		if (r < 0 || !name)
-			break;
-		r = n < NAMES_MAX ? found(p, name, data) : too_many(p, folder);
-	}
-	if (dir)
-		(void)closedir(dir);
-	return r;
-}
-
-struct search {
-	const struct baseline_path *entry;
-	struct glob glob;
-	const char *folder;
-};
-
-static int add_match(struct planner *p, const char *name, void *data)
-{
-	const struct search *s = data;
+	struct baseline_search *s = data;
 	char path[PATH_BYTES];
 	int n = snprintf(path, sizeof(path), "%s%s", s->folder, name);
+	int r = plan_baseline_count(p, s->folder, &s->names);
 
-	if (n >= (int)sizeof(path) || !glob_match(&s->glob, path, (size_t)n))
-		return 0;
+	if (r < 0 || n >= (int)sizeof(path) || !glob_match(&s->glob, path, (size_t)n))
+		return r;
 	return plan_baseline_add(p, s->entry, path);
 }
 
@@ -110,7 +95,7 @@ static int add_match(struct planner *p, const char *name, void *data)
 static int plan_baseline_add_pattern(
 	struct planner *p, const struct baseline_path *entry, size_t fixed)
 {
-	struct search s = { .entry = entry };
+	struct baseline_search s = { .entry = entry };
 	char folder[PATH_BYTES];
 	bool absent;
 	int r;
@@ -119,11 +104,11 @@ static int plan_baseline_add_pattern(
 	s.folder = folder;
 	/* Without the slash at its end. */
 	folder[fixed - 1] = '\0';
-	if (!matters(p, entry, folder, &absent))
+	if (!plan_baseline_matters(p, entry, folder, &absent))
 		return 0;
 	folder[fixed - 1] = '/';
 	r = glob_parse(&s.glob, &p->arena, entry->pattern, NULL, p->error);
-	return r < 0 ? r : each_name(p, folder, add_match, &s);
+	return r < 0 ? r : plan_look_each(p, folder, plan_baseline_add_match, &s);
 }
 
 /* folder + below: hundreds of times, so not by snprintf(). */
@@ -140,8 +125,8 @@ static bool plan_baseline_join(
 	return true;
 }
 
-static int add_below(struct planner *p, const struct baseline_path *entry, const struct spot *home,
-	const char *below, size_t len)
+static int plan_baseline_add_below(struct planner *p, const struct baseline_path *entry,
+	const struct baseline_spot *home, const char *below, size_t len)
 {
 	char path[PATH_BYTES], real[PATH_BYTES];
 	struct stat st;
@@ -150,14 +135,14 @@ static int add_below(struct planner *p, const struct baseline_path *entry, const
 	if (!plan_baseline_join(home->path, below, len, path) ||
 		!plan_baseline_join(home->real, below, len, real))
 		return 0;
-	if (!matters(p, entry, real, &absent) ||
+	if (!plan_baseline_matters(p, entry, real, &absent) ||
 		(!absent && lstat(real, &st) < 0 && plan_look_is_absent(errno)))
 		return 0;
 	return plan_baseline_add(p, entry, path);
 }
 
 /* Most entries forbid writing, and most plans let little be written. */
-static bool is_writable_around(const struct planner *p, const char *path)
+static bool plan_baseline_is_writable_around(const struct planner *p, const char *path)
 {
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		const struct plan_node *node = &p->nodes[i];
@@ -170,9 +155,9 @@ static bool is_writable_around(const struct planner *p, const char *path)
 }
 
 /* Entries that start with "/". */
-static int collect_fixed(struct planner *p)
+static int plan_baseline_collect_fixed(struct planner *p)
 {
-	static const struct spot root = { "", "" };
+	static const struct baseline_spot root = { "", "", 0 };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < baseline_n_paths; i++) {
@@ -180,17 +165,18 @@ static int collect_fixed(struct planner *p)
 		size_t fixed, len;
 
 		if (entry->pattern[0] == '~' ||
-			(!entry->secret && !is_writable_around(p, entry->pattern)))
+			(!entry->secret && !plan_baseline_is_writable_around(p, entry->pattern)))
 			continue;
-		len = plain_length(entry->pattern, &fixed);
+		len = plan_baseline_plain_length(entry->pattern, &fixed);
 		r = fixed < len ? plan_baseline_add_pattern(p, entry, fixed)
-				: add_below(p, entry, &root, entry->pattern, len);
+				: plan_baseline_add_below(p, entry, &root, entry->pattern, len);
 	}
 	return r;
 }
 
 /* Entries below ~/, or below a folder in it. */
-static int collect_home(struct planner *p, const struct spot *home, const char *inside)
+static int plan_baseline_collect_home(
+	struct planner *p, const struct baseline_spot *home, const char *inside)
 {
 	size_t n = strlen(inside);
 	int r = 0;
@@ -202,51 +188,52 @@ static int collect_home(struct planner *p, const struct spot *home, const char *
 		if (entry->pattern[0] != '~' || strncmp(entry->pattern + 1, inside, n) != 0 ||
 			entry->pattern[1 + n] != '/')
 			continue;
-		len = plain_length(entry->pattern, &fixed);
-		r = add_below(p, entry, home, entry->pattern + 1, len - 1);
+		len = plan_baseline_plain_length(entry->pattern, &fixed);
+		r = plan_baseline_add_below(p, entry, home, entry->pattern + 1, len - 1);
 	}
 	return r;
 }
 
 /* A home folder: all of it is visible, or some folders in it. */
-static int visit_home(struct planner *p, const struct spot *home)
+static int plan_baseline_visit_home(struct planner *p, struct baseline_spot *home)
 {
 	size_t len = strlen(home->real);
 	int r = 0;
 
 	if (plan_nodes_find(p, home->real)->kind == PLAN_BIND)
-		return collect_home(p, home, "");
+		return plan_baseline_collect_home(p, home, "");
 	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
 		const struct plan_node *node = &p->nodes[i];
 
 		if (node->kind == PLAN_BIND && node->mount == i && node->is_dir &&
 			path_is_below(node->path, home->real))
-			r = collect_home(p, home, node->path + len);
+			r = plan_baseline_collect_home(p, home, node->path + len);
 	}
 	return r;
 }
 
-static int visit_named(struct planner *p, const char *name, void *data)
+static int plan_baseline_visit_named(struct planner *p, const char *name, void *data)
 {
-	const struct spot *base = data;
+	struct baseline_spot *base = data;
 	char path[PATH_BYTES], real[PATH_BYTES];
-	struct spot home = { path, real };
+	struct baseline_spot home = { path, real, 0 };
+	int r = plan_baseline_count(p, base->real, &base->names);
 
-	if (snprintf(path, sizeof(path), "%s/%s", base->path, name) >= PATH_BYTES ||
+	if (r < 0 || snprintf(path, sizeof(path), "%s/%s", base->path, name) >= PATH_BYTES ||
 		snprintf(real, sizeof(real), "%s/%s", base->real, name) >= PATH_BYTES)
-		return 0;
-	return visit_home(p, &home);
+		return r;
+	return plan_baseline_visit_home(p, &home);
 }
 
 /* The home folders in /home: all that are there if it is visible, else those with something in. */
-static int visit_homes(struct planner *p, const struct spot *base)
+static int plan_baseline_visit_homes(struct planner *p, struct baseline_spot *base)
 {
 	size_t len = strlen(base->real);
 	char last[256] = "";
 	int r = 0;
 
 	if (plan_nodes_find(p, base->real)->kind == PLAN_BIND)
-		return each_name(p, base->real, visit_named, (void *)base);
+		return plan_look_each(p, base->real, plan_baseline_visit_named, base);
 	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
 		const struct plan_node *node = &p->nodes[i];
 		const char *name = node->path + len + 1;
@@ -255,48 +242,41 @@ static int visit_homes(struct planner *p, const struct spot *base)
 		if (node->kind != PLAN_BIND || !path_is_below(node->path, base->real))
 			continue;
 		(void)snprintf(text, sizeof(text), "%.*s", (int)strcspn(name, "/"), name);
+		base->names = 0;
 		if (strcmp(text, last) != 0)
-			r = visit_named(p, text, (void *)base);
+			r = plan_baseline_visit_named(p, text, base);
 		memcpy(last, text, sizeof(last));
-	}
-	return r;
-}
-
-static int collect_homes(struct planner *p)
-{
-	static const struct {
-		const char *path;
-		int (*visit)(struct planner *p, const struct spot *spot);
-	} rows[] = {
-		{ "/root", visit_home },
-		{ "/home", visit_homes },
-		{ "/Users", visit_homes },
-	};
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i <= ROWS(rows); i++) {
-		bool is_row = i < ROWS(rows);
-		struct spot spot = { is_row ? rows[i].path : p->plan->home, NULL };
-		struct plan_place place = { 0 };
-		char real[PATH_BYTES];
-
-		if (!spot.path[1])
-			continue;
-		/* Nearly always there is no link. */
-		spot.real = spot.path;
-		if (plan_look_at(spot.path, &place) == -ELOOP) {
-			spot.real = real;
-			if (links_follow(spot.path, NULL, NULL, real) < 0)
-				continue;
-		}
-		r = is_row ? rows[i].visit(p, &spot) : visit_home(p, &spot);
 	}
 	return r;
 }
 
 int plan_baseline_collect(struct planner *p)
 {
-	int r = collect_fixed(p);
+	const struct {
+		const char *path;
+		int (*visit)(struct planner *p, struct baseline_spot *spot);
+	} rows[] = {
+		{ "/root", plan_baseline_visit_home },
+		{ "/home", plan_baseline_visit_homes },
+		{ "/Users", plan_baseline_visit_homes },
+		{ p->plan->home, plan_baseline_visit_home },
+	};
+	int r = plan_baseline_collect_fixed(p);
 
-	return r < 0 ? r : collect_homes(p);
+	for (size_t i = 0; r == 0 && i < ROWS(rows); i++) {
+		struct baseline_spot spot = { rows[i].path, rows[i].path, 0 };
+		struct plan_place place = { 0 };
+		char real[PATH_BYTES];
+
+		if (!spot.path[1])
+			continue;
+		/* Nearly always there is no link. */
+		if (plan_look_at(spot.path, &place) == -ELOOP) {
+			spot.real = real;
+			if (links_follow(spot.path, NULL, NULL, real) < 0)
+				continue;
+		}
+		r = rows[i].visit(p, &spot);
+	}
+	return r;
 }

@@ -15,35 +15,50 @@ static const struct location *plan_check_place_of(const struct plan_place *place
 }
 
 /* Who limits a place. */
-static const char *who(struct planner *p, const struct plan_place *place)
+static const char *plan_check_who(struct planner *p, const struct plan_place *place)
 {
 	const char *text = NULL;
 
 	if (place->origin == PLAN_FROM_EXEC && place->text && !place->answer.source)
 		text = arena_printf(&p->arena, "the rule about exec (%s)", place->text);
-	return text ? text : plan_ask_who(p, &place->answer);
+	return text ? text : plan_look_who(p, &place->answer);
 }
 
 /* Links */
 
-/* A link that a command may replace decides nothing. */
-static bool can_change(const struct planner *p, const struct plan_hop *hop)
+/* The first link on the way that a command may replace, and so decides nothing; NULL: none. */
+static const struct plan_hop *plan_check_changing_link(
+	const struct planner *p, const struct plan_place *place)
 {
-	return plan_nodes_find(p, hop->path)->access == PLAN_WRITE;
+	for (size_t i = 0; i < place->n_links; i++) {
+		const struct plan_hop *hop = &p->hops[place->first_link + i];
+
+		if (plan_nodes_find(p, hop->path)->access == PLAN_WRITE)
+			return hop;
+	}
+	return NULL;
 }
 
-static int refuse_target(struct planner *p, const struct plan_place *place)
+/*
+ * The first test is about links that the policy lets commands write; the second also finds those in
+ * folders that are writable under another name. What a program is, is never for a command to say.
+ */
+static int plan_check_granted_link(struct planner *p, const struct plan_place *place)
 {
-	(void)error_set(p->error, -EACCES, plan_check_place_of(place),
-		"%s leads to %s, which %s forbids", place->path, place->real,
-		plan_ask_who(p, &place->answer));
-	error_hint(p->error, "grant another path, or let the link lead elsewhere");
-	return -EACCES;
-}
+	bool is_policy = place->origin == PLAN_FROM_POLICY;
+	const struct plan_hop *hop = place->astray ? &p->hops[place->first_link] : NULL;
 
-static int refuse_link(
-	struct planner *p, const struct plan_place *place, const struct plan_hop *hop)
-{
+	if (is_policy && place->answer.grant > place->there.limit) {
+		(void)error_set(p->error, -EACCES, plan_check_place_of(place),
+			"%s leads to %s, which %s forbids", place->path, place->real,
+			plan_look_who(p, &place->answer));
+		error_hint(p->error, "grant another path, or let the link lead elsewhere");
+		return -EACCES;
+	}
+	if (!hop && !(is_policy && place->there.grant >= place->answer.grant))
+		hop = plan_check_changing_link(p, place);
+	if (!hop)
+		return 0;
 	(void)error_set(p->error, -EACCES, place->where,
 		"%s leads to %s by the link %s, which lies where commands may write", place->path,
 		place->real, hop->path);
@@ -51,46 +66,18 @@ static int refuse_link(
 	return -EACCES;
 }
 
-/*
- * The first test is about links that the policy lets commands write; the second also finds those in
- * folders that are writable under another name. What a program is, is never for a command to say.
- */
-static int check_granted_link(struct planner *p, const struct plan_place *place)
-{
-	bool is_policy = place->origin == PLAN_FROM_POLICY;
-
-	if (is_policy && place->answer.grant > place->there.limit)
-		return refuse_target(p, place);
-	if (place->astray)
-		return refuse_link(p, place, &p->hops[place->first_link]);
-	if (is_policy && place->there.grant >= place->answer.grant)
-		return 0;
-	for (size_t i = 0; i < place->n_links; i++) {
-		const struct plan_hop *hop = &p->hops[place->first_link + i];
-
-		if (can_change(p, hop))
-			return refuse_link(p, place, hop);
-	}
-	return 0;
-}
-
 /* A mount on what a link leads to does not keep a command from replacing the link. */
-static int check_limited_link(struct planner *p, const struct plan_place *place)
+static int plan_check_limited_link(struct planner *p, const struct plan_place *place)
 {
-	for (size_t i = 0; i < place->n_links; i++) {
-		const struct plan_hop *hop = &p->hops[place->first_link + i];
+	const struct plan_hop *hop = plan_check_changing_link(p, place);
 
-		if (!can_change(p, hop) || strcmp(hop->path, "/") == 0)
-			continue;
-		(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
-			"%s is limited by %s, but the link %s on its way can be replaced by "
-			"commands",
-			place->path, plan_ask_who(p, &place->answer), hop->path);
-		error_hint(p->error, "name where it leads (%s), or grant narrower folders",
-			place->real);
-		return -EOPNOTSUPP;
-	}
-	return 0;
+	if (!hop)
+		return 0;
+	(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
+		"%s is limited by %s, but the link %s on its way can be replaced by commands",
+		place->path, plan_look_who(p, &place->answer), hop->path);
+	error_hint(p->error, "name where it leads (%s), or grant narrower folders", place->real);
+	return -EOPNOTSUPP;
 }
 
 static int plan_check_links(struct planner *p, const struct plan_place *place)
@@ -100,14 +87,14 @@ static int plan_check_links(struct planner *p, const struct plan_place *place)
 	if (place->n_links == 0)
 		return 0;
 	if (is_wanted && place->exists && place->answer.grant > PLAN_NONE)
-		return check_granted_link(p, place);
+		return plan_check_granted_link(p, place);
 	return place->answer.limit < PLAN_WRITE && place->special == PLAN_ORDINARY
-		       ? check_limited_link(p, place)
+		       ? plan_check_limited_link(p, place)
 		       : 0;
 }
 
 /* How many names of the file are limited as much. */
-static uint64_t count_covered(const struct planner *p, const struct plan_place *place)
+static uint64_t plan_check_count_covered(const struct planner *p, const struct plan_place *place)
 {
 	uint64_t n = 0;
 
@@ -120,26 +107,24 @@ static uint64_t count_covered(const struct planner *p, const struct plan_place *
 	return n;
 }
 
-/* Somebody wants this kept from commands. With a list a program's other name does not run. */
-static bool is_wanted_limit(const struct planner *p, const struct plan_place *place)
-{
-	return place->origin == PLAN_FROM_POLICY ||
-	       (place->origin == PLAN_FROM_EXEC && place->runs == PLAN_RUNS_NOT &&
-		       !p->plan->exec_listed);
-}
-
 /* A mount covers a name; a file with two is reached by the other. */
-static int check_names(struct planner *p, const struct plan_place *place)
+static int plan_check_names(struct planner *p, const struct plan_place *place)
 {
 	const struct plan_node *node = plan_nodes_find(p, place->real);
+	/* Somebody wants this kept from commands. With a list a program's other name does not run.
+	 */
+	bool is_wanted = place->origin == PLAN_FROM_POLICY ||
+			 (place->origin == PLAN_FROM_EXEC && place->runs == PLAN_RUNS_NOT &&
+				 !p->plan->exec_listed);
 
-	if (place->names < 2 || !is_wanted_limit(p, place) || place->answer.limit == PLAN_WRITE ||
-		p->nodes[node->up].kind != PLAN_BIND || count_covered(p, place) >= place->names)
+	if (place->names < 2 || !is_wanted || place->answer.limit == PLAN_WRITE ||
+		p->nodes[node->up].kind != PLAN_BIND ||
+		plan_check_count_covered(p, place) >= place->names)
 		return 0;
 	(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
 		"%s is kept from commands by %s, but it has a second name (a hard link), and only "
 		"one can be covered",
-		place->path, who(p, place));
+		place->path, plan_check_who(p, place));
 	if (place->origin == PLAN_FROM_EXEC)
 		error_hint(p->error, "deny its other names too: find / -xdev -samefile %s",
 			place->path);
@@ -151,22 +136,8 @@ static int check_names(struct planner *p, const struct plan_place *place)
 
 /* What does not exist */
 
-static int refuse_absent(struct planner *p, const struct plan_node *node)
+static int plan_check_refuse_baseline(struct planner *p, const struct plan_node *around)
 {
-	const struct plan_place *place = node->limiter;
-
-	(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
-		"%s is kept from commands by %s, but does not exist, and they may write where it "
-		"would be made",
-		place->path, who(p, place));
-	error_hint(p->error, "create it first, or grant only the folders in %s that are needed",
-		p->nodes[p->nodes[node->up].mount].path);
-	return -EOPNOTSUPP;
-}
-
-static int refuse_baseline(struct planner *p, const struct plan_node *node)
-{
-	const struct plan_node *around = &p->nodes[p->nodes[node->up].mount];
 	char names[200] = "";
 	size_t n = 0;
 
@@ -181,11 +152,7 @@ static int refuse_baseline(struct planner *p, const struct plan_node *node)
 		n++;
 		if (n > 3 || used + len + 3 > sizeof(names))
 			continue;
-		if (used) {
-			memcpy(names + used, ", ", 3);
-			used += 2;
-		}
-		memcpy(names + used, other->path, len + 1);
+		(void)stpcpy(stpcpy(names + used, used ? ", " : ""), other->path);
 	}
 	(void)error_set(p->error, -EOPNOTSUPP, around->granter ? around->granter->where : NULL,
 		"%s may be written, and so %s%s could be made, which the baseline forbids",
@@ -195,78 +162,67 @@ static int refuse_baseline(struct planner *p, const struct plan_node *node)
 	return -EOPNOTSUPP;
 }
 
-static int check_absent(struct planner *p, const struct plan_node *node)
+static int plan_check_absent(struct planner *p, const struct plan_node *node)
 {
-	const struct plan_node *up = &p->nodes[node->up];
+	const struct plan_node *up = &p->nodes[node->up], *around = &p->nodes[up->mount];
 	const struct plan_place *by = node->limiter;
 
 	/* What may not be looked at cannot be made visible either, but by who may change the mode
 	 * of a folder on the way. */
-	if (up->kind != PLAN_BIND || (node->hidden && up->access < PLAN_WRITE))
+	if (up->kind != PLAN_BIND || (node->hidden && up->access < PLAN_WRITE) || !by)
 		return 0;
-	if (by && node->limit < PLAN_WRITE && up->access == PLAN_WRITE)
-		return by->origin == PLAN_FROM_BASELINE || by->answer.baseline
-			       ? refuse_baseline(p, node)
-			       : refuse_absent(p, node);
-	if (by && node->limit < up->access && by->origin == PLAN_FROM_POLICY)
+	if (node->limit < PLAN_WRITE && up->access == PLAN_WRITE) {
+		if (by->origin == PLAN_FROM_BASELINE || by->answer.baseline)
+			return plan_check_refuse_baseline(p, around);
+		(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(by),
+			"%s is kept from commands by %s, but does not exist, and they may write "
+			"where it would be made",
+			by->path, plan_check_who(p, by));
+		error_hint(p->error,
+			"create it first, or grant only the folders in %s that are needed",
+			around->path);
+		return -EOPNOTSUPP;
+	}
+	if (node->limit < up->access && by->origin == PLAN_FROM_POLICY)
 		return plan_add_note(p, plan_check_place_of(by),
 			"%s does not exist; what is made there later can be read", by->path);
 	return 0;
 }
 
-static int check_missing_grant(struct planner *p, const struct plan_node *node)
+static int plan_check_missing_grant(struct planner *p, const struct plan_node *node)
 {
 	const struct plan_place *by = node->granter;
 
 	if (!by || by->origin != PLAN_FROM_POLICY || node->grant < PLAN_WRITE ||
 		node->access == PLAN_WRITE || node->limit < PLAN_WRITE)
 		return 0;
-	if (node->kind == PLAN_TMP)
-		return plan_add_note(p, by->where,
-			"%s does not exist, so what is written there is not kept: create it first",
-			by->path);
-	return plan_add_note(p, by->where,
-		"%s does not exist, so it cannot be written: create it first", by->path);
+	return plan_add_note(p, by->where, "%s does not exist, so %s: create it first", by->path,
+		node->kind == PLAN_TMP ? "what is written there is not kept"
+				       : "it cannot be written");
 }
 
 /* Something allowed inside something denied: the mask is one file or one closed folder. */
-static int check_mask(struct planner *p, const struct plan_node *node)
+static int plan_check_mask(struct planner *p, const struct plan_node *node)
 {
-	const struct plan_node *up = &p->nodes[node->up];
-	const struct plan_place *by = p->nodes[up->mount].limiter;
+	const struct plan_node *up = &p->nodes[node->up], *mask = &p->nodes[up->mount];
 
 	if (node->mount == up->mount || up->kind != PLAN_MASK ||
 		(node->kind != PLAN_BIND && node->kind != PLAN_SOCKET))
 		return 0;
-	(void)error_set(p->error, -EOPNOTSUPP, by ? plan_check_place_of(by) : NULL,
+	(void)error_set(p->error, -EOPNOTSUPP,
+		mask->limiter ? plan_check_place_of(mask->limiter) : NULL,
 		"%s is allowed inside %s, which is denied inside what is allowed: mounts cannot "
 		"hold this",
-		node->path, p->nodes[up->mount].path);
+		node->path, mask->path);
 	error_hint(p->error, "allow the folders around it that are needed one by one");
 	return -EOPNOTSUPP;
 }
 
-static int check_node(struct planner *p, const struct plan_node *node)
-{
-	int r = node->exists ? check_mask(p, node) : check_absent(p, node);
-
-	if (r == 0 && !node->exists)
-		r = check_missing_grant(p, node);
-	return r;
-}
-
 /* True globs that forbid */
 
-static bool overlaps(const struct plan_glob *g, const char *folder, const struct plan_node *node)
-{
-	if (!node->is_dir && glob_alternative_match(g->alternative, node->path, strlen(node->path)))
-		return true;
-	return path_is_below(folder, node->path) ||
-	       (node->is_dir && path_is_below(node->path, folder));
-}
-
 /* What a pattern that forbids could match; rather something granted than an essential. */
-static const struct plan_node *find_overlap(const struct planner *p, const struct plan_glob *g)
+static const struct plan_node *plan_check_find_overlap(
+	const struct planner *p, const struct plan_glob *g)
 {
 	const struct plan_node *found = NULL;
 	char folder[PATH_BYTES];
@@ -275,8 +231,14 @@ static const struct plan_node *find_overlap(const struct planner *p, const struc
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		const struct plan_node *node = &p->nodes[i];
 		bool visible = node->kind == PLAN_BIND && node->mount == i;
+		bool matches;
 
-		if ((!visible && !node->named) || !overlaps(g, folder, node))
+		if (!visible && !node->named)
+			continue;
+		matches = node->is_dir ? path_is_below(node->path, folder)
+				       : glob_alternative_match(
+						 g->alternative, node->path, strlen(node->path));
+		if (!matches && !path_is_below(folder, node->path))
 			continue;
 		if (!node->granter || node->granter->origin == PLAN_FROM_POLICY)
 			return node;
@@ -285,9 +247,9 @@ static const struct plan_node *find_overlap(const struct planner *p, const struc
 	return found;
 }
 
-static int check_glob(struct planner *p, const struct plan_glob *g)
+static int plan_check_glob(struct planner *p, const struct plan_glob *g)
 {
-	const struct plan_node *node = find_overlap(p, g);
+	const struct plan_node *node = plan_check_find_overlap(p, g);
 
 	if (!node)
 		return 0;
@@ -304,15 +266,20 @@ int plan_check(struct planner *p)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < p->n; i++) {
-		r = plan_doors_check(p, &p->places[i]);
+		r = plan_sockets_check(p, &p->places[i]);
 		if (r == 0)
 			r = plan_check_links(p, &p->places[i]);
 		if (r == 0)
-			r = check_names(p, &p->places[i]);
+			r = plan_check_names(p, &p->places[i]);
 	}
-	for (size_t i = 0; r == 0 && i < p->n_nodes; i++)
-		r = check_node(p, &p->nodes[i]);
+	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
+		const struct plan_node *node = &p->nodes[i];
+
+		r = node->exists ? plan_check_mask(p, node) : plan_check_absent(p, node);
+		if (r == 0 && !node->exists)
+			r = plan_check_missing_grant(p, node);
+	}
 	for (size_t i = 0; r == 0 && i < p->n_globs; i++)
-		r = check_glob(p, &p->globs[i]);
+		r = plan_check_glob(p, &p->globs[i]);
 	return r;
 }

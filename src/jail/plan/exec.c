@@ -2,27 +2,190 @@
 /*
  * Programs. Where no layer lists any, what can be read can run, and only what a rule denies is
  * hidden. Where some layer does, everything is mounted so that nothing runs, and the listed
- * programs are mounted once more, each by itself, so that it does (plan/programs.c).
+ * programs are mounted once more, each by itself, so that it does.
  *
  * Candidates are what the patterns of all layers name; the policy decides about each. Of a command
  * only the program counts here, so a pattern that speaks of arguments is refused.
+ *
+ * A program brings along what it cannot run without: the interpreter that a script names in its
+ * first line, and the companions of data/companions.conf. Those may have some of their own, so what
+ * was added once is not added again, and there is a bound.
  */
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
-#include "jail/essentials.h"
 #include "host/links.h"
+#include "jail/companions.h"
+#include "jail/essentials.h"
 #include "jail/plan/internal.h"
 #include "policy/match/command.h"
 
-static enum verdict plan_exec_decide(const struct planner *p, const char *path)
+/* Far more than anybody lists; each is a mount. */
+enum { PROGRAMS_MAX = 4096, HEAD_BYTES = 256 };
+
+/* Programs as places */
+
+static bool plan_exec_has(const struct planner *p, const char *path, enum plan_runs runs)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct plan_place *place = &p->places[i];
+
+		if (place->origin == PLAN_FROM_EXEC && place->runs == runs &&
+			strcmp(place->path, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int plan_exec_put(struct planner *p, const char *path, struct plan_place place)
+{
+	if (place.origin == PLAN_FROM_EXEC && plan_exec_has(p, path, place.runs))
+		return 0;
+	if (++p->n_programs > PROGRAMS_MAX)
+		return error_set(p->error, -E2BIG, place.where, "too many programs are listed");
+	return plan_add_copy(p, path, place);
+}
+
+static bool plan_exec_allows(const struct planner *p, const char *path)
 {
 	struct request r = { .op = OPERATION_EXEC, .target = path };
-	struct decision d;
 
-	return policy_decide(p->policy, &r, &d) < 0 ? VERDICT_DENY : d.verdict;
+	return policy_allows(p->policy, &r);
 }
+
+/* A rule of some layer denies it, not just the lack of a grant. */
+static bool plan_exec_is_denied(const struct planner *p, const char *path)
+{
+	struct request r = { .op = OPERATION_EXEC, .target = path };
+
+	for (size_t i = 0; i < policy_layers(p->policy); i++) {
+		struct decision d;
+
+		if (policy_decide_layer(p->policy, i, &r, &d) < 0 ||
+			(d.verdict != VERDICT_ALLOW && d.why == DECISION_RULE))
+			return true;
+	}
+	return false;
+}
+
+static int plan_exec_add_program(void *data, const char *path);
+
+/* What comes along with a program is left out where a rule denies it by name. */
+static int plan_exec_add_implied(void *data, const char *path)
+{
+	return plan_exec_is_denied(data, path) ? 0 : plan_exec_add_program(data, path);
+}
+
+static int plan_exec_add_by_name(struct planner *p, const char *name)
+{
+	const struct resolver *resolver = p->options->resolver;
+	int r = resolver ? resolver->programs(resolver->context, name, plan_exec_add_implied, p)
+			 : 0;
+
+	return r == -ENOENT ? 0 : r;
+}
+
+/* The next word of a line; NULL at its end. The line is cut into words. */
+static char *plan_exec_next_word(char **line)
+{
+	char *word;
+
+	*line += strspn(*line, " \t");
+	word = *line;
+	*line += strcspn(*line, " \t");
+	if (**line)
+		*(*line)++ = '\0';
+	return *word ? word : NULL;
+}
+
+/* Of a script; with "env -S NAME=value program" that program, too. */
+static int plan_exec_add_interpreter(struct planner *p, const char *path)
+{
+	char head[HEAD_BYTES + 1], *line = head + 2, *word;
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, HEAD_BYTES);
+	int r;
+
+	if (n < 3 || head[0] != '#' || head[1] != '!')
+		return 0;
+	head[n] = '\0';
+	head[strcspn(head, "\n")] = '\0';
+	word = plan_exec_next_word(&line);
+	if (!word || word[0] != '/')
+		return 0;
+	r = plan_exec_add_by_name(p, word);
+	if (r < 0 || strcmp(strrchr(word, '/'), "/env") != 0)
+		return r;
+	do
+		word = plan_exec_next_word(&line);
+	while (word && (word[0] == '-' || strchr(word, '=')));
+	return word ? plan_exec_add_by_name(p, word) : 0;
+}
+
+/* "python3.11" is called python, and "gcc-12" gcc. */
+static bool plan_exec_is_called(const char *name, const char *program)
+{
+	size_t len = strlen(name);
+
+	while (len > 1 && (isdigit((unsigned char)name[len - 1]) || strchr(".-", name[len - 1])))
+		len--;
+	return strcmp(name, program) == 0 ||
+	       (strlen(program) == len && memcmp(name, program, len) == 0);
+}
+
+static int plan_exec_add_folder_found(void *data, const char *path, bool subtree)
+{
+	struct plan_place place = { .origin = PLAN_FROM_EXEC, .runs = PLAN_RUNS };
+
+	(void)subtree;
+	return plan_exec_is_denied(data, path) ? 0 : plan_exec_put(data, path, place);
+}
+
+static int plan_exec_add_companions(struct planner *p, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	struct glob g;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < companions_n; i++) {
+		const char *what = companions[i].what;
+
+		if (!plan_exec_is_called(name, companions[i].program))
+			continue;
+		if (what[0] != '/') {
+			r = plan_exec_add_by_name(p, what);
+			continue;
+		}
+		r = glob_parse(&g, &p->arena, what, NULL, p->error);
+		if (r == 0)
+			r = plan_globs_expand(p, &g.alternatives[0], plan_exec_add_folder_found, p);
+	}
+	return r;
+}
+
+static int plan_exec_add_program(void *data, const char *path)
+{
+	struct planner *p = data;
+	struct plan_place place = {
+		.origin = PLAN_FROM_EXEC, .runs = PLAN_RUNS, .is_program = true
+	};
+	int r;
+
+	if (plan_exec_has(p, path, PLAN_RUNS))
+		return 0;
+	r = plan_exec_put(p, path, place);
+	if (r == 0)
+		r = plan_exec_add_interpreter(p, path);
+	return r < 0 || !p->plan->exec_listed ? r : plan_exec_add_companions(p, path);
+}
+
+/* Are programs listed? */
 
 /* The pattern stands for every program, not just for one that happens to match. */
 static bool plan_exec_is_everything(struct planner *p, const struct source *s)
@@ -43,7 +206,7 @@ static bool plan_exec_is_everything(struct planner *p, const struct source *s)
 }
 
 /* Does a layer deny programs that nobody names? */
-static bool is_listed_in(struct planner *p, size_t layer)
+static bool plan_exec_is_listed_in(struct planner *p, size_t layer)
 {
 	char path[sizeof(p->probe) + 1] = "/";
 	struct request r = { .op = OPERATION_EXEC, .target = path };
@@ -57,58 +220,55 @@ static bool is_listed_in(struct planner *p, size_t layer)
 	return d.source && !d.monitored && !plan_exec_is_everything(p, d.source);
 }
 
-static bool plan_exec_is_listed(struct planner *p)
-{
-	for (size_t i = 0; i < policy_layers(p->policy); i++) {
-		if (is_listed_in(p, i))
-			return true;
-	}
-	return false;
-}
-
 /* Candidates */
 
-struct candidate {
+struct exec_candidate {
 	struct planner *planner;
 	const struct location *where;
 	const char *text;
 };
 
 /* With a list, what is not granted does not run anyway; only what a rule denies is kept out. */
-static int plan_exec_deny(const struct candidate *c, const char *path, const char *asked)
+static int plan_exec_deny(const struct exec_candidate *c, const char *path, const char *asked)
 {
-	if (c->planner->plan->exec_listed && !plan_programs_is_denied(c->planner, asked))
+	struct plan_place place = {
+		.origin = PLAN_FROM_EXEC, .runs = PLAN_RUNS_NOT, .where = c->where, .text = c->text
+	};
+
+	if (c->planner->plan->exec_listed && !plan_exec_is_denied(c->planner, asked))
 		return 0;
-	return plan_programs_deny(c->planner, path, c->where, c->text);
+	return plan_exec_put(c->planner, path, place);
 }
 
 /* A file that a pattern names. */
 static int plan_exec_add_file(void *data, const char *path)
 {
-	const struct candidate *c = data;
+	const struct exec_candidate *c = data;
+	struct planner *p = c->planner;
 
-	if (plan_exec_decide(c->planner, path) == VERDICT_ALLOW)
-		return c->planner->plan->exec_listed ? plan_programs_add(c->planner, path) : 0;
-	return plan_exec_deny(c, path, path);
+	if (!plan_exec_allows(p, path))
+		return plan_exec_deny(c, path, path);
+	return p->plan->exec_listed ? plan_exec_add_program(p, path) : 0;
 }
 
-static int plan_exec_add_folder(const struct candidate *c, const char *path)
+static int plan_exec_add_folder(const struct exec_candidate *c, const char *path)
 {
+	struct plan_place place = { .origin = PLAN_FROM_EXEC, .runs = PLAN_RUNS };
 	struct planner *p = c->planner;
 	char below[PATH_BYTES];
 
 	if (strlen(path) + strlen(p->probe) + 2 > sizeof(below))
 		return 0;
 	(void)stpcpy(stpcpy(stpcpy(below, path[1] ? path : ""), "/"), p->probe);
-	if (plan_exec_decide(p, below) != VERDICT_ALLOW)
+	if (!plan_exec_allows(p, below))
 		return plan_exec_deny(c, path, below);
 	if (!p->plan->exec_listed || !path[1])
 		return 0;
 	path = arena_strdup(&p->arena, path);
 	if (!path || ARENA_PUSH(&p->arena, p->exec_folders, p->n_exec_folders, p->cap_exec_folders,
 			     path) < 0)
-		return plan_no_memory(p);
-	return plan_programs_add_folder(p, path);
+		return -ENOMEM;
+	return plan_exec_put(p, path, place);
 }
 
 static int plan_exec_add_found(void *data, const char *path, bool subtree)
@@ -117,21 +277,21 @@ static int plan_exec_add_found(void *data, const char *path, bool subtree)
 }
 
 /* All the files that a name or a path leads to. */
-static int plan_exec_add_program(struct candidate *c, const char *name)
+static int plan_exec_add_named(struct exec_candidate *c, const char *name)
 {
 	const struct resolver *resolver = c->planner->options->resolver;
 	int r = -ENOENT;
 
 	if (resolver)
 		r = resolver->programs(resolver->context, name, plan_exec_add_file, c);
-	if (r == -ENOENT && name[0] == '/')
-		return plan_exec_decide(c->planner, name) == VERDICT_ALLOW
-			       ? 0
-			       : plan_exec_deny(c, name, name);
-	return r == -ENOENT ? 0 : r;
+	if (r != -ENOENT)
+		return r;
+	if (name[0] != '/' || plan_exec_allows(c->planner, name))
+		return 0;
+	return plan_exec_deny(c, name, name);
 }
 
-static int plan_exec_refuse_glob(const struct candidate *c)
+static int plan_exec_refuse_glob(const struct exec_candidate *c)
 {
 	(void)error_set(c->planner->error, -EOPNOTSUPP, c->where,
 		"%s: a mount holds a program or a folder of programs, not a pattern", c->text);
@@ -139,79 +299,60 @@ static int plan_exec_refuse_glob(const struct candidate *c)
 	return -EOPNOTSUPP;
 }
 
-static int add_alternative(struct candidate *c, const struct glob_alternative *alt, bool allows)
+static int plan_exec_add_alternative(
+	struct exec_candidate *c, const struct glob_alternative *alt, bool allows)
 {
 	const char *path = alt->literal_len ? alt->literal : "/";
 	struct plan_glob g = { .alternative = alt, .text = c->text, .where = c->where };
 	struct planner *p = c->planner;
 
-	switch (alt->kind) {
-	case GLOB_LITERAL:
-		return plan_exec_add_program(c, path);
-	case GLOB_SUBTREE:
-		return plan_exec_add_folder(c, path);
-	case GLOB_TRUE:
-		break;
-	}
+	if (alt->kind != GLOB_TRUE)
+		return alt->kind == GLOB_LITERAL ? plan_exec_add_named(c, path)
+						 : plan_exec_add_folder(c, path);
 	/* What matches later: a list holds, as new files cannot run; a denial does not. */
-	if (!plan_globs_can_expand(alt) || (!allows && !c->planner->plan->exec_listed))
+	if (!plan_globs_can_expand(alt) || (!allows && !p->plan->exec_listed))
 		return plan_exec_refuse_glob(c);
 	if (ARENA_PUSH(&p->arena, p->exec_globs, p->n_exec_globs, p->cap_exec_globs, g) < 0)
-		return plan_no_memory(p);
+		return -ENOMEM;
 	return plan_globs_expand(p, alt, plan_exec_add_found, c);
 }
 
-static int plan_exec_add_path(struct candidate *c, const char *text, bool allows)
-{
-	struct glob g;
-	int r = plan_patterns_parse(c->planner, text, c->where, &g);
-
-	for (size_t i = 0; r == 0 && i < g.n; i++)
-		r = add_alternative(c, &g.alternatives[i], allows);
-	return r;
-}
-
+/* allows: a bool. */
 static int plan_exec_add_pattern(
-	struct planner *p, const char *text, const struct location *where, bool allows)
+	struct planner *p, const char *text, const struct location *where, const void *allows)
 {
-	struct candidate c = { p, where, text };
+	struct exec_candidate c = { p, where, text };
 	struct command_pattern pattern;
+	struct glob g;
 	int r = command_pattern_parse(&pattern, &p->arena, text, where, p->error);
 
-	if (r == 0 && command_pattern_is_fine(&pattern)) {
+	if (r < 0)
+		return r;
+	if (command_pattern_is_fine(&pattern)) {
 		(void)error_set(p->error, -EOPNOTSUPP, where,
 			"%s speaks of arguments, and inside a jail only the program counts", text);
 		error_hint(p->error, "name the program alone, or leave it out");
 		return -EOPNOTSUPP;
 	}
-	if (r == 0)
-		r = pattern.is_name ? plan_exec_add_program(&c, pattern.program)
-				    : plan_exec_add_path(&c, pattern.program, allows);
-	return r == -ENOMEM ? plan_no_memory(p) : r;
-}
-
-static int plan_exec_add_list(struct planner *p, const struct grant_list *list, bool allows)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < list->n; i++) {
-		const struct grant *g = &list->items[i];
-
-		for (size_t k = 0; r == 0 && k < g->n; k++)
-			r = plan_exec_add_pattern(p, g->all[k], &g->where, allows);
-	}
+	if (pattern.is_name)
+		return plan_exec_add_named(&c, pattern.program);
+	r = plan_patterns_parse(p, pattern.program, where, &g);
+	for (size_t i = 0; r == 0 && i < g.n; i++)
+		r = plan_exec_add_alternative(&c, &g.alternatives[i], *(const bool *)allows);
 	return r;
 }
 
 static int plan_exec_add_layer(struct planner *p, const struct permissions *l)
 {
-	int r = plan_exec_add_list(p, &l->exec, true);
+	bool allows = true;
+	int r = plan_patterns_each(p, &l->exec, plan_exec_add_pattern, &allows);
 
 	for (size_t i = 0; r == 0 && i < l->n_rules; i++) {
 		const struct rule *rule = &l->rules[i];
 
-		if (!rule->disabled && rule->operations >> OPERATION_EXEC & 1)
-			r = plan_exec_add_list(p, &rule->patterns, rule->action == VERDICT_ALLOW);
+		allows = rule->action == VERDICT_ALLOW;
+		if (plan_is_about(rule, 1 << OPERATION_EXEC))
+			r = plan_patterns_each(p, &rule->patterns, plan_exec_add_pattern, &allows);
 	}
 	return r;
 }
@@ -220,12 +361,12 @@ static int plan_exec_add_layer(struct planner *p, const struct permissions *l)
  * Whether a folder of programs was allowed as a whole was asked of one name in it; a true glob may
  * have answered for that name alone.
  */
-static int check_folders(struct planner *p)
+static int plan_exec_check_folders(struct planner *p)
 {
 	for (size_t i = 0; i < p->n_exec_globs * p->n_exec_folders; i++) {
 		const struct plan_glob *g = &p->exec_globs[i / p->n_exec_folders];
 		const char *folder = p->exec_folders[i % p->n_exec_folders];
-		struct candidate c = { p, g->where, g->text };
+		struct exec_candidate c = { p, g->where, g->text };
 		char real[PATH_BYTES], fixed[PATH_BYTES];
 
 		plan_globs_folder(g->alternative, fixed);
@@ -238,42 +379,35 @@ static int check_folders(struct planner *p)
 
 /* What every program needs in order to run */
 
-static int add_library(void *data, const char *path, bool subtree)
+static int plan_exec_add_essential(void *data, const char *path, bool subtree)
 {
+	struct plan_place place = { .origin = PLAN_FROM_ESSENTIALS, .runs = PLAN_RUNS };
+
 	(void)subtree;
-	return plan_programs_add_essential(data, path);
-}
-
-static int plan_exec_add_essential(struct planner *p, const struct essential *e)
-{
-	struct glob g;
-	int r;
-
-	if (!strpbrk(e->path, "*?"))
-		return plan_programs_add_essential(p, e->path);
-	r = glob_parse(&g, &p->arena, e->path, NULL, p->error);
-	return r < 0 ? r : plan_globs_expand(p, &g.alternatives[0], add_library, p);
+	return plan_exec_put(data, path, place);
 }
 
 static int plan_exec_add_essentials(struct planner *p)
 {
 	struct plan_place other = { 0 };
+	struct glob g;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < essentials_n; i++) {
 		const struct essential *e = &essentials[i];
 
-		if (e->kind != ESSENTIAL_LIBRARY && e->kind != ESSENTIAL_LOADER)
+		if ((e->kind != ESSENTIAL_LIBRARY && e->kind != ESSENTIAL_LOADER) ||
+			(e->condition && plan_look_at(e->condition, &other) < 0))
 			continue;
-		if (!e->condition || plan_look_at(e->condition, &other) == 0)
-			r = plan_exec_add_essential(p, e);
+		if (!strpbrk(e->path, "*?")) {
+			r = plan_exec_add_essential(p, e->path, false);
+			continue;
+		}
+		r = glob_parse(&g, &p->arena, e->path, NULL, p->error);
+		if (r == 0)
+			r = plan_globs_expand(p, &g.alternatives[0], plan_exec_add_essential, p);
 	}
 	return r;
-}
-
-static int add_shell(void *data, const char *path)
-{
-	return plan_programs_add(data, path);
 }
 
 int plan_exec_collect(struct planner *p)
@@ -281,18 +415,17 @@ int plan_exec_collect(struct planner *p)
 	const struct resolver *resolver = p->options->resolver;
 	int r = 0;
 
-	p->plan->exec_listed = plan_exec_is_listed(p);
+	for (size_t i = 0; !p->plan->exec_listed && i < policy_layers(p->policy); i++)
+		p->plan->exec_listed = plan_exec_is_listed_in(p, i);
 	for (size_t i = 0; r == 0 && i < p->n_layers; i++)
 		r = plan_exec_add_layer(p, p->layers[i]);
 	if (r == 0)
-		r = check_folders(p);
+		r = plan_exec_check_folders(p);
 	if (r == 0 && p->options->shell && resolver)
-		r = resolver->programs(resolver->context, "/bin/sh", add_shell, p);
+		r = resolver->programs(resolver->context, "/bin/sh", plan_exec_add_program, p);
 	if (r == -ENOENT)
 		r = 0;
-	if (r == 0 && p->plan->exec_listed)
-		r = plan_exec_add_essentials(p);
-	return r;
+	return r == 0 && p->plan->exec_listed ? plan_exec_add_essentials(p) : r;
 }
 
 /* Landlock's list: what is visible, may run, and is not there to be mapped only. */
@@ -304,17 +437,12 @@ static bool plan_exec_is_program(const struct planner *p, const struct plan_plac
 	if (place->runs != PLAN_RUNS || !place->exists ||
 		(place->origin == PLAN_FROM_ESSENTIALS && place->is_dir))
 		return false;
+	for (size_t i = 0; i < p->plan->n_programs; i++) {
+		if (strcmp(p->plan->programs[i], place->real) == 0)
+			return false;
+	}
 	node = plan_nodes_find(p, place->real);
 	return node->kind == PLAN_BIND && node->exec;
-}
-
-static bool has_program(const struct plan *plan, const char *path)
-{
-	for (size_t i = 0; i < plan->n_programs; i++) {
-		if (strcmp(plan->programs[i], path) == 0)
-			return true;
-	}
-	return false;
 }
 
 int plan_exec_list(struct planner *p)
@@ -324,12 +452,12 @@ int plan_exec_list(struct planner *p)
 	for (size_t i = 0; plan->exec_listed && i < p->n; i++) {
 		const char *path;
 
-		if (!plan_exec_is_program(p, &p->places[i]) || has_program(plan, p->places[i].real))
+		if (!plan_exec_is_program(p, &p->places[i]))
 			continue;
 		path = arena_strdup(&plan->arena, p->places[i].real);
 		if (!path || ARENA_PUSH(&plan->arena, plan->programs, plan->n_programs,
 				     plan->cap_programs, path) < 0)
-			return plan_no_memory(p);
+			return -ENOMEM;
 	}
 	return 0;
 }

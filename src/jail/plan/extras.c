@@ -3,108 +3,147 @@
  * What a plan has whatever the policy grants: the essentials, folders of the session's own in place
  * of HOME and the temporary folders, the places that the tree makes itself, and files that no grant
  * makes writable.
+ *
+ * Some essentials are small files that Corral writes in place of the host's own. A command sees one
+ * user, who it is, root and nobody; names of hosts come from nowhere but Corral.
  */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/buffer.h"
+#include "host/account.h"
 #include "jail/essentials.h"
 #include "jail/plan/internal.h"
 
-static const char *const private_folders[] = { "/dev", "/proc" };
-static const char *const own_folders[] = { "/tmp", "/var/tmp" };
+enum { NOBODY = 65534 };
 
-static bool is_about_hosts(const char *path)
+/* Running out of memory is told by the buffer, as all of it is. */
+static void plan_extras_find_user(
+	struct buffer *out, const char *file, unsigned long id, char name[ACCOUNT_NAME_BYTES])
 {
-	return strcmp(path, "/etc/hosts") == 0 || strcmp(path, "/etc/resolv.conf") == 0;
+	name[0] = '\0';
+	out->failed = account_name(file, id, name) < 0 || out->failed;
 }
 
-/* Names of hosts are the host's where the network is. */
-static bool is_original(const struct planner *p, const char *path)
+static void plan_extras_print_passwd(const struct planner *p, struct buffer *out)
 {
-	return p->plan->network == PLAN_NETWORK_HOST && is_about_hosts(path);
+	unsigned long uid = getuid(), gid = getgid();
+	/* A path that would break the line is left out. */
+	const char *home = strpbrk(p->plan->home, ":\n") ? "/" : p->plan->home;
+	char name[ACCOUNT_NAME_BYTES];
+
+	plan_extras_find_user(out, "/etc/passwd", uid, name);
+	if (uid != 0)
+		buffer_adds(out, "root:x:0:0:root:/root:/bin/sh\n");
+	buffer_printf(out, "%s:x:%lu:%lu:%s:%s:/bin/sh\n", name, uid, gid, name, home);
+	if (uid != NOBODY)
+		buffer_adds(out, "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
 }
 
-/* Names that the relay answers: what the host's files say of them is of no use, though granted. */
-static bool is_relays(const struct planner *p, const char *path)
+static void plan_extras_print_group(const struct planner *p, struct buffer *out)
 {
-	return p->plan->network == PLAN_NETWORK_RELAY && is_about_hosts(path);
+	unsigned long gid = getgid();
+	char name[ACCOUNT_NAME_BYTES];
+
+	(void)p;
+	plan_extras_find_user(out, "/etc/group", gid, name);
+	if (gid != 0)
+		buffer_adds(out, "root:x:0:\n");
+	buffer_printf(out, "%s:x:%lu:\n", name, gid);
+	if (gid != NOBODY)
+		buffer_adds(out, "nogroup:x:65534:\n");
 }
 
+static void plan_extras_print_hosts(const struct planner *p, struct buffer *out)
+{
+	buffer_adds(out, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
+	if (p->plan->network == PLAN_NETWORK_RELAY)
+		buffer_adds(out, PLAN_SELF_4 " corral\n");
+}
+
+static void plan_extras_print_resolver(const struct planner *p, struct buffer *out)
+{
+	const char *server = p->plan->network == PLAN_NETWORK_RELAY ? PLAN_SERVER_4 : "127.0.0.1";
+
+	buffer_printf(out, "nameserver %s\noptions edns0 trust-ad\n", server);
+}
+
+static const struct {
+	const char *path;
+	void (*print)(const struct planner *p, struct buffer *out);
+	bool about_hosts;
+} texts[] = {
+	{ "/etc/passwd", plan_extras_print_passwd, false },
+	{ "/etc/group", plan_extras_print_group, false },
+	{ "/etc/hosts", plan_extras_print_hosts, true },
+	{ "/etc/resolv.conf", plan_extras_print_resolver, true },
+};
+
+/*
+ * Names of hosts are the host's where the network is. Where the relay answers them, what the host's
+ * files say is of no use, though granted.
+ */
 static int plan_extras_add_text(struct planner *p, const char *path)
 {
 	struct plan_place place = { .path = path, .origin = PLAN_FROM_ESSENTIALS };
-	int r = 0;
+	bool about_hosts = false;
+	auto_buffer out = { 0 };
 
-	if (!is_original(p, path)) {
-		place.special = is_relays(p, path) ? PLAN_COVER : PLAN_TEXT;
-		r = plan_files_text(p, path, &place.text);
+	for (size_t i = 0; i < ROWS(texts); i++) {
+		if (strcmp(texts[i].path, path) != 0)
+			continue;
+		about_hosts = texts[i].about_hosts;
+		texts[i].print(p, &out);
 	}
-	return r < 0 ? r : plan_add_place(p, place);
-}
-
-static int plan_extras_add_essential(struct planner *p, const struct essential *e)
-{
-	struct plan_place place = { .path = e->path, .origin = PLAN_FROM_ESSENTIALS };
-
-	if (e->condition && access(e->condition, F_OK) < 0)
-		return 0;
-	switch (e->kind) {
-	case ESSENTIAL_READ:
+	if (about_hosts && p->plan->network == PLAN_NETWORK_HOST)
 		return plan_add_place(p, place);
-	case ESSENTIAL_TEXT:
-		return plan_extras_add_text(p, e->path);
-	case ESSENTIAL_LIBRARY:
-	case ESSENTIAL_LOADER:
-		break; /* plan/exec.c */
-	}
-	return 0;
+	place.special =
+		about_hosts && p->plan->network == PLAN_NETWORK_RELAY ? PLAN_COVER : PLAN_TEXT;
+	place.text = out.failed ? NULL : arena_strdup(&p->arena, buffer_text(&out));
+	return place.text ? plan_add_place(p, place) : -ENOMEM;
 }
 
-static int plan_extras_add_essentials(struct planner *p)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < essentials_n; i++)
-		r = plan_extras_add_essential(p, &essentials[i]);
-	return r;
-}
-
-static int add_special(struct planner *p, const char *path, enum plan_special special)
+static int plan_extras_add_special(struct planner *p, const char *path, enum plan_special special)
 {
 	struct plan_place place = { .path = path, .origin = PLAN_FROM_ITSELF, .special = special };
 
 	return plan_add_place(p, place);
 }
 
-static int add_specials(struct planner *p)
+int plan_extras_collect(struct planner *p)
 {
-	/* With HOME=/ there is nothing to put a folder on. */
-	int r = p->plan->home[1] ? add_special(p, p->plan->home, PLAN_OWN) : 0;
-
-	for (size_t i = 0; r == 0 && i < ROWS(own_folders); i++)
-		r = add_special(p, own_folders[i], PLAN_OWN);
-	for (size_t i = 0; r == 0 && i < ROWS(private_folders); i++)
-		r = add_special(p, private_folders[i], PLAN_PRIVATE);
-	return r;
-}
-
-static int add_guarded(struct planner *p)
-{
+	static const struct {
+		const char *path;
+		enum plan_special special;
+	} folders[] = {
+		{ "/tmp", PLAN_OWN },
+		{ "/var/tmp", PLAN_OWN },
+		{ "/dev", PLAN_PRIVATE },
+		{ "/proc", PLAN_PRIVATE },
+	};
 	int r = 0;
 
+	for (size_t i = 0; r == 0 && i < essentials_n; i++) {
+		const struct essential *e = &essentials[i];
+
+		if (e->condition && access(e->condition, F_OK) < 0)
+			continue;
+		/* Libraries and loaders are added by plan/exec.c. */
+		if (e->kind == ESSENTIAL_READ)
+			r = plan_add_place(p, (struct plan_place){ .path = e->path,
+						      .origin = PLAN_FROM_ESSENTIALS });
+		else if (e->kind == ESSENTIAL_TEXT)
+			r = plan_extras_add_text(p, e->path);
+	}
+	/* With HOME=/ there is nothing to put a folder on. */
+	if (r == 0 && p->plan->home[1])
+		r = plan_extras_add_special(p, p->plan->home, PLAN_OWN);
+	for (size_t i = 0; r == 0 && i < ROWS(folders); i++)
+		r = plan_extras_add_special(p, folders[i].path, folders[i].special);
 	for (size_t i = 0; r == 0 && i < p->options->n_guarded; i++)
 		r = plan_add_place(p, (struct plan_place){ .path = p->options->guarded[i],
 					      .origin = PLAN_FROM_GUARDED });
 	return r;
-}
-
-int plan_extras_collect(struct planner *p)
-{
-	int r = plan_extras_add_essentials(p);
-
-	if (r == 0)
-		r = add_specials(p);
-	return r < 0 ? r : add_guarded(p);
 }

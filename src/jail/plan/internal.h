@@ -16,7 +16,6 @@
  * A grant is "the policy allows", a limit "a rule or the baseline forbids"; where nothing is said
  * at all there is neither, and what is around it counts.
  */
-#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -144,9 +143,21 @@ static inline enum plan_access plan_most(enum plan_access a, enum plan_access b)
 	return a > b ? a : b;
 }
 
+/* A rule that counts, of any of these operations (bits). */
+static inline bool plan_is_about(const struct rule *rule, unsigned operations)
+{
+	return !rule->disabled && rule->operations & operations;
+}
+
+/*
+ * The steps of plan.c, and what they share. They return 0 or a negative errno with a sentence in
+ * planner.error; for -ENOMEM plan_new() writes it.
+ */
+
 /* plan.c */
-int plan_no_memory(struct planner *p);
 int plan_add_place(struct planner *p, struct plan_place place);
+/* The same with a path that is the caller's. */
+int plan_add_copy(struct planner *p, const char *path, struct plan_place place);
 /* A note for people; the text is printed into the plan's arena. */
 int plan_add_note(struct planner *p, const struct location *where, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -158,6 +169,11 @@ int plan_patterns_collect(struct planner *p);
 /* One path pattern with its variable expanded, parsed into the planner's arena. */
 int plan_patterns_parse(
 	struct planner *p, const char *text, const struct location *where, struct glob *ret);
+/* Calls one for each pattern of a list. */
+typedef int plan_patterns_one(
+	struct planner *p, const char *text, const struct location *where, const void *data);
+int plan_patterns_each(
+	struct planner *p, const struct grant_list *list, plan_patterns_one *one, const void *data);
 
 /* plan/globs.c: true globs that allow reading become what they match. */
 int plan_globs_rewrite(struct planner *p);
@@ -170,75 +186,47 @@ void plan_globs_folder(const struct glob_alternative *alt, char out[PATH_BYTES])
 int plan_globs_expand(
 	struct planner *p, const struct glob_alternative *alt, plan_globs_found *found, void *data);
 
-/* plan/ask.c: the policy's answers. */
-int plan_ask(const struct planner *p, const char *path, struct plan_answer *ret);
-int plan_ask_inside(const struct planner *p, const char *path, struct plan_answer *ret);
-/* Of connecting to a socket: all or nothing. */
-int plan_ask_socket(const struct planner *p, const char *path, struct plan_answer *ret);
-/* The lesser of a path and a name in it that nobody names. */
-int plan_ask_whole(const struct planner *p, const char *path, struct plan_answer *ret);
-/* "fs.deny (policy.yaml:3)": who limits; into the planner's arena, "" when out of memory. */
-const char *plan_ask_who(struct planner *p, const struct plan_answer *a);
-
-/* plan/look.c: what is there, and where links lead. Looks at all places that are not ready yet. */
+/* plan/look.c: what is there, where links lead, and what the policy says of it. Looks at all places
+ * that are not ready yet. */
 int plan_look(struct planner *p);
 /* One path that is known to be free of links. */
 int plan_look_at(const char *path, struct plan_place *ret);
-/* Reading a folder: *ret is NULL if it cannot be seen, or at its end; negative: it went wrong. */
-int plan_look_open(const struct planner *p, const char *folder, DIR **ret);
-int plan_look_next(const struct planner *p, const char *folder, DIR *dir, const char **ret);
+/* Calls found for each name in a folder; what cannot be seen has none. */
+typedef int plan_look_found(struct planner *p, const char *name, void *data);
+int plan_look_each(struct planner *p, const char *folder, plan_look_found *found, void *data);
 /* An errno that means: not there, as far as a command can tell. */
 bool plan_look_is_absent(int code);
+/* The policy's answer about connecting to a socket: all or nothing. */
+int plan_look_ask_socket(const struct planner *p, const char *path, struct plan_answer *ret);
+/* "fs.deny (policy.yaml:3)": who limits; into the planner's arena. */
+const char *plan_look_who(struct planner *p, const struct plan_answer *a);
 
 /* plan/baseline.c: places of the baseline inside what the nodes make visible. */
 int plan_baseline_collect(struct planner *p);
 
-/* plan/sockets.c: sockets of the host inside what the nodes make visible. */
-int plan_sockets_collect(struct planner *p);
-
-/* plan/doors.c: sockets of the host that are granted. */
-int plan_doors_collect(struct planner *p);
-int plan_doors_check(struct planner *p, const struct plan_place *place);
+/* plan/sockets.c: sockets of the host that are granted; and the others inside what is visible. */
+int plan_sockets_grant(struct planner *p);
+int plan_sockets_check(struct planner *p, const struct plan_place *place);
+int plan_sockets_hide(struct planner *p);
 
 /* plan/aliases.c: covers again where another mount shows what they cover. */
 int plan_aliases_collect(struct planner *p);
 
 /* plan/extras.c: essentials, HOME, temporary folders, guarded files. */
 int plan_extras_collect(struct planner *p);
-/* passwd, group … */
-int plan_files_text(struct planner *p, const char *path, const char **ret);
 
-/* plan/exec.c */
+/* plan/exec.c: programs as places; then Landlock's list of those that are visible and may run. */
 int plan_exec_collect(struct planner *p);
 int plan_exec_list(struct planner *p);
 
-/* plan/programs.c: each adds places. A program brings its interpreter and its companions along. */
-int plan_programs_add(struct planner *p, const char *path);
-int plan_programs_add_folder(struct planner *p, const char *path);
-/* A rule, not just the lack of a grant. */
-bool plan_programs_is_denied(const struct planner *p, const char *path);
-int plan_programs_add_essential(struct planner *p, const char *path);
-int plan_programs_deny(
-	struct planner *p, const char *path, const struct location *where, const char *text);
-
 /* plan/network.c */
 int plan_network_decide(struct planner *p);
-/* A rule that counts, of connections. */
-bool plan_network_is_about_hosts(const struct rule *rule);
-/* Layers that only watch, or allow what nobody denies. */
-bool plan_network_allows_by_default(const struct permissions *l);
-bool plan_network_is_loopback(const struct host_pattern *h);
 
-/* plan/literals.c: where to listen if the kernel has no nf_tables, or why that would not do. */
-int plan_literals_collect(struct planner *p);
-
-/* plan/nodes.c */
+/* plan/nodes.c: nodes from places, and the plan's entries from nodes. */
 int plan_nodes_build(struct planner *p);
 /* The node at path or the nearest above it. */
 const struct plan_node *plan_nodes_find(const struct planner *p, const char *path);
+int plan_nodes_make_entries(struct planner *p);
 
 /* plan/check.c: refuses what mounts cannot hold. */
 int plan_check(struct planner *p);
-
-/* plan/entries.c: from nodes to the plan's entries. */
-int plan_entries_make(struct planner *p);

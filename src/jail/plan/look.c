@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is there. Nearly every path has no link in it, and one openat2() that refuses links both
- * shows that and names the file; only if it finds a link is the path walked step by step.
+ * What is there, and what the policy says of it. Nearly every path has no link in it, and one
+ * openat2() that refuses links both shows that and names the file; only if it finds a link is the
+ * path walked step by step.
+ *
+ * A mount knows two rights, to read and to write as well, and so two questions make an answer. What
+ * nobody grants and what somebody forbids are told apart: the essentials may stand where nothing is
+ * granted, never where something is forbidden.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,25 +22,16 @@
 #include "host/links.h"
 #include "jail/plan/internal.h"
 
-static int open_without_links(const char *path)
+int plan_look_at(const char *path, struct plan_place *ret)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
-	long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
-int plan_look_at(const char *path, struct plan_place *ret)
-{
+	auto_fd fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 	struct stat st;
-	auto_fd fd = open_without_links(path);
 
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (S_ISLNK(st.st_mode))
 		return -ELOOP;
@@ -47,60 +44,48 @@ int plan_look_at(const char *path, struct plan_place *ret)
 	return 0;
 }
 
-/* What is not there, as far as a command can tell. */
-static int absent(struct planner *p, struct plan_place *place, int code)
-{
-	switch (code) {
-	case -EACCES:
-	case -EPERM:
-		place->hidden = true;
-		return 0;
-	case -ENOENT:
-	case -ENOTDIR:
-	case -ENAMETOOLONG:
-	case -ELOOP:
-	case 0:
-		return 0;
-	default:
-		return error_set(p->error, code, place->where, "%s cannot be looked at: %s",
-			place->path, strerror(-code));
-	}
-}
-
-/* Folders that are read. What cannot be seen has no names; anything else that goes wrong is told.
- */
-
 bool plan_look_is_absent(int code)
 {
 	return code == ENOENT || code == ENOTDIR || code == EACCES || code == EPERM;
 }
 
-static int unreadable(const struct planner *p, const char *folder, int code)
-{
-	return error_set(p->error, -code, NULL, "%s cannot be read: %s", folder, strerror(code));
-}
-
-int plan_look_open(const struct planner *p, const char *folder, DIR **ret)
+int plan_look_each(struct planner *p, const char *folder, plan_look_found *found, void *data)
 {
 	DIR *dir = opendir(folder);
+	int code = dir || plan_look_is_absent(errno) ? 0 : errno, r = 0;
 
-	*ret = dir;
-	return dir || plan_look_is_absent(errno) ? 0 : unreadable(p, folder, errno);
-}
+	while (dir && r == 0) {
+		const struct dirent *d;
 
-int plan_look_next(const struct planner *p, const char *folder, DIR *dir, const char **ret)
-{
-	const struct dirent *d;
-
-	do {
 		errno = 0;
 		d = readdir(dir);
-	} while (d && (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0));
-	*ret = d ? d->d_name : NULL;
-	return !d && errno ? unreadable(p, folder, errno) : 0;
+		if (!d) {
+			code = errno;
+			break;
+		}
+		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
+			r = found(p, d->d_name, data);
+	}
+	if (dir)
+		(void)closedir(dir);
+	return code ? error_set(p->error, -code, NULL, "%s cannot be read: %s", folder,
+			      strerror(code))
+		    : r;
 }
 
-static int add_hop(void *data, const char *link, const char *target)
+/* Looking at places */
+
+/* What is not there, as far as a command can tell; code is 0 where it is. */
+static int plan_look_absent(struct planner *p, struct plan_place *place, int code)
+{
+	place->hidden = place->hidden || code == -EACCES || code == -EPERM;
+	if (code == 0 || plan_look_is_absent(-code) || code == -ENAMETOOLONG || code == -ELOOP)
+		return 0;
+	return error_set(p->error, code, place->where, "%s cannot be looked at: %s", place->path,
+		strerror(-code));
+}
+
+static int plan_look_add_hop(void *data, const char *link, const char *target)
 {
 	struct planner *p = data;
 	struct plan_hop hop = {
@@ -119,34 +104,138 @@ static int plan_look_walk(struct planner *p, struct plan_place *place)
 	int r;
 
 	place->first_link = p->n_hops;
-	r = links_walk(place->path, add_hop, p, end);
-	if (r == -ENOMEM)
-		return plan_no_memory(p);
+	r = links_walk(place->path, plan_look_add_hop, p, end);
+	if (r < 0)
+		return r == -ENOMEM ? r : plan_look_absent(p, place, r);
 	place->n_links = p->n_hops - place->first_link;
-	if (r < 0) {
-		place->n_links = 0;
-		return absent(p, place, r);
-	}
 	place->real = arena_strdup(&p->arena, end);
-	if (!place->real)
-		return plan_no_memory(p);
 	/* A link that appears between the two looks is one that somebody puts there now. */
-	return absent(p, place, plan_look_at(place->real, place));
+	return place->real ? plan_look_absent(p, place, plan_look_at(place->real, place)) : -ENOMEM;
 }
 
-static int jail_plan_look(struct planner *p, struct plan_place *place)
+/* Questions to the policy */
+
+static int plan_look_decide(const struct planner *p, const struct request *r, struct decision *d,
+	struct plan_answer *ret)
 {
-	int r = plan_look_at(place->path, place);
+	int err = policy_decide(p->policy, r, d);
 
-	place->real = place->path;
-	r = r == -ELOOP ? plan_look_walk(p, place) : absent(p, place, r);
-	if (place->is_program && place->is_dir)
-		place->exists = false;
-	return r;
+	*ret = (struct plan_answer){ PLAN_NONE, PLAN_NONE, NULL, NULL };
+	return err < 0 ? error_set(p->error, err, NULL, "the policy cannot judge %s", r->target)
+		       : 0;
 }
+
+/* A rule, or a deny list, of any layer. */
+static bool plan_look_is_forbidden(const struct planner *p, const struct request *r,
+	const struct decision *d, struct plan_answer *a)
+{
+	if (d->verdict == VERDICT_ALLOW)
+		return false;
+	a->source = d->source;
+	a->baseline = d->why == DECISION_BASELINE ? d->baseline : NULL;
+	if (d->why == DECISION_BASELINE || d->why == DECISION_RULE)
+		return true;
+	/* The strictest verdict was one of several: another layer may have a reason of its own. */
+	for (size_t i = 0; d->n_deny > 1 && i < policy_layers(p->policy); i++) {
+		struct decision one;
+
+		if (policy_decide_layer(p->policy, i, r, &one) < 0)
+			return true;
+		if (one.verdict != VERDICT_ALLOW && one.why == DECISION_RULE) {
+			a->source = one.source;
+			return true;
+		}
+	}
+	a->source = NULL;
+	return false;
+}
+
+/* How places are asked about: a path, one with all in it, or a socket to connect to. */
+typedef int plan_look_question(const struct planner *p, const char *path, struct plan_answer *ret);
+
+static int plan_look_ask_path(const struct planner *p, const char *path, struct plan_answer *ret)
+{
+	struct request r = { .op = OPERATION_FS_READ, .target = path };
+	struct decision d;
+	bool readable;
+	int err = plan_look_decide(p, &r, &d, ret);
+
+	if (err < 0)
+		return err;
+	readable = d.verdict == VERDICT_ALLOW;
+	if (plan_look_is_forbidden(p, &r, &d, ret))
+		return 0;
+	r.op = OPERATION_FS_WRITE;
+	err = plan_look_decide(p, &r, &d, ret);
+	if (err < 0)
+		return err;
+	ret->limit = plan_look_is_forbidden(p, &r, &d, ret) ? PLAN_READ : PLAN_WRITE;
+	if (readable)
+		ret->grant = d.verdict == VERDICT_ALLOW ? PLAN_WRITE : PLAN_READ;
+	return 0;
+}
+
+int plan_look_ask_socket(const struct planner *p, const char *path, struct plan_answer *ret)
+{
+	char target[PATH_BYTES + 8];
+	struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
+	struct decision d;
+	int err;
+
+	(void)snprintf(target, sizeof(target), "unix:%s", path);
+	err = plan_look_decide(p, &r, &d, ret);
+	if (err < 0 || plan_look_is_forbidden(p, &r, &d, ret))
+		return err;
+	ret->limit = PLAN_WRITE;
+	ret->grant = d.verdict == VERDICT_ALLOW ? PLAN_WRITE : PLAN_NONE;
+	return 0;
+}
+
+/* A name in it that nobody names. */
+static int plan_look_ask_inside(const struct planner *p, const char *path, struct plan_answer *ret)
+{
+	char below[PATH_BYTES];
+	int n = snprintf(below, sizeof(below), "%s/%s", path[1] ? path : "", p->probe);
+
+	if (n < (int)sizeof(below))
+		return plan_look_ask_path(p, below, ret);
+	*ret = (struct plan_answer){ PLAN_NONE, PLAN_NONE, NULL, NULL };
+	return 0;
+}
+
+/* The lesser of both. */
+static int plan_look_ask_whole(const struct planner *p, const char *path, struct plan_answer *ret)
+{
+	struct plan_answer self = { 0 }, inside = { 0 };
+	int r = plan_look_ask_path(p, path, &self);
+
+	if (r == 0)
+		r = plan_look_ask_inside(p, path, &inside);
+	if (r < 0)
+		return r;
+	*ret = inside.limit < self.limit ? inside : self;
+	ret->grant = plan_least(self.grant, inside.grant);
+	return 0;
+}
+
+const char *plan_look_who(struct planner *p, const struct plan_answer *a)
+{
+	const char *text = NULL;
+
+	if (a->baseline)
+		text = arena_printf(&p->arena, "the baseline (%s)", a->baseline);
+	else if (a->source && a->source->id)
+		text = arena_printf(&p->arena, "the rule %s (%s)", a->source->id, a->source->text);
+	else if (a->source)
+		text = arena_printf(&p->arena, "%s (%s)", a->source->list, a->source->text);
+	return text ? text : "the policy";
+}
+
+/* Asking about places */
 
 /* What comes from elsewhere than the policy: what it adds, and what it takes. */
-static void adjust(const struct planner *p, const struct plan_place *place, struct plan_answer *a)
+static void plan_look_adjust(
+	const struct planner *p, const struct plan_place *place, struct plan_answer *a)
 {
 	bool denied = place->runs == PLAN_RUNS_NOT;
 	bool wanted = place->origin == PLAN_FROM_EXEC ||
@@ -163,46 +252,18 @@ static void adjust(const struct planner *p, const struct plan_place *place, stru
 		a->grant = plan_most(a->grant, PLAN_READ);
 }
 
-/* How places are asked about: a path, one with all in it, or a socket to connect to. */
-enum question { ABOUT_PATH, ABOUT_WHOLE, ABOUT_SOCKET };
-
-static int ask_at(
-	const struct planner *p, const char *path, enum question about, struct plan_answer *ret)
-{
-	if (about == ABOUT_SOCKET)
-		return plan_ask_socket(p, path, ret);
-	return about == ABOUT_WHOLE ? plan_ask_whole(p, path, ret) : plan_ask(p, path, ret);
-}
-
-/* What is not there matters only where something forbids it. */
-static bool is_idle(const struct plan_place *place)
-{
-	return place->special == PLAN_PRIVATE ||
-	       (!place->exists && place->special == PLAN_ORDINARY &&
-		       place->origin != PLAN_FROM_POLICY && place->origin != PLAN_FROM_BASELINE &&
-		       place->runs != PLAN_RUNS_NOT);
-}
-
-/* Whoever may write in its folder may replace a link. */
-static int ask_folder(const struct planner *p, const char *link, struct plan_answer *ret)
-{
-	const char *slash = strrchr(link, '/');
-	size_t len = (size_t)(slash - link);
-	char folder[PATH_BYTES] = "/";
-
-	if (len >= sizeof(folder))
-		return -ENAMETOOLONG;
-	memcpy(folder, link, len ? len : 1);
-	folder[len ? len : 1] = '\0';
-	return plan_ask_inside(p, folder, ret);
-}
-
-/* A link that commands may replace grants nothing that its end does not. */
-static int distrust(const struct planner *p, struct plan_place *place)
+/*
+ * A link that commands may replace grants nothing that its end does not; and whoever may write in
+ * its folder may replace it.
+ */
+static int plan_look_distrust(struct planner *p, struct plan_place *place)
 {
 	for (size_t i = 0; i < place->n_links; i++) {
+		const char *link = p->hops[place->first_link + i].path;
+		size_t len = (size_t)(strrchr(link, '/') - link);
+		const char *folder = arena_strndup(&p->arena, link, len ? len : 1);
 		struct plan_answer a;
-		int r = ask_folder(p, p->hops[place->first_link + i].path, &a);
+		int r = folder ? plan_look_ask_inside(p, folder, &a) : -ENOMEM;
 
 		if (r < 0)
 			return r;
@@ -216,34 +277,38 @@ static int distrust(const struct planner *p, struct plan_place *place)
 }
 
 /* What is forbidden where the links lead is forbidden. */
-static int ask_there(const struct planner *p, struct plan_place *place, enum question about)
+static int plan_look_ask_there(struct planner *p, struct plan_place *place, plan_look_question *ask)
 {
-	int r = ask_at(p, place->real, about, &place->there);
+	int r = ask(p, place->real, &place->there);
 
 	if (r == 0 && place->there.limit < place->answer.limit) {
 		place->answer.limit = place->there.limit;
 		place->answer.source = place->there.source;
 		place->answer.baseline = place->there.baseline;
 	}
-	return r < 0 || place->origin != PLAN_FROM_POLICY ? r : distrust(p, place);
+	return r < 0 || place->origin != PLAN_FROM_POLICY ? r : plan_look_distrust(p, place);
 }
 
 static int plan_look_ask(struct planner *p, struct plan_place *place)
 {
 	bool door = place->special == PLAN_DOOR;
-	enum question about = door                              ? ABOUT_SOCKET
-			      : !place->exists || place->is_dir ? ABOUT_WHOLE
-								: ABOUT_PATH;
+	plan_look_question *ask_self = door ? plan_look_ask_socket : plan_look_ask_path;
+	plan_look_question *ask =
+		!door && (!place->exists || place->is_dir) ? plan_look_ask_whole : ask_self;
 	int r;
 
-	if (is_idle(place))
+	/* What is not there matters only where something forbids it. */
+	if (place->special == PLAN_PRIVATE ||
+		(!place->exists && place->special == PLAN_ORDINARY &&
+			place->origin != PLAN_FROM_POLICY && place->origin != PLAN_FROM_BASELINE &&
+			place->runs != PLAN_RUNS_NOT))
 		return 0;
-	r = ask_at(p, place->path, door ? ABOUT_SOCKET : ABOUT_PATH, &place->self);
+	r = ask_self(p, place->path, &place->self);
 	if (r == 0)
-		r = ask_at(p, place->path, about, &place->answer);
-	adjust(p, place, &place->self);
-	adjust(p, place, &place->answer);
-	return r < 0 || place->n_links == 0 ? r : ask_there(p, place, about);
+		r = ask(p, place->path, &place->answer);
+	plan_look_adjust(p, place, &place->self);
+	plan_look_adjust(p, place, &place->answer);
+	return r < 0 || place->n_links == 0 ? r : plan_look_ask_there(p, place, ask);
 }
 
 int plan_look(struct planner *p)
@@ -253,7 +318,11 @@ int plan_look(struct planner *p)
 	for (; r == 0 && p->n_ready < p->n; p->n_ready++) {
 		struct plan_place *place = &p->places[p->n_ready];
 
-		r = jail_plan_look(p, place);
+		place->real = place->path;
+		r = plan_look_at(place->path, place);
+		r = r == -ELOOP ? plan_look_walk(p, place) : plan_look_absent(p, place, r);
+		if (place->is_program && place->is_dir)
+			place->exists = false;
 		if (r == 0)
 			r = plan_look_ask(p, place);
 	}

@@ -12,59 +12,62 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/buffer.h"
 #include "jail/plan/internal.h"
 #include "policy/network/host.h"
 
-bool plan_network_is_about_hosts(const struct rule *rule)
+static bool plan_network_is_about_hosts(const struct rule *rule)
 {
-	return !rule->disabled && rule->operations >> OPERATION_NET_CONNECT & 1;
+	return plan_is_about(rule, 1 << OPERATION_NET_CONNECT);
 }
 
-bool plan_network_allows_by_default(const struct permissions *l)
+/* Layers that only watch, or allow what nobody denies. */
+static bool plan_network_allows_by_default(const struct permissions *l)
 {
 	return l->mode != MODE_ENFORCE || l->fallback == VERDICT_ALLOW;
 }
 
-static bool grants_nothing(const struct permissions *l)
+static bool plan_network_one_grants_nothing(const struct planner *p)
 {
-	for (size_t i = 0; i < l->n_rules; i++) {
-		if (plan_network_is_about_hosts(&l->rules[i]) &&
-			l->rules[i].action == VERDICT_ALLOW)
-			return false;
+	for (size_t i = 0; i < p->n_layers; i++) {
+		const struct permissions *l = p->layers[i];
+		bool grants = l->network_allow.n > 0 || plan_network_allows_by_default(l);
+
+		for (size_t k = 0; !grants && k < l->n_rules; k++)
+			grants = plan_network_is_about_hosts(&l->rules[k]) &&
+				 l->rules[k].action == VERDICT_ALLOW;
+		if (!grants)
+			return true;
 	}
-	return l->network_allow.n == 0 && !plan_network_allows_by_default(l);
+	return false;
 }
 
-/* The pattern stands for any host on any port, over tcp or udp: sets a bit in *seen. */
-static int plan_network_look_at_grant(struct planner *p, const struct grant *g, unsigned *seen)
-{
-	struct host_pattern h;
-	int r;
-
-	if (g->n != 1)
-		return 0;
-	r = host_pattern_parse(&h, &p->arena, g->all[0], &g->where, p->error);
-	if (r == 0 && h.kind == HOST_ANY && h.port_lo <= 1 && h.port_hi == UINT16_MAX &&
-		h.n_url_paths == 0 && h.methods == 0)
-		*seen |= 1U << h.transport;
-	return r;
-}
-
-/* Every host and port, and nothing taken away again. */
+/* Every host and port over tcp and udp, and nothing taken away again. */
 static int plan_network_is_open(struct planner *p, const struct permissions *l, bool *ret)
 {
 	const unsigned both = 1U << TRANSPORT_TCP | 1U << TRANSPORT_UDP;
 	unsigned seen = plan_network_allows_by_default(l) ? both : 0;
 	bool narrowed = l->network_deny.n > 0 || l->network.methods.n > 0 ||
 			l->network.rate.count > 0 || l->network.max_bytes != LIMIT_NONE;
-	int r = 0;
 
 	for (size_t i = 0; i < l->n_rules; i++)
 		narrowed = narrowed || plan_network_is_about_hosts(&l->rules[i]);
-	for (size_t i = 0; r == 0 && i < l->network_allow.n; i++)
-		r = plan_network_look_at_grant(p, &l->network_allow.items[i], &seen);
+	for (size_t i = 0; i < l->network_allow.n; i++) {
+		const struct grant *g = &l->network_allow.items[i];
+		struct host_pattern h;
+		int r;
+
+		if (g->n != 1)
+			continue;
+		r = host_pattern_parse(&h, &p->arena, g->all[0], &g->where, p->error);
+		if (r < 0)
+			return r;
+		if (h.kind == HOST_ANY && h.port_lo <= 1 && h.port_hi == UINT16_MAX &&
+			h.n_url_paths == 0 && h.methods == 0)
+			seen |= 1U << h.transport;
+	}
 	*ret = !narrowed && seen == both;
-	return r;
+	return 0;
 }
 
 static const char *const public_hosts[] = { "corral.example.com", "example.org", "93.184.216.34",
@@ -73,7 +76,7 @@ static const char *const private_hosts[] = { "localhost", "127.0.0.1", "10.1.2.3
 	"192.168.1.1", "100.64.0.1", "169.254.1.1", "224.0.0.251", "[::1]", "[fd00::1]",
 	"[fe80::1]" };
 
-static bool all_allowed(const struct planner *p, const char *const *hosts, size_t n)
+static bool plan_network_all_allowed(const struct planner *p, const char *const *hosts, size_t n)
 {
 	static const struct {
 		const char *scheme;
@@ -83,22 +86,30 @@ static bool all_allowed(const struct planner *p, const char *const *hosts, size_
 	for (size_t i = 0; i < n * ROWS(forms); i++) {
 		char target[128];
 		struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
-		struct decision d;
 
 		(void)snprintf(target, sizeof(target), "%s%s:%u", forms[i / n].scheme, hosts[i % n],
 			forms[i / n].port);
-		if (policy_decide(p->policy, &r, &d) < 0 || d.verdict != VERDICT_ALLOW)
+		if (!policy_allows(p->policy, &r))
 			return false;
 	}
 	return true;
 }
 
-static int take_host_network(struct planner *p)
+/* *ret: the host's network as it is would be no more than what was granted. */
+static int plan_network_judge_openness(struct planner *p, bool *ret)
 {
-	p->plan->network = PLAN_NETWORK_HOST;
-	return plan_add_note(p, NULL,
-		"commands use the host's network as it is: private addresses and those of cloud "
-		"metadata are not kept from them");
+	*ret = false;
+	for (size_t i = 0; i < p->n_layers; i++) {
+		bool open;
+		int r = plan_network_is_open(p, p->layers[i], &open);
+
+		if (r < 0 || !open)
+			return r;
+	}
+	*ret = plan_network_all_allowed(p, public_hosts, ROWS(public_hosts)) &&
+	       (p->options->public_is_open ||
+		       plan_network_all_allowed(p, private_hosts, ROWS(private_hosts)));
+	return 0;
 }
 
 /* Ports to publish: those that every layer lists. */
@@ -111,14 +122,6 @@ static bool plan_network_has_port(const struct permissions *l, const char *port)
 	return false;
 }
 
-static bool plan_network_is_taken(const struct plan *plan, unsigned long port)
-{
-	for (size_t i = 0; i < plan->n_ports; i++)
-		if (plan->ports[i] == port)
-			return true;
-	return false;
-}
-
 static int plan_network_add_port(struct planner *p, const struct grant *g)
 {
 	struct plan *plan = p->plan;
@@ -127,8 +130,9 @@ static int plan_network_add_port(struct planner *p, const struct grant *g)
 
 	if (!isdigit((unsigned char)g->all[0][0]) || *end != '\0' || port == 0 || port > UINT16_MAX)
 		return error_set(p->error, -EINVAL, &g->where, "listen: %s is no port", g->all[0]);
-	if (plan_network_is_taken(plan, port))
-		return 0;
+	for (size_t i = 0; i < plan->n_ports; i++)
+		if (plan->ports[i] == port)
+			return 0;
 	if (plan->n_ports == PLAN_PORTS_MAX)
 		return error_set(p->error, -E2BIG, &g->where,
 			"listen: more than %d ports cannot be published", PLAN_PORTS_MAX);
@@ -136,7 +140,7 @@ static int plan_network_add_port(struct planner *p, const struct grant *g)
 	return 0;
 }
 
-static int take_ports(struct planner *p)
+static int plan_network_take_ports(struct planner *p)
 {
 	const struct grant_list *first = &p->layers[0]->listen;
 	int r = 0;
@@ -157,56 +161,47 @@ static int take_ports(struct planner *p)
  * layer names them the relay is asked, which takes a server inside if there is one.
  */
 
-static const struct prefix loopback_4 = { .address = { .bits = 32, .bytes = { 127 } },
-	.length = 8 };
-static const struct prefix loopback_6 = { .address = { .bits = 128, .bytes = { [15] = 1 } },
-	.length = 128 };
-
-static bool is_local_name(const char *name)
+static bool plan_network_is_loopback(const struct host_pattern *h)
 {
-	const char *dot = strrchr(name, '.');
+	static const struct prefix loopback_4 = { .address = { .bits = 32, .bytes = { 127 } },
+		.length = 8 };
+	static const struct prefix loopback_6 = { .address = { .bits = 128, .bytes = { [15] = 1 } },
+		.length = 128 };
 
-	return strcmp(dot ? dot + 1 : name, "localhost") == 0;
-}
-
-bool plan_network_is_loopback(const struct host_pattern *h)
-{
 	if (h->transport != TRANSPORT_TCP)
 		return false;
-	if (h->kind == HOST_NAME || h->kind == HOST_SUBDOMAINS)
-		return is_local_name(h->name);
+	if (h->kind == HOST_NAME || h->kind == HOST_SUBDOMAINS) {
+		const char *dot = strrchr(h->name, '.');
+
+		return strcmp(dot ? dot + 1 : h->name, "localhost") == 0;
+	}
 	return h->kind == HOST_PREFIX && (prefix_contains(&loopback_4, &h->prefix) ||
 						 prefix_contains(&loopback_6, &h->prefix));
 }
 
-static uint16_t families_of(const struct host_pattern *h)
+static void plan_network_add_range(struct plan *plan, const struct host_pattern *h)
 {
-	if (h->kind != HOST_PREFIX)
-		return PLAN_FAMILY_4 | PLAN_FAMILY_6;
-	return h->prefix.address.bits == 32 ? PLAN_FAMILY_4 : PLAN_FAMILY_6;
-}
+	const uint16_t both = PLAN_FAMILY_4 | PLAN_FAMILY_6;
+	struct plan_range range = { h->port_lo ? h->port_lo : 1, h->port_hi, both };
 
-static bool plan_network_contains(const struct plan_range *a, const struct plan_range *b)
-{
-	return a->lo <= b->lo && a->hi >= b->hi && (a->families & b->families) == b->families;
-}
+	if (h->kind == HOST_PREFIX)
+		range.families = h->prefix.address.bits == 32 ? PLAN_FAMILY_4 : PLAN_FAMILY_6;
+	for (size_t i = 0; i < plan->n_loopback; i++) {
+		const struct plan_range *other = &plan->loopback[i];
 
-static void add_range(struct plan *plan, const struct host_pattern *h)
-{
-	struct plan_range range = { h->port_lo ? h->port_lo : 1, h->port_hi, families_of(h) };
-
-	for (size_t i = 0; i < plan->n_loopback; i++)
-		if (plan_network_contains(&plan->loopback[i], &range))
+		if (other->lo <= range.lo && other->hi >= range.hi &&
+			(other->families & range.families) == range.families)
 			return;
+	}
 	/* More of them are taken for all: the policy is asked all the same. */
 	if (plan->n_loopback == PLAN_RANGES_MAX) {
 		plan->n_loopback = 0;
-		range = (struct plan_range){ 1, UINT16_MAX, PLAN_FAMILY_4 | PLAN_FAMILY_6 };
+		range = (struct plan_range){ 1, UINT16_MAX, both };
 	}
 	plan->loopback[plan->n_loopback++] = range;
 }
 
-static int take_ranges_of(struct planner *p, const struct grant_list *grants)
+static int plan_network_take_ranges_of(struct planner *p, const struct grant_list *grants)
 {
 	for (size_t i = 0; i < grants->n; i++) {
 		const struct grant *g = &grants->items[i];
@@ -216,68 +211,194 @@ static int take_ranges_of(struct planner *p, const struct grant_list *grants)
 		if (r < 0)
 			return r;
 		if (plan_network_is_loopback(&h))
-			add_range(p->plan, &h);
+			plan_network_add_range(p->plan, &h);
 	}
 	return 0;
 }
 
-static int take_ranges(struct planner *p)
+static int plan_network_take_ranges(struct planner *p)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < p->n_layers; i++) {
 		const struct permissions *l = p->layers[i];
 
-		r = take_ranges_of(p, &l->network_allow);
+		r = plan_network_take_ranges_of(p, &l->network_allow);
 		for (size_t k = 0; r == 0 && k < l->n_rules; k++)
 			if (plan_network_is_about_hosts(&l->rules[k]))
-				r = take_ranges_of(p, &l->rules[k].patterns);
+				r = plan_network_take_ranges_of(p, &l->rules[k].patterns);
 	}
 	return r;
 }
 
-/* *ret: the host's network as it is would be no more than what was granted. */
-static int judge_openness(struct planner *p, bool *ret)
-{
-	*ret = false;
-	for (size_t i = 0; i < p->n_layers; i++) {
-		bool open;
-		int r = plan_network_is_open(p, p->layers[i], &open);
+/*
+ * For kernels without nf_tables. There the relay can only listen at places that are known one by
+ * one: at the ports of a name once its address was asked for, and at addresses that are granted
+ * themselves. What the policy allows is no more than what each of its layers does, so it is enough
+ * if one of them names nothing but such places.
+ *
+ * Whether the kernel is such a one is not known when a plan is made. So the plan has both: the
+ * addresses, and the sentence to refuse it with if they are not all.
+ */
 
-		if (r < 0 || !open)
-			return r;
+enum { PORTS_MAX = 16 }; /* of one pattern */
+
+/* What of a layer cannot be listened at. */
+struct network_obstacle {
+	const char *text; /* the pattern; NULL: what nobody denies */
+	const char *why;
+	const struct location *where;
+};
+
+/* NULL: single places. */
+static const char *plan_network_find_reason(const struct host_pattern *h)
+{
+	if (h->transport == TRANSPORT_UNIX)
+		return NULL;
+	if (h->transport == TRANSPORT_UDP)
+		return "datagrams cannot be captured";
+	if (h->kind == HOST_ANY)
+		return "only hosts that are named can be captured";
+	if (h->kind == HOST_PREFIX && h->prefix.length < h->prefix.address.bits)
+		return "only single addresses can be captured";
+	if (plan_network_is_loopback(h))
+		return "the host's loopback cannot be reached";
+	if (h->port_hi - h->port_lo >= PORTS_MAX)
+		return "no more than 16 ports of a host can be captured";
+	return NULL;
+}
+
+/* -E2BIG: there are too many. */
+static int plan_network_take_literals(struct planner *p, const struct host_pattern *h)
+{
+	struct plan *plan = p->plan;
+
+	for (unsigned port = h->port_lo; port <= h->port_hi; port++) {
+		const struct plan_literal l = { address_plain(&h->prefix.address), (uint16_t)port };
+		size_t i = 0;
+
+		while (i < plan->n_literals &&
+			(plan->literals[i].port != l.port ||
+				!address_equal(&plan->literals[i].address, &l.address)))
+			i++;
+		if (i < plan->n_literals)
+			continue;
+		if (plan->n_literals == PLAN_LITERALS_MAX)
+			return -E2BIG;
+		if (ARENA_PUSH(&plan->arena, plan->literals, plan->n_literals, plan->cap_literals,
+			    l) < 0)
+			return -ENOMEM;
 	}
-	*ret = all_allowed(p, public_hosts, ROWS(public_hosts)) &&
-	       (p->options->public_is_open || all_allowed(p, private_hosts, ROWS(private_hosts)));
 	return 0;
 }
 
-static bool one_grants_nothing(const struct planner *p)
+/* A grant of several patterns, which must all match, is as single as one of them. */
+static int plan_network_look_at_grant(
+	struct planner *p, const struct grant *g, struct network_obstacle *o)
 {
-	for (size_t i = 0; i < p->n_layers; i++)
-		if (grants_nothing(p->layers[i]))
-			return true;
-	return false;
+	const char *why = NULL;
+
+	for (size_t i = 0; i < g->n; i++) {
+		struct host_pattern h;
+		int r = host_pattern_parse(&h, &p->arena, g->all[i], &g->where, p->error);
+
+		if (r < 0)
+			return r;
+		why = plan_network_find_reason(&h);
+		if (why)
+			continue;
+		r = h.kind == HOST_PREFIX ? plan_network_take_literals(p, &h) : 0;
+		/* Names by a pattern are as many as a command asks for. */
+		if (h.kind == HOST_SUBDOMAINS)
+			p->plan->n_listeners = PLAN_LISTENERS_MAX;
+		if (h.kind == HOST_NAME)
+			p->plan->n_listeners += (size_t)(h.port_hi - h.port_lo) + 1;
+		if (p->plan->n_listeners > PLAN_LISTENERS_MAX)
+			p->plan->n_listeners = PLAN_LISTENERS_MAX;
+		if (r != -E2BIG)
+			return r;
+		why = "that makes more addresses than can be captured";
+		break;
+	}
+	*o = (struct network_obstacle){ g->all[0], why, &g->where };
+	return 0;
+}
+
+static int plan_network_look_at_list(
+	struct planner *p, const struct grant_list *list, struct network_obstacle *o)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && !o->why && i < list->n; i++)
+		r = plan_network_look_at_grant(p, &list->items[i], o);
+	return r;
+}
+
+static int plan_network_look_at_layer(
+	struct planner *p, const struct permissions *l, struct network_obstacle *o)
+{
+	int r = plan_network_look_at_list(p, &l->network_allow, o);
+
+	for (size_t i = 0; r == 0 && i < l->n_rules; i++)
+		if (plan_network_is_about_hosts(&l->rules[i]) &&
+			l->rules[i].action == VERDICT_ALLOW)
+			r = plan_network_look_at_list(p, &l->rules[i].patterns, o);
+	if (r == 0 && !o->why && plan_network_allows_by_default(l))
+		o->why = "only hosts that are named can be captured";
+	return r;
+}
+
+static int plan_network_collect_literals(struct planner *p)
+{
+	struct plan *plan = p->plan;
+	struct network_obstacle o = { 0 };
+	auto_buffer text = { 0 };
+	struct error place = { 0 };
+	const char *what;
+
+	for (size_t i = 0; i < p->n_layers; i++) {
+		int r;
+
+		o = (struct network_obstacle){ 0 };
+		plan->n_literals = plan->n_listeners = 0;
+		r = plan_network_look_at_layer(p, p->layers[i], &o);
+		if (r < 0 || !o.why)
+			return r;
+	}
+	plan->n_literals = plan->n_listeners = 0;
+	/* Printed by hand: an error's text is shortened where memory ends, and does not tell. */
+	what = o.text ? o.text : "a layer that allows every host by default";
+	(void)error_set(&place, 0, o.where, "%s", "");
+	error_print(&place, &text);
+	buffer_add_visible(&text, what, strlen(what));
+	buffer_printf(
+		&text, " cannot be held: this kernel lacks nf_tables, and without it %s", o.why);
+	plan->unheld = text.failed ? NULL : arena_strdup(&plan->arena, buffer_text(&text));
+	return plan->unheld ? 0 : -ENOMEM;
 }
 
 int plan_network_decide(struct planner *p)
 {
 	bool open = false;
-	int r = p->n_layers == 0 ? 0 : take_ports(p);
+	int r = p->n_layers == 0 ? 0 : plan_network_take_ports(p);
 
 	if (r < 0 || p->n_layers == 0)
 		return r;
 	if (p->plan->n_ports > 0 || p->options->explain)
 		p->plan->network = PLAN_NETWORK_RELAY;
-	if (one_grants_nothing(p))
+	if (plan_network_one_grants_nothing(p))
 		return 0;
-	r = judge_openness(p, &open);
+	r = plan_network_judge_openness(p, &open);
 	if (r < 0)
 		return r;
-	p->plan->network = PLAN_NETWORK_RELAY;
 	/* Who listens on a granted socket is the relay. */
-	if (open && p->n_doors == 0)
-		return take_host_network(p);
-	r = take_ranges(p);
-	return r < 0 ? r : plan_literals_collect(p);
+	if (open && p->n_doors == 0) {
+		p->plan->network = PLAN_NETWORK_HOST;
+		return plan_add_note(p, NULL,
+			"commands use the host's network as it is: private addresses and those of "
+			"cloud metadata are not kept from them");
+	}
+	p->plan->network = PLAN_NETWORK_RELAY;
+	r = plan_network_take_ranges(p);
+	return r < 0 ? r : plan_network_collect_literals(p);
 }

@@ -3,31 +3,23 @@
  * Places with one real path become one node, and nodes a tree; see plan/internal.h for the
  * arithmetic. Sorted, a folder stands before what is in it, so the nearest node above is found by
  * going up from the node before, and one pass decides all.
+ *
+ * Nodes that have a mount of their own become entries of the plan. Beside these there are three
+ * kinds of entries that no node asks for:
+ *
+ *   - folders on the way, where there is only the skeleton;
+ *   - links on the way, where the host's folder that holds them is not there;
+ *   - pins. A folder that holds a mount can still be renamed by a command that may write around it,
+ *     and another be made in its place: `mv .git x; mkdir -p .git/hooks`. What is a mount itself
+ *     cannot. So the folders between a writable mount and a cover on it are bound to themselves.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/path.h"
 #include "jail/plan/internal.h"
-
-static int by_real(const void *a, const void *b)
-{
-	const struct plan_place *x = *(const struct plan_place *const *)a;
-	const struct plan_place *y = *(const struct plan_place *const *)b;
-
-	return plan_compare_paths(x->real, y->real);
-}
-
-static void take_look(struct plan_node *node, const struct plan_place *place)
-{
-	if (!place->exists)
-		return;
-	node->exists = true;
-	node->is_dir = place->is_dir;
-	node->dev = place->dev;
-	node->ino = place->ino;
-}
 
 static void plan_nodes_merge(struct plan_node *node, const struct plan_place *place)
 {
@@ -39,7 +31,12 @@ static void plan_nodes_merge(struct plan_node *node, const struct plan_place *pl
 	}
 	if (place->special == PLAN_PRIVATE)
 		return;
-	take_look(node, place);
+	if (place->exists) {
+		node->exists = true;
+		node->is_dir = place->is_dir;
+		node->dev = place->dev;
+		node->ino = place->ino;
+	}
 	/* Its answer is about connecting, not about the file. */
 	if (place->special == PLAN_DOOR)
 		return;
@@ -58,7 +55,7 @@ static void plan_nodes_merge(struct plan_node *node, const struct plan_place *pl
 }
 
 /* In /proc and /dev the tree makes what every program has; single devices may be granted beside. */
-static bool is_made_by_tree(const char *path)
+static bool plan_nodes_is_made_by_tree(const char *path)
 {
 	static const char *const made[] = { "/proc", "/dev/console", "/dev/fd", "/dev/full",
 		"/dev/mqueue", "/dev/null", "/dev/ptmx", "/dev/pts", "/dev/random", "/dev/shm",
@@ -72,13 +69,21 @@ static bool is_made_by_tree(const char *path)
 	return false;
 }
 
-static bool counts(const struct plan_place *place)
+static bool plan_nodes_counts(const struct plan_place *place)
 {
-	if (place->special != PLAN_PRIVATE && is_made_by_tree(place->real))
+	if (place->special != PLAN_PRIVATE && plan_nodes_is_made_by_tree(place->real))
 		return false;
 	return place->special != PLAN_ORDINARY || place->exists ||
 	       place->origin == PLAN_FROM_POLICY || place->origin == PLAN_FROM_BASELINE ||
 	       place->runs == PLAN_RUNS_NOT;
+}
+
+static int plan_nodes_by_real(const void *a, const void *b)
+{
+	const struct plan_place *x = *(const struct plan_place *const *)a;
+	const struct plan_place *y = *(const struct plan_place *const *)b;
+
+	return plan_compare_paths(x->real, y->real);
 }
 
 static int plan_nodes_merge_all(struct planner *p)
@@ -90,12 +95,12 @@ static int plan_nodes_merge_all(struct planner *p)
 	p->nodes = arena_calloc(&p->arena, p->n, sizeof(*p->nodes));
 	p->n_nodes = 0;
 	if (!sorted || !p->nodes)
-		return plan_no_memory(p);
+		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++) {
-		if (counts(&p->places[i]))
+		if (plan_nodes_counts(&p->places[i]))
 			sorted[n++] = &p->places[i];
 	}
-	qsort(sorted, n, sizeof(const struct plan_place *), by_real);
+	qsort(sorted, n, sizeof(const struct plan_place *), plan_nodes_by_real);
 	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || strcmp(sorted[i]->real, sorted[i - 1]->real) != 0)
 			p->nodes[p->n_nodes++] =
@@ -116,7 +121,7 @@ static bool plan_nodes_may_run(
 	return node->runs == PLAN_RUNS || (up->kind == PLAN_BIND && up->exec);
 }
 
-static void as_around(struct plan_node *node, const struct plan_node *up)
+static void plan_nodes_as_around(struct plan_node *node, const struct plan_node *up)
 {
 	node->kind = up->kind == PLAN_FILE ? PLAN_DIR : up->kind;
 	node->access = up->access;
@@ -125,10 +130,10 @@ static void as_around(struct plan_node *node, const struct plan_node *up)
 }
 
 /* On the skeleton, or in a folder of the session's own. */
-static void settle_outside(
+static void plan_nodes_settle_outside(
 	const struct planner *p, struct plan_node *node, size_t i, const struct plan_node *up)
 {
-	as_around(node, up);
+	plan_nodes_as_around(node, up);
 	node->access = PLAN_NONE;
 	if (node->special == PLAN_OWN)
 		node->kind = PLAN_TMP;
@@ -143,66 +148,50 @@ static void settle_outside(
 	node->mount = i;
 }
 
-/* Whatever is around it, and whoever else names it. */
-static void settle_own(struct plan_node *node, size_t i, enum plan_kind kind)
-{
-	node->kind = kind;
-	node->access = PLAN_NONE;
-	node->exec = false;
-	node->mount = i;
-}
-
 static void plan_nodes_settle(const struct planner *p, size_t i)
 {
 	struct plan_node *node = &p->nodes[i];
 	const struct plan_node *up = &p->nodes[node->up];
 	/* What is around the root is nothing. */
 	enum plan_access around = i > 0 && up->kind == PLAN_BIND ? up->access : PLAN_NONE;
+	bool covers = node->special == PLAN_COVER && node->limit > PLAN_NONE && node->exists;
 
-	if (node->special == PLAN_DOOR) {
-		settle_own(node, i, PLAN_SOCKET);
-		return;
-	}
-	if (node->special == PLAN_COVER && node->limit > PLAN_NONE && node->exists) {
-		settle_own(node, i, PLAN_FILE);
+	/* Whatever is around it, and whoever else names it. */
+	if (node->special == PLAN_DOOR || covers) {
+		node->kind = covers ? PLAN_FILE : PLAN_SOCKET;
+		node->access = PLAN_NONE;
+		node->exec = false;
+		node->mount = i;
 		return;
 	}
 	node->access = plan_least(node->limit, plan_most(node->grant, around));
-	if (node->special == PLAN_PRIVATE || !node->exists || node->access == PLAN_NONE) {
-		if (node->special != PLAN_PRIVATE && node->exists && around > PLAN_NONE) {
-			node->kind = PLAN_MASK;
-			node->mount = i;
-		} else if (around > PLAN_NONE && node->special != PLAN_PRIVATE) {
-			as_around(node, up);
-		} else {
-			settle_outside(p, node, i, up);
-		}
-		return;
+	if (node->special == PLAN_PRIVATE ||
+		(around == PLAN_NONE && (!node->exists || node->access == PLAN_NONE))) {
+		plan_nodes_settle_outside(p, node, i, up);
+	} else if (!node->exists) {
+		plan_nodes_as_around(node, up);
+	} else if (node->access == PLAN_NONE) {
+		node->kind = PLAN_MASK;
+		node->mount = i;
+	} else {
+		node->kind = PLAN_BIND;
+		node->exec = plan_nodes_may_run(p, node, up);
+		node->mount = around == node->access && node->exec == up->exec ? up->mount : i;
 	}
-	node->kind = PLAN_BIND;
-	node->exec = plan_nodes_may_run(p, node, up);
-	node->mount = around == node->access && node->exec == up->exec ? up->mount : i;
 }
 
-static void settle_all(struct planner *p)
+int plan_nodes_build(struct planner *p)
 {
 	size_t up = 0;
+	int r = plan_nodes_merge_all(p);
 
-	for (size_t i = 0; i < p->n_nodes; i++) {
+	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
 		while (up > 0 && !path_is_below(p->nodes[i].path, p->nodes[up].path))
 			up = p->nodes[up].up;
 		p->nodes[i].up = up;
 		plan_nodes_settle(p, i);
 		up = i;
 	}
-}
-
-int plan_nodes_build(struct planner *p)
-{
-	int r = plan_nodes_merge_all(p);
-
-	if (r == 0)
-		settle_all(p);
 	return r;
 }
 
@@ -221,4 +210,181 @@ const struct plan_node *plan_nodes_find(const struct planner *p, const char *pat
 	while (lo > 0 && !path_is_below(path, p->nodes[lo].path))
 		lo = p->nodes[lo].up;
 	return &p->nodes[lo];
+}
+
+/* Entries */
+
+static int plan_nodes_add_entry(struct planner *p, struct plan_entry entry)
+{
+	return ARENA_PUSH(&p->arena, p->entries, p->n_entries, p->cap_entries, entry);
+}
+
+/* Length of the folder that holds path[0..len); 0: the root. */
+static size_t plan_nodes_parent(const char *path, size_t len)
+{
+	while (len > 0 && path[len - 1] != '/')
+		len--;
+	return len > 0 ? len - 1 : 0;
+}
+
+/* Made by the tree itself. */
+static bool plan_nodes_is_made(const char *path)
+{
+	return strcmp(path, "/dev") == 0 || strcmp(path, "/proc") == 0;
+}
+
+/* The folders above path that nothing else brings along. */
+static int plan_nodes_add_parents(struct planner *p, const char *path)
+{
+	size_t len = plan_nodes_parent(path, strlen(path)), before = p->n_entries;
+	int r = 0;
+
+	for (; r == 0 && len > 0; len = plan_nodes_parent(path, len)) {
+		const char *folder = arena_strndup(&p->arena, path, len);
+		const struct plan_node *node = folder ? plan_nodes_find(p, folder) : NULL;
+
+		if (!node)
+			return -ENOMEM;
+		if (node->kind == PLAN_BIND || plan_nodes_is_made(folder) ||
+			(before > 0 && path_is_below(p->entries[before - 1].path, folder)))
+			break;
+		if (node->kind == PLAN_TMP && strcmp(node->path, folder) == 0 &&
+			&p->nodes[node->mount] == node)
+			continue;
+		r = plan_nodes_add_entry(
+			p, (struct plan_entry){ .kind = PLAN_DIR, .path = folder, .is_dir = true });
+	}
+	return r;
+}
+
+static int plan_nodes_add_pins(struct planner *p, const char *path, const struct plan_node *around)
+{
+	size_t len = plan_nodes_parent(path, strlen(path)), end = strlen(around->path);
+	int r = 0;
+
+	for (; r == 0 && len > end; len = plan_nodes_parent(path, len)) {
+		struct plan_place place = { .path = arena_strndup(&p->arena, path, len) };
+		struct plan_entry entry = { .kind = PLAN_BIND,
+			.path = place.path,
+			.is_dir = true,
+			.writable = true,
+			.exec = around->exec,
+			.over = true };
+
+		if (!place.path)
+			return -ENOMEM;
+		r = plan_look_at(place.path, &place);
+		if (r < 0)
+			return error_set(p->error, r, NULL, "%s cannot be looked at: %s",
+				place.path, strerror(-r));
+		entry.dev = place.dev;
+		entry.ino = place.ino;
+		r = plan_nodes_add_entry(p, entry);
+	}
+	return r;
+}
+
+static int plan_nodes_add_node(struct planner *p, const struct plan_node *node, enum plan_kind kind)
+{
+	const struct plan_node *up = &p->nodes[node->up];
+	bool on_bind = node->path[1] && up->kind == PLAN_BIND;
+	bool is_host = kind == PLAN_BIND || kind == PLAN_MASK;
+	struct plan_entry entry = {
+		.kind = kind,
+		.path = node->path,
+		.text = kind == PLAN_FILE ? node->text : NULL,
+		.is_dir = node->is_dir || kind == PLAN_TMP || kind == PLAN_DIR,
+		.writable = kind == PLAN_TMP || node->access == PLAN_WRITE,
+		.exec = node->exec && kind != PLAN_DIR && kind != PLAN_MASK,
+		.over = on_bind && (node->access < up->access || node->exec != up->exec),
+		.dev = is_host ? node->dev : 0,
+		.ino = is_host ? node->ino : 0,
+	};
+	int r = on_bind ? 0 : plan_nodes_add_parents(p, node->path);
+
+	if (r == 0 && entry.over && up->access == PLAN_WRITE)
+		r = plan_nodes_add_pins(p, node->path, &p->nodes[up->mount]);
+	return r < 0 ? r : plan_nodes_add_entry(p, entry);
+}
+
+static int plan_nodes_add_nodes(struct planner *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
+		const struct plan_node *node = &p->nodes[i];
+		bool is_mount = node->mount == i && node->kind != PLAN_DIR;
+
+		/* A folder that is named inside one of the session's own is just a folder. */
+		if (is_mount)
+			r = plan_nodes_add_node(p, node, node->kind);
+		else if ((node->kind == PLAN_DIR || node->kind == PLAN_TMP) && node->named &&
+			 node->special != PLAN_PRIVATE && node->path[1] &&
+			 node->limit > PLAN_NONE && !plan_nodes_is_made(node->path))
+			r = plan_nodes_add_node(p, node, PLAN_DIR);
+	}
+	return r;
+}
+
+/* The links on the way to something that is there, unless the host's own folder has them. */
+static int plan_nodes_add_links(struct planner *p, const struct plan_place *place)
+{
+	const struct plan_node *end = plan_nodes_find(p, place->real);
+	int r = 0;
+
+	if (place->n_links == 0 || (place->special == PLAN_ORDINARY &&
+					   (place->self.grant == PLAN_NONE || !place->exists)))
+		return 0;
+	if (end->kind == PLAN_MASK || (end->kind == PLAN_DIR && !end->named))
+		return 0;
+	for (size_t i = 0; r == 0 && i < place->n_links; i++) {
+		const struct plan_hop *hop = &p->hops[place->first_link + i];
+		const struct plan_node *node = plan_nodes_find(p, hop->path);
+		struct plan_entry link = {
+			.kind = PLAN_LINK, .path = hop->path, .text = hop->target
+		};
+
+		if (node->kind != PLAN_DIR && node->kind != PLAN_TMP)
+			continue;
+		r = plan_nodes_add_parents(p, hop->path);
+		if (r == 0)
+			r = plan_nodes_add_entry(p, link);
+	}
+	return r;
+}
+
+static int plan_nodes_by_path(const void *a, const void *b)
+{
+	const struct plan_entry *x = a, *y = b;
+	int r = plan_compare_paths(x->path, y->path);
+
+	/* Of two the more solid one comes first, and a cover before a pin. */
+	if (r == 0 && x->kind != y->kind)
+		return x->kind > y->kind ? -1 : 1;
+	return r ? r : (int)x->writable - (int)y->writable;
+}
+
+/* Into the plan: sorted, each path once, in the plan's own memory. */
+int plan_nodes_make_entries(struct planner *p)
+{
+	struct plan *plan = p->plan;
+	int r = plan_nodes_add_nodes(p);
+
+	for (size_t i = 0; r == 0 && i < p->n; i++)
+		r = plan_nodes_add_links(p, &p->places[i]);
+	if (r == 0 && p->n_entries > 0)
+		qsort(p->entries, p->n_entries, sizeof(*p->entries), plan_nodes_by_path);
+	for (size_t i = 0; r == 0 && i < p->n_entries; i++) {
+		struct plan_entry entry = p->entries[i];
+
+		if (i > 0 && strcmp(entry.path, p->entries[i - 1].path) == 0)
+			continue;
+		entry.path = arena_strdup(&plan->arena, entry.path);
+		if (entry.text)
+			entry.text = arena_strdup(&plan->arena, entry.text);
+		if (!entry.path || (p->entries[i].text && !entry.text))
+			return -ENOMEM;
+		r = ARENA_PUSH(&plan->arena, plan->entries, plan->n, plan->cap, entry);
+	}
+	return r;
 }

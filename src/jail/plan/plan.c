@@ -19,20 +19,24 @@
 #include "host/links.h"
 #include "jail/plan/internal.h"
 
-int plan_no_memory(struct planner *p)
-{
-	return error_no_memory(p->error);
-}
+/* More layers than anybody writes; what is nested counts too. */
+enum { LAYERS_MAX = 1024 };
 
 int plan_add_place(struct planner *p, struct plan_place place)
 {
-	return ARENA_PUSH(&p->arena, p->places, p->n, p->cap, place) < 0 ? plan_no_memory(p) : 0;
+	return ARENA_PUSH(&p->arena, p->places, p->n, p->cap, place);
+}
+
+int plan_add_copy(struct planner *p, const char *path, struct plan_place place)
+{
+	place.path = arena_strdup(&p->arena, path);
+	return place.path ? plan_add_place(p, place) : -ENOMEM;
 }
 
 int plan_add_note(struct planner *p, const struct location *where, const char *format, ...)
 {
 	struct plan *plan = p->plan;
-	struct plan_note note = { 0 };
+	struct plan_note note = { .where = where ? *where : (struct location){ 0 } };
 	char text[PATH_BYTES + 256];
 	va_list args;
 
@@ -40,14 +44,11 @@ int plan_add_note(struct planner *p, const struct location *where, const char *f
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	note.text = arena_strdup(&plan->arena, text);
-	if (where) {
-		note.where = *where;
-		note.where.file = where->file ? arena_strdup(&plan->arena, where->file) : NULL;
-	}
-	if (!note.text || (where && where->file && !note.where.file) ||
-		ARENA_PUSH(&plan->arena, plan->notes, plan->n_notes, plan->cap_notes, note) < 0)
-		return plan_no_memory(p);
-	return 0;
+	if (note.where.file)
+		note.where.file = arena_strdup(&plan->arena, note.where.file);
+	if (!note.text || (where && where->file && !note.where.file))
+		return -ENOMEM;
+	return ARENA_PUSH(&plan->arena, plan->notes, plan->n_notes, plan->cap_notes, note);
 }
 
 int plan_compare_paths(const char *a, const char *b)
@@ -67,32 +68,27 @@ int plan_compare_paths(const char *a, const char *b)
 }
 
 /* Variables that a plan cannot do without. */
-static int take_variables(struct planner *p)
+static int plan_take_variables(struct planner *p)
 {
 	const char *home = p->options->variables->values[VARIABLE_HOME];
 	const char *work = p->options->variables->values[VARIABLE_WORK_DIR];
 
 	if (!home || !path_is_normal(home, strlen(home)))
 		return error_set(p->error, -EINVAL, NULL, "HOME is not known, or no absolute path");
-	p->plan->home = arena_strdup(&p->plan->arena, home);
-	if (!p->plan->home)
-		return plan_no_memory(p);
 	if (work && !path_is_normal(work, strlen(work)))
 		return error_set(p->error, -EINVAL, NULL, "WORK_DIR is no absolute path");
-	return 0;
+	p->plan->home = arena_strdup(&p->plan->arena, home);
+	return p->plan->home ? 0 : -ENOMEM;
 }
 
-/* More layers than anybody writes; what is nested counts too. */
-enum { LAYERS_MAX = 1024 };
-
-static int take_layers(struct planner *p)
+static int plan_take_layers(struct planner *p)
 {
 	const struct plan_options *o = p->options;
 	int r = 0;
 
 	p->layers = arena_calloc(&p->arena, LAYERS_MAX, sizeof(const struct permissions *));
 	if (!p->layers)
-		return plan_no_memory(p);
+		return -ENOMEM;
 	for (size_t i = 0; r >= 0 && i < o->n_layers; i++) {
 		r = permissions_layers(
 			o->layers[i], p->layers + p->n_layers, LAYERS_MAX - p->n_layers);
@@ -101,15 +97,8 @@ static int take_layers(struct planner *p)
 	return r < 0 ? error_set(p->error, r, NULL, "the policy has too many layers") : 0;
 }
 
-static int take_limits(struct planner *p)
-{
-	policy_limits(p->policy, &p->plan->limits);
-	p->plan->policy = p->options->policy;
-	return 0;
-}
-
 /* Commands start in WORK_DIR if they can see it. */
-static int choose_work_dir(struct planner *p)
+static int plan_choose_work_dir(struct planner *p)
 {
 	const char *work = p->options->variables->values[VARIABLE_WORK_DIR];
 	struct plan_place place = { 0 };
@@ -123,53 +112,47 @@ static int choose_work_dir(struct planner *p)
 	if (node->kind != PLAN_BIND && (node->kind != PLAN_TMP || strcmp(node->path, real) != 0))
 		return 0;
 	p->plan->work_dir = arena_strdup(&p->plan->arena, real);
-	return p->plan->work_dir ? 0 : plan_no_memory(p);
+	return p->plan->work_dir ? 0 : -ENOMEM;
 }
 
 static int (*const steps[])(struct planner *p) = {
-	take_variables,
-	take_layers,
-	take_limits,
+	plan_take_variables,
+	plan_take_layers,
 	plan_globs_rewrite,
 	plan_patterns_collect,
-	plan_doors_collect,
+	plan_sockets_grant,
 	plan_network_decide,
 	plan_exec_collect,
 	plan_extras_collect,
 	plan_look,
 	plan_nodes_build,
 	plan_baseline_collect,
-	plan_sockets_collect,
+	plan_sockets_hide,
 	plan_look,
 	plan_nodes_build,
 	plan_aliases_collect,
 	plan_check,
-	plan_entries_make,
+	plan_nodes_make_entries,
 	plan_exec_list,
-	choose_work_dir,
+	plan_choose_work_dir,
 };
-
-static int plan_run(struct planner *p)
-{
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < ROWS(steps); i++)
-		r = steps[i](p);
-	return r == -ENOMEM ? plan_no_memory(p) : r;
-}
 
 int plan_new(struct plan **ret, const struct plan_options *o, struct error *e)
 {
 	auto_plan *plan = calloc(1, sizeof(*plan));
 	struct planner p = { .plan = plan, .options = o, .policy = o->policy, .error = e };
-	int r = plan ? plan_run(&p) : error_no_memory(e);
+	int r = plan ? 0 : -ENOMEM;
 
+	for (size_t i = 0; r >= 0 && i < ROWS(steps); i++)
+		r = steps[i](&p);
 	policy_free(p.own_policy);
 	for (size_t i = 0; i < p.n_copies; i++)
 		permissions_free(p.copies[i]);
 	arena_deinit(&p.arena);
 	if (r < 0)
-		return r;
+		return r == -ENOMEM ? error_no_memory(e) : r;
+	policy_limits(o->policy, &plan->limits);
+	plan->policy = o->policy;
 	*ret = plan;
 	plan = NULL;
 	return 0;
@@ -183,11 +166,11 @@ void plan_free(struct plan *p)
 	free(p);
 }
 
-/* The last entry that is not behind path in the order of entries. */
-static size_t last_before(const struct plan *p, const char *path)
+const struct plan_entry *plan_find(const struct plan *p, const char *path)
 {
 	size_t lo = 0, hi = p->n;
 
+	/* All entries from hi on come behind path. */
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -196,12 +179,7 @@ static size_t last_before(const struct plan *p, const char *path)
 		else
 			hi = mid;
 	}
-	return lo;
-}
-
-const struct plan_entry *plan_find(const struct plan *p, const char *path)
-{
-	for (size_t i = last_before(p, path); i > 0; i--) {
+	for (size_t i = hi; i > 0; i--) {
 		const struct plan_entry *entry = &p->entries[i - 1];
 		bool solid = entry->kind != PLAN_DIR && entry->kind != PLAN_LINK;
 

@@ -1,35 +1,110 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sockets of the host in folders that a command can see. To connect to one needs no more than to
- * see it: neither a read-only mount nor Landlock (before its version 9) is in the way, and behind
- * it may stand a database, an agent with keys, or a daemon that runs commands. The kernel lists
- * those of this network namespace with the name that they were bound to; each that is visible there
- * gets a mask. Sockets that were moved to another folder, that were bound by a name relative to
- * another folder, or that are made later are not found (docs/threat-model.md).
+ * Sockets of the host. One that is granted by its path (unix:/run/x.sock) is never seen by commands
+ * itself: in its place stands a socket of the sandbox's, on which the relay listens
+ * (net/enter/doors.h). So a grant of the socket is none of the file, and says nothing about what
+ * lies around it.
+ *
+ * The others, in folders that a command can see, are hidden. To connect to one needs no more than
+ * to see it: neither a read-only mount nor Landlock (before its version 9) is in the way, and
+ * behind it may stand a database, an agent with keys, or a daemon that runs commands. The kernel
+ * lists those of this network namespace with the name that they were bound to; each that is visible
+ * there gets a mask. Sockets that were moved to another folder, that were bound by a name relative
+ * to another folder, or that are made later are not found (docs/threat-model.md).
  *
  * Daemons have theirs below /run, some of them with a network namespace of their own (rootless
  * Docker: whoever may talk to it has the user's home). That is small, and nobody works there: all
  * sockets in it get a mask, whoever bound them.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "host/links.h"
 #include "jail/plan/internal.h"
+#include "policy/network/host.h"
 
 enum { SOCKETS_MAX = 4096 };
 /* Below /run. */
 enum { NAMES_MAX = 65536, DEPTH_MAX = 8 };
 
+/* Named by one layer; a door only if all of them allow it. */
+static int plan_sockets_add_door(
+	struct planner *p, const char *text, const struct location *where, const void *data)
+{
+	struct host_pattern h;
+	struct plan_answer a;
+	int r = host_pattern_parse(&h, &p->arena, text, where, p->error);
+
+	(void)data;
+	if (r < 0 || h.kind != HOST_SOCKET)
+		return r;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->places[i].special == PLAN_DOOR && strcmp(p->places[i].path, h.name) == 0)
+			return 0;
+	r = plan_look_ask_socket(p, h.name, &a);
+	if (r < 0 || a.grant == PLAN_NONE)
+		return r;
+	if (++p->n_doors > PLAN_SOCKETS_MAX)
+		return error_set(p->error, -E2BIG, where, "more than %d sockets cannot be granted",
+			PLAN_SOCKETS_MAX);
+	return plan_add_place(p, (struct plan_place){ .path = h.name,
+					 .origin = PLAN_FROM_POLICY,
+					 .special = PLAN_DOOR,
+					 .where = where });
+}
+
+int plan_sockets_grant(struct planner *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_layers; i++) {
+		const struct permissions *l = p->layers[i];
+
+		r = plan_patterns_each(p, &l->network_allow, plan_sockets_add_door, NULL);
+		for (size_t k = 0; r == 0 && k < l->n_rules; k++)
+			if (l->rules[k].action == VERDICT_ALLOW &&
+				plan_is_about(&l->rules[k], 1 << OPERATION_NET_CONNECT))
+				r = plan_patterns_each(
+					p, &l->rules[k].patterns, plan_sockets_add_door, NULL);
+	}
+	return r;
+}
+
+int plan_sockets_check(struct planner *p, const struct plan_place *place)
+{
+	const struct plan_node *node = plan_nodes_find(p, place->real);
+	const struct {
+		bool wrong;
+		int code;
+		const char *why, *hint;
+	} rows[] = {
+		{ place->hidden, -EACCES, "this user may not look at it", "" },
+		{ !place->exists, -ENOENT, "there is no such socket",
+			"start what listens there first" },
+		{ !place->is_socket, -ENOTSOCK, "that is no socket", "" },
+		{ strcmp(node->path, place->real) != 0 || node->kind != PLAN_SOCKET, -EOPNOTSUPP,
+			"the sandbox has files of its own there", "" },
+	};
+
+	for (size_t i = 0; place->special == PLAN_DOOR && i < ROWS(rows); i++) {
+		if (!rows[i].wrong)
+			continue;
+		(void)error_set(p->error, rows[i].code, place->where, "unix:%s is granted, but %s",
+			place->path, rows[i].why);
+		error_hint(p->error, "%s", rows[i].hint);
+		return rows[i].code;
+	}
+	return 0;
+}
+
 /* The name is the last of eight fields, and as it was given to bind(); abstract ones start with
  * "@". */
-static const char *name_in(const char *line)
+static const char *plan_sockets_name_in(const char *line)
 {
 	for (int field = 1; field < 8; field++) {
 		line += strcspn(line, " ");
@@ -38,52 +113,39 @@ static const char *name_in(const char *line)
 	return *line && *line != '@' ? line : NULL;
 }
 
-static int add_mask(struct planner *p, const char *path)
+static int plan_sockets_add_mask(struct planner *p, const char *path)
 {
-	struct plan_place place = { .origin = PLAN_FROM_SOCKETS };
-
-	place.path = arena_strdup(&p->arena, path);
-	return place.path ? plan_add_place(p, place) : plan_no_memory(p);
+	return plan_add_copy(p, path, (struct plan_place){ .origin = PLAN_FROM_SOCKETS });
 }
 
-/* All sockets in a folder. */
-static int plan_sockets_add_all(struct planner *p, const char *folder)
+static int plan_sockets_mask_name(struct planner *p, const char *name, void *folder)
 {
-	DIR *dir;
-	int r = plan_look_open(p, folder, &dir);
+	char path[PATH_BYTES];
+	struct stat st;
 
-	while (r == 0 && dir) {
-		char path[PATH_BYTES];
-		const char *name;
-		struct stat st;
-
-		r = plan_look_next(p, folder, dir, &name);
-		if (r < 0 || !name)
-			break;
-		if (snprintf(path, sizeof(path), "%s/%s", folder, name) < PATH_BYTES &&
-			lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
-			r = add_mask(p, path);
-	}
-	if (dir)
-		(void)closedir(dir);
-	return r;
+	if (snprintf(path, sizeof(path), "%s/%s", (const char *)folder, name) >= PATH_BYTES ||
+		lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return 0;
+	return plan_sockets_add_mask(p, path);
 }
 
 /*
  * Somebody bound it, and its name is gone: it was removed, or renamed. Servers that replace each
- * other bind another name and rename it then, in the same folder.
+ * other bind another name and rename it then, in the same folder: all sockets in that are masked.
  */
-static int add_renamed(struct planner *p, const char *path)
+static int plan_sockets_add_renamed(struct planner *p, const char *path)
 {
 	size_t len = (size_t)(strrchr(path, '/') - path);
-	const char *folder = arena_strndup(&p->arena, path, len ? len : 1);
+	char *folder = arena_strndup(&p->arena, path, len ? len : 1);
 
 	if (!folder)
-		return plan_no_memory(p);
+		return -ENOMEM;
 	if (p->searched && strcmp(p->searched, folder) == 0)
 		return 0;
 	p->searched = folder;
-	return plan_nodes_find(p, folder)->kind == PLAN_BIND ? plan_sockets_add_all(p, folder) : 0;
+	return plan_nodes_find(p, folder)->kind == PLAN_BIND
+		       ? plan_look_each(p, folder, plan_sockets_mask_name, folder)
+		       : 0;
 }
 
 /* Masks what is there, if it can be seen. bound: somebody listens under that very name. */
@@ -95,12 +157,12 @@ static int plan_sockets_add_socket(struct planner *p, const char *path, bool bou
 	if (links_follow(path, NULL, NULL, real) < 0 || plan_nodes_find(p, real)->kind != PLAN_BIND)
 		return 0;
 	if (lstat(real, &st) < 0)
-		return bound && errno == ENOENT ? add_renamed(p, real) : 0;
-	return S_ISSOCK(st.st_mode) ? add_mask(p, real) : 0;
+		return bound && errno == ENOENT ? plan_sockets_add_renamed(p, real) : 0;
+	return S_ISSOCK(st.st_mode) ? plan_sockets_add_mask(p, real) : 0;
 }
 
 /* Whoever bound it was in some folder: the granted ones are where it would matter. */
-static int add_relative(struct planner *p, const char *name)
+static int plan_sockets_add_relative(struct planner *p, const char *name)
 {
 	int r = 0;
 
@@ -128,7 +190,7 @@ static int plan_sockets_read_list(struct planner *p, FILE *list)
 		const char *name;
 
 		line[strcspn(line, "\n")] = '\0';
-		name = name_in(line);
+		name = plan_sockets_name_in(line);
 		if (!name || n == 0) {
 			n += n == 0; /* the first line has the names of the fields */
 			continue;
@@ -136,67 +198,55 @@ static int plan_sockets_read_list(struct planner *p, FILE *list)
 		if (++n > SOCKETS_MAX)
 			return error_set(p->error, -E2BIG, NULL,
 				"there are too many sockets on this machine to mask");
-		r = name[0] == '/' ? plan_sockets_add_socket(p, name, true) : add_relative(p, name);
+		r = name[0] == '/' ? plan_sockets_add_socket(p, name, true)
+				   : plan_sockets_add_relative(p, name);
 	}
 	return r == 0 && ferror(list) ? -EIO : r;
 }
+
+/* A folder below /run that is searched. */
+struct socket_search {
+	const char *folder;
+	unsigned depth;
+	unsigned *names; /* that were seen in all */
+};
 
 /*
  * Of what is mounted there only the folders of users: others are root file systems of containers,
  * or belong to programs that may let us wait.
  */
-static bool is_entered(const char *path, const struct statx *x)
+static bool plan_sockets_is_entered(const char *path, const struct statx *x)
 {
 	return S_ISDIR(x->stx_mode) &&
 	       (!(x->stx_attributes & STATX_ATTR_MOUNT_ROOT) ||
 		       (strncmp(path, "/run/user/", 10) == 0 && !strchr(path + 10, '/')));
 }
 
-static int plan_sockets_search(
-	struct planner *p, const char *folder, unsigned depth, unsigned *names);
-
 /* Where commands may write, a socket that nobody listens on must stay theirs to remove. */
-static int visit(struct planner *p, const char *path, unsigned depth, unsigned *names)
+static int plan_sockets_visit(struct planner *p, const char *name, void *data)
 {
 	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
-	const struct plan_node *node = plan_nodes_find(p, path);
+	const struct socket_search *s = data;
+	char path[PATH_BYTES];
+	struct socket_search below = { path, s->depth + 1, s->names };
 	struct statx x;
 
-	if (++*names > NAMES_MAX)
+	if (snprintf(path, sizeof(path), "%s/%s", s->folder, name) >= PATH_BYTES)
+		return 0;
+	if (++*s->names > NAMES_MAX)
 		return error_set(p->error, -E2BIG, NULL,
 			"/run holds more than %d names, which is more than is searched for sockets",
 			NAMES_MAX);
 	if (statx(AT_FDCWD, path, flags, STATX_TYPE, &x) < 0)
 		return 0;
-	if (depth < DEPTH_MAX && is_entered(path, &x))
-		return plan_sockets_search(p, path, depth + 1, names);
-	if (!S_ISSOCK(x.stx_mode) || node->access == PLAN_WRITE)
+	if (s->depth < DEPTH_MAX && plan_sockets_is_entered(path, &x))
+		return plan_look_each(p, path, plan_sockets_visit, &below);
+	if (!S_ISSOCK(x.stx_mode) || plan_nodes_find(p, path)->access == PLAN_WRITE)
 		return 0;
 	return plan_sockets_add_socket(p, path, false);
 }
 
-static int plan_sockets_search(
-	struct planner *p, const char *folder, unsigned depth, unsigned *names)
-{
-	DIR *dir;
-	int r = plan_look_open(p, folder, &dir);
-
-	while (r == 0 && dir) {
-		char path[PATH_BYTES];
-		const char *name;
-
-		r = plan_look_next(p, folder, dir, &name);
-		if (r < 0 || !name)
-			break;
-		if (snprintf(path, sizeof(path), "%s/%s", folder, name) < PATH_BYTES)
-			r = visit(p, path, depth, names);
-	}
-	if (dir)
-		(void)closedir(dir);
-	return r;
-}
-
-static bool shows_run(const struct planner *p)
+static bool plan_sockets_shows_run(const struct planner *p)
 {
 	if (plan_nodes_find(p, "/run")->kind == PLAN_BIND)
 		return true;
@@ -207,10 +257,11 @@ static bool shows_run(const struct planner *p)
 	return false;
 }
 
-int plan_sockets_collect(struct planner *p)
+int plan_sockets_hide(struct planner *p)
 {
 	FILE *list = fopen("/proc/self/net/unix", "re");
 	unsigned names = 0;
+	struct socket_search run = { "/run", 0, &names };
 	int r;
 
 	if (!list)
@@ -219,5 +270,7 @@ int plan_sockets_collect(struct planner *p)
 			strerror(errno));
 	r = plan_sockets_read_list(p, list);
 	(void)fclose(list);
-	return r == 0 && shows_run(p) ? plan_sockets_search(p, "/run", 0, &names) : r;
+	return r == 0 && plan_sockets_shows_run(p)
+		       ? plan_look_each(p, run.folder, plan_sockets_visit, &run)
+		       : r;
 }

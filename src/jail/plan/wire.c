@@ -37,7 +37,12 @@ struct literal {
 	uint8_t bytes[16];
 };
 
-static void add_entry(const struct plan_entry *e, struct buffer *out)
+static void plan_wire_add_string(const char *s, struct buffer *out)
+{
+	buffer_add(out, s, strlen(s) + 1);
+}
+
+static void plan_wire_add_entry(const struct plan_entry *e, struct buffer *out)
 {
 	const struct entry_head head = {
 		.dev = e->dev,
@@ -49,17 +54,9 @@ static void add_entry(const struct plan_entry *e, struct buffer *out)
 	};
 
 	buffer_add(out, &head, sizeof(head));
-	buffer_add(out, e->path, strlen(e->path) + 1);
+	plan_wire_add_string(e->path, out);
 	if (e->text)
-		buffer_add(out, e->text, strlen(e->text) + 1);
-}
-
-static void plan_wire_add_literal(const struct plan_literal *l, struct buffer *out)
-{
-	struct literal literal = { .port = l->port, .bits = l->address.bits };
-
-	memcpy(literal.bytes, l->address.bytes, sizeof(literal.bytes));
-	buffer_add(out, &literal, sizeof(literal));
+		plan_wire_add_string(e->text, out);
 }
 
 int plan_encode(const struct plan *p, struct buffer *out)
@@ -81,13 +78,18 @@ int plan_encode(const struct plan *p, struct buffer *out)
 	memcpy(head.loopback, p->loopback, sizeof(head.loopback));
 	buffer_add(out, &head, sizeof(head));
 	for (size_t i = 0; i < p->n; i++)
-		add_entry(&p->entries[i], out);
+		plan_wire_add_entry(&p->entries[i], out);
 	for (size_t i = 0; i < p->n_programs; i++)
-		buffer_add(out, p->programs[i], strlen(p->programs[i]) + 1);
-	for (size_t i = 0; i < p->n_literals; i++)
-		plan_wire_add_literal(&p->literals[i], out);
+		plan_wire_add_string(p->programs[i], out);
+	for (size_t i = 0; i < p->n_literals; i++) {
+		const struct plan_literal *l = &p->literals[i];
+		struct literal literal = { .port = l->port, .bits = l->address.bits };
+
+		memcpy(literal.bytes, l->address.bytes, sizeof(literal.bytes));
+		buffer_add(out, &literal, sizeof(literal));
+	}
 	if (p->unheld)
-		buffer_add(out, p->unheld, strlen(p->unheld) + 1);
+		plan_wire_add_string(p->unheld, out);
 	return out->failed ? -ENOMEM : 0;
 }
 
@@ -113,7 +115,7 @@ static int plan_wire_read_entry(struct reader *r, struct plan_entry *e)
 	return (e->kind == PLAN_LINK || e->kind == PLAN_FILE) && !e->text ? -EPROTO : 0;
 }
 
-static int read_literals(struct plan *p, struct reader *r, const struct plan_head *head)
+static int plan_wire_read_literals(struct plan *p, struct reader *r, const struct plan_head *head)
 {
 	p->literals = arena_calloc(&p->arena, head->n_literals + 1, sizeof(*p->literals));
 	if (!p->literals)
@@ -132,7 +134,7 @@ static int read_literals(struct plan *p, struct reader *r, const struct plan_hea
 	return head->unheld && !p->unheld ? -EPROTO : 0;
 }
 
-static int read_lists(struct plan *p, struct reader *r, const struct plan_head *head)
+static int plan_wire_read_lists(struct plan *p, struct reader *r, const struct plan_head *head)
 {
 	int ret = 0;
 
@@ -148,11 +150,11 @@ static int read_lists(struct plan *p, struct reader *r, const struct plan_head *
 			ret = -EPROTO;
 	}
 	if (ret == 0)
-		ret = read_literals(p, r, head);
+		ret = plan_wire_read_literals(p, r, head);
 	return ret == 0 && r->left > 0 ? -EPROTO : ret;
 }
 
-static int read_plan(struct plan *p, struct reader *r)
+static int plan_wire_read_plan(struct plan *p, struct reader *r)
 {
 	struct plan_head head;
 
@@ -170,23 +172,18 @@ static int read_plan(struct plan *p, struct reader *r)
 	memcpy(p->loopback, head.loopback, sizeof(p->loopback));
 	p->n_listeners = head.n_listeners;
 	p->limits = head.limits;
-	return read_lists(p, r, &head);
+	return plan_wire_read_lists(p, r, &head);
 }
 
 int plan_decode(struct plan **ret, const void *body, size_t len)
 {
 	struct reader r = { body, len };
-	struct plan *p = calloc(1, sizeof(*p));
-	int e;
+	auto_plan *p = calloc(1, sizeof(*p));
+	int e = p ? plan_wire_read_plan(p, &r) : -ENOMEM;
 
-	if (!p)
-		return -ENOMEM;
-	arena_init(&p->arena, 0);
-	e = read_plan(p, &r);
-	if (e < 0) {
-		plan_free(p);
+	if (e < 0)
 		return e;
-	}
 	*ret = p;
+	p = NULL;
 	return 0;
 }
