@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int scratch_remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static inline int scratch_remove_entry(
+	const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;
 	(void)type;

@@ -67,6 +67,12 @@ fresh
 echo '#include "policy/two.h"' >src/base/test-one.c
 fails "layers: a test is held to the same" "src/base/test-one.c:1" "$tools/check-layers" .
 fresh
+echo '#include "test/unit.h"' >>src/base/one.c
+fails "layers: code uses what tests share" "for tests alone" "$tools/check-layers" .
+fresh
+echo '#include "test/unit.h"' >src/base/test-one.c
+passes "layers: a test uses what tests share" "$tools/check-layers" .
+fresh
 echo '#include "two.h"' >>src/policy/two.c
 fails "layers: a header named without its folder" "named from src/" "$tools/check-layers" .
 fresh

@@ -13,16 +13,9 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "test/failing.h"
 
-/* The linker sends the arena's allocations here (--wrap), so that they can fail. */
-static bool no_memory;
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return no_memory ? NULL : __real_calloc(n, size);
-}
+FAILING_CALLOC
 
 static void test_alloc(void **state)
 {
@@ -75,10 +68,11 @@ static void test_overflow(void **state)
 	assert_null(arena_strndup(&a, "", SIZE_MAX));
 	assert_null(arena_grow(&a, NULL, 0, &(size_t){ 0 }, SIZE_MAX / 4));
 	assert_int_equal(a.used, 0);
-	no_memory = true;
+	failing_stays = true;
+	failing_start(0);
 	assert_null(arena_alloc(&a, 1));
 	assert_null(arena_printf(&a, "x"));
-	no_memory = false;
+	failing_stop();
 }
 
 static void test_strings(void **state)

@@ -12,15 +12,9 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/words.h"
+#include "test/failing.h"
 
-void *__real_reallocarray(void *p, size_t n, size_t size);
-void *__wrap_reallocarray(void *p, size_t n, size_t size);
-static int fails;
-
-void *__wrap_reallocarray(void *p, size_t n, size_t size)
-{
-	return fails ? NULL : __real_reallocarray(p, n, size);
-}
+FAILING_REALLOCARRAY
 
 static void test_push(void **state)
 {
@@ -45,9 +39,9 @@ static void test_no_memory(void **state)
 	(void)state;
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(ARRAY_PUSH(items, n, cap, i), 0);
-	fails = 1;
+	failing_start(0);
 	assert_int_equal(ARRAY_PUSH(items, n, cap, 8), -ENOMEM);
-	fails = 0;
+	failing_stop();
 	assert_int_equal(n, 8);
 	assert_int_equal(items[7], 7);
 	assert_null(array_grow(items, huge, &huge, 1));

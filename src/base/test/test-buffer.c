@@ -10,16 +10,9 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "test/failing.h"
 
-/* The linker sends the buffer's allocations here (--wrap), so that they can fail. */
-static bool no_memory;
-
-void *__real_realloc(void *p, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-void *__wrap_realloc(void *p, size_t size)
-{
-	return no_memory ? NULL : __real_realloc(p, size);
-}
+FAILING_REALLOC
 
 static void test_add(void **state)
 {
@@ -120,9 +113,10 @@ static void test_failure(void **state)
 	buffer_add(&b, "x", SIZE_MAX / 4 + 1);
 	assert_true(b.failed);
 	buffer_deinit(&b);
-	no_memory = true;
+	failing_stays = true;
+	failing_start(0);
 	buffer_addc(&b, 'x');
-	no_memory = false;
+	failing_stop();
 	assert_true(b.failed);
 	assert_null(buffer_take(&b));
 }
