@@ -18,57 +18,16 @@
 #include "codec/json.h"
 #include "codec/scalar.h"
 #include "codec/yaml.h"
+#include "test/failing-arena.h"
 
-/* Calls until one fails; -1: none will. */
-static long countdown = -1;
-static bool did_fail;
-
-static bool fails(void)
-{
-	if (countdown < 0 || countdown-- > 0)
-		return false;
-	did_fail = true;
-	return true;
-}
-
-/* clang-format off */
-#define WRAP_POINTER(type, name, parameters, ...)                                                  \
-	type __real_##name parameters;                                                             \
-	type __wrap_##name parameters;                                                             \
-	type __wrap_##name parameters                                                              \
-	{                                                                                          \
-		return fails() ? NULL : __real_##name(__VA_ARGS__);                                \
-	}
-/* clang-format on */
-
-WRAP_POINTER(void *, arena_alloc, (struct arena * a, size_t size), a, size)
-WRAP_POINTER(void *, arena_calloc, (struct arena * a, size_t n, size_t size), a, n, size)
-WRAP_POINTER(char *, arena_strdup, (struct arena * a, const char *s), a, s)
-WRAP_POINTER(char *, arena_strndup, (struct arena * a, const char *s, size_t len), a, s, len)
-WRAP_POINTER(locale_t, newlocale, (int mask, const char *name, locale_t base), mask, name, base)
-
-/* The one with a variable list of arguments; what the codec prints with it is short. */
-char *__real_arena_printf(struct arena *a, const char *format, ...);
-char *__wrap_arena_printf(struct arena *a, const char *format, ...);
-
-__attribute__((format(printf, 2, 0))) char *__wrap_arena_printf(
-	struct arena *a, const char *format, ...)
-{
-	char text[64];
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	return fails() ? NULL : __real_arena_printf(a, "%s", text);
-}
+FAILING(locale_t, newlocale, (int mask, const char *name, locale_t base), mask, name, base)
 
 void __real_buffer_add(struct buffer *b, const void *data, size_t len);
 void __wrap_buffer_add(struct buffer *b, const void *data, size_t len);
 
 void __wrap_buffer_add(struct buffer *b, const void *data, size_t len)
 {
-	b->failed = b->failed || fails();
+	b->failed = b->failed || failing_now();
 	__real_buffer_add(b, data, len);
 }
 
@@ -77,24 +36,18 @@ void __wrap_buffer_addc(struct buffer *b, char c);
 
 void __wrap_buffer_addc(struct buffer *b, char c)
 {
-	b->failed = b->failed || fails();
+	b->failed = b->failed || failing_now();
 	__real_buffer_addc(b, c);
 }
 
-int __real_yaml_parser_initialize(yaml_parser_t *p);
-int __wrap_yaml_parser_initialize(yaml_parser_t *p);
-
-int __wrap_yaml_parser_initialize(yaml_parser_t *p)
-{
-	return fails() ? 0 : __real_yaml_parser_initialize(p);
-}
+FAILING_AS(0, int, yaml_parser_initialize, (yaml_parser_t * p), p)
 
 int __real_yaml_parser_parse(yaml_parser_t *p, yaml_event_t *ev);
 int __wrap_yaml_parser_parse(yaml_parser_t *p, yaml_event_t *ev);
 
 int __wrap_yaml_parser_parse(yaml_parser_t *p, yaml_event_t *ev)
 {
-	if (!fails())
+	if (!failing_now())
 		return __real_yaml_parser_parse(p, ev);
 	p->error = YAML_MEMORY_ERROR;
 	return 0;
@@ -130,11 +83,9 @@ static unsigned sweep(reader *read, const char *text)
 		struct error e = { 0 };
 		int r;
 
-		countdown = n;
-		did_fail = false;
+		failing_start(n);
 		r = read(&d, text, &e);
-		countdown = -1;
-		if (!did_fail) {
+		if (!failing_stop()) {
 			assert_int_equal(r, 0);
 			return n;
 		}
@@ -182,20 +133,20 @@ static void test_build(void **state)
 	for (long n = 0; n < 3; n++) {
 		auto_arena a = { 0 };
 
-		countdown = n;
+		failing_start(n);
 		assert_null(node_put(&a, node_new(&a, NODE_MAP), "key", node_new(&a, NODE_LIST)));
-		countdown = -1;
+		failing_stop();
 	}
 	for (long n = 0; n < 2; n++) {
 		auto_arena a = { 0 };
 
-		countdown = n;
+		failing_start(n);
 		assert_null(node_new_text(&a, "x"));
-		countdown = n;
+		failing_start(n);
 		assert_null(node_new_integer(&a, 1));
-		countdown = 0;
+		failing_start(0);
 		assert_null(node_new_boolean(&a, true));
-		countdown = -1;
+		failing_stop();
 	}
 }
 
@@ -204,9 +155,9 @@ static void test_locale(void **state)
 {
 	(void)state;
 	assert_true(scalar_is_json_number("1e5"));
-	countdown = 0;
+	failing_start(0);
 	assert_false(scalar_is_json_number("1e5"));
-	countdown = -1;
+	failing_stop();
 }
 
 int main(void)
