@@ -10,51 +10,7 @@
 #include "base/array.h"
 #include "host/environment.h"
 #include "policy/match/env-name.h"
-
-/* Out of memory */
-
-static long countdown = -1;
-static bool did_fail;
-
-static bool fails(void)
-{
-	if (countdown < 0 || countdown-- > 0)
-		return false;
-	did_fail = true;
-	return true;
-}
-
-/* clang-format off */
-#define WRAP(type, name, parameters, ...)                                                          \
-	type __real_##name parameters;                                                             \
-	type __wrap_##name parameters;                                                             \
-	type __wrap_##name parameters                                                              \
-	{                                                                                          \
-		return fails() ? NULL : __real_##name(__VA_ARGS__);                                \
-	}
-/* clang-format on */
-
-WRAP(void *, arena_alloc, (struct arena * a, size_t size), a, size)
-WRAP(char *, arena_strndup, (struct arena * a, const char *s, size_t len), a, s, len)
-WRAP(void *, arena_grow, (struct arena * a, void *items, size_t n, size_t *cap, size_t size), a,
-	items, n, cap, size)
-
-char *__real_arena_printf(struct arena *a, const char *format, ...);
-char *__wrap_arena_printf(struct arena *a, const char *format, ...);
-
-__attribute__((format(printf, 2, 0))) char *__wrap_arena_printf(
-	struct arena *a, const char *format, ...)
-{
-	char *text = NULL, *copy;
-	va_list args;
-
-	va_start(args, format);
-	assert_true(vasprintf(&text, format, args) >= 0);
-	va_end(args);
-	copy = fails() ? NULL : __real_arena_printf(a, "%s", text);
-	free(text);
-	return copy;
-}
+#include "test/failing-arena.h"
 
 /* Helpers */
 
@@ -427,11 +383,9 @@ static void memory_may_end(void **state)
 		int r;
 
 		assert_true(i < 1000);
-		did_fail = false;
-		countdown = i;
+		failing_start(i);
 		r = environment_build(&a, &o, &env, &n, &e);
-		countdown = -1;
-		if (!did_fail) {
+		if (!failing_stop()) {
 			assert_int_equal(r, 0);
 			assert_true(i > 10);
 			break;

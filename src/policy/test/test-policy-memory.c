@@ -15,55 +15,11 @@
 #include "policy/match/pattern.h"
 #include "policy/algebra/relation.h"
 #include "policy/algebra/subset.h"
+#include "test/failing-arena.h"
 
-/* Calls until one fails; -1: none will. */
-static long countdown = -1;
-static bool did_fail;
-
-static bool fails(void)
-{
-	if (countdown < 0 || countdown-- > 0)
-		return false;
-	did_fail = true;
-	return true;
-}
-
-/* clang-format off */
-#define WRAP(type, name, parameters, ...)                                                          \
-	type __real_##name parameters;                                                             \
-	type __wrap_##name parameters;                                                             \
-	type __wrap_##name parameters                                                              \
-	{                                                                                          \
-		return fails() ? NULL : __real_##name(__VA_ARGS__);                                \
-	}
-/* clang-format on */
-
-WRAP(void *, calloc, (size_t n, size_t size), n, size)
-WRAP(void *, realloc, (void *p, size_t size), p, size)
-WRAP(void *, aligned_alloc, (size_t align, size_t size), align, size)
-WRAP(void *, arena_alloc, (struct arena * a, size_t size), a, size)
-WRAP(void *, arena_calloc, (struct arena * a, size_t n, size_t size), a, n, size)
-WRAP(char *, arena_strdup, (struct arena * a, const char *s), a, s)
-WRAP(char *, arena_strndup, (struct arena * a, const char *s, size_t len), a, s, len)
-WRAP(void *, arena_grow, (struct arena * a, void *items, size_t n, size_t *cap, size_t size), a,
-	items, n, cap, size)
-
-char *__real_arena_printf(struct arena *a, const char *format, ...);
-char *__wrap_arena_printf(struct arena *a, const char *format, ...);
-
-__attribute__((format(printf, 2, 0))) char *__wrap_arena_printf(
-	struct arena *a, const char *format, ...)
-{
-	char text[512];
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	assert_true(n >= 0 && (size_t)n < sizeof(text));
-	return fails() ? NULL : __real_arena_printf(a, "%s", text);
-}
+FAILING_CALLOC
+FAILING_REALLOC
+FAILING_ALIGNED_ALLOC
 
 /* Something of everything; plain, so that two of them meet. */
 static const char plain_a[] =
@@ -247,11 +203,10 @@ static void sweep(const char *name, int (*run)(void))
 	for (unsigned n = 0;; n += 1 + n / 2500) {
 		int r;
 
-		countdown = n;
-		did_fail = false;
+		failing_start(n);
 		r = run();
-		countdown = -1;
-		if (!did_fail) {
+		failing_stop();
+		if (!failing_did) {
 			assert_int_equal(r, 0);
 			print_message("# %s: %u allocations\n", name, n);
 			return;
@@ -317,13 +272,12 @@ static void test_explain(void **state)
 		for (unsigned n = 0;; n++) {
 			auto_buffer line = { 0 }, all = { 0 };
 
-			countdown = n;
-			did_fail = false;
+			failing_start(n);
 			explain_line(&q.request, &d, &line);
 			explain_reason(&q.request, &d, &all);
 			explain_remedy(&q.request, &d, &all);
-			countdown = -1;
-			if (!did_fail)
+			failing_stop();
+			if (!failing_did)
 				break;
 			/* Half a line would be another line. */
 			assert_true(line.failed || line.len == 0 ||

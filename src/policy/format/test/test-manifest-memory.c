@@ -10,50 +10,7 @@
 
 #include "base/array.h"
 #include "policy/format/mode.h"
-
-/* Calls until one fails; -1: none will. */
-static long countdown = -1;
-static bool did_fail;
-
-static bool fails(void)
-{
-	if (countdown < 0 || countdown-- > 0)
-		return false;
-	did_fail = true;
-	return true;
-}
-
-/* clang-format off */
-#define WRAP_POINTER(type, name, parameters, ...)                                                  \
-	type __real_##name parameters;                                                             \
-	type __wrap_##name parameters;                                                             \
-	type __wrap_##name parameters                                                              \
-	{                                                                                          \
-		return fails() ? NULL : __real_##name(__VA_ARGS__);                                \
-	}
-/* clang-format on */
-
-WRAP_POINTER(void *, arena_alloc, (struct arena * a, size_t size), a, size)
-WRAP_POINTER(void *, arena_calloc, (struct arena * a, size_t n, size_t size), a, n, size)
-WRAP_POINTER(char *, arena_strdup, (struct arena * a, const char *s), a, s)
-WRAP_POINTER(char *, arena_strndup, (struct arena * a, const char *s, size_t len), a, s, len)
-WRAP_POINTER(void *, arena_grow,
-	(struct arena * a, void *items, size_t n, size_t *cap, size_t size), a, items, n, cap, size)
-
-char *__real_arena_printf(struct arena *a, const char *format, ...);
-char *__wrap_arena_printf(struct arena *a, const char *format, ...);
-
-__attribute__((format(printf, 2, 0))) char *__wrap_arena_printf(
-	struct arena *a, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	return fails() ? NULL : __real_arena_printf(a, "%s", text);
-}
+#include "test/failing-arena.h"
 
 void __real_buffer_printf(struct buffer *b, const char *format, ...);
 void __wrap_buffer_printf(struct buffer *b, const char *format, ...);
@@ -67,7 +24,7 @@ __attribute__((format(printf, 2, 0))) void __wrap_buffer_printf(
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	b->failed = b->failed || fails();
+	b->failed = b->failed || failing_now();
 	__real_buffer_printf(b, "%s", text);
 }
 
@@ -76,7 +33,7 @@ void __wrap_buffer_adds(struct buffer *b, const char *s);
 
 void __wrap_buffer_adds(struct buffer *b, const char *s)
 {
-	b->failed = b->failed || fails();
+	b->failed = b->failed || failing_now();
 	__real_buffer_adds(b, s);
 }
 
@@ -138,16 +95,15 @@ static void test_reading(void **state)
 		auto_manifest whole = { 0 };
 
 		assert_int_equal(read_document(i, &whole, NULL), 0);
-		did_fail = true;
-		for (long n = 0; did_fail; n++) {
+		failing_did = true;
+		for (long n = 0; failing_did; n++) {
 			auto_manifest m = { 0 };
 			struct error e = { 0 };
 			int r;
 
-			countdown = n;
-			did_fail = false;
+			failing_start(n);
 			r = read_document(i, &m, &e);
-			countdown = -1;
+			failing_stop();
 			if (r < 0 ? r != -ENOMEM || m.permissions
 				  : !same_permissions(m.permissions, whole.permissions))
 				fail_msg("%zu, call %ld: %d, %s", i, n, r, e.text);
@@ -162,19 +118,18 @@ static void test_adding_rules(void **state)
 
 	(void)state;
 	assert_int_equal(read_document(5, &whole, NULL), 0);
-	did_fail = true;
-	for (long n = 0; did_fail; n++) {
+	failing_did = true;
+	for (long n = 0; failing_did; n++) {
 		auto_manifest m = { 0 };
 		int r;
 
 		assert_int_equal(
 			manifest_read(&m, MANIFEST_UNKNOWN, "a.json", first, strlen(first), NULL),
 			0);
-		countdown = n;
-		did_fail = false;
+		failing_start(n);
 		r = manifest_add_rules(
 			&m, "b.json", documents[5].text, strlen(documents[5].text), NULL);
-		countdown = -1;
+		failing_stop();
 		assert_true(r == 0 || r == -ENOMEM);
 		assert_int_equal(m.permissions->n_rules, r < 0 ? 0 : whole.permissions->n_rules);
 	}
@@ -191,13 +146,12 @@ static void test_printing(void **state)
 		for (long n = 0; failed; n++) {
 			auto_buffer yaml_text = { 0 }, json_text = { 0 };
 
-			countdown = n;
-			did_fail = false;
+			failing_start(n);
 			permissions_print_yaml(m.permissions, &yaml_text);
 			permissions_print_json(m.permissions, &json_text);
-			countdown = -1;
+			failing_stop();
 			failed = yaml_text.failed || json_text.failed;
-			assert_int_equal(failed, did_fail);
+			assert_int_equal(failed, failing_did);
 		}
 	}
 }
@@ -211,11 +165,10 @@ static void test_modes(void **state)
 	for (long n = 0; r < 0; n++) {
 		auto_permissions *p = permissions_new();
 
-		countdown = n;
-		did_fail = false;
+		failing_start(n);
 		r = agent_mode_permissions(AGENT_MODE_RX, "/a", extra, 1, p, NULL);
-		countdown = -1;
-		assert_int_equal(r, did_fail ? -ENOMEM : 0);
+		failing_stop();
+		assert_int_equal(r, failing_did ? -ENOMEM : 0);
 	}
 }
 

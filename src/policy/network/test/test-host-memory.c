@@ -13,33 +13,11 @@
 #include "policy/network/hostset.h"
 #include "policy/network/idna.h"
 #include "policy/network/url.h"
+#include "test/failing-arena.h"
 
-/* Calls until one fails; -1: none will. */
-static long countdown = -1;
-
-static bool fails(void)
-{
-	return countdown >= 0 && countdown-- == 0;
-}
-
-/* clang-format off */
-#define WRAP(type, name, failure, parameters, ...)                                                 \
-	type __real_##name parameters;                                                             \
-	type __wrap_##name parameters;                                                             \
-	type __wrap_##name parameters                                                              \
-	{                                                                                          \
-		return fails() ? (failure) : __real_##name(__VA_ARGS__);                           \
-	}
-/* clang-format on */
-
-WRAP(void *, calloc, NULL, (size_t n, size_t size), n, size)
-WRAP(void *, arena_alloc, NULL, (struct arena * a, size_t size), a, size)
-WRAP(void *, arena_calloc, NULL, (struct arena * a, size_t n, size_t size), a, n, size)
-WRAP(char *, arena_strdup, NULL, (struct arena * a, const char *s), a, s)
-WRAP(void *, arena_grow, NULL,
-	(struct arena * a, void *items, size_t n, size_t *cap, size_t item_size), a, items, n, cap,
-	item_size)
-WRAP(int, idna_library_lookup, -ENOMEM, (const char *name, char *out, size_t size), name, out, size)
+FAILING_CALLOC
+FAILING_AS(-ENOMEM, int, idna_library_lookup, (const char *name, char *out, size_t size), name, out,
+	size)
 
 static int read_name(void)
 {
@@ -153,16 +131,15 @@ static void every_failure_is_told(void **state)
 		int r;
 
 		do {
-			countdown = n;
+			failing_start(n);
 			r = cases[i].run();
-			if (countdown >= 0)
+			if (!failing_stop())
 				break; /* all calls succeeded */
 			check_code(cases[i].name, r, -ENOMEM);
 			n++;
 		} while (true);
 		check_code(cases[i].name, r, 0);
 		check_yes(cases[i].name, "fails often enough", n >= cases[i].least, true);
-		countdown = -1;
 	}
 }
 
