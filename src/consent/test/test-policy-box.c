@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "consent/policy-box.h"
+#include "test/failing.h"
 
 enum { READERS = 3, SWAPS = 2000, SLOTS = 64 };
 
@@ -205,28 +206,8 @@ static void test_all_slots(void **state)
 	policy_box_free(NULL);
 }
 
-/* Which call of an allocating function fails, counted down by each; -1: none (see meson.build). */
-static long countdown = -1;
-
-static bool fails(void)
-{
-	return countdown >= 0 && countdown-- == 0;
-}
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__real_aligned_alloc(size_t align, size_t size);
-void *__wrap_aligned_alloc(size_t align, size_t size);
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_aligned_alloc(size_t align, size_t size)
-{
-	return fails() ? NULL : __real_aligned_alloc(align, size);
-}
+FAILING_CALLOC
+FAILING_ALIGNED_ALLOC
 
 /* A box without memory leaves the policies with those who had them. */
 static void test_memory(void **state)
@@ -238,7 +219,7 @@ static void test_memory(void **state)
 	for (long n = 0; !box; n++, failures++) {
 		struct policy *first = policy_number(1), *second = policy_number(2);
 
-		countdown = n;
+		failing_start(n);
 		box = policy_box_new(first);
 		if (!box)
 			policy_free(first);
@@ -247,7 +228,7 @@ static void test_memory(void **state)
 			policy_box_free(box);
 			box = NULL;
 		}
-		countdown = -1;
+		failing_stop();
 	}
 	assert_true(failures > 1);
 	policy_box_free(box);
