@@ -3,7 +3,6 @@
  * Each test begins with a pair of sockets and ends with as many descriptors as it began with: what
  * leaks fails, whatever else it was about.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -23,6 +22,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "test/fds.h"
 #include "wire/frame.h"
 #include "wire/sealed.h"
 
@@ -61,18 +61,6 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *m, int flags);
 ssize_t __wrap_recvmsg(int fd, struct msghdr *m, int flags)
 {
 	return fails() ? -1 : __real_recvmsg(fd, m, flags);
-}
-
-static size_t count_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	size_t n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
 }
 
 static int set_up(void **state)

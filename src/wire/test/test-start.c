@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/array.h"
+#include "test/failing.h"
 #include "wire/frame.h"
 #include "wire/start.h"
 
@@ -22,18 +23,7 @@ struct head {
 	uint32_t n_argv, n_env;
 };
 
-/* The linker sends the arena's allocations here (--wrap), so that they can fail. */
-static int allocations = -1; /* how many still succeed; -1: all */
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size)
-{
-	if (allocations == 0)
-		return NULL;
-	allocations -= allocations > 0;
-	return __real_calloc(n, size);
-}
+FAILING_CALLOC
 
 static const char *const argv[] = { "sh", "-c", "", "echo $A", NULL };
 static const char *const env[] = { "A=", "B=c=d", NULL };
@@ -322,13 +312,14 @@ static void test_no_memory(void **state)
 
 	(void)state;
 	assert_int_equal(encode_many(START_WORDS_MAX / 2, START_WORDS_MAX / 2, &body), 0);
+	failing_stays = true;
 	do {
 		auto_arena a = { 0 };
 		struct start s;
 
-		allocations = n++;
+		failing_start(n++);
 		r = decode(&s, body.data, body.len, &a);
-		allocations = -1;
+		failing_stop();
 		assert_true(r == 0 || r == -ENOMEM);
 	} while (r < 0 && n < 10);
 	assert_int_equal(r, 0);
