@@ -5,7 +5,6 @@
  * whose content depends on their number. Every failure ends the test.
  */
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "audit/store/verify.h"
 #include "base/buffer.h"
 #include "base/file.h"
+#include "test/scratch.h"
 
 struct bench {
 	char folder[64], path[96], head[96], key[96], public[96];
@@ -43,20 +43,11 @@ static inline struct bench *bench_new(void)
 	return b;
 }
 
-static inline int bench_remove_entry(
-	const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static inline void bench_free(struct bench *b)
 {
 	if (!b)
 		return;
-	assert_int_equal(nftw(b->folder, bench_remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(scratch_remove(b->folder), 0);
 	free(b);
 }
 

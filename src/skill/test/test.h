@@ -2,7 +2,6 @@
 #pragma once
 /* A folder for a test to fill, gone when the test ends. Every failure ends the test. */
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "test/scratch.h"
 
 struct folder {
 	char path[64];
@@ -28,19 +28,10 @@ static inline struct folder *folder_new(void)
 	return f;
 }
 
-static inline int folder_remove_entry(
-	const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static inline void folder_free(struct folder *f)
 {
 	close(f->fd);
-	assert_int_equal(nftw(f->path, folder_remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(scratch_remove(f->path), 0);
 	free(f);
 }
 
