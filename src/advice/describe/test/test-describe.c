@@ -15,38 +15,11 @@
 #include "base/buffer.h"
 #include "policy/format/manifest.h"
 #include "advice/describe/describe.h"
+#include "test/failing.h"
 
-/* Out of memory on request: allocations from the n-th on fail. */
-static long left = -1;
-
-void *__real_calloc(size_t n, size_t size);
-void *__real_malloc(size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
-static bool fails(void)
-{
-	if (left > 0)
-		left--;
-	return left == 0;
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	return fails() ? NULL : __real_realloc(p, size);
-}
+FAILING_MALLOC
+FAILING_CALLOC
+FAILING_REALLOC
 
 static void read_text(struct manifest *m, const char *text)
 {
@@ -600,12 +573,13 @@ static void test_out_of_memory(void **state)
 
 	(void)state;
 	read_text(&m, everything);
+	failing_stays = true;
 	for (long n = 1; r < 0; n += 1 + n / 64) {
 		auto_arena a = { 0 };
 
-		left = n;
+		failing_start(n - 1);
 		r = describe_and_rate(m.permissions, &a);
-		left = -1;
+		failing_stop();
 		assert_true(r == 0 || r == -ENOMEM);
 	}
 }

@@ -20,40 +20,13 @@
 #include "advice/lint/internal.h"
 #include "advice/lint/lint.h"
 #include "policy/format/manifest.h"
+#include "test/failing.h"
 
 static const char *samples, *docs;
 
-/* Out of memory on request: allocations from the n-th on fail. */
-static long left = -1;
-
-void *__real_calloc(size_t n, size_t size);
-void *__real_malloc(size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
-static bool fails(void)
-{
-	if (left > 0)
-		left--;
-	return left == 0;
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	return fails() ? NULL : __real_realloc(p, size);
-}
+FAILING_MALLOC
+FAILING_CALLOC
+FAILING_REALLOC
 
 /* Reading and looking */
 
@@ -848,12 +821,13 @@ static void test_out_of_memory(void **state)
 	(void)state;
 	read_text(&m, "p.yaml", everything);
 	/* Each of the first allocations, then ever fewer of the many that follow. */
+	failing_stays = true;
 	for (long n = 1; r < 0; n += 1 + n / 64) {
 		auto_arena a = { 0 };
 
-		left = n;
+		failing_start(n - 1);
 		r = lint_permissions(m.permissions, &a, &all);
-		left = -1;
+		failing_stop();
 		assert_true(r == 0 || r == -ENOMEM);
 	}
 }
