@@ -6,54 +6,10 @@
  */
 #include "base/array.h"
 #include "jail/plan/test/test-plan.h"
+#include "test/failing-arena.h"
 
-/* Calls until one fails; -1: none will. */
-static long countdown = -1;
-static bool did_fail;
-
-static bool fails(void)
-{
-	if (countdown < 0 || countdown-- > 0)
-		return false;
-	did_fail = true;
-	return true;
-}
-
-/* clang-format off */
-#define WRAP(type, name, parameters, ...)                                                          \
-	type __real_##name parameters;                                                             \
-	type __wrap_##name parameters;                                                             \
-	type __wrap_##name parameters                                                              \
-	{                                                                                          \
-		return fails() ? NULL : __real_##name(__VA_ARGS__);                                \
-	}
-/* clang-format on */
-
-WRAP(void *, calloc, (size_t n, size_t size), n, size)
-WRAP(void *, realloc, (void *p, size_t size), p, size)
-WRAP(void *, arena_alloc, (struct arena * a, size_t size), a, size)
-WRAP(void *, arena_calloc, (struct arena * a, size_t n, size_t size), a, n, size)
-WRAP(char *, arena_strdup, (struct arena * a, const char *s), a, s)
-WRAP(char *, arena_strndup, (struct arena * a, const char *s, size_t len), a, s, len)
-WRAP(void *, arena_grow, (struct arena * a, void *items, size_t n, size_t *cap, size_t size), a,
-	items, n, cap, size)
-
-char *__real_arena_printf(struct arena *a, const char *format, ...);
-char *__wrap_arena_printf(struct arena *a, const char *format, ...);
-
-__attribute__((format(printf, 2, 0))) char *__wrap_arena_printf(
-	struct arena *a, const char *format, ...)
-{
-	char text[8192];
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	assert_true(n >= 0 && (size_t)n < sizeof(text));
-	return fails() ? NULL : __real_arena_printf(a, "%s", text);
-}
+FAILING_CALLOC
+FAILING_REALLOC
 
 static const char *const files[] = { "@/home/", "@/home/.ssh/", "@/home/p/", "@/home/p/a/",
 	"@/home/p/a/f", "@/home/p/a/g", "@/link>home/p", "@/tool!#!/bin/sh\n" };
@@ -84,11 +40,9 @@ static void sweep(const char *yaml)
 		struct error e = { 0 };
 
 		assert_true(i < 100000);
-		did_fail = false;
-		countdown = i;
+		failing_start(i);
 		r = plan_new(&plan, &o, &e);
-		countdown = -1;
-		if (did_fail) {
+		if (failing_stop()) {
 			assert_int_equal(r, -ENOMEM);
 			assert_null(plan);
 			assert_string_not_equal(e.text, "");

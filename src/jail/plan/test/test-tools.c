@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jail/plan/test/test-plan.h"
 
-#include <ftw.h>
-
 #include "codec/yaml.h"
 #include "host/resolver.h"
 #include "policy/format/permissions-text.h"
+#include "test/scratch.h"
 
 char test_plan_folder[4096];
 const char *test_plan_home;
@@ -73,21 +72,13 @@ int test_plan_set_up(void **state)
 	char made[] = "/tmp/test-plan.XXXXXX";
 
 	(void)state;
-	return mkdtemp(made) && realpath(made, test_plan_folder) && chmod(made, 0755) == 0 ? 0 : -1;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	(void)st;
-	(void)type;
-	(void)f;
-	return remove(path);
+	return scratch_make(made, test_plan_folder) == 0 ? chmod(made, 0755) : -1;
 }
 
 int test_plan_tear_down(void **state)
 {
 	(void)state;
-	return nftw(test_plan_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(test_plan_folder);
 }
 
 static struct permissions *read_layer(const char *yaml)

@@ -29,6 +29,7 @@
 #include "jail/probe/internal.h"
 #include "jail/probe/probe.h"
 #include "jail/userns.h"
+#include "test/fds.h"
 
 #define NEED(x)                                                                 \
 	do {                                                                    \
@@ -274,15 +275,6 @@ static void test_odd_signals(void **state)
 	run(odd_signals);
 }
 
-static size_t open_fds(void)
-{
-	size_t n = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
-}
-
 static unsigned chld;
 
 static void count_chld(int signal)
@@ -297,7 +289,7 @@ static void leaves_nothing(void)
 	static const char *const names[] = { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup" };
 	char before[ROWS(names)][64] = { 0 }, after[64];
 	struct probe_result r = { 0 };
-	size_t fds = open_fds();
+	size_t fds = count_fds();
 	int nnp = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
 
 	NEED(signal(SIGCHLD, count_chld) != SIG_ERR);
@@ -313,7 +305,7 @@ static void leaves_nothing(void)
 		if (round == 0)
 			NEED(probe_run(&r) == 0);
 	}
-	NEED(open_fds() == fds);
+	NEED(count_fds() == fds);
 	NEED(waitpid(-1, NULL, WNOHANG | __WALL) == -1 && errno == ECHILD);
 	NEED(chld == 0);
 	NEED(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == nnp);
