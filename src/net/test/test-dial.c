@@ -5,7 +5,6 @@
  * what it was asked.
  */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -30,16 +29,10 @@
 #include "base/fd.h"
 #include "net/dial.h"
 #include "net/dns/lookup-hosts.h"
+#include "test/failing.h"
+#include "test/fds.h"
 
-/* How many more allocations succeed before one fails; negative: all (--wrap). */
-static int allocations = -1;
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return allocations >= 0 && allocations-- == 0 ? NULL : __real_calloc(n, size);
-}
+FAILING_CALLOC
 
 /* The judge. */
 
@@ -118,18 +111,6 @@ static const char hosts[] = "127.0.0.1 four.test both.test\n"
 			    "64:ff9b::7f00:1 nat64.test\n"
 			    "100::1 nowhere.test\n"
 			    "127.0.0.1 nowhere.test\n";
-
-static size_t count_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	size_t n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	(void)closedir(d);
-	return n;
-}
 
 /* alias.test has a CNAME to other.test and one address; no other name exists. */
 static void dns_ready(struct watcher *w, uint32_t events)
@@ -588,10 +569,10 @@ static void test_bad(void **state)
 	assert_int_equal(dial_start(&dialler, &c.dial, name, NULL, 1, SOCK_STREAM), -EINVAL);
 	assert_int_equal(dial_start(&dialler, &c.dial, NULL, NULL, 1, SOCK_STREAM), -EINVAL);
 	for (int i = 0; i < 2; i++) {
-		allocations = i;
+		failing_start(i);
 		assert_int_equal(
 			dial_start(&dialler, &c.dial, "none.test", NULL, 1, SOCK_STREAM), -ENOMEM);
-		allocations = -1;
+		failing_stop();
 		assert_null(c.dial.state);
 		dial_cancel(&dialler, &c.dial);
 	}

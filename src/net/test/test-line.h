@@ -7,7 +7,6 @@
  */
 #include "policy/test/test-policy.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -22,18 +21,6 @@ typedef int pair_maker(int ret[2]);
 
 static struct loop *loop;
 static struct pump_room *room;
-
-static inline size_t count_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	size_t n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	(void)closedir(d);
-	return n;
-}
 
 static inline void make_nonblocking(int fd)
 {

@@ -15,18 +15,11 @@
 
 #include "base/fd.h"
 #include "net/loop.h"
+#include "test/failing.h"
 
 static struct loop *l;
 
-/* Fails the next call if it is told to. */
-static bool no_memory;
-
-void *__real_reallocarray(void *old, size_t n, size_t size);
-void *__wrap_reallocarray(void *old, size_t n, size_t size);
-void *__wrap_reallocarray(void *old, size_t n, size_t size)
-{
-	return no_memory ? NULL : __real_reallocarray(old, n, size);
-}
+FAILING_REALLOCARRAY
 
 static int setup(void **state)
 {
@@ -195,9 +188,9 @@ static void test_no_memory(void **state)
 	struct timer t = { .expired = again_expired };
 
 	(void)state;
-	no_memory = true;
+	failing_start(0);
 	assert_int_equal(loop_start(l, &t, 0), -ENOMEM);
-	no_memory = false;
+	assert_true(failing_stop());
 	assert_int_equal(t.place, 0);
 	loop_stop(l, &t);
 	assert_int_equal(loop_turn(l, 0), 0);

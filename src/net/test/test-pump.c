@@ -8,6 +8,7 @@
  */
 #include "base/array.h"
 #include "net/test/test-line.h"
+#include "test/fds.h"
 
 #include <malloc.h>
 #include <signal.h>

@@ -4,7 +4,6 @@
  * says. The clock is moved forward where time must pass.
  */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -26,6 +25,8 @@
 #include "net/dns/lookup-cache.h"
 #include "net/dns/lookup-hosts.h"
 #include "net/dns/lookup.h"
+#include "test/failing.h"
+#include "test/fds.h"
 
 /* The linker sends these here (--wrap). */
 
@@ -41,34 +42,9 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
 	return r;
 }
 
-/* How many more allocations succeed before one fails; negative: all. */
-static int allocations = -1;
-
-static bool allocation_fails(void)
-{
-	return allocations >= 0 && allocations-- == 0;
-}
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
-{
-	return allocation_fails() ? NULL : __real_malloc(size);
-}
-
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return allocation_fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__real_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size)
-{
-	return allocation_fails() ? NULL : __real_realloc(old, size);
-}
+FAILING_MALLOC
+FAILING_CALLOC
+FAILING_REALLOC
 
 /* A DNS server. */
 
@@ -296,18 +272,6 @@ static void watcher_close(struct watcher *w)
 	auto_fd fd = w->fd;
 
 	loop_remove(loop, w);
-}
-
-static size_t count_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	size_t n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	(void)closedir(d);
-	return n;
 }
 
 /* The world of a test. */
@@ -1142,13 +1106,13 @@ static void test_no_memory(void **state)
 
 		assert_true(i < 100);
 		asker = (struct asker){ .wait.done = asker_done };
-		allocations = i;
+		failing_start(i);
 		r = lookup_new(&l, loop, &config);
 		if (r == 0)
 			r = lookup_ask(l, "many.example", &asker.wait);
 		while (r == 0 && !asker.done)
 			assert_int_equal(loop_turn(loop, -1), 0);
-		allocations = -1;
+		failing_stop();
 		lookup_free(l);
 		if (r == 0)
 			r = asker.result.error;

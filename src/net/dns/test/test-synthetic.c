@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "net/dns/synthetic.h"
+#include "test/failing.h"
 
 /* 198.18.0.1 to 198.19.254.254. */
 enum { ALL = 130814 };
@@ -169,30 +170,8 @@ static void test_gives_all(void **state)
 	synthetic_free(s);
 }
 
-/* So many allocations succeed, then none; negative: all do. */
-static int allocations = -1;
-
-void *__real_calloc(size_t n, size_t size);
-void *__real_reallocarray(void *p, size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_reallocarray(void *p, size_t n, size_t size);
-
-static bool may_allocate(void)
-{
-	if (allocations > 0)
-		allocations--;
-	return allocations != 0;
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return may_allocate() ? __real_calloc(n, size) : NULL;
-}
-
-void *__wrap_reallocarray(void *p, size_t n, size_t size)
-{
-	return may_allocate() ? __real_reallocarray(p, n, size) : NULL;
-}
+FAILING_CALLOC
+FAILING_REALLOCARRAY
 
 /* Wherever memory runs out, what was given stays, and it goes on once there is some again. */
 static void test_out_of_memory(void **state)
@@ -200,12 +179,13 @@ static void test_out_of_memory(void **state)
 	int failed = 0;
 
 	(void)state;
+	failing_stays = true;
 	for (int budget = 1; budget < 40; budget++) {
 		struct synthetic *s = make(0);
 		char name[32];
 		uint32_t number, given = 0;
 
-		allocations = budget;
+		failing_start(budget - 1);
 		for (uint32_t i = 0; i < 2000; i++) {
 			int r;
 
@@ -217,9 +197,9 @@ static void test_out_of_memory(void **state)
 			if (given > 0)
 				assert_int_equal(take(s, "n1"), 1);
 			if (r < 0)
-				allocations = -1;
+				failing_stop();
 		}
-		allocations = -1;
+		failing_stop();
 		synthetic_free(s);
 	}
 	assert_true(failed > 10);

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "net/enter/doors.h"
+#include "test/fds.h"
 #include "wire/frame.h"
 
 static char folder[] = "/tmp/test-doors-XXXXXX";
