@@ -216,15 +216,6 @@ void cover_replace(const char *path, const char *text)
 	assert_int_equal(rename(other, path), 0);
 }
 
-size_t box_count_fds(void)
-{
-	size_t n = 0;
-
-	for (int i = 0; i < 1024; i++)
-		n += fcntl(i, F_GETFD) >= 0;
-	return n;
-}
-
 /* Processes, from outside. */
 
 static bool is_child(pid_t pid, const pid_t *parents, size_t n)

@@ -36,7 +36,6 @@ void box_settle(struct session *s, struct seen *seen);
 int box_capture(struct session *s, struct seen *seen, uint64_t id, const char *line, char *text,
 	size_t size);
 size_t box_read(int fd, char *text, size_t size);
-size_t box_count_fds(void);
 
 /* The children of a process that live, and all its descendants, from outside. */
 size_t box_children(pid_t root, pid_t pids[BOX_FAMILY]);

@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
+#include "test/fds.h"
 #include "warden/test/test-box.h"
 
 /* Only `left` more descriptors can be opened. Gives back what to restore. */
@@ -58,7 +59,7 @@ static void too_few_files_to_build(void **state)
 	const struct session_options o = { 0 };
 	const struct session_handler h = { on_event, NULL };
 	struct plan p;
-	size_t fds = box_count_fds();
+	size_t fds = count_fds();
 	bool built = false;
 
 	(void)state;
@@ -78,7 +79,7 @@ static void too_few_files_to_build(void **state)
 			assert_int_equal(r, -EMFILE);
 			assert_non_null(strstr(e.text, "open files"));
 		}
-		assert_int_equal(box_count_fds(), fds);
+		assert_int_equal(count_fds(), fds);
 		assert_int_equal(count_family(), 0);
 	}
 	assert_true(built);
@@ -404,13 +405,13 @@ static void no_growth(void **state)
 	s = box_open(&p, &seen, false);
 	assert_int_equal(box_run(s, &seen, 1, "exit 0"), 0);
 	assert_true(box_children(getpid(), pids) == 1);
-	fds = box_count_fds();
+	fds = count_fds();
 	theirs = count_entries(pids[0], "fd");
 	mounts = count_lines(pids[0]);
 	for (int i = 0; i < 2000; i++)
 		assert_int_equal(box_run(s, &seen, 1, "exit 0"), 0);
 	/* The spare may be here or on its way: two descriptors. */
-	assert_in_range(box_count_fds(), fds - 2, fds + 2);
+	assert_in_range(count_fds(), fds - 2, fds + 2);
 	assert_in_range(count_entries(pids[0], "fd"), theirs, theirs + 3);
 	assert_int_equal(count_lines(pids[0]), mounts);
 	/* The zygote, an init that waits and one that is about to end, each with a child. */

@@ -23,6 +23,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "test/fds.h"
 #include "warden/given.h"
 #include "warden/test/test-box.h"
 
@@ -169,7 +170,7 @@ static void session_refuses(void **state)
 	(void)state;
 	box_plan(&p);
 	s = box_open(&p, &seen, false);
-	before = box_count_fds();
+	before = count_fds();
 	for (int i = 0; i < 3; i++) {
 		int stdio[3] = { 2, 2, 2 };
 
@@ -178,7 +179,7 @@ static void session_refuses(void **state)
 		assert_non_null(strstr(e.text, "folder"));
 	}
 	assert_int_equal(session_commands(s), 0);
-	assert_int_equal(box_count_fds(), before);
+	assert_int_equal(count_fds(), before);
 	assert_int_equal(box_run(s, &seen, 1, "exit 4"), 4);
 	session_free(s);
 }

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,6 +24,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "test/scratch.h"
 #include "warden/test/test-box.h"
 #include "wire/change.h"
 #include "wire/configure.h"
@@ -694,18 +694,10 @@ static int make_folder(void **state)
 	return mkdtemp(folder) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *place)
-{
-	(void)st;
-	(void)type;
-	(void)place;
-	return remove(path);
-}
-
 static int remove_folder(void **state)
 {
 	(void)state;
-	return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(folder);
 }
 
 int main(int argc, char **argv)

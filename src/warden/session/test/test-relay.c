@@ -27,6 +27,7 @@
 #include "jail/probe/probe.h"
 #include "policy/permissions.h"
 #include "policy/policy.h"
+#include "test/fds.h"
 #include "warden/session/internal.h"
 #include "warden/test/test-box.h"
 
@@ -317,7 +318,7 @@ static void ends_with_its_session(void **state)
 
 	(void)state;
 	set_up(&s, "a.example:443");
-	fds = box_count_fds();
+	fds = count_fds();
 	for (int i = 0; i < 3; i++) {
 		auto_fd pidfd = -1;
 
@@ -328,7 +329,7 @@ static void ends_with_its_session(void **state)
 		s.session = NULL;
 		await_end(pidfd);
 	}
-	assert_int_equal(box_count_fds(), fds);
+	assert_int_equal(count_fds(), fds);
 	open_session(&s);
 	tear_down(&s);
 }

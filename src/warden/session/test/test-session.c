@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "test/fds.h"
 #include "warden/session/session.h"
 #include "warden/test/test-box.h"
 
@@ -318,12 +319,12 @@ static void ends_when_a_folder_moves(void **state)
 
 static void closes_all(void **state)
 {
-	size_t before = box_count_fds();
+	size_t before = count_fds();
 
 	many_commands(state);
 	times_out(state);
 	has_terminal(state);
-	assert_int_equal(box_count_fds(), before);
+	assert_int_equal(count_fds(), before);
 }
 
 int main(void)
