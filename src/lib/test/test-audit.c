@@ -4,7 +4,6 @@
  * real sandbox. The log itself is read by its own functions.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "lib/sandbox/test/test-common.h"
+#include "test/scratch.h"
 
 #include <corral/audit.h>
 
@@ -34,17 +34,9 @@ static struct place make_place(void)
 	return p;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void remove_place(const struct place *p)
 {
-	assert_int_equal(nftw(p->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(scratch_remove(p->folder), 0);
 }
 
 static struct corral_audit *open_audit(const struct place *p)

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "lib/enclave/test/test-common.h"
 #include "lib/sandbox/test/test-common.h"
+#include "test/fds.h"
 
 #define ECHO "/usr/bin/echo"
 
@@ -865,7 +866,7 @@ static void test_changes_from_a_callback(void **state)
 
 static void test_nothing_is_left(void **state)
 {
-	int fds = test_count_fds();
+	size_t fds = count_fds();
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
@@ -878,7 +879,7 @@ static void test_nothing_is_left(void **state)
 		prints(RUN(enclave, "echo", "hello"), "hello\n");
 		corral_enclave_free(enclave);
 	}
-	assert_int_equal(test_count_fds(), fds);
+	assert_int_equal(count_fds(), fds);
 	assert_int_equal(test_count_children(NULL, NULL), 0);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "lib/enclave/test/test-tree.h"
+#include "test/scratch.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,28 +18,20 @@ int test_tree_make(void **state)
 	char name[] = "/var/tmp/corral-tree-XXXXXX";
 
 	(void)state;
-	return mkdtemp(name) && realpath(name, root) ? 0 : -1;
+	return scratch_make(name, root);
 }
 
 int test_tree_make_in_memory(void **state)
 {
 	char name[] = "/dev/shm/corral-tree-XXXXXX";
 
-	return mkdtemp(name) && realpath(name, root) ? 0 : test_tree_make(state);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
+	return scratch_make(name, root) == 0 ? 0 : test_tree_make(state);
 }
 
 int test_tree_remove(void **state)
 {
 	(void)state;
-	return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(root);
 }
 
 const char *test_tree(const char *text)

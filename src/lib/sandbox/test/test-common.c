@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/sandbox/test/test-common.h"
+#include "test/scratch.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +19,10 @@ int test_make_folder(void **state)
 	return mkdtemp(test_folder) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 int test_remove_folder(void **state)
 {
 	(void)state;
-	return nftw(test_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(test_folder);
 }
 
 const char *test_file(const char *name, const char *text, unsigned mode)
@@ -102,18 +94,6 @@ void test_says(struct corral_error *e, const char *text)
 	if (!strstr(corral_error_message(e), text))
 		fail_msg("\"%s\" does not say \"%s\"", corral_error_message(e), text);
 	corral_error_free(e);
-}
-
-int test_count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	(void)closedir(dir);
-	return n;
 }
 
 /* The parent and the name of a process; false if it is gone. */

@@ -32,7 +32,6 @@ void test_prints(struct corral_sandbox *s, const char *line, const char *out, in
 /* The error of something that must fail with that code and say that text; freed. */
 void test_says(struct corral_error *e, const char *text);
 
-int test_count_fds(void);
 /* Children of this process, zombies included. The first of that name in *ret, if not NULL. */
 int test_count_children(const char *name, pid_t *ret);
 /* A child of that process, or 0. */

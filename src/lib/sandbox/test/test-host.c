@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "lib/sandbox/test/test-common.h"
+#include "test/fds.h"
 
 enum { THREADS = 8, COMMANDS = 50 };
 
@@ -40,10 +41,11 @@ static void exercise(void)
 
 static void check_clean(void)
 {
-	int fds = test_count_fds(), children = test_count_children(NULL, NULL);
+	size_t fds = count_fds();
+	int children = test_count_children(NULL, NULL);
 
 	exercise();
-	assert_int_equal(test_count_fds(), fds);
+	assert_int_equal(count_fds(), fds);
 	assert_int_equal(test_count_children(NULL, NULL), children);
 }
 
@@ -249,7 +251,7 @@ static void test_threads(void **state)
 	_Atomic int wrong = 0;
 	struct job jobs[THREADS];
 	pthread_t threads[THREADS];
-	int fds = test_count_fds();
+	size_t fds = count_fds();
 
 	(void)state;
 	for (int i = 0; i < THREADS; i++) {
@@ -264,7 +266,7 @@ static void test_threads(void **state)
 	assert_int_equal(stats.running, 0);
 	assert_int_equal(stats.sessions, 1);
 	/* An init that the session lent may have come meanwhile. */
-	assert_in_range(test_count_fds(), fds, fds + 1);
+	assert_in_range(count_fds(), fds, fds + 1);
 	corral_sandbox_free(s);
 }
 
@@ -321,13 +323,13 @@ static void killed(pid_t (*victim)(void))
 	struct corral_stats stats;
 	struct corral_error *e = NULL;
 	char heard[64] = "";
-	int fds;
+	size_t fds;
 
 	assert_int_equal(corral_builder_with_audit(b, count_lost, NULL), 0);
 	lost = 0;
 	s = test_build(b);
 	test_prints(s, "echo before", "before\n", 0);
-	fds = test_count_fds();
+	fds = count_fds();
 	c.flags = CORRAL_CALL_INPUT;
 	c.output = keep_chunk;
 	c.context = heard;
@@ -342,7 +344,7 @@ static void killed(pid_t (*victim)(void))
 	assert_int_equal(lost, 1);
 	/* The next one makes a new session. */
 	test_prints(s, "echo after", "after\n", 0);
-	assert_in_range(test_count_fds(), fds - 1, fds + 1); /* with a lent init, or without */
+	assert_in_range(count_fds(), fds - 1, fds + 1); /* with a lent init, or without */
 	corral_sandbox_stats(s, &stats, sizeof(stats));
 	assert_int_equal(stats.sessions, 2);
 	assert_int_equal(stats.running, 0);
@@ -398,7 +400,8 @@ static void test_no_descriptors(void **state)
 {
 	struct corral_sandbox *s = test_sandbox();
 	struct corral_error *e = NULL;
-	int taken[4096], n = 0, fds = test_count_fds();
+	size_t fds = count_fds();
+	int taken[4096], n = 0;
 
 	(void)state;
 	while (n < 4096 && (taken[n] = fcntl(0, F_DUPFD_CLOEXEC, 0)) >= 0)
@@ -414,7 +417,7 @@ static void test_no_descriptors(void **state)
 	}
 	while (n > 0)
 		(void)close(taken[--n]);
-	assert_in_range(test_count_fds(), fds, fds + 1);
+	assert_in_range(count_fds(), fds, fds + 1);
 	test_prints(s, "echo fine", "fine\n", 0);
 	corral_sandbox_free(s);
 }

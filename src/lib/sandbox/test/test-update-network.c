@@ -21,6 +21,7 @@
 
 #include "lib/sandbox/test/test-common.h"
 #include "net/test/test-without-nft.h"
+#include "test/fds.h"
 
 enum { PATIENCE_MS = 20000 };
 
@@ -532,18 +533,18 @@ static void test_many_hosts(void **state)
 static void test_many_updates(void **state)
 {
 	struct corral_sandbox *s = open_with("allow: ['one.example:443']");
-	int fds;
+	size_t fds;
 
 	(void)state;
 	test_prints(s, "true", "", 0);
-	fds = test_count_fds();
+	fds = count_fds();
 	for (int i = 1; i <= 100; i++) {
 		is_at_once(s, update(s, i % 2 ? "allow: ['two.example:443']"
 					      : "allow: ['one.example:443']"));
 		if (i % 10 == 0)
 			test_prints(s, "getent ahosts one.example >/dev/null; echo $?", "0\n", 0);
 	}
-	assert_int_equal(test_count_fds(), fds);
+	assert_int_equal(count_fds(), fds);
 	corral_sandbox_free(s);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "lib/sandbox/test/test-common.h"
+#include "test/fds.h"
 
 /* LENT: the descriptor of an init that may be lent, or not yet. */
 enum { PATIENCE_MS = 60000, THREADS = 4, UPDATES = 200, LENT = 1 };
@@ -298,7 +299,7 @@ static void test_what_cannot_be_changes_nothing(void **state)
 {
 	struct corral_sandbox *s = open_with(ONLY_A);
 	struct corral_process *old = start_shell(s);
-	int fds = test_count_fds();
+	size_t fds = count_fds();
 
 	(void)state;
 	for (size_t i = 0; i < ROWS(wrong); i++) {
@@ -318,7 +319,7 @@ static void test_what_cannot_be_changes_nothing(void **state)
 	}
 	assert_int_equal(corral_sandbox_update(s, NULL, 1, NULL, NULL), -EINVAL);
 	assert_int_equal(count_sessions(s), 1);
-	assert_true(test_count_fds() <= fds + LENT);
+	assert_true(count_fds() <= fds + LENT);
 	assert_int_equal(update(s, ONLY_B).generation, 2);
 	finish_shell(old, "cat a\n", "a\n");
 	corral_sandbox_free(s);
@@ -510,12 +511,12 @@ static void test_many_threads(void **state)
 {
 	struct crowd c = { 0 };
 	pthread_t threads[THREADS];
-	int fds;
+	size_t fds;
 
 	(void)state;
 	c.sandbox = open_with(ALL_A);
 	test_prints(c.sandbox, MARK, "a\na\n", 1);
-	fds = test_count_fds();
+	fds = count_fds();
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, run_commands, &c), 0);
 	for (int i = 1; i <= UPDATES; i++) {
@@ -534,7 +535,7 @@ static void test_many_threads(void **state)
 	/* Of 201 sessions one is left. */
 	test_prints(c.sandbox, "cat a", "a\n", 0);
 	assert_int_equal(count_wardens(), 1);
-	assert_true(test_count_fds() <= fds + LENT);
+	assert_true(count_fds() <= fds + LENT);
 	corral_sandbox_free(c.sandbox);
 	assert_int_equal(count_wardens(), 0);
 }
