@@ -3,19 +3,14 @@
  * Every event of these tests can be checked by itself: its texts follow from its user (a writer's
  * number) and its sequence, so one that is made of two is found out.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "audit/ring.h"
 

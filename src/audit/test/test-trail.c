@@ -3,19 +3,15 @@
  * Whatever is added is in the ring and, sooner or later, in the store: once, in its order, without
  * secrets. Time moves only where a test says so; threads are real.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "audit/test/test-audit.h"
 #include "audit/trail.h"

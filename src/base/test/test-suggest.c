@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "test/unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/suggest.h"

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What the tests of this folder share; included first, since cmocka.h needs these headers before
- * it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+/* What the tests of this folder share. */
+#include "test/unit.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,17 +3,15 @@
  * What somebody agreed to, against those who want a little more: another object, another actor, one
  * use more, a moment longer, by many threads at once, or from hand to hand.
  */
+#include "test/unit.h"
+
 #include "consent/consent.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "policy/test/test-property.h"

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "test/unit.h"
+
 #include "jail/netlink.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 static void test_layout(void **state)
 {

@@ -4,19 +4,15 @@
  * install one. That it changes no answer is shown where it runs:
  * warden/session/test/test-witness.c, and all of the escape suite once more with it.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "jail/notify.h"

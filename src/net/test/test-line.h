@@ -2,8 +2,7 @@
 #pragma once
 /*
  * What the tests of pumps share: pairs of real sockets, a loop that the test turns itself, and
- * talking over the sockets while it turns. Included first, as cmocka.h needs these headers before
- * it.
+ * talking over the sockets while it turns.
  */
 #include "policy/test/test-policy.h"
 

@@ -3,15 +3,9 @@
 /*
  * Random permissions and requests over a world so small that they meet all the time: a few names of
  * files, hosts, programs and variables, and every kind of pattern over them. A seed gives the same
- * sequence everywhere. Included first, since cmocka.h needs these headers before it.
+ * sequence everywhere.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test/unit.h"
 
 #include "base/buffer.h"
 #include "policy/policy.h"

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "test/unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "base/buffer.h"

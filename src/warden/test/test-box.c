@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "test/unit.h"
+
 #include "warden/test/test-box.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "base/fd.h"

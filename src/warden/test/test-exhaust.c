@@ -3,14 +3,13 @@
  * When something runs out: a clear error, nothing half-started, nothing left behind, and a session
  * that goes on as soon as there is room again.
  */
+#include "test/unit.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +17,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/fd.h"
 #include "test/fds.h"

@@ -3,13 +3,10 @@
  * Each test begins with a pair of sockets and ends with as many descriptors as it began with: what
  * leaks fails, whatever else it was about.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,8 +14,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "base/fd.h"

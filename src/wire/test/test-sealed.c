@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "base/fd.h"

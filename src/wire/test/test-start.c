@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "test/unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "test/failing.h"

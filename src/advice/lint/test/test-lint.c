@@ -3,16 +3,12 @@
  * Each check is tried on permissions where it must speak and on some that look alike, where it must
  * not. Whole policies with all that is said about them are in tests/data/lint.
  */
+#include "test/unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "base/buffer.h"

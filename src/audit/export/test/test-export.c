@@ -4,17 +4,12 @@
  * tests/data/audit. `test-export FORMAT` prints what such a file should have: whoever changes a
  * format on purpose writes it anew, and looks at the difference.
  */
+#include "test/unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "audit/export/export.h"
 #include "base/array.h"

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys and the heads that they sign, as bytes, as text, as files. */
-#include <errno.h>
-#include <setjmp.h>
-#include <sodium.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test/unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <sodium.h>
 
 #include "audit/store/head.h"
 #include "audit/test/test-audit.h"

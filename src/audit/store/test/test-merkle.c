@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tree against one that is written as RFC 6962 has it, recursively, over all leaves. */
-#include <errno.h>
-#include <setjmp.h>
-#include <sodium.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "test/unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
 
 #include "audit/store/merkle.h"
 

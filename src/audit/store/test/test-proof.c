@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Proofs: made for every record, checked without the log, and worth nothing once touched. */
-#include <errno.h>
-#include <setjmp.h>
-#include <sqlite3.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test/unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <sqlite3.h>
 
 #include "audit/store/proof.h"
 #include "audit/test/test-audit.h"

@@ -5,17 +5,13 @@
  * verify and go on. Round after round on the same log, with heads and retention at work, and a new
  * log now and then, so that the making of one is hit, too. No round depends on when the kill comes.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "audit/test/test-audit.h"
 

@@ -5,17 +5,13 @@
  * chose. Each tells through a pipe what was acknowledged. That must be there, once, in its order,
  * and the log must verify at any moment. No round depends on when a kill comes.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "audit/test/test-audit.h"
 

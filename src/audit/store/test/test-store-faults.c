@@ -5,17 +5,13 @@
  * acknowledged stays, the records that wait go in later, and the log verifies. The same with a
  * limit on the size of files, which the kernel enforces with short writes.
  */
+#include "test/unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-
-#include <cmocka.h>
 
 #include "audit/test/test-audit.h"
 #include "audit/store/test/test-store-faults.h"

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing and reading back: batches, numbers, heads, retention, time, and who is let in. */
+#include "test/unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "audit/store/head.h"
 #include "audit/store/internal.h"

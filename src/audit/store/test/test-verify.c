@@ -3,15 +3,11 @@
  * Tampering, of every kind, done to a log with SQLite itself by somebody who has no key; each must
  * be found, and the record that is named must be the right one.
  */
+#include "test/unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
 #include <sodium.h>
 #include <sqlite3.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "audit/store/chain.h"
 #include "audit/store/head.h"

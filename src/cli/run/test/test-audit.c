@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The events of a run in a real log. What a whole run writes: tests/e2e/test-run-audit.sh. */
-#include <errno.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test/unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <signal.h>
 
 #include "audit/test/test-audit.h"
 #include "base/arena.h"

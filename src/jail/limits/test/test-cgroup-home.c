@@ -4,21 +4,17 @@
  * functions of the C library are replaced (--wrap), so that a new folder has the files that the
  * kernel would make, a removed one loses them, and the marks of systemd can be set.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "base/buffer.h"

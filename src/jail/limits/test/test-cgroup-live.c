@@ -4,21 +4,17 @@
  * killing, removing. Limits too, where the controllers are there; else cgroup_probe() has to say
  * that they are not.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/buffer.h"
 #include "base/file.h"

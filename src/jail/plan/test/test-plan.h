@@ -8,18 +8,14 @@
  *     bind  @/home/p  dwx    a folder, writable, programs run; "o": it covers a part of another
  *     link  @/current -> data
  */
+#include "test/unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "base/buffer.h"

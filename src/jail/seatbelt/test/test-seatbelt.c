@@ -6,16 +6,12 @@
  *
  * CORRAL_UPDATE_GOLDEN=1 writes the .sb files anew; read the difference before you keep it.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <regex.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "base/buffer.h"

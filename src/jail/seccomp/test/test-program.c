@@ -5,18 +5,14 @@
  * number and for arguments at the edges; does the table say what the cases expect; does a program
  * look at arguments only where a rule asks for it (the kernel caches the answer for all others).
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "jail/seccomp/program.h"

@@ -5,15 +5,13 @@
  * is refused has to give the filter's errno. Where the bare call fails with just that errno the
  * case can't tell who refused: such cases are counted, and test/test-program.c has them all.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +22,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "jail/seccomp/seccomp.h"

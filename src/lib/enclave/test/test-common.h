@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* An enclave for tests of what it grants, asks and tells. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test/unit.h"
 
 #include <corral/enclave.h>
 

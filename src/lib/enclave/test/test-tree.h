@@ -4,13 +4,7 @@
  * A folder for tests of paths, and what is made in it. In all names and texts "@" stands for the
  * folder. What cannot be made fails the test.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test/unit.h"
 
 #include "base/array.h"
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* A folder to work in, sandboxes as most tests want them, and calls that must succeed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "test/unit.h"
 
-#include <cmocka.h>
+#include <sys/types.h>
 
 #include <corral/sandbox.h>
 

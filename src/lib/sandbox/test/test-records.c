@@ -4,19 +4,15 @@
  * sends what a command's second word asks for: so that records come in every order, and in numbers
  * that no real relay sends.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/arena.h"
 #include "base/array.h"

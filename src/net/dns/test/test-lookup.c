@@ -3,22 +3,17 @@
  * Against real servers on the loopback interface, which live in the same loop and do as each test
  * says. The clock is moved forward where time must pass.
  */
+#include "test/unit.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "base/fd.h"

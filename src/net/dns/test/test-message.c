@@ -3,13 +3,7 @@
  * Messages are written as text: words that are numbers in hexadecimal, or labels in quotes ("com"
  * stands for 03 63 6f 6d), so that a row of a table can be read.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test/unit.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What the tests of permissions and manifests share; included first, as cmocka.h wants it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+/* What the tests of permissions and manifests share. */
+#include "test/unit.h"
 
 #include <errno.h>
 #include <stdio.h>

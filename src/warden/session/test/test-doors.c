@@ -3,12 +3,11 @@
  * Sockets of the host that are granted, in a session with its relay: the command is this program
  * again, copied to where it can be seen inside.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +17,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/fd.h"
 #include "jail/probe/probe.h"

@@ -3,20 +3,17 @@
  * Covers over files of the host, while the host changes what is below them. There is a moment
  * without a cover (docs/threat-model.md); these tests are about what comes after it.
  */
+#include "test/unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "base/file.h"
