@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "policy/verdict.h"
+#include "policy/operation.h"
 
 enum output_style {
 	OUTPUT_PLAIN,

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/verdict.h"
+#include "policy/operation.h"
 
 struct consent;
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What the parts of layer_compile() hand around. */
+/*
+ * The second pass of layer_compile(): each source of a layer goes into the set that matches its
+ * operation. One function per kind of target; operation_rows says which.
+ */
 #include "policy/layer.h"
 
 struct compiler {
@@ -12,15 +15,7 @@ struct compiler {
 	struct error *error;
 };
 
-/* A path pattern with its variable replaced, parsed. */
-int compiler_parse_path(
-	struct compiler *c, const char *text, const struct location *where, struct glob *ret);
-/* True if the glob covers every file there is. A program that is asked for by name is some file,
- * too. */
-bool compiler_is_everything(const struct glob *g);
-/* A glob that is just these bytes (copied), or the folder of that name with all below it. */
-struct glob *compiler_literal(struct compiler *c, const char *bytes, size_t len, bool subtree);
-
-/* Each puts one source, by its rank, into the set of its operation. */
-int compiler_add_command(struct compiler *c, uint32_t rank);
-int compiler_add_env(struct compiler *c, uint32_t rank);
+operation_compile compiler_add_path, compiler_add_host, compiler_add_command, compiler_add_env,
+	compiler_add_service;
+/* One entry of dangerously_allow. */
+int compiler_add_dangerous(struct compiler *c, const struct grant *g);

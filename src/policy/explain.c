@@ -17,7 +17,7 @@ static void explain_visible(struct buffer *out, const char *text)
 	buffer_add_visible(out, text, strlen(text));
 }
 
-static void print_source(const struct source *s, struct buffer *out)
+static void explain_source(const struct source *s, struct buffer *out)
 {
 	if (s->id)
 		buffer_adds(out, "rule ");
@@ -31,39 +31,25 @@ static void print_source(const struct source *s, struct buffer *out)
 	}
 }
 
-static void reason_no_grant(const struct request *r, const struct decision *d, struct buffer *out)
+static void explain_no_grant(const struct request *r, const struct decision *d, struct buffer *out)
 {
-	static const char *const lists[OPERATION_COUNT] = {
-		[OPERATION_FS_READ] = "fs.read or fs.write",
-		[OPERATION_FS_WRITE] = "fs.write",
-		[OPERATION_NET_CONNECT] = "network.allow",
-		[OPERATION_EXEC] = "exec",
-		[OPERATION_ENV] = "env",
-		[OPERATION_SERVICE] = "services",
-	};
-
 	if (d->layer && d->layer->mode == MODE_AUDIT)
 		buffer_adds(out, "no rule forbids it, and the layer only blocks what a rule does");
 	else if (d->layer && d->layer->fallback != VERDICT_DENY)
 		buffer_printf(out, "no rule matches, and the default is %s",
 			verdict_name(d->layer->fallback));
 	else
-		buffer_printf(out, "nothing in %s grants it", lists[r->op]);
-}
-
-static void reason_baseline(const struct decision *d, struct buffer *out)
-{
-	buffer_printf(out, "the baseline forbids %s (%s)", d->baseline, d->baseline_why);
+		buffer_printf(out, "nothing in %s grants it", operation_rows[r->op].granted_in);
 }
 
 void explain_reason(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	switch (d->why) {
 	case DECISION_NO_GRANT:
-		reason_no_grant(r, d, out);
+		explain_no_grant(r, d, out);
 		break;
 	case DECISION_RULE:
-		print_source(d->source, out);
+		explain_source(d->source, out);
 		break;
 	case DECISION_SERVICE:
 		buffer_adds(out, "services grants it");
@@ -75,7 +61,7 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 		buffer_adds(out, "there is no exec list, and the file may not be read");
 		break;
 	case DECISION_BASELINE:
-		reason_baseline(d, out);
+		buffer_printf(out, "the baseline forbids %s (%s)", d->baseline, d->baseline_why);
 		break;
 	case DECISION_METHOD:
 		buffer_adds(out, "network.methods does not have ");
@@ -97,22 +83,18 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 			d->would == VERDICT_DENY ? "denied" : "asked about");
 }
 
-static void explain_print_place(const struct source *s, struct buffer *out)
-{
-	if (!s->where.file)
-		return;
-	explain_visible(out, s->where.file);
-	if (s->where.line)
-		buffer_printf(out, ":%u", s->where.line);
-}
-
 void explain_rule(const struct decision *d, struct buffer *out)
 {
-	if (!d->source)
+	const struct location *where = d->source ? &d->source->where : NULL;
+
+	if (!where)
 		return;
-	explain_print_place(d->source, out);
-	if (d->source->where.file)
+	if (where->file) {
+		explain_visible(out, where->file);
+		if (where->line)
+			buffer_printf(out, ":%u", where->line);
 		buffer_adds(out, ": ");
+	}
 	explain_visible(out, d->source->text);
 }
 
@@ -136,7 +118,7 @@ static void explain_add_line(struct buffer *out, enum operation op, const char *
 	buffer_adds(out, after);
 }
 
-static void path_pattern(const char *target, struct buffer *out)
+static void explain_path_pattern(const char *target, struct buffer *out)
 {
 	char path[PATH_BYTES];
 	size_t len;
@@ -145,34 +127,36 @@ static void path_pattern(const char *target, struct buffer *out)
 		glob_print_literal(path, len, out);
 }
 
-static void line_path(const char *before, const char *target, struct buffer *out, const char *after)
+static void explain_path_line(
+	const char *before, const char *target, struct buffer *out, const char *after)
 {
 	auto_buffer pattern = { 0 };
 
-	path_pattern(target, &pattern);
+	explain_path_pattern(target, &pattern);
 	explain_add_line(out, OPERATION_FS_READ, before, &pattern, after);
 }
 
-static void line_host(const struct request *r, struct buffer *out)
+void explain_line_file(const struct request *r, const struct decision *d, struct buffer *out)
+{
+	(void)d;
+	explain_path_line(r->op == OPERATION_FS_WRITE ? "fs: {write: [" : "fs: {read: [", r->target,
+		out, "]}");
+}
+
+void explain_line_host(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	auto_buffer pattern = { 0 };
 	struct host_request h;
 
+	(void)d;
 	if (host_request_parse(&h, r->target, NULL) < 0)
 		return;
 	host_request_print(&h, &pattern);
 	explain_add_line(out, OPERATION_NET_CONNECT, "network: {allow: [", &pattern, "]}");
 }
 
-/* The host is granted; the method is not among those that are listed. */
-static void line_method(const struct request *r, struct buffer *out)
-{
-	if (host_method(r->method))
-		buffer_printf(out, "network: {methods: [%s]}", r->method);
-}
-
 /* Somebody thought about the arguments of this program: then all of them are too much. */
-static bool is_granted_in_part(const struct request *r, const struct decision *d)
+static bool explain_is_granted_in_part(const struct request *r, const struct decision *d)
 {
 	const struct sources *all = d->layer ? &d->layer->sources[OPERATION_EXEC] : NULL;
 	const char *slash = strrchr(r->target, '/'), *name = slash ? slash + 1 : r->target;
@@ -190,7 +174,7 @@ static bool is_granted_in_part(const struct request *r, const struct decision *d
 	return false;
 }
 
-static void line_exec(const struct request *r, const struct decision *d, struct buffer *out)
+void explain_line_command(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	bool is_path = strchr(r->target, '/') != NULL;
 	auto_buffer program = { 0 }, pattern = { 0 };
@@ -199,14 +183,14 @@ static void line_exec(const struct request *r, const struct decision *d, struct 
 	};
 
 	if (d->why == DECISION_UNREADABLE && is_path) {
-		line_path("fs: {read: [", r->target, out, "]}");
+		explain_path_line("fs: {read: [", r->target, out, "]}");
 		return;
 	}
 	if (is_path) {
-		path_pattern(r->target, &program);
+		explain_path_pattern(r->target, &program);
 		command.program = buffer_text(&program);
 	}
-	if (r->args && r->n_args > 0 && is_granted_in_part(r, d)) {
+	if (r->args && r->n_args > 0 && explain_is_granted_in_part(r, d)) {
 		command.args = (const char **)r->args;
 		command.n_args = 1;
 	}
@@ -214,10 +198,11 @@ static void line_exec(const struct request *r, const struct decision *d, struct 
 	explain_add_line(out, OPERATION_EXEC, "exec: [", &pattern, "]");
 }
 
-static void line_env(const struct request *r, struct buffer *out)
+void explain_line_env(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	auto_buffer pattern = { 0 };
 
+	(void)d;
 	/* There is no way to write a star that is none. */
 	if (memchr(r->target, '*', strcspn(r->target, "=")) ||
 		memchr(r->target, '?', strcspn(r->target, "=")))
@@ -226,12 +211,13 @@ static void line_env(const struct request *r, struct buffer *out)
 	explain_add_line(out, OPERATION_ENV, "env: [", &pattern, "]");
 }
 
-static void line_service(const struct request *r, struct buffer *out)
+void explain_line_service(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	size_t name = strcspn(r->target, ".:"), access = strcspn(r->target, ":");
 	auto_arena scratch = { 0 };
 	const char *pattern = arena_strndup(&scratch, r->target, access);
 
+	(void)d;
 	if (access <= name || !pattern ||
 		permissions_canonical(OPERATION_SERVICE, pattern, &scratch, NULL, NULL, NULL) < 0)
 		return;
@@ -240,51 +226,26 @@ static void line_service(const struct request *r, struct buffer *out)
 	buffer_printf(out, ": {access: %s}}", pattern + name + 1);
 }
 
-static void line_grant(const struct request *r, const struct decision *d, struct buffer *out)
-{
-	switch (r->op) {
-	case OPERATION_FS_READ:
-		line_path("fs: {read: [", r->target, out, "]}");
-		break;
-	case OPERATION_FS_WRITE:
-		line_path("fs: {write: [", r->target, out, "]}");
-		break;
-	case OPERATION_NET_CONNECT:
-		line_host(r, out);
-		break;
-	case OPERATION_EXEC:
-		line_exec(r, d, out);
-		break;
-	case OPERATION_ENV:
-		line_env(r, out);
-		break;
-	case OPERATION_SERVICE:
-		line_service(r, out);
-		break;
-	}
-}
-
 void explain_line(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	if (d->verdict == VERDICT_ALLOW || d->why == DECISION_BAD_TARGET)
 		return;
 	if (d->why == DECISION_BASELINE) {
 		if (!d->baseline_never)
-			line_path("dangerously_allow: [", r->target, out, "]");
-		return;
+			explain_path_line("dangerously_allow: [", r->target, out, "]");
+	} else if (d->why == DECISION_METHOD) {
+		/* The host is granted; the method is not among those that are listed. */
+		if (host_method(r->method))
+			buffer_printf(out, "network: {methods: [%s]}", r->method);
+	} else if (!d->source) {
+		/* No line takes back what a rule or a deny list says. */
+		operation_rows[r->op].line(r, d, out);
 	}
-	if (d->why == DECISION_METHOD) {
-		line_method(r, out);
-		return;
-	}
-	/* A line cannot take back what a rule or a deny list says. */
-	if (d->source)
-		return;
-	line_grant(r, d, out);
 }
 
 /* What the line is for, and where it goes. */
-static void remedy_line(const struct decision *d, const struct buffer *line, struct buffer *out)
+static void explain_remedy_line(
+	const struct decision *d, const struct buffer *line, struct buffer *out)
 {
 	if (line->len == 0) {
 		buffer_adds(out, "none: a policy file cannot name it");
@@ -314,7 +275,7 @@ void explain_remedy(const struct request *r, const struct decision *d, struct bu
 							   : "remove or narrow ");
 		explain_rule(d, out);
 	} else {
-		remedy_line(d, &line, out);
+		explain_remedy_line(d, &line, out);
 	}
 	if (d->n_deny > 1)
 		buffer_printf(out, " (%u layers do not allow it)", d->n_deny);

@@ -17,3 +17,6 @@ void explain_rule(const struct decision *d, struct buffer *out);
 void explain_line(const struct request *r, const struct decision *d, struct buffer *out);
 /* What to do, as a sentence; nothing if it is allowed. */
 void explain_remedy(const struct request *r, const struct decision *d, struct buffer *out);
+/* The lines of operation_rows. */
+operation_line explain_line_file, explain_line_host, explain_line_command, explain_line_env,
+	explain_line_service;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiling happens in two passes over the same entries in the same order. The first (collect_*)
- * makes the list of sources, strongest first; the second (add_*) puts each source's patterns into
- * the set that matches its operation, under its place in that list. Everything that was text
- * becomes tokens, prefixes and words here, and variables get their values, so that deciding only
- * ever compares bytes.
+ * Compiling happens in two passes over the same entries in the same order. The first makes the list
+ * of sources, strongest first; the second (compiler.c) puts each source's patterns into the set
+ * that matches its operation, under its place in that list.
  */
 #include "policy/layer.h"
 
@@ -14,7 +12,6 @@
 
 #include "base/array.h"
 #include "policy/compiler.h"
-#include "policy/network/host.h"
 
 /* Sources, strongest first */
 
@@ -28,10 +25,12 @@ static int layer_add_source(struct compiler *c, enum operation op, struct source
 }
 
 static int layer_collect(struct compiler *c, enum operation op, const struct grant_list *grants,
-	const char *list, enum verdict verdict)
+	const struct list_row *row)
 {
 	for (size_t i = 0; i < grants->n; i++) {
-		struct source s = { .verdict = verdict, .list = list, .grant = &grants->items[i] };
+		struct source s = {
+			.verdict = row->verdict, .list = row->name, .grant = &grants->items[i]
+		};
 		int r = layer_add_source(c, op, s);
 
 		if (r < 0)
@@ -110,135 +109,41 @@ static int collect_guest_paths(struct compiler *c)
 	return 0;
 }
 
+/* The lists that say `verdict`, in the order of list_rows. */
+static int collect_lists(struct compiler *c, enum verdict verdict)
+{
+	for (int which = 0; which < LIST_COUNT; which++) {
+		const struct list_row *row = &list_rows[which];
+
+		for (int op = 0; row->verdict == verdict && op < OPERATION_COUNT; op++) {
+			int r = row->decides >> op & 1
+					? layer_collect(
+						  c, op, permissions_list(c->from, which), row)
+					: 0;
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
 static int collect_denies(struct compiler *c)
 {
-	const struct permissions *p = c->from;
-	int r = layer_collect(c, OPERATION_FS_READ, &p->fs_deny, "fs.deny", VERDICT_DENY);
+	int r = collect_lists(c, VERDICT_DENY);
 
 	c->layer->n_denied_paths = c->layer->sources[OPERATION_FS_READ].n;
-	if (r == 0)
-		r = layer_collect(c, OPERATION_FS_WRITE, &p->fs_deny, "fs.deny", VERDICT_DENY);
-	if (r == 0)
-		r = layer_collect(
-			c, OPERATION_NET_CONNECT, &p->network_deny, "network.deny", VERDICT_DENY);
 	return r;
 }
 
 static int collect_grants(struct compiler *c)
 {
-	const struct permissions *p = c->from;
-	const struct {
-		enum operation op;
-		const struct grant_list *grants;
-		const char *list;
-	} rows[] = {
-		{ OPERATION_FS_READ, &p->fs_read, "fs.read" },
-		{ OPERATION_FS_READ, &p->fs_write, "fs.write" }, /* write grants reading */
-		{ OPERATION_FS_WRITE, &p->fs_write, "fs.write" },
-		{ OPERATION_NET_CONNECT, &p->network_allow, "network.allow" },
-		{ OPERATION_EXEC, &p->exec, "exec" },
-		{ OPERATION_ENV, &p->env, "env" },
-	};
+	int r = collect_lists(c, VERDICT_ALLOW);
 
-	for (size_t i = 0; i < ROWS(rows); i++) {
-		int r = layer_collect(c, rows[i].op, rows[i].grants, rows[i].list, VERDICT_ALLOW);
-
-		if (r < 0)
-			return r;
-	}
-	return collect_guest_paths(c);
+	return r < 0 ? r : collect_guest_paths(c);
 }
 
-/* Path patterns */
-
-/* *ret_everything (may be NULL): the entry covers every file. */
-static int add_paths(struct compiler *c, struct pathset *set, const struct grant *g, uint32_t rank,
-	bool *ret_everything)
-{
-	struct glob *globs = arena_calloc(c->arena, g->n, sizeof(*globs));
-	bool everything = true;
-
-	if (!globs)
-		return -ENOMEM;
-	for (size_t i = 0; i < g->n; i++) {
-		int r = compiler_parse_path(c, g->all[i], &g->where, &globs[i]);
-
-		if (r < 0)
-			return r;
-		everything = everything && compiler_is_everything(&globs[i]);
-	}
-	if (ret_everything)
-		*ret_everything = everything;
-	return pathset_add(set, globs, g->n, rank);
-}
-
-static int add_read(struct compiler *c, uint32_t rank)
-{
-	const struct source *s = &c->layer->sources[OPERATION_FS_READ].items[rank];
-	bool everything = false;
-	int r = add_paths(c, c->layer->paths[0], s->grant, rank, &everything);
-
-	if (everything)
-		c->layer->any_file = rank_best(c->layer->any_file, rank);
-	return r;
-}
-
-static int add_write(struct compiler *c, uint32_t rank)
-{
-	const struct source *s = &c->layer->sources[OPERATION_FS_WRITE].items[rank];
-
-	return add_paths(c, c->layer->paths[1], s->grant, rank, NULL);
-}
-
-/* Host patterns */
-
-static unsigned layer_methods_of(const struct source *s)
-{
-	unsigned methods = 0;
-
-	for (size_t i = 0; s->methods && i < s->methods->n; i++)
-		methods |= host_method(s->methods->items[i].all[0]);
-	return methods;
-}
-
-static int layer_add_host(struct compiler *c, uint32_t rank)
-{
-	const struct source *s = &c->layer->sources[OPERATION_NET_CONNECT].items[rank];
-	struct host_pattern *patterns = arena_calloc(c->arena, s->grant->n, sizeof(*patterns));
-
-	if (!patterns)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->grant->n; i++) {
-		int r = host_pattern_parse(
-			&patterns[i], c->arena, s->grant->all[i], &s->where, c->error);
-
-		if (r < 0)
-			return r;
-		patterns[i].methods = layer_methods_of(s);
-		patterns[i].wide = s->verdict != VERDICT_ALLOW;
-	}
-	return hostset_add(s->verdict == VERDICT_ALLOW ? c->layer->hosts : c->layer->forbidden,
-		patterns, s->grant->n, rank);
-}
-
-/* All together */
-
-/* Service rules are few and matched one by one (service.h). */
-static int add_nothing(struct compiler *c, uint32_t rank)
-{
-	(void)c;
-	(void)rank;
-	return 0;
-}
-
-static int (*const adders[OPERATION_COUNT])(struct compiler *c, uint32_t rank) = {
-	[OPERATION_FS_READ] = add_read,
-	[OPERATION_FS_WRITE] = add_write,
-	[OPERATION_NET_CONNECT] = layer_add_host,
-	[OPERATION_EXEC] = compiler_add_command,
-	[OPERATION_ENV] = compiler_add_env,
-	[OPERATION_SERVICE] = add_nothing,
-};
+/* Sets */
 
 static int copy_verdicts(struct compiler *c, struct sources *s)
 {
@@ -258,13 +163,12 @@ static int layer_add_sources(struct compiler *c)
 		int r = copy_verdicts(c, &c->layer->sources[op]);
 
 		for (size_t i = 0; r == 0 && i < c->layer->sources[op].n; i++)
-			r = adders[op](c, (uint32_t)i);
+			r = operation_rows[op].compile(c, (enum operation)op, (uint32_t)i);
 		if (r < 0)
 			return r;
 	}
 	for (size_t i = 0; i < c->from->dangerously_allow.n; i++) {
-		int r = add_paths(
-			c, c->layer->dangerous, &c->from->dangerously_allow.items[i], 0, NULL);
+		int r = compiler_add_dangerous(c, &c->from->dangerously_allow.items[i]);
 
 		if (r < 0)
 			return r;

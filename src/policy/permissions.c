@@ -16,6 +16,12 @@ static const char *const limit_names[LIMIT_COUNT] = {
 	[LIMIT_FUEL] = "fuel",
 };
 
+const char *const mode_names[MODE_COUNT] = {
+	[MODE_ENFORCE] = "enforce",
+	[MODE_AUDIT] = "audit",
+	[MODE_MONITOR] = "monitor",
+};
+
 const char *limit_name(enum limit l)
 {
 	return limit_names[l];
@@ -195,33 +201,6 @@ int permissions_add_service(struct permissions *p, const struct service *from)
 	return ARENA_PUSH(p->arena, p->services, p->n_services, p->cap_services, s);
 }
 
-static int copy_lists(struct permissions *to, const struct permissions *from)
-{
-	const struct {
-		struct grant_list *to;
-		const struct grant_list *from;
-	} lists[] = {
-		{ &to->fs_read, &from->fs_read },
-		{ &to->fs_write, &from->fs_write },
-		{ &to->fs_deny, &from->fs_deny },
-		{ &to->network_allow, &from->network_allow },
-		{ &to->network_deny, &from->network_deny },
-		{ &to->listen, &from->listen },
-		{ &to->network.methods, &from->network.methods },
-		{ &to->exec, &from->exec },
-		{ &to->env, &from->env },
-		{ &to->dangerously_allow, &from->dangerously_allow },
-	};
-
-	for (size_t i = 0; i < ROWS(lists); i++) {
-		int r = permissions_add_list(to, lists[i].to, lists[i].from);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 static int copy_objects(struct permissions *to, const struct permissions *from)
 {
 	int r = 0;
@@ -248,8 +227,11 @@ static int copy_into(struct permissions *to, const struct permissions *from)
 	to->mode = from->mode;
 	if (permissions_copy_text(to, from->origin, &to->origin) < 0)
 		return -ENOMEM;
-	if (copy_lists(to, from) < 0)
-		return -ENOMEM;
+	for (int l = 0; l < LIST_COUNT; l++) {
+		if (permissions_add_list(to, permissions_list(to, l), permissions_list(from, l)) <
+			0)
+			return -ENOMEM;
+	}
 	return copy_objects(to, from);
 }
 

@@ -27,7 +27,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "policy/verdict.h"
+#include "policy/operation.h"
 
 /*
  * One entry of a list. Nearly always a single pattern; more than one means that a request must
@@ -59,6 +59,7 @@ struct rule {
 
 /* How a layer's verdicts bind: monitor never blocks, audit blocks only what a rule denies. */
 enum mode { MODE_ENFORCE, MODE_AUDIT, MODE_MONITOR };
+enum { MODE_COUNT = 3 };
 
 enum service_access {
 	SERVICE_NONE = 0,
@@ -66,6 +67,7 @@ enum service_access {
 	SERVICE_WRITE = 1 << 1,
 	SERVICE_SEND = 1 << 2,
 	SERVICE_OPEN = 1 << 3,
+	SERVICE_ALL = (1 << 4) - 1,
 };
 
 /*
@@ -153,6 +155,13 @@ struct permissions {
 	size_t n_all_of, cap_all_of;
 };
 
+/* One of p's lists; NULL for LIST_NONE. Constant if p is. */
+static inline struct grant_list *permissions_list(
+	const struct permissions *p, enum permission_list which)
+{
+	return which == LIST_NONE ? NULL : (void *)((char *)p + list_rows[which].offset);
+}
+
 /* Deny all, no limits, in an arena of its own; NULL when out of memory. */
 struct permissions *permissions_new(void);
 void permissions_free(struct permissions *p);
@@ -199,5 +208,7 @@ int permissions_layers(const struct permissions *p, const struct permissions **r
 /* True if nothing is granted: every request is denied in some layer. Limits do not count. */
 bool permissions_is_empty(const struct permissions *p);
 
+/* "enforce", "audit", "monitor". */
+extern const char *const mode_names[MODE_COUNT];
 /* "timeout", "memory", … as written in `limits`. */
 const char *limit_name(enum limit l);

@@ -18,6 +18,7 @@
 #include "base/buffer.h"
 #include "policy/match/command.h"
 #include "policy/algebra/meet.h"
+#include "policy/service-table.h"
 
 /* EFFORT_MAX: what comparing globs may cost (relation.h), a good part of a second. */
 enum {
@@ -86,12 +87,13 @@ static int meet_lists(struct permissions *p, struct grant_list *to, enum operati
 	return 0;
 }
 
-static int join_lists(struct permissions *p, struct grant_list *to, enum operation op,
-	const struct grant_list *from, size_t *effort)
+static int join_lists(struct permissions *p, enum permission_list which,
+	const struct permissions *from, size_t *effort)
 {
-	int r = permissions_add_list(p, to, from);
+	struct grant_list *to = permissions_list(p, which);
+	int r = permissions_add_list(p, to, permissions_list(from, which));
 
-	return r == 0 ? prune(op, to, effort) : r;
+	return r == 0 ? prune(list_rows[which].op, to, effort) : r;
 }
 
 /* Entries that stand in both lists by their text. */
@@ -286,23 +288,31 @@ static int meet_scopes(
 	return r;
 }
 
-static uint64_t algebra_least_range(uint64_t a, uint64_t b)
+/* Of each bound the lesser; 0 is no bound. */
+static void meet_bounds(struct service *s, const struct service *a, const struct service *b)
 {
-	return a == 0 ? b : b == 0 || a < b ? a : b;
+	const struct service_row *row = service_row_find(a->name, strlen(a->name));
+
+	for (size_t i = 0; row && row->scopes[i].key; i++) {
+		const struct service_scope_row *scope = &row->scopes[i];
+		uint64_t x, y;
+
+		if (scope->spell)
+			continue;
+		x = *service_bound(a, scope);
+		y = *service_bound(b, scope);
+		*service_bound(s, scope) = x == 0 ? y : y == 0 || x < y ? x : y;
+	}
 }
 
 static int meet_service(struct permissions *p, const struct service *a, const struct service *b)
 {
-	struct service s = {
-		.name = a->name,
-		.access = a->access & b->access,
-		.range_seconds = algebra_least_range(a->range_seconds, b->range_seconds),
-		.where = a->where,
-	};
+	struct service s = { .name = a->name, .access = a->access & b->access, .where = a->where };
 	int r;
 
 	if (strcmp(a->name, b->name) != 0 || s.access == SERVICE_NONE)
 		return 0;
+	meet_bounds(&s, a, b);
 	r = meet_scopes(p, &s, a, b);
 	return r < 0 ? r : permissions_add_service(p, &s);
 }
@@ -402,28 +412,14 @@ static int join_objects(struct permissions *p, const struct permissions *from)
 
 static int join_layer(struct permissions *p, const struct permissions *from, size_t *effort)
 {
-	const struct {
-		struct grant_list *to;
-		enum operation op;
-		const struct grant_list *from;
-	} lists[] = {
-		{ &p->fs_read, OPERATION_FS_READ, &from->fs_read },
-		{ &p->fs_write, OPERATION_FS_WRITE, &from->fs_write },
-		{ &p->fs_deny, OPERATION_FS_READ, &from->fs_deny },
-		{ &p->network_allow, OPERATION_NET_CONNECT, &from->network_allow },
-		{ &p->network_deny, OPERATION_NET_CONNECT, &from->network_deny },
-		{ &p->listen, OPERATION_SERVICE, &from->listen },
-		{ &p->env, OPERATION_ENV, &from->env },
-		{ &p->dangerously_allow, OPERATION_FS_READ, &from->dangerously_allow },
-	};
+	int r = permissions_add_list(p, &p->listen, &from->listen);
 
-	for (size_t i = 0; i < ROWS(lists); i++) {
-		int r = join_lists(p, lists[i].to, lists[i].op, lists[i].from, effort);
-
-		if (r < 0)
-			return r;
+	/* Programs need care: see merge_exec(). */
+	for (int l = 0; r == 0 && l < LIST_COUNT; l++) {
+		if (!list_rows[l].words && l != LIST_EXEC)
+			r = join_lists(p, l, from, effort);
 	}
-	return join_objects(p, from);
+	return r == 0 ? join_objects(p, from) : r;
 }
 
 static int merge_layers(struct permissions *p, const struct permissions *a,
@@ -513,63 +509,51 @@ static int meet_methods(
 	return meet_texts(p, &p->network.methods, x, y);
 }
 
-/* What one may write, both may read if the other may read it. */
-static int meet_files(struct permissions *p, const struct permissions *a,
-	const struct permissions *b, size_t *effort)
+/* The meet of one list of a with one of b. */
+static int meet_into(struct permissions *p, enum permission_list to, const struct permissions *a,
+	enum permission_list of_a, const struct permissions *b, enum permission_list of_b,
+	size_t *effort)
 {
-	const enum operation op = OPERATION_FS_READ;
-	const struct {
-		struct grant_list *to;
-		const struct grant_list *a, *b;
-	} meets[] = {
-		{ &p->fs_write, &a->fs_write, &b->fs_write },
-		{ &p->fs_read, &a->fs_read, &b->fs_read },
-		{ &p->fs_read, &a->fs_read, &b->fs_write },
-		{ &p->fs_read, &a->fs_write, &b->fs_read },
-		{ &p->dangerously_allow, &a->dangerously_allow, &b->dangerously_allow },
-	};
-	int r = 0;
+	enum operation op = list_rows[to].op;
+	struct grant_list *list = permissions_list(p, to);
+	int r = meet_lists(
+		p, list, op, permissions_list(a, of_a), permissions_list(b, of_b), effort);
 
-	for (size_t i = 0; r == 0 && i < ROWS(meets); i++) {
-		r = meet_lists(p, meets[i].to, op, meets[i].a, meets[i].b, effort);
-		if (r == 0)
-			r = prune(op, meets[i].to, effort);
-	}
-	if (r == 0)
-		r = join_lists(p, &p->fs_deny, op, &a->fs_deny, effort);
-	return r == 0 ? join_lists(p, &p->fs_deny, op, &b->fs_deny, effort) : r;
+	return r == 0 ? prune(op, list, effort) : r;
 }
 
-static int meet_network(struct permissions *p, const struct permissions *a,
-	const struct permissions *b, size_t *effort)
-{
-	const enum operation op = OPERATION_NET_CONNECT;
-	int r = meet_lists(p, &p->network_allow, op, &a->network_allow, &b->network_allow, effort);
-
-	if (r == 0)
-		r = prune(op, &p->network_allow, effort);
-	if (r == 0)
-		r = join_lists(p, &p->network_deny, op, &a->network_deny, effort);
-	if (r == 0)
-		r = join_lists(p, &p->network_deny, op, &b->network_deny, effort);
-	if (r == 0)
-		r = meet_texts(p, &p->listen, &a->listen, &b->listen);
-	return r == 0 ? meet_methods(p, a, b) : r;
-}
-
+/* Denials join, grants meet. What one may write, both may read if the other may read it. */
 static int meet_layers(struct permissions *p, const struct permissions *a,
 	const struct permissions *b, size_t *effort)
 {
-	int r = meet_files(p, a, b, effort);
+	static const struct {
+		enum permission_list to, a, b;
+	} meets[] = {
+		{ LIST_FS_WRITE, LIST_FS_WRITE, LIST_FS_WRITE },
+		{ LIST_FS_READ, LIST_FS_READ, LIST_FS_READ },
+		{ LIST_FS_READ, LIST_FS_READ, LIST_FS_WRITE },
+		{ LIST_FS_READ, LIST_FS_WRITE, LIST_FS_READ },
+		{ LIST_DANGEROUSLY_ALLOW, LIST_DANGEROUSLY_ALLOW, LIST_DANGEROUSLY_ALLOW },
+		{ LIST_NETWORK_ALLOW, LIST_NETWORK_ALLOW, LIST_NETWORK_ALLOW },
+		{ LIST_ENV, LIST_ENV, LIST_ENV },
+	};
+	int r = 0;
 
+	for (size_t i = 0; r == 0 && i < ROWS(meets); i++)
+		r = meet_into(p, meets[i].to, a, meets[i].a, b, meets[i].b, effort);
+	for (int l = 0; r == 0 && l < LIST_COUNT; l++) {
+		if (list_rows[l].verdict != VERDICT_DENY || !list_rows[l].decides)
+			continue;
+		r = join_lists(p, l, a, effort);
+		if (r == 0)
+			r = join_lists(p, l, b, effort);
+	}
 	if (r == 0)
-		r = meet_network(p, a, b, effort);
+		r = meet_texts(p, &p->listen, &a->listen, &b->listen);
+	if (r == 0)
+		r = meet_methods(p, a, b);
 	if (r == 0)
 		r = meet_exec(p, a, b, effort);
-	if (r == 0)
-		r = meet_lists(p, &p->env, OPERATION_ENV, &a->env, &b->env, effort);
-	if (r == 0)
-		r = prune(OPERATION_ENV, &p->env, effort);
 	if (r == 0)
 		r = meet_services(p, a, b);
 	pick_limits(p, a, b, true);

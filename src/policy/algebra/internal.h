@@ -27,11 +27,6 @@ struct subset_compare {
 			   value */
 };
 
-int subset_paths(struct subset_compare *c);
-int subset_hosts(struct subset_compare *c);
-int subset_commands(struct subset_compare *c);
-int subset_env(struct subset_compare *c);
-int subset_services(struct subset_compare *c);
 int subset_limits(struct subset_compare *c);
 
 /* Fills the result; both return 1. */

@@ -31,10 +31,8 @@ struct parts {
 	size_t *effort; /* relation.h; NULL: unbounded */
 };
 
-typedef int relate_fn(const char *a, const char *b, size_t *effort);
-
 /* Adds one pattern, unless a narrower one is there, and drops the wider ones. */
-static int meet_parts_add(struct parts *parts, const char *text, relate_fn *relate)
+static int meet_parts_add(struct parts *parts, const char *text, operation_relate *relate)
 {
 	int relations[PARTS_MAX];
 	size_t kept = 0;
@@ -60,7 +58,7 @@ static int meet_parts_add(struct parts *parts, const char *text, relate_fn *rela
 	return 0;
 }
 
-static int meet_parts_fill(struct parts *parts, const struct grant *g, relate_fn *relate)
+static int meet_parts_fill(struct parts *parts, const struct grant *g, operation_relate *relate)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		int r = meet_parts_add(parts, g->all[i], relate);
@@ -129,7 +127,7 @@ static void spend_alternatives(size_t *effort, const struct glob *g)
 		*effort -= cost < *effort ? cost : *effort;
 }
 
-static int relate_paths(const char *a, const char *b, size_t *effort)
+int meet_relate_paths(const char *a, const char *b, size_t *effort)
 {
 	auto_arena scratch = { 0 };
 	int va = -1, vb = -1, r;
@@ -153,7 +151,7 @@ static int relate_paths(const char *a, const char *b, size_t *effort)
 	return meet_is_everything(&y) ? RELATION_INSIDE : RELATION_UNKNOWN;
 }
 
-static int meet_with(relate_fn *relate, struct permissions *p, struct grant_list *to,
+static int meet_with(operation_relate *relate, struct permissions *p, struct grant_list *to,
 	const struct grant *a, const struct grant *b, size_t *effort)
 {
 	struct parts parts = { .effort = effort };
@@ -162,6 +160,12 @@ static int meet_with(relate_fn *relate, struct permissions *p, struct grant_list
 	if (r == 0)
 		r = meet_parts_fill(&parts, b, relate);
 	return r < 0 ? r : parts_emit(&parts, p, to, &a->where);
+}
+
+int meet_files(struct permissions *p, struct grant_list *to, const struct grant *a,
+	const struct grant *b, size_t *effort)
+{
+	return meet_with(meet_relate_paths, p, to, a, b, effort);
 }
 
 /* Variables of the environment */
@@ -174,7 +178,7 @@ static int meet_parse_name(const char *text, struct arena *a, struct glob *ret)
 	return path ? glob_parse(ret, a, path, NULL, NULL) : -ENOMEM;
 }
 
-static int relate_env(const char *a, const char *b, size_t *effort)
+int meet_relate_env(const char *a, const char *b, size_t *effort)
 {
 	auto_arena scratch = { 0 };
 	bool a_set = strchr(a, '='), b_set = strchr(b, '=');
@@ -199,6 +203,12 @@ static int relate_env(const char *a, const char *b, size_t *effort)
 		return r;
 	/* An assignment is one of the values that its bare name stands for. */
 	return a_set ? RELATION_INSIDE : b_set ? RELATION_OUTSIDE : r;
+}
+
+int meet_env(struct permissions *p, struct grant_list *to, const struct grant *a,
+	const struct grant *b, size_t *effort)
+{
+	return meet_with(meet_relate_env, p, to, a, b, effort);
 }
 
 /* Words */
@@ -240,7 +250,7 @@ static int commands_add(struct commands *c, const char *text)
 		c->empty = true;
 	c->args = met;
 	if (!p.is_name)
-		return meet_parts_add(&c->paths, p.program, relate_paths);
+		return meet_parts_add(&c->paths, p.program, meet_relate_paths);
 	if (c->name && strcmp(c->name, p.program) != 0)
 		c->empty = true;
 	c->name = p.program;
@@ -285,7 +295,7 @@ static int commands_emit(struct commands *c, struct permissions *p, struct grant
 	return parts_emit(&out, p, to, where);
 }
 
-static int meet_commands(struct permissions *p, struct grant_list *to, const struct grant *a,
+int meet_commands(struct permissions *p, struct grant_list *to, const struct grant *a,
 	const struct grant *b, size_t *effort)
 {
 	struct commands c = { .args = { .more = true }, .paths.effort = effort };
@@ -358,12 +368,13 @@ static int hosts_emit(struct permissions *p, struct grant_list *to, struct host_
 	return parts_emit(&out, p, to, where);
 }
 
-static int algebra_meet_hosts(
-	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b)
+int meet_hosts(struct permissions *p, struct grant_list *to, const struct grant *a,
+	const struct grant *b, size_t *effort)
 {
 	struct hosts h = { 0 };
 	int r = hosts_start(&h, a->all[0]);
 
+	(void)effort; /* nothing is searched */
 	for (size_t i = 1; r == 0 && i < a->n; i++)
 		r = hosts_narrow(&h, a->all[i]);
 	for (size_t i = 0; r == 0 && i < b->n; i++)
@@ -380,75 +391,59 @@ int meet_words(
 	return meet_with(relate_words, p, to, a, b, NULL);
 }
 
-static int meet_any(struct permissions *p, struct grant_list *to, enum operation op,
-	const struct grant *a, const struct grant *b, size_t *effort)
-{
-	switch (op) {
-	case OPERATION_FS_READ:
-	case OPERATION_FS_WRITE:
-		return meet_with(relate_paths, p, to, a, b, effort);
-	case OPERATION_NET_CONNECT:
-		return algebra_meet_hosts(p, to, a, b);
-	case OPERATION_EXEC:
-		return meet_commands(p, to, a, b, effort);
-	case OPERATION_ENV:
-		return meet_with(relate_env, p, to, a, b, effort);
-	case OPERATION_SERVICE:
-		break;
-	}
-	return -EINVAL;
-}
-
-int meet_grants(struct permissions *p, struct grant_list *to, enum operation op,
-	const struct grant *a, const struct grant *b)
-{
-	return meet_any(p, to, op, a, b, NULL);
-}
-
-int meet_grants_within_effort(struct permissions *p, struct grant_list *to, enum operation op,
-	const struct grant *a, const struct grant *b, size_t *effort)
-{
-	int r = meet_any(p, to, op, a, b, effort);
-
-	/* Patterns that were not compared would stay side by side, pair after pair. */
-	return r == 0 && *effort == 0 ? -E2BIG : r;
-}
-
-static int meet_host_contains(const char *a, const char *b)
+int meet_relate_hosts(const char *a, const char *b, size_t *effort)
 {
 	auto_arena scratch = { 0 };
 	struct host_pattern x, y;
 	int r = host_pattern_parse(&x, &scratch, a, NULL, NULL);
 
+	(void)effort; /* nothing is searched */
 	if (r == 0)
 		r = host_pattern_parse(&y, &scratch, b, NULL, NULL);
-	return r < 0 ? r : host_pattern_contains(&x, &y);
+	if (r < 0)
+		return r;
+	return host_pattern_contains(&x, &y) ? RELATION_OUTSIDE : RELATION_UNKNOWN;
 }
 
-/* One pattern of b lies within a's: then all that b covers does. */
-static int algebra_meet_contains(enum operation op, const char *a, const char *b, size_t *effort)
+int meet_relate_texts(const char *a, const char *b, size_t *effort)
 {
-	int r;
+	(void)effort;
+	return strcmp(a, b) == 0 ? RELATION_EQUAL : RELATION_UNKNOWN;
+}
 
-	if (strcmp(a, b) == 0)
-		return 1;
-	if (op == OPERATION_NET_CONNECT)
-		return meet_host_contains(a, b);
-	if (op == OPERATION_EXEC)
-		return 0;
-	r = op == OPERATION_ENV ? relate_env(a, b, effort) : relate_paths(a, b, effort);
-	return r < 0 ? r : r == RELATION_EQUAL || r == RELATION_OUTSIDE;
+int meet_grants(struct permissions *p, struct grant_list *to, enum operation op,
+	const struct grant *a, const struct grant *b)
+{
+	operation_meet *meet = operation_rows[op].meet;
+
+	return meet ? meet(p, to, a, b, NULL) : -EINVAL;
+}
+
+int meet_grants_within_effort(struct permissions *p, struct grant_list *to, enum operation op,
+	const struct grant *a, const struct grant *b, size_t *effort)
+{
+	operation_meet *meet = operation_rows[op].meet;
+	int r = meet ? meet(p, to, a, b, effort) : -EINVAL;
+
+	/* Patterns that were not compared would stay side by side, pair after pair. */
+	return r == 0 && *effort == 0 ? -E2BIG : r;
 }
 
 int meet_contains(enum operation op, const struct grant *a, const struct grant *b, size_t *effort)
 {
-	if (a->n != 1 || op == OPERATION_SERVICE)
-		return 0;
-	for (size_t i = 0; i < b->n; i++) {
-		int r = algebra_meet_contains(op, a->all[0], b->all[i], effort);
+	operation_relate *relate = operation_rows[op].relate;
 
+	if (a->n != 1 || !relate)
+		return 0;
+	/* One pattern of b lies within a's: then all that b covers does. */
+	for (size_t i = 0; i < b->n; i++) {
+		int r = strcmp(a->all[0], b->all[i]) == 0 ? RELATION_EQUAL
+							  : relate(a->all[0], b->all[i], effort);
+
+		if (r == RELATION_EQUAL || r == RELATION_OUTSIDE)
+			return 1;
 		/* What is no pattern at all is for the compiler to complain about. */
-		if (r > 0 || r == -ENOMEM)
+		if (r == -ENOMEM)
 			return r;
 	}
 	return 0;

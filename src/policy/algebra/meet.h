@@ -19,3 +19,9 @@ int meet_contains(enum operation op, const struct grant *a, const struct grant *
 /* For words of a service's scope, where `*` and `?` are the only signs. */
 int meet_words(
 	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b);
+
+/* The rows of operation_rows. */
+operation_meet meet_files, meet_hosts, meet_commands, meet_env;
+operation_relate meet_relate_paths, meet_relate_hosts, meet_relate_env;
+/* Equal or unknown. */
+operation_relate meet_relate_texts;

@@ -407,11 +407,12 @@ static int compare_all_mixed(struct subset_compare *c, struct classes *classes)
 	return 0;
 }
 
-int subset_commands(struct subset_compare *c)
+int subset_commands(struct subset_compare *c, enum operation op)
 {
 	struct classes classes = { .fresh = c->fresh };
 	int r = subset_commands_make_classes(&classes, c);
 
+	(void)op;
 	for (size_t i = 0; r == 0 && i < classes.n; i++)
 		r = subset_commands_compare_files(c, &classes.items[i]);
 	if (r == 0)

@@ -80,10 +80,11 @@ static int try_assignments(struct subset_compare *c, const struct layer *l)
 	return r;
 }
 
-int subset_env(struct subset_compare *c)
+int subset_env(struct subset_compare *c, enum operation op)
 {
 	int r = subset_env_compare_names(c);
 
+	(void)op;
 	for (size_t i = 0; r == 0 && i < c->a.n; i++)
 		r = try_assignments(c, policy_layer(c->a.policy, i));
 	for (size_t i = 0; r == 0 && i < c->b.n; i++)

@@ -237,11 +237,12 @@ static int try_sockets(struct subset_compare *c, struct candidates *all)
 	return r;
 }
 
-int subset_hosts(struct subset_compare *c)
+int subset_hosts(struct subset_compare *c, enum operation op)
 {
 	struct candidates all = { .fresh = c->fresh };
 	int r = add_fixed(&all);
 
+	(void)op;
 	if (r == 0)
 		r = subset_hosts_add_side(&all, &c->a);
 	if (r == 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "policy/algebra/internal.h"
+#include "policy/service-table.h"
 
 typedef uint64_t amount_fn(const struct permissions *p, int which);
 
@@ -171,48 +172,50 @@ static int compare_network(struct subset_compare *c)
 	return r == 0 ? compare_methods(c) : r;
 }
 
-/* The least range of a service in B's layer; 0: none. */
-static uint64_t subset_limits_least_range(const struct permissions *p, const char *name)
+/* The least bound of a service in B's layer; 0: none. */
+static uint64_t least_bound(
+	const struct permissions *p, const char *name, const struct service_scope_row *scope)
 {
-	uint64_t range = 0;
+	uint64_t least = 0;
 
 	for (size_t i = 0; i < p->n_services; i++) {
-		const struct service *s = &p->services[i];
+		uint64_t bound = *service_bound(&p->services[i], scope);
 
-		if (strcmp(s->name, name) == 0 && s->range_seconds &&
-			(!range || s->range_seconds < range))
-			range = s->range_seconds;
+		if (strcmp(p->services[i].name, name) == 0 && bound && (!least || bound < least))
+			least = bound;
 	}
-	return range;
+	return least;
 }
 
-/* All that a layer grants of a service lies within the range. */
-static bool within_range(const struct permissions *p, const char *name, uint64_t range)
+/* All that a layer grants of a service lies within the bound. */
+static bool within_bound(const struct permissions *p, const char *name,
+	const struct service_scope_row *scope, uint64_t bound)
 {
 	for (size_t i = 0; i < p->n_services; i++) {
 		const struct service *s = &p->services[i];
+		uint64_t own = *service_bound(s, scope);
 
 		if (strcmp(s->name, name) == 0 && s->access != SERVICE_NONE &&
-			(!s->range_seconds || s->range_seconds > range))
+			(!own || own > bound))
 			return false;
 	}
 	return true;
 }
 
 /* Which of several entries a request would use is not looked into: in doubt it is too complex. */
-static int compare_ranges(struct subset_compare *c)
+static int compare_bounds(struct subset_compare *c, const struct service_row *row)
 {
-	for (size_t l = 0; l < c->b.n; l++) {
-		const struct permissions *b = c->b.layers[l];
+	for (size_t i = 0; row->scopes[i].key; i++) {
+		const struct service_scope_row *scope = &row->scopes[i];
 
-		for (size_t i = 0; i < b->n_services; i++) {
-			const char *name = b->services[i].name;
-			uint64_t range = subset_limits_least_range(b, name);
+		for (size_t l = 0; !scope->spell && l < c->b.n; l++) {
+			uint64_t bound = least_bound(c->b.layers[l], row->name, scope);
 			size_t k = 0;
 
-			while (range && k < c->a.n && !within_range(c->a.layers[k], name, range))
+			while (bound && k < c->a.n &&
+				!within_bound(c->a.layers[k], row->name, scope, bound))
 				k++;
-			if (range && k == c->a.n)
+			if (bound && k == c->a.n)
 				return subset_too_complex(c, "ranges of services");
 		}
 	}
@@ -228,5 +231,7 @@ int subset_limits(struct subset_compare *c)
 			c, "limits", limit_name((enum limit)l), subset_limits_limit_of, l);
 	if (r == 0)
 		r = compare_network(c);
-	return r == 0 ? compare_ranges(c) : r;
+	for (size_t i = 0; r == 0 && i < SERVICE_COUNT; i++)
+		r = compare_bounds(c, &service_rows[i]);
+	return r;
 }

@@ -165,11 +165,9 @@ static int compare_dangerous(struct subset_compare *c)
 	return r <= 0 ? r : subset_found(c, "dangerously_allow", buffer_text(&witness));
 }
 
-int subset_paths(struct subset_compare *c)
+int subset_files(struct subset_compare *c, enum operation op)
 {
-	int r = subset_paths_compare_files(c, OPERATION_FS_READ);
+	int r = subset_paths_compare_files(c, op);
 
-	if (r == 0)
-		r = subset_paths_compare_files(c, OPERATION_FS_WRITE);
-	return r == 0 ? compare_dangerous(c) : r;
+	return r == 0 && op == OPERATION_FS_WRITE ? compare_dangerous(c) : r;
 }

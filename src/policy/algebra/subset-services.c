@@ -7,14 +7,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "policy/match/service.h"
 #include "policy/algebra/internal.h"
 
 /* Each try goes through all rules. */
 enum { TRIES_TIMES_RULES_MAX = 1 << 21 };
-
-static const char *const accesses[] = { "read", "write", "send", "open" };
 
 struct words {
 	struct arena arena;
@@ -107,11 +104,12 @@ static int subset_services_try_one(struct subset_compare *c, struct words *w, co
 
 static int try_service(struct subset_compare *c, struct words *w, const char *name)
 {
-	for (size_t a = 0; a < ROWS(accesses); a++) {
-		int r = subset_services_try_one(c, w, name, accesses[a], NULL);
+	for (unsigned left = SERVICE_ALL; left; left &= left - 1) {
+		const char *access = service_access_name(left & -left);
+		int r = subset_services_try_one(c, w, name, access, NULL);
 
 		for (size_t v = 0; r == 0 && v < w->n_values; v++)
-			r = subset_services_try_one(c, w, name, accesses[a], w->values[v]);
+			r = subset_services_try_one(c, w, name, access, w->values[v]);
 		if (r)
 			return r;
 	}
@@ -137,11 +135,12 @@ static int subset_services_compare(struct subset_compare *c, struct words *w)
 	return r == 0 && (w->wild || w->several) ? -E2BIG : r;
 }
 
-int subset_services(struct subset_compare *c)
+int subset_services(struct subset_compare *c, enum operation op)
 {
 	struct words w = { 0 };
 	int r = subset_services_compare(c, &w);
 
+	(void)op;
 	if (r == -E2BIG)
 		r = subset_too_complex(c, "services with wildcards or several scopes");
 	arena_deinit(&w.arena);

@@ -156,13 +156,18 @@ static int subset_prepare(struct subset_side *side, const struct permissions *p,
 	return policy_new(&side->policy, &p, 1, &plain, e);
 }
 
+static int compare_operations(struct subset_compare *c)
+{
+	int r = 0;
+
+	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++)
+		r = operation_rows[op].subset(c, (enum operation)op);
+	return r;
+}
+
 static int (*const parts[])(struct subset_compare *c) = {
 	choose_fresh,
-	subset_paths,
-	subset_hosts,
-	subset_commands,
-	subset_env,
-	subset_services,
+	compare_operations,
 	compare_listen,
 	subset_limits,
 };

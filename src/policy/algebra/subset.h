@@ -22,3 +22,6 @@ int subset_compare(struct subset *ret, const struct permissions *a, const struct
 	const struct policy_options *options, struct error *e);
 void subset_deinit(struct subset *s);
 #define auto_subset __attribute__((cleanup(subset_deinit))) struct subset
+
+/* The parts of it, for operation_rows. */
+operation_subset subset_files, subset_hosts, subset_commands, subset_env, subset_services;

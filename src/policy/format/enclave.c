@@ -44,11 +44,9 @@ static int read_root(const struct field *f, void *into)
 	if (r == 0)
 		r = print_root(f, text, &pattern);
 	if (r == 0)
-		r = manifest_part_grant(
-			f, p, &p->fs_read, OPERATION_FS_READ, buffer_text(&pattern));
+		r = manifest_grant(f, p, &p->fs_read, OPERATION_FS_READ, buffer_text(&pattern));
 	if (r == 0)
-		r = manifest_part_grant(
-			f, p, &p->fs_write, OPERATION_FS_WRITE, buffer_text(&pattern));
+		r = manifest_grant(f, p, &p->fs_write, OPERATION_FS_WRITE, buffer_text(&pattern));
 	return r;
 }
 
@@ -71,7 +69,7 @@ static int read_command(const struct field *f, void *into)
 	buffer_adds(&pattern, ":*");
 	if (pattern.failed)
 		return field_result(f, -ENOMEM);
-	return manifest_part_grant(f, p, &p->exec, OPERATION_EXEC, buffer_text(&pattern));
+	return manifest_grant(f, p, &p->exec, OPERATION_EXEC, buffer_text(&pattern));
 }
 
 static int read_host(const struct field *f, void *into)
@@ -82,7 +80,7 @@ static int read_host(const struct field *f, void *into)
 
 	if (r < 0)
 		return r;
-	return manifest_part_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
+	return manifest_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
 }
 
 /* A list whose items the function in the table reads. */
@@ -103,13 +101,13 @@ static const struct field_key enclave_keys[] = {
 	FIELD("allowed_roots", read_items, .how = ITEMS(read_root)),
 	FIELD("allowed_commands", read_items, .how = ITEMS(read_command)),
 	FIELD("allowed_hosts", read_items, .how = ITEMS(read_host)),
-	FIELD("session_id", manifest_part_text, .how = MANIFEST_TEXT(session_id)),
-	FIELD("name", manifest_part_text, .how = MANIFEST_TEXT(name)),
-	FIELD("version", manifest_part_text, .how = MANIFEST_TEXT(version)),
-	FIELD("description", manifest_part_text, .how = MANIFEST_TEXT(description)),
-	FIELD("user_id", manifest_part_keep),
-	FIELD("created_at", manifest_part_keep),
-	FIELD("updated_at", manifest_part_keep),
+	FIELD("session_id", manifest_text, .how = MANIFEST_TEXT(session_id)),
+	FIELD("name", manifest_text, .how = MANIFEST_TEXT(name)),
+	FIELD("version", manifest_text, .how = MANIFEST_TEXT(version)),
+	FIELD("description", manifest_text, .how = MANIFEST_TEXT(description)),
+	FIELD("user_id", manifest_keep),
+	FIELD("created_at", manifest_keep),
+	FIELD("updated_at", manifest_keep),
 };
 static const struct field_table enclave_table = FIELD_TABLE(enclave_keys);
 

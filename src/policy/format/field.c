@@ -293,3 +293,23 @@ int field_word(const struct field *f, const char *const *words, size_t n, size_t
 	}
 	return unknown_word(f, word, words, n);
 }
+
+int field_verdict(const struct field *f, const char *const words[VERDICT_COUNT], enum verdict *ret)
+{
+	size_t word = VERDICT_DENY;
+	int r = field_word(f, words, VERDICT_COUNT, &word);
+
+	if (r == 0)
+		*ret = (enum verdict)word;
+	return r;
+}
+
+int field_mode(const struct field *f, enum mode *ret)
+{
+	size_t word = MODE_ENFORCE;
+	int r = field_word(f, mode_names, MODE_COUNT, &word);
+
+	if (r == 0)
+		*ret = (enum mode)word;
+	return r;
+}

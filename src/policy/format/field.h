@@ -68,6 +68,9 @@ int field_duration(const struct field *f, uint64_t *ret_ms);
 int field_rate(const struct field *f, struct rate *ret);
 /* One of n words; *ret is its index. */
 int field_word(const struct field *f, const char *const *words, size_t n, size_t *ret);
+/* The same for words in the order of enum verdict (verdict_names, or a format's own). */
+int field_verdict(const struct field *f, const char *const words[VERDICT_COUNT], enum verdict *ret);
+int field_mode(const struct field *f, enum mode *ret);
 
 /* Where the value stands. The file's name lives as long as the document. */
 struct location field_location(const struct field *f);

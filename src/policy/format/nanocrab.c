@@ -13,8 +13,8 @@
 #include "base/buffer.h"
 #include "base/suggest.h"
 #include "policy/network/host.h"
+#include "policy/service-table.h"
 #include "policy/format/internal.h"
-#include "policy/format/permissions-read.h"
 
 /* http */
 
@@ -58,7 +58,7 @@ static int read_http_host(const struct field *f, void *into)
 	if (host.transport != TRANSPORT_TCP)
 		return field_fail(f, "`%s` is nothing that HTTP can reach", text);
 	if (format_nanocrab_has_port(&host, text))
-		return manifest_part_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
+		return manifest_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
 	for (size_t i = 0; r == 0 && i < ROWS(http_ports); i++)
 		r = add_http_port(f, p, &host, http_ports[i]);
 	return r;
@@ -104,7 +104,7 @@ static int read_socket_host(const struct field *f, void *into)
 
 	if (r < 0)
 		return r;
-	return manifest_part_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
+	return manifest_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
 }
 
 static int read_socket_hosts(const struct field *f, void *into)
@@ -160,52 +160,45 @@ static const struct field_key filesystem_keys[] = {
 
 /* email, browser: services */
 
-struct service_row {
-	const char *name;
-	unsigned access;
-	const char *scope;
-};
-
-static const struct service_row email = { "email", SERVICE_SEND, "recipients" };
-static const struct service_row browser = { "browser", SERVICE_OPEN, "domains" };
-
-static struct service *format_nanocrab_find_service(const struct field *f, struct permissions *p)
+/* The service that a capability is, by its name in service_rows. */
+static struct service *nanocrab_service(const struct field *f, struct permissions *p)
 {
-	const struct service_row *row = f->how;
-
-	return permissions_service(p, row->name);
+	return permissions_service(p, f->how);
 }
 
 static int grant_service(const struct field *f, void *into)
 {
-	const struct service_row *row = f->how;
 	struct permissions *p = into;
-	struct service *s = format_nanocrab_find_service(f, p);
+	struct service *s = nanocrab_service(f, p);
 
 	if (!s)
 		return field_result(f, -ENOMEM);
-	s->access = row->access;
+	s->access = service_row_find(s->name, strlen(s->name))->access;
 	s->where = field_location(f);
 	s->where.file = p->origin;
 	return 0;
 }
 
-static int format_nanocrab_read_scope(const struct field *f, void *into)
+static int nanocrab_read_scope(const struct field *f, void *into)
 {
-	const struct service_row *row = f->how;
-	struct service *s = format_nanocrab_find_service(f, into);
+	struct service *s = nanocrab_service(f, into);
 
-	return s ? permissions_read_scope(f, into, s, row->scope) : field_result(f, -ENOMEM);
+	if (!s)
+		return field_result(f, -ENOMEM);
+	return permissions_read_scope(
+		f, into, s, &service_row_find(s->name, strlen(s->name))->scopes[0]);
 }
 
+static const char email[] = "email", browser[] = "browser";
+
 static const struct field_key email_keys[] = {
-	FIELD("enabled", grant_service, .how = &email, .required = true),
-	FIELD("allowed_recipients", format_nanocrab_read_scope, .how = &email),
+	FIELD("enabled", grant_service, .how = email, .required = true),
+	FIELD("allowed_recipients", nanocrab_read_scope, .how = email),
 };
 
 static const struct field_key browser_keys[] = {
-	FIELD("enabled", grant_service, .how = &browser, .required = true),
-	FIELD("allowed_domains", format_nanocrab_read_scope, .how = &browser),
+	FIELD("enabled", grant_service, .how = browser, .required = true),
+	FIELD("allowed_domains", nanocrab_read_scope, .how = browser),
 };
 
 /* The table of capabilities */
@@ -286,8 +279,8 @@ static int format_nanocrab_read_limits(const struct field *f, void *into)
 }
 
 static const struct field_key wasm_keys[] = {
-	FIELD("file", manifest_part_text, .how = MANIFEST_TEXT(wasm_file)),
-	FIELD("export", manifest_part_text, .how = MANIFEST_TEXT(wasm_export)),
+	FIELD("file", manifest_text, .how = MANIFEST_TEXT(wasm_file)),
+	FIELD("export", manifest_text, .how = MANIFEST_TEXT(wasm_export)),
 };
 static const struct field_table wasm_table = {
 	.keys = wasm_keys,
@@ -306,10 +299,10 @@ static const struct field_key crab_keys[] = {
 	FIELD("capabilities", read_capabilities),
 	FIELD("limits", format_nanocrab_read_limits),
 	FIELD("wasm", read_wasm),
-	FIELD("name", manifest_part_text, .how = MANIFEST_TEXT(name)),
-	FIELD("version", manifest_part_text, .how = MANIFEST_TEXT(version)),
-	FIELD("description", manifest_part_text, .how = MANIFEST_TEXT(description)),
-	FIELD("author", manifest_part_text_or_keep, .how = MANIFEST_TEXT(author)),
+	FIELD("name", manifest_text, .how = MANIFEST_TEXT(name)),
+	FIELD("version", manifest_text, .how = MANIFEST_TEXT(version)),
+	FIELD("description", manifest_text, .how = MANIFEST_TEXT(description)),
+	FIELD("author", manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
 };
 static const struct field_table crab_table = {
 	.keys = crab_keys,
@@ -324,7 +317,7 @@ static int format_nanocrab_read_other(const struct field *f, void *into)
 
 	if (suggest(f->node->key, guarded, ROWS(guarded)))
 		return field_unknown(f, &crab_table);
-	return manifest_part_keep(f, into);
+	return manifest_keep(f, into);
 }
 
 int manifest_nanocrab_read(struct manifest *m, const struct document *d, struct error *e)

@@ -20,6 +20,8 @@
 #include "codec/node.h"
 #include "codec/yaml.h"
 #include "policy/format/unit.h"
+#include "policy/match/service.h"
+#include "policy/service-table.h"
 
 struct printer {
 	struct arena *arena;
@@ -246,27 +248,15 @@ static void permissions_print_put_network(
 /* One word, or a list of them where no word has this set. */
 static struct node *access_node(struct printer *pr, unsigned access)
 {
-	static const struct {
-		unsigned access;
-		const char *name;
-	} words[] = {
-		{ SERVICE_READ, "read" },
-		{ SERVICE_WRITE, "write" },
-		{ SERVICE_SEND, "send" },
-		{ SERVICE_OPEN, "open" },
-		{ SERVICE_READ | SERVICE_WRITE, "readwrite" },
-	};
+	const char *word = service_access_name(access);
 	struct node *list;
 
-	for (size_t i = 0; i < ROWS(words); i++) {
-		if (words[i].access == access)
-			return node_new_text(pr->arena, words[i].name);
-	}
+	if (word)
+		return node_new_text(pr->arena, word);
 	list = node_new(pr->arena, NODE_LIST);
-	for (size_t i = 0; i < 4; i++) {
-		if (access & words[i].access)
-			permissions_print_append(pr, list, node_new_text(pr->arena, words[i].name));
-	}
+	for (unsigned left = access & SERVICE_ALL; left; left &= left - 1)
+		permissions_print_append(
+			pr, list, node_new_text(pr->arena, service_access_name(left & -left)));
 	return list;
 }
 
@@ -316,6 +306,7 @@ static const void **permissions_print_sort_items(struct printer *pr, const void 
 
 static struct node *service_node(struct printer *pr, const struct service *s)
 {
+	const struct service_row *row = service_row_find(s->name, strlen(s->name));
 	const void **scopes = permissions_print_sort_items(
 		pr, s->scopes, s->n_scopes, sizeof(*s->scopes), compare_scopes);
 	struct node *n = node_new(pr->arena, NODE_MAP);
@@ -326,8 +317,15 @@ static struct node *service_node(struct printer *pr, const struct service *s)
 
 		permissions_print_put(pr, n, scope->key, list_node(pr, &scope->values));
 	}
-	if (s->range_seconds)
-		put_duration(pr, n, "range", s->range_seconds * 1000);
+	for (size_t i = 0; row && row->scopes[i].key; i++) {
+		const struct service_scope_row *scope = &row->scopes[i];
+		auto_buffer text = { 0 };
+
+		if (scope->spell || !*service_bound(s, scope))
+			continue;
+		scope->print(*service_bound(s, scope), &text);
+		permissions_print_put(pr, n, scope->key, amount_node(pr, &text));
+	}
 	return n;
 }
 
@@ -427,7 +425,6 @@ static void put_all_of(struct printer *pr, struct node *top, const struct permis
 
 static struct node *layer_node(struct printer *pr, const struct permissions *p)
 {
-	static const char *const modes[] = { "enforce", "audit", "monitor" };
 	struct node *top = node_new(pr->arena, NODE_MAP);
 
 	put_fs(pr, top, p);
@@ -443,7 +440,7 @@ static struct node *layer_node(struct printer *pr, const struct permissions *p)
 	if (p->fallback != VERDICT_DENY)
 		permissions_print_put_text(pr, top, "default", verdict_name(p->fallback));
 	if (p->mode != MODE_ENFORCE)
-		permissions_print_put_text(pr, top, "mode", modes[p->mode]);
+		permissions_print_put_text(pr, top, "mode", mode_names[p->mode]);
 	put_all_of(pr, top, p);
 	return top;
 }

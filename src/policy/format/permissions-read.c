@@ -11,7 +11,7 @@
  * The grammar is the tables below. Each row names a key, the reader of its value and, for readers
  * that serve many keys, what is particular to this one.
  */
-#include "policy/format/permissions-read.h"
+#include "policy/format/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,81 +20,26 @@
 
 #include "base/array.h"
 #include "policy/network/host.h"
-#include "policy/match/pattern.h"
 #include "policy/format/permissions-text.h"
 
-/* Which list of struct permissions a key fills, and with patterns of which operation. */
-struct list_kind {
-	size_t offset;
-	enum operation op;
-};
-
-#define LIST(member, operation) \
-	(&(const struct list_kind){ offsetof(struct permissions, member), operation })
+/* Which list of struct permissions a key fills. */
+#define LIST(which) (&(const enum permission_list){ which })
 
 /* One list while it is read. */
 struct grants {
 	struct permissions *p;
 	struct grant_list *list;
-	permissions_spelling *spell;
+	operation_spell *spell;
 	enum operation op;
 	/* The patterns of the entry at hand. */
 	const char **patterns;
 	size_t n;
 };
 
-static bool is_name_byte(char c, bool first)
-{
-	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
-	       (!first && c >= '0' && c <= '9');
-}
-
-/* NAME or NAME=value; a name that is only passed on may be a glob. */
-static int permissions_read_check_env(
-	const char *text, const struct location *where, struct error *e)
-{
-	size_t len = strcspn(text, "=");
-	bool glob = false;
-
-	for (size_t i = 0; i < len; i++) {
-		bool wild = text[i] == '*' || text[i] == '?';
-
-		if (!wild && !is_name_byte(text[i], i == 0))
-			return error_set(e, -EINVAL, where,
-				"`%.*s` is no name of a variable: letters, digits and _ are, "
-				"and * and ? stand for any",
-				(int)len, text);
-		glob = glob || wild;
-	}
-	if (len == 0)
-		return error_set(e, -EINVAL, where, "the name of a variable is missing");
-	if (text[len] == '=' && glob)
-		return error_set(e, -EINVAL, where,
-			"`%s` gives one value to many variables; name them one by one", text);
-	if (strchr(text, '\n'))
-		return error_set(e, -EINVAL, where, "the value of `%.*s` holds a line break",
-			(int)len, text);
-	return 0;
-}
-
 int permissions_canonical(enum operation op, const char *text, struct arena *a, const char **ret,
 	const struct location *where, struct error *e)
 {
-	const char *copy;
-	int r;
-
-	if (op == OPERATION_SERVICE)
-		return permissions_read_service_pattern(text, a, ret, where, e);
-	if (op != OPERATION_ENV)
-		return pattern_canonical(op, text, a, ret, where, e);
-	r = permissions_read_check_env(text, where, e);
-	if (r < 0 || !ret)
-		return r;
-	copy = arena_strdup(a, text);
-	if (!copy)
-		return -ENOMEM;
-	*ret = copy;
-	return 0;
+	return operation_rows[op].spell(op, text, a, ret, where, e);
 }
 
 /* One pattern of the entry at hand. */
@@ -149,7 +94,7 @@ static int permissions_read_entry(const struct field *f, void *into)
 }
 
 int permissions_read_entries(const struct field *f, struct permissions *p, struct grant_list *list,
-	permissions_spelling *spell, enum operation op)
+	operation_spell *spell, enum operation op)
 {
 	struct grants g = { .p = p, .list = list, .spell = spell, .op = op };
 
@@ -159,10 +104,10 @@ int permissions_read_entries(const struct field *f, struct permissions *p, struc
 /* The list that the table names. */
 static int permissions_read_list(const struct field *f, void *into)
 {
-	const struct list_kind *kind = f->how;
-	struct grant_list *list = (void *)((char *)into + kind->offset);
+	const enum permission_list *which = f->how;
 
-	return permissions_read_entries(f, into, list, permissions_canonical, kind->op);
+	return permissions_read_entries(f, into, permissions_list(into, *which),
+		permissions_canonical, list_rows[*which].op);
 }
 
 static int read_method(const struct field *f, void *into)
@@ -193,9 +138,9 @@ int permissions_read_methods(const struct field *f, struct permissions *p, struc
 /* fs */
 
 static const struct field_key fs_keys[] = {
-	FIELD("read", permissions_read_list, .how = LIST(fs_read, OPERATION_FS_READ)),
-	FIELD("write", permissions_read_list, .how = LIST(fs_write, OPERATION_FS_WRITE)),
-	FIELD("deny", permissions_read_list, .how = LIST(fs_deny, OPERATION_FS_READ)),
+	FIELD("read", permissions_read_list, .how = LIST(LIST_FS_READ)),
+	FIELD("write", permissions_read_list, .how = LIST(LIST_FS_WRITE)),
+	FIELD("deny", permissions_read_list, .how = LIST(LIST_FS_DENY)),
 };
 static const struct field_table fs_table = FIELD_TABLE(fs_keys);
 
@@ -250,8 +195,8 @@ static int read_network_methods(const struct field *f, void *into)
 #define AT(member) (&(const size_t){ offsetof(struct permissions, member) })
 
 static const struct field_key network_keys[] = {
-	FIELD("allow", permissions_read_list, .how = LIST(network_allow, OPERATION_NET_CONNECT)),
-	FIELD("deny", permissions_read_list, .how = LIST(network_deny, OPERATION_NET_CONNECT)),
+	FIELD("allow", permissions_read_list, .how = LIST(LIST_NETWORK_ALLOW)),
+	FIELD("deny", permissions_read_list, .how = LIST(LIST_NETWORK_DENY)),
 	FIELD("listen", read_listen),
 	FIELD("rate_limit", read_rate_limit),
 	FIELD("max_bytes", read_size, .how = AT(network.max_bytes)),
@@ -287,7 +232,8 @@ static int read_env_member(const struct field *f, struct permissions *p)
 	if (strchr(f->node->key, '='))
 		return field_fail(f, "a name cannot hold `=`");
 	text = arena_printf(p->arena, "%s%s%s", f->node->key, value ? "=" : "", value ? value : "");
-	r = text ? permissions_read_check_env(text, &where, f->error) : -ENOMEM;
+	r = text ? permissions_canonical(OPERATION_ENV, text, NULL, NULL, &where, f->error)
+		 : -ENOMEM;
 	if (r == 0)
 		r = permissions_add(p, &p->env, text, &where);
 	return field_result(f, r);
@@ -361,24 +307,12 @@ static int permissions_read_limits(const struct field *f, void *into)
 
 static int permissions_read_default(const struct field *f, void *into)
 {
-	static const char *const words[] = { "deny", "ask", "allow" };
-	struct permissions *p = into;
-	size_t word = VERDICT_DENY;
-	int r = field_word(f, words, ROWS(words), &word);
-
-	p->fallback = (enum verdict)word;
-	return r;
+	return field_verdict(f, verdict_names, &((struct permissions *)into)->fallback);
 }
 
 static int permissions_read_mode(const struct field *f, void *into)
 {
-	static const char *const words[] = { "enforce", "audit", "monitor" };
-	struct permissions *p = into;
-	size_t word = MODE_ENFORCE;
-	int r = field_word(f, words, ROWS(words), &word);
-
-	p->mode = (enum mode)word;
-	return r;
+	return field_mode(f, &((struct permissions *)into)->mode);
 }
 
 /* The top, and layers of it */
@@ -421,8 +355,7 @@ static const struct field_key top_keys[] = {
 	FIELD("services", permissions_read_services),
 	FIELD("limits", permissions_read_limits),
 	FIELD("guest_paths", permissions_read_guest_paths),
-	FIELD("dangerously_allow", permissions_read_list,
-		.how = LIST(dangerously_allow, OPERATION_FS_READ)),
+	FIELD("dangerously_allow", permissions_read_list, .how = LIST(LIST_DANGEROUSLY_ALLOW)),
 	FIELD("rules", permissions_read_rules),
 	FIELD("default", permissions_read_default),
 	FIELD("mode", permissions_read_mode),

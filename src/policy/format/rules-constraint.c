@@ -7,7 +7,7 @@
  * `deniedHosts: ["*"]` beside allowed hosts is AgenShield's way to write "everything else": it
  * denies what is not allowed, not what is.
  */
-#include "policy/format/rules.h"
+#include "policy/format/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -12,7 +12,7 @@
 
 #include "base/buffer.h"
 #include "policy/network/host.h"
-#include "policy/format/rules.h"
+#include "policy/format/internal.h"
 
 /* A pattern on its way. */
 struct translation {
@@ -27,7 +27,7 @@ static int format_rules_pattern_add(
 {
 	if (!text)
 		return field_result(t->f, -ENOMEM);
-	return manifest_part_grant(t->f, t->p, t->list, op, text);
+	return manifest_grant(t->f, t->p, t->list, op, text);
 }
 
 static bool format_rules_pattern_is_everything(const char *text)

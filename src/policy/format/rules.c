@@ -10,13 +10,12 @@
  * A file like this is a policy that somebody relies on. Keys that are known to say nothing about it
  * (dates, tags) are kept; every other key that we do not know is an error.
  */
-#include "policy/format/rules.h"
+#include "policy/format/internal.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "policy/format/permissions-read.h"
 
 /* A rule while it is read. */
 struct reading {
@@ -31,7 +30,7 @@ struct reading {
 #define BIT(op) (1U << (op))
 
 /* The operations of AgenShield's broker: what they are about. */
-static const struct operation_row {
+static const struct foreign_operation {
 	const char *name;
 	enum manifest_rules_kind kind;
 	unsigned fs;
@@ -51,7 +50,7 @@ static const struct operation_row {
 	{ .name = "events_batch", .none = true },
 };
 
-static void add_operation(struct reading *r, const struct operation_row *row)
+static void add_operation(struct reading *r, const struct foreign_operation *row)
 {
 	if (row->none)
 		return;
@@ -85,7 +84,7 @@ static int format_rules_read_operations(const struct field *f, void *into)
 static int format_rules_read_target(const struct field *f, void *into)
 {
 	static const char *const words[] = { "url", "command", "filesystem" };
-	static const struct operation_row meant[][2] = {
+	static const struct foreign_operation meant[][2] = {
 		{ { .kind = RULES_HOST }, { .kind = RULES_PAGE } },
 		{ { .kind = RULES_COMMAND }, { .kind = RULES_COMMAND } },
 		{ { .kind = RULES_PATH, .fs = BIT(OPERATION_FS_READ) },
@@ -111,14 +110,15 @@ static int set_action(const struct field *f, struct reading *r, enum verdict act
 	return 0;
 }
 
-/* Both spellings of what a rule does; the words are in the order of enum verdict. */
+/* What a rule or a file does, in the order of enum verdict. */
+static const char *const rules_actions[VERDICT_COUNT] = { "deny", "approval", "allow" };
+
 static int format_rules_read_action(const struct field *f, void *into)
 {
-	static const char *const words[] = { "deny", "approval", "allow" };
-	size_t word = 0;
-	int r = field_word(f, words, ROWS(words), &word);
+	enum verdict action;
+	int r = field_verdict(f, rules_actions, &action);
 
-	return r < 0 ? r : set_action(f, into, (enum verdict)word);
+	return r < 0 ? r : set_action(f, into, action);
 }
 
 static int read_type(const struct field *f, void *into)
@@ -345,43 +345,31 @@ static int format_rules_read_rules(const struct field *f, void *into)
 
 static int format_rules_read_default(const struct field *f, void *into)
 {
-	static const char *const words[] = { "deny", "approval", "allow" };
-	struct manifest *m = into;
-	size_t word = VERDICT_DENY;
-	int r = field_word(f, words, ROWS(words), &word);
-
-	m->permissions->fallback = (enum verdict)word;
-	return r;
+	return field_verdict(f, rules_actions, &((struct manifest *)into)->permissions->fallback);
 }
 
 static int format_rules_read_mode(const struct field *f, void *into)
 {
-	static const char *const words[] = { "enforce", "audit", "monitor" };
-	struct manifest *m = into;
-	size_t word = MODE_ENFORCE;
-	int r = field_word(f, words, ROWS(words), &word);
-
-	m->permissions->mode = (enum mode)word;
-	return r;
+	return field_mode(f, &((struct manifest *)into)->permissions->mode);
 }
 
 static const struct field_key top_keys[] = {
-	FIELD("version", manifest_part_text, .how = MANIFEST_TEXT(version)),
-	FIELD("name", manifest_part_text, .how = MANIFEST_TEXT(name)),
-	FIELD("description", manifest_part_text, .how = MANIFEST_TEXT(description)),
-	FIELD("author", manifest_part_text_or_keep, .how = MANIFEST_TEXT(author)),
+	FIELD("version", manifest_text, .how = MANIFEST_TEXT(version)),
+	FIELD("name", manifest_text, .how = MANIFEST_TEXT(name)),
+	FIELD("description", manifest_text, .how = MANIFEST_TEXT(description)),
+	FIELD("author", manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
 	FIELD("defaultAction", format_rules_read_default),
 	FIELD("mode", format_rules_read_mode),
 	FIELD("rules", format_rules_read_rules),
 	FIELD("fsConstraints", manifest_rules_fs_constraints),
 	FIELD("networkConstraints", manifest_rules_network_constraints),
-	FIELD("$schema", manifest_part_keep),
-	FIELD("id", manifest_part_keep),
-	FIELD("preset", manifest_part_keep),
-	FIELD("tags", manifest_part_keep),
-	FIELD("metadata", manifest_part_keep),
-	FIELD("createdAt", manifest_part_keep),
-	FIELD("updatedAt", manifest_part_keep),
+	FIELD("$schema", manifest_keep),
+	FIELD("id", manifest_keep),
+	FIELD("preset", manifest_keep),
+	FIELD("tags", manifest_keep),
+	FIELD("metadata", manifest_keep),
+	FIELD("createdAt", manifest_keep),
+	FIELD("updatedAt", manifest_keep),
 };
 static const struct field_table top_table = FIELD_TABLE(top_keys);
 

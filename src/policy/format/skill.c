@@ -31,15 +31,14 @@ static int read_bins(const struct field *f, void *into)
 {
 	struct manifest *m = into;
 
-	return manifest_part_names(
-		f, m->permissions->arena, &m->requires_bins, &m->n_requires_bins);
+	return manifest_names(f, m->permissions->arena, &m->requires_bins, &m->n_requires_bins);
 }
 
 static int format_skill_read_env(const struct field *f, void *into)
 {
 	struct manifest *m = into;
 
-	return manifest_part_names(f, m->permissions->arena, &m->requires_env, &m->n_requires_env);
+	return manifest_names(f, m->permissions->arena, &m->requires_env, &m->n_requires_env);
 }
 
 static const struct field_key requires_keys[] = {
@@ -82,7 +81,7 @@ static int read_metadata(const struct field *f, void *into)
 		r = read_vendors(f->document, f->node, into);
 	else if ((r = yaml_read(&inner, NULL, 1, text, strlen(text), NULL)) == 0)
 		r = read_vendors(&inner, inner.root, into);
-	return r == -ENOMEM ? field_result(f, r) : manifest_part_keep(f, into);
+	return r == -ENOMEM ? field_result(f, r) : manifest_keep(f, into);
 }
 
 static int format_skill_read_permissions(const struct field *f, void *into)
@@ -95,12 +94,12 @@ static int format_skill_read_permissions(const struct field *f, void *into)
 static field_reader format_skill_read_other;
 
 static const struct field_key skill_keys[] = {
-	FIELD("name", manifest_part_text, .how = MANIFEST_TEXT(name)),
-	FIELD("version", manifest_part_text, .how = MANIFEST_TEXT(version)),
-	FIELD("description", manifest_part_text, .how = MANIFEST_TEXT(description)),
-	FIELD("author", manifest_part_text_or_keep, .how = MANIFEST_TEXT(author)),
-	FIELD("entry", manifest_part_text, .how = MANIFEST_TEXT(entry)),
-	FIELD("runtime", manifest_part_text, .how = MANIFEST_TEXT(runtime)),
+	FIELD("name", manifest_text, .how = MANIFEST_TEXT(name)),
+	FIELD("version", manifest_text, .how = MANIFEST_TEXT(version)),
+	FIELD("description", manifest_text, .how = MANIFEST_TEXT(description)),
+	FIELD("author", manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
+	FIELD("entry", manifest_text, .how = MANIFEST_TEXT(entry)),
+	FIELD("runtime", manifest_text, .how = MANIFEST_TEXT(runtime)),
 	FIELD("requires", read_requires),
 	FIELD("metadata", read_metadata),
 	FIELD("permissions", format_skill_read_permissions),
@@ -125,7 +124,7 @@ static int format_skill_read_other(const struct field *f, void *into)
 	}
 	if (!node_get(f->up->node, "permissions") && suggest(key, permissions, 1))
 		return field_unknown(f, &skill_table);
-	return manifest_part_keep(f, into);
+	return manifest_keep(f, into);
 }
 
 int manifest_skill_read(struct manifest *m, const struct document *d, struct error *e)

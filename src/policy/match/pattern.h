@@ -4,7 +4,7 @@
  * canonically? */
 #include "base/arena.h"
 #include "base/error.h"
-#include "policy/verdict.h"
+#include "policy/operation.h"
 
 /*
  * Checks text and gives its canonical spelling in the arena (`ret` may be NULL): a path pattern

@@ -25,6 +25,15 @@ unsigned service_access_parse(const char *word, size_t len)
 	return 0;
 }
 
+const char *service_access_name(unsigned access)
+{
+	for (size_t i = 0; i < ROWS(accesses); i++) {
+		if (accesses[i].access == access)
+			return accesses[i].word;
+	}
+	return NULL;
+}
+
 int service_request_parse(struct service_request *ret, const char *text)
 {
 	size_t n = strcspn(text, ".:");

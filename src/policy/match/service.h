@@ -14,6 +14,8 @@
 
 /* "read" → SERVICE_READ, "readwrite" → both …; 0 for an unknown word. */
 unsigned service_access_parse(const char *word, size_t len);
+/* The word for just this set, or NULL if it has none. */
+const char *service_access_name(unsigned access);
 
 struct service_request {
 	const char *name;

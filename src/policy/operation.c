@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/operation.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "policy/algebra/meet.h"
+#include "policy/algebra/subset.h"
+#include "policy/compiler.h"
+#include "policy/explain.h"
+#include "policy/match/pattern.h"
+#include "policy/permissions.h"
+#include "policy/service-table.h"
+
+static bool is_name_byte(char c, bool first)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+	       (!first && c >= '0' && c <= '9');
+}
+
+/* NAME or NAME=value; a name that is only passed on may be a glob. */
+static int operation_check_env(const char *text, const struct location *where, struct error *e)
+{
+	size_t len = strcspn(text, "=");
+	bool glob = false;
+
+	for (size_t i = 0; i < len; i++) {
+		bool wild = text[i] == '*' || text[i] == '?';
+
+		if (!wild && !is_name_byte(text[i], i == 0))
+			return error_set(e, -EINVAL, where,
+				"`%.*s` is no name of a variable: letters, digits and _ are, "
+				"and * and ? stand for any",
+				(int)len, text);
+		glob = glob || wild;
+	}
+	if (len == 0)
+		return error_set(e, -EINVAL, where, "the name of a variable is missing");
+	if (text[len] == '=' && glob)
+		return error_set(e, -EINVAL, where,
+			"`%s` gives one value to many variables; name them one by one", text);
+	if (strchr(text, '\n'))
+		return error_set(e, -EINVAL, where, "the value of `%.*s` holds a line break",
+			(int)len, text);
+	return 0;
+}
+
+static int operation_spell_env(enum operation op, const char *text, struct arena *a,
+	const char **ret, const struct location *where, struct error *e)
+{
+	int r = operation_check_env(text, where, e);
+	const char *copy = r == 0 && ret ? arena_strdup(a, text) : NULL;
+
+	(void)op;
+	if (r < 0 || !ret)
+		return r;
+	if (copy)
+		*ret = copy;
+	return copy ? 0 : -ENOMEM;
+}
+
+const struct operation_row operation_rows[OPERATION_COUNT] = {
+	[OPERATION_FS_READ] = {
+		.name = "fs.read",
+		.target = TARGET_PATH,
+		.allow = LIST_FS_READ,
+		.deny = LIST_FS_DENY,
+		.granted_in = "fs.read or fs.write",
+		.expected = "expected a path",
+		.spell = pattern_canonical,
+		.relate = meet_relate_paths,
+		.meet = meet_files,
+		.subset = subset_files,
+		.compile = compiler_add_path,
+		.line = explain_line_file,
+	},
+	[OPERATION_FS_WRITE] = {
+		.name = "fs.write",
+		.target = TARGET_PATH,
+		.allow = LIST_FS_WRITE,
+		.deny = LIST_FS_DENY,
+		.granted_in = "fs.write",
+		.expected = "expected a path",
+		.spell = pattern_canonical,
+		.relate = meet_relate_paths,
+		.meet = meet_files,
+		.subset = subset_files,
+		.compile = compiler_add_path,
+		.line = explain_line_file,
+	},
+	[OPERATION_NET_CONNECT] = {
+		.name = "net.connect",
+		.target = TARGET_HOST,
+		.allow = LIST_NETWORK_ALLOW,
+		.deny = LIST_NETWORK_DENY,
+		.granted_in = "network.allow",
+		.expected = "expected host:port, a URL or unix:/path",
+		.spell = pattern_canonical,
+		.relate = meet_relate_hosts,
+		.meet = meet_hosts,
+		.subset = subset_hosts,
+		.compile = compiler_add_host,
+		.line = explain_line_host,
+	},
+	[OPERATION_EXEC] = {
+		.name = "exec",
+		.target = TARGET_COMMAND,
+		.allow = LIST_EXEC,
+		.deny = LIST_NONE,
+		.granted_in = "exec",
+		.expected = "expected a program or a command line",
+		.spell = pattern_canonical,
+		.relate = meet_relate_texts,
+		.meet = meet_commands,
+		.subset = subset_commands,
+		.compile = compiler_add_command,
+		.line = explain_line_command,
+	},
+	[OPERATION_ENV] = {
+		.name = "env",
+		.target = TARGET_ENV,
+		.allow = LIST_ENV,
+		.deny = LIST_NONE,
+		.granted_in = "env",
+		.expected = "expected NAME or NAME=value",
+		.spell = operation_spell_env,
+		.relate = meet_relate_env,
+		.meet = meet_env,
+		.subset = subset_env,
+		.compile = compiler_add_env,
+		.line = explain_line_env,
+	},
+	[OPERATION_SERVICE] = {
+		.name = "service",
+		.target = TARGET_SERVICE,
+		.allow = LIST_NONE,
+		.deny = LIST_NONE,
+		.granted_in = "services",
+		.expected = "expected NAME.ACCESS or NAME.ACCESS:VALUE, as calendar.read:Work",
+		.spell = service_spell,
+		.subset = subset_services,
+		.compile = compiler_add_service,
+		.line = explain_line_service,
+	},
+};
+
+#define AT(member) .offset = offsetof(struct permissions, member)
+#define BIT(name) (1U << OPERATION_##name)
+
+/* fs.write grants reading as well, and fs.deny denies both. */
+const struct list_row list_rows[LIST_COUNT] = {
+	[LIST_FS_READ] = { "fs.read", AT(fs_read), OPERATION_FS_READ, .verdict = VERDICT_ALLOW,
+		.decides = BIT(FS_READ) },
+	[LIST_FS_WRITE] = { "fs.write", AT(fs_write), OPERATION_FS_WRITE, .verdict = VERDICT_ALLOW,
+		.decides = BIT(FS_READ) | BIT(FS_WRITE) },
+	[LIST_FS_DENY] = { "fs.deny", AT(fs_deny), OPERATION_FS_READ, .verdict = VERDICT_DENY,
+		.decides = BIT(FS_READ) | BIT(FS_WRITE) },
+	[LIST_NETWORK_ALLOW] = { "network.allow", AT(network_allow), OPERATION_NET_CONNECT,
+		.verdict = VERDICT_ALLOW, .decides = BIT(NET_CONNECT) },
+	[LIST_NETWORK_DENY] = { "network.deny", AT(network_deny), OPERATION_NET_CONNECT,
+		.verdict = VERDICT_DENY, .decides = BIT(NET_CONNECT) },
+	[LIST_EXEC] = { "exec", AT(exec), OPERATION_EXEC, .verdict = VERDICT_ALLOW,
+		.decides = BIT(EXEC) },
+	[LIST_ENV] = { "env", AT(env), OPERATION_ENV, .verdict = VERDICT_ALLOW,
+		.decides = BIT(ENV) },
+	[LIST_DANGEROUSLY_ALLOW] = { "dangerously_allow", AT(dangerously_allow),
+		OPERATION_FS_READ },
+	[LIST_LISTEN] = { "network.listen", AT(listen), OPERATION_NET_CONNECT, .words = true },
+	[LIST_METHODS] = { "network.methods", AT(network.methods), OPERATION_NET_CONNECT,
+		.words = true },
+};
+
+const char *operation_name(enum operation op)
+{
+	return operation_rows[op].name;
+}
+
+int operation_parse(const char *word, enum operation *ret)
+{
+	for (int op = 0; op < OPERATION_COUNT; op++) {
+		if (strcmp(word, operation_rows[op].name) == 0) {
+			*ret = (enum operation)op;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
