@@ -30,17 +30,6 @@ static bool is_connection(int fd)
 	return getpeername(fd, (struct sockaddr *)&peer, &len) == 0;
 }
 
-static int check_socket(int fd, bool network, struct error *e)
-{
-	if (network || is_connection(fd))
-		return 0;
-	(void)error_set(e, -EPROTOTYPE, NULL,
-		"a socket cannot be standard input or output of a command that has no network: it "
-		"could be connected anew");
-	error_hint(e, "put a pipe between, as by cat");
-	return -EPROTOTYPE;
-}
-
 int given_check(int fd, bool network, struct error *e)
 {
 	struct stat st;
@@ -54,7 +43,13 @@ int given_check(int fd, bool network, struct error *e)
 			"through it");
 	if (S_ISBLK(st.st_mode))
 		return error_set(e, -EACCES, NULL, "a disk cannot be standard input or output");
-	return S_ISSOCK(st.st_mode) ? check_socket(fd, network, e) : 0;
+	if (!S_ISSOCK(st.st_mode) || network || is_connection(fd))
+		return 0;
+	(void)error_set(e, -EPROTOTYPE, NULL,
+		"a socket cannot be standard input or output of a command that has no network: it "
+		"could be connected anew");
+	error_hint(e, "put a pipe between, as by cat");
+	return -EPROTOTYPE;
 }
 
 /* By its name, or, if it was renamed or linked, by what it is. */
@@ -97,13 +92,6 @@ int given_check_cover(int fd, const struct plan *plan, struct error *e)
 	return -EACCES;
 }
 
-static int reopen(const char *path, int mode)
-{
-	int fd = open(path, mode | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
 int given_inside(int fd)
 {
 	static const struct {
@@ -126,7 +114,10 @@ int given_inside(int fd)
 	if (st.st_uid != geteuid())
 		return -ENODEV;
 	for (size_t i = 0; i < ROWS(devices); i++)
-		if (minor(st.st_rdev) == devices[i].minor)
-			return reopen(devices[i].path, mode);
+		if (minor(st.st_rdev) == devices[i].minor) {
+			int own = open(devices[i].path, mode | O_CLOEXEC);
+
+			return own < 0 ? -errno : own;
+		}
 	return -ENODEV;
 }

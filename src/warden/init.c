@@ -12,9 +12,9 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "jail/confine.h"
 #include "jail/limits/tally.h"
@@ -35,7 +35,7 @@ struct running {
 	int signals; /* signalfd */
 	int proc;    /* /proc, if there are limits to look after; or -1 */
 	struct tally tally;
-	struct timespec began;
+	uint64_t began;       /* clock_ns() */
 	struct report report; /* what it used so far, and what was done to it */
 	bool busy;            /* there is more to reap */
 };
@@ -47,28 +47,11 @@ static uint64_t microseconds(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
 }
 
-static uint64_t since(const struct timespec *began)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)(now.tv_sec - began->tv_sec) * 1000000 +
-	       (uint64_t)((now.tv_nsec - began->tv_nsec) / 1000);
-}
-
-static void init_refuse(const struct running *run, int error, const char *text, const char *hint)
-{
-	const struct refusal refusal = { .error = -error, .text = text, .hint = hint };
-	auto_buffer body = { 0 };
-
-	if (refusal_encode(&refusal, &body) < 0 || body.failed)
-		return;
-	(void)frame_send(run->init->socket, FRAME_REFUSED, run->id, body.data, body.len, NULL, 0);
-}
-
 static void refuse_launch(const struct running *run, int error, enum launch_step step)
 {
 	char text[512];
+	const struct refusal refusal = { .error = -error, .text = text, .hint = "" };
+	auto_buffer body = { 0 };
 
 	if (step == LAUNCH_CWD)
 		(void)snprintf(text, sizeof(text), "the folder %s is not there inside: %s",
@@ -79,16 +62,9 @@ static void refuse_launch(const struct running *run, int error, enum launch_step
 	else
 		(void)snprintf(
 			text, sizeof(text), "the command cannot be set up: %s", strerror(-error));
-	init_refuse(run, error, text, "");
-}
-
-static int allow_stdio(int rules, const int stdio[3])
-{
-	int r = 0;
-
-	for (size_t i = 0; rules >= 0 && r == 0 && i < 3; i++)
-		r = confine_allow(rules, stdio[i]);
-	return r;
+	if (refusal_encode(&refusal, &body) == 0 && !body.failed)
+		(void)frame_send(
+			run->init->socket, FRAME_REFUSED, run->id, body.data, body.len, NULL, 0);
 }
 
 /* The descriptors that came with the START, which stays their owner. */
@@ -126,8 +102,8 @@ static int init_begin(struct running *run)
 		r = take_stdio(&run->frame, l.stdio);
 	for (size_t i = 0; slave >= 0 && i < 3; i++)
 		l.stdio[i] = slave;
-	if (r == 0)
-		r = allow_stdio(l.rules, l.stdio);
+	for (size_t i = 0; l.rules >= 0 && r == 0 && i < 3; i++)
+		r = confine_allow(l.rules, l.stdio[i]);
 	if (r == 0)
 		r = launch(&l, &run->pid, &step);
 	if (r < 0) {
@@ -142,25 +118,20 @@ static int init_begin(struct running *run)
 }
 
 /* What a process used counts with what it waited for itself: each is counted once. */
-static void init_charge(struct report *to, const struct rusage *used)
-{
-	uint64_t peak = (uint64_t)used->ru_maxrss * 1024;
-
-	to->user_us += microseconds(&used->ru_utime);
-	to->system_us += microseconds(&used->ru_stime);
-	if (peak > to->peak_bytes)
-		to->peak_bytes = peak;
-}
-
 static pid_t reap_one(struct running *run, int options)
 {
+	struct report *to = &run->report;
 	struct rusage used;
 	int status;
 	pid_t pid = wait4(-1, &status, options, &used);
 
-	if (pid > 0)
-		init_charge(&run->report, &used);
-	if (pid > 0 && pid == run->pid) {
+	if (pid <= 0)
+		return pid;
+	to->user_us += microseconds(&used.ru_utime);
+	to->system_us += microseconds(&used.ru_stime);
+	if ((uint64_t)used.ru_maxrss * 1024 > to->peak_bytes)
+		to->peak_bytes = (uint64_t)used.ru_maxrss * 1024;
+	if (pid == run->pid) {
 		run->status = status;
 		run->ended = true;
 	}
@@ -185,48 +156,11 @@ static void kill_all(struct running *run, uint32_t flag)
 	(void)kill(-1, SIGKILL);
 }
 
-static void check_limits(struct running *run)
-{
-	const struct tally_limits limits = { run->start.memory, run->start.pids };
-	int over = tally_check(run->proc, &limits, &run->tally);
-
-	if (over < 0 || over & TALLY_MEMORY)
-		kill_all(run, REPORT_OUT_OF_MEMORY);
-	else if (over & TALLY_PIDS)
-		kill_all(run, REPORT_TOO_MANY_PIDS);
-}
-
-static int take_signal(struct running *run, const struct frame *f)
-{
-	uint32_t number;
-
-	if (f->len != sizeof(number))
-		return -EPROTO;
-	memcpy(&number, f->body, sizeof(number));
-	/* The group; a program that moved away from it is reached by its terminal, or not at all.
-	 */
-	if (number > 0 && number < NSIG)
-		(void)kill(-run->pid, (int)number);
-	return 0;
-}
-
-/* Who asks for it knows why, and may want it in the report. */
-static int take_kill(struct running *run, const struct frame *f)
-{
-	uint32_t flags = 0;
-
-	if (f->len != 0 && f->len != sizeof(flags))
-		return -EPROTO;
-	if (f->len > 0)
-		memcpy(&flags, f->body, sizeof(flags));
-	kill_all(run, flags & REPORT_FLAGS);
-	return 0;
-}
-
 /* Negative: hang up. */
 static int init_take_frame(struct running *run)
 {
 	static struct frame f;
+	uint32_t number = 0;
 	int r = frame_receive(run->init->socket, &f);
 
 	if (r <= 0)
@@ -234,22 +168,20 @@ static int init_take_frame(struct running *run)
 	/* For a command that was over already. */
 	if (f.id != run->id)
 		return 0;
-	switch (f.type) {
-	case FRAME_SIGNAL:
-		return take_signal(run, &f);
-	case FRAME_KILL:
-		return take_kill(run, &f);
-	default:
+	if (f.len == sizeof(number))
+		memcpy(&number, f.body, sizeof(number));
+	if (f.type == FRAME_SIGNAL && f.len == sizeof(number)) {
+		/* The group; a program that moved away from it is reached by its terminal, or not
+		 * at all. */
+		if (number > 0 && number < NSIG)
+			(void)kill(-run->pid, (int)number);
+	} else if (f.type == FRAME_KILL && (f.len == 0 || f.len == sizeof(number))) {
+		/* Who asks for it knows why, and may want it in the report. */
+		kill_all(run, number & REPORT_FLAGS);
+	} else {
 		return -EPROTO;
 	}
-}
-
-static void init_drain(int fd)
-{
-	struct signalfd_siginfo info[8];
-
-	while (read(fd, info, sizeof(info)) == (ssize_t)sizeof(info))
-		;
+	return 0;
 }
 
 static void attend(struct running *run)
@@ -261,21 +193,28 @@ static void attend(struct running *run)
 		{ .fd = run->init->watch ? watch_fd(run->init->watch) : -1, .events = POLLIN },
 	};
 	int wait = run->proc >= 0 ? tally_interval_ms(&run->tally, &limits) : -1;
+	struct signalfd_siginfo info[8];
+	int over;
 
 	if (run->busy)
 		wait = 0;
 	if (poll(fds, 3, wait) < 0)
 		return;
-	if (fds[1].revents)
-		init_drain(run->signals);
+	while (fds[1].revents && read(run->signals, info, sizeof(info)) == (ssize_t)sizeof(info))
+		;
 	if (fds[2].revents && watch_restore(run->init->watch, run->init->tree) < 0)
 		_exit(1);
 	/* Without the warden there is nobody to run for. */
 	if (fds[0].revents && init_take_frame(run) < 0)
 		_exit(1);
 	run->busy = init_reap(run);
-	if (run->proc >= 0 && !run->ended)
-		check_limits(run);
+	if (run->proc < 0 || run->ended)
+		return;
+	over = tally_check(run->proc, &limits, &run->tally);
+	if (over < 0 || over & TALLY_MEMORY)
+		kill_all(run, REPORT_OUT_OF_MEMORY);
+	else if (over & TALLY_PIDS)
+		kill_all(run, REPORT_TOO_MANY_PIDS);
 }
 
 /*
@@ -293,7 +232,7 @@ static void init_finish(struct running *run)
 		report->signal = WTERMSIG(run->status);
 	else
 		report->exit_code = WEXITSTATUS(run->status);
-	report->wall_us = since(&run->began);
+	report->wall_us = (clock_ns(CLOCK_MONOTONIC) - run->began) / 1000;
 	if (run->start.memory > 0)
 		report->memory_by = REPORT_BY_POLLING;
 	if (run->start.pids > 0)
@@ -303,41 +242,26 @@ static void init_finish(struct running *run)
 		_exit(1);
 }
 
-/* For the command before, which ended while it was under way. */
-static bool is_late(const struct frame *f)
-{
-	return f->type == FRAME_SIGNAL || f->type == FRAME_KILL;
-}
-
 /* Waits for the next command. */
 static int init_await(struct running *run)
 {
 	bool terminal;
 	int r;
 
+	/* SIGNAL, KILL: for the command before, which ended while they were under way. */
 	do
 		r = frame_receive(run->init->socket, &run->frame);
-	while (r == -EINTR || (r == 1 && is_late(&run->frame)));
+	while (r == -EINTR ||
+		(r == 1 && (run->frame.type == FRAME_SIGNAL || run->frame.type == FRAME_KILL)));
 	if (r != 1 || run->frame.type != FRAME_START)
 		return r == 0 ? -EPIPE : r < 0 ? r : -EPROTO;
-	(void)clock_gettime(CLOCK_MONOTONIC, &run->began);
+	run->began = clock_ns(CLOCK_MONOTONIC);
 	run->id = run->frame.id;
 	r = start_decode(&run->start, run->frame.body, run->frame.len, &run->arena);
 	terminal = r == 0 && run->start.flags & START_TTY;
 	if (r == 0 && run->frame.n_fds != (terminal ? 0 : 3))
 		r = -EPROTO;
 	return r;
-}
-
-/* Before there is a command, so that it costs none of the command's time. */
-static int watch_signals(struct running *run)
-{
-	sigset_t set;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGCHLD);
-	run->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return run->signals < 0 ? -errno : 0;
 }
 
 static int watch_limits(struct running *run)
@@ -359,7 +283,6 @@ static void reset(struct running *run)
 	run->report = (struct report){ 0 };
 	run->ended = run->busy = false;
 	run->pid = run->status = 0;
-	run->proc = -1;
 }
 
 static void run_one(struct running *run)
@@ -378,10 +301,15 @@ static void run_one(struct running *run)
 void init_run(const struct init *i)
 {
 	static struct running run;
+	sigset_t set;
 
 	run.init = i;
 	run.proc = -1;
-	if (watch_signals(&run) < 0)
+	/* Before there is a command, so that it costs none of the command's time. */
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (run.signals < 0)
 		_exit(1);
 	do {
 		run_one(&run);

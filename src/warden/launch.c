@@ -49,36 +49,27 @@ static int run_file(const struct start *s, const char *path)
 	return r;
 }
 
-static const char *launch_path_of(const struct start *s)
-{
-	for (size_t i = 0; i < s->n_env; i++)
-		if (strncmp(s->env[i], "PATH=", 5) == 0)
-			return s->env[i] + 5;
-	return "/usr/local/bin:/usr/bin:/bin";
-}
-
-static int run_in(const struct start *s, const char *folder, size_t len)
-{
-	char path[PATH_BYTES];
-
-	/* An empty folder means the current one to some; here it means nothing. */
-	if (len == 0 || len + 1 + strlen(s->program) >= sizeof(path))
-		return -ENOENT;
-	(void)snprintf(path, sizeof(path), "%.*s/%s", (int)len, folder, s->program);
-	return run_file(s, path);
-}
-
 /* Returns only if there is no such program: the most telling error of all folders. */
 static int run_program(const struct start *s)
 {
+	const char *folders = "/usr/local/bin:/usr/bin:/bin";
+	char path[PATH_BYTES];
 	int worst = -ENOENT;
 
 	if (strchr(s->program, '/'))
 		return run_file(s, s->program);
-	for (const char *p = launch_path_of(s); *p;) {
+	for (size_t i = s->n_env; i-- > 0;)
+		if (strncmp(s->env[i], "PATH=", 5) == 0)
+			folders = s->env[i] + 5;
+	for (const char *p = folders; *p;) {
 		size_t len = strcspn(p, ":");
-		int r = run_in(s, p, len);
+		int r = -ENOENT;
 
+		/* An empty folder means the current one to some; here it means nothing. */
+		if (len > 0 && len + 1 + strlen(s->program) < sizeof(path)) {
+			(void)snprintf(path, sizeof(path), "%.*s/%s", (int)len, p, s->program);
+			r = run_file(s, path);
+		}
 		if (r != -ENOENT && r != -ENOTDIR)
 			worst = r;
 		p += len + (p[len] == ':');
@@ -107,15 +98,6 @@ int launch_terminal(const struct start *s, int *ret_master, int *ret_slave)
 	*ret_master = fd_take(&master);
 	*ret_slave = fd_take(&slave);
 	return 0;
-}
-
-/* SIGCHLD is blocked out here; a program starts with nothing blocked. */
-static void unblock_signals(void)
-{
-	sigset_t none;
-
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static int set_stdio(const struct launch *l)
@@ -169,8 +151,11 @@ static int launch_prepare(struct attempt *a)
 static int child(void *data)
 {
 	struct attempt *a = data;
+	sigset_t none;
 
-	unblock_signals();
+	/* SIGCHLD is blocked out here; a program starts with nothing blocked. */
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	a->error = launch_prepare(a);
 	if (a->error == 0) {
 		a->step = LAUNCH_RUN;

@@ -198,24 +198,6 @@ static int frame_check(const struct header *h, size_t n, int flags, size_t got)
 	return (flags & MSG_CTRUNC) || got != h->n_fds ? -EPROTO : 0;
 }
 
-/* Takes the memfd off the parcel. */
-static int map_body(struct frame *f, struct parcel *p, size_t len)
-{
-	auto_fd memfd = fd_take(&p->fds[--p->n]);
-	int r = sealed_map(memfd, len, &f->map);
-
-	if (r == 0)
-		f->map_len = len;
-	return r;
-}
-
-static void hand_over(struct frame *f, struct parcel *p)
-{
-	memcpy(f->fds, p->fds, p->n * sizeof(*p->fds));
-	f->n_fds = p->n;
-	p->n = 0;
-}
-
 int frame_receive(int socket, struct frame *f)
 {
 	struct header h = { 0 };
@@ -240,11 +222,17 @@ int frame_receive(int socket, struct frame *f)
 	if (n == 0 && p.n == 0 && !(m.msg_flags & MSG_CTRUNC))
 		return 0;
 	r = frame_check(&h, (size_t)n, m.msg_flags, p.n);
-	if (r == 0 && needs_memfd(h.len))
-		r = map_body(f, &p, h.len);
+	if (r == 0 && needs_memfd(h.len)) {
+		auto_fd memfd = fd_take(&p.fds[--p.n]);
+
+		r = sealed_map(memfd, h.len, &f->map);
+		f->map_len = r == 0 ? h.len : 0;
+	}
 	if (r < 0)
 		return r;
-	hand_over(f, &p);
+	memcpy(f->fds, p.fds, p.n * sizeof(*p.fds));
+	f->n_fds = p.n;
+	p.n = 0;
 	f->type = (enum frame_type)h.type;
 	f->id = h.id;
 	f->body = f->map ? f->map : f->buffer;
@@ -265,12 +253,9 @@ void frame_deinit(struct frame *f)
 	if (f->map)
 		(void)munmap(f->map, f->map_len);
 	f->type = FRAME_NONE;
+	f->body = f->map = NULL;
+	f->len = f->n_fds = f->map_len = 0;
 	f->id = 0;
-	f->body = NULL;
-	f->len = 0;
-	f->n_fds = 0;
-	f->map = NULL;
-	f->map_len = 0;
 }
 
 int frame_pair(int ret[2])

@@ -20,36 +20,23 @@ enum {
 	NOEXEC_SEAL = 0x0008,
 };
 
-/* Never executable where the kernel knows how; it may be set to refuse all others. */
-static int create(void)
-{
-	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create("corral", flags | NOEXEC_SEAL);
-
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("corral", flags);
-	return fd < 0 ? -errno : fd;
-}
-
-/* A write past the limit would raise SIGXFSZ, in a program that may not be ours. */
-static bool is_over_limit(size_t len)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-	       len > limit.rlim_cur;
-}
-
 int sealed_new(const void *data, size_t len, int *ret)
 {
+	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	struct rlimit limit;
 	auto_fd fd = -1;
 	int r;
 
-	if (is_over_limit(len))
+	/* A write past the limit would raise SIGXFSZ, in a program that may not be ours. */
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+		len > limit.rlim_cur)
 		return -EFBIG;
-	fd = create();
+	/* Never executable where the kernel knows how; it may be set to refuse all others. */
+	fd = memfd_create("corral", flags | NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("corral", flags);
 	if (fd < 0)
-		return fd;
+		return -errno;
 	r = file_write_all(fd, data, len);
 	if (r < 0)
 		return r;

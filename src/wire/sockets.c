@@ -15,24 +15,18 @@ enum {
 	TRIES_MAX = 100,     /* the same: each waits in frame_send() */
 };
 
-/* Sessions that start at the same time share what may be under way (frame.c): few at once. */
-static void await_room(int socket)
-{
-	int unread = 0;
-
-	for (int i = 0; i < PAUSES_MAX; i++) {
-		if (ioctl(socket, SIOCOUTQ, &unread) < 0 || unread <= UNREAD_MAX)
-			return;
-		(void)usleep(PAUSE_US);
-	}
-}
-
 /* While a session is built there is nobody else to serve, and time to wait. */
 static int send_patiently(int socket, const void *body, size_t len, const int *fds, size_t n_fds)
 {
-	int r = -ETOOMANYREFS;
+	int r = -ETOOMANYREFS, unread = 0;
 
-	await_room(socket);
+	/* Sessions that start at the same time share what may be under way (frame.c): few at once.
+	 */
+	for (int i = 0; i < PAUSES_MAX; i++) {
+		if (ioctl(socket, SIOCOUTQ, &unread) < 0 || unread <= UNREAD_MAX)
+			break;
+		(void)usleep(PAUSE_US);
+	}
 	for (int i = 0; r == -ETOOMANYREFS && i < TRIES_MAX; i++)
 		r = frame_send(socket, FRAME_SOCKETS, 0, body, len, fds, n_fds);
 	return r;

@@ -22,13 +22,6 @@ _Static_assert(sizeof(struct head) == 56, "no padding goes over the wire");
 
 enum { STRINGS = 2 }; /* cwd and program */
 
-static bool start_is_variable(const char *s)
-{
-	const char *equals = strchr(s, '=');
-
-	return equals && equals != s;
-}
-
 static bool start_is_valid(const struct start *s)
 {
 	if ((s->flags & ~(uint32_t)START_FLAGS) || s->n_argv == 0)
@@ -36,7 +29,9 @@ static bool start_is_valid(const struct start *s)
 	if (s->cwd[0] != '/' || s->program[0] == '\0')
 		return false;
 	for (size_t i = 0; i < s->n_env; i++) {
-		if (!start_is_variable(s->env[i]))
+		const char *equals = strchr(s->env[i], '=');
+
+		if (!equals || equals == s->env[i])
 			return false;
 	}
 	return true;

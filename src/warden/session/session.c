@@ -140,35 +140,11 @@ static void on_relay(struct session *s)
 	warden_session_lose(s, "the sandbox ended: its relay to the network died");
 }
 
-static void session_on_failed(struct session *s)
-{
-	struct refusal refusal;
-	struct command *c = session_next_waiting(s);
-
-	s->n_asked -= s->n_asked > 0;
-	s->starved = true;
-	if (c && refusal_decode(&refusal, s->frame.body, s->frame.len) == 0)
-		session_refuse_as(s, c, &refusal);
-}
-
-/* There was an init, but no room for its descriptors here; it ends with them. */
-static void miss_init(struct session *s)
-{
-	struct command *c = session_next_waiting(s);
-
-	s->n_asked -= s->n_asked > 0;
-	s->starved = true;
-	if (c)
-		session_refuse(
-			s, c, -EMFILE, "there are too many open files to start one more command");
-}
-
 static int on_init(struct session *s)
 {
 	auto_fd socket = frame_take_fd(&s->frame, 0);
 	auto_fd pidfd = frame_take_fd(&s->frame, 1);
 
-	s->n_asked -= s->n_asked > 0;
 	if (socket < 0 || pidfd < 0 || fcntl(socket, F_SETFL, O_NONBLOCK) < 0)
 		return -EPROTO;
 	s->starved = false;
@@ -178,19 +154,30 @@ static int on_init(struct session *s)
 
 static void on_zygote(struct session *s)
 {
+	struct command *c = session_next_waiting(s);
 	int r = frame_receive(s->socket, &s->frame);
+	struct refusal refusal;
 
 	if (r == -EAGAIN)
 		return;
-	if (r == 1 && s->frame.type == FRAME_INIT)
+	/* An init, or the news that there is none. */
+	s->n_asked -= s->n_asked > 0;
+	if (r == 1 && s->frame.type == FRAME_INIT) {
 		r = on_init(s);
-	else if (r == 1 && s->frame.type == FRAME_FAILED)
-		session_on_failed(s);
-	else if (r == -EMFILE) {
-		miss_init(s);
+	} else if (r == 1 && s->frame.type == FRAME_FAILED) {
+		s->starved = true;
+		if (c && refusal_decode(&refusal, s->frame.body, s->frame.len) == 0)
+			session_refuse_as(s, c, &refusal);
+	} else if (r == -EMFILE) {
+		/* There was one, but no room for its descriptors here; it ends with them. */
+		s->starved = true;
+		if (c)
+			session_refuse(
+				s, c, r, "there are too many open files to start one more command");
 		r = 0;
-	} else
+	} else {
 		r = -EPROTO;
+	}
 	if (r < 0) {
 		(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
 		session_lose_zygote(s);
@@ -198,15 +185,6 @@ static void on_zygote(struct session *s)
 }
 
 /* Frames of an init. */
-
-static void on_started(struct session *s, struct command *c)
-{
-	struct session_event event = { .kind = SESSION_STARTED, .id = c->id };
-
-	c->started = true;
-	event.fd = frame_take_fd(&s->frame, 0);
-	session_report(s, &event);
-}
 
 /* Only a session that was made for it: elsewhere nobody would answer, and the command would wait.
  */
@@ -257,7 +235,10 @@ static void on_command(struct session *s, struct command *c)
 	if (r == -EAGAIN)
 		return;
 	if (r == 1 && s->frame.type == FRAME_STARTED && !c->started) {
-		on_started(s, c);
+		c->started = true;
+		session_report(s, &(struct session_event){ .kind = SESSION_STARTED,
+					  .id = c->id,
+					  .fd = frame_take_fd(&s->frame, 0) });
 		return;
 	}
 	if (r == 1 && s->frame.type == FRAME_WITNESS && !c->started)
