@@ -14,8 +14,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/buffer.h"
+#include "base/words.h"
 
 enum { VERSION = 1, FLAG_EXACT = 1 };
 
@@ -32,7 +32,7 @@ _Static_assert(sizeof(ellipsis) == ELLIPSIS_BYTES + 1, "the source is UTF-8");
 _Static_assert(HEAD_BYTES + AUDIT_EVENT_TEXTS * (TEXT_EXTRA + ELLIPSIS_BYTES) < AUDIT_EVENT_LEAST,
 	"there is room for something of each text");
 
-static const char *const actions[] = {
+const char *const audit_actions[] = {
 	[AUDIT_COMMAND_START] = "command.start",
 	[AUDIT_COMMAND_END] = "command.end",
 	[AUDIT_FS_READ] = "fs.read",
@@ -51,63 +51,67 @@ static const char *const actions[] = {
 	[AUDIT_LIMIT] = "limit",
 	[AUDIT_SESSION] = "session",
 	[AUDIT_STORE] = "store",
+	[AUDIT_ACTION_COUNT] = NULL,
 };
-_Static_assert(ROWS(actions) == AUDIT_ACTION_COUNT, "each has a name");
 
-static const char *const decisions[] = {
+const char *const audit_decisions[] = {
 	[AUDIT_NONE] = "none",
 	[AUDIT_ALLOWED] = "allowed",
 	[AUDIT_DENIED] = "denied",
 	[AUDIT_ASKED] = "asked",
 	[AUDIT_FAILED] = "failed",
-};
-_Static_assert(ROWS(decisions) == AUDIT_DECISION_COUNT, "each has a name");
-
-const struct audit_event_text audit_event_texts[AUDIT_EVENT_TEXTS] = {
-	{ "session", offsetof(struct audit_event, session) },
-	{ "user", offsetof(struct audit_event, user) },
-	{ "sandbox", offsetof(struct audit_event, sandbox) },
-	{ "program", offsetof(struct audit_event, program) },
-	{ "target", offsetof(struct audit_event, target) },
-	{ "rule", offsetof(struct audit_event, rule) },
-	{ "reason", offsetof(struct audit_event, reason) },
+	[AUDIT_DECISION_COUNT] = NULL,
 };
 
-static int event_find_word(const char *const *words, size_t n, const char *word)
+/* The places of the texts in the struct. */
+static const size_t offsets[AUDIT_EVENT_TEXTS] = {
+	offsetof(struct audit_event, session),
+	offsetof(struct audit_event, user),
+	offsetof(struct audit_event, sandbox),
+	offsetof(struct audit_event, program),
+	offsetof(struct audit_event, target),
+	offsetof(struct audit_event, rule),
+	offsetof(struct audit_event, reason),
+};
+
+static int event_find_word(const char *const *words, const char *word)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(words[i], word) == 0)
-			return (int)i;
-	}
-	return -EINVAL;
+	const int i = words_find(words, word, strlen(word));
+
+	return i < 0 ? -EINVAL : i;
 }
 
 const char *audit_action_name(enum audit_action a)
 {
-	return (unsigned)a < AUDIT_ACTION_COUNT ? actions[a] : "unknown";
+	return (unsigned)a < AUDIT_ACTION_COUNT ? audit_actions[a] : "unknown";
 }
 
 int audit_action_parse(const char *word)
 {
-	return event_find_word(actions, AUDIT_ACTION_COUNT, word);
+	return event_find_word(audit_actions, word);
 }
 
 const char *audit_decision_name(enum audit_decision d)
 {
-	return (unsigned)d < AUDIT_DECISION_COUNT ? decisions[d] : "unknown";
+	return (unsigned)d < AUDIT_DECISION_COUNT ? audit_decisions[d] : "unknown";
 }
 
 int audit_decision_parse(const char *word)
 {
-	return event_find_word(decisions, AUDIT_DECISION_COUNT, word);
+	return event_find_word(audit_decisions, word);
 }
 
 const char *audit_event_text(const struct audit_event *e, size_t i)
 {
 	const char *text;
 
-	memcpy(&text, (const char *)e + audit_event_texts[i].offset, sizeof(text));
+	memcpy(&text, (const char *)e + offsets[i], sizeof(text));
 	return text ? text : "";
+}
+
+void audit_event_set_text(struct audit_event *e, size_t i, const char *text)
+{
+	memcpy((char *)e + offsets[i], &text, sizeof(text));
 }
 
 /* How many bytes the texts have if none may have more than `bound`. */
@@ -268,6 +272,6 @@ int audit_event_decode(struct audit_event *ret, const void *data, size_t len)
 		.status = (int64_t)le64toh(h.status),
 		.count = le64toh(h.count) };
 	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++)
-		memcpy((char *)ret + audit_event_texts[i].offset, &texts[i], sizeof(texts[i]));
+		audit_event_set_text(ret, i, texts[i]);
 	return 0;
 }

@@ -63,7 +63,10 @@ struct audit_event {
 	uint64_t count;          /* how often; at least 1 */
 };
 
-/* "net.connect", "command.start" …; the number for a word, or -EINVAL. */
+/* "net.connect", "command.start" …, by number; NULL behind the last. */
+extern const char *const audit_actions[AUDIT_ACTION_COUNT + 1];
+extern const char *const audit_decisions[AUDIT_DECISION_COUNT + 1];
+/* "unknown" for a number that there is not; the number for a word, or -EINVAL. */
 const char *audit_action_name(enum audit_action a);
 int audit_action_parse(const char *word);
 const char *audit_decision_name(enum audit_decision d);
@@ -71,14 +74,9 @@ int audit_decision_parse(const char *word);
 
 enum { AUDIT_EVENT_TEXTS = 7, AUDIT_TEXT_MAX = 4096, AUDIT_EVENT_MAX = 16 << 10 };
 
-/* For what treats all texts alike: their places in the struct, in the order of the encoding. */
-struct audit_event_text {
-	const char *name;
-	size_t offset;
-};
-extern const struct audit_event_text audit_event_texts[AUDIT_EVENT_TEXTS];
-/* The i-th text; "" for NULL. */
+/* For what treats all texts alike, by their places in the encoding; "" for NULL. */
 const char *audit_event_text(const struct audit_event *e, size_t i);
+void audit_event_set_text(struct audit_event *e, size_t i, const char *text);
 
 /*
  * Texts longer than AUDIT_TEXT_MAX are cut, with "…" at the end, and so are the longest ones if

@@ -1,28 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON Lines and CSV have all fields of the table, in its order.
+ *
+ * CSV is RFC 4180: lines end with CR LF, texts are in quotes, and a quote in them is doubled. Two
+ * things more, since people open such files in spreadsheets: control characters are made visible
+ * (so a row is a line), and a text that begins as a formula would, with = + - or @, gets an
+ * apostrophe in front.
+ */
 #include "audit/export/export.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sodium.h>
+#include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #include "audit/export/internal.h"
 #include "base/array.h"
-#include "base/buffer.h"
 #include "codec/json.h"
+
+static void export_jsonl(const struct audit_row *r, struct buffer *out)
+{
+	export_open(out, NULL);
+	for (size_t i = 0; i < AUDIT_FIELDS; i++)
+		export_put_field(out, &audit_fields[i], r);
+	export_close(out);
+	buffer_addc(out, '\n');
+}
+
+static void export_csv_put_text(struct buffer *out, const char *text)
+{
+	auto_buffer visible = { 0 };
+
+	buffer_add_visible(&visible, text, strlen(text));
+	buffer_addc(out, '"');
+	if (*text && strchr("=+-@", *text))
+		buffer_addc(out, '\'');
+	for (const char *c = buffer_text(&visible); *c; c++) {
+		if (*c == '"')
+			buffer_addc(out, '"');
+		buffer_addc(out, *c);
+	}
+	buffer_addc(out, '"');
+	out->failed = out->failed || visible.failed;
+}
+
+static void export_csv(const struct audit_row *r, struct buffer *out)
+{
+	for (size_t i = 0; i < AUDIT_FIELDS; i++) {
+		char room[AUDIT_FIELD_BYTES];
+		const char *text = audit_field_print(&audit_fields[i], r, room);
+
+		buffer_adds(out, i ? "," : "");
+		if (audit_fields[i].type == AUDIT_TYPE_TEXT)
+			export_csv_put_text(out, text);
+		else
+			buffer_adds(out, text);
+	}
+	buffer_adds(out, "\r\n");
+}
+
+/* The names of the columns, made when they are first asked for. */
+static char export_csv_head[256];
+
+static void export_csv_make_head(void)
+{
+	char *p = export_csv_head;
+
+	for (size_t i = 0; i < AUDIT_FIELDS; i++) {
+		p = stpcpy(p, audit_fields[i].name);
+		p = stpcpy(p, i + 1 < AUDIT_FIELDS ? "," : "\r\n");
+	}
+}
 
 static const struct {
 	const char *name;
 	export_writer *write;
-	const char *head;
 } formats[] = {
-	[AUDIT_JSONL] = { "jsonl", export_jsonl, "" },
-	[AUDIT_OCSF] = { "ocsf", export_ocsf, "" },
-	[AUDIT_CEF] = { "cef", export_cef, "" },
-	[AUDIT_CSV] = { "csv", export_csv, export_csv_head },
+	[AUDIT_JSONL] = { "jsonl", export_jsonl },
+	[AUDIT_OCSF] = { "ocsf", export_ocsf },
+	[AUDIT_CEF] = { "cef", export_cef },
+	[AUDIT_CSV] = { "csv", export_csv },
 };
 _Static_assert(ROWS(formats) == AUDIT_FORMAT_COUNT, "each has a writer");
 
@@ -42,30 +99,18 @@ int audit_format_parse(const char *word)
 
 const char *audit_export_head(enum audit_format f)
 {
-	return (unsigned)f < AUDIT_FORMAT_COUNT ? formats[f].head : "";
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	if (f != AUDIT_CSV)
+		return "";
+	(void)pthread_once(&once, export_csv_make_head);
+	return export_csv_head;
 }
 
 void audit_export_row(enum audit_format f, const struct audit_row *r, struct buffer *out)
 {
 	if ((unsigned)f < AUDIT_FORMAT_COUNT)
 		formats[f].write(r, out);
-}
-
-const char *export_time(uint64_t time_ns, char out[EXPORT_TIME_BYTES])
-{
-	time_t seconds = (time_t)(time_ns / 1000000000);
-	struct tm parts;
-	size_t len;
-
-	(void)gmtime_r(&seconds, &parts);
-	len = strftime(out, EXPORT_TIME_BYTES, "%Y-%m-%dT%H:%M:%S", &parts);
-	(void)snprintf(out + len, EXPORT_TIME_BYTES - len, ".%09" PRIu64 "Z", time_ns % 1000000000);
-	return out;
-}
-
-const char *export_hash(const struct hash *h, char out[EXPORT_HASH_BYTES])
-{
-	return sodium_bin2hex(out, EXPORT_HASH_BYTES, h->bytes, HASH_BYTES);
 }
 
 static unsigned export_read_port(const char *text, size_t len)
@@ -126,16 +171,16 @@ void export_put_number(struct buffer *out, const char *key, uint64_t n)
 	buffer_printf(out, "%" PRIu64, n);
 }
 
-void export_put_signed(struct buffer *out, const char *key, int64_t n)
+void export_put_field(struct buffer *out, const struct audit_field *f, const struct audit_row *r)
 {
-	export_put_key(out, key);
-	buffer_printf(out, "%" PRId64, n);
-}
+	char room[AUDIT_FIELD_BYTES];
+	const char *text = audit_field_print(f, r, room);
 
-void export_put_flag(struct buffer *out, const char *key, bool flag)
-{
-	export_put_key(out, key);
-	buffer_adds(out, flag ? "true" : "false");
+	export_put_key(out, f->name);
+	if (f->type < AUDIT_TYPE_NUMBER)
+		json_print_string(out, text, strlen(text));
+	else
+		buffer_adds(out, text);
 }
 
 void export_open(struct buffer *out, const char *key)

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "audit/export/internal.h"
-#include "base/buffer.h"
 
 enum class {
 	FILE_ACTIVITY = 1001,
@@ -60,24 +59,19 @@ static const struct {
 	[AUDIT_FAILED] = { 2, 2, 1, 27 }, /* an error */
 };
 
-static unsigned activity_of(const struct audit_event *e)
-{
-	if (e->action == AUDIT_NET_CONNECT && e->decision == AUDIT_DENIED)
-		return NETWORK_REFUSE;
-	if (e->action == AUDIT_NET_CONNECT && e->decision == AUDIT_FAILED)
-		return NETWORK_FAIL;
-	return kinds[e->action].activity;
-}
-
 static bool export_ocsf_has_control(enum class class)
 {
 	return class < APPLICATION_LIFECYCLE;
 }
 
-static void put_class(struct buffer *out, const struct audit_event *e)
+static void export_ocsf_put_class(struct buffer *out, const struct audit_event *e)
 {
-	unsigned class = kinds[e->action].class, activity = activity_of(e);
+	unsigned class = kinds[e->action].class, activity = kinds[e->action].activity;
 
+	if (e->action == AUDIT_NET_CONNECT && e->decision == AUDIT_DENIED)
+		activity = NETWORK_REFUSE;
+	else if (e->action == AUDIT_NET_CONNECT && e->decision == AUDIT_FAILED)
+		activity = NETWORK_FAIL;
 	export_put_number(out, "class_uid", class);
 	export_put_number(out, "category_uid", class / 1000);
 	export_put_number(out, "activity_id", activity);
@@ -86,28 +80,35 @@ static void put_class(struct buffer *out, const struct audit_event *e)
 	export_put_number(out, "type_uid", class * 100 + activity);
 }
 
-static void put_metadata(struct buffer *out, const struct audit_row *r, enum class class)
+static void export_ocsf_put_product(struct buffer *out, const char *key)
 {
-	char time[EXPORT_TIME_BYTES];
-
-	export_open(out, "metadata");
-	export_put_text(out, "version", "1.1.0");
-	export_open(out, "product");
+	export_open(out, key);
 	export_put_text(out, "name", "Corral");
 	export_put_text(out, "vendor_name", "Corral");
 	export_close(out);
+}
+
+static void export_ocsf_put_metadata(
+	struct buffer *out, const struct audit_row *r, enum class class)
+{
+	char time[AUDIT_FIELD_BYTES];
+
+	export_open(out, "metadata");
+	export_put_text(out, "version", "1.1.0");
+	export_ocsf_put_product(out, "product");
 	if (export_ocsf_has_control(class))
 		buffer_adds(out, ",\"profiles\":[\"host\",\"security_control\"]");
 	else if (class == APPLICATION_LIFECYCLE)
 		buffer_adds(out, ",\"profiles\":[\"host\"]");
 	export_put_text(out, "log_name", "audit");
 	export_put_text(out, "event_code", audit_action_name(r->event.action));
-	export_put_text(out, "original_time", export_time(r->event.time_ns, time));
+	export_put_text(out, "original_time", audit_field_print_time(r->event.time_ns, time));
 	export_put_number(out, "sequence", r->event.sequence);
 	export_close(out);
 }
 
-static void put_outcome(struct buffer *out, const struct audit_event *e, enum class class)
+static void export_ocsf_put_outcome(
+	struct buffer *out, const struct audit_event *e, enum class class)
 {
 	export_put_number(out, "severity_id", outcomes[e->decision].severity);
 	export_put_number(out, "status_id", outcomes[e->decision].status);
@@ -119,7 +120,7 @@ static void put_outcome(struct buffer *out, const struct audit_event *e, enum cl
 	export_put_number(out, "disposition_id", outcomes[e->decision].disposition);
 }
 
-static void put_message(struct buffer *out, const struct audit_event *e)
+static void export_ocsf_put_message(struct buffer *out, const struct audit_event *e)
 {
 	auto_buffer text = { 0 };
 
@@ -137,7 +138,16 @@ static const char *export_ocsf_base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static void put_file(struct buffer *out, const char *path, unsigned type)
+/* An object with one member. */
+static void export_ocsf_put_one(
+	struct buffer *out, const char *object, const char *key, const char *text)
+{
+	export_open(out, object);
+	export_put_text(out, key, text);
+	export_close(out);
+}
+
+static void export_ocsf_put_file(struct buffer *out, const char *path, unsigned type)
 {
 	export_open(out, "file");
 	export_put_text(out, "name", export_ocsf_base_name(path));
@@ -146,21 +156,7 @@ static void put_file(struct buffer *out, const char *path, unsigned type)
 	export_close(out);
 }
 
-/* A process has a number, or else a name of ours: the schema wants one of them. */
-static void put_process_id(struct buffer *out, const struct audit_event *e)
-{
-	auto_buffer uid = { 0 };
-
-	if (e->pid) {
-		export_put_number(out, "pid", e->pid);
-		return;
-	}
-	buffer_printf(&uid, "%s/%llu", e->session, (unsigned long long)e->sequence);
-	export_put_text(out, "uid", buffer_text(&uid));
-	out->failed = out->failed || uid.failed;
-}
-
-static void put_actor(struct buffer *out, const struct audit_event *e)
+static void export_ocsf_put_actor(struct buffer *out, const struct audit_event *e)
 {
 	export_open(out, "actor");
 	if (e->pid) {
@@ -168,25 +164,21 @@ static void put_actor(struct buffer *out, const struct audit_event *e)
 		export_put_number(out, "pid", e->pid);
 		if (*e->program) {
 			export_put_text(out, "name", export_ocsf_base_name(e->program));
-			put_file(out, e->program, FILE_UNKNOWN);
+			export_ocsf_put_file(out, e->program, FILE_UNKNOWN);
 		}
 		export_close(out);
 	} else if (*e->program) {
 		export_put_text(out, "invoked_by", e->program);
 	}
-	if (*e->user) {
-		export_open(out, "user");
-		export_put_text(out, "uid", e->user);
-		export_close(out);
-	}
-	export_open(out, "session");
-	export_put_text(out, "uid", e->session);
-	export_close(out);
+	if (*e->user)
+		export_ocsf_put_one(out, "user", "uid", e->user);
+	export_ocsf_put_one(out, "session", "uid", e->session);
 	export_close(out);
 }
 
 /* The sandbox is the machine that the command sees. */
-static void put_sandbox(struct buffer *out, const char *key, const struct audit_event *e)
+static void export_ocsf_put_sandbox(
+	struct buffer *out, const char *key, const struct audit_event *e)
 {
 	export_open(out, key);
 	export_put_text(out, "name", "sandbox");
@@ -197,36 +189,39 @@ static void put_sandbox(struct buffer *out, const char *key, const struct audit_
 	export_close(out);
 }
 
-static void put_process(struct buffer *out, const struct audit_event *e)
+/* A process has a number, or else a name of ours: the schema wants one of them. */
+static void export_ocsf_put_process(struct buffer *out, const struct audit_event *e)
 {
+	auto_buffer uid = { 0 };
+
 	export_open(out, "process");
-	put_process_id(out, e);
+	buffer_printf(&uid, "%s/%llu", e->session, (unsigned long long)e->sequence);
+	if (e->pid)
+		export_put_number(out, "pid", e->pid);
+	else
+		export_put_text(out, "uid", buffer_text(&uid));
+	out->failed = out->failed || uid.failed;
 	export_put_text(out, e->action == AUDIT_EXEC ? "name" : "cmd_line",
 		e->action == AUDIT_EXEC ? export_ocsf_base_name(e->target) : e->target);
 	if (e->action == AUDIT_EXEC)
-		put_file(out, e->target, FILE_UNKNOWN);
+		export_ocsf_put_file(out, e->target, FILE_UNKNOWN);
 	export_close(out);
 	if (e->action == AUDIT_COMMAND_END)
-		export_put_signed(out, "exit_code", e->status);
+		buffer_printf(out, ",\"exit_code\":%lld", (long long)e->status);
 }
 
-static bool export_ocsf_is_address(const char *text)
-{
-	uint8_t bytes[16];
-
-	return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
-}
-
-static void put_destination(struct buffer *out, const struct audit_event *e)
+static void export_ocsf_put_destination(struct buffer *out, const struct audit_event *e)
 {
 	const struct export_host h = export_host(e->target);
 	auto_buffer name = { 0 };
 	const char *key = "hostname";
+	uint8_t address[16];
 
 	buffer_add(&name, h.name, h.len);
 	if (strcmp(h.protocol, "unix") == 0)
 		key = "name";
-	else if (export_ocsf_is_address(buffer_text(&name)))
+	else if (inet_pton(AF_INET, buffer_text(&name), address) == 1 ||
+		 inet_pton(AF_INET6, buffer_text(&name), address) == 1)
 		key = "ip";
 	export_open(out, "dst_endpoint");
 	export_put_text(out, key, buffer_text(&name));
@@ -242,8 +237,8 @@ static void put_destination(struct buffer *out, const struct audit_event *e)
 
 static void export_ocsf_put_network(struct buffer *out, const struct audit_event *e)
 {
-	put_sandbox(out, "src_endpoint", e);
-	put_destination(out, e);
+	export_ocsf_put_sandbox(out, "src_endpoint", e);
+	export_ocsf_put_destination(out, e);
 	if (e->action != AUDIT_NET_CLOSE)
 		return;
 	export_open(out, "traffic");
@@ -252,75 +247,34 @@ static void export_ocsf_put_network(struct buffer *out, const struct audit_event
 	export_close(out);
 }
 
-static void put_name(struct buffer *out, const struct audit_event *e)
-{
-	put_sandbox(out, "src_endpoint", e);
-	export_open(out, "query");
-	export_put_text(out, "hostname", e->target);
-	export_close(out);
-}
-
-static void put_api(struct buffer *out, const struct audit_event *e)
-{
-	put_sandbox(out, "src_endpoint", e);
-	export_open(out, "api");
-	export_put_text(out, "operation", audit_action_name(e->action));
-	export_close(out);
-	buffer_adds(out, ",\"resources\":[");
-	export_open(out, NULL);
-	export_put_text(out, "name", e->target);
-	export_close(out);
-	buffer_addc(out, ']');
-}
-
-static void put_application(struct buffer *out)
-{
-	export_open(out, "app");
-	export_put_text(out, "name", "Corral");
-	export_put_text(out, "vendor_name", "Corral");
-	export_close(out);
-}
-
-static void put_object(struct buffer *out, const struct audit_event *e, enum class class)
+static void export_ocsf_put_object(
+	struct buffer *out, const struct audit_event *e, enum class class)
 {
 	switch (class) {
 	case FILE_ACTIVITY:
-		put_file(out, e->target, e->action == AUDIT_FS_LIST ? FILE_FOLDER : FILE_UNKNOWN);
+		export_ocsf_put_file(
+			out, e->target, e->action == AUDIT_FS_LIST ? FILE_FOLDER : FILE_UNKNOWN);
 		break;
 	case PROCESS_ACTIVITY:
-		put_process(out, e);
+		export_ocsf_put_process(out, e);
 		break;
 	case NETWORK_ACTIVITY:
 		export_ocsf_put_network(out, e);
 		break;
 	case DNS_ACTIVITY:
-		put_name(out, e);
+		export_ocsf_put_sandbox(out, "src_endpoint", e);
+		export_ocsf_put_one(out, "query", "hostname", e->target);
 		break;
 	case API_ACTIVITY:
-		put_api(out, e);
+		export_ocsf_put_sandbox(out, "src_endpoint", e);
+		export_ocsf_put_one(out, "api", "operation", audit_action_name(e->action));
+		buffer_adds(out, ",\"resources\":[");
+		export_ocsf_put_one(out, NULL, "name", e->target);
+		buffer_addc(out, ']');
 		break;
 	case APPLICATION_LIFECYCLE:
-		put_application(out);
+		export_ocsf_put_product(out, "app");
 	}
-}
-
-static void put_unmapped(struct buffer *out, const struct audit_row *r)
-{
-	const struct audit_event *e = &r->event;
-	char hash[EXPORT_HASH_BYTES];
-
-	export_open(out, "unmapped");
-	export_put_number(out, "number", r->number);
-	export_put_text(out, "target", e->target);
-	export_put_text(out, "decision", audit_decision_name(e->decision));
-	export_put_text(out, "rule", e->rule);
-	export_put_flag(out, "exact", e->exact);
-	export_put_number(out, "cost_ns", e->cost_ns);
-	export_put_number(out, "sent", e->sent);
-	export_put_number(out, "received", e->received);
-	export_put_signed(out, "status", e->status);
-	export_put_text(out, "hash", export_hash(&r->hash, hash));
-	export_close(out);
 }
 
 void export_ocsf(const struct audit_row *r, struct buffer *out)
@@ -333,18 +287,23 @@ void export_ocsf(const struct audit_row *r, struct buffer *out)
 		return;
 	class = kinds[e->action].class;
 	export_open(out, NULL);
-	put_class(out, e);
+	export_ocsf_put_class(out, e);
 	export_put_number(out, "time", e->time_ns / 1000000);
 	export_put_number(out, "timezone_offset", 0);
-	put_metadata(out, r, class);
-	put_outcome(out, e, class);
-	put_message(out, e);
+	export_ocsf_put_metadata(out, r, class);
+	export_ocsf_put_outcome(out, e, class);
+	export_ocsf_put_message(out, e);
 	export_put_number(out, "count", e->count);
-	put_actor(out, e);
+	export_ocsf_put_actor(out, e);
 	if (class != API_ACTIVITY)
-		put_sandbox(out, "device", e);
-	put_object(out, e, class);
-	put_unmapped(out, r);
+		export_ocsf_put_sandbox(out, "device", e);
+	export_ocsf_put_object(out, e, class);
+	export_open(out, "unmapped");
+	for (size_t i = 0; i < AUDIT_FIELDS; i++) {
+		if (audit_fields[i].unmapped)
+			export_put_field(out, &audit_fields[i], r);
+	}
+	export_close(out);
 	export_close(out);
 	buffer_addc(out, '\n');
 }

@@ -246,11 +246,6 @@ void redact_text(const struct redactor *r, const char *text, struct buffer *out)
 		buffer_add(out, text, len);
 }
 
-static void redact_set_text(struct audit_event *e, size_t i, const char *text)
-{
-	memcpy((char *)e + audit_event_texts[i].offset, &text, sizeof(text));
-}
-
 /* The buffer may move while it grows: first all texts, then where they are. */
 void redact_event(const struct redactor *r, struct audit_event *e, struct buffer *out)
 {
@@ -267,8 +262,8 @@ void redact_event(const struct redactor *r, struct audit_event *e, struct buffer
 	}
 	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++) {
 		if (out->failed)
-			redact_set_text(e, i, mark);
+			audit_event_set_text(e, i, mark);
 		else if (changed[i])
-			redact_set_text(e, i, out->data + starts[i]);
+			audit_event_set_text(e, i, out->data + starts[i]);
 	}
 }
