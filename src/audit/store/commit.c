@@ -7,13 +7,25 @@
  * The second file follows the commit, never the other way round: it may be a head behind, which is
  * harmless, but must not speak of records that are not there. To hold this through a loss of power,
  * a transaction with a head is synced even where others are not.
+ *
+ * Several processes write to a log, one at a time: each takes the lock for one commit, with the
+ * head that goes into the second file, and for opening and closing. It is flock() on a file of its
+ * own (".lock"), which the kernel lets go of however a process ends. Not on the database, because
+ * closing any descriptor of it would drop the locks that SQLite holds there; not on the file of the
+ * head, which is replaced. Should two writers meet all the same (a lock file that was removed), the
+ * numbers of records are a primary key: the second fails, the chain does not fork.
+ *
+ * There is no flock() that waits for a bounded time, so it is tried again and again: a commit takes
+ * less than a millisecond, unless the disk has to be waited for. A process that was stopped while
+ * it had the lock must not stop the others for ever.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
+#include <string.h>
+#include <sys/file.h>
 #include <time.h>
 
-#include "audit/store/heads.h"
-#include "audit/store/schema.h"
 #include "audit/store/internal.h"
 #include "base/array.h"
 #include "base/clock.h"
@@ -21,16 +33,49 @@
 /* Segments that retention looks at for one head: work has a bound, and still outruns growth. */
 enum { CUT_MAX = 8 };
 
-/* A clock that was set back must neither make heads out of order nor let retention remove what is
- * young. */
-static uint64_t head_time(const struct audit_store *s)
+int store_lock_open(struct audit_store *s, struct error *e)
 {
-	const uint64_t now = clock_ns(CLOCK_REALTIME);
+	auto_buffer name = { 0 };
 
-	return now > s->head.time_ns ? now : s->head.time_ns;
+	buffer_printf(&name, "%s.lock", s->path);
+	if (name.failed)
+		return error_no_memory(e);
+	s->lock = open(name.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
+	if (s->lock < 0)
+		return error_set(e, -errno, NULL, "%s: %s", name.data, strerror(errno));
+	return 0;
 }
 
-static int insert_queue(struct audit_store *s, struct chain *c, struct error *e)
+int store_lock(struct audit_store *s, struct error *e)
+{
+	struct audit_pause pause = { .most_ms = s->patience_ms };
+
+	while (flock(s->lock, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return error_set(e, -errno, NULL, "%s.lock: %s", s->path, strerror(errno));
+		if (audit_pause(&pause))
+			continue;
+		(void)error_set(e, -EBUSY, NULL,
+			"%s: another process has this log and does not let go", s->path);
+		error_hint(e, "one that was stopped, perhaps: `fuser %s.lock` says which", s->path);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+void store_unlock(struct audit_store *s)
+{
+	(void)flock(s->lock, LOCK_UN);
+}
+
+/* Whoever has the database without our lock (a shell of SQLite) is not waited for longer. */
+void audit_store_patience(struct audit_store *s, unsigned ms)
+{
+	s->patience_ms = ms;
+	sql_patience(&s->sql, ms);
+}
+
+static int store_insert_queue(struct audit_store *s, struct chain *c, struct error *e)
 {
 	uint8_t *queue = (uint8_t *)s->queue.data;
 	size_t start = 0;
@@ -53,7 +98,7 @@ static int insert_queue(struct audit_store *s, struct chain *c, struct error *e)
 }
 
 /* May everything up to this head go? Only what the head says under its signature counts. */
-static bool may_go(const struct audit_store *s, const struct head *h, uint64_t number)
+static bool store_may_go(const struct audit_store *s, const struct head *h, uint64_t number)
 {
 	const struct audit_store_options *o = &s->options;
 	const uint64_t now = clock_ns(CLOCK_REALTIME);
@@ -67,7 +112,7 @@ static bool may_go(const struct audit_store *s, const struct head *h, uint64_t n
 }
 
 /* The number up to which retention removes records: that of a head. */
-static int find_cut(struct audit_store *s, uint64_t number, uint64_t *ret, struct error *e)
+static int store_find_cut(struct audit_store *s, uint64_t number, uint64_t *ret, struct error *e)
 {
 	auto_statement *st = NULL;
 	struct heads_row row;
@@ -83,7 +128,7 @@ static int find_cut(struct audit_store *s, uint64_t number, uint64_t *ret, struc
 		if (r <= 0)
 			return r;
 		r = heads_read(st, &row);
-		if (r < 0 || (row.head.number > *ret && !may_go(s, &row.head, number)))
+		if (r < 0 || (row.head.number > *ret && !store_may_go(s, &row.head, number)))
 			return 0;
 		*ret = row.head.number > *ret ? row.head.number : *ret;
 	}
@@ -91,7 +136,7 @@ static int find_cut(struct audit_store *s, uint64_t number, uint64_t *ret, struc
 }
 
 /* The head at the cut stays: the rest is verified from there. */
-static int store_commit_cut(struct audit_store *s, uint64_t number, struct error *e)
+static int store_cut(struct audit_store *s, uint64_t number, struct error *e)
 {
 	static const char *const texts[] = {
 		"DELETE FROM record WHERE number <= ?1",
@@ -111,18 +156,22 @@ static int store_commit_cut(struct audit_store *s, uint64_t number, struct error
 	return r;
 }
 
-static int put_head(struct audit_store *s, const struct chain *c, struct head *h, struct error *e)
+static int store_put_head(
+	struct audit_store *s, const struct chain *c, struct head *h, struct error *e)
 {
+	const uint64_t now = clock_ns(CLOCK_REALTIME);
 	uint64_t removed;
-	int r = find_cut(s, c->tree.n, &removed, e);
+	int r = store_find_cut(s, c->tree.n, &removed, e);
 
 	if (r == 0 && removed > h->removed)
-		r = store_commit_cut(s, removed, e);
+		r = store_cut(s, removed, e);
 	if (r < 0)
 		return r;
 	h->number = c->tree.n;
 	h->removed = removed;
-	h->time_ns = head_time(s);
+	/* A clock that was set back must neither make heads out of order nor let retention remove
+	 * what is young. */
+	h->time_ns = now > s->head.time_ns ? now : s->head.time_ns;
 	h->chain = c->hash;
 	h->root = merkle_root(&c->tree);
 	head_sign(h, &s->key);
@@ -130,31 +179,31 @@ static int put_head(struct audit_store *s, const struct chain *c, struct head *h
 }
 
 /* Nothing is open afterwards, whatever went wrong. */
-static void roll_back(struct audit_store *s)
+static void store_roll_back(struct audit_store *s)
 {
 	if (!sqlite3_get_autocommit(s->sql.db))
 		(void)sql_run(&s->sql, "ROLLBACK", NULL);
 }
 
-static int set_sync(struct audit_store *s, bool full, struct error *e)
+static int store_set_sync(struct audit_store *s, bool full, struct error *e)
 {
 	if (s->options.sync == AUDIT_SYNC_FULL)
 		return 0;
 	return sql_run(&s->sql, full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", e);
 }
 
-static int transact(struct audit_store *s, struct chain *c, struct head *h, struct error *e)
+static int store_transact(struct audit_store *s, struct chain *c, struct head *h, struct error *e)
 {
 	int r = sql_finish(&s->sql, s->begin, e);
 
 	if (r == 0)
-		r = insert_queue(s, c, e);
+		r = store_insert_queue(s, c, e);
 	if (r == 0 && h)
-		r = put_head(s, c, h, e);
+		r = store_put_head(s, c, h, e);
 	if (r == 0)
 		r = sql_finish(&s->sql, s->commit, e);
 	if (r < 0)
-		roll_back(s);
+		store_roll_back(s);
 	return r;
 }
 
@@ -162,16 +211,17 @@ int store_write(struct audit_store *s, enum store_seal seal, struct error *e)
 {
 	struct chain c = s->chain;
 	struct head h = s->head;
-	int r = seal ? set_sync(s, true, e) : 0;
+	int r = seal ? store_set_sync(s, true, e) : 0;
 
 	if (r == 0)
-		r = transact(s, &c, seal ? &h : NULL, e);
+		r = store_transact(s, &c, seal ? &h : NULL, e);
 	if (seal) /* should this fail, commits are slower than they need to be */
-		(void)set_sync(s, false, NULL);
+		(void)store_set_sync(s, false, NULL);
 	if (r < 0)
 		return r;
 	s->chain = c;
 	s->queued = 0;
+	atomic_store(&s->batch.since_ms, 0);
 	buffer_clear(&s->queue);
 	if (seal) {
 		s->head = h;
@@ -193,7 +243,7 @@ int store_create(struct audit_store *s, struct error *e)
 {
 	struct head h = { 0 };
 	struct chain c;
-	int r = set_sync(s, true, e);
+	int r = store_set_sync(s, true, e);
 
 	randombytes_buf(h.log, sizeof(h.log));
 	chain_begin(&c, h.log);
@@ -202,10 +252,10 @@ int store_create(struct audit_store *s, struct error *e)
 	if (r == 0)
 		r = schema_create(&s->sql, e);
 	if (r == 0)
-		r = put_head(s, &c, &h, e);
+		r = store_put_head(s, &c, &h, e);
 	if (r == 0)
 		r = sql_run(&s->sql, "COMMIT", e);
 	if (r < 0)
-		roll_back(s);
-	return r < 0 ? r : set_sync(s, false, e);
+		store_roll_back(s);
+	return r < 0 ? r : store_set_sync(s, false, e);
 }

@@ -10,7 +10,8 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "base/buffer.h"
+#include "audit/store/internal.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "codec/json.h"
 
@@ -19,61 +20,60 @@ _Static_assert(sizeof(magic) - 1 == HEAD_MAGIC_BYTES, "the magic line has its le
 
 enum { FILE_MAX = 4096 };
 
-static void head_put(uint8_t **p, const void *data, size_t len)
-{
-	memcpy(*p, data, len);
-	*p += len;
-}
-
-static void head_get(const uint8_t **p, void *data, size_t len)
-{
-	memcpy(data, *p, len);
-	*p += len;
-}
-
-static void head_put_number(uint8_t **p, uint64_t number)
-{
-	chain_put_number(*p, number);
-	*p += CHAIN_NUMBER_BYTES;
-}
-
-static uint64_t get_number(const uint8_t **p)
-{
-	*p += CHAIN_NUMBER_BYTES;
-	return chain_get_number(*p - CHAIN_NUMBER_BYTES);
-}
+/* The fields, in the order of the signed bytes; a number is 8 of them there, little-endian. */
+static const struct {
+	const char *name;
+	size_t offset, len;
+	bool is_number;
+} fields[] = {
+#define BYTES(member)                                                                          \
+	{                                                                                      \
+#member, offsetof(struct head, member), sizeof(((struct head *)NULL)->member), \
+			false                                                                  \
+	}
+#define NUMBER(member)                                                           \
+	{                                                                        \
+#member, offsetof(struct head, member), CHAIN_NUMBER_BYTES, true \
+	}
+	BYTES(log), NUMBER(number), NUMBER(removed), NUMBER(time_ns), BYTES(chain), BYTES(root),
+	BYTES(key), BYTES(signature), /* not part of what it signs */
+};
+enum { FIELDS = ROWS(fields), SIGNED_FIELDS = FIELDS - 1 };
 
 void head_encode(const struct head *h, uint8_t out[HEAD_BYTES])
 {
-	uint8_t *p = out;
+	uint8_t *p = out + HEAD_MAGIC_BYTES;
 
-	head_put(&p, magic, HEAD_MAGIC_BYTES);
-	head_put(&p, h->log, sizeof(h->log));
-	head_put_number(&p, h->number);
-	head_put_number(&p, h->removed);
-	head_put_number(&p, h->time_ns);
-	head_put(&p, h->chain.bytes, sizeof(h->chain.bytes));
-	head_put(&p, h->root.bytes, sizeof(h->root.bytes));
-	head_put(&p, h->key, sizeof(h->key));
+	memcpy(out, magic, HEAD_MAGIC_BYTES);
+	for (size_t i = 0; i < SIGNED_FIELDS; i++) {
+		const char *at = (const char *)h + fields[i].offset;
+
+		if (fields[i].is_number)
+			chain_put_number(p, *(const uint64_t *)(const void *)at);
+		else
+			memcpy(p, at, fields[i].len);
+		p += fields[i].len;
+	}
 }
 
 int head_decode(
 	struct head *ret, const void *data, size_t len, const void *signature, size_t signature_len)
 {
-	const uint8_t *p = data;
+	const uint8_t *p = (const uint8_t *)data + HEAD_MAGIC_BYTES;
 	struct head h = { 0 };
 
 	if (len != HEAD_BYTES || signature_len != sizeof(h.signature) ||
 		memcmp(data, magic, HEAD_MAGIC_BYTES) != 0)
 		return -EBADMSG;
-	p += HEAD_MAGIC_BYTES;
-	head_get(&p, h.log, sizeof(h.log));
-	h.number = get_number(&p);
-	h.removed = get_number(&p);
-	h.time_ns = get_number(&p);
-	head_get(&p, h.chain.bytes, sizeof(h.chain.bytes));
-	head_get(&p, h.root.bytes, sizeof(h.root.bytes));
-	head_get(&p, h.key, sizeof(h.key));
+	for (size_t i = 0; i < SIGNED_FIELDS; i++) {
+		char *at = (char *)&h + fields[i].offset;
+
+		if (fields[i].is_number)
+			*(uint64_t *)(void *)at = chain_get_number(p);
+		else
+			memcpy(at, p, fields[i].len);
+		p += fields[i].len;
+	}
 	memcpy(h.signature, signature, sizeof(h.signature));
 	*ret = h;
 	return 0;
@@ -101,63 +101,54 @@ int head_check(const struct head *h, const struct key_public *k)
 	return h->removed <= h->number && h->number <= INT64_MAX ? 0 : -EBADMSG;
 }
 
-/* The signature is the longest field. */
-static void head_print_hex(struct buffer *out, const char *key, const uint8_t *bytes, size_t len)
-{
-	char hex[2 * KEY_SIGNATURE_BYTES + 1];
-
-	(void)sodium_bin2hex(hex, sizeof(hex), bytes, len);
-	buffer_printf(out, ",\"%s\":\"%s\"", key, hex);
-}
-
+/* Numbers first, as people read it. */
 void head_print(const struct head *h, struct buffer *out)
 {
 	buffer_printf(out, "{\"number\":%" PRIu64 ",\"removed\":%" PRIu64 ",\"time_ns\":%" PRIu64,
 		h->number, h->removed, h->time_ns);
-	head_print_hex(out, "log", h->log, sizeof(h->log));
-	head_print_hex(out, "chain", h->chain.bytes, sizeof(h->chain.bytes));
-	head_print_hex(out, "root", h->root.bytes, sizeof(h->root.bytes));
-	head_print_hex(out, "key", h->key, sizeof(h->key));
-	head_print_hex(out, "signature", h->signature, sizeof(h->signature));
+	for (size_t i = 0; i < FIELDS; i++) {
+		if (fields[i].is_number)
+			continue;
+		buffer_printf(out, ",\"%s\":\"", fields[i].name);
+		hash_print(out, (const char *)h + fields[i].offset, fields[i].len);
+		buffer_addc(out, '"');
+	}
 	buffer_addc(out, '}');
 }
 
-static int parse_hex(const struct node *map, const char *key, uint8_t *bytes, size_t len)
+static int head_parse_number(const struct node *n, void *ret)
 {
-	const struct node *n = node_get(map, key);
-	size_t got;
+	int64_t value;
 
-	if (!n || n->type != NODE_STRING || strlen(n->text) != 2 * len)
+	if (node_integer(n, &value) < 0 || value < 0)
 		return -EBADMSG;
-	if (sodium_hex2bin(bytes, len, n->text, 2 * len, NULL, &got, NULL) < 0 || got != len)
-		return -EBADMSG;
+	*(uint64_t *)ret = (uint64_t)value;
 	return 0;
 }
 
-static int head_parse_number(const struct node *map, const char *key, uint64_t *ret)
+static int head_parse_bytes(const struct node *n, void *bytes, size_t len)
 {
-	const struct node *n = node_get(map, key);
-	int64_t value;
+	size_t got;
 
-	if (!n || node_integer(n, &value) < 0 || value < 0)
+	if (n->type != NODE_STRING || strlen(n->text) != 2 * len ||
+		sodium_hex2bin(bytes, len, n->text, 2 * len, NULL, &got, NULL) < 0)
 		return -EBADMSG;
-	*ret = (uint64_t)value;
-	return 0;
+	return got == len ? 0 : -EBADMSG;
 }
 
 int head_parse(struct head *ret, const struct node *n)
 {
 	struct head h = { 0 };
 
-	if (!n || head_parse_number(n, "number", &h.number) < 0 ||
-		head_parse_number(n, "removed", &h.removed) < 0 ||
-		head_parse_number(n, "time_ns", &h.time_ns) < 0 ||
-		parse_hex(n, "log", h.log, sizeof(h.log)) < 0 ||
-		parse_hex(n, "chain", h.chain.bytes, sizeof(h.chain.bytes)) < 0 ||
-		parse_hex(n, "root", h.root.bytes, sizeof(h.root.bytes)) < 0 ||
-		parse_hex(n, "key", h.key, sizeof(h.key)) < 0 ||
-		parse_hex(n, "signature", h.signature, sizeof(h.signature)) < 0)
-		return -EBADMSG;
+	for (size_t i = 0; i < FIELDS; i++) {
+		const struct node *value = n ? node_get(n, fields[i].name) : NULL;
+		void *at = (char *)&h + fields[i].offset;
+
+		if (!value ||
+			(fields[i].is_number ? head_parse_number(value, at)
+					     : head_parse_bytes(value, at, fields[i].len)) < 0)
+			return -EBADMSG;
+	}
 	*ret = h;
 	return 0;
 }
@@ -186,4 +177,85 @@ int head_load(struct head *ret, const char *path, struct error *e)
 	if (r < 0 || head_parse(ret, d.root) < 0)
 		return error_set(e, -EBADMSG, NULL, "%s: it holds no signed head", path);
 	return 0;
+}
+
+#define COLUMNS "SELECT number, head, signature, frontier FROM head "
+
+int heads_all(struct sql *s, sqlite3_stmt **ret, struct error *e)
+{
+	return sql_prepare(s, ret, COLUMNS "ORDER BY number", e);
+}
+
+int heads_read(sqlite3_stmt *st, struct heads_row *ret)
+{
+	size_t head_len = 0, signature_len = 0, frontier_len = 0;
+	const uint8_t *head = sql_blob(st, 1, HEAD_BYTES, &head_len);
+	const uint8_t *signature = sql_blob(st, 2, KEY_SIGNATURE_BYTES, &signature_len);
+	const uint8_t *frontier = sql_blob(st, 3, MERKLE_PACKED_MAX, &frontier_len);
+	struct heads_row row;
+	struct hash root;
+
+	if (!head || !signature || !frontier ||
+		head_decode(&row.head, head, head_len, signature, signature_len) < 0 ||
+		row.head.number != sql_number(st, 0) ||
+		merkle_unpack(&row.chain.tree, row.head.number, frontier, frontier_len) < 0)
+		return -EBADMSG;
+	root = merkle_root(&row.chain.tree);
+	if (!merkle_equal(&root, &row.head.root))
+		return -EBADMSG;
+	row.chain.hash = row.head.chain;
+	*ret = row;
+	return 0;
+}
+
+static int heads_step(struct sql *s, sqlite3_stmt *st, struct heads_row *ret, struct error *e)
+{
+	int r = sql_step(s, st, e);
+
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return -ENOENT;
+	r = heads_read(st, ret);
+	return r < 0 ? error_set(e, r, NULL, "%s: a signed head was changed", s->path) : 0;
+}
+
+int heads_get(struct sql *s, enum heads_which which, struct heads_row *ret, struct error *e)
+{
+	static const char *const texts[] = {
+		[HEADS_FIRST] = COLUMNS "ORDER BY number LIMIT 1",
+		[HEADS_LAST] = COLUMNS "ORDER BY number DESC LIMIT 1",
+	};
+	auto_statement *st = NULL;
+	int r = sql_prepare(s, &st, texts[which], e);
+
+	return r < 0 ? r : heads_step(s, st, ret, e);
+}
+
+int heads_at(struct sql *s, uint64_t number, struct heads_row *ret, struct error *e)
+{
+	auto_statement *st = NULL;
+	int r = sql_prepare(s, &st, COLUMNS "WHERE number = ?1", e);
+
+	if (r < 0)
+		return r;
+	sql_bind_number(st, 1, number);
+	return heads_step(s, st, ret, e);
+}
+
+int heads_put(struct sql *s, const struct head *h, const struct merkle *frontier, struct error *e)
+{
+	uint8_t data[HEAD_BYTES], packed[MERKLE_PACKED_MAX];
+	const size_t packed_len = merkle_pack(frontier, packed);
+	auto_statement *st = NULL;
+	int r = sql_prepare(s, &st, "INSERT OR REPLACE INTO head VALUES (?1, ?2, ?3, ?4)", e);
+
+	if (r < 0)
+		return r;
+	head_encode(h, data);
+	sql_bind_number(st, 1, h->number);
+	sql_bind_blob(st, 2, data, sizeof(data));
+	sql_bind_blob(st, 3, h->signature, sizeof(h->signature));
+	sql_bind_blob(st, 4, packed, packed_len);
+	return sql_finish(s, st, e);
 }

@@ -7,8 +7,8 @@
  */
 #include <stdint.h>
 
-#include "audit/store/chain.h"
 #include "audit/store/key.h"
+#include "audit/store/merkle.h"
 #include "base/error.h"
 
 struct buffer;

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/store/log-part.h"
-#include "audit/store/schema.h"
+#include "audit/store/internal.h"
+#include "base/array.h"
 #include "policy/match/glob.h"
 
 int audit_log_open(struct audit_log **ret, const char *path, struct error *e)
@@ -64,7 +64,7 @@ int log_record_read(sqlite3_stmt *st, struct log_record *ret)
 	const uint8_t *hash;
 	size_t len;
 
-	ret->number = (uint64_t)sqlite3_column_int64(st, 0);
+	ret->number = sql_number(st, 0);
 	ret->data = sql_blob(st, 1, LOG_RECORD_MAX, &ret->len);
 	hash = sql_blob(st, 2, HASH_BYTES, &len);
 	if (!ret->data || ret->len <= CHAIN_NUMBER_BYTES || !hash || len != HASH_BYTES)
@@ -73,100 +73,78 @@ int log_record_read(sqlite3_stmt *st, struct log_record *ret)
 	return 0;
 }
 
-static int first_number(sqlite3_stmt *st, struct sql *s, uint64_t *ret, struct error *e)
+int log_record_decode(const struct log_record *r, struct audit_event *ret)
 {
-	int r = sql_step(s, st, e);
-
-	if (r >= 0)
-		*ret = r ? (uint64_t)sqlite3_column_int64(st, 0) : 0;
-	return r < 0 ? r : 0;
+	return audit_event_decode(ret, r->data + CHAIN_NUMBER_BYTES, r->len - CHAIN_NUMBER_BYTES);
 }
 
 int audit_log_range(struct audit_log *l, uint64_t *ret_first, uint64_t *ret_last, struct error *e)
 {
-	auto_statement *up = NULL, *down = NULL;
-	uint64_t first = 0, last = 0;
-	int r = sql_prepare(&l->sql, &up, "SELECT number FROM record ORDER BY number LIMIT 1", e);
+	static const char *const texts[] = {
+		"SELECT number FROM record ORDER BY number LIMIT 1",
+		"SELECT number FROM record ORDER BY number DESC LIMIT 1",
+	};
+	uint64_t numbers[ROWS(texts)] = { 0 };
 
-	if (r == 0)
-		r = sql_prepare(&l->sql, &down,
-			"SELECT number FROM record ORDER BY number DESC LIMIT 1", e);
-	if (r == 0)
-		r = first_number(up, &l->sql, &first, e);
-	if (r == 0)
-		r = first_number(down, &l->sql, &last, e);
-	if (r < 0)
-		return r;
-	*ret_first = first;
-	*ret_last = last;
+	for (size_t i = 0; i < ROWS(texts); i++) {
+		auto_statement *st = NULL;
+		int r = sql_prepare(&l->sql, &st, texts[i], e);
+
+		if (r == 0)
+			r = sql_step(&l->sql, st, e);
+		if (r < 0)
+			return r;
+		numbers[i] = r ? sql_number(st, 0) : 0;
+	}
+	*ret_first = numbers[0];
+	*ret_last = numbers[1];
 	return 0;
 }
 
 /* A query made ready. */
-struct filter {
+struct log_filter {
 	const struct audit_query *query;
 	struct arena arena;
 	struct glob paths; /* if the pattern is one for paths */
 	bool has_paths;
 };
 
-static int filter_init(struct filter *f, const struct audit_query *q, struct error *e)
-{
-	*f = (struct filter){ .query = q };
-	if (!q->target || q->target[0] != '/')
-		return 0;
-	f->has_paths = true;
-	return glob_parse(&f->paths, &f->arena, q->target, NULL, e);
-}
-
-static bool target_matches(const struct filter *f, const char *target)
-{
-	if (!f->query->target)
-		return true;
-	if (f->has_paths)
-		return glob_match(&f->paths, target, strlen(target));
-	return sqlite3_strglob(f->query->target, target) == 0;
-}
-
-static bool matches(const struct filter *f, const struct audit_event *v)
+static bool log_matches(const struct log_filter *f, const struct audit_event *v)
 {
 	const struct audit_query *q = f->query;
 
-	return v->time_ns >= q->since_ns && (!q->until_ns || v->time_ns <= q->until_ns) &&
-	       (q->action < 0 || q->action == (int)v->action) &&
-	       (q->decision < 0 || q->decision == (int)v->decision) &&
-	       (!q->session || strcmp(q->session, v->session) == 0) && target_matches(f, v->target);
+	if (v->time_ns < q->since_ns || (q->until_ns && v->time_ns > q->until_ns) ||
+		(q->action >= 0 && q->action != (int)v->action) ||
+		(q->decision >= 0 && q->decision != (int)v->decision) ||
+		(q->session && strcmp(q->session, v->session) != 0))
+		return false;
+	if (f->has_paths)
+		return glob_match(&f->paths, v->target, strlen(v->target));
+	return !q->target || sqlite3_strglob(q->target, v->target) == 0;
 }
 
-static int log_decode(struct audit_log *l, sqlite3_stmt *st, struct audit_row *ret, struct error *e)
+/* The row that st is at; it must stand behind the one before. Pages that somebody edited may hold
+ * the same rows again and again, without an end. */
+static int log_read_row(struct audit_log *l, sqlite3_stmt *st, const struct audit_query *q,
+	const uint64_t *before, struct audit_row *ret, struct error *e)
 {
 	struct log_record record;
 	int r = log_record_read(st, &record);
 
 	if (r == 0)
-		r = audit_event_decode(&ret->event, record.data + CHAIN_NUMBER_BYTES,
-			record.len - CHAIN_NUMBER_BYTES);
-	if (r < 0) {
-		(void)error_set(e, r, NULL, "%s: record %llu cannot be read", l->path,
+		r = log_record_decode(&record, &ret->event);
+	if (r < 0)
+		return error_set(e, r, NULL, "%s: record %llu cannot be read", l->path,
 			(unsigned long long)record.number);
-		return r;
-	}
+	if (before && !(q->newest_first ? record.number < *before : record.number > *before))
+		return error_set(e, -EBADMSG, NULL, "%s: record %llu does not stand in its place",
+			l->path, (unsigned long long)record.number);
 	ret->number = record.number;
 	ret->hash = record.hash;
 	return 0;
 }
 
-/* Pages that somebody edited may hold the same rows again and again, without an end. */
-static int check_order(struct audit_log *l, const struct audit_query *q, uint64_t before,
-	uint64_t number, struct error *e)
-{
-	if (q->newest_first ? number < before : number > before)
-		return 0;
-	return error_set(e, -EBADMSG, NULL, "%s: record %llu does not stand in its place", l->path,
-		(unsigned long long)number);
-}
-
-static int visit_rows(struct audit_log *l, sqlite3_stmt *st, const struct filter *f,
+static int log_visit_rows(struct audit_log *l, sqlite3_stmt *st, const struct log_filter *f,
 	audit_log_visit *visit, void *context, struct error *e)
 {
 	uint64_t left = f->query->limit ? f->query->limit : UINT64_MAX, before = 0;
@@ -176,14 +154,12 @@ static int visit_rows(struct audit_log *l, sqlite3_stmt *st, const struct filter
 
 	while (left && (r = sql_step(&l->sql, st, e)) != 0) {
 		if (r > 0)
-			r = log_decode(l, st, &row, e);
-		if (r == 0 && !is_first)
-			r = check_order(l, f->query, before, row.number, e);
+			r = log_read_row(l, st, f->query, is_first ? NULL : &before, &row, e);
 		if (r < 0)
 			return r;
 		is_first = false;
 		before = row.number;
-		if (!matches(f, &row.event))
+		if (!log_matches(f, &row.event))
 			continue;
 		r = visit(context, &row);
 		if (r)
@@ -197,21 +173,19 @@ int audit_log_read(struct audit_log *l, const struct audit_query *q, audit_log_v
 	void *context, struct error *e)
 {
 	static const char *const texts[] = {
-		"SELECT number, event, hash FROM record WHERE number BETWEEN ?1 AND ?2 "
-		"ORDER BY number",
-		"SELECT number, event, hash FROM record WHERE number BETWEEN ?1 AND ?2 "
-		"ORDER BY number DESC",
+		LOG_RECORDS "WHERE number BETWEEN ?1 AND ?2 ORDER BY number",
+		LOG_RECORDS "WHERE number BETWEEN ?1 AND ?2 ORDER BY number DESC",
 	};
 	auto_statement *st = NULL;
-	struct filter f;
-	int r = filter_init(&f, q, e);
+	struct log_filter f = { .query = q, .has_paths = q->target && q->target[0] == '/' };
+	int r = f.has_paths ? glob_parse(&f.paths, &f.arena, q->target, NULL, e) : 0;
 
 	if (r == 0)
 		r = sql_prepare(&l->sql, &st, texts[q->newest_first], e);
 	if (r == 0) {
 		sql_bind_number(st, 1, q->from > INT64_MAX ? INT64_MAX : q->from);
 		sql_bind_number(st, 2, q->to && q->to <= INT64_MAX ? q->to : INT64_MAX);
-		r = visit_rows(l, st, &f, visit, context, e);
+		r = log_visit_rows(l, st, &f, visit, context, e);
 	}
 	arena_deinit(&f.arena);
 	return r;

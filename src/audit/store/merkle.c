@@ -5,6 +5,10 @@
  * lives on: the root of any part [a, b) that the splitting meets is the root of a fresh tree of its
  * leaves; and if the frontier of the first c leaves is known, a < c < b, then the frontier of [a,
  * c) is its lower end, because a has no bits that c - a could have.
+ *
+ * A record enters the chain by its leaf, so that its bytes are hashed once for both, and so that
+ * the tree and the chain cannot speak of different records. The number is part of what is hashed: a
+ * record that stands in another's place says so itself.
  */
 #include "audit/store/merkle.h"
 
@@ -12,9 +16,12 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "base/buffer.h"
+
 _Static_assert(HASH_BYTES == crypto_generichash_BYTES, "BLAKE2b-256");
 
-enum { LEAF = 0, NODE = 1 };
+/* The first byte of what is hashed. */
+enum { LEAF, NODE, LINK, BEGINNING };
 
 bool merkle_equal(const struct hash *a, const struct hash *b)
 {
@@ -34,9 +41,9 @@ struct hash merkle_leaf(const void *data, size_t len)
 	return h;
 }
 
-static struct hash merkle_join(const struct hash *left, const struct hash *right)
+static struct hash merkle_hash_two(uint8_t type, const struct hash *left, const struct hash *right)
 {
-	uint8_t data[1 + 2 * HASH_BYTES] = { NODE };
+	uint8_t data[1 + 2 * HASH_BYTES] = { type };
 	struct hash h;
 
 	memcpy(data + 1, left->bytes, HASH_BYTES);
@@ -45,7 +52,7 @@ static struct hash merkle_join(const struct hash *left, const struct hash *right
 	return h;
 }
 
-static bool has_level(uint64_t n, unsigned level)
+static bool merkle_has_level(uint64_t n, unsigned level)
 {
 	return n >> level & 1;
 }
@@ -55,8 +62,8 @@ void merkle_add(struct merkle *m, const struct hash *leaf)
 	struct hash h = *leaf;
 	unsigned level = 0;
 
-	for (; has_level(m->n, level); level++)
-		h = merkle_join(&m->roots[level], &h);
+	for (; merkle_has_level(m->n, level); level++)
+		h = merkle_hash_two(NODE, &m->roots[level], &h);
 	m->roots[level] = h;
 	m->n++;
 }
@@ -67,9 +74,9 @@ struct hash merkle_root(const struct merkle *m)
 	struct hash h = { 0 };
 
 	for (unsigned level = 0; level < MERKLE_LEVELS; level++) {
-		if (!has_level(m->n, level))
+		if (!merkle_has_level(m->n, level))
 			continue;
-		h = any ? merkle_join(&m->roots[level], &h) : m->roots[level];
+		h = any ? merkle_hash_two(NODE, &m->roots[level], &h) : m->roots[level];
 		any = true;
 	}
 	if (!any)
@@ -82,7 +89,7 @@ size_t merkle_pack(const struct merkle *m, uint8_t out[MERKLE_PACKED_MAX])
 	size_t len = 0;
 
 	for (unsigned level = 0; level < MERKLE_LEVELS; level++) {
-		if (!has_level(m->n, level))
+		if (!merkle_has_level(m->n, level))
 			continue;
 		memcpy(out + len, m->roots[level].bytes, HASH_BYTES);
 		len += HASH_BYTES;
@@ -98,19 +105,13 @@ int merkle_unpack(struct merkle *ret, uint64_t n, const void *data, size_t len)
 	if (len != (size_t)__builtin_popcountll(n) * HASH_BYTES)
 		return -EBADMSG;
 	for (unsigned level = 0; level < MERKLE_LEVELS; level++) {
-		if (!has_level(n, level))
+		if (!merkle_has_level(n, level))
 			continue;
 		memcpy(m.roots[level].bytes, p, HASH_BYTES);
 		p += HASH_BYTES;
 	}
 	*ret = m;
 	return 0;
-}
-
-/* The largest power of two below n; n is above 1. */
-static unsigned split_level(uint64_t n)
-{
-	return 63 - (unsigned)__builtin_clzll(n - 1);
 }
 
 struct proving {
@@ -120,7 +121,7 @@ struct proving {
 };
 
 /* The root of the leaves from a to before b, a part that the splitting meets. */
-static int part_root(const struct proving *p, uint64_t a, uint64_t b, struct hash *ret)
+static int merkle_part_root(const struct proving *p, uint64_t a, uint64_t b, struct hash *ret)
 {
 	struct merkle m = { 0 };
 
@@ -144,16 +145,6 @@ static int part_root(const struct proving *p, uint64_t a, uint64_t b, struct has
 	return 0;
 }
 
-static void reverse(struct hash *path, int n)
-{
-	for (int i = 0; i < n / 2; i++) {
-		struct hash h = path[i];
-
-		path[i] = path[n - 1 - i];
-		path[n - 1 - i] = h;
-	}
-}
-
 int merkle_prove(merkle_source *source, void *context, const struct merkle *gone, uint64_t i,
 	uint64_t n, struct hash path[MERKLE_LEVELS])
 {
@@ -167,21 +158,29 @@ int merkle_prove(merkle_source *source, void *context, const struct merkle *gone
 	if (i < p.gone->n)
 		return -ENOENT;
 	while (end - start > 1) {
-		const uint64_t middle = start + (UINT64_C(1) << split_level(end - start));
+		/* The largest power of two below their number. */
+		const int level = 63 - __builtin_clzll(end - start - 1);
+		const uint64_t middle = start + (UINT64_C(1) << level);
 		int r;
 
 		if (i < middle) {
-			r = part_root(&p, middle, end, &path[len]);
+			r = merkle_part_root(&p, middle, end, &path[len]);
 			end = middle;
 		} else {
-			r = part_root(&p, start, middle, &path[len]);
+			r = merkle_part_root(&p, start, middle, &path[len]);
 			start = middle;
 		}
 		if (r < 0)
 			return r;
 		len++;
 	}
-	reverse(path, len);
+	/* Found from the root, given from the leaf. */
+	for (int k = 0; k < len / 2; k++) {
+		const struct hash h = path[k];
+
+		path[k] = path[len - 1 - k];
+		path[len - 1 - k] = h;
+	}
 	return len;
 }
 
@@ -198,16 +197,61 @@ int merkle_check(const struct hash *leaf, uint64_t i, uint64_t n, const struct h
 		if (last == 0)
 			return -EBADMSG;
 		if (i & 1 || i == last) {
-			h = merkle_join(&path[step], &h);
+			h = merkle_hash_two(NODE, &path[step], &h);
 			while (!(i & 1) && i) {
 				i >>= 1;
 				last >>= 1;
 			}
 		} else {
-			h = merkle_join(&h, &path[step]);
+			h = merkle_hash_two(NODE, &h, &path[step]);
 		}
 		i >>= 1;
 		last >>= 1;
 	}
 	return last == 0 && merkle_equal(&h, root) ? 0 : -EBADMSG;
+}
+
+void chain_begin(struct chain *c, const uint8_t id[CHAIN_ID_BYTES])
+{
+	uint8_t data[1 + CHAIN_ID_BYTES] = { BEGINNING };
+
+	memcpy(data + 1, id, CHAIN_ID_BYTES);
+	*c = (struct chain){ 0 };
+	(void)crypto_generichash(c->hash.bytes, HASH_BYTES, data, sizeof(data), NULL, 0);
+}
+
+void chain_add(struct chain *c, const void *record, size_t len)
+{
+	const struct hash leaf = merkle_leaf(record, len);
+
+	c->hash = merkle_hash_two(LINK, &c->hash, &leaf);
+	merkle_add(&c->tree, &leaf);
+}
+
+bool chain_is_at(const struct chain *c, const struct hash *hash, const struct hash *root)
+{
+	const struct hash own = merkle_root(&c->tree);
+
+	return merkle_equal(&c->hash, hash) && merkle_equal(&own, root);
+}
+
+void chain_put_number(uint8_t out[CHAIN_NUMBER_BYTES], uint64_t number)
+{
+	for (size_t i = 0; i < CHAIN_NUMBER_BYTES; i++)
+		out[i] = (uint8_t)(number >> (8 * i));
+}
+
+uint64_t chain_get_number(const uint8_t in[CHAIN_NUMBER_BYTES])
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < CHAIN_NUMBER_BYTES; i++)
+		number |= (uint64_t)in[i] << (8 * i);
+	return number;
+}
+
+void hash_print(struct buffer *out, const void *bytes, size_t len)
+{
+	for (const uint8_t *p = bytes; len; p++, len--)
+		buffer_printf(out, "%02x", *p);
 }

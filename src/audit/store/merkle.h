@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buffer;
+
 enum { HASH_BYTES = 32, MERKLE_LEVELS = 64 };
 
 struct hash {
@@ -47,3 +49,31 @@ int merkle_prove(merkle_source *source, void *context, const struct merkle *gone
 /* -EBADMSG: it does not prove it. */
 int merkle_check(const struct hash *leaf, uint64_t i, uint64_t n, const struct hash *path,
 	size_t len, const struct hash *root);
+
+/*
+ * What a log comes to after each record: a hash that takes in all before it, and the frontier of
+ * the tree over the records. The first shows where a log was touched; from the second, one record
+ * can be proved without the others.
+ *
+ *     leaf(i)  = H(0, record i)                        record = number (8 bytes, LE), encoded event
+ *     chain(0) = H(3, id of the log)
+ *     chain(i) = H(2, chain(i - 1), leaf(i))
+ */
+enum { CHAIN_ID_BYTES = 16, CHAIN_NUMBER_BYTES = 8 };
+
+struct chain {
+	struct hash hash;
+	struct merkle tree; /* tree.n: the number of the last record */
+};
+
+void chain_begin(struct chain *c, const uint8_t id[CHAIN_ID_BYTES]);
+void chain_add(struct chain *c, const void *record, size_t len);
+/* It is what a head says: these are its hashes. */
+bool chain_is_at(const struct chain *c, const struct hash *hash, const struct hash *root);
+
+/* The number that a record starts with. */
+void chain_put_number(uint8_t out[CHAIN_NUMBER_BYTES], uint64_t number);
+uint64_t chain_get_number(const uint8_t in[CHAIN_NUMBER_BYTES]);
+
+/* Bytes as hexadecimal digits. */
+void hash_print(struct buffer *out, const void *bytes, size_t len);

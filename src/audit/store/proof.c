@@ -11,9 +11,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "audit/store/heads.h"
-#include "audit/store/log-part.h"
-#include "base/buffer.h"
+#include "audit/store/internal.h"
 #include "codec/json.h"
 
 static const char format_name[] = "corral-audit-proof-1";
@@ -38,23 +36,16 @@ static int proof_holds(const struct proof *p)
 		&leaf, p->number - 1, p->head.number, p->path, p->path_len, &p->head.root);
 }
 
-static void proof_print_hex(struct buffer *out, const uint8_t *data, size_t len)
+static void proof_print(const struct proof *p, struct buffer *out)
 {
-	buffer_addc(out, '"');
-	for (size_t i = 0; i < len; i++)
-		buffer_printf(out, "%02x", data[i]);
-	buffer_addc(out, '"');
-}
-
-static void print_proof(const struct proof *p, struct buffer *out)
-{
-	buffer_printf(out, "{\"format\":\"%s\",\"number\":%" PRIu64 ",\"record\":", format_name,
+	buffer_printf(out, "{\"format\":\"%s\",\"number\":%" PRIu64 ",\"record\":\"", format_name,
 		p->number);
-	proof_print_hex(out, p->record, p->len);
-	buffer_adds(out, ",\"path\":[");
+	hash_print(out, p->record, p->len);
+	buffer_adds(out, "\",\"path\":[");
 	for (size_t i = 0; i < p->path_len; i++) {
-		buffer_adds(out, i ? "," : "");
-		proof_print_hex(out, p->path[i].bytes, HASH_BYTES);
+		buffer_adds(out, i ? ",\"" : "\"");
+		hash_print(out, p->path[i].bytes, HASH_BYTES);
+		buffer_addc(out, '"');
 	}
 	buffer_adds(out, "],\"head\":");
 	head_print(&p->head, out);
@@ -68,14 +59,13 @@ struct leaves {
 	struct error *error;
 };
 
-static int no_record(struct audit_log *l, uint64_t number, struct error *e)
+static int proof_no_record(struct audit_log *l, uint64_t number, struct error *e)
 {
-	(void)error_set(e, -ENOENT, NULL, "%s: there is no record %" PRIu64, l->path, number);
-	return -ENOENT;
+	return error_set(e, -ENOENT, NULL, "%s: there is no record %" PRIu64, l->path, number);
 }
 
 /* The row of this record; it stays until the next question. */
-static int find_record(struct leaves *l, uint64_t number, struct log_record *ret)
+static int proof_find_record(struct leaves *l, uint64_t number, struct log_record *ret)
 {
 	int r;
 
@@ -85,7 +75,7 @@ static int find_record(struct leaves *l, uint64_t number, struct log_record *ret
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return no_record(l->log, number, l->error);
+		return proof_no_record(l->log, number, l->error);
 	r = log_record_read(l->st, ret);
 	if (r < 0)
 		(void)error_set(l->error, r, NULL, "%s: record %" PRIu64 " cannot be read",
@@ -93,17 +83,17 @@ static int find_record(struct leaves *l, uint64_t number, struct log_record *ret
 	return r;
 }
 
-static int leaf_of(void *context, uint64_t i, struct hash *ret)
+static int proof_leaf_of(void *context, uint64_t i, struct hash *ret)
 {
 	struct log_record record;
-	int r = find_record(context, i + 1, &record);
+	int r = proof_find_record(context, i + 1, &record);
 
 	if (r == 0)
 		*ret = merkle_leaf(record.data, record.len);
 	return r;
 }
 
-static int find_heads(struct audit_log *l, uint64_t number, struct heads_row *first,
+static int proof_find_heads(struct audit_log *l, uint64_t number, struct heads_row *first,
 	struct heads_row *last, struct error *e)
 {
 	int r = heads_get(&l->sql, HEADS_FIRST, first, e);
@@ -113,28 +103,28 @@ static int find_heads(struct audit_log *l, uint64_t number, struct heads_row *fi
 	if (r == -ENOENT)
 		return error_set(e, -EBADMSG, NULL, "%s: it has no signed head", l->path);
 	if (r == 0 && (number == 0 || number <= first->head.number))
-		return no_record(l, number, e);
+		return proof_no_record(l, number, e);
 	if (r == 0 && number > last->head.number)
 		return error_set(e, -ENOENT, NULL,
 			"%s: no signed head covers record %" PRIu64 " yet", l->path, number);
 	return r;
 }
 
-static int make_proof(struct leaves *l, uint64_t number, struct buffer *out)
+static int proof_make(struct leaves *l, uint64_t number, struct buffer *out)
 {
 	struct heads_row first, last;
 	struct log_record record;
 	struct proof p = { .number = number };
-	int r = find_heads(l->log, number, &first, &last, l->error);
+	int r = proof_find_heads(l->log, number, &first, &last, l->error);
 
 	if (r < 0)
 		return r;
 	p.head = last.head;
-	r = merkle_prove(leaf_of, l, &first.chain.tree, number - 1, p.head.number, p.path);
+	r = merkle_prove(proof_leaf_of, l, &first.chain.tree, number - 1, p.head.number, p.path);
 	if (r < 0)
 		return r;
 	p.path_len = (size_t)r;
-	r = find_record(l, number, &record);
+	r = proof_find_record(l, number, &record);
 	if (r < 0)
 		return r;
 	p.record = record.data;
@@ -142,7 +132,7 @@ static int make_proof(struct leaves *l, uint64_t number, struct buffer *out)
 	if (proof_holds(&p) < 0)
 		return error_set(l->error, -EBADMSG, NULL,
 			"%s: its records are not those of its signed head", l->log->path);
-	print_proof(&p, out);
+	proof_print(&p, out);
 	return out->failed ? error_no_memory(l->error) : 0;
 }
 
@@ -154,18 +144,17 @@ int audit_log_prove(struct audit_log *l, uint64_t number, struct buffer *out, st
 
 	if (r < 0)
 		return r;
-	r = sql_prepare(
-		&l->sql, &st, "SELECT number, event, hash FROM record WHERE number = ?1", e);
+	r = sql_prepare(&l->sql, &st, LOG_RECORDS "WHERE number = ?1", e);
 	leaves.st = st;
 	if (r == 0)
-		r = make_proof(&leaves, number, out);
+		r = proof_make(&leaves, number, out);
 	if (st)
 		(void)sqlite3_reset(st);
 	log_thaw(l);
 	return r;
 }
 
-static int parse_bytes(const struct node *n, uint8_t *bytes, size_t max, size_t *ret_len)
+static int proof_parse_bytes(const struct node *n, uint8_t *bytes, size_t max, size_t *ret_len)
 {
 	size_t text_len;
 
@@ -185,7 +174,7 @@ static int proof_parse_path(const struct node *list, struct proof *p)
 	node_for_each(n, list) {
 		size_t len;
 
-		if (parse_bytes(n, p->path[p->path_len].bytes, HASH_BYTES, &len) < 0 ||
+		if (proof_parse_bytes(n, p->path[p->path_len].bytes, HASH_BYTES, &len) < 0 ||
 			len != HASH_BYTES)
 			return -EBADMSG;
 		p->path_len++;
@@ -194,14 +183,14 @@ static int proof_parse_path(const struct node *list, struct proof *p)
 }
 
 /* record: room for LOG_RECORD_MAX bytes. */
-static int parse_proof(const struct node *root, uint8_t *record, struct proof *p)
+static int proof_parse(const struct node *root, uint8_t *record, struct proof *p)
 {
 	const char *name = node_text(node_get(root, "format"));
 	int64_t number;
 
 	if (!name || strcmp(name, format_name) != 0 || !node_get(root, "number") ||
 		node_integer(node_get(root, "number"), &number) < 0 || number <= 0 ||
-		parse_bytes(node_get(root, "record"), record, LOG_RECORD_MAX, &p->len) < 0 ||
+		proof_parse_bytes(node_get(root, "record"), record, LOG_RECORD_MAX, &p->len) < 0 ||
 		proof_parse_path(node_get(root, "path"), p) < 0 ||
 		head_parse(&p->head, node_get(root, "head")) < 0)
 		return -EBADMSG;
@@ -228,7 +217,7 @@ static int proof_check_signature(const struct proof *p, const char *public_path,
 }
 
 /* The event's texts must outlive the proof. */
-static int give_row(
+static int proof_give_row(
 	const struct proof *p, struct audit_row *ret, struct buffer *texts, struct error *e)
 {
 	struct audit_row row = { .number = p->number, .hash = merkle_leaf(p->record, p->len) };
@@ -253,12 +242,12 @@ int audit_proof_check(const char *text, size_t len, const char *public_path, str
 
 	if (sodium_init() < 0)
 		return error_set(e, -EIO, NULL, "libsodium does not work here");
-	if (json_read(&d, NULL, text, len, NULL) < 0 || parse_proof(d.root, record, &p) < 0)
+	if (json_read(&d, NULL, text, len, NULL) < 0 || proof_parse(d.root, record, &p) < 0)
 		return error_set(e, -EBADMSG, NULL, "this is no proof of Corral");
 	r = proof_check_signature(&p, public_path, e);
 	if (r < 0)
 		return r;
 	if (proof_holds(&p) < 0)
 		return error_set(e, -EBADMSG, NULL, "the record is not in the log of this head");
-	return give_row(&p, ret, texts, e);
+	return proof_give_row(&p, ret, texts, e);
 }

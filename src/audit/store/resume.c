@@ -12,12 +12,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "audit/store/heads.h"
-#include "audit/store/log-part.h"
 #include "audit/store/internal.h"
 #include "base/clock.h"
 
-static int store_resume_refuse(struct audit_store *s, const char *why, struct error *e)
+static int resume_refuse(struct audit_store *s, const char *why, struct error *e)
 {
 	(void)error_set(e, -EBADMSG, NULL, "%s: %s", s->path, why);
 	error_hint(e, "`corral audit verify` says what was changed; to go on, move the log and its "
@@ -25,40 +23,13 @@ static int store_resume_refuse(struct audit_store *s, const char *why, struct er
 	return -EBADMSG;
 }
 
-static int check_key(struct audit_store *s, const struct head *h, struct error *e)
-{
-	switch (head_check(h, &s->key.public)) {
-	case 0:
-		return 0;
-	case -EKEYREJECTED:
-		return store_resume_refuse(s, "the last head was signed by another key", e);
-	default:
-		return store_resume_refuse(s, "the signature of the last head is wrong", e);
-	}
-}
-
-/* The log begins where the last head says. */
-static int store_resume_check_beginning(
-	struct audit_store *s, const struct head *last, struct error *e)
-{
-	struct heads_row first;
-	int r = heads_get(&s->sql, HEADS_FIRST, &first, e);
-
-	if (r < 0 && r != -EBADMSG && r != -ENOENT)
-		return r;
-	if (r < 0 || first.head.number != last->removed)
-		return store_resume_refuse(s, "its beginning is not what was signed", e);
-	return 0;
-}
-
 /* The record with this number is there, and has this hash. */
-static int check_hash(
+static int resume_check_hash(
 	struct audit_store *s, uint64_t number, const struct hash *hash, struct error *e)
 {
 	auto_statement *st = NULL;
 	struct log_record record;
-	int r = sql_prepare(
-		&s->sql, &st, "SELECT number, event, hash FROM record WHERE number = ?1", e);
+	int r = sql_prepare(&s->sql, &st, LOG_RECORDS "WHERE number = ?1", e);
 
 	if (r < 0)
 		return r;
@@ -67,11 +38,11 @@ static int check_hash(
 	if (r < 0)
 		return r;
 	if (r == 0 || log_record_read(st, &record) < 0 || !merkle_equal(&record.hash, hash))
-		return store_resume_refuse(s, "its end is not what was signed", e);
+		return resume_refuse(s, "its end is not what was signed", e);
 	return 0;
 }
 
-static int store_resume_check_record(struct chain *c, sqlite3_stmt *st)
+static int resume_check_record(struct chain *c, sqlite3_stmt *st)
 {
 	struct log_record record;
 
@@ -84,67 +55,52 @@ static int store_resume_check_record(struct chain *c, sqlite3_stmt *st)
 	return 0;
 }
 
-/* The chain at a head's record is what was signed. */
-static bool store_resume_fits(const struct chain *c, const struct head *h)
-{
-	const struct hash root = merkle_root(&c->tree);
-
-	return merkle_equal(&c->hash, &h->chain) && merkle_equal(&root, &h->root);
-}
-
 /* Takes the chain on to the end of the log, past a head that lies before it or on the way. */
-static int replay(struct audit_store *s, struct chain *c, const struct head *h, struct error *e)
+static int resume_replay(
+	struct audit_store *s, struct chain *c, const struct head *h, struct error *e)
 {
 	auto_statement *st = NULL;
-	int r = sql_prepare(&s->sql, &st,
-		"SELECT number, event, hash FROM record WHERE number > ?1 ORDER BY number", e);
+	int r = sql_prepare(&s->sql, &st, LOG_RECORDS "WHERE number > ?1 ORDER BY number", e);
 
 	if (r < 0)
 		return r;
 	sql_bind_number(st, 1, c->tree.n);
 	do {
-		if (c->tree.n == h->number && !store_resume_fits(c, h))
-			return store_resume_refuse(s, "its end is not what was signed", e);
+		if (c->tree.n == h->number && !chain_is_at(c, &h->chain, &h->root))
+			return resume_refuse(s, "its end is not what was signed", e);
 		r = sql_step(&s->sql, st, e);
-		if (r > 0 && store_resume_check_record(c, st) < 0)
-			return store_resume_refuse(
-				s, "a record at its end was changed or removed", e);
+		if (r > 0 && resume_check_record(c, st) < 0)
+			return resume_refuse(s, "a record at its end was changed or removed", e);
 	} while (r > 0);
 	if (r == 0 && c->tree.n < h->number)
-		return store_resume_refuse(s, "it ends before what was signed", e);
+		return resume_refuse(s, "it ends before what was signed", e);
 	return r;
 }
 
-static bool store_resume_is_same(const struct head *a, const struct head *b)
-{
-	return merkle_equal(&a->chain, &b->chain) && merkle_equal(&a->root, &b->root);
-}
-
 /* The head in the second file must be one of this log, and not later than its last. */
-static int store_resume_check_second(
-	struct audit_store *s, const struct head *second, struct error *e)
+static int resume_check_second(struct audit_store *s, const struct head *second, struct error *e)
 {
 	struct heads_row row;
 	int r;
 
 	if (head_check(second, &s->key.public) < 0)
-		return store_resume_refuse(s, "the head in its second file was changed", e);
+		return resume_refuse(s, "the head in its second file was changed", e);
 	if (memcmp(second->log, s->head.log, sizeof(second->log)) != 0)
-		return store_resume_refuse(s, "the head in its second file is of another log", e);
+		return resume_refuse(s, "the head in its second file is of another log", e);
 	if (second->number > s->head.number || second->removed > s->head.removed)
-		return store_resume_refuse(s, "it ends before the head in its second file", e);
+		return resume_refuse(s, "it ends before the head in its second file", e);
 	if (second->number < s->head.removed)
 		return 0;
 	r = heads_at(&s->sql, second->number, &row, e);
 	if (r < 0 && r != -ENOENT && r != -EBADMSG)
 		return r;
-	if (r < 0 || !store_resume_is_same(second, &row.head))
-		return store_resume_refuse(
-			s, "it is not the log of the head in its second file", e);
+	if (r < 0 || !merkle_equal(&second->chain, &row.head.chain) ||
+		!merkle_equal(&second->root, &row.head.root))
+		return resume_refuse(s, "it is not the log of the head in its second file", e);
 	return 0;
 }
 
-static int compare_second(struct audit_store *s, struct error *e)
+static int resume_compare_second(struct audit_store *s, struct error *e)
 {
 	struct head second;
 	int r = head_load(&second, s->head_path, e);
@@ -153,31 +109,38 @@ static int compare_second(struct audit_store *s, struct error *e)
 	if (r == -ENOENT && s->chain.tree.n == 0)
 		return 0;
 	if (r == -ENOENT)
-		return store_resume_refuse(s, "the second file with its last head is not there", e);
+		return resume_refuse(s, "the second file with its last head is not there", e);
 	if (r == 0)
-		r = store_resume_check_second(s, &second, e);
+		r = resume_check_second(s, &second, e);
 	if (r == 0)
 		s->head_saved =
 			second.number == s->head.number && second.removed == s->head.removed;
 	return r;
 }
 
-static int last_head(struct audit_store *s, struct heads_row *ret, struct error *e)
+static int resume_last_head(struct audit_store *s, struct heads_row *ret, struct error *e)
 {
 	int r = heads_get(&s->sql, HEADS_LAST, ret, e);
 
-	return r == -ENOENT ? store_resume_refuse(s, "it has no signed head", e) : r;
+	return r == -ENOENT ? resume_refuse(s, "it has no signed head", e) : r;
 }
 
-/* A head that is new to this writer. */
-static int store_resume_take_head(struct audit_store *s, const struct head *h, struct error *e)
+/* A head that is new to this writer: it has our signature, and the log begins where it says. */
+static int resume_take_head(struct audit_store *s, const struct head *h, struct error *e)
 {
-	int r = check_key(s, h, e);
+	struct heads_row first;
+	int r = head_check(h, &s->key.public);
 
-	if (r == 0)
-		r = store_resume_check_beginning(s, h, e);
 	if (r < 0)
+		return resume_refuse(s,
+			r == -EKEYREJECTED ? "the last head was signed by another key"
+					   : "the signature of the last head is wrong",
+			e);
+	r = heads_get(&s->sql, HEADS_FIRST, &first, e);
+	if (r < 0 && r != -EBADMSG && r != -ENOENT)
 		return r;
+	if (r < 0 || first.head.number != h->removed)
+		return resume_refuse(s, "its beginning is not what was signed", e);
 	s->head = *h;
 	s->signed_ms = clock_ms(CLOCK_MONOTONIC);
 	return 0;
@@ -186,70 +149,69 @@ static int store_resume_take_head(struct audit_store *s, const struct head *h, s
 static int store_resume(struct audit_store *s, const struct heads_row *last, struct error *e)
 {
 	struct chain c = last->chain;
-	int r = store_resume_take_head(s, &last->head, e);
+	int r = resume_take_head(s, &last->head, e);
 
 	if (r == 0 && last->head.number != last->head.removed)
-		r = check_hash(s, last->head.number, &last->head.chain, e);
+		r = resume_check_hash(s, last->head.number, &last->head.chain, e);
 	if (r == 0)
-		r = replay(s, &c, &last->head, e);
+		r = resume_replay(s, &c, &last->head, e);
 	if (r < 0)
 		return r;
 	s->chain = c;
-	return compare_second(s, e);
+	return resume_compare_second(s, e);
 }
 
 /* The last record that this writer knows may be gone by retention, or a head was signed before it
  * (by one that had no lock): then the head is where to go on from. */
-static bool can_follow(const struct audit_store *s, const struct head *h, bool is_new)
+static bool resume_can_follow(const struct audit_store *s, const struct head *h, bool is_new)
 {
 	return s->chain.tree.n > h->removed && !(is_new && h->number < s->chain.tree.n);
 }
 
-static int store_resume_follow(
-	struct audit_store *s, const struct head *h, bool is_new, struct error *e)
+static int resume_follow(struct audit_store *s, const struct head *h, bool is_new, struct error *e)
 {
 	struct chain c = s->chain;
-	int r = check_hash(s, c.tree.n, &c.hash, e);
+	int r = resume_check_hash(s, c.tree.n, &c.hash, e);
 
 	if (r == 0 && is_new)
-		r = store_resume_take_head(s, h, e);
+		r = resume_take_head(s, h, e);
 	if (r == 0)
-		r = replay(s, &c, h, e);
+		r = resume_replay(s, &c, h, e);
 	if (r < 0)
 		return r;
 	s->chain = c;
-	return is_new ? compare_second(s, e) : 0;
+	return is_new ? resume_compare_second(s, e) : 0;
 }
 
-static int store_resume_go_on(struct audit_store *s, struct error *e)
+static int resume_go_on(struct audit_store *s, struct error *e)
 {
 	struct heads_row last;
 	bool is_new;
-	int r = last_head(s, &last, e);
+	int r = resume_last_head(s, &last, e);
 
 	if (r < 0)
 		return r;
 	if (memcmp(last.head.log, s->head.log, sizeof(s->head.log)) != 0 ||
 		last.head.number < s->head.number || last.head.removed < s->head.removed)
-		return store_resume_refuse(s, "it ends before what was signed", e);
+		return resume_refuse(s, "it ends before what was signed", e);
 	is_new = memcmp(last.head.signature, s->head.signature, sizeof(s->head.signature)) != 0;
-	if (can_follow(s, &last.head, is_new))
-		return store_resume_follow(s, &last.head, is_new, e);
+	if (resume_can_follow(s, &last.head, is_new))
+		return resume_follow(s, &last.head, is_new, e);
 	return store_resume(s, &last, e);
 }
 
-static int store_resume_read_version(struct audit_store *s, uint64_t *ret, struct error *e)
+static int resume_read_version(struct audit_store *s, uint64_t *ret, struct error *e)
 {
 	int r = sql_step(&s->sql, s->data_version, e);
 
 	if (r > 0)
-		*ret = (uint64_t)sqlite3_column_int64(s->data_version, 0);
+		*ret = sql_number(s->data_version, 0);
 	(void)sqlite3_reset(s->data_version);
 	return r < 0 ? r : 0;
 }
 
 /* What is written to a file that nobody finds again is lost. */
-static int check_place(struct audit_store *s, struct error *e)
+static int resume_check_place(struct audit_store *s, struct error *e)
 {
 	int moved = 0;
 
@@ -263,10 +225,10 @@ static int check_place(struct audit_store *s, struct error *e)
 int store_begin(struct audit_store *s, struct error *e)
 {
 	struct heads_row last;
-	int r = store_resume_read_version(s, &s->version, e);
+	int r = resume_read_version(s, &s->version, e);
 
 	if (r == 0)
-		r = last_head(s, &last, e);
+		r = resume_last_head(s, &last, e);
 	return r == 0 ? store_resume(s, &last, e) : r;
 }
 
@@ -276,13 +238,13 @@ int store_catch_up(struct audit_store *s, struct error *e)
 	const struct chain chain = s->chain;
 	const struct head head = s->head;
 	uint64_t version = s->version;
-	int r = check_place(s, e);
+	int r = resume_check_place(s, e);
 
 	if (r == 0)
-		r = store_resume_read_version(s, &version, e);
+		r = resume_read_version(s, &version, e);
 	if (r < 0 || version == s->version)
 		return r;
-	r = store_resume_go_on(s, e);
+	r = resume_go_on(s, e);
 	if (r < 0) {
 		s->chain = chain;
 		s->head = head;

@@ -1,55 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/store/sql.h"
+#include "audit/store/internal.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
+#include "base/array.h"
 
 enum { BUSY_MS = 2000, VALUE_MAX = 1 << 20 };
 
-static int code_of(sqlite3 *db, int rc)
+/* What went wrong last, as an errno, with *e filled. */
+static int sql_fail(struct sql *s, struct error *e)
 {
-	switch (rc & 0xff) {
-	case SQLITE_NOMEM:
-		return -ENOMEM;
-	case SQLITE_FULL:
-		return -ENOSPC;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return -EBUSY;
-	case SQLITE_READONLY:
-	case SQLITE_PERM:
-		return -EROFS;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-	case SQLITE_ERROR: /* a table that is not there */
-	case SQLITE_CONSTRAINT:
-	case SQLITE_MISMATCH:
-	case SQLITE_TOOBIG:
-		return -EBADMSG;
-	case SQLITE_CANTOPEN:
-		return db && sqlite3_system_errno(db) > 0 ? -sqlite3_system_errno(db) : -ENOENT;
-	default:
-		return -EIO;
-	}
-}
+	static const struct {
+		int rc, code;
+	} codes[] = {
+		{ SQLITE_NOMEM, -ENOMEM },
+		{ SQLITE_FULL, -ENOSPC },
+		{ SQLITE_BUSY, -EBUSY },
+		{ SQLITE_LOCKED, -EBUSY },
+		{ SQLITE_READONLY, -EROFS },
+		{ SQLITE_PERM, -EROFS },
+		{ SQLITE_CORRUPT, -EBADMSG },
+		{ SQLITE_NOTADB, -EBADMSG },
+		{ SQLITE_ERROR, -EBADMSG }, /* a table that is not there */
+		{ SQLITE_CONSTRAINT, -EBADMSG },
+		{ SQLITE_MISMATCH, -EBADMSG },
+		{ SQLITE_TOOBIG, -EBADMSG },
+		{ SQLITE_CANTOPEN, -ENOENT },
+	};
+	const int rc = (s->db ? sqlite3_extended_errcode(s->db) : SQLITE_NOMEM) & 0xff;
+	int code = -EIO;
 
-int sql_fail(struct sql *s, struct error *e)
-{
-	const int rc = s->db ? sqlite3_extended_errcode(s->db) : SQLITE_NOMEM;
-	const char *text = s->db ? sqlite3_errmsg(s->db) : "out of memory";
-
-	return error_set(e, code_of(s->db, rc), NULL, "%s: %s", s->path, text);
+	for (size_t i = 0; i < ROWS(codes); i++)
+		code = codes[i].rc == rc ? codes[i].code : code;
+	if (rc == SQLITE_CANTOPEN && s->db && sqlite3_system_errno(s->db) > 0)
+		code = -sqlite3_system_errno(s->db);
+	return error_set(
+		e, code, NULL, "%s: %s", s->path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
 }
 
 /* Nothing in the file may run anything, and nothing in it is larger than what we write. */
-static int harden(struct sql *s)
+static int sql_harden(struct sql *s)
 {
 	(void)sqlite3_extended_result_codes(s->db, 1);
-	(void)sqlite3_busy_timeout(s->db, BUSY_MS);
+	sql_patience(s, BUSY_MS);
 	(void)sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
 	(void)sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 0);
 	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -58,12 +54,12 @@ static int harden(struct sql *s)
 	return sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 }
 
-static int open_as(struct sql *s, const char *name, int flags)
+static int sql_open_as(struct sql *s, const char *name, int flags)
 {
 	int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (rc == SQLITE_OK)
-		rc = harden(s);
+		rc = sql_harden(s);
 	/* Opening is lazy: only a question tells whether it works. */
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(s->db, "PRAGMA cell_size_check=ON; PRAGMA schema_version;", NULL,
@@ -71,20 +67,7 @@ static int open_as(struct sql *s, const char *name, int flags)
 	return rc;
 }
 
-/* "file:/a%20b?immutable=1" */
-static void print_immutable(const char *path, struct buffer *out)
-{
-	buffer_adds(out, "file:");
-	for (; *path; path++) {
-		if (strchr("%?#", *path) || (unsigned char)*path <= ' ')
-			buffer_printf(out, "%%%02X", (unsigned char)*path);
-		else
-			buffer_addc(out, *path);
-	}
-	buffer_adds(out, "?immutable=1");
-}
-
-static bool is_missing(const char *path, const char *suffix, bool or_empty)
+static bool sql_is_missing(const char *path, const char *suffix, bool or_empty)
 {
 	auto_buffer name = { 0 };
 	struct stat st;
@@ -99,36 +82,44 @@ static bool is_missing(const char *path, const char *suffix, bool or_empty)
  * A log at rest in a folder that we may not write to: SQLite has no place for its index of the
  * write-ahead log there. If there is no such log, the file itself is all.
  */
-static bool is_at_rest(const char *path, int rc)
+static bool sql_is_at_rest(const char *path, int rc)
 {
 	if ((rc & 0xff) != SQLITE_CANTOPEN && (rc & 0xff) != SQLITE_READONLY)
 		return false;
 	if (access(path, R_OK) < 0)
 		return false;
 	/* A reader leaves an empty one behind; whoever writes has the index, too. */
-	return is_missing(path, "-wal", false) ||
-	       (is_missing(path, "-wal", true) && is_missing(path, "-shm", false));
+	return sql_is_missing(path, "-wal", false) ||
+	       (sql_is_missing(path, "-wal", true) && sql_is_missing(path, "-shm", false));
 }
 
-static int open_immutable(struct sql *s)
+/* As "file:/a%20b?immutable=1". */
+static int sql_open_immutable(struct sql *s)
 {
 	auto_buffer name = { 0 };
 
 	sql_close(s);
-	print_immutable(s->path, &name);
+	buffer_adds(&name, "file:");
+	for (const char *c = s->path; *c; c++) {
+		if (strchr("%?#", *c) || (unsigned char)*c <= ' ')
+			buffer_printf(&name, "%%%02X", (unsigned char)*c);
+		else
+			buffer_addc(&name, *c);
+	}
+	buffer_adds(&name, "?immutable=1");
 	if (name.failed)
 		return SQLITE_NOMEM;
-	return open_as(s, name.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+	return sql_open_as(s, name.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
 int sql_open(struct sql *ret, const char *path, enum sql_mode mode, struct error *e)
 {
 	struct sql s = { .path = path };
-	int r, rc = open_as(
+	int r, rc = sql_open_as(
 		       &s, path, mode == SQL_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
 
-	if (rc != SQLITE_OK && mode == SQL_READ && is_at_rest(path, rc))
-		rc = open_immutable(&s);
+	if (rc != SQLITE_OK && mode == SQL_READ && sql_is_at_rest(path, rc))
+		rc = sql_open_immutable(&s);
 	if (rc == SQLITE_OK) {
 		*ret = s;
 		return 0;
@@ -142,6 +133,11 @@ void sql_close(struct sql *s)
 {
 	(void)sqlite3_close(s->db);
 	s->db = NULL;
+}
+
+void sql_patience(struct sql *s, unsigned ms)
+{
+	(void)sqlite3_busy_timeout(s->db, ms < BUSY_MS ? (int)ms : BUSY_MS);
 }
 
 int sql_prepare(struct sql *s, sqlite3_stmt **ret, const char *text, struct error *e)
@@ -190,4 +186,67 @@ const uint8_t *sql_blob(sqlite3_stmt *st, int column, size_t max, size_t *ret_le
 		return NULL;
 	*ret_len = (size_t)len;
 	return len ? sqlite3_column_blob(st, column) : (const uint8_t *)"";
+}
+
+int sql_answers(struct sql *s, const char *text, const char *wanted, struct error *e)
+{
+	auto_statement *st = NULL;
+	const char *answer;
+	int r = sql_prepare(s, &st, text, e);
+
+	if (r == 0)
+		r = sql_step(s, st, e);
+	if (r < 0)
+		return r;
+	answer = r > 0 ? (const char *)sqlite3_column_text(st, 0) : NULL;
+	return answer && strcmp(answer, wanted) == 0;
+}
+
+/* "CrAu", and the version of the format. */
+#define SETTINGS "PRAGMA application_id=1131561333; PRAGMA user_version=1;"
+
+/* As SQLite keeps them, in the order of their names. */
+static const char *const tables[] = {
+	"CREATE TABLE head (number INTEGER PRIMARY KEY, head BLOB NOT NULL, "
+	"signature BLOB NOT NULL, frontier BLOB NOT NULL)",
+	"CREATE TABLE record (number INTEGER PRIMARY KEY, event BLOB NOT NULL, "
+	"hash BLOB NOT NULL)",
+};
+
+enum { TABLES = ROWS(tables) };
+
+int schema_create(struct sql *s, struct error *e)
+{
+	int r = sql_run(s, SETTINGS, e);
+
+	for (size_t i = 0; i < TABLES && r == 0; i++)
+		r = sql_run(s, tables[i], e);
+	return r;
+}
+
+static int schema_refuse(struct sql *s, struct error *e)
+{
+	return error_set(e, -EBADMSG, NULL, "%s: it is no audit log of Corral", s->path);
+}
+
+int schema_check(struct sql *s, struct error *e)
+{
+	auto_statement *st = NULL;
+	size_t n = 0;
+	int r = sql_prepare(s, &st, "SELECT sql FROM sqlite_schema ORDER BY name", e);
+
+	if (r < 0)
+		return r;
+	while ((r = sql_step(s, st, e)) > 0) {
+		const char *text = (const char *)sqlite3_column_text(st, 0);
+
+		if (n >= TABLES || !text || strcmp(text, tables[n]) != 0)
+			return schema_refuse(s, e);
+		n++;
+	}
+	if (r < 0)
+		return r;
+	if (n == 0)
+		return 1;
+	return n == TABLES ? 0 : schema_refuse(s, e);
 }

@@ -7,29 +7,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "audit/store/schema.h"
 #include "audit/store/internal.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
 
-enum {
-	DEFAULT_BATCH = 64,
-	DEFAULT_BATCH_MS = 20,
-	DEFAULT_SIGN_RECORDS = 16384,
-	DEFAULT_SIGN_SECONDS = 10,
-	BATCH_MAX = 4096,
-	PATIENCE_MS = 5000,
-};
+enum { DEFAULT_SIGN_RECORDS = 16384, DEFAULT_SIGN_SECONDS = 10, PATIENCE_MS = 5000 };
 
 /* name, or path with something behind it; NULL: out of memory */
-static char *name_or(const char *name, const char *path, const char *suffix)
+static char *store_name_or(const char *name, const char *path, const char *suffix)
 {
 	struct buffer b = { 0 };
 
@@ -38,18 +29,13 @@ static char *name_or(const char *name, const char *path, const char *suffix)
 	return buffer_take(&b);
 }
 
-static void set_options(struct audit_store *s, const struct audit_store_options *o)
+static void store_set_options(struct audit_store *s, const struct audit_store_options *o)
 {
 	struct audit_store_options *to = &s->options;
 
 	*to = *o;
 	to->path = to->key_path = to->head_path = NULL;
-	if (!to->batch)
-		to->batch = DEFAULT_BATCH;
-	if (to->batch > BATCH_MAX)
-		to->batch = BATCH_MAX;
-	if (!to->batch_ms)
-		to->batch_ms = DEFAULT_BATCH_MS;
+	audit_batch_init(&s->batch, o->batch, o->batch_ms);
 	if (!to->sign_records)
 		to->sign_records = DEFAULT_SIGN_RECORDS;
 	if (!to->sign_seconds)
@@ -71,24 +57,6 @@ static int store_make_file(struct audit_store *s, struct error *e)
 	return 0;
 }
 
-/* What SQLite answers is the mode that it has in the end. */
-static int set_wal(struct audit_store *s, struct error *e)
-{
-	auto_statement *st = NULL;
-	const char *mode;
-	int r = sql_prepare(&s->sql, &st, "PRAGMA journal_mode=WAL", e);
-
-	if (r == 0)
-		r = sql_step(&s->sql, st, e);
-	if (r < 0)
-		return r;
-	mode = r > 0 ? (const char *)sqlite3_column_text(st, 0) : NULL;
-	if (mode && strcmp(mode, "wal") == 0)
-		return 0;
-	return error_set(e, -EOPNOTSUPP, NULL,
-		"%s: this file system has no shared memory for a write-ahead log", s->path);
-}
-
 static int store_prepare(struct audit_store *s, struct error *e)
 {
 	const struct {
@@ -107,22 +75,18 @@ static int store_prepare(struct audit_store *s, struct error *e)
 	return r;
 }
 
-static int refuse_gone(struct audit_store *s, struct error *e)
-{
-	(void)error_set(e, -EBADMSG, NULL, "%s: it is empty, but %s has the head of a log", s->path,
-		s->head_path);
-	error_hint(e, "if you moved the log away, move that file with it");
-	return -EBADMSG;
-}
-
-static int begin_or_resume(struct audit_store *s, struct error *e)
+static int store_begin_or_resume(struct audit_store *s, struct error *e)
 {
 	int r = schema_check(&s->sql, e);
 
 	if (r < 0)
 		return r;
-	if (r > 0 && access(s->head_path, F_OK) == 0)
-		return refuse_gone(s, e);
+	if (r > 0 && access(s->head_path, F_OK) == 0) {
+		(void)error_set(e, -EBADMSG, NULL, "%s: it is empty, but %s has the head of a log",
+			s->path, s->head_path);
+		error_hint(e, "if you moved the log away, move that file with it");
+		return -EBADMSG;
+	}
 	if (r > 0)
 		r = store_create(s, e);
 	/* Its tables must be there before statements can speak of them. */
@@ -133,7 +97,7 @@ static int begin_or_resume(struct audit_store *s, struct error *e)
 	return r == 0 ? store_save_head(s, e) : r;
 }
 
-static int open_file(struct audit_store *s, struct error *e)
+static int store_open_file(struct audit_store *s, struct error *e)
 {
 	const char *sync = s->options.sync == AUDIT_SYNC_FULL ? "PRAGMA synchronous=FULL"
 							      : "PRAGMA synchronous=NORMAL";
@@ -141,22 +105,18 @@ static int open_file(struct audit_store *s, struct error *e)
 
 	if (r == 0)
 		r = sql_open(&s->sql, s->path, SQL_WRITE, e);
+	if (r < 0)
+		return r;
+	/* What SQLite answers is the mode that it has in the end. */
+	r = sql_answers(&s->sql, "PRAGMA journal_mode=WAL", "wal", e);
 	if (r == 0)
-		r = set_wal(s, e);
-	if (r == 0)
+		return error_set(e, -EOPNOTSUPP, NULL,
+			"%s: this file system has no shared memory for a write-ahead log", s->path);
+	if (r > 0)
 		r = sql_run(&s->sql, sync, e);
 	if (r == 0)
 		r = sql_run(&s->sql, "PRAGMA wal_autocheckpoint=8192", e);
-	return r == 0 ? begin_or_resume(s, e) : r;
-}
-
-static int open_key(struct audit_store *s, const struct audit_store_options *o, struct error *e)
-{
-	char *path = name_or(o->key_path, o->path, ".key");
-	int r = path ? key_open(&s->key, path, e) : error_no_memory(e);
-
-	free(path);
-	return r;
+	return r == 0 ? store_begin_or_resume(s, e) : r;
 }
 
 static void store_free(struct audit_store *s)
@@ -167,10 +127,9 @@ static void store_free(struct audit_store *s)
 	(void)sqlite3_finalize(s->data_version);
 	sql_close(&s->sql);
 	/* A child of the process may have the descriptor, too, so closing it is not enough. */
-	if (s->lock >= 0) {
+	if (s->lock >= 0)
 		store_unlock(s);
-		(void)close(s->lock);
-	}
+	fd_close(&s->lock);
 	key_deinit(&s->key);
 	buffer_deinit(&s->queue);
 	free(s->ends);
@@ -180,18 +139,21 @@ static void store_free(struct audit_store *s)
 }
 
 /* Others may be at it, too, the first time as well. */
-static int open_locked(struct audit_store *s, const struct audit_store_options *o, struct error *e)
+static int store_open_locked(
+	struct audit_store *s, const struct audit_store_options *o, struct error *e)
 {
-	int r = store_lock_open(s, e);
+	char *key = store_name_or(o->key_path, o->path, ".key");
+	int r = key ? store_lock_open(s, e) : error_no_memory(e);
 
 	if (r == 0)
 		r = store_lock(s, e);
-	if (r < 0)
-		return r;
-	r = open_key(s, o, e);
-	if (r == 0)
-		r = open_file(s, e);
-	store_unlock(s);
+	if (r == 0) {
+		r = key_open(&s->key, key, e);
+		if (r == 0)
+			r = store_open_file(s, e);
+		store_unlock(s);
+	}
+	free(key);
 	return r;
 }
 
@@ -204,14 +166,14 @@ int audit_store_open(struct audit_store **ret, const struct audit_store_options 
 		return error_no_memory(e);
 	s->lock = -1;
 	s->patience_ms = PATIENCE_MS;
-	set_options(s, o);
-	s->path = name_or(o->path, NULL, "");
-	s->head_path = name_or(o->head_path, o->path, ".head");
-	s->ends = calloc(s->options.batch, sizeof(s->ends[0]));
+	store_set_options(s, o);
+	s->path = store_name_or(o->path, NULL, "");
+	s->head_path = store_name_or(o->head_path, o->path, ".head");
+	s->ends = calloc(s->batch.most, sizeof(s->ends[0]));
 	if (!s->path || !s->head_path || !s->ends)
 		r = error_no_memory(e);
 	else
-		r = open_locked(s, o, e);
+		r = store_open_locked(s, o, e);
 	if (r < 0) {
 		store_free(s);
 		return r;
@@ -221,7 +183,7 @@ int audit_store_open(struct audit_store **ret, const struct audit_store_options 
 }
 
 /* Puts a record behind those that wait; the queue is as before if it fails. */
-static int enqueue(struct audit_store *s, const struct audit_event *event)
+static int store_enqueue(struct audit_store *s, const struct audit_event *event)
 {
 	const size_t before = s->queue.len;
 	static const uint8_t number[CHAIN_NUMBER_BYTES];
@@ -236,40 +198,32 @@ static int enqueue(struct audit_store *s, const struct audit_event *event)
 		s->queue.len = before;
 		return -ENOMEM;
 	}
-	if (s->queued == 0)
-		s->queued_ms = clock_ms(CLOCK_MONOTONIC);
 	s->ends[s->queued++] = s->queue.len;
 	return 0;
 }
 
-static void drop_last(struct audit_store *s)
+static bool store_batch_is_due(struct audit_store *s)
 {
-	s->queued--;
-	s->queue.len = s->queued ? s->ends[s->queued - 1] : 0;
-}
-
-static bool batch_is_due(const struct audit_store *s)
-{
-	return s->queued &&
-	       (s->queued >= s->options.batch ||
-		       clock_ms(CLOCK_MONOTONIC) - s->queued_ms >= s->options.batch_ms);
+	return audit_batch_is_due(&s->batch, s->queued, clock_ms(CLOCK_MONOTONIC));
 }
 
 int audit_store_add(struct audit_store *s, const struct audit_event *event)
 {
-	int r = s->queued < s->options.batch ? 0 : audit_store_commit(s, NULL);
+	int r = s->queued < s->batch.most ? 0 : audit_store_commit(s, NULL);
 
 	if (r == 0)
-		r = enqueue(s, event);
-	if (r < 0 || !batch_is_due(s))
+		r = store_enqueue(s, event);
+	if (r < 0 || !store_batch_is_due(s))
 		return r;
 	r = audit_store_commit(s, NULL);
-	if (r < 0)
-		drop_last(s);
+	if (r < 0) {
+		s->queued--;
+		s->queue.len = s->queued ? s->ends[s->queued - 1] : 0;
+	}
 	return r;
 }
 
-static bool head_is_due(const struct audit_store *s)
+static bool store_head_is_due(const struct audit_store *s)
 {
 	const uint64_t number = s->chain.tree.n + s->queued;
 
@@ -280,10 +234,10 @@ static bool head_is_due(const struct audit_store *s)
 }
 
 /* With the lock. Whether a head is due may have changed with what others did. */
-static int commit(struct audit_store *s, struct error *e)
+static int store_commit(struct audit_store *s, struct error *e)
 {
 	int r = store_catch_up(s, e);
-	const bool seal = head_is_due(s);
+	const bool seal = store_head_is_due(s);
 
 	if (r < 0 || (!seal && !s->queued))
 		return r;
@@ -296,7 +250,7 @@ static int commit(struct audit_store *s, struct error *e)
 }
 
 /* With the lock. */
-static int sign(struct audit_store *s, struct error *e)
+static int store_sign(struct audit_store *s, struct error *e)
 {
 	const bool retains = s->options.keep_records || s->options.keep_seconds;
 	int r = store_catch_up(s, e);
@@ -307,7 +261,7 @@ static int sign(struct audit_store *s, struct error *e)
 	return r == 0 ? store_save_head(s, e) : r;
 }
 
-static int with_lock(
+static int store_with_lock(
 	struct audit_store *s, int (*call)(struct audit_store *, struct error *), struct error *e)
 {
 	int r = store_lock(s, e);
@@ -321,12 +275,12 @@ static int with_lock(
 
 int audit_store_commit(struct audit_store *s, struct error *e)
 {
-	return s->queued || head_is_due(s) ? with_lock(s, commit, e) : 0;
+	return s->queued || store_head_is_due(s) ? store_with_lock(s, store_commit, e) : 0;
 }
 
 int audit_store_sign(struct audit_store *s, struct error *e)
 {
-	return with_lock(s, sign, e);
+	return store_with_lock(s, store_sign, e);
 }
 
 int audit_store_close(struct audit_store *s, struct error *e)
@@ -337,7 +291,7 @@ int audit_store_close(struct audit_store *s, struct error *e)
 		return 0;
 	r = store_lock(s, e);
 	if (r == 0)
-		r = sign(s, e);
+		r = store_sign(s, e);
 	/* The last one takes the write-ahead log away: with the lock, if it was to be had. */
 	store_free(s);
 	return r;
@@ -345,25 +299,17 @@ int audit_store_close(struct audit_store *s, struct error *e)
 
 int audit_store_tick(struct audit_store *s, struct error *e)
 {
-	return batch_is_due(s) || head_is_due(s) ? audit_store_commit(s, e) : 0;
+	return store_batch_is_due(s) || store_head_is_due(s) ? audit_store_commit(s, e) : 0;
 }
 
-/* What is left of a span that began then; 0 if it is over. */
-static int store_left_ms(uint64_t since, uint64_t span)
+int audit_store_wait_ms(struct audit_store *s)
 {
-	const uint64_t past = clock_ms(CLOCK_MONOTONIC) - since;
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
 
-	if (past >= span)
-		return 0;
-	return span - past > INT_MAX ? INT_MAX : (int)(span - past);
-}
-
-int audit_store_wait_ms(const struct audit_store *s)
-{
 	if (s->queued)
-		return store_left_ms(s->queued_ms, s->options.batch_ms);
+		return audit_batch_wait_ms(&s->batch, s->queued, now);
 	if (s->chain.tree.n != s->head.number)
-		return store_left_ms(s->signed_ms, s->options.sign_seconds * 1000);
+		return audit_batch_left_ms(now, s->signed_ms + s->options.sign_seconds * 1000);
 	return -1;
 }
 

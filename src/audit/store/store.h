@@ -69,7 +69,7 @@ int audit_store_sign(struct audit_store *s, struct error *e);
 /* Commits if the batch's time is over, signs if the interval is. */
 int audit_store_tick(struct audit_store *s, struct error *e);
 /* How long until there is something for audit_store_tick(), for poll(); -1: nothing waits. */
-int audit_store_wait_ms(const struct audit_store *s);
+int audit_store_wait_ms(struct audit_store *s);
 /* How long a call waits for others who write; 5 seconds unless set. A commit takes a millisecond,
  * or as long as the disk. */
 void audit_store_patience(struct audit_store *s, unsigned ms);

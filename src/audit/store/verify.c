@@ -18,10 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "audit/store/heads.h"
-#include "audit/store/log-part.h"
+#include "audit/store/internal.h"
 #include "base/array.h"
-#include "base/buffer.h"
 
 /* What comes next in the table of heads. */
 struct next_head {
@@ -75,7 +73,7 @@ verify_found(struct verify *v, enum audit_fault fault, uint64_t number, const ch
 	return DONE;
 }
 
-static int found_no_head(struct verify *v, uint64_t number)
+static int verify_found_no_head(struct verify *v, uint64_t number)
 {
 	return verify_found(v, AUDIT_HEADLESS, number,
 		"the signed head at record %" PRIu64 " is not there", number);
@@ -102,7 +100,7 @@ static int verify_check_signature(struct verify *v, const struct head *h, const 
 }
 
 /* What SQLite itself finds wrong is a finding; that it cannot work (memory, I/O) is an error. */
-static int found_damage(struct verify *v, int r)
+static int verify_found_damage(struct verify *v, int r)
 {
 	const uint64_t number = v->chain.tree.n + 1;
 
@@ -114,26 +112,26 @@ static int found_damage(struct verify *v, int r)
 }
 
 /* Moves on in the table of heads. */
-static int load_next(struct verify *v)
+static int verify_load_next(struct verify *v)
 {
 	int r = sql_step(&v->log->sql, v->next.st, v->error);
 
 	v->next.there = r > 0;
 	if (r <= 0)
-		return found_damage(v, r);
+		return verify_found_damage(v, r);
 	if (heads_read(v->next.st, &v->next.row) == 0)
 		return 0;
-	return verify_found(v, AUDIT_UNSIGNED, (uint64_t)sqlite3_column_int64(v->next.st, 0),
+	return verify_found(v, AUDIT_UNSIGNED, sql_number(v->next.st, 0),
 		"the head at record %lld is not what was signed",
 		(long long)sqlite3_column_int64(v->next.st, 0));
 }
 
 /* One that comes too late would never be looked at, and keep the others from it: SQLite gives the
  * rows of a page that somebody edited in the order in which they stand. */
-static int load_later(struct verify *v)
+static int verify_load_later(struct verify *v)
 {
 	const uint64_t before = v->next.row.head.number;
-	const int r = load_next(v);
+	const int r = verify_load_next(v);
 
 	if (r || !v->next.there || v->next.row.head.number > before)
 		return r;
@@ -143,11 +141,9 @@ static int load_later(struct verify *v)
 }
 
 /* The hashes at a head's record, as computed, against what was signed. */
-static int check_hashes(struct verify *v, const struct head *h)
+static int verify_check_hashes(struct verify *v, const struct head *h)
 {
-	const struct hash root = merkle_root(&v->chain.tree);
-
-	if (merkle_equal(&v->chain.hash, &h->chain) && merkle_equal(&root, &h->root))
+	if (chain_is_at(&v->chain, &h->chain, &h->root))
 		return 0;
 	return verify_found(v, AUDIT_CHANGED, v->good + 1,
 		"of the records %" PRIu64 " to %" PRIu64
@@ -156,7 +152,7 @@ static int check_hashes(struct verify *v, const struct head *h)
 }
 
 /* All heads that speak of the record that was just read. */
-static int check_heads(struct verify *v)
+static int verify_check_heads(struct verify *v)
 {
 	const uint64_t number = v->chain.tree.n;
 	int r = 0;
@@ -164,19 +160,19 @@ static int check_heads(struct verify *v)
 	if (v->next.there && v->next.row.head.number == number) {
 		r = verify_check_signature(v, &v->next.row.head, "");
 		if (r == 0)
-			r = check_hashes(v, &v->next.row.head);
+			r = verify_check_hashes(v, &v->next.row.head);
 		if (r == 0) {
 			v->good = number;
-			r = load_later(v);
+			r = verify_load_later(v);
 		}
 	}
 	if (r == 0 && v->has_second && v->second.number == number)
-		r = check_hashes(v, &v->second);
+		r = verify_check_hashes(v, &v->second);
 	return r;
 }
 
 /* The next row claims the number after that one: all were moved up by a removal. */
-static bool moved_up(struct verify *v, sqlite3_stmt *st, uint64_t claim)
+static bool verify_moved_up(struct verify *v, sqlite3_stmt *st, uint64_t claim)
 {
 	struct log_record next;
 	int r = sql_step(&v->log->sql, st, NULL);
@@ -185,9 +181,9 @@ static bool moved_up(struct verify *v, sqlite3_stmt *st, uint64_t claim)
 	       (r > 0 && log_record_read(st, &next) == 0 && log_record_claim(&next) == claim + 1);
 }
 
-static int found_moved(struct verify *v, sqlite3_stmt *st, uint64_t number, uint64_t claim)
+static int verify_found_moved(struct verify *v, sqlite3_stmt *st, uint64_t number, uint64_t claim)
 {
-	if (claim > number && moved_up(v, st, claim))
+	if (claim > number && verify_moved_up(v, st, claim))
 		return verify_found(v, AUDIT_REMOVED, number,
 			"record %" PRIu64
 			" is not there: later ones were numbered anew to close the gap",
@@ -196,20 +192,11 @@ static int found_moved(struct verify *v, sqlite3_stmt *st, uint64_t number, uint
 		"in the place of record %" PRIu64 " stands record %" PRIu64, number, claim);
 }
 
-/* It is a whole record, and says that it is another than the one that belongs here. */
-static bool was_moved(const struct log_record *record)
-{
-	struct audit_event event;
-
-	return log_record_claim(record) != record->number &&
-	       audit_event_decode(&event, record->data + CHAIN_NUMBER_BYTES,
-		       record->len - CHAIN_NUMBER_BYTES) == 0;
-}
-
 static int verify_check_record(struct verify *v, sqlite3_stmt *st)
 {
 	const uint64_t expected = v->chain.tree.n + 1;
 	struct log_record record;
+	struct audit_event event;
 	const int r = log_record_read(st, &record);
 
 	if (record.number < expected)
@@ -222,38 +209,38 @@ static int verify_check_record(struct verify *v, sqlite3_stmt *st)
 		return verify_found(
 			v, AUDIT_CHANGED, expected, "record %" PRIu64 " cannot be read", expected);
 	chain_add(&v->chain, record.data, record.len);
-	if (was_moved(&record))
-		return found_moved(v, st, expected, log_record_claim(&record));
+	/* A whole record that says that it is another than the one that belongs here. */
+	if (log_record_claim(&record) != expected && log_record_decode(&record, &event) == 0)
+		return verify_found_moved(v, st, expected, log_record_claim(&record));
 	if (log_record_claim(&record) != expected || !merkle_equal(&record.hash, &v->chain.hash))
 		return verify_found(v, AUDIT_CHANGED, expected,
 			"record %" PRIu64 " is not what was hashed", expected);
 	v->verdict->records++;
-	return check_heads(v);
+	return verify_check_heads(v);
 }
 
-static int check_records(struct verify *v)
+static int verify_check_records(struct verify *v)
 {
 	auto_statement *st = NULL;
-	int r = sql_prepare(&v->log->sql, &st,
-		"SELECT number, event, hash FROM record ORDER BY number", v->error);
+	int r = sql_prepare(&v->log->sql, &st, LOG_RECORDS "ORDER BY number", v->error);
 
 	while (r == 0) {
 		r = sql_step(&v->log->sql, st, v->error);
 		if (r <= 0)
-			return found_damage(v, r);
+			return verify_found_damage(v, r);
 		r = verify_check_record(v, st);
 	}
 	return r;
 }
 
 /* The last head first: it says where the log begins, and which log it is. */
-static int read_last(struct verify *v)
+static int verify_read_last(struct verify *v)
 {
 	struct heads_row row;
 	int r = heads_get(&v->log->sql, HEADS_LAST, &row, v->error);
 
 	if (r == -ENOENT)
-		return found_no_head(v, 0);
+		return verify_found_no_head(v, 0);
 	if (r == -EBADMSG)
 		return verify_found(v, AUDIT_UNSIGNED, 0, "the last head is not what was signed");
 	if (r < 0)
@@ -270,17 +257,17 @@ static int verify_check_beginning(struct verify *v)
 	int r = heads_all(&v->log->sql, &v->next.st, v->error);
 
 	if (r == 0)
-		r = load_next(v);
+		r = verify_load_next(v);
 	if (r)
 		return r;
 	if (!v->next.there || v->next.row.head.number > v->last.removed)
-		return found_no_head(v, v->last.removed);
+		return verify_found_no_head(v, v->last.removed);
 	if (v->next.row.head.number < v->last.removed)
 		return verify_found(v, AUDIT_REMOVED, v->next.row.head.number + 1,
 			"the log begins at another head than its last one says");
 	v->chain = v->next.row.chain;
 	v->good = v->chain.tree.n;
-	return check_heads(v);
+	return verify_check_heads(v);
 }
 
 /* The second file may be behind the log, never before it. */
@@ -296,7 +283,7 @@ static int verify_check_second(struct verify *v)
 		v->second.removed);
 }
 
-static int check_end(struct verify *v)
+static int verify_check_end(struct verify *v)
 {
 	const uint64_t last = v->chain.tree.n;
 	uint64_t must = v->last.number;
@@ -308,32 +295,27 @@ static int check_end(struct verify *v)
 			"the log ends with record %" PRIu64 ", but was signed up to %" PRIu64, last,
 			must);
 	/* Its hashes were compared, too. */
-	return v->good < must ? found_no_head(v, must) : 0;
+	return v->good < must ? verify_found_no_head(v, must) : 0;
 }
 
 /*
  * All was read from one end to the other. Who looks for numbers (every list does) goes by pages
  * that say where to find them, which no hash covers: SQLite has to say that they are right.
  */
-static int check_pages(struct verify *v)
+static int verify_check_pages(struct verify *v)
 {
-	auto_statement *st = NULL;
-	const char *answer;
-	int r = sql_prepare(&v->log->sql, &st, "PRAGMA quick_check(1)", v->error);
+	const int r = sql_answers(&v->log->sql, "PRAGMA quick_check(1)", "ok", v->error);
 
-	if (r == 0)
-		r = sql_step(&v->log->sql, st, v->error);
 	if (r < 0)
-		return found_damage(v, r);
-	answer = r > 0 ? (const char *)sqlite3_column_text(st, 0) : NULL;
-	if (answer && strcmp(answer, "ok") == 0)
+		return verify_found_damage(v, r);
+	if (r > 0)
 		return 0;
 	return verify_found(v, AUDIT_UNREADABLE, v->verdict->removed + 1,
 		"the records are what was signed, but the pages that lead to them are damaged: a "
 		"list may not show all");
 }
 
-static int praise(struct verify *v)
+static int verify_praise(struct verify *v)
 {
 	const uint64_t n = v->verdict->records, up_to = v->last.number;
 
@@ -343,10 +325,11 @@ static int praise(struct verify *v)
 		"%" PRIu64 " records; those after %" PRIu64 " are not signed yet", n, up_to);
 }
 
-static int run_steps(struct verify *v)
+static int verify_run_steps(struct verify *v)
 {
-	int (*const steps[])(struct verify *) = { read_last, verify_check_second,
-		verify_check_beginning, check_records, check_end, check_pages, praise };
+	int (*const steps[])(struct verify *) = { verify_read_last, verify_check_second,
+		verify_check_beginning, verify_check_records, verify_check_end, verify_check_pages,
+		verify_praise };
 	int r = 0;
 
 	for (size_t i = 0; i < ROWS(steps) && r == 0; i++)
@@ -355,8 +338,9 @@ static int run_steps(struct verify *v)
 	return r;
 }
 
-/* Which file: one that was named, or beside the log. */
-static const char *beside(const char *name, const char *path, const char *suffix, struct buffer *b)
+/* Which file: one that was named, or verify_beside the log. */
+static const char *verify_beside(
+	const char *name, const char *path, const char *suffix, struct buffer *b)
 {
 	if (name)
 		return name;
@@ -364,21 +348,21 @@ static const char *beside(const char *name, const char *path, const char *suffix
 	return buffer_text(b);
 }
 
-static int load_key(struct verify *v, const char *public_path)
+static int verify_load_key(struct verify *v, const char *public_path)
 {
 	auto_buffer name = { 0 };
 	int r = key_public_read(
-		&v->key, beside(public_path, v->log->path, ".key.pub", &name), v->error);
+		&v->key, verify_beside(public_path, v->log->path, ".key.pub", &name), v->error);
 
 	if (r == 0)
 		key_public_id(&v->key, v->verdict->key);
 	return r;
 }
 
-static int load_second(struct verify *v, const char *head_path)
+static int verify_load_second(struct verify *v, const char *head_path)
 {
 	auto_buffer name = { 0 };
-	const char *path = beside(head_path, v->log->path, ".head", &name);
+	const char *path = verify_beside(head_path, v->log->path, ".head", &name);
 	int r;
 
 	if (!*path)
@@ -399,8 +383,8 @@ static int verify_frozen(struct verify *v)
 	int r = audit_log_range(v->log, &v->verdict->first, &v->verdict->last, v->error);
 
 	if (r < 0)
-		r = found_damage(v, r);
-	return r ? r : run_steps(v);
+		r = verify_found_damage(v, r);
+	return r ? r : verify_run_steps(v);
 }
 
 int audit_log_verify(struct audit_log *l, const char *public_path, const char *head_path,
@@ -408,10 +392,10 @@ int audit_log_verify(struct audit_log *l, const char *public_path, const char *h
 {
 	struct audit_verdict verdict = { 0 };
 	struct verify v = { .log = l, .verdict = &verdict, .error = e };
-	int r = load_key(&v, public_path);
+	int r = verify_load_key(&v, public_path);
 
 	if (r == 0)
-		r = load_second(&v, head_path);
+		r = verify_load_second(&v, head_path);
 	if (r == 0) {
 		r = log_freeze(l, e);
 		if (r < 0)

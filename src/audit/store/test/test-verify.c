@@ -9,7 +9,6 @@
 #include <sodium.h>
 #include <sqlite3.h>
 
-#include "audit/store/chain.h"
 #include "audit/store/head.h"
 #include "audit/test/test-audit.h"
 #include "base/array.h"
