@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "policy/explain.h"
 
-static const char *denial_put(char **at, const char *text)
+const char *denial_put(char **at, const char *text)
 {
 	char *start = *at;
 	size_t size = strlen(text) + 1;

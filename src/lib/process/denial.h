@@ -10,6 +10,8 @@
 struct corral_denial *denial_new(const struct request *r, const struct decision *d, bool exact);
 struct corral_denial *denial_copy(const struct corral_denial *d);
 void denial_free(struct corral_denial *d);
+/* Copies a text to *at, which moves behind it; returns where it stands. */
+const char *denial_put(char **at, const char *text);
 static inline void denial_freep(struct corral_denial **d)
 {
 	denial_free(*d);

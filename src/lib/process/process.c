@@ -4,13 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "lib/process/denial.h"
 #include "lib/process/guess.h"
 #include "lib/api/handles.h"
@@ -31,8 +35,8 @@ void process_destroy(struct corral_process *p)
 {
 	if (!p)
 		return;
-	output_close(&p->out);
-	output_close(&p->err);
+	fd_close(&p->out.fd);
+	fd_close(&p->err.fd);
 	buffer_deinit(&p->out.printed.kept);
 	buffer_deinit(&p->err.printed.kept);
 	input_deinit(&p->input);
@@ -62,23 +66,6 @@ static void process_tell(struct corral_process *p, enum corral_event_kind kind, 
 					 .result = kind == CORRAL_EVENT_ENDED ? p->result : NULL });
 }
 
-static void process_tell_started(struct corral_process *p)
-{
-	if (p->told_started)
-		return;
-	p->told_started = true;
-	process_tell(p, CORRAL_EVENT_STARTED, NULL, NULL);
-}
-
-static void close_streams(struct corral_process *p)
-{
-	input_end(&p->input);
-	if (p->flags & CORRAL_CALL_RAW)
-		return;
-	output_close(&p->out);
-	output_close(&p->err);
-}
-
 static void finish_exited(struct corral_process *p)
 {
 	struct corral_result *r = p->result;
@@ -100,16 +87,12 @@ static void finish_exited(struct corral_process *p)
 	process_tell(p, CORRAL_EVENT_ENDED, NULL, NULL);
 }
 
-static bool may_be_denied(int code)
-{
-	return code == -ENOENT || code == -EACCES || code == -EPERM;
-}
-
 static void finish_refused(struct corral_process *p)
 {
+	bool may_be_denied = p->code == -ENOENT || p->code == -EACCES || p->code == -EPERM;
 	int r = 0;
 
-	if (p->setup->base->backend->enforces && may_be_denied(p->code))
+	if (p->setup->base->backend->enforces && may_be_denied)
 		r = program_explain(p->setup, p->target, p->cwd, &p->denial, &p->error);
 	if (r < 0)
 		p->code = r;
@@ -119,23 +102,23 @@ static void finish_refused(struct corral_process *p)
 		p, p->denial ? CORRAL_EVENT_DENIED : CORRAL_EVENT_FAILED, p->error.text, p->denial);
 }
 
-static void finish_lost(struct corral_process *p)
-{
-	sandbox_count_end(p->sandbox, NULL, p->input.bytes);
-	process_tell(p, CORRAL_EVENT_FAILED, p->error.text, NULL);
-}
-
 /* From here on nobody but us knows it, and its state does not change. */
 static void process_finish(struct corral_process *p, enum process_state state)
 {
 	sandbox_remove(p->sandbox, p);
-	if (state == PROCESS_EXITED)
+	if (state == PROCESS_EXITED) {
 		finish_exited(p);
-	else if (state == PROCESS_REFUSED)
+	} else if (state == PROCESS_REFUSED) {
 		finish_refused(p);
-	else
-		finish_lost(p);
-	close_streams(p);
+	} else {
+		sandbox_count_end(p->sandbox, NULL, p->input.bytes);
+		process_tell(p, CORRAL_EVENT_FAILED, p->error.text, NULL);
+	}
+	input_end(&p->input);
+	if (!(p->flags & CORRAL_CALL_RAW)) {
+		fd_close(&p->out.fd);
+		fd_close(&p->err.fd);
+	}
 	p->finished = true;
 	/* For good: whoever polls it next must see that there is something to hear. */
 	process_wake(p);
@@ -175,15 +158,6 @@ static enum process_state process_hear(struct corral_process *p)
 	return state;
 }
 
-static void pump(struct corral_process *p)
-{
-	input_flush(&p->input);
-	if (p->flags & CORRAL_CALL_RAW)
-		return;
-	if (output_pump(&p->out, TURN) == -ECANCELED || output_pump(&p->err, TURN) == -ECANCELED)
-		(void)corral_process_kill(p);
-}
-
 /* Does what can be done now, with the pump held. True: it is finished. */
 static bool take_step(struct corral_process *p)
 {
@@ -192,13 +166,19 @@ static bool take_step(struct corral_process *p)
 	if (p->finished)
 		return true;
 	state = process_hear(p);
-	if (state == PROCESS_RUNNING || state == PROCESS_EXITED)
-		process_tell_started(p);
-	if (state > PROCESS_RUNNING)
+	if (!p->told_started && (state == PROCESS_RUNNING || state == PROCESS_EXITED)) {
+		p->told_started = true;
+		process_tell(p, CORRAL_EVENT_STARTED, NULL, NULL);
+	}
+	if (state > PROCESS_RUNNING) {
 		process_finish(p, state);
-	else
-		pump(p);
-	return p->finished;
+		return true;
+	}
+	input_flush(&p->input);
+	if (!(p->flags & CORRAL_CALL_RAW) && (output_pump(&p->out, TURN) == -ECANCELED ||
+						     output_pump(&p->err, TURN) == -ECANCELED))
+		(void)corral_process_kill(p);
+	return false;
 }
 
 /* Waiting */
@@ -263,13 +243,6 @@ static int lock_pump(struct corral_process *p, int64_t end)
 	return r == ETIMEDOUT ? -EAGAIN : -r;
 }
 
-static int say(struct error *e, int code)
-{
-	return error_set(e, code, NULL, "%s",
-		code == -EAGAIN ? "the command still runs"
-				: "a callback must not wait for its own process");
-}
-
 int corral_process_wait(struct corral_process *p, int timeout_ms, struct corral_result **ret,
 	struct corral_error **e)
 {
@@ -282,7 +255,10 @@ int corral_process_wait(struct corral_process *p, int timeout_ms, struct corral_
 		(void)pthread_mutex_unlock(&p->pump);
 	}
 	if (r < 0)
-		return handles_error(e, &error, say(&error, r));
+		return handles_error(e, &error,
+			error_set(&error, r, NULL, "%s",
+				r == -EAGAIN ? "the command still runs"
+					     : "a callback must not wait for its own process"));
 	/* Finished: nothing of it changes any more. */
 	if (p->state != PROCESS_EXITED)
 		return handles_denied(e, &p->error, p->code, p->denial);
@@ -337,6 +313,128 @@ int corral_process_dispatch(struct corral_process *p)
 	r = take_step(p);
 	if (p->epoll >= 0)
 		process_watch(p);
+	(void)pthread_mutex_unlock(&p->pump);
+	return r;
+}
+
+/* What a host does to a process while it runs */
+
+uint64_t corral_process_id(const struct corral_process *p)
+{
+	return p->id;
+}
+
+long corral_process_write(struct corral_process *p, const void *data, size_t len)
+{
+	long r = input_add(&p->input, data, len, INPUT_QUEUE_MAX);
+
+	/* What was not taken at once is the matter of whoever waits. */
+	if (r > 0 && input_wants(&p->input) >= 0)
+		process_wake(p);
+	return r;
+}
+
+int corral_process_close_stdin(struct corral_process *p)
+{
+	int r = input_close_later(&p->input);
+
+	if (r == 0 && input_wants(&p->input) >= 0)
+		process_wake(p);
+	return r;
+}
+
+static int send_to(struct corral_process *p, enum frame_type type, const struct buffer *body)
+{
+	int r = sandbox_tell_channel(p, type, body->data, body->len);
+	struct warden_link *link = NULL;
+
+	if (r != -ENOTCONN)
+		return r == -EPIPE ? -ESRCH : r;
+	(void)pthread_mutex_lock(&p->sandbox->lock);
+	if (p->link && p->state <= PROCESS_RUNNING)
+		link = warden_link_ref(p->link);
+	(void)pthread_mutex_unlock(&p->sandbox->lock);
+	r = link ? sandbox_send(link, type, p->id, body, NULL, 0) : -ESRCH;
+	warden_link_unref(link);
+	return r == -EPIPE ? -ESRCH : r;
+}
+
+int corral_process_signal(struct corral_process *p, int signal)
+{
+	uint32_t number = (uint32_t)signal;
+	const struct buffer body = { .data = (char *)&number, .len = sizeof(number) };
+
+	if (signal <= 0 || signal >= NSIG)
+		return -EINVAL;
+	return send_to(p, FRAME_SIGNAL, &body);
+}
+
+int corral_process_kill(struct corral_process *p)
+{
+	uint32_t flags = REPORT_KILLED;
+	const struct buffer body = { .data = (char *)&flags, .len = sizeof(flags) };
+
+	return send_to(p, FRAME_KILL, &body);
+}
+
+/* With the pump held. */
+static int take_output(struct corral_process *p, enum corral_stream stream)
+{
+	struct output *o = stream == CORRAL_STDERR ? &p->err : &p->out;
+	int fd = o->fd;
+
+	if (fd < 0)
+		return -EBADF;
+	for (size_t i = 0; i < PROCESS_SLOTS; i++) {
+		if (p->watched[i] == fd && p->epoll >= 0)
+			(void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, fd, NULL);
+		if (p->watched[i] == fd)
+			p->watched[i] = -1;
+	}
+	return fd_take(&o->fd);
+}
+
+static int process_io_take_terminal(struct corral_process *p)
+{
+	int copy;
+
+	if (p->out.fd < 0)
+		return p->finished || p->told_started ? -EBADF : -EAGAIN;
+	/* What was written before is still handed on. */
+	copy = input_take_fd(&p->input);
+	fd_close(&copy);
+	return take_output(p, CORRAL_STDOUT);
+}
+
+int corral_process_take_fd(struct corral_process *p, enum corral_stream stream)
+{
+	int r = -pthread_mutex_lock(&p->pump);
+
+	if (r < 0)
+		return r;
+	if (p->out.is_tty) {
+		r = process_io_take_terminal(p);
+	} else if (stream == CORRAL_STDIN) {
+		r = input_take_fd(&p->input);
+		r = r < 0 ? -EBADF : r;
+	} else {
+		r = take_output(p, stream);
+	}
+	(void)pthread_mutex_unlock(&p->pump);
+	return r;
+}
+
+int corral_process_resize(struct corral_process *p, unsigned short rows, unsigned short columns)
+{
+	const struct winsize size = { .ws_row = rows, .ws_col = columns };
+	int r = -pthread_mutex_lock(&p->pump);
+
+	if (r < 0)
+		return r;
+	if (!p->out.is_tty || p->out.fd < 0)
+		r = -EBADF;
+	else if (ioctl(p->out.fd, TIOCSWINSZ, &size) < 0)
+		r = -errno;
 	(void)pthread_mutex_unlock(&p->pump);
 	return r;
 }

@@ -9,9 +9,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "lib/process/input.h"
-#include "lib/process/output.h"
 #include "lib/process/result.h"
+#include "lib/process/stream.h"
 #include "lib/sandbox/sandbox.h"
 
 enum process_state {

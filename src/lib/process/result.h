@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "corral/sandbox.h"
-#include "lib/process/output.h"
+#include "lib/process/stream.h"
 #include "lib/sandbox/backend.h"
 #include "wire/report.h"
 

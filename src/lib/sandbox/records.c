@@ -11,10 +11,92 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/lock.h"
 #include "lib/process/denial.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/sandbox.h"
 #include "wire/record.h"
+
+/* Destinations. What a command can make up has a bound: past this no new one is kept apart. */
+
+enum { DESTINATIONS_MAX = 4096, DESTINATIONS_SLOTS = 2 * DESTINATIONS_MAX };
+
+/* The slot of the target, or the free one where it belongs: more than half of them are free. */
+static uint16_t *destinations_slot(const struct destinations *d, const char *target)
+{
+	uint64_t i = hash_bytes(HASH_START, target, strlen(target)) % DESTINATIONS_SLOTS;
+
+	while (d->slots[i] && strcmp(d->items[d->slots[i] - 1].target, target) != 0)
+		i = (i + 1) % DESTINATIONS_SLOTS;
+	return &d->slots[i];
+}
+
+/* A new one if need be; NULL: there is no room, or no memory. */
+static struct corral_destination *destinations_find(struct destinations *d, const char *target)
+{
+	struct corral_destination item = { 0 };
+	uint16_t *slot;
+
+	if (!d->slots)
+		d->slots = calloc(DESTINATIONS_SLOTS, sizeof(*d->slots));
+	if (!d->slots)
+		return NULL;
+	slot = destinations_slot(d, target);
+	if (*slot)
+		return &d->items[*slot - 1];
+	item.target = d->n < DESTINATIONS_MAX ? strdup(target) : NULL;
+	if (!item.target || ARRAY_PUSH(d->items, d->n, d->cap, item) < 0) {
+		free((char *)item.target);
+		return NULL;
+	}
+	*slot = (uint16_t)d->n;
+	return &d->items[d->n - 1];
+}
+
+static void destinations_add(struct destinations *d, const struct record *r, uint64_t count)
+{
+	struct corral_destination *item = destinations_find(d, r->target);
+
+	if (!item)
+		return;
+	item->denied += r->kind == RECORD_DENIED ? count : 0;
+	item->failed += r->kind == RECORD_FAILED ? count : 0;
+	if (r->kind == RECORD_CLOSED) {
+		item->connections += count;
+		item->sent += r->sent;
+		item->received += r->received;
+	}
+}
+
+void destinations_deinit(struct destinations *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		free((char *)d->items[i].target);
+	free(d->items);
+	free(d->slots);
+	*d = (struct destinations){ 0 };
+}
+
+size_t corral_sandbox_destinations(
+	struct corral_sandbox *s, struct corral_destination *ret, size_t n, size_t size)
+{
+	size_t known = sizeof(*ret), all;
+
+	sandbox_refresh(s);
+	auto_lock held = lock_take(&s->lock);
+	all = s->destinations.n;
+	for (size_t i = 0; i < n && i < all; i++) {
+		char *to = (char *)ret + i * size;
+
+		memset(to, 0, size);
+		memcpy(to, &s->destinations.items[i], size < known ? size : known);
+	}
+	return all;
+}
+
+/* The queue for the sink */
 
 /* What the sink has not been told of: a denial, or a connection. */
 struct sandbox_news {
@@ -32,38 +114,7 @@ static void news_free(struct sandbox_news *n)
 	free(n);
 }
 
-/* Whether it may be p's. One whose end is not handled yet counts: its records may come late. */
-static bool sandbox_records_is_suspect(
-	const struct corral_process *p, const struct warden_link *link)
-{
-	return p->link == link && p->state <= PROCESS_EXITED;
-}
-
-/* The only command that it may be of; NULL: there is none, or nobody knows whose it was. */
-static const struct corral_process *culprit(
-	const struct corral_sandbox *s, const struct warden_link *link)
-{
-	const struct corral_process *only = NULL;
-
-	for (const struct corral_process *p = s->first; p; p = p->next) {
-		if (sandbox_records_is_suspect(p, link) && only)
-			return NULL;
-		if (sandbox_records_is_suspect(p, link))
-			only = p;
-	}
-	return only;
-}
-
-static const char *sandbox_records_put(char **at, const char *text)
-{
-	const size_t size = strlen(text) + 1;
-	const char *start = memcpy(*at, text, size);
-
-	*at += size;
-	return start;
-}
-
-static struct sandbox_news *news_new(const struct record *r, const char *program)
+static struct sandbox_news *news_new(const struct record *r, uint64_t count, const char *program)
 {
 	const size_t size = strlen(program) + strlen(r->program) + strlen(r->target) +
 			    strlen(r->address) + strlen(r->reason) + 5;
@@ -74,29 +125,46 @@ static struct sandbox_news *news_new(const struct record *r, const char *program
 		return NULL;
 	at = (char *)(n + 1);
 	n->pid = r->pid;
-	n->program = sandbox_records_put(&at, program);
-	n->actor = sandbox_records_put(&at, r->program);
+	n->program = denial_put(&at, program);
+	n->actor = denial_put(&at, r->program);
 	n->connection = (struct corral_connection){ .size = sizeof(n->connection),
-		.target = sandbox_records_put(&at, r->target),
-		.address = sandbox_records_put(&at, r->address),
+		.target = denial_put(&at, r->target),
+		.address = denial_put(&at, r->address),
 		.failed = r->kind == RECORD_FAILED,
-		.reason = sandbox_records_put(&at, r->reason),
+		.reason = denial_put(&at, r->reason),
 		.sent = r->sent,
 		.received = r->received,
-		.count = r->count ? r->count : 1 };
+		.count = count };
 	return n;
+}
+
+/* Whether it may be p's. One whose end is not handled yet counts: its records may come late. */
+static bool sandbox_records_is_suspect(
+	const struct corral_process *p, const struct warden_link *link)
+{
+	return p->link == link && p->state <= PROCESS_EXITED;
 }
 
 /* d NULL: it is a connection. Without memory the sink is not told. */
 static void sandbox_records_queue(struct corral_sandbox *s, const struct warden_link *link,
-	const struct record *r, const struct corral_denial *d)
+	const struct record *r, uint64_t count, const struct corral_denial *d)
 {
-	const struct corral_process *p = s->base.sink ? culprit(s, link) : NULL;
-	struct sandbox_news *n = s->base.sink ? news_new(r, p ? p->program : "") : NULL;
+	const struct corral_process *only = NULL;
+	struct sandbox_news *n;
+	size_t suspects = 0;
 
+	if (!s->base.sink)
+		return;
+	for (const struct corral_process *p = s->first; p; p = p->next) {
+		if (sandbox_records_is_suspect(p, link)) {
+			only = p;
+			suspects++;
+		}
+	}
+	n = news_new(r, count, suspects == 1 ? only->program : "");
 	if (!n)
 		return;
-	n->command = p ? p->id : 0;
+	n->command = suspects == 1 ? only->id : 0;
 	n->denial = d ? denial_copy(d) : NULL;
 	if (d && !n->denial) {
 		news_free(n);
@@ -108,44 +176,6 @@ static void sandbox_records_queue(struct corral_sandbox *s, const struct warden_
 		s->first_news = n;
 	s->last_news = n;
 	s->n_news++;
-}
-
-static void sandbox_records_deny(
-	struct corral_sandbox *s, const struct warden_link *link, const struct record *r)
-{
-	const struct corral_denial d = { .op = CORRAL_NET_CONNECT,
-		.target = r->target,
-		.rule = r->rule,
-		.reason = r->reason,
-		.remedy = r->remedy,
-		.exact = 1,
-		.count = r->count ? r->count : 1 };
-
-	for (struct corral_process *p = s->first; p; p = p->next) {
-		if (sandbox_records_is_suspect(p, link))
-			result_note_denial(p->result, &d);
-	}
-	s->stats.denials += d.count;
-	sandbox_records_queue(s, link, r, &d);
-}
-
-int sandbox_record(struct corral_sandbox *s, const struct warden_link *link, const struct frame *f)
-{
-	struct record r;
-
-	if (f->id != 0 || f->n_fds != 0 || record_decode(&r, f->body, f->len) < 0)
-		return -EPROTO;
-	destinations_add(&s->destinations, &r);
-	if (r.kind == RECORD_DENIED)
-		sandbox_records_deny(s, link, &r);
-	else
-		sandbox_records_queue(s, link, &r, NULL);
-	if (r.kind == RECORD_CLOSED) {
-		s->stats.connections += r.count ? r.count : 1;
-		s->stats.sent_bytes += r.sent;
-		s->stats.received_bytes += r.received;
-	}
-	return 0;
 }
 
 void sandbox_tell_news(struct corral_sandbox *s)
@@ -171,20 +201,38 @@ void sandbox_tell_news(struct corral_sandbox *s)
 	}
 }
 
-size_t corral_sandbox_destinations(
-	struct corral_sandbox *s, struct corral_destination *ret, size_t n, size_t size)
+/* Records */
+
+int sandbox_record(struct corral_sandbox *s, const struct warden_link *link, const struct frame *f)
 {
-	size_t known = sizeof(*ret), all;
+	struct record r;
+	uint64_t count;
 
-	sandbox_refresh(s);
-	(void)pthread_mutex_lock(&s->lock);
-	all = s->destinations.n;
-	for (size_t i = 0; i < n && i < all; i++) {
-		char *to = (char *)ret + i * size;
+	if (f->id != 0 || f->n_fds != 0 || record_decode(&r, f->body, f->len) < 0)
+		return -EPROTO;
+	count = r.count ? r.count : 1;
+	destinations_add(&s->destinations, &r, count);
+	if (r.kind == RECORD_DENIED) {
+		const struct corral_denial d = { .op = CORRAL_NET_CONNECT,
+			.target = r.target,
+			.rule = r.rule,
+			.reason = r.reason,
+			.remedy = r.remedy,
+			.exact = 1,
+			.count = count };
 
-		memset(to, 0, size);
-		memcpy(to, &s->destinations.items[i], size < known ? size : known);
+		for (struct corral_process *p = s->first; p; p = p->next)
+			if (sandbox_records_is_suspect(p, link))
+				result_note_denial(p->result, &d);
+		s->stats.denials += count;
+		sandbox_records_queue(s, link, &r, count, &d);
+		return 0;
 	}
-	(void)pthread_mutex_unlock(&s->lock);
-	return all;
+	sandbox_records_queue(s, link, &r, count, NULL);
+	if (r.kind == RECORD_CLOSED) {
+		s->stats.connections += count;
+		s->stats.sent_bytes += r.sent;
+		s->stats.received_bytes += r.received;
+	}
+	return 0;
 }

@@ -21,7 +21,6 @@
 #include "base/error.h"
 #include "corral/sandbox.h"
 #include "host/account.h"
-#include "lib/process/destinations.h"
 #include "lib/sandbox/backend.h"
 #include "lib/sandbox/warden-link.h"
 #include "policy/policy.h"
@@ -60,6 +59,17 @@ struct sandbox_setup {
 	size_t json_len;
 	struct sandbox_reach *reach; /* for updates, and guarded by `updating`; NULL: not known */
 };
+
+/*
+ * Where a sandbox went, or wanted to go, by target. None is ever dropped, so that their texts live
+ * as long as the sandbox does. Zeroed: empty.
+ */
+struct destinations {
+	struct corral_destination *items; /* in the order in which they came */
+	size_t n, cap;
+	uint16_t *slots; /* by the target's hash: the item's place, from 1; 0: free */
+};
+void destinations_deinit(struct destinations *d);
 
 struct corral_sandbox {
 	struct sandbox_base base;
