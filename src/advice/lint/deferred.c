@@ -4,66 +4,43 @@
  * what it is given.
  *
  * A sandbox holds a program. It does not hold the git hook that the program leaves behind, which
- * the user's own git runs an hour later with all of the user's rights. The tables below name such
- * files; a grant to write is compared with them exactly, less what stronger entries take away, so
- * that the advice ends when the denials are complete.
+ * the user's own git runs an hour later with all of the user's rights. threat/threat.h has a table
+ * of such files; a grant to write is compared with them exactly, less what stronger entries take
+ * away, so that the advice ends when the denials are complete.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "advice/lint/internal.h"
+#include "threat/threat.h"
 
 struct deferred {
-	const char *pattern; /* what is run */
-	const char *deny;    /* what to deny, so that nothing like it is left; NULL: the pattern */
-	const char *sample;  /* one of them, below any folder */
-	const char *who;     /* who runs it, and when */
+	char pattern[PATH_BYTES]; /* what is run, below any folder */
+	char deny[PATH_BYTES];    /* what to deny, so that nothing like it is left */
+	char sample[PATH_BYTES];  /* one that is run, from the last folder on; may be none */
 };
 
-#define HOOKS                                                                                     \
-	"{applypatch-msg,pre-applypatch,post-applypatch,pre-commit,pre-merge-commit,"             \
-	"prepare-commit-msg,commit-msg,post-commit,pre-rebase,post-checkout,post-merge,pre-push," \
-	"pre-receive,update,post-receive,post-update,push-to-checkout,pre-auto-gc,post-rewrite,"  \
-	"fsmonitor-watchman,post-index-change,reference-transaction}"
-
-static const struct deferred files[] = {
-	{ "/**/.git/hooks/" HOOKS, "/**/.git/hooks/**", "/.git/hooks/pre-commit",
-		"git runs it at the next commit" },
-	{ "/**/.git/config", NULL, "/.git/config", "git runs the commands in it" },
-	{ "/**/.git/modules/**/config", "/**/.git/modules/**", "/.git/modules/x/config",
-		"git runs the commands in it" },
-	{ "/**/.husky/" HOOKS, "/**/.husky/**", "/.husky/pre-commit",
-		"git runs it at the next commit" },
-	{ "/**/.envrc", NULL, "/.envrc", "direnv runs it when the folder is entered" },
-	{ "/**/.vscode/{tasks,settings,launch,extensions,mcp}.json", "/**/.vscode/**",
-		"/.vscode/tasks.json", "the editor runs its tasks" },
-	{ "/**/.idea/**/*.{xml,iml}", "/**/.idea/**", "/.idea/workspace.xml",
-		"the editor runs its tasks" },
-	{ "/**/*.code-workspace", NULL, "/a.code-workspace", "the editor runs its tasks" },
-	{ "/**/.devcontainer{,/**}/devcontainer.json", "/**/.devcontainer/**",
-		"/.devcontainer/devcontainer.json", "the editor runs its commands" },
-	{ "/**/.{vim,nvim,ex}rc", NULL, "/.exrc", "the editor runs it" },
-	{ "/**/.claude/{settings*.json,{hooks,commands,agents,skills}/**}", "/**/.claude/**",
-		"/.claude/settings.json", "an agent runs its hooks" },
-	{ "/**/.cursor/{mcp.json,hooks.json,rules/**}", "/**/.cursor/**", "/.cursor/mcp.json",
-		"an agent starts its servers" },
-	{ "/**/.mcp.json", NULL, "/.mcp.json", "an agent starts its servers" },
-	{ "/**/.github/workflows/*.{yml,yaml}", "/**/.github/workflows/**",
-		"/.github/workflows/ci.yml", "the forge runs it with its secrets" },
-	{ "/**/.gitlab-ci.yml", NULL, "/.gitlab-ci.yml", "the forge runs it with its secrets" },
-	{ "/**/.{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}",
-		NULL, "/.bashrc", "a shell runs it, if this is a home" },
-};
-
-enum { N_FILES = ROWS(files) };
-
-static const char *deny_of(const struct deferred *d)
+/* A sample takes the first of {a,b}, and x for each *. */
+static void lint_deferred_of(const struct threat *t, struct deferred *ret)
 {
-	return d->deny ? d->deny : d->pattern;
+	bool folder = t->name[strlen(t->name) - 1] == '/';
+	size_t n = 0;
+
+	(void)snprintf(ret->deny, sizeof(ret->deny), "/**/%s%s", t->name, folder ? "**" : "");
+	(void)snprintf(ret->pattern, sizeof(ret->pattern), "/**/%s%s", t->name,
+		t->inside ? t->inside
+		: folder  ? "**"
+			  : "");
+	for (const char *s = ret->pattern + 3; *s; s++) {
+		if (*s == ',')
+			s += strcspn(s, "}");
+		else if (*s != '{' && *s != '}')
+			ret->sample[n++] = *s == '*' ? 'x' : *s;
+	}
+	ret->sample[n] = '\0';
 }
 
 /* path: one that the pattern matches, to begin with; NULL: any in the folder that it names. */
@@ -88,7 +65,7 @@ static bool lint_deferred_is_denied(
 	const struct lint_entries *all = &l->entries[e->op];
 
 	for (size_t i = 0; i < all->n_shields && &all->items[all->shields[i]] < e; i++) {
-		if (strcmp(all->items[all->shields[i]].text, deny_of(d)) == 0)
+		if (strcmp(all->items[all->shields[i]].text, d->deny) == 0)
 			return true;
 	}
 	return false;
@@ -141,54 +118,38 @@ static const char *advise(struct lint *l, const struct lint_entry *e, const char
 
 int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 {
-	const struct deferred *first = NULL;
+	const struct threat *first = NULL;
 	auto_buffer deny = { 0 };
+	char name[PATH_BYTES] = "";
 
 	if (lint_deferred_is_private(e) || has_too_many_shields(l, e))
 		return 0;
-	for (size_t i = 0; e->width == LINT_NARROW && i < N_FILES; i++) {
-		int r = reaches_file(l, e, &files[i]);
+	for (size_t i = 0; e->width == LINT_NARROW && i < threat_files_n; i++) {
+		struct deferred d;
+		int r;
 
+		if (!(threat_files[i].uses & THREAT_LINT))
+			continue;
+		lint_deferred_of(&threat_files[i], &d);
+		r = reaches_file(l, e, &d);
 		if (r < 0)
 			return r;
 		if (!r)
 			continue;
-		buffer_printf(&deny, "%s'%s'", first ? ", " : "", deny_of(&files[i]));
-		first = first ? first : &files[i];
+		buffer_printf(&deny, "%s'%s'", first ? ", " : "", d.deny);
+		if (!first)
+			(void)snprintf(name, sizeof(name), "%s", d.deny);
+		first = first ? first : &threat_files[i];
 	}
 	if (!first)
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "this takes in %s (%s)%s; such files run outside of the sandbox",
-			deny_of(first), first->who,
-			strchr(buffer_text(&deny), ' ') ? " and others like it" : ""),
+		lint_say(l, "this takes in %s (%s)%s; such files run outside of the sandbox", name,
+			first->what, strchr(buffer_text(&deny), ' ') ? " and others like it" : ""),
 		deny.failed ? NULL : advise(l, e, buffer_text(&deny)));
 }
 
 /* Folders of programs */
-
-static const char *const path_folders[] = {
-	"~/bin/**",
-	"~/.local/bin/**",
-	"~/.cargo/bin/**",
-	"~/go/bin/**",
-	"~/.npm-global/bin/**",
-	"~/.bun/bin/**",
-	"~/.deno/bin/**",
-	"~/.dotnet/tools/**",
-	"~/.nvm/versions/**",
-	"~/.pyenv/{bin,shims}/**",
-	"~/.rbenv/{bin,shims}/**",
-	"~/.asdf/{bin,shims}/**",
-	"~/.local/share/mise/shims/**",
-	"~/.nix-profile/**",
-	"~/.local/lib/python*/site-packages/**",
-	"/opt/{bin,**/bin}/**",
-	"/snap/bin/**",
-	"/home/linuxbrew/.linuxbrew/bin/**",
-};
-
-enum { N_PATH_FOLDERS = ROWS(path_folders) };
 
 static int report_path(struct lint *l, const struct lint_entry *e, const char *folder)
 {
@@ -245,15 +206,17 @@ int lint_write_path(struct lint *l, const struct lint_entry *e)
 
 	if (has_too_many_shields(l, e))
 		return 0;
-	for (size_t i = 0; r == 0 && e->width == LINT_NARROW && i < N_PATH_FOLDERS; i++) {
+	for (size_t i = 0; r == 0 && e->width == LINT_NARROW && i < threat_files_n; i++) {
 		auto_arena scratch = { 0 };
 		const char *pattern;
 
-		r = variable_expand(l->vars, path_folders[i], &scratch, &pattern, NULL, NULL);
+		if (!(threat_files[i].uses & THREAT_PROGRAMS))
+			continue;
+		r = variable_expand(l->vars, threat_files[i].name, &scratch, &pattern, NULL, NULL);
 		if (r == 0)
 			r = reaches(l, e, pattern, NULL);
 		if (r == 1)
-			found = path_folders[i];
+			found = threat_files[i].name;
 	}
 	if (r == 0)
 		r = find_in_env(l, e, &found);

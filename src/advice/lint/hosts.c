@@ -2,8 +2,7 @@
 /*
  * Hosts. A grant of a host is a grant of whatever that host passes on, so what matters is who
  * decides what stands behind a name: its owner (fine), whoever registers a name below it, whoever
- * leaves something there, or nobody. The tables hold what is well known; they are no list of bad
- * hosts, and a host that is not in them is not thereby good.
+ * leaves something there, or nobody. threat/threat.h has a table of those that are well known.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "policy/baseline.h"
 #include "policy/network/host-syntax.h"
 #include "advice/lint/internal.h"
+#include "threat/threat.h"
 
 enum {
 	PORTS_MANY = 1000,  /* no service has so many */
@@ -53,59 +53,25 @@ int lint_net_everything(struct lint *l, const struct lint_entry *e)
 
 /* Names below which anybody gets one */
 
-static const char *const public_suffixes[] = {
-	/* registries with a second level */
-	"co.uk", "org.uk", "me.uk", "ac.uk", "com.au", "net.au", "org.au", "co.nz", "co.jp",
-	"or.jp", "ne.jp", "co.kr", "com.cn", "net.cn", "org.cn", "com.tw", "com.hk", "com.sg",
-	"co.in", "com.br", "com.mx", "com.ar", "co.za", "com.tr", "com.ua", "com.pl", "co.il",
-	"uk.com", "us.com", "eu.org",
-	/* pages and programs of anybody */
-	"github.io", "githubusercontent.com", "gitlab.io", "pages.dev", "workers.dev", "r2.dev",
-	"netlify.app", "vercel.app", "now.sh", "herokuapp.com", "fly.dev", "onrender.com",
-	"railway.app", "up.railway.app", "surge.sh", "glitch.me", "repl.co", "replit.app",
-	"replit.dev", "codesandbox.io", "stackblitz.io", "webcontainer.io", "deno.dev", "val.run",
-	"web.app", "firebaseapp.com", "firebaseio.com", "appspot.com", "run.app",
-	"cloudfunctions.net", "googleusercontent.com", "blogspot.com", "amazonaws.com",
-	"s3.amazonaws.com", "execute-api.amazonaws.com", "elasticbeanstalk.com", "cloudfront.net",
-	"awsapprunner.com", "on.aws", "azurewebsites.net", "azurestaticapps.net", "azureedge.net",
-	"windows.net", "blob.core.windows.net", "cloudapp.azure.com", "trafficmanager.net",
-	"digitaloceanspaces.com", "ondigitalocean.app", "backblazeb2.com", "wasabisys.com",
-	"supabase.co", "hf.space", "streamlit.app", "wixsite.com", "wordpress.com", "weebly.com",
-	"webflow.io", "myshopify.com", "fastly.net", "akamaihd.net", "b-cdn.net", "sharepoint.com",
-	"zendesk.com", "atlassian.net",
-	/* names for addresses of anybody */
-	"nip.io", "sslip.io", "xip.io", "duckdns.org", "dyndns.org", "no-ip.org", "ddns.net",
-	"hopto.org", "ngrok.io", "ngrok.app", "ngrok.dev", "ngrok-free.app", "ngrok-free.dev",
-	"trycloudflare.com", "loca.lt", "localtunnel.me", "serveo.net", "lhr.life", "localhost.run",
-	"pagekite.me", "ts.net", "devtunnels.ms", "gitpod.io", "githubpreview.dev",
-	"app.github.dev", "csb.app"
-};
-
-static bool is_public_suffix(const char *name)
-{
-	/* One label: a top-level domain, unless it is a private one. */
-	if (!strchr(name, '.'))
-		return !baseline_guard_of_name(name);
-	for (size_t i = 0; i < ROWS(public_suffixes); i++) {
-		if (strcmp(name, public_suffixes[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 int lint_net_public_suffix(struct lint *l, const struct lint_entry *e)
 {
 	for (size_t i = 0; i < e->n_hosts; i++) {
-		const struct host_pattern *h = &e->hosts[i];
+		const char *name = e->hosts[i].name;
+		int r = e->hosts[i].kind == HOST_SUBDOMAINS ? threat_is_public_suffix(name) : 0;
 
-		if (h->kind == HOST_SUBDOMAINS && is_public_suffix(h->name))
-			return lint_report(l, e,
-				lint_say(l,
-					"anybody can get a name below %s, so this lets in hosts "
-					"of anybody",
-					h->name),
-				lint_say(
-					l, "name the host itself, such as my-app.%s:443", h->name));
+		if (r == 0)
+			continue;
+		return lint_report(l, e,
+			r < 0 ? lint_say(l,
+					"libpsl is not there to say whether anybody can get a name "
+					"below %s",
+					name)
+			      : lint_say(l,
+					"anybody can get a name below %s, so this lets in hosts of "
+					"anybody",
+					name),
+			r < 0 ? lint_say(l, "install libpsl, or name the host itself")
+			      : lint_say(l, "name the host itself, such as my-app.%s:443", name));
 	}
 	return 0;
 }
@@ -171,69 +137,15 @@ int lint_net_metadata(struct lint *l, const struct lint_entry *e)
 
 /* Where anybody can leave or fetch anything */
 
-static const struct {
-	const char *what;
-	const char *const *hosts; /* each with all below it */
-} drops[] = {
-	{ "resolves names over HTTPS, which no relay can look into, and carries any data in names",
-		(const char *const[]){ "dns.google", "cloudflare-dns.com", "one.one.one.one",
-			"dns.quad9.net", "dns9.quad9.net", "doh.opendns.com", "dns.nextdns.io",
-			"dns.adguard.com", "dns.adguard-dns.com", "doh.cleanbrowsing.org",
-			"doh.mullvad.net", "dns.mullvad.net", "doh.pub", "dns.alidns.com",
-			"doh.360.cn", "dns.controld.com", NULL } },
-	{ "keeps whatever text anybody pastes there",
-		(const char *const[]){ "pastebin.com", "paste.ee", "hastebin.com", "dpaste.com",
-			"dpaste.org", "ix.io", "termbin.com", "rentry.co", "rentry.org",
-			"controlc.com", "ghostbin.com", "privatebin.net", "bpa.st", "paste.rs",
-			"sprunge.us", "p.ip.fi", "justpaste.it", "textbin.net", "gist.github.com",
-			"gist.githubusercontent.com", "snippet.host", NULL } },
-	{ "keeps whatever files anybody uploads there",
-		(const char *const[]){ "transfer.sh", "file.io", "0x0.st", "bashupload.com",
-			"temp.sh", "tmpfiles.org", "catbox.moe", "gofile.io", "anonfiles.com",
-			"wetransfer.com", "mega.nz", "filebin.net", "uguu.se", "oshi.at",
-			"litterbox.catbox.moe", "pixeldrain.com", "send.vis.ee", "ufile.io",
-			"zippyshare.com", NULL } },
-	{ "shows whatever is sent there to whoever asked for it",
-		(const char *const[]){ "webhook.site", "requestbin.com", "requestbin.net",
-			"requestcatcher.com", "pipedream.net", "beeceptor.com", "hookbin.com",
-			"interact.sh", "interactsh.com", "oast.fun", "oast.pro", "oast.live",
-			"oast.site", "oast.online", "oast.me", "burpcollaborator.net",
-			"oastify.com", "dnslog.cn", "canarytokens.com", "ntfy.sh", NULL } },
-	{ "passes on to a machine of anybody",
-		(const char *const[]){ "ngrok.io", "ngrok.app", "ngrok.dev", "ngrok.com",
-			"ngrok-free.app", "ngrok-free.dev", "trycloudflare.com", "argotunnel.com",
-			"loca.lt", "localtunnel.me", "serveo.net", "localhost.run", "lhr.life",
-			"pagekite.me", "bore.pub", "telebit.io", "tunnelto.dev", "packetriot.net",
-			"playit.gg", "pinggy.io", "devtunnels.ms", "zrok.io", "onion.to",
-			"onion.ws", NULL } },
-};
-
-static bool is_or_below(const char *name, const char *host)
-{
-	return strcmp(name, host) == 0 || host_name_below(name, host);
-}
-
-/* What a name is known for, or NULL. */
-static const char *drop_of(const char *name)
-{
-	for (size_t i = 0; i < ROWS(drops); i++) {
-		for (const char *const *host = drops[i].hosts; *host; host++) {
-			if (is_or_below(name, *host))
-				return drops[i].what;
-		}
-	}
-	return NULL;
-}
-
 int lint_net_drop(struct lint *l, const struct lint_entry *e)
 {
 	for (size_t i = 0; i < e->n_hosts; i++) {
 		const struct host_pattern *h = &e->hosts[i];
 		bool named = h->kind == HOST_NAME || h->kind == HOST_SUBDOMAINS;
-		const char *what = named ? drop_of(h->name) : NULL;
+		const struct threat *drop = named ? threat_host(h->name, THREAT_DROP) : NULL;
 
-		if (what)
-			return lint_report(l, e, lint_say(l, "%s %s", h->name, what),
+		if (drop)
+			return lint_report(l, e, lint_say(l, "%s %s", h->name, drop->what),
 				lint_say(l,
 					"remove it, unless this host is what the work is about"));
 	}

@@ -15,12 +15,17 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "policy/baseline.h"
+#include "threat/threat.h"
+
 enum { ALPHABET = 128 };
 
 struct scan_needle {
 	const char *text; /* as in the table, with capitals */
 	size_t len;
 	bool word_before, word_after; /* a word must start, or end, there */
+	bool versioned; /* "3.11" may stand between the text and the end of the word */
 	uint16_t pattern, step;
 	uint16_t next; /* the next needle of the same node, plus 1 */
 };
@@ -91,19 +96,97 @@ static int add_needle(
 	return 0;
 }
 
+/* A row of a table, behind each of the prefixes (with commas between them). */
+static int add_row(struct scan_match *m, struct arena *a, const char *prefixes, const char *name,
+	struct scan_needle n)
+{
+	for (const char *s = prefixes;; s++) {
+		const size_t len = strcspn(s, ",");
+		const char *text = arena_printf(a, "%.*s%s", (int)len, s, name);
+
+		if (!text || add_needle(m, a, text, strlen(text), n) < 0)
+			return -ENOMEM;
+		s += len;
+		if (!*s)
+			return 0;
+	}
+}
+
+static int add_rows(struct scan_match *m, struct arena *a, const struct threat *rows, size_t n_rows,
+	unsigned use, const char *prefixes, struct scan_needle n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n_rows; i++) {
+		if (rows[i].uses & use)
+			r = add_row(m, a, prefixes, rows[i].name, n);
+	}
+	return r;
+}
+
+/* Names of one label are words elsewhere. */
+static int add_metadata(struct scan_match *m, struct arena *a, struct scan_needle n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < baseline_n_nets; i++) {
+		const char *text = baseline_nets[i].text;
+
+		if (baseline_nets[i].never)
+			r = add_row(m, a, strpbrk(text, ".:") ? "" : "//", text, n);
+	}
+	return r;
+}
+
+/* What "@name" stands for. */
+static int add_table(
+	struct scan_match *m, struct arena *a, const char *name, size_t len, struct scan_needle n)
+{
+	static const struct {
+		const char *name;
+		const struct threat *rows;
+		const size_t *n;
+		unsigned use;
+		const char *prefixes;
+	} tables[] = {
+		{ "@stdin", threat_programs, &threat_programs_n, THREAT_STDIN, "" },
+		{ "@pipe", threat_programs, &threat_programs_n, THREAT_STDIN,
+			"|,|/bin/,|/usr/bin/,|/usr/bin/env ,|env " },
+		{ "@hooks", threat_paths, &threat_paths_n, THREAT_HOOKS, "" },
+		{ "@startup", threat_paths, &threat_paths_n, THREAT_STARTUP, "" },
+		{ "@session", threat_paths, &threat_paths_n, THREAT_SESSION, "/" },
+		{ "@host", threat_hosts, &threat_hosts_n, THREAT_SCAN, ",.,%2f" },
+		{ "@host", threat_hosts, &threat_hosts_n, THREAT_URL, "//,.,%2f" },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ROWS(tables); i++) {
+		n.versioned = tables[i].use == THREAT_STDIN;
+		if (strlen(tables[i].name) == len && memcmp(tables[i].name, name, len) == 0)
+			r = add_rows(m, a, tables[i].rows, *tables[i].n, tables[i].use,
+				tables[i].prefixes, n);
+	}
+	return r;
+}
+
 static int add_step(struct scan_match *m, struct arena *a, size_t pattern, size_t step)
 {
 	const struct scan_needle n = { .pattern = (uint16_t)pattern, .step = (uint16_t)step };
 	const char *s = scan_patterns[pattern].steps[step];
+	int r = 0;
 
-	while (*s) {
+	while (r == 0 && *s) {
 		const size_t len = strcspn(s, ",");
 
-		if (add_needle(m, a, s, len, n) < 0)
-			return -ENOMEM;
+		if (s[0] != '@')
+			r = add_needle(m, a, s, len, n);
+		else if (len == 9 && memcmp(s, "@metadata", len) == 0)
+			r = add_metadata(m, a, n);
+		else
+			r = add_table(m, a, s, len, n);
 		s += len + (s[len] == ',');
 	}
-	return 0;
+	return r;
 }
 
 static void link_child(struct scan_match *m, uint16_t parent, int c, uint16_t child)
@@ -182,6 +265,8 @@ static bool needle_fits(
 {
 	const size_t start = end - n->len;
 
+	while (n->versioned && end < len && strchr("0123456789.", line[end]))
+		end++;
 	if (n->word_before && !starts_word(line, start))
 		return false;
 	if (n->word_after && !ends_word(line, len, end))

@@ -102,21 +102,15 @@ const struct scan_rule scan_rules[RULE_COUNT] = {
 };
 
 #define DOWNLOADERS "curl,wget,aria2c"
-#define INTERPRETERS \
-	"|sh,|bash,|zsh,|dash,|ksh,|/bin/sh,|/bin/bash,|python,|python3,|perl,|ruby,|node,|php"
 #define SHELL_WRITES ">>,tee,sed -i,> ~/,>~/,> $home/,>$home/,> \"$home/"
-#define STARTUP_FILES                                                                       \
-	".bashrc,.zshrc,.profile,.bash_profile,.zprofile,.zshenv,.bash_login,/etc/profile," \
-	"/etc/bash.bashrc,config.fish"
 
 const struct scan_pattern scan_patterns[] = {
-	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY, 0, { DOWNLOADERS, INTERPRETERS } },
-	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY, 0,
-		{ DOWNLOADERS, "|sudo", "sh,bash,python,python3,perl" } },
+	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY, 0, { DOWNLOADERS, "@pipe" } },
+	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY, 0, { DOWNLOADERS, "|sudo", "@stdin" } },
 	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY, SCAN_NEAR,
-		{ "sh,bash,zsh,eval,source,python,python3", "<(curl,<(wget,$(curl,$(wget" } },
+		{ "@stdin,eval,source", "<(curl,<(wget,$(curl,$(wget" } },
 	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY & ~LANGUAGE_PROSE, SCAN_NEAR,
-		{ "sh,bash,zsh,eval,python,python3", "`curl,`wget" } },
+		{ "@stdin,eval", "`curl,`wget" } },
 	{ RULE_DOWNLOAD_RUN, LANGUAGE_ANY, 0,
 		{ "iwr,irm,invoke-webrequest,invoke-restmethod,.downloadstring(",
 			"|iex,|invoke-expression" } },
@@ -132,7 +126,7 @@ const struct scan_pattern scan_patterns[] = {
 	{ RULE_ENCODED_RUN, LANGUAGE_ANY, 0,
 		{ "base64 -d,base64 --decode,base64 -di,openssl base64,openssl enc,"
 		  "xxd -r,xxd -p -r,gunzip,rev",
-			INTERPRETERS } },
+			"@pipe" } },
 	{ RULE_ENCODED_RUN, LANGUAGE_ANY, 0,
 		{ "eval,bash -c,sh -c", "base64 -d,base64 --decode,xxd -r" } },
 	{ RULE_ENCODED_RUN, LANGUAGE_ANY, 0,
@@ -241,13 +235,13 @@ const struct scan_pattern scan_patterns[] = {
 		  "/library/launchdaemons" } },
 	{ RULE_AUTOSTART, LANGUAGE_ANY, 0,
 		{ "/.config/autostart,/etc/xdg/autostart,/etc/rc.local,/etc/init.d/,update-rc.d,"
-		  "currentversion\\run*,/.xprofile,/.xinitrc" } },
-	{ RULE_SHELL_STARTUP, LANGUAGE_ANY, SCAN_NEAR, { SHELL_WRITES, STARTUP_FILES } },
+		  "currentversion\\run*,@session" } },
+	{ RULE_SHELL_STARTUP, LANGUAGE_ANY, SCAN_NEAR, { SHELL_WRITES, "@startup" } },
 	{ RULE_SHELL_STARTUP, LANGUAGE_ANY, 0,
-		{ "open(", STARTUP_FILES, "'a','w','a+',\"a\",\"w\",\"a+\"" } },
-	{ RULE_SHELL_STARTUP, LANGUAGE_ANY, 0, { "*appendfile*,*writefile*", STARTUP_FILES } },
+		{ "open(", "@startup", "'a','w','a+',\"a\",\"w\",\"a+\"" } },
+	{ RULE_SHELL_STARTUP, LANGUAGE_ANY, 0, { "*appendfile*,*writefile*", "@startup" } },
 	{ RULE_GIT_HOOKS, LANGUAGE_ANY, 0,
-		{ ".git/hooks,core.hookspath,core.fsmonitor,core.sshcommand,init.templatedir,"
+		{ "@hooks,core.hookspath,core.fsmonitor,core.sshcommand,init.templatedir,"
 		  "core.pager" } },
 	{ RULE_PRELOAD, LANGUAGE_ANY, 0,
 		{ "ld_preload,ld_audit,dyld_insert_libraries,/etc/ld.so.preload" } },
@@ -342,19 +336,8 @@ const struct scan_pattern scan_patterns[] = {
 		  "<system-reminder>,### system:,begin system prompt,"
 		  "end of system prompt" } },
 
-	{ RULE_DROP_HOST, LANGUAGE_ANY, 0,
-		{ "*pastebin.com,*ngrok.io,*ngrok.app,*ngrok-free.app,*ngrok.dev,//transfer.sh,"
-		  "*webhook.site,*requestbin.com,*requestbin.net,*pipedream.net,"
-		  "*burpcollaborator.net,*oastify.com,//"
-		  "interact.sh,.interact.sh,.oast.fun,*serveo.net,"
-		  "*localtunnel.me,*loca.lt,*trycloudflare.com,//file.io,//0x0.st,*termbin.com,"
-		  "*hastebin.com,*anonfiles.com,*gofile.io,*requestcatcher.com,*beeceptor.com,"
-		  "*dnslog.cn,//ix.io,//paste.ee,*rentry.co,*localhost.run,*bashupload.com,"
-		  "//temp.sh,*catbox.moe,ngrok http,ngrok tcp,*discord.com/api/webhooks,"
-		  "*discordapp.com/api/webhooks,*api.telegram.org/bot*" } },
-	{ RULE_METADATA_ADDRESS, LANGUAGE_ANY, 0,
-		{ "169.254.169.254,169.254.170.2,metadata.google.internal,fd00:ec2::254,"
-		  "100.100.100.200,metadata.azure.com" } },
+	{ RULE_DROP_HOST, LANGUAGE_ANY, 0, { "@host,ngrok http,ngrok tcp" } },
+	{ RULE_METADATA_ADDRESS, LANGUAGE_ANY, 0, { "@metadata" } },
 	{ RULE_MINER, LANGUAGE_ANY, 0,
 		{ "xmrig*,stratum+tcp*,stratum+ssl*,minerd,cpuminer*,cryptonight*,coinhive*,"
 		  "*nicehash.com,*nanopool.org,*supportxmr.com,*minexmr.com,*2miners.com,ethminer,"

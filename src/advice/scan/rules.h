@@ -102,6 +102,9 @@ enum scan_flag {
  *
  * Where an alternative starts or ends with a letter, digit or '_', a word must start or end there:
  * "sh" is not found in "push", "run.sh" or "sh-x". A '*' at that end lifts this.
+ *
+ * "@name" stands for rows of a table (threat/threat.h, and the baseline for @metadata):
+ * scan/match.c has a list of these.
  */
 enum { SCAN_STEPS_MAX = 3 };
 struct scan_pattern {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/policy/judge.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "host/resolver.h"
 #include "policy/explain.h"
 #include "policy/network/host.h"
+#include "threat/threat.h"
 
 static int judge_no_memory(const struct judge *j)
 {
@@ -224,32 +224,9 @@ struct request judge_remedy_request(const struct judged *j)
 	return r;
 }
 
-/* Programs that run what they are given; a version behind the name does not matter. */
-static const char *const interpreters[] = { "ash", "awk", "bash", "bun", "busybox", "csh", "dash",
-	"deno", "expect", "fish", "gawk", "guile", "java", "jshell", "julia", "ksh", "lua",
-	"luajit", "mawk", "mksh", "node", "nodejs", "osascript", "perl", "php", "pwsh", "pypy",
-	"python", "R", "Rscript", "ruby", "sh", "tclsh", "tcsh", "wish", "zsh" };
-
-/* Length of "python" in "python3.11"; "R" and "sh" have nothing to cut. */
-static size_t judge_stem(const char *name)
-{
-	size_t len = strlen(name);
-
-	while (len > 1 && (isdigit((unsigned char)name[len - 1]) || strchr(".-", name[len - 1])))
-		len--;
-	return len;
-}
-
 static bool names_interpreter(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	size_t len = judge_stem(name);
-
-	for (size_t i = 0; i < ROWS(interpreters); i++) {
-		if (strlen(interpreters[i]) == len && memcmp(interpreters[i], name, len) == 0)
-			return true;
-	}
-	return false;
+	return threat_program(path, THREAT_INTERPRETER);
 }
 
 bool judge_is_interpreter(const struct judged *j)

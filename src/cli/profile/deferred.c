@@ -17,85 +17,19 @@
 #include "cli/profile/git.h"
 #include "host/links.h"
 #include "policy/match/glob.h"
+#include "threat/threat.h"
 
 /* Rules of the layer: a grant by name is judged before the denial. */
 enum { PRIORITY_DENY = 0, PRIORITY_ALLOW = 1 };
 /* Names in all of the folders that are looked at afterwards. */
 enum { SEARCHED_MAX = 4096 };
 
-struct row {
-	const char *path; /* below the working folder */
-	const char *who;
-};
-
-/* src/advice/lint/deferred.c warns about the same files in policies, at any depth. */
-static const struct row rows[] = {
-	{ ".git/hooks", "git runs what is in it" },
-	{ ".git/config", "git runs the commands in it" },
-	{ ".git/config.worktree", "git runs the commands in it" },
-	{ ".git/modules", "git runs the commands and hooks in it" },
-	{ ".git/commondir", "git takes its settings from where it says" },
-	{ ".git/worktrees", "git takes the settings of other worktrees from it" },
-	{ ".git", "git takes its settings from where it says" },
-	{ ".husky", "git runs what is in it" },
-	{ ".envrc", "direnv runs it when you enter the folder" },
-	{ ".vscode", "the editor runs its tasks" },
-	{ ".idea", "the editor runs its tasks" },
-	{ ".zed", "the editor runs its tasks" },
-	{ ".devcontainer", "the editor runs its commands" },
-	{ ".devcontainer.json", "the editor runs its commands" },
-	{ ".vimrc", "the editor runs it" },
-	{ ".nvimrc", "the editor runs it" },
-	{ ".nvim.lua", "the editor runs it" },
-	{ ".exrc", "the editor runs it" },
-	{ ".dir-locals.el", "the editor runs what is in it" },
-	{ ".claude/settings.json", "an agent runs its hooks" },
-	{ ".claude/settings.local.json", "an agent runs its hooks" },
-	{ ".claude/hooks", "an agent runs what is in it" },
-	{ ".claude/commands", "an agent follows what is in it" },
-	{ ".claude/agents", "an agent follows what is in it" },
-	{ ".claude/skills", "an agent follows what is in it" },
-	{ ".cursor", "an agent starts its servers" },
-	{ ".mcp.json", "an agent starts its servers" },
-	{ ".github/workflows", "the forge runs it with its secrets" },
-	{ ".gitlab-ci.yml", "the forge runs it with its secrets" },
-	{ ".bashrc", "a shell runs it, if this is a home" },
-	{ ".bash_profile", "a shell runs it, if this is a home" },
-	{ ".bash_login", "a shell runs it, if this is a home" },
-	{ ".bash_logout", "a shell runs it, if this is a home" },
-	{ ".profile", "a shell runs it, if this is a home" },
-	{ ".zshrc", "a shell runs it, if this is a home" },
-	{ ".zshenv", "a shell runs it, if this is a home" },
-	{ ".zprofile", "a shell runs it, if this is a home" },
-	{ ".zlogin", "a shell runs it, if this is a home" },
-};
-
-#define N_ROWS (ROWS(rows))
-
-/* As a folder it is the repository itself, whose parts have rows of their own. */
-static bool is_for_file(const struct row *row)
-{
-	return strcmp(row->path, ".git") == 0;
-}
-
-/* Texts that are not in the table. */
+/* What is looked at: the rows of the table (threat/threat.h), and behind them where git leads. */
 struct deferred_names {
 	struct arena arena;
-	struct row rows[DEFERRED_ROWS - N_ROWS];
+	struct threat rows[DEFERRED_ROWS];
 	size_t n;
 };
-
-_Static_assert(N_ROWS + 32 <= DEFERRED_ROWS && DEFERRED_ROWS < DEFERRED_MAX, "too many rows");
-
-static size_t profile_deferred_count(const struct deferred *d)
-{
-	return N_ROWS + d->names->n;
-}
-
-static const struct row *row_at(const struct deferred *d, size_t i)
-{
-	return i < N_ROWS ? &rows[i] : &d->names->rows[i - N_ROWS];
-}
 
 static bool profile_deferred_path_of(
 	const struct deferred *d, const char *name, char out[PATH_BYTES])
@@ -103,19 +37,13 @@ static bool profile_deferred_path_of(
 	return snprintf(out, PATH_BYTES, "%s/%s", d->folder, name) < PATH_BYTES;
 }
 
-/* Large, and full of objects that are links of those of other clones. */
-static bool is_searched(const struct row *row)
-{
-	return strcmp(row->path, ".git/modules") != 0 && strcmp(row->path, ".git/worktrees") != 0;
-}
-
 static struct deferred_state profile_deferred_look(
-	const struct deferred *d, const struct row *row, unsigned *names)
+	const struct deferred *d, const struct threat *row, unsigned *names)
 {
 	struct stat st;
 
-	if (fstatat(d->fd, row->path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		(S_ISDIR(st.st_mode) && is_for_file(row)))
+	if (fstatat(d->fd, row->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		(S_ISDIR(st.st_mode) && row->uses & THREAT_FILE))
 		return (struct deferred_state){ 0 };
 	return (struct deferred_state){
 		.exists = true,
@@ -124,36 +52,43 @@ static struct deferred_state profile_deferred_look(
 		.size = (uint64_t)st.st_size,
 		.changed = st.st_ctim.tv_sec,
 		.changed_ns = st.st_ctim.tv_nsec,
-		.inside = S_ISDIR(st.st_mode) && is_searched(row)
-				  ? profile_changed_print(d->fd, row->path, names)
+		.inside = S_ISDIR(st.st_mode) && !(row->uses & THREAT_LARGE)
+				  ? profile_changed_print(d->fd, row->name, names)
 				  : 0,
 	};
 }
 
-static bool profile_deferred_is_known(const struct deferred *d, const char *path)
+static int deferred_add_row(struct deferred_names *names, struct threat row)
 {
-	for (size_t i = 0; i < profile_deferred_count(d); i++) {
-		if (strcmp(row_at(d, i)->path, path) == 0)
-			return true;
-	}
-	return false;
+	if (names->n == ROWS(names->rows))
+		return -E2BIG;
+	names->rows[names->n++] = row;
+	return 0;
 }
 
 static int add_lead(void *data, const char *path, const char *who)
 {
-	struct deferred *d = data;
-	struct deferred_names *names = d->names;
-	struct row row = { .who = who };
+	struct deferred_names *names = data;
+	struct threat row = { .what = who, .uses = THREAT_PROTECT };
 
-	if (profile_deferred_is_known(d, path))
-		return 0;
-	if (names->n == ROWS(names->rows))
-		return -E2BIG;
-	row.path = arena_strdup(&names->arena, path);
-	if (!row.path)
-		return -ENOMEM;
-	names->rows[names->n++] = row;
-	return 0;
+	for (size_t i = 0; i < names->n; i++) {
+		if (strcmp(names->rows[i].name, path) == 0) {
+			names->rows[i].uses |= THREAT_PROTECT;
+			return 0;
+		}
+	}
+	row.name = arena_strdup(&names->arena, path);
+	return row.name ? deferred_add_row(names, row) : -ENOMEM;
+}
+
+static int deferred_add_rows(struct deferred_names *names, const char *folder)
+{
+	for (size_t i = 0; i < threat_paths_n; i++) {
+		if (threat_paths[i].uses & (THREAT_PROTECT | THREAT_REPORT) &&
+			deferred_add_row(names, threat_paths[i]) < 0)
+			return -E2BIG;
+	}
+	return profile_git_leads(folder, add_lead, names);
 }
 
 int deferred_open(struct deferred *d, const char *folder)
@@ -167,13 +102,13 @@ int deferred_open(struct deferred *d, const char *folder)
 	*d = (struct deferred){ .folder = folder, .fd = fd, .names = calloc(1, sizeof(*d->names)) };
 	/* The coarse clock is the one that files get their times from. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &d->since);
-	r = d->names ? profile_git_leads(folder, add_lead, d) : -ENOMEM;
+	r = d->names ? deferred_add_rows(d->names, folder) : -ENOMEM;
 	if (r < 0) {
 		deferred_close(d);
 		return r;
 	}
-	for (size_t i = 0; i < profile_deferred_count(d); i++)
-		d->before[i] = profile_deferred_look(d, row_at(d, i), &names);
+	for (size_t i = 0; i < d->names->n; i++)
+		d->before[i] = profile_deferred_look(d, &d->names->rows[i], &names);
 	return 0;
 }
 
@@ -238,9 +173,9 @@ int deferred_deny(const struct deferred *d, struct permissions *p)
 	/* One that can't be written anyway needs no rule, and one without files no mount. */
 	if (!d->folder || p->fs_write.n == 0)
 		return 0;
-	for (size_t i = 0; r == 0 && i < profile_deferred_count(d); i++) {
-		if (d->before[i].exists)
-			r = deny_row(d, p, &rule, row_at(d, i)->path);
+	for (size_t i = 0; r == 0 && i < d->names->n; i++) {
+		if (d->before[i].exists && d->names->rows[i].uses & THREAT_PROTECT)
+			r = deny_row(d, p, &rule, d->names->rows[i].name);
 	}
 	return r == 0 && rule.patterns.n ? permissions_add_rule(p, &rule) : r;
 }
@@ -250,12 +185,12 @@ static int find_row(const struct deferred *d, const struct glob_alternative *alt
 {
 	char path[PATH_BYTES];
 
-	for (size_t i = 0; i < profile_deferred_count(d); i++) {
-		const struct row *row = row_at(d, i);
+	for (size_t i = 0; i < d->names->n; i++) {
+		const struct threat *row = &d->names->rows[i];
 
-		if (is_for_file(row) && !d->before[i].exists)
+		if (row->uses & THREAT_FILE && !d->before[i].exists)
 			continue;
-		if (profile_deferred_path_of(d, row->path, path) &&
+		if (profile_deferred_path_of(d, row->name, path) &&
 			path_is_below(alt->literal, path))
 			return (int)i;
 	}
@@ -325,15 +260,15 @@ size_t deferred_check(const struct deferred *d, struct deferred_news *ret)
 	struct news news = { .deferred = d, .items = ret };
 	unsigned names = SEARCHED_MAX;
 
-	for (size_t i = 0; d->folder && i < profile_deferred_count(d); i++) {
-		const struct row *row = row_at(d, i);
+	for (size_t i = 0; d->folder && i < d->names->n; i++) {
+		const struct threat *row = &d->names->rows[i];
 		struct deferred_state now = profile_deferred_look(d, row, &names);
 
 		if (!now.exists || d->granted[i])
 			continue;
 		if (!profile_deferred_is_same(&now, &d->before[i]))
-			ret[news.n++] =
-				(struct deferred_news){ row->path, row->who, !d->before[i].exists };
+			ret[news.n++] = (struct deferred_news){ row->name, row->what,
+				!d->before[i].exists };
 	}
 	if (d->folder)
 		(void)profile_git_links(d->folder, &d->since, add_link, &news);

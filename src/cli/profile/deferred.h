@@ -18,7 +18,7 @@
 #include "policy/permissions.h"
 
 /* Rows of the table and those that git's settings add; all that can be told of. */
-enum { DEFERRED_ROWS = 80, DEFERRED_MAX = 128 };
+enum { DEFERRED_ROWS = 96, DEFERRED_MAX = 128 };
 
 /* How a path was found: enough to notice that it is another one now. */
 struct deferred_state {

@@ -65,13 +65,20 @@ static size_t count(const struct lint_findings *all, const char *id)
 
 /* The cases: `yes` must be found at the pattern `at` ("": the layer), `no` must not be found. */
 
-#define DENY_ALL_DEFERRED                                                                    \
-	"'/**/.git/hooks/**', '/**/.git/config', '/**/.git/modules/**', '/**/.husky/**', "   \
-	"'/**/.envrc', "                                                                     \
-	"'/**/.vscode/**', '/**/.idea/**', '/**/*.code-workspace', '/**/.devcontainer/**', " \
-	"'/**/.{vim,nvim,ex}rc', '/**/.claude/**', '/**/.cursor/**', "                       \
-	"'/**/.mcp.json', '/**/.github/workflows/**', '/**/.gitlab-ci.yml', "                \
-	"'/**/.{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}'"
+#define DENY_ALL_DEFERRED                                                                       \
+	"'/**/.git/hooks/**', '/**/.git/config', '/**/.git/config.worktree', "                  \
+	"'/**/.git/modules/**', '/**/.git/commondir', '/**/.git/worktrees/**', "                \
+	"'/**/.husky/**', '/**/.envrc', '/**/.vscode/**', '/**/.idea/**', '/**/.zed/**', "      \
+	"'/**/*.code-workspace', '/**/.devcontainer/**', '/**/.devcontainer.json', "            \
+	"'/**/.{vim,nvim,ex}rc', '/**/.nvim.lua', '/**/.dir-locals.el', "                       \
+	"'/**/.claude/settings{,.local}.json', '/**/.claude/hooks/**', "                        \
+	"'/**/.claude/{commands,agents,skills}/**', '/**/.cursor/**', '/**/.mcp.json', "        \
+	"'/**/.github/workflows/**', '/**/.gitlab-ci.yml', "                                    \
+	"'/**/"                                                                                 \
+	".{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}', " \
+	"'/**/.{bash_aliases,zlogout,kshrc,mkshrc,cshrc,tcshrc}', '/**/.{login,logout}', "      \
+	"'/**/.{inputrc,pam_environment}', "                                                    \
+	"'/**/.{xinitrc,xprofile,xsession,xsessionrc,xserverrc}'"
 #define RULE(id, action, priority, operations, patterns)                                    \
 	"{id: " id ", action: " action ", priority: " priority ", operations: [" operations \
 	"], patterns: [" patterns "]}"

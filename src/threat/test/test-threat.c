@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The threat tables: what must be in them whatever becomes of the data, and the look-ups. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+/* cmocka.h needs those above. */
+#include <cmocka.h>
+
+#include "base/array.h"
+#include "policy/baseline-paths.h"
+#include "policy/baseline.h"
+#include "policy/match/glob.h"
+#include "threat/threat.h"
+
+static const struct threat *find(const struct threat *rows, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(rows[i].name, name) == 0)
+			return &rows[i];
+	}
+	return NULL;
+}
+
+/* Files */
+
+static const char *const protected[] = { ".git/hooks", ".git/config", ".git/config.worktree",
+	".git/modules", ".git/commondir", ".git/worktrees", ".git", ".husky", ".envrc", ".vscode",
+	".idea", ".zed", ".devcontainer", ".devcontainer.json", ".vimrc", ".nvimrc", ".nvim.lua",
+	".exrc", ".dir-locals.el", ".claude/settings.json", ".claude/settings.local.json",
+	".claude/hooks", ".claude/commands", ".claude/agents", ".claude/skills", ".cursor",
+	".mcp.json", ".github/workflows", ".gitlab-ci.yml", ".bashrc", ".bash_profile",
+	".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin" };
+
+/* Neither fewer, which protects less, nor more, which stops work that went on before. */
+static void profiles_protect_these(void **state)
+{
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(protected); i++) {
+		const struct threat *t = find(threat_paths, threat_paths_n, protected[i]);
+
+		if (!t || !(t->uses & THREAT_PROTECT))
+			fail_msg("%s is not protected", protected[i]);
+	}
+	for (size_t i = 0; i < threat_paths_n; i++)
+		n += (threat_paths[i].uses & THREAT_PROTECT) != 0;
+	assert_int_equal(n, ROWS(protected));
+}
+
+/* What a profile protects or reports, a policy is warned about; ".git" is a folder there. */
+static void lint_knows_what_profiles_know(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < threat_paths_n; i++) {
+		const struct threat *t = &threat_paths[i];
+
+		if (t->uses & (THREAT_PROTECT | THREAT_REPORT) &&
+			!(t->uses & (THREAT_LINT | THREAT_FILE)))
+			fail_msg("lint does not know %s", t->name);
+	}
+}
+
+static bool is_for_home(const struct threat *t)
+{
+	return strstr(t->what, "if this is a home") != NULL;
+}
+
+/* Start-up files stand in the baseline as well, which protects those of homes. */
+static void baseline_knows_the_same_startup_files(void **state)
+{
+	struct baseline_home home = baseline_paths_home("/home/me");
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < threat_paths_n; i++) {
+		char path[64];
+
+		if (!is_for_home(&threat_paths[i]))
+			continue;
+		n++;
+		(void)snprintf(path, sizeof(path), "/home/me/%s", threat_paths[i].name);
+		if (!baseline_paths_match(&home, true, path, strlen(path)))
+			fail_msg("the baseline does not know %s", path);
+	}
+	assert_true(n > 20);
+	for (size_t i = 0; i < baseline_n_paths; i++) {
+		const struct baseline_path *b = &baseline_paths[i];
+
+		if (strstr(b->why, "logs in or opens a shell") && !strchr(b->pattern + 2, '/') &&
+			!find(threat_paths, threat_paths_n, b->pattern + 2))
+			fail_msg("run-later.conf does not know %s", b->pattern);
+	}
+}
+
+/* Programs */
+
+static const struct {
+	const char *name;
+	unsigned uses; /* all of them */
+} programs[] = {
+	{ "sh", THREAT_CODE | THREAT_NAMED | THREAT_INTERPRETER | THREAT_STDIN },
+	{ "/usr/bin/bash", THREAT_INTERPRETER | THREAT_STDIN },
+	{ "busybox", THREAT_INTERPRETER },
+	{ "python3.11", THREAT_CODE | THREAT_INTERPRETER | THREAT_STDIN },
+	{ "node", THREAT_INTERPRETER | THREAT_STDIN },
+	{ "lua5.4", THREAT_INTERPRETER },
+	{ "R", THREAT_INTERPRETER },
+	{ "awk", THREAT_CODE | THREAT_INTERPRETER },
+	{ "find", THREAT_CODE },
+	{ "xargs", THREAT_CODE },
+	{ "/lib64/ld-linux-x86-64.so.2", THREAT_CODE },
+	{ "npm", THREAT_CODE },
+	{ "make", THREAT_CODE },
+	{ "git", THREAT_CODE | THREAT_NAMED },
+	{ "sudo", THREAT_ROOT },
+	{ "docker", THREAT_ROOT },
+	{ "mount", THREAT_ROOT },
+};
+
+static void programs_are_found(void **state)
+{
+	static const char *const others[] = { "ls", "pythonic", "shell", "/bin/", "", "3",
+		"bashful", "/sh/ls" };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(programs); i++) {
+		const struct threat *t = threat_program(programs[i].name, programs[i].uses);
+
+		if (!t || (t->uses & programs[i].uses) != programs[i].uses)
+			fail_msg("%s", programs[i].name);
+	}
+	for (size_t i = 0; i < ROWS(others); i++)
+		assert_null(threat_program(others[i], ~0u));
+	/* What is piped into these is data. */
+	assert_null(threat_program("awk", THREAT_STDIN));
+	assert_null(threat_program("xargs", THREAT_STDIN));
+	assert_null(threat_program("sudo", THREAT_CODE));
+}
+
+/* Hosts */
+
+static void hosts_are_found(void **state)
+{
+	static const char *const drops[] = { "pastebin.com", "x.ngrok.io", "transfer.sh",
+		"webhook.site", "a.b.oast.fun", "dns.google", "litterbox.catbox.moe" };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(drops); i++) {
+		if (!threat_host(drops[i], THREAT_DROP))
+			fail_msg("%s", drops[i]);
+	}
+	assert_null(threat_host("notpastebin.com", ~0u));
+	assert_null(threat_host("com", ~0u));
+	assert_null(threat_host("pastebin.com", THREAT_SHARED));
+	assert_null(threat_host("gist.github.com", THREAT_SCAN | THREAT_URL));
+}
+
+static void public_suffixes(void **state)
+{
+	static const struct {
+		const char *name;
+		int is;
+	} names[] = {
+		{ "com", 1 },
+		{ "co.uk", 1 },
+		{ "github.io", 1 },
+		{ "x.ck", 1 },          /* *.ck */
+		{ "xn--55qx5d.cn", 1 }, /* an A-label */
+		{ "herokuapp.com", 1 },
+		{ "amazonaws.com", 1 }, /* of the table */
+		{ "s3.amazonaws.com", 1 },
+		{ "ngrok.app", 1 },
+		{ "nip.io", 1 },
+		{ "internal", 0 },
+		{ "local", 0 },
+		{ "example.com", 0 },
+		{ "www.ck", 0 }, /* !www.ck */
+		{ "example.co.uk", 0 },
+		{ "me.github.io", 0 },
+		{ "x.ngrok.app", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(names); i++) {
+		if (threat_is_public_suffix(names[i].name) != names[i].is)
+			fail_msg("%s", names[i].name);
+	}
+}
+
+/* Every row says something, has a use, and is a pattern where it is used as one. */
+static void rows_make_sense(void **state)
+{
+	static const struct {
+		const struct threat *rows;
+		const size_t *n;
+	} tables[] = { { threat_files, &threat_files_n }, { threat_paths, &threat_paths_n },
+		{ threat_programs, &threat_programs_n }, { threat_hosts, &threat_hosts_n } };
+
+	(void)state;
+	for (size_t k = 0; k < ROWS(tables); k++) {
+		assert_true(*tables[k].n > 0);
+		for (size_t i = 0; i < *tables[k].n; i++) {
+			assert_true(tables[k].rows[i].name[0] && tables[k].rows[i].what[0]);
+			assert_true(tables[k].rows[i].uses);
+		}
+	}
+	for (size_t i = 0; i < threat_files_n; i++) {
+		auto_arena a = { 0 };
+		struct glob g;
+		const char *pattern = arena_printf(&a, "/**/%s", threat_files[i].name);
+
+		if (threat_files[i].uses & THREAT_LINT)
+			assert_int_equal(glob_parse(&g, &a, pattern, NULL, NULL), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(profiles_protect_these),
+		cmocka_unit_test(lint_knows_what_profiles_know),
+		cmocka_unit_test(baseline_knows_the_same_startup_files),
+		cmocka_unit_test(programs_are_found),
+		cmocka_unit_test(hosts_are_found),
+		cmocka_unit_test(public_suffixes),
+		cmocka_unit_test(rows_make_sense),
+	};
+
+	return cmocka_run_group_tests_name("threat", tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "threat/threat.h"
+
+#include <string.h>
+
+#include "policy/match/service.h"
+#include "policy/network/host-syntax.h"
+
+/* Length of "python" in "python3.11"; a name of nothing else is kept. */
+static size_t threat_stem(const char *name)
+{
+	size_t len = strlen(name), keep = len;
+
+	while (keep > 0 && strchr("0123456789.-", name[keep - 1]))
+		keep--;
+	return keep ? keep : len;
+}
+
+const struct threat *threat_program(const char *path, unsigned uses)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t stem = threat_stem(name);
+
+	for (const struct threat *t = threat_programs; t < threat_programs + threat_programs_n;
+		t++) {
+		if (t->uses & uses && (service_word_matches(t->name, name, strlen(name)) ||
+					      service_word_matches(t->name, name, stem)))
+			return t;
+	}
+	return NULL;
+}
+
+const struct threat *threat_host(const char *name, unsigned uses)
+{
+	for (const struct threat *t = threat_hosts; t < threat_hosts + threat_hosts_n; t++) {
+		if (t->uses & uses &&
+			(strcmp(name, t->name) == 0 || host_name_below(name, t->name)))
+			return t;
+	}
+	return NULL;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Threat tables: files that other programs run later, programs that run what they are given, hosts
+ * that pass on what anybody gives them. They are data (data/run-later.conf, interpreters.conf and
+ * hosts.conf, turned into C when Corral is built; docs/threats.md explains them). The profiles,
+ * lint, the scan and explain read the same rows, and the uses of a row say which of them do what
+ * with it. Nothing here is a boundary: that are the policy and its baseline (policy/baseline.h),
+ * where also the hosts stand that hand out a machine's own credentials.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+enum threat_use {
+	/* files */
+	THREAT_PROTECT = 1 << 0, /* kept from being written where it exists, and reported if new */
+	THREAT_REPORT = 1 << 1,  /* only reported */
+	THREAT_FILE = 1 << 2,    /* where it is a folder, it is something else */
+	THREAT_LARGE = 1 << 3,   /* a folder that is not looked through */
+	THREAT_LINT = 1 << 4,    /* a grant to write it is warned about */
+	THREAT_HOOKS = 1 << 5,   /* the scan looks for it: git-hooks, */
+	THREAT_STARTUP = 1 << 6, /* shell-startup, */
+	THREAT_SESSION = 1 << 7, /* autostart */
+	THREAT_PROGRAMS =
+		1 << 8, /* programs are looked for there; a pattern, "~/": the home folder */
+	/* programs */
+	THREAT_CODE = 1 << 9,         /* runs any code */
+	THREAT_ROOT = 1 << 10,        /* leads to more rights than the policy gives */
+	THREAT_NAMED = 1 << 11,       /* unless an argument says what is run */
+	THREAT_INTERPRETER = 1 << 12, /* what it runs is not judged */
+	THREAT_STDIN = 1 << 13,       /* runs what is piped into it */
+	/* hosts */
+	THREAT_DROP = 1 << 14,   /* a grant is warned about */
+	THREAT_SHARED = 1 << 15, /* anybody can get a name below it */
+	THREAT_SCAN = 1 << 16,   /* the scan looks for the name, */
+	THREAT_URL = 1 << 17,    /* or only in addresses */
+};
+
+struct threat {
+	const char *name;   /* as in the data file */
+	const char *inside; /* files: a pattern of what in the folder is run; NULL: all */
+	const char *what; /* who runs it and when, or what it does: behind the name in a sentence */
+	unsigned uses;
+};
+
+/*
+ * Files as they are written: a path below any folder ('/' at its end: a folder), with {a,b} and *.
+ * The paths are those that are looked up or looked for by name, each by itself.
+ */
+extern const struct threat threat_files[], threat_paths[], threat_programs[], threat_hosts[];
+extern const size_t threat_files_n, threat_paths_n, threat_programs_n, threat_hosts_n;
+
+/* The program that a path or name means, if it has one of the uses; NULL: none. "python3.11" is
+ * python. */
+const struct threat *threat_program(const char *path, unsigned uses);
+/* The host that a name in lower case is, or lies below, if it has one of the uses; or NULL. */
+const struct threat *threat_host(const char *name, unsigned uses);
+
+/*
+ * Can anybody get a name below this one (in lower case, A-labels)? 1 or 0; or -ELIBACC if libpsl,
+ * which knows the public suffixes, is not there and the tables do not know either. It is loaded by
+ * the first name that needs it: no start of a program waits for it.
+ */
+int threat_is_public_suffix(const char *name);

@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Turns a table of data/ into C, or into the list that a document has. The baseline, which is more
+than a table, has gen-baseline.py.
+
+    gen-tables.py INPUT OUTPUT            writes the .c file; INPUT is essentials.conf, companions.conf,
+                                          run-later.conf, interpreters.conf or hosts.conf
+    gen-tables.py --list INPUT            prints the entries as Markdown
+    gen-tables.py --check DOC INPUT…      fails if DOC lacks one of the lists, or does not end with the last
+    gen-tables.py --self-test             fails if some nonsense passes
+
+What makes no sense fails with file:line.
+"""
+import itertools
+import json
+import os
+import re
+import sys
+import textwrap
+from typing import NamedTuple
+
+KINDS = ("read", "library", "loader", "text")
+GROUP = re.compile(r"\[([a-z ]+)\] (\S.*)")
+PATH = re.compile(r"(/[A-Za-z0-9_.+*?-]+)+")
+NAME = re.compile(r"[A-Za-z0-9_.+-]+")
+BRACES = re.compile(r"\{([^{}]*)\}")
+
+
+class Entry(NamedTuple):
+    group: str
+    why: str
+    text: str
+    condition: str = ""
+
+
+class Nonsense(Exception):
+    pass
+
+
+def table_of(path):
+    name = os.path.basename(path).removesuffix(".conf")
+    if name not in TABLES:
+        raise Nonsense(f"{path}: no such table")
+    return TABLES[name]
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return parse(table_of(path), path, file.read())
+
+
+def parse(table, path, text):
+    """All entries in order. Raises Nonsense with file:line."""
+    entries, group = [], None
+    for number, line in enumerate(text.split(b"\n"), 1):
+        try:
+            line = line.decode("ascii")
+            if not line or line.startswith("#"):
+                continue
+            if line.startswith("["):
+                group = table.group(line)
+            elif group is None:
+                raise Nonsense("an entry before the first [group]")
+            else:
+                for entry in table.entries(group, line):
+                    if any(table.same(entry, other) for other in entries):
+                        raise Nonsense(f"'{entry.text}' stands there already")
+                    entries.append(entry)
+        except (Nonsense, ValueError) as e:
+            raise Nonsense(f"{path}:{number}: {e}") from None
+    if not entries:
+        raise Nonsense(f"{path}:1: no entries")
+    return entries
+
+
+def check_path(text, globs=False):
+    if not PATH.fullmatch(text) or {".", ".."} & set(text.split("/")):
+        raise Nonsense(f"'{text}' is no normal path")
+    if re.search(r"[*?]", text) and not globs:
+        raise Nonsense(f"'{text}': no patterns here")
+    if "**" in text:
+        raise Nonsense(f"'{text}': a folder stands for all in it")
+    return text
+
+
+class Table:
+    """One per line, of which no two are the same."""
+
+    def entries(self, group, line):
+        return [self.entry(group, line)]
+
+    def same(self, entry, other):
+        return entry == other
+
+    def lines(self, entries):
+        return [e.text + (f" if {e.condition}" if e.condition else "") for e in entries]
+
+
+class Essentials(Table):
+    def group(self, line):
+        match = GROUP.fullmatch(line)
+        if not match or match[1] not in KINDS:
+            raise Nonsense("a group is written [read|library|loader|text] and the reason")
+        return match[1], match[2]
+
+    def entry(self, group, line):
+        path, _, condition = line.partition(" if ")
+        check_path(path, group[0] == "library")
+        if re.search(r"[*?].*/", path):
+            raise Nonsense(f"'{path}': a pattern only in the last name")
+        if " if " in line:
+            check_path(condition)
+        return Entry(*group, path, condition)
+
+    def c_source(self, entries):
+        rows = [(c_string(e.text), c_string(e.condition) if e.condition else "NULL",
+                 "ESSENTIAL_" + e.group.upper()) for e in entries]
+        return ('#include "jail/essentials.h"\n\n'
+                + c_array("struct essential essentials", "essentials_n", rows))
+
+
+class Companions(Table):
+    def group(self, line):
+        names = line[1:-1].split(" ")
+        if line[-1] != "]" or not all(NAME.fullmatch(name) for name in names):
+            raise Nonsense("a group is written [name name …]")
+        return " ".join(names), ""
+
+    def entry(self, group, line):
+        if line.startswith("/"):
+            check_path(line, True)
+        elif not NAME.fullmatch(line):
+            raise Nonsense(f"'{line}' is neither a name nor a path")
+        return Entry(*group, line)
+
+    def c_source(self, entries):
+        rows = [(c_string(name), c_string(e.text)) for e in entries for name in e.group.split(" ")]
+        return ('#include "jail/companions.h"\n\n'
+                + c_array("struct companion companions", "companions_n", rows))
+
+
+class Threats(Table):
+    """[use use …] what; the names of a line have spaces between them. Read by src/threat."""
+
+    def __init__(self, array, uses, pattern):
+        self.array, self.uses, self.pattern = array, uses, re.compile(pattern)
+
+    def group(self, line):
+        match = GROUP.fullmatch(line)
+        words = match[1].split(" ") if match else []
+        if not words or not set(words) <= set(self.uses) or len(set(words)) < len(words):
+            raise Nonsense(f"a group is written [use use …] and what it does; uses: {self.uses}")
+        return match[1], match[2]
+
+    def entries(self, group, line):
+        for name in line.split(" "):
+            if not self.pattern.fullmatch(name) or {".", ".."} & set(name.split("/")):
+                raise Nonsense(f"'{name}' does not belong here")
+        return [Entry(*group, name) for name in line.split(" ")]
+
+    def same(self, entry, other):
+        return set(expand(entry.text.partition(":")[0])) & set(expand(other.text.partition(":")[0]))
+
+    def lines(self, entries):
+        return textwrap.wrap(" ".join(e.text for e in entries), 110, break_on_hyphens=False)
+
+    def c_rows(self, entries):
+        rows = []
+        for e in entries:
+            name, _, inside = e.text.partition(":")
+            uses = " | ".join("THREAT_" + use.upper() for use in e.group.split(" "))
+            rows.append((c_string(name), c_string(inside) if inside else "NULL", c_string(e.why), uses))
+        return rows
+
+    def c_source(self, entries):
+        return ('#include "threat/threat.h"\n\n'
+                + c_array(f"struct threat {self.array}", f"{self.array}_n", self.c_rows(entries)))
+
+
+class RunLater(Threats):
+    def entries(self, group, line):
+        uses, entries = set(group[0].split(" ")), super().entries(group, line)
+        for name in line.split(" "):
+            if uses & {"protect", "report", "lint"} and name[0] in "/~":
+                raise Nonsense(f"'{name}' lies below no working folder")
+            if uses & {"protect", "report"} and "*" in name.partition(":")[0]:
+                raise Nonsense(f"'{name}': a name with * cannot be looked up")
+        return entries
+
+    def c_source(self, entries):
+        """As written, and each path by itself: a profile looks them up."""
+        paths = [e._replace(text=path.rstrip("/")) for e in entries
+                 if {"protect", "report", "startup", "session", "hooks"} & set(e.group.split(" "))
+                 for path in expand(e.text.partition(":")[0])]
+        return (super().c_source(entries) + "\n"
+                + c_array("struct threat threat_paths", "threat_paths_n", self.c_rows(paths)))
+
+
+def expand(text):
+    match = BRACES.search(text)
+    if not match:
+        return [text]
+    return [path for word in match[1].split(",")
+            for path in expand(text[:match.start()] + word + text[match.end():])]
+
+
+TABLES = {
+    "essentials": Essentials(),
+    "companions": Companions(),
+    "run-later": RunLater(
+        "threat_files", "protect report file large lint hooks startup session programs".split(),
+        r"(~?/)?[A-Za-z0-9_.+*{},-]+(/[A-Za-z0-9_.+*{},-]+)*(/|/:[A-Za-z0-9_.+*{},/-]+)?"),
+    "interpreters": Threats("threat_programs", "code root named interpreter stdin".split(),
+                            r"[A-Za-z0-9_.+-]+\*?"),
+    "hosts": Threats("threat_hosts", "drop shared scan url".split(),
+                     r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z/]+\*?)?"),
+}
+
+
+def c_string(text):
+    return json.dumps(text)
+
+
+def c_array(name, count, rows):
+    lines = [f"const {name}[] = {{\n"] + [f"\t{{ {', '.join(row)} }},\n" for row in rows]
+    return "".join(lines) + f"}};\nconst size_t {count} = {len(rows)};\n"
+
+
+def markdown(path):
+    out = []
+    for (group, why), entries in itertools.groupby(read(path), lambda e: (e.group, e.why)):
+        out.append(f"\n**{group}**" + (f": {why}" if why else "") + "\n\n")
+        out += [f"    {line}\n" for line in table_of(path).lines(entries)]
+    return "".join(out)
+
+
+NONSENSE = (
+    ("essentials", b"[raed] x\n/a"), ("essentials", b"[read]\n/a"), ("essentials", b"/a"),
+    ("essentials", b"[read] x"), ("essentials", b"[read] x\na"), ("essentials", b"[read] x\n/a/"),
+    ("essentials", b"[read] x\n/a//b"), ("essentials", b"[read] x\n/a/../b"),
+    ("essentials", b"[read] x\n/a*"), ("essentials", b"[read] x\n/a\n/a"),
+    ("essentials", b"[library] x\n/a*/b"), ("essentials", b"[library] x\n/a/**"),
+    ("essentials", b"[read] x\n/a if b"), ("essentials", b"[read] x\n/a if /b*"),
+    ("essentials", b"[read] x\n/a if "), ("essentials", b"[read] x\n/a "),
+    ("essentials", b"[read] x\n/\xc3\xa9"), ("companions", b"[a/b]\nc"), ("companions", b"[]\nc"),
+    ("companions", b"[a  b]\nc"), ("companions", b"[a\nc"), ("companions", b"[a]\n/b/**"),
+    ("companions", b"[a]\nb c"), ("companions", b"[a]\nb\nb"), ("companions", b"b"),
+    ("run-later", b"a"), ("run-later", b"[lint] x"), ("run-later", b"[lnit] x\na"),
+    ("run-later", b"[lint]\na"), ("run-later", b"[lint lint] x\na"), ("run-later", b"[] x\na"),
+    ("run-later", b"[lint] x\na  b"), ("run-later", b"[lint] x\na\n[report] y\na"),
+    ("run-later", b"[lint] x\n.{a,b} .b"), ("run-later", b"[protect] x\n*.b"),
+    ("run-later", b"[lint] x\n/a"), ("run-later", b"[report] x\n~/a"),
+    ("run-later", b"[lint] x\n../a"), ("run-later", b"[lint] x\na//b"),
+    ("run-later", b"[lint] x\n\"a"), ("run-later", b"[lint] x\na:b"),
+    ("run-later", b"[lint] x\na/:b\na/"), ("interpreters", b"[code] x\na/b"),
+    ("interpreters", b"[code] x\n*a"), ("interpreters", b"[code] x\na a"),
+    ("hosts", b"[drop] x\nlocal"), ("hosts", b"[drop] x\nA.b"), ("hosts", b"[drop] x\n*.a.b"),
+    ("hosts", b"[drop] x\na.b\n[shared] x\na.b"))
+
+
+def self_test():
+    parse(TABLES["essentials"], "good", b"# x\n\n[read] x\n/a/b\n/c if /d\n[library] y\n/e/f*\n")
+    parse(TABLES["companions"], "good", b"[g++ a]\nb\n/c/*/d\n")
+    parse(TABLES["run-later"], "good", b"[protect lint] x\n.{a,b}c .d/ .f/:*.g\n[lint] x\n*.e\n")
+    parse(TABLES["interpreters"], "good", b"[code named] x\nsh ld-linux*\n")
+    parse(TABLES["hosts"], "good", b"[drop url] x\na.b c.d/api\n")
+    if expand(".{a,}b/{c,d}/") != [".ab/c/", ".ab/d/", ".b/c/", ".b/d/"]:
+        raise Nonsense("alternatives are lost")
+    for name, text in NONSENSE:
+        try:
+            parse(TABLES[name], "bad", text)
+        except Nonsense as e:
+            if re.match(r"bad:\d+: ", str(e)):
+                continue
+        raise Nonsense(f"not refused with file:line: {text}")
+
+
+def check(doc, paths):
+    with open(doc, encoding="utf-8") as file:
+        text = file.read()
+    lists = [markdown(path) for path in paths]
+    if not all(list in text for list in lists) or not text.endswith(lists[-1]):
+        raise Nonsense(f"{doc}: the lists are not those of {', '.join(paths)}; print them with "
+                       "tools/gen-tables.py --list")
+
+
+def main(args):
+    if args == ["--self-test"]:
+        self_test()
+    elif len(args) == 2 and args[0] == "--list":
+        print(markdown(args[1]), end="")
+    elif len(args) > 2 and args[0] == "--check":
+        check(args[1], args[2:])
+    elif len(args) == 2:
+        source = table_of(args[0]).c_source(read(args[0]))
+        with open(args[1], "w", encoding="ascii") as out:
+            out.write(f"/* Made by tools/gen-tables.py from data/{os.path.basename(args[0])}. */\n")
+            out.write(source)
+    else:
+        raise Nonsense(__doc__)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (Nonsense, OSError) as e:
+        sys.exit(str(e))
