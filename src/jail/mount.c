@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/fd.h"
 
 int mount_open(int root, const char *path)
@@ -73,4 +75,48 @@ int mount_memory(const char *const *options, unsigned flags)
 		return -errno;
 	mount = fsmount(fs, FSMOUNT_CLOEXEC, (unsigned)attributes(flags));
 	return mount < 0 ? -errno : fd_take(&mount);
+}
+
+static bool mount_is_octal(const char *s)
+{
+	return s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
+	       s[3] >= '0' && s[3] <= '7';
+}
+
+/* Space, tab, newline and backslash are written as \040 and so on. */
+static const char *mount_unescape(char *text)
+{
+	char *out = text;
+
+	for (const char *in = text; *in; in++) {
+		if (mount_is_octal(in)) {
+			*out++ = (char)((in[1] - '0') * 64 + (in[2] - '0') * 8 + in[3] - '0');
+			in += 3;
+		} else {
+			*out++ = *in;
+		}
+	}
+	*out = '\0';
+	return text;
+}
+
+/* "36 35 0:30 ROOT POINT rw,… [optional…] - TYPE SOURCE OPTIONS" */
+bool mount_line_parse(char *line, struct mount_line *ret)
+{
+	char *words[5], *rest = line;
+
+	for (size_t i = 0; i < ROWS(words); i++) {
+		words[i] = strsep(&rest, " ");
+		if (!rest)
+			return false;
+	}
+	rest = strstr(rest, " - ");
+	if (!rest)
+		return false;
+	rest += 3;
+	*ret = (struct mount_line){ .device = words[2],
+		.root = mount_unescape(words[3]),
+		.path = mount_unescape(words[4]),
+		.type = strsep(&rest, " ") };
+	return true;
 }

@@ -27,3 +27,14 @@ int mount_put(int mount, int root, const char *path);
 /* A new empty file system in memory, detached. `options`: "size=…,mode=…" style pairs ending with
  * NULL, each key followed by its value. */
 int mount_memory(const char *const *options, unsigned flags);
+
+/* A line of /proc/self/mountinfo. */
+struct mount_line {
+	const char *device; /* "8:1" */
+	const char *root;   /* what of the file system it shows */
+	const char *path;   /* where */
+	const char *type;   /* "proc" */
+};
+
+/* Cuts the line into pieces, which are put into *ret without their escapes. False: it is none. */
+bool mount_line_parse(char *line, struct mount_line *ret);

@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -13,14 +16,9 @@ static int userns_put(const char *path, const char *text)
 {
 	size_t len = strlen(text);
 	auto_fd fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t n;
+	ssize_t n = fd < 0 ? -1 : write(fd, text, len);
 
-	if (fd < 0)
-		return -errno;
-	n = write(fd, text, len);
-	if (n < 0)
-		return -errno;
-	return (size_t)n == len ? 0 : -EIO;
+	return n < 0 ? -errno : (size_t)n == len ? 0 : -EIO;
 }
 
 int userns_map(uid_t uid, gid_t gid)
@@ -41,4 +39,12 @@ int userns_map(uid_t uid, gid_t gid)
 int userns_seal(void)
 {
 	return userns_put("/proc/sys/user/max_user_namespaces", "0");
+}
+
+int loopback_up(void)
+{
+	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	auto_fd s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	return s < 0 || ioctl(s, SIOCSIFFLAGS, &r) < 0 ? -errno : 0;
 }

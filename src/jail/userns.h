@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* The user namespace of a jail: one user and one group, both with the numbers they have outside. */
+/*
+ * The user namespace of a jail: one user and one group, both with the numbers they have outside.
+ * And the loopback interface of its network namespace.
+ */
 #include <sys/types.h>
 
 /*
@@ -10,3 +13,5 @@
 int userns_map(uid_t uid, gid_t gid);
 /* No user namespace can be made inside this one, so nobody becomes root of anything again. */
 int userns_seal(void);
+/* In a new network namespace the loopback interface is down at first. */
+int loopback_up(void);

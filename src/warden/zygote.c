@@ -17,7 +17,6 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "jail/confine.h"
-#include "jail/loopback.h"
 #include "jail/plan/wire.h"
 #include "jail/privilege.h"
 #include "jail/limits/rlimits.h"

@@ -29,15 +29,85 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/file.h"
-#include "jail/limits/cgroup-find.h"
 #include "jail/limits/internal.h"
+#include "jail/mount.h"
 
 #define SCOPE_HINT                                                                    \
 	"a place for them can be had from systemd: systemd-run --user --scope -p "    \
 	"Delegate=yes -- corral run …, or Delegate=yes (and DelegateSubgroup=) in " \
 	"the unit of a service"
 
+#define DELETED " (deleted)"
+
 enum { PROC_FILE_MAX = 1 << 20 };
+
+/* The path of our cgroup, from a line "0::/path". */
+static int cgroup_find_own(const char *cgroups, struct buffer *ret)
+{
+	for (const char *line = cgroups; *line; line += *line == '\n') {
+		size_t len = strcspn(line, "\n");
+
+		if (len > 3 && memcmp(line, "0::", 3) == 0) {
+			size_t deleted = strlen(DELETED);
+
+			buffer_add(ret, line + 3, len - 3);
+			if (ret->failed)
+				return -ENOMEM;
+			if (ret->data[0] != '/')
+				return -EINVAL;
+			return ret->len > deleted &&
+					       strcmp(ret->data + ret->len - deleted, DELETED) == 0
+				       ? -ESTALE
+				       : 0;
+		}
+		line += len;
+	}
+	return -ENOENT;
+}
+
+/* The part of own that is below root: "" if they are the same; NULL: it is not. */
+static const char *cgroup_find_below(const char *own, const char *root)
+{
+	size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
+	bool outside = strncmp(own, "/..", 3) == 0 && (own[3] == '/' || own[3] == '\0');
+
+	if (outside || strncmp(own, root, len) != 0)
+		return NULL;
+	own += strcmp(own + len, "/") == 0 ? strlen(own) : len;
+	return *own == '\0' || *own == '/' ? own : NULL;
+}
+
+/*
+ * The path of our cgroup counts from the root of our cgroup namespace, and starts with "/.." if we
+ * are outside of that. So does the mount's root: a container may see only a part of the hierarchy.
+ * What lies on top of a mount is not told; the caller finds out whether the folder really is ours
+ * by looking for itself in it.
+ */
+int cgroup_find(const char *cgroups, const char *mounts, struct buffer *ret)
+{
+	auto_buffer own = { 0 }, text = { 0 };
+	int r = cgroup_find_own(cgroups, &own), missing = -ENOENT;
+	char *rest, *line;
+
+	if (r < 0)
+		return r;
+	buffer_adds(&text, mounts);
+	rest = text.data;
+	while ((line = strsep(&rest, "\n"))) {
+		struct mount_line m;
+		const char *below;
+
+		if (!mount_line_parse(line, &m) || strcmp(m.type, "cgroup2") != 0)
+			continue;
+		missing = -EXDEV;
+		below = cgroup_find_below(own.data, m.root);
+		if (!below)
+			continue;
+		buffer_printf(ret, "%s%s", m.path, below);
+		return ret->failed ? -ENOMEM : 0;
+	}
+	return text.failed ? -ENOMEM : missing;
+}
 
 static bool cgroup_home_is_cgroup2(int fd)
 {

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "jail/limits/cgroup.h"
 
 enum { CGROUP_TEXT_MAX = 4096, CGROUP_NAME_MAX = 48 };
@@ -36,3 +37,10 @@ int cgroup_limit(int folder, const struct cgroup_limits *l, struct error *e);
 int cgroup_make(int home, char name[CGROUP_NAME_MAX], int *ret_fd);
 /* Removes a child folder; waits a little for the dead in it to go. */
 int cgroup_remove(int home, const char *name);
+/*
+ * Where our own cgroup's folder in the cgroup2 hierarchy is, from the text of /proc/self/cgroup and
+ * /proc/self/mountinfo; appends it to ret. -ENOENT: no cgroup2 hierarchy, or none is mounted.
+ * -EXDEV: it is mounted, but our cgroup is not below what the mount shows. -ESTALE: our cgroup was
+ * removed under our feet. -EINVAL: not such files.
+ */
+int cgroup_find(const char *cgroups, const char *mounts, struct buffer *ret);

@@ -36,7 +36,7 @@ enum {
 	NEAR_MS = 2,
 };
 
-struct entry {
+struct tally_entry {
 	uint64_t ino;
 	int64_t off;
 	unsigned short len;
@@ -45,12 +45,12 @@ struct entry {
 };
 
 /* What one process has, in kB as the kernel prints it. */
-struct share {
+struct tally_share {
 	uint64_t memory, threads;
 };
 
 /* A line of /proc that is wanted, and where its number goes. */
-struct field {
+struct tally_field {
 	const char *name;
 	uint64_t value;
 	bool found;
@@ -71,7 +71,7 @@ static uint64_t tally_number(const char *s)
  * The kernel escapes newlines in the names of processes, so nobody can write lines of his own into
  * these files.
  */
-static void take_line(const char *line, struct field *fields, size_t n)
+static void tally_take_line(const char *line, struct tally_field *fields, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(fields[i].name);
@@ -84,18 +84,18 @@ static void take_line(const char *line, struct field *fields, size_t n)
 }
 
 /* The start of the line that is being read; the rest of a long one (Groups:) is passed over. */
-struct line {
+struct tally_line {
 	char text[64];
 	size_t len;
 };
 
-static void tally_take_bytes(
-	struct line *line, const char *bytes, size_t len, struct field *fields, size_t n)
+static void tally_take_bytes(struct tally_line *line, const char *bytes, size_t len,
+	struct tally_field *fields, size_t n)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (bytes[i] == '\n') {
 			line->text[line->len] = '\0';
-			take_line(line->text, fields, n);
+			tally_take_line(line->text, fields, n);
 			line->len = 0;
 		} else if (line->len < sizeof(line->text) - 1) {
 			line->text[line->len++] = bytes[i];
@@ -105,10 +105,10 @@ static void tally_take_bytes(
 
 /* Fills the fields from a file of /proc/PID. */
 static int tally_read_fields(
-	int proc_fd, const char *pid, const char *file, struct field *fields, size_t n)
+	int proc_fd, const char *pid, const char *file, struct tally_field *fields, size_t n)
 {
 	char path[32], bytes[2048];
-	struct line line = { .len = 0 };
+	struct tally_line line = { .len = 0 };
 	size_t len = strnlen(pid, 11);
 
 	/* Not snprintf, which need not be safe where we run. */
@@ -131,9 +131,9 @@ static int tally_read_fields(
 }
 
 /* A process that has no memory any more (a dead one) has no Rss lines either. */
-static int read_cheap(int proc_fd, const char *pid, struct share *ret)
+static int tally_read_cheap(int proc_fd, const char *pid, struct tally_share *ret)
 {
-	struct field f[] = {
+	struct tally_field f[] = {
 		{ .name = "Threads" },
 		{ .name = "RssAnon" },
 		{ .name = "RssShmem" },
@@ -148,14 +148,14 @@ static int read_cheap(int proc_fd, const char *pid, struct share *ret)
 	return 0;
 }
 
-static int read_fair(int proc_fd, const char *pid, struct share *ret)
+static int tally_read_fair(int proc_fd, const char *pid, struct tally_share *ret)
 {
-	struct field f[] = {
+	struct tally_field f[] = {
 		{ .name = "Pss_Anon" },
 		{ .name = "Pss_Shmem" },
 		{ .name = "SwapPss" },
 	};
-	int r = read_cheap(proc_fd, pid, ret);
+	int r = tally_read_cheap(proc_fd, pid, ret);
 
 	if (r < 0)
 		return r;
@@ -165,62 +165,21 @@ static int read_fair(int proc_fd, const char *pid, struct share *ret)
 	return 0;
 }
 
-static bool passed(const struct tally *t, const struct tally_limits *l)
-{
-	return (l->memory && t->memory > l->memory) || (l->pids && t->tasks > l->pids);
-}
+typedef int tally_reader(int proc_fd, const char *pid, struct tally_share *ret);
 
-/* A folder of a process that is not pid 1. */
-static bool is_process(const struct entry *e)
+/* One process more; not pid 1. It may have ended meanwhile: then there is nothing to count. */
+static int tally_add(int proc_fd, const char *name, tally_reader *read_one, struct tally *t)
 {
-	return e->name[0] >= '1' && e->name[0] <= '9' && strcmp(e->name, "1") != 0;
-}
+	struct tally_share s = { 0 };
+	int r;
 
-/* One process more. It may have ended meanwhile: then there is nothing to count. */
-static int tally_add(int proc_fd, const struct entry *e,
-	int (*read_one)(int proc_fd, const char *pid, struct share *ret), struct tally *t)
-{
-	struct share s = { 0 };
-	int r = read_one(proc_fd, e->name, &s);
-
-	if (r == -ENOENT || r == -ESRCH)
+	if (name[0] < '1' || name[0] > '9' || strcmp(name, "1") == 0)
 		return 0;
+	r = read_one(proc_fd, name, &s);
 	if (r < 0)
-		return r;
+		return r == -ENOENT || r == -ESRCH ? 0 : r;
 	t->memory += s.memory * 1024;
 	t->tasks += s.threads;
-	return 0;
-}
-
-static int tally_count(int proc_fd, const struct tally_limits *limits,
-	int (*read_one)(int proc_fd, const char *pid, struct share *ret), struct tally *ret)
-{
-	_Alignas(struct entry) char buffer[8192];
-	struct tally t = { 0 };
-
-	if (lseek(proc_fd, 0, SEEK_SET) < 0)
-		return -errno;
-	for (unsigned entries = 0;;) {
-		long n = syscall(SYS_getdents64, proc_fd, buffer, sizeof(buffer));
-
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		for (long at = 0; at < n;) {
-			const struct entry *e = (const void *)(buffer + at);
-			int r = is_process(e) ? tally_add(proc_fd, e, read_one, &t) : 0;
-
-			if (r < 0)
-				return r;
-			if (++entries > ENTRIES_MAX)
-				return -EOVERFLOW;
-			at += e->len;
-		}
-		if (passed(&t, limits))
-			break;
-	}
-	*ret = t;
 	return 0;
 }
 
@@ -230,13 +189,43 @@ static int tally_judge(const struct tally *t, const struct tally_limits *l)
 	       (l->pids && t->tasks > l->pids ? TALLY_PIDS : 0);
 }
 
+static int tally_count(
+	int proc_fd, const struct tally_limits *limits, tally_reader *read_one, struct tally *ret)
+{
+	_Alignas(struct tally_entry) char buffer[8192];
+	struct tally t = { 0 };
+
+	if (lseek(proc_fd, 0, SEEK_SET) < 0)
+		return -errno;
+	for (unsigned entries = 0; tally_judge(&t, limits) == TALLY_WITHIN;) {
+		long n = syscall(SYS_getdents64, proc_fd, buffer, sizeof(buffer));
+
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		for (long at = 0; at < n;) {
+			const struct tally_entry *e = (const void *)(buffer + at);
+			int r = tally_add(proc_fd, e->name, read_one, &t);
+
+			if (r < 0)
+				return r;
+			if (++entries > ENTRIES_MAX)
+				return -EOVERFLOW;
+			at += e->len;
+		}
+	}
+	*ret = t;
+	return 0;
+}
+
 int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *ret)
 {
 	struct tally t = { 0 };
-	int r = tally_count(proc_fd, limits, read_cheap, &t);
+	int r = tally_count(proc_fd, limits, tally_read_cheap, &t);
 
 	if (r == 0 && tally_judge(&t, limits) == TALLY_MEMORY)
-		r = tally_count(proc_fd, limits, read_fair, &t);
+		r = tally_count(proc_fd, limits, tally_read_fair, &t);
 	if (r < 0)
 		return r;
 	if (ret)
@@ -245,7 +234,7 @@ int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *re
 }
 
 /* What is left of a limit, in 1/64; 64 where there is none. */
-static unsigned room(uint64_t used, uint64_t limit)
+static unsigned tally_room(uint64_t used, uint64_t limit)
 {
 	if (limit == 0)
 		return 64;
@@ -257,17 +246,15 @@ static unsigned room(uint64_t used, uint64_t limit)
 	return (unsigned)((limit - used) * 64 / limit);
 }
 
-/* A look costs some 12 µs for each process: not more than a tenth of the time is spent on it. */
-static unsigned least_ms(uint64_t tasks)
-{
-	return tasks / 8 > FAR_MS - NEAR_MS ? FAR_MS : NEAR_MS + (unsigned)(tasks / 8);
-}
-
 int tally_interval_ms(const struct tally *now, const struct tally_limits *limits)
 {
-	unsigned memory = room(now->memory, limits->memory), pids = room(now->tasks, limits->pids);
-	unsigned ms = (memory < pids ? memory : pids) * FAR_MS / 64, least = least_ms(now->tasks);
-
+	unsigned memory = tally_room(now->memory, limits->memory);
+	unsigned pids = tally_room(now->tasks, limits->pids);
 	/* All of the room: 20 ms; half of it: 10; under a tenth: 2. */
+	unsigned ms = (memory < pids ? memory : pids) * FAR_MS / 64;
+	/* A look costs some 12 µs for each process: no more than a tenth of the time is for it. */
+	unsigned least =
+		now->tasks / 8 > FAR_MS - NEAR_MS ? FAR_MS : NEAR_MS + (unsigned)(now->tasks / 8);
+
 	return (int)(ms < least ? least : ms);
 }

@@ -11,80 +11,40 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buffer.h"
+#include "base/file.h"
 #include "base/path.h"
+#include "jail/mount.h"
 #include "jail/plan/internal.h"
 
-struct mount_line {
-	const char *device; /* "8:1" */
-	const char *root;   /* what of the file system it shows */
-	const char *path;   /* where */
-	bool is_proc;
-};
+enum { MOUNTS_BYTES = 16 << 20 };
 
 struct mounts {
 	struct mount_line *items;
 	size_t n, cap;
 };
 
-/* "\040" is a space. */
-static void plan_aliases_unescape(char *text)
-{
-	char *out = text;
-
-	for (; *text; text++) {
-		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] && text[3]) {
-			*out++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
-			text += 3;
-		} else {
-			*out++ = *text;
-		}
-	}
-	*out = '\0';
-}
-
-static int plan_aliases_add_line(struct planner *p, struct mounts *m, char *line)
-{
-	struct mount_line item = { 0 };
-	char *word[5], *rest = line;
-
-	for (size_t i = 0; i < 5; i++) {
-		word[i] = strsep(&rest, " ");
-		if (!rest)
-			return 0;
-	}
-	rest = strstr(rest, " - ");
-	item.is_proc = rest && strncmp(rest, " - proc ", 8) == 0;
-	plan_aliases_unescape(word[3]);
-	plan_aliases_unescape(word[4]);
-	item.device = arena_strdup(&p->arena, word[2]);
-	item.root = arena_strdup(&p->arena, word[3]);
-	item.path = arena_strdup(&p->arena, word[4]);
-	if (!item.device || !item.root || !item.path)
-		return -ENOMEM;
-	return ARENA_PUSH(&p->arena, m->items, m->n, m->cap, item);
-}
-
 static int plan_aliases_read_mounts(struct planner *p, struct mounts *m)
 {
-	FILE *list = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL;
-	size_t size = 0;
-	int r = 0;
+	auto_buffer text = { 0 };
+	int r = file_read("/proc/self/mountinfo", MOUNTS_BYTES, &text);
+	char *line, *rest = r < 0 ? NULL : arena_strdup(&p->arena, buffer_text(&text));
 
-	if (!list)
-		return error_set(p->error, -errno, NULL,
-			"the mounts of this machine cannot be listed: /proc/self/mountinfo: %s",
-			strerror(errno));
-	while (r == 0 && getline(&line, &size, list) >= 0)
-		r = plan_aliases_add_line(p, m, line);
-	if (r == 0 && ferror(list))
-		r = error_set(p->error, -EIO, NULL, "/proc/self/mountinfo cannot be read");
-	free(line);
-	(void)fclose(list);
+	if (!rest)
+		return r < 0 ? error_set(p->error, r, NULL,
+				       "the mounts of this machine cannot be listed: "
+				       "/proc/self/mountinfo: %s",
+				       strerror(-r))
+			     : -ENOMEM;
+	while (r == 0 && (line = strsep(&rest, "\n"))) {
+		struct mount_line item;
+
+		if (mount_line_parse(line, &item))
+			r = ARENA_PUSH(&p->arena, m->items, m->n, m->cap, item);
+	}
 	return r;
 }
 
@@ -169,7 +129,7 @@ int plan_aliases_collect(struct planner *p)
 	for (size_t i = 0; r == 0 && i < mounts.n; i++) {
 		const struct mount_line *item = &mounts.items[i];
 
-		if (item->is_proc && !path_is_below(item->path, "/proc") &&
+		if (strcmp(item->type, "proc") == 0 && !path_is_below(item->path, "/proc") &&
 			plan_nodes_find(p, item->path)->kind == PLAN_BIND)
 			r = plan_add_place(p, (struct plan_place){ .path = item->path,
 						      .origin = PLAN_FROM_SOCKETS });

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The checks, and what they are made of. A check runs in a child of its own, so it may leave behind
- * whatever it likes in that process: namespaces, filters, open descriptors. It must not allocate or
- * lock (the child may come from a program with threads), and answers by probe_fail() or 0.
+ * The checks (checks.c), and the child in which one runs (probe.c). A child is a check's own, so it
+ * may leave behind whatever it likes in that process: namespaces, filters, open descriptors. It
+ * must not allocate or lock (the child may come from a program with threads), and answers by
+ * probe_fail() or 0.
  */
 #include <stddef.h>
+
+#include "jail/probe/probe.h"
 
 enum { PROBE_DETAIL_MAX = 160 };
 
@@ -15,7 +18,23 @@ struct probe_answer {
 };
 
 /* Returns 0 if it works, else what probe_fail() returned. */
-typedef int probe_check(struct probe_answer *a);
+typedef int probe_try(struct probe_answer *a);
+
+enum {
+	PROBE_AS_IS = -1,  /* in no new namespace */
+	PROBE_OURSELF = -2 /* cgroups, which are tried by the caller's own process */
+};
+
+struct probe_check {
+	const char *name, *needed_for;
+	enum probe_weight weight;
+	int namespaces; /* that are entered first, together with a user namespace; or one of those
+			 */
+	probe_try *try; /* then; NULL: that was all */
+};
+/* Sorted so that the first thing missing is the cause of what is missing after it. */
+extern const struct probe_check probe_checks[];
+extern const size_t probe_n_checks;
 
 /* `return probe_fail(a, errno, "mounting /proc");` */
 int probe_fail(struct probe_answer *a, int error, const char *step);
@@ -23,12 +42,13 @@ int probe_fail(struct probe_answer *a, int error, const char *step);
  * Runs a check in a child, made with these clone flags; waits for it. A negative errno if there was
  * no child; else 0, and the answer is in *a.
  */
-int probe_in_child(unsigned long flags, probe_check *check, struct probe_answer *a);
+int probe_in_child(unsigned long flags, int namespaces, probe_try *try, struct probe_answer *a);
 /* Enters a new user namespace, with further ones, as this user. */
 int probe_enter(int namespaces, struct probe_answer *a);
-
 /* What to do about something that failed; "" if there is nothing to say. */
 const char *probe_hint(const char *name, int error);
+/* Appends the names of the rights that a version of Landlock has. */
+void probe_landlock_rights(int abi, char *text, size_t size);
 
 /* The names that hints and tiers refer to. */
 #define PROBE_USERNS "user namespaces"
@@ -54,19 +74,3 @@ const char *probe_hint(const char *name, int error);
 #define PROBE_NFT "nf_tables"
 #define PROBE_TPROXY "tproxy"
 #define PROBE_CGROUP "cgroup2 limits"
-
-/* probe/namespaces.c */
-probe_check probe_userns, probe_mountns, probe_pivot, probe_pidns, probe_netns, probe_ipcns,
-	probe_utsns, probe_cgroupns, probe_sealed, probe_devpts, probe_pid_max;
-/* probe/mounts.c */
-probe_check probe_mount_calls;
-/* probe/calls.c */
-probe_check probe_no_new_privs, probe_seccomp, probe_notify, probe_pidfd, probe_getfd,
-	probe_openat2, probe_memfd;
-/* probe/landlock.c */
-probe_check probe_landlock;
-int probe_landlock_abi(void);
-/* Appends the names of the rights that version has. */
-void probe_landlock_rights(int abi, char *text, size_t size);
-/* probe/nft.c */
-probe_check probe_nft, probe_tproxy;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table of checks, a table of tiers, and the child in which a check runs.
+ * The child in which a check runs, what its answer means, and a table of tiers.
  *
  * Children are made by clone() without an exit signal: they raise no SIGCHLD, a caller's wait()
  * does not see them, and they can be waited for (__WALL) even where SIGCHLD is ignored. They die
@@ -19,60 +19,13 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "jail/landlock.h"
 #include "jail/limits/cgroup.h"
 #include "jail/probe/internal.h"
-#include "jail/probe/probe.h"
 
 enum { ALARM_SECONDS = 5 };
 
-/* Sorted so that the first thing missing is the cause of what is missing after it. */
-static const struct check {
-	const char *name, *needed_for;
-	enum probe_weight weight;
-	probe_check *check; /* NULL: cgroups, which are tried by the caller's own process */
-} checks[] = {
-	{ PROBE_USERNS, "every other namespace, without root", PROBE_REQUIRED, probe_userns },
-	{ PROBE_MOUNTNS, "a file tree with only what was granted", PROBE_REQUIRED, probe_mountns },
-	{ PROBE_MOUNT_CALLS, "grants that are never writable for a moment", PROBE_REQUIRED,
-		probe_mount_calls },
-	{ PROBE_PIVOT, "leaving the host's file tree behind", PROBE_REQUIRED, probe_pivot },
-	{ PROBE_PIDNS, "hiding other processes, and ending a command as a whole", PROBE_REQUIRED,
-		probe_pidns },
-	{ PROBE_NETNS, "a network with no way out", PROBE_REQUIRED, probe_netns },
-	{ PROBE_IPCNS, "keeping System V and POSIX queues apart", PROBE_REQUIRED, probe_ipcns },
-	{ PROBE_UTSNS, "a host name of its own", PROBE_REQUIRED, probe_utsns },
-	{ PROBE_SEALED, "commands that cannot become root of anything", PROBE_REQUIRED,
-		probe_sealed },
-	{ PROBE_DEVPTS, "terminals that are not the host's", PROBE_REQUIRED, probe_devpts },
-	{ PROBE_NNP, "set-user-id programs without their power", PROBE_REQUIRED,
-		probe_no_new_privs },
-	{ PROBE_LANDLOCK, "a second wall behind the mounts, and lists of programs", PROBE_REQUIRED,
-		probe_landlock },
-	{ PROBE_SECCOMP, "a list of allowed system calls", PROBE_REQUIRED, probe_seccomp },
-	{ PROBE_PIDFD, "watching and ending processes without mixing them up", PROBE_REQUIRED,
-		probe_pidfd },
-	{ PROBE_OPENAT2, "opening paths without following links", PROBE_REQUIRED, probe_openat2 },
-	{ PROBE_CGROUP, "limits of memory and processes that the kernel holds for a whole command",
-		PROBE_USEFUL, NULL },
-	{ PROBE_PID_MAX, "limits of processes when run by root, without a cgroup", PROBE_USEFUL,
-		probe_pid_max },
-	{ PROBE_MEMFD, "memfds for commands whose programs are listed", PROBE_USEFUL, probe_memfd },
-	{ PROBE_NFT,
-		"all grants of hosts; without it only names and addresses with their ports: no *, "
-		"no "
-		"prefixes, no UDP, nothing of the host's loopback, no name servers but the "
-		"sandbox's, and no word of connections to ports that are not granted",
-		PROBE_USEFUL, probe_nft },
-	{ PROBE_TPROXY, "UDP to single hosts", PROBE_USEFUL, probe_tproxy },
-	{ PROBE_CGROUPNS, "hiding the names of the host's cgroups", PROBE_LATER, probe_cgroupns },
-	{ PROBE_NOTIFY, "--explain: telling which files a command was refused (and tier 2)",
-		PROBE_USEFUL, probe_notify },
-	{ PROBE_GETFD, "tier 2", PROBE_LATER, probe_getfd },
-};
-
-_Static_assert(ROWS(checks) <= PROBE_FINDINGS_MAX, "more checks than findings");
-
-static const struct tier {
+static const struct tier_row {
 	const char *name, *needs, *holds;
 	bool implemented;
 	const char *names[6]; /* of checks; none: all that are required */
@@ -97,38 +50,27 @@ int probe_fail(struct probe_answer *a, int error, const char *step)
 	return -a->error;
 }
 
-static _Noreturn void be_child(int out, probe_check *check)
+static _Noreturn void probe_be_child(int out, int namespaces, probe_try *try)
 {
 	struct probe_answer a = { 0 };
 	sigset_t none;
+	int r = 0;
 
 	(void)sigemptyset(&none);
 	(void)signal(SIGALRM, SIG_DFL);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)alarm(ALARM_SECONDS);
-	if (check(&a) == 0)
+	if (namespaces != PROBE_AS_IS)
+		r = probe_enter(namespaces, &a);
+	if (r == 0 && try)
+		r = try(&a);
+	if (r == 0)
 		a.error = 0;
 	_exit(write(out, &a, sizeof(a)) == sizeof(a) ? 0 : 1);
 }
 
-/* The child is dead: its answer is in the pipe, or never comes. */
-static void hear_child(int in, int status, struct probe_answer *a)
-{
-	if (read(in, a, sizeof(*a)) == sizeof(*a)) {
-		a->detail[sizeof(a->detail) - 1] = '\0';
-		return;
-	}
-	*a = (struct probe_answer){ 0 };
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-		(void)probe_fail(a, ETIMEDOUT, "waiting for it");
-	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
-		(void)probe_fail(a, EPERM, "surviving a seccomp filter");
-	else
-		(void)probe_fail(a, EIO, "trying it: the process died");
-}
-
-int probe_in_child(unsigned long flags, probe_check *check, struct probe_answer *a)
+int probe_in_child(unsigned long flags, int namespaces, probe_try *try, struct probe_answer *a)
 {
 	int ends[2], status = 0;
 	long pid;
@@ -140,16 +82,144 @@ int probe_in_child(unsigned long flags, probe_check *check, struct probe_answer 
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		be_child(out, check);
+		probe_be_child(out, namespaces, try);
 	while (waitpid((pid_t)pid, &status, __WALL) < 0) {
 		if (errno != EINTR)
 			return -errno;
 	}
-	hear_child(in, status, a);
+	/* The child is dead: its answer is in the pipe, or never comes. */
+	if (read(in, a, sizeof(*a)) == sizeof(*a)) {
+		a->detail[sizeof(a->detail) - 1] = '\0';
+		return 0;
+	}
+	*a = (struct probe_answer){ 0 };
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		(void)probe_fail(a, ETIMEDOUT, "waiting for it");
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		(void)probe_fail(a, EPERM, "surviving a seccomp filter");
+	else
+		(void)probe_fail(a, EIO, "trying it: the process died");
 	return 0;
 }
 
-static void try_cgroup(struct probe_finding *f)
+/*
+ * What to do about something that failed. Settings are read here and nowhere else: they do not
+ * decide whether something works, only which sentence helps a person whose check has just failed.
+ */
+
+/* The first byte of a setting; 0 if it is not there, '?' if it is, but not for us to read. */
+static char probe_setting(const char *path)
+{
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	char c = 0;
+
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM ? '?' : 0;
+	return read(fd, &c, 1) == 1 ? c : 0;
+}
+
+static bool by_apparmor(void)
+{
+	char c = probe_setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+
+	return geteuid() != 0 && (c == '?' || c == '1');
+}
+
+static bool by_debian(void)
+{
+	return geteuid() != 0 && probe_setting("/proc/sys/kernel/unprivileged_userns_clone") == '0';
+}
+
+static bool by_zero(void)
+{
+	return probe_setting("/proc/sys/user/max_user_namespaces") == '0';
+}
+
+static bool by_filter(void)
+{
+	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2;
+}
+
+/* clang-format off */
+#define DENIED { EPERM, EACCES }
+#define ABSENT { ENOSYS, EINVAL, ENOTTY, ENODEV }
+#define TOO_MANY { ENOSPC, EUSERS }
+#define ANY { 0 }
+/* clang-format on */
+
+static const struct {
+	const char *name; /* NULL: whatever it is */
+	int errors[4];    /* none: any */
+	bool (*when)(void);
+	const char *text;
+} hints[] = {
+	{ NULL, DENIED, by_apparmor,
+		"AppArmor lets only named programs use user namespaces here: install Corral's "
+		"profiles (make install; then apparmor_parser -r /etc/apparmor.d/corral*), or, "
+		"for all programs: sysctl kernel.apparmor_restrict_unprivileged_userns=0" },
+	{ NULL, { EPERM }, by_debian,
+		"user namespaces are off for ordinary users here: sysctl "
+		"kernel.unprivileged_userns_clone=1" },
+	{ NULL, TOO_MANY, by_zero,
+		"the number of user namespaces is limited to 0 here: sysctl "
+		"user.max_user_namespaces=15000 (inside another sandbox that is meant so: run "
+		"corral outside)" },
+	{ NULL, TOO_MANY, NULL,
+		"there are too many namespaces already (see user.max_*_namespaces), or they are "
+		"nested more than 32 deep" },
+	{ PROBE_PIDNS, DENIED, NULL,
+		"inside a container that hides parts of /proc, no new /proc may be mounted: for "
+		"Docker, --security-opt systempaths=unconfined" },
+	{ NULL, { EPERM, EACCES, ENOSYS }, by_filter,
+		"a seccomp filter is in force, and may forbid it. Inside another sandbox, Corral's "
+		"own too, that is meant so: run corral outside. Docker's default profile does it: "
+		"--security-opt seccomp=FILE, with a profile that permits unshare, clone, mount, "
+		"pivot_root and the Landlock calls" },
+	{ PROBE_USERNS, ABSENT, NULL, "the kernel needs CONFIG_USER_NS" },
+	{ PROBE_USERNS, DENIED, NULL,
+		"who may make user namespaces is limited here: by a security module, or for a "
+		"process in a chroot" },
+	{ PROBE_MOUNT_CALLS, ABSENT, NULL, "Linux 5.12 or newer is needed" },
+	{ PROBE_OPENAT2, ABSENT, NULL, "Linux 5.6 or newer is needed" },
+	{ PROBE_PIDFD, ABSENT, NULL, "Linux 5.4 or newer is needed" },
+	{ PROBE_GETFD, ABSENT, NULL, "Linux 5.6 or newer is needed" },
+	{ PROBE_LANDLOCK, { EOPNOTSUPP }, NULL,
+		"Landlock is in the kernel but was not turned on: add landlock to the list of "
+		"lsm= in the kernel's command line" },
+	{ PROBE_LANDLOCK, ABSENT, NULL,
+		"Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK is needed" },
+	{ PROBE_SECCOMP, ABSENT, NULL, "the kernel needs CONFIG_SECCOMP_FILTER" },
+	{ PROBE_NOTIFY, ABSENT, NULL, "Linux 5.0 or newer is needed" },
+	{ PROBE_MEMFD, ABSENT, NULL,
+		"Linux 6.3 or newer is needed; before that, memfds are refused altogether where "
+		"programs are listed" },
+	{ PROBE_PID_MAX, ANY, NULL,
+		"Linux 6.14 or newer is needed; before that, limits of processes hold root only "
+		"by polling, unless there is a cgroup" },
+	{ PROBE_NFT, ANY, NULL,
+		"the kernel needs nf_tables with CONFIG_NF_TABLES_INET, CONFIG_NFT_NAT, "
+		"CONFIG_NFT_REDIR and CONFIG_NFT_CT, loaded: modprobe -a nft_chain_nat nft_redir "
+		"nft_ct" },
+	{ PROBE_TPROXY, ANY, NULL,
+		"the kernel needs CONFIG_NFT_TPROXY, loaded: modprobe nft_tproxy" },
+	{ PROBE_DEVPTS, ABSENT, NULL, "the kernel needs CONFIG_UNIX98_PTYS" },
+};
+
+const char *probe_hint(const char *name, int error)
+{
+	for (size_t i = 0; i < ROWS(hints); i++) {
+		bool fits = hints[i].errors[0] == 0;
+
+		for (size_t k = 0; k < ROWS(hints[i].errors); k++)
+			fits = fits || hints[i].errors[k] == error;
+		if (fits && (!hints[i].name || strcmp(hints[i].name, name) == 0) &&
+			(!hints[i].when || hints[i].when()))
+			return hints[i].text;
+	}
+	return "";
+}
+
+static void probe_cgroup(struct probe_finding *f)
 {
 	struct error why = { 0 };
 	int r = cgroup_probe(&why);
@@ -162,20 +232,7 @@ static void try_cgroup(struct probe_finding *f)
 	}
 }
 
-static void probe_conclude(struct probe_finding *f, const struct probe_answer *a)
-{
-	f->held = a->error == 0;
-	f->error = a->error;
-	if (f->held) {
-		(void)snprintf(f->detail, sizeof(f->detail), "%s", a->detail);
-		return;
-	}
-	(void)snprintf(f->detail, sizeof(f->detail), "%.100s: %.50s", a->detail,
-		a->error == EEXIST ? "it was not" : strerror(a->error));
-	(void)snprintf(f->hint, sizeof(f->hint), "%s", probe_hint(f->name, a->error));
-}
-
-static int probe_run_check(const struct check *c, struct probe_finding *f)
+static int probe_run_check(const struct probe_check *c, struct probe_finding *f)
 {
 	struct probe_answer a = { 0 };
 	int r;
@@ -183,17 +240,26 @@ static int probe_run_check(const struct check *c, struct probe_finding *f)
 	*f = (struct probe_finding){
 		.name = c->name, .needed_for = c->needed_for, .weight = c->weight
 	};
-	if (!c->check) {
-		try_cgroup(f);
+	if (c->namespaces == PROBE_OURSELF) {
+		probe_cgroup(f);
 		return 0;
 	}
-	r = probe_in_child(0, c->check, &a);
-	if (r == 0)
-		probe_conclude(f, &a);
-	return r;
+	r = probe_in_child(0, c->namespaces, c->try, &a);
+	if (r < 0)
+		return r;
+	f->held = a.error == 0;
+	f->error = a.error;
+	if (f->held) {
+		(void)snprintf(f->detail, sizeof(f->detail), "%s", a.detail);
+		return 0;
+	}
+	(void)snprintf(f->detail, sizeof(f->detail), "%.100s: %.50s", a.detail,
+		a.error == EEXIST ? "it was not" : strerror(a.error));
+	(void)snprintf(f->hint, sizeof(f->hint), "%s", probe_hint(f->name, a.error));
+	return 0;
 }
 
-static bool tier_needs(const struct tier *t, const struct probe_finding *f)
+static bool probe_tier_needs(const struct tier_row *t, const struct probe_finding *f)
 {
 	if (!t->names[0])
 		return f->weight == PROBE_REQUIRED;
@@ -204,7 +270,8 @@ static bool tier_needs(const struct tier *t, const struct probe_finding *f)
 	return false;
 }
 
-static void judge_tier(const struct tier *t, const struct probe_result *r, struct probe_tier *ret)
+static void probe_judge_tier(
+	const struct tier_row *t, const struct probe_result *r, struct probe_tier *ret)
 {
 	size_t len = 0;
 
@@ -216,7 +283,7 @@ static void judge_tier(const struct tier *t, const struct probe_result *r, struc
 	for (size_t i = 0; i < r->n_findings; i++) {
 		const struct probe_finding *f = &r->findings[i];
 
-		if (f->held || !tier_needs(t, f))
+		if (f->held || !probe_tier_needs(t, f))
 			continue;
 		ret->possible = false;
 		if (len < sizeof(ret->missing))
@@ -225,30 +292,25 @@ static void judge_tier(const struct tier *t, const struct probe_result *r, struc
 	}
 }
 
-static void name_kernel(char *text, size_t size)
-{
-	struct utsname u;
-
-	text[0] = '\0';
-	if (uname(&u) == 0)
-		(void)snprintf(text, size, "%.40s %.60s %.20s", u.sysname, u.release, u.machine);
-}
-
 int probe_run(struct probe_result *ret)
 {
 	struct probe_result p = { 0 };
+	int abi = landlock_version();
+	struct utsname u;
 
-	for (size_t i = 0; i < ROWS(checks); i++) {
-		int r = probe_run_check(&checks[i], &p.findings[i]);
+	for (size_t i = 0; i < probe_n_checks; i++) {
+		int r = probe_run_check(&probe_checks[i], &p.findings[i]);
 
 		if (r < 0)
 			return r;
 		p.n_findings++;
 	}
 	for (size_t i = 0; i < PROBE_TIERS; i++)
-		judge_tier(&tiers[i], &p, &p.tiers[i]);
-	name_kernel(p.kernel, sizeof(p.kernel));
-	p.landlock_abi = probe_landlock_abi();
+		probe_judge_tier(&tiers[i], &p, &p.tiers[i]);
+	if (uname(&u) == 0)
+		(void)snprintf(p.kernel, sizeof(p.kernel), "%.40s %.60s %.20s", u.sysname,
+			u.release, u.machine);
+	p.landlock_abi = abi < 0 ? 0 : abi;
 	probe_landlock_rights(p.landlock_abi, p.landlock_rights, sizeof(p.landlock_rights));
 	*ret = p;
 	return 0;
@@ -274,13 +336,13 @@ const struct probe_finding *probe_find(const struct probe_result *r, const char 
 
 int probe_tier1(struct error *e)
 {
-	for (size_t i = 0; i < ROWS(checks); i++) {
+	for (size_t i = 0; i < probe_n_checks; i++) {
 		struct probe_finding f;
 		int r;
 
-		if (checks[i].weight != PROBE_REQUIRED)
+		if (probe_checks[i].weight != PROBE_REQUIRED)
 			continue;
-		r = probe_run_check(&checks[i], &f);
+		r = probe_run_check(&probe_checks[i], &f);
 		if (r < 0)
 			return error_set(
 				e, r, NULL, "this kernel cannot be probed: %s", strerror(-r));

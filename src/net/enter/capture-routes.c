@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "jail/loopback.h"
+#include "jail/userns.h"
 #include "jail/netlink.h"
 #include "net/enter/internal.h"
 #include "net/dns/synthetic.h"

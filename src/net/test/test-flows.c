@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "jail/loopback.h"
 #include "jail/userns.h"
 #include "net/flows.h"
 #include "net/test/test-netns.h"

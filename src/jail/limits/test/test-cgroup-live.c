@@ -18,7 +18,6 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
-#include "jail/limits/cgroup-find.h"
 #include "jail/limits/internal.h"
 
 static struct cgroup_home home = { .fd = -1 };

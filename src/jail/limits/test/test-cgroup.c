@@ -16,7 +16,6 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "jail/limits/cgroup-find.h"
 #include "jail/limits/internal.h"
 
 #define PROC "24 29 0:23 / /proc rw,relatime - proc proc rw\n"

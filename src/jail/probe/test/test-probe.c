@@ -326,7 +326,7 @@ static void test_hang(void **state)
 	struct probe_answer a = { 0 };
 
 	(void)state;
-	assert_int_equal(probe_in_child(0, hang, &a), 0);
+	assert_int_equal(probe_in_child(0, PROBE_AS_IS, hang, &a), 0);
 	assert_int_equal(a.error, ETIMEDOUT);
 }
 

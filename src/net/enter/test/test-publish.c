@@ -19,7 +19,6 @@
 
 #include "base/array.h"
 #include "base/fd.h"
-#include "jail/loopback.h"
 #include "jail/userns.h"
 #include "net/enter/publish.h"
 #include "net/test/test-netns.h"
