@@ -9,11 +9,8 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/array.h"
-#include "jail/seccomp/program.h"
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
@@ -87,49 +84,31 @@ void notify_calls(const struct notify_call *ret[SECCOMP_NUMBERS], const struct s
 	}
 }
 
-/* The two with which most programs ask about an open file, and those name none. */
-static uint8_t rule_of(const char *name)
-{
-	if (strcmp(name, "newfstatat") == 0)
-		return RULE_NOTIFY_FSTATAT;
-	return strcmp(name, "statx") == 0 ? RULE_NOTIFY_STATX : RULE_NOTIFY;
-}
-
 void notify_table(struct seccomp_table *ret, const struct seccomp_arch *arch)
 {
 	ret->arch = arch;
 	ret->rest = RULE_ALLOW;
 	memset(ret->rules, RULE_ALLOW, sizeof(ret->rules));
 	for (size_t i = 0; i < ROWS(calls); i++) {
-		int number = notify_number_of(arch, calls[i].name);
+		const char *name = calls[i].name;
+		int number = notify_number_of(arch, name);
 
+		/* Two with which most programs ask about an open file, and those name none. */
 		if (number != SECCOMP_NONE)
-			ret->rules[number] = rule_of(calls[i].name);
+			ret->rules[number] = strcmp(name, "newfstatat") == 0 ? RULE_NOTIFY_FSTATAT
+					     : strcmp(name, "statx") == 0    ? RULE_NOTIFY_STATX
+									     : RULE_NOTIFY;
 	}
-}
-
-static int jail_notify_install(const struct sock_fprog *f, unsigned long flags)
-{
-	long fd = syscall(
-		SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER | flags, f);
-
-	return fd < 0 ? -errno : (int)fd;
 }
 
 int notify_install(void)
 {
 	struct seccomp_table t;
-	struct seccomp_program p;
-	struct sock_fprog f;
 	int r;
 
 	notify_table(&t, seccomp_native);
-	r = seccomp_program_make(&p, &t);
-	if (r < 0)
-		return r;
-	f.filter = seccomp_program_code(&p);
-	f.len = (unsigned short)seccomp_program_length(&p);
 	/* So that a signal does not break off a call that is being looked at. Since Linux 5.19. */
-	r = jail_notify_install(&f, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
-	return r == -EINVAL ? jail_notify_install(&f, 0) : r;
+	r = seccomp_install(
+		&t, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+	return r == -EINVAL ? seccomp_install(&t, SECCOMP_FILTER_FLAG_NEW_LISTENER) : r;
 }

@@ -6,36 +6,48 @@
  * into /private. So a pattern that starts with one of these is written with /private before it; a
  * glob that might (`/t*`) is written both ways; one that starts with `**` covers both as it is.
  */
-#include "jail/seatbelt/filter.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/buffer.h"
 #include "base/utf8.h"
-#include "jail/seatbelt/regex.h"
+#include "jail/seatbelt/internal.h"
 #include "policy/match/command.h"
-#include "policy/match/glob.h"
 #include "policy/network/host.h"
 
 int seatbelt_filter_add(
-	const struct seatbelt_filter_context *c, struct seatbelt_filters *to, const char *filter)
+	const struct seatbelt_context *c, struct seatbelt_filters *to, const char *filter)
 {
 	const char *copy = arena_strdup(c->arena, filter);
 
 	return copy ? ARENA_PUSH(c->arena, to->items, to->n, to->cap, copy) : -ENOMEM;
 }
 
-static int add_buffer(const struct seatbelt_filter_context *c, struct seatbelt_filters *to,
-	const struct buffer *text)
+static int seatbelt_filter_add_buffer(
+	const struct seatbelt_context *c, struct seatbelt_filters *to, const struct buffer *text)
 {
 	return text->failed ? -ENOMEM : seatbelt_filter_add(c, to, buffer_text(text));
 }
 
-static int compare_texts(const void *a, const void *b)
+/* A path as a string, with the words of the filter before and after it. */
+static int seatbelt_filter_add_string(const struct seatbelt_context *c, struct seatbelt_filters *to,
+	const char *before, const char *path, size_t len, const char *after)
+{
+	auto_buffer text = { 0 };
+
+	buffer_printf(&text, "(%s \"", before);
+	for (size_t i = 0; i < len; i++) {
+		if (path[i] == '"' || path[i] == '\\')
+			buffer_addc(&text, '\\');
+		buffer_addc(&text, path[i]);
+	}
+	buffer_printf(&text, "\"%s", after);
+	return seatbelt_filter_add_buffer(c, to, &text);
+}
+
+static int seatbelt_filter_compare(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -45,7 +57,7 @@ void seatbelt_filter_tidy(struct seatbelt_filters *f)
 	size_t kept = 0;
 
 	if (f->n)
-		qsort(f->items, f->n, sizeof(*f->items), compare_texts);
+		qsort(f->items, f->n, sizeof(*f->items), seatbelt_filter_compare);
 	for (size_t i = 0; i < f->n; i++) {
 		if (kept == 0 || strcmp(f->items[kept - 1], f->items[i]) != 0)
 			f->items[kept++] = f->items[i];
@@ -53,7 +65,7 @@ void seatbelt_filter_tidy(struct seatbelt_filters *f)
 	f->n = kept;
 }
 
-const char *seatbelt_filter_any(const struct seatbelt_filter_context *c, struct seatbelt_filters *f)
+const char *seatbelt_filter_any(const struct seatbelt_context *c, struct seatbelt_filters *f)
 {
 	auto_buffer text = { 0 };
 
@@ -67,34 +79,117 @@ const char *seatbelt_filter_any(const struct seatbelt_filter_context *c, struct 
 	return text.failed ? NULL : arena_strdup(c->arena, buffer_text(&text));
 }
 
-static int refuse_bytes(const struct seatbelt_filter_context *c, const struct location *where)
+static int seatbelt_filter_refuse_bytes(
+	const struct seatbelt_context *c, const struct location *where)
 {
 	return error_set(c->error, -EOPNOTSUPP, where,
 		"a Seatbelt profile cannot hold a path with control characters or bytes that are "
-		"no "
-		"UTF-8");
+		"no UTF-8");
 }
 
 /* Nothing in a path may end its line or its string. */
-static int check_text(const struct seatbelt_filter_context *c, const char *s, size_t len,
-	const struct location *where)
+static int seatbelt_filter_check(
+	const struct seatbelt_context *c, const char *s, size_t len, const struct location *where)
 {
 	for (size_t i = 0; i < len; i++) {
 		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
-			return refuse_bytes(c, where);
+			return seatbelt_filter_refuse_bytes(c, where);
 	}
-	return utf8_valid(s, len, NULL) ? 0 : refuse_bytes(c, where);
+	return utf8_valid(s, len, NULL) ? 0 : seatbelt_filter_refuse_bytes(c, where);
 }
 
-static void print_string(const char *s, size_t len, struct buffer *out)
+/* --- globs as regular expressions --- */
+
+static bool seatbelt_regex_is_holdable(unsigned b)
 {
-	buffer_addc(out, '"');
-	for (size_t i = 0; i < len; i++) {
-		if (s[i] == '"' || s[i] == '\\')
-			buffer_addc(out, '\\');
-		buffer_addc(out, s[i]);
+	return b >= 0x20 && b != 0x7f && b != '"';
+}
+
+/* Inside brackets these mean something, depending on where they stand. */
+static bool seatbelt_regex_is_awkward(unsigned b)
+{
+	return b == ']' || b == '^' || b == '-';
+}
+
+/* All members but the awkward ones: single, or as runs like a-z. */
+static void seatbelt_regex_print_runs(const bool in[128], struct buffer *out)
+{
+	for (unsigned lo = 0; lo < 128; lo++) {
+		unsigned hi = lo;
+
+		if (!in[lo] || seatbelt_regex_is_awkward(lo))
+			continue;
+		while (hi + 1 < 128 && in[hi + 1] && !seatbelt_regex_is_awkward(hi + 1))
+			hi++;
+		buffer_addc(out, (char)lo);
+		if (hi > lo + 1)
+			buffer_addc(out, '-');
+		if (hi > lo)
+			buffer_addc(out, (char)hi);
+		lo = hi;
 	}
-	buffer_addc(out, '"');
+}
+
+/* A ] must come first, a ^ must not, and a - is plain at either end. */
+static void seatbelt_regex_print_set(const bool in[128], bool negated, struct buffer *out)
+{
+	size_t start;
+
+	buffer_adds(out, negated ? "[^" : "[");
+	start = out->len;
+	if (in[']'])
+		buffer_addc(out, ']');
+	seatbelt_regex_print_runs(in, out);
+	if (in['^'] && out->len == start && !negated)
+		buffer_adds(out, "-^"); /* a set of one is a byte to glob.h, so - is there too */
+	else
+		buffer_printf(out, "%s%s", in['^'] ? "^" : "", in['-'] ? "-" : "");
+	buffer_addc(out, ']');
+}
+
+/*
+ * A set is ASCII only, or has all above ASCII: then it was written negated, and what it lacks is
+ * listed (the slash is always among that).
+ */
+static int seatbelt_regex_print_class(const struct glob_class *class, struct buffer *out)
+{
+	bool negated = glob_class_has(class, 0xff);
+	bool in[128] = { false };
+
+	for (unsigned b = 1; b < 128; b++) {
+		in[b] = glob_class_has(class, (unsigned char)b) != negated;
+		if (in[b] && (!seatbelt_regex_is_holdable(b) || b == '\\'))
+			return -EDOM;
+	}
+	seatbelt_regex_print_set(in, negated, out);
+	return 0;
+}
+
+int seatbelt_regex_print(const struct glob_alternative *alt, struct buffer *out)
+{
+	static const char *const wild[] = {
+		[GLOB_ANY] = "[^/]",
+		[GLOB_STAR] = "[^/]*",
+		[GLOB_TREE] = "/(.*/)?",
+		[GLOB_TAIL] = "(/.*)?",
+	};
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < alt->n; i++) {
+		const struct glob_token *t = &alt->tokens[i];
+
+		if (t->type == GLOB_CLASS) {
+			r = seatbelt_regex_print_class(t->class, out);
+		} else if (t->type == GLOB_BYTE) {
+			if (strchr(".^$*+?()[]{}|\\", t->byte))
+				buffer_addc(out, '\\');
+			buffer_addc(out, (char)t->byte);
+			r = seatbelt_regex_is_holdable(t->byte) ? 0 : -EDOM;
+		} else {
+			buffer_adds(out, wild[t->type]);
+		}
+	}
+	return r;
 }
 
 /* --- paths --- */
@@ -104,7 +199,7 @@ static const char *const private_folders[] = { "/tmp", "/var", "/etc" };
 enum alias { ALIAS_NO, ALIAS_YES, ALIAS_MAYBE };
 
 /* Does what an alternative matches lie in a folder that macOS keeps in /private? */
-static enum alias find_alias(const struct glob_alternative *alt)
+static enum alias seatbelt_filter_find_alias(const struct glob_alternative *alt)
 {
 	bool ends = alt->literal_len == alt->n || alt->tokens[alt->literal_len].type == GLOB_TREE ||
 		    alt->tokens[alt->literal_len].type == GLOB_TAIL;
@@ -127,8 +222,9 @@ static enum alias find_alias(const struct glob_alternative *alt)
 	return ALIAS_NO;
 }
 
-static int add_regex(const struct seatbelt_filter_context *c, const struct glob_alternative *alt,
-	enum alias alias, const struct location *where, struct seatbelt_filters *ret)
+static int seatbelt_filter_add_regex(const struct seatbelt_context *c,
+	const struct glob_alternative *alt, enum alias alias, const struct location *where,
+	struct seatbelt_filters *ret)
 {
 	auto_buffer text = { 0 };
 
@@ -144,52 +240,40 @@ static int add_regex(const struct seatbelt_filter_context *c, const struct glob_
 			"character, or a backslash in a set");
 	buffer_adds(&text, alias == ALIAS_MAYBE ? "$\"))" : "$\")");
 	if (!utf8_valid(buffer_text(&text), text.len, NULL))
-		return refuse_bytes(c, where);
-	return add_buffer(c, ret, &text);
-}
-
-static int seatbelt_filter_add_glob(const struct seatbelt_filter_context *c,
-	const struct glob_alternative *alt, const struct location *where,
-	struct seatbelt_filters *ret)
-{
-	enum alias alias = find_alias(alt);
-	int r = add_regex(c, alt, alias, where, ret);
-
-	if (r >= 0 && alias == ALIAS_MAYBE)
-		r = add_regex(c, alt, ALIAS_NO, where, ret);
-	return r;
+		return seatbelt_filter_refuse_bytes(c, where);
+	return seatbelt_filter_add_buffer(c, ret, &text);
 }
 
 /* The path of a literal or a folder, as Seatbelt sees it. */
-static const char *real_path(
-	const struct seatbelt_filter_context *c, const struct glob_alternative *alt)
+static const char *seatbelt_filter_real_path(
+	const struct seatbelt_context *c, const struct glob_alternative *alt)
 {
 	if (alt->literal_len == 0)
 		return "/";
-	return arena_printf(
-		c->arena, "%s%s", find_alias(alt) == ALIAS_YES ? "/private" : "", alt->literal);
+	return arena_printf(c->arena, "%s%s",
+		seatbelt_filter_find_alias(alt) == ALIAS_YES ? "/private" : "", alt->literal);
 }
 
-static int seatbelt_filter_add_alternative(const struct seatbelt_filter_context *c,
+static int seatbelt_filter_add_alternative(const struct seatbelt_context *c,
 	const struct glob_alternative *alt, const struct location *where,
 	struct seatbelt_filters *ret)
 {
-	const char *path = real_path(c, alt);
-	auto_buffer text = { 0 };
-	int r;
+	const char *path = seatbelt_filter_real_path(c, alt);
+	enum alias alias = seatbelt_filter_find_alias(alt);
+	int r = seatbelt_filter_check(c, alt->literal, alt->literal_len, where);
 
-	r = check_text(c, alt->literal, alt->literal_len, where);
 	if (r < 0 || !path)
 		return r < 0 ? r : -ENOMEM;
-	if (alt->kind == GLOB_TRUE)
-		return seatbelt_filter_add_glob(c, alt, where, ret);
-	buffer_adds(&text, alt->kind == GLOB_LITERAL ? "(literal " : "(subpath ");
-	print_string(path, strlen(path), &text);
-	buffer_addc(&text, ')');
-	return add_buffer(c, ret, &text);
+	if (alt->kind != GLOB_TRUE)
+		return seatbelt_filter_add_string(c, ret,
+			alt->kind == GLOB_LITERAL ? "literal" : "subpath", path, strlen(path), ")");
+	r = seatbelt_filter_add_regex(c, alt, alias, where, ret);
+	return r >= 0 && alias == ALIAS_MAYBE
+		       ? seatbelt_filter_add_regex(c, alt, ALIAS_NO, where, ret)
+		       : r;
 }
 
-static int seatbelt_filter_parse_path(const struct seatbelt_filter_context *c, const char *pattern,
+static int seatbelt_filter_parse_path(const struct seatbelt_context *c, const char *pattern,
 	const struct location *where, struct glob *ret)
 {
 	const char *expanded;
@@ -198,7 +282,7 @@ static int seatbelt_filter_parse_path(const struct seatbelt_filter_context *c, c
 	return r < 0 ? r : glob_parse(ret, c->arena, expanded, where, c->error);
 }
 
-int seatbelt_filter_path(const struct seatbelt_filter_context *c, const char *pattern,
+int seatbelt_filter_path(const struct seatbelt_context *c, const char *pattern,
 	const struct location *where, struct seatbelt_filters *ret)
 {
 	struct glob g;
@@ -209,75 +293,46 @@ int seatbelt_filter_path(const struct seatbelt_filter_context *c, const char *pa
 	return r;
 }
 
-/* The folders above a path, the root and the last component left out. */
-static int seatbelt_filter_add_folders(
-	const struct seatbelt_filter_context *c, const char *path, struct seatbelt_filters *ret)
-{
-	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		auto_buffer text = { 0 };
-		int r;
-
-		buffer_adds(&text, "(literal ");
-		print_string(path, (size_t)(slash - path), &text);
-		buffer_addc(&text, ')');
-		r = add_buffer(c, ret, &text);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int seatbelt_filter_add_ancestors(const struct seatbelt_filter_context *c,
-	const struct grant *g, size_t i, struct seatbelt_filters *ret)
+/* The folders above what a pattern matches, the root and the last component left out. */
+static int seatbelt_filter_add_ancestors(const struct seatbelt_context *c, const char *pattern,
+	const struct location *where, struct seatbelt_filters *ret)
 {
 	struct glob glob;
-	int r = seatbelt_filter_parse_path(c, g->all[i], &g->where, &glob);
+	int r = seatbelt_filter_parse_path(c, pattern, where, &glob);
 
 	for (size_t k = 0; r >= 0 && k < glob.n; k++) {
-		const char *path = real_path(c, &glob.alternatives[k]);
+		const char *path = seatbelt_filter_real_path(c, &glob.alternatives[k]);
 
-		r = path ? seatbelt_filter_add_folders(c, path, ret) : -ENOMEM;
+		if (!path)
+			return -ENOMEM;
+		for (const char *end = path; r >= 0 && (end = strchr(end + 1, '/'));)
+			r = seatbelt_filter_add_string(
+				c, ret, "literal", path, (size_t)(end - path), ")");
 	}
 	return r;
 }
 
-int seatbelt_filter_ancestors(const struct seatbelt_filter_context *c,
-	const struct grant_list *list, struct seatbelt_filters *ret)
+int seatbelt_filter_ancestors(const struct seatbelt_context *c, const struct grant_list *list,
+	struct seatbelt_filters *ret)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
-		for (size_t k = 0; r >= 0 && k < list->items[i].n; k++)
-			r = seatbelt_filter_add_ancestors(c, &list->items[i], k, ret);
+		const struct grant *g = &list->items[i];
+
+		for (size_t k = 0; r >= 0 && k < g->n; k++)
+			r = seatbelt_filter_add_ancestors(c, g->all[k], &g->where, ret);
 	}
 	return r;
 }
 
 /* --- programs --- */
 
-/* Where a bare name is looked for: the folders that macOS lets nobody change. */
-static const char *const program_folders[] = { "/usr/bin", "/bin", "/usr/sbin", "/sbin" };
-
-static int add_named_program(const struct seatbelt_filter_context *c, const char *name,
+int seatbelt_filter_program(const struct seatbelt_context *c, const char *pattern,
 	const struct location *where, struct seatbelt_filters *ret)
 {
-	int r = check_text(c, name, strlen(name), where);
-
-	for (size_t i = 0; r >= 0 && i < ROWS(program_folders); i++) {
-		auto_buffer path = { 0 }, text = { 0 };
-
-		buffer_printf(&path, "%s/%s", program_folders[i], name);
-		buffer_adds(&text, "(literal ");
-		print_string(buffer_text(&path), path.len, &text);
-		buffer_addc(&text, ')');
-		r = path.failed ? -ENOMEM : add_buffer(c, ret, &text);
-	}
-	return r;
-}
-
-int seatbelt_filter_program(const struct seatbelt_filter_context *c, const char *pattern,
-	const struct location *where, struct seatbelt_filters *ret)
-{
+	/* Where a bare name is looked for: the folders that macOS lets nobody change. */
+	static const char *const folders[] = { "/usr/bin", "/bin", "/usr/sbin", "/sbin" };
 	struct command_pattern p;
 	int r = command_pattern_parse(&p, c->arena, pattern, where, c->error);
 
@@ -289,13 +344,21 @@ int seatbelt_filter_program(const struct seatbelt_filter_context *c, const char 
 		error_hint(c->error, "grant the program alone, or start it through the broker");
 		return -EOPNOTSUPP;
 	}
-	return p.is_name ? add_named_program(c, p.program, where, ret)
-			 : seatbelt_filter_path(c, p.program, where, ret);
+	if (!p.is_name)
+		return seatbelt_filter_path(c, p.program, where, ret);
+	r = seatbelt_filter_check(c, p.program, strlen(p.program), where);
+	for (size_t i = 0; r >= 0 && i < ROWS(folders); i++) {
+		const char *path = arena_printf(c->arena, "%s/%s", folders[i], p.program);
+
+		r = path ? seatbelt_filter_add_string(c, ret, "literal", path, strlen(path), ")")
+			 : -ENOMEM;
+	}
+	return r;
 }
 
 /* --- hosts --- */
 
-static int refuse_host(const struct seatbelt_filter_context *c, const char *pattern,
+static int seatbelt_filter_refuse_host(const struct seatbelt_context *c, const char *pattern,
 	const struct location *where, const char *why)
 {
 	error_set(c->error, -EOPNOTSUPP, where, "Seatbelt cannot hold %s: %s", pattern, why);
@@ -303,55 +366,50 @@ static int refuse_host(const struct seatbelt_filter_context *c, const char *patt
 	return -EOPNOTSUPP;
 }
 
-static int seatbelt_filter_add_socket(const struct seatbelt_filter_context *c, const char *path,
+static int seatbelt_filter_socket(const struct seatbelt_context *c, const char *path,
 	const struct location *where, struct seatbelt_filters *ret)
 {
 	const char *real;
 	struct glob g;
-	auto_buffer text = { 0 };
 	int r = seatbelt_filter_parse_path(c, path, where, &g);
 
 	if (r < 0)
 		return r;
 	if (g.n != 1 || g.alternatives[0].kind != GLOB_LITERAL)
-		return refuse_host(
+		return seatbelt_filter_refuse_host(
 			c, path, where, "a socket is named by its path, not by a pattern");
-	r = check_text(c, g.alternatives[0].literal, g.alternatives[0].literal_len, where);
-	real = real_path(c, &g.alternatives[0]);
+	r = seatbelt_filter_check(
+		c, g.alternatives[0].literal, g.alternatives[0].literal_len, where);
+	real = seatbelt_filter_real_path(c, &g.alternatives[0]);
 	if (r < 0 || !real)
 		return r < 0 ? r : -ENOMEM;
-	buffer_adds(&text, "(remote unix-socket (path-literal ");
-	print_string(real, strlen(real), &text);
-	buffer_adds(&text, "))");
-	return add_buffer(c, ret, &text);
+	return seatbelt_filter_add_string(
+		c, ret, "remote unix-socket (path-literal", real, strlen(real), "))");
 }
 
-static const char *host_word(const struct host_pattern *p)
-{
-	if (p->kind == HOST_ANY)
-		return "*";
-	return p->kind == HOST_NAME && strcmp(p->name, "localhost") == 0 ? "localhost" : NULL;
-}
-
-int seatbelt_filter_host(const struct seatbelt_filter_context *c, const char *pattern,
+int seatbelt_filter_host(const struct seatbelt_context *c, const char *pattern,
 	const struct location *where, struct seatbelt_filters *ret)
 {
 	struct host_pattern p;
-	const char *host;
+	const char *host = "*";
 	auto_buffer text = { 0 };
 	int r = host_pattern_parse(&p, c->arena, pattern, where, c->error);
 
 	if (r < 0)
 		return r;
 	if (p.n_url_paths || p.methods)
-		return refuse_host(c, pattern, where, "it sees connections, not HTTP");
+		return seatbelt_filter_refuse_host(
+			c, pattern, where, "it sees connections, not HTTP");
 	if (p.kind == HOST_SOCKET)
-		return seatbelt_filter_add_socket(c, p.name, where, ret);
-	host = host_word(&p);
-	if (!host)
-		return refuse_host(c, pattern, where, "it knows no names and no addresses");
+		return seatbelt_filter_socket(c, p.name, where, ret);
+	if (p.kind == HOST_NAME && strcmp(p.name, "localhost") == 0)
+		host = "localhost";
+	else if (p.kind != HOST_ANY)
+		return seatbelt_filter_refuse_host(
+			c, pattern, where, "it knows no names and no addresses");
 	if (p.port_lo != p.port_hi && !(p.port_lo == 1 && p.port_hi == 65535))
-		return refuse_host(c, pattern, where, "it knows no ranges of ports");
+		return seatbelt_filter_refuse_host(
+			c, pattern, where, "it knows no ranges of ports");
 	/* `*` never covers this machine itself. */
 	if (p.kind == HOST_ANY)
 		buffer_adds(&text, "(require-all (require-not (remote ip \"localhost:*\")) ");
@@ -363,10 +421,10 @@ int seatbelt_filter_host(const struct seatbelt_filter_context *c, const char *pa
 		buffer_adds(&text, "*\")");
 	if (p.kind == HOST_ANY)
 		buffer_addc(&text, ')');
-	return add_buffer(c, ret, &text);
+	return seatbelt_filter_add_buffer(c, ret, &text);
 }
 
-int seatbelt_filter_listen(const struct seatbelt_filter_context *c, const char *pattern,
+int seatbelt_filter_listen(const struct seatbelt_context *c, const char *pattern,
 	const struct location *where, struct seatbelt_filters *ret)
 {
 	char text[64];
@@ -385,7 +443,7 @@ int seatbelt_filter_listen(const struct seatbelt_filter_context *c, const char *
 
 /* All patterns of one entry at once. An entry of which one pattern matches nothing, matches
  * nothing. */
-static int add_meet(const struct seatbelt_filter_context *c, seatbelt_filter_fn *one,
+static int seatbelt_filter_add_meet(const struct seatbelt_context *c, seatbelt_filter_fn *one,
 	const struct grant *g, struct seatbelt_filters *ret)
 {
 	auto_buffer text = { 0 };
@@ -404,10 +462,10 @@ static int add_meet(const struct seatbelt_filter_context *c, seatbelt_filter_fn 
 		buffer_printf(&text, " %s", any);
 	}
 	buffer_addc(&text, ')');
-	return add_buffer(c, ret, &text);
+	return seatbelt_filter_add_buffer(c, ret, &text);
 }
 
-int seatbelt_filter_list(const struct seatbelt_filter_context *c, seatbelt_filter_fn *one,
+int seatbelt_filter_list(const struct seatbelt_context *c, seatbelt_filter_fn *one,
 	const struct grant_list *list, struct seatbelt_filters *ret)
 {
 	int r = 0;
@@ -415,7 +473,8 @@ int seatbelt_filter_list(const struct seatbelt_filter_context *c, seatbelt_filte
 	for (size_t i = 0; r >= 0 && i < list->n; i++) {
 		const struct grant *g = &list->items[i];
 
-		r = g->n == 1 ? one(c, g->all[0], &g->where, ret) : add_meet(c, one, g, ret);
+		r = g->n == 1 ? one(c, g->all[0], &g->where, ret)
+			      : seatbelt_filter_add_meet(c, one, g, ret);
 	}
 	return r;
 }

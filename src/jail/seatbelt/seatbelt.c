@@ -24,14 +24,81 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/buffer.h"
-#include "jail/seatbelt/basics.h"
-#include "jail/seatbelt/filter.h"
+#include "jail/seatbelt/internal.h"
 #include "policy/baseline.h"
-#include "policy/permissions.h"
-#include "policy/variable.h"
 
 #define DENY_READ "file-read* file-read-metadata process-exec*"
+
+/*
+ * What a program on macOS needs whatever it does, as lines of a profile. Data: a line that turns
+ * out to be missing is added here, and nowhere else.
+ */
+
+/* To start at all: the loader's files and services, null devices, itself. */
+static const char *const basics[] = {
+	"(allow process-fork)",
+	"(allow process-info* (target same-sandbox))",
+	"(allow signal (target same-sandbox))",
+	"(allow sysctl-read)",
+	"(allow file-read-metadata (literal \"/etc\") (literal \"/tmp\") (literal \"/var\"))",
+	"(allow file-read*",
+	"  (literal \"/\")",
+	"  (literal \"/dev/random\")",
+	"  (literal \"/dev/urandom\")",
+	"  (literal \"/private/etc/localtime\")",
+	"  (subpath \"/Library/Apple\")",
+	"  (subpath \"/System\")",
+	"  (subpath \"/private/var/db/dyld\")",
+	"  (subpath \"/private/var/db/timezone\")",
+	"  (subpath \"/usr/lib\")",
+	"  (subpath \"/usr/share\"))",
+	"(allow file-read* file-write* file-ioctl",
+	"  (literal \"/dev/dtracehelper\")",
+	"  (literal \"/dev/null\")",
+	"  (literal \"/dev/tty\")",
+	"  (literal \"/dev/zero\")",
+	"  (subpath \"/dev/fd\"))",
+	"(allow ipc-posix-shm-read-data (ipc-posix-name \"apple.shm.notification_center\"))",
+	"(allow mach-lookup",
+	"  (global-name \"com.apple.bsd.dirhelper\")",
+	"  (global-name \"com.apple.logd\")",
+	"  (global-name \"com.apple.system.logger\")",
+	"  (global-name \"com.apple.system.notification_center\")",
+	"  (global-name \"com.apple.system.opendirectoryd.libinfo\"))",
+	NULL,
+};
+
+/* To find hosts by name and to check their certificates. */
+static const char *const basics_network[] = {
+	"; Seatbelt knows no networks: private addresses are reached too, but not this machine",
+	"(allow network-outbound (literal \"/private/var/run/mDNSResponder\"))",
+	"(allow file-read*",
+	"  (literal \"/private/etc/hosts\")",
+	"  (literal \"/private/etc/services\")",
+	"  (literal \"/private/var/run/resolv.conf\")",
+	"  (subpath \"/private/etc/ssl\"))",
+	"(allow mach-lookup",
+	"  (global-name \"com.apple.SystemConfiguration.DNSConfiguration\")",
+	"  (global-name \"com.apple.SystemConfiguration.configd\")",
+	"  (global-name \"com.apple.dnssd.service\")",
+	"  (global-name \"com.apple.networkd\")",
+	"  (global-name \"com.apple.trustd.agent\"))",
+	NULL,
+};
+
+/* Filters, not rules: where any program of an agent writes. Devices, and macOS' temporary folders.
+ */
+static const char *const basics_writes[] = {
+	"(literal \"/dev/dtracehelper\")",
+	"(literal \"/dev/null\")",
+	"(literal \"/dev/ptmx\")",
+	"(literal \"/dev/zero\")",
+	"(regex #\"^/dev/tty[^/]*$\")",
+	"(subpath \"/dev/fd\")",
+	"(subpath \"/private/tmp\")",
+	"(subpath \"/private/var/folders\")",
+	NULL,
+};
 
 /* Where macOS keeps people's home folders; the baseline's "~/" means them all. */
 static const char *const homes[] = { "/Users/*", "/var/root" };
@@ -46,8 +113,8 @@ enum access {
 	ACCESS_COUNT,
 };
 
-struct profile {
-	struct seatbelt_filter_context context;
+struct seatbelt_profile {
+	struct seatbelt_context context;
 	const struct permissions *permissions;
 	const struct permissions *const *layers; /* at least one */
 	size_t n_layers;
@@ -57,13 +124,13 @@ struct profile {
 
 /* --- printing --- */
 
-static void print_lines(struct buffer *out, const char *const *lines)
+static void seatbelt_print_lines(struct buffer *out, const char *const *lines)
 {
 	for (; *lines; lines++)
 		buffer_printf(out, "%s\n", *lines);
 }
 
-static void print_rule(
+static void seatbelt_print_rule(
 	struct buffer *out, const char *action, const char *operations, struct seatbelt_filters *f)
 {
 	if (f->n == 0)
@@ -77,7 +144,7 @@ static void print_rule(
 
 /* --- what Seatbelt cannot say --- */
 
-static int check_layer(const struct permissions *p, bool alone, struct error *e)
+static int seatbelt_check_layer(const struct permissions *p, bool alone, struct error *e)
 {
 	const char *what = NULL;
 
@@ -97,7 +164,7 @@ static int check_layer(const struct permissions *p, bool alone, struct error *e)
 
 /* --- allow lists --- */
 
-static bool has_rules_about(const struct permissions *p, enum operation op)
+static bool seatbelt_has_rules_about(const struct permissions *p, enum operation op)
 {
 	for (size_t i = 0; i < p->n_rules; i++) {
 		if (!p->rules[i].disabled && p->rules[i].operations & 1U << op)
@@ -106,7 +173,7 @@ static bool has_rules_about(const struct permissions *p, enum operation op)
 	return false;
 }
 
-static int seatbelt_add_all(const struct seatbelt_filter_context *c, struct seatbelt_filters *to,
+static int seatbelt_add_all(const struct seatbelt_context *c, struct seatbelt_filters *to,
 	const struct seatbelt_filters *from)
 {
 	int r = 0;
@@ -118,7 +185,7 @@ static int seatbelt_add_all(const struct seatbelt_filter_context *c, struct seat
 
 /* What one layer grants. Writing implies reading; a listed program may be read; without a list any
  * may run that may be read. */
-static int seatbelt_read_layer(const struct seatbelt_filter_context *c, const struct permissions *p,
+static int seatbelt_read_layer(const struct seatbelt_context *c, const struct permissions *p,
 	struct seatbelt_filters f[ACCESS_COUNT])
 {
 	const struct {
@@ -143,14 +210,14 @@ static int seatbelt_read_layer(const struct seatbelt_filter_context *c, const st
 	}
 	if (p->exec_listed)
 		return seatbelt_add_all(c, &f[ACCESS_READ], &f[ACCESS_EXEC]);
-	if (!has_rules_about(p, OPERATION_EXEC))
+	if (!seatbelt_has_rules_about(p, OPERATION_EXEC))
 		return seatbelt_add_all(c, &f[ACCESS_EXEC], &f[ACCESS_READ]);
 	return 0;
 }
 
 /* Narrows what the layers before grant by one more. */
-static int meet(const struct seatbelt_filter_context *c, struct seatbelt_filters *with,
-	struct seatbelt_filters *f)
+static int seatbelt_meet(
+	const struct seatbelt_context *c, struct seatbelt_filters *with, struct seatbelt_filters *f)
 {
 	const char *a = seatbelt_filter_any(c, with), *b = seatbelt_filter_any(c, f), *both;
 
@@ -163,16 +230,16 @@ static int meet(const struct seatbelt_filter_context *c, struct seatbelt_filters
 	return both ? seatbelt_filter_add(c, with, both) : -ENOMEM;
 }
 
-static int seatbelt_read_layers(struct profile *pr)
+static int seatbelt_read_layers(struct seatbelt_profile *pr)
 {
 	for (size_t i = 0; i < pr->n_layers; i++) {
 		struct seatbelt_filters f[ACCESS_COUNT] = { 0 };
-		int r = check_layer(pr->layers[i], pr->n_layers == 1, pr->context.error);
+		int r = seatbelt_check_layer(pr->layers[i], pr->n_layers == 1, pr->context.error);
 
 		r = r < 0 ? r : seatbelt_read_layer(&pr->context, pr->layers[i], f);
 		for (int k = 0; r >= 0 && k < ACCESS_COUNT; k++)
 			r = i == 0 ? seatbelt_add_all(&pr->context, &pr->granted[k], &f[k])
-				   : meet(&pr->context, &pr->granted[k], &f[k]);
+				   : seatbelt_meet(&pr->context, &pr->granted[k], &f[k]);
 		if (r < 0)
 			return r;
 	}
@@ -180,7 +247,7 @@ static int seatbelt_read_layers(struct profile *pr)
 }
 
 /* The way to a granted file can be walked: getcwd() and realpath() look at every folder on it. */
-static int print_ancestors(struct profile *pr)
+static int seatbelt_print_ancestors(struct seatbelt_profile *pr)
 {
 	struct seatbelt_filters f = { 0 };
 	int r = 0;
@@ -190,11 +257,11 @@ static int print_ancestors(struct profile *pr)
 		if (r >= 0)
 			r = seatbelt_filter_ancestors(&pr->context, &pr->layers[i]->fs_write, &f);
 	}
-	print_rule(pr->out, "allow", "file-read-metadata", &f);
+	seatbelt_print_rule(pr->out, "allow", "file-read-metadata", &f);
 	return r;
 }
 
-static bool reaches_out(const struct seatbelt_filters *f)
+static bool seatbelt_reaches_out(const struct seatbelt_filters *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		if (strstr(f->items[i], " \"*:"))
@@ -203,30 +270,24 @@ static bool reaches_out(const struct seatbelt_filters *f)
 	return false;
 }
 
-static void print_network(struct profile *pr)
+static int seatbelt_print_grants(struct seatbelt_profile *pr)
 {
 	struct seatbelt_filters *f = pr->granted;
-
-	buffer_adds(pr->out, "\n; network\n");
-	if (f[ACCESS_CONNECT].n == 0 && f[ACCESS_LISTEN].n == 0)
-		buffer_adds(pr->out, "(deny network*)\n");
-	if (reaches_out(&f[ACCESS_CONNECT]))
-		print_lines(pr->out, seatbelt_basics_network);
-	print_rule(pr->out, "allow", "network-outbound", &f[ACCESS_CONNECT]);
-	print_rule(pr->out, "allow", "network-bind network-inbound", &f[ACCESS_LISTEN]);
-}
-
-static int print_grants(struct profile *pr)
-{
 	int r;
 
 	buffer_adds(pr->out, "\n; files\n");
-	r = print_ancestors(pr);
-	print_rule(pr->out, "allow", "file-read*", &pr->granted[ACCESS_READ]);
-	print_rule(pr->out, "allow", "file-write*", &pr->granted[ACCESS_WRITE]);
+	r = seatbelt_print_ancestors(pr);
+	seatbelt_print_rule(pr->out, "allow", "file-read*", &f[ACCESS_READ]);
+	seatbelt_print_rule(pr->out, "allow", "file-write*", &f[ACCESS_WRITE]);
 	buffer_adds(pr->out, "\n; programs\n");
-	print_rule(pr->out, "allow", "process-exec*", &pr->granted[ACCESS_EXEC]);
-	print_network(pr);
+	seatbelt_print_rule(pr->out, "allow", "process-exec*", &f[ACCESS_EXEC]);
+	buffer_adds(pr->out, "\n; network\n");
+	if (f[ACCESS_CONNECT].n == 0 && f[ACCESS_LISTEN].n == 0)
+		buffer_adds(pr->out, "(deny network*)\n");
+	if (seatbelt_reaches_out(&f[ACCESS_CONNECT]))
+		seatbelt_print_lines(pr->out, basics_network);
+	seatbelt_print_rule(pr->out, "allow", "network-outbound", &f[ACCESS_CONNECT]);
+	seatbelt_print_rule(pr->out, "allow", "network-bind network-inbound", &f[ACCESS_LISTEN]);
 	return r;
 }
 
@@ -241,7 +302,7 @@ static int seatbelt_compare_rules(const void *a, const void *b)
 	return (int)y->action - (int)x->action;
 }
 
-static int print_one_rule(struct profile *pr, const struct rule *rule)
+static int seatbelt_print_one_rule(struct seatbelt_profile *pr, const struct rule *rule)
 {
 	static const struct {
 		enum operation operation;
@@ -268,15 +329,15 @@ static int print_one_rule(struct profile *pr, const struct rule *rule)
 		r = seatbelt_filter_list(&pr->context, rows[i].one, &rule->patterns, &f);
 		if (r < 0)
 			return r;
-		if (allow && reaches_out(&f))
-			print_lines(pr->out, seatbelt_basics_network);
-		print_rule(pr->out, allow ? "allow" : "deny", allow ? rows[i].allow : rows[i].deny,
-			&f);
+		if (allow && seatbelt_reaches_out(&f))
+			seatbelt_print_lines(pr->out, basics_network);
+		seatbelt_print_rule(pr->out, allow ? "allow" : "deny",
+			allow ? rows[i].allow : rows[i].deny, &f);
 	}
 	return 0;
 }
 
-static int print_rules(struct profile *pr)
+static int seatbelt_print_rules(struct seatbelt_profile *pr)
 {
 	const struct permissions *p = pr->layers[0];
 	const struct rule **sorted;
@@ -296,13 +357,13 @@ static int print_rules(struct profile *pr)
 		qsort(sorted, n, sizeof(*sorted), seatbelt_compare_rules);
 	buffer_adds(pr->out, "\n; rules, the strongest last\n");
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = print_one_rule(pr, sorted[i]);
+		r = seatbelt_print_one_rule(pr, sorted[i]);
 	return r;
 }
 
 /* --- denials --- */
 
-static int print_denials(struct profile *pr, bool connects)
+static int seatbelt_print_denials(struct seatbelt_profile *pr, bool connects)
 {
 	struct seatbelt_filters files = { 0 }, hosts = { 0 };
 	int r = 0;
@@ -317,14 +378,15 @@ static int print_denials(struct profile *pr, bool connects)
 	}
 	if (files.n || hosts.n)
 		buffer_adds(pr->out, "\n; denied, whatever is granted above\n");
-	print_rule(pr->out, "deny", DENY_READ " file-write*", &files);
-	print_rule(pr->out, "deny", "network-outbound", &hosts);
+	seatbelt_print_rule(pr->out, "deny", DENY_READ " file-write*", &files);
+	seatbelt_print_rule(pr->out, "deny", "network-outbound", &hosts);
 	return r;
 }
 
-static int add_baseline(struct profile *pr, const char *pattern, struct seatbelt_filters *ret)
+static int seatbelt_add_baseline(
+	struct seatbelt_profile *pr, const char *pattern, struct seatbelt_filters *ret)
 {
-	const struct seatbelt_filter_context *c = &pr->context;
+	const struct seatbelt_context *c = &pr->context;
 	bool in_home = strncmp(pattern, "~/", 2) == 0;
 	int r = 0;
 
@@ -340,9 +402,9 @@ static int add_baseline(struct profile *pr, const char *pattern, struct seatbelt
 }
 
 /* All of f, but for what dangerously_allow names. */
-static int except_dangerous(struct profile *pr, struct seatbelt_filters *f)
+static int seatbelt_except_dangerous(struct seatbelt_profile *pr, struct seatbelt_filters *f)
 {
-	const struct seatbelt_filter_context *c = &pr->context;
+	const struct seatbelt_context *c = &pr->context;
 	const char *any, *but, *text;
 
 	if (pr->granted[ACCESS_DANGEROUS].n == 0 || f->n == 0)
@@ -355,40 +417,40 @@ static int except_dangerous(struct profile *pr, struct seatbelt_filters *f)
 	return text ? seatbelt_filter_add(c, f, text) : -ENOMEM;
 }
 
-static int print_baseline(struct profile *pr)
+static int seatbelt_print_baseline(struct seatbelt_profile *pr)
 {
 	struct seatbelt_filters secret = { 0 }, fixed = { 0 };
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < baseline_n_paths; i++)
-		r = add_baseline(
+		r = seatbelt_add_baseline(
 			pr, baseline_paths[i].pattern, baseline_paths[i].secret ? &secret : &fixed);
-	r = r < 0 ? r : except_dangerous(pr, &secret);
-	r = r < 0 ? r : except_dangerous(pr, &fixed);
+	r = r < 0 ? r : seatbelt_except_dangerous(pr, &secret);
+	r = r < 0 ? r : seatbelt_except_dangerous(pr, &fixed);
 	buffer_adds(pr->out, "\n; the baseline, which no grant overrides\n");
-	print_rule(pr->out, "deny", DENY_READ " file-write*", &secret);
-	print_rule(pr->out, "deny", "file-write*", &fixed);
+	seatbelt_print_rule(pr->out, "deny", DENY_READ " file-write*", &secret);
+	seatbelt_print_rule(pr->out, "deny", "file-write*", &fixed);
 	return r;
 }
 
 /* --- the two shapes --- */
 
-static int write_closed(struct profile *pr)
+static int seatbelt_write_closed(struct seatbelt_profile *pr)
 {
 	bool connects;
 	int r;
 
 	buffer_adds(pr->out, "(version 1)\n(deny default)\n\n; what every program needs\n");
-	print_lines(pr->out, seatbelt_basics);
+	seatbelt_print_lines(pr->out, basics);
 	connects = pr->granted[ACCESS_CONNECT].n ||
-		   has_rules_about(pr->layers[0], OPERATION_NET_CONNECT);
-	r = print_grants(pr);
-	r = r < 0 ? r : print_rules(pr);
-	r = r < 0 ? r : print_denials(pr, connects);
-	return r < 0 ? r : print_baseline(pr);
+		   seatbelt_has_rules_about(pr->layers[0], OPERATION_NET_CONNECT);
+	r = seatbelt_print_grants(pr);
+	r = r < 0 ? r : seatbelt_print_rules(pr);
+	r = r < 0 ? r : seatbelt_print_denials(pr, connects);
+	return r < 0 ? r : seatbelt_print_baseline(pr);
 }
 
-static bool has_filter(const struct seatbelt_filters *f, const char *filter)
+static bool seatbelt_has_filter(const struct seatbelt_filters *f, const char *filter)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		if (strcmp(f->items[i], filter) == 0)
@@ -398,16 +460,17 @@ static bool has_filter(const struct seatbelt_filters *f, const char *filter)
 }
 
 /* Open: all may be read, anything may run, and TCP reaches any host on any port. */
-static bool seatbelt_is_open(const struct profile *pr)
+static bool seatbelt_is_open(const struct seatbelt_profile *pr)
 {
 	return pr->n_layers == 1 && pr->permissions->n_rules == 0 &&
 	       !pr->permissions->exec_listed &&
-	       has_filter(&pr->granted[ACCESS_READ], "(subpath \"/\")") &&
-	       has_filter(&pr->granted[ACCESS_CONNECT], "(require-all (require-not (remote ip "
-							"\"localhost:*\")) (remote tcp \"*:*\"))");
+	       seatbelt_has_filter(&pr->granted[ACCESS_READ], "(subpath \"/\")") &&
+	       seatbelt_has_filter(&pr->granted[ACCESS_CONNECT],
+		       "(require-all (require-not (remote ip "
+		       "\"localhost:*\")) (remote tcp \"*:*\"))");
 }
 
-static int write_open(struct profile *pr)
+static int seatbelt_write_open(struct seatbelt_profile *pr)
 {
 	struct seatbelt_filters *writes = &pr->granted[ACCESS_WRITE];
 	int r = 0;
@@ -418,20 +481,20 @@ static int write_open(struct profile *pr)
 			"permissions do not");
 	buffer_adds(pr->out,
 		"(version 1)\n(allow default)\n\n; writes are confined\n(deny file-write*)\n");
-	for (size_t i = 0; r >= 0 && seatbelt_basics_writes[i]; i++)
-		r = seatbelt_filter_add(&pr->context, writes, seatbelt_basics_writes[i]);
-	print_rule(pr->out, "allow", "file-write*", writes);
-	r = r < 0 ? r : print_denials(pr, true);
-	return r < 0 ? r : print_baseline(pr);
+	for (size_t i = 0; r >= 0 && basics_writes[i]; i++)
+		r = seatbelt_filter_add(&pr->context, writes, basics_writes[i]);
+	seatbelt_print_rule(pr->out, "allow", "file-write*", writes);
+	r = r < 0 ? r : seatbelt_print_denials(pr, true);
+	return r < 0 ? r : seatbelt_print_baseline(pr);
 }
 
-static int jail_seatbelt_print(const struct permissions *p, const struct variables *vars,
-	struct buffer *out, struct error *e, int (*write)(struct profile *pr))
+static int seatbelt_print_as(const struct permissions *p, const struct variables *vars,
+	struct buffer *out, struct error *e, int (*write)(struct seatbelt_profile *pr))
 {
 	const struct permissions *const alone[] = { p };
 	auto_arena arena = { 0 };
 	auto_buffer text = { 0 };
-	struct profile pr = {
+	struct seatbelt_profile pr = {
 		.context = { .arena = &arena, .vars = vars, .error = e },
 		.permissions = p,
 		.layers = p->n_all_of ? (const struct permissions *const *)p->all_of : alone,
@@ -451,11 +514,11 @@ static int jail_seatbelt_print(const struct permissions *p, const struct variabl
 int seatbelt_print(const struct permissions *p, const struct variables *vars, struct buffer *out,
 	struct error *e)
 {
-	return jail_seatbelt_print(p, vars, out, e, write_closed);
+	return seatbelt_print_as(p, vars, out, e, seatbelt_write_closed);
 }
 
 int seatbelt_print_agent(const struct permissions *p, const struct variables *vars,
 	struct buffer *out, struct error *e)
 {
-	return jail_seatbelt_print(p, vars, out, e, write_open);
+	return seatbelt_print_as(p, vars, out, e, seatbelt_write_open);
 }

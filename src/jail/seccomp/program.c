@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 
-#include "jail/seccomp/program.h"
+#include "jail/seccomp/table.h"
 
 enum {
 	NEAR = 254, /* not 255: a second target's bridge may come in between */

@@ -1,30 +1,122 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Installing the filters. What they say is in seccomp/calls.h and seccomp/rules.c; how it becomes
- * a program, in seccomp/program.c. All of it is done anew for each installation: a few microseconds
- * against the tens that the kernel takes for checking and translating.
+ * The two filters as tables, and installing them. seccomp/calls.h says for each call under which
+ * rule it falls, seccomp/rules.c what a rule asks, and seccomp/program.c makes a program of it: all
+ * done anew for each installation, a few microseconds against the tens that the kernel takes for
+ * checking and translating. docs/syscalls.md tells the reasons.
+ *
+ * The closing filter answers ALLOW to all that it does not name: it runs together with the base
+ * filter, and the kernel takes the stricter of two answers.
  */
+#include "jail/seccomp/seccomp.h"
+
 #include <errno.h>
+#include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "jail/seccomp/program.h"
-#include "jail/seccomp/seccomp.h"
+#include "base/array.h"
+#include "jail/seccomp/table.h"
 
-static int seccomp_install(const struct seccomp_table *t)
+const struct seccomp_arch seccomp_x86_64 = { AUDIT_ARCH_X86_64, true, 0 };
+const struct seccomp_arch seccomp_aarch64 = { AUDIT_ARCH_AARCH64, false, 1 };
+
+#if defined(__x86_64__) && defined(__LP64__)
+const struct seccomp_arch *const seccomp_native = &seccomp_x86_64;
+#elif defined(__aarch64__) && defined(__LP64__) && defined(__AARCH64EL__)
+const struct seccomp_arch *const seccomp_native = &seccomp_aarch64;
+#else
+#error "no table of system calls for this architecture"
+#endif
+
+#define NONE SECCOMP_NONE
+#define CALL(name, x86_64, aarch64, rule) { #name, { x86_64, aarch64 }, RULE_##rule },
+const struct seccomp_call seccomp_calls[] = {
+#include "jail/seccomp/calls.h"
+};
+#undef CALL
+const size_t seccomp_n_calls = ROWS(seccomp_calls);
+
+/* Places in seccomp_calls, so that the closing filter can name calls and not their numbers. */
+#define CALL(name, x86_64, aarch64, rule) CALL_##name,
+enum {
+#include "jail/seccomp/calls.h"
+};
+#undef CALL
+
+static const struct {
+	uint16_t call;
+	uint8_t rule;
+} closed[] = {
+	{ CALL_clone, RULE_CLONE_CLOSED },
+	{ CALL_unshare, RULE_UNSHARE_CLOSED },
+	{ CALL_mount, RULE_EPERM },
+	{ CALL_umount2, RULE_EPERM },
+	{ CALL_open_tree, RULE_EPERM },
+	{ CALL_move_mount, RULE_EPERM },
+	{ CALL_fsopen, RULE_EPERM },
+	{ CALL_fsconfig, RULE_EPERM },
+	{ CALL_fsmount, RULE_EPERM },
+	{ CALL_fspick, RULE_EPERM },
+	{ CALL_mount_setattr, RULE_EPERM },
+	/* Its mode is in memory, where no filter sees it. */
+	{ CALL_openat2, RULE_ENOSYS },
+	/* The base filter may have let one listener be made (notify.h). */
+	{ CALL_seccomp, RULE_SECCOMP },
+};
+
+static void seccomp_table_set(struct seccomp_table *t, size_t call, uint8_t rule)
+{
+	int number = seccomp_calls[call].numbers[t->arch->column];
+
+	if (number != SECCOMP_NONE)
+		t->rules[number] = rule;
+}
+
+void seccomp_table_base(
+	struct seccomp_table *ret, const struct seccomp_arch *arch, const struct seccomp_options *o)
+{
+	*ret = (struct seccomp_table){ .arch = arch, .rest = RULE_ENOSYS };
+	for (size_t i = 0; i < ROWS(seccomp_calls); i++)
+		seccomp_table_set(ret, i, seccomp_calls[i].rule);
+	if (o->no_memfd_exec)
+		seccomp_table_set(ret, CALL_memfd_create, RULE_MEMFD_NOEXEC);
+	if (o->listener)
+		seccomp_table_set(ret, CALL_seccomp, RULE_ALLOW);
+	if (o->no_unix) {
+		seccomp_table_set(ret, CALL_socket, RULE_SOCKET_INET);
+		seccomp_table_set(ret, CALL_socketpair, RULE_EPERM);
+	}
+	if (o->no_exec) {
+		seccomp_table_set(ret, CALL_execve, RULE_EPERM);
+		seccomp_table_set(ret, CALL_execveat, RULE_EPERM);
+	}
+}
+
+void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *arch)
+{
+	ret->arch = arch;
+	ret->rest = RULE_ALLOW;
+	memset(ret->rules, RULE_ALLOW, sizeof(ret->rules));
+	for (size_t i = 0; i < ROWS(closed); i++)
+		seccomp_table_set(ret, closed[i].call, closed[i].rule);
+}
+
+int seccomp_install(const struct seccomp_table *t, unsigned long flags)
 {
 	struct seccomp_program p;
 	struct sock_fprog f;
 	int r = seccomp_program_make(&p, t);
+	long fd;
 
 	if (r < 0)
 		return r;
 	f.filter = seccomp_program_code(&p);
 	f.len = (unsigned short)seccomp_program_length(&p);
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &f) < 0)
-		return -errno;
-	return 0;
+	fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &f);
+	return fd < 0 ? -errno : (int)fd;
 }
 
 int seccomp_base(const struct seccomp_options *o)
@@ -32,7 +124,7 @@ int seccomp_base(const struct seccomp_options *o)
 	struct seccomp_table t;
 
 	seccomp_table_base(&t, seccomp_native, o);
-	return seccomp_install(&t);
+	return seccomp_install(&t, 0);
 }
 
 int seccomp_close(void)
@@ -40,5 +132,5 @@ int seccomp_close(void)
 	struct seccomp_table t;
 
 	seccomp_table_close(&t, seccomp_native);
-	return seccomp_install(&t);
+	return seccomp_install(&t, 0);
 }

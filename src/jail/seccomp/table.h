@@ -2,11 +2,14 @@
 #pragma once
 /*
  * What the filters say, as data: which rule each call falls under, and what the rules ask of the
- * arguments. seccomp/program.h turns it into code.
+ * arguments; and a table as a program of classic BPF, in memory of the caller's, without allocation
+ * and in microseconds.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <linux/filter.h>
 
 #include "jail/seccomp/seccomp.h"
 
@@ -14,6 +17,8 @@ enum {
 	SECCOMP_NUMBERS = 512, /* call numbers from here on get the filter's last word */
 	SECCOMP_CONDITIONS = 3,
 	SECCOMP_NONE = -1, /* this architecture has no such call */
+	SECCOMP_PROGRAM_MAX = 768,
+	SECCOMP_VERDICTS = 16,
 };
 
 /* The zero rule denies: a call that is forgotten is a call that is missing. */
@@ -110,3 +115,31 @@ const struct seccomp_rule_text *seccomp_rule_text(enum seccomp_rule rule);
 void seccomp_table_base(struct seccomp_table *ret, const struct seccomp_arch *arch,
 	const struct seccomp_options *o);
 void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *arch);
+
+/* Code is written from the end of the array towards its start: see seccomp/program.c. */
+struct seccomp_program {
+	size_t first; /* the program is code[first] to the end */
+	struct {
+		uint32_t value;
+		size_t at; /* 0: not written yet */
+	} verdicts[SECCOMP_VERDICTS];
+	size_t rules[RULES]; /* where each begins; 0: not written yet */
+	struct sock_filter code[SECCOMP_PROGRAM_MAX];
+};
+
+/* -E2BIG if it does not fit; there is no program then. */
+int seccomp_program_make(struct seccomp_program *p, const struct seccomp_table *t);
+
+static inline struct sock_filter *seccomp_program_code(struct seccomp_program *p)
+{
+	return p->code + p->first;
+}
+
+static inline size_t seccomp_program_length(const struct seccomp_program *p)
+{
+	return SECCOMP_PROGRAM_MAX - p->first;
+}
+
+/* Makes the program and installs it; flags as seccomp() has them. Needs no_new_privs or
+ * CAP_SYS_ADMIN; async-signal-safe. A negative errno, or what the kernel returned. */
+int seccomp_install(const struct seccomp_table *t, unsigned long flags);

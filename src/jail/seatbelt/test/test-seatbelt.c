@@ -17,8 +17,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "codec/yaml.h"
-#include "jail/seatbelt/filter.h"
-#include "jail/seatbelt/regex.h"
+#include "jail/seatbelt/internal.h"
 #include "jail/seatbelt/seatbelt.h"
 #include "policy/match/glob.h"
 #include "policy/format/mode.h"
@@ -257,7 +256,7 @@ static void test_patterns(void **state)
 		auto_arena arena = { 0 };
 		auto_buffer got = { 0 };
 		struct error e = { 0 };
-		struct seatbelt_filter_context c = { &arena, &vars, &e };
+		struct seatbelt_context c = { &arena, &vars, &e };
 		struct seatbelt_filters f = { 0 };
 
 		if (seatbelt_filter_path(&c, patterns[i].pattern, NULL, &f) < 0)

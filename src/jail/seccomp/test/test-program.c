@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 
 #include "base/array.h"
-#include "jail/seccomp/program.h"
 #include "jail/seccomp/test/test-cases.h"
 
 #define X32 0x40000000U
