@@ -19,14 +19,14 @@
 
 enum { VERSION = 1, FLAG_EXACT = 1 };
 
-struct head {
+struct event_head {
 	uint8_t version, action, decision, flags;
 	uint32_t pid;
 	uint64_t time_ns, sequence, cost_ns, sent, received, status, count;
 };
-_Static_assert(sizeof(struct head) == 64, "no padding is hashed");
+_Static_assert(sizeof(struct event_head) == 64, "no padding is hashed");
 
-enum { TEXT_EXTRA = 3, HEAD_BYTES = sizeof(struct head), ELLIPSIS_BYTES = 3 };
+enum { TEXT_EXTRA = 3, HEAD_BYTES = sizeof(struct event_head), ELLIPSIS_BYTES = 3 };
 static const char ellipsis[] = "…";
 _Static_assert(sizeof(ellipsis) == ELLIPSIS_BYTES + 1, "the source is UTF-8");
 _Static_assert(HEAD_BYTES + AUDIT_EVENT_TEXTS * (TEXT_EXTRA + ELLIPSIS_BYTES) < AUDIT_EVENT_LEAST,
@@ -168,9 +168,9 @@ static uint8_t *event_put_text(uint8_t *out, const char *text, size_t len, size_
 	return out + 2 + written + 1;
 }
 
-static struct head make_head(const struct audit_event *e)
+static struct event_head event_make_head(const struct audit_event *e)
 {
-	return (struct head){ .version = VERSION,
+	return (struct event_head){ .version = VERSION,
 		.action = (uint8_t)e->action,
 		.decision = (uint8_t)e->decision,
 		.flags = e->exact ? FLAG_EXACT : 0,
@@ -186,7 +186,7 @@ static struct head make_head(const struct audit_event *e)
 
 size_t audit_event_pack(const struct audit_event *e, void *out, size_t room)
 {
-	const struct head h = make_head(e);
+	const struct event_head h = event_make_head(e);
 	const char *texts[AUDIT_EVENT_TEXTS];
 	size_t lens[AUDIT_EVENT_TEXTS], bound;
 	uint8_t *p = out;
@@ -216,7 +216,7 @@ void audit_event_encode(const struct audit_event *e, struct buffer *out)
 	buffer_add(out, bytes, len);
 }
 
-static bool event_is_valid(const struct head *h)
+static bool event_is_valid(const struct event_head *h)
 {
 	return h->version == VERSION && h->action < AUDIT_ACTION_COUNT &&
 	       h->decision < AUDIT_DECISION_COUNT && !(h->flags & ~FLAG_EXACT) && h->count != 0;
@@ -244,7 +244,7 @@ int audit_event_decode(struct audit_event *ret, const void *data, size_t len)
 {
 	const char *texts[AUDIT_EVENT_TEXTS];
 	const uint8_t *p = data;
-	struct head h;
+	struct event_head h;
 
 	if (len < sizeof(h) || len > AUDIT_EVENT_MAX)
 		return -EBADMSG;

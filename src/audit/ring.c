@@ -44,25 +44,26 @@ _Static_assert(LONG_CELLS_LEAST *CELL_ROOM >= (int)AUDIT_EVENT_MAX, "the largest
 
 typedef _Atomic uint64_t word;
 
-struct cell {
+struct ring_cell {
 	word tag;
 	word words[CELL_WORDS];
 };
 
-struct slot {
+struct ring_slot {
 	word tag;
 	word skipped; /* the latest number that was to be here and was given up */
 	word lengths; /* of the event as it is here and, above, as it is whole; 0: it is here */
 	word place;   /* of its first long cell, counted from the ring's beginning */
 	word words[SLOT_WORDS];
 };
-_Static_assert(sizeof(struct slot) == CELL_BYTES && sizeof(struct cell) == CELL_BYTES, "no gaps");
+_Static_assert(sizeof(struct ring_slot) == CELL_BYTES && sizeof(struct ring_cell) == CELL_BYTES,
+	"no gaps");
 
 struct audit_ring {
 	_Alignas(LINE) word count;
 	_Alignas(LINE) word long_count; /* cells given out */
-	_Alignas(LINE) struct slot *slots;
-	struct cell *cells;
+	_Alignas(LINE) struct ring_slot *slots;
+	struct ring_cell *cells;
 	uint64_t n_slots, n_cells; /* powers of two */
 };
 
@@ -154,12 +155,12 @@ static void load_words(uint64_t *to, const word *from, size_t bytes)
 		to[i] = atomic_load_explicit(&from[i], memory_order_acquire);
 }
 
-static struct slot *ring_slot_of(const struct audit_ring *r, uint64_t number)
+static struct ring_slot *ring_slot_of(const struct audit_ring *r, uint64_t number)
 {
 	return &r->slots[number & (r->n_slots - 1)];
 }
 
-static struct cell *cell_at(const struct audit_ring *r, uint64_t place)
+static struct ring_cell *cell_at(const struct audit_ring *r, uint64_t place)
 {
 	return &r->cells[place & (r->n_cells - 1)];
 }
@@ -178,7 +179,7 @@ static bool put_long(struct audit_ring *r, uint64_t number, const uint64_t *even
 
 	*ret_place = place;
 	for (size_t done = 0; done < len; done += CELL_ROOM) {
-		struct cell *c = cell_at(r, place++);
+		struct ring_cell *c = cell_at(r, place++);
 
 		if (!claim(&c->tag, number))
 			return false;
@@ -189,7 +190,7 @@ static bool put_long(struct audit_ring *r, uint64_t number, const uint64_t *even
 }
 
 /* The texts of one that is too long are cut, last of all. */
-static void ring_fill(struct audit_ring *r, struct slot *s, uint64_t number,
+static void ring_fill(struct audit_ring *r, struct ring_slot *s, uint64_t number,
 	const struct audit_event *e, uint64_t *event, size_t len)
 {
 	uint64_t place = 0;
@@ -206,7 +207,7 @@ static void ring_fill(struct audit_ring *r, struct slot *s, uint64_t number,
 }
 
 /* Two that gave up the same slot in two rounds: the later one counts. */
-static void give_up(struct slot *s, uint64_t number)
+static void give_up(struct ring_slot *s, uint64_t number)
 {
 	uint64_t seen = atomic_load_explicit(&s->skipped, memory_order_relaxed);
 
@@ -219,7 +220,7 @@ uint64_t audit_ring_add(struct audit_ring *r, const struct audit_event *e)
 {
 	uint64_t event[EVENT_WORDS], number;
 	size_t len = pack(e, event, sizeof(event));
-	struct slot *s;
+	struct ring_slot *s;
 
 	if (len == 0)
 		return 0;
@@ -266,7 +267,7 @@ static bool get_long(
 	const struct audit_ring *r, uint64_t number, uint64_t place, uint64_t *out, size_t len)
 {
 	for (size_t done = 0; done < len; done += CELL_ROOM) {
-		const struct cell *c = cell_at(r, place++);
+		const struct ring_cell *c = cell_at(r, place++);
 
 		if (ring_look(&c->tag) != 2 * number)
 			return false;
@@ -279,7 +280,7 @@ static bool get_long(
 
 enum outcome { NOT_YET, LOST, READ };
 
-static enum outcome ring_judge(const struct slot *s, uint64_t number)
+static enum outcome ring_judge(const struct ring_slot *s, uint64_t number)
 {
 	uint64_t tag = ring_look(&s->tag);
 
@@ -296,7 +297,7 @@ static enum outcome ring_judge(const struct slot *s, uint64_t number)
 static enum outcome ring_get(
 	const struct audit_ring *r, uint64_t number, uint64_t *out, size_t *ret_len)
 {
-	const struct slot *s = ring_slot_of(r, number);
+	const struct ring_slot *s = ring_slot_of(r, number);
 	enum outcome outcome = ring_judge(s, number);
 	uint64_t lengths, place, cut[SLOT_WORDS];
 	size_t len, whole;

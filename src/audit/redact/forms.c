@@ -23,7 +23,7 @@ static const char *const end_sets[N_ENDS] = { "", "&", ",}]", "/?#\\", "-" };
  * What was found is remembered, so that a text of nothing but beginnings is not searched to its end
  * from each of them.
  */
-struct scan {
+struct form_scan {
 	const char *text;
 	size_t len;
 	char *hidden;
@@ -36,19 +36,19 @@ struct scan {
 
 enum { NAME_MAX_BYTES = 64, PARTS_MAX = 8, PASSWORD_MAX_BYTES = 1024 };
 
-static char at(struct scan *s, size_t i)
+static char at(struct form_scan *s, size_t i)
 {
 	return i < s->len ? s->text[i] : '\0';
 }
 
-static bool redact_forms_is_at(struct scan *s, size_t i, const char *word)
+static bool redact_forms_is_at(struct form_scan *s, size_t i, const char *word)
 {
 	size_t n = strlen(word);
 
 	return i <= s->len && n <= s->len - i && memcmp(s->text + i, word, n) == 0;
 }
 
-static void redact_forms_hide(struct scan *s, size_t from, size_t to)
+static void redact_forms_hide(struct form_scan *s, size_t from, size_t to)
 {
 	if (from >= to || (from >= s->hidden_from && to <= s->hidden_to))
 		return;
@@ -73,7 +73,7 @@ static bool is_end(char c, const char *set)
 }
 
 /* The first place from i on that has one of the set, or a blank or a quote. */
-static size_t redact_forms_find_end(struct scan *s, size_t i, enum ends ends)
+static size_t redact_forms_find_end(struct form_scan *s, size_t i, enum ends ends)
 {
 	size_t end = i;
 
@@ -86,7 +86,7 @@ static size_t redact_forms_find_end(struct scan *s, size_t i, enum ends ends)
 	return end;
 }
 
-static size_t skip_blanks(struct scan *s, size_t i)
+static size_t skip_blanks(struct form_scan *s, size_t i)
 {
 	while (at(s, i) == ' ' || at(s, i) == '\t')
 		i++;
@@ -95,7 +95,7 @@ static size_t skip_blanks(struct scan *s, size_t i)
 
 /* Behind the text that begins after a quote at i; a quote with a backslash only ends one that began
  * so. */
-static size_t find_quote_end(struct scan *s, size_t i)
+static size_t find_quote_end(struct form_scan *s, size_t i)
 {
 	char quote = s->text[i];
 	bool escaped = i > 0 && s->text[i - 1] == '\\';
@@ -110,7 +110,7 @@ static size_t find_quote_end(struct scan *s, size_t i)
 }
 
 /* A quote in the middle of a word: does something in quotes begin there, or did it end? */
-static bool is_opening(struct scan *s, size_t i)
+static bool is_opening(struct form_scan *s, size_t i)
 {
 	const char next = at(s, i + 1);
 
@@ -121,7 +121,7 @@ static bool is_opening(struct scan *s, size_t i)
 
 /* An apostrophe between two parts in apostrophes, '\'' or '"'"', also with escapes of JSON: how far
  * it is to the second part. */
-static size_t escaped_quote(struct scan *s, size_t i)
+static size_t escaped_quote(struct form_scan *s, size_t i)
 {
 	static const char *const ways[] = { "\\''", "\\\\''", "\"'\"'", "\\\"'\\\"'" };
 
@@ -133,7 +133,7 @@ static size_t escaped_quote(struct scan *s, size_t i)
 }
 
 /* Where the word ends that i is in, behind a part of it, as a shell has it: a'b c'd, 'a'\''b'. */
-static size_t find_word_end(struct scan *s, size_t i, enum ends ends)
+static size_t find_word_end(struct form_scan *s, size_t i, enum ends ends)
 {
 	for (unsigned parts = 0; parts < PARTS_MAX && i < s->len; parts++) {
 		const size_t escaped = escaped_quote(s, i);
@@ -156,7 +156,7 @@ static size_t find_word_end(struct scan *s, size_t i, enum ends ends)
 }
 
 /* Behind a quote that ended at `end`, the word may go on. */
-static size_t find_quoted_end(struct scan *s, size_t end, enum ends ends)
+static size_t find_quoted_end(struct form_scan *s, size_t end, enum ends ends)
 {
 	size_t word = end + 1;
 
@@ -167,7 +167,7 @@ static size_t find_quoted_end(struct scan *s, size_t end, enum ends ends)
 }
 
 /* A value that is quoted or goes on until a blank, a quote or one of the set. */
-static void hide_value(struct scan *s, size_t i, enum ends ends)
+static void hide_value(struct form_scan *s, size_t i, enum ends ends)
 {
 	const bool escaped = at(s, i) == '\\' && is_quote(at(s, i + 1));
 
@@ -179,7 +179,7 @@ static void hide_value(struct scan *s, size_t i, enum ends ends)
 		redact_forms_hide(s, i, find_word_end(s, i, ends));
 }
 
-static size_t find_line_end(struct scan *s, size_t i)
+static size_t find_line_end(struct form_scan *s, size_t i)
 {
 	while (s->line_end < s->len &&
 		(s->line_end < i || (s->text[s->line_end] != '\n' && s->text[s->line_end] != '\r')))
@@ -188,7 +188,7 @@ static size_t find_line_end(struct scan *s, size_t i)
 }
 
 /* Until the line ends, or the quote that stands in front of the name. */
-static void hide_line(struct scan *s, size_t name, size_t i)
+static void hide_line(struct form_scan *s, size_t name, size_t i)
 {
 	if (name > 0 && is_quote(s->text[name - 1]))
 		redact_forms_hide(s, i, find_quoted_end(s, find_quote_end(s, name - 1), AT_BLANK));
@@ -197,7 +197,7 @@ static void hide_line(struct scan *s, size_t name, size_t i)
 }
 
 /* Nothing but digits until the end. */
-static bool is_port(struct scan *s, size_t i, size_t end)
+static bool is_port(struct form_scan *s, size_t i, size_t end)
 {
 	while (i < end && isdigit((unsigned char)s->text[i]))
 		i++;
@@ -205,7 +205,7 @@ static bool is_port(struct scan *s, size_t i, size_t end)
 }
 
 /* An @ from i on in the same word, or 0. An apostrophe may be part of a password. */
-static size_t find_at(struct scan *s, size_t i)
+static size_t find_at(struct form_scan *s, size_t i)
 {
 	const size_t most = s->len - i > PASSWORD_MAX_BYTES ? i + PASSWORD_MAX_BYTES : s->len;
 
@@ -216,7 +216,7 @@ static size_t find_at(struct scan *s, size_t i)
 }
 
 /* "://" is at i. A password with a slash in it is no URL, but it is a password. */
-static void look_at_authority(struct scan *s, size_t i)
+static void look_at_authority(struct form_scan *s, size_t i)
 {
 	size_t from = i + 3, end = redact_forms_find_end(s, from, AT_PATH), to = 0;
 	const char *colon = memchr(s->text + from, ':', end - from);
@@ -239,15 +239,15 @@ static bool is_name_character(char c)
 }
 
 /* The name that ends before i. */
-struct name {
+struct form_name {
 	size_t start, end;
 	bool quoted;
 	enum redact_name kind;
 };
 
-static struct name redact_forms_find_name(struct scan *s, size_t i)
+static struct form_name redact_forms_find_name(struct form_scan *s, size_t i)
 {
-	struct name n = { .end = i };
+	struct form_name n = { .end = i };
 
 	if (n.end > 0 && is_quote(s->text[n.end - 1])) {
 		n.quoted = true;
@@ -263,7 +263,7 @@ static struct name redact_forms_find_name(struct scan *s, size_t i)
 	return n;
 }
 
-static bool is_in_query(struct scan *s, const struct name *n)
+static bool is_in_query(struct form_scan *s, const struct form_name *n)
 {
 	char before = n->start > 0 ? s->text[n->start - 1] : '\0';
 
@@ -271,7 +271,7 @@ static bool is_in_query(struct scan *s, const struct name *n)
 }
 
 /* Options of curl and others that have "name:password" behind them. */
-static bool is_user_option(struct scan *s, size_t start, size_t end)
+static bool is_user_option(struct form_scan *s, size_t start, size_t end)
 {
 	static const char *const options[] = { "-u", "-U", "--user", "--proxy-user" };
 
@@ -283,13 +283,13 @@ static bool is_user_option(struct scan *s, size_t start, size_t end)
 }
 
 /* "name:password" at i, until there. */
-static void hide_user_until(struct scan *s, size_t i, size_t end)
+static void hide_user_until(struct form_scan *s, size_t i, size_t end)
 {
 	if (i < end && memchr(s->text + i, ':', end - i))
 		redact_forms_hide(s, i, end);
 }
 
-static void hide_user(struct scan *s, size_t i)
+static void hide_user(struct form_scan *s, size_t i)
 {
 	if (is_quote(at(s, i)))
 		hide_user_until(s, i + 1, find_quoted_end(s, find_quote_end(s, i), AT_BLANK));
@@ -298,13 +298,13 @@ static void hide_user(struct scan *s, size_t i)
 }
 
 /* A whole word in quotes, of which the name is the beginning. */
-static bool begins_quoted(struct scan *s, const struct name *n)
+static bool begins_quoted(struct form_scan *s, const struct form_name *n)
 {
 	return n->start > 0 && is_quote(s->text[n->start - 1]);
 }
 
 /* Before the quote at i stands "-c", "-ec" or "-e": behind it comes a script, of several words. */
-static bool is_script(struct scan *s, size_t i)
+static bool is_script(struct form_scan *s, size_t i)
 {
 	size_t end = i > 0 && s->text[i - 1] == ' ' ? i - 1 : 0, start = end;
 
@@ -316,14 +316,14 @@ static bool is_script(struct scan *s, size_t i)
 }
 
 /* All of the word in quotes belongs to the name; not so in sh -c 'TOKEN=… make'. */
-static bool begins_word(struct scan *s, const struct name *n)
+static bool begins_word(struct form_scan *s, const struct form_name *n)
 {
 	return begins_quoted(s, n) && (at(s, n->start) == '-' || !is_script(s, n->start - 1));
 }
 
-static void look_at_equals(struct scan *s, size_t i)
+static void look_at_equals(struct form_scan *s, size_t i)
 {
-	struct name n = redact_forms_find_name(s, i);
+	struct form_name n = redact_forms_find_name(s, i);
 	const bool is_option = at(s, n.start) == '-', quoted = begins_word(s, &n);
 	size_t end = 0;
 
@@ -341,7 +341,7 @@ static void look_at_equals(struct scan *s, size_t i)
 		hide_value(s, i + 1, is_option ? AT_BLANK : AT_AMPERSAND);
 }
 
-static bool redact_forms_is_variable(struct scan *s, const struct name *n)
+static bool redact_forms_is_variable(struct form_scan *s, const struct form_name *n)
 {
 	for (size_t i = n->start; i < n->end; i++) {
 		if (!isupper((unsigned char)s->text[i]) && !isdigit((unsigned char)s->text[i]) &&
@@ -355,10 +355,10 @@ static bool redact_forms_is_variable(struct scan *s, const struct name *n)
  * JSON, a header, or a line of YAML. "GITHUB_TOKEN: not granted" is a sentence of ours about a
  * variable.
  */
-static void look_at_colon(struct scan *s, size_t i)
+static void look_at_colon(struct form_scan *s, size_t i)
 {
 	size_t before = i;
-	struct name n;
+	struct form_name n;
 
 	while (before > 0 && i - before < 4 && s->text[before - 1] == ' ')
 		before--;
@@ -377,16 +377,16 @@ static void look_at_colon(struct scan *s, size_t i)
 }
 
 /* "-x", "--verbose"; a password may begin with "-", too. */
-static bool redact_forms_is_option(struct scan *s, size_t i)
+static bool redact_forms_is_option(struct form_scan *s, size_t i)
 {
 	return at(s, i) == '-' &&
 	       (at(s, i + 1) == '-' || i + 2 >= s->len || is_end(s->text[i + 2], ""));
 }
 
-static void look_at_blank(struct scan *s, size_t i)
+static void look_at_blank(struct form_scan *s, size_t i)
 {
 	size_t start = i, value;
-	struct name n;
+	struct form_name n;
 
 	while (start > 0 && i - start < NAME_MAX_BYTES && is_name_character(s->text[start - 1]))
 		start--;
@@ -421,7 +421,7 @@ static bool is_dotted_character(char c)
 
 /* Kinds of keys that are known by their beginning; the same first letters stand together. */
 #define BEGINNING(literal) (literal), sizeof(literal) - 1
-static const struct key {
+static const struct key_form {
 	const char *beginning;
 	size_t len;
 	size_t least; /* characters behind it */
@@ -474,7 +474,7 @@ static bool is_mixed(const char *text, size_t len)
 }
 
 /* Behind the key at i, or i if there is none. */
-static size_t find_key_end(struct scan *s, size_t i, const struct key *k)
+static size_t find_key_end(struct form_scan *s, size_t i, const struct key_form *k)
 {
 	size_t from = i + k->len, end = from;
 
@@ -488,12 +488,12 @@ static size_t find_key_end(struct scan *s, size_t i, const struct key *k)
 }
 
 /* Not in the middle of a word; behind "%3D" one begins. */
-static bool is_word_start(struct scan *s, size_t i)
+static bool is_word_start(struct form_scan *s, size_t i)
 {
 	return i == 0 || !is_key_character(s->text[i - 1]) || (i >= 3 && s->text[i - 3] == '%');
 }
 
-static void look_at_letter(struct scan *s, size_t i)
+static void look_at_letter(struct form_scan *s, size_t i)
 {
 	const char *first;
 
@@ -508,7 +508,7 @@ static void look_at_letter(struct scan *s, size_t i)
 }
 
 /* A private key, whole or cut. */
-static void look_at_dash(struct scan *s, size_t i)
+static void look_at_dash(struct form_scan *s, size_t i)
 {
 	static const char begin[] = "-----BEGIN ", end[] = "-----END ", private[] = "PRIVATE KEY";
 	size_t from = i + sizeof(begin) - 1, line;
@@ -526,7 +526,7 @@ static void look_at_dash(struct scan *s, size_t i)
 	redact_forms_hide(s, line, s->key_end);
 }
 
-static void look_at_colons(struct scan *s, size_t i)
+static void look_at_colons(struct form_scan *s, size_t i)
 {
 	if (redact_forms_is_at(s, i, "://"))
 		look_at_authority(s, i);
@@ -534,7 +534,7 @@ static void look_at_colons(struct scan *s, size_t i)
 		look_at_colon(s, i);
 }
 
-typedef void look(struct scan *s, size_t i);
+typedef void look(struct form_scan *s, size_t i);
 static look *const looks[] = { NULL, look_at_colons, look_at_equals, look_at_blank, look_at_letter,
 	look_at_dash };
 
@@ -563,7 +563,7 @@ static const unsigned char kinds[256] = {
 
 void redact_forms_mark(const char *text, size_t len, char *hidden)
 {
-	struct scan s = { .text = text, .len = len, .hidden = hidden };
+	struct form_scan s = { .text = text, .len = len, .hidden = hidden };
 
 	for (size_t i = 0; i < len; i++) {
 		unsigned char kind = kinds[(unsigned char)text[i]];
