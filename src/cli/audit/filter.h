@@ -19,7 +19,8 @@ struct audit_filter {
 	bool newest;
 };
 
-options_taker audit_filter_action, audit_filter_decision, audit_filter_since, audit_filter_until;
+/* By the name of the option: sets of words of the field (audit/field.h); a moment. */
+options_taker audit_filter_words, audit_filter_time;
 /* A whole number from 1; the target is a uint64_t. */
 options_taker audit_filter_number;
 int audit_filter_parse_number(const char *text, uint64_t *ret);
@@ -30,18 +31,18 @@ int audit_filter_parse_number(const char *text, uint64_t *ret);
 		{ "action", 'a', "ACTION",                                                        \
 			"only these: net.connect, fs.read, exec …; `net` is all of its kind;\n" \
 			"several with commas, or by repeating it",                                \
-			audit_filter_action, f, OPTIONS_MANY },                                   \
+			audit_filter_words, &(f)->actions, OPTIONS_MANY },                        \
 		{ "decision", 'd', "DECISION",                                                    \
 			"only allowed, denied, asked, failed or none (just told); likewise",      \
-			audit_filter_decision, f, OPTIONS_MANY },                                 \
+			audit_filter_words, &(f)->decisions, OPTIONS_MANY },                      \
 		{ "target", 't', "GLOB",                                                          \
 			"only what was done to this: '/srv/**' as in a grant, '*.example.com*'",  \
 			options_text, &(f)->target, OPTIONS_OPTIONAL },                           \
 		{ "since", 0, "TIME",                                                             \
 			"not before: 10m, 2h, 3d, 14:30, 2026-01-31, 2026-01-31T14:30:00Z",       \
-			audit_filter_since, f, OPTIONS_OPTIONAL },                                \
+			audit_filter_time, f, OPTIONS_OPTIONAL },                                 \
 	{                                                                                         \
-		"until", 0, "TIME", "not after", audit_filter_until, f, OPTIONS_OPTIONAL          \
+		"until", 0, "TIME", "not after", audit_filter_time, f, OPTIONS_OPTIONAL           \
 	}
 
 #define AUDIT_FILTER_AMOUNT(f)                                                                 \

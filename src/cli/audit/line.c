@@ -11,8 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/field.h"
+#include "base/array.h"
 #include "base/utf8.h"
-#include "cli/audit/amount.h"
+#include "cli/audit/figures.h"
 #include "cli/audit/time.h"
 #include "cli/run/terminal.h"
 
@@ -29,6 +31,8 @@ enum {
 	SESSION_MAX = 8,
 	NUMBER_ROOM = 5,
 	REASON_LINES = 3,
+	FIELD_NAME_COLUMN = 2,
+	FIELD_VALUE_COLUMN = 12,
 };
 
 struct audit_line audit_line_for(int fd)
@@ -329,4 +333,55 @@ void audit_line_add(struct audit_line *l, struct output *o, const struct audit_r
 	output_pad(o, column + DECISION_WIDTH + ACTION_WIDTH);
 	add_rest(l, o, column + DECISION_WIDTH + ACTION_WIDTH, row);
 	add_why(l, o, column, v);
+}
+
+void audit_line_field(struct output *o, const char *name)
+{
+	buffer_printf(&o->text, "%*s", FIELD_NAME_COLUMN, "");
+	output_styled(o, OUTPUT_DIM, name);
+	output_pad(o, FIELD_VALUE_COLUMN);
+}
+
+/* Whether a field says something that a person would miss. */
+static bool audit_line_has(enum audit_field_id id, const struct audit_row *row, const char *text)
+{
+	switch (id) {
+	case AUDIT_FIELD_COUNT:
+		return row->event.count > 1;
+	case AUDIT_FIELD_STATUS:
+		return row->event.action == AUDIT_COMMAND_END;
+	case AUDIT_FIELD_DECISION:
+		return row->event.decision != AUDIT_NONE;
+	default:
+		return *text && (audit_fields[id].type != AUDIT_TYPE_NUMBER ||
+					audit_field_number(&audit_fields[id], row));
+	}
+}
+
+void audit_line_add_record(struct output *o, const struct audit_row *row)
+{
+	static const enum audit_field_id order[] = { AUDIT_FIELD_NUMBER, AUDIT_FIELD_TIME,
+		AUDIT_FIELD_ACTION, AUDIT_FIELD_TARGET, AUDIT_FIELD_DECISION, AUDIT_FIELD_RULE,
+		AUDIT_FIELD_REASON, AUDIT_FIELD_PROGRAM, AUDIT_FIELD_PID, AUDIT_FIELD_USER,
+		AUDIT_FIELD_SANDBOX, AUDIT_FIELD_SESSION, AUDIT_FIELD_SEQUENCE, AUDIT_FIELD_STATUS,
+		AUDIT_FIELD_COST_NS, AUDIT_FIELD_SENT, AUDIT_FIELD_RECEIVED, AUDIT_FIELD_COUNT };
+
+	for (size_t i = 0; i < ROWS(order); i++) {
+		const struct audit_field *f = &audit_fields[order[i]];
+		char room[AUDIT_FIELD_BYTES];
+		const char *text = audit_field_print(f, row, room);
+
+		if (!audit_line_has(order[i], row, text))
+			continue;
+		audit_line_field(o, f->title ? f->title : f->name);
+		if (order[i] == AUDIT_FIELD_COST_NS) {
+			audit_amount_span(&o->text, row->event.cost_ns);
+		} else if (order[i] == AUDIT_FIELD_DECISION) {
+			audit_line_decision(o, row->event.decision);
+			buffer_adds(&o->text, row->event.exact ? "" : " (advisory)");
+		} else {
+			output_foreign(o, text);
+		}
+		buffer_addc(&o->text, '\n');
+	}
 }

@@ -24,3 +24,7 @@ struct audit_line audit_line_for(int fd);
 void audit_line_add(struct audit_line *l, struct output *o, const struct audit_row *row);
 /* "denied" in its colour. */
 void audit_line_decision(struct output *o, enum audit_decision d);
+/* All that a record has to say, a field in each line. */
+void audit_line_add_record(struct output *o, const struct audit_row *row);
+/* The beginning of such a line: the name of the field. */
+void audit_line_field(struct output *o, const char *name);

@@ -27,13 +27,13 @@ static int audit_source_keep(struct call *c, const struct buffer *text, const ch
 	return 0;
 }
 
-int audit_source_find(struct call *c, const char *operand, const char **ret)
+int audit_source_find(struct call *c, size_t i, const char **ret)
 {
 	auto_buffer place = { 0 };
 	int r;
 
-	if (operand) {
-		*ret = operand;
+	if (i < c->n) {
+		*ret = c->words[i];
 		return 0;
 	}
 	r = audit_place(&place, c->error);
@@ -58,14 +58,7 @@ int audit_source_beside(struct call *c, const char *path, const char *suffix, co
 	return audit_source_keep(c, &name, ret);
 }
 
-static int tell_missing(struct call *c, const char *path)
-{
-	(void)error_set(c->error, -ENOENT, NULL, "there is no audit log at %s", path);
-	error_hint(c->error, HOW_TO_WRITE);
-	return -ENOENT;
-}
-
-static int tell_private(struct call *c, const char *path, const struct stat *st)
+static int audit_source_tell_private(struct call *c, const char *path, const struct stat *st)
 {
 	const struct passwd *owner = getpwuid(st->st_uid);
 
@@ -76,22 +69,7 @@ static int tell_private(struct call *c, const char *path, const struct stat *st)
 	return -EACCES;
 }
 
-/*
- * SQLite keeps an index of the write-ahead log in a file beside it, also for who only reads, and
- * has no place for it.
- */
-static int tell_unfinished(struct call *c, const char *path, int r)
-{
-	(void)error_set(c->error, r, NULL,
-		"%s: beside it lies %s-wal, as while somebody writes, which cannot be read from "
-		"here because the folder may not be written to",
-		path, path);
-	error_hint(c->error, "ask as the owner of the log; or copy both files to a folder of your "
-			     "own and name the copy");
-	return r;
-}
-
-static bool has_wal(const char *path)
+static bool audit_source_has_wal(const char *path)
 {
 	auto_buffer wal = { 0 };
 
@@ -100,7 +78,7 @@ static bool has_wal(const char *path)
 }
 
 /* Not one either: a log whose first bytes were damaged. */
-static bool is_database(const char *path)
+static bool audit_source_is_database(const char *path)
 {
 	static const char magic[16] = "SQLite format 3";
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -115,18 +93,29 @@ static int audit_source_explain(struct call *c, const char *path, int r)
 {
 	struct stat st;
 
-	if (stat(path, &st) < 0)
-		return errno == ENOENT || errno == ENOTDIR
-			       ? tell_missing(c, path)
-			       : error_set(c->error, -errno, NULL, "%s: %s", path, strerror(errno));
+	if (stat(path, &st) < 0) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			return error_set(c->error, -errno, NULL, "%s: %s", path, strerror(errno));
+		(void)error_set(c->error, -ENOENT, NULL, "there is no audit log at %s", path);
+		error_hint(c->error, HOW_TO_WRITE);
+		return -ENOENT;
+	}
 	if (!S_ISREG(st.st_mode))
 		return error_set(
 			c->error, -EINVAL, NULL, "%s: it is no file, so no audit log", path);
 	if (access(path, R_OK) < 0)
-		return tell_private(c, path, &st);
-	if (r != -EBADMSG && r != -ENOMEM && has_wal(path))
-		return tell_unfinished(c, path, r);
-	if (r == -EBADMSG && !is_database(path)) {
+		return audit_source_tell_private(c, path, &st);
+	/* SQLite keeps an index of the write-ahead log in a file beside it, also for who only
+	 * reads, and has no place for it. */
+	if (r != -EBADMSG && r != -ENOMEM && audit_source_has_wal(path)) {
+		(void)error_set(c->error, r, NULL,
+			"%s: beside it lies %s-wal, as while somebody writes, which cannot be read "
+			"from here because the folder may not be written to",
+			path, path);
+		error_hint(c->error, "ask as the owner of the log; or copy both files to a folder "
+				     "of your own and name the copy");
+	}
+	if (r == -EBADMSG && !audit_source_is_database(path)) {
 		(void)error_set(c->error, r, NULL, "%s: it is %s", path,
 			st.st_size ? "no audit log" : "empty, no audit log");
 		error_hint(c->error, HOW_TO_WRITE);

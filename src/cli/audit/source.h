@@ -4,8 +4,8 @@
 #include "audit/store/log.h"
 #include "cli/verb.h"
 
-/* The file that was named, or the user's own (audit/place.h) for NULL. Lives in the arena. */
-int audit_source_find(struct call *c, const char *operand, const char **ret);
+/* The file that the i-th word names, or the user's own (audit/place.h) if there is none. */
+int audit_source_find(struct call *c, size_t i, const char **ret);
 /* A file beside the log: path with a suffix. Writers go where a link leads, and so does this. */
 void audit_source_name(const char *path, const char *suffix, struct buffer *out);
 /* The same, in the arena. */

@@ -6,7 +6,6 @@
 #include "cli/audit/time.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -224,14 +223,6 @@ int audit_time_parse(const char *text, enum audit_time_end end, uint64_t now_ns,
 	return r;
 }
 
-uint64_t audit_time_now(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
 const char *audit_time_print(uint64_t time_ns, char out[AUDIT_TIME_BYTES])
 {
 	time_t seconds = (time_t)(time_ns / SECOND);
@@ -240,17 +231,5 @@ const char *audit_time_print(uint64_t time_ns, char out[AUDIT_TIME_BYTES])
 	(void)localtime_r(&seconds, &parts);
 	if (strftime(out, AUDIT_TIME_BYTES, "%Y-%m-%d %H:%M:%S", &parts) == 0)
 		(void)snprintf(out, AUDIT_TIME_BYTES, "%-19s", "?");
-	return out;
-}
-
-const char *audit_time_print_utc(uint64_t time_ns, char out[AUDIT_TIME_UTC_BYTES])
-{
-	time_t seconds = (time_t)(time_ns / SECOND);
-	struct tm parts;
-	size_t len;
-
-	(void)gmtime_r(&seconds, &parts);
-	len = strftime(out, AUDIT_TIME_UTC_BYTES, "%Y-%m-%dT%H:%M:%S", &parts);
-	(void)snprintf(out + len, AUDIT_TIME_UTC_BYTES - len, ".%09" PRIu64 "Z", time_ns % SECOND);
 	return out;
 }

@@ -16,13 +16,8 @@ enum audit_time_end { AUDIT_TIME_BEGINS, AUDIT_TIME_ENDS };
 
 /* Nanoseconds since 1970. -EINVAL: it is no time, or one before 1970. now_ns: for relative ones. */
 int audit_time_parse(const char *text, enum audit_time_end end, uint64_t now_ns, uint64_t *ret_ns);
-uint64_t audit_time_now(void);
 
 /* "2026-01-02 03:04:05", local time; both parts have a fixed length and stand by themselves, too.
  */
 enum { AUDIT_TIME_BYTES = 20, AUDIT_TIME_DAY = 10, AUDIT_TIME_CLOCK = 11 };
 const char *audit_time_print(uint64_t time_ns, char out[AUDIT_TIME_BYTES]);
-
-/* "2026-01-02T03:04:05.123456789Z" */
-enum { AUDIT_TIME_UTC_BYTES = 40 };
-const char *audit_time_print_utc(uint64_t time_ns, char out[AUDIT_TIME_UTC_BYTES]);

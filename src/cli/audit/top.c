@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/audit/amount.h"
+#include "cli/audit/figures.h"
 
 _Static_assert(sizeof(((struct audit_top *)0)->key) == crypto_shorthash_KEYBYTES, "the key");
 
@@ -31,16 +31,6 @@ void audit_top_free(struct audit_top *t)
 	free(t);
 }
 
-static uint64_t audit_top_hash_of(const struct audit_top *t, unsigned kind, const char *text)
-{
-	uint8_t out[crypto_shorthash_BYTES];
-	uint64_t hash;
-
-	(void)crypto_shorthash(out, (const unsigned char *)text, strlen(text), t->key);
-	memcpy(&hash, out, sizeof(hash));
-	return hash + kind;
-}
-
 static size_t audit_top_find(
 	const struct audit_top *t, uint64_t hash, unsigned kind, const char *text)
 {
@@ -52,50 +42,44 @@ static size_t audit_top_find(
 	return t->n;
 }
 
-static size_t rarest(const struct audit_top *t)
+/* A place for a new name: a free one, or that of the rarest, whose count it takes over. */
+static size_t audit_top_make_place(struct audit_top *t)
 {
 	size_t least = 0;
 
-	for (size_t i = 1; i < t->n; i++)
-		least = t->counts[i] < t->counts[least] ? i : least;
-	return least;
-}
-
-/* A place for a new name: a free one, or that of the rarest. */
-static size_t audit_top_make_place(struct audit_top *t, uint64_t *ret_inherited)
-{
-	size_t i;
-
 	if (t->n < AUDIT_TOP_SIZE) {
-		*ret_inherited = 0;
+		t->counts[t->n] = 0;
 		return t->n++;
 	}
 	t->is_approximate = true;
-	i = rarest(t);
-	*ret_inherited = t->counts[i];
-	free(t->entries[i].text);
-	return i;
+	for (size_t i = 1; i < t->n; i++)
+		least = t->counts[i] < t->counts[least] ? i : least;
+	free(t->entries[least].text);
+	return least;
 }
 
 int audit_top_add(struct audit_top *t, unsigned kind, const char *text, uint64_t n)
 {
-	const uint64_t hash = audit_top_hash_of(t, kind, text);
-	size_t i = audit_top_find(t, hash, kind, text);
+	uint8_t out[crypto_shorthash_BYTES];
+	uint64_t hash;
+	size_t i;
 
+	(void)crypto_shorthash(out, (const unsigned char *)text, strlen(text), t->key);
+	memcpy(&hash, out, sizeof(hash));
+	hash += kind;
+	i = audit_top_find(t, hash, kind, text);
 	if (i == t->n) {
 		char *copy = strdup(text);
-		uint64_t inherited;
 
 		if (!copy)
 			return -ENOMEM;
-		i = audit_top_make_place(t, &inherited);
+		i = audit_top_make_place(t);
 		t->hashes[i] = hash;
-		t->counts[i] = inherited;
 		t->entries[i] = (struct audit_top_entry){
-			.text = copy, .kind = kind, .inherited = inherited
+			.text = copy, .kind = kind, .inherited = t->counts[i]
 		};
 	}
-	t->counts[i] = audit_amount_add(t->counts[i], n);
+	audit_amount_add(&t->counts[i], n);
 	t->entries[i].count = t->counts[i];
 	return 0;
 }

@@ -1,23 +1,131 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An export to a file is there as a whole or not at all, and only for its owner (mode 0600). A file
+ * without a name (O_TMPFILE) goes with the process, however that ends, so an export that was
+ * interrupted leaves nothing behind. Not every file system has them. It cannot take a name that is
+ * given already: it gets one beside it, and is renamed in the same breath.
+ */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "cli/audit/file.h"
+#include "base/fd.h"
 #include "cli/audit/source.h"
 #include "cli/audit/writer.h"
 
-struct export
+enum { TRIES = 16 };
+
+struct audit_file {
+	int fd;
+	const char *path;
+	struct buffer temp; /* the other name; empty while it has none */
+};
+
+static int audit_file_fail(const struct audit_file *f, int r, struct error *e)
 {
+	return error_set(e, r, NULL, "%s: cannot be written: %s", f->path, strerror(-r));
+}
+
+static int audit_file_open_nameless(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	auto_buffer folder = { 0 };
+
+	buffer_add(&folder, path, slash ? (size_t)(slash - path) + 1 : 0);
+	buffer_adds(&folder, ".");
+	if (folder.failed)
+		return -1;
+	return open(folder.data, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+}
+
+/* -EINVAL: what is there is no plain file, so it cannot be replaced. path must live on. */
+static int audit_file_begin(struct audit_file *f, const char *path, struct error *e)
+{
+	struct stat st;
+	int r;
+
+	/* A device, a pipe or a link would be replaced by a file: nobody means that. */
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		(void)error_set(e, -EINVAL, NULL, "%s: it is there and no plain file", path);
+		error_hint(e, "without --output the result goes to standard output");
+		return -EINVAL;
+	}
+	*f = (struct audit_file){ .fd = audit_file_open_nameless(path), .path = path };
+	if (f->fd >= 0)
+		return 0;
+	buffer_printf(&f->temp, "%s.XXXXXX", path);
+	if (f->temp.failed)
+		return audit_file_fail(f, -ENOMEM, e);
+	f->fd = mkostemp(f->temp.data, O_CLOEXEC); /* mode 0600 */
+	if (f->fd >= 0)
+		return 0;
+	r = -errno;
+	buffer_clear(&f->temp);
+	return audit_file_fail(f, r, e);
+}
+
+/* A name beside its own that nobody has. */
+static int audit_file_give_name(struct audit_file *f)
+{
+	char self[64];
+	uint64_t random;
+
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", f->fd);
+	for (int i = 0; i < TRIES; i++) {
+		if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			return -EIO;
+		buffer_clear(&f->temp);
+		buffer_printf(&f->temp, "%s.%016llx", f->path, (unsigned long long)random);
+		if (f->temp.failed)
+			return -ENOMEM;
+		if (linkat(AT_FDCWD, self, AT_FDCWD, f->temp.data, AT_SYMLINK_FOLLOW) == 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	buffer_clear(&f->temp);
+	return -errno;
+}
+
+/* It is complete: gives it its name. */
+static int audit_file_finish(struct audit_file *f, struct error *e)
+{
+	int r = fsync(f->fd) < 0 ? -errno : 0;
+
+	if (r == 0 && !f->temp.len)
+		r = audit_file_give_name(f);
+	if (r == 0 && rename(f->temp.data, f->path) < 0)
+		r = -errno;
+	if (r < 0)
+		return audit_file_fail(f, r, e);
+	buffer_clear(&f->temp);
+	return 0;
+}
+
+/* Also if it was not finished: then nothing is left. */
+static void audit_file_deinit(struct audit_file *f)
+{
+	if (f->temp.len)
+		(void)unlink(f->temp.data);
+	fd_close(&f->fd);
+	buffer_deinit(&f->temp);
+}
+#define auto_audit_file __attribute__((cleanup(audit_file_deinit))) struct audit_file
+
+struct verb_export {
 	struct audit_filter filter;
 	int format;
 	const char *output; /* NULL: standard output */
 	const char *path;
 };
 
-static int take_format(struct call *c, const struct options_row *row, const char *value)
+static int verb_export_take_format(struct call *c, const struct options_row *row, const char *value)
 {
 	const char *names[AUDIT_FORMAT_COUNT];
 	int format = audit_format_parse(value);
@@ -31,7 +139,7 @@ static int take_format(struct call *c, const struct options_row *row, const char
 }
 
 /* The log and what belongs to it: an export in their place would be the end of them. */
-static int check_output(struct call *c, const struct export *x)
+static int verb_export_check_output(struct call *c, const struct verb_export *x)
 {
 	static const char *const suffixes[] = { "", "-wal", "-shm", ".head", ".key", ".key.pub",
 		".lock" };
@@ -53,18 +161,20 @@ static int check_output(struct call *c, const struct export *x)
 	return 0;
 }
 
-static int verb_export_copy(struct call *c, const struct export *x, struct audit_log *log, int fd)
+static int verb_export_copy(
+	struct call *c, const struct verb_export *x, struct audit_log *log, int fd)
 {
 	auto_audit_writer writer = { 0 };
 
-	audit_writer_init_format(&writer, fd, (enum audit_format)x->format);
+	audit_writer_init(&writer, fd, x->format);
 	return audit_writer_copy_all(&writer, log, &x->filter, c->error);
 }
 
-static int copy_to_file(struct call *c, const struct export *x, struct audit_log *log)
+static int verb_export_copy_to_file(
+	struct call *c, const struct verb_export *x, struct audit_log *log)
 {
-	auto_audit_file file = AUDIT_FILE_NONE;
-	int r = check_output(c, x);
+	auto_audit_file file = { .fd = -1 };
+	int r = verb_export_check_output(c, x);
 
 	if (r == 0)
 		r = audit_file_begin(&file, x->output, c->error);
@@ -73,24 +183,25 @@ static int copy_to_file(struct call *c, const struct export *x, struct audit_log
 	return r < 0 ? r : audit_file_finish(&file, c->error);
 }
 
-static int export(struct call *c, struct export *x)
+static int verb_export(struct call *c, struct verb_export *x)
 {
 	auto_audit_log *log = NULL;
-	int r = audit_source_find(c, c->n ? c->words[0] : NULL, &x->path);
+	int r = audit_source_find(c, 0, &x->path);
 
 	if (r == 0)
 		r = audit_source_open(c, x->path, &log);
 	if (r < 0)
 		return r;
-	return x->output ? copy_to_file(c, x, log) : verb_export_copy(c, x, log, STDOUT_FILENO);
+	return x->output ? verb_export_copy_to_file(c, x, log)
+			 : verb_export_copy(c, x, log, STDOUT_FILENO);
 }
 
 static int verb_export_run(struct call *c)
 {
-	struct export x = { 0 };
+	struct verb_export x = { 0 };
 	const struct options_row rows[] = {
-		{ "format", 'f', "FORMAT", "jsonl, ocsf, cef or csv", take_format, &x.format,
-			OPTIONS_REQUIRED },
+		{ "format", 'f', "FORMAT", "jsonl, ocsf, cef or csv", verb_export_take_format,
+			&x.format, OPTIONS_REQUIRED },
 		{ "output", 'o', "FILE",
 			"write this file (mode 0600), when all is there; -: standard output",
 			options_text, &x.output, OPTIONS_OPTIONAL },
@@ -105,7 +216,7 @@ static int verb_export_run(struct call *c)
 		return options_misused(c, "--output: the file has no name");
 	if (x.output && !strcmp(x.output, "-"))
 		x.output = NULL;
-	r = export(c, &x);
+	r = verb_export(c, &x);
 	return r < 0 ? r : STATUS_YES;
 }
 

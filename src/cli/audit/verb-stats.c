@@ -1,10 +1,327 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a log comes to: counts, in a space that does not depend on what is in it. */
 #include <errno.h>
+#include <unistd.h>
 
+#include "audit/field.h"
 #include "base/array.h"
+#include "cli/audit/figures.h"
 #include "cli/audit/filter.h"
 #include "cli/audit/source.h"
-#include "cli/audit/tally.h"
+#include "cli/audit/time.h"
+#include "cli/audit/top.h"
+#include "cli/tree.h"
+
+enum {
+	TOP_LINES = 10, /* of a list of the most frequent, for people */
+	TOP_NODES = 100,
+	COUNT_WIDTH = 12,
+	BAR_MIN = 10,
+	BAR_MAX = 60,
+	BAR_SHORT = 10, /* before a text that wants its room */
+};
+
+struct audit_tally {
+	uint64_t records;
+	uint64_t events; /* a record may stand for several */
+	uint64_t by[AUDIT_ACTION_COUNT][AUDIT_DECISION_COUNT];
+	uint64_t sent, received;
+	uint64_t from_ns, to_ns;  /* the earliest and the latest */
+	struct audit_top *denied; /* targets; kind: the action */
+	struct audit_top *programs;
+};
+
+static void tally_deinit(struct audit_tally *t)
+{
+	audit_top_free(t->denied);
+	audit_top_free(t->programs);
+}
+
+#define auto_audit_tally __attribute__((cleanup(tally_deinit))) struct audit_tally
+
+/* Counts a record; the context is the tally. */
+static int tally_add(void *context, const struct audit_row *row)
+{
+	struct audit_tally *t = context;
+	const struct audit_event *v = &row->event;
+	/* How often it happened: of limits and of the log itself, the count is an amount. */
+	const uint64_t n = v->action == AUDIT_LIMIT || v->action == AUDIT_STORE ? 1 : v->count;
+	int r = 0;
+
+	t->records++;
+	audit_amount_add(&t->events, n);
+	audit_amount_add(&t->by[v->action][v->decision], n);
+	/* The end of a command may sum up what its connections had. */
+	if (v->action != AUDIT_COMMAND_END) {
+		audit_amount_add(&t->sent, v->sent);
+		audit_amount_add(&t->received, v->received);
+	}
+	t->from_ns = t->records == 1 || v->time_ns < t->from_ns ? v->time_ns : t->from_ns;
+	t->to_ns = v->time_ns > t->to_ns ? v->time_ns : t->to_ns;
+	if (v->decision == AUDIT_DENIED)
+		r = audit_top_add(t->denied, v->action, v->target, n);
+	if (r == 0 && *v->program)
+		r = audit_top_add(t->programs, 0, v->program, n);
+	return r;
+}
+
+static uint64_t tally_of_action(const struct audit_tally *t, unsigned action)
+{
+	uint64_t sum = 0;
+
+	for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
+		audit_amount_add(&sum, t->by[action][d]);
+	return sum;
+}
+
+static uint64_t tally_of_decision(const struct audit_tally *t, unsigned decision)
+{
+	uint64_t sum = 0;
+
+	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++)
+		audit_amount_add(&sum, t->by[a][decision]);
+	return sum;
+}
+
+struct stats_page {
+	struct output out;
+	struct audit_chart chart;
+	const struct audit_tally *tally;
+};
+
+static void tally_put_heading(struct stats_page *p, const char *text)
+{
+	buffer_addc(&p->out.text, '\n');
+	output_styled(&p->out, OUTPUT_BOLD, text);
+	buffer_addc(&p->out.text, '\n');
+}
+
+/* A number, to the right. Returns how much more room it took than it should. */
+static unsigned tally_put_count(struct stats_page *p, uint64_t n, const char *mark)
+{
+	auto_buffer text = { 0 };
+
+	audit_amount_count(&text, n);
+	buffer_printf(&p->out.text, "%*s%s", COUNT_WIDTH, buffer_text(&text), mark);
+	return text.len > COUNT_WIDTH ? (unsigned)text.len - COUNT_WIDTH : 0;
+}
+
+struct tally_bar {
+	const char *name;
+	enum output_style style;
+	uint64_t n;
+};
+
+/* Those that are not 0, as bars. */
+static void tally_put_bars(
+	struct stats_page *p, const char *heading, const struct tally_bar *bars, size_t count)
+{
+	uint64_t max = 0;
+
+	tally_put_heading(p, heading);
+	for (size_t i = 0; i < count; i++)
+		max = bars[i].n > max ? bars[i].n : max;
+	for (size_t i = 0; i < count; i++) {
+		unsigned before = 2 + 14 + COUNT_WIDTH + 2, width = BAR_MIN;
+
+		if (!bars[i].n)
+			continue;
+		buffer_printf(&p->out.text, "  %-14s", bars[i].name);
+		before += tally_put_count(p, bars[i].n, "  ");
+		if (p->chart.columns >= before + BAR_MIN)
+			width = p->chart.columns - before;
+		audit_chart_bar(&p->chart, &p->out, bars[i].style, bars[i].n, max,
+			width < BAR_MAX ? width : BAR_MAX);
+		buffer_addc(&p->out.text, '\n');
+	}
+}
+
+static void tally_put_decisions(struct stats_page *p)
+{
+	struct tally_bar bars[] = {
+		{ "allowed", OUTPUT_GREEN, tally_of_decision(p->tally, AUDIT_ALLOWED) },
+		{ "denied", OUTPUT_RED, tally_of_decision(p->tally, AUDIT_DENIED) },
+		{ "asked", OUTPUT_YELLOW, tally_of_decision(p->tally, AUDIT_ASKED) },
+		{ "failed", OUTPUT_YELLOW, tally_of_decision(p->tally, AUDIT_FAILED) },
+		{ "just told", OUTPUT_DIM, tally_of_decision(p->tally, AUDIT_NONE) },
+	};
+
+	tally_put_bars(p, "Decisions", bars, ROWS(bars));
+}
+
+static void tally_put_actions(struct stats_page *p)
+{
+	struct tally_bar bars[AUDIT_ACTION_COUNT];
+
+	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++)
+		bars[a] = (struct tally_bar){ audit_actions[a], OUTPUT_PLAIN,
+			tally_of_action(p->tally, a) };
+	tally_put_bars(p, "Actions", bars, ROWS(bars));
+}
+
+static void tally_put_top_line(struct stats_page *p, const struct audit_top_entry *e, uint64_t max,
+	enum output_style style, bool has_actions)
+{
+	const unsigned before = COUNT_WIDTH + 2 + BAR_SHORT + 1 + (has_actions ? 14 : 0);
+	const unsigned room = p->chart.columns > before + 20 ? p->chart.columns - before : 20;
+
+	(void)tally_put_count(p, audit_top_surely(e), e->inherited ? "+ " : "  ");
+	audit_chart_bar(&p->chart, &p->out, style, audit_top_surely(e), max, BAR_SHORT);
+	output_pad(&p->out, COUNT_WIDTH + 2 + BAR_SHORT + 1);
+	if (has_actions)
+		buffer_printf(&p->out.text, "%-13s ", audit_actions[e->kind]);
+	output_cut(&p->out, OUTPUT_PLAIN, e->text, room);
+	buffer_addc(&p->out.text, '\n');
+}
+
+static void tally_put_top(struct stats_page *p, const char *heading, const struct audit_top *top,
+	enum output_style style, bool has_actions)
+{
+	if (!top->n)
+		return;
+	tally_put_heading(p, heading);
+	for (size_t i = 0; i < top->n && i < TOP_LINES; i++) {
+		const struct audit_top_entry *e = &top->entries[i];
+
+		/* Most of what is counted there must be known to be its own. */
+		if (audit_top_surely(e) < e->inherited)
+			break;
+		tally_put_top_line(p, e, audit_top_surely(&top->entries[0]), style, has_actions);
+	}
+	if (top->is_approximate) {
+		buffer_adds(&p->out.text, "  ");
+		output_wrapped(&p->out,
+			"There are more different ones than are counted: numbers with + are lower "
+			"bounds, and rare ones are left out.",
+			OUTPUT_PROSE);
+		buffer_addc(&p->out.text, '\n');
+	}
+}
+
+static void tally_put_summary(struct stats_page *p)
+{
+	const struct audit_tally *t = p->tally;
+	char time[AUDIT_TIME_BYTES];
+
+	audit_amount_count(&p->out.text, t->records);
+	buffer_adds(&p->out.text, t->records == 1 ? " record" : " records");
+	if (t->events != t->records) {
+		buffer_adds(&p->out.text, " of ");
+		audit_amount_count(&p->out.text, t->events);
+		buffer_adds(&p->out.text, " events");
+	}
+	if (t->records) {
+		buffer_printf(&p->out.text, "\n%s", audit_time_print(t->from_ns, time));
+		buffer_printf(&p->out.text, " to %s", audit_time_print(t->to_ns, time));
+	}
+	buffer_addc(&p->out.text, '\n');
+	if (t->sent || t->received) {
+		audit_amount_bytes(&p->out.text, t->sent);
+		buffer_adds(&p->out.text, " sent, ");
+		audit_amount_bytes(&p->out.text, t->received);
+		buffer_adds(&p->out.text, " received\n");
+	}
+}
+
+static int tally_print(const struct audit_tally *t, struct error *e)
+{
+	struct stats_page p = {
+		.out = output_for(STDOUT_FILENO),
+		.chart = audit_chart_for(STDOUT_FILENO),
+		.tally = t,
+	};
+	int r;
+
+	tally_put_summary(&p);
+	if (t->records) {
+		tally_put_decisions(&p);
+		tally_put_actions(&p);
+	}
+	tally_put_top(&p, "Most denied", t->denied, OUTPUT_RED, true);
+	tally_put_top(&p, "Programs", t->programs, OUTPUT_PLAIN, false);
+	r = output_write(&p.out, STDOUT_FILENO, e);
+	output_deinit(&p.out);
+	return r;
+}
+
+static void tally_put_number(struct tree *t, struct node *map, const char *key, uint64_t n)
+{
+	tree_put_number(t, map, key, n > INT64_MAX ? INT64_MAX : (int64_t)n);
+}
+
+static struct node *tally_actions_tree(struct tree *t, const struct audit_tally *tally)
+{
+	struct node *map = tree_map(t);
+
+	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++) {
+		struct node *counts;
+
+		if (!tally_of_action(tally, a))
+			continue;
+		counts = tree_map(t);
+		for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
+			tally_put_number(t, counts, audit_decisions[d], tally->by[a][d]);
+		tree_put(t, map, audit_actions[a], counts);
+	}
+	return map;
+}
+
+static struct node *tally_decisions_tree(struct tree *t, const struct audit_tally *tally)
+{
+	struct node *map = tree_map(t);
+
+	for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
+		tally_put_number(t, map, audit_decisions[d], tally_of_decision(tally, d));
+	return map;
+}
+
+static struct node *tally_top_tree(
+	struct tree *t, const struct audit_top *top, const char *key, bool has_actions)
+{
+	struct node *list = tree_list(t);
+
+	for (size_t i = 0; i < top->n && i < TOP_NODES; i++) {
+		const struct audit_top_entry *e = &top->entries[i];
+		struct node *map = tree_map(t);
+
+		if (has_actions)
+			tree_put_text(t, map, "action", audit_actions[e->kind]);
+		tree_put_text(t, map, key, e->text);
+		tally_put_number(t, map, "at_least", audit_top_surely(e));
+		tally_put_number(t, map, "at_most", e->count);
+		tree_append(t, list, map);
+	}
+	return list;
+}
+
+static void tally_put_time(struct tree *t, struct node *map, const char *key,
+	const struct audit_tally *tally, uint64_t ns)
+{
+	char time[AUDIT_FIELD_BYTES];
+
+	tree_put_text(t, map, key, tally->records ? audit_field_print_time(ns, time) : NULL);
+}
+
+static int tally_print_tree(struct call *c, const char *path, const struct audit_tally *tally)
+{
+	struct tree t = { .arena = c->arena };
+	struct node *root = tree_map(&t);
+
+	tree_put_text(&t, root, "file", path);
+	tally_put_number(&t, root, "records", tally->records);
+	tally_put_number(&t, root, "events", tally->events);
+	tally_put_time(&t, root, "from", tally, tally->from_ns);
+	tally_put_time(&t, root, "to", tally, tally->to_ns);
+	tally_put_number(&t, root, "sent", tally->sent);
+	tally_put_number(&t, root, "received", tally->received);
+	tree_put(&t, root, "decisions", tally_decisions_tree(&t, tally));
+	tree_put(&t, root, "actions", tally_actions_tree(&t, tally));
+	tree_put(&t, root, "denied", tally_top_tree(&t, tally->denied, "target", true));
+	tree_put_flag(&t, root, "denied_approximate", tally->denied->is_approximate);
+	tree_put(&t, root, "programs", tally_top_tree(&t, tally->programs, "program", false));
+	tree_put_flag(&t, root, "programs_approximate", tally->programs->is_approximate);
+	return tree_print(&t, root, c->error);
+}
 
 static int verb_stats_count(
 	struct call *c, const struct audit_filter *f, const char *path, struct audit_tally *tally)
@@ -13,10 +330,11 @@ static int verb_stats_count(
 	int r = audit_source_open(c, path, &log);
 
 	if (r == 0)
-		r = audit_filter_read(log, f, 0, 0, audit_tally_add, tally, c->error);
+		r = audit_filter_read(log, f, 0, 0, tally_add, tally, c->error);
 	if (r == -ENOMEM)
 		return error_no_memory(c->error);
-	audit_tally_finish(tally);
+	audit_top_sort(tally->denied);
+	audit_top_sort(tally->programs);
 	return r;
 }
 
@@ -31,15 +349,15 @@ static int verb_stats_run(struct call *c)
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
-	r = audit_source_find(c, c->n ? c->words[0] : NULL, &path);
+	r = audit_source_find(c, 0, &path);
 	if (r < 0)
 		return r;
-	if (audit_tally_init(&tally) < 0)
+	tally = (struct audit_tally){ .denied = audit_top_new(), .programs = audit_top_new() };
+	if (!tally.denied || !tally.programs)
 		return error_no_memory(c->error);
 	r = verb_stats_count(c, &filter, path, &tally);
 	if (r == 0)
-		r = json ? audit_tally_print_tree(c, path, &tally)
-			 : audit_tally_print(&tally, c->error);
+		r = json ? tally_print_tree(c, path, &tally) : tally_print(&tally, c->error);
 	return r < 0 ? r : STATUS_YES;
 }
 

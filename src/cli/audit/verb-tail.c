@@ -1,17 +1,212 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of a log, and what comes behind it. Ten times a second the two files that a commit
+ * changes are looked at (three calls of stat); only if they changed is the log opened, read on from
+ * where we were, and closed. So nothing is held in between: it works for a log that is not there
+ * yet, that is put in another's place, or that a writer leaves and another takes up.
+ */
 #include <errno.h>
-#include <stdlib.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "cli/audit/follow.h"
+#include "base/clock.h"
 #include "cli/audit/source.h"
+#include "cli/audit/writer.h"
 
-enum { LINES = 10 };
+enum {
+	LINES = 10,
+	LOOK_MS = 100,
+	FRESH_MS = 1000, /* two changes within a tick of the clock have the same time */
+	GRACE_MS = 3000, /* a writer makes the file first, and a log of it then */
+};
+
+struct audit_follow {
+	struct call *call;
+	const char *path;
+	const struct audit_filter *filter;
+	struct audit_writer *writer;
+	uint64_t lines; /* so many of those that are there already */
+	/* The rest is zero at first. */
+	uint64_t seen;  /* number of the last record that was looked at */
+	bool has_begun; /* what comes now is new */
+	bool was_there; /* a log, when we looked last */
+	bool said_waiting;
+	struct stat file, wal;  /* as they were then; zeroed: not there */
+	uint64_t unreadable_ms; /* since when it is no log, though there is a file; 0: it is */
+};
+
+static void __attribute__((format(printf, 2, 3)))
+audit_follow_note(const struct audit_follow *f, const char *format, ...)
+{
+	auto_output o = output_for(STDERR_FILENO);
+	struct error text = { 0 };
+	va_list args;
+	char line[128];
+
+	va_start(args, format);
+	(void)vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	(void)error_set(&text, 0, NULL, "%s: %s", f->path, line);
+	output_note(&o);
+	error_print(&text, &o.text);
+	buffer_addc(&o.text, '\n');
+	(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
+/* The number of the oldest of those that are wanted. */
+static int audit_follow_keep_number(void *context, const struct audit_row *row)
+{
+	*(uint64_t *)context = row->number;
+	return 0;
+}
+
+/* What is there now. */
+static int audit_follow_tail(struct audit_follow *f, struct audit_log *l)
+{
+	struct audit_filter newest = *f->filter;
+	uint64_t first, last, from = 0;
+	int r = audit_log_range(l, &first, &last, f->call->error);
+
+	if (r < 0)
+		return r;
+	newest.newest = true;
+	newest.limit = f->lines;
+	/* Twice over the last few, instead of keeping them: they may be large. */
+	if (f->lines && last)
+		r = audit_filter_read(
+			l, &newest, 0, last, audit_follow_keep_number, &from, f->call->error);
+	if (r == 0 && from)
+		r = audit_writer_copy(f->writer, l, f->filter, from, last, f->call->error);
+	f->seen = last;
+	return r;
+}
+
+/* What came since. */
+static int audit_follow_read_on(struct audit_follow *f, struct audit_log *l)
+{
+	uint64_t first, last;
+	int r = audit_log_range(l, &first, &last, f->call->error);
+
+	if (r < 0)
+		return r;
+	if (last < f->seen) {
+		audit_follow_note(
+			f, "the log has become shorter; `corral audit verify` tells more");
+		f->seen = last;
+	}
+	if (last > f->seen)
+		r = audit_writer_copy(f->writer, l, f->filter, f->seen + 1, last, f->call->error);
+	f->seen = last;
+	return r;
+}
+
+static bool audit_follow_is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool audit_follow_is_same_state(const struct stat *a, const struct stat *b)
+{
+	return audit_follow_is_same_file(a, b) && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static bool audit_follow_is_fresh(const struct stat *st)
+{
+	const int64_t now_ms = (int64_t)clock_ms(CLOCK_REALTIME);
+	const int64_t then_ms =
+		(int64_t)st->st_mtim.tv_sec * 1000 + (int64_t)st->st_mtim.tv_nsec / 1000000;
+
+	return now_ms - then_ms < FRESH_MS;
+}
+
+/* Takes down how the files are. False: as before, nothing to do. */
+static bool audit_follow_has_changed(struct audit_follow *f)
+{
+	struct stat file = { 0 }, wal = { 0 };
+	auto_buffer name = { 0 };
+	bool same;
+
+	audit_source_name(f->path, "-wal", &name);
+	if (stat(f->path, &file) < 0)
+		file = (struct stat){ 0 };
+	if (stat(buffer_text(&name), &wal) < 0)
+		wal = (struct stat){ 0 };
+	same = audit_follow_is_same_state(&file, &f->file) &&
+	       audit_follow_is_same_state(&wal, &f->wal) && !audit_follow_is_fresh(&file) &&
+	       !audit_follow_is_fresh(&wal) && !f->unreadable_ms;
+	/* Another log in its place begins anew. */
+	if (f->was_there && !audit_follow_is_same_file(&file, &f->file)) {
+		f->was_there = false;
+		f->seen = 0;
+	}
+	f->file = file;
+	f->wal = wal;
+	return !same;
+}
+
+/* A file that is no log, or not now: 0 if that may change by itself. */
+static int audit_follow_judge_failure(struct audit_follow *f, int r)
+{
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+
+	if (r == -ENOENT || (r == -EBADMSG && f->file.st_size == 0)) {
+		f->unreadable_ms = 0;
+		if (!f->said_waiting && isatty(STDERR_FILENO))
+			audit_follow_note(f, "there is nothing yet; waiting (Ctrl-C ends it)");
+		f->said_waiting = true;
+		return 0;
+	}
+	if (r != -EBUSY && r != -EBADMSG && r != -EROFS)
+		return r;
+	if (!f->unreadable_ms)
+		f->unreadable_ms = now;
+	return now - f->unreadable_ms < GRACE_MS ? 0 : r;
+}
+
+static int audit_follow_look(struct audit_follow *f)
+{
+	auto_audit_log *log = NULL;
+	int r;
+
+	if (!audit_follow_has_changed(f) && f->has_begun)
+		return 0;
+	/* Asked for also if it is not there: whether it is may be hidden from us. */
+	r = audit_source_open(f->call, f->path, &log);
+	if (r == 0 && !f->file.st_ino)
+		r = -ENOENT; /* it came since: the next look has it as it is */
+	if (r < 0) {
+		f->has_begun = true;
+		return audit_follow_judge_failure(f, r);
+	}
+	f->unreadable_ms = 0;
+	f->was_there = true;
+	f->writer->line.columns = audit_line_for(f->writer->fd).columns;
+	r = f->has_begun ? audit_follow_read_on(f, log) : audit_follow_tail(f, log);
+	f->has_begun = true;
+	return r;
+}
+
+/* That, and what comes, for ever; 0: nobody reads our output any more. */
+static int audit_follow_run(struct audit_follow *f)
+{
+	struct pollfd out = { .fd = f->writer->fd };
+	int r;
+
+	do
+		r = audit_follow_look(f);
+	while (r == 0 && poll(&out, 1, LOOK_MS) <= 0);
+	return r == -EPIPE ? 0 : r;
+}
 
 /* Like audit_filter_number(), but none is an amount, too. */
-static int take_lines(struct call *c, const struct options_row *row, const char *value)
+static int verb_tail_take_lines(struct call *c, const struct options_row *row, const char *value)
 {
 	uint64_t *lines = row->target;
 
@@ -21,17 +216,10 @@ static int take_lines(struct call *c, const struct options_row *row, const char 
 	return 0;
 }
 
-static int tail(struct audit_follow *f)
-{
-	auto_audit_log *log = NULL;
-	int r = audit_source_open(f->call, f->path, &log);
-
-	return r < 0 ? r : audit_follow_tail(f, log);
-}
-
 static int verb_tail_run(struct call *c)
 {
 	auto_audit_writer writer = { 0 };
+	auto_audit_log *log = NULL;
 	struct audit_filter filter = { 0 };
 	struct audit_follow f = { .call = c, .filter = &filter, .writer = &writer, .lines = LINES };
 	bool follow = false, json = false;
@@ -39,7 +227,7 @@ static int verb_tail_run(struct call *c)
 		{ "follow", 'f', NULL, "go on with what comes, until Ctrl-C", options_flag, &follow,
 			OPTIONS_OPTIONAL },
 		{ "lines", 'n', "N", "so many of the latest records, instead of 10; 0: none",
-			take_lines, &f.lines, OPTIONS_OPTIONAL },
+			verb_tail_take_lines, &f.lines, OPTIONS_OPTIONAL },
 		AUDIT_FILTER_ROWS(&filter),
 		{ "json", 0, NULL, "print JSON Lines, for programs", options_flag, &json,
 			OPTIONS_OPTIONAL },
@@ -48,14 +236,14 @@ static int verb_tail_run(struct call *c)
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
-	r = audit_source_find(c, c->n ? c->words[0] : NULL, &f.path);
+	r = audit_source_find(c, 0, &f.path);
 	if (r < 0)
 		return r;
-	if (json)
-		audit_writer_init_format(&writer, STDOUT_FILENO, AUDIT_JSONL);
-	else
-		audit_writer_init(&writer, STDOUT_FILENO);
-	r = follow ? audit_follow_run(&f) : tail(&f);
+	audit_writer_init(&writer, STDOUT_FILENO, json ? AUDIT_JSONL : AUDIT_WRITER_LINES);
+	if (follow)
+		r = audit_follow_run(&f);
+	else if ((r = audit_source_open(c, f.path, &log)) == 0)
+		r = audit_follow_tail(&f, log);
 	return r < 0 ? r : STATUS_YES;
 }
 

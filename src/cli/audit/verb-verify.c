@@ -5,18 +5,138 @@
  * missing.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/store/head.h"
+#include "audit/store/verify.h"
 #include "base/array.h"
-#include "cli/audit/finding.h"
+#include "cli/audit/figures.h"
+#include "cli/audit/line.h"
 #include "cli/audit/source.h"
 #include "cli/options.h"
+#include "cli/tree.h"
 
-struct verify {
+/*
+ * A hash only says that a record and the one before it belong together. Who changes a record and
+ * makes the hashes anew, but not to the end, is noticed where that ends: only a signed head is a
+ * proof.
+ */
+#define COMPARE                                                                                \
+	"What the signed head before it covers is as it was written. Keep this log as it is, " \
+	"and compare it with a copy, or with what was exported."
+
+/* What each fault means, and what to do. */
+static const struct {
+	const char *meaning, *advice;
+} findings[] = {
+	[AUDIT_FINE] = { "", "" },
+	[AUDIT_CHANGED] = { "It, or one between it and the signed head before it, is not what "
+			    "Corral "
+			    "wrote.",
+		COMPARE },
+	[AUDIT_REMOVED] = { "Somebody took it out. Retention removes only from the old end, and "
+			    "signs "
+			    "it.",
+		COMPARE },
+	[AUDIT_REORDERED] = { "Each record knows its own number, and this one stands elsewhere.",
+		COMPARE },
+	[AUDIT_TRUNCATED] = { "The end of the log was cut off, or an older copy was put in its "
+			      "place.",
+		"Look for a newer copy. `--head ''` verifies what is left." },
+	[AUDIT_UNSIGNED] = { "A signature is wrong, or was made with another key: nothing that it "
+			     "covers is proved.",
+		"If you know the right key, name it with --key. If the key is right, do not trust "
+		"this log." },
+	[AUDIT_HEADLESS] = { "Without that head nobody can tell whether the end of the log is "
+			     "missing.",
+		"If the log was moved or copied, take its .head file with it, or name one with "
+		"--head. `--head ''` verifies without it." },
+	[AUDIT_UNREADABLE] = { "The file is damaged, by a disk or by somebody.",
+		"Keep it as it is, and look for a copy." },
+};
+_Static_assert(ROWS(findings) == AUDIT_FAULT_COUNT, "each has a text");
+
+static void verb_verify_paragraph(struct output *o, const char *before, const char *text)
+{
+	buffer_printf(&o->text, "  ");
+	if (*before)
+		output_styled(o, OUTPUT_BOLD, before);
+	output_wrapped(o, text, OUTPUT_PROSE);
+	buffer_addc(&o->text, '\n');
+}
+
+static void verb_verify_put_records(struct output *o, const struct audit_verdict *v)
+{
+	audit_line_field(o, "verified");
+	audit_amount_count(&o->text, v->records);
+	buffer_adds(&o->text, v->records == 1 ? " record" : " records");
+	/* Numbers below 0, which somebody put there, look like very large ones. */
+	if (v->last && v->first <= v->last)
+		buffer_printf(&o->text, "; there are %" PRIu64 " to %" PRIu64, v->first, v->last);
+	if (v->removed)
+		buffer_printf(&o->text, ", retention removed those up to %" PRIu64, v->removed);
+	buffer_addc(&o->text, '\n');
+	audit_line_field(o, "signed");
+	buffer_printf(&o->text, "up to record %" PRIu64 "\n", v->signed_up_to);
+}
+
+static int verb_verify_print(
+	struct call *c, const char *path, const char *head_path, const struct audit_verdict *v)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+
+	output_styled(&o, v->fault ? OUTPUT_RED : OUTPUT_GREEN, audit_fault_name(v->fault));
+	buffer_adds(&o.text, ": ");
+	output_foreign(&o, v->text);
+	buffer_addc(&o.text, '\n');
+	audit_line_field(&o, "log");
+	output_foreign(&o, path);
+	buffer_addc(&o.text, '\n');
+	verb_verify_put_records(&o, v);
+	audit_line_field(&o, "key");
+	hash_print(&o.text, v->key, sizeof(v->key));
+	buffer_addc(&o.text, '\n');
+	if (v->fault) {
+		verb_verify_paragraph(&o, "", findings[v->fault].meaning);
+		verb_verify_paragraph(&o, "-> ", findings[v->fault].advice);
+	} else if (!*head_path) {
+		verb_verify_paragraph(&o, "",
+			"Without a second file, a log that was cut back to an earlier head is not "
+			"found out.");
+	}
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+static int verb_verify_print_tree(struct call *c, const char *path, const struct audit_verdict *v)
+{
+	struct tree t = { .arena = c->arena };
+	struct node *root = tree_map(&t);
+	auto_buffer key = { 0 };
+
+	hash_print(&key, v->key, sizeof(v->key));
+	tree_put_text(&t, root, "file", path);
+	tree_put_flag(&t, root, "fine", v->fault == AUDIT_FINE);
+	tree_put_text(&t, root, "fault", v->fault ? audit_fault_name(v->fault) : NULL);
+	if (v->fault)
+		tree_put_number(&t, root, "number", (int64_t)v->number);
+	else
+		tree_put(&t, root, "number", NULL);
+	tree_put_text(&t, root, "text", v->text);
+	tree_put_text(&t, root, "meaning", v->fault ? findings[v->fault].meaning : NULL);
+	tree_put_text(&t, root, "advice", v->fault ? findings[v->fault].advice : NULL);
+	tree_put_number(&t, root, "records", (int64_t)v->records);
+	tree_put_number(&t, root, "first", (int64_t)v->first);
+	tree_put_number(&t, root, "last", (int64_t)v->last);
+	tree_put_number(&t, root, "signed_up_to", (int64_t)v->signed_up_to);
+	tree_put_number(&t, root, "removed", (int64_t)v->removed);
+	tree_put_buffer(&t, root, "key", &key);
+	return tree_print(&t, root, c->error);
+}
+
+struct verb_verify {
 	struct call *call;
 	const char *path, *key, *head;
 	struct audit_verdict verdict;
@@ -24,7 +144,7 @@ struct verify {
 
 /* What lies beside a log may be somebody else's: a pipe would keep us waiting. What was named by
  * whoever asks may be one. */
-static int find_beside(struct verify *v, const char *suffix, const char **ret)
+static int verb_verify_find_beside(struct verb_verify *v, const char *suffix, const char **ret)
 {
 	struct stat st;
 	int r = audit_source_beside(v->call, v->path, suffix, ret);
@@ -35,20 +155,20 @@ static int find_beside(struct verify *v, const char *suffix, const char **ret)
 }
 
 /* Fills in the files beside the log. */
-static int verb_verify_find_files(struct verify *v)
+static int verb_verify_find_files(struct verb_verify *v)
 {
 	struct call *c = v->call;
-	int r = audit_source_find(c, c->n ? c->words[0] : NULL, &v->path);
+	int r = audit_source_find(c, 0, &v->path);
 
 	if (r == 0 && !v->key)
-		r = find_beside(v, ".key.pub", &v->key);
+		r = verb_verify_find_beside(v, ".key.pub", &v->key);
 	if (r == 0 && !v->head)
-		r = find_beside(v, ".head", &v->head);
+		r = verb_verify_find_beside(v, ".head", &v->head);
 	return r;
 }
 
 /* Nothing was opened, with the error `why`. 0: that is a finding. */
-static int judge_missing(struct verify *v, int why)
+static int verb_verify_judge_missing(struct verb_verify *v, int why)
 {
 	struct key_public key;
 	struct head head;
@@ -69,14 +189,14 @@ static int judge_missing(struct verify *v, int why)
 	return 0;
 }
 
-static int verify(struct verify *v)
+static int verb_verify(struct verb_verify *v)
 {
 	auto_audit_log *log = NULL;
 	struct call *c = v->call;
 	int r = audit_source_open(c, v->path, &log);
 
 	if (r < 0)
-		return judge_missing(v, r);
+		return verb_verify_judge_missing(v, r);
 	r = audit_log_verify(log, v->key, v->head, &v->verdict, c->error);
 	if (r == -ENOENT && !access(v->path, F_OK))
 		error_hint(c->error, "the log's public key is needed: name it with --key");
@@ -85,7 +205,7 @@ static int verify(struct verify *v)
 
 static int verb_verify_run(struct call *c)
 {
-	struct verify v = { .call = c };
+	struct verb_verify v = { .call = c };
 	bool json = false;
 	const struct options_row rows[] = {
 		{ "key", 'k', "FILE",
@@ -102,10 +222,10 @@ static int verb_verify_run(struct call *c)
 		return r < 0 ? r : STATUS_YES;
 	r = verb_verify_find_files(&v);
 	if (r == 0)
-		r = verify(&v);
+		r = verb_verify(&v);
 	if (r == 0)
-		r = json ? audit_finding_print_tree(c, v.path, &v.verdict)
-			 : audit_finding_print(c, v.path, v.head, &v.verdict);
+		r = json ? verb_verify_print_tree(c, v.path, &v.verdict)
+			 : verb_verify_print(c, v.path, v.head, &v.verdict);
 	return r < 0 ? r : v.verdict.fault == AUDIT_FINE ? STATUS_YES : STATUS_NO;
 }
 

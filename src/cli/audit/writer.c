@@ -8,15 +8,15 @@ enum { PIECE_BYTES = 64 << 10 };
 /* Positive outcome of a visit: write what is there, then go on. */
 enum { FULL = 2 };
 
-void audit_writer_init(struct audit_writer *w, int fd)
+void audit_writer_init(struct audit_writer *w, int fd, int format)
 {
-	*w = (struct audit_writer){ .fd = fd, .line = audit_line_for(fd), .row = output_for(fd) };
-}
-
-void audit_writer_init_format(struct audit_writer *w, int fd, enum audit_format format)
-{
-	*w = (struct audit_writer){ .fd = fd, .for_programs = true, .format = format };
-	buffer_adds(&w->pending, audit_export_head(format));
+	*w = (struct audit_writer){ .fd = fd, .format = format };
+	if (format == AUDIT_WRITER_LINES) {
+		w->line = audit_line_for(fd);
+		w->row = output_for(fd);
+	} else {
+		buffer_adds(&w->pending, audit_export_head((enum audit_format)format));
+	}
 }
 
 void audit_writer_deinit(struct audit_writer *w)
@@ -25,22 +25,18 @@ void audit_writer_deinit(struct audit_writer *w)
 	buffer_deinit(&w->pending);
 }
 
-static void audit_writer_add_line(struct audit_writer *w, const struct audit_row *row)
-{
-	buffer_clear(&w->row.text);
-	audit_line_add(&w->line, &w->row, row);
-	buffer_adds(&w->pending, buffer_text(&w->row.text));
-	w->pending.failed |= w->row.text.failed;
-}
-
 static int audit_writer_add(void *context, const struct audit_row *row)
 {
 	struct audit_writer *w = context;
 
-	if (w->for_programs)
-		audit_export_row(w->format, row, &w->pending);
-	else
-		audit_writer_add_line(w, row);
+	if (w->format != AUDIT_WRITER_LINES) {
+		audit_export_row((enum audit_format)w->format, row, &w->pending);
+	} else {
+		buffer_clear(&w->row.text);
+		audit_line_add(&w->line, &w->row, row);
+		buffer_adds(&w->pending, buffer_text(&w->row.text));
+		w->pending.failed |= w->row.text.failed;
+	}
 	w->last = row->number;
 	w->n++;
 	return w->pending.failed ? -ENOMEM : w->pending.len >= PIECE_BYTES ? FULL : 0;

@@ -9,20 +9,21 @@
 #include "cli/audit/filter.h"
 #include "cli/audit/line.h"
 
+/* For people, where a format would be. */
+enum { AUDIT_WRITER_LINES = -1 };
+
 struct audit_writer {
 	int fd;
-	bool for_programs;
-	enum audit_format format; /* if so */
-	struct audit_line line;   /* if not */
+	int format;
+	struct audit_line line; /* for people */
 	struct output row;
 	struct buffer pending;
 	uint64_t last; /* number of the last record that was added */
 	uint64_t n;    /* how many were */
 };
 
-void audit_writer_init(struct audit_writer *w, int fd);
-/* The same, and for programs. */
-void audit_writer_init_format(struct audit_writer *w, int fd, enum audit_format format);
+/* format: enum audit_format, or AUDIT_WRITER_LINES. */
+void audit_writer_init(struct audit_writer *w, int fd, int format);
 void audit_writer_deinit(struct audit_writer *w);
 #define auto_audit_writer __attribute__((cleanup(audit_writer_deinit))) struct audit_writer
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "audit/field.h"
 #include "cli/audit/time.h"
 
 #define S UINT64_C(1000000000)
@@ -119,18 +120,18 @@ static void test_parse(void **state)
 
 static void test_print(void **state)
 {
-	char text[AUDIT_TIME_BYTES], utc[AUDIT_TIME_UTC_BYTES];
+	char text[AUDIT_TIME_BYTES], utc[AUDIT_FIELD_BYTES];
 
 	(void)state;
 	set_zone(BERLIN);
 	assert_string_equal(
 		audit_time_print(UINT64_C(1767323045) * S, text), "2026-01-02 04:04:05");
 	assert_string_equal(text + AUDIT_TIME_CLOCK, "04:04:05");
-	assert_string_equal(audit_time_print_utc(UINT64_C(1767323045) * S + 7, utc),
+	assert_string_equal(audit_field_print_time(UINT64_C(1767323045) * S + 7, utc),
 		"2026-01-02T03:04:05.000000007Z");
 	/* The last moment that a record can have. */
 	assert_string_equal(
-		audit_time_print_utc(UINT64_MAX, utc), "2554-07-21T23:34:33.709551615Z");
+		audit_field_print_time(UINT64_MAX, utc), "2554-07-21T23:34:33.709551615Z");
 	assert_string_equal(audit_time_print(UINT64_MAX, text), "2554-07-22 01:34:33");
 }
 

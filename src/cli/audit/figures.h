@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* Numbers as people read them, and as bars on a terminal. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/output.h"
+
+void audit_amount_count(struct buffer *out, uint64_t n); /* 1,234,567 */
+void audit_amount_bytes(struct buffer *out, uint64_t n); /* 512 B, 1.2 kB, 3.4 GB */
+void audit_amount_span(struct buffer *out, uint64_t ns); /* 250 µs, 12 ms, 1.3 s, 2 min 5 s */
+/* Adds, up to the largest number that there is. */
+static inline void audit_amount_add(uint64_t *sum, uint64_t n)
+{
+	*sum = *sum > UINT64_MAX - n ? UINT64_MAX : *sum + n;
+}
+
+/* Bars: of eighths of a block where the locale has them, of `#` elsewhere. */
+struct audit_chart {
+	unsigned columns; /* of a line; 80 where there is no terminal */
+	bool has_blocks;
+};
+
+/* For what goes to fd. */
+struct audit_chart audit_chart_for(int fd);
+/* n of max as a bar of `width` cells at most; what is not 0 is seen. Not padded. */
+void audit_chart_bar(const struct audit_chart *c, struct output *o, enum output_style style,
+	uint64_t n, uint64_t max, unsigned width);
