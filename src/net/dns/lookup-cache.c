@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "net/dns/lookup-cache.h"
+#include "net/dns/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 
 #include "policy/match/place-table.h"
 
-struct entry {
-	struct entry *next;          /* in the bucket */
-	struct entry *newer, *older; /* by use */
+struct lookup_entry {
+	struct lookup_entry *next;          /* in the bucket */
+	struct lookup_entry *newer, *older; /* by use */
 	uint64_t until_ms;
 	struct lookup_answer *answer;
 	char name[];
@@ -18,12 +18,10 @@ struct entry {
 
 struct lookup_cache {
 	uint64_t secret[2];
-	struct entry *buckets[LOOKUP_CACHE_NAMES];
-	struct entry *newest, *oldest;
+	struct lookup_entry *buckets[LOOKUP_CACHE_NAMES];
+	struct lookup_entry *newest, *oldest;
 	size_t n;
 };
-
-/* Answers. */
 
 struct lookup_answer *lookup_answer_new(const struct lookup_result *r)
 {
@@ -61,8 +59,6 @@ void lookup_answer_unref(struct lookup_answer *a)
 		free(a);
 }
 
-/* The cache. */
-
 int lookup_cache_new(struct lookup_cache **ret)
 {
 	struct lookup_cache *c = calloc(1, sizeof(*c));
@@ -77,7 +73,7 @@ int lookup_cache_new(struct lookup_cache **ret)
 	return 0;
 }
 
-static struct entry **find_bucket(struct lookup_cache *c, const char *name)
+static struct lookup_entry **lookup_cache_bucket(struct lookup_cache *c, const char *name)
 {
 	uint64_t hash = c->secret[0];
 
@@ -91,13 +87,23 @@ static struct entry **find_bucket(struct lookup_cache *c, const char *name)
 	return &c->buckets[hash % LOOKUP_CACHE_NAMES];
 }
 
-static void unlist(struct lookup_cache *c, struct entry *e)
+/* Where it stands in its bucket, or would: at the end. */
+static struct lookup_entry **lookup_cache_find(struct lookup_cache *c, const char *name)
+{
+	struct lookup_entry **e = lookup_cache_bucket(c, name);
+
+	while (*e && strcmp((*e)->name, name) != 0)
+		e = &(*e)->next;
+	return e;
+}
+
+static void lookup_cache_unlist(struct lookup_cache *c, struct lookup_entry *e)
 {
 	*(e->newer ? &e->newer->older : &c->newest) = e->older;
 	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
 }
 
-static void list_newest(struct lookup_cache *c, struct entry *e)
+static void lookup_cache_list(struct lookup_cache *c, struct lookup_entry *e)
 {
 	e->newer = NULL;
 	e->older = c->newest;
@@ -105,23 +111,12 @@ static void list_newest(struct lookup_cache *c, struct entry *e)
 	c->newest = e;
 }
 
-static struct entry *find_entry(struct lookup_cache *c, const char *name)
+static void lookup_cache_forget(struct lookup_cache *c, struct lookup_entry **link)
 {
-	struct entry *e = *find_bucket(c, name);
+	struct lookup_entry *e = *link;
 
-	while (e && strcmp(e->name, name) != 0)
-		e = e->next;
-	return e;
-}
-
-static void lookup_cache_forget(struct lookup_cache *c, struct entry *e)
-{
-	struct entry **link = find_bucket(c, e->name);
-
-	while (*link && *link != e)
-		link = &(*link)->next;
 	*link = e->next;
-	unlist(c, e);
+	lookup_cache_unlist(c, e);
 	c->n--;
 	lookup_answer_unref(e->answer);
 	free(e);
@@ -131,7 +126,7 @@ void lookup_cache_free(struct lookup_cache *c)
 {
 	if (!c)
 		return;
-	for (struct entry *e = c->newest, *older; e; e = older) {
+	for (struct lookup_entry *e = c->newest, *older; e; e = older) {
 		older = e->older;
 		lookup_answer_unref(e->answer);
 		free(e);
@@ -141,16 +136,16 @@ void lookup_cache_free(struct lookup_cache *c)
 
 struct lookup_answer *lookup_cache_get(struct lookup_cache *c, const char *name, uint64_t now_ms)
 {
-	struct entry *e = find_entry(c, name);
+	struct lookup_entry **link = lookup_cache_find(c, name), *e = *link;
 
 	if (!e)
 		return NULL;
 	if (e->until_ms <= now_ms) {
-		lookup_cache_forget(c, e);
+		lookup_cache_forget(c, link);
 		return NULL;
 	}
-	unlist(c, e);
-	list_newest(c, e);
+	lookup_cache_unlist(c, e);
+	lookup_cache_list(c, e);
 	return e->answer;
 }
 
@@ -158,21 +153,21 @@ void lookup_cache_put(
 	struct lookup_cache *c, const char *name, struct lookup_answer *a, uint64_t until_ms)
 {
 	size_t len = strlen(name) + 1;
-	struct entry *e = find_entry(c, name), **link;
+	struct lookup_entry **link = lookup_cache_find(c, name), *e;
 
-	if (e)
-		lookup_cache_forget(c, e);
+	if (*link)
+		lookup_cache_forget(c, link);
 	if (c->n == LOOKUP_CACHE_NAMES && c->oldest)
-		lookup_cache_forget(c, c->oldest);
+		lookup_cache_forget(c, lookup_cache_find(c, c->oldest->name));
 	e = calloc(1, sizeof(*e) + len);
 	if (!e)
 		return;
 	memcpy(e->name, name, len);
 	e->until_ms = until_ms;
 	e->answer = lookup_answer_ref(a);
-	link = find_bucket(c, name);
+	link = lookup_cache_bucket(c, name);
 	e->next = *link;
 	*link = e;
-	list_newest(c, e);
+	lookup_cache_list(c, e);
 	c->n++;
 }

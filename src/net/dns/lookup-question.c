@@ -5,10 +5,10 @@
  * What is not our answer is passed over; after a few such messages somebody is guessing, and the
  * question goes by TCP.
  *
- * After done() nothing of the question may be touched: every function that can end in ask_next() or
- * lookup_question_finish() returns right after it.
+ * After done() nothing of the question may be touched: every function that can end in
+ * lookup_question_ask_next() or lookup_question_finish() returns right after it.
  */
-#include "net/dns/lookup-question.h"
+#include "net/dns/internal.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ static int lookup_question_open_socket(const struct lookup_server *s, int type)
 }
 
 /* Leaves the server that was asked last. */
-static void hang_up(struct lookup_question *q)
+static void lookup_question_hang_up(struct lookup_question *q)
 {
 	auto_fd fd = q->watcher.fd;
 
@@ -49,7 +49,7 @@ static void hang_up(struct lookup_question *q)
 }
 
 /* What befell a server is not to be taken for what befell the host that was asked for. */
-static int outcome(int error)
+static int lookup_question_outcome(int error)
 {
 	switch (error) {
 	case 0:
@@ -68,25 +68,31 @@ static int outcome(int error)
 static void lookup_question_finish(struct lookup_question *q, int error)
 {
 	lookup_question_stop(q);
-	q->done(q, outcome(error));
-}
-
-static int wait_for(struct lookup_question *q, int fd, uint32_t events)
-{
-	int r = loop_add(q->loop, &q->watcher, fd, events);
-
-	return r < 0 ? r : loop_start(q->loop, &q->timer, q->config->timeout_ms);
+	q->done(q, lookup_question_outcome(error));
 }
 
 static void datagram_ready(struct watcher *w, uint32_t events);
 static void stream_ready(struct watcher *w, uint32_t events);
 
-static int ask_by_datagram(struct lookup_question *q)
+/* The socket is the watcher's then. */
+static int lookup_question_wait(struct lookup_question *q, int *fd,
+	void (*ready)(struct watcher *w, uint32_t events), uint32_t events)
+{
+	int r;
+
+	q->watcher.ready = ready;
+	r = loop_add(q->loop, &q->watcher, *fd, events);
+	if (r < 0)
+		return r;
+	(void)fd_take(fd);
+	return loop_start(q->loop, &q->timer, q->config->timeout_ms);
+}
+
+static int lookup_question_ask_by_datagram(struct lookup_question *q)
 {
 	uint8_t query[QUERY_MAX];
 	auto_fd fd = -1;
 	size_t len;
-	int r;
 
 	/* As a new question to every server: an answer of the last one must not pass. */
 	if (getrandom(&q->id, sizeof(q->id), 0) != sizeof(q->id))
@@ -99,19 +105,14 @@ static int ask_by_datagram(struct lookup_question *q)
 		return fd;
 	if (send(fd, query, len, MSG_NOSIGNAL) != (ssize_t)len)
 		return -EIO;
-	q->watcher.ready = datagram_ready;
-	r = wait_for(q, fd, EPOLLIN);
-	if (q->watcher.fd >= 0)
-		(void)fd_take(&fd);
-	return r;
+	return lookup_question_wait(q, &fd, datagram_ready, EPOLLIN);
 }
 
-static int ask_by_stream(struct lookup_question *q)
+static int lookup_question_ask_by_stream(struct lookup_question *q)
 {
 	auto_fd fd = -1;
-	int r;
 
-	hang_up(q);
+	lookup_question_hang_up(q);
 	q->message = malloc(PREFIX + QUERY_MAX);
 	if (!q->message)
 		return -ENOMEM;
@@ -122,17 +123,11 @@ static int ask_by_stream(struct lookup_question *q)
 	q->message[1] = (uint8_t)q->len;
 	q->len += PREFIX;
 	fd = lookup_question_open_socket(q->server, SOCK_STREAM);
-	if (fd < 0)
-		return fd;
-	q->watcher.ready = stream_ready;
-	r = wait_for(q, fd, EPOLLOUT);
-	if (q->watcher.fd >= 0)
-		(void)fd_take(&fd);
-	return r;
+	return fd < 0 ? fd : lookup_question_wait(q, &fd, stream_ready, EPOLLOUT);
 }
 
 /* The next server, and the one after it if that cannot even be asked. */
-static void ask_next(struct lookup_question *q, int error)
+static void lookup_question_ask_next(struct lookup_question *q, int error)
 {
 	const struct lookup_config *c = q->config;
 
@@ -140,10 +135,10 @@ static void ask_next(struct lookup_question *q, int error)
 	while (q->turn < c->attempts * c->n_servers) {
 		int r;
 
-		hang_up(q);
+		lookup_question_hang_up(q);
 		q->server = &c->servers[q->turn++ % c->n_servers];
 		q->strays = 0;
-		r = ask_by_datagram(q);
+		r = lookup_question_ask_by_datagram(q);
 		if (r == 0)
 			return;
 		q->error = r;
@@ -151,23 +146,23 @@ static void ask_next(struct lookup_question *q, int error)
 	lookup_question_finish(q, q->error);
 }
 
-static void change_to_stream(struct lookup_question *q)
+static void lookup_question_change_to_stream(struct lookup_question *q)
 {
-	int r = ask_by_stream(q);
+	int r = lookup_question_ask_by_stream(q);
 
 	if (r < 0)
-		ask_next(q, r);
+		lookup_question_ask_next(q, r);
 }
 
 /* The question has an answer, of which `by_stream` says how it came. */
-static void take_answer(struct lookup_question *q, bool by_stream)
+static void lookup_question_take_answer(struct lookup_question *q, bool by_stream)
 {
 	if (q->answer.truncated && !by_stream)
-		change_to_stream(q);
+		lookup_question_change_to_stream(q);
 	else if (q->answer.code == DNS_OK || q->answer.code == DNS_NO_NAME)
 		lookup_question_finish(q, 0);
 	else
-		ask_next(q, -EIO);
+		lookup_question_ask_next(q, -EIO);
 }
 
 static void datagram_ready(struct watcher *w, uint32_t events)
@@ -180,18 +175,18 @@ static void datagram_ready(struct watcher *w, uint32_t events)
 	(void)events;
 	if (n < 0) {
 		if (errno != EAGAIN && errno != EINTR)
-			ask_next(q, -errno);
+			lookup_question_ask_next(q, -errno);
 		return;
 	}
 	r = (size_t)n > sizeof(message)
 		    ? -EBADMSG
 		    : dns_answer_parse(&q->answer, q->id, q->name, q->type, message, (size_t)n);
 	if (r == 0)
-		take_answer(q, false);
+		lookup_question_take_answer(q, false);
 	else if (r != -EBADMSG)
-		ask_next(q, r);
+		lookup_question_ask_next(q, r);
 	else if (++q->strays == STRAYS_MAX)
-		change_to_stream(q);
+		lookup_question_change_to_stream(q);
 }
 
 /* Sends what is left of the question. 1: all of it is on its way. */
@@ -210,37 +205,28 @@ static int lookup_question_send_some(struct lookup_question *q)
 	return 1;
 }
 
-static int lookup_question_make_room(struct lookup_question *q)
-{
-	size_t len = PREFIX + ((size_t)q->message[0] << 8 | q->message[1]);
-	uint8_t *grown = realloc(q->message, len);
-
-	if (!grown)
-		return -ENOMEM;
-	q->message = grown;
-	q->len = len;
-	return 0;
-}
-
 /* Reads what is there. 1: the answer is whole. */
-static int receive_some(struct lookup_question *q)
+static int lookup_question_receive_some(struct lookup_question *q)
 {
 	ssize_t n = recv(q->watcher.fd, q->message + q->at, q->len - q->at, 0);
+	uint8_t *grown;
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	if (n == 0)
 		return -EIO;
 	q->at += (size_t)n;
-	if (q->at == PREFIX && q->len == PREFIX) {
-		int r = lookup_question_make_room(q);
-
-		if (r < 0)
-			return r;
-		/* A message of no bytes at all is no answer. */
-		return q->len == PREFIX ? -EIO : 0;
-	}
-	return q->at == q->len;
+	if (q->at != PREFIX || q->len != PREFIX)
+		return q->at == q->len;
+	q->len = PREFIX + ((size_t)q->message[0] << 8 | q->message[1]);
+	/* A message of no bytes at all is no answer. */
+	if (q->len == PREFIX)
+		return -EIO;
+	grown = realloc(q->message, q->len);
+	if (!grown)
+		return -ENOMEM;
+	q->message = grown;
+	return 0;
 }
 
 static void stream_ready(struct watcher *w, uint32_t events)
@@ -253,34 +239,32 @@ static void stream_ready(struct watcher *w, uint32_t events)
 		r = lookup_question_send_some(q);
 		if (r > 0)
 			r = loop_change(q->loop, w, EPOLLIN);
-		if (r < 0)
-			ask_next(q, r);
-		return;
-	}
-	r = receive_some(q);
-	if (r > 0) {
-		r = dns_answer_parse(
-			&q->answer, q->id, q->name, q->type, q->message + PREFIX, q->len - PREFIX);
-		if (r == 0) {
-			take_answer(q, true);
-			return;
+	} else {
+		r = lookup_question_receive_some(q);
+		if (r > 0) {
+			r = dns_answer_parse(&q->answer, q->id, q->name, q->type,
+				q->message + PREFIX, q->len - PREFIX);
+			if (r == 0) {
+				lookup_question_take_answer(q, true);
+				return;
+			}
 		}
 	}
 	if (r < 0)
-		ask_next(q, r);
+		lookup_question_ask_next(q, r);
 }
 
-static void timed_out(struct timer *t)
+static void lookup_question_timed_out(struct timer *t)
 {
-	ask_next(container_of(t, struct lookup_question, timer), -ETIMEDOUT);
+	lookup_question_ask_next(container_of(t, struct lookup_question, timer), -ETIMEDOUT);
 }
 
 static void lookup_question_begin(struct timer *t)
 {
 	struct lookup_question *q = container_of(t, struct lookup_question, timer);
 
-	t->expired = timed_out;
-	ask_next(q, -EIO);
+	t->expired = lookup_question_timed_out;
+	lookup_question_ask_next(q, -EIO);
 }
 
 int lookup_question_start(struct lookup_question *q, struct loop *l, const struct lookup_config *c,
@@ -300,6 +284,6 @@ void lookup_question_stop(struct lookup_question *q)
 {
 	if (!q->loop)
 		return;
-	hang_up(q);
+	lookup_question_hang_up(q);
 	loop_stop(q->loop, &q->timer);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A query is a name that somebody waits for: those who wait, and either two questions on their way
- * (lookup-question.h) or an answer that is known already and handed out at the next turn of the
+ * or an answer that is known already and handed out at the next turn of the
  * loop. A query nobody waits for any more is dropped, with its sockets.
  *
- * What was learned goes into the cache (lookup-cache.h). Names of this machine (/etc/hosts,
+ * What was learned goes into the cache. Names of this machine (/etc/hosts,
  * localhost) are looked up each time.
  */
 #include "net/dns/lookup.h"
@@ -14,9 +14,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "net/dns/lookup-cache.h"
-#include "net/dns/lookup-hosts.h"
-#include "net/dns/lookup-question.h"
+#include "net/dns/internal.h"
 #include "policy/network/host.h"
 
 enum {
@@ -84,16 +82,7 @@ int lookup_new(struct lookup **ret, struct loop *loop, const struct lookup_confi
 
 /* Those who wait. */
 
-static void wait_add(struct query *q, struct lookup_wait *w)
-{
-	w->query = q;
-	w->next = NULL;
-	w->previous = q->last;
-	*(q->last ? &q->last->next : &q->waiting) = w;
-	q->last = w;
-}
-
-static void wait_remove(struct query *q, struct lookup_wait *w)
+static void lookup_wait_remove(struct query *q, struct lookup_wait *w)
 {
 	*(w->previous ? &w->previous->next : &q->waiting) = w->next;
 	*(w->next ? &w->next->previous : &q->last) = w->previous;
@@ -103,7 +92,7 @@ static void wait_remove(struct query *q, struct lookup_wait *w)
 
 /* Queries. */
 
-static void query_unlist(struct query *q)
+static void lookup_query_unlist(struct query *q)
 {
 	struct lookup *l = q->lookup;
 
@@ -114,100 +103,89 @@ static void query_unlist(struct query *q)
 }
 
 /* It is not in the list any more. */
-static void query_free(struct query *q)
+static void lookup_query_free(struct query *q)
 {
 	for (size_t i = 0; i < FAMILIES; i++)
 		lookup_question_stop(&q->halves[i].question);
 	loop_stop(q->lookup->loop, &q->timer);
 	while (q->waiting)
-		wait_remove(q, q->waiting);
+		lookup_wait_remove(q, q->waiting);
 	lookup_answer_unref(q->known);
 	free(q);
 }
 
 /* Who asks anew while this goes on gets a new query; who cancels is taken out of the list. */
-static void deliver(struct query *q, const struct lookup_result *r)
+static void lookup_query_deliver(struct query *q, const struct lookup_result *r)
 {
 	q->delivering = true;
-	query_unlist(q);
+	lookup_query_unlist(q);
 	while (q->waiting) {
 		struct lookup_wait *w = q->waiting;
 
-		wait_remove(q, w);
+		lookup_wait_remove(q, w);
 		w->done(w, r);
 	}
-	query_free(q);
+	lookup_query_free(q);
 }
 
 /* Answers. */
 
-static const struct dns_answer *positive(const struct half *h)
+static const struct dns_answer *lookup_half_answer(const struct half *h)
 {
 	const struct dns_answer *a = &h->question.answer;
 
 	return h->done && h->error == 0 && a->code == DNS_OK && a->n_addresses > 0 ? a : NULL;
 }
 
-static bool negative(const struct half *h, enum dns_code code)
-{
-	return h->done && h->error == 0 && h->question.answer.code == code;
-}
-
-static void lookup_add_address(struct lookup_result *r, const struct half *h, size_t i)
-{
-	const struct dns_answer *answer = positive(h);
-	uint8_t bits = families[h - h->query->halves].bits;
-	struct address a = { .bits = bits };
-
-	if (!answer || i >= answer->n_addresses || r->n == LOOKUP_ADDRESSES_MAX)
-		return;
-	memcpy(a.bytes, answer->addresses[i], bits / 8);
-	r->addresses[r->n++] = a;
-}
-
-static bool lookup_has_name(const struct lookup_result *r, const char *name)
-{
-	for (size_t i = 0; i < r->n_chain; i++)
-		if (strcmp(r->chain[i], name) == 0)
-			return true;
-	return false;
-}
-
-static void add_chain(struct lookup_result *r, const struct half *h)
-{
-	const struct dns_answer *a = positive(h);
-
-	for (size_t i = 0; a && i < a->n_chain; i++)
-		if (!lookup_has_name(r, a->chain[i]))
-			r->chain[r->n_chain++] = a->chain[i];
-}
-
 /* Why there is no address. That the name does not exist is true of both families. */
 static int lookup_explain(const struct query *q)
 {
-	const struct half *a = &q->halves[IPV6], *b = &q->halves[IPV4];
+	int error = 0;
 
-	if (negative(a, DNS_NO_NAME) || negative(b, DNS_NO_NAME))
-		return -ENOENT;
-	if (a->error < 0)
-		return a->error;
-	return b->error < 0 ? b->error : -ENODATA;
+	for (size_t f = 0; f < FAMILIES; f++) {
+		const struct half *h = &q->halves[f];
+
+		if (h->done && h->error == 0 && h->question.answer.code == DNS_NO_NAME)
+			return -ENOENT;
+		if (error == 0)
+			error = h->error;
+	}
+	return error < 0 ? error : -ENODATA;
+}
+
+static void lookup_add_chain(struct lookup_result *r, const struct dns_answer *a)
+{
+	for (size_t i = 0; i < a->n_chain; i++) {
+		size_t at = 0;
+
+		while (at < r->n_chain && strcmp(r->chain[at], a->chain[i]) != 0)
+			at++;
+		if (at == r->n_chain)
+			r->chain[r->n_chain++] = a->chain[i];
+	}
 }
 
 static void lookup_collect(const struct query *q, struct lookup_result *r)
 {
 	/* In turn, so that many of one family do not leave out the other. */
-	for (size_t i = 0; i < DNS_ADDRESSES_MAX; i++)
-		for (size_t f = 0; f < FAMILIES; f++)
-			lookup_add_address(r, &q->halves[f], i);
+	for (size_t i = 0; i < FAMILIES * DNS_ADDRESSES_MAX && r->n < LOOKUP_ADDRESSES_MAX; i++) {
+		const struct dns_answer *a = lookup_half_answer(&q->halves[i % FAMILIES]);
+		uint8_t bits = families[i % FAMILIES].bits;
+
+		if (!a || i / FAMILIES >= a->n_addresses)
+			continue;
+		r->addresses[r->n].bits = bits;
+		memcpy(r->addresses[r->n++].bytes, a->addresses[i / FAMILIES], bits / 8);
+	}
 	for (size_t f = 0; f < FAMILIES; f++)
-		add_chain(r, &q->halves[f]);
+		if (lookup_half_answer(&q->halves[f]))
+			lookup_add_chain(r, lookup_half_answer(&q->halves[f]));
 	if (r->n == 0)
 		r->error = lookup_explain(q);
 }
 
 /* How long it may be kept, in milliseconds; 0: not at all. */
-static uint64_t keep_for(const struct query *q, const struct lookup_result *r)
+static uint64_t lookup_keep_for(const struct query *q, const struct lookup_result *r)
 {
 	uint64_t ms = KEPT_MS_MAX;
 
@@ -215,7 +193,7 @@ static uint64_t keep_for(const struct query *q, const struct lookup_result *r)
 		return r->error == -ENOENT || r->error == -ENODATA ? NEGATIVE_MS : 0;
 	for (size_t f = 0; f < FAMILIES; f++) {
 		const struct half *h = &q->halves[f];
-		const struct dns_answer *a = positive(h);
+		const struct dns_answer *a = lookup_half_answer(h);
 
 		if (a && (uint64_t)a->ttl * 1000 < ms)
 			ms = (uint64_t)a->ttl * 1000;
@@ -225,87 +203,72 @@ static uint64_t keep_for(const struct query *q, const struct lookup_result *r)
 	return ms;
 }
 
-static void query_finish(struct query *q)
+static void lookup_query_finish(struct query *q)
 {
 	struct lookup *l = q->lookup;
 	struct lookup_result r = { 0 };
 	uint64_t ms;
 
 	lookup_collect(q, &r);
-	ms = keep_for(q, &r);
+	ms = lookup_keep_for(q, &r);
 	q->known = lookup_answer_new(&r);
 	if (q->known && ms > 0)
 		lookup_cache_put(l->cache, q->name, q->known, loop_now(l->loop) + ms);
-	deliver(q, &r);
+	lookup_query_deliver(q, &r);
 }
 
-static void half_done(struct lookup_question *question, int error)
+/* The answer was known, or the slower family took too long. */
+static void lookup_query_due(struct timer *t)
+{
+	struct query *q = container_of(t, struct query, timer);
+
+	if (q->known)
+		lookup_query_deliver(q, &q->known->result);
+	else
+		lookup_query_finish(q);
+}
+
+static void lookup_half_done(struct lookup_question *question, int error)
 {
 	struct half *h = container_of(question, struct half, question);
 	struct query *q = h->query;
 
 	h->done = true;
 	h->error = error;
-	if (q->halves[IPV6].done && q->halves[IPV4].done)
-		query_finish(q);
-	else if (positive(h) && loop_start(q->lookup->loop, &q->timer, DELAY_MS) < 0)
-		query_finish(q);
+	if ((q->halves[IPV6].done && q->halves[IPV4].done) ||
+		(lookup_half_answer(h) && loop_start(q->lookup->loop, &q->timer, DELAY_MS) < 0))
+		lookup_query_finish(q);
 }
 
-/* The answer was known, or the slower family took too long. */
-static void query_due(struct timer *t)
-{
-	struct query *q = container_of(t, struct query, timer);
-
-	if (q->known)
-		deliver(q, &q->known->result);
-	else
-		query_finish(q);
-}
-
-static bool lookup_is_localhost(const char *name)
-{
-	static const char localhost[] = "localhost";
-	size_t len = strlen(name), tail = sizeof(localhost) - 1;
-
-	return len >= tail && strcmp(name + len - tail, localhost) == 0 &&
-	       (len == tail || name[len - tail - 1] == '.');
-}
-
-/* What this machine knows itself, with a reference for the caller; *ret is NULL if it is nothing.
- */
-static int find_known(struct lookup *l, const char *name, struct lookup_answer **ret)
+/* What is known, with a reference for the caller; *ret is NULL if it is nothing. */
+static int lookup_find_known(struct lookup *l, const char *name, struct lookup_answer **ret)
 {
 	static const struct address loopback[] = {
 		{ .bits = 128, .bytes = { [15] = 1 } },
 		{ .bits = 32, .bytes = { 127, 0, 0, 1 } },
 	};
 	struct lookup_result r = { 0 };
-	struct lookup_answer *a = NULL;
 
-	if (lookup_is_localhost(name)) {
+	if (dns_name_is_within(name, "localhost")) {
 		memcpy(r.addresses, loopback, sizeof(loopback));
 		r.n = ROWS(loopback);
 	} else {
 		r.n = lookup_hosts_find(l->config->hosts, name, r.addresses, LOOKUP_ADDRESSES_MAX);
 	}
 	if (r.n > 0) {
-		a = lookup_answer_new(&r);
-		if (!a)
-			return -ENOMEM;
-	} else {
-		a = lookup_cache_get(l->cache, name, loop_now(l->loop));
-		if (a)
-			(void)lookup_answer_ref(a);
+		*ret = lookup_answer_new(&r);
+		return *ret ? 0 : -ENOMEM;
 	}
-	*ret = a;
+	*ret = lookup_cache_get(l->cache, name, loop_now(l->loop));
+	if (*ret)
+		(void)lookup_answer_ref(*ret);
 	return 0;
 }
 
-static int query_start(struct query *q)
+static int lookup_query_start(struct query *q)
 {
 	struct lookup *l = q->lookup;
-	int r = find_known(l, q->name, &q->known);
+	int r = lookup_find_known(l, q->name, &q->known);
 
 	if (r < 0)
 		return r;
@@ -315,14 +278,14 @@ static int query_start(struct query *q)
 		struct half *h = &q->halves[i];
 
 		h->query = q;
-		h->question.done = half_done;
+		h->question.done = lookup_half_done;
 		r = lookup_question_start(
 			&h->question, l->loop, l->config, q->name, families[i].type);
 	}
 	return r;
 }
 
-static int query_new(struct query **ret, struct lookup *l, const char *name)
+static int lookup_query_new(struct query **ret, struct lookup *l, const char *name)
 {
 	struct query *q = calloc(1, sizeof(*q));
 	int r;
@@ -331,10 +294,10 @@ static int query_new(struct query **ret, struct lookup *l, const char *name)
 		return -ENOMEM;
 	memcpy(q->name, name, strlen(name) + 1);
 	q->lookup = l;
-	q->timer.expired = query_due;
-	r = query_start(q);
+	q->timer.expired = lookup_query_due;
+	r = lookup_query_start(q);
 	if (r < 0) {
-		query_free(q);
+		lookup_query_free(q);
 		return r;
 	}
 	q->next = l->queries;
@@ -346,19 +309,12 @@ static int query_new(struct query **ret, struct lookup *l, const char *name)
 	return 0;
 }
 
-static struct query *query_find(const struct lookup *l, const char *name)
+int lookup_ask(struct lookup *l, const char *name, struct lookup_wait *w)
 {
 	struct query *q = l->queries;
 
 	while (q && strcmp(q->name, name) != 0)
 		q = q->next;
-	return q;
-}
-
-int lookup_ask(struct lookup *l, const char *name, struct lookup_wait *w)
-{
-	struct query *q = query_find(l, name);
-
 	if (!q) {
 		int r;
 
@@ -366,11 +322,13 @@ int lookup_ask(struct lookup *l, const char *name, struct lookup_wait *w)
 			return -EINVAL;
 		if (l->n_queries == QUERIES_MAX)
 			return -EBUSY;
-		r = query_new(&q, l, name);
+		r = lookup_query_new(&q, l, name);
 		if (r < 0)
 			return r;
 	}
-	wait_add(q, w);
+	*w = (struct lookup_wait){ .done = w->done, .query = q, .previous = q->last };
+	*(q->last ? &q->last->next : &q->waiting) = w;
+	q->last = w;
 	return 0;
 }
 
@@ -381,11 +339,11 @@ void lookup_cancel(struct lookup *l, struct lookup_wait *w)
 	(void)l;
 	if (!q)
 		return;
-	wait_remove(q, w);
+	lookup_wait_remove(q, w);
 	if (q->waiting || q->delivering)
 		return;
-	query_unlist(q);
-	query_free(q);
+	lookup_query_unlist(q);
+	lookup_query_free(q);
 }
 
 void lookup_free(struct lookup *l)
@@ -394,7 +352,7 @@ void lookup_free(struct lookup *l)
 		return;
 	for (struct query *q = l->queries, *next; q; q = next) {
 		next = q->next;
-		query_free(q);
+		lookup_query_free(q);
 	}
 	lookup_cache_free(l->cache);
 	free(l);

@@ -24,16 +24,25 @@ struct lookup_server {
 	uint32_t zone; /* the interface of a link-local address */
 };
 
+struct lookup_hosts;
+
 struct lookup_config {
 	struct lookup_server servers[LOOKUP_SERVERS_MAX];
 	size_t n_servers;
 	unsigned timeout_ms, attempts; /* per server and question */
-	struct lookup_hosts *hosts;    /* lookup-hosts.h */
+	struct lookup_hosts *hosts;
 };
 
 /* No resolv.conf: 127.0.0.1, as resolv.conf(5) says. The paths are for tests. */
 int lookup_config_read(struct lookup_config *ret, const char *resolv_conf, const char *hosts);
 void lookup_config_deinit(struct lookup_config *c);
+
+/* The names in /etc/hosts, lower case, sorted. No such file: no names. -EFBIG. */
+int lookup_hosts_read(struct lookup_hosts **ret, const char *path);
+void lookup_hosts_free(struct lookup_hosts *h);
+/* The addresses of a name, in the order of the file; at most max of them. h may be NULL. */
+size_t lookup_hosts_find(
+	const struct lookup_hosts *h, const char *name, struct address *ret, size_t max);
 
 struct lookup;
 

@@ -33,6 +33,9 @@ enum dns_code {
 	DNS_REFUSED = 5,
 };
 
+/* The name is the domain or lies below it; both in normal form. */
+bool dns_name_is_within(const char *name, const char *domain);
+
 struct dns_question {
 	uint16_t id;
 	bool recursion; /* asked for */

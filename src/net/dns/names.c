@@ -40,7 +40,7 @@ enum {
 /* By what the patterns say: "NAME", "*.NAME", or "*", whose name is "". */
 enum place { PLACE_EXACT, PLACE_BELOW, PLACE_ANCESTOR, PLACE_ANY };
 
-struct candidate {
+struct names_candidate {
 	const char *name;
 	enum place place;
 	bool forbids; /* of a pattern that does: tried after the others */
@@ -50,7 +50,7 @@ struct candidate {
 };
 
 /* All about one host; empty if there is no name. */
-struct slot {
+struct names_slot {
 	uint64_t hash;
 	const char *name;
 	uint32_t at[PLACE_ANY], n[PLACE_ANY];
@@ -60,16 +60,16 @@ struct names {
 	const struct policy *policy;
 	struct hostset_key key;
 	struct arena arena;
-	struct candidate *candidates;
+	struct names_candidate *candidates;
 	size_t n, cap;
 	size_t any; /* where those for every name begin; they are the last */
-	struct slot *slots;
+	struct names_slot *slots;
 	size_t mask;
 };
 
 /* Collecting */
 
-static int names_add(struct names *n, struct candidate c)
+static int names_add(struct names *n, struct names_candidate c)
 {
 	return ARENA_PUSH(&n->arena, n->candidates, n->n, n->cap, c);
 }
@@ -80,7 +80,8 @@ static int names_add_ancestors(struct names *n, const char *name, bool itself)
 	const char *parent = itself ? name : strchr(name, '.');
 
 	while (parent) {
-		struct candidate c = { .name = parent + (*parent == '.'), .place = PLACE_ANCESTOR };
+		struct names_candidate c = { .name = parent + (*parent == '.'),
+			.place = PLACE_ANCESTOR };
 		int r = names_add(n, c);
 
 		if (r < 0)
@@ -90,22 +91,19 @@ static int names_add_ancestors(struct names *n, const char *name, bool itself)
 	return 0;
 }
 
-static bool names_place_of(const struct host_pattern *p, struct candidate *ret)
-{
-	ret->transport = p->transport;
-	ret->name = p->kind == HOST_ANY ? "" : p->name;
-	ret->place = p->kind == HOST_NAME         ? PLACE_EXACT
-		     : p->kind == HOST_SUBDOMAINS ? PLACE_BELOW
-						  : PLACE_ANY;
-	return p->kind == HOST_NAME || p->kind == HOST_SUBDOMAINS || p->kind == HOST_ANY;
-}
-
 static int names_add_pattern(struct names *n, const struct host_pattern *p, bool allows)
 {
-	struct candidate c = { .forbids = !allows };
+	struct names_candidate c = {
+		.name = p->kind == HOST_ANY ? "" : p->name,
+		.place = p->kind == HOST_NAME         ? PLACE_EXACT
+			 : p->kind == HOST_SUBDOMAINS ? PLACE_BELOW
+						      : PLACE_ANY,
+		.forbids = !allows,
+		.transport = p->transport,
+	};
 	int r = 0;
 
-	if (!names_place_of(p, &c))
+	if (p->kind != HOST_NAME && p->kind != HOST_SUBDOMAINS && p->kind != HOST_ANY)
 		return 0;
 	if (allows || p->port_hi < UINT16_MAX) {
 		c.port = allows ? p->port_lo : (uint16_t)(p->port_hi + 1);
@@ -132,25 +130,12 @@ static int names_add_source(struct names *n, const struct source *s, struct erro
 	return 0;
 }
 
-static int names_add_layer(struct names *n, const struct layer *l, struct error *e)
-{
-	const struct sources *sources = &l->sources[OPERATION_NET_CONNECT];
-
-	for (size_t i = 0; i < sources->n; i++) {
-		int r = names_add_source(n, &sources->items[i], e);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int add_common(struct names *n)
+static int names_add_common(struct names *n)
 {
 	static const uint16_t ports[] = { PORT_COMMON, 80, 1 };
 
 	for (size_t i = 0; i < 2 * ROWS(ports); i++) {
-		struct candidate c = {
+		struct names_candidate c = {
 			.name = "",
 			.place = PLACE_ANY,
 			.transport = i % 2 ? TRANSPORT_UDP : TRANSPORT_TCP,
@@ -169,23 +154,23 @@ static int add_common(struct names *n)
 
 static int names_compare(const void *x, const void *y)
 {
-	const struct candidate *a = x, *b = y;
-	int order = (a->place == PLACE_ANY) - (b->place == PLACE_ANY);
+	const struct names_candidate *a = x, *b = y;
+	const int orders[] = {
+		(a->place == PLACE_ANY) - (b->place == PLACE_ANY),
+		strcmp(a->name, b->name),
+		(int)a->place - (int)b->place,
+		a->forbids - b->forbids,
+		(int)a->transport - (int)b->transport,
+		/* HTTPS is likelier than others to be the one that is meant. */
+		(b->port == PORT_COMMON) - (a->port == PORT_COMMON),
+		a->port - b->port,
+		a->last - b->last,
+	};
+	size_t i = 0;
 
-	if (order == 0)
-		order = strcmp(a->name, b->name);
-	if (order == 0)
-		order = (int)a->place - (int)b->place;
-	if (order == 0)
-		order = a->forbids - b->forbids;
-	if (order == 0)
-		order = (int)a->transport - (int)b->transport;
-	/* HTTPS is likelier than others to be the one that is meant. */
-	if (order == 0)
-		order = (b->port == PORT_COMMON) - (a->port == PORT_COMMON);
-	if (order == 0)
-		order = (int)a->port - (int)b->port;
-	return order ? order : (int)a->last - (int)b->last;
+	while (i < ROWS(orders) - 1 && orders[i] == 0)
+		i++;
+	return orders[i];
 }
 
 static void names_sort(struct names *n)
@@ -203,7 +188,7 @@ static void names_sort(struct names *n)
 }
 
 /* The slot of a name, or the empty one where it belongs. */
-static struct slot *names_find(const struct names *n, uint64_t hash, const char *name)
+static struct names_slot *names_find(const struct names *n, uint64_t hash, const char *name)
 {
 	size_t i = hash & n->mask;
 
@@ -225,9 +210,9 @@ static int names_fill_slots(struct names *n)
 		return -ENOMEM;
 	n->mask = size - 1;
 	for (size_t i = 0; i < n->any; i++) {
-		const struct candidate *c = &n->candidates[i];
+		const struct names_candidate *c = &n->candidates[i];
 		uint64_t hash = hostset_hash_name(&n->key, c->name);
-		struct slot *s = names_find(n, hash, c->name);
+		struct names_slot *s = names_find(n, hash, c->name);
 
 		s->hash = hash;
 		s->name = c->name;
@@ -239,17 +224,20 @@ static int names_fill_slots(struct names *n)
 
 static int names_build(struct names *n, struct error *e)
 {
-	int r = add_common(n);
+	int r = names_add_common(n);
 
-	for (size_t i = 0; r == 0 && i < policy_layers(n->policy); i++)
-		r = names_add_layer(n, policy_layer(n->policy, i), e);
-	if (r == 0)
+	for (size_t i = 0; r == 0 && i < policy_layers(n->policy); i++) {
+		const struct sources *s =
+			&policy_layer(n->policy, i)->sources[OPERATION_NET_CONNECT];
+
+		for (size_t j = 0; r == 0 && j < s->n; j++)
+			r = names_add_source(n, &s->items[j], e);
+	}
+	if (r == 0) {
 		names_sort(n);
-	if (r == 0)
 		r = n->n < UINT32_MAX ? names_fill_slots(n) : -E2BIG;
-	if (r == -ENOMEM)
-		error_no_memory(e);
-	return r;
+	}
+	return r == -ENOMEM ? error_no_memory(e) : r;
 }
 
 int names_new(struct names **ret, const struct policy *p, struct error *e)
@@ -280,7 +268,21 @@ void names_free(struct names *n)
 
 /* Asking */
 
-struct asking {
+struct names_range {
+	size_t at, n;
+};
+
+/*
+ * The candidates of a name, the nearest last, since hashes come from the right: those for every
+ * name, of *.parent, of its own. A name has at most 127 labels.
+ */
+struct names_path {
+	struct names_range ranges[129];
+	size_t n;
+	const struct names_slot *own;
+};
+
+struct names_asking {
 	const struct names *names;
 	const char *name;
 	unsigned tries;
@@ -289,7 +291,7 @@ struct asking {
 	uint16_t port;
 };
 
-static bool names_is_allowed(struct asking *a, enum transport transport, uint16_t port)
+static bool names_is_allowed(struct names_asking *a, enum transport transport, uint16_t port)
 {
 	struct request r = { .op = OPERATION_NET_CONNECT };
 	char target[TARGET_BYTES];
@@ -309,10 +311,10 @@ static bool names_is_allowed(struct asking *a, enum transport transport, uint16_
 	return false;
 }
 
-static bool try_range(struct asking *a, size_t at, size_t n)
+static bool names_try(struct names_asking *a, const struct names_range *range)
 {
-	for (size_t i = 0; i < n && a->tries < TRIES_MAX; i++) {
-		const struct candidate *c = &a->names->candidates[at + i];
+	for (size_t i = 0; i < range->n && a->tries < TRIES_MAX; i++) {
+		const struct names_candidate *c = &a->names->candidates[range->at + i];
 
 		if (names_is_allowed(a, c->transport, c->port))
 			return true;
@@ -320,50 +322,38 @@ static bool try_range(struct asking *a, size_t at, size_t n)
 	return false;
 }
 
-/* The nearest first, but hashes come from the right; a name has at most 127 labels. */
-struct path {
-	const struct slot *slots[128];
-	size_t n;
-};
-
-static void names_find_path(const struct names *n, const char *name, struct path *ret)
+static void names_find_path(const struct names *n, const char *name, struct names_path *ret)
 {
 	size_t end = strlen(name);
 	uint64_t hash = 0;
 
-	ret->n = 0;
-	for (const char *dot = name; dot && ret->n < 128;) {
+	*ret = (struct names_path){ .ranges[0] = { n->any, n->n - n->any }, .n = 1 };
+	for (const char *dot = name; dot && ret->n < ROWS(ret->ranges);) {
 		size_t start;
+		enum place place;
 
 		dot = memrchr(name, '.', end);
 		start = dot ? (size_t)(dot - name) + 1 : 0;
+		place = dot ? PLACE_BELOW : PLACE_EXACT;
 		hash = hostset_hash(&n->key, hash, name + start, end - start);
-		ret->slots[ret->n++] = names_find(n, hash, name + start);
+		ret->own = names_find(n, hash, name + start);
+		ret->ranges[ret->n++] =
+			(struct names_range){ ret->own->at[place], ret->own->n[place] };
 		end = dot ? start - 1 : 0;
 	}
 }
 
-static bool names_is_granted(struct asking *a, const struct path *path)
+static bool names_is_granted(struct names_asking *a, const struct names_path *path)
 {
-	const struct names *n = a->names;
-	const struct slot *own = path->slots[path->n - 1];
-
-	if (try_range(a, own->at[PLACE_EXACT], own->n[PLACE_EXACT]))
-		return true;
-	for (size_t i = path->n - 1; i-- > 0;) {
-		const struct slot *s = path->slots[i];
-
-		if (try_range(a, s->at[PLACE_BELOW], s->n[PLACE_BELOW]))
+	for (size_t i = path->n; i-- > 0;)
+		if (names_try(a, &path->ranges[i]))
 			return true;
-	}
-	if (try_range(a, n->any, n->n - n->any))
-		return true;
 	/* There were only others: this one is for the record. */
 	return !a->decided && names_is_allowed(a, TRANSPORT_TCP, PORT_COMMON);
 }
 
 /* A name, and in the form that names have here: 1.2.3.4 is none, whatever the policy says of it. */
-static bool is_normal(const char *name)
+static bool names_is_normal(const char *name)
 {
 	struct host_request r;
 
@@ -375,19 +365,19 @@ static bool is_normal(const char *name)
 enum names_answer names_ask(
 	const struct names *n, const char *name, struct decision *ret_decision, uint16_t *ret_port)
 {
-	struct asking a = { .names = n,
+	struct names_asking a = { .names = n,
 		.name = name,
 		.decision = { .why = DECISION_BAD_TARGET },
 		.port = PORT_COMMON };
 	bool ancestor = false;
 
-	if (is_normal(name)) {
-		struct path path;
+	if (names_is_normal(name)) {
+		struct names_path path;
 
 		names_find_path(n, name, &path);
 		if (names_is_granted(&a, &path))
 			return NAMES_GRANTED;
-		ancestor = path.slots[path.n - 1]->n[PLACE_ANCESTOR] > 0;
+		ancestor = path.own->n[PLACE_ANCESTOR] > 0;
 	}
 	*ret_decision = a.decision;
 	*ret_port = a.port;
@@ -396,24 +386,17 @@ enum names_answer names_ask(
 
 /* Listing ports */
 
-struct listing {
-	struct asking asking;
+struct names_listing {
+	struct names_asking asking;
 	uint16_t *ports;
 	int n; /* negative: too many */
 };
 
-static bool names_is_listed(const struct listing *l, uint16_t port)
+static void names_list_port(struct names_listing *l, uint16_t port)
 {
 	for (int i = 0; i < l->n; i++)
 		if (l->ports[i] == port)
-			return true;
-	return false;
-}
-
-static void list_port(struct listing *l, uint16_t port)
-{
-	if (l->n < 0 || names_is_listed(l, port))
-		return;
+			return;
 	if (l->asking.tries == PORT_TRIES_MAX)
 		l->n = -E2BIG;
 	else if (names_is_allowed(&l->asking, TRANSPORT_TCP, port)) {
@@ -424,31 +407,27 @@ static void list_port(struct listing *l, uint16_t port)
 	}
 }
 
-static void list_range(struct listing *l, size_t at, size_t n)
+static void names_list(struct names_listing *l, const struct names_range *range)
 {
-	for (size_t i = 0; i < n && l->n >= 0; i++) {
-		const struct candidate *c = &l->asking.names->candidates[at + i];
+	for (size_t i = 0; i < range->n; i++) {
+		const struct names_candidate *c = &l->asking.names->candidates[range->at + i];
 
 		if (c->transport != TRANSPORT_TCP || c->last - c->port >= NAMES_RANGE_MAX)
 			continue;
-		for (unsigned port = c->port; port <= c->last; port++)
-			list_port(l, (uint16_t)port);
+		for (unsigned port = c->port; l->n >= 0 && port <= c->last; port++)
+			names_list_port(l, (uint16_t)port);
 	}
 }
 
 int names_ports(const struct names *n, const char *name, uint16_t ret[NAMES_PORTS_MAX])
 {
-	struct listing l = { .asking = { .names = n, .name = name }, .ports = ret };
-	struct path path;
-	const struct slot *own;
+	struct names_listing l = { .asking = { .names = n, .name = name }, .ports = ret };
+	struct names_path path;
 
-	if (!is_normal(name))
+	if (!names_is_normal(name))
 		return 0;
 	names_find_path(n, name, &path);
-	own = path.slots[path.n - 1];
-	list_range(&l, own->at[PLACE_EXACT], own->n[PLACE_EXACT]);
-	for (size_t i = path.n - 1; i-- > 0;)
-		list_range(&l, path.slots[i]->at[PLACE_BELOW], path.slots[i]->n[PLACE_BELOW]);
-	list_range(&l, n->any, n->n - n->any);
+	for (size_t i = path.n; i-- > 0;)
+		names_list(&l, &path.ranges[i]);
 	return l.n;
 }

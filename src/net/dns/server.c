@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is answered (answer) is one thing, the sockets are another (dns/server-udp.c and
- * dns/server-tcp.c are the ways in). Every answer is complete: at most one address, so it fits into
- * 512 bytes, and no resolver has a reason to ask again. "No such name" is said by NXDOMAIN, since
- * resolvers take REFUSED and SERVFAIL for a broken server and try the next one.
+ * Every answer is complete: at most one address, so it fits into 512 bytes, and no resolver has a
+ * reason to ask again. "No such name" is said by NXDOMAIN, since resolvers take REFUSED and
+ * SERVFAIL for a broken server and try the next one. All memory is in one piece; none is made per
+ * query.
  *
  * Some names are answered before the policy is asked: `localhost` is this machine (RFC 6761), and
  * no address has a name (in-addr.arpa, ip6.arpa): programs ask for these without being told to, so
@@ -15,19 +15,52 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "net/dns/message.h"
-#include "net/dns/internal.h"
 #include "policy/explain.h"
 #include "policy/network/host.h"
 
-enum { CLASS_IN = 1, TTL = 60 };
+enum {
+	CLASS_IN = 1,
+	TTL = 60,
+	IDLE_MS = 10000,
+	RESUME_MS = 100,
+	QUERY_MAX = 2048, /* a longer question is none that a resolver asks */
+	REPLY_MAX = 512,
+	CONNECTIONS = 64,
+	BATCH = 64, /* datagrams, connections or queries before others have their turn */
+};
+
+/* A connection by TCP: what came of the next query, and what did not go out yet of an answer. */
+struct dns_connection {
+	struct dns_server *server;
+	struct watcher watcher; /* fd -1: free */
+	struct timer idle;      /* since the last whole query */
+	size_t n_in, n_out, sent;
+	uint8_t in[2 + QUERY_MAX], out[2 + REPLY_MAX];
+};
+
+struct dns_server_socket {
+	struct dns_server *server;
+	struct watcher watcher;
+};
+
+struct dns_server {
+	struct dns_server_options options;
+	struct buffer rule, reason, remedy; /* of a record that is being made */
+	struct dns_server_socket udp[2], tcp[2];
+	struct timer resume; /* accepting goes on */
+	size_t n_connections;
+	struct dns_connection connections[CONNECTIONS];
+};
 
 /* Records */
 
+/* The reason and its like are in s by now, and are cleared for the next one. */
 static void dns_server_record(
 	struct dns_server *s, enum record_kind kind, const char *name, uint16_t port)
 {
@@ -45,23 +78,18 @@ static void dns_server_record(
 	};
 
 	recorder_add(s->options.recorder, &r);
-}
-
-static void clear_texts(struct dns_server *s)
-{
 	buffer_clear(&s->rule);
 	buffer_clear(&s->reason);
 	buffer_clear(&s->remedy);
 }
 
-static void record_denied(
+static void dns_server_record_denied(
 	struct dns_server *s, const char *name, uint16_t port, const struct decision *d)
 {
 	char target[HOST_NAME_BYTES + 16];
 	struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
 
 	(void)snprintf(target, sizeof(target), "%s:%u", name, port);
-	clear_texts(s);
 	explain_rule(d, &s->rule);
 	explain_reason(&r, d, &s->reason);
 	explain_remedy(&r, d, &s->remedy);
@@ -69,47 +97,39 @@ static void record_denied(
 }
 
 /* The labels of a question's name as they came, made visible. */
-static void print_labels(const uint8_t *labels, struct buffer *out)
-{
-	for (; *labels; labels += *labels + 1) {
-		if (out->len > 0)
-			buffer_addc(out, '.');
-		buffer_add_visible(out, (const char *)labels + 1, *labels);
-	}
-}
-
-static void record_odd(struct dns_server *s, const struct dns_question *q, const uint8_t *query)
+static void dns_server_record_odd(struct dns_server *s, const uint8_t *labels)
 {
 	auto_buffer name = { 0 };
 
-	print_labels(query + q->start, &name);
-	clear_texts(s);
+	for (; *labels; labels += *labels + 1) {
+		if (name.len > 0)
+			buffer_addc(&name, '.');
+		buffer_add_visible(&name, (const char *)labels + 1, *labels);
+	}
 	buffer_adds(&s->reason, "no host name has such characters");
 	dns_server_record(s, RECORD_DENIED, buffer_text(&name), 0);
 }
 
-static const struct {
-	int error;
-	const char *text;
-} reasons[] = {
-	{ -ENOSPC, "the session has used up all addresses for names" },
-	{ -EMFILE,
-		"the session has used up its listeners: this kernel lacks nf_tables, so each name "
-		"takes some" },
-	{ -E2BIG, "too many ports are granted for it: this kernel lacks nf_tables" },
-	{ -EADDRINUSE,
-		"a server in the sandbox has one of the ports that are granted for it, on all "
-		"addresses: this kernel lacks nf_tables" },
-};
-
-static void record_failed(struct dns_server *s, const char *name, int error)
+static void dns_server_record_failed(struct dns_server *s, const char *name, int error)
 {
+	static const struct {
+		int error;
+		const char *text;
+	} reasons[] = {
+		{ -ENOSPC, "the session has used up all addresses for names" },
+		{ -EMFILE, "the session has used up its listeners: this kernel lacks nf_tables, so "
+			   "each "
+			   "name takes some" },
+		{ -E2BIG, "too many ports are granted for it: this kernel lacks nf_tables" },
+		{ -EADDRINUSE, "a server in the sandbox has one of the ports that are granted for "
+			       "it, on all "
+			       "addresses: this kernel lacks nf_tables" },
+	};
 	const char *text = "out of memory";
 
 	for (size_t i = 0; i < ROWS(reasons); i++)
 		if (reasons[i].error == error)
 			text = reasons[i].text;
-	clear_texts(s);
 	buffer_adds(&s->reason, text);
 	dns_server_record(s, RECORD_FAILED, name, 0);
 }
@@ -134,24 +154,9 @@ static void answer_address(struct answer *a, const struct address *address)
 	a->reply.n_addresses = 1;
 }
 
-static bool wants_address(const struct dns_question *q)
+static bool dns_server_wants_address(const struct dns_question *q)
 {
 	return q->type == DNS_A || q->type == DNS_AAAA;
-}
-
-static bool is_at_or_below(const char *name, const char *domain)
-{
-	size_t n = strlen(name), m = strlen(domain);
-
-	return n >= m && strcmp(name + n - m, domain) == 0 && (n == m || name[n - m - 1] == '.');
-}
-
-static void answer_localhost(const struct dns_question *q, struct answer *a)
-{
-	static const struct address v4 = { 32, { 127, 0, 0, 1 } }, v6 = { 128, { [15] = 1 } };
-
-	if (wants_address(q))
-		answer_address(a, q->type == DNS_A ? &v4 : &v6);
 }
 
 static void answer_granted(struct dns_server *s, const struct dns_question *q, struct answer *a)
@@ -160,13 +165,13 @@ static void answer_granted(struct dns_server *s, const struct dns_question *q, s
 	uint32_t number;
 	int r;
 
-	if (!wants_address(q))
+	if (!dns_server_wants_address(q))
 		return;
 	r = synthetic_take(s->options.synthetic, q->name, &number);
 	if (r == 0 && s->options.named)
 		r = s->options.named(s->options.context, q->name, number);
 	if (r < 0) {
-		record_failed(s, q->name, r);
+		dns_server_record_failed(s, q->name, r);
 		answer_code(a, DNS_SERVER_FAILURE);
 		return;
 	}
@@ -185,64 +190,274 @@ static void answer_by_policy(struct dns_server *s, const struct dns_question *q,
 		answer_granted(s, q, a);
 		break;
 	case NAMES_ANCESTOR:
-		if (wants_address(q))
-			record_denied(s, q->name, port, &d);
+		if (dns_server_wants_address(q))
+			dns_server_record_denied(s, q->name, port, &d);
 		break;
 	case NAMES_NONE:
-		record_denied(s, q->name, port, &d);
+		dns_server_record_denied(s, q->name, port, &d);
 		answer_code(a, DNS_NO_NAME);
 		break;
-	}
-}
-
-static void net_dns_server_answer(
-	struct dns_server *s, const struct dns_question *q, const uint8_t *query, struct answer *a)
-{
-	answer_code(a, DNS_OK);
-	if (q->class != CLASS_IN) {
-		answer_code(a, DNS_REFUSED);
-	} else if (q->odd) {
-		record_odd(s, q, query);
-		answer_code(a, DNS_NO_NAME);
-	} else if (is_at_or_below(q->name, "localhost")) {
-		answer_localhost(q, a);
-	} else if (is_at_or_below(q->name, "in-addr.arpa") || is_at_or_below(q->name, "ip6.arpa")) {
-		answer_code(a, DNS_NO_NAME);
-	} else if (*q->name) {
-		answer_by_policy(s, q, a);
 	}
 }
 
 size_t dns_server_answer(
 	struct dns_server *s, const uint8_t *query, size_t len, uint8_t *out, size_t size)
 {
+	static const struct address v4 = { 32, { 127, 0, 0, 1 } }, v6 = { 128, { [15] = 1 } };
 	struct dns_question q;
 	struct answer a;
 	int r = dns_question_parse(&q, query, len);
 
 	if (r == -EBADMSG)
 		return 0;
-	if (r < 0)
+	answer_code(&a, DNS_OK);
+	if (r < 0) {
 		answer_code(&a, r == -EOPNOTSUPP ? DNS_NOT_IMPLEMENTED : DNS_FORMAT_ERROR);
-	else
-		net_dns_server_answer(s, &q, query, &a);
+	} else if (q.class != CLASS_IN) {
+		answer_code(&a, DNS_REFUSED);
+	} else if (q.odd) {
+		dns_server_record_odd(s, query + q.start);
+		answer_code(&a, DNS_NO_NAME);
+	} else if (dns_name_is_within(q.name, "localhost")) {
+		if (dns_server_wants_address(&q))
+			answer_address(&a, q.type == DNS_A ? &v4 : &v6);
+	} else if (dns_name_is_within(q.name, "in-addr.arpa") ||
+		   dns_name_is_within(q.name, "ip6.arpa")) {
+		answer_code(&a, DNS_NO_NAME);
+	} else if (*q.name) {
+		answer_by_policy(s, &q, &a);
+	}
 	return dns_reply_write(&q, query, &a.reply, out, size);
+}
+
+/*
+ * By UDP the answer goes back to the sender from the socket that it came by: the kernel turns it
+ * into one of the server that was asked, as it turned the question (capture.h). An answer that
+ * cannot be sent at once is lost, as datagrams may be; resolvers ask again.
+ */
+
+static bool dns_server_udp_receive(struct dns_server *s, int fd)
+{
+	uint8_t query[QUERY_MAX], reply[REPLY_MAX];
+	struct sockaddr_storage from;
+	socklen_t from_len = sizeof(from);
+	ssize_t n = recvfrom(fd, query, sizeof(query), MSG_DONTWAIT | MSG_TRUNC,
+		(struct sockaddr *)&from, &from_len);
+	size_t len;
+
+	/* Other errors are about what was sent before. */
+	if (n < 0)
+		return errno != EAGAIN;
+	len = (size_t)n <= sizeof(query)
+		      ? dns_server_answer(s, query, (size_t)n, reply, sizeof(reply))
+		      : 0;
+	if (len > 0)
+		(void)sendto(fd, reply, len, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&from,
+			from_len);
+	return true;
+}
+
+static void datagram_ready(struct watcher *w, uint32_t events)
+{
+	struct dns_server_socket *u = container_of(w, struct dns_server_socket, watcher);
+
+	(void)events;
+	for (int i = 0; i < BATCH && dns_server_udp_receive(u->server, w->fd); i++)
+		;
+}
+
+/*
+ * By TCP each question has its length in front, as many as the asker likes. There is a bounded
+ * number of connections; while all are taken, further ones wait in the listener's queue. One on
+ * which no whole query came for a while, or whose answers nobody takes, is closed, so waiting comes
+ * to an end. While an answer is not yet sent, nothing more is read: who does not read is not
+ * served.
+ */
+
+static void dns_server_listen_for(struct dns_server *s, uint32_t events)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (s->tcp[i].watcher.fd >= 0)
+			(void)loop_change(s->options.loop, &s->tcp[i].watcher, events);
+}
+
+static void dns_server_resume(struct timer *t)
+{
+	dns_server_listen_for(container_of(t, struct dns_server, resume), EPOLLIN);
+}
+
+static void dns_connection_close(struct dns_connection *c)
+{
+	struct dns_server *s = c->server;
+	auto_fd fd = c->watcher.fd;
+
+	loop_stop(s->options.loop, &c->idle);
+	loop_remove(s->options.loop, &c->watcher);
+	s->n_connections--;
+	dns_server_listen_for(s, EPOLLIN);
+}
+
+static void dns_connection_expired(struct timer *t)
+{
+	dns_connection_close(container_of(t, struct dns_connection, idle));
+}
+
+/* All of the answer. 0: it waits for the socket. Negative: the connection is over. */
+static int dns_connection_send(struct dns_connection *c)
+{
+	while (c->sent < c->n_out) {
+		ssize_t n = send(c->watcher.fd, c->out + c->sent, c->n_out - c->sent,
+			MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EAGAIN)
+			return 0;
+		if (n < 0)
+			return -errno;
+		c->sent += (size_t)n;
+	}
+	c->n_out = c->sent = 0;
+	return 1;
+}
+
+/* Takes one whole query, if there is one: 1, or 0. */
+static int dns_connection_take_query(struct dns_connection *c)
+{
+	size_t len, n;
+
+	if (c->n_in < 2)
+		return 0;
+	len = (size_t)c->in[0] << 8 | c->in[1];
+	if (len > QUERY_MAX)
+		return -EMSGSIZE;
+	if (c->n_in - 2 < len)
+		return 0;
+	n = dns_server_answer(c->server, c->in + 2, len, c->out + 2, sizeof(c->out) - 2);
+	if (n == 0)
+		return -EPROTO;
+	c->out[0] = (uint8_t)(n >> 8);
+	c->out[1] = (uint8_t)n;
+	c->n_out = n + 2;
+	c->n_in -= len + 2;
+	memmove(c->in, c->in + 2 + len, c->n_in);
+	return loop_start(c->server->options.loop, &c->idle, IDLE_MS) < 0 ? -ENOMEM : 1;
+}
+
+/*
+ * Sends, answers and reads, in this order. There is always room to read: a buffer without a whole
+ * query in it is not full.
+ */
+static int dns_connection_serve(struct dns_connection *c)
+{
+	int r = 1;
+
+	for (int i = 0; r > 0 && i < BATCH; i++) {
+		r = dns_connection_send(c);
+		if (r > 0)
+			r = dns_connection_take_query(c);
+		if (r == 0 && c->n_out == 0) {
+			ssize_t n = recv(c->watcher.fd, c->in + c->n_in, sizeof(c->in) - c->n_in,
+				MSG_DONTWAIT);
+
+			if (n < 0 && errno == EAGAIN)
+				return 0;
+			if (n <= 0)
+				return -EPIPE;
+			c->n_in += (size_t)n;
+			r = 1;
+		}
+	}
+	return r;
+}
+
+static void dns_connection_ready(struct watcher *w, uint32_t events)
+{
+	struct dns_connection *c = container_of(w, struct dns_connection, watcher);
+	int r = dns_connection_serve(c);
+
+	(void)events;
+	/* An answer that waits, or a turn that ended before the work did: by the socket's room. */
+	if (r >= 0)
+		r = loop_change(
+			c->server->options.loop, w, r > 0 || c->n_out > 0 ? EPOLLOUT : EPOLLIN);
+	if (r < 0)
+		dns_connection_close(c);
+}
+
+static void dns_connection_add(struct dns_server *s, int fd)
+{
+	struct dns_connection *c = s->connections;
+
+	while (c->watcher.fd >= 0)
+		c++;
+	c->n_in = c->n_out = c->sent = 0;
+	if (loop_add(s->options.loop, &c->watcher, fd, EPOLLIN) < 0) {
+		(void)close(fd);
+		return;
+	}
+	s->n_connections++;
+	if (loop_start(s->options.loop, &c->idle, IDLE_MS) < 0)
+		dns_connection_close(c);
+}
+
+static void listener_ready(struct watcher *w, uint32_t events)
+{
+	struct dns_server *s = container_of(w, struct dns_server_socket, watcher)->server;
+
+	(void)events;
+	for (int i = 0; i < BATCH && s->n_connections < CONNECTIONS; i++) {
+		int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			dns_connection_add(s, fd);
+		} else if (errno != ECONNABORTED) {
+			/* Out of descriptors, say: it would be ready again at once. */
+			if (errno != EAGAIN && errno != EINTR) {
+				dns_server_listen_for(s, 0);
+				(void)loop_start(s->options.loop, &s->resume, RESUME_MS);
+			}
+			return;
+		}
+	}
+	if (s->n_connections == CONNECTIONS)
+		dns_server_listen_for(s, 0);
 }
 
 /* Life */
 
+static int dns_server_start(struct dns_server *s)
+{
+	int r = 0;
+
+	s->resume.expired = dns_server_resume;
+	for (size_t i = 0; i < CONNECTIONS; i++) {
+		s->connections[i].server = s;
+		s->connections[i].watcher = (struct watcher){ dns_connection_ready, -1, 0 };
+		s->connections[i].idle.expired = dns_connection_expired;
+	}
+	/* All of them first: what was not started cannot be stopped. */
+	for (size_t i = 0; i < 2; i++) {
+		s->udp[i] = (struct dns_server_socket){ s, { .ready = datagram_ready, .fd = -1 } };
+		s->tcp[i] = (struct dns_server_socket){ s, { .ready = listener_ready, .fd = -1 } };
+	}
+	for (size_t i = 0; r == 0 && i < 4; i++) {
+		const int *fds = i < 2 ? s->options.udp : s->options.tcp;
+		struct dns_server_socket *sockets = i < 2 ? s->udp : s->tcp;
+
+		if (fds[i % 2] >= 0)
+			r = loop_add(s->options.loop, &sockets[i % 2].watcher, fds[i % 2], EPOLLIN);
+	}
+	return r;
+}
+
 int dns_server_new(struct dns_server **ret, const struct dns_server_options *o)
 {
 	struct dns_server *s = calloc(1, sizeof(*s));
-	int r, also;
+	int r;
 
 	if (!s)
 		return -ENOMEM;
 	s->options = *o;
-	r = dns_server_udp_start(s);
-	/* In any case: what was not started cannot be stopped. */
-	also = dns_server_tcp_start(s);
-	r = r < 0 ? r : also;
+	r = dns_server_start(s);
 	if (r < 0) {
 		/* The sockets are the caller's still. */
 		s->options.udp[0] = s->options.udp[1] = -1;
@@ -263,9 +478,13 @@ void dns_server_free(struct dns_server *s)
 {
 	if (!s)
 		return;
-	dns_server_tcp_stop(s);
-	dns_server_udp_stop(s);
+	loop_stop(s->options.loop, &s->resume);
+	for (size_t i = 0; i < CONNECTIONS; i++)
+		if (s->connections[i].watcher.fd >= 0)
+			dns_connection_close(&s->connections[i]);
 	for (size_t i = 0; i < 2; i++) {
+		loop_remove(s->options.loop, &s->tcp[i].watcher);
+		loop_remove(s->options.loop, &s->udp[i].watcher);
 		fd_close(&s->options.udp[i]);
 		fd_close(&s->options.tcp[i]);
 	}

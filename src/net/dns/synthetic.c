@@ -24,15 +24,15 @@ enum {
 static const struct prefix range4 = { { 32, { 198, 18 } }, 15 };
 static const struct prefix range6 = { { 128, { 0xfd, 0x53, [7] = 1 } }, 96 };
 
-struct entry {
+struct synthetic_entry {
 	const char *name;
 	uint64_t hash;
 };
 
 struct synthetic {
 	struct hostset_key key;
-	struct arena arena;    /* the names */
-	struct entry *entries; /* by number - 1; room for half of n_slots */
+	struct arena arena;              /* the names */
+	struct synthetic_entry *entries; /* by number - 1; room for half of n_slots */
 	uint32_t n, max;
 	uint32_t *slots; /* numbers by hash; 0: empty. Never more than half of them are taken. */
 	uint32_t n_slots;
@@ -76,20 +76,11 @@ static uint32_t *synthetic_find(const struct synthetic *s, const char *name, uin
 	}
 }
 
-static void synthetic_fill_slots(struct synthetic *s)
-{
-	for (uint32_t number = 1; number <= s->n; number++) {
-		const struct entry *e = &s->entries[number - 1];
-
-		*synthetic_find(s, e->name, e->hash) = number;
-	}
-}
-
 /* Room for one more. */
 static int synthetic_grow(struct synthetic *s)
 {
 	uint32_t n = s->n_slots ? 2 * s->n_slots : SLOTS_MIN;
-	struct entry *entries;
+	struct synthetic_entry *entries;
 	uint32_t *slots;
 
 	if (s->n < s->n_slots / 2 || s->n == s->max)
@@ -104,17 +95,11 @@ static int synthetic_grow(struct synthetic *s)
 	free(s->slots);
 	s->slots = slots;
 	s->n_slots = n;
-	synthetic_fill_slots(s);
-	return 0;
-}
+	for (uint32_t number = 1; number <= s->n; number++) {
+		const struct synthetic_entry *e = &s->entries[number - 1];
 
-static int synthetic_add(struct synthetic *s, const char *name, uint64_t hash)
-{
-	const char *copy = s->n < s->max ? arena_strdup(&s->arena, name) : NULL;
-
-	if (!copy)
-		return s->n < s->max ? -ENOMEM : -ENOSPC;
-	s->entries[s->n++] = (struct entry){ copy, hash };
+		*synthetic_find(s, e->name, e->hash) = number;
+	}
 	return 0;
 }
 
@@ -122,6 +107,7 @@ int synthetic_take(struct synthetic *s, const char *name, uint32_t *ret)
 {
 	uint64_t hash = hostset_hash_name(&s->key, name);
 	int r = synthetic_grow(s);
+	const char *copy;
 	uint32_t *slot;
 
 	/* Without more room those that are known are still found. */
@@ -129,10 +115,14 @@ int synthetic_take(struct synthetic *s, const char *name, uint32_t *ret)
 		return r;
 	slot = synthetic_find(s, name, hash);
 	if (*slot == 0) {
-		if (r == 0)
-			r = synthetic_add(s, name, hash);
 		if (r < 0)
 			return r;
+		if (s->n == s->max)
+			return -ENOSPC;
+		copy = arena_strdup(&s->arena, name);
+		if (!copy)
+			return -ENOMEM;
+		s->entries[s->n++] = (struct synthetic_entry){ copy, hash };
 		*slot = s->n;
 	}
 	*ret = *slot;
@@ -167,22 +157,15 @@ int synthetic_covers(const struct address *a)
 	return prefix_has(&range4, &plain) || prefix_has(&range6, &plain);
 }
 
-/* The number of an address that is covered. */
-static uint32_t synthetic_number_of(const struct address *a)
-{
-	const uint8_t *b = a->bits == 32 ? a->bytes : a->bytes + 12;
-	uint32_t low = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
-
-	return a->bits == 32 ? low & 0x1ffff : low;
-}
-
 const char *synthetic_name(const struct synthetic *s, const struct address *a)
 {
 	struct address plain = address_plain(a);
-	uint32_t number;
+	const uint8_t *b = plain.bits == 32 ? plain.bytes : plain.bytes + 12;
+	uint32_t number = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 
 	if (!synthetic_covers(&plain))
 		return NULL;
-	number = synthetic_number_of(&plain);
+	if (plain.bits == 32)
+		number &= 0x1ffff;
 	return number > 0 && number <= s->n ? s->entries[number - 1].name : NULL;
 }

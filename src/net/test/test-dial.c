@@ -23,7 +23,7 @@
 
 #include "base/fd.h"
 #include "net/dial.h"
-#include "net/dns/lookup-hosts.h"
+#include "net/dns/lookup.h"
 #include "test/failing.h"
 #include "test/fds.h"
 

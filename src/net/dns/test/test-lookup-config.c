@@ -10,7 +10,6 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "net/dns/lookup-hosts.h"
 #include "net/dns/lookup.h"
 
 static const char missing[] = "/nonexistent/file";

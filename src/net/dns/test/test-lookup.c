@@ -17,8 +17,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
-#include "net/dns/lookup-cache.h"
-#include "net/dns/lookup-hosts.h"
+#include "net/dns/internal.h"
 #include "net/dns/lookup.h"
 #include "test/failing.h"
 #include "test/fds.h"
