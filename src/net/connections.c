@@ -30,16 +30,21 @@ enum {
 	HELLO_MS = 10000, /* for a first message that began */
 };
 
+struct connections_listener {
+	struct connections *all;
+	struct watcher watcher;
+};
+
 struct connections {
 	struct connections_options o;
-	struct watcher watchers[2];
+	struct connections_listener listeners[2];
 	int reserve; /* given up to take and reset one more connection when there are no more */
 	struct connection *first;
 	size_t n;
 };
 
 /* What only matters until it is connected. */
-struct dialling {
+struct connection_dialling {
 	struct dial dial;
 	struct inner_call call;
 	struct connection *connection;
@@ -54,35 +59,41 @@ struct connection {
 	struct destination destination; /* the name is the synthetic table's */
 	struct address address;         /* that was dialled */
 	char *aliases;                  /* that led there (dial.h) */
-	struct dialling *dialling;
+	struct connection_dialling *dialling;
 	struct quota_account *account;
 	struct pump pump;
 	struct gate gate;
 	struct timer timer; /* runs while a first message is incomplete */
 };
 
-static struct loop *connections_loop_of(const struct connection *c)
+static struct loop *connections_loop(const struct connection *c)
 {
 	return c->all->o.dialler->loop;
 }
 
 /* Records. */
 
+/* What was judged, or that it was not (NULL): it is over. */
 static void connections_record(
-	const struct connection *c, enum record_kind kind, const struct judgement *j)
+	const struct connection *c, enum record_kind kind, const struct net_judgement *j)
 {
 	auto_buffer address = { 0 };
+	struct net_judgement none = { 0 };
 	struct record r = { .kind = kind,
-		.target = j->target,
 		.name = c->destination.name ? c->destination.name : "",
 		.port = c->destination.port,
-		.rule = j->rule,
-		.reason = j->reason,
-		.remedy = j->remedy,
 		.sent = c->pump.streams[PUMP_INNER].moved,
 		.received = c->pump.streams[PUMP_OUTER].moved,
 		.program = "" };
 
+	if (!j) {
+		(void)judge_refuse(&c->destination, &none, "%s", "");
+		j = &none;
+	}
+	r.target = j->target;
+	r.rule = j->rule;
+	r.reason = j->reason;
+	r.remedy = j->remedy;
 	if (c->address.bits > 0)
 		address_print(&c->address, &address);
 	else if (!c->destination.name)
@@ -99,64 +110,64 @@ static void connections_stop_dialling(struct connection *c)
 		return;
 	dial_cancel(c->all->o.dialler, &c->dialling->dial);
 	inner_cancel(&c->dialling->call);
-	loop_remove(connections_loop_of(c), &c->dialling->watcher);
+	loop_remove(connections_loop(c), &c->dialling->watcher);
 	free(c->dialling);
 	c->dialling = NULL;
 }
 
-static void unlink_connection(struct connection *c)
-{
-	if (c->next)
-		c->next->previous = c->previous;
-	if (c->previous)
-		c->previous->next = c->next;
-	else
-		c->all->first = c->next;
-	c->all->n--;
-}
-
-static void close_orderly(int fd)
+static void connections_close_orderly(int fd)
 {
 	(void)close(fd);
 }
 
-static void connections_close_connection(struct connection *c, void (*how)(int fd))
+static void connections_close(struct connection *c, void (*how)(int fd))
 {
 	connections_stop_dialling(c);
-	loop_stop(connections_loop_of(c), &c->timer);
+	loop_stop(connections_loop(c), &c->timer);
 	if (c->pump.room)
 		pump_stop(&c->pump);
 	gate_deinit(&c->gate);
 	if (c->inner >= 0)
 		how(c->inner);
 	if (c->outer >= 0 && c->local)
-		inner_release(c->all->o.inner, c->outer, how == close_orderly);
+		inner_release(c->all->o.inner, c->outer, how == connections_close_orderly);
 	else if (c->outer >= 0)
 		how(c->outer);
-	unlink_connection(c);
+	if (c->next)
+		c->next->previous = c->previous;
+	*(c->previous ? &c->previous->next : &c->all->first) = c->next;
+	c->all->n--;
 	free(c->aliases);
 	free(c);
 }
 
-static void connections_deny(struct connection *c, const struct judgement *j)
+/* The session ends. */
+static void connections_cut(struct connection *c)
+{
+	if (c->pump.room)
+		connections_record(c, RECORD_CLOSED, NULL);
+	connections_close(c, pump_reset);
+}
+
+static void connections_deny(struct connection *c, const struct net_judgement *j)
 {
 	connections_record(c, RECORD_DENIED, j);
-	connections_close_connection(c, pump_reset);
+	connections_close(c, pump_reset);
 }
 
 static void connections_fail(struct connection *c, int error)
 {
-	struct judgement j = { 0 };
+	struct net_judgement j = { 0 };
 
 	(void)judge_refuse(&c->destination, &j, "it cannot be reached: %s",
 		error == -ENOENT ? "no such name" : strerror(-error));
 	connections_record(c, RECORD_FAILED, &j);
-	connections_close_connection(c, pump_reset);
+	connections_close(c, pump_reset);
 }
 
-static void deny_because(struct connection *c, const char *why)
+static void connections_deny_because(struct connection *c, const char *why)
 {
-	struct judgement j = { 0 };
+	struct net_judgement j = { 0 };
 
 	(void)judge_refuse(&c->destination, &j, "%s", why);
 	connections_deny(c, &j);
@@ -167,55 +178,39 @@ static void deny_because(struct connection *c, const char *why)
 static void connections_on_done(struct pump *p, int error)
 {
 	struct connection *c = container_of(p, struct connection, pump);
-	struct judgement j = { 0 };
 
 	if (error == -EACCES) {
 		connections_deny(c, c->gate.refused);
-		return;
-	}
-	if (error == -EDQUOT) {
+	} else if (error == -EDQUOT) {
 		char reason[256];
 
 		quota_explain(c->account, reason);
-		deny_because(c, reason);
-		return;
+		connections_deny_because(c, reason);
+	} else {
+		if (!c->local)
+			connections_record(c, RECORD_CLOSED, NULL);
+		connections_close(c, error == 0 ? connections_close_orderly : pump_reset);
 	}
-	(void)judge_refuse(&c->destination, &j, "%s", "");
-	if (!c->local)
-		connections_record(c, RECORD_CLOSED, &j);
-	connections_close_connection(c, error == 0 ? close_orderly : pump_reset);
 }
 
-/* The session ends. */
-static void connections_cut(struct connection *c)
+static void connections_on_hello_late(struct timer *t)
 {
-	struct judgement j = { 0 };
-
-	(void)judge_refuse(&c->destination, &j, "%s", "");
-	if (c->pump.room)
-		connections_record(c, RECORD_CLOSED, &j);
-	connections_close_connection(c, pump_reset);
+	connections_deny_because(
+		container_of(t, struct connection, timer), "its first message did not end in time");
 }
 
-static void on_hello_late(struct timer *t)
+static int connections_on_gate(struct pump *p, enum pump_side from, bool last)
 {
-	struct connection *c = container_of(t, struct connection, timer);
-
-	deny_because(c, "its first message did not end in time");
-}
-
-static int on_gate(struct pump *p, enum pump_side from, bool last)
-{
-	static struct judgement refused;
+	static struct net_judgement refused;
 	struct connection *c = container_of(p, struct connection, pump);
 	int r;
 
 	c->gate.refused = &refused;
 	r = from == PUMP_INNER ? gate_client(&c->gate, p) : gate_server(&c->gate, p, last);
 	if (c->gate.seen == 0)
-		loop_stop(connections_loop_of(c), &c->timer);
+		loop_stop(connections_loop(c), &c->timer);
 	else if (r == -EAGAIN && c->timer.place == 0 &&
-		 loop_start(connections_loop_of(c), &c->timer, HELLO_MS) < 0)
+		 loop_start(connections_loop(c), &c->timer, HELLO_MS) < 0)
 		return -ENOMEM;
 	return r;
 }
@@ -228,10 +223,10 @@ static void connections_begin(struct connection *c)
 	(void)setsockopt(c->inner, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	c->gate.judge = c->all->o.dialler->judge;
 	c->gate.destination = &c->destination;
-	c->timer.expired = on_hello_late;
+	c->timer.expired = connections_on_hello_late;
 	c->pump.done = connections_on_done;
 	/* What stays inside is nobody's business. */
-	c->pump.gate = c->local ? NULL : on_gate;
+	c->pump.gate = c->local ? NULL : connections_on_gate;
 	c->pump.account = c->local ? NULL : c->account;
 	r = pump_start(&c->pump, c->all->o.room, c->inner, c->outer);
 	if (r < 0)
@@ -242,49 +237,43 @@ static void connections_begin(struct connection *c)
 
 static void connections_on_dialled(struct dial *d, int fd)
 {
-	struct dialling *dialling = container_of(d, struct dialling, dial);
-	struct connection *c = dialling->connection;
+	struct connection *c = container_of(d, struct connection_dialling, dial)->connection;
 
 	if (fd == -EACCES) {
-		struct judgement j = d->refused;
+		struct net_judgement j = d->refused;
 
 		connections_deny(c, &j);
-		return;
-	}
-	if (fd < 0) {
+	} else if (fd < 0) {
 		connections_fail(c, fd);
-		return;
+	} else {
+		c->outer = fd;
+		c->address = d->address;
+		c->aliases = d->aliases;
+		connections_stop_dialling(c);
+		connections_begin(c);
 	}
-	c->outer = fd;
-	c->address = d->address;
-	c->aliases = d->aliases;
-	connections_stop_dialling(c);
-	connections_begin(c);
 }
 
 /* Nothing is read before somebody is there to take it; only a reset is heard of. */
-static void on_client_gone(struct watcher *w, uint32_t events)
+static void connections_on_client_gone(struct watcher *w, uint32_t events)
 {
 	(void)events;
-	connections_close_connection(
-		container_of(w, struct dialling, watcher)->connection, pump_reset);
+	connections_close(
+		container_of(w, struct connection_dialling, watcher)->connection, pump_reset);
 }
 
 static int connections_prepare(struct connection *c)
 {
-	struct dialling *dialling = calloc(1, sizeof(*dialling));
-
-	if (!dialling)
+	c->dialling = calloc(1, sizeof(*c->dialling));
+	if (!c->dialling)
 		return -ENOMEM;
-	dialling->connection = c;
-	dialling->dial.done = connections_on_dialled;
-	dialling->watcher.ready = on_client_gone;
-	dialling->watcher.fd = -1;
-	c->dialling = dialling;
-	return loop_add(connections_loop_of(c), &dialling->watcher, c->inner, 0);
+	c->dialling->connection = c;
+	c->dialling->dial.done = connections_on_dialled;
+	c->dialling->watcher = (struct watcher){ .ready = connections_on_client_gone, .fd = -1 };
+	return loop_add(connections_loop(c), &c->dialling->watcher, c->inner, 0);
 }
 
-static bool is_local(const struct address *a)
+static bool connections_is_local(const struct address *a)
 {
 	static const uint8_t one[16] = { [15] = 1 };
 
@@ -292,14 +281,14 @@ static bool is_local(const struct address *a)
 }
 
 /* `localhost` means both of its addresses, whichever the program took. NULL: the address alone. */
-static const char *name_to_dial(const struct connection *c)
+static const char *connections_name_to_dial(const struct connection *c)
 {
 	static const char localhost[] = "localhost";
 	const struct destination *d = &c->destination;
 	const struct destination both = { .name = localhost, .port = d->port };
-	struct judgement j;
+	struct net_judgement j;
 
-	if (d->name || !is_local(&d->address))
+	if (d->name || !connections_is_local(&d->address))
 		return d->name;
 	return judge_destination(c->all->o.dialler->judge, &both, &j) ? localhost : NULL;
 }
@@ -307,7 +296,7 @@ static const char *name_to_dial(const struct connection *c)
 static void connections_start_dialling(struct connection *c)
 {
 	const struct destination *d = &c->destination;
-	const char *name = name_to_dial(c);
+	const char *name = connections_name_to_dial(c);
 	int r = c->dialling ? 0 : connections_prepare(c);
 
 	if (r == 0)
@@ -319,20 +308,7 @@ static void connections_start_dialling(struct connection *c)
 
 /* Judging. */
 
-/* Negative: there is no such destination, and nobody to answer. */
-static int find_destination(struct connection *c)
-{
-	struct destination *d = &c->destination;
-	int r = capture_destination(c->inner, &d->address, &d->port);
-
-	if (r < 0)
-		return r;
-	d->address = address_plain(&d->address);
-	d->name = synthetic_name(c->all->o.synthetic, &d->address);
-	return 0;
-}
-
-static bool judge_connection(struct connection *c, struct judgement *j)
+static bool connections_judge(struct connection *c, struct net_judgement *j)
 {
 	const struct connections_options *o = &c->all->o;
 	char reason[sizeof(j->reason)];
@@ -348,11 +324,11 @@ static bool judge_connection(struct connection *c, struct judgement *j)
 	return r < 0 ? judge_refuse(&c->destination, j, "%s", strerror(-r)) : true;
 }
 
-static void go_out(struct connection *c)
+static void connections_go_out(struct connection *c)
 {
-	struct judgement j = { 0 };
+	struct net_judgement j = { 0 };
 
-	if (judge_connection(c, &j))
+	if (connections_judge(c, &j))
 		connections_start_dialling(c);
 	else
 		connections_deny(c, &j);
@@ -362,10 +338,10 @@ static void go_out(struct connection *c)
 
 static void connections_on_called(struct inner_call *call, int fd)
 {
-	struct connection *c = container_of(call, struct dialling, call)->connection;
+	struct connection *c = container_of(call, struct connection_dialling, call)->connection;
 
 	if (fd < 0) {
-		go_out(c);
+		connections_go_out(c);
 		return;
 	}
 	c->outer = fd;
@@ -376,7 +352,7 @@ static void connections_on_called(struct inner_call *call, int fd)
 
 static void connections_look_inside(struct connection *c)
 {
-	const struct address *a = &c->destination.address;
+	const struct destination *d = &c->destination;
 	int r = connections_prepare(c);
 
 	if (r < 0) {
@@ -384,13 +360,14 @@ static void connections_look_inside(struct connection *c)
 		return;
 	}
 	c->dialling->call.done = connections_on_called;
-	inner_connect(c->all->o.inner, &c->dialling->call, a->bits == 32 ? INNER_4 : INNER_6,
-		c->destination.port);
+	inner_connect(c->all->o.inner, &c->dialling->call,
+		d->address.bits == 32 ? INNER_4 : INNER_6, d->port);
 }
 
 static void connections_take(struct connections *all, int fd)
 {
 	struct connection *c = calloc(1, sizeof(*c));
+	struct destination *d = c ? &c->destination : NULL;
 
 	if (!c || all->n >= CONNECTIONS_MAX) {
 		free(c);
@@ -402,12 +379,17 @@ static void connections_take(struct connections *all, int fd)
 		all->first->previous = c;
 	all->first = c;
 	all->n++;
-	if (find_destination(c) < 0)
-		connections_close_connection(c, pump_reset);
-	else if (all->o.inner && is_local(&c->destination.address))
+	/* There is no such destination, and nobody to answer. */
+	if (capture_destination(fd, &d->address, &d->port) < 0) {
+		connections_close(c, pump_reset);
+		return;
+	}
+	d->address = address_plain(&d->address);
+	d->name = synthetic_name(all->o.synthetic, &d->address);
+	if (all->o.inner && connections_is_local(&d->address))
 		connections_look_inside(c);
 	else
-		go_out(c);
+		connections_go_out(c);
 }
 
 /* Out of descriptors: who waits in the queue shall not wait in vain. */
@@ -443,35 +425,30 @@ void connections_accept(struct connections *all, int listener)
 	}
 }
 
-static void connections_on_listener_4(struct watcher *w, uint32_t events)
+static void connections_on_listener(struct watcher *w, uint32_t events)
 {
 	(void)events;
-	connections_accept(container_of(w, struct connections, watchers[0]), w->fd);
-}
-
-static void connections_on_listener_6(struct watcher *w, uint32_t events)
-{
-	(void)events;
-	connections_accept(container_of(w, struct connections, watchers[1]), w->fd);
+	connections_accept(container_of(w, struct connections_listener, watcher)->all, w->fd);
 }
 
 int connections_new(struct connections **ret, const struct connections_options *o)
 {
 	struct connections *c = calloc(1, sizeof(*c));
-	int r = c ? 0 : -ENOMEM;
+	int r = 0;
 
 	if (!c)
-		return r;
+		return -ENOMEM;
 	c->o = *o;
 	c->reserve = -1;
-	c->watchers[0] = (struct watcher){ .ready = connections_on_listener_4, .fd = -1 };
-	c->watchers[1] = (struct watcher){ .ready = connections_on_listener_6, .fd = -1 };
+	for (int i = 0; i < 2; i++)
+		c->listeners[i] =
+			(struct connections_listener){ c, { connections_on_listener, -1, 0 } };
 	for (int i = 0; r == 0 && i < 2; i++) {
 		if (o->listeners[i] < 0)
 			continue;
 		if (c->reserve < 0)
 			c->reserve = fcntl(o->listeners[i], F_DUPFD_CLOEXEC, 0);
-		r = loop_add(o->dialler->loop, &c->watchers[i], o->listeners[i], EPOLLIN);
+		r = loop_add(o->dialler->loop, &c->listeners[i].watcher, o->listeners[i], EPOLLIN);
 	}
 	if (r < 0)
 		connections_free(c);
@@ -489,7 +466,7 @@ void connections_free(struct connections *c)
 		connections_cut(one);
 	}
 	for (int i = 0; i < 2; i++) {
-		loop_remove(c->o.dialler->loop, &c->watchers[i]);
+		loop_remove(c->o.dialler->loop, &c->listeners[i].watcher);
 		fd_close(&c->o.listeners[i]);
 	}
 	fd_close(&c->reserve);
@@ -498,7 +475,7 @@ void connections_free(struct connections *c)
 
 /* Another policy. */
 
-static bool connections_judge_account(struct connection *c, uint64_t bytes, struct judgement *j)
+static bool connections_judge_account(struct connection *c, uint64_t bytes, struct net_judgement *j)
 {
 	char reason[sizeof(j->reason)];
 
@@ -509,13 +486,13 @@ static bool connections_judge_account(struct connection *c, uint64_t bytes, stru
 	return true;
 }
 
-static bool connections_may_stay(struct connection *c, struct judgement *j)
+static bool connections_may_stay(struct connection *c, struct net_judgement *j)
 {
 	const struct connections_options *o = &c->all->o;
 	const struct pump_stream *streams = c->pump.streams;
 	struct destination dialled = c->destination;
 
-	dialled.name = name_to_dial(c);
+	dialled.name = connections_name_to_dial(c);
 	return judge_destination(o->dialler->judge, &c->destination, j) &&
 	       connections_judge_account(
 		       c, streams[PUMP_INNER].moved + streams[PUMP_OUTER].moved, j) &&
@@ -524,26 +501,23 @@ static bool connections_may_stay(struct connection *c, struct judgement *j)
 }
 
 /* It counts as one that is over, too. */
-static void take_back(struct connection *c, struct judgement *j)
+static void connections_take_back(struct connection *c, struct net_judgement *j)
 {
-	struct judgement plain = { 0 };
-
 	judge_revoke(j);
-	(void)judge_refuse(&c->destination, &plain, "%s", "");
 	if (c->pump.room)
-		connections_record(c, RECORD_CLOSED, &plain);
+		connections_record(c, RECORD_CLOSED, NULL);
 	connections_deny(c, j);
 }
 
 /* What was found out about where to dial was judged by another policy: once more from the start. */
 static void connections_dial_again(struct connection *c)
 {
-	struct judgement j = { 0 };
+	struct net_judgement j = { 0 };
 
 	dial_cancel(c->all->o.dialler, &c->dialling->dial);
 	if (!judge_destination(c->all->o.dialler->judge, &c->destination, &j) ||
 		!connections_judge_account(c, 0, &j))
-		take_back(c, &j);
+		connections_take_back(c, &j);
 	else
 		connections_start_dialling(c);
 }
@@ -553,16 +527,16 @@ void connections_review(struct connections *all)
 	struct connection *next;
 
 	for (struct connection *c = all->first; c; c = next) {
-		struct judgement j = { 0 };
+		struct net_judgement j = { 0 };
 
 		next = c->next;
-		/* Servers inside, and who is being led to one: go_out() asks. */
+		/* Servers inside, and who is being led to one: connections_go_out() asks. */
 		if (c->local || (c->dialling && !c->dialling->dial.state))
 			continue;
 		if (c->dialling)
 			connections_dial_again(c);
 		else if (!connections_may_stay(c, &j))
-			take_back(c, &j);
+			connections_take_back(c, &j);
 	}
 }
 

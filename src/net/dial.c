@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What may be dialled is written down once, by list_answers(): every address in that list was
- * judged in its plain form. Nothing else reaches connect(). An IPv4 address mapped into IPv6 is
+ * What may be dialled is written down once, by dial_list_answers(): every address in that list
+ * was judged in its plain form. Nothing else reaches connect(). An IPv4 address mapped into IPv6 is
  * dialled as the IPv4 address that it is; one behind NAT64 or 6to4 is judged as what it leads to
  * and dialled as it came.
  *
@@ -26,7 +26,7 @@ enum { ATTEMPTS = 8, STAGGER_MS = 250, TIMEOUT_MS = 30 * 1000, ALIASES_BYTES = 1
 /* In place of aliases: no name is that. */
 static const char too_many[] = "*";
 
-struct attempt {
+struct dial_attempt {
 	struct dial_state *state;
 	struct watcher watcher; /* its fd is -1 if the place is free */
 	struct address address;
@@ -41,48 +41,49 @@ struct dial_state {
 	struct timer next, deadline;
 	struct address addresses[LOOKUP_ADDRESSES_MAX];
 	size_t n, at; /* how many there are; which one is next */
-	struct attempt attempts[ATTEMPTS];
+	struct dial_attempt attempts[ATTEMPTS];
 	char *aliases;
 	int error; /* of those that failed, the one that tells most */
 };
 
-static bool endpoint_equal(const union endpoint *a, const union endpoint *b)
+static bool dial_same_address(const union endpoint *a, const union endpoint *b)
 {
 	if (a->any.sa_family != b->any.sa_family)
 		return false;
 	if (a->any.sa_family == AF_INET)
-		return a->v4.sin_port == b->v4.sin_port &&
-		       a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
-	return a->v6.sin6_port == b->v6.sin6_port &&
-	       memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, 16) == 0;
+		return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
+	return memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, 16) == 0;
 }
 
 /*
  * A connection to a port of this machine that nobody listens on succeeds if the kernel happens to
  * choose that very port for our end: it is then connected to itself.
  */
-static int check_peer(int fd)
+static int dial_check_peer(int fd)
 {
 	union endpoint here = { 0 }, there = { 0 };
 	socklen_t here_len = sizeof(here), there_len = sizeof(there);
+	bool same_port;
 
 	if (getsockname(fd, &here.any, &here_len) < 0 ||
 		getpeername(fd, &there.any, &there_len) < 0)
 		return -errno;
-	return endpoint_equal(&here, &there) ? -ECONNREFUSED : 0;
+	same_port = here.any.sa_family == AF_INET ? here.v4.sin_port == there.v4.sin_port
+						  : here.v6.sin6_port == there.v6.sin6_port;
+	return same_port && dial_same_address(&here, &there) ? -ECONNREFUSED : 0;
 }
 
-static void attempt_stop(struct attempt *a)
+static void dial_attempt_stop(struct dial_attempt *a)
 {
 	auto_fd fd = a->watcher.fd;
 
 	loop_remove(a->state->dialler.loop, &a->watcher);
 }
 
-static void state_free(struct dial_state *s)
+static void dial_state_free(struct dial_state *s)
 {
 	for (size_t i = 0; i < ATTEMPTS; i++)
-		attempt_stop(&s->attempts[i]);
+		dial_attempt_stop(&s->attempts[i]);
 	loop_stop(s->dialler.loop, &s->next);
 	loop_stop(s->dialler.loop, &s->deadline);
 	free(s->aliases);
@@ -96,37 +97,34 @@ static void dial_finish(struct dial_state *s, int r)
 
 	lookup_cancel(s->dialler.lookup, &d->wait);
 	d->state = NULL;
-	state_free(s);
+	dial_state_free(s);
 	d->done(d, r);
 }
 
-static void succeed(struct dial_state *s, int fd, const struct address *a)
+static void dial_succeed(struct dial_state *s, int fd, const struct address *a)
 {
 	s->dial->address = *a;
-	s->dial->refused = (struct judgement){ 0 };
+	s->dial->refused = (struct net_judgement){ 0 };
 	s->dial->aliases = s->aliases;
 	s->aliases = NULL;
 	dial_finish(s, fd);
 }
 
-/* Says more about our side than about theirs. */
-static bool is_vague(int error)
+/* Keeps the error that tells most: some say more about our side than about theirs. */
+static void dial_note_failure(struct dial_state *s, int error)
 {
-	return error == 0 || error == -ENETUNREACH || error == -EHOSTUNREACH ||
-	       error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT || error == -EINVAL;
-}
+	int e = s->error;
 
-static void note_failure(struct dial_state *s, int error)
-{
-	if (is_vague(s->error))
+	if (e == 0 || e == -ENETUNREACH || e == -EHOSTUNREACH || e == -EADDRNOTAVAIL ||
+		e == -EAFNOSUPPORT || e == -EINVAL)
 		s->error = error;
 }
 
 static void dial_on(struct dial_state *s);
 
-static void attempt_ready(struct watcher *w, uint32_t events)
+static void dial_attempt_ready(struct watcher *w, uint32_t events)
 {
-	struct attempt *a = container_of(w, struct attempt, watcher);
+	struct dial_attempt *a = container_of(w, struct dial_attempt, watcher);
 	struct dial_state *s = a->state;
 	struct address address = a->address;
 	auto_fd fd = w->fd;
@@ -137,12 +135,12 @@ static void attempt_ready(struct watcher *w, uint32_t events)
 	loop_remove(s->dialler.loop, w);
 	r = getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? -errno : -error;
 	if (r == 0)
-		r = check_peer(fd);
+		r = dial_check_peer(fd);
 	if (r == 0) {
-		succeed(s, fd_take(&fd), &address);
+		dial_succeed(s, fd_take(&fd), &address);
 		return;
 	}
-	note_failure(s, r);
+	dial_note_failure(s, r);
 	dial_on(s);
 }
 
@@ -162,62 +160,46 @@ static int dial_open_socket(const struct dial_state *s, const struct address *a)
 	return fd_take(&fd);
 }
 
-static int attempt_start(struct attempt *a, const struct address *address)
-{
-	auto_fd fd = dial_open_socket(a->state, address);
-	int r;
-
-	if (fd < 0)
-		return fd;
-	a->address = *address;
-	r = loop_add(a->state->dialler.loop, &a->watcher, fd, EPOLLOUT);
-	if (r == 0)
-		(void)fd_take(&fd);
-	return r;
-}
-
 /* Nothing is waited for: the first that connect() takes. */
 static void dial_datagram(struct dial_state *s)
 {
 	for (; s->at < s->n; s->at++) {
 		auto_fd fd = dial_open_socket(s, &s->addresses[s->at]);
-		int r = fd < 0 ? fd : check_peer(fd);
+		int r = fd < 0 ? fd : dial_check_peer(fd);
 
 		if (r == 0) {
-			succeed(s, fd_take(&fd), &s->addresses[s->at]);
+			dial_succeed(s, fd_take(&fd), &s->addresses[s->at]);
 			return;
 		}
-		note_failure(s, r);
+		dial_note_failure(s, r);
 	}
 	dial_finish(s, s->error);
-}
-
-static size_t count_attempts(struct dial_state *s, struct attempt **ret_free)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < ATTEMPTS; i++) {
-		if (s->attempts[i].watcher.fd >= 0)
-			n++;
-		else
-			*ret_free = &s->attempts[i];
-	}
-	return n;
 }
 
 /* Starts the next attempt that can be started, and says when the one after it follows. */
 static void dial_on(struct dial_state *s)
 {
-	struct attempt *unused = NULL;
-	size_t n = count_attempts(s, &unused);
+	struct dial_attempt *unused = NULL;
+	size_t n = 0;
 	int r = -EAGAIN;
 
-	while (r < 0 && n < ATTEMPTS && s->at < s->n) {
-		r = attempt_start(unused, &s->addresses[s->at++]);
-		if (r < 0)
-			note_failure(s, r);
-		else
+	for (size_t i = 0; i < ATTEMPTS; i++) {
+		if (s->attempts[i].watcher.fd >= 0)
 			n++;
+		else
+			unused = &s->attempts[i];
+	}
+	while (r < 0 && unused && s->at < s->n) {
+		auto_fd fd = dial_open_socket(s, &s->addresses[s->at]);
+
+		unused->address = s->addresses[s->at++];
+		r = fd < 0 ? fd : loop_add(s->dialler.loop, &unused->watcher, fd, EPOLLOUT);
+		if (r < 0) {
+			dial_note_failure(s, r);
+		} else {
+			(void)fd_take(&fd);
+			n++;
+		}
 	}
 	if (n == 0)
 		dial_finish(s, s->error);
@@ -226,32 +208,26 @@ static void dial_on(struct dial_state *s)
 		dial_finish(s, -ENOMEM);
 }
 
-static void dial_begin(struct dial_state *s)
-{
-	if (s->type == SOCK_DGRAM)
-		dial_datagram(s);
-	else
-		dial_on(s);
-}
-
-static void next_due(struct timer *t)
+static void dial_next_due(struct timer *t)
 {
 	struct dial_state *s = container_of(t, struct dial_state, next);
 
 	/* The one address that was given may not be dialled. */
 	if (s->n == 0)
 		dial_finish(s, -EACCES);
+	else if (s->type == SOCK_DGRAM)
+		dial_datagram(s);
 	else
-		dial_begin(s);
+		dial_on(s);
 }
 
-static void deadline_passed(struct timer *t)
+static void dial_deadline_passed(struct timer *t)
 {
 	dial_finish(container_of(t, struct dial_state, deadline), -ETIMEDOUT);
 }
 
 /* What is dialled for an address: itself, but IPv4 if it is IPv4 mapped into IPv6. */
-static struct address dialled_form(const struct address *a)
+static struct address dial_form(const struct address *a)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -267,16 +243,12 @@ static bool dial_is_own(const struct address *a)
 	socklen_t len = sizeof(here), there_len = endpoint_fill(&there, a, 9);
 	auto_fd fd = socket(there.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || connect(fd, &there.any, there_len) < 0 ||
-		getsockname(fd, &here.any, &len) < 0)
-		return false;
-	if (a->bits == 32)
-		return here.v4.sin_addr.s_addr == there.v4.sin_addr.s_addr;
-	return memcmp(&here.v6.sin6_addr, &there.v6.sin6_addr, 16) == 0;
+	return fd >= 0 && connect(fd, &there.any, there_len) == 0 &&
+	       getsockname(fd, &here.any, &len) == 0 && dial_same_address(&here, &there);
 }
 
-static bool may_dial(const struct judge *j, const struct destination *d, const struct address *form,
-	struct judgement *ret)
+static bool dial_may(const struct net_judge *j, const struct destination *d,
+	const struct address *form, struct net_judgement *ret)
 {
 	struct address plain = address_plain(form);
 
@@ -285,15 +257,15 @@ static bool may_dial(const struct judge *j, const struct destination *d, const s
 }
 
 /* Those that may be dialled, as they came. Keeps the first refusal. */
-static void list_answers(struct dial_state *s, const struct lookup_result *r)
+static void dial_list_answers(struct dial_state *s, const struct lookup_result *r)
 {
-	struct judgement verdict, first = { 0 };
+	struct net_judgement verdict, first = { 0 };
 	bool refused = false;
 
 	for (size_t i = 0; i < r->n && s->n < LOOKUP_ADDRESSES_MAX; i++) {
-		struct address form = dialled_form(&r->addresses[i]);
+		struct address form = dial_form(&r->addresses[i]);
 
-		if (may_dial(s->dialler.judge, &s->destination, &form, &verdict)) {
+		if (dial_may(s->dialler.judge, &s->destination, &form, &verdict)) {
 			s->addresses[s->n++] = form;
 		} else if (!refused) {
 			refused = true;
@@ -303,42 +275,28 @@ static void list_answers(struct dial_state *s, const struct lookup_result *r)
 	s->dial->refused = first;
 }
 
-static const struct address *dial_next_of(
-	const struct address *list, size_t n, size_t *at, uint8_t bits)
-{
-	while (*at < n && list[*at].bits != bits)
-		(*at)++;
-	return *at < n ? &list[(*at)++] : NULL;
-}
-
 /* The families in turn, IPv6 first; within a family as they came. */
-static void interleave(struct dial_state *s)
+static void dial_interleave(struct dial_state *s)
 {
+	static const uint8_t bits[] = { 128, 32 };
 	struct address came[LOOKUP_ADDRESSES_MAX];
-	const struct address *a;
-	size_t v6 = 0, v4 = 0, n = 0;
+	size_t at[2] = { 0 }, n = 0;
 
 	memcpy(came, s->addresses, sizeof(came));
-	for (size_t i = 0; i < s->n; i++) {
-		if ((a = dial_next_of(came, s->n, &v6, 128)))
-			s->addresses[n++] = *a;
-		if ((a = dial_next_of(came, s->n, &v4, 32)))
-			s->addresses[n++] = *a;
+	for (size_t i = 0; i < 2 * s->n; i++) {
+		size_t *next = &at[i % 2];
+
+		while (*next < s->n && came[*next].bits != bits[i % 2])
+			++*next;
+		if (*next < s->n)
+			s->addresses[n++] = came[(*next)++];
 	}
 	s->n = n;
 }
 
-static bool chain_allowed(struct dial_state *s, const struct lookup_result *r)
-{
-	for (size_t i = 0; i < r->n_chain; i++)
-		if (!judge_alias(s->dialler.judge, &s->destination, r->chain[i], &s->dial->refused))
-			return false;
-	return true;
-}
-
 /* For dial_review(). There are hardly ever more than two; whoever has a chain of many long ones is
  * not let through by it a second time. */
-static int keep_chain(struct dial_state *s, const struct lookup_result *r)
+static int dial_keep_chain(struct dial_state *s, const struct lookup_result *r)
 {
 	auto_buffer names = { 0 };
 
@@ -355,49 +313,30 @@ static int keep_chain(struct dial_state *s, const struct lookup_result *r)
 	return s->aliases ? 0 : -ENOMEM;
 }
 
-static void resolved(struct lookup_wait *w, const struct lookup_result *r)
+static void dial_resolved(struct lookup_wait *w, const struct lookup_result *r)
 {
 	struct dial_state *s = container_of(w, struct dial, wait)->state;
+	int error = r->error;
 
-	if (r->error < 0) {
-		dial_finish(s, r->error);
+	for (size_t i = 0; error == 0 && i < r->n_chain; i++)
+		if (!judge_alias(s->dialler.judge, &s->destination, r->chain[i], &s->dial->refused))
+			error = -EACCES;
+	if (error == 0) {
+		dial_list_answers(s, r);
+		if (s->n == 0)
+			error = r->n > 0 ? -EACCES : -ENODATA;
+		else
+			error = dial_keep_chain(s, r);
+	}
+	if (error < 0) {
+		dial_finish(s, error);
 		return;
 	}
-	if (!chain_allowed(s, r)) {
-		dial_finish(s, -EACCES);
-		return;
-	}
-	list_answers(s, r);
-	if (s->n > 0 && keep_chain(s, r) < 0) {
-		dial_finish(s, -ENOMEM);
-		return;
-	}
-	if (s->n == 0) {
-		dial_finish(s, r->n > 0 ? -EACCES : -ENODATA);
-		return;
-	}
-	interleave(s);
-	dial_begin(s);
+	dial_interleave(s);
+	dial_next_due(&s->next);
 }
 
-static struct dial_state *state_new(const struct dialler *l, struct dial *d)
-{
-	struct dial_state *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return NULL;
-	s->dialler = *l;
-	s->dial = d;
-	s->next.expired = next_due;
-	s->deadline.expired = deadline_passed;
-	for (size_t i = 0; i < ATTEMPTS; i++) {
-		s->attempts[i].state = s;
-		s->attempts[i].watcher = (struct watcher){ .ready = attempt_ready, .fd = -1 };
-	}
-	return s;
-}
-
-static int net_dial_start(struct dial_state *s, const char *name, const struct address *address)
+static int dial_state_start(struct dial_state *s, const char *name, const struct address *address)
 {
 	int r = loop_start(s->dialler.loop, &s->deadline,
 		s->dialler.timeout_ms ? s->dialler.timeout_ms : TIMEOUT_MS);
@@ -407,11 +346,11 @@ static int net_dial_start(struct dial_state *s, const char *name, const struct a
 	if (name) {
 		memcpy(s->name, name, strlen(name) + 1);
 		s->destination.name = s->name;
-		s->dial->wait = (struct lookup_wait){ .done = resolved };
+		s->dial->wait = (struct lookup_wait){ .done = dial_resolved };
 		return lookup_ask(s->dialler.lookup, name, &s->dial->wait);
 	}
 	s->destination.address = *address;
-	s->addresses[0] = dialled_form(address);
+	s->addresses[0] = dial_form(address);
 	s->n = !dial_is_own(address) ||
 	       judge_own(s->dialler.judge, &s->destination, address, &s->dial->refused);
 	return loop_start(s->dialler.loop, &s->next, 0);
@@ -425,18 +364,26 @@ int dial_start(const struct dialler *l, struct dial *d, const char *name,
 
 	if (name ? strlen(name) >= HOST_NAME_BYTES : !address)
 		return -EINVAL;
-	s = state_new(l, d);
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	s->dialler = *l;
+	s->dial = d;
 	s->type = type;
 	s->destination.transport = type == SOCK_DGRAM ? TRANSPORT_UDP : TRANSPORT_TCP;
 	s->destination.port = port;
-	d->refused = (struct judgement){ 0 };
+	s->next.expired = dial_next_due;
+	s->deadline.expired = dial_deadline_passed;
+	for (size_t i = 0; i < ATTEMPTS; i++) {
+		s->attempts[i].state = s;
+		s->attempts[i].watcher = (struct watcher){ .ready = dial_attempt_ready, .fd = -1 };
+	}
+	d->refused = (struct net_judgement){ 0 };
 	d->wait = (struct lookup_wait){ 0 };
 	d->aliases = NULL;
-	r = net_dial_start(s, name, address);
+	r = dial_state_start(s, name, address);
 	if (r < 0)
-		state_free(s);
+		dial_state_free(s);
 	else
 		d->state = s;
 	return r;
@@ -447,12 +394,12 @@ void dial_cancel(const struct dialler *l, struct dial *d)
 	if (!d->state)
 		return;
 	lookup_cancel(l->lookup, &d->wait);
-	state_free(d->state);
+	dial_state_free(d->state);
 	d->state = NULL;
 }
 
 bool dial_review(const struct dialler *l, const struct destination *d, const struct address *a,
-	const char *aliases, struct judgement *ret)
+	const char *aliases, struct net_judgement *ret)
 {
 	for (; aliases && *aliases; aliases += strlen(aliases) + 1) {
 		if (strcmp(aliases, too_many) == 0)
@@ -461,5 +408,5 @@ bool dial_review(const struct dialler *l, const struct destination *d, const str
 		if (!judge_alias(l->judge, d, aliases, ret))
 			return false;
 	}
-	return may_dial(l->judge, d, a, ret);
+	return dial_may(l->judge, d, a, ret);
 }

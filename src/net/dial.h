@@ -14,7 +14,7 @@ struct dial {
 	/* fd: connected, non-blocking, the caller's; or a negative errno: -EACCES (no address may
 	 * be used; `refused` says why), -ENOENT (no such name), -ECONNREFUSED, -ETIMEDOUT … */
 	void (*done)(struct dial *d, int fd);
-	struct judgement refused;
+	struct net_judgement refused;
 	struct address address; /* that it is connected to */
 	/* The names that led there by CNAME, each with its NUL, then an empty one; NULL: none. The
 	 * caller's, who frees it. */
@@ -28,7 +28,7 @@ struct dial {
 struct dialler {
 	struct loop *loop;
 	struct lookup *lookup;
-	const struct judge *judge;
+	const struct net_judge *judge;
 	unsigned timeout_ms; /* for all of it; 0: 30 s */
 };
 
@@ -42,4 +42,4 @@ int dial_start(const struct dialler *l, struct dial *d, const char *name,
 void dial_cancel(const struct dialler *l, struct dial *d);
 /* The judge has another policy: whether what was dialled for d would be dialled again. */
 bool dial_review(const struct dialler *l, const struct destination *d, const struct address *a,
-	const char *aliases, struct judgement *ret);
+	const char *aliases, struct net_judgement *ret);

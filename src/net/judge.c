@@ -8,32 +8,30 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/words.h"
 #include "policy/baseline.h"
 #include "policy/explain.h"
 
 enum { TARGET_BYTES = 320, URL_BYTES = 2048 };
 
-/* Whether the pattern narrows to some requests, as URLs with a path do. */
-static bool judge_has_path(const char *pattern)
+/* Whether a pattern narrows to some requests, as URLs with a path do. */
+static bool judge_is_about_paths(const struct source *s)
 {
-	const char *scheme = strstr(pattern, "://");
-	const char *slash = scheme ? strchr(scheme + 3, '/') : NULL;
+	static const char *const all[] = { "/", "/*", "/**", NULL };
 
-	return slash && strcmp(slash, "/") != 0 && strcmp(slash, "/*") != 0 &&
-	       strcmp(slash, "/**") != 0;
-}
+	for (size_t i = 0; i < s->grant->n; i++) {
+		const char *scheme = strstr(s->grant->all[i], "://");
+		const char *slash = scheme ? strchr(scheme + 3, '/') : NULL;
 
-static bool is_about_paths(const struct source *s)
-{
-	for (size_t i = 0; i < s->grant->n; i++)
-		if (judge_has_path(s->grant->all[i]))
+		if (slash && !words_has(all, slash))
 			return true;
+	}
 	return false;
 }
 
-void judge_init(struct judge *j, const struct policy *p)
+void judge_init(struct net_judge *j, const struct policy *p)
 {
-	*j = (struct judge){ .policy = p, .watching = policy_layers(p) > 0 };
+	*j = (struct net_judge){ .policy = p, .watching = policy_layers(p) > 0 };
 	for (size_t i = 0; i < policy_layers(p); i++) {
 		const struct layer *l = policy_layer(p, i);
 		const struct sources *s = &l->sources[OPERATION_NET_CONNECT];
@@ -44,14 +42,14 @@ void judge_init(struct judge *j, const struct policy *p)
 			const struct source *source = &s->items[k];
 
 			j->narrow = j->narrow || (source->methods && source->methods->n > 0);
-			j->paths = j->paths || is_about_paths(source);
+			j->paths = j->paths || judge_is_about_paths(source);
 		}
 	}
 	j->narrow = j->narrow || j->paths;
 }
 
 /* "api.example.com:443", "udp://[::1]:53"; a is only asked for where there is no name. */
-static void print_target(enum transport transport, const char *name, const struct address *a,
+static void judge_print_target(enum transport transport, const char *name, const struct address *a,
 	uint16_t port, char out[TARGET_BYTES])
 {
 	auto_buffer address = { 0 };
@@ -66,31 +64,29 @@ static void print_target(enum transport transport, const char *name, const struc
 		name ? name : "", brackets ? "]" : "", port);
 }
 
-static void judge_copy(char *out, size_t size, const struct buffer *text)
-{
-	(void)snprintf(out, size, "%s", buffer_text(text));
-}
-
-static void judge_explain(const struct request *r, const struct decision *d, struct judgement *ret)
+/* A refusal by the policy; always false. */
+static bool judge_explain(
+	const struct request *r, const struct decision *d, struct net_judgement *ret)
 {
 	auto_buffer rule = { 0 }, reason = { 0 }, remedy = { 0 };
 
 	explain_rule(d, &rule);
 	explain_reason(r, d, &reason);
 	explain_remedy(r, d, &remedy);
-	judge_copy(ret->rule, sizeof(ret->rule), &rule);
-	judge_copy(ret->reason, sizeof(ret->reason), &reason);
-	judge_copy(ret->remedy, sizeof(ret->remedy), &remedy);
+	(void)snprintf(ret->rule, sizeof(ret->rule), "%s", buffer_text(&rule));
+	(void)snprintf(ret->reason, sizeof(ret->reason), "%s", buffer_text(&reason));
+	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s", buffer_text(&remedy));
+	return false;
 }
 
-static void judge_begin(const struct destination *d, struct judgement *ret)
+static void judge_begin(const struct destination *d, struct net_judgement *ret)
 {
 	ret->allowed = false;
 	ret->rule[0] = ret->reason[0] = ret->remedy[0] = '\0';
-	print_target(d->transport, d->name, &d->address, d->port, ret->target);
+	judge_print_target(d->transport, d->name, &d->address, d->port, ret->target);
 }
 
-bool judge_refuse(const struct destination *d, struct judgement *ret, const char *format, ...)
+bool judge_refuse(const struct destination *d, struct net_judgement *ret, const char *format, ...)
 {
 	va_list args;
 
@@ -101,7 +97,7 @@ bool judge_refuse(const struct destination *d, struct judgement *ret, const char
 	return false;
 }
 
-void judge_revoke(struct judgement *j)
+void judge_revoke(struct net_judgement *j)
 {
 	char reason[sizeof(j->reason)];
 
@@ -109,22 +105,26 @@ void judge_revoke(struct judgement *j)
 	(void)snprintf(j->reason, sizeof(j->reason), "it was revoked: %.480s", reason);
 }
 
-static bool judge_allow(struct judgement *ret)
+static bool judge_is_allowed(const struct net_judge *j, const struct request *r, struct decision *d)
+{
+	return policy_decide(j->policy, r, d) == 0 && d->verdict == VERDICT_ALLOW;
+}
+
+static bool judge_allow(struct net_judgement *ret)
 {
 	ret->allowed = true;
 	return true;
 }
 
-bool judge_destination(const struct judge *j, const struct destination *d, struct judgement *ret)
+bool judge_destination(
+	const struct net_judge *j, const struct destination *d, struct net_judgement *ret)
 {
 	const struct request r = { .op = OPERATION_NET_CONNECT, .target = ret->target };
 	struct decision decision;
 
 	judge_begin(d, ret);
-	if (policy_decide(j->policy, &r, &decision) == 0 && decision.verdict == VERDICT_ALLOW)
-		return judge_allow(ret);
-	judge_explain(&r, &decision, ret);
-	return false;
+	return judge_is_allowed(j, &r, &decision) ? judge_allow(ret)
+						  : judge_explain(&r, &decision, ret);
 }
 
 /*
@@ -132,31 +132,21 @@ bool judge_destination(const struct judge *j, const struct destination *d, struc
  * baseline, or a rule of any layer.
  */
 static bool judge_is_forbidden(
-	const struct judge *j, const struct request *r, struct judgement *ret)
+	const struct net_judge *j, const struct request *r, struct net_judgement *ret)
 {
 	struct decision d;
 
-	if (policy_decide(j->policy, r, &d) < 0 || d.why == DECISION_BASELINE) {
-		judge_explain(r, &d, ret);
-		return true;
-	}
-	for (size_t i = 0; i < policy_layers(j->policy); i++) {
-		if (policy_decide_layer(j->policy, i, r, &d) == 0 &&
-			(d.verdict == VERDICT_ALLOW || d.why != DECISION_RULE))
-			continue;
-		judge_explain(r, &d, ret);
-		return true;
-	}
+	if (policy_decide(j->policy, r, &d) < 0 || d.why == DECISION_BASELINE)
+		return !judge_explain(r, &d, ret);
+	for (size_t i = 0; i < policy_layers(j->policy); i++)
+		if (policy_decide_layer(j->policy, i, r, &d) != 0 ||
+			(d.verdict != VERDICT_ALLOW && d.why == DECISION_RULE))
+			return !judge_explain(r, &d, ret);
 	return false;
 }
 
-static bool judge_is_allowed(const struct judge *j, const struct request *r, struct decision *d)
-{
-	return policy_decide(j->policy, r, d) == 0 && d->verdict == VERDICT_ALLOW;
-}
-
 /* Private places need a grant of their own, whatever name leads there. NULL: it is none. */
-static const struct baseline_net *find_guard(const char *target)
+static const struct baseline_net *judge_guard(const char *target)
 {
 	struct host_request host;
 
@@ -164,7 +154,8 @@ static const struct baseline_net *find_guard(const char *target)
 }
 
 /* In front of the reason: how it came to this target. */
-static bool blame(struct judgement *ret, const char *who, const char *does, const char *what)
+static bool judge_blame(
+	struct net_judgement *ret, const char *who, const char *does, const char *what)
 {
 	char reason[sizeof(ret->reason)];
 
@@ -174,18 +165,8 @@ static bool blame(struct judgement *ret, const char *who, const char *does, cons
 	return false;
 }
 
-static bool refuse_guarded(const struct request *r, const struct decision *decision,
-	const struct baseline_net *guard, struct judgement *ret)
-{
-	judge_explain(r, decision, ret);
-	if (decision->why == DECISION_NO_GRANT)
-		(void)snprintf(ret->reason, sizeof(ret->reason),
-			"only a grant that names it reaches %s (%s)", guard->text, guard->why);
-	return false;
-}
-
-bool judge_answer(const struct judge *j, const struct destination *d, const struct address *a,
-	struct judgement *ret)
+bool judge_answer(const struct net_judge *j, const struct destination *d, const struct address *a,
+	struct net_judgement *ret)
 {
 	const struct address plain = address_plain(a);
 	char target[TARGET_BYTES];
@@ -194,40 +175,44 @@ bool judge_answer(const struct judge *j, const struct destination *d, const stru
 	struct decision decision;
 
 	judge_begin(d, ret);
-	print_target(d->transport, NULL, &plain, d->port, target);
+	judge_print_target(d->transport, NULL, &plain, d->port, target);
 	if (judge_is_allowed(j, &r, &decision))
 		return judge_allow(ret);
 	/* A literal address, too, is only dialled if it was granted itself. */
-	if (!d->name) {
-		judge_explain(&r, &decision, ret);
-		return false;
-	}
-	guard = find_guard(target);
-	if (guard ? !refuse_guarded(&r, &decision, guard, ret) : judge_is_forbidden(j, &r, ret))
-		return blame(ret, d->name, "leads to", target);
-	return judge_allow(ret);
+	if (!d->name)
+		return judge_explain(&r, &decision, ret);
+	guard = judge_guard(target);
+	if (!guard && !judge_is_forbidden(j, &r, ret))
+		return judge_allow(ret);
+	if (guard)
+		(void)judge_explain(&r, &decision, ret);
+	if (guard && decision.why == DECISION_NO_GRANT)
+		(void)snprintf(ret->reason, sizeof(ret->reason),
+			"only a grant that names it reaches %s (%s)", guard->text, guard->why);
+	return judge_blame(ret, d->name, "leads to", target);
 }
 
 /* Another name that has to do with a connection to d. */
-static bool judge_other(const struct judge *j, const struct destination *d, const char *who,
-	const char *does, const char *name, struct judgement *ret)
+static bool judge_other(const struct net_judge *j, const struct destination *d, const char *who,
+	const char *does, const char *name, struct net_judgement *ret)
 {
 	char target[TARGET_BYTES];
 	const struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
 
 	judge_begin(d, ret);
-	print_target(d->transport, name, NULL, d->port, target);
-	return judge_is_forbidden(j, &r, ret) ? blame(ret, who, does, target) : judge_allow(ret);
+	judge_print_target(d->transport, name, NULL, d->port, target);
+	return judge_is_forbidden(j, &r, ret) ? judge_blame(ret, who, does, target)
+					      : judge_allow(ret);
 }
 
-bool judge_alias(const struct judge *j, const struct destination *d, const char *alias,
-	struct judgement *ret)
+bool judge_alias(const struct net_judge *j, const struct destination *d, const char *alias,
+	struct net_judgement *ret)
 {
 	return judge_other(j, d, d->name ? d->name : "it", "leads to", alias, ret);
 }
 
 /* A grant of several patterns is for what all of them match: one that is exact is enough. */
-static bool grants_exactly(
+static bool judge_grants_exactly(
 	const struct source *s, const struct host_request *host, enum host_kind kind)
 {
 	auto_arena scratch = { 0 };
@@ -245,7 +230,7 @@ static bool grants_exactly(
 }
 
 /* By a pattern of that kind. One layer is enough: the others can only take away from that. */
-static bool is_granted_as(const struct judge *j, const char *target, enum host_kind kind)
+static bool judge_is_granted_as(const struct net_judge *j, const char *target, enum host_kind kind)
 {
 	struct host_request host;
 
@@ -257,31 +242,21 @@ static bool is_granted_as(const struct judge *j, const char *target, enum host_k
 
 		for (size_t k = 0; k < s->n; k++)
 			if (s->items[k].verdict == VERDICT_ALLOW &&
-				grants_exactly(&s->items[k], &host, kind))
+				judge_grants_exactly(&s->items[k], &host, kind))
 				return true;
 	}
 	return false;
 }
 
-static bool is_exact(const struct judge *j, const struct destination *d)
-{
-	char target[TARGET_BYTES];
-
-	if (!d->name || j->watching)
-		return true;
-	print_target(d->transport, d->name, NULL, d->port, target);
-	return is_granted_as(j, target, HOST_NAME);
-}
-
-bool judge_own(const struct judge *j, const struct destination *d, const struct address *a,
-	struct judgement *ret)
+bool judge_own(const struct net_judge *j, const struct destination *d, const struct address *a,
+	struct net_judgement *ret)
 {
 	const struct address plain = address_plain(a);
 	char target[TARGET_BYTES];
 
 	judge_begin(d, ret);
-	print_target(d->transport, NULL, &plain, d->port, target);
-	if (j->watching || find_guard(target) || is_granted_as(j, target, HOST_PREFIX))
+	judge_print_target(d->transport, NULL, &plain, d->port, target);
+	if (j->watching || judge_guard(target) || judge_is_granted_as(j, target, HOST_PREFIX))
 		return judge_allow(ret);
 	(void)judge_refuse(d, ret,
 		"%.140s is an address of this machine, and only a grant that names it reaches that",
@@ -291,29 +266,33 @@ bool judge_own(const struct judge *j, const struct destination *d, const struct 
 	return false;
 }
 
-bool judge_nameless(
-	const struct judge *j, const struct destination *d, const char *what, struct judgement *ret)
+bool judge_nameless(const struct net_judge *j, const struct destination *d, const char *what,
+	struct net_judgement *ret)
 {
-	if (!is_exact(j, d)) {
-		(void)judge_refuse(
-			d, ret, "%s, and nothing grants %.140s by its full name", what, d->name);
-		(void)snprintf(ret->remedy, sizeof(ret->remedy),
-			"add network: {allow: [\"%.200s\"]}", ret->target);
-		return false;
-	}
 	judge_begin(d, ret);
-	return judge_allow(ret);
+	if (!d->name || j->watching || judge_is_granted_as(j, ret->target, HOST_NAME))
+		return judge_allow(ret);
+	(void)judge_refuse(d, ret, "%s, and nothing grants %.140s by its full name", what, d->name);
+	(void)snprintf(ret->remedy, sizeof(ret->remedy), "add network: {allow: [\"%.200s\"]}",
+		ret->target);
+	return false;
 }
 
-/* Somebody asks for a name on a connection to another. */
-static bool refuse_name(const struct judge *j, const struct destination *d, const char *who,
-	const char *name, struct judgement *ret)
+/* Somebody asks for a name on a connection to d. */
+static bool judge_name(const struct net_judge *j, const struct destination *d, const char *who,
+	const char *name, struct net_judgement *ret)
 {
 	char target[TARGET_BYTES];
 	const struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
 	struct decision decision;
 
-	print_target(d->transport, name, NULL, d->port, target);
+	if (d->name && strcmp(name, d->name) == 0) {
+		judge_begin(d, ret);
+		return judge_allow(ret);
+	}
+	if (!d->name || j->watching)
+		return judge_other(j, d, who, "asks for", name, ret);
+	judge_print_target(d->transport, name, NULL, d->port, target);
 	(void)judge_refuse(
 		d, ret, "%s asks for %.100s, but the connection is to %.100s", who, name, d->name);
 	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%sconnect to %.110s by its name",
@@ -321,83 +300,69 @@ static bool refuse_name(const struct judge *j, const struct destination *d, cons
 	return false;
 }
 
-static bool net_judge_name(const struct judge *j, const struct destination *d, const char *who,
-	const char *name, struct judgement *ret)
-{
-	if (d->name && strcmp(name, d->name) == 0) {
-		judge_begin(d, ret);
-		return judge_allow(ret);
-	}
-	return d->name && !j->watching ? refuse_name(j, d, who, name, ret)
-				       : judge_other(j, d, who, "asks for", name, ret);
-}
-
-bool judge_hello(const struct judge *j, const struct destination *d, const struct tls_hello *hello,
-	struct judgement *ret)
+bool judge_hello(const struct net_judge *j, const struct destination *d,
+	const struct tls_hello *hello, struct net_judgement *ret)
 {
 	if (!hello->has_name)
 		return judge_nameless(j, d, "TLS without a server name", ret);
-	return net_judge_name(j, d, "TLS", hello->name, ret);
+	return judge_name(j, d, "TLS", hello->name, ret);
 }
 
-/* Servers differ in whether these separate folders, or end the name of one. */
-static bool is_ambiguous(const char *path)
+static const char too_long[] = "the request's path is too long to be compared with the rules";
+
+static bool judge_print_url(const char *target, const char *path, char out[URL_BYTES])
 {
-	return strpbrk(path, "\\;") || strstr(path, "//") || strcasestr(path, "%2f") ||
-	       strcasestr(path, "%5c");
+	int n = snprintf(out, URL_BYTES, "http://%s%s", target, path[0] == '/' ? path : "/");
+
+	return n >= 0 && n < URL_BYTES;
 }
 
 /* Of a URL that the policy can read. */
-static bool judge_url(const struct judge *j, const struct destination *d,
-	const struct http_request *http, struct judgement *ret)
+static bool judge_url(const struct net_judge *j, const struct destination *d,
+	const struct http_request *http, struct net_judgement *ret)
 {
 	char target[TARGET_BYTES], url[URL_BYTES];
 	const struct request r = {
 		.op = OPERATION_NET_CONNECT, .target = url, .method = http->method
 	};
 	struct decision decision;
-	int n;
 
-	if (j->paths && is_ambiguous(http->path))
+	/* Servers differ in whether these separate folders, or end the name of one. */
+	if (j->paths && (strpbrk(http->path, "\\;") || strstr(http->path, "//") ||
+				strcasestr(http->path, "%2f") || strcasestr(http->path, "%5c")))
 		return judge_refuse(
 			d, ret, "a rule is about paths, and the request's can be read in two ways");
-	print_target(TRANSPORT_TCP, d->name, &d->address, d->port, target);
-	n = snprintf(
-		url, sizeof(url), "http://%s%s", target, http->path[0] == '/' ? http->path : "/");
-	if (n < 0 || (size_t)n >= sizeof(url))
-		return judge_refuse(
-			d, ret, "the request's path is too long to be compared with the rules");
+	judge_print_target(TRANSPORT_TCP, d->name, &d->address, d->port, target);
+	if (!judge_print_url(target, http->path, url))
+		return judge_refuse(d, ret, too_long);
 	judge_begin(d, ret);
 	if (judge_is_allowed(j, &r, &decision))
 		return judge_allow(ret);
 	if (decision.why == DECISION_BAD_TARGET)
 		return judge_refuse(d, ret, "the request's path cannot be compared with the rules");
-	judge_explain(&r, &decision, ret);
-	return false;
+	return judge_explain(&r, &decision, ret);
 }
 
 /* On a connection to an address: whether anything forbids the path at the host that it asks for. */
-static bool judge_host_url(const struct judge *j, const struct destination *d,
-	const struct http_request *http, struct judgement *ret)
+static bool judge_host_url(const struct net_judge *j, const struct destination *d,
+	const struct http_request *http, struct net_judgement *ret)
 {
-	char url[URL_BYTES];
+	char target[TARGET_BYTES], url[URL_BYTES];
 	const struct request r = {
 		.op = OPERATION_NET_CONNECT, .target = url, .method = http->method
 	};
-	int n = snprintf(url, sizeof(url), "http://%s:%u%s", http->host, d->port,
-		http->path[0] == '/' ? http->path : "/");
 
-	if (n < 0 || (size_t)n >= sizeof(url))
-		return judge_refuse(
-			d, ret, "the request's path is too long to be compared with the rules");
+	judge_print_target(TRANSPORT_TCP, http->host, NULL, d->port, target);
+	if (!judge_print_url(target, http->path, url))
+		return judge_refuse(d, ret, too_long);
 	judge_begin(d, ret);
-	return judge_is_forbidden(j, &r, ret) ? blame(ret, "HTTP", "asks for", http->host)
+	return judge_is_forbidden(j, &r, ret) ? judge_blame(ret, "HTTP", "asks for", http->host)
 					      : judge_allow(ret);
 }
 
 /* Where only some methods are granted, this one, of the preface of HTTP/2, is not among them. */
-bool judge_unseen(
-	const struct judge *j, const struct destination *d, const char *what, struct judgement *ret)
+bool judge_unseen(const struct net_judge *j, const struct destination *d, const char *what,
+	struct net_judgement *ret)
 {
 	static const struct http_request any = { .method = "PRI", .path = "/" };
 
@@ -408,8 +373,8 @@ bool judge_unseen(
 	return judge_refuse(d, ret, "%s, so that methods and paths could not be seen", what);
 }
 
-bool judge_http(const struct judge *j, const struct destination *d, const struct http_request *r,
-	struct judgement *ret)
+bool judge_http(const struct net_judge *j, const struct destination *d,
+	const struct http_request *r, struct net_judgement *ret)
 {
 	bool allowed;
 
@@ -418,7 +383,7 @@ bool judge_http(const struct judge *j, const struct destination *d, const struct
 			"HTTP asks for port %u, but the connection is to port %u", r->port,
 			d->port);
 	allowed = r->host[0] == '\0' ? judge_nameless(j, d, "HTTP without a host", ret)
-				     : net_judge_name(j, d, "HTTP", r->host, ret);
+				     : judge_name(j, d, "HTTP", r->host, ret);
 	if (allowed && j->narrow)
 		allowed = judge_url(j, d, r, ret);
 	if (allowed && j->paths && !d->name && r->host[0] != '\0')

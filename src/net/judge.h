@@ -18,14 +18,14 @@
 #include "policy/network/host.h"
 #include "policy/policy.h"
 
-struct judge {
+struct net_judge {
 	const struct policy *policy;
 	bool narrow;   /* some grant is about methods or paths: each request is judged by them */
 	bool paths;    /* some rule is about paths */
 	bool watching; /* no layer enforces: only what is forbidden is refused, not what is not said
 			*/
 };
-void judge_init(struct judge *j, const struct policy *p);
+void judge_init(struct net_judge *j, const struct policy *p);
 
 /* Who wants to go where. */
 struct destination {
@@ -35,7 +35,7 @@ struct destination {
 	uint16_t port;
 };
 
-struct judgement {
+struct net_judgement {
 	bool allowed;
 	char target[320]; /* "api.example.com:443", "udp://[::1]:53" */
 	char rule[256];   /* "policy.yaml:3: *.example.com:443"; "" if none decided */
@@ -44,32 +44,33 @@ struct judgement {
 };
 
 /* Each fills *ret and returns whether it is allowed. */
-bool judge_destination(const struct judge *j, const struct destination *d, struct judgement *ret);
+bool judge_destination(
+	const struct net_judge *j, const struct destination *d, struct net_judgement *ret);
 /* An address that d's name has, or the one it dials itself. */
-bool judge_answer(const struct judge *j, const struct destination *d, const struct address *a,
-	struct judgement *ret);
+bool judge_answer(const struct net_judge *j, const struct destination *d, const struct address *a,
+	struct net_judgement *ret);
 /*
  * The same for one that turned out to be of this machine, behind judge_answer(): what listens there
  * may count on a firewall in front of it. Private ones are guarded anyway.
  */
-bool judge_own(const struct judge *j, const struct destination *d, const struct address *a,
-	struct judgement *ret);
+bool judge_own(const struct net_judge *j, const struct destination *d, const struct address *a,
+	struct net_judgement *ret);
 /* A name that d's name leads to by CNAME. */
-bool judge_alias(const struct judge *j, const struct destination *d, const char *alias,
-	struct judgement *ret);
+bool judge_alias(const struct net_judge *j, const struct destination *d, const char *alias,
+	struct net_judgement *ret);
 /* A protocol that hides the names it is about, `what`: only for a grant of exactly this name, or of
  * the address. */
-bool judge_nameless(const struct judge *j, const struct destination *d, const char *what,
-	struct judgement *ret);
+bool judge_nameless(const struct net_judge *j, const struct destination *d, const char *what,
+	struct net_judgement *ret);
 /* The same where requests of HTTP are hidden as well: not if only some of them are granted. */
-bool judge_unseen(const struct judge *j, const struct destination *d, const char *what,
-	struct judgement *ret);
-bool judge_hello(const struct judge *j, const struct destination *d, const struct tls_hello *hello,
-	struct judgement *ret);
-bool judge_http(const struct judge *j, const struct destination *d, const struct http_request *r,
-	struct judgement *ret);
+bool judge_unseen(const struct net_judge *j, const struct destination *d, const char *what,
+	struct net_judgement *ret);
+bool judge_hello(const struct net_judge *j, const struct destination *d,
+	const struct tls_hello *hello, struct net_judgement *ret);
+bool judge_http(const struct net_judge *j, const struct destination *d,
+	const struct http_request *r, struct net_judgement *ret);
 /* Something that was allowed is refused now: its reason says so. */
-void judge_revoke(struct judgement *j);
+void judge_revoke(struct net_judgement *j);
 /* A refusal that the policy was not asked for: d's target, and this reason. Always false. */
-bool judge_refuse(const struct destination *d, struct judgement *ret, const char *format, ...)
+bool judge_refuse(const struct destination *d, struct net_judgement *ret, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/fd.h"
 
 enum { BATCH = 64 };
@@ -19,14 +19,6 @@ struct loop {
 	struct timer **heap;
 	size_t n, cap;
 };
-
-static void read_clock(struct loop *l)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	l->now_ms = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 int loop_new(struct loop **ret)
 {
@@ -41,7 +33,7 @@ int loop_new(struct loop **ret)
 		free(l);
 		return r;
 	}
-	read_clock(l);
+	l->now_ms = clock_ms(CLOCK_MONOTONIC);
 	*ret = l;
 	return 0;
 }
@@ -57,7 +49,7 @@ void loop_free(struct loop *l)
 
 /* Descriptors. */
 
-static int control(const struct loop *l, int how, struct watcher *w, uint32_t events)
+static int loop_control(const struct loop *l, int how, struct watcher *w, uint32_t events)
 {
 	struct epoll_event e = { .events = events, .data.ptr = w };
 
@@ -70,7 +62,7 @@ int loop_add(struct loop *l, struct watcher *w, int fd, uint32_t events)
 
 	w->fd = fd;
 	w->events = events;
-	r = control(l, EPOLL_CTL_ADD, w, events);
+	r = loop_control(l, EPOLL_CTL_ADD, w, events);
 	if (r < 0)
 		w->fd = -1;
 	return r;
@@ -81,7 +73,7 @@ int loop_change(struct loop *l, struct watcher *w, uint32_t events)
 	int r = 0;
 
 	if (w->events != events)
-		r = control(l, EPOLL_CTL_MOD, w, events);
+		r = loop_control(l, EPOLL_CTL_MOD, w, events);
 	if (r == 0)
 		w->events = events;
 	return r;
@@ -91,7 +83,7 @@ void loop_remove(struct loop *l, struct watcher *w)
 {
 	if (w->fd < 0)
 		return;
-	(void)control(l, EPOLL_CTL_DEL, w, 0);
+	(void)loop_control(l, EPOLL_CTL_DEL, w, 0);
 	w->fd = -1;
 	for (int i = l->at; i < l->n_events; i++)
 		if (l->events[i].data.ptr == w)
@@ -106,14 +98,14 @@ static void loop_place(struct loop *l, size_t i, struct timer *t)
 	t->place = i;
 }
 
-static void rise(struct loop *l, size_t i, struct timer *t)
+static void loop_rise(struct loop *l, size_t i, struct timer *t)
 {
 	for (; i > 1 && l->heap[i / 2 - 1]->due_ms > t->due_ms; i /= 2)
 		loop_place(l, i, l->heap[i / 2 - 1]);
 	loop_place(l, i, t);
 }
 
-static void sink(struct loop *l, size_t i, struct timer *t)
+static void loop_sink(struct loop *l, size_t i, struct timer *t)
 {
 	for (;;) {
 		size_t child = 2 * i;
@@ -131,17 +123,10 @@ static void sink(struct loop *l, size_t i, struct timer *t)
 int loop_start(struct loop *l, struct timer *t, uint64_t ms)
 {
 	loop_stop(l, t);
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		struct timer **grown = reallocarray(l->heap, cap, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		l->heap = grown;
-		l->cap = cap;
-	}
+	if (ARRAY_PUSH(l->heap, l->n, l->cap, t) < 0)
+		return -ENOMEM;
 	t->due_ms = l->now_ms + ms;
-	rise(l, ++l->n, t);
+	loop_rise(l, l->n, t);
 	return 0;
 }
 
@@ -157,9 +142,9 @@ void loop_stop(struct loop *l, struct timer *t)
 	if (last == t)
 		return;
 	if (i > 1 && l->heap[i / 2 - 1]->due_ms > last->due_ms)
-		rise(l, i, last);
+		loop_rise(l, i, last);
 	else
-		sink(l, i, last);
+		loop_sink(l, i, last);
 }
 
 uint64_t loop_now(const struct loop *l)
@@ -167,18 +152,7 @@ uint64_t loop_now(const struct loop *l)
 	return l->now_ms;
 }
 
-/* Those that are due by now. One that is set anew by a callback may run again, but not for ever. */
-static void run_timers(struct loop *l)
-{
-	for (size_t left = l->n; left > 0 && l->n > 0 && l->heap[0]->due_ms <= l->now_ms; left--) {
-		struct timer *t = l->heap[0];
-
-		loop_stop(l, t);
-		t->expired(t);
-	}
-}
-
-static int patience(const struct loop *l, int ms)
+static int loop_patience(const struct loop *l, int ms)
 {
 	uint64_t due;
 
@@ -192,11 +166,11 @@ static int patience(const struct loop *l, int ms)
 
 int loop_turn(struct loop *l, int ms)
 {
-	int n = epoll_wait(l->epoll, l->events, BATCH, patience(l, ms));
+	int n = epoll_wait(l->epoll, l->events, BATCH, loop_patience(l, ms));
 
 	if (n < 0 && errno != EINTR)
 		return -errno;
-	read_clock(l);
+	l->now_ms = clock_ms(CLOCK_MONOTONIC);
 	l->n_events = n < 0 ? 0 : n;
 	for (l->at = 0; l->at < l->n_events;) {
 		const struct epoll_event *e = &l->events[l->at++];
@@ -206,7 +180,13 @@ int loop_turn(struct loop *l, int ms)
 			w->ready(w, e->events);
 	}
 	l->n_events = 0;
-	run_timers(l);
+	/* Those that are due. One that a callback sets anew may run again, but not for ever. */
+	for (size_t left = l->n; left > 0 && l->n > 0 && l->heap[0]->due_ms <= l->now_ms; left--) {
+		struct timer *t = l->heap[0];
+
+		loop_stop(l, t);
+		t->expired(t);
+	}
 	return 0;
 }
 

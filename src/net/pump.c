@@ -14,7 +14,7 @@ enum {
 	COPY_BYTES = 16 << 10,
 	PIPE_BYTES = 512 << 10,
 	PIPES_KEPT = 16,
-	MOVES_MAX = 8, /* of one stream, before others have their turn */
+	MOVES_MAX = 8, /* of one stream, before others have their pump_turn */
 };
 
 struct pump_room {
@@ -35,11 +35,10 @@ int pump_room_new(struct pump_room **ret, struct loop *l)
 	return 0;
 }
 
-static void close_pipe(int pipe[2])
+static void pump_close_pipe(int pipe[2])
 {
 	fd_close(&pipe[0]);
 	fd_close(&pipe[1]);
-	pipe[0] = pipe[1] = -1;
 }
 
 void pump_room_free(struct pump_room *r)
@@ -47,13 +46,13 @@ void pump_room_free(struct pump_room *r)
 	if (!r)
 		return;
 	while (r->n_pipes > 0)
-		close_pipe(r->pipes[--r->n_pipes]);
+		pump_close_pipe(r->pipes[--r->n_pipes]);
 	free(r);
 }
 
 /* Pipes. */
 
-static int lend_pipe(struct pump_room *r, struct pump_stream *s)
+static int pump_lend_pipe(struct pump_room *r, struct pump_stream *s)
 {
 	if (s->pipe[0] >= 0)
 		return 0;
@@ -73,18 +72,17 @@ static int lend_pipe(struct pump_room *r, struct pump_stream *s)
 }
 
 /* An empty one goes back; one with something in it is of no use to others. */
-static void return_pipe(struct pump_room *r, struct pump_stream *s)
+static void pump_return_pipe(struct pump_room *r, struct pump_stream *s)
 {
 	if (s->pipe[0] < 0)
 		return;
 	if (s->in_pipe > 0 || r->n_pipes == PIPES_KEPT) {
-		close_pipe(s->pipe);
+		pump_close_pipe(s->pipe);
 		s->in_pipe = 0;
 		return;
 	}
-	r->pipes[r->n_pipes][0] = s->pipe[0];
-	r->pipes[r->n_pipes++][1] = s->pipe[1];
-	s->pipe[0] = s->pipe[1] = -1;
+	r->pipes[r->n_pipes][0] = fd_take(&s->pipe[0]);
+	r->pipes[r->n_pipes++][1] = fd_take(&s->pipe[1]);
 }
 
 /* What was read and not yet taken by the sink. */
@@ -94,9 +92,9 @@ static size_t pump_pending(const struct pump_stream *s)
 	return s->in_pipe + s->n_kept;
 }
 
-static void drop_pending(struct pump_room *r, struct pump_stream *s)
+static void pump_drop_pending(struct pump_room *r, struct pump_stream *s)
 {
-	return_pipe(r, s);
+	pump_return_pipe(r, s);
 	free(s->kept);
 	s->kept = NULL;
 	s->n_kept = 0;
@@ -114,29 +112,18 @@ static int pump_keep(struct pump_stream *s, const void *data, size_t len)
 	return 0;
 }
 
-static void pump_let_go(struct pump_stream *s, size_t n)
-{
-	s->n_kept -= n;
-	if (s->n_kept > 0) {
-		memmove(s->kept, s->kept + n, s->n_kept);
-		return;
-	}
-	free(s->kept);
-	s->kept = NULL;
-}
-
 /* One stream. Each step: 1 if something moved, 0 if nothing can now, negative if it is broken. */
 
-static int hold(ssize_t n)
+static int pump_result(ssize_t n)
 {
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? -EAGAIN : n < 0 ? -errno : (int)n;
 }
 
 static int pump_drain(struct pump_stream *s, int to)
 {
-	int n = hold(s->n_kept > 0 ? send(to, s->kept, s->n_kept, MSG_NOSIGNAL)
-				   : splice(s->pipe[0], NULL, to, NULL, s->in_pipe,
-					     SPLICE_F_MOVE | SPLICE_F_NONBLOCK));
+	int n = pump_result(s->n_kept > 0 ? send(to, s->kept, s->n_kept, MSG_NOSIGNAL)
+					  : splice(s->pipe[0], NULL, to, NULL, s->in_pipe,
+						    SPLICE_F_MOVE | SPLICE_F_NONBLOCK));
 
 	if (n == -EAGAIN) {
 		s->blocked = true;
@@ -144,10 +131,16 @@ static int pump_drain(struct pump_stream *s, int to)
 	}
 	if (n <= 0)
 		return n < 0 ? n : -EPIPE;
-	if (s->n_kept > 0)
-		pump_let_go(s, (size_t)n);
-	else
+	if (s->n_kept == 0) {
 		s->in_pipe -= (size_t)n;
+		return 1;
+	}
+	s->n_kept -= (size_t)n;
+	memmove(s->kept, s->kept + n, s->n_kept);
+	if (s->n_kept == 0) {
+		free(s->kept);
+		s->kept = NULL;
+	}
 	return 1;
 }
 
@@ -156,14 +149,14 @@ static int pump_copy(
 	struct pump_room *r, struct pump_stream *s, int from, int to, size_t max, int *ret_sink)
 {
 	size_t size = max < COPY_BYTES ? max : COPY_BYTES;
-	int n = hold(recv(from, r->copy, size, 0));
+	int n = pump_result(recv(from, r->copy, size, 0));
 	int sent;
 
 	if (n <= 0)
 		return n;
 	s->bulk = n == COPY_BYTES;
 	s->dry = (size_t)n < size;
-	sent = hold(send(to, r->copy, (size_t)n, MSG_NOSIGNAL));
+	sent = pump_result(send(to, r->copy, (size_t)n, MSG_NOSIGNAL));
 	if (sent == -EAGAIN)
 		sent = 0;
 	if (sent < 0)
@@ -173,10 +166,11 @@ static int pump_copy(
 	return n;
 }
 
-static int fill_pipe(struct pump_stream *s, int from, size_t max)
+static int pump_fill_pipe(struct pump_stream *s, int from, size_t max)
 {
 	size_t size = max < PIPE_BYTES ? max : PIPE_BYTES;
-	int n = hold(splice(from, NULL, s->pipe[1], NULL, size, SPLICE_F_MOVE | SPLICE_F_NONBLOCK));
+	int n = pump_result(
+		splice(from, NULL, s->pipe[1], NULL, size, SPLICE_F_MOVE | SPLICE_F_NONBLOCK));
 
 	if (n > 0)
 		s->in_pipe = (size_t)n;
@@ -185,20 +179,11 @@ static int fill_pipe(struct pump_stream *s, int from, size_t max)
 	return n;
 }
 
-static void charge_account(struct pump *p, enum pump_side from, size_t n)
-{
-	if (p->account)
-		quota_charge(p->account, from == PUMP_INNER ? n : 0, from == PUMP_INNER ? 0 : n);
-}
-
 static void pump_charge(struct pump *p, enum pump_side from, size_t n)
 {
-	struct pump_stream *s = &p->streams[from];
-
-	s->moved += n;
-	if (s->allowed != UINT64_MAX)
-		s->allowed -= n;
-	charge_account(p, from, n);
+	p->streams[from].moved += n;
+	if (p->account)
+		quota_charge(p->account, from == PUMP_INNER ? n : 0, from == PUMP_INNER ? 0 : n);
 }
 
 int pump_give(struct pump *p, enum pump_side from, const void *data, size_t len)
@@ -215,20 +200,19 @@ int pump_give(struct pump *p, enum pump_side from, const void *data, size_t len)
 		return r;
 	s->blocked = false;
 	/* They are beside what may pass out of the socket. */
-	s->moved += len;
-	charge_account(p, from, len);
+	pump_charge(p, from, len);
 	return 0;
 }
 
 /* It takes nothing more, and what it said before is all that it says. */
-static void break_side(struct pump *p, enum pump_side side, int error)
+static void pump_break_side(struct pump *p, enum pump_side side, int error)
 {
 	struct pump_stream *to = &p->streams[!side];
 
 	if (p->error == 0)
 		p->error = error;
 	p->sides[side].hung_up = true;
-	drop_pending(p->room, to);
+	pump_drop_pending(p->room, to);
 	to->ended = to->closed = true;
 	/* Nobody is left to hear the answer that the gate waits for. */
 	p->streams[side].waiting = false;
@@ -238,28 +222,30 @@ static int pump_take(struct pump *p, enum pump_side from, size_t max)
 {
 	struct pump_stream *s = &p->streams[from];
 	int fd = p->sides[from].fd, sink = 0;
-	bool piped = s->bulk && lend_pipe(p->room, s) == 0;
-	int n = piped ? fill_pipe(s, fd, max)
+	bool piped = s->bulk && pump_lend_pipe(p->room, s) == 0;
+	int n = piped ? pump_fill_pipe(s, fd, max)
 		      : pump_copy(p->room, s, fd, p->sides[!from].fd, max, &sink);
 
 	if (n == -EAGAIN)
 		return 0;
 	if (n < 0)
-		break_side(p, from, n);
+		pump_break_side(p, from, n);
 	if (n <= 0) {
 		s->ended = true;
 		return 1;
 	}
+	if (s->allowed != UINT64_MAX)
+		s->allowed -= (size_t)n;
 	pump_charge(p, from, (size_t)n);
 	if (sink == -ENOMEM)
 		return sink;
 	if (sink < 0)
-		break_side(p, !from, sink);
+		pump_break_side(p, !from, sink);
 	return 1;
 }
 
 /* What was not judged when its side was reset does not pass. */
-static int ask_gate(struct pump *p, enum pump_side from, bool last)
+static int pump_ask_gate(struct pump *p, enum pump_side from, bool last)
 {
 	int r = p->gate ? p->gate(p, from, last && p->error == 0) : -EPERM;
 
@@ -272,37 +258,18 @@ static int ask_gate(struct pump *p, enum pump_side from, bool last)
 }
 
 /* The quota is used up: that is no matter before somebody wants more. */
-static int await_end(struct pump *p, enum pump_side from)
+static int pump_await_end(struct pump *p, enum pump_side from)
 {
 	char byte;
-	int n = hold(recv(p->sides[from].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT));
+	int n = pump_result(recv(p->sides[from].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT));
 
 	if (n > 0)
 		return -EDQUOT;
 	if (n == -EAGAIN)
 		return 0;
 	if (n < 0)
-		break_side(p, from, n);
+		pump_break_side(p, from, n);
 	p->streams[from].ended = true;
-	return 1;
-}
-
-static void end_stream(struct pump *p, enum pump_side from)
-{
-	p->streams[from].closed = true;
-	/* The end of one that was reset must not look like an orderly one. */
-	if (p->error == 0)
-		(void)shutdown(p->sides[!from].fd, SHUT_WR);
-}
-
-static int pass_pending(struct pump *p, enum pump_side from)
-{
-	struct pump_stream *s = &p->streams[from];
-	int r = s->blocked ? 0 : pump_drain(s, p->sides[!from].fd);
-
-	if (r >= 0)
-		return r;
-	break_side(p, !from, r);
 	return 1;
 }
 
@@ -310,15 +277,21 @@ static int pump_step(struct pump *p, enum pump_side from, bool last)
 {
 	struct pump_stream *s = &p->streams[from];
 	uint64_t left = p->account ? quota_left(p->account) : UINT64_MAX;
+	int r;
 
-	if (pump_pending(s) > 0)
-		return pass_pending(p, from);
+	if (pump_pending(s) > 0) {
+		r = s->blocked ? 0 : pump_drain(s, p->sides[!from].fd);
+		if (r >= 0)
+			return r;
+		pump_break_side(p, !from, r);
+		return 1;
+	}
 	if (s->ended || s->waiting)
 		return 0;
 	if (s->allowed == 0)
-		return ask_gate(p, from, last);
+		return pump_ask_gate(p, from, last);
 	if (left == 0)
-		return await_end(p, from);
+		return pump_await_end(p, from);
 	return pump_take(p, from, left < s->allowed ? left : s->allowed);
 }
 
@@ -333,16 +306,20 @@ static int pump_run(struct pump *p, enum pump_side from, bool last)
 	for (int i = 0; r == 1 && (i < MOVES_MAX || s->held) && !(s->dry && !last); i++)
 		r = pump_step(p, from, last);
 	if (s->in_pipe == 0)
-		return_pipe(p->room, s);
+		pump_return_pipe(p->room, s);
 	/* Whatever was moved before: nothing would call for it again. */
-	if (s->ended && !s->closed && pump_pending(s) == 0)
-		end_stream(p, from);
+	if (s->ended && !s->closed && pump_pending(s) == 0) {
+		s->closed = true;
+		/* The end of one that was reset must not look like an orderly one. */
+		if (p->error == 0)
+			(void)shutdown(p->sides[!from].fd, SHUT_WR);
+	}
 	return r < 0 ? r : 0;
 }
 
 /* Both. */
 
-static uint32_t interest(const struct pump *p, enum pump_side side)
+static uint32_t pump_interest(const struct pump *p, enum pump_side side)
 {
 	const struct pump_stream *out = &p->streams[side], *in = &p->streams[!side];
 	bool reads = !out->ended && !out->waiting && pump_pending(out) == 0;
@@ -350,28 +327,20 @@ static uint32_t interest(const struct pump *p, enum pump_side side)
 	return (reads ? EPOLLIN | EPOLLRDHUP : 0U) | (pump_pending(in) > 0 ? EPOLLOUT : 0U);
 }
 
-/* epoll tells of a side that hung up for ever: it is only heard while it is read. */
-static int watch_hung_up(struct pump *p, enum pump_side side)
+static int pump_update(struct pump *p, enum pump_side side)
 {
 	struct loop *l = p->room->loop;
 	struct watcher *w = &p->sides[side].watcher;
+	uint32_t events = pump_interest(p, side);
 
-	if (!(interest(p, side) & EPOLLIN))
+	if (!p->sides[side].hung_up)
+		return loop_change(l, w, events);
+	/* epoll tells of a side that hung up for ever: it is only heard while it is read. */
+	if (!(events & EPOLLIN))
 		loop_remove(l, w);
 	else if (w->fd < 0)
 		return loop_add(l, w, p->sides[side].fd, EPOLLIN);
 	return 0;
-}
-
-static int update(struct pump *p)
-{
-	int r = 0;
-
-	for (int i = 0; r == 0 && i < 2; i++)
-		r = p->sides[i].hung_up ? watch_hung_up(p, (enum pump_side)i)
-					: loop_change(p->room->loop, &p->sides[i].watcher,
-						  interest(p, (enum pump_side)i));
-	return r;
 }
 
 static void pump_finish(struct pump *p, int error)
@@ -381,7 +350,7 @@ static void pump_finish(struct pump *p, int error)
 }
 
 /* wanted: the streams that may have something to do. */
-static void turn(struct pump *p, const bool wanted[2], const bool last[2])
+static void pump_turn(struct pump *p, const bool wanted[2], const bool last[2])
 {
 	int r = 0;
 
@@ -391,8 +360,8 @@ static void turn(struct pump *p, const bool wanted[2], const bool last[2])
 	/* The answer that the gate had waited for may have come. */
 	if (r == 0 && p->streams[PUMP_INNER].held)
 		r = pump_run(p, PUMP_INNER, last[PUMP_INNER]);
-	if (r == 0)
-		r = update(p);
+	for (int i = 0; r == 0 && i < 2; i++)
+		r = pump_update(p, (enum pump_side)i);
 	if (r < 0)
 		pump_finish(p, r);
 	else if (p->streams[0].closed && p->streams[1].closed)
@@ -401,68 +370,57 @@ static void turn(struct pump *p, const bool wanted[2], const bool last[2])
 
 void pump_again(struct pump *p)
 {
-	turn(p, (bool[]){ true, true }, (bool[]){ p->sides[0].hung_up, p->sides[1].hung_up });
+	pump_turn(p, (bool[]){ true, true }, (bool[]){ p->sides[0].hung_up, p->sides[1].hung_up });
 }
 
-static int reset_reason(int fd)
-{
-	int error = 0;
-	socklen_t len = sizeof(error);
-
-	(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
-	return error ? -error : -ECONNRESET;
-}
-
-static void on_side(struct pump *p, enum pump_side side, uint32_t events)
+static void pump_on_side(struct pump *p, enum pump_side side, uint32_t events)
 {
 	const uint32_t plain = EPOLLIN | EPOLLRDHUP;
 	bool last[2] = { p->sides[0].hung_up, p->sides[1].hung_up };
 	bool both = events & ~plain;
 
-	if (events & EPOLLERR)
-		break_side(p, side, reset_reason(p->sides[side].fd));
+	if (events & EPOLLERR) {
+		int error = 0;
+		socklen_t len = sizeof(error);
+
+		(void)getsockopt(p->sides[side].fd, SOL_SOCKET, SO_ERROR, &error, &len);
+		pump_break_side(p, side, error ? -error : -ECONNRESET);
+	}
 	if (events & (EPOLLOUT | EPOLLHUP))
 		p->streams[!side].blocked = false;
 	if (events & EPOLLHUP)
 		p->sides[side].hung_up = true;
 	last[side] = last[side] || events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
-	turn(p, (bool[]){ both || side == PUMP_INNER, both || side == PUMP_OUTER }, last);
+	pump_turn(p, (bool[]){ both || side == PUMP_INNER, both || side == PUMP_OUTER }, last);
 }
 
-static void on_inner(struct watcher *w, uint32_t events)
+static void pump_on_inner(struct watcher *w, uint32_t events)
 {
-	on_side(container_of(w, struct pump, sides[PUMP_INNER].watcher), PUMP_INNER, events);
+	pump_on_side(container_of(w, struct pump, sides[PUMP_INNER].watcher), PUMP_INNER, events);
 }
 
-static void on_outer(struct watcher *w, uint32_t events)
+static void pump_on_outer(struct watcher *w, uint32_t events)
 {
-	on_side(container_of(w, struct pump, sides[PUMP_OUTER].watcher), PUMP_OUTER, events);
-}
-
-static int pump_watch(struct pump *p, enum pump_side side, int fd)
-{
-	struct watcher *w = &p->sides[side].watcher;
-
-	w->ready = side == PUMP_INNER ? on_inner : on_outer;
-	p->sides[side].fd = fd;
-	return loop_add(p->room->loop, w, fd, EPOLLIN | EPOLLRDHUP);
+	pump_on_side(container_of(w, struct pump, sides[PUMP_OUTER].watcher), PUMP_OUTER, events);
 }
 
 int pump_start(struct pump *p, struct pump_room *r, int inner, int outer)
 {
-	int error;
+	int error = 0;
 
 	p->room = r;
 	p->error = 0;
 	for (int i = 0; i < 2; i++) {
 		p->streams[i] = (struct pump_stream){ .pipe = { -1, -1 } };
 		p->streams[i].allowed = p->gate ? 0 : UINT64_MAX;
+		p->sides[i].watcher.ready = i == PUMP_INNER ? pump_on_inner : pump_on_outer;
 		p->sides[i].watcher.fd = -1;
+		p->sides[i].fd = i == PUMP_INNER ? inner : outer;
 		p->sides[i].hung_up = false;
 	}
-	error = pump_watch(p, PUMP_INNER, inner);
-	if (error == 0)
-		error = pump_watch(p, PUMP_OUTER, outer);
+	for (int i = 0; error == 0 && i < 2; i++)
+		error = loop_add(
+			r->loop, &p->sides[i].watcher, p->sides[i].fd, EPOLLIN | EPOLLRDHUP);
 	if (error < 0)
 		pump_stop(p);
 	return error;
@@ -472,7 +430,7 @@ void pump_stop(struct pump *p)
 {
 	for (int i = 0; i < 2; i++) {
 		loop_remove(p->room->loop, &p->sides[i].watcher);
-		drop_pending(p->room, &p->streams[i]);
+		pump_drop_pending(p->room, &p->streams[i]);
 	}
 }
 

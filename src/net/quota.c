@@ -23,7 +23,7 @@ enum { STEPS = 64, RING = STEPS + 1, SLOTS_MIN = 64 };
 /* Longer than any clock runs. */
 #define WINDOW_MS_MAX (UINT64_MAX / 4)
 
-struct window {
+struct quota_window {
 	struct rate rate;
 	const char *origin;
 	uint64_t step_ms;
@@ -46,30 +46,30 @@ struct quota {
 	struct quota_account **slots; /* open addressing, at most half full */
 	size_t n, n_slots;
 	size_t n_windows;
-	struct window *windows;
+	struct quota_window *windows;
 };
 
-static const char *origin_of(const struct layer *l)
+static const char *quota_origin_of(const struct layer *l)
 {
 	return l->origin ? l->origin : "the policy";
 }
 
 /* Windows. */
 
-static void window_init(struct window *w, const struct layer *l)
+static void quota_window_init(struct quota_window *w, const struct layer *l)
 {
 	uint64_t seconds = l->network.rate.seconds;
 	uint64_t ms = seconds < WINDOW_MS_MAX / 1000 ? seconds * 1000 : WINDOW_MS_MAX;
 
 	w->rate = l->network.rate;
-	w->origin = origin_of(l);
+	w->origin = quota_origin_of(l);
 	w->step_ms = (ms + STEPS - 1) / STEPS;
 	if (w->step_ms == 0)
 		w->step_ms = 1;
 }
 
 /* Forgets what is older than the window. */
-static void window_move(struct window *w, uint64_t now_ms)
+static void quota_window_move(struct quota_window *w, uint64_t now_ms)
 {
 	uint64_t step = now_ms / w->step_ms;
 
@@ -84,15 +84,10 @@ static void window_move(struct window *w, uint64_t now_ms)
 	w->last = step;
 }
 
-static void window_count(struct window *w)
-{
-	w->counts[w->last % RING]++;
-	w->sum++;
-}
-
 /* Accounts. */
 
-static struct quota_account *account_new(const struct quota *q, const char *target, uint64_t hash)
+static struct quota_account *quota_account_new(
+	const struct quota *q, const char *target, uint64_t hash)
 {
 	size_t len = strlen(target);
 	struct quota_account *a = calloc(1, sizeof(*a) + len + 1);
@@ -137,48 +132,34 @@ static int quota_grow(struct quota *q)
 	return 0;
 }
 
-static int quota_find_or_add(struct quota *q, const char *target, struct quota_account **ret)
+static int quota_find_or_add(
+	struct quota *q, const char *target, struct quota_account **ret, char reason[256])
 {
 	uint64_t hash = hostset_hash(&q->key, 0, target, strlen(target));
-	struct quota_account **slot;
-	int r;
+	struct quota_account **slot =
+		q->n_slots > 0 ? quota_slot_of(q->slots, q->n_slots, target, hash) : NULL;
 
-	if (q->n_slots > 0 && *quota_slot_of(q->slots, q->n_slots, target, hash)) {
-		*ret = *quota_slot_of(q->slots, q->n_slots, target, hash);
+	if (slot && *slot) {
+		*ret = *slot;
 		return 0;
 	}
-	if (q->n == QUOTA_DESTINATIONS_MAX)
-		return -ENOSPC;
-	r = quota_grow(q);
-	if (r < 0)
-		return r;
-	slot = quota_slot_of(q->slots, q->n_slots, target, hash);
-	*slot = account_new(q, target, hash);
-	if (!*slot)
-		return -ENOMEM;
-	q->n++;
-	*ret = *slot;
-	return 0;
-}
-
-/* Refusals. */
-
-static int refuse_rate(const struct window *w, char reason[256])
-{
-	(void)snprintf(reason, 256, "more than %" PRIu64 " connections in %" PRIu64 " s: %s",
-		w->rate.count, w->rate.seconds, w->origin);
-	return -EDQUOT;
-}
-
-static int refuse_destination(int error, char reason[256])
-{
-	if (error == -ENOSPC)
+	if (q->n == QUOTA_DESTINATIONS_MAX) {
 		(void)snprintf(reason, 256,
 			"bytes are limited, and no more than %d destinations are counted",
 			QUOTA_DESTINATIONS_MAX);
-	else
-		(void)snprintf(reason, 256, "there is no memory to count its bytes");
-	return error;
+		return -ENOSPC;
+	}
+	if (quota_grow(q) == 0) {
+		slot = quota_slot_of(q->slots, q->n_slots, target, hash);
+		*slot = quota_account_new(q, target, hash);
+		if (*slot) {
+			q->n++;
+			*ret = *slot;
+			return 0;
+		}
+	}
+	(void)snprintf(reason, 256, "there is no memory to count its bytes");
+	return -ENOMEM;
 }
 
 void quota_explain(const struct quota_account *a, char reason[256])
@@ -196,21 +177,29 @@ int quota_open(struct quota *q, const char *target, uint64_t now_ms, struct quot
 
 	/* The rates come first: what they refuse must not fill the table. */
 	for (size_t i = 0; i < q->n_windows; i++) {
-		window_move(&q->windows[i], now_ms);
-		if (q->windows[i].sum >= q->windows[i].rate.count)
-			return refuse_rate(&q->windows[i], reason);
+		struct quota_window *w = &q->windows[i];
+
+		quota_window_move(w, now_ms);
+		if (w->sum >= w->rate.count) {
+			(void)snprintf(reason, 256,
+				"more than %" PRIu64 " connections in %" PRIu64 " s: %s",
+				w->rate.count, w->rate.seconds, w->origin);
+			return -EDQUOT;
+		}
 	}
 	if (!a) {
-		r = quota_find_or_add(q, target, &a);
+		r = quota_find_or_add(q, target, &a, reason);
 		if (r < 0)
-			return refuse_destination(r, reason);
+			return r;
 	}
 	if (quota_left(a) == 0) {
 		quota_explain(a, reason);
 		return -EDQUOT;
 	}
-	for (size_t i = 0; i < q->n_windows; i++)
-		window_count(&q->windows[i]);
+	for (size_t i = 0; i < q->n_windows; i++) {
+		q->windows[i].counts[q->windows[i].last % RING]++;
+		q->windows[i].sum++;
+	}
 	*ret = a;
 	return 0;
 }
@@ -224,22 +213,22 @@ uint64_t quota_left(const struct quota_account *a)
 	return a->used < max ? max - a->used : 0;
 }
 
-static uint64_t quota_sum(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 void quota_charge(struct quota_account *a, uint64_t sent, uint64_t received)
 {
-	a->used = quota_sum(a->used, quota_sum(sent, received));
+	/* What is used stays at the most that there is. */
+	if (__builtin_add_overflow(a->used, sent, &a->used) ||
+		__builtin_add_overflow(a->used, received, &a->used))
+		a->used = UINT64_MAX;
 }
 
-/* The part of a policy: its windows, and the least limit of bytes. */
-static int read_policy(struct quota *q, const struct policy *p)
+/* The part of a policy: its windows, and the least limit of bytes. An account of no limit, if it is
+ * needed, knows its owner. */
+static int quota_read_policy(struct quota *q, const struct policy *p, const struct quota *owner)
 {
 	size_t n = policy_layers(p);
 
 	q->max_bytes = LIMIT_NONE;
+	q->n_windows = 0;
 	q->windows = calloc(n ? n : 1, sizeof(q->windows[0]));
 	if (!q->windows)
 		return -ENOMEM;
@@ -247,22 +236,15 @@ static int read_policy(struct quota *q, const struct policy *p)
 		const struct layer *l = policy_layer(p, i);
 
 		if (l->network.rate.count > 0)
-			window_init(&q->windows[q->n_windows++], l);
+			quota_window_init(&q->windows[q->n_windows++], l);
 		if (l->network.max_bytes < q->max_bytes) {
 			q->max_bytes = l->network.max_bytes;
-			q->max_origin = origin_of(l);
+			q->max_origin = quota_origin_of(l);
 		}
 	}
-	return 0;
-}
-
-/* An account that knows `owner`, if one is needed. */
-static int open_unlimited(struct quota *q, const struct quota *owner)
-{
-	if (q->max_bytes != LIMIT_NONE || q->unlimited)
-		return 0;
-	q->unlimited = account_new(owner, "", 0);
-	return q->unlimited ? 0 : -ENOMEM;
+	if (q->max_bytes == LIMIT_NONE && !q->unlimited)
+		q->unlimited = quota_account_new(owner, "", 0);
+	return q->max_bytes == LIMIT_NONE && !q->unlimited ? -ENOMEM : 0;
 }
 
 int quota_new(struct quota **ret, const struct policy *p)
@@ -273,9 +255,7 @@ int quota_new(struct quota **ret, const struct policy *p)
 	if (!q)
 		return -ENOMEM;
 	q->key = hostset_key_make();
-	r = read_policy(q, p);
-	if (r == 0)
-		r = open_unlimited(q, q);
+	r = quota_read_policy(q, p, q);
 	if (r < 0)
 		quota_free(q);
 	else
@@ -283,50 +263,39 @@ int quota_new(struct quota **ret, const struct policy *p)
 	return r;
 }
 
-/* Every window counts every connection: of one length, the one that was there longer knows most. */
-static const struct window *find_longest(const struct quota *q, uint64_t seconds)
+/*
+ * What was counted in a window of the same length counts on, whichever layer it is of now: else a
+ * change would be a way to more. Every window counts every connection: of one length, the one that
+ * was there longer knows most.
+ */
+static void quota_carry_over(struct quota_window *to, const struct quota *from)
 {
-	const struct window *best = NULL;
+	const struct quota_window *best = NULL;
 
-	for (size_t i = 0; i < q->n_windows; i++) {
-		const struct window *w = &q->windows[i];
+	for (size_t i = 0; i < from->n_windows; i++) {
+		const struct quota_window *w = &from->windows[i];
 
-		if (w->rate.seconds == seconds && (!best || w->sum > best->sum))
+		if (w->rate.seconds == to->rate.seconds && (!best || w->sum > best->sum))
 			best = w;
 	}
-	return best;
-}
-
-/* What was counted in a window of the same length counts on, whichever layer it is of now: else a
- * change would be a way to more. */
-static void carry_over(struct quota *to, const struct quota *from)
-{
-	for (size_t i = 0; i < to->n_windows; i++) {
-		struct window *w = &to->windows[i];
-		const struct window *old = find_longest(from, w->rate.seconds);
-
-		if (!old)
-			continue;
-		w->last = old->last;
-		w->sum = old->sum;
-		memcpy(w->counts, old->counts, sizeof(w->counts));
-	}
+	if (!best)
+		return;
+	to->last = best->last;
+	to->sum = best->sum;
+	memcpy(to->counts, best->counts, sizeof(to->counts));
 }
 
 int quota_change(struct quota *q, const struct policy *p)
 {
 	struct quota next = *q;
-	int r;
+	int r = quota_read_policy(&next, p, q);
 
-	next.n_windows = 0;
-	r = read_policy(&next, p);
-	if (r == 0)
-		r = open_unlimited(&next, q);
 	if (r < 0) {
 		free(next.windows);
 		return r;
 	}
-	carry_over(&next, q);
+	for (size_t i = 0; i < next.n_windows; i++)
+		quota_carry_over(&next.windows[i], q);
 	free(q->windows);
 	*q = next;
 	return 0;
@@ -341,9 +310,9 @@ int quota_review(struct quota *q, struct quota_account **account, const char *ta
 	if (q->max_bytes == LIMIT_NONE)
 		return 0;
 	if (a == q->unlimited) {
-		r = quota_find_or_add(q, target, &a);
+		r = quota_find_or_add(q, target, &a, reason);
 		if (r < 0)
-			return refuse_destination(r, reason);
+			return r;
 		quota_charge(a, bytes, 0);
 		*account = a;
 	}

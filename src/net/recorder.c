@@ -15,9 +15,9 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "net/record-table.h"
 #include "wire/frame.h"
@@ -55,15 +55,8 @@ static void recorder_count(struct record *to, const struct record *r)
 	to->received = recorder_sum(to->received, r->received);
 }
 
-static void uncount(struct record *r)
-{
-	r->count = 0;
-	r->sent = 0;
-	r->received = 0;
-}
-
 /* Who and where is told only if it is the same for all that were counted. */
-static void blur(struct record *kept, const struct record *r)
+static void recorder_blur(struct record *kept, const struct record *r)
 {
 	if (kept->count == 0)
 		kept->pid = r->pid;
@@ -77,23 +70,30 @@ static void blur(struct record *kept, const struct record *r)
 
 /* Sending. */
 
-static bool is_blocked(const struct recorder *r)
+static bool recorder_is_blocked(const struct recorder *r)
 {
 	return r->writable.fd >= 0;
 }
 
-/* 0, or negative: it has to be told later, if ever. */
-static int recorder_send_record(struct recorder *r, const struct record *record)
+/*
+ * 0, or negative: it has to be told later, if ever. What was told is no longer counted. One with
+ * nothing counted is none.
+ */
+static int recorder_send(struct recorder *r, struct record *record)
 {
 	int result;
 
+	if (record->count == 0)
+		return 0;
 	buffer_clear(&r->body);
 	result = record_encode(record, &r->body);
 	if (result == 0)
 		result = frame_send(r->socket, FRAME_RECORD, 0, r->body.data, r->body.len, NULL, 0);
 	else
 		r->body.failed = false;
-	if (result == -EAGAIN && !is_blocked(r))
+	if (result == 0)
+		record->count = record->sent = record->received = 0;
+	if (result == -EAGAIN && !recorder_is_blocked(r))
 		(void)loop_add(r->loop, &r->writable, r->socket, EPOLLOUT);
 	if (result == -EPIPE || result == -ENOTCONN || result == -EBADF)
 		r->gone = true;
@@ -102,33 +102,20 @@ static int recorder_send_record(struct recorder *r, const struct record *record)
 
 static int recorder_tell(struct recorder *r, struct class *c, struct record_entry *e)
 {
-	int result = recorder_send_record(r, &e->record);
+	int result = recorder_send(r, &e->record);
 
 	if (result < 0)
 		return result;
-	uncount(&e->record);
 	e->told = true;
 	e->told_ms = loop_now(r->loop);
 	record_table_unwait(&c->table, e);
+	if (c->left > 0)
+		c->left--;
 	return 0;
 }
 
-static int tell_rest(struct recorder *r, struct class *c)
-{
-	int result = c->rest.count > 0 ? recorder_send_record(r, &c->rest) : 0;
-
-	if (result == 0)
-		uncount(&c->rest);
-	return result;
-}
-
-static bool recorder_is_due(const struct recorder *r, const struct record_entry *e)
-{
-	return !e->told || loop_now(r->loop) - e->told_ms >= SECOND_MS;
-}
-
 /* Those that wait and may be told by now; `all`: whether or not it is their time. */
-static int tell_class(struct recorder *r, struct class *c, bool all)
+static int recorder_tell_class(struct recorder *r, struct class *c, bool all)
 {
 	struct record_entry *next = NULL;
 	int result = 0;
@@ -138,16 +125,13 @@ static int tell_class(struct recorder *r, struct class *c, bool all)
 		next = e->links[RECORD_WAITING].next;
 		if (!all && c->left == 0)
 			break;
-		if (!all && !recorder_is_due(r, e))
-			continue;
-		result = recorder_tell(r, c, e);
-		if (result == 0 && c->left > 0)
-			c->left--;
+		if (all || !e->told || loop_now(r->loop) - e->told_ms >= SECOND_MS)
+			result = recorder_tell(r, c, e);
 	}
 	return result;
 }
 
-static bool has_more(const struct recorder *r)
+static bool recorder_has_more(const struct recorder *r)
 {
 	for (size_t i = 0; i < N_CLASSES; i++)
 		if (r->classes[i].rest.count > 0 || r->classes[i].table.lists[RECORD_WAITING].first)
@@ -155,28 +139,28 @@ static bool has_more(const struct recorder *r)
 	return false;
 }
 
-static void wait_for_tick(struct recorder *r)
+static void recorder_wait(struct recorder *r)
 {
-	if (r->tick.place == 0 && !r->gone && has_more(r))
+	if (r->tick.place == 0 && !r->gone && recorder_has_more(r))
 		(void)loop_start(r->loop, &r->tick, SECOND_MS);
 }
 
 /* The rest needs no budget: it is one record, after a second or when the socket has room. */
-static void tell_all(struct recorder *r)
+static void recorder_tell_all(struct recorder *r)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < N_CLASSES && result == 0 && !r->gone; i++) {
-		result = tell_class(r, &r->classes[i], r->flushing);
+		result = recorder_tell_class(r, &r->classes[i], r->flushing);
 		if (result == 0)
-			result = tell_rest(r, &r->classes[i]);
+			result = recorder_send(r, &r->classes[i].rest);
 	}
 	if (result == 0)
 		r->flushing = false;
-	wait_for_tick(r);
+	recorder_wait(r);
 }
 
-static void refill(struct recorder *r)
+static void recorder_refill(struct recorder *r)
 {
 	if (loop_now(r->loop) - r->second_ms < SECOND_MS)
 		return;
@@ -185,46 +169,34 @@ static void refill(struct recorder *r)
 		r->classes[i].left = RECORDER_PER_SECOND;
 }
 
-static void ticked(struct timer *t)
+static void recorder_ticked(struct timer *t)
 {
 	struct recorder *r = container_of(t, struct recorder, tick);
 
-	refill(r);
-	if (!is_blocked(r))
-		tell_all(r);
+	recorder_refill(r);
+	if (!recorder_is_blocked(r))
+		recorder_tell_all(r);
 	else
-		wait_for_tick(r);
+		recorder_wait(r);
 }
 
-static void became_writable(struct watcher *w, uint32_t events)
+static void recorder_writable(struct watcher *w, uint32_t events)
 {
 	struct recorder *r = container_of(w, struct recorder, writable);
 
 	(void)events;
 	loop_remove(r->loop, w);
-	refill(r);
-	tell_all(r);
+	recorder_refill(r);
+	recorder_tell_all(r);
 }
 
 void recorder_flush(struct recorder *r)
 {
 	r->flushing = true;
-	tell_all(r);
+	recorder_tell_all(r);
 }
 
 /* Adding. */
-
-/* Makes room by forgetting the one that was used longest ago; what it had to tell is kept. */
-static void recorder_make_room(struct class *c)
-{
-	struct record_entry *e = c->table.lists[RECORD_BY_USE].first;
-
-	if (c->table.n < RECORD_TABLE_MAX)
-		return;
-	if (e->record.count > 0)
-		recorder_count(&c->rest, &e->record);
-	record_table_remove(&c->table, e);
-}
 
 static struct record_entry *recorder_find_or_add(struct class *c, const struct record *record)
 {
@@ -232,10 +204,16 @@ static struct record_entry *recorder_find_or_add(struct class *c, const struct r
 
 	if (e) {
 		record_table_use(&c->table, e);
-		blur(&e->record, record);
+		recorder_blur(&e->record, record);
 		return e;
 	}
-	recorder_make_room(c);
+	/* The one that was used longest ago makes room; what it had to tell is kept. */
+	if (c->table.n == RECORD_TABLE_MAX) {
+		e = c->table.lists[RECORD_BY_USE].first;
+		if (e->record.count > 0)
+			recorder_count(&c->rest, &e->record);
+		record_table_remove(&c->table, e);
+	}
 	return record_table_add(&c->table, record);
 }
 
@@ -251,16 +229,16 @@ void recorder_add(struct recorder *r, const struct record *record)
 	recorder_count(e ? &e->record : &c->rest, record);
 	if (e) {
 		record_table_wait(&c->table, e);
-		refill(r);
-		if (!e->told && c->left > 0 && !is_blocked(r) && recorder_tell(r, c, e) == 0)
-			c->left--;
+		recorder_refill(r);
+		if (!e->told && c->left > 0 && !recorder_is_blocked(r))
+			(void)recorder_tell(r, c, e);
 	}
-	wait_for_tick(r);
+	recorder_wait(r);
 }
 
 /* Making. */
 
-static void init_classes(struct recorder *r)
+int recorder_new(struct recorder **ret, struct loop *l, int socket)
 {
 	static const struct record nothing = { .target = "*",
 		.name = "",
@@ -269,20 +247,6 @@ static void init_classes(struct recorder *r)
 		.reason = "there were too many different ones to be told one by one",
 		.remedy = "",
 		.program = "" };
-
-	for (size_t i = 0; i < N_CLASSES; i++) {
-		struct class *c = &r->classes[i];
-
-		record_table_init(&c->table);
-		c->left = RECORDER_PER_SECOND;
-		c->rest = nothing;
-		c->rest.dns = i == CLASS_DNS;
-		c->rest.kind = i == CLASS_DNS ? RECORD_DENIED : (enum record_kind)i;
-	}
-}
-
-int recorder_new(struct recorder **ret, struct loop *l, int socket)
-{
 	int flags = fcntl(socket, F_GETFL);
 	/* An own descriptor: the loop takes each only once, and others may watch theirs. */
 	auto_fd fd = fcntl(socket, F_DUPFD_CLOEXEC, 0);
@@ -297,31 +261,31 @@ int recorder_new(struct recorder **ret, struct loop *l, int socket)
 		return -ENOMEM;
 	r->loop = l;
 	r->socket = fd_take(&fd);
-	r->writable = (struct watcher){ .ready = became_writable, .fd = -1 };
-	r->tick.expired = ticked;
+	r->writable = (struct watcher){ .ready = recorder_writable, .fd = -1 };
+	r->tick.expired = recorder_ticked;
 	r->second_ms = loop_now(l);
-	init_classes(r);
+	for (size_t i = 0; i < N_CLASSES; i++) {
+		struct class *c = &r->classes[i];
+
+		record_table_init(&c->table);
+		c->left = RECORDER_PER_SECOND;
+		c->rest = nothing;
+		c->rest.dns = i == CLASS_DNS;
+		c->rest.kind = i == CLASS_DNS ? RECORD_DENIED : (enum record_kind)i;
+	}
 	*ret = r;
 	return 0;
 }
 
-static uint64_t recorder_clock_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* The clock of the loop stands still here. */
-static void tell_the_rest(struct recorder *r)
+static void recorder_tell_the_rest(struct recorder *r)
 {
 	struct pollfd p = { .fd = r->socket, .events = POLLOUT };
-	uint64_t start = recorder_clock_ms(), spent = 0;
+	uint64_t start = clock_ms(CLOCK_MONOTONIC), spent = 0;
 
-	for (; spent < SECOND_MS; spent = recorder_clock_ms() - start) {
+	for (; spent < SECOND_MS; spent = clock_ms(CLOCK_MONOTONIC) - start) {
 		recorder_flush(r);
-		if (r->gone || !has_more(r))
+		if (r->gone || !recorder_has_more(r))
 			return;
 		(void)poll(&p, 1, (int)(SECOND_MS - spent));
 	}
@@ -331,7 +295,7 @@ void recorder_free(struct recorder *r)
 {
 	if (!r)
 		return;
-	tell_the_rest(r);
+	recorder_tell_the_rest(r);
 	loop_remove(r->loop, &r->writable);
 	loop_stop(r->loop, &r->tick);
 	for (size_t i = 0; i < N_CLASSES; i++)

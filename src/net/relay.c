@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/fd.h"
 #include "net/enter/capture.h"
 #include "net/connections.h"
@@ -20,12 +19,10 @@
 #include "wire/report.h"
 #include "wire/sockets.h"
 
-enum { INNER_MAX = 256 };
-
-enum { DRAIN_MS = 500, LAYERS_MAX = 64, ANSWER_MS = 10 };
+enum { INNER_MAX = 256, DRAIN_MS = 500, LAYERS_MAX = 64, ANSWER_MS = 10 };
 
 /* What the holder asked for, and is to be told. */
-struct answer {
+struct relay_answer {
 	struct timer timer; /* runs while its socket takes nothing */
 	uint64_t id;
 	struct buffer body;
@@ -45,8 +42,8 @@ struct relay {
 	int error;
 
 	struct policy *policy; /* ours, if it is not that of the options any more */
-	struct answer answer;
-	struct judge judge;
+	struct relay_answer answer;
+	struct net_judge judge;
 	struct lookup *lookup;
 	struct dialler dialler;
 	struct names *names;
@@ -86,23 +83,7 @@ static int relay_set_up(struct relay *r)
 	return error < 0 ? error : pump_room_new(&r->room, r->loop);
 }
 
-static int take_captured(struct relay *r, enum capture_socket number)
-{
-	return fd_take(&r->captured[number]);
-}
-
-static int start_inner(struct relay *r)
-{
-	int error = r->n_sockets == 0
-			    ? 0
-			    : inner_pool_new(&r->inner, r->loop, r->sockets, r->n_sockets);
-
-	if (error == 0)
-		r->n_sockets = 0;
-	return error;
-}
-
-static int start_connections(struct relay *r)
+static int relay_start_connections(struct relay *r)
 {
 	const struct connections_options o = { .dialler = &r->dialler,
 		.synthetic = r->synthetic,
@@ -110,12 +91,13 @@ static int start_connections(struct relay *r)
 		.recorder = r->recorder,
 		.room = r->room,
 		.inner = r->inner,
-		.listeners = { take_captured(r, CAPTURE_TCP_4), take_captured(r, CAPTURE_TCP_6) } };
+		.listeners = { fd_take(&r->captured[CAPTURE_TCP_4]),
+			fd_take(&r->captured[CAPTURE_TCP_6]) } };
 
 	return connections_new(&r->connections, &o);
 }
 
-static int start_listeners(struct relay *r)
+static int relay_start_listeners(struct relay *r)
 {
 	const struct listeners_options o = { .loop = r->loop,
 		.connections = r->connections,
@@ -134,63 +116,55 @@ static int start_listeners(struct relay *r)
 	return error;
 }
 
-static int on_named(void *context, const char *name, uint32_t number)
+static int relay_on_named(void *context, const char *name, uint32_t number)
 {
 	return listeners_open(context, name, number);
 }
 
-static struct dns_server_options dns_options(struct relay *r)
+/* By the sockets udp[0], udp[1], tcp[0], tcp[1]. */
+static int relay_start_server(
+	struct relay *r, struct dns_server **ret, const enum capture_socket sockets[4])
 {
-	return (struct dns_server_options){ .loop = r->loop,
+	struct dns_server_options o = { .loop = r->loop,
 		.names = r->names,
 		.synthetic = r->synthetic,
 		.recorder = r->recorder,
-		.named = r->listeners ? on_named : NULL,
+		.named = r->listeners ? relay_on_named : NULL,
 		.context = r->listeners };
+
+	for (int i = 0; i < 4; i++)
+		(i < 2 ? o.udp : o.tcp)[i % 2] = fd_take(&r->captured[sockets[i]]);
+	return dns_server_new(ret, &o);
 }
 
-static int start_local_dns(struct relay *r)
+static int relay_start_dns(struct relay *r)
 {
-	struct dns_server_options o = dns_options(r);
+	static const enum capture_socket everywhere[4] = { CAPTURE_DNS_UDP_4, CAPTURE_DNS_UDP_6,
+		CAPTURE_DNS_TCP_4, CAPTURE_DNS_TCP_6 };
+	static const enum capture_socket local[4] = { CAPTURE_SYSTEMD_UDP, CAPTURE_DOCKER_UDP,
+		CAPTURE_SYSTEMD_TCP, CAPTURE_DOCKER_TCP };
+	int error = relay_start_server(r, &r->dns, everywhere);
 
-	if (r->captured[CAPTURE_SYSTEMD_UDP] < 0)
-		return 0;
-	o.udp[0] = take_captured(r, CAPTURE_SYSTEMD_UDP);
-	o.udp[1] = take_captured(r, CAPTURE_DOCKER_UDP);
-	o.tcp[0] = take_captured(r, CAPTURE_SYSTEMD_TCP);
-	o.tcp[1] = take_captured(r, CAPTURE_DOCKER_TCP);
-	return dns_server_new(&r->local, &o);
+	if (error == 0 && r->captured[CAPTURE_SYSTEMD_UDP] >= 0)
+		error = relay_start_server(r, &r->local, local);
+	return error;
 }
 
-static int start_dns(struct relay *r)
-{
-	struct dns_server_options o = dns_options(r);
-
-	o.udp[0] = take_captured(r, CAPTURE_DNS_UDP_4);
-	o.udp[1] = take_captured(r, CAPTURE_DNS_UDP_6);
-	o.tcp[0] = take_captured(r, CAPTURE_DNS_TCP_4);
-	o.tcp[1] = take_captured(r, CAPTURE_DNS_TCP_6);
-	return dns_server_new(&r->dns, &o);
-}
-
-static int start_flows(struct relay *r)
+static int relay_start_flows(struct relay *r)
 {
 	const struct flows_options o = { .dialler = &r->dialler,
 		.synthetic = r->synthetic,
 		.quota = r->quota,
 		.recorder = r->recorder,
-		.udp = { take_captured(r, CAPTURE_UDP_4), take_captured(r, CAPTURE_UDP_6) },
-		.raw = { take_captured(r, CAPTURE_RAW_4), take_captured(r, CAPTURE_RAW_6) } };
+		.udp = { fd_take(&r->captured[CAPTURE_UDP_4]),
+			fd_take(&r->captured[CAPTURE_UDP_6]) },
+		.raw = { fd_take(&r->captured[CAPTURE_RAW_4]),
+			fd_take(&r->captured[CAPTURE_RAW_6]) } };
 
 	return flows_new(&r->flows, &o);
 }
 
-static int start_doors(struct relay *r)
-{
-	return doors_new(&r->doors, r->loop, r->room, r->recorder, r->o->doors, r->o->n_doors);
-}
-
-static int start_publish(struct relay *r)
+static int relay_start_publish(struct relay *r)
 {
 	const struct publish_options o = { .loop = r->loop,
 		.room = r->room,
@@ -202,25 +176,27 @@ static int start_publish(struct relay *r)
 	return o.n_ports == 0 ? 0 : o.inner ? publish_new(&r->publish, &o) : -EPROTO;
 }
 
-static int (*const parts[])(struct relay *r) = {
-	start_inner,
-	start_connections,
-	start_listeners,
-	start_dns,
-	start_local_dns,
-	start_flows,
-	start_doors,
-	start_publish,
-};
-
 static int relay_start(struct relay *r)
 {
+	const struct relay_options *o = r->o;
 	int error = 0;
 
 	r->led = r->captured[CAPTURE_TCP_4] >= 0;
-	for (size_t i = 0; error == 0 && i < ROWS(parts); i++)
-		error = parts[i](r);
-	return error;
+	if (r->n_sockets > 0)
+		error = inner_pool_new(&r->inner, r->loop, r->sockets, r->n_sockets);
+	if (error < 0)
+		return error;
+	r->n_sockets = 0;
+	error = relay_start_connections(r);
+	if (error == 0)
+		error = relay_start_listeners(r);
+	if (error == 0)
+		error = relay_start_dns(r);
+	if (error == 0)
+		error = relay_start_flows(r);
+	if (error == 0)
+		error = doors_new(&r->doors, r->loop, r->room, r->recorder, o->doors, o->n_doors);
+	return error < 0 ? error : relay_start_publish(r);
 }
 
 /* The holder. */
@@ -236,21 +212,6 @@ static int *relay_place_of(struct relay *r, uint32_t kind, uint32_t number)
 	if (kind == SOCKETS_DOOR && number < r->o->n_doors)
 		return &r->o->doors[number].listener;
 	return NULL;
-}
-
-static int take_sockets(struct relay *r)
-{
-	struct sockets s;
-	int error = sockets_decode(&s, &r->frame);
-
-	for (size_t i = 0; error == 0 && i < s.n; i++) {
-		int *place = relay_place_of(r, s.kind, s.numbers[i]);
-
-		if (!place || *place >= 0)
-			return -EPROTO;
-		*place = frame_take_fd(&r->frame, i);
-	}
-	return error;
 }
 
 /* Another policy. */
@@ -315,7 +276,7 @@ static int relay_change(struct relay *r, const struct change *c, struct error *e
 
 static void relay_send_answer(struct relay *r)
 {
-	struct answer *a = &r->answer;
+	struct relay_answer *a = &r->answer;
 	int error =
 		frame_send(r->o->socket, FRAME_POLICY, a->id, a->body.data, a->body.len, NULL, 0);
 
@@ -325,13 +286,13 @@ static void relay_send_answer(struct relay *r)
 	buffer_deinit(&a->body);
 }
 
-static void on_answer_due(struct timer *t)
+static void relay_on_answer_due(struct timer *t)
 {
 	relay_send_answer(container_of(t, struct relay, answer.timer));
 }
 
 /* One at a time: the holder waits for the answer. */
-static int take_change(struct relay *r)
+static int relay_take_change(struct relay *r)
 {
 	struct error e = { 0 };
 	struct change c;
@@ -341,7 +302,7 @@ static int take_change(struct relay *r)
 		return -EPROTO;
 	error = relay_change(r, &c, &e);
 	r->answer.id = r->frame.id;
-	r->answer.timer.expired = on_answer_due;
+	r->answer.timer.expired = relay_on_answer_due;
 	if (error < 0) {
 		const struct refusal refusal = { .error = -error,
 			.text = e.text[0] ? e.text : strerror(-error),
@@ -355,37 +316,44 @@ static int take_change(struct relay *r)
 	return 0;
 }
 
-static int relay_take_frame(struct relay *r)
+static int relay_take_sockets(struct relay *r)
 {
-	int error = frame_receive(r->o->socket, &r->frame);
+	struct sockets s;
+	int error = sockets_decode(&s, &r->frame);
 
-	if (error == -EAGAIN || error == -EINTR)
-		return 0;
-	if (error <= 0) {
-		r->over = true;
-		return error;
+	for (size_t i = 0; error == 0 && i < s.n; i++) {
+		int *place = relay_place_of(r, s.kind, s.numbers[i]);
+
+		if (!place || *place >= 0)
+			return -EPROTO;
+		*place = frame_take_fd(&r->frame, i);
 	}
-	if (r->connections)
-		return r->frame.type == FRAME_POLICY ? take_change(r) : -EPROTO;
-	return r->frame.type == FRAME_SOCKETS ? take_sockets(r)
-	       : r->frame.type == FRAME_READY ? relay_start(r)
-					      : -EPROTO;
+	return error;
 }
 
-static void on_holder(struct watcher *w, uint32_t events)
+static void relay_on_holder(struct watcher *w, uint32_t events)
 {
 	struct relay *r = container_of(w, struct relay, watcher);
-	int error;
+	int error = frame_receive(r->o->socket, &r->frame);
 
 	(void)events;
-	error = relay_take_frame(r);
+	if (error == -EAGAIN || error == -EINTR)
+		return;
+	if (error <= 0)
+		r->over = true;
+	else if (r->connections)
+		error = r->frame.type == FRAME_POLICY ? relay_take_change(r) : -EPROTO;
+	else
+		error = r->frame.type == FRAME_SOCKETS ? relay_take_sockets(r)
+			: r->frame.type == FRAME_READY ? relay_start(r)
+						       : -EPROTO;
 	if (error < 0) {
 		r->error = error;
 		r->over = true;
 	}
 }
 
-static void tear_down(struct relay *r)
+static void relay_tear_down(struct relay *r)
 {
 	publish_free(r->publish);
 	doors_free(r->doors);
@@ -439,7 +407,7 @@ int relay_serve(const struct relay_options *o)
 	static struct relay r;
 	int error;
 
-	r = (struct relay){ .o = o, .watcher = { .ready = on_holder, .fd = -1 } };
+	r = (struct relay){ .o = o, .watcher = { .ready = relay_on_holder, .fd = -1 } };
 	for (size_t i = 0; i < CAPTURE_COUNT; i++)
 		r.captured[i] = -1;
 	for (size_t i = 0; i < INNER_MAX; i++)
@@ -456,6 +424,6 @@ int relay_serve(const struct relay_options *o)
 		error = loop_turn(r.loop, -1);
 	if (error == 0 && r.error == 0 && r.connections)
 		relay_drain(&r);
-	tear_down(&r);
+	relay_tear_down(&r);
 	return error < 0 ? error : r.error;
 }

@@ -137,17 +137,17 @@ static void dns_server_record_failed(struct dns_server *s, const char *name, int
 /* Answers */
 
 /* What is said, with room for its address. */
-struct answer {
+struct dns_server_reply {
 	struct dns_reply reply;
 	uint8_t address[1][16];
 };
 
-static void answer_code(struct answer *a, enum dns_code code)
+static void dns_reply_code(struct dns_server_reply *a, enum dns_code code)
 {
 	a->reply = (struct dns_reply){ .code = code, .ttl = TTL };
 }
 
-static void answer_address(struct answer *a, const struct address *address)
+static void dns_reply_address(struct dns_server_reply *a, const struct address *address)
 {
 	memcpy(a->address[0], address->bytes, sizeof(a->address[0]));
 	a->reply.addresses = (const uint8_t(*)[16])a->address;
@@ -159,7 +159,8 @@ static bool dns_server_wants_address(const struct dns_question *q)
 	return q->type == DNS_A || q->type == DNS_AAAA;
 }
 
-static void answer_granted(struct dns_server *s, const struct dns_question *q, struct answer *a)
+static void dns_server_grant(
+	struct dns_server *s, const struct dns_question *q, struct dns_server_reply *a)
 {
 	struct address address;
 	uint32_t number;
@@ -172,22 +173,23 @@ static void answer_granted(struct dns_server *s, const struct dns_question *q, s
 		r = s->options.named(s->options.context, q->name, number);
 	if (r < 0) {
 		dns_server_record_failed(s, q->name, r);
-		answer_code(a, DNS_SERVER_FAILURE);
+		dns_reply_code(a, DNS_SERVER_FAILURE);
 		return;
 	}
 	address = q->type == DNS_A ? synthetic_v4(number) : synthetic_v6(number);
-	answer_address(a, &address);
+	dns_reply_address(a, &address);
 }
 
 /* An ancestor exists, but who wants its address wanted to go there, and is told so like others. */
-static void answer_by_policy(struct dns_server *s, const struct dns_question *q, struct answer *a)
+static void dns_server_ask_policy(
+	struct dns_server *s, const struct dns_question *q, struct dns_server_reply *a)
 {
 	struct decision d;
 	uint16_t port;
 
 	switch (names_ask(s->options.names, q->name, &d, &port)) {
 	case NAMES_GRANTED:
-		answer_granted(s, q, a);
+		dns_server_grant(s, q, a);
 		break;
 	case NAMES_ANCESTOR:
 		if (dns_server_wants_address(q))
@@ -195,7 +197,7 @@ static void answer_by_policy(struct dns_server *s, const struct dns_question *q,
 		break;
 	case NAMES_NONE:
 		dns_server_record_denied(s, q->name, port, &d);
-		answer_code(a, DNS_NO_NAME);
+		dns_reply_code(a, DNS_NO_NAME);
 		break;
 	}
 }
@@ -205,27 +207,27 @@ size_t dns_server_answer(
 {
 	static const struct address v4 = { 32, { 127, 0, 0, 1 } }, v6 = { 128, { [15] = 1 } };
 	struct dns_question q;
-	struct answer a;
+	struct dns_server_reply a;
 	int r = dns_question_parse(&q, query, len);
 
 	if (r == -EBADMSG)
 		return 0;
-	answer_code(&a, DNS_OK);
+	dns_reply_code(&a, DNS_OK);
 	if (r < 0) {
-		answer_code(&a, r == -EOPNOTSUPP ? DNS_NOT_IMPLEMENTED : DNS_FORMAT_ERROR);
+		dns_reply_code(&a, r == -EOPNOTSUPP ? DNS_NOT_IMPLEMENTED : DNS_FORMAT_ERROR);
 	} else if (q.class != CLASS_IN) {
-		answer_code(&a, DNS_REFUSED);
+		dns_reply_code(&a, DNS_REFUSED);
 	} else if (q.odd) {
 		dns_server_record_odd(s, query + q.start);
-		answer_code(&a, DNS_NO_NAME);
+		dns_reply_code(&a, DNS_NO_NAME);
 	} else if (dns_name_is_within(q.name, "localhost")) {
 		if (dns_server_wants_address(&q))
-			answer_address(&a, q.type == DNS_A ? &v4 : &v6);
+			dns_reply_address(&a, q.type == DNS_A ? &v4 : &v6);
 	} else if (dns_name_is_within(q.name, "in-addr.arpa") ||
 		   dns_name_is_within(q.name, "ip6.arpa")) {
-		answer_code(&a, DNS_NO_NAME);
+		dns_reply_code(&a, DNS_NO_NAME);
 	} else if (*q.name) {
-		answer_by_policy(s, &q, &a);
+		dns_server_ask_policy(s, &q, &a);
 	}
 	return dns_reply_write(&q, query, &a.reply, out, size);
 }
@@ -257,7 +259,7 @@ static bool dns_server_udp_receive(struct dns_server *s, int fd)
 	return true;
 }
 
-static void datagram_ready(struct watcher *w, uint32_t events)
+static void dns_server_datagram_ready(struct watcher *w, uint32_t events)
 {
 	struct dns_server_socket *u = container_of(w, struct dns_server_socket, watcher);
 
@@ -399,7 +401,7 @@ static void dns_connection_add(struct dns_server *s, int fd)
 		dns_connection_close(c);
 }
 
-static void listener_ready(struct watcher *w, uint32_t events)
+static void dns_server_listener_ready(struct watcher *w, uint32_t events)
 {
 	struct dns_server *s = container_of(w, struct dns_server_socket, watcher)->server;
 
@@ -436,8 +438,10 @@ static int dns_server_start(struct dns_server *s)
 	}
 	/* All of them first: what was not started cannot be stopped. */
 	for (size_t i = 0; i < 2; i++) {
-		s->udp[i] = (struct dns_server_socket){ s, { .ready = datagram_ready, .fd = -1 } };
-		s->tcp[i] = (struct dns_server_socket){ s, { .ready = listener_ready, .fd = -1 } };
+		s->udp[i] = (struct dns_server_socket){ s,
+			{ .ready = dns_server_datagram_ready, .fd = -1 } };
+		s->tcp[i] = (struct dns_server_socket){ s,
+			{ .ready = dns_server_listener_ready, .fd = -1 } };
 	}
 	for (size_t i = 0; r == 0 && i < 4; i++) {
 		const int *fds = i < 2 ? s->options.udp : s->options.tcp;

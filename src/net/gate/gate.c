@@ -342,7 +342,7 @@ int gate_server(struct gate *g, struct pump *p, bool last)
 	return r;
 }
 
-bool gate_review(struct gate *g, struct judgement *ret)
+bool gate_review(struct gate *g, struct net_judgement *ret)
 {
 	return said_judge(&g->said, g->judge, g->destination, ret);
 }

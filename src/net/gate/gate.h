@@ -24,13 +24,13 @@ enum gate_state {
 };
 
 struct gate {
-	const struct judge *judge;
+	const struct net_judge *judge;
 	const struct destination *destination;
 	enum gate_state state;
 	struct http_requests *http;
-	struct judgement *refused; /* why it ended with -EACCES */
-	size_t seen;               /* bytes that were not enough */
-	uint8_t *kept;             /* what was read, and is still to be judged */
+	struct net_judgement *refused; /* why it ended with -EACCES */
+	size_t seen;                   /* bytes that were not enough */
+	uint8_t *kept;                 /* what was read, and is still to be judged */
 	size_t n_kept;
 	size_t n_passed; /* the first of them, that were passed on already */
 	struct said said;
@@ -40,5 +40,5 @@ struct gate {
 int gate_client(struct gate *g, struct pump *p);
 int gate_server(struct gate *g, struct pump *p, bool last);
 /* The judge has another policy: whether what has passed would pass again. */
-bool gate_review(struct gate *g, struct judgement *ret);
+bool gate_review(struct gate *g, struct net_judgement *ret);
 void gate_deinit(struct gate *g);

@@ -70,8 +70,8 @@ void said_request(struct said *s, const struct http_request *r)
 	s->upgrade = r->upgrade;
 }
 
-static bool said_judge_request(const struct said *s, const struct judge *j,
-	const struct destination *d, struct judgement *ret)
+static bool said_judge_request(const struct said *s, const struct net_judge *j,
+	const struct destination *d, struct net_judgement *ret)
 {
 	const char *words[WORDS] = { s->words, "", "", "" };
 
@@ -87,8 +87,8 @@ static bool said_judge_request(const struct said *s, const struct judge *j,
 		ret);
 }
 
-static bool said_judge_name(const struct said *s, const struct judge *j,
-	const struct destination *d, struct judgement *ret)
+static bool said_judge_name(const struct said *s, const struct net_judge *j,
+	const struct destination *d, struct net_judgement *ret)
 {
 	struct tls_hello hello = { .has_name = s->kind == SAID_NAME };
 
@@ -97,8 +97,8 @@ static bool said_judge_name(const struct said *s, const struct judge *j,
 	return judge_hello(j, d, &hello, ret);
 }
 
-bool said_judge(const struct said *s, const struct judge *j, const struct destination *d,
-	struct judgement *ret)
+bool said_judge(const struct said *s, const struct net_judge *j, const struct destination *d,
+	struct net_judgement *ret)
 {
 	switch (s->kind) {
 	case SAID_NOTHING:

@@ -34,6 +34,6 @@ void said_hello(struct said *s, const struct destination *d, const struct tls_he
 void said_unseen(struct said *s);
 void said_request(struct said *s, const struct http_request *r);
 /* By the policy of now. */
-bool said_judge(const struct said *s, const struct judge *j, const struct destination *d,
-	struct judgement *ret);
+bool said_judge(const struct said *s, const struct net_judge *j, const struct destination *d,
+	struct net_judgement *ret);
 void said_deinit(struct said *s);

@@ -42,12 +42,12 @@ static const char *text_of(const struct address *a)
 	return inet_ntop(a->bits == 32 ? AF_INET : AF_INET6, a->bytes, text, sizeof(text));
 }
 
-static bool decide(
-	const char *what, const char *refused, const struct destination *d, struct judgement *ret)
+static bool decide(const char *what, const char *refused, const struct destination *d,
+	struct net_judgement *ret)
 {
 	size_t len;
 
-	*ret = (struct judgement){ .allowed = !refused || strcmp(what, refused) != 0 };
+	*ret = (struct net_judgement){ .allowed = !refused || strcmp(what, refused) != 0 };
 	len = strlen(judged);
 	(void)snprintf(judged + len, sizeof(judged) - len, "%s%s", len ? " " : "", what);
 	judged_transport = d->transport;
@@ -58,31 +58,31 @@ static bool decide(
 	return ret->allowed;
 }
 
-bool __wrap_judge_answer(const struct judge *j, const struct destination *d,
-	const struct address *a, struct judgement *ret);
-bool __wrap_judge_answer(const struct judge *j, const struct destination *d,
-	const struct address *a, struct judgement *ret)
+bool __wrap_judge_answer(const struct net_judge *j, const struct destination *d,
+	const struct address *a, struct net_judgement *ret);
+bool __wrap_judge_answer(const struct net_judge *j, const struct destination *d,
+	const struct address *a, struct net_judgement *ret)
 {
 	(void)j;
 	return decide(text_of(a), refused_address, d, ret);
 }
 
 /* All that these tests dial is on this machine. */
-bool __wrap_judge_own(const struct judge *j, const struct destination *d, const struct address *a,
-	struct judgement *ret);
-bool __wrap_judge_own(const struct judge *j, const struct destination *d, const struct address *a,
-	struct judgement *ret)
+bool __wrap_judge_own(const struct net_judge *j, const struct destination *d,
+	const struct address *a, struct net_judgement *ret);
+bool __wrap_judge_own(const struct net_judge *j, const struct destination *d,
+	const struct address *a, struct net_judgement *ret)
 {
 	(void)j, (void)d;
-	*ret = (struct judgement){ .allowed =
-					   !refused_own || strcmp(text_of(a), refused_own) != 0 };
+	*ret = (struct net_judgement){ .allowed = !refused_own ||
+						  strcmp(text_of(a), refused_own) != 0 };
 	return ret->allowed;
 }
 
-bool __wrap_judge_alias(const struct judge *j, const struct destination *d, const char *alias,
-	struct judgement *ret);
-bool __wrap_judge_alias(const struct judge *j, const struct destination *d, const char *alias,
-	struct judgement *ret)
+bool __wrap_judge_alias(const struct net_judge *j, const struct destination *d, const char *alias,
+	struct net_judgement *ret);
+bool __wrap_judge_alias(const struct net_judge *j, const struct destination *d, const char *alias,
+	struct net_judgement *ret)
 {
 	(void)j;
 	return decide(alias, refused_alias, d, ret);
@@ -482,7 +482,7 @@ static void test_alias(void **state)
 static void test_review(void **state)
 {
 	const struct destination d = { .name = "alias.test", .port = 1 };
-	struct judgement j;
+	struct net_judgement j;
 	uint16_t port;
 	auto_fd listener = bound("127.0.0.1", 0, SOCK_STREAM, &port);
 	struct call c;

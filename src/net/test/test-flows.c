@@ -29,7 +29,7 @@ static char hosts_path[] = "/tmp/test-flows-XXXXXX";
 
 struct world {
 	struct policy *policy;
-	struct judge judge;
+	struct net_judge judge;
 	struct loop *loop;
 	struct lookup_config config;
 	struct lookup *lookup;

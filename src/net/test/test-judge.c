@@ -63,7 +63,7 @@ static struct destination parse(const char *text, char name[128])
 }
 
 /* "REASON; REMEDY [RULE]", or "allowed". */
-static void check(const struct judgement *j, bool allowed, const struct policies *p,
+static void check(const struct net_judgement *j, bool allowed, const struct policies *p,
 	const char *asked, const char *want)
 {
 	char got[1200];
@@ -147,8 +147,8 @@ static void test_destinations(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(destinations); i++) {
 		auto_policy *p = compile(&destinations[i].policies);
-		struct judgement j = { .target = "x" };
-		struct judge judge;
+		struct net_judgement j = { .target = "x" };
+		struct net_judge judge;
 		char name[128];
 		struct destination d = parse(destinations[i].to, name);
 		bool allowed;
@@ -173,7 +173,7 @@ static void test_targets(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
-		struct judgement j = { .allowed = true, .rule = "x", .remedy = "y" };
+		struct net_judgement j = { .allowed = true, .rule = "x", .remedy = "y" };
 		char name[128];
 		struct destination d = parse(rows[i].to, name);
 
@@ -257,8 +257,8 @@ static void test_answers(void **state)
 	for (size_t i = 0; i < ROWS(answers); i++) {
 		auto_policy *p = compile(&answers[i].policies);
 		struct address a = parse_address(answers[i].address);
-		struct judgement j = { 0 };
-		struct judge judge;
+		struct net_judgement j = { 0 };
+		struct net_judge judge;
 		char name[128];
 		struct destination d = parse(answers[i].to, name);
 		bool allowed;
@@ -293,8 +293,8 @@ static void test_own(void **state)
 		auto_policy *p = compile(&owns[i].policies);
 		char name[128];
 		struct destination d = parse(owns[i].to, name);
-		struct judgement j = { 0 };
-		struct judge judge;
+		struct net_judgement j = { 0 };
+		struct net_judge judge;
 		bool allowed;
 
 		judge_init(&judge, p);
@@ -327,8 +327,8 @@ static void test_aliases(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(aliases); i++) {
 		auto_policy *p = compile(&aliases[i].policies);
-		struct judgement j = { 0 };
-		struct judge judge;
+		struct net_judgement j = { 0 };
+		struct net_judge judge;
 		char name[128];
 		struct destination d = parse(aliases[i].to, name);
 		bool allowed;
@@ -398,8 +398,8 @@ static void test_hellos(void **state)
 	for (size_t i = 0; i < ROWS(hellos); i++) {
 		auto_policy *p = compile(&hellos[i].policies);
 		struct tls_hello hello = { .has_name = hellos[i].name[0] != '\0' };
-		struct judgement j = { 0 };
-		struct judge judge;
+		struct net_judgement j = { 0 };
+		struct net_judge judge;
 		char name[128];
 		struct destination d = parse(hellos[i].to, name);
 		bool allowed;
@@ -505,8 +505,8 @@ static void test_requests(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(requests); i++) {
 		auto_policy *p = compile(&requests[i].policies);
-		struct judgement j = { 0 };
-		struct judge judge;
+		struct net_judgement j = { 0 };
+		struct net_judge judge;
 		char name[128];
 		struct destination d = parse(requests[i].to, name);
 		bool allowed;
@@ -525,8 +525,8 @@ static void test_long_path(void **state)
 	static char path[32 << 10];
 	const struct http_request r = { "GET", "a.com", 0, path, false, "" };
 	const struct destination d = { .name = "a.com", .port = 80 };
-	struct judgement j = { 0 };
-	struct judge judge;
+	struct net_judgement j = { 0 };
+	struct net_judge judge;
 
 	(void)state;
 	judge_init(&judge, p);
@@ -553,8 +553,8 @@ static void test_long_names(void **state)
 	const struct destination d = { .name = name, .port = 65535 };
 	struct tls_hello hello = { .has_name = true };
 	struct address a = parse_address("10.0.0.1");
-	struct judgement j = { 0 };
-	struct judge judge;
+	struct net_judgement j = { 0 };
+	struct net_judge judge;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(name) - 1; i++)

@@ -30,7 +30,7 @@ static const char yaml[] =
 struct fixture {
 	struct loop *loop;
 	struct policy *policy;
-	struct judge judge;
+	struct net_judge judge;
 	struct lookup_config config;
 	struct lookup *lookup;
 	struct dialler dialler;

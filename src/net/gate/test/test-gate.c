@@ -16,9 +16,9 @@ struct line {
 	struct pump pump;
 	struct gate gate;
 	struct destination destination;
-	struct judge judge;
+	struct net_judge judge;
 	struct policy *policy;
-	struct judgement refused;
+	struct net_judgement refused;
 	int near, inner, outer, far;
 	int n_done, error;
 };
@@ -789,7 +789,7 @@ static const struct {
 static void check_review(struct line *l, const char *after, const char *reason)
 {
 	struct policy *old = l->policy;
-	struct judgement j = { 0 };
+	struct net_judgement j = { 0 };
 
 	l->policy = test_compile(after);
 	judge_init(&l->judge, l->policy);
