@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/shebang.h"
 #include "base/utf8.h"
 
 enum {
@@ -70,11 +71,11 @@ static const struct {
 
 static enum scan_language language_of_first_line(const char *data, size_t len)
 {
-	const char *newline = memchr(data, '\n', len);
+	struct shebang s;
 
-	len = newline ? (size_t)(newline - data) : len;
-	for (size_t i = 0; i < ROWS(interpreters); i++) {
-		if (memmem(data, len, interpreters[i].name, strlen(interpreters[i].name)))
+	for (size_t i = 0; shebang_parse(&s, data, len) == 0 && i < ROWS(interpreters); i++) {
+		if (strstr(s.program, interpreters[i].name) ||
+			strstr(s.argument, interpreters[i].name))
 			return interpreters[i].language;
 	}
 	return LANGUAGE_OTHER;
@@ -88,9 +89,7 @@ enum scan_language scan_text_language(const char *path, const char *data, size_t
 		if (strcasecmp(dot, extensions[i].extension) == 0)
 			return extensions[i].language;
 	}
-	if (len > 2 && data[0] == '#' && data[1] == '!')
-		return language_of_first_line(data, len);
-	return LANGUAGE_OTHER;
+	return language_of_first_line(data, len);
 }
 
 void scan_text_normalize(struct buffer *out, const char *line, size_t len)

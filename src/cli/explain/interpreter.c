@@ -12,26 +12,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/shebang.h"
 #include "cli/explain/internal.h"
 
-enum { LINE_BYTES = 256, HEADERS_MAX = 64 };
-
-/* "#!/usr/bin/python3 -I" */
-static bool of_script(int fd, char out[PATH_BYTES])
-{
-	char line[LINE_BYTES];
-	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
-	size_t start, len;
-
-	if (n < 4 || line[0] != '#' || line[1] != '!')
-		return false;
-	line[n] = '\0';
-	start = 2 + strspn(line + 2, " \t");
-	len = strcspn(line + start, " \t\r\n");
-	memcpy(out, line + start, len);
-	out[len] = '\0';
-	return out[0] == '/';
-}
+enum { HEADERS_MAX = 64 };
 
 static bool read_loader(int fd, const Elf64_Phdr *header, char out[PATH_BYTES])
 {
@@ -84,10 +68,13 @@ static int open_plain(const char *path)
 enum explain_interpreter run_explain_interpreter(const char *path, char out[PATH_BYTES])
 {
 	auto_fd fd = open_plain(path);
+	struct shebang s;
 
 	if (fd < 0)
 		return EXPLAIN_NO_INTERPRETER;
-	if (of_script(fd, out))
+	if (shebang_read(&s, fd) == 0 && s.program[0] == '/') {
+		memcpy(out, s.program, sizeof(s.program));
 		return EXPLAIN_SCRIPT;
+	}
 	return of_program(fd, out) ? EXPLAIN_LOADER : EXPLAIN_NO_INTERPRETER;
 }

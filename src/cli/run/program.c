@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/shebang.h"
 #include "cli/policy/ask.h"
 #include "cli/output.h"
 #include "cli/policy/report.h"
@@ -70,24 +71,11 @@ static bool run_program_find(const struct run *r, const char *name, char out[PAT
 	       run_find_in(getenv("PATH"), name, out);
 }
 
-/* "#!/usr/bin/env python3" → /usr/bin/env; false if the file is no script. */
-static bool interpreter_of(const char *path, char out[PATH_BYTES])
+static bool run_program_script(const char *path, struct shebang *ret)
 {
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
-	char line[256];
-	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
-	size_t start, len;
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (n < 3 || line[0] != '#' || line[1] != '!')
-		return false;
-	line[n] = '\0';
-	start = 2 + strspn(line + 2, " \t");
-	len = strcspn(line + start, " \t\r\n");
-	if (len == 0)
-		return false;
-	memcpy(out, line + start, len);
-	out[len] = '\0';
-	return true;
+	return fd >= 0 && shebang_read(ret, fd) == 0;
 }
 
 static int not_found(struct run *r, const char *what)
@@ -182,7 +170,8 @@ static int run_program_tell(struct run *r, const struct refusal *refusal)
 
 int run_refused(struct run *r, const struct refusal *refusal)
 {
-	char path[PATH_BYTES], interpreter[PATH_BYTES];
+	char path[PATH_BYTES];
+	struct shebang s;
 	int ret;
 
 	if (!is_about_file(refusal->error))
@@ -196,10 +185,10 @@ int run_refused(struct run *r, const struct refusal *refusal)
 		(void)error_set(r->call->error, -EACCES, NULL, "%s is not executable", path);
 		return RUN_FORBIDDEN;
 	}
-	if (!interpreter_of(path, interpreter))
+	if (!run_program_script(path, &s))
 		return run_program_tell(r, refusal);
-	if (!is_file(interpreter))
-		return not_found(r, interpreter);
-	ret = run_program_judge(r, interpreter, NULL, 0);
+	if (!is_file(s.program))
+		return not_found(r, s.program);
+	ret = run_program_judge(r, s.program, NULL, 0);
 	return ret < 0 ? RUN_FAILED : ret ? ret : run_program_tell(r, refusal);
 }

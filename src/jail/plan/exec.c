@@ -20,6 +20,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/shebang.h"
 #include "host/links.h"
 #include "jail/companions.h"
 #include "jail/essentials.h"
@@ -27,7 +28,7 @@
 #include "policy/match/command.h"
 
 /* Far more than anybody lists; each is a mount. */
-enum { PROGRAMS_MAX = 4096, HEAD_BYTES = 256 };
+enum { PROGRAMS_MAX = 4096 };
 
 /* Programs as places */
 
@@ -107,20 +108,15 @@ static char *plan_exec_next_word(char **line)
 /* Of a script; with "env -S NAME=value program" that program, too. */
 static int plan_exec_add_interpreter(struct planner *p, const char *path)
 {
-	char head[HEAD_BYTES + 1], *line = head + 2, *word;
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t n = fd < 0 ? -1 : read(fd, head, HEAD_BYTES);
+	struct shebang s;
+	char *line = s.argument, *word;
 	int r;
 
-	if (n < 3 || head[0] != '#' || head[1] != '!')
+	if (fd < 0 || shebang_read(&s, fd) < 0 || s.program[0] != '/')
 		return 0;
-	head[n] = '\0';
-	head[strcspn(head, "\n")] = '\0';
-	word = plan_exec_next_word(&line);
-	if (!word || word[0] != '/')
-		return 0;
-	r = plan_exec_add_by_name(p, word);
-	if (r < 0 || strcmp(strrchr(word, '/'), "/env") != 0)
+	r = plan_exec_add_by_name(p, s.program);
+	if (r < 0 || strcmp(strrchr(s.program, '/'), "/env") != 0)
 		return r;
 	do
 		word = plan_exec_next_word(&line);
