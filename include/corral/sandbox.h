@@ -146,6 +146,10 @@ CORRAL_API int corral_builder_from_permissions(
 /*
  * Reads a file in any format that Corral knows, or the manifest of a skill in that folder. Its
  * folder becomes $SKILL_DIR.
+ *
+ * Of a skill the whole folder is looked at, and whether the user approved just that (`corral
+ * approve DIR`): if not, building fails with -EACCES. In the sandbox a skill's folder cannot be
+ * written, whatever its permissions say. -EINVAL: the folder holds more than one manifest.
  */
 CORRAL_API int corral_builder_from_manifest(
 	struct corral_builder **ret, const char *path, struct corral_error **e);
@@ -163,6 +167,11 @@ CORRAL_API int corral_builder_from_manifest(
  */
 CORRAL_API int corral_builder_from_mode(struct corral_builder **ret, enum corral_mode mode,
 	const char *data_dir, const char *const *extra, struct corral_error **e);
+/*
+ * Skills may run although nobody approved them, as `corral run --yes` has it: for hosts that have
+ * asked the user in their own way.
+ */
+CORRAL_API int corral_builder_allow_unapproved_skill(struct corral_builder *b);
 CORRAL_API void corral_builder_free(struct corral_builder *b);
 
 /* Each grants one pattern (corral-permissions(5)). */
@@ -284,8 +293,11 @@ CORRAL_API int corral_sandbox_execute_script(struct corral_sandbox *s, const cha
 	const char *runtime, const char *const *args, const struct corral_call *call,
 	struct corral_result **ret, struct corral_error **e);
 /*
- * The entry of a skill: a file in its folder. entry NULL: what the manifest there names, and its
- * runtime. The sandbox must have been built with that folder as $SKILL_DIR.
+ * The entry of a skill: a file in its folder, which must be executable. entry NULL: what the
+ * manifest there names, by its runtime if it names one. The sandbox must have been built with that
+ * folder as $SKILL_DIR. -EACCES: the skill is not approved as it is now (see
+ * corral_builder_from_manifest()), or the entry leads out of its folder; -ENOEXEC: it is not
+ * executable; -ESTALE: the skill was changed meanwhile.
  */
 CORRAL_API int corral_sandbox_run_skill_entry(struct corral_sandbox *s, const char *skill_dir,
 	const char *entry, const char *const *args, const struct corral_call *call,

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/array.h"
 #include "cli/folder.h"
 
 #include <dirent.h>
@@ -8,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launch/skill.h"
+
 /* More files of rules than this nobody has; a folder full of them would only cost time. */
 enum { FILES_MAX = 1000 };
-
-static const char *const manifests[] = { "SKILL.md", "skill.yaml", "skill.yml", "manifest.yaml" };
 
 static const char *folder_below(struct call *c, const char *path, const char *name)
 {
@@ -112,8 +111,8 @@ int folder_open(struct folder *ret, struct call *c, const char *path)
 	f.is_rules = f.n == 1;
 	if (r == 0 && f.is_rules)
 		r = add_custom(&f, c, path);
-	for (size_t i = 0; r == 0 && !f.is_rules && i < ROWS(manifests); i++)
-		r = add_if_present(&f, c, path, manifests[i]);
+	for (size_t i = 0; r == 0 && !f.is_rules && launch_skill_manifests[i]; i++)
+		r = add_if_present(&f, c, path, launch_skill_manifests[i]);
 	if (r == 0 && (f.n == 0 || (f.n > 1 && !f.is_rules)))
 		r = not_one(&f, c, path);
 	if (r == 0)

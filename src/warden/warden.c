@@ -374,7 +374,8 @@ static int warden_compile(struct warden *w, struct error *e)
 	struct plan_options plan = { .layers = layers,
 		.variables = &w->configure.variables,
 		.resolver = &resolver_system,
-		.shell = w->configure.flags & CONFIGURE_SHELL };
+		.shell = w->configure.flags & CONFIGURE_SHELL,
+		.guarded = &w->configure.variables.values[VARIABLE_SKILL_DIR] };
 	int n = permissions_layers(w->permissions, layers, LAYERS_MAX);
 	int r;
 
@@ -385,6 +386,7 @@ static int warden_compile(struct warden *w, struct error *e)
 		return r;
 	plan.policy = w->policy;
 	plan.n_layers = (size_t)n;
+	plan.n_guarded = w->configure.flags & CONFIGURE_SKILL && *plan.guarded ? 1 : 0;
 	return plan_new(&w->plan, &plan, e);
 }
 

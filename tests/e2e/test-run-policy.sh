@@ -316,6 +316,16 @@ no id" "an entry's runtime is implied by its exec list" --skill listed --yes hel
 chmod +x listed/run.sh && sed -i /runtime/d listed/skill.yaml
 prints "hello
 no id" "so is the entry itself" --skill listed --yes hello
+mv listed/run.sh listed/real.sh && ln -s real.sh listed/run.sh && sed -i 's/.*/&; echo "$0"/' listed/real.sh
+sed -i '1s/;.*//' listed/real.sh
+prints "hello
+no id
+$(pwd)/listed/real.sh" "an entry is run by its real name" --skill listed --yes hello
+rm listed/run.sh && mv listed/real.sh listed/run.sh && chmod -x listed/run.sh
+refuses 126 "an entry that is no program" "is not executable" --skill listed --yes hello
+printf -- '---\nname: x\ndescription: y\n---\n' >listed/SKILL.md
+refuses 125 "two manifests" "holds more than one manifest" --skill listed --yes hello
+rm listed/SKILL.md && chmod +x listed/run.sh
 printf 'fs: {read: [/**]}\nexec: [cat]\n' >no-shell.yaml
 refuses 126 "another policy has its say" "does not let" --skill listed --policy no-shell.yaml --yes hello
 

@@ -22,8 +22,8 @@ enum { SESSION_BYTES = 8 };
 /* What the policy is mostly about: for people who look for all runs of the same kind. */
 static const char *sandbox_name(const struct run *r)
 {
-	if (r->skill.manifest && r->skill.manifest->name)
-		return r->skill.manifest->name;
+	if (r->skill.manifest.name)
+		return r->skill.manifest.name;
 	if (r->options.agent.is_given)
 		return agent_mode_name(r->options.agent.mode);
 	return r->policy ? policy_layer(r->policy, 0)->origin : "";

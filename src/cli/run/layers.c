@@ -128,14 +128,23 @@ static int add_profile(struct run *r)
 	return ret < 0 ? ret : add_base(r, r->profile.permissions);
 }
 
+/* Inside, the skill's folder can't be written, whatever its permissions say. */
 static int add_skill(struct run *r)
 {
-	int ret = run_skill_open(r);
+	const char *folder = r->options.skill;
+	int ret = launch_skill_open(&r->skill, folder, r->call->arena, r->call->error);
 
+	if (ret == 0 && !r->options.yes &&
+		launch_skill_check(&r->skill, folder, "say --yes", r->call->error) < 0)
+		return RUN_FORBIDDEN;
+	if (ret == 0 && !r->load.is_set[VARIABLE_SKILL_DIR])
+		r->load.variables.values[VARIABLE_SKILL_DIR] = r->skill.path;
 	if (ret == 0)
-		ret = add_base(r, r->skill.manifest->permissions);
+		ret = run_guard(r, r->skill.path);
 	if (ret == 0)
-		ret = runtime_imply(r->skill.manifest, r->skill.path, r->base[r->n_base - 1]);
+		ret = add_base(r, r->skill.manifest.permissions);
+	if (ret == 0)
+		ret = runtime_imply(&r->skill.manifest, r->skill.path, r->base[r->n_base - 1]);
 	return ret;
 }
 

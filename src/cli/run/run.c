@@ -29,7 +29,7 @@ static void deinit(struct run *r)
 	policy_free(r->policy);
 	permissions_free(r->mode);
 	profile_deinit(&r->profile);
-	inspection_deinit(&r->skill);
+	launch_skill_deinit(&r->skill);
 	load_deinit(&r->ceiling);
 	load_deinit(&r->load);
 }
@@ -65,8 +65,13 @@ static int set_shell(struct run *r)
 
 static int find_words(struct run *r)
 {
-	if (r->options.skill)
-		return run_skill_entry(r);
+	int ret;
+
+	if (r->options.skill) {
+		ret = launch_skill_command(&r->skill, NULL, (const char *const *)r->call->words,
+			r->call->n, r->call->arena, &r->argv, &r->n_argv, r->call->error);
+		return ret == -ENOEXEC ? RUN_FORBIDDEN : ret;
+	}
 	if (r->is_shell)
 		return set_shell(r);
 	return set_words(r, (const char *const *)r->call->words, r->call->n);

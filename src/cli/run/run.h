@@ -19,13 +19,13 @@
 
 #include "base/path.h"
 #include "cli/agent.h"
-#include "cli/skill/inspection.h"
 #include "cli/load.h"
 #include "cli/options.h"
 #include "cli/profile/profile.h"
 #include "cli/run/audit.h"
 #include "cli/run/network.h"
 #include "jail/plan/plan.h"
+#include "launch/skill.h"
 #include "warden/session/session.h"
 #include "wire/report.h"
 
@@ -57,7 +57,7 @@ struct run {
 
 	struct load load, ceiling;
 	struct profile profile;
-	struct inspection skill; /* .fd is -1 without one */
+	struct launch_skill skill; /* .fd is -1 without one */
 	struct permissions *mode;
 	struct permissions *base[RUN_LAYERS_MAX];
 	size_t n_base;
@@ -97,10 +97,6 @@ int run_grants(struct run *r);
 
 /* run/ceiling.c: the system's and the user's own policies. */
 int run_ceiling(struct run *r);
-
-/* run/skill.c: reads the skill and checks its approval; then what is run of it. */
-int run_skill_open(struct run *r);
-int run_skill_entry(struct run *r);
 
 /* run/program.c: tells why the program was not run; returns the status. */
 int run_refused(struct run *r, const struct refusal *refusal);

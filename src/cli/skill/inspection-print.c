@@ -38,7 +38,7 @@ static void bullets(struct output *o, const struct description_lines *lines)
 
 static void print_head(const struct inspection *i, struct output *o)
 {
-	const struct manifest *m = i->manifest;
+	const struct manifest *m = &i->skill.manifest;
 	auto_buffer name = { 0 };
 
 	if (m->name)
@@ -57,7 +57,7 @@ static void print_head(const struct inspection *i, struct output *o)
 		foreign(o, m->description);
 		inspection_print_newline(o);
 	}
-	output_foreign(o, m->permissions->origin ? m->permissions->origin : i->path);
+	output_foreign(o, m->permissions->origin ? m->permissions->origin : i->skill.path);
 	inspection_print_newline(o);
 }
 
@@ -119,15 +119,15 @@ static void print_digest(const struct inspection *i, struct output *o)
 {
 	char hex[SKILL_DIGEST_HEX];
 
-	skill_digest_hex(&i->digest, hex);
+	skill_digest_hex(&i->skill.approval.digest, hex);
 	inspection_print_newline(o);
 	output_styled(o, OUTPUT_BOLD, "Digest");
 	output_pad(o, TEXT_COLUMN);
 	buffer_printf(&o->text, "%s\n", hex);
 	output_styled(o, OUTPUT_BOLD, "Approved");
 	output_pad(o, TEXT_COLUMN);
-	buffer_printf(&o->text, "%s: %s\n", i->outcome == APPROVAL_CURRENT ? "yes" : "no",
-		inspection_outcome_text(i->outcome));
+	buffer_printf(&o->text, "%s: %s\n", i->skill.outcome == APPROVAL_CURRENT ? "yes" : "no",
+		launch_skill_outcome(i->skill.outcome));
 }
 
 void inspection_print(const struct inspection *i, struct output *o)

@@ -54,16 +54,16 @@ static struct node *permissions_tree(struct tree *t, const struct permissions *p
 
 struct node *inspection_tree(const struct inspection *i, struct tree *t)
 {
-	const struct manifest *m = i->manifest;
+	const struct manifest *m = &i->skill.manifest;
 	struct node *root = tree_map(t);
 	char hex[SKILL_DIGEST_HEX];
 
-	skill_digest_hex(&i->digest, hex);
+	skill_digest_hex(&i->skill.approval.digest, hex);
 	tree_put_text(t, root, "name", m->name);
 	tree_put_text(t, root, "version", m->version);
 	tree_put_text(t, root, "description", m->description);
 	tree_put_text(t, root, "author", m->author);
-	tree_put_text(t, root, "path", i->path);
+	tree_put_text(t, root, "path", i->skill.path);
 	tree_put_text(t, root, "manifest", m->permissions->origin);
 	tree_put(t, root, "permissions", permissions_tree(t, m->permissions));
 	tree_put(t, root, "sections", sections_tree(t, &i->description));
@@ -72,7 +72,7 @@ struct node *inspection_tree(const struct inspection *i, struct tree *t)
 	tree_put_text(t, root, "risk", describe_risk_name(i->description.risk));
 	tree_put(t, root, "reasons", lines_tree(t, &i->description.reasons));
 	tree_put_text(t, root, "digest", hex);
-	tree_put_flag(t, root, "approved", i->outcome == APPROVAL_CURRENT);
-	tree_put_text(t, root, "approval", inspection_outcome_text(i->outcome));
+	tree_put_flag(t, root, "approved", i->skill.outcome == APPROVAL_CURRENT);
+	tree_put_text(t, root, "approval", launch_skill_outcome(i->skill.outcome));
 	return root;
 }

@@ -45,15 +45,15 @@ static int verb_approve_print_answer(
 
 static int verb_approve_run_check(struct call *c, const struct settings *s)
 {
-	auto_inspection i = { .fd = -1 };
+	auto_launch_skill skill = { .fd = -1 };
 	struct answer a = { 0 };
-	int r = inspection_identify(&i, c, c->words[0]);
+	int r = launch_skill_open(&skill, c->words[0], c->arena, c->error);
 
 	if (r < 0)
 		return r;
-	a.approved = i.outcome == APPROVAL_CURRENT;
-	a.path = i.path;
-	a.text = inspection_outcome_text(i.outcome);
+	a.approved = skill.outcome == APPROVAL_CURRENT;
+	a.path = skill.path;
+	a.text = launch_skill_outcome(skill.outcome);
 	r = verb_approve_print_answer(c, s, &a);
 	return r < 0 ? r : a.approved ? STATUS_YES : STATUS_NO;
 }
@@ -77,7 +77,7 @@ static int run_remove(struct call *c, const struct settings *s)
 	int r = real_name(c, c->words[0], &approval.skill), removed = 0;
 
 	if (r == 0)
-		r = inspection_store(c, &approval.folder);
+		r = launch_skill_approvals(&approval.folder, c->arena, c->error);
 	if (r == 0)
 		r = removed = approval_remove(&approval, c->error);
 	if (r < 0)
@@ -127,7 +127,7 @@ static int verb_approve_show(struct call *c, const struct inspection *i)
 static int verb_approve_decide(
 	struct call *c, const struct settings *s, struct inspection *i, struct answer *a)
 {
-	bool is_current = i->outcome == APPROVAL_CURRENT, asks = !is_current && !s->yes;
+	bool is_current = i->skill.outcome == APPROVAL_CURRENT, asks = !is_current && !s->yes;
 	int r = 0;
 
 	if (asks && !isatty(STDIN_FILENO))
@@ -140,23 +140,23 @@ static int verb_approve_decide(
 	if (!a->approved)
 		a->text = "you did not say yes";
 	else if (!is_current)
-		r = approval_store(&i->approval, c->error);
+		r = approval_store(&i->skill.approval, c->error);
 	return r;
 }
 
 static int run_approve(struct call *c, const struct settings *s)
 {
-	auto_inspection i = { .fd = -1 };
+	auto_inspection i = { .skill.fd = -1 };
 	struct answer a = { 0 };
 	int r = inspection_open(&i, c, c->words[0]);
 
 	if (r < 0)
 		return r;
-	a.path = i.path;
-	a.text = i.outcome == APPROVAL_CURRENT ? "it was approved before, and is unchanged"
-					       : inspection_outcome_text(i.outcome);
+	a.path = i.skill.path;
+	a.text = i.skill.outcome == APPROVAL_CURRENT ? "it was approved before, and is unchanged"
+						     : launch_skill_outcome(i.skill.outcome);
 	r = verb_approve_decide(c, s, &i, &a);
-	if (a.approved && i.outcome != APPROVAL_CURRENT)
+	if (a.approved && i.skill.outcome != APPROVAL_CURRENT)
 		a.text = "exactly this content is approved now";
 	if (r == 0)
 		r = verb_approve_print_answer(c, s, &a);

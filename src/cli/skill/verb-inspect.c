@@ -10,7 +10,7 @@ static int verb_inspect_run(struct call *c)
 {
 	bool json = false;
 	const struct options_row rows[] = { OPTIONS_JSON(&json) };
-	auto_inspection i = { .fd = -1 };
+	auto_inspection i = { .skill.fd = -1 };
 	auto_output o = output_for(STDOUT_FILENO);
 	struct tree t = { .arena = c->arena };
 	int r = options_parse(c, rows, ROWS(rows));

@@ -46,7 +46,9 @@ static int backend_start_warden(const struct sandbox_setup *setup, unsigned flag
 static int namespaces_set_up(
 	const struct sandbox_setup *setup, struct warden_link **ret, struct error *e)
 {
-	return backend_start_warden(setup, CONFIGURE_SHELL, ret, e);
+	const unsigned skill = setup->base->is_skill ? CONFIGURE_SKILL : 0;
+
+	return backend_start_warden(setup, CONFIGURE_SHELL | skill, ret, e);
 }
 
 /* The words on the first variable of the call that the policy does not grant. */

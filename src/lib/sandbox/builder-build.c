@@ -143,6 +143,8 @@ static int builder_build_set_up(
 		r = find_warden(s, b);
 	s->backend = &backends[b->backend];
 	s->limits = b->limits;
+	s->is_skill = b->is_skill;
+	s->unapproved = b->unapproved;
 	s->sink = b->sink;
 	s->context = b->context;
 	return r;
@@ -171,6 +173,10 @@ static int builder_build_check(const struct corral_builder *b, struct error *e)
 				return error_set(e, -EOPNOTSUPP, NULL,
 					"mode rwx confines nothing, so %s can't be held",
 					held[i].name);
+	if (b->refusal.text[0] && !b->unapproved) {
+		*e = b->refusal;
+		return -EACCES;
+	}
 	if (!b->broker)
 		return 0;
 	(void)error_set(e, -EOPNOTSUPP, NULL, "this version of Corral has no broker");

@@ -7,8 +7,8 @@
 
 #include "base/path.h"
 #include "lib/api/handles.h"
-#include "lib/process/skill-entry.h"
 #include "host/runtime.h"
+#include "launch/skill.h"
 #include "policy/algebra/algebra.h"
 #include "policy/format/mode.h"
 #include "policy/format/permissions-text.h"
@@ -81,24 +81,32 @@ int corral_builder_from_permissions(struct corral_builder **ret, const struct co
 	return r;
 }
 
+/* Whether it is approved is known now, and told when the sandbox is built. */
+static int builder_take_skill(struct corral_builder *b, const struct launch_skill *s)
+{
+	b->touched = true;
+	b->is_skill = s->is_skill;
+	(void)launch_skill_check(
+		s, s->path, "call corral_builder_allow_unapproved_skill()", &b->refusal);
+	b->variables[VARIABLE_SKILL_DIR] = strdup(s->path);
+	return b->variables[VARIABLE_SKILL_DIR] ? 0 : -ENOMEM;
+}
+
 int corral_builder_from_manifest(
 	struct corral_builder **ret, const char *path, struct corral_error **e)
 {
-	auto_manifest m = { 0 };
+	auto_arena a = { 0 };
+	auto_launch_skill s = { .fd = -1 };
 	struct corral_builder *b = NULL;
 	struct error error = { 0 };
-	char folder[PATH_BYTES];
-	int r = skill_entry_manifest(&m, path, folder, &error);
+	int r = launch_skill_read(&s, path, &a, &error);
 
 	if (r == 0)
-		r = new_from(&b, permissions_copy(m.permissions));
+		r = new_from(&b, permissions_copy(s.manifest.permissions));
 	if (r == 0)
-		r = runtime_imply(&m, folder, b->granted);
-	if (r == 0) {
-		b->touched = true;
-		b->variables[VARIABLE_SKILL_DIR] = strdup(folder);
-		r = b->variables[VARIABLE_SKILL_DIR] ? 0 : -ENOMEM;
-	}
+		r = runtime_imply(&s.manifest, s.path, b->granted);
+	if (r == 0)
+		r = builder_take_skill(b, &s);
 	if (r < 0) {
 		corral_builder_free(b);
 		return handles_error(e, &error, r);
@@ -202,6 +210,12 @@ int corral_mode_prompt(
 	if (r < 0)
 		return handles_error(e, &error, r);
 	*ret = text;
+	return 0;
+}
+
+int corral_builder_allow_unapproved_skill(struct corral_builder *b)
+{
+	b->unapproved = true;
 	return 0;
 }
 

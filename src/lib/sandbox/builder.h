@@ -31,6 +31,9 @@ struct corral_builder {
 	char *broker;
 	corral_audit_sink *sink;
 	void *context;
+	bool is_skill;        /* it was made from a skill's manifest */
+	bool unapproved;      /* a skill may run that nobody approved */
+	struct error refusal; /* why this one may not; "": somebody did */
 	/* The first failure. */
 	int code;
 	struct error error;

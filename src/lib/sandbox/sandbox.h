@@ -38,6 +38,8 @@ struct sandbox_base {
 	const char *warden;
 	const char *const *environment; /* of the host, when the sandbox was built */
 	char user[ACCOUNT_NAME_BYTES];  /* who runs the commands */
+	bool is_skill;   /* $SKILL_DIR is a skill's, which its commands must not change */
+	bool unapproved; /* its entry may run although nobody approved it */
 	corral_audit_sink *sink;
 	void *context;
 };

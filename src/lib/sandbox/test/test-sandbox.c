@@ -403,47 +403,6 @@ static void test_scripts(void **state)
 	corral_sandbox_free(s);
 }
 
-static void test_skill(void **state)
-{
-	struct corral_builder *b = NULL;
-	struct corral_sandbox *s;
-	struct corral_result *r = NULL;
-	struct corral_error *e = NULL;
-	char folder[128];
-
-	(void)state;
-	(void)snprintf(folder, sizeof(folder), "%s/skill", test_folder);
-	assert_int_equal(mkdir(folder, 0755), 0);
-	(void)test_file("skill/skill.yaml",
-		"name: greeter\nentry: run.sh\nruntime: bash\n"
-		"permissions: {fs: {read: [$SKILL_DIR/**, /usr/**]}, limits: {timeout: 20s}}\n",
-		0644);
-	(void)test_file("skill/run.sh",
-		"echo \"hello $1\"; cat \"$(dirname $0)/skill.yaml\" | head -1\n", 0644);
-	assert_int_equal(corral_builder_from_manifest(&b, folder, &e), 0);
-	assert_int_equal(corral_builder_work_dir(b, "/usr"), 0);
-	s = test_build(b);
-	assert_int_equal(corral_sandbox_run_skill_entry(
-				 s, folder, NULL, (const char *[]){ "world", NULL }, NULL, &r, &e),
-		0);
-	assert_string_equal(corral_result_stdout(r, NULL), "hello world\nname: greeter\n");
-	corral_result_free(r);
-	assert_int_equal(
-		corral_sandbox_run_skill_entry(s, folder, "absent", NULL, NULL, NULL, &e), -ENOENT);
-	test_says(e, "absent");
-	assert_int_equal(corral_sandbox_run_skill_entry(
-				 s, folder, "../../../../etc/passwd", NULL, NULL, NULL, &e),
-		-EACCES);
-	test_says(e, "leads out");
-	assert_int_equal(corral_sandbox_run_skill_entry(
-				 s, test_folder, "skill/run.sh", NULL, NULL, NULL, NULL),
-		-ENOEXEC);
-	assert_int_equal(corral_sandbox_run_skill_entry(s, "/usr/bin", "env", NULL, NULL, NULL, &e),
-		-EACCES);
-	test_says(e, "not built for");
-	corral_sandbox_free(s);
-}
-
 /* Statistics and events */
 
 struct log {
@@ -518,7 +477,6 @@ int main(void)
 		cmocka_unit_test(test_advisory_denials),
 		cmocka_unit_test(test_unreadable_program),
 		cmocka_unit_test(test_scripts),
-		cmocka_unit_test(test_skill),
 		cmocka_unit_test(test_stats_and_audit),
 	};
 

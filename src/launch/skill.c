@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/skill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "host/runtime.h"
+#include "policy/format/permissions-text.h"
+
+_Static_assert(PATH_BYTES >= PATH_MAX, "realpath() writes that much");
+
+const char *const launch_skill_manifests[] = { "SKILL.md", "skill.yaml", "skill.yml",
+	"manifest.yaml", NULL };
+
+enum { MANIFEST_BYTES = 1 << 20 };
+
+/* Opening */
+
+static int skill_open_folder(
+	struct launch_skill *s, const char *folder, struct arena *a, struct error *e)
+{
+	struct location where = { .file = folder };
+	char real[PATH_BYTES];
+
+	if (realpath(folder, real)) {
+		s->path = arena_strdup(a, real);
+		s->fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (s->fd >= 0)
+		return s->path ? 0 : error_no_memory(e);
+	(void)error_set(e, -ENOENT, &where, "cannot be read: %s", strerror(errno));
+	if (errno == ENOTDIR)
+		error_hint(e, "give the skill's folder, not a file in it");
+	return -ENOENT;
+}
+
+static bool skill_has(const struct launch_skill *s, const char *name)
+{
+	return faccessat(s->fd, name, F_OK, 0) == 0;
+}
+
+/* The one manifest of the folder: where there are two, a reader may have seen the other one. */
+static int skill_find_manifest(
+	const struct launch_skill *s, const char *folder, const char **ret, struct error *e)
+{
+	struct location where = { .file = folder };
+	const char *found = NULL;
+
+	if (skill_has(s, "default.json"))
+		return error_set(e, -EINVAL, &where, "holds rules, and no skill");
+	for (const char *const *name = launch_skill_manifests; *name; name++) {
+		if (!skill_has(s, *name))
+			continue;
+		if (found) {
+			(void)error_set(e, -EINVAL, &where, "holds more than one manifest");
+			error_hint(e, "keep one of %s and %s", found, *name);
+			return -EINVAL;
+		}
+		found = *name;
+	}
+	if (!found) {
+		(void)error_set(
+			e, -ENOENT, &where, "is a folder without a policy in it: no manifest");
+		error_hint(e, "expected a skill (SKILL.md, skill.yaml, manifest.yaml) or rules "
+			      "(default.json)");
+		return -ENOENT;
+	}
+	*ret = found;
+	return 0;
+}
+
+static int skill_read_manifest(struct launch_skill *s, const char *folder, struct error *e)
+{
+	struct location where = { .file = folder };
+	auto_buffer text = { 0 }, shown = { 0 };
+	auto_fd fd = -1;
+	const char *name = NULL;
+	int r = skill_find_manifest(s, folder, &name, e);
+
+	if (r < 0)
+		return r;
+	buffer_printf(&shown, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", name);
+	if (shown.failed)
+		return error_no_memory(e);
+	where.file = buffer_text(&shown);
+	/* The same folder that was hashed; a link in it stays in it. */
+	fd = openat(s->fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	r = fd < 0 ? -errno : file_read_fd(fd, MANIFEST_BYTES, &text);
+	if (r == -EFBIG)
+		return error_set(e, r, &where, "is larger than %d MiB, which no policy is",
+			MANIFEST_BYTES >> 20);
+	if (r < 0)
+		return error_set(e, r, &where, "cannot be read: %s", strerror(-r));
+	return manifest_read(
+		&s->manifest, MANIFEST_UNKNOWN, where.file, buffer_text(&text), text.len, e);
+}
+
+/* Approvals */
+
+int launch_skill_approvals(const char **ret, struct arena *a, struct error *e)
+{
+	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
+
+	if (state && state[0] == '/')
+		*ret = arena_printf(a, "%s/corral/approvals", state);
+	else if (home && home[0] == '/')
+		*ret = arena_printf(a, "%s/.local/state/corral/approvals", home);
+	else
+		return error_set(e, -ENOENT, NULL,
+			"there is no folder to keep approvals in: HOME is not set");
+	return *ret ? 0 : error_no_memory(e);
+}
+
+/* The permissions as an approval keeps them: as text, or as a hash of it if that is very long. */
+static int skill_permissions_text(
+	const struct permissions *p, const char **ret, struct arena *a, struct error *e)
+{
+	auto_buffer text = { 0 };
+	struct skill_digest hash;
+	char hex[SKILL_DIGEST_HEX];
+
+	permissions_print_yaml(p, &text);
+	if (text.failed)
+		return error_no_memory(e);
+	if (text.len < APPROVAL_TEXT_MAX) {
+		*ret = arena_strdup(a, buffer_text(&text));
+	} else {
+		crypto_hash_sha256(hash.bytes, (const unsigned char *)text.data, text.len);
+		skill_digest_hex(&hash, hex);
+		*ret = arena_printf(a, "sha256:%s", hex);
+	}
+	return *ret ? 0 : error_no_memory(e);
+}
+
+int launch_skill_open(struct launch_skill *s, const char *folder, struct arena *a, struct error *e)
+{
+	const char *name;
+	int r;
+
+	*s = (struct launch_skill){ .fd = -1, .outcome = APPROVAL_NONE, .is_skill = true };
+	r = skill_open_folder(s, folder, a, e);
+	/* First of all: not every folder is worth a digest. */
+	if (r == 0)
+		r = skill_find_manifest(s, folder, &name, e);
+	if (r == 0)
+		r = skill_digest(s->fd, &s->approval.digest, e);
+	if (r == 0)
+		r = skill_read_manifest(s, folder, e);
+	if (r == 0)
+		r = launch_skill_approvals(&s->approval.folder, a, e);
+	if (r == 0)
+		r = skill_permissions_text(s->manifest.permissions, &s->approval.permissions, a, e);
+	if (r < 0)
+		return r;
+	s->approval.skill = s->path;
+	r = approval_check(&s->approval, e);
+	if (r >= 0)
+		s->outcome = r;
+	return r < 0 ? r : 0;
+}
+
+static bool skill_is_manifest(const char *name)
+{
+	const char *const *known = launch_skill_manifests;
+
+	while (*known && strcmp(*known, name) != 0)
+		known++;
+	return *known;
+}
+
+/* A file that is not the manifest of a folder. */
+static int skill_read_file(struct launch_skill *s, const char *file, struct error *e)
+{
+	auto_buffer text = { 0 };
+	int r = file_read(file, MANIFEST_BYTES, &text);
+
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot read %s: %s", file, strerror(-r));
+	r = manifest_read(&s->manifest, MANIFEST_UNKNOWN, file, buffer_text(&text), text.len, e);
+	if (r < 0)
+		return r;
+	s->is_skill = s->manifest.kind == MANIFEST_SKILL || s->manifest.kind == MANIFEST_SKILL_MD ||
+		      s->manifest.kind == MANIFEST_NANOCRAB;
+	s->outcome = s->is_skill ? APPROVAL_NONE : APPROVAL_CURRENT;
+	return 0;
+}
+
+int launch_skill_read(struct launch_skill *s, const char *path, struct arena *a, struct error *e)
+{
+	char real[PATH_BYTES], folder[PATH_BYTES];
+	const char *slash;
+	struct stat st;
+
+	*s = (struct launch_skill){ .fd = -1, .outcome = APPROVAL_NONE };
+	if (!realpath(path, real) || stat(real, &st) < 0)
+		return error_set(e, -errno, NULL, "cannot read %s: %s", path, strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return launch_skill_open(s, path, a, e);
+	slash = strrchr(real, '/');
+	memcpy(folder, real, sizeof(real));
+	folder[slash == real ? 1 : slash - real] = '\0';
+	if (skill_is_manifest(slash + 1))
+		return launch_skill_open(s, folder, a, e);
+	s->path = arena_strdup(a, folder);
+	return s->path ? skill_read_file(s, real, e) : error_no_memory(e);
+}
+
+void launch_skill_deinit(struct launch_skill *s)
+{
+	fd_close(&s->fd);
+	manifest_deinit(&s->manifest);
+}
+
+const char *launch_skill_outcome(int outcome)
+{
+	static const char *const texts[] = {
+		[APPROVAL_CURRENT] = "it is approved as it is",
+		[APPROVAL_NONE] = "it was never approved",
+		[APPROVAL_CONTENT_CHANGED] = "its files have changed since it was approved",
+		[APPROVAL_PERMISSIONS_CHANGED] =
+			"its permissions have changed since it was approved",
+	};
+
+	return texts[outcome];
+}
+
+int launch_skill_check(
+	const struct launch_skill *s, const char *named, const char *otherwise, struct error *e)
+{
+	struct location where = { .file = s->path };
+
+	if (s->outcome == APPROVAL_CURRENT)
+		return 0;
+	(void)error_set(
+		e, -EACCES, &where, "%s, so it is not run", launch_skill_outcome(s->outcome));
+	error_hint(e, "look at it and approve it (corral approve %s), or %s", named, otherwise);
+	return -EACCES;
+}
+
+int launch_skill_unchanged(const struct launch_skill *s, struct error *e)
+{
+	struct location where = { .file = s->path };
+	struct skill_digest now = { 0 };
+	int r = skill_digest(s->fd, &now, e);
+
+	if (r == 0 && memcmp(now.bytes, s->approval.digest.bytes, sizeof(now.bytes)) != 0)
+		r = error_set(e, -ESTALE, &where, "was changed while it was read");
+	return r;
+}
+
+/* The entry */
+
+/* Its file: in the skill's folder, as it is written and wherever its links lead. */
+static int skill_find_entry(const struct launch_skill *s, const char *entry, struct arena *a,
+	const char **ret, struct error *e)
+{
+	struct location where = { .file = s->path };
+	char normal[PATH_BYTES], real[PATH_BYTES];
+	char *joined = arena_printf(a, "%s/%s", s->path, entry);
+	struct stat st;
+	size_t len;
+
+	if (!joined)
+		return error_no_memory(e);
+	if (path_normalize(joined, strlen(joined), normal, &len) < 0 ||
+		!path_is_below(normal, s->path) ||
+		(realpath(joined, real) && !path_is_below(real, s->path)))
+		return error_set(
+			e, -EACCES, &where, "its entry `%s` leads out of its folder", entry);
+	if (!realpath(joined, real) || stat(real, &st) < 0 || !S_ISREG(st.st_mode))
+		return error_set(e, -ENOENT, &where, "its entry `%s` is no file", entry);
+	*ret = arena_strdup(a, real);
+	return *ret ? 0 : error_no_memory(e);
+}
+
+int launch_skill_command(const struct launch_skill *s, const char *entry, const char *const *args,
+	size_t n_args, struct arena *a, const char ***ret, size_t *ret_n, struct error *e)
+{
+	struct location where = { .file = s->path };
+	const struct manifest *m = &s->manifest;
+	const char *runtime = entry ? NULL : m->runtime, *file, **words;
+	size_t n = 0;
+	int r;
+
+	if (!entry && !m->entry) {
+		(void)error_set(e, -ENOENT, &where, "the skill names no entry");
+		error_hint(e, m->wasm_file ? "it is a WASM skill, which this version does not run"
+					   : "write `entry: FILE` into its manifest");
+		return -ENOENT;
+	}
+	r = launch_skill_unchanged(s, e);
+	if (r == 0)
+		r = skill_find_entry(s, entry ? entry : m->entry, a, &file, e);
+	if (r < 0)
+		return r;
+	if (!runtime && access(file, X_OK) < 0) {
+		(void)error_set(e, -ENOEXEC, NULL, "%s is not executable", file);
+		error_hint(e, "write `runtime: bash` (or python3, node …) into its manifest");
+		return -ENOEXEC;
+	}
+	words = arena_calloc(a, n_args + 3, sizeof(*words));
+	/* The words outlive the manifest. */
+	if (runtime)
+		runtime = arena_strdup(a, runtime_program(runtime));
+	if (!words || (m->runtime && !entry && !runtime))
+		return error_no_memory(e);
+	if (runtime)
+		words[n++] = runtime;
+	words[n++] = file;
+	if (n_args)
+		memcpy(words + n, args, n_args * sizeof(*words));
+	*ret = words;
+	*ret_n = n + n_args;
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A skill on its way to run: its folder, the manifest in it, whether a person approved just that,
+ * and the words that run its entry.
+ *
+ * The digest is taken before the manifest is read and again when the words are made, so what is run
+ * is what was read, and what was approved. What another program of the same user changes in the
+ * folder afterwards is not held; docs/threat-model.md says who is trusted.
+ */
+#include "base/arena.h"
+#include "base/error.h"
+#include "policy/format/manifest.h"
+#include "skill/approval.h"
+
+struct launch_skill {
+	const char *path; /* its folder, real; in the arena */
+	int fd;           /* of the folder; -1: not open */
+	struct manifest manifest;
+	struct approval approval; /* as it would have to be now; its texts are in the arena */
+	int outcome;              /* enum approval_outcome; of what is no skill: current */
+	bool is_skill;
+};
+
+/*
+ * Opens the skill in that folder. *s need not be initialised; it is the caller's, also on failure,
+ * and ends with launch_skill_deinit(). -ENOENT: there is none; -EINVAL: it has more than one
+ * manifest, or holds rules; errors of skill_walk() and approval_check().
+ */
+int launch_skill_open(struct launch_skill *s, const char *folder, struct arena *a, struct error *e);
+/*
+ * The same of a skill's manifest, or of any other file with permissions: those need no approval. A
+ * file that says it is a skill's but is not the manifest of its folder was approved by nobody.
+ */
+int launch_skill_read(struct launch_skill *s, const char *path, struct arena *a, struct error *e);
+void launch_skill_deinit(struct launch_skill *s);
+#define auto_launch_skill __attribute__((cleanup(launch_skill_deinit))) struct launch_skill
+
+/* The files that a skill's manifest may be: "SKILL.md", "skill.yaml" …; ends with NULL. */
+extern const char *const launch_skill_manifests[];
+
+/* Where approvals are kept, in the arena. -ENOENT: the user has no home. */
+int launch_skill_approvals(const char **ret, struct arena *a, struct error *e);
+/* "it was never approved", "its files have changed since it was approved" … */
+const char *launch_skill_outcome(int outcome);
+/*
+ * -EACCES unless just this was approved. named: the folder as the user names it; otherwise: what
+ * else could be done, for the hint.
+ */
+int launch_skill_check(
+	const struct launch_skill *s, const char *named, const char *otherwise, struct error *e);
+/* -ESTALE: it is not what was opened any more. */
+int launch_skill_unchanged(const struct launch_skill *s, struct error *e);
+
+/*
+ * The words that run a file of the skill with these arguments: the manifest's entry by its runtime,
+ * or the entry that is named, which runs by itself. The list ends with NULL and is in the arena.
+ * -ENOENT: no such entry; -EACCES: it leads out of the folder, as it is written or by a link;
+ * -ENOEXEC: it is no program, and no runtime is named; -ESTALE.
+ */
+int launch_skill_command(const struct launch_skill *s, const char *entry, const char *const *args,
+	size_t n_args, struct arena *a, const char ***ret, size_t *ret_n, struct error *e);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/array.h"
+#include "launch/skill.h"
+#include "skill/test/test.h"
+
+#define MANIFEST "name: x\ndescription: y\nentry: run.sh\npermissions: {}\n"
+
+static char state_folder[64];
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(state_folder, "/tmp/corral-test-state.XXXXXX");
+	if (!mkdtemp(state_folder))
+		return -1;
+	return setenv("XDG_STATE_HOME", state_folder, 1);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return scratch_remove(state_folder);
+}
+
+static struct folder *new_skill(const char *manifest)
+{
+	struct folder *f = folder_new();
+
+	folder_add(f, "skill.yaml", manifest);
+	folder_add_bytes(f, "run.sh", "#!/bin/sh\n", 10, 0755);
+	return f;
+}
+
+/* Opens it and makes its words, or fails with that code and that text. */
+static void expect(const struct folder *f, const char *entry, int code, const char *text)
+{
+	auto_arena a = { 0 };
+	auto_launch_skill s = { .fd = -1 };
+	struct error e = { 0 };
+	const char **words = NULL;
+	size_t n = 0;
+	int r = launch_skill_open(&s, f->path, &a, &e);
+
+	if (r == 0)
+		r = launch_skill_command(
+			&s, entry, (const char *[]){ "one" }, 1, &a, &words, &n, &e);
+	assert_int_equal(r, code);
+	if (code < 0) {
+		assert_non_null(strstr(e.text, text));
+		return;
+	}
+	assert_true(n >= 2);
+	assert_string_equal(words[n - 2] + strlen(s.path) + 1, text);
+	assert_string_equal(words[n - 1], "one");
+	assert_null(words[n]);
+}
+
+static void test_entries(void **state)
+{
+	static const struct {
+		const char *entry;
+		int code;
+		const char *text;
+	} cases[] = {
+		{ NULL, 0, "run.sh" },
+		{ "run.sh", 0, "run.sh" },
+		{ "./sub/../run.sh", 0, "run.sh" },
+		/* Where it really is. */
+		{ "link", 0, "run.sh" },
+		{ "sub/up", 0, "run.sh" },
+		{ "absent", -ENOENT, "absent" },
+		{ "sub", -ENOENT, "is no file" },
+		{ ".", -ENOENT, "is no file" },
+		{ "plain", -ENOEXEC, "is not executable" },
+		{ "../run.sh", -EACCES, "leads out" },
+		{ "../../bin/sh", -EACCES, "leads out" },
+		{ "sub/../../x/../../bin/sh", -EACCES, "leads out" },
+	};
+	struct folder *f = new_skill(MANIFEST);
+
+	(void)state;
+	folder_add(f, "plain", "echo\n");
+	assert_int_equal(mkdirat(f->fd, "sub", 0755), 0);
+	assert_int_equal(symlinkat("run.sh", f->fd, "link"), 0);
+	assert_int_equal(symlinkat("../run.sh", f->fd, "sub/up"), 0);
+	for (size_t i = 0; i < ROWS(cases); i++)
+		expect(f, cases[i].entry, cases[i].code, cases[i].text);
+	folder_free(f);
+}
+
+static void test_manifests(void **state)
+{
+	struct folder *f = folder_new();
+
+	(void)state;
+	expect(f, NULL, -ENOENT, "no manifest");
+	folder_add(f, "skill.yaml", "name: x\ndescription: y\npermissions: {}\n");
+	expect(f, NULL, -ENOENT, "names no entry");
+	folder_add(f, "SKILL.md", "---\nname: x\ndescription: y\n---\n");
+	expect(f, NULL, -EINVAL, "more than one manifest");
+	folder_add(f, "default.json", "{}");
+	expect(f, NULL, -EINVAL, "holds rules");
+	folder_free(f);
+}
+
+static void test_runtime(void **state)
+{
+	struct folder *f = new_skill(MANIFEST "runtime: bash\n");
+	auto_arena a = { 0 };
+	auto_launch_skill s = { .fd = -1 };
+	const char **words;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(launch_skill_open(&s, f->path, &a, NULL), 0);
+	assert_int_equal(launch_skill_command(&s, NULL, NULL, 0, &a, &words, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(words[0], "bash");
+	/* It is the manifest's entry that has it. */
+	assert_int_equal(launch_skill_command(&s, "run.sh", NULL, 0, &a, &words, &n, NULL), 0);
+	assert_int_equal(n, 1);
+	folder_free(f);
+}
+
+static void test_approval(void **state)
+{
+	struct folder *f = new_skill(MANIFEST);
+	auto_arena a = { 0 };
+	struct launch_skill s;
+	struct error e = { 0 };
+	const char **words;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(launch_skill_open(&s, f->path, &a, NULL), 0);
+	assert_int_equal(s.outcome, APPROVAL_NONE);
+	assert_int_equal(launch_skill_check(&s, "x", "say --yes", &e), -EACCES);
+	assert_non_null(strstr(e.text, "never approved"));
+	assert_non_null(strstr(e.hint, "corral approve x"));
+	assert_int_equal(approval_store(&s.approval, NULL), 0);
+	launch_skill_deinit(&s);
+	assert_int_equal(launch_skill_open(&s, f->path, &a, NULL), 0);
+	assert_int_equal(launch_skill_check(&s, "x", "say --yes", &e), 0);
+	/* It changes after it was opened, and is another one when it is opened again. */
+	folder_add(f, "more", "x");
+	assert_int_equal(launch_skill_command(&s, NULL, NULL, 0, &a, &words, &n, &e), -ESTALE);
+	launch_skill_deinit(&s);
+	assert_int_equal(launch_skill_open(&s, f->path, &a, NULL), 0);
+	assert_int_equal(s.outcome, APPROVAL_CONTENT_CHANGED);
+	launch_skill_deinit(&s);
+	folder_free(f);
+}
+
+static void test_files(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		int outcome;
+		bool is_skill;
+	} cases[] = {
+		{ "policy.yaml", "fs: {read: [/usr/**]}\n", APPROVAL_CURRENT, false },
+		{ "other.yaml", MANIFEST, APPROVAL_NONE, true },
+		{ "skill.yaml", MANIFEST, APPROVAL_NONE, true },
+	};
+	struct folder *f = folder_new();
+	char path[128];
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(cases); i++) {
+		auto_arena a = { 0 };
+		auto_launch_skill s = { .fd = -1 };
+
+		folder_add(f, cases[i].name, cases[i].text);
+		(void)snprintf(path, sizeof(path), "%s/%s", f->path, cases[i].name);
+		assert_int_equal(launch_skill_read(&s, path, &a, NULL), 0);
+		assert_int_equal(s.outcome, cases[i].outcome);
+		assert_int_equal(s.is_skill, cases[i].is_skill);
+		assert_string_equal(s.path, f->path);
+	}
+	folder_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_entries),
+		cmocka_unit_test(test_manifests),
+		cmocka_unit_test(test_runtime),
+		cmocka_unit_test(test_approval),
+		cmocka_unit_test(test_files),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
