@@ -153,16 +153,6 @@ static struct output new_output(const struct preparation *l, enum corral_stream 
 	};
 }
 
-static void init_pump(pthread_mutex_t *pump)
-{
-	pthread_mutexattr_t a;
-
-	(void)pthread_mutexattr_init(&a);
-	(void)pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ERRORCHECK);
-	(void)pthread_mutex_init(pump, &a);
-	(void)pthread_mutexattr_destroy(&a);
-}
-
 static struct corral_process *new_process(const struct preparation *l)
 {
 	struct corral_process *p = calloc(1, sizeof(*p));
@@ -174,7 +164,7 @@ static struct corral_process *new_process(const struct preparation *l)
 	for (size_t i = 0; i < PROCESS_SLOTS; i++)
 		p->watched[i] = -1;
 	input_init(&p->input);
-	init_pump(&p->pump);
+	sandbox_init_checked(&p->pump);
 	p->flags = l->call.flags;
 	p->out = new_output(l, CORRAL_STDOUT);
 	p->err = new_output(l, CORRAL_STDERR);

@@ -44,6 +44,7 @@ struct sandbox_base {
 	void *context;
 };
 
+struct change;
 struct sandbox_reach;
 
 /*
@@ -100,6 +101,8 @@ struct corral_sandbox {
 int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
 	struct permissions *permissions, struct error *e);
 void sandbox_unref(struct corral_sandbox *s);
+/* A mutex that a thread cannot wait for while it holds it: -EDEADLK. */
+void sandbox_init_checked(pthread_mutex_t *m);
 
 /* One out of several, all of which must allow; none at all: nothing is allowed. The caller's. */
 int sandbox_combine(
@@ -109,8 +112,23 @@ int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *bas
 	struct permissions *permissions, struct error *e);
 struct sandbox_setup *sandbox_setup_ref(struct sandbox_setup *s);
 void sandbox_setup_unref(struct sandbox_setup *s);
-/* Finds out what its network needs, if that is not known yet. */
+/* The parts (CORRAL_PART_…) that are not written the same; -ENOMEM. */
+int sandbox_setup_compare(
+	const struct sandbox_setup *a, const struct sandbox_setup *b, unsigned *ret_changed);
+/*
+ * Finds out what its network needs (`reach`), if that is not known yet; everything that is wrong
+ * with that part is told here, as it would be by a new session.
+ */
 int sandbox_setup_reach(struct sandbox_setup *s, struct error *e);
+/* What a relay is to be told for it; points into s, whose reach is known. */
+void sandbox_setup_describe(const struct sandbox_setup *s, struct change *ret);
+/*
+ * Whether a session that was built for `built`, and has been `now` since, can be made one for
+ * `next` by its relay alone: it has a relay, and each socket that next needs. The reach of all
+ * three is known.
+ */
+bool sandbox_setup_fits(const struct sandbox_setup *built, const struct sandbox_setup *now,
+	const struct sandbox_setup *next);
 /* A reference to the one for commands that start now. */
 struct sandbox_setup *sandbox_hold_setup(struct corral_sandbox *s);
 
@@ -156,6 +174,11 @@ int sandbox_tell_channel(
 	struct corral_process *p, enum frame_type type, const void *body, size_t len);
 /* The link does not work: all its commands are lost. */
 void sandbox_lose(struct corral_sandbox *s, struct warden_link *link, const struct error *why);
+
+/* With the lock held: whoever asked the link's relay for something looks again. */
+void sandbox_wake_asker(const struct warden_link *link);
+/* With the lock held: the lent init is of no more use, and the warden lets it end. */
+void sandbox_drop_channel(struct warden_link *link);
 
 /* Whether p is to poll the socket while it waits; and that it waits no more. */
 bool sandbox_lead(struct corral_sandbox *s, struct corral_process *p);

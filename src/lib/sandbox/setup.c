@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Permissions of a sandbox, compiled. Nothing of a setup changes; an update makes another. */
+/*
+ * Permissions of a sandbox, compiled. Nothing of a setup changes; an update makes another, and asks
+ * here what differs, part by part (CORRAL_PART_…), and what of it a session can take as it stands.
+ */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "host/resolver.h"
+#include "jail/plan/plan.h"
 #include "lib/api/audit-handle.h"
-#include "lib/sandbox/reach.h"
 #include "lib/sandbox/sandbox.h"
 #include "policy/format/permissions-text.h"
+#include "wire/change.h"
+
+/* One out of several */
 
 static int add_layers(struct permissions *to, const struct permissions *from)
 {
@@ -36,37 +44,36 @@ int sandbox_combine(
 	return 0;
 }
 
-static void set_limits(struct sandbox_setup *s)
-{
-	policy_limits(s->policy, &s->limits);
-	for (size_t i = 0; i < LIMIT_COUNT; i++) {
-		if (s->base->limits.values[i] < s->limits.values[i])
-			s->limits.values[i] = s->base->limits.values[i];
-	}
-}
+/* Life */
 
-static int sandbox_setup_compile(struct sandbox_setup *s, struct error *e)
+/* Fills `layers`, which belong to p, and returns how many; the policy is the caller's. */
+static int setup_compile(const struct permissions *p, const struct variables *variables,
+	const struct permissions *layers[SANDBOX_LAYERS_MAX], struct policy **ret, struct error *e)
 {
-	const struct policy_options o = { .variables = &s->base->variables,
-		.resolver = &resolver_system };
-	const struct permissions *layers[SANDBOX_LAYERS_MAX];
-	int n = permissions_layers(s->permissions, layers, SANDBOX_LAYERS_MAX), r;
+	const struct policy_options o = { .variables = variables, .resolver = &resolver_system };
+	int n = permissions_layers(p, layers, SANDBOX_LAYERS_MAX), r;
 
 	if (n < 0)
 		return error_set(e, n, NULL, "the permissions have too many layers");
-	r = policy_new(&s->policy, layers, (size_t)n, &o, e);
+	r = policy_new(ret, layers, (size_t)n, &o, e);
+	return r < 0 ? r : n;
+}
+
+static int setup_fill(struct sandbox_setup *s, struct error *e)
+{
+	const struct permissions *layers[SANDBOX_LAYERS_MAX];
+	const struct limits *own = &s->base->limits;
+	auto_buffer out = { 0 };
+	int r = setup_compile(s->permissions, &s->base->variables, layers, &s->policy, e);
+
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < policy_layers(s->policy); i++)
 		s->exec_listed = s->exec_listed || !layer_exec_is_open(policy_layer(s->policy, i));
-	set_limits(s);
-	return 0;
-}
-
-static int sandbox_setup_print(struct sandbox_setup *s)
-{
-	auto_buffer out = { 0 };
-
+	policy_limits(s->policy, &s->limits);
+	for (size_t i = 0; i < LIMIT_COUNT; i++)
+		if (own->values[i] < s->limits.values[i])
+			s->limits.values[i] = own->values[i];
 	permissions_print_json(s->permissions, &out);
 	s->json_len = out.len;
 	s->json = out.failed ? NULL : buffer_take(&out);
@@ -77,7 +84,7 @@ int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *bas
 	struct permissions *permissions, struct error *e)
 {
 	struct sandbox_setup *s = calloc(1, sizeof(*s));
-	int r;
+	int r = 0;
 
 	if (!s) {
 		permissions_free(permissions);
@@ -88,13 +95,11 @@ int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *bas
 	s->permissions = permissions;
 	/* A log that commands could change is refused, unless it is known that they can change all.
 	 */
-	r = base->backend->enforces ? lib_audit_check_sink(base->sink, base->context, permissions,
-					      &base->variables, e)
-				    : 0;
+	if (base->backend->enforces)
+		r = lib_audit_check_sink(
+			base->sink, base->context, permissions, &base->variables, e);
 	if (r == 0)
-		r = sandbox_setup_compile(s, e);
-	if (r == 0)
-		r = sandbox_setup_print(s);
+		r = setup_fill(s, e);
 	if (r < 0)
 		sandbox_setup_unref(s);
 	else
@@ -108,18 +113,278 @@ struct sandbox_setup *sandbox_setup_ref(struct sandbox_setup *s)
 	return s;
 }
 
-void sandbox_setup_unref(struct sandbox_setup *s)
+/* Parts. Permissions with another text for a part may mean the same there, and count as changed. */
+
+enum {
+	FILES = 1 << OPERATION_FS_READ | 1 << OPERATION_FS_WRITE,
+	FILE_LISTS = 1 << LIST_FS_READ | 1 << LIST_FS_WRITE | 1 << LIST_FS_DENY,
+	NETWORK_LISTS = 1 << LIST_NETWORK_ALLOW | 1 << LIST_NETWORK_DENY | 1 << LIST_LISTEN |
+			1 << LIST_METHODS,
+};
+
+struct part {
+	unsigned bit, operations, lists; /* sets of 1 << operation, 1 << list */
+};
+
+static const struct part parts[] = {
+	{ CORRAL_PART_FILES, FILES, FILE_LISTS },
+	/* Without a list, a program runs if its file can be read. */
+	{ CORRAL_PART_PROGRAMS, 1 << OPERATION_EXEC | FILES, 1 << LIST_EXEC },
+	{ CORRAL_PART_NETWORK, 1 << OPERATION_NET_CONNECT, NETWORK_LISTS },
+	{ CORRAL_PART_VARIABLES, 1 << OPERATION_ENV, 1 << LIST_ENV },
+	{ CORRAL_PART_LIMITS, 0, 0 },
+};
+enum { NETWORK = 2 }; /* its row */
+
+static int part_take_rules(struct permissions *to, const struct permissions *from, unsigned ops)
 {
-	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->n_rules; i++) {
+		struct rule rule = from->rules[i];
+
+		rule.operations &= ops;
+		if (rule.operations != 0)
+			r = permissions_add_rule(to, &rule);
+	}
+	return r;
+}
+
+/* Defaults, and exceptions from the baseline, are about everything but limits. */
+static int part_take_layer(
+	struct permissions *to, const struct permissions *from, const struct part *part)
+{
+	unsigned lists = part->lists;
+	int r = 0;
+
+	if (part->bit == CORRAL_PART_LIMITS) {
+		to->limits = from->limits;
+		return 0;
+	}
+	if (part->bit == CORRAL_PART_PROGRAMS) {
+		to->exec_listed = from->exec_listed;
+		lists = from->exec_listed ? lists : FILE_LISTS;
+	}
+	if (part->bit == CORRAL_PART_NETWORK) {
+		to->network.rate = from->network.rate;
+		to->network.max_bytes = from->network.max_bytes;
+		to->network.max_request_size = from->network.max_request_size;
+	}
+	to->fallback = from->fallback;
+	to->mode = from->mode;
+	for (size_t i = 0; r == 0 && lists & FILE_LISTS && i < from->n_guest_paths; i++)
+		r = permissions_add_guest_path(to, &from->guest_paths[i]);
+	lists |= 1 << LIST_DANGEROUSLY_ALLOW;
+	for (int i = 0; r == 0 && i < LIST_COUNT; i++)
+		if (lists & 1U << i)
+			r = permissions_add_list(to, permissions_list(to, (enum permission_list)i),
+				permissions_list(from, (enum permission_list)i));
+	return r < 0 ? r : part_take_rules(to, from, part->operations);
+}
+
+/* What p says about one part, and nothing else; the caller's. NULL when out of memory. */
+static struct permissions *part_take(const struct permissions *p, const struct part *part)
+{
+	const struct permissions *layers[SANDBOX_LAYERS_MAX];
+	auto_permissions *taken = permissions_new();
+	struct permissions *ret;
+	int n = permissions_layers(p, layers, SANDBOX_LAYERS_MAX),
+	    r = n < 0 || !taken ? -ENOMEM : 0;
+
+	for (int i = 0; r == 0 && i < n; i++) {
+		auto_permissions *layer = permissions_new();
+
+		r = layer ? part_take_layer(layer, layers[i], part) : -ENOMEM;
+		if (r == 0)
+			r = permissions_add_layer(taken, layer);
+	}
+	if (r < 0)
+		return NULL;
+	ret = taken;
+	taken = NULL;
+	return ret;
+}
+
+static int part_print(const struct permissions *p, const struct part *part, struct buffer *out)
+{
+	auto_permissions *taken = part_take(p, part);
+
+	if (!taken)
+		return -ENOMEM;
+	permissions_print_json(taken, out);
+	return out->failed ? -ENOMEM : 0;
+}
+
+int sandbox_setup_compare(
+	const struct sandbox_setup *a, const struct sandbox_setup *b, unsigned *ret_changed)
+{
+	unsigned changed = 0;
+
+	for (size_t i = 0; i < ROWS(parts); i++) {
+		auto_buffer one = { 0 }, other = { 0 };
+		int r = part_print(a->permissions, &parts[i], &one);
+
+		if (r == 0)
+			r = part_print(b->permissions, &parts[i], &other);
+		if (r < 0)
+			return r;
+		if (strcmp(buffer_text(&one), buffer_text(&other)) != 0)
+			changed |= parts[i].bit;
+	}
+	*ret_changed = changed;
+	return 0;
+}
+
+/*
+ * Reach: what a session must have for the network of some permissions, a relay or not, and sockets
+ * that can only be made when it is built. Known by a plan of that part alone, which costs little.
+ */
+
+_Static_assert((int)CHANGE_PORTS_MAX >= PLAN_PORTS_MAX && (int)CHANGE_DOORS_MAX >= PLAN_SOCKETS_MAX,
+	"what a plan has fits into a frame");
+
+struct sandbox_reach {
+	struct permissions *permissions;
+	struct policy *policy;
+	struct plan *plan;
+	char *text;
+};
+
+static void reach_free(struct sandbox_reach *r)
+{
+	if (!r)
 		return;
-	sandbox_reach_free(s->reach);
-	policy_free(s->policy);
-	permissions_free(s->permissions);
-	free(s->json);
-	free(s);
+	plan_free(r->plan);
+	policy_free(r->policy);
+	permissions_free(r->permissions);
+	free(r->text);
+	free(r);
+}
+
+static int reach_plan(struct sandbox_reach *r, const struct variables *variables, struct error *e)
+{
+	const struct permissions *layers[SANDBOX_LAYERS_MAX];
+	struct plan_options options = {
+		.layers = layers, .variables = variables, .resolver = &resolver_system
+	};
+	int n = setup_compile(r->permissions, variables, layers, &r->policy, e);
+
+	if (n < 0)
+		return n;
+	options.policy = r->policy;
+	options.n_layers = (size_t)n;
+	return plan_new(&r->plan, &options, e);
+}
+
+/*
+ * For the relay, which has no values for variables. Only paths have some, and what is left of those
+ * here, the exceptions from the baseline, is the plan's matter: a connection is no path.
+ */
+static int reach_print(struct sandbox_reach *r)
+{
+	auto_permissions *p = permissions_copy(r->permissions);
+	auto_buffer out = { 0 };
+
+	if (!p)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n_all_of; i++)
+		p->all_of[i]->dangerously_allow.n = 0;
+	permissions_print_json(p, &out);
+	r->text = out.failed ? NULL : buffer_take(&out);
+	return r->text ? 0 : -ENOMEM;
 }
 
 int sandbox_setup_reach(struct sandbox_setup *s, struct error *e)
 {
-	return s->reach ? 0 : sandbox_reach_new(&s->reach, s->permissions, &s->base->variables, e);
+	struct sandbox_reach *r;
+	int result;
+
+	if (s->reach)
+		return 0;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->permissions = part_take(s->permissions, &parts[NETWORK]);
+	result = r->permissions ? reach_plan(r, &s->base->variables, e) : -ENOMEM;
+	if (result == 0)
+		result = reach_print(r);
+	if (result < 0)
+		reach_free(r);
+	else
+		s->reach = r;
+	return result;
+}
+
+void sandbox_setup_describe(const struct sandbox_setup *s, struct change *ret)
+{
+	const struct plan *p = s->reach->plan;
+
+	*ret = (struct change){ .n_ports = (uint32_t)p->n_ports, .text = s->reach->text };
+	memcpy(ret->ports, p->ports, p->n_ports * sizeof(p->ports[0]));
+	for (size_t i = 0; i < p->n; i++)
+		if (p->entries[i].kind == PLAN_SOCKET)
+			ret->doors[ret->n_doors++] = p->entries[i].path;
+}
+
+static bool reach_has_port(const struct plan *p, uint16_t port)
+{
+	for (size_t i = 0; i < p->n_ports; i++)
+		if (p->ports[i] == port)
+			return true;
+	return false;
+}
+
+static bool reach_has_range(const struct plan *p, const struct plan_range *range)
+{
+	for (size_t i = 0; i < p->n_loopback; i++) {
+		const struct plan_range *its = &p->loopback[i];
+
+		if (its->lo <= range->lo && its->hi >= range->hi &&
+			(its->families & range->families) == range->families)
+			return true;
+	}
+	return false;
+}
+
+static bool reach_has_doors(const struct plan *p, const struct plan *of)
+{
+	for (size_t i = 0; i < of->n; i++) {
+		const struct plan_entry *its, *e = &of->entries[i];
+
+		if (e->kind != PLAN_SOCKET)
+			continue;
+		its = plan_find(p, e->path);
+		if (!its || its->kind != PLAN_SOCKET || strcmp(its->path, e->path) != 0)
+			return false;
+	}
+	return true;
+}
+
+bool sandbox_setup_fits(const struct sandbox_setup *built, const struct sandbox_setup *now,
+	const struct sandbox_setup *next)
+{
+	const struct plan *p = next->reach->plan, *has = built->reach->plan;
+
+	/* Commands without a network, or with the host's, are not to be reached by a relay. */
+	if (has->network != PLAN_NETWORK_RELAY || p->network == PLAN_NETWORK_HOST)
+		return false;
+	/* One that was given up is another program's by now. */
+	for (size_t i = 0; i < p->n_ports; i++)
+		if (!reach_has_port(now->reach->plan, p->ports[i]))
+			return false;
+	for (size_t i = 0; i < p->n_loopback; i++)
+		if (!reach_has_range(has, &p->loopback[i]))
+			return false;
+	return reach_has_doors(has, p);
+}
+
+void sandbox_setup_unref(struct sandbox_setup *s)
+{
+	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
+		return;
+	reach_free(s->reach);
+	policy_free(s->policy);
+	permissions_free(s->permissions);
+	free(s->json);
+	free(s);
 }

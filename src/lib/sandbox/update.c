@@ -22,11 +22,11 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "lib/api/handles.h"
 #include "lib/process/process.h"
-#include "lib/sandbox/parts.h"
-#include "lib/sandbox/reach.h"
 #include "lib/sandbox/sandbox.h"
+#include "wire/change.h"
 
 enum { ANSWER_MS = 30000 };
 
@@ -45,13 +45,9 @@ struct update {
 /* 1: the answer is there. -ECONNRESET: there will be none. */
 static int look_for_answer(struct corral_sandbox *s, struct warden_link *link)
 {
-	int r;
-
 	sandbox_dispatch(s, link);
-	(void)pthread_mutex_lock(&s->lock);
-	r = link->answered ? 1 : link->lost ? -ECONNRESET : 0;
-	(void)pthread_mutex_unlock(&s->lock);
-	return r;
+	auto_lock held = lock_take(&s->lock);
+	return link->answered ? 1 : link->lost ? -ECONNRESET : 0;
 }
 
 /* Whoever reads the socket first notes it. */
@@ -75,23 +71,21 @@ static int await_answer(struct corral_sandbox *s, struct warden_link *link, int 
 
 static void begin_asking(struct corral_sandbox *s, struct warden_link *link, uint64_t id, int wake)
 {
-	(void)pthread_mutex_lock(&s->lock);
+	auto_lock held = lock_take(&s->lock);
+
 	link->asked = id;
 	link->answered = false;
 	link->why = (struct error){ 0 };
 	link->wake = wake;
-	(void)pthread_mutex_unlock(&s->lock);
 }
 
 static int end_asking(struct corral_sandbox *s, struct warden_link *link, int r)
 {
-	(void)pthread_mutex_lock(&s->lock);
-	if (r == 0)
-		r = link->answer;
+	auto_lock held = lock_take(&s->lock);
+
 	link->asked = 0;
 	link->wake = -1;
-	(void)pthread_mutex_unlock(&s->lock);
-	return r;
+	return r == 0 ? link->answer : r;
 }
 
 /* 0: its relay holds c. -ENOTCONN: it has none. A session that does not answer is ended. */
@@ -108,10 +102,7 @@ static int sandbox_update_ask(struct update *u, struct warden_link *link, const 
 		return r;
 	begin_asking(u->sandbox, link, u->id, wake);
 	r = sandbox_send(link, FRAME_POLICY, u->id, &body, NULL, 0);
-	if (r == 0)
-		r = await_answer(u->sandbox, link, wake);
-	else
-		r = -ETIMEDOUT;
+	r = r == 0 ? await_answer(u->sandbox, link, wake) : -ETIMEDOUT;
 	if (r == -ETIMEDOUT) {
 		(void)error_set(&why, -ECONNRESET, NULL,
 			"the session was ended: it did not take other permissions");
@@ -128,14 +119,7 @@ static bool sandbox_update_fits(const struct update *u, struct sandbox_setup *bu
 	struct error e = { 0 };
 
 	return sandbox_setup_reach(built, &e) == 0 && sandbox_setup_reach(u->old, &e) == 0 &&
-	       sandbox_reach_fits(built->reach, u->old->reach, u->next->reach);
-}
-
-static void mark_told(const struct update *u, struct warden_link *link)
-{
-	(void)pthread_mutex_lock(&u->sandbox->lock);
-	link->told = u->id;
-	(void)pthread_mutex_unlock(&u->sandbox->lock);
+	       sandbox_setup_fits(built, u->old, u->next);
 }
 
 /* True: it did. */
@@ -149,11 +133,14 @@ static bool change_in_place(struct update *u, struct warden_link *link, struct s
 		return true;
 	if (!sandbox_update_fits(u, built))
 		return false;
-	sandbox_reach_describe(u->next->reach, &c);
+	sandbox_setup_describe(u->next, &c);
 	c.flags = CHANGE_WHOLE;
 	u->told = sandbox_update_ask(u, link, &c) == 0;
-	if (u->told)
-		mark_told(u, link);
+	if (u->told) {
+		auto_lock held = lock_take(&u->sandbox->lock);
+
+		link->told = u->id;
+	}
 	return u->told;
 }
 
@@ -180,22 +167,10 @@ static void free_ports(struct update *u, struct warden_link *link)
 	if (!publishes(u->old->permissions) || !publishes(u->next->permissions) ||
 		!sandbox_retire(u->sandbox, link) || sandbox_setup_reach(u->old, &e) < 0)
 		return;
-	sandbox_reach_describe(u->old->reach, &c);
+	sandbox_setup_describe(u->old, &c);
 	memset(c.ports, 0, sizeof(c.ports));
 	c.n_ports = 0;
 	(void)sandbox_update_ask(u, link, &c);
-}
-
-static int sandbox_update_build(struct update *u, struct warden_link **ret, struct error *e)
-{
-	int r = sandbox_new_link(u->next, ret, e);
-
-	if (r == 0)
-		(*ret)->told = u->id;
-	if (r == -EADDRINUSE && publishes(u->old->permissions))
-		error_hint(e, "a command that runs by the permissions before may publish that port "
-			      "still: end it first");
-	return r;
 }
 
 /* Those before it */
@@ -203,17 +178,15 @@ static int sandbox_update_build(struct update *u, struct warden_link **ret, stru
 /* A reference to a link that has commands, and was not told; NULL: there is none. */
 static struct warden_link *next_untold(struct update *u)
 {
-	struct corral_sandbox *s = u->sandbox;
-	struct warden_link *link = NULL;
+	auto_lock held = lock_take(&u->sandbox->lock);
 
-	(void)pthread_mutex_lock(&s->lock);
-	for (struct corral_process *p = s->first; p && !link; p = p->next)
-		if (!p->link->lost && p->link->told < u->id)
-			link = warden_link_ref(p->link);
-	if (link)
-		link->told = u->id;
-	(void)pthread_mutex_unlock(&s->lock);
-	return link;
+	for (struct corral_process *p = u->sandbox->first; p; p = p->next) {
+		if (p->link->lost || p->link->told >= u->id)
+			continue;
+		p->link->told = u->id;
+		return warden_link_ref(p->link);
+	}
+	return NULL;
 }
 
 /* What it cannot hold of it, it does not grant. */
@@ -222,7 +195,7 @@ static int sandbox_update_tell(struct update *u, struct warden_link *link, bool 
 	struct change c;
 	int r;
 
-	sandbox_reach_describe(u->next->reach, &c);
+	sandbox_setup_describe(u->next, &c);
 	c.flags = CHANGE_WHOLE;
 	r = may_fit ? sandbox_update_ask(u, link, &c) : -EOPNOTSUPP;
 	if (r == 0)
@@ -254,12 +227,10 @@ static void tell_others(struct update *u, const struct warden_link *last, bool f
 
 static void count_running(struct update *u)
 {
-	struct corral_sandbox *s = u->sandbox;
+	auto_lock held = lock_take(&u->sandbox->lock);
 
-	(void)pthread_mutex_lock(&s->lock);
-	for (struct corral_process *p = s->first; p; p = p->next)
+	for (struct corral_process *p = u->sandbox->first; p; p = p->next)
 		u->running += p->state <= PROCESS_RUNNING && p->setup != u->next;
-	(void)pthread_mutex_unlock(&s->lock);
 }
 
 /* All of it */
@@ -276,9 +247,14 @@ static int apply_to(
 	if (!keep && link)
 		free_ports(u, link);
 	if (!keep)
-		r = sandbox_update_build(u, &fresh, e);
+		r = sandbox_new_link(u->next, &fresh, e);
+	if (r == -EADDRINUSE && publishes(u->old->permissions))
+		error_hint(e, "a command that runs by the permissions before may publish that port "
+			      "still: end it first");
 	if (r < 0)
 		return r;
+	if (fresh)
+		fresh->told = u->id;
 	u->whole = true;
 	sandbox_swap(u->sandbox, sandbox_setup_ref(u->next), fresh, network ? link : NULL);
 	if (network)
@@ -313,12 +289,10 @@ static int sandbox_update_read_layers(
 		r = layers && layers[i] ? 0 : -EINVAL;
 		all[i] = r == 0 ? layers[i]->p : NULL;
 	}
-	if (r < 0) {
-		(void)error_set(e, r, NULL, "%s",
+	if (r < 0)
+		return error_set(e, r, NULL, "%s",
 			r == -E2BIG ? "the permissions have too many layers"
 				    : "a layer of permissions is missing");
-		return r;
-	}
 	r = sandbox_combine(&permissions, all, n, e);
 	return r < 0 ? r : sandbox_setup_new(&u->next, &u->sandbox->base, permissions, e);
 }
@@ -343,7 +317,7 @@ static int sandbox_update_prepare(
 	r = sandbox_update_read_layers(u, layers, n, e);
 	if (r < 0)
 		return r;
-	r = sandbox_parts_compare(u->old->permissions, u->next->permissions, &u->changed);
+	r = sandbox_setup_compare(u->old, u->next, &u->changed);
 	return r < 0 ? error_no_memory(e) : 0;
 }
 

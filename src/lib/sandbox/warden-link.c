@@ -10,14 +10,13 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "lib/sandbox/spawn-warden.h"
 #include "wire/sealed.h"
 
+enum { FD_SOCKET = 3, FD_POLICY = 4, FD_REST = 5, FD_HIGH = 16 };
 /* How long a warden may take to clean up before it is killed, and to die then. */
 enum { LEAVE_MS = 5000, DIE_MS = 10000, BURY_MS = 10, BURY_TRIES = 500 };
 
@@ -62,27 +61,24 @@ static void warden_link_bury(const struct warden_link *l)
 	}
 }
 
-static void warden_link_reap(struct warden_link *l)
+void warden_link_end(struct warden_link *l)
 {
-	int dead = wait_readable(l->pidfd, LEAVE_MS);
+	int dead;
 
+	if (atomic_exchange(&l->ended, true))
+		return;
+	if (l->socket >= 0)
+		/* As good as closing it, for the other side and for those who poll here. */
+		(void)shutdown(l->socket, SHUT_RDWR);
+	if (l->pidfd < 0)
+		return;
+	dead = wait_readable(l->pidfd, LEAVE_MS);
 	if (!dead) {
 		(void)syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
 		dead = wait_readable(l->pidfd, DIE_MS);
 	}
 	if (dead)
 		warden_link_bury(l);
-}
-
-void warden_link_end(struct warden_link *l)
-{
-	if (atomic_exchange(&l->ended, true))
-		return;
-	if (l->socket >= 0)
-		/* As good as closing it, for the other side and for those who poll here. */
-		(void)shutdown(l->socket, SHUT_RDWR);
-	if (l->pidfd >= 0)
-		warden_link_reap(l);
 }
 
 struct warden_link *warden_link_ref(struct warden_link *l)
@@ -115,11 +111,81 @@ int warden_link_refusal(const struct frame *f, struct error *e)
 	return -r.error;
 }
 
-static int set_nonblocking(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
+/*
+ * Starting. posix_spawn() and nothing else: a fork of the host program would copy its page tables,
+ * which takes tens of milliseconds where it holds much memory, and would run its handlers of fork.
+ */
 
-	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
+/* Both sources lie above all targets, so that no dup2() treads on one that is still needed. */
+static int spawn_add_files(posix_spawn_file_actions_t *a, int socket, int policy)
+{
+	int r = posix_spawn_file_actions_addchdir_np(a, "/");
+
+	for (int fd = 0; r == 0 && fd < FD_SOCKET; fd++)
+		r = posix_spawn_file_actions_addopen(a, fd, "/dev/null", O_RDWR, 0);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(a, socket, FD_SOCKET);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(a, policy, FD_POLICY);
+	return r ? r : warden_link_close_rest(a, FD_REST);
+}
+
+static int spawn_set_attributes(posix_spawnattr_t *a)
+{
+	sigset_t none, all;
+	int r;
+
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	r = posix_spawnattr_setflags(
+		a, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+	if (r == 0)
+		r = posix_spawnattr_setsigmask(a, &none);
+	return r ? r : posix_spawnattr_setsigdefault(a, &all);
+}
+
+static int spawn_start(const char *path, int socket, int policy, pid_t *ret)
+{
+	char *argv[] = { (char *)"corral-warden", NULL };
+	char *env[] = { (char *)"CORRAL_POLICY_FD=4", NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	pid_t pid = -1;
+	int r = posix_spawn_file_actions_init(&files);
+
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&attributes);
+	if (r == 0) {
+		r = spawn_add_files(&files, socket, policy);
+		if (r == 0)
+			r = spawn_set_attributes(&attributes);
+		if (r == 0)
+			r = posix_spawn(&pid, path, &files, &attributes, argv, env);
+		(void)posix_spawnattr_destroy(&attributes);
+	}
+	(void)posix_spawn_file_actions_destroy(&files);
+	if (r == 0)
+		*ret = pid;
+	return -r;
+}
+
+/*
+ * The program gets the socket as descriptor 3, the policy as 4, nothing else of the host: /dev/null
+ * as stdio, default signals, the folder /, a session of its own, so that a Ctrl-C at the host's
+ * terminal is the host's matter. Both descriptors stay the caller's.
+ */
+static int warden_link_spawn(const char *path, int socket, int policy, pid_t *ret, struct error *e)
+{
+	auto_fd high_socket = fcntl(socket, F_DUPFD_CLOEXEC, FD_HIGH);
+	auto_fd high_policy = fcntl(policy, F_DUPFD_CLOEXEC, FD_HIGH);
+	int r;
+
+	if (high_socket < 0 || high_policy < 0)
+		return error_set(e, -errno, NULL, "no descriptor is left to start the warden: %s",
+			strerror(errno));
+	r = spawn_start(path, high_socket, high_policy, ret);
+	return r < 0 ? error_set(e, r, NULL, "cannot start %s: %s", path, strerror(-r)) : 0;
 }
 
 static int warden_link_await_ready(struct warden_link *l, int timeout_ms, struct error *e)
@@ -130,12 +196,13 @@ static int warden_link_await_ready(struct warden_link *l, int timeout_ms, struct
 		return error_set(e, -ETIMEDOUT, NULL, "the session did not stand within %d seconds",
 			timeout_ms / 1000);
 	r = frame_receive(l->socket, &l->frame);
-	if (r == 0)
+	if (r == 0) {
 		(void)error_set(e, -ECONNRESET, NULL, "the warden died while it built the session");
-	if (r == 0)
 		error_hint(e, "`corral doctor` says what this system can hold");
-	if (r <= 0)
-		return r < 0 ? r : -ECONNRESET;
+		return -ECONNRESET;
+	}
+	if (r < 0)
+		return r;
 	if (l->frame.type == FRAME_FAILED)
 		return warden_link_refusal(&l->frame, e);
 	if (l->frame.type != FRAME_READY ||
@@ -178,9 +245,10 @@ static int warden_link_start(
 		return error_set(e, r, NULL, "cannot prepare a session: %s", strerror(-r));
 	l->socket = pair[0];
 	theirs = pair[1];
-	r = set_nonblocking(l->socket);
-	if (r == 0)
-		r = spawn_warden(o->program, theirs, policy, &pid, e);
+	/* For our end alone: the flag is each end's own. */
+	if (fcntl(l->socket, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+		return -errno;
+	r = warden_link_spawn(o->program, theirs, policy, &pid, e);
 	if (r == 0)
 		l->pidfd = open_pidfd(pid);
 	return r;

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/sandbox/spawn-warden.h"
+#include "lib/sandbox/warden-link.h"
 
-int spawn_warden_close_rest(posix_spawn_file_actions_t *a, int from)
+int warden_link_close_rest(posix_spawn_file_actions_t *a, int from)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *entry;

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What comes from a session, by the control socket or from the init that it lent; and what goes. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/lock.h"
+#include "lib/process/process.h"
+#include "lib/sandbox/sandbox.h"
+
+enum { SEND_MS = 1000 };
+
+void sandbox_wake_asker(const struct warden_link *link)
+{
+	const uint64_t one = 1;
+
+	if (link->wake >= 0)
+		(void)!write(link->wake, &one, sizeof(one));
+}
+
+static struct corral_process *sandbox_find(
+	struct corral_sandbox *s, const struct warden_link *link, uint64_t id)
+{
+	struct corral_process *p = s->first;
+
+	while (p && (p->id != id || p->link != link))
+		p = p->next;
+	return p;
+}
+
+/* What the relay says to other permissions. */
+static int note_answer(struct warden_link *link, const struct frame *f)
+{
+	if (f->id == 0 || f->id != link->asked || f->n_fds != 0)
+		return -EPROTO;
+	link->asked = 0;
+	link->answered = true;
+	link->answer = f->len == 0 ? 0 : warden_link_refusal(f, &link->why);
+	sandbox_wake_asker(link);
+	return link->answer == -EPROTO ? -EPROTO : 0;
+}
+
+/* Notes a frame for a process. Negative: a warden would not send that. */
+static int sandbox_note(struct corral_process *p, struct frame *f)
+{
+	switch (f->type) {
+	case FRAME_STARTED:
+		if (p->state != PROCESS_STARTING)
+			return -EPROTO;
+		p->state = PROCESS_RUNNING;
+		p->master = frame_take_fd(f, 0);
+		return 0;
+	case FRAME_REFUSED:
+		if (p->state != PROCESS_STARTING)
+			return -EPROTO;
+		p->state = PROCESS_REFUSED;
+		p->code = warden_link_refusal(f, &p->error);
+		/* What was to run it died first. */
+		p->code = p->code == -EPIPE ? -ECONNRESET : p->code;
+		return 0;
+	case FRAME_EXITED:
+		if (p->state != PROCESS_RUNNING || report_decode(&p->report, f->body, f->len) < 0)
+			return -EPROTO;
+		p->state = PROCESS_EXITED;
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* Negative: the link is of no more use, and *why says so. Frames for freed processes are ignored.
+ */
+static int handle(
+	struct corral_sandbox *s, struct warden_link *link, struct frame *f, struct error *why)
+{
+	struct corral_process *p;
+
+	if (f->type == FRAME_INIT && f->n_fds == 1 && link->channel < 0) {
+		link->channel = frame_take_fd(f, 0);
+		return 0;
+	}
+	if (f->type == FRAME_RECORD && sandbox_record(s, link, f) == 0)
+		return 0;
+	if (f->type == FRAME_POLICY && note_answer(link, f) == 0)
+		return 0;
+	if (f->type == FRAME_GONE) {
+		(void)warden_link_refusal(f, why);
+		return -ECONNRESET;
+	}
+	p = f->type == FRAME_STARTED || f->type == FRAME_REFUSED || f->type == FRAME_EXITED
+		    ? sandbox_find(s, link, f->id)
+		    : NULL;
+	if (p && sandbox_note(p, f) == 0) {
+		process_wake(p);
+		return 0;
+	}
+	if (!p && f->type != FRAME_RECORD && f->type != FRAME_POLICY && f->id > 0 &&
+		f->id <= s->last_id)
+		return 0;
+	return error_set(
+		why, -EPROTO, NULL, "the warden broke the protocol; its session was ended");
+}
+
+/* With the lock held. 0: nothing more for now. 1: the sink must be told first. */
+static int receive_all(struct corral_sandbox *s, struct warden_link *link, struct error *why)
+{
+	int r;
+
+	do {
+		if (s->n_news >= SANDBOX_NEWS_MAX)
+			return 1;
+		r = frame_receive(link->socket, &link->frame);
+		if (r > 0)
+			r = handle(s, link, &link->frame, why) < 0 ? -ECONNRESET : 1;
+		else if (r == 0)
+			r = error_set(why, -ECONNRESET, NULL,
+				"the warden died, and everything in its session with it");
+		else if (r != -EAGAIN)
+			(void)error_set(why, r, NULL, "the session was lost: %s", strerror(-r));
+	} while (r > 0);
+	return r == -EAGAIN ? 0 : r;
+}
+
+/* True: there may be more. */
+static bool sandbox_receive(struct corral_sandbox *s, struct warden_link *link)
+{
+	struct error why = { 0 };
+	int r = 0;
+
+	(void)pthread_mutex_lock(&s->lock);
+	if (!atomic_load(&link->ended))
+		r = receive_all(s, link, &why);
+	(void)pthread_mutex_unlock(&s->lock);
+	if (r < 0)
+		sandbox_lose(s, link, &why);
+	return r > 0;
+}
+
+void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link)
+{
+	bool more;
+
+	do {
+		more = sandbox_receive(s, link);
+		sandbox_tell_news(s);
+	} while (more);
+}
+
+void sandbox_refresh(struct corral_sandbox *s)
+{
+	struct warden_link *link = sandbox_hold_link(s, NULL);
+
+	if (link)
+		(void)sandbox_receive(s, link);
+	warden_link_unref(link);
+}
+
+int sandbox_send(struct warden_link *link, enum frame_type type, uint64_t id,
+	const struct buffer *body, const int *fds, size_t n_fds)
+{
+	struct pollfd p = { .fd = link->socket, .events = POLLOUT };
+	const void *data = body ? body->data : NULL;
+	size_t len = body ? body->len : 0;
+	int r = frame_send(link->socket, type, id, data, len, fds, n_fds);
+
+	if (r != -EAGAIN)
+		return r;
+	(void)poll(&p, 1, SEND_MS);
+	return frame_send(link->socket, type, id, data, len, fds, n_fds);
+}
+
+/* The lent init */
+
+void sandbox_drop_channel(struct warden_link *link)
+{
+	fd_close(&link->channel);
+	link->user = NULL;
+	(void)frame_send(link->socket, FRAME_RETURN, 0, NULL, 0, NULL, 0);
+}
+
+int sandbox_start_directly(struct corral_sandbox *s, struct corral_process *p,
+	const struct buffer *body, const int *fds, size_t n_fds, uint64_t timeout_ms)
+{
+	struct warden_link *link = p->link;
+	const struct buffer lease = { .data = (char *)&timeout_ms, .len = sizeof(timeout_ms) };
+	int r = -EAGAIN;
+
+	(void)pthread_mutex_lock(&s->lock);
+	if (link->channel >= 0 && !link->user) {
+		r = frame_send(
+			link->channel, FRAME_START, p->id, body->data, body->len, fds, n_fds);
+		if (r < 0)
+			sandbox_drop_channel(link);
+	}
+	if (r == 0) {
+		link->user = p;
+		p->direct = true;
+		p->timed = timeout_ms > 0;
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	/* It runs: whatever is wrong now, it must not be started once more. */
+	if (r == 0 && timeout_ms > 0)
+		return sandbox_send(link, FRAME_LEASE, p->id, &lease, NULL, 0) < 0 ? -ECONNRESET
+										   : 0;
+	return r < 0 ? -EAGAIN : 0;
+}
+
+/* With the lock held. Negative: the init is gone, and with it the session. */
+static int hear_channel(struct corral_process *p)
+{
+	struct warden_link *link = p->link;
+	int r = 0;
+
+	while (p->direct && r == 0) {
+		r = frame_receive(link->channel, &link->frame);
+		if (r == 0)
+			r = -ECONNRESET;
+		else if (r == 1)
+			r = link->frame.id == p->id ? sandbox_note(p, &link->frame) : 0;
+		if (r < 0 || p->state <= PROCESS_RUNNING)
+			continue;
+		/* It is over, and the init is free for the next. */
+		p->direct = false;
+		link->user = NULL;
+		if (p->timed)
+			(void)frame_send(link->socket, FRAME_RETURN, p->id, NULL, 0, NULL, 0);
+	}
+	return r == -EAGAIN ? 0 : r;
+}
+
+bool sandbox_hear(struct corral_sandbox *s, struct corral_process *p)
+{
+	struct error why = { 0 };
+	bool direct;
+	int r;
+
+	(void)pthread_mutex_lock(&s->lock);
+	direct = p->direct && p->state <= PROCESS_RUNNING;
+	r = direct ? hear_channel(p) : 0;
+	direct = direct && p->direct;
+	(void)pthread_mutex_unlock(&s->lock);
+	if (r < 0) {
+		(void)error_set(&why, -ECONNRESET, NULL,
+			"the command's init died, and the session with it");
+		sandbox_lose(s, p->link, &why);
+	}
+	return direct;
+}
+
+int sandbox_tell_channel(
+	struct corral_process *p, enum frame_type type, const void *body, size_t len)
+{
+	auto_lock held = lock_take(&p->sandbox->lock);
+
+	if (!p->direct || !p->link || p->state > PROCESS_RUNNING)
+		return -ENOTCONN;
+	return frame_send(p->link->channel, type, p->id, body, len, NULL, 0);
+}

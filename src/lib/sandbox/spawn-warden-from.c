@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/sandbox/spawn-warden.h"
-
-int spawn_warden_close_rest(posix_spawn_file_actions_t *a, int from)
-{
-	return posix_spawn_file_actions_addclosefrom_np(a, from);
-}
