@@ -43,6 +43,13 @@ int beneath_reopen(int fd, int flags, int *ret);
 int beneath_name(int fd, int folder, const char *name);
 
 /*
+ * Whether somebody whom the policy holds could put a link there: who may write the folder, or other
+ * names in it, or a folder above. A grant of the link's own name, or of "LINK/" with all below, is
+ * not enough: the sandbox shows such a thing without what is beside it, and no tool here makes
+ * links. What is not known counts as writable.
+ */
+bool beneath_is_replaceable(const struct policy *p, const char *link);
+/*
  * What a policy grants by a name with links ("/var/run/x/", where /var/run leads to /run) it grants
  * where they lead: adds such patterns to p and to its layers, with the links as they are now. A
  * link that may have been put there by somebody whom the policy is to hold grants nothing: so

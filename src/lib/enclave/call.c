@@ -2,14 +2,20 @@
 /* What every call of a tool begins and ends with: who, what, since when; and telling of it. */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
+#include "base/buffer.h"
 #include "base/clock.h"
-#include "lib/enclave/internal.h"
 #include "lib/api/handles.h"
+#include "lib/enclave/internal.h"
+#include "lib/process/denial.h"
+#include "policy/explain.h"
+#include "policy/network/host.h"
 
 /* It goes on while the machine sleeps, and setting the time of the day does not touch it. */
 uint64_t enclave_now_ms(void)
@@ -20,7 +26,7 @@ uint64_t enclave_now_ms(void)
 /* A caller that was compiled with an older header has a shorter struct; all have an actor. */
 enum { BY_LEAST = offsetof(struct corral_by, actor) + sizeof(const char *) };
 
-static bool enclave_call_has(const struct corral_by *by, size_t end)
+static bool call_has(const struct corral_by *by, size_t end)
 {
 	return by && by->size >= end;
 }
@@ -35,10 +41,10 @@ void enclave_begin(struct enclave_call *c, struct corral_enclave *enclave,
 		.target = target ? target : "",
 		.began_ns = clock_ns(CLOCK_MONOTONIC),
 	};
-	c->nameless = by && !enclave_call_has(by, BY_LEAST);
-	if (enclave_call_has(by, BY_LEAST) && by->actor)
+	c->nameless = by && !call_has(by, BY_LEAST);
+	if (call_has(by, BY_LEAST) && by->actor)
 		c->actor = by->actor;
-	if (enclave_call_has(by, offsetof(struct corral_by, pid) + sizeof(by->pid)))
+	if (call_has(by, offsetof(struct corral_by, pid) + sizeof(by->pid)))
 		c->pid = by->pid;
 }
 
@@ -88,4 +94,331 @@ int enclave_done(struct enclave_call *c, int r, struct corral_error **e)
 	(void)error_set(&error, r, NULL, "%.256s: %s", c->target, strerror(-r));
 	enclave_tell(c, AUDIT_FAILED, c->rule, strerror(-r));
 	return handles_error(e, &error, r);
+}
+
+/*
+ * May it be done? All that a call needs is judged by one and the same policy, and where that says
+ * "ask", somebody must have agreed to exactly this call, or is asked now.
+ *
+ * What is shown is what is remembered: the operation, the object's bytes, the actor, for how long
+ * and how often. The object is the thing itself. For a file that is where it really lies: if it
+ * were the name, then whoever can turn that name into a link could have anything that the policy
+ * asks about for the price of one answer. A question that is too long to be shown is not asked.
+ *
+ * No pin and no lock is held while the host's callback runs. It may take minutes, so the policy is
+ * asked again when it returns: what was forbidden in the meantime stays forbidden.
+ */
+
+/* Judging */
+
+/* Only a request that is there can be allowed. */
+struct judgement {
+	enum verdict verdict;
+	struct corral_denial *denial; /* of the strictest; NULL if allowed, or out of memory */
+};
+
+static void note_rule(struct enclave_call *c, const struct decision *d)
+{
+	auto_buffer rule = { 0 };
+
+	explain_rule(d, &rule);
+	(void)snprintf(c->rule, sizeof(c->rule), "%s", buffer_text(&rule));
+}
+
+static struct judgement enclave_permit_judge(
+	struct enclave_call *c, const struct request *requests, size_t n)
+{
+	struct judgement j = { .verdict = n ? VERDICT_ALLOW : VERDICT_DENY };
+	struct decision d = { 0 }, worst = { 0 };
+	size_t which = 0;
+	struct policy_pin pin;
+
+	policy_box_pin(c->enclave->box, &pin);
+	for (size_t i = 0; i < n; i++) {
+		enum verdict v =
+			policy_decide(pin.policy, &requests[i], &d) < 0 ? VERDICT_DENY : d.verdict;
+
+		if (v >= j.verdict)
+			continue;
+		j.verdict = v;
+		worst = d;
+		which = i;
+	}
+	if (j.verdict == VERDICT_ALLOW)
+		note_rule(c, &d);
+	else if (n)
+		j.denial = denial_new(&requests[which], &worst, true);
+	policy_box_unpin(c->enclave->box, &pin);
+	return j;
+}
+
+enum verdict enclave_look(const struct enclave_call *c, const struct request *requests, size_t n)
+{
+	enum verdict verdict = n ? VERDICT_ALLOW : VERDICT_DENY;
+	struct policy_pin pin;
+
+	policy_box_pin(c->enclave->box, &pin);
+	for (size_t i = 0; i < n; i++) {
+		struct decision d;
+
+		verdict = verdict_strictest(verdict,
+			policy_decide(pin.policy, &requests[i], &d) < 0 ? VERDICT_DENY : d.verdict);
+	}
+	policy_box_unpin(c->enclave->box, &pin);
+	return verdict;
+}
+
+/* Saying no */
+
+/* Why, and about what if that is not what the caller named. */
+static void enclave_permit_print_reason(
+	const struct enclave_call *c, const struct corral_denial *d, struct buffer *out)
+{
+	if (d && strcmp(d->target, c->target) != 0) {
+		/* Of a variable only its name: the value may be a secret. */
+		size_t len = d->op == CORRAL_ENV ? strcspn(d->target, "=") : strlen(d->target);
+
+		buffer_printf(out, "%s ", operation_name((enum operation)d->op));
+		buffer_add_visible(out, d->target, len);
+		buffer_adds(out, ": ");
+	}
+	buffer_adds(out, d ? d->reason : "it could not be judged");
+}
+
+static int enclave_permit_deny(const struct enclave_call *c, const struct corral_denial *d,
+	const char *why, struct corral_error **e)
+{
+	auto_buffer reason = { 0 };
+	struct error error = { 0 };
+
+	enclave_permit_print_reason(c, d, &reason);
+	if (why)
+		buffer_printf(&reason, ", and %s", why);
+	enclave_tell(c, AUDIT_DENIED, d ? d->rule : NULL, buffer_text(&reason));
+	(void)error_set(&error, -EACCES, NULL, "permission denied: %.256s: %s", c->target,
+		buffer_text(&reason));
+	if (d && d->remedy[0])
+		error_hint(&error, "%s", d->remedy);
+	return handles_denied(e, &error, -EACCES, d);
+}
+
+/* Asking */
+
+/* Of what became of a question. */
+__attribute__((format(printf, 5, 6))) static void tell_approval(const struct enclave_call *c,
+	const struct consent_scope *scope, enum audit_decision decision, const char *rule,
+	const char *format, ...)
+{
+	struct enclave_call about = *c;
+	char text[128];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	about.action = AUDIT_APPROVAL;
+	/* An object that the tool made itself may hold what no log should. */
+	if (!c->object)
+		about.target = scope->object;
+	enclave_tell(&about, decision, rule, text);
+}
+
+static int enclave_permit_queue(const struct enclave_call *c, const struct consent_scope *scope,
+	const struct corral_denial *d, struct corral_error **e)
+{
+	const struct consent_question q = {
+		.scope = *scope, .rule = d ? d->rule : "", .reason = d ? d->reason : ""
+	};
+	struct error error = { 0 };
+	uint64_t id = 0;
+	int r = consent_ask(c->enclave->consent, &q, &id);
+
+	if (r < 0)
+		return enclave_permit_deny(c, d,
+			r == -E2BIG    ? "it is too long to be shown to anybody"
+			: r == -ENOSPC ? "too many questions wait already"
+				       : "nobody could be asked",
+			e);
+	if (r == 0)
+		tell_approval(c, scope, AUDIT_ASKED, q.rule, "asked for: question %llu, %s",
+			(unsigned long long)id, operation_name(scope->op));
+	enclave_tell(c, AUDIT_ASKED, q.rule, q.reason);
+	(void)error_set(&error, -EINPROGRESS, NULL,
+		"somebody has to agree first (question %llu): %.256s: %s", (unsigned long long)id,
+		c->target, q.reason);
+	r = handles_denied(e, &error, -EINPROGRESS, d);
+	if (e && *e)
+		(*e)->question = id;
+	return r;
+}
+
+/* 0: somebody agreed, and this is one use of it. 1: the question is to be queued. */
+static int call_back(const struct enclave_call *c, const struct consent_scope *scope,
+	const struct corral_denial *d, struct corral_error **e)
+{
+	const struct corral_scope shown = { .size = sizeof(shown),
+		.op = (enum corral_operation)scope->op,
+		.object = scope->object,
+		.actor = scope->actor,
+		.ttl_ms = scope->ttl_ms,
+		.count = scope->count };
+	const struct corral_question q = { .size = sizeof(q),
+		.scope = shown,
+		.rule = d ? d->rule : "",
+		.reason = d ? d->reason : "" };
+	struct corral_scope answer = shown;
+	const char *refused = NULL;
+	struct consent_scope given;
+	enum corral_verdict v;
+	uint64_t id = 0;
+
+	tell_approval(c, scope, AUDIT_ASKED, q.rule, "asked for: %s", operation_name(scope->op));
+	v = c->enclave->ask(c->enclave->context, &q, &answer);
+	if (v == CORRAL_ASK)
+		return 1;
+	given = (struct consent_scope){ (enum operation)answer.op, answer.object, answer.actor,
+		answer.ttl_ms, answer.count };
+	if (v != CORRAL_ALLOW)
+		refused = "somebody said no";
+	else if (!consent_scope_fits(&given, scope))
+		refused = "the answer was not for what was asked";
+	else if (consent_give_used(c->enclave->consent, &given, enclave_now_ms(), &id) < 0)
+		refused = "there are too many approvals already";
+	if (refused) {
+		tell_approval(c, scope, AUDIT_DENIED, q.rule, "refused: %s", refused);
+		return enclave_permit_deny(c, d, "somebody refused it", e);
+	}
+	tell_approval(c, scope, AUDIT_ALLOWED, q.rule, "given: approval %llu, %llu times, %llu ms",
+		(unsigned long long)id, (unsigned long long)given.count,
+		(unsigned long long)given.ttl_ms);
+	tell_approval(
+		c, scope, AUDIT_ALLOWED, q.rule, "used: approval %llu", (unsigned long long)id);
+	return 0;
+}
+
+/* 0: somebody agreed already, and this is one use of it. 1: not yet. */
+static int use(const struct enclave_call *c, const struct consent_scope *scope,
+	const struct corral_denial *d, struct corral_error **e)
+{
+	uint64_t id = 0;
+
+	switch (consent_use(c->enclave->consent, scope->op, scope->object, scope->actor,
+		enclave_now_ms(), &id)) {
+	case CONSENT_USED:
+		tell_approval(c, scope, AUDIT_ALLOWED, d ? d->rule : NULL, "used: approval %llu",
+			(unsigned long long)id);
+		return 0;
+	case CONSENT_REFUSED:
+		return enclave_permit_deny(c, d, "somebody refused it", e);
+	case CONSENT_NONE:
+		break;
+	}
+	return 1;
+}
+
+/* The policy says "ask": 0, -EACCES or -EINPROGRESS. */
+static int agree(const struct enclave_call *c, const struct consent_scope *scope,
+	const struct corral_denial *d, struct corral_error **e)
+{
+	int r = strlen(scope->object) < CONSENT_TEXT_MAX ? use(c, scope, d, e) : 1;
+
+	if (r == 1 && c->enclave->ask && strlen(scope->object) < CONSENT_TEXT_MAX)
+		r = call_back(c, scope, d, e);
+	return r == 1 ? enclave_permit_queue(c, scope, d, e) : r;
+}
+
+static int lib_enclave_permit(
+	struct enclave_call *c, const struct request *requests, size_t n, struct corral_error **e)
+{
+	struct judgement j = enclave_permit_judge(c, requests, n);
+	struct consent_scope scope = {
+		.actor = c->actor, .ttl_ms = c->enclave->ask_ttl_ms, .count = c->enclave->ask_count
+	};
+	int r = 0;
+
+	if (j.verdict == VERDICT_ASK) {
+		scope.op = requests[n - 1].op;
+		scope.object = c->object ? c->object : requests[n - 1].target;
+		r = agree(c, &scope, j.denial, e);
+		(void)snprintf(c->rule, sizeof(c->rule), "%s", j.denial ? j.denial->rule : "");
+		denial_free(j.denial);
+		if (r < 0)
+			return r;
+		c->approved = true;
+		j = enclave_permit_judge(c, requests, n);
+	}
+	if (j.verdict == VERDICT_DENY)
+		r = enclave_permit_deny(c, j.denial, NULL, e);
+	denial_free(j.denial);
+	return r;
+}
+
+int enclave_permit(
+	struct enclave_call *c, const struct request *requests, size_t n, struct corral_error **e)
+{
+	/* Without a name it would use what others were allowed. */
+	if (c->nameless)
+		return enclave_refuse(c, -EINVAL, e,
+			"struct corral_by has no size; set it to sizeof(struct corral_by)");
+	return lib_enclave_permit(c, requests, n, e);
+}
+
+/* Hard links */
+
+static bool forbids(const struct sources *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->items[i].verdict != VERDICT_ALLOW)
+			return true;
+	}
+	return false;
+}
+
+bool enclave_denies_paths(struct corral_enclave *enclave)
+{
+	struct policy_pin pin;
+	bool denies = false;
+
+	policy_box_pin(enclave->box, &pin);
+	for (size_t i = 0; i < policy_layers(pin.policy); i++) {
+		const struct layer *l = policy_layer(pin.policy, i);
+
+		denies = denies || forbids(&l->sources[OPERATION_FS_READ]) ||
+			 forbids(&l->sources[OPERATION_FS_WRITE]);
+	}
+	policy_box_unpin(enclave->box, &pin);
+	return denies;
+}
+
+/*
+ * May the host make a request? It is asked before each one: where a redirect leads is another
+ * request. Nothing is sent from here, so which address a name has is not looked at either.
+ */
+
+/* What the engine also knows (host:port, udp://, unix:) is no request. */
+static bool is_url(const char *url)
+{
+	return url && (strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0);
+}
+
+int corral_enclave_http_request(struct corral_enclave *enclave, const struct corral_by *by,
+	const char *method, const char *url, struct corral_error **e)
+{
+	const struct request r = { .op = OPERATION_NET_CONNECT, .target = url, .method = method };
+	auto_buffer object = { 0 };
+	struct enclave_call c;
+	int code;
+
+	enclave_begin(&c, enclave, by, AUDIT_NET_CONNECT, url);
+	if (!is_url(url) || !method || !host_method(method))
+		return enclave_refuse(&c, -EINVAL, e,
+			"a request has a method, such as GET, and a URL of "
+			"http or https");
+	/* A method has no spaces, so this is one request and no other. */
+	buffer_printf(&object, "%s %s", method, url);
+	if (object.failed)
+		return enclave_done(&c, -ENOMEM, e);
+	c.object = buffer_text(&object);
+	code = enclave_permit(&c, &r, 1, e);
+	return code < 0 ? code : enclave_done(&c, 0, e);
 }

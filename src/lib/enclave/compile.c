@@ -23,62 +23,55 @@ enum { LAYERS_MAX = 64, WRITABLE_MAX = 4096 };
 
 /* Where one may write */
 
-static bool enclave_compile_has(const struct grant_list *list, const char *pattern)
-{
-	for (size_t i = 0; i < list->n; i++) {
-		if (strcmp(list->items[i].all[0], pattern) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Past the bound everything counts as such a place: then no link is followed any more. */
-static int enclave_compile_add(struct permissions *to, const char *pattern)
+static int compile_add(struct permissions *to, const char *pattern)
 {
 	if (to->fs_write.n >= WRITABLE_MAX)
 		pattern = EVERYWHERE;
-	return enclave_compile_has(&to->fs_write, pattern)
-		       ? 0
-		       : permissions_add(to, &to->fs_write, pattern, NULL);
+	for (size_t i = 0; i < to->fs_write.n; i++) {
+		if (strcmp(to->fs_write.items[i].all[0], pattern) == 0)
+			return 0;
+	}
+	return permissions_add(to, &to->fs_write, pattern, NULL);
 }
 
-static int enclave_compile_add_list(struct permissions *to, const struct grant_list *from)
+static int compile_add_list(struct permissions *to, const struct grant_list *from)
 {
 	int r = 0;
 
 	/* Of an entry that must match several patterns the first is enough: it is wider. */
 	for (size_t i = 0; r == 0 && i < from->n; i++)
-		r = enclave_compile_add(to, from->items[i].all[0]);
+		r = compile_add(to, from->items[i].all[0]);
 	return r;
 }
 
-static int enclave_compile_add_guest_path(struct permissions *to, const struct guest_path *g)
+static int compile_add_guest_path(struct permissions *to, const struct guest_path *g)
 {
 	auto_buffer below = { 0 };
-	int r = g->writable ? enclave_compile_add(to, g->host) : 0;
+	int r = g->writable ? compile_add(to, g->host) : 0;
 
 	if (r < 0 || !g->writable)
 		return r;
 	buffer_printf(&below, "%s" EVERYWHERE, g->host);
-	return below.failed ? -ENOMEM : enclave_compile_add(to, buffer_text(&below));
+	return below.failed ? -ENOMEM : compile_add(to, buffer_text(&below));
 }
 
 /* A little too much does no harm: a link that lies there is not followed, and that is all. */
 static int add_writable(struct permissions *to, const struct permissions *from)
 {
-	int r = enclave_compile_add_list(to, &from->fs_write);
+	int r = compile_add_list(to, &from->fs_write);
 
 	for (size_t i = 0; r == 0 && i < from->n_rules; i++) {
 		const struct rule *rule = &from->rules[i];
 
 		if (rule->operations & 1u << OPERATION_FS_WRITE && rule->action != VERDICT_DENY)
-			r = enclave_compile_add_list(to, &rule->patterns);
+			r = compile_add_list(to, &rule->patterns);
 	}
 	for (size_t i = 0; r == 0 && i < from->n_guest_paths; i++)
-		r = enclave_compile_add_guest_path(to, &from->guest_paths[i]);
+		r = compile_add_guest_path(to, &from->guest_paths[i]);
 	if (r == 0 && from->n_all_of == 0 &&
 		(from->fallback != VERDICT_DENY || from->mode != MODE_ENFORCE))
-		r = enclave_compile_add(to, EVERYWHERE);
+		r = compile_add(to, EVERYWHERE);
 	for (size_t i = 0; r == 0 && i < from->n_all_of; i++)
 		r = add_writable(to, from->all_of[i]);
 	return r;
@@ -139,7 +132,7 @@ static int resolve_one(
 }
 
 /* The grants, and then the ceiling, with their links. */
-static int enclave_compile_resolve(struct compiling *c, const struct permissions *granted)
+static int compile_resolve(struct compiling *c, const struct permissions *granted)
 {
 	struct policy *writable = NULL;
 	int r = policy_of(c, &c->writable, 1, &writable);
@@ -163,11 +156,11 @@ int enclave_compile(struct policy **ret, struct permissions **ret_writable,
 	c.writable = enclave->writable ? permissions_copy(enclave->writable) : permissions_new();
 	r = c.writable ? add_writable(c.writable, granted) : -ENOMEM;
 	if (r == 0)
-		r = enclave_compile_resolve(&c, granted);
+		r = compile_resolve(&c, granted);
 	if (r == 0)
 		r = add_writable(c.writable, c.resolved[0]);
 	if (r == 0)
-		r = enclave_compile_resolve(&c, granted);
+		r = compile_resolve(&c, granted);
 	if (r == 0)
 		r = policy_of(&c, c.resolved, c.n, &policy);
 	if (r == 0)

@@ -8,8 +8,11 @@
 #include "base/buffer.h"
 #include "base/path.h"
 #include "host/resolver.h"
+#include "lib/enclave/beneath.h"
+#include "policy/algebra/relation.h"
 #include "policy/match/command.h"
 #include "policy/match/glob.h"
+#include "policy/network/host.h"
 
 #define EXEC_BIT (1u << OPERATION_EXEC)
 
@@ -66,9 +69,8 @@ static int coarsen_list(struct arena *a, struct grant_list *list, bool widen)
 	return 0;
 }
 
-/* Rules */
-
-void enclave_inside_tidy(struct permissions *p)
+/* Takes out the rules that have no pattern any more: nobody takes those. Of one layer. */
+static void enclave_inside_tidy(struct permissions *p)
 {
 	size_t n = 0;
 
@@ -96,15 +98,6 @@ static int coarsen_rules(struct permissions *p)
 	}
 	enclave_inside_tidy(p);
 	return r;
-}
-
-static bool speaks_of_programs(const struct permissions *p)
-{
-	for (size_t i = 0; i < p->n_rules; i++) {
-		if (p->rules[i].operations & EXEC_BIT && !p->rules[i].disabled)
-			return true;
-	}
-	return p->exec_listed;
 }
 
 /* The rule that lets the program run, and all its names. */
@@ -166,8 +159,10 @@ static int change_layers(struct permissions *p, const char *program)
 		r = change_layers(p->all_of[i], program);
 	if (r == 0 && p->n_all_of == 0) {
 		/* Where nothing speaks of programs what can be read may run: it stays so. */
-		bool speaks = speaks_of_programs(p);
+		bool speaks = p->exec_listed;
 
+		for (size_t i = 0; i < p->n_rules; i++)
+			speaks |= p->rules[i].operations & EXEC_BIT && !p->rules[i].disabled;
 		/* A rule that was only about arguments leaves a list behind, with nothing on it. */
 		p->exec_listed = speaks;
 		r = coarsen_list(p->arena, &p->exec, false);
@@ -188,4 +183,242 @@ struct permissions *enclave_inside(const struct permissions *p, const char *prog
 		copy = NULL;
 	}
 	return copy;
+}
+
+/*
+ * Two kinds of names. One without a wildcard is walked, and the links on it are looked at. What a
+ * glob matches cannot be walked before it is there: "/srv/" "*" "/data" is a grant of whatever
+ * /srv/a/data leads to, for whoever could once write in /srv/a. So a glob is compared, as a
+ * pattern, with all that could ever be written.
+ */
+
+/* Steps that all comparisons of globs may take together; past it they go astray. */
+enum { EFFORT = 1 << 20 };
+
+struct looking {
+	const struct enclave_links *links;
+	struct glob *written; /* where one could write; NULL: not parsed yet */
+	size_t effort;
+	struct permissions *contested;
+	struct arena arena; /* for as long as it takes */
+	int n;              /* that were taken out */
+	int code;
+};
+
+/* Whether a link on the way is not to be trusted; or what it says cannot be told. */
+static bool goes_astray(const struct looking *l, const char *literal)
+{
+	char path[PATH_BYTES], next[PATH_BYTES], link[PATH_BYTES];
+	int r = 1;
+
+	memcpy(path, literal, strlen(literal) + 1);
+	for (unsigned i = 0; r == 1 && i < BENEATH_LINKS_MAX; i++) {
+		r = beneath_next(path, next, link);
+		if (r == 1 && beneath_is_replaceable(l->links->ever, link))
+			return true;
+		if (r == 1)
+			memcpy(path, next, sizeof(path));
+	}
+	return r != 0 && r != -ENOENT && r != -ENOTDIR &&
+	       beneath_is_replaceable(l->links->ever, path);
+}
+
+/* Globs */
+
+static int links_parse(struct looking *l, const char *text, struct glob *ret)
+{
+	const char *expanded;
+	int r = variable_expand(l->links->variables, text, &l->arena, &expanded, NULL, NULL);
+
+	return r < 0 ? r : glob_parse(ret, &l->arena, expanded, NULL, NULL);
+}
+
+static int parse_written(struct looking *l)
+{
+	const struct grant_list *list = &l->links->written->fs_write;
+	struct glob *globs = arena_calloc(&l->arena, list->n + 1, sizeof(*globs));
+	int r = globs ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < list->n; i++)
+		r = links_parse(l, list->items[i].all[0], &globs[i]);
+	if (r == 0)
+		l->written = globs;
+	return r;
+}
+
+/* Whether something that the pattern matches could be written. What is not known counts. */
+static bool is_written(struct looking *l, const char *pattern)
+{
+	struct glob g;
+
+	if ((!l->written && parse_written(l) < 0) ||
+		glob_parse(&g, &l->arena, pattern, NULL, NULL) < 0)
+		return true;
+	for (size_t i = 0; i < l->links->written->fs_write.n; i++) {
+		if (relation_within_effort(&g, &l->written[i], PRODUCT_PATHS, &l->effort) !=
+			RELATION_DISJOINT)
+			return true;
+	}
+	return false;
+}
+
+/* A folder that the glob goes through: who could write it, or other names in it, makes links. */
+static bool folder_is_written(struct looking *l, const struct glob_alternative *alt, size_t n)
+{
+	const struct glob_alternative folder = { .tokens = alt->tokens, .n = n };
+	auto_buffer text = { 0 };
+
+	glob_print(&folder, &text);
+	if (text.failed || is_written(l, buffer_text(&text)))
+		return true;
+	buffer_adds(&text, "/~");
+	return text.failed || is_written(l, buffer_text(&text));
+}
+
+/* All folders behind the first wildcard. Those before it are literal. */
+static bool glob_goes_astray(struct looking *l, const struct glob_alternative *alt)
+{
+	for (size_t i = alt->literal_len; i < alt->n; i++) {
+		if (alt->tokens[i].type == GLOB_BYTE && alt->tokens[i].byte == '/' &&
+			folder_is_written(l, alt, i))
+			return true;
+	}
+	return false;
+}
+
+/* What matches a true glob may be links, too: the folder in which it begins must be trusted. */
+static bool alternative_goes_astray(
+	struct looking *l, const struct glob_alternative *alt, bool *contested)
+{
+	char path[PATH_BYTES];
+	size_t len = alt->literal_len;
+
+	if (len + 2 >= sizeof(path))
+		return true;
+	memcpy(path, alt->literal, len);
+	if (alt->kind == GLOB_TRUE) {
+		while (len > 0 && path[len - 1] != '/')
+			len--;
+		memcpy(path + len, "x", 2);
+		if (beneath_is_replaceable(l->links->ever, path) || glob_goes_astray(l, alt))
+			return true;
+		len -= len > 0;
+	}
+	path[len] = '\0';
+	if (len <= 1 || !path_is_normal(path, len))
+		return false;
+	*contested = *contested || (beneath_is_replaceable(l->links->ever, path) &&
+					   !beneath_is_replaceable(l->links->now, path));
+	return goes_astray(l, path);
+}
+
+static bool pattern_goes_astray(struct looking *l, const char *text)
+{
+	bool contested = false;
+	struct glob g;
+
+	if (links_parse(l, text, &g) < 0)
+		return true;
+	for (size_t i = 0; i < g.n; i++) {
+		if (alternative_goes_astray(l, &g.alternatives[i], &contested))
+			return true;
+	}
+	if (contested && l->code == 0)
+		l->code = permissions_add(l->contested, &l->contested->fs_read, text, NULL);
+	return false;
+}
+
+/* A program is shown where its name leads: to be run, and so to be read. */
+static bool program_goes_astray(struct looking *l, const char *text)
+{
+	struct command_pattern pattern;
+
+	if (command_pattern_parse(&pattern, &l->arena, text, NULL, NULL) < 0)
+		return true;
+	return !pattern.is_name && strchr("/$", pattern.program[0]) &&
+	       pattern_goes_astray(l, pattern.program);
+}
+
+/* A socket is found by its folder, when a session is made. */
+static bool host_goes_astray(struct looking *l, const char *text)
+{
+	auto_buffer literal = { 0 };
+	struct host_pattern h;
+
+	if (host_pattern_parse(&h, &l->arena, text, NULL, NULL) < 0)
+		return true;
+	if (h.kind != HOST_SOCKET)
+		return false;
+	glob_print_literal(h.name, strlen(h.name), &literal);
+	return literal.failed || pattern_goes_astray(l, buffer_text(&literal));
+}
+
+typedef bool goes_astray_fn(struct looking *l, const char *text);
+
+static void drop_from(struct looking *l, struct grant_list *list, goes_astray_fn *entry_goes_astray)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct grant g = list->items[i];
+		bool astray = false;
+
+		for (size_t k = 0; k < g.n; k++)
+			astray = astray || entry_goes_astray(l, g.all[k]);
+		if (!astray)
+			list->items[n++] = g;
+	}
+	l->n += (int)(list->n - n);
+	list->n = n;
+}
+
+static void drop_rules(struct looking *l, struct permissions *p)
+{
+	static goes_astray_fn *const kinds[OPERATION_COUNT] = {
+		[OPERATION_FS_READ] = pattern_goes_astray,
+		[OPERATION_FS_WRITE] = pattern_goes_astray,
+		[OPERATION_EXEC] = program_goes_astray,
+		[OPERATION_NET_CONNECT] = host_goes_astray,
+	};
+
+	for (size_t i = 0; i < p->n_rules; i++) {
+		struct rule *rule = &p->rules[i];
+
+		for (int op = 0; op < OPERATION_COUNT; op++) {
+			if (rule->action == VERDICT_ALLOW && rule->operations >> op & 1 &&
+				kinds[op])
+				drop_from(l, &rule->patterns, kinds[op]);
+		}
+	}
+	enclave_inside_tidy(p);
+}
+
+static void links_drop_layer(struct looking *l, struct permissions *p)
+{
+	size_t n = 0;
+
+	drop_from(l, &p->fs_read, pattern_goes_astray);
+	drop_from(l, &p->fs_write, pattern_goes_astray);
+	drop_from(l, &p->dangerously_allow, pattern_goes_astray);
+	drop_from(l, &p->exec, program_goes_astray);
+	drop_from(l, &p->network_allow, host_goes_astray);
+	for (size_t i = 0; i < p->n_guest_paths; i++) {
+		if (!pattern_goes_astray(l, p->guest_paths[i].host))
+			p->guest_paths[n++] = p->guest_paths[i];
+	}
+	l->n += (int)(p->n_guest_paths - n);
+	p->n_guest_paths = n;
+	drop_rules(l, p);
+	for (size_t i = 0; i < p->n_all_of; i++)
+		links_drop_layer(l, p->all_of[i]);
+}
+
+int enclave_links_drop(
+	const struct enclave_links *l, struct permissions *p, struct permissions *contested)
+{
+	struct looking looking = { .links = l, .contested = contested, .effort = EFFORT };
+
+	links_drop_layer(&looking, p);
+	arena_deinit(&looking.arena);
+	return looking.code < 0 ? looking.code : looking.n;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The parts of an enclave: enclave.c makes it; enclave/call.c and enclave/permit.c are what every
- * tool begins and ends with; enclave-files.c, enclave/list.c, enclave/shell.c … are the tools;
+ * The parts of an enclave: enclave.c makes it; enclave/call.c is what every
+ * tool begins and ends with; enclave/files.c, enclave/write.c, enclave/shell.c … are the tools;
  * enclave/policy.c changes it; enclave/questions.c has the answers.
  *
  * A tool is always the same: begin, find what is meant, permit (once), do it, tell.
@@ -51,7 +51,7 @@ struct corral_enclave {
 	struct permissions *granted;
 	struct enclave_sandbox *sandboxes; /* enclave/sandbox.h */
 	struct permissions *writable;      /* whatever was granted for writing, ever */
-	struct permissions *contested;     /* enclave/links.h; NULL: none */
+	struct permissions *contested;     /* enclave/inside.h; NULL: none */
 };
 
 /* One call of a tool, on the stack of whoever made it. */

@@ -18,12 +18,10 @@
 #include "base/fd.h"
 #include "lib/enclave/beneath.h"
 
-enum wanted { THING, NAME, ENTRY };
-
 struct search {
 	struct enclave_call *call;
 	enum operation op;
-	enum wanted wanted;
+	enum enclave_wanted wanted;
 	struct enclave_place *place;
 	bool permitted; /* somebody agreed to place->path, or the policy changed meanwhile */
 };
@@ -31,16 +29,10 @@ struct search {
 /* Links, and things that change while they are looked at. */
 enum { STEPS_MAX = BENEATH_LINKS_MAX };
 
-static void enclave_place_let_go(struct enclave_place *p)
+void enclave_place_deinit(struct enclave_place *p)
 {
 	fd_close(&p->folder);
 	fd_close(&p->fd);
-	p->folder = p->fd = -1;
-}
-
-void enclave_place_deinit(struct enclave_place *p)
-{
-	enclave_place_let_go(p);
 }
 
 /* Judging */
@@ -122,13 +114,13 @@ static int look_in_folder(struct search *s)
 		return r == -ENOENT ? 0 : r;
 	if (fstat(p->fd, &p->st) < 0)
 		return -errno;
-	return s->wanted == NAME && S_ISLNK(p->st.st_mode);
+	return s->wanted == ENCLAVE_NAME && S_ISLNK(p->st.st_mode);
 }
 
 static int enclave_place_look(struct search *s)
 {
-	enclave_place_let_go(s->place);
-	if (s->wanted == THING)
+	enclave_place_deinit(s->place);
+	if (s->wanted == ENCLAVE_THING)
 		return open_at(s->place->path, &s->place->fd, &s->place->st);
 	return look_in_folder(s);
 }
@@ -158,7 +150,7 @@ static int enclave_place_follow(struct search *s)
 	char next[PATH_BYTES];
 	int r;
 
-	if (s->wanted == ENTRY)
+	if (s->wanted == ENCLAVE_ENTRY)
 		return follow_folder(s->place);
 	r = beneath_next(s->place->path, next, NULL);
 	if (r == 1)
@@ -217,45 +209,23 @@ static int enclave_place_step(struct search *s, struct corral_error **e)
 	return r == 1 ? enclave_place_judge_name(s, e) : 0;
 }
 
-static int lib_enclave_place_find(struct search *s, struct corral_error **e)
+int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_wanted wanted,
+	struct enclave_place *ret, struct corral_error **e)
 {
+	struct search s = { .call = c, .op = op, .wanted = wanted, .place = ret };
 	int r;
 
-	s->place->folder = s->place->fd = -1;
-	r = enclave_place_start(s, e);
+	ret->folder = ret->fd = -1;
+	r = enclave_place_start(&s, e);
 	for (unsigned i = 0; r == 0 && i <= STEPS_MAX; i++) {
-		r = enclave_place_look(s);
+		r = enclave_place_look(&s);
 		if (r == 0)
-			return s->permitted ? 0 : enclave_place_permit(s, e);
+			return s.permitted ? 0 : enclave_place_permit(&s, e);
 		if (r < 0)
-			return enclave_place_fail(s, r, e);
-		r = enclave_place_step(s, e);
+			return enclave_place_fail(&s, r, e);
+		r = enclave_place_step(&s, e);
 	}
-	return r < 0 ? r : enclave_refuse(s->call, -ELOOP, e, "too many links, one after another");
-}
-
-int enclave_place_find(struct enclave_call *c, enum operation op, struct enclave_place *ret,
-	struct corral_error **e)
-{
-	struct search s = { .call = c, .op = op, .wanted = THING, .place = ret };
-
-	return lib_enclave_place_find(&s, e);
-}
-
-int enclave_place_find_name(struct enclave_call *c, enum operation op, struct enclave_place *ret,
-	struct corral_error **e)
-{
-	struct search s = { .call = c, .op = op, .wanted = NAME, .place = ret };
-
-	return lib_enclave_place_find(&s, e);
-}
-
-int enclave_place_find_entry(struct enclave_call *c, enum operation op, struct enclave_place *ret,
-	struct corral_error **e)
-{
-	struct search s = { .call = c, .op = op, .wanted = ENTRY, .place = ret };
-
-	return lib_enclave_place_find(&s, e);
+	return r < 0 ? r : enclave_refuse(s.call, -ELOOP, e, "too many links, one after another");
 }
 
 int enclave_place_done(

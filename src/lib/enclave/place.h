@@ -9,6 +9,13 @@
 #include "base/path.h"
 #include "lib/enclave/internal.h"
 
+enum enclave_wanted {
+	ENCLAVE_THING, /* that is there */
+	ENCLAVE_NAME,  /* in its folder, whether something has it or not; a link at the end is
+			  followed */
+	ENCLAVE_ENTRY, /* of its folder; a link at the end is itself meant */
+};
+
 struct enclave_place {
 	char path[PATH_BYTES]; /* where it is, free of links */
 	int folder;            /* O_PATH: what it lies in; -1 if that was not asked for */
@@ -25,15 +32,8 @@ void enclave_place_deinit(struct enclave_place *p);
  * (enclave_done). Otherwise it was told, and *e is filled.
  */
 
-/* The thing that is there. */
-int enclave_place_find(struct enclave_call *c, enum operation op, struct enclave_place *ret,
-	struct corral_error **e);
-/* The name in its folder, whether something has it or not; a link at the end is followed. */
-int enclave_place_find_name(struct enclave_call *c, enum operation op, struct enclave_place *ret,
-	struct corral_error **e);
-/* The entry in its folder; a link at the end is itself meant. */
-int enclave_place_find_entry(struct enclave_call *c, enum operation op, struct enclave_place *ret,
-	struct corral_error **e);
+int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_wanted wanted,
+	struct enclave_place *ret, struct corral_error **e);
 
 /* enclave_done(), which also tells where it was if links led there. */
 int enclave_place_done(

@@ -17,14 +17,13 @@
 #include "base/buffer.h"
 #include "host/resolver.h"
 #include "lib/enclave/inside.h"
-#include "lib/enclave/links.h"
 #include "lib/api/handles.h"
 #include "lib/sandbox/sandbox.h"
 
 enum { LAYERS_MAX = 64, GRANTED = 0, PARTS_MAX = ENCLAVE_CEILING_MAX + 1 };
 
-static void enclave_sandbox_tell_session(struct corral_enclave *enclave,
-	enum audit_decision decision, const char *target, const char *reason)
+static void tell_session(struct corral_enclave *enclave, enum audit_decision decision,
+	const char *target, const char *reason)
 {
 	struct enclave_call c;
 
@@ -46,8 +45,7 @@ static void parts_deinit(struct parts *p)
 }
 #define auto_parts __attribute__((cleanup(parts_deinit))) struct parts
 
-static int enclave_sandbox_parts_add(
-	struct parts *p, const struct permissions *from, const char *program)
+static int parts_add(struct parts *p, const struct permissions *from, const char *program)
 {
 	struct permissions *inside = enclave_inside(from, program);
 
@@ -92,20 +90,19 @@ static int drop_links(
 	return r < 0 ? r : n;
 }
 
-static int enclave_sandbox_parts_fill(
-	struct parts *p, struct corral_enclave *enclave, const char *program)
+static int parts_fill(struct parts *p, struct corral_enclave *enclave, const char *program)
 {
-	int r = enclave_sandbox_parts_add(p, enclave->granted, program);
+	int r = parts_add(p, enclave->granted, program);
 
 	for (size_t i = 0; r == 0 && i < enclave->n_ceiling; i++)
-		r = enclave_sandbox_parts_add(p, enclave->ceiling[i], program);
+		r = parts_add(p, enclave->ceiling[i], program);
 	if (r == 0) {
 		auto_permissions *contested = permissions_new();
 
 		r = contested ? drop_links(p, enclave, contested) : -ENOMEM;
 	}
 	if (r > 0)
-		enclave_sandbox_tell_session(enclave, AUDIT_NONE, "grants left out",
+		tell_session(enclave, AUDIT_NONE, "grants left out",
 			"their names go through links that commands could have made");
 	return r < 0 ? r : 0;
 }
@@ -154,12 +151,10 @@ static int enclave_sandbox_keep_secrets(
 		size_t len = strcspn(env[i], "=");
 		const char *name = arena_strndup(&scratch, env[i], len);
 		const struct request asked = { .op = OPERATION_ENV, .target = name };
-		struct decision d;
 
 		if (!name)
 			return -ENOMEM;
-		if (env[i][len] && policy_decide(policy, &asked, &d) == 0 &&
-			d.verdict == VERDICT_ALLOW)
+		if (env[i][len] && policy_allows(policy, &asked))
 			r = audit_trail_secret(s->enclave->trail, name, env[i] + len + 1);
 	}
 	return r;
@@ -221,7 +216,7 @@ static int make(struct corral_enclave *enclave, const char *program, struct encl
 	struct enclave_sandbox *s = calloc(1, sizeof(*s));
 	struct error error = { 0 };
 	auto_parts parts = { 0 };
-	int r = s ? enclave_sandbox_parts_fill(&parts, enclave, program) : -ENOMEM;
+	int r = s ? parts_fill(&parts, enclave, program) : -ENOMEM;
 
 	if (r == 0 && program) {
 		s->program = strdup(program);
@@ -244,31 +239,24 @@ static int make(struct corral_enclave *enclave, const char *program, struct encl
 	return 0;
 }
 
-static struct enclave_sandbox *find_common(const struct corral_enclave *enclave)
-{
-	struct enclave_sandbox *s = enclave->sandboxes;
-
-	while (s && s->program)
-		s = s->next;
-	return s;
-}
-
 static bool enclave_sandbox_may_run(const struct enclave_sandbox *s, const char *const *argv)
 {
 	struct request r = { .op = OPERATION_EXEC, .target = argv[0], .args = argv + 1 };
-	struct decision d;
 
 	while (r.args[r.n_args])
 		r.n_args++;
-	return policy_decide(s->policy, &r, &d) == 0 && d.verdict == VERDICT_ALLOW;
+	return policy_allows(s->policy, &r);
 }
 
 int enclave_sandbox_get(struct corral_enclave *enclave, const char *const *argv,
 	struct enclave_sandbox **ret, struct corral_error **e)
 {
-	struct enclave_sandbox *s = find_common(enclave);
+	struct enclave_sandbox *s = enclave->sandboxes;
 	int r = 0;
 
+	/* The one for all programs. */
+	while (s && s->program)
+		s = s->next;
 	if (!s) {
 		r = make(enclave, NULL, &s, e);
 		if (r < 0)
@@ -286,26 +274,19 @@ int enclave_sandbox_get(struct corral_enclave *enclave, const char *const *argv,
 
 /* Letting go */
 
-/* With the lock held. Leaves s alone if it is not in the list any more. */
-static void enclave_sandbox_take_out(struct enclave_sandbox *s)
-{
-	struct enclave_sandbox **at = &s->enclave->sandboxes;
-
-	while (*at && *at != s)
-		at = &(*at)->next;
-	if (*at)
-		*at = s->next;
-}
-
 void enclave_sandbox_unref(struct enclave_sandbox *s)
 {
 	struct corral_enclave *enclave = s->enclave;
+	struct enclave_sandbox **at = &enclave->sandboxes;
 	bool last;
 
 	(void)pthread_mutex_lock(&enclave->lock);
 	last = --s->refs == 0;
-	if (last)
-		enclave_sandbox_take_out(s);
+	/* It may have left the list already. */
+	while (last && *at && *at != s)
+		at = &(*at)->next;
+	if (last && *at)
+		*at = s->next;
 	(void)pthread_mutex_unlock(&enclave->lock);
 	if (last)
 		enclave_sandbox_destroy(s);
@@ -329,7 +310,7 @@ static int enclave_sandbox_change(
 	struct policy *next = NULL;
 	struct error error = { 0 };
 	auto_parts parts = { 0 };
-	int r = enclave_sandbox_parts_fill(&parts, s->enclave, s->program);
+	int r = parts_fill(&parts, s->enclave, s->program);
 
 	if (r == 0)
 		r = enclave_sandbox_compile(&next, s->enclave, &parts, &error);
@@ -364,7 +345,7 @@ static void enclave_sandbox_end(struct enclave_sandbox **at, const char *why)
 		&reason, "%llu commands were killed: %s", (unsigned long long)stats.running, why);
 	corral_sandbox_free(s->sandbox);
 	s->sandbox = NULL;
-	enclave_sandbox_tell_session(s->enclave, AUDIT_FAILED, "ended", buffer_text(&reason));
+	tell_session(s->enclave, AUDIT_FAILED, "ended", buffer_text(&reason));
 	*at = s->next;
 	/* The last reference may be the list's. */
 	if (!s->program && --s->refs == 0)
@@ -387,7 +368,7 @@ static int look_for_contested(struct corral_enclave *enclave)
 {
 	struct permissions *contested = permissions_new();
 	auto_parts parts = { 0 };
-	int r = contested ? enclave_sandbox_parts_add(&parts, enclave->granted, NULL) : -ENOMEM;
+	int r = contested ? parts_add(&parts, enclave->granted, NULL) : -ENOMEM;
 
 	if (r == 0)
 		r = drop_links(&parts, enclave, contested);

@@ -99,15 +99,6 @@ static int name_draft(struct draft *d)
 	return r;
 }
 
-/* As the old one was. Only whoever may give files away can keep its owner: others become it. In a
- * user namespace an owner may have no number (EINVAL). */
-static int keep_mode(const struct draft *d, const struct stat *old)
-{
-	if (fchown(d->fd, old->st_uid, old->st_gid) < 0 && errno != EPERM && errno != EINVAL)
-		return -errno;
-	return fchmod(d->fd, old->st_mode & 0777) < 0 ? -errno : 0;
-}
-
 /* old: NULL if there is none. */
 static int replace(
 	const struct enclave_place *p, const struct stat *old, const void *data, size_t len)
@@ -117,8 +108,13 @@ static int replace(
 
 	if (r == 0)
 		r = file_write_all(d.fd, data, len);
-	if (r == 0 && old)
-		r = keep_mode(&d, old);
+	/* As the old one was. Only whoever may give files away can keep its owner: others become
+	 * it. In a user namespace an owner may have no number (EINVAL). */
+	if (r == 0 && old && fchown(d.fd, old->st_uid, old->st_gid) < 0 && errno != EPERM &&
+		errno != EINVAL)
+		r = -errno;
+	if (r == 0 && old && fchmod(d.fd, old->st_mode & 0777) < 0)
+		r = -errno;
 	if (r == 0 && fsync(d.fd) < 0)
 		r = -errno;
 	if (r == 0)
@@ -152,7 +148,7 @@ int corral_enclave_fs_write(struct corral_enclave *enclave, const struct corral_
 	int r;
 
 	enclave_begin(&c, enclave, by, AUDIT_FS_WRITE, path);
-	r = enclave_place_find_name(&c, OPERATION_FS_WRITE, &place, e);
+	r = enclave_place_find(&c, OPERATION_FS_WRITE, ENCLAVE_NAME, &place, e);
 	if (r == 0)
 		r = enclave_write_check(&c, &place, len, e);
 	if (r < 0)
