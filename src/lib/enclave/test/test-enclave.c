@@ -545,7 +545,7 @@ static void test_a_denial_is_not_asked_about(void **state)
 static void test_a_question_must_be_showable(void **state)
 {
 	struct corral_enclave *enclave = test_enclave(ASK, NULL);
-	char url[6000];
+	char url[6000] = { 0 };
 	uint64_t id = 0;
 	unsigned n = 0;
 
