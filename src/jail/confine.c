@@ -18,12 +18,18 @@ static const struct {
 	const char *path;
 	unsigned access;
 } fixed[] = {
-	{ ".", LANDLOCK_LIST },
-	{ "proc", LANDLOCK_READ },
-	{ "dev", LANDLOCK_READ | LANDLOCK_WRITE | LANDLOCK_DEVICE },
+	{ "/", LANDLOCK_LIST },
+	{ "/proc", LANDLOCK_READ },
+	{ "/dev", LANDLOCK_READ | LANDLOCK_WRITE | LANDLOCK_DEVICE },
 };
 
-static unsigned access_of(const struct plan *plan, const struct plan_entry *entry)
+/* Rules that are being filled. */
+struct confine {
+	int rules, version, root;
+	struct error *error;
+};
+
+static unsigned confine_access(const struct plan *plan, const struct plan_entry *entry)
 {
 	unsigned access = LANDLOCK_READ;
 
@@ -38,69 +44,53 @@ static unsigned access_of(const struct plan *plan, const struct plan_entry *entr
 	return access;
 }
 
-static int confine_grant(int rules, int version, int root, const char *path, unsigned access)
+static int confine_grant(const struct confine *c, const char *path, unsigned access)
 {
-	auto_fd fd = mount_open(root, path);
+	auto_fd fd = mount_open(c->root, path[1] ? path + 1 : ".");
 
-	return fd < 0 ? fd : landlock_grant(rules, version, fd, access);
+	return fd < 0 ? fd : landlock_grant(c->rules, c->version, fd, access);
 }
 
-static bool has_rule(const struct plan_entry *entry)
+static int confine_fail(const struct confine *c, int r, const char *path)
 {
-	return entry->kind == PLAN_BIND || entry->kind == PLAN_TMP || entry->kind == PLAN_FILE ||
-	       entry->kind == PLAN_SOCKET;
+	return error_set(
+		c->error, r, NULL, "cannot make a Landlock rule for %s: %s", path, strerror(-r));
 }
 
-static int grant_entries(const struct plan *plan, int rules, int version, int root, struct error *e)
+static int confine_fill(const struct confine *c, const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct plan_entry *entry = &plan->entries[i];
-		const char *path = entry->path[1] ? entry->path + 1 : ".";
-		int r = 0;
-
-		if (has_rule(entry))
-			r = confine_grant(rules, version, root, path, access_of(plan, entry));
-		/* The host has taken away what a cover was on. What it stands in has a rule. */
-		if (r == -ENOENT && entry->over)
-			r = 0;
-		if (r < 0)
-			return error_set(e, r, NULL, "cannot make a Landlock rule for %s: %s",
-				entry->path, strerror(-r));
-	}
-	return 0;
-}
-
-static int grant_programs(
-	const struct plan *plan, int rules, int version, int root, struct error *e)
-{
-	for (size_t i = 0; i < plan->n_programs; i++) {
-		int r = confine_grant(
-			rules, version, root, plan->programs[i] + 1, LANDLOCK_EXECUTE);
-
-		if (r < 0)
-			return error_set(e, r, NULL, "cannot make a Landlock rule for %s: %s",
-				plan->programs[i], strerror(-r));
-	}
-	return 0;
-}
-
-static int confine_fill(const struct plan *plan, int rules, int version, struct error *e)
-{
-	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int r = root < 0 ? -errno : 0;
+	int r = c->root < 0 ? c->root : 0;
 
 	for (size_t i = 0; r == 0 && i < ROWS(fixed); i++)
-		r = confine_grant(rules, version, root, fixed[i].path, fixed[i].access);
+		r = confine_grant(c, fixed[i].path, fixed[i].access);
 	if (r < 0)
-		return error_set(e, r, NULL, "cannot make Landlock rules: %s", strerror(-r));
-	r = grant_entries(plan, rules, version, root, e);
-	return r < 0 ? r : grant_programs(plan, rules, version, root, e);
+		return error_set(c->error, r, NULL, "cannot make Landlock rules: %s", strerror(-r));
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct plan_entry *entry = &plan->entries[i];
+		enum plan_kind kind = entry->kind;
+
+		if (kind != PLAN_BIND && kind != PLAN_TMP && kind != PLAN_FILE &&
+			kind != PLAN_SOCKET)
+			continue;
+		r = confine_grant(c, entry->path, confine_access(plan, entry));
+		/* The host has taken away what a cover was on. What it stands in has a rule. */
+		if (r < 0 && !(r == -ENOENT && entry->over))
+			return confine_fail(c, r, entry->path);
+	}
+	for (size_t i = 0; i < plan->n_programs; i++) {
+		r = confine_grant(c, plan->programs[i], LANDLOCK_EXECUTE);
+		if (r < 0)
+			return confine_fail(c, r, plan->programs[i]);
+	}
+	return 0;
 }
 
 int confine_rules(const struct plan *plan, struct error *e)
 {
 	int version = landlock_version();
 	auto_fd rules = version < 0 ? version : landlock_new(version, true);
+	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct confine c = { rules, version, root < 0 ? -errno : root, e };
 	int r;
 
 	if (rules < 0) {
@@ -109,7 +99,7 @@ int confine_rules(const struct plan *plan, struct error *e)
 			      "lsm=landlock,… on its command line");
 		return r;
 	}
-	r = confine_fill(plan, rules, version, e);
+	r = confine_fill(&c, plan);
 	return r < 0 ? r : fd_take(&rules);
 }
 

@@ -34,19 +34,11 @@ struct building {
 	int scratch; /* where the scratch file system is mounted */
 	int root;    /* the new root, mounted */
 	int own, mask;
-	bool bound; /* the new root is the host's own */
-	bool ours;  /* the entry at hand lies on the scratch file system */
+	int copy;      /* of the host's root, if "/" is granted: the new root is the host's own */
+	bool ours;     /* the entry at hand lies on the scratch file system */
+	char name[24]; /* of what is made for the entry at hand: its number */
 	struct error *error;
 };
-
-static void building_deinit(struct building *b)
-{
-	fd_close(&b->host);
-	fd_close(&b->scratch);
-	fd_close(&b->root);
-	fd_close(&b->own);
-	fd_close(&b->mask);
-}
 
 static int tree_make_folder(int at, const char *name, mode_t mode)
 {
@@ -73,7 +65,7 @@ static int tree_make_file(int at, const char *name, const char *text, mode_t mod
 	return 0;
 }
 
-static unsigned mount_flags(const struct plan_entry *entry)
+static unsigned tree_flags(const struct plan_entry *entry)
 {
 	bool device = strncmp(entry->path, "/dev/", 5) == 0;
 
@@ -87,22 +79,7 @@ static const char *tree_inside(const struct plan_entry *entry)
 	return entry->path[1] ? entry->path + 1 : ".";
 }
 
-/* What the plan looked at must still be there: same device, same inode. */
-static int open_source(int host, const struct plan_entry *entry)
-{
-	struct stat st;
-	auto_fd fd = mount_open(host, tree_inside(entry));
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_dev != entry->dev || st.st_ino != entry->ino)
-		return -ESTALE;
-	return fd_take(&fd);
-}
-
-static int put_copy(int source, unsigned flags, int root, const char *path)
+static int tree_put_copy(int source, unsigned flags, int root, const char *path)
 {
 	auto_fd mount = mount_copy(source, flags);
 
@@ -122,77 +99,66 @@ static int tree_make_place(const struct building *b, const struct plan_entry *en
 	return mkdirat(b->root, tree_inside(entry), 0755) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-static int make_dir(const struct building *b, const struct plan_entry *entry, size_t i)
+static int make_dir(const struct building *b, const struct plan_entry *entry)
 {
-	(void)i;
 	return entry->path[1] ? tree_make_place(b, entry, true) : 0;
 }
 
-static int make_link(const struct building *b, const struct plan_entry *entry, size_t i)
+static int make_link(const struct building *b, const struct plan_entry *entry)
 {
-	(void)i;
 	if (!b->ours)
 		return -EROFS;
 	return symlinkat(entry->text, b->root, tree_inside(entry)) < 0 ? -errno : 0;
 }
 
-/* Over a file of the host. */
-static int cover_text(const struct building *b, const struct plan_entry *entry, size_t i)
+/* Over a file of the host it is a mount, made beside the masks: so it can be put back as they can.
+ */
+static int make_text(const struct building *b, const struct plan_entry *entry)
 {
-	char name[24];
 	auto_fd fd = -1;
-	int r;
+	int r = tree_make_file(b->ours ? b->root : b->mask, b->ours ? tree_inside(entry) : b->name,
+		entry->text, 0444);
 
-	(void)snprintf(name, sizeof(name), "%zu", i);
-	/* Beside the masks: so it can be put back as they can. */
-	r = tree_make_file(b->mask, name, entry->text, 0444);
-	if (r < 0)
+	if (r < 0 || b->ours)
 		return r;
-	fd = mount_open(b->mask, name);
-	return fd < 0 ? fd : put_copy(fd, 0, b->root, tree_inside(entry));
+	fd = mount_open(b->mask, b->name);
+	return fd < 0 ? fd : tree_put_copy(fd, 0, b->root, tree_inside(entry));
 }
 
-static int make_text(const struct building *b, const struct plan_entry *entry, size_t i)
+static int make_own(const struct building *b, const struct plan_entry *entry)
 {
-	return b->ours ? tree_make_file(b->root, tree_inside(entry), entry->text, 0444)
-		       : cover_text(b, entry, i);
-}
-
-static int make_own(const struct building *b, const struct plan_entry *entry, size_t i)
-{
-	char name[24];
 	bool shared = strcmp(entry->path, "/tmp") == 0 || strcmp(entry->path, "/var/tmp") == 0;
-	auto_fd fd = -1;
 	int r = tree_make_place(b, entry, true);
+	auto_fd fd = r < 0 ? r : tree_make_folder(b->own, b->name, shared ? 01777 : 0700);
 
-	if (r < 0)
-		return r;
-	(void)snprintf(name, sizeof(name), "%zu", i);
-	fd = tree_make_folder(b->own, name, shared ? 01777 : 0700);
-	return fd < 0 ? fd : put_copy(fd, mount_flags(entry), b->root, tree_inside(entry));
+	return fd < 0 ? fd : tree_put_copy(fd, tree_flags(entry), b->root, tree_inside(entry));
 }
 
-static int make_bind(const struct building *b, const struct plan_entry *entry, size_t i)
+/* What the plan looked at must still be there: same device, same inode. */
+static int make_bind(const struct building *b, const struct plan_entry *entry)
 {
 	auto_fd source = -1;
+	struct stat st;
 	int r;
 
-	(void)i;
 	if (entry->path[1] == '\0')
 		return 0; /* the root was made first */
-	source = open_source(b->host, entry);
+	source = mount_open(b->host, tree_inside(entry));
 	if (source < 0)
 		return source;
+	if (fstat(source, &st) < 0)
+		return -errno;
+	if (st.st_dev != entry->dev || st.st_ino != entry->ino)
+		return -ESTALE;
 	r = tree_make_place(b, entry, entry->is_dir);
-	return r < 0 ? r : put_copy(source, mount_flags(entry), b->root, tree_inside(entry));
+	return r < 0 ? r : tree_put_copy(source, tree_flags(entry), b->root, tree_inside(entry));
 }
 
-static int make_mask(const struct building *b, const struct plan_entry *entry, size_t i)
+static int make_mask(const struct building *b, const struct plan_entry *entry)
 {
 	auto_fd mask = mount_open(b->mask, entry->is_dir ? "nowhere" : "nothing");
 
-	(void)i;
-	return mask < 0 ? mask : put_copy(mask, 0, b->root, tree_inside(entry));
+	return mask < 0 ? mask : tree_put_copy(mask, 0, b->root, tree_inside(entry));
 }
 
 static int tree_listen_at(int folder, const char *name)
@@ -210,27 +176,23 @@ static int tree_listen_at(int folder, const char *name)
 }
 
 /* In the skeleton as over the host's: what stands there is a mount, so no command can remove it. */
-static int make_socket(const struct building *b, const struct plan_entry *entry, size_t i)
+static int make_socket(const struct building *b, const struct plan_entry *entry)
 {
 	struct tree *t = b->tree;
-	char name[24];
 	auto_fd source = -1, listener = -1;
 	int r = t->n_sockets < PLAN_SOCKETS_MAX ? tree_make_place(b, entry, false) : -E2BIG;
 
 	if (r < 0)
 		return r;
-	(void)snprintf(name, sizeof(name), "%zu", i);
-	listener = tree_listen_at(b->mask, name);
-	source = listener < 0 ? listener : mount_open(b->mask, name);
-	r = source < 0 ? source : put_copy(source, 0, b->root, tree_inside(entry));
+	listener = tree_listen_at(b->mask, b->name);
+	source = listener < 0 ? listener : mount_open(b->mask, b->name);
+	r = source < 0 ? source : tree_put_copy(source, 0, b->root, tree_inside(entry));
 	if (r == 0)
 		t->sockets[t->n_sockets++] = fd_take(&listener);
 	return r;
 }
 
-typedef int maker(const struct building *b, const struct plan_entry *entry, size_t i);
-
-static maker *const makers[] = {
+static int (*const makers[])(const struct building *b, const struct plan_entry *entry) = {
 	[PLAN_DIR] = make_dir,
 	[PLAN_LINK] = make_link,
 	[PLAN_FILE] = make_text,
@@ -248,14 +210,8 @@ struct around {
 	size_t n;
 };
 
-static bool is_mount(const struct plan_entry *entry)
-{
-	return entry->kind == PLAN_BIND || entry->kind == PLAN_TMP || entry->kind == PLAN_MASK ||
-	       entry->kind == PLAN_SOCKET;
-}
-
 /* Entries are sorted, so those around the next one are among those around the one before. */
-static int jail_tree_enter(
+static int tree_enter_entry(
 	struct building *b, struct around *around, const struct plan_entry *entry)
 {
 	const struct plan_entry *last;
@@ -266,8 +222,8 @@ static int jail_tree_enter(
 	/* What is made by name must not be made through a link. */
 	if (last && last->kind == PLAN_LINK)
 		return -ELOOP;
-	b->ours = last ? last->kind == PLAN_TMP : !b->bound;
-	if (!is_mount(entry) && entry->kind != PLAN_LINK)
+	b->ours = last ? last->kind == PLAN_TMP : b->copy < 0;
+	if (entry->kind == PLAN_DIR || entry->kind == PLAN_FILE)
 		return 0;
 	if (around->n == AROUND_MAX)
 		return -E2BIG;
@@ -281,10 +237,11 @@ static int make_entries(struct building *b)
 
 	for (size_t i = 0; i < b->plan->n; i++) {
 		const struct plan_entry *entry = &b->plan->entries[i];
-		int r = jail_tree_enter(b, &around, entry);
+		int r = tree_enter_entry(b, &around, entry);
 
+		(void)snprintf(b->name, sizeof(b->name), "%zu", i);
 		if (r == 0)
-			r = makers[entry->kind](b, entry, i);
+			r = makers[entry->kind](b, entry);
 		if (r == -ESTALE)
 			return error_set(b->error, r, NULL,
 				"%s was replaced while it was being set up", entry->path);
@@ -295,6 +252,17 @@ static int make_entries(struct building *b)
 	return 0;
 }
 
+/* Taken before anything is mounted in it. */
+static int copy_root(struct building *b)
+{
+	const struct plan_entry *first = b->plan->n > 0 ? &b->plan->entries[0] : NULL;
+
+	if (!first || first->kind != PLAN_BIND || first->path[1] != '\0')
+		return 0;
+	b->copy = mount_copy(b->host, tree_flags(first));
+	return b->copy < 0 ? b->copy : 0;
+}
+
 /* The scratch file system covers the host's /proc, which every system has and of which nothing is
  * ever granted. */
 static int mount_scratch(struct building *b)
@@ -302,7 +270,7 @@ static int mount_scratch(struct building *b)
 	const uint64_t memory = b->plan->limits.values[LIMIT_MEMORY];
 	char size[32] = "50%", files[32] = "1000000";
 	const char *const options[] = { "mode", "0755", "size", size, "nr_inodes", files, NULL };
-	auto_fd mount = -1;
+	auto_fd nowhere = -1;
 	int r;
 
 	/* What is written there is memory that no process has. A file is at least a page. */
@@ -310,54 +278,32 @@ static int mount_scratch(struct building *b)
 		(void)snprintf(size, sizeof(size), "%" PRIu64, memory + SCRATCH_OURS);
 		(void)snprintf(files, sizeof(files), "%" PRIu64, memory / 4096 + FILES_OURS);
 	}
-	mount = mount_memory(options, MOUNT_WRITABLE | MOUNT_EXEC);
-	if (mount < 0)
-		return mount;
-	r = mount_put(mount, b->host, "proc");
+	b->scratch = mount_memory(options, MOUNT_WRITABLE | MOUNT_EXEC);
+	if (b->scratch < 0)
+		return b->scratch;
+	r = mount_put(b->scratch, b->host, "proc");
 	if (r < 0)
 		return r;
-	b->scratch = fd_take(&mount);
 	b->own = tree_make_folder(b->scratch, "own", 0755);
+	if (b->own < 0)
+		return b->own;
 	b->mask = tree_make_folder(b->scratch, "mask", 0755);
-	return b->own < 0 ? b->own : b->mask < 0 ? b->mask : 0;
-}
-
-static int make_masks(const struct building *b)
-{
-	auto_fd nowhere = tree_make_folder(b->mask, "nowhere", 0);
-
+	if (b->mask < 0)
+		return b->mask;
+	nowhere = tree_make_folder(b->mask, "nowhere", 0);
 	return nowhere < 0 ? nowhere : tree_make_file(b->mask, "nothing", "", 0);
 }
 
-/* A copy of the host's root, taken before anything is mounted in it, or -1 if "/" is not granted.
- */
-static int copy_root(const struct plan *plan, int host, int *ret)
-{
-	const struct plan_entry *first = plan->n > 0 ? &plan->entries[0] : NULL;
-
-	if (!first || first->kind != PLAN_BIND || first->path[1] != '\0')
-		return 0;
-	*ret = mount_copy(host, mount_flags(first));
-	return *ret < 0 ? *ret : 0;
-}
-
 /* Opened again after it was mounted on: what a descriptor from before stands for lies below. */
-static int make_root(struct building *b, int copy)
+static int make_root(struct building *b)
 {
 	auto_fd skeleton = tree_make_folder(b->scratch, "root", 0755);
-	auto_fd mount = -1;
 	int r;
 
 	if (skeleton < 0)
 		return skeleton;
-	b->bound = copy >= 0;
-	if (!b->bound) {
-		mount = mount_copy(skeleton, MOUNT_WRITABLE);
-		copy = mount;
-	}
-	if (copy < 0)
-		return copy;
-	r = mount_put(copy, b->scratch, "root");
+	r = b->copy < 0 ? tree_put_copy(skeleton, MOUNT_WRITABLE, b->scratch, "root")
+			: mount_put(b->copy, b->scratch, "root");
 	if (r < 0)
 		return r;
 	b->root = mount_open(b->scratch, "root");
@@ -369,42 +315,28 @@ static int place_folder(const struct building *b, const char *name)
 	return mkdirat(b->root, name, 0755) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-static int make_shm(const struct building *b)
+static int make_dev(struct building *b)
 {
-	auto_fd shm = tree_make_folder(b->own, "shm", 01777);
 	unsigned exec = b->plan->exec_listed ? 0 : MOUNT_EXEC;
-
-	return shm < 0 ? shm : put_copy(shm, MOUNT_WRITABLE | exec, b->root, "dev/shm");
-}
-
-static int make_dev(const struct building *b)
-{
 	auto_fd folder = tree_make_folder(b->scratch, "dev", 0755);
-	auto_fd dev = -1;
+	auto_fd dev = -1, shm = -1;
 	int r = folder < 0 ? folder : devices_name(folder);
 
 	if (r == 0)
 		r = place_folder(b, "dev");
 	if (r == 0)
-		r = put_copy(folder, 0, b->root, "dev");
+		r = tree_put_copy(folder, 0, b->root, "dev");
 	dev = r < 0 ? r : mount_open(b->root, "dev");
 	if (dev < 0)
 		return dev;
 	r = devices_mount(dev, b->host);
-	return r < 0 ? r : make_shm(b);
-}
-
-/* Where the kernel can: it is the only hard cap that binds root. Elsewhere the tally has to do. */
-static int cap_pids(const struct plan *plan, int proc)
-{
-	uint64_t pids = plan->limits.values[LIMIT_PIDS];
-	int r = pids == LIMIT_NONE || geteuid() != 0 ? 0 : rlimits_pid_max(proc, pids);
-
-	return r == -EOPNOTSUPP ? 0 : r;
+	shm = r < 0 ? r : tree_make_folder(b->own, "shm", 01777);
+	return shm < 0 ? shm : tree_put_copy(shm, MOUNT_WRITABLE | exec, b->root, "dev/shm");
 }
 
 static int mount_proc_at(const struct plan *plan, int root, const char *path)
 {
+	const uint64_t pids = plan->limits.values[LIMIT_PIDS];
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 	auto_fd fs = fsopen("proc", FSOPEN_CLOEXEC);
 	auto_fd mount = -1;
@@ -416,8 +348,9 @@ static int mount_proc_at(const struct plan *plan, int root, const char *path)
 		fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	if (mount < 0)
 		return -errno;
-	r = cap_pids(plan, mount);
-	if (r < 0)
+	/* It is the only hard cap that binds root. On older kernels the tally has to do. */
+	r = pids == LIMIT_NONE || geteuid() != 0 ? 0 : rlimits_pid_max(mount, pids);
+	if (r < 0 && r != -EOPNOTSUPP)
 		return r;
 	if (mount_setattr(mount, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		return -errno;
@@ -444,7 +377,7 @@ static int hide_in_proc(int root)
 		int r;
 
 		(void)snprintf(path, sizeof(path), "proc/%s", roots_own[i]);
-		r = put_copy(null, 0, root, path);
+		r = tree_put_copy(null, 0, root, path);
 		if (r < 0 && r != -ENOENT)
 			return r;
 	}
@@ -463,14 +396,15 @@ int tree_mount_proc(const struct plan *plan)
  * /proc hides the folder with the masks: so it stays in the namespace, where they can be copied
  * from it later, and nobody without capabilities ever gets below a mount.
  */
-static int make_proc(const struct building *b, struct tree *t)
+static int make_proc(struct building *b)
 {
+	struct tree *t = b->tree;
 	auto_fd place = -1;
 	int r = place_folder(b, "proc");
 
 	if (r < 0)
 		return r;
-	r = put_copy(b->mask, 0, b->root, "proc");
+	r = tree_put_copy(b->mask, 0, b->root, "proc");
 	if (r < 0)
 		return r;
 	place = mount_open(b->root, "proc");
@@ -485,57 +419,38 @@ static int make_proc(const struct building *b, struct tree *t)
 	return r == 0 && geteuid() == 0 ? hide_in_proc(b->root) : r;
 }
 
-/* The skeleton was writable while it was filled. */
-static int close_root(const struct building *b)
+static int change_root(struct building *b)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
-	if (b->bound)
-		return 0;
-	return mount_setattr(b->root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
-}
-
-static int change_root(const struct building *b)
-{
+	/* The skeleton was writable while it was filled. */
+	if (b->copy < 0 && mount_setattr(b->root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return -errno;
 	if (fchdir(b->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
 		umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return -errno;
 	return 0;
 }
 
-static int step_failed(struct error *e, int r, const char *step)
+static int open_host(struct building *b)
 {
-	return error_set(e, r, NULL, "cannot %s: %s", step, strerror(-r));
+	b->host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return b->host < 0 ? -errno : 0;
 }
 
-static int tree_build(struct building *b, struct tree *t, struct error *e)
-{
-	auto_fd copy = -1;
-	int r = copy_root(b->plan, b->host, &copy);
-
-	if (r < 0)
-		return step_failed(e, r, "copy the root directory");
-	r = mount_scratch(b);
-	if (r == 0)
-		r = make_masks(b);
-	if (r == 0)
-		r = make_root(b, copy);
-	if (r < 0)
-		return step_failed(e, r, "mount a file system in memory");
-	r = make_dev(b);
-	if (r < 0)
-		return step_failed(e, r, "make a private /dev");
-	r = make_entries(b);
-	if (r < 0)
-		return r;
-	r = make_proc(b, t);
-	if (r < 0)
-		return step_failed(e, r, "mount a private /proc");
-	r = close_root(b);
-	if (r == 0)
-		r = change_root(b);
-	return r < 0 ? step_failed(e, r, "change the root directory") : 0;
-}
+static const struct {
+	int (*run)(struct building *b);
+	const char *what; /* NULL: it says itself what failed */
+} steps[] = {
+	{ open_host, "open the root directory" },
+	{ copy_root, "copy the root directory" },
+	{ mount_scratch, "mount a file system in memory" },
+	{ make_root, "mount a file system in memory" },
+	{ make_dev, "make a private /dev" },
+	{ make_entries, NULL },
+	{ make_proc, "mount a private /proc" },
+	{ change_root, "change the root directory" },
+};
 
 int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 {
@@ -546,24 +461,20 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 		.root = -1,
 		.own = -1,
 		.mask = -1,
+		.copy = -1,
 		.error = e };
-	int r;
+	int *const fds[] = { &b.host, &b.scratch, &b.root, &b.own, &b.mask, &b.copy };
+	int r = 0;
 
 	*t = (struct tree){ .plan = plan, .nothing = -1, .nowhere = -1, .texts = -1 };
-	b.host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = b.host < 0 ? step_failed(e, -errno, "open the root directory") : tree_build(&b, t, e);
-	building_deinit(&b);
+	for (size_t i = 0; r == 0 && i < ROWS(steps); i++) {
+		r = steps[i].run(&b);
+		if (r < 0 && steps[i].what)
+			(void)error_set(e, r, NULL, "cannot %s: %s", steps[i].what, strerror(-r));
+	}
+	for (size_t i = 0; i < ROWS(fds); i++)
+		fd_close(fds[i]);
 	return r;
-}
-
-/* A cover that still stands is a mount, whose root is at the path. */
-static int tree_is_covered(int fd)
-{
-	struct statx x;
-
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &x) < 0)
-		return -errno;
-	return (x.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
 static int cover_with(const struct tree *t, size_t i, int there, bool is_dir, int root)
@@ -574,14 +485,14 @@ static int cover_with(const struct tree *t, size_t i, int there, bool is_dir, in
 
 	switch (entry->kind) {
 	case PLAN_MASK:
-		return put_copy(is_dir ? t->nowhere : t->nothing, 0, root, tree_inside(entry));
+		return tree_put_copy(is_dir ? t->nowhere : t->nothing, 0, root, tree_inside(entry));
 	case PLAN_BIND:
-		return put_copy(there, mount_flags(entry), root, tree_inside(entry));
+		return tree_put_copy(there, tree_flags(entry), root, tree_inside(entry));
 	case PLAN_FILE:
 	case PLAN_SOCKET:
 		(void)snprintf(name, sizeof(name), "%zu", i);
 		text = is_dir ? -EISDIR : mount_open(t->texts, name);
-		return text < 0 ? text : put_copy(text, 0, root, tree_inside(entry));
+		return text < 0 ? text : tree_put_copy(text, 0, root, tree_inside(entry));
 	default:
 		/* A folder of the session's own stood here; the host's must not take its place. */
 		return -ESTALE;
@@ -593,7 +504,7 @@ int tree_cover(const struct tree *t, size_t i)
 	const struct plan_entry *entry = &t->plan->entries[i];
 	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_fd there = -1;
-	struct stat st;
+	struct statx x;
 	int r;
 
 	if (root < 0)
@@ -601,12 +512,12 @@ int tree_cover(const struct tree *t, size_t i)
 	there = mount_open(root, tree_inside(entry));
 	if (there < 0)
 		return there == -ENOENT ? 1 : there;
-	r = tree_is_covered(there);
-	if (r != 0)
-		return r < 0 ? r : 0;
-	if (fstat(there, &st) < 0)
+	if (statx(there, "", AT_EMPTY_PATH, STATX_TYPE, &x) < 0)
 		return -errno;
-	r = cover_with(t, i, there, S_ISDIR(st.st_mode), root);
+	/* A cover that still stands is a mount, whose root is at the path. */
+	if (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return 0;
+	r = cover_with(t, i, there, S_ISDIR(x.stx_mode), root);
 	/* It was replaced once more, and whoever watches hears of that too. */
 	return r == -ENOENT ? 1 : r;
 }

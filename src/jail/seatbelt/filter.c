@@ -17,22 +17,21 @@
 #include "policy/match/command.h"
 #include "policy/network/host.h"
 
-int seatbelt_filter_add(
-	const struct seatbelt_context *c, struct seatbelt_filters *to, const char *filter)
+int seatbelt_filter_add(struct seatbelt_context *c, struct seatbelt_filters *to, const char *filter)
 {
 	const char *copy = arena_strdup(c->arena, filter);
 
 	return copy ? ARENA_PUSH(c->arena, to->items, to->n, to->cap, copy) : -ENOMEM;
 }
 
-static int seatbelt_filter_add_buffer(
-	const struct seatbelt_context *c, struct seatbelt_filters *to, const struct buffer *text)
+static int filter_add_buffer(
+	struct seatbelt_context *c, struct seatbelt_filters *to, const struct buffer *text)
 {
 	return text->failed ? -ENOMEM : seatbelt_filter_add(c, to, buffer_text(text));
 }
 
 /* A path as a string, with the words of the filter before and after it. */
-static int seatbelt_filter_add_string(const struct seatbelt_context *c, struct seatbelt_filters *to,
+static int filter_add_string(struct seatbelt_context *c, struct seatbelt_filters *to,
 	const char *before, const char *path, size_t len, const char *after)
 {
 	auto_buffer text = { 0 };
@@ -44,10 +43,10 @@ static int seatbelt_filter_add_string(const struct seatbelt_context *c, struct s
 		buffer_addc(&text, path[i]);
 	}
 	buffer_printf(&text, "\"%s", after);
-	return seatbelt_filter_add_buffer(c, to, &text);
+	return filter_add_buffer(c, to, &text);
 }
 
-static int seatbelt_filter_compare(const void *a, const void *b)
+static int filter_compare(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -57,7 +56,7 @@ void seatbelt_filter_tidy(struct seatbelt_filters *f)
 	size_t kept = 0;
 
 	if (f->n)
-		qsort(f->items, f->n, sizeof(*f->items), seatbelt_filter_compare);
+		qsort(f->items, f->n, sizeof(*f->items), filter_compare);
 	for (size_t i = 0; i < f->n; i++) {
 		if (kept == 0 || strcmp(f->items[kept - 1], f->items[i]) != 0)
 			f->items[kept++] = f->items[i];
@@ -65,7 +64,7 @@ void seatbelt_filter_tidy(struct seatbelt_filters *f)
 	f->n = kept;
 }
 
-const char *seatbelt_filter_any(const struct seatbelt_context *c, struct seatbelt_filters *f)
+const char *seatbelt_filter_any(struct seatbelt_context *c, struct seatbelt_filters *f)
 {
 	auto_buffer text = { 0 };
 
@@ -79,47 +78,45 @@ const char *seatbelt_filter_any(const struct seatbelt_context *c, struct seatbel
 	return text.failed ? NULL : arena_strdup(c->arena, buffer_text(&text));
 }
 
-static int seatbelt_filter_refuse_bytes(
-	const struct seatbelt_context *c, const struct location *where)
+static int filter_refuse_bytes(struct seatbelt_context *c)
 {
-	return error_set(c->error, -EOPNOTSUPP, where,
+	return error_set(c->error, -EOPNOTSUPP, c->where,
 		"a Seatbelt profile cannot hold a path with control characters or bytes that are "
 		"no UTF-8");
 }
 
 /* Nothing in a path may end its line or its string. */
-static int seatbelt_filter_check(
-	const struct seatbelt_context *c, const char *s, size_t len, const struct location *where)
+static int filter_check(struct seatbelt_context *c, const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
-			return seatbelt_filter_refuse_bytes(c, where);
+			return filter_refuse_bytes(c);
 	}
-	return utf8_valid(s, len, NULL) ? 0 : seatbelt_filter_refuse_bytes(c, where);
+	return utf8_valid(s, len, NULL) ? 0 : filter_refuse_bytes(c);
 }
 
 /* --- globs as regular expressions --- */
 
-static bool seatbelt_regex_is_holdable(unsigned b)
+static bool regex_is_holdable(unsigned b)
 {
 	return b >= 0x20 && b != 0x7f && b != '"';
 }
 
 /* Inside brackets these mean something, depending on where they stand. */
-static bool seatbelt_regex_is_awkward(unsigned b)
+static bool regex_is_awkward(unsigned b)
 {
 	return b == ']' || b == '^' || b == '-';
 }
 
 /* All members but the awkward ones: single, or as runs like a-z. */
-static void seatbelt_regex_print_runs(const bool in[128], struct buffer *out)
+static void regex_print_runs(const bool in[128], struct buffer *out)
 {
 	for (unsigned lo = 0; lo < 128; lo++) {
 		unsigned hi = lo;
 
-		if (!in[lo] || seatbelt_regex_is_awkward(lo))
+		if (!in[lo] || regex_is_awkward(lo))
 			continue;
-		while (hi + 1 < 128 && in[hi + 1] && !seatbelt_regex_is_awkward(hi + 1))
+		while (hi + 1 < 128 && in[hi + 1] && !regex_is_awkward(hi + 1))
 			hi++;
 		buffer_addc(out, (char)lo);
 		if (hi > lo + 1)
@@ -131,7 +128,7 @@ static void seatbelt_regex_print_runs(const bool in[128], struct buffer *out)
 }
 
 /* A ] must come first, a ^ must not, and a - is plain at either end. */
-static void seatbelt_regex_print_set(const bool in[128], bool negated, struct buffer *out)
+static void regex_print_set(const bool in[128], bool negated, struct buffer *out)
 {
 	size_t start;
 
@@ -139,7 +136,7 @@ static void seatbelt_regex_print_set(const bool in[128], bool negated, struct bu
 	start = out->len;
 	if (in[']'])
 		buffer_addc(out, ']');
-	seatbelt_regex_print_runs(in, out);
+	regex_print_runs(in, out);
 	if (in['^'] && out->len == start && !negated)
 		buffer_adds(out, "-^"); /* a set of one is a byte to glob.h, so - is there too */
 	else
@@ -151,17 +148,17 @@ static void seatbelt_regex_print_set(const bool in[128], bool negated, struct bu
  * A set is ASCII only, or has all above ASCII: then it was written negated, and what it lacks is
  * listed (the slash is always among that).
  */
-static int seatbelt_regex_print_class(const struct glob_class *class, struct buffer *out)
+static int regex_print_class(const struct glob_class *class, struct buffer *out)
 {
 	bool negated = glob_class_has(class, 0xff);
 	bool in[128] = { false };
 
 	for (unsigned b = 1; b < 128; b++) {
 		in[b] = glob_class_has(class, (unsigned char)b) != negated;
-		if (in[b] && (!seatbelt_regex_is_holdable(b) || b == '\\'))
+		if (in[b] && (!regex_is_holdable(b) || b == '\\'))
 			return -EDOM;
 	}
-	seatbelt_regex_print_set(in, negated, out);
+	regex_print_set(in, negated, out);
 	return 0;
 }
 
@@ -179,12 +176,12 @@ int seatbelt_regex_print(const struct glob_alternative *alt, struct buffer *out)
 		const struct glob_token *t = &alt->tokens[i];
 
 		if (t->type == GLOB_CLASS) {
-			r = seatbelt_regex_print_class(t->class, out);
+			r = regex_print_class(t->class, out);
 		} else if (t->type == GLOB_BYTE) {
 			if (strchr(".^$*+?()[]{}|\\", t->byte))
 				buffer_addc(out, '\\');
 			buffer_addc(out, (char)t->byte);
-			r = seatbelt_regex_is_holdable(t->byte) ? 0 : -EDOM;
+			r = regex_is_holdable(t->byte) ? 0 : -EDOM;
 		} else {
 			buffer_adds(out, wild[t->type]);
 		}
@@ -199,7 +196,7 @@ static const char *const private_folders[] = { "/tmp", "/var", "/etc" };
 enum alias { ALIAS_NO, ALIAS_YES, ALIAS_MAYBE };
 
 /* Does what an alternative matches lie in a folder that macOS keeps in /private? */
-static enum alias seatbelt_filter_find_alias(const struct glob_alternative *alt)
+static enum alias filter_find_alias(const struct glob_alternative *alt)
 {
 	bool ends = alt->literal_len == alt->n || alt->tokens[alt->literal_len].type == GLOB_TREE ||
 		    alt->tokens[alt->literal_len].type == GLOB_TAIL;
@@ -222,9 +219,8 @@ static enum alias seatbelt_filter_find_alias(const struct glob_alternative *alt)
 	return ALIAS_NO;
 }
 
-static int seatbelt_filter_add_regex(const struct seatbelt_context *c,
-	const struct glob_alternative *alt, enum alias alias, const struct location *where,
-	struct seatbelt_filters *ret)
+static int filter_add_regex(struct seatbelt_context *c, const struct glob_alternative *alt,
+	enum alias alias, struct seatbelt_filters *ret)
 {
 	auto_buffer text = { 0 };
 
@@ -235,181 +231,169 @@ static int seatbelt_filter_add_regex(const struct seatbelt_context *c,
 	if (alias != ALIAS_NO)
 		buffer_adds(&text, "/private");
 	if (seatbelt_regex_print(alt, &text) < 0)
-		return error_set(c->error, -EOPNOTSUPP, where,
+		return error_set(c->error, -EOPNOTSUPP, c->where,
 			"a Seatbelt profile cannot hold a glob with a quotation mark, a control "
 			"character, or a backslash in a set");
 	buffer_adds(&text, alias == ALIAS_MAYBE ? "$\"))" : "$\")");
 	if (!utf8_valid(buffer_text(&text), text.len, NULL))
-		return seatbelt_filter_refuse_bytes(c, where);
-	return seatbelt_filter_add_buffer(c, ret, &text);
+		return filter_refuse_bytes(c);
+	return filter_add_buffer(c, ret, &text);
 }
 
 /* The path of a literal or a folder, as Seatbelt sees it. */
-static const char *seatbelt_filter_real_path(
-	const struct seatbelt_context *c, const struct glob_alternative *alt)
+static const char *filter_real_path(struct seatbelt_context *c, const struct glob_alternative *alt)
 {
 	if (alt->literal_len == 0)
 		return "/";
-	return arena_printf(c->arena, "%s%s",
-		seatbelt_filter_find_alias(alt) == ALIAS_YES ? "/private" : "", alt->literal);
+	return arena_printf(c->arena, "%s%s", filter_find_alias(alt) == ALIAS_YES ? "/private" : "",
+		alt->literal);
 }
 
-static int seatbelt_filter_add_alternative(const struct seatbelt_context *c,
-	const struct glob_alternative *alt, const struct location *where,
+static int filter_add_alternative(struct seatbelt_context *c, const struct glob_alternative *alt,
 	struct seatbelt_filters *ret)
 {
-	const char *path = seatbelt_filter_real_path(c, alt);
-	enum alias alias = seatbelt_filter_find_alias(alt);
-	int r = seatbelt_filter_check(c, alt->literal, alt->literal_len, where);
+	const char *path = filter_real_path(c, alt);
+	enum alias alias = filter_find_alias(alt);
+	int r = filter_check(c, alt->literal, alt->literal_len);
 
 	if (r < 0 || !path)
 		return r < 0 ? r : -ENOMEM;
 	if (alt->kind != GLOB_TRUE)
-		return seatbelt_filter_add_string(c, ret,
-			alt->kind == GLOB_LITERAL ? "literal" : "subpath", path, strlen(path), ")");
-	r = seatbelt_filter_add_regex(c, alt, alias, where, ret);
-	return r >= 0 && alias == ALIAS_MAYBE
-		       ? seatbelt_filter_add_regex(c, alt, ALIAS_NO, where, ret)
-		       : r;
+		return filter_add_string(c, ret, alt->kind == GLOB_LITERAL ? "literal" : "subpath",
+			path, strlen(path), ")");
+	r = filter_add_regex(c, alt, alias, ret);
+	return r >= 0 && alias == ALIAS_MAYBE ? filter_add_regex(c, alt, ALIAS_NO, ret) : r;
 }
 
-static int seatbelt_filter_parse_path(const struct seatbelt_context *c, const char *pattern,
-	const struct location *where, struct glob *ret)
+static int filter_parse_path(struct seatbelt_context *c, const char *pattern, struct glob *ret)
 {
 	const char *expanded;
-	int r = variable_expand(c->vars, pattern, c->arena, &expanded, where, c->error);
+	int r = variable_expand(c->vars, pattern, c->arena, &expanded, c->where, c->error);
 
-	return r < 0 ? r : glob_parse(ret, c->arena, expanded, where, c->error);
+	return r < 0 ? r : glob_parse(ret, c->arena, expanded, c->where, c->error);
 }
 
-int seatbelt_filter_path(const struct seatbelt_context *c, const char *pattern,
-	const struct location *where, struct seatbelt_filters *ret)
+int seatbelt_filter_path(
+	struct seatbelt_context *c, const char *pattern, struct seatbelt_filters *ret)
 {
 	struct glob g;
-	int r = seatbelt_filter_parse_path(c, pattern, where, &g);
+	int r = filter_parse_path(c, pattern, &g);
 
 	for (size_t i = 0; r >= 0 && i < g.n; i++)
-		r = seatbelt_filter_add_alternative(c, &g.alternatives[i], where, ret);
+		r = filter_add_alternative(c, &g.alternatives[i], ret);
 	return r;
 }
 
 /* The folders above what a pattern matches, the root and the last component left out. */
-static int seatbelt_filter_add_ancestors(const struct seatbelt_context *c, const char *pattern,
-	const struct location *where, struct seatbelt_filters *ret)
+static int filter_add_ancestors(
+	struct seatbelt_context *c, const char *pattern, struct seatbelt_filters *ret)
 {
 	struct glob glob;
-	int r = seatbelt_filter_parse_path(c, pattern, where, &glob);
+	int r = filter_parse_path(c, pattern, &glob);
 
 	for (size_t k = 0; r >= 0 && k < glob.n; k++) {
-		const char *path = seatbelt_filter_real_path(c, &glob.alternatives[k]);
+		const char *path = filter_real_path(c, &glob.alternatives[k]);
 
 		if (!path)
 			return -ENOMEM;
 		for (const char *end = path; r >= 0 && (end = strchr(end + 1, '/'));)
-			r = seatbelt_filter_add_string(
-				c, ret, "literal", path, (size_t)(end - path), ")");
+			r = filter_add_string(c, ret, "literal", path, (size_t)(end - path), ")");
 	}
 	return r;
 }
 
-int seatbelt_filter_ancestors(const struct seatbelt_context *c, const struct grant_list *list,
-	struct seatbelt_filters *ret)
+int seatbelt_filter_ancestors(
+	struct seatbelt_context *c, const struct grant_list *list, struct seatbelt_filters *ret)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct grant *g = &list->items[i];
 
+		c->where = &g->where;
 		for (size_t k = 0; r >= 0 && k < g->n; k++)
-			r = seatbelt_filter_add_ancestors(c, g->all[k], &g->where, ret);
+			r = filter_add_ancestors(c, g->all[k], ret);
 	}
 	return r;
 }
 
 /* --- programs --- */
 
-int seatbelt_filter_program(const struct seatbelt_context *c, const char *pattern,
-	const struct location *where, struct seatbelt_filters *ret)
+int seatbelt_filter_program(
+	struct seatbelt_context *c, const char *pattern, struct seatbelt_filters *ret)
 {
 	/* Where a bare name is looked for: the folders that macOS lets nobody change. */
 	static const char *const folders[] = { "/usr/bin", "/bin", "/usr/sbin", "/sbin" };
 	struct command_pattern p;
-	int r = command_pattern_parse(&p, c->arena, pattern, where, c->error);
+	int r = command_pattern_parse(&p, c->arena, pattern, c->where, c->error);
 
 	if (r < 0)
 		return r;
 	if (command_pattern_is_fine(&p)) {
-		error_set(c->error, -EOPNOTSUPP, where,
+		error_set(c->error, -EOPNOTSUPP, c->where,
 			"Seatbelt judges the program only, not its arguments: %s", pattern);
 		error_hint(c->error, "grant the program alone, or start it through the broker");
 		return -EOPNOTSUPP;
 	}
 	if (!p.is_name)
-		return seatbelt_filter_path(c, p.program, where, ret);
-	r = seatbelt_filter_check(c, p.program, strlen(p.program), where);
+		return seatbelt_filter_path(c, p.program, ret);
+	r = filter_check(c, p.program, strlen(p.program));
 	for (size_t i = 0; r >= 0 && i < ROWS(folders); i++) {
 		const char *path = arena_printf(c->arena, "%s/%s", folders[i], p.program);
 
-		r = path ? seatbelt_filter_add_string(c, ret, "literal", path, strlen(path), ")")
-			 : -ENOMEM;
+		r = path ? filter_add_string(c, ret, "literal", path, strlen(path), ")") : -ENOMEM;
 	}
 	return r;
 }
 
 /* --- hosts --- */
 
-static int seatbelt_filter_refuse_host(const struct seatbelt_context *c, const char *pattern,
-	const struct location *where, const char *why)
+static int filter_refuse_host(struct seatbelt_context *c, const char *pattern, const char *why)
 {
-	error_set(c->error, -EOPNOTSUPP, where, "Seatbelt cannot hold %s: %s", pattern, why);
+	error_set(c->error, -EOPNOTSUPP, c->where, "Seatbelt cannot hold %s: %s", pattern, why);
 	error_hint(c->error, "it knows `*` and `localhost`, one port or all, and unix:/path");
 	return -EOPNOTSUPP;
 }
 
-static int seatbelt_filter_socket(const struct seatbelt_context *c, const char *path,
-	const struct location *where, struct seatbelt_filters *ret)
+static int filter_socket(struct seatbelt_context *c, const char *path, struct seatbelt_filters *ret)
 {
 	const char *real;
 	struct glob g;
-	int r = seatbelt_filter_parse_path(c, path, where, &g);
+	int r = filter_parse_path(c, path, &g);
 
 	if (r < 0)
 		return r;
 	if (g.n != 1 || g.alternatives[0].kind != GLOB_LITERAL)
-		return seatbelt_filter_refuse_host(
-			c, path, where, "a socket is named by its path, not by a pattern");
-	r = seatbelt_filter_check(
-		c, g.alternatives[0].literal, g.alternatives[0].literal_len, where);
-	real = seatbelt_filter_real_path(c, &g.alternatives[0]);
+		return filter_refuse_host(
+			c, path, "a socket is named by its path, not by a pattern");
+	r = filter_check(c, g.alternatives[0].literal, g.alternatives[0].literal_len);
+	real = filter_real_path(c, &g.alternatives[0]);
 	if (r < 0 || !real)
 		return r < 0 ? r : -ENOMEM;
-	return seatbelt_filter_add_string(
+	return filter_add_string(
 		c, ret, "remote unix-socket (path-literal", real, strlen(real), "))");
 }
 
-int seatbelt_filter_host(const struct seatbelt_context *c, const char *pattern,
-	const struct location *where, struct seatbelt_filters *ret)
+int seatbelt_filter_host(
+	struct seatbelt_context *c, const char *pattern, struct seatbelt_filters *ret)
 {
 	struct host_pattern p;
 	const char *host = "*";
 	auto_buffer text = { 0 };
-	int r = host_pattern_parse(&p, c->arena, pattern, where, c->error);
+	int r = host_pattern_parse(&p, c->arena, pattern, c->where, c->error);
 
 	if (r < 0)
 		return r;
 	if (p.n_url_paths || p.methods)
-		return seatbelt_filter_refuse_host(
-			c, pattern, where, "it sees connections, not HTTP");
+		return filter_refuse_host(c, pattern, "it sees connections, not HTTP");
 	if (p.kind == HOST_SOCKET)
-		return seatbelt_filter_socket(c, p.name, where, ret);
+		return filter_socket(c, p.name, ret);
 	if (p.kind == HOST_NAME && strcmp(p.name, "localhost") == 0)
 		host = "localhost";
 	else if (p.kind != HOST_ANY)
-		return seatbelt_filter_refuse_host(
-			c, pattern, where, "it knows no names and no addresses");
+		return filter_refuse_host(c, pattern, "it knows no names and no addresses");
 	if (p.port_lo != p.port_hi && !(p.port_lo == 1 && p.port_hi == 65535))
-		return seatbelt_filter_refuse_host(
-			c, pattern, where, "it knows no ranges of ports");
+		return filter_refuse_host(c, pattern, "it knows no ranges of ports");
 	/* `*` never covers this machine itself. */
 	if (p.kind == HOST_ANY)
 		buffer_adds(&text, "(require-all (require-not (remote ip \"localhost:*\")) ");
@@ -421,18 +405,18 @@ int seatbelt_filter_host(const struct seatbelt_context *c, const char *pattern,
 		buffer_adds(&text, "*\")");
 	if (p.kind == HOST_ANY)
 		buffer_addc(&text, ')');
-	return seatbelt_filter_add_buffer(c, ret, &text);
+	return filter_add_buffer(c, ret, &text);
 }
 
-int seatbelt_filter_listen(const struct seatbelt_context *c, const char *pattern,
-	const struct location *where, struct seatbelt_filters *ret)
+int seatbelt_filter_listen(
+	struct seatbelt_context *c, const char *pattern, struct seatbelt_filters *ret)
 {
 	char text[64];
 	char *end;
 	unsigned long port = strtoul(pattern, &end, 10);
 
 	if (*end || end == pattern || port < 1 || port > 65535)
-		return error_set(c->error, -EOPNOTSUPP, where,
+		return error_set(c->error, -EOPNOTSUPP, c->where,
 			"Seatbelt can listen on single ports only, not on %s", pattern);
 	/* Reachable from this machine, as it would be in a network of its own. */
 	(void)snprintf(text, sizeof(text), "(local tcp \"localhost:%lu\")", port);
@@ -443,7 +427,7 @@ int seatbelt_filter_listen(const struct seatbelt_context *c, const char *pattern
 
 /* All patterns of one entry at once. An entry of which one pattern matches nothing, matches
  * nothing. */
-static int seatbelt_filter_add_meet(const struct seatbelt_context *c, seatbelt_filter_fn *one,
+static int filter_add_meet(struct seatbelt_context *c, seatbelt_filter_fn *one,
 	const struct grant *g, struct seatbelt_filters *ret)
 {
 	auto_buffer text = { 0 };
@@ -452,7 +436,7 @@ static int seatbelt_filter_add_meet(const struct seatbelt_context *c, seatbelt_f
 	for (size_t i = 0; i < g->n; i++) {
 		struct seatbelt_filters part = { 0 };
 		const char *any;
-		int r = one(c, g->all[i], &g->where, &part);
+		int r = one(c, g->all[i], &part);
 
 		if (r < 0)
 			return r;
@@ -462,10 +446,10 @@ static int seatbelt_filter_add_meet(const struct seatbelt_context *c, seatbelt_f
 		buffer_printf(&text, " %s", any);
 	}
 	buffer_addc(&text, ')');
-	return seatbelt_filter_add_buffer(c, ret, &text);
+	return filter_add_buffer(c, ret, &text);
 }
 
-int seatbelt_filter_list(const struct seatbelt_context *c, seatbelt_filter_fn *one,
+int seatbelt_filter_list(struct seatbelt_context *c, seatbelt_filter_fn *one,
 	const struct grant_list *list, struct seatbelt_filters *ret)
 {
 	int r = 0;
@@ -473,8 +457,8 @@ int seatbelt_filter_list(const struct seatbelt_context *c, seatbelt_filter_fn *o
 	for (size_t i = 0; r >= 0 && i < list->n; i++) {
 		const struct grant *g = &list->items[i];
 
-		r = g->n == 1 ? one(c, g->all[0], &g->where, ret)
-			      : seatbelt_filter_add_meet(c, one, g, ret);
+		c->where = &g->where;
+		r = g->n == 1 ? one(c, g->all[0], ret) : filter_add_meet(c, one, g, ret);
 	}
 	return r;
 }

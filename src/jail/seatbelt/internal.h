@@ -23,28 +23,29 @@ struct seatbelt_context {
 	struct arena *arena;
 	const struct variables *vars;
 	struct error *error;
+	const struct location *where; /* of the pattern at hand; NULL: of none */
 };
 
 /* Each appends the filters of one pattern to ret; -EOPNOTSUPP with a sentence for what has none. */
-typedef int seatbelt_filter_fn(const struct seatbelt_context *c, const char *pattern,
-	const struct location *where, struct seatbelt_filters *ret);
+typedef int seatbelt_filter_fn(
+	struct seatbelt_context *c, const char *pattern, struct seatbelt_filters *ret);
 seatbelt_filter_fn seatbelt_filter_path;
 seatbelt_filter_fn seatbelt_filter_program;
 seatbelt_filter_fn seatbelt_filter_host;
 seatbelt_filter_fn seatbelt_filter_listen; /* a port */
 
 /* The same for a whole list; an entry of several patterns becomes (require-all …). */
-int seatbelt_filter_list(const struct seatbelt_context *c, seatbelt_filter_fn *one,
+int seatbelt_filter_list(struct seatbelt_context *c, seatbelt_filter_fn *one,
 	const struct grant_list *list, struct seatbelt_filters *ret);
 /* The folders that lead to what a list of path patterns matches; the root itself is left out. */
-int seatbelt_filter_ancestors(const struct seatbelt_context *c, const struct grant_list *list,
-	struct seatbelt_filters *ret);
+int seatbelt_filter_ancestors(
+	struct seatbelt_context *c, const struct grant_list *list, struct seatbelt_filters *ret);
 
 /* Appends a copy of a filter. */
 int seatbelt_filter_add(
-	const struct seatbelt_context *c, struct seatbelt_filters *to, const char *filter);
+	struct seatbelt_context *c, struct seatbelt_filters *to, const char *filter);
 /* Tidies f. (require-any …), or the filter itself if there is one; NULL: none, or out of memory. */
-const char *seatbelt_filter_any(const struct seatbelt_context *c, struct seatbelt_filters *f);
+const char *seatbelt_filter_any(struct seatbelt_context *c, struct seatbelt_filters *f);
 /* Sorts, and drops doubles. */
 void seatbelt_filter_tidy(struct seatbelt_filters *f);
 

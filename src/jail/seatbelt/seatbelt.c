@@ -173,7 +173,7 @@ static bool seatbelt_has_rules_about(const struct permissions *p, enum operation
 	return false;
 }
 
-static int seatbelt_add_all(const struct seatbelt_context *c, struct seatbelt_filters *to,
+static int seatbelt_add_all(struct seatbelt_context *c, struct seatbelt_filters *to,
 	const struct seatbelt_filters *from)
 {
 	int r = 0;
@@ -185,7 +185,7 @@ static int seatbelt_add_all(const struct seatbelt_context *c, struct seatbelt_fi
 
 /* What one layer grants. Writing implies reading; a listed program may be read; without a list any
  * may run that may be read. */
-static int seatbelt_read_layer(const struct seatbelt_context *c, const struct permissions *p,
+static int seatbelt_read_layer(struct seatbelt_context *c, const struct permissions *p,
 	struct seatbelt_filters f[ACCESS_COUNT])
 {
 	const struct {
@@ -217,7 +217,7 @@ static int seatbelt_read_layer(const struct seatbelt_context *c, const struct pe
 
 /* Narrows what the layers before grant by one more. */
 static int seatbelt_meet(
-	const struct seatbelt_context *c, struct seatbelt_filters *with, struct seatbelt_filters *f)
+	struct seatbelt_context *c, struct seatbelt_filters *with, struct seatbelt_filters *f)
 {
 	const char *a = seatbelt_filter_any(c, with), *b = seatbelt_filter_any(c, f), *both;
 
@@ -386,17 +386,18 @@ static int seatbelt_print_denials(struct seatbelt_profile *pr, bool connects)
 static int seatbelt_add_baseline(
 	struct seatbelt_profile *pr, const char *pattern, struct seatbelt_filters *ret)
 {
-	const struct seatbelt_context *c = &pr->context;
+	struct seatbelt_context *c = &pr->context;
 	bool in_home = strncmp(pattern, "~/", 2) == 0;
 	int r = 0;
 
+	c->where = NULL;
 	/* A home elsewhere than usual is known only if the caller says so. */
 	if (!in_home || (c->vars && c->vars->values[VARIABLE_HOME]))
-		r = seatbelt_filter_path(c, pattern, NULL, ret);
+		r = seatbelt_filter_path(c, pattern, ret);
 	for (size_t i = 0; r >= 0 && in_home && i < ROWS(homes); i++) {
 		const char *text = arena_printf(c->arena, "%s%s", homes[i], pattern + 1);
 
-		r = text ? seatbelt_filter_path(c, text, NULL, ret) : -ENOMEM;
+		r = text ? seatbelt_filter_path(c, text, ret) : -ENOMEM;
 	}
 	return r;
 }
@@ -404,7 +405,7 @@ static int seatbelt_add_baseline(
 /* All of f, but for what dangerously_allow names. */
 static int seatbelt_except_dangerous(struct seatbelt_profile *pr, struct seatbelt_filters *f)
 {
-	const struct seatbelt_context *c = &pr->context;
+	struct seatbelt_context *c = &pr->context;
 	const char *any, *but, *text;
 
 	if (pr->granted[ACCESS_DANGEROUS].n == 0 || f->n == 0)

@@ -256,10 +256,10 @@ static void test_patterns(void **state)
 		auto_arena arena = { 0 };
 		auto_buffer got = { 0 };
 		struct error e = { 0 };
-		struct seatbelt_context c = { &arena, &vars, &e };
+		struct seatbelt_context c = { &arena, &vars, &e, NULL };
 		struct seatbelt_filters f = { 0 };
 
-		if (seatbelt_filter_path(&c, patterns[i].pattern, NULL, &f) < 0)
+		if (seatbelt_filter_path(&c, patterns[i].pattern, &f) < 0)
 			fail_msg("%s: %s", patterns[i].pattern, e.text);
 		for (size_t k = 0; k < f.n; k++)
 			buffer_printf(&got, "%s%s", k ? " " : "", f.items[k]);
