@@ -273,13 +273,6 @@ static int connections_prepare(struct connection *c)
 	return loop_add(connections_loop(c), &c->dialling->watcher, c->inner, 0);
 }
 
-static bool connections_is_local(const struct address *a)
-{
-	static const uint8_t one[16] = { [15] = 1 };
-
-	return a->bits == 32 ? a->bytes[0] == 127 : memcmp(a->bytes, one, sizeof(one)) == 0;
-}
-
 /* `localhost` means both of its addresses, whichever the program took. NULL: the address alone. */
 static const char *connections_name_to_dial(const struct connection *c)
 {
@@ -288,7 +281,7 @@ static const char *connections_name_to_dial(const struct connection *c)
 	const struct destination both = { .name = localhost, .port = d->port };
 	struct net_judgement j;
 
-	if (d->name || !connections_is_local(&d->address))
+	if (d->name || !capture_is_loopback(&d->address))
 		return d->name;
 	return judge_destination(c->all->o.dialler->judge, &both, &j) ? localhost : NULL;
 }
@@ -386,7 +379,7 @@ static void connections_take(struct connections *all, int fd)
 	}
 	d->address = address_plain(&d->address);
 	d->name = synthetic_name(all->o.synthetic, &d->address);
-	if (all->o.inner && connections_is_local(&d->address))
+	if (all->o.inner && capture_is_loopback(&d->address))
 		connections_look_inside(c);
 	else
 		connections_go_out(c);
@@ -475,8 +468,10 @@ void connections_free(struct connections *c)
 
 /* Another policy. */
 
-static bool connections_judge_account(struct connection *c, uint64_t bytes, struct net_judgement *j)
+static bool connections_judge_account(struct connection *c, struct net_judgement *j)
 {
+	const struct pump_stream *s = c->pump.streams;
+	uint64_t bytes = s[PUMP_INNER].moved + s[PUMP_OUTER].moved;
 	char reason[sizeof(j->reason)];
 
 	if (quota_review(c->all->o.quota, &c->account, j->target, bytes, reason) < 0)
@@ -484,20 +479,6 @@ static bool connections_judge_account(struct connection *c, uint64_t bytes, stru
 	if (c->pump.room)
 		c->pump.account = c->account;
 	return true;
-}
-
-static bool connections_may_stay(struct connection *c, struct net_judgement *j)
-{
-	const struct connections_options *o = &c->all->o;
-	const struct pump_stream *streams = c->pump.streams;
-	struct destination dialled = c->destination;
-
-	dialled.name = connections_name_to_dial(c);
-	return judge_destination(o->dialler->judge, &c->destination, j) &&
-	       connections_judge_account(
-		       c, streams[PUMP_INNER].moved + streams[PUMP_OUTER].moved, j) &&
-	       dial_review(o->dialler, &dialled, &c->address, c->aliases, j) &&
-	       gate_review(&c->gate, j);
 }
 
 /* It counts as one that is over, too. */
@@ -509,34 +490,33 @@ static void connections_take_back(struct connection *c, struct net_judgement *j)
 	connections_deny(c, j);
 }
 
-/* What was found out about where to dial was judged by another policy: once more from the start. */
-static void connections_dial_again(struct connection *c)
-{
-	struct net_judgement j = { 0 };
-
-	dial_cancel(c->all->o.dialler, &c->dialling->dial);
-	if (!judge_destination(c->all->o.dialler->judge, &c->destination, &j) ||
-		!connections_judge_account(c, 0, &j))
-		connections_take_back(c, &j);
-	else
-		connections_start_dialling(c);
-}
-
 void connections_review(struct connections *all)
 {
+	const struct dialler *l = all->o.dialler;
 	struct connection *next;
 
 	for (struct connection *c = all->first; c; c = next) {
+		struct destination dialled = c->destination;
 		struct net_judgement j = { 0 };
+		bool stays;
 
 		next = c->next;
 		/* Servers inside, and who is being led to one: connections_go_out() asks. */
 		if (c->local || (c->dialling && !c->dialling->dial.state))
 			continue;
+		/* What was found out about where to dial was judged by another policy. */
 		if (c->dialling)
-			connections_dial_again(c);
-		else if (!connections_may_stay(c, &j))
+			dial_cancel(l, &c->dialling->dial);
+		stays = judge_destination(l->judge, &c->destination, &j) &&
+			connections_judge_account(c, &j);
+		dialled.name = connections_name_to_dial(c);
+		if (stays && !c->dialling)
+			stays = dial_review(l, &dialled, &c->address, c->aliases, &j) &&
+				gate_review(&c->gate, &j);
+		if (!stays)
 			connections_take_back(c, &j);
+		else if (c->dialling)
+			connections_start_dialling(c);
 	}
 }
 

@@ -73,17 +73,13 @@ static int dial_check_peer(int fd)
 	return same_port && dial_same_address(&here, &there) ? -ECONNREFUSED : 0;
 }
 
-static void dial_attempt_stop(struct dial_attempt *a)
-{
-	auto_fd fd = a->watcher.fd;
-
-	loop_remove(a->state->dialler.loop, &a->watcher);
-}
-
 static void dial_state_free(struct dial_state *s)
 {
-	for (size_t i = 0; i < ATTEMPTS; i++)
-		dial_attempt_stop(&s->attempts[i]);
+	for (size_t i = 0; i < ATTEMPTS; i++) {
+		auto_fd fd = s->attempts[i].watcher.fd;
+
+		loop_remove(s->dialler.loop, &s->attempts[i].watcher);
+	}
 	loop_stop(s->dialler.loop, &s->next);
 	loop_stop(s->dialler.loop, &s->deadline);
 	free(s->aliases);

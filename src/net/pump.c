@@ -166,19 +166,6 @@ static int pump_copy(
 	return n;
 }
 
-static int pump_fill_pipe(struct pump_stream *s, int from, size_t max)
-{
-	size_t size = max < PIPE_BYTES ? max : PIPE_BYTES;
-	int n = pump_result(
-		splice(from, NULL, s->pipe[1], NULL, size, SPLICE_F_MOVE | SPLICE_F_NONBLOCK));
-
-	if (n > 0)
-		s->in_pipe = (size_t)n;
-	else
-		s->bulk = false;
-	return n;
-}
-
 static void pump_charge(struct pump *p, enum pump_side from, size_t n)
 {
 	p->streams[from].moved += n;
@@ -221,11 +208,16 @@ static void pump_break_side(struct pump *p, enum pump_side side, int error)
 static int pump_take(struct pump *p, enum pump_side from, size_t max)
 {
 	struct pump_stream *s = &p->streams[from];
-	int fd = p->sides[from].fd, sink = 0;
-	bool piped = s->bulk && pump_lend_pipe(p->room, s) == 0;
-	int n = piped ? pump_fill_pipe(s, fd, max)
-		      : pump_copy(p->room, s, fd, p->sides[!from].fd, max, &sink);
+	int fd = p->sides[from].fd, sink = 0, n;
 
+	if (s->bulk && pump_lend_pipe(p->room, s) == 0) {
+		n = pump_result(splice(fd, NULL, s->pipe[1], NULL,
+			max < PIPE_BYTES ? max : PIPE_BYTES, SPLICE_F_MOVE | SPLICE_F_NONBLOCK));
+		s->in_pipe = n > 0 ? (size_t)n : 0;
+		s->bulk = n > 0;
+	} else {
+		n = pump_copy(p->room, s, fd, p->sides[!from].fd, max, &sink);
+	}
 	if (n == -EAGAIN)
 		return 0;
 	if (n < 0)
@@ -319,24 +311,19 @@ static int pump_run(struct pump *p, enum pump_side from, bool last)
 
 /* Both. */
 
-static uint32_t pump_interest(const struct pump *p, enum pump_side side)
+static int pump_update(struct pump *p, enum pump_side side)
 {
 	const struct pump_stream *out = &p->streams[side], *in = &p->streams[!side];
 	bool reads = !out->ended && !out->waiting && pump_pending(out) == 0;
-
-	return (reads ? EPOLLIN | EPOLLRDHUP : 0U) | (pump_pending(in) > 0 ? EPOLLOUT : 0U);
-}
-
-static int pump_update(struct pump *p, enum pump_side side)
-{
 	struct loop *l = p->room->loop;
 	struct watcher *w = &p->sides[side].watcher;
-	uint32_t events = pump_interest(p, side);
 
 	if (!p->sides[side].hung_up)
-		return loop_change(l, w, events);
+		return loop_change(l, w,
+			(reads ? EPOLLIN | EPOLLRDHUP : 0U) |
+				(pump_pending(in) > 0 ? EPOLLOUT : 0U));
 	/* epoll tells of a side that hung up for ever: it is only heard while it is read. */
-	if (!(events & EPOLLIN))
+	if (!reads)
 		loop_remove(l, w);
 	else if (w->fd < 0)
 		return loop_add(l, w, p->sides[side].fd, EPOLLIN);

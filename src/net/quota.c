@@ -56,18 +56,6 @@ static const char *quota_origin_of(const struct layer *l)
 
 /* Windows. */
 
-static void quota_window_init(struct quota_window *w, const struct layer *l)
-{
-	uint64_t seconds = l->network.rate.seconds;
-	uint64_t ms = seconds < WINDOW_MS_MAX / 1000 ? seconds * 1000 : WINDOW_MS_MAX;
-
-	w->rate = l->network.rate;
-	w->origin = quota_origin_of(l);
-	w->step_ms = (ms + STEPS - 1) / STEPS;
-	if (w->step_ms == 0)
-		w->step_ms = 1;
-}
-
 /* Forgets what is older than the window. */
 static void quota_window_move(struct quota_window *w, uint64_t now_ms)
 {
@@ -235,8 +223,16 @@ static int quota_read_policy(struct quota *q, const struct policy *p, const stru
 	for (size_t i = 0; i < n; i++) {
 		const struct layer *l = policy_layer(p, i);
 
-		if (l->network.rate.count > 0)
-			quota_window_init(&q->windows[q->n_windows++], l);
+		if (l->network.rate.count > 0) {
+			struct quota_window *w = &q->windows[q->n_windows++];
+			uint64_t seconds = l->network.rate.seconds;
+			uint64_t ms =
+				seconds < WINDOW_MS_MAX / 1000 ? seconds * 1000 : WINDOW_MS_MAX;
+
+			w->rate = l->network.rate;
+			w->origin = quota_origin_of(l);
+			w->step_ms = ms > 0 ? (ms + STEPS - 1) / STEPS : 1;
+		}
 		if (l->network.max_bytes < q->max_bytes) {
 			q->max_bytes = l->network.max_bytes;
 			q->max_origin = quota_origin_of(l);

@@ -164,21 +164,14 @@ static int relay_start_flows(struct relay *r)
 	return flows_new(&r->flows, &o);
 }
 
-static int relay_start_publish(struct relay *r)
-{
-	const struct publish_options o = { .loop = r->loop,
-		.room = r->room,
-		.recorder = r->recorder,
-		.ports = r->o->ports,
-		.n_ports = r->o->n_ports,
-		.inner = r->inner };
-
-	return o.n_ports == 0 ? 0 : o.inner ? publish_new(&r->publish, &o) : -EPROTO;
-}
-
 static int relay_start(struct relay *r)
 {
 	const struct relay_options *o = r->o;
+	struct publish_options p = { .loop = r->loop,
+		.room = r->room,
+		.recorder = r->recorder,
+		.ports = o->ports,
+		.n_ports = o->n_ports };
 	int error = 0;
 
 	r->led = r->captured[CAPTURE_TCP_4] >= 0;
@@ -187,6 +180,7 @@ static int relay_start(struct relay *r)
 	if (error < 0)
 		return error;
 	r->n_sockets = 0;
+	p.inner = r->inner;
 	error = relay_start_connections(r);
 	if (error == 0)
 		error = relay_start_listeners(r);
@@ -196,7 +190,9 @@ static int relay_start(struct relay *r)
 		error = relay_start_flows(r);
 	if (error == 0)
 		error = doors_new(&r->doors, r->loop, r->room, r->recorder, o->doors, o->n_doors);
-	return error < 0 ? error : relay_start_publish(r);
+	if (error == 0 && p.n_ports > 0)
+		error = p.inner ? publish_new(&r->publish, &p) : -EPROTO;
+	return error;
 }
 
 /* The holder. */
@@ -228,22 +224,6 @@ static int relay_compile(const char *text, struct policy **ret, struct error *e)
 	return n < 0 ? n : policy_new(ret, layers, (size_t)n, &o, e);
 }
 
-/* Everybody asks the new one from here on, and what is open is judged by it. */
-static void relay_review(struct relay *r, const struct change *c)
-{
-	dns_server_change(r->dns, r->names);
-	if (r->local)
-		dns_server_change(r->local, r->names);
-	if (r->listeners)
-		listeners_change(r->listeners, r->names);
-	connections_review(r->connections);
-	flows_review(r->flows);
-	doors_review(r->doors, c->doors, c->n_doors);
-	if (r->publish)
-		publish_review(r->publish, c->ports, c->n_ports);
-	recorder_flush(r->recorder);
-}
-
 /* Nothing is touched before all that can fail is done. */
 static int relay_change(struct relay *r, const struct change *c, struct error *e)
 {
@@ -269,7 +249,18 @@ static int relay_change(struct relay *r, const struct change *c, struct error *e
 	judge_init(&r->judge, r->policy);
 	names_free(r->names);
 	r->names = names;
-	relay_review(r, c);
+	/* Everybody asks the new one from here on, and what is open is judged by it. */
+	dns_server_change(r->dns, r->names);
+	if (r->local)
+		dns_server_change(r->local, r->names);
+	if (r->listeners)
+		listeners_change(r->listeners, r->names);
+	connections_review(r->connections);
+	flows_review(r->flows);
+	doors_review(r->doors, c->doors, c->n_doors);
+	if (r->publish)
+		publish_review(r->publish, c->ports, c->n_ports);
+	recorder_flush(r->recorder);
 	policy_free(old);
 	return 0;
 }
@@ -303,17 +294,14 @@ static int relay_take_change(struct relay *r)
 	error = relay_change(r, &c, &e);
 	r->answer.id = r->frame.id;
 	r->answer.timer.expired = relay_on_answer_due;
-	if (error < 0) {
-		const struct refusal refusal = { .error = -error,
-			.text = e.text[0] ? e.text : strerror(-error),
-			.hint = e.hint };
-
-		error = refusal_encode(&refusal, &r->answer.body);
-	}
 	if (error < 0)
-		return error;
-	relay_send_answer(r);
-	return 0;
+		error = refusal_encode(&(struct refusal){ .error = -error,
+					       .text = e.text[0] ? e.text : strerror(-error),
+					       .hint = e.hint },
+			&r->answer.body);
+	if (error == 0)
+		relay_send_answer(r);
+	return error;
 }
 
 static int relay_take_sockets(struct relay *r)
@@ -408,12 +396,9 @@ int relay_serve(const struct relay_options *o)
 	int error;
 
 	r = (struct relay){ .o = o, .watcher = { .ready = relay_on_holder, .fd = -1 } };
-	for (size_t i = 0; i < CAPTURE_COUNT; i++)
-		r.captured[i] = -1;
-	for (size_t i = 0; i < INNER_MAX; i++)
-		r.sockets[i] = -1;
-	for (size_t i = 0; i < LISTENERS_MAX; i++)
-		r.waiting[i] = -1;
+	memset(r.captured, -1, sizeof(r.captured));
+	memset(r.sockets, -1, sizeof(r.sockets));
+	memset(r.waiting, -1, sizeof(r.waiting));
 	error = loop_new(&r.loop);
 	if (error < 0)
 		return error;

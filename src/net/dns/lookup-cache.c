@@ -4,9 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "policy/match/place-table.h"
+#include "policy/network/hostset-names.h"
 
 struct lookup_entry {
 	struct lookup_entry *next;          /* in the bucket */
@@ -17,7 +16,7 @@ struct lookup_entry {
 };
 
 struct lookup_cache {
-	uint64_t secret[2];
+	struct hostset_key key;
 	struct lookup_entry *buckets[LOOKUP_CACHE_NAMES];
 	struct lookup_entry *newest, *oldest;
 	size_t n;
@@ -65,26 +64,14 @@ int lookup_cache_new(struct lookup_cache **ret)
 
 	if (!c)
 		return -ENOMEM;
-	if (getrandom(c->secret, sizeof(c->secret), 0) != sizeof(c->secret)) {
-		free(c);
-		return -EIO;
-	}
+	c->key = hostset_key_make();
 	*ret = c;
 	return 0;
 }
 
 static struct lookup_entry **lookup_cache_bucket(struct lookup_cache *c, const char *name)
 {
-	uint64_t hash = c->secret[0];
-
-	for (size_t len = strlen(name), i = 0; i <= len; i += sizeof(uint64_t)) {
-		size_t left = len - i;
-		uint64_t word = 0;
-
-		memcpy(&word, name + i, left < sizeof(word) ? left : sizeof(word));
-		hash = place_mix(hash, word ^ c->secret[1]);
-	}
-	return &c->buckets[hash % LOOKUP_CACHE_NAMES];
+	return &c->buckets[hostset_hash_name(&c->key, name) % LOOKUP_CACHE_NAMES];
 }
 
 /* Where it stands in its bucket, or would: at the end. */

@@ -343,15 +343,6 @@ static void names_find_path(const struct names *n, const char *name, struct name
 	}
 }
 
-static bool names_is_granted(struct names_asking *a, const struct names_path *path)
-{
-	for (size_t i = path->n; i-- > 0;)
-		if (names_try(a, &path->ranges[i]))
-			return true;
-	/* There were only others: this one is for the record. */
-	return !a->decided && names_is_allowed(a, TRANSPORT_TCP, PORT_COMMON);
-}
-
 /* A name, and in the form that names have here: 1.2.3.4 is none, whatever the policy says of it. */
 static bool names_is_normal(const char *name)
 {
@@ -375,7 +366,11 @@ enum names_answer names_ask(
 		struct names_path path;
 
 		names_find_path(n, name, &path);
-		if (names_is_granted(&a, &path))
+		for (size_t i = path.n; i-- > 0;)
+			if (names_try(&a, &path.ranges[i]))
+				return NAMES_GRANTED;
+		/* There were only others: this one is for the record. */
+		if (!a.decided && names_is_allowed(&a, TRANSPORT_TCP, PORT_COMMON))
 			return NAMES_GRANTED;
 		ancestor = path.own->n[PLACE_ANCESTOR] > 0;
 	}

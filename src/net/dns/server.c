@@ -136,100 +136,83 @@ static void dns_server_record_failed(struct dns_server *s, const char *name, int
 
 /* Answers */
 
-/* What is said, with room for its address. */
-struct dns_server_reply {
-	struct dns_reply reply;
-	uint8_t address[1][16];
-};
-
-static void dns_reply_code(struct dns_server_reply *a, enum dns_code code)
-{
-	a->reply = (struct dns_reply){ .code = code, .ttl = TTL };
-}
-
-static void dns_reply_address(struct dns_server_reply *a, const struct address *address)
-{
-	memcpy(a->address[0], address->bytes, sizeof(a->address[0]));
-	a->reply.addresses = (const uint8_t(*)[16])a->address;
-	a->reply.n_addresses = 1;
-}
-
 static bool dns_server_wants_address(const struct dns_question *q)
 {
 	return q->type == DNS_A || q->type == DNS_AAAA;
 }
 
-static void dns_server_grant(
-	struct dns_server *s, const struct dns_question *q, struct dns_server_reply *a)
-{
-	struct address address;
-	uint32_t number;
-	int r;
-
-	if (!dns_server_wants_address(q))
-		return;
-	r = synthetic_take(s->options.synthetic, q->name, &number);
-	if (r == 0 && s->options.named)
-		r = s->options.named(s->options.context, q->name, number);
-	if (r < 0) {
-		dns_server_record_failed(s, q->name, r);
-		dns_reply_code(a, DNS_SERVER_FAILURE);
-		return;
-	}
-	address = q->type == DNS_A ? synthetic_v4(number) : synthetic_v6(number);
-	dns_reply_address(a, &address);
-}
-
-/* An ancestor exists, but who wants its address wanted to go there, and is told so like others. */
-static void dns_server_ask_policy(
-	struct dns_server *s, const struct dns_question *q, struct dns_server_reply *a)
+static enum dns_code dns_server_ask_policy(
+	struct dns_server *s, const struct dns_question *q, struct address *ret)
 {
 	struct decision d;
+	uint32_t number;
 	uint16_t port;
+	int r;
 
 	switch (names_ask(s->options.names, q->name, &d, &port)) {
 	case NAMES_GRANTED:
-		dns_server_grant(s, q, a);
-		break;
+		if (!dns_server_wants_address(q))
+			return DNS_OK;
+		r = synthetic_take(s->options.synthetic, q->name, &number);
+		if (r == 0 && s->options.named)
+			r = s->options.named(s->options.context, q->name, number);
+		if (r < 0) {
+			dns_server_record_failed(s, q->name, r);
+			return DNS_SERVER_FAILURE;
+		}
+		*ret = q->type == DNS_A ? synthetic_v4(number) : synthetic_v6(number);
+		return DNS_OK;
 	case NAMES_ANCESTOR:
+		/* It exists, but who wants its address wanted to go there: as with others. */
 		if (dns_server_wants_address(q))
 			dns_server_record_denied(s, q->name, port, &d);
-		break;
+		return DNS_OK;
 	case NAMES_NONE:
 		dns_server_record_denied(s, q->name, port, &d);
-		dns_reply_code(a, DNS_NO_NAME);
 		break;
 	}
+	return DNS_NO_NAME;
+}
+
+/* *ret is filled if there is an address to tell. */
+static enum dns_code dns_server_decide(struct dns_server *s, const struct dns_question *q,
+	const uint8_t *query, struct address *ret)
+{
+	static const struct address v4 = { 32, { 127, 0, 0, 1 } }, v6 = { 128, { [15] = 1 } };
+
+	if (q->class != CLASS_IN)
+		return DNS_REFUSED;
+	if (q->odd) {
+		dns_server_record_odd(s, query + q->start);
+		return DNS_NO_NAME;
+	}
+	if (dns_name_is_within(q->name, "localhost")) {
+		if (dns_server_wants_address(q))
+			*ret = q->type == DNS_A ? v4 : v6;
+		return DNS_OK;
+	}
+	if (dns_name_is_within(q->name, "in-addr.arpa") || dns_name_is_within(q->name, "ip6.arpa"))
+		return DNS_NO_NAME;
+	return *q->name ? dns_server_ask_policy(s, q, ret) : DNS_OK;
 }
 
 size_t dns_server_answer(
 	struct dns_server *s, const uint8_t *query, size_t len, uint8_t *out, size_t size)
 {
-	static const struct address v4 = { 32, { 127, 0, 0, 1 } }, v6 = { 128, { [15] = 1 } };
+	struct address a = { 0 };
+	const struct address *told = &a;
+	struct dns_reply reply = { .ttl = TTL, .addresses = &told->bytes };
 	struct dns_question q;
-	struct dns_server_reply a;
 	int r = dns_question_parse(&q, query, len);
 
 	if (r == -EBADMSG)
 		return 0;
-	dns_reply_code(&a, DNS_OK);
-	if (r < 0) {
-		dns_reply_code(&a, r == -EOPNOTSUPP ? DNS_NOT_IMPLEMENTED : DNS_FORMAT_ERROR);
-	} else if (q.class != CLASS_IN) {
-		dns_reply_code(&a, DNS_REFUSED);
-	} else if (q.odd) {
-		dns_server_record_odd(s, query + q.start);
-		dns_reply_code(&a, DNS_NO_NAME);
-	} else if (dns_name_is_within(q.name, "localhost")) {
-		if (dns_server_wants_address(&q))
-			dns_reply_address(&a, q.type == DNS_A ? &v4 : &v6);
-	} else if (dns_name_is_within(q.name, "in-addr.arpa") ||
-		   dns_name_is_within(q.name, "ip6.arpa")) {
-		dns_reply_code(&a, DNS_NO_NAME);
-	} else if (*q.name) {
-		dns_server_ask_policy(s, &q, &a);
-	}
-	return dns_reply_write(&q, query, &a.reply, out, size);
+	if (r < 0)
+		reply.code = r == -EOPNOTSUPP ? DNS_NOT_IMPLEMENTED : DNS_FORMAT_ERROR;
+	else
+		reply.code = dns_server_decide(s, &q, query, &a);
+	reply.n_addresses = a.bits > 0;
+	return dns_reply_write(&q, query, &reply, out, size);
 }
 
 /*
@@ -238,34 +221,28 @@ size_t dns_server_answer(
  * cannot be sent at once is lost, as datagrams may be; resolvers ask again.
  */
 
-static bool dns_server_udp_receive(struct dns_server *s, int fd)
-{
-	uint8_t query[QUERY_MAX], reply[REPLY_MAX];
-	struct sockaddr_storage from;
-	socklen_t from_len = sizeof(from);
-	ssize_t n = recvfrom(fd, query, sizeof(query), MSG_DONTWAIT | MSG_TRUNC,
-		(struct sockaddr *)&from, &from_len);
-	size_t len;
-
-	/* Other errors are about what was sent before. */
-	if (n < 0)
-		return errno != EAGAIN;
-	len = (size_t)n <= sizeof(query)
-		      ? dns_server_answer(s, query, (size_t)n, reply, sizeof(reply))
-		      : 0;
-	if (len > 0)
-		(void)sendto(fd, reply, len, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&from,
-			from_len);
-	return true;
-}
-
 static void dns_server_datagram_ready(struct watcher *w, uint32_t events)
 {
-	struct dns_server_socket *u = container_of(w, struct dns_server_socket, watcher);
+	struct dns_server *s = container_of(w, struct dns_server_socket, watcher)->server;
+	uint8_t query[QUERY_MAX], reply[REPLY_MAX];
 
 	(void)events;
-	for (int i = 0; i < BATCH && dns_server_udp_receive(u->server, w->fd); i++)
-		;
+	for (int i = 0; i < BATCH; i++) {
+		struct sockaddr_storage from;
+		socklen_t from_len = sizeof(from);
+		ssize_t n = recvfrom(w->fd, query, sizeof(query), MSG_DONTWAIT | MSG_TRUNC,
+			(struct sockaddr *)&from, &from_len);
+		size_t len = 0;
+
+		/* Other errors are about what was sent before. */
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n >= 0 && (size_t)n <= sizeof(query))
+			len = dns_server_answer(s, query, (size_t)n, reply, sizeof(reply));
+		if (len > 0)
+			(void)sendto(w->fd, reply, len, MSG_DONTWAIT | MSG_NOSIGNAL,
+				(struct sockaddr *)&from, from_len);
+	}
 }
 
 /*

@@ -85,6 +85,9 @@ int capture_inner(int family);
  */
 int capture_destination(int fd, struct address *ret, uint16_t *ret_port);
 
+/* 127.0.0.0/8 or ::1. */
+bool capture_is_loopback(const struct address *a);
+
 /* A datagram, who sent it, and where it was meant to go. Addresses as they are, not plain. */
 struct capture_datagram {
 	struct address from, to;

@@ -18,7 +18,7 @@ enum { ACCEPTS_MAX = 16, PAUSE_MS = 100 };
 
 static const char revoked[] = "it was revoked";
 
-struct keeper {
+struct door_keeper {
 	struct doors *all;
 	struct door door;
 	bool closed; /* it is not granted any more */
@@ -26,9 +26,9 @@ struct keeper {
 };
 
 /* One who came in. */
-struct visitor {
-	const struct keeper *keeper;
-	struct visitor *next, *previous;
+struct door_visitor {
+	const struct door_keeper *keeper;
+	struct door_visitor *next, *previous;
 	int inner, outer;
 	struct pump pump;
 };
@@ -37,9 +37,9 @@ struct doors {
 	struct loop *loop;
 	struct pump_room *room;
 	struct recorder *recorder;
-	struct keeper keepers[DOORS_MAX];
+	struct door_keeper keepers[DOORS_MAX];
 	size_t n;
-	struct visitor *first;
+	struct door_visitor *first;
 	size_t n_visitors;
 	struct timer pause;
 };
@@ -62,8 +62,8 @@ int door_open(struct door *ret, const char *path, struct error *e)
 	return 0;
 }
 
-static void doors_record(
-	const struct keeper *k, enum record_kind kind, const char *reason, const struct pump *p)
+static void doors_record(const struct door_keeper *k, enum record_kind kind, const char *reason,
+	const struct pump *p)
 {
 	char target[PATH_BYTES + 8];
 	const struct record r = { .kind = kind,
@@ -82,7 +82,7 @@ static void doors_record(
 }
 
 /* The very file that was looked at is connected to, by its descriptor. */
-static int connect_to(const struct door *d)
+static int doors_connect(const struct door *d)
 {
 	auto_fd file =
 		openat(d->folder, strrchr(d->path, '/') + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -101,7 +101,7 @@ static int connect_to(const struct door *d)
 	return fd_take(&s);
 }
 
-static void doors_leave(struct visitor *v)
+static void doors_leave(struct door_visitor *v)
 {
 	struct doors *all = v->keeper->all;
 
@@ -110,27 +110,24 @@ static void doors_leave(struct visitor *v)
 	fd_close(&v->outer);
 	if (v->next)
 		v->next->previous = v->previous;
-	if (v->previous)
-		v->previous->next = v->next;
-	else
-		all->first = v->next;
+	*(v->previous ? &v->previous->next : &all->first) = v->next;
 	all->n_visitors--;
 	free(v);
 }
 
 static void doors_on_done(struct pump *p, int error)
 {
-	struct visitor *v = container_of(p, struct visitor, pump);
+	struct door_visitor *v = container_of(p, struct door_visitor, pump);
 
 	(void)error;
 	doors_record(v->keeper, RECORD_CLOSED, "", p);
 	doors_leave(v);
 }
 
-static int doors_enter(struct keeper *k, int inner, int outer)
+static int doors_enter(struct door_keeper *k, int inner, int outer)
 {
 	struct doors *all = k->all;
-	struct visitor *v = calloc(1, sizeof(*v));
+	struct door_visitor *v = calloc(1, sizeof(*v));
 	int r;
 
 	if (!v)
@@ -152,26 +149,23 @@ static int doors_enter(struct keeper *k, int inner, int outer)
 	return 0;
 }
 
-static void doors_receive(struct keeper *k, int fd)
+static void doors_receive(struct door_keeper *k, int fd)
 {
-	auto_fd inner = fd;
-	auto_fd outer = k->all->n_visitors < DOORS_VISITORS_MAX ? connect_to(&k->door) : -EUSERS;
-	int r = outer < 0 ? outer : doors_enter(k, inner, outer);
+	auto_fd inner = fd, outer = -1;
+	int r;
 
+	if (k->closed) {
+		doors_record(k, RECORD_DENIED, revoked, NULL);
+		return;
+	}
+	outer = k->all->n_visitors < DOORS_VISITORS_MAX ? doors_connect(&k->door) : -EUSERS;
+	r = outer < 0 ? outer : doors_enter(k, inner, outer);
 	if (r < 0) {
 		doors_record(k, RECORD_FAILED, strerror(-r), NULL);
 		return;
 	}
 	(void)fd_take(&inner);
 	(void)fd_take(&outer);
-}
-
-static void doors_turn_away(const struct keeper *k, int fd)
-{
-	auto_fd inner = fd;
-
-	(void)inner;
-	doors_record(k, RECORD_DENIED, revoked, NULL);
 }
 
 static void doors_listen_for(struct doors *d, uint32_t events)
@@ -186,29 +180,26 @@ static void doors_on_pause_over(struct timer *t)
 	doors_listen_for(container_of(t, struct doors, pause), EPOLLIN);
 }
 
-/* Without descriptors nobody can be let in, nor turned away: they wait in the kernel's queue. */
-static void doors_pause_listening(struct doors *d)
+static void doors_on_knock(struct watcher *w, uint32_t events)
 {
-	if (loop_start(d->loop, &d->pause, PAUSE_MS) == 0)
-		doors_listen_for(d, 0);
-}
-
-static void on_knock(struct watcher *w, uint32_t events)
-{
-	struct keeper *k = container_of(w, struct keeper, watcher);
+	struct door_keeper *k = container_of(w, struct door_keeper, watcher);
+	struct doors *all = k->all;
 
 	(void)events;
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
 		int fd = accept4(k->door.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd >= 0 && k->closed)
-			doors_turn_away(k, fd);
-		else if (fd >= 0)
+		if (fd >= 0) {
 			doors_receive(k, fd);
-		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			return doors_pause_listening(k->all);
-		else if (errno != ECONNABORTED && errno != EINTR)
+		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			   errno == ENOMEM) {
+			/* Nobody can be let in, nor turned away: they wait in the queue. */
+			if (loop_start(all->loop, &all->pause, PAUSE_MS) == 0)
+				doors_listen_for(all, 0);
 			return;
+		} else if (errno != ECONNABORTED && errno != EINTR) {
+			return;
+		}
 	}
 }
 
@@ -225,10 +216,10 @@ int doors_new(struct doors **ret, struct loop *l, struct pump_room *room, struct
 	d->recorder = recorder;
 	d->pause.expired = doors_on_pause_over;
 	for (; r == 0 && d->n < n; d->n++) {
-		struct keeper *k = &d->keepers[d->n];
+		struct door_keeper *k = &d->keepers[d->n];
 
-		*k = (struct keeper){ .all = d, .door = doors[d->n] };
-		k->watcher = (struct watcher){ .ready = on_knock, .fd = -1 };
+		*k = (struct door_keeper){ .all = d, .door = doors[d->n] };
+		k->watcher = (struct watcher){ .ready = doors_on_knock, .fd = -1 };
 		if (k->door.listener >= 0)
 			r = loop_add(l, &k->watcher, k->door.listener, EPOLLIN);
 	}
@@ -239,21 +230,18 @@ int doors_new(struct doors **ret, struct loop *l, struct pump_room *room, struct
 	return r;
 }
 
-static bool doors_is_listed(const char *path, const char *const *paths, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(paths[i], path) == 0)
-			return true;
-	return false;
-}
-
 void doors_review(struct doors *d, const char *const *paths, size_t n)
 {
-	struct visitor *next;
+	struct door_visitor *next;
 
-	for (size_t i = 0; i < d->n; i++)
-		d->keepers[i].closed = !doors_is_listed(d->keepers[i].door.path, paths, n);
-	for (struct visitor *v = d->first; v; v = next) {
+	for (size_t i = 0; i < d->n; i++) {
+		struct door_keeper *k = &d->keepers[i];
+
+		k->closed = true;
+		for (size_t j = 0; k->closed && j < n; j++)
+			k->closed = strcmp(paths[j], k->door.path) != 0;
+	}
+	for (struct door_visitor *v = d->first; v; v = next) {
 		next = v->next;
 		if (!v->keeper->closed)
 			continue;
@@ -268,7 +256,7 @@ void doors_free(struct doors *d)
 	if (!d)
 		return;
 	loop_stop(d->loop, &d->pause);
-	for (struct visitor *v = d->first, *next; v; v = next) {
+	for (struct door_visitor *v = d->first, *next; v; v = next) {
 		next = v->next;
 		doors_leave(v);
 	}

@@ -22,25 +22,25 @@ enum {
 enum { V4, V6, FAMILIES };
 
 /* A socket of the pool. */
-struct slot {
+struct inner_socket {
 	struct inner_pool *pool;
 	int fd; /* -1: it could not be made new, and was closed */
 	int family;
 	bool used;
 	struct timer timer; /* while its last bytes are on their way */
 	unsigned looks;
-	struct slot *next; /* of the free ones of its family */
+	struct inner_socket *next; /* of the free ones of its family */
 };
 
 struct inner_pool {
 	struct loop *loop;
-	struct slot *free[FAMILIES];
+	struct inner_socket *free[FAMILIES];
 	size_t n_free;
 	size_t n;
-	struct slot slots[];
+	struct inner_socket slots[];
 };
 
-static int take_error(int fd)
+static int inner_take_error(int fd)
 {
 	int error = 0;
 	socklen_t len = sizeof(error);
@@ -48,18 +48,7 @@ static int take_error(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? -errno : -error;
 }
 
-/* A TCP socket that is connected to AF_UNSPEC is as new. */
-static int disconnect(int fd)
-{
-	const struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
-	int r = connect(fd, &nowhere, sizeof(nowhere)) < 0 ? -errno : 0;
-
-	/* What was wrong with the last connection is no matter of the next. */
-	(void)take_error(fd);
-	return r;
-}
-
-static int family_of(int fd)
+static int inner_family_of(int fd)
 {
 	int domain = 0, type = 0;
 	socklen_t len = sizeof(int);
@@ -74,7 +63,7 @@ static int family_of(int fd)
 
 /* The pool. */
 
-static void inner_put(struct slot *s)
+static void inner_put(struct inner_socket *s)
 {
 	struct inner_pool *p = s->pool;
 
@@ -84,9 +73,9 @@ static void inner_put(struct slot *s)
 	p->n_free++;
 }
 
-static struct slot *inner_take(struct inner_pool *p, int family)
+static struct inner_socket *inner_take(struct inner_pool *p, int family)
 {
-	struct slot *s = p->free[family];
+	struct inner_socket *s = p->free[family];
 
 	if (!s)
 		return NULL;
@@ -96,52 +85,34 @@ static struct slot *inner_take(struct inner_pool *p, int family)
 	return s;
 }
 
-static struct slot *inner_find(struct inner_pool *p, int fd)
+/* A TCP socket that is connected to AF_UNSPEC is as new. One that cannot be made new is of no use,
+ * and the pool is smaller. */
+static void inner_renew(struct inner_socket *s)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->slots[i].fd == fd)
-			return &p->slots[i];
-	return NULL;
-}
+	const struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	int r = connect(s->fd, &nowhere, sizeof(nowhere));
 
-/* One that cannot be made new is of no use, and the pool is smaller. */
-static void renew(struct slot *s)
-{
-	if (disconnect(s->fd) == 0) {
+	/* What was wrong with the last connection is no matter of the next. */
+	(void)inner_take_error(s->fd);
+	if (r == 0)
 		inner_put(s);
-		return;
-	}
-	fd_close(&s->fd);
-	s->fd = -1;
+	else
+		fd_close(&s->fd);
 }
 
 /* Disconnecting throws away what was not sent yet. */
-static void inner_drain(struct slot *s)
+static void inner_drain(struct inner_socket *s)
 {
 	int left = 0;
 
 	if (ioctl(s->fd, SIOCOUTQ, &left) < 0 || left == 0 || s->looks++ >= DRAIN_TIMES ||
 		loop_start(s->pool->loop, &s->timer, DRAIN_MS) < 0)
-		renew(s);
+		inner_renew(s);
 }
 
-static void on_drain(struct timer *t)
+static void inner_on_drain(struct timer *t)
 {
-	inner_drain(container_of(t, struct slot, timer));
-}
-
-static int inner_add(struct inner_pool *p, int fd)
-{
-	int family = family_of(fd);
-
-	if (family < 0)
-		return family;
-	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-		return -errno;
-	p->slots[p->n] =
-		(struct slot){ .pool = p, .fd = fd, .family = family, .timer.expired = on_drain };
-	inner_put(&p->slots[p->n++]);
-	return 0;
+	inner_drain(container_of(t, struct inner_socket, timer));
 }
 
 int inner_pool_new(struct inner_pool **ret, struct loop *l, const int *sockets, size_t n)
@@ -155,8 +126,19 @@ int inner_pool_new(struct inner_pool **ret, struct loop *l, const int *sockets, 
 	if (!p)
 		return -ENOMEM;
 	p->loop = l;
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = inner_add(p, sockets[i]);
+	for (; r == 0 && p->n < n; p->n++) {
+		struct inner_socket *s = &p->slots[p->n];
+		int family = inner_family_of(sockets[p->n]);
+
+		*s = (struct inner_socket){ .pool = p, .fd = sockets[p->n], .family = family };
+		s->timer.expired = inner_on_drain;
+		if (family < 0)
+			r = family;
+		else if (fcntl(s->fd, F_SETFL, O_NONBLOCK) < 0)
+			r = -errno;
+		else
+			inner_put(s);
+	}
 	if (r < 0)
 		free(p);
 	else
@@ -182,15 +164,17 @@ size_t inner_pool_left(const struct inner_pool *p)
 
 void inner_release(struct inner_pool *p, int fd, bool orderly)
 {
-	struct slot *s = inner_find(p, fd);
+	struct inner_socket *s = p->slots;
 
-	if (!s || !s->used)
+	while (s < p->slots + p->n && s->fd != fd)
+		s++;
+	if (s == p->slots + p->n || !s->used)
 		return;
 	s->looks = 0;
 	if (orderly)
 		inner_drain(s);
 	else
-		renew(s);
+		inner_renew(s);
 }
 
 /* Calls. */
@@ -210,43 +194,34 @@ static void inner_finish(struct inner_call *c, int fd)
 	c->done(c, fd);
 }
 
-static void try_next(struct inner_call *c, int error);
+static void inner_try_next(struct inner_call *c, int error);
 
-static void on_outcome(struct inner_call *c, int error)
+static void inner_on_outcome(struct inner_call *c, int error)
 {
-	inner_stop(c);
 	if (error == -ECONNREFUSED && c->family < c->last) {
-		inner_release(c->pool, c->fd, false);
-		c->fd = -1;
+		inner_cancel(c);
 		c->family++;
-		try_next(c, error);
-		return;
+		inner_try_next(c, error);
+	} else {
+		inner_finish(c, error < 0 ? error : c->fd);
 	}
-	inner_finish(c, error < 0 ? error : c->fd);
 }
 
-static void on_connected(struct watcher *w, uint32_t events)
+static void inner_on_connected(struct watcher *w, uint32_t events)
 {
 	(void)events;
-	on_outcome(container_of(w, struct inner_call, watcher), take_error(w->fd));
+	inner_on_outcome(container_of(w, struct inner_call, watcher), inner_take_error(w->fd));
 }
 
-static void on_timeout(struct timer *t)
+static void inner_on_timeout(struct timer *t)
 {
 	inner_finish(container_of(t, struct inner_call, timer), -ETIMEDOUT);
 }
 
-static int inner_watch(struct inner_call *c)
-{
-	int r = loop_add(c->pool->loop, &c->watcher, c->fd, EPOLLOUT);
-
-	return r < 0 ? r : loop_start(c->pool->loop, &c->timer, CONNECT_MS);
-}
-
 /* error: what to say if there is no socket any more. */
-static void try_next(struct inner_call *c, int error)
+static void inner_try_next(struct inner_call *c, int error)
 {
-	struct slot *s = inner_take(c->pool, c->family);
+	struct inner_socket *s = inner_take(c->pool, c->family);
 	const int on = 1;
 	union endpoint e;
 	int r;
@@ -260,15 +235,14 @@ static void try_next(struct inner_call *c, int error)
 	c->fd = s->fd;
 	(void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	r = connect(c->fd, &e.any,
-		    endpoint_loopback(&e, c->family == V4 ? AF_INET : AF_INET6, c->port)) < 0
-		    ? -errno
-		    : 0;
-	if (r == -EINPROGRESS)
-		r = inner_watch(c);
-	else {
-		on_outcome(c, r);
+		endpoint_loopback(&e, c->family == V4 ? AF_INET : AF_INET6, c->port));
+	if (r == 0 || errno != EINPROGRESS) {
+		inner_on_outcome(c, r < 0 ? -errno : 0);
 		return;
 	}
+	r = loop_add(c->pool->loop, &c->watcher, c->fd, EPOLLOUT);
+	if (r == 0)
+		r = loop_start(c->pool->loop, &c->timer, CONNECT_MS);
 	if (r < 0)
 		inner_finish(c, r);
 }
@@ -281,9 +255,9 @@ void inner_connect(
 	c->family = where == INNER_6 ? V6 : V4;
 	c->last = where == INNER_4 ? V4 : V6;
 	c->fd = -1;
-	c->watcher = (struct watcher){ .ready = on_connected, .fd = -1 };
-	c->timer = (struct timer){ .expired = on_timeout };
-	try_next(c, -EBUSY);
+	c->watcher = (struct watcher){ .ready = inner_on_connected, .fd = -1 };
+	c->timer = (struct timer){ .expired = inner_on_timeout };
+	inner_try_next(c, -EBUSY);
 }
 
 void inner_cancel(struct inner_call *c)

@@ -9,15 +9,13 @@
 /* Where the relay listens, on 127.0.0.1 and ::1; and what marks its own packets. */
 enum { CAPTURE_PORT = 1, CAPTURE_DNS_PORT = 2, CAPTURE_MARK = 1 };
 
-/* capture-routes.c: lo goes up, gets the sandbox's addresses, and becomes the way to everywhere. */
-int capture_routes(struct error *e);
-int capture_routes_6(struct error *e);
-
-/* capture-rules.c: nf_tables. -EOPNOTSUPP: the kernel has none. */
+/* False: there is none. */
+bool capture_turn_on_ipv6(void);
+/* lo goes up, gets the sandbox's addresses, and becomes the way to everywhere. */
+int capture_routes(bool ipv6, struct error *e);
+/* nf_tables. -EOPNOTSUPP: the kernel has none. */
 int capture_rules(const struct capture_options *o, bool ipv6, struct error *e);
 /* Those for UDP, behind the others. -EOPNOTSUPP: there is no tproxy; then nothing was changed. */
 int capture_rules_udp(bool ipv6, struct error *e);
-
-/* capture-settings.c: sysctls of the namespace. */
-bool capture_settings_ipv6(void); /* turns IPv6 on; false: there is none */
+/* Sysctls of the namespace. */
 int capture_settings(struct error *e);

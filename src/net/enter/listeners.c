@@ -29,7 +29,7 @@ struct listeners {
 	struct listener items[];
 };
 
-static void on_ready(struct watcher *w, uint32_t events)
+static void listeners_on_ready(struct watcher *w, uint32_t events)
 {
 	struct listener *l = container_of(w, struct listener, watcher);
 
@@ -37,7 +37,7 @@ static void on_ready(struct watcher *w, uint32_t events)
 	connections_accept(l->all->o.connections, l->fd);
 }
 
-static int ask_socket(int fd, int option, int *ret)
+static int listeners_ask(int fd, int option, int *ret)
 {
 	socklen_t len = sizeof(*ret);
 
@@ -49,16 +49,13 @@ static int listeners_add(struct listeners *all, int fd)
 {
 	struct listener *l = &all->items[all->n];
 	int domain = 0, listening = 0, type = 0;
-	int r = ask_socket(fd, SO_DOMAIN, &domain);
 
-	if (r == 0)
-		r = ask_socket(fd, SO_ACCEPTCONN, &listening);
-	if (r == 0)
-		r = ask_socket(fd, SO_TYPE, &type);
-	if (r < 0 || type != SOCK_STREAM || (domain != AF_INET && domain != AF_INET6))
+	if (listeners_ask(fd, SO_DOMAIN, &domain) < 0 || listeners_ask(fd, SO_TYPE, &type) < 0 ||
+		listeners_ask(fd, SO_ACCEPTCONN, &listening) < 0 || type != SOCK_STREAM ||
+		(domain != AF_INET && domain != AF_INET6))
 		return -EINVAL;
 	*l = (struct listener){ .all = all,
-		.watcher = { .ready = on_ready, .fd = -1 },
+		.watcher = { .ready = listeners_on_ready, .fd = -1 },
 		.fd = fd,
 		.family = domain == AF_INET ? V4 : V6 };
 	all->n++;
@@ -69,14 +66,6 @@ static int listeners_add(struct listeners *all, int fd)
 	all->n_free[l->family]++;
 	all->has[l->family] = true;
 	return 0;
-}
-
-static void forget_sockets(struct listeners *l)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		loop_remove(l->o.loop, &l->items[i].watcher);
-		l->items[i].fd = -1;
-	}
 }
 
 int listeners_new(struct listeners **ret, const struct listeners_options *o)
@@ -96,7 +85,8 @@ int listeners_new(struct listeners **ret, const struct listeners_options *o)
 		r = o->sockets[i] < 0 ? 0 : listeners_add(l, o->sockets[i]);
 	if (r < 0) {
 		/* They are the caller's still. */
-		forget_sockets(l);
+		for (size_t i = 0; i < l->n; i++)
+			l->items[i].fd = -1;
 		listeners_free(l);
 		return r;
 	}
@@ -120,23 +110,18 @@ void listeners_change(struct listeners *l, const struct names *names)
 	l->o.names = names;
 }
 
-static bool is_there(const struct listeners *l, int family, uint32_t number, uint16_t port)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (l->items[i].number == number && l->items[i].port == port &&
-			l->items[i].family == family)
-			return true;
-	return false;
-}
-
 static int listeners_listen_at(struct listeners *all, int family, uint32_t number, uint16_t port)
 {
 	const struct address a = family == V4 ? synthetic_v4(number) : synthetic_v6(number);
 	struct listener *l = all->free[family];
 	int r;
 
-	if (!all->has[family] || is_there(all, family, number, port))
+	if (!all->has[family])
 		return 0;
+	for (size_t i = 0; i < all->n; i++)
+		if (all->items[i].number == number && all->items[i].port == port &&
+			all->items[i].family == family)
+			return 0;
 	if (!l)
 		return -EMFILE;
 	r = capture_listen(l->fd, &a, port);
@@ -149,7 +134,6 @@ static int listeners_listen_at(struct listeners *all, int family, uint32_t numbe
 		r = loop_add(all->o.loop, &l->watcher, l->fd, EPOLLIN);
 	if (r < 0) {
 		fd_close(&l->fd);
-		l->fd = -1;
 		return r;
 	}
 	l->number = number;

@@ -10,9 +10,11 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "net/endpoint.h"
+
 enum { IPV4_BYTES = 20, IPV6_BYTES = 40, UDP_BYTES = 8, ICMP_BYTES = 8, HOPS = 64 };
 
-static void put16(uint8_t *at, size_t value)
+static void packet_put16(uint8_t *at, size_t value)
 {
 	at[0] = (uint8_t)(value >> 8);
 	at[1] = (uint8_t)value;
@@ -37,7 +39,7 @@ static uint64_t packet_sum(uint64_t so_far, const void *data, size_t len)
 	return so_far + word;
 }
 
-static void put_sum(uint8_t *at, uint64_t total)
+static void packet_put_sum(uint8_t *at, uint64_t total)
 {
 	uint16_t folded;
 
@@ -48,38 +50,35 @@ static void put_sum(uint8_t *at, uint64_t total)
 }
 
 /* What is summed beside the packet: both addresses, the protocol, the length. */
-static uint64_t sum_pseudo(
+static uint64_t packet_sum_pseudo(
 	const struct address *from, const struct address *to, uint8_t protocol, size_t len)
 {
 	uint8_t rest[8] = { [7] = protocol };
 	uint64_t total = packet_sum(0, from->bytes, from->bits / 8);
 
-	put16(rest + 2, len);
+	packet_put16(rest + 2, len);
 	total = packet_sum(total, to->bytes, to->bits / 8);
 	return packet_sum(total, rest, sizeof(rest));
 }
 
 /* Before `len` bytes of that protocol. */
-static size_t put_ipv4(const struct address *from, const struct address *to, uint8_t protocol,
+static size_t packet_put_ip(const struct address *from, const struct address *to, uint8_t protocol,
 	size_t len, uint8_t *out)
 {
-	memset(out, 0, IPV4_BYTES);
-	out[0] = 0x45;
-	put16(out + 2, IPV4_BYTES + len);
-	out[8] = HOPS;
-	out[9] = protocol;
-	memcpy(out + 12, from->bytes, 4);
-	memcpy(out + 16, to->bytes, 4);
-	put_sum(out + 10, packet_sum(0, out, IPV4_BYTES));
-	return IPV4_BYTES;
-}
-
-static size_t put_ipv6(const struct address *from, const struct address *to, uint8_t protocol,
-	size_t len, uint8_t *out)
-{
+	if (from->bits == 32) {
+		memset(out, 0, IPV4_BYTES);
+		out[0] = 0x45;
+		packet_put16(out + 2, IPV4_BYTES + len);
+		out[8] = HOPS;
+		out[9] = protocol;
+		memcpy(out + 12, from->bytes, 4);
+		memcpy(out + 16, to->bytes, 4);
+		packet_put_sum(out + 10, packet_sum(0, out, IPV4_BYTES));
+		return IPV4_BYTES;
+	}
 	memset(out, 0, 8);
 	out[0] = 0x60;
-	put16(out + 4, len);
+	packet_put16(out + 4, len);
 	out[6] = protocol;
 	out[7] = HOPS;
 	memcpy(out + 8, from->bytes, 16);
@@ -87,22 +86,15 @@ static size_t put_ipv6(const struct address *from, const struct address *to, uin
 	return IPV6_BYTES;
 }
 
-static size_t put_ip(const struct address *from, const struct address *to, uint8_t protocol,
-	size_t len, uint8_t *out)
+static void packet_put_udp(uint16_t from, uint16_t to, size_t len, uint8_t *out)
 {
-	return from->bits == 32 ? put_ipv4(from, to, protocol, len, out)
-				: put_ipv6(from, to, protocol, len, out);
+	packet_put16(out, from);
+	packet_put16(out + 2, to);
+	packet_put16(out + 4, UDP_BYTES + len);
+	packet_put16(out + 6, 0);
 }
 
-static void put_udp(uint16_t from, uint16_t to, size_t len, uint8_t *out)
-{
-	put16(out, from);
-	put16(out + 2, to);
-	put16(out + 4, UDP_BYTES + len);
-	put16(out + 6, 0);
-}
-
-static bool is_one_family(const struct capture_datagram *d)
+static bool packet_is_one_family(const struct capture_datagram *d)
 {
 	return d->from.bits == d->to.bits && (d->from.bits == 32 || d->from.bits == 128);
 }
@@ -114,15 +106,15 @@ size_t packet_udp(const struct capture_datagram *d, const void *data, size_t len
 	uint64_t total;
 	uint8_t *udp;
 
-	if (!is_one_family(d) || len > PACKET_DATA_MAX)
+	if (!packet_is_one_family(d) || len > PACKET_DATA_MAX)
 		return 0;
-	udp = out + put_ip(&d->to, &d->from, IPPROTO_UDP, all, out);
-	put_udp(d->to_port, d->from_port, len, udp);
-	total = sum_pseudo(&d->to, &d->from, IPPROTO_UDP, all);
-	put_sum(udp + 6, packet_sum(packet_sum(total, udp, UDP_BYTES), data, len));
+	udp = out + packet_put_ip(&d->to, &d->from, IPPROTO_UDP, all, out);
+	packet_put_udp(d->to_port, d->from_port, len, udp);
+	total = packet_sum_pseudo(&d->to, &d->from, IPPROTO_UDP, all);
+	packet_put_sum(udp + 6, packet_sum(packet_sum(total, udp, UDP_BYTES), data, len));
 	/* Zero would say that there is none. */
 	if (udp[6] == 0 && udp[7] == 0)
-		put16(udp + 6, 0xffff);
+		packet_put16(udp + 6, 0xffff);
 	return (size_t)(udp + UDP_BYTES - out);
 }
 
@@ -134,35 +126,32 @@ size_t packet_unreachable(
 	uint64_t total = 0;
 	uint8_t *icmp, *quoted;
 
-	if (!is_one_family(d) || len > UINT16_MAX - UDP_BYTES)
+	if (!packet_is_one_family(d) || len > UINT16_MAX - UDP_BYTES)
 		return 0;
-	icmp = out + put_ip(&d->to, &d->from, is_4 ? IPPROTO_ICMP : IPPROTO_ICMPV6, all, out);
+	icmp = out +
+	       packet_put_ip(&d->to, &d->from, is_4 ? IPPROTO_ICMP : IPPROTO_ICMPV6, all, out);
 	memset(icmp, 0, ICMP_BYTES);
 	icmp[0] = is_4 ? 3 : 1; /* destination unreachable */
 	icmp[1] = is_4 ? 3 : 4; /* its port */
 	quoted = icmp + ICMP_BYTES;
-	quoted += put_ip(&d->from, &d->to, IPPROTO_UDP, UDP_BYTES + len, quoted);
-	put_udp(d->from_port, d->to_port, len, quoted);
+	quoted += packet_put_ip(&d->from, &d->to, IPPROTO_UDP, UDP_BYTES + len, quoted);
+	packet_put_udp(d->from_port, d->to_port, len, quoted);
 	if (!is_4)
-		total = sum_pseudo(&d->to, &d->from, IPPROTO_ICMPV6, all);
-	put_sum(icmp + 2, packet_sum(total, icmp, all));
+		total = packet_sum_pseudo(&d->to, &d->from, IPPROTO_ICMPV6, all);
+	packet_put_sum(icmp + 2, packet_sum(total, icmp, all));
 	return (size_t)(icmp + all - out);
 }
 
-static int send_parts(
+static int packet_send(
 	const int raw[2], const struct capture_datagram *d, struct iovec *parts, size_t n_parts)
 {
-	struct sockaddr_in v4 = { .sin_family = AF_INET };
-	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
-	const bool is_4 = d->from.bits == 32;
-	struct msghdr m = { .msg_name = is_4 ? (void *)&v4 : (void *)&v6,
-		.msg_namelen = is_4 ? sizeof(v4) : sizeof(v6),
+	union endpoint to;
+	struct msghdr m = { .msg_name = &to,
+		.msg_namelen = endpoint_fill(&to, &d->from, 0),
 		.msg_iov = parts,
 		.msg_iovlen = n_parts };
 
-	memcpy(&v4.sin_addr, d->from.bytes, sizeof(v4.sin_addr));
-	memcpy(&v6.sin6_addr, d->from.bytes, sizeof(v6.sin6_addr));
-	return sendmsg(raw[is_4 ? 0 : 1], &m, MSG_DONTWAIT) < 0 ? -errno : 0;
+	return sendmsg(raw[d->from.bits == 32 ? 0 : 1], &m, MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 int packet_send_udp(
@@ -172,7 +161,7 @@ int packet_send_udp(
 	size_t n = packet_udp(d, data, len, headers);
 	struct iovec parts[] = { { headers, n }, { (void *)(uintptr_t)data, len } };
 
-	return n == 0 ? -EMSGSIZE : send_parts(raw, d, parts, 2);
+	return n == 0 ? -EMSGSIZE : packet_send(raw, d, parts, 2);
 }
 
 int packet_send_unreachable(const int raw[2], const struct capture_datagram *d, size_t len)
@@ -181,5 +170,5 @@ int packet_send_unreachable(const int raw[2], const struct capture_datagram *d, 
 	size_t n = packet_unreachable(d, len, packet);
 	struct iovec part = { packet, n };
 
-	return n == 0 ? -EMSGSIZE : send_parts(raw, d, &part, 1);
+	return n == 0 ? -EMSGSIZE : packet_send(raw, d, &part, 1);
 }

@@ -25,24 +25,25 @@ enum {
 	V6 = 1,
 };
 
-struct entrance {
+struct publish_listener {
 	struct publish *all;
-	struct publish_port port;
-	struct watcher watchers[2];
+	uint16_t port;
+	struct watcher watcher;
+	int fd; /* -1: none */
 };
 
 struct publish {
 	struct publish_options o; /* not its lists */
-	struct visit *first;
+	struct publish_visit *first;
 	struct timer pause;
 	size_t n;
-	struct entrance entrances[];
+	struct publish_listener listeners[]; /* two for each port */
 };
 
 /* Somebody from outside. */
-struct visit {
+struct publish_visit {
 	struct publish *all;
-	struct visit *next, *previous;
+	struct publish_visit *next, *previous;
 	uint16_t port;
 	int inner, outer;
 	struct inner_call call;
@@ -51,7 +52,7 @@ struct visit {
 
 /* Records. */
 
-static void publish_record(const struct visit *v, enum record_kind kind, const char *reason)
+static void publish_record(const struct publish_visit *v, enum record_kind kind, const char *reason)
 {
 	char target[32];
 	struct record r = { .kind = kind,
@@ -72,7 +73,7 @@ static void publish_record(const struct visit *v, enum record_kind kind, const c
 
 /* Ends. */
 
-static void end_visit(struct visit *v, bool orderly)
+static void publish_end(struct publish_visit *v, bool orderly)
 {
 	struct publish *p = v->all;
 
@@ -91,44 +92,35 @@ static void end_visit(struct visit *v, bool orderly)
 	free(v);
 }
 
-static void publish_turn_away(struct visit *v, const char *reason)
-{
-	publish_record(v, RECORD_FAILED, reason);
-	end_visit(v, false);
-}
-
 static void publish_on_done(struct pump *p, int error)
 {
-	struct visit *v = container_of(p, struct visit, pump);
+	struct publish_visit *v = container_of(p, struct publish_visit, pump);
 
 	publish_record(v, RECORD_CLOSED, "");
-	end_visit(v, error == 0);
+	publish_end(v, error == 0);
 }
 
 /* Connecting. */
 
-static const char *publish_explain(int error)
+/* Turned away, with a record. */
+static void publish_fail(struct publish_visit *v, int error)
 {
-	switch (error) {
-	case -ECONNREFUSED:
-		return "nothing listens on it";
-	case -EBUSY:
-		return "all ways into the sandbox are in use";
-	case -ETIMEDOUT:
-		return "the server inside did not answer in time";
-	default:
-		return strerror(-error);
-	}
+	publish_record(v, RECORD_FAILED,
+		error == -ECONNREFUSED ? "nothing listens on it"
+		: error == -EBUSY      ? "all ways into the sandbox are in use"
+		: error == -ETIMEDOUT  ? "the server inside did not answer in time"
+				       : strerror(-error));
+	publish_end(v, false);
 }
 
 static void publish_on_called(struct inner_call *c, int fd)
 {
-	struct visit *v = container_of(c, struct visit, call);
+	struct publish_visit *v = container_of(c, struct publish_visit, call);
 	const int on = 1;
 	int r;
 
 	if (fd < 0) {
-		publish_turn_away(v, publish_explain(fd));
+		publish_fail(v, fd);
 		return;
 	}
 	v->inner = fd;
@@ -136,21 +128,20 @@ static void publish_on_called(struct inner_call *c, int fd)
 	v->pump.done = publish_on_done;
 	r = pump_start(&v->pump, v->all->o.room, v->inner, v->outer);
 	if (r < 0)
-		publish_turn_away(v, strerror(-r));
+		publish_fail(v, r);
 }
 
-static void publish_take(struct entrance *e, int fd)
+static void publish_take(struct publish *p, uint16_t port, int fd)
 {
-	struct publish *p = e->all;
-	struct visit *v = calloc(1, sizeof(*v));
+	struct publish_visit *v = calloc(1, sizeof(*v));
 
 	if (!v) {
 		pump_reset(fd);
 		return;
 	}
-	*v = (struct visit){ .all = p,
+	*v = (struct publish_visit){ .all = p,
 		.next = p->first,
-		.port = e->port.port,
+		.port = port,
 		.inner = -1,
 		.outer = fd,
 		.call.done = publish_on_called };
@@ -165,9 +156,8 @@ static void publish_take(struct entrance *e, int fd)
 static void publish_listen_for(struct publish *p, uint32_t events)
 {
 	for (size_t i = 0; i < p->n; i++)
-		for (int k = 0; k < 2; k++)
-			if (p->entrances[i].watchers[k].fd >= 0)
-				(void)loop_change(p->o.loop, &p->entrances[i].watchers[k], events);
+		if (p->listeners[i].watcher.fd >= 0)
+			(void)loop_change(p->o.loop, &p->listeners[i].watcher, events);
 }
 
 static void publish_on_pause_over(struct timer *t)
@@ -175,58 +165,45 @@ static void publish_on_pause_over(struct timer *t)
 	publish_listen_for(container_of(t, struct publish, pause), EPOLLIN);
 }
 
-/* Without descriptors nobody can be taken, nor turned away: they wait in the kernel's queue. */
-static void publish_pause_listening(struct publish *p)
+static void publish_on_listener(struct watcher *w, uint32_t events)
 {
-	if (loop_start(p->o.loop, &p->pause, PAUSE_MS) == 0)
-		publish_listen_for(p, 0);
-}
+	struct publish_listener *l = container_of(w, struct publish_listener, watcher);
+	struct publish *p = l->all;
 
-static void on_listener(struct entrance *e, int listener)
-{
+	(void)events;
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
-		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd >= 0)
-			publish_take(e, fd);
-		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			return publish_pause_listening(e->all);
-		else if (errno != ECONNABORTED && errno != EINTR)
+		if (fd >= 0) {
+			publish_take(p, l->port, fd);
+		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			   errno == ENOMEM) {
+			/* Nobody can be taken, nor turned away: they wait in the queue. */
+			if (loop_start(p->o.loop, &p->pause, PAUSE_MS) == 0)
+				publish_listen_for(p, 0);
 			return;
+		} else if (errno != ECONNABORTED && errno != EINTR) {
+			return;
+		}
 	}
 }
 
-static void publish_on_listener_4(struct watcher *w, uint32_t events)
-{
-	(void)events;
-	on_listener(container_of(w, struct entrance, watchers[V4]), w->fd);
-}
-
-static void publish_on_listener_6(struct watcher *w, uint32_t events)
-{
-	(void)events;
-	on_listener(container_of(w, struct entrance, watchers[V6]), w->fd);
-}
-
-static int open_listener(int family, uint16_t port)
+static int publish_listen(int family, uint16_t port)
 {
 	const int domain = family == V4 ? AF_INET : AF_INET6;
 	auto_fd fd = socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	const int on = 1;
 	union endpoint e;
 
-	if (fd < 0)
-		return -errno;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
-		return -errno;
-	if (family == V6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
-		return -errno;
-	if (bind(fd, &e.any, endpoint_loopback(&e, domain, port)) < 0 || listen(fd, BACKLOG) < 0)
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+		(family == V6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
+		bind(fd, &e.any, endpoint_loopback(&e, domain, port)) < 0 ||
+		listen(fd, BACKLOG) < 0)
 		return -errno;
 	return fd_take(&fd);
 }
 
-static int explain_taken(int error, uint16_t port, struct error *e)
+static int publish_explain_taken(int error, uint16_t port, struct error *e)
 {
 	(void)error_set(e, error, NULL, "port %u cannot be published on this machine: %s", port,
 		error == -EADDRINUSE ? "another program listens on it" : strerror(-error));
@@ -241,12 +218,12 @@ int publish_open(struct publish_port *ret, uint16_t port, struct error *e)
 
 	if (port == 0)
 		return error_set(e, -EINVAL, NULL, "0 is not a port that can be published");
-	v4 = open_listener(V4, port);
+	v4 = publish_listen(V4, port);
 	if (v4 < 0)
-		return explain_taken(v4, port, e);
-	v6 = open_listener(V6, port);
+		return publish_explain_taken(v4, port, e);
+	v6 = publish_listen(V6, port);
 	if (v6 < 0 && v6 != -EAFNOSUPPORT && v6 != -EADDRNOTAVAIL)
-		return explain_taken(v6, port, e);
+		return publish_explain_taken(v6, port, e);
 	*ret = (struct publish_port){ .port = port, .listeners = { fd_take(&v4), -1 } };
 	if (v6 >= 0)
 		ret->listeners[V6] = fd_take(&v6);
@@ -255,15 +232,13 @@ int publish_open(struct publish_port *ret, uint16_t port, struct error *e)
 
 void publish_close(struct publish_port *p)
 {
-	for (int i = 0; i < 2; i++) {
-		fd_close(&p->listeners[i]);
-		p->listeners[i] = -1;
-	}
+	fd_close(&p->listeners[V4]);
+	fd_close(&p->listeners[V6]);
 }
 
 /* Making. */
 
-static int check_ports(const struct publish_options *o)
+static int publish_check_ports(const struct publish_options *o)
 {
 	if (o->n_ports > PUBLISH_PORTS_MAX)
 		return -E2BIG;
@@ -277,50 +252,44 @@ static int check_ports(const struct publish_options *o)
 	return 0;
 }
 
-static int add_entrance(struct publish *p, const struct publish_port *port)
-{
-	struct entrance *e = &p->entrances[p->n++];
-	int r = 0;
-
-	e->all = p;
-	e->port = *port;
-	e->watchers[V4] = (struct watcher){ .ready = publish_on_listener_4, .fd = -1 };
-	e->watchers[V6] = (struct watcher){ .ready = publish_on_listener_6, .fd = -1 };
-	for (int i = 0; r == 0 && i < 2; i++)
-		if (port->listeners[i] >= 0)
-			r = loop_add(p->o.loop, &e->watchers[i], port->listeners[i], EPOLLIN);
-	return r;
-}
-
-static void stop_listening(struct publish *p)
-{
-	loop_stop(p->o.loop, &p->pause);
-	for (size_t i = 0; i < p->n; i++)
-		for (int k = 0; k < 2; k++)
-			loop_remove(p->o.loop, &p->entrances[i].watchers[k]);
-}
-
 int publish_new(struct publish **ret, const struct publish_options *o)
 {
 	struct publish *p;
-	int r = check_ports(o);
+	int r = publish_check_ports(o);
 
 	if (r < 0)
 		return r;
-	p = calloc(1, sizeof(*p) + o->n_ports * sizeof(p->entrances[0]));
+	p = calloc(1, sizeof(*p) + 2 * o->n_ports * sizeof(p->listeners[0]));
 	if (!p)
 		return -ENOMEM;
 	p->o = *o;
 	p->pause.expired = publish_on_pause_over;
-	for (size_t i = 0; r == 0 && i < o->n_ports; i++)
-		r = add_entrance(p, &o->ports[i]);
+	for (; r == 0 && p->n < 2 * o->n_ports; p->n++) {
+		const struct publish_port *port = &o->ports[p->n / 2];
+		struct publish_listener *l = &p->listeners[p->n];
+
+		*l = (struct publish_listener){ .all = p,
+			.port = port->port,
+			.watcher = { publish_on_listener, -1, 0 },
+			.fd = port->listeners[p->n % 2] };
+		if (l->fd >= 0)
+			r = loop_add(o->loop, &l->watcher, l->fd, EPOLLIN);
+	}
 	if (r < 0) {
-		stop_listening(p);
-		free(p);
+		/* They are the caller's still. */
+		for (size_t i = 0; i < p->n; i++)
+			p->listeners[i].fd = -1;
+		publish_free(p);
 		return r;
 	}
 	*ret = p;
 	return 0;
+}
+
+static void publish_end_listener(struct publish_listener *l)
+{
+	loop_remove(l->all->o.loop, &l->watcher);
+	fd_close(&l->fd);
 }
 
 static bool publish_is_listed(uint16_t port, const uint16_t *ports, size_t n)
@@ -333,24 +302,18 @@ static bool publish_is_listed(uint16_t port, const uint16_t *ports, size_t n)
 
 void publish_review(struct publish *p, const uint16_t *ports, size_t n)
 {
-	struct visit *next;
+	struct publish_visit *next;
 
-	for (size_t i = 0; i < p->n; i++) {
-		struct entrance *e = &p->entrances[i];
-
-		if (publish_is_listed(e->port.port, ports, n))
-			continue;
-		for (int k = 0; k < 2; k++)
-			loop_remove(p->o.loop, &e->watchers[k]);
-		publish_close(&e->port);
-	}
-	for (struct visit *v = p->first; v; v = next) {
+	for (size_t i = 0; i < p->n; i++)
+		if (!publish_is_listed(p->listeners[i].port, ports, n))
+			publish_end_listener(&p->listeners[i]);
+	for (struct publish_visit *v = p->first; v; v = next) {
 		next = v->next;
 		if (publish_is_listed(v->port, ports, n))
 			continue;
 		if (v->pump.room)
 			publish_record(v, RECORD_CLOSED, "");
-		end_visit(v, false);
+		publish_end(v, false);
 	}
 }
 
@@ -358,12 +321,12 @@ void publish_free(struct publish *p)
 {
 	if (!p)
 		return;
-	stop_listening(p);
-	for (struct visit *v = p->first, *next; v; v = next) {
+	loop_stop(p->o.loop, &p->pause);
+	for (struct publish_visit *v = p->first, *next; v; v = next) {
 		next = v->next;
-		end_visit(v, false);
+		publish_end(v, false);
 	}
 	for (size_t i = 0; i < p->n; i++)
-		publish_close(&p->entrances[i].port);
+		publish_end_listener(&p->listeners[i]);
 	free(p);
 }

@@ -2,6 +2,7 @@
 #include "net/gate/gate.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,11 +12,86 @@ enum {
 	READ_MAX = 16 << 10,
 	ALL_KEPT_MAX =
 		64 << 20, /* of all connections: it is the relay's memory, not the command's */
+	SAID_BYTES_ALL = 16 << 20,
+	SAID_WORDS = 4,
 };
 
 /* What was kept, and what came behind it. One loop, one thread: it is used before the next call. */
 static uint8_t bytes[BYTES_MAX];
-static size_t all_kept;
+static size_t all_kept, all_said;
+
+/* What was said. */
+
+static void gate_said_forget(struct gate_said *s)
+{
+	free(s->words);
+	all_said -= s->len;
+	*s = (struct gate_said){ 0 };
+}
+
+static void gate_said_keep(
+	struct gate_said *s, enum said_kind kind, const char *const *words, size_t n)
+{
+	size_t len = 0;
+	char *to;
+
+	gate_said_forget(s);
+	s->kind = SAID_FORGOTTEN;
+	for (size_t i = 0; i < n; i++)
+		len += strlen(words[i]) + 1;
+	if (len > SAID_BYTES_MAX || len > SAID_BYTES_ALL - all_said)
+		return;
+	s->words = to = malloc(len);
+	if (!to)
+		return;
+	for (size_t i = 0; i < n; i++)
+		to = stpcpy(to, words[i]) + 1;
+	all_said += len;
+	s->len = len;
+	s->kind = kind;
+}
+
+static bool gate_judge_request(const struct gate_said *s, const struct net_judge *j,
+	const struct destination *d, struct net_judgement *ret)
+{
+	const char *words[SAID_WORDS] = { s->words, "", "", "" };
+
+	for (size_t i = 1; i < (s->upgrade ? SAID_WORDS : SAID_WORDS - 1); i++)
+		words[i] = words[i - 1] + strlen(words[i - 1]) + 1;
+	return judge_http(j, d,
+		&(struct http_request){ .method = words[0],
+			.host = words[1],
+			.port = s->port,
+			.path = words[2],
+			.upgrade = s->upgrade,
+			.upgrade_to = words[3] },
+		ret);
+}
+
+bool gate_review(struct gate *g, struct net_judgement *ret)
+{
+	const struct gate_said *s = &g->said;
+	struct tls_hello hello = { .has_name = s->kind == SAID_NAME };
+
+	switch (s->kind) {
+	case SAID_NOTHING:
+		return true;
+	case SAID_NAMELESS:
+	case SAID_NAME:
+		if (hello.has_name)
+			(void)snprintf(hello.name, sizeof(hello.name), "%s", s->words);
+		return judge_hello(g->judge, g->destination, &hello, ret);
+	case SAID_UNSEEN:
+		return judge_unseen(g->judge, g->destination, "HTTP/2 without TLS", ret);
+	case SAID_REQUEST:
+		return gate_judge_request(s, g->judge, g->destination, ret);
+	case SAID_FORGOTTEN:
+		break;
+	}
+	return judge_refuse(g->destination, ret, "what was said on it cannot be judged once more");
+}
+
+/* What is kept. */
 
 static int gate_hear(ssize_t n)
 {
@@ -54,7 +130,7 @@ static int gate_keep(struct gate *g, size_t n, size_t passed)
 	return 0;
 }
 
-static int await_more(struct gate *g, size_t n)
+static int gate_await_more(struct gate *g, size_t n)
 {
 	int r = gate_keep(g, n, g->n_passed);
 
@@ -85,7 +161,7 @@ static int gate_pass(struct gate *g, struct pump *p, size_t n, uint64_t count)
 	return gate_keep(g, n - here, 0);
 }
 
-static int open_gate(struct gate *g, struct pump *p, size_t n)
+static int gate_pass_all(struct gate *g, struct pump *p, size_t n)
 {
 	g->state = GATE_OPEN;
 	return gate_pass(g, p, n, UINT64_MAX);
@@ -93,18 +169,24 @@ static int open_gate(struct gate *g, struct pump *p, size_t n)
 
 /* The hello of TLS. */
 
-static int judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
+static int gate_judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 {
 	struct tls_hello hello;
+	const char *const name = hello.name;
 	int r = tls_hello_parse(&hello, bytes, n);
 
 	if (r == -EAGAIN && !last && n < BYTES_MAX)
-		return await_more(g, n);
+		return gate_await_more(g, n);
 	if (r < 0)
 		return gate_refuse(g, "it begins like TLS, but its hello cannot be read");
 	if (!judge_hello(g->judge, g->destination, &hello, g->refused))
 		return -EACCES;
-	said_hello(&g->said, g->destination, &hello);
+	gate_said_forget(&g->said);
+	/* The name that it is connected to is judged anyway. */
+	if (!hello.has_name)
+		g->said.kind = SAID_NAMELESS;
+	else if (!g->destination->name || strcmp(g->destination->name, name) != 0)
+		gate_said_keep(&g->said, SAID_NAME, &name, 1);
 	/* Until it is answered, nobody knows whether it is the last one. */
 	g->state = GATE_HELLO;
 	p->streams[PUMP_OUTER].allowed = 0;
@@ -112,25 +194,21 @@ static int judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 }
 
 /* Behind the request to say it again: the hello, and records in front of it that servers skip. */
-static int judge_retry(struct gate *g, struct pump *p, size_t n, bool last)
+static int gate_judge_retry(struct gate *g, struct pump *p, size_t n, bool last)
 {
 	if (bytes[0] == TLS_RECORD_HANDSHAKE || !tls_hello_is_likely(bytes[0]))
-		return judge_tls(g, p, n, last);
+		return gate_judge_tls(g, p, n, last);
 	if (n < TLS_RECORD_HEAD)
-		return last ? gate_refuse(g, "TLS that ends within a record") : await_more(g, n);
+		return last ? gate_refuse(g, "TLS that ends within a record")
+			    : gate_await_more(g, n);
 	return gate_pass(g, p, n, tls_record_bytes(bytes));
-}
-
-static int await_server(struct pump *p)
-{
-	p->streams[PUMP_INNER].waiting = true;
-	return -EAGAIN;
 }
 
 /* Requests of HTTP. */
 
-static int on_request(void *context, const struct http_request *r)
+static int gate_on_request(void *context, const struct http_request *r)
 {
+	const char *const words[SAID_WORDS] = { r->method, r->host, r->path, r->upgrade_to };
 	struct gate *g = context;
 
 	/* The answers to requests before it would have to be read to find the one to this. */
@@ -138,23 +216,26 @@ static int on_request(void *context, const struct http_request *r)
 		return gate_refuse(g, "HTTP changes to another protocol after other requests");
 	if (!judge_http(g->judge, g->destination, r, g->refused))
 		return -EACCES;
-	said_request(&g->said, r);
+	gate_said_keep(&g->said, SAID_REQUEST, words, r->upgrade ? SAID_WORDS : SAID_WORDS - 1);
+	g->said.port = r->port;
+	g->said.upgrade = r->upgrade;
 	return 0;
 }
 
-static int await_head(struct gate *g, struct pump *p, size_t n, bool last)
+static int gate_await_head(struct gate *g, struct pump *p, size_t n, bool last)
 {
 	if (http_requests_stopped(g->http)) {
 		p->streams[PUMP_INNER].held = true;
-		return gate_keep(g, n, g->n_passed) < 0 ? -ENOBUFS : await_server(p);
+		p->streams[PUMP_INNER].waiting = true;
+		return gate_keep(g, n, g->n_passed) < 0 ? -ENOBUFS : -EAGAIN;
 	}
 	if (last || n >= HTTP_HEAD_MAX)
 		return gate_refuse(g, "a request of HTTP that does not end");
-	return await_more(g, n);
+	return gate_await_more(g, n);
 }
 
 /* The first `passed` of n bytes, and the body that follows. */
-static int pass_request(struct gate *g, struct pump *p, size_t n, size_t passed)
+static int gate_pass_request(struct gate *g, struct pump *p, size_t n, size_t passed)
 {
 	uint64_t body = http_requests_free_bytes(g->http);
 
@@ -162,12 +243,12 @@ static int pass_request(struct gate *g, struct pump *p, size_t n, size_t passed)
 	if (http_requests_waits(g->http))
 		p->streams[PUMP_OUTER].allowed = 0;
 	if (body == UINT64_MAX)
-		return open_gate(g, p, n);
+		return gate_pass_all(g, p, n);
 	http_requests_skip(g->http, body);
 	return gate_pass(g, p, n, passed + body);
 }
 
-static int feed(struct gate *g, struct pump *p, size_t n, bool last)
+static int gate_feed(struct gate *g, struct pump *p, size_t n, bool last)
 {
 	ssize_t passed = http_requests_feed(g->http, bytes, n);
 
@@ -178,96 +259,82 @@ static int feed(struct gate *g, struct pump *p, size_t n, bool last)
 	if (passed < 0)
 		return (int)passed;
 	if (passed == 0)
-		return await_head(g, p, n, last);
-	return pass_request(g, p, n, (size_t)passed);
+		return gate_await_head(g, p, n, last);
+	return gate_pass_request(g, p, n, (size_t)passed);
 }
 
-static int begin_http(struct gate *g, struct pump *p, size_t n, bool last)
+static int gate_judge_text(struct gate *g, struct pump *p, size_t n, bool last)
 {
-	int r = http_requests_new(&g->http, on_request, g);
+	enum http_looks looks = http_requests_looks(bytes, n);
+	int r;
 
-	if (r < 0)
-		return r;
-	g->state = GATE_HTTP;
-	return feed(g, p, n, last);
-}
-
-/* n bytes without the end of a line. */
-static int pass_part(struct gate *g, struct pump *p, size_t n)
-{
-	int r = pump_give(p, PUMP_INNER, bytes + g->n_passed, n - g->n_passed);
-
-	return r < 0 ? r : gate_keep(g, n, n);
-}
-
-static int judge_text(struct gate *g, struct pump *p, size_t n, bool last)
-{
-	switch (http_requests_looks(bytes, n)) {
+	switch (looks) {
 	case HTTP_YES:
-		return begin_http(g, p, n, last);
+		r = http_requests_new(&g->http, gate_on_request, g);
+		if (r < 0)
+			return r;
+		g->state = GATE_HTTP;
+		return gate_feed(g, p, n, last);
+	case HTTP_MAYBE:
+		/* Without the end of a line. */
+		r = pump_give(p, PUMP_INNER, bytes + g->n_passed, n - g->n_passed);
+		return r < 0 ? r : gate_keep(g, n, n);
 	case HTTP_2:
 		if (!judge_unseen(g->judge, g->destination, "HTTP/2 without TLS", g->refused))
 			return -EACCES;
-		said_unseen(&g->said);
-		return open_gate(g, p, n);
-	case HTTP_MAYBE:
-		return pass_part(g, p, n);
+		gate_said_forget(&g->said);
+		g->said.kind = SAID_UNSEEN;
+		break;
 	case HTTP_NO:
-		return open_gate(g, p, n);
+		break;
 	}
-	return -EINVAL;
+	return gate_pass_all(g, p, n);
 }
 
 static int gate_judge(struct gate *g, struct pump *p, size_t n, bool last)
 {
 	switch (g->state) {
 	case GATE_FIRST:
-		return tls_hello_is_likely(bytes[0]) ? judge_tls(g, p, n, last)
-						     : judge_text(g, p, n, last);
+		return tls_hello_is_likely(bytes[0]) ? gate_judge_tls(g, p, n, last)
+						     : gate_judge_text(g, p, n, last);
 	case GATE_RETRY:
-		return judge_retry(g, p, n, last);
+		return gate_judge_retry(g, p, n, last);
 	case GATE_HTTP:
-		return feed(g, p, n, last);
+		return gate_feed(g, p, n, last);
 	case GATE_HELLO:
 	case GATE_OPEN:
-		return open_gate(g, p, n);
+		return gate_pass_all(g, p, n);
 	}
 	return -EINVAL;
 }
 
-/* What is kept must be judged, though it is not all that was hoped for. A reset is no message. */
-static int end_client(struct gate *g, struct pump *p)
-{
-	if (g->n_kept > g->n_passed && p->error == 0)
-		return gate_judge(g, p, g->n_kept, true);
-	p->streams[PUMP_INNER].ended = true;
-	return 0;
-}
-
-static int gate_read_more(struct gate *g, const struct pump *p)
-{
-	size_t room = BYTES_MAX - g->n_kept;
-
-	return gate_hear(recv(p->sides[PUMP_INNER].fd, bytes + g->n_kept,
-		room < READ_MAX ? room : READ_MAX, MSG_DONTWAIT));
-}
-
 int gate_client(struct gate *g, struct pump *p)
 {
+	struct pump_stream *s = &p->streams[PUMP_INNER];
+	size_t room = BYTES_MAX - g->n_kept;
 	int n = 0;
 
-	if (g->state == GATE_HELLO)
-		return await_server(p);
+	if (g->state == GATE_HELLO) {
+		s->waiting = true;
+		return -EAGAIN;
+	}
 	if (g->n_kept > 0)
 		memcpy(bytes, g->kept, g->n_kept);
-	if (!p->streams[PUMP_INNER].held) {
-		n = gate_read_more(g, p);
+	if (!s->held) {
+		n = gate_hear(recv(p->sides[PUMP_INNER].fd, bytes + g->n_kept,
+			room < READ_MAX ? room : READ_MAX, MSG_DONTWAIT));
 		if (n < 0)
 			return n;
-		if (n == 0)
-			return end_client(g, p);
 	}
-	p->streams[PUMP_INNER].held = false;
+	if (n == 0 && !s->held) {
+		/* What is kept must be judged, though it is not all that was hoped for. A reset is
+		 * no message. */
+		if (g->n_kept > g->n_passed && p->error == 0)
+			return gate_judge(g, p, g->n_kept, true);
+		s->ended = true;
+		return 0;
+	}
+	s->held = false;
 	return gate_judge(g, p, g->n_kept + (size_t)n, false);
 }
 
@@ -278,38 +345,42 @@ static int gate_peek(int fd, size_t size)
 }
 
 /* epoll shall not tell of less than that any more. */
-static int set_least(int fd, size_t n)
+static int gate_set_least(int fd, size_t n)
 {
 	const int least = (int)n;
 
 	return setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)) < 0 ? -errno : 0;
 }
 
+static int gate_await_server(int fd, size_t n)
+{
+	int r = gate_set_least(fd, n);
+
+	return r < 0 ? r : -EAGAIN;
+}
+
 /* *ret: how many bytes of the server may pass before it is looked at again. */
-static int judge_hello_answer(struct gate *g, struct pump *p, bool last, uint64_t *ret)
+static int gate_judge_answer(struct gate *g, struct pump *p, bool last, uint64_t *ret)
 {
 	int fd = p->sides[PUMP_OUTER].fd;
 	int n = gate_peek(fd, TLS_ANSWER_BYTES);
 	enum tls_answer answer;
-	int r;
 
 	if (n < 0)
 		return n;
 	answer = tls_answer_parse(bytes, (size_t)n);
-	if (answer == TLS_ANSWER_MORE && n > 0 && !last) {
-		r = set_least(fd, (size_t)n + 1);
-		return r < 0 ? r : -EAGAIN;
-	}
+	if (answer == TLS_ANSWER_MORE && n > 0 && !last)
+		return gate_await_server(fd, (size_t)n + 1);
 	*ret = answer == TLS_ANSWER_OTHER ? tls_record_bytes(bytes) : UINT64_MAX;
 	if (answer != TLS_ANSWER_OTHER) {
 		g->state = answer == TLS_ANSWER_RETRY ? GATE_RETRY : GATE_OPEN;
 		p->streams[PUMP_INNER].waiting = false;
 	}
-	return set_least(fd, 1);
+	return gate_set_least(fd, 1);
 }
 
 /* The answer to a request for another protocol, as it begins. */
-static int judge_upgrade(struct gate *g, struct pump *p, bool last)
+static int gate_judge_upgrade(struct gate *g, struct pump *p, bool last)
 {
 	static const char accepted[] = "HTTP/1.1 101 ";
 	const size_t len = sizeof(accepted) - 1;
@@ -318,14 +389,11 @@ static int judge_upgrade(struct gate *g, struct pump *p, bool last)
 
 	if (n < 0)
 		return n;
-	if ((size_t)n < len && !last) {
-		int r = set_least(fd, len);
-
-		return r < 0 ? r : -EAGAIN;
-	}
+	if ((size_t)n < len && !last)
+		return gate_await_server(fd, len);
 	http_requests_upgraded(g->http, (size_t)n == len && memcmp(bytes, accepted, len) == 0);
 	p->streams[PUMP_INNER].waiting = false;
-	return set_least(fd, 1);
+	return gate_set_least(fd, 1);
 }
 
 int gate_server(struct gate *g, struct pump *p, bool last)
@@ -334,22 +402,17 @@ int gate_server(struct gate *g, struct pump *p, bool last)
 	int r = 0;
 
 	if (g->state == GATE_HELLO)
-		r = judge_hello_answer(g, p, last, &allowed);
+		r = gate_judge_answer(g, p, last, &allowed);
 	else if (g->state == GATE_HTTP && http_requests_waits(g->http))
-		r = judge_upgrade(g, p, last);
+		r = gate_judge_upgrade(g, p, last);
 	if (r == 0)
 		p->streams[PUMP_OUTER].allowed = allowed;
 	return r;
 }
 
-bool gate_review(struct gate *g, struct net_judgement *ret)
-{
-	return said_judge(&g->said, g->judge, g->destination, ret);
-}
-
 void gate_deinit(struct gate *g)
 {
-	said_deinit(&g->said);
+	gate_said_forget(&g->said);
 	http_requests_free(g->http);
 	g->http = NULL;
 	gate_forget(g);

@@ -13,7 +13,6 @@
 #include "net/gate/http-requests.h"
 #include "net/judge.h"
 #include "net/pump.h"
-#include "net/gate/said.h"
 
 enum gate_state {
 	GATE_FIRST, /* nothing is known yet */
@@ -21,6 +20,33 @@ enum gate_state {
 	GATE_RETRY, /* it has to be said again */
 	GATE_HTTP,  /* one request after the other */
 	GATE_OPEN,
+};
+
+/*
+ * What a client has said on a connection that passed, as far as it was judged, so that it can be
+ * judged once more when the policy changes: a hello of TLS, or the last request of HTTP.
+ *
+ * It is kept per connection, and the words are the command's: there is a bound for each, and one
+ * for all of them. What is beyond it is forgotten, and does not pass a second time.
+ */
+enum said_kind {
+	SAID_NOTHING, /* or nothing that depends on the policy */
+	SAID_NAMELESS,
+	SAID_NAME,
+	SAID_UNSEEN,
+	SAID_REQUEST,
+	SAID_FORGOTTEN,
+};
+
+enum { SAID_BYTES_MAX = 2048 /* no rule is about a longer path */ };
+
+/* Zeroed: nothing was said. */
+struct gate_said {
+	enum said_kind kind;
+	char *words; /* the name; or method, host, path and protocol; each with its NUL */
+	size_t len;
+	uint16_t port;
+	bool upgrade;
 };
 
 struct gate {
@@ -33,7 +59,7 @@ struct gate {
 	uint8_t *kept;                 /* what was read, and is still to be judged */
 	size_t n_kept;
 	size_t n_passed; /* the first of them, that were passed on already */
-	struct said said;
+	struct gate_said said;
 };
 
 /* As pump->gate. -EACCES: *g->refused says why. */

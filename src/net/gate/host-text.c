@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "net/gate/host-text.h"
+#include "net/gate/internal.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,22 +10,11 @@
 
 enum { LABEL_MAX = 63, NAME_MAX_BYTES = 253 };
 
-static char host_text_to_lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
 static void host_text_copy_lower(char *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		out[i] = host_text_to_lower(text[i]);
+		out[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] | 0x20) : text[i];
 	out[len] = '\0';
-}
-
-static bool host_text_is_name_char(char c)
-{
-	c = host_text_to_lower(c);
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
 /* Labels of 1 to 63 name characters between dots. */
@@ -36,9 +25,13 @@ static bool host_text_is_name(const char *text, size_t len)
 	if (len > NAME_MAX_BYTES)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '.' ? label == 0 : !host_text_is_name_char(text[i]))
+		char c = text[i];
+		bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			    (c >= '0' && c <= '9') || c == '-' || c == '_';
+
+		if (c == '.' ? label == 0 : !fits)
 			return false;
-		label = text[i] == '.' ? 0 : label + 1;
+		label = c == '.' ? 0 : label + 1;
 		if (label > LABEL_MAX)
 			return false;
 	}
@@ -62,7 +55,7 @@ int host_text_name(const char *text, size_t len, char out[HOST_TEXT_BYTES])
 }
 
 /* The length of "[...]" at the start; 0: it is not an IPv6 address in brackets. */
-static size_t bracketed(const char *text, size_t len)
+static size_t host_text_bracketed(const char *text, size_t len)
 {
 	const char *end = memchr(text, ']', len);
 	struct address a;
@@ -73,22 +66,13 @@ static size_t bracketed(const char *text, size_t len)
 	return address_parse(text + 1, n - 2, &a) == 0 && a.bits == 128 ? n : 0;
 }
 
-static size_t until_colon(const char *text, size_t len)
-{
-	const char *colon = memchr(text, ':', len);
-
-	return colon ? (size_t)(colon - text) : len;
-}
-
 int host_text_authority(const char *text, size_t len, char out[HOST_TEXT_BYTES], uint16_t *ret_port)
 {
 	bool brackets = len > 0 && text[0] == '[';
-	size_t n;
+	const char *colon = memchr(text, ':', len);
+	size_t n = brackets ? host_text_bracketed(text, len) : colon ? (size_t)(colon - text) : len;
 	uint16_t port = 0;
 
-	if (len == 0)
-		return -EINVAL;
-	n = brackets ? bracketed(text, len) : until_colon(text, len);
 	if (n == 0)
 		return -EINVAL;
 	if (n < len && (text[n] != ':' || host_port_parse(text + n + 1, len - n - 1, &port) < 0))

@@ -8,7 +8,7 @@
  *
  * The head is copied and cut into strings in place.
  */
-#include "net/gate/http-head.h"
+#include "net/gate/internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,12 +20,12 @@ enum {
 	CHUNK_DIGITS = 16,
 };
 
-struct lines {
+struct http_lines {
 	char *at, *end;
 };
 
 /* The next line, cut at its CR LF; NULL: there is none, or it has a byte that no line has. */
-static char *http_head_next_line(struct lines *l, size_t *ret_len)
+static char *http_head_next_line(struct http_lines *l, size_t *ret_len)
 {
 	char *line = l->at;
 	char *lf = memchr(line, '\n', (size_t)(l->end - line));
@@ -41,7 +41,7 @@ static char *http_head_next_line(struct lines *l, size_t *ret_len)
 	return line;
 }
 
-static bool is_token(const char *text)
+static bool http_head_is_token(const char *text)
 {
 	static const char token[] = "!#$%&'*+-.^_`|~0123456789"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -64,15 +64,10 @@ static char *http_head_trim(char *text)
 
 /* Fields. */
 
-static unsigned effective(uint16_t port)
-{
-	return port ? port : PORT_HTTP;
-}
-
 static int http_head_read_host(struct http_head *h, char *value)
 {
 	char host[HOST_TEXT_BYTES];
-	uint16_t port;
+	uint16_t port, said = h->request.port;
 	int r = host_text_authority(value, strlen(value), host, &port);
 
 	if (r < 0)
@@ -82,19 +77,19 @@ static int http_head_read_host(struct http_head *h, char *value)
 		h->request.port = port;
 		return 0;
 	}
-	/* With CONNECT the port was said in the target; the field may leave it out. */
 	if (strcmp(host, h->host) != 0)
 		return -EINVAL;
+	/* With CONNECT the port was said in the target; the field may leave it out. */
 	if (h->request.upgrade && port == 0)
 		return 0;
-	if (effective(port) != effective(h->request.port))
+	if ((port ? port : PORT_HTTP) != (said ? said : PORT_HTTP))
 		return -EINVAL;
-	if (h->request.port == 0)
+	if (said == 0)
 		h->request.port = port;
 	return 0;
 }
 
-static int read_length(struct http_head *h, char *value)
+static int http_head_read_length(struct http_head *h, char *value)
 {
 	size_t n = strspn(value, "0123456789");
 
@@ -105,41 +100,27 @@ static int read_length(struct http_head *h, char *value)
 	return 0;
 }
 
-static int read_coding(struct http_head *h, char *value)
-{
-	if (strcasecmp(value, "chunked") != 0)
-		return -EINVAL;
-	h->chunked = true;
-	return 0;
-}
-
-static int read_connection(struct http_head *h, char *value);
-
-static int read_upgrade(struct http_head *h, char *value)
-{
-	h->upgrade_to = value;
-	return value[0] == '\0' ? -EINVAL : 0;
-}
-
-enum field { FIELD_HOST, FIELD_LENGTH, FIELD_CODING, FIELD_CONNECTION, FIELD_UPGRADE, FIELD_OTHER };
-
-static const struct {
-	const char *name;
-	int (*read)(struct http_head *h, char *value);
-	bool many;
-} fields[] = {
-	[FIELD_HOST] = { "host", http_head_read_host, false },
-	[FIELD_LENGTH] = { "content-length", read_length, false },
-	[FIELD_CODING] = { "transfer-encoding", read_coding, false },
-	[FIELD_CONNECTION] = { "connection", read_connection, true },
-	[FIELD_UPGRADE] = { "upgrade", read_upgrade, false },
+enum http_field {
+	FIELD_HOST,
+	FIELD_LENGTH,
+	FIELD_CODING,
+	FIELD_CONNECTION,
+	FIELD_UPGRADE,
+	FIELD_OTHER
 };
 
-static enum field http_head_find_field(const char *name)
+static enum http_field http_head_find_field(const char *name)
 {
-	enum field i = FIELD_HOST;
+	static const char *const names[] = {
+		[FIELD_HOST] = "host",
+		[FIELD_LENGTH] = "content-length",
+		[FIELD_CODING] = "transfer-encoding",
+		[FIELD_CONNECTION] = "connection",
+		[FIELD_UPGRADE] = "upgrade",
+	};
+	enum http_field i = FIELD_HOST;
 
-	while (i < FIELD_OTHER && strcasecmp(name, fields[i].name) != 0)
+	while (i < FIELD_OTHER && strcasecmp(name, names[i]) != 0)
 		i++;
 	return i;
 }
@@ -148,75 +129,64 @@ static enum field http_head_find_field(const char *name)
  * Fields that are named here end at the next server: without its host or length, the request that
  * is served behind that one would be another.
  */
-static int read_connection(struct http_head *h, char *value)
+static int http_head_read_connection(struct http_head *h, char *value)
 {
 	char *word;
 
 	while ((word = strsep(&value, ","))) {
-		word = http_head_trim(word);
-		switch (http_head_find_field(word)) {
-		case FIELD_HOST:
-		case FIELD_LENGTH:
-		case FIELD_CODING:
+		enum http_field f = http_head_find_field(http_head_trim(word));
+
+		if (f == FIELD_HOST || f == FIELD_LENGTH || f == FIELD_CODING)
 			return -EINVAL;
-		case FIELD_UPGRADE:
+		if (f == FIELD_UPGRADE)
 			h->wants_upgrade = true;
-			break;
-		case FIELD_CONNECTION:
-		case FIELD_OTHER:
-			break;
-		}
 	}
 	return 0;
 }
 
-/* "name: value". A folded line starts with a space, which no name has. */
-static int split_field(char *line, enum field *ret, char **ret_value)
+/*
+ * "name: value". A folded line starts with a space, which no name has. What decides about the
+ * request may not come behind it.
+ */
+static int http_head_read_field(struct http_head *h, char *line, bool trailer)
 {
-	char *colon = strchr(line, ':');
+	char *colon = strchr(line, ':'), *value;
+	enum http_field f;
 
 	if (!colon)
 		return -EINVAL;
 	*colon = '\0';
-	if (!is_token(line))
+	if (!http_head_is_token(line))
 		return -EINVAL;
-	*ret = http_head_find_field(line);
-	*ret_value = http_head_trim(colon + 1);
-	return 0;
-}
-
-static int read_field(struct http_head *h, char *line)
-{
-	enum field f;
-	char *value;
-	int r = split_field(line, &f, &value);
-
-	if (r < 0 || f == FIELD_OTHER)
-		return r;
-	if (!fields[f].many && h->seen & 1U << f)
+	f = http_head_find_field(line);
+	if (f == FIELD_OTHER)
+		return 0;
+	if (trailer || (f != FIELD_CONNECTION && h->seen & 1U << f))
 		return -EINVAL;
 	h->seen |= 1U << f;
-	return fields[f].read(h, value);
+	value = http_head_trim(colon + 1);
+	switch (f) {
+	case FIELD_HOST:
+		return http_head_read_host(h, value);
+	case FIELD_LENGTH:
+		return http_head_read_length(h, value);
+	case FIELD_CODING:
+		h->chunked = true;
+		return strcasecmp(value, "chunked") == 0 ? 0 : -EINVAL;
+	case FIELD_CONNECTION:
+		return http_head_read_connection(h, value);
+	case FIELD_UPGRADE:
+		h->upgrade_to = value;
+		return value[0] == '\0' ? -EINVAL : 0;
+	case FIELD_OTHER:
+		break;
+	}
+	return 0;
 }
 
 /* The first line. */
 
-static int read_authority(struct http_head *h, const char *text, size_t len)
-{
-	h->has_authority = true;
-	return host_text_authority(text, len, h->host, &h->request.port);
-}
-
-static int read_connect(struct http_head *h, const char *target)
-{
-	int r = read_authority(h, target, strlen(target));
-
-	h->request.upgrade = true;
-	h->request.path = "";
-	return r < 0 || h->request.port == 0 ? -EINVAL : 0;
-}
-
-static int read_absolute(struct http_head *h, char *target)
+static int http_head_read_absolute(struct http_head *h, char *target)
 {
 	static const char scheme[] = "http://";
 	size_t n;
@@ -227,7 +197,8 @@ static int read_absolute(struct http_head *h, char *target)
 		return -EINVAL;
 	target += strlen(scheme);
 	n = strcspn(target, "/?");
-	r = read_authority(h, target, n);
+	h->has_authority = true;
+	r = host_text_authority(target, n, h->host, &h->request.port);
 	path = target + n;
 	h->request.path = path[0] == '/' ? path : "/";
 	path[strcspn(path, "?")] = '\0';
@@ -236,12 +207,19 @@ static int read_absolute(struct http_head *h, char *target)
 
 static int http_head_read_target(struct http_head *h, char *target)
 {
+	int r;
+
 	if (strpbrk(target, "\t#"))
 		return -EINVAL;
-	if (strcmp(h->request.method, "CONNECT") == 0)
-		return read_connect(h, target);
+	if (strcmp(h->request.method, "CONNECT") == 0) {
+		h->has_authority = true;
+		r = host_text_authority(target, strlen(target), h->host, &h->request.port);
+		h->request.upgrade = true;
+		h->request.path = "";
+		return r < 0 || h->request.port == 0 ? -EINVAL : 0;
+	}
 	if (target[0] != '/' && strcmp(target, "*") != 0)
-		return read_absolute(h, target);
+		return http_head_read_absolute(h, target);
 	h->request.path = target;
 	target[strcspn(target, "?")] = '\0';
 	if (target[0] == '*' && strcmp(h->request.method, "OPTIONS") != 0)
@@ -249,18 +227,15 @@ static int http_head_read_target(struct http_head *h, char *target)
 	return 0;
 }
 
-static int http_head_read_version(struct http_head *h, const char *version)
-{
-	h->is_1_0 = strcmp(version, "HTTP/1.0") == 0;
-	return h->is_1_0 || strcmp(version, "HTTP/1.1") == 0 ? 0 : -EINVAL;
-}
-
-static int read_first(struct http_head *h, char *line)
+static int http_head_read_first(struct http_head *h, char *line)
 {
 	char *method = strsep(&line, " ");
 	char *target = strsep(&line, " ");
 
-	if (!line || !is_token(method) || http_head_read_version(h, line) < 0)
+	if (!line || !http_head_is_token(method))
+		return -EINVAL;
+	h->is_1_0 = strcmp(line, "HTTP/1.0") == 0;
+	if (!h->is_1_0 && strcmp(line, "HTTP/1.1") != 0)
 		return -EINVAL;
 	h->request.method = method;
 	return http_head_read_target(h, target);
@@ -285,7 +260,8 @@ static int http_head_check(struct http_head *h)
 	return 0;
 }
 
-static int http_head_begin(struct http_head *h, struct lines *l, const uint8_t *data, size_t len)
+static int http_head_begin(
+	struct http_head *h, struct http_lines *l, const uint8_t *data, size_t len)
 {
 	if (len > sizeof(h->text))
 		return -E2BIG;
@@ -294,13 +270,12 @@ static int http_head_begin(struct http_head *h, struct lines *l, const uint8_t *
 	memcpy(h->text, data, len);
 	h->request.host = h->host;
 	h->request.upgrade_to = "";
-	*l = (struct lines){ h->text, h->text + len };
+	*l = (struct http_lines){ h->text, h->text + len };
 	return 0;
 }
 
 /* All lines up to the empty one, which must be the last. */
-static int http_head_read_fields(
-	struct http_head *h, struct lines *l, int (*read)(struct http_head *h, char *line))
+static int http_head_read_fields(struct http_head *h, struct http_lines *l, bool trailers)
 {
 	for (;;) {
 		size_t n;
@@ -311,7 +286,7 @@ static int http_head_read_fields(
 			return -EINVAL;
 		if (n == 0)
 			return l->at == l->end ? 0 : -EINVAL;
-		r = read(h, line);
+		r = http_head_read_field(h, line, trailers);
 		if (r < 0)
 			return r;
 	}
@@ -319,7 +294,7 @@ static int http_head_read_fields(
 
 int http_head_parse(struct http_head *ret, const uint8_t *data, size_t len)
 {
-	struct lines l;
+	struct http_lines l;
 	char *line;
 	size_t n;
 	int r = http_head_begin(ret, &l, data, len);
@@ -331,38 +306,19 @@ int http_head_parse(struct http_head *ret, const uint8_t *data, size_t len)
 	} while (line && n == 0);
 	if (!line)
 		return -EINVAL;
-	r = read_first(ret, line);
+	r = http_head_read_first(ret, line);
 	if (r == 0)
-		r = http_head_read_fields(ret, &l, read_field);
+		r = http_head_read_fields(ret, &l, false);
 	return r < 0 ? r : http_head_check(ret);
-}
-
-/* What decides about the request may not come behind it. */
-static int read_trailer(struct http_head *h, char *line)
-{
-	enum field f;
-	char *value;
-	int r = split_field(line, &f, &value);
-
-	(void)h;
-	return r < 0 || f != FIELD_OTHER ? -EINVAL : 0;
 }
 
 int http_head_check_trailers(const uint8_t *data, size_t len)
 {
 	struct http_head h;
-	struct lines l;
+	struct http_lines l;
 	int r = http_head_begin(&h, &l, data, len);
 
-	return r < 0 ? r : http_head_read_fields(&h, &l, read_trailer);
-}
-
-static int hex_digit(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	return r < 0 ? r : http_head_read_fields(&h, &l, true);
 }
 
 int http_head_parse_chunk(const uint8_t *line, size_t len, uint64_t *ret_size)
@@ -370,10 +326,14 @@ int http_head_parse_chunk(const uint8_t *line, size_t len, uint64_t *ret_size)
 	uint64_t size = 0;
 	size_t n = 0;
 
-	for (; n < len && hex_digit(line[n]) >= 0; n++) {
+	for (; n < len; n++) {
+		uint8_t c = line[n], low = c | 0x20;
+
+		if (!(c >= '0' && c <= '9') && !(low >= 'a' && low <= 'f'))
+			break;
 		if (n == CHUNK_DIGITS)
 			return -EINVAL;
-		size = size << 4 | (uint64_t)hex_digit(line[n]);
+		size = size << 4 | (uint64_t)(c <= '9' ? c - '0' : low - 'a' + 10);
 	}
 	if (n == 0 || size > INT64_MAX || (n < len && line[n] != ';'))
 		return -EINVAL;

@@ -12,10 +12,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "net/gate/http-head.h"
+#include "net/gate/internal.h"
 
-enum { CHUNK_LINE_MAX = 1024 };
+enum { CHUNK_LINE_MAX = 1024, LINE_MAX_BYTES = 8 << 10 };
 
 enum state {
 	STATE_HEAD,
@@ -31,7 +32,7 @@ enum state {
 enum upgrade { UPGRADE_NONE, UPGRADE_ASKED, UPGRADE_ACCEPTED };
 
 /* The search for the end of a line or head: what is before `at` was searched. */
-struct search {
+struct http_search {
 	size_t line, at;
 	bool begun; /* there was a line that is not empty */
 };
@@ -44,7 +45,7 @@ struct http_requests {
 	int error;
 	uint64_t left; /* of a body or chunk */
 	uint64_t count;
-	struct search search;
+	struct http_search search;
 };
 
 int http_requests_new(struct http_requests **ret, http_judge *judge, void *context)
@@ -67,22 +68,18 @@ void http_requests_free(struct http_requests *h)
 static void http_requests_enter(struct http_requests *h, enum state state)
 {
 	h->state = state;
-	h->search = (struct search){ 0 };
+	h->search = (struct http_search){ 0 };
 }
 
-static void end_request(struct http_requests *h)
+static void http_requests_end(struct http_requests *h)
 {
-	static const enum state next[] = {
-		[UPGRADE_NONE] = STATE_HEAD,
-		[UPGRADE_ASKED] = STATE_WAITS,
-		[UPGRADE_ACCEPTED] = STATE_OPEN,
-	};
-
-	http_requests_enter(h, next[h->upgrade]);
+	http_requests_enter(h, h->upgrade == UPGRADE_NONE    ? STATE_HEAD
+			       : h->upgrade == UPGRADE_ASKED ? STATE_WAITS
+							     : STATE_OPEN);
 }
 
 /* Where the line ends, which starts at s->line; 0: not here. */
-static ssize_t find_line(struct search *s, const uint8_t *data, size_t len, size_t max)
+static ssize_t http_search_line(struct http_search *s, const uint8_t *data, size_t len, size_t max)
 {
 	const uint8_t *lf = NULL;
 	size_t end;
@@ -103,11 +100,11 @@ static ssize_t find_line(struct search *s, const uint8_t *data, size_t len, size
 }
 
 /* Where the empty line ends; those in front of a request do not count. */
-static ssize_t find_empty(struct search *s, const uint8_t *data, size_t len)
+static ssize_t http_search_empty(struct http_search *s, const uint8_t *data, size_t len)
 {
 	for (;;) {
 		size_t start = s->line;
-		ssize_t end = find_line(s, data, len, HTTP_HEAD_MAX);
+		ssize_t end = http_search_line(s, data, len, HTTP_HEAD_MAX);
 
 		if (end <= 0)
 			return end;
@@ -121,7 +118,7 @@ static ssize_t find_empty(struct search *s, const uint8_t *data, size_t len)
 static ssize_t http_requests_take_head(struct http_requests *h, const uint8_t *data, size_t len)
 {
 	struct http_head head;
-	ssize_t end = find_empty(&h->search, data, len);
+	ssize_t end = http_search_empty(&h->search, data, len);
 	int r;
 
 	if (end <= 0)
@@ -140,7 +137,7 @@ static ssize_t http_requests_take_head(struct http_requests *h, const uint8_t *d
 	else if (head.length > 0)
 		http_requests_enter(h, STATE_BODY);
 	else
-		end_request(h);
+		http_requests_end(h);
 	return end;
 }
 
@@ -152,21 +149,12 @@ static void http_requests_pass(struct http_requests *h, uint64_t n)
 	if (h->state == STATE_CHUNK)
 		http_requests_enter(h, STATE_CHUNK_END);
 	else
-		end_request(h);
-}
-
-static ssize_t http_requests_take_bytes(struct http_requests *h, const uint8_t *data, size_t len)
-{
-	size_t n = len < h->left ? len : (size_t)h->left;
-
-	(void)data;
-	http_requests_pass(h, n);
-	return (ssize_t)n;
+		http_requests_end(h);
 }
 
 static ssize_t http_requests_take_size(struct http_requests *h, const uint8_t *data, size_t len)
 {
-	ssize_t end = find_line(&h->search, data, len, CHUNK_LINE_MAX);
+	ssize_t end = http_search_line(&h->search, data, len, CHUNK_LINE_MAX);
 	int r;
 
 	if (end <= 0)
@@ -180,7 +168,8 @@ static ssize_t http_requests_take_size(struct http_requests *h, const uint8_t *d
 	return end;
 }
 
-static ssize_t take_chunk_end(struct http_requests *h, const uint8_t *data, size_t len)
+static ssize_t http_requests_take_chunk_end(
+	struct http_requests *h, const uint8_t *data, size_t len)
 {
 	if (data[0] != '\r' || (len > 1 && data[1] != '\n'))
 		return -EINVAL;
@@ -190,9 +179,9 @@ static ssize_t take_chunk_end(struct http_requests *h, const uint8_t *data, size
 	return 2;
 }
 
-static ssize_t take_trailers(struct http_requests *h, const uint8_t *data, size_t len)
+static ssize_t http_requests_take_trailers(struct http_requests *h, const uint8_t *data, size_t len)
 {
-	ssize_t end = find_empty(&h->search, data, len);
+	ssize_t end = http_search_empty(&h->search, data, len);
 	int r;
 
 	if (end <= 0)
@@ -200,37 +189,33 @@ static ssize_t take_trailers(struct http_requests *h, const uint8_t *data, size_
 	r = http_head_check_trailers(data, (size_t)end);
 	if (r < 0)
 		return r;
-	end_request(h);
+	http_requests_end(h);
 	return end;
-}
-
-static ssize_t take_nothing(struct http_requests *h, const uint8_t *data, size_t len)
-{
-	(void)h, (void)data, (void)len;
-	return 0;
-}
-
-static ssize_t take_all(struct http_requests *h, const uint8_t *data, size_t len)
-{
-	(void)h, (void)data;
-	return (ssize_t)len;
 }
 
 static ssize_t http_requests_take(struct http_requests *h, const uint8_t *data, size_t len)
 {
-	static ssize_t (*const take_in[])(
-		struct http_requests * h, const uint8_t *data, size_t len) = {
-		[STATE_HEAD] = http_requests_take_head,
-		[STATE_BODY] = http_requests_take_bytes,
-		[STATE_SIZE] = http_requests_take_size,
-		[STATE_CHUNK] = http_requests_take_bytes,
-		[STATE_CHUNK_END] = take_chunk_end,
-		[STATE_TRAILERS] = take_trailers,
-		[STATE_WAITS] = take_nothing,
-		[STATE_OPEN] = take_all,
-	};
-
-	return take_in[h->state](h, data, len);
+	switch (h->state) {
+	case STATE_HEAD:
+		return http_requests_take_head(h, data, len);
+	case STATE_SIZE:
+		return http_requests_take_size(h, data, len);
+	case STATE_BODY:
+	case STATE_CHUNK:
+		if (len > h->left)
+			len = (size_t)h->left;
+		http_requests_pass(h, len);
+		return (ssize_t)len;
+	case STATE_CHUNK_END:
+		return http_requests_take_chunk_end(h, data, len);
+	case STATE_TRAILERS:
+		return http_requests_take_trailers(h, data, len);
+	case STATE_WAITS:
+		return 0;
+	case STATE_OPEN:
+		return (ssize_t)len;
+	}
+	return -EINVAL;
 }
 
 ssize_t http_requests_feed(struct http_requests *h, const uint8_t *data, size_t len)
@@ -265,7 +250,7 @@ void http_requests_upgraded(struct http_requests *h, bool accepted)
 		return;
 	h->upgrade = accepted ? UPGRADE_ACCEPTED : UPGRADE_NONE;
 	if (h->state == STATE_WAITS)
-		end_request(h);
+		http_requests_end(h);
 }
 
 uint64_t http_requests_count(const struct http_requests *h)
@@ -290,4 +275,90 @@ void http_requests_skip(struct http_requests *h, uint64_t n)
 		h->error = -EINVAL;
 	else if (n > 0 && h->state != STATE_OPEN)
 		http_requests_pass(h, n);
+}
+
+/*
+ * Whether it is HTTP. Here the doubt goes the other way than in http-head.c: what some server may
+ * take for a request, however it is spelled, has to be read as one (and is then refused), since
+ * what is not HTTP passes without a look at its host. So whatever some reader takes for a space is
+ * one, any line with "HTTP/" is a request, whatever other bytes are in it, and so is one of
+ * HTTP/0.9, behind which some look for fields. And what names another client, in front of a
+ * request or of TLS, is nothing for a command to say.
+ *
+ * Only the end of the first line settles that it is none. Other protocols do not wait for one that
+ * never comes: what is in doubt is passed on and remembered. Where the line is too long for that, a
+ * byte that no line of text has tells them from HTTP, unless the line begins with a word.
+ */
+
+/* Python's str.split() takes all of these. */
+static bool http_looks_is_space(uint8_t c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f) || c == 0x85 ||
+	       c == 0xa0;
+}
+
+/* All of it, or it begins with a word and a space, as in front of a request's target. */
+static bool http_looks_like_text(const uint8_t *line, size_t len)
+{
+	size_t text = 0, word = 0;
+
+	while (text < len &&
+		(http_looks_is_space(line[text]) || (line[text] >= ' ' && line[text] != 0x7f)))
+		text++;
+	while (word < len && line[word] > ' ' && line[word] != 0x7f &&
+		!http_looks_is_space(line[word]))
+		word++;
+	return text == len || (word > 0 && word < len && http_looks_is_space(line[word]));
+}
+
+/* By the slash: a line may come byte by byte, and is looked at each time. */
+static bool http_looks_has_version(const uint8_t *line, size_t len)
+{
+	const uint8_t *end = line + len, *slash = line;
+
+	while ((slash = memchr(slash, '/', (size_t)(end - slash)))) {
+		if (slash - line >= 4 && strncasecmp((const char *)slash - 4, "HTTP", 4) == 0)
+			return true;
+		slash++;
+	}
+	return false;
+}
+
+/* The first line that is not empty, or as much of it as is there, without its LF. */
+static enum http_looks http_looks_at(const uint8_t *line, size_t len, bool complete)
+{
+	static const char preface[] = "PRI * HTTP/2.0\r";
+	const size_t n = strlen(preface);
+
+	if ((complete ? len == n : len <= n) && memcmp(line, preface, len) == 0)
+		return complete ? HTTP_2 : HTTP_MAYBE;
+	/* The PROXY protocol, version 1: servers that speak it look for the request behind it. */
+	if (http_looks_has_version(line, len) || (len >= 6 && memcmp(line, "PROXY ", 6) == 0))
+		return HTTP_YES;
+	/* HTTP/0.9. */
+	if (complete && len > 4 && memcmp(line, "GET", 3) == 0 && http_looks_is_space(line[3]))
+		return HTTP_YES;
+	return complete ? HTTP_NO : HTTP_MAYBE;
+}
+
+enum http_looks http_requests_looks(const uint8_t *data, size_t len)
+{
+	/* The PROXY protocol, version 2, up to the line that would settle that it is something
+	 * else; then "QUIT\n". */
+	static const char signature[] = "\r\n\r\n\0\r\n";
+	size_t most = len < LINE_MAX_BYTES ? len : LINE_MAX_BYTES, start = 0, n;
+	const uint8_t *lf;
+	enum http_looks looks;
+
+	if (len >= sizeof(signature) - 1 && memcmp(data, signature, sizeof(signature) - 1) == 0)
+		return HTTP_YES;
+	while (start < most && http_looks_is_space(data[start]))
+		start++;
+	lf = start < most ? memchr(data + start, '\n', most - start) : NULL;
+	n = (lf ? (size_t)(lf - data) : most) - start;
+	looks = http_looks_at(data + start, n, lf != NULL);
+	if (looks != HTTP_MAYBE || most < LINE_MAX_BYTES)
+		return looks;
+	/* A longer line than is waited for: there are servers that take it. */
+	return http_looks_like_text(data + start, n) ? HTTP_YES : HTTP_NO;
 }

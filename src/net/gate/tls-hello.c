@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "net/gate/host-text.h"
+#include "net/gate/internal.h"
 
 enum {
 	RECORD_MAX = 16384,
@@ -33,19 +33,19 @@ enum {
 	NAME_HOST = 0,
 };
 
-struct cursor {
+struct tls_cursor {
 	const uint8_t *data;
 	size_t left;        /* of the data */
 	size_t record_left; /* of the record that it is in */
 	bool is_most;       /* there is as much data as there may be */
 };
 
-static int tls_hello_at_end(const struct cursor *c)
+static int tls_hello_at_end(const struct tls_cursor *c)
 {
 	return c->is_most ? -E2BIG : -EAGAIN;
 }
 
-static int open_record(struct cursor *c)
+static int tls_hello_open_record(struct tls_cursor *c)
 {
 	size_t len;
 
@@ -66,13 +66,13 @@ static int open_record(struct cursor *c)
 }
 
 /* The next n bytes of the message, into out unless that is NULL. */
-static int tls_hello_take(struct cursor *c, void *out, size_t n)
+static int tls_hello_take(struct tls_cursor *c, void *out, size_t n)
 {
 	uint8_t *to = out;
 
 	while (n > 0) {
 		size_t piece = n;
-		int r = c->record_left == 0 ? open_record(c) : 0;
+		int r = c->record_left == 0 ? tls_hello_open_record(c) : 0;
 
 		if (r < 0)
 			return r;
@@ -95,7 +95,7 @@ static int tls_hello_take(struct cursor *c, void *out, size_t n)
 }
 
 /* The same out of something that has *room bytes left. */
-static int tls_hello_take_from(struct cursor *c, size_t *room, void *out, size_t n)
+static int tls_hello_take_from(struct tls_cursor *c, size_t *room, void *out, size_t n)
 {
 	if (n > *room)
 		return -EINVAL;
@@ -104,81 +104,60 @@ static int tls_hello_take_from(struct cursor *c, size_t *room, void *out, size_t
 }
 
 /* A number of 1 to 3 bytes. */
-static int take_number(struct cursor *c, size_t *room, size_t bytes, size_t *ret)
+static int tls_hello_take_number(struct tls_cursor *c, size_t *room, size_t bytes, size_t *ret)
 {
 	uint8_t b[3] = { 0 };
+	size_t number = 0;
 	int r = tls_hello_take_from(c, room, b, bytes);
 
 	if (r < 0)
 		return r;
-	*ret = 0;
 	for (size_t i = 0; i < bytes; i++)
-		*ret = *ret << 8 | b[i];
+		number = number << 8 | b[i];
+	*ret = number;
 	return 0;
 }
 
 /* A length that has to fit into what is left of *room. */
-static int take_length(struct cursor *c, size_t *room, size_t bytes, size_t *ret)
+static int tls_hello_take_length(struct tls_cursor *c, size_t *room, size_t bytes, size_t *ret)
 {
-	int r = take_number(c, room, bytes, ret);
+	int r = tls_hello_take_number(c, room, bytes, ret);
 
-	if (r < 0)
-		return r;
-	return *ret > *room ? -EINVAL : 0;
-}
-
-/* A list of bytes behind its length, which is from min to max and a multiple of step. */
-struct list {
-	size_t length_bytes, min, max, step;
-};
-
-static int skip_list(struct cursor *c, size_t *room, const struct list *l)
-{
-	size_t len;
-	int r = take_length(c, room, l->length_bytes, &len);
-
-	if (r < 0)
-		return r;
-	if (len < l->min || len > l->max || len % l->step != 0)
-		return -EINVAL;
-	return tls_hello_take_from(c, room, NULL, len);
+	return r == 0 && *ret > *room ? -EINVAL : r;
 }
 
 /* The one name in a list of one: nobody says which of two would be served. */
-static int take_name(struct cursor *c, size_t room, struct tls_hello *hello)
+static int tls_hello_take_name(struct tls_cursor *c, size_t room, struct tls_hello *hello)
 {
 	char text[HOST_TEXT_BYTES];
 	size_t list, type, len;
-	int r = take_length(c, &room, 2, &list);
+	int r = tls_hello_take_length(c, &room, 2, &list);
 
-	if (r < 0)
-		return r;
-	if (list != room)
+	if (r == 0 && list != room)
 		return -EINVAL;
-	r = take_number(c, &room, 1, &type);
-	if (r < 0)
-		return r;
-	if (type != NAME_HOST)
+	if (r == 0)
+		r = tls_hello_take_number(c, &room, 1, &type);
+	if (r == 0 && type != NAME_HOST)
 		return -EINVAL;
-	r = take_length(c, &room, 2, &len);
-	if (r < 0)
-		return r;
-	if (len != room || len > sizeof(text))
+	if (r == 0)
+		r = tls_hello_take_length(c, &room, 2, &len);
+	if (r == 0 && (len != room || len > sizeof(text)))
 		return -EINVAL;
-	r = tls_hello_take_from(c, &room, text, len);
+	if (r == 0)
+		r = tls_hello_take_from(c, &room, text, len);
 	if (r < 0)
 		return r;
 	hello->has_name = true;
 	return host_text_name(text, len, hello->name) == 0 ? 0 : -EINVAL;
 }
 
-static int take_extension(struct cursor *c, size_t *room, struct tls_hello *hello)
+static int tls_hello_take_extension(struct tls_cursor *c, size_t *room, struct tls_hello *hello)
 {
 	size_t type, len;
-	int r = take_number(c, room, 2, &type);
+	int r = tls_hello_take_number(c, room, 2, &type);
 
 	if (r == 0)
-		r = take_length(c, room, 2, &len);
+		r = tls_hello_take_length(c, room, 2, &len);
 	if (r < 0)
 		return r;
 	if (type == EXTENSION_ENCRYPTED_HELLO)
@@ -188,83 +167,63 @@ static int take_extension(struct cursor *c, size_t *room, struct tls_hello *hell
 	if (hello->has_name)
 		return -EINVAL;
 	*room -= len;
-	return take_name(c, len, hello);
+	return tls_hello_take_name(c, len, hello);
 }
 
-static int take_extensions(struct cursor *c, size_t room, struct tls_hello *hello)
+static int tls_hello_take_message(struct tls_cursor *c, size_t room, struct tls_hello *hello)
 {
-	size_t len;
-	int r;
-
-	if (room == 0)
-		return 0;
-	r = take_length(c, &room, 2, &len);
-	if (r < 0)
-		return r;
-	if (len != room)
-		return -EINVAL;
-	while (room > 0) {
-		r = take_extension(c, &room, hello);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int take_version(struct cursor *c, size_t *room)
-{
-	uint8_t version[2] = { 0 };
-	int r = tls_hello_take_from(c, room, version, sizeof(version));
-
-	if (r < 0)
-		return r;
-	return version[0] == VERSION_MAJOR ? 0 : -EINVAL;
-}
-
-static int take_message(struct cursor *c, size_t room, struct tls_hello *hello)
-{
-	static const struct list lists[] = {
+	/* Lists of bytes behind their length, which is from min to max and a multiple of step. */
+	static const struct {
+		size_t length_bytes, min, max, step;
+	} lists[] = {
 		{ 1, 0, SESSION_MAX, 1 }, /* session */
 		{ 2, 2, 0xfffe, 2 },      /* suites */
 		{ 1, 1, 0xff, 1 },        /* compressions */
 	};
-	int r = take_version(c, &room);
+	size_t version, len;
+	int r = tls_hello_take_number(c, &room, 2, &version);
 
+	if (r == 0 && version >> 8 != VERSION_MAJOR)
+		return -EINVAL;
 	if (r == 0)
 		r = tls_hello_take_from(c, &room, NULL, RANDOM_BYTES);
-	for (size_t i = 0; r == 0 && i < ROWS(lists); i++)
-		r = skip_list(c, &room, &lists[i]);
-	return r < 0 ? r : take_extensions(c, room, hello);
-}
-
-static int tls_hello_take_head(struct cursor *c, size_t *ret_len)
-{
-	size_t type, room = MESSAGE_HEAD;
-	int r = take_number(c, &room, 1, &type);
-
-	if (r < 0)
+	for (size_t i = 0; r == 0 && i < ROWS(lists); i++) {
+		r = tls_hello_take_length(c, &room, lists[i].length_bytes, &len);
+		if (r < 0)
+			return r;
+		if (len < lists[i].min || len > lists[i].max || len % lists[i].step != 0)
+			return -EINVAL;
+		r = tls_hello_take_from(c, &room, NULL, len);
+	}
+	if (r < 0 || room == 0)
 		return r;
-	if (type != MESSAGE_CLIENT_HELLO)
+	r = tls_hello_take_length(c, &room, 2, &len);
+	if (r == 0 && len != room)
 		return -EINVAL;
-	r = take_number(c, &room, 3, ret_len);
-	if (r < 0)
-		return r;
-	return *ret_len > TLS_HELLO_MAX - MESSAGE_HEAD ? -E2BIG : 0;
+	while (r == 0 && room > 0)
+		r = tls_hello_take_extension(c, &room, hello);
+	return r;
 }
 
 int tls_hello_parse(struct tls_hello *ret, const uint8_t *data, size_t len)
 {
-	struct cursor c = {
+	struct tls_cursor c = {
 		.data = data,
 		.left = len < TLS_HELLO_MAX ? len : TLS_HELLO_MAX,
 		.is_most = len >= TLS_HELLO_MAX,
 	};
 	struct tls_hello hello = { 0 };
-	size_t room;
-	int r = tls_hello_take_head(&c, &room);
+	size_t type, room = MESSAGE_HEAD;
+	int r = tls_hello_take_number(&c, &room, 1, &type);
 
+	if (r == 0 && type != MESSAGE_CLIENT_HELLO)
+		return -EINVAL;
 	if (r == 0)
-		r = take_message(&c, room, &hello);
+		r = tls_hello_take_number(&c, &room, 3, &room);
+	if (r == 0 && room > TLS_HELLO_MAX - MESSAGE_HEAD)
+		return -E2BIG;
+	if (r == 0)
+		r = tls_hello_take_message(&c, room, &hello);
 	if (r < 0)
 		return r;
 	/* A first message ends its record: what comes next may be under other keys (RFC 8446, 5.1).

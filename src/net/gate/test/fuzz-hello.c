@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "net/gate/host-text.h"
+#include "net/gate/internal.h"
 #include "net/gate/tls-hello.h"
 
 enum { PREFIXES = 64 };

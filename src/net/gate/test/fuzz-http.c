@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "net/gate/http-head.h"
+#include "net/gate/internal.h"
 #include "net/gate/http-requests.h"
 
 enum { REFUSED = -EPERM };

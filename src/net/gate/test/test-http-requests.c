@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "net/gate/http-head.h"
+#include "net/gate/internal.h"
 #include "net/gate/http-requests.h"
 
 #define S(text) text, sizeof(text) - 1
