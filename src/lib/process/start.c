@@ -20,7 +20,7 @@
 #include "lib/process/process.h"
 #include "wire/start.h"
 
-enum { OUTPUT_DEFAULT = 16 << 20, ROWS = 24, COLUMNS = 80, ATTEMPTS = 2 };
+enum { OUTPUT_DEFAULT = 16 << 20, TERMINAL_ROWS = 24, TERMINAL_COLUMNS = 80, ATTEMPTS = 2 };
 /* More than anybody makes while one command is being started. */
 enum { UPDATES_MAX = 64 };
 
@@ -50,42 +50,27 @@ static void preparation_deinit(struct preparation *l)
 
 /* The frame */
 
-/* On the wire 0 is no limit; a limit of nothing comes as near to it as can be. */
-static uint64_t process_start_limit_of(const struct preparation *l, enum limit which, uint64_t call)
+/* What holds: the sandbox's limit, or the call's (0: none), if that is narrower. */
+static uint64_t preparation_limit(const struct preparation *l, enum limit which, uint64_t call)
 {
 	uint64_t v = l->setup->limits.values[which];
 
-	if (call && call < v)
-		v = call;
-	if (v == LIMIT_NONE)
-		return START_NONE;
-	return v ? v : 1;
+	return call && call < v ? call : v;
 }
 
-static const char *cwd_of(const struct preparation *l)
+/* On the wire 0 is no limit; a limit of nothing comes as near to it as can be. */
+static uint64_t preparation_wire_limit(const struct preparation *l, enum limit which, uint64_t call)
 {
-	const struct variables *v = &l->setup->base->variables;
+	uint64_t v = preparation_limit(l, which, call);
 
-	if (l->call.cwd)
-		return l->call.cwd;
-	return v->values[VARIABLE_WORK_DIR] ? v->values[VARIABLE_WORK_DIR]
-					    : v->values[VARIABLE_HOME];
-}
-
-static void set_terminal(struct start *s, const struct corral_call *c)
-{
-	if (!(c->flags & CORRAL_CALL_TTY))
-		return;
-	s->flags |= START_TTY;
-	s->rows = c->rows ? c->rows : ROWS;
-	s->columns = c->columns ? c->columns : COLUMNS;
+	return v == LIMIT_NONE ? START_NONE : v ? v : 1;
 }
 
 /*
  * Environment and program. The values of variables are secrets of a log before anything is told of
  * the command, also that it may not run.
  */
-static int set_command(struct preparation *l, struct error *e)
+static int preparation_set_command(struct preparation *l, struct error *e)
 {
 	const struct sandbox_base *base = l->setup->base;
 	struct start *s = &l->start;
@@ -107,19 +92,26 @@ static int set_command(struct preparation *l, struct error *e)
 		strerror(-learned));
 }
 
-static int process_start_prepare(struct preparation *l, struct error *e)
+static int preparation_fill(struct preparation *l, struct error *e)
 {
+	const char *const *folders = l->setup->base->variables.values;
+	const struct corral_call *c = &l->call;
 	struct start *s = &l->start;
 	int r;
 
-	s->cwd = cwd_of(l);
-	s->timeout_ms = process_start_limit_of(l, LIMIT_TIMEOUT_MS, l->call.timeout_ms);
-	s->memory = process_start_limit_of(l, LIMIT_MEMORY, 0);
-	s->pids = process_start_limit_of(l, LIMIT_PIDS, 0);
-	s->file_size = process_start_limit_of(l, LIMIT_FILE_SIZE, 0);
-	s->open_files = process_start_limit_of(l, LIMIT_OPEN_FILES, 0);
-	set_terminal(s, &l->call);
-	r = set_command(l, e);
+	s->cwd = c->cwd ? c->cwd : folders[VARIABLE_WORK_DIR];
+	s->cwd = s->cwd ? s->cwd : folders[VARIABLE_HOME];
+	s->timeout_ms = preparation_wire_limit(l, LIMIT_TIMEOUT_MS, c->timeout_ms);
+	s->memory = preparation_wire_limit(l, LIMIT_MEMORY, 0);
+	s->pids = preparation_wire_limit(l, LIMIT_PIDS, 0);
+	s->file_size = preparation_wire_limit(l, LIMIT_FILE_SIZE, 0);
+	s->open_files = preparation_wire_limit(l, LIMIT_OPEN_FILES, 0);
+	if (c->flags & CORRAL_CALL_TTY) {
+		s->flags |= START_TTY;
+		s->rows = c->rows ? c->rows : TERMINAL_ROWS;
+		s->columns = c->columns ? c->columns : TERMINAL_COLUMNS;
+	}
+	r = preparation_set_command(l, e);
 	if (r < 0)
 		return r;
 	r = start_encode(s, &l->body);
@@ -130,30 +122,22 @@ static int process_start_prepare(struct preparation *l, struct error *e)
 
 /* The process */
 
-static uint64_t output_limit(const struct preparation *l)
+static struct output preparation_output(const struct preparation *l, enum corral_stream stream)
 {
-	uint64_t v = l->setup->limits.values[LIMIT_OUTPUT];
+	uint64_t limit = preparation_limit(l, LIMIT_OUTPUT, l->call.output_limit);
 
-	if (l->call.output_limit && l->call.output_limit < v)
-		v = l->call.output_limit;
-	if (v == LIMIT_NONE && !l->call.output)
-		v = OUTPUT_DEFAULT;
-	return v;
-}
-
-static struct output new_output(const struct preparation *l, enum corral_stream stream)
-{
 	return (struct output){
 		.fd = -1,
 		.is_tty = l->call.flags & CORRAL_CALL_TTY,
 		.stream = stream,
-		.limit = output_limit(l),
+		.limit = limit == LIMIT_NONE && !l->call.output ? OUTPUT_DEFAULT : limit,
 		.callback = l->call.output,
 		.context = l->call.context,
 	};
 }
 
-static struct corral_process *new_process(const struct preparation *l)
+/* NULL when out of memory. */
+static struct corral_process *process_new(const struct preparation *l)
 {
 	struct corral_process *p = calloc(1, sizeof(*p));
 
@@ -166,22 +150,17 @@ static struct corral_process *new_process(const struct preparation *l)
 	input_init(&p->input);
 	sandbox_init_checked(&p->pump);
 	p->flags = l->call.flags;
-	p->out = new_output(l, CORRAL_STDOUT);
-	p->err = new_output(l, CORRAL_STDERR);
+	p->out = preparation_output(l, CORRAL_STDOUT);
+	p->err = preparation_output(l, CORRAL_STDERR);
 	p->input.is_tty = p->out.is_tty;
 	p->program = strdup(l->command->shown);
 	p->target = strdup(l->command->implied ? "" : l->command->argv[0]);
 	p->cwd = strdup(l->start.cwd);
 	p->result = result_new(l->setup->base->backend);
-	return p;
-}
-
-static int process_start_complete(struct corral_process *p)
-{
-	if (!p->program || !p->target || !p->cwd || !p->result)
-		return -ENOMEM;
-	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return p->wake < 0 ? -errno : 0;
+	if (p->program && p->target && p->cwd && p->result)
+		return p;
+	process_destroy(p);
+	return NULL;
 }
 
 /* Descriptors */
@@ -199,26 +178,20 @@ static int new_pipe(int *ret_ours, int *ret_theirs, bool we_read)
 	return r < 0 ? -errno : 0;
 }
 
-static bool has_input(const struct preparation *l)
-{
-	return l->call.input_len || l->call.flags & CORRAL_CALL_INPUT;
-}
-
 /* A terminal's descriptor comes later; what is written until then waits. */
 static int open_input(struct preparation *l, struct corral_process *p)
 {
-	long r;
+	bool keep = l->call.flags & CORRAL_CALL_INPUT;
+	long r = 0;
 
-	p->input.open = has_input(l) || p->input.is_tty;
+	p->input.open = l->call.input_len || keep || p->input.is_tty;
 	if (!p->input.open)
 		return 0;
-	if (!p->input.is_tty) {
+	if (!p->input.is_tty)
 		r = new_pipe(&p->input.fd, &l->theirs[CORRAL_STDIN], false);
-		if (r < 0)
-			return (int)r;
-	}
-	r = input_add(&p->input, l->call.input, l->call.input_len, SIZE_MAX);
-	if (r >= 0 && !(l->call.flags & CORRAL_CALL_INPUT) && l->call.input_len)
+	if (r == 0)
+		r = input_add(&p->input, l->call.input, l->call.input_len, SIZE_MAX);
+	if (r >= 0 && !keep && l->call.input_len)
 		r = input_close_later(&p->input);
 	return r < 0 ? (int)r : 0;
 }
@@ -228,22 +201,17 @@ static bool is_given(const struct preparation *l, enum corral_stream stream)
 	return l->call.stdio && l->call.stdio[stream] >= 0;
 }
 
-static int open_outputs(struct preparation *l, struct corral_process *p)
+static int open_streams(struct preparation *l, struct corral_process *p)
 {
-	int r = 0;
+	int r = open_input(l, p);
 
+	if (r < 0 || p->out.is_tty)
+		return r;
 	if (!is_given(l, CORRAL_STDOUT))
 		r = new_pipe(&p->out.fd, &l->theirs[CORRAL_STDOUT], true);
 	if (r == 0 && !is_given(l, CORRAL_STDERR) && !(l->call.flags & CORRAL_CALL_MERGE))
 		r = new_pipe(&p->err.fd, &l->theirs[CORRAL_STDERR], true);
 	return r;
-}
-
-static int open_streams(struct preparation *l, struct corral_process *p)
-{
-	int r = open_input(l, p);
-
-	return r < 0 || p->out.is_tty ? r : open_outputs(l, p);
 }
 
 /* The three that go with the frame. */
@@ -322,9 +290,13 @@ static int send_start(struct preparation *l, struct corral_process *p, struct er
 /* 1: the permissions that it was prepared by are not those of now. */
 static int process_start_launch(struct preparation *l, struct corral_process **ret, struct error *e)
 {
-	struct corral_process *p = new_process(l);
-	int r = p ? process_start_complete(p) : -ENOMEM;
+	struct corral_process *p = process_new(l);
+	int r = p ? 0 : -ENOMEM;
 
+	if (p)
+		p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p && p->wake < 0)
+		r = -errno;
 	if (r == 0)
 		r = open_streams(l, p);
 	if (r < 0 && r != -ENOMEM)
@@ -335,9 +307,6 @@ static int process_start_launch(struct preparation *l, struct corral_process **r
 		process_destroy(p);
 		return r;
 	}
-	(void)pthread_mutex_lock(&l->sandbox->lock);
-	l->sandbox->refs++;
-	(void)pthread_mutex_unlock(&l->sandbox->lock);
 	p->sandbox = l->sandbox;
 	sandbox_count_start(l->sandbox);
 	*ret = p;
@@ -348,26 +317,12 @@ static int process_start_fail(
 	struct preparation *l, int code, struct error *error, struct corral_error **e)
 {
 	sandbox_count_refusal(l->sandbox, l->denial ? 1 : 0);
-	if (l->denial)
-		sandbox_tell(l->sandbox, (struct corral_event){ .kind = CORRAL_EVENT_DENIED,
-						 .program = l->command->shown,
-						 .message = error->text,
-						 .denial = l->denial });
-	else
-		sandbox_tell(l->sandbox, (struct corral_event){ .kind = CORRAL_EVENT_FAILED,
-						 .program = l->command->shown,
-						 .message = error->text });
+	sandbox_tell(l->sandbox, (struct corral_event){ .kind = l->denial ? CORRAL_EVENT_DENIED
+									  : CORRAL_EVENT_FAILED,
+					 .program = l->command->shown,
+					 .message = error->text,
+					 .denial = l->denial });
 	return handles_denied(e, error, code, l->denial);
-}
-
-/* All of it by the permissions as they are; 1: they were changed while it was under way. */
-static int try_start(struct preparation *l, struct corral_process **ret, struct error *e)
-{
-	int r;
-
-	l->setup = sandbox_hold_setup(l->sandbox);
-	r = process_start_prepare(l, e);
-	return r < 0 ? r : process_start_launch(l, ret, e);
 }
 
 int process_start(struct corral_process **ret, struct corral_sandbox *s,
@@ -380,8 +335,12 @@ int process_start(struct corral_process **ret, struct corral_sandbox *s,
 		auto_preparation l = { .sandbox = s, .command = c, .theirs = { -1, -1, -1 } };
 
 		r = call_read(&l.call, call, &error);
+		/* All of it by the permissions as they are. */
+		l.setup = sandbox_hold_setup(s);
 		if (r == 0)
-			r = try_start(&l, ret, &error);
+			r = preparation_fill(&l, &error);
+		if (r == 0)
+			r = process_start_launch(&l, ret, &error);
 		if (r == 1 && i == UPDATES_MAX - 1)
 			r = error_set(&error, -EBUSY, NULL,
 				"the permissions were changed again and again meanwhile");

@@ -1,49 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/sandbox/builder.h"
-
+/*
+ * What a sandbox is to be, collected call by call:
+ *
+ *     (what it started from ∪ merged permissions ∪ single grants − denies) ∩ each restriction
+ *
+ * Restrictions stand apart until the end, so that no later grant reaches beyond one. A grant goes
+ * into every layer of what is there, which is the same as a union with it, but leaves lists of
+ * programs as they are: a folder that may be read does not become one whose files may run.
+ */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/array.h"
 #include "base/path.h"
-#include "lib/api/handles.h"
 #include "host/runtime.h"
 #include "launch/skill.h"
+#include "lib/api/handles.h"
+#include "lib/api/place.h"
+#include "lib/sandbox/sandbox.h"
 #include "policy/algebra/algebra.h"
 #include "policy/format/mode.h"
 #include "policy/format/permissions-text.h"
 
-/* Keeps the first failure; returns code unchanged. */
-static int builder_fail(struct corral_builder *b, int code, const struct error *e)
+enum { BUILDER_LAYERS_MAX = 32 };
+
+struct corral_builder {
+	enum backend_kind backend;
+	struct permissions *granted;
+	bool touched; /* something was granted or denied */
+	struct permissions *restrictions[BUILDER_LAYERS_MAX];
+	size_t n_restrictions;
+	struct limits limits;
+	char *variables[VARIABLE_COUNT];
+	char *warden;
+	char *broker;
+	corral_audit_sink *sink;
+	void *context;
+	bool is_skill;        /* it was made from a skill's manifest */
+	bool unapproved;      /* a skill may run that nobody approved */
+	struct error refusal; /* why this one may not; "": somebody did */
+	/* The first failure. */
+	int code;
+	struct error error;
+};
+
+/* Where a failure is written; only the first is kept. */
+static struct error *builder_error(struct corral_builder *b)
 {
-	if (b->code < 0)
-		return code;
-	b->code = code;
-	b->error = *e;
+	return b->code < 0 ? NULL : &b->error;
+}
+
+/* Returns code unchanged. */
+static int builder_fail(struct corral_builder *b, int code)
+{
+	b->code = b->code < 0 ? b->code : code;
 	return code;
 }
 
-static int fail_text(struct corral_builder *b, int code, const char *text)
+static int builder_keep_path(
+	struct corral_builder *b, char **where, const char *path, const char *what)
 {
-	struct error e = { 0 };
-
-	return builder_fail(b, error_set(&e, code, NULL, "%s", text), &e);
-}
-
-static int keep_path(struct corral_builder *b, char **where, const char *path, const char *what)
-{
-	struct error e = { 0 };
 	char *copy;
 
 	if (!path || !path_is_normal(path, strlen(path)))
-		return builder_fail(b,
-			error_set(&e, -EINVAL, NULL,
-				"%s must be an absolute path without . or .., and %s is not", what,
-				path ? path : "nothing"),
-			&e);
+		return builder_fail(
+			b, error_set(builder_error(b), -EINVAL, NULL,
+				   "%s must be an absolute path without . or .., and %s is not",
+				   what, path ? path : "nothing"));
 	copy = strdup(path);
 	if (!copy)
-		return fail_text(b, -ENOMEM, "out of memory");
+		return builder_fail(b, error_no_memory(builder_error(b)));
 	free(*where);
 	*where = copy;
 	return 0;
@@ -52,7 +82,7 @@ static int keep_path(struct corral_builder *b, char **where, const char *path, c
 /* Life */
 
 /* Takes over p, also on failure. */
-static int new_from(struct corral_builder **ret, struct permissions *p)
+static int builder_new_from(struct corral_builder **ret, struct permissions *p)
 {
 	struct corral_builder *b = p ? calloc(1, sizeof(*b)) : NULL;
 
@@ -69,12 +99,12 @@ static int new_from(struct corral_builder **ret, struct permissions *p)
 
 int corral_builder_new(struct corral_builder **ret)
 {
-	return new_from(ret, permissions_new());
+	return builder_new_from(ret, permissions_new());
 }
 
 int corral_builder_from_permissions(struct corral_builder **ret, const struct corral_permissions *p)
 {
-	int r = new_from(ret, permissions_copy(p->p));
+	int r = builder_new_from(ret, permissions_copy(p->p));
 
 	if (r == 0)
 		(*ret)->touched = true;
@@ -102,7 +132,7 @@ int corral_builder_from_manifest(
 	int r = launch_skill_read(&s, path, &a, &error);
 
 	if (r == 0)
-		r = new_from(&b, permissions_copy(s.manifest.permissions));
+		r = builder_new_from(&b, permissions_copy(s.manifest.permissions));
 	if (r == 0)
 		r = runtime_imply(&s.manifest, s.path, b->granted);
 	if (r == 0)
@@ -112,25 +142,6 @@ int corral_builder_from_manifest(
 		return handles_error(e, &error, r);
 	}
 	*ret = b;
-	return 0;
-}
-
-_Static_assert((int)CORRAL_MODE_SANDBOX == AGENT_MODE_SANDBOX &&
-		       (int)CORRAL_MODE_RX == AGENT_MODE_RX &&
-		       (int)CORRAL_MODE_RWX == AGENT_MODE_RWX,
-	"modes");
-
-/* An enum of the host may hold any number. */
-static int builder_check_mode(enum corral_mode mode, const char *data_dir, struct error *e)
-{
-	if ((unsigned)mode > CORRAL_MODE_RWX)
-		return error_set(e, -EINVAL, NULL, "there is no mode %d", (int)mode);
-	if (!data_dir && mode != CORRAL_MODE_RWX)
-		return error_set(e, -EINVAL, NULL, "mode %s needs a data folder",
-			agent_mode_name((enum agent_mode)mode));
-	if (data_dir && !agent_mode_is_printable(data_dir))
-		return error_set(e, -EINVAL, NULL,
-			"the data folder holds control characters or is not UTF-8");
 	return 0;
 }
 
@@ -145,9 +156,11 @@ static int builder_set_mode(struct corral_builder *b, enum corral_mode mode, con
 		n++;
 	r = agent_mode_permissions((enum agent_mode)mode, data_dir, extra, n, b->granted, e);
 	if (r == 0 && data_dir)
-		r = keep_path(b, &b->variables[VARIABLE_DATA_DIR], data_dir, "the data folder");
+		r = builder_keep_path(
+			b, &b->variables[VARIABLE_DATA_DIR], data_dir, "the data folder");
 	if (r == 0 && data_dir)
-		r = keep_path(b, &b->variables[VARIABLE_WORK_DIR], data_dir, "the data folder");
+		r = builder_keep_path(
+			b, &b->variables[VARIABLE_WORK_DIR], data_dir, "the data folder");
 	if (b->code < 0)
 		*e = b->error;
 	b->backend = mode == CORRAL_MODE_RWX ? BACKEND_NONE : BACKEND_NAMESPACES;
@@ -161,10 +174,10 @@ int corral_builder_from_mode(struct corral_builder **ret, enum corral_mode mode,
 {
 	struct corral_builder *b = NULL;
 	struct error error = { 0 };
-	int r = builder_check_mode(mode, data_dir, &error);
+	int r = sandbox_check_mode(mode, data_dir, &error);
 
 	if (r == 0)
-		r = new_from(&b, permissions_new());
+		r = builder_new_from(&b, permissions_new());
 	if (r == 0)
 		r = builder_set_mode(b, mode, data_dir, extra, &error);
 	if (r < 0) {
@@ -172,44 +185,6 @@ int corral_builder_from_mode(struct corral_builder **ret, enum corral_mode mode,
 		return handles_error(e, &error, r);
 	}
 	*ret = b;
-	return 0;
-}
-
-const char *corral_mode_name(enum corral_mode mode)
-{
-	return (unsigned)mode > CORRAL_MODE_RWX ? NULL : agent_mode_name((enum agent_mode)mode);
-}
-
-int corral_mode_parse(const char *name, enum corral_mode *ret)
-{
-	enum agent_mode mode;
-	int r = name ? agent_mode_parse(name, &mode) : -EINVAL;
-
-	if (r == 0)
-		*ret = (enum corral_mode)mode;
-	return r;
-}
-
-int corral_mode_prompt(
-	enum corral_mode mode, const char *data_dir, char **ret, struct corral_error **e)
-{
-	auto_arena a = { 0 };
-	struct error error = { 0 };
-	char *text = NULL;
-	int r = builder_check_mode(mode, data_dir, &error);
-
-	if (r == 0) {
-		const char *prompt =
-			mode == CORRAL_MODE_RWX
-				? ""
-				: agent_mode_prompt((enum agent_mode)mode, data_dir, &a);
-
-		text = prompt ? strdup(prompt) : NULL;
-		r = text ? 0 : error_no_memory(&error);
-	}
-	if (r < 0)
-		return handles_error(e, &error, r);
-	*ret = text;
 	return 0;
 }
 
@@ -235,119 +210,81 @@ void corral_builder_free(struct corral_builder *b)
 
 /* Grants */
 
-/* One of a layer's lists; NULL: this layer is not meant. */
-typedef struct grant_list *list_of(struct permissions *p);
-
-static struct grant_list *list_read(struct permissions *p)
-{
-	return &p->fs_read;
-}
-
-static struct grant_list *list_write(struct permissions *p)
-{
-	return &p->fs_write;
-}
-
-static struct grant_list *list_deny(struct permissions *p)
-{
-	return &p->fs_deny;
-}
-
-static struct grant_list *list_network(struct permissions *p)
-{
-	return &p->network_allow;
-}
-
-static struct grant_list *list_network_deny(struct permissions *p)
-{
-	return &p->network_deny;
-}
-
-static struct grant_list *list_env(struct permissions *p)
-{
-	return &p->env;
-}
-
-static struct grant_list *list_exec(struct permissions *p)
-{
-	p->exec_listed = true;
-	return &p->exec;
-}
-
-/* Where some layer has a list of programs, those without one already let pass what can be read. */
-static struct grant_list *list_exec_listed(struct permissions *p)
-{
-	return p->exec_listed ? &p->exec : NULL;
-}
-
-static bool has_exec_list(const struct permissions *p)
+static bool builder_has_exec_list(const struct permissions *p)
 {
 	bool has = p->exec_listed;
 
 	for (size_t i = 0; i < p->n_all_of; i++)
-		has = has || has_exec_list(p->all_of[i]);
+		has = has || builder_has_exec_list(p->all_of[i]);
 	return has;
 }
 
-static int add_to_layers(struct permissions *p, list_of *list, const char *pattern)
+/*
+ * To every layer; `listed`: only to those that have a list of programs, as the others already let
+ * pass what can be read.
+ */
+static int builder_add_to_layers(
+	struct permissions *p, enum permission_list list, const char *pattern, bool listed)
 {
-	struct grant_list *to = p->n_all_of ? NULL : list(p);
-	int r = to ? permissions_add(p, to, pattern, NULL) : 0;
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < p->n_all_of; i++)
-		r = add_to_layers(p->all_of[i], list, pattern);
-	return r;
+		r = builder_add_to_layers(p->all_of[i], list, pattern, listed);
+	if (p->n_all_of || (listed && !p->exec_listed))
+		return r;
+	p->exec_listed = p->exec_listed || list == LIST_EXEC;
+	return permissions_add(p, permissions_list(p, list), pattern, NULL);
 }
 
-static int sandbox_builder_add(
-	struct corral_builder *b, enum operation op, list_of *list, const char *pattern)
+static int builder_add(struct corral_builder *b, enum permission_list list, const char *pattern)
 {
 	auto_arena scratch = { 0 };
-	struct error e = { 0 };
+	struct error *e = builder_error(b);
 	const char *canonical = NULL;
-	int r = pattern ? permissions_canonical(op, pattern, &scratch, &canonical, NULL, &e)
-			: error_set(&e, -EINVAL, NULL, "there is no pattern");
+	int r = pattern ? permissions_canonical(
+				  list_rows[list].op, pattern, &scratch, &canonical, NULL, e)
+			: error_set(e, -EINVAL, NULL, "there is no pattern");
 
 	if (r == 0)
-		r = add_to_layers(b->granted, list, canonical);
+		r = builder_add_to_layers(b->granted, list, canonical,
+			list == LIST_EXEC && builder_has_exec_list(b->granted));
 	b->touched = true;
-	return r < 0 ? builder_fail(b, r, &e) : 0;
+	return r < 0 ? builder_fail(b, r) : 0;
 }
 
 int corral_builder_allow_fs_read(struct corral_builder *b, const char *pattern)
 {
-	return sandbox_builder_add(b, OPERATION_FS_READ, list_read, pattern);
+	return builder_add(b, LIST_FS_READ, pattern);
 }
 
 int corral_builder_allow_fs_write(struct corral_builder *b, const char *pattern)
 {
-	return sandbox_builder_add(b, OPERATION_FS_WRITE, list_write, pattern);
+	return builder_add(b, LIST_FS_WRITE, pattern);
 }
 
 int corral_builder_allow_network(struct corral_builder *b, const char *host)
 {
-	return sandbox_builder_add(b, OPERATION_NET_CONNECT, list_network, host);
+	return builder_add(b, LIST_NETWORK_ALLOW, host);
 }
 
 int corral_builder_allow_exec(struct corral_builder *b, const char *program)
 {
-	return sandbox_builder_add(b, OPERATION_EXEC,
-		has_exec_list(b->granted) ? list_exec_listed : list_exec, program);
+	return builder_add(b, LIST_EXEC, program);
 }
 
 int corral_builder_allow_env(struct corral_builder *b, const char *name)
 {
-	return sandbox_builder_add(b, OPERATION_ENV, list_env, name);
+	return builder_add(b, LIST_ENV, name);
 }
 
 int corral_builder_deny_fs(struct corral_builder *b, const char *pattern)
 {
-	return sandbox_builder_add(b, OPERATION_FS_READ, list_deny, pattern);
+	return builder_add(b, LIST_FS_DENY, pattern);
 }
 
 int corral_builder_deny_network(struct corral_builder *b, const char *host)
 {
-	return sandbox_builder_add(b, OPERATION_NET_CONNECT, list_network_deny, host);
+	return builder_add(b, LIST_NETWORK_DENY, host);
 }
 
 static void builder_list_programs(struct permissions *p)
@@ -374,7 +311,8 @@ int corral_builder_merge_permissions(struct corral_builder *b, const struct corr
 	if (b->touched)
 		r = algebra_merge(&merged, b->granted, p->p);
 	if (r < 0 || !merged)
-		return fail_text(b, r < 0 ? r : -ENOMEM, "these permissions cannot be merged");
+		return builder_fail(b, error_set(builder_error(b), r < 0 ? r : -ENOMEM, NULL,
+					       "these permissions cannot be merged"));
 	permissions_free(b->granted);
 	b->granted = merged;
 	b->touched = true;
@@ -386,10 +324,11 @@ int corral_builder_restrict(struct corral_builder *b, const struct corral_permis
 	struct permissions *copy;
 
 	if (b->n_restrictions == BUILDER_LAYERS_MAX)
-		return fail_text(b, -E2BIG, "there are too many restrictions");
+		return builder_fail(b, error_set(builder_error(b), -E2BIG, NULL,
+					       "there are too many restrictions"));
 	copy = permissions_copy(p->p);
 	if (!copy)
-		return fail_text(b, -ENOMEM, "out of memory");
+		return builder_fail(b, error_no_memory(builder_error(b)));
 	b->restrictions[b->n_restrictions++] = copy;
 	return 0;
 }
@@ -436,24 +375,22 @@ int corral_builder_open_files_limit(struct corral_builder *b, uint64_t descripto
 
 int corral_builder_work_dir(struct corral_builder *b, const char *dir)
 {
-	return keep_path(b, &b->variables[VARIABLE_WORK_DIR], dir, "the work folder");
+	return builder_keep_path(b, &b->variables[VARIABLE_WORK_DIR], dir, "the work folder");
 }
 
 int corral_builder_data_dir(struct corral_builder *b, const char *dir)
 {
-	return keep_path(b, &b->variables[VARIABLE_DATA_DIR], dir, "the data folder");
+	return builder_keep_path(b, &b->variables[VARIABLE_DATA_DIR], dir, "the data folder");
 }
 
 int corral_builder_variable(struct corral_builder *b, const char *name, const char *value)
 {
-	struct error e = { 0 };
 	enum variable v;
 
 	if (!name || variable_parse(name, strlen(name), &v) < 0)
-		return builder_fail(b,
-			error_set(&e, -EINVAL, NULL, "unknown variable %s", name ? name : "(null)"),
-			&e);
-	return keep_path(b, &b->variables[v], value, name);
+		return builder_fail(b, error_set(builder_error(b), -EINVAL, NULL,
+					       "unknown variable %s", name ? name : "(null)"));
+	return builder_keep_path(b, &b->variables[v], value, name);
 }
 
 int corral_builder_with_audit(struct corral_builder *b, corral_audit_sink *sink, void *context)
@@ -465,10 +402,176 @@ int corral_builder_with_audit(struct corral_builder *b, corral_audit_sink *sink,
 
 int corral_builder_with_broker(struct corral_builder *b, const char *socket)
 {
-	return keep_path(b, &b->broker, socket, "the socket of a broker");
+	return builder_keep_path(b, &b->broker, socket, "the socket of a broker");
 }
 
 int corral_builder_warden(struct corral_builder *b, const char *path)
 {
-	return keep_path(b, &b->warden, path, "the warden");
+	return builder_keep_path(b, &b->warden, path, "the warden");
+}
+
+/* Building */
+
+/* Every missing folder on the way, for nobody but the user. */
+static int builder_make_folders(const char *path, struct error *e)
+{
+	char part[PATH_BYTES];
+	size_t len = strlen(path);
+
+	if (len >= sizeof(part))
+		return error_set(e, -ENAMETOOLONG, NULL, "the name of %s is too long", path);
+	memcpy(part, path, len + 1);
+	for (size_t i = 1; i <= len; i++) {
+		if (part[i] != '/' && part[i] != '\0')
+			continue;
+		part[i] = '\0';
+		if (mkdir(part, 0700) < 0 && errno != EEXIST)
+			return error_set(e, -errno, NULL, "cannot make the folder %s: %s", part,
+				strerror(errno));
+		part[i] = i < len ? '/' : '\0';
+	}
+	return 0;
+}
+
+/* Inside, things have the names that they have without links. */
+static int builder_real_folder(struct arena *a, const char *path, const char **ret, struct error *e)
+{
+	char real[PATH_BYTES];
+	struct stat st;
+
+	if (!realpath(path, real) || stat(real, &st) < 0)
+		return error_set(
+			e, -errno, NULL, "cannot use the folder %s: %s", path, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return error_set(e, -ENOTDIR, NULL, "%s is no folder", path);
+	*ret = arena_strdup(a, real);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int builder_set_variable(
+	struct sandbox_base *s, enum variable v, const char *value, struct error *e)
+{
+	struct stat st;
+	/* These two are private folders inside, and need not exist on the host. */
+	bool may_be_missing = v == VARIABLE_HOME || v == VARIABLE_TEMP;
+
+	if (!may_be_missing || stat(value, &st) == 0)
+		return builder_real_folder(&s->arena, value, &s->variables.values[v], e);
+	s->variables.values[v] = arena_strdup(&s->arena, value);
+	return s->variables.values[v] ? 0 : -ENOMEM;
+}
+
+static int builder_set_variables(
+	struct sandbox_base *s, const struct corral_builder *b, struct error *e)
+{
+	int r = 0;
+
+	/* The work folder may be the same, or below. */
+	if (b->variables[VARIABLE_DATA_DIR])
+		r = builder_make_folders(b->variables[VARIABLE_DATA_DIR], e);
+	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++) {
+		const char *value = b->variables[v];
+
+		if (!value && v == VARIABLE_HOME)
+			value = place_home();
+		if (!value && v == VARIABLE_TEMP)
+			value = PLACE_TEMP;
+		if (value)
+			r = builder_set_variable(s, (enum variable)v, value, e);
+	}
+	return r;
+}
+
+static int builder_copy_environment(struct sandbox_base *s)
+{
+	size_t n = 0;
+	const char **copy;
+
+	while (environ && environ[n])
+		n++;
+	copy = arena_calloc(&s->arena, n + 1, sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = arena_strdup(&s->arena, environ[i]);
+		if (!copy[i])
+			return -ENOMEM;
+	}
+	s->environment = copy;
+	return 0;
+}
+
+static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b, struct error *e)
+{
+	const char *warden = b->warden ? b->warden : secure_getenv("CORRAL_WARDEN");
+	int r = builder_set_variables(s, b, e);
+
+	if (r == 0)
+		r = builder_copy_environment(s);
+	if (r == 0)
+		r = account_name("/etc/passwd", getuid(), s->user);
+	s->warden = arena_strdup(&s->arena, warden && *warden ? warden : CORRAL_WARDEN_PATH);
+	s->backend = &backends[b->backend];
+	s->limits = b->limits;
+	s->is_skill = b->is_skill;
+	s->unapproved = b->unapproved;
+	s->sink = b->sink;
+	s->context = b->context;
+	return r == 0 && !s->warden ? -ENOMEM : r;
+}
+
+static int builder_check(const struct corral_builder *b, struct error *e)
+{
+	/* What only a jail could enforce would be a promise that nobody keeps. */
+	const struct {
+		const char *name;
+		bool given;
+	} held[] = {
+		{ "grants and denials", b->touched },
+		{ "a restriction", b->n_restrictions > 0 },
+		{ "a limit of memory", b->limits.values[LIMIT_MEMORY] != LIMIT_NONE },
+		{ "a limit of processes", b->limits.values[LIMIT_PIDS] != LIMIT_NONE },
+	};
+
+	if (b->code < 0) {
+		*e = b->error;
+		return b->code;
+	}
+	if (b->backend == BACKEND_NONE)
+		for (size_t i = 0; i < ROWS(held); i++)
+			if (held[i].given)
+				return error_set(e, -EOPNOTSUPP, NULL,
+					"mode rwx confines nothing, so %s can't be held",
+					held[i].name);
+	if (b->refusal.text[0] && !b->unapproved) {
+		*e = b->refusal;
+		return -EACCES;
+	}
+	if (!b->broker)
+		return 0;
+	(void)error_set(e, -EOPNOTSUPP, NULL, "this version of Corral has no broker");
+	error_hint(e, "build the sandbox without corral_builder_with_broker()");
+	return -EOPNOTSUPP;
+}
+
+int corral_builder_build(
+	struct corral_builder *b, struct corral_sandbox **ret, struct corral_error **e)
+{
+	const struct permissions *all[1 + BUILDER_LAYERS_MAX] = { b->granted };
+	struct sandbox_base base = { 0 };
+	struct permissions *permissions = NULL;
+	struct error error = { 0 };
+	int r = builder_check(b, &error);
+
+	for (size_t i = 0; i < b->n_restrictions; i++)
+		all[1 + i] = b->restrictions[i];
+	if (r == 0)
+		r = builder_set_up(&base, b, &error);
+	if (r == 0)
+		r = sandbox_combine(&permissions, all, 1 + b->n_restrictions, &error);
+	if (r == 0)
+		r = sandbox_new(ret, &base, permissions, &error);
+	else
+		arena_deinit(&base.arena);
+	return r < 0 ? handles_error(e, &error, r) : 0;
 }

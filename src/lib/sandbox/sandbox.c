@@ -379,6 +379,7 @@ void sandbox_count_start(struct corral_sandbox *s)
 {
 	auto_lock held = lock_take(&s->lock);
 
+	s->refs++;
 	s->stats.commands++;
 	s->stats.running++;
 }

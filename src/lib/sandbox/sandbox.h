@@ -104,6 +104,8 @@ void sandbox_unref(struct corral_sandbox *s);
 /* A mutex that a thread cannot wait for while it holds it: -EDEADLK. */
 void sandbox_init_checked(pthread_mutex_t *m);
 
+/* -EINVAL: there is no such mode (an enum of the host may hold any number), or no fit folder. */
+int sandbox_check_mode(enum corral_mode mode, const char *data_dir, struct error *e);
 /* One out of several, all of which must allow; none at all: nothing is allowed. The caller's. */
 int sandbox_combine(
 	struct permissions **ret, const struct permissions *const *all, size_t n, struct error *e);
@@ -184,10 +186,13 @@ void sandbox_drop_channel(struct warden_link *link);
 bool sandbox_lead(struct corral_sandbox *s, struct corral_process *p);
 void sandbox_follow(struct corral_sandbox *s, struct corral_process *p);
 
-/* Counts a command that was started, and one that ended; result NULL: it is not known how. */
+/*
+ * Counts a command that was started, which has a reference to s from now on; and one that ended;
+ * result NULL: it is not known how.
+ */
 void sandbox_count_start(struct corral_sandbox *s);
 void sandbox_count_end(
-	struct corral_sandbox *s, const struct corral_result *result, uint64_t stdin_bytes);
+	struct corral_sandbox *s, const struct corral_result *r, uint64_t stdin_bytes);
 /* Counts one that was not; denials: how many of the policy's denials were in it. */
 void sandbox_count_refusal(struct corral_sandbox *s, unsigned denials);
 
