@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* What characters are, in ASCII and whatever the locale. */
+#include <stdbool.h>
+
+static inline bool ascii_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool ascii_is_control(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+static inline char ascii_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+/* The value of a hexadecimal digit, or -1. */
+static inline int ascii_hex(char c)
+{
+	if (ascii_is_digit(c))
+		return c - '0';
+	if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+		return (c | 0x20) - 'a' + 10;
+	return -1;
+}
