@@ -22,9 +22,9 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "net/enter/capture.h"
 #include "net/enter/packet.h"
-#include "policy/network/hostset-names.h"
 
 enum {
 	BATCH = 64, /* datagrams of one socket before others have their turn */
@@ -47,7 +47,7 @@ struct flows {
 	struct flows_options o;
 	struct flows_watcher watchers[2];
 	struct timer idle;
-	struct hostset_key key;
+	struct hash_key key;
 	struct flow *buckets[BUCKETS]; /* by their two ends */
 	struct flow *first, *last;     /* by use: the oldest first */
 	size_t n;
@@ -99,7 +99,7 @@ static struct loop *flows_loop(const struct flows *f)
 /* Where the flow of these ends stands in its bucket, or would. */
 static struct flow **flows_find(struct flows *all, const struct capture_datagram *path)
 {
-	uint64_t hash = hostset_hash(&all->key, 0, (const char *)path, sizeof(*path));
+	uint64_t hash = hash_keyed(&all->key, 0, (const char *)path, sizeof(*path));
 	struct flow **f = &all->buckets[hash % BUCKETS];
 
 	while (*f && memcmp(&(*f)->path, path, sizeof(*path)) != 0)
@@ -568,7 +568,7 @@ int flows_new(struct flows **ret, const struct flows_options *o)
 	if (f->o.idle_ms == 0)
 		f->o.idle_ms = FLOWS_IDLE_MS;
 	f->idle.expired = flows_on_idle;
-	f->key = hostset_key_make();
+	f->key = hash_key_make();
 	for (int i = 0; i < 2; i++)
 		f->watchers[i] = (struct flows_watcher){ f, { flows_on_inside, -1, 0 } };
 	for (size_t i = 0; r == 0 && i < N_OWN; i++)

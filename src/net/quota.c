@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/network/hostset-names.h"
+#include "base/hash.h"
 
 enum { STEPS = 64, RING = STEPS + 1, SLOTS_MIN = 64 };
 /* Longer than any clock runs. */
@@ -39,7 +39,7 @@ struct quota_account {
 };
 
 struct quota {
-	struct hostset_key key;
+	struct hash_key key;
 	uint64_t max_bytes;
 	const char *max_origin;
 	struct quota_account *unlimited;
@@ -123,7 +123,7 @@ static int quota_grow(struct quota *q)
 static int quota_find_or_add(
 	struct quota *q, const char *target, struct quota_account **ret, char reason[256])
 {
-	uint64_t hash = hostset_hash(&q->key, 0, target, strlen(target));
+	uint64_t hash = hash_keyed(&q->key, 0, target, strlen(target));
 	struct quota_account **slot =
 		q->n_slots > 0 ? quota_slot_of(q->slots, q->n_slots, target, hash) : NULL;
 
@@ -250,7 +250,7 @@ int quota_new(struct quota **ret, const struct policy *p)
 
 	if (!q)
 		return -ENOMEM;
-	q->key = hostset_key_make();
+	q->key = hash_key_make();
 	r = quota_read_policy(q, p, q);
 	if (r < 0)
 		quota_free(q);

@@ -14,7 +14,7 @@ _Static_assert(N_TEXTS *RECORD_TABLE_TEXT <= RECORD_TEXT_MAX, "what is kept can 
 
 void record_table_init(struct record_table *t)
 {
-	*t = (struct record_table){ .key = hostset_key_make() };
+	*t = (struct record_table){ .key = hash_key_make() };
 }
 
 void record_table_deinit(struct record_table *t)
@@ -84,10 +84,10 @@ static struct record_entry **record_table_slot(
 	struct record_table *t, const struct record *r, uint64_t *ret_hash)
 {
 	uint64_t hash =
-		hostset_hash(&t->key, (uint64_t)r->kind, r->target, record_table_length(r->target));
+		hash_keyed(&t->key, (uint64_t)r->kind, r->target, record_table_length(r->target));
 	size_t i;
 
-	hash = hostset_hash(&t->key, hash, r->reason, record_table_length(r->reason));
+	hash = hash_keyed(&t->key, hash, r->reason, record_table_length(r->reason));
 	for (i = hash & MASK; t->slots[i]; i = (i + 1) & MASK) {
 		const struct record *kept = &t->slots[i]->record;
 

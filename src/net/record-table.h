@@ -5,7 +5,7 @@
  * which they were last used. At most RECORD_TABLE_MAX; the texts are copied, and cut off where they
  * are longer than anybody would read.
  */
-#include "policy/network/hostset-names.h"
+#include "base/hash.h"
 #include "wire/record.h"
 
 enum { RECORD_TABLE_MAX = 4096, RECORD_TABLE_SLOTS = 2 * RECORD_TABLE_MAX };
@@ -37,7 +37,7 @@ enum record_order {
 };
 
 struct record_table {
-	struct hostset_key key;
+	struct hash_key key;
 	struct record_entry *slots[RECORD_TABLE_SLOTS];
 	struct record_list lists[2];
 	size_t n;

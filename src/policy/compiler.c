@@ -4,7 +4,7 @@
  * so that deciding only ever compares bytes.
  *
  * Programs: one given by name or by its path is put into one set together with its arguments
- * (command-key.h); the resolver adds every file that the name leads to. A glob over program files
+ * (command.h); the resolver adds every file that the name leads to. A glob over program files
  * goes into a set of its own, and only a glob with arguments has to be tried one by one.
  *
  * Environment: NAME (maybe a glob) lets the host's value in, NAME=value sets that value and nothing
@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "policy/match/command-key.h"
 #include "policy/match/command.h"
 #include "policy/variable.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "policy/network/hostset.h"
 #include "policy/match/pathset.h"
+#include "policy/network/hostset.h"
 #include "policy/permissions.h"
 #include "policy/variable.h"
 
@@ -55,7 +55,7 @@ struct layer {
 	struct pathset *dangerous; /* dangerously_allow */
 	struct hostset *hosts;     /* what allows */
 	struct hostset *forbidden; /* what denies or asks: wide patterns */
-	struct pathset *commands;  /* words of a command as a path: see command-key.h */
+	struct pathset *commands;  /* words of a command as a path: see command.h */
 	struct pathset *programs;  /* globs over program files */
 	struct fine_command *fine;
 	size_t n_fine, cap_fine;

@@ -7,12 +7,11 @@
 
 #include "base/array.h"
 #include "base/path.h"
-#include "policy/baseline-paths.h"
 #include "policy/baseline.h"
-#include "policy/match/command-key.h"
+#include "policy/baseline-paths.h"
 #include "policy/match/command.h"
-#include "policy/network/host.h"
 #include "policy/match/service.h"
+#include "policy/network/host.h"
 
 struct policy {
 	struct arena arena;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public suffixes: libpsl, loaded as libidn2 is (policy/network/idna-library.h), and the table. */
+/* Public suffixes: libpsl, loaded as libidn2 is (policy/network/idna.h), and the table. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <libpsl.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "policy/match/service.h"
-#include "policy/network/host-syntax.h"
+#include "policy/network/host.h"
 
 /* Length of "python" in "python3.11"; a name of nothing else is kept. */
 static size_t threat_stem(const char *name)

@@ -28,7 +28,7 @@
 #include "jail/privilege.h"
 #include "jail/seccomp/seccomp.h"
 #include "policy/format/manifest.h"
-#include "policy/network/idna-library.h"
+#include "policy/network/idna.h"
 #include "policy/policy.h"
 #include "warden/bare.h"
 #include "warden/lease.h"

@@ -7,13 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advice/describe/internal.h"
 #include "base/array.h"
 #include "policy/baseline.h"
 #include "policy/match/command.h"
 #include "policy/match/glob.h"
-#include "policy/network/host-syntax.h"
 #include "policy/network/host.h"
-#include "advice/describe/internal.h"
 
 /* Files */
 

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advice/lint/internal.h"
 #include "base/array.h"
 #include "policy/baseline.h"
-#include "policy/network/host-syntax.h"
-#include "advice/lint/internal.h"
+#include "policy/network/host.h"
 #include "threat/threat.h"
 
 enum {

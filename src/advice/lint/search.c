@@ -15,9 +15,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "policy/network/host-syntax.h"
 #include "advice/lint/internal.h"
 #include "policy/algebra/relation.h"
+#include "policy/network/host.h"
 
 static bool lint_search_is_literal(const struct glob *g)
 {

@@ -27,8 +27,8 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "policy/network/host.h"
-#include "policy/network/hostset-names.h"
 
 enum {
 	TRIES_MAX = 64,
@@ -58,7 +58,7 @@ struct names_slot {
 
 struct names {
 	const struct policy *policy;
-	struct hostset_key key;
+	struct hash_key key;
 	struct arena arena;
 	struct names_candidate *candidates;
 	size_t n, cap;
@@ -211,7 +211,7 @@ static int names_fill_slots(struct names *n)
 	n->mask = size - 1;
 	for (size_t i = 0; i < n->any; i++) {
 		const struct names_candidate *c = &n->candidates[i];
-		uint64_t hash = hostset_hash_name(&n->key, c->name);
+		uint64_t hash = host_name_hash(&n->key, c->name);
 		struct names_slot *s = names_find(n, hash, c->name);
 
 		s->hash = hash;
@@ -248,7 +248,7 @@ int names_new(struct names **ret, const struct policy *p, struct error *e)
 	if (!n)
 		return error_no_memory(e);
 	n->policy = p;
-	n->key = hostset_key_make();
+	n->key = hash_key_make();
 	r = names_build(n, e);
 	if (r < 0) {
 		names_free(n);
@@ -335,7 +335,7 @@ static void names_find_path(const struct names *n, const char *name, struct name
 		dot = memrchr(name, '.', end);
 		start = dot ? (size_t)(dot - name) + 1 : 0;
 		place = dot ? PLACE_BELOW : PLACE_EXACT;
-		hash = hostset_hash(&n->key, hash, name + start, end - start);
+		hash = hash_keyed(&n->key, hash, name + start, end - start);
 		ret->own = names_find(n, hash, name + start);
 		ret->ranges[ret->n++] =
 			(struct names_range){ ret->own->at[place], ret->own->n[place] };

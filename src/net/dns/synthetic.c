@@ -14,7 +14,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "policy/network/hostset-names.h"
+#include "base/hash.h"
+#include "policy/network/host.h"
 
 enum {
 	NUMBERS = 2 * 65536 - 256 - 2, /* 198.19.254.254 is the last one */
@@ -30,7 +31,7 @@ struct synthetic_entry {
 };
 
 struct synthetic {
-	struct hostset_key key;
+	struct hash_key key;
 	struct arena arena;              /* the names */
 	struct synthetic_entry *entries; /* by number - 1; room for half of n_slots */
 	uint32_t n, max;
@@ -44,7 +45,7 @@ int synthetic_new(struct synthetic **ret, uint32_t max)
 
 	if (!s)
 		return -ENOMEM;
-	s->key = hostset_key_make();
+	s->key = hash_key_make();
 	s->max = max > 0 && max < NUMBERS ? max : NUMBERS;
 	*ret = s;
 	return 0;
@@ -105,7 +106,7 @@ static int synthetic_grow(struct synthetic *s)
 
 int synthetic_take(struct synthetic *s, const char *name, uint32_t *ret)
 {
-	uint64_t hash = hostset_hash_name(&s->key, name);
+	uint64_t hash = host_name_hash(&s->key, name);
 	int r = synthetic_grow(s);
 	const char *copy;
 	uint32_t *slot;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "policy/network/address.h"
-#include "policy/network/host-syntax.h"
+#include "policy/network/host.h"
 
 enum { LABEL_MAX = 63, NAME_MAX_BYTES = 253 };
 

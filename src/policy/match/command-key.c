@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/match/command-key.h"
+#include "policy/match/command.h"
 
 #include <string.h>
 

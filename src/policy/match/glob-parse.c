@@ -13,8 +13,8 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "policy/match/glob-expand.h"
 #include "policy/match/glob.h"
+#include "policy/match/glob-expand.h"
 
 /* The alternative being read. */
 struct reader {

@@ -1,30 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The strict text forms. Lengths are explicit and nothing is skipped, so a NUL, a space or a zone
- * in the middle is a character like any other that does not belong there.
+ * The strict text forms, the loose ones, and prefixes. Lengths are explicit and nothing is skipped,
+ * so a NUL, a space or a zone in the middle is a character like any other that does not belong
+ * there.
  */
 #include "policy/network/address.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/ascii.h"
 #include "base/buffer.h"
 
-enum { GROUPS = 8 };
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static int address_hex_value(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-		return (c | 0x20) - 'a' + 10;
-	return -1;
-}
+enum { GROUPS = 8, PARTS = 4 };
 
 /* One decimal part of a dotted quad, without leading zeros: its length, or 0. */
 static size_t parse_part(const char *text, size_t len, uint8_t *ret)
@@ -32,7 +21,7 @@ static size_t parse_part(const char *text, size_t len, uint8_t *ret)
 	unsigned value = 0;
 	size_t n = 0;
 
-	while (n < len && n < 4 && is_digit(text[n]))
+	while (n < len && n < 4 && ascii_is_digit(text[n]))
 		value = value * 10 + (unsigned)(text[n++] - '0');
 	if (n == 0 || n > 3 || value > 255 || (n > 1 && text[0] == '0'))
 		return 0;
@@ -63,8 +52,8 @@ static size_t parse_group(const char *text, size_t len, unsigned *ret)
 	unsigned value = 0;
 	size_t n = 0;
 
-	while (n < len && n < 4 && address_hex_value(text[n]) >= 0)
-		value = value << 4 | (unsigned)address_hex_value(text[n++]);
+	while (n < len && n < 4 && ascii_hex(text[n]) >= 0)
+		value = value << 4 | (unsigned)ascii_hex(text[n++]);
 	*ret = value;
 	return n;
 }
@@ -153,6 +142,102 @@ int address_parse(const char *text, size_t len, struct address *ret)
 	return 0;
 }
 
+/*
+ * Loose forms: the IPv4 parser of the WHATWG URL standard (section 3.5), which is inet_aton with
+ * the doubtful cases decided: one to four parts, each decimal, octal (leading 0) or hexadecimal
+ * (leading 0x); the last part fills all the bytes that remain. What ends in a number is an address
+ * or an error, never a name, so that a look-alike cannot slip through as one.
+ */
+
+/* More than any part may hold; larger numbers stay here while their digits are still checked. */
+#define TOO_LARGE ((uint64_t)1 << 32)
+
+static bool loose_number(const char *text, size_t len, uint64_t *ret)
+{
+	uint64_t value = 0;
+	int base = 10;
+
+	if (len == 0)
+		return false;
+	if (len >= 2 && text[0] == '0' && (text[1] | 0x20) == 'x') {
+		base = 16;
+		text += 2;
+		len -= 2; /* "0x" alone is 0 */
+	} else if (len >= 2 && text[0] == '0') {
+		base = 8;
+	}
+	for (size_t i = 0; i < len; i++) {
+		int digit = ascii_hex(text[i]);
+
+		if (digit < 0 || digit >= base)
+			return false;
+		value = value * (uint64_t)base + (uint64_t)digit;
+		if (value > TOO_LARGE)
+			value = TOO_LARGE;
+	}
+	*ret = value;
+	return true;
+}
+
+/* The standard's "ends in a number checker"; the dot at the end is gone already. */
+static bool ends_in_number(const char *text, size_t len)
+{
+	const char *dot = memrchr(text, '.', len);
+	size_t start = dot ? (size_t)(dot - text) + 1 : 0, digits = start;
+	uint64_t value;
+
+	while (digits < len && ascii_is_digit(text[digits]))
+		digits++;
+	return (digits == len && len > start) || loose_number(text + start, len - start, &value);
+}
+
+/* Reads up to four parts; how many, or 0. */
+static unsigned loose_parts(const char *text, size_t len, uint64_t parts[PARTS])
+{
+	unsigned n = 0;
+
+	for (;;) {
+		const char *dot = memchr(text, '.', len);
+		size_t part = dot ? (size_t)(dot - text) : len;
+
+		if (n == PARTS || !loose_number(text, part, &parts[n++]))
+			return 0;
+		if (!dot)
+			return n;
+		text += part + 1;
+		len -= part + 1;
+	}
+}
+
+int address_parse_loose(const char *text, size_t len, struct address *ret)
+{
+	struct address a = { .bits = 32 };
+	uint64_t parts[PARTS];
+	unsigned n, last;
+	uint32_t value;
+
+	if (len > 1 && text[len - 1] == '.')
+		len--;
+	if (!ends_in_number(text, len))
+		return -EINVAL;
+	n = loose_parts(text, len, parts);
+	if (n == 0)
+		return -ERANGE;
+	last = n - 1;
+	if (parts[last] >= (uint64_t)1 << 8 * (PARTS - last))
+		return -ERANGE;
+	value = (uint32_t)parts[last];
+	for (unsigned i = 0; i < last; i++) {
+		if (parts[i] > 255)
+			return -ERANGE;
+		value |= (uint32_t)parts[i] << 8 * (3 - i);
+	}
+	for (int i = 0; i < 4; i++)
+		a.bytes[i] = (uint8_t)(value >> 8 * (3 - i));
+	*ret = a;
+	return 0;
+}
+
 bool address_equal(const struct address *a, const struct address *b)
 {
 	return a->bits == b->bits && memcmp(a->bytes, b->bytes, a->bits / 8) == 0;
@@ -202,4 +287,153 @@ void address_print(const struct address *a, struct buffer *out)
 			buffer_addc(out, ':');
 		buffer_printf(out, "%x", group_at(a, i));
 	}
+}
+
+/*
+ * The ranges of IPv6 that are really IPv4. A packet to one of them ends at the IPv4 address inside
+ * it, through the kernel (mapped) or a translator (the others), so 2002:a9fe:a9fe:: is the metadata
+ * service as much as 169.254.169.254 is. They are all turned into IPv4 before anything is compared.
+ */
+struct embedding {
+	uint8_t bytes[12];
+	uint8_t length;  /* of the range, in bits */
+	uint8_t at;      /* offset of the IPv4 address */
+	uint8_t zero_at; /* bytes from here to `at` are zero too: the form with a 96-bit prefix */
+};
+
+/*
+ * Of the local-use translation prefix 64:ff9b:1::/48 (RFC 8215) only the form with a 96-bit prefix
+ * can be told from the outside; what may be another form stays IPv6, and the baseline guards it.
+ */
+static const struct embedding embeddings[] = {
+	{ { [10] = 0xff, 0xff }, 96, 12, 12 },           /* ::ffff:0:0/96, mapped */
+	{ { 0 }, 96, 12, 12 },                           /* ::/96, compatible */
+	{ { [8] = 0xff, 0xff }, 96, 12, 12 },            /* ::ffff:0:0:0/96, translated */
+	{ { 0x00, 0x64, 0xff, 0x9b }, 96, 12, 12 },      /* 64:ff9b::/96, NAT64 */
+	{ { 0x00, 0x64, 0xff, 0x9b, 0, 1 }, 48, 12, 8 }, /* 64:ff9b:1::/48, NAT64 of the site */
+	{ { 0x20, 0x02 }, 16, 2, 2 },                    /* 2002::/16, 6to4 */
+};
+
+static bool bits_equal(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+	unsigned whole = bits / 8, rest = bits % 8;
+
+	if (memcmp(a, b, whole) != 0)
+		return false;
+	return rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0;
+}
+
+static const struct embedding *embedding_of(const struct address *a)
+{
+	static const uint8_t zeros[15];
+
+	/* :: and ::1 lie in ::/96, but mean themselves. */
+	if (a->bits != 128 || (memcmp(a->bytes, zeros, 15) == 0 && a->bytes[15] <= 1))
+		return NULL;
+	for (size_t i = 0; i < ROWS(embeddings); i++) {
+		const struct embedding *e = &embeddings[i];
+
+		if (bits_equal(a->bytes, e->bytes, e->length) &&
+			memcmp(a->bytes + e->zero_at, zeros, (size_t)(e->at - e->zero_at)) == 0)
+			return e;
+	}
+	return NULL;
+}
+
+struct address address_plain(const struct address *a)
+{
+	const struct embedding *e = embedding_of(a);
+	struct address plain = { .bits = 32 };
+
+	if (!e)
+		return *a;
+	memcpy(plain.bytes, a->bytes + e->at, 4);
+	return plain;
+}
+
+bool prefix_plain(const struct prefix *p, struct prefix *ret)
+{
+	const struct embedding *e = embedding_of(&p->address);
+	struct address plain;
+	unsigned start, length;
+
+	/* Where bytes must be zero for the IPv4 to be seen, the prefix has to fix them all. */
+	if (!e || p->length < (e->zero_at < e->at ? 8 * e->at : e->length))
+		return false;
+	start = 8u * e->at;
+	length = p->length < start ? 0 : p->length - start;
+	plain = address_plain(&p->address);
+	*ret = prefix_of(&plain, (uint8_t)(length < 32 ? length : 32));
+	return true;
+}
+
+struct prefix prefix_of(const struct address *a, uint8_t length)
+{
+	struct prefix p = { .address = { .bits = a->bits }, .length = length };
+	unsigned whole = length / 8u, rest = length % 8u;
+
+	memcpy(p.address.bytes, a->bytes, whole);
+	if (rest)
+		p.address.bytes[whole] = (uint8_t)(a->bytes[whole] & (0xff00u >> rest));
+	return p;
+}
+
+int prefix_length_parse(const char *text, size_t len, uint8_t bits)
+{
+	int value = 0;
+
+	if (len == 0 || len > 3 || (len > 1 && text[0] == '0'))
+		return -EINVAL;
+	for (size_t i = 0; i < len; i++) {
+		if (!ascii_is_digit(text[i]))
+			return -EINVAL;
+		value = value * 10 + (text[i] - '0');
+	}
+	return value <= bits ? value : -EINVAL;
+}
+
+int prefix_parse(const char *text, size_t len, struct prefix *ret)
+{
+	const char *slash = memchr(text, '/', len);
+	size_t n = slash ? (size_t)(slash - text) : len;
+	struct address a;
+	struct prefix p;
+	int length;
+
+	if (address_parse(text, n, &a) < 0)
+		return -EINVAL;
+	length = slash ? prefix_length_parse(slash + 1, len - n - 1, a.bits) : a.bits;
+	if (length < 0)
+		return length;
+	p = prefix_of(&a, (uint8_t)length);
+	if (!address_equal(&p.address, &a))
+		return -EINVAL;
+	*ret = p;
+	return 0;
+}
+
+bool prefix_has(const struct prefix *p, const struct address *a)
+{
+	return p->address.bits == a->bits && bits_equal(p->address.bytes, a->bytes, p->length);
+}
+
+bool prefix_contains(const struct prefix *a, const struct prefix *b)
+{
+	return a->length <= b->length && prefix_has(a, &b->address);
+}
+
+int prefix_compare(const struct prefix *a, const struct prefix *b)
+{
+	int r = (int)a->address.bits - (int)b->address.bits;
+
+	if (r == 0)
+		r = memcmp(a->address.bytes, b->address.bytes, a->address.bits / 8);
+	return r != 0 ? r : (int)a->length - (int)b->length;
+}
+
+void prefix_print(const struct prefix *p, struct buffer *out)
+{
+	address_print(&p->address, out);
+	if (p->length < p->address.bits)
+		buffer_printf(out, "/%u", p->length);
 }

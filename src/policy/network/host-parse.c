@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Patterns from text. Whoever writes a pattern means something by it, so what could be meant in two
+ * Patterns and targets from text.
+ *
+ * Whoever writes a pattern means something by it, so what could be meant in two
  * ways, or could only be meant by mistake, is refused with the line to write instead: addresses in
  * disguise, host bits in a prefix, a path without a scheme, a star in the middle of a name.
+ *
+ * The text of a target is hostile: it comes from the program that is to be held. So it is read as
+ * what would really be reached (an address in disguise is that address), and what two readers could
+ * read differently is refused.
  */
 #include "policy/network/host.h"
 
@@ -12,18 +18,115 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/ascii.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "policy/match/glob.h"
-#include "policy/network/host-syntax.h"
-#include "policy/network/idna-library.h"
-#include "policy/network/url-path.h"
+#include "policy/network/idna.h"
 #include "policy/network/url.h"
 
-enum { PATTERN_MAX = PATH_BYTES + 64 };
+enum { PATTERN_MAX = PATH_BYTES + 64, TARGET_MAX = 16384 };
+
+/* What both are made of */
+
+/* "host:port" taken apart, without judging the pieces. */
+struct host_endpoint {
+	const char *host; /* without brackets */
+	size_t host_len;
+	bool bracketed;
+	const char *length; /* behind a bracket: "/32"; else empty */
+	size_t length_len;
+	const char *port; /* NULL: none */
+	size_t port_len;
+};
+
+static int host_endpoint_split_brackets(struct host_endpoint *e, const char *text, size_t len)
+{
+	const char *end = text + len, *close = memchr(text, ']', len), *colon;
+
+	if (!close)
+		return -EINVAL;
+	e->bracketed = true;
+	e->host = text + 1;
+	e->host_len = (size_t)(close - e->host);
+	e->length = close + 1;
+	colon = memchr(e->length, ':', (size_t)(end - e->length));
+	e->length_len = (size_t)((colon ? colon : end) - e->length);
+	if (e->length_len > 0 && e->length[0] != '/')
+		return -EINVAL;
+	if (colon) {
+		e->port = colon + 1;
+		e->port_len = (size_t)(end - e->port);
+	}
+	return 0;
+}
+
+/*
+ * Brackets hold colons together; without them, text with more than one colon is all host. -EINVAL
+ * if a bracket is not closed or something else than a length and a port stands behind it.
+ */
+static int host_endpoint_split(struct host_endpoint *ret, const char *text, size_t len)
+{
+	struct host_endpoint e = { .host = text, .host_len = len, .length = "" };
+	const char *colon = memchr(text, ':', len);
+
+	if (len > 0 && text[0] == '[') {
+		int r = host_endpoint_split_brackets(&e, text, len);
+
+		if (r < 0)
+			return r;
+	} else if (colon && colon == memrchr(text, ':', len)) {
+		e.host_len = (size_t)(colon - text);
+		e.port = colon + 1;
+		e.port_len = len - e.host_len - 1;
+	}
+	*ret = e;
+	return 0;
+}
+
+int host_port_parse(const char *text, size_t len, uint16_t *ret)
+{
+	unsigned value = 0;
+
+	if (len == 0 || len > 5 || text[0] == '0')
+		return -EINVAL;
+	for (size_t i = 0; i < len; i++) {
+		if (!ascii_is_digit(text[i]))
+			return -EINVAL;
+		value = value * 10 + (unsigned)(text[i] - '0');
+	}
+	if (value > HOST_PORT_MAX)
+		return -EINVAL;
+	*ret = (uint16_t)value;
+	return 0;
+}
+
+/*
+ * A host name in normal form, without a dot at the end: 0. Positive: it is (a look-alike of) the
+ * IPv4 address in *ret_address. -EINVAL: it is neither; -ERANGE: it ends in a number, but is no
+ * address; -ENOMEM; -ELIBACC.
+ */
+static int host_name_parse(
+	const char *text, size_t len, char out[HOST_NAME_BYTES], struct address *ret_address)
+{
+	int r = idna_to_ascii(text, len, out, HOST_NAME_BYTES);
+	size_t n;
+
+	if (r < 0)
+		return r == -ENOMEM || r == -ELIBACC ? r : -EINVAL;
+	n = strlen(out);
+	r = address_parse_loose(out, n, ret_address);
+	if (r != -EINVAL)
+		return r == 0 ? 1 : r;
+	if (out[n - 1] == '.')
+		out[n - 1] = '\0';
+	return 0;
+}
+
+/* Patterns */
 
 /* Where we are, for messages. */
-struct context {
+struct pattern_context {
 	const char *text; /* the whole pattern */
 	struct arena *arena;
 	const struct location *loc;
@@ -31,8 +134,8 @@ struct context {
 };
 
 /* Says what is wrong, and what to write; a long pattern is cut so that there is room for both. */
-__attribute__((format(printf, 3, 4))) static int refuse(
-	const struct context *c, const char *what, const char *hint, ...)
+__attribute__((format(printf, 3, 4))) static int pattern_refuse(
+	const struct pattern_context *c, const char *what, const char *hint, ...)
 {
 	char text[256];
 	va_list args;
@@ -45,14 +148,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(
 	return -EINVAL;
 }
 
-static int host_parse_out_of_memory(const struct context *c)
-{
-	return error_set(c->e, -ENOMEM, c->loc, "out of memory");
-}
-
-/* Ports */
-
-static bool parse_range(const char *text, size_t len, uint16_t *ret_lo, uint16_t *ret_hi)
+static bool pattern_parse_ports(const char *text, size_t len, uint16_t *ret_lo, uint16_t *ret_hi)
 {
 	const char *dash = memchr(text, '-', len);
 	size_t n = dash ? (size_t)(dash - text) : len;
@@ -70,10 +166,8 @@ static bool parse_range(const char *text, size_t len, uint16_t *ret_lo, uint16_t
 	return *ret_lo <= *ret_hi;
 }
 
-/* Prefixes */
-
 /* Why text is no prefix, and what was meant. */
-static int refuse_prefix(const struct context *c, const char *text)
+static int pattern_refuse_prefix(const struct pattern_context *c, const char *text)
 {
 	const char *slash = strchr(text, '/');
 	size_t n = slash ? (size_t)(slash - text) : strlen(text);
@@ -83,80 +177,75 @@ static int refuse_prefix(const struct context *c, const char *text)
 	int length;
 
 	if (strchr(text, '%'))
-		return refuse(c, "a zone has no meaning in a policy",
+		return pattern_refuse(c, "a zone has no meaning in a policy",
 			"leave out the %% and what follows");
 	if (address_parse(text, n, &a) < 0 && slash && !strchr(text, ':'))
-		return refuse(c, "only a URL has a path", "write https://%s", text);
+		return pattern_refuse(c, "only a URL has a path", "write https://%s", text);
 	if (address_parse(text, n, &a) < 0)
-		return refuse(c, "this is neither an IPv6 address nor a host with a port",
+		return pattern_refuse(c, "this is neither an IPv6 address nor a host with a port",
 			"write example.com:443 or [2001:db8::1]:443");
 	length = slash ? prefix_length_parse(slash + 1, strlen(slash + 1), a.bits) : -EINVAL;
 	if (length < 0)
-		return refuse(c, "the length of a prefix is a number up to 32 (IPv6: 128)",
+		return pattern_refuse(c, "the length of a prefix is a number up to 32 (IPv6: 128)",
 			"write 10.0.0.0/8 or 2001:db8::/32");
 	p = prefix_of(&a, (uint8_t)length);
 	prefix_print(&p, &meant);
-	return refuse(c, "the address has bits beyond the prefix", "write %s", buffer_text(&meant));
+	return pattern_refuse(
+		c, "the address has bits beyond the prefix", "write %s", buffer_text(&meant));
 }
 
-static int parse_prefix(const struct context *c, const char *text, struct host_pattern *p)
+static int pattern_parse_prefix(
+	const struct pattern_context *c, const char *text, struct host_pattern *p)
 {
 	auto_buffer meant = { 0 };
 	struct prefix plain;
 
 	if (prefix_parse(text, strlen(text), &p->prefix) < 0)
-		return refuse_prefix(c, text);
+		return pattern_refuse_prefix(c, text);
 	p->kind = HOST_PREFIX;
 	if (!prefix_plain(&p->prefix, &plain))
 		return 0;
 	prefix_print(&plain, &meant);
-	return refuse(c, "this is IPv4 in the form of IPv6", "write %s", buffer_text(&meant));
+	return pattern_refuse(
+		c, "this is IPv4 in the form of IPv6", "write %s", buffer_text(&meant));
 }
 
-/* Names */
-
-static int refuse_number(const struct context *c, const struct address *a)
+static int pattern_parse_name(
+	const struct pattern_context *c, const char *text, size_t len, struct host_pattern *p)
 {
 	auto_buffer meant = { 0 };
-
-	address_print(a, &meant);
-	return refuse(c, "programs read this as an address", "write %s", buffer_text(&meant));
-}
-
-static int host_parse_name(
-	const struct context *c, const char *text, size_t len, struct host_pattern *p)
-{
 	char name[HOST_NAME_BYTES];
 	struct address a;
 	int r;
 
 	if (memchr(text, '*', len))
-		return refuse(c, "a star stands for whole labels, in front of a name",
+		return pattern_refuse(c, "a star stands for whole labels, in front of a name",
 			"write *.example.com");
 	if (len > 0 && text[0] == '.')
-		return refuse(c, "a name does not start with a dot",
+		return pattern_refuse(c, "a name does not start with a dot",
 			"for the subdomains write *%.*s", (int)len, text);
 	r = host_name_parse(text, len, name, &a);
-	if (r > 0)
-		return refuse_number(c, &a);
+	if (r > 0) {
+		address_print(&a, &meant);
+		return pattern_refuse(
+			c, "programs read this as an address", "write %s", buffer_text(&meant));
+	}
 	if (r == -ERANGE)
-		return refuse(c, "this ends in a number but is not an address",
+		return pattern_refuse(c, "this ends in a number but is not an address",
 			"write an address as 192.0.2.1");
 	if (r == -EINVAL)
-		return refuse(c, "this is not a host name", "write example.com:443");
+		return pattern_refuse(c, "this is not a host name", "write example.com:443");
 	if (r == -ELIBACC)
-		return refuse(c, IDNA_LIBRARY_MISSING, IDNA_LIBRARY_HINT);
+		return pattern_refuse(c, IDNA_LIBRARY_MISSING, IDNA_LIBRARY_HINT);
 	if (r == 0 && p->kind == HOST_NAME && strcmp(name, "unix") == 0)
-		return refuse(c, "this starts like a socket: unix:/path",
+		return pattern_refuse(c, "this starts like a socket: unix:/path",
 			"call a host of that name by its full name");
 	p->name = r < 0 ? NULL : arena_strdup(c->arena, name);
-	return p->name ? 0 : host_parse_out_of_memory(c);
+	return p->name ? 0 : error_no_memory(c->e);
 }
 
-/* Hosts with ports */
-
-static int host_parse_host(
-	const struct context *c, const struct host_endpoint *e, struct host_pattern *p)
+static int pattern_parse_host(
+	const struct pattern_context *c, const struct host_endpoint *e, struct host_pattern *p)
 {
 	char text[HOST_NAME_BYTES];
 	struct address a;
@@ -167,46 +256,46 @@ static int host_parse_host(
 	}
 	if (e->host_len > 1 && e->host[0] == '*' && e->host[1] == '.') {
 		p->kind = HOST_SUBDOMAINS;
-		return host_parse_name(c, e->host + 2, e->host_len - 2, p);
+		return pattern_parse_name(c, e->host + 2, e->host_len - 2, p);
 	}
 	if (!e->bracketed && !memchr(e->host, '/', e->host_len) &&
 		!memchr(e->host, ':', e->host_len) && address_parse(e->host, e->host_len, &a) < 0) {
 		p->kind = HOST_NAME;
-		return host_parse_name(c, e->host, e->host_len, p);
+		return pattern_parse_name(c, e->host, e->host_len, p);
 	}
 	if (e->host_len + e->length_len >= sizeof(text) || memchr(e->host, '\0', e->host_len))
-		return refuse(c, "this is not an address", "write 192.0.2.1 or [2001:db8::1]:443");
+		return pattern_refuse(
+			c, "this is not an address", "write 192.0.2.1 or [2001:db8::1]:443");
 	memcpy(text, e->host, e->host_len);
 	memcpy(text + e->host_len, e->length, e->length_len);
 	text[e->host_len + e->length_len] = '\0';
-	return parse_prefix(c, text, p);
+	return pattern_parse_prefix(c, text, p);
 }
 
 /* "host", "host:port", "[v6]/length:port"; without a port those from lo to hi. */
-static int host_parse_endpoint(const struct context *c, const char *text, size_t len, uint16_t lo,
-	uint16_t hi, struct host_pattern *p)
+static int pattern_parse_endpoint(const struct pattern_context *c, const char *text, size_t len,
+	uint16_t lo, uint16_t hi, struct host_pattern *p)
 {
 	struct host_endpoint e;
 	int r;
 
 	if (len == 0)
-		return refuse(c, "a host was expected", "write example.com:443");
+		return pattern_refuse(c, "a host was expected", "write example.com:443");
 	if (host_endpoint_split(&e, text, len) < 0)
-		return refuse(c,
+		return pattern_refuse(c,
 			"brackets hold an IPv6 address, with a length or a port behind them",
 			"write [2001:db8::1]:443 or [2001:db8::]/32:443");
 	p->port_lo = lo;
 	p->port_hi = hi;
-	if (e.port && !parse_range(e.port, e.port_len, &p->port_lo, &p->port_hi))
-		return refuse(c, "a port is a number from 1 to 65535, a range as 1000-2000, or *",
+	if (e.port && !pattern_parse_ports(e.port, e.port_len, &p->port_lo, &p->port_hi))
+		return pattern_refuse(c,
+			"a port is a number from 1 to 65535, a range as 1000-2000, or *",
 			"write %.*s:443", (int)(e.port - text) - 1, text);
-	r = host_parse_host(c, &e, p);
+	r = pattern_parse_host(c, &e, p);
 	if (r == 0 && e.bracketed && p->prefix.address.bits != 128)
-		return refuse(c, "brackets are for IPv6", "leave them out");
+		return pattern_refuse(c, "brackets are for IPv6", "leave them out");
 	return r;
 }
-
-/* URLs */
 
 /* What stands behind a slash and a number: ':' of "/8:443", NUL of "/8"; '/' if that is no number.
  */
@@ -217,7 +306,8 @@ static char behind_number(const char *text)
 	return digits > 0 ? text[1 + digits] : '/';
 }
 
-static int host_parse_path(const struct context *c, const char *text, struct host_pattern *p)
+static int pattern_parse_path(
+	const struct pattern_context *c, const char *text, struct host_pattern *p)
 {
 	auto_arena scratch = { 0 };
 	char path[URL_PATH_BYTES];
@@ -226,9 +316,9 @@ static int host_parse_path(const struct context *c, const char *text, struct hos
 	int r = url_path_pattern(text, strlen(text), path, sizeof(path) - 2);
 
 	if (r == -ENAMETOOLONG)
-		return refuse(c, "the path is too long", "end it with a shorter /**");
+		return pattern_refuse(c, "the path is too long", "end it with a shorter /**");
 	if (r < 0)
-		return refuse(c,
+		return pattern_refuse(c,
 			"a path has no '.', '..' or empty parts, and no %-escape beside a [set]",
 			"write the path that it leads to");
 	n = strlen(path);
@@ -239,18 +329,18 @@ static int host_parse_path(const struct context *c, const char *text, struct hos
 		return 0;
 	r = glob_parse(&glob, &scratch, path, c->loc, c->e);
 	if (r < 0)
-		return r == -ENOMEM ? host_parse_out_of_memory(c) : r;
+		return r == -ENOMEM ? error_no_memory(c->e) : r;
 	p->url_paths = arena_calloc(c->arena, 1, sizeof(*p->url_paths));
 	if (p->url_paths)
 		p->url_paths[0] = arena_strdup(c->arena, path);
 	if (!p->url_paths || !p->url_paths[0])
-		return host_parse_out_of_memory(c);
+		return error_no_memory(c->e);
 	p->n_url_paths = 1;
 	return 0;
 }
 
-static int parse_url(
-	const struct context *c, const char *rest, uint16_t port, struct host_pattern *p)
+static int pattern_parse_url(
+	const struct pattern_context *c, const char *rest, uint16_t port, struct host_pattern *p)
 {
 	size_t len = strcspn(rest, "/");
 	struct prefix address;
@@ -259,31 +349,30 @@ static int parse_url(
 	int r;
 
 	if (strpbrk(rest, "?#"))
-		return refuse(c, "a query or a fragment is not judged",
+		return pattern_refuse(c, "a query or a fragment is not judged",
 			"leave out the ? or # and what follows");
 	if (strchr(rest, '\\'))
-		return refuse(c, "a URL has no backslash", "write a slash");
+		return pattern_refuse(c, "a URL has no backslash", "write a slash");
 	if (memchr(rest, '@', len))
-		return refuse(c, "a policy holds no user names or passwords",
+		return pattern_refuse(c, "a policy holds no user names or passwords",
 			"leave out what stands before the @");
 	is_address =
 		(rest[0] == '[' && rest[len - 1] == ']') || prefix_parse(rest, len, &address) == 0;
 	if (is_address && behind_number(rest + len) == '\0')
-		return refuse(c, "this could be a path or the length of a prefix",
+		return pattern_refuse(c, "this could be a path or the length of a prefix",
 			"for a prefix write %s:%u", rest, port);
 	if (is_address && behind_number(rest + len) == ':')
 		len += 1 + strcspn(rest + len + 1, "/");
 	path = rest + len;
-	r = host_parse_endpoint(c, rest, len, port, port, p);
+	r = pattern_parse_endpoint(c, rest, len, port, port, p);
 	if (r == 0 && p->kind == HOST_PREFIX && p->prefix.address.bits == 128 && rest[0] != '[')
-		return refuse(
+		return pattern_refuse(
 			c, "IPv6 stands in brackets in a URL", "write https://[2001:db8::1]/");
-	return r < 0 ? r : host_parse_path(c, path, p);
+	return r < 0 ? r : pattern_parse_path(c, path, p);
 }
 
-/* Everything else */
-
-static int parse_socket(const struct context *c, const char *path, struct host_pattern *p)
+static int pattern_parse_socket(
+	const struct pattern_context *c, const char *path, struct host_pattern *p)
 {
 	char normal[PATH_BYTES];
 	size_t len = strlen(path), n;
@@ -291,29 +380,31 @@ static int parse_socket(const struct context *c, const char *path, struct host_p
 	p->kind = HOST_SOCKET;
 	p->transport = TRANSPORT_UNIX;
 	if (strchr(path, '*'))
-		return refuse(
+		return pattern_refuse(
 			c, "a socket is granted by its exact path", "name each socket, without *");
 	if (path[0] != '/' || path_normalize(path, len, normal, &n) < 0)
-		return refuse(
+		return pattern_refuse(
 			c, "a socket is named by an absolute path", "write unix:/run/name.sock");
 	if (strcmp(path, normal) != 0)
-		return refuse(c, "the path is not in its simplest form", "write unix:%s", normal);
+		return pattern_refuse(
+			c, "the path is not in its simplest form", "write unix:%s", normal);
 	p->name = arena_strdup(c->arena, path);
-	return p->name ? 0 : host_parse_out_of_memory(c);
+	return p->name ? 0 : error_no_memory(c->e);
 }
 
-static int parse_with_scheme(const struct context *c, size_t scheme, struct host_pattern *p)
+static int pattern_parse_with_scheme(
+	const struct pattern_context *c, size_t scheme, struct host_pattern *p)
 {
 	uint16_t port = url_scheme_port(c->text, scheme);
 	const char *rest = c->text + scheme + 3;
 
 	if (port != 0)
-		return parse_url(c, rest, port, p);
+		return pattern_parse_url(c, rest, port, p);
 	if (scheme == 3 && strncasecmp(c->text, "udp", 3) == 0) {
 		p->transport = TRANSPORT_UDP;
-		return host_parse_endpoint(c, rest, strlen(rest), 1, HOST_PORT_MAX, p);
+		return pattern_parse_endpoint(c, rest, strlen(rest), 1, HOST_PORT_MAX, p);
 	}
-	return refuse(c, "the scheme is not supported",
+	return pattern_refuse(c, "the scheme is not supported",
 		"use http, https, ws, wss, ftp or udp; any other TCP connection is written "
 		"host:port");
 }
@@ -321,7 +412,7 @@ static int parse_with_scheme(const struct context *c, size_t scheme, struct host
 int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *text,
 	const struct location *loc, struct error *e)
 {
-	const struct context c = { text, a, loc, e };
+	const struct pattern_context c = { text, a, loc, e };
 	struct host_pattern p = { 0 };
 	const char *scheme = strstr(text, "://");
 	size_t len = strlen(text);
@@ -331,12 +422,200 @@ int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *te
 		return error_set(
 			e, -EINVAL, loc, "the pattern is longer than %d bytes", PATTERN_MAX);
 	if (strncasecmp(text, "unix:", 5) == 0)
-		r = parse_socket(&c, text + 5, &p);
+		r = pattern_parse_socket(&c, text + 5, &p);
 	else if (scheme)
-		r = parse_with_scheme(&c, (size_t)(scheme - text), &p);
+		r = pattern_parse_with_scheme(&c, (size_t)(scheme - text), &p);
 	else
-		r = host_parse_endpoint(&c, text, len, 1, HOST_PORT_MAX, &p);
+		r = pattern_parse_endpoint(&c, text, len, 1, HOST_PORT_MAX, &p);
 	if (r == 0)
 		*ret = p;
 	return r;
+}
+
+/* Targets */
+
+/* As much of a text as a message has room for beside what it says. */
+static int request_shown(size_t len)
+{
+	return len < 100 ? (int)len : 100;
+}
+
+static int request_refuse(struct error *e, const char *what, const char *hint)
+{
+	error_set(e, -EINVAL, NULL, "%s", what);
+	error_hint(e, "%s", hint);
+	return -EINVAL;
+}
+
+static void request_set_address(struct host_request *r, const struct address *a)
+{
+	r->is_address = true;
+	r->name[0] = '\0';
+	r->address = address_plain(a);
+}
+
+static int request_parse_name(struct host_request *r, const char *text, size_t len, struct error *e)
+{
+	struct address a;
+	int err = host_name_parse(text, len, r->name, &a);
+
+	if (err > 0) {
+		request_set_address(r, &a);
+		return 0;
+	}
+	if (err == -ERANGE)
+		return error_set(e, -EINVAL, NULL, "'%.*s' ends in a number but is not an address",
+			request_shown(len), text);
+	if (err == -ELIBACC) {
+		error_set(e, err, NULL, "'%.*s': " IDNA_LIBRARY_MISSING, request_shown(len), text);
+		error_hint(e, IDNA_LIBRARY_HINT);
+		return err;
+	}
+	if (err < 0)
+		return error_set(
+			e, err, NULL, "'%.*s' is not a host name", request_shown(len), text);
+	return 0;
+}
+
+static int request_parse_host(
+	struct host_request *r, const struct host_endpoint *h, struct error *e)
+{
+	struct address a;
+
+	if (!h->bracketed && !memchr(h->host, ':', h->host_len))
+		return request_parse_name(r, h->host, h->host_len, e);
+	if (address_parse(h->host, h->host_len, &a) < 0 || a.bits != 128)
+		return error_set(e, -EINVAL, NULL, "'%.*s' is not an IPv6 address",
+			request_shown(h->host_len), h->host);
+	request_set_address(r, &a);
+	return 0;
+}
+
+static int request_parse_endpoint(struct host_request *r, const char *text, struct error *e)
+{
+	struct host_endpoint h;
+
+	if (text[0] == '\0')
+		return request_refuse(e, "a host was expected", "write example.com:443");
+	if (host_endpoint_split(&h, text, strlen(text)) < 0 || h.length_len > 0)
+		return request_refuse(e, "brackets hold an IPv6 address, with a port behind them",
+			"write [2001:db8::1]:443");
+	if (h.port && host_port_parse(h.port, h.port_len, &r->port) < 0) {
+		error_set(e, -EINVAL, NULL, "'%.*s' is not a port from 1 to 65535",
+			request_shown(h.port_len), h.port);
+		error_hint(e, "write %.*s:443", request_shown((size_t)(h.port - text) - 1), text);
+		return -EINVAL;
+	}
+	return request_parse_host(r, &h, e);
+}
+
+static int request_parse_url(struct host_request *r, const char *text, struct error *e)
+{
+	struct url u;
+	size_t n;
+	int err = url_parse(&u, text, strlen(text), e);
+
+	if (err < 0)
+		return err;
+	n = strlen(u.host);
+	if (n > 0 && u.host[n - 1] == '.')
+		u.host[n - 1] = '\0';
+	if (u.is_address)
+		request_set_address(r, &u.address);
+	else
+		memcpy(r->name, u.host, sizeof(r->name));
+	r->port = u.port;
+	r->has_url_path = true;
+	memcpy(r->url_path, u.path, sizeof(r->url_path));
+	return 0;
+}
+
+static int request_parse_socket(struct host_request *r, const char *path, struct error *e)
+{
+	char normal[PATH_BYTES];
+	size_t n;
+
+	if (path_normalize(path, strlen(path), normal, &n) < 0)
+		return request_refuse(
+			e, "a socket is named by an absolute path", "write unix:/run/name.sock");
+	if (strcmp(path, normal) != 0) {
+		error_set(e, -EINVAL, NULL, "the path '%.100s' is not in its simplest form", path);
+		error_hint(e, "write unix:%s", normal);
+		return -EINVAL;
+	}
+	r->transport = TRANSPORT_UNIX;
+	r->socket = path;
+	return 0;
+}
+
+/*
+ * "http:80" is port 80 of a host called http to one reader, and a URL whose host is 0.0.0.80 to
+ * another; so a URL has to have its slashes.
+ */
+static int request_parse_inet(struct host_request *r, const char *target, struct error *e)
+{
+	size_t scheme = strcspn(target, ":");
+	const char *behind = target + scheme + (target[scheme] == ':');
+	bool slash = behind[0] == '/' || behind[0] == '\\';
+
+	if (url_scheme_port(target, scheme) != 0 && target[scheme] == ':') {
+		if (slash)
+			return request_parse_url(r, target, e);
+		return request_refuse(
+			e, "this could be a URL or a host with a port", "a URL starts as https://");
+	}
+	if (strncasecmp(target, "udp://", 6) == 0) {
+		r->transport = TRANSPORT_UDP;
+		return request_parse_endpoint(r, target + 6, e);
+	}
+	if (target[scheme] == ':' && slash)
+		return request_refuse(e, "the scheme is not supported",
+			"use http, https, ws, wss, ftp, udp, or host:port");
+	return request_parse_endpoint(r, target, e);
+}
+
+static bool has_control(const char *text)
+{
+	while (*text && !ascii_is_control(*text))
+		text++;
+	return *text != '\0';
+}
+
+int host_request_parse(struct host_request *ret, const char *target, struct error *e)
+{
+	struct host_request r = { .transport = TRANSPORT_TCP };
+	int err;
+
+	if (strnlen(target, TARGET_MAX) == TARGET_MAX)
+		return error_set(
+			e, -EINVAL, NULL, "the target is longer than %d bytes", TARGET_MAX);
+	if (strncasecmp(target, "unix:", 5) == 0)
+		err = request_parse_socket(&r, target + 5, e);
+	else if (has_control(target))
+		err = request_refuse(e, "the target holds control characters", "leave them out");
+	else
+		err = request_parse_inet(&r, target, e);
+	if (err == 0)
+		*ret = r;
+	return err;
+}
+
+void host_request_print(const struct host_request *r, struct buffer *out)
+{
+	if (r->transport == TRANSPORT_UNIX) {
+		buffer_printf(out, "unix:%s", r->socket);
+		return;
+	}
+	if (r->transport == TRANSPORT_UDP)
+		buffer_adds(out, "udp://");
+	if (r->is_address && r->address.bits == 128)
+		buffer_addc(out, '[');
+	if (r->is_address)
+		address_print(&r->address, out);
+	else
+		buffer_adds(out, r->name);
+	if (r->is_address && r->address.bits == 128)
+		buffer_addc(out, ']');
+	if (r->port)
+		buffer_printf(out, ":%u", r->port);
 }

@@ -23,9 +23,12 @@
 #include "base/error.h"
 #include "policy/network/address.h"
 
+struct baseline_net;
 struct buffer;
+struct hash_key;
 
-enum { HOST_NAME_BYTES = 256 };
+/* HOST_PARTS_MAX: of a pattern, see host_pattern_split(). */
+enum { HOST_NAME_BYTES = 256, HOST_PORT_MAX = 65535, HOST_PARTS_MAX = 3 };
 
 enum transport { TRANSPORT_TCP, TRANSPORT_UDP, TRANSPORT_UNIX };
 
@@ -54,7 +57,7 @@ struct host_request {
 	struct address address;     /* plain form (address_plain) */
 	uint16_t port;              /* 0: not known */
 	const char *socket;         /* TRANSPORT_UNIX: points into the target text */
-	char url_path[1024];        /* normal form (url-path.h); "" for a bare connection */
+	char url_path[1024];        /* normal form (url.h); "" for a bare connection */
 	bool has_url_path;
 	unsigned method; /* one host_method bit; 0: not known */
 };
@@ -80,10 +83,32 @@ bool host_pattern_matches(const struct host_pattern *p, const struct host_reques
 bool host_pattern_contains(const struct host_pattern *a, const struct host_pattern *b);
 /*
  * The requests that both match, as patterns in ret. Returns how many, or -ENOMEM. Exact. There is
- * room for two, but host-meet.c shows that one is enough. It shares names and paths with a and b.
+ * room for two, but host.c shows that one is enough. It shares names and paths with a and b.
  */
 int host_pattern_meet(const struct host_pattern *a, const struct host_pattern *b,
 	struct arena *arena, struct host_pattern ret[2]);
+
+/*
+ * `localhost` stands for a name and two addresses: three patterns. Every other pattern is its own
+ * only part. Returns how many.
+ */
+size_t host_pattern_split(const struct host_pattern *p, struct host_pattern ret[HOST_PARTS_MAX]);
+/* The guard (baseline.h) that all of a part lies in, or NULL. */
+const struct baseline_net *host_pattern_guard(const struct host_pattern *part);
+/* Port 0 is a port that is not known, which any-port patterns cover, or that of a socket. */
+bool host_pattern_has_port(const struct host_pattern *p, uint16_t port);
+/* True if the pattern says more than a connection can show. */
+static inline bool host_pattern_is_narrowed(const struct host_pattern *p)
+{
+	return p->n_url_paths > 0 || p->methods != 0;
+}
+
+/* A decimal number from 1 to 65535 without sign or leading zeros. */
+int host_port_parse(const char *text, size_t len, uint16_t *ret);
+/* True if name is a subdomain of ancestor, at any depth. Both in normal form. */
+bool host_name_below(const char *name, const char *ancestor);
+/* Made label by label from the right: the hash of "a.b" is hash_keyed(k, that of "b", "a", 1). */
+uint64_t host_name_hash(const struct hash_key *k, const char *name);
 
 /*
  * Reads a target: "host:port", "host" (port 0: unknown, which only an any-port grant covers),

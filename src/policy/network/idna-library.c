@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/network/idna-library.h"
+#include "policy/network/idna.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,24 +17,23 @@ static __typeof__(idn2_lookup_u8) *_Atomic lookup;
 static __typeof__(idn2_free) *_Atomic release;
 static atomic_bool tried;
 
-/* By the name of its ABI. It stays for good: nobody knows who is inside. */
-static void network_idna_library_load(void)
+int idna_library_load(void)
 {
-	void *handle = dlopen("libidn2.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	__typeof__(idn2_lookup_u8) *found = handle ? dlsym(handle, "idn2_lookup_u8") : NULL;
-	__typeof__(idn2_free) *freer = handle ? dlsym(handle, "idn2_free") : NULL;
+	void *handle;
+	__typeof__(idn2_lookup_u8) *found;
+	__typeof__(idn2_free) *freer;
 
+	if (tried)
+		return lookup ? 0 : -ELIBACC;
+	/* By the name of its ABI. It stays for good: nobody knows who is inside. */
+	handle = dlopen("libidn2.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	found = handle ? dlsym(handle, "idn2_lookup_u8") : NULL;
+	freer = handle ? dlsym(handle, "idn2_free") : NULL;
 	if (found && freer) {
 		release = freer;
 		lookup = found;
 	}
 	tried = true;
-}
-
-int idna_library_load(void)
-{
-	if (!tried)
-		network_idna_library_load();
 	return lookup ? 0 : -ELIBACC;
 }
 

@@ -11,24 +11,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
-#include "policy/network/idna-library.h"
 
 enum {
 	INPUT_MAX = 1024, /* UTF-8 and ignorable characters make the input longer than the name */
 	LABEL_MAX = 63,
 	NAME_MAX_BYTES = 253, /* without the dot at the end */
 };
-
-static char idna_to_lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
-static bool idna_is_name_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
 
 /* Labels of 1 to 63 name characters between dots; one dot may stand at the end. */
 static bool is_dns_name(const char *name, size_t len)
@@ -42,7 +32,9 @@ static bool is_dns_name(const char *name, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		if (name[i] == '.' && label == 0)
 			return false;
-		if (name[i] != '.' && !idna_is_name_char(name[i]))
+		if (name[i] != '.' &&
+			!((name[i] >= 'a' && name[i] <= 'z') || ascii_is_digit(name[i]) ||
+				name[i] == '-' || name[i] == '_'))
 			return false;
 		label = name[i] == '.' ? 0 : label + 1;
 		if (label > LABEL_MAX)
@@ -72,7 +64,7 @@ static int idna_copy_lower(const char *name, size_t len, char *out, size_t size)
 	if (len >= size)
 		return -ENAMETOOLONG;
 	for (size_t i = 0; i < len; i++)
-		out[i] = idna_to_lower(name[i]);
+		out[i] = ascii_lower(name[i]);
 	out[len] = '\0';
 	return is_dns_name(out, len) ? 0 : -EINVAL;
 }
@@ -85,12 +77,6 @@ static int idna_lookup(const char *name, char *out, size_t size)
 	return r < 0 ? r : idna_copy_lower(found, strlen(found), out, size);
 }
 
-/* Capital sharp s is "ss" up to Unicode 15.0 and "ß" since. */
-static bool is_disputed(const char *name, size_t len)
-{
-	return memmem(name, len, "\xe1\xba\x9e", 3) != NULL;
-}
-
 int idna_to_ascii(const char *name, size_t len, char *out, size_t size)
 {
 	char text[INPUT_MAX], once[NAME_MAX_BYTES + 2];
@@ -98,8 +84,9 @@ int idna_to_ascii(const char *name, size_t len, char *out, size_t size)
 
 	if (is_ascii(name, len) && !has_alabel(name, len))
 		return idna_copy_lower(name, len, out, size);
+	/* Capital sharp s is "ss" up to Unicode 15.0 and "ß" since. */
 	if (len >= sizeof(text) || memchr(name, '\0', len) || !utf8_valid(name, len, NULL) ||
-		is_disputed(name, len))
+		memmem(name, len, "ẞ", 3))
 		return -EINVAL;
 	memcpy(text, name, len);
 	text[len] = '\0';

@@ -16,9 +16,8 @@
 #include <strings.h>
 
 #include "base/array.h"
-#include "policy/network/idna-library.h"
+#include "base/ascii.h"
 #include "policy/network/idna.h"
-#include "policy/network/url-path.h"
 
 enum {
 	TEXT_MAX = 8192, /* what is looked at: up to the query */
@@ -26,13 +25,13 @@ enum {
 };
 
 /* A stretch of text. */
-struct span {
+struct url_span {
 	const char *text;
 	size_t len;
 };
 
 /* As much of it as a message has room for beside what it says. */
-static int url_shown(struct span s)
+static int url_shown(struct url_span s)
 {
 	return s.len < 100 ? (int)s.len : 100;
 }
@@ -57,21 +56,14 @@ uint16_t url_scheme_port(const char *scheme, size_t len)
 	return 0;
 }
 
-static bool is_space_or_control(char c)
-{
-	return (unsigned char)c <= 0x20;
-}
-
 /* Copies what counts, up to the query or the fragment. The length, or -EINVAL if it is too long. */
 static int clean(const char *text, size_t len, char out[TEXT_MAX])
 {
 	size_t n = 0;
 
-	while (len > 0 && is_space_or_control(text[0])) {
+	for (; len > 0 && (unsigned char)text[0] <= ' '; len--)
 		text++;
-		len--;
-	}
-	while (len > 0 && is_space_or_control(text[len - 1]))
+	while (len > 0 && (unsigned char)text[len - 1] <= ' ')
 		len--;
 	for (size_t i = 0; i < len && text[i] != '?' && text[i] != '#'; i++) {
 		if (text[i] == '\t' || text[i] == '\n' || text[i] == '\r')
@@ -84,9 +76,9 @@ static int clean(const char *text, size_t len, char out[TEXT_MAX])
 }
 
 /* Cuts s before the first byte that is in `set`, or at its end, and returns the first half. */
-static struct span url_cut(struct span *s, const char *set)
+static struct url_span url_cut(struct url_span *s, const char *set)
 {
-	struct span head = { s->text, 0 };
+	struct url_span head = { s->text, 0 };
 
 	while (head.len < s->len && !(s->text[head.len] && strchr(set, s->text[head.len])))
 		head.len++;
@@ -95,9 +87,9 @@ static struct span url_cut(struct span *s, const char *set)
 	return head;
 }
 
-static int take_scheme(struct url *u, struct span *s, struct error *e)
+static int url_take_scheme(struct url *u, struct url_span *s, struct error *e)
 {
-	struct span name = url_cut(s, ":/\\");
+	struct url_span name = url_cut(s, ":/\\");
 
 	if (s->len == 0 || s->text[0] != ':' || name.len == 0)
 		return error_set(e, -EINVAL, NULL, "a URL starts with a scheme, as https://");
@@ -116,8 +108,8 @@ static int take_scheme(struct url *u, struct span *s, struct error *e)
 }
 
 /* Host and port of the authority; the user name and password, if any, are dropped. */
-static void split_authority(
-	struct url *u, struct span authority, struct span *host, struct span *port)
+static void url_split_authority(
+	struct url *u, struct url_span authority, struct url_span *host, struct url_span *port)
 {
 	const char *at = authority.len ? memrchr(authority.text, '@', authority.len) : NULL;
 	bool in_brackets = false;
@@ -128,12 +120,12 @@ static void split_authority(
 		host->text = at + 1;
 		host->len = authority.len - (size_t)(host->text - authority.text);
 	}
-	*port = (struct span){ host->text + host->len, 0 };
+	*port = (struct url_span){ host->text + host->len, 0 };
 	for (size_t i = 0; i < host->len; i++) {
 		if (host->text[i] == '[' || host->text[i] == ']')
 			in_brackets = host->text[i] == '[';
 		if (host->text[i] == ':' && !in_brackets) {
-			*port = (struct span){ host->text + i + 1, host->len - i - 1 };
+			*port = (struct url_span){ host->text + i + 1, host->len - i - 1 };
 			host->len = i;
 			return;
 		}
@@ -141,12 +133,12 @@ static void split_authority(
 }
 
 /* An empty port is the scheme's own. The standard lets port 0 pass; nobody can connect to it. */
-static int parse_port(struct url *u, struct span port, struct error *e)
+static int url_take_port(struct url *u, struct url_span port, struct error *e)
 {
 	unsigned value = 0;
 
 	for (size_t i = 0; i < port.len; i++) {
-		if (port.text[i] < '0' || port.text[i] > '9')
+		if (!ascii_is_digit(port.text[i]))
 			return error_set(e, -EINVAL, NULL, "'%.*s' is not a port", url_shown(port),
 				port.text);
 		value = value * 10 + (unsigned)(port.text[i] - '0');
@@ -161,36 +153,30 @@ static int parse_port(struct url *u, struct span port, struct error *e)
 	return 0;
 }
 
-static int url_hex_value(char c)
+/* The byte that "%XX" at the start of the text stands for, or -1. */
+static int url_escape(const char *text, size_t len)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-		return (c | 0x20) - 'a' + 10;
-	return -1;
+	int high = len >= 3 && text[0] == '%' ? ascii_hex(text[1]) : -1;
+	int low = high >= 0 ? ascii_hex(text[2]) : -1;
+
+	return low >= 0 ? high << 4 | low : -1;
 }
 
 /* One pass, as the standard has it: %2541 becomes %41 and is then refused. */
-static size_t percent_decode(struct span s, char out[HOST_MAX])
+static size_t percent_decode(struct url_span s, char out[HOST_MAX])
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s.len; i++) {
-		bool escaped = s.text[i] == '%' && s.len - i > 2 &&
-			       url_hex_value(s.text[i + 1]) >= 0 &&
-			       url_hex_value(s.text[i + 2]) >= 0;
+		int escaped = url_escape(s.text + i, s.len - i);
 
-		out[n++] = s.text[i];
-		if (!escaped)
-			continue;
-		out[n - 1] =
-			(char)(url_hex_value(s.text[i + 1]) << 4 | url_hex_value(s.text[i + 2]));
-		i += 2;
+		out[n++] = escaped < 0 ? s.text[i] : (char)escaped;
+		i += escaped < 0 ? 0 : 2;
 	}
 	return n;
 }
 
-static int parse_bracketed(struct url *u, struct span host, struct error *e)
+static int parse_bracketed(struct url *u, struct url_span host, struct error *e)
 {
 	if (host.text[host.len - 1] != ']' ||
 		address_parse(host.text + 1, host.len - 2, &u->address) < 0 ||
@@ -201,7 +187,7 @@ static int parse_bracketed(struct url *u, struct span host, struct error *e)
 	return 0;
 }
 
-static int url_parse_host(struct url *u, struct span host, struct error *e)
+static int url_take_host(struct url *u, struct url_span host, struct error *e)
 {
 	char decoded[HOST_MAX];
 	int r;
@@ -231,7 +217,162 @@ static int url_parse_host(struct url *u, struct span host, struct error *e)
 	return 0;
 }
 
-static int url_parse_path(struct url *u, struct span path, struct error *e)
+/* Paths */
+
+struct url_out {
+	char *text;
+	size_t n, size;
+};
+
+/* What RFC 3986 lets stand anywhere. */
+static bool is_unreserved(unsigned char c)
+{
+	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || ascii_is_digit((char)c) ||
+	       (c && strchr("-._~", c));
+}
+
+static int url_put(struct url_out *o, char c)
+{
+	if (o->n + 1 >= o->size)
+		return -ENAMETOOLONG;
+	o->text[o->n++] = c;
+	return 0;
+}
+
+static int url_put_escaped(struct url_out *o, unsigned char c)
+{
+	static const char digits[] = "0123456789ABCDEF";
+
+	if (url_put(o, '%') < 0 || url_put(o, digits[c >> 4]) < 0)
+		return -ENAMETOOLONG;
+	return url_put(o, digits[c & 15]);
+}
+
+/* Writes one character or escape in normal form; as_is are taken besides those of a segment. */
+static int put_normal(
+	struct url_out *o, const char *text, size_t len, const char *as_is, size_t *ret_used)
+{
+	unsigned char c = (unsigned char)text[0];
+	int escaped = url_escape(text, len);
+	bool plain;
+
+	*ret_used = escaped < 0 ? 1 : 3;
+	if (escaped >= 0) {
+		c = (unsigned char)escaped;
+		plain = is_unreserved(c);
+	} else {
+		/* Besides the unreserved, what may stand in a segment. */
+		plain = is_unreserved(c) || (c && (strchr("!$&'()*+,;=:@", c) || strchr(as_is, c)));
+	}
+	return plain ? url_put(o, (char)c) : url_put_escaped(o, c);
+}
+
+static bool is_dots(const char *s, size_t n)
+{
+	return (n == 1 || n == 2) && s[0] == '.' && s[n - 1] == '.';
+}
+
+/* True if a part of the segment between escaped slashes is dots, perhaps with a parameter. */
+static bool hides_dots(const char *s, size_t n)
+{
+	for (;;) {
+		size_t part = 0, bare;
+
+		while (part < n && strncmp(s + part, "%2F", 3) != 0 &&
+			strncmp(s + part, "%5C", 3) != 0)
+			part++;
+		for (bare = 0; bare < part && s[bare] != ';';)
+			bare++;
+		if (is_dots(s, bare))
+			return true;
+		if (part == n)
+			return false;
+		s += part + 3;
+		n -= part + 3;
+	}
+}
+
+/* Ends the segment that starts with the slash at `start`. */
+static int end_segment(struct url_out *o, size_t start, bool last)
+{
+	const char *segment = o->text + start + 1;
+	size_t n = o->n - start - 1;
+
+	if (!is_dots(segment, n))
+		return hides_dots(segment, n) ? -EINVAL : 0;
+	o->n = start;
+	if (n == 2 && start > 0) {
+		const char *slash = memrchr(o->text, '/', start);
+
+		if (slash == o->text + start - 1)
+			return -EINVAL;
+		o->n = (size_t)(slash - o->text);
+	}
+	return last ? url_put(o, '/') : 0;
+}
+
+static bool url_is_slash(char c)
+{
+	return c == '/' || c == '\\';
+}
+
+int url_path_normal(const char *text, size_t len, char *out, size_t size)
+{
+	struct url_out o = { out, 0, size };
+	size_t i = 0;
+
+	do {
+		size_t start = o.n, used;
+		int r = url_put(&o, '/');
+
+		if (i < len && url_is_slash(text[i]))
+			i++;
+		for (; r == 0 && i < len && !url_is_slash(text[i]); i += used)
+			r = put_normal(&o, text + i, len - i, "", &used);
+		/* hides_dots() compares up to the NUL. */
+		o.text[o.n] = '\0';
+		if (r == 0)
+			r = end_segment(&o, start, i == len);
+		if (r < 0)
+			return r;
+	} while (i < len);
+	o.text[o.n] = '\0';
+	return 0;
+}
+
+/* The first byte of path is a slash. */
+static bool has_odd_segment(const char *path)
+{
+	while (*path) {
+		size_t n = strcspn(path + 1, "/");
+
+		if (is_dots(path + 1, n) || (n == 0 && path[1] == '/'))
+			return true;
+		path += n + 1;
+	}
+	return false;
+}
+
+int url_path_pattern(const char *text, size_t len, char *out, size_t size)
+{
+	struct url_out o = { out, 0, size };
+	size_t used;
+
+	for (size_t i = 0; i < len; i += used) {
+		int r = put_normal(&o, text + i, len - i, "/[]{}", &used);
+
+		if (r < 0)
+			return r;
+	}
+	o.text[o.n] = '\0';
+	if (has_odd_segment(out) || (strchr(out, '[') && strchr(out, '%')))
+		return -EINVAL;
+	return 0;
+}
+
+/* All together */
+
+static int url_take_path(struct url *u, struct url_span path, struct error *e)
 {
 	int r = url_path_normal(path.text, path.len, u->path, sizeof(u->path));
 
@@ -247,31 +388,29 @@ static int url_parse_path(struct url *u, struct span path, struct error *e)
 int url_parse(struct url *ret, const char *text, size_t len, struct error *e)
 {
 	struct url u = { 0 };
-	struct span rest, authority, host, port;
+	struct url_span rest, authority, host, port;
 	char buffer[TEXT_MAX];
 	int r = clean(text, len, buffer);
 
 	if (r < 0)
 		return error_set(e, r, NULL, "the URL is longer than %d bytes", TEXT_MAX);
-	rest = (struct span){ buffer, (size_t)r };
-	r = take_scheme(&u, &rest, e);
+	rest = (struct url_span){ buffer, (size_t)r };
+	r = url_take_scheme(&u, &rest, e);
 	if (r < 0)
 		return r;
-	while (rest.len > 0 && (rest.text[0] == '/' || rest.text[0] == '\\')) {
+	for (; rest.len > 0 && url_is_slash(rest.text[0]); rest.len--)
 		rest.text++;
-		rest.len--;
-	}
 	authority = url_cut(&rest, "/\\");
 	/* The standard ends the host at a backslash; many clients go on to an "@" behind it. */
 	if (rest.len > 0 && rest.text[0] == '\\')
 		return error_set(e, -EINVAL, NULL,
 			"a backslash behind the host means different hosts to different programs");
-	split_authority(&u, authority, &host, &port);
-	r = url_parse_host(&u, host, e);
+	url_split_authority(&u, authority, &host, &port);
+	r = url_take_host(&u, host, e);
 	if (r == 0)
-		r = parse_port(&u, port, e);
+		r = url_take_port(&u, port, e);
 	if (r == 0)
-		r = url_parse_path(&u, rest, e);
+		r = url_take_path(&u, rest, e);
 	if (r == 0)
 		*ret = u;
 	return r;

@@ -14,11 +14,11 @@
 
 #include "base/fd.h"
 #include "jail/landlock.h"
-#include "jail/privilege.h"
 #include "jail/limits/rlimits.h"
+#include "jail/privilege.h"
 #include "jail/seccomp/seccomp.h"
 #include "net/relay.h"
-#include "policy/network/idna-library.h"
+#include "policy/network/idna.h"
 #include "warden/inherited.h"
 #include "wire/frame.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "policy/match/automaton.h"
-#include "policy/match/dfa.h"
 #include "policy/algebra/product.h"
 #include "policy/algebra/relation.h"
+#include "policy/match/automaton.h"
+#include "policy/match/dfa.h"
 
 static void parse(const char *text, struct arena *a, struct glob *ret)
 {

@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 #include "policy/network/host.h"
-#include "policy/network/idna-library.h"
 #include "policy/network/idna.h"
 #include "policy/network/url.h"
 

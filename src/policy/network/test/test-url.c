@@ -2,7 +2,6 @@
 #include "policy/network/test/test-host.h"
 
 #include "base/array.h"
-#include "policy/network/url-path.h"
 #include "policy/network/url.h"
 
 /* "scheme host port path", with "user" behind it if there was a user name. */
