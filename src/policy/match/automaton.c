@@ -30,17 +30,17 @@ struct trie_node {
 	uint32_t mark; /* first of its marks */
 };
 
-struct mark {
+struct automaton_mark {
 	uint32_t entry, part, next;
 };
 
 /* An entry of several parts. */
-struct joint {
+struct automaton_joint {
 	uint32_t rank;
 	uint64_t parts, seen;
 };
 
-struct state {
+struct automaton_state {
 	const uint32_t *set;
 	uint32_t n, rank;
 	uint32_t *next; /* by class */
@@ -50,15 +50,15 @@ struct automaton {
 	struct arena arena;
 	struct trie_node *nodes;
 	size_t n_nodes, cap_nodes;
-	struct mark *marks;
+	struct automaton_mark *marks;
 	size_t n_marks, cap_marks;
-	struct joint *joints;
+	struct automaton_joint *joints;
 	size_t n_joints, cap_joints;
 
 	unsigned char classes[256], bytes[256];
 	size_t n_classes;
 
-	struct state *states;
+	struct automaton_state *states;
 	size_t n_states, cap_states, max_states;
 	uint32_t *buckets; /* open addressing over states, by set */
 	size_t n_buckets;
@@ -149,7 +149,7 @@ static int add_part(struct automaton *a, const struct glob *g, uint32_t entry, u
 {
 	for (size_t i = 0; i < g->n; i++) {
 		uint32_t at = automaton_insert(a, g->alternatives[i].tokens, g->alternatives[i].n);
-		struct mark m = { .entry = entry, .part = part };
+		struct automaton_mark m = { .entry = entry, .part = part };
 
 		if (at == NONE)
 			return -ENOMEM;
@@ -163,7 +163,7 @@ static int add_part(struct automaton *a, const struct glob *g, uint32_t entry, u
 
 int automaton_add_all(struct automaton *a, const struct glob *globs, size_t n, uint32_t rank)
 {
-	struct joint j = { .rank = rank };
+	struct automaton_joint j = { .rank = rank };
 	int r = 0;
 
 	if (n == 0 || n > 64)
@@ -184,18 +184,6 @@ int automaton_add_all(struct automaton *a, const struct glob *globs, size_t n, u
 
 /* Byte classes */
 
-static bool token_has(const struct glob_token *t, unsigned char b)
-{
-	switch (t->type) {
-	case GLOB_BYTE:
-		return t->byte == b;
-	case GLOB_CLASS:
-		return glob_class_has(t->class, b);
-	default:
-		return b != '/';
-	}
-}
-
 /* Splits the classes that hold both bytes that t takes and bytes that it does not. */
 static void refine(struct automaton *a, const struct glob_token *t)
 {
@@ -204,11 +192,11 @@ static void refine(struct automaton *a, const struct glob_token *t)
 	bool inside[256] = { false };
 
 	for (unsigned b = 0; b < 256; b++)
-		inside[a->classes[b]] |= token_has(t, (unsigned char)b);
+		inside[a->classes[b]] |= glob_token_has(t, (unsigned char)b);
 	for (unsigned b = 0; b < 256; b++) {
 		unsigned char c = a->classes[b];
 
-		if (!inside[c] || token_has(t, (unsigned char)b))
+		if (!inside[c] || glob_token_has(t, (unsigned char)b))
 			continue;
 		if (!moved[c])
 			moved[c] = (unsigned char)a->n_classes++;
@@ -272,7 +260,7 @@ static void step_children(struct automaton *a, uint32_t node, unsigned char b)
 				continue;
 			automaton_collect(a, c, 1);
 			automaton_collect(a, c, 0);
-		} else if (t->type != GLOB_STAR && t->type != GLOB_TAIL && token_has(t, b)) {
+		} else if (t->type != GLOB_STAR && t->type != GLOB_TAIL && glob_token_has(t, b)) {
 			automaton_collect(a, c, 0);
 		}
 	}
@@ -318,7 +306,7 @@ static uint32_t accepted(struct automaton *a)
 			continue;
 		best = rank_best(best, node->rank);
 		for (uint32_t m = node->mark; m != NONE; m = a->marks[m].next) {
-			struct joint *j = &a->joints[a->marks[m].entry];
+			struct automaton_joint *j = &a->joints[a->marks[m].entry];
 
 			j->seen |= (uint64_t)1 << a->marks[m].part;
 			if (j->seen == j->parts)
@@ -366,7 +354,7 @@ static int grow_buckets(struct automaton *a)
 	return 0;
 }
 
-static bool match_automaton_charge(struct automaton *a, size_t cost)
+static bool automaton_pays(struct automaton *a, size_t cost)
 {
 	if (!a->budget)
 		return true;
@@ -379,9 +367,9 @@ static bool match_automaton_charge(struct automaton *a, size_t cost)
 static int new_state(struct automaton *a, uint32_t *bucket, uint32_t *ret)
 {
 	uint32_t *set = arena_calloc(&a->arena, a->n_work ? a->n_work : 1, sizeof(*set));
-	struct state s = { .set = set, .n = a->n_work };
+	struct automaton_state s = { .set = set, .n = a->n_work };
 
-	if (a->n_states >= a->max_states || !match_automaton_charge(a, a->n_classes))
+	if (a->n_states >= a->max_states || !automaton_pays(a, a->n_classes))
 		return -E2BIG;
 	s.next = arena_calloc(&a->arena, a->n_classes, sizeof(*s.next));
 	if (!set || !s.next)
@@ -405,7 +393,7 @@ static int intern(struct automaton *a, uint32_t *ret)
 	qsort(a->work, a->n_work, sizeof(*a->work), by_value);
 	i = hash_set(a->work, a->n_work) & (a->n_buckets - 1);
 	for (; a->buckets[i] != NONE; i = (i + 1) & (a->n_buckets - 1)) {
-		const struct state *s = &a->states[a->buckets[i]];
+		const struct automaton_state *s = &a->states[a->buckets[i]];
 
 		if (s->n == a->n_work && memcmp(s->set, a->work, s->n * sizeof(*s->set)) == 0) {
 			*ret = a->buckets[i];
@@ -454,12 +442,12 @@ uint32_t automaton_start(const struct automaton *a)
 int automaton_next(struct automaton *a, uint32_t state, unsigned char byte, uint32_t *ret)
 {
 	uint32_t class = a->classes[byte];
-	const struct state *s = &a->states[state];
+	const struct automaton_state *s = &a->states[state];
 	uint32_t next = s->next[class];
 	int r;
 
 	if (next == UNKNOWN) {
-		if (!match_automaton_charge(a, s->n + 1))
+		if (!automaton_pays(a, s->n + 1))
 			return -E2BIG;
 		automaton_begin(a);
 		for (uint32_t i = 0; i < s->n; i++)
@@ -501,4 +489,98 @@ unsigned char automaton_class(const struct automaton *a, unsigned char byte)
 size_t automaton_tokens(const struct automaton *a)
 {
 	return a->n_nodes;
+}
+
+/*
+ * The table. States that only lead to themselves come first: the dead one, and those behind a "/**"
+ * that matched. Matching stops there, so a path that leaves all patterns early costs only its first
+ * bytes.
+ */
+struct dfa {
+	unsigned char classes[256];
+	uint32_t n_classes, n_sinks, start;
+	uint32_t *ranks;
+	uint32_t next[]; /* by state and class; ranks follow */
+};
+
+/* Makes all states; there are ever more of them while it goes on. */
+static int automaton_complete(struct automaton *a)
+{
+	int r = 0;
+
+	for (uint32_t s = 0; s < a->n_states; s++) {
+		for (size_t c = 0; r == 0 && c < a->n_classes; c++)
+			r = automaton_next(a, s, a->bytes[c], &(uint32_t){ 0 });
+	}
+	return r;
+}
+
+static bool is_sink(const struct automaton *a, uint32_t s)
+{
+	size_t c = 0;
+
+	while (c < a->n_classes && a->states[s].next[c] == s)
+		c++;
+	return c == a->n_classes;
+}
+
+static void dfa_fill(struct dfa *d, const struct automaton *a, uint32_t *numbers)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; s < a->n_states; s++) {
+		if (is_sink(a, s))
+			numbers[s] = n++;
+	}
+	d->n_sinks = n;
+	for (uint32_t s = 0; s < a->n_states; s++) {
+		if (!is_sink(a, s))
+			numbers[s] = n++;
+	}
+	for (uint32_t s = 0; s < a->n_states; s++) {
+		uint32_t *row = d->next + (size_t)numbers[s] * a->n_classes;
+
+		for (size_t c = 0; c < a->n_classes; c++)
+			row[c] = numbers[a->states[s].next[c]];
+		d->ranks[numbers[s]] = a->states[s].rank;
+	}
+	memcpy(d->classes, a->classes, sizeof(d->classes));
+	d->start = numbers[a->start];
+}
+
+int dfa_new(struct automaton *a, struct dfa **ret)
+{
+	int r = automaton_complete(a);
+	uint32_t *numbers;
+	struct dfa *d;
+
+	if (r < 0)
+		return r;
+	numbers = calloc(a->n_states, sizeof(*numbers));
+	d = calloc(1, sizeof(*d) + a->n_states * (a->n_classes + 1) * sizeof(uint32_t));
+	if (!numbers || !d) {
+		free(numbers);
+		free(d);
+		return -ENOMEM;
+	}
+	d->n_classes = (uint32_t)a->n_classes;
+	d->ranks = d->next + a->n_states * a->n_classes;
+	dfa_fill(d, a, numbers);
+	free(numbers);
+	*ret = d;
+	return 0;
+}
+
+void dfa_free(struct dfa *d)
+{
+	free(d);
+}
+
+uint32_t dfa_match(const struct dfa *d, const char *text, size_t len)
+{
+	uint32_t s = d->start;
+
+	for (size_t i = 0; i < len && s >= d->n_sinks; i++)
+		s = d->next[(size_t)s * d->n_classes + d->classes[(unsigned char)text[i]]];
+	return d->ranks[s];
 }

@@ -2,8 +2,8 @@
 #pragma once
 /*
  * Many ranked patterns as one deterministic automaton over bytes, made on demand: a state exists
- * once somebody asked for it. pathset.h asks for all of them and keeps a table (dfa.h); the algebra
- * walks the products of several automata and only ever sees the states it reaches.
+ * once somebody asked for it. pathset.h asks for all of them and keeps a table (struct dfa); the
+ * algebra walks the products of several automata and only ever sees the states it reaches.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -50,3 +50,12 @@ unsigned char automaton_byte(const struct automaton *a, size_t class);
 unsigned char automaton_class(const struct automaton *a, unsigned char byte);
 /* Total number of tokens that were added, for choosing a limit. */
 size_t automaton_tokens(const struct automaton *a);
+
+/* A complete automaton as a table: one load per byte, no allocation, shareable between threads. */
+struct dfa;
+
+/* Makes all states of a, which must be built. -E2BIG if its limit is reached. The caller frees
+ * *ret. */
+int dfa_new(struct automaton *a, struct dfa **ret);
+void dfa_free(struct dfa *d);
+uint32_t dfa_match(const struct dfa *d, const char *text, size_t len);

@@ -11,17 +11,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/buffer.h"
 
 #define GLOB_CHARS "*?[{"
 
-static bool is_control(char c)
-{
-	return (unsigned char)c < 0x20 || c == 0x7f;
-}
-
 /* What a pattern is read from: its text without the suffix, and how far we are. */
-struct reader {
+struct command_reader {
 	const char *text;
 	size_t len, at;
 	const struct location *loc;
@@ -31,7 +27,7 @@ struct reader {
 enum suffix { SUFFIX_NONE, SUFFIX_EXACT, SUFFIX_MORE };
 
 /* Cuts ":" (exactly these arguments) or ":*" (more may follow) off the end. */
-static enum suffix cut_suffix(struct reader *r)
+static enum suffix cut_suffix(struct command_reader *r)
 {
 	size_t colon = r->len; /* the last one that is not escaped */
 
@@ -52,7 +48,7 @@ static enum suffix cut_suffix(struct reader *r)
 	return SUFFIX_NONE;
 }
 
-static bool command_next_word(struct reader *r)
+static bool command_next_word(struct command_reader *r)
 {
 	while (r->at < r->len && r->text[r->at] == ' ')
 		r->at++;
@@ -64,7 +60,7 @@ static bool is_path(const char *s, size_t len)
 	return s[0] == '/' || s[0] == '$' || (s[0] == '~' && (len == 1 || s[1] == '/'));
 }
 
-static int refuse_bare(struct reader *r, char c)
+static int refuse_bare(struct command_reader *r, char c)
 {
 	error_set(r->e, -EINVAL, r->loc, "'%c' in a command pattern needs a backslash", c);
 	if (strchr(GLOB_CHARS, c))
@@ -74,12 +70,12 @@ static int refuse_bare(struct reader *r, char c)
 
 enum word { WORD_NAME, WORD_PATH, WORD_ARGUMENT };
 
-static int command_read_word(struct reader *r, enum word kind, struct buffer *out)
+static int command_read_word(struct command_reader *r, enum word kind, struct buffer *out)
 {
 	while (r->at < r->len && r->text[r->at] != ' ') {
 		char c = r->text[r->at++];
 
-		if (is_control(c) || (kind == WORD_NAME && strchr(GLOB_CHARS, c)))
+		if (ascii_is_control(c) || (kind == WORD_NAME && strchr(GLOB_CHARS, c)))
 			return refuse_bare(r, c);
 		if (c == '\\' && r->at == r->len)
 			return error_set(r->e, -EINVAL, r->loc,
@@ -102,12 +98,13 @@ static int command_keep(struct arena *a, struct buffer *word, const char **ret)
 }
 
 /* "*" alone, for any program. */
-static bool is_anything(const struct reader *r)
+static bool is_anything(const struct command_reader *r)
 {
 	return r->text[r->at] == '*' && (r->at + 1 == r->len || r->text[r->at + 1] == ' ');
 }
 
-static int command_read_program(struct reader *r, struct arena *a, struct command_pattern *p)
+static int command_read_program(
+	struct command_reader *r, struct arena *a, struct command_pattern *p)
 {
 	auto_buffer word = { 0 };
 	int k = 0;
@@ -129,7 +126,7 @@ static int command_read_program(struct reader *r, struct arena *a, struct comman
 	return k < 0 ? k : command_keep(a, &word, &p->program);
 }
 
-static int read_args(struct reader *r, struct arena *a, struct command_pattern *p)
+static int read_args(struct command_reader *r, struct arena *a, struct command_pattern *p)
 {
 	auto_buffer word = { 0 };
 	size_t cap = 0;
@@ -151,7 +148,7 @@ static int read_args(struct reader *r, struct arena *a, struct command_pattern *
 int command_pattern_parse(struct command_pattern *ret, struct arena *a, const char *text,
 	const struct location *loc, struct error *e)
 {
-	struct reader r = { .text = text, .len = strlen(text), .loc = loc, .e = e };
+	struct command_reader r = { .text = text, .len = strlen(text), .loc = loc, .e = e };
 	struct command_pattern p = { 0 };
 	enum suffix suffix = cut_suffix(&r);
 	int k;
@@ -169,7 +166,7 @@ int command_pattern_parse(struct command_pattern *ret, struct arena *a, const ch
 static void print_word(const char *s, const char *escaped, struct buffer *out)
 {
 	for (; *s; s++) {
-		if (*s == ' ' || *s == '\\' || is_control(*s) || strchr(escaped, *s))
+		if (*s == ' ' || *s == '\\' || ascii_is_control(*s) || strchr(escaped, *s))
 			buffer_addc(out, '\\');
 		buffer_addc(out, *s);
 	}
@@ -179,7 +176,7 @@ static void print_word(const char *s, const char *escaped, struct buffer *out)
 static void print_path(const char *s, struct buffer *out)
 {
 	for (; *s; s++) {
-		if (*s == ' ' || is_control(*s))
+		if (*s == ' ' || ascii_is_control(*s))
 			buffer_addc(out, '\\');
 		if (*s == '\\' && s[1])
 			buffer_addc(out, *s++);
@@ -246,4 +243,71 @@ int command_pattern_meet_args(const struct command_pattern *a, const struct comm
 	ret->n_args = most->n_args;
 	ret->more = less->more && most->more;
 	return 1;
+}
+
+/* Keys */
+
+/* Bytes below 0x20 do not occur in words that matter; 0x01 starts what is encoded. */
+#define ESCAPE '\001'
+
+static bool command_key_put(struct command_key *k, const char *s, size_t n)
+{
+	if (n + 8 > COMMAND_KEY_BYTES - k->len)
+		return false;
+	memcpy(k->text + k->len, s, n);
+	k->len += n;
+	return true;
+}
+
+static bool put_encoded(struct command_key *k, char c)
+{
+	const char slash[] = { ESCAPE, 's' }, escape[] = { ESCAPE, 'e' };
+
+	if (c == '/')
+		return command_key_put(k, slash, 2);
+	if (c == ESCAPE)
+		return command_key_put(k, escape, 2);
+	return command_key_put(k, &c, 1);
+}
+
+/* A word of its own that no encoded word equals. Room for it is always left. */
+static void put_mark(struct command_key *k, char what)
+{
+	k->text[k->len++] = '/';
+	k->text[k->len++] = ESCAPE;
+	k->text[k->len++] = what;
+}
+
+void command_key_add(struct command_key *k, const char *word)
+{
+	size_t start = k->len;
+	bool fits;
+
+	if (k->full)
+		return;
+	fits = command_key_put(k, "/", 1);
+	if (*word == '\0' && fits)
+		fits = command_key_put(k, "\001n", 2);
+	for (; *word && fits; word++)
+		fits = put_encoded(k, *word);
+	if (!fits) {
+		k->len = start;
+		k->full = true;
+		put_mark(k, 't');
+	}
+	k->text[k->len] = '\0';
+}
+
+void command_key_add_unknown(struct command_key *k)
+{
+	if (!k->full)
+		put_mark(k, 'u');
+	k->text[k->len] = '\0';
+}
+
+void command_key_start(struct command_key *k, const char *program)
+{
+	k->len = 0;
+	k->full = false;
+	command_key_add(k, program);
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From text to tokens. After brace expansion (glob-expand.c) every alternative is a plain sequence,
- * read once from left to right. Slashes are the only structure: a "**" component swallows the slash
- * before it and becomes GLOB_TREE or, at the end, GLOB_TAIL, so that matching needs no notion of
- * components.
+ * From text to tokens. First brace expansion, as a work list: take a text, split its first group,
+ * put the results back. Each text that holds no group is a result. The number of results and of
+ * texts waiting is bounded, so {a,b}{a,b}{a,b}… ends with a sentence instead of 2^n strings.
+ * Quoting and brackets hide braces and commas.
+ *
+ * After that every alternative is a plain sequence, read once from left to right. Slashes are the
+ * only structure: a "**" component swallows the slash before it and becomes GLOB_TREE or, at the
+ * end, GLOB_TAIL, so that matching needs no notion of components.
  *
  * What could never match a normal path is refused, because a grant that silently grants nothing is
  * a mistake somebody wants to hear about: "..", [/], an unclosed bracket, a backslash at the end.
@@ -14,10 +18,167 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "policy/match/glob.h"
-#include "policy/match/glob-expand.h"
+
+/* Expansion */
+
+/* Length of the [...] that starts at s, brackets included; 0 if it is never closed. */
+static size_t bracket_length(const char *s)
+{
+	size_t i = 1;
+
+	if (s[i] == '!' || s[i] == '^')
+		i++;
+	if (s[i] == ']')
+		i++;
+	for (; s[i]; i++) {
+		if (s[i] == ']')
+			return i + 1;
+		if (s[i] == '\\' && s[i + 1]) {
+			i++;
+		} else if (s[i] == '[' && s[i + 1] == ':') {
+			const char *end = strstr(s + i + 2, ":]");
+
+			/* "[[:]" is a set of '[' and ':': only a name makes a class. */
+			if (end && strspn(s + i + 2, "abcdefghijklmnopqrstuvwxyz") ==
+					   (size_t)(end - s) - i - 2)
+				i = (size_t)(end - s) + 1;
+		}
+	}
+	return 0;
+}
+
+/* Steps over one escaped byte, one bracket expression, or one plain byte. */
+static size_t unit_length(const char *s)
+{
+	size_t n;
+
+	if (s[0] == '\\' && s[1])
+		return 2;
+	if (s[0] != '[')
+		return 1;
+	n = bracket_length(s);
+	return n ? n : 1;
+}
+
+/* The offset of the first '{' that opens a group, or of the end. */
+static size_t group_start(const char *s)
+{
+	size_t i = 0;
+
+	while (s[i] && s[i] != '{')
+		i += unit_length(s + i);
+	return i;
+}
+
+/* From just behind a '{' to the next ',' or '}' of the same group; 0 if the text ends first. */
+static size_t group_item(const char *s, bool *ret_closed)
+{
+	unsigned depth = 0;
+	size_t i = 0;
+
+	while (s[i]) {
+		if (s[i] == '{')
+			depth++;
+		else if (s[i] == '}' && depth > 0)
+			depth--;
+		else if (depth == 0 && (s[i] == '}' || s[i] == ',')) {
+			*ret_closed = s[i] == '}';
+			return i + 1;
+		}
+		i += unit_length(s + i);
+	}
+	return 0;
+}
+
+static int too_many(const struct location *where, struct error *e)
+{
+	error_set(e, -E2BIG, where, "the pattern stands for more than %d patterns",
+		GLOB_ALTERNATIVES_MAX);
+	error_hint(e, "write several patterns with fewer {…} groups each");
+	return -E2BIG;
+}
+
+/* Offset behind the group that opens at `open`; 0 if it is not closed. */
+static size_t group_end(const char *text, size_t open)
+{
+	bool closed = false;
+	size_t i = open + 1;
+
+	while (!closed) {
+		size_t n = group_item(text + i, &closed);
+
+		if (n == 0)
+			return 0;
+		i += n;
+	}
+	return i;
+}
+
+/* Puts one text for each item of the group that opens at `open` onto the stack, last item first. */
+static int group_split(
+	struct glob_texts *stack, struct arena *a, const char *text, size_t open, size_t end)
+{
+	size_t first = stack->n, i = open + 1;
+	bool closed = false;
+
+	while (!closed) {
+		size_t n = group_item(text + i, &closed);
+		const char *one = arena_printf(
+			a, "%.*s%.*s%s", (int)open, text, (int)(n - 1), text + i, text + end);
+
+		if (!one || ARENA_PUSH(a, stack->items, stack->n, stack->cap, one) < 0)
+			return -ENOMEM;
+		i += n;
+		if (stack->n > GLOB_ALTERNATIVES_MAX)
+			return -E2BIG;
+	}
+	for (size_t lo = first, hi = stack->n - 1; lo < hi; lo++, hi--) {
+		const char *swap = stack->items[lo];
+
+		stack->items[lo] = stack->items[hi];
+		stack->items[hi] = swap;
+	}
+	return 0;
+}
+
+/* Takes apart one text: a result, or several new texts. */
+static int expand_one(struct glob_texts *ret, struct glob_texts *stack, struct arena *a,
+	const char *text, const struct location *where, struct error *e)
+{
+	size_t open = group_start(text), end;
+	int r;
+
+	if (text[open] == '\0') {
+		if (ret->n >= GLOB_ALTERNATIVES_MAX)
+			return too_many(where, e);
+		return ARENA_PUSH(a, ret->items, ret->n, ret->cap, text);
+	}
+	end = group_end(text, open);
+	if (end == 0) {
+		error_set(e, -EINVAL, where, "a { is never closed by a }");
+		error_hint(e, "write \\{ for a brace in a file's name");
+		return -EINVAL;
+	}
+	r = group_split(stack, a, text, open, end);
+	return r == -E2BIG ? too_many(where, e) : r;
+}
+
+int glob_expand(struct glob_texts *ret, struct arena *a, const char *text,
+	const struct location *where, struct error *e)
+{
+	struct glob_texts stack = { 0 };
+	int r = ARENA_PUSH(a, stack.items, stack.n, stack.cap, text);
+
+	*ret = (struct glob_texts){ 0 };
+	while (r == 0 && stack.n > 0)
+		r = expand_one(ret, &stack, a, stack.items[--stack.n], where, e);
+	return r;
+}
+
+/* Tokens */
 
 /* The alternative being read. */
-struct reader {
+struct glob_reader {
 	struct arena *arena;
 	const char *text;
 	const struct location *where;
@@ -26,24 +187,28 @@ struct reader {
 	size_t n, cap;
 };
 
-static int glob_parse_push(struct reader *r, struct glob_token t)
+static int push_token(struct glob_reader *r, struct glob_token t)
 {
 	return ARENA_PUSH(r->arena, r->tokens, r->n, r->cap, t);
 }
 
-static bool glob_parse_is_slash(const struct glob_token *t)
+static int push_type(struct glob_reader *r, enum glob_type type)
 {
-	return t->type == GLOB_BYTE && t->byte == '/';
+	return push_token(r, (struct glob_token){ .type = type });
 }
 
-/* A component starts here: behind a slash, or behind a "**" that took its slash along. */
-static bool at_component(const struct reader *r)
+static bool is_byte(const struct glob_token *t, unsigned char b)
 {
-	return r->n == 0 || glob_parse_is_slash(&r->tokens[r->n - 1]) ||
-	       r->tokens[r->n - 1].type == GLOB_TREE;
+	return t->type == GLOB_BYTE && t->byte == b;
 }
 
-static int glob_parse_refuse(struct reader *r, const char *what, const char *hint)
+/* A component starts behind token n: after a slash, or a "**" that took its slash along. */
+static bool starts_component(const struct glob_token *tokens, size_t n)
+{
+	return n == 0 || is_byte(&tokens[n - 1], '/') || tokens[n - 1].type == GLOB_TREE;
+}
+
+static int glob_refuse(struct glob_reader *r, const char *what, const char *hint)
 {
 	error_set(r->error, -EINVAL, r->where, "%s in the pattern %s", what, r->text);
 	error_hint(r->error, "%s", hint);
@@ -56,11 +221,6 @@ static void class_add(struct glob_class *c, unsigned lo, unsigned hi)
 {
 	for (unsigned b = lo; b <= hi; b++)
 		c->bits[b >> 6] |= (uint64_t)1 << (b & 63);
-}
-
-static void class_remove(struct glob_class *c, unsigned char b)
-{
-	c->bits[b >> 6] &= ~((uint64_t)1 << (b & 63));
 }
 
 /* The C locale's sets, as ranges. */
@@ -110,7 +270,7 @@ static size_t member(const char *s, unsigned char *ret)
 }
 
 /* The members between the brackets, s..end. */
-static int class_read(struct reader *r, struct glob_class *c, const char *s, const char *end)
+static int class_read(struct glob_reader *r, struct glob_class *c, const char *s, const char *end)
 {
 	while (s < end) {
 		unsigned char lo, hi;
@@ -122,7 +282,7 @@ static int class_read(struct reader *r, struct glob_class *c, const char *s, con
 		}
 		if (s[0] == '[' && s[1] == ':' && strstr(s, ":]") && strstr(s, ":]") < end &&
 			strstr(s, ":]") > s + 1)
-			return glob_parse_refuse(r, "an unknown class",
+			return glob_refuse(r, "an unknown class",
 				"known are [:alnum:] [:alpha:] [:blank:] "
 				"[:cntrl:] [:digit:] [:graph:] [:lower:] [:print:] [:punct:] "
 				"[:space:] "
@@ -132,135 +292,117 @@ static int class_read(struct reader *r, struct glob_class *c, const char *s, con
 		if (s[0] == '-' && s + 1 < end)
 			s += 1 + member(s + 1, &hi);
 		if (lo >= 0x80 || hi >= 0x80)
-			return glob_parse_refuse(r, "a character outside ASCII in […]",
+			return glob_refuse(r, "a character outside ASCII in […]",
 				"brackets hold single bytes; write {é,è} instead of [éè]");
 		class_add(c, lo, hi);
 	}
 	return 0;
 }
 
-static void class_negate(struct glob_class *c)
-{
-	for (size_t i = 0; i < 4; i++)
-		c->bits[i] = ~c->bits[i];
-	class_remove(c, 0);
-}
-
 /* A set as a token: one byte is that byte. -EINVAL if nothing is left. */
-static int class_token(struct reader *r, const struct glob_class *c)
+static int class_token(struct glob_reader *r, const struct glob_class *c)
 {
-	struct glob_token t = { .type = GLOB_CLASS };
+	struct glob_token t = { .type = GLOB_BYTE };
 	struct glob_class *copy;
 	unsigned count = 0;
 
 	for (size_t i = 0; i < 4; i++)
 		count += (unsigned)__builtin_popcountll(c->bits[i]);
 	if (count == 0)
-		return glob_parse_refuse(
+		return glob_refuse(
 			r, "a […] that can match nothing", "brackets never match a slash");
 	if (count == 1) {
-		t.type = GLOB_BYTE;
 		while (!glob_class_has(c, t.byte))
 			t.byte++;
-		return glob_parse_push(r, t);
+		return push_token(r, t);
 	}
 	/* All but the slash (and the NUL, which no path holds) is what ? says. */
 	if (count == 254)
-		return glob_parse_push(r, (struct glob_token){ .type = GLOB_ANY });
+		return push_type(r, GLOB_ANY);
 	copy = arena_alloc(r->arena, sizeof(*copy));
 	if (!copy)
 		return -ENOMEM;
 	*copy = *c;
-	t.class = copy;
-	return glob_parse_push(r, t);
+	return push_token(r, (struct glob_token){ .type = GLOB_CLASS, .class = copy });
 }
 
-static int read_bracket(struct reader *r, const char **s)
+static int read_bracket(struct glob_reader *r, const char **s)
 {
-	size_t len = glob_bracket_length(*s);
+	size_t len = bracket_length(*s);
 	const char *at = *s + 1, *end = *s + len - 1;
 	struct glob_class c = { 0 };
 	bool negated;
 	int err;
 
 	if (len == 0)
-		return glob_parse_refuse(
+		return glob_refuse(
 			r, "a [ that is never closed", "write \\[ for a bracket in a file's name");
 	negated = at[0] == '!' || at[0] == '^';
 	err = class_read(r, &c, at + negated, end);
 	if (err < 0)
 		return err;
-	if (negated)
-		class_negate(&c);
-	class_remove(&c, '/');
+	for (size_t i = 0; negated && i < 4; i++)
+		c.bits[i] = ~c.bits[i];
+	/* No path holds a NUL, and brackets never match a slash. */
+	c.bits[0] &= ~((uint64_t)1 << 0 | (uint64_t)1 << '/');
 	*s += len;
 	return class_token(r, &c);
 }
 
 /* Stars and slashes */
 
-/* "**" as a whole component: takes the place of the slash before it. */
-static int glob_parse_read_tree(struct reader *r, const char **s)
+static int read_star(struct glob_reader *r, const char **s)
 {
-	bool last = **s == '\0';
-
-	if (!last)
-		(*s)++;
-	if (r->n == 0)
-		return glob_parse_push(
-			r, (struct glob_token){ .type = last ? GLOB_TAIL : GLOB_TREE });
-	r->tokens[r->n - 1].type = last ? GLOB_TAIL : GLOB_TREE;
-	return 0;
-}
-
-static int read_star(struct reader *r, const char **s)
-{
-	bool start = at_component(r);
 	size_t n = strspn(*s, "*");
-	int err;
+	bool last = (*s)[n] == '\0';
+	bool whole = starts_component(r->tokens, r->n) && (last || (*s)[n] == '/');
 
 	*s += n;
-	if (start && n >= 2 && (**s == '/' || **s == '\0'))
-		return glob_parse_read_tree(r, s);
-	/* A whole component is never empty. */
-	if (start && (**s == '/' || **s == '\0')) {
-		err = glob_parse_push(r, (struct glob_token){ .type = GLOB_ANY });
-		if (err < 0)
-			return err;
+	/* "**" as a whole component takes the place of the slash before it. */
+	if (whole && n >= 2) {
+		const enum glob_type type = last ? GLOB_TAIL : GLOB_TREE;
+
+		*s += !last;
+		if (r->n == 0)
+			return push_type(r, type);
+		r->tokens[r->n - 1].type = type;
+		return 0;
 	}
+	/* A whole component is never empty. */
+	if (whole && push_type(r, GLOB_ANY) < 0)
+		return -ENOMEM;
 	if (r->n && r->tokens[r->n - 1].type == GLOB_STAR)
 		return 0;
-	return glob_parse_push(r, (struct glob_token){ .type = GLOB_STAR });
+	return push_type(r, GLOB_STAR);
 }
 
 /* The component that was just read, if it is literal: "." is dropped, ".." refused. */
-static int end_component(struct reader *r)
+static int end_component(struct glob_reader *r)
 {
 	const struct glob_token *t = r->tokens;
 	size_t n = r->n;
-	bool dot = n >= 1 && t[n - 1].type == GLOB_BYTE && t[n - 1].byte == '.';
-	bool dots = dot && n >= 2 && t[n - 2].type == GLOB_BYTE && t[n - 2].byte == '.';
+	bool dot = n >= 2 && is_byte(&t[n - 1], '.');
 
-	if (dots && n >= 3 && (glob_parse_is_slash(&t[n - 3]) || t[n - 3].type == GLOB_TREE))
-		return glob_parse_refuse(r, "\"..\"", "write the path that it leads to");
-	if (dot && n >= 2 && (glob_parse_is_slash(&t[n - 2]) || t[n - 2].type == GLOB_TREE))
+	if (dot && n >= 3 && is_byte(&t[n - 2], '.') && starts_component(t, n - 2))
+		return glob_refuse(r, "\"..\"", "write the path that it leads to");
+	if (dot && starts_component(t, n - 1))
 		r->n--;
 	return 0;
 }
 
-static int read_slash(struct reader *r, const char **s)
+static int read_slash(struct glob_reader *r, const char **s)
 {
 	int err = end_component(r);
 
 	(*s)++;
 	if (err < 0)
 		return err;
-	if (r->n && at_component(r))
+	if (r->n && starts_component(r->tokens, r->n))
 		return 0;
-	return glob_parse_push(r, (struct glob_token){ .type = GLOB_BYTE, .byte = '/' });
+	return push_token(r, (struct glob_token){ .type = GLOB_BYTE, .byte = '/' });
 }
 
-static int read_token(struct reader *r, const char **s)
+static int read_token(struct glob_reader *r, const char **s)
 {
 	struct glob_token t = { .type = GLOB_BYTE };
 
@@ -276,25 +418,24 @@ static int read_token(struct reader *r, const char **s)
 		break;
 	case '\\':
 		if ((*s)[1] == '\0')
-			return glob_parse_refuse(
+			return glob_refuse(
 				r, "a backslash at the end", "write \\\\ for a backslash");
 		(*s)++;
 		if (**s == '/')
 			return read_slash(r, s);
 		break;
 	case '}':
-		return glob_parse_refuse(
-			r, "a } without a {", "write \\} for a brace in a file's name");
+		return glob_refuse(r, "a } without a {", "write \\} for a brace in a file's name");
 	default:
 		break;
 	}
 	t.byte = t.type == GLOB_BYTE ? (unsigned char)**s : 0;
 	(*s)++;
-	return glob_parse_push(r, t);
+	return push_token(r, t);
 }
 
 /* What all matches start with, and what kind of pattern this is. */
-static int summarize(struct reader *r, struct glob_alternative *ret)
+static int summarize(struct glob_reader *r, struct glob_alternative *ret)
 {
 	size_t n = 0;
 	char *literal;
@@ -316,40 +457,34 @@ static int summarize(struct reader *r, struct glob_alternative *ret)
 	return 0;
 }
 
-/* A slash at the end means all below: "DIR/" is "DIR/**"; "/" alone is the root itself. */
-static int glob_parse_finish(struct reader *r, struct glob_alternative *ret)
-{
-	int err = end_component(r);
-
-	if (err < 0)
-		return err;
-	if (r->n > 1 && glob_parse_is_slash(&r->tokens[r->n - 1]))
-		r->tokens[r->n - 1].type = GLOB_TAIL;
-	else if (r->n && r->tokens[r->n - 1].type == GLOB_TREE)
-		r->tokens[r->n - 1].type = GLOB_TAIL;
-	return summarize(r, ret);
-}
-
 static int read_alternative(struct arena *a, const char *text, const struct location *where,
 	struct error *e, struct glob_alternative *ret)
 {
-	struct reader r = { .arena = a, .text = text, .where = where, .error = e };
+	struct glob_reader r = { .arena = a, .text = text, .where = where, .error = e };
+	struct glob_token *last;
 	const char *s = text;
+	int err;
 
 	if (text[0] != '/' && strncmp(text, "**", 2) != 0)
-		return glob_parse_refuse(&r, "no slash at the start",
+		return glob_refuse(&r, "no slash at the start",
 			"patterns are absolute: start with / or with $WORK_DIR, $HOME, …");
 	while (*s) {
-		int err = read_token(&r, &s);
-
+		err = read_token(&r, &s);
 		if (err < 0)
 			return err;
 	}
 	/* "**x" has no slash at its start after all. */
-	if (r.n && !glob_parse_is_slash(&r.tokens[0]) && r.tokens[0].type != GLOB_TREE &&
+	if (r.n && !is_byte(&r.tokens[0], '/') && r.tokens[0].type != GLOB_TREE &&
 		r.tokens[0].type != GLOB_TAIL)
-		return glob_parse_refuse(&r, "no slash at the start", "write **/x, or /**/x");
-	return glob_parse_finish(&r, ret);
+		return glob_refuse(&r, "no slash at the start", "write **/x, or /**/x");
+	err = end_component(&r);
+	if (err < 0)
+		return err;
+	/* A slash at the end means all below: "DIR/" is "DIR/**"; "/" alone is the root itself. */
+	last = r.n ? &r.tokens[r.n - 1] : NULL;
+	if (last && (last->type == GLOB_TREE || (r.n > 1 && is_byte(last, '/'))))
+		last->type = GLOB_TAIL;
+	return summarize(&r, ret);
 }
 
 int glob_parse(struct glob *ret, struct arena *a, const char *text, const struct location *where,

@@ -69,6 +69,14 @@ static inline bool glob_class_has(const struct glob_class *c, unsigned char b)
 	return c->bits[b >> 6] >> (b & 63) & 1;
 }
 
+/* One token that stands for one byte: whether it takes this one. */
+static inline bool glob_token_has(const struct glob_token *t, unsigned char b)
+{
+	if (t->type == GLOB_BYTE)
+		return t->byte == b;
+	return t->type == GLOB_CLASS ? glob_class_has(t->class, b) : b != '/';
+}
+
 /* Parses into the arena. Errors point at `where` (may be NULL). */
 int glob_parse(struct glob *ret, struct arena *a, const char *text, const struct location *where,
 	struct error *e);
@@ -85,3 +93,13 @@ void glob_print_literal(const char *text, size_t len, struct buffer *out);
 int glob_check(const char *pattern, struct error *e);
 /* Parses and matches in one go: slow, for tests and rare uses. A bad pattern matches nothing. */
 bool glob_match_text(const char *pattern, const char *text);
+
+struct glob_texts {
+	const char **items;
+	size_t n, cap;
+};
+
+/* All the texts that {a,b} in `text` stands for, in order; at least one. -E2BIG past
+ * GLOB_ALTERNATIVES_MAX. */
+int glob_expand(struct glob_texts *ret, struct arena *a, const char *text,
+	const struct location *where, struct error *e);

@@ -10,8 +10,8 @@
  * patterns.
  *
  * A place knows the strongest entry that is this very path, the strongest that is this folder with
- * all below it, and the globs that go on from here. Those are one automaton (dfa.h) that runs over
- * the rest of the path; places with the same globs share it.
+ * all below it, and the globs that go on from here. Those are one automaton (struct dfa) that runs
+ * over the rest of the path; places with the same globs share it.
  *
  * Patterns made to explode (`*a??????????????`) hit a limit on states that is linear in their
  * length. Their group is then halved until the rest fits, and what explodes alone is matched by
@@ -25,8 +25,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "policy/match/automaton.h"
-#include "policy/match/dfa.h"
 #include "policy/match/place-table.h"
 
 #define NONE PLACE_NONE
@@ -275,11 +275,11 @@ static bool same_items(const struct item *a, const struct item *b, size_t n)
 
 static uint64_t pathset_hash_items(const struct pathset *s, const struct item *items, size_t n)
 {
-	uint64_t h = place_mix(s->table.seed, n);
+	uint64_t h = hash_mix(s->table.seed, n);
 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t t = 0; t < items[i].n; t++)
-			h = place_mix(h,
+			h = hash_mix(h,
 				(uint64_t)items[i].tokens[t].type << 8 | items[i].tokens[t].byte);
 	}
 	return h;

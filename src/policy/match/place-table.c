@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "base/hash.h"
 #include "policy/rank.h"
 
 /* Tells names below a folder from folders inside it. */
@@ -20,12 +20,8 @@ void place_table_init(struct place_table *t, struct arena *arena)
 {
 	*t = (struct place_table){ .arena = arena, .root = blank };
 	t->root.key = "";
-	/*
-	 * Without a secret, patterns could be chosen to collide. Where the kernel has none to give
-	 * yet, the address of the table has to do.
-	 */
-	if (getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) != sizeof(t->seed))
-		t->seed = (uintptr_t)t * 0x9e3779b97f4a7c15u;
+	/* Without a secret, patterns could be chosen to collide. */
+	t->seed = hash_key_make().words[0];
 }
 
 /* Eight bytes at a time; the length of the rest is part of it, else "a" and "a\0" would be one. */
@@ -38,13 +34,13 @@ static uint64_t hash_component(uint64_t seed, const char *s, const char *end, co
 		word |= (uint64_t)(unsigned char)*s << shift;
 		shift += 8;
 		if (shift == 64) {
-			hash = place_mix(hash, word);
+			hash = hash_mix(hash, word);
 			word = 0;
 			shift = 0;
 		}
 	}
 	*ret_end = s;
-	return place_mix(hash, word ^ (uint64_t)(shift + 1) << 56);
+	return hash_mix(hash, word ^ (uint64_t)(shift + 1) << 56);
 }
 
 void place_walk_start(
@@ -60,14 +56,14 @@ bool place_walk_next(struct place_walk *w)
 	if (w->at >= w->len)
 		return false;
 	w->component = hash_component(w->seed, w->path + w->at + 1, w->path + w->len, &end);
-	w->hash = place_mix(w->hash, w->component);
+	w->hash = hash_mix(w->hash, w->component);
 	w->at = (size_t)(end - w->path);
 	return true;
 }
 
 static uint64_t hash_name(uint64_t base, uint64_t component)
 {
-	return place_mix(base ^ NAMED, component);
+	return hash_mix(base ^ NAMED, component);
 }
 
 static uint64_t hash_key(const struct place_table *t, const struct place_key *key)
@@ -231,7 +227,7 @@ int place_table_finish(struct place_table *t)
 	return 0;
 }
 
-static const struct place *match_place_table_find(
+static const struct place *place_table_look_up(
 	const struct place_table *t, uint64_t hash, const struct place_key *key)
 {
 	size_t bit = place_table_filter_bit(t, hash);
@@ -247,7 +243,7 @@ const struct place *place_table_find(const struct place_table *t, const struct p
 {
 	const struct place_key key = { .folder = w->path, .folder_len = w->at };
 
-	return match_place_table_find(t, w->hash, &key);
+	return place_table_look_up(t, w->hash, &key);
 }
 
 const struct place *place_table_find_name(const struct place_table *t, const struct place *base,
@@ -260,5 +256,5 @@ const struct place *place_table_find_name(const struct place_table *t, const str
 		.name_len = w->at - before - 1,
 	};
 
-	return match_place_table_find(t, hash_name(base_hash, w->component), &key);
+	return place_table_look_up(t, hash_name(base_hash, w->component), &key);
 }

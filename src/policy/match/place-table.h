@@ -2,9 +2,9 @@
 #pragma once
 /*
  * The hash table behind pathset.h. A place is a fixed folder ("/srv/app"), or a component's name
- * anywhere below a fixed folder
- * ("node_modules" below "/srv"). In front of the table stands a filter of bits that stays in the
- * nearest cache and rules out nearly every part of a path that is no place.
+ * anywhere below a fixed folder ("node_modules" below "/srv"). In front of the table stands a
+ * filter of bits that stays in the nearest cache and rules out nearly every part of a path that is
+ * no place.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,13 +59,6 @@ size_t place_table_bases(const struct place_table *t, const char *folder, size_t
 int place_table_finish(struct place_table *t);
 
 int place_key_compare(const struct place_key *a, const struct place_key *b);
-
-static inline uint64_t place_mix(uint64_t h, uint64_t word)
-{
-	__uint128_t m = (__uint128_t)(h ^ word) * 0xa0761d6478bd642fu;
-
-	return (uint64_t)m ^ (uint64_t)(m >> 64);
-}
 
 /* A walk over the parts of a path, "/a", "/a/b", …: the hash of each, and of its last component
  * alone. */

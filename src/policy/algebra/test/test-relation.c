@@ -8,7 +8,6 @@
 #include "policy/algebra/product.h"
 #include "policy/algebra/relation.h"
 #include "policy/match/automaton.h"
-#include "policy/match/dfa.h"
 
 static void parse(const char *text, struct arena *a, struct glob *ret)
 {

@@ -10,7 +10,6 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "policy/match/glob.h"
-#include "policy/match/glob-expand.h"
 
 static bool matches(const char *pattern, const char *path)
 {
