@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * What is true of all input, whatever language it is in: it is not too large, it is UTF-8, it has
+ * no NUL. Checked once and before a parser sees the first byte, so that the parsers need no opinion
+ * on encodings, and so that all of them refuse the same bytes with the same words.
+ *
  * Bounds are checked before anything is allocated for what would exceed them. The arena's budget is
  * a second fence behind them: no document within the bounds needs as much.
  *
@@ -9,13 +13,88 @@
  * Keys are compared when their map is closed, by sorting: n log n whatever the keys are. A hash
  * table would need a secret seed to be as safe against keys chosen to collide.
  */
-#include "codec/builder.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMORY_MAX = 64 << 20 };
+#include "base/utf8.h"
+#include "codec/internal.h"
+
+enum { MEMORY_MAX = 64 << 20, EXCERPT = 40 };
+
+/* The input */
+
+size_t input_bom(const char *text, size_t len)
+{
+	return len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
+/* With a mark or without one: in UTF-16 one of the first two bytes of anything we read is 0. */
+static bool looks_like_utf16(const struct input *in)
+{
+	return in->len >= 2 &&
+	       (memcmp(in->text, "\xff\xfe", 2) == 0 || memcmp(in->text, "\xfe\xff", 2) == 0 ||
+		       (in->text[0] == '\0') != (in->text[1] == '\0'));
+}
+
+struct location input_location(const struct input *in, size_t offset)
+{
+	struct location at = { .file = in->file, .line = in->first_line };
+	size_t line_start = 0;
+
+	for (size_t i = 0; i < offset; i++) {
+		if (in->text[i] == '\n') {
+			at.line++;
+			line_start = i + 1;
+		}
+	}
+	at.column = (uint32_t)(offset - line_start) + 1;
+	return at;
+}
+
+static int input_refuse(const struct input *in, size_t offset, struct error *e)
+{
+	struct location at = input_location(in, offset);
+	unsigned char c = (unsigned char)in->text[offset];
+
+	if (c == '\0')
+		(void)error_set(e, -EINVAL, &at, "the text holds a NUL byte");
+	else
+		(void)error_set(e, -EINVAL, &at, "byte 0x%02x is not UTF-8", c);
+	if (looks_like_utf16(in))
+		error_hint(e, "this looks like UTF-16: save it as UTF-8");
+	else
+		error_hint(e, "only UTF-8 text can be read");
+	return -EINVAL;
+}
+
+static int input_check(const struct input *in, struct error *e)
+{
+	struct location start = { .file = in->file };
+	const char *nul = in->len ? memchr(in->text, '\0', in->len) : NULL;
+	size_t bad;
+
+	if (in->len > NODE_INPUT_MAX)
+		return error_set(e, -E2BIG, &start, "too large: %zu bytes, at most %d are read",
+			in->len, NODE_INPUT_MAX);
+	if (!utf8_valid(in->text, in->len, &bad))
+		return input_refuse(in, bad, e);
+	if (nul)
+		return input_refuse(in, (size_t)(nul - in->text), e);
+	return 0;
+}
+
+int input_excerpt(const char *s, size_t len)
+{
+	size_t n = len < EXCERPT ? len : EXCERPT;
+
+	/* A byte 10xxxxxx behind the cut continues a character: leave all of that one out. */
+	while (n > 0 && n < len && ((unsigned char)s[n] & 0xc0) == 0x80)
+		n--;
+	return (int)n;
+}
+
+/* The document */
 
 int builder_no_memory(struct builder *b)
 {
@@ -138,14 +217,9 @@ int builder_scalar(struct builder *b, const struct location *at, enum node_type 
 	const char *text, size_t len)
 {
 	const char *kept = NULL;
-	int r;
+	int r = type == NODE_NULL ? 0 : keep_text(b, at, text, len, &kept);
 
-	if (type != NODE_NULL) {
-		r = keep_text(b, at, text, len, &kept);
-		if (r < 0)
-			return r;
-	}
-	return builder_add(b, at, type, kept);
+	return r < 0 ? r : builder_add(b, at, type, kept);
 }
 
 int builder_open(struct builder *b, const struct location *at, enum node_type type)

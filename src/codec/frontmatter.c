@@ -9,19 +9,19 @@
 #include <errno.h>
 #include <string.h>
 
-#include "codec/input.h"
+#include "codec/internal.h"
 #include "codec/yaml.h"
 
-struct line {
+struct frontmatter_line {
 	size_t len;  /* without its end, and without blanks before that */
 	size_t next; /* offset of the line behind it */
 };
 
-static struct line frontmatter_line_at(const char *text, size_t len, size_t start)
+static struct frontmatter_line frontmatter_line_at(const char *text, size_t len, size_t start)
 {
 	const char *end = memchr(text + start, '\n', len - start);
 	size_t stop = end ? (size_t)(end - text) : len;
-	struct line l = { .len = stop - start, .next = end ? stop + 1 : len };
+	struct frontmatter_line l = { .len = stop - start, .next = end ? stop + 1 : len };
 
 	if (l.len && text[start + l.len - 1] == '\r')
 		l.len--;
@@ -30,14 +30,14 @@ static struct line frontmatter_line_at(const char *text, size_t len, size_t star
 	return l;
 }
 
-static bool is_fence(const char *text, const struct line *l, const char *fence)
+static bool is_fence(const char *text, const struct frontmatter_line *l, const char *fence)
 {
 	return l->len == 3 && memcmp(text, fence, 3) == 0;
 }
 
 /* The closing fence at or behind `from`; its offset in *ret_end. */
 static bool frontmatter_find_end(
-	const char *text, size_t len, size_t from, size_t *ret_end, struct line *ret)
+	const char *text, size_t len, size_t from, size_t *ret_end, struct frontmatter_line *ret)
 {
 	for (size_t i = from; i < len; i = ret->next) {
 		*ret = frontmatter_line_at(text, len, i);
@@ -49,21 +49,11 @@ static bool frontmatter_find_end(
 	return false;
 }
 
-static int frontmatter_unclosed(const char *file, struct error *e)
-{
-	struct location at = { .file = file, .line = 1, .column = 1 };
-
-	(void)error_set(e, -EINVAL, &at, "the frontmatter that starts here is never closed");
-	error_hint(e, "put a line of \"---\" behind it; a file without frontmatter must not start "
-		      "with such a line");
-	return -EINVAL;
-}
-
 int frontmatter_read(
 	struct frontmatter *f, const char *file, const char *text, size_t len, struct error *e)
 {
 	size_t start = input_bom(text, len), end = 0;
-	struct line open = { 0 }, close = { 0 };
+	struct frontmatter_line open = { 0 }, close = { 0 };
 	int r;
 
 	*f = (struct frontmatter){ 0 };
@@ -74,8 +64,15 @@ int frontmatter_read(
 		f->body = r < 0 ? 0 : start;
 		return r;
 	}
-	if (!frontmatter_find_end(text, len, open.next, &end, &close))
-		return frontmatter_unclosed(file, e);
+	if (!frontmatter_find_end(text, len, open.next, &end, &close)) {
+		struct location at = { .file = file, .line = 1, .column = 1 };
+
+		(void)error_set(
+			e, -EINVAL, &at, "the frontmatter that starts here is never closed");
+		error_hint(e, "put a line of \"---\" behind it; a file without frontmatter must "
+			      "not start with such a line");
+		return -EINVAL;
+	}
 	r = yaml_read(&f->meta, file, 2, text + open.next, end - open.next, e);
 	if (r < 0)
 		return r;

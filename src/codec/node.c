@@ -5,28 +5,37 @@
  * Children are a singly linked list because documents are read in order and seldom searched; a map
  * is a list whose members have names. Copying and comparing recurse as deep as the tree is: at most
  * NODE_DEPTH_MAX for what a reader made, and as deep as the code that built it for the rest.
+ *
+ * What a bare word means stands here too: the readers ask to type what they read, the printers to
+ * see what they have to quote. That both ask the same functions is why printing and reading cannot
+ * disagree.
  */
 #include "codec/node.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/scalar.h"
+#include "base/words.h"
+#include "codec/internal.h"
 
-static const char *const type_names[] = {
-	[NODE_NULL] = "nothing",
-	[NODE_BOOL] = "true or false",
-	[NODE_NUMBER] = "a number",
-	[NODE_STRING] = "text",
-	[NODE_LIST] = "a list",
-	[NODE_MAP] = "a map",
-};
+#define DECIMAL "0123456789"
 
 const char *node_type_name(enum node_type type)
 {
-	return type_names[type];
+	static const char *const names[] = {
+		[NODE_NULL] = "nothing",
+		[NODE_BOOL] = "true or false",
+		[NODE_NUMBER] = "a number",
+		[NODE_STRING] = "text",
+		[NODE_LIST] = "a list",
+		[NODE_MAP] = "a map",
+	};
+
+	return names[type];
 }
 
 struct node *node_get(const struct node *map, const char *key)
@@ -139,8 +148,7 @@ struct node *node_put(struct arena *a, struct node *map, const char *key, struct
 	return node_append(map, child);
 }
 
-/* n without its children, its name and its siblings. */
-static struct node *copy_one(struct arena *a, const struct node *n)
+struct node *node_copy(struct arena *a, const struct node *n)
 {
 	struct node *copy = node_new(a, n->type);
 
@@ -153,31 +161,15 @@ static struct node *copy_one(struct arena *a, const struct node *n)
 		if (!copy->text)
 			return NULL;
 	}
-	return copy;
-}
-
-static struct node *copy_child(struct arena *a, struct node *parent, const struct node *child)
-{
-	struct node *copy = node_copy(a, child);
-
-	if (!child->key)
-		return node_append(parent, copy);
-	if (!node_put(a, parent, child->key, copy))
-		return NULL;
-	copy->key_line = child->key_line;
-	copy->key_column = child->key_column;
-	return copy;
-}
-
-struct node *node_copy(struct arena *a, const struct node *n)
-{
-	struct node *copy = copy_one(a, n);
-
-	if (!copy)
-		return NULL;
 	node_for_each(child, n) {
-		if (!copy_child(a, copy, child))
+		struct node *below = node_copy(a, child);
+		bool added = child->key ? node_put(a, copy, child->key, below) != NULL
+					: node_append(copy, below) != NULL;
+
+		if (!added)
 			return NULL;
+		below->key_line = child->key_line;
+		below->key_column = child->key_column;
 	}
 	return copy;
 }
@@ -206,4 +198,108 @@ void document_deinit(struct document *d)
 {
 	arena_deinit(&d->arena);
 	*d = (struct document){ 0 };
+}
+
+/*
+ * Core schema (YAML 1.2, 10.3.2), as regular expressions:
+ *
+ *   null    "" | ~ | null | Null | NULL
+ *   bool    true | True | TRUE | false | False | FALSE
+ *   int     [-+]?[0-9]+ | 0o[0-7]+ | 0x[0-9a-fA-F]+
+ *   float   [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
+ *           [-+]?\.(inf|Inf|INF) | \.(nan|NaN|NAN)
+ *
+ * and the numbers of JSON (RFC 8259, 6):
+ *
+ *           -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?
+ *
+ * YAML 1.1's other words (yes, no, on, off), its 1_000, 0755 as octal and 1:30 are not in it.
+ */
+
+/* The matchers return the rest behind what they match, or NULL. */
+static const char *digits(const char *s, const char *which)
+{
+	size_t n = strspn(s, which);
+
+	return n ? s + n : NULL;
+}
+
+static const char *after_sign(const char *s)
+{
+	return *s == '+' || *s == '-' ? s + 1 : s;
+}
+
+static const char *exponent(const char *s)
+{
+	return s && (*s == 'e' || *s == 'E') ? digits(after_sign(s + 1), DECIMAL) : s;
+}
+
+static bool scalar_at_end(const char *rest)
+{
+	return rest && *rest == '\0';
+}
+
+bool scalar_is_integer(const char *text)
+{
+	if (text[0] == '0' && text[1] == 'o')
+		return scalar_at_end(digits(text + 2, "01234567"));
+	if (text[0] == '0' && text[1] == 'x')
+		return scalar_at_end(digits(text + 2, DECIMAL "abcdefABCDEF"));
+	return scalar_at_end(digits(after_sign(text), DECIMAL));
+}
+
+static bool is_float(const char *text)
+{
+	static const char *const infinite[] = { ".inf", ".Inf", ".INF", NULL };
+	static const char *const undefined[] = { ".nan", ".NaN", ".NAN", NULL };
+	const char *s = after_sign(text);
+
+	if (words_has(infinite, s) || words_has(undefined, text))
+		return true;
+	if (*s == '.')
+		return scalar_at_end(exponent(digits(s + 1, DECIMAL)));
+	s = digits(s, DECIMAL);
+	if (s && *s == '.')
+		s += 1 + strspn(s + 1, DECIMAL);
+	return scalar_at_end(exponent(s));
+}
+
+enum node_type scalar_type(const char *text)
+{
+	static const char *const null[] = { "", "~", "null", "Null", "NULL", NULL };
+	static const char *const boolean[] = { "true", "True", "TRUE", "false", "False", "FALSE",
+		NULL };
+
+	if (words_has(null, text))
+		return NODE_NULL;
+	if (words_has(boolean, text))
+		return NODE_BOOL;
+	return scalar_is_integer(text) || is_float(text) ? NODE_NUMBER : NODE_STRING;
+}
+
+/* Of text in JSON's grammar. strtod() would take its decimal point from the host's locale. */
+static bool is_finite(const char *text)
+{
+	const size_t sure = 300; /* digits without an exponent stay below 1e308 */
+	locale_t c;
+	double value;
+
+	if (!strpbrk(text, "eE") && strlen(text) < sure)
+		return true;
+	c = newlocale(LC_ALL_MASK, "C", NULL);
+	if (!c)
+		return false;
+	value = strtod_l(text, NULL, c);
+	freelocale(c);
+	return isfinite(value);
+}
+
+bool scalar_is_json_number(const char *text)
+{
+	const char *s = *text == '-' ? text + 1 : text;
+
+	s = *s == '0' ? s + 1 : digits(s, DECIMAL);
+	if (s && *s == '.')
+		s = digits(s + 1, DECIMAL);
+	return scalar_at_end(exponent(s)) && is_finite(text);
 }

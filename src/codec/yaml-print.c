@@ -5,8 +5,8 @@
  * libyaml's emitter is not used because its choices of style and line width differ between
  * versions, and what is printed here is compared and hashed.
  *
- * Every container is printed by print_block() at a column where the cursor stands already, which is
- * what makes "- - a" and "- key: value" come out without special cases.
+ * Every container is printed by yaml_print_block() at a column where the cursor stands already,
+ * which is what makes "- - a" and "- key: value" come out without special cases.
  *
  * Recursion follows the tree; see node.c on its depth.
  */
@@ -18,7 +18,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
-#include "codec/scalar.h"
+#include "codec/internal.h"
 
 enum { INDENT = 2, REPLACEMENT = 0xfffd };
 
@@ -36,15 +36,12 @@ static bool yaml_print_is_visible(uint32_t c)
 
 static bool is_all_visible(const char *s, size_t len)
 {
-	size_t i = 0;
-
-	while (i < len) {
+	for (size_t i = 0, n; i < len; i += n) {
 		uint32_t c;
-		size_t n = utf8_decode(s + i, len - i, &c);
 
+		n = utf8_decode(s + i, len - i, &c);
 		if (!n || !yaml_print_is_visible(c))
 			return false;
-		i += n;
 	}
 	return true;
 }
@@ -61,18 +58,13 @@ static bool is_loaded_word(const char *s)
 	return scalar_type(s) != NODE_STRING;
 }
 
-static bool starts_badly(const char *s)
-{
-	if (s[0] == '-')
-		return s[1] == ' ' || s[1] == '\0' || strncmp(s, "---", 3) == 0;
-	return strchr(" ?:,[]{}#&*!|>'\"%@`", s[0]) || strncmp(s, "...", 3) == 0;
-}
-
 static bool can_be_plain(const char *s)
 {
 	size_t len = strlen(s);
+	bool dash = s[0] == '-' && (s[1] == ' ' || s[1] == '\0' || strncmp(s, "---", 3) == 0);
 
-	if (len == 0 || starts_badly(s) || is_loaded_word(s))
+	if (len == 0 || dash || strchr(" ?:,[]{}#&*!|>'\"%@`", s[0]) || strncmp(s, "...", 3) == 0 ||
+		is_loaded_word(s))
 		return false;
 	if (s[len - 1] == ' ' || s[len - 1] == ':')
 		return false;
@@ -92,7 +84,7 @@ static void yaml_print_escape(struct buffer *out, uint32_t c)
 		buffer_printf(out, c < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)c);
 }
 
-static void print_quoted(struct buffer *out, const char *s)
+static void yaml_print_quoted(struct buffer *out, const char *s)
 {
 	size_t i = 0, len = strlen(s);
 
@@ -116,90 +108,59 @@ static void yaml_print_text(struct buffer *out, const char *s)
 	if (can_be_plain(s))
 		buffer_adds(out, s);
 	else
-		print_quoted(out, s);
+		yaml_print_quoted(out, s);
 }
 
 /* Everything that fits on the line where it starts: scalars, [] and {}. */
-static void print_flat(struct buffer *out, const struct node *n)
+static void yaml_print_flat(struct buffer *out, const struct node *n)
 {
-	switch (n->type) {
-	case NODE_NULL:
-		buffer_adds(out, "null");
-		break;
-	case NODE_STRING:
+	static const char *const texts[] = {
+		[NODE_NULL] = "null", [NODE_LIST] = "[]", [NODE_MAP] = "{}"
+	};
+
+	if (n->type == NODE_STRING)
 		yaml_print_text(out, n->text);
-		break;
-	case NODE_LIST:
-		buffer_adds(out, "[]");
-		break;
-	case NODE_MAP:
-		buffer_adds(out, "{}");
-		break;
-	case NODE_BOOL:
-	case NODE_NUMBER:
-		buffer_adds(out, n->text);
-		break;
-	}
+	else
+		buffer_adds(out, n->text ? n->text : texts[n->type]);
 	buffer_addc(out, '\n');
 }
 
-static void pad(struct buffer *out, int column)
-{
-	buffer_printf(out, "%*s", column, "");
-}
-
-static void print_key(struct buffer *out, const char *key, int column)
+static void yaml_print_key(struct buffer *out, const char *key, int column)
 {
 	bool is_long = strlen(key) > KEY_MAX;
 
-	if (is_long)
-		buffer_adds(out, "? ");
+	buffer_adds(out, is_long ? "? " : "");
 	yaml_print_text(out, key);
-	if (is_long) {
-		buffer_addc(out, '\n');
-		pad(out, column);
-	}
+	if (is_long)
+		buffer_printf(out, "\n%*s", column, "");
 	buffer_addc(out, ':');
 }
 
-static void print_block(struct buffer *out, const struct node *n, int column);
-
-static void yaml_print_entry(struct buffer *out, const struct node *child, int column)
-{
-	const int inside = column + INDENT;
-
-	if (child->key)
-		print_key(out, child->key, column);
-	else
-		buffer_addc(out, '-');
-	if (!child->first) {
-		buffer_addc(out, ' ');
-		print_flat(out, child);
-		return;
-	}
-	if (child->key) {
-		buffer_addc(out, '\n');
-		pad(out, inside);
-	} else {
-		buffer_addc(out, ' ');
-	}
-	print_block(out, child, inside);
-}
-
 /* The entries of a list or map that has some; the cursor stands at column. */
-static void print_block(struct buffer *out, const struct node *n, int column)
+static void yaml_print_block(struct buffer *out, const struct node *n, int column)
 {
 	node_for_each(child, n) {
 		if (child != n->first)
-			pad(out, column);
-		yaml_print_entry(out, child, column);
+			buffer_printf(out, "%*s", column, "");
+		if (child->key)
+			yaml_print_key(out, child->key, column);
+		else
+			buffer_addc(out, '-');
+		if (child->key && child->first)
+			buffer_printf(out, "\n%*s", column + INDENT, "");
+		else
+			buffer_addc(out, ' ');
+		if (child->first)
+			yaml_print_block(out, child, column + INDENT);
+		else
+			yaml_print_flat(out, child);
 	}
 }
 
 void yaml_print(struct buffer *out, const struct node *n)
 {
 	if (n->first)
-		print_block(out, n, 0);
+		yaml_print_block(out, n, 0);
 	else
-		print_flat(out, n);
+		yaml_print_flat(out, n);
 }

@@ -16,7 +16,7 @@
 #include "base/buffer.h"
 #include "codec/frontmatter.h"
 #include "codec/json.h"
-#include "codec/scalar.h"
+#include "codec/internal.h"
 #include "codec/yaml.h"
 #include "test/failing-arena.h"
 

@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "codec/json.h"
 #include "codec/node.h"
-#include "codec/scalar.h"
+#include "codec/internal.h"
 #include "codec/yaml.h"
 
 static void test_type_names(void **state)

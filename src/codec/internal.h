@@ -1,5 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
+/* What the readers and printers of this folder share: the input, the builder, and bare words. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "codec/node.h"
+
+/*
+ * The text of a document before anything is parsed: bytes from outside, with the name and the line
+ * that messages about them use.
+ */
+struct input {
+	const char *file; /* NULL: none given */
+	const char *text;
+	size_t len;
+	uint32_t first_line; /* the line of `file` that the text starts on */
+};
+
+/* Length of the UTF-8 byte order mark that the text starts with: 3, or 0. */
+size_t input_bom(const char *text, size_t len);
+/* Line and column of a byte. Walks the text from its start, so for messages only. */
+struct location input_location(const struct input *in, size_t offset);
+/* How much of s to quote in a message: at most a few dozen bytes, no character cut in two. */
+int input_excerpt(const char *s, size_t len);
+
 /*
  * Turns what a parser meets, in the order it meets it, into a document, and holds every promise
  * that node.h makes: bounds, unique keys, clean text. The parsers know grammar, this knows limits.
@@ -7,14 +34,6 @@
  * Functions return 0 or a negative errno with the error filled; after a failure only builder_end()
  * may be called. Text is copied.
  */
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/error.h"
-#include "codec/input.h"
-#include "codec/node.h"
-
 struct builder {
 	struct document *doc;
 	struct error *error;
@@ -30,7 +49,10 @@ struct builder {
 	struct arena scratch; /* what only reading needs */
 };
 
-/* Checks the input as input.h has it and makes *d an empty document. *d need not be initialised. */
+/*
+ * Makes *d, which need not be initialised, an empty document. -E2BIG: the input is longer than
+ * NODE_INPUT_MAX. -EINVAL: it holds a NUL, or is no UTF-8.
+ */
 int builder_begin(struct builder *b, struct document *d, const struct input *in, struct error *e);
 /* Ends a build that went as *result* says: a failure empties the document. Returns result. */
 int builder_end(struct builder *b, int result);
@@ -50,3 +72,12 @@ bool builder_is_open(const struct builder *b, const struct node *n);
 int builder_copy(struct builder *b, const struct location *at, const struct node *n);
 
 int builder_no_memory(struct builder *b);
+
+/* Bare words: YAML 1.2's core schema, and the numbers of JSON. */
+
+/* The type that YAML's core schema gives to a plain scalar: null, bool, number or string. */
+enum node_type scalar_type(const char *text);
+/* One of the core schema's whole numbers: decimal, 0x…, 0o…. */
+bool scalar_is_integer(const char *text);
+/* A number in JSON's grammar whose value is a finite double: what json_read() takes. */
+bool scalar_is_json_number(const char *text);
