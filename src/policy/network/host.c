@@ -254,7 +254,7 @@ static bool part_contains(const struct host_pattern *a, const struct host_patter
 	return encloses(a, b) && (a->wide || host_pattern_guard(a) == host_pattern_guard(b));
 }
 
-static bool hosts_contain(const struct host_pattern *a, const struct host_pattern *b)
+static bool host_parts_contain(const struct host_pattern *a, const struct host_pattern *b)
 {
 	struct host_pattern as[HOST_PARTS_MAX], bs[HOST_PARTS_MAX];
 	size_t n_as = host_pattern_split(a, as), n_bs = host_pattern_split(b, bs);
@@ -292,7 +292,7 @@ bool host_pattern_contains(const struct host_pattern *a, const struct host_patte
 	for (size_t i = 0; i < a->n_url_paths; i++)
 		if (!path_holds_for(a->url_paths[i], b))
 			return false;
-	return hosts_contain(a, b);
+	return host_parts_contain(a, b);
 }
 
 static int meet_paths(const struct host_pattern *a, const struct host_pattern *b,
@@ -324,17 +324,17 @@ static int meet_paths(const struct host_pattern *a, const struct host_pattern *b
 }
 
 /* The hosts in common, as a copy of a, b or a part of one. */
-static bool hosts_meet(
+static bool host_parts_meet(
 	const struct host_pattern *a, const struct host_pattern *b, struct host_pattern *ret)
 {
 	struct host_pattern as[HOST_PARTS_MAX], bs[HOST_PARTS_MAX];
 	size_t n_as = host_pattern_split(a, as), n_bs = host_pattern_split(b, bs);
 
-	if (hosts_contain(a, b)) {
+	if (host_parts_contain(a, b)) {
 		*ret = *b;
 		return true;
 	}
-	if (hosts_contain(b, a)) {
+	if (host_parts_contain(b, a)) {
 		*ret = *a;
 		return true;
 	}
@@ -359,7 +359,7 @@ int host_pattern_meet(const struct host_pattern *a, const struct host_pattern *b
 	struct host_pattern both;
 	int r;
 
-	if (a->transport != b->transport || !hosts_meet(a, b, &both))
+	if (a->transport != b->transport || !host_parts_meet(a, b, &both))
 		return 0;
 	both.port_lo = a->port_lo > b->port_lo ? a->port_lo : b->port_lo;
 	both.port_hi = a->port_hi < b->port_hi ? a->port_hi : b->port_hi;
