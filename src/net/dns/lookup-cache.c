@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/network/hostset-names.h"
+#include "base/hash.h"
+#include "policy/network/host.h"
 
 struct lookup_entry {
 	struct lookup_entry *next;          /* in the bucket */
@@ -16,7 +17,7 @@ struct lookup_entry {
 };
 
 struct lookup_cache {
-	struct hostset_key key;
+	struct hash_key key;
 	struct lookup_entry *buckets[LOOKUP_CACHE_NAMES];
 	struct lookup_entry *newest, *oldest;
 	size_t n;
@@ -64,14 +65,14 @@ int lookup_cache_new(struct lookup_cache **ret)
 
 	if (!c)
 		return -ENOMEM;
-	c->key = hostset_key_make();
+	c->key = hash_key_make();
 	*ret = c;
 	return 0;
 }
 
 static struct lookup_entry **lookup_cache_bucket(struct lookup_cache *c, const char *name)
 {
-	return &c->buckets[hostset_hash_name(&c->key, name) % LOOKUP_CACHE_NAMES];
+	return &c->buckets[host_name_hash(&c->key, name) % LOOKUP_CACHE_NAMES];
 }
 
 /* Where it stands in its bucket, or would: at the end. */
