@@ -33,50 +33,34 @@ static int lint_entry_parse_path(
 	return r < 0 ? r : glob_parse(&part->glob, l->scratch, expanded, NULL, e);
 }
 
-static int parse_file(struct lint *l, struct lint_part *part, struct error *e)
+/* Hosts are parsed together (parse_hosts), services only ever compared as text. */
+static int parse_part(struct lint *l, struct lint_part *part, enum operation op, struct error *e)
 {
-	return lint_entry_parse_path(l, part, part->text, e);
-}
+	const char *path;
+	size_t len;
+	int r;
 
-static int parse_command(struct lint *l, struct lint_part *part, struct error *e)
-{
-	int r = command_pattern_parse(&part->command, l->scratch, part->text, NULL, e);
-
-	if (r < 0 || part->command.is_name)
-		return r;
-	return lint_entry_parse_path(l, part, part->command.program, e);
-}
-
-static int parse_variable(struct lint *l, struct lint_part *part, struct error *e)
-{
-	size_t len = strcspn(part->text, "=");
-	const char *path = arena_printf(l->scratch, "/%.*s", (int)len, part->text);
-
-	part->has_glob = true;
-	if (part->text[len] == '=')
-		part->value = part->text + len + 1;
-	return path ? glob_parse(&part->glob, l->scratch, path, NULL, e) : -ENOMEM;
-}
-
-/* Hosts are parsed together (narrow_hosts), services only ever compared as text. */
-static int parse_nothing(struct lint *l, struct lint_part *part, struct error *e)
-{
-	(void)l;
-	(void)part;
-	(void)e;
+	switch (op) {
+	case OPERATION_FS_READ:
+	case OPERATION_FS_WRITE:
+		return lint_entry_parse_path(l, part, part->text, e);
+	case OPERATION_EXEC:
+		r = command_pattern_parse(&part->command, l->scratch, part->text, NULL, e);
+		if (r < 0 || part->command.is_name)
+			return r;
+		return lint_entry_parse_path(l, part, part->command.program, e);
+	case OPERATION_ENV:
+		len = strcspn(part->text, "=");
+		path = arena_printf(l->scratch, "/%.*s", (int)len, part->text);
+		part->has_glob = true;
+		part->value = part->text[len] ? part->text + len + 1 : NULL;
+		return path ? glob_parse(&part->glob, l->scratch, path, NULL, e) : -ENOMEM;
+	case OPERATION_NET_CONNECT:
+	case OPERATION_SERVICE:
+		break;
+	}
 	return 0;
 }
-
-typedef int parse_fn(struct lint *l, struct lint_part *part, struct error *e);
-
-static parse_fn *const parsers[OPERATION_COUNT] = {
-	[OPERATION_FS_READ] = parse_file,
-	[OPERATION_FS_WRITE] = parse_file,
-	[OPERATION_NET_CONNECT] = parse_nothing,
-	[OPERATION_EXEC] = parse_command,
-	[OPERATION_ENV] = parse_variable,
-	[OPERATION_SERVICE] = parse_nothing,
-};
 
 /* What each of the hosts so far has in common with one more pattern. */
 static int narrow_hosts(struct lint *l, struct lint_entry *e, const struct host_pattern *by)
@@ -99,26 +83,20 @@ static int narrow_hosts(struct lint *l, struct lint_entry *e, const struct host_
 	return 0;
 }
 
-static unsigned lint_entry_methods_of(const struct rule *rule)
-{
-	unsigned methods = 0;
-
-	for (size_t i = 0; rule && i < rule->methods.n; i++)
-		methods |= host_method(rule->methods.items[i].all[0]);
-	return methods;
-}
-
 static int parse_hosts(struct lint *l, struct lint_entry *e, struct error *err)
 {
+	unsigned methods = 0;
 	size_t cap = 0;
 
+	for (size_t i = 0; e->rule && i < e->rule->methods.n; i++)
+		methods |= host_method(e->rule->methods.items[i].all[0]);
 	for (size_t i = 0; i < e->n; i++) {
 		struct host_pattern p;
 		int r = host_pattern_parse(&p, l->scratch, e->parts[i].text, NULL, err);
 
 		if (r < 0)
 			return r;
-		p.methods = lint_entry_methods_of(e->rule);
+		p.methods = methods;
 		r = i == 0 ? ARENA_PUSH(l->scratch, e->hosts, e->n_hosts, cap, p)
 			   : narrow_hosts(l, e, &p);
 		if (r < 0)
@@ -129,24 +107,18 @@ static int parse_hosts(struct lint *l, struct lint_entry *e, struct error *err)
 
 /* Parsing, a whole entry */
 
-/* What a part looks like in a message: values of variables may be secrets. */
-static void print_part(const struct lint_entry *e, const char *text, struct buffer *out)
-{
-	size_t len = e->op == OPERATION_ENV ? strcspn(text, "=") : strlen(text);
-
-	buffer_add(out, text, len);
-	if (text[len])
-		buffer_adds(out, "=…");
-}
-
+/* As it stands in messages; values of variables may be secrets. */
 static int lint_entry_print_entry(struct lint *l, struct lint_entry *e)
 {
 	auto_buffer out = { 0 };
 
 	buffer_adds(&out, e->grant->n > 1 ? "{all: [" : "");
 	for (size_t i = 0; i < e->grant->n; i++) {
-		buffer_adds(&out, i ? ", " : "");
-		print_part(e, e->grant->all[i], &out);
+		const char *text = e->grant->all[i];
+		size_t len = e->op == OPERATION_ENV ? strcspn(text, "=") : strlen(text);
+
+		buffer_printf(
+			&out, "%s%.*s%s", i ? ", " : "", (int)len, text, text[len] ? "=…" : "");
 	}
 	buffer_adds(&out, e->grant->n > 1 ? "]}" : "");
 	e->text = out.failed ? NULL : arena_strdup(l->scratch, buffer_text(&out));
@@ -161,7 +133,7 @@ static int lint_entry_parse_parts(struct lint *l, struct lint_entry *e, struct e
 
 		part->text = e->grant->all[i];
 		part->variable = -1;
-		r = parsers[e->op](l, part, err);
+		r = parse_part(l, part, e->op, err);
 		if (r < 0)
 			return r;
 		if (part->has_glob)
@@ -203,14 +175,6 @@ static int parse_entry(struct lint *l, struct lint_entry *e, struct error *err)
 
 /* Collecting, the strongest first */
 
-static int lint_entry_keep(struct lint *l, struct lint_entries *to, struct lint_entry e)
-{
-	if (e.verdict != VERDICT_ALLOW &&
-		ARENA_PUSH(l->scratch, to->shields, to->n_shields, to->cap_shields, to->n) < 0)
-		return -ENOMEM;
-	return ARENA_PUSH(l->scratch, to->items, to->n, to->cap, e);
-}
-
 static int lint_entry_add(struct lint *l, struct lint_entries *to, struct lint_entry e)
 {
 	struct error err = { 0 };
@@ -221,10 +185,12 @@ static int lint_entry_add(struct lint *l, struct lint_entries *to, struct lint_e
 		e.where = e.rule->where;
 	r = e.grant->n ? parse_entry(l, &e, &err)
 		       : error_set(&err, -EINVAL, NULL, "an entry needs a pattern");
+	if (r == 0 && e.verdict != VERDICT_ALLOW)
+		r = ARENA_PUSH(l->scratch, to->shields, to->n_shields, to->cap_shields, to->n);
+	if (r == 0)
+		return ARENA_PUSH(l->scratch, to->items, to->n, to->cap, e);
 	if (r == -ENOMEM)
 		return r;
-	if (r == 0)
-		return lint_entry_keep(l, to, e);
 	return e.implied ? 0
 			 : lint_report_at(l, &e.where, e.text ? e.text : "",
 				   lint_say(l, "%s", err.text),
@@ -250,22 +216,6 @@ static int lint_entry_by_strength(const void *x, const void *y)
 	return rule_compare(*(const struct rule *const *)x, *(const struct rule *const *)y);
 }
 
-static int lint_entry_add_rule(struct lint *l, const struct rule *rule)
-{
-	int r = 0;
-
-	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
-		struct lint_entry e = { .op = (enum operation)op,
-			.verdict = rule->action,
-			.list = "rules",
-			.rule = rule };
-
-		if (rule->operations >> op & 1)
-			r = lint_entry_add_list(l, &l->entries[op], &rule->patterns, e);
-	}
-	return r;
-}
-
 static int lint_entry_add_rules(struct lint *l)
 {
 	size_t n = l->p->n_rules;
@@ -276,9 +226,15 @@ static int lint_entry_add_rules(struct lint *l)
 		sorted[i] = &l->p->rules[i];
 	if (r == 0 && n)
 		qsort(sorted, n, sizeof(const struct rule *), lint_entry_by_strength);
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		if (!sorted[i]->disabled)
-			r = lint_entry_add_rule(l, sorted[i]);
+	for (size_t i = 0; r == 0 && i < n * OPERATION_COUNT; i++) {
+		const struct rule *rule = sorted[i / OPERATION_COUNT];
+		enum operation op = (enum operation)(i % OPERATION_COUNT);
+		struct lint_entry e = {
+			.op = op, .verdict = rule->action, .list = "rules", .rule = rule
+		};
+
+		if (!rule->disabled && rule->operations >> op & 1)
+			r = lint_entry_add_list(l, &l->entries[op], &rule->patterns, e);
 	}
 	return r;
 }
@@ -288,24 +244,21 @@ static int lint_entry_add_guest_path(struct lint *l, const struct guest_path *g)
 {
 	struct lint_entry e = { .verdict = VERDICT_ALLOW, .list = "guest_paths" };
 	struct grant *grant = arena_alloc(l->scratch, sizeof(*grant));
-	const char **text = arena_alloc(l->scratch, sizeof(*text));
+	const char **text = arena_calloc(l->scratch, 1, sizeof(*text));
 	int r;
 
-	if (!grant || !text)
-		return -ENOMEM;
-	*text = arena_printf(l->scratch, "%s/**", g->host);
-	if (!*text)
+	if (text)
+		*text = arena_printf(l->scratch, "%s/**", g->host);
+	if (!grant || !text || !*text)
 		return -ENOMEM;
 	*grant = (struct grant){ .all = text, .n = 1, .where = g->where };
 	e.grant = grant;
 	e.op = OPERATION_FS_READ;
 	e.implied = g->writable;
 	r = lint_entry_add(l, &l->entries[e.op], e);
-	if (r < 0 || !g->writable)
-		return r;
 	e.op = OPERATION_FS_WRITE;
 	e.implied = false;
-	return lint_entry_add(l, &l->entries[e.op], e);
+	return r < 0 || !g->writable ? r : lint_entry_add(l, &l->entries[e.op], e);
 }
 
 struct row {

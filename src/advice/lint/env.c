@@ -118,10 +118,8 @@ int lint_env_everything(struct lint *l, const struct lint_entry *e)
 	if (lint_env_value_of(e) || !takes_all(e))
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "every variable of the host comes in, also those that hold keys and "
-			    "tokens"),
-		lint_say(l, "name the variables that are needed, such as PATH, HOME, LANG, LC_*, "
-			    "TERM"));
+		"every variable of the host comes in, also those that hold keys and tokens",
+		"name the variables that are needed, such as PATH, HOME, LANG, LC_*, TERM");
 }
 
 int lint_env_secret(struct lint *l, const struct lint_entry *e)
@@ -136,7 +134,7 @@ int lint_env_secret(struct lint *l, const struct lint_entry *e)
 		return 0;
 	return lint_report(l, e,
 		lint_say(l, "variables such as %s usually hold a secret, or the way to one", name),
-		lint_say(l, "remove it, or pass on one that can do no more than this work needs"));
+		"remove it, or pass on one that can do no more than this work needs");
 }
 
 int lint_env_code(struct lint *l, const struct lint_entry *e)
@@ -151,7 +149,7 @@ int lint_env_code(struct lint *l, const struct lint_entry *e)
 		return 0;
 	return lint_report(l, e,
 		lint_say(l, "%s makes programs load or run other code than their own", name),
-		lint_say(l, "remove it; if it is needed, give it a fixed value (NAME=value)"));
+		"remove it; if it is needed, give it a fixed value (NAME=value)");
 }
 
 /* Values */
@@ -227,8 +225,7 @@ int lint_env_secret_value(struct lint *l, const struct lint_entry *e)
 		!has_password(part->value) && !stands_for_secret(part->text, part->value))
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "the value looks like a secret: whoever can read this policy has it"),
-		lint_say(l,
-			"take it out of the file, change it where it is used, and pass it on by "
-			"name or keep it in the vault"));
+		"the value looks like a secret: whoever can read this policy has it",
+		"take it out of the file, change it where it is used, and pass it on by name or "
+		"keep it in the vault");
 }

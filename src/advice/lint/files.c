@@ -86,46 +86,36 @@ static const struct baseline_path *baseline_below(
 
 /* Too wide */
 
-int lint_write_everything(struct lint *l, const struct lint_entry *e)
+int lint_too_wide(struct lint *l, const struct lint_entry *e)
 {
-	if (e->width != LINT_EVERYTHING)
-		return 0;
-	return lint_report(l, e,
-		lint_say(l,
-			"every file may be changed or deleted, but for what the baseline protects"),
-		lint_say(l, "name the folders that are needed, such as $WORK_DIR/**"));
-}
-
-int lint_write_home(struct lint *l, const struct lint_entry *e)
-{
-	if (e->width != LINT_HOME)
-		return 0;
-	return lint_report(l, e,
-		lint_say(l,
+	static const struct {
+		enum operation op;
+		enum lint_width width;
+		const char *id, *text, *hint;
+	} rows[] = {
+		{ OPERATION_FS_WRITE, LINT_EVERYTHING, "write-everything",
+			"every file may be changed or deleted, but for what the baseline protects",
+			"name the folders that are needed, such as $WORK_DIR/**" },
+		{ OPERATION_FS_WRITE, LINT_HOME, "write-home",
 			"a whole home may be changed or deleted: every project, every document, "
-			"the settings of every program"),
-		lint_say(l, "name the folders that are needed, such as $HOME/projects/app/**"));
-}
-
-int lint_read_everything(struct lint *l, const struct lint_entry *e)
-{
-	if (e->width != LINT_EVERYTHING)
-		return 0;
-	return lint_report(l, e,
-		lint_say(l, "every file may be read, but for the secrets that the baseline knows"),
-		lint_say(l, "name the folders that are needed; programs usually need /usr/** and "
-			    "/etc/**"));
-}
-
-int lint_read_home(struct lint *l, const struct lint_entry *e)
-{
-	if (e->width != LINT_HOME)
-		return 0;
-	return lint_report(l, e,
-		lint_say(l,
+			"the settings of every program",
+			"name the folders that are needed, such as $HOME/projects/app/**" },
+		{ OPERATION_FS_READ, LINT_EVERYTHING, "read-everything",
+			"every file may be read, but for the secrets that the baseline knows",
+			"name the folders that are needed; programs usually need /usr/** and "
+			"/etc/**" },
+		{ OPERATION_FS_READ, LINT_HOME, "read-home",
 			"a whole home may be read, but for the secrets that the baseline knows: "
-			"every project, every document, keys in .env files"),
-		lint_say(l, "name the folders that are needed, such as $HOME/projects/app/**"));
+			"every project, every document, keys in .env files",
+			"name the folders that are needed, such as $HOME/projects/app/**" },
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		if (rows[i].op == e->op && rows[i].width == e->width &&
+			strcmp(rows[i].id, l->check->about.id) == 0)
+			return lint_report(l, e, rows[i].text, rows[i].hint);
+	}
+	return 0;
 }
 
 /* 1 if e takes in folders of the system; *ret is one of them where that is easy to tell. */
@@ -159,7 +149,7 @@ int lint_write_system(struct lint *l, const struct lint_entry *e)
 			"this takes in folders of the system%s%s; the baseline still protects "
 			"those that it knows, not what lies beside them",
 			in ? ", such as " : "", in ? in->pattern : ""),
-		lint_say(l, "name the folder that is needed"));
+		"name the folder that is needed");
 }
 
 /* What the baseline takes back */
@@ -234,8 +224,7 @@ int lint_baseline_forbids(struct lint *l, const struct lint_entry *e)
 	return lint_report(l, e,
 		lint_say(l, "this grants nothing: the baseline lets nobody %s %s (%s)",
 			e->op == OPERATION_FS_WRITE ? "write" : "read", b->pattern, b->why),
-		lint_say(l,
-			"remove it; if it is really needed, name it in dangerously_allow as well"));
+		"remove it; if it is really needed, name it in dangerously_allow as well");
 }
 
 /* dangerously_allow */
@@ -264,8 +253,8 @@ int lint_dangerously_allow(struct lint *l)
 		r = lint_report(l, e,
 			b ? lint_say(l, "the baseline no longer protects %s (%s)", b->pattern,
 				    b->why)
-			  : lint_say(l, "the baseline no longer protects what this matches"),
-			lint_say(l, "remove it, or name the one file that is needed"));
+			  : "the baseline no longer protects what this matches",
+			"remove it, or name the one file that is needed");
 	}
 	return r;
 }
@@ -298,13 +287,12 @@ int lint_dangerously_unused(struct lint *l)
 		int r = 0;
 
 		if (plain && !baseline_near(l, e))
-			r = lint_report(l, e, lint_say(l, "the baseline has nothing here to lift"),
-				lint_say(l, "remove it"));
+			r = lint_report(l, e, "the baseline has nothing here to lift", "remove it");
 		else if ((r = lint_files_is_granted(l, e)) == 0)
 			r = lint_report(l, e,
-				lint_say(l, "nothing in this layer grants it, so lifting the "
-					    "baseline changes nothing"),
-				lint_say(l, "remove it, or grant it in fs.read or fs.write"));
+				"nothing in this layer grants it, so lifting the baseline changes "
+				"nothing",
+				"remove it, or grant it in fs.read or fs.write");
 		if (r < 0)
 			return r;
 	}
@@ -380,8 +368,92 @@ int lint_literal_folder(struct lint *l, const struct lint_entry *e)
 	if (is_opened(l, root ? "" : alt->literal))
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "if this is a folder, only its own entry is granted, and nothing that "
-			    "lies in it"),
-		root ? lint_say(l, "name the folder that is needed")
+		"if this is a folder, only its own entry is granted, and nothing that lies in it",
+		root ? "name the folder that is needed"
 		     : lint_say(l, "for what lies in it write %s/**", e->text));
+}
+
+/*
+ * How wide is a pattern? It is tried on names that nobody gives a file: a pattern that matches
+ * those takes whatever lies there. Homes need one more thought, because their folders have names of
+ * their own: /home/alice/** is as much a home as $HOME/**. Folders are judged by a few paths; only
+ * true globs need a search.
+ */
+
+bool lint_takes_all_below(const struct lint_globs *g, const char *folder)
+{
+	char path[PATH_BYTES];
+
+	/* Two depths: "/srv/*" takes all that lies directly in a folder, and that is not all. */
+	(void)snprintf(path, sizeof(path), "%s" LINT_INSIDE, folder);
+	if (!lint_all_match(g, path, strlen(path)))
+		return false;
+	(void)snprintf(path, sizeof(path), "%s" LINT_INSIDE "/" LINT_ANY, folder);
+	return lint_all_match(g, path, strlen(path));
+}
+
+/* One of the folders that g names is a home. */
+static bool names_home(const struct lint *l, const struct glob *g)
+{
+	char path[PATH_BYTES];
+
+	for (size_t i = 0; i < g->n; i++) {
+		if (g->alternatives[i].kind != GLOB_SUBTREE)
+			continue;
+		(void)snprintf(path, sizeof(path), "%s" LINT_INSIDE, g->alternatives[i].literal);
+		if (glob_match(&l->homes, path, strlen(path)))
+			return true;
+	}
+	return false;
+}
+
+static bool holds_home(const struct lint *l, const struct lint_globs *g)
+{
+	const char *homes[] = { "/home/" LINT_ANY, "/Users/" LINT_ANY, "/root",
+		l->vars->values[VARIABLE_HOME] };
+
+	for (size_t i = 0; i < ROWS(homes); i++) {
+		if (lint_takes_all_below(g, homes[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool lint_width_is_plain(const struct lint_globs *g)
+{
+	for (size_t i = 0; g->n == 1 && i < g->items[0].n; i++) {
+		if (g->items[0].alternatives[i].kind == GLOB_TRUE)
+			return false;
+	}
+	return g->n == 1;
+}
+
+static int reaches_home(struct lint *l, const struct lint_globs *g)
+{
+	struct glob in[LINT_PARTS_MAX + 1];
+	int r;
+
+	if (holds_home(l, g) || (g->n == 1 && names_home(l, &g->items[0])))
+		return 1;
+	if (lint_width_is_plain(g))
+		return 0;
+	memcpy(in, g->items, g->n * sizeof(in[0]));
+	in[g->n] = l->homes;
+	r = lint_exists(l, PRODUCT_PATHS, &(struct lint_globs){ in, g->n + 1 }, NULL, 0);
+	return r == -E2BIG ? 0 : r;
+}
+
+int lint_width_of(struct lint *l, const struct lint_globs *g, enum lint_width *ret)
+{
+	int r;
+
+	if (lint_takes_all_below(g, "")) {
+		*ret = LINT_EVERYTHING;
+		return 0;
+	}
+	r = reaches_home(l, g);
+	if (r < 0)
+		return r;
+	*ret = r ? LINT_HOME : LINT_NARROW;
+	return 0;
 }

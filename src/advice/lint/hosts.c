@@ -34,46 +34,33 @@ static bool is_any_port(const struct host_pattern *h)
 	return h->port_lo == 1 && h->port_hi == HOST_PORT_MAX;
 }
 
-int lint_net_everything(struct lint *l, const struct lint_entry *e)
+bool lint_net_everything(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
-	for (size_t i = 0; i < e->n_hosts; i++) {
-		const struct host_pattern *h = &e->hosts[i];
-
-		if (is_any_host(h))
-			return lint_report(l, e,
-				lint_say(l,
-					"any public host may be reached%s: whatever can be read "
-					"here can be sent anywhere",
-					is_any_port(h) ? ", on any port" : ""),
-				lint_say(l, "name the hosts that are needed, such as "
-					    "api.example.com:443"));
-	}
-	return 0;
+	if (!is_any_host(h))
+		return false;
+	w->text = lint_say(l,
+		"any public host may be reached%s: whatever can be read here can be sent anywhere",
+		is_any_port(h) ? ", on any port" : "");
+	w->hint = "name the hosts that are needed, such as api.example.com:443";
+	return true;
 }
 
-/* Names below which anybody gets one */
-
-int lint_net_public_suffix(struct lint *l, const struct lint_entry *e)
+bool lint_net_public_suffix(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
-	for (size_t i = 0; i < e->n_hosts; i++) {
-		const char *name = e->hosts[i].name;
-		int r = e->hosts[i].kind == HOST_SUBDOMAINS ? threat_is_public_suffix(name) : 0;
+	int r = h->kind == HOST_SUBDOMAINS ? threat_is_public_suffix(h->name) : 0;
 
-		if (r == 0)
-			continue;
-		return lint_report(l, e,
-			r < 0 ? lint_say(l,
-					"libpsl is not there to say whether anybody can get a name "
-					"below %s",
-					name)
-			      : lint_say(l,
-					"anybody can get a name below %s, so this lets in hosts of "
-					"anybody",
-					name),
-			r < 0 ? lint_say(l, "install libpsl, or name the host itself")
-			      : lint_say(l, "name the host itself, such as my-app.%s:443", name));
+	if (r < 0) {
+		w->text = lint_say(l,
+			"libpsl is not there to say whether anybody can get a name below %s",
+			h->name);
+		w->hint = "install libpsl, or name the host itself";
+	} else if (r > 0) {
+		w->text = lint_say(l,
+			"anybody can get a name below %s, so this lets in hosts of anybody",
+			h->name);
+		w->hint = lint_say(l, "name the host itself, such as my-app.%s:443", h->name);
 	}
-	return 0;
+	return r != 0;
 }
 
 /* This machine and its networks */
@@ -102,107 +89,75 @@ static const struct baseline_net *never_of(const struct host_pattern *h)
 	return baseline_never(&r);
 }
 
-int lint_net_private(struct lint *l, const struct lint_entry *e)
+bool lint_net_private(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
-	for (size_t i = 0; i < e->n_hosts; i++) {
-		const struct baseline_net *guard = guard_of(&e->hosts[i]);
+	const struct baseline_net *guard = guard_of(h);
 
-		if (guard && !never_of(&e->hosts[i]))
-			return lint_report(l, e,
-				lint_say(l,
-					"this reaches into %s (%s), where services often trust "
-					"whoever can reach them",
-					guard->text, guard->why),
-				lint_say(l,
-					"be sure that it is meant; name one address and one port"));
-	}
-	return 0;
+	if (!guard || never_of(h))
+		return false;
+	w->text = lint_say(l,
+		"this reaches into %s (%s), where services often trust whoever can reach them",
+		guard->text, guard->why);
+	w->hint = "be sure that it is meant; name one address and one port";
+	return true;
 }
 
-int lint_net_metadata(struct lint *l, const struct lint_entry *e)
+bool lint_net_metadata(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
-	for (size_t i = 0; i < e->n_hosts; i++) {
-		const struct baseline_net *never = never_of(&e->hosts[i]);
+	const struct baseline_net *never = never_of(h);
 
-		if (never)
-			return lint_report(l, e,
-				lint_say(l,
-					"this grants nothing: the baseline lets nobody reach %s "
-					"(%s)",
-					never->text, never->why),
-				lint_say(l, "remove it"));
-	}
-	return 0;
+	if (!never)
+		return false;
+	w->text = lint_say(l, "this grants nothing: the baseline lets nobody reach %s (%s)",
+		never->text, never->why);
+	w->hint = "remove it";
+	return true;
 }
 
 /* Where anybody can leave or fetch anything */
 
-int lint_net_drop(struct lint *l, const struct lint_entry *e)
+bool lint_net_drop(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
-	for (size_t i = 0; i < e->n_hosts; i++) {
-		const struct host_pattern *h = &e->hosts[i];
-		bool named = h->kind == HOST_NAME || h->kind == HOST_SUBDOMAINS;
-		const struct threat *drop = named ? threat_host(h->name, THREAT_DROP) : NULL;
+	bool named = h->kind == HOST_NAME || h->kind == HOST_SUBDOMAINS;
+	const struct threat *drop = named ? threat_host(h->name, THREAT_DROP) : NULL;
 
-		if (drop)
-			return lint_report(l, e, lint_say(l, "%s %s", h->name, drop->what),
-				lint_say(l,
-					"remove it, unless this host is what the work is about"));
-	}
-	return 0;
+	if (!drop)
+		return false;
+	w->text = lint_say(l, "%s %s", h->name, drop->what);
+	w->hint = "remove it, unless this host is what the work is about";
+	return true;
 }
 
-int lint_net_dns(struct lint *l, const struct lint_entry *e)
+bool lint_net_dns(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
-	for (size_t i = 0; i < e->n_hosts; i++) {
-		const struct host_pattern *h = &e->hosts[i];
-
-		if (h->port_lo == h->port_hi && (h->port_lo == 53 || h->port_lo == 853))
-			return lint_report(l, e,
-				lint_say(l,
-					"a name server passes questions on to servers of anybody, "
-					"and a question can hold any data"),
-				lint_say(l, "remove it: granted names are resolved without it"));
-	}
-	return 0;
+	(void)l;
+	w->text = "a name server passes questions on to servers of anybody, and a question can "
+		  "hold any data";
+	w->hint = "remove it: granted names are resolved without it";
+	return h->port_lo == h->port_hi && (h->port_lo == 53 || h->port_lo == 853);
 }
 
 /* Ports */
 
-static unsigned n_ports(const struct host_pattern *h)
+bool lint_net_ports(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
-	return h->transport == TRANSPORT_UNIX ? 0 : h->port_hi - h->port_lo + 1u;
+	unsigned n = h->transport == TRANSPORT_UNIX ? 0 : h->port_hi - h->port_lo + 1u;
+
+	if (n <= PORTS_MANY || is_any_host(h))
+		return false;
+	w->text = is_any_port(h) ? "every port of this host may be reached"
+				 : lint_say(l, "%u ports may be reached", n);
+	w->hint = "name the port, such as :443";
+	return true;
 }
 
-int lint_net_ports(struct lint *l, const struct lint_entry *e)
+bool lint_net_plain_http(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
-	for (size_t i = 0; i < e->n_hosts; i++) {
-		const struct host_pattern *h = &e->hosts[i];
-
-		if (n_ports(h) <= PORTS_MANY || is_any_host(h))
-			continue;
-		return lint_report(l, e,
-			is_any_port(h) ? lint_say(l, "every port of this host may be reached")
-				       : lint_say(l, "%u ports may be reached", n_ports(h)),
-			lint_say(l, "name the port, such as :443"));
-	}
-	return 0;
-}
-
-int lint_net_plain_http(struct lint *l, const struct lint_entry *e)
-{
-	for (size_t i = 0; i < e->n_hosts; i++) {
-		const struct host_pattern *h = &e->hosts[i];
-
-		if (h->transport == TRANSPORT_TCP && h->port_lo == 80 && h->port_hi == 80 &&
-			!guard_of(h))
-			return lint_report(l, e,
-				lint_say(l,
-					"port 80 is HTTP without encryption: everybody on the way "
-					"can read and change it"),
-				lint_say(l, "use port 443, or https://, if the host has it"));
-	}
-	return 0;
+	(void)l;
+	w->text = "port 80 is HTTP without encryption: everybody on the way can read and change it";
+	w->hint = "use port 443, or https://, if the host has it";
+	return h->transport == TRANSPORT_TCP && h->port_lo == 80 && h->port_hi == 80 &&
+	       !guard_of(h);
 }
 
 /* Sockets of this machine */
@@ -243,37 +198,26 @@ static const struct socket session_sockets[] = {
 	{ "/**/{vscode-*.sock,vscode-ipc-*}", "the editor runs commands outside of the sandbox" },
 };
 
-static const struct socket *find_socket(const struct socket *table, size_t n, const char *path)
+static bool lint_socket(
+	const struct socket *table, size_t n, const struct host_pattern *h, struct lint_words *w)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (glob_match_text(table[i].pattern, path))
-			return &table[i];
+	w->hint = "remove it: no other line of the policy holds behind this socket";
+	for (size_t i = 0; h->kind == HOST_SOCKET && i < n; i++) {
+		w->text = table[i].what;
+		if (glob_match_text(table[i].pattern, h->name))
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
-static int report_socket(
-	struct lint *l, const struct lint_entry *e, const struct socket *table, size_t n)
+bool lint_unix_root(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
-	for (size_t i = 0; i < e->n_hosts; i++) {
-		const struct host_pattern *h = &e->hosts[i];
-		const struct socket *s =
-			h->kind == HOST_SOCKET ? find_socket(table, n, h->name) : NULL;
-
-		if (s)
-			return lint_report(l, e, lint_say(l, "%s", s->what),
-				lint_say(l, "remove it: no other line of the policy holds behind "
-					    "this socket"));
-	}
-	return 0;
+	(void)l;
+	return lint_socket(root_sockets, ROWS(root_sockets), h, w);
 }
 
-int lint_unix_root(struct lint *l, const struct lint_entry *e)
+bool lint_unix_session(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
-	return report_socket(l, e, root_sockets, ROWS(root_sockets));
-}
-
-int lint_unix_session(struct lint *l, const struct lint_entry *e)
-{
-	return report_socket(l, e, session_sockets, ROWS(session_sockets));
+	(void)l;
+	return lint_socket(session_sockets, ROWS(session_sockets), h, w);
 }

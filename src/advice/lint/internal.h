@@ -85,7 +85,7 @@ struct lint {
 	unsigned known;                /* set of 1 << variable: those with a value */
 	const char *home;              /* the value of $HOME, or NULL */
 	struct baseline_home own_home;
-	struct glob homes, system; /* see lint/width.c, lint/files.c */
+	struct glob homes, system; /* see lint/files.c */
 
 	struct lint_entries entries[OPERATION_COUNT];
 	struct lint_entries dangerous;
@@ -94,7 +94,7 @@ struct lint {
 	size_t *work;    /* what searches have cost so far */
 
 	const char *rule,
-		*rule_for; /* lint/deferred.c: the rule last advised, and the entry it is for */
+		*rule_for; /* lint/code.c: the rule last advised, and the entry it is for */
 
 	const struct lint_check *check; /* the one that is being made */
 	struct arena *scratch;          /* for one layer */
@@ -103,15 +103,27 @@ struct lint {
 	size_t first; /* the layer's first finding */
 };
 
+/* What a finding says. */
+struct lint_words {
+	const char *text, *hint; /* NULL: out of memory */
+};
+
+typedef int lint_entry_fn(struct lint *l, const struct lint_entry *e);
+typedef int lint_layer_fn(struct lint *l);
+/* True if there is something to say about the host. */
+typedef bool lint_host_fn(struct lint *l, const struct host_pattern *h, struct lint_words *w);
+
 /*
- * A check looks at entries one by one (those that allow something of the given operations), or at
- * the layer as a whole.
+ * A check looks at entries one by one (those that allow something of the given operations, or
+ * every one), at each of their hosts, or at the layer as a whole.
  */
 struct lint_check {
 	struct lint_about about;
 	unsigned operations; /* set of 1 << operation */
-	int (*entry)(struct lint *l, const struct lint_entry *e);
-	int (*layer)(struct lint *l);
+	lint_entry_fn *entry;
+	lint_host_fn *host;
+	lint_layer_fn *layer;
+	bool every; /* also those that forbid, once all were compared with each other */
 };
 
 /* lint.c */
@@ -130,11 +142,6 @@ struct location lint_layer_location(const struct lint *l);
 int lint_collect(struct lint *l);
 /* "fs.write" or "rule x", for sentences. */
 const char *lint_source(struct lint *l, const struct lint_entry *e);
-
-/* lint/width.c: how much of the file system globs take in; -ENOMEM. */
-int lint_width_of(struct lint *l, const struct lint_globs *g, enum lint_width *ret);
-/* True if the globs match whatever lies in `folder`, at any depth. */
-bool lint_takes_all_below(const struct lint_globs *g, const char *folder);
 
 /* lint/search.c */
 
@@ -157,65 +164,34 @@ bool lint_is_too_long(struct lint *l, const struct lint_entries *entries);
 int lint_contains(struct lint *l, const struct lint_entry *a, const struct lint_entry *b);
 int lint_disjoint(struct lint *l, const struct lint_entry *a, const struct lint_entry *b);
 
-/* The checks, by what they look at; lint.c has the table. */
-
-/* lint/files.c */
-int lint_write_everything(struct lint *l, const struct lint_entry *e);
-int lint_write_home(struct lint *l, const struct lint_entry *e);
-int lint_write_system(struct lint *l, const struct lint_entry *e);
-int lint_read_everything(struct lint *l, const struct lint_entry *e);
-int lint_read_home(struct lint *l, const struct lint_entry *e);
-int lint_baseline_forbids(struct lint *l, const struct lint_entry *e);
-int lint_literal_folder(struct lint *l, const struct lint_entry *e);
-int lint_dangerously_allow(struct lint *l);
-int lint_dangerously_unused(struct lint *l);
+/* lint/files.c: how much of the file system globs take in; -ENOMEM. */
+int lint_width_of(struct lint *l, const struct lint_globs *g, enum lint_width *ret);
+/* True if the globs match whatever lies in `folder`, at any depth. */
+bool lint_takes_all_below(const struct lint_globs *g, const char *folder);
 int lint_files_init(struct lint *l);
+/* lint/useless.c: sets `by` of all entries. */
+int lint_compare(struct lint *l);
 
-/* lint/deferred.c */
-int lint_deferred_execution(struct lint *l, const struct lint_entry *e);
-int lint_write_path(struct lint *l, const struct lint_entry *e);
-int lint_write_then_exec(struct lint *l, const struct lint_entry *e);
+/* The checks, by file; lint.c has the table. */
 
-/* lint/hosts.c */
-int lint_net_everything(struct lint *l, const struct lint_entry *e);
-int lint_net_public_suffix(struct lint *l, const struct lint_entry *e);
-int lint_net_private(struct lint *l, const struct lint_entry *e);
-int lint_net_metadata(struct lint *l, const struct lint_entry *e);
-int lint_net_drop(struct lint *l, const struct lint_entry *e);
-int lint_net_dns(struct lint *l, const struct lint_entry *e);
-int lint_net_ports(struct lint *l, const struct lint_entry *e);
-int lint_net_plain_http(struct lint *l, const struct lint_entry *e);
-int lint_unix_root(struct lint *l, const struct lint_entry *e);
-int lint_unix_session(struct lint *l, const struct lint_entry *e);
-
-/* lint/exec.c */
-int lint_exec_everything(struct lint *l, const struct lint_entry *e);
-int lint_exec_glob(struct lint *l, const struct lint_entry *e);
-int lint_exec_root(struct lint *l, const struct lint_entry *e);
-int lint_exec_any_code(struct lint *l, const struct lint_entry *e);
-
-/* lint/env.c */
-int lint_env_everything(struct lint *l, const struct lint_entry *e);
-int lint_env_secret(struct lint *l, const struct lint_entry *e);
-int lint_env_secret_value(struct lint *l, const struct lint_entry *e);
-int lint_env_code(struct lint *l, const struct lint_entry *e);
-
-/* lint/layer.c */
-int lint_mode_monitor(struct lint *l);
-int lint_mode_audit(struct lint *l);
-int lint_default_allow(struct lint *l);
-int lint_service_unscoped(struct lint *l);
-int lint_service_rule(struct lint *l, const struct lint_entry *e);
-int lint_no_limits(struct lint *l);
-int lint_grants_nothing(struct lint *l);
-int lint_rule_disabled(struct lint *l);
-int lint_rule_duplicate(struct lint *l);
-int lint_guest_overlap(struct lint *l);
-
-/* lint/useless.c */
-int lint_matches_nothing(struct lint *l);
-int lint_covered(struct lint *l);
-int lint_denied(struct lint *l);
-int lint_rule_shadowed(struct lint *l);
-int lint_deny_unused(struct lint *l);
-int lint_not_compared(struct lint *l);
+/* files.c */
+lint_entry_fn lint_too_wide, lint_write_system, lint_baseline_forbids, lint_literal_folder;
+lint_layer_fn lint_dangerously_allow, lint_dangerously_unused;
+/* code.c */
+lint_entry_fn lint_deferred_execution, lint_write_path, lint_write_then_exec;
+lint_entry_fn lint_exec_everything, lint_exec_glob, lint_exec_root, lint_exec_any_code;
+/* hosts.c */
+lint_host_fn lint_net_everything, lint_net_public_suffix, lint_net_private, lint_net_metadata;
+lint_host_fn lint_net_drop, lint_net_dns, lint_net_ports, lint_net_plain_http;
+lint_host_fn lint_unix_root, lint_unix_session;
+/* env.c */
+lint_entry_fn lint_env_everything, lint_env_secret, lint_env_secret_value, lint_env_code;
+/* layer.c */
+lint_layer_fn lint_mode_monitor, lint_mode_audit, lint_default_allow, lint_service_unscoped;
+lint_entry_fn lint_service_rule;
+lint_layer_fn lint_no_limits, lint_grants_nothing, lint_guest_overlap;
+lint_layer_fn lint_rule_disabled, lint_rule_duplicate;
+/* useless.c */
+lint_entry_fn lint_matches_nothing, lint_covered, lint_denied, lint_rule_shadowed;
+lint_entry_fn lint_deny_unused;
+lint_layer_fn lint_not_compared;

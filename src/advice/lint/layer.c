@@ -22,9 +22,8 @@ int lint_mode_monitor(struct lint *l)
 {
 	if (l->p->mode != MODE_MONITOR)
 		return 0;
-	return report_layer(l, lint_say(l, "in mode monitor this layer blocks nothing"),
-		lint_say(
-			l, "write `mode: enforce` once the records show nothing that should pass"));
+	return report_layer(l, "in mode monitor this layer blocks nothing",
+		"write `mode: enforce` once the records show nothing that should pass");
 }
 
 int lint_mode_audit(struct lint *l)
@@ -32,9 +31,8 @@ int lint_mode_audit(struct lint *l)
 	if (l->p->mode != MODE_AUDIT)
 		return 0;
 	return report_layer(l,
-		lint_say(l, "in mode audit this layer blocks what a rule denies, and nothing else"),
-		lint_say(
-			l, "write `mode: enforce` once the records show nothing that should pass"));
+		"in mode audit this layer blocks what a rule denies, and nothing else",
+		"write `mode: enforce` once the records show nothing that should pass");
 }
 
 int lint_default_allow(struct lint *l)
@@ -42,9 +40,8 @@ int lint_default_allow(struct lint *l)
 	if (l->p->fallback != VERDICT_ALLOW)
 		return 0;
 	return report_layer(l,
-		lint_say(l, "whatever no rule names is allowed: a list of what is forbidden is "
-			    "never complete"),
-		lint_say(l, "write `default: deny` and grant what is needed"));
+		"whatever no rule names is allowed: a list of what is forbidden is never complete",
+		"write `default: deny` and grant what is needed");
 }
 
 /* Services */
@@ -67,7 +64,7 @@ static const struct risk {
 static const char *risk_hint(struct lint *l, const struct risk *risk)
 {
 	return risk->scope ? lint_say(l, "bound it with `%s: […]`", risk->scope)
-			   : lint_say(l, "remove it, or let a person do that step");
+			   : "remove it, or let a person do that step";
 }
 
 /* The value of a scope that takes any value. */
@@ -104,8 +101,7 @@ static int report_service(struct lint *l, const struct service *s)
 		if (strcmp(s->name, risks[i].service) != 0 || !(s->access & risks[i].access) ||
 			is_bounded(s, risks[i].scope))
 			continue;
-		r = lint_report_at(l, &s->where, s->name, lint_say(l, "%s", risks[i].what),
-			risk_hint(l, &risks[i]));
+		r = lint_report_at(l, &s->where, s->name, risks[i].what, risk_hint(l, &risks[i]));
 		if (r < 0)
 			return r;
 	}
@@ -146,7 +142,7 @@ int lint_service_rule(struct lint *l, const struct lint_entry *e)
 			n++;
 		if (n < e->n)
 			continue;
-		r = lint_report(l, e, lint_say(l, "%s", risks[i].what),
+		r = lint_report(l, e, risks[i].what,
 			lint_say(l, "name what it may be used for: %s:VALUE", risks[i].service));
 		if (r < 0)
 			return r;
@@ -208,8 +204,8 @@ int lint_grants_nothing(struct lint *l)
 {
 	if (!permissions_is_empty(l->p))
 		return 0;
-	return report_layer(l, lint_say(l, "this layer grants nothing, so everything is denied"),
-		lint_say(l, "grant what is needed, such as `fs: {read: [$WORK_DIR/**]}`"));
+	return report_layer(l, "this layer grants nothing, so everything is denied",
+		"grant what is needed, such as `fs: {read: [$WORK_DIR/**]}`");
 }
 
 /* Rules */
@@ -223,8 +219,8 @@ int lint_rule_disabled(struct lint *l)
 
 		if (rule->disabled)
 			r = lint_report_at(l, &rule->where, rule->id ? rule->id : "",
-				lint_say(l, "this rule is switched off and decides nothing"),
-				lint_say(l, "remove it, or switch it on"));
+				"this rule is switched off and decides nothing",
+				"remove it, or switch it on");
 	}
 	return r;
 }
@@ -266,9 +262,9 @@ int lint_rule_duplicate(struct lint *l)
 			(!sorted[i]->where.line ||
 				sorted[i]->where.line != sorted[i - 1]->where.line))
 			r = lint_report_at(l, &sorted[i]->where, sorted[i]->id,
-				lint_say(l, "another rule has this id, so records do not tell "
-					    "which one decided"),
-				lint_say(l, "give each rule an id of its own"));
+				"another rule has this id, so records do not tell which one "
+				"decided",
+				"give each rule an id of its own");
 	}
 	return r;
 }
@@ -289,14 +285,14 @@ static int report_guests(struct lint *l, const struct guest_path *a, const struc
 	if (lies_in(a->guest, b->guest))
 		return lint_report_at(l, &a->where, a->guest,
 			lint_say(l, "this lies in %s, and hides what that has there", b->guest),
-			lint_say(l, "give it a place of its own"));
+			"give it a place of its own");
 	if (a->writable && !b->writable && lies_in(a->host, b->host))
 		return lint_report_at(l, &a->where, a->host,
 			lint_say(l,
 				"the same folder may be written as %s, though it is read-only as "
 				"%s",
 				a->guest, b->guest),
-			lint_say(l, "give both the same mode, or name other folders"));
+			"give both the same mode, or name other folders");
 	return 0;
 }
 

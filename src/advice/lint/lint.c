@@ -27,28 +27,35 @@
 #define ENV (1u << OPERATION_ENV)
 #define SERVICE (1u << OPERATION_SERVICE)
 
-#define ENTRY(id, severity, operations, check, about)            \
-	{                                                        \
-		{ id, severity, about }, operations, check, NULL \
+#define ENTRY(name, how, ops, check, what)                                      \
+	{                                                                       \
+		.about = { name, how, what }, .operations = ops, .entry = check \
 	}
-#define LAYER(id, severity, check, about)               \
-	{                                               \
-		{ id, severity, about }, 0, NULL, check \
+#define EVERY(name, how, check, what)                                                          \
+	{                                                                                      \
+		.about = { name, how, what }, .operations = ~0u, .entry = check, .every = true \
+	}
+#define HOST(name, how, check, what)                                           \
+	{                                                                      \
+		.about = { name, how, what }, .operations = NET, .host = check \
+	}
+#define LAYER(name, how, check, what)                        \
+	{                                                    \
+		.about = { name, how, what }, .layer = check \
 	}
 
 static const struct lint_check checks[] = {
 	LAYER("invalid-pattern", LINT_ERROR, lint_collect,
 		"a pattern that no policy can be made from"),
 
-	ENTRY("write-everything", LINT_ERROR, WRITE, lint_write_everything,
+	ENTRY("write-everything", LINT_ERROR, WRITE, lint_too_wide,
 		"every file of the machine may be written"),
-	ENTRY("write-home", LINT_ERROR, WRITE, lint_write_home,
-		"a whole home folder may be written"),
+	ENTRY("write-home", LINT_ERROR, WRITE, lint_too_wide, "a whole home folder may be written"),
 	ENTRY("write-system", LINT_WARNING, WRITE, lint_write_system,
 		"a grant to write that takes in folders of the system"),
-	ENTRY("read-everything", LINT_WARNING, READ, lint_read_everything,
+	ENTRY("read-everything", LINT_WARNING, READ, lint_too_wide,
 		"every file of the machine may be read"),
-	ENTRY("read-home", LINT_WARNING, READ, lint_read_home, "a whole home folder may be read"),
+	ENTRY("read-home", LINT_WARNING, READ, lint_too_wide, "a whole home folder may be read"),
 	ENTRY("deferred-execution", LINT_WARNING, WRITE, lint_deferred_execution,
 		"files may be written that other programs run later, outside of any sandbox"),
 	ENTRY("write-path", LINT_WARNING, WRITE, lint_write_path,
@@ -66,22 +73,21 @@ static const struct lint_check checks[] = {
 	ENTRY("write-then-exec", LINT_WARNING, EXEC, lint_write_then_exec,
 		"a program that may be both written and run"),
 
-	ENTRY("net-everything", LINT_WARNING, NET, lint_net_everything, "any host may be reached"),
-	ENTRY("net-public-suffix", LINT_WARNING, NET, lint_net_public_suffix,
+	HOST("net-everything", LINT_WARNING, lint_net_everything, "any host may be reached"),
+	HOST("net-public-suffix", LINT_WARNING, lint_net_public_suffix,
 		"subdomains that anybody can get"),
-	ENTRY("net-private", LINT_WARNING, NET, lint_net_private,
+	HOST("net-private", LINT_WARNING, lint_net_private,
 		"this machine or a private network may be reached"),
-	ENTRY("net-metadata", LINT_WARNING, NET, lint_net_metadata,
+	HOST("net-metadata", LINT_WARNING, lint_net_metadata,
 		"the cloud's metadata service, which is never reachable"),
-	ENTRY("net-drop", LINT_WARNING, NET, lint_net_drop,
+	HOST("net-drop", LINT_WARNING, lint_net_drop,
 		"a host where anybody can leave or fetch anything"),
-	ENTRY("net-dns", LINT_WARNING, NET, lint_net_dns, "name servers, which carry any data"),
-	ENTRY("net-ports", LINT_NOTE, NET, lint_net_ports, "far more ports than one service has"),
-	ENTRY("net-plain-http", LINT_NOTE, NET, lint_net_plain_http,
-		"connections without encryption"),
-	ENTRY("unix-root", LINT_ERROR, NET, lint_unix_root,
+	HOST("net-dns", LINT_WARNING, lint_net_dns, "name servers, which carry any data"),
+	HOST("net-ports", LINT_NOTE, lint_net_ports, "far more ports than one service has"),
+	HOST("net-plain-http", LINT_NOTE, lint_net_plain_http, "connections without encryption"),
+	HOST("unix-root", LINT_ERROR, lint_unix_root,
 		"a socket that gives control over the machine"),
-	ENTRY("unix-session", LINT_WARNING, NET, lint_unix_session,
+	HOST("unix-session", LINT_WARNING, lint_unix_session,
 		"a socket that gives control over the user's session or keys"),
 
 	ENTRY("env-everything", LINT_WARNING, ENV, lint_env_everything,
@@ -93,24 +99,27 @@ static const struct lint_check checks[] = {
 	ENTRY("env-code", LINT_WARNING, ENV, lint_env_code,
 		"a variable that makes programs run other code"),
 
-	{ { "service-unscoped", LINT_WARNING, "a service without a bound on what it is used for" },
-		SERVICE, lint_service_rule, lint_service_unscoped },
+	{ .about = { "service-unscoped", LINT_WARNING,
+		  "a service without a bound on what it is used for" },
+		.operations = SERVICE,
+		.entry = lint_service_rule,
+		.layer = lint_service_unscoped },
 	LAYER("mode-monitor", LINT_ERROR, lint_mode_monitor, "nothing is blocked"),
 	LAYER("mode-audit", LINT_WARNING, lint_mode_audit, "what no rule names is not blocked"),
 	LAYER("default-allow", LINT_ERROR, lint_default_allow, "what no rule names is allowed"),
 	LAYER("no-limits", LINT_NOTE, lint_no_limits, "time, memory or processes without a bound"),
 
 	LAYER("grants-nothing", LINT_NOTE, lint_grants_nothing, "everything is denied"),
-	LAYER("matches-nothing", LINT_WARNING, lint_matches_nothing,
+	EVERY("matches-nothing", LINT_WARNING, lint_matches_nothing,
 		"patterns that must all match and cannot"),
 	ENTRY("baseline-forbids", LINT_WARNING, READ | WRITE, lint_baseline_forbids,
 		"a grant that the baseline takes back"),
 	LAYER("dangerously-unused", LINT_NOTE, lint_dangerously_unused,
 		"an entry of dangerously_allow without effect"),
-	LAYER("denied", LINT_WARNING, lint_denied, "a grant that something stronger takes back"),
-	LAYER("rule-shadowed", LINT_WARNING, lint_rule_shadowed, "a rule that can never decide"),
-	LAYER("covered", LINT_NOTE, lint_covered, "an entry that another one makes superfluous"),
-	LAYER("deny-unused", LINT_NOTE, lint_deny_unused, "a denial of what is not granted anyway"),
+	EVERY("denied", LINT_WARNING, lint_denied, "a grant that something stronger takes back"),
+	EVERY("rule-shadowed", LINT_WARNING, lint_rule_shadowed, "a rule that can never decide"),
+	EVERY("covered", LINT_NOTE, lint_covered, "an entry that another one makes superfluous"),
+	EVERY("deny-unused", LINT_NOTE, lint_deny_unused, "a denial of what is not granted anyway"),
 	ENTRY("literal-folder", LINT_NOTE, READ | WRITE, lint_literal_folder,
 		"a folder without what lies in it"),
 	LAYER("guest-overlap", LINT_WARNING, lint_guest_overlap, "guest paths that overlap"),
@@ -218,9 +227,21 @@ struct location lint_layer_location(const struct lint *l)
 
 /* The loop */
 
+/* The first of an entry's hosts that the check finds something about. */
+static int check_hosts(struct lint *l, const struct lint_entry *e)
+{
+	struct lint_words w = { 0 };
+
+	for (size_t i = 0; i < e->n_hosts; i++) {
+		if (l->check->host(l, &e->hosts[i], &w))
+			return lint_report(l, e, w.text, w.hint);
+	}
+	return 0;
+}
+
 static int make_check(struct lint *l, const struct lint_check *check)
 {
-	int r = 0;
+	int r = check->every ? lint_compare(l) : 0;
 
 	l->check = check;
 	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
@@ -229,8 +250,10 @@ static int make_check(struct lint *l, const struct lint_check *check)
 		for (size_t i = 0; r == 0 && check->operations >> op & 1 && i < all->n; i++) {
 			const struct lint_entry *e = &all->items[i];
 
-			if (e->verdict == VERDICT_ALLOW && !e->implied && !e->nothing)
-				r = check->entry(l, e);
+			if (e->implied ||
+				(!check->every && (e->verdict != VERDICT_ALLOW || e->nothing)))
+				continue;
+			r = check->host ? check_hosts(l, e) : check->entry(l, e);
 		}
 	}
 	return r == 0 && check->layer ? check->layer(l) : r;

@@ -258,13 +258,6 @@ static int file_contains(struct lint *l, struct lint_part *a, struct lint_part *
 	return glob_contains(l, &a->glob, &b->glob, PRODUCT_PATHS);
 }
 
-static int file_disjoint(struct lint *l, struct lint_part *a, struct lint_part *b)
-{
-	if (!a->has_glob || !b->has_glob || a->variable != b->variable)
-		return 0;
-	return glob_disjoint(l, &a->glob, &b->glob, PRODUCT_PATHS);
-}
-
 static int command_contains(struct lint *l, struct lint_part *a, struct lint_part *b)
 {
 	struct command_pattern met = { 0 };
@@ -277,54 +270,44 @@ static int command_contains(struct lint *l, struct lint_part *a, struct lint_par
 	return file_contains(l, a, b);
 }
 
-/* Two names, or two paths, may be the same program: only arguments keep commands apart. */
-static int command_disjoint(struct lint *l, struct lint_part *a, struct lint_part *b)
+static int part_contains(
+	struct lint *l, enum operation op, struct lint_part *a, struct lint_part *b)
+{
+	switch (op) {
+	case OPERATION_EXEC:
+		return command_contains(l, a, b);
+	case OPERATION_ENV:
+		if (a->value)
+			return b->value && strcmp(a->text, b->text) == 0;
+		return glob_contains(l, &a->glob, &b->glob, PRODUCT_NAMES);
+	case OPERATION_SERVICE:
+		return strcmp(a->text, "*") == 0 || strcmp(a->text, b->text) == 0;
+	default:
+		return file_contains(l, a, b);
+	}
+}
+
+static int part_disjoint(
+	struct lint *l, enum operation op, struct lint_part *a, struct lint_part *b)
 {
 	struct command_pattern met = { 0 };
 
-	(void)l;
-	return command_pattern_meet_args(&a->command, &b->command, &met) == 0;
+	switch (op) {
+	case OPERATION_EXEC:
+		/* Two names, or two paths, may be the same program: only arguments tell. */
+		return command_pattern_meet_args(&a->command, &b->command, &met) == 0;
+	case OPERATION_ENV:
+		if (a->value && b->value)
+			return strcmp(a->text, b->text) != 0;
+		return glob_disjoint(l, &a->glob, &b->glob, PRODUCT_NAMES);
+	case OPERATION_SERVICE:
+		return 0;
+	default:
+		if (!a->has_glob || !b->has_glob || a->variable != b->variable)
+			return 0;
+		return glob_disjoint(l, &a->glob, &b->glob, PRODUCT_PATHS);
+	}
 }
-
-static int variable_contains(struct lint *l, struct lint_part *a, struct lint_part *b)
-{
-	if (a->value)
-		return b->value && strcmp(a->text, b->text) == 0;
-	return glob_contains(l, &a->glob, &b->glob, PRODUCT_NAMES);
-}
-
-static int variable_disjoint(struct lint *l, struct lint_part *a, struct lint_part *b)
-{
-	if (a->value && b->value)
-		return strcmp(a->text, b->text) != 0;
-	return glob_disjoint(l, &a->glob, &b->glob, PRODUCT_NAMES);
-}
-
-static int service_contains(struct lint *l, struct lint_part *a, struct lint_part *b)
-{
-	(void)l;
-	return strcmp(a->text, "*") == 0 || strcmp(a->text, b->text) == 0;
-}
-
-static int service_disjoint(struct lint *l, struct lint_part *a, struct lint_part *b)
-{
-	(void)l;
-	(void)a;
-	(void)b;
-	return 0;
-}
-
-typedef int part_fn(struct lint *l, struct lint_part *a, struct lint_part *b);
-
-static const struct {
-	part_fn *contains, *disjoint;
-} parts[OPERATION_COUNT] = {
-	[OPERATION_FS_READ] = { file_contains, file_disjoint },
-	[OPERATION_FS_WRITE] = { file_contains, file_disjoint },
-	[OPERATION_EXEC] = { command_contains, command_disjoint },
-	[OPERATION_ENV] = { variable_contains, variable_disjoint },
-	[OPERATION_SERVICE] = { service_contains, service_disjoint },
-};
 
 /* Two entries */
 
@@ -366,7 +349,7 @@ int lint_contains(struct lint *l, const struct lint_entry *a, const struct lint_
 		int r = 0;
 
 		for (size_t k = 0; r == 0 && k < b->n; k++)
-			r = parts[a->op].contains(l, &a->parts[i], &b->parts[k]);
+			r = part_contains(l, a->op, &a->parts[i], &b->parts[k]);
 		if (r <= 0)
 			return r;
 	}
@@ -380,6 +363,6 @@ int lint_disjoint(struct lint *l, const struct lint_entry *a, const struct lint_
 	if (a->op == OPERATION_NET_CONNECT)
 		return r ? r : hosts_disjoint(l, a, b);
 	for (size_t i = 0; r == 0 && i < a->n * b->n; i++)
-		r = parts[a->op].disjoint(l, &a->parts[i / b->n], &b->parts[i % b->n]);
+		r = part_disjoint(l, a->op, &a->parts[i / b->n], &b->parts[i % b->n]);
 	return r;
 }

@@ -81,7 +81,7 @@ static int find_cover(struct lint *l, const struct lint_entries *all, struct lin
 	return r < 0 ? r : 0;
 }
 
-static int lint_useless_compare(struct lint *l)
+int lint_compare(struct lint *l)
 {
 	int r = 0;
 
@@ -121,98 +121,48 @@ static const char *lint_useless_place(struct lint *l, const struct lint_entry *e
 	return lint_say(l, " (%s:%u)", e->where.file, e->where.line);
 }
 
-typedef bool wanted_fn(const struct lint_entry *e);
-typedef int say_fn(struct lint *l, const struct lint_entry *e);
-
-static int for_each(struct lint *l, wanted_fn *wanted, say_fn *say)
-{
-	int r = lint_useless_compare(l);
-
-	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
-		for (size_t i = 0; r == 0 && i < l->entries[op].n; i++) {
-			const struct lint_entry *e = &l->entries[op].items[i];
-
-			if (!e->implied && wanted(e) && !is_second(l, e))
-				r = say(l, e);
-		}
-	}
-	return r;
-}
-
-static bool lint_useless_is_denied(const struct lint_entry *e)
-{
-	return e->by && !e->rule && e->by->verdict < e->verdict;
-}
-
-static int say_denied(struct lint *l, const struct lint_entry *e)
+int lint_denied(struct lint *l, const struct lint_entry *e)
 {
 	const struct lint_entry *by = e->by;
 
+	if (!by || e->rule || by->verdict >= e->verdict)
+		return 0;
 	return lint_report(l, e,
 		lint_say(l, "this grants nothing: %s %s all of it by %s%s", lint_source(l, by),
 			by->verdict == VERDICT_DENY ? "forbids" : "asks about", by->text,
 			lint_useless_place(l, by)),
-		lint_say(l, "remove one of the two"));
+		"remove one of the two");
 }
 
-int lint_denied(struct lint *l)
-{
-	return for_each(l, lint_useless_is_denied, say_denied);
-}
-
-static bool is_shadowed(const struct lint_entry *e)
-{
-	return e->by && e->rule && e->by->verdict != e->verdict;
-}
-
-static int say_shadowed(struct lint *l, const struct lint_entry *e)
+int lint_rule_shadowed(struct lint *l, const struct lint_entry *e)
 {
 	const struct lint_entry *by = e->by;
 
+	if (!by || !e->rule || by->verdict == e->verdict || is_second(l, e))
+		return 0;
 	return lint_report(l, e,
 		lint_say(l, "rule %s never decides this: %s comes first, with %s%s", e->rule->id,
 			lint_source(l, by), by->text, lint_useless_place(l, by)),
-		lint_say(l, "remove it, or give it a higher priority"));
+		"remove it, or give it a higher priority");
 }
 
-int lint_rule_shadowed(struct lint *l)
+int lint_covered(struct lint *l, const struct lint_entry *e)
 {
-	return for_each(l, is_shadowed, say_shadowed);
-}
-
-static bool lint_useless_is_covered(const struct lint_entry *e)
-{
-	return e->by && e->by->verdict == e->verdict;
-}
-
-static int say_covered(struct lint *l, const struct lint_entry *e)
-{
+	if (!e->by || e->by->verdict != e->verdict || is_second(l, e))
+		return 0;
 	return lint_report(l, e,
 		lint_say(l, "%s has %s, which covers all of it%s", lint_source(l, e->by),
 			e->by->text, lint_useless_place(l, e->by)),
-		lint_say(l, "remove it, or narrow the other"));
+		"remove it, or narrow the other");
 }
 
-int lint_covered(struct lint *l)
+int lint_matches_nothing(struct lint *l, const struct lint_entry *e)
 {
-	return for_each(l, lint_useless_is_covered, say_covered);
-}
-
-static bool is_nothing(const struct lint_entry *e)
-{
-	return e->nothing;
-}
-
-static int say_nothing(struct lint *l, const struct lint_entry *e)
-{
+	if (!e->nothing || is_second(l, e))
+		return 0;
 	return lint_report(l, e,
-		lint_say(l, "nothing matches all of these patterns, so this entry has no effect"),
-		lint_say(l, "remove it; for several alternatives write several entries"));
-}
-
-int lint_matches_nothing(struct lint *l)
-{
-	return for_each(l, is_nothing, say_nothing);
+		"nothing matches all of these patterns, so this entry has no effect",
+		"remove it; for several alternatives write several entries");
 }
 
 /* Denials */
@@ -245,36 +195,25 @@ static int takes_something(struct lint *l, const struct lint_entry *e)
 	return 0;
 }
 
-/* A rule is looked at once, whatever the number of its operations. */
-static bool is_first(const struct lint_entry *e)
+int lint_deny_unused(struct lint *l, const struct lint_entry *e)
 {
-	return !e->rule || e->op == (enum operation)__builtin_ctz(e->rule->operations);
-}
+	int r;
 
-static int check_denial(struct lint *l, const struct lint_entry *e)
-{
-	int r = takes_something(l, e);
-
-	if (r != 0)
-		return r < 0 ? r : 0;
-	return lint_report(l, e, lint_say(l, "nothing in this layer grants what this denies"),
-		lint_say(l, "remove it, unless the layer is merged with another one"));
-}
-
-static bool is_denial(const struct lint_entry *e)
-{
-	return e->verdict == VERDICT_DENY && is_first(e) && !e->nothing && !e->by;
-}
-
-int lint_deny_unused(struct lint *l)
-{
+	if (e->verdict != VERDICT_DENY || e->nothing || e->by || l->p->fallback != VERDICT_DENY ||
+		l->p->mode != MODE_ENFORCE)
+		return 0;
+	/* A rule is looked at once, whatever the number of its operations. */
+	if (e->rule && e->op != (enum operation)__builtin_ctz(e->rule->operations))
+		return 0;
 	for (int op = 0; op < OPERATION_COUNT; op++) {
 		if (lint_is_too_long(l, &l->entries[op]))
 			return 0;
 	}
-	if (l->p->fallback != VERDICT_DENY || l->p->mode != MODE_ENFORCE)
-		return 0;
-	return for_each(l, is_denial, check_denial);
+	r = is_second(l, e) ? 1 : takes_something(l, e);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	return lint_report(l, e, "nothing in this layer grants what this denies",
+		"remove it, unless the layer is merged with another one");
 }
 
 int lint_not_compared(struct lint *l)
@@ -289,5 +228,5 @@ int lint_not_compared(struct lint *l)
 			"them "
 			"were compared with each other",
 			LINT_COMPARE_MAX),
-		lint_say(l, "split the policy, or write simpler patterns"));
+		"split the policy, or write simpler patterns");
 }
