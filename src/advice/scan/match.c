@@ -9,7 +9,7 @@
  * k counts only if step k-1 was reached before it, so a pattern is complete when its last step is
  * reached. The latest match is the best one: if it is too far away, so are all before it.
  */
-#include "advice/scan/match.h"
+#include "advice/scan/internal.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * and if a person who reads "what" knows what to look for. test-scan.c holds for each rule a line
  * that it must find and one, nearly the same, that it must not.
  */
-#include "advice/scan/rules.h"
+#include "advice/scan/internal.h"
 #include "base/array.h"
 
 const struct scan_rule scan_rules[RULE_COUNT] = {

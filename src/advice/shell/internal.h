@@ -3,14 +3,10 @@
 /*
  * How the parts of the shell reader work together. For shell*.c only.
  *
- *   shell.c          the entry: bounds, order of the result, errors
- *   shell/lex.c      blanks, operators, words
- *   shell/quote.c    '…' "…" $'…' and backslashes
- *   shell/expand.c   $x ${…} $(…) $((…)) `…`
- *   shell/heredoc.c  here-documents
- *   shell/find.c     the grammar: lists and compound commands
- *   shell/simple.c   one simple command: its words, assignments and redirections
- *   shell/wrap.c     commands that start other commands
+ *   shell.c     the entry: bounds, order of the result, errors; blanks, operators, words
+ *   word.c      '…' "…" $'…' and backslashes, $x ${…} $(…) $((…)) `…`, here-documents
+ *   find.c      the grammar: lists and compound commands
+ *   command.c   one simple command, and those that it starts in its turn
  *
  * A shell has no tokens that could be cut out first: whether a ')' ends a substitution is known
  * only by the grammar. So reading is one pass by recursive descent over one cursor. A word that
@@ -97,10 +93,6 @@ static inline void shell_leave(struct shell_parser *p)
 {
 	p->nesting--;
 }
-/* Adds an empty command and gives its index: the array may move. */
-int shell_add_command(struct shell_parser *p, size_t offset, size_t *ret);
-
-/* shell/lex.c */
 bool shell_lex_is_meta(char c);
 void shell_lex_blanks(struct shell_parser *p);  /* and comments; newlines stay */
 int shell_lex_newlines(struct shell_parser *p); /* and blanks; reads pending here-documents */
@@ -115,15 +107,10 @@ int shell_lex_word(struct shell_parser *p, struct shell_word *ret, bool *ret_quo
 /* One character, quoted string or expansion, added to the scratch buffer. */
 int shell_lex_piece(struct shell_parser *p, struct shell_piece *w);
 
-/* shell/quote.c: the cursor is at the quote; its content goes to the scratch buffer. */
+/* word.c: the cursor is at the quote; its content goes to the scratch buffer. */
 int shell_quote_single(struct shell_parser *p);
 int shell_quote_double(struct shell_parser *p, struct shell_piece *w);
-int shell_quote_ansi(struct shell_parser *p);
 void shell_quote_backslash(struct shell_parser *p);
-/* Up to close, or to the end if that is NUL: the rules of double quotes. */
-int shell_quote_content(struct shell_parser *p, struct shell_piece *w, char close);
-
-/* shell/expand.c */
 int shell_expand_dollar(struct shell_parser *p, struct shell_piece *w, bool quoted);
 int shell_expand_backquote(struct shell_parser *p, bool quoted);
 /* <(…) or >(…). */
@@ -132,13 +119,11 @@ int shell_expand_process(struct shell_parser *p);
 size_t shell_expand_arithmetic_end(const struct shell_parser *p, size_t at);
 /* The expansions in text[at, end), as in double quotes; goes on behind it, at `next`. */
 int shell_expand_range(struct shell_parser *p, size_t at, size_t end, size_t next);
-
-/* shell/heredoc.c */
 int shell_heredoc_add(struct shell_parser *p, const char *delimiter, bool quoted, bool tabs);
 /* The cursor is behind a newline. */
 int shell_heredoc_read(struct shell_parser *p);
 
-/* shell/find.c */
+/* find.c */
 /* Commands up to the end or to something that closes: ')', ";;", "fi" … 1 if there were any. */
 int shell_find_list(struct shell_parser *p);
 /* Commands of a substitution up to the ')' or "}" behind the cursor; `open` is where it started. */
@@ -146,13 +131,7 @@ int shell_find_substitution(struct shell_parser *p, size_t open, char close);
 /* Commands of another text, one level deeper. */
 int shell_find_text(struct shell_parser *p, const struct shell_input *in);
 
-/* shell/simple.c */
+/* command.c */
 int shell_simple(struct shell_parser *p);
 /* The redirections behind a compound command. */
 int shell_simple_redirects(struct shell_parser *p);
-
-/* shell/wrap.c */
-/* Reports what command number i starts in its turn. */
-int shell_wrap(struct shell_parser *p, size_t i);
-/* True if the shell itself does this. */
-bool shell_wrap_is_builtin(const char *name);

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The entry, and what all parts of the reader share: places, errors, bounds. Commands are collected
- * as they are found, which is not always the order in which they are written (what `sudo` starts is
- * known only when all of its words were read), so they are put in order at the end.
+ * The entry, and what all parts of the reader share: places, errors, bounds, and blanks, operators
+ * and words.
+ *
+ * A word is read piece by piece: plain characters, quoted strings, expansions. Its text gathers in
+ * the scratch buffer with the quotes removed; an expansion stays there as it is written and makes
+ * the word dynamic.
+ *
+ * Commands are collected as they are found, which is not always the order in which they are written
+ * (what `sudo` starts is known only when all of its words were read), so they are put in order at
+ * the end.
  */
 #include "advice/shell/shell.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +21,7 @@
 #include <string.h>
 
 #include "advice/shell/internal.h"
+#include "base/array.h"
 
 size_t shell_offset(const struct shell_parser *p, size_t at)
 {
@@ -77,18 +86,241 @@ int shell_enter(struct shell_parser *p)
 	return error_set(p->error, -E2BIG, &loc, "nested deeper than %d levels", SHELL_DEPTH_MAX);
 }
 
-int shell_add_command(struct shell_parser *p, size_t offset, size_t *ret)
-{
-	const struct shell_command c = { .offset = offset, .depth = p->depth };
+/* Blanks, operators, words */
 
-	if (p->n_commands == SHELL_COMMANDS_MAX)
-		return error_set(
-			p->error, -E2BIG, NULL, "more than %d commands", SHELL_COMMANDS_MAX);
-	if (ARENA_PUSH(p->arena, p->commands, p->n_commands, p->cap_commands, c) < 0)
-		return -ENOMEM;
-	*ret = p->n_commands - 1;
+bool shell_lex_is_meta(char c)
+{
+	return c == '\0' || strchr(" \t\n;&|()<>", c);
+}
+
+static bool shell_lex_is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static bool at_continuation(const struct shell_parser *p)
+{
+	return shell_peek(p, 0) == '\\' && shell_peek(p, 1) == '\n';
+}
+
+static void skip_comment(struct shell_parser *p)
+{
+	while (!shell_at_end(p) && shell_peek(p, 0) != '\n')
+		p->in.at++;
+}
+
+void shell_lex_blanks(struct shell_parser *p)
+{
+	for (;;) {
+		if (shell_lex_is_blank(shell_peek(p, 0)))
+			p->in.at++;
+		else if (at_continuation(p))
+			p->in.at += 2;
+		else
+			break;
+	}
+	if (shell_peek(p, 0) == '#')
+		skip_comment(p);
+}
+
+int shell_lex_newlines(struct shell_parser *p)
+{
+	int r = 0;
+
+	shell_lex_blanks(p);
+	while (r == 0 && shell_peek(p, 0) == '\n') {
+		p->in.at++;
+		r = shell_heredoc_read(p);
+		shell_lex_blanks(p);
+	}
+	return r;
+}
+
+/* True if a word that starts at the cursor would go on k bytes behind it. */
+static bool goes_on(const struct shell_parser *p, size_t k)
+{
+	char c = shell_peek(p, k), next = shell_peek(p, k + 1);
+
+	if (c == '<' || c == '>')
+		return next == '(';
+	return !shell_lex_is_meta(c);
+}
+
+bool shell_lex_at_keyword(const struct shell_parser *p, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (p->in.len - p->in.at < n || memcmp(p->in.text + p->in.at, word, n) != 0)
+		return false;
+	return !goes_on(p, n) || (shell_peek(p, n) == '\\' && shell_peek(p, n + 1) == '\n');
+}
+
+const char *shell_lex_operator(const struct shell_parser *p)
+{
+	/* Longer ones first. */
+	static const char *const operators[] = { "&&", "||", ";;&", ";;", ";&", "|&", "|", "&", ";",
+		"(", ")", "<", ">", "\n" };
+	const size_t left = p->in.len - p->in.at;
+
+	for (size_t i = 0; i < ROWS(operators); i++) {
+		size_t n = strlen(operators[i]);
+
+		if (n <= left && memcmp(p->in.text + p->in.at, operators[i], n) == 0)
+			return operators[i];
+	}
+	return NULL;
+}
+
+size_t shell_lex_assignment(const struct shell_parser *p)
+{
+	size_t n = 0;
+
+	if (isdigit((unsigned char)shell_peek(p, 0)))
+		return 0;
+	while (isalnum((unsigned char)shell_peek(p, n)) || shell_peek(p, n) == '_')
+		n++;
+	if (n > 0 && shell_peek(p, n) == '[') {
+		while (!shell_lex_is_meta(shell_peek(p, n)) && shell_peek(p, n) != ']')
+			n++;
+		n += shell_peek(p, n) == ']';
+	}
+	n += n > 0 && shell_peek(p, n) == '+';
+	return n > 0 && shell_peek(p, n) == '=' ? n + 1 : 0;
+}
+
+/*
+ * (…) inside a word: the elements of an array, or the alternatives of a pattern like @(a|b). Kept
+ * as it is written; what matters are the substitutions in it.
+ */
+static int shell_lex_parentheses(struct shell_parser *p, struct shell_piece *w)
+{
+	const size_t start = p->in.at, mark = p->scratch.len;
+	int r = shell_enter(p);
+
+	p->in.at++;
+	while (r == 0 && shell_peek(p, 0) != ')') {
+		char c = shell_peek(p, 0);
+
+		if (c == '\0')
+			r = shell_unclosed(p, start, "'('");
+		else if (c == '(')
+			r = shell_lex_parentheses(p, w);
+		else if (c == '#' && isspace((unsigned char)p->in.text[p->in.at - 1]))
+			skip_comment(p);
+		else if (shell_lex_is_meta(c) && shell_peek(p, 1) != '(')
+			p->in.at++;
+		else
+			r = shell_lex_piece(p, w);
+	}
+	if (r < 0)
+		return r;
+	p->in.at++;
+	p->scratch.len = mark;
+	buffer_add(&p->scratch, p->in.text + start, p->in.at - start);
+	shell_leave(p);
 	return 0;
 }
+
+/* A plain character; notes what makes a pattern or a brace expansion of the word. */
+static void shell_lex_plain(struct shell_parser *p, struct shell_piece *w)
+{
+	char c = shell_peek(p, 0);
+
+	w->dynamic |= c == '*' || c == '?' || (c == ']' && w->bracket) ||
+		      (c == '}' && w->brace && w->list);
+	w->bracket |= c == '[';
+	w->list |= w->brace && (c == ',' || (c == '.' && shell_peek(p, 1) == '.'));
+	w->brace |= c == '{';
+	buffer_addc(&p->scratch, c);
+	p->in.at++;
+}
+
+int shell_lex_piece(struct shell_parser *p, struct shell_piece *w)
+{
+	char c = shell_peek(p, 0), next = shell_peek(p, 1);
+
+	switch (c) {
+	case '\'':
+		w->quoted = true;
+		return shell_quote_single(p);
+	case '"':
+		w->quoted = true;
+		return shell_quote_double(p, w);
+	case '\\':
+		w->quoted |= next != '\n';
+		shell_quote_backslash(p);
+		return 0;
+	case '$':
+		return shell_expand_dollar(p, w, false);
+	case '`':
+		w->dynamic = true;
+		return shell_expand_backquote(p, false);
+	case '<':
+	case '>':
+		w->dynamic = true;
+		return shell_expand_process(p);
+	}
+	shell_lex_plain(p, w);
+	if (next != '(' || !strchr("?*+@!", c))
+		return 0;
+	w->dynamic = true;
+	return shell_lex_parentheses(p, w);
+}
+
+/* ~ is expanded at the start, and in an assignment behind '=' and ':'. */
+static bool is_tilde(const struct shell_parser *p, size_t start, size_t value)
+{
+	const char *s = p->in.text + p->in.at;
+
+	if (*s != '~')
+		return false;
+	return p->in.at == start || (value && (s[-1] == '=' || s[-1] == ':'));
+}
+
+static int read_pieces(struct shell_parser *p, struct shell_piece *w)
+{
+	const size_t start = p->in.at, assignment = shell_lex_assignment(p);
+	const size_t value = assignment ? start + assignment : 0;
+	int r = 0;
+
+	while (r == 0) {
+		if (value && p->in.at == value && shell_peek(p, 0) == '(') {
+			r = shell_lex_parentheses(p, w);
+		} else if (goes_on(p, 0)) {
+			w->dynamic |= is_tilde(p, start, value);
+			r = shell_lex_piece(p, w);
+		} else {
+			break;
+		}
+	}
+	return r;
+}
+
+int shell_lex_word(struct shell_parser *p, struct shell_word *ret, bool *ret_quoted)
+{
+	const size_t start = p->in.at, mark = p->scratch.len;
+	struct shell_piece w = { 0 };
+	const char *text;
+	int r;
+
+	if (!goes_on(p, 0))
+		return 0;
+	r = read_pieces(p, &w);
+	if (r < 0)
+		return r;
+	if (p->scratch.failed)
+		return -ENOMEM;
+	text = arena_strndup(p->arena, buffer_text(&p->scratch) + mark, p->scratch.len - mark);
+	p->scratch.len = mark;
+	if (!text)
+		return -ENOMEM;
+	*ret = (struct shell_word){ text, shell_offset(p, start), w.dynamic };
+	if (ret_quoted)
+		*ret_quoted = w.quoted;
+	return 1;
+}
+
+/* The entry */
 
 struct place {
 	size_t offset, index;

@@ -5,8 +5,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "advice/scan/match.h"
-#include "advice/scan/rules.h"
+#include "advice/scan/internal.h"
 #include "advice/scan/scan.h"
 #include "skill/test/test.h"
 
