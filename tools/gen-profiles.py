@@ -64,7 +64,7 @@ def quote(text):
 
 
 def emit(paths):
-    out = ["/* Made by tools/gen-profiles.py. */", '#include "cli/profile/data.h"', ""]
+    out = ["/* Made by tools/gen-profiles.py. */", '#include "cli/profile/internal.h"', ""]
     table = []
     for path in paths:
         name = os.path.splitext(os.path.basename(path))[0]

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/profile/deferred.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,9 +13,9 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/path.h"
-#include "cli/profile/changed.h"
-#include "cli/profile/git.h"
+#include "cli/profile/internal.h"
 #include "host/links.h"
 #include "policy/match/glob.h"
 #include "threat/threat.h"
@@ -22,7 +23,7 @@
 /* Rules of the layer: a grant by name is judged before the denial. */
 enum { PRIORITY_DENY = 0, PRIORITY_ALLOW = 1 };
 /* Names in all of the folders that are looked at afterwards. */
-enum { SEARCHED_MAX = 4096 };
+enum { SEARCHED_MAX = 4096, DEPTH_MAX = 8 };
 
 /* What is looked at: the rows of the table (threat/threat.h), and behind them where git leads. */
 struct deferred_names {
@@ -35,6 +36,50 @@ static bool profile_deferred_path_of(
 	const struct deferred *d, const char *name, char out[PATH_BYTES])
 {
 	return snprintf(out, PATH_BYTES, "%s/%s", d->folder, name) < PATH_BYTES;
+}
+
+/* FNV-1a over what changes when somebody changes the file. */
+static uint64_t print_of(const struct stat *st)
+{
+	const uint64_t parts[] = { (uint64_t)st->st_ino, (uint64_t)st->st_size,
+		(uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec };
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < sizeof(parts); i++)
+		h = (h ^ (parts[i / 8] >> i % 8 * 8 & 0xff)) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+/*
+ * A number that stands for all that is in a folder, by times, sizes and inodes; at most *names are
+ * looked at, which counts them down. A folder that is kept read-only by a mount can still change
+ * under it: a file in it may have a second name, a hard link, in a place that can be written, made
+ * in a session before the folder was kept. A sum, since the order of names is nobody's promise.
+ */
+static uint64_t deferred_print(int at, const char *path, unsigned *names, unsigned depth)
+{
+	auto_fd fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *d;
+	uint64_t sum = 0;
+
+	if (!dir)
+		return 0;
+	(void)fd_take(&fd); /* it has an owner now */
+	while (*names > 0 && (d = readdir(dir))) {
+		struct stat st;
+
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+			continue;
+		--*names;
+		if (fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		sum += print_of(&st);
+		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+			sum += deferred_print(dirfd(dir), d->d_name, names, depth + 1);
+	}
+	(void)closedir(dir);
+	return sum;
 }
 
 static struct deferred_state profile_deferred_look(
@@ -53,7 +98,7 @@ static struct deferred_state profile_deferred_look(
 		.changed = st.st_ctim.tv_sec,
 		.changed_ns = st.st_ctim.tv_nsec,
 		.inside = S_ISDIR(st.st_mode) && !(row->uses & THREAT_LARGE)
-				  ? profile_changed_print(d->fd, row->name, names)
+				  ? deferred_print(d->fd, row->name, names, 0)
 				  : 0,
 	};
 }
@@ -122,25 +167,6 @@ void deferred_close(struct deferred *d)
 	*d = (struct deferred){ 0 };
 }
 
-static bool profile_deferred_is_folder(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static int profile_deferred_add_pattern(struct permissions *p, struct rule *rule, const char *path)
-{
-	auto_buffer pattern = { 0 };
-
-	glob_print_literal(path, strlen(path), &pattern);
-	if (profile_deferred_is_folder(path))
-		buffer_adds(&pattern, "/**");
-	return pattern.failed
-		       ? -ENOMEM
-		       : permissions_add(p, &rule->patterns, buffer_text(&pattern), &rule->where);
-}
-
 /*
  * A link inside the folder is no thing that a mount can cover, but what it leads to is, if that
  * lies in the folder as well; elsewhere nothing is granted. A link that is replaced is noticed.
@@ -149,13 +175,19 @@ static int deny_row(
 	const struct deferred *d, struct permissions *p, struct rule *rule, const char *name)
 {
 	char path[PATH_BYTES], real[PATH_BYTES];
+	auto_buffer pattern = { 0 };
 	struct stat st;
 
 	if (!profile_deferred_path_of(d, name, path) || links_follow(path, NULL, NULL, real) < 0)
 		return 0;
 	if (!path_is_below(real, d->folder) || strcmp(real, d->folder) == 0 || lstat(real, &st) < 0)
 		return 0;
-	return profile_deferred_add_pattern(p, rule, real);
+	glob_print_literal(real, strlen(real), &pattern);
+	if (S_ISDIR(st.st_mode))
+		buffer_adds(&pattern, "/**");
+	return pattern.failed
+		       ? -ENOMEM
+		       : permissions_add(p, &rule->patterns, buffer_text(&pattern), &rule->where);
 }
 
 int deferred_deny(const struct deferred *d, struct permissions *p)

@@ -8,7 +8,7 @@
  * Those that exist are kept from being written (they can still be read). Those that do not exist
  * can't be held by the kernel, so they are looked for when the command has ended, and a person is
  * told about each that is new or was replaced. Only the top of the folder is looked at, and where
- * its git leads (profile/git.h): nothing here costs more where the folder is large.
+ * its git leads (git.c): nothing here costs more where the folder is large.
  */
 #include <stdbool.h>
 #include <stddef.h>

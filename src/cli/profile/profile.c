@@ -10,16 +10,11 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/suggest.h"
-#include "cli/profile/data.h"
+#include "cli/profile/internal.h"
 #include "codec/node.h"
 
 /* More profiles than this a message does not list. */
 enum { NAMES_MAX = 32, NAME_LENGTH_MAX = 64 };
-
-static int profile_no_memory(struct call *c)
-{
-	return error_no_memory(c->error);
-}
 
 /* VARIABLE/corral, or HOME/FALLBACK/corral. */
 static const char *profile_folder_of(struct call *c, const char *variable, const char *fallback)
@@ -89,11 +84,11 @@ static int open_builtin(struct profile *p, struct call *c, const char *name, con
 	if (r == 0 && path && home)
 		r = profile_path_grant(p->permissions, path, home, work_dir);
 	if (r == -ENOMEM)
-		return profile_no_memory(c);
+		return error_no_memory(c->error);
 	r = deferred_open(&p->deferred, work_dir);
 	if (r < 0)
 		return error_set(c->error, r, NULL, "%s: %s", work_dir, strerror(-r));
-	return deferred_deny(&p->deferred, p->permissions) < 0 ? profile_no_memory(c) : 0;
+	return deferred_deny(&p->deferred, p->permissions) < 0 ? error_no_memory(c->error) : 0;
 }
 
 /* Files */
@@ -130,7 +125,7 @@ static int try_folder(struct profile *p, struct call *c, const char *folder, con
 		return 0;
 	p->path = arena_printf(c->arena, "%s/profiles/%s.yaml", folder, name);
 	if (!p->path)
-		return profile_no_memory(c);
+		return error_no_memory(c->error);
 	if (access(p->path, F_OK) < 0 && errno == ENOENT) {
 		p->path = NULL;
 		return 0;

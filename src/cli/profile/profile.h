@@ -39,9 +39,3 @@ const char *profile_state_folder(struct call *c);  /* XDG_STATE_HOME/corral */
 
 /* The permissions of a built-in one alone, or NULL (no such name, or out of memory). */
 struct permissions *profile_builtin(const char *name);
-
-/* profile/path.c: lets the folders of a PATH that lie below home be read. */
-int profile_path_grant(
-	struct permissions *p, const char *path, const char *home, const char *work_dir);
-/* profile/place.c: is this a folder to work in? -EPERM with a sentence if not. */
-int profile_place_check(struct call *c, const char *profile, const struct load *l);

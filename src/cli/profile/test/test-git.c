@@ -14,7 +14,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "cli/profile/deferred.h"
-#include "cli/profile/git.h"
+#include "cli/profile/internal.h"
 
 static char folder[] = "/tmp/test-profile-git.XXXXXX";
 static char work[PATH_BYTES];

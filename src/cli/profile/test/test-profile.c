@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
-#include "cli/profile/data.h"
+#include "cli/profile/internal.h"
 #include "cli/profile/profile.h"
 #include "policy/format/permissions-text.h"
 
