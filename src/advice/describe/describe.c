@@ -64,21 +64,16 @@ static struct description_lines *lines(struct describe *c)
 			(c)->failed = true;                                              \
 	} while (0)
 
-/* Says so where a section has no line. */
-static void say_if_empty(struct describe *c, const char *text)
-{
-	if (!c->failed && lines(c)->n == 0)
-		LINE(c, "%s", text);
-}
-
-/* What an operation is called when it is granted. */
-static const char *const verbs[OPERATION_COUNT] = {
-	[OPERATION_FS_READ] = "read",
-	[OPERATION_FS_WRITE] = "change, create and delete",
-	[OPERATION_NET_CONNECT] = "connect to",
-	[OPERATION_EXEC] = "run",
-	[OPERATION_ENV] = "see",
-	[OPERATION_SERVICE] = "use",
+/* The section about an operation, and what it is called when it is granted. */
+static const struct {
+	const char *title, *verb;
+} words[OPERATION_COUNT] = {
+	[OPERATION_FS_READ] = { "What it could read", "read" },
+	[OPERATION_FS_WRITE] = { "What it could change", "change, create and delete" },
+	[OPERATION_NET_CONNECT] = { "What it could reach", "connect to" },
+	[OPERATION_EXEC] = { "What it could run", "run" },
+	[OPERATION_ENV] = { "Variables it sees", "see" },
+	[OPERATION_SERVICE] = { "Services it could use", "use" },
 };
 
 /* "before" + what the grant covers + "behind". */
@@ -95,7 +90,7 @@ static void line_of_grant(struct describe *c, enum operation op, const struct gr
 static void lines_of_list(
 	struct describe *c, enum operation op, const struct grant_list *list, const char *before)
 {
-	for (size_t i = 0; i < list->n; i++)
+	for (size_t i = 0; list && i < list->n; i++)
 		line_of_grant(c, op, &list->items[i], before, "");
 }
 
@@ -130,7 +125,8 @@ static void line_of_rule(struct describe *c, enum operation op, const struct rul
 		buffer_adds(&before, "except");
 	else
 		buffer_printf(&before, "%s%s",
-			r->action == VERDICT_ASK ? "if you agree when asked: " : "", verbs[op]);
+			r->action == VERDICT_ASK ? "if you agree when asked: " : "",
+			words[op].verb);
 	if (r->action == VERDICT_DENY && is_beaten(c, r, op))
 		buffer_adds(&behind, ", unless a stronger rule lets it pass");
 	buffer_printf(&behind, " (rule %s)", r->id ? r->id : "without an id");
@@ -154,31 +150,11 @@ static void lines_of_rules(struct describe *c, enum operation op, bool denials)
 static void line_of_fallback(struct describe *c, enum operation op)
 {
 	if (c->p->mode == MODE_AUDIT)
-		LINE(c, "%s anything else that no rule forbids", verbs[op]);
+		LINE(c, "%s anything else that no rule forbids", words[op].verb);
 	else if (c->p->fallback == VERDICT_ALLOW)
-		LINE(c, "%s anything else that no rule names", verbs[op]);
+		LINE(c, "%s anything else that no rule names", words[op].verb);
 	else if (c->p->fallback == VERDICT_ASK)
-		LINE(c, "if you agree when asked: %s anything else", verbs[op]);
-}
-
-/* 1 if the section is done: a layer that only watches lets everything pass. */
-static bool watches_only(struct describe *c, enum operation op)
-{
-	if (c->p->mode != MODE_MONITOR)
-		return false;
-	LINE(c, "%s anything: this layer only watches, and blocks nothing", verbs[op]);
-	return true;
-}
-
-/* The parts of every section that follows the order of judgement. */
-static void describe_finish(struct describe *c, enum operation op, const struct grant_list *deny)
-{
-	lines_of_rules(c, op, false);
-	line_of_fallback(c, op);
-	say_if_empty(c, "nothing");
-	lines_of_rules(c, op, true);
-	if (deny)
-		lines_of_list(c, op, deny, "except");
+		LINE(c, "if you agree when asked: %s anything else", words[op].verb);
 }
 
 /* Files */
@@ -193,29 +169,9 @@ static void lines_of_guests(struct describe *c, enum operation op)
 			continue;
 		describe_folder(c, g->host, &folder);
 		c->failed = c->failed || folder.failed;
-		LINE(c, "%s everything in %s, as %s", verbs[op], buffer_text(&folder), g->guest);
+		LINE(c, "%s everything in %s, as %s", words[op].verb, buffer_text(&folder),
+			g->guest);
 	}
-}
-
-static void tell_read(struct describe *c)
-{
-	section(c, "What it could read");
-	if (c->failed || watches_only(c, OPERATION_FS_READ))
-		return;
-	lines_of_list(c, OPERATION_FS_READ, &c->p->fs_read, verbs[OPERATION_FS_READ]);
-	lines_of_list(c, OPERATION_FS_READ, &c->p->fs_write, verbs[OPERATION_FS_READ]);
-	lines_of_guests(c, OPERATION_FS_READ);
-	describe_finish(c, OPERATION_FS_READ, &c->p->fs_deny);
-}
-
-static void tell_write(struct describe *c)
-{
-	section(c, "What it could change");
-	if (c->failed || watches_only(c, OPERATION_FS_WRITE))
-		return;
-	lines_of_list(c, OPERATION_FS_WRITE, &c->p->fs_write, verbs[OPERATION_FS_WRITE]);
-	lines_of_guests(c, OPERATION_FS_WRITE);
-	describe_finish(c, OPERATION_FS_WRITE, &c->p->fs_deny);
 }
 
 /* Network */
@@ -252,78 +208,34 @@ static void lines_of_network_limits(struct describe *c)
 	c->failed = c->failed || rate.failed || methods.failed;
 }
 
-static void describe_tell_network(struct describe *c)
-{
-	section(c, "What it could reach");
-	if (c->failed || watches_only(c, OPERATION_NET_CONNECT))
-		return;
-	lines_of_list(c, OPERATION_NET_CONNECT, &c->p->network_allow, verbs[OPERATION_NET_CONNECT]);
-	for (size_t i = 0; i < c->p->listen.n; i++)
-		LINE(c, "accept connections on port %s", c->p->listen.items[i].all[0]);
-	describe_finish(c, OPERATION_NET_CONNECT, &c->p->network_deny);
-	lines_of_network_limits(c);
-}
-
 /* Programs */
 
-static bool has_rules(const struct describe *c, enum operation op)
+/* A rule about the operation, or only one that does not deny. */
+static bool has_rules(const struct describe *c, enum operation op, bool denials)
 {
 	for (size_t i = 0; i < c->p->n_rules; i++) {
-		if (applies(&c->p->rules[i], op))
+		const struct rule *r = &c->p->rules[i];
+
+		if (applies(r, op) && (denials || r->action != VERDICT_DENY))
 			return true;
 	}
 	return false;
 }
 
 /* What programs are known to do, in the words of the advice about them. */
-static void lines_of_advice(struct describe *c)
+static void tell_programs(struct describe *c)
 {
-	static const char *const ids[] = { "exec-any-code", "exec-root" };
-
-	for (size_t i = 0; i < c->found.n; i++) {
-		for (size_t k = 0; k < ROWS(ids); k++) {
-			if (strcmp(c->found.items[i].id, ids[k]) == 0)
-				LINE(c, "note that %s", c->found.items[i].text);
-		}
-	}
-}
-
-static bool may_run_some(const struct describe *c)
-{
-	for (size_t i = 0; i < c->p->n_rules; i++) {
-		if (applies(&c->p->rules[i], OPERATION_EXEC) &&
-			c->p->rules[i].action != VERDICT_DENY)
-			return true;
-	}
-	return c->p->exec.n > 0;
-}
-
-static void tell_exec(struct describe *c)
-{
-	section(c, "What it could run");
-	if (c->failed || watches_only(c, OPERATION_EXEC))
-		return;
-	if (!c->p->exec_listed && !has_rules(c, OPERATION_EXEC)) {
-		LINE(c, "run any program that it can read, also one that it has written itself");
-		return;
-	}
-	lines_of_list(c, OPERATION_EXEC, &c->p->exec, verbs[OPERATION_EXEC]);
-	describe_finish(c, OPERATION_EXEC, NULL);
-	if (may_run_some(c))
+	if (c->p->exec.n > 0 || has_rules(c, OPERATION_EXEC, false))
 		LINE(c, "with these also the interpreters and helper programs that they need");
-	lines_of_advice(c);
+	for (size_t i = 0; i < c->found.n; i++) {
+		const struct lint_finding *f = &c->found.items[i];
+
+		if (strcmp(f->id, "exec-any-code") == 0 || strcmp(f->id, "exec-root") == 0)
+			LINE(c, "note that %s", f->text);
+	}
 }
 
 /* Variables and services */
-
-static void tell_env(struct describe *c)
-{
-	section(c, "Variables it sees");
-	if (c->failed || watches_only(c, OPERATION_ENV))
-		return;
-	lines_of_list(c, OPERATION_ENV, &c->p->env, verbs[OPERATION_ENV]);
-	describe_finish(c, OPERATION_ENV, NULL);
-}
 
 static const struct {
 	unsigned access;
@@ -369,14 +281,58 @@ static void line_of_service(struct describe *c, const struct service *s)
 	LINE(c, "use %s: %s", s->name, buffer_text(&out));
 }
 
-static void tell_services(struct describe *c)
+/* Operations */
+
+/* What the layer grants by its lists. */
+static void lines_of_grants(struct describe *c, enum operation op)
 {
-	section(c, "Services it could use");
-	if (c->failed || watches_only(c, OPERATION_SERVICE))
+	const struct permissions *p = c->p;
+	const struct grant_list *const lists[OPERATION_COUNT][2] = {
+		[OPERATION_FS_READ] = { &p->fs_read, &p->fs_write },
+		[OPERATION_FS_WRITE] = { &p->fs_write },
+		[OPERATION_NET_CONNECT] = { &p->network_allow },
+		[OPERATION_EXEC] = { &p->exec },
+		[OPERATION_ENV] = { &p->env },
+	};
+
+	for (size_t i = 0; i < ROWS(lists[op]); i++)
+		lines_of_list(c, op, lists[op][i], words[op].verb);
+	if (op == OPERATION_FS_READ || op == OPERATION_FS_WRITE)
+		lines_of_guests(c, op);
+	for (size_t i = 0; op == OPERATION_NET_CONNECT && i < p->listen.n; i++)
+		LINE(c, "accept connections on port %s", p->listen.items[i].all[0]);
+	for (size_t i = 0; op == OPERATION_SERVICE && i < p->n_services; i++)
+		line_of_service(c, &p->services[i]);
+}
+
+/* In the order of judgement, turned around. */
+static void tell_operation(struct describe *c, enum operation op)
+{
+	section(c, words[op].title);
+	if (c->failed)
 		return;
-	for (size_t i = 0; i < c->p->n_services; i++)
-		line_of_service(c, &c->p->services[i]);
-	describe_finish(c, OPERATION_SERVICE, NULL);
+	if (c->p->mode == MODE_MONITOR) {
+		LINE(c, "%s anything: this layer only watches, and blocks nothing", words[op].verb);
+		return;
+	}
+	if (op == OPERATION_EXEC && !c->p->exec_listed && !has_rules(c, op, true)) {
+		LINE(c, "run any program that it can read, also one that it has written itself");
+		return;
+	}
+	lines_of_grants(c, op);
+	lines_of_rules(c, op, false);
+	line_of_fallback(c, op);
+	if (!c->failed && lines(c)->n == 0)
+		LINE(c, "nothing");
+	lines_of_rules(c, op, true);
+	if (op == OPERATION_FS_READ || op == OPERATION_FS_WRITE)
+		lines_of_list(c, op, &c->p->fs_deny, "except");
+	if (op == OPERATION_NET_CONNECT) {
+		lines_of_list(c, op, &c->p->network_deny, "except");
+		lines_of_network_limits(c);
+	}
+	if (op == OPERATION_EXEC)
+		tell_programs(c);
 }
 
 /* The rest */
@@ -387,7 +343,8 @@ static void tell_baseline(struct describe *c)
 	if (c->failed)
 		return;
 	lines_of_list(c, OPERATION_FS_READ, &c->p->dangerously_allow, "if it is granted above:");
-	say_if_empty(c, "nothing is lifted");
+	if (!c->failed && lines(c)->n == 0)
+		LINE(c, "nothing is lifted");
 }
 
 static void print_count(uint64_t value, struct buffer *out)
@@ -400,7 +357,7 @@ static void describe_tell_limits(struct describe *c)
 	static const struct {
 		const char *what, *line;
 		void (*print)(uint64_t value, struct buffer *out);
-	} words[LIMIT_COUNT] = {
+	} rows[LIMIT_COUNT] = {
 		[LIMIT_TIMEOUT_MS] = { "time", "is stopped after", unit_print_duration },
 		[LIMIT_MEMORY] = { "memory", "memory: at most", unit_print_size },
 		[LIMIT_PIDS] = { "processes", "processes: at most", print_count },
@@ -415,25 +372,14 @@ static void describe_tell_limits(struct describe *c)
 	section(c, "Limits");
 	for (int i = 0; !c->failed && i < LIMIT_COUNT; i++) {
 		if (c->p->limits.values[i] == LIMIT_NONE)
-			buffer_printf(&missing, "%s%s", missing.len ? ", " : "", words[i].what);
+			buffer_printf(&missing, "%s%s", missing.len ? ", " : "", rows[i].what);
 		else
-			line_of_amount(c, words[i].line, c->p->limits.values[i], words[i].print);
+			line_of_amount(c, rows[i].line, c->p->limits.values[i], rows[i].print);
 	}
 	c->failed = c->failed || missing.failed;
 	if (missing.len)
 		LINE(c, "no limit on %s", buffer_text(&missing));
 }
-
-static void (*const tellers[])(struct describe *c) = {
-	tell_read,
-	tell_write,
-	describe_tell_network,
-	tell_exec,
-	tell_env,
-	tell_services,
-	tell_baseline,
-	describe_tell_limits,
-};
 
 /* Layers */
 
@@ -467,8 +413,12 @@ static int tell_layer(struct describing *all, const struct permissions *p)
 			all->arena, " (layer %zu of %zu)", ++all->layer, all->n_layers);
 		c.failed = !c.suffix;
 	}
-	for (size_t i = 0; !c.failed && i < ROWS(tellers); i++)
-		tellers[i](&c);
+	for (int op = 0; !c.failed && op < OPERATION_COUNT; op++)
+		tell_operation(&c, (enum operation)op);
+	if (!c.failed)
+		tell_baseline(&c);
+	if (!c.failed)
+		describe_tell_limits(&c);
 	all->facts &= describe_facts(&c, all->n_layers > 1);
 	return c.failed ? -ENOMEM : 0;
 }

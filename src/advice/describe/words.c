@@ -32,7 +32,7 @@ struct place {
 	const char *rest;   /* "" or from a slash on */
 };
 
-static int describe_words_place_of(const struct describe *c, const char *pattern, struct place *ret)
+static int words_place_of(const struct describe *c, const char *pattern, struct place *ret)
 {
 	enum variable v;
 	int r = variable_split(pattern, &v, &ret->rest, NULL, NULL);
@@ -45,15 +45,8 @@ static int describe_words_place_of(const struct describe *c, const char *pattern
 	return r < 0 ? r : 0;
 }
 
-static void describe_words_add_folder(const struct place *p, struct buffer *out)
-{
-	buffer_adds(out, p->folder);
-	if (p->value)
-		buffer_printf(out, " (%s)", p->value);
-}
-
 /* "src in the working folder", "/srv/data". */
-static void describe_words_add_path(const struct place *p, const char *path, struct buffer *out)
+static void words_add_path(const struct place *p, const char *path, struct buffer *out)
 {
 	if (!p->folder) {
 		buffer_adds(out, *path ? path : "/");
@@ -63,44 +56,37 @@ static void describe_words_add_path(const struct place *p, const char *path, str
 		buffer_adds(out, path + (*path == '/'));
 		buffer_adds(out, " in ");
 	}
-	describe_words_add_folder(p, out);
+	buffer_adds(out, p->folder);
+	if (p->value)
+		buffer_printf(out, " (%s)", p->value);
 }
 
-static void describe_words_add_alternative(
-	const struct place *p, const struct glob_alternative *alt, struct buffer *out)
-{
-	if (alt->kind == GLOB_SUBTREE && !p->folder && alt->literal_len == 0) {
-		buffer_adds(out, "everything on this machine");
-	} else if (alt->kind == GLOB_SUBTREE) {
-		buffer_adds(out, "everything in ");
-		describe_words_add_path(p, alt->literal, out);
-	} else if (alt->kind == GLOB_LITERAL) {
-		describe_words_add_path(p, alt->literal, out);
-	} else {
-		buffer_adds(out, "all that matches ");
-		describe_words_add_path(p, p->rest, out);
-	}
-}
-
-static void describe_words_add_file(
-	const struct describe *c, const char *pattern, struct buffer *out)
+static void words_add_file(const struct describe *c, const char *pattern, struct buffer *out)
 {
 	auto_arena scratch = { 0 };
+	const struct glob_alternative *alt;
 	struct place p;
 	struct glob g;
 
-	if (describe_words_place_of(c, pattern, &p) < 0) {
+	if (words_place_of(c, pattern, &p) < 0 ||
+		(!(p.folder && !*p.rest) && glob_parse(&g, &scratch, p.rest, NULL, NULL) < 0)) {
 		buffer_printf(out, "what “%s” means, which is no valid pattern", pattern);
-	} else if (p.folder && *p.rest == '\0') {
-		describe_words_add_folder(&p, out);
+		return;
+	}
+	if (p.folder && !*p.rest) {
+		words_add_path(&p, "", out);
 		buffer_adds(out, " itself, not what lies in it");
-	} else if (glob_parse(&g, &scratch, p.rest, NULL, NULL) < 0) {
-		buffer_printf(out, "what “%s” means, which is no valid pattern", pattern);
-	} else if (g.n == 1) {
-		describe_words_add_alternative(&p, &g.alternatives[0], out);
-	} else {
+		return;
+	}
+	alt = &g.alternatives[0];
+	if (g.n > 1 || alt->kind == GLOB_TRUE) {
 		buffer_adds(out, "all that matches ");
-		describe_words_add_path(&p, p.rest, out);
+		words_add_path(&p, p.rest, out);
+	} else if (alt->kind == GLOB_SUBTREE && !p.folder && alt->literal_len == 0) {
+		buffer_adds(out, "everything on this machine");
+	} else {
+		buffer_adds(out, alt->kind == GLOB_SUBTREE ? "everything in " : "");
+		words_add_path(&p, alt->literal, out);
 	}
 }
 
@@ -108,8 +94,8 @@ void describe_folder(const struct describe *c, const char *pattern, struct buffe
 {
 	struct place p;
 
-	if (describe_words_place_of(c, pattern, &p) == 0)
-		describe_words_add_path(&p, p.rest, out);
+	if (words_place_of(c, pattern, &p) == 0)
+		words_add_path(&p, p.rest, out);
 	else
 		buffer_adds(out, pattern);
 }
@@ -126,41 +112,31 @@ static const struct {
 	{ 5432, "PostgreSQL" }, { 5900, "remote desktop" }, { 6379, "Redis" },
 	{ 8080, "HTTP, not encrypted" }, { 9418, "git" }, { 27017, "MongoDB" } };
 
-static void describe_words_add_ports(const struct host_pattern *h, struct buffer *out)
+static void words_add_ports(const struct host_pattern *h, struct buffer *out)
 {
-	if (h->port_lo == 1 && h->port_hi == HOST_PORT_MAX) {
+	if (h->port_lo == 1 && h->port_hi == HOST_PORT_MAX)
 		buffer_adds(out, " on any port");
-		return;
-	}
-	if (h->port_lo != h->port_hi) {
+	else if (h->port_lo != h->port_hi)
 		buffer_printf(out, " on ports %u to %u", h->port_lo, h->port_hi);
-		return;
-	}
-	buffer_printf(out, " on port %u", h->port_lo);
+	else
+		buffer_printf(out, " on port %u", h->port_lo);
 	for (size_t i = 0; i < ROWS(services) && h->transport == TRANSPORT_TCP; i++) {
-		if (services[i].port == h->port_lo)
+		if (h->port_lo == h->port_hi && services[i].port == h->port_lo)
 			buffer_printf(out, " (%s)", services[i].name);
 	}
 }
 
-static bool describe_words_is_localhost(const struct host_pattern *h)
+static bool words_is_localhost(const struct host_pattern *h)
 {
 	return h->kind == HOST_NAME && strcmp(h->name, "localhost") == 0;
-}
-
-static void describe_words_add_name(const struct host_pattern *h, struct buffer *out)
-{
-	if (describe_words_is_localhost(h))
-		buffer_adds(out, "this machine (localhost, 127.0.0.1, ::1)");
-	else
-		buffer_adds(out, h->name);
 }
 
 static void add_endpoint(const struct host_pattern *h, struct buffer *out)
 {
 	switch (h->kind) {
 	case HOST_NAME:
-		describe_words_add_name(h, out);
+		buffer_adds(out, words_is_localhost(h) ? "this machine (localhost, 127.0.0.1, ::1)"
+						       : h->name);
 		break;
 	case HOST_SUBDOMAINS:
 		buffer_printf(out, "any subdomain of %s", h->name);
@@ -177,25 +153,23 @@ static void add_endpoint(const struct host_pattern *h, struct buffer *out)
 		buffer_printf(out, "whatever listens at %s, outside of the sandbox", h->name);
 		return;
 	}
-	describe_words_add_ports(h, out);
+	words_add_ports(h, out);
 	buffer_adds(out, h->transport == TRANSPORT_UDP ? " by UDP" : "");
 }
 
-static void describe_words_add_host(
-	const struct describe *c, const char *pattern, struct buffer *out)
+static void words_add_host(const char *pattern, struct buffer *out)
 {
 	auto_arena scratch = { 0 };
 	const struct baseline_net *guard;
 	struct host_pattern h;
 
-	(void)c;
 	if (host_pattern_parse(&h, &scratch, pattern, NULL, NULL) < 0) {
 		buffer_printf(out, "what “%s” means, which is no valid host", pattern);
 		return;
 	}
 	add_endpoint(&h, out);
 	guard = host_pattern_guard(&h);
-	if (guard && !describe_words_is_localhost(&h))
+	if (guard && !words_is_localhost(&h))
 		buffer_printf(out, "; %s", guard->why);
 	for (size_t i = 0; i < h.n_url_paths; i++)
 		buffer_printf(out, ", only for paths that match %s where Corral itself speaks HTTP",
@@ -216,8 +190,7 @@ static void add_arguments(const struct command_pattern *p, struct buffer *out)
 		buffer_printf(out, " %s", p->args[i]);
 }
 
-static void describe_words_add_command(
-	const struct describe *c, const char *pattern, struct buffer *out)
+static void words_add_command(const struct describe *c, const char *pattern, struct buffer *out)
 {
 	auto_arena scratch = { 0 };
 	auto_buffer file = { 0 };
@@ -230,7 +203,7 @@ static void describe_words_add_command(
 	if (p.is_name) {
 		buffer_adds(out, p.program);
 	} else {
-		describe_words_add_file(c, p.program, &file);
+		words_add_file(c, p.program, &file);
 		if (strncmp(buffer_text(&file), "everything ", 11) == 0)
 			buffer_printf(out, "any program %s", buffer_text(&file) + 11);
 		else
@@ -242,11 +215,10 @@ static void describe_words_add_command(
 
 /* Variables */
 
-static void add_variable(const struct describe *c, const char *pattern, struct buffer *out)
+static void words_add_variable(const char *pattern, struct buffer *out)
 {
 	size_t len = strcspn(pattern, "=");
 
-	(void)c;
 	if (pattern[len] == '=')
 		buffer_printf(out, "%.*s, with a value that the policy sets", (int)len, pattern);
 	else if (strcmp(pattern, "*") == 0)
@@ -257,29 +229,34 @@ static void add_variable(const struct describe *c, const char *pattern, struct b
 		buffer_adds(out, pattern);
 }
 
-static void describe_words_add_service(
-	const struct describe *c, const char *pattern, struct buffer *out)
+static void words_add(
+	const struct describe *c, enum operation op, const char *pattern, struct buffer *out)
 {
-	(void)c;
-	buffer_adds(out, strcmp(pattern, "*") == 0 ? "every service" : pattern);
+	switch (op) {
+	case OPERATION_FS_READ:
+	case OPERATION_FS_WRITE:
+		words_add_file(c, pattern, out);
+		break;
+	case OPERATION_NET_CONNECT:
+		words_add_host(pattern, out);
+		break;
+	case OPERATION_EXEC:
+		words_add_command(c, pattern, out);
+		break;
+	case OPERATION_ENV:
+		words_add_variable(pattern, out);
+		break;
+	case OPERATION_SERVICE:
+		buffer_adds(out, strcmp(pattern, "*") == 0 ? "every service" : pattern);
+		break;
+	}
 }
-
-typedef void add_fn(const struct describe *c, const char *pattern, struct buffer *out);
-
-static add_fn *const adders[OPERATION_COUNT] = {
-	[OPERATION_FS_READ] = describe_words_add_file,
-	[OPERATION_FS_WRITE] = describe_words_add_file,
-	[OPERATION_NET_CONNECT] = describe_words_add_host,
-	[OPERATION_EXEC] = describe_words_add_command,
-	[OPERATION_ENV] = add_variable,
-	[OPERATION_SERVICE] = describe_words_add_service,
-};
 
 void describe_grant(
 	const struct describe *c, enum operation op, const struct grant *g, struct buffer *out)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		buffer_adds(out, i ? "; and at the same time " : "");
-		adders[op](c, g->all[i], out);
+		words_add(c, op, g->all[i], out);
 	}
 }
