@@ -13,8 +13,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -23,21 +21,12 @@
 
 int describe_add(struct arena *a, struct description_lines *to, const char *format, ...)
 {
-	auto_buffer visible = { 0 };
-	const char *line = NULL;
-	char *text = NULL;
+	const char *line;
 	va_list args;
-	int len;
 
 	va_start(args, format);
-	len = vasprintf(&text, format, args);
+	line = lint_sentence(a, format, args);
 	va_end(args);
-	if (len < 0)
-		return -ENOMEM;
-	buffer_add_visible(&visible, text, (size_t)len);
-	free(text);
-	if (!visible.failed)
-		line = arena_strdup(a, buffer_text(&visible));
 	return line ? ARENA_PUSH(a, to->items, to->n, to->cap, line) : -ENOMEM;
 }
 
@@ -432,17 +421,6 @@ static int tell_layers(struct describing *all, const struct permissions *p)
 	return p->n_all_of ? r : tell_layer(all, p);
 }
 
-static int tell_number(struct describing *all)
-{
-	struct describe c = { .arena = all->arena, .d = all->d };
-
-	if (all->n_layers < 2)
-		return 0;
-	section(&c, "Layers");
-	LINE(&c, "%zu layers follow; only what all of them allow is allowed", all->n_layers);
-	return c.failed ? -ENOMEM : 0;
-}
-
 int describe_permissions(const struct permissions *p, const struct variables *vars, struct arena *a,
 	struct description *ret)
 {
@@ -452,10 +430,14 @@ int describe_permissions(const struct permissions *p, const struct variables *va
 		.d = &d,
 		.n_layers = count_layers(p),
 		.facts = describe_facts_all() };
-	int r = tell_number(&all);
+	struct describe c = { .arena = a, .d = &d };
+	int r;
 
-	if (r == 0)
-		r = tell_layers(&all, p);
+	if (all.n_layers > 1) {
+		section(&c, "Layers");
+		LINE(&c, "%zu layers follow; only what all of them allow is allowed", all.n_layers);
+	}
+	r = c.failed ? -ENOMEM : tell_layers(&all, p);
 	if (r == 0)
 		r = describe_judge(&d, all.facts, a);
 	if (r == 0)

@@ -48,12 +48,7 @@ unsigned describe_facts_all(void)
 
 const char *describe_risk_name(enum risk risk)
 {
-	static const char *const names[] = {
-		[RISK_LOW] = "low",
-		[RISK_MEDIUM] = "medium",
-		[RISK_HIGH] = "high",
-		[RISK_CRITICAL] = "critical",
-	};
+	static const char *const names[] = { "low", "medium", "high", "critical" };
 
 	return names[risk];
 }
@@ -109,23 +104,19 @@ static unsigned facts_of_advice(const struct lint_findings *found)
 	return facts;
 }
 
-/* What is the skill's own, and what belongs to the system and holds nobody's work. */
-static bool describe_risk_is_own(const char *pattern)
-{
-	enum variable v;
-	const char *rest;
-
-	return variable_split(pattern, &v, &rest, NULL, NULL) == 1 &&
-	       (v == VARIABLE_SKILL_DIR || v == VARIABLE_DATA_DIR || v == VARIABLE_TEMP);
-}
-
-static bool is_of_system(const char *pattern)
+/* What is the skill's own, or (only_own false) what belongs to the system and holds nobody's work.
+ */
+static bool is_harmless(const char *pattern, bool only_own)
 {
 	static const char *const folders[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
 		"/etc", "/nix/store", "/gnu/store", "/dev/null", "/dev/zero", "/dev/random",
 		"/dev/urandom", "/dev/full", "/dev/tty" };
+	enum variable v;
+	const char *rest;
 
-	for (size_t i = 0; i < ROWS(folders); i++) {
+	if (variable_split(pattern, &v, &rest, NULL, NULL) == 1)
+		return v == VARIABLE_SKILL_DIR || v == VARIABLE_DATA_DIR || v == VARIABLE_TEMP;
+	for (size_t i = 0; !only_own && i < ROWS(folders); i++) {
 		if (path_is_below(pattern, folders[i]))
 			return true;
 	}
@@ -133,10 +124,10 @@ static bool is_of_system(const char *pattern)
 }
 
 /* One pattern of several that must all match is enough to keep within. */
-static bool grant_is(const struct grant *g, bool (*is)(const char *pattern))
+static bool grant_is_harmless(const struct grant *g, bool only_own)
 {
 	for (size_t i = 0; i < g->n; i++) {
-		if (is(g->all[i]))
+		if (is_harmless(g->all[i], only_own))
 			return true;
 	}
 	return false;
@@ -172,18 +163,6 @@ static unsigned facts_of_service(const char *name, size_t len, unsigned access)
 	return facts;
 }
 
-static unsigned facts_of_services(const struct permissions *p)
-{
-	unsigned facts = 0;
-
-	for (size_t i = 0; i < p->n_services; i++) {
-		const struct service *s = &p->services[i];
-
-		facts |= facts_of_service(s->name, strlen(s->name), s->access);
-	}
-	return facts;
-}
-
 /* A pattern for services, as rules have them; without an access it means every access. */
 static unsigned facts_of_service_pattern(const char *pattern)
 {
@@ -200,10 +179,9 @@ static unsigned facts_of_grant(enum operation op, const struct grant *g)
 {
 	switch (op) {
 	case OPERATION_FS_READ:
-		return grant_is(g, describe_risk_is_own) || grant_is(g, is_of_system) ? 0
-										      : READ_OTHERS;
+		return grant_is_harmless(g, false) ? 0 : READ_OTHERS;
 	case OPERATION_FS_WRITE:
-		return grant_is(g, describe_risk_is_own) ? 0 : WRITE_OTHERS | READ_OTHERS;
+		return grant_is_harmless(g, true) ? 0 : WRITE_OTHERS | READ_OTHERS;
 	case OPERATION_NET_CONNECT:
 		return NET;
 	case OPERATION_SERVICE:
@@ -224,50 +202,22 @@ static unsigned facts_of_list(enum operation op, const struct grant_list *list)
 	return facts;
 }
 
-static unsigned facts_of_rules(const struct permissions *p)
+static unsigned facts_of_rule(const struct rule *r)
 {
 	unsigned facts = 0;
 
-	for (size_t i = 0; i < p->n_rules; i++) {
-		const struct rule *r = &p->rules[i];
-
-		if (r->disabled || r->action != VERDICT_ALLOW)
-			continue;
-		for (int op = 0; op < OPERATION_COUNT; op++) {
-			if (r->operations >> op & 1)
-				facts |= facts_of_list((enum operation)op, &r->patterns);
-		}
+	for (int op = 0; r->action == VERDICT_ALLOW && op < OPERATION_COUNT; op++) {
+		if (r->operations >> op & 1)
+			facts |= facts_of_list((enum operation)op, &r->patterns);
 	}
 	return facts;
-}
-
-static unsigned facts_of_guests(const struct permissions *p)
-{
-	unsigned facts = 0;
-
-	for (size_t i = 0; i < p->n_guest_paths; i++) {
-		const struct guest_path *g = &p->guest_paths[i];
-		const struct grant grant = { .all = (const char **)&g->host, .n = 1 };
-
-		facts |= facts_of_grant(
-			g->writable ? OPERATION_FS_WRITE : OPERATION_FS_READ, &grant);
-	}
-	return facts;
-}
-
-static bool describe_risk_exec_is_open(const struct permissions *p)
-{
-	for (size_t i = 0; i < p->n_rules; i++) {
-		if (!p->rules[i].disabled && p->rules[i].operations >> OPERATION_EXEC & 1)
-			return false;
-	}
-	return !p->exec_listed;
 }
 
 unsigned describe_facts(const struct describe *c, bool among)
 {
 	const struct permissions *p = c->p;
 	unsigned facts = facts_of_advice(&c->found);
+	bool any_program = !p->exec_listed;
 
 	/* What nobody named is everything. */
 	if (facts & UNBOUND)
@@ -275,9 +225,24 @@ unsigned describe_facts(const struct describe *c, bool among)
 	facts |= facts_of_list(OPERATION_FS_READ, &p->fs_read);
 	facts |= facts_of_list(OPERATION_FS_WRITE, &p->fs_write);
 	facts |= facts_of_list(OPERATION_NET_CONNECT, &p->network_allow);
-	facts |= facts_of_services(p) | facts_of_rules(p) | facts_of_guests(p);
 	facts |= p->listen.n ? NET : 0;
-	facts |= describe_risk_exec_is_open(p) ? CODE : 0;
+	for (size_t i = 0; i < p->n_services; i++)
+		facts |= facts_of_service(
+			p->services[i].name, strlen(p->services[i].name), p->services[i].access);
+	for (size_t i = 0; i < p->n_guest_paths; i++) {
+		const struct guest_path *g = &p->guest_paths[i];
+		const struct grant grant = { .all = (const char **)&g->host, .n = 1 };
+
+		facts |= facts_of_grant(
+			g->writable ? OPERATION_FS_WRITE : OPERATION_FS_READ, &grant);
+	}
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (p->rules[i].disabled)
+			continue;
+		facts |= facts_of_rule(&p->rules[i]);
+		any_program = any_program && !(p->rules[i].operations >> OPERATION_EXEC & 1);
+	}
+	facts |= any_program ? CODE : 0;
 	return facts & UNSURE && among ? FACTS & ~UNBOUND : facts;
 }
 

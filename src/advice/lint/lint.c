@@ -132,11 +132,7 @@ enum { N_CHECKS = ROWS(checks) };
 
 const char *lint_severity_name(enum lint_severity s)
 {
-	static const char *const names[] = {
-		[LINT_NOTE] = "note",
-		[LINT_WARNING] = "warning",
-		[LINT_ERROR] = "error",
-	};
+	static const char *const names[] = { "note", "warning", "error" };
 
 	return names[s];
 }
@@ -148,23 +144,27 @@ const struct lint_about *lint_about(size_t i)
 
 /* Findings */
 
-const char *lint_say(struct lint *l, const char *format, ...)
+const char *lint_sentence(struct arena *a, const char *format, va_list args)
 {
 	auto_buffer out = { 0 };
-	const char *said = NULL;
 	char *text = NULL;
-	va_list args;
-	int len;
+	int len = vasprintf(&text, format, args);
 
-	va_start(args, format);
-	len = vasprintf(&text, format, args);
-	va_end(args);
 	if (len < 0)
 		return NULL;
 	buffer_add_visible(&out, text, (size_t)len);
 	free(text);
-	if (!out.failed)
-		said = arena_strdup(l->arena, buffer_text(&out));
+	return out.failed ? NULL : arena_strdup(a, buffer_text(&out));
+}
+
+const char *lint_say(struct lint *l, const char *format, ...)
+{
+	const char *said;
+	va_list args;
+
+	va_start(args, format);
+	said = lint_sentence(l->arena, format, args);
+	va_end(args);
 	return said;
 }
 

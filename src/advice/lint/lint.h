@@ -7,6 +7,7 @@
  * Pure, and bounded whatever the permissions hold: where comparing all entries with each other
  * would take too long, the finding `not-compared` says so.
  */
+#include <stdarg.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -46,6 +47,10 @@ int lint_permissions(const struct permissions *p, struct arena *a, struct lint_f
  */
 int lint_permissions_with(const struct permissions *p, const struct variables *vars,
 	struct arena *a, struct lint_findings *ret);
+
+/* A sentence in the arena, in which foreign text is made visible; NULL: out of memory. */
+const char *lint_sentence(struct arena *a, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
 
 /* "note", "warning", "error". */
 const char *lint_severity_name(enum lint_severity s);
