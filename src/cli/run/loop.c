@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "cli/explain/explain.h"
+#include "launch/command.h"
 #include "warden/session/session.h"
 
 /* The only command of the session. */
@@ -224,21 +225,11 @@ static int run_loop_wait_for_end(struct loop *l)
 
 /* Starting */
 
-static uint64_t run_loop_limit(const struct run *r, enum limit which)
-{
-	return r->limits.values[which] == LIMIT_NONE ? 0 : r->limits.values[which];
-}
-
 static int run_loop_start(struct loop *l)
 {
 	const struct run *r = l->run;
 	struct start s = {
 		.flags = l->stdio->is_terminal ? START_TTY : 0,
-		.timeout_ms = run_loop_limit(r, LIMIT_TIMEOUT_MS),
-		.memory = run_loop_limit(r, LIMIT_MEMORY),
-		.pids = run_loop_limit(r, LIMIT_PIDS),
-		.file_size = run_loop_limit(r, LIMIT_FILE_SIZE),
-		.open_files = run_loop_limit(r, LIMIT_OPEN_FILES),
 		.cwd = r->cwd,
 		.program = r->argv[0],
 		.argv = r->argv,
@@ -248,6 +239,7 @@ static int run_loop_start(struct loop *l)
 	};
 	int ret;
 
+	launch_limits_start(&r->limits, &s);
 	if (l->stdio->is_terminal)
 		terminal_size(l->stdio->terminal, &s.rows, &s.columns);
 	ret = session_start(l->session, COMMAND, &s, l->stdio->is_terminal ? NULL : l->stdio->fds,

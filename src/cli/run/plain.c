@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "cli/output.h"
 #include "cli/run/run.h"
+#include "launch/program.h"
 
 static int refuse_limits(struct run *r)
 {
@@ -93,7 +94,7 @@ int run_plain(struct run *r)
 	ret = -errno;
 	/* A folder of PATH that may not be entered is no program that may not be run. */
 	if (ret == -EACCES && !strchr(words[0], '/') &&
-		!run_find_in(getenv("PATH"), words[0], path))
+		!launch_program_in(getenv("PATH"), words[0], path))
 		ret = -ENOENT;
 	(void)error_set(
 		r->call->error, ret, NULL, "%s: cannot be run: %s", words[0], strerror(-ret));

@@ -5,84 +5,15 @@
  * about what is found there: 126 if the policy forbids it, 127 only if there is nothing to run.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fd.h"
-#include "base/path.h"
-#include "base/shebang.h"
 #include "cli/policy/ask.h"
 #include "cli/output.h"
 #include "cli/policy/report.h"
 #include "cli/run/run.h"
-#include "host/resolver.h"
+#include "launch/program.h"
 #include "policy/explain.h"
-
-static bool is_file(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-bool run_find_in(const char *list, const char *name, char out[PATH_BYTES])
-{
-	while (list && *list) {
-		size_t len = strcspn(list, ":");
-		int n = len && list[0] == '/'
-				? snprintf(out, PATH_BYTES, "%.*s/%s", (int)len, list, name)
-				: 0;
-
-		if (n > 0 && n < PATH_BYTES && is_file(out) && access(out, X_OK) == 0)
-			return true;
-		list += len;
-		list += *list == ':';
-	}
-	return false;
-}
-
-static const char *path_inside(const struct run *r)
-{
-	for (size_t i = 0; i < r->n_env; i++) {
-		if (strncmp(r->env[i], "PATH=", 5) == 0)
-			return r->env[i] + 5;
-	}
-	return NULL;
-}
-
-/* The file on the host that the command's first word stands for. */
-static bool run_program_find(const struct run *r, const char *name, char out[PATH_BYTES])
-{
-	char joined[2 * PATH_BYTES];
-	size_t len;
-
-	if (strchr(name, '/')) {
-		int n = snprintf(joined, sizeof(joined), "%s%s%s", name[0] == '/' ? "" : r->cwd,
-			name[0] == '/' ? "" : "/", name);
-
-		return n < (int)sizeof(joined) &&
-		       path_normalize(joined, (size_t)n, out, &len) == 0 && is_file(out);
-	}
-	return run_find_in(path_inside(r), name, out) || resolver_find(name, out) == 0 ||
-	       run_find_in(getenv("PATH"), name, out);
-}
-
-static bool run_program_script(const char *path, struct shebang *ret)
-{
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	return fd >= 0 && shebang_read(ret, fd) == 0;
-}
-
-static int not_found(struct run *r, const char *what)
-{
-	(void)error_set(r->call->error, -ENOENT, NULL, "%s: there is no such program", what);
-	return RUN_NOT_FOUND;
-}
 
 /* The option that would have helped, if there is one. */
 static const char *remedy(const struct judged *j)
@@ -170,25 +101,28 @@ static int run_program_tell(struct run *r, const struct refusal *refusal)
 
 int run_refused(struct run *r, const struct refusal *refusal)
 {
-	char path[PATH_BYTES];
-	struct shebang s;
+	struct launch_program p = { .policy = r->policy,
+		.argv = r->argv,
+		.env = r->env,
+		.host_path = getenv("PATH"),
+		.cwd = r->cwd };
 	int ret;
 
 	if (!is_about_file(refusal->error))
 		return run_program_tell(r, refusal);
-	if (!run_program_find(r, r->argv[0], path))
-		return not_found(r, r->argv[0]);
-	ret = run_program_judge(r, path, r->argv + 1, r->n_argv - 1);
-	if (ret != 0)
-		return ret < 0 ? RUN_FAILED : ret;
-	if (access(path, X_OK) < 0) {
-		(void)error_set(r->call->error, -EACCES, NULL, "%s is not executable", path);
+	switch (launch_program_why(&p)) {
+	case LAUNCH_ALLOWED:
+		break;
+	case LAUNCH_NOT_FOUND:
+		(void)error_set(
+			r->call->error, -ENOENT, NULL, "%s: there is no such program", p.path);
+		return RUN_NOT_FOUND;
+	case LAUNCH_NOT_EXECUTABLE:
+		(void)error_set(r->call->error, -EACCES, NULL, "%s is not executable", p.path);
 		return RUN_FORBIDDEN;
+	case LAUNCH_FORBIDDEN:
+		ret = run_program_judge(r, p.path, p.request.args, p.request.n_args);
+		return ret < 0 ? RUN_FAILED : ret ? ret : run_program_tell(r, refusal);
 	}
-	if (!run_program_script(path, &s))
-		return run_program_tell(r, refusal);
-	if (!is_file(s.program))
-		return not_found(r, s.program);
-	ret = run_program_judge(r, s.program, NULL, 0);
-	return ret < 0 ? RUN_FAILED : ret ? ret : run_program_tell(r, refusal);
+	return run_program_tell(r, refusal);
 }

@@ -15,6 +15,7 @@
 #include "cli/run/result.h"
 #include "cli/run/stdio.h"
 #include "host/links.h"
+#include "launch/command.h"
 
 static int run_no_memory(struct run *r)
 {
@@ -135,26 +136,10 @@ static int find_cwd(struct run *r)
 
 /* Limits */
 
-/* The least of what the policy and the options say; an option does not widen a policy. */
 static int find_limits(struct run *r)
 {
-	static const enum limit held[] = { LIMIT_TIMEOUT_MS, LIMIT_MEMORY, LIMIT_PIDS,
-		LIMIT_FILE_SIZE, LIMIT_OPEN_FILES };
-
-	policy_limits(r->policy, &r->limits);
-	for (size_t i = 0; i < LIMIT_COUNT; i++) {
-		if (r->options.limits.values[i] < r->limits.values[i])
-			r->limits.values[i] = r->options.limits.values[i];
-	}
-	for (size_t i = 0; i < ROWS(held); i++) {
-		if (r->limits.values[held[i]] == 0) {
-			(void)error_set(r->call->error, -EPERM, NULL,
-				"the policy's limit on %s is 0, so nothing may run",
-				limit_name(held[i]));
-			return RUN_FORBIDDEN;
-		}
-	}
-	return 0;
+	launch_limits(r->policy, &r->options.limits, &r->limits);
+	return launch_limits_check(&r->limits, r->call->error) < 0 ? RUN_FORBIDDEN : 0;
 }
 
 /* What the plan could not do as it was written; nothing is wider because of it. */
@@ -242,9 +227,15 @@ static int run_with(struct run *r, struct run_stdio *s)
 {
 	struct run_outcome outcome = { 0 };
 	int ret = run_stdio_open(s, r);
+	const struct environment_options o = { .policy = r->policy,
+		.host_env = (const char *const *)environ,
+		.home = r->plan->home,
+		.cwd = r->cwd,
+		.tty = s->is_terminal };
 
 	if (ret == 0)
-		ret = run_environment(r, s->is_terminal);
+		ret = launch_environment(
+			o, &r->load.variables, r->call->arena, &r->env, &r->n_env, r->call->error);
 	if (ret == 0)
 		ret = run_loop(r, s, &outcome);
 	/* Before anything is said on it. */

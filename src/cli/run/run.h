@@ -100,11 +100,6 @@ int run_ceiling(struct run *r);
 
 /* run/program.c: tells why the program was not run; returns the status. */
 int run_refused(struct run *r, const struct refusal *refusal);
-/* Looks for a program in a list of folders as PATH has them; what may not be entered has none. */
-bool run_find_in(const char *list, const char *name, char out[PATH_BYTES]);
 
 /* run/plain.c: mode rwx: becomes the command. Returns only on failure. */
 int run_plain(struct run *r);
-
-/* run/environment.c: what the command finds in its environment. */
-int run_environment(struct run *r, bool terminal);

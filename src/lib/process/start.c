@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "launch/command.h"
 #include "lib/api/audit-handle.h"
 #include "lib/process/call.h"
 #include "lib/process/denial.h"
@@ -58,14 +59,6 @@ static uint64_t preparation_limit(const struct preparation *l, enum limit which,
 	return call && call < v ? call : v;
 }
 
-/* On the wire 0 is no limit; a limit of nothing comes as near to it as can be. */
-static uint64_t preparation_wire_limit(const struct preparation *l, enum limit which, uint64_t call)
-{
-	uint64_t v = preparation_limit(l, which, call);
-
-	return v == LIMIT_NONE ? START_NONE : v ? v : 1;
-}
-
 /*
  * Environment and program. The values of variables are secrets of a log before anything is told of
  * the command, also that it may not run.
@@ -96,16 +89,17 @@ static int preparation_fill(struct preparation *l, struct error *e)
 {
 	const char *const *folders = l->setup->base->variables.values;
 	const struct corral_call *c = &l->call;
+	struct limits limits = l->setup->limits;
 	struct start *s = &l->start;
 	int r;
 
 	s->cwd = c->cwd ? c->cwd : folders[VARIABLE_WORK_DIR];
 	s->cwd = s->cwd ? s->cwd : folders[VARIABLE_HOME];
-	s->timeout_ms = preparation_wire_limit(l, LIMIT_TIMEOUT_MS, c->timeout_ms);
-	s->memory = preparation_wire_limit(l, LIMIT_MEMORY, 0);
-	s->pids = preparation_wire_limit(l, LIMIT_PIDS, 0);
-	s->file_size = preparation_wire_limit(l, LIMIT_FILE_SIZE, 0);
-	s->open_files = preparation_wire_limit(l, LIMIT_OPEN_FILES, 0);
+	limits.values[LIMIT_TIMEOUT_MS] = preparation_limit(l, LIMIT_TIMEOUT_MS, c->timeout_ms);
+	r = launch_limits_check(&limits, e);
+	if (r < 0)
+		return r;
+	launch_limits_start(&limits, s);
 	if (c->flags & CORRAL_CALL_TTY) {
 		s->flags |= START_TTY;
 		s->rows = c->rows ? c->rows : TERMINAL_ROWS;

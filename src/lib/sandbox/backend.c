@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/environment.h"
+#include "launch/command.h"
+#include "launch/program.h"
 #include "lib/process/denial.h"
 #include "lib/process/process.h"
 #include "lib/process/program.h"
-#include "lib/process/script.h"
 
 enum { READY_MS = 30000 };
 
@@ -74,13 +74,11 @@ static int namespaces_command(const struct sandbox_setup *setup, const struct pr
 		.policy = setup->policy,
 		.host_env = base->environment,
 		.call_env = call->env,
-		.home = base->variables.values[VARIABLE_HOME],
-		.tmp = base->variables.values[VARIABLE_TEMP],
 		.cwd = s->cwd,
 		.user = base->user,
 		.tty = call->flags & CORRAL_CALL_TTY,
 	};
-	int r = environment_build(a, &o, &s->env, &s->n_env, e);
+	int r = launch_environment(o, &base->variables, a, &s->env, &s->n_env, e);
 
 	if (r == -EACCES)
 		*ret_denial = namespaces_env_denial(setup->policy, call->env);
@@ -139,7 +137,7 @@ static int none_command(const struct sandbox_setup *setup, const struct process_
 
 const struct backend backends[BACKEND_COUNT] = {
 	[BACKEND_NAMESPACES] = { "namespaces", true, backend_probe, namespaces_set_up,
-		namespaces_command, script_command, warden_link_end },
-	[BACKEND_NONE] = { "none", false, backend_probe, none_set_up, none_command, script_command,
+		namespaces_command, launch_script, warden_link_end },
+	[BACKEND_NONE] = { "none", false, backend_probe, none_set_up, none_command, launch_script,
 		warden_link_end },
 };

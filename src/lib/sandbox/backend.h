@@ -43,7 +43,7 @@ struct backend {
 	int (*command)(const struct sandbox_setup *setup, const struct process_command *c,
 		const struct corral_call *call, struct arena *a, struct start *s,
 		struct corral_denial **ret_denial, struct error *e);
-	/* A script with its arguments, as a command (launch/script.h). */
+	/* A script with its arguments, as a command (launch/program.h). */
 	int (*script)(const char *path, const char *runtime, const char *const *args,
 		struct arena *a, const char *const **ret, struct error *e);
 	/* Ends the session with all that runs in it, and waits until it is gone. */

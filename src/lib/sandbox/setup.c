@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "host/resolver.h"
 #include "jail/plan/plan.h"
+#include "launch/command.h"
 #include "lib/api/audit-handle.h"
 #include "lib/sandbox/sandbox.h"
 #include "policy/format/permissions-text.h"
@@ -70,10 +71,7 @@ static int setup_fill(struct sandbox_setup *s, struct error *e)
 		return r;
 	for (size_t i = 0; i < policy_layers(s->policy); i++)
 		s->exec_listed = s->exec_listed || !layer_exec_is_open(policy_layer(s->policy, i));
-	policy_limits(s->policy, &s->limits);
-	for (size_t i = 0; i < LIMIT_COUNT; i++)
-		if (own->values[i] < s->limits.values[i])
-			s->limits.values[i] = own->values[i];
+	launch_limits(s->policy, own, &s->limits);
 	permissions_print_json(s->permissions, &out);
 	s->json_len = out.len;
 	s->json = out.failed ? NULL : buffer_take(&out);

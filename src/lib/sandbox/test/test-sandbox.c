@@ -403,6 +403,21 @@ static void test_scripts(void **state)
 	corral_sandbox_free(s);
 }
 
+/* As by `corral run`: with a limit of nothing, nothing runs. */
+static void test_limits_of_nothing(void **state)
+{
+	struct corral_builder *b = test_builder();
+	struct corral_sandbox *s;
+	struct corral_error *e = NULL;
+
+	(void)state;
+	assert_int_equal(corral_builder_open_files_limit(b, 0), 0);
+	s = test_build(b);
+	assert_int_equal(corral_sandbox_execute(s, "true", NULL, NULL, &e), -EPERM);
+	test_says(e, "is 0, so nothing may run");
+	corral_sandbox_free(s);
+}
+
 /* Statistics and events */
 
 struct log {
@@ -477,6 +492,7 @@ int main(void)
 		cmocka_unit_test(test_advisory_denials),
 		cmocka_unit_test(test_unreadable_program),
 		cmocka_unit_test(test_scripts),
+		cmocka_unit_test(test_limits_of_nothing),
 		cmocka_unit_test(test_stats_and_audit),
 	};
 
