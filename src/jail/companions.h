@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What programs run in their turn: data/companions.conf, turned into a table when Corral is built.
- */
+/* What programs run in turn: data/companions.conf, made into a table when Corral is built. */
 #include <stddef.h>
 
 struct companion {

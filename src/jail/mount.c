@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +25,7 @@ int mount_open(int root, const char *path)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static uint64_t attributes(unsigned flags)
+static uint64_t mount_attributes(unsigned flags)
 {
 	uint64_t a = MOUNT_ATTR_NOSUID;
 
@@ -39,7 +41,7 @@ static uint64_t attributes(unsigned flags)
 int mount_copy(int fd, unsigned flags)
 {
 	/* Private: what the host mounts below it later must not appear inside with other flags. */
-	struct mount_attr attr = { .attr_set = attributes(flags), .propagation = MS_PRIVATE };
+	struct mount_attr attr = { .attr_set = mount_attributes(flags), .propagation = MS_PRIVATE };
 	auto_fd copy = open_tree(
 		fd, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
@@ -61,21 +63,88 @@ int mount_put(int mount, int root, const char *path)
 	return 0;
 }
 
-int mount_memory(const char *const *options, unsigned flags)
+int mount_new(const char *type, const char *const *options, unsigned flags)
 {
-	auto_fd fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
+	auto_fd fs = fsopen(type, FSOPEN_CLOEXEC);
 	auto_fd mount = -1;
 
 	if (fs < 0)
 		return -errno;
 	for (; *options; options += 2)
-		if (fsconfig(fs, FSCONFIG_SET_STRING, options[0], options[1], 0) < 0)
+		if (fsconfig(fs, options[1][0] ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG,
+			    options[0], options[1][0] ? options[1] : NULL, 0) < 0)
 			return -errno;
 	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
-	mount = fsmount(fs, FSMOUNT_CLOEXEC, (unsigned)attributes(flags));
+	mount = fsmount(fs, FSMOUNT_CLOEXEC, (unsigned)mount_attributes(flags));
 	return mount < 0 ? -errno : fd_take(&mount);
 }
+
+/* A private /dev */
+
+static const char *const nodes[] = { "null", "zero", "full", "random", "urandom", "tty" };
+
+static const struct {
+	const char *name, *target;
+} links[] = {
+	{ "fd", "/proc/self/fd" },
+	{ "stdin", "/proc/self/fd/0" },
+	{ "stdout", "/proc/self/fd/1" },
+	{ "stderr", "/proc/self/fd/2" },
+	/* The instance of pts/ below, never the host's. */
+	{ "ptmx", "pts/ptmx" },
+};
+
+int mount_name_devices(int folder)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ROWS(nodes); i++) {
+		auto_fd place =
+			openat(folder, nodes[i], O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0666);
+
+		r = place < 0 ? -errno : 0;
+	}
+	for (size_t i = 0; r == 0 && i < ROWS(links); i++)
+		r = symlinkat(links[i].target, folder, links[i].name) < 0 ? -errno : 0;
+	if (r == 0 && (mkdirat(folder, "shm", 0755) < 0 || mkdirat(folder, "pts", 0755) < 0))
+		r = -errno;
+	return r;
+}
+
+static int mount_device(int dev, int host, const char *name)
+{
+	char path[32];
+	auto_fd node = -1;
+	auto_fd mount = -1;
+
+	(void)snprintf(path, sizeof(path), "dev/%s", name);
+	node = mount_open(host, path);
+	if (node < 0)
+		return node;
+	/* Read-only does not keep anybody from writing to a device, but from changing the mode or
+	 * the owner of the host's own: root inside is the owner. */
+	mount = mount_copy(node, MOUNT_DEVICES);
+	return mount < 0 ? mount : mount_put(mount, dev, name);
+}
+
+int mount_devices(int dev, int host)
+{
+	static const char *const options[] = { "newinstance", "", "ptmxmode", "0666", "mode",
+		"0620", NULL };
+	auto_fd terminals = -1;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ROWS(nodes); i++)
+		r = mount_device(dev, host, nodes[i]);
+	if (r < 0)
+		return r;
+	/* Of a private instance: those of the host have no name inside. */
+	terminals = mount_new("devpts", options, MOUNT_WRITABLE | MOUNT_DEVICES);
+	return terminals < 0 ? terminals : mount_put(terminals, dev, "pts");
+}
+
+/* Lines of mountinfo */
 
 static bool mount_is_octal(const char *s)
 {

@@ -24,9 +24,15 @@ int mount_open(int root, const char *path);
 int mount_copy(int fd, unsigned flags);
 /* Puts a detached mount over `path` under `root`; the path must exist and is not followed. */
 int mount_put(int mount, int root, const char *path);
-/* A new empty file system in memory, detached. `options`: "size=…,mode=…" style pairs ending with
- * NULL, each key followed by its value. */
-int mount_memory(const char *const *options, unsigned flags);
+/* A new file system, detached. `options`: keys, each with its value ("": none); NULL ends them. */
+int mount_new(const char *type, const char *const *options, unsigned flags);
+
+/* A private /dev: harmless devices of the host, terminals and shared memory of its own. */
+
+/* Names and links, in an empty folder on a file system in memory. */
+int mount_name_devices(int folder);
+/* What stands behind the names; `dev` is that folder, mounted. `host`: the host's root. */
+int mount_devices(int dev, int host);
 
 /* A line of /proc/self/mountinfo. */
 struct mount_line {

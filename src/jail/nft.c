@@ -14,7 +14,7 @@
 
 /* Messages. */
 
-static void jail_nft_begin(
+static void nft_message(
 	struct netlink *n, uint16_t type, uint16_t flags, uint8_t family, uint16_t id)
 {
 	const struct nfgenmsg header = { .nfgen_family = family, .res_id = htons(id) };
@@ -23,15 +23,15 @@ static void jail_nft_begin(
 	netlink_add(n, &header, sizeof(header));
 }
 
-static void begin_new(struct netlink *n, uint16_t type, uint16_t flags)
+static void nft_begin_new(struct netlink *n, uint16_t type, uint16_t flags)
 {
-	jail_nft_begin(n, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | type),
+	nft_message(n, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | type),
 		NLM_F_CREATE | NLM_F_ACK | flags, NFPROTO_INET, 0);
 }
 
 static void nft_add_end(struct netlink *n, uint16_t type)
 {
-	jail_nft_begin(n, type, 0, AF_UNSPEC, NFNL_SUBSYS_NFTABLES);
+	nft_message(n, type, 0, AF_UNSPEC, NFNL_SUBSYS_NFTABLES);
 	netlink_end(n);
 }
 
@@ -52,7 +52,7 @@ int nft_commit(struct netlink *n)
 
 void nft_table(struct netlink *n)
 {
-	begin_new(n, NFT_MSG_NEWTABLE, 0);
+	nft_begin_new(n, NFT_MSG_NEWTABLE, 0);
 	netlink_text(n, NFTA_TABLE_NAME, TABLE);
 	netlink_end(n);
 }
@@ -61,7 +61,7 @@ void nft_chain(struct netlink *n, const struct nft_chain *c)
 {
 	size_t nest;
 
-	begin_new(n, NFT_MSG_NEWCHAIN, 0);
+	nft_begin_new(n, NFT_MSG_NEWCHAIN, 0);
 	netlink_text(n, NFTA_CHAIN_TABLE, TABLE);
 	netlink_text(n, NFTA_CHAIN_NAME, c->name);
 	nest = netlink_nest(n, NFTA_CHAIN_HOOK);
@@ -74,7 +74,7 @@ void nft_chain(struct netlink *n, const struct nft_chain *c)
 
 size_t nft_rule(struct netlink *n, const char *chain)
 {
-	begin_new(n, NFT_MSG_NEWRULE, NLM_F_APPEND);
+	nft_begin_new(n, NFT_MSG_NEWRULE, NLM_F_APPEND);
 	netlink_text(n, NFTA_RULE_TABLE, TABLE);
 	netlink_text(n, NFTA_RULE_CHAIN, chain);
 	return netlink_nest(n, NFTA_RULE_EXPRESSIONS);
@@ -86,72 +86,77 @@ void nft_rule_end(struct netlink *n, size_t nest)
 	netlink_end(n);
 }
 
-/* Expressions: elements of the rule's list, with a name and data. */
+/* Expressions: elements of the rule's list, with a name and data, which are numbers and a value. */
 
-struct expression {
+struct nft_field {
+	uint16_t type; /* 0: the last */
+	uint32_t number;
+};
+#define FIELDS(...) ((const struct nft_field[]){ __VA_ARGS__, { 0, 0 } })
+
+struct nft_nests {
 	size_t element, data;
 };
 
-static struct expression begin_expression(struct netlink *n, const char *name)
+static struct nft_nests nft_begin_expression(
+	struct netlink *n, const char *name, const struct nft_field *fields)
 {
-	struct expression x = { .element = netlink_nest(n, NFTA_LIST_ELEM) };
+	struct nft_nests x = { .element = netlink_nest(n, NFTA_LIST_ELEM) };
 
 	netlink_text(n, NFTA_EXPR_NAME, name);
 	x.data = netlink_nest(n, NFTA_EXPR_DATA);
+	for (; fields->type; fields++)
+		netlink_be32(n, fields->type, fields->number);
 	return x;
 }
 
-static void end_expression(struct netlink *n, struct expression x)
+static void nft_end_expression(struct netlink *n, struct nft_nests x)
 {
 	netlink_unnest(n, x.data);
 	netlink_unnest(n, x.element);
 }
 
-static void nft_add_value(struct netlink *n, uint16_t type, const void *data, size_t len)
+static void nft_add(struct netlink *n, const char *name, const struct nft_field *fields)
 {
+	nft_end_expression(n, nft_begin_expression(n, name, fields));
+}
+
+static void nft_add_with(struct netlink *n, const char *name, const struct nft_field *fields,
+	uint16_t type, const void *value, size_t len)
+{
+	struct nft_nests x = nft_begin_expression(n, name, fields);
 	size_t nest = netlink_nest(n, type);
 
-	netlink_attribute(n, NFTA_DATA_VALUE, data, len);
+	netlink_attribute(n, NFTA_DATA_VALUE, value, len);
 	netlink_unnest(n, nest);
+	nft_end_expression(n, x);
 }
 
 /* What is in the first register, with these bytes. */
 static void nft_compare(struct netlink *n, uint32_t how, const void *data, size_t len)
 {
-	struct expression x = begin_expression(n, "cmp");
-
-	netlink_be32(n, NFTA_CMP_SREG, NFT_REG_1);
-	netlink_be32(n, NFTA_CMP_OP, how);
-	nft_add_value(n, NFTA_CMP_DATA, data, len);
-	end_expression(n, x);
+	nft_add_with(n, "cmp", FIELDS({ NFTA_CMP_SREG, NFT_REG_1 }, { NFTA_CMP_OP, how }),
+		NFTA_CMP_DATA, data, len);
 }
 
-static void match_meta(struct netlink *n, uint32_t key, const void *data, size_t len)
+static void nft_match_meta(struct netlink *n, uint32_t key, const void *data, size_t len)
 {
-	struct expression x = begin_expression(n, "meta");
-
-	netlink_be32(n, NFTA_META_KEY, key);
-	netlink_be32(n, NFTA_META_DREG, NFT_REG_1);
-	end_expression(n, x);
+	nft_add(n, "meta", FIELDS({ NFTA_META_KEY, key }, { NFTA_META_DREG, NFT_REG_1 }));
 	nft_compare(n, NFT_CMP_EQ, data, len);
 }
 
-static void load_payload(struct netlink *n, uint32_t base, uint32_t offset, size_t len)
+static void nft_load_payload(struct netlink *n, uint32_t base, uint32_t offset, size_t len)
 {
-	struct expression x = begin_expression(n, "payload");
-
-	netlink_be32(n, NFTA_PAYLOAD_DREG, NFT_REG_1);
-	netlink_be32(n, NFTA_PAYLOAD_BASE, base);
-	netlink_be32(n, NFTA_PAYLOAD_OFFSET, offset);
-	netlink_be32(n, NFTA_PAYLOAD_LEN, (uint32_t)len);
-	end_expression(n, x);
+	nft_add(n, "payload",
+		FIELDS({ NFTA_PAYLOAD_DREG, NFT_REG_1 }, { NFTA_PAYLOAD_BASE, base },
+			{ NFTA_PAYLOAD_OFFSET, offset }, { NFTA_PAYLOAD_LEN, (uint32_t)len }));
 }
 
-static void match_ports(struct netlink *n, uint32_t offset, uint16_t lo, uint16_t hi)
+static void nft_match_ports(struct netlink *n, uint32_t offset, uint16_t lo, uint16_t hi)
 {
 	const uint16_t first = htons(lo), last = htons(hi);
 
-	load_payload(n, NFT_PAYLOAD_TRANSPORT_HEADER, offset, sizeof(first));
+	nft_load_payload(n, NFT_PAYLOAD_TRANSPORT_HEADER, offset, sizeof(first));
 	if (lo == hi) {
 		nft_compare(n, NFT_CMP_EQ, &first, sizeof(first));
 		return;
@@ -163,89 +168,79 @@ static void match_ports(struct netlink *n, uint32_t offset, uint16_t lo, uint16_
 
 void nft_is_family(struct netlink *n, uint8_t family)
 {
-	match_meta(n, NFT_META_NFPROTO, &family, sizeof(family));
+	nft_match_meta(n, NFT_META_NFPROTO, &family, sizeof(family));
 }
 
 void nft_is_protocol(struct netlink *n, uint8_t protocol)
 {
-	match_meta(n, NFT_META_L4PROTO, &protocol, sizeof(protocol));
+	nft_match_meta(n, NFT_META_L4PROTO, &protocol, sizeof(protocol));
 }
 
 void nft_is_mark(struct netlink *n, uint32_t mark)
 {
-	match_meta(n, NFT_META_MARK, &mark, sizeof(mark));
+	nft_match_meta(n, NFT_META_MARK, &mark, sizeof(mark));
 }
 
 void nft_is_to(struct netlink *n, uint8_t family, const void *bytes, size_t len)
 {
 	/* Where the destination is in the header. */
-	load_payload(n, NFT_PAYLOAD_NETWORK_HEADER, family == NFPROTO_IPV4 ? 16 : 24, len);
+	nft_load_payload(n, NFT_PAYLOAD_NETWORK_HEADER, family == NFPROTO_IPV4 ? 16 : 24, len);
 	nft_compare(n, NFT_CMP_EQ, bytes, len);
 }
 
 void nft_is_from_port(struct netlink *n, uint16_t port)
 {
-	match_ports(n, 0, port, port);
+	nft_match_ports(n, 0, port, port);
 }
 
 void nft_is_to_ports(struct netlink *n, uint16_t lo, uint16_t hi)
 {
-	match_ports(n, 2, lo, hi);
+	nft_match_ports(n, 2, lo, hi);
 }
 
 static void nft_load(struct netlink *n, uint32_t to, const void *data, size_t len)
 {
-	struct expression x = begin_expression(n, "immediate");
-
-	netlink_be32(n, NFTA_IMMEDIATE_DREG, to);
-	nft_add_value(n, NFTA_IMMEDIATE_DATA, data, len);
-	end_expression(n, x);
+	nft_add_with(n, "immediate", FIELDS({ NFTA_IMMEDIATE_DREG, to }), NFTA_IMMEDIATE_DATA, data,
+		len);
 }
 
 void nft_accept(struct netlink *n)
 {
-	struct expression x = begin_expression(n, "immediate");
-	size_t data, verdict;
+	struct nft_nests x = nft_begin_expression(
+		n, "immediate", FIELDS({ NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT }));
+	size_t data = netlink_nest(n, NFTA_IMMEDIATE_DATA);
+	size_t verdict = netlink_nest(n, NFTA_DATA_VERDICT);
 
-	netlink_be32(n, NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
-	data = netlink_nest(n, NFTA_IMMEDIATE_DATA);
-	verdict = netlink_nest(n, NFTA_DATA_VERDICT);
 	netlink_be32(n, NFTA_VERDICT_CODE, NF_ACCEPT);
 	netlink_unnest(n, verdict);
 	netlink_unnest(n, data);
-	end_expression(n, x);
+	nft_end_expression(n, x);
 }
 
 void nft_untrack(struct netlink *n)
 {
-	end_expression(n, begin_expression(n, "notrack"));
+	nft_add(n, "notrack", FIELDS({ 0, 0 }));
 }
 
 void nft_redirect(struct netlink *n, uint16_t port)
 {
 	const uint16_t swapped = htons(port);
-	struct expression x;
 
 	nft_load(n, NFT_REG_1, &swapped, sizeof(swapped));
-	x = begin_expression(n, "redir");
-	netlink_be32(n, NFTA_REDIR_REG_PROTO_MIN, NFT_REG_1);
-	end_expression(n, x);
+	nft_add(n, "redir", FIELDS({ NFTA_REDIR_REG_PROTO_MIN, NFT_REG_1 }));
 }
 
 void nft_proxy(struct netlink *n, uint8_t family, uint16_t port)
 {
 	static const uint8_t here_4[4] = { 127, 0, 0, 1 }, here_6[16] = { [15] = 1 };
 	const uint16_t swapped = htons(port);
-	struct expression x;
 
 	if (family == NFPROTO_IPV4)
 		nft_load(n, NFT_REG_1, here_4, sizeof(here_4));
 	else
 		nft_load(n, NFT_REG_1, here_6, sizeof(here_6));
 	nft_load(n, NFT_REG_2, &swapped, sizeof(swapped));
-	x = begin_expression(n, "tproxy");
-	netlink_be32(n, NFTA_TPROXY_FAMILY, family);
-	netlink_be32(n, NFTA_TPROXY_REG_ADDR, NFT_REG_1);
-	netlink_be32(n, NFTA_TPROXY_REG_PORT, NFT_REG_2);
-	end_expression(n, x);
+	nft_add(n, "tproxy",
+		FIELDS({ NFTA_TPROXY_FAMILY, family }, { NFTA_TPROXY_REG_ADDR, NFT_REG_1 },
+			{ NFTA_TPROXY_REG_PORT, NFT_REG_2 }));
 }

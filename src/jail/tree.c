@@ -17,7 +17,6 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "jail/devices.h"
 #include "jail/mount.h"
 #include "jail/limits/rlimits.h"
 
@@ -111,8 +110,7 @@ static int make_link(const struct building *b, const struct plan_entry *entry)
 	return symlinkat(entry->text, b->root, tree_inside(entry)) < 0 ? -errno : 0;
 }
 
-/* Over a file of the host it is a mount, made beside the masks: so it can be put back as they can.
- */
+/* Over a file of the host it is a mount, made beside the masks: it can be put back as these can. */
 static int make_text(const struct building *b, const struct plan_entry *entry)
 {
 	auto_fd fd = -1;
@@ -278,7 +276,7 @@ static int mount_scratch(struct building *b)
 		(void)snprintf(size, sizeof(size), "%" PRIu64, memory + SCRATCH_OURS);
 		(void)snprintf(files, sizeof(files), "%" PRIu64, memory / 4096 + FILES_OURS);
 	}
-	b->scratch = mount_memory(options, MOUNT_WRITABLE | MOUNT_EXEC);
+	b->scratch = mount_new("tmpfs", options, MOUNT_WRITABLE | MOUNT_EXEC);
 	if (b->scratch < 0)
 		return b->scratch;
 	r = mount_put(b->scratch, b->host, "proc");
@@ -320,7 +318,7 @@ static int make_dev(struct building *b)
 	unsigned exec = b->plan->exec_listed ? 0 : MOUNT_EXEC;
 	auto_fd folder = tree_make_folder(b->scratch, "dev", 0755);
 	auto_fd dev = -1, shm = -1;
-	int r = folder < 0 ? folder : devices_name(folder);
+	int r = folder < 0 ? folder : mount_name_devices(folder);
 
 	if (r == 0)
 		r = place_folder(b, "dev");
@@ -329,7 +327,7 @@ static int make_dev(struct building *b)
 	dev = r < 0 ? r : mount_open(b->root, "dev");
 	if (dev < 0)
 		return dev;
-	r = devices_mount(dev, b->host);
+	r = mount_devices(dev, b->host);
 	shm = r < 0 ? r : tree_make_folder(b->own, "shm", 01777);
 	return shm < 0 ? shm : tree_put_copy(shm, MOUNT_WRITABLE | exec, b->root, "dev/shm");
 }
@@ -338,16 +336,11 @@ static int mount_proc_at(const struct plan *plan, int root, const char *path)
 {
 	const uint64_t pids = plan->limits.values[LIMIT_PIDS];
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	auto_fd fs = fsopen("proc", FSOPEN_CLOEXEC);
-	auto_fd mount = -1;
+	auto_fd mount = mount_new("proc", (const char *const[]){ NULL }, MOUNT_WRITABLE);
 	int r;
 
-	if (fs < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return -errno;
-	mount = fsmount(
-		fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	if (mount < 0)
-		return -errno;
+		return mount;
 	/* It is the only hard cap that binds root. On older kernels the tally has to do. */
 	r = pids == LIMIT_NONE || geteuid() != 0 ? 0 : rlimits_pid_max(mount, pids);
 	if (r < 0 && r != -EOPNOTSUPP)

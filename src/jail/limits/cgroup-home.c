@@ -117,7 +117,7 @@ static bool cgroup_home_is_cgroup2(int fd)
 }
 
 /* Do both controllers stand in that file of the folder? */
-static bool lists_both(int folder, const char *file)
+static bool cgroup_home_lists_both(int folder, const char *file)
 {
 	char text[CGROUP_TEXT_MAX];
 
@@ -125,13 +125,7 @@ static bool lists_both(int folder, const char *file)
 	       cgroup_has_word(text, "memory") && cgroup_has_word(text, "pids");
 }
 
-/* The root of the whole tree has no type. */
-static bool is_tree_root(int folder)
-{
-	return faccessat(folder, "cgroup.type", F_OK, 0) < 0 && errno == ENOENT;
-}
-
-static bool is_marked(int folder)
+static bool cgroup_home_is_marked(int folder)
 {
 	static const char *const names[] = { "user.delegate", "trusted.delegate" };
 
@@ -144,26 +138,20 @@ static bool is_marked(int folder)
 	return false;
 }
 
-static bool is_empty(int folder)
+/* Are these all the processes in it? */
+static bool cgroup_home_holds(int folder, const char *processes)
 {
 	char text[CGROUP_TEXT_MAX];
 
-	return cgroup_load(folder, "cgroup.procs", text, sizeof(text)) == 0;
+	return cgroup_load(folder, "cgroup.procs", text, sizeof(text)) >= 0 &&
+	       strcmp(text, processes) == 0;
 }
 
-static bool holds_only_us(int folder)
-{
-	char text[CGROUP_TEXT_MAX], us[24];
-
-	(void)snprintf(us, sizeof(us), "%d\n", getpid());
-	return cgroup_load(folder, "cgroup.procs", text, sizeof(text)) > 0 && strcmp(text, us) == 0;
-}
-
-static int enable(struct cgroup_home *h, struct error *why)
+static int cgroup_home_enable(struct cgroup_home *h, struct error *why)
 {
 	int r;
 
-	if (lists_both(h->fd, "cgroup.subtree_control"))
+	if (cgroup_home_lists_both(h->fd, "cgroup.subtree_control"))
 		return 0;
 	r = cgroup_write(h->fd, "cgroup.subtree_control", "+memory +pids");
 	if (r < 0)
@@ -174,7 +162,7 @@ static int enable(struct cgroup_home *h, struct error *why)
 }
 
 /* Leaves the cgroup for a leaf of it. */
-static int move_out(struct cgroup_home *h, struct error *why)
+static int cgroup_home_move_out(struct cgroup_home *h, struct error *why)
 {
 	auto_fd leaf = -1;
 	int r = cgroup_make(h->fd, h->leaf, &leaf);
@@ -195,7 +183,7 @@ static int move_out(struct cgroup_home *h, struct error *why)
  * Goes back, unless somebody else made cgroups there as well: turning the controllers off would
  * take their limits away.
  */
-static void move_back(struct cgroup_home *h)
+static void cgroup_home_move_back(struct cgroup_home *h)
 {
 	char text[CGROUP_TEXT_MAX];
 
@@ -209,7 +197,7 @@ static void move_back(struct cgroup_home *h)
 }
 
 /* The parent, if it is in the same tree. */
-static int open_parent(int own)
+static int cgroup_home_open_parent(int own)
 {
 	int fd = openat(own, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stat a, b;
@@ -224,28 +212,30 @@ static int open_parent(int own)
 /* Takes the first place of the three that fits; h->fd is our own cgroup on entry. */
 static int cgroup_home_settle(struct cgroup_home *h, bool namespace_root, struct error *why)
 {
-	auto_fd parent = open_parent(h->fd);
+	auto_fd parent = cgroup_home_open_parent(h->fd);
+	char us[24];
+	int r;
 
-	if (is_tree_root(h->fd))
-		return enable(h, why);
-	if (parent >= 0 && is_marked(parent) && is_empty(parent)) {
-		int own = h->fd;
-
+	(void)snprintf(us, sizeof(us), "%d\n", getpid());
+	/* The root of the whole tree has no type. */
+	if (faccessat(h->fd, "cgroup.type", F_OK, 0) < 0 && errno == ENOENT)
+		return cgroup_home_enable(h, why);
+	if (parent >= 0 && cgroup_home_is_marked(parent) && cgroup_home_holds(parent, "")) {
+		fd_close(&h->fd);
 		h->fd = fd_take(&parent);
-		(void)close(own);
-		return enable(h, why);
+		return cgroup_home_enable(h, why);
 	}
-	if (!is_marked(h->fd) && !namespace_root)
+	if (!cgroup_home_is_marked(h->fd) && !namespace_root)
 		return error_set(why, -EOPNOTSUPP, NULL,
 			"the cgroup that Corral runs in was not given to it to divide");
-	if (!holds_only_us(h->fd))
+	if (!cgroup_home_holds(h->fd, us))
 		return error_set(why, -EOPNOTSUPP, NULL,
 			"the cgroup that Corral runs in holds other processes too");
-	int r = move_out(h, why);
-	return r < 0 ? r : enable(h, why);
+	r = cgroup_home_move_out(h, why);
+	return r < 0 ? r : cgroup_home_enable(h, why);
 }
 
-static int open_own(int *ret, bool *ret_namespace_root, struct error *why)
+static int cgroup_home_open_own(int *ret, bool *ret_namespace_root, struct error *why)
 {
 	auto_buffer cgroups = { 0 }, mounts = { 0 }, folder = { 0 };
 	int r = file_read("/proc/self/cgroup", PROC_FILE_MAX, &cgroups);
@@ -268,7 +258,7 @@ static int open_own(int *ret, bool *ret_namespace_root, struct error *why)
 }
 
 /* Makes a cgroup with limits and looks whether they stand. */
-static int try_out(const struct cgroup_home *h, struct error *why)
+static int cgroup_home_try_out(const struct cgroup_home *h, struct error *why)
 {
 	const struct cgroup_limits limits = { .memory = 64 << 20, .pids = 16 };
 	struct cgroup *c = NULL;
@@ -284,14 +274,14 @@ static int try_out(const struct cgroup_home *h, struct error *why)
 	return r < 0 ? error_set(why, r, NULL, "a new cgroup does not keep its memory limit") : 0;
 }
 
-static int cgroup_home_find_home(struct cgroup_home *h, struct error *why)
+static int cgroup_home_find(struct cgroup_home *h, struct error *why)
 {
 	bool namespace_root = false;
-	int r = open_own(&h->fd, &namespace_root, why);
+	int r = cgroup_home_open_own(&h->fd, &namespace_root, why);
 
 	if (r < 0)
 		return r;
-	if (!lists_both(h->fd, "cgroup.controllers")) {
+	if (!cgroup_home_lists_both(h->fd, "cgroup.controllers")) {
 		(void)error_set(why, -EOPNOTSUPP, NULL,
 			"the cgroup that Corral runs in has no memory and pids controllers");
 		error_hint(why, "they may be bound to cgroup v1, or not be passed down to it");
@@ -300,7 +290,7 @@ static int cgroup_home_find_home(struct cgroup_home *h, struct error *why)
 	r = cgroup_home_settle(h, namespace_root, why);
 	if (r < 0)
 		error_hint(why, "%s", SCOPE_HINT);
-	return r < 0 ? r : try_out(h, why);
+	return r < 0 ? r : cgroup_home_try_out(h, why);
 }
 
 int cgroup_home_new(struct cgroup_home **ret, struct error *why)
@@ -311,7 +301,7 @@ int cgroup_home_new(struct cgroup_home **ret, struct error *why)
 	if (!h)
 		return error_no_memory(why);
 	h->fd = -1;
-	r = cgroup_home_find_home(h, why);
+	r = cgroup_home_find(h, why);
 	if (r < 0) {
 		cgroup_home_free(h);
 		return r;
@@ -325,7 +315,7 @@ void cgroup_home_free(struct cgroup_home *h)
 	if (!h)
 		return;
 	if (h->moved)
-		move_back(h);
+		cgroup_home_move_back(h);
 	fd_close(&h->fd);
 	free(h);
 }

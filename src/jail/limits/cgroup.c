@@ -78,7 +78,7 @@ uint64_t cgroup_key(const char *text, const char *key)
 	return 0;
 }
 
-static int write_number(int folder, const char *file, uint64_t value)
+static int cgroup_write_number(int folder, const char *file, uint64_t value)
 {
 	char text[24];
 
@@ -102,7 +102,7 @@ int cgroup_limit(int folder, const struct cgroup_limits *l, struct error *e)
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
-		int r = rows[i].set ? write_number(folder, rows[i].file, rows[i].value) : 0;
+		int r = rows[i].set ? cgroup_write_number(folder, rows[i].file, rows[i].value) : 0;
 
 		if (r < 0 && !(r == -ENOENT && rows[i].optional))
 			return error_set(e, r, NULL, "%s of a new cgroup cannot be set: %s",
@@ -119,21 +119,18 @@ int cgroup_make(int home, char name[CGROUP_NAME_MAX], int *ret_fd)
 		if (getrandom(&salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt))
 			return -errno;
 		(void)snprintf(name, CGROUP_NAME_MAX, "corral-%d-%016" PRIx64, getpid(), salt);
-		if (mkdirat(home, name, 0755) == 0) {
-			int fd =
-				openat(home, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-			if (fd < 0) {
-				int r = -errno;
-
-				(void)unlinkat(home, name, AT_REMOVEDIR);
-				return r;
-			}
-			*ret_fd = fd;
-			return 0;
+		if (mkdirat(home, name, 0755) < 0) {
+			if (errno != EEXIST)
+				return -errno;
+			continue;
 		}
-		if (errno != EEXIST)
-			return -errno;
+		int fd = openat(home, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int r = fd < 0 ? -errno : 0;
+		if (fd < 0)
+			(void)unlinkat(home, name, AT_REMOVEDIR);
+		else
+			*ret_fd = fd;
+		return r;
 	}
 	return -EEXIST;
 }
@@ -184,7 +181,7 @@ int cgroup_fd(const struct cgroup *c)
 int cgroup_add(const struct cgroup *c, pid_t pid)
 {
 	/* 0 would mean the caller himself. */
-	return pid > 0 ? write_number(c->fd, "cgroup.procs", (uint64_t)pid) : -EINVAL;
+	return pid > 0 ? cgroup_write_number(c->fd, "cgroup.procs", (uint64_t)pid) : -EINVAL;
 }
 
 int cgroup_kill(const struct cgroup *c)
@@ -192,34 +189,27 @@ int cgroup_kill(const struct cgroup *c)
 	return cgroup_write(c->fd, "cgroup.kill", "1");
 }
 
-/* Without its controller a file is not there: then the number stays 0. */
-static int load_optional(int folder, const char *file, char *text, size_t size)
-{
-	int r = cgroup_load(folder, file, text, size);
-
-	text[r > 0 ? r : 0] = '\0';
-	return r == -ENOENT ? 0 : r;
-}
-
 int cgroup_read(const struct cgroup *c, struct cgroup_usage *ret)
 {
-	char peak[64], memory[CGROUP_TEXT_MAX], pids[CGROUP_TEXT_MAX], cpu[CGROUP_TEXT_MAX];
-	int r = load_optional(c->fd, "memory.peak", peak, sizeof(peak));
+	static const char *const files[] = { "memory.peak", "memory.events", "pids.events",
+		"cpu.stat" };
+	char text[ROWS(files)][CGROUP_TEXT_MAX];
 
-	if (r >= 0)
-		r = load_optional(c->fd, "memory.events", memory, sizeof(memory));
-	if (r >= 0)
-		r = load_optional(c->fd, "pids.events", pids, sizeof(pids));
-	if (r >= 0)
-		r = load_optional(c->fd, "cpu.stat", cpu, sizeof(cpu));
-	if (r < 0)
-		return r;
+	for (size_t i = 0; i < ROWS(files); i++) {
+		int r = cgroup_load(c->fd, files[i], text[i], sizeof(text[i]));
+
+		/* Without its controller a file is not there: then the number stays 0. */
+		if (r == -ENOENT)
+			text[i][0] = '\0';
+		else if (r < 0)
+			return r;
+	}
 	*ret = (struct cgroup_usage){
-		.memory_peak = strtoull(peak, NULL, 10),
-		.oom_kills = cgroup_key(memory, "oom_kill"),
-		.pids_refused = cgroup_key(pids, "max"),
-		.user_us = cgroup_key(cpu, "user_usec"),
-		.system_us = cgroup_key(cpu, "system_usec"),
+		.memory_peak = strtoull(text[0], NULL, 10),
+		.oom_kills = cgroup_key(text[1], "oom_kill"),
+		.pids_refused = cgroup_key(text[2], "max"),
+		.user_us = cgroup_key(text[3], "user_usec"),
+		.system_us = cgroup_key(text[3], "system_usec"),
 	};
 	return 0;
 }

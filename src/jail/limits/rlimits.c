@@ -34,7 +34,7 @@ enum {
 	STACKS = 256 << 20,
 };
 
-static int lower(__rlimit_resource_t what, uint64_t value)
+static int rlimits_lower(__rlimit_resource_t what, uint64_t value)
 {
 	struct rlimit l;
 
@@ -46,12 +46,9 @@ static int lower(__rlimit_resource_t what, uint64_t value)
 	return setrlimit(what, &l) < 0 ? -errno : 0;
 }
 
-/* Twice the memory, or room for the stacks of 32 threads, if that is more. */
-static uint64_t data_limit(uint64_t memory)
+static uint64_t rlimits_sum(uint64_t limit, uint64_t more)
 {
-	uint64_t more = memory < STACKS ? STACKS : memory;
-
-	return memory < UINT64_MAX - more ? memory + more : UINT64_MAX;
+	return limit < UINT64_MAX - more ? limit + more : UINT64_MAX;
 }
 
 int rlimits_apply(const struct start *s)
@@ -63,13 +60,14 @@ int rlimits_apply(const struct start *s)
 	} rows[] = {
 		{ RLIMIT_FSIZE, s->file_size != 0, s->file_size },
 		{ RLIMIT_NOFILE, s->open_files != 0, s->open_files },
-		{ RLIMIT_DATA, s->memory != 0, data_limit(s->memory) },
-		{ RLIMIT_NPROC, s->pids != 0,
-			s->pids < UINT64_MAX - RLIMITS_OURS ? s->pids + RLIMITS_OURS : s->pids },
+		/* Twice the memory, or room for the stacks of 32 threads, if that is more. */
+		{ RLIMIT_DATA, s->memory != 0,
+			rlimits_sum(s->memory, s->memory < STACKS ? STACKS : s->memory) },
+		{ RLIMIT_NPROC, s->pids != 0, rlimits_sum(s->pids, RLIMITS_OURS) },
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
-		int r = rows[i].set ? lower(rows[i].what, rows[i].value) : 0;
+		int r = rows[i].set ? rlimits_lower(rows[i].what, rows[i].value) : 0;
 
 		if (r < 0)
 			return r;
@@ -81,7 +79,7 @@ int rlimits_apply(const struct start *s)
  * The one place that trusts a version number: trying is no option, because on an older kernel root
  * would succeed, and would have changed the whole machine.
  */
-static bool has_own_pid_max(void)
+static bool rlimits_has_own_pid_max(void)
 {
 	struct utsname u;
 	unsigned long major, minor;
@@ -102,7 +100,7 @@ int rlimits_pid_max(int proc_fd, uint64_t pids)
 
 	if (getpid() != 1)
 		return -EPERM;
-	if (!has_own_pid_max())
+	if (!rlimits_has_own_pid_max())
 		return -EOPNOTSUPP;
 	if (max == PID_MAX_LIMIT)
 		return 0;

@@ -18,9 +18,8 @@ enum {
  * Sets the limits of the calling process, for the programs that it is about to run. Memory is only
  * capped loosely, at twice the limit or more: tally.h holds the limit itself. Where a cgroup
  * holds memory or pids already, pass a copy of *s with that field 0. Never raises a hard limit.
- * Async-signal-safe; allocates nothing. Core files are
- * rlimits_no_core()'s. Fields that are 0 leave their
- * limit as it was: whoever raised the soft number of open files for himself must put it back first.
+ * Async-signal-safe; allocates nothing. Core files are rlimits_no_core()'s. Fields that are 0 leave
+ * their limit as it was: whoever raised the soft number of open files must put it back first.
  * -errno: a limit could not be set; do not run the program.
  */
 int rlimits_apply(const struct start *s);

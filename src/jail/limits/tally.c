@@ -44,17 +44,15 @@ struct tally_entry {
 	char name[];
 };
 
-/* What one process has, in kB as the kernel prints it. */
-struct tally_share {
-	uint64_t memory, threads;
-};
-
-/* A line of /proc that is wanted, and where its number goes. */
+/* A line of a file in /proc/PID that is wanted. */
 struct tally_field {
 	const char *name;
-	uint64_t value;
+	uint64_t value; /* kB, of what is memory */
 	bool found;
 };
+
+/* Of one process. */
+typedef int tally_reader(int proc_fd, const char *pid, struct tally *ret);
 
 static uint64_t tally_number(const char *s)
 {
@@ -131,55 +129,46 @@ static int tally_read_fields(
 }
 
 /* A process that has no memory any more (a dead one) has no Rss lines either. */
-static int tally_read_cheap(int proc_fd, const char *pid, struct tally_share *ret)
+static int tally_read_cheap(int proc_fd, const char *pid, struct tally *ret)
 {
-	struct tally_field f[] = {
-		{ .name = "Threads" },
-		{ .name = "RssAnon" },
-		{ .name = "RssShmem" },
-		{ .name = "VmSwap" },
-	};
+	struct tally_field f[] = { { .name = "Threads" }, { .name = "RssAnon" },
+		{ .name = "RssShmem" }, { .name = "VmSwap" } };
 	int r = tally_read_fields(proc_fd, pid, "status", f, ROWS(f));
 
 	if (r < 0)
 		return r;
-	ret->threads = f[0].value ? f[0].value : 1;
-	ret->memory = f[1].value + f[2].value + f[3].value;
+	ret->tasks = f[0].value ? f[0].value : 1;
+	ret->memory = (f[1].value + f[2].value + f[3].value) * 1024;
 	return 0;
 }
 
-static int tally_read_fair(int proc_fd, const char *pid, struct tally_share *ret)
+static int tally_read_fair(int proc_fd, const char *pid, struct tally *ret)
 {
-	struct tally_field f[] = {
-		{ .name = "Pss_Anon" },
-		{ .name = "Pss_Shmem" },
-		{ .name = "SwapPss" },
-	};
+	struct tally_field f[] = { { .name = "Pss_Anon" }, { .name = "Pss_Shmem" },
+		{ .name = "SwapPss" } };
 	int r = tally_read_cheap(proc_fd, pid, ret);
 
 	if (r < 0)
 		return r;
 	r = tally_read_fields(proc_fd, pid, "smaps_rollup", f, ROWS(f));
 	if (r == 0 && f[0].found && f[1].found)
-		ret->memory = f[0].value + f[1].value + f[2].value;
+		ret->memory = (f[0].value + f[1].value + f[2].value) * 1024;
 	return 0;
 }
-
-typedef int tally_reader(int proc_fd, const char *pid, struct tally_share *ret);
 
 /* One process more; not pid 1. It may have ended meanwhile: then there is nothing to count. */
 static int tally_add(int proc_fd, const char *name, tally_reader *read_one, struct tally *t)
 {
-	struct tally_share s = { 0 };
+	struct tally one = { 0 };
 	int r;
 
 	if (name[0] < '1' || name[0] > '9' || strcmp(name, "1") == 0)
 		return 0;
-	r = read_one(proc_fd, name, &s);
+	r = read_one(proc_fd, name, &one);
 	if (r < 0)
 		return r == -ENOENT || r == -ESRCH ? 0 : r;
-	t->memory += s.memory * 1024;
-	t->tasks += s.threads;
+	t->memory += one.memory;
+	t->tasks += one.tasks;
 	return 0;
 }
 

@@ -16,8 +16,7 @@ struct tally_limits {
 
 struct tally {
 	uint64_t memory; /* anonymous and shared memory, resident or swapped out, bytes */
-	uint64_t tasks; /* threads of all processes other than pid 1; a dead one not yet reaped is 1
-			 */
+	uint64_t tasks;  /* threads of all processes but pid 1; a dead one not yet reaped is 1 */
 };
 
 enum {

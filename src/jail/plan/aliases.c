@@ -16,7 +16,6 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
-#include "base/path.h"
 #include "jail/mount.h"
 #include "jail/plan/internal.h"
 

@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
-#include "base/path.h"
 #include "host/links.h"
 #include "jail/plan/internal.h"
 #include "policy/baseline.h"

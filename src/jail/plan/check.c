@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "jail/plan/internal.h"
 
 static const struct location *plan_check_place_of(const struct plan_place *place)
@@ -111,8 +110,7 @@ static uint64_t plan_check_count_covered(const struct planner *p, const struct p
 static int plan_check_names(struct planner *p, const struct plan_place *place)
 {
 	const struct plan_node *node = plan_nodes_find(p, place->real);
-	/* Somebody wants this kept from commands. With a list a program's other name does not run.
-	 */
+	/* With a list a program's other name does not run. */
 	bool is_wanted = place->origin == PLAN_FROM_POLICY ||
 			 (place->origin == PLAN_FROM_EXEC && place->runs == PLAN_RUNS_NOT &&
 				 !p->plan->exec_listed);

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/path.h"
 #include "base/shebang.h"
 #include "host/links.h"
 #include "jail/companions.h"

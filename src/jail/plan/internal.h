@@ -175,7 +175,7 @@ typedef int plan_patterns_one(
 int plan_patterns_each(
 	struct planner *p, const struct grant_list *list, plan_patterns_one *one, const void *data);
 
-/* plan/globs.c: true globs that allow reading become what they match. */
+/* True globs that allow reading become what they match. */
 int plan_globs_rewrite(struct planner *p);
 /* No "**" but at the end. */
 bool plan_globs_can_expand(const struct glob_alternative *alt);
@@ -221,6 +221,10 @@ int plan_exec_list(struct planner *p);
 
 /* plan/network.c */
 int plan_network_decide(struct planner *p);
+/* Calls one for each grant of hosts in a layer's list and rules; or only in those that allow. */
+typedef int plan_network_grant(struct planner *p, const struct grant *g, void *data);
+int plan_network_each(struct planner *p, const struct permissions *l, bool allowing,
+	plan_network_grant *one, void *data);
 
 /* plan/nodes.c: nodes from places, and the plan's entries from nodes. */
 int plan_nodes_build(struct planner *p);

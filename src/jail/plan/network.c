@@ -14,7 +14,6 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "jail/plan/internal.h"
-#include "policy/network/host.h"
 
 static bool plan_network_is_about_hosts(const struct rule *rule)
 {
@@ -25,6 +24,24 @@ static bool plan_network_is_about_hosts(const struct rule *rule)
 static bool plan_network_allows_by_default(const struct permissions *l)
 {
 	return l->mode != MODE_ENFORCE || l->fallback == VERDICT_ALLOW;
+}
+
+int plan_network_each(struct planner *p, const struct permissions *l, bool allowing,
+	plan_network_grant *one, void *data)
+{
+	int r = 0;
+
+	for (size_t i = 0; i <= l->n_rules; i++) {
+		const struct rule *rule = i > 0 ? &l->rules[i - 1] : NULL;
+		const struct grant_list *list = rule ? &rule->patterns : &l->network_allow;
+
+		if (rule && (!plan_network_is_about_hosts(rule) ||
+				    (allowing && rule->action != VERDICT_ALLOW)))
+			continue;
+		for (size_t k = 0; r == 0 && k < list->n; k++)
+			r = one(p, &list->items[k], data);
+	}
+	return r;
 }
 
 static bool plan_network_one_grants_nothing(const struct planner *p)
@@ -201,33 +218,14 @@ static void plan_network_add_range(struct plan *plan, const struct host_pattern 
 	plan->loopback[plan->n_loopback++] = range;
 }
 
-static int plan_network_take_ranges_of(struct planner *p, const struct grant_list *grants)
+static int plan_network_take_range(struct planner *p, const struct grant *g, void *data)
 {
-	for (size_t i = 0; i < grants->n; i++) {
-		const struct grant *g = &grants->items[i];
-		struct host_pattern h;
-		int r = host_pattern_parse(&h, &p->arena, g->all[0], &g->where, p->error);
+	struct host_pattern h;
+	int r = host_pattern_parse(&h, &p->arena, g->all[0], &g->where, p->error);
 
-		if (r < 0)
-			return r;
-		if (plan_network_is_loopback(&h))
-			plan_network_add_range(p->plan, &h);
-	}
-	return 0;
-}
-
-static int plan_network_take_ranges(struct planner *p)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < p->n_layers; i++) {
-		const struct permissions *l = p->layers[i];
-
-		r = plan_network_take_ranges_of(p, &l->network_allow);
-		for (size_t k = 0; r == 0 && k < l->n_rules; k++)
-			if (plan_network_is_about_hosts(&l->rules[k]))
-				r = plan_network_take_ranges_of(p, &l->rules[k].patterns);
-	}
+	(void)data;
+	if (r == 0 && plan_network_is_loopback(&h))
+		plan_network_add_range(p->plan, &h);
 	return r;
 }
 
@@ -293,11 +291,13 @@ static int plan_network_take_literals(struct planner *p, const struct host_patte
 }
 
 /* A grant of several patterns, which must all match, is as single as one of them. */
-static int plan_network_look_at_grant(
-	struct planner *p, const struct grant *g, struct network_obstacle *o)
+static int plan_network_take_grant(struct planner *p, const struct grant *g, void *data)
 {
+	struct network_obstacle *o = data;
 	const char *why = NULL;
 
+	if (o->why)
+		return 0;
 	for (size_t i = 0; i < g->n; i++) {
 		struct host_pattern h;
 		int r = host_pattern_parse(&h, &p->arena, g->all[i], &g->where, p->error);
@@ -324,30 +324,6 @@ static int plan_network_look_at_grant(
 	return 0;
 }
 
-static int plan_network_look_at_list(
-	struct planner *p, const struct grant_list *list, struct network_obstacle *o)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && !o->why && i < list->n; i++)
-		r = plan_network_look_at_grant(p, &list->items[i], o);
-	return r;
-}
-
-static int plan_network_look_at_layer(
-	struct planner *p, const struct permissions *l, struct network_obstacle *o)
-{
-	int r = plan_network_look_at_list(p, &l->network_allow, o);
-
-	for (size_t i = 0; r == 0 && i < l->n_rules; i++)
-		if (plan_network_is_about_hosts(&l->rules[i]) &&
-			l->rules[i].action == VERDICT_ALLOW)
-			r = plan_network_look_at_list(p, &l->rules[i].patterns, o);
-	if (r == 0 && !o->why && plan_network_allows_by_default(l))
-		o->why = "only hosts that are named can be captured";
-	return r;
-}
-
 static int plan_network_collect_literals(struct planner *p)
 {
 	struct plan *plan = p->plan;
@@ -361,7 +337,9 @@ static int plan_network_collect_literals(struct planner *p)
 
 		o = (struct network_obstacle){ 0 };
 		plan->n_literals = plan->n_listeners = 0;
-		r = plan_network_look_at_layer(p, p->layers[i], &o);
+		r = plan_network_each(p, p->layers[i], true, plan_network_take_grant, &o);
+		if (r == 0 && !o.why && plan_network_allows_by_default(p->layers[i]))
+			o.why = "only hosts that are named can be captured";
 		if (r < 0 || !o.why)
 			return r;
 	}
@@ -399,6 +377,7 @@ int plan_network_decide(struct planner *p)
 			"cloud metadata are not kept from them");
 	}
 	p->plan->network = PLAN_NETWORK_RELAY;
-	r = plan_network_take_ranges(p);
+	for (size_t i = 0; r == 0 && i < p->n_layers; i++)
+		r = plan_network_each(p, p->layers[i], false, plan_network_take_range, NULL);
 	return r < 0 ? r : plan_network_collect_literals(p);
 }

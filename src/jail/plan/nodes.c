@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/path.h"
 #include "jail/plan/internal.h"
 
 static void plan_nodes_merge(struct plan_node *node, const struct plan_place *place)

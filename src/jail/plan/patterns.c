@@ -2,17 +2,18 @@
 /*
  * Places from what was written. Whether a pattern allows or denies hardly matters here: it says
  * that answers may change at its path, and the policy will be asked what they are. Only true globs
- * are another matter. Those that allow reading were replaced by what they match before
- * (plan/globs.c); those that allow writing are refused; those that forbid are kept and checked at
- * the end.
+ * are another matter. Those that allow reading are replaced before by what they match; those that
+ * allow writing are refused; those that forbid are kept and checked at the end.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
-#include "base/path.h"
+#include "base/buffer.h"
+#include "host/links.h"
 #include "jail/plan/internal.h"
 
 enum { FILE_OPERATIONS = 1 << OPERATION_FS_READ | 1 << OPERATION_FS_WRITE };
@@ -162,4 +163,290 @@ int plan_patterns_collect(struct planner *p)
 		return r;
 	plan_patterns_drop_duplicates(p);
 	return plan_patterns_choose_probe(p);
+}
+
+/*
+ * True globs. One that allows reading is replaced, before anything else, by the paths that it
+ * matches now: the layer is copied with those paths in its place and compiled again, so that the
+ * rest of the planner deals with paths and folders only, and asks a policy that agrees. Files that
+ * come later are not seen, which is narrower than what was granted, and noted.
+ *
+ * Searching is bounded: so many names are read, so many matches taken, and "**" may stand at the
+ * end only, where it means a folder.
+ */
+
+enum { MATCHES_MAX = 1024, NAMES_MAX = 16384 };
+
+struct glob_search {
+	struct planner *planner;
+	const struct glob_token *tokens;
+	size_t n;
+	bool subtree;
+	plan_globs_found *found;
+	void *data;
+	unsigned names, matches;
+	char path[PATH_BYTES];
+};
+
+/* Names in the folder path[0..len) are tried on the component at token i. */
+struct glob_component {
+	struct glob_search *search;
+	size_t i, len;
+};
+
+static bool plan_globs_is_slash(const struct glob_token *t)
+{
+	return t->type == GLOB_BYTE && t->byte == '/';
+}
+
+/* Where the component that starts with the slash at i ends. */
+static size_t plan_globs_component_end(const struct glob_search *s, size_t i)
+{
+	for (i++; i < s->n && !plan_globs_is_slash(&s->tokens[i]);)
+		i++;
+	return i;
+}
+
+static int plan_globs_search(struct glob_search *s, size_t i, size_t len);
+
+static int plan_globs_try_name(struct planner *p, const char *name, void *data)
+{
+	const struct glob_component *c = data;
+	struct glob_search *s = c->search;
+	size_t n = strlen(name), end = plan_globs_component_end(s, c->i);
+	const struct glob_alternative part = {
+		.kind = GLOB_TRUE, .tokens = s->tokens + c->i, .n = end - c->i, .literal = ""
+	};
+	int r = 0;
+
+	if (++s->names > NAMES_MAX)
+		return error_set(p->error, -E2BIG, NULL,
+			"a pattern would search more than %d names", NAMES_MAX);
+	if (n + 2 > PATH_BYTES - c->len)
+		return 0;
+	s->path[c->len] = '/';
+	memcpy(s->path + c->len + 1, name, n + 1);
+	if (glob_alternative_match(&part, s->path + c->len, n + 1))
+		r = plan_globs_search(s, end, c->len + 1 + n);
+	s->path[c->len] = '\0';
+	return r;
+}
+
+/* Writes the component at i, if it has no wildcard, behind the path. 0: it has one. */
+static size_t plan_globs_add_literal(struct glob_search *s, size_t i, size_t len)
+{
+	size_t end = plan_globs_component_end(s, i);
+
+	for (size_t k = i; k < end; k++) {
+		if (s->tokens[k].type != GLOB_BYTE || len + 1 >= PATH_BYTES)
+			return 0;
+		s->path[len++] = (char)s->tokens[k].byte;
+	}
+	return len;
+}
+
+/* The path is path[0..len), and the components from token i on are to come. */
+static int plan_globs_search(struct glob_search *s, size_t i, size_t len)
+{
+	struct glob_component component = { s, i, len };
+	struct stat st;
+	size_t next;
+
+	if (i >= s->n) {
+		if (lstat(s->path, &st) < 0)
+			return 0;
+		if (++s->matches > MATCHES_MAX)
+			return error_set(s->planner->error, -E2BIG, NULL,
+				"a pattern matches more than %d files", MATCHES_MAX);
+		return s->found(s->data, s->path, s->subtree);
+	}
+	next = plan_globs_add_literal(s, i, len);
+	s->path[next ? next : len] = '\0';
+	if (next)
+		return plan_globs_search(s, plan_globs_component_end(s, i), next);
+	return plan_look_each(s->planner, len ? s->path : "/", plan_globs_try_name, &component);
+}
+
+bool plan_globs_can_expand(const struct glob_alternative *alt)
+{
+	for (size_t i = 0; i < alt->n; i++) {
+		if (alt->tokens[i].type == GLOB_TREE)
+			return false;
+	}
+	return true;
+}
+
+void plan_globs_folder(const struct glob_alternative *alt, char out[PATH_BYTES])
+{
+	size_t len = alt->literal_len;
+	char folder[PATH_BYTES] = "/";
+
+	/* "**" brings its own slash. */
+	if (alt->tokens[len].type != GLOB_TREE && alt->tokens[len].type != GLOB_TAIL) {
+		while (len > 0 && alt->literal[len - 1] != '/')
+			len--;
+		len -= len > 0;
+	}
+	if (len > 0 && len < sizeof(folder)) {
+		memcpy(folder, alt->literal, len);
+		folder[len] = '\0';
+	}
+	if (len >= sizeof(folder) || links_follow(folder, NULL, NULL, out) < 0)
+		memcpy(out, "/", 2);
+}
+
+int plan_globs_expand(
+	struct planner *p, const struct glob_alternative *alt, plan_globs_found *found, void *data)
+{
+	struct glob_search s = {
+		.planner = p, .tokens = alt->tokens, .n = alt->n, .found = found, .data = data
+	};
+
+	if (s.n > 0 && s.tokens[s.n - 1].type == GLOB_TAIL) {
+		s.subtree = true;
+		s.n--;
+	}
+	return s.n > 0 && plan_globs_is_slash(&s.tokens[0]) ? plan_globs_search(&s, 0, 0) : 0;
+}
+
+/* Layers with such globs are written anew */
+
+struct glob_rewrite {
+	struct planner *planner;
+	struct permissions *to;
+	struct grant_list *list;
+	const struct location *where;
+};
+
+static int plan_globs_add_text(const struct glob_rewrite *w, struct buffer *text)
+{
+	return text->failed ? -ENOMEM
+			    : permissions_add(w->to, w->list, buffer_text(text), w->where);
+}
+
+static int plan_globs_add_found(void *data, const char *path, bool subtree)
+{
+	auto_buffer text = { 0 };
+
+	glob_print_literal(path, strlen(path), &text);
+	if (subtree)
+		buffer_adds(&text, "/**");
+	return plan_globs_add_text(data, &text);
+}
+
+static int plan_globs_replace(
+	struct glob_rewrite *w, const struct glob_alternative *alt, const char *text)
+{
+	struct planner *p = w->planner;
+	auto_buffer one = { 0 };
+	int r;
+
+	if (alt->kind != GLOB_TRUE) {
+		glob_print(alt, &one);
+		return plan_globs_add_text(w, &one);
+	}
+	if (!plan_globs_can_expand(alt)) {
+		(void)error_set(p->error, -EOPNOTSUPP, w->where,
+			"%s allows by a pattern with ** in the middle: a mount holds a path or a "
+			"folder, not a pattern",
+			text);
+		error_hint(p->error, "name the folders (DIR/**), or use * for single names");
+		return -EOPNOTSUPP;
+	}
+	r = plan_globs_expand(p, alt, plan_globs_add_found, w);
+	return r < 0 ? r
+		     : plan_add_note(p, w->where,
+			       "%s: holds for what exists now, not for what is made later", text);
+}
+
+/* An entry that must match several patterns has no common form: true globs in it stay refused. */
+static int plan_globs_rewrite_list(
+	struct planner *p, struct permissions *to, struct grant_list *list)
+{
+	struct grant_list old = *list;
+	int r = 0;
+
+	*list = (struct grant_list){ 0 };
+	for (size_t i = 0; r == 0 && i < old.n; i++) {
+		const struct grant *grant = &old.items[i];
+		struct glob_rewrite w = { p, to, list, &grant->where };
+		struct glob g;
+
+		if (grant->n != 1) {
+			r = permissions_add_all(to, list, grant->all, grant->n, &grant->where);
+			continue;
+		}
+		r = plan_patterns_parse(p, grant->all[0], &grant->where, &g);
+		for (size_t k = 0; r == 0 && k < g.n; k++)
+			r = plan_globs_replace(&w, &g.alternatives[k], grant->all[0]);
+	}
+	return r;
+}
+
+/* 1: the pattern has a true glob. */
+static int plan_globs_has_glob(
+	struct planner *p, const char *text, const struct location *where, const void *data)
+{
+	struct glob g;
+	int r = plan_patterns_parse(p, text, where, &g);
+
+	(void)data;
+	for (size_t i = 0; r == 0 && i < g.n; i++)
+		r = g.alternatives[i].kind == GLOB_TRUE;
+	return r;
+}
+
+/* The lists of a layer that allow reading and nothing else, or lift what the baseline forbids. */
+static struct grant_list *plan_globs_reading_list(struct permissions *l, size_t i)
+{
+	struct rule *rule = i > 1 ? &l->rules[i - 2] : NULL;
+
+	if (!rule)
+		return i == 0 ? &l->fs_read : &l->dangerously_allow;
+	if (rule->action != VERDICT_ALLOW || !plan_is_about(rule, 1 << OPERATION_FS_READ) ||
+		plan_is_about(rule, 1 << OPERATION_FS_WRITE))
+		return NULL;
+	return &rule->patterns;
+}
+
+static int plan_globs_rewrite_layer(struct planner *p, size_t layer)
+{
+	struct permissions *copy = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < p->layers[layer]->n_rules + 2; i++) {
+		struct grant_list *list =
+			plan_globs_reading_list((struct permissions *)p->layers[layer], i);
+
+		r = list ? plan_patterns_each(p, list, plan_globs_has_glob, NULL) : 0;
+		if (r <= 0)
+			continue;
+		if (!copy) {
+			copy = permissions_copy(p->layers[layer]);
+			if (!copy)
+				return -ENOMEM;
+			p->layers[layer] = p->copies[p->n_copies++] = copy;
+		}
+		r = plan_globs_rewrite_list(p, copy, plan_globs_reading_list(copy, i));
+	}
+	return r;
+}
+
+int plan_globs_rewrite(struct planner *p)
+{
+	const struct policy_options options = { .variables = p->options->variables,
+		.resolver = p->options->resolver };
+	int r = 0;
+
+	p->copies = arena_calloc(&p->arena, p->n_layers + 1, sizeof(struct permissions *));
+	if (!p->copies)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < p->n_layers; i++)
+		r = plan_globs_rewrite_layer(p, i);
+	if (r < 0 || p->n_copies == 0)
+		return r;
+	r = policy_new(&p->own_policy, p->layers, p->n_layers, &options, p->error);
+	if (r == 0)
+		p->policy = p->own_policy;
+	return r;
 }

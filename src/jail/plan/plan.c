@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/path.h"
 #include "host/links.h"
 #include "jail/plan/internal.h"
 

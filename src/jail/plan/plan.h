@@ -25,15 +25,13 @@
 #include "policy/variable.h"
 
 enum plan_kind {
-	PLAN_DIR,  /* an empty folder, read-only: on the way to something, or granted as itself */
-	PLAN_LINK, /* a symbolic link as the host has it; text: its target */
-	PLAN_FILE, /* a small read-only file that Corral writes (/etc/passwd …); text: what is in it
-		    */
+	PLAN_DIR,    /* an empty folder, read-only: on the way to something, or granted as itself */
+	PLAN_LINK,   /* a symbolic link as the host has it; text: its target */
+	PLAN_FILE,   /* a small read-only file of Corral's (/etc/passwd …); text: what is in it */
 	PLAN_TMP,    /* an empty writable folder of the session's own */
 	PLAN_BIND,   /* the host's file or folder of the same name */
 	PLAN_MASK,   /* hides the host's file or folder of that name */
-	PLAN_SOCKET, /* a socket that the relay listens on, in place of the host's
-			(net/enter/doors.h) */
+	PLAN_SOCKET, /* the relay's, in place of the host's socket (net/enter/doors.h) */
 };
 
 struct plan_entry {
@@ -44,8 +42,7 @@ struct plan_entry {
 	bool writable; /* BIND; TMP is always */
 	bool exec;     /* programs in it may run; false: mounted noexec */
 	bool over; /* stands on a BIND, so that the host can pull it off by renaming: watch it */
-	uint64_t dev,
-		ino; /* BIND, MASK: what was looked at; the tree checks that it is still that */
+	uint64_t dev, ino; /* BIND, MASK: what was looked at, which the tree checks once more */
 };
 
 /* Something a person may want to know; nothing is wider than granted because of it. */
@@ -57,8 +54,7 @@ struct plan_note {
 enum plan_network {
 	PLAN_NETWORK_NONE,  /* a network of its own with nothing but loopback */
 	PLAN_NETWORK_RELAY, /* the same, and a relay that leads to what is granted (net/relay.h) */
-	PLAN_NETWORK_HOST,  /* the host's: only where everything is granted, private addresses too
-			       (but see public_is_open) */
+	PLAN_NETWORK_HOST,  /* the host's: only where everything is granted (or public_is_open) */
 };
 
 enum {
@@ -147,6 +143,5 @@ static inline void plan_freep(struct plan **p)
 }
 #define auto_plan __attribute__((cleanup(plan_freep))) struct plan
 
-/* The entry at path, or the nearest above it that is not PLAN_DIR or PLAN_LINK; NULL: the skeleton.
- */
+/* The entry at path, or the nearest above it that is no PLAN_DIR or PLAN_LINK; NULL: none is. */
 const struct plan_entry *plan_find(const struct plan *p, const char *path);

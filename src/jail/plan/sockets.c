@@ -23,55 +23,54 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
-#include "base/path.h"
 #include "host/links.h"
 #include "jail/plan/internal.h"
-#include "policy/network/host.h"
 
 enum { SOCKETS_MAX = 4096 };
 /* Below /run. */
 enum { NAMES_MAX = 65536, DEPTH_MAX = 8 };
 
 /* Named by one layer; a door only if all of them allow it. */
-static int plan_sockets_add_door(
-	struct planner *p, const char *text, const struct location *where, const void *data)
+static int plan_sockets_add_door(struct planner *p, const char *path, const struct location *where)
 {
-	struct host_pattern h;
+	struct plan_place place = {
+		.path = path, .origin = PLAN_FROM_POLICY, .special = PLAN_DOOR, .where = where
+	};
 	struct plan_answer a;
-	int r = host_pattern_parse(&h, &p->arena, text, where, p->error);
+	int r;
 
-	(void)data;
-	if (r < 0 || h.kind != HOST_SOCKET)
-		return r;
 	for (size_t i = 0; i < p->n; i++)
-		if (p->places[i].special == PLAN_DOOR && strcmp(p->places[i].path, h.name) == 0)
+		if (p->places[i].special == PLAN_DOOR && strcmp(p->places[i].path, path) == 0)
 			return 0;
-	r = plan_look_ask_socket(p, h.name, &a);
+	r = plan_look_ask_socket(p, path, &a);
 	if (r < 0 || a.grant == PLAN_NONE)
 		return r;
 	if (++p->n_doors > PLAN_SOCKETS_MAX)
 		return error_set(p->error, -E2BIG, where, "more than %d sockets cannot be granted",
 			PLAN_SOCKETS_MAX);
-	return plan_add_place(p, (struct plan_place){ .path = h.name,
-					 .origin = PLAN_FROM_POLICY,
-					 .special = PLAN_DOOR,
-					 .where = where });
+	return plan_add_place(p, place);
+}
+
+static int plan_sockets_add_doors(struct planner *p, const struct grant *g, void *data)
+{
+	struct host_pattern h;
+	int r = 0;
+
+	(void)data;
+	for (size_t i = 0; r == 0 && i < g->n; i++) {
+		r = host_pattern_parse(&h, &p->arena, g->all[i], &g->where, p->error);
+		if (r == 0 && h.kind == HOST_SOCKET)
+			r = plan_sockets_add_door(p, h.name, &g->where);
+	}
+	return r;
 }
 
 int plan_sockets_grant(struct planner *p)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < p->n_layers; i++) {
-		const struct permissions *l = p->layers[i];
-
-		r = plan_patterns_each(p, &l->network_allow, plan_sockets_add_door, NULL);
-		for (size_t k = 0; r == 0 && k < l->n_rules; k++)
-			if (l->rules[k].action == VERDICT_ALLOW &&
-				plan_is_about(&l->rules[k], 1 << OPERATION_NET_CONNECT))
-				r = plan_patterns_each(
-					p, &l->rules[k].patterns, plan_sockets_add_door, NULL);
-	}
+	for (size_t i = 0; r == 0 && i < p->n_layers; i++)
+		r = plan_network_each(p, p->layers[i], true, plan_sockets_add_doors, NULL);
 	return r;
 }
 

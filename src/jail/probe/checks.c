@@ -42,7 +42,6 @@ enum {
 	WAIT_KILLABLE = 1 << 5, /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19 */
 	PATIENCE_MS = 2000,
 	ANSWER = 4711,
-	LANDLOCK_FIRST_RIGHTS = (1 << 13) - 1,
 };
 
 /* Namespaces */
@@ -247,17 +246,15 @@ static int probe_tproxy(struct probe_answer *a)
 
 static int probe_landlock(struct probe_answer *a)
 {
-	const uint64_t rights = LANDLOCK_FIRST_RIGHTS;
 	int abi = landlock_version();
+	auto_fd rules = abi < 0 ? abi : landlock_new(1, false);
 
-	if (abi < 0)
-		return probe_fail(a, -abi, "asking for Landlock's version");
-	auto_fd rules = (int)syscall(SYS_landlock_create_ruleset, &rights, sizeof(rights), 0);
 	if (rules < 0)
-		return probe_fail(a, errno, "making a Landlock ruleset");
+		return probe_fail(a, -rules,
+			abi < 0 ? "asking for Landlock's version" : "making a Landlock ruleset");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return probe_fail(a, errno, "setting no_new_privs");
-	if (syscall(SYS_landlock_restrict_self, rules, 0) < 0)
+	if (landlock_enter(rules) < 0)
 		return probe_fail(a, errno, "entering a Landlock ruleset");
 	auto_fd fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 || errno != EACCES)

@@ -28,8 +28,7 @@ enum {
 struct probe_check {
 	const char *name, *needed_for;
 	enum probe_weight weight;
-	int namespaces; /* that are entered first, together with a user namespace; or one of those
-			 */
+	int namespaces; /* to enter first, with a user namespace; or one of those */
 	probe_try *try; /* then; NULL: that was all */
 };
 /* Sorted so that the first thing missing is the cause of what is missing after it. */

@@ -86,8 +86,7 @@ static const char *const basics_network[] = {
 	NULL,
 };
 
-/* Filters, not rules: where any program of an agent writes. Devices, and macOS' temporary folders.
- */
+/* Filters, not rules: where programs of any agent write. Devices, and temporary folders. */
 static const char *const basics_writes[] = {
 	"(literal \"/dev/dtracehelper\")",
 	"(literal \"/dev/null\")",
