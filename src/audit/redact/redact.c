@@ -16,10 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/redact/forms.h"
-#include "audit/redact/names.h"
-#include "audit/redact/percent.h"
-#include "audit/redact/values.h"
+#include "audit/redact/internal.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "codec/json.h"
 
@@ -36,10 +34,137 @@ enum {
 
 static const char mark[] = "[redacted]";
 
-struct redactor {
-	struct redact_values values;
-	size_t n;
+enum { PREFIX = 4, FILTER_SHIFT = 18, NO_VALUE = 0 };
+
+/*
+ * A set of values that is looked for in texts. What a text costs does not depend on how many there
+ * are, but for a logarithm where one of them may begin: the first four bytes of all are in a small
+ * filter, and behind it they are sorted, so that the longest that begins at a place is found by
+ * halving.
+ */
+struct value {
+	char *bytes;
+	size_t len;
+	size_t shorter; /* 1 + the longest other that this one begins with; 0: none */
 };
+
+struct redactor {
+	struct value *items; /* sorted by their bytes */
+	size_t n, cap, bytes;
+	uint64_t filter[(1 << (32 - FILTER_SHIFT)) / 64];
+	size_t n_added; /* each may be kept in several ways of writing */
+};
+
+static uint32_t value_filter_bit(const char *bytes)
+{
+	uint32_t prefix;
+
+	memcpy(&prefix, bytes, PREFIX);
+	return prefix * 0x9e3779b1u >> FILTER_SHIFT;
+}
+
+/* How many values are smaller than the text, or its beginning. */
+static size_t value_count_below(const struct redactor *v, const char *text, size_t len)
+{
+	size_t low = 0, high = v->n;
+
+	while (low < high) {
+		const size_t middle = (low + high) / 2;
+		const struct value *value = &v->items[middle];
+		const int c = memcmp(value->bytes, text, value->len < len ? value->len : len);
+
+		if (c < 0 || (c == 0 && value->len <= len))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool value_begins(const char *text, size_t len, const struct value *value)
+{
+	return value->len <= len && memcmp(text, value->bytes, value->len) == 0;
+}
+
+/*
+ * 1 + the longest value that the text begins with, or 0. It is the greatest that is not above the
+ * text, or that one begins with it: whatever lies between a beginning and the whole has it, too.
+ */
+static size_t value_longest(const struct redactor *v, const char *text, size_t len)
+{
+	size_t i = value_count_below(v, text, len);
+
+	while (i != NO_VALUE && !value_begins(text, len, &v->items[i - 1]))
+		i = v->items[i - 1].shorter;
+	return i;
+}
+
+/* Those in front of an item are done. */
+static void value_find_shorter(struct redactor *v)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		struct value *item = &v->items[i];
+		size_t other = i;
+
+		while (other != NO_VALUE &&
+			!value_begins(item->bytes, item->len, &v->items[other - 1]))
+			other = v->items[other - 1].shorter;
+		item->shorter = other;
+	}
+}
+
+static bool value_is_at(const struct redactor *v, size_t at, const char *bytes, size_t len)
+{
+	return at > 0 && v->items[at - 1].len == len && value_begins(bytes, len, &v->items[at - 1]);
+}
+
+/* The value is copied; len is at least 4. -E2BIG, -ENOMEM. */
+static int value_add(struct redactor *v, const char *bytes, size_t len)
+{
+	const size_t at = value_count_below(v, bytes, len);
+	const uint32_t bit = value_filter_bit(bytes);
+	struct value item = { .len = len }, *items;
+
+	if (value_is_at(v, at, bytes, len))
+		return 0;
+	if (v->n >= ITEMS_MAX || len > BYTES_MAX - v->bytes)
+		return -E2BIG;
+	items = array_grow(v->items, v->n, &v->cap, sizeof(*v->items));
+	if (!items)
+		return -ENOMEM;
+	v->items = items;
+	item.bytes = malloc(len);
+	if (!item.bytes)
+		return -ENOMEM;
+	memcpy(item.bytes, bytes, len);
+	memmove(items + at + 1, items + at, (v->n - at) * sizeof(*items));
+	items[at] = item;
+	v->n++;
+	v->bytes += len;
+	v->filter[bit / 64] |= UINT64_C(1) << bit % 64;
+	value_find_shorter(v);
+	return 0;
+}
+
+/* Sets hidden[i] for each byte of a text that belongs to one of them, overlapping or not. */
+static void value_mark(const struct redactor *v, const char *text, size_t len, char *hidden)
+{
+	size_t done = 0;
+
+	for (size_t i = 0; i + PREFIX <= len; i++) {
+		size_t found, from = i > done ? i : done;
+
+		const uint32_t bit = value_filter_bit(text + i);
+
+		if (!(v->filter[bit / 64] >> bit % 64 & 1))
+			continue;
+		found = value_longest(v, text + i, len - i);
+		if (found == NO_VALUE || i + v->items[found - 1].len <= from)
+			continue;
+		done = i + v->items[found - 1].len;
+		memset(hidden + from, 1, done - from);
+	}
+}
 
 int redactor_new(struct redactor **ret)
 {
@@ -55,7 +180,11 @@ void redactor_free(struct redactor *r)
 {
 	if (!r)
 		return;
-	redact_values_deinit(&r->values);
+	for (size_t i = 0; i < r->n; i++) {
+		explicit_bzero(r->items[i].bytes, r->items[i].len);
+		free(r->items[i].bytes);
+	}
+	free(r->items);
 	free(r);
 }
 
@@ -68,14 +197,9 @@ static int redact_keep(struct redactor *r, const char *bytes, size_t len)
 		size_t n = len < ITEM_MAX ? len : ITEM_MAX;
 		size_t start = done < len - n ? done : len - n;
 
-		ret = redact_values_add(&r->values, bytes + start, n, ITEMS_MAX, BYTES_MAX);
+		ret = value_add(r, bytes + start, n);
 	}
 	return ret;
-}
-
-static int keep_buffer(struct redactor *r, const struct buffer *b, size_t skip)
-{
-	return b->failed ? -ENOMEM : redact_keep(r, b->data + skip, b->len - 2 * skip);
 }
 
 /* The value as other programs, and we ourselves, write it. */
@@ -88,13 +212,15 @@ static int redact_keep_written(struct redactor *r, const char *value, size_t len
 		return ret;
 	json_print_string(&json, value, len);
 	buffer_add_visible(&visible, value, len);
-	ret = keep_buffer(r, &json, 1);
-	return ret < 0 ? ret : keep_buffer(r, &visible, 0);
+	if (json.failed || visible.failed)
+		return -ENOMEM;
+	ret = redact_keep(r, json.data + 1, json.len - 2);
+	return ret < 0 ? ret : redact_keep(r, visible.data, visible.len);
 }
 
 int redactor_add(struct redactor *r, const char *name, const char *value)
 {
-	size_t len = strlen(value), before = r->values.n;
+	size_t len = strlen(value), before = r->n;
 	int ret;
 
 	/* What was read from a file ends with a newline, which is not part of the secret. */
@@ -104,81 +230,62 @@ int redactor_add(struct redactor *r, const char *name, const char *value)
 		redact_name_is_plain_value(value))
 		return 0;
 	/* One that is known costs nothing. */
-	if (r->n >= REDACTOR_VALUES_MAX)
-		return redact_values_has(&r->values, value, len) ? 0 : -E2BIG;
+	if (r->n_added >= REDACTOR_VALUES_MAX)
+		return value_is_at(r, value_count_below(r, value, len), value, len) ? 0 : -E2BIG;
 	ret = redact_keep_written(r, value, len);
-	if (r->values.n > before)
-		r->n++;
+	if (r->n > before)
+		r->n_added++;
 	return ret;
 }
 
-/* A text with its percent-encoding undone, and where each byte of it came from. */
-struct decoded {
-	size_t *from; /* len + 1 of them */
-	char *bytes, *hidden;
-	size_t len;
-};
-
-static void redact_decode(struct decoded *d, const char *text, size_t len, bool plus)
-{
-	for (size_t i = 0; i < len; d->len++) {
-		int byte = redact_percent_decode(text + i, len - i);
-		char plain = text[i] == '+' && plus ? ' ' : text[i];
-
-		d->from[d->len] = i;
-		d->bytes[d->len] = byte < 0 ? plain : (char)byte;
-		i += byte < 0 ? 1 : 3;
-	}
-	d->from[d->len] = len;
-}
-
-static void mark_decoded(const struct redactor *r, const struct decoded *d, char *hidden)
-{
-	redact_values_mark(&r->values, d->bytes, d->len, d->hidden);
-	for (size_t i = 0; i < d->len; i++) {
-		if (d->hidden[i])
-			memset(hidden + d->from[i], 1, d->from[i + 1] - d->from[i]);
-	}
-}
-
-static int mark_encoded(
+/* The same in a text with its percent-encoding undone; what is found is marked where it came from.
+ */
+static int redact_mark_encoded(
 	const struct redactor *r, const char *text, size_t len, char *hidden, bool plus)
 {
-	/* One block for all three. */
-	size_t *from = calloc(1, (len + 1) * sizeof(*from) + 2 * len);
-	struct decoded d = { .from = from };
+	/* One block: where each byte came from, len + 1 of them; the bytes; which are hidden. */
+	size_t *from = calloc(1, (len + 1) * sizeof(*from) + 2 * len), n = 0;
+	char *bytes, *found;
 
 	if (!from)
 		return -ENOMEM;
-	d.bytes = (char *)(from + len + 1);
-	d.hidden = d.bytes + len;
-	redact_decode(&d, text, len, plus);
-	mark_decoded(r, &d, hidden);
+	bytes = (char *)(from + len + 1);
+	found = bytes + len;
+	for (size_t i = 0; i < len; n++) {
+		const int byte = redact_percent_decode(text + i, len - i);
+		const char plain = text[i] == '+' && plus ? ' ' : text[i];
+
+		from[n] = i;
+		bytes[n] = byte < 0 ? plain : (char)byte;
+		i += byte < 0 ? 1 : 3;
+	}
+	from[n] = len;
+	value_mark(r, bytes, n, found);
+	for (size_t i = 0; i < n; i++) {
+		if (found[i])
+			memset(hidden + from[i], 1, from[i + 1] - from[i]);
+	}
 	free(from);
 	return 0;
 }
 
-static int mark_values(const struct redactor *r, const char *text, size_t len, char *hidden)
+static int redact_find(const struct redactor *r, const char *text, size_t len, char *hidden)
 {
-	bool plus = memchr(text, '+', len);
 	int ret = 0;
 
-	redact_values_mark(&r->values, text, len, hidden);
+	memset(hidden, 0, len);
+	redact_forms_mark(text, len, hidden);
+	if (!r || !r->n)
+		return 0;
+	value_mark(r, text, len, hidden);
 	if (memchr(text, '%', len))
-		ret = mark_encoded(r, text, len, hidden, false);
-	if (ret == 0 && plus)
-		ret = mark_encoded(r, text, len, hidden, true);
+		ret = redact_mark_encoded(r, text, len, hidden, false);
+	if (ret == 0 && memchr(text, '+', len))
+		ret = redact_mark_encoded(r, text, len, hidden, true);
 	return ret;
 }
 
-static int redact_find(const struct redactor *r, const char *text, size_t len, char *hidden)
-{
-	memset(hidden, 0, len);
-	redact_forms_mark(text, len, hidden);
-	return r && r->values.n > 0 ? mark_values(r, text, len, hidden) : 0;
-}
-
-static void write_shown(const char *text, size_t len, const char *hidden, struct buffer *out)
+static void redact_write_shown(const char *text, size_t len, const char *hidden, struct buffer *out)
 {
 	size_t i = 0;
 
@@ -200,23 +307,18 @@ static size_t redact_least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-static int redact_no_memory(struct buffer *out)
-{
-	out->failed = true;
-	return -ENOMEM;
-}
-
 /* As redact(); hidden has room for all that is looked at. */
 static int redact_with(
 	char *hidden, const struct redactor *r, const char *text, size_t len, struct buffer *out)
 {
 	size_t written = redact_least(len, REDACT_TEXT_MAX);
 
-	if (redact_find(r, text, redact_least(len, LOOKED_AT), hidden) < 0)
-		return redact_no_memory(out);
+	out->failed |= redact_find(r, text, redact_least(len, LOOKED_AT), hidden) < 0;
+	if (out->failed)
+		return -ENOMEM;
 	if (written == len && !memchr(hidden, 1, len))
 		return 0;
-	write_shown(text, written, hidden, out);
+	redact_write_shown(text, written, hidden, out);
 	if (written < len)
 		buffer_adds(out, "…");
 	return out->failed ? -ENOMEM : 1;
@@ -231,8 +333,10 @@ static int redact(const struct redactor *r, const char *text, size_t len, struct
 	if (len <= ON_STACK)
 		return redact_with(small, r, text, len, out);
 	large = malloc(redact_least(len, LOOKED_AT));
-	if (!large)
-		return redact_no_memory(out);
+	if (!large) {
+		out->failed = true;
+		return -ENOMEM;
+	}
 	ret = redact_with(large, r, text, len, out);
 	free(large);
 	return ret;

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* The ways to find secrets: by their form (forms.c), with what names say about values (names.c). */
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Secrets that show by their form, without knowing them. Sets hidden[i] for each byte of the text
+ * that is part of one. Where it is in doubt how far one goes, it goes further.
+ */
+void redact_forms_mark(const char *text, size_t len, char *hidden);
+
+/* What names say about the values that they have: of parameters, fields, headers, variables. */
+enum redact_name {
+	REDACT_NAME_PLAIN,
+	REDACT_NAME_QUERY,  /* telling as a parameter of a URL; elsewhere a word as any other */
+	REDACT_NAME_SECRET, /* telling everywhere */
+	REDACT_NAME_HEADER, /* the same, and its value is the rest of the line */
+};
+
+/* Letters of any case; what stands between the words of a name does not count. */
+enum redact_name redact_name_judge(const char *name, size_t len);
+/* HOME, PATH, LC_…: variables that have no secret in them. */
+bool redact_name_is_harmless(const char *variable);
+/* Words that many variables have, and that many texts have, too. */
+bool redact_name_is_plain_value(const char *value);
+
+static inline int redact_percent_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The byte that the three at text stand for in a URL ("%3D"); -1: they are none such. */
+static inline int redact_percent_decode(const char *text, size_t len)
+{
+	int high, low;
+
+	if (len < 3 || text[0] != '%')
+		return -1;
+	high = redact_percent_digit(text[1]);
+	low = redact_percent_digit(text[2]);
+	return high < 0 || low < 0 ? -1 : 16 * high + low;
+}
