@@ -16,7 +16,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 
-static void export_cef_put_text(struct buffer *out, const char *key, const char *text)
+static void cef_put_text(struct buffer *out, const char *key, const char *text)
 {
 	const size_t len = strlen(text);
 
@@ -42,47 +42,47 @@ static void export_cef_put_text(struct buffer *out, const char *key, const char 
 }
 
 /* "cs1", "cn2" …: one of the fields that a product names itself. */
-static bool export_cef_is_custom(const char *key)
+static bool cef_is_custom(const char *key)
 {
 	return key[0] == 'c' && key[1] && key[2] >= '1' && key[2] <= '9';
 }
 
 /* A number of 0 says nothing, unless we named it. */
-static void export_cef_put_field(
+static void cef_put_field(
 	struct buffer *out, const struct audit_field *f, const struct audit_row *r)
 {
 	char room[AUDIT_FIELD_BYTES];
 	const char *text = audit_field_print(f, r, room);
-	const bool is_custom = export_cef_is_custom(f->cef);
+	const bool is_custom = cef_is_custom(f->cef);
 
 	if (!*text || (!is_custom && f->type == AUDIT_TYPE_NUMBER && !audit_field_number(f, r)))
 		return;
 	if (is_custom)
 		buffer_printf(out, " %sLabel=%s", f->cef, f->name);
-	export_cef_put_text(out, f->cef, text);
+	cef_put_text(out, f->cef, text);
 }
 
-static void export_cef_put_host(struct buffer *out, const char *target)
+static void cef_put_host(struct buffer *out, const char *target)
 {
 	const struct export_host h = export_host(target);
 	char name[512];
 
 	if (strcmp(h.protocol, "unix") == 0) {
-		export_cef_put_text(out, "filePath", h.name);
+		cef_put_text(out, "filePath", h.name);
 		return;
 	}
 	if (h.len < sizeof(name)) {
 		memcpy(name, h.name, h.len);
 		name[h.len] = '\0';
-		export_cef_put_text(out, "dhost", name);
+		cef_put_text(out, "dhost", name);
 	}
 	if (h.port)
 		buffer_printf(out, " dpt=%u", h.port);
-	export_cef_put_text(out, "proto", h.protocol);
+	cef_put_text(out, "proto", h.protocol);
 }
 
 /* The fields that readers know for such a target; all of it is in cs4 in any case. */
-static void export_cef_put_target(struct buffer *out, const struct audit_event *e)
+static void cef_put_target(struct buffer *out, const struct audit_event *e)
 {
 	static const char *const keys[AUDIT_ACTION_COUNT] = {
 		[AUDIT_FS_READ] = "filePath",
@@ -94,9 +94,9 @@ static void export_cef_put_target(struct buffer *out, const struct audit_event *
 	};
 
 	if (e->action == AUDIT_NET_CONNECT || e->action == AUDIT_NET_CLOSE)
-		export_cef_put_host(out, e->target);
+		cef_put_host(out, e->target);
 	else if ((unsigned)e->action < AUDIT_ACTION_COUNT && keys[e->action])
-		export_cef_put_text(out, keys[e->action], e->target);
+		cef_put_text(out, keys[e->action], e->target);
 }
 
 void export_cef(const struct audit_row *r, struct buffer *out)
@@ -124,8 +124,8 @@ void export_cef(const struct audit_row *r, struct buffer *out)
 		if (order[i] == AUDIT_FIELD_STATUS && e->action != AUDIT_COMMAND_END)
 			continue;
 		if (order[i] == AUDIT_FIELD_TARGET)
-			export_cef_put_target(out, e);
-		export_cef_put_field(out, &audit_fields[order[i]], r);
+			cef_put_target(out, e);
+		cef_put_field(out, &audit_fields[order[i]], r);
 	}
 	buffer_addc(out, '\n');
 }

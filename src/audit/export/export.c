@@ -27,7 +27,7 @@ static void export_jsonl(const struct audit_row *r, struct buffer *out)
 	buffer_addc(out, '\n');
 }
 
-static void export_csv_put_text(struct buffer *out, const char *text)
+static void csv_put_text(struct buffer *out, const char *text)
 {
 	auto_buffer visible = { 0 };
 
@@ -52,7 +52,7 @@ static void export_csv(const struct audit_row *r, struct buffer *out)
 
 		buffer_adds(out, i ? "," : "");
 		if (audit_fields[i].type == AUDIT_TYPE_TEXT)
-			export_csv_put_text(out, text);
+			csv_put_text(out, text);
 		else
 			buffer_adds(out, text);
 	}
@@ -60,11 +60,11 @@ static void export_csv(const struct audit_row *r, struct buffer *out)
 }
 
 /* The names of the columns, made when they are first asked for. */
-static char export_csv_head[256];
+static char csv_head[256];
 
-static void export_csv_make_head(void)
+static void csv_make_head(void)
 {
-	char *p = export_csv_head;
+	char *p = csv_head;
 
 	for (size_t i = 0; i < AUDIT_FIELDS; i++) {
 		p = stpcpy(p, audit_fields[i].name);
@@ -103,8 +103,8 @@ const char *audit_export_head(enum audit_format f)
 
 	if (f != AUDIT_CSV)
 		return "";
-	(void)pthread_once(&once, export_csv_make_head);
-	return export_csv_head;
+	(void)pthread_once(&once, csv_make_head);
+	return csv_head;
 }
 
 void audit_export_row(enum audit_format f, const struct audit_row *r, struct buffer *out)

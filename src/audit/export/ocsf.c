@@ -59,12 +59,12 @@ static const struct {
 	[AUDIT_FAILED] = { 2, 2, 1, 27 }, /* an error */
 };
 
-static bool export_ocsf_has_control(enum class class)
+static bool ocsf_has_control(enum class class)
 {
 	return class < APPLICATION_LIFECYCLE;
 }
 
-static void export_ocsf_put_class(struct buffer *out, const struct audit_event *e)
+static void ocsf_put_class(struct buffer *out, const struct audit_event *e)
 {
 	unsigned class = kinds[e->action].class, activity = kinds[e->action].activity;
 
@@ -80,7 +80,7 @@ static void export_ocsf_put_class(struct buffer *out, const struct audit_event *
 	export_put_number(out, "type_uid", class * 100 + activity);
 }
 
-static void export_ocsf_put_product(struct buffer *out, const char *key)
+static void ocsf_put_product(struct buffer *out, const char *key)
 {
 	export_open(out, key);
 	export_put_text(out, "name", "Corral");
@@ -88,15 +88,14 @@ static void export_ocsf_put_product(struct buffer *out, const char *key)
 	export_close(out);
 }
 
-static void export_ocsf_put_metadata(
-	struct buffer *out, const struct audit_row *r, enum class class)
+static void ocsf_put_metadata(struct buffer *out, const struct audit_row *r, enum class class)
 {
 	char time[AUDIT_FIELD_BYTES];
 
 	export_open(out, "metadata");
 	export_put_text(out, "version", "1.1.0");
-	export_ocsf_put_product(out, "product");
-	if (export_ocsf_has_control(class))
+	ocsf_put_product(out, "product");
+	if (ocsf_has_control(class))
 		buffer_adds(out, ",\"profiles\":[\"host\",\"security_control\"]");
 	else if (class == APPLICATION_LIFECYCLE)
 		buffer_adds(out, ",\"profiles\":[\"host\"]");
@@ -107,20 +106,19 @@ static void export_ocsf_put_metadata(
 	export_close(out);
 }
 
-static void export_ocsf_put_outcome(
-	struct buffer *out, const struct audit_event *e, enum class class)
+static void ocsf_put_outcome(struct buffer *out, const struct audit_event *e, enum class class)
 {
 	export_put_number(out, "severity_id", outcomes[e->decision].severity);
 	export_put_number(out, "status_id", outcomes[e->decision].status);
 	if (*e->reason)
 		export_put_text(out, "status_detail", e->reason);
-	if (!export_ocsf_has_control(class))
+	if (!ocsf_has_control(class))
 		return;
 	export_put_number(out, "action_id", outcomes[e->decision].action);
 	export_put_number(out, "disposition_id", outcomes[e->decision].disposition);
 }
 
-static void export_ocsf_put_message(struct buffer *out, const struct audit_event *e)
+static void ocsf_put_message(struct buffer *out, const struct audit_event *e)
 {
 	auto_buffer text = { 0 };
 
@@ -131,7 +129,7 @@ static void export_ocsf_put_message(struct buffer *out, const struct audit_event
 	out->failed = out->failed || text.failed;
 }
 
-static const char *export_ocsf_base_name(const char *path)
+static const char *ocsf_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -139,46 +137,44 @@ static const char *export_ocsf_base_name(const char *path)
 }
 
 /* An object with one member. */
-static void export_ocsf_put_one(
-	struct buffer *out, const char *object, const char *key, const char *text)
+static void ocsf_put_one(struct buffer *out, const char *object, const char *key, const char *text)
 {
 	export_open(out, object);
 	export_put_text(out, key, text);
 	export_close(out);
 }
 
-static void export_ocsf_put_file(struct buffer *out, const char *path, unsigned type)
+static void ocsf_put_file(struct buffer *out, const char *path, unsigned type)
 {
 	export_open(out, "file");
-	export_put_text(out, "name", export_ocsf_base_name(path));
+	export_put_text(out, "name", ocsf_base_name(path));
 	export_put_text(out, "path", path);
 	export_put_number(out, "type_id", type);
 	export_close(out);
 }
 
-static void export_ocsf_put_actor(struct buffer *out, const struct audit_event *e)
+static void ocsf_put_actor(struct buffer *out, const struct audit_event *e)
 {
 	export_open(out, "actor");
 	if (e->pid) {
 		export_open(out, "process");
 		export_put_number(out, "pid", e->pid);
 		if (*e->program) {
-			export_put_text(out, "name", export_ocsf_base_name(e->program));
-			export_ocsf_put_file(out, e->program, FILE_UNKNOWN);
+			export_put_text(out, "name", ocsf_base_name(e->program));
+			ocsf_put_file(out, e->program, FILE_UNKNOWN);
 		}
 		export_close(out);
 	} else if (*e->program) {
 		export_put_text(out, "invoked_by", e->program);
 	}
 	if (*e->user)
-		export_ocsf_put_one(out, "user", "uid", e->user);
-	export_ocsf_put_one(out, "session", "uid", e->session);
+		ocsf_put_one(out, "user", "uid", e->user);
+	ocsf_put_one(out, "session", "uid", e->session);
 	export_close(out);
 }
 
 /* The sandbox is the machine that the command sees. */
-static void export_ocsf_put_sandbox(
-	struct buffer *out, const char *key, const struct audit_event *e)
+static void ocsf_put_sandbox(struct buffer *out, const char *key, const struct audit_event *e)
 {
 	export_open(out, key);
 	export_put_text(out, "name", "sandbox");
@@ -190,7 +186,7 @@ static void export_ocsf_put_sandbox(
 }
 
 /* A process has a number, or else a name of ours: the schema wants one of them. */
-static void export_ocsf_put_process(struct buffer *out, const struct audit_event *e)
+static void ocsf_put_process(struct buffer *out, const struct audit_event *e)
 {
 	auto_buffer uid = { 0 };
 
@@ -202,15 +198,15 @@ static void export_ocsf_put_process(struct buffer *out, const struct audit_event
 		export_put_text(out, "uid", buffer_text(&uid));
 	out->failed = out->failed || uid.failed;
 	export_put_text(out, e->action == AUDIT_EXEC ? "name" : "cmd_line",
-		e->action == AUDIT_EXEC ? export_ocsf_base_name(e->target) : e->target);
+		e->action == AUDIT_EXEC ? ocsf_base_name(e->target) : e->target);
 	if (e->action == AUDIT_EXEC)
-		export_ocsf_put_file(out, e->target, FILE_UNKNOWN);
+		ocsf_put_file(out, e->target, FILE_UNKNOWN);
 	export_close(out);
 	if (e->action == AUDIT_COMMAND_END)
 		buffer_printf(out, ",\"exit_code\":%lld", (long long)e->status);
 }
 
-static void export_ocsf_put_destination(struct buffer *out, const struct audit_event *e)
+static void ocsf_put_destination(struct buffer *out, const struct audit_event *e)
 {
 	const struct export_host h = export_host(e->target);
 	auto_buffer name = { 0 };
@@ -235,10 +231,10 @@ static void export_ocsf_put_destination(struct buffer *out, const struct audit_e
 	out->failed = out->failed || name.failed;
 }
 
-static void export_ocsf_put_network(struct buffer *out, const struct audit_event *e)
+static void ocsf_put_network(struct buffer *out, const struct audit_event *e)
 {
-	export_ocsf_put_sandbox(out, "src_endpoint", e);
-	export_ocsf_put_destination(out, e);
+	ocsf_put_sandbox(out, "src_endpoint", e);
+	ocsf_put_destination(out, e);
 	if (e->action != AUDIT_NET_CLOSE)
 		return;
 	export_open(out, "traffic");
@@ -247,33 +243,32 @@ static void export_ocsf_put_network(struct buffer *out, const struct audit_event
 	export_close(out);
 }
 
-static void export_ocsf_put_object(
-	struct buffer *out, const struct audit_event *e, enum class class)
+static void ocsf_put_object(struct buffer *out, const struct audit_event *e, enum class class)
 {
 	switch (class) {
 	case FILE_ACTIVITY:
-		export_ocsf_put_file(
+		ocsf_put_file(
 			out, e->target, e->action == AUDIT_FS_LIST ? FILE_FOLDER : FILE_UNKNOWN);
 		break;
 	case PROCESS_ACTIVITY:
-		export_ocsf_put_process(out, e);
+		ocsf_put_process(out, e);
 		break;
 	case NETWORK_ACTIVITY:
-		export_ocsf_put_network(out, e);
+		ocsf_put_network(out, e);
 		break;
 	case DNS_ACTIVITY:
-		export_ocsf_put_sandbox(out, "src_endpoint", e);
-		export_ocsf_put_one(out, "query", "hostname", e->target);
+		ocsf_put_sandbox(out, "src_endpoint", e);
+		ocsf_put_one(out, "query", "hostname", e->target);
 		break;
 	case API_ACTIVITY:
-		export_ocsf_put_sandbox(out, "src_endpoint", e);
-		export_ocsf_put_one(out, "api", "operation", audit_action_name(e->action));
+		ocsf_put_sandbox(out, "src_endpoint", e);
+		ocsf_put_one(out, "api", "operation", audit_action_name(e->action));
 		buffer_adds(out, ",\"resources\":[");
-		export_ocsf_put_one(out, NULL, "name", e->target);
+		ocsf_put_one(out, NULL, "name", e->target);
 		buffer_addc(out, ']');
 		break;
 	case APPLICATION_LIFECYCLE:
-		export_ocsf_put_product(out, "app");
+		ocsf_put_product(out, "app");
 	}
 }
 
@@ -287,17 +282,17 @@ void export_ocsf(const struct audit_row *r, struct buffer *out)
 		return;
 	class = kinds[e->action].class;
 	export_open(out, NULL);
-	export_ocsf_put_class(out, e);
+	ocsf_put_class(out, e);
 	export_put_number(out, "time", e->time_ns / 1000000);
 	export_put_number(out, "timezone_offset", 0);
-	export_ocsf_put_metadata(out, r, class);
-	export_ocsf_put_outcome(out, e, class);
-	export_ocsf_put_message(out, e);
+	ocsf_put_metadata(out, r, class);
+	ocsf_put_outcome(out, e, class);
+	ocsf_put_message(out, e);
 	export_put_number(out, "count", e->count);
-	export_ocsf_put_actor(out, e);
+	ocsf_put_actor(out, e);
 	if (class != API_ACTIVITY)
-		export_ocsf_put_sandbox(out, "device", e);
-	export_ocsf_put_object(out, e, class);
+		ocsf_put_sandbox(out, "device", e);
+	ocsf_put_object(out, e, class);
 	export_open(out, "unmapped");
 	for (size_t i = 0; i < AUDIT_FIELDS; i++) {
 		if (audit_fields[i].unmapped)

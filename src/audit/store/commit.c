@@ -77,6 +77,7 @@ void audit_store_patience(struct audit_store *s, unsigned ms)
 
 static int store_insert_queue(struct audit_store *s, struct chain *c, struct error *e)
 {
+	sqlite3_stmt *insert = s->statements[STORE_INSERT];
 	uint8_t *queue = (uint8_t *)s->queue.data;
 	size_t start = 0;
 
@@ -86,10 +87,10 @@ static int store_insert_queue(struct audit_store *s, struct chain *c, struct err
 
 		chain_put_number(queue + start, c->tree.n + 1);
 		chain_add(c, queue + start, len);
-		sql_bind_number(s->insert, 1, c->tree.n);
-		sql_bind_blob(s->insert, 2, queue + start, len);
-		sql_bind_blob(s->insert, 3, c->hash.bytes, sizeof(c->hash.bytes));
-		r = sql_finish(&s->sql, s->insert, e);
+		sql_bind_number(insert, 1, c->tree.n);
+		sql_bind_blob(insert, 2, queue + start, len);
+		sql_bind_blob(insert, 3, c->hash.bytes, sizeof(c->hash.bytes));
+		r = sql_finish(&s->sql, insert, e);
 		if (r < 0)
 			return r;
 		start = s->ends[i];
@@ -147,11 +148,9 @@ static int store_cut(struct audit_store *s, uint64_t number, struct error *e)
 	for (size_t i = 0; i < ROWS(texts) && r == 0; i++) {
 		auto_statement *st = NULL;
 
-		r = sql_prepare(&s->sql, &st, texts[i], e);
-		if (r < 0)
-			return r;
-		sql_bind_number(st, 1, number);
-		r = sql_finish(&s->sql, st, e);
+		r = sql_prepare_for(&s->sql, &st, texts[i], number, e);
+		if (r == 0)
+			r = sql_finish(&s->sql, st, e);
 	}
 	return r;
 }
@@ -194,14 +193,14 @@ static int store_set_sync(struct audit_store *s, bool full, struct error *e)
 
 static int store_transact(struct audit_store *s, struct chain *c, struct head *h, struct error *e)
 {
-	int r = sql_finish(&s->sql, s->begin, e);
+	int r = sql_finish(&s->sql, s->statements[STORE_BEGIN], e);
 
 	if (r == 0)
 		r = store_insert_queue(s, c, e);
 	if (r == 0 && h)
 		r = store_put_head(s, c, h, e);
 	if (r == 0)
-		r = sql_finish(&s->sql, s->commit, e);
+		r = sql_finish(&s->sql, s->statements[STORE_COMMIT], e);
 	if (r < 0)
 		store_roll_back(s);
 	return r;

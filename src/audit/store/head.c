@@ -208,14 +208,16 @@ int heads_read(sqlite3_stmt *st, struct heads_row *ret)
 	return 0;
 }
 
-static int heads_step(struct sql *s, sqlite3_stmt *st, struct heads_row *ret, struct error *e)
+static int heads_find(
+	struct sql *s, const char *text, uint64_t number, struct heads_row *ret, struct error *e)
 {
-	int r = sql_step(s, st, e);
+	auto_statement *st = NULL;
+	int r = sql_prepare_for(s, &st, text, number, e);
 
-	if (r < 0)
-		return r;
 	if (r == 0)
-		return -ENOENT;
+		r = sql_step(s, st, e);
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
 	r = heads_read(st, ret);
 	return r < 0 ? error_set(e, r, NULL, "%s: a signed head was changed", s->path) : 0;
 }
@@ -226,21 +228,13 @@ int heads_get(struct sql *s, enum heads_which which, struct heads_row *ret, stru
 		[HEADS_FIRST] = COLUMNS "ORDER BY number LIMIT 1",
 		[HEADS_LAST] = COLUMNS "ORDER BY number DESC LIMIT 1",
 	};
-	auto_statement *st = NULL;
-	int r = sql_prepare(s, &st, texts[which], e);
 
-	return r < 0 ? r : heads_step(s, st, ret, e);
+	return heads_find(s, texts[which], 0, ret, e);
 }
 
 int heads_at(struct sql *s, uint64_t number, struct heads_row *ret, struct error *e)
 {
-	auto_statement *st = NULL;
-	int r = sql_prepare(s, &st, COLUMNS "WHERE number = ?1", e);
-
-	if (r < 0)
-		return r;
-	sql_bind_number(st, 1, number);
-	return heads_step(s, st, ret, e);
+	return heads_find(s, COLUMNS "WHERE number = ?1", number, ret, e);
 }
 
 int heads_put(struct sql *s, const struct head *h, const struct merkle *frontier, struct error *e)

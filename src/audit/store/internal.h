@@ -34,6 +34,9 @@ void sql_close(struct sql *s);
 void sql_patience(struct sql *s, unsigned ms);
 
 int sql_prepare(struct sql *s, sqlite3_stmt **ret, const char *text, struct error *e);
+/* The same, with a number for its first parameter. */
+int sql_prepare_for(
+	struct sql *s, sqlite3_stmt **ret, const char *text, uint64_t number, struct error *e);
 /* Without parameters, without an answer. */
 int sql_run(struct sql *s, const char *text, struct error *e);
 /* 1: there is a row; 0: that was the last. */
@@ -129,13 +132,15 @@ static inline uint64_t log_record_claim(const struct log_record *r)
 int log_freeze(struct audit_log *l, struct error *e);
 void log_thaw(struct audit_log *l);
 
+enum { STORE_BEGIN, STORE_INSERT, STORE_COMMIT, STORE_VERSION, STORE_STATEMENTS };
+
 struct audit_store {
 	struct audit_store_options options; /* without the names */
 	char *path, *head_path;
 	int lock;
 	unsigned patience_ms; /* how long it waits for the lock */
 	struct sql sql;
-	sqlite3_stmt *begin, *insert, *commit, *data_version;
+	sqlite3_stmt *statements[STORE_STATEMENTS];
 	struct key key;
 
 	/* As it was when this one looked, or wrote, last. */

@@ -26,13 +26,13 @@ _Static_assert(
 	crypto_sign_SEEDBYTES == crypto_sign_PUBLICKEYBYTES, "both lines have the same length");
 
 /* 32 bytes as a line, and back. */
-static void print_line(const uint8_t bytes[SEED_BYTES], char line[LINE_BYTES])
+static void key_print_line(const uint8_t bytes[SEED_BYTES], char line[LINE_BYTES])
 {
 	(void)sodium_bin2hex(line, LINE_BYTES, bytes, SEED_BYTES);
 	line[LINE_BYTES - 1] = '\n';
 }
 
-static int parse_line(const struct buffer *b, uint8_t bytes[SEED_BYTES])
+static int key_parse_line(const struct buffer *b, uint8_t bytes[SEED_BYTES])
 {
 	size_t n;
 
@@ -44,7 +44,7 @@ static int parse_line(const struct buffer *b, uint8_t bytes[SEED_BYTES])
 	return 0;
 }
 
-static void forget_buffer(struct buffer *b)
+static void key_forget_buffer(struct buffer *b)
 {
 	if (b->data)
 		sodium_memzero(b->data, b->cap);
@@ -58,7 +58,7 @@ static int key_refuse(struct error *e, const char *path, const char *why)
 	return -EPERM;
 }
 
-static int check_file(int fd, const char *path, struct error *e)
+static int key_check_file(int fd, const char *path, struct error *e)
 {
 	struct stat st;
 
@@ -74,9 +74,9 @@ static int check_file(int fd, const char *path, struct error *e)
 }
 
 /* -ENOENT, without a complaint: there is none. */
-static int read_seed(const char *path, uint8_t seed[SEED_BYTES], struct error *e)
+static int key_read_seed(const char *path, uint8_t seed[SEED_BYTES], struct error *e)
 {
-	__attribute__((cleanup(forget_buffer))) struct buffer b = { 0 };
+	__attribute__((cleanup(key_forget_buffer))) struct buffer b = { 0 };
 	auto_fd fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	int r;
 
@@ -86,31 +86,19 @@ static int read_seed(const char *path, uint8_t seed[SEED_BYTES], struct error *e
 		return key_refuse(e, path, "it is a symbolic link");
 	if (fd < 0)
 		return error_set(e, -errno, NULL, "%s: %s", path, strerror(errno));
-	r = check_file(fd, path, e);
+	r = key_check_file(fd, path, e);
 	if (r < 0)
 		return r;
 	r = file_read_fd(fd, LINE_BYTES, &b);
 	if (r < 0 && r != -EFBIG)
 		return error_set(e, r, NULL, "%s: %s", path, strerror(-r));
-	if (r < 0 || parse_line(&b, seed) < 0)
+	if (r < 0 || key_parse_line(&b, seed) < 0)
 		return error_set(e, -EBADMSG, NULL, "%s: it holds no signing key", path);
 	return 0;
 }
 
-static int write_line(int fd, const char line[LINE_BYTES])
-{
-	for (size_t done = 0; done < LINE_BYTES;) {
-		ssize_t n = write(fd, line + done, LINE_BYTES - done);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return fsync(fd) < 0 ? -errno : 0;
-}
-
 /* A new seed under the name path, unless there is one by now. */
-static int make_seed(const char *path, struct error *e)
+static int key_make_seed(const char *path, struct error *e)
 {
 	auto_buffer temp = { 0 };
 	uint8_t seed[SEED_BYTES];
@@ -125,8 +113,10 @@ static int make_seed(const char *path, struct error *e)
 	if (fd < 0)
 		return error_set(e, -errno, NULL, "%s: %s", path, strerror(errno));
 	randombytes_buf(seed, sizeof(seed));
-	print_line(seed, line);
-	r = write_line(fd, line);
+	key_print_line(seed, line);
+	r = file_write_all(fd, line, sizeof(line));
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
 	if (r == 0 && link(temp.data, path) < 0 && errno != EEXIST)
 		r = -errno;
 	(void)unlink(temp.data);
@@ -135,31 +125,18 @@ static int make_seed(const char *path, struct error *e)
 	return r < 0 ? error_set(e, r, NULL, "%s: %s", path, strerror(-r)) : 0;
 }
 
-static int load_seed(const char *path, uint8_t seed[SEED_BYTES], struct error *e)
-{
-	int r = read_seed(path, seed, e);
-
-	if (r != -ENOENT)
-		return r;
-	r = make_seed(path, e);
-	if (r < 0)
-		return r;
-	r = read_seed(path, seed, e);
-	return r == -ENOENT ? error_set(e, r, NULL, "%s: it went away", path) : r;
-}
-
-static int read_public(const char *path, struct key_public *ret)
+static int key_read_public(const char *path, struct key_public *ret)
 {
 	auto_buffer b = { 0 };
 	int r = file_read(path, LINE_BYTES, &b);
 
 	if (r == -EFBIG)
 		return -EBADMSG;
-	return r < 0 ? r : parse_line(&b, ret->bytes);
+	return r < 0 ? r : key_parse_line(&b, ret->bytes);
 }
 
 /* The public half beside the key is there, and is its own. */
-static int settle_public(const struct key *k, const char *path, struct error *e)
+static int key_settle_public(const struct key *k, const char *path, struct error *e)
 {
 	auto_buffer name = { 0 };
 	struct key_public there;
@@ -169,9 +146,9 @@ static int settle_public(const struct key *k, const char *path, struct error *e)
 	buffer_printf(&name, "%s.pub", path);
 	if (name.failed)
 		return error_no_memory(e);
-	r = read_public(name.data, &there);
+	r = key_read_public(name.data, &there);
 	if (r == -ENOENT) {
-		print_line(k->public.bytes, line);
+		key_print_line(k->public.bytes, line);
 		r = file_replace(name.data, line, sizeof(line), 0644);
 		there = k->public;
 	}
@@ -191,12 +168,19 @@ int key_open(struct key *ret, const char *path, struct error *e)
 
 	if (sodium_init() < 0)
 		return error_set(e, -EIO, NULL, "libsodium does not work here");
-	r = load_seed(path, seed, e);
+	r = key_read_seed(path, seed, e);
+	if (r == -ENOENT) {
+		r = key_make_seed(path, e);
+		if (r == 0)
+			r = key_read_seed(path, seed, e);
+		if (r == -ENOENT)
+			(void)error_set(e, r, NULL, "%s: it went away", path);
+	}
 	if (r < 0)
 		return r;
 	(void)crypto_sign_seed_keypair(k.public.bytes, k.secret, seed);
 	sodium_memzero(seed, sizeof(seed));
-	r = settle_public(&k, path, e);
+	r = key_settle_public(&k, path, e);
 	if (r == 0)
 		*ret = k;
 	key_deinit(&k);
@@ -211,7 +195,7 @@ void key_deinit(struct key *k)
 int key_public_read(struct key_public *ret, const char *path, struct error *e)
 {
 	struct key_public k;
-	int r = read_public(path, &k);
+	int r = key_read_public(path, &k);
 
 	if (r == -EBADMSG)
 		return error_set(e, r, NULL, "%s: it holds no public key", path);

@@ -29,29 +29,14 @@ static int resume_check_hash(
 {
 	auto_statement *st = NULL;
 	struct log_record record;
-	int r = sql_prepare(&s->sql, &st, LOG_RECORDS "WHERE number = ?1", e);
+	int r = sql_prepare_for(&s->sql, &st, LOG_RECORDS "WHERE number = ?1", number, e);
 
-	if (r < 0)
-		return r;
-	sql_bind_number(st, 1, number);
-	r = sql_step(&s->sql, st, e);
+	if (r == 0)
+		r = sql_step(&s->sql, st, e);
 	if (r < 0)
 		return r;
 	if (r == 0 || log_record_read(st, &record) < 0 || !merkle_equal(&record.hash, hash))
 		return resume_refuse(s, "its end is not what was signed", e);
-	return 0;
-}
-
-static int resume_check_record(struct chain *c, sqlite3_stmt *st)
-{
-	struct log_record record;
-
-	if (log_record_read(st, &record) < 0)
-		return -EBADMSG;
-	chain_add(c, record.data, record.len);
-	if (record.number != c->tree.n || log_record_claim(&record) != record.number ||
-		!merkle_equal(&record.hash, &c->hash))
-		return -EBADMSG;
 	return 0;
 }
 
@@ -60,18 +45,26 @@ static int resume_replay(
 	struct audit_store *s, struct chain *c, const struct head *h, struct error *e)
 {
 	auto_statement *st = NULL;
-	int r = sql_prepare(&s->sql, &st, LOG_RECORDS "WHERE number > ?1 ORDER BY number", e);
+	struct log_record record;
+	int r = sql_prepare_for(
+		&s->sql, &st, LOG_RECORDS "WHERE number > ?1 ORDER BY number", c->tree.n, e);
 
 	if (r < 0)
 		return r;
-	sql_bind_number(st, 1, c->tree.n);
-	do {
+	for (;;) {
 		if (c->tree.n == h->number && !chain_is_at(c, &h->chain, &h->root))
 			return resume_refuse(s, "its end is not what was signed", e);
 		r = sql_step(&s->sql, st, e);
-		if (r > 0 && resume_check_record(c, st) < 0)
+		if (r <= 0)
+			break;
+		r = log_record_read(st, &record);
+		if (r == 0)
+			chain_add(c, record.data, record.len);
+		if (r < 0 || record.number != c->tree.n ||
+			log_record_claim(&record) != record.number ||
+			!merkle_equal(&record.hash, &c->hash))
 			return resume_refuse(s, "a record at its end was changed or removed", e);
-	} while (r > 0);
+	}
 	if (r == 0 && c->tree.n < h->number)
 		return resume_refuse(s, "it ends before what was signed", e);
 	return r;
@@ -146,35 +139,15 @@ static int resume_take_head(struct audit_store *s, const struct head *h, struct 
 	return 0;
 }
 
-static int store_resume(struct audit_store *s, const struct heads_row *last, struct error *e)
+/* From a chain that is known, past a head, to the end of the log. */
+static int resume_from(struct audit_store *s, const struct chain *from, const struct head *h,
+	bool is_new, struct error *e)
 {
-	struct chain c = last->chain;
-	int r = resume_take_head(s, &last->head, e);
+	struct chain c = *from;
+	int r = is_new ? resume_take_head(s, h, e) : 0;
 
-	if (r == 0 && last->head.number != last->head.removed)
-		r = resume_check_hash(s, last->head.number, &last->head.chain, e);
-	if (r == 0)
-		r = resume_replay(s, &c, &last->head, e);
-	if (r < 0)
-		return r;
-	s->chain = c;
-	return resume_compare_second(s, e);
-}
-
-/* The last record that this writer knows may be gone by retention, or a head was signed before it
- * (by one that had no lock): then the head is where to go on from. */
-static bool resume_can_follow(const struct audit_store *s, const struct head *h, bool is_new)
-{
-	return s->chain.tree.n > h->removed && !(is_new && h->number < s->chain.tree.n);
-}
-
-static int resume_follow(struct audit_store *s, const struct head *h, bool is_new, struct error *e)
-{
-	struct chain c = s->chain;
-	int r = resume_check_hash(s, c.tree.n, &c.hash, e);
-
-	if (r == 0 && is_new)
-		r = resume_take_head(s, h, e);
+	if (r == 0 && c.tree.n != h->removed)
+		r = resume_check_hash(s, c.tree.n, &c.hash, e);
 	if (r == 0)
 		r = resume_replay(s, &c, h, e);
 	if (r < 0)
@@ -195,31 +168,21 @@ static int resume_go_on(struct audit_store *s, struct error *e)
 		last.head.number < s->head.number || last.head.removed < s->head.removed)
 		return resume_refuse(s, "it ends before what was signed", e);
 	is_new = memcmp(last.head.signature, s->head.signature, sizeof(s->head.signature)) != 0;
-	if (resume_can_follow(s, &last.head, is_new))
-		return resume_follow(s, &last.head, is_new, e);
-	return store_resume(s, &last, e);
+	/* The last record that this writer knows may be gone by retention, or a head was signed
+	 * before it (by one that had no lock): then the head is where to go on from. */
+	if (s->chain.tree.n > last.head.removed && !(is_new && last.head.number < s->chain.tree.n))
+		return resume_from(s, &s->chain, &last.head, is_new, e);
+	return resume_from(s, &last.chain, &last.head, true, e);
 }
 
 static int resume_read_version(struct audit_store *s, uint64_t *ret, struct error *e)
 {
-	int r = sql_step(&s->sql, s->data_version, e);
+	int r = sql_step(&s->sql, s->statements[STORE_VERSION], e);
 
 	if (r > 0)
-		*ret = sql_number(s->data_version, 0);
-	(void)sqlite3_reset(s->data_version);
+		*ret = sql_number(s->statements[STORE_VERSION], 0);
+	(void)sqlite3_reset(s->statements[STORE_VERSION]);
 	return r < 0 ? r : 0;
-}
-
-/* What is written to a file that nobody finds again is lost. */
-static int resume_check_place(struct audit_store *s, struct error *e)
-{
-	int moved = 0;
-
-	(void)sqlite3_file_control(s->sql.db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-	if (!moved)
-		return 0;
-	return error_set(e, -ENOENT, NULL,
-		"%s: it was removed or moved away while it was written to", s->path);
 }
 
 int store_begin(struct audit_store *s, struct error *e)
@@ -229,7 +192,7 @@ int store_begin(struct audit_store *s, struct error *e)
 
 	if (r == 0)
 		r = resume_last_head(s, &last, e);
-	return r == 0 ? store_resume(s, &last, e) : r;
+	return r == 0 ? resume_from(s, &last.chain, &last.head, true, e) : r;
 }
 
 /* What was refused once must not pass the second time, as something that is known already. */
@@ -238,10 +201,14 @@ int store_catch_up(struct audit_store *s, struct error *e)
 	const struct chain chain = s->chain;
 	const struct head head = s->head;
 	uint64_t version = s->version;
-	int r = resume_check_place(s, e);
+	int r, moved = 0;
 
-	if (r == 0)
-		r = resume_read_version(s, &version, e);
+	/* What is written to a file that nobody finds again is lost. */
+	(void)sqlite3_file_control(s->sql.db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+	if (moved)
+		return error_set(e, -ENOENT, NULL,
+			"%s: it was removed or moved away while it was written to", s->path);
+	r = resume_read_version(s, &version, e);
 	if (r < 0 || version == s->version)
 		return r;
 	r = resume_go_on(s, e);

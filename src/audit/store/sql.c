@@ -147,6 +147,16 @@ int sql_prepare(struct sql *s, sqlite3_stmt **ret, const char *text, struct erro
 	return 0;
 }
 
+int sql_prepare_for(
+	struct sql *s, sqlite3_stmt **ret, const char *text, uint64_t number, struct error *e)
+{
+	int r = sql_prepare(s, ret, text, e);
+
+	if (r == 0)
+		sql_bind_number(*ret, 1, number);
+	return r;
+}
+
 int sql_run(struct sql *s, const char *text, struct error *e)
 {
 	return sqlite3_exec(s->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : sql_fail(s, e);

@@ -29,19 +29,6 @@ static char *store_name_or(const char *name, const char *path, const char *suffi
 	return buffer_take(&b);
 }
 
-static void store_set_options(struct audit_store *s, const struct audit_store_options *o)
-{
-	struct audit_store_options *to = &s->options;
-
-	*to = *o;
-	to->path = to->key_path = to->head_path = NULL;
-	audit_batch_init(&s->batch, o->batch, o->batch_ms);
-	if (!to->sign_records)
-		to->sign_records = DEFAULT_SIGN_RECORDS;
-	if (!to->sign_seconds)
-		to->sign_seconds = DEFAULT_SIGN_SECONDS;
-}
-
 /* An empty file for SQLite to fill: its own would be readable by others. */
 static int store_make_file(struct audit_store *s, struct error *e)
 {
@@ -59,19 +46,16 @@ static int store_make_file(struct audit_store *s, struct error *e)
 
 static int store_prepare(struct audit_store *s, struct error *e)
 {
-	const struct {
-		sqlite3_stmt **st;
-		const char *text;
-	} all[] = {
-		{ &s->begin, "BEGIN IMMEDIATE" },
-		{ &s->insert, "INSERT INTO record VALUES (?1, ?2, ?3)" },
-		{ &s->commit, "COMMIT" },
-		{ &s->data_version, "PRAGMA data_version" },
+	static const char *const texts[STORE_STATEMENTS] = {
+		[STORE_BEGIN] = "BEGIN IMMEDIATE",
+		[STORE_INSERT] = "INSERT INTO record VALUES (?1, ?2, ?3)",
+		[STORE_COMMIT] = "COMMIT",
+		[STORE_VERSION] = "PRAGMA data_version",
 	};
 	int r = 0;
 
-	for (size_t i = 0; i < ROWS(all) && r == 0; i++)
-		r = sql_prepare(&s->sql, all[i].st, all[i].text, e);
+	for (size_t i = 0; i < STORE_STATEMENTS && r == 0; i++)
+		r = sql_prepare(&s->sql, &s->statements[i], texts[i], e);
 	return r;
 }
 
@@ -121,10 +105,8 @@ static int store_open_file(struct audit_store *s, struct error *e)
 
 static void store_free(struct audit_store *s)
 {
-	(void)sqlite3_finalize(s->begin);
-	(void)sqlite3_finalize(s->insert);
-	(void)sqlite3_finalize(s->commit);
-	(void)sqlite3_finalize(s->data_version);
+	for (size_t i = 0; i < STORE_STATEMENTS; i++)
+		(void)sqlite3_finalize(s->statements[i]);
 	sql_close(&s->sql);
 	/* A child of the process may have the descriptor, too, so closing it is not enough. */
 	if (s->lock >= 0)
@@ -166,7 +148,13 @@ int audit_store_open(struct audit_store **ret, const struct audit_store_options 
 		return error_no_memory(e);
 	s->lock = -1;
 	s->patience_ms = PATIENCE_MS;
-	store_set_options(s, o);
+	audit_batch_init(&s->batch, o->batch, o->batch_ms);
+	s->options = *o;
+	s->options.path = s->options.key_path = s->options.head_path = NULL;
+	if (!o->sign_records)
+		s->options.sign_records = DEFAULT_SIGN_RECORDS;
+	if (!o->sign_seconds)
+		s->options.sign_seconds = DEFAULT_SIGN_SECONDS;
 	s->path = store_name_or(o->path, NULL, "");
 	s->head_path = store_name_or(o->head_path, o->path, ".head");
 	s->ends = calloc(s->batch.most, sizeof(s->ends[0]));
@@ -219,6 +207,8 @@ int audit_store_add(struct audit_store *s, const struct audit_event *event)
 	if (r < 0) {
 		s->queued--;
 		s->queue.len = s->queued ? s->ends[s->queued - 1] : 0;
+		if (!s->queued)
+			atomic_store(&s->batch.since_ms, 0);
 	}
 	return r;
 }

@@ -81,22 +81,19 @@ static int verify_found_no_head(struct verify *v, uint64_t number)
 
 static int verify_check_signature(struct verify *v, const struct head *h, const char *where)
 {
-	switch (head_check(h, &v->key)) {
-	case 0:
-		break;
-	case -EKEYREJECTED:
-		return verify_found(v, AUDIT_UNSIGNED, h->number,
-			"the head at record %" PRIu64 "%s was signed by another key", h->number,
-			where);
-	default:
-		return verify_found(v, AUDIT_UNSIGNED, h->number,
-			"the head at record %" PRIu64 "%s is not what was signed", h->number,
-			where);
-	}
-	if (memcmp(h->log, v->last.log, sizeof(h->log)) == 0)
+	const int r = head_check(h, &v->key);
+	const char *fault;
+
+	if (r == -EKEYREJECTED)
+		fault = "was signed by another key";
+	else if (r < 0)
+		fault = "is not what was signed";
+	else if (memcmp(h->log, v->last.log, sizeof(h->log)) != 0)
+		fault = "is of another log";
+	else
 		return 0;
-	return verify_found(v, AUDIT_UNSIGNED, h->number,
-		"the head at record %" PRIu64 "%s is of another log", h->number, where);
+	return verify_found(v, AUDIT_UNSIGNED, h->number, "the head at record %" PRIu64 "%s %s",
+		h->number, where, fault);
 }
 
 /* What SQLite itself finds wrong is a finding; that it cannot work (memory, I/O) is an error. */
@@ -273,9 +270,12 @@ static int verify_check_beginning(struct verify *v)
 /* The second file may be behind the log, never before it. */
 static int verify_check_second(struct verify *v)
 {
-	int r = v->has_second ? verify_check_signature(v, &v->second, " in the second file") : 0;
+	int r;
 
-	if (r || !v->has_second || v->second.removed <= v->last.removed)
+	if (!v->has_second)
+		return 0;
+	r = verify_check_signature(v, &v->second, " in the second file");
+	if (r || v->second.removed <= v->last.removed)
 		return r;
 	return verify_found(v, AUDIT_TRUNCATED, v->last.number + 1,
 		"the log is from before its second file: retention had removed records up to "
@@ -325,44 +325,27 @@ static int verify_praise(struct verify *v)
 		"%" PRIu64 " records; those after %" PRIu64 " are not signed yet", n, up_to);
 }
 
-static int verify_run_steps(struct verify *v)
+static int verify_range(struct verify *v)
 {
-	int (*const steps[])(struct verify *) = { verify_read_last, verify_check_second,
-		verify_check_beginning, verify_check_records, verify_check_end, verify_check_pages,
-		verify_praise };
-	int r = 0;
+	int r = audit_log_range(v->log, &v->verdict->first, &v->verdict->last, v->error);
 
-	for (size_t i = 0; i < ROWS(steps) && r == 0; i++)
-		r = steps[i](v);
-	(void)sqlite3_finalize(v->next.st);
-	return r;
+	return r < 0 ? verify_found_damage(v, r) : 0;
 }
 
-/* Which file: one that was named, or verify_beside the log. */
-static const char *verify_beside(
-	const char *name, const char *path, const char *suffix, struct buffer *b)
+/* Which file: one that was named, or beside the log. */
+static const char *verify_file(
+	struct verify *v, const char *name, const char *suffix, struct buffer *b)
 {
 	if (name)
 		return name;
-	buffer_printf(b, "%s%s", path, suffix);
+	buffer_printf(b, "%s%s", v->log->path, suffix);
 	return buffer_text(b);
-}
-
-static int verify_load_key(struct verify *v, const char *public_path)
-{
-	auto_buffer name = { 0 };
-	int r = key_public_read(
-		&v->key, verify_beside(public_path, v->log->path, ".key.pub", &name), v->error);
-
-	if (r == 0)
-		key_public_id(&v->key, v->verdict->key);
-	return r;
 }
 
 static int verify_load_second(struct verify *v, const char *head_path)
 {
 	auto_buffer name = { 0 };
-	const char *path = verify_beside(head_path, v->log->path, ".head", &name);
+	const char *path = verify_file(v, head_path, ".head", &name);
 	int r;
 
 	if (!*path)
@@ -378,29 +361,28 @@ static int verify_load_second(struct verify *v, const char *head_path)
 	return r;
 }
 
-static int verify_frozen(struct verify *v)
-{
-	int r = audit_log_range(v->log, &v->verdict->first, &v->verdict->last, v->error);
-
-	if (r < 0)
-		r = verify_found_damage(v, r);
-	return r ? r : verify_run_steps(v);
-}
-
 int audit_log_verify(struct audit_log *l, const char *public_path, const char *head_path,
 	struct audit_verdict *ret, struct error *e)
 {
 	struct audit_verdict verdict = { 0 };
 	struct verify v = { .log = l, .verdict = &verdict, .error = e };
-	int r = verify_load_key(&v, public_path);
+	int (*const steps[])(struct verify *) = { verify_range, verify_read_last,
+		verify_check_second, verify_check_beginning, verify_check_records, verify_check_end,
+		verify_check_pages, verify_praise };
+	auto_buffer name = { 0 };
+	int r = key_public_read(&v.key, verify_file(&v, public_path, ".key.pub", &name), e);
 
-	if (r == 0)
+	if (r == 0) {
+		key_public_id(&v.key, verdict.key);
 		r = verify_load_second(&v, head_path);
+	}
 	if (r == 0) {
 		r = log_freeze(l, e);
 		if (r < 0)
 			return r;
-		r = verify_frozen(&v);
+		for (size_t i = 0; i < ROWS(steps) && r == 0; i++)
+			r = steps[i](&v);
+		(void)sqlite3_finalize(v.next.st);
 		log_thaw(l);
 	}
 	if (r < 0)
