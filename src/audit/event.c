@@ -216,12 +216,6 @@ void audit_event_encode(const struct audit_event *e, struct buffer *out)
 	buffer_add(out, bytes, len);
 }
 
-static bool event_is_valid(const struct event_head *h)
-{
-	return h->version == VERSION && h->action < AUDIT_ACTION_COUNT &&
-	       h->decision < AUDIT_DECISION_COUNT && !(h->flags & ~FLAG_EXACT) && h->count != 0;
-}
-
 /* The text at *data, which is moved behind it; NULL if there is none. */
 static const char *take_text(const uint8_t **data, size_t *left)
 {
@@ -251,7 +245,8 @@ int audit_event_decode(struct audit_event *ret, const void *data, size_t len)
 	memcpy(&h, p, sizeof(h));
 	p += sizeof(h);
 	len -= sizeof(h);
-	if (!event_is_valid(&h))
+	if (h.version != VERSION || h.action >= AUDIT_ACTION_COUNT ||
+		h.decision >= AUDIT_DECISION_COUNT || h.flags & ~FLAG_EXACT || h.count == 0)
 		return -EBADMSG;
 	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++) {
 		texts[i] = take_text(&p, &len);

@@ -322,26 +322,20 @@ static enum outcome ring_get(
 	return READ;
 }
 
-/* Leaves behind what cannot be there any more. */
-static void catch_up(const struct audit_ring *r, struct audit_reader *reader, uint64_t count)
-{
-	uint64_t oldest = count > r->n_slots ? count - r->n_slots + 1 : 1;
-
-	if (reader->next == 0)
-		reader->next = 1;
-	if (reader->next < oldest) {
-		reader->lost += oldest - reader->next;
-		reader->next = oldest;
-	}
-}
-
 int audit_ring_read(
 	struct audit_ring *r, struct audit_reader *reader, struct audit_event *ret, void *buffer)
 {
 	uint64_t count = audit_ring_count(r), event[EVENT_WORDS];
+	const uint64_t oldest = count > r->n_slots ? count - r->n_slots + 1 : 1;
 	size_t len;
 
-	catch_up(r, reader, count);
+	if (reader->next == 0)
+		reader->next = 1;
+	/* Leaves behind what cannot be there any more. */
+	if (reader->next < oldest) {
+		reader->lost += oldest - reader->next;
+		reader->next = oldest;
+	}
 	while (reader->next <= count) {
 		enum outcome outcome = ring_get(r, reader->next, event, &len);
 

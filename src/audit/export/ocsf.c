@@ -106,29 +106,6 @@ static void ocsf_put_metadata(struct buffer *out, const struct audit_row *r, enu
 	export_close(out);
 }
 
-static void ocsf_put_outcome(struct buffer *out, const struct audit_event *e, enum class class)
-{
-	export_put_number(out, "severity_id", outcomes[e->decision].severity);
-	export_put_number(out, "status_id", outcomes[e->decision].status);
-	if (*e->reason)
-		export_put_text(out, "status_detail", e->reason);
-	if (!ocsf_has_control(class))
-		return;
-	export_put_number(out, "action_id", outcomes[e->decision].action);
-	export_put_number(out, "disposition_id", outcomes[e->decision].disposition);
-}
-
-static void ocsf_put_message(struct buffer *out, const struct audit_event *e)
-{
-	auto_buffer text = { 0 };
-
-	buffer_printf(&text, "%s %s", audit_action_name(e->action), e->target);
-	if (e->decision != AUDIT_NONE)
-		buffer_printf(&text, ": %s", audit_decision_name(e->decision));
-	export_put_text(out, "message", buffer_text(&text));
-	out->failed = out->failed || text.failed;
-}
-
 static const char *ocsf_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -231,18 +208,6 @@ static void ocsf_put_destination(struct buffer *out, const struct audit_event *e
 	out->failed = out->failed || name.failed;
 }
 
-static void ocsf_put_network(struct buffer *out, const struct audit_event *e)
-{
-	ocsf_put_sandbox(out, "src_endpoint", e);
-	ocsf_put_destination(out, e);
-	if (e->action != AUDIT_NET_CLOSE)
-		return;
-	export_open(out, "traffic");
-	export_put_number(out, "bytes_out", e->sent);
-	export_put_number(out, "bytes_in", e->received);
-	export_close(out);
-}
-
 static void ocsf_put_object(struct buffer *out, const struct audit_event *e, enum class class)
 {
 	switch (class) {
@@ -254,7 +219,14 @@ static void ocsf_put_object(struct buffer *out, const struct audit_event *e, enu
 		ocsf_put_process(out, e);
 		break;
 	case NETWORK_ACTIVITY:
-		ocsf_put_network(out, e);
+		ocsf_put_sandbox(out, "src_endpoint", e);
+		ocsf_put_destination(out, e);
+		if (e->action != AUDIT_NET_CLOSE)
+			break;
+		export_open(out, "traffic");
+		export_put_number(out, "bytes_out", e->sent);
+		export_put_number(out, "bytes_in", e->received);
+		export_close(out);
 		break;
 	case DNS_ACTIVITY:
 		ocsf_put_sandbox(out, "src_endpoint", e);
@@ -275,6 +247,7 @@ static void ocsf_put_object(struct buffer *out, const struct audit_event *e, enu
 void export_ocsf(const struct audit_row *r, struct buffer *out)
 {
 	const struct audit_event *e = &r->event;
+	auto_buffer message = { 0 };
 	enum class class;
 
 	if ((unsigned)e->action >= AUDIT_ACTION_COUNT ||
@@ -286,8 +259,19 @@ void export_ocsf(const struct audit_row *r, struct buffer *out)
 	export_put_number(out, "time", e->time_ns / 1000000);
 	export_put_number(out, "timezone_offset", 0);
 	ocsf_put_metadata(out, r, class);
-	ocsf_put_outcome(out, e, class);
-	ocsf_put_message(out, e);
+	export_put_number(out, "severity_id", outcomes[e->decision].severity);
+	export_put_number(out, "status_id", outcomes[e->decision].status);
+	if (*e->reason)
+		export_put_text(out, "status_detail", e->reason);
+	if (ocsf_has_control(class)) {
+		export_put_number(out, "action_id", outcomes[e->decision].action);
+		export_put_number(out, "disposition_id", outcomes[e->decision].disposition);
+	}
+	buffer_printf(&message, "%s %s", audit_action_name(e->action), e->target);
+	if (e->decision != AUDIT_NONE)
+		buffer_printf(&message, ": %s", audit_decision_name(e->decision));
+	export_put_text(out, "message", buffer_text(&message));
+	out->failed = out->failed || message.failed;
 	export_put_number(out, "count", e->count);
 	ocsf_put_actor(out, e);
 	if (class != API_ACTIVITY)

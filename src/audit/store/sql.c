@@ -15,21 +15,13 @@ static int sql_fail(struct sql *s, struct error *e)
 {
 	static const struct {
 		int rc, code;
-	} codes[] = {
-		{ SQLITE_NOMEM, -ENOMEM },
-		{ SQLITE_FULL, -ENOSPC },
-		{ SQLITE_BUSY, -EBUSY },
-		{ SQLITE_LOCKED, -EBUSY },
-		{ SQLITE_READONLY, -EROFS },
-		{ SQLITE_PERM, -EROFS },
-		{ SQLITE_CORRUPT, -EBADMSG },
-		{ SQLITE_NOTADB, -EBADMSG },
-		{ SQLITE_ERROR, -EBADMSG }, /* a table that is not there */
-		{ SQLITE_CONSTRAINT, -EBADMSG },
-		{ SQLITE_MISMATCH, -EBADMSG },
-		{ SQLITE_TOOBIG, -EBADMSG },
-		{ SQLITE_CANTOPEN, -ENOENT },
-	};
+	} codes[] = { { SQLITE_NOMEM, -ENOMEM }, { SQLITE_FULL, -ENOSPC }, { SQLITE_BUSY, -EBUSY },
+		{ SQLITE_LOCKED, -EBUSY }, { SQLITE_READONLY, -EROFS }, { SQLITE_PERM, -EROFS },
+		{ SQLITE_CORRUPT, -EBADMSG }, { SQLITE_NOTADB, -EBADMSG },
+		/* A table that is not there. */
+		{ SQLITE_ERROR, -EBADMSG }, { SQLITE_CONSTRAINT, -EBADMSG },
+		{ SQLITE_MISMATCH, -EBADMSG }, { SQLITE_TOOBIG, -EBADMSG },
+		{ SQLITE_CANTOPEN, -ENOENT } };
 	const int rc = (s->db ? sqlite3_extended_errcode(s->db) : SQLITE_NOMEM) & 0xff;
 	int code = -EIO;
 

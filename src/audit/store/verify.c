@@ -168,19 +168,14 @@ static int verify_check_heads(struct verify *v)
 	return r;
 }
 
-/* The next row claims the number after that one: all were moved up by a removal. */
-static bool verify_moved_up(struct verify *v, sqlite3_stmt *st, uint64_t claim)
-{
-	struct log_record next;
-	int r = sql_step(&v->log->sql, st, NULL);
-
-	return r == 0 ||
-	       (r > 0 && log_record_read(st, &next) == 0 && log_record_claim(&next) == claim + 1);
-}
-
 static int verify_found_moved(struct verify *v, sqlite3_stmt *st, uint64_t number, uint64_t claim)
 {
-	if (claim > number && verify_moved_up(v, st, claim))
+	struct log_record next;
+	int r = claim > number ? sql_step(&v->log->sql, st, NULL) : -EINVAL;
+
+	/* The next row claims the number after that one: all were moved up by a removal. */
+	if (r == 0 ||
+		(r > 0 && log_record_read(st, &next) == 0 && log_record_claim(&next) == claim + 1))
 		return verify_found(v, AUDIT_REMOVED, number,
 			"record %" PRIu64
 			" is not there: later ones were numbered anew to close the gap",
@@ -325,13 +320,6 @@ static int verify_praise(struct verify *v)
 		"%" PRIu64 " records; those after %" PRIu64 " are not signed yet", n, up_to);
 }
 
-static int verify_range(struct verify *v)
-{
-	int r = audit_log_range(v->log, &v->verdict->first, &v->verdict->last, v->error);
-
-	return r < 0 ? verify_found_damage(v, r) : 0;
-}
-
 /* Which file: one that was named, or beside the log. */
 static const char *verify_file(
 	struct verify *v, const char *name, const char *suffix, struct buffer *b)
@@ -366,9 +354,9 @@ int audit_log_verify(struct audit_log *l, const char *public_path, const char *h
 {
 	struct audit_verdict verdict = { 0 };
 	struct verify v = { .log = l, .verdict = &verdict, .error = e };
-	int (*const steps[])(struct verify *) = { verify_range, verify_read_last,
-		verify_check_second, verify_check_beginning, verify_check_records, verify_check_end,
-		verify_check_pages, verify_praise };
+	int (*const steps[])(struct verify *) = { verify_read_last, verify_check_second,
+		verify_check_beginning, verify_check_records, verify_check_end, verify_check_pages,
+		verify_praise };
 	auto_buffer name = { 0 };
 	int r = key_public_read(&v.key, verify_file(&v, public_path, ".key.pub", &name), e);
 
@@ -380,6 +368,9 @@ int audit_log_verify(struct audit_log *l, const char *public_path, const char *h
 		r = log_freeze(l, e);
 		if (r < 0)
 			return r;
+		r = audit_log_range(l, &verdict.first, &verdict.last, e);
+		if (r < 0)
+			r = verify_found_damage(&v, r);
 		for (size_t i = 0; i < ROWS(steps) && r == 0; i++)
 			r = steps[i](&v);
 		(void)sqlite3_finalize(v.next.st);

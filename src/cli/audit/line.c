@@ -65,7 +65,7 @@ void audit_line_decision(struct output *o, enum audit_decision d)
  * that a wide one is narrow prints lines that are too long, and the terminal puts the rest where
  * our lines begin.
  */
-static size_t cells_of(const char *text, size_t *len)
+static size_t audit_line_cells(const char *text, size_t *len)
 {
 	uint32_t c = 0;
 	size_t n = utf8_decode(text, strnlen(text, 4), &c);
@@ -79,30 +79,20 @@ static size_t audit_line_width_of(const char *text)
 	size_t n = 0, len;
 
 	for (; *text; text += len)
-		n += cells_of(text, &len);
+		n += audit_line_cells(text, &len);
 	return n;
 }
 
 /* Behind as many characters as fit into n cells. */
-static const char *within(const char *text, size_t n)
+static const char *audit_line_within(const char *text, size_t n)
 {
-	for (size_t len, cells; *text && (cells = cells_of(text, &len)) <= n; text += len)
+	for (size_t len, cells; *text && (cells = audit_line_cells(text, &len)) <= n; text += len)
 		n -= cells;
 	return text;
 }
 
-/* Behind so many that what follows is n cells shorter. */
-static const char *beyond(const char *text, size_t n)
-{
-	for (size_t len, cells; *text && n; text += len) {
-		cells = cells_of(text, &len);
-		n -= cells < n ? cells : n;
-	}
-	return text;
-}
-
 /* Cut in the middle: a path is known by its end, a command by its beginning. */
-static void add_shortened(struct buffer *out, const char *visible, size_t room)
+static void audit_line_shorten(struct buffer *out, const char *visible, size_t room)
 {
 	const size_t width = audit_line_width_of(visible), front = room / 2,
 		     back = room - front - 1;
@@ -111,13 +101,18 @@ static void add_shortened(struct buffer *out, const char *visible, size_t room)
 		buffer_adds(out, visible);
 		return;
 	}
-	buffer_add(out, visible, (size_t)(within(visible, front) - visible));
+	buffer_add(out, visible, (size_t)(audit_line_within(visible, front) - visible));
 	buffer_adds(out, "…");
-	buffer_adds(out, beyond(visible, width - back));
+	for (size_t n = width - back, len; *visible && n; visible += len) {
+		const size_t cells = audit_line_cells(visible, &len);
+
+		n -= cells < n ? cells : n;
+	}
+	buffer_adds(out, visible);
 }
 
 /* From this column on, in lines of so many; a word that is longer than a line is broken. */
-static void add_wrapped(struct buffer *out, const char *text, size_t column, size_t width)
+static void audit_line_wrap(struct buffer *out, const char *text, size_t column, size_t width)
 {
 	size_t at = column;
 
@@ -127,14 +122,14 @@ static void add_wrapped(struct buffer *out, const char *text, size_t column, siz
 		size_t needed = blanks, len;
 
 		for (const char *c = text + blanks; c < end; c += len)
-			needed += cells_of(c, &len);
+			needed += audit_line_cells(c, &len);
 		if (at > column && at + needed > width)
 			at = width;
 		else
 			at += blanks;
 		buffer_add(out, text, at < width ? blanks : 0);
 		for (text += blanks; text < end; text += len) {
-			const size_t cells = cells_of(text, &len);
+			const size_t cells = audit_line_cells(text, &len);
 
 			if (at + cells > width) {
 				buffer_printf(out, "\n%*s", (int)column, "");
@@ -161,69 +156,43 @@ static void audit_line_add_word(
 		buffer_adds(out, buffer_text(&visible));
 		return;
 	}
-	buffer_add(out, visible.data, (size_t)(within(visible.data, max - 1) - visible.data));
+	buffer_add(out, visible.data,
+		(size_t)(audit_line_within(visible.data, max - 1) - visible.data));
 	buffer_adds(out, "…");
 }
 
-static void add_who(struct buffer *out, const struct audit_line *l, const struct audit_event *v)
+/* What stands behind the target. */
+static void audit_line_add_details(struct buffer *out, const struct audit_event *v)
 {
-	const char *slash = strrchr(v->program, '/');
+	/* There the count is not how often it happened, but how much was too much. */
+	const bool is_amount = v->action == AUDIT_LIMIT || v->action == AUDIT_STORE;
+	const size_t before = out->len;
 
-	audit_line_add_word(out, l, slash && slash[1] ? slash + 1 : v->program, PROGRAM_MAX);
-	audit_line_add_word(out, l, v->session, SESSION_MAX);
-	if ((!l->columns || l->columns >= COLUMNS_WIDE) && strcmp(v->sandbox, v->session) != 0)
-		audit_line_add_word(out, l, v->sandbox, SANDBOX_MAX);
-}
-
-static void next_detail(struct buffer *out)
-{
-	buffer_adds(out, out->len ? ", " : "  ");
-}
-
-/* How a command ended. */
-static void audit_line_add_end(struct buffer *out, const struct audit_event *v)
-{
-	next_detail(out);
-	if (v->status < 0)
-		buffer_printf(out, "signal %" PRIu64, -(uint64_t)v->status);
-	else
-		buffer_printf(out, "exit %" PRId64, v->status);
-	if (v->cost_ns) {
-		next_detail(out);
+	if (v->count > 1)
+		buffer_printf(out, ", %" PRIu64 "%s", v->count, is_amount ? "" : " times");
+	if (v->action == AUDIT_COMMAND_END && v->status < 0)
+		buffer_printf(out, ", signal %" PRIu64, -(uint64_t)v->status);
+	else if (v->action == AUDIT_COMMAND_END)
+		buffer_printf(out, ", exit %" PRId64, v->status);
+	if (v->action == AUDIT_COMMAND_END && v->cost_ns) {
+		buffer_adds(out, ", ");
 		audit_amount_span(out, v->cost_ns);
 	}
-}
-
-/* There the count is not how often it happened, but how much was too much. */
-static bool is_amount(const struct audit_event *v)
-{
-	return v->action == AUDIT_LIMIT || v->action == AUDIT_STORE;
-}
-
-/* What stands behind the target. */
-static void add_details(struct buffer *out, const struct audit_event *v)
-{
-	if (v->count > 1) {
-		next_detail(out);
-		buffer_printf(out, "%" PRIu64 "%s", v->count, is_amount(v) ? "" : " times");
-	}
-	if (v->action == AUDIT_COMMAND_END)
-		audit_line_add_end(out, v);
 	if (v->sent || v->received) {
-		next_detail(out);
+		buffer_adds(out, ", ");
 		audit_amount_bytes(out, v->sent);
 		buffer_adds(out, " out, ");
 		audit_amount_bytes(out, v->received);
 		buffer_adds(out, " in");
 	}
-	if (!v->exact && v->decision != AUDIT_NONE) {
-		next_detail(out);
-		buffer_adds(out, "advisory");
-	}
+	if (!v->exact && v->decision != AUDIT_NONE)
+		buffer_adds(out, ", advisory");
+	if (out->len > before)
+		out->data[before] = ' ';
 }
 
 /* The clock, with the day before it or above it. Returns where the decision begins. */
-static size_t add_time(struct audit_line *l, struct output *o, uint64_t time_ns)
+static size_t audit_line_add_time(struct audit_line *l, struct output *o, uint64_t time_ns)
 {
 	char time[AUDIT_TIME_BYTES];
 
@@ -244,10 +213,16 @@ static size_t add_time(struct audit_line *l, struct output *o, uint64_t time_ns)
 }
 
 /* Who it was, up to the right edge; the number of the record, if there is no room for more. */
-static void add_right(
+static void audit_line_add_right(
 	const struct audit_line *l, struct buffer *out, size_t taken, const struct audit_row *row)
 {
-	add_who(out, l, &row->event);
+	const struct audit_event *v = &row->event;
+	const char *slash = strrchr(v->program, '/');
+
+	audit_line_add_word(out, l, slash && slash[1] ? slash + 1 : v->program, PROGRAM_MAX);
+	audit_line_add_word(out, l, v->session, SESSION_MAX);
+	if ((!l->columns || l->columns >= COLUMNS_WIDE) && strcmp(v->sandbox, v->session) != 0)
+		audit_line_add_word(out, l, v->sandbox, SANDBOX_MAX);
 	if (l->columns &&
 		taken + 2 + audit_line_width_of(buffer_text(out)) + NUMBER_ROOM > l->columns)
 		buffer_clear(out);
@@ -255,7 +230,7 @@ static void add_right(
 }
 
 /* Target, details, and who did it. */
-static void add_rest(
+static void audit_line_add_rest(
 	const struct audit_line *l, struct output *o, size_t column, const struct audit_row *row)
 {
 	auto_buffer target = { 0 }, visible = { 0 }, all = { 0 }, details = { 0 }, right = { 0 };
@@ -263,15 +238,15 @@ static void add_rest(
 	size_t room = SIZE_MAX, taken;
 
 	buffer_add_visible(&visible, v->target, strlen(v->target));
-	add_details(&all, v);
-	add_shortened(&details, buffer_text(&all),
+	audit_line_add_details(&all, v);
+	audit_line_shorten(&details, buffer_text(&all),
 		l->columns ? l->columns - column - TARGET_MIN - 2 - NUMBER_ROOM : SIZE_MAX);
 	taken = column + audit_line_width_of(buffer_text(&details));
-	add_right(l, &right, taken + TARGET_MIN, row);
+	audit_line_add_right(l, &right, taken + TARGET_MIN, row);
 	taken += 2 + audit_line_width_of(buffer_text(&right));
 	if (l->columns)
 		room = taken + TARGET_MIN < l->columns ? l->columns - taken : TARGET_MIN;
-	add_shortened(&target, buffer_text(&visible), room);
+	audit_line_shorten(&target, buffer_text(&visible), room);
 	buffer_adds(&o->text, buffer_text(&target));
 	output_styled(o, OUTPUT_DIM, buffer_text(&details));
 	for (size_t n = audit_line_width_of(buffer_text(&target)); l->columns && n < room; n++)
@@ -283,39 +258,30 @@ static void add_rest(
 		target.failed | visible.failed | all.failed | details.failed | right.failed;
 }
 
-/* Who was let through asks for no reason; what is just told has one that is worth a line here. */
-static bool wants_reason(const struct audit_event *v)
-{
-	switch (v->decision) {
-	case AUDIT_ALLOWED:
-		return false;
-	case AUDIT_NONE:
-		return v->action == AUDIT_CONFINEMENT || v->action == AUDIT_POLICY ||
-		       v->action == AUDIT_APPROVAL || v->action == AUDIT_STORE;
-	default:
-		return true;
-	}
-}
-
 /* The rule says what decided, the reason says it to a person. */
-static void add_why(
+static void audit_line_add_why(
 	const struct audit_line *l, struct output *o, size_t column, const struct audit_event *v)
 {
 	auto_buffer visible = { 0 }, text = { 0 };
-	const bool has_rule = *v->rule && v->decision != AUDIT_NONE;
+	const bool is_told = v->decision == AUDIT_NONE, has_rule = *v->rule && !is_told;
 	const size_t width = l->columns ? l->columns : OUTPUT_WIDE;
 
-	if (!wants_reason(v) || (!has_rule && !*v->reason))
+	/* Who was let through asks for no reason; of what is just told, some have one that is
+	 * worth a line here. */
+	if (v->decision == AUDIT_ALLOWED ||
+		(is_told && v->action != AUDIT_CONFINEMENT && v->action != AUDIT_POLICY &&
+			v->action != AUDIT_APPROVAL && v->action != AUDIT_STORE) ||
+		(!has_rule && !*v->reason))
 		return;
 	if (has_rule)
 		buffer_add_visible(&visible, v->rule, strlen(v->rule));
 	buffer_adds(&visible, has_rule && *v->reason ? ": " : "");
 	buffer_add_visible(&visible, v->reason, strlen(v->reason));
-	add_shortened(&text, buffer_text(&visible),
+	audit_line_shorten(&text, buffer_text(&visible),
 		l->columns ? REASON_LINES * (width - column) : SIZE_MAX);
 	buffer_printf(&o->text, "%*s", (int)column, "");
 	if (l->columns)
-		add_wrapped(&o->text, buffer_text(&text), column, width);
+		audit_line_wrap(&o->text, buffer_text(&text), column, width);
 	else
 		buffer_adds(&o->text, buffer_text(&text));
 	buffer_addc(&o->text, '\n');
@@ -325,14 +291,14 @@ static void add_why(
 void audit_line_add(struct audit_line *l, struct output *o, const struct audit_row *row)
 {
 	const struct audit_event *v = &row->event;
-	const size_t column = add_time(l, o, v->time_ns);
+	const size_t column = audit_line_add_time(l, o, v->time_ns);
 
 	audit_line_decision(o, v->decision);
 	output_pad(o, column + DECISION_WIDTH);
 	buffer_adds(&o->text, audit_action_name(v->action));
 	output_pad(o, column + DECISION_WIDTH + ACTION_WIDTH);
-	add_rest(l, o, column + DECISION_WIDTH + ACTION_WIDTH, row);
-	add_why(l, o, column, v);
+	audit_line_add_rest(l, o, column + DECISION_WIDTH + ACTION_WIDTH, row);
+	audit_line_add_why(l, o, column, v);
 }
 
 void audit_line_field(struct output *o, const char *name)

@@ -58,25 +58,6 @@ int audit_source_beside(struct call *c, const char *path, const char *suffix, co
 	return audit_source_keep(c, &name, ret);
 }
 
-static int audit_source_tell_private(struct call *c, const char *path, const struct stat *st)
-{
-	const struct passwd *owner = getpwuid(st->st_uid);
-
-	(void)error_set(c->error, -EACCES, NULL, "%s: you may not read it", path);
-	if (st->st_uid != geteuid())
-		error_hint(c->error, "it belongs to %s: ask as this user",
-			owner ? owner->pw_name : "somebody else");
-	return -EACCES;
-}
-
-static bool audit_source_has_wal(const char *path)
-{
-	auto_buffer wal = { 0 };
-
-	audit_source_name(path, "-wal", &wal);
-	return !wal.failed && access(wal.data, F_OK) == 0;
-}
-
 /* Not one either: a log whose first bytes were damaged. */
 static bool audit_source_is_database(const char *path)
 {
@@ -91,6 +72,7 @@ static bool audit_source_is_database(const char *path)
 /* What SQLite said is right, but not what a person can act on. */
 static int audit_source_explain(struct call *c, const char *path, int r)
 {
+	auto_buffer wal = { 0 };
 	struct stat st;
 
 	if (stat(path, &st) < 0) {
@@ -103,11 +85,19 @@ static int audit_source_explain(struct call *c, const char *path, int r)
 	if (!S_ISREG(st.st_mode))
 		return error_set(
 			c->error, -EINVAL, NULL, "%s: it is no file, so no audit log", path);
-	if (access(path, R_OK) < 0)
-		return audit_source_tell_private(c, path, &st);
+	if (access(path, R_OK) < 0) {
+		const struct passwd *owner = getpwuid(st.st_uid);
+
+		(void)error_set(c->error, -EACCES, NULL, "%s: you may not read it", path);
+		if (st.st_uid != geteuid())
+			error_hint(c->error, "it belongs to %s: ask as this user",
+				owner ? owner->pw_name : "somebody else");
+		return -EACCES;
+	}
+	audit_source_name(path, "-wal", &wal);
 	/* SQLite keeps an index of the write-ahead log in a file beside it, also for who only
 	 * reads, and has no place for it. */
-	if (r != -EBADMSG && r != -ENOMEM && audit_source_has_wal(path)) {
+	if (r != -EBADMSG && r != -ENOMEM && !wal.failed && access(wal.data, F_OK) == 0) {
 		(void)error_set(c->error, r, NULL,
 			"%s: beside it lies %s-wal, as while somebody writes, which cannot be read "
 			"from here because the folder may not be written to",
