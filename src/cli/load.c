@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/load.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -12,14 +13,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/suggest.h"
-#include "cli/folder.h"
 #include "codec/node.h"
 #include "host/resolver.h"
-
-static int load_no_memory(struct call *c)
-{
-	return error_no_memory(c->error);
-}
+#include "launch/skill.h"
 
 /* Variables */
 
@@ -39,11 +35,11 @@ int load_absolute(struct call *c, const char *path, const char **ret)
 	buffer_adds(&text, path);
 	r = text.failed ? -ENOMEM : path_normalize(text.data, text.len, normal, &len);
 	if (r == -ENOMEM)
-		return load_no_memory(c);
+		return error_no_memory(c->error);
 	if (r < 0)
 		return error_set(c->error, r, NULL, "this path is too long: %s", path);
 	*ret = arena_strdup(c->arena, normal);
-	return *ret ? 0 : load_no_memory(c);
+	return *ret ? 0 : error_no_memory(c->error);
 }
 
 static int unknown_variable(struct call *c, const char *text, size_t len)
@@ -115,7 +111,7 @@ static int set_default(
 	if (l->is_set[v] || !folder)
 		return 0;
 	path = arena_printf(c->arena, "%s/%s", folder, below);
-	return path ? load_absolute(c, path, &l->variables.values[v]) : load_no_memory(c);
+	return path ? load_absolute(c, path, &l->variables.values[v]) : error_no_memory(c->error);
 }
 
 int load_begin(struct load *l, struct call *c)
@@ -128,7 +124,7 @@ int load_begin(struct load *l, struct call *c)
 	if (!data && home) {
 		data = arena_printf(c->arena, "%s/.local/share", home);
 		if (!data)
-			return load_no_memory(c);
+			return error_no_memory(c->error);
 	}
 	if (r == 0 && !l->is_set[VARIABLE_WORK_DIR])
 		r = load_absolute(c, ".", &l->variables.values[VARIABLE_WORK_DIR]);
@@ -138,6 +134,127 @@ int load_begin(struct load *l, struct call *c)
 		r = set_default(l, c, VARIABLE_DATA_DIR, data, "corral/data");
 	if (r == 0)
 		r = set_default(l, c, VARIABLE_SHARED_DIR, data, "corral/shared");
+	return r;
+}
+
+/* Folders */
+
+/* What a folder holds that is a policy: AgenShield's rules, or a skill with its manifest. */
+struct folder {
+	bool is_rules;
+	/* Rules: default.json, then custom/….json by name. A skill: its manifest. Never empty. */
+	const char **files;
+	size_t n, cap;
+};
+
+/* More files of rules than this nobody has; a folder full of them would only cost time. */
+enum { FILES_MAX = 1000 };
+
+static const char *folder_below(struct call *c, const char *path, const char *name)
+{
+	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
+
+	return arena_printf(c->arena, "%s%s%s", path, slash, name);
+}
+
+static int folder_add(struct folder *f, struct call *c, const char *file)
+{
+	if (!file || ARENA_PUSH(c->arena, f->files, f->n, f->cap, file) < 0)
+		return error_no_memory(c->error);
+	return 0;
+}
+
+static int add_if_present(struct folder *f, struct call *c, const char *path, const char *name)
+{
+	const char *file = folder_below(c, path, name);
+
+	return file && access(file, F_OK) < 0 ? 0 : folder_add(f, c, file);
+}
+
+static int folder_by_name(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+static bool is_json(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 5 && name[0] != '.' && strcmp(name + len - 5, ".json") == 0;
+}
+
+static void close_dir(DIR **d)
+{
+	if (*d)
+		(void)closedir(*d);
+}
+
+static int folder_add_names(struct folder *f, struct call *c, const char *path, DIR *dir)
+{
+	struct location where = { .file = path };
+	const struct dirent *d;
+	int r = 0;
+
+	while (r == 0 && (errno = 0, d = readdir(dir))) {
+		if (is_json(d->d_name))
+			r = folder_add(f, c, folder_below(c, path, d->d_name));
+		if (f->n > FILES_MAX)
+			return error_set(c->error, -E2BIG, &where, "has too many files");
+	}
+	if (r == 0 && errno)
+		r = error_set(c->error, -EIO, &where, "cannot be read: %s", strerror(errno));
+	return r;
+}
+
+/* custom/….json, sorted. The folder may be missing, but what is there must be readable. */
+static int add_custom(struct folder *f, struct call *c, const char *path)
+{
+	const char *custom = folder_below(c, path, "custom");
+	__attribute__((cleanup(close_dir))) DIR *dir = custom ? opendir(custom) : NULL;
+	struct location where = { .file = custom };
+	int r;
+
+	if (!custom)
+		return error_no_memory(c->error);
+	if (!dir && errno == ENOENT)
+		return 0;
+	if (!dir)
+		return error_set(c->error, -EIO, &where, "cannot be read: %s", strerror(errno));
+	r = folder_add_names(f, c, custom, dir);
+	qsort(f->files + 1, f->n - 1, sizeof(f->files[0]), folder_by_name);
+	return r;
+}
+
+static int not_one(struct folder *f, struct call *c, const char *path)
+{
+	struct location where = { .file = path };
+
+	if (f->n == 0) {
+		(void)error_set(c->error, -ENOENT, &where, "is a folder without a policy in it");
+		error_hint(c->error,
+			"expected a skill (SKILL.md, skill.yaml, manifest.yaml) or rules "
+			"(default.json)");
+		return -ENOENT;
+	}
+	(void)error_set(c->error, -EINVAL, &where, "holds more than one manifest");
+	error_hint(c->error, "name the file: %s or %s", f->files[0], f->files[1]);
+	return -EINVAL;
+}
+
+static int folder_open(struct folder *ret, struct call *c, const char *path)
+{
+	struct folder f = { 0 };
+	int r = add_if_present(&f, c, path, "default.json");
+
+	f.is_rules = f.n == 1;
+	if (r == 0 && f.is_rules)
+		r = add_custom(&f, c, path);
+	for (size_t i = 0; r == 0 && !f.is_rules && launch_skill_manifests[i]; i++)
+		r = add_if_present(&f, c, path, launch_skill_manifests[i]);
+	if (r == 0 && (f.n == 0 || (f.n > 1 && !f.is_rules)))
+		r = not_one(&f, c, path);
+	if (r == 0)
+		*ret = f;
 	return r;
 }
 
@@ -170,7 +287,7 @@ static int load_read_file(struct load *l, struct call *c, const char *path, enum
 	if (ARENA_PUSH(c->arena, l->files, l->n, l->cap, m) == 0)
 		return 0;
 	manifest_deinit(&m);
-	return load_no_memory(c);
+	return error_no_memory(c->error);
 }
 
 /* A folder of rules: the files behind the first join it. */
@@ -206,7 +323,7 @@ static int note_skill(struct load *l, struct call *c, const char *file)
 		return 0;
 	parent = slash ? arena_strndup(c->arena, file, (size_t)(slash - file) + 1) : ".";
 	if (!parent)
-		return load_no_memory(c);
+		return error_no_memory(c->error);
 	r = load_absolute(c, parent, &path);
 	if (!path)
 		return r;
@@ -263,7 +380,7 @@ int load_compile(const struct load *l, struct call *c, struct policy **ret)
 	struct policy_options options = load_options(l);
 
 	if (!layers)
-		return load_no_memory(c);
+		return error_no_memory(c->error);
 	for (size_t i = 0; i < l->n; i++)
 		layers[i] = l->files[i].permissions;
 	return policy_new(ret, layers, l->n, &options, c->error);
@@ -285,7 +402,7 @@ int load_combine(
 		all = both;
 	}
 	if (r == -ENOMEM)
-		return load_no_memory(c);
+		return error_no_memory(c->error);
 	if (r < 0)
 		return error_set(c->error, r, NULL, "the result would have too many layers");
 	*ret = all;

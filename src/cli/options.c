@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "cli/help.h"
 
 /* No verb has more options than this. */
 enum { ROWS_MAX = 24 };
@@ -209,7 +208,7 @@ int options_parse(struct call *c, const struct options_row *rows, size_t n)
 	while (r == 0 &&
 		(found = getopt_long((int)c->n, c->words, p.shorts, p.longs, NULL)) != -1) {
 		if (found == 'h') {
-			r = help_print(c, rows, n);
+			r = verb_print_help(c, rows, n);
 			return r < 0 ? r : 1;
 		}
 		r = one_option(&p, found);

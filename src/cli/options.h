@@ -56,3 +56,6 @@ int options_unknown_word(struct call *c, const struct options_row *row, const ch
 	const char *const *known, size_t n_known);
 /* What is wrong with the use of the verb as a whole; points at --help. Returns -EINVAL. */
 int options_misused(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --help of a verb with its options, on standard output; in verb.c. */
+int verb_print_help(struct call *c, const struct options_row *rows, size_t n);

@@ -3,15 +3,133 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/suggest.h"
-#include "cli/help.h"
 #include "cli/options.h"
+#include "cli/output.h"
 
 /* More verbs than this no group has. */
 enum { VERBS_MAX = 16 };
+
+/* --help, made from what the verb and its options say about themselves. */
+
+static void help_heading(struct output *o, const char *text)
+{
+	buffer_addc(&o->text, '\n');
+	output_styled(o, OUTPUT_BOLD, text);
+	buffer_addc(&o->text, '\n');
+}
+
+/* Lines of text, each behind an indentation. */
+static void indented(struct output *o, const char *lines, size_t indent)
+{
+	while (*lines) {
+		size_t len = strcspn(lines, "\n");
+
+		if (len)
+			buffer_printf(&o->text, "%*s%.*s", (int)indent, "", (int)len, lines);
+		buffer_addc(&o->text, '\n');
+		lines += len + (lines[len] == '\n');
+	}
+}
+
+static void paragraphs(struct output *o, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		auto_buffer one = { 0 };
+
+		buffer_add(&one, text, len);
+		buffer_addc(&o->text, '\n');
+		output_wrapped(o, buffer_text(&one), OUTPUT_PROSE);
+		buffer_addc(&o->text, '\n');
+		text += len + (text[len] == '\n');
+	}
+}
+
+static void usage(struct output *o, const struct call *c)
+{
+	output_styled(o, OUTPUT_BOLD, "Usage:");
+	buffer_printf(&o->text, " %s", c->name);
+	if (c->verb->synopsis)
+		buffer_printf(&o->text, " %s", c->verb->synopsis);
+	buffer_addc(&o->text, '\n');
+	paragraphs(o, c->verb->description);
+}
+
+static void examples(struct output *o, const struct call *c)
+{
+	help_heading(o, "Examples:");
+	indented(o, c->verb->examples, 2);
+}
+
+/* The left column: "  -p, --policy FILE". */
+static void left(const struct options_row *row, char *out, size_t size)
+{
+	char letter[8] = "    ";
+
+	if (row->letter)
+		(void)snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+	(void)snprintf(out, size, "  %s--%s%s%s", letter, row->name, row->argument ? " " : "",
+		row->argument ? row->argument : "");
+}
+
+static void row_help(struct output *o, const struct options_row *row, size_t width)
+{
+	const char *first_end = strchr(row->help, '\n');
+	int first = first_end ? (int)(first_end - row->help) : (int)strlen(row->help);
+	char text[64];
+
+	left(row, text, sizeof(text));
+	buffer_printf(&o->text, "%-*s  %.*s\n", (int)width, text, first, row->help);
+	if (first_end)
+		indented(o, first_end + 1, width + 2);
+}
+
+static void options(struct output *o, const struct options_row *rows, size_t n)
+{
+	const struct options_row help = {
+		.name = "help", .letter = 'h', .help = "print this and exit"
+	};
+	size_t width = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		char text[64];
+
+		left(&rows[i], text, sizeof(text));
+		width = strlen(text) > width ? strlen(text) : width;
+	}
+	help_heading(o, "Options:");
+	for (size_t i = 0; i < n; i++)
+		row_help(o, &rows[i], width);
+	row_help(o, &help, width);
+}
+
+int verb_print_help(struct call *c, const struct options_row *rows, size_t n)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+
+	usage(&o, c);
+	options(&o, rows, n);
+	examples(&o, c);
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+static int help_print_group(struct call *c, int fd)
+{
+	auto_output o = output_for(fd);
+
+	usage(&o, c);
+	help_heading(&o, "Commands:");
+	for (const struct verb *const *v = c->verb->verbs; *v; v++)
+		buffer_printf(&o.text, "  %-11s  %s\n", (*v)->name, (*v)->summary);
+	examples(&o, c);
+	buffer_printf(&o.text, "\n`%s COMMAND --help` tells more about a command.\n", c->name);
+	return output_write(&o, fd, c->error);
+}
 
 static const struct verb *verb_find(const struct verb *group, const char *word)
 {

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/words.h"
 #include "policy/match/command.h"
 #include "advice/shell/shell.h"
 
@@ -21,11 +22,6 @@ struct line {
 	const struct shell_command *command; /* the current one */
 	bool moved; /* a cd came before: where a relative path leads is only known at run time */
 };
-
-static int judge_line_no_memory(const struct line *l)
-{
-	return error_no_memory(l->judge->call->error);
-}
 
 /* A word as a person would type it. */
 static void judge_line_print_word(const struct shell_word *w, struct buffer *out)
@@ -39,7 +35,8 @@ static int judge_line_keep(struct line *l, struct judged *item, const struct buf
 {
 	item->text = text->failed ? NULL : arena_strdup(l->judge->call->arena, buffer_text(text));
 	item->depth = l->command->depth;
-	return item->text ? judge_add(l->judge, l->to, item) : judge_line_no_memory(l);
+	return item->text ? judge_add(l->judge, l->to, item)
+			  : error_no_memory(l->judge->call->error);
 }
 
 /* Relative paths are marked as such, lest `~` or `$` in a quoted name mean something. */
@@ -48,7 +45,7 @@ static int judge_line_plain_path(struct line *l, const char *text, const char **
 	*ret = text;
 	if (text[0] != '/' && strchr(text, '/'))
 		*ret = arena_printf(l->judge->call->arena, "./%s", text);
-	return *ret ? 0 : judge_line_no_memory(l);
+	return *ret ? 0 : error_no_memory(l->judge->call->error);
 }
 
 /* Programs */
@@ -59,7 +56,7 @@ static int arguments(struct line *l, struct request *r, struct judged *item)
 	const char **args = arena_calloc(l->judge->call->arena, c->n_words, sizeof(*args));
 
 	if (!args)
-		return judge_line_no_memory(l);
+		return error_no_memory(l->judge->call->error);
 	for (size_t i = 1; i < c->n_words; i++) {
 		args[i - 1] = c->words[i].text;
 		item->is_dynamic |= c->words[i].dynamic;
@@ -76,38 +73,32 @@ static bool judge_line_is_harmless(const char *name)
 		"declare", "dirs", "disown", "echo", "exit", "export", "false", "fg", "getopts",
 		"help", "jobs", "kill", "local", "logout", "popd", "printf", "pushd", "pwd", "read",
 		"readonly", "return", "set", "shift", "shopt", "suspend", "test", "time", "times",
-		"true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait" };
+		"true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait", NULL };
 
-	for (size_t i = 0; i < ROWS(names); i++) {
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	}
-	return false;
+	return words_has(names, name);
 }
 
 /* Builtins whose words are commands again; those were found too, unless they are not known. */
 static bool runs_its_words(const char *name)
 {
-	return strcmp(name, "eval") == 0 || strcmp(name, "trap") == 0 ||
-	       strcmp(name, "exec") == 0 || strcmp(name, "command") == 0 ||
-	       strcmp(name, "builtin") == 0;
+	return words_has(
+		(const char *const[]){ "eval", "trap", "exec", "command", "builtin", NULL }, name);
 }
 
 /* Variables that change which program runs, or what it does first. */
 static bool changes_programs(const char *assignment)
 {
 	static const char *const names[] = { "BASHOPTS", "BASH_ENV", "EDITOR", "ENV", "IFS",
-		"NODE_OPTIONS", "PAGER", "PATH", "PROMPT_COMMAND", "PS4", "SHELLOPTS", "VISUAL" };
+		"NODE_OPTIONS", "PAGER", "PATH", "PROMPT_COMMAND", "PS4", "SHELLOPTS", "VISUAL",
+		NULL };
 	static const char *const prefixes[] = { "BASH_FUNC_", "DYLD_", "GIT_", "LD_", "PERL5",
 		"PYTHON", "RUBY" };
 	size_t len = strcspn(assignment, "+=[");
 
 	if (assignment[len] == '\0')
 		return false;
-	for (size_t i = 0; i < ROWS(names); i++) {
-		if (strlen(names[i]) == len && memcmp(names[i], assignment, len) == 0)
-			return true;
-	}
+	if (words_find(names, assignment, len) >= 0)
+		return true;
 	for (size_t i = 0; i < ROWS(prefixes); i++) {
 		if (strncmp(prefixes[i], assignment, strlen(prefixes[i])) == 0)
 			return true;
@@ -245,7 +236,7 @@ static int as_connection(struct line *l, const char *path, struct request *r)
 	r->op = OPERATION_NET_CONNECT;
 	r->target = arena_printf(l->judge->call->arena, "%s%.*s:%s", udp ? "udp://" : "",
 		(int)(slash - host), host, slash + 1);
-	return r->target ? 1 : judge_line_no_memory(l);
+	return r->target ? 1 : error_no_memory(l->judge->call->error);
 }
 
 static int judge_file(struct line *l, const struct shell_redirect *file, struct judged *item)
@@ -268,7 +259,9 @@ static int judge_file(struct line *l, const struct shell_redirect *file, struct 
 		return err;
 	}
 	r.target = arena_printf(l->judge->call->arena, "%s%s", path[0] == '/' ? "" : "./", path);
-	return err < 0 ? err : r.target ? judge_path(l->judge, &r, item) : judge_line_no_memory(l);
+	return err < 0    ? err
+	       : r.target ? judge_path(l->judge, &r, item)
+			  : error_no_memory(l->judge->call->error);
 }
 
 static bool opens_file(const struct shell_redirect *r)
@@ -297,17 +290,6 @@ static int judge_line_add_files(struct line *l)
 	return 0;
 }
 
-static bool changes_folder(const struct shell_command *c)
-{
-	static const char *const names[] = { "cd", "pushd", "popd" };
-
-	for (size_t i = 0; c->n_words && i < ROWS(names); i++) {
-		if (strcmp(c->words[0].text, names[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 static int judge_line_parse(const struct judge *j, const char *text, struct shell_script *ret)
 {
 	struct error *e = j->call->error;
@@ -322,6 +304,7 @@ static int judge_line_parse(const struct judge *j, const char *text, struct shel
 
 int judge_line(const struct judge *j, const struct request *r, struct judgement *ret)
 {
+	static const char *const moving[] = { "cd", "pushd", "popd", NULL };
 	struct line l = { .judge = j, .to = ret };
 	struct shell_script script;
 	int err = judge_line_parse(j, r->target, &script);
@@ -331,7 +314,7 @@ int judge_line(const struct judge *j, const struct request *r, struct judgement 
 		err = judge_line_add_command(&l);
 		if (err == 0)
 			err = judge_line_add_files(&l);
-		l.moved |= changes_folder(l.command);
+		l.moved |= l.command->n_words && words_has(moving, l.command->words[0].text);
 	}
 	/* Only assignments: nothing runs. */
 	if (err == 0 && ret->n == 0) {

@@ -14,15 +14,11 @@
 #include "policy/network/host.h"
 #include "threat/threat.h"
 
-static int judge_no_memory(const struct judge *j)
-{
-	return error_no_memory(j->call->error);
-}
-
 int judge_add(const struct judge *j, struct judgement *to, const struct judged *item)
 {
-	return ARENA_PUSH(j->call->arena, to->items, to->n, to->cap, *item) < 0 ? judge_no_memory(j)
-										: 0;
+	return ARENA_PUSH(j->call->arena, to->items, to->n, to->cap, *item) < 0
+		       ? error_no_memory(j->call->error)
+		       : 0;
 }
 
 /* A target that the policy cannot read, in words. */
@@ -81,7 +77,7 @@ static int decide_both(
 		return err;
 	ret->real = other.target = arena_strdup(j->call->arena, real);
 	if (!other.target)
-		return judge_no_memory(j);
+		return error_no_memory(j->call->error);
 	err = judge_decide(j, &other, &there);
 	ret->real_verdict = there.verdict;
 	if (err < 0 || there.verdict >= ret->verdict)
@@ -124,7 +120,7 @@ int judge_path(const struct judge *j, const struct request *r, struct judged *re
 		return err;
 	written = arena_printf(j->call->arena, "%s%s%s%s", here, *here ? "/" : "", value, rest);
 	if (!written)
-		return judge_no_memory(j);
+		return error_no_memory(j->call->error);
 	err = load_absolute(j->call, written, &asked.target);
 	ret->text = asked.target;
 	return err < 0 ? err : decide_both(j, &asked, written, ret);
@@ -145,7 +141,8 @@ int judge_program(const struct judge *j, const struct request *r, struct judged 
 		return judge_decide(j, r, ret);
 	}
 	ret->text = asked.target = arena_strdup(j->call->arena, file);
-	return asked.target ? decide_both(j, &asked, asked.target, ret) : judge_no_memory(j);
+	return asked.target ? decide_both(j, &asked, asked.target, ret)
+			    : error_no_memory(j->call->error);
 }
 
 /* With arguments of its own the target is one program, whatever characters its name has. */
@@ -153,17 +150,6 @@ static bool is_line(const struct request *r)
 {
 	return r->op == OPERATION_EXEC && r->n_args == 0 &&
 	       strpbrk(r->target, " \t\n|&;<>()`'\"\\");
-}
-
-static const struct judged *judge_strictest(const struct judgement *in)
-{
-	const struct judged *found = &in->items[0];
-
-	for (size_t i = 1; i < in->n; i++) {
-		if (in->items[i].verdict < found->verdict)
-			found = &in->items[i];
-	}
-	return found;
 }
 
 static int judge_one(const struct judge *j, const struct request *r, struct judgement *ret)
@@ -194,7 +180,11 @@ int judge_request(const struct judge *j, const struct request *r, struct judgeme
 	err = ret->is_line ? judge_line(j, r, ret) : judge_one(j, r, ret);
 	if (err < 0)
 		return err;
-	ret->deciding = judge_strictest(ret);
+	ret->deciding = &ret->items[0];
+	for (size_t i = 1; i < ret->n; i++) {
+		if (ret->items[i].verdict < ret->deciding->verdict)
+			ret->deciding = &ret->items[i];
+	}
 	return 0;
 }
 
@@ -224,15 +214,11 @@ struct request judge_remedy_request(const struct judged *j)
 	return r;
 }
 
-static bool names_interpreter(const char *path)
-{
-	return threat_program(path, THREAT_INTERPRETER);
-}
-
 bool judge_is_interpreter(const struct judged *j)
 {
 	if (j->kind != JUDGED_REQUEST || j->request.op != OPERATION_EXEC ||
 		j->verdict != VERDICT_ALLOW)
 		return false;
-	return names_interpreter(j->request.target) || (j->real && names_interpreter(j->real));
+	return threat_program(j->request.target, THREAT_INTERPRETER) ||
+	       (j->real && threat_program(j->real, THREAT_INTERPRETER));
 }

@@ -5,11 +5,48 @@
 
 #include "base/array.h"
 #include "cli/agent.h"
-#include "cli/policy/canonical.h"
 #include "cli/load.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "policy/algebra/algebra.h"
+#include "policy/format/permissions-text.h"
+
+/* Permissions as a result: in their canonical form, as YAML or JSON. */
+struct canonical {
+	bool json;
+};
+
+static int canonical_format(struct call *c, const struct options_row *row, const char *value)
+{
+	static const char *const known[] = { "yaml", "json" };
+	struct canonical *how = row->target;
+
+	how->json = how->json || strcmp(value, "json") == 0;
+	if (how->json || strcmp(value, "yaml") == 0)
+		return 0;
+	return options_unknown_word(c, row, value, known, 2);
+}
+
+static int canonical_print(const struct canonical *how, struct call *c, const struct permissions *p)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+
+	if (how->json) {
+		permissions_print_json(p, &o.text);
+		buffer_addc(&o.text, '\n');
+	} else {
+		permissions_print_yaml(p, &o.text);
+	}
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+#define CANONICAL_ROWS(target)                                                                 \
+	{ "format", 'f', "FORMAT", "yaml (what is printed without this) or json",              \
+		canonical_format, target, OPTIONS_OPTIONAL },                                  \
+	{                                                                                      \
+		"json", 0, NULL, "the same as --format json", options_flag, &(target)->json, 0 \
+	}
 
 struct settings {
 	enum manifest_kind kind;
@@ -89,4 +126,61 @@ const struct verb verb_show = {
 	.operand = "FILE",
 	.max = SIZE_MAX,
 	.run = verb_show_run,
+};
+
+/* merge and intersect: the same but for the operation. */
+
+static int verb_combine_run(struct call *c, load_operation *operation)
+{
+	struct canonical how = { 0 };
+	const struct options_row rows[] = { CANONICAL_ROWS(&how) };
+	auto_load l = { 0 };
+	auto_permissions *p = NULL;
+	int r = options_parse(c, rows, ROWS(rows));
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = load_add_all(&l, c, (const char *const *)c->words, c->n, MANIFEST_UNKNOWN);
+	if (r == 0)
+		r = load_combine(&l, c, operation, &p);
+	if (r == 0)
+		r = canonical_print(&how, c, p);
+	return r < 0 ? r : STATUS_YES;
+}
+
+static int run_merge(struct call *c)
+{
+	return verb_combine_run(c, algebra_merge);
+}
+
+static int run_intersect(struct call *c)
+{
+	return verb_combine_run(c, algebra_intersect);
+}
+
+const struct verb verb_merge = {
+	.name = "merge",
+	.synopsis = "[OPTION]... A B...",
+	.summary = "print what any of them allows, less what any of them denies",
+	.description = "Prints the union of permissions: what any of the files allows, less what "
+		       "any of them denies. A limit becomes the widest of them.",
+	.examples = "corral policy merge base.yaml project.yaml > agent.yaml\n",
+	.operand = "FILE",
+	.min = 2,
+	.max = SIZE_MAX,
+	.run = run_merge,
+};
+
+const struct verb verb_intersect = {
+	.name = "intersect",
+	.synopsis = "[OPTION]... A B...",
+	.summary = "print exactly what all of them allow",
+	.description = "Prints the intersection of permissions: exactly what every one of the "
+		       "files allows, no more and no less. A limit becomes the narrowest of them.",
+	.examples = "corral policy intersect skill/SKILL.md company.json\n"
+		    "corral policy intersect skill.yaml agent.yaml company.json > run.yaml\n",
+	.operand = "FILE",
+	.min = 2,
+	.max = SIZE_MAX,
+	.run = run_intersect,
 };
