@@ -72,7 +72,7 @@ static void bare_refuse(struct bare *b, const struct start *s, int error, enum l
 
 static int bare_launch(struct bare *b, const struct start *s, struct bare_command *c)
 {
-	struct launch l = { .start = s, .rules = -1, .witness = -1, .id = c->id };
+	struct launch l = { .start = s, .rules = -1, .witness = -1, .id = c->id, .tied = true };
 	enum launch_step step = LAUNCH_SETUP;
 	auto_fd master = -1, slave = -1;
 	int r = 0;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -135,6 +136,8 @@ static int launch_prepare(struct attempt *a)
 	a->step = LAUNCH_SETUP;
 	if (r == 0)
 		r = rlimits_apply(l->start);
+	if (r == 0 && l->tied && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		r = -errno;
 	/* The last wall forbids it. */
 	if (r == 0 && l->witness >= 0)
 		r = let_watch(l);

@@ -4,6 +4,7 @@
  * Turns a request into a running program: from pid 1 of a pid namespace, as by vfork, so that
  * nothing is copied and a failure is known at once.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,6 +18,7 @@ struct launch {
 	 */
 	int witness;
 	uint64_t id; /* of the command, for that */
+	bool tied;   /* it dies with us; in a jail its pid namespace sees to that */
 };
 
 enum launch_step {

@@ -308,27 +308,43 @@ static void test_rwx_processes(void **state)
 	corral_sandbox_free(s);
 }
 
-/* What runs ends with its sandbox. */
-static void test_rwx_end(void **state)
+/* What runs ends with its sandbox, or with its warden. */
+static void check_end(bool killed)
 {
 	struct corral_sandbox *s = test_build(from_mode(CORRAL_MODE_RWX));
 	struct corral_process *p = NULL;
 	struct corral_error *e = NULL;
 	char pid[32] = "";
+	pid_t warden = 0;
 	int fd;
 
-	(void)state;
+	assert_int_equal(test_count_children("corral-warden", &warden), 1);
 	assert_int_equal(corral_process_start_line(&p, s, "echo $$; exec sleep 60", NULL, &e), 0);
 	fd = corral_process_take_fd(p, CORRAL_STDOUT);
 	assert_true(fd >= 0);
 	while (read(fd, pid, sizeof(pid) - 1) < 0 && errno == EAGAIN)
 		(void)usleep(1000);
 	(void)close(fd);
-	corral_sandbox_free(s);
+	if (killed)
+		assert_int_equal(kill(warden, SIGKILL), 0);
+	else
+		corral_sandbox_free(s);
 	assert_true(is_dead(pid));
 	assert_int_equal(corral_process_wait(p, 1000, NULL, &e), -ECONNRESET);
 	corral_error_free(e);
 	corral_process_free(p);
+	if (!killed)
+		return;
+	/* The next command has a new one. */
+	test_prints(s, "echo x", "x\n", 0);
+	corral_sandbox_free(s);
+}
+
+static void test_rwx_end(void **state)
+{
+	(void)state;
+	check_end(false);
+	check_end(true);
 }
 
 /* Nothing that only a jail could enforce is taken for granted. */
