@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# test-examples.sh EXECUTE STREAM TOOLS BUILD SANITIZE: the examples do what they say, also when they were
+# test-examples.sh AGENT EXECUTE STREAM TOOLS BUILD SANITIZE: the examples do what they say, also when they were
 # compiled by what was installed: header, library and pkg-config file. Prints TAP.
 set -u
-execute=$1 stream=$2 tools=$3 build=$4 sanitize=$5
+agent=$1 execute=$2 stream=$3 tools=$4 build=$5 sanitize=$6
 source=$(cd "$(dirname "$0")" && pwd) || exit 1
 scratch=$(mktemp -d /var/tmp/corral-examples-XXXXXX) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -41,6 +41,25 @@ check_tools() { # check_tools PROGRAM NAME
 		"$2: a tool is checked"
 }
 
+check_agent() { # check_agent PROGRAM NAME
+	for mode in sandbox rx; do
+		"$1" $mode "$scratch/data" \
+			sh -c 'echo x >inside; (echo x >../outside) 2>/dev/null || exit 2' 2>"$scratch/err"
+		is "$?$(head -n 1 "$scratch/err"; ls "$scratch/data"; [ ! -e "$scratch/outside" ] || echo outside)" \
+			"2agent: mode $mode, enforced by namespaces
+inside" "$2: mode $mode writes inside and not outside"
+	done
+	is "$("$1" rwx "$scratch/data" sh -c 'echo x >../outside; cat ../outside; exit 3' 2>&1; echo $?)" \
+		"agent: mode rwx, enforced by none
+x
+3" "$2: mode rwx is enforced by nothing, and says so"
+	rm -f "$scratch/outside"
+	is "$("$1" rx "$scratch/data" printenv AGENT_PROMPT 2>"$scratch/err")" \
+		"$("$build/src/cli/corral" prompt --mode rx --data-dir "$scratch/data")" \
+		"$2: the prompt is what corral prompt prints"
+}
+
+check_agent "$agent" agent
 check_execute "$execute" execute-command
 is "$("$execute" "$scratch/work" 'head -c 100000 /dev/zero | tr "\0" x' | grep -c '"truncated":true')" 1 \
 	"execute-command: says that there was more"
@@ -61,7 +80,7 @@ if [ "$sanitize" = none ]; then
 	export PKG_CONFIG_PATH="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$scratch/root"
 	flags=$(pkg-config --cflags --libs libcorral)
 	is "$?" 0 "pkg-config knows the library"
-	for name in execute-command stream tools; do
+	for name in agent execute-command stream tools; do
 		# shellcheck disable=SC2086
 		${CC:-cc} -std=c99 -Wall -Wextra -Werror -o "$scratch/$name" "$source/$name.c" $flags \
 			2>"$scratch/log"
