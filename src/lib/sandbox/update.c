@@ -69,25 +69,6 @@ static int await_answer(struct corral_sandbox *s, struct warden_link *link, int 
 	return r < 0 ? r : 0;
 }
 
-static void begin_asking(struct corral_sandbox *s, struct warden_link *link, uint64_t id, int wake)
-{
-	auto_lock held = lock_take(&s->lock);
-
-	link->asked = id;
-	link->answered = false;
-	link->why = (struct error){ 0 };
-	link->wake = wake;
-}
-
-static int end_asking(struct corral_sandbox *s, struct warden_link *link, int r)
-{
-	auto_lock held = lock_take(&s->lock);
-
-	link->asked = 0;
-	link->wake = -1;
-	return r == 0 ? link->answer : r;
-}
-
 /* 0: its relay holds c. -ENOTCONN: it has none. A session that does not answer is ended. */
 static int sandbox_update_ask(struct update *u, struct warden_link *link, const struct change *c)
 {
@@ -100,7 +81,14 @@ static int sandbox_update_ask(struct update *u, struct warden_link *link, const 
 		r = -EMSGSIZE;
 	if (r < 0)
 		return r;
-	begin_asking(u->sandbox, link, u->id, wake);
+	{
+		auto_lock held = lock_take(&u->sandbox->lock);
+
+		link->asked = u->id;
+		link->answered = false;
+		link->why = (struct error){ 0 };
+		link->wake = wake;
+	}
 	r = sandbox_send(link, FRAME_POLICY, u->id, &body, NULL, 0);
 	r = r == 0 ? await_answer(u->sandbox, link, wake) : -ETIMEDOUT;
 	if (r == -ETIMEDOUT) {
@@ -108,7 +96,10 @@ static int sandbox_update_ask(struct update *u, struct warden_link *link, const 
 			"the session was ended: it did not take other permissions");
 		sandbox_lose(u->sandbox, link, &why);
 	}
-	return end_asking(u->sandbox, link, r);
+	auto_lock held = lock_take(&u->sandbox->lock);
+	link->asked = 0;
+	link->wake = -1;
+	return r == 0 ? link->answer : r;
 }
 
 /* The session of now */
@@ -225,14 +216,6 @@ static void tell_others(struct update *u, const struct warden_link *last, bool f
 	}
 }
 
-static void count_running(struct update *u)
-{
-	auto_lock held = lock_take(&u->sandbox->lock);
-
-	for (struct corral_process *p = u->sandbox->first; p; p = p->next)
-		u->running += p->state <= PROCESS_RUNNING && p->setup != u->next;
-}
-
 /* All of it */
 
 static int apply_to(
@@ -259,7 +242,9 @@ static int apply_to(
 	sandbox_swap(u->sandbox, sandbox_setup_ref(u->next), fresh, network ? link : NULL);
 	if (network)
 		tell_others(u, link, fits_last);
-	count_running(u);
+	auto_lock held = lock_take(&u->sandbox->lock);
+	for (struct corral_process *p = u->sandbox->first; p; p = p->next)
+		u->running += p->state <= PROCESS_RUNNING && p->setup != u->next;
 	return 0;
 }
 
