@@ -27,22 +27,19 @@ struct subset_compare {
 			   value */
 };
 
-int subset_limits(struct subset_compare *c);
-
 /* Fills the result; both return 1. */
 int subset_found(struct subset_compare *c, const char *what, const char *witness);
 int subset_too_complex(struct subset_compare *c, const char *what);
 
 /*
- * The verdict of all layers of a side together, without the baseline. Negative: the target is
- * malformed, and nothing can be said.
- */
-int subset_decide(const struct subset_side *side, const struct request *r);
-/*
- * Is there more that a allows of this target than b? Fills the result if so, and if the target is
- * malformed: a representative that cannot be judged stands for targets that may be granted.
+ * Is there more that a allows of this target than b, the baseline left out? Fills the result if so,
+ * and if the target is malformed: a representative that cannot be judged stands for targets that
+ * may be granted.
  */
 int subset_try(struct subset_compare *c, const struct request *r);
+/* Calls visit for every source of an operation, of A and of B, until one does not return 0. */
+int subset_each_source(const struct subset_compare *c, enum operation op,
+	int (*visit)(void *data, const struct source *s), void *data);
 
 /* One layer as an automaton whose ranks have verdicts. */
 struct subset_machine {
@@ -70,3 +67,12 @@ int subset_machine_add(struct subset_machines *m, struct subset_machine *to,
 /* Builds all and searches for a text where the first n_a allow more than the others. */
 int subset_machines_search(struct subset_compare *c, struct subset_machines *m,
 	enum product_domain domain, struct buffer *witness);
+
+/* Adds the machine of one layer of a side. */
+typedef int subset_fill(struct subset_machines *m, const struct subset_compare *c,
+	const struct subset_side *side, size_t layer, const void *how);
+/* The same search with one machine for each layer of both sides. */
+int subset_search(struct subset_compare *c, subset_fill *fill, const void *how,
+	enum product_domain domain, struct buffer *witness);
+/* What a layer says where nothing matches. Monitoring lets all pass, so no pattern matters then. */
+enum verdict subset_fallback(const struct layer *l);

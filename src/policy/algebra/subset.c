@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Paths and names of variables are compared by automata (subset-paths.c): the product of all layers
+ * Paths and names of variables are compared by automata (subset-files.c): the product of all layers
  * of both sides is searched for a state where A allows more than B. Hosts, services and words of
  * commands are compared by trying one representative of each class of targets that no pattern tells
- * apart (subset-hosts.c and the rest).
+ * apart (subset-representatives.c, subset-commands.c).
+ *
+ * Amounts: of a side's layers the narrowest counts, so A is within B if it is within each layer of
+ * B.
  */
 #include "policy/algebra/subset.h"
 
@@ -13,6 +16,7 @@
 
 #include "base/array.h"
 #include "policy/algebra/internal.h"
+#include "policy/service-table.h"
 
 int subset_found(struct subset_compare *c, const char *what, const char *witness)
 {
@@ -31,7 +35,8 @@ int subset_too_complex(struct subset_compare *c, const char *what)
 	return 1;
 }
 
-int subset_decide(const struct subset_side *side, const struct request *r)
+/* The verdict of all layers of a side together; negative: the target is malformed. */
+static int subset_decide(const struct subset_side *side, const struct request *r)
 {
 	enum verdict v = side->n ? VERDICT_ALLOW : VERDICT_DENY;
 
@@ -53,6 +58,23 @@ int subset_try(struct subset_compare *c, const struct request *r)
 	if (a < 0 || b < 0)
 		return subset_too_complex(c, operation_name(r->op));
 	return a <= b ? 0 : subset_found(c, operation_name(r->op), r->target);
+}
+
+int subset_each_source(const struct subset_compare *c, enum operation op,
+	int (*visit)(void *data, const struct source *s), void *data)
+{
+	const struct subset_side *const sides[] = { &c->a, &c->b };
+	int r = 0;
+
+	for (size_t k = 0; k < 2; k++) {
+		for (size_t l = 0; l < sides[k]->n; l++) {
+			const struct sources *s = &policy_layer(sides[k]->policy, l)->sources[op];
+
+			for (size_t i = 0; r == 0 && i < s->n; i++)
+				r = visit(data, &s->items[i]);
+		}
+	}
+	return r;
 }
 
 /* A fresh word */
@@ -112,22 +134,21 @@ static int choose_fresh(struct subset_compare *c)
 	return subset_too_complex(c, "names made to look like a witness");
 }
 
-static bool subset_listens(const struct permissions *p, const char *port)
-{
-	for (size_t i = 0; i < p->listen.n; i++) {
-		if (strcmp(p->listen.items[i].all[0], port) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool all_listen(const struct subset_side *side, const char *port)
+/* All the layers of a side have the word in a list; `empty`: what a list without words counts as.
+ */
+static bool all_list(
+	const struct subset_side *side, enum permission_list which, const char *word, bool empty)
 {
 	for (size_t i = 0; i < side->n; i++) {
-		if (!subset_listens(side->layers[i], port))
+		const struct grant_list *list = permissions_list(side->layers[i], which);
+		size_t k = 0;
+
+		while (k < list->n && strcmp(list->items[k].all[0], word) != 0)
+			k++;
+		if (k == list->n && !(empty && list->n == 0))
 			return false;
 	}
-	return side->n > 0;
+	return side->n > 0 || empty;
 }
 
 static int compare_listen(struct subset_compare *c)
@@ -137,10 +158,215 @@ static int compare_listen(struct subset_compare *c)
 	for (size_t i = 0; c->a.n && i < first->listen.n; i++) {
 		const char *port = first->listen.items[i].all[0];
 
-		if (all_listen(&c->a, port) && !all_listen(&c->b, port))
-			return subset_found(c, "network.listen", port);
+		if (all_list(&c->a, LIST_LISTEN, port, false) &&
+			!all_list(&c->b, LIST_LISTEN, port, false))
+			return subset_found(c, list_rows[LIST_LISTEN].name, port);
 	}
 	return 0;
+}
+
+/* Amounts */
+
+/* The least of an amount, which is a member of struct permissions. */
+static uint64_t side_least(const struct subset_side *side, size_t member)
+{
+	uint64_t value = LIMIT_NONE;
+
+	for (size_t i = 0; i < side->n; i++) {
+		uint64_t one = *(const uint64_t *)((const char *)side->layers[i] + member);
+
+		value = one < value ? one : value;
+	}
+	return value;
+}
+
+static int compare_amount(
+	struct subset_compare *c, const char *what, const char *name, size_t member)
+{
+	uint64_t a = side_least(&c->a, member), b = side_least(&c->b, member);
+	auto_buffer text = { 0 };
+
+	if (a <= b)
+		return 0;
+	if (a == LIMIT_NONE)
+		buffer_printf(&text, "%s has no limit", name);
+	else
+		buffer_printf(&text, "%s %llu is more than %llu", name, (unsigned long long)a,
+			(unsigned long long)b);
+	return subset_found(c, what, buffer_text(&text));
+}
+
+/* Everything that rate a lets through in one of b's windows, b does. */
+static bool rate_within(const struct rate *a, const struct rate *b)
+{
+	__uint128_t windows;
+
+	if (b->count == 0)
+		return true;
+	if (a->count == 0 || a->seconds == 0)
+		return false;
+	windows = ((__uint128_t)b->seconds + a->seconds - 1) / a->seconds;
+	return windows * a->count <= b->count;
+}
+
+static bool side_within(const struct subset_side *a, const struct rate *b)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		if (rate_within(&a->layers[i]->network.rate, b))
+			return true;
+	}
+	return false;
+}
+
+/* Several rates together are not compared. */
+static bool has_rates(const struct subset_side *side)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < side->n; i++)
+		n += side->layers[i]->network.rate.count > 0;
+	return n > 1;
+}
+
+static int compare_rates(struct subset_compare *c)
+{
+	for (size_t i = 0; i < c->b.n; i++) {
+		const struct rate *b = &c->b.layers[i]->network.rate;
+		auto_buffer text = { 0 };
+
+		if (side_within(&c->a, b))
+			continue;
+		if (has_rates(&c->a))
+			return subset_too_complex(c, "several rate limits");
+		buffer_printf(&text, "rate_limit is more than %llu in %llu s",
+			(unsigned long long)b->count, (unsigned long long)b->seconds);
+		return subset_found(c, "network", buffer_text(&text));
+	}
+	return 0;
+}
+
+/* No list means all methods. */
+static int try_method(struct subset_compare *c, const char *method)
+{
+	if (!all_list(&c->a, LIST_METHODS, method, true) ||
+		all_list(&c->b, LIST_METHODS, method, true))
+		return 0;
+	return subset_found(c, list_rows[LIST_METHODS].name, method);
+}
+
+static int compare_methods(struct subset_compare *c)
+{
+	int r = try_method(c, "any other");
+
+	for (size_t i = 0; i < c->a.n; i++) {
+		const struct grant_list *methods = &c->a.layers[i]->network.methods;
+
+		for (size_t k = 0; r == 0 && k < methods->n; k++)
+			r = try_method(c, methods->items[k].all[0]);
+	}
+	return r;
+}
+
+static bool has_net_rules(const struct permissions *p)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (!p->rules[i].disabled && p->rules[i].operations >> OPERATION_NET_CONNECT & 1)
+			return true;
+	}
+	return false;
+}
+
+/* Limits of what one may not do at all are no matter. */
+static bool has_network(const struct subset_side *side)
+{
+	for (size_t i = 0; i < side->n; i++) {
+		const struct permissions *p = side->layers[i];
+
+		if (!p->network_allow.n && !has_net_rules(p) && p->fallback == VERDICT_DENY &&
+			p->mode == MODE_ENFORCE)
+			return false;
+	}
+	return true;
+}
+
+static int compare_network(struct subset_compare *c)
+{
+	int r;
+
+	if (!has_network(&c->a))
+		return 0;
+	r = compare_amount(
+		c, "network", "max_bytes", offsetof(struct permissions, network.max_bytes));
+	if (r == 0)
+		r = compare_amount(c, "network", "max_request_size",
+			offsetof(struct permissions, network.max_request_size));
+	if (r == 0)
+		r = compare_rates(c);
+	return r == 0 ? compare_methods(c) : r;
+}
+
+/* The least bound of a service in B's layer; 0: none. */
+static uint64_t least_bound(
+	const struct permissions *p, const char *name, const struct service_scope_row *scope)
+{
+	uint64_t least = 0;
+
+	for (size_t i = 0; i < p->n_services; i++) {
+		uint64_t bound = *service_bound(&p->services[i], scope);
+
+		if (strcmp(p->services[i].name, name) == 0 && bound && (!least || bound < least))
+			least = bound;
+	}
+	return least;
+}
+
+/* All that a layer grants of a service lies within the bound. */
+static bool within_bound(const struct permissions *p, const char *name,
+	const struct service_scope_row *scope, uint64_t bound)
+{
+	for (size_t i = 0; i < p->n_services; i++) {
+		const struct service *s = &p->services[i];
+		uint64_t own = *service_bound(s, scope);
+
+		if (strcmp(s->name, name) == 0 && s->access != SERVICE_NONE &&
+			(!own || own > bound))
+			return false;
+	}
+	return true;
+}
+
+/* Which of several entries a request would use is not looked into: in doubt it is too complex. */
+static int compare_bounds(struct subset_compare *c, const struct service_row *row)
+{
+	for (size_t i = 0; row->scopes[i].key; i++) {
+		const struct service_scope_row *scope = &row->scopes[i];
+
+		for (size_t l = 0; !scope->spell && l < c->b.n; l++) {
+			uint64_t bound = least_bound(c->b.layers[l], row->name, scope);
+			size_t k = 0;
+
+			while (bound && k < c->a.n &&
+				!within_bound(c->a.layers[k], row->name, scope, bound))
+				k++;
+			if (bound && k == c->a.n)
+				return subset_too_complex(c, "ranges of services");
+		}
+	}
+	return 0;
+}
+
+static int compare_limits(struct subset_compare *c)
+{
+	int r = 0;
+
+	for (int l = 0; r == 0 && l < LIMIT_COUNT; l++)
+		r = compare_amount(c, "limits", limit_name((enum limit)l),
+			offsetof(struct permissions, limits.values) + (size_t)l * sizeof(uint64_t));
+	if (r == 0)
+		r = compare_network(c);
+	for (size_t i = 0; r == 0 && i < SERVICE_COUNT; i++)
+		r = compare_bounds(c, &service_rows[i]);
+	return r;
 }
 
 static int subset_prepare(struct subset_side *side, const struct permissions *p,
@@ -169,7 +395,7 @@ static int (*const parts[])(struct subset_compare *c) = {
 	choose_fresh,
 	compare_operations,
 	compare_listen,
-	subset_limits,
+	compare_limits,
 };
 
 int subset_compare(struct subset *ret, const struct permissions *a, const struct permissions *b,

@@ -83,24 +83,10 @@ static int read_host(const struct field *f, void *into)
 	return manifest_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
 }
 
-/* A list whose items the function in the table reads. */
-struct item_reader {
-	field_reader *read;
-};
-
-static int read_items(const struct field *f, void *into)
-{
-	const struct item_reader *item = f->how;
-
-	return field_read_list(f, item->read, into);
-}
-
-#define ITEMS(reader) (&(const struct item_reader){ reader })
-
 static const struct field_key enclave_keys[] = {
-	FIELD("allowed_roots", read_items, .how = ITEMS(read_root)),
-	FIELD("allowed_commands", read_items, .how = ITEMS(read_command)),
-	FIELD("allowed_hosts", read_items, .how = ITEMS(read_host)),
+	FIELD_EACH("allowed_roots", read_root),
+	FIELD_EACH("allowed_commands", read_command),
+	FIELD_EACH("allowed_hosts", read_host),
 	FIELD("session_id", manifest_text, .how = MANIFEST_TEXT(session_id)),
 	FIELD("name", manifest_text, .how = MANIFEST_TEXT(name)),
 	FIELD("version", manifest_text, .how = MANIFEST_TEXT(version)),

@@ -83,21 +83,11 @@ int field_result(const struct field *f, int code)
 	return code;
 }
 
-/* The known keys in a row, as a hint. */
-static void hint_known(const struct field *f, const struct field_table *table)
-{
-	auto_buffer known = { 0 };
-
-	for (size_t i = 0; i < table->n; i++)
-		buffer_printf(&known, "%s%s", i ? ", " : "", table->keys[i].name);
-	error_hint(f->error, "known here: %s", buffer_text(&known));
-}
-
 int field_unknown(const struct field *f, const struct field_table *table)
 {
 	struct location where = node_key_location(f->document, f->node);
 	const char *names[SUGGEST_MAX], *near;
-	auto_buffer dotted = { 0 };
+	auto_buffer dotted = { 0 }, known = { 0 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < table->n && n < SUGGEST_MAX; i++)
@@ -112,7 +102,9 @@ int field_unknown(const struct field *f, const struct field_table *table)
 			f->node->key, buffer_text(&dotted), near);
 	(void)error_set(f->error, -EINVAL, &where, "unknown key `%s%s`", buffer_text(&dotted),
 		f->node->key);
-	hint_known(f, table);
+	for (size_t i = 0; i < table->n; i++)
+		buffer_printf(&known, "%s%s", i ? ", " : "", table->keys[i].name);
+	error_hint(f->error, "known here: %s", buffer_text(&known));
 	return -EINVAL;
 }
 
@@ -123,15 +115,6 @@ static const struct field_key *field_find_key(const struct field_table *table, c
 			return &table->keys[i];
 	}
 	return NULL;
-}
-
-static int field_check_required(const struct field *f, const struct field_table *table)
-{
-	for (size_t i = 0; i < table->n; i++) {
-		if (table->keys[i].required && !node_get(f->node, table->keys[i].name))
-			return field_fail(f, "the key `%s` is missing", table->keys[i].name);
-	}
-	return 0;
 }
 
 int field_read_map(const struct field *f, const struct field_table *table, void *into)
@@ -145,25 +128,20 @@ int field_read_map(const struct field *f, const struct field_table *table, void 
 		struct field child = field_child(f, n);
 
 		child.how = key ? key->how : NULL;
-		if (key)
-			r = key->read(&child, into);
+		if (key && key->map)
+			r = field_read_map(&child, key->map, into);
+		else if (key)
+			r = key->each ? field_read_list(&child, key->each, into)
+				      : key->read(&child, into);
 		else
 			r = table->other ? table->other(&child, into)
 					 : field_unknown(&child, table);
 	}
 	/* Last: what is missing may be there, misspelt. */
-	return r < 0 ? r : field_check_required(f, table);
-}
-
-/* A single value where a list is wanted is the commonest slip: say how to write it. */
-static int expected_list(const struct field *f)
-{
-	int r = field_expected(f, "a list");
-
-	if (node_text(f->node) && f->node->key)
-		error_hint(f->error, "write `%s: [\"%s\"]`", f->node->key, node_text(f->node));
-	else if (f->node->type == NODE_NULL)
-		error_hint(f->error, "write [] for an empty list, or leave the key out");
+	for (size_t i = 0; r == 0 && i < table->n; i++) {
+		if (table->keys[i].required && !node_get(f->node, table->keys[i].name))
+			r = field_fail(f, "the key `%s` is missing", table->keys[i].name);
+	}
 	return r;
 }
 
@@ -171,8 +149,17 @@ int field_read_list(const struct field *f, field_reader *read, void *into)
 {
 	int r = 0;
 
-	if (f->node->type != NODE_LIST)
-		return expected_list(f);
+	if (f->node->type != NODE_LIST) {
+		r = field_expected(f, "a list");
+		/* A single value where a list is wanted is the commonest slip: say how to write it.
+		 */
+		if (node_text(f->node) && f->node->key)
+			error_hint(
+				f->error, "write `%s: [\"%s\"]`", f->node->key, node_text(f->node));
+		else if (f->node->type == NODE_NULL)
+			error_hint(f->error, "write [] for an empty list, or leave the key out");
+		return r;
+	}
 	for (const struct node *n = f->node->first; r == 0 && n; n = n->next) {
 		struct field item = field_child(f, n);
 
@@ -232,9 +219,7 @@ static int amount_result(const struct field *f, int code, const char *what)
 {
 	if (code == -ERANGE)
 		return field_fail(f, "`%s` is too large", f->node->text);
-	if (code < 0)
-		return field_fail(f, "`%s` is not %s", f->node->text, what);
-	return 0;
+	return code < 0 ? field_fail(f, "`%s` is not %s", f->node->text, what) : 0;
 }
 
 int field_size(const struct field *f, uint64_t *ret)
@@ -264,23 +249,52 @@ int field_rate(const struct field *f, struct rate *ret)
 	return r < 0 ? r : amount_result(f, unit_parse_rate(text, ret), what);
 }
 
-static int unknown_word(const struct field *f, const char *word, const char *const *words, size_t n)
+static void *field_member(const struct field *f, void *into)
 {
-	const char *near = suggest(word, words, n);
-	auto_buffer list = { 0 };
-	int r;
+	return (char *)into + *(const size_t *)f->how;
+}
 
-	for (size_t i = 0; i < n; i++)
-		buffer_printf(&list, "%s%s", i ? ", " : "", words[i]);
-	r = field_fail(f, "`%s` is not one of %s", word, buffer_text(&list));
-	if (near)
-		error_hint(f->error, "did you mean `%s`?", near);
+int field_store_size(const struct field *f, void *into)
+{
+	return field_size(f, field_member(f, into));
+}
+
+int field_store_duration(const struct field *f, void *into)
+{
+	return field_duration(f, field_member(f, into));
+}
+
+int field_store_rate(const struct field *f, void *into)
+{
+	return field_rate(f, field_member(f, into));
+}
+
+int field_store_count(const struct field *f, void *into)
+{
+	int64_t count = 0;
+	int r = field_integer(f, 0, INT64_MAX, &count);
+
+	if (r == 0)
+		*(uint64_t *)field_member(f, into) = (uint64_t)count;
+	return r;
+}
+
+int field_store_text(const struct field *f, void *into)
+{
+	const char *text = NULL;
+	int r = field_text(f, &text);
+
+	if (r == 0 && *text == '\0')
+		return field_fail(f, "is empty");
+	if (r == 0)
+		*(const char **)field_member(f, into) = text;
 	return r;
 }
 
 int field_word(const struct field *f, const char *const *words, size_t n, size_t *ret)
 {
-	const char *word = "";
+	const char *word = "", *near;
+	auto_buffer list = { 0 };
 	int r = field_text(f, &word);
 
 	if (r < 0)
@@ -290,8 +304,13 @@ int field_word(const struct field *f, const char *const *words, size_t n, size_t
 			*ret = i;
 			return 0;
 		}
+		buffer_printf(&list, "%s%s", i ? ", " : "", words[i]);
 	}
-	return unknown_word(f, word, words, n);
+	r = field_fail(f, "`%s` is not one of %s", word, buffer_text(&list));
+	near = suggest(word, words, n);
+	if (near)
+		error_hint(f->error, "did you mean `%s`?", near);
+	return r;
 }
 
 int field_verdict(const struct field *f, const char *const words[VERDICT_COUNT], enum verdict *ret)

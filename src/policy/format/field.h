@@ -28,9 +28,14 @@ struct field {
 
 typedef int field_reader(const struct field *f, void *into);
 
+struct field_table;
+
+/* One of the first three says how the value is read. */
 struct field_key {
 	const char *name;
 	field_reader *read;
+	field_reader *each;            /* of a list: called for each item */
+	const struct field_table *map; /* of a map: its keys */
 	const void *how;
 	bool required;
 };
@@ -44,14 +49,18 @@ struct field_table {
 /* clang-format off */
 /* A row: FIELD("name", reader), FIELD("name", reader, .how = x, .required = true). */
 #define FIELD(key, reader, ...) { .name = (key), .read = (reader), __VA_ARGS__ }
+#define FIELD_EACH(key, reader, ...) { .name = (key), .each = (reader), __VA_ARGS__ }
+#define FIELD_MAP(key, table) { .name = (key), .map = &(table) }
 /* A table from an array of rows. */
 #define FIELD_TABLE(rows) { .keys = (rows), .n = ROWS(rows) }
+/* For field_store_*: the member of *into that the value goes to. */
+#define FIELD_AT(type, member) .how = &(const size_t){ offsetof(type, member) }
 /* clang-format on */
 
 /* The value in *node*, which stands in the field `up`. */
 struct field field_child(const struct field *up, const struct node *node);
 
-/* Calls the reader of each key of a map in the order of the document. */
+/* Reads each key of a map, in the order of the document. */
 int field_read_map(const struct field *f, const struct field_table *table, void *into);
 /* Calls read for each item of a list. */
 int field_read_list(const struct field *f, field_reader *read, void *into);
@@ -66,6 +75,10 @@ int field_integer(const struct field *f, int64_t min, int64_t max, int64_t *ret)
 int field_size(const struct field *f, uint64_t *ret);
 int field_duration(const struct field *f, uint64_t *ret_ms);
 int field_rate(const struct field *f, struct rate *ret);
+/* Readers of these, and of whole numbers, into the member that FIELD_AT names. */
+field_reader field_store_size, field_store_duration, field_store_rate, field_store_count;
+/* Text that is not empty, as it stands in the document. */
+field_reader field_store_text;
 /* One of n words; *ret is its index. */
 int field_word(const struct field *f, const char *const *words, size_t n, size_t *ret);
 /* The same for words in the order of enum verdict (verdict_names, or a format's own). */

@@ -21,14 +21,13 @@ int permissions_read_methods(const struct field *f, struct permissions *p, struc
 /* A list of words into a scope of a service of p. */
 int permissions_read_scope(const struct field *f, struct permissions *p, struct service *s,
 	const struct service_scope_row *row);
+/* `network.methods`, `services` and an item of `rules`; `into` is the struct permissions. */
+field_reader permissions_read_network_methods, permissions_read_services, permissions_read_rule;
 /*
- * `guest_paths`. A host folder that is not absolute stands below `how`, a variable such as
- * "$SKILL_DIR"; without that it is refused.
+ * An item of `guest_paths`. A host folder that is not absolute stands below `how`, a variable such
+ * as "$SKILL_DIR"; without that it is refused.
  */
-field_reader permissions_read_guest_paths;
-/* `services` and `rules`; `into` is the struct permissions. */
-field_reader permissions_read_services;
-field_reader permissions_read_rules;
+field_reader permissions_read_guest_path;
 
 /* Manifests: each format reads the top of a document by a table, into a struct manifest whose
  * permissions are there and empty. */

@@ -21,34 +21,13 @@
 /* Where HTTP listens if nothing else is said. */
 static const uint16_t http_ports[] = { 80, 443 };
 
-static int add_http_port(const struct field *f, struct permissions *p,
-	const struct host_pattern *host, uint16_t port)
-{
-	struct location where = field_location(f);
-	struct host_pattern one = *host;
-	auto_buffer text = { 0 };
-
-	one.port_lo = one.port_hi = port;
-	host_pattern_print(&one, &text);
-	return field_result(
-		f, text.failed ? -ENOMEM
-			       : permissions_add(p, &p->network_allow, buffer_text(&text), &where));
-}
-
-static bool format_nanocrab_has_port(const struct host_pattern *host, const char *text)
-{
-	size_t len = strlen(text);
-
-	return host->port_lo != 1 || host->port_hi != UINT16_MAX ||
-	       (len > 2 && strcmp(text + len - 2, ":*") == 0);
-}
-
 static int read_http_host(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
 	struct permissions *p = into;
 	struct host_pattern host = { 0 };
-	const char *text = NULL;
+	const char *text = "";
+	size_t len;
 	int r = field_text(f, &text);
 
 	if (r == 0)
@@ -57,41 +36,28 @@ static int read_http_host(const struct field *f, void *into)
 		return field_result(f, r);
 	if (host.transport != TRANSPORT_TCP)
 		return field_fail(f, "`%s` is nothing that HTTP can reach", text);
-	if (format_nanocrab_has_port(&host, text))
+	len = strlen(text);
+	if (host.port_lo != 1 || host.port_hi != UINT16_MAX ||
+		(len > 2 && strcmp(text + len - 2, ":*") == 0))
 		return manifest_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
-	for (size_t i = 0; r == 0 && i < ROWS(http_ports); i++)
-		r = add_http_port(f, p, &host, http_ports[i]);
-	return r;
-}
+	for (size_t i = 0; r == 0 && i < ROWS(http_ports); i++) {
+		auto_buffer one = { 0 };
 
-static int read_http_hosts(const struct field *f, void *into)
-{
-	return field_read_list(f, read_http_host, into);
-}
-
-static int read_request_size(const struct field *f, void *into)
-{
-	return field_size(f, &((struct permissions *)into)->network.max_request_size);
-}
-
-static int read_rate(const struct field *f, void *into)
-{
-	return field_rate(f, &((struct permissions *)into)->network.rate);
-}
-
-static int format_nanocrab_read_methods(const struct field *f, void *into)
-{
-	struct permissions *p = into;
-
-	return permissions_read_methods(f, p, &p->network.methods);
+		host.port_lo = host.port_hi = http_ports[i];
+		host_pattern_print(&host, &one);
+		r = one.failed ? -ENOMEM
+			       : permissions_add(p, &p->network_allow, buffer_text(&one), &where);
+	}
+	return field_result(f, r);
 }
 
 static const struct field_key http_keys[] = {
 	FIELD("enabled", field_ignore, .required = true),
-	FIELD("allowed_hosts", read_http_hosts),
-	FIELD("max_request_size", read_request_size),
-	FIELD("rate_limit", read_rate),
-	FIELD("methods", format_nanocrab_read_methods),
+	FIELD_EACH("allowed_hosts", read_http_host),
+	FIELD("max_request_size", field_store_size,
+		FIELD_AT(struct permissions, network.max_request_size)),
+	FIELD("rate_limit", field_store_rate, FIELD_AT(struct permissions, network.rate)),
+	FIELD("methods", permissions_read_network_methods),
 };
 
 /* network_socket */
@@ -105,11 +71,6 @@ static int read_socket_host(const struct field *f, void *into)
 	if (r < 0)
 		return r;
 	return manifest_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
-}
-
-static int read_socket_hosts(const struct field *f, void *into)
-{
-	return field_read_list(f, read_socket_host, into);
 }
 
 /* Sockets without a list would be sockets to anywhere: nobody says that by leaving it out. */
@@ -128,34 +89,32 @@ static int read_socket_enabled(const struct field *f, void *into)
 
 static const struct field_key socket_keys[] = {
 	FIELD("enabled", read_socket_enabled, .required = true),
-	FIELD("allowed_hosts", read_socket_hosts),
+	FIELD_EACH("allowed_hosts", read_socket_host),
 };
 
 /* filesystem */
 
 /* A folder that the guest sees is a folder of the host that is granted. */
-static int grant_folder(const struct field *f, struct permissions *p, const struct guest_path *g)
-{
-	struct grant_list *list = g->writable ? &p->fs_write : &p->fs_read;
-	const char *slash = strcmp(g->host, "/") == 0 ? "" : "/";
-	const char *pattern = arena_printf(p->arena, "%s%s**", g->host, slash);
-
-	return field_result(f, pattern ? permissions_add(p, list, pattern, &g->where) : -ENOMEM);
-}
-
-static int read_paths(const struct field *f, void *into)
+static int read_path(const struct field *f, void *into)
 {
 	struct permissions *p = into;
-	int r = permissions_read_guest_paths(f, p);
+	int r = permissions_read_guest_path(f, p);
+	const struct guest_path *g;
+	const char *pattern;
 
-	for (size_t i = 0; r == 0 && i < p->n_guest_paths; i++)
-		r = grant_folder(f, p, &p->guest_paths[i]);
-	return r;
+	if (r < 0)
+		return r;
+	g = &p->guest_paths[p->n_guest_paths - 1];
+	pattern = arena_printf(p->arena, "%s%s**", g->host, strcmp(g->host, "/") == 0 ? "" : "/");
+	r = pattern ? permissions_add(
+			      p, g->writable ? &p->fs_write : &p->fs_read, pattern, &g->where)
+		    : -ENOMEM;
+	return field_result(f, r);
 }
 
 static const struct field_key filesystem_keys[] = {
 	FIELD("enabled", field_ignore, .required = true),
-	FIELD("paths", read_paths, .how = "$SKILL_DIR"),
+	FIELD_EACH("paths", read_path, .how = "$SKILL_DIR"),
 };
 
 /* email, browser: services */
@@ -234,48 +193,21 @@ static const struct field_key capability_keys[] = {
 };
 static const struct field_table capability_table = FIELD_TABLE(capability_keys);
 
-static int read_capabilities(const struct field *f, void *into)
-{
-	return field_read_map(f, &capability_table, into);
-}
-
 /* limits, wasm, and the top */
 
-static int format_nanocrab_read_memory(const struct field *f, void *into)
-{
-	struct manifest *m = into;
-
-	return field_size(f, &m->permissions->limits.values[LIMIT_MEMORY]);
-}
-
-static int read_time(const struct field *f, void *into)
-{
-	struct manifest *m = into;
-
-	return field_duration(f, &m->permissions->limits.values[LIMIT_TIMEOUT_MS]);
-}
-
-static int read_fuel(const struct field *f, void *into)
-{
-	struct manifest *m = into;
-	int64_t fuel = 0;
-	int r = field_integer(f, 0, INT64_MAX, &fuel);
-
-	if (r == 0)
-		m->permissions->limits.values[LIMIT_FUEL] = (uint64_t)fuel;
-	return r;
-}
-
 static const struct field_key limit_keys[] = {
-	FIELD("max_memory", format_nanocrab_read_memory),
-	FIELD("max_execution_time", read_time),
-	FIELD("max_fuel", read_fuel),
+	FIELD("max_memory", field_store_size,
+		FIELD_AT(struct permissions, limits.values[LIMIT_MEMORY])),
+	FIELD("max_execution_time", field_store_duration,
+		FIELD_AT(struct permissions, limits.values[LIMIT_TIMEOUT_MS])),
+	FIELD("max_fuel", field_store_count,
+		FIELD_AT(struct permissions, limits.values[LIMIT_FUEL])),
 };
 static const struct field_table limit_table = FIELD_TABLE(limit_keys);
 
-static int format_nanocrab_read_limits(const struct field *f, void *into)
+static int nanocrab_read_limits(const struct field *f, void *into)
 {
-	return field_read_map(f, &limit_table, into);
+	return field_read_map(f, &limit_table, ((struct manifest *)into)->permissions);
 }
 
 static const struct field_key wasm_keys[] = {
@@ -288,17 +220,12 @@ static const struct field_table wasm_table = {
 	.other = field_ignore,
 };
 
-static int read_wasm(const struct field *f, void *into)
-{
-	return field_read_map(f, &wasm_table, into);
-}
-
-static field_reader format_nanocrab_read_other;
+static field_reader nanocrab_read_other;
 
 static const struct field_key crab_keys[] = {
-	FIELD("capabilities", read_capabilities),
-	FIELD("limits", format_nanocrab_read_limits),
-	FIELD("wasm", read_wasm),
+	FIELD_MAP("capabilities", capability_table),
+	FIELD("limits", nanocrab_read_limits),
+	FIELD_MAP("wasm", wasm_table),
 	FIELD("name", manifest_text, .how = MANIFEST_TEXT(name)),
 	FIELD("version", manifest_text, .how = MANIFEST_TEXT(version)),
 	FIELD("description", manifest_text, .how = MANIFEST_TEXT(description)),
@@ -307,11 +234,11 @@ static const struct field_key crab_keys[] = {
 static const struct field_table crab_table = {
 	.keys = crab_keys,
 	.n = ROWS(crab_keys),
-	.other = format_nanocrab_read_other,
+	.other = nanocrab_read_other,
 };
 
 /* What only looks like a key that grants or limits must not pass for one that means nothing. */
-static int format_nanocrab_read_other(const struct field *f, void *into)
+static int nanocrab_read_other(const struct field *f, void *into)
 {
 	static const char *const guarded[] = { "capabilities", "limits", "permissions" };
 

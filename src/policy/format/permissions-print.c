@@ -28,23 +28,21 @@ struct printer {
 	bool failed;
 };
 
-static void permissions_print_put(
-	struct printer *pr, struct node *map, const char *key, struct node *child)
+static void print_put(struct printer *pr, struct node *map, const char *key, struct node *child)
 {
 	if (!map || !child || !node_put(pr->arena, map, key, child))
 		pr->failed = true;
 }
 
-static void permissions_print_append(struct printer *pr, struct node *list, struct node *child)
+static void print_append(struct printer *pr, struct node *list, struct node *child)
 {
 	if (!list || !child || !node_append(list, child))
 		pr->failed = true;
 }
 
-static void permissions_print_put_text(
-	struct printer *pr, struct node *map, const char *key, const char *text)
+static void print_put_text(struct printer *pr, struct node *map, const char *key, const char *text)
 {
-	permissions_print_put(pr, map, key, node_new_text(pr->arena, text));
+	print_put(pr, map, key, node_new_text(pr->arena, text));
 }
 
 /* A section that is left out when nothing was put into it. */
@@ -53,7 +51,7 @@ static void put_section(struct printer *pr, struct node *map, const char *key, s
 	if (!section)
 		pr->failed = true;
 	else if (section->count)
-		permissions_print_put(pr, map, key, section);
+		print_put(pr, map, key, section);
 }
 
 /* An amount; digits alone are a number. */
@@ -68,42 +66,20 @@ static struct node *amount_node(struct printer *pr, const struct buffer *text)
 	return node_new_text(pr->arena, s);
 }
 
-static void put_size(struct printer *pr, struct node *map, const char *key, uint64_t bytes)
+/* Without a printer it is a count. */
+static void put_amount(struct printer *pr, struct node *map, const char *key, uint64_t value,
+	void (*print)(uint64_t value, struct buffer *out))
 {
 	auto_buffer text = { 0 };
 
-	if (bytes == LIMIT_NONE)
+	if (value == LIMIT_NONE)
 		return;
-	unit_print_size(bytes, &text);
-	permissions_print_put(pr, map, key, amount_node(pr, &text));
-}
-
-static void put_duration(struct printer *pr, struct node *map, const char *key, uint64_t ms)
-{
-	auto_buffer text = { 0 };
-
-	if (ms == LIMIT_NONE)
-		return;
-	unit_print_duration(ms, &text);
-	permissions_print_put(pr, map, key, amount_node(pr, &text));
-}
-
-static void put_rate(struct printer *pr, struct node *map, const char *key, const struct rate *r)
-{
-	auto_buffer text = { 0 };
-
-	if (r->count == 0)
-		return;
-	unit_print_rate(r, &text);
-	permissions_print_put(pr, map, key, amount_node(pr, &text));
-}
-
-static void permissions_print_put_count(
-	struct printer *pr, struct node *map, const char *key, uint64_t n)
-{
-	if (n != LIMIT_NONE)
-		permissions_print_put(pr, map, key,
-			node_new_integer(pr->arena, (int64_t)(n < INT64_MAX ? n : INT64_MAX)));
+	if (print)
+		print(value, &text);
+	print_put(pr, map, key,
+		print ? amount_node(pr, &text)
+		      : node_new_integer(
+				pr->arena, (int64_t)(value < INT64_MAX ? value : INT64_MAX)));
 }
 
 /* Lists */
@@ -135,25 +111,8 @@ static int compare_ports(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* The same grant with its patterns sorted and without doubles. */
-static bool sort_patterns(struct printer *pr, const struct grant *from, struct grant *ret)
-{
-	const char **all = arena_calloc(pr->arena, from->n, sizeof(*all));
-	size_t n = 0;
-
-	if (!all)
-		return false;
-	memcpy(all, from->all, from->n * sizeof(*all));
-	qsort(all, from->n, sizeof(*all), compare_text);
-	for (size_t i = 0; i < from->n; i++) {
-		if (n == 0 || strcmp(all[n - 1], all[i]) != 0)
-			all[n++] = all[i];
-	}
-	*ret = (struct grant){ .all = all, .n = n };
-	return true;
-}
-
-/* A copy of a list in canonical order; an empty one when out of memory. */
+/* A copy of a list in canonical order, each entry's patterns too, without doubles; an empty one
+ * when out of memory. */
 static struct grant_list sort_list(struct printer *pr, const struct grant_list *list,
 	int (*compare)(const void *, const void *))
 {
@@ -161,8 +120,20 @@ static struct grant_list sort_list(struct printer *pr, const struct grant_list *
 	size_t n = 0;
 
 	for (size_t i = 0; items && i < list->n; i++) {
-		if (!sort_patterns(pr, &list->items[i], &items[i]))
+		const struct grant *from = &list->items[i];
+		struct grant *to = &items[i];
+
+		to->all = arena_calloc(pr->arena, from->n, sizeof(*to->all));
+		if (!to->all) {
 			items = NULL;
+			break;
+		}
+		memcpy(to->all, from->all, from->n * sizeof(*to->all));
+		qsort(to->all, from->n, sizeof(*to->all), compare_text);
+		for (size_t k = 0; k < from->n; k++) {
+			if (k == 0 || strcmp(to->all[to->n - 1], to->all[k]) != 0)
+				to->all[to->n++] = to->all[k];
+		}
 	}
 	if (!items) {
 		pr->failed = true;
@@ -186,8 +157,8 @@ static struct node *grant_node(struct printer *pr, const struct grant *g)
 	map = node_new(pr->arena, NODE_MAP);
 	all = node_new(pr->arena, NODE_LIST);
 	for (size_t i = 0; i < g->n; i++)
-		permissions_print_append(pr, all, node_new_text(pr->arena, g->all[i]));
-	permissions_print_put(pr, map, "all", all);
+		print_append(pr, all, node_new_text(pr->arena, g->all[i]));
+	print_put(pr, map, "all", all);
 	return map;
 }
 
@@ -197,7 +168,7 @@ static struct node *list_node(struct printer *pr, const struct grant_list *list)
 	struct node *n = node_new(pr->arena, NODE_LIST);
 
 	for (size_t i = 0; i < sorted.n; i++)
-		permissions_print_append(pr, n, grant_node(pr, &sorted.items[i]));
+		print_append(pr, n, grant_node(pr, &sorted.items[i]));
 	return n;
 }
 
@@ -219,28 +190,25 @@ static void put_fs(struct printer *pr, struct node *top, const struct permission
 	put_section(pr, top, "fs", fs);
 }
 
-static void put_listen(struct printer *pr, struct node *network, const struct grant_list *ports)
-{
-	struct grant_list sorted = sort_list(pr, ports, compare_ports);
-	struct node *n = node_new(pr->arena, NODE_LIST);
-
-	for (size_t i = 0; i < sorted.n; i++)
-		permissions_print_append(pr, n,
-			node_new_integer(pr->arena, strtol(sorted.items[i].all[0], NULL, 10)));
-	put_section(pr, network, "listen", n);
-}
-
-static void permissions_print_put_network(
-	struct printer *pr, struct node *top, const struct permissions *p)
+static void put_network(struct printer *pr, struct node *top, const struct permissions *p)
 {
 	struct node *network = node_new(pr->arena, NODE_MAP);
+	struct node *ports = node_new(pr->arena, NODE_LIST);
+	struct grant_list sorted = sort_list(pr, &p->listen, compare_ports);
+	auto_buffer rate = { 0 };
 
 	put_list(pr, network, "allow", &p->network_allow);
 	put_list(pr, network, "deny", &p->network_deny);
-	put_listen(pr, network, &p->listen);
-	put_rate(pr, network, "rate_limit", &p->network.rate);
-	put_size(pr, network, "max_bytes", p->network.max_bytes);
-	put_size(pr, network, "max_request_size", p->network.max_request_size);
+	for (size_t i = 0; i < sorted.n; i++)
+		print_append(pr, ports,
+			node_new_integer(pr->arena, strtol(sorted.items[i].all[0], NULL, 10)));
+	put_section(pr, network, "listen", ports);
+	if (p->network.rate.count) {
+		unit_print_rate(&p->network.rate, &rate);
+		print_put(pr, network, "rate_limit", amount_node(pr, &rate));
+	}
+	put_amount(pr, network, "max_bytes", p->network.max_bytes, unit_print_size);
+	put_amount(pr, network, "max_request_size", p->network.max_request_size, unit_print_size);
 	put_list(pr, network, "methods", &p->network.methods);
 	put_section(pr, top, "network", network);
 }
@@ -255,31 +223,18 @@ static struct node *access_node(struct printer *pr, unsigned access)
 		return node_new_text(pr->arena, word);
 	list = node_new(pr->arena, NODE_LIST);
 	for (unsigned left = access & SERVICE_ALL; left; left &= left - 1)
-		permissions_print_append(
-			pr, list, node_new_text(pr->arena, service_access_name(left & -left)));
+		print_append(pr, list, node_new_text(pr->arena, service_access_name(left & -left)));
 	return list;
 }
 
-static int compare_scopes(const void *x, const void *y)
+/* Services, their scopes and guest paths: each starts with its name. */
+static int compare_names(const void *x, const void *y)
 {
-	return strcmp((*(const struct service_scope *const *)x)->key,
-		(*(const struct service_scope *const *)y)->key);
-}
-
-static int compare_services(const void *x, const void *y)
-{
-	return strcmp((*(const struct service *const *)x)->name,
-		(*(const struct service *const *)y)->name);
-}
-
-static int compare_guest_paths(const void *x, const void *y)
-{
-	return strcmp((*(const struct guest_path *const *)x)->guest,
-		(*(const struct guest_path *const *)y)->guest);
+	return strcmp(**(const char *const *const *)x, **(const char *const *const *)y);
 }
 
 /* Highest first; rules of one priority stay in the order they were written in. */
-static int permissions_print_compare_rules(const void *x, const void *y)
+static int compare_rules(const void *x, const void *y)
 {
 	const struct rule *a = *(const struct rule *const *)x, *b = *(const struct rule *const *)y;
 
@@ -289,8 +244,8 @@ static int permissions_print_compare_rules(const void *x, const void *y)
 }
 
 /* Pointers to the n items of an array, sorted; NULL when out of memory. */
-static const void **permissions_print_sort_items(struct printer *pr, const void *items, size_t n,
-	size_t size, int (*compare)(const void *, const void *))
+static const void **print_sort_items(struct printer *pr, const void *items, size_t n, size_t size,
+	int (*compare)(const void *, const void *))
 {
 	const void **sorted = arena_calloc(pr->arena, n + 1, sizeof(*sorted));
 
@@ -307,15 +262,15 @@ static const void **permissions_print_sort_items(struct printer *pr, const void 
 static struct node *service_node(struct printer *pr, const struct service *s)
 {
 	const struct service_row *row = service_row_find(s->name, strlen(s->name));
-	const void **scopes = permissions_print_sort_items(
-		pr, s->scopes, s->n_scopes, sizeof(*s->scopes), compare_scopes);
+	const void **scopes =
+		print_sort_items(pr, s->scopes, s->n_scopes, sizeof(*s->scopes), compare_names);
 	struct node *n = node_new(pr->arena, NODE_MAP);
 
-	permissions_print_put(pr, n, "access", access_node(pr, s->access));
+	print_put(pr, n, "access", access_node(pr, s->access));
 	for (size_t i = 0; scopes && i < s->n_scopes; i++) {
 		const struct service_scope *scope = scopes[i];
 
-		permissions_print_put(pr, n, scope->key, list_node(pr, &scope->values));
+		print_put(pr, n, scope->key, list_node(pr, &scope->values));
 	}
 	for (size_t i = 0; row && row->scopes[i].key; i++) {
 		const struct service_scope_row *scope = &row->scopes[i];
@@ -324,55 +279,55 @@ static struct node *service_node(struct printer *pr, const struct service *s)
 		if (scope->spell || !*service_bound(s, scope))
 			continue;
 		scope->print(*service_bound(s, scope), &text);
-		permissions_print_put(pr, n, scope->key, amount_node(pr, &text));
+		print_put(pr, n, scope->key, amount_node(pr, &text));
 	}
 	return n;
 }
 
 static void put_services(struct printer *pr, struct node *top, const struct permissions *p)
 {
-	const void **sorted = permissions_print_sort_items(
-		pr, p->services, p->n_services, sizeof(*p->services), compare_services);
+	const void **sorted = print_sort_items(
+		pr, p->services, p->n_services, sizeof(*p->services), compare_names);
 	struct node *services = node_new(pr->arena, NODE_MAP);
 
 	for (size_t i = 0; sorted && i < p->n_services; i++) {
 		const struct service *s = sorted[i];
 
 		if (s->access != SERVICE_NONE)
-			permissions_print_put(pr, services, s->name, service_node(pr, s));
+			print_put(pr, services, s->name, service_node(pr, s));
 	}
 	put_section(pr, top, "services", services);
 }
 
 static void put_limits(struct printer *pr, struct node *top, const struct permissions *p)
 {
-	const uint64_t *values = p->limits.values;
+	static void (*const printers[LIMIT_COUNT])(uint64_t value, struct buffer * out) = {
+		[LIMIT_TIMEOUT_MS] = unit_print_duration,
+		[LIMIT_MEMORY] = unit_print_size,
+		[LIMIT_OUTPUT] = unit_print_size,
+		[LIMIT_FILE_SIZE] = unit_print_size,
+	};
 	struct node *limits = node_new(pr->arena, NODE_MAP);
 
-	put_duration(pr, limits, "timeout", values[LIMIT_TIMEOUT_MS]);
-	put_size(pr, limits, "memory", values[LIMIT_MEMORY]);
-	permissions_print_put_count(pr, limits, "pids", values[LIMIT_PIDS]);
-	put_size(pr, limits, "output", values[LIMIT_OUTPUT]);
-	put_size(pr, limits, "file_size", values[LIMIT_FILE_SIZE]);
-	permissions_print_put_count(pr, limits, "open_files", values[LIMIT_OPEN_FILES]);
-	permissions_print_put_count(pr, limits, "fuel", values[LIMIT_FUEL]);
+	for (int l = 0; l < LIMIT_COUNT; l++)
+		put_amount(pr, limits, limit_name((enum limit)l), p->limits.values[l], printers[l]);
 	put_section(pr, top, "limits", limits);
 }
 
 static void put_guest_paths(struct printer *pr, struct node *top, const struct permissions *p)
 {
-	const void **sorted = permissions_print_sort_items(
-		pr, p->guest_paths, p->n_guest_paths, sizeof(*p->guest_paths), compare_guest_paths);
+	const void **sorted = print_sort_items(
+		pr, p->guest_paths, p->n_guest_paths, sizeof(*p->guest_paths), compare_names);
 	struct node *list = node_new(pr->arena, NODE_LIST);
 
 	for (size_t i = 0; sorted && i < p->n_guest_paths; i++) {
 		const struct guest_path *g = sorted[i];
 		struct node *n = node_new(pr->arena, NODE_MAP);
 
-		permissions_print_put_text(pr, n, "guest", g->guest);
-		permissions_print_put_text(pr, n, "host", g->host);
-		permissions_print_put_text(pr, n, "mode", g->writable ? "rw" : "ro");
-		permissions_print_append(pr, list, n);
+		print_put_text(pr, n, "guest", g->guest);
+		print_put_text(pr, n, "host", g->host);
+		print_put_text(pr, n, "mode", g->writable ? "rw" : "ro");
+		print_append(pr, list, n);
 	}
 	put_section(pr, top, "guest_paths", list);
 }
@@ -382,33 +337,33 @@ static struct node *rule_node(struct printer *pr, const struct rule *r)
 	struct node *n = node_new(pr->arena, NODE_MAP);
 	struct node *operations = node_new(pr->arena, NODE_LIST);
 
-	permissions_print_put_text(pr, n, "id", r->id);
+	print_put_text(pr, n, "id", r->id);
 	if (r->name)
-		permissions_print_put_text(pr, n, "name", r->name);
+		print_put_text(pr, n, "name", r->name);
 	if (r->priority)
-		permissions_print_put(pr, n, "priority", node_new_integer(pr->arena, r->priority));
-	permissions_print_put_text(pr, n, "action", verdict_name(r->action));
+		print_put(pr, n, "priority", node_new_integer(pr->arena, r->priority));
+	print_put_text(pr, n, "action", verdict_name(r->action));
 	for (int op = 0; op < OPERATION_COUNT; op++) {
 		if (r->operations & 1U << op)
-			permissions_print_append(pr, operations,
+			print_append(pr, operations,
 				node_new_text(pr->arena, operation_name((enum operation)op)));
 	}
-	permissions_print_put(pr, n, "operations", operations);
-	permissions_print_put(pr, n, "patterns", list_node(pr, &r->patterns));
+	print_put(pr, n, "operations", operations);
+	print_put(pr, n, "patterns", list_node(pr, &r->patterns));
 	put_list(pr, n, "methods", &r->methods);
 	if (r->disabled)
-		permissions_print_put(pr, n, "enabled", node_new_boolean(pr->arena, false));
+		print_put(pr, n, "enabled", node_new_boolean(pr->arena, false));
 	return n;
 }
 
 static void put_rules(struct printer *pr, struct node *top, const struct permissions *p)
 {
-	const void **sorted = permissions_print_sort_items(
-		pr, p->rules, p->n_rules, sizeof(*p->rules), permissions_print_compare_rules);
+	const void **sorted =
+		print_sort_items(pr, p->rules, p->n_rules, sizeof(*p->rules), compare_rules);
 	struct node *list = node_new(pr->arena, NODE_LIST);
 
 	for (size_t i = 0; sorted && i < p->n_rules; i++)
-		permissions_print_append(pr, list, rule_node(pr, sorted[i]));
+		print_append(pr, list, rule_node(pr, sorted[i]));
 	put_section(pr, top, "rules", list);
 }
 
@@ -419,7 +374,7 @@ static void put_all_of(struct printer *pr, struct node *top, const struct permis
 	struct node *list = node_new(pr->arena, NODE_LIST);
 
 	for (size_t i = 0; i < p->n_all_of; i++)
-		permissions_print_append(pr, list, layer_node(pr, p->all_of[i]));
+		print_append(pr, list, layer_node(pr, p->all_of[i]));
 	put_section(pr, top, "all_of", list);
 }
 
@@ -428,9 +383,9 @@ static struct node *layer_node(struct printer *pr, const struct permissions *p)
 	struct node *top = node_new(pr->arena, NODE_MAP);
 
 	put_fs(pr, top, p);
-	permissions_print_put_network(pr, top, p);
+	put_network(pr, top, p);
 	if (p->exec_listed)
-		permissions_print_put(pr, top, "exec", list_node(pr, &p->exec));
+		print_put(pr, top, "exec", list_node(pr, &p->exec));
 	put_list(pr, top, "env", &p->env);
 	put_services(pr, top, p);
 	put_limits(pr, top, p);
@@ -438,9 +393,9 @@ static struct node *layer_node(struct printer *pr, const struct permissions *p)
 	put_list(pr, top, "dangerously_allow", &p->dangerously_allow);
 	put_rules(pr, top, p);
 	if (p->fallback != VERDICT_DENY)
-		permissions_print_put_text(pr, top, "default", verdict_name(p->fallback));
+		print_put_text(pr, top, "default", verdict_name(p->fallback));
 	if (p->mode != MODE_ENFORCE)
-		permissions_print_put_text(pr, top, "mode", mode_names[p->mode]);
+		print_put_text(pr, top, "mode", mode_names[p->mode]);
 	put_all_of(pr, top, p);
 	return top;
 }
@@ -453,7 +408,7 @@ struct node *permissions_to_node(const struct permissions *p, struct arena *a)
 	return pr.failed ? NULL : top;
 }
 
-static void format_permissions_print_json(struct buffer *out, const struct node *n)
+static void print_pretty(struct buffer *out, const struct node *n)
 {
 	json_print(out, n, JSON_PRETTY);
 }
@@ -477,5 +432,5 @@ void permissions_print_yaml(const struct permissions *p, struct buffer *out)
 
 void permissions_print_json(const struct permissions *p, struct buffer *out)
 {
-	print_with(p, out, format_permissions_print_json);
+	print_with(p, out, print_pretty);
 }

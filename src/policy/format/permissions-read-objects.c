@@ -119,7 +119,7 @@ static const struct field_key guest_keys[] = {
 };
 static const struct field_table guest_table = FIELD_TABLE(guest_keys);
 
-static int read_guest_path(const struct field *f, void *into)
+int permissions_read_guest_path(const struct field *f, void *into)
 {
 	struct guest g = { .p = into, .base = f->how, .path.where = field_location(f) };
 	int r = field_read_map(f, &guest_table, &g);
@@ -133,11 +133,6 @@ static int read_guest_path(const struct field *f, void *into)
 	if (g.p->n_guest_paths == GUEST_PATHS_MAX)
 		return field_fail(f, "more than %d guest paths", GUEST_PATHS_MAX);
 	return field_result(f, permissions_add_guest_path(g.p, &g.path));
-}
-
-int permissions_read_guest_paths(const struct field *f, void *into)
-{
-	return field_read_list(f, read_guest_path, into);
 }
 
 /* Services */
@@ -243,25 +238,6 @@ struct rule_reading {
 	struct rule rule;
 };
 
-static int read_rule_text(const struct field *f, const char **ret)
-{
-	int r = field_text(f, ret);
-
-	if (r == 0 && **ret == '\0')
-		return field_fail(f, "is empty");
-	return r;
-}
-
-static int read_rule_id(const struct field *f, void *into)
-{
-	return read_rule_text(f, &((struct rule_reading *)into)->rule.id);
-}
-
-static int read_rule_name(const struct field *f, void *into)
-{
-	return read_rule_text(f, &((struct rule_reading *)into)->rule.name);
-}
-
 static int read_rule_priority(const struct field *f, void *into)
 {
 	struct rule_reading *reading = into;
@@ -320,8 +296,8 @@ static int read_rule_enabled(const struct field *f, void *into)
 
 /* `patterns` is read last, when the operations are known. */
 static const struct field_key rule_keys[] = {
-	FIELD("id", read_rule_id, .required = true),
-	FIELD("name", read_rule_name),
+	FIELD("id", field_store_text, FIELD_AT(struct rule_reading, rule.id), .required = true),
+	FIELD("name", field_store_text, FIELD_AT(struct rule_reading, rule.name)),
 	FIELD("priority", read_rule_priority),
 	FIELD("action", read_rule_action, .required = true),
 	FIELD("operations", read_rule_operations, .required = true),
@@ -353,7 +329,7 @@ static int read_rule_patterns(const struct field *f, struct rule_reading *readin
 		permissions_canonical, (enum operation)first);
 }
 
-static int permissions_read_rule(const struct field *f, void *into)
+int permissions_read_rule(const struct field *f, void *into)
 {
 	struct rule_reading reading = { .p = into, .rule.where = field_location(f) };
 	int r = field_read_map(f, &rule_table, &reading);
@@ -366,9 +342,4 @@ static int permissions_read_rule(const struct field *f, void *into)
 	if (r == 0)
 		r = permissions_add_rule(reading.p, &reading.rule);
 	return field_result(f, r);
-}
-
-int permissions_read_rules(const struct field *f, void *into)
-{
-	return field_read_list(f, permissions_read_rule, into);
 }

@@ -135,21 +135,12 @@ int permissions_read_methods(const struct field *f, struct permissions *p, struc
 	return r;
 }
 
-/* fs */
-
 static const struct field_key fs_keys[] = {
 	FIELD("read", permissions_read_list, .how = LIST(LIST_FS_READ)),
 	FIELD("write", permissions_read_list, .how = LIST(LIST_FS_WRITE)),
 	FIELD("deny", permissions_read_list, .how = LIST(LIST_FS_DENY)),
 };
 static const struct field_table fs_table = FIELD_TABLE(fs_keys);
-
-static int read_fs(const struct field *f, void *into)
-{
-	return field_read_map(f, &fs_table, into);
-}
-
-/* network */
 
 static int permissions_read_port(const struct field *f, void *into)
 {
@@ -165,59 +156,29 @@ static int permissions_read_port(const struct field *f, void *into)
 	return field_result(f, permissions_add(p, &p->listen, text, &where));
 }
 
-static int read_listen(const struct field *f, void *into)
-{
-	return field_read_list(f, permissions_read_port, into);
-}
-
-static int read_rate_limit(const struct field *f, void *into)
-{
-	struct permissions *p = into;
-
-	return field_rate(f, &p->network.rate);
-}
-
-/* A size in struct permissions; the table says where. */
-static int read_size(const struct field *f, void *into)
-{
-	const size_t *offset = f->how;
-
-	return field_size(f, (void *)((char *)into + *offset));
-}
-
-static int read_network_methods(const struct field *f, void *into)
+int permissions_read_network_methods(const struct field *f, void *into)
 {
 	struct permissions *p = into;
 
 	return permissions_read_methods(f, p, &p->network.methods);
 }
 
-#define AT(member) (&(const size_t){ offsetof(struct permissions, member) })
-
 static const struct field_key network_keys[] = {
 	FIELD("allow", permissions_read_list, .how = LIST(LIST_NETWORK_ALLOW)),
 	FIELD("deny", permissions_read_list, .how = LIST(LIST_NETWORK_DENY)),
-	FIELD("listen", read_listen),
-	FIELD("rate_limit", read_rate_limit),
-	FIELD("max_bytes", read_size, .how = AT(network.max_bytes)),
-	FIELD("max_request_size", read_size, .how = AT(network.max_request_size)),
-	FIELD("methods", read_network_methods),
+	FIELD_EACH("listen", permissions_read_port),
+	FIELD("rate_limit", field_store_rate, FIELD_AT(struct permissions, network.rate)),
+	FIELD("max_bytes", field_store_size, FIELD_AT(struct permissions, network.max_bytes)),
+	FIELD("max_request_size", field_store_size,
+		FIELD_AT(struct permissions, network.max_request_size)),
+	FIELD("methods", permissions_read_network_methods),
 };
 static const struct field_table network_table = FIELD_TABLE(network_keys);
 
-static int read_network(const struct field *f, void *into)
-{
-	return field_read_map(f, &network_table, into);
-}
-
-/* exec, env */
-
 static int read_exec(const struct field *f, void *into)
 {
-	struct permissions *p = into;
-
-	p->exec_listed = true;
-	return permissions_read_entries(f, p, &p->exec, permissions_canonical, OPERATION_EXEC);
+	((struct permissions *)into)->exec_listed = true;
+	return permissions_read_list(f, into);
 }
 
 /* NAME: value, or NAME: null for a variable that is passed on as it is. */
@@ -241,69 +202,30 @@ static int read_env_member(const struct field *f, struct permissions *p)
 
 static int permissions_read_env(const struct field *f, void *into)
 {
-	struct permissions *p = into;
 	int r = 0;
 
 	if (f->node->type != NODE_MAP)
-		return permissions_read_entries(
-			f, p, &p->env, permissions_canonical, OPERATION_ENV);
+		return permissions_read_list(f, into);
 	for (const struct node *n = f->node->first; r == 0 && n; n = n->next) {
 		struct field member = field_child(f, n);
 
-		r = read_env_member(&member, p);
+		r = read_env_member(&member, into);
 	}
 	return r;
 }
 
-/* limits */
-
-/* The limit that the table names. */
-static uint64_t *permissions_read_limit_of(const struct field *f, void *into)
-{
-	const enum limit *which = f->how;
-
-	return &((struct permissions *)into)->limits.values[*which];
-}
-
-static int read_limit_size(const struct field *f, void *into)
-{
-	return field_size(f, permissions_read_limit_of(f, into));
-}
-
-static int read_limit_duration(const struct field *f, void *into)
-{
-	return field_duration(f, permissions_read_limit_of(f, into));
-}
-
-static int read_limit_count(const struct field *f, void *into)
-{
-	int64_t count = 0;
-	int r = field_integer(f, 0, INT64_MAX, &count);
-
-	if (r == 0)
-		*permissions_read_limit_of(f, into) = (uint64_t)count;
-	return r;
-}
-
-#define LIMIT(which) (&(const enum limit){ which })
+#define LIMIT(which) FIELD_AT(struct permissions, limits.values[which])
 
 static const struct field_key limit_keys[] = {
-	FIELD("timeout", read_limit_duration, .how = LIMIT(LIMIT_TIMEOUT_MS)),
-	FIELD("memory", read_limit_size, .how = LIMIT(LIMIT_MEMORY)),
-	FIELD("pids", read_limit_count, .how = LIMIT(LIMIT_PIDS)),
-	FIELD("output", read_limit_size, .how = LIMIT(LIMIT_OUTPUT)),
-	FIELD("file_size", read_limit_size, .how = LIMIT(LIMIT_FILE_SIZE)),
-	FIELD("open_files", read_limit_count, .how = LIMIT(LIMIT_OPEN_FILES)),
-	FIELD("fuel", read_limit_count, .how = LIMIT(LIMIT_FUEL)),
+	FIELD("timeout", field_store_duration, LIMIT(LIMIT_TIMEOUT_MS)),
+	FIELD("memory", field_store_size, LIMIT(LIMIT_MEMORY)),
+	FIELD("pids", field_store_count, LIMIT(LIMIT_PIDS)),
+	FIELD("output", field_store_size, LIMIT(LIMIT_OUTPUT)),
+	FIELD("file_size", field_store_size, LIMIT(LIMIT_FILE_SIZE)),
+	FIELD("open_files", field_store_count, LIMIT(LIMIT_OPEN_FILES)),
+	FIELD("fuel", field_store_count, LIMIT(LIMIT_FUEL)),
 };
 static const struct field_table limit_table = FIELD_TABLE(limit_keys);
-
-static int permissions_read_limits(const struct field *f, void *into)
-{
-	return field_read_map(f, &limit_table, into);
-}
-
-/* default, mode */
 
 static int permissions_read_default(const struct field *f, void *into)
 {
@@ -348,15 +270,15 @@ static int read_all_of(const struct field *f, void *into)
 }
 
 static const struct field_key top_keys[] = {
-	FIELD("fs", read_fs),
-	FIELD("network", read_network),
-	FIELD("exec", read_exec),
-	FIELD("env", permissions_read_env),
+	FIELD_MAP("fs", fs_table),
+	FIELD_MAP("network", network_table),
+	FIELD("exec", read_exec, .how = LIST(LIST_EXEC)),
+	FIELD("env", permissions_read_env, .how = LIST(LIST_ENV)),
 	FIELD("services", permissions_read_services),
-	FIELD("limits", permissions_read_limits),
-	FIELD("guest_paths", permissions_read_guest_paths),
+	FIELD_MAP("limits", limit_table),
+	FIELD_EACH("guest_paths", permissions_read_guest_path),
 	FIELD("dangerously_allow", permissions_read_list, .how = LIST(LIST_DANGEROUSLY_ALLOW)),
-	FIELD("rules", permissions_read_rules),
+	FIELD_EACH("rules", permissions_read_rule),
 	FIELD("default", permissions_read_default),
 	FIELD("mode", permissions_read_mode),
 	FIELD("all_of", read_all_of),

@@ -10,10 +10,9 @@
 #include "policy/format/internal.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/network/host.h"
 
@@ -24,7 +23,7 @@ enum { PRODUCT_MAX = 4096 };
 #define FS (BIT(OPERATION_FS_READ) | BIT(OPERATION_FS_WRITE))
 
 /* A section while it is read: its lists become rules at its end. */
-struct reading {
+struct constraint {
 	struct manifest *m;
 	struct grant_list allowed, denied;
 	bool only; /* nothing but what is allowed */
@@ -34,43 +33,31 @@ struct reading {
 	const struct node *hosts; /* allowedHosts, which are read when the ports are known */
 };
 
-static int format_rules_constraint_add_rule(const struct field *f, struct reading *r,
-	const char *part, enum verdict action, int32_t priority, unsigned operations,
-	const struct grant_list *patterns)
+/* The three rules of a section. */
+static int constraint_add_rules(const struct field *f, struct constraint *r, unsigned operations,
+	enum manifest_rules_kind kind, const char *denied, const char *allowed)
 {
 	struct permissions *p = r->m->permissions;
-	struct rule rule = {
-		.action = action,
-		.priority = priority,
-		.operations = operations,
-		.patterns = *patterns,
-		.where = field_location(f),
+	struct rule rules[] = {
+		{ .id = denied, .action = VERDICT_DENY, .priority = RULES_PRIORITY_DENIED },
+		{ .id = allowed, .action = VERDICT_ALLOW, .priority = RULES_PRIORITY_ALLOWED },
+		{ .id = "", .action = VERDICT_DENY, .priority = RULES_PRIORITY_ELSE },
 	};
+	int ret = 0;
 
-	if (patterns->n == 0)
-		return 0;
-	rule.id = arena_printf(p->arena, "%s%s", f->node->key, part);
-	return field_result(f, rule.id ? permissions_add_rule(p, &rule) : -ENOMEM);
-}
-
-/* The three rules of a section. */
-static int format_rules_constraint_add_rules(const struct field *f, struct reading *r,
-	unsigned operations, enum manifest_rules_kind kind, const char *denied, const char *allowed)
-{
-	struct grant_list everything = { 0 };
-	int ret = format_rules_constraint_add_rule(
-		f, r, denied, VERDICT_DENY, RULES_PRIORITY_DENIED, operations, &r->denied);
-
-	if (ret == 0)
-		ret = format_rules_constraint_add_rule(f, r, allowed, VERDICT_ALLOW,
-			RULES_PRIORITY_ALLOWED, operations, &r->allowed);
-	if (ret == 0 && (r->only || r->everything_denied))
-		ret = manifest_rules_pattern(
-			f, r->m->permissions, &everything, kind, VERDICT_DENY, "*");
-	if (ret == 0)
-		ret = format_rules_constraint_add_rule(
-			f, r, "", VERDICT_DENY, RULES_PRIORITY_ELSE, operations, &everything);
-	return ret;
+	rules[0].patterns = r->denied;
+	rules[1].patterns = r->allowed;
+	if (r->only || r->everything_denied)
+		ret = manifest_rules_pattern(f, p, &rules[2].patterns, kind, VERDICT_DENY, "*");
+	for (size_t i = 0; ret == 0 && i < ROWS(rules); i++) {
+		if (rules[i].patterns.n == 0)
+			continue;
+		rules[i].operations = operations;
+		rules[i].where = field_location(f);
+		rules[i].id = arena_printf(p->arena, "%s%s", f->node->key, rules[i].id);
+		ret = rules[i].id ? permissions_add_rule(p, &rules[i]) : -ENOMEM;
+	}
+	return field_result(f, ret);
 }
 
 /* fsConstraints */
@@ -78,7 +65,7 @@ static int format_rules_constraint_add_rules(const struct field *f, struct readi
 /* A folder: itself and all below it, never the paths that only start with the same letters. */
 static int read_allowed_path(const struct field *f, void *into)
 {
-	struct reading *r = into;
+	struct constraint *r = into;
 	struct permissions *p = r->m->permissions;
 	const char *text = NULL, *pattern;
 	size_t len;
@@ -100,14 +87,9 @@ static int read_allowed_path(const struct field *f, void *into)
 	return manifest_rules_pattern(f, p, &r->allowed, RULES_PATH, VERDICT_ALLOW, pattern);
 }
 
-static int read_allowed_paths(const struct field *f, void *into)
-{
-	return field_read_list(f, read_allowed_path, into);
-}
-
 static int read_denied_pattern(const struct field *f, void *into)
 {
-	struct reading *r = into;
+	struct constraint *r = into;
 	const char *text = NULL;
 	int ret = field_text(f, &text);
 
@@ -117,24 +99,19 @@ static int read_denied_pattern(const struct field *f, void *into)
 		f, r->m->permissions, &r->denied, RULES_PATH, VERDICT_DENY, text);
 }
 
-static int read_denied_patterns(const struct field *f, void *into)
-{
-	return field_read_list(f, read_denied_pattern, into);
-}
-
 static const struct field_key fs_keys[] = {
-	FIELD("allowedPaths", read_allowed_paths),
-	FIELD("deniedPatterns", read_denied_patterns),
+	FIELD_EACH("allowedPaths", read_allowed_path),
+	FIELD_EACH("deniedPatterns", read_denied_pattern),
 };
 static const struct field_table fs_table = FIELD_TABLE(fs_keys);
 
 int manifest_rules_fs_constraints(const struct field *f, void *into)
 {
-	struct reading r = { .m = into };
+	struct constraint r = { .m = into };
 	int ret = field_read_map(f, &fs_table, &r);
 
 	return ret < 0 ? ret
-		       : format_rules_constraint_add_rules(
+		       : constraint_add_rules(
 				 f, &r, FS, RULES_PATH, ".deniedPatterns", ".allowedPaths");
 }
 
@@ -142,7 +119,7 @@ int manifest_rules_fs_constraints(const struct field *f, void *into)
 
 static int read_denied_host(const struct field *f, void *into)
 {
-	struct reading *r = into;
+	struct constraint *r = into;
 	const char *text = NULL;
 	int ret = field_text(f, &text);
 
@@ -156,14 +133,9 @@ static int read_denied_host(const struct field *f, void *into)
 		f, r->m->permissions, &r->denied, RULES_HOST, VERDICT_DENY, text);
 }
 
-static int read_denied_hosts(const struct field *f, void *into)
+static int constraint_read_port(const struct field *f, void *into)
 {
-	return field_read_list(f, read_denied_host, into);
-}
-
-static int format_rules_constraint_read_port(const struct field *f, void *into)
-{
-	struct reading *r = into;
+	struct constraint *r = into;
 	struct arena *a = r->m->permissions->arena;
 	int64_t port = 0;
 	int ret = field_integer(f, 1, UINT16_MAX, &port);
@@ -173,27 +145,22 @@ static int format_rules_constraint_read_port(const struct field *f, void *into)
 	return field_result(f, ARENA_PUSH(a, r->ports, r->n_ports, r->cap_ports, (uint16_t)port));
 }
 
-static int read_ports(const struct field *f, void *into)
-{
-	return field_read_list(f, format_rules_constraint_read_port, into);
-}
-
 static int note_hosts(const struct field *f, void *into)
 {
-	((struct reading *)into)->hosts = f->node;
+	((struct constraint *)into)->hosts = f->node;
 	return 0;
 }
 
 static const struct field_key network_keys[] = {
 	FIELD("allowedHosts", note_hosts),
-	FIELD("deniedHosts", read_denied_hosts),
-	FIELD("allowedPorts", read_ports),
+	FIELD_EACH("deniedHosts", read_denied_host),
+	FIELD_EACH("allowedPorts", constraint_read_port),
 };
 static const struct field_table network_table = FIELD_TABLE(network_keys);
 
 /* A host on one port, if what is written of it has that port. */
 static int add_host_port(
-	const struct field *f, struct reading *r, const struct host_pattern *host, uint16_t port)
+	const struct field *f, struct constraint *r, const struct host_pattern *host, uint16_t port)
 {
 	struct location where = field_location(f);
 	struct permissions *p = r->m->permissions;
@@ -212,7 +179,7 @@ static int add_host_port(
 }
 
 /* The patterns that are in `hosts`, on the ports that are allowed. */
-static int add_on_ports(const struct field *f, struct reading *r, const struct grant_list *hosts)
+static int add_on_ports(const struct field *f, struct constraint *r, const struct grant_list *hosts)
 {
 	struct location where = field_location(f);
 	int ret = 0;
@@ -230,7 +197,7 @@ static int add_on_ports(const struct field *f, struct reading *r, const struct g
 
 static int read_allowed_host(const struct field *f, void *into)
 {
-	struct reading *r = into;
+	struct constraint *r = into;
 	struct grant_list hosts = { 0 };
 	const char *text = NULL;
 	int ret = field_text(f, &text);
@@ -249,15 +216,9 @@ static int read_allowed_host(const struct field *f, void *into)
  * Ports without hosts say only what is not allowed: the other ports. On these ports the file's
  * defaultAction decides, which needs a rule only if it allows.
  */
-static bool default_allows(const struct field *f)
+static int read_allowed_hosts(const struct field *f, struct constraint *r)
 {
 	const char *action = node_text(node_get(f->up->node, "defaultAction"));
-
-	return action && strcmp(action, "allow") == 0;
-}
-
-static int read_allowed_hosts(const struct field *f, struct reading *r)
-{
 	struct grant_list everywhere = { 0 };
 	int ret = 0;
 
@@ -269,7 +230,7 @@ static int read_allowed_hosts(const struct field *f, struct reading *r)
 	if (ret < 0 || r->only || r->n_ports == 0)
 		return ret;
 	r->only = true;
-	if (!default_allows(f))
+	if (!action || strcmp(action, "allow") != 0)
 		return 0;
 	ret = manifest_rules_pattern(
 		f, r->m->permissions, &everywhere, RULES_HOST, VERDICT_ALLOW, "*");
@@ -278,12 +239,12 @@ static int read_allowed_hosts(const struct field *f, struct reading *r)
 
 int manifest_rules_network_constraints(const struct field *f, void *into)
 {
-	struct reading r = { .m = into };
+	struct constraint r = { .m = into };
 	int ret = field_read_map(f, &network_table, &r);
 
 	if (ret == 0)
 		ret = read_allowed_hosts(f, &r);
 	return ret < 0 ? ret
-		       : format_rules_constraint_add_rules(f, &r, BIT(OPERATION_NET_CONNECT),
-				 RULES_HOST, ".deniedHosts", ".allowedHosts");
+		       : constraint_add_rules(f, &r, BIT(OPERATION_NET_CONNECT), RULES_HOST,
+				 ".deniedHosts", ".allowedHosts");
 }

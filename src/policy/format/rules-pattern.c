@@ -22,15 +22,14 @@ struct translation {
 	enum verdict action;
 };
 
-static int format_rules_pattern_add(
-	const struct translation *t, enum operation op, const char *text)
+static int pattern_add(const struct translation *t, enum operation op, const char *text)
 {
 	if (!text)
 		return field_result(t->f, -ENOMEM);
 	return manifest_grant(t->f, t->p, t->list, op, text);
 }
 
-static bool format_rules_pattern_is_everything(const char *text)
+static bool pattern_is_everything(const char *text)
 {
 	return strcmp(text, "*") == 0 || strcmp(text, "**") == 0;
 }
@@ -42,19 +41,18 @@ static int translate_path(const struct translation *t, const char *text)
 	static const char workspace[] = "$WORKSPACE";
 	size_t n = sizeof(workspace) - 1;
 
-	if (format_rules_pattern_is_everything(text))
-		return format_rules_pattern_add(t, OPERATION_FS_READ, "/**");
+	if (pattern_is_everything(text))
+		return pattern_add(t, OPERATION_FS_READ, "/**");
 	if (strncmp(text, workspace, n) == 0 && (text[n] == '/' || text[n] == '\0'))
-		return format_rules_pattern_add(
+		return pattern_add(
 			t, OPERATION_FS_READ, arena_printf(t->p->arena, "$WORK_DIR%s", text + n));
 	if (strchr("/~$", text[0]) || strncmp(text, "**/", 3) == 0)
-		return format_rules_pattern_add(t, OPERATION_FS_READ, text);
+		return pattern_add(t, OPERATION_FS_READ, text);
 	/* A relative pattern matches no absolute path. Who denies one means it anywhere. */
 	if (t->action == VERDICT_ALLOW || text[0] == '\0' || strncmp(text, "./", 2) == 0 ||
 		strncmp(text, "../", 3) == 0)
 		return field_fail(t->f, "`%s` does not start with /, ~/, **/ or a variable", text);
-	return format_rules_pattern_add(
-		t, OPERATION_FS_READ, arena_printf(t->p->arena, "/**/%s", text));
+	return pattern_add(t, OPERATION_FS_READ, arena_printf(t->p->arena, "/**/%s", text));
 }
 
 /* Hosts */
@@ -102,15 +100,15 @@ static int translate_host(const struct translation *t, const char *text)
 	const char *spelt[2];
 	int n, r = 0;
 
-	if (format_rules_pattern_is_everything(text)) {
-		r = format_rules_pattern_add(t, OPERATION_NET_CONNECT, "*:*");
-		return r < 0 ? r : format_rules_pattern_add(t, OPERATION_NET_CONNECT, "udp://*:*");
+	if (pattern_is_everything(text)) {
+		r = pattern_add(t, OPERATION_NET_CONNECT, "*:*");
+		return r < 0 ? r : pattern_add(t, OPERATION_NET_CONNECT, "udp://*:*");
 	}
 	n = spell_hosts(t, text, spelt);
 	if (n < 0)
 		return field_result(t->f, n);
 	for (int i = 0; r == 0 && i < n; i++)
-		r = format_rules_pattern_add(t, OPERATION_NET_CONNECT, spelt[i]);
+		r = pattern_add(t, OPERATION_NET_CONNECT, spelt[i]);
 	return r;
 }
 
@@ -142,8 +140,7 @@ static int add_page(const struct translation *t, const char *text)
 	h.n_url_paths = 0;
 	buffer_adds(&domain, "browser:");
 	host_pattern_print(&h, &domain);
-	return format_rules_pattern_add(
-		t, OPERATION_SERVICE, domain.failed ? NULL : buffer_text(&domain));
+	return pattern_add(t, OPERATION_SERVICE, domain.failed ? NULL : buffer_text(&domain));
 }
 
 static int translate_page(const struct translation *t, const char *text)
@@ -151,8 +148,8 @@ static int translate_page(const struct translation *t, const char *text)
 	const char *spelt[2];
 	int n, r = 0;
 
-	if (format_rules_pattern_is_everything(text))
-		return format_rules_pattern_add(t, OPERATION_SERVICE, "browser");
+	if (pattern_is_everything(text))
+		return pattern_add(t, OPERATION_SERVICE, "browser");
 	n = spell_hosts(t, text, spelt);
 	if (n < 0)
 		return field_result(t->f, n);
@@ -173,7 +170,7 @@ static void print_words(const char *text, size_t len, struct buffer *out)
 	}
 }
 
-static bool format_rules_pattern_ends_with(const char *text, size_t len, const char *end)
+static bool pattern_ends_with(const char *text, size_t len, const char *end)
 {
 	size_t n = strlen(end);
 
@@ -186,12 +183,11 @@ static int translate_command(const struct translation *t, const char *text)
 	auto_buffer out = { 0 };
 	bool more;
 
-	if (format_rules_pattern_is_everything(text))
-		return format_rules_pattern_add(t, OPERATION_EXEC, "/**");
+	if (pattern_is_everything(text))
+		return pattern_add(t, OPERATION_EXEC, "/**");
 	while (len && text[len - 1] == ' ')
 		len--;
-	more = format_rules_pattern_ends_with(text, len, ":*") ||
-	       format_rules_pattern_ends_with(text, len, " *");
+	more = pattern_ends_with(text, len, ":*") || pattern_ends_with(text, len, " *");
 	if (more)
 		len -= 2;
 	if (memchr(text, '*', len) || strcspn(text, "?[{") < strcspn(text, " ")) {
@@ -202,7 +198,7 @@ static int translate_command(const struct translation *t, const char *text)
 	}
 	print_words(text, len, &out);
 	buffer_adds(&out, more ? ":*" : ":");
-	return format_rules_pattern_add(t, OPERATION_EXEC, out.failed ? NULL : buffer_text(&out));
+	return pattern_add(t, OPERATION_EXEC, out.failed ? NULL : buffer_text(&out));
 }
 
 /* Secrets, variables, services */
@@ -212,24 +208,21 @@ static int translate_secret(const struct translation *t, const char *text)
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				      "0123456789_-*?";
 
-	if (format_rules_pattern_is_everything(text))
-		return format_rules_pattern_add(t, OPERATION_SERVICE, "vault");
+	if (pattern_is_everything(text))
+		return pattern_add(t, OPERATION_SERVICE, "vault");
 	if (text[strspn(text, letters)] != '\0')
 		return field_fail(t->f, "`%s` is no name of a secret", text);
-	return format_rules_pattern_add(
-		t, OPERATION_SERVICE, arena_printf(t->p->arena, "vault:%s", text));
+	return pattern_add(t, OPERATION_SERVICE, arena_printf(t->p->arena, "vault:%s", text));
 }
 
 static int translate_env(const struct translation *t, const char *text)
 {
-	return format_rules_pattern_add(
-		t, OPERATION_ENV, format_rules_pattern_is_everything(text) ? "*" : text);
+	return pattern_add(t, OPERATION_ENV, pattern_is_everything(text) ? "*" : text);
 }
 
 static int translate_service(const struct translation *t, const char *text)
 {
-	return format_rules_pattern_add(
-		t, OPERATION_SERVICE, format_rules_pattern_is_everything(text) ? "*" : text);
+	return pattern_add(t, OPERATION_SERVICE, pattern_is_everything(text) ? "*" : text);
 }
 
 int manifest_rules_pattern(const struct field *f, struct permissions *p, struct grant_list *list,

@@ -61,7 +61,7 @@ static void add_operation(struct reading *r, const struct foreign_operation *row
 	}
 }
 
-static int format_rules_read_operation(const struct field *f, void *into)
+static int rules_read_operation(const struct field *f, void *into)
 {
 	const char *words[ROWS(operations)];
 	size_t i = 0;
@@ -75,13 +75,8 @@ static int format_rules_read_operation(const struct field *f, void *into)
 	return r;
 }
 
-static int format_rules_read_operations(const struct field *f, void *into)
-{
-	return field_read_list(f, format_rules_read_operation, into);
-}
-
 /* Without operations the target says them. */
-static int format_rules_read_target(const struct field *f, void *into)
+static int rules_read_target(const struct field *f, void *into)
 {
 	static const char *const words[] = { "url", "command", "filesystem" };
 	static const struct foreign_operation meant[][2] = {
@@ -113,7 +108,7 @@ static int set_action(const struct field *f, struct reading *r, enum verdict act
 /* What a rule or a file does, in the order of enum verdict. */
 static const char *const rules_actions[VERDICT_COUNT] = { "deny", "approval", "allow" };
 
-static int format_rules_read_action(const struct field *f, void *into)
+static int rules_read_action(const struct field *f, void *into)
 {
 	enum verdict action;
 	int r = field_verdict(f, rules_actions, &action);
@@ -130,15 +125,7 @@ static int read_type(const struct field *f, void *into)
 	return r < 0 ? r : set_action(f, into, word ? VERDICT_ALLOW : VERDICT_DENY);
 }
 
-static int format_rules_read_id(const struct field *f, void *into)
-{
-	struct reading *reading = into;
-	int r = field_text(f, &reading->rule.id);
-
-	return r == 0 && reading->rule.id[0] == '\0' ? field_fail(f, "is empty") : r;
-}
-
-static int format_rules_read_name(const struct field *f, void *into)
+static int rules_read_name(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 	const char *name = NULL;
@@ -148,7 +135,7 @@ static int format_rules_read_name(const struct field *f, void *into)
 	return r;
 }
 
-static int format_rules_read_enabled(const struct field *f, void *into)
+static int rules_read_enabled(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 	bool enabled = true;
@@ -158,7 +145,7 @@ static int format_rules_read_enabled(const struct field *f, void *into)
 	return r;
 }
 
-static int format_rules_read_priority(const struct field *f, void *into)
+static int rules_read_priority(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 	int64_t priority = 0;
@@ -168,7 +155,7 @@ static int format_rules_read_priority(const struct field *f, void *into)
 	return r;
 }
 
-static int format_rules_read_methods(const struct field *f, void *into)
+static int rules_read_methods(const struct field *f, void *into)
 {
 	struct reading *reading = into;
 
@@ -177,24 +164,24 @@ static int format_rules_read_methods(const struct field *f, void *into)
 	return permissions_read_methods(f, reading->m->permissions, &reading->rule.methods);
 }
 
-static int format_rules_read_scope(const struct field *f, void *into)
+static int rules_read_scope(const struct field *f, void *into)
 {
 	return field_text(f, &((struct reading *)into)->scope);
 }
 
 static const struct field_key rule_keys[] = {
-	FIELD("id", format_rules_read_id, .required = true),
-	FIELD("name", format_rules_read_name),
+	FIELD("id", field_store_text, FIELD_AT(struct reading, rule.id), .required = true),
+	FIELD("name", rules_read_name),
 	FIELD("type", read_type),
-	FIELD("action", format_rules_read_action),
-	FIELD("target", format_rules_read_target),
-	FIELD("operations", format_rules_read_operations),
+	FIELD("action", rules_read_action),
+	FIELD("target", rules_read_target),
+	FIELD_EACH("operations", rules_read_operation),
 	FIELD("patterns", field_ignore,
-		.required = true), /* read last: see format_rules_read_patterns() */
-	FIELD("enabled", format_rules_read_enabled),
-	FIELD("priority", format_rules_read_priority),
-	FIELD("methods", format_rules_read_methods),
-	FIELD("scope", format_rules_read_scope),
+		.required = true), /* read last: see rules_read_patterns() */
+	FIELD("enabled", rules_read_enabled),
+	FIELD("priority", rules_read_priority),
+	FIELD("methods", rules_read_methods),
+	FIELD("scope", rules_read_scope),
 	FIELD("description", field_ignore),
 	FIELD("comment", field_ignore),
 	FIELD("preset", field_ignore),
@@ -220,8 +207,7 @@ static const enum operation operation_of[RULES_KIND_COUNT] = {
 };
 
 /* One pattern as each of the rule's kinds. If none takes it, the first of them says why. */
-static int format_rules_read_pattern(
-	const struct field *f, struct reading *r, struct grant_list *lists)
+static int rules_read_pattern(const struct field *f, struct reading *r, struct grant_list *lists)
 {
 	struct error why = { 0 }, first = { 0 };
 	bool tried = false, taken = false;
@@ -251,19 +237,7 @@ static int format_rules_read_pattern(
 	return -EINVAL;
 }
 
-static int format_rules_add_rule(
-	const struct reading *r, enum operation op, const struct grant_list *patterns)
-{
-	struct rule rule = r->rule;
-
-	rule.operations = op == OPERATION_FS_READ ? r->fs : BIT(op);
-	rule.patterns = *patterns;
-	if (op != OPERATION_NET_CONNECT)
-		rule.methods = (struct grant_list){ 0 };
-	return permissions_add_rule(r->m->permissions, &rule);
-}
-
-static int format_rules_read_patterns(const struct field *f, struct reading *r)
+static int rules_read_patterns(const struct field *f, struct reading *r)
 {
 	struct grant_list lists[OPERATION_COUNT] = { 0 };
 	int ret = 0;
@@ -273,25 +247,19 @@ static int format_rules_read_patterns(const struct field *f, struct reading *r)
 	for (const struct node *n = f->node->first; ret == 0 && n; n = n->next) {
 		struct field item = field_child(f, n);
 
-		ret = format_rules_read_pattern(&item, r, lists);
+		ret = rules_read_pattern(&item, r, lists);
 	}
 	for (int op = 0; ret == 0 && op < OPERATION_COUNT; op++) {
+		struct rule rule = r->rule;
+
+		rule.operations = op == OPERATION_FS_READ ? r->fs : BIT(op);
+		rule.patterns = lists[op];
+		if (op != OPERATION_NET_CONNECT)
+			rule.methods = (struct grant_list){ 0 };
 		if (lists[op].n)
-			ret = format_rules_add_rule(r, (enum operation)op, &lists[op]);
+			ret = permissions_add_rule(r->m->permissions, &rule);
 	}
 	return field_result(f, ret);
-}
-
-/* Scopes that are none. */
-static bool is_universal(const char *scope)
-{
-	static const char *const words[] = { "", "*", "all", "global", "universal" };
-
-	for (size_t i = 0; i < ROWS(words); i++) {
-		if (strcmp(words[i], scope) == 0)
-			return true;
-	}
-	return false;
 }
 
 /*
@@ -300,11 +268,14 @@ static bool is_universal(const char *scope)
  */
 static int apply_scope(const struct field *f, struct reading *r)
 {
+	static const char *const universal[] = { "", "*", "all", "global", "universal" };
 	struct arena *a = r->m->permissions->arena;
 	struct node *scopes, *entry;
 
-	if (!r->scope || is_universal(r->scope))
-		return 0;
+	for (size_t i = 0; i < ROWS(universal); i++) {
+		if (!r->scope || strcmp(universal[i], r->scope) == 0)
+			return 0;
+	}
 	if (r->rule.action == VERDICT_ALLOW)
 		r->rule.disabled = true;
 	if (!r->m->extra)
@@ -319,7 +290,7 @@ static int apply_scope(const struct field *f, struct reading *r)
 	return 0;
 }
 
-static int format_rules_read_rule(const struct field *f, void *into)
+static int rules_read_rule(const struct field *f, void *into)
 {
 	struct reading r = { .m = into, .rule.where = field_location(f) };
 	int ret = field_read_map(f, &rule_table, &r);
@@ -335,20 +306,15 @@ static int format_rules_read_rule(const struct field *f, void *into)
 	if (ret < 0)
 		return ret;
 	patterns = field_child(f, node_get(f->node, "patterns"));
-	return format_rules_read_patterns(&patterns, &r);
+	return rules_read_patterns(&patterns, &r);
 }
 
-static int format_rules_read_rules(const struct field *f, void *into)
-{
-	return field_read_list(f, format_rules_read_rule, into);
-}
-
-static int format_rules_read_default(const struct field *f, void *into)
+static int rules_read_default(const struct field *f, void *into)
 {
 	return field_verdict(f, rules_actions, &((struct manifest *)into)->permissions->fallback);
 }
 
-static int format_rules_read_mode(const struct field *f, void *into)
+static int rules_read_mode(const struct field *f, void *into)
 {
 	return field_mode(f, &((struct manifest *)into)->permissions->mode);
 }
@@ -358,9 +324,9 @@ static const struct field_key top_keys[] = {
 	FIELD("name", manifest_text, .how = MANIFEST_TEXT(name)),
 	FIELD("description", manifest_text, .how = MANIFEST_TEXT(description)),
 	FIELD("author", manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
-	FIELD("defaultAction", format_rules_read_default),
-	FIELD("mode", format_rules_read_mode),
-	FIELD("rules", format_rules_read_rules),
+	FIELD("defaultAction", rules_read_default),
+	FIELD("mode", rules_read_mode),
+	FIELD_EACH("rules", rules_read_rule),
 	FIELD("fsConstraints", manifest_rules_fs_constraints),
 	FIELD("networkConstraints", manifest_rules_network_constraints),
 	FIELD("$schema", manifest_keep),

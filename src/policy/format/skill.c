@@ -34,7 +34,7 @@ static int read_bins(const struct field *f, void *into)
 	return manifest_names(f, m->permissions->arena, &m->requires_bins, &m->n_requires_bins);
 }
 
-static int format_skill_read_env(const struct field *f, void *into)
+static int skill_read_env(const struct field *f, void *into)
 {
 	struct manifest *m = into;
 
@@ -43,7 +43,7 @@ static int format_skill_read_env(const struct field *f, void *into)
 
 static const struct field_key requires_keys[] = {
 	FIELD("bins", read_bins),
-	FIELD("env", format_skill_read_env),
+	FIELD("env", skill_read_env),
 };
 static const struct field_table requires_table = {
 	.keys = requires_keys,
@@ -51,18 +51,13 @@ static const struct field_table requires_table = {
 	.other = field_ignore,
 };
 
-static int read_requires(const struct field *f, void *into)
-{
-	return field_read_map(f, &requires_table, into);
-}
-
 /* The needs of one document of metadata. It is another program's: what does not fit is not ours. */
 static int read_vendors(const struct document *d, const struct node *meta, struct manifest *m)
 {
 	for (size_t i = 0; i < ROWS(vendors); i++) {
 		const struct node *requires = node_get(node_get(meta, vendors[i]), "requires");
 		struct field f = { .document = d, .node = requires };
-		int r = requires ? read_requires(&f, m) : 0;
+		int r = requires ? field_read_map(&f, &requires_table, m) : 0;
 
 		if (r == -ENOMEM)
 			return r;
@@ -84,14 +79,14 @@ static int read_metadata(const struct field *f, void *into)
 	return r == -ENOMEM ? field_result(f, r) : manifest_keep(f, into);
 }
 
-static int format_skill_read_permissions(const struct field *f, void *into)
+static int skill_read_permissions(const struct field *f, void *into)
 {
 	struct manifest *m = into;
 
 	return permissions_read_node(m->permissions, f->document, f->node, f->error);
 }
 
-static field_reader format_skill_read_other;
+static field_reader skill_read_other;
 
 static const struct field_key skill_keys[] = {
 	FIELD("name", manifest_text, .how = MANIFEST_TEXT(name)),
@@ -100,17 +95,17 @@ static const struct field_key skill_keys[] = {
 	FIELD("author", manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
 	FIELD("entry", manifest_text, .how = MANIFEST_TEXT(entry)),
 	FIELD("runtime", manifest_text, .how = MANIFEST_TEXT(runtime)),
-	FIELD("requires", read_requires),
+	FIELD_MAP("requires", requires_table),
 	FIELD("metadata", read_metadata),
-	FIELD("permissions", format_skill_read_permissions),
+	FIELD("permissions", skill_read_permissions),
 };
 static const struct field_table skill_table = {
 	.keys = skill_keys,
 	.n = ROWS(skill_keys),
-	.other = format_skill_read_other,
+	.other = skill_read_other,
 };
 
-static int format_skill_read_other(const struct field *f, void *into)
+static int skill_read_other(const struct field *f, void *into)
 {
 	static const char *const permissions[] = { "permissions" };
 	const char *key = f->node->key;
