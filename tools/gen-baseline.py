@@ -19,7 +19,7 @@ NETS, PATHS = ("never", "guard"), ("secret", "system")
 GROUP = re.compile(r"\[(\w+)\] (\S.*)")
 NAME = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
 PATH = re.compile(r"(~|)(/[^/\x00-\x1f\x7f\\]+)+")
-# What baseline-paths.c knows to match: bytes, * ? and sets such as [a-z0-9].
+# What baseline.c knows to match: bytes, * ? and sets such as [a-z0-9].
 COMPONENT = re.compile(r"([^*?\[\]{}]|\*(?!\*)|\?|\[([a-zA-Z0-9](-[a-zA-Z0-9])?)+\])+")
 WILD = re.compile(r"[*?\[]")
 NONE = 0xffff
@@ -168,7 +168,7 @@ def c_source(entries):
 
 
 class Node:
-    """A folder of the tree that baseline-paths.c walks (baseline-data.h)."""
+    """A folder of the tree that baseline.c walks (baseline-data.h)."""
 
     def __init__(self, name=""):
         self.name, self.children = name, {}

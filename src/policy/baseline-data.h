@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * How tools/gen-baseline.py lays out the baseline, for baseline.c and baseline-paths.c alone.
+ * How tools/gen-baseline.py lays out the baseline, for baseline.c alone.
  *
  * Networks: each group is a stretch of baseline_nets with names and a stretch with prefixes, both
  * without overlaps, the prefixes in the order of prefix_compare().

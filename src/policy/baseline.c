@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * There is nothing to compile: the tables are made when Corral is built (baseline-data.h).
+ *
+ * A path is matched by a walk through a tree of folders, one component at a time, that ends where
+ * the tree does: most paths leave it at the first or second component. Names are found by
+ * bisection; the few with wildcards that stand in the same folder are tried one by one, so there
+ * can be several ways down. They are all walked, since it is a tree: no node is seen twice, and the
+ * recursion is as deep as the longest entry.
+ *
+ * Entries below "~/" hold in every home folder. They are a tree of their own, and a path inside a
+ * home goes on there with what follows the home.
+ */
 #include "policy/baseline.h"
 
 #include <string.h>
 
+#include "base/path.h"
 #include "policy/baseline-data.h"
 #include "policy/network/host.h"
+
+/* Networks */
 
 /* There are too few names for anything better than looking at each. */
 static const struct baseline_net *baseline_find_name(
@@ -72,4 +87,172 @@ const struct baseline_net *baseline_guard_of_prefix(const struct prefix *p)
 const struct baseline_net *baseline_guard_of_name(const char *name)
 {
 	return baseline_find_name(&baseline_guard_group, name);
+}
+
+/* Files: one component */
+
+enum { ROOT, HOME };
+
+/* Length of the set, "[a-z0-9]", that the pattern starts with if b is in it, else 0. */
+static size_t match_set(const char *p, unsigned char b)
+{
+	size_t n = 1;
+	bool in = false;
+
+	while (p[n] != ']') {
+		unsigned char lo = (unsigned char)p[n], hi = lo;
+
+		if (p[n + 1] == '-')
+			hi = (unsigned char)p[n += 2];
+		in = in || (lo <= b && b <= hi);
+		n++;
+	}
+	return in ? n + 1 : 0;
+}
+
+/* Length of what the pattern starts with, if that is not '*' and b matches it; else 0. */
+static size_t match_byte(const char *p, unsigned char b)
+{
+	if (*p == '[')
+		return match_set(p, b);
+	return *p == '?' || (unsigned char)*p == b;
+}
+
+/* Only the last '*' needs to take more bytes: the earlier ones have found what they must. */
+static bool match_wild(const char *p, size_t n, const char *s, size_t len)
+{
+	const char *p_end = p + n, *s_end = s + len, *star = NULL, *taken = NULL;
+
+	while (s < s_end) {
+		if (p < p_end && *p == '*') {
+			star = ++p;
+			taken = s;
+			continue;
+		}
+		n = p < p_end ? match_byte(p, (unsigned char)*s) : 0;
+		p += n;
+		s++;
+		if (n)
+			continue;
+		if (!star)
+			return false;
+		p = star;
+		s = ++taken;
+	}
+	while (p < p_end && *p == '*')
+		p++;
+	return p == p_end;
+}
+
+/* The tree */
+
+struct baseline_walk {
+	const char *path;
+	size_t len;
+	bool write;
+	unsigned best; /* entry */
+};
+
+static const struct baseline_node *find_plain(
+	const struct baseline_node *node, const char *name, size_t len)
+{
+	const struct baseline_node *children = baseline_nodes + node->first;
+	size_t lo = 0, hi = node->n_plain;
+
+	while (lo < hi) {
+		size_t middle = lo + (hi - lo) / 2;
+		const struct baseline_node *child = &children[middle];
+		int c = child->len == len  ? memcmp(baseline_names + child->name, name, len)
+			: child->len < len ? -1
+					   : 1;
+
+		if (c == 0)
+			return child;
+		if (c < 0)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return NULL;
+}
+
+static void baseline_paths_take(struct baseline_walk *s, unsigned entry)
+{
+	if (entry < s->best)
+		s->best = entry;
+}
+
+/* The path has come to a node; `at` is the end of the part that led there. */
+static void baseline_paths_walk(
+	struct baseline_walk *s, const struct baseline_node *node, size_t at)
+{
+	const struct baseline_node *child;
+	const char *name = s->path + at + 1, *slash;
+	size_t len;
+
+	baseline_paths_take(s, node->subtree[s->write]);
+	if (at == s->len) {
+		baseline_paths_take(s, node->exact[s->write]);
+		return;
+	}
+	slash = memchr(name, '/', s->len - at - 1);
+	len = slash ? (size_t)(slash - name) : s->len - at - 1;
+	child = find_plain(node, name, len);
+	if (child)
+		baseline_paths_walk(s, child, at + 1 + len);
+	child = baseline_nodes + node->first + node->n_plain;
+	for (unsigned i = 0; i < node->n_wild; i++, child++) {
+		if (match_wild(baseline_names + child->name, child->len, name, len))
+			baseline_paths_walk(s, child, at + 1 + len);
+	}
+}
+
+/* Home folders */
+
+/* Length of the home folder that path lies in: prefix, and one component more if `any`. 0: none. */
+static size_t baseline_paths_inside(
+	const char *path, size_t len, const char *prefix, size_t n, bool any)
+{
+	const char *end;
+
+	if (len <= n || memcmp(path, prefix, n) != 0 || path[n] != '/')
+		return 0;
+	if (!any)
+		return n;
+	end = memchr(path + n + 1, '/', len - n - 1);
+	return end ? (size_t)(end - path) : 0;
+}
+
+static size_t home_length(const char *path, size_t len)
+{
+	size_t n = baseline_paths_inside(path, len, "/home", 5, true);
+
+	if (!n)
+		n = baseline_paths_inside(path, len, "/root", 5, false);
+	if (!n)
+		n = baseline_paths_inside(path, len, "/Users", 6, true);
+	return n;
+}
+
+struct baseline_home baseline_paths_home(const char *home)
+{
+	struct baseline_home h = { home, home ? strlen(home) : 0 };
+
+	return h.len > 1 && path_is_normal(home, h.len) ? h : (struct baseline_home){ 0 };
+}
+
+const struct baseline_path *baseline_paths_match(
+	const struct baseline_home *home, bool write, const char *path, size_t len)
+{
+	/* The root is "/" as a path and "" as a folder. */
+	struct baseline_walk s = { path, len == 1 ? 0 : len, write, BASELINE_NONE };
+	size_t common = home_length(path, len), own;
+
+	baseline_paths_walk(&s, &baseline_nodes[ROOT], 0);
+	if (common)
+		baseline_paths_walk(&s, &baseline_nodes[HOME], common);
+	own = home->len ? baseline_paths_inside(path, len, home->path, home->len, false) : 0;
+	if (own && own != common)
+		baseline_paths_walk(&s, &baseline_nodes[HOME], own);
+	return s.best == BASELINE_NONE ? NULL : &baseline_paths[s.best];
 }

@@ -24,21 +24,6 @@ static int layer_add_source(struct compiler *c, enum operation op, struct source
 	return ARENA_PUSH(c->arena, list->items, list->n, list->cap, s);
 }
 
-static int layer_collect(struct compiler *c, enum operation op, const struct grant_list *grants,
-	const struct list_row *row)
-{
-	for (size_t i = 0; i < grants->n; i++) {
-		struct source s = {
-			.verdict = row->verdict, .list = row->name, .grant = &grants->items[i]
-		};
-		int r = layer_add_source(c, op, s);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 static int layer_by_strength(const void *x, const void *y)
 {
 	return rule_compare(*(const struct rule *const *)x, *(const struct rule *const *)y);
@@ -109,23 +94,36 @@ static int collect_guest_paths(struct compiler *c)
 	return 0;
 }
 
+/* The entries of one list for one of the operations that they decide. */
+static int collect_list(struct compiler *c, enum operation op, enum permission_list which)
+{
+	const struct grant_list *grants = permissions_list(c->from, which);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < grants->n; i++)
+		r = layer_add_source(c, op,
+			(struct source){
+				.verdict = list_rows[which].verdict,
+				.list = list_rows[which].name,
+				.grant = &grants->items[i],
+			});
+	return r;
+}
+
 /* The lists that say `verdict`, in the order of list_rows. */
 static int collect_lists(struct compiler *c, enum verdict verdict)
 {
+	int r = 0;
+
 	for (int which = 0; which < LIST_COUNT; which++) {
 		const struct list_row *row = &list_rows[which];
 
-		for (int op = 0; row->verdict == verdict && op < OPERATION_COUNT; op++) {
-			int r = row->decides >> op & 1
-					? layer_collect(
-						  c, op, permissions_list(c->from, which), row)
-					: 0;
-
-			if (r < 0)
-				return r;
+		for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
+			if (row->verdict == verdict && row->decides >> op & 1)
+				r = collect_list(c, (enum operation)op, which);
 		}
 	}
-	return 0;
+	return r;
 }
 
 static int collect_denies(struct compiler *c)
@@ -145,61 +143,49 @@ static int collect_grants(struct compiler *c)
 
 /* Sets */
 
-static int copy_verdicts(struct compiler *c, struct sources *s)
-{
-	uint8_t *verdicts = arena_alloc(c->arena, s->n + 1);
-
-	if (!verdicts)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n; i++)
-		verdicts[i] = (uint8_t)s->items[i].verdict;
-	s->verdicts = verdicts;
-	return 0;
-}
-
 static int layer_add_sources(struct compiler *c)
 {
-	for (int op = 0; op < OPERATION_COUNT; op++) {
-		int r = copy_verdicts(c, &c->layer->sources[op]);
+	const struct grant_list *dangerous = &c->from->dangerously_allow;
+	int r = 0;
 
-		for (size_t i = 0; r == 0 && i < c->layer->sources[op].n; i++)
+	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
+		struct sources *s = &c->layer->sources[op];
+		uint8_t *verdicts = arena_alloc(c->arena, s->n + 1);
+
+		if (!verdicts)
+			return -ENOMEM;
+		for (size_t i = 0; i < s->n; i++)
+			verdicts[i] = (uint8_t)s->items[i].verdict;
+		s->verdicts = verdicts;
+		for (size_t i = 0; r == 0 && i < s->n; i++)
 			r = operation_rows[op].compile(c, (enum operation)op, (uint32_t)i);
-		if (r < 0)
-			return r;
 	}
-	for (size_t i = 0; i < c->from->dangerously_allow.n; i++) {
-		int r = compiler_add_dangerous(c, &c->from->dangerously_allow.items[i]);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < dangerous->n; i++)
+		r = compiler_add_dangerous(c, &dangerous->items[i]);
+	return r;
 }
 
 /* The sets of a layer, for making, building and freeing them alike. */
-static void list_sets(struct layer *l, struct pathset **sets[7])
-{
-	struct pathset **all[7] = {
-		&l->paths[0],
-		&l->paths[1],
-		&l->dangerous,
-		&l->commands,
-		&l->programs,
-		&l->names,
-		&l->values,
-	};
+static const size_t path_sets[] = {
+	offsetof(struct layer, paths[0]),
+	offsetof(struct layer, paths[1]),
+	offsetof(struct layer, dangerous),
+	offsetof(struct layer, commands),
+	offsetof(struct layer, programs),
+	offsetof(struct layer, names),
+	offsetof(struct layer, values),
+};
 
-	memcpy(sets, all, sizeof(all));
+static struct pathset **layer_set(struct layer *l, size_t i)
+{
+	return (void *)((char *)l + path_sets[i]);
 }
 
 static int make_sets(struct layer *l)
 {
-	struct pathset **sets[7];
-
-	list_sets(l, sets);
-	for (size_t i = 0; i < 7; i++) {
-		*sets[i] = pathset_new();
-		if (!*sets[i])
+	for (size_t i = 0; i < ROWS(path_sets); i++) {
+		*layer_set(l, i) = pathset_new();
+		if (!*layer_set(l, i))
 			return -ENOMEM;
 	}
 	l->hosts = hostset_new();
@@ -209,26 +195,19 @@ static int make_sets(struct layer *l)
 
 static int build_sets(struct layer *l, struct error *e)
 {
-	struct pathset **sets[7];
 	int r = 0;
 
-	list_sets(l, sets);
-	for (size_t i = 0; i < 7; i++) {
-		r = pathset_build(*sets[i], e);
-		if (r < 0)
-			return r;
-	}
-	r = hostset_build(l->hosts);
-	return r < 0 ? r : hostset_build(l->forbidden);
+	for (size_t i = 0; r == 0 && i < ROWS(path_sets); i++)
+		r = pathset_build(*layer_set(l, i), e);
+	if (r == 0)
+		r = hostset_build(l->hosts);
+	return r == 0 ? hostset_build(l->forbidden) : r;
 }
 
 void layer_deinit(struct layer *l)
 {
-	struct pathset **sets[7];
-
-	list_sets(l, sets);
-	for (size_t i = 0; i < 7; i++)
-		pathset_free(*sets[i]);
+	for (size_t i = 0; i < ROWS(path_sets); i++)
+		pathset_free(*layer_set(l, i));
 	hostset_free(l->hosts);
 	hostset_free(l->forbidden);
 	*l = (struct layer){ 0 };

@@ -284,6 +284,15 @@ int permissions_layers(const struct permissions *p, const struct permissions **r
 	return (int)n;
 }
 
+bool permissions_has_rules(const struct permissions *p, enum operation op)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (!p->rules[i].disabled && p->rules[i].operations >> op & 1)
+			return true;
+	}
+	return false;
+}
+
 static bool rules_grant(const struct permissions *p)
 {
 	for (size_t i = 0; i < p->n_rules; i++) {

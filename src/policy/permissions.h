@@ -208,6 +208,9 @@ int permissions_layers(const struct permissions *p, const struct permissions **r
 /* True if nothing is granted: every request is denied in some layer. Limits do not count. */
 bool permissions_is_empty(const struct permissions *p);
 
+/* True if a rule that is not disabled is about the operation. */
+bool permissions_has_rules(const struct permissions *p, enum operation op);
+
 /* "enforce", "audit", "monitor". */
 extern const char *const mode_names[MODE_COUNT];
 /* "timeout", "memory", … as written in `limits`. */

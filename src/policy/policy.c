@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "policy/baseline.h"
-#include "policy/baseline-paths.h"
 #include "policy/match/command.h"
 #include "policy/match/service.h"
 #include "policy/network/host.h"
@@ -31,15 +30,12 @@ static int policy_add_layer(struct policy *p, const struct permissions *from,
 	const struct policy_options *o, struct error *e)
 {
 	struct layer l;
-	int r;
+	int r = 0;
 
-	for (size_t i = 0; i < from->n_all_of; i++) {
+	for (size_t i = 0; r == 0 && i < from->n_all_of; i++)
 		r = policy_add_layer(p, from->all_of[i], o, e);
-		if (r < 0)
-			return r;
-	}
 	if (from->n_all_of)
-		return 0;
+		return r;
 	r = layer_compile(&l, &p->arena, from, o ? o->variables : NULL, o ? o->resolver : NULL, e);
 	if (r < 0)
 		return r;
@@ -48,18 +44,6 @@ static int policy_add_layer(struct policy *p, const struct permissions *from,
 		return -ENOMEM;
 	}
 	return 0;
-}
-
-static int add_copy(struct policy *p, const struct permissions *from,
-	const struct policy_options *o, struct error *e)
-{
-	struct permissions *copy = permissions_copy(from);
-
-	if (!copy)
-		return -ENOMEM;
-	p->copies[p->n_copies++] = copy;
-	p->arena.budget += copy->arena->used * BYTES_PER_BYTE;
-	return policy_add_layer(p, copy, o, e);
 }
 
 static int add_homes(struct policy *p, const struct policy_options *o)
@@ -100,8 +84,17 @@ int policy_new(struct policy **ret, const struct permissions *const *layers, siz
 		p->copies = arena_calloc(&p->arena, n + 1, sizeof(struct permissions *));
 		r = p->copies ? add_homes(p, o) : -ENOMEM;
 	}
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_copy(p, layers[i], o, e);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct permissions *copy = permissions_copy(layers[i]);
+
+		if (!copy) {
+			r = -ENOMEM;
+			break;
+		}
+		p->copies[p->n_copies++] = copy;
+		p->arena.budget += copy->arena->used * BYTES_PER_BYTE;
+		r = policy_add_layer(p, copy, o, e);
+	}
 	if (r == -ENOMEM)
 		r = policy_too_large(p, e);
 	if (r < 0)
@@ -124,7 +117,7 @@ void policy_free(struct policy *p)
 }
 
 /* A request made ready: parsed once, whatever the number of layers. */
-struct question {
+struct policy_question {
 	enum operation op;
 	const char *path; /* fs.*, exec by path: normal */
 	size_t path_len;
@@ -140,7 +133,7 @@ struct question {
 	size_t value_len;
 };
 
-static int ask_path(struct question *q)
+static int ask_path(struct policy_question *q)
 {
 	const char *target = q->request->target;
 	size_t len = strnlen(target, PATH_BYTES);
@@ -156,7 +149,7 @@ static int ask_path(struct question *q)
 	return path_normalize(target, len, q->path_bytes, &q->path_len);
 }
 
-static int ask_host(struct question *q)
+static int ask_host(struct policy_question *q)
 {
 	int r = host_request_parse(&q->host, q->request->target, NULL);
 
@@ -168,7 +161,7 @@ static int ask_host(struct question *q)
 	return 0;
 }
 
-static int ask_exec(struct question *q)
+static int ask_exec(struct policy_question *q)
 {
 	const char *program = q->request->target;
 	int r = 0;
@@ -190,7 +183,7 @@ static int ask_exec(struct question *q)
 	return 0;
 }
 
-static int ask_env(struct question *q)
+static int ask_env(struct policy_question *q)
 {
 	const char *target = q->request->target;
 	size_t len = strnlen(target, PATH_BYTES), name = strcspn(target, "=");
@@ -208,7 +201,7 @@ static int ask_env(struct question *q)
 	return 0;
 }
 
-static int ask_service(struct question *q)
+static int ask_service(struct policy_question *q)
 {
 	const char *target = q->request->target;
 	int r = strnlen(target, PATH_BYTES) < PATH_BYTES
@@ -217,28 +210,6 @@ static int ask_service(struct question *q)
 
 	/* Only a pattern may leave out the access. */
 	return r == 0 && !q->service.access ? -EINVAL : r;
-}
-
-static int policy_ask(struct question *q, const struct request *r)
-{
-	static int (*const asks[OPERATION_COUNT])(struct question * q) = {
-		[OPERATION_FS_READ] = ask_path,
-		[OPERATION_FS_WRITE] = ask_path,
-		[OPERATION_NET_CONNECT] = ask_host,
-		[OPERATION_EXEC] = ask_exec,
-		[OPERATION_ENV] = ask_env,
-		[OPERATION_SERVICE] = ask_service,
-	};
-
-	/* The large members are written before they are read; zeroing them all would cost more than
-	 * deciding. */
-	q->op = r->op;
-	q->request = r;
-	q->path = NULL;
-	q->name_len = q->value_len = 0;
-	if ((unsigned)r->op >= OPERATION_COUNT || !r->target)
-		return -EINVAL;
-	return asks[r->op](q);
 }
 
 /* One layer */
@@ -258,14 +229,14 @@ static void decide_by_source(
 	d->verdict = (enum verdict)sources->verdicts[rank];
 }
 
-static void decide_path(const struct layer *l, const struct question *q, struct decision *d)
+static void decide_path(const struct layer *l, const struct policy_question *q, struct decision *d)
 {
 	const struct pathset *set = l->paths[q->op == OPERATION_FS_WRITE];
 
 	decide_by_source(l, &l->sources[q->op], pathset_match(set, q->path, q->path_len), d);
 }
 
-static void decide_host(const struct layer *l, const struct question *q, struct decision *d)
+static void decide_host(const struct layer *l, const struct policy_question *q, struct decision *d)
 {
 	uint32_t rank =
 		rank_best(hostset_match(l->hosts, &q->host), hostset_match(l->forbidden, &q->host));
@@ -273,7 +244,7 @@ static void decide_host(const struct layer *l, const struct question *q, struct 
 	decide_by_source(l, &l->sources[q->op], rank, d);
 }
 
-static uint32_t match_fine(const struct layer *l, const struct question *q, uint32_t best)
+static uint32_t match_fine(const struct layer *l, const struct policy_question *q, uint32_t best)
 {
 	for (size_t i = 0; q->request->args && i < l->n_fine; i++) {
 		const struct fine_command *f = &l->fine[i];
@@ -291,7 +262,7 @@ static uint32_t match_fine(const struct layer *l, const struct question *q, uint
 	return best;
 }
 
-static uint32_t match_command(const struct layer *l, const struct question *q)
+static uint32_t match_command(const struct layer *l, const struct policy_question *q)
 {
 	uint32_t rank = pathset_match(l->commands, q->command.text, q->command.len);
 
@@ -300,7 +271,7 @@ static uint32_t match_command(const struct layer *l, const struct question *q)
 	return match_fine(l, q, rank);
 }
 
-static void decide_exec(const struct layer *l, const struct question *q, struct decision *d)
+static void decide_exec(const struct layer *l, const struct policy_question *q, struct decision *d)
 {
 	/* A name is some file: what is said of every file is said of it. */
 	uint32_t read = q->path ? pathset_match(l->paths[0], q->path, q->path_len) : l->any_file;
@@ -317,7 +288,7 @@ static void decide_exec(const struct layer *l, const struct question *q, struct 
 	}
 }
 
-static void decide_env(const struct layer *l, const struct question *q, struct decision *d)
+static void decide_env(const struct layer *l, const struct policy_question *q, struct decision *d)
 {
 	uint32_t rank = pathset_match(l->names, q->name, q->name_len);
 
@@ -326,22 +297,18 @@ static void decide_env(const struct layer *l, const struct question *q, struct d
 	decide_by_source(l, &l->sources[OPERATION_ENV], rank, d);
 }
 
-static bool rule_covers(const struct source *s, const struct service_request *r)
-{
-	for (size_t i = 0; i < s->grant->n; i++) {
-		if (!service_pattern_covers(s->grant->all[i], r))
-			return false;
-	}
-	return true;
-}
-
 static void decide_access(
 	const struct layer *l, const struct service_request *r, struct decision *d)
 {
 	const struct sources *rules = &l->sources[OPERATION_SERVICE];
 
 	for (size_t i = 0; i < rules->n; i++) {
-		if (rule_covers(&rules->items[i], r)) {
+		const struct grant *g = rules->items[i].grant;
+		size_t n = 0;
+
+		while (n < g->n && service_pattern_covers(g->all[n], r))
+			n++;
+		if (n == g->n) {
 			decide_by_source(l, rules, (uint32_t)i, d);
 			return;
 		}
@@ -359,7 +326,8 @@ static void decide_access(
 
 /* "readwrite" is reading and writing: each is judged by itself, or a rule against one would miss
  * both. */
-static void decide_service(const struct layer *l, const struct question *q, struct decision *d)
+static void decide_service(
+	const struct layer *l, const struct policy_question *q, struct decision *d)
 {
 	struct service_request one = q->service;
 	bool first = true;
@@ -376,7 +344,7 @@ static void decide_service(const struct layer *l, const struct question *q, stru
 
 /* A request with a method may only have one of those in network.methods, where there is such a
  * list. */
-static void hold_methods(const struct layer *l, const struct question *q, struct decision *d)
+static void hold_methods(const struct layer *l, const struct policy_question *q, struct decision *d)
 {
 	const struct grant_list *methods = &l->network.methods;
 	const char *method = q->request->method;
@@ -394,7 +362,7 @@ static void hold_methods(const struct layer *l, const struct question *q, struct
  * Private places and sockets of the host are allowed by a grant that names them, never because
  * nothing forbids them: not by a default, and not because a layer only watches.
  */
-static void hold_guard(const struct layer *l, const struct question *q, struct decision *d)
+static void hold_guard(const struct layer *l, const struct policy_question *q, struct decision *d)
 {
 	bool guarded = q->guard || q->host.transport == TRANSPORT_UNIX;
 
@@ -409,19 +377,35 @@ static void hold_guard(const struct layer *l, const struct question *q, struct d
 	};
 }
 
-static void decide_layer(const struct layer *l, const struct question *q, struct decision *d)
-{
-	static void (*const deciders[OPERATION_COUNT])(
-		const struct layer *l, const struct question *q, struct decision *d) = {
-		[OPERATION_FS_READ] = decide_path,
-		[OPERATION_FS_WRITE] = decide_path,
-		[OPERATION_NET_CONNECT] = decide_host,
-		[OPERATION_EXEC] = decide_exec,
-		[OPERATION_ENV] = decide_env,
-		[OPERATION_SERVICE] = decide_service,
-	};
+/* What deciding alone needs of an operation; the rest is in operation_rows. */
+static const struct {
+	int (*ask)(struct policy_question *q);
+	void (*decide)(const struct layer *l, const struct policy_question *q, struct decision *d);
+} operations[OPERATION_COUNT] = {
+	[OPERATION_FS_READ] = { ask_path, decide_path },
+	[OPERATION_FS_WRITE] = { ask_path, decide_path },
+	[OPERATION_NET_CONNECT] = { ask_host, decide_host },
+	[OPERATION_EXEC] = { ask_exec, decide_exec },
+	[OPERATION_ENV] = { ask_env, decide_env },
+	[OPERATION_SERVICE] = { ask_service, decide_service },
+};
 
-	deciders[q->op](l, q, d);
+static int policy_ask(struct policy_question *q, const struct request *r)
+{
+	/* The large members are written before they are read; zeroing them all would cost more than
+	 * deciding. */
+	q->op = r->op;
+	q->request = r;
+	q->path = NULL;
+	q->name_len = q->value_len = 0;
+	if ((unsigned)r->op >= OPERATION_COUNT || !r->target)
+		return -EINVAL;
+	return operations[r->op].ask(q);
+}
+
+static void decide_layer(const struct layer *l, const struct policy_question *q, struct decision *d)
+{
+	operations[q->op].decide(l, q, d);
 	if (q->op == OPERATION_NET_CONNECT)
 		hold_methods(l, q, d);
 	d->would = d->verdict;
@@ -436,7 +420,7 @@ static void decide_layer(const struct layer *l, const struct question *q, struct
 /* The baseline */
 
 /* dangerously_allow counts if every layer says so: the strictest of them decides here too. */
-static bool lifted(const struct policy *p, const struct question *q)
+static bool lifted(const struct policy *p, const struct policy_question *q)
 {
 	for (size_t i = 0; i < p->n_layers; i++) {
 		if (pathset_match(p->layers[i].dangerous, q->path, q->path_len) == RANK_NONE)
@@ -445,26 +429,19 @@ static bool lifted(const struct policy *p, const struct question *q)
 	return p->n_layers > 0;
 }
 
-static const struct baseline_path *match_homes(const struct policy *p, const struct question *q)
+static bool baseline_forbids(
+	const struct policy *p, const struct policy_question *q, struct decision *d)
 {
 	const bool write = q->op == OPERATION_FS_WRITE;
-	const struct baseline_path *path =
-		baseline_paths_match(&p->homes[0], write, q->path, q->path_len);
-
-	if (path || !p->homes[1].path)
-		return path;
-	return baseline_paths_match(&p->homes[1], write, q->path, q->path_len);
-}
-
-static bool baseline_forbids(const struct policy *p, const struct question *q, struct decision *d)
-{
 	const struct baseline_path *path = NULL;
 	const struct baseline_net *net = NULL;
 
 	if (q->op == OPERATION_NET_CONNECT)
 		net = baseline_never(&q->host);
 	else if (q->path)
-		path = match_homes(p, q);
+		path = baseline_paths_match(&p->homes[0], write, q->path, q->path_len);
+	if (!path && !net && q->path && p->homes[1].path)
+		path = baseline_paths_match(&p->homes[1], write, q->path, q->path_len);
 	if (path && lifted(p, q))
 		path = NULL;
 	if (!path && !net)
@@ -479,7 +456,7 @@ static bool baseline_forbids(const struct policy *p, const struct question *q, s
 
 int policy_decide(const struct policy *p, const struct request *r, struct decision *ret)
 {
-	struct question q;
+	struct policy_question q;
 	int err;
 
 	*ret = (struct decision){ .why = DECISION_BAD_TARGET };
@@ -515,7 +492,7 @@ const struct layer *policy_layer(const struct policy *p, size_t i)
 int policy_decide_layer(
 	const struct policy *p, size_t i, const struct request *r, struct decision *ret)
 {
-	struct question q;
+	struct policy_question q;
 	int err;
 
 	*ret = (struct decision){ .why = DECISION_BAD_TARGET };

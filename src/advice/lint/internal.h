@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/baseline-paths.h"
+#include "policy/baseline.h"
 #include "policy/match/command.h"
 #include "policy/match/glob.h"
 #include "policy/network/host.h"

@@ -60,16 +60,11 @@ static int prune(enum operation op, struct grant_list *list, size_t *effort)
 	return 0;
 }
 
-/* Of two long lists more than this would be a product of the two. */
-static size_t meets_max(const struct grant_list *a, const struct grant_list *b)
-{
-	return 4 * (a->n + b->n) + 256;
-}
-
 static int meet_lists(struct permissions *p, struct grant_list *to, enum operation op,
 	const struct grant_list *a, const struct grant_list *b, size_t *effort)
 {
-	size_t before = to->n;
+	/* Of two long lists more than this would be a product of the two. */
+	size_t max = to->n + 4 * (a->n + b->n) + 256;
 
 	if (a->n && b->n > PAIRS_MAX / a->n)
 		return -E2BIG;
@@ -78,7 +73,7 @@ static int meet_lists(struct permissions *p, struct grant_list *to, enum operati
 			int r = meet_grants_within_effort(
 				p, to, op, &a->items[i], &b->items[k], effort);
 
-			if (r == 0 && to->n - before > meets_max(a, b))
+			if (r == 0 && to->n > max)
 				r = -E2BIG;
 			if (r < 0)
 				return r;
@@ -114,18 +109,10 @@ static int meet_texts(struct permissions *p, struct grant_list *to, const struct
 
 /* Programs */
 
-static bool has_exec_rules(const struct permissions *p)
-{
-	for (size_t i = 0; i < p->n_rules; i++) {
-		if (!p->rules[i].disabled && p->rules[i].operations >> OPERATION_EXEC & 1)
-			return true;
-	}
-	return false;
-}
-
+/* Neither a list nor a rule speaks of programs. */
 static bool algebra_exec_is_open(const struct permissions *p)
 {
-	return !p->exec_listed && !has_exec_rules(p);
+	return !p->exec_listed && !permissions_has_rules(p, OPERATION_EXEC);
 }
 
 /*
@@ -173,23 +160,19 @@ static int open_exec(struct permissions *p, struct grant_list *to, const struct 
 {
 	const struct grant_list *lists[] = { &from->fs_read, &from->fs_write };
 
-	for (size_t l = 0; l < 2; l++) {
-		for (size_t i = 0; i < lists[l]->n; i++) {
-			int r = path_to_command(p, to, &lists[l]->items[i]);
+	int r = 0;
 
-			if (r < 0)
-				return r;
-		}
+	for (size_t l = 0; l < 2; l++) {
+		for (size_t i = 0; r == 0 && i < lists[l]->n; i++)
+			r = path_to_command(p, to, &lists[l]->items[i]);
 	}
-	for (size_t i = 0; i < from->n_guest_paths; i++) {
+	for (size_t i = 0; r == 0 && i < from->n_guest_paths; i++) {
 		const char *text = arena_printf(p->arena, "%s/**", from->guest_paths[i].host);
 		struct grant g = { .all = &text, .n = 1, .where = from->guest_paths[i].where };
-		int r = text ? path_to_command(p, to, &g) : -ENOMEM;
 
-		if (r < 0)
-			return r;
+		r = text ? path_to_command(p, to, &g) : -ENOMEM;
 	}
-	return 0;
+	return r;
 }
 
 static int merge_exec(struct permissions *p, const struct permissions *a,
@@ -233,27 +216,6 @@ static int meet_exec(struct permissions *p, const struct permissions *a,
 
 /* Services: entries meet and join one by one, since access and scope belong together. */
 
-static int meet_scope(struct permissions *p, struct service *s, const struct service_scope *a,
-	const struct service_scope *b)
-{
-	struct service_scope *scope = permissions_scope(p, s, a->key);
-
-	if (!scope)
-		return -ENOMEM;
-	if (b->values.n && a->values.n > SCOPE_PAIRS_MAX / b->values.n)
-		return -E2BIG;
-	for (size_t i = 0; i < a->values.n; i++) {
-		for (size_t k = 0; k < b->values.n; k++) {
-			int r = meet_words(
-				p, &scope->values, &a->values.items[i], &b->values.items[k]);
-
-			if (r < 0)
-				return r;
-		}
-	}
-	return 0;
-}
-
 static const struct service_scope *find_scope(const struct service *s, const char *key)
 {
 	for (size_t i = 0; i < s->n_scopes; i++) {
@@ -263,11 +225,24 @@ static const struct service_scope *find_scope(const struct service *s, const cha
 	return NULL;
 }
 
-static int copy_scope(struct permissions *p, struct service *s, const struct service_scope *from)
+/* The words that both have; b may be NULL: it does not narrow. */
+static int meet_scope(struct permissions *p, struct service *s, const struct service_scope *a,
+	const struct service_scope *b)
 {
-	struct service_scope *scope = permissions_scope(p, s, from->key);
+	struct service_scope *scope = permissions_scope(p, s, a->key);
+	int r = 0;
 
-	return scope ? permissions_add_list(p, &scope->values, &from->values) : -ENOMEM;
+	if (!scope)
+		return -ENOMEM;
+	if (!b)
+		return permissions_add_list(p, &scope->values, &a->values);
+	if (b->values.n && a->values.n > SCOPE_PAIRS_MAX / b->values.n)
+		return -E2BIG;
+	for (size_t i = 0; i < a->values.n; i++) {
+		for (size_t k = 0; r == 0 && k < b->values.n; k++)
+			r = meet_words(p, &scope->values, &a->values.items[i], &b->values.items[k]);
+	}
+	return r;
 }
 
 static int meet_scopes(
@@ -275,15 +250,11 @@ static int meet_scopes(
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < a->n_scopes; i++) {
-		const struct service_scope *other = find_scope(b, a->scopes[i].key);
-
-		r = other ? meet_scope(p, s, &a->scopes[i], other)
-			  : copy_scope(p, s, &a->scopes[i]);
-	}
+	for (size_t i = 0; r == 0 && i < a->n_scopes; i++)
+		r = meet_scope(p, s, &a->scopes[i], find_scope(b, a->scopes[i].key));
 	for (size_t i = 0; r == 0 && i < b->n_scopes; i++) {
 		if (!find_scope(a, b->scopes[i].key))
-			r = copy_scope(p, s, &b->scopes[i]);
+			r = meet_scope(p, s, &b->scopes[i], NULL);
 	}
 	return r;
 }
@@ -320,26 +291,13 @@ static int meet_service(struct permissions *p, const struct service *a, const st
 static int meet_services(
 	struct permissions *p, const struct permissions *a, const struct permissions *b)
 {
+	int r = 0;
+
 	for (size_t i = 0; i < a->n_services; i++) {
-		for (size_t k = 0; k < b->n_services; k++) {
-			int r = meet_service(p, &a->services[i], &b->services[k]);
-
-			if (r < 0)
-				return r;
-		}
+		for (size_t k = 0; r == 0 && k < b->n_services; k++)
+			r = meet_service(p, &a->services[i], &b->services[k]);
 	}
-	return 0;
-}
-
-static int join_services(struct permissions *p, const struct permissions *from)
-{
-	for (size_t i = 0; i < from->n_services; i++) {
-		int r = permissions_add_service(p, &from->services[i]);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return r;
 }
 
 /* Limits */
@@ -373,18 +331,6 @@ static void pick_limits(
 
 /* Merging two layers */
 
-static int join_methods(
-	struct permissions *p, const struct permissions *a, const struct permissions *b)
-{
-	int r;
-
-	/* No list means all methods. */
-	if (!a->network.methods.n || !b->network.methods.n)
-		return 0;
-	r = permissions_add_list(p, &p->network.methods, &a->network.methods);
-	return r < 0 ? r : permissions_add_list(p, &p->network.methods, &b->network.methods);
-}
-
 /* A folder that both have under the same name stands there once. */
 static int join_guest_path(struct permissions *p, const struct guest_path *g)
 {
@@ -401,8 +347,10 @@ static int join_guest_path(struct permissions *p, const struct guest_path *g)
 
 static int join_objects(struct permissions *p, const struct permissions *from)
 {
-	int r = join_services(p, from);
+	int r = 0;
 
+	for (size_t i = 0; r == 0 && i < from->n_services; i++)
+		r = permissions_add_service(p, &from->services[i]);
 	for (size_t i = 0; r == 0 && i < from->n_guest_paths; i++)
 		r = join_guest_path(p, &from->guest_paths[i]);
 	for (size_t i = 0; r == 0 && i < from->n_rules; i++)
@@ -431,8 +379,10 @@ static int merge_layers(struct permissions *p, const struct permissions *a,
 		r = join_layer(p, b, effort);
 	if (r == 0)
 		r = merge_exec(p, a, b, effort);
-	if (r == 0)
-		r = join_methods(p, a, b);
+	/* No list means all methods. */
+	for (size_t i = 0; r == 0 && a->network.methods.n && b->network.methods.n && i < 2; i++)
+		r = permissions_add_list(
+			p, &p->network.methods, i ? &b->network.methods : &a->network.methods);
 	pick_limits(p, a, b, false);
 	p->fallback = verdict_strictest(a->fallback, b->fallback);
 	p->mode = a->mode < b->mode ? a->mode : b->mode;
@@ -480,16 +430,18 @@ int algebra_merge(
 
 /* Intersecting two layers */
 
+/* No list means all methods; two lists that share none would become no list. */
 static bool methods_meet(const struct permissions *a, const struct permissions *b)
 {
-	for (size_t i = 0; i < a->network.methods.n; i++) {
-		for (size_t k = 0; k < b->network.methods.n; k++) {
-			if (strcmp(a->network.methods.items[i].all[0],
-				    b->network.methods.items[k].all[0]) == 0)
+	const struct grant_list *x = &a->network.methods, *y = &b->network.methods;
+
+	for (size_t i = 0; i < x->n; i++) {
+		for (size_t k = 0; k < y->n; k++) {
+			if (strcmp(x->items[i].all[0], y->items[k].all[0]) == 0)
 				return true;
 		}
 	}
-	return !a->network.methods.n || !b->network.methods.n;
+	return !x->n || !y->n;
 }
 
 /* Nothing but lists of grants and denies. */
@@ -497,16 +449,6 @@ static bool algebra_is_plain(const struct permissions *p)
 {
 	return !p->n_rules && !p->n_guest_paths && p->fallback == VERDICT_DENY &&
 	       p->mode == MODE_ENFORCE;
-}
-
-static int meet_methods(
-	struct permissions *p, const struct permissions *a, const struct permissions *b)
-{
-	const struct grant_list *x = &a->network.methods, *y = &b->network.methods;
-
-	if (!x->n || !y->n)
-		return permissions_add_list(p, &p->network.methods, x->n ? x : y);
-	return meet_texts(p, &p->network.methods, x, y);
 }
 
 /* The meet of one list of a with one of b. */
@@ -537,6 +479,7 @@ static int meet_layers(struct permissions *p, const struct permissions *a,
 		{ LIST_NETWORK_ALLOW, LIST_NETWORK_ALLOW, LIST_NETWORK_ALLOW },
 		{ LIST_ENV, LIST_ENV, LIST_ENV },
 	};
+	const struct grant_list *x = &a->network.methods, *y = &b->network.methods;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ROWS(meets); i++)
@@ -550,8 +493,10 @@ static int meet_layers(struct permissions *p, const struct permissions *a,
 	}
 	if (r == 0)
 		r = meet_texts(p, &p->listen, &a->listen, &b->listen);
-	if (r == 0)
-		r = meet_methods(p, a, b);
+	if (r == 0 && x->n && y->n)
+		r = meet_texts(p, &p->network.methods, x, y);
+	else if (r == 0)
+		r = permissions_add_list(p, &p->network.methods, x->n ? x : y);
 	if (r == 0)
 		r = meet_exec(p, a, b, effort);
 	if (r == 0)

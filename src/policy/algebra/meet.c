@@ -24,7 +24,7 @@
 enum { PARTS_MAX = 64 };
 
 /* The patterns that are left, and whether they can match together at all. */
-struct parts {
+struct meet_parts {
 	const char *items[PARTS_MAX];
 	size_t n;
 	bool empty;
@@ -32,7 +32,7 @@ struct parts {
 };
 
 /* Adds one pattern, unless a narrower one is there, and drops the wider ones. */
-static int meet_parts_add(struct parts *parts, const char *text, operation_relate *relate)
+static int meet_parts_add(struct meet_parts *parts, const char *text, operation_relate *relate)
 {
 	int relations[PARTS_MAX];
 	size_t kept = 0;
@@ -58,15 +58,14 @@ static int meet_parts_add(struct parts *parts, const char *text, operation_relat
 	return 0;
 }
 
-static int meet_parts_fill(struct parts *parts, const struct grant *g, operation_relate *relate)
+static int meet_parts_fill(
+	struct meet_parts *parts, const struct grant *g, operation_relate *relate)
 {
-	for (size_t i = 0; i < g->n; i++) {
-		int r = meet_parts_add(parts, g->all[i], relate);
+	int r = 0;
 
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < g->n; i++)
+		r = meet_parts_add(parts, g->all[i], relate);
+	return r;
 }
 
 static int by_text(const void *a, const void *b)
@@ -74,7 +73,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int parts_emit(struct parts *parts, struct permissions *p, struct grant_list *to,
+static int parts_emit(struct meet_parts *parts, struct permissions *p, struct grant_list *to,
 	const struct location *where)
 {
 	if (parts->empty)
@@ -154,7 +153,7 @@ int meet_relate_paths(const char *a, const char *b, size_t *effort)
 static int meet_with(operation_relate *relate, struct permissions *p, struct grant_list *to,
 	const struct grant *a, const struct grant *b, size_t *effort)
 {
-	struct parts parts = { .effort = effort };
+	struct meet_parts parts = { .effort = effort };
 	int r = meet_parts_fill(&parts, a, relate);
 
 	if (r == 0)
@@ -231,15 +230,15 @@ static int relate_words(const char *a, const char *b, size_t *effort)
 
 /* Commands: programs and arguments meet apart from each other. */
 
-struct commands {
+struct command_meet {
 	struct arena arena;
 	struct command_pattern args; /* what all the patterns together say of arguments */
 	const char *name;
-	struct parts paths;
+	struct meet_parts paths;
 	bool empty;
 };
 
-static int commands_add(struct commands *c, const char *text)
+static int commands_add(struct command_meet *c, const char *text)
 {
 	struct command_pattern p, met = c->args;
 	int r = command_pattern_parse(&p, &c->arena, text, NULL, NULL);
@@ -258,7 +257,8 @@ static int commands_add(struct commands *c, const char *text)
 }
 
 /* Prints a program with what is said of arguments (once, for the first). */
-static const char *meet_spell(struct commands *c, const char *program, bool is_name, bool with_args)
+static const char *meet_spell(
+	struct command_meet *c, const char *program, bool is_name, bool with_args)
 {
 	auto_buffer out = { 0 };
 	struct command_pattern p = { .more = true };
@@ -271,10 +271,10 @@ static const char *meet_spell(struct commands *c, const char *program, bool is_n
 	return out.failed ? NULL : arena_strdup(&c->arena, buffer_text(&out));
 }
 
-static int commands_emit(struct commands *c, struct permissions *p, struct grant_list *to,
+static int commands_emit(struct command_meet *c, struct permissions *p, struct grant_list *to,
 	const struct location *where)
 {
-	struct parts out = { 0 };
+	struct meet_parts out = { 0 };
 
 	if (c->empty || c->paths.empty)
 		return 0;
@@ -298,7 +298,7 @@ static int commands_emit(struct commands *c, struct permissions *p, struct grant
 int meet_commands(struct permissions *p, struct grant_list *to, const struct grant *a,
 	const struct grant *b, size_t *effort)
 {
-	struct commands c = { .args = { .more = true }, .paths.effort = effort };
+	struct command_meet c = { .args = { .more = true }, .paths.effort = effort };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < a->n; i++)
@@ -313,16 +313,16 @@ int meet_commands(struct permissions *p, struct grant_list *to, const struct gra
 
 /* Hosts: the meet of two patterns is always 0 to 2 patterns again. */
 
-struct hosts {
+struct host_meet {
 	struct arena arena;
 	struct host_pattern *items;
 	size_t n, cap;
 };
 
-static int hosts_narrow(struct hosts *h, const char *text)
+static int hosts_narrow(struct host_meet *h, const char *text)
 {
 	struct host_pattern p, met[2];
-	struct hosts old = *h;
+	struct host_meet old = *h;
 	int r = host_pattern_parse(&p, &h->arena, text, NULL, NULL);
 
 	h->items = NULL;
@@ -336,21 +336,13 @@ static int hosts_narrow(struct hosts *h, const char *text)
 	return r < 0 ? r : 0;
 }
 
-static int hosts_start(struct hosts *h, const char *text)
-{
-	struct host_pattern p;
-	int r = host_pattern_parse(&p, &h->arena, text, NULL, NULL);
-
-	return r < 0 ? r : ARENA_PUSH(&h->arena, h->items, h->n, h->cap, p);
-}
-
 /* One entry. Several URL paths that must all match are as many patterns. */
 static int hosts_emit(struct permissions *p, struct grant_list *to, struct host_pattern *host,
 	const struct location *where)
 {
 	const char *const *paths = host->url_paths;
 	size_t n = host->n_url_paths;
-	struct parts out = { 0 };
+	struct meet_parts out = { 0 };
 
 	if (n > PARTS_MAX)
 		return -E2BIG;
@@ -371,10 +363,13 @@ static int hosts_emit(struct permissions *p, struct grant_list *to, struct host_
 int meet_hosts(struct permissions *p, struct grant_list *to, const struct grant *a,
 	const struct grant *b, size_t *effort)
 {
-	struct hosts h = { 0 };
-	int r = hosts_start(&h, a->all[0]);
+	struct host_meet h = { 0 };
+	struct host_pattern first;
+	int r = host_pattern_parse(&first, &h.arena, a->all[0], NULL, NULL);
 
 	(void)effort; /* nothing is searched */
+	if (r == 0)
+		r = ARENA_PUSH(&h.arena, h.items, h.n, h.cap, first);
 	for (size_t i = 1; r == 0 && i < a->n; i++)
 		r = hosts_narrow(&h, a->all[i]);
 	for (size_t i = 0; r == 0 && i < b->n; i++)

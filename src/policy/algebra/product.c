@@ -44,7 +44,7 @@ struct combination {
 	uint32_t states[]; /* n of them */
 };
 
-struct search {
+struct product {
 	struct arena arena;
 	struct automaton *const *automata;
 	size_t n;
@@ -64,7 +64,7 @@ static int reads_well(unsigned char b)
 	return islower(b) ? 4 : isalnum(b) ? 3 : b == '_' || b == '-' ? 2 : isgraph(b) ? 1 : 0;
 }
 
-static bool product_same_class(const struct search *s, unsigned char x, unsigned char y)
+static bool product_same_class(const struct product *s, unsigned char x, unsigned char y)
 {
 	if (x == '/' || y == '/' || x == '.' || y == '.' || x == '\0' || y == '\0')
 		return x == y;
@@ -78,7 +78,7 @@ static bool product_same_class(const struct search *s, unsigned char x, unsigned
 	return true;
 }
 
-static void choose_bytes(struct search *s)
+static void choose_bytes(struct product *s)
 {
 	for (unsigned b = 1; b < 256; b++) {
 		size_t i = 0;
@@ -94,7 +94,7 @@ static void choose_bytes(struct search *s)
 	}
 }
 
-static uint64_t product_hash(const struct search *s, const struct combination *c)
+static uint64_t product_hash(const struct product *s, const struct combination *c)
 {
 	uint64_t h = c->shape;
 
@@ -105,12 +105,7 @@ static uint64_t product_hash(const struct search *s, const struct combination *c
 	return h;
 }
 
-static bool equal(const struct search *s, const struct combination *a, const struct combination *b)
-{
-	return a->shape == b->shape && memcmp(a->states, b->states, s->n * sizeof(uint32_t)) == 0;
-}
-
-static int product_grow(struct search *s)
+static int product_grow(struct product *s)
 {
 	size_t n = s->n_buckets ? s->n_buckets * 2 : 256;
 
@@ -129,13 +124,15 @@ static int product_grow(struct search *s)
 	return 0;
 }
 
-static struct combination *blank(struct search *s)
+/* Makes room for the next combination. */
+static int product_blank(struct product *s)
 {
-	return arena_alloc(&s->arena, sizeof(struct combination) + s->n * sizeof(uint32_t));
+	s->next = arena_alloc(&s->arena, sizeof(struct combination) + s->n * sizeof(uint32_t));
+	return s->next ? 0 : -ENOMEM;
 }
 
 /* Keeps s->next if it is new. */
-static int product_keep(struct search *s)
+static int product_keep(struct product *s)
 {
 	size_t at;
 
@@ -143,7 +140,10 @@ static int product_keep(struct search *s)
 		return -ENOMEM;
 	at = product_hash(s, s->next) & (s->n_buckets - 1);
 	for (; s->buckets[at] != UINT32_MAX; at = (at + 1) & (s->n_buckets - 1)) {
-		if (equal(s, s->items[s->buckets[at]], s->next))
+		const struct combination *old = s->items[s->buckets[at]];
+
+		if (old->shape == s->next->shape &&
+			memcmp(old->states, s->next->states, s->n * sizeof(uint32_t)) == 0)
 			return 0;
 	}
 	if (s->n_items >= s->max)
@@ -151,11 +151,10 @@ static int product_keep(struct search *s)
 	s->buckets[at] = (uint32_t)s->n_items;
 	if (ARENA_PUSH(&s->arena, s->items, s->n_items, s->cap_items, s->next) < 0)
 		return -ENOMEM;
-	s->next = blank(s);
-	return s->next ? 0 : -ENOMEM;
+	return product_blank(s);
 }
 
-static int product_step(struct search *s, uint32_t from, unsigned char b)
+static int product_step(struct product *s, uint32_t from, unsigned char b)
 {
 	const struct combination *c = s->items[from];
 	enum shape shape = shape_next((enum shape)c->shape, b, s->domain);
@@ -174,19 +173,7 @@ static int product_step(struct search *s, uint32_t from, unsigned char b)
 	return product_keep(s);
 }
 
-static int product_visit_one(
-	struct search *s, const struct combination *c, product_visit *visit, void *data)
-{
-	uint32_t ranks[PRODUCT_AUTOMATA_MAX];
-
-	if (!shape_ends((enum shape)c->shape, s->domain))
-		return 0;
-	for (size_t i = 0; i < s->n; i++)
-		ranks[i] = automaton_rank(s->automata[i], c->states[i]);
-	return visit(data, ranks);
-}
-
-static void product_spell(const struct search *s, uint32_t at, struct buffer *out)
+static void product_spell(const struct product *s, uint32_t at, struct buffer *out)
 {
 	size_t n = 0;
 
@@ -199,30 +186,31 @@ static void product_spell(const struct search *s, uint32_t at, struct buffer *ou
 		out->data[--n] = (char)s->items[i]->byte;
 }
 
-static int product_start(struct search *s)
+static int product_run(struct product *s, product_visit *visit, void *data, struct buffer *witness)
 {
-	s->next = blank(s);
-	if (!s->next)
-		return -ENOMEM;
+	uint32_t ranks[PRODUCT_AUTOMATA_MAX];
+	int r = product_blank(s);
+
+	if (r < 0)
+		return r;
 	choose_bytes(s);
 	s->next->shape = SHAPE_EMPTY;
 	for (size_t i = 0; i < s->n; i++)
 		s->next->states[i] = automaton_start(s->automata[i]);
-	return product_keep(s);
-}
+	r = product_keep(s);
+	for (uint32_t at = 0; r == 0 && at < s->n_items; at++) {
+		const struct combination *c = s->items[at];
+		bool ends = shape_ends((enum shape)c->shape, s->domain);
 
-static int product_run(struct search *s, product_visit *visit, void *data, struct buffer *witness)
-{
-	int r = product_start(s);
-
-	for (uint32_t i = 0; r == 0 && i < s->n_items; i++) {
-		if (product_visit_one(s, s->items[i], visit, data)) {
+		for (size_t i = 0; ends && i < s->n; i++)
+			ranks[i] = automaton_rank(s->automata[i], c->states[i]);
+		if (ends && visit(data, ranks)) {
 			if (witness)
-				product_spell(s, i, witness);
+				product_spell(s, at, witness);
 			return witness && witness->failed ? -ENOMEM : 1;
 		}
 		for (size_t b = 0; r == 0 && b < s->n_bytes; b++)
-			r = product_step(s, i, s->bytes[b]);
+			r = product_step(s, at, s->bytes[b]);
 	}
 	return r;
 }
@@ -230,7 +218,7 @@ static int product_run(struct search *s, product_visit *visit, void *data, struc
 int product_search(struct automaton *const *automata, size_t n, enum product_domain domain,
 	size_t max_states, product_visit *visit, void *data, struct buffer *witness)
 {
-	struct search s = { .automata = automata, .n = n, .domain = domain, .max = max_states };
+	struct product s = { .automata = automata, .n = n, .domain = domain, .max = max_states };
 	int r = n > PRODUCT_AUTOMATA_MAX ? -E2BIG : product_run(&s, visit, data, witness);
 
 	arena_deinit(&s.arena);

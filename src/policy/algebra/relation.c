@@ -10,14 +10,14 @@ enum { STATES_MAX = 8192, STATES_MIN = 64, TOKENS_TIMES_STATES = 1 << 19 };
 /* What some text was seen to be. */
 enum { ONLY_A = 1, ONLY_B = 2, BOTH = 4 };
 
-struct sight {
+struct relation_sight {
 	unsigned seen;
 	size_t steps;
 };
 
 static int relation_note(void *data, const uint32_t *ranks)
 {
-	struct sight *s = data;
+	struct relation_sight *s = data;
 	bool a = ranks[0] != RANK_NONE, b = ranks[1] != RANK_NONE;
 
 	s->steps++;
@@ -82,7 +82,7 @@ static int relation_search(
 {
 	auto_automaton *x = automaton_new(), *y = automaton_new();
 	struct automaton *both[] = { x, y };
-	struct sight sight = { 0 };
+	struct relation_sight sight = { 0 };
 	size_t tokens, states;
 	int r;
 

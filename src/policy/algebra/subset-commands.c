@@ -23,7 +23,7 @@ struct args_class {
 };
 
 /* What is to be tried: every class of arguments, and every name. */
-struct commands {
+struct command_trials {
 	struct arena arena;
 	const char *fresh;
 	struct args_class classes[CLASSES_MAX];
@@ -33,7 +33,8 @@ struct commands {
 	bool too_many; /* names */
 };
 
-static int commands_add_class(struct commands *c, const char *const *words, size_t n, bool one_more)
+static int commands_add_class(
+	struct command_trials *c, const char *const *words, size_t n, bool one_more)
 {
 	const char **copy = arena_calloc(&c->arena, n + 2, sizeof(*copy));
 
@@ -59,7 +60,7 @@ static int commands_add_class(struct commands *c, const char *const *words, size
 	return 0;
 }
 
-static int commands_add_name(struct commands *c, const char *name)
+static int commands_add_name(struct command_trials *c, const char *name)
 {
 	for (size_t i = 0; i < c->n_names; i++) {
 		if (strcmp(c->names[i], name) == 0)
@@ -73,7 +74,7 @@ static int commands_add_name(struct commands *c, const char *name)
 
 static int commands_add_source(void *data, const struct source *s)
 {
-	struct commands *c = data;
+	struct command_trials *c = data;
 
 	for (size_t i = 0; i < s->grant->n; i++) {
 		struct command_pattern p;
@@ -91,7 +92,7 @@ static int commands_add_source(void *data, const struct source *s)
 	return 0;
 }
 
-static int commands_collect(struct commands *all, const struct subset_compare *c)
+static int commands_collect(struct command_trials *all, const struct subset_compare *c)
 {
 	int r;
 
@@ -105,19 +106,19 @@ static int commands_collect(struct commands *all, const struct subset_compare *c
 }
 
 /* An entry taken apart. */
-struct entry {
+struct command_parts {
 	const struct source *source;
 	const char *name; /* NULL: none */
 	struct grant paths;
 	bool taken; /* such arguments; unknown ones only if it takes any */
 };
 
-static int entry_parse(
-	struct entry *ret, struct arena *a, const struct source *s, const struct args_class *args)
+static int entry_parse(struct command_parts *ret, struct arena *a, const struct source *s,
+	const struct args_class *args)
 {
 	const char **paths = arena_calloc(a, s->grant->n, sizeof(*paths));
 
-	*ret = (struct entry){ .source = s, .paths.all = paths, .taken = true };
+	*ret = (struct command_parts){ .source = s, .paths.all = paths, .taken = true };
 	if (!paths)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->grant->n; i++) {
@@ -157,7 +158,7 @@ static int fill_programs(struct subset_machines *m, const struct subset_compare 
 				reads->items[i].verdict);
 	}
 	for (size_t i = 0; r == 0 && i < execs->n; i++) {
-		struct entry entry;
+		struct command_parts entry;
 
 		r = entry_parse(&entry, &m->arena, &execs->items[i], how);
 		if (r == 0 && entry.taken && !entry.name)
@@ -168,7 +169,8 @@ static int fill_programs(struct subset_machines *m, const struct subset_compare 
 }
 
 /* The witness as command patterns have words: a blank inside one has a backslash. */
-static void print_command(struct buffer *out, const char *program, const struct args_class *args)
+static void subset_print_command(
+	struct buffer *out, const char *program, const struct args_class *args)
 {
 	const char *word = program;
 
@@ -192,7 +194,7 @@ static int compare_programs(struct subset_compare *c, const struct args_class *a
 
 	if (r <= 0)
 		return r;
-	print_command(&witness, buffer_text(&file), args);
+	subset_print_command(&witness, buffer_text(&file), args);
 	return witness.failed ? -ENOMEM : subset_found(c, "exec", buffer_text(&witness));
 }
 
@@ -206,7 +208,7 @@ static int compare_named(struct subset_compare *c, const char *name, const struc
 
 	if (found <= 0 || c->result->answer != SUBSET_NO)
 		return found;
-	print_command(&witness, name, args);
+	subset_print_command(&witness, name, args);
 	return witness.failed ? -ENOMEM : subset_found(c, "exec", buffer_text(&witness));
 }
 
@@ -231,8 +233,8 @@ static bool layer_has(const struct layer *l, const struct source *s)
 }
 
 /* 1: the layer of B runs all that the entry can stand for; 0: perhaps not. */
-static int layer_covers(
-	struct subset_compare *c, size_t i, const struct entry *x, const struct args_class *args)
+static int layer_covers(struct subset_compare *c, size_t i, const struct command_parts *x,
+	const struct args_class *args)
 {
 	const struct request r = {
 		.op = OPERATION_EXEC, .target = x->name, .args = args->words, .n_args = args->n
@@ -257,10 +259,11 @@ static int layer_covers(
 	return err < 0 ? err : err == 0;
 }
 
-static int compare_mixed(struct subset_compare *c, struct commands *all, const struct source *s)
+static int compare_mixed(
+	struct subset_compare *c, struct command_trials *all, const struct source *s)
 {
 	for (size_t k = 0; k < all->n_classes; k++) {
-		struct entry x;
+		struct command_parts x;
 		int r = entry_parse(&x, &all->arena, s, &all->classes[k]);
 
 		if (r < 0)
@@ -276,7 +279,7 @@ static int compare_mixed(struct subset_compare *c, struct commands *all, const s
 	return 0;
 }
 
-static int compare_all_mixed(struct subset_compare *c, struct commands *all)
+static int compare_all_mixed(struct subset_compare *c, struct command_trials *all)
 {
 	for (size_t l = 0; l < c->a.n; l++) {
 		const struct sources *s = &policy_layer(c->a.policy, l)->sources[OPERATION_EXEC];
@@ -295,7 +298,7 @@ static int compare_all_mixed(struct subset_compare *c, struct commands *all)
 
 int subset_commands(struct subset_compare *c, enum operation op)
 {
-	struct commands all = { .fresh = c->fresh };
+	struct command_trials all = { .fresh = c->fresh };
 	int r = commands_collect(&all, c);
 
 	for (size_t i = 0; r == 0 && i < all.n_classes; i++)

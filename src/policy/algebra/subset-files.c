@@ -136,7 +136,7 @@ static int fill_dangerous(struct subset_machines *m, const struct subset_compare
 	return r;
 }
 
-static int compare_texts(struct subset_compare *c, const char *what, subset_fill *fill,
+static int subset_texts(struct subset_compare *c, const char *what, subset_fill *fill,
 	const void *how, enum product_domain domain)
 {
 	auto_buffer witness = { 0 };
@@ -151,10 +151,10 @@ static int compare_texts(struct subset_compare *c, const char *what, subset_fill
 
 int subset_files(struct subset_compare *c, enum operation op)
 {
-	int r = compare_texts(c, operation_name(op), fill_files, &op, PRODUCT_PATHS);
+	int r = subset_texts(c, operation_name(op), fill_files, &op, PRODUCT_PATHS);
 
 	if (r == 0 && op == OPERATION_FS_WRITE)
-		r = compare_texts(c, "dangerously_allow", fill_dangerous, NULL, PRODUCT_PATHS);
+		r = subset_texts(c, "dangerously_allow", fill_dangerous, NULL, PRODUCT_PATHS);
 	return r;
 }
 
@@ -217,7 +217,7 @@ static int try_assignments(void *data, const struct source *s)
 
 int subset_env(struct subset_compare *c, enum operation op)
 {
-	int r = compare_texts(c, operation_name(op), fill_names, NULL, PRODUCT_NAMES);
+	int r = subset_texts(c, operation_name(op), fill_names, NULL, PRODUCT_NAMES);
 
 	return r == 0 ? subset_each_source(c, op, try_assignments, c) : r;
 }

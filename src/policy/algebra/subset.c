@@ -267,23 +267,14 @@ static int compare_methods(struct subset_compare *c)
 	return r;
 }
 
-static bool has_net_rules(const struct permissions *p)
-{
-	for (size_t i = 0; i < p->n_rules; i++) {
-		if (!p->rules[i].disabled && p->rules[i].operations >> OPERATION_NET_CONNECT & 1)
-			return true;
-	}
-	return false;
-}
-
 /* Limits of what one may not do at all are no matter. */
 static bool has_network(const struct subset_side *side)
 {
 	for (size_t i = 0; i < side->n; i++) {
 		const struct permissions *p = side->layers[i];
 
-		if (!p->network_allow.n && !has_net_rules(p) && p->fallback == VERDICT_DENY &&
-			p->mode == MODE_ENFORCE)
+		if (!p->network_allow.n && !permissions_has_rules(p, OPERATION_NET_CONNECT) &&
+			p->fallback == VERDICT_DENY && p->mode == MODE_ENFORCE)
 			return false;
 	}
 	return true;

@@ -91,7 +91,7 @@ int manifest_text_or_keep(const struct field *f, void *into)
 }
 
 /* An array of names that grows in an arena. */
-struct names {
+struct name_list {
 	struct arena *arena;
 	const char **items;
 	size_t n, cap;
@@ -99,7 +99,7 @@ struct names {
 
 static int manifest_add_name(const struct field *f, void *into)
 {
-	struct names *names = into;
+	struct name_list *names = into;
 	const char *text = NULL;
 	int r = field_text(f, &text);
 
@@ -118,7 +118,7 @@ static int manifest_add_name(const struct field *f, void *into)
 
 int manifest_names(const struct field *f, struct arena *a, const char ***names, size_t *n)
 {
-	struct names all = { .arena = a, .items = *names, .n = *n, .cap = *n };
+	struct name_list all = { .arena = a, .items = *names, .n = *n, .cap = *n };
 	int r = field_read_list(f, manifest_add_name, &all);
 
 	*names = all.items;

@@ -23,24 +23,24 @@ static const char *const names[] = {
 };
 
 /* A grant that comes with a mode; `list` is its offset in struct permissions. */
-struct row {
+struct mode_grant {
 	size_t list;
 	const char *pattern;
 };
 
-static const struct row common[] = {
+static const struct mode_grant common[] = {
 	{ offsetof(struct permissions, fs_read), "/**" },
 	{ offsetof(struct permissions, network_allow), "*:*" },
 	{ offsetof(struct permissions, network_allow), "udp://*:*" },
 	{ offsetof(struct permissions, env), "*" },
 };
 
-static const struct row confined[] = {
+static const struct mode_grant confined[] = {
 	{ offsetof(struct permissions, fs_write), "$TEMP/**" },
 	{ offsetof(struct permissions, fs_write), "$HOME/.claude/**" },
 };
 
-static const struct row unconfined[] = {
+static const struct mode_grant unconfined[] = {
 	{ offsetof(struct permissions, fs_write), "/**" },
 };
 
@@ -93,7 +93,7 @@ const char *agent_mode_prompt(enum agent_mode mode, const char *data_dir, struct
 	return NULL;
 }
 
-static int add_rows(struct permissions *p, const struct row *rows, size_t n)
+static int add_rows(struct permissions *p, const struct mode_grant *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct grant_list *list = (void *)((char *)p + rows[i].list);

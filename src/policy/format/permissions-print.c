@@ -67,7 +67,7 @@ static struct node *amount_node(struct printer *pr, const struct buffer *text)
 }
 
 /* Without a printer it is a count. */
-static void put_amount(struct printer *pr, struct node *map, const char *key, uint64_t value,
+static void print_put_amount(struct printer *pr, struct node *map, const char *key, uint64_t value,
 	void (*print)(uint64_t value, struct buffer *out))
 {
 	auto_buffer text = { 0 };
@@ -207,8 +207,9 @@ static void put_network(struct printer *pr, struct node *top, const struct permi
 		unit_print_rate(&p->network.rate, &rate);
 		print_put(pr, network, "rate_limit", amount_node(pr, &rate));
 	}
-	put_amount(pr, network, "max_bytes", p->network.max_bytes, unit_print_size);
-	put_amount(pr, network, "max_request_size", p->network.max_request_size, unit_print_size);
+	print_put_amount(pr, network, "max_bytes", p->network.max_bytes, unit_print_size);
+	print_put_amount(
+		pr, network, "max_request_size", p->network.max_request_size, unit_print_size);
 	put_list(pr, network, "methods", &p->network.methods);
 	put_section(pr, top, "network", network);
 }
@@ -310,7 +311,8 @@ static void put_limits(struct printer *pr, struct node *top, const struct permis
 	struct node *limits = node_new(pr->arena, NODE_MAP);
 
 	for (int l = 0; l < LIMIT_COUNT; l++)
-		put_amount(pr, limits, limit_name((enum limit)l), p->limits.values[l], printers[l]);
+		print_put_amount(
+			pr, limits, limit_name((enum limit)l), p->limits.values[l], printers[l]);
 	put_section(pr, top, "limits", limits);
 }
 

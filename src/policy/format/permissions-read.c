@@ -26,7 +26,7 @@
 #define LIST(which) (&(const enum permission_list){ which })
 
 /* One list while it is read. */
-struct grants {
+struct list_reading {
 	struct permissions *p;
 	struct grant_list *list;
 	operation_spell *spell;
@@ -46,7 +46,7 @@ int permissions_canonical(enum operation op, const char *text, struct arena *a, 
 static int permissions_read_pattern(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
-	struct grants *g = into;
+	struct list_reading *g = into;
 	const char *text = NULL;
 	int r = field_text(f, &text);
 
@@ -76,7 +76,7 @@ static int permissions_read_entry(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
 	const struct node *all = node_get(f->node, "all");
-	struct grants *g = into;
+	struct list_reading *g = into;
 	int r;
 
 	g->n = 0;
@@ -96,7 +96,7 @@ static int permissions_read_entry(const struct field *f, void *into)
 int permissions_read_entries(const struct field *f, struct permissions *p, struct grant_list *list,
 	operation_spell *spell, enum operation op)
 {
-	struct grants g = { .p = p, .list = list, .spell = spell, .op = op };
+	struct list_reading g = { .p = p, .list = list, .spell = spell, .op = op };
 
 	return field_read_list(f, permissions_read_entry, &g);
 }
@@ -113,7 +113,7 @@ static int permissions_read_list(const struct field *f, void *into)
 static int read_method(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
-	struct grants *g = into;
+	struct list_reading *g = into;
 	const char *word = NULL;
 	int r = field_text(f, &word);
 
@@ -127,7 +127,7 @@ static int read_method(const struct field *f, void *into)
 
 int permissions_read_methods(const struct field *f, struct permissions *p, struct grant_list *list)
 {
-	struct grants g = { .p = p, .list = list };
+	struct list_reading g = { .p = p, .list = list };
 	int r = field_read_list(f, read_method, &g);
 
 	if (r == 0 && f->node->count == 0)

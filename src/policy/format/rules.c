@@ -18,7 +18,7 @@
 #include "base/array.h"
 
 /* A rule while it is read. */
-struct reading {
+struct rules_reading {
 	struct manifest *m;
 	struct rule rule;
 	bool kinds[RULES_KIND_COUNT];
@@ -50,7 +50,7 @@ static const struct foreign_operation {
 	{ .name = "events_batch", .none = true },
 };
 
-static void add_operation(struct reading *r, const struct foreign_operation *row)
+static void add_operation(struct rules_reading *r, const struct foreign_operation *row)
 {
 	if (row->none)
 		return;
@@ -96,7 +96,7 @@ static int rules_read_target(const struct field *f, void *into)
 	return 0;
 }
 
-static int set_action(const struct field *f, struct reading *r, enum verdict action)
+static int set_action(const struct field *f, struct rules_reading *r, enum verdict action)
 {
 	if (r->acted && r->rule.action != action)
 		return field_fail(f, "`type` and `action` say different things");
@@ -127,7 +127,7 @@ static int read_type(const struct field *f, void *into)
 
 static int rules_read_name(const struct field *f, void *into)
 {
-	struct reading *reading = into;
+	struct rules_reading *reading = into;
 	const char *name = NULL;
 	int r = field_text(f, &name);
 
@@ -137,7 +137,7 @@ static int rules_read_name(const struct field *f, void *into)
 
 static int rules_read_enabled(const struct field *f, void *into)
 {
-	struct reading *reading = into;
+	struct rules_reading *reading = into;
 	bool enabled = true;
 	int r = field_boolean(f, &enabled);
 
@@ -147,7 +147,7 @@ static int rules_read_enabled(const struct field *f, void *into)
 
 static int rules_read_priority(const struct field *f, void *into)
 {
-	struct reading *reading = into;
+	struct rules_reading *reading = into;
 	int64_t priority = 0;
 	int r = field_integer(f, RULES_PRIORITY_MIN, INT32_MAX, &priority);
 
@@ -157,7 +157,7 @@ static int rules_read_priority(const struct field *f, void *into)
 
 static int rules_read_methods(const struct field *f, void *into)
 {
-	struct reading *reading = into;
+	struct rules_reading *reading = into;
 
 	if (f->node->type == NODE_LIST && f->node->count == 0)
 		return 0;
@@ -166,11 +166,11 @@ static int rules_read_methods(const struct field *f, void *into)
 
 static int rules_read_scope(const struct field *f, void *into)
 {
-	return field_text(f, &((struct reading *)into)->scope);
+	return field_text(f, &((struct rules_reading *)into)->scope);
 }
 
 static const struct field_key rule_keys[] = {
-	FIELD("id", field_store_text, FIELD_AT(struct reading, rule.id), .required = true),
+	FIELD("id", field_store_text, FIELD_AT(struct rules_reading, rule.id), .required = true),
 	FIELD("name", rules_read_name),
 	FIELD("type", read_type),
 	FIELD("action", rules_read_action),
@@ -207,7 +207,8 @@ static const enum operation operation_of[RULES_KIND_COUNT] = {
 };
 
 /* One pattern as each of the rule's kinds. If none takes it, the first of them says why. */
-static int rules_read_pattern(const struct field *f, struct reading *r, struct grant_list *lists)
+static int rules_read_pattern(
+	const struct field *f, struct rules_reading *r, struct grant_list *lists)
 {
 	struct error why = { 0 }, first = { 0 };
 	bool tried = false, taken = false;
@@ -237,7 +238,7 @@ static int rules_read_pattern(const struct field *f, struct reading *r, struct g
 	return -EINVAL;
 }
 
-static int rules_read_patterns(const struct field *f, struct reading *r)
+static int rules_read_patterns(const struct field *f, struct rules_reading *r)
 {
 	struct grant_list lists[OPERATION_COUNT] = { 0 };
 	int ret = 0;
@@ -266,7 +267,7 @@ static int rules_read_patterns(const struct field *f, struct reading *r)
  * A rule for some callers only. We cannot tell them apart here, so it must not allow anything to
  * the others: it is kept, but switched off. Denying all of them, or asking about all, is safe.
  */
-static int apply_scope(const struct field *f, struct reading *r)
+static int apply_scope(const struct field *f, struct rules_reading *r)
 {
 	static const char *const universal[] = { "", "*", "all", "global", "universal" };
 	struct arena *a = r->m->permissions->arena;
@@ -292,7 +293,7 @@ static int apply_scope(const struct field *f, struct reading *r)
 
 static int rules_read_rule(const struct field *f, void *into)
 {
-	struct reading r = { .m = into, .rule.where = field_location(f) };
+	struct rules_reading r = { .m = into, .rule.where = field_location(f) };
 	int ret = field_read_map(f, &rule_table, &r);
 	struct field patterns;
 

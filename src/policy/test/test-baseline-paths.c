@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/path.h"
-#include "policy/baseline-paths.h"
+#include "policy/baseline.h"
 #include "policy/match/glob.h"
 
 /* The plain meaning */
