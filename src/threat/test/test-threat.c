@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "base/array.h"
-#include "policy/baseline-paths.h"
 #include "policy/baseline.h"
 #include "policy/match/glob.h"
 #include "threat/threat.h"
