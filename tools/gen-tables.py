@@ -4,7 +4,7 @@
 than a table, has gen-baseline.py.
 
     gen-tables.py INPUT OUTPUT            writes the .c file; INPUT is essentials.conf, companions.conf,
-                                          run-later.conf, interpreters.conf or hosts.conf
+                                          run-later.conf, interpreters.conf, hosts.conf or scan.conf
     gen-tables.py --list INPUT            prints the entries as Markdown
     gen-tables.py --check DOC INPUT…      fails if DOC lacks one of the lists, or does not end with the last
     gen-tables.py --self-test             fails if some nonsense passes
@@ -52,9 +52,13 @@ def read(path):
 def parse(table, path, text):
     """All entries in order. Raises Nonsense with file:line."""
     entries, group = [], None
+    before = b""
     for number, line in enumerate(text.split(b"\n"), 1):
         try:
-            line = line.decode("ascii")
+            before += line
+            if table.goes_on(before):
+                continue
+            line, before = before.decode("ascii"), b""
             if not line or line.startswith("#"):
                 continue
             if line.startswith("["):
@@ -68,8 +72,8 @@ def parse(table, path, text):
                     entries.append(entry)
         except (Nonsense, ValueError) as e:
             raise Nonsense(f"{path}:{number}: {e}") from None
-    if not entries:
-        raise Nonsense(f"{path}:1: no entries")
+    if not entries or before:
+        raise Nonsense(f"{path}:{number}: no entries, or none behind the last comma")
     return entries
 
 
@@ -91,6 +95,9 @@ class Table:
 
     def same(self, entry, other):
         return entry == other
+
+    def goes_on(self, line):
+        return False
 
     def lines(self, entries):
         return [e.text + (f" if {e.condition}" if e.condition else "") for e in entries]
@@ -196,6 +203,72 @@ class RunLater(Threats):
                 + c_array("struct threat threat_paths", "threat_paths_n", self.c_rows(paths)))
 
 
+class Scan(Table):
+    """[severity] id: what; patterns of steps. Read by src/advice/scan."""
+    GROUP = re.compile(r"\[(low|medium|high)\] ([a-z-]+): (\S.*)")
+    OPTIONS = re.compile(r"\(([a-z0-9= -]+)\) ")
+    FLAGS = {"exact": "SCAN_EXACT", "near": "SCAN_NEAR", "file": "SCAN_FILE"}
+    LANGUAGES = ("python", "node", "not-python", "not-node", "not-prose")
+    TABLES = ("@stdin", "@pipe", "@hooks", "@startup", "@session", "@host", "@metadata")
+
+    def group(self, line):
+        match = self.GROUP.fullmatch(line)
+        if not match:
+            raise Nonsense("a rule is written [low|medium|high] id: what it means")
+        return f"{match[1]} {match[2]}", match[3]
+
+    def goes_on(self, line):
+        return line.endswith(b",") and not line.startswith(b"#")
+
+    def entry(self, group, line):
+        self.pattern(line)
+        return Entry(*group, line)
+
+    def pattern(self, line):
+        """Languages, flags and steps in C; None: it has none."""
+        if line == "(characters)":
+            return None
+        options = self.OPTIONS.match(line)
+        flags, languages = [], []
+        for word in options[1].split(" ") if options else []:
+            if word in self.FLAGS:
+                flags.append(self.FLAGS[word])
+            elif re.fullmatch(r"gap=[1-9]\d?", word):
+                flags.append(f"SCAN_GAP({word[4:]})")
+            elif word in self.LANGUAGES:
+                languages.append("LANGUAGE_" + word.upper().replace("-", "_"))
+            else:
+                raise Nonsense(f"no such option: {word}")
+        steps = [self.step(step) for step in line[options.end() if options else 0:].split(" -> ")]
+        if len(steps) > 3:
+            raise Nonsense("more than three steps")
+        return " | ".join(languages) or "LANGUAGE_ANY", " | ".join(flags) or "0", steps
+
+    def step(self, text):
+        for word in text.split(","):
+            if not word.strip("*") or word != word.strip() or not word.isprintable():
+                raise Nonsense(f"'{word}' is no alternative")
+            if word[0] == "@" and word not in self.TABLES:
+                raise Nonsense(f"no such table: {word}")
+            if re.search(r"\\(?![s\\])", word.replace("\\\\", "")):
+                raise Nonsense(f"'{word}': a backslash is written twice")
+        return re.sub(r"\\(.)", lambda m: " " if m[1] == "s" else m[1], text)
+
+    def c_source(self, entries):
+        rules, patterns = [], []
+        for (group, why), rows in itertools.groupby(entries, lambda e: (e.group, e.why)):
+            severity, name = group.split(" ")
+            for pattern in filter(None, (self.pattern(e.text) for e in rows)):
+                languages, flags, steps = pattern
+                steps = "{ " + ", ".join(map(c_string, steps)) + " }"
+                patterns.append((str(len(rules)), languages, flags, steps))
+            rules.append((c_string(name), f"SKILL_{severity.upper()}", c_string(why)))
+        return ('#include "advice/scan/internal.h"\n\n'
+                + c_array("struct scan_rule scan_rules", "scan_rules_n", rules) + "\n"
+                + c_array("struct scan_pattern scan_patterns", "scan_patterns_n", patterns)
+                + f"_Static_assert({len(rules)} <= SCAN_RULES_MAX, \"too many rules\");\n")
+
+
 def expand(text):
     match = BRACES.search(text)
     if not match:
@@ -214,6 +287,7 @@ TABLES = {
                             r"[A-Za-z0-9_.+-]+\*?"),
     "hosts": Threats("threat_hosts", "drop shared scan url".split(),
                      r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z/]+\*?)?"),
+    "scan": Scan(),
 }
 
 
@@ -255,7 +329,11 @@ NONSENSE = (
     ("run-later", b"[lint] x\na/:b\na/"), ("interpreters", b"[code] x\na/b"),
     ("interpreters", b"[code] x\n*a"), ("interpreters", b"[code] x\na a"),
     ("hosts", b"[drop] x\nlocal"), ("hosts", b"[drop] x\nA.b"), ("hosts", b"[drop] x\n*.a.b"),
-    ("hosts", b"[drop] x\na.b\n[shared] x\na.b"))
+    ("hosts", b"[drop] x\na.b\n[shared] x\na.b"), ("scan", b"[high] a: x"), ("scan", b"[high] a\nb"),
+    ("scan", b"[worse] a: x\nb"), ("scan", b"[low] a: x\n(nearly) b"), ("scan", b"[low] a: x\nb,,c"),
+    ("scan", b"[low] a: x\nb -> c -> d -> e"), ("scan", b"[low] a: x\nb , c"),
+    ("scan", b"[low] a: x\n@b"), ("scan", b"[low] a: x\nb\\c"), ("scan", b"[low] a: x\nb -> "),
+    ("scan", b"[low] a: x\nb,"), ("scan", b"[low] a: x\nb\nb"))
 
 
 def self_test():
@@ -264,6 +342,10 @@ def self_test():
     parse(TABLES["run-later"], "good", b"[protect lint] x\n.{a,b}c .d/ .f/:*.g\n[lint] x\n*.e\n")
     parse(TABLES["interpreters"], "good", b"[code named] x\nsh ld-linux*\n")
     parse(TABLES["hosts"], "good", b"[drop url] x\na.b c.d/api\n")
+    parse(TABLES["scan"], "good", b"[high] a-b: x: y\n(near gap=9) c d,\n\\se -> @pipe\n[low] e: x\n(characters)\n")
+    if TABLES["scan"].pattern("(file not-node) a\\s,b -> c\\\\d") != (
+            "LANGUAGE_NOT_NODE", "SCAN_FILE", ["a ,b", "c\\d"]):
+        raise Nonsense("a pattern is read wrongly")
     if expand(".{a,}b/{c,d}/") != [".ab/c/", ".ab/d/", ".b/c/", ".b/d/"]:
         raise Nonsense("alternatives are lost")
     for name, text in NONSENSE:

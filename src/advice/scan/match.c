@@ -228,10 +228,10 @@ int scan_match_init(struct scan_match *m, struct arena *a)
 	uint16_t root;
 
 	*m = (struct scan_match){ 0 };
-	m->reached = arena_calloc(a, scan_n_patterns, sizeof(*m->reached));
+	m->reached = arena_calloc(a, scan_patterns_n, sizeof(*m->reached));
 	if (!m->reached || scan_match_add_node(m, a, &root) < 0)
 		return -ENOMEM;
-	for (size_t p = 0; p < scan_n_patterns; p++) {
+	for (size_t p = 0; p < scan_patterns_n; p++) {
 		for (size_t k = 0; k < SCAN_STEPS_MAX && scan_patterns[p].steps[k]; k++) {
 			if (add_step(m, a, p, k) < 0)
 				return -ENOMEM;
@@ -242,7 +242,7 @@ int scan_match_init(struct scan_match *m, struct arena *a)
 
 void scan_match_start(struct scan_match *m, enum scan_language language)
 {
-	memset(m->reached, 0, scan_n_patterns * sizeof(*m->reached));
+	memset(m->reached, 0, scan_patterns_n * sizeof(*m->reached));
 	m->language = language;
 	m->base = m->separator = 0;
 }
@@ -293,7 +293,7 @@ static bool step_follows(const struct scan_match *m, const struct scan_needle *n
 	return flags >> 8 == 0 || start + 1 - before <= flags >> 8;
 }
 
-static void scan_match_report(struct scan_match *m, enum scan_rule_id rule, size_t at)
+static void scan_match_report(struct scan_match *m, unsigned rule, size_t at)
 {
 	for (size_t i = 0; i < m->n_found; i++) {
 		if (m->found[i].rule == rule)
@@ -329,7 +329,7 @@ static bool is_separator(const char *line, size_t len, size_t at)
 
 static void forget_line(struct scan_match *m)
 {
-	for (size_t p = 0; p < scan_n_patterns; p++) {
+	for (size_t p = 0; p < scan_patterns_n; p++) {
 		if (!(scan_patterns[p].flags & SCAN_FILE))
 			memset(m->reached[p], 0, sizeof(m->reached[p]));
 	}

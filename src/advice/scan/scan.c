@@ -251,7 +251,7 @@ struct scan {
 	const char *file;
 	size_t n_in_file;
 	enum scan_language language;
-	uint32_t seen[RULE_COUNT]; /* where each rule was found last; lines count from 1 */
+	uint32_t seen[SCAN_RULES_MAX]; /* where each rule was found last; lines count from 1 */
 	struct buffer data, joined;
 	uint32_t joined_line; /* where the joined lines start */
 };
@@ -289,8 +289,8 @@ static const char *excerpt(struct arena *a, const char *text, size_t len, size_t
 }
 
 /* text NULL: the file as a whole. */
-static void scan_add(struct scan *s, enum scan_rule_id rule, uint32_t line, const char *text,
-	size_t len, size_t at)
+static void scan_add(
+	struct scan *s, unsigned rule, uint32_t line, const char *text, size_t len, size_t at)
 {
 	struct skill_findings *f = &s->findings;
 	const struct scan_rule *r = &scan_rules[rule];
@@ -310,22 +310,32 @@ static void scan_add(struct scan *s, enum scan_rule_id rule, uint32_t line, cons
 	s->n_in_file++;
 }
 
+/* A rule that has no patterns. */
+static void scan_add_named(
+	struct scan *s, const char *id, uint32_t line, const char *text, size_t len, size_t at)
+{
+	for (unsigned i = 0; i < scan_rules_n; i++) {
+		if (strcmp(scan_rules[i].id, id) == 0)
+			scan_add(s, i, line, text, len, at);
+	}
+}
+
 static void scan_characters(struct scan *s, uint32_t line, const char *text, size_t len)
 {
 	static const struct {
-		enum scan_rule_id rule;
+		const char *rule;
 		bool (*find)(const char *line, size_t len, size_t *ret);
 	} checks[] = {
-		{ RULE_HIDDEN_TEXT, find_hidden },
-		{ RULE_LONG_LINE, find_long },
-		{ RULE_ENCODED_BLOB, find_blob },
-		{ RULE_RAW_ADDRESS, find_address },
+		{ "hidden-text", find_hidden },
+		{ "long-line", find_long },
+		{ "encoded-blob", find_blob },
+		{ "raw-address", find_address },
 	};
 	size_t at;
 
 	for (size_t i = 0; i < ROWS(checks); i++) {
 		if (checks[i].find(text, len, &at))
-			scan_add(s, checks[i].rule, line, text, len, at);
+			scan_add_named(s, checks[i].rule, line, text, len, at);
 	}
 }
 
@@ -417,11 +427,11 @@ static int scan_file(void *data, const struct skill_entry *entry, struct error *
 	s->n_in_file = 0;
 	memset(s->seen, 0, sizeof(s->seen));
 	if (s->file && !is_text(buffer_text(&s->data), s->data.len))
-		scan_add(s, RULE_BINARY_FILE, 0, NULL, 0, 0);
+		scan_add_named(s, "binary-file", 0, NULL, 0, 0);
 	else if (s->file)
 		scan_text(s, buffer_text(&s->data), s->data.len);
 	if (s->file && r == -EFBIG)
-		scan_add(s, RULE_CUT_FILE, 0, NULL, 0, 0);
+		scan_add_named(s, "cut-file", 0, NULL, 0, 0);
 	return s->no_memory ? error_no_memory(e) : 0;
 }
 
