@@ -197,10 +197,23 @@ class RunLater(Threats):
     def c_source(self, entries):
         """As written, and each path by itself: a profile looks them up."""
         paths = [e._replace(text=path.rstrip("/")) for e in entries
-                 if {"protect", "report", "startup", "session", "hooks"} & set(e.group.split(" "))
+                 if {"protect", "report"} & set(e.group.split(" "))
                  for path in expand(e.text.partition(":")[0])]
         return (super().c_source(entries) + "\n"
                 + c_array("struct threat threat_paths", "threat_paths_n", self.c_rows(paths)))
+
+
+def rows_of(folder, table, use):
+    """The names of a table's rows that have a use, each by itself."""
+    path = os.path.join(folder, table + ".conf")
+    if table != "baseline":
+        return [name.rstrip("/") for e in read(path) if use in e.group.split(" ")
+                for name in expand(e.text.partition(":")[0])]
+    with open(path, encoding="ascii") as file:
+        groups = re.findall(r"^\[(\w+)\].*\n((?:[^\[\n].*\n)+)", file.read(), re.MULTILINE)
+    # Names of one label are words elsewhere.
+    return [name if re.search("[.:]", name) else "//" + name
+            for kind, names in groups if kind == use for name in names.split()]
 
 
 class Scan(Table):
@@ -209,7 +222,16 @@ class Scan(Table):
     OPTIONS = re.compile(r"\(([a-z0-9= -]+)\) ")
     FLAGS = {"exact": "SCAN_EXACT", "near": "SCAN_NEAR", "file": "SCAN_FILE"}
     LANGUAGES = ("python", "node", "not-python", "not-node", "not-prose")
-    TABLES = ("@stdin", "@pipe", "@hooks", "@startup", "@session", "@host", "@metadata")
+    # What @name stands for: rows of a file with one of the uses, what precedes and what follows them.
+    ROWS = {
+        "@stdin": [("interpreters", "stdin", [""], "#")],
+        "@pipe": [("interpreters", "stdin", "| |/bin/ |/usr/bin/ |env_ |/usr/bin/env_".split(), "#")],
+        "@hooks": [("run-later", "hooks", [""], "")],
+        "@startup": [("run-later", "startup", [""], "")],
+        "@session": [("run-later", "session", ["/"], "")],
+        "@host": [("hosts", "scan", ["", ".", "%2f"], ""), ("hosts", "url", ["//", ".", "%2f"], "")],
+        "@metadata": [("baseline", "never", [""], "")],
+    }
 
     def group(self, line):
         match = self.GROUP.fullmatch(line)
@@ -248,11 +270,19 @@ class Scan(Table):
         for word in text.split(","):
             if not word.strip("*") or word != word.strip() or not word.isprintable():
                 raise Nonsense(f"'{word}' is no alternative")
-            if word[0] == "@" and word not in self.TABLES:
+            if word[0] == "@" and word not in self.ROWS:
                 raise Nonsense(f"no such table: {word}")
             if re.search(r"\\(?![s\\])", word.replace("\\\\", "")):
                 raise Nonsense(f"'{word}': a backslash is written twice")
         return re.sub(r"\\(.)", lambda m: " " if m[1] == "s" else m[1], text)
+
+    def names(self, word):
+        """The alternatives that an @name stands for."""
+        if word not in self.ROWS:
+            return [word]
+        return [before.replace("_", " ") + name + after
+                for table, use, befores, after in self.ROWS[word]
+                for name in rows_of(self.folder, table, use) for before in befores]
 
     def c_source(self, entries):
         rules, patterns = [], []
@@ -260,6 +290,8 @@ class Scan(Table):
             severity, name = group.split(" ")
             for pattern in filter(None, (self.pattern(e.text) for e in rows)):
                 languages, flags, steps = pattern
+                steps = [",".join(name for word in step.split(",") for name in self.names(word))
+                         for step in steps]
                 steps = "{ " + ", ".join(map(c_string, steps)) + " }"
                 patterns.append((str(len(rules)), languages, flags, steps))
             rules.append((c_string(name), f"SKILL_{severity.upper()}", c_string(why)))
@@ -374,6 +406,7 @@ def main(args):
     elif len(args) > 2 and args[0] == "--check":
         check(args[1], args[2:])
     elif len(args) == 2:
+        table_of(args[0]).folder = os.path.dirname(args[0])
         source = table_of(args[0]).c_source(read(args[0]))
         with open(args[1], "w", encoding="ascii") as out:
             out.write(f"/* Made by tools/gen-tables.py from data/{os.path.basename(args[0])}. */\n")

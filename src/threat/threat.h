@@ -45,7 +45,7 @@ struct threat {
 
 /*
  * Files as they are written: a path below any folder ('/' at its end: a folder), with {a,b} and *.
- * The paths are those that are looked up or looked for by name, each by itself.
+ * The paths are those that are protected or reported, each by itself.
  */
 extern const struct threat threat_files[], threat_paths[], threat_programs[], threat_hosts[];
 extern const size_t threat_files_n, threat_paths_n, threat_programs_n, threat_hosts_n;

@@ -15,10 +15,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "policy/baseline.h"
-#include "threat/threat.h"
-
 enum { ALPHABET = 128 };
 
 struct scan_needle {
@@ -76,15 +72,16 @@ static int reach_node(
 	return 0;
 }
 
-/* One alternative: text[0, len), with '*' at an end where words do not matter. */
+/* One alternative: text[0, len), with '*' at an end where words do not matter, or '#' behind it. */
 static int add_needle(
 	struct scan_match *m, struct arena *a, const char *text, size_t len, struct scan_needle n)
 {
 	const bool open_before = text[0] == '*', open_after = len > 1 && text[len - 1] == '*';
 	uint16_t node;
 
+	n.versioned = len > 1 && text[len - 1] == '#';
 	n.text = text + open_before;
-	n.len = len - open_before - open_after;
+	n.len = len - open_before - (open_after || n.versioned);
 	n.word_before = !open_before && is_word(n.text[0]);
 	n.word_after = !open_after && is_word(n.text[n.len - 1]);
 	if (reach_node(m, a, n.text, n.len, &node) < 0)
@@ -96,97 +93,19 @@ static int add_needle(
 	return 0;
 }
 
-/* A row of a table, behind each of the prefixes (with commas between them). */
-static int add_row(struct scan_match *m, struct arena *a, const char *prefixes, const char *name,
-	struct scan_needle n)
-{
-	for (const char *s = prefixes;; s++) {
-		const size_t len = strcspn(s, ",");
-		const char *text = arena_printf(a, "%.*s%s", (int)len, s, name);
-
-		if (!text || add_needle(m, a, text, strlen(text), n) < 0)
-			return -ENOMEM;
-		s += len;
-		if (!*s)
-			return 0;
-	}
-}
-
-static int add_rows(struct scan_match *m, struct arena *a, const struct threat *rows, size_t n_rows,
-	unsigned use, const char *prefixes, struct scan_needle n)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < n_rows; i++) {
-		if (rows[i].uses & use)
-			r = add_row(m, a, prefixes, rows[i].name, n);
-	}
-	return r;
-}
-
-/* Names of one label are words elsewhere. */
-static int add_metadata(struct scan_match *m, struct arena *a, struct scan_needle n)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < baseline_n_nets; i++) {
-		const char *text = baseline_nets[i].text;
-
-		if (baseline_nets[i].never)
-			r = add_row(m, a, strpbrk(text, ".:") ? "" : "//", text, n);
-	}
-	return r;
-}
-
-/* What "@name" stands for. */
-static int add_table(
-	struct scan_match *m, struct arena *a, const char *name, size_t len, struct scan_needle n)
-{
-	static const struct {
-		const char *name;
-		const struct threat *rows;
-		const size_t *n;
-		unsigned use;
-		const char *prefixes;
-	} tables[] = {
-		{ "@stdin", threat_programs, &threat_programs_n, THREAT_STDIN, "" },
-		{ "@pipe", threat_programs, &threat_programs_n, THREAT_STDIN,
-			"|,|/bin/,|/usr/bin/,|/usr/bin/env ,|env " },
-		{ "@hooks", threat_paths, &threat_paths_n, THREAT_HOOKS, "" },
-		{ "@startup", threat_paths, &threat_paths_n, THREAT_STARTUP, "" },
-		{ "@session", threat_paths, &threat_paths_n, THREAT_SESSION, "/" },
-		{ "@host", threat_hosts, &threat_hosts_n, THREAT_SCAN, ",.,%2f" },
-		{ "@host", threat_hosts, &threat_hosts_n, THREAT_URL, "//,.,%2f" },
-	};
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ROWS(tables); i++) {
-		n.versioned = tables[i].use == THREAT_STDIN;
-		if (strlen(tables[i].name) == len && memcmp(tables[i].name, name, len) == 0)
-			r = add_rows(m, a, tables[i].rows, *tables[i].n, tables[i].use,
-				tables[i].prefixes, n);
-	}
-	return r;
-}
-
 static int add_step(struct scan_match *m, struct arena *a, size_t pattern, size_t step)
 {
 	const struct scan_needle n = { .pattern = (uint16_t)pattern, .step = (uint16_t)step };
 	const char *s = scan_patterns[pattern].steps[step];
-	int r = 0;
 
-	while (r == 0 && *s) {
+	while (*s) {
 		const size_t len = strcspn(s, ",");
 
-		if (s[0] != '@')
-			r = add_needle(m, a, s, len, n);
-		else if (len == 9 && memcmp(s, "@metadata", len) == 0)
-			r = add_metadata(m, a, n);
-		else
-			r = add_table(m, a, s, len, n);
+		if (add_needle(m, a, s, len, n) < 0)
+			return -ENOMEM;
 		s += len + (s[len] == ',');
 	}
-	return r;
+	return 0;
 }
 
 static void link_child(struct scan_match *m, uint16_t parent, int c, uint16_t child)

@@ -128,12 +128,11 @@ static int add_lead(void *data, const char *path, const char *who)
 
 static int deferred_add_rows(struct deferred_names *names, const char *folder)
 {
-	for (size_t i = 0; i < threat_paths_n; i++) {
-		if (threat_paths[i].uses & (THREAT_PROTECT | THREAT_REPORT) &&
-			deferred_add_row(names, threat_paths[i]) < 0)
-			return -E2BIG;
-	}
-	return profile_git_leads(folder, add_lead, names);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < threat_paths_n; i++)
+		r = deferred_add_row(names, threat_paths[i]);
+	return r < 0 ? r : profile_git_leads(folder, add_lead, names);
 }
 
 int deferred_open(struct deferred *d, const char *folder)
