@@ -53,38 +53,21 @@ static const uint64_t write_rights = FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_F
 				     FS_MAKE_REG | FS_MAKE_SOCK | FS_MAKE_FIFO | FS_MAKE_SYM |
 				     FS_REFER | FS_TRUNCATE;
 
-static uint64_t handled(int version)
+static uint64_t landlock_handled(int version)
 {
-	uint64_t all = (FS_MAKE_SYM << 1) - 1;
-
-	if (version >= 2)
-		all |= FS_REFER;
-	if (version >= 3)
-		all |= FS_TRUNCATE;
-	if (version >= 5)
-		all |= FS_IOCTL_DEV;
-	if (version >= 9)
-		all |= FS_RESOLVE_UNIX;
-	return all;
+	return ((FS_MAKE_SYM << 1) - 1) | (version >= 2 ? FS_REFER : 0) |
+	       (version >= 3 ? FS_TRUNCATE : 0) | (version >= 5 ? FS_IOCTL_DEV : 0) |
+	       (version >= 9 ? FS_RESOLVE_UNIX : 0);
 }
 
-static uint64_t rights(unsigned access)
+static uint64_t landlock_rights(unsigned access)
 {
-	uint64_t r = 0;
-
-	if (access & LANDLOCK_READ)
-		r |= FS_READ_FILE | FS_READ_DIR;
-	if (access & LANDLOCK_LIST)
-		r |= FS_READ_DIR;
-	if (access & LANDLOCK_EXECUTE)
-		r |= FS_EXECUTE;
-	if (access & LANDLOCK_WRITE)
-		r |= write_rights;
-	if (access & LANDLOCK_DEVICE)
-		r |= FS_IOCTL_DEV;
-	if (access & LANDLOCK_CONNECT)
-		r |= FS_RESOLVE_UNIX;
-	return r;
+	return (access & LANDLOCK_READ ? FS_READ_FILE | FS_READ_DIR : 0) |
+	       (access & LANDLOCK_LIST ? FS_READ_DIR : 0) |
+	       (access & LANDLOCK_EXECUTE ? FS_EXECUTE : 0) |
+	       (access & LANDLOCK_WRITE ? write_rights : 0) |
+	       (access & LANDLOCK_DEVICE ? FS_IOCTL_DEV : 0) |
+	       (access & LANDLOCK_CONNECT ? FS_RESOLVE_UNIX : 0);
 }
 
 int landlock_version(void)
@@ -96,7 +79,7 @@ int landlock_version(void)
 
 int landlock_new(int version, bool scoped)
 {
-	struct ruleset_attr attr = { .fs = handled(version) };
+	struct ruleset_attr attr = { .fs = landlock_handled(version) };
 	/* Scopes came with version 6. Ports are left to the network namespace: a server inside may
 	 * use any port of its own loopback. */
 	size_t size = version >= 6 ? sizeof(attr) : sizeof(attr.fs);
@@ -110,7 +93,8 @@ int landlock_new(int version, bool scoped)
 
 int landlock_grant(int ruleset, int version, int fd, unsigned access)
 {
-	struct path_attr attr = { .access = rights(access) & handled(version), .fd = fd };
+	struct path_attr attr = { .access = landlock_rights(access) & landlock_handled(version),
+		.fd = fd };
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)

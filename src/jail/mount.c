@@ -27,15 +27,9 @@ int mount_open(int root, const char *path)
 
 static uint64_t mount_attributes(unsigned flags)
 {
-	uint64_t a = MOUNT_ATTR_NOSUID;
-
-	if (!(flags & MOUNT_WRITABLE))
-		a |= MOUNT_ATTR_RDONLY;
-	if (!(flags & MOUNT_EXEC))
-		a |= MOUNT_ATTR_NOEXEC;
-	if (!(flags & MOUNT_DEVICES))
-		a |= MOUNT_ATTR_NODEV;
-	return a;
+	return MOUNT_ATTR_NOSUID | (flags & MOUNT_WRITABLE ? 0 : MOUNT_ATTR_RDONLY) |
+	       (flags & MOUNT_EXEC ? 0 : MOUNT_ATTR_NOEXEC) |
+	       (flags & MOUNT_DEVICES ? 0 : MOUNT_ATTR_NODEV);
 }
 
 int mount_copy(int fd, unsigned flags)
@@ -58,9 +52,9 @@ int mount_put(int mount, int root, const char *path)
 
 	if (at < 0)
 		return at;
-	if (move_mount(mount, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return -errno;
-	return 0;
+	return move_mount(mount, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0
+		       ? -errno
+		       : 0;
 }
 
 int mount_new(const char *type, const char *const *options, unsigned flags)
@@ -146,19 +140,13 @@ int mount_devices(int dev, int host)
 
 /* Lines of mountinfo */
 
-static bool mount_is_octal(const char *s)
-{
-	return s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
-	       s[3] >= '0' && s[3] <= '7';
-}
-
 /* Space, tab, newline and backslash are written as \040 and so on. */
 static const char *mount_unescape(char *text)
 {
 	char *out = text;
 
 	for (const char *in = text; *in; in++) {
-		if (mount_is_octal(in)) {
+		if (in[0] == '\\' && strspn(in + 1, "01234567") >= 3) {
 			*out++ = (char)((in[1] - '0') * 64 + (in[2] - '0') * 8 + in[3] - '0');
 			in += 3;
 		} else {

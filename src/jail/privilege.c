@@ -19,31 +19,25 @@ static int privilege_keep(uint64_t capabilities)
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
-/* EINVAL: the kernel knows no more of them. */
-static int empty_bounding_set(void)
-{
-	for (unsigned long c = 0; c < 64; c++)
-		if (prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
-			return errno == EINVAL && c > CAP_AUDIT_READ ? 0 : -errno;
-	return 0;
-}
-
 int privilege_reduce(void)
 {
 	/* Named one by one: newer kernels have bits that change how interpreters behave. */
 	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 				   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 				   SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-	int r;
+	unsigned long c = 0;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0)
 		return -errno;
-	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0)
+	/* The bounding set. EINVAL: the kernel knows no more of them. */
+	while (c < 64 && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) == 0)
+		c++;
+	if (c < 64 && (errno != EINVAL || c <= CAP_AUDIT_READ))
 		return -errno;
-	r = empty_bounding_set();
-	if (r == 0 && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-		r = -errno;
-	return r < 0 ? r : privilege_keep(UINT64_C(1) << CAP_SYS_ADMIN);
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		return -errno;
+	return privilege_keep(UINT64_C(1) << CAP_SYS_ADMIN);
 }
 
 int privilege_drop(void)
@@ -51,25 +45,19 @@ int privilege_drop(void)
 	return privilege_keep(0);
 }
 
-static int privilege_has(unsigned capability)
+int privilege_renounce(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = { 0 };
+	int r;
 
 	if (syscall(SYS_capget, &header, data) < 0)
 		return -errno;
-	return (data[capability / 32].effective & 1U << capability % 32) != 0;
-}
-
-int privilege_renounce(void)
-{
-	int r = privilege_has(CAP_SETPCAP);
-
 	/* Who has it not has nothing to lose but the way to new privileges. */
-	if (r > 0)
+	if (data[CAP_SETPCAP / 32].effective & 1U << CAP_SETPCAP % 32)
 		r = privilege_reduce();
-	else if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		r = -errno;
+	else
+		r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 	return r < 0 ? r : privilege_keep(0);
 }
 

@@ -80,9 +80,17 @@ static const char *tree_inside(const struct plan_entry *entry)
 
 static int tree_put_copy(int source, unsigned flags, int root, const char *path)
 {
-	auto_fd mount = mount_copy(source, flags);
+	auto_fd mount = source < 0 ? source : mount_copy(source, flags);
 
 	return mount < 0 ? mount : mount_put(mount, root, path);
+}
+
+/* Of what is called so in a folder. */
+static int tree_put_named(int folder, const char *name, int root, const char *path)
+{
+	auto_fd source = mount_open(folder, name);
+
+	return tree_put_copy(source, 0, root, path);
 }
 
 /*
@@ -113,14 +121,10 @@ static int make_link(const struct building *b, const struct plan_entry *entry)
 /* Over a file of the host it is a mount, made beside the masks: it can be put back as these can. */
 static int make_text(const struct building *b, const struct plan_entry *entry)
 {
-	auto_fd fd = -1;
 	int r = tree_make_file(b->ours ? b->root : b->mask, b->ours ? tree_inside(entry) : b->name,
 		entry->text, 0444);
 
-	if (r < 0 || b->ours)
-		return r;
-	fd = mount_open(b->mask, b->name);
-	return fd < 0 ? fd : tree_put_copy(fd, 0, b->root, tree_inside(entry));
+	return r < 0 || b->ours ? r : tree_put_named(b->mask, b->name, b->root, tree_inside(entry));
 }
 
 static int make_own(const struct building *b, const struct plan_entry *entry)
@@ -129,7 +133,7 @@ static int make_own(const struct building *b, const struct plan_entry *entry)
 	int r = tree_make_place(b, entry, true);
 	auto_fd fd = r < 0 ? r : tree_make_folder(b->own, b->name, shared ? 01777 : 0700);
 
-	return fd < 0 ? fd : tree_put_copy(fd, tree_flags(entry), b->root, tree_inside(entry));
+	return tree_put_copy(fd, tree_flags(entry), b->root, tree_inside(entry));
 }
 
 /* What the plan looked at must still be there: same device, same inode. */
@@ -154,9 +158,8 @@ static int make_bind(const struct building *b, const struct plan_entry *entry)
 
 static int make_mask(const struct building *b, const struct plan_entry *entry)
 {
-	auto_fd mask = mount_open(b->mask, entry->is_dir ? "nowhere" : "nothing");
-
-	return mask < 0 ? mask : tree_put_copy(mask, 0, b->root, tree_inside(entry));
+	return tree_put_named(
+		b->mask, entry->is_dir ? "nowhere" : "nothing", b->root, tree_inside(entry));
 }
 
 static int tree_listen_at(int folder, const char *name)
@@ -177,14 +180,13 @@ static int tree_listen_at(int folder, const char *name)
 static int make_socket(const struct building *b, const struct plan_entry *entry)
 {
 	struct tree *t = b->tree;
-	auto_fd source = -1, listener = -1;
+	auto_fd listener = -1;
 	int r = t->n_sockets < PLAN_SOCKETS_MAX ? tree_make_place(b, entry, false) : -E2BIG;
 
 	if (r < 0)
 		return r;
 	listener = tree_listen_at(b->mask, b->name);
-	source = listener < 0 ? listener : mount_open(b->mask, b->name);
-	r = source < 0 ? source : tree_put_copy(source, 0, b->root, tree_inside(entry));
+	r = listener < 0 ? listener : tree_put_named(b->mask, b->name, b->root, tree_inside(entry));
 	if (r == 0)
 		t->sockets[t->n_sockets++] = fd_take(&listener);
 	return r;
@@ -329,7 +331,7 @@ static int make_dev(struct building *b)
 		return dev;
 	r = mount_devices(dev, b->host);
 	shm = r < 0 ? r : tree_make_folder(b->own, "shm", 01777);
-	return shm < 0 ? shm : tree_put_copy(shm, MOUNT_WRITABLE | exec, b->root, "dev/shm");
+	return tree_put_copy(shm, MOUNT_WRITABLE | exec, b->root, "dev/shm");
 }
 
 static int mount_proc_at(const struct plan *plan, int root, const char *path)
@@ -473,7 +475,6 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 static int cover_with(const struct tree *t, size_t i, int there, bool is_dir, int root)
 {
 	const struct plan_entry *entry = &t->plan->entries[i];
-	auto_fd text = -1;
 	char name[24];
 
 	switch (entry->kind) {
@@ -484,8 +485,7 @@ static int cover_with(const struct tree *t, size_t i, int there, bool is_dir, in
 	case PLAN_FILE:
 	case PLAN_SOCKET:
 		(void)snprintf(name, sizeof(name), "%zu", i);
-		text = is_dir ? -EISDIR : mount_open(t->texts, name);
-		return text < 0 ? text : tree_put_copy(text, 0, root, tree_inside(entry));
+		return is_dir ? -EISDIR : tree_put_named(t->texts, name, root, tree_inside(entry));
 	default:
 		/* A folder of the session's own stood here; the host's must not take its place. */
 		return -ESTALE;

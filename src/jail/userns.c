@@ -23,17 +23,14 @@ static int userns_put(const char *path, const char *text)
 
 int userns_map(uid_t uid, gid_t gid)
 {
-	char line[64];
+	char users[64], groups[64];
 	int r = userns_put("/proc/self/setgroups", "deny");
 
-	if (r < 0)
-		return r;
-	(void)snprintf(line, sizeof(line), "%u %u 1", uid, uid);
-	r = userns_put("/proc/self/uid_map", line);
-	if (r < 0)
-		return r;
-	(void)snprintf(line, sizeof(line), "%u %u 1", gid, gid);
-	return userns_put("/proc/self/gid_map", line);
+	(void)snprintf(users, sizeof(users), "%u %u 1", uid, uid);
+	(void)snprintf(groups, sizeof(groups), "%u %u 1", gid, gid);
+	if (r == 0)
+		r = userns_put("/proc/self/uid_map", users);
+	return r < 0 ? r : userns_put("/proc/self/gid_map", groups);
 }
 
 int userns_seal(void)

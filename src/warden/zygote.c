@@ -17,7 +17,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "jail/confine.h"
-#include "jail/plan/wire.h"
+#include "jail/plan/plan.h"
 #include "jail/privilege.h"
 #include "jail/limits/rlimits.h"
 #include "jail/seccomp/seccomp.h"

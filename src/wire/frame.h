@@ -39,7 +39,7 @@ enum frame_type {
 	FRAME_EXITED,  /* it ended; body: wire/report.h */
 	FRAME_GONE,    /* warden -> host: the session ended under our feet; body: wire/report.h */
 	/* warden <-> zygote */
-	FRAME_PLAN,  /* warden -> zygote, first: jail/plan/wire.h */
+	FRAME_PLAN,  /* warden -> zygote, first: jail/plan/plan.h */
 	FRAME_SPAWN, /* warden -> zygote: make an init ready */
 	FRAME_INIT, /* zygote -> warden; fds: its socket, its pidfd. warden -> host; fds: the socket
 		       of an init that the host may give commands itself */

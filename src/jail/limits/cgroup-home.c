@@ -274,34 +274,27 @@ static int cgroup_home_try_out(const struct cgroup_home *h, struct error *why)
 	return r < 0 ? error_set(why, r, NULL, "a new cgroup does not keep its memory limit") : 0;
 }
 
-static int cgroup_home_find(struct cgroup_home *h, struct error *why)
-{
-	bool namespace_root = false;
-	int r = cgroup_home_open_own(&h->fd, &namespace_root, why);
-
-	if (r < 0)
-		return r;
-	if (!cgroup_home_lists_both(h->fd, "cgroup.controllers")) {
-		(void)error_set(why, -EOPNOTSUPP, NULL,
-			"the cgroup that Corral runs in has no memory and pids controllers");
-		error_hint(why, "they may be bound to cgroup v1, or not be passed down to it");
-		return -EOPNOTSUPP;
-	}
-	r = cgroup_home_settle(h, namespace_root, why);
-	if (r < 0)
-		error_hint(why, "%s", SCOPE_HINT);
-	return r < 0 ? r : cgroup_home_try_out(h, why);
-}
-
 int cgroup_home_new(struct cgroup_home **ret, struct error *why)
 {
 	struct cgroup_home *h = calloc(1, sizeof(*h));
+	bool namespace_root = false;
 	int r;
 
 	if (!h)
 		return error_no_memory(why);
 	h->fd = -1;
-	r = cgroup_home_find(h, why);
+	r = cgroup_home_open_own(&h->fd, &namespace_root, why);
+	if (r == 0 && !cgroup_home_lists_both(h->fd, "cgroup.controllers")) {
+		r = error_set(why, -EOPNOTSUPP, NULL,
+			"the cgroup that Corral runs in has no memory and pids controllers");
+		error_hint(why, "they may be bound to cgroup v1, or not be passed down to it");
+	} else if (r == 0) {
+		r = cgroup_home_settle(h, namespace_root, why);
+		if (r < 0)
+			error_hint(why, "%s", SCOPE_HINT);
+	}
+	if (r == 0)
+		r = cgroup_home_try_out(h, why);
 	if (r < 0) {
 		cgroup_home_free(h);
 		return r;

@@ -173,11 +173,6 @@ int cgroup_new(struct cgroup **ret, const struct cgroup_home *home, const struct
 	return 0;
 }
 
-int cgroup_fd(const struct cgroup *c)
-{
-	return c->fd;
-}
-
 int cgroup_add(const struct cgroup *c, pid_t pid)
 {
 	/* 0 would mean the caller himself. */

@@ -49,8 +49,6 @@ int cgroup_probe(struct error *why);
 /* A new, empty cgroup with these limits. The home must outlive it. */
 int cgroup_new(struct cgroup **ret, const struct cgroup_home *home, const struct cgroup_limits *l,
 	struct error *e);
-/* Its folder, for CLONE_INTO_CGROUP; stays the cgroup's. */
-int cgroup_fd(const struct cgroup *c);
 /* Moves a process (as this process numbers it) in; do it before it makes children. */
 int cgroup_add(const struct cgroup *c, pid_t pid);
 /* Kills everything in it. -ENOENT: the kernel (before 5.14) cannot; kill the init instead. */

@@ -157,7 +157,7 @@ static int tally_read_fair(int proc_fd, const char *pid, struct tally *ret)
 }
 
 /* One process more; not pid 1. It may have ended meanwhile: then there is nothing to count. */
-static int tally_add(int proc_fd, const char *name, tally_reader *read_one, struct tally *t)
+static int tally_add_process(int proc_fd, const char *name, tally_reader *read_one, struct tally *t)
 {
 	struct tally one = { 0 };
 	int r;
@@ -195,7 +195,7 @@ static int tally_count(
 			break;
 		for (long at = 0; at < n;) {
 			const struct tally_entry *e = (const void *)(buffer + at);
-			int r = tally_add(proc_fd, e->name, read_one, &t);
+			int r = tally_add_process(proc_fd, e->name, read_one, &t);
 
 			if (r < 0)
 				return r;

@@ -102,15 +102,6 @@ static int plan_aliases_search(
 	return r;
 }
 
-/* A cover on what is around it. */
-static bool plan_aliases_is_cover(const struct planner *p, size_t i)
-{
-	const struct plan_node *node = &p->nodes[i], *up = &p->nodes[node->up];
-
-	return node->exists && node->mount == i && up->kind == PLAN_BIND &&
-	       (node->kind != PLAN_BIND || node->access < up->access);
-}
-
 int plan_aliases_collect(struct planner *p)
 {
 	struct mounts mounts = { 0 };
@@ -121,8 +112,12 @@ int plan_aliases_collect(struct planner *p)
 		return 0;
 	r = plan_aliases_read_mounts(p, &mounts);
 	for (size_t i = 1; r == 0 && i < p->n_nodes; i++) {
-		if (plan_aliases_is_cover(p, i))
-			r = plan_aliases_search(p, &mounts, &p->nodes[i]);
+		const struct plan_node *node = &p->nodes[i], *up = &p->nodes[node->up];
+
+		/* A cover on what is around it. */
+		if (node->exists && node->mount == i && up->kind == PLAN_BIND &&
+			(node->kind != PLAN_BIND || node->access < up->access))
+			r = plan_aliases_search(p, &mounts, node);
 	}
 	/* The host's processes, as a chroot has them: /proc itself is the sandbox's own. */
 	for (size_t i = 0; r == 0 && i < mounts.n; i++) {

@@ -18,21 +18,13 @@
 #include "jail/plan/internal.h"
 #include "policy/baseline.h"
 
-/* More users, or files that one entry's pattern is tried on, than this are refused. */
+/* More users than this are refused. */
 enum { NAMES_MAX = 4096 };
 
 /* A folder as the policy knows it, and where it is. */
 struct baseline_spot {
 	const char *path, *real;
 	unsigned names; /* in it, that were seen */
-};
-
-/* A pattern that is tried on the names in a folder; that ends with a slash. */
-struct baseline_search {
-	const struct baseline_path *entry;
-	struct glob glob;
-	const char *folder;
-	unsigned names;
 };
 
 /* Does the entry matter where `real` is? Then whether what is missing there matters as well. */
@@ -45,11 +37,19 @@ static bool plan_baseline_matters(const struct planner *p, const struct baseline
 	return node->kind == PLAN_BIND && (entry->secret || node->access == PLAN_WRITE);
 }
 
-static int plan_baseline_add(struct planner *p, const struct baseline_path *entry, const char *path)
-{
-	struct plan_place place = { .origin = PLAN_FROM_BASELINE, .text = entry->pattern };
+/* An entry that has been found. */
+struct baseline_match {
+	struct planner *planner;
+	const struct baseline_path *entry;
+};
 
-	return plan_add_copy(p, path, place);
+static int plan_baseline_add(void *data, const char *path, bool subtree)
+{
+	const struct baseline_match *m = data;
+	struct plan_place place = { .origin = PLAN_FROM_BASELINE, .text = m->entry->pattern };
+
+	(void)subtree;
+	return plan_add_copy(m->planner, path, place);
 }
 
 /* Length of a pattern without the "/ **" at its end, and of that the part before any wildcard. */
@@ -68,46 +68,22 @@ static size_t plan_baseline_plain_length(const char *pattern, size_t *ret_fixed)
 	return len;
 }
 
-static int plan_baseline_count(struct planner *p, const char *folder, unsigned *names)
-{
-	return (*names)++ < NAMES_MAX
-		       ? 0
-		       : error_set(p->error, -E2BIG, NULL,
-				 "%s holds more than %d names, which is more than is searched for "
-				 "secrets",
-				 folder, NAMES_MAX);
-}
-
-static int plan_baseline_add_match(struct planner *p, const char *name, void *data)
-{
-	struct baseline_search *s = data;
-	char path[PATH_BYTES];
-	int n = snprintf(path, sizeof(path), "%s%s", s->folder, name);
-	int r = plan_baseline_count(p, s->folder, &s->names);
-
-	if (r < 0 || n >= (int)sizeof(path) || !glob_match(&s->glob, path, (size_t)n))
-		return r;
-	return plan_baseline_add(p, s->entry, path);
-}
-
 /* A pattern: what it matches among the names that are there. */
 static int plan_baseline_add_pattern(
 	struct planner *p, const struct baseline_path *entry, size_t fixed)
 {
-	struct baseline_search s = { .entry = entry };
+	struct baseline_match m = { p, entry };
 	char folder[PATH_BYTES];
+	struct glob g;
 	bool absent;
 	int r;
 
-	(void)snprintf(folder, sizeof(folder), "%.*s", (int)fixed, entry->pattern);
-	s.folder = folder;
 	/* Without the slash at its end. */
-	folder[fixed - 1] = '\0';
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)fixed - 1, entry->pattern);
 	if (!plan_baseline_matters(p, entry, folder, &absent))
 		return 0;
-	folder[fixed - 1] = '/';
-	r = glob_parse(&s.glob, &p->arena, entry->pattern, NULL, p->error);
-	return r < 0 ? r : plan_look_each(p, folder, plan_baseline_add_match, &s);
+	r = glob_parse(&g, &p->arena, entry->pattern, NULL, p->error);
+	return r < 0 ? r : plan_globs_expand(p, &g.alternatives[0], plan_baseline_add, &m);
 }
 
 /* folder + below: hundreds of times, so not by snprintf(). */
@@ -127,6 +103,7 @@ static bool plan_baseline_join(
 static int plan_baseline_add_below(struct planner *p, const struct baseline_path *entry,
 	const struct baseline_spot *home, const char *below, size_t len)
 {
+	struct baseline_match m = { p, entry };
 	char path[PATH_BYTES], real[PATH_BYTES];
 	struct stat st;
 	bool absent;
@@ -137,7 +114,7 @@ static int plan_baseline_add_below(struct planner *p, const struct baseline_path
 	if (!plan_baseline_matters(p, entry, real, &absent) ||
 		(!absent && lstat(real, &st) < 0 && plan_look_is_absent(errno)))
 		return 0;
-	return plan_baseline_add(p, entry, path);
+	return plan_baseline_add(&m, path, false);
 }
 
 /* Most entries forbid writing, and most plans let little be written. */
@@ -216,11 +193,14 @@ static int plan_baseline_visit_named(struct planner *p, const char *name, void *
 	struct baseline_spot *base = data;
 	char path[PATH_BYTES], real[PATH_BYTES];
 	struct baseline_spot home = { path, real, 0 };
-	int r = plan_baseline_count(p, base->real, &base->names);
 
-	if (r < 0 || snprintf(path, sizeof(path), "%s/%s", base->path, name) >= PATH_BYTES ||
+	if (++base->names > NAMES_MAX)
+		return error_set(p->error, -E2BIG, NULL,
+			"%s holds more than %d names, which is more than is searched for secrets",
+			base->real, NAMES_MAX);
+	if (snprintf(path, sizeof(path), "%s/%s", base->path, name) >= PATH_BYTES ||
 		snprintf(real, sizeof(real), "%s/%s", base->real, name) >= PATH_BYTES)
-		return r;
+		return 0;
 	return plan_baseline_visit_home(p, &home);
 }
 

@@ -91,19 +91,6 @@ static int plan_exec_add_by_name(struct planner *p, const char *name)
 	return r == -ENOENT ? 0 : r;
 }
 
-/* The next word of a line; NULL at its end. The line is cut into words. */
-static char *plan_exec_next_word(char **line)
-{
-	char *word;
-
-	*line += strspn(*line, " \t");
-	word = *line;
-	*line += strcspn(*line, " \t");
-	if (**line)
-		*(*line)++ = '\0';
-	return *word ? word : NULL;
-}
-
 /* Of a script; with "env -S NAME=value program" that program, too. */
 static int plan_exec_add_interpreter(struct planner *p, const char *path)
 {
@@ -118,8 +105,8 @@ static int plan_exec_add_interpreter(struct planner *p, const char *path)
 	if (r < 0 || strcmp(strrchr(s.program, '/'), "/env") != 0)
 		return r;
 	do
-		word = plan_exec_next_word(&line);
-	while (word && (word[0] == '-' || strchr(word, '=')));
+		word = strsep(&line, " \t");
+	while (word && (word[0] == '\0' || word[0] == '-' || strchr(word, '=')));
 	return word ? plan_exec_add_by_name(p, word) : 0;
 }
 

@@ -131,14 +131,6 @@ static int plan_network_judge_openness(struct planner *p, bool *ret)
 
 /* Ports to publish: those that every layer lists. */
 
-static bool plan_network_has_port(const struct permissions *l, const char *port)
-{
-	for (size_t i = 0; i < l->listen.n; i++)
-		if (strcmp(l->listen.items[i].all[0], port) == 0)
-			return true;
-	return false;
-}
-
 static int plan_network_add_port(struct planner *p, const struct grant *g)
 {
 	struct plan *plan = p->plan;
@@ -157,6 +149,14 @@ static int plan_network_add_port(struct planner *p, const struct grant *g)
 	return 0;
 }
 
+static bool plan_network_lists(const struct permissions *l, const char *port)
+{
+	for (size_t i = 0; i < l->listen.n; i++)
+		if (strcmp(l->listen.items[i].all[0], port) == 0)
+			return true;
+	return false;
+}
+
 static int plan_network_take_ports(struct planner *p)
 {
 	const struct grant_list *first = &p->layers[0]->listen;
@@ -165,8 +165,7 @@ static int plan_network_take_ports(struct planner *p)
 	for (size_t i = 0; r == 0 && i < first->n; i++) {
 		size_t n = 0;
 
-		while (n < p->n_layers &&
-			plan_network_has_port(p->layers[n], first->items[i].all[0]))
+		while (n < p->n_layers && plan_network_lists(p->layers[n], first->items[i].all[0]))
 			n++;
 		r = n == p->n_layers ? plan_network_add_port(p, &first->items[i]) : 0;
 	}

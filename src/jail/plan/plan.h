@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "policy/network/address.h"
 #include "policy/permissions.h"
@@ -145,3 +146,13 @@ static inline void plan_freep(struct plan **p)
 
 /* The entry at path, or the nearest above it that is no PLAN_DIR or PLAN_LINK; NULL: none is. */
 const struct plan_entry *plan_find(const struct plan *p, const char *path);
+
+/*
+ * A plan as bytes, for FRAME_PLAN: the zygote is started before the plan is made, so that the
+ * kernel makes namespaces while the policy is compiled. Only what the zygote needs travels:
+ * entries, programs, limits, and the switches. Both ends are of one program; still, what does not
+ * fit is -EPROTO, not a crash.
+ */
+int plan_encode(const struct plan *p, struct buffer *out);
+/* Strings point into the body, which must outlive the plan. */
+int plan_decode(struct plan **ret, const void *body, size_t len);

@@ -210,17 +210,6 @@ struct socket_search {
 	unsigned *names; /* that were seen in all */
 };
 
-/*
- * Of what is mounted there only the folders of users: others are root file systems of containers,
- * or belong to programs that may let us wait.
- */
-static bool plan_sockets_is_entered(const char *path, const struct statx *x)
-{
-	return S_ISDIR(x->stx_mode) &&
-	       (!(x->stx_attributes & STATX_ATTR_MOUNT_ROOT) ||
-		       (strncmp(path, "/run/user/", 10) == 0 && !strchr(path + 10, '/')));
-}
-
 /* Where commands may write, a socket that nobody listens on must stay theirs to remove. */
 static int plan_sockets_visit(struct planner *p, const char *name, void *data)
 {
@@ -238,7 +227,13 @@ static int plan_sockets_visit(struct planner *p, const char *name, void *data)
 			NAMES_MAX);
 	if (statx(AT_FDCWD, path, flags, STATX_TYPE, &x) < 0)
 		return 0;
-	if (s->depth < DEPTH_MAX && plan_sockets_is_entered(path, &x))
+	/*
+	 * Of what is mounted there only the folders of users are entered: others are root file
+	 * systems of containers, or belong to programs that may let us wait.
+	 */
+	if (s->depth < DEPTH_MAX && S_ISDIR(x.stx_mode) &&
+		(!(x.stx_attributes & STATX_ATTR_MOUNT_ROOT) ||
+			(strncmp(path, "/run/user/", 10) == 0 && !strchr(path + 10, '/'))))
 		return plan_look_each(p, path, plan_sockets_visit, &below);
 	if (!S_ISSOCK(x.stx_mode) || plan_nodes_find(p, path)->access == PLAN_WRITE)
 		return 0;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "jail/plan/wire.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "jail/plan/plan.h"
 #include "wire/reader.h"
 
 enum { ENTRIES_MAX = 65536 };
@@ -115,23 +114,15 @@ static int plan_wire_read_entry(struct reader *r, struct plan_entry *e)
 	return (e->kind == PLAN_LINK || e->kind == PLAN_FILE) && !e->text ? -EPROTO : 0;
 }
 
-static int plan_wire_read_literals(struct plan *p, struct reader *r, const struct plan_head *head)
+static int plan_wire_read_literal(struct reader *r, struct plan_literal *ret)
 {
-	p->literals = arena_calloc(&p->arena, head->n_literals + 1, sizeof(*p->literals));
-	if (!p->literals)
-		return -ENOMEM;
-	for (; p->n_literals < head->n_literals; p->n_literals++) {
-		struct plan_literal *ret = &p->literals[p->n_literals];
-		struct literal l;
+	struct literal l;
 
-		if (!reader_bytes(r, &l, sizeof(l)) || l.port == 0 ||
-			(l.bits != 32 && l.bits != 128))
-			return -EPROTO;
-		*ret = (struct plan_literal){ { .bits = (uint8_t)l.bits }, l.port };
-		memcpy(ret->address.bytes, l.bytes, l.bits / 8);
-	}
-	p->unheld = head->unheld ? reader_string(r) : NULL;
-	return head->unheld && !p->unheld ? -EPROTO : 0;
+	if (!reader_bytes(r, &l, sizeof(l)) || l.port == 0 || (l.bits != 32 && l.bits != 128))
+		return -EPROTO;
+	*ret = (struct plan_literal){ { .bits = (uint8_t)l.bits }, l.port };
+	memcpy(ret->address.bytes, l.bytes, l.bits / 8);
+	return 0;
 }
 
 static int plan_wire_read_lists(struct plan *p, struct reader *r, const struct plan_head *head)
@@ -140,7 +131,8 @@ static int plan_wire_read_lists(struct plan *p, struct reader *r, const struct p
 
 	p->entries = arena_calloc(&p->arena, head->n_entries + 1, sizeof(*p->entries));
 	p->programs = arena_calloc(&p->arena, head->n_programs + 1, sizeof(*p->programs));
-	if (!p->entries || !p->programs)
+	p->literals = arena_calloc(&p->arena, head->n_literals + 1, sizeof(*p->literals));
+	if (!p->entries || !p->programs || !p->literals)
 		return -ENOMEM;
 	for (; ret == 0 && p->n < head->n_entries; p->n++)
 		ret = plan_wire_read_entry(r, &p->entries[p->n]);
@@ -149,9 +141,11 @@ static int plan_wire_read_lists(struct plan *p, struct reader *r, const struct p
 		if (!p->programs[p->n_programs] || p->programs[p->n_programs][0] != '/')
 			ret = -EPROTO;
 	}
-	if (ret == 0)
-		ret = plan_wire_read_literals(p, r, head);
-	return ret == 0 && r->left > 0 ? -EPROTO : ret;
+	for (; ret == 0 && p->n_literals < head->n_literals; p->n_literals++)
+		ret = plan_wire_read_literal(r, &p->literals[p->n_literals]);
+	if (ret == 0 && head->unheld)
+		p->unheld = reader_string(r);
+	return ret == 0 && (r->left > 0 || (head->unheld && !p->unheld)) ? -EPROTO : ret;
 }
 
 static int plan_wire_read_plan(struct plan *p, struct reader *r)

@@ -57,6 +57,7 @@ int probe_enter(int namespaces, struct probe_answer *a)
 	r = userns_map(uid, gid);
 	if (r < 0)
 		return probe_fail(a, -r, "mapping the user into a new user namespace");
+	namespaces &= ~CLONE_NEWPID; /* for a child */
 	if (namespaces && unshare(namespaces) < 0)
 		return probe_fail(a, errno, "making a namespace in a new user namespace");
 	if ((namespaces & CLONE_NEWNS) && mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) < 0)
@@ -116,7 +117,7 @@ static int probe_pivot(struct probe_answer *a)
 	return 0;
 }
 
-static int probe_first_process(struct probe_answer *a)
+static int probe_pidns(struct probe_answer *a)
 {
 	if (getpid() != 1)
 		return probe_fail(a, ESRCH, "being the first process of a pid namespace");
@@ -125,24 +126,9 @@ static int probe_first_process(struct probe_answer *a)
 	return 0;
 }
 
-/* Runs a check as pid 1 of a new pid namespace, in the mount namespace made before. */
-static int probe_in_pidns(probe_try *try, struct probe_answer *a)
+static int probe_pid_max(struct probe_answer *a)
 {
-	int r = probe_in_child(CLONE_NEWPID, PROBE_AS_IS, try, a);
-
-	if (r < 0)
-		return probe_fail(a, -r, "making a pid namespace");
-	return a->error ? -a->error : 0;
-}
-
-static int probe_pidns(struct probe_answer *a)
-{
-	return probe_in_pidns(probe_first_process, a);
-}
-
-static int probe_capped_process(struct probe_answer *a)
-{
-	int r = probe_first_process(a);
+	int r = probe_pidns(a);
 
 	if (r < 0)
 		return r;
@@ -151,11 +137,6 @@ static int probe_capped_process(struct probe_answer *a)
 		return probe_fail(a, errno, "opening /proc");
 	r = rlimits_pid_max(proc, 1);
 	return r < 0 ? probe_fail(a, -r, "setting pid_max of a pid namespace") : 0;
-}
-
-static int probe_pid_max(struct probe_answer *a)
-{
-	return probe_in_pidns(probe_capped_process, a);
 }
 
 static int probe_netns(struct probe_answer *a)
@@ -459,7 +440,7 @@ const struct probe_check probe_checks[] = {
 	{ PROBE_PIVOT, "leaving the host's file tree behind",
 		PROBE_REQUIRED, CLONE_NEWNS, probe_pivot },
 	{ PROBE_PIDNS, "hiding other processes, and ending a command as a whole",
-		PROBE_REQUIRED, CLONE_NEWNS | CLONE_NEWIPC, probe_pidns },
+		PROBE_REQUIRED, CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID, probe_pidns },
 	{ PROBE_NETNS, "a network with no way out",
 		PROBE_REQUIRED, CLONE_NEWNET, probe_netns },
 	{ PROBE_IPCNS, "keeping System V and POSIX queues apart",
@@ -483,7 +464,7 @@ const struct probe_check probe_checks[] = {
 	{ PROBE_CGROUP, "limits of memory and processes that the kernel holds for a whole command",
 		PROBE_USEFUL, PROBE_OURSELF, NULL },
 	{ PROBE_PID_MAX, "limits of processes when run by root, without a cgroup",
-		PROBE_USEFUL, CLONE_NEWNS | CLONE_NEWIPC, probe_pid_max },
+		PROBE_USEFUL, CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID, probe_pid_max },
 	{ PROBE_MEMFD, "memfds for commands whose programs are listed",
 		PROBE_USEFUL, PROBE_AS_IS, probe_memfd },
 	{ PROBE_NFT, "all grants of hosts; without it only names and addresses with their ports: "

@@ -42,7 +42,7 @@ int probe_fail(struct probe_answer *a, int error, const char *step);
  * no child; else 0, and the answer is in *a.
  */
 int probe_in_child(unsigned long flags, int namespaces, probe_try *try, struct probe_answer *a);
-/* Enters a new user namespace, with further ones, as this user. */
+/* Enters a new user namespace, with further ones (but that of pids), as this user. */
 int probe_enter(int namespaces, struct probe_answer *a);
 /* What to do about something that failed; "" if there is nothing to say. */
 const char *probe_hint(const char *name, int error);

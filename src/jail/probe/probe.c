@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,22 +51,30 @@ int probe_fail(struct probe_answer *a, int error, const char *step)
 	return -a->error;
 }
 
+/* Enters the namespaces; the check then runs here, or as the first process of a pid namespace. */
+static int probe_be_inside(int namespaces, probe_try *try, struct probe_answer *a)
+{
+	int r = namespaces == PROBE_AS_IS ? 0 : probe_enter(namespaces, a);
+
+	if (r < 0 || !try)
+		return r;
+	if (namespaces == PROBE_AS_IS || !(namespaces & CLONE_NEWPID))
+		return try(a);
+	r = probe_in_child(CLONE_NEWPID, PROBE_AS_IS, try, a);
+	return r < 0 ? probe_fail(a, -r, "making a pid namespace") : -a->error;
+}
+
 static _Noreturn void probe_be_child(int out, int namespaces, probe_try *try)
 {
 	struct probe_answer a = { 0 };
 	sigset_t none;
-	int r = 0;
 
 	(void)sigemptyset(&none);
 	(void)signal(SIGALRM, SIG_DFL);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)alarm(ALARM_SECONDS);
-	if (namespaces != PROBE_AS_IS)
-		r = probe_enter(namespaces, &a);
-	if (r == 0 && try)
-		r = try(&a);
-	if (r == 0)
+	if (probe_be_inside(namespaces, try, &a) == 0)
 		a.error = 0;
 	_exit(write(out, &a, sizeof(a)) == sizeof(a) ? 0 : 1);
 }
@@ -219,29 +228,20 @@ const char *probe_hint(const char *name, int error)
 	return "";
 }
 
-static void probe_cgroup(struct probe_finding *f)
-{
-	struct error why = { 0 };
-	int r = cgroup_probe(&why);
-
-	f->held = r == 0;
-	f->error = -r;
-	if (r < 0) {
-		(void)snprintf(f->detail, sizeof(f->detail), "%.159s", why.text);
-		(void)snprintf(f->hint, sizeof(f->hint), "%s", why.hint);
-	}
-}
-
 static int probe_run_check(const struct probe_check *c, struct probe_finding *f)
 {
 	struct probe_answer a = { 0 };
+	struct error why = { 0 };
 	int r;
 
 	*f = (struct probe_finding){
 		.name = c->name, .needed_for = c->needed_for, .weight = c->weight
 	};
 	if (c->namespaces == PROBE_OURSELF) {
-		probe_cgroup(f);
+		f->error = -cgroup_probe(&why);
+		f->held = f->error == 0;
+		(void)snprintf(f->detail, sizeof(f->detail), "%.159s", f->held ? "" : why.text);
+		(void)snprintf(f->hint, sizeof(f->hint), "%s", f->held ? "" : why.hint);
 		return 0;
 	}
 	r = probe_in_child(0, c->namespaces, c->try, &a);

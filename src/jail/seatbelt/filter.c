@@ -127,11 +127,22 @@ static void regex_print_runs(const bool in[128], struct buffer *out)
 	}
 }
 
-/* A ] must come first, a ^ must not, and a - is plain at either end. */
-static void regex_print_set(const bool in[128], bool negated, struct buffer *out)
+/*
+ * A set is ASCII only, or has all above ASCII: then it was written negated, and what it lacks is
+ * listed (the slash is always among that).
+ */
+static int regex_print_class(const struct glob_class *class, struct buffer *out)
 {
+	bool negated = glob_class_has(class, 0xff);
+	bool in[128] = { false };
 	size_t start;
 
+	for (unsigned b = 1; b < 128; b++) {
+		in[b] = glob_class_has(class, (unsigned char)b) != negated;
+		if (in[b] && (!regex_is_holdable(b) || b == '\\'))
+			return -EDOM;
+	}
+	/* A ] must come first, a ^ must not, and a - is plain at either end. */
 	buffer_adds(out, negated ? "[^" : "[");
 	start = out->len;
 	if (in[']'])
@@ -142,23 +153,6 @@ static void regex_print_set(const bool in[128], bool negated, struct buffer *out
 	else
 		buffer_printf(out, "%s%s", in['^'] ? "^" : "", in['-'] ? "-" : "");
 	buffer_addc(out, ']');
-}
-
-/*
- * A set is ASCII only, or has all above ASCII: then it was written negated, and what it lacks is
- * listed (the slash is always among that).
- */
-static int regex_print_class(const struct glob_class *class, struct buffer *out)
-{
-	bool negated = glob_class_has(class, 0xff);
-	bool in[128] = { false };
-
-	for (unsigned b = 1; b < 128; b++) {
-		in[b] = glob_class_has(class, (unsigned char)b) != negated;
-		if (in[b] && (!regex_is_holdable(b) || b == '\\'))
-			return -EDOM;
-	}
-	regex_print_set(in, negated, out);
 	return 0;
 }
 

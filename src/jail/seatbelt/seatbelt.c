@@ -118,30 +118,43 @@ struct seatbelt_profile {
 	const struct permissions *const *layers; /* at least one */
 	size_t n_layers;
 	struct seatbelt_filters granted[ACCESS_COUNT];
-	struct buffer *out;
+	struct buffer out;
+	int error; /* the first; what is written after it is thrown away */
 };
 
-/* --- printing --- */
-
-static void seatbelt_print_lines(struct buffer *out, const char *const *lines)
+static void seatbelt_print_lines(struct seatbelt_profile *pr, const char *const *lines)
 {
 	for (; *lines; lines++)
-		buffer_printf(out, "%s\n", *lines);
+		buffer_printf(&pr->out, "%s\n", *lines);
 }
 
-static void seatbelt_print_rule(
-	struct buffer *out, const char *action, const char *operations, struct seatbelt_filters *f)
+static void seatbelt_print_rule(struct seatbelt_profile *pr, const char *action,
+	const char *operations, struct seatbelt_filters *f)
 {
 	if (f->n == 0)
 		return;
 	seatbelt_filter_tidy(f);
-	buffer_printf(out, "(%s %s", action, operations);
+	buffer_printf(&pr->out, "(%s %s", action, operations);
 	for (size_t i = 0; i < f->n; i++)
-		buffer_printf(out, "\n  %s", f->items[i]);
-	buffer_adds(out, ")\n");
+		buffer_printf(&pr->out, "\n  %s", f->items[i]);
+	buffer_adds(&pr->out, ")\n");
 }
 
-/* --- what Seatbelt cannot say --- */
+static void seatbelt_add_list(struct seatbelt_profile *pr, seatbelt_filter_fn *one,
+	const struct grant_list *list, struct seatbelt_filters *ret)
+{
+	if (pr->error == 0)
+		pr->error = seatbelt_filter_list(&pr->context, one, list, ret);
+}
+
+static void seatbelt_add_all(struct seatbelt_profile *pr, struct seatbelt_filters *to,
+	const struct seatbelt_filters *from)
+{
+	for (size_t i = 0; pr->error == 0 && i < from->n; i++)
+		pr->error = seatbelt_filter_add(&pr->context, to, from->items[i]);
+}
+
+/* --- allow lists --- */
 
 static int seatbelt_check_layer(const struct permissions *p, bool alone, struct error *e)
 {
@@ -161,8 +174,6 @@ static int seatbelt_check_layer(const struct permissions *p, bool alone, struct 
 	return what ? error_set(e, -EOPNOTSUPP, NULL, "Seatbelt cannot hold %s", what) : 0;
 }
 
-/* --- allow lists --- */
-
 static bool seatbelt_has_rules_about(const struct permissions *p, enum operation op)
 {
 	for (size_t i = 0; i < p->n_rules; i++) {
@@ -172,92 +183,70 @@ static bool seatbelt_has_rules_about(const struct permissions *p, enum operation
 	return false;
 }
 
-static int seatbelt_add_all(struct seatbelt_context *c, struct seatbelt_filters *to,
-	const struct seatbelt_filters *from)
-{
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < from->n; i++)
-		r = seatbelt_filter_add(c, to, from->items[i]);
-	return r;
-}
-
 /* What one layer grants. Writing implies reading; a listed program may be read; without a list any
  * may run that may be read. */
-static int seatbelt_read_layer(struct seatbelt_context *c, const struct permissions *p,
+static void seatbelt_read_layer(struct seatbelt_profile *pr, const struct permissions *p,
 	struct seatbelt_filters f[ACCESS_COUNT])
 {
-	const struct {
-		const struct grant_list *list;
-		seatbelt_filter_fn *one;
-		enum access to;
-	} steps[] = {
-		{ &p->fs_read, seatbelt_filter_path, ACCESS_READ },
-		{ &p->fs_write, seatbelt_filter_path, ACCESS_READ },
-		{ &p->fs_write, seatbelt_filter_path, ACCESS_WRITE },
-		{ &p->exec, seatbelt_filter_program, ACCESS_EXEC },
-		{ &p->network_allow, seatbelt_filter_host, ACCESS_CONNECT },
-		{ &p->listen, seatbelt_filter_listen, ACCESS_LISTEN },
-		{ &p->dangerously_allow, seatbelt_filter_path, ACCESS_DANGEROUS },
-	};
-
-	for (size_t i = 0; i < ROWS(steps); i++) {
-		int r = seatbelt_filter_list(c, steps[i].one, steps[i].list, &f[steps[i].to]);
-
-		if (r < 0)
-			return r;
-	}
+	seatbelt_add_list(pr, seatbelt_filter_path, &p->fs_read, &f[ACCESS_READ]);
+	seatbelt_add_list(pr, seatbelt_filter_path, &p->fs_write, &f[ACCESS_READ]);
+	seatbelt_add_list(pr, seatbelt_filter_path, &p->fs_write, &f[ACCESS_WRITE]);
+	seatbelt_add_list(pr, seatbelt_filter_program, &p->exec, &f[ACCESS_EXEC]);
+	seatbelt_add_list(pr, seatbelt_filter_host, &p->network_allow, &f[ACCESS_CONNECT]);
+	seatbelt_add_list(pr, seatbelt_filter_listen, &p->listen, &f[ACCESS_LISTEN]);
+	seatbelt_add_list(pr, seatbelt_filter_path, &p->dangerously_allow, &f[ACCESS_DANGEROUS]);
 	if (p->exec_listed)
-		return seatbelt_add_all(c, &f[ACCESS_READ], &f[ACCESS_EXEC]);
-	if (!seatbelt_has_rules_about(p, OPERATION_EXEC))
-		return seatbelt_add_all(c, &f[ACCESS_EXEC], &f[ACCESS_READ]);
-	return 0;
+		seatbelt_add_all(pr, &f[ACCESS_READ], &f[ACCESS_EXEC]);
+	else if (!seatbelt_has_rules_about(p, OPERATION_EXEC))
+		seatbelt_add_all(pr, &f[ACCESS_EXEC], &f[ACCESS_READ]);
 }
 
-/* Narrows what the layers before grant by one more. */
-static int seatbelt_meet(
-	struct seatbelt_context *c, struct seatbelt_filters *with, struct seatbelt_filters *f)
+/* Narrows f to what is in the others as well, or is not in them. */
+static int seatbelt_meet(struct seatbelt_context *c, struct seatbelt_filters *f,
+	struct seatbelt_filters *others, bool is_not)
 {
-	const char *a = seatbelt_filter_any(c, with), *b = seatbelt_filter_any(c, f), *both;
+	const char *a = seatbelt_filter_any(c, f), *b = seatbelt_filter_any(c, others), *both;
 
-	if ((!a && with->n) || (!b && f->n))
+	if ((!a && f->n) || (!b && others->n))
 		return -ENOMEM;
-	with->n = 0;
+	f->n = 0;
 	if (!a || !b)
 		return 0;
-	both = arena_printf(c->arena, "(require-all %s %s)", a, b);
-	return both ? seatbelt_filter_add(c, with, both) : -ENOMEM;
+	both = arena_printf(c->arena,
+		is_not ? "(require-all %s (require-not %s))" : "(require-all %s %s)", a, b);
+	return both ? seatbelt_filter_add(c, f, both) : -ENOMEM;
 }
 
-static int seatbelt_read_layers(struct seatbelt_profile *pr)
+static void seatbelt_read_layers(struct seatbelt_profile *pr)
 {
-	for (size_t i = 0; i < pr->n_layers; i++) {
+	for (size_t i = 0; pr->error == 0 && i < pr->n_layers; i++) {
 		struct seatbelt_filters f[ACCESS_COUNT] = { 0 };
-		int r = seatbelt_check_layer(pr->layers[i], pr->n_layers == 1, pr->context.error);
 
-		r = r < 0 ? r : seatbelt_read_layer(&pr->context, pr->layers[i], f);
-		for (int k = 0; r >= 0 && k < ACCESS_COUNT; k++)
-			r = i == 0 ? seatbelt_add_all(&pr->context, &pr->granted[k], &f[k])
-				   : seatbelt_meet(&pr->context, &pr->granted[k], &f[k]);
-		if (r < 0)
-			return r;
+		pr->error =
+			seatbelt_check_layer(pr->layers[i], pr->n_layers == 1, pr->context.error);
+		seatbelt_read_layer(pr, pr->layers[i], f);
+		for (int k = 0; pr->error == 0 && k < ACCESS_COUNT; k++) {
+			if (i == 0)
+				seatbelt_add_all(pr, &pr->granted[k], &f[k]);
+			else
+				pr->error =
+					seatbelt_meet(&pr->context, &pr->granted[k], &f[k], false);
+		}
 	}
-	return 0;
 }
-
 /* The way to a granted file can be walked: getcwd() and realpath() look at every folder on it. */
-static int seatbelt_print_ancestors(struct seatbelt_profile *pr)
+static void seatbelt_print_ancestors(struct seatbelt_profile *pr)
 {
 	struct seatbelt_filters f = { 0 };
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < pr->n_layers; i++) {
-		r = seatbelt_filter_ancestors(&pr->context, &pr->layers[i]->fs_read, &f);
-		if (r >= 0)
-			r = seatbelt_filter_ancestors(&pr->context, &pr->layers[i]->fs_write, &f);
+	for (size_t i = 0; i < 2 * pr->n_layers; i++) {
+		const struct permissions *p = pr->layers[i / 2];
+
+		if (pr->error == 0)
+			pr->error = seatbelt_filter_ancestors(
+				&pr->context, i % 2 ? &p->fs_write : &p->fs_read, &f);
 	}
-	seatbelt_print_rule(pr->out, "allow", "file-read-metadata", &f);
-	return r;
+	seatbelt_print_rule(pr, "allow", "file-read-metadata", &f);
 }
 
 static bool seatbelt_reaches_out(const struct seatbelt_filters *f)
@@ -269,25 +258,23 @@ static bool seatbelt_reaches_out(const struct seatbelt_filters *f)
 	return false;
 }
 
-static int seatbelt_print_grants(struct seatbelt_profile *pr)
+static void seatbelt_print_grants(struct seatbelt_profile *pr)
 {
 	struct seatbelt_filters *f = pr->granted;
-	int r;
 
-	buffer_adds(pr->out, "\n; files\n");
-	r = seatbelt_print_ancestors(pr);
-	seatbelt_print_rule(pr->out, "allow", "file-read*", &f[ACCESS_READ]);
-	seatbelt_print_rule(pr->out, "allow", "file-write*", &f[ACCESS_WRITE]);
-	buffer_adds(pr->out, "\n; programs\n");
-	seatbelt_print_rule(pr->out, "allow", "process-exec*", &f[ACCESS_EXEC]);
-	buffer_adds(pr->out, "\n; network\n");
+	buffer_adds(&pr->out, "\n; files\n");
+	seatbelt_print_ancestors(pr);
+	seatbelt_print_rule(pr, "allow", "file-read*", &f[ACCESS_READ]);
+	seatbelt_print_rule(pr, "allow", "file-write*", &f[ACCESS_WRITE]);
+	buffer_adds(&pr->out, "\n; programs\n");
+	seatbelt_print_rule(pr, "allow", "process-exec*", &f[ACCESS_EXEC]);
+	buffer_adds(&pr->out, "\n; network\n");
 	if (f[ACCESS_CONNECT].n == 0 && f[ACCESS_LISTEN].n == 0)
-		buffer_adds(pr->out, "(deny network*)\n");
+		buffer_adds(&pr->out, "(deny network*)\n");
 	if (seatbelt_reaches_out(&f[ACCESS_CONNECT]))
-		seatbelt_print_lines(pr->out, basics_network);
-	seatbelt_print_rule(pr->out, "allow", "network-outbound", &f[ACCESS_CONNECT]);
-	seatbelt_print_rule(pr->out, "allow", "network-bind network-inbound", &f[ACCESS_LISTEN]);
-	return r;
+		seatbelt_print_lines(pr, basics_network);
+	seatbelt_print_rule(pr, "allow", "network-outbound", &f[ACCESS_CONNECT]);
+	seatbelt_print_rule(pr, "allow", "network-bind network-inbound", &f[ACCESS_LISTEN]);
 }
 
 /* --- rules --- */
@@ -301,7 +288,7 @@ static int seatbelt_compare_rules(const void *a, const void *b)
 	return (int)y->action - (int)x->action;
 }
 
-static int seatbelt_print_one_rule(struct seatbelt_profile *pr, const struct rule *rule)
+static void seatbelt_print_one_rule(struct seatbelt_profile *pr, const struct rule *rule)
 {
 	static const struct {
 		enum operation operation;
@@ -316,70 +303,61 @@ static int seatbelt_print_one_rule(struct seatbelt_profile *pr, const struct rul
 	};
 	bool allow = rule->action == VERDICT_ALLOW;
 
-	if (rule->methods.n)
-		return error_set(pr->context.error, -EOPNOTSUPP, &rule->where,
+	if (pr->error == 0 && rule->methods.n)
+		pr->error = error_set(pr->context.error, -EOPNOTSUPP, &rule->where,
 			"Seatbelt cannot hold HTTP methods: it sees connections");
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct seatbelt_filters f = { 0 };
-		int r;
 
 		if (!(rule->operations & 1U << rows[i].operation))
 			continue;
-		r = seatbelt_filter_list(&pr->context, rows[i].one, &rule->patterns, &f);
-		if (r < 0)
-			return r;
+		seatbelt_add_list(pr, rows[i].one, &rule->patterns, &f);
 		if (allow && seatbelt_reaches_out(&f))
-			seatbelt_print_lines(pr->out, basics_network);
-		seatbelt_print_rule(pr->out, allow ? "allow" : "deny",
-			allow ? rows[i].allow : rows[i].deny, &f);
+			seatbelt_print_lines(pr, basics_network);
+		seatbelt_print_rule(
+			pr, allow ? "allow" : "deny", allow ? rows[i].allow : rows[i].deny, &f);
 	}
-	return 0;
 }
 
-static int seatbelt_print_rules(struct seatbelt_profile *pr)
+static void seatbelt_print_rules(struct seatbelt_profile *pr)
 {
 	const struct permissions *p = pr->layers[0];
 	const struct rule **sorted;
 	size_t n = 0;
-	int r = 0;
 
 	if (pr->n_layers > 1 || p->n_rules == 0)
-		return 0; /* check_layer has seen that layers of an intersection have none */
+		return; /* check_layer has seen that layers of an intersection have none */
 	sorted = arena_calloc(pr->context.arena, p->n_rules, sizeof(struct rule *));
 	if (!sorted)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->n_rules; i++) {
+		pr->error = pr->error ? pr->error : -ENOMEM;
+	for (size_t i = 0; sorted && i < p->n_rules; i++) {
 		if (!p->rules[i].disabled)
 			sorted[n++] = &p->rules[i];
 	}
 	if (n)
 		qsort(sorted, n, sizeof(*sorted), seatbelt_compare_rules);
-	buffer_adds(pr->out, "\n; rules, the strongest last\n");
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = seatbelt_print_one_rule(pr, sorted[i]);
-	return r;
+	buffer_adds(&pr->out, "\n; rules, the strongest last\n");
+	for (size_t i = 0; i < n; i++)
+		seatbelt_print_one_rule(pr, sorted[i]);
 }
 
 /* --- denials --- */
 
-static int seatbelt_print_denials(struct seatbelt_profile *pr, bool connects)
+static void seatbelt_print_denials(struct seatbelt_profile *pr, bool connects)
 {
 	struct seatbelt_filters files = { 0 }, hosts = { 0 };
-	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < pr->n_layers; i++) {
-		r = seatbelt_filter_list(
-			&pr->context, seatbelt_filter_path, &pr->layers[i]->fs_deny, &files);
+	for (size_t i = 0; i < pr->n_layers; i++) {
+		seatbelt_add_list(pr, seatbelt_filter_path, &pr->layers[i]->fs_deny, &files);
 		/* Where nothing may be reached, nothing needs to be denied. */
-		if (r >= 0 && connects)
-			r = seatbelt_filter_list(&pr->context, seatbelt_filter_host,
-				&pr->layers[i]->network_deny, &hosts);
+		if (connects)
+			seatbelt_add_list(
+				pr, seatbelt_filter_host, &pr->layers[i]->network_deny, &hosts);
 	}
 	if (files.n || hosts.n)
-		buffer_adds(pr->out, "\n; denied, whatever is granted above\n");
-	seatbelt_print_rule(pr->out, "deny", DENY_READ " file-write*", &files);
-	seatbelt_print_rule(pr->out, "deny", "network-outbound", &hosts);
-	return r;
+		buffer_adds(&pr->out, "\n; denied, whatever is granted above\n");
+	seatbelt_print_rule(pr, "deny", DENY_READ " file-write*", &files);
+	seatbelt_print_rule(pr, "deny", "network-outbound", &hosts);
 }
 
 static int seatbelt_add_baseline(
@@ -401,53 +379,33 @@ static int seatbelt_add_baseline(
 	return r;
 }
 
-/* All of f, but for what dangerously_allow names. */
-static int seatbelt_except_dangerous(struct seatbelt_profile *pr, struct seatbelt_filters *f)
+static void seatbelt_print_baseline(struct seatbelt_profile *pr)
 {
-	struct seatbelt_context *c = &pr->context;
-	const char *any, *but, *text;
+	struct seatbelt_filters f[2] = { 0 }, *fixed = &f[0], *secret = &f[1];
 
-	if (pr->granted[ACCESS_DANGEROUS].n == 0 || f->n == 0)
-		return 0;
-	any = seatbelt_filter_any(c, f);
-	but = seatbelt_filter_any(c, &pr->granted[ACCESS_DANGEROUS]);
-	text = any && but ? arena_printf(c->arena, "(require-all %s (require-not %s))", any, but)
-			  : NULL;
-	f->n = 0;
-	return text ? seatbelt_filter_add(c, f, text) : -ENOMEM;
-}
-
-static int seatbelt_print_baseline(struct seatbelt_profile *pr)
-{
-	struct seatbelt_filters secret = { 0 }, fixed = { 0 };
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < baseline_n_paths; i++)
-		r = seatbelt_add_baseline(
-			pr, baseline_paths[i].pattern, baseline_paths[i].secret ? &secret : &fixed);
-	r = r < 0 ? r : seatbelt_except_dangerous(pr, &secret);
-	r = r < 0 ? r : seatbelt_except_dangerous(pr, &fixed);
-	buffer_adds(pr->out, "\n; the baseline, which no grant overrides\n");
-	seatbelt_print_rule(pr->out, "deny", DENY_READ " file-write*", &secret);
-	seatbelt_print_rule(pr->out, "deny", "file-write*", &fixed);
-	return r;
+	for (size_t i = 0; pr->error == 0 && i < baseline_n_paths; i++)
+		pr->error = seatbelt_add_baseline(
+			pr, baseline_paths[i].pattern, &f[baseline_paths[i].secret]);
+	for (size_t i = 0; pr->error == 0 && i < ROWS(f) && pr->granted[ACCESS_DANGEROUS].n; i++)
+		pr->error =
+			seatbelt_meet(&pr->context, &f[i], &pr->granted[ACCESS_DANGEROUS], true);
+	buffer_adds(&pr->out, "\n; the baseline, which no grant overrides\n");
+	seatbelt_print_rule(pr, "deny", DENY_READ " file-write*", secret);
+	seatbelt_print_rule(pr, "deny", "file-write*", fixed);
 }
 
 /* --- the two shapes --- */
 
-static int seatbelt_write_closed(struct seatbelt_profile *pr)
+static void seatbelt_write_closed(struct seatbelt_profile *pr)
 {
-	bool connects;
-	int r;
+	bool connects = pr->granted[ACCESS_CONNECT].n ||
+			seatbelt_has_rules_about(pr->layers[0], OPERATION_NET_CONNECT);
 
-	buffer_adds(pr->out, "(version 1)\n(deny default)\n\n; what every program needs\n");
-	seatbelt_print_lines(pr->out, basics);
-	connects = pr->granted[ACCESS_CONNECT].n ||
-		   seatbelt_has_rules_about(pr->layers[0], OPERATION_NET_CONNECT);
-	r = seatbelt_print_grants(pr);
-	r = r < 0 ? r : seatbelt_print_rules(pr);
-	r = r < 0 ? r : seatbelt_print_denials(pr, connects);
-	return r < 0 ? r : seatbelt_print_baseline(pr);
+	buffer_adds(&pr->out, "(version 1)\n(deny default)\n\n; what every program needs\n");
+	seatbelt_print_lines(pr, basics);
+	seatbelt_print_grants(pr);
+	seatbelt_print_rules(pr);
+	seatbelt_print_denials(pr, connects);
 }
 
 static bool seatbelt_has_filter(const struct seatbelt_filters *f, const char *filter)
@@ -466,49 +424,47 @@ static bool seatbelt_is_open(const struct seatbelt_profile *pr)
 	       !pr->permissions->exec_listed &&
 	       seatbelt_has_filter(&pr->granted[ACCESS_READ], "(subpath \"/\")") &&
 	       seatbelt_has_filter(&pr->granted[ACCESS_CONNECT],
-		       "(require-all (require-not (remote ip "
-		       "\"localhost:*\")) (remote tcp \"*:*\"))");
+		       "(require-all (require-not (remote ip \"localhost:*\")) "
+		       "(remote tcp \"*:*\"))");
 }
 
-static int seatbelt_write_open(struct seatbelt_profile *pr)
+static void seatbelt_write_open(struct seatbelt_profile *pr)
 {
 	struct seatbelt_filters *writes = &pr->granted[ACCESS_WRITE];
-	int r = 0;
 
-	if (!seatbelt_is_open(pr))
-		return error_set(pr->context.error, -EINVAL, NULL,
+	if (pr->error == 0 && !seatbelt_is_open(pr))
+		pr->error = error_set(pr->context.error, -EINVAL, NULL,
 			"this profile leaves reading, programs and the network open, and these "
 			"permissions do not");
-	buffer_adds(pr->out,
+	buffer_adds(&pr->out,
 		"(version 1)\n(allow default)\n\n; writes are confined\n(deny file-write*)\n");
-	for (size_t i = 0; r >= 0 && basics_writes[i]; i++)
-		r = seatbelt_filter_add(&pr->context, writes, basics_writes[i]);
-	seatbelt_print_rule(pr->out, "allow", "file-write*", writes);
-	r = r < 0 ? r : seatbelt_print_denials(pr, true);
-	return r < 0 ? r : seatbelt_print_baseline(pr);
+	for (size_t i = 0; pr->error == 0 && basics_writes[i]; i++)
+		pr->error = seatbelt_filter_add(&pr->context, writes, basics_writes[i]);
+	seatbelt_print_rule(pr, "allow", "file-write*", writes);
+	seatbelt_print_denials(pr, true);
 }
 
 static int seatbelt_print_as(const struct permissions *p, const struct variables *vars,
-	struct buffer *out, struct error *e, int (*write)(struct seatbelt_profile *pr))
+	struct buffer *out, struct error *e, void (*write)(struct seatbelt_profile *pr))
 {
 	const struct permissions *const alone[] = { p };
 	auto_arena arena = { 0 };
-	auto_buffer text = { 0 };
 	struct seatbelt_profile pr = {
 		.context = { .arena = &arena, .vars = vars, .error = e },
 		.permissions = p,
 		.layers = p->n_all_of ? (const struct permissions *const *)p->all_of : alone,
 		.n_layers = p->n_all_of ? p->n_all_of : 1,
-		.out = &text,
 	};
-	int r = seatbelt_read_layers(&pr);
 
-	r = r < 0 ? r : write(&pr);
-	if (r >= 0 && text.failed)
-		r = -ENOMEM;
-	if (r >= 0)
-		buffer_add(out, buffer_text(&text), text.len);
-	return r;
+	seatbelt_read_layers(&pr);
+	write(&pr);
+	seatbelt_print_baseline(&pr);
+	if (pr.error == 0 && pr.out.failed)
+		pr.error = -ENOMEM;
+	if (pr.error == 0)
+		buffer_add(out, buffer_text(&pr.out), pr.out.len);
+	buffer_deinit(&pr.out);
+	return pr.error;
 }
 
 int seatbelt_print(const struct permissions *p, const struct variables *vars, struct buffer *out,

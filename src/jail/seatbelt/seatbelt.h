@@ -4,14 +4,12 @@
  * Permissions as a macOS Seatbelt profile: the text that sandbox-exec -p takes. Pure text, made and
  * tested on any system; nothing here needs macOS.
  *
- * Only what Seatbelt holds exactly is written. What it cannot hold is refused with -EOPNOTSUPP and
- * a sentence that says what and why, never widened:
- *
- *   hosts       Seatbelt knows two, any and localhost. Names and addresses are refused; `*` is
- * written and then reaches private networks too, which the profile says in a comment arguments only
- * the program counts: `git push:*` is refused programs    a bare name is looked for in the folders
- * that macOS itself protects (/usr/bin …) HTTP        methods, URL paths, rates and sizes are
- * refused rules       become the same order in reverse; `ask` has nobody to ask and denies
+ * Only what Seatbelt holds exactly is written. The rest is refused with -EOPNOTSUPP and a sentence
+ * that says what and why, never widened. It knows two hosts, any and localhost: names and addresses
+ * are refused, and `*` is written with a comment, as it reaches private networks too. Of a command
+ * only the program counts (`git push:*` is refused), and a bare name is looked for in the folders
+ * that macOS protects (/usr/bin …). HTTP methods, URL paths, rates and sizes are refused. Rules
+ * become the same order in reverse; `ask` has nobody to ask and denies.
  *
  * Environment, services and limits are no matter of the profile: whoever starts the program holds
  * them.

@@ -15,7 +15,7 @@
 
 #include "base/fd.h"
 #include "jail/limits/cgroup.h"
-#include "jail/plan/wire.h"
+#include "jail/plan/plan.h"
 #include "jail/probe/probe.h"
 #include "warden/session/internal.h"
 #include "warden/zygote.h"

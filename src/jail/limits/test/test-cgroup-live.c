@@ -59,7 +59,7 @@ static void test_life(void **state)
 	(void)snprintf(name, sizeof(name), "%s", c->name);
 	assert_int_equal(cgroup_add(c, pid), 0);
 	(void)snprintf(want, sizeof(want), "%d\n", pid);
-	assert_true(cgroup_load(cgroup_fd(c), "cgroup.procs", text, sizeof(text)) > 0);
+	assert_true(cgroup_load(c->fd, "cgroup.procs", text, sizeof(text)) > 0);
 	assert_string_equal(text, want);
 	assert_int_equal(cgroup_kill(c), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -80,13 +80,13 @@ static void test_find(void **state)
 	}
 }
 
-struct fixture {
+struct cgroup_fixture {
 	char path[64];
 	int fd;
 	struct cgroup cgroup;
 };
 
-static void fill(struct fixture *f, const char *file, const char *text)
+static void fill(struct cgroup_fixture *f, const char *file, const char *text)
 {
 	int fd = openat(f->fd, file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
@@ -95,7 +95,7 @@ static void fill(struct fixture *f, const char *file, const char *text)
 	(void)close(fd);
 }
 
-static void expect(struct fixture *f, const char *file, const char *text)
+static void expect(struct cgroup_fixture *f, const char *file, const char *text)
 {
 	char now[CGROUP_TEXT_MAX];
 
@@ -105,7 +105,7 @@ static void expect(struct fixture *f, const char *file, const char *text)
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct cgroup_fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
 	(void)snprintf(f->path, sizeof(f->path), "/tmp/test-cgroup-XXXXXX");
@@ -122,7 +122,7 @@ static int teardown(void **state)
 	static const char *const files[] = { "memory.max", "memory.swap.max", "memory.oom.group",
 		"pids.max", "memory.peak", "memory.events", "pids.events", "cpu.stat",
 		"cgroup.procs", "cgroup.kill", "large" };
-	struct fixture *f = *state;
+	struct cgroup_fixture *f = *state;
 
 	for (size_t i = 0; i < ROWS(files); i++)
 		(void)unlinkat(f->fd, files[i], 0);
@@ -135,7 +135,7 @@ static int teardown(void **state)
 static void test_limits(void **state)
 {
 	const struct cgroup_limits both = { .memory = 512 << 20, .pids = 64 };
-	struct fixture *f = *state;
+	struct cgroup_fixture *f = *state;
 	struct error e = { 0 };
 
 	/* The two that old kernels lack may be missing, the two that matter may not. */
@@ -160,7 +160,7 @@ static void test_limits(void **state)
 static void test_no_limits(void **state)
 {
 	const struct cgroup_limits none = { 0 };
-	struct fixture *f = *state;
+	struct cgroup_fixture *f = *state;
 
 	/* No file is touched: none is there. */
 	assert_int_equal(cgroup_limit(f->fd, &none, NULL), 0);
@@ -168,7 +168,7 @@ static void test_no_limits(void **state)
 
 static void test_read(void **state)
 {
-	struct fixture *f = *state;
+	struct cgroup_fixture *f = *state;
 	struct cgroup_usage u = { .memory_peak = 7 };
 
 	/* Without controllers there is nothing to read, and that is no failure. */
@@ -188,7 +188,7 @@ static void test_read(void **state)
 
 static void test_add_and_kill(void **state)
 {
-	struct fixture *f = *state;
+	struct cgroup_fixture *f = *state;
 
 	assert_int_equal(cgroup_add(&f->cgroup, 0), -EINVAL);
 	assert_int_equal(cgroup_add(&f->cgroup, -1), -EINVAL);
@@ -200,13 +200,13 @@ static void test_add_and_kill(void **state)
 	assert_int_equal(cgroup_kill(&f->cgroup), 0);
 	expect(f, "cgroup.procs", "4711");
 	expect(f, "cgroup.kill", "1");
-	assert_int_equal(cgroup_fd(&f->cgroup), f->fd);
+	assert_int_equal(f->cgroup.fd, f->fd);
 }
 
 static void test_texts(void **state)
 {
 	static char large[CGROUP_TEXT_MAX + 1];
-	struct fixture *f = *state;
+	struct cgroup_fixture *f = *state;
 	char text[CGROUP_TEXT_MAX];
 
 	memset(large, 'x', sizeof(large) - 1);
@@ -225,7 +225,7 @@ static void test_texts(void **state)
 /* A link is never followed: who controls the folder does not get us to write elsewhere. */
 static void test_links(void **state)
 {
-	struct fixture *f = *state;
+	struct cgroup_fixture *f = *state;
 
 	assert_int_equal(symlinkat("/dev/null", f->fd, "cgroup.kill"), 0);
 	assert_int_equal(cgroup_kill(&f->cgroup), -ELOOP);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "jail/plan/wire.h"
+#include "jail/plan/plan.h"
 
 static struct plan_entry entries[] = {
 	{ .kind = PLAN_DIR, .path = "/etc", .is_dir = true },

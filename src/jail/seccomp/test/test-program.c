@@ -21,12 +21,12 @@
 
 static const struct seccomp_arch *const archs[] = { &seccomp_x86_64, &seccomp_aarch64 };
 
-struct machine {
+struct bpf_machine {
 	uint32_t a;
 	bool looked; /* at an argument */
 };
 
-static uint32_t load(struct machine *m, const struct seccomp_data *d, uint32_t offset)
+static uint32_t load(struct bpf_machine *m, const struct seccomp_data *d, uint32_t offset)
 {
 	uint32_t v;
 
@@ -36,7 +36,7 @@ static uint32_t load(struct machine *m, const struct seccomp_data *d, uint32_t o
 	return v;
 }
 
-static size_t jump(const struct machine *m, const struct sock_filter *f)
+static size_t jump(const struct bpf_machine *m, const struct sock_filter *f)
 {
 	switch (BPF_OP(f->code)) {
 	case BPF_JA:
@@ -51,11 +51,11 @@ static size_t jump(const struct machine *m, const struct sock_filter *f)
 }
 
 /* Jumps lead forward, so it ends. */
-static uint32_t run(struct seccomp_program *p, const struct seccomp_data *d, struct machine *m)
+static uint32_t run(struct seccomp_program *p, const struct seccomp_data *d, struct bpf_machine *m)
 {
 	const struct sock_filter *code = seccomp_program_code(p);
 
-	*m = (struct machine){ 0 };
+	*m = (struct bpf_machine){ 0 };
 	for (size_t pc = 0; pc < seccomp_program_length(p); pc++) {
 		const struct sock_filter *f = &code[pc];
 
@@ -114,7 +114,7 @@ static void ask(
 {
 	struct seccomp_data d = { .nr = (int)nr, .arch = t->arch->audit };
 	uint8_t rule = naive_number(t, nr);
-	struct machine m;
+	struct bpf_machine m;
 	uint32_t got;
 
 	memcpy(d.args, args, sizeof(d.args));
@@ -178,7 +178,7 @@ static void foreign(struct seccomp_program *p, const struct seccomp_table *t)
 {
 	static const uint32_t others[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64,
 		AUDIT_ARCH_ARM, AUDIT_ARCH_ARMEB, AUDIT_ARCH_RISCV64, 0, UINT32_MAX };
-	struct machine m;
+	struct bpf_machine m;
 
 	for (size_t i = 0; i < ROWS(others); i++)
 		for (int nr = 0; nr < 1024 && others[i] != t->arch->audit; nr++) {
@@ -259,7 +259,7 @@ static uint32_t answer(const struct seccomp_table *t, const struct seccomp_case 
 {
 	struct seccomp_data d = { .nr = nr, .arch = t->arch->audit };
 	struct seccomp_program p;
-	struct machine m;
+	struct bpf_machine m;
 
 	memcpy(d.args, c->args, sizeof(d.args));
 	assert_int_equal(seccomp_program_make(&p, t), 0);
