@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Reading a log: by a connection of its own, also while somebody writes. What is read is not
- * verified by that (verify.h); only its form is.
+ * Reading a log: by a connection of its own, also while somebody writes. It keeps no
+ * writer out, and waits only where SQLite must put its index in order, two seconds at most; a
+ * reader that stays in the middle keeps the write-ahead file growing. What is read is not verified
+ * by that (verify.h); only its form is.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,9 +12,11 @@
  * so. It survives the end of the process at any point. With AUDIT_SYNC_FULL it survives a loss of
  * power, too; with AUDIT_SYNC_NORMAL a loss of power may take what came after the last signed head.
  *
- * Records wait in memory until a batch is full or its time is over. There is no thread behind this:
- * whoever has a loop asks audit_store_wait_ms() how long it may sleep and calls audit_store_tick();
- * one thread at a time. A commit that fails (a full disk) loses nothing: its records go on waiting,
+ * Records wait in memory until a batch is full or its time is over. There is no thread behind this
+ * and no lock between threads: one thread at a time. Whoever has a loop asks audit_store_wait_ms()
+ * how long it may sleep and calls audit_store_tick(). All that commits takes the lock between
+ * processes (flock() on path + ".lock"), waits for it as audit_store_patience() says, and may wait
+ * for the disk. A commit that fails (a full disk) loses nothing: its records go on waiting,
  * and later commits try again; while a batch is full, new ones are not taken.
  *
  * Retention removes whole segments (from one head to another) from the old end; the head that was
