@@ -54,25 +54,17 @@ const char *const audit_actions[] = {
 	[AUDIT_ACTION_COUNT] = NULL,
 };
 
-const char *const audit_decisions[] = {
-	[AUDIT_NONE] = "none",
+const char *const audit_decisions[] = { [AUDIT_NONE] = "none",
 	[AUDIT_ALLOWED] = "allowed",
 	[AUDIT_DENIED] = "denied",
 	[AUDIT_ASKED] = "asked",
 	[AUDIT_FAILED] = "failed",
-	[AUDIT_DECISION_COUNT] = NULL,
-};
+	[AUDIT_DECISION_COUNT] = NULL };
 
 /* The places of the texts in the struct. */
-static const size_t offsets[AUDIT_EVENT_TEXTS] = {
-	offsetof(struct audit_event, session),
-	offsetof(struct audit_event, user),
-	offsetof(struct audit_event, sandbox),
-	offsetof(struct audit_event, program),
-	offsetof(struct audit_event, target),
-	offsetof(struct audit_event, rule),
-	offsetof(struct audit_event, reason),
-};
+#define AT(member) offsetof(struct audit_event, member)
+static const size_t offsets[AUDIT_EVENT_TEXTS] = { AT(session), AT(user), AT(sandbox), AT(program),
+	AT(target), AT(rule), AT(reason) };
 
 static int event_find_word(const char *const *words, const char *word)
 {

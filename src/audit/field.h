@@ -28,7 +28,7 @@ enum audit_field_id {
 	AUDIT_FIELD_STATUS,
 	AUDIT_FIELD_COUNT,
 	AUDIT_FIELD_HASH,
-	AUDIT_FIELDS,
+	AUDIT_FIELDS
 };
 
 enum audit_type {

@@ -67,7 +67,7 @@ struct audit_ring {
 	uint64_t n_slots, n_cells; /* powers of two */
 };
 
-static void *zeroed(size_t bytes)
+static void *ring_zeroed(size_t bytes)
 {
 	void *p = aligned_alloc(LINE, bytes);
 
@@ -76,7 +76,7 @@ static void *zeroed(size_t bytes)
 	return p;
 }
 
-static uint64_t round_up(uint64_t n, uint64_t least)
+static uint64_t ring_round_up(uint64_t n, uint64_t least)
 {
 	while (least < n)
 		least *= 2;
@@ -89,13 +89,13 @@ int audit_ring_new(struct audit_ring **ret, size_t bytes)
 
 	if (bytes > AUDIT_RING_MOST)
 		return -E2BIG;
-	r = zeroed(sizeof(*r));
+	r = ring_zeroed(sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	r->n_slots = round_up(bytes, AUDIT_RING_LEAST) / CELL_BYTES;
-	r->n_cells = round_up(r->n_slots / 8, LONG_CELLS_LEAST);
-	r->slots = zeroed(r->n_slots * sizeof(*r->slots));
-	r->cells = zeroed(r->n_cells * sizeof(*r->cells));
+	r->n_slots = ring_round_up(bytes, AUDIT_RING_LEAST) / CELL_BYTES;
+	r->n_cells = ring_round_up(r->n_slots / 8, LONG_CELLS_LEAST);
+	r->slots = ring_zeroed(r->n_slots * sizeof(*r->slots));
+	r->cells = ring_zeroed(r->n_cells * sizeof(*r->cells));
 	if (!r->slots || !r->cells) {
 		audit_ring_free(r);
 		return -ENOMEM;
@@ -113,8 +113,8 @@ void audit_ring_free(struct audit_ring *r)
 	free(r);
 }
 
-/* Makes the cell one's own, until publish(). */
-static bool claim(word *tag, uint64_t number)
+/* Makes the cell one's own, until ring_publish(). */
+static bool ring_claim(word *tag, uint64_t number)
 {
 	uint64_t seen = atomic_load_explicit(tag, memory_order_relaxed);
 
@@ -124,7 +124,7 @@ static bool claim(word *tag, uint64_t number)
 		tag, &seen, 2 * number + 1, memory_order_acq_rel, memory_order_relaxed);
 }
 
-static void publish(word *tag, uint64_t number)
+static void ring_publish(word *tag, uint64_t number)
 {
 	atomic_store_explicit(tag, 2 * number, memory_order_release);
 }
@@ -135,7 +135,7 @@ static uint64_t ring_look(const word *tag)
 }
 
 /* Whole words go into the ring: the last one is filled up with zeros. room is a multiple of 8. */
-static size_t pack(const struct audit_event *e, uint64_t *out, size_t room)
+static size_t ring_pack(const struct audit_event *e, uint64_t *out, size_t room)
 {
 	size_t len = audit_event_pack(e, out, room);
 
@@ -143,13 +143,13 @@ static size_t pack(const struct audit_event *e, uint64_t *out, size_t room)
 	return len;
 }
 
-static void store_words(word *to, const uint64_t *from, size_t bytes)
+static void ring_store_words(word *to, const uint64_t *from, size_t bytes)
 {
 	for (size_t i = 0; i < (bytes + 7) / 8; i++)
 		atomic_store_explicit(&to[i], from[i], memory_order_release);
 }
 
-static void load_words(uint64_t *to, const word *from, size_t bytes)
+static void ring_load_words(uint64_t *to, const word *from, size_t bytes)
 {
 	for (size_t i = 0; i < (bytes + 7) / 8; i++)
 		to[i] = atomic_load_explicit(&from[i], memory_order_acquire);
@@ -160,18 +160,18 @@ static struct ring_slot *ring_slot_of(const struct audit_ring *r, uint64_t numbe
 	return &r->slots[number & (r->n_slots - 1)];
 }
 
-static struct ring_cell *cell_at(const struct audit_ring *r, uint64_t place)
+static struct ring_cell *ring_cell_at(const struct audit_ring *r, uint64_t place)
 {
 	return &r->cells[place & (r->n_cells - 1)];
 }
 
-static size_t part(size_t len, size_t done)
+static size_t ring_part(size_t len, size_t done)
 {
 	return len - done < CELL_ROOM ? len - done : CELL_ROOM;
 }
 
 /* Puts a whole event into cells; false if they could not be had, and what was done is of no use. */
-static bool put_long(struct audit_ring *r, uint64_t number, const uint64_t *event, size_t len,
+static bool ring_put_long(struct audit_ring *r, uint64_t number, const uint64_t *event, size_t len,
 	uint64_t *ret_place)
 {
 	uint64_t place = atomic_fetch_add_explicit(
@@ -179,12 +179,12 @@ static bool put_long(struct audit_ring *r, uint64_t number, const uint64_t *even
 
 	*ret_place = place;
 	for (size_t done = 0; done < len; done += CELL_ROOM) {
-		struct ring_cell *c = cell_at(r, place++);
+		struct ring_cell *c = ring_cell_at(r, place++);
 
-		if (!claim(&c->tag, number))
+		if (!ring_claim(&c->tag, number))
 			return false;
-		store_words(c->words, event + done / 8, part(len, done));
-		publish(&c->tag, number);
+		ring_store_words(c->words, event + done / 8, ring_part(len, done));
+		ring_publish(&c->tag, number);
 	}
 	return true;
 }
@@ -197,17 +197,17 @@ static void ring_fill(struct audit_ring *r, struct ring_slot *s, uint64_t number
 	size_t whole = 0;
 
 	if (len > SLOT_ROOM) {
-		if (put_long(r, number, event, len, &place))
+		if (ring_put_long(r, number, event, len, &place))
 			whole = len;
-		len = pack(e, event, SLOT_ROOM);
+		len = ring_pack(e, event, SLOT_ROOM);
 	}
 	atomic_store_explicit(&s->lengths, (uint64_t)whole << 32 | len, memory_order_release);
 	atomic_store_explicit(&s->place, place, memory_order_release);
-	store_words(s->words, event, len);
+	ring_store_words(s->words, event, len);
 }
 
 /* Two that gave up the same slot in two rounds: the later one counts. */
-static void give_up(struct ring_slot *s, uint64_t number)
+static void ring_give_up(struct ring_slot *s, uint64_t number)
 {
 	uint64_t seen = atomic_load_explicit(&s->skipped, memory_order_relaxed);
 
@@ -219,19 +219,19 @@ static void give_up(struct ring_slot *s, uint64_t number)
 uint64_t audit_ring_add(struct audit_ring *r, const struct audit_event *e)
 {
 	uint64_t event[EVENT_WORDS], number;
-	size_t len = pack(e, event, sizeof(event));
+	size_t len = ring_pack(e, event, sizeof(event));
 	struct ring_slot *s;
 
 	if (len == 0)
 		return 0;
 	number = atomic_fetch_add_explicit(&r->count, 1, memory_order_relaxed) + 1;
 	s = ring_slot_of(r, number);
-	if (!claim(&s->tag, number)) {
-		give_up(s, number);
+	if (!ring_claim(&s->tag, number)) {
+		ring_give_up(s, number);
 		return number;
 	}
 	ring_fill(r, s, number, e, event, len);
-	publish(&s->tag, number);
+	ring_publish(&s->tag, number);
 	return number;
 }
 
@@ -248,7 +248,7 @@ struct audit_ring_mark audit_ring_mark(const struct audit_ring *r)
 	return (struct audit_ring_mark){ .events = audit_ring_count(r), .cells = cells };
 }
 
-static unsigned percent(uint64_t n, uint64_t of)
+static unsigned ring_percent(uint64_t n, uint64_t of)
 {
 	return n < of ? (unsigned)(n * 100 / of) : 100;
 }
@@ -256,22 +256,22 @@ static unsigned percent(uint64_t n, uint64_t of)
 unsigned audit_ring_filled(const struct audit_ring *r, const struct audit_ring_mark *since)
 {
 	const struct audit_ring_mark now = audit_ring_mark(r);
-	const unsigned events = percent(now.events - since->events, r->n_slots);
-	const unsigned cells = percent(now.cells - since->cells, r->n_cells);
+	const unsigned events = ring_percent(now.events - since->events, r->n_slots);
+	const unsigned cells = ring_percent(now.cells - since->cells, r->n_cells);
 
 	return events > cells ? events : cells;
 }
 
 /* False: a part of it was written over. */
-static bool get_long(
+static bool ring_get_long(
 	const struct audit_ring *r, uint64_t number, uint64_t place, uint64_t *out, size_t len)
 {
 	for (size_t done = 0; done < len; done += CELL_ROOM) {
-		const struct ring_cell *c = cell_at(r, place++);
+		const struct ring_cell *c = ring_cell_at(r, place++);
 
 		if (ring_look(&c->tag) != 2 * number)
 			return false;
-		load_words(out + done / 8, c->words, part(len, done));
+		ring_load_words(out + done / 8, c->words, ring_part(len, done));
 		if (ring_look(&c->tag) != 2 * number)
 			return false;
 	}
@@ -280,40 +280,29 @@ static bool get_long(
 
 enum outcome { NOT_YET, LOST, READ };
 
-static enum outcome ring_judge(const struct ring_slot *s, uint64_t number)
-{
-	uint64_t tag = ring_look(&s->tag);
-
-	if (tag == 2 * number)
-		return READ;
-	if (tag > 2 * number + 1)
-		return LOST;
-	if (tag == 2 * number + 1)
-		return NOT_YET;
-	return ring_look(&s->skipped) >= number ? LOST : NOT_YET;
-}
-
 /* Whatever the words say while somebody writes them, no more than there is room for is read. */
 static enum outcome ring_get(
 	const struct audit_ring *r, uint64_t number, uint64_t *out, size_t *ret_len)
 {
 	const struct ring_slot *s = ring_slot_of(r, number);
-	enum outcome outcome = ring_judge(s, number);
+	const uint64_t tag = ring_look(&s->tag);
 	uint64_t lengths, place, cut[SLOT_WORDS];
 	size_t len, whole;
 
-	if (outcome != READ)
-		return outcome;
+	if (tag < 2 * number)
+		return ring_look(&s->skipped) >= number ? LOST : NOT_YET;
+	if (tag != 2 * number)
+		return tag == 2 * number + 1 ? NOT_YET : LOST;
 	lengths = atomic_load_explicit(&s->lengths, memory_order_acquire);
 	place = atomic_load_explicit(&s->place, memory_order_acquire);
 	len = (uint32_t)lengths;
 	whole = lengths >> 32;
 	if (len > SLOT_ROOM || whole > AUDIT_EVENT_MAX)
 		return LOST;
-	load_words(cut, s->words, len);
+	ring_load_words(cut, s->words, len);
 	if (ring_look(&s->tag) != 2 * number)
 		return LOST;
-	if (whole > 0 && get_long(r, number, place, out, whole)) {
+	if (whole > 0 && ring_get_long(r, number, place, out, whole)) {
 		*ret_len = whole;
 		return READ;
 	}

@@ -99,16 +99,6 @@ static int trail_copy_names(struct audit_trail *t, const struct audit_trail_opti
 	return t->session && t->user && t->sandbox ? 0 : -ENOMEM;
 }
 
-static int trail_open_store(
-	struct audit_trail *t, const struct audit_store_options *o, struct error *e)
-{
-	struct audit_store_options store = *o;
-
-	audit_batch_init(&t->batch, o->batch, o->batch_ms);
-	store.batch = t->batch.most * BATCHES_AT_ONCE;
-	return audit_store_open(&t->store, &store, e);
-}
-
 static void trail_free(struct audit_trail *t)
 {
 	audit_ring_free(t->ring);
@@ -124,6 +114,7 @@ static void trail_free(struct audit_trail *t)
 int audit_trail_new(struct audit_trail **ret, const struct audit_trail_options *o, struct error *e)
 {
 	struct audit_trail *t = aligned_alloc(LINE, sizeof(*t));
+	struct audit_store_options store;
 	int r;
 
 	if (!t)
@@ -136,10 +127,14 @@ int audit_trail_new(struct audit_trail **ret, const struct audit_trail_options *
 		r = redactor_new(&t->redactor);
 	if (r == 0)
 		r = audit_ring_new(&t->ring, o->ring_bytes ? o->ring_bytes : DEFAULT_RING);
-	if (r < 0)
+	if (r < 0) {
 		(void)error_set(e, r, NULL, "a trail of events: %s", strerror(-r));
-	else if (o->store)
-		r = trail_open_store(t, o->store, e);
+	} else if (o->store) {
+		store = *o->store;
+		audit_batch_init(&t->batch, store.batch, store.batch_ms);
+		store.batch = t->batch.most * BATCHES_AT_ONCE;
+		r = audit_store_open(&t->store, &store, e);
+	}
 	if (r < 0) {
 		trail_free(t);
 		return r;

@@ -8,6 +8,7 @@
  * backslash in front, the end of a line is "\n" or "\r", other control characters are made visible.
  * A field with nothing to say is left out.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,19 +42,14 @@ static void cef_put_text(struct buffer *out, const char *key, const char *text)
 	}
 }
 
-/* "cs1", "cn2" …: one of the fields that a product names itself. */
-static bool cef_is_custom(const char *key)
-{
-	return key[0] == 'c' && key[1] && key[2] >= '1' && key[2] <= '9';
-}
-
 /* A number of 0 says nothing, unless we named it. */
 static void cef_put_field(
 	struct buffer *out, const struct audit_field *f, const struct audit_row *r)
 {
 	char room[AUDIT_FIELD_BYTES];
 	const char *text = audit_field_print(f, r, room);
-	const bool is_custom = cef_is_custom(f->cef);
+	/* "cs1", "cn2" …: one of the fields that a product names itself. */
+	const bool is_custom = f->cef[0] == 'c' && isdigit((unsigned char)f->cef[2]);
 
 	if (!*text || (!is_custom && f->type == AUDIT_TYPE_NUMBER && !audit_field_number(f, r)))
 		return;
@@ -84,14 +80,12 @@ static void cef_put_host(struct buffer *out, const char *target)
 /* The fields that readers know for such a target; all of it is in cs4 in any case. */
 static void cef_put_target(struct buffer *out, const struct audit_event *e)
 {
-	static const char *const keys[AUDIT_ACTION_COUNT] = {
-		[AUDIT_FS_READ] = "filePath",
+	static const char *const keys[AUDIT_ACTION_COUNT] = { [AUDIT_FS_READ] = "filePath",
 		[AUDIT_FS_WRITE] = "filePath",
 		[AUDIT_FS_LIST] = "filePath",
 		[AUDIT_FS_DELETE] = "filePath",
 		[AUDIT_EXEC] = "dproc",
-		[AUDIT_NET_NAME] = "dhost",
-	};
+		[AUDIT_NET_NAME] = "dhost" };
 
 	if (e->action == AUDIT_NET_CONNECT || e->action == AUDIT_NET_CLOSE)
 		cef_put_host(out, e->target);
@@ -101,13 +95,11 @@ static void cef_put_target(struct buffer *out, const struct audit_event *e)
 
 void export_cef(const struct audit_row *r, struct buffer *out)
 {
-	static const unsigned severities[AUDIT_DECISION_COUNT] = {
-		[AUDIT_NONE] = 1,
+	static const unsigned severities[AUDIT_DECISION_COUNT] = { [AUDIT_NONE] = 1,
 		[AUDIT_ALLOWED] = 1,
 		[AUDIT_DENIED] = 6,
 		[AUDIT_ASKED] = 3,
-		[AUDIT_FAILED] = 3,
-	};
+		[AUDIT_FAILED] = 3 };
 	static const enum audit_field_id order[] = { AUDIT_FIELD_NUMBER, AUDIT_FIELD_DECISION,
 		AUDIT_FIELD_USER, AUDIT_FIELD_PID, AUDIT_FIELD_PROGRAM, AUDIT_FIELD_TARGET,
 		AUDIT_FIELD_REASON, AUDIT_FIELD_COUNT, AUDIT_FIELD_SENT, AUDIT_FIELD_RECEIVED,

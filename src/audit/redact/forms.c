@@ -152,9 +152,10 @@ static size_t form_find_word_end(struct form_scan *s, size_t i, enum ends ends)
 	return i;
 }
 
-/* Behind a quote that ended at `end`, the word may go on. */
-static size_t form_find_quoted_end(struct form_scan *s, size_t end, enum ends ends)
+/* Where what begins with the quote at i ends; behind the second quote, the word may go on. */
+static size_t form_find_quoted_end(struct form_scan *s, size_t i, enum ends ends)
 {
+	const size_t end = form_find_quote_end(s, i);
 	size_t word = end + 1;
 
 	if (word >= s->len || strchr(",;)}]", s->text[word]))
@@ -171,27 +172,22 @@ static void form_hide_value(struct form_scan *s, size_t i, enum ends ends)
 	if (escaped)
 		form_hide(s, i + 2, form_find_quote_end(s, i + 1));
 	else if (form_is_quote(form_at(s, i)))
-		form_hide(s, i + 1, form_find_quoted_end(s, form_find_quote_end(s, i), ends));
+		form_hide(s, i + 1, form_find_quoted_end(s, i, ends));
 	else
 		form_hide(s, i, form_find_word_end(s, i, ends));
-}
-
-static size_t form_find_line_end(struct form_scan *s, size_t i)
-{
-	while (s->line_end < s->len &&
-		(s->line_end < i || (s->text[s->line_end] != '\n' && s->text[s->line_end] != '\r')))
-		s->line_end++;
-	return s->line_end;
 }
 
 /* Until the line ends, or the quote that stands in front of the name. */
 static void form_hide_line(struct form_scan *s, size_t name, size_t i)
 {
-	if (name > 0 && form_is_quote(s->text[name - 1]))
-		form_hide(
-			s, i, form_find_quoted_end(s, form_find_quote_end(s, name - 1), AT_BLANK));
-	else
-		form_hide(s, i, form_find_line_end(s, i));
+	if (name > 0 && form_is_quote(s->text[name - 1])) {
+		form_hide(s, i, form_find_quoted_end(s, name - 1, AT_BLANK));
+		return;
+	}
+	while (s->line_end < s->len &&
+		(s->line_end < i || (s->text[s->line_end] != '\n' && s->text[s->line_end] != '\r')))
+		s->line_end++;
+	form_hide(s, i, s->line_end);
 }
 
 /* An @ from i on in the same word, or 0. An apostrophe may be part of a password. */
@@ -256,13 +252,6 @@ static struct form_name form_find_name(struct form_scan *s, size_t i)
 	return n;
 }
 
-static bool form_is_in_query(struct form_scan *s, const struct form_name *n)
-{
-	char before = n->start > 0 ? s->text[n->start - 1] : '\0';
-
-	return before == '?' || before == '&' || before == '#' || before == ';';
-}
-
 /* Options of curl and others that have "name:password" behind them. */
 static bool form_is_user_option(struct form_scan *s, size_t start, size_t end)
 {
@@ -285,8 +274,7 @@ static void form_hide_user_until(struct form_scan *s, size_t i, size_t end)
 static void form_hide_user(struct form_scan *s, size_t i)
 {
 	if (form_is_quote(form_at(s, i)))
-		form_hide_user_until(
-			s, i + 1, form_find_quoted_end(s, form_find_quote_end(s, i), AT_BLANK));
+		form_hide_user_until(s, i + 1, form_find_quoted_end(s, i, AT_BLANK));
 	else
 		form_hide_user_until(s, i, form_find_word_end(s, i, AT_BLANK));
 }
@@ -309,27 +297,24 @@ static bool form_is_script(struct form_scan *s, size_t i)
 	       strchr("ce", s->text[end - 1]);
 }
 
-/* All of the word in quotes belongs to the name; not so in sh -c 'TOKEN=… make'. */
-static bool form_begins_word(struct form_scan *s, const struct form_name *n)
-{
-	return form_begins_quoted(s, n) &&
-	       (form_at(s, n->start) == '-' || !form_is_script(s, n->start - 1));
-}
-
 static void form_look_at_equals(struct form_scan *s, size_t i)
 {
 	struct form_name n = form_find_name(s, i);
-	const bool is_option = form_at(s, n.start) == '-', quoted = form_begins_word(s, &n);
+	const char before = n.start > 0 ? s->text[n.start - 1] : '\0';
+	const bool is_option = form_at(s, n.start) == '-';
+	/* All of the word in quotes belongs to the name; not so in sh -c 'TOKEN=… make'. */
+	const bool quoted =
+		form_begins_quoted(s, &n) && (is_option || !form_is_script(s, n.start - 1));
 	size_t end = 0;
 
 	if (quoted)
-		end = form_find_quoted_end(s, form_find_quote_end(s, n.start - 1), AT_BLANK);
+		end = form_find_quoted_end(s, n.start - 1, AT_BLANK);
 	if (form_is_user_option(s, n.start, n.end) && quoted)
 		form_hide_user_until(s, i + 1, end);
 	else if (form_is_user_option(s, n.start, n.end))
 		form_hide_user(s, i + 1);
 	if (n.kind == REDACT_NAME_PLAIN ||
-		(n.kind == REDACT_NAME_QUERY && !form_is_in_query(s, &n)))
+		(n.kind == REDACT_NAME_QUERY && (!before || !strchr("?&#;", before))))
 		return;
 	if (quoted)
 		form_hide(s, i + 1, end);
@@ -376,13 +361,6 @@ static void form_look_at_colon(struct form_scan *s, size_t i)
 		form_hide_value(s, form_skip_blanks(s, i + 1), AT_BLANK);
 }
 
-/* "-x", "--verbose"; a password may begin with "-", too. */
-static bool form_is_option(struct form_scan *s, size_t i)
-{
-	return form_at(s, i) == '-' &&
-	       (form_at(s, i + 1) == '-' || i + 2 >= s->len || form_is_end(s->text[i + 2], ""));
-}
-
 static void form_look_at_blank(struct form_scan *s, size_t i)
 {
 	size_t start = i, value;
@@ -394,7 +372,9 @@ static void form_look_at_blank(struct form_scan *s, size_t i)
 	if (form_at(s, start) != '-' || start + 1 >= i)
 		return;
 	value = form_skip_blanks(s, i);
-	if (form_is_option(s, value))
+	/* "-x", "--verbose"; a password may begin with "-", too. */
+	if (form_at(s, value) == '-' && (form_at(s, value + 1) == '-' || value + 2 >= s->len ||
+						form_is_end(s->text[value + 2], "")))
 		return;
 	if (form_is_user_option(s, start, i)) {
 		form_hide_user(s, value);
@@ -445,41 +425,29 @@ static const struct key_form {
 static const char key_letters[] = "AAABSbddeggggggghnprssssxxxxxxxy";
 _Static_assert(sizeof(key_letters) - 1 == ROWS(keys), "a letter for each");
 
-static bool form_is_mixed(const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (isdigit((unsigned char)text[i]) || isupper((unsigned char)text[i]))
-			return true;
-	}
-	return false;
-}
-
 /* Behind the key at i, or i if there is none. */
 static size_t form_find_key_end(struct form_scan *s, size_t i, const struct key_form *k)
 {
 	size_t from = i + k->len, end = from;
+	bool mixed = false;
 
 	if (k->len > s->len - i || memcmp(s->text + i, k->beginning, k->len) != 0)
 		return i;
-	while (end < s->len && k->is_part(s->text[end]))
-		end++;
-	if (end - from < k->least || (k->mixed && !form_is_mixed(s->text + from, end - from)))
-		return i;
-	return end;
-}
-
-/* Not in the middle of a word; behind "%3D" one begins. */
-static bool form_is_word_start(struct form_scan *s, size_t i)
-{
-	return i == 0 || !form_is_key(s->text[i - 1]) || (i >= 3 && s->text[i - 3] == '%');
+	for (; end < s->len && k->is_part(s->text[end]); end++)
+		mixed = mixed || isdigit((unsigned char)s->text[end]) ||
+			isupper((unsigned char)s->text[end]);
+	return end - from < k->least || (k->mixed && !mixed) ? i : end;
 }
 
 static void form_look_at_letter(struct form_scan *s, size_t i)
 {
 	const char *first;
 
+	/* Not in the middle of a word; behind "%3D" one begins. */
+	if (i > 0 && form_is_key(s->text[i - 1]) && !(i >= 3 && s->text[i - 3] == '%'))
+		return;
 	/* One that begins in what is hidden ends in it, too. */
-	if (!form_is_word_start(s, i) || (i >= s->hidden_from && i < s->hidden_to))
+	if (i >= s->hidden_from && i < s->hidden_to)
 		return;
 	first = memchr(key_letters, s->text[i], sizeof(key_letters) - 1);
 	if (!first)

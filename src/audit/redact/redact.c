@@ -87,30 +87,15 @@ static bool value_begins(const char *text, size_t len, const struct value *value
 }
 
 /*
- * 1 + the longest value that the text begins with, or 0. It is the greatest that is not above the
- * text, or that one begins with it: whatever lies between a beginning and the whole has it, too.
+ * 1 + the longest of the first i values that the text begins with, or 0; no other is both above
+ * the last of them and not above the text. It is that one, or that one begins with it: whatever
+ * lies between a beginning and the whole has it, too.
  */
-static size_t value_longest(const struct redactor *v, const char *text, size_t len)
+static size_t value_longest(const struct redactor *v, size_t i, const char *text, size_t len)
 {
-	size_t i = value_count_below(v, text, len);
-
 	while (i != NO_VALUE && !value_begins(text, len, &v->items[i - 1]))
 		i = v->items[i - 1].shorter;
 	return i;
-}
-
-/* Those in front of an item are done. */
-static void value_find_shorter(struct redactor *v)
-{
-	for (size_t i = 0; i < v->n; i++) {
-		struct value *item = &v->items[i];
-		size_t other = i;
-
-		while (other != NO_VALUE &&
-			!value_begins(item->bytes, item->len, &v->items[other - 1]))
-			other = v->items[other - 1].shorter;
-		item->shorter = other;
-	}
 }
 
 static bool value_is_at(const struct redactor *v, size_t at, const char *bytes, size_t len)
@@ -142,7 +127,9 @@ static int value_add(struct redactor *v, const char *bytes, size_t len)
 	v->n++;
 	v->bytes += len;
 	v->filter[bit / 64] |= UINT64_C(1) << bit % 64;
-	value_find_shorter(v);
+	/* Those in front of an item are done. */
+	for (size_t i = 0; i < v->n; i++)
+		items[i].shorter = value_longest(v, i, items[i].bytes, items[i].len);
 	return 0;
 }
 
@@ -158,7 +145,8 @@ static void value_mark(const struct redactor *v, const char *text, size_t len, c
 
 		if (!(v->filter[bit / 64] >> bit % 64 & 1))
 			continue;
-		found = value_longest(v, text + i, len - i);
+		found = value_longest(
+			v, value_count_below(v, text + i, len - i), text + i, len - i);
 		if (found == NO_VALUE || i + v->items[found - 1].len <= from)
 			continue;
 		done = i + v->items[found - 1].len;

@@ -52,17 +52,12 @@ static struct hash merkle_hash_two(uint8_t type, const struct hash *left, const 
 	return h;
 }
 
-static bool merkle_has_level(uint64_t n, unsigned level)
-{
-	return n >> level & 1;
-}
-
 void merkle_add(struct merkle *m, const struct hash *leaf)
 {
 	struct hash h = *leaf;
 	unsigned level = 0;
 
-	for (; merkle_has_level(m->n, level); level++)
+	for (; m->n >> level & 1; level++)
 		h = merkle_hash_two(NODE, &m->roots[level], &h);
 	m->roots[level] = h;
 	m->n++;
@@ -74,7 +69,7 @@ struct hash merkle_root(const struct merkle *m)
 	struct hash h = { 0 };
 
 	for (unsigned level = 0; level < MERKLE_LEVELS; level++) {
-		if (!merkle_has_level(m->n, level))
+		if (!(m->n >> level & 1))
 			continue;
 		h = any ? merkle_hash_two(NODE, &m->roots[level], &h) : m->roots[level];
 		any = true;
@@ -89,7 +84,7 @@ size_t merkle_pack(const struct merkle *m, uint8_t out[MERKLE_PACKED_MAX])
 	size_t len = 0;
 
 	for (unsigned level = 0; level < MERKLE_LEVELS; level++) {
-		if (!merkle_has_level(m->n, level))
+		if (!(m->n >> level & 1))
 			continue;
 		memcpy(out + len, m->roots[level].bytes, HASH_BYTES);
 		len += HASH_BYTES;
@@ -105,7 +100,7 @@ int merkle_unpack(struct merkle *ret, uint64_t n, const void *data, size_t len)
 	if (len != (size_t)__builtin_popcountll(n) * HASH_BYTES)
 		return -EBADMSG;
 	for (unsigned level = 0; level < MERKLE_LEVELS; level++) {
-		if (!merkle_has_level(n, level))
+		if (!(n >> level & 1))
 			continue;
 		memcpy(m.roots[level].bytes, p, HASH_BYTES);
 		p += HASH_BYTES;

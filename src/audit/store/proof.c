@@ -199,23 +199,6 @@ static int proof_parse(const struct node *root, uint8_t *record, struct proof *p
 	return 0;
 }
 
-static int proof_check_signature(const struct proof *p, const char *public_path, struct error *e)
-{
-	struct key_public key;
-	int r = key_public_read(&key, public_path, e);
-
-	if (r < 0)
-		return r;
-	switch (head_check(&p->head, &key)) {
-	case 0:
-		return 0;
-	case -EKEYREJECTED:
-		return error_set(e, -EBADMSG, NULL, "the proof's head was signed by another key");
-	default:
-		return error_set(e, -EBADMSG, NULL, "the proof's head is not what was signed");
-	}
-}
-
 /* The event's texts must outlive the proof. */
 static int proof_give_row(
 	const struct proof *p, struct audit_row *ret, struct buffer *texts, struct error *e)
@@ -238,15 +221,21 @@ int audit_proof_check(const char *text, size_t len, const char *public_path, str
 	uint8_t record[LOG_RECORD_MAX];
 	struct proof p = { 0 };
 	auto_document d = { 0 };
+	struct key_public key;
 	int r;
 
 	if (sodium_init() < 0)
 		return error_set(e, -EIO, NULL, "libsodium does not work here");
 	if (json_read(&d, NULL, text, len, NULL) < 0 || proof_parse(d.root, record, &p) < 0)
 		return error_set(e, -EBADMSG, NULL, "this is no proof of Corral");
-	r = proof_check_signature(&p, public_path, e);
+	r = key_public_read(&key, public_path, e);
 	if (r < 0)
 		return r;
+	r = head_check(&p.head, &key);
+	if (r < 0)
+		return error_set(e, -EBADMSG, NULL, "the proof's head %s",
+			r == -EKEYREJECTED ? "was signed by another key"
+					   : "is not what was signed");
 	if (proof_holds(&p) < 0)
 		return error_set(e, -EBADMSG, NULL, "the record is not in the log of this head");
 	return proof_give_row(&p, ret, texts, e);

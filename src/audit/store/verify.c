@@ -42,16 +42,14 @@ struct verify {
 
 const char *audit_fault_name(enum audit_fault f)
 {
-	static const char *const names[] = {
-		[AUDIT_FINE] = "fine",
+	static const char *const names[] = { [AUDIT_FINE] = "fine",
 		[AUDIT_CHANGED] = "changed",
 		[AUDIT_REMOVED] = "removed",
 		[AUDIT_REORDERED] = "reordered",
 		[AUDIT_TRUNCATED] = "truncated",
 		[AUDIT_UNSIGNED] = "unsigned",
 		[AUDIT_HEADLESS] = "headless",
-		[AUDIT_UNREADABLE] = "unreadable",
-	};
+		[AUDIT_UNREADABLE] = "unreadable" };
 
 	_Static_assert(ROWS(names) == AUDIT_FAULT_COUNT, "each has a name");
 	return (unsigned)f < AUDIT_FAULT_COUNT ? names[f] : "unknown";

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "audit/reach.h"
 #include "base/array.h"
 #include "base/fd.h"
 #include "cli/audit/source.h"
@@ -141,15 +142,13 @@ static int verb_export_take_format(struct call *c, const struct options_row *row
 /* The log and what belongs to it: an export in their place would be the end of them. */
 static int verb_export_check_output(struct call *c, const struct verb_export *x)
 {
-	static const char *const suffixes[] = { "", "-wal", "-shm", ".head", ".key", ".key.pub",
-		".lock" };
 	struct stat output, st;
 
 	if (stat(x->output, &output) < 0)
 		return 0;
-	for (size_t i = 0; i < ROWS(suffixes); i++) {
+	for (size_t i = 0; i < AUDIT_REACH_FILES; i++) {
 		const char *name;
-		int r = audit_source_beside(c, x->path, suffixes[i], &name);
+		int r = audit_source_beside(c, x->path, audit_reach_files[i].suffix, &name);
 
 		if (r < 0)
 			return r;
@@ -161,39 +160,24 @@ static int verb_export_check_output(struct call *c, const struct verb_export *x)
 	return 0;
 }
 
-static int verb_export_copy(
-	struct call *c, const struct verb_export *x, struct audit_log *log, int fd)
-{
-	auto_audit_writer writer = { 0 };
-
-	audit_writer_init(&writer, fd, x->format);
-	return audit_writer_copy_all(&writer, log, &x->filter, c->error);
-}
-
-static int verb_export_copy_to_file(
-	struct call *c, const struct verb_export *x, struct audit_log *log)
-{
-	auto_audit_file file = { .fd = -1 };
-	int r = verb_export_check_output(c, x);
-
-	if (r == 0)
-		r = audit_file_begin(&file, x->output, c->error);
-	if (r == 0)
-		r = verb_export_copy(c, x, log, file.fd);
-	return r < 0 ? r : audit_file_finish(&file, c->error);
-}
-
 static int verb_export(struct call *c, struct verb_export *x)
 {
+	auto_audit_file file = { .fd = -1 };
+	auto_audit_writer writer = { 0 };
 	auto_audit_log *log = NULL;
 	int r = audit_source_find(c, 0, &x->path);
 
 	if (r == 0)
 		r = audit_source_open(c, x->path, &log);
+	if (r == 0 && x->output)
+		r = verb_export_check_output(c, x);
+	if (r == 0 && x->output)
+		r = audit_file_begin(&file, x->output, c->error);
 	if (r < 0)
 		return r;
-	return x->output ? verb_export_copy_to_file(c, x, log)
-			 : verb_export_copy(c, x, log, STDOUT_FILENO);
+	audit_writer_init(&writer, x->output ? file.fd : STDOUT_FILENO, x->format);
+	r = audit_writer_copy_all(&writer, log, &x->filter, c->error);
+	return r == 0 && x->output ? audit_file_finish(&file, c->error) : r;
 }
 
 static int verb_export_run(struct call *c)

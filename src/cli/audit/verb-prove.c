@@ -35,39 +35,11 @@ static void verb_prove_tell_absent(struct call *c, struct audit_log *log, uint64
 				     "when the writer ends");
 }
 
-/* There is a log, but no proof: that is an answer. */
-static int verb_prove_refuse(struct call *c, struct audit_log *log, uint64_t number, int r)
-{
-	if (r == -ENOENT)
-		verb_prove_tell_absent(c, log, number);
-	if (r == -EBADMSG)
-		error_hint(c->error, "`corral audit verify` says what is wrong with the log");
-	if (r != -ENOENT && r != -EBADMSG)
-		return r;
-	output_error(c->error);
-	return STATUS_NO;
-}
-
-static int verb_prove(struct call *c, uint64_t number)
+static int verb_prove_run(struct call *c)
 {
 	auto_audit_log *log = NULL;
 	auto_output o = { 0 };
 	const char *path;
-	int r = audit_source_find(c, 1, &path);
-
-	if (r == 0)
-		r = audit_source_open(c, path, &log);
-	if (r < 0)
-		return r;
-	r = audit_log_prove(log, number, &o.text, c->error);
-	if (r < 0)
-		return verb_prove_refuse(c, log, number, r);
-	buffer_addc(&o.text, '\n');
-	return output_write(&o, STDOUT_FILENO, c->error);
-}
-
-static int verb_prove_run(struct call *c)
-{
 	uint64_t number;
 	int r = options_parse(c, NULL, 0);
 
@@ -75,7 +47,24 @@ static int verb_prove_run(struct call *c)
 		return r < 0 ? r : STATUS_YES;
 	if (audit_filter_parse_number(c->words[0], &number) < 0)
 		return options_misused(c, "`%s` is no number of a record", c->words[0]);
-	return verb_prove(c, number);
+	r = audit_source_find(c, 1, &path);
+	if (r == 0)
+		r = audit_source_open(c, path, &log);
+	if (r < 0)
+		return r;
+	r = audit_log_prove(log, number, &o.text, c->error);
+	buffer_addc(&o.text, '\n');
+	if (r == 0)
+		return output_write(&o, STDOUT_FILENO, c->error);
+	if (r != -ENOENT && r != -EBADMSG)
+		return r;
+	/* There is a log, but no proof: that is an answer. */
+	if (r == -ENOENT)
+		verb_prove_tell_absent(c, log, number);
+	else
+		error_hint(c->error, "`corral audit verify` says what is wrong with the log");
+	output_error(c->error);
+	return STATUS_NO;
 }
 
 const struct verb verb_audit_prove = {

@@ -40,7 +40,7 @@ static void tally_deinit(struct audit_tally *t)
 #define auto_audit_tally __attribute__((cleanup(tally_deinit))) struct audit_tally
 
 /* Counts a record; the context is the tally. */
-static int tally_add(void *context, const struct audit_row *row)
+static int stats_add(void *context, const struct audit_row *row)
 {
 	struct audit_tally *t = context;
 	const struct audit_event *v = &row->event;
@@ -136,29 +136,6 @@ static void tally_put_bars(
 	}
 }
 
-static void tally_put_decisions(struct stats_page *p)
-{
-	struct tally_bar bars[] = {
-		{ "allowed", OUTPUT_GREEN, tally_of_decision(p->tally, AUDIT_ALLOWED) },
-		{ "denied", OUTPUT_RED, tally_of_decision(p->tally, AUDIT_DENIED) },
-		{ "asked", OUTPUT_YELLOW, tally_of_decision(p->tally, AUDIT_ASKED) },
-		{ "failed", OUTPUT_YELLOW, tally_of_decision(p->tally, AUDIT_FAILED) },
-		{ "just told", OUTPUT_DIM, tally_of_decision(p->tally, AUDIT_NONE) },
-	};
-
-	tally_put_bars(p, "Decisions", bars, ROWS(bars));
-}
-
-static void tally_put_actions(struct stats_page *p)
-{
-	struct tally_bar bars[AUDIT_ACTION_COUNT];
-
-	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++)
-		bars[a] = (struct tally_bar){ audit_actions[a], OUTPUT_PLAIN,
-			tally_of_action(p->tally, a) };
-	tally_put_bars(p, "Actions", bars, ROWS(bars));
-}
-
 static void tally_put_top_line(struct stats_page *p, const struct audit_top_entry *e, uint64_t max,
 	enum output_style style, bool has_actions)
 {
@@ -230,12 +207,23 @@ static int tally_print(const struct audit_tally *t, struct error *e)
 		.chart = audit_chart_for(STDOUT_FILENO),
 		.tally = t,
 	};
+	struct tally_bar decisions[] = {
+		{ "allowed", OUTPUT_GREEN, tally_of_decision(t, AUDIT_ALLOWED) },
+		{ "denied", OUTPUT_RED, tally_of_decision(t, AUDIT_DENIED) },
+		{ "asked", OUTPUT_YELLOW, tally_of_decision(t, AUDIT_ASKED) },
+		{ "failed", OUTPUT_YELLOW, tally_of_decision(t, AUDIT_FAILED) },
+		{ "just told", OUTPUT_DIM, tally_of_decision(t, AUDIT_NONE) },
+	};
+	struct tally_bar actions[AUDIT_ACTION_COUNT];
 	int r;
 
 	tally_put_summary(&p);
+	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++)
+		actions[a] =
+			(struct tally_bar){ audit_actions[a], OUTPUT_PLAIN, tally_of_action(t, a) };
 	if (t->records) {
-		tally_put_decisions(&p);
-		tally_put_actions(&p);
+		tally_put_bars(&p, "Decisions", decisions, ROWS(decisions));
+		tally_put_bars(&p, "Actions", actions, ROWS(actions));
 	}
 	tally_put_top(&p, "Most denied", t->denied, OUTPUT_RED, true);
 	tally_put_top(&p, "Programs", t->programs, OUTPUT_PLAIN, false);
@@ -294,24 +282,19 @@ static struct node *tally_top_tree(
 	return list;
 }
 
-static void tally_put_time(struct tree *t, struct node *map, const char *key,
-	const struct audit_tally *tally, uint64_t ns)
-{
-	char time[AUDIT_FIELD_BYTES];
-
-	tree_put_text(t, map, key, tally->records ? audit_field_print_time(ns, time) : NULL);
-}
-
 static int tally_print_tree(struct call *c, const char *path, const struct audit_tally *tally)
 {
 	struct tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t);
+	char from[AUDIT_FIELD_BYTES], to[AUDIT_FIELD_BYTES];
 
+	(void)audit_field_print_time(tally->from_ns, from);
+	(void)audit_field_print_time(tally->to_ns, to);
 	tree_put_text(&t, root, "file", path);
 	tally_put_number(&t, root, "records", tally->records);
 	tally_put_number(&t, root, "events", tally->events);
-	tally_put_time(&t, root, "from", tally, tally->from_ns);
-	tally_put_time(&t, root, "to", tally, tally->to_ns);
+	tree_put_text(&t, root, "from", tally->records ? from : NULL);
+	tree_put_text(&t, root, "to", tally->records ? to : NULL);
 	tally_put_number(&t, root, "sent", tally->sent);
 	tally_put_number(&t, root, "received", tally->received);
 	tree_put(&t, root, "decisions", tally_decisions_tree(&t, tally));
@@ -323,25 +306,11 @@ static int tally_print_tree(struct call *c, const char *path, const struct audit
 	return tree_print(&t, root, c->error);
 }
 
-static int verb_stats_count(
-	struct call *c, const struct audit_filter *f, const char *path, struct audit_tally *tally)
-{
-	auto_audit_log *log = NULL;
-	int r = audit_source_open(c, path, &log);
-
-	if (r == 0)
-		r = audit_filter_read(log, f, 0, 0, tally_add, tally, c->error);
-	if (r == -ENOMEM)
-		return error_no_memory(c->error);
-	audit_top_sort(tally->denied);
-	audit_top_sort(tally->programs);
-	return r;
-}
-
 static int verb_stats_run(struct call *c)
 {
 	struct audit_filter filter = { 0 };
 	auto_audit_tally tally = { 0 };
+	auto_audit_log *log = NULL;
 	bool json = false;
 	const struct options_row rows[] = { AUDIT_FILTER_ROWS(&filter), OPTIONS_JSON(&json) };
 	const char *path;
@@ -355,9 +324,14 @@ static int verb_stats_run(struct call *c)
 	tally = (struct audit_tally){ .denied = audit_top_new(), .programs = audit_top_new() };
 	if (!tally.denied || !tally.programs)
 		return error_no_memory(c->error);
-	r = verb_stats_count(c, &filter, path, &tally);
+	r = audit_source_open(c, path, &log);
 	if (r == 0)
-		r = json ? tally_print_tree(c, path, &tally) : tally_print(&tally, c->error);
+		r = audit_filter_read(log, &filter, 0, 0, stats_add, &tally, c->error);
+	if (r < 0)
+		return r == -ENOMEM ? error_no_memory(c->error) : r;
+	audit_top_sort(tally.denied);
+	audit_top_sort(tally.programs);
+	r = json ? tally_print_tree(c, path, &tally) : tally_print(&tally, c->error);
 	return r < 0 ? r : STATUS_YES;
 }
 

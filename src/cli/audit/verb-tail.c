@@ -7,8 +7,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -41,17 +39,11 @@ struct audit_follow {
 	uint64_t unreadable_ms; /* since when it is no log, though there is a file; 0: it is */
 };
 
-static void __attribute__((format(printf, 2, 3)))
-audit_follow_note(const struct audit_follow *f, const char *format, ...)
+static void follow_note(const struct audit_follow *f, const char *line)
 {
 	auto_output o = output_for(STDERR_FILENO);
 	struct error text = { 0 };
-	va_list args;
-	char line[128];
 
-	va_start(args, format);
-	(void)vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
 	(void)error_set(&text, 0, NULL, "%s: %s", f->path, line);
 	output_note(&o);
 	error_print(&text, &o.text);
@@ -60,64 +52,49 @@ audit_follow_note(const struct audit_follow *f, const char *format, ...)
 }
 
 /* The number of the oldest of those that are wanted. */
-static int audit_follow_keep_number(void *context, const struct audit_row *row)
+static int follow_keep_number(void *context, const struct audit_row *row)
 {
 	*(uint64_t *)context = row->number;
 	return 0;
 }
 
-/* What is there now. */
-static int audit_follow_tail(struct audit_follow *f, struct audit_log *l)
+/* What is there now; or, if that was seen, what came since. */
+static int follow_read(struct audit_follow *f, struct audit_log *l)
 {
 	struct audit_filter newest = *f->filter;
+	struct error *e = f->call->error;
 	uint64_t first, last, from = 0;
-	int r = audit_log_range(l, &first, &last, f->call->error);
+	int r = audit_log_range(l, &first, &last, e);
 
 	if (r < 0)
 		return r;
+	if (f->has_begun && last < f->seen)
+		follow_note(f, "the log has become shorter; `corral audit verify` tells more");
 	newest.newest = true;
 	newest.limit = f->lines;
+	if (f->has_begun)
+		from = last > f->seen ? f->seen + 1 : 0;
 	/* Twice over the last few, instead of keeping them: they may be large. */
-	if (f->lines && last)
-		r = audit_filter_read(
-			l, &newest, 0, last, audit_follow_keep_number, &from, f->call->error);
+	else if (f->lines && last)
+		r = audit_filter_read(l, &newest, 0, last, follow_keep_number, &from, e);
 	if (r == 0 && from)
-		r = audit_writer_copy(f->writer, l, f->filter, from, last, f->call->error);
+		r = audit_writer_copy(f->writer, l, f->filter, from, last, e);
 	f->seen = last;
 	return r;
 }
 
-/* What came since. */
-static int audit_follow_read_on(struct audit_follow *f, struct audit_log *l)
-{
-	uint64_t first, last;
-	int r = audit_log_range(l, &first, &last, f->call->error);
-
-	if (r < 0)
-		return r;
-	if (last < f->seen) {
-		audit_follow_note(
-			f, "the log has become shorter; `corral audit verify` tells more");
-		f->seen = last;
-	}
-	if (last > f->seen)
-		r = audit_writer_copy(f->writer, l, f->filter, f->seen + 1, last, f->call->error);
-	f->seen = last;
-	return r;
-}
-
-static bool audit_follow_is_same_file(const struct stat *a, const struct stat *b)
+static bool follow_is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static bool audit_follow_is_same_state(const struct stat *a, const struct stat *b)
+static bool follow_is_same_state(const struct stat *a, const struct stat *b)
 {
-	return audit_follow_is_same_file(a, b) && a->st_size == b->st_size &&
+	return follow_is_same_file(a, b) && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static bool audit_follow_is_fresh(const struct stat *st)
+static bool follow_is_fresh(const struct stat *st)
 {
 	const int64_t now_ms = (int64_t)clock_ms(CLOCK_REALTIME);
 	const int64_t then_ms =
@@ -127,7 +104,7 @@ static bool audit_follow_is_fresh(const struct stat *st)
 }
 
 /* Takes down how the files are. False: as before, nothing to do. */
-static bool audit_follow_has_changed(struct audit_follow *f)
+static bool follow_has_changed(struct audit_follow *f)
 {
 	struct stat file = { 0 }, wal = { 0 };
 	auto_buffer name = { 0 };
@@ -138,11 +115,10 @@ static bool audit_follow_has_changed(struct audit_follow *f)
 		file = (struct stat){ 0 };
 	if (stat(buffer_text(&name), &wal) < 0)
 		wal = (struct stat){ 0 };
-	same = audit_follow_is_same_state(&file, &f->file) &&
-	       audit_follow_is_same_state(&wal, &f->wal) && !audit_follow_is_fresh(&file) &&
-	       !audit_follow_is_fresh(&wal) && !f->unreadable_ms;
+	same = follow_is_same_state(&file, &f->file) && follow_is_same_state(&wal, &f->wal) &&
+	       !follow_is_fresh(&file) && !follow_is_fresh(&wal) && !f->unreadable_ms;
 	/* Another log in its place begins anew. */
-	if (f->was_there && !audit_follow_is_same_file(&file, &f->file)) {
+	if (f->was_there && !follow_is_same_file(&file, &f->file)) {
 		f->was_there = false;
 		f->seen = 0;
 	}
@@ -152,14 +128,14 @@ static bool audit_follow_has_changed(struct audit_follow *f)
 }
 
 /* A file that is no log, or not now: 0 if that may change by itself. */
-static int audit_follow_judge_failure(struct audit_follow *f, int r)
+static int follow_judge_failure(struct audit_follow *f, int r)
 {
 	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
 
 	if (r == -ENOENT || (r == -EBADMSG && f->file.st_size == 0)) {
 		f->unreadable_ms = 0;
 		if (!f->said_waiting && isatty(STDERR_FILENO))
-			audit_follow_note(f, "there is nothing yet; waiting (Ctrl-C ends it)");
+			follow_note(f, "there is nothing yet; waiting (Ctrl-C ends it)");
 		f->said_waiting = true;
 		return 0;
 	}
@@ -170,12 +146,12 @@ static int audit_follow_judge_failure(struct audit_follow *f, int r)
 	return now - f->unreadable_ms < GRACE_MS ? 0 : r;
 }
 
-static int audit_follow_look(struct audit_follow *f)
+static int follow_look(struct audit_follow *f)
 {
 	auto_audit_log *log = NULL;
 	int r;
 
-	if (!audit_follow_has_changed(f) && f->has_begun)
+	if (!follow_has_changed(f) && f->has_begun)
 		return 0;
 	/* Asked for also if it is not there: whether it is may be hidden from us. */
 	r = audit_source_open(f->call, f->path, &log);
@@ -183,24 +159,24 @@ static int audit_follow_look(struct audit_follow *f)
 		r = -ENOENT; /* it came since: the next look has it as it is */
 	if (r < 0) {
 		f->has_begun = true;
-		return audit_follow_judge_failure(f, r);
+		return follow_judge_failure(f, r);
 	}
 	f->unreadable_ms = 0;
 	f->was_there = true;
 	f->writer->line.columns = audit_line_for(f->writer->fd).columns;
-	r = f->has_begun ? audit_follow_read_on(f, log) : audit_follow_tail(f, log);
+	r = follow_read(f, log);
 	f->has_begun = true;
 	return r;
 }
 
 /* That, and what comes, for ever; 0: nobody reads our output any more. */
-static int audit_follow_run(struct audit_follow *f)
+static int follow_run(struct audit_follow *f)
 {
 	struct pollfd out = { .fd = f->writer->fd };
 	int r;
 
 	do
-		r = audit_follow_look(f);
+		r = follow_look(f);
 	while (r == 0 && poll(&out, 1, LOOK_MS) <= 0);
 	return r == -EPIPE ? 0 : r;
 }
@@ -241,9 +217,9 @@ static int verb_tail_run(struct call *c)
 		return r;
 	audit_writer_init(&writer, STDOUT_FILENO, json ? AUDIT_JSONL : AUDIT_WRITER_LINES);
 	if (follow)
-		r = audit_follow_run(&f);
+		r = follow_run(&f);
 	else if ((r = audit_source_open(c, f.path, &log)) == 0)
-		r = audit_follow_tail(&f, log);
+		r = follow_read(&f, log);
 	return r < 0 ? r : STATUS_YES;
 }
 

@@ -34,12 +34,10 @@ static const struct {
 } findings[] = {
 	[AUDIT_FINE] = { "", "" },
 	[AUDIT_CHANGED] = { "It, or one between it and the signed head before it, is not what "
-			    "Corral "
-			    "wrote.",
+			    "Corral wrote.",
 		COMPARE },
 	[AUDIT_REMOVED] = { "Somebody took it out. Retention removes only from the old end, and "
-			    "signs "
-			    "it.",
+			    "signs it.",
 		COMPARE },
 	[AUDIT_REORDERED] = { "Each record knows its own number, and this one stands elsewhere.",
 		COMPARE },
