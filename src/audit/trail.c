@@ -150,6 +150,9 @@ int audit_trail_close(struct audit_trail *t, struct error *e)
 	if (!t)
 		return 0;
 	r = audit_trail_flush(t, e);
+	/* Others were waited for already. */
+	if (r == -EBUSY)
+		audit_store_patience(t->store, PATIENCE_ADD_MS);
 	closed = audit_store_close(t->store, r == 0 ? e : NULL);
 	trail_free(t);
 	return r < 0 ? r : closed;

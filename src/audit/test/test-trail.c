@@ -433,6 +433,28 @@ static void others_have_the_log_at_the_end(void **state)
 	bench_free(b);
 }
 
+/* Who closes without a flush before it waits for them once, too. */
+static void others_have_the_log_while_it_closes(void **state)
+{
+	struct bench *b = bench_new();
+	struct audit_trail *t = open_trail(b, 0);
+	char lock[128];
+	int fd;
+
+	(void)state;
+	snprintf(lock, sizeof(lock), "%s.lock", b->path);
+	fd = open(lock, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	(void)add(t, "/x");
+	slept_ns = 0;
+	assert_int_equal(audit_trail_close(t, NULL), -EBUSY);
+	assert_true(slept_ns < UINT64_C(6000000000));
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(bench_verify(b).fault, AUDIT_FINE);
+	bench_free(b);
+}
+
 static int check_long(void *context, const struct audit_row *row)
 {
 	uint64_t *n = context;
@@ -630,6 +652,7 @@ int main(void)
 		cmocka_unit_test_setup(a_thread_that_is_interrupted, reset_time),
 		cmocka_unit_test_setup(others_have_the_log, reset_time),
 		cmocka_unit_test_setup(others_have_the_log_at_the_end, reset_time),
+		cmocka_unit_test_setup(others_have_the_log_while_it_closes, reset_time),
 		cmocka_unit_test_setup(long_events_are_stored_whole, reset_time),
 		cmocka_unit_test_setup(a_full_disk, reset_time),
 		cmocka_unit_test_setup(closing_tells, reset_time),
