@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "cli/explain/internal.h"
 
 enum {
@@ -46,26 +47,20 @@ struct run_explain {
 	struct known known[KNOWN];
 };
 
-/* Without it nothing can be looked at. */
-static int explain_read_mounts(struct run_explain *e)
-{
-	auto_buffer list = { 0 };
-	int r = file_read("/proc/self/mountinfo", MOUNTS_BYTES_MAX, &list);
-
-	return r < 0 ? r
-		     : run_explain_mounts_read(&e->mounts, &e->mounts_arena, buffer_text(&list));
-}
-
 int run_explain_new(struct run_explain **ret, const struct run *r)
 {
 	struct run_explain *e = calloc(1, sizeof(*e));
+	auto_buffer mounts = { 0 };
 	int err;
 
 	if (!e)
 		return -ENOMEM;
 	e->run = r;
 	arena_init(&e->arena, BYTES_MAX);
-	err = explain_read_mounts(e);
+	/* Without it nothing can be looked at. */
+	err = file_read("/proc/self/mountinfo", MOUNTS_BYTES_MAX, &mounts);
+	if (err >= 0)
+		err = run_explain_mounts_read(&e->mounts, &e->mounts_arena, buffer_text(&mounts));
 	if (err < 0)
 		run_explain_free(e);
 	else
@@ -204,27 +199,18 @@ static void explain_find_program(struct run_explain *e, const char *path)
 
 /* Seeing */
 
-static uint64_t mix(uint64_t hash, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 /* An address is as good as a name; 0 stands for "nothing". */
 static uint64_t explain_hash_of(const struct sight *s)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = HASH_START;
 
-	hash = mix(hash, &s->kind, sizeof(s->kind));
-	hash = mix(hash, &s->extra, sizeof(s->extra));
-	hash = mix(hash, &s->itself, sizeof(s->itself));
+	hash = hash_bytes(hash, &s->kind, sizeof(s->kind));
+	hash = hash_bytes(hash, &s->extra, sizeof(s->extra));
+	hash = hash_bytes(hash, &s->itself, sizeof(s->itself));
 	if (s->path)
-		hash = mix(hash, s->path, strlen(s->path));
+		hash = hash_bytes(hash, s->path, strlen(s->path));
 	if (s->address)
-		hash = mix(hash, s->address, sizeof(*s->address));
+		hash = hash_bytes(hash, s->address, sizeof(*s->address));
 	return hash ? hash : 1;
 }
 
@@ -283,15 +269,6 @@ static unsigned port_in(const char *word, const char *name)
 	return at && at - word >= 7 && strncmp(at - 7, "http://", 7) == 0 ? 80 : 0;
 }
 
-static unsigned port_of(const struct run *r, const char *name)
-{
-	unsigned port = 0;
-
-	for (size_t i = 0; port == 0 && i < r->n_argv; i++)
-		port = port_in(r->argv[i], name);
-	return port ? port : 443;
-}
-
 void run_explain_heard(struct run_explain *e, const struct record *record)
 {
 	char target[PATH_BYTES];
@@ -301,13 +278,15 @@ void run_explain_heard(struct run_explain *e, const struct record *record)
 		.is_exact = true,
 		.said = record->reason,
 		.remedy = record->remedy };
+	unsigned port = 0;
 	int n = -1;
 
 	if (!e || record->kind != RECORD_DENIED)
 		return;
+	for (size_t i = 0; record->dns && port == 0 && i < e->run->n_argv; i++)
+		port = port_in(e->run->argv[i], record->target);
 	if (record->dns)
-		n = snprintf(target, sizeof(target), "%s:%u", record->target,
-			port_of(e->run, record->target));
+		n = snprintf(target, sizeof(target), "%s:%u", record->target, port ? port : 443);
 	else
 		n = snprintf(target, sizeof(target), "%s", record->target);
 	if (n > 0 && n < (int)sizeof(target))

@@ -18,6 +18,15 @@ enum denial_kind {
 	DENIAL_CONNECT, /* path: a host or socket, as the policy names it */
 };
 
+/* By kind: the option that grants it, what it is called, and what the policy and the log call it.
+ */
+struct denial_row {
+	const char *option, *word;
+	enum operation op;
+	enum audit_action action;
+};
+extern const struct denial_row run_explain_kinds[];
+
 /* What one line would allow. */
 struct denial {
 	enum denial_kind kind;

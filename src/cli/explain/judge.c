@@ -34,14 +34,6 @@ struct question {
 
 /* Paths */
 
-static bool below_any(const char *path, const char *const *folders)
-{
-	for (size_t i = 0; folders[i]; i++)
-		if (path_is_below(path, folders[i]))
-			return true;
-	return false;
-}
-
 /* The folder of a path: the length of its name, without the slash unless it is the root. */
 static size_t folder_len(const char *path)
 {
@@ -147,11 +139,7 @@ static bool explain_judge_is_private(const struct question *q)
 
 static bool explain_judge_may(const struct run *r, enum operation op, const char *target)
 {
-	struct request request = { .op = op, .target = target };
-	struct decision decision;
-
-	return policy_decide(r->policy, &request, &decision) == 0 &&
-	       decision.verdict == VERDICT_ALLOW;
+	return policy_allows(r->policy, &(struct request){ .op = op, .target = target });
 }
 
 /* The host would let the user do that; what it would not is no matter of the sandbox. */
@@ -179,11 +167,14 @@ static int denied(struct question *q, enum denial_kind kind, const char *path, b
 	static const char *const quiet[] = { "/sys", "/run/nscd", "/var/run/nscd", "/run/systemd",
 		"/etc/locale.alias", NULL };
 
+	bool is_quiet = strstr(q->real, "/__pycache__");
+
+	for (size_t i = 0; quiet[i]; i++)
+		is_quiet |= path_is_below(q->real, quiet[i]);
 	memmove(q->target, path, strlen(path) + 1);
-	*q->denial = (struct denial){ .kind = kind,
-		.path = q->target,
-		.is_folder = is_folder,
-		.is_quiet = below_any(q->real, quiet) || strstr(q->real, "/__pycache__") };
+	*q->denial = (struct denial){
+		.kind = kind, .path = q->target, .is_folder = is_folder, .is_quiet = is_quiet
+	};
 	return EXPLAIN_DENIED;
 }
 
@@ -325,17 +316,6 @@ static bool opens_for_writing(uint64_t flags)
 	return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
 }
 
-static int judge_open(struct question *q)
-{
-	uint64_t flags = q->sight->extra;
-
-	if (flags & O_PATH)
-		return judge_read(q, true);
-	if (!opens_for_writing(flags))
-		return judge_read(q, false);
-	return judge_write(q);
-}
-
 static int judge_access(struct question *q)
 {
 	int r = judge_read(q, true);
@@ -349,14 +329,6 @@ static int judge_access(struct question *q)
 }
 
 /* Programs */
-
-static bool explain_judge_is_listed(const struct plan *plan, const char *path)
-{
-	for (size_t i = 0; i < plan->n_programs; i++)
-		if (strcmp(plan->programs[i], path) == 0)
-			return true;
-	return false;
-}
 
 const char *run_explain_name(const char *path)
 {
@@ -387,12 +359,12 @@ static int judge_interpreter(struct question *q)
 static int judge_exec(struct question *q)
 {
 	const struct run *r = q->run;
-	bool may_run;
+	bool may_run = explain_judge_may(r, OPERATION_EXEC, q->real);
 
 	if (!q->exists || !S_ISREG(q->host.st_mode) || !host_lets(q->real, X_OK))
 		return 0;
-	may_run = explain_judge_may(r, OPERATION_EXEC, q->real) ||
-		  explain_judge_is_listed(r->plan, q->real);
+	for (size_t i = 0; !may_run && i < r->plan->n_programs; i++)
+		may_run = strcmp(r->plan->programs[i], q->real) == 0;
 	if (may_run && is_inside(q, false))
 		return judge_interpreter(q);
 	/* By one name, whichever of /bin and /usr/bin it was looked for in. */
@@ -424,7 +396,9 @@ static int explain_judge_ask(struct question *q)
 	case NOTIFY_ACCESS:
 		return judge_access(q);
 	case NOTIFY_OPEN:
-		return judge_open(q);
+		if (q->sight->extra & O_PATH)
+			return judge_read(q, true);
+		return opens_for_writing(q->sight->extra) ? judge_write(q) : judge_read(q, false);
 	case NOTIFY_EXEC:
 		return judge_exec(q);
 	case NOTIFY_CONNECT:

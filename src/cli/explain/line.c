@@ -18,6 +18,13 @@
 
 enum { LEAVES_MAX = 256 };
 
+const struct denial_row run_explain_kinds[] = {
+	[DENIAL_READ] = { "--read", "read", OPERATION_FS_READ, AUDIT_FS_READ },
+	[DENIAL_WRITE] = { "--write", "write", OPERATION_FS_WRITE, AUDIT_FS_WRITE },
+	[DENIAL_EXEC] = { "--exec", "run", OPERATION_EXEC, AUDIT_EXEC },
+	[DENIAL_CONNECT] = { "--net", "connect", OPERATION_NET_CONNECT, AUDIT_NET_CONNECT },
+};
+
 void run_explain_words_deinit(struct denial_words *w)
 {
 	buffer_deinit(&w->option);
@@ -35,24 +42,16 @@ struct blame {
 	unsigned n;
 };
 
-/* How many layers of the policy are of the base: they come first. */
-static size_t base_layers(const struct run *r)
+static void find_blame(const struct run *r, const struct request *request, struct blame *ret)
 {
 	const struct permissions *leaves[LEAVES_MAX];
-	size_t all = 0;
+	size_t n_base = 0; /* layers of the policy that are of the base: they come first */
 
 	for (size_t i = 0; i < r->n_base; i++) {
 		int n = permissions_layers(r->base[i], leaves, LEAVES_MAX);
 
-		all += n > 0 ? (size_t)n : 0;
+		n_base += n > 0 ? (size_t)n : 0;
 	}
-	return all;
-}
-
-static void find_blame(const struct run *r, const struct request *request, struct blame *ret)
-{
-	size_t n_base = base_layers(r);
-
 	for (size_t i = 0; i < policy_layers(r->policy); i++) {
 		struct decision d;
 
@@ -67,13 +66,6 @@ static void find_blame(const struct run *r, const struct request *request, struc
 }
 
 /* Words */
-
-static const char *const options[] = {
-	[DENIAL_READ] = "--read",
-	[DENIAL_WRITE] = "--write",
-	[DENIAL_EXEC] = "--exec",
-	[DENIAL_CONNECT] = "--net",
-};
 
 /* Characters that are more than themselves in a pattern: wildcards, and the '$' of variables. */
 static const char special[] = "*?[]{}\\$";
@@ -105,32 +97,18 @@ static void add_program(struct buffer *out, const char *path)
 	command_pattern_print(&p, out);
 }
 
-/* A socket is granted by its path as it is written, without any way to spell these. */
-static bool is_nameable(const struct denial *d)
-{
-	return strncmp(d->path, "unix:", 5) != 0 || !strpbrk(d->path, special);
-}
-
 static void set_option(const struct denial *d, struct denial_words *w)
 {
 	/* Nobody could type it, and no policy could hold it. */
 	if (!utf8_valid(d->path, strlen(d->path), NULL))
 		return;
-	buffer_adds(&w->option, options[d->kind]);
+	buffer_adds(&w->option, run_explain_kinds[d->kind].option);
 	if (d->kind == DENIAL_EXEC)
 		add_program(&w->word, d->path);
 	else if (d->kind == DENIAL_CONNECT)
 		buffer_adds(&w->word, d->path);
 	else
 		explain_line_add_path(&w->word, d);
-}
-
-static bool explain_line_is_visible(const char *text)
-{
-	auto_buffer visible = { 0 };
-
-	buffer_add_visible(&visible, text, strlen(text));
-	return strcmp(buffer_text(&visible), text) == 0;
 }
 
 /* What a terminal would not show, or show as something else, is shown as what is to be typed. */
@@ -153,8 +131,10 @@ static void add_quoted(struct buffer *out, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_/.,:@%+=-";
+	auto_buffer visible = { 0 };
 
-	if (!explain_line_is_visible(text)) {
+	buffer_add_visible(&visible, text, strlen(text));
+	if (strcmp(buffer_text(&visible), text) != 0) {
 		add_spelled(out, text);
 		return;
 	}
@@ -214,7 +194,8 @@ static void explain_line_add_line(const struct run *r, const struct denial *d,
 	struct blame blame = { 0 };
 	auto_buffer line = { 0 };
 
-	if (!is_nameable(d))
+	/* A socket is granted by its path as it is written, without any way to spell these. */
+	if (strncmp(d->path, "unix:", 5) == 0 && strpbrk(d->path, special))
 		return;
 	find_blame(r, request, &blame);
 	if (!blame.ceiling)
@@ -250,21 +231,9 @@ static bool is_deferred(
 	       strcmp(decision->layer->origin ? decision->layer->origin : "", profile->origin) == 0;
 }
 
-static enum operation operation_of(const struct denial *d)
-{
-	static const enum operation operations[] = {
-		[DENIAL_READ] = OPERATION_FS_READ,
-		[DENIAL_WRITE] = OPERATION_FS_WRITE,
-		[DENIAL_EXEC] = OPERATION_EXEC,
-		[DENIAL_CONNECT] = OPERATION_NET_CONNECT,
-	};
-
-	return operations[d->kind];
-}
-
 void run_explain_words(const struct run *r, const struct denial *d, struct denial_words *w)
 {
-	struct request request = { .op = operation_of(d), .target = d->path };
+	struct request request = { .op = run_explain_kinds[d->kind].op, .target = d->path };
 	struct decision decision;
 
 	*w = (struct denial_words){ 0 };

@@ -97,7 +97,6 @@ int run_explain_loopback(
 	const struct run *r, const struct sight *s, struct denial *ret, char path[PATH_BYTES])
 {
 	struct request request = { .op = OPERATION_NET_CONNECT, .target = path };
-	struct decision decision;
 	char proc[64];
 
 	/* With the host's network it is the host that is asked. */
@@ -105,8 +104,7 @@ int run_explain_loopback(
 		return EXPLAIN_NOTHING;
 	explain_loopback_print_target(s->address, path);
 	(void)snprintf(proc, sizeof(proc), "/proc/%d", (int)s->pid);
-	if ((policy_decide(r->policy, &request, &decision) == 0 &&
-		    decision.verdict == VERDICT_ALLOW) ||
+	if (policy_allows(r->policy, &request) ||
 		!explain_loopback_listens("/proc/self", s->address) ||
 		explain_loopback_listens(proc, s->address))
 		return EXPLAIN_NOTHING;

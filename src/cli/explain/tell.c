@@ -12,36 +12,19 @@
 
 enum { TARGET_COLUMN = 11, TARGET_WIDTH_MAX = 48 };
 
-static const char *const kinds[] = {
-	[DENIAL_READ] = "read",
-	[DENIAL_WRITE] = "write",
-	[DENIAL_EXEC] = "run",
-	[DENIAL_CONNECT] = "connect",
-};
-static const char *const operations[] = {
-	[DENIAL_READ] = "fs.read",
-	[DENIAL_WRITE] = "fs.write",
-	[DENIAL_EXEC] = "exec",
-	[DENIAL_CONNECT] = "net.connect",
-};
-
 /* For people */
-
-static bool is_shown(const struct denial *d, int status, bool alone)
-{
-	if (d->is_quiet)
-		return status != 0 && alone;
-	return status != 0 || !d->is_look;
-}
 
 /* What is likely to matter: the rest only if there is nothing else. */
 static size_t select_shown(struct denials *l, int status)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < l->n; i++)
-		if (is_shown(&l->items[i], status, n == 0))
-			l->items[n++] = l->items[i];
+	for (size_t i = 0; i < l->n; i++) {
+		const struct denial *d = &l->items[i];
+
+		if (d->is_quiet ? status != 0 && n == 0 : status != 0 || !d->is_look)
+			l->items[n++] = *d;
+	}
 	return n;
 }
 
@@ -64,7 +47,8 @@ static void explain_tell_one(
 	auto_words w = { 0 };
 
 	run_explain_words(r, d, &w);
-	buffer_printf(&o->text, "  %-7s%c ", kinds[d->kind], d->is_exact ? ' ' : '~');
+	buffer_printf(
+		&o->text, "  %-7s%c ", run_explain_kinds[d->kind].word, d->is_exact ? ' ' : '~');
 	output_foreign(o, d->path);
 	buffer_adds(&o->text, d->is_folder && d->path[1] ? "/" : "");
 	output_pad(o, TARGET_COLUMN + width + 2);
@@ -133,7 +117,7 @@ static void explain_tell_print_one(const struct run *r, const struct denial *d, 
 	auto_words w = { 0 };
 
 	run_explain_words(r, d, &w);
-	buffer_printf(out, "{\"action\": \"%s\"", operations[d->kind]);
+	buffer_printf(out, "{\"action\": \"%s\"", operation_name(run_explain_kinds[d->kind].op));
 	put_foreign(out, "target", d->path);
 	buffer_printf(out, ", \"folder\": %s, \"exact\": %s, \"look\": %s, \"quiet\": %s",
 		explain_tell_word(d->is_folder), explain_tell_word(d->is_exact),
@@ -167,27 +151,12 @@ void run_explain_print(const struct run *r, struct buffer *out)
  * each is counted; there is a bound on them (explain/internal.h).
  */
 
-static enum audit_action explain_audit_denials_action_of(enum denial_kind kind)
-{
-	switch (kind) {
-	case DENIAL_READ:
-		return AUDIT_FS_READ;
-	case DENIAL_WRITE:
-		return AUDIT_FS_WRITE;
-	case DENIAL_EXEC:
-		return AUDIT_EXEC;
-	case DENIAL_CONNECT:
-		break;
-	}
-	return AUDIT_NET_CONNECT;
-}
-
-static void explain_audit_denials_tell(struct run *r, const struct denial *d)
+static void explain_tell_log(struct run *r, const struct denial *d)
 {
 	auto_words words = { 0 };
 
 	run_explain_words(r, d, &words);
-	run_audit_add(r, &(struct audit_event){ .action = explain_audit_denials_action_of(d->kind),
+	run_audit_add(r, &(struct audit_event){ .action = run_explain_kinds[d->kind].action,
 				 .target = d->path,
 				 .decision = AUDIT_DENIED,
 				 .program = *d->program ? d->program : NULL,
@@ -207,7 +176,7 @@ void run_explain_audit(struct run *r)
 	missed = run_explain_missed(r);
 	for (size_t i = 0; i < all->n; i++) {
 		if (!all->items[i].is_exact)
-			explain_audit_denials_tell(r, &all->items[i]);
+			explain_tell_log(r, &all->items[i]);
 	}
 	if (missed)
 		run_audit_own(r, (struct audit_event){ .action = AUDIT_STORE,
