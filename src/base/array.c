@@ -18,3 +18,10 @@ void *array_grow(void *items, size_t n, size_t *cap, size_t item_size)
 		*cap = more;
 	return grown;
 }
+
+int array_compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}

@@ -2,54 +2,38 @@
 #include "base/array.h"
 #include "base/utf8.h"
 
-/* Length of the sequence that a lead byte announces, and the least value such a sequence may hold.
- */
-static size_t lead(unsigned char c, uint32_t *ret_bits, uint32_t *ret_min)
-{
-	if (c < 0x80) {
-		*ret_bits = c;
-		*ret_min = 0;
-		return 1;
-	}
-	if (c >= 0xc2 && c < 0xe0) {
-		*ret_bits = c & 0x1fu;
-		*ret_min = 0x80;
-		return 2;
-	}
-	if (c >= 0xe0 && c < 0xf0) {
-		*ret_bits = c & 0x0fu;
-		*ret_min = 0x800;
-		return 3;
-	}
-	if (c >= 0xf0 && c < 0xf5) {
-		*ret_bits = c & 0x07u;
-		*ret_min = 0x10000;
-		return 4;
-	}
-	return 0;
-}
+/* Lead bytes by the length of their sequence, and the least value that such a one may hold. */
+static const struct {
+	unsigned char first, last, bits;
+	uint32_t min;
+} leads[] = {
+	{ 0x00, 0x7f, 0x7f, 0 },
+	{ 0xc2, 0xdf, 0x1f, 0x80 },
+	{ 0xe0, 0xef, 0x0f, 0x800 },
+	{ 0xf0, 0xf4, 0x07, 0x10000 },
+};
 
 size_t utf8_decode(const char *s, size_t len, uint32_t *ret)
 {
-	uint32_t value, min;
-	size_t n;
+	unsigned char c = len ? (unsigned char)s[0] : 0;
+	uint32_t value;
+	size_t n = 0;
 
-	if (!len)
+	while (n < ROWS(leads) && c > leads[n].last)
+		n++;
+	if (n >= len || n == ROWS(leads) || c < leads[n].first)
 		return 0;
-	n = lead((unsigned char)s[0], &value, &min);
-	if (!n || n > len)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		unsigned char c = (unsigned char)s[i];
-
+	value = c & leads[n].bits;
+	for (size_t i = 1; i <= n; i++) {
+		c = (unsigned char)s[i];
 		if ((c & 0xc0) != 0x80)
 			return 0;
 		value = value << 6 | (c & 0x3fu);
 	}
-	if (value < min || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+	if (value < leads[n].min || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
 		return 0;
 	*ret = value;
-	return n;
+	return n + 1;
 }
 
 size_t utf8_encode(uint32_t c, char out[4])

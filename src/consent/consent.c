@@ -20,20 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In both structs the texts lie behind the rest. */
 struct approval {
 	uint64_t id;
-	enum operation op;
+	struct consent_scope scope; /* scope.count: how many uses are left */
 	uint64_t until_ms;
-	uint64_t left; /* uses */
 	bool refusal;
 	bool over; /* while sweeping */
 	unsigned depth;
 	struct approval *above; /* NULL: it was not handed on */
-	const char *object, *actor;
 	char texts[];
 };
 
-/* The texts lie behind the struct. */
 struct waiting {
 	struct consent_question q;
 	char texts[];
@@ -68,13 +66,13 @@ void consent_free(struct consent *c)
 	free(c);
 }
 
-static void lock(struct consent *c)
+static void consent_lock(struct consent *c)
 {
 	while (atomic_flag_test_and_set_explicit(&c->lock, memory_order_acquire))
 		(void)sched_yield();
 }
 
-static void unlock(struct consent *c)
+static void consent_unlock(struct consent *c)
 {
 	atomic_flag_clear_explicit(&c->lock, memory_order_release);
 }
@@ -92,12 +90,16 @@ static bool consent_is_whole(const struct consent_scope *s)
 	       consent_is_text(s->actor) && s->ttl_ms > 0 && s->count > 0;
 }
 
+static bool consent_is_same(const struct consent_scope *a, const struct consent_scope *b)
+{
+	return a->op == b->op && strcmp(a->object, b->object) == 0 &&
+	       strcmp(a->actor, b->actor) == 0;
+}
+
 bool consent_scope_fits(const struct consent_scope *inner, const struct consent_scope *outer)
 {
-	return consent_is_whole(inner) && inner->op == outer->op &&
-	       strcmp(inner->object, outer->object) == 0 &&
-	       strcmp(inner->actor, outer->actor) == 0 && inner->ttl_ms <= outer->ttl_ms &&
-	       inner->count <= outer->count;
+	return consent_is_whole(inner) && consent_is_same(inner, outer) &&
+	       inner->ttl_ms <= outer->ttl_ms && inner->count <= outer->count;
 }
 
 static uint64_t end_of(uint64_t now_ms, uint64_t ttl_ms)
@@ -135,35 +137,18 @@ static struct waiting *waiting_new(const struct consent_question *q)
 	return w;
 }
 
-static bool consent_is_same(const struct consent_scope *a, const struct consent_scope *b)
-{
-	return a->op == b->op && strcmp(a->object, b->object) == 0 &&
-	       strcmp(a->actor, b->actor) == 0;
-}
-
-/* The one that asks the same, or NULL; and how many there are of its actor. */
-static struct waiting *consent_find_same(
-	const struct consent *c, const struct consent_scope *scope, size_t *ret_of_actor)
-{
-	*ret_of_actor = 0;
-	for (size_t i = 0; i < c->n_questions; i++) {
-		struct waiting *w = c->questions[i];
-
-		if (consent_is_same(&w->q.scope, scope))
-			return w;
-		*ret_of_actor += strcmp(w->q.scope.actor, scope->actor) == 0;
-	}
-	return NULL;
-}
-
 static int consent_queue(struct consent *c, struct waiting *w, uint64_t *ret_id)
 {
-	size_t of_actor;
-	const struct waiting *same = consent_find_same(c, &w->q.scope, &of_actor);
+	size_t of_actor = 0;
 
-	if (same) {
-		*ret_id = same->q.id;
-		return 1;
+	for (size_t i = 0; i < c->n_questions; i++) {
+		const struct consent_question *q = &c->questions[i]->q;
+
+		if (consent_is_same(&q->scope, &w->q.scope)) {
+			*ret_id = q->id;
+			return 1;
+		}
+		of_actor += strcmp(q->scope.actor, w->q.scope.actor) == 0;
 	}
 	if (c->n_questions == CONSENT_QUESTIONS_MAX || of_actor >= CONSENT_QUESTIONS_PER_ACTOR)
 		return -ENOSPC;
@@ -184,34 +169,26 @@ int consent_ask(struct consent *c, const struct consent_question *q, uint64_t *r
 	w = waiting_new(q);
 	if (!w)
 		return -ENOMEM;
-	lock(c);
+	consent_lock(c);
 	r = consent_queue(c, w, ret_id);
-	unlock(c);
+	consent_unlock(c);
 	if (r != 0)
 		free(w);
 	return r;
 }
 
-/* Copies of them all; the caller frees. -ENOMEM, or how many. */
-static long copy_questions(struct consent *c, struct waiting *copies[CONSENT_QUESTIONS_MAX])
+long consent_questions(struct consent *c, consent_visit *visit, void *context)
 {
-	long n = 0;
+	struct waiting *copies[CONSENT_QUESTIONS_MAX] = { 0 };
+	long n = 0, called = 0;
+	bool end = false;
 
-	lock(c);
+	consent_lock(c);
 	for (size_t i = 0; n >= 0 && i < c->n_questions; i++) {
 		copies[i] = waiting_new(&c->questions[i]->q);
 		n = copies[i] ? n + 1 : -ENOMEM;
 	}
-	unlock(c);
-	return n;
-}
-
-long consent_questions(struct consent *c, consent_visit *visit, void *context)
-{
-	struct waiting *copies[CONSENT_QUESTIONS_MAX] = { 0 };
-	long n = copy_questions(c, copies), called = 0;
-	bool end = false;
-
+	consent_unlock(c);
 	for (; called < n && !end; called++)
 		end = visit(context, &copies[called]->q) != 0;
 	for (size_t i = 0; i < CONSENT_QUESTIONS_MAX; i++)
@@ -229,19 +206,17 @@ static struct approval *approval_new(const struct consent_scope *scope, uint64_t
 
 	if (!a)
 		return NULL;
-	*a = (struct approval){
-		.op = scope->op, .until_ms = end_of(now_ms, scope->ttl_ms), .left = scope->count
-	};
+	*a = (struct approval){ .scope = *scope, .until_ms = end_of(now_ms, scope->ttl_ms) };
 	at = a->texts;
-	a->object = consent_put(&at, scope->object);
-	a->actor = consent_put(&at, scope->actor);
+	a->scope.object = consent_put(&at, scope->object);
+	a->scope.actor = consent_put(&at, scope->actor);
 	return a;
 }
 
 /* By itself. */
 static bool is_over(const struct approval *a, uint64_t now_ms)
 {
-	return now_ms >= a->until_ms || a->left == 0;
+	return now_ms >= a->until_ms || a->scope.count == 0;
 }
 
 /* It and all above it. */
@@ -305,16 +280,8 @@ static struct approval *consent_find(const struct consent *c, uint64_t id)
 
 /* Answers */
 
-static void consent_take_out(struct consent *c, size_t i)
-{
-	free(c->questions[i]);
-	c->n_questions--;
-	memmove(&c->questions[i], &c->questions[i + 1],
-		(c->n_questions - i) * sizeof(struct waiting *));
-}
-
-static int answer(struct consent *c, size_t i, enum verdict v, const struct consent_scope *narrower,
-	uint64_t now_ms, uint64_t *ret_id)
+static int consent_answer_at(struct consent *c, size_t i, enum verdict v,
+	const struct consent_scope *narrower, uint64_t now_ms, uint64_t *ret_id)
 {
 	const struct consent_scope *asked = &c->questions[i]->q.scope;
 	struct approval *a;
@@ -327,26 +294,29 @@ static int answer(struct consent *c, size_t i, enum verdict v, const struct cons
 		return -ENOMEM;
 	a->refusal = v != VERDICT_ALLOW;
 	r = consent_add(c, a, now_ms, ret_id);
-	if (r < 0)
+	if (r < 0) {
 		free(a);
-	else
-		consent_take_out(c, i);
-	return r;
+		return r;
+	}
+	free(c->questions[i]);
+	c->n_questions--;
+	memmove(&c->questions[i], &c->questions[i + 1],
+		(c->n_questions - i) * sizeof(struct waiting *));
+	return 0;
 }
 
 int consent_answer(struct consent *c, uint64_t question, enum verdict v,
 	const struct consent_scope *narrower, uint64_t now_ms, uint64_t *ret_id)
 {
+	size_t i = 0;
 	int r = -ENOENT;
 
-	lock(c);
-	for (size_t i = 0; i < c->n_questions; i++) {
-		if (c->questions[i]->q.id != question)
-			continue;
-		r = answer(c, i, v, narrower, now_ms, ret_id);
-		break;
-	}
-	unlock(c);
+	consent_lock(c);
+	while (i < c->n_questions && c->questions[i]->q.id != question)
+		i++;
+	if (i < c->n_questions)
+		r = consent_answer_at(c, i, v, narrower, now_ms, ret_id);
+	consent_unlock(c);
 	return r;
 }
 
@@ -359,14 +329,14 @@ int consent_give_used(
 
 	if (!a)
 		return consent_is_whole(scope) ? -ENOMEM : -EINVAL;
-	spent = --a->left == 0;
-	lock(c);
+	spent = --a->scope.count == 0;
+	consent_lock(c);
 	/* Nothing of it is left to be remembered. */
 	if (spent)
 		*ret_id = ++c->last_id;
 	else
 		r = consent_add(c, a, now_ms, ret_id);
-	unlock(c);
+	consent_unlock(c);
 	if (spent || r < 0)
 		free(a);
 	return r;
@@ -374,27 +344,19 @@ int consent_give_used(
 
 /* Uses */
 
-static bool is_for(
-	const struct approval *a, enum operation op, const char *object, const char *actor)
-{
-	return a->op == op && strcmp(a->object, object) == 0 && strcmp(a->actor, actor) == 0;
-}
-
-static enum consent_outcome find_use(struct consent *c, enum operation op, const char *object,
-	const char *actor, uint64_t now_ms, struct approval **ret)
+static enum consent_outcome find_use(struct consent *c, const struct consent_scope *scope,
+	uint64_t now_ms, struct approval **ret)
 {
 	enum consent_outcome outcome = CONSENT_NONE;
 
-	for (size_t i = 0; i < c->n_approvals; i++) {
+	for (size_t i = 0; outcome != CONSENT_REFUSED && i < c->n_approvals; i++) {
 		struct approval *a = c->approvals[i];
 
-		if (!is_for(a, op, object, actor) || !is_good(a, now_ms))
+		if (!consent_is_same(&a->scope, scope) || !is_good(a, now_ms))
 			continue;
 		if (a->refusal || outcome == CONSENT_NONE)
 			*ret = a;
 		outcome = a->refusal ? CONSENT_REFUSED : CONSENT_USED;
-		if (a->refusal)
-			break;
 	}
 	return outcome;
 }
@@ -402,29 +364,23 @@ static enum consent_outcome find_use(struct consent *c, enum operation op, const
 enum consent_outcome consent_use(struct consent *c, enum operation op, const char *object,
 	const char *actor, uint64_t now_ms, uint64_t *ret_id)
 {
+	const struct consent_scope scope = { .op = op, .object = object, .actor = actor };
 	struct approval *found = NULL;
 	enum consent_outcome outcome;
 
-	lock(c);
-	outcome = find_use(c, op, object, actor, now_ms, &found);
+	consent_lock(c);
+	outcome = find_use(c, &scope, now_ms, &found);
 	if (found && ret_id)
 		*ret_id = found->id;
 	if (outcome == CONSENT_USED) {
 		for (struct approval *a = found; a; a = a->above)
-			a->left--;
+			a->scope.count--;
 	}
-	unlock(c);
+	consent_unlock(c);
 	return outcome;
 }
 
 /* Handing on */
-
-static bool is_smaller(const struct approval *a, const struct consent_scope *scope, uint64_t now_ms)
-{
-	return consent_is_whole(scope) && a->op == scope->op &&
-	       strcmp(a->object, scope->object) == 0 && scope->count <= a->left &&
-	       end_of(now_ms, scope->ttl_ms) <= a->until_ms;
-}
 
 static const struct approval *consent_root_of(const struct approval *a)
 {
@@ -450,7 +406,10 @@ static int hand_on(struct consent *c, struct approval *above, const struct conse
 	struct approval *a;
 	int r;
 
-	if (!is_smaller(above, scope, now_ms))
+	if (!consent_is_whole(scope) || above->scope.op != scope->op ||
+		strcmp(above->scope.object, scope->object) != 0 ||
+		scope->count > above->scope.count ||
+		end_of(now_ms, scope->ttl_ms) > above->until_ms)
 		return -EINVAL;
 	sweep(c, now_ms);
 	if (above->depth + 1 >= CONSENT_DEPTH_MAX || count_hands(c, above) >= CONSENT_HANDS_MAX)
@@ -472,11 +431,11 @@ int consent_hand_on(struct consent *c, uint64_t approval, const struct consent_s
 	struct approval *above;
 	int r = -ENOENT;
 
-	lock(c);
+	consent_lock(c);
 	above = consent_find(c, approval);
 	if (above && !above->refusal && is_good(above, now_ms))
 		r = hand_on(c, above, scope, now_ms, ret_id);
-	unlock(c);
+	consent_unlock(c);
 	return r;
 }
 
@@ -485,14 +444,14 @@ int consent_withdraw(struct consent *c, uint64_t approval)
 	struct approval *a;
 	int r = -ENOENT;
 
-	lock(c);
+	consent_lock(c);
 	a = consent_find(c, approval);
 	if (a) {
 		for (size_t i = 0; i < c->n_approvals; i++)
 			c->approvals[i]->over = c->approvals[i] == a;
 		r = sweep_marked(c);
 	}
-	unlock(c);
+	consent_unlock(c);
 	return r;
 }
 
@@ -501,10 +460,10 @@ uint64_t consent_left(struct consent *c, uint64_t approval, uint64_t now_ms)
 	const struct approval *a;
 	uint64_t left = 0;
 
-	lock(c);
+	consent_lock(c);
 	a = consent_find(c, approval);
 	if (a && !a->refusal && !is_over(a, now_ms))
-		left = a->left;
-	unlock(c);
+		left = a->scope.count;
+	consent_unlock(c);
 	return left;
 }

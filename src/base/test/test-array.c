@@ -80,11 +80,22 @@ static void test_fd(void **state)
 	fd_close(&taken);
 }
 
+static void test_order(void **state)
+{
+	uint32_t items[] = { 7, 0, UINT32_MAX, 3, 7 };
+	static const uint32_t sorted[] = { 0, 3, 7, 7, UINT32_MAX };
+
+	(void)state;
+	qsort(items, ROWS(items), sizeof(items[0]), array_compare_u32);
+	assert_memory_equal(items, sorted, sizeof(items));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_push),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_fd),
