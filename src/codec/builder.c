@@ -111,14 +111,10 @@ int builder_begin(struct builder *b, struct document *d, const struct input *in,
 	*b = (struct builder){ .doc = d, .error = e, .bytes = in->len };
 	arena_init(&d->arena, MEMORY_MAX);
 	r = input_check(in, e);
-	if (r < 0)
+	if (r < 0 || !in->file)
 		return r;
-	if (in->file) {
-		d->file = arena_strdup(&d->arena, in->file);
-		if (!d->file)
-			return builder_no_memory(b);
-	}
-	return 0;
+	d->file = arena_strdup(&d->arena, in->file);
+	return d->file ? 0 : builder_no_memory(b);
 }
 
 int builder_end(struct builder *b, int result)
@@ -249,40 +245,30 @@ static int builder_compare_names(const void *pa, const void *pb)
 	const struct node *b = *(struct node *const *)pb;
 	int r = strcmp(a->key, b->key);
 
-	if (r)
-		return r;
-	return is_before(a, b) ? -1 : 1;
-}
-
-/* The children of map, sorted by name; NULL when out of memory. */
-static struct node **sort_names(struct builder *b, const struct node *map)
-{
-	size_t n = 0, room = map->count < 2 * b->room ? 2 * b->room : map->count;
-
-	if (map->count > b->room) {
-		b->names = arena_calloc(&b->scratch, room, sizeof(struct node *));
-		b->room = b->names ? room : 0;
-	}
-	if (!b->names)
-		return NULL;
-	node_for_each(child, map)
-		b->names[n++] = child;
-	qsort(b->names, n, sizeof(struct node *), builder_compare_names);
-	return b->names;
+	return r ? r : is_before(a, b) ? -1 : 1;
 }
 
 /* Of all keys that repeat an earlier one, the complaint is about the first. */
 static int check_unique(struct builder *b, const struct node *map)
 {
-	struct node **names, *first = NULL, *again = NULL;
+	const struct node *first = NULL, *again = NULL;
+	size_t n = 0, room = map->count < 2 * b->room ? 2 * b->room : map->count;
+	struct node **names;
 	struct location at;
 
 	if (map->count < 2)
 		return 0;
-	names = sort_names(b, map);
+	if (map->count > b->room) {
+		b->names = arena_calloc(&b->scratch, room, sizeof(struct node *));
+		b->room = b->names ? room : 0;
+	}
+	names = b->names;
 	if (!names)
 		return builder_no_memory(b);
-	for (size_t i = 1; i < map->count; i++) {
+	node_for_each(child, map)
+		names[n++] = child;
+	qsort(names, n, sizeof(struct node *), builder_compare_names);
+	for (size_t i = 1; i < n; i++) {
 		if (strcmp(names[i - 1]->key, names[i]->key) == 0 &&
 			(!again || is_before(names[i], again))) {
 			first = names[i - 1];
@@ -311,11 +297,9 @@ struct extent {
 
 static void builder_measure(const struct node *n, size_t depth, struct extent *sum)
 {
-	bool container = n->type == NODE_LIST || n->type == NODE_MAP;
-
 	sum->nodes++;
 	sum->bytes += n->text ? strlen(n->text) : 0;
-	if (container && depth + 1 > sum->height)
+	if ((n->type == NODE_LIST || n->type == NODE_MAP) && depth >= sum->height)
 		sum->height = depth + 1;
 	node_for_each(child, n) {
 		sum->bytes += child->key ? strlen(child->key) : 0;

@@ -97,7 +97,7 @@ static struct location yaml_locate(struct yaml_reader *r, const yaml_mark_t *mar
 	};
 }
 
-static int unknown_tag(struct yaml_reader *r, const struct location *at, const char *tag)
+static int yaml_unknown_tag(struct yaml_reader *r, const struct location *at, const char *tag)
 {
 	(void)error_set(r->b.error, -EINVAL, at, "unknown tag \"%.*s\"",
 		input_excerpt(tag, strlen(tag)), tag);
@@ -106,14 +106,14 @@ static int unknown_tag(struct yaml_reader *r, const struct location *at, const c
 }
 
 /* A tag that we know, on something that it cannot be. */
-static int tag_misfit(
+static int yaml_tag_misfit(
 	struct yaml_reader *r, const struct location *at, const char *tag, const char *what)
 {
 	return error_set(r->b.error, -EINVAL, at, "the tag \"%.*s\" does not fit %s",
 		input_excerpt(tag, strlen(tag)), tag, what);
 }
 
-static const struct yaml_tag *find_tag(const char *name)
+static const struct yaml_tag *yaml_find_tag(const char *name)
 {
 	for (size_t i = 0; i < ROWS(tags); i++) {
 		if (strcmp(tags[i].name, name) == 0)
@@ -122,8 +122,8 @@ static const struct yaml_tag *find_tag(const char *name)
 	return NULL;
 }
 
-static int resolve_scalar(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at,
-	enum node_type *ret)
+static int yaml_resolve_scalar(struct yaml_reader *r, const yaml_event_t *ev,
+	const struct location *at, enum node_type *ret)
 {
 	const char *text = (const char *)ev->data.scalar.value;
 	const char *name = (const char *)ev->data.scalar.tag;
@@ -135,9 +135,9 @@ static int resolve_scalar(struct yaml_reader *r, const yaml_event_t *ev, const s
 		*ret = plain ? scalar_type(text) : NODE_STRING;
 		return 0;
 	}
-	tag = find_tag(name);
+	tag = yaml_find_tag(name);
 	if (!tag)
-		return unknown_tag(r, at, name);
+		return yaml_unknown_tag(r, at, name);
 	/* Quoted text may hold a NUL, and then is more than the word that it starts with. */
 	type = strlen(text) == ev->data.scalar.length ? scalar_type(text) : NODE_STRING;
 	if (tag->type != NODE_STRING &&
@@ -149,7 +149,7 @@ static int resolve_scalar(struct yaml_reader *r, const yaml_event_t *ev, const s
 }
 
 /* The place of an anchor, or how many there are. */
-static size_t find_anchor(const struct yaml_reader *r, const char *name)
+static size_t yaml_find_anchor(const struct yaml_reader *r, const char *name)
 {
 	size_t i = 0;
 
@@ -159,10 +159,11 @@ static size_t find_anchor(const struct yaml_reader *r, const char *name)
 }
 
 /* A node that an alias may name from now on. A name may be given again: the latest holds. */
-static int name_latest(struct yaml_reader *r, const struct location *at, const yaml_char_t *anchor)
+static int yaml_name_latest(
+	struct yaml_reader *r, const struct location *at, const yaml_char_t *anchor)
 {
 	const char *name = (const char *)anchor;
-	size_t i = name ? find_anchor(r, name) : 0;
+	size_t i = name ? yaml_find_anchor(r, name) : 0;
 
 	if (!name)
 		return 0;
@@ -179,7 +180,7 @@ static int name_latest(struct yaml_reader *r, const struct location *at, const y
 	return 0;
 }
 
-static int read_key(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
+static int yaml_read_key(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
 {
 	const char *text = (const char *)ev->data.scalar.value;
 	const char *tag = (const char *)ev->data.scalar.tag;
@@ -188,7 +189,7 @@ static int read_key(struct yaml_reader *r, const yaml_event_t *ev, const struct 
 	if (ev->data.scalar.anchor)
 		return error_set(r->b.error, -EINVAL, at, "an anchor cannot name a key");
 	if (tag && strcmp(tag, YAML_STR_TAG) != 0)
-		return tag_misfit(r, at, tag, "a key");
+		return yaml_tag_misfit(r, at, tag, "a key");
 	if (plain && !tag && strcmp(text, "<<") == 0) {
 		(void)error_set(r->b.error, -EINVAL, at, "merge keys (<<) are not supported");
 		error_hint(r->b.error, "write the entries out, or quote the key: \"<<\"");
@@ -197,7 +198,7 @@ static int read_key(struct yaml_reader *r, const yaml_event_t *ev, const struct 
 	return builder_key(&r->b, at, text, ev->data.scalar.length);
 }
 
-static int on_scalar(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
+static int yaml_on_scalar(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
 {
 	const char *text = (const char *)ev->data.scalar.value;
 	size_t len = ev->data.scalar.length;
@@ -205,8 +206,8 @@ static int on_scalar(struct yaml_reader *r, const yaml_event_t *ev, const struct
 	int res;
 
 	if (builder_wants_key(&r->b))
-		return read_key(r, ev, at);
-	res = resolve_scalar(r, ev, at, &type);
+		return yaml_read_key(r, ev, at);
+	res = yaml_resolve_scalar(r, ev, at, &type);
 	if (res < 0)
 		return res;
 	if (type == NODE_BOOL) {
@@ -214,45 +215,45 @@ static int on_scalar(struct yaml_reader *r, const yaml_event_t *ev, const struct
 		len = strlen(text);
 	}
 	res = builder_scalar(&r->b, at, type, text, len);
-	return res < 0 ? res : name_latest(r, at, ev->data.scalar.anchor);
+	return res < 0 ? res : yaml_name_latest(r, at, ev->data.scalar.anchor);
 }
 
 /* A list or a map. */
-static int on_start(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
+static int yaml_on_start(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
 {
 	const bool list = ev->type == YAML_SEQUENCE_START_EVENT;
 	const enum node_type type = list ? NODE_LIST : NODE_MAP;
 	const char *name =
 		(const char *)(list ? ev->data.sequence_start.tag : ev->data.mapping_start.tag);
-	const struct yaml_tag *tag = name ? find_tag(name) : NULL;
+	const struct yaml_tag *tag = name ? yaml_find_tag(name) : NULL;
 	int res;
 
 	if (builder_wants_key(&r->b))
 		return error_set(r->b.error, -EINVAL, at, "expected text as a key, found %s",
 			node_type_name(type));
 	if (name && !tag)
-		return unknown_tag(r, at, name);
+		return yaml_unknown_tag(r, at, name);
 	if (tag && tag->type != type)
-		return tag_misfit(r, at, name, node_type_name(type));
+		return yaml_tag_misfit(r, at, name, node_type_name(type));
 	res = builder_open(&r->b, at, type);
 	return res < 0 ? res
-		       : name_latest(r, at,
+		       : yaml_name_latest(r, at,
 				 list ? ev->data.sequence_start.anchor
 				      : ev->data.mapping_start.anchor);
 }
 
-static int on_end(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
+static int yaml_on_end(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
 {
 	(void)ev;
 	(void)at;
 	return builder_close(&r->b);
 }
 
-static int on_alias(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
+static int yaml_on_alias(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
 {
 	const char *name = (const char *)ev->data.alias.anchor;
 	int shown = input_excerpt(name, strlen(name));
-	size_t i = find_anchor(r, name);
+	size_t i = yaml_find_anchor(r, name);
 
 	if (builder_wants_key(&r->b))
 		return error_set(r->b.error, -EINVAL, at, "expected text as a key, found *%.*s",
@@ -269,7 +270,8 @@ static int on_alias(struct yaml_reader *r, const yaml_event_t *ev, const struct 
 	return builder_copy(&r->b, at, r->anchors[i].node);
 }
 
-static int on_document(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
+static int yaml_on_document(
+	struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
 {
 	(void)ev;
 	if (r->seen_document) {
@@ -283,7 +285,8 @@ static int on_document(struct yaml_reader *r, const yaml_event_t *ev, const stru
 }
 
 /* A file without a document, or with comments only, is null, as an empty document is. */
-static int on_stream_end(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
+static int yaml_on_stream_end(
+	struct yaml_reader *r, const yaml_event_t *ev, const struct location *at)
 {
 	struct location start = { .line = r->in->first_line, .column = 1 };
 
@@ -293,17 +296,17 @@ static int on_stream_end(struct yaml_reader *r, const yaml_event_t *ev, const st
 	return r->seen_document ? 0 : builder_scalar(&r->b, &start, NODE_NULL, NULL, 0);
 }
 
-typedef int handler(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at);
+typedef int yaml_handler(struct yaml_reader *r, const yaml_event_t *ev, const struct location *at);
 
-static handler *const handlers[] = {
-	[YAML_DOCUMENT_START_EVENT] = on_document,
-	[YAML_SCALAR_EVENT] = on_scalar,
-	[YAML_ALIAS_EVENT] = on_alias,
-	[YAML_SEQUENCE_START_EVENT] = on_start,
-	[YAML_SEQUENCE_END_EVENT] = on_end,
-	[YAML_MAPPING_START_EVENT] = on_start,
-	[YAML_MAPPING_END_EVENT] = on_end,
-	[YAML_STREAM_END_EVENT] = on_stream_end,
+static yaml_handler *const handlers[] = {
+	[YAML_DOCUMENT_START_EVENT] = yaml_on_document,
+	[YAML_SCALAR_EVENT] = yaml_on_scalar,
+	[YAML_ALIAS_EVENT] = yaml_on_alias,
+	[YAML_SEQUENCE_START_EVENT] = yaml_on_start,
+	[YAML_SEQUENCE_END_EVENT] = yaml_on_end,
+	[YAML_MAPPING_START_EVENT] = yaml_on_start,
+	[YAML_MAPPING_END_EVENT] = yaml_on_end,
+	[YAML_STREAM_END_EVENT] = yaml_on_stream_end,
 };
 
 /* Complaints */

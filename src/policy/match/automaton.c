@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 
 #define NONE UINT32_MAX
 #define UNKNOWN UINT32_MAX
@@ -75,13 +76,10 @@ struct automaton *automaton_new(void)
 	struct automaton *a = calloc(1, sizeof(*a));
 	struct trie_node root = { .child = NONE, .sibling = NONE, .rank = RANK_NONE, .mark = NONE };
 
-	if (!a)
-		return NULL;
-	if (ARENA_PUSH(&a->arena, a->nodes, a->n_nodes, a->cap_nodes, root) < 0) {
-		automaton_free(a);
-		return NULL;
-	}
-	return a;
+	if (a && ARENA_PUSH(&a->arena, a->nodes, a->n_nodes, a->cap_nodes, root) == 0)
+		return a;
+	automaton_free(a);
+	return NULL;
 }
 
 void automaton_free(struct automaton *a)
@@ -94,20 +92,13 @@ void automaton_free(struct automaton *a)
 
 /* The trie */
 
-static bool same_token(const struct glob_token *a, const struct glob_token *b)
-{
-	if (a->type != b->type || a->byte != b->byte)
-		return false;
-	return a->type != GLOB_CLASS || memcmp(a->class, b->class, sizeof(*a->class)) == 0;
-}
-
 /* The child of `parent` for this token, made if there is none; NONE when out of memory. */
 static uint32_t child_for(struct automaton *a, uint32_t parent, const struct glob_token *t)
 {
 	struct trie_node node = { .token = *t, .child = NONE, .rank = RANK_NONE, .mark = NONE };
 
 	for (uint32_t c = a->nodes[parent].child; c != NONE; c = a->nodes[c].sibling) {
-		if (same_token(&a->nodes[c].token, t))
+		if (glob_token_equal(&a->nodes[c].token, t))
 			return c;
 	}
 	if (t->type == GLOB_CLASS) {
@@ -205,21 +196,19 @@ static void refine(struct automaton *a, const struct glob_token *t)
 	/* A class that lies wholly outside t was not touched, one wholly inside neither. */
 }
 
-/* A byte that a pattern names is a class of its own. */
-static void set_apart(struct automaton *a, unsigned char b)
-{
-	if (a->classes[b] == 0)
-		a->classes[b] = (unsigned char)a->n_classes++;
-}
-
-/* Bytes first: they are most of the tokens, and none is alone yet, as class 0 keeps the NUL. */
+/*
+ * A byte that a pattern names is a class of its own. Bytes first: they are most of the tokens, and
+ * none is alone yet, as class 0 keeps the NUL.
+ */
 static void automaton_make_classes(struct automaton *a)
 {
-	a->n_classes = 1;
-	set_apart(a, '/');
+	a->classes['/'] = 1;
+	a->n_classes = 2;
 	for (size_t i = 1; i < a->n_nodes; i++) {
-		if (a->nodes[i].token.type == GLOB_BYTE)
-			set_apart(a, a->nodes[i].token.byte);
+		const struct glob_token *t = &a->nodes[i].token;
+
+		if (t->type == GLOB_BYTE && a->classes[t->byte] == 0)
+			a->classes[t->byte] = (unsigned char)a->n_classes++;
 	}
 	for (size_t i = 1; i < a->n_nodes; i++) {
 		if (a->nodes[i].token.type == GLOB_CLASS)
@@ -285,13 +274,6 @@ static void step_item(struct automaton *a, uint32_t item, unsigned char b)
 	if (node != 0 && type == GLOB_STAR && b != '/')
 		automaton_collect(a, node, 0);
 	step_children(a, node, b);
-}
-
-static int by_value(const void *x, const void *y)
-{
-	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-
-	return (a > b) - (a < b);
 }
 
 /* The strongest entry that the collected set accepts. */
@@ -390,7 +372,7 @@ static int intern(struct automaton *a, uint32_t *ret)
 
 	if (a->n_states * 2 >= a->n_buckets && grow_buckets(a) < 0)
 		return -ENOMEM;
-	qsort(a->work, a->n_work, sizeof(*a->work), by_value);
+	qsort(a->work, a->n_work, sizeof(*a->work), array_compare_u32);
 	i = hash_set(a->work, a->n_work) & (a->n_buckets - 1);
 	for (; a->buckets[i] != NONE; i = (i + 1) & (a->n_buckets - 1)) {
 		const struct automaton_state *s = &a->states[a->buckets[i]];

@@ -30,6 +30,7 @@ enum suffix { SUFFIX_NONE, SUFFIX_EXACT, SUFFIX_MORE };
 static enum suffix cut_suffix(struct command_reader *r)
 {
 	size_t colon = r->len; /* the last one that is not escaped */
+	enum suffix suffix = SUFFIX_NONE;
 
 	for (size_t i = 0; i < r->len; i++) {
 		if (r->text[i] == '\\')
@@ -37,15 +38,13 @@ static enum suffix cut_suffix(struct command_reader *r)
 		else if (r->text[i] == ':')
 			colon = i;
 	}
-	if (r->len - colon == 1) {
+	if (r->len - colon == 1)
+		suffix = SUFFIX_EXACT;
+	else if (r->len - colon == 2 && r->text[colon + 1] == '*')
+		suffix = SUFFIX_MORE;
+	if (suffix != SUFFIX_NONE)
 		r->len = colon;
-		return SUFFIX_EXACT;
-	}
-	if (r->len - colon == 2 && r->text[colon + 1] == '*') {
-		r->len = colon;
-		return SUFFIX_MORE;
-	}
-	return SUFFIX_NONE;
+	return suffix;
 }
 
 static bool command_next_word(struct command_reader *r)
@@ -184,51 +183,40 @@ static void print_path(const char *s, struct buffer *out)
 	}
 }
 
-static void command_print_name(const char *s, struct buffer *out)
-{
-	if (is_path(s, strlen(s)))
-		buffer_addc(out, '\\');
-	print_word(s, GLOB_CHARS, out);
-}
-
-static bool ends_like_suffix(const char *s)
-{
-	size_t n = strlen(s);
-
-	return (n > 0 && s[n - 1] == ':') || (n > 1 && s[n - 2] == ':' && s[n - 1] == '*');
-}
-
 void command_pattern_print(const struct command_pattern *p, struct buffer *out)
 {
-	if (p->is_name)
-		command_print_name(p->program, out);
-	else
-		print_path(p->program, out);
+	size_t n = strlen(p->program);
+	const char *s = p->program;
+	bool like_suffix =
+		(n > 0 && s[n - 1] == ':') || (n > 1 && s[n - 2] == ':' && s[n - 1] == '*');
+
+	if (p->is_name) {
+		if (is_path(s, n))
+			buffer_addc(out, '\\');
+		print_word(s, GLOB_CHARS, out);
+	} else {
+		print_path(s, out);
+	}
 	for (size_t i = 0; i < p->n_args; i++) {
 		buffer_addc(out, ' ');
 		print_word(p->args[i], "", out);
 	}
 	if (!p->more)
 		buffer_addc(out, ':');
-	else if (p->n_args > 0 || ends_like_suffix(p->program))
+	else if (p->n_args > 0 || like_suffix)
 		buffer_adds(out, ":*");
-}
-
-static bool is_prefix(const struct command_pattern *p, const char *const *args, size_t n)
-{
-	if (n < p->n_args)
-		return false;
-	for (size_t i = 0; i < p->n_args; i++) {
-		if (strcmp(p->args[i], args[i]) != 0)
-			return false;
-	}
-	return true;
 }
 
 bool command_pattern_matches_args(
 	const struct command_pattern *p, const char *const *args, size_t n)
 {
-	return (p->more || n == p->n_args) && is_prefix(p, args, n);
+	size_t i = 0;
+
+	if (p->more ? n < p->n_args : n != p->n_args)
+		return false;
+	while (i < p->n_args && strcmp(p->args[i], args[i]) == 0)
+		i++;
+	return i == p->n_args;
 }
 
 int command_pattern_meet_args(const struct command_pattern *a, const struct command_pattern *b,
@@ -261,12 +249,10 @@ static bool command_key_put(struct command_key *k, const char *s, size_t n)
 
 static bool put_encoded(struct command_key *k, char c)
 {
-	const char slash[] = { ESCAPE, 's' }, escape[] = { ESCAPE, 'e' };
+	const char escaped[] = { ESCAPE, c == '/' ? 's' : 'e' };
 
-	if (c == '/')
-		return command_key_put(k, slash, 2);
-	if (c == ESCAPE)
-		return command_key_put(k, escape, 2);
+	if (c == '/' || c == ESCAPE)
+		return command_key_put(k, escaped, 2);
 	return command_key_put(k, &c, 1);
 }
 

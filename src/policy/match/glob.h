@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -75,6 +76,12 @@ static inline bool glob_token_has(const struct glob_token *t, unsigned char b)
 	if (t->type == GLOB_BYTE)
 		return t->byte == b;
 	return t->type == GLOB_CLASS ? glob_class_has(t->class, b) : b != '/';
+}
+
+static inline bool glob_token_equal(const struct glob_token *a, const struct glob_token *b)
+{
+	return a->type == b->type && a->byte == b->byte &&
+	       (a->type != GLOB_CLASS || memcmp(a->class, b->class, sizeof(*a->class)) == 0);
 }
 
 /* Parses into the arena. Errors point at `where` (may be NULL). */

@@ -37,7 +37,7 @@ enum { ALONE_MAX = 256, STATES_MAX = 1 << 18, BASES_MAX = 8 };
 enum { BUDGET_MIN = 4 << 20, BUDGET_PER_TOKEN = 64 };
 
 /* A glob behind a place, or an entry of several globs, before it is compiled. */
-struct item {
+struct pathset_item {
 	struct place_key key;
 	const struct glob_token *tokens; /* what follows the place */
 	size_t n;
@@ -47,38 +47,38 @@ struct item {
 };
 
 /* One matcher of a group: an automaton with ranks of its own, or one entry by itself. */
-struct machine {
+struct pathset_machine {
 	const struct dfa *dfa;
 	const uint32_t *ranks;
-	const struct item *alone;
+	const struct pathset_item *alone;
 };
 
-struct group {
+struct pathset_group {
 	uint32_t first, n; /* of machines */
 };
 
 /* A group's patterns in order are the name of its automaton. */
-struct shared {
-	const struct item *items;
+struct pathset_shared {
+	const struct pathset_item *items;
 	size_t n;
 	const struct dfa *dfa;
+	uint32_t next; /* of the same bucket */
 };
 
 struct pathset {
 	struct arena arena;
 	struct place_table table;
 
-	struct item *items;
+	struct pathset_item *items;
 	size_t n_items, cap_items;
-	struct machine *machines;
+	struct pathset_machine *machines;
 	size_t n_machines, cap_machines;
-	struct group *groups;
+	struct pathset_group *groups;
 	size_t n_groups, cap_groups;
-	struct shared *shared;
+	struct pathset_shared *shared;
 	size_t n_shared, cap_shared;
 	uint32_t *shared_heads; /* buckets, by hash of the patterns */
-	uint32_t *shared_next;
-	size_t cap_shared_next, n_shared_heads;
+	size_t n_shared_heads;
 	struct dfa **dfas;
 	size_t n_dfas, cap_dfas;
 	size_t n_alone;
@@ -134,40 +134,33 @@ static size_t fixed_length(const struct glob_alternative *alt)
 	return n > 0 ? n - 1 : 0;
 }
 
-static int pathset_add_glob(struct pathset *s, const struct glob_alternative *alt, uint32_t rank)
-{
-	size_t fixed = fixed_length(alt);
-	struct item item = {
-		.key = { .folder = alt->literal, .folder_len = fixed },
-		.tokens = alt->tokens + fixed,
-		.n = alt->n - fixed,
-		.rank = rank,
-	};
-
-	return ARENA_PUSH(&s->arena, s->items, s->n_items, s->cap_items, item);
-}
-
-static int pathset_add_path(struct pathset *s, const struct glob_alternative *alt, uint32_t rank)
-{
-	/* "/" is the root, whose folder is "". */
-	const struct place_key key = { .folder = alt->literal,
-		.folder_len = alt->literal_len == 1 ? 0 : alt->literal_len };
-
-	return pathset_add_plain(s, &key, alt->kind == GLOB_SUBTREE, rank);
-}
-
 int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t rank)
 {
-	struct item item = { .key = { .folder = "" }, .globs = globs, .n_globs = n, .rank = rank };
+	struct pathset_item item = {
+		.key = { .folder = "" }, .globs = globs, .n_globs = n, .rank = rank
+	};
 	int r = 0;
 
 	if (n > 1)
 		return ARENA_PUSH(&s->arena, s->items, s->n_items, s->cap_items, item);
 	for (size_t i = 0; r == 0 && i < globs->n; i++) {
 		const struct glob_alternative *alt = &globs->alternatives[i];
+		struct place_key key = { .folder = alt->literal, .folder_len = alt->literal_len };
 
-		r = alt->kind == GLOB_TRUE ? pathset_add_glob(s, alt, rank)
-					   : pathset_add_path(s, alt, rank);
+		if (alt->kind == GLOB_TRUE) {
+			key.folder_len = fixed_length(alt);
+			item = (struct pathset_item){
+				.key = key,
+				.tokens = alt->tokens + key.folder_len,
+				.n = alt->n - key.folder_len,
+				.rank = rank,
+			};
+			r = ARENA_PUSH(&s->arena, s->items, s->n_items, s->cap_items, item);
+		} else {
+			/* "/" is the root, whose folder is "". */
+			key.folder_len = key.folder_len == 1 ? 0 : key.folder_len;
+			r = pathset_add_plain(s, &key, alt->kind == GLOB_SUBTREE, rank);
+		}
 	}
 	return r;
 }
@@ -189,7 +182,7 @@ static size_t literal_component(const struct glob_token *tokens, size_t n)
 
 /* Folder, "**", name: found by the name below the folder. Turns the item into what follows the
  * name. */
-static int float_item(struct pathset *s, struct item *item)
+static int float_item(struct pathset *s, struct pathset_item *item)
 {
 	size_t len = 0;
 	struct place *base;
@@ -223,7 +216,7 @@ static int float_items(struct pathset *s)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->n_items; i++) {
-		struct item *item = &s->items[i];
+		struct pathset_item *item = &s->items[i];
 		bool tail;
 		int r = float_item(s, item);
 
@@ -243,37 +236,25 @@ static int float_items(struct pathset *s)
 
 static int by_key_and_rank(const void *x, const void *y)
 {
-	const struct item *a = x, *b = y;
+	const struct pathset_item *a = x, *b = y;
 	int c = place_key_compare(&a->key, &b->key);
 
 	return c ? c : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static bool same_tokens(const struct item *a, const struct item *b)
+static bool same_item(const struct pathset_item *a, const struct pathset_item *b)
 {
+	size_t i = 0;
+
 	if (a->globs || b->globs || a->n != b->n)
 		return false;
-	for (size_t i = 0; i < a->n; i++) {
-		const struct glob_token *s = &a->tokens[i], *t = &b->tokens[i];
-
-		if (s->type != t->type || s->byte != t->byte)
-			return false;
-		if (s->type == GLOB_CLASS && memcmp(s->class, t->class, sizeof(*s->class)) != 0)
-			return false;
-	}
-	return true;
+	while (i < a->n && glob_token_equal(&a->tokens[i], &b->tokens[i]))
+		i++;
+	return i == a->n;
 }
 
-static bool same_items(const struct item *a, const struct item *b, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (!same_tokens(&a[i], &b[i]))
-			return false;
-	}
-	return true;
-}
-
-static uint64_t pathset_hash_items(const struct pathset *s, const struct item *items, size_t n)
+/* The bucket of a group's automaton. */
+static uint32_t *shared_head(const struct pathset *s, const struct pathset_item *items, size_t n)
 {
 	uint64_t h = hash_mix(s->table.seed, n);
 
@@ -282,39 +263,33 @@ static uint64_t pathset_hash_items(const struct pathset *s, const struct item *i
 			h = hash_mix(h,
 				(uint64_t)items[i].tokens[t].type << 8 | items[i].tokens[t].byte);
 	}
-	return h;
+	return &s->shared_heads[h & (s->n_shared_heads - 1)];
 }
 
 static const struct dfa *pathset_find_shared(
-	const struct pathset *s, const struct item *items, size_t n)
+	const struct pathset *s, const struct pathset_item *items, size_t n)
 {
-	uint32_t i = s->shared_heads[pathset_hash_items(s, items, n) & (s->n_shared_heads - 1)];
+	for (uint32_t i = *shared_head(s, items, n); i != NONE; i = s->shared[i].next) {
+		const struct pathset_shared *other = &s->shared[i];
+		size_t same = 0;
 
-	for (; i != NONE; i = s->shared_next[i]) {
-		if (s->shared[i].n == n && same_items(s->shared[i].items, items, n))
-			return s->shared[i].dfa;
+		while (other->n == n && same < n && same_item(&other->items[same], &items[same]))
+			same++;
+		if (same == n && other->n == n)
+			return other->dfa;
 	}
 	return NULL;
 }
 
-static int remember_shared(
-	struct pathset *s, const struct item *items, size_t n, const struct dfa *d)
+static int make_dfa(
+	struct pathset *s, const struct pathset_item *items, size_t n, const struct dfa **ret)
 {
-	struct shared entry = { .items = items, .n = n, .dfa = d };
-	uint32_t *head =
-		&s->shared_heads[pathset_hash_items(s, items, n) & (s->n_shared_heads - 1)];
-	size_t count = s->n_shared;
-
-	if (ARENA_PUSH(&s->arena, s->shared_next, count, s->cap_shared_next, *head) < 0 ||
-		ARENA_PUSH(&s->arena, s->shared, s->n_shared, s->cap_shared, entry) < 0)
-		return -ENOMEM;
-	*head = (uint32_t)s->n_shared - 1;
-	return 0;
-}
-
-static int fill_automaton(struct automaton *a, const struct item *items, size_t n)
-{
-	int r = 0;
+	auto_automaton *a = automaton_new();
+	uint32_t *head = shared_head(s, items, n);
+	struct pathset_shared entry = { .items = items, .n = n, .next = *head };
+	struct dfa *d = NULL;
+	size_t limit;
+	int r = a ? 0 : -ENOMEM;
 
 	/* Inside the automaton an item's rank is its place: the items are sorted by rank. */
 	for (size_t i = 0; r == 0 && i < n; i++) {
@@ -323,16 +298,6 @@ static int fill_automaton(struct automaton *a, const struct item *items, size_t 
 		else
 			r = automaton_add(a, items[i].tokens, items[i].n, (uint32_t)i);
 	}
-	return r;
-}
-
-static int make_dfa(struct pathset *s, const struct item *items, size_t n, const struct dfa **ret)
-{
-	auto_automaton *a = automaton_new();
-	struct dfa *d = NULL;
-	size_t limit;
-	int r = a ? fill_automaton(a, items, n) : -ENOMEM;
-
 	if (r < 0)
 		return r;
 	automaton_charge(a, &s->budget);
@@ -346,30 +311,30 @@ static int make_dfa(struct pathset *s, const struct item *items, size_t n, const
 		dfa_free(d);
 		return -ENOMEM;
 	}
-	*ret = d;
-	return remember_shared(s, items, n, d);
+	*ret = entry.dfa = d;
+	if (ARENA_PUSH(&s->arena, s->shared, s->n_shared, s->cap_shared, entry) < 0)
+		return -ENOMEM;
+	*head = (uint32_t)s->n_shared - 1;
+	return 0;
 }
 
-static int add_machine(struct pathset *s, const struct item *items, size_t n, const struct dfa *d)
+static int add_machine(
+	struct pathset *s, const struct pathset_item *items, size_t n, const struct dfa *d)
 {
-	struct machine m = { .dfa = d };
 	uint32_t *ranks = d ? arena_calloc(&s->arena, n, sizeof(*ranks)) : NULL;
+	struct pathset_machine m = { .dfa = d, .ranks = ranks, .alone = d ? NULL : items };
 
 	if (d && !ranks)
 		return -ENOMEM;
 	for (size_t i = 0; d && i < n; i++)
 		ranks[i] = items[i].rank;
-	m.ranks = ranks;
-	if (!d) {
-		m.alone = items;
-		if (++s->n_alone > ALONE_MAX)
-			return -E2BIG;
-	}
+	if (!d && ++s->n_alone > ALONE_MAX)
+		return -E2BIG;
 	return ARENA_PUSH(&s->arena, s->machines, s->n_machines, s->cap_machines, m);
 }
 
 /* One automaton for n items, or two for the halves if it explodes. The recursion is log n deep. */
-static int add_machines(struct pathset *s, const struct item *items, size_t n)
+static int add_machines(struct pathset *s, const struct pathset_item *items, size_t n)
 {
 	const struct dfa *d = pathset_find_shared(s, items, n);
 	int r = d ? 0 : make_dfa(s, items, n, &d);
@@ -385,10 +350,10 @@ static int add_machines(struct pathset *s, const struct item *items, size_t n)
 }
 
 /* All items behind one place. */
-static int add_group(struct pathset *s, const struct item *items, size_t n)
+static int add_group(struct pathset *s, const struct pathset_item *items, size_t n)
 {
 	struct place *place = place_table_put(&s->table, &items->key);
-	struct group g = { .first = (uint32_t)s->n_machines };
+	struct pathset_group g = { .first = (uint32_t)s->n_machines };
 	int r;
 
 	if (!place)
@@ -412,7 +377,7 @@ static int add_groups(struct pathset *s)
 	size_t i = 0;
 
 	while (i < s->n_items) {
-		const struct item *first = &s->items[i];
+		const struct pathset_item *first = &s->items[i];
 		size_t n = 1;
 		int r;
 
@@ -426,30 +391,21 @@ static int add_groups(struct pathset *s)
 	return 0;
 }
 
-static int make_shared_heads(struct pathset *s)
-{
-	size_t n = 16;
-
-	while (n < s->n_items)
-		n *= 2;
-	s->shared_heads = arena_calloc(&s->arena, n, sizeof(*s->shared_heads));
-	if (!s->shared_heads)
-		return -ENOMEM;
-	memset(s->shared_heads, 0xff, n * sizeof(*s->shared_heads));
-	s->n_shared_heads = n;
-	return 0;
-}
-
 int pathset_build(struct pathset *s, struct error *e)
 {
-	int r = make_shared_heads(s);
+	int r;
 
+	for (s->n_shared_heads = 16; s->n_shared_heads < s->n_items;)
+		s->n_shared_heads *= 2;
+	s->shared_heads = arena_calloc(&s->arena, s->n_shared_heads, sizeof(*s->shared_heads));
+	if (!s->shared_heads)
+		return -ENOMEM;
+	memset(s->shared_heads, 0xff, s->n_shared_heads * sizeof(*s->shared_heads));
 	s->budget = BUDGET_MIN;
 	for (size_t i = 0; i < s->n_items; i++)
 		s->budget += (s->items[i].n + 8) * BUDGET_PER_TOKEN;
 	pathset_sort_items(s);
-	if (r == 0)
-		r = float_items(s);
+	r = float_items(s);
 	pathset_sort_items(s);
 	if (r == 0)
 		r = add_groups(s);
@@ -465,7 +421,7 @@ int pathset_build(struct pathset *s, struct error *e)
 
 /* Matching */
 
-static bool alone_matches(const struct item *item, const char *rest, size_t len)
+static bool alone_matches(const struct pathset_item *item, const char *rest, size_t len)
 {
 	const struct glob_alternative alt = { .tokens = item->tokens, .n = item->n };
 
@@ -480,7 +436,7 @@ static bool alone_matches(const struct item *item, const char *rest, size_t len)
 
 static uint32_t match_group(const struct pathset *s, uint32_t group, const char *rest, size_t len)
 {
-	const struct machine *m = s->machines + s->groups[group].first;
+	const struct pathset_machine *m = s->machines + s->groups[group].first;
 	uint32_t best = RANK_NONE;
 
 	for (uint32_t i = 0; i < s->groups[group].n; i++, m++) {
@@ -510,13 +466,13 @@ static uint32_t match_place(
 }
 
 /* Folders passed so far that have floating patterns. */
-struct bases {
+struct pathset_bases {
 	const struct place *items[BASES_MAX];
 	uint64_t hashes[BASES_MAX];
 	size_t n;
 };
 
-static void bases_add(struct bases *b, const struct place *place, uint64_t hash)
+static void bases_add(struct pathset_bases *b, const struct place *place, uint64_t hash)
 {
 	if (!place->floats)
 		return;
@@ -524,8 +480,8 @@ static void bases_add(struct bases *b, const struct place *place, uint64_t hash)
 	b->items[b->n++] = place;
 }
 
-static uint32_t match_floating(
-	const struct pathset *s, const struct bases *b, const struct place_walk *w, size_t before)
+static uint32_t match_floating(const struct pathset *s, const struct pathset_bases *b,
+	const struct place_walk *w, size_t before)
 {
 	uint32_t best = RANK_NONE;
 
@@ -542,7 +498,7 @@ static uint32_t match_floating(
 uint32_t pathset_match(const struct pathset *s, const char *path, size_t len)
 {
 	struct place_walk w;
-	struct bases bases = { .n = 0 };
+	struct pathset_bases bases = { .n = 0 };
 	const struct place *root = &s->table.root;
 	uint32_t best = match_place(s, root, path, len, 0);
 	size_t before = 0;

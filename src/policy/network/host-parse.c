@@ -126,7 +126,7 @@ static int host_name_parse(
 /* Patterns */
 
 /* Where we are, for messages. */
-struct pattern_context {
+struct host_text {
 	const char *text; /* the whole pattern */
 	struct arena *arena;
 	const struct location *loc;
@@ -134,8 +134,8 @@ struct pattern_context {
 };
 
 /* Says what is wrong, and what to write; a long pattern is cut so that there is room for both. */
-__attribute__((format(printf, 3, 4))) static int pattern_refuse(
-	const struct pattern_context *c, const char *what, const char *hint, ...)
+__attribute__((format(printf, 3, 4))) static int refuse(
+	const struct host_text *c, const char *what, const char *hint, ...)
 {
 	char text[256];
 	va_list args;
@@ -153,21 +153,20 @@ static bool pattern_parse_ports(const char *text, size_t len, uint16_t *ret_lo, 
 	const char *dash = memchr(text, '-', len);
 	size_t n = dash ? (size_t)(dash - text) : len;
 
-	if (len == 1 && text[0] == '*') {
-		*ret_lo = 1;
-		*ret_hi = HOST_PORT_MAX;
+	*ret_lo = 1;
+	*ret_hi = HOST_PORT_MAX;
+	if (len == 1 && text[0] == '*')
 		return true;
-	}
-	if (host_port_parse(text, n, ret_lo) < 0)
+	if (host_port_parse(text, n, ret_lo) < 0 ||
+		(dash && host_port_parse(dash + 1, len - n - 1, ret_hi) < 0))
 		return false;
-	*ret_hi = *ret_lo;
-	if (dash && host_port_parse(dash + 1, len - n - 1, ret_hi) < 0)
-		return false;
+	if (!dash)
+		*ret_hi = *ret_lo;
 	return *ret_lo <= *ret_hi;
 }
 
 /* Why text is no prefix, and what was meant. */
-static int pattern_refuse_prefix(const struct pattern_context *c, const char *text)
+static int refuse_prefix(const struct host_text *c, const char *text)
 {
 	const char *slash = strchr(text, '/');
 	size_t n = slash ? (size_t)(slash - text) : strlen(text);
@@ -177,41 +176,38 @@ static int pattern_refuse_prefix(const struct pattern_context *c, const char *te
 	int length;
 
 	if (strchr(text, '%'))
-		return pattern_refuse(c, "a zone has no meaning in a policy",
+		return refuse(c, "a zone has no meaning in a policy",
 			"leave out the %% and what follows");
 	if (address_parse(text, n, &a) < 0 && slash && !strchr(text, ':'))
-		return pattern_refuse(c, "only a URL has a path", "write https://%s", text);
+		return refuse(c, "only a URL has a path", "write https://%s", text);
 	if (address_parse(text, n, &a) < 0)
-		return pattern_refuse(c, "this is neither an IPv6 address nor a host with a port",
+		return refuse(c, "this is neither an IPv6 address nor a host with a port",
 			"write example.com:443 or [2001:db8::1]:443");
 	length = slash ? prefix_length_parse(slash + 1, strlen(slash + 1), a.bits) : -EINVAL;
 	if (length < 0)
-		return pattern_refuse(c, "the length of a prefix is a number up to 32 (IPv6: 128)",
+		return refuse(c, "the length of a prefix is a number up to 32 (IPv6: 128)",
 			"write 10.0.0.0/8 or 2001:db8::/32");
 	p = prefix_of(&a, (uint8_t)length);
 	prefix_print(&p, &meant);
-	return pattern_refuse(
-		c, "the address has bits beyond the prefix", "write %s", buffer_text(&meant));
+	return refuse(c, "the address has bits beyond the prefix", "write %s", buffer_text(&meant));
 }
 
-static int pattern_parse_prefix(
-	const struct pattern_context *c, const char *text, struct host_pattern *p)
+static int pattern_parse_prefix(const struct host_text *c, const char *text, struct host_pattern *p)
 {
 	auto_buffer meant = { 0 };
 	struct prefix plain;
 
 	if (prefix_parse(text, strlen(text), &p->prefix) < 0)
-		return pattern_refuse_prefix(c, text);
+		return refuse_prefix(c, text);
 	p->kind = HOST_PREFIX;
 	if (!prefix_plain(&p->prefix, &plain))
 		return 0;
 	prefix_print(&plain, &meant);
-	return pattern_refuse(
-		c, "this is IPv4 in the form of IPv6", "write %s", buffer_text(&meant));
+	return refuse(c, "this is IPv4 in the form of IPv6", "write %s", buffer_text(&meant));
 }
 
 static int pattern_parse_name(
-	const struct pattern_context *c, const char *text, size_t len, struct host_pattern *p)
+	const struct host_text *c, const char *text, size_t len, struct host_pattern *p)
 {
 	auto_buffer meant = { 0 };
 	char name[HOST_NAME_BYTES];
@@ -219,53 +215,49 @@ static int pattern_parse_name(
 	int r;
 
 	if (memchr(text, '*', len))
-		return pattern_refuse(c, "a star stands for whole labels, in front of a name",
+		return refuse(c, "a star stands for whole labels, in front of a name",
 			"write *.example.com");
 	if (len > 0 && text[0] == '.')
-		return pattern_refuse(c, "a name does not start with a dot",
+		return refuse(c, "a name does not start with a dot",
 			"for the subdomains write *%.*s", (int)len, text);
 	r = host_name_parse(text, len, name, &a);
 	if (r > 0) {
 		address_print(&a, &meant);
-		return pattern_refuse(
+		return refuse(
 			c, "programs read this as an address", "write %s", buffer_text(&meant));
 	}
 	if (r == -ERANGE)
-		return pattern_refuse(c, "this ends in a number but is not an address",
+		return refuse(c, "this ends in a number but is not an address",
 			"write an address as 192.0.2.1");
 	if (r == -EINVAL)
-		return pattern_refuse(c, "this is not a host name", "write example.com:443");
+		return refuse(c, "this is not a host name", "write example.com:443");
 	if (r == -ELIBACC)
-		return pattern_refuse(c, IDNA_LIBRARY_MISSING, IDNA_LIBRARY_HINT);
+		return refuse(c, IDNA_LIBRARY_MISSING, IDNA_LIBRARY_HINT);
 	if (r == 0 && p->kind == HOST_NAME && strcmp(name, "unix") == 0)
-		return pattern_refuse(c, "this starts like a socket: unix:/path",
+		return refuse(c, "this starts like a socket: unix:/path",
 			"call a host of that name by its full name");
 	p->name = r < 0 ? NULL : arena_strdup(c->arena, name);
 	return p->name ? 0 : error_no_memory(c->e);
 }
 
 static int pattern_parse_host(
-	const struct pattern_context *c, const struct host_endpoint *e, struct host_pattern *p)
+	const struct host_text *c, const struct host_endpoint *e, struct host_pattern *p)
 {
 	char text[HOST_NAME_BYTES];
 	struct address a;
 
-	if (e->host_len == 1 && e->host[0] == '*') {
-		p->kind = HOST_ANY;
+	p->kind = HOST_ANY;
+	if (e->host_len == 1 && e->host[0] == '*')
 		return 0;
-	}
-	if (e->host_len > 1 && e->host[0] == '*' && e->host[1] == '.') {
-		p->kind = HOST_SUBDOMAINS;
+	p->kind = HOST_SUBDOMAINS;
+	if (e->host_len > 1 && e->host[0] == '*' && e->host[1] == '.')
 		return pattern_parse_name(c, e->host + 2, e->host_len - 2, p);
-	}
+	p->kind = HOST_NAME;
 	if (!e->bracketed && !memchr(e->host, '/', e->host_len) &&
-		!memchr(e->host, ':', e->host_len) && address_parse(e->host, e->host_len, &a) < 0) {
-		p->kind = HOST_NAME;
+		!memchr(e->host, ':', e->host_len) && address_parse(e->host, e->host_len, &a) < 0)
 		return pattern_parse_name(c, e->host, e->host_len, p);
-	}
 	if (e->host_len + e->length_len >= sizeof(text) || memchr(e->host, '\0', e->host_len))
-		return pattern_refuse(
-			c, "this is not an address", "write 192.0.2.1 or [2001:db8::1]:443");
+		return refuse(c, "this is not an address", "write 192.0.2.1 or [2001:db8::1]:443");
 	memcpy(text, e->host, e->host_len);
 	memcpy(text + e->host_len, e->length, e->length_len);
 	text[e->host_len + e->length_len] = '\0';
@@ -273,27 +265,26 @@ static int pattern_parse_host(
 }
 
 /* "host", "host:port", "[v6]/length:port"; without a port those from lo to hi. */
-static int pattern_parse_endpoint(const struct pattern_context *c, const char *text, size_t len,
+static int pattern_parse_endpoint(const struct host_text *c, const char *text, size_t len,
 	uint16_t lo, uint16_t hi, struct host_pattern *p)
 {
 	struct host_endpoint e;
 	int r;
 
 	if (len == 0)
-		return pattern_refuse(c, "a host was expected", "write example.com:443");
+		return refuse(c, "a host was expected", "write example.com:443");
 	if (host_endpoint_split(&e, text, len) < 0)
-		return pattern_refuse(c,
+		return refuse(c,
 			"brackets hold an IPv6 address, with a length or a port behind them",
 			"write [2001:db8::1]:443 or [2001:db8::]/32:443");
 	p->port_lo = lo;
 	p->port_hi = hi;
 	if (e.port && !pattern_parse_ports(e.port, e.port_len, &p->port_lo, &p->port_hi))
-		return pattern_refuse(c,
-			"a port is a number from 1 to 65535, a range as 1000-2000, or *",
+		return refuse(c, "a port is a number from 1 to 65535, a range as 1000-2000, or *",
 			"write %.*s:443", (int)(e.port - text) - 1, text);
 	r = pattern_parse_host(c, &e, p);
 	if (r == 0 && e.bracketed && p->prefix.address.bits != 128)
-		return pattern_refuse(c, "brackets are for IPv6", "leave them out");
+		return refuse(c, "brackets are for IPv6", "leave them out");
 	return r;
 }
 
@@ -306,8 +297,7 @@ static char behind_number(const char *text)
 	return digits > 0 ? text[1 + digits] : '/';
 }
 
-static int pattern_parse_path(
-	const struct pattern_context *c, const char *text, struct host_pattern *p)
+static int pattern_parse_path(const struct host_text *c, const char *text, struct host_pattern *p)
 {
 	auto_arena scratch = { 0 };
 	char path[URL_PATH_BYTES];
@@ -316,9 +306,9 @@ static int pattern_parse_path(
 	int r = url_path_pattern(text, strlen(text), path, sizeof(path) - 2);
 
 	if (r == -ENAMETOOLONG)
-		return pattern_refuse(c, "the path is too long", "end it with a shorter /**");
+		return refuse(c, "the path is too long", "end it with a shorter /**");
 	if (r < 0)
-		return pattern_refuse(c,
+		return refuse(c,
 			"a path has no '.', '..' or empty parts, and no %-escape beside a [set]",
 			"write the path that it leads to");
 	n = strlen(path);
@@ -340,7 +330,7 @@ static int pattern_parse_path(
 }
 
 static int pattern_parse_url(
-	const struct pattern_context *c, const char *rest, uint16_t port, struct host_pattern *p)
+	const struct host_text *c, const char *rest, uint16_t port, struct host_pattern *p)
 {
 	size_t len = strcspn(rest, "/");
 	struct prefix address;
@@ -349,30 +339,29 @@ static int pattern_parse_url(
 	int r;
 
 	if (strpbrk(rest, "?#"))
-		return pattern_refuse(c, "a query or a fragment is not judged",
+		return refuse(c, "a query or a fragment is not judged",
 			"leave out the ? or # and what follows");
 	if (strchr(rest, '\\'))
-		return pattern_refuse(c, "a URL has no backslash", "write a slash");
+		return refuse(c, "a URL has no backslash", "write a slash");
 	if (memchr(rest, '@', len))
-		return pattern_refuse(c, "a policy holds no user names or passwords",
+		return refuse(c, "a policy holds no user names or passwords",
 			"leave out what stands before the @");
 	is_address =
 		(rest[0] == '[' && rest[len - 1] == ']') || prefix_parse(rest, len, &address) == 0;
 	if (is_address && behind_number(rest + len) == '\0')
-		return pattern_refuse(c, "this could be a path or the length of a prefix",
+		return refuse(c, "this could be a path or the length of a prefix",
 			"for a prefix write %s:%u", rest, port);
 	if (is_address && behind_number(rest + len) == ':')
 		len += 1 + strcspn(rest + len + 1, "/");
 	path = rest + len;
 	r = pattern_parse_endpoint(c, rest, len, port, port, p);
 	if (r == 0 && p->kind == HOST_PREFIX && p->prefix.address.bits == 128 && rest[0] != '[')
-		return pattern_refuse(
+		return refuse(
 			c, "IPv6 stands in brackets in a URL", "write https://[2001:db8::1]/");
 	return r < 0 ? r : pattern_parse_path(c, path, p);
 }
 
-static int pattern_parse_socket(
-	const struct pattern_context *c, const char *path, struct host_pattern *p)
+static int pattern_parse_socket(const struct host_text *c, const char *path, struct host_pattern *p)
 {
 	char normal[PATH_BYTES];
 	size_t len = strlen(path), n;
@@ -380,20 +369,19 @@ static int pattern_parse_socket(
 	p->kind = HOST_SOCKET;
 	p->transport = TRANSPORT_UNIX;
 	if (strchr(path, '*'))
-		return pattern_refuse(
+		return refuse(
 			c, "a socket is granted by its exact path", "name each socket, without *");
 	if (path[0] != '/' || path_normalize(path, len, normal, &n) < 0)
-		return pattern_refuse(
+		return refuse(
 			c, "a socket is named by an absolute path", "write unix:/run/name.sock");
 	if (strcmp(path, normal) != 0)
-		return pattern_refuse(
-			c, "the path is not in its simplest form", "write unix:%s", normal);
+		return refuse(c, "the path is not in its simplest form", "write unix:%s", normal);
 	p->name = arena_strdup(c->arena, path);
 	return p->name ? 0 : error_no_memory(c->e);
 }
 
 static int pattern_parse_with_scheme(
-	const struct pattern_context *c, size_t scheme, struct host_pattern *p)
+	const struct host_text *c, size_t scheme, struct host_pattern *p)
 {
 	uint16_t port = url_scheme_port(c->text, scheme);
 	const char *rest = c->text + scheme + 3;
@@ -404,7 +392,7 @@ static int pattern_parse_with_scheme(
 		p->transport = TRANSPORT_UDP;
 		return pattern_parse_endpoint(c, rest, strlen(rest), 1, HOST_PORT_MAX, p);
 	}
-	return pattern_refuse(c, "the scheme is not supported",
+	return refuse(c, "the scheme is not supported",
 		"use http, https, ws, wss, ftp or udp; any other TCP connection is written "
 		"host:port");
 }
@@ -412,7 +400,7 @@ static int pattern_parse_with_scheme(
 int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *text,
 	const struct location *loc, struct error *e)
 {
-	const struct pattern_context c = { text, a, loc, e };
+	const struct host_text c = { text, a, loc, e };
 	struct host_pattern p = { 0 };
 	const char *scheme = strstr(text, "://");
 	size_t len = strlen(text);
@@ -574,24 +562,20 @@ static int request_parse_inet(struct host_request *r, const char *target, struct
 	return request_parse_endpoint(r, target, e);
 }
 
-static bool has_control(const char *text)
-{
-	while (*text && !ascii_is_control(*text))
-		text++;
-	return *text != '\0';
-}
-
 int host_request_parse(struct host_request *ret, const char *target, struct error *e)
 {
 	struct host_request r = { .transport = TRANSPORT_TCP };
+	size_t clean = 0;
 	int err;
 
 	if (strnlen(target, TARGET_MAX) == TARGET_MAX)
 		return error_set(
 			e, -EINVAL, NULL, "the target is longer than %d bytes", TARGET_MAX);
+	while (target[clean] && !ascii_is_control(target[clean]))
+		clean++;
 	if (strncasecmp(target, "unix:", 5) == 0)
 		err = request_parse_socket(&r, target + 5, e);
-	else if (has_control(target))
+	else if (target[clean])
 		err = request_refuse(e, "the target holds control characters", "leave them out");
 	else
 		err = request_parse_inet(&r, target, e);

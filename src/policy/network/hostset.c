@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "policy/baseline.h"
 #include "policy/match/glob.h"
@@ -171,13 +172,6 @@ static int scratch_init(struct hostset_scratch *s, struct arena *a, size_t n)
 	return s->edges && s->ranks && s->next ? 0 : -ENOMEM;
 }
 
-static int compare_edges(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* An any-port entry holds for unknown ports too, which are port 0. */
 static uint32_t first_port(const struct host_pattern *p)
 {
@@ -196,7 +190,7 @@ static size_t find_edges(struct hostset_scratch *s, const struct hostset_entry *
 		s->edges[n_edges++] = (uint32_t)entries[i].pattern.port_hi + 1;
 	}
 	if (n_edges > 0)
-		qsort(s->edges, n_edges, sizeof(*s->edges), compare_edges);
+		qsort(s->edges, n_edges, sizeof(*s->edges), array_compare_u32);
 	for (size_t i = 0; i < n_edges; i++)
 		if (kept == 0 || s->edges[i] != s->edges[kept - 1])
 			s->edges[kept++] = s->edges[i];
@@ -205,7 +199,8 @@ static size_t find_edges(struct hostset_scratch *s, const struct hostset_entry *
 
 static size_t edge_index(const struct hostset_scratch *s, size_t n_edges, uint32_t edge)
 {
-	const uint32_t *found = bsearch(&edge, s->edges, n_edges, sizeof(*s->edges), compare_edges);
+	const uint32_t *found =
+		bsearch(&edge, s->edges, n_edges, sizeof(*s->edges), array_compare_u32);
 
 	return (size_t)(found - s->edges);
 }
@@ -256,37 +251,17 @@ static int collect_ports(
 	return 0;
 }
 
-static int build_ports(struct hostset_node *node, struct arena *a, struct hostset_scratch *s,
-	const struct hostset_entry *entries, size_t n)
-{
-	size_t n_edges = find_edges(s, entries, n);
-
-	for (size_t i = 0; i < n_edges; i++) {
-		s->ranks[i] = RANK_NONE;
-		s->next[i] = (uint32_t)i;
-	}
-	for (size_t i = 0; i < n; i++)
-		if (!host_pattern_is_narrowed(&entries[i].pattern))
-			paint(s, n_edges, &entries[i]);
-	return collect_ports(node, a, s, n_edges);
-}
-
 static int build_fine_entry(
 	struct hostset_fine *fine, struct arena *a, const struct hostset_entry *entry)
 {
 	const struct host_pattern *p = &entry->pattern;
 	struct glob *paths = arena_calloc(a, p->n_url_paths, sizeof(*paths));
+	int r = paths ? 0 : -ENOMEM;
 
-	if (!paths)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->n_url_paths; i++) {
-		int r = glob_parse(&paths[i], a, p->url_paths[i], NULL, NULL);
-
-		if (r < 0)
-			return r;
-	}
+	for (size_t i = 0; r == 0 && i < p->n_url_paths; i++)
+		r = glob_parse(&paths[i], a, p->url_paths[i], NULL, NULL);
 	*fine = (struct hostset_fine){ p, paths, entry->rank };
-	return 0;
+	return r;
 }
 
 static int build_fine(
@@ -314,11 +289,19 @@ static int build_fine(
 static int node_build(struct hostset_node *node, struct arena *a, struct hostset_scratch *s,
 	const struct hostset_entry *entries, size_t n)
 {
+	size_t n_edges = find_edges(s, entries, n);
 	int r;
 
 	*node = (struct hostset_node){ 0 };
 	node->in_guard = entries[0].pattern.wide || host_pattern_guard(&entries[0].pattern) != NULL;
-	r = build_ports(node, a, s, entries, n);
+	for (size_t i = 0; i < n_edges; i++) {
+		s->ranks[i] = RANK_NONE;
+		s->next[i] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!host_pattern_is_narrowed(&entries[i].pattern))
+			paint(s, n_edges, &entries[i]);
+	r = collect_ports(node, a, s, n_edges);
 	return r < 0 ? r : build_fine(node, a, entries, n);
 }
 

@@ -176,17 +176,6 @@ static size_t percent_decode(struct url_span s, char out[HOST_MAX])
 	return n;
 }
 
-static int parse_bracketed(struct url *u, struct url_span host, struct error *e)
-{
-	if (host.text[host.len - 1] != ']' ||
-		address_parse(host.text + 1, host.len - 2, &u->address) < 0 ||
-		u->address.bits != 128)
-		return error_set(e, -EINVAL, NULL, "'%.*s' is not an IPv6 address", url_shown(host),
-			host.text);
-	u->is_address = true;
-	return 0;
-}
-
 static int url_take_host(struct url *u, struct url_span host, struct error *e)
 {
 	char decoded[HOST_MAX];
@@ -196,8 +185,15 @@ static int url_take_host(struct url *u, struct url_span host, struct error *e)
 		return error_set(e, -EINVAL, NULL, "the URL has no host");
 	if (host.len > sizeof(decoded))
 		return error_set(e, -EINVAL, NULL, "the host of the URL is too long");
-	if (host.text[0] == '[')
-		return parse_bracketed(u, host, e);
+	if (host.text[0] == '[') {
+		if (host.text[host.len - 1] != ']' ||
+			address_parse(host.text + 1, host.len - 2, &u->address) < 0 ||
+			u->address.bits != 128)
+			return error_set(e, -EINVAL, NULL, "'%.*s' is not an IPv6 address",
+				url_shown(host), host.text);
+		u->is_address = true;
+		return 0;
+	}
 	r = idna_to_ascii(decoded, percent_decode(host, decoded), u->host, sizeof(u->host));
 	if (r == -ELIBACC) {
 		error_set(e, r, NULL, "'%.*s': " IDNA_LIBRARY_MISSING, url_shown(host), host.text);
