@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From what a session reports to events, which are committed a few times a second and signed at the
+ * What is about to run is committed before it does, so the log has it whatever comes of it. If the
+ * log cannot be opened or written now, nothing runs. Values of all variables that the command gets
+ * are secrets of the log (audit/redact/redact.h), before the first event.
+ *
+ * What the session reports (launch/record.h) is committed a few times a second and signed at the
  * end. A log that fails meanwhile does not stop the command: a person is told that the record is
  * not complete. Text of the command's choice goes in as it is: who prints it makes it visible.
  */
@@ -8,14 +12,23 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "cli/output.h"
 #include "cli/explain/explain.h"
 #include "cli/run/run.h"
+#include "codec/json.h"
+#include "host/account.h"
+#include "jail/landlock.h"
+#include "launch/record.h"
 
-static const char *program_of(const struct run *r)
+enum { SESSION_BYTES = 8 };
+
+static const char *run_audit_program_of(const struct run *r)
 {
 	return r->n_argv ? r->argv[0] : "";
 }
@@ -27,7 +40,7 @@ void run_audit_add(struct run *r, const struct audit_event *e)
 	if (!r->audit.trail)
 		return;
 	if (!copy.program)
-		copy.program = program_of(r);
+		copy.program = run_audit_program_of(r);
 	(void)audit_trail_add(r->audit.trail, &copy);
 }
 
@@ -39,12 +52,246 @@ void run_audit_own(struct run *r, struct audit_event e)
 	run_audit_add(r, &e);
 }
 
+static struct launch_record run_audit_record(const struct run *r)
+{
+	return (struct launch_record){ .trail = r->audit.trail,
+		.program = run_audit_program_of(r) };
+}
+
+/* The beginning */
+
+static void run_audit_put_network(const struct run *r, struct buffer *out)
+{
+	switch (r->plan->network) {
+	case PLAN_NETWORK_NONE:
+		buffer_adds(out, "network namespace with nothing but loopback; no relay");
+		break;
+	case PLAN_NETWORK_RELAY:
+		buffer_adds(out, "network namespace with a relay to what is granted");
+		break;
+	case PLAN_NETWORK_HOST:
+		buffer_adds(out, "the network of the host; no relay");
+		break;
+	}
+}
+
+/*
+ * Proof of confinement: the walls that stand around the command when it starts. A session of tier 1
+ * is built step by step (warden/zygote.c), and each step that fails ends it; so where one stands,
+ * all of these do. What differs from run to run is in the plan: network, programs, limits.
+ */
+static void run_audit_put_walls(const struct run *r, struct buffer *out)
+{
+	buffer_adds(out, "user, pid, mount, ipc, uts and cgroup namespaces; ");
+	run_audit_put_network(r, out);
+	buffer_printf(out,
+		"; a tree of %zu mounts and entries; Landlock ABI %d; seccomp; no capabilities; no "
+		"new privileges; %s",
+		r->plan->n, landlock_version(),
+		r->plan->exec_listed ? "only listed programs run" : "any program it can read runs");
+	for (enum limit i = 0; i < LIMIT_COUNT; i++) {
+		if (r->limits.values[i] == LIMIT_NONE)
+			continue;
+		buffer_adds(out, "; limit: ");
+		launch_record_limit(i, r->limits.values[i], out);
+	}
+}
+
+/* What the policy is mostly about: for people who look for all runs of the same kind. */
+static const char *run_audit_sandbox_name(const struct run *r)
+{
+	if (r->skill.manifest.name)
+		return r->skill.manifest.name;
+	if (r->options.agent.is_given)
+		return agent_mode_name(r->options.agent.mode);
+	return r->policy ? policy_layer(r->policy, 0)->origin : "";
+}
+
+static int run_audit_open_trail(struct run *r)
+{
+	/* Without a plan this process becomes the command, and has no end at which to sign. */
+	const struct audit_store_options store = { .path = r->audit.path,
+		.sign_records = r->plan ? 0 : 1 };
+	uint8_t bytes[SESSION_BYTES];
+	char user[ACCOUNT_NAME_BYTES], session[2 * SESSION_BYTES + 1];
+	const struct audit_trail_options o = { .store = &store,
+		.session = session,
+		.user = user,
+		.sandbox = run_audit_sandbox_name(r) };
+	struct error e = { 0 };
+	int ret;
+
+	if (account_name("/etc/passwd", getuid(), user) < 0)
+		return error_no_memory(r->call->error);
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return error_set(r->call->error, -errno, NULL, "getrandom: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(session + 2 * i, 3, "%02x", bytes[i]);
+	/* Of an attempt that was made good, nothing must be left to tell. */
+	ret = audit_trail_new(&r->audit.trail, &o, &e);
+	if (ret < 0)
+		*r->call->error = e;
+	return ret;
+}
+
+/* The names of those that are as they were here, or of those that are not; never a value. */
+static void run_audit_put_variables(struct run *r, bool passed_on, struct buffer *out)
+{
+	for (size_t i = 0; i < r->n_env; i++) {
+		const size_t len = strcspn(r->env[i], "=");
+		const char *name = arena_strndup(r->call->arena, r->env[i], len);
+		const char *here = name ? getenv(name) : NULL;
+
+		if (name && (here && strcmp(here, r->env[i] + len + 1) == 0) == passed_on)
+			buffer_printf(out, "%s%s", out->len ? " " : "", name);
+	}
+}
+
+/* One event for all of a kind: a run has a dozen of them, and few people want to read of each. */
+static void run_audit_tell_variables(struct run *r)
+{
+	for (int passed_on = 0; passed_on < 2; passed_on++) {
+		auto_buffer names = { 0 };
+
+		run_audit_put_variables(r, passed_on, &names);
+		if (names.len)
+			run_audit_add(r, &(struct audit_event){ .action = AUDIT_ENV,
+						 .target = buffer_text(&names),
+						 .decision = AUDIT_ALLOWED,
+						 .reason = passed_on ? "passed on" : "set",
+						 .exact = true });
+	}
+}
+
+static void run_audit_tell_walls(struct run *r)
+{
+	auto_buffer walls = { 0 };
+
+	if (r->plan)
+		run_audit_put_walls(r, &walls);
+	else
+		buffer_adds(&walls, "nothing is confined, nothing more is recorded; the command "
+				    "could change this log");
+	run_audit_own(r, (struct audit_event){ .action = AUDIT_CONFINEMENT,
+				 .target = r->plan ? "tier 1" : "none",
+				 .reason = buffer_text(&walls) });
+}
+
+/* In quotes that it does not have itself: the redactor must see where it ends. Where it has both,
+ * as JSON, which the redactor knows, too. */
+static void run_audit_put_quoted(const char *text, struct buffer *out)
+{
+	const char *quote = strchr(text, '\'') ? "\"" : "'";
+
+	if (strchr(text, '\'') && strchr(text, '"')) {
+		json_print_string(out, text, strlen(text));
+		return;
+	}
+	buffer_adds(out, quote);
+	buffer_adds(out, text);
+	buffer_adds(out, quote);
+}
+
+/* "-c", "-ec": what follows are several words, of which the first may be an assignment. */
+static bool run_audit_is_script_next(const char *word)
+{
+	const size_t len = strlen(word);
+
+	return len >= 2 && word[0] == '-' && word[1] != '-' && strchr("ce", word[len - 1]);
+}
+
+/* NAME='some value': all of it belongs to the name. */
+static size_t run_audit_name_length(const char *word)
+{
+	const size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					"0123456789_-.");
+
+	return len && word[len] == '=' ? len + 1 : 0;
+}
+
+/* Words with spaces in quotes, for people; nothing in them is changed, so that secrets are found.
+ * What is beyond a text's room is left out by the redactor, which knows where a secret ends. */
+static void run_audit_put_words(const struct run *r, struct buffer *out)
+{
+	for (size_t i = 0; i < r->n_argv && out->len <= REDACT_TEXT_MAX; i++) {
+		const char *word = r->argv[i];
+		const bool is_script = i > 0 && run_audit_is_script_next(r->argv[i - 1]);
+		const size_t name = is_script ? 0 : run_audit_name_length(word);
+
+		buffer_adds(out, i ? " " : "");
+		if (*word && !strpbrk(word, " \t\n\r\v\f'\"`&")) {
+			buffer_adds(out, word);
+			continue;
+		}
+		buffer_add(out, word, name);
+		run_audit_put_quoted(word + name, out);
+	}
+}
+
+static void run_audit_put_layers(const struct run *r, struct buffer *out)
+{
+	for (size_t i = 0; r->policy && i < policy_layers(r->policy); i++) {
+		const char *origin = policy_layer(r->policy, i)->origin;
+
+		buffer_printf(out, "%s%s", i ? ", " : "", origin ? origin : "");
+	}
+}
+
+static void run_audit_tell_command(struct run *r)
+{
+	auto_buffer words = { 0 }, layers = { 0 }, place = { 0 };
+
+	run_audit_put_words(r, &words);
+	run_audit_put_layers(r, &layers);
+	buffer_printf(&place, "in %s", r->cwd);
+	run_audit_add(r, &(struct audit_event){ .action = AUDIT_COMMAND_START,
+				 .target = buffer_text(&words),
+				 .rule = buffer_text(&layers),
+				 .reason = buffer_text(&place),
+				 .exact = true });
+}
+
+static int run_audit_tell_beginning(struct run *r)
+{
+	struct error e = { 0 };
+	int ret = launch_record_secrets(r->audit.trail, r->env);
+
+	if (ret < 0)
+		return error_set(r->call->error, ret, NULL,
+			"--audit: the variables of the command are too many to keep their values "
+			"out of the log");
+	run_audit_own(r, (struct audit_event){ .action = AUDIT_SESSION,
+				 .target = "begin",
+				 .reason = r->is_shell ? "corral shell" : "corral run" });
+	run_audit_tell_walls(r);
+	run_audit_tell_variables(r);
+	run_audit_tell_command(r);
+	ret = audit_trail_flush(r->audit.trail, &e);
+	if (ret < 0)
+		*r->call->error = e;
+	return ret;
+}
+
+int run_audit_begin(struct run *r)
+{
+	int ret = r->audit.path ? run_audit_open_trail(r) : 0;
+
+	if (ret < 0 || !r->audit.path)
+		return ret;
+	ret = run_audit_tell_beginning(r);
+	if (ret < 0) {
+		(void)audit_trail_close(r->audit.trail, NULL);
+		r->audit.trail = NULL;
+	}
+	return ret;
+}
+
 /* While it runs */
 
 void run_audit_started(struct run *r)
 {
 	run_audit_add(r, &(struct audit_event){ .action = AUDIT_EXEC,
-				 .target = program_of(r),
+				 .target = run_audit_program_of(r),
 				 .decision = AUDIT_ALLOWED,
 				 .exact = true });
 }
@@ -58,7 +305,7 @@ void run_audit_refused(struct run *r, int status, const char *why)
 	if (r->call->error->text[0])
 		why = r->call->error->text;
 	run_audit_add(r, &(struct audit_event){ .action = AUDIT_EXEC,
-				 .target = program_of(r),
+				 .target = run_audit_program_of(r),
 				 .decision = is_denied ? AUDIT_DENIED : AUDIT_FAILED,
 				 .rule = a->rule,
 				 .reason = a->reason ? a->reason : why,
@@ -75,32 +322,7 @@ void run_audit_lost(struct run *r, const char *why)
 				 .reason = why });
 }
 
-static struct audit_event event_of(const struct record *record)
-{
-	static const enum audit_decision decisions[] = {
-		[RECORD_DENIED] = AUDIT_DENIED,
-		[RECORD_FAILED] = AUDIT_FAILED,
-		[RECORD_CLOSED] = AUDIT_ALLOWED,
-	};
-
-	return (struct audit_event){
-		.action = record->dns                     ? AUDIT_NET_NAME
-			  : record->kind == RECORD_CLOSED ? AUDIT_NET_CLOSE
-							  : AUDIT_NET_CONNECT,
-		.decision = decisions[record->kind],
-		.pid = record->pid,
-		.program = *record->program ? record->program : NULL,
-		.target = record->target,
-		.rule = record->rule,
-		.reason = record->reason,
-		.sent = record->sent,
-		.received = record->received,
-		.count = record->count,
-		.exact = true,
-	};
-}
-
-static void tell_left_out(struct run *r, uint64_t count, const char *reason)
+static void run_audit_tell_left_out(struct run *r, uint64_t count, const char *reason)
 {
 	run_audit_own(r, (struct audit_event){ .action = AUDIT_STORE,
 				 .target = "network",
@@ -109,7 +331,7 @@ static void tell_left_out(struct run *r, uint64_t count, const char *reason)
 }
 
 /* Those that went beyond the bound. */
-static uint64_t left_out(const struct run *r)
+static uint64_t run_audit_left_out(const struct run *r)
 {
 	uint64_t n = 0;
 
@@ -123,85 +345,25 @@ static uint64_t left_out(const struct run *r)
 void run_audit_network(struct run *r, const struct record *record)
 {
 	uint64_t *n = &r->audit.network[record->dns ? RUN_AUDIT_NETWORK_KINDS - 1 : record->kind];
-	struct audit_event e;
-	auto_buffer address = { 0 };
+	const struct launch_record to = run_audit_record(r);
 
 	if (!r->audit.trail)
 		return;
 	if (*n == RUN_AUDIT_NETWORK_MAX)
-		tell_left_out(r, 1, "more of this kind is not recorded from here on");
-	if ((*n)++ >= RUN_AUDIT_NETWORK_MAX)
-		return;
-	e = event_of(record);
-	if (record->kind == RECORD_CLOSED && *record->address) {
-		buffer_printf(&address, "by %s", record->address);
-		e.reason = buffer_text(&address);
-	}
-	run_audit_add(r, &e);
-}
-
-static void run_audit_tell_limit(
-	struct run *r, enum limit which, uint64_t count, const char *reason)
-{
-	auto_buffer rule = { 0 };
-
-	run_audit_limit(r, which, &rule);
-	run_audit_add(r, &(struct audit_event){ .action = AUDIT_LIMIT,
-				 .target = limit_name(which),
-				 .decision = AUDIT_DENIED,
-				 .rule = buffer_text(&rule),
-				 .reason = reason,
-				 .count = count,
-				 .exact = true });
-}
-
-static void run_audit_tell_limits(struct run *r, const struct report *report, uint64_t dropped)
-{
-	if (report->flags & REPORT_TIMED_OUT)
-		run_audit_tell_limit(
-			r, LIMIT_TIMEOUT_MS, 1, "the command was ended, its time was over");
-	if (report->flags & REPORT_OUT_OF_MEMORY)
-		run_audit_tell_limit(
-			r, LIMIT_MEMORY, 1, "the command used more memory than it may");
-	if (report->flags & REPORT_TOO_MANY_PIDS)
-		run_audit_tell_limit(
-			r, LIMIT_PIDS, 1, "the command wanted more processes than it may have");
-	if (dropped)
-		run_audit_tell_limit(r, LIMIT_OUTPUT, dropped, "bytes of output were dropped");
-}
-
-/* How limits were held is known only now. */
-static void put_held(const char *what, uint32_t by, struct buffer *out)
-{
-	static const char *const names[] = {
-		[REPORT_BY_CGROUP] = "cgroup",
-		[REPORT_BY_RLIMIT] = "rlimit",
-		[REPORT_BY_POLLING] = "polling",
-	};
-
-	if (by != REPORT_BY_NOTHING && by < ROWS(names))
-		buffer_printf(out, "; %s held by %s", what, names[by]);
+		run_audit_tell_left_out(r, 1, "more of this kind is not recorded from here on");
+	if ((*n)++ < RUN_AUDIT_NETWORK_MAX)
+		launch_record_network(&to, record);
 }
 
 void run_audit_exited(struct run *r, const struct report *report, uint64_t dropped)
 {
-	auto_buffer use = { 0 };
+	const struct launch_record to = run_audit_record(r);
 
 	if (!r->audit.trail)
 		return;
 	run_explain_audit(r);
-	run_audit_tell_limits(r, report, dropped);
-	buffer_printf(&use,
-		"user %" PRIu64 " ms, system %" PRIu64 " ms, peak memory %" PRIu64 " bytes",
-		report->user_us / 1000, report->system_us / 1000, report->peak_bytes);
-	put_held("memory", report->memory_by, &use);
-	put_held("processes", report->pids_by, &use);
-	run_audit_add(r, &(struct audit_event){ .action = AUDIT_COMMAND_END,
-				 .target = program_of(r),
-				 .reason = buffer_text(&use),
-				 .cost_ns = report->wall_us * 1000,
-				 .status = report->signal ? -report->signal : report->exit_code,
-				 .exact = true });
+	launch_record_end(&to,
+		&(struct launch_end){ .report = report, .limits = &r->limits, .dropped = dropped });
 }
 
 int run_audit_wait_ms(const struct run *r, int otherwise)
@@ -222,7 +384,7 @@ void run_audit_tick(struct run *r)
 
 /* The end */
 
-static void tell_incomplete(const struct run *r, const struct error *why, uint64_t lost)
+static void run_audit_tell_incomplete(const struct run *r, const struct error *why, uint64_t lost)
 {
 	struct error e = { 0 };
 
@@ -242,8 +404,9 @@ void run_audit_end(struct run *r, int status)
 
 	if (!trail)
 		return;
-	if (left_out(r))
-		tell_left_out(r, left_out(r), "so many records of the network were left out");
+	if (run_audit_left_out(r))
+		run_audit_tell_left_out(
+			r, run_audit_left_out(r), "so many records of the network were left out");
 	run_audit_own(r, (struct audit_event){ .action = AUDIT_SESSION,
 				 .target = "end",
 				 .status = status < 0 ? RUN_FAILED : status,
@@ -256,5 +419,5 @@ void run_audit_end(struct run *r, int status)
 	else
 		(void)audit_trail_close(trail, NULL);
 	if (ret < 0 || lost)
-		tell_incomplete(r, &why, lost);
+		run_audit_tell_incomplete(r, &why, lost);
 }

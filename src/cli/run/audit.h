@@ -62,7 +62,3 @@ void run_audit_tick(struct run *r);
 
 /* status: that the run ends with, or negative. */
 void run_audit_end(struct run *r, int status);
-
-/* run/audit-walls.c: which walls stand, with all limits; and one limit: "timeout 5s". */
-void run_audit_walls(const struct run *r, struct buffer *out);
-void run_audit_limit(const struct run *r, enum limit which, struct buffer *out);

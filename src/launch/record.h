@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What a session reports about its commands, as events of an audit log (audit/trail.h): one
+ * translation, whoever holds the session. Text of a command's choice goes in as it is; who prints
+ * it makes it visible.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "audit/trail.h"
+#include "base/buffer.h"
+#include "policy/permissions.h"
+#include "wire/record.h"
+#include "wire/report.h"
+
+/* Of which command, and when. */
+struct launch_record {
+	struct audit_trail *trail;
+	uint64_t time_ns;    /* 0: now */
+	const char *program; /* the actor, where the report names no other */
+	uint64_t command;    /* its number, where one sandbox has several; 0: none */
+};
+
+/* How it ended. */
+struct launch_end {
+	const struct report *report;
+	const struct limits *limits; /* that it had; NULL: not known */
+	uint64_t printed;            /* bytes of output; 0: not known */
+	uint64_t dropped;            /* bytes beyond the limit of output */
+	bool is_truncated;           /* there were some; their number is not known */
+};
+
+/* A request that was denied; of a variable only the name is recorded. */
+struct launch_denial {
+	enum operation op;
+	const char *target, *rule, *reason;
+	bool is_exact;
+	uint64_t count;
+	uint32_t pid;
+};
+
+/*
+ * The values of these variables ("NAME=value" …; ends with NULL) are never to be in the log. Before
+ * the first event about a command that has them. -E2BIG: they are too many; -ENOMEM.
+ */
+int launch_record_secrets(struct audit_trail *t, const char *const *env);
+/* A connection, or what came of an attempt to make one or to look up a name. */
+void launch_record_network(const struct launch_record *r, const struct record *record);
+void launch_record_denial(const struct launch_record *r, const struct launch_denial *d);
+/* Its end, after an event for each limit that it met. */
+void launch_record_end(const struct launch_record *r, const struct launch_end *end);
+
+/* A limit in words: "timeout 5s", "memory 64M". */
+void launch_record_limit(enum limit which, uint64_t value, struct buffer *out);
