@@ -93,6 +93,11 @@ static int tree_put_named(int folder, const char *name, int root, const char *pa
 	return tree_put_copy(source, 0, root, path);
 }
 
+static int tree_make_dir(const struct building *b, const char *path)
+{
+	return mkdirat(b->root, path, 0755) < 0 && errno != EEXIST ? -errno : 0;
+}
+
 /*
  * Something to mount on. In a folder of the host it is there already, and nothing is ever made:
  * only what lies on the scratch file system is ours.
@@ -101,9 +106,8 @@ static int tree_make_place(const struct building *b, const struct plan_entry *en
 {
 	if (!b->ours)
 		return 0;
-	if (!is_dir)
-		return tree_make_file(b->root, tree_inside(entry), "", 0444);
-	return mkdirat(b->root, tree_inside(entry), 0755) < 0 && errno != EEXIST ? -errno : 0;
+	return is_dir ? tree_make_dir(b, tree_inside(entry))
+		      : tree_make_file(b->root, tree_inside(entry), "", 0444);
 }
 
 static int make_dir(const struct building *b, const struct plan_entry *entry)
@@ -310,11 +314,6 @@ static int make_root(struct building *b)
 	return b->root < 0 ? b->root : 0;
 }
 
-static int place_folder(const struct building *b, const char *name)
-{
-	return mkdirat(b->root, name, 0755) < 0 && errno != EEXIST ? -errno : 0;
-}
-
 static int make_dev(struct building *b)
 {
 	unsigned exec = b->plan->exec_listed ? 0 : MOUNT_EXEC;
@@ -323,7 +322,7 @@ static int make_dev(struct building *b)
 	int r = folder < 0 ? folder : mount_name_devices(folder);
 
 	if (r == 0)
-		r = place_folder(b, "dev");
+		r = tree_make_dir(b, "dev");
 	if (r == 0)
 		r = tree_put_copy(folder, 0, b->root, "dev");
 	dev = r < 0 ? r : mount_open(b->root, "dev");
@@ -395,7 +394,7 @@ static int make_proc(struct building *b)
 {
 	struct tree *t = b->tree;
 	auto_fd place = -1;
-	int r = place_folder(b, "proc");
+	int r = tree_make_dir(b, "proc");
 
 	if (r < 0)
 		return r;

@@ -324,21 +324,6 @@ static int plan_exec_add_pattern(
 	return r;
 }
 
-static int plan_exec_add_layer(struct planner *p, const struct permissions *l)
-{
-	bool allows = true;
-	int r = plan_patterns_each(p, &l->exec, plan_exec_add_pattern, &allows);
-
-	for (size_t i = 0; r == 0 && i < l->n_rules; i++) {
-		const struct rule *rule = &l->rules[i];
-
-		allows = rule->action == VERDICT_ALLOW;
-		if (plan_is_about(rule, 1 << OPERATION_EXEC))
-			r = plan_patterns_each(p, &rule->patterns, plan_exec_add_pattern, &allows);
-	}
-	return r;
-}
-
 /*
  * Whether a folder of programs was allowed as a whole was asked of one name in it; a true glob may
  * have answered for that name alone.
@@ -399,8 +384,18 @@ int plan_exec_collect(struct planner *p)
 
 	for (size_t i = 0; !p->plan->exec_listed && i < policy_layers(p->policy); i++)
 		p->plan->exec_listed = plan_exec_is_listed_in(p, i);
-	for (size_t i = 0; r == 0 && i < p->n_layers; i++)
-		r = plan_exec_add_layer(p, p->layers[i]);
+	for (size_t i = 0; r == 0 && i < p->n_layers; i++) {
+		const struct permissions *l = p->layers[i];
+		bool allows = true;
+
+		r = plan_patterns_each(p, &l->exec, plan_exec_add_pattern, &allows);
+		for (size_t k = 0; r == 0 && k < l->n_rules; k++) {
+			allows = l->rules[k].action == VERDICT_ALLOW;
+			if (plan_is_about(&l->rules[k], 1 << OPERATION_EXEC))
+				r = plan_patterns_each(
+					p, &l->rules[k].patterns, plan_exec_add_pattern, &allows);
+		}
+	}
 	if (r == 0)
 		r = plan_exec_check_folders(p);
 	if (r == 0 && p->options->shell && resolver)

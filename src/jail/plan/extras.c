@@ -105,19 +105,13 @@ static int plan_extras_add_text(struct planner *p, const char *path)
 	return place.text ? plan_add_place(p, place) : -ENOMEM;
 }
 
-static int plan_extras_add_special(struct planner *p, const char *path, enum plan_special special)
-{
-	struct plan_place place = { .path = path, .origin = PLAN_FROM_ITSELF, .special = special };
-
-	return plan_add_place(p, place);
-}
-
 int plan_extras_collect(struct planner *p)
 {
-	static const struct {
+	const struct {
 		const char *path;
 		enum plan_special special;
 	} folders[] = {
+		{ p->plan->home, PLAN_OWN },
 		{ "/tmp", PLAN_OWN },
 		{ "/var/tmp", PLAN_OWN },
 		{ "/dev", PLAN_PRIVATE },
@@ -137,11 +131,14 @@ int plan_extras_collect(struct planner *p)
 		else if (e->kind == ESSENTIAL_TEXT)
 			r = plan_extras_add_text(p, e->path);
 	}
-	/* With HOME=/ there is nothing to put a folder on. */
-	if (r == 0 && p->plan->home[1])
-		r = plan_extras_add_special(p, p->plan->home, PLAN_OWN);
-	for (size_t i = 0; r == 0 && i < ROWS(folders); i++)
-		r = plan_extras_add_special(p, folders[i].path, folders[i].special);
+	for (size_t i = 0; r == 0 && i < ROWS(folders); i++) {
+		struct plan_place place = { .path = folders[i].path,
+			.origin = PLAN_FROM_ITSELF,
+			.special = folders[i].special };
+
+		/* With HOME=/ there is nothing to put a folder on. */
+		r = place.path[1] ? plan_add_place(p, place) : 0;
+	}
 	for (size_t i = 0; r == 0 && i < p->options->n_guarded; i++)
 		r = plan_add_place(p, (struct plan_place){ .path = p->options->guarded[i],
 					      .origin = PLAN_FROM_GUARDED });

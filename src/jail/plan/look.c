@@ -276,19 +276,6 @@ static int plan_look_distrust(struct planner *p, struct plan_place *place)
 	return 0;
 }
 
-/* What is forbidden where the links lead is forbidden. */
-static int plan_look_ask_there(struct planner *p, struct plan_place *place, plan_look_question *ask)
-{
-	int r = ask(p, place->real, &place->there);
-
-	if (r == 0 && place->there.limit < place->answer.limit) {
-		place->answer.limit = place->there.limit;
-		place->answer.source = place->there.source;
-		place->answer.baseline = place->there.baseline;
-	}
-	return r < 0 || place->origin != PLAN_FROM_POLICY ? r : plan_look_distrust(p, place);
-}
-
 static int plan_look_ask(struct planner *p, struct plan_place *place)
 {
 	bool door = place->special == PLAN_DOOR;
@@ -308,7 +295,17 @@ static int plan_look_ask(struct planner *p, struct plan_place *place)
 		r = ask(p, place->path, &place->answer);
 	plan_look_adjust(p, place, &place->self);
 	plan_look_adjust(p, place, &place->answer);
-	return r < 0 || place->n_links == 0 ? r : plan_look_ask_there(p, place, ask);
+	if (r == 0 && place->n_links > 0)
+		r = ask(p, place->real, &place->there);
+	if (r < 0 || place->n_links == 0)
+		return r;
+	/* What is forbidden where the links lead is forbidden. */
+	if (place->there.limit < place->answer.limit) {
+		place->answer.limit = place->there.limit;
+		place->answer.source = place->there.source;
+		place->answer.baseline = place->there.baseline;
+	}
+	return place->origin == PLAN_FROM_POLICY ? plan_look_distrust(p, place) : 0;
 }
 
 int plan_look(struct planner *p)

@@ -68,15 +68,6 @@ static bool plan_nodes_is_made_by_tree(const char *path)
 	return false;
 }
 
-static bool plan_nodes_counts(const struct plan_place *place)
-{
-	if (place->special != PLAN_PRIVATE && plan_nodes_is_made_by_tree(place->real))
-		return false;
-	return place->special != PLAN_ORDINARY || place->exists ||
-	       place->origin == PLAN_FROM_POLICY || place->origin == PLAN_FROM_BASELINE ||
-	       place->runs == PLAN_RUNS_NOT;
-}
-
 static int plan_nodes_by_real(const void *a, const void *b)
 {
 	const struct plan_place *x = *(const struct plan_place *const *)a;
@@ -96,8 +87,14 @@ static int plan_nodes_merge_all(struct planner *p)
 	if (!sorted || !p->nodes)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++) {
-		if (plan_nodes_counts(&p->places[i]))
-			sorted[n++] = &p->places[i];
+		const struct plan_place *place = &p->places[i];
+		bool counts = place->special != PLAN_ORDINARY || place->exists ||
+			      place->origin == PLAN_FROM_POLICY ||
+			      place->origin == PLAN_FROM_BASELINE || place->runs == PLAN_RUNS_NOT;
+
+		if (place->special == PLAN_PRIVATE ||
+			(counts && !plan_nodes_is_made_by_tree(place->real)))
+			sorted[n++] = place;
 	}
 	qsort(sorted, n, sizeof(const struct plan_place *), plan_nodes_by_real);
 	for (size_t i = 0; i < n; i++) {

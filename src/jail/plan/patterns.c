@@ -232,25 +232,12 @@ static int plan_globs_try_name(struct planner *p, const char *name, void *data)
 	return r;
 }
 
-/* Writes the component at i, if it has no wildcard, behind the path. 0: it has one. */
-static size_t plan_globs_add_literal(struct glob_search *s, size_t i, size_t len)
-{
-	size_t end = plan_globs_component_end(s, i);
-
-	for (size_t k = i; k < end; k++) {
-		if (s->tokens[k].type != GLOB_BYTE || len + 1 >= PATH_BYTES)
-			return 0;
-		s->path[len++] = (char)s->tokens[k].byte;
-	}
-	return len;
-}
-
 /* The path is path[0..len), and the components from token i on are to come. */
 static int plan_globs_search(struct glob_search *s, size_t i, size_t len)
 {
 	struct glob_component component = { s, i, len };
+	size_t end = plan_globs_component_end(s, i), next = len;
 	struct stat st;
-	size_t next;
 
 	if (i >= s->n) {
 		if (lstat(s->path, &st) < 0)
@@ -260,10 +247,12 @@ static int plan_globs_search(struct glob_search *s, size_t i, size_t len)
 				"a pattern matches more than %d files", MATCHES_MAX);
 		return s->found(s->data, s->path, s->subtree);
 	}
-	next = plan_globs_add_literal(s, i, len);
-	s->path[next ? next : len] = '\0';
-	if (next)
-		return plan_globs_search(s, plan_globs_component_end(s, i), next);
+	/* The component is written behind the path, if it has no wildcard. */
+	for (; i < end && s->tokens[i].type == GLOB_BYTE && next + 1 < PATH_BYTES; i++)
+		s->path[next++] = (char)s->tokens[i].byte;
+	s->path[i == end ? next : len] = '\0';
+	if (i == end)
+		return plan_globs_search(s, end, next);
 	return plan_look_each(s->planner, len ? s->path : "/", plan_globs_try_name, &component);
 }
 

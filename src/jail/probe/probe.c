@@ -259,17 +259,6 @@ static int probe_run_check(const struct probe_check *c, struct probe_finding *f)
 	return 0;
 }
 
-static bool probe_tier_needs(const struct tier_row *t, const struct probe_finding *f)
-{
-	if (!t->names[0])
-		return f->weight == PROBE_REQUIRED;
-	for (size_t i = 0; i < ROWS(t->names) && t->names[i]; i++) {
-		if (strcmp(t->names[i], f->name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void probe_judge_tier(
 	const struct tier_row *t, const struct probe_result *r, struct probe_tier *ret)
 {
@@ -282,8 +271,11 @@ static void probe_judge_tier(
 		.possible = true };
 	for (size_t i = 0; i < r->n_findings; i++) {
 		const struct probe_finding *f = &r->findings[i];
+		bool needed = !t->names[0] && f->weight == PROBE_REQUIRED;
 
-		if (f->held || !probe_tier_needs(t, f))
+		for (size_t k = 0; k < ROWS(t->names) && t->names[k]; k++)
+			needed = needed || strcmp(t->names[k], f->name) == 0;
+		if (f->held || !needed)
 			continue;
 		ret->possible = false;
 		if (len < sizeof(ret->missing))

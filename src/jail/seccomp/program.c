@@ -84,18 +84,6 @@ static size_t verdict(struct seccomp_program *p, uint32_t value)
 	return p->verdicts[i].at;
 }
 
-/* The comparisons of an accumulator that is loaded. */
-static void seccomp_program_compare(
-	struct seccomp_program *p, const struct seccomp_condition *c, size_t yes, size_t no)
-{
-	if (c->below) {
-		(void)branch(p, BPF_JGE, c->values[0], no, yes);
-		return;
-	}
-	for (size_t i = c->n; i-- > 0;)
-		no = branch(p, BPF_JEQ, c->values[i], yes, no);
-}
-
 static size_t condition(
 	struct seccomp_program *p, const struct seccomp_condition *c, size_t yes, size_t no)
 {
@@ -103,21 +91,16 @@ static size_t condition(
 
 	if (!c->n)
 		return yes;
-	seccomp_program_compare(p, c, yes, no);
+	/* The comparisons; the accumulator is loaded by what is put before them. */
+	if (c->below)
+		(void)branch(p, BPF_JGE, c->values[0], no, yes);
+	for (size_t i = c->below ? 0 : c->n; i-- > 0;)
+		no = branch(p, BPF_JEQ, c->values[i], yes, no);
 	if (c->mask)
 		(void)seccomp_program_put(p, BPF_ALU | BPF_AND | BPF_K, c->mask, 0, 0);
 	/* Both architectures are little-endian. */
 	offset += c->high ? sizeof(uint32_t) : 0;
 	return seccomp_program_put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
-}
-
-static size_t clause(struct seccomp_program *p, const struct seccomp_clause *c, size_t next)
-{
-	size_t at = verdict(p, c->verdict);
-
-	for (size_t i = SECCOMP_CONDITIONS; i-- > 0;)
-		at = condition(p, &c->when[i], at, next);
-	return at;
 }
 
 static size_t rule(struct seccomp_program *p, uint8_t id)
@@ -130,8 +113,14 @@ static size_t rule(struct seccomp_program *p, uint8_t id)
 	if (p->rules[id])
 		return p->rules[id];
 	at = verdict(p, t->otherwise);
-	for (size_t i = t->n; i-- > 0;)
-		at = clause(p, &t->clauses[i], at);
+	for (size_t i = t->n; i-- > 0;) {
+		const struct seccomp_clause *c = &t->clauses[i];
+		size_t next = at;
+
+		at = verdict(p, c->verdict);
+		for (size_t k = SECCOMP_CONDITIONS; k-- > 0;)
+			at = condition(p, &c->when[k], at, next);
+	}
 	return p->rules[id] = at;
 }
 
