@@ -303,25 +303,6 @@ static int plan_nodes_add_node(struct planner *p, const struct plan_node *node, 
 	return r < 0 ? r : plan_nodes_add_entry(p, entry);
 }
 
-static int plan_nodes_add_nodes(struct planner *p)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
-		const struct plan_node *node = &p->nodes[i];
-		bool is_mount = node->mount == i && node->kind != PLAN_DIR;
-
-		/* A folder that is named inside one of the session's own is just a folder. */
-		if (is_mount)
-			r = plan_nodes_add_node(p, node, node->kind);
-		else if ((node->kind == PLAN_DIR || node->kind == PLAN_TMP) && node->named &&
-			 node->special != PLAN_PRIVATE && node->path[1] &&
-			 node->limit > PLAN_NONE && !plan_nodes_is_made(node->path))
-			r = plan_nodes_add_node(p, node, PLAN_DIR);
-	}
-	return r;
-}
-
 /* The links on the way to something that is there, unless the host's own folder has them. */
 static int plan_nodes_add_links(struct planner *p, const struct plan_place *place)
 {
@@ -364,8 +345,19 @@ static int plan_nodes_by_path(const void *a, const void *b)
 int plan_nodes_make_entries(struct planner *p)
 {
 	struct plan *plan = p->plan;
-	int r = plan_nodes_add_nodes(p);
+	int r = 0;
 
+	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
+		const struct plan_node *node = &p->nodes[i];
+
+		if (node->mount == i && node->kind != PLAN_DIR)
+			r = plan_nodes_add_node(p, node, node->kind);
+		/* A folder that is named inside one of the session's own is just a folder. */
+		else if ((node->kind == PLAN_DIR || node->kind == PLAN_TMP) && node->named &&
+			 node->special != PLAN_PRIVATE && node->path[1] &&
+			 node->limit > PLAN_NONE && !plan_nodes_is_made(node->path))
+			r = plan_nodes_add_node(p, node, PLAN_DIR);
+	}
 	for (size_t i = 0; r == 0 && i < p->n; i++)
 		r = plan_nodes_add_links(p, &p->places[i]);
 	if (r == 0 && p->n_entries > 0)
