@@ -141,18 +141,12 @@ static const char *text_at(const struct walk *w, size_t i)
 	return i < w->c.n_words ? w->c.words[i].text : NULL;
 }
 
-static bool takes_next_word(const struct wrapper *how, const char *option)
-{
-	const size_t n = strlen(option);
-	const char *s = strstr(how->long_arg, option);
-
-	return s && s[n] == ' ' && (s == how->long_arg || s[-1] == ' ');
-}
-
 static void skip_long(struct walk *w, const char *option)
 {
+	const char *all = w->how->long_arg, *s = strstr(all, option);
+
 	w->i++;
-	if (!takes_next_word(w->how, option))
+	if (!s || s[strlen(option)] != ' ' || (s != all && s[-1] != ' '))
 		return;
 	if (strcmp(option, "--command") == 0)
 		w->string = w->i;
@@ -181,18 +175,13 @@ static void skip_short(struct walk *w, const char *letters)
 	}
 }
 
-static bool shell_wrap_is_option(const struct walk *w)
-{
-	const char *s = w->c.words[w->i].text;
-
-	return (s[0] == '-' || (s[0] == '+' && w->how->kind == RUNS_SCRIPT)) && s[1];
-}
-
 static void skip_options(struct walk *w)
 {
-	while (w->i < w->c.n_words && shell_wrap_is_option(w)) {
+	while (w->i < w->c.n_words) {
 		const char *s = text_at(w, w->i);
 
+		if (!(s[0] == '-' || (s[0] == '+' && w->how->kind == RUNS_SCRIPT)) || !s[1])
+			return;
 		if (strcmp(s, "--") == 0) {
 			w->i++;
 			return;
@@ -204,31 +193,22 @@ static void skip_options(struct walk *w)
 	}
 }
 
-/* Where the text of a word stands in the source, quotes aside. */
-static struct shell_input string_input(const struct walk *w, const struct shell_word *word)
+/* The text of a word is shell; where it stands in the source, quotes aside, is found out. */
+static int run_text(struct walk *w, const struct shell_word *word)
 {
-	const char *source = w->p->source;
+	const char *source = w->p->source + word->offset;
+	const size_t left = w->p->source_len - word->offset;
 	struct shell_input in = { .text = word->text, .len = strlen(word->text) };
 
 	in.base = word->offset;
 	for (size_t quote = 0; quote < 2 && !in.exact; quote++) {
-		const size_t left = w->p->source_len - word->offset;
-
-		if (quote && left > 0 && !strchr("'\"", source[word->offset]))
+		if (quote && left > 0 && !strchr("'\"", *source))
 			break;
-		if (left >= in.len + quote &&
-			memcmp(source + word->offset + quote, in.text, in.len) == 0) {
+		if (left >= in.len + quote && memcmp(source + quote, in.text, in.len) == 0) {
 			in.base = word->offset + quote;
 			in.exact = true;
 		}
 	}
-	return in;
-}
-
-static int run_text(struct walk *w, const struct shell_word *word)
-{
-	const struct shell_input in = string_input(w, word);
-
 	return shell_find_text(w->p, &in);
 }
 
@@ -266,18 +246,6 @@ static int run_words(struct walk *w, size_t from, size_t to, size_t n_assignment
 	r = shell_wrap(w->p, index);
 	shell_leave(w->p);
 	return r;
-}
-
-static int run_rest(struct walk *w)
-{
-	size_t n = 0;
-
-	w->i += w->how->operands;
-	while (w->how->assigns && text_at(w, w->i) && strchr(text_at(w, w->i), '=')) {
-		n++;
-		w->i++;
-	}
-	return run_words(w, w->i, w->c.n_words, n);
 }
 
 static int run_joined(struct walk *w)
@@ -323,21 +291,23 @@ static int run_find(struct walk *w)
 	return 0;
 }
 
-/* trap's "-" restores what a signal does. */
-static bool is_dash(const struct walk *w)
-{
-	return strcmp(text_at(w, w->i), "-") == 0;
-}
-
 static int shell_wrap_run(struct walk *w)
 {
+	size_t n = 0;
+
 	switch (w->how->kind) {
 	case RUNS_WORDS:
-		return run_rest(w);
+		w->i += w->how->operands;
+		for (; w->how->assigns && text_at(w, w->i) && strchr(text_at(w, w->i), '='); w->i++)
+			n++;
+		return run_words(w, w->i, w->c.n_words, n);
 	case RUNS_JOINED:
 		return run_joined(w);
 	case RUNS_STRING:
-		return w->i + 1 < w->c.n_words && !is_dash(w) ? run_string(w, w->i) : 0;
+		/* trap's "-" restores what a signal does. */
+		return w->i + 1 < w->c.n_words && strcmp(text_at(w, w->i), "-") != 0
+			       ? run_string(w, w->i)
+			       : 0;
 	case RUNS_SCRIPT:
 		return w->script ? run_string(w, w->i) : 0;
 	case RUNS_OPTION:
@@ -396,12 +366,6 @@ static int shell_simple_begin(struct shell_parser *p, struct builder *b)
 	return 0;
 }
 
-static int shell_simple_finish(struct shell_parser *p, const struct builder *b)
-{
-	p->commands[b->index] = b->command;
-	return shell_wrap(p, b->index);
-}
-
 static const struct redirection {
 	const char *op;
 	bool is_write;
@@ -455,30 +419,26 @@ static const struct redirection *redirection_at(const struct shell_parser *p, si
 	return NULL;
 }
 
-/* >&2 and >&- only rearrange descriptors; with anything else a file may be meant. */
-static bool is_duplicate(const struct shell_redirect *r)
-{
-	const char *s = r->target.text;
-
-	return strcmp(r->op, ">&") == 0 && !r->target.dynamic &&
-	       (strcmp(s, "-") == 0 || (*s && s[strspn(s, "0123456789")] == '\0'));
-}
-
 static int push_redirect(
 	struct shell_parser *p, struct builder *b, struct shell_redirect *r, bool quoted)
 {
+	struct shell_pending *list = &p->pending;
+	const char *s = r->target.text;
 	int k = 0;
 
 	if (strcmp(r->op, "<<") == 0 || strcmp(r->op, "<<-") == 0) {
+		const struct shell_heredoc h = { s, quoted, r->op[2] == '-' };
+
 		r->target.dynamic = false;
-		k = shell_heredoc_add(p, r->target.text, quoted, r->op[2] == '-');
+		k = ARENA_PUSH(p->arena, list->items, list->n, list->cap, h);
 	}
-	if (is_duplicate(r))
+	/* >&2 and >&- only rearrange descriptors; with anything else a file may be meant. */
+	if (strcmp(r->op, ">&") == 0 && !r->target.dynamic &&
+		(strcmp(s, "-") == 0 || (*s && s[strspn(s, "0123456789")] == '\0')))
 		r->is_write = false;
-	if (k == 0)
-		k = ARENA_PUSH(p->arena, b->command.redirects, b->command.n_redirects,
-			b->cap_redirects, *r);
-	return k;
+	return k < 0 ? k
+		     : ARENA_PUSH(p->arena, b->command.redirects, b->command.n_redirects,
+			       b->cap_redirects, *r);
 }
 
 /* 1 if a redirection was read, 0 if there is none at the cursor. */
@@ -539,7 +499,10 @@ int shell_simple(struct shell_parser *p)
 	}
 	if (r < 0)
 		return r;
-	return p->in.at == start ? shell_unexpected(p) : shell_simple_finish(p, &b);
+	if (p->in.at == start)
+		return shell_unexpected(p);
+	p->commands[b.index] = b.command;
+	return shell_wrap(p, b.index);
 }
 
 int shell_simple_redirects(struct shell_parser *p)
@@ -556,7 +519,11 @@ int shell_simple_redirects(struct shell_parser *p)
 		shell_lex_blanks(p);
 		r = redirect(p, &b);
 		if (r == 0)
-			return shell_simple_finish(p, &b);
+			break;
+	}
+	if (r == 0) {
+		p->commands[b.index] = b.command;
+		r = shell_wrap(p, b.index);
 	}
 	return r;
 }

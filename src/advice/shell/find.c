@@ -274,36 +274,29 @@ static int patterns(struct shell_parser *p)
 	return 0;
 }
 
-static int branches(struct shell_parser *p, size_t open)
+static int choice(struct shell_parser *p, size_t open)
 {
-	for (;;) {
-		const char *op;
-		int r = shell_lex_newlines(p);
+	const char *op;
+	int r = word_needed(p, "the word to choose by");
 
+	if (r == 0)
+		r = expect(p, "in", open);
+	while (r >= 0) {
+		r = shell_lex_newlines(p);
 		if (r < 0)
-			return r;
+			break;
 		if (shell_at_end(p) || shell_lex_at_keyword(p, "esac"))
 			return expect(p, "esac", open);
 		r = patterns(p);
 		if (r == 0)
 			r = shell_find_list(p);
-		if (r < 0)
-			return r;
-		op = shell_lex_operator(p);
-		if (!op || *op != ';')
+		op = r < 0 ? NULL : shell_lex_operator(p);
+		if (r >= 0 && (!op || *op != ';'))
 			return expect(p, "esac", open);
-		p->in.at += strlen(op);
+		p->in.at += op ? strlen(op) : 0;
 		p->before = ";";
 	}
-}
-
-static int choice(struct shell_parser *p, size_t open)
-{
-	int r = word_needed(p, "the word to choose by");
-
-	if (r == 0)
-		r = expect(p, "in", open);
-	return r < 0 ? r : branches(p, open);
+	return r;
 }
 
 /* [[ … ]]: no commands of its own; operators and parentheses in it are skipped. */
@@ -454,11 +447,18 @@ static bool at_function(const struct shell_parser *p)
 	return shell_peek(p, n) == ')';
 }
 
-static int subshell(struct shell_parser *p)
+static int compound(struct shell_parser *p, const struct keyword *k)
 {
-	const size_t open = p->in.at++;
+	const size_t open = p->in.at;
 	int r;
 
+	if (k) {
+		p->in.at += strlen(k->word);
+		return k->read(p, open);
+	}
+	if (shell_peek(p, 1) == '(' && shell_expand_arithmetic_end(p, open + 2))
+		return arithmetic(p);
+	p->in.at++;
 	p->depth++;
 	r = shell_find_list(p);
 	if (r < 0)
@@ -470,19 +470,6 @@ static int subshell(struct shell_parser *p)
 	p->in.at++;
 	p->depth--;
 	return 0;
-}
-
-static int compound(struct shell_parser *p, const struct keyword *k)
-{
-	const size_t open = p->in.at;
-
-	if (k) {
-		p->in.at += strlen(k->word);
-		return k->read(p, open);
-	}
-	if (shell_peek(p, 1) == '(' && shell_expand_arithmetic_end(p, open + 2))
-		return arithmetic(p);
-	return subshell(p);
 }
 
 static int command(struct shell_parser *p)

@@ -119,7 +119,6 @@ int shell_expand_process(struct shell_parser *p);
 size_t shell_expand_arithmetic_end(const struct shell_parser *p, size_t at);
 /* The expansions in text[at, end), as in double quotes; goes on behind it, at `next`. */
 int shell_expand_range(struct shell_parser *p, size_t at, size_t end, size_t next);
-int shell_heredoc_add(struct shell_parser *p, const char *delimiter, bool quoted, bool tabs);
 /* The cursor is behind a newline. */
 int shell_heredoc_read(struct shell_parser *p);
 

@@ -93,16 +93,6 @@ bool shell_lex_is_meta(char c)
 	return c == '\0' || strchr(" \t\n;&|()<>", c);
 }
 
-static bool shell_lex_is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-static bool at_continuation(const struct shell_parser *p)
-{
-	return shell_peek(p, 0) == '\\' && shell_peek(p, 1) == '\n';
-}
-
 static void skip_comment(struct shell_parser *p)
 {
 	while (!shell_at_end(p) && shell_peek(p, 0) != '\n')
@@ -112,12 +102,14 @@ static void skip_comment(struct shell_parser *p)
 void shell_lex_blanks(struct shell_parser *p)
 {
 	for (;;) {
-		if (shell_lex_is_blank(shell_peek(p, 0)))
-			p->in.at++;
-		else if (at_continuation(p))
-			p->in.at += 2;
-		else
+		char c = shell_peek(p, 0);
+		size_t n = c == ' ' || c == '\t'                   ? 1
+			   : c == '\\' && shell_peek(p, 1) == '\n' ? 2
+								   : 0;
+
+		if (n == 0)
 			break;
+		p->in.at += n;
 	}
 	if (shell_peek(p, 0) == '#')
 		skip_comment(p);
@@ -267,16 +259,6 @@ int shell_lex_piece(struct shell_parser *p, struct shell_piece *w)
 	return shell_lex_parentheses(p, w);
 }
 
-/* ~ is expanded at the start, and in an assignment behind '=' and ':'. */
-static bool is_tilde(const struct shell_parser *p, size_t start, size_t value)
-{
-	const char *s = p->in.text + p->in.at;
-
-	if (*s != '~')
-		return false;
-	return p->in.at == start || (value && (s[-1] == '=' || s[-1] == ':'));
-}
-
 static int read_pieces(struct shell_parser *p, struct shell_piece *w)
 {
 	const size_t start = p->in.at, assignment = shell_lex_assignment(p);
@@ -287,7 +269,12 @@ static int read_pieces(struct shell_parser *p, struct shell_piece *w)
 		if (value && p->in.at == value && shell_peek(p, 0) == '(') {
 			r = shell_lex_parentheses(p, w);
 		} else if (goes_on(p, 0)) {
-			w->dynamic |= is_tilde(p, start, value);
+			const char *s = p->in.text + p->in.at;
+
+			/* ~ is expanded at the start, and in an assignment behind '=' and ':'. */
+			w->dynamic |=
+				*s == '~' &&
+				(p->in.at == start || (value && (s[-1] == '=' || s[-1] == ':')));
 			r = shell_lex_piece(p, w);
 		} else {
 			break;
@@ -351,15 +338,6 @@ static int sort_commands(struct shell_parser *p)
 	return 0;
 }
 
-static int advice_shell_parse(struct shell_parser *p)
-{
-	int r = shell_find_list(p);
-
-	if (r >= 0 && !shell_at_end(p))
-		r = shell_unexpected(p);
-	return r < 0 ? r : sort_commands(p);
-}
-
 int shell_parse(
 	struct shell_script *ret, struct arena *a, const char *text, size_t len, struct error *e)
 {
@@ -378,7 +356,11 @@ int shell_parse(
 		return error_set(e, -E2BIG, NULL, "more than %d bytes of shell", SHELL_INPUT_MAX);
 	if (nul)
 		return shell_error(&p, (size_t)(nul - text), "a NUL byte cannot stand in shell");
-	r = advice_shell_parse(&p);
+	r = shell_find_list(&p);
+	if (r >= 0 && !shell_at_end(&p))
+		r = shell_unexpected(&p);
+	if (r >= 0)
+		r = sort_commands(&p);
 	buffer_deinit(&p.scratch);
 	if (r == -ENOMEM)
 		return error_no_memory(e);

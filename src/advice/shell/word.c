@@ -358,19 +358,6 @@ static int parameter(struct shell_parser *p, struct shell_piece *w, bool quoted)
 	return 0;
 }
 
-static int shell_expand_parentheses(struct shell_parser *p)
-{
-	const size_t start = p->in.at;
-	size_t end = 0;
-
-	if (shell_peek(p, 2) == '(')
-		end = shell_expand_arithmetic_end(p, start + 3);
-	if (end)
-		return shell_expand_range(p, start + 3, end, end + 2);
-	p->in.at += 2;
-	return shell_find_substitution(p, start, ')');
-}
-
 /* $name, $1, $@ …: how many characters follow the dollar; 0 if it is just a dollar. */
 static size_t shell_expand_name_length(const struct shell_parser *p)
 {
@@ -388,6 +375,7 @@ int shell_expand_dollar(struct shell_parser *p, struct shell_piece *w, bool quot
 {
 	const size_t start = p->in.at, mark = p->scratch.len;
 	const char next = shell_peek(p, 1);
+	size_t end = 0;
 	int r = 0;
 
 	if (next == '\'' && !quoted) {
@@ -401,12 +389,18 @@ int shell_expand_dollar(struct shell_parser *p, struct shell_piece *w, bool quot
 		return shell_quote_double(p, w);
 	}
 	w->dynamic |= next == '(' || next == '{' || shell_expand_name_length(p) > 0;
-	if (next == '(')
-		r = shell_expand_parentheses(p);
-	else if (next == '{')
+	if (next == '(' && shell_peek(p, 2) == '(')
+		end = shell_expand_arithmetic_end(p, start + 3);
+	if (end) {
+		r = shell_expand_range(p, start + 3, end, end + 2);
+	} else if (next == '(') {
+		p->in.at += 2;
+		r = shell_find_substitution(p, start, ')');
+	} else if (next == '{') {
 		r = parameter(p, w, quoted);
-	else
+	} else {
 		p->in.at += 1 + shell_expand_name_length(p);
+	}
 	return shell_expand_keep_written(p, start, mark, r);
 }
 
@@ -416,14 +410,6 @@ int shell_expand_dollar(struct shell_parser *p, struct shell_piece *w, bool quot
  * was quoted, the expansions in the body are read. A body that nothing ends goes to the end of the
  * text: shells warn of it and run the command.
  */
-
-int shell_heredoc_add(struct shell_parser *p, const char *delimiter, bool quoted, bool tabs)
-{
-	const struct shell_heredoc h = { delimiter, quoted, tabs };
-	struct shell_pending *list = &p->pending;
-
-	return ARENA_PUSH(p->arena, list->items, list->n, list->cap, h);
-}
 
 struct line {
 	size_t start, end, next; /* end: its newline, or the end of the text */
