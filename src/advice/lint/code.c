@@ -62,26 +62,17 @@ static int reaches(
 	return lint_reaches(l, e, &target, path ? path : inside);
 }
 
-/* Somebody has followed the advice, word for word: no need to work it out. */
-static bool lint_deferred_is_denied(
-	const struct lint *l, const struct lint_entry *e, const struct deferred *d)
-{
-	const struct lint_entries *all = &l->entries[e->op];
-
-	for (size_t i = 0; i < all->n_shields && &all->items[all->shields[i]] < e; i++) {
-		if (strcmp(all->items[all->shields[i]].text, d->deny) == 0)
-			return true;
-	}
-	return false;
-}
-
+/* Nobody needs to work it out where somebody has followed the advice, word for word. */
 static int reaches_file(struct lint *l, const struct lint_entry *e, const struct deferred *d)
 {
 	const struct glob_alternative *alt = &e->globs.items[0].alternatives[0];
+	const struct lint_entries *all = &l->entries[e->op];
 	char path[PATH_BYTES] = "";
 
-	if (lint_deferred_is_denied(l, e, d))
-		return 0;
+	for (size_t i = 0; i < all->n_shields && &all->items[all->shields[i]] < e; i++) {
+		if (strcmp(all->items[all->shields[i]].text, d->deny) == 0)
+			return 0;
+	}
 	if (alt->kind == GLOB_SUBTREE)
 		(void)snprintf(path, sizeof(path), "%s%s", alt->literal, d->sample);
 	return reaches(l, e, d->pattern, *path ? path : NULL);
@@ -124,7 +115,7 @@ int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 {
 	const struct threat *first = NULL;
 	auto_buffer deny = { 0 };
-	char name[PATH_BYTES] = "";
+	const char *name = NULL;
 
 	if (lint_deferred_is_private(e) || has_too_many_shields(l, e))
 		return 0;
@@ -141,29 +132,21 @@ int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 		if (!r)
 			continue;
 		buffer_printf(&deny, "%s'%s'", first ? ", " : "", d.deny);
-		if (!first)
-			(void)snprintf(name, sizeof(name), "%s", d.deny);
+		name = first ? name : lint_say(l, "%s", d.deny);
 		first = first ? first : &threat_files[i];
 	}
 	if (!first)
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "this takes in %s (%s)%s; such files run outside of the sandbox", name,
-			first->what, strchr(buffer_text(&deny), ' ') ? " and others like it" : ""),
+		!name ? NULL
+		      : lint_say(l,
+				"this takes in %s (%s)%s; such files run outside of the sandbox",
+				name, first->what,
+				strchr(buffer_text(&deny), ' ') ? " and others like it" : ""),
 		deny.failed ? NULL : advise(l, e, buffer_text(&deny)));
 }
 
 /* Folders of programs */
-
-static int report_path(struct lint *l, const struct lint_entry *e, const char *folder)
-{
-	return lint_report(l, e,
-		lint_say(l,
-			"programs are looked for in %s: what is written there runs outside of "
-			"the sandbox, under the name of another program",
-			folder),
-		lint_say(l, "grant another folder, or deny fs.write to %s by a rule", folder));
-}
 
 /* The first folder of "PATH=…" in the policy that e may write to. */
 static int find_in_path(
@@ -224,7 +207,14 @@ int lint_write_path(struct lint *l, const struct lint_entry *e)
 	}
 	if (r == 0)
 		r = find_in_env(l, e, &found);
-	return r <= 0 ? r : report_path(l, e, found);
+	if (r <= 0)
+		return r;
+	return lint_report(l, e,
+		lint_say(l,
+			"programs are looked for in %s: what is written there runs outside of the "
+			"sandbox, under the name of another program",
+			found),
+		lint_say(l, "grant another folder, or deny fs.write to %s by a rule", found));
 }
 
 /* Programs that may be written */
@@ -267,30 +257,21 @@ static bool lint_exec_is_named(const struct command_pattern *c)
 	return false;
 }
 
-/* What the table says of a program with the use; NULL also if an argument says what it runs. */
-static const struct threat *lint_exec_threat(
-	const char *name, const struct command_pattern *c, unsigned use)
-{
-	const struct threat *t = threat_program(name, use);
-
-	return t && !(t->uses & THREAT_NAMED && lint_exec_is_named(c)) ? t : NULL;
-}
-
 /* The first program of a part that has the use; *ret_name is what it is called. */
 static const struct threat *lint_exec_threat_of_part(
 	const struct lint_part *part, unsigned use, const char **ret_name)
 {
+	bool is_name = part->command.is_name;
 	const struct threat *t = NULL;
 
-	if (part->command.is_name) {
-		*ret_name = part->command.program;
-		return lint_exec_threat(*ret_name, &part->command, use);
-	}
-	for (size_t i = 0; !t && i < part->glob.n; i++) {
-		if (part->glob.alternatives[i].kind != GLOB_LITERAL)
+	for (size_t i = 0; !t && i < (is_name ? 1 : part->glob.n); i++) {
+		if (!is_name && part->glob.alternatives[i].kind != GLOB_LITERAL)
 			continue;
-		*ret_name = strrchr(part->glob.alternatives[i].literal, '/') + 1;
-		t = lint_exec_threat(*ret_name, &part->command, use);
+		*ret_name = is_name ? part->command.program
+				    : strrchr(part->glob.alternatives[i].literal, '/') + 1;
+		t = threat_program(*ret_name, use);
+		if (t && t->uses & THREAT_NAMED && lint_exec_is_named(&part->command))
+			t = NULL;
 	}
 	return t;
 }
@@ -336,18 +317,14 @@ int lint_exec_everything(struct lint *l, const struct lint_entry *e)
 		"name the programs that are needed");
 }
 
-static bool is_glob(const struct lint_part *part)
-{
-	for (size_t i = 0; i < part->glob.n; i++) {
-		if (part->glob.alternatives[i].kind != GLOB_LITERAL)
-			return true;
-	}
-	return false;
-}
-
 int lint_exec_glob(struct lint *l, const struct lint_entry *e)
 {
-	if (e->width == LINT_EVERYTHING || lint_exec_has_name(e) || !is_glob(&e->parts[0]))
+	const struct glob *g = &e->parts[0].glob;
+	bool literal = true;
+
+	for (size_t i = 0; i < g->n; i++)
+		literal = literal && g->alternatives[i].kind == GLOB_LITERAL;
+	if (e->width == LINT_EVERYTHING || lint_exec_has_name(e) || literal)
 		return 0;
 	return lint_report(l, e,
 		"whatever is put there later may run, too; folders of the system hold shells and "

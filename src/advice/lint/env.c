@@ -91,16 +91,11 @@ static const char *lint_env_find_in(const struct lint_entry *e, const char *cons
 	const char *found;
 
 	name_sample(e->parts[0].text, sample);
+	if (words == secret_words &&
+		lint_env_find_word(harmless_words, ROWS(harmless_words), sample))
+		return NULL;
 	found = lint_env_find_word(words, n_words, sample);
 	return found ? found : find_taken(names, n_names, &e->globs);
-}
-
-static bool lint_env_is_harmless(const struct lint_entry *e)
-{
-	char sample[NAME_MAX_BYTES];
-
-	name_sample(e->parts[0].text, sample);
-	return lint_env_find_word(harmless_words, ROWS(harmless_words), sample);
 }
 
 /* The part that sets a value, or NULL: the host's own comes in. */
@@ -126,7 +121,7 @@ int lint_env_secret(struct lint *l, const struct lint_entry *e)
 {
 	const char *name;
 
-	if (lint_env_value_of(e) || takes_all(e) || lint_env_is_harmless(e))
+	if (lint_env_value_of(e) || takes_all(e))
 		return 0;
 	name = lint_env_find_in(
 		e, secret_words, ROWS(secret_words), secret_names, ROWS(secret_names));

@@ -17,16 +17,12 @@
 
 /* The baseline as two globs */
 
-static bool lint_files_ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 static bool is_system_folder(const struct baseline_path *b)
 {
-	return !b->secret && b->pattern[0] == '/' && lint_files_ends_with(b->pattern, "/**");
+	size_t n = strlen(b->pattern);
+
+	return !b->secret && b->pattern[0] == '/' && n > 3 &&
+	       strcmp(b->pattern + n - 3, "/**") == 0;
 }
 
 int lint_files_init(struct lint *l)
@@ -131,29 +127,6 @@ static int takes_in_system(
 	return plain || *ret ? *ret != NULL : lint_reaches(l, e, &l->system, NULL);
 }
 
-static const struct baseline_path *baseline_of_entry(
-	const struct lint *l, const struct lint_entry *e);
-
-int lint_write_system(struct lint *l, const struct lint_entry *e)
-{
-	const struct baseline_path *in = NULL;
-	int r;
-
-	if (e->width != LINT_NARROW || baseline_of_entry(l, e))
-		return 0;
-	r = takes_in_system(l, e, &in);
-	if (r <= 0)
-		return r;
-	return lint_report(l, e,
-		lint_say(l,
-			"this takes in folders of the system%s%s; the baseline still protects "
-			"those that it knows, not what lies beside them",
-			in ? ", such as " : "", in ? in->pattern : ""),
-		"name the folder that is needed");
-}
-
-/* What the baseline takes back */
-
 /* The entry of the baseline that all of e lies in (the first, if it has several parts), or NULL. */
 static const struct baseline_path *baseline_of_glob(
 	const struct lint *l, const struct glob *g, bool write)
@@ -179,6 +152,26 @@ static const struct baseline_path *baseline_of_entry(
 		b = baseline_of_glob(l, &e->globs.items[i], e->op == OPERATION_FS_WRITE);
 	return b;
 }
+
+int lint_write_system(struct lint *l, const struct lint_entry *e)
+{
+	const struct baseline_path *in = NULL;
+	int r;
+
+	if (e->width != LINT_NARROW || baseline_of_entry(l, e))
+		return 0;
+	r = takes_in_system(l, e, &in);
+	if (r <= 0)
+		return r;
+	return lint_report(l, e,
+		lint_say(l,
+			"this takes in folders of the system%s%s; the baseline still protects "
+			"those that it knows, not what lies beside them",
+			in ? ", such as " : "", in ? in->pattern : ""),
+		"name the folder that is needed");
+}
+
+/* What the baseline takes back */
 
 /* Its place is known well enough: no variable, or $HOME, which is no folder of the system. */
 static bool is_anchored(const struct lint_entry *e)
@@ -392,50 +385,38 @@ bool lint_takes_all_below(const struct lint_globs *g, const char *folder)
 	return lint_all_match(g, path, strlen(path));
 }
 
-/* One of the folders that g names is a home. */
-static bool names_home(const struct lint *l, const struct glob *g)
-{
-	char path[PATH_BYTES];
-
-	for (size_t i = 0; i < g->n; i++) {
-		if (g->alternatives[i].kind != GLOB_SUBTREE)
-			continue;
-		(void)snprintf(path, sizeof(path), "%s" LINT_INSIDE, g->alternatives[i].literal);
-		if (glob_match(&l->homes, path, strlen(path)))
-			return true;
-	}
-	return false;
-}
-
+/* One of the folders that a glob names is a home, or the globs take in all of one. */
 static bool holds_home(const struct lint *l, const struct lint_globs *g)
 {
 	const char *homes[] = { "/home/" LINT_ANY, "/Users/" LINT_ANY, "/root",
 		l->vars->values[VARIABLE_HOME] };
+	char path[PATH_BYTES];
 
 	for (size_t i = 0; i < ROWS(homes); i++) {
 		if (lint_takes_all_below(g, homes[i]))
 			return true;
 	}
-	return false;
-}
-
-static bool lint_width_is_plain(const struct lint_globs *g)
-{
 	for (size_t i = 0; g->n == 1 && i < g->items[0].n; i++) {
-		if (g->items[0].alternatives[i].kind == GLOB_TRUE)
-			return false;
+		const struct glob_alternative *alt = &g->items[0].alternatives[i];
+
+		(void)snprintf(path, sizeof(path), "%s" LINT_INSIDE, alt->literal);
+		if (alt->kind == GLOB_SUBTREE && glob_match(&l->homes, path, strlen(path)))
+			return true;
 	}
-	return g->n == 1;
+	return false;
 }
 
 static int reaches_home(struct lint *l, const struct lint_globs *g)
 {
 	struct glob in[LINT_PARTS_MAX + 1];
+	bool plain = g->n == 1;
 	int r;
 
-	if (holds_home(l, g) || (g->n == 1 && names_home(l, &g->items[0])))
+	if (holds_home(l, g))
 		return 1;
-	if (lint_width_is_plain(g))
+	for (size_t i = 0; plain && i < g->items[0].n; i++)
+		plain = g->items[0].alternatives[i].kind != GLOB_TRUE;
+	if (plain)
 		return 0;
 	memcpy(in, g->items, g->n * sizeof(in[0]));
 	in[g->n] = l->homes;
@@ -445,15 +426,11 @@ static int reaches_home(struct lint *l, const struct lint_globs *g)
 
 int lint_width_of(struct lint *l, const struct lint_globs *g, enum lint_width *ret)
 {
-	int r;
+	bool everything = lint_takes_all_below(g, "");
+	int r = everything ? 0 : reaches_home(l, g);
 
-	if (lint_takes_all_below(g, "")) {
-		*ret = LINT_EVERYTHING;
-		return 0;
-	}
-	r = reaches_home(l, g);
 	if (r < 0)
 		return r;
-	*ret = r ? LINT_HOME : LINT_NARROW;
+	*ret = everything ? LINT_EVERYTHING : r ? LINT_HOME : LINT_NARROW;
 	return 0;
 }

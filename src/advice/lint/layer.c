@@ -18,30 +18,32 @@ static int report_layer(struct lint *l, const char *text, const char *hint)
 
 /* Mode and default */
 
+#define ENFORCE "write `mode: enforce` once the records show nothing that should pass"
+
 int lint_mode_monitor(struct lint *l)
 {
-	if (l->p->mode != MODE_MONITOR)
-		return 0;
-	return report_layer(l, "in mode monitor this layer blocks nothing",
-		"write `mode: enforce` once the records show nothing that should pass");
+	return l->p->mode != MODE_MONITOR
+		       ? 0
+		       : report_layer(l, "in mode monitor this layer blocks nothing", ENFORCE);
 }
 
 int lint_mode_audit(struct lint *l)
 {
-	if (l->p->mode != MODE_AUDIT)
-		return 0;
-	return report_layer(l,
-		"in mode audit this layer blocks what a rule denies, and nothing else",
-		"write `mode: enforce` once the records show nothing that should pass");
+	return l->p->mode != MODE_AUDIT ? 0
+					: report_layer(l,
+						  "in mode audit this layer blocks what a rule "
+						  "denies, and nothing else",
+						  ENFORCE);
 }
 
 int lint_default_allow(struct lint *l)
 {
-	if (l->p->fallback != VERDICT_ALLOW)
-		return 0;
-	return report_layer(l,
-		"whatever no rule names is allowed: a list of what is forbidden is never complete",
-		"write `default: deny` and grant what is needed");
+	return l->p->fallback != VERDICT_ALLOW
+		       ? 0
+		       : report_layer(l,
+				 "whatever no rule names is allowed: a list of what is forbidden "
+				 "is never complete",
+				 "write `default: deny` and grant what is needed");
 }
 
 /* Services */
@@ -60,12 +62,6 @@ static const struct risk {
 	{ "clipboard", SERVICE_WRITE, NULL,
 		"what the user pastes next may be replaced, for example by a command" },
 };
-
-static const char *risk_hint(struct lint *l, const struct risk *risk)
-{
-	return risk->scope ? lint_say(l, "bound it with `%s: […]`", risk->scope)
-			   : "remove it, or let a person do that step";
-}
 
 /* The value of a scope that takes any value. */
 static bool takes_any(const struct grant *g)
@@ -101,7 +97,9 @@ static int report_service(struct lint *l, const struct service *s)
 		if (strcmp(s->name, risks[i].service) != 0 || !(s->access & risks[i].access) ||
 			is_bounded(s, risks[i].scope))
 			continue;
-		r = lint_report_at(l, &s->where, s->name, risks[i].what, risk_hint(l, &risks[i]));
+		r = lint_report_at(l, &s->where, s->name, risks[i].what,
+			risks[i].scope ? lint_say(l, "bound it with `%s: […]`", risks[i].scope)
+				       : "remove it, or let a person do that step");
 		if (r < 0)
 			return r;
 	}
@@ -152,13 +150,6 @@ int lint_service_rule(struct lint *l, const struct lint_entry *e)
 
 /* Limits: those of all layers together, said once */
 
-static const struct permissions *first_layer(const struct permissions *p)
-{
-	while (p->n_all_of)
-		p = p->all_of[0];
-	return p;
-}
-
 static bool has_limit(const struct permissions *p, enum limit limit)
 {
 	for (size_t i = 0; i < p->n_all_of; i++) {
@@ -178,9 +169,12 @@ int lint_no_limits(struct lint *l)
 		{ LIMIT_MEMORY, "memory", "memory: 1G" },
 		{ LIMIT_PIDS, "processes", "pids: 256" },
 	};
+	const struct permissions *first = l->top;
 	auto_buffer what = { 0 }, lines = { 0 };
 
-	if (l->p != first_layer(l->top) || permissions_is_empty(l->top))
+	while (first->n_all_of)
+		first = first->all_of[0];
+	if (l->p != first || permissions_is_empty(l->top))
 		return 0;
 	for (size_t i = 0; i < ROWS(wanted); i++) {
 		const char *comma = what.len ? ", " : "";
@@ -233,11 +227,11 @@ static int by_id(const void *x, const void *y)
 	return order ? order : (a > b) - (a < b);
 }
 
-/* The rules that have an id, sorted by it; *ret_n of them. NULL when out of memory. */
-static const struct rule **sort_rules(struct lint *l, size_t *ret_n)
+int lint_rule_duplicate(struct lint *l)
 {
 	const struct rule **sorted =
 		arena_calloc(l->scratch, l->p->n_rules + 1, sizeof(const struct rule *));
+	int r = sorted ? 0 : -ENOMEM;
 	size_t n = 0;
 
 	for (size_t i = 0; sorted && i < l->p->n_rules; i++) {
@@ -246,22 +240,12 @@ static const struct rule **sort_rules(struct lint *l, size_t *ret_n)
 	}
 	if (n)
 		qsort(sorted, n, sizeof(const struct rule *), by_id);
-	*ret_n = n;
-	return sorted;
-}
-
-int lint_rule_duplicate(struct lint *l)
-{
-	size_t n = 0;
-	const struct rule **sorted = sort_rules(l, &n);
-	int r = sorted ? 0 : -ENOMEM;
-
 	for (size_t i = 1; r == 0 && i < n; i++) {
+		const struct rule *a = sorted[i - 1], *b = sorted[i];
+
 		/* Files that mix kinds of operations give one rule several parts, at one place. */
-		if (strcmp(sorted[i - 1]->id, sorted[i]->id) == 0 &&
-			(!sorted[i]->where.line ||
-				sorted[i]->where.line != sorted[i - 1]->where.line))
-			r = lint_report_at(l, &sorted[i]->where, sorted[i]->id,
+		if (strcmp(a->id, b->id) == 0 && (!b->where.line || b->where.line != a->where.line))
+			r = lint_report_at(l, &b->where, b->id,
 				"another rule has this id, so records do not tell which one "
 				"decided",
 				"give each rule an id of its own");
