@@ -4,7 +4,8 @@
 than a table, has gen-baseline.py.
 
     gen-tables.py INPUT OUTPUT            writes the .c file; INPUT is essentials.conf, companions.conf,
-                                          run-later.conf, interpreters.conf, hosts.conf or scan.conf
+                                          run-later.conf, interpreters.conf, hosts.conf,
+                                          secrets.conf, sockets.conf or scan.conf
     gen-tables.py --list INPUT            prints the entries as Markdown
     gen-tables.py --check DOC INPUT…      fails if DOC lacks one of the lists, or does not end with the last
     gen-tables.py --self-test             fails if some nonsense passes
@@ -319,6 +320,9 @@ TABLES = {
                             r"[A-Za-z0-9_.+-]+\*?"),
     "hosts": Threats("threat_hosts", "drop shared scan url".split(),
                      r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z/]+\*?)?"),
+    "secrets": Threats("threat_secrets", "secret harmless known value".split(),
+                       r"[A-Z0-9_*]+|[A-Za-z0-9_.-]+:[1-9]\d*"),
+    "sockets": Threats("threat_sockets", "root session".split(), r"/[A-Za-z0-9_.*{},/-]+"),
     "scan": Scan(),
 }
 
@@ -361,7 +365,8 @@ NONSENSE = (
     ("run-later", b"[lint] x\na/:b\na/"), ("interpreters", b"[code] x\na/b"),
     ("interpreters", b"[code] x\n*a"), ("interpreters", b"[code] x\na a"),
     ("hosts", b"[drop] x\nlocal"), ("hosts", b"[drop] x\nA.b"), ("hosts", b"[drop] x\n*.a.b"),
-    ("hosts", b"[drop] x\na.b\n[shared] x\na.b"), ("scan", b"[high] a: x"), ("scan", b"[high] a\nb"),
+    ("hosts", b"[drop] x\na.b\n[shared] x\na.b"), ("secrets", b"[value] x\nab:c"),
+    ("secrets", b"[secret] x\na b:0"), ("sockets", b"[root] x\na"), ("scan", b"[high] a: x"), ("scan", b"[high] a\nb"),
     ("scan", b"[worse] a: x\nb"), ("scan", b"[low] a: x\n(nearly) b"), ("scan", b"[low] a: x\nb,,c"),
     ("scan", b"[low] a: x\nb -> c -> d -> e"), ("scan", b"[low] a: x\nb , c"),
     ("scan", b"[low] a: x\n@b"), ("scan", b"[low] a: x\nb\\c"), ("scan", b"[low] a: x\nb -> "),
@@ -373,6 +378,8 @@ def self_test():
     parse(TABLES["companions"], "good", b"[g++ a]\nb\n/c/*/d\n")
     parse(TABLES["run-later"], "good", b"[protect lint] x\n.{a,b}c .d/ .f/:*.g\n[lint] x\n*.e\n")
     parse(TABLES["interpreters"], "good", b"[code named] x\nsh ld-linux*\n")
+    parse(TABLES["secrets"], "good", b"[secret known] x\nA_* B\n[value] x\nab_:9\n")
+    parse(TABLES["sockets"], "good", b"[root] x\n/a/{b,c}*\n")
     parse(TABLES["hosts"], "good", b"[drop url] x\na.b c.d/api\n")
     parse(TABLES["scan"], "good", b"[high] a-b: x: y\n(near gap=9) c d,\n\\se -> @pipe\n[low] e: x\n(characters)\n")
     if TABLES["scan"].pattern("(file not-node) a\\s,b -> c\\\\d") != (

@@ -2,8 +2,9 @@
 #pragma once
 /*
  * Threat tables: files that other programs run later, programs that run what they are given, hosts
- * that pass on what anybody gives them. They are data (data/run-later.conf, interpreters.conf and
- * hosts.conf, turned into C when Corral is built; docs/threats.md explains them). The profiles,
+ * that pass on what anybody gives them, variables that hold secrets, sockets behind which no policy
+ * holds. They are data (data/run-later.conf, interpreters.conf, hosts.conf, secrets.conf and
+ * sockets.conf, turned into C when Corral is built; docs/threats.md explains them). The profiles,
  * lint, the scan and explain read the same rows, and the uses of a row say which of them do what
  * with it. Nothing here is a boundary: that are the policy and its baseline (policy/baseline.h),
  * where also the hosts stand that hand out a machine's own credentials.
@@ -34,6 +35,12 @@ enum threat_use {
 	THREAT_SHARED = 1 << 15, /* anybody can get a name below it */
 	THREAT_SCAN = 1 << 16,   /* the scan looks for the name, */
 	THREAT_URL = 1 << 17,    /* or only in addresses */
+	/* secrets */
+	THREAT_SECRET = 1 << 18,   /* a word for names of variables */
+	THREAT_HARMLESS = 1 << 19, /* a word for those that are no secrets */
+	THREAT_KNOWN = 1 << 20,    /* a name that everybody knows */
+	THREAT_VALUE = 1 << 21,    /* how a value begins; inside: the least length of all of it */
+				   /* sockets: THREAT_ROOT, THREAT_SESSION */
 };
 
 struct threat {
@@ -48,7 +55,9 @@ struct threat {
  * The paths are those that are protected or reported, each by itself.
  */
 extern const struct threat threat_files[], threat_paths[], threat_programs[], threat_hosts[];
+extern const struct threat threat_secrets[], threat_sockets[];
 extern const size_t threat_files_n, threat_paths_n, threat_programs_n, threat_hosts_n;
+extern const size_t threat_secrets_n, threat_sockets_n;
 
 /* The program that a path or name means, if it has one of the uses; NULL: none. "python3.11" is
  * python. */

@@ -1,48 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables of the environment. What a variable means is known from its name alone, so the names
- * are tables of words with `*`. A grant may be such a word itself: it is judged by the well-known
+ * Variables of the environment. What a variable means is known from its name alone, so there are
+ * tables of words with `*`. A grant may be such a word itself: it is judged by the well-known
  * names that it takes in, and by what it would be if its stars stood for something unheard of.
  * LC_* could be LC_TOKEN, and nobody has that; AWS_* is AWS_SECRET_ACCESS_KEY.
  */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "policy/match/env-name.h"
 #include "advice/lint/internal.h"
 #include "policy/match/service.h"
+#include "threat/threat.h"
 
 enum { NAME_MAX_BYTES = 256 };
-
-static const char *const secret_words[] = { "AWS_*", "AZURE_*", "GOOGLE_APPLICATION_CREDENTIALS",
-	"GOOGLE_CREDENTIALS", "*_TOKEN", "TOKEN", "*_TOKENS", "*_KEY", "*_KEYS", "*APIKEY",
-	"*_SECRET", "*_SECRETS", "*SECRET_*", "SECRET", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*",
-	"*_PASS", "*CREDENTIAL*", "*_PAT", "*_AUTH", "*_COOKIE", "*PRIVATE_KEY*", "SSH_AUTH_SOCK",
-	"SSH_AGENT_*", "GPG_*", "GNUPGHOME", "KUBECONFIG", "VAULT_*", "DATABASE_URL",
-	"*_DATABASE_URL", "*_DSN", "*_CONNECTION_STRING", "*_WEBHOOK_URL", "MONGODB_URI",
-	"REDIS_URL", "DOCKER_AUTH_CONFIG", "NPM_CONFIG__AUTH*", "TF_VAR_*",
-	"DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "AGE_*", "SOPS_*", "OP_SESSION_*", "BW_SESSION",
-	"PGPASSFILE", "NETRC" };
-
-/* What a word above takes in, and is no secret. */
-static const char *const harmless_words[] = { "AWS_REGION", "AWS_DEFAULT_*", "AWS_PROFILE",
-	"AWS_PAGER", "AZURE_REGION", "AZURE_LOCATION", "GPG_TTY", "*PUBLIC_KEY", "VAULT_ADDR",
-	"VAULT_NAMESPACE" };
-
-/* Names that everybody knows, for grants with a star. */
-static const char *const secret_names[] = { "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
-	"AZURE_CLIENT_SECRET", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN",
-	"NPM_TOKEN", "PYPI_TOKEN", "TWINE_PASSWORD", "CARGO_REGISTRY_TOKEN", "OPENAI_API_KEY",
-	"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "HF_TOKEN",
-	"HUGGING_FACE_HUB_TOKEN", "REPLICATE_API_TOKEN", "SLACK_BOT_TOKEN", "SLACK_TOKEN",
-	"DISCORD_TOKEN", "TELEGRAM_BOT_TOKEN", "STRIPE_SECRET_KEY", "TWILIO_AUTH_TOKEN",
-	"SENDGRID_API_KEY", "DOCKER_PASSWORD", "DIGITALOCEAN_ACCESS_TOKEN", "CLOUDFLARE_API_TOKEN",
-	"HEROKU_API_KEY", "FLY_API_TOKEN", "VERCEL_TOKEN", "NETLIFY_AUTH_TOKEN",
-	"SENTRY_AUTH_TOKEN", "DATADOG_API_KEY", "PGPASSWORD", "MYSQL_PWD", "MYSQL_PASSWORD",
-	"POSTGRES_PASSWORD", "REDIS_PASSWORD", "DATABASE_URL", "DB_PASSWORD", "VAULT_TOKEN",
-	"CONSUL_HTTP_TOKEN", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "KUBECONFIG", "JWT_SECRET",
-	"SECRET_KEY", "DJANGO_SECRET_KEY", "API_KEY", "API_TOKEN", "ACCESS_TOKEN" };
 
 /* Names */
 
@@ -56,46 +29,28 @@ static void name_sample(const char *name, char sample[NAME_MAX_BYTES])
 	sample[n] = '\0';
 }
 
-static const char *lint_env_find_word(const char *const *words, size_t n, const char *name)
+/* The first word with the use that a name, or a sample of it, matches; NULL: none. */
+static const char *lint_env_find_word(unsigned use, const char *name)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (service_word_matches(words[i], name, strlen(name)))
-			return words[i];
+	for (const struct threat *t = threat_secrets; t < threat_secrets + threat_secrets_n; t++) {
+		if (t->uses & use && service_word_matches(t->name, name, strlen(name)))
+			return t->name;
 	}
 	return NULL;
 }
 
-/* The first of the names that a grant with a star takes in. */
-static const char *find_taken(const char *const *names, size_t n, const struct lint_globs *g)
+/* Does a grant with a star take in this name? */
+static bool is_taken(const char *name, const struct lint_globs *g)
 {
-	for (size_t i = 0; i < n; i++) {
-		char path[NAME_MAX_BYTES] = "/";
+	char path[NAME_MAX_BYTES] = "/";
 
-		(void)strncat(path, names[i], sizeof(path) - 2);
-		if (!strpbrk(names[i], "*?") && lint_all_match(g, path, strlen(path)))
-			return names[i];
-	}
-	return NULL;
+	(void)strncat(path, name, sizeof(path) - 2);
+	return !strpbrk(name, "*?") && lint_all_match(g, path, strlen(path));
 }
 
 static bool takes_all(const struct lint_entry *e)
 {
 	return lint_all_match(&e->globs, "/" LINT_ANY, sizeof("/" LINT_ANY) - 1);
-}
-
-/* The name or word of a table that e takes in, or NULL. */
-static const char *lint_env_find_in(const struct lint_entry *e, const char *const *words,
-	size_t n_words, const char *const *names, size_t n_names)
-{
-	char sample[NAME_MAX_BYTES];
-	const char *found;
-
-	name_sample(e->parts[0].text, sample);
-	if (words == secret_words &&
-		lint_env_find_word(harmless_words, ROWS(harmless_words), sample))
-		return NULL;
-	found = lint_env_find_word(words, n_words, sample);
-	return found ? found : find_taken(names, n_names, &e->globs);
 }
 
 /* The part that sets a value, or NULL: the host's own comes in. */
@@ -119,12 +74,18 @@ int lint_env_everything(struct lint *l, const struct lint_entry *e)
 
 int lint_env_secret(struct lint *l, const struct lint_entry *e)
 {
+	char sample[NAME_MAX_BYTES];
 	const char *name;
 
-	if (lint_env_value_of(e) || takes_all(e))
+	name_sample(e->parts[0].text, sample);
+	if (lint_env_value_of(e) || takes_all(e) || lint_env_find_word(THREAT_HARMLESS, sample))
 		return 0;
-	name = lint_env_find_in(
-		e, secret_words, ROWS(secret_words), secret_names, ROWS(secret_names));
+	name = lint_env_find_word(THREAT_SECRET, sample);
+	for (size_t i = 0; !name && i < threat_secrets_n; i++) {
+		if (threat_secrets[i].uses & THREAT_KNOWN &&
+			is_taken(threat_secrets[i].name, &e->globs))
+			name = threat_secrets[i].name;
+	}
 	if (!name)
 		return 0;
 	return lint_report(l, e,
@@ -134,12 +95,16 @@ int lint_env_secret(struct lint *l, const struct lint_entry *e)
 
 int lint_env_code(struct lint *l, const struct lint_entry *e)
 {
-	const char *name;
+	const char *const *words = env_name_code_words, *name = NULL;
+	char sample[NAME_MAX_BYTES];
 
 	if (takes_all(e))
 		return 0;
-	name = lint_env_find_in(e, env_name_code_words, env_name_n_code_words, env_name_code_words,
-		env_name_n_code_words);
+	name_sample(e->parts[0].text, sample);
+	for (size_t i = 0; !name && i < env_name_n_code_words; i++)
+		name = service_word_matches(words[i], sample, strlen(sample)) ? words[i] : NULL;
+	for (size_t i = 0; !name && i < env_name_n_code_words; i++)
+		name = is_taken(words[i], &e->globs) ? words[i] : NULL;
 	if (!name)
 		return 0;
 	return lint_report(l, e,
@@ -149,23 +114,12 @@ int lint_env_code(struct lint *l, const struct lint_entry *e)
 
 /* Values */
 
-/* How keys of well-known services begin. */
-static const struct {
-	const char *prefix;
-	size_t least; /* bytes in all */
-} key_forms[] = { { "AKIA", 20 }, { "ASIA", 20 }, { "ghp_", 20 }, { "gho_", 20 }, { "ghu_", 20 },
-	{ "ghs_", 20 }, { "github_pat_", 20 }, { "glpat-", 20 }, { "sk-", 20 }, { "sk_live_", 16 },
-	{ "sk_test_", 16 }, { "rk_live_", 16 }, { "xoxb-", 16 }, { "xoxp-", 16 }, { "xoxa-", 16 },
-	{ "xapp-", 16 }, { "AIza", 30 }, { "ya29.", 20 }, { "eyJ", 30 }, { "npm_", 20 },
-	{ "pypi-", 20 }, { "hf_", 20 }, { "dop_v1_", 20 }, { "SG.", 30 }, { "-----BEGIN", 20 },
-	{ "AGE-SECRET-KEY-", 20 }, { "hvs.", 20 }, { "shpat_", 20 }, { "r8_", 20 }, { "gsk_", 20 },
-	{ "lin_api_", 20 }, { "figd_", 20 } };
-
+/* It begins as keys of well-known services do. */
 static bool has_key_form(const char *value)
 {
-	for (size_t i = 0; i < ROWS(key_forms); i++) {
-		if (strncmp(value, key_forms[i].prefix, strlen(key_forms[i].prefix)) == 0 &&
-			strlen(value) >= key_forms[i].least)
+	for (const struct threat *t = threat_secrets; t < threat_secrets + threat_secrets_n; t++) {
+		if (t->uses & THREAT_VALUE && strncmp(value, t->name, strlen(t->name)) == 0 &&
+			strlen(value) >= strtoul(t->inside, NULL, 10))
 			return true;
 	}
 	return false;
@@ -205,9 +159,12 @@ static bool stands_for_secret(const char *name, const char *value)
 	char sample[NAME_MAX_BYTES];
 
 	name_sample(name, sample);
-	return strlen(value) >= 8 && lint_env_find_word(secret_words, ROWS(secret_words), sample) &&
-	       !lint_env_find_word(harmless_words, ROWS(harmless_words), sample) &&
-	       !lint_env_find_word(harmless, ROWS(harmless), value);
+	for (size_t i = 0; i < ROWS(harmless); i++) {
+		if (service_word_matches(harmless[i], value, strlen(value)))
+			return false;
+	}
+	return strlen(value) >= 8 && lint_env_find_word(THREAT_SECRET, sample) &&
+	       !lint_env_find_word(THREAT_HARMLESS, sample);
 }
 
 int lint_env_secret_value(struct lint *l, const struct lint_entry *e)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "advice/lint/internal.h"
-#include "base/array.h"
 #include "policy/baseline.h"
 #include "policy/network/host.h"
 #include "threat/threat.h"
@@ -162,49 +161,13 @@ bool lint_net_plain_http(struct lint *l, const struct host_pattern *h, struct li
 
 /* Sockets of this machine */
 
-struct socket {
-	const char *pattern; /* a glob */
-	const char *what;
-};
-
-static const struct socket root_sockets[] = {
-	{ "/**/docker*.sock", "Docker starts containers with any folder of the machine in them" },
-	{ "/**/podman*.sock", "Podman starts containers with any folder of the user in them" },
-	{ "/run/containerd/**", "containerd starts containers as root" },
-	{ "/run/{crio,buildkit}/**", "it starts containers as root" },
-	{ "/**/{lxd,incus}/**", "it starts containers as root" },
-	{ "/run/libvirt/**", "libvirt starts machines with any disk" },
-	{ "/{run,var/run}/dbus/system_bus_socket", "D-Bus reaches the services of the system" },
-	{ "/run/systemd/**", "systemd starts anything, as root or as the user" },
-	{ "/{run,var/run}/snapd*.socket", "snapd installs programs as root" },
-	{ "/**/kubelet*.sock", "the kubelet runs commands in every container" },
-};
-
-static const struct socket session_sockets[] = {
-	{ "/run/user/*/{bus,dbus-*,at-spi/**}",
-		"the session's D-Bus starts programs outside of the sandbox" },
-	{ "/tmp/dbus-*", "the session's D-Bus starts programs outside of the sandbox" },
-	{ "/run/user/*/systemd/**", "systemd starts programs outside of the sandbox" },
-	{ "/**/{ssh-*/agent.*,ssh-agent*,*ssh-agent*.sock,keyring/ssh,S.gpg-agent.ssh}",
-		"the agent signs in to any host with the user's keys" },
-	{ "/**/S.gpg-agent*", "the agent signs and decrypts with the user's keys" },
-	{ "/**/{keyring/control,keyring/pkcs11,S.keyboxd,S.scdaemon,1password/**}",
-		"it hands out the user's secrets" },
-	{ "/tmp/.X11-unix/**", "X11 sees every key that is typed, and types into every window" },
-	{ "/run/user/*/{wayland-*,gnome-shell/**,sway-ipc*}",
-		"it draws on the screen and sees what is copied" },
-	{ "/run/user/*/{pulse,pipewire}*{,/**}", "it hears the microphone" },
-	{ "/**/{tmux-*,screens,screen}/**", "it types into the user's terminals" },
-	{ "/**/{vscode-*.sock,vscode-ipc-*}", "the editor runs commands outside of the sandbox" },
-};
-
-static bool lint_socket(
-	const struct socket *table, size_t n, const struct host_pattern *h, struct lint_words *w)
+static bool lint_socket(unsigned use, const struct host_pattern *h, struct lint_words *w)
 {
 	w->hint = "remove it: no other line of the policy holds behind this socket";
-	for (size_t i = 0; h->kind == HOST_SOCKET && i < n; i++) {
-		w->text = table[i].what;
-		if (glob_match_text(table[i].pattern, h->name))
+	for (size_t i = 0; h->kind == HOST_SOCKET && i < threat_sockets_n; i++) {
+		w->text = threat_sockets[i].what;
+		if (threat_sockets[i].uses & use &&
+			glob_match_text(threat_sockets[i].name, h->name))
 			return true;
 	}
 	return false;
@@ -213,11 +176,11 @@ static bool lint_socket(
 bool lint_unix_root(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
 	(void)l;
-	return lint_socket(root_sockets, ROWS(root_sockets), h, w);
+	return lint_socket(THREAT_ROOT, h, w);
 }
 
 bool lint_unix_session(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
 	(void)l;
-	return lint_socket(session_sockets, ROWS(session_sockets), h, w);
+	return lint_socket(THREAT_SESSION, h, w);
 }

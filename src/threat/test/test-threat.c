@@ -196,7 +196,8 @@ static void rows_make_sense(void **state)
 		const struct threat *rows;
 		const size_t *n;
 	} tables[] = { { threat_files, &threat_files_n }, { threat_paths, &threat_paths_n },
-		{ threat_programs, &threat_programs_n }, { threat_hosts, &threat_hosts_n } };
+		{ threat_programs, &threat_programs_n }, { threat_hosts, &threat_hosts_n },
+		{ threat_secrets, &threat_secrets_n }, { threat_sockets, &threat_sockets_n } };
 
 	(void)state;
 	for (size_t k = 0; k < ROWS(tables); k++) {
@@ -216,6 +217,23 @@ static void rows_make_sense(void **state)
 	}
 }
 
+static void secrets_and_sockets(void **state)
+{
+	static const char *const secrets[] = { "AWS_*", "*_TOKEN", "GITHUB_TOKEN",
+		"SSH_AUTH_SOCK" };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(secrets); i++)
+		assert_non_null(find(threat_secrets, threat_secrets_n, secrets[i]));
+	assert_string_equal(find(threat_secrets, threat_secrets_n, "ghp_")->inside, "20");
+	for (size_t i = 0; i < threat_secrets_n; i++)
+		assert_int_equal(threat_secrets[i].inside != NULL,
+			(threat_secrets[i].uses & THREAT_VALUE) != 0);
+	assert_true(find(threat_sockets, threat_sockets_n, "/**/docker*.sock")->uses & THREAT_ROOT);
+	assert_true(
+		find(threat_sockets, threat_sockets_n, "/tmp/.X11-unix/**")->uses & THREAT_SESSION);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +243,7 @@ int main(void)
 		cmocka_unit_test(programs_are_found),
 		cmocka_unit_test(hosts_are_found),
 		cmocka_unit_test(public_suffixes),
+		cmocka_unit_test(secrets_and_sockets),
 		cmocka_unit_test(rows_make_sense),
 	};
 
