@@ -183,7 +183,7 @@ static int compiler_add_literal(
 }
 
 /* The files that a name was found to be. */
-struct found {
+struct found_file {
 	struct compiler *compiler;
 	const struct command_entry *entry;
 	uint32_t rank;
@@ -191,7 +191,7 @@ struct found {
 
 static int compiler_add_found(void *data, const char *path)
 {
-	struct found *f = data;
+	struct found_file *f = data;
 
 	for (size_t i = 0; i < f->entry->n_globs; i++) {
 		if (!glob_match(&f->entry->globs[i], path, strlen(path)))
@@ -203,23 +203,13 @@ static int compiler_add_found(void *data, const char *path)
 static int compiler_resolve(
 	struct compiler *c, const struct command_entry *entry, const char *program, uint32_t rank)
 {
-	struct found f = { .compiler = c, .entry = entry, .rank = rank };
+	struct found_file f = { .compiler = c, .entry = entry, .rank = rank };
 	int r;
 
 	if (!c->resolver)
 		return 0;
 	r = c->resolver->programs(c->resolver->context, program, compiler_add_found, &f);
 	return r == -ENOENT ? 0 : r;
-}
-
-/* A name: itself (unless a path must match as well), and the files that it is found to be. */
-static int compiler_add_named(struct compiler *c, const struct command_entry *entry, uint32_t rank)
-{
-	int r = 0;
-
-	if (entry->n_globs == 0)
-		r = compiler_add_literal(c, entry->pattern.program, &entry->pattern, rank);
-	return r < 0 ? r : compiler_resolve(c, entry, entry->pattern.program, rank);
 }
 
 static int compiler_add_fine(struct compiler *c, const struct command_entry *entry, uint32_t rank)
@@ -234,17 +224,6 @@ static int compiler_add_fine(struct compiler *c, const struct command_entry *ent
 		return -ENOMEM;
 	*p = entry->pattern;
 	return ARENA_PUSH(c->arena, l->fine, l->n_fine, l->cap_fine, fine);
-}
-
-/* Any program, whether it is known by name or by file. */
-static int compiler_add_any(struct compiler *c, const struct command_entry *entry, uint32_t rank)
-{
-	const struct glob *g;
-
-	if (command_pattern_is_fine(&entry->pattern))
-		return compiler_add_fine(c, entry, rank);
-	g = compiler_literal(c, "", 0, true);
-	return g ? pathset_add(c->layer->commands, g, 1, rank) : -ENOMEM;
 }
 
 /* One path pattern: literal files are words of a command, and resolved like names; globs stay
@@ -277,23 +256,31 @@ int compiler_add_command(struct compiler *c, enum operation op, uint32_t rank)
 {
 	const struct source *s = &c->layer->sources[op].items[rank];
 	struct command_entry entry = { .pattern = { .more = true } };
+	const struct glob *any;
 	bool empty = false;
+	int r = 0;
 
 	entry.globs = arena_calloc(c->arena, s->grant->n, sizeof(*entry.globs));
 	if (!entry.globs)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->grant->n; i++) {
-		int r = compiler_add_part(c, &entry, s->grant->all[i], &s->where, &empty);
-
-		if (r < 0)
-			return r;
+	for (size_t i = 0; r == 0 && i < s->grant->n; i++)
+		r = compiler_add_part(c, &entry, s->grant->all[i], &s->where, &empty);
+	if (r < 0 || empty)
+		return r;
+	if (entry.has_name) {
+		/* Itself (unless a path must match as well), and the files that it is found to be.
+		 */
+		if (entry.n_globs == 0)
+			r = compiler_add_literal(c, entry.pattern.program, &entry.pattern, rank);
+		return r < 0 ? r : compiler_resolve(c, &entry, entry.pattern.program, rank);
 	}
-	if (empty)
-		return 0;
-	if (!entry.has_name && entry.n_globs == 0)
-		return compiler_add_any(c, &entry, rank);
-	return entry.has_name ? compiler_add_named(c, &entry, rank)
-			      : compiler_add_program(c, &entry, rank);
+	if (entry.n_globs)
+		return compiler_add_program(c, &entry, rank);
+	/* Any program, whether it is known by name or by file. */
+	if (command_pattern_is_fine(&entry.pattern))
+		return compiler_add_fine(c, &entry, rank);
+	any = compiler_literal(c, "", 0, true);
+	return any ? pathset_add(c->layer->commands, any, 1, rank) : -ENOMEM;
 }
 
 /* Environment */

@@ -31,22 +31,19 @@ static void explain_source(const struct source *s, struct buffer *out)
 	}
 }
 
-static void explain_no_grant(const struct request *r, const struct decision *d, struct buffer *out)
-{
-	if (d->layer && d->layer->mode == MODE_AUDIT)
-		buffer_adds(out, "no rule forbids it, and the layer only blocks what a rule does");
-	else if (d->layer && d->layer->fallback != VERDICT_DENY)
-		buffer_printf(out, "no rule matches, and the default is %s",
-			verdict_name(d->layer->fallback));
-	else
-		buffer_printf(out, "nothing in %s grants it", operation_rows[r->op].granted_in);
-}
-
 void explain_reason(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	switch (d->why) {
 	case DECISION_NO_GRANT:
-		explain_no_grant(r, d, out);
+		if (d->layer && d->layer->mode == MODE_AUDIT)
+			buffer_adds(out,
+				"no rule forbids it, and the layer only blocks what a rule does");
+		else if (d->layer && d->layer->fallback != VERDICT_DENY)
+			buffer_printf(out, "no rule matches, and the default is %s",
+				verdict_name(d->layer->fallback));
+		else
+			buffer_printf(
+				out, "nothing in %s grants it", operation_rows[r->op].granted_in);
 		break;
 	case DECISION_RULE:
 		explain_source(d->source, out);
@@ -243,24 +240,6 @@ void explain_line(const struct request *r, const struct decision *d, struct buff
 	}
 }
 
-/* What the line is for, and where it goes. */
-static void explain_remedy_line(
-	const struct decision *d, const struct buffer *line, struct buffer *out)
-{
-	if (line->len == 0) {
-		buffer_adds(out, "none: a policy file cannot name it");
-	} else if (d->why == DECISION_BASELINE) {
-		buffer_printf(out, "the baseline forbids it, unless it is granted and named: %s",
-			buffer_text(line));
-	} else {
-		buffer_printf(out, "add %s", buffer_text(line));
-		if (d->layer && d->layer->origin) {
-			buffer_adds(out, " to ");
-			explain_visible(out, d->layer->origin);
-		}
-	}
-}
-
 void explain_remedy(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	auto_buffer line = { 0 };
@@ -274,8 +253,17 @@ void explain_remedy(const struct request *r, const struct decision *d, struct bu
 		buffer_adds(out, d->verdict == VERDICT_ASK ? "approve it when asked, or change "
 							   : "remove or narrow ");
 		explain_rule(d, out);
+	} else if (line.len == 0) {
+		buffer_adds(out, "none: a policy file cannot name it");
+	} else if (d->why == DECISION_BASELINE) {
+		buffer_printf(out, "the baseline forbids it, unless it is granted and named: %s",
+			buffer_text(&line));
 	} else {
-		explain_remedy_line(d, &line, out);
+		buffer_printf(out, "add %s", buffer_text(&line));
+		if (d->layer && d->layer->origin) {
+			buffer_adds(out, " to ");
+			explain_visible(out, d->layer->origin);
+		}
 	}
 	if (d->n_deny > 1)
 		buffer_printf(out, " (%u layers do not allow it)", d->n_deny);

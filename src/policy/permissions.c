@@ -27,7 +27,7 @@ const char *limit_name(enum limit l)
 	return limit_names[l];
 }
 
-static void init(struct permissions *p, struct arena *arena)
+static void permissions_init(struct permissions *p, struct arena *arena)
 {
 	*p = (struct permissions){ .arena = arena };
 	for (int i = 0; i < LIMIT_COUNT; i++)
@@ -45,7 +45,7 @@ struct permissions *permissions_new(void)
 		free(arena);
 		return NULL;
 	}
-	init(p, arena);
+	permissions_init(p, arena);
 	return p;
 }
 
@@ -65,7 +65,7 @@ struct permissions *permissions_new_layer(struct permissions *owner)
 	struct permissions *p = arena_alloc(owner->arena, sizeof(*p));
 
 	if (p)
-		init(p, owner->arena);
+		permissions_init(p, owner->arena);
 	return p;
 }
 
@@ -201,10 +201,19 @@ int permissions_add_service(struct permissions *p, const struct service *from)
 	return ARENA_PUSH(p->arena, p->services, p->n_services, p->cap_services, s);
 }
 
-static int copy_objects(struct permissions *to, const struct permissions *from)
+static int copy_into(struct permissions *to, const struct permissions *from)
 {
-	int r = 0;
+	int r = permissions_copy_text(to, from->origin, &to->origin);
 
+	to->exec_listed = from->exec_listed;
+	to->limits = from->limits;
+	to->network.rate = from->network.rate;
+	to->network.max_bytes = from->network.max_bytes;
+	to->network.max_request_size = from->network.max_request_size;
+	to->fallback = from->fallback;
+	to->mode = from->mode;
+	for (int l = 0; r == 0 && l < LIST_COUNT; l++)
+		r = permissions_add_list(to, permissions_list(to, l), permissions_list(from, l));
 	for (size_t i = 0; r == 0 && i < from->n_services; i++)
 		r = permissions_add_service(to, &from->services[i]);
 	for (size_t i = 0; r == 0 && i < from->n_guest_paths; i++)
@@ -214,25 +223,6 @@ static int copy_objects(struct permissions *to, const struct permissions *from)
 	for (size_t i = 0; r == 0 && i < from->n_all_of; i++)
 		r = permissions_add_layer(to, from->all_of[i]);
 	return r;
-}
-
-static int copy_into(struct permissions *to, const struct permissions *from)
-{
-	to->exec_listed = from->exec_listed;
-	to->limits = from->limits;
-	to->network.rate = from->network.rate;
-	to->network.max_bytes = from->network.max_bytes;
-	to->network.max_request_size = from->network.max_request_size;
-	to->fallback = from->fallback;
-	to->mode = from->mode;
-	if (permissions_copy_text(to, from->origin, &to->origin) < 0)
-		return -ENOMEM;
-	for (int l = 0; l < LIST_COUNT; l++) {
-		if (permissions_add_list(to, permissions_list(to, l), permissions_list(from, l)) <
-			0)
-			return -ENOMEM;
-	}
-	return copy_objects(to, from);
 }
 
 int permissions_add_layer(struct permissions *p, const struct permissions *layer)
@@ -293,26 +283,6 @@ bool permissions_has_rules(const struct permissions *p, enum operation op)
 	return false;
 }
 
-static bool rules_grant(const struct permissions *p)
-{
-	for (size_t i = 0; i < p->n_rules; i++) {
-		const struct rule *r = &p->rules[i];
-
-		if (!r->disabled && r->action != VERDICT_DENY && r->patterns.n)
-			return true;
-	}
-	return false;
-}
-
-static bool services_grant(const struct permissions *p)
-{
-	for (size_t i = 0; i < p->n_services; i++) {
-		if (p->services[i].access != SERVICE_NONE)
-			return true;
-	}
-	return false;
-}
-
 bool permissions_is_empty(const struct permissions *p)
 {
 	/* One layer that grants nothing is enough for the strictest of them to deny. */
@@ -320,9 +290,22 @@ bool permissions_is_empty(const struct permissions *p)
 		if (permissions_is_empty(p->all_of[i]))
 			return true;
 	}
-	if (p->n_all_of)
+	if (p->n_all_of || p->n_guest_paths || p->listen.n || p->fallback != VERDICT_DENY ||
+		p->mode != MODE_ENFORCE)
 		return false;
-	return !p->fs_read.n && !p->fs_write.n && !p->network_allow.n && !p->listen.n &&
-	       !p->exec.n && !p->env.n && !p->n_guest_paths && !services_grant(p) &&
-	       !rules_grant(p) && p->fallback == VERDICT_DENY && p->mode == MODE_ENFORCE;
+	for (int l = 0; l < LIST_COUNT; l++) {
+		if (list_rows[l].verdict == VERDICT_ALLOW && permissions_list(p, l)->n)
+			return false;
+	}
+	for (size_t i = 0; i < p->n_services; i++) {
+		if (p->services[i].access != SERVICE_NONE)
+			return false;
+	}
+	for (size_t i = 0; i < p->n_rules; i++) {
+		const struct rule *r = &p->rules[i];
+
+		if (!r->disabled && r->action != VERDICT_DENY && r->patterns.n)
+			return false;
+	}
+	return true;
 }

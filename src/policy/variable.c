@@ -52,21 +52,14 @@ static int variable_unknown(
 	return -EINVAL;
 }
 
-/* A dollar sign that is not escaped, anywhere in s. */
-static bool has_dollar(const char *s)
-{
-	for (; *s; s++) {
-		if (*s == '\\' && s[1])
-			s++;
-		else if (*s == '$')
-			return true;
-	}
-	return false;
-}
-
+/* There must be no dollar sign that is not escaped. */
 static int check_rest(const char *rest, const struct location *where, struct error *e)
 {
-	if (!has_dollar(rest))
+	for (; *rest && *rest != '$'; rest++) {
+		if (*rest == '\\' && rest[1])
+			rest++;
+	}
+	if (!*rest)
 		return 0;
 	error_set(e, -EINVAL, where, "a variable can only stand at the start of a pattern");
 	error_hint(e, "write \\$ for a dollar sign in a file's name");

@@ -24,15 +24,6 @@ int judge_add(const struct judge *j, struct judgement *to, const struct judged *
 /* A target that the policy cannot read, in words. */
 static int malformed(const struct judge *j, const struct request *r, int code)
 {
-	static const char *const expected[OPERATION_COUNT] = {
-		[OPERATION_FS_READ] = "expected a path",
-		[OPERATION_FS_WRITE] = "expected a path",
-		[OPERATION_NET_CONNECT] = "expected host:port, a URL or unix:/path",
-		[OPERATION_EXEC] = "expected a program or a command line",
-		[OPERATION_ENV] = "expected NAME or NAME=value",
-		[OPERATION_SERVICE] =
-			"expected NAME.ACCESS or NAME.ACCESS:VALUE, as calendar.read:Work",
-	};
 	struct host_request host;
 	struct error why = { 0 };
 
@@ -41,7 +32,7 @@ static int malformed(const struct judge *j, const struct request *r, int code)
 	if (r->op == OPERATION_NET_CONNECT && host_request_parse(&host, r->target, &why) < 0)
 		error_hint(j->call->error, "%s", why.text);
 	else
-		error_hint(j->call->error, "%s", expected[r->op]);
+		error_hint(j->call->error, "%s", operation_rows[r->op].expected);
 	return code;
 }
 

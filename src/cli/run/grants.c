@@ -28,21 +28,15 @@ enum { LEAVES_MAX = 256 };
 /* One option's way into the permissions. */
 struct kind {
 	const char *option;
-	enum operation op;
-	size_t list; /* offset in struct permissions */
+	enum permission_list list;
 };
 
-static const struct kind kind_read = { "--read", OPERATION_FS_READ,
-	offsetof(struct permissions, fs_read) };
-static const struct kind kind_write = { "--write", OPERATION_FS_WRITE,
-	offsetof(struct permissions, fs_write) };
-static const struct kind kind_deny = { "--deny", OPERATION_FS_READ,
-	offsetof(struct permissions, fs_deny) };
-static const struct kind kind_net = { "--net", OPERATION_NET_CONNECT,
-	offsetof(struct permissions, network_allow) };
-static const struct kind kind_exec = { "--exec", OPERATION_EXEC,
-	offsetof(struct permissions, exec) };
-static const struct kind kind_env = { "--env", OPERATION_ENV, offsetof(struct permissions, env) };
+static const struct kind kind_read = { "--read", LIST_FS_READ };
+static const struct kind kind_write = { "--write", LIST_FS_WRITE };
+static const struct kind kind_deny = { "--deny", LIST_FS_DENY };
+static const struct kind kind_net = { "--net", LIST_NETWORK_ALLOW };
+static const struct kind kind_exec = { "--exec", LIST_EXEC };
+static const struct kind kind_env = { "--env", LIST_ENV };
 
 static int run_grants_no_memory(struct run *r)
 {
@@ -74,7 +68,7 @@ static int run_grants_add(
 	struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
 {
 	struct location where = { .file = k->option };
-	struct grant_list *list = (void *)((char *)p + k->list);
+	struct grant_list *list = permissions_list(p, k->list);
 	int ret = permissions_add(p, list, pattern, &where);
 
 	if (ret == 0 && k == &kind_write && p == r->profile.permissions)
@@ -87,7 +81,7 @@ static int run_grants_grant(struct run *r, const struct kind *k, const char *tex
 	struct location where = { .file = k->option };
 	const char *pattern;
 	int ret = permissions_canonical(
-		k->op, text, r->call->arena, &pattern, &where, r->call->error);
+		list_rows[k->list].op, text, r->call->arena, &pattern, &where, r->call->error);
 
 	return ret < 0 ? ret : for_each_layer(r, run_grants_add, k, pattern);
 }
@@ -315,8 +309,8 @@ static int grant_program(struct run *r, const char *text)
 	if (text[0] != '/' && strchr(text, '/') && !strpbrk(text, " :*?[]{}\\"))
 		ret = load_absolute(r->call, text, &path);
 	if (ret == 0)
-		ret = permissions_canonical(
-			kind_exec.op, path, r->call->arena, &pattern, &where, r->call->error);
+		ret = permissions_canonical(list_rows[LIST_EXEC].op, path, r->call->arena, &pattern,
+			&where, r->call->error);
 	if (ret == 0)
 		ret = for_each_layer(r, run_grants_add_program, &kind_exec, pattern);
 	if (ret == 0)

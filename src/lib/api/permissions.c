@@ -101,38 +101,17 @@ static int api_permissions_add_service(struct permissions *p, const char *text, 
 	return s.name ? permissions_add_service(p, &s) : -ENOMEM;
 }
 
-static int api_permissions_add(struct permissions *p, struct grant_list *list, enum operation op,
-	const char *pattern, struct error *e)
+static int api_permissions_add(
+	struct permissions *p, enum permission_list which, const char *pattern, struct error *e)
 {
 	auto_arena scratch = { 0 };
 	const char *canonical;
-	int r = permissions_canonical(op, pattern, &scratch, &canonical, NULL, e);
+	int r = permissions_canonical(list_rows[which].op, pattern, &scratch, &canonical, NULL, e);
 
-	return r < 0 ? r : permissions_add(p, list, canonical, NULL);
-}
-
-static int api_permissions_allow(
-	struct permissions *p, enum corral_operation op, const char *pattern, struct error *e)
-{
-	int r;
-
-	switch (op) {
-	case CORRAL_FS_READ:
-		return api_permissions_add(p, &p->fs_read, OPERATION_FS_READ, pattern, e);
-	case CORRAL_FS_WRITE:
-		return api_permissions_add(p, &p->fs_write, OPERATION_FS_WRITE, pattern, e);
-	case CORRAL_NET_CONNECT:
-		return api_permissions_add(p, &p->network_allow, OPERATION_NET_CONNECT, pattern, e);
-	case CORRAL_EXEC:
-		r = api_permissions_add(p, &p->exec, OPERATION_EXEC, pattern, e);
-		p->exec_listed = p->exec_listed || r == 0;
-		return r;
-	case CORRAL_ENV:
-		return api_permissions_add(p, &p->env, OPERATION_ENV, pattern, e);
-	case CORRAL_SERVICE:
-		return api_permissions_add_service(p, pattern, e);
-	}
-	return error_set(e, -EINVAL, NULL, "unknown operation %d", (int)op);
+	if (r == 0)
+		r = permissions_add(p, permissions_list(p, which), canonical, NULL);
+	p->exec_listed = p->exec_listed || (r == 0 && which == LIST_EXEC);
+	return r;
 }
 
 static int refuse_layers(const struct permissions *p, const char *pattern, struct error *e)
@@ -150,24 +129,27 @@ int corral_permissions_allow(struct corral_permissions *p, enum corral_operation
 	struct error error = { 0 };
 	int r = refuse_layers(p->p, pattern, &error);
 
-	if (r == 0)
-		r = api_permissions_allow(p->p, op, pattern, &error);
+	if (r == 0 && (unsigned)op >= OPERATION_COUNT)
+		r = error_set(&error, -EINVAL, NULL, "unknown operation %d", (int)op);
+	else if (r == 0 && op == CORRAL_SERVICE)
+		r = api_permissions_add_service(p->p, pattern, &error);
+	else if (r == 0)
+		r = api_permissions_add(p->p, operation_rows[op].allow, pattern, &error);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
 int corral_permissions_deny(struct corral_permissions *p, enum corral_operation op,
 	const char *pattern, struct corral_error **e)
 {
+	enum permission_list deny =
+		(unsigned)op < OPERATION_COUNT ? operation_rows[op].deny : LIST_NONE;
 	struct error error = { 0 };
 	int r = refuse_layers(p->p, pattern, &error);
 
-	if (r == 0 && (op == CORRAL_FS_READ || op == CORRAL_FS_WRITE))
-		r = api_permissions_add(p->p, &p->p->fs_deny, OPERATION_FS_READ, pattern, &error);
-	else if (r == 0 && op == CORRAL_NET_CONNECT)
-		r = api_permissions_add(
-			p->p, &p->p->network_deny, OPERATION_NET_CONNECT, pattern, &error);
-	else if (r == 0)
+	if (r == 0 && deny == LIST_NONE)
 		r = error_set(&error, -EINVAL, NULL, "only files and hosts can be denied");
+	else if (r == 0)
+		r = api_permissions_add(p->p, deny, pattern, &error);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
@@ -186,8 +168,7 @@ int corral_permissions_dangerously_allow(
 	int r = refuse_layers(p->p, pattern, &error);
 
 	if (r == 0)
-		r = api_permissions_add(
-			p->p, &p->p->dangerously_allow, OPERATION_FS_READ, pattern, &error);
+		r = api_permissions_add(p->p, LIST_DANGEROUSLY_ALLOW, pattern, &error);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 

@@ -2,7 +2,6 @@
 #include "lib/enclave/grants.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -13,50 +12,24 @@
 
 enum { LAYERS_MAX = 64, NEAR_MAX = 256, DIFF_BYTES = 4096 };
 
-/* Where the grants of an operation are, and what else a list is part of. */
-struct list_place {
-	const char *name;
-	size_t offset;
-	unsigned part;
-	int op; /* that grants go to it by; -1: none */
+/* What each list is part of. */
+static const unsigned list_parts[LIST_COUNT] = {
+	[LIST_FS_READ] = CORRAL_PART_FILES,
+	[LIST_FS_WRITE] = CORRAL_PART_FILES,
+	[LIST_FS_DENY] = CORRAL_PART_FILES,
+	[LIST_DANGEROUSLY_ALLOW] = CORRAL_PART_FILES,
+	[LIST_NETWORK_ALLOW] = CORRAL_PART_NETWORK,
+	[LIST_NETWORK_DENY] = CORRAL_PART_NETWORK,
+	[LIST_METHODS] = CORRAL_PART_NETWORK,
+	[LIST_LISTEN] = CORRAL_PART_NETWORK,
+	[LIST_EXEC] = CORRAL_PART_PROGRAMS,
+	[LIST_ENV] = CORRAL_PART_VARIABLES,
 };
 
-static const struct list_place places[] = {
-	{ "fs.read", offsetof(struct permissions, fs_read), CORRAL_PART_FILES, OPERATION_FS_READ },
-	{ "fs.write", offsetof(struct permissions, fs_write), CORRAL_PART_FILES,
-		OPERATION_FS_WRITE },
-	{ "fs.deny", offsetof(struct permissions, fs_deny), CORRAL_PART_FILES, -1 },
-	{ "dangerously_allow", offsetof(struct permissions, dangerously_allow), CORRAL_PART_FILES,
-		-1 },
-	{ "network.allow", offsetof(struct permissions, network_allow), CORRAL_PART_NETWORK,
-		OPERATION_NET_CONNECT },
-	{ "network.deny", offsetof(struct permissions, network_deny), CORRAL_PART_NETWORK, -1 },
-	{ "network.methods", offsetof(struct permissions, network.methods), CORRAL_PART_NETWORK,
-		-1 },
-	{ "listen", offsetof(struct permissions, listen), CORRAL_PART_NETWORK, -1 },
-	{ "exec", offsetof(struct permissions, exec), CORRAL_PART_PROGRAMS, OPERATION_EXEC },
-	{ "env", offsetof(struct permissions, env), CORRAL_PART_VARIABLES, OPERATION_ENV },
-};
-enum { PLACES = ROWS(places) };
-
-static struct grant_list *list_at(struct permissions *p, const struct list_place *place)
+/* The list that grants of an operation go to; LIST_NONE for services, and what is no operation. */
+static enum permission_list enclave_grants_list(enum operation op)
 {
-	return (struct grant_list *)((char *)p + place->offset);
-}
-
-static const struct grant_list *const_list_at(
-	const struct permissions *p, const struct list_place *place)
-{
-	return (const struct grant_list *)((const char *)p + place->offset);
-}
-
-static const struct list_place *enclave_grants_place_of(enum operation op)
-{
-	for (size_t i = 0; i < PLACES; i++) {
-		if (places[i].op == (int)op)
-			return &places[i];
-	}
-	return NULL;
+	return (unsigned)op < OPERATION_COUNT ? operation_rows[op].allow : LIST_NONE;
 }
 
 static bool is_pattern(const struct grant *g, const char *pattern)
@@ -130,7 +103,7 @@ int enclave_grants_spell(
 	if (!pattern)
 		return error_set(e, -EINVAL, NULL, "there is no pattern");
 	if (op != OPERATION_SERVICE)
-		return enclave_grants_place_of(op)
+		return enclave_grants_list(op) != LIST_NONE
 			       ? permissions_canonical(op, pattern, a, ret, NULL, e)
 			       : error_set(e, -EINVAL, NULL, "unknown operation %d", (int)op);
 	if (service_request_parse(&r, pattern) < 0 || r.access == 0 || r.value)
@@ -151,8 +124,7 @@ void enclave_grants_print(enum operation op, const char *pattern, struct buffer 
 
 static int add_to_layer(struct permissions *p, enum operation op, const char *pattern)
 {
-	const struct list_place *place = enclave_grants_place_of(op);
-	struct grant_list *list = place ? list_at(p, place) : NULL;
+	struct grant_list *list = permissions_list(p, enclave_grants_list(op));
 	int r;
 
 	if (!list)
@@ -184,8 +156,7 @@ int enclave_grants_add(
 
 static bool remove_from_layer(struct permissions *p, enum operation op, const char *pattern)
 {
-	const struct list_place *place = enclave_grants_place_of(op);
-	struct grant_list *list = place ? list_at(p, place) : NULL;
+	struct grant_list *list = permissions_list(p, enclave_grants_list(op));
 	size_t i = list ? enclave_grants_find(list, pattern) : 0;
 
 	if (!list)
@@ -209,14 +180,14 @@ static bool remove_from_layers(struct permissions *p, enum operation op, const c
 /* The grant that was probably meant, or NULL. */
 static const char *near(const struct permissions *p, enum operation op, const char *pattern)
 {
-	const struct list_place *place = enclave_grants_place_of(op);
+	enum permission_list which = enclave_grants_list(op);
 	const struct permissions *layers[LAYERS_MAX];
 	const char *known[NEAR_MAX];
 	int n_layers = permissions_layers(p, layers, LAYERS_MAX);
 	size_t n = 0;
 
-	for (int i = 0; place && i < n_layers; i++) {
-		const struct grant_list *list = const_list_at(layers[i], place);
+	for (int i = 0; which != LIST_NONE && i < n_layers; i++) {
+		const struct grant_list *list = permissions_list(layers[i], which);
 
 		for (size_t k = 0; k < list->n && n < NEAR_MAX; k++) {
 			if (list->items[k].n == 1)
@@ -283,12 +254,12 @@ int enclave_grants_rest(
 {
 	const char *all[] = { pattern };
 	const struct grant g = { .all = all, .n = 1 };
-	const struct list_place *place = enclave_grants_place_of(op);
+	enum permission_list which = enclave_grants_list(op);
 	const struct permissions *layers[LAYERS_MAX];
-	int n = place ? permissions_layers(p, layers, LAYERS_MAX) : 0, r = 0;
+	int n = which == LIST_NONE ? 0 : permissions_layers(p, layers, LAYERS_MAX), r = 0;
 
 	for (int i = 0; r == 0 && i < n; i++) {
-		r = rest_of_list(const_list_at(layers[i], place), op, &g, out);
+		r = rest_of_list(permissions_list(layers[i], which), op, &g, out);
 		/* What may be written may be read. */
 		if (r == 0 && op == OPERATION_FS_READ)
 			r = rest_of_list(&layers[i]->fs_write, op, &g, out);
@@ -350,9 +321,9 @@ static bool same_network(const struct network_limits *a, const struct network_li
 
 unsigned enclave_grants_part(enum operation op)
 {
-	const struct list_place *place = enclave_grants_place_of(op);
+	enum permission_list which = enclave_grants_list(op);
 
-	return place ? place->part : 0;
+	return which == LIST_NONE ? 0 : list_parts[which];
 }
 
 unsigned enclave_grants_compare(const struct permissions *a, const struct permissions *b)
@@ -365,12 +336,11 @@ unsigned enclave_grants_compare(const struct permissions *a, const struct permis
 		return 0;
 	if (!enclave_grants_is_plain(a) || !enclave_grants_is_plain(b))
 		return all;
-	for (size_t i = 0; i < PLACES; i++) {
-		const struct grant_list *x = const_list_at(a, &places[i]),
-					*y = const_list_at(b, &places[i]);
+	for (int i = 0; i < LIST_COUNT; i++) {
+		const struct grant_list *x = permissions_list(a, i), *y = permissions_list(b, i);
 
 		if (!enclave_grants_covers(x, y) || !enclave_grants_covers(y, x))
-			changed |= places[i].part;
+			changed |= list_parts[i];
 	}
 	if (memcmp(&a->limits, &b->limits, sizeof(a->limits)) != 0)
 		changed |= CORRAL_PART_LIMITS;
@@ -379,14 +349,16 @@ unsigned enclave_grants_compare(const struct permissions *a, const struct permis
 	return changed;
 }
 
-static void diff_list(char sign, const struct list_place *place, const struct grant_list *from,
+static void diff_list(char sign, enum permission_list which, const struct grant_list *from,
 	const struct grant_list *without, struct buffer *out)
 {
+	const char *name = which == LIST_LISTEN ? "listen" : list_rows[which].name;
+
 	for (size_t i = 0; i < from->n && out->len < DIFF_BYTES; i++) {
 		if (has_grant(without, &from->items[i]))
 			continue;
-		buffer_printf(out, "%s%c%s ", out->len ? ", " : "", sign, place->name);
-		enclave_grants_print((enum operation)place->op, from->items[i].all[0], out);
+		buffer_printf(out, "%s%c%s ", out->len ? ", " : "", sign, name);
+		enclave_grants_print(list_rows[which].op, from->items[i].all[0], out);
 	}
 }
 
@@ -398,12 +370,11 @@ void enclave_grants_diff(
 			a->n_all_of ? a->n_all_of : 1);
 		return;
 	}
-	for (size_t i = 0; i < PLACES; i++) {
-		const struct grant_list *x = const_list_at(a, &places[i]),
-					*y = const_list_at(b, &places[i]);
+	for (int i = 0; i < LIST_COUNT; i++) {
+		const struct grant_list *x = permissions_list(a, i), *y = permissions_list(b, i);
 
-		diff_list('+', &places[i], y, x, out);
-		diff_list('-', &places[i], x, y, out);
+		diff_list('+', i, y, x, out);
+		diff_list('-', i, x, y, out);
 	}
 	if (a->n_rules || b->n_rules)
 		buffer_printf(out, "%s%zu rules instead of %zu", out->len ? ", " : "", b->n_rules,

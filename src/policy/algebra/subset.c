@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "policy/algebra/internal.h"
 #include "policy/service-table.h"
 
@@ -108,9 +107,11 @@ static bool side_mentions(const struct subset_side *side, const char *word)
 	for (size_t l = 0; l < side->n; l++) {
 		const struct permissions *p = side->layers[l];
 
-		if (list_mentions(&p->network_allow, word) ||
-			list_mentions(&p->network_deny, word) || list_mentions(&p->exec, word) ||
-			services_mention(p, word))
+		for (int i = 0; i < LIST_COUNT; i++) {
+			if (list_mentions(permissions_list(p, i), word))
+				return true;
+		}
+		if (services_mention(p, word))
 			return true;
 		for (size_t i = 0; i < p->n_rules; i++) {
 			if (list_mentions(&p->rules[i].patterns, word))
@@ -209,34 +210,19 @@ static bool rate_within(const struct rate *a, const struct rate *b)
 	return windows * a->count <= b->count;
 }
 
-static bool side_within(const struct subset_side *a, const struct rate *b)
-{
-	for (size_t i = 0; i < a->n; i++) {
-		if (rate_within(&a->layers[i]->network.rate, b))
-			return true;
-	}
-	return false;
-}
-
-/* Several rates together are not compared. */
-static bool has_rates(const struct subset_side *side)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < side->n; i++)
-		n += side->layers[i]->network.rate.count > 0;
-	return n > 1;
-}
-
 static int compare_rates(struct subset_compare *c)
 {
 	for (size_t i = 0; i < c->b.n; i++) {
 		const struct rate *b = &c->b.layers[i]->network.rate;
+		size_t limited = 0, k = 0;
 		auto_buffer text = { 0 };
 
-		if (side_within(&c->a, b))
+		while (k < c->a.n && !rate_within(&c->a.layers[k]->network.rate, b))
+			limited += c->a.layers[k++]->network.rate.count > 0;
+		if (k < c->a.n)
 			continue;
-		if (has_rates(&c->a))
+		/* Several rates together are not compared. */
+		if (limited > 1)
 			return subset_too_complex(c, "several rate limits");
 		buffer_printf(&text, "rate_limit is more than %llu in %llu s",
 			(unsigned long long)b->count, (unsigned long long)b->seconds);
@@ -373,22 +359,6 @@ static int subset_prepare(struct subset_side *side, const struct permissions *p,
 	return policy_new(&side->policy, &p, 1, &plain, e);
 }
 
-static int compare_operations(struct subset_compare *c)
-{
-	int r = 0;
-
-	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++)
-		r = operation_rows[op].subset(c, (enum operation)op);
-	return r;
-}
-
-static int (*const parts[])(struct subset_compare *c) = {
-	choose_fresh,
-	compare_operations,
-	compare_listen,
-	compare_limits,
-};
-
 int subset_compare(struct subset *ret, const struct permissions *a, const struct permissions *b,
 	const struct policy_options *options, struct error *e)
 {
@@ -404,8 +374,14 @@ int subset_compare(struct subset *ret, const struct permissions *a, const struct
 	r = subset_prepare(&c.a, a, options, e);
 	if (r == 0)
 		r = subset_prepare(&c.b, b, options, e);
-	for (size_t i = 0; r == 0 && i < ROWS(parts); i++)
-		r = parts[i](&c);
+	if (r == 0)
+		r = choose_fresh(&c);
+	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++)
+		r = operation_rows[op].subset(&c, (enum operation)op);
+	if (r == 0)
+		r = compare_listen(&c);
+	if (r == 0)
+		r = compare_limits(&c);
 	if (r == -E2BIG)
 		r = subset_too_complex(&c, "too many layers or patterns");
 	else if (r == 0)

@@ -206,17 +206,16 @@ int field_integer(const struct field *f, int64_t min, int64_t max, int64_t *ret)
 	return 0;
 }
 
-/* For amounts: the text of a number or a string. */
-static int amount_text(const struct field *f, const char *what, const char **ret)
+/* The text of an amount; NULL if it is neither a number nor a string. */
+static const char *amount_text(const struct field *f)
 {
-	if (f->node->type != NODE_NUMBER && f->node->type != NODE_STRING)
-		return field_expected(f, what);
-	*ret = f->node->text;
-	return 0;
+	return f->node->type == NODE_NUMBER || f->node->type == NODE_STRING ? f->node->text : NULL;
 }
 
 static int amount_result(const struct field *f, int code, const char *what)
 {
+	if (!amount_text(f))
+		return field_expected(f, what);
 	if (code == -ERANGE)
 		return field_fail(f, "`%s` is too large", f->node->text);
 	return code < 0 ? field_fail(f, "`%s` is not %s", f->node->text, what) : 0;
@@ -224,29 +223,26 @@ static int amount_result(const struct field *f, int code, const char *what)
 
 int field_size(const struct field *f, uint64_t *ret)
 {
-	static const char what[] = "a size such as 512K, 64M or 2G";
-	const char *text = NULL;
-	int r = amount_text(f, what, &text);
+	const char *text = amount_text(f);
 
-	return r < 0 ? r : amount_result(f, unit_parse_size(text, ret), what);
+	return amount_result(
+		f, text ? unit_parse_size(text, ret) : 0, "a size such as 512K, 64M or 2G");
 }
 
 int field_duration(const struct field *f, uint64_t *ret_ms)
 {
-	static const char what[] = "a duration such as 500ms, 30s, 5m or 2h";
-	const char *text = NULL;
-	int r = amount_text(f, what, &text);
+	const char *text = amount_text(f);
 
-	return r < 0 ? r : amount_result(f, unit_parse_duration(text, ret_ms), what);
+	return amount_result(f, text ? unit_parse_duration(text, ret_ms) : 0,
+		"a duration such as 500ms, 30s, 5m or 2h");
 }
 
 int field_rate(const struct field *f, struct rate *ret)
 {
-	static const char what[] = "a rate such as 10/min, 5/s or 10/30s";
-	const char *text = NULL;
-	int r = amount_text(f, what, &text);
+	const char *text = amount_text(f);
 
-	return r < 0 ? r : amount_result(f, unit_parse_rate(text, ret), what);
+	return amount_result(
+		f, text ? unit_parse_rate(text, ret) : 0, "a rate such as 10/min, 5/s or 10/30s");
 }
 
 static void *field_member(const struct field *f, void *into)

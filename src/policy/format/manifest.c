@@ -244,11 +244,11 @@ static bool is_permission(const char *key)
 
 static bool has_skill_mark(const struct node *top)
 {
-	for (size_t i = 0; i < ROWS(skill_marks); i++) {
-		if (node_get(top, skill_marks[i]))
-			return true;
-	}
-	return false;
+	size_t i = 0;
+
+	while (i < ROWS(skill_marks) && !node_get(top, skill_marks[i]))
+		i++;
+	return i < ROWS(skill_marks);
 }
 
 /* A document without marks: permissions at the top, or a skill that asks for none. */
@@ -361,45 +361,25 @@ static int read_skill_md(
 	return r;
 }
 
-static int read_plain(struct manifest *m, enum manifest_kind kind, const char *file,
-	const char *text, size_t len, struct error *e)
-{
-	auto_document d = { 0 };
-	int r = manifest_read_document(&d, file, text, len, e);
-
-	return r < 0 ? r : manifest_read_tree(m, kind, &d, e);
-}
-
 int manifest_read(struct manifest *m, enum manifest_kind kind, const char *file, const char *text,
 	size_t len, struct error *e)
 {
+	auto_document d = { 0 };
 	int r;
 
 	*m = (struct manifest){ 0 };
 	if (kind == MANIFEST_UNKNOWN)
 		kind = kind_by_name(file);
-	if (kind == MANIFEST_SKILL_MD)
+	if (kind == MANIFEST_SKILL_MD) {
 		r = read_skill_md(m, file, text, len, e);
-	else
-		r = read_plain(m, kind, file, text, len, e);
+	} else {
+		r = manifest_read_document(&d, file, text, len, e);
+		if (r == 0)
+			r = manifest_read_tree(m, kind, &d, e);
+	}
 	if (r < 0)
 		manifest_deinit(m);
 	return r;
-}
-
-static int join_rules(struct permissions *to, const struct permissions *from)
-{
-	size_t before = to->n_rules;
-
-	for (size_t i = 0; i < from->n_rules; i++) {
-		int r = permissions_add_rule(to, &from->rules[i]);
-
-		if (r < 0) {
-			to->n_rules = before;
-			return r;
-		}
-	}
-	return 0;
 }
 
 int manifest_add_rules(
@@ -407,19 +387,24 @@ int manifest_add_rules(
 {
 	auto_document d = { 0 };
 	auto_manifest more = { 0 };
+	size_t before;
 	int r;
 
 	if (m->kind != MANIFEST_RULES)
 		return error_set(e, -EINVAL, NULL, "rules can only be added to rules");
+	before = m->permissions->n_rules;
 	r = manifest_read_document(&d, file, text, len, e);
 	if (r < 0)
 		return r;
 	r = manifest_read_tree(&more, MANIFEST_RULES, &d, e);
 	if (r < 0)
 		return r;
-	r = join_rules(m->permissions, more.permissions);
-	if (r < 0)
-		return error_no_memory(e);
+	for (size_t i = 0; i < more.permissions->n_rules; i++) {
+		if (permissions_add_rule(m->permissions, &more.permissions->rules[i]) < 0) {
+			m->permissions->n_rules = before;
+			return error_no_memory(e);
+		}
+	}
 	if (node_get(d.root, "defaultAction"))
 		m->permissions->fallback =
 			verdict_strictest(m->permissions->fallback, more.permissions->fallback);

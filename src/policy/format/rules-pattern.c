@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/network/host.h"
 #include "policy/format/internal.h"
@@ -20,18 +21,14 @@ struct translation {
 	struct permissions *p;
 	struct grant_list *list;
 	enum verdict action;
+	enum operation op;
 };
 
-static int pattern_add(const struct translation *t, enum operation op, const char *text)
+static int translation_add(const struct translation *t, const char *text)
 {
 	if (!text)
 		return field_result(t->f, -ENOMEM);
-	return manifest_grant(t->f, t->p, t->list, op, text);
-}
-
-static bool pattern_is_everything(const char *text)
-{
-	return strcmp(text, "*") == 0 || strcmp(text, "**") == 0;
+	return manifest_grant(t->f, t->p, t->list, t->op, text);
 }
 
 /* Files */
@@ -41,18 +38,15 @@ static int translate_path(const struct translation *t, const char *text)
 	static const char workspace[] = "$WORKSPACE";
 	size_t n = sizeof(workspace) - 1;
 
-	if (pattern_is_everything(text))
-		return pattern_add(t, OPERATION_FS_READ, "/**");
 	if (strncmp(text, workspace, n) == 0 && (text[n] == '/' || text[n] == '\0'))
-		return pattern_add(
-			t, OPERATION_FS_READ, arena_printf(t->p->arena, "$WORK_DIR%s", text + n));
+		return translation_add(t, arena_printf(t->p->arena, "$WORK_DIR%s", text + n));
 	if (strchr("/~$", text[0]) || strncmp(text, "**/", 3) == 0)
-		return pattern_add(t, OPERATION_FS_READ, text);
+		return translation_add(t, text);
 	/* A relative pattern matches no absolute path. Who denies one means it anywhere. */
 	if (t->action == VERDICT_ALLOW || text[0] == '\0' || strncmp(text, "./", 2) == 0 ||
 		strncmp(text, "../", 3) == 0)
 		return field_fail(t->f, "`%s` does not start with /, ~/, **/ or a variable", text);
-	return pattern_add(t, OPERATION_FS_READ, arena_printf(t->p->arena, "/**/%s", text));
+	return translation_add(t, arena_printf(t->p->arena, "/**/%s", text));
 }
 
 /* Hosts */
@@ -100,15 +94,11 @@ static int translate_host(const struct translation *t, const char *text)
 	const char *spelt[2];
 	int n, r = 0;
 
-	if (pattern_is_everything(text)) {
-		r = pattern_add(t, OPERATION_NET_CONNECT, "*:*");
-		return r < 0 ? r : pattern_add(t, OPERATION_NET_CONNECT, "udp://*:*");
-	}
 	n = spell_hosts(t, text, spelt);
 	if (n < 0)
 		return field_result(t->f, n);
 	for (int i = 0; r == 0 && i < n; i++)
-		r = pattern_add(t, OPERATION_NET_CONNECT, spelt[i]);
+		r = translation_add(t, spelt[i]);
 	return r;
 }
 
@@ -140,7 +130,7 @@ static int add_page(const struct translation *t, const char *text)
 	h.n_url_paths = 0;
 	buffer_adds(&domain, "browser:");
 	host_pattern_print(&h, &domain);
-	return pattern_add(t, OPERATION_SERVICE, domain.failed ? NULL : buffer_text(&domain));
+	return translation_add(t, domain.failed ? NULL : buffer_text(&domain));
 }
 
 static int translate_page(const struct translation *t, const char *text)
@@ -148,8 +138,6 @@ static int translate_page(const struct translation *t, const char *text)
 	const char *spelt[2];
 	int n, r = 0;
 
-	if (pattern_is_everything(text))
-		return pattern_add(t, OPERATION_SERVICE, "browser");
 	n = spell_hosts(t, text, spelt);
 	if (n < 0)
 		return field_result(t->f, n);
@@ -170,7 +158,7 @@ static void print_words(const char *text, size_t len, struct buffer *out)
 	}
 }
 
-static bool pattern_ends_with(const char *text, size_t len, const char *end)
+static bool ends_with(const char *text, size_t len, const char *end)
 {
 	size_t n = strlen(end);
 
@@ -183,11 +171,9 @@ static int translate_command(const struct translation *t, const char *text)
 	auto_buffer out = { 0 };
 	bool more;
 
-	if (pattern_is_everything(text))
-		return pattern_add(t, OPERATION_EXEC, "/**");
 	while (len && text[len - 1] == ' ')
 		len--;
-	more = pattern_ends_with(text, len, ":*") || pattern_ends_with(text, len, " *");
+	more = ends_with(text, len, ":*") || ends_with(text, len, " *");
 	if (more)
 		len -= 2;
 	if (memchr(text, '*', len) || strcspn(text, "?[{") < strcspn(text, " ")) {
@@ -198,7 +184,7 @@ static int translate_command(const struct translation *t, const char *text)
 	}
 	print_words(text, len, &out);
 	buffer_adds(&out, more ? ":*" : ":");
-	return pattern_add(t, OPERATION_EXEC, out.failed ? NULL : buffer_text(&out));
+	return translation_add(t, out.failed ? NULL : buffer_text(&out));
 }
 
 /* Secrets, variables, services */
@@ -208,37 +194,33 @@ static int translate_secret(const struct translation *t, const char *text)
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				      "0123456789_-*?";
 
-	if (pattern_is_everything(text))
-		return pattern_add(t, OPERATION_SERVICE, "vault");
 	if (text[strspn(text, letters)] != '\0')
 		return field_fail(t->f, "`%s` is no name of a secret", text);
-	return pattern_add(t, OPERATION_SERVICE, arena_printf(t->p->arena, "vault:%s", text));
+	return translation_add(t, arena_printf(t->p->arena, "vault:%s", text));
 }
 
-static int translate_env(const struct translation *t, const char *text)
-{
-	return pattern_add(t, OPERATION_ENV, pattern_is_everything(text) ? "*" : text);
-}
-
-static int translate_service(const struct translation *t, const char *text)
-{
-	return pattern_add(t, OPERATION_SERVICE, pattern_is_everything(text) ? "*" : text);
-}
+const struct rules_kind rules_kinds[RULES_KIND_COUNT] = {
+	[RULES_PATH] = { OPERATION_FS_READ, { "/**" }, translate_path },
+	[RULES_HOST] = { OPERATION_NET_CONNECT, { "*:*", "udp://*:*" }, translate_host },
+	[RULES_COMMAND] = { OPERATION_EXEC, { "/**" }, translate_command },
+	[RULES_PAGE] = { OPERATION_SERVICE, { "browser" }, translate_page },
+	[RULES_SECRET] = { OPERATION_SERVICE, { "vault" }, translate_secret },
+	[RULES_ENV] = { OPERATION_ENV, { "*" }, translation_add },
+	[RULES_SERVICE] = { OPERATION_SERVICE, { "*" }, translation_add },
+};
 
 int manifest_rules_pattern(const struct field *f, struct permissions *p, struct grant_list *list,
 	enum manifest_rules_kind kind, enum verdict action, const char *text)
 {
-	static int (*const translators[RULES_KIND_COUNT])(
-		const struct translation *t, const char *text) = {
-		[RULES_PATH] = translate_path,
-		[RULES_HOST] = translate_host,
-		[RULES_COMMAND] = translate_command,
-		[RULES_PAGE] = translate_page,
-		[RULES_SECRET] = translate_secret,
-		[RULES_ENV] = translate_env,
-		[RULES_SERVICE] = translate_service,
+	const struct rules_kind *row = &rules_kinds[kind];
+	const struct translation t = {
+		.f = f, .p = p, .list = list, .action = action, .op = row->op
 	};
-	const struct translation t = { .f = f, .p = p, .list = list, .action = action };
+	int r = 0;
 
-	return translators[kind](&t, text);
+	if (strcmp(text, "*") != 0 && strcmp(text, "**") != 0)
+		return row->translate(&t, text);
+	for (size_t i = 0; r == 0 && i < ROWS(row->everything) && row->everything[i]; i++)
+		r = translation_add(&t, row->everything[i]);
+	return r;
 }

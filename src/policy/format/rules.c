@@ -195,17 +195,6 @@ static const struct field_key rule_keys[] = {
 };
 static const struct field_table rule_table = FIELD_TABLE(rule_keys);
 
-/* Which of our operations a kind belongs to; that of files stands for both. */
-static const enum operation operation_of[RULES_KIND_COUNT] = {
-	[RULES_PATH] = OPERATION_FS_READ,
-	[RULES_HOST] = OPERATION_NET_CONNECT,
-	[RULES_COMMAND] = OPERATION_EXEC,
-	[RULES_PAGE] = OPERATION_SERVICE,
-	[RULES_SECRET] = OPERATION_SERVICE,
-	[RULES_ENV] = OPERATION_ENV,
-	[RULES_SERVICE] = OPERATION_SERVICE,
-};
-
 /* One pattern as each of the rule's kinds. If none takes it, the first of them says why. */
 static int rules_read_pattern(
 	const struct field *f, struct rules_reading *r, struct grant_list *lists)
@@ -222,8 +211,9 @@ static int rules_read_pattern(
 	for (int kind = 0; kind < RULES_KIND_COUNT; kind++) {
 		if (!r->kinds[kind])
 			continue;
-		ret = manifest_rules_pattern(&quiet, r->m->permissions, &lists[operation_of[kind]],
-			(enum manifest_rules_kind)kind, r->rule.action, text);
+		ret = manifest_rules_pattern(&quiet, r->m->permissions,
+			&lists[rules_kinds[kind].op], (enum manifest_rules_kind)kind,
+			r->rule.action, text);
 		if (ret == -ENOMEM)
 			return field_result(f, ret);
 		taken = taken || ret == 0;
