@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -71,8 +70,6 @@ static struct loop *connections_loop(const struct connection *c)
 	return c->all->o.dialler->loop;
 }
 
-/* Records. */
-
 /* What was judged, or that it was not (NULL): it is over. */
 static void connections_record(
 	const struct connection *c, enum record_kind kind, const struct net_judgement *j)
@@ -80,11 +77,10 @@ static void connections_record(
 	auto_buffer address = { 0 };
 	struct net_judgement none = { 0 };
 	struct record r = { .kind = kind,
-		.name = c->destination.name ? c->destination.name : "",
+		.name = c->destination.name,
 		.port = c->destination.port,
 		.sent = c->pump.streams[PUMP_INNER].moved,
-		.received = c->pump.streams[PUMP_OUTER].moved,
-		.program = "" };
+		.received = c->pump.streams[PUMP_OUTER].moved };
 
 	if (!j) {
 		(void)judge_refuse(&c->destination, &none, "%s", "");
@@ -115,24 +111,24 @@ static void connections_stop_dialling(struct connection *c)
 	c->dialling = NULL;
 }
 
-static void connections_close_orderly(int fd)
-{
-	(void)close(fd);
-}
-
-static void connections_close(struct connection *c, void (*how)(int fd))
+static void connections_close(struct connection *c, bool orderly)
 {
 	connections_stop_dialling(c);
 	loop_stop(connections_loop(c), &c->timer);
 	if (c->pump.room)
 		pump_stop(&c->pump);
 	gate_deinit(&c->gate);
-	if (c->inner >= 0)
-		how(c->inner);
 	if (c->outer >= 0 && c->local)
-		inner_release(c->all->o.inner, c->outer, how == connections_close_orderly);
-	else if (c->outer >= 0)
-		how(c->outer);
+		inner_release(c->all->o.inner, fd_take(&c->outer), orderly);
+	/* A descriptor that is closed by now was closed in order. */
+	if (orderly) {
+		fd_close(&c->inner);
+		fd_close(&c->outer);
+	}
+	if (c->inner >= 0)
+		pump_reset(c->inner);
+	if (c->outer >= 0)
+		pump_reset(c->outer);
 	if (c->next)
 		c->next->previous = c->previous;
 	*(c->previous ? &c->previous->next : &c->all->first) = c->next;
@@ -146,13 +142,13 @@ static void connections_cut(struct connection *c)
 {
 	if (c->pump.room)
 		connections_record(c, RECORD_CLOSED, NULL);
-	connections_close(c, pump_reset);
+	connections_close(c, false);
 }
 
 static void connections_deny(struct connection *c, const struct net_judgement *j)
 {
 	connections_record(c, RECORD_DENIED, j);
-	connections_close(c, pump_reset);
+	connections_close(c, false);
 }
 
 static void connections_fail(struct connection *c, int error)
@@ -162,7 +158,7 @@ static void connections_fail(struct connection *c, int error)
 	(void)judge_refuse(&c->destination, &j, "it cannot be reached: %s",
 		error == -ENOENT ? "no such name" : strerror(-error));
 	connections_record(c, RECORD_FAILED, &j);
-	connections_close(c, pump_reset);
+	connections_close(c, false);
 }
 
 static void connections_deny_because(struct connection *c, const char *why)
@@ -189,7 +185,7 @@ static void connections_on_done(struct pump *p, int error)
 	} else {
 		if (!c->local)
 			connections_record(c, RECORD_CLOSED, NULL);
-		connections_close(c, error == 0 ? connections_close_orderly : pump_reset);
+		connections_close(c, error == 0);
 	}
 }
 
@@ -258,8 +254,7 @@ static void connections_on_dialled(struct dial *d, int fd)
 static void connections_on_client_gone(struct watcher *w, uint32_t events)
 {
 	(void)events;
-	connections_close(
-		container_of(w, struct connection_dialling, watcher)->connection, pump_reset);
+	connections_close(container_of(w, struct connection_dialling, watcher)->connection, false);
 }
 
 static int connections_prepare(struct connection *c)
@@ -298,8 +293,6 @@ static void connections_start_dialling(struct connection *c)
 	if (r < 0)
 		connections_fail(c, r);
 }
-
-/* Judging. */
 
 static bool connections_judge(struct connection *c, struct net_judgement *j)
 {
@@ -343,24 +336,11 @@ static void connections_on_called(struct inner_call *call, int fd)
 	connections_begin(c);
 }
 
-static void connections_look_inside(struct connection *c)
-{
-	const struct destination *d = &c->destination;
-	int r = connections_prepare(c);
-
-	if (r < 0) {
-		connections_fail(c, r);
-		return;
-	}
-	c->dialling->call.done = connections_on_called;
-	inner_connect(c->all->o.inner, &c->dialling->call,
-		d->address.bits == 32 ? INNER_4 : INNER_6, d->port);
-}
-
 static void connections_take(struct connections *all, int fd)
 {
 	struct connection *c = calloc(1, sizeof(*c));
 	struct destination *d = c ? &c->destination : NULL;
+	int r;
 
 	if (!c || all->n >= CONNECTIONS_MAX) {
 		free(c);
@@ -374,47 +354,46 @@ static void connections_take(struct connections *all, int fd)
 	all->n++;
 	/* There is no such destination, and nobody to answer. */
 	if (capture_destination(fd, &d->address, &d->port) < 0) {
-		connections_close(c, pump_reset);
+		connections_close(c, false);
 		return;
 	}
 	d->address = address_plain(&d->address);
 	d->name = synthetic_name(all->o.synthetic, &d->address);
-	if (all->o.inner && capture_is_loopback(&d->address))
-		connections_look_inside(c);
-	else
+	if (!all->o.inner || !capture_is_loopback(&d->address)) {
 		connections_go_out(c);
-}
-
-/* Out of descriptors: who waits in the queue shall not wait in vain. */
-static int connections_turn_away(struct connections *all, int listener)
-{
-	int fd;
-
-	if (all->reserve < 0)
-		return -EMFILE;
-	(void)close(all->reserve);
-	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd >= 0)
-		pump_reset(fd);
-	all->reserve = fcntl(listener, F_DUPFD_CLOEXEC, 0);
-	return fd < 0 ? -EAGAIN : 0;
+		return;
+	}
+	r = connections_prepare(c);
+	if (r < 0) {
+		connections_fail(c, r);
+		return;
+	}
+	c->dialling->call.done = connections_on_called;
+	inner_connect(all->o.inner, &c->dialling->call, d->address.bits == 32 ? INNER_4 : INNER_6,
+		d->port);
 }
 
 void connections_accept(struct connections *all, int listener)
 {
-	int r = 0;
-
 	if (all->reserve < 0)
 		all->reserve = fcntl(listener, F_DUPFD_CLOEXEC, 0);
-	for (int i = 0; r == 0 && i < ACCEPTS_MAX; i++) {
+	for (int i = 0; i < ACCEPTS_MAX; i++) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd >= 0)
+		if (fd >= 0) {
 			connections_take(all, fd);
-		else if (errno == EMFILE || errno == ENFILE)
-			r = connections_turn_away(all, listener);
-		else if (errno != ECONNABORTED && errno != EINTR)
-			r = -errno;
+		} else if ((errno == EMFILE || errno == ENFILE) && all->reserve >= 0) {
+			/* Out of descriptors: who waits in the queue shall not wait in vain. */
+			fd_close(&all->reserve);
+			fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+			if (fd >= 0)
+				pump_reset(fd);
+			all->reserve = fcntl(listener, F_DUPFD_CLOEXEC, 0);
+			if (fd < 0)
+				return;
+		} else if (errno != ECONNABORTED && errno != EINTR) {
+			return;
+		}
 	}
 }
 
@@ -466,8 +445,6 @@ void connections_free(struct connections *c)
 	free(c);
 }
 
-/* Another policy. */
-
 static bool connections_judge_account(struct connection *c, struct net_judgement *j)
 {
 	const struct pump_stream *s = c->pump.streams;
@@ -479,15 +456,6 @@ static bool connections_judge_account(struct connection *c, struct net_judgement
 	if (c->pump.room)
 		c->pump.account = c->account;
 	return true;
-}
-
-/* It counts as one that is over, too. */
-static void connections_take_back(struct connection *c, struct net_judgement *j)
-{
-	judge_revoke(j);
-	if (c->pump.room)
-		connections_record(c, RECORD_CLOSED, NULL);
-	connections_deny(c, j);
 }
 
 void connections_review(struct connections *all)
@@ -513,10 +481,15 @@ void connections_review(struct connections *all)
 		if (stays && !c->dialling)
 			stays = dial_review(l, &dialled, &c->address, c->aliases, &j) &&
 				gate_review(&c->gate, &j);
-		if (!stays)
-			connections_take_back(c, &j);
-		else if (c->dialling)
+		if (!stays) {
+			judge_revoke(&j);
+			/* It counts as one that is over, too. */
+			if (c->pump.room)
+				connections_record(c, RECORD_CLOSED, NULL);
+			connections_deny(c, &j);
+		} else if (c->dialling) {
 			connections_start_dialling(c);
+		}
 	}
 }
 

@@ -142,16 +142,12 @@ static void dial_attempt_ready(struct watcher *w, uint32_t events)
 
 static int dial_open_socket(const struct dial_state *s, const struct address *a)
 {
-	union endpoint e;
-	socklen_t len = endpoint_fill(&e, a, s->destination.port);
-	auto_fd fd = socket(e.any.sa_family, s->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	auto_fd fd = endpoint_connect(a, s->destination.port, 0, s->type);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (s->type == SOCK_STREAM &&
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int)) < 0)
-		return -errno;
-	if (connect(fd, &e.any, len) < 0 && errno != EINPROGRESS)
 		return -errno;
 	return fd_take(&fd);
 }
@@ -290,8 +286,7 @@ static void dial_interleave(struct dial_state *s)
 	s->n = n;
 }
 
-/* For dial_review(). There are hardly ever more than two; whoever has a chain of many long ones is
- * not let through by it a second time. */
+/* For dial_review(). Whoever has a chain of many long names does not pass a second time. */
 static int dial_keep_chain(struct dial_state *s, const struct lookup_result *r)
 {
 	auto_buffer names = { 0 };

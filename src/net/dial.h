@@ -16,8 +16,7 @@ struct dial {
 	void (*done)(struct dial *d, int fd);
 	struct net_judgement refused;
 	struct address address; /* that it is connected to */
-	/* The names that led there by CNAME, each with its NUL, then an empty one; NULL: none. The
-	 * caller's, who frees it. */
+	/* The names that led there by CNAME, then an empty one; NULL: none. The caller's. */
 	char *aliases;
 
 	/* private */

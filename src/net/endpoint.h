@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* An address and a port as the socket calls want them. */
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/fd.h"
 #include "policy/network/address.h"
 
 union endpoint {
@@ -28,6 +30,20 @@ static inline socklen_t endpoint_fill(union endpoint *ret, const struct address 
 	ret->v6.sin6_port = htons(port);
 	memcpy(&ret->v6.sin6_addr, a->bytes, 16);
 	return sizeof(ret->v6);
+}
+
+/* A socket that is connected to there, or will be; non-blocking. zone: of a link-local address. */
+static inline int endpoint_connect(const struct address *a, uint16_t port, uint32_t zone, int type)
+{
+	union endpoint e;
+	socklen_t len = endpoint_fill(&e, a, port);
+	auto_fd fd = socket(e.any.sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && e.any.sa_family == AF_INET6)
+		e.v6.sin6_scope_id = zone;
+	if (fd < 0 || (connect(fd, &e.any, len) < 0 && errno != EINPROGRESS))
+		return -errno;
+	return fd_take(&fd);
 }
 
 /* 127.0.0.1, or ::1 for AF_INET6. */

@@ -33,8 +33,7 @@ enum {
 	BUCKETS = 4096,
 };
 
-/* What is nobody's outside, or this sandbox's own. It is not captured; if it comes, it is denied.
- */
+/* Nobody's outside, or this sandbox's own. It is not captured; if it comes, it is denied. */
 static const char *const own[] = { "0.0.0.0/8", "127.0.0.0/8", "::", "::1", "fd53::/64" };
 enum { N_OWN = ROWS(own) };
 
@@ -136,12 +135,11 @@ static void flows_record(const struct flow *f, enum record_kind kind, const stru
 	auto_buffer address = { 0 };
 	struct record r = { .kind = kind,
 		.target = j->target,
-		.name = f->destination.name ? f->destination.name : "",
+		.name = f->destination.name,
 		.port = f->destination.port,
 		.rule = j->rule,
 		.reason = j->reason,
-		.remedy = j->remedy,
-		.program = "" };
+		.remedy = j->remedy };
 
 	if (kind == RECORD_CLOSED) {
 		r.sent = f->sent;
@@ -232,8 +230,7 @@ static void flows_on_idle(struct timer *t)
 	flows_wait_for_idle(all);
 }
 
-/* Whether so many bytes may pass. If not, the flow is over: they are used up, by this datagram if
- * not before. */
+/* If not, the flow is over: its bytes are used up, by this datagram if not before. */
 static bool flows_may_pass(struct flow *f, size_t len)
 {
 	char reason[256];
@@ -247,8 +244,6 @@ static bool flows_may_pass(struct flow *f, size_t len)
 	flows_end(f);
 	return false;
 }
-
-/* Outside to inside. */
 
 /* What ICMP said outside is said inside. */
 static void flows_fail(const struct flow *f, int error)
@@ -380,24 +375,6 @@ static int flows_dial(struct flow *f)
 		d->name ? NULL : &d->address, d->port, SOCK_DGRAM);
 }
 
-static int flows_start_dialling(struct flow *f)
-{
-	int r;
-
-	f->dialling = calloc(1, sizeof(*f->dialling));
-	if (!f->dialling)
-		return -ENOMEM;
-	f->dialling->flow = f;
-	f->dialling->dial.done = flows_on_dialled;
-	f->dialling->last = &f->dialling->first;
-	r = flows_dial(f);
-	if (r < 0) {
-		free(f->dialling);
-		f->dialling = NULL;
-	}
-	return r;
-}
-
 /* Judging. */
 
 static bool flows_judge(struct flow *f, struct net_judgement *j)
@@ -418,12 +395,14 @@ static bool flows_judge(struct flow *f, struct net_judgement *j)
 	return true;
 }
 
-static struct flow *flows_add(struct flows *all, const struct flow *from)
+/* 0, or it is in the table as one that failed, if there is room for it at all. */
+static int flows_add(struct flows *all, const struct flow *from, struct flow **ret)
 {
 	struct flow *f = malloc(sizeof(*f));
+	int r;
 
 	if (!f)
-		return NULL;
+		return -ENOMEM;
 	*f = *from;
 	if (all->n >= FLOWS_MAX)
 		flows_end(all->first);
@@ -431,7 +410,20 @@ static struct flow *flows_add(struct flows *all, const struct flow *from)
 	flows_append(all, f);
 	all->n++;
 	flows_wait_for_idle(all);
-	return f;
+	f->dialling = calloc(1, sizeof(*f->dialling));
+	if (f->dialling) {
+		f->dialling->flow = f;
+		f->dialling->dial.done = flows_on_dialled;
+		f->dialling->last = &f->dialling->first;
+	}
+	r = f->dialling ? flows_dial(f) : -ENOMEM;
+	if (r < 0) {
+		free(f->dialling);
+		f->dialling = NULL;
+		f->failed = true;
+	}
+	*ret = f;
+	return r;
 }
 
 static void flows_take_new(struct flows *all, const struct capture_datagram *path, size_t len)
@@ -452,16 +444,13 @@ static void flows_take_new(struct flows *all, const struct capture_datagram *pat
 		flows_answer(&tried, len);
 		return;
 	}
-	f = flows_add(all, &tried);
-	r = f ? flows_start_dialling(f) : -ENOMEM;
+	r = flows_add(all, &tried, &f);
 	if (r == 0) {
 		flows_keep(f, all->data, len);
 		return;
 	}
 	flows_record_failure(&tried, r);
 	flows_answer(&tried, len);
-	if (f)
-		f->failed = true;
 }
 
 static void flows_take(struct flows *all, const struct capture_datagram *path, size_t len)
@@ -503,8 +492,6 @@ static void flows_on_inside(struct watcher *w, uint32_t events)
 	}
 }
 
-/* Another policy. */
-
 static bool flows_may_stay(struct flow *f, struct net_judgement *j)
 {
 	const struct dialler *l = f->all->o.dialler;
@@ -545,8 +532,6 @@ void flows_review(struct flows *all)
 		}
 	}
 }
-
-/* Making. */
 
 static void flows_close_sockets(const struct flows_options *o)
 {

@@ -34,7 +34,6 @@ struct flows_options {
 
 int flows_new(struct flows **ret, const struct flows_options *o);
 void flows_free(struct flows *f);
-/* The judge has another policy: flows that it does not allow end, with an ICMP answer and a record.
- */
+/* The judge has another policy: what it denies ends, with an ICMP answer and a record. */
 void flows_review(struct flows *all);
 size_t flows_count(const struct flows *f);

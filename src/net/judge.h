@@ -10,8 +10,7 @@
  *                a rule denies, or the baseline, is never used
  *   TLS          the name in the hello must be the granted one; without a name only a grant of
  *                exactly this name, or of the address, will do
- *   HTTP         the same for the host of each request, and the request's method and path are
- * judged
+ *   HTTP         the same for the host of each request; its method and path are judged
  */
 #include "net/gate/http-requests.h"
 #include "net/gate/tls-hello.h"
@@ -22,8 +21,7 @@ struct net_judge {
 	const struct policy *policy;
 	bool narrow;   /* some grant is about methods or paths: each request is judged by them */
 	bool paths;    /* some rule is about paths */
-	bool watching; /* no layer enforces: only what is forbidden is refused, not what is not said
-			*/
+	bool watching; /* no layer enforces: only what is forbidden is refused */
 };
 void judge_init(struct net_judge *j, const struct policy *p);
 
@@ -58,8 +56,7 @@ bool judge_own(const struct net_judge *j, const struct destination *d, const str
 /* A name that d's name leads to by CNAME. */
 bool judge_alias(const struct net_judge *j, const struct destination *d, const char *alias,
 	struct net_judgement *ret);
-/* A protocol that hides the names it is about, `what`: only for a grant of exactly this name, or of
- * the address. */
+/* `what` hides the names it is about: only for a grant of exactly this name, or of the address. */
 bool judge_nameless(const struct net_judge *j, const struct destination *d, const char *what,
 	struct net_judgement *ret);
 /* The same where requests of HTTP are hidden as well: not if only some of them are granted. */

@@ -152,22 +152,19 @@ uint64_t loop_now(const struct loop *l)
 	return l->now_ms;
 }
 
-static int loop_patience(const struct loop *l, int ms)
-{
-	uint64_t due;
-
-	if (l->n == 0)
-		return ms;
-	due = l->heap[0]->due_ms > l->now_ms ? l->heap[0]->due_ms - l->now_ms : 0;
-	if (due > INT_MAX)
-		due = INT_MAX;
-	return ms < 0 || due < (uint64_t)ms ? (int)due : ms;
-}
-
 int loop_turn(struct loop *l, int ms)
 {
-	int n = epoll_wait(l->epoll, l->events, BATCH, loop_patience(l, ms));
+	int n;
 
+	if (l->n > 0) {
+		uint64_t at = l->heap[0]->due_ms, due = at > l->now_ms ? at - l->now_ms : 0;
+
+		if (due > INT_MAX)
+			due = INT_MAX;
+		if (ms < 0 || due < (uint64_t)ms)
+			ms = (int)due;
+	}
+	n = epoll_wait(l->epoll, l->events, BATCH, ms);
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	l->now_ms = clock_ms(CLOCK_MONOTONIC);

@@ -293,8 +293,7 @@ static int pump_run(struct pump *p, enum pump_side from, bool last)
 	int r = 1;
 
 	s->dry = false;
-	/* What the gate holds, nobody else would call for again. The end behind the last bytes is
-	 * told by epoll, too. */
+	/* Nobody else would call for what the gate holds; epoll tells of the end, too. */
 	for (int i = 0; r == 1 && (i < MOVES_MAX || s->held) && !(s->dry && !last); i++)
 		r = pump_step(p, from, last);
 	if (s->in_pipe == 0)

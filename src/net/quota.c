@@ -6,8 +6,8 @@
  * refused for one part (1/64) of the window longer than needed. Memory does not depend on the rate.
  *
  * Each layer's rate is checked on its own window, since of 10/min and 100/hour neither is the
- * stricter. Of the limits of bytes the least counts, and where there is none, nothing is kept:
- * all destinations share one account.
+ * stricter. Of the limits of bytes the least counts, and where there is none, nothing is kept: no
+ * destination has an account.
  */
 #include "net/quota.h"
 
@@ -42,19 +42,11 @@ struct quota {
 	struct hash_key key;
 	uint64_t max_bytes;
 	const char *max_origin;
-	struct quota_account *unlimited;
 	struct quota_account **slots; /* open addressing, at most half full */
 	size_t n, n_slots;
 	size_t n_windows;
 	struct quota_window *windows;
 };
-
-static const char *quota_origin_of(const struct layer *l)
-{
-	return l->origin ? l->origin : "the policy";
-}
-
-/* Windows. */
 
 /* Forgets what is older than the window. */
 static void quota_window_move(struct quota_window *w, uint64_t now_ms)
@@ -70,22 +62,6 @@ static void quota_window_move(struct quota_window *w, uint64_t now_ms)
 		*old = 0;
 	}
 	w->last = step;
-}
-
-/* Accounts. */
-
-static struct quota_account *quota_account_new(
-	const struct quota *q, const char *target, uint64_t hash)
-{
-	size_t len = strlen(target);
-	struct quota_account *a = calloc(1, sizeof(*a) + len + 1);
-
-	if (!a)
-		return NULL;
-	a->quota = q;
-	a->hash = hash;
-	memcpy(a->target, target, len);
-	return a;
 }
 
 /* Where it is, or would be. */
@@ -126,9 +102,11 @@ static int quota_find_or_add(
 	uint64_t hash = hash_keyed(&q->key, 0, target, strlen(target));
 	struct quota_account **slot =
 		q->n_slots > 0 ? quota_slot_of(q->slots, q->n_slots, target, hash) : NULL;
+	size_t size = sizeof(**slot) + strlen(target) + 1;
+	struct quota_account *a = slot ? *slot : NULL;
 
-	if (slot && *slot) {
-		*ret = *slot;
+	if (a) {
+		*ret = a;
 		return 0;
 	}
 	if (q->n == QUOTA_DESTINATIONS_MAX) {
@@ -137,17 +115,17 @@ static int quota_find_or_add(
 			QUOTA_DESTINATIONS_MAX);
 		return -ENOSPC;
 	}
-	if (quota_grow(q) == 0) {
-		slot = quota_slot_of(q->slots, q->n_slots, target, hash);
-		*slot = quota_account_new(q, target, hash);
-		if (*slot) {
-			q->n++;
-			*ret = *slot;
-			return 0;
-		}
+	a = quota_grow(q) == 0 ? calloc(1, size) : NULL;
+	if (!a) {
+		(void)snprintf(reason, 256, "there is no memory to count its bytes");
+		return -ENOMEM;
 	}
-	(void)snprintf(reason, 256, "there is no memory to count its bytes");
-	return -ENOMEM;
+	*a = (struct quota_account){ .quota = q, .hash = hash };
+	memcpy(a->target, target, strlen(target) + 1);
+	*quota_slot_of(q->slots, q->n_slots, target, hash) = a;
+	q->n++;
+	*ret = a;
+	return 0;
 }
 
 void quota_explain(const struct quota_account *a, char reason[256])
@@ -160,8 +138,8 @@ void quota_explain(const struct quota_account *a, char reason[256])
 int quota_open(struct quota *q, const char *target, uint64_t now_ms, struct quota_account **ret,
 	char reason[256])
 {
-	struct quota_account *a = q->max_bytes == LIMIT_NONE ? q->unlimited : NULL;
-	int r;
+	struct quota_account *a = NULL;
+	int r = 0;
 
 	/* The rates come first: what they refuse must not fill the table. */
 	for (size_t i = 0; i < q->n_windows; i++) {
@@ -175,15 +153,14 @@ int quota_open(struct quota *q, const char *target, uint64_t now_ms, struct quot
 			return -EDQUOT;
 		}
 	}
-	if (!a) {
+	if (q->max_bytes != LIMIT_NONE)
 		r = quota_find_or_add(q, target, &a, reason);
-		if (r < 0)
-			return r;
-	}
-	if (quota_left(a) == 0) {
+	if (r == 0 && quota_left(a) == 0) {
 		quota_explain(a, reason);
-		return -EDQUOT;
+		r = -EDQUOT;
 	}
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < q->n_windows; i++) {
 		q->windows[i].counts[q->windows[i].last % RING]++;
 		q->windows[i].sum++;
@@ -194,7 +171,7 @@ int quota_open(struct quota *q, const char *target, uint64_t now_ms, struct quot
 
 uint64_t quota_left(const struct quota_account *a)
 {
-	uint64_t max = a->quota->max_bytes;
+	uint64_t max = a ? a->quota->max_bytes : LIMIT_NONE;
 
 	if (max == LIMIT_NONE)
 		return UINT64_MAX;
@@ -204,14 +181,13 @@ uint64_t quota_left(const struct quota_account *a)
 void quota_charge(struct quota_account *a, uint64_t sent, uint64_t received)
 {
 	/* What is used stays at the most that there is. */
-	if (__builtin_add_overflow(a->used, sent, &a->used) ||
-		__builtin_add_overflow(a->used, received, &a->used))
+	if (a && (__builtin_add_overflow(a->used, sent, &a->used) ||
+			 __builtin_add_overflow(a->used, received, &a->used)))
 		a->used = UINT64_MAX;
 }
 
-/* The part of a policy: its windows, and the least limit of bytes. An account of no limit, if it is
- * needed, knows its owner. */
-static int quota_read_policy(struct quota *q, const struct policy *p, const struct quota *owner)
+/* The part of a policy: its windows, and the least limit of bytes. */
+static int quota_read_policy(struct quota *q, const struct policy *p)
 {
 	size_t n = policy_layers(p);
 
@@ -222,6 +198,7 @@ static int quota_read_policy(struct quota *q, const struct policy *p, const stru
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct layer *l = policy_layer(p, i);
+		const char *origin = l->origin ? l->origin : "the policy";
 
 		if (l->network.rate.count > 0) {
 			struct quota_window *w = &q->windows[q->n_windows++];
@@ -230,17 +207,15 @@ static int quota_read_policy(struct quota *q, const struct policy *p, const stru
 				seconds < WINDOW_MS_MAX / 1000 ? seconds * 1000 : WINDOW_MS_MAX;
 
 			w->rate = l->network.rate;
-			w->origin = quota_origin_of(l);
+			w->origin = origin;
 			w->step_ms = ms > 0 ? (ms + STEPS - 1) / STEPS : 1;
 		}
 		if (l->network.max_bytes < q->max_bytes) {
 			q->max_bytes = l->network.max_bytes;
-			q->max_origin = quota_origin_of(l);
+			q->max_origin = origin;
 		}
 	}
-	if (q->max_bytes == LIMIT_NONE && !q->unlimited)
-		q->unlimited = quota_account_new(owner, "", 0);
-	return q->max_bytes == LIMIT_NONE && !q->unlimited ? -ENOMEM : 0;
+	return 0;
 }
 
 int quota_new(struct quota **ret, const struct policy *p)
@@ -251,7 +226,7 @@ int quota_new(struct quota **ret, const struct policy *p)
 	if (!q)
 		return -ENOMEM;
 	q->key = hash_key_make();
-	r = quota_read_policy(q, p, q);
+	r = quota_read_policy(q, p);
 	if (r < 0)
 		quota_free(q);
 	else
@@ -284,12 +259,10 @@ static void quota_carry_over(struct quota_window *to, const struct quota *from)
 int quota_change(struct quota *q, const struct policy *p)
 {
 	struct quota next = *q;
-	int r = quota_read_policy(&next, p, q);
+	int r = quota_read_policy(&next, p);
 
-	if (r < 0) {
-		free(next.windows);
+	if (r < 0)
 		return r;
-	}
 	for (size_t i = 0; i < next.n_windows; i++)
 		quota_carry_over(&next.windows[i], q);
 	free(q->windows);
@@ -300,21 +273,19 @@ int quota_change(struct quota *q, const struct policy *p)
 int quota_review(struct quota *q, struct quota_account **account, const char *target,
 	uint64_t bytes, char reason[256])
 {
-	struct quota_account *a = *account;
-	int r;
+	int r = 0;
 
 	if (q->max_bytes == LIMIT_NONE)
 		return 0;
-	if (a == q->unlimited) {
-		r = quota_find_or_add(q, target, &a, reason);
+	if (!*account) {
+		r = quota_find_or_add(q, target, account, reason);
 		if (r < 0)
 			return r;
-		quota_charge(a, bytes, 0);
-		*account = a;
+		quota_charge(*account, bytes, 0);
 	}
-	if (quota_left(a) > 0)
+	if (quota_left(*account) > 0)
 		return 0;
-	quota_explain(a, reason);
+	quota_explain(*account, reason);
 	return -EDQUOT;
 }
 
@@ -325,7 +296,6 @@ void quota_free(struct quota *q)
 	for (size_t i = 0; i < q->n_slots; i++)
 		free(q->slots[i]);
 	free(q->slots);
-	free(q->unlimited);
 	free(q->windows);
 	free(q);
 }

@@ -13,7 +13,7 @@
 enum { QUOTA_DESTINATIONS_MAX = 65536 };
 
 struct quota;
-struct quota_account; /* of one destination; lives as long as the quota */
+struct quota_account; /* of one destination; lives as long as the quota. NULL: no limit */
 
 /* The policy must outlive it. */
 int quota_new(struct quota **ret, const struct policy *p);
@@ -24,8 +24,8 @@ void quota_free(struct quota *q);
  * then. On failure nothing has changed.
  */
 int quota_change(struct quota *q, const struct policy *p);
-/* Of a connection to target, by which so many bytes have passed. -EDQUOT, -ENOSPC, -ENOMEM: it may
- * not go on, and reason says why. */
+/* Of a connection by which so many bytes have passed. Negative: it may not go on; reason says why.
+ */
 int quota_review(struct quota *q, struct quota_account **account, const char *target,
 	uint64_t bytes, char reason[256]);
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * There is no queue of messages: an entry of the table (record-table.h) that has something to tell
+ * There is no queue of messages: an entry of the table (internal.h) that has something to tell
  * waits in a list, and what comes meanwhile is added to it. So nothing is lost when the reader is
  * slow, and nothing grows. An entry that has to make room while it waits leaves its counts to the
  * `rest`, which is told as one record when there is time.
@@ -19,8 +19,173 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "net/record-table.h"
+#include "net/internal.h"
 #include "wire/frame.h"
+
+/*
+ * Open addressing in a table that is at most half full. Whoever is removed leaves no gap in a run:
+ * those behind move up, so a search ends at the first free slot.
+ */
+
+enum { N_TEXTS = 7, MASK = RECORD_TABLE_SLOTS - 1 };
+
+_Static_assert(N_TEXTS *RECORD_TABLE_TEXT <= RECORD_TEXT_MAX, "what is kept can be sent");
+
+void record_table_init(struct record_table *t)
+{
+	*t = (struct record_table){ .key = hash_key_make() };
+}
+
+void record_table_deinit(struct record_table *t)
+{
+	for (size_t i = 0; i < RECORD_TABLE_SLOTS; i++)
+		free(t->slots[i]);
+	memset(t->slots, 0, sizeof(t->slots));
+}
+
+/* Lists. */
+
+static void record_table_append(struct record_table *t, enum record_order o, struct record_entry *e)
+{
+	struct record_list *l = &t->lists[o];
+
+	e->links[o] = (struct record_link){ .previous = l->last };
+	*(l->last ? &l->last->links[o].next : &l->first) = e;
+	l->last = e;
+}
+
+static void record_table_take_out(
+	struct record_table *t, enum record_order o, struct record_entry *e)
+{
+	struct record_list *l = &t->lists[o];
+	struct record_link *link = &e->links[o];
+
+	*(link->previous ? &link->previous->links[o].next : &l->first) = link->next;
+	*(link->next ? &link->next->links[o].previous : &l->last) = link->previous;
+}
+
+void record_table_use(struct record_table *t, struct record_entry *e)
+{
+	record_table_take_out(t, RECORD_BY_USE, e);
+	record_table_append(t, RECORD_BY_USE, e);
+}
+
+void record_table_wait(struct record_table *t, struct record_entry *e)
+{
+	if (!e->waits)
+		record_table_append(t, RECORD_WAITING, e);
+	e->waits = true;
+}
+
+void record_table_unwait(struct record_table *t, struct record_entry *e)
+{
+	if (e->waits)
+		record_table_take_out(t, RECORD_WAITING, e);
+	e->waits = false;
+}
+
+/* Texts: compared and hashed as they are kept. */
+
+static size_t record_table_length(const char *text)
+{
+	return strnlen(text, RECORD_TABLE_TEXT - 1);
+}
+
+static bool record_table_same_text(const char *kept, const char *text)
+{
+	size_t len = record_table_length(text);
+
+	return strlen(kept) == len && memcmp(kept, text, len) == 0;
+}
+
+/* Where it is, or would be. */
+static struct record_entry **record_table_slot(
+	struct record_table *t, const struct record *r, uint64_t *ret_hash)
+{
+	uint64_t hash =
+		hash_keyed(&t->key, (uint64_t)r->kind, r->target, record_table_length(r->target));
+	size_t i;
+
+	hash = hash_keyed(&t->key, hash, r->reason, record_table_length(r->reason));
+	for (i = hash & MASK; t->slots[i]; i = (i + 1) & MASK) {
+		const struct record *kept = &t->slots[i]->record;
+
+		if (t->slots[i]->hash == hash && kept->kind == r->kind && kept->dns == r->dns &&
+			record_table_same_text(kept->target, r->target) &&
+			record_table_same_text(kept->reason, r->reason))
+			break;
+	}
+	*ret_hash = hash;
+	return &t->slots[i];
+}
+
+struct record_entry *record_table_find(struct record_table *t, const struct record *r)
+{
+	uint64_t hash;
+
+	return *record_table_slot(t, r, &hash);
+}
+
+struct record_entry *record_table_add(struct record_table *t, const struct record *r)
+{
+	const char *texts[N_TEXTS] = { r->target, r->name, r->address, r->rule, r->reason,
+		r->remedy, r->program };
+	struct record_entry *e, **slot;
+	size_t size = sizeof(*e);
+	char *at;
+
+	for (size_t i = 0; i < N_TEXTS; i++)
+		size += record_table_length(texts[i]) + 1;
+	e = t->n < RECORD_TABLE_MAX ? calloc(1, size) : NULL;
+	if (!e)
+		return NULL;
+	at = e->texts;
+	for (size_t i = 0; i < N_TEXTS; i++) {
+		size_t len = record_table_length(texts[i]);
+
+		texts[i] = memcpy(at, texts[i], len);
+		at += len + 1;
+	}
+	slot = record_table_slot(t, r, &e->hash);
+	*slot = e;
+	e->record = (struct record){ .kind = r->kind,
+		.dns = r->dns,
+		.target = texts[0],
+		.name = texts[1],
+		.address = texts[2],
+		.port = r->port,
+		.rule = texts[3],
+		.reason = texts[4],
+		.remedy = texts[5],
+		.pid = r->pid,
+		.program = texts[6] };
+	record_table_append(t, RECORD_BY_USE, e);
+	t->n++;
+	return e;
+}
+
+void record_table_remove(struct record_table *t, struct record_entry *e)
+{
+	uint64_t hash;
+	size_t i = (size_t)(record_table_slot(t, &e->record, &hash) - t->slots);
+
+	record_table_unwait(t, e);
+	record_table_take_out(t, RECORD_BY_USE, e);
+	/* Fills the gap at i with those behind it that may stand there. */
+	for (size_t j = (i + 1) & MASK; t->slots[j]; j = (j + 1) & MASK) {
+		size_t home = t->slots[j]->hash & MASK;
+
+		if (((j - home) & MASK) < ((j - i) & MASK))
+			continue;
+		t->slots[i] = t->slots[j];
+		i = j;
+	}
+	t->slots[i] = NULL;
+	t->n--;
+	free(e);
+}
+
+/* The recorder. */
 
 enum { SECOND_MS = 1000, N_CLASSES = RECORD_CLOSED + 2, CLASS_DNS = N_CLASSES - 1 };
 
@@ -54,21 +219,6 @@ static void recorder_count(struct record *to, const struct record *r)
 	to->sent = recorder_sum(to->sent, r->sent);
 	to->received = recorder_sum(to->received, r->received);
 }
-
-/* Who and where is told only if it is the same for all that were counted. */
-static void recorder_blur(struct record *kept, const struct record *r)
-{
-	if (kept->count == 0)
-		kept->pid = r->pid;
-	else if (kept->pid != r->pid)
-		kept->pid = 0;
-	if (strcmp(kept->program, r->program) != 0)
-		kept->program = "";
-	if (strcmp(kept->address, r->address) != 0)
-		kept->address = "";
-}
-
-/* Sending. */
 
 static bool recorder_is_blocked(const struct recorder *r)
 {
@@ -114,23 +264,6 @@ static int recorder_tell(struct recorder *r, struct class *c, struct record_entr
 	return 0;
 }
 
-/* Those that wait and may be told by now; `all`: whether or not it is their time. */
-static int recorder_tell_class(struct recorder *r, struct class *c, bool all)
-{
-	struct record_entry *next = NULL;
-	int result = 0;
-
-	for (struct record_entry *e = c->table.lists[RECORD_WAITING].first; e && result == 0;
-		e = next) {
-		next = e->links[RECORD_WAITING].next;
-		if (!all && c->left == 0)
-			break;
-		if (all || !e->told || loop_now(r->loop) - e->told_ms >= SECOND_MS)
-			result = recorder_tell(r, c, e);
-	}
-	return result;
-}
-
 static bool recorder_has_more(const struct recorder *r)
 {
 	for (size_t i = 0; i < N_CLASSES; i++)
@@ -151,9 +284,17 @@ static void recorder_tell_all(struct recorder *r)
 	int result = 0;
 
 	for (size_t i = 0; i < N_CLASSES && result == 0 && !r->gone; i++) {
-		result = recorder_tell_class(r, &r->classes[i], r->flushing);
+		struct class *c = &r->classes[i];
+		struct record_entry *e = c->table.lists[RECORD_WAITING].first, *next;
+
+		/* Those that wait and may be told by now. A flush tells them all. */
+		for (; e && result == 0 && (r->flushing || c->left > 0); e = next) {
+			next = e->links[RECORD_WAITING].next;
+			if (r->flushing || !e->told || loop_now(r->loop) - e->told_ms >= SECOND_MS)
+				result = recorder_tell(r, c, e);
+		}
 		if (result == 0)
-			result = recorder_send(r, &r->classes[i].rest);
+			result = recorder_send(r, &c->rest);
 	}
 	if (result == 0)
 		r->flushing = false;
@@ -196,15 +337,21 @@ void recorder_flush(struct recorder *r)
 	recorder_tell_all(r);
 }
 
-/* Adding. */
-
 static struct record_entry *recorder_find_or_add(struct class *c, const struct record *record)
 {
 	struct record_entry *e = record_table_find(&c->table, record);
 
 	if (e) {
 		record_table_use(&c->table, e);
-		recorder_blur(&e->record, record);
+		/* Who and where is told only if it is the same for all that were counted. */
+		if (e->record.count == 0)
+			e->record.pid = record->pid;
+		else if (e->record.pid != record->pid)
+			e->record.pid = 0;
+		if (strcmp(e->record.program, record->program) != 0)
+			e->record.program = "";
+		if (strcmp(e->record.address, record->address) != 0)
+			e->record.address = "";
 		return e;
 	}
 	/* The one that was used longest ago makes room; what it had to tell is kept. */
@@ -219,13 +366,19 @@ static struct record_entry *recorder_find_or_add(struct class *c, const struct r
 
 void recorder_add(struct recorder *r, const struct record *record)
 {
+	struct record whole = *record;
+	const char **const texts[N_TEXTS] = { &whole.target, &whole.name, &whole.address,
+		&whole.rule, &whole.reason, &whole.remedy, &whole.program };
 	struct class *c;
 	struct record_entry *e;
 
 	if (r->gone || record->kind > RECORD_CLOSED)
 		return;
+	for (size_t i = 0; i < N_TEXTS; i++)
+		if (!*texts[i])
+			*texts[i] = "";
 	c = &r->classes[record->dns ? CLASS_DNS : record->kind];
-	e = recorder_find_or_add(c, record);
+	e = recorder_find_or_add(c, &whole);
 	recorder_count(e ? &e->record : &c->rest, record);
 	if (e) {
 		record_table_wait(&c->table, e);
@@ -235,8 +388,6 @@ void recorder_add(struct recorder *r, const struct record *record)
 	}
 	recorder_wait(r);
 }
-
-/* Making. */
 
 int recorder_new(struct recorder **ret, struct loop *l, int socket)
 {
@@ -277,25 +428,21 @@ int recorder_new(struct recorder **ret, struct loop *l, int socket)
 	return 0;
 }
 
-/* The clock of the loop stands still here. */
-static void recorder_tell_the_rest(struct recorder *r)
-{
-	struct pollfd p = { .fd = r->socket, .events = POLLOUT };
-	uint64_t start = clock_ms(CLOCK_MONOTONIC), spent = 0;
-
-	for (; spent < SECOND_MS; spent = clock_ms(CLOCK_MONOTONIC) - start) {
-		recorder_flush(r);
-		if (r->gone || !recorder_has_more(r))
-			return;
-		(void)poll(&p, 1, (int)(SECOND_MS - spent));
-	}
-}
-
 void recorder_free(struct recorder *r)
 {
+	uint64_t start = clock_ms(CLOCK_MONOTONIC), spent = 0;
+
 	if (!r)
 		return;
-	recorder_tell_the_rest(r);
+	/* The clock of the loop stands still here. */
+	for (; spent < SECOND_MS; spent = clock_ms(CLOCK_MONOTONIC) - start) {
+		struct pollfd p = { .fd = r->socket, .events = POLLOUT };
+
+		recorder_flush(r);
+		if (r->gone || !recorder_has_more(r))
+			break;
+		(void)poll(&p, 1, (int)(SECOND_MS - spent));
+	}
 	loop_remove(r->loop, &r->writable);
 	loop_stop(r->loop, &r->tick);
 	for (size_t i = 0; i < N_CLASSES; i++)

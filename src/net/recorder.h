@@ -24,7 +24,7 @@ enum { RECORDER_PER_SECOND = 200 };
 int recorder_new(struct recorder **ret, struct loop *l, int socket);
 /* Tells the rest, for which it waits a second at most. */
 void recorder_free(struct recorder *r);
-/* Texts are copied; NULL is not among them. */
+/* Texts are copied; NULL is "". */
 void recorder_add(struct recorder *r, const struct record *record);
 /* Tells what was only counted so far; what the socket does not take now follows from the loop. */
 void recorder_flush(struct recorder *r);

@@ -2,9 +2,7 @@
 #include "net/relay.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "net/enter/capture.h"
@@ -195,47 +193,27 @@ static int relay_start(struct relay *r)
 	return error;
 }
 
-/* The holder. */
-
-static int *relay_place_of(struct relay *r, uint32_t kind, uint32_t number)
-{
-	if (kind == SOCKETS_CAPTURE && number < CAPTURE_COUNT)
-		return &r->captured[number];
-	if (kind == SOCKETS_PORT && r->n_sockets < INNER_MAX)
-		return &r->sockets[r->n_sockets++];
-	if (kind == SOCKETS_LISTENER && number < LISTENERS_MAX)
-		return &r->waiting[number];
-	if (kind == SOCKETS_DOOR && number < r->o->n_doors)
-		return &r->o->doors[number].listener;
-	return NULL;
-}
-
 /* Another policy. */
-
-static int relay_compile(const char *text, struct policy **ret, struct error *e)
-{
-	const struct policy_options o = { 0 };
-	const struct permissions *layers[LAYERS_MAX];
-	auto_manifest m = { 0 };
-	int n = manifest_read(&m, MANIFEST_PERMISSIONS, "policy", text, strlen(text), e);
-
-	if (n == 0)
-		n = permissions_layers(m.permissions, layers, LAYERS_MAX);
-	return n < 0 ? n : policy_new(ret, layers, (size_t)n, &o, e);
-}
 
 /* Nothing is touched before all that can fail is done. */
 static int relay_change(struct relay *r, const struct change *c, struct error *e)
 {
+	const struct permissions *layers[LAYERS_MAX];
+	auto_manifest m = { 0 };
 	auto_policy *policy = NULL;
 	struct policy *old = r->policy;
 	struct names *names = NULL;
-	int error = 0;
+	int n, error;
 
 	if (c->flags & CHANGE_WHOLE && !r->led)
 		return error_set(e, -EOPNOTSUPP, NULL,
 			"this kernel lacks nf_tables: what is granted needs listeners of its own");
-	error = relay_compile(c->text, &policy, e);
+	n = manifest_read(&m, MANIFEST_PERMISSIONS, "policy", c->text, strlen(c->text), e);
+	if (n == 0)
+		n = permissions_layers(m.permissions, layers, LAYERS_MAX);
+	if (n < 0)
+		return n;
+	error = policy_new(&policy, layers, (size_t)n, &(struct policy_options){ 0 }, e);
 	if (error == 0)
 		error = names_new(&names, policy, e);
 	if (error == 0)
@@ -310,8 +288,17 @@ static int relay_take_sockets(struct relay *r)
 	int error = sockets_decode(&s, &r->frame);
 
 	for (size_t i = 0; error == 0 && i < s.n; i++) {
-		int *place = relay_place_of(r, s.kind, s.numbers[i]);
+		uint32_t number = s.numbers[i];
+		int *place = NULL;
 
+		if (s.kind == SOCKETS_CAPTURE && number < CAPTURE_COUNT)
+			place = &r->captured[number];
+		else if (s.kind == SOCKETS_PORT && r->n_sockets < INNER_MAX)
+			place = &r->sockets[r->n_sockets++];
+		else if (s.kind == SOCKETS_LISTENER && number < LISTENERS_MAX)
+			place = &r->waiting[number];
+		else if (s.kind == SOCKETS_DOOR && number < r->o->n_doors)
+			place = &r->o->doors[number].listener;
 		if (!place || *place >= 0)
 			return -EPROTO;
 		*place = frame_take_fd(&r->frame, i);

@@ -53,7 +53,6 @@ struct lookup_answer {
 
 /* A copy of r with one reference. NULL: out of memory. */
 struct lookup_answer *lookup_answer_new(const struct lookup_result *r);
-struct lookup_answer *lookup_answer_ref(struct lookup_answer *a);
 /* NULL is fine. */
 void lookup_answer_unref(struct lookup_answer *a);
 

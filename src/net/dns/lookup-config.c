@@ -191,28 +191,22 @@ size_t lookup_hosts_find(
 
 /* Servers */
 
-/* The number of an interface by its name; 0: there is none. */
-static uint32_t lookup_config_zone(const char *text, size_t len)
-{
-	char name[IF_NAMESIZE] = "";
-
-	if (len >= sizeof(name))
-		return 0;
-	memcpy(name, text, len);
-	return if_nametoindex(name);
-}
-
 static void lookup_config_add_server(struct lookup_config *c, const struct lookup_word *w)
 {
 	const char *percent = memchr(w->text, '%', w->len);
 	size_t len = percent ? (size_t)(percent - w->text) : w->len;
+	size_t zone_len = percent ? w->len - len - 1 : 0;
 	struct lookup_server s = { .port = PORT };
+	char zone[IF_NAMESIZE] = "";
 
 	if (c->n_servers == LOOKUP_SERVERS_MAX || address_parse(w->text, len, &s.address) < 0)
 		return;
 	if (percent) {
-		s.zone = lookup_config_zone(percent + 1, w->len - len - 1);
-		if (s.zone == 0 || s.address.bits != 128)
+		if (zone_len >= sizeof(zone) || s.address.bits != 128)
+			return;
+		memcpy(zone, percent + 1, zone_len);
+		s.zone = if_nametoindex(zone);
+		if (s.zone == 0)
 			return;
 	}
 	c->servers[c->n_servers++] = s;

@@ -11,31 +11,16 @@
 #include "net/dns/internal.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
+#include "base/array.h"
 #include "base/fd.h"
 #include "net/endpoint.h"
 
 enum { STRAYS_MAX = 16, PREFIX = 2, QUERY_MAX = 512, DATAGRAM_MAX = 4096 };
-
-static int lookup_question_open_socket(const struct lookup_server *s, int type)
-{
-	union endpoint e;
-	socklen_t len = endpoint_fill(&e, &s->address, s->port);
-	auto_fd fd = socket(e.any.sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return -errno;
-	if (e.any.sa_family == AF_INET6)
-		e.v6.sin6_scope_id = s->zone;
-	if (connect(fd, &e.any, len) < 0 && errno != EINPROGRESS)
-		return -errno;
-	return fd_take(&fd);
-}
 
 /* Leaves the server that was asked last. */
 static void lookup_question_hang_up(struct lookup_question *q)
@@ -48,27 +33,16 @@ static void lookup_question_hang_up(struct lookup_question *q)
 	q->len = q->at = 0;
 }
 
-/* What befell a server is not to be taken for what befell the host that was asked for. */
-static int lookup_question_outcome(int error)
-{
-	switch (error) {
-	case 0:
-	case -ETIMEDOUT:
-	case -ENOMEM:
-	case -EMFILE:
-	case -ENFILE:
-	case -ELOOP:
-	case -EINVAL:
-		return error;
-	default:
-		return -EIO;
-	}
-}
-
 static void lookup_question_finish(struct lookup_question *q, int error)
 {
+	static const int kept[] = { 0, -ETIMEDOUT, -ENOMEM, -EMFILE, -ENFILE, -ELOOP, -EINVAL };
+	size_t i = 0;
+
+	/* What befell a server is not to be taken for what befell the host that was asked for. */
+	while (i < ROWS(kept) && kept[i] != error)
+		i++;
 	lookup_question_stop(q);
-	q->done(q, lookup_question_outcome(error));
+	q->done(q, i < ROWS(kept) ? error : -EIO);
 }
 
 static void datagram_ready(struct watcher *w, uint32_t events);
@@ -90,6 +64,7 @@ static int lookup_question_wait(struct lookup_question *q, int *fd,
 
 static int lookup_question_ask_by_datagram(struct lookup_question *q)
 {
+	const struct lookup_server *s = q->server;
 	uint8_t query[QUERY_MAX];
 	auto_fd fd = -1;
 	size_t len;
@@ -100,7 +75,7 @@ static int lookup_question_ask_by_datagram(struct lookup_question *q)
 	len = dns_query_write(q->id, q->name, q->type, query, sizeof(query));
 	if (len == 0)
 		return -EINVAL;
-	fd = lookup_question_open_socket(q->server, SOCK_DGRAM);
+	fd = endpoint_connect(&s->address, s->port, s->zone, SOCK_DGRAM);
 	if (fd < 0)
 		return fd;
 	if (send(fd, query, len, MSG_NOSIGNAL) != (ssize_t)len)
@@ -110,6 +85,7 @@ static int lookup_question_ask_by_datagram(struct lookup_question *q)
 
 static int lookup_question_ask_by_stream(struct lookup_question *q)
 {
+	const struct lookup_server *s = q->server;
 	auto_fd fd = -1;
 
 	lookup_question_hang_up(q);
@@ -122,7 +98,7 @@ static int lookup_question_ask_by_stream(struct lookup_question *q)
 	q->message[0] = (uint8_t)(q->len >> 8);
 	q->message[1] = (uint8_t)q->len;
 	q->len += PREFIX;
-	fd = lookup_question_open_socket(q->server, SOCK_STREAM);
+	fd = endpoint_connect(&s->address, s->port, s->zone, SOCK_STREAM);
 	return fd < 0 ? fd : lookup_question_wait(q, &fd, stream_ready, EPOLLOUT);
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "net/dns/internal.h"
 #include "policy/network/host.h"
 
@@ -25,6 +26,148 @@ enum {
 	/* How long the slower of two families is waited for (RFC 8305, section 3). */
 	DELAY_MS = 50,
 };
+
+/* Answers that are kept. */
+
+struct lookup_entry {
+	struct lookup_entry *next;          /* in the bucket */
+	struct lookup_entry *newer, *older; /* by use */
+	uint64_t until_ms;
+	struct lookup_answer *answer;
+	char name[];
+};
+
+struct lookup_cache {
+	struct hash_key key;
+	struct lookup_entry *buckets[LOOKUP_CACHE_NAMES];
+	struct lookup_entry *newest, *oldest;
+	size_t n;
+};
+
+struct lookup_answer *lookup_answer_new(const struct lookup_result *r)
+{
+	struct lookup_answer *a;
+	size_t bytes = 0;
+	char *at;
+
+	for (size_t i = 0; i < r->n_chain; i++)
+		bytes += strlen(r->chain[i]) + 1;
+	a = malloc(sizeof(*a) + bytes);
+	if (!a)
+		return NULL;
+	a->references = 1;
+	a->result = *r;
+	at = a->names;
+	for (size_t i = 0; i < r->n_chain; i++) {
+		a->result.chain[i] = at;
+		at = stpcpy(at, r->chain[i]) + 1;
+	}
+	return a;
+}
+
+void lookup_answer_unref(struct lookup_answer *a)
+{
+	if (a && --a->references == 0)
+		free(a);
+}
+
+int lookup_cache_new(struct lookup_cache **ret)
+{
+	struct lookup_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->key = hash_key_make();
+	*ret = c;
+	return 0;
+}
+
+/* Where it stands in its bucket, or would: at the end. */
+static struct lookup_entry **lookup_cache_find(struct lookup_cache *c, const char *name)
+{
+	uint64_t hash = host_name_hash(&c->key, name);
+	struct lookup_entry **e = &c->buckets[hash % LOOKUP_CACHE_NAMES];
+
+	while (*e && strcmp((*e)->name, name) != 0)
+		e = &(*e)->next;
+	return e;
+}
+
+static void lookup_cache_unlist(struct lookup_cache *c, struct lookup_entry *e)
+{
+	*(e->newer ? &e->newer->older : &c->newest) = e->older;
+	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
+}
+
+static void lookup_cache_list(struct lookup_cache *c, struct lookup_entry *e)
+{
+	e->newer = NULL;
+	e->older = c->newest;
+	*(c->newest ? &c->newest->newer : &c->oldest) = e;
+	c->newest = e;
+}
+
+static void lookup_cache_forget(struct lookup_cache *c, struct lookup_entry **link)
+{
+	struct lookup_entry *e = *link;
+
+	*link = e->next;
+	lookup_cache_unlist(c, e);
+	c->n--;
+	lookup_answer_unref(e->answer);
+	free(e);
+}
+
+void lookup_cache_free(struct lookup_cache *c)
+{
+	if (!c)
+		return;
+	for (struct lookup_entry *e = c->newest, *older; e; e = older) {
+		older = e->older;
+		lookup_answer_unref(e->answer);
+		free(e);
+	}
+	free(c);
+}
+
+struct lookup_answer *lookup_cache_get(struct lookup_cache *c, const char *name, uint64_t now_ms)
+{
+	struct lookup_entry **link = lookup_cache_find(c, name), *e = *link;
+
+	if (!e)
+		return NULL;
+	if (e->until_ms <= now_ms) {
+		lookup_cache_forget(c, link);
+		return NULL;
+	}
+	lookup_cache_unlist(c, e);
+	lookup_cache_list(c, e);
+	return e->answer;
+}
+
+void lookup_cache_put(
+	struct lookup_cache *c, const char *name, struct lookup_answer *a, uint64_t until_ms)
+{
+	size_t len = strlen(name) + 1;
+	struct lookup_entry **link = lookup_cache_find(c, name), *e;
+
+	if (*link)
+		lookup_cache_forget(c, link);
+	if (c->n == LOOKUP_CACHE_NAMES && c->oldest)
+		lookup_cache_forget(c, lookup_cache_find(c, c->oldest->name));
+	e = calloc(1, sizeof(*e) + len);
+	if (!e)
+		return;
+	memcpy(e->name, name, len);
+	e->until_ms = until_ms;
+	e->answer = a;
+	a->references++;
+	*lookup_cache_find(c, name) = e;
+	lookup_cache_list(c, e);
+	c->n++;
+}
+
+/* Queries. */
 
 enum { IPV6, IPV4, FAMILIES };
 
@@ -65,22 +208,17 @@ struct lookup {
 int lookup_new(struct lookup **ret, struct loop *loop, const struct lookup_config *c)
 {
 	struct lookup *l = calloc(1, sizeof(*l));
-	int r;
+	int r = l ? lookup_cache_new(&l->cache) : -ENOMEM;
 
-	if (!l)
-		return -ENOMEM;
-	l->loop = loop;
-	l->config = c;
-	r = lookup_cache_new(&l->cache);
 	if (r < 0) {
 		free(l);
 		return r;
 	}
+	l->loop = loop;
+	l->config = c;
 	*ret = l;
 	return 0;
 }
-
-/* Those who wait. */
 
 static void lookup_wait_remove(struct query *q, struct lookup_wait *w)
 {
@@ -89,8 +227,6 @@ static void lookup_wait_remove(struct query *q, struct lookup_wait *w)
 	w->next = w->previous = NULL;
 	w->query = NULL;
 }
-
-/* Queries. */
 
 static void lookup_query_unlist(struct query *q)
 {
@@ -137,22 +273,6 @@ static const struct dns_answer *lookup_half_answer(const struct half *h)
 	return h->done && h->error == 0 && a->code == DNS_OK && a->n_addresses > 0 ? a : NULL;
 }
 
-/* Why there is no address. That the name does not exist is true of both families. */
-static int lookup_explain(const struct query *q)
-{
-	int error = 0;
-
-	for (size_t f = 0; f < FAMILIES; f++) {
-		const struct half *h = &q->halves[f];
-
-		if (h->done && h->error == 0 && h->question.answer.code == DNS_NO_NAME)
-			return -ENOENT;
-		if (error == 0)
-			error = h->error;
-	}
-	return error < 0 ? error : -ENODATA;
-}
-
 static void lookup_add_chain(struct lookup_result *r, const struct dns_answer *a)
 {
 	for (size_t i = 0; i < a->n_chain; i++) {
@@ -167,6 +287,8 @@ static void lookup_add_chain(struct lookup_result *r, const struct dns_answer *a
 
 static void lookup_collect(const struct query *q, struct lookup_result *r)
 {
+	bool no_name = false;
+
 	/* In turn, so that many of one family do not leave out the other. */
 	for (size_t i = 0; i < FAMILIES * DNS_ADDRESSES_MAX && r->n < LOOKUP_ADDRESSES_MAX; i++) {
 		const struct dns_answer *a = lookup_half_answer(&q->halves[i % FAMILIES]);
@@ -177,11 +299,19 @@ static void lookup_collect(const struct query *q, struct lookup_result *r)
 		r->addresses[r->n].bits = bits;
 		memcpy(r->addresses[r->n++].bytes, a->addresses[i / FAMILIES], bits / 8);
 	}
-	for (size_t f = 0; f < FAMILIES; f++)
-		if (lookup_half_answer(&q->halves[f]))
-			lookup_add_chain(r, lookup_half_answer(&q->halves[f]));
+	for (size_t f = 0; f < FAMILIES; f++) {
+		const struct half *h = &q->halves[f];
+
+		if (lookup_half_answer(h))
+			lookup_add_chain(r, lookup_half_answer(h));
+		no_name = no_name ||
+			  (h->done && h->error == 0 && h->question.answer.code == DNS_NO_NAME);
+		if (r->n == 0 && r->error == 0)
+			r->error = h->error;
+	}
+	/* Why there is no address. That the name does not exist is true of both families. */
 	if (r->n == 0)
-		r->error = lookup_explain(q);
+		r->error = no_name ? -ENOENT : r->error < 0 ? r->error : -ENODATA;
 }
 
 /* How long it may be kept, in milliseconds; 0: not at all. */
@@ -261,28 +391,8 @@ static int lookup_find_known(struct lookup *l, const char *name, struct lookup_a
 	}
 	*ret = lookup_cache_get(l->cache, name, loop_now(l->loop));
 	if (*ret)
-		(void)lookup_answer_ref(*ret);
+		(*ret)->references++;
 	return 0;
-}
-
-static int lookup_query_start(struct query *q)
-{
-	struct lookup *l = q->lookup;
-	int r = lookup_find_known(l, q->name, &q->known);
-
-	if (r < 0)
-		return r;
-	if (q->known)
-		return loop_start(l->loop, &q->timer, 0);
-	for (size_t i = 0; r == 0 && i < FAMILIES; i++) {
-		struct half *h = &q->halves[i];
-
-		h->query = q;
-		h->question.done = lookup_half_done;
-		r = lookup_question_start(
-			&h->question, l->loop, l->config, q->name, families[i].type);
-	}
-	return r;
 }
 
 static int lookup_query_new(struct query **ret, struct lookup *l, const char *name)
@@ -295,7 +405,17 @@ static int lookup_query_new(struct query **ret, struct lookup *l, const char *na
 	memcpy(q->name, name, strlen(name) + 1);
 	q->lookup = l;
 	q->timer.expired = lookup_query_due;
-	r = lookup_query_start(q);
+	r = lookup_find_known(l, q->name, &q->known);
+	if (r == 0 && q->known)
+		r = loop_start(l->loop, &q->timer, 0);
+	for (size_t i = 0; r == 0 && !q->known && i < FAMILIES; i++) {
+		struct half *h = &q->halves[i];
+
+		h->query = q;
+		h->question.done = lookup_half_done;
+		r = lookup_question_start(
+			&h->question, l->loop, l->config, q->name, families[i].type);
+	}
 	if (r < 0) {
 		lookup_query_free(q);
 		return r;

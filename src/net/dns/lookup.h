@@ -55,8 +55,7 @@ struct lookup_result {
 	int error; /* 0; -ENOENT: no such name; -ENODATA: it has no address; -ETIMEDOUT; -EIO … */
 	struct address addresses[LOOKUP_ADDRESSES_MAX]; /* IPv6 and IPv4, as they came */
 	size_t n;
-	/* Names on the way, by CNAME, of both questions. Point into the lookup; for the call only.
-	 */
+	/* Names on the way, by CNAME, of both questions; for the call only. */
 	const char *chain[2 * DNS_CHAIN_MAX];
 	size_t n_chain;
 };

@@ -21,7 +21,6 @@ enum {
 	POINTER = 0xc0,
 	JUMPS_MAX = 64,
 	UDP_MIN = 512,
-	EDNS_BYTES = 11,
 	RECORDS_MAX = 1024, /* of an answer; of more than these nothing is looked at */
 	FLAG_ANSWER = 0x8000,
 	FLAG_OPERATION = 0x7800,
@@ -205,30 +204,12 @@ static bool dns_name_is_name(const char *name)
 	return true;
 }
 
-/* Writes a name of that form, without pointers. -EINVAL: it is none; nothing was written. */
-static int dns_name_write(struct dns_writer *w, const char *name)
-{
-	if (!dns_name_is_name(name))
-		return -EINVAL;
-	while (*name) {
-		uint8_t n = (uint8_t)strcspn(name, ".");
-
-		dns_writer_add(w, &n, 1);
-		dns_writer_add(w, name, n);
-		name += n + (name[n] == '.');
-	}
-	dns_writer_add(w, "", 1);
-	return 0;
-}
-
 bool dns_name_is_within(const char *name, const char *domain)
 {
 	size_t n = strlen(name), m = strlen(domain);
 
 	return n >= m && strcmp(name + n - m, domain) == 0 && (n == m || name[n - m - 1] == '.');
 }
-
-/* Headers and records */
 
 struct dns_header {
 	uint16_t id, flags, questions, answers, authorities, more;
@@ -267,22 +248,6 @@ static int dns_record_read(struct dns_cursor *c, struct dns_record *r)
  * records of which the one of EDNS is looked at.
  */
 
-/* The version of EDNS is not looked at: an answer says what ours is. */
-static int dns_question_read_more(struct dns_question *q, struct dns_cursor *c)
-{
-	struct dns_record r;
-
-	if (dns_record_read(c, &r) < 0)
-		return -EINVAL;
-	if (r.type != DNS_OPT)
-		return 0;
-	if (q->edns || r.odd || *r.owner)
-		return -EINVAL;
-	q->edns = true;
-	q->udp_size = r.class > UDP_MIN ? r.class : UDP_MIN;
-	return 0;
-}
-
 int dns_question_parse(struct dns_question *ret, const uint8_t *message, size_t len)
 {
 	struct dns_cursor c = { .message = message, .len = len };
@@ -306,9 +271,20 @@ int dns_question_parse(struct dns_question *ret, const uint8_t *message, size_t 
 	ret->start = HEADER_BYTES;
 	ret->len = c.at - HEADER_BYTES;
 	/* Each takes bytes, so there are never many more than there are bytes. */
-	for (unsigned i = 0; r == 0 && i < h.more; i++)
-		r = dns_question_read_more(ret, &c);
-	return r == 0 && c.at < len ? -EINVAL : r;
+	for (unsigned i = 0; i < h.more; i++) {
+		struct dns_record more;
+
+		if (dns_record_read(&c, &more) < 0)
+			return -EINVAL;
+		if (more.type != DNS_OPT)
+			continue;
+		/* The version of EDNS is not looked at: an answer says what ours is. */
+		if (ret->edns || more.odd || *more.owner)
+			return -EINVAL;
+		ret->edns = true;
+		ret->udp_size = more.class > UDP_MIN ? more.class : UDP_MIN;
+	}
+	return c.at < len ? -EINVAL : 0;
 }
 
 /*
@@ -327,20 +303,6 @@ struct dns_answer_reading {
 	enum dns_type type;
 	uint32_t ttl; /* the least so far */
 };
-
-static int dns_answer_add_address(struct dns_answer_reading *r, const struct dns_record *record)
-{
-	struct dns_answer *a = &r->answer;
-
-	if (record->len != (r->type == DNS_A ? 4 : 16))
-		return -EINVAL;
-	if (a->n_addresses == DNS_ADDRESSES_MAX)
-		return 0;
-	memcpy(a->addresses[a->n_addresses++], record->data.message + record->data.at, record->len);
-	if (record->ttl < r->ttl)
-		r->ttl = record->ttl;
-	return 0;
-}
 
 static int dns_answer_add_alias(struct dns_answer_reading *r, struct dns_record *record)
 {
@@ -366,24 +328,32 @@ static int dns_answer_add_alias(struct dns_answer_reading *r, struct dns_record 
  */
 static int dns_answer_read_name(struct dns_answer_reading *r, const char *name)
 {
-	bool takes_addresses =
-		r->answer.code == DNS_OK && (r->type == DNS_A || r->type == DNS_AAAA);
+	struct dns_answer *a = &r->answer;
+	bool takes_addresses = a->code == DNS_OK && (r->type == DNS_A || r->type == DNS_AAAA);
 	struct dns_cursor c = r->records;
 	struct dns_record record, alias = { .type = 0 };
-	int err = 0;
+	int err;
 
-	for (unsigned i = 0; err == 0 && i < r->n; i++) {
-		err = dns_record_read(&c, &record);
-		if (err < 0 || record.class != CLASS_IN || record.odd ||
-			strcmp(record.owner, name) != 0)
+	for (unsigned i = 0; i < r->n; i++) {
+		if (dns_record_read(&c, &record) < 0)
+			return -EINVAL;
+		if (record.class != CLASS_IN || record.odd || strcmp(record.owner, name) != 0)
 			continue;
-		if (record.type == r->type && takes_addresses)
-			err = dns_answer_add_address(r, &record);
-		else if (record.type == DNS_CNAME && alias.type == 0)
+		if (record.type == r->type && takes_addresses) {
+			if (record.len != (r->type == DNS_A ? 4 : 16))
+				return -EINVAL;
+			if (a->n_addresses == DNS_ADDRESSES_MAX)
+				continue;
+			memcpy(a->addresses[a->n_addresses++], c.message + record.data.at,
+				record.len);
+			if (record.ttl < r->ttl)
+				r->ttl = record.ttl;
+		} else if (record.type == DNS_CNAME && alias.type == 0) {
 			alias = record;
+		}
 	}
-	if (err < 0 || alias.type == 0 || r->answer.n_addresses > 0)
-		return err;
+	if (alias.type == 0 || a->n_addresses > 0)
+		return 0;
 	err = dns_answer_add_alias(r, &alias);
 	return err < 0 ? err : 1;
 }
@@ -456,14 +426,9 @@ static void dns_amend_header(struct dns_writer *w, size_t at, unsigned value)
 	w->out[at + 1] = (uint8_t)value;
 }
 
-static void dns_write_edns(struct dns_writer *w)
-{
-	dns_writer_add(w, "", 1);
-	dns_writer_u16(w, DNS_OPT);
-	dns_writer_u16(w, DNS_UDP_BYTES);
-	dns_writer_u32(w, 0); /* no more of the code, version 0, no flags */
-	dns_writer_u16(w, 0);
-}
+/* No more of the code, version 0, no flags. */
+static const uint8_t edns[] = { 0, 0, DNS_OPT, DNS_UDP_BYTES >> 8, DNS_UDP_BYTES & 0xff, 0, 0, 0, 0,
+	0, 0 };
 
 /* The root's: whatever was asked for lies below it. Nobody is named in it. */
 static void dns_write_soa(struct dns_writer *w, uint32_t ttl)
@@ -513,7 +478,7 @@ size_t dns_reply_write(const struct dns_question *q, const uint8_t *message,
 		return 0;
 	dns_write_header(&w, q->id, flags, q->len > 0, q->edns);
 	dns_writer_add(&w, message + q->start, q->len);
-	w.size -= q->edns ? EDNS_BYTES : 0;
+	w.size -= q->edns ? sizeof(edns) : 0;
 	if (reply->code == DNS_OK && !is_empty) {
 		uint16_t n = dns_write_addresses(&w, q, reply);
 
@@ -526,7 +491,7 @@ size_t dns_reply_write(const struct dns_question *q, const uint8_t *message,
 	}
 	w.size = size;
 	if (q->edns)
-		dns_write_edns(&w);
+		dns_writer_add(&w, edns, sizeof(edns));
 	return w.at;
 }
 
@@ -534,11 +499,19 @@ size_t dns_query_write(uint16_t id, const char *name, enum dns_type type, uint8_
 {
 	struct dns_writer w = { .out = out, .size = size };
 
-	dns_write_header(&w, id, FLAG_RECURSION, 1, true);
-	if (dns_name_write(&w, name) < 0)
+	if (!dns_name_is_name(name))
 		return 0;
+	dns_write_header(&w, id, FLAG_RECURSION, 1, true);
+	while (*name) {
+		uint8_t n = (uint8_t)strcspn(name, ".");
+
+		dns_writer_add(&w, &n, 1);
+		dns_writer_add(&w, name, n);
+		name += n + (name[n] == '.');
+	}
+	dns_writer_add(&w, "", 1);
 	dns_writer_u16(&w, type);
 	dns_writer_u16(&w, CLASS_IN);
-	dns_write_edns(&w);
+	dns_writer_add(&w, edns, sizeof(edns));
 	return w.full ? 0 : w.at;
 }

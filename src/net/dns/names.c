@@ -173,20 +173,6 @@ static int names_compare(const void *x, const void *y)
 	return orders[i];
 }
 
-static void names_sort(struct names *n)
-{
-	size_t kept = 0;
-
-	qsort(n->candidates, n->n, sizeof(*n->candidates), names_compare);
-	for (size_t i = 0; i < n->n; i++)
-		if (kept == 0 || names_compare(&n->candidates[kept - 1], &n->candidates[i]) != 0)
-			n->candidates[kept++] = n->candidates[i];
-	n->n = kept;
-	n->any = 0;
-	while (n->any < kept && n->candidates[n->any].place != PLACE_ANY)
-		n->any++;
-}
-
 /* The slot of a name, or the empty one where it belongs. */
 static struct names_slot *names_find(const struct names *n, uint64_t hash, const char *name)
 {
@@ -224,6 +210,7 @@ static int names_fill_slots(struct names *n)
 
 static int names_build(struct names *n, struct error *e)
 {
+	size_t kept = 0;
 	int r = names_add_common(n);
 
 	for (size_t i = 0; r == 0 && i < policy_layers(n->policy); i++) {
@@ -233,11 +220,18 @@ static int names_build(struct names *n, struct error *e)
 		for (size_t j = 0; r == 0 && j < s->n; j++)
 			r = names_add_source(n, &s->items[j], e);
 	}
-	if (r == 0) {
-		names_sort(n);
-		r = n->n < UINT32_MAX ? names_fill_slots(n) : -E2BIG;
-	}
-	return r == -ENOMEM ? error_no_memory(e) : r;
+	if (r < 0)
+		return r == -ENOMEM ? error_no_memory(e) : r;
+	qsort(n->candidates, n->n, sizeof(*n->candidates), names_compare);
+	for (size_t i = 0; i < n->n; i++)
+		if (kept == 0 || names_compare(&n->candidates[kept - 1], &n->candidates[i]) != 0)
+			n->candidates[kept++] = n->candidates[i];
+	n->n = kept;
+	while (n->any < kept && n->candidates[n->any].place != PLACE_ANY)
+		n->any++;
+	if (n->n >= UINT32_MAX)
+		return -E2BIG;
+	return names_fill_slots(n) < 0 ? error_no_memory(e) : 0;
 }
 
 int names_new(struct names **ret, const struct policy *p, struct error *e)
@@ -311,17 +305,6 @@ static bool names_is_allowed(struct names_asking *a, enum transport transport, u
 	return false;
 }
 
-static bool names_try(struct names_asking *a, const struct names_range *range)
-{
-	for (size_t i = 0; i < range->n && a->tries < TRIES_MAX; i++) {
-		const struct names_candidate *c = &a->names->candidates[range->at + i];
-
-		if (names_is_allowed(a, c->transport, c->port))
-			return true;
-	}
-	return false;
-}
-
 static void names_find_path(const struct names *n, const char *name, struct names_path *ret)
 {
 	size_t end = strlen(name);
@@ -366,9 +349,16 @@ enum names_answer names_ask(
 		struct names_path path;
 
 		names_find_path(n, name, &path);
-		for (size_t i = path.n; i-- > 0;)
-			if (names_try(&a, &path.ranges[i]))
-				return NAMES_GRANTED;
+		for (size_t i = path.n; i-- > 0;) {
+			const struct names_range *range = &path.ranges[i];
+
+			for (size_t k = 0; k < range->n && a.tries < TRIES_MAX; k++) {
+				const struct names_candidate *c = &n->candidates[range->at + k];
+
+				if (names_is_allowed(&a, c->transport, c->port))
+					return NAMES_GRANTED;
+			}
+		}
 		/* There were only others: this one is for the record. */
 		if (!a.decided && names_is_allowed(&a, TRANSPORT_TCP, PORT_COMMON))
 			return NAMES_GRANTED;
@@ -378,8 +368,6 @@ enum names_answer names_ask(
 	*ret_port = a.port;
 	return ancestor ? NAMES_ANCESTOR : NAMES_NONE;
 }
-
-/* Listing ports */
 
 struct names_listing {
 	struct names_asking asking;
@@ -402,18 +390,6 @@ static void names_list_port(struct names_listing *l, uint16_t port)
 	}
 }
 
-static void names_list(struct names_listing *l, const struct names_range *range)
-{
-	for (size_t i = 0; i < range->n; i++) {
-		const struct names_candidate *c = &l->asking.names->candidates[range->at + i];
-
-		if (c->transport != TRANSPORT_TCP || c->last - c->port >= NAMES_RANGE_MAX)
-			continue;
-		for (unsigned port = c->port; l->n >= 0 && port <= c->last; port++)
-			names_list_port(l, (uint16_t)port);
-	}
-}
-
 int names_ports(const struct names *n, const char *name, uint16_t ret[NAMES_PORTS_MAX])
 {
 	struct names_listing l = { .asking = { .names = n, .name = name }, .ports = ret };
@@ -422,7 +398,15 @@ int names_ports(const struct names *n, const char *name, uint16_t ret[NAMES_PORT
 	if (!names_is_normal(name))
 		return 0;
 	names_find_path(n, name, &path);
-	for (size_t i = path.n; i-- > 0;)
-		names_list(&l, &path.ranges[i]);
+	for (size_t i = path.n; i-- > 0;) {
+		const struct names_candidate *c = &n->candidates[path.ranges[i].at];
+
+		for (const struct names_candidate *end = c + path.ranges[i].n; c < end; c++) {
+			if (c->transport != TRANSPORT_TCP || c->last - c->port >= NAMES_RANGE_MAX)
+				continue;
+			for (unsigned port = c->port; l.n >= 0 && port <= c->last; port++)
+				names_list_port(&l, (uint16_t)port);
+		}
+	}
 	return l.n;
 }

@@ -51,9 +51,9 @@ struct dns_server_socket {
 
 struct dns_server {
 	struct dns_server_options options;
-	struct buffer rule, reason, remedy; /* of a record that is being made */
-	struct dns_server_socket udp[2], tcp[2];
-	struct timer resume; /* accepting goes on */
+	struct buffer rule, reason, remedy;  /* of a record that is being made */
+	struct dns_server_socket sockets[4]; /* two for UDP, two for TCP */
+	struct timer resume;                 /* accepting goes on */
 	size_t n_connections;
 	struct dns_connection connections[CONNECTIONS];
 };
@@ -69,12 +69,10 @@ static void dns_server_record(
 		.dns = true,
 		.target = name,
 		.name = name,
-		.address = "",
 		.port = port,
 		.rule = buffer_text(&s->rule),
 		.reason = buffer_text(&s->reason),
 		.remedy = buffer_text(&s->remedy),
-		.program = "",
 	};
 
 	recorder_add(s->options.recorder, &r);
@@ -255,9 +253,9 @@ static void dns_server_datagram_ready(struct watcher *w, uint32_t events)
 
 static void dns_server_listen_for(struct dns_server *s, uint32_t events)
 {
-	for (size_t i = 0; i < 2; i++)
-		if (s->tcp[i].watcher.fd >= 0)
-			(void)loop_change(s->options.loop, &s->tcp[i].watcher, events);
+	for (size_t i = 2; i < ROWS(s->sockets); i++)
+		if (s->sockets[i].watcher.fd >= 0)
+			(void)loop_change(s->options.loop, &s->sockets[i].watcher, events);
 }
 
 static void dns_server_resume(struct timer *t)
@@ -401,44 +399,29 @@ static void dns_server_listener_ready(struct watcher *w, uint32_t events)
 		dns_server_listen_for(s, 0);
 }
 
-/* Life */
-
-static int dns_server_start(struct dns_server *s)
+int dns_server_new(struct dns_server **ret, const struct dns_server_options *o)
 {
+	struct dns_server *s = calloc(1, sizeof(*s));
 	int r = 0;
 
+	if (!s)
+		return -ENOMEM;
+	s->options = *o;
 	s->resume.expired = dns_server_resume;
 	for (size_t i = 0; i < CONNECTIONS; i++) {
 		s->connections[i].server = s;
 		s->connections[i].watcher = (struct watcher){ dns_connection_ready, -1, 0 };
 		s->connections[i].idle.expired = dns_connection_expired;
 	}
-	/* All of them first: what was not started cannot be stopped. */
-	for (size_t i = 0; i < 2; i++) {
-		s->udp[i] = (struct dns_server_socket){ s,
-			{ .ready = dns_server_datagram_ready, .fd = -1 } };
-		s->tcp[i] = (struct dns_server_socket){ s,
-			{ .ready = dns_server_listener_ready, .fd = -1 } };
+	for (size_t i = 0; i < ROWS(s->sockets); i++)
+		s->sockets[i] = (struct dns_server_socket){ s,
+			{ i < 2 ? dns_server_datagram_ready : dns_server_listener_ready, -1, 0 } };
+	for (size_t i = 0; r == 0 && i < ROWS(s->sockets); i++) {
+		int fd = i < 2 ? o->udp[i] : o->tcp[i - 2];
+
+		if (fd >= 0)
+			r = loop_add(o->loop, &s->sockets[i].watcher, fd, EPOLLIN);
 	}
-	for (size_t i = 0; r == 0 && i < 4; i++) {
-		const int *fds = i < 2 ? s->options.udp : s->options.tcp;
-		struct dns_server_socket *sockets = i < 2 ? s->udp : s->tcp;
-
-		if (fds[i % 2] >= 0)
-			r = loop_add(s->options.loop, &sockets[i % 2].watcher, fds[i % 2], EPOLLIN);
-	}
-	return r;
-}
-
-int dns_server_new(struct dns_server **ret, const struct dns_server_options *o)
-{
-	struct dns_server *s = calloc(1, sizeof(*s));
-	int r;
-
-	if (!s)
-		return -ENOMEM;
-	s->options = *o;
-	r = dns_server_start(s);
 	if (r < 0) {
 		/* The sockets are the caller's still. */
 		s->options.udp[0] = s->options.udp[1] = -1;
@@ -463,9 +446,9 @@ void dns_server_free(struct dns_server *s)
 	for (size_t i = 0; i < CONNECTIONS; i++)
 		if (s->connections[i].watcher.fd >= 0)
 			dns_connection_close(&s->connections[i]);
+	for (size_t i = 0; i < ROWS(s->sockets); i++)
+		loop_remove(s->options.loop, &s->sockets[i].watcher);
 	for (size_t i = 0; i < 2; i++) {
-		loop_remove(s->options.loop, &s->tcp[i].watcher);
-		loop_remove(s->options.loop, &s->udp[i].watcher);
 		fd_close(&s->options.udp[i]);
 		fd_close(&s->options.tcp[i]);
 	}

@@ -9,6 +9,7 @@
  */
 #include "net/dns/synthetic.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,21 +134,18 @@ int synthetic_take(struct synthetic *s, const char *name, uint32_t *ret)
 struct address synthetic_v4(uint32_t number)
 {
 	struct address a = range4.address;
+	uint32_t bytes = htonl(UINT32_C(198) << 24 | 18 << 16 | (number & 0x1ffff));
 
-	a.bytes[1] |= (uint8_t)(number >> 16 & 1);
-	a.bytes[2] = (uint8_t)(number >> 8);
-	a.bytes[3] = (uint8_t)number;
+	memcpy(a.bytes, &bytes, sizeof(bytes));
 	return a;
 }
 
 struct address synthetic_v6(uint32_t number)
 {
 	struct address a = range6.address;
+	uint32_t bytes = htonl(number);
 
-	a.bytes[12] = (uint8_t)(number >> 24);
-	a.bytes[13] = (uint8_t)(number >> 16);
-	a.bytes[14] = (uint8_t)(number >> 8);
-	a.bytes[15] = (uint8_t)number;
+	memcpy(a.bytes + 12, &bytes, sizeof(bytes));
 	return a;
 }
 

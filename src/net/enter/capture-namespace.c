@@ -91,63 +91,43 @@ int capture_settings(struct error *e)
 
 /* Addresses and routes. */
 
-struct capture_family {
-	int number;
-	uint8_t bits;
-	const char *self;
-};
-
-static void capture_add_address(
-	struct netlink *n, const struct capture_family *f, unsigned lo, const unsigned char *self)
+static int capture_lead_here(int family, const char *address, struct error *e)
 {
+	const uint8_t bits = family == AF_INET ? 32 : 128;
+	const uint32_t lo = if_nametoindex("lo");
 	const struct ifaddrmsg header = {
-		.ifa_family = (uint8_t)f->number,
-		.ifa_prefixlen = f->bits,
-		.ifa_flags = f->number == AF_INET6 ? IFA_F_NODAD : 0,
+		.ifa_family = (uint8_t)family,
+		.ifa_prefixlen = bits,
+		.ifa_flags = family == AF_INET6 ? IFA_F_NODAD : 0,
 		.ifa_scope = RT_SCOPE_UNIVERSE,
 		.ifa_index = lo,
 	};
-
-	netlink_begin(n, RTM_NEWADDR, NLM_F_CREATE | NLM_F_ACK);
-	netlink_add(n, &header, sizeof(header));
-	netlink_attribute(n, IFA_LOCAL, self, f->bits / 8);
-	netlink_attribute(n, IFA_ADDRESS, self, f->bits / 8);
-	netlink_end(n);
-}
-
-static void capture_add_route(
-	struct netlink *n, const struct capture_family *f, unsigned lo, const unsigned char *self)
-{
-	const struct rtmsg header = {
-		.rtm_family = (uint8_t)f->number,
+	const struct rtmsg route = {
+		.rtm_family = (uint8_t)family,
 		.rtm_table = RT_TABLE_LOCAL,
 		.rtm_protocol = RTPROT_BOOT,
 		.rtm_scope = RT_SCOPE_HOST,
 		.rtm_type = RTN_LOCAL,
 	};
-	const uint32_t index = lo;
-
-	netlink_begin(n, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_ACK);
-	netlink_add(n, &header, sizeof(header));
-	netlink_attribute(n, RTA_PREFSRC, self, f->bits / 8);
-	netlink_attribute(n, RTA_OIF, &index, sizeof(index));
-	netlink_end(n);
-}
-
-static int capture_lead_here(const struct capture_family *f, struct error *e)
-{
 	struct netlink n = { .len = 0 };
 	unsigned char self[16];
-	unsigned lo = if_nametoindex("lo");
 	uint32_t failed = 0;
 	int r;
 
 	if (lo == 0)
 		return error_set(e, -errno, NULL, "there is no loopback interface");
-	if (inet_pton(f->number, f->self, self) != 1)
+	if (inet_pton(family, address, self) != 1)
 		return -EINVAL;
-	capture_add_address(&n, f, lo, self);
-	capture_add_route(&n, f, lo, self);
+	netlink_begin(&n, RTM_NEWADDR, NLM_F_CREATE | NLM_F_ACK);
+	netlink_add(&n, &header, sizeof(header));
+	netlink_attribute(&n, IFA_LOCAL, self, bits / 8);
+	netlink_attribute(&n, IFA_ADDRESS, self, bits / 8);
+	netlink_end(&n);
+	netlink_begin(&n, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_ACK);
+	netlink_add(&n, &route, sizeof(route));
+	netlink_attribute(&n, RTA_PREFSRC, self, bits / 8);
+	netlink_attribute(&n, RTA_OIF, &lo, sizeof(lo));
+	netlink_end(&n);
 	r = netlink_talk(&n, NETLINK_ROUTE, &failed);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot %s in the sandbox's network: %s",
@@ -158,15 +138,13 @@ static int capture_lead_here(const struct capture_family *f, struct error *e)
 
 int capture_routes(bool ipv6, struct error *e)
 {
-	static const struct capture_family v4 = { AF_INET, 32, SYNTHETIC_SELF_4 },
-					   v6 = { AF_INET6, 128, SYNTHETIC_SELF_6 };
 	int r = loopback_up();
 
 	if (r < 0)
 		return error_set(
 			e, r, NULL, "cannot bring up the loopback interface: %s", strerror(-r));
-	r = capture_lead_here(&v4, e);
-	return r == 0 && ipv6 ? capture_lead_here(&v6, e) : r;
+	r = capture_lead_here(AF_INET, SYNTHETIC_SELF_4, e);
+	return r == 0 && ipv6 ? capture_lead_here(AF_INET6, SYNTHETIC_SELF_6, e) : r;
 }
 
 /* Rules. */
@@ -287,19 +265,17 @@ static void capture_add_rules(
 /* In front of all others, so that they count although they are about loopback. */
 static void capture_add_ports(struct netlink *n, const struct capture_ports *p, bool ipv6)
 {
-	const struct capture_rule v4[] = {
+	const struct capture_rule both[] = {
 		{ FREE, LOOPBACK_4, TCP, .to_port = p->lo, .to_last = p->hi },
 		{ OUT, LOOPBACK_4, TCP, .to_port = p->lo, .to_last = p->hi, TO_RELAY },
-	};
-	const struct capture_rule v6[] = {
 		{ FREE, LOOPBACK_6, TCP, .to_port = p->lo, .to_last = p->hi },
 		{ OUT, LOOPBACK_6, TCP, .to_port = p->lo, .to_last = p->hi, TO_RELAY },
 	};
 
 	if (p->v4)
-		capture_add_rules(n, v4, 2, ipv6);
+		capture_add_rules(n, both, 2, ipv6);
 	if (p->v6)
-		capture_add_rules(n, v6, 2, ipv6);
+		capture_add_rules(n, both + 2, 2, ipv6);
 }
 
 /* The sockets by which the relay looks whether somebody inside listens. */

@@ -75,8 +75,7 @@ int capture_listener(int family);
 /* Listens there. -EADDRINUSE: a server inside has that port. */
 int capture_listen(int fd, const struct address *a, uint16_t port);
 
-/* A TCP socket by which the relay can reach servers inside, marked so that it is not led to the
- * relay itself. family: AF_INET or AF_INET6. */
+/* A TCP socket to reach servers inside, marked so that it is not led to the relay itself. */
 int capture_inner(int family);
 
 /*

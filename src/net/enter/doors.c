@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
@@ -68,14 +67,9 @@ static void doors_record(const struct door_keeper *k, enum record_kind kind, con
 	char target[PATH_BYTES + 8];
 	const struct record r = { .kind = kind,
 		.target = target,
-		.name = "",
-		.address = "",
-		.rule = "",
 		.reason = reason,
-		.remedy = "",
 		.sent = p ? p->streams[PUMP_INNER].moved : 0,
-		.received = p ? p->streams[PUMP_OUTER].moved : 0,
-		.program = "" };
+		.received = p ? p->streams[PUMP_OUTER].moved : 0 };
 
 	(void)snprintf(target, sizeof(target), "unix:%s", k->door.path);
 	recorder_add(k->all->recorder, &r);
@@ -124,33 +118,10 @@ static void doors_on_done(struct pump *p, int error)
 	doors_leave(v);
 }
 
-static int doors_enter(struct door_keeper *k, int inner, int outer)
-{
-	struct doors *all = k->all;
-	struct door_visitor *v = calloc(1, sizeof(*v));
-	int r;
-
-	if (!v)
-		return -ENOMEM;
-	v->keeper = k;
-	v->pump.done = doors_on_done;
-	r = pump_start(&v->pump, all->room, inner, outer);
-	if (r < 0) {
-		free(v);
-		return r;
-	}
-	v->inner = inner;
-	v->outer = outer;
-	v->next = all->first;
-	if (all->first)
-		all->first->previous = v;
-	all->first = v;
-	all->n_visitors++;
-	return 0;
-}
-
 static void doors_receive(struct door_keeper *k, int fd)
 {
+	struct doors *all = k->all;
+	struct door_visitor *v = NULL;
 	auto_fd inner = fd, outer = -1;
 	int r;
 
@@ -158,14 +129,29 @@ static void doors_receive(struct door_keeper *k, int fd)
 		doors_record(k, RECORD_DENIED, revoked, NULL);
 		return;
 	}
-	outer = k->all->n_visitors < DOORS_VISITORS_MAX ? doors_connect(&k->door) : -EUSERS;
-	r = outer < 0 ? outer : doors_enter(k, inner, outer);
+	outer = all->n_visitors < DOORS_VISITORS_MAX ? doors_connect(&k->door) : -EUSERS;
+	r = outer < 0 ? outer : 0;
+	if (r == 0)
+		v = calloc(1, sizeof(*v));
+	if (v) {
+		v->keeper = k;
+		v->pump.done = doors_on_done;
+		r = pump_start(&v->pump, all->room, inner, outer);
+	} else if (r == 0) {
+		r = -ENOMEM;
+	}
 	if (r < 0) {
+		free(v);
 		doors_record(k, RECORD_FAILED, strerror(-r), NULL);
 		return;
 	}
-	(void)fd_take(&inner);
-	(void)fd_take(&outer);
+	v->inner = fd_take(&inner);
+	v->outer = fd_take(&outer);
+	v->next = all->first;
+	if (all->first)
+		all->first->previous = v;
+	all->first = v;
+	all->n_visitors++;
 }
 
 static void doors_listen_for(struct doors *d, uint32_t events)

@@ -187,9 +187,10 @@ static void inner_stop(struct inner_call *c)
 
 static void inner_finish(struct inner_call *c, int fd)
 {
-	inner_stop(c);
-	if (fd < 0 && c->fd >= 0)
-		inner_release(c->pool, c->fd, false);
+	if (fd < 0)
+		inner_cancel(c);
+	else
+		inner_stop(c);
 	c->fd = -1;
 	c->done(c, fd);
 }

@@ -40,8 +40,7 @@ struct inner_call {
 
 enum inner_where { INNER_EITHER, INNER_4, INNER_6 };
 
-/* To that port of 127.0.0.1, of ::1, or of the first of them where somebody listens. done() may be
- * called before this returns. */
+/* To that port of 127.0.0.1, of ::1, or of the first where somebody listens. May call done(). */
 void inner_connect(
 	struct inner_pool *p, struct inner_call *c, enum inner_where where, uint16_t port);
 /* Nothing if it is over. */

@@ -50,28 +50,19 @@ struct publish_visit {
 	struct pump pump;
 };
 
-/* Records. */
-
 static void publish_record(const struct publish_visit *v, enum record_kind kind, const char *reason)
 {
 	char target[32];
 	struct record r = { .kind = kind,
 		.target = target,
-		.name = "",
-		.address = "",
 		.port = v->port,
-		.rule = "",
 		.reason = reason,
-		.remedy = "",
 		.sent = v->pump.streams[PUMP_INNER].moved,
-		.received = v->pump.streams[PUMP_OUTER].moved,
-		.program = "" };
+		.received = v->pump.streams[PUMP_OUTER].moved };
 
 	(void)snprintf(target, sizeof(target), "listen:%u", v->port);
 	recorder_add(v->all->o.recorder, &r);
 }
-
-/* Ends. */
 
 static void publish_end(struct publish_visit *v, bool orderly)
 {
@@ -99,8 +90,6 @@ static void publish_on_done(struct pump *p, int error)
 	publish_record(v, RECORD_CLOSED, "");
 	publish_end(v, error == 0);
 }
-
-/* Connecting. */
 
 /* Turned away, with a record. */
 static void publish_fail(struct publish_visit *v, int error)
@@ -150,8 +139,6 @@ static void publish_take(struct publish *p, uint16_t port, int fd)
 	p->first = v;
 	inner_connect(p->o.inner, &v->call, INNER_EITHER, v->port);
 }
-
-/* Listening. */
 
 static void publish_listen_for(struct publish *p, uint32_t events)
 {
@@ -235,8 +222,6 @@ void publish_close(struct publish_port *p)
 	fd_close(&p->listeners[V4]);
 	fd_close(&p->listeners[V6]);
 }
-
-/* Making. */
 
 static int publish_check_ports(const struct publish_options *o)
 {

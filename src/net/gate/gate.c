@@ -51,27 +51,12 @@ static void gate_said_keep(
 	s->kind = kind;
 }
 
-static bool gate_judge_request(const struct gate_said *s, const struct net_judge *j,
-	const struct destination *d, struct net_judgement *ret)
-{
-	const char *words[SAID_WORDS] = { s->words, "", "", "" };
-
-	for (size_t i = 1; i < (s->upgrade ? SAID_WORDS : SAID_WORDS - 1); i++)
-		words[i] = words[i - 1] + strlen(words[i - 1]) + 1;
-	return judge_http(j, d,
-		&(struct http_request){ .method = words[0],
-			.host = words[1],
-			.port = s->port,
-			.path = words[2],
-			.upgrade = s->upgrade,
-			.upgrade_to = words[3] },
-		ret);
-}
-
 bool gate_review(struct gate *g, struct net_judgement *ret)
 {
 	const struct gate_said *s = &g->said;
 	struct tls_hello hello = { .has_name = s->kind == SAID_NAME };
+	const char *words[SAID_WORDS] = { s->words, "", "", "" };
+	struct http_request request = { .port = s->port, .upgrade = s->upgrade };
 
 	switch (s->kind) {
 	case SAID_NOTHING:
@@ -84,7 +69,13 @@ bool gate_review(struct gate *g, struct net_judgement *ret)
 	case SAID_UNSEEN:
 		return judge_unseen(g->judge, g->destination, "HTTP/2 without TLS", ret);
 	case SAID_REQUEST:
-		return gate_judge_request(s, g->judge, g->destination, ret);
+		for (size_t i = 1; i < (s->upgrade ? SAID_WORDS : SAID_WORDS - 1); i++)
+			words[i] = words[i - 1] + strlen(words[i - 1]) + 1;
+		request.method = words[0];
+		request.host = words[1];
+		request.path = words[2];
+		request.upgrade_to = words[3];
+		return judge_http(g->judge, g->destination, &request, ret);
 	case SAID_FORGOTTEN:
 		break;
 	}
@@ -167,8 +158,6 @@ static int gate_pass_all(struct gate *g, struct pump *p, size_t n)
 	return gate_pass(g, p, n, UINT64_MAX);
 }
 
-/* The hello of TLS. */
-
 static int gate_judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 {
 	struct tls_hello hello;
@@ -193,17 +182,6 @@ static int gate_judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 	return gate_pass(g, p, n, hello.len);
 }
 
-/* Behind the request to say it again: the hello, and records in front of it that servers skip. */
-static int gate_judge_retry(struct gate *g, struct pump *p, size_t n, bool last)
-{
-	if (bytes[0] == TLS_RECORD_HANDSHAKE || !tls_hello_is_likely(bytes[0]))
-		return gate_judge_tls(g, p, n, last);
-	if (n < TLS_RECORD_HEAD)
-		return last ? gate_refuse(g, "TLS that ends within a record")
-			    : gate_await_more(g, n);
-	return gate_pass(g, p, n, tls_record_bytes(bytes));
-}
-
 /* Requests of HTTP. */
 
 static int gate_on_request(void *context, const struct http_request *r)
@@ -222,35 +200,11 @@ static int gate_on_request(void *context, const struct http_request *r)
 	return 0;
 }
 
-static int gate_await_head(struct gate *g, struct pump *p, size_t n, bool last)
-{
-	if (http_requests_stopped(g->http)) {
-		p->streams[PUMP_INNER].held = true;
-		p->streams[PUMP_INNER].waiting = true;
-		return gate_keep(g, n, g->n_passed) < 0 ? -ENOBUFS : -EAGAIN;
-	}
-	if (last || n >= HTTP_HEAD_MAX)
-		return gate_refuse(g, "a request of HTTP that does not end");
-	return gate_await_more(g, n);
-}
-
-/* The first `passed` of n bytes, and the body that follows. */
-static int gate_pass_request(struct gate *g, struct pump *p, size_t n, size_t passed)
-{
-	uint64_t body = http_requests_free_bytes(g->http);
-
-	/* Before the request is passed on: the answer to it must not slip by. */
-	if (http_requests_waits(g->http))
-		p->streams[PUMP_OUTER].allowed = 0;
-	if (body == UINT64_MAX)
-		return gate_pass_all(g, p, n);
-	http_requests_skip(g->http, body);
-	return gate_pass(g, p, n, passed + body);
-}
-
 static int gate_feed(struct gate *g, struct pump *p, size_t n, bool last)
 {
+	struct pump_stream *s = &p->streams[PUMP_INNER];
 	ssize_t passed = http_requests_feed(g->http, bytes, n);
+	uint64_t body;
 
 	if (passed == -EINVAL)
 		return gate_refuse(g, "a request of HTTP that servers could read in two ways");
@@ -258,9 +212,22 @@ static int gate_feed(struct gate *g, struct pump *p, size_t n, bool last)
 		return gate_refuse(g, "a request of HTTP with lines that are too long");
 	if (passed < 0)
 		return (int)passed;
+	if (passed == 0 && http_requests_stopped(g->http)) {
+		s->held = s->waiting = true;
+		return gate_keep(g, n, g->n_passed) < 0 ? -ENOBUFS : -EAGAIN;
+	}
+	if (passed == 0 && (last || n >= HTTP_HEAD_MAX))
+		return gate_refuse(g, "a request of HTTP that does not end");
 	if (passed == 0)
-		return gate_await_head(g, p, n, last);
-	return gate_pass_request(g, p, n, (size_t)passed);
+		return gate_await_more(g, n);
+	/* Before the request is passed on: the answer to it must not slip by. */
+	if (http_requests_waits(g->http))
+		p->streams[PUMP_OUTER].allowed = 0;
+	body = http_requests_free_bytes(g->http);
+	if (body == UINT64_MAX)
+		return gate_pass_all(g, p, n);
+	http_requests_skip(g->http, body);
+	return gate_pass(g, p, n, (size_t)passed + body);
 }
 
 static int gate_judge_text(struct gate *g, struct pump *p, size_t n, bool last)
@@ -298,7 +265,13 @@ static int gate_judge(struct gate *g, struct pump *p, size_t n, bool last)
 		return tls_hello_is_likely(bytes[0]) ? gate_judge_tls(g, p, n, last)
 						     : gate_judge_text(g, p, n, last);
 	case GATE_RETRY:
-		return gate_judge_retry(g, p, n, last);
+		/* The hello once more, and records in front of it that servers skip. */
+		if (bytes[0] == TLS_RECORD_HANDSHAKE || !tls_hello_is_likely(bytes[0]))
+			return gate_judge_tls(g, p, n, last);
+		if (n >= TLS_RECORD_HEAD)
+			return gate_pass(g, p, n, tls_record_bytes(bytes));
+		return last ? gate_refuse(g, "TLS that ends within a record")
+			    : gate_await_more(g, n);
 	case GATE_HTTP:
 		return gate_feed(g, p, n, last);
 	case GATE_HELLO:
@@ -327,8 +300,7 @@ int gate_client(struct gate *g, struct pump *p)
 			return n;
 	}
 	if (n == 0 && !s->held) {
-		/* What is kept must be judged, though it is not all that was hoped for. A reset is
-		 * no message. */
+		/* What is kept must be judged as it is. A reset is no message. */
 		if (g->n_kept > g->n_passed && p->error == 0)
 			return gate_judge(g, p, g->n_kept, true);
 		s->ended = true;

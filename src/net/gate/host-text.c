@@ -54,26 +54,17 @@ int host_text_name(const char *text, size_t len, char out[HOST_TEXT_BYTES])
 	return is_address;
 }
 
-/* The length of "[...]" at the start; 0: it is not an IPv6 address in brackets. */
-static size_t host_text_bracketed(const char *text, size_t len)
-{
-	const char *end = memchr(text, ']', len);
-	struct address a;
-	size_t n = end ? (size_t)(end - text) + 1 : 0;
-
-	if (n < 2 || n >= HOST_TEXT_BYTES)
-		return 0;
-	return address_parse(text + 1, n - 2, &a) == 0 && a.bits == 128 ? n : 0;
-}
-
 int host_text_authority(const char *text, size_t len, char out[HOST_TEXT_BYTES], uint16_t *ret_port)
 {
 	bool brackets = len > 0 && text[0] == '[';
-	const char *colon = memchr(text, ':', len);
-	size_t n = brackets ? host_text_bracketed(text, len) : colon ? (size_t)(colon - text) : len;
+	const char *end = len > 0 ? memchr(text, brackets ? ']' : ':', len) : NULL;
+	size_t n = end ? (size_t)(end - text) + brackets : brackets ? 0 : len;
+	struct address a;
 	uint16_t port = 0;
 
-	if (n == 0)
+	if (n == 0 || n >= HOST_TEXT_BYTES)
+		return -EINVAL;
+	if (brackets && (address_parse(text + 1, n - 2, &a) < 0 || a.bits != 128))
 		return -EINVAL;
 	if (n < len && (text[n] != ':' || host_port_parse(text + n + 1, len - n - 1, &port) < 0))
 		return -EINVAL;

@@ -184,8 +184,6 @@ static int http_head_read_field(struct http_head *h, char *line, bool trailer)
 	return 0;
 }
 
-/* The first line. */
-
 static int http_head_read_absolute(struct http_head *h, char *target)
 {
 	static const char scheme[] = "http://";
@@ -227,39 +225,6 @@ static int http_head_read_target(struct http_head *h, char *target)
 	return 0;
 }
 
-static int http_head_read_first(struct http_head *h, char *line)
-{
-	char *method = strsep(&line, " ");
-	char *target = strsep(&line, " ");
-
-	if (!line || !http_head_is_token(method))
-		return -EINVAL;
-	h->is_1_0 = strcmp(line, "HTTP/1.0") == 0;
-	if (!h->is_1_0 && strcmp(line, "HTTP/1.1") != 0)
-		return -EINVAL;
-	h->request.method = method;
-	return http_head_read_target(h, target);
-}
-
-/* The whole. */
-
-static int http_head_check(struct http_head *h)
-{
-	bool has_length = h->seen & 1U << FIELD_LENGTH;
-
-	if (!h->is_1_0 && !(h->seen & 1U << FIELD_HOST))
-		return -EINVAL;
-	if (h->chunked && (has_length || h->is_1_0))
-		return -EINVAL;
-	if (h->request.upgrade)
-		return h->chunked || h->length > 0 ? -EINVAL : 0;
-	if (h->wants_upgrade && h->upgrade_to) {
-		h->request.upgrade = true;
-		h->request.upgrade_to = h->upgrade_to;
-	}
-	return 0;
-}
-
 static int http_head_begin(
 	struct http_head *h, struct http_lines *l, const uint8_t *data, size_t len)
 {
@@ -295,7 +260,7 @@ static int http_head_read_fields(struct http_head *h, struct http_lines *l, bool
 int http_head_parse(struct http_head *ret, const uint8_t *data, size_t len)
 {
 	struct http_lines l;
-	char *line;
+	char *line, *method, *target;
 	size_t n;
 	int r = http_head_begin(ret, &l, data, len);
 
@@ -306,10 +271,30 @@ int http_head_parse(struct http_head *ret, const uint8_t *data, size_t len)
 	} while (line && n == 0);
 	if (!line)
 		return -EINVAL;
-	r = http_head_read_first(ret, line);
+	method = strsep(&line, " ");
+	target = strsep(&line, " ");
+	if (!line || !http_head_is_token(method))
+		return -EINVAL;
+	ret->is_1_0 = strcmp(line, "HTTP/1.0") == 0;
+	if (!ret->is_1_0 && strcmp(line, "HTTP/1.1") != 0)
+		return -EINVAL;
+	ret->request.method = method;
+	r = http_head_read_target(ret, target);
 	if (r == 0)
 		r = http_head_read_fields(ret, &l, false);
-	return r < 0 ? r : http_head_check(ret);
+	if (r < 0)
+		return r;
+	if (!ret->is_1_0 && !(ret->seen & 1U << FIELD_HOST))
+		return -EINVAL;
+	if (ret->chunked && (ret->is_1_0 || ret->seen & 1U << FIELD_LENGTH))
+		return -EINVAL;
+	if (ret->request.upgrade)
+		return ret->chunked || ret->length > 0 ? -EINVAL : 0;
+	if (ret->wants_upgrade && ret->upgrade_to) {
+		ret->request.upgrade = true;
+		ret->request.upgrade_to = ret->upgrade_to;
+	}
+	return 0;
 }
 
 int http_head_check_trailers(const uint8_t *data, size_t len)

@@ -168,33 +168,10 @@ static ssize_t http_requests_take_size(struct http_requests *h, const uint8_t *d
 	return end;
 }
 
-static ssize_t http_requests_take_chunk_end(
-	struct http_requests *h, const uint8_t *data, size_t len)
-{
-	if (data[0] != '\r' || (len > 1 && data[1] != '\n'))
-		return -EINVAL;
-	if (len < 2)
-		return 0;
-	http_requests_enter(h, STATE_SIZE);
-	return 2;
-}
-
-static ssize_t http_requests_take_trailers(struct http_requests *h, const uint8_t *data, size_t len)
-{
-	ssize_t end = http_search_empty(&h->search, data, len);
-	int r;
-
-	if (end <= 0)
-		return end;
-	r = http_head_check_trailers(data, (size_t)end);
-	if (r < 0)
-		return r;
-	http_requests_end(h);
-	return end;
-}
-
 static ssize_t http_requests_take(struct http_requests *h, const uint8_t *data, size_t len)
 {
+	ssize_t end;
+
 	switch (h->state) {
 	case STATE_HEAD:
 		return http_requests_take_head(h, data, len);
@@ -207,9 +184,22 @@ static ssize_t http_requests_take(struct http_requests *h, const uint8_t *data, 
 		http_requests_pass(h, len);
 		return (ssize_t)len;
 	case STATE_CHUNK_END:
-		return http_requests_take_chunk_end(h, data, len);
+		if (data[0] != '\r' || (len > 1 && data[1] != '\n'))
+			return -EINVAL;
+		if (len < 2)
+			return 0;
+		http_requests_enter(h, STATE_SIZE);
+		return 2;
 	case STATE_TRAILERS:
-		return http_requests_take_trailers(h, data, len);
+		end = http_search_empty(&h->search, data, len);
+		if (end > 0) {
+			int r = http_head_check_trailers(data, (size_t)end);
+
+			if (r < 0)
+				return r;
+			http_requests_end(h);
+		}
+		return end;
 	case STATE_WAITS:
 		return 0;
 	case STATE_OPEN:
@@ -343,8 +333,7 @@ static enum http_looks http_looks_at(const uint8_t *line, size_t len, bool compl
 
 enum http_looks http_requests_looks(const uint8_t *data, size_t len)
 {
-	/* The PROXY protocol, version 2, up to the line that would settle that it is something
-	 * else; then "QUIT\n". */
+	/* Of the PROXY protocol, version 2, up to the line that would settle it. */
 	static const char signature[] = "\r\n\r\n\0\r\n";
 	size_t most = len < LINE_MAX_BYTES ? len : LINE_MAX_BYTES, start = 0, n;
 	const uint8_t *lf;

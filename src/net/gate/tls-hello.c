@@ -226,8 +226,7 @@ int tls_hello_parse(struct tls_hello *ret, const uint8_t *data, size_t len)
 		r = tls_hello_take_message(&c, room, &hello);
 	if (r < 0)
 		return r;
-	/* A first message ends its record: what comes next may be under other keys (RFC 8446, 5.1).
-	 */
+	/* It ends its record: what comes next may be under other keys (RFC 8446, 5.1). */
 	if (c.record_left > 0)
 		return -EINVAL;
 	hello.len = (size_t)(c.data - data);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "net/record-table.h"
+#include "net/internal.h"
 #include "net/recorder.h"
 #include "wire/frame.h"
 

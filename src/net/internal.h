@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Records that are kept apart: one for each target and reason, found by a hash, with the order in
- * which they were last used. At most RECORD_TABLE_MAX; the texts are copied, and cut off where they
- * are longer than anybody would read.
+ * What recorder.c keeps, for its tests. Records that are kept apart: one for each target and
+ * reason, found by a hash, with the order in which they were last used. At most RECORD_TABLE_MAX;
+ * the texts are copied, and cut off where they are longer than anybody would read.
  */
 #include "base/hash.h"
 #include "wire/record.h"
