@@ -320,8 +320,6 @@ static void connections_go_out(struct connection *c)
 		connections_deny(c, &j);
 }
 
-/* Servers inside. */
-
 static void connections_on_called(struct inner_call *call, int fd)
 {
 	struct connection *c = container_of(call, struct connection_dialling, call)->connection;

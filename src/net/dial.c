@@ -327,26 +327,6 @@ static void dial_resolved(struct lookup_wait *w, const struct lookup_result *r)
 	dial_next_due(&s->next);
 }
 
-static int dial_state_start(struct dial_state *s, const char *name, const struct address *address)
-{
-	int r = loop_start(s->dialler.loop, &s->deadline,
-		s->dialler.timeout_ms ? s->dialler.timeout_ms : TIMEOUT_MS);
-
-	if (r < 0)
-		return r;
-	if (name) {
-		memcpy(s->name, name, strlen(name) + 1);
-		s->destination.name = s->name;
-		s->dial->wait = (struct lookup_wait){ .done = dial_resolved };
-		return lookup_ask(s->dialler.lookup, name, &s->dial->wait);
-	}
-	s->destination.address = *address;
-	s->addresses[0] = dial_form(address);
-	s->n = !dial_is_own(address) ||
-	       judge_own(s->dialler.judge, &s->destination, address, &s->dial->refused);
-	return loop_start(s->dialler.loop, &s->next, 0);
-}
-
 int dial_start(const struct dialler *l, struct dial *d, const char *name,
 	const struct address *address, uint16_t port, int type)
 {
@@ -370,9 +350,20 @@ int dial_start(const struct dialler *l, struct dial *d, const char *name,
 		s->attempts[i].watcher = (struct watcher){ .ready = dial_attempt_ready, .fd = -1 };
 	}
 	d->refused = (struct net_judgement){ 0 };
-	d->wait = (struct lookup_wait){ 0 };
+	d->wait = (struct lookup_wait){ .done = dial_resolved };
 	d->aliases = NULL;
-	r = dial_state_start(s, name, address);
+	r = loop_start(l->loop, &s->deadline, l->timeout_ms ? l->timeout_ms : TIMEOUT_MS);
+	if (r == 0 && name) {
+		memcpy(s->name, name, strlen(name) + 1);
+		s->destination.name = s->name;
+		r = lookup_ask(l->lookup, name, &d->wait);
+	} else if (r == 0) {
+		s->destination.address = *address;
+		s->addresses[0] = dial_form(address);
+		s->n = !dial_is_own(address) ||
+		       judge_own(l->judge, &s->destination, address, &d->refused);
+		r = loop_start(l->loop, &s->next, 0);
+	}
 	if (r < 0)
 		dial_state_free(s);
 	else

@@ -375,8 +375,6 @@ static int flows_dial(struct flow *f)
 		d->name ? NULL : &d->address, d->port, SOCK_DGRAM);
 }
 
-/* Judging. */
-
 static bool flows_judge(struct flow *f, struct net_judgement *j)
 {
 	const struct flows_options *o = &f->all->o;
@@ -492,31 +490,30 @@ static void flows_on_inside(struct watcher *w, uint32_t events)
 	}
 }
 
-static bool flows_may_stay(struct flow *f, struct net_judgement *j)
-{
-	const struct dialler *l = f->all->o.dialler;
-	char reason[sizeof(j->reason)];
-
-	if (!judge_destination(l->judge, &f->destination, j))
-		return false;
-	if (quota_review(f->all->o.quota, &f->account, j->target, f->sent + f->received, reason) <
-		0)
-		return judge_refuse(&f->destination, j, "%s", reason);
-	return f->dialling || dial_review(l, &f->destination, &f->address, f->aliases, j);
-}
-
 void flows_review(struct flows *all)
 {
+	const struct dialler *l = all->o.dialler;
 	struct flow *next;
 
 	for (struct flow *f = all->first; f; f = next) {
+		const struct destination *d = &f->destination;
 		struct net_judgement j = { 0 };
+		char reason[sizeof(j.reason)];
+		bool stays;
 
 		next = f->next;
 		/* Whoever sends to there again may have better luck. */
 		if (f->failed) {
 			flows_end(f);
-		} else if (!flows_may_stay(f, &j)) {
+			continue;
+		}
+		stays = judge_destination(l->judge, d, &j);
+		if (stays && quota_review(all->o.quota, &f->account, j.target,
+				     f->sent + f->received, reason) < 0)
+			stays = judge_refuse(d, &j, "%s", reason);
+		if (stays && !f->dialling)
+			stays = dial_review(l, d, &f->address, f->aliases, &j);
+		if (!stays) {
 			judge_revoke(&j);
 			flows_record(f, RECORD_DENIED, &j);
 			flows_answer(f, 0);

@@ -308,56 +308,40 @@ bool judge_hello(const struct net_judge *j, const struct destination *d,
 	return judge_name(j, d, "TLS", hello->name, ret);
 }
 
-static const char too_long[] = "the request's path is too long to be compared with the rules";
-
-static bool judge_print_url(const char *target, const char *path, char out[URL_BYTES])
-{
-	int n = snprintf(out, URL_BYTES, "http://%s%s", target, path[0] == '/' ? path : "/");
-
-	return n >= 0 && n < URL_BYTES;
-}
-
-/* Of a URL that the policy can read. */
+/*
+ * Of a URL that the policy can read. at_host: on a connection to an address, whether anything
+ * forbids the path at the host that it asks for.
+ */
 static bool judge_url(const struct net_judge *j, const struct destination *d,
-	const struct http_request *http, struct net_judgement *ret)
+	const struct http_request *http, bool at_host, struct net_judgement *ret)
 {
 	char target[TARGET_BYTES], url[URL_BYTES];
 	const struct request r = {
 		.op = OPERATION_NET_CONNECT, .target = url, .method = http->method
 	};
 	struct decision decision;
+	int n;
 
 	/* Servers differ in whether these separate folders, or end the name of one. */
 	if (j->paths && (strpbrk(http->path, "\\;") || strstr(http->path, "//") ||
 				strcasestr(http->path, "%2f") || strcasestr(http->path, "%5c")))
 		return judge_refuse(
 			d, ret, "a rule is about paths, and the request's can be read in two ways");
-	judge_print_target(TRANSPORT_TCP, d->name, &d->address, d->port, target);
-	if (!judge_print_url(target, http->path, url))
-		return judge_refuse(d, ret, too_long);
+	judge_print_target(
+		TRANSPORT_TCP, at_host ? http->host : d->name, &d->address, d->port, target);
+	n = snprintf(
+		url, sizeof(url), "http://%s%s", target, http->path[0] == '/' ? http->path : "/");
+	if (n < 0 || (size_t)n >= sizeof(url))
+		return judge_refuse(
+			d, ret, "the request's path is too long to be compared with the rules");
 	judge_begin(d, ret);
-	if (judge_is_allowed(j, &r, &decision))
+	if (at_host ? !judge_is_forbidden(j, &r, ret) : judge_is_allowed(j, &r, &decision))
 		return judge_allow(ret);
+	if (at_host)
+		return judge_blame(ret, "HTTP", "asks for", http->host);
 	if (decision.why == DECISION_BAD_TARGET)
 		return judge_refuse(d, ret, "the request's path cannot be compared with the rules");
 	return judge_explain(&r, &decision, ret);
-}
-
-/* On a connection to an address: whether anything forbids the path at the host that it asks for. */
-static bool judge_host_url(const struct net_judge *j, const struct destination *d,
-	const struct http_request *http, struct net_judgement *ret)
-{
-	char target[TARGET_BYTES], url[URL_BYTES];
-	const struct request r = {
-		.op = OPERATION_NET_CONNECT, .target = url, .method = http->method
-	};
-
-	judge_print_target(TRANSPORT_TCP, http->host, NULL, d->port, target);
-	if (!judge_print_url(target, http->path, url))
-		return judge_refuse(d, ret, too_long);
-	judge_begin(d, ret);
-	return judge_is_forbidden(j, &r, ret) ? judge_blame(ret, "HTTP", "asks for", http->host)
-					      : judge_allow(ret);
 }
 
 /* Where only some methods are granted, this one, of the preface of HTTP/2, is not among them. */
@@ -368,7 +352,7 @@ bool judge_unseen(const struct net_judge *j, const struct destination *d, const 
 
 	if (!judge_nameless(j, d, what, ret))
 		return false;
-	if (!j->paths && (!j->narrow || judge_url(j, d, &any, ret)))
+	if (!j->paths && (!j->narrow || judge_url(j, d, &any, false, ret)))
 		return true;
 	return judge_refuse(d, ret, "%s, so that methods and paths could not be seen", what);
 }
@@ -385,9 +369,9 @@ bool judge_http(const struct net_judge *j, const struct destination *d,
 	allowed = r->host[0] == '\0' ? judge_nameless(j, d, "HTTP without a host", ret)
 				     : judge_name(j, d, "HTTP", r->host, ret);
 	if (allowed && j->narrow)
-		allowed = judge_url(j, d, r, ret);
+		allowed = judge_url(j, d, r, false, ret);
 	if (allowed && j->paths && !d->name && r->host[0] != '\0')
-		allowed = judge_host_url(j, d, r, ret);
+		allowed = judge_url(j, d, r, true, ret);
 	/* Other protocols on the same connection, which can name any host. */
 	if (allowed && r->upgrade && strcasecmp(r->upgrade_to, "websocket") != 0)
 		allowed = judge_unseen(j, d, "HTTP changes to another protocol", ret);

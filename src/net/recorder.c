@@ -189,8 +189,7 @@ void record_table_remove(struct record_table *t, struct record_entry *e)
 
 enum { SECOND_MS = 1000, N_CLASSES = RECORD_CLOSED + 2, CLASS_DNS = N_CLASSES - 1 };
 
-struct class
-{
+struct recorder_class {
 	struct record_table table;
 	struct record rest; /* count 0: there is none */
 	unsigned left;      /* of the budget of this second */
@@ -205,7 +204,7 @@ struct recorder {
 	struct timer tick;
 	uint64_t second_ms; /* when the budgets were filled */
 	struct buffer body;
-	struct class classes[N_CLASSES];
+	struct recorder_class classes[N_CLASSES];
 };
 
 static uint64_t recorder_sum(uint64_t a, uint64_t b)
@@ -250,7 +249,7 @@ static int recorder_send(struct recorder *r, struct record *record)
 	return result;
 }
 
-static int recorder_tell(struct recorder *r, struct class *c, struct record_entry *e)
+static int recorder_tell(struct recorder *r, struct recorder_class *c, struct record_entry *e)
 {
 	int result = recorder_send(r, &e->record);
 
@@ -284,7 +283,7 @@ static void recorder_tell_all(struct recorder *r)
 	int result = 0;
 
 	for (size_t i = 0; i < N_CLASSES && result == 0 && !r->gone; i++) {
-		struct class *c = &r->classes[i];
+		struct recorder_class *c = &r->classes[i];
 		struct record_entry *e = c->table.lists[RECORD_WAITING].first, *next;
 
 		/* Those that wait and may be told by now. A flush tells them all. */
@@ -337,7 +336,8 @@ void recorder_flush(struct recorder *r)
 	recorder_tell_all(r);
 }
 
-static struct record_entry *recorder_find_or_add(struct class *c, const struct record *record)
+static struct record_entry *recorder_find_or_add(
+	struct recorder_class *c, const struct record *record)
 {
 	struct record_entry *e = record_table_find(&c->table, record);
 
@@ -369,7 +369,7 @@ void recorder_add(struct recorder *r, const struct record *record)
 	struct record whole = *record;
 	const char **const texts[N_TEXTS] = { &whole.target, &whole.name, &whole.address,
 		&whole.rule, &whole.reason, &whole.remedy, &whole.program };
-	struct class *c;
+	struct recorder_class *c;
 	struct record_entry *e;
 
 	if (r->gone || record->kind > RECORD_CLOSED)
@@ -416,7 +416,7 @@ int recorder_new(struct recorder **ret, struct loop *l, int socket)
 	r->tick.expired = recorder_ticked;
 	r->second_ms = loop_now(l);
 	for (size_t i = 0; i < N_CLASSES; i++) {
-		struct class *c = &r->classes[i];
+		struct recorder_class *c = &r->classes[i];
 
 		record_table_init(&c->table);
 		c->left = RECORDER_PER_SECOND;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A query is a name that somebody waits for: those who wait, and either two questions on their way
- * or an answer that is known already and handed out at the next turn of the
- * loop. A query nobody waits for any more is dropped, with its sockets.
+ * or an answer that is known already and handed out at the next turn of the loop. A query nobody
+ * waits for any more is dropped, with its sockets.
  *
- * What was learned goes into the cache. Names of this machine (/etc/hosts,
- * localhost) are looked up each time.
+ * What was learned goes into the cache. Names of this machine (/etc/hosts, localhost) are looked up
+ * each time.
  */
 #include "net/dns/lookup.h"
 
@@ -179,21 +179,21 @@ static const struct {
 	[IPV4] = { DNS_A, 32 },
 };
 
-struct half {
-	struct query *query;
+struct lookup_half {
+	struct lookup_query *query;
 	struct lookup_question question;
 	bool done;
 	int error;
 };
 
-struct query {
+struct lookup_query {
 	struct lookup *lookup;
-	struct query *next, *previous; /* of those on their way */
+	struct lookup_query *next, *previous; /* of those on their way */
 	struct lookup_wait *waiting, *last;
 	bool delivering;
 	struct timer timer;
 	struct lookup_answer *known;
-	struct half halves[FAMILIES];
+	struct lookup_half halves[FAMILIES];
 	char name[HOST_NAME_BYTES];
 };
 
@@ -201,7 +201,7 @@ struct lookup {
 	struct loop *loop;
 	const struct lookup_config *config;
 	struct lookup_cache *cache;
-	struct query *queries;
+	struct lookup_query *queries;
 	size_t n_queries;
 };
 
@@ -220,7 +220,7 @@ int lookup_new(struct lookup **ret, struct loop *loop, const struct lookup_confi
 	return 0;
 }
 
-static void lookup_wait_remove(struct query *q, struct lookup_wait *w)
+static void lookup_wait_remove(struct lookup_query *q, struct lookup_wait *w)
 {
 	*(w->previous ? &w->previous->next : &q->waiting) = w->next;
 	*(w->next ? &w->next->previous : &q->last) = w->previous;
@@ -228,7 +228,7 @@ static void lookup_wait_remove(struct query *q, struct lookup_wait *w)
 	w->query = NULL;
 }
 
-static void lookup_query_unlist(struct query *q)
+static void lookup_query_unlist(struct lookup_query *q)
 {
 	struct lookup *l = q->lookup;
 
@@ -239,7 +239,7 @@ static void lookup_query_unlist(struct query *q)
 }
 
 /* It is not in the list any more. */
-static void lookup_query_free(struct query *q)
+static void lookup_query_free(struct lookup_query *q)
 {
 	for (size_t i = 0; i < FAMILIES; i++)
 		lookup_question_stop(&q->halves[i].question);
@@ -251,7 +251,7 @@ static void lookup_query_free(struct query *q)
 }
 
 /* Who asks anew while this goes on gets a new query; who cancels is taken out of the list. */
-static void lookup_query_deliver(struct query *q, const struct lookup_result *r)
+static void lookup_query_deliver(struct lookup_query *q, const struct lookup_result *r)
 {
 	q->delivering = true;
 	lookup_query_unlist(q);
@@ -266,7 +266,7 @@ static void lookup_query_deliver(struct query *q, const struct lookup_result *r)
 
 /* Answers. */
 
-static const struct dns_answer *lookup_half_answer(const struct half *h)
+static const struct dns_answer *lookup_half_answer(const struct lookup_half *h)
 {
 	const struct dns_answer *a = &h->question.answer;
 
@@ -285,7 +285,7 @@ static void lookup_add_chain(struct lookup_result *r, const struct dns_answer *a
 	}
 }
 
-static void lookup_collect(const struct query *q, struct lookup_result *r)
+static void lookup_collect(const struct lookup_query *q, struct lookup_result *r)
 {
 	bool no_name = false;
 
@@ -300,7 +300,7 @@ static void lookup_collect(const struct query *q, struct lookup_result *r)
 		memcpy(r->addresses[r->n++].bytes, a->addresses[i / FAMILIES], bits / 8);
 	}
 	for (size_t f = 0; f < FAMILIES; f++) {
-		const struct half *h = &q->halves[f];
+		const struct lookup_half *h = &q->halves[f];
 
 		if (lookup_half_answer(h))
 			lookup_add_chain(r, lookup_half_answer(h));
@@ -315,14 +315,14 @@ static void lookup_collect(const struct query *q, struct lookup_result *r)
 }
 
 /* How long it may be kept, in milliseconds; 0: not at all. */
-static uint64_t lookup_keep_for(const struct query *q, const struct lookup_result *r)
+static uint64_t lookup_keep_for(const struct lookup_query *q, const struct lookup_result *r)
 {
 	uint64_t ms = KEPT_MS_MAX;
 
 	if (r->error < 0)
 		return r->error == -ENOENT || r->error == -ENODATA ? NEGATIVE_MS : 0;
 	for (size_t f = 0; f < FAMILIES; f++) {
-		const struct half *h = &q->halves[f];
+		const struct lookup_half *h = &q->halves[f];
 		const struct dns_answer *a = lookup_half_answer(h);
 
 		if (a && (uint64_t)a->ttl * 1000 < ms)
@@ -333,7 +333,7 @@ static uint64_t lookup_keep_for(const struct query *q, const struct lookup_resul
 	return ms;
 }
 
-static void lookup_query_finish(struct query *q)
+static void lookup_query_finish(struct lookup_query *q)
 {
 	struct lookup *l = q->lookup;
 	struct lookup_result r = { 0 };
@@ -350,7 +350,7 @@ static void lookup_query_finish(struct query *q)
 /* The answer was known, or the slower family took too long. */
 static void lookup_query_due(struct timer *t)
 {
-	struct query *q = container_of(t, struct query, timer);
+	struct lookup_query *q = container_of(t, struct lookup_query, timer);
 
 	if (q->known)
 		lookup_query_deliver(q, &q->known->result);
@@ -360,8 +360,8 @@ static void lookup_query_due(struct timer *t)
 
 static void lookup_half_done(struct lookup_question *question, int error)
 {
-	struct half *h = container_of(question, struct half, question);
-	struct query *q = h->query;
+	struct lookup_half *h = container_of(question, struct lookup_half, question);
+	struct lookup_query *q = h->query;
 
 	h->done = true;
 	h->error = error;
@@ -395,9 +395,9 @@ static int lookup_find_known(struct lookup *l, const char *name, struct lookup_a
 	return 0;
 }
 
-static int lookup_query_new(struct query **ret, struct lookup *l, const char *name)
+static int lookup_query_new(struct lookup_query **ret, struct lookup *l, const char *name)
 {
-	struct query *q = calloc(1, sizeof(*q));
+	struct lookup_query *q = calloc(1, sizeof(*q));
 	int r;
 
 	if (!q)
@@ -409,7 +409,7 @@ static int lookup_query_new(struct query **ret, struct lookup *l, const char *na
 	if (r == 0 && q->known)
 		r = loop_start(l->loop, &q->timer, 0);
 	for (size_t i = 0; r == 0 && !q->known && i < FAMILIES; i++) {
-		struct half *h = &q->halves[i];
+		struct lookup_half *h = &q->halves[i];
 
 		h->query = q;
 		h->question.done = lookup_half_done;
@@ -431,7 +431,7 @@ static int lookup_query_new(struct query **ret, struct lookup *l, const char *na
 
 int lookup_ask(struct lookup *l, const char *name, struct lookup_wait *w)
 {
-	struct query *q = l->queries;
+	struct lookup_query *q = l->queries;
 
 	while (q && strcmp(q->name, name) != 0)
 		q = q->next;
@@ -454,7 +454,7 @@ int lookup_ask(struct lookup *l, const char *name, struct lookup_wait *w)
 
 void lookup_cancel(struct lookup *l, struct lookup_wait *w)
 {
-	struct query *q = w->query;
+	struct lookup_query *q = w->query;
 
 	(void)l;
 	if (!q)
@@ -470,7 +470,7 @@ void lookup_free(struct lookup *l)
 {
 	if (!l)
 		return;
-	for (struct query *q = l->queries, *next; q; q = next) {
+	for (struct lookup_query *q = l->queries, *next; q; q = next) {
 		next = q->next;
 		lookup_query_free(q);
 	}

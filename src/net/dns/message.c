@@ -56,16 +56,6 @@ static bool dns_cursor_u16(struct dns_cursor *c, uint16_t *ret)
 	return true;
 }
 
-static bool dns_cursor_u32(struct dns_cursor *c, uint32_t *ret)
-{
-	uint16_t high, low;
-
-	if (c->len - c->at < 4 || !dns_cursor_u16(c, &high) || !dns_cursor_u16(c, &low))
-		return false;
-	*ret = (uint32_t)high << 16 | low;
-	return true;
-}
-
 /* What is being written. Once something did not fit, nothing more is written. */
 struct dns_writer {
 	uint8_t *out;
@@ -232,14 +222,15 @@ struct dns_record {
 
 static int dns_record_read(struct dns_cursor *c, struct dns_record *r)
 {
+	uint16_t high, low;
+
 	if (dns_name_read(c, r->owner, &r->odd) < 0 || !dns_cursor_u16(c, &r->type) ||
-		!dns_cursor_u16(c, &r->class) || !dns_cursor_u32(c, &r->ttl) ||
-		!dns_cursor_u16(c, &r->len))
+		!dns_cursor_u16(c, &r->class) || !dns_cursor_u16(c, &high) ||
+		!dns_cursor_u16(c, &low) || !dns_cursor_u16(c, &r->len))
 		return -EINVAL;
 	r->data = *c;
 	/* RFC 2181: a number with the highest bit set is none. */
-	if (r->ttl > INT32_MAX)
-		r->ttl = 0;
+	r->ttl = high >> 15 ? 0 : (uint32_t)high << 16 | low;
 	return dns_cursor_skip(c, r->len) ? 0 : -EINVAL;
 }
 

@@ -78,17 +78,12 @@ static int names_add(struct names *n, struct names_candidate c)
 static int names_add_ancestors(struct names *n, const char *name, bool itself)
 {
 	const char *parent = itself ? name : strchr(name, '.');
+	int r = 0;
 
-	while (parent) {
-		struct names_candidate c = { .name = parent + (*parent == '.'),
-			.place = PLACE_ANCESTOR };
-		int r = names_add(n, c);
-
-		if (r < 0)
-			return r;
-		parent = strchr(c.name, '.');
-	}
-	return 0;
+	for (; r == 0 && parent; parent = strchr(parent + 1, '.'))
+		r = names_add(n, (struct names_candidate){ .name = parent + (*parent == '.'),
+					 .place = PLACE_ANCESTOR });
+	return r;
 }
 
 static int names_add_pattern(struct names *n, const struct host_pattern *p, bool allows)
@@ -118,36 +113,29 @@ static int names_add_pattern(struct names *n, const struct host_pattern *p, bool
 /* A source that must match several patterns begins to match where one of them does. */
 static int names_add_source(struct names *n, const struct source *s, struct error *e)
 {
-	for (size_t i = 0; i < s->grant->n; i++) {
-		struct host_pattern p;
-		int r = host_pattern_parse(&p, &n->arena, s->grant->all[i], &s->where, e);
+	struct host_pattern p;
+	int r = 0;
 
+	for (size_t i = 0; r == 0 && i < s->grant->n; i++) {
+		r = host_pattern_parse(&p, &n->arena, s->grant->all[i], &s->where, e);
 		if (r == 0)
 			r = names_add_pattern(n, &p, s->verdict == VERDICT_ALLOW);
-		if (r < 0)
-			return r;
 	}
-	return 0;
+	return r;
 }
 
 static int names_add_common(struct names *n)
 {
 	static const uint16_t ports[] = { PORT_COMMON, 80, 1 };
+	int r = 0;
 
-	for (size_t i = 0; i < 2 * ROWS(ports); i++) {
-		struct names_candidate c = {
-			.name = "",
-			.place = PLACE_ANY,
-			.transport = i % 2 ? TRANSPORT_UDP : TRANSPORT_TCP,
-			.port = ports[i / 2],
-			.last = ports[i / 2],
-		};
-		int r = names_add(n, c);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < 2 * ROWS(ports); i++)
+		r = names_add(n, (struct names_candidate){ .name = "",
+					 .place = PLACE_ANY,
+					 .transport = i % 2 ? TRANSPORT_UDP : TRANSPORT_TCP,
+					 .port = ports[i / 2],
+					 .last = ports[i / 2] });
+	return r;
 }
 
 /* Building */
@@ -214,11 +202,11 @@ static int names_build(struct names *n, struct error *e)
 	int r = names_add_common(n);
 
 	for (size_t i = 0; r == 0 && i < policy_layers(n->policy); i++) {
-		const struct sources *s =
-			&policy_layer(n->policy, i)->sources[OPERATION_NET_CONNECT];
+		const struct layer *l = policy_layer(n->policy, i);
+		const struct sources *all = &l->sources[OPERATION_NET_CONNECT];
 
-		for (size_t j = 0; r == 0 && j < s->n; j++)
-			r = names_add_source(n, &s->items[j], e);
+		for (size_t j = 0; r == 0 && j < all->n; j++)
+			r = names_add_source(n, &all->items[j], e);
 	}
 	if (r < 0)
 		return r == -ENOMEM ? error_no_memory(e) : r;

@@ -126,24 +126,22 @@ int inner_pool_new(struct inner_pool **ret, struct loop *l, const int *sockets, 
 	if (!p)
 		return -ENOMEM;
 	p->loop = l;
-	for (; r == 0 && p->n < n; p->n++) {
+	for (; r >= 0 && p->n < n; p->n++) {
 		struct inner_socket *s = &p->slots[p->n];
-		int family = inner_family_of(sockets[p->n]);
 
-		*s = (struct inner_socket){ .pool = p, .fd = sockets[p->n], .family = family };
-		s->timer.expired = inner_on_drain;
-		if (family < 0)
-			r = family;
-		else if (fcntl(s->fd, F_SETFL, O_NONBLOCK) < 0)
+		r = inner_family_of(sockets[p->n]);
+		if (r >= 0 && fcntl(sockets[p->n], F_SETFL, O_NONBLOCK) < 0)
 			r = -errno;
-		else
+		*s = (struct inner_socket){ .pool = p, .fd = sockets[p->n], .family = r };
+		s->timer.expired = inner_on_drain;
+		if (r >= 0)
 			inner_put(s);
 	}
 	if (r < 0)
 		free(p);
 	else
 		*ret = p;
-	return r;
+	return r < 0 ? r : 0;
 }
 
 void inner_pool_free(struct inner_pool *p)
