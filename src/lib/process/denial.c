@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/process/denial.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "advice/shell/shell.h"
 #include "base/buffer.h"
+#include "host/resolver.h"
+#include "launch/program.h"
+#include "lib/process/result.h"
+#include "lib/sandbox/sandbox.h"
 #include "policy/explain.h"
 
 const char *denial_put(char **at, const char *text)
@@ -57,4 +65,132 @@ struct corral_denial *denial_new(const struct request *r, const struct decision 
 void denial_free(struct corral_denial *d)
 {
 	free(d);
+}
+
+/* Programs */
+
+/* Sentence and denial for something that the policy forbids. Always -EACCES. */
+static int denial_forbid(const struct request *r, const struct decision *d, bool exact,
+	struct corral_denial **ret_denial, struct error *e)
+{
+	struct corral_denial *denial = denial_new(r, d, exact);
+
+	if (!denial)
+		return error_set(e, -EACCES, NULL, "the policy forbids %s", r->target);
+	(void)error_set(e, -EACCES, NULL, "%s %s: %s", r->target,
+		r->op == OPERATION_EXEC ? "may not run" : "is not visible inside", denial->reason);
+	if (denial->remedy[0])
+		error_hint(e, "%s", denial->remedy);
+	*ret_denial = denial;
+	return -EACCES;
+}
+
+int denial_find_program(const struct sandbox_setup *setup, const char *const *argv,
+	const char *const *env, const char *cwd, struct arena *a, const char **ret,
+	struct corral_denial **ret_denial, struct error *e)
+{
+	struct launch_program p = { .policy = setup->policy, .argv = argv, .env = env, .cwd = cwd };
+
+	if (!setup->exec_listed) {
+		*ret = argv[0];
+		return 0;
+	}
+	switch (launch_program_find(&p)) {
+	case LAUNCH_ALLOWED:
+		*ret = arena_strdup(a, p.path);
+		return *ret ? 0 : -ENOMEM;
+	case LAUNCH_FORBIDDEN:
+		return denial_forbid(&p.request, &p.decision, true, ret_denial, e);
+	default:
+		return error_set(e, -ENOENT, NULL, "there is no program %s", argv[0]);
+	}
+}
+
+/* Folders of the session's own are there without a grant. */
+static bool denial_is_private(const struct sandbox_setup *setup, const char *path)
+{
+	return strcmp(path, setup->base->variables.values[VARIABLE_HOME]) == 0 ||
+	       strcmp(path, setup->base->variables.values[VARIABLE_TEMP]) == 0;
+}
+
+/* PATH of the host, as it was when the sandbox was built. */
+static const char *denial_host_path(const struct sandbox_setup *setup)
+{
+	for (const char *const *v = setup->base->environment; *v; v++) {
+		if (strncmp(*v, "PATH=", 5) == 0)
+			return *v + 5;
+	}
+	return NULL;
+}
+
+int denial_explain(const struct sandbox_setup *setup, const char *program, const char *cwd,
+	struct corral_denial **ret_denial, struct error *e)
+{
+	const char *const argv[] = { program, NULL };
+	struct launch_program p = { .policy = setup->policy,
+		.argv = argv,
+		.host_path = denial_host_path(setup),
+		.cwd = cwd };
+	struct request r = { .op = OPERATION_FS_READ, .target = cwd };
+	struct decision d;
+	struct stat st;
+
+	if (*program && launch_program_why(&p) == LAUNCH_FORBIDDEN)
+		return denial_forbid(&p.request, &p.decision, false, ret_denial, e);
+	if (stat(cwd, &st) < 0 || !S_ISDIR(st.st_mode) || denial_is_private(setup, cwd) ||
+		policy_decide(setup->policy, &r, &d) < 0 || d.verdict == VERDICT_ALLOW)
+		return 0;
+	return denial_forbid(&r, &d, false, ret_denial, e);
+}
+
+/* Lines */
+
+/* Enough to act on; a line of thousands of commands must not make a result of thousands of texts.
+ */
+enum { DENIALS_MAX = 16, ARENA_BYTES = 4 << 20 };
+
+static bool denial_is_known(const struct corral_result *r, const char *target)
+{
+	for (size_t i = 0; i < r->n_denials; i++) {
+		if (strcmp(r->denials[i]->target, target) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The host's file for a command's name, or NULL: it has none, or it is only known at run time. */
+static const char *denial_program_of(const struct shell_command *c, char found[PATH_BYTES])
+{
+	const char *name = c->n_words > 0 && !c->is_builtin ? c->words[0].text : "";
+
+	if (!*name || c->words[0].dynamic)
+		return NULL;
+	if (name[0] == '/')
+		return access(name, F_OK) == 0 ? name : NULL;
+	return resolver_find(name, found) == 0 ? found : NULL;
+}
+
+static void denial_guess_one(
+	const struct sandbox_setup *setup, const struct shell_command *c, struct corral_result *r)
+{
+	char found[PATH_BYTES];
+	const struct request request = { .op = OPERATION_EXEC,
+		.target = denial_program_of(c, found) };
+	struct decision d;
+
+	if (!request.target || denial_is_known(r, request.target))
+		return;
+	if (policy_decide(setup->policy, &request, &d) == 0 && d.verdict != VERDICT_ALLOW)
+		(void)result_add_denial(r, denial_new(&request, &d, false));
+}
+
+void denial_guess(const struct sandbox_setup *setup, const char *line, struct corral_result *r)
+{
+	auto_arena a = { .budget = ARENA_BYTES };
+	struct shell_script script;
+
+	if (shell_parse(&script, &a, line, strlen(line), NULL) < 0)
+		return;
+	for (size_t i = 0; i < script.n_commands && r->n_denials < DENIALS_MAX; i++)
+		denial_guess_one(setup, &script.commands[i], r);
 }

@@ -16,9 +16,7 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "lib/process/denial.h"
-#include "lib/process/guess.h"
 #include "lib/api/handles.h"
-#include "lib/process/program.h"
 
 /* How much is read of one stream before the others get their turn. */
 enum { TURN = 256 << 10 };
@@ -80,7 +78,7 @@ static void finish_exited(struct corral_process *p)
 	p->out.printed = p->err.printed = (struct printed){ 0 };
 	/* A line that went well needs no explanation. */
 	if (r->backend->enforces && !p->target[0] && corral_result_exit_code(r) != 0)
-		guess_denials(p->setup, p->program, r);
+		denial_guess(p->setup, p->program, r);
 	sandbox_count_end(p->sandbox, r, p->input.bytes);
 	for (size_t i = r->n_noted; i < r->n_denials; i++)
 		process_tell(p, CORRAL_EVENT_DENIED, NULL, r->denials[i]);
@@ -93,7 +91,7 @@ static void finish_refused(struct corral_process *p)
 	int r = 0;
 
 	if (p->setup->base->backend->enforces && may_be_denied)
-		r = program_explain(p->setup, p->target, p->cwd, &p->denial, &p->error);
+		r = denial_explain(p->setup, p->target, p->cwd, &p->denial, &p->error);
 	if (r < 0)
 		p->code = r;
 	sandbox_count_end(p->sandbox, NULL, p->input.bytes);

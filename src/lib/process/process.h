@@ -70,8 +70,6 @@ struct process_command {
 	bool implied;            /* argv[0] is the shell of a command line */
 };
 
-int process_start(struct corral_process **ret, struct corral_sandbox *s,
-	const struct process_command *c, const struct corral_call *call, struct corral_error **e);
 /* Raises the eventfd. */
 void process_wake(struct corral_process *p);
 /* Everything that it holds. Nobody knows it any more. */

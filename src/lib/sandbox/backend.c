@@ -10,7 +10,6 @@
 #include "launch/program.h"
 #include "lib/process/denial.h"
 #include "lib/process/process.h"
-#include "lib/process/program.h"
 
 enum { READY_MS = 30000 };
 
@@ -86,7 +85,7 @@ static int namespaces_command(const struct sandbox_setup *setup, const struct pr
 		return r;
 	s->program = s->argv[0];
 	return c->implied ? 0
-			  : program_find(
+			  : denial_find_program(
 				    setup, s->argv, s->env, s->cwd, a, &s->program, ret_denial, e);
 }
 

@@ -236,7 +236,8 @@ static int builder_add_to_layers(
 	return permissions_add(p, permissions_list(p, list), pattern, NULL);
 }
 
-static int builder_add(struct corral_builder *b, enum permission_list list, const char *pattern)
+static int builder_add_grant(
+	struct corral_builder *b, enum permission_list list, const char *pattern)
 {
 	auto_arena scratch = { 0 };
 	struct error *e = builder_error(b);
@@ -254,37 +255,37 @@ static int builder_add(struct corral_builder *b, enum permission_list list, cons
 
 int corral_builder_allow_fs_read(struct corral_builder *b, const char *pattern)
 {
-	return builder_add(b, LIST_FS_READ, pattern);
+	return builder_add_grant(b, LIST_FS_READ, pattern);
 }
 
 int corral_builder_allow_fs_write(struct corral_builder *b, const char *pattern)
 {
-	return builder_add(b, LIST_FS_WRITE, pattern);
+	return builder_add_grant(b, LIST_FS_WRITE, pattern);
 }
 
 int corral_builder_allow_network(struct corral_builder *b, const char *host)
 {
-	return builder_add(b, LIST_NETWORK_ALLOW, host);
+	return builder_add_grant(b, LIST_NETWORK_ALLOW, host);
 }
 
 int corral_builder_allow_exec(struct corral_builder *b, const char *program)
 {
-	return builder_add(b, LIST_EXEC, program);
+	return builder_add_grant(b, LIST_EXEC, program);
 }
 
 int corral_builder_allow_env(struct corral_builder *b, const char *name)
 {
-	return builder_add(b, LIST_ENV, name);
+	return builder_add_grant(b, LIST_ENV, name);
 }
 
 int corral_builder_deny_fs(struct corral_builder *b, const char *pattern)
 {
-	return builder_add(b, LIST_FS_DENY, pattern);
+	return builder_add_grant(b, LIST_FS_DENY, pattern);
 }
 
 int corral_builder_deny_network(struct corral_builder *b, const char *host)
 {
-	return builder_add(b, LIST_NETWORK_DENY, host);
+	return builder_add_grant(b, LIST_NETWORK_DENY, host);
 }
 
 static void builder_list_programs(struct permissions *p)

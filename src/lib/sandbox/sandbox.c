@@ -26,7 +26,7 @@ void sandbox_tell(struct corral_sandbox *s, struct corral_event event)
 	s->base.sink(s->base.context, &event);
 }
 
-static void tell_session(struct corral_sandbox *s)
+static void sandbox_tell_session(struct corral_sandbox *s)
 {
 	sandbox_tell(s,
 		(struct corral_event){ .kind = CORRAL_EVENT_SESSION,
@@ -160,7 +160,7 @@ int sandbox_add(struct corral_sandbox *s, struct corral_process *p, struct error
 		sandbox_insert(s, p);
 	(void)pthread_mutex_unlock(&s->lock);
 	if (is_new)
-		tell_session(s);
+		sandbox_tell_session(s);
 	return r;
 }
 
@@ -256,7 +256,7 @@ void sandbox_swap(struct corral_sandbox *s, struct sandbox_setup *setup, struct 
 		sandbox_dispatch(s, old);
 	warden_link_unref(old);
 	if (fresh)
-		tell_session(s);
+		sandbox_tell_session(s);
 }
 
 bool sandbox_retire(struct corral_sandbox *s, struct warden_link *link)
@@ -334,7 +334,7 @@ int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
 		sandbox_destroy(s);
 		return r;
 	}
-	tell_session(s);
+	sandbox_tell_session(s);
 	*ret = s;
 	return 0;
 }
