@@ -107,7 +107,7 @@ void audit_event_set_text(struct audit_event *e, size_t i, const char *text)
 }
 
 /* How many bytes the texts have if none may have more than `bound`. */
-static size_t total(const size_t lens[AUDIT_EVENT_TEXTS], size_t bound)
+static size_t event_total(const size_t lens[AUDIT_EVENT_TEXTS], size_t bound)
 {
 	size_t sum = 0;
 
@@ -117,16 +117,16 @@ static size_t total(const size_t lens[AUDIT_EVENT_TEXTS], size_t bound)
 }
 
 /* The largest bound, up to AUDIT_TEXT_MAX, with which all of them fit. */
-static size_t find_bound(const size_t lens[AUDIT_EVENT_TEXTS], size_t room)
+static size_t event_find_bound(const size_t lens[AUDIT_EVENT_TEXTS], size_t room)
 {
 	size_t low = 0, high = AUDIT_TEXT_MAX;
 
-	if (total(lens, high) <= room)
+	if (event_total(lens, high) <= room)
 		return high;
 	while (low < high) {
 		size_t middle = (low + high + 1) / 2;
 
-		if (total(lens, middle) <= room)
+		if (event_total(lens, middle) <= room)
 			low = middle;
 		else
 			high = middle - 1;
@@ -134,23 +134,16 @@ static size_t find_bound(const size_t lens[AUDIT_EVENT_TEXTS], size_t room)
 	return low;
 }
 
-/* How much of a text that is cut stays: no half of a character. */
-static size_t event_kept(const char *text, size_t bound)
-{
-	size_t n = bound - ELLIPSIS_BYTES;
-
-	for (size_t back = 0; back < 3 && back < n; back++) {
-		if (((unsigned char)text[n - back] & 0xc0) != 0x80)
-			return n - back;
-	}
-	return n;
-}
-
 static uint8_t *event_put_text(uint8_t *out, const char *text, size_t len, size_t bound)
 {
-	size_t keep = len > bound ? event_kept(text, bound) : len;
-	size_t written = len > bound ? keep + ELLIPSIS_BYTES : len;
+	size_t keep = len > bound ? bound - ELLIPSIS_BYTES : len, half = 0, written;
 
+	/* No half of a character stays. */
+	while (len > bound && half < 3 && half < keep &&
+		((unsigned char)text[keep - half] & 0xc0) == 0x80)
+		half++;
+	keep -= half < 3 && half < keep ? half : 0;
+	written = len > bound ? keep + ELLIPSIS_BYTES : len;
 	out[0] = (uint8_t)written;
 	out[1] = (uint8_t)(written >> 8);
 	memcpy(out + 2, text, keep);
@@ -190,7 +183,7 @@ size_t audit_event_pack(const struct audit_event *e, void *out, size_t room)
 		texts[i] = audit_event_text(e, i);
 		lens[i] = strlen(texts[i]);
 	}
-	bound = find_bound(lens, room - HEAD_BYTES - AUDIT_EVENT_TEXTS * TEXT_EXTRA);
+	bound = event_find_bound(lens, room - HEAD_BYTES - AUDIT_EVENT_TEXTS * TEXT_EXTRA);
 	memcpy(p, &h, sizeof(h));
 	p += sizeof(h);
 	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++)
@@ -209,7 +202,7 @@ void audit_event_encode(const struct audit_event *e, struct buffer *out)
 }
 
 /* The text at *data, which is moved behind it; NULL if there is none. */
-static const char *take_text(const uint8_t **data, size_t *left)
+static const char *event_take_text(const uint8_t **data, size_t *left)
 {
 	const uint8_t *p = *data;
 	size_t len;
@@ -241,7 +234,7 @@ int audit_event_decode(struct audit_event *ret, const void *data, size_t len)
 		h.decision >= AUDIT_DECISION_COUNT || h.flags & ~FLAG_EXACT || h.count == 0)
 		return -EBADMSG;
 	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++) {
-		texts[i] = take_text(&p, &len);
+		texts[i] = event_take_text(&p, &len);
 		if (!texts[i])
 			return -EBADMSG;
 	}

@@ -192,13 +192,9 @@ static int trail_tell_loss(struct audit_trail *t)
 {
 	const uint64_t lost = t->reader.lost;
 	char reason[96];
-	struct audit_event e = { .action = AUDIT_STORE,
-		.decision = AUDIT_FAILED,
-		.program = "",
-		.target = "",
-		.rule = "",
-		.reason = reason,
-		.exact = true };
+	struct audit_event e = {
+		.action = AUDIT_STORE, .decision = AUDIT_FAILED, .reason = reason, .exact = true
+	};
 	int r;
 
 	atomic_store(&t->lost, lost > t->told ? lost : t->told);
@@ -230,31 +226,11 @@ static int trail_move_one(struct audit_trail *t)
 	return r;
 }
 
-/* How far it came, and when to try again: who waited for others in vain waits ten times as long. */
-static void trail_note(
-	struct audit_trail *t, int r, unsigned patience_ms, const struct audit_ring_mark *mark)
-{
-	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
-	uint64_t retry = RETRY_MS;
-
-	atomic_store(&t->carried, t->reader.next - 1);
-	if (t->reader.next > mark->events)
-		atomic_store(&t->carried_cells, mark->cells);
-	else
-		atomic_store(&t->batch.since_ms, now);
-	if (r == -EBUSY)
-		retry = 10 *
-			(uint64_t)(patience_ms < PATIENCE_FULL_MS ? patience_ms : PATIENCE_FULL_MS);
-	/* Others were at it, and there is room: that is no failure yet. */
-	if (r != -EBUSY || patience_ms >= PATIENCE_FULL_MS)
-		atomic_store(&t->failure, r);
-	atomic_store(&t->batch.retry_ms, r < 0 ? now + retry : 0);
-}
-
 /* All that is in the ring now, but for what is just being written. With the carrier's lock. */
 static int trail_carry(struct audit_trail *t, unsigned patience_ms, struct error *e)
 {
 	struct audit_ring_mark mark;
+	uint64_t now, retry = RETRY_MS;
 	int r = 1;
 
 	audit_store_patience(t->store, patience_ms);
@@ -268,7 +244,19 @@ static int trail_carry(struct audit_trail *t, unsigned patience_ms, struct error
 	if (r < 0)
 		audit_store_patience(t->store, 0);
 	r = audit_store_commit(t->store, e);
-	trail_note(t, r, patience_ms, &mark);
+	now = clock_ms(CLOCK_MONOTONIC);
+	atomic_store(&t->carried, t->reader.next - 1);
+	if (t->reader.next > mark.events)
+		atomic_store(&t->carried_cells, mark.cells);
+	else
+		atomic_store(&t->batch.since_ms, now);
+	/* Who waited for others in vain waits ten times as long until the next try. */
+	if (r == -EBUSY)
+		retry = 10 * (patience_ms < PATIENCE_FULL_MS ? patience_ms : PATIENCE_FULL_MS);
+	/* Others were at it, and there is room: that is no failure yet. */
+	if (r != -EBUSY || patience_ms >= PATIENCE_FULL_MS)
+		atomic_store(&t->failure, r);
+	atomic_store(&t->batch.retry_ms, r < 0 ? now + retry : 0);
 	return r;
 }
 

@@ -189,8 +189,3 @@ void export_open(struct buffer *out, const char *key)
 		export_put_key(out, key);
 	buffer_addc(out, '{');
 }
-
-void export_close(struct buffer *out)
-{
-	buffer_addc(out, '}');
-}

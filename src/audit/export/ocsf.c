@@ -59,11 +59,6 @@ static const struct {
 	[AUDIT_FAILED] = { 2, 2, 1, 27 }, /* an error */
 };
 
-static bool ocsf_has_control(enum class class)
-{
-	return class < APPLICATION_LIFECYCLE;
-}
-
 static void ocsf_put_class(struct buffer *out, const struct audit_event *e)
 {
 	unsigned class = kinds[e->action].class, activity = kinds[e->action].activity;
@@ -95,7 +90,7 @@ static void ocsf_put_metadata(struct buffer *out, const struct audit_row *r, enu
 	export_open(out, "metadata");
 	export_put_text(out, "version", "1.1.0");
 	ocsf_put_product(out, "product");
-	if (ocsf_has_control(class))
+	if (class < APPLICATION_LIFECYCLE)
 		buffer_adds(out, ",\"profiles\":[\"host\",\"security_control\"]");
 	else if (class == APPLICATION_LIFECYCLE)
 		buffer_adds(out, ",\"profiles\":[\"host\"]");
@@ -263,7 +258,7 @@ void export_ocsf(const struct audit_row *r, struct buffer *out)
 	export_put_number(out, "status_id", outcomes[e->decision].status);
 	if (*e->reason)
 		export_put_text(out, "status_detail", e->reason);
-	if (ocsf_has_control(class)) {
+	if (class < APPLICATION_LIFECYCLE) {
 		export_put_number(out, "action_id", outcomes[e->decision].action);
 		export_put_number(out, "disposition_id", outcomes[e->decision].disposition);
 	}

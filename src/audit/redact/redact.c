@@ -295,38 +295,24 @@ static size_t redact_least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* As redact(); hidden has room for all that is looked at. */
-static int redact_with(
-	char *hidden, const struct redactor *r, const char *text, size_t len, struct buffer *out)
-{
-	size_t written = redact_least(len, REDACT_TEXT_MAX);
-
-	out->failed |= redact_find(r, text, redact_least(len, LOOKED_AT), hidden) < 0;
-	if (out->failed)
-		return -ENOMEM;
-	if (written == len && !memchr(hidden, 1, len))
-		return 0;
-	redact_write_shown(text, written, hidden, out);
-	if (written < len)
-		buffer_adds(out, "…");
-	return out->failed ? -ENOMEM : 1;
-}
-
 /* 1: it is written without its secrets. 0: it has none, and nothing was written. */
 static int redact(const struct redactor *r, const char *text, size_t len, struct buffer *out)
 {
-	char small[ON_STACK], *large;
-	int ret;
+	const size_t looked_at = redact_least(len, LOOKED_AT);
+	const size_t written = redact_least(len, REDACT_TEXT_MAX);
+	char small[ON_STACK], *hidden = len <= ON_STACK ? small : malloc(looked_at);
+	int ret = 0;
 
-	if (len <= ON_STACK)
-		return redact_with(small, r, text, len, out);
-	large = malloc(redact_least(len, LOOKED_AT));
-	if (!large) {
+	if (!hidden || redact_find(r, text, looked_at, hidden) < 0) {
 		out->failed = true;
-		return -ENOMEM;
+		ret = -ENOMEM;
+	} else if (written < len || memchr(hidden, 1, len)) {
+		redact_write_shown(text, written, hidden, out);
+		buffer_adds(out, written < len ? "…" : "");
+		ret = out->failed ? -ENOMEM : 1;
 	}
-	ret = redact_with(large, r, text, len, out);
-	free(large);
+	if (hidden != small)
+		free(hidden);
 	return ret;
 }
 

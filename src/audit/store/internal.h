@@ -2,9 +2,8 @@
 #pragma once
 /*
  * What the parts of this folder share: SQLite in the words of this project (sql.c), the table of
- * signed heads (head.c), a log that is read (log.c) and a store that is written to: store.c has
- * opening and the queue, commit.c what becomes durable and whose turn it is, resume.c what others
- * wrote.
+ * signed heads (head.c), a log that is read (log.c) and a store that is written to (store.c, and
+ * resume.c for what others wrote).
  */
 #include <sqlite3.h>
 
@@ -129,8 +128,14 @@ static inline uint64_t log_record_claim(const struct log_record *r)
 }
 
 /* Several questions about the same moment. */
-int log_freeze(struct audit_log *l, struct error *e);
-void log_thaw(struct audit_log *l);
+static inline int log_freeze(struct audit_log *l, struct error *e)
+{
+	return sql_run(&l->sql, "BEGIN", e);
+}
+static inline void log_thaw(struct audit_log *l)
+{
+	(void)sql_run(&l->sql, "ROLLBACK", NULL);
+}
 
 enum { STORE_BEGIN, STORE_INSERT, STORE_COMMIT, STORE_VERSION, STORE_STATEMENTS };
 
@@ -156,20 +161,7 @@ struct audit_store {
 	struct audit_batch batch; /* when they are due */
 };
 
-int store_lock_open(struct audit_store *s, struct error *e);
-/* -EBUSY: others have it for longer than this one waits. */
-int store_lock(struct audit_store *s, struct error *e);
-void store_unlock(struct audit_store *s);
-
-/* All that follow: with the lock. */
-
-/* The first head, of a log without records, together with its tables. */
-int store_create(struct audit_store *s, struct error *e);
-/* What waits, and a head if asked for. Nothing has changed if it fails. */
-enum store_seal { STORE_PLAIN, STORE_SEALED };
-int store_write(struct audit_store *s, enum store_seal seal, struct error *e);
-/* The last head into its second file, unless it is there. */
-int store_save_head(struct audit_store *s, struct error *e);
+/* With the lock between processes. */
 
 /*
  * Takes up an existing log where it ends. What was signed is trusted by its signature and by the

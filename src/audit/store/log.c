@@ -49,16 +49,6 @@ void audit_log_close(struct audit_log *l)
 	free(l);
 }
 
-int log_freeze(struct audit_log *l, struct error *e)
-{
-	return sql_run(&l->sql, "BEGIN", e);
-}
-
-void log_thaw(struct audit_log *l)
-{
-	(void)sql_run(&l->sql, "ROLLBACK", NULL);
-}
-
 int log_record_read(sqlite3_stmt *st, struct log_record *ret)
 {
 	const uint8_t *hash;

@@ -59,11 +59,6 @@ struct leaves {
 	struct error *error;
 };
 
-static int proof_no_record(struct audit_log *l, uint64_t number, struct error *e)
-{
-	return error_set(e, -ENOENT, NULL, "%s: there is no record %" PRIu64, l->path, number);
-}
-
 /* The row of this record; it stays until the next question. */
 static int proof_find_record(struct leaves *l, uint64_t number, struct log_record *ret)
 {
@@ -75,7 +70,8 @@ static int proof_find_record(struct leaves *l, uint64_t number, struct log_recor
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return proof_no_record(l->log, number, l->error);
+		return error_set(l->error, -ENOENT, NULL, "%s: there is no record %" PRIu64,
+			l->log->path, number);
 	r = log_record_read(l->st, ret);
 	if (r < 0)
 		(void)error_set(l->error, r, NULL, "%s: record %" PRIu64 " cannot be read",
@@ -93,32 +89,26 @@ static int proof_leaf_of(void *context, uint64_t i, struct hash *ret)
 	return r;
 }
 
-static int proof_find_heads(struct audit_log *l, uint64_t number, struct heads_row *first,
-	struct heads_row *last, struct error *e)
-{
-	int r = heads_get(&l->sql, HEADS_FIRST, first, e);
-
-	if (r == 0)
-		r = heads_get(&l->sql, HEADS_LAST, last, e);
-	if (r == -ENOENT)
-		return error_set(e, -EBADMSG, NULL, "%s: it has no signed head", l->path);
-	if (r == 0 && (number == 0 || number <= first->head.number))
-		return proof_no_record(l, number, e);
-	if (r == 0 && number > last->head.number)
-		return error_set(e, -ENOENT, NULL,
-			"%s: no signed head covers record %" PRIu64 " yet", l->path, number);
-	return r;
-}
-
 static int proof_make(struct leaves *l, uint64_t number, struct buffer *out)
 {
 	struct heads_row first, last;
 	struct log_record record;
 	struct proof p = { .number = number };
-	int r = proof_find_heads(l->log, number, &first, &last, l->error);
+	struct error *e = l->error;
+	int r = heads_get(&l->log->sql, HEADS_FIRST, &first, e);
 
+	if (r == 0)
+		r = heads_get(&l->log->sql, HEADS_LAST, &last, e);
+	if (r == -ENOENT)
+		return error_set(e, -EBADMSG, NULL, "%s: it has no signed head", l->log->path);
 	if (r < 0)
 		return r;
+	if (number == 0 || number <= first.head.number)
+		return error_set(
+			e, -ENOENT, NULL, "%s: there is no record %" PRIu64, l->log->path, number);
+	if (number > last.head.number)
+		return error_set(e, -ENOENT, NULL,
+			"%s: no signed head covers record %" PRIu64 " yet", l->log->path, number);
 	p.head = last.head;
 	r = merkle_prove(proof_leaf_of, l, &first.chain.tree, number - 1, p.head.number, p.path);
 	if (r < 0)
@@ -130,10 +120,10 @@ static int proof_make(struct leaves *l, uint64_t number, struct buffer *out)
 	p.record = record.data;
 	p.len = record.len;
 	if (proof_holds(&p) < 0)
-		return error_set(l->error, -EBADMSG, NULL,
+		return error_set(e, -EBADMSG, NULL,
 			"%s: its records are not those of its signed head", l->log->path);
 	proof_print(&p, out);
-	return out->failed ? error_no_memory(l->error) : 0;
+	return out->failed ? error_no_memory(e) : 0;
 }
 
 int audit_log_prove(struct audit_log *l, uint64_t number, struct buffer *out, struct error *e)
@@ -199,22 +189,6 @@ static int proof_parse(const struct node *root, uint8_t *record, struct proof *p
 	return 0;
 }
 
-/* The event's texts must outlive the proof. */
-static int proof_give_row(
-	const struct proof *p, struct audit_row *ret, struct buffer *texts, struct error *e)
-{
-	struct audit_row row = { .number = p->number, .hash = merkle_leaf(p->record, p->len) };
-
-	buffer_clear(texts);
-	buffer_add(texts, p->record + CHAIN_NUMBER_BYTES, p->len - CHAIN_NUMBER_BYTES);
-	if (texts->failed)
-		return error_no_memory(e);
-	if (audit_event_decode(&row.event, texts->data, texts->len) < 0)
-		return error_set(e, -EBADMSG, NULL, "the proof's record cannot be read");
-	*ret = row;
-	return 0;
-}
-
 int audit_proof_check(const char *text, size_t len, const char *public_path, struct audit_row *ret,
 	struct buffer *texts, struct error *e)
 {
@@ -222,6 +196,7 @@ int audit_proof_check(const char *text, size_t len, const char *public_path, str
 	struct proof p = { 0 };
 	auto_document d = { 0 };
 	struct key_public key;
+	struct audit_row row;
 	int r;
 
 	if (sodium_init() < 0)
@@ -238,5 +213,14 @@ int audit_proof_check(const char *text, size_t len, const char *public_path, str
 					   : "is not what was signed");
 	if (proof_holds(&p) < 0)
 		return error_set(e, -EBADMSG, NULL, "the record is not in the log of this head");
-	return proof_give_row(&p, ret, texts, e);
+	/* The event's texts must outlive the proof. */
+	buffer_clear(texts);
+	buffer_add(texts, record + CHAIN_NUMBER_BYTES, p.len - CHAIN_NUMBER_BYTES);
+	if (texts->failed)
+		return error_no_memory(e);
+	row = (struct audit_row){ .number = p.number, .hash = merkle_leaf(record, p.len) };
+	if (audit_event_decode(&row.event, texts->data, texts->len) < 0)
+		return error_set(e, -EBADMSG, NULL, "the proof's record cannot be read");
+	*ret = row;
+	return 0;
 }

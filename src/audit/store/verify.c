@@ -121,20 +121,6 @@ static int verify_load_next(struct verify *v)
 		(long long)sqlite3_column_int64(v->next.st, 0));
 }
 
-/* One that comes too late would never be looked at, and keep the others from it: SQLite gives the
- * rows of a page that somebody edited in the order in which they stand. */
-static int verify_load_later(struct verify *v)
-{
-	const uint64_t before = v->next.row.head.number;
-	const int r = verify_load_next(v);
-
-	if (r || !v->next.there || v->next.row.head.number > before)
-		return r;
-	return verify_found(v, AUDIT_UNSIGNED, v->next.row.head.number,
-		"the head at record %" PRIu64 " does not stand in its place",
-		v->next.row.head.number);
-}
-
 /* The hashes at a head's record, as computed, against what was signed. */
 static int verify_check_hashes(struct verify *v, const struct head *h)
 {
@@ -158,8 +144,14 @@ static int verify_check_heads(struct verify *v)
 			r = verify_check_hashes(v, &v->next.row.head);
 		if (r == 0) {
 			v->good = number;
-			r = verify_load_later(v);
+			r = verify_load_next(v);
 		}
+		/* One that comes too late would never be looked at, and keep the others from it:
+		 * SQLite gives the rows of a page that somebody edited as they stand. */
+		if (r == 0 && v->next.there && v->next.row.head.number <= number)
+			r = verify_found(v, AUDIT_UNSIGNED, v->next.row.head.number,
+				"the head at record %" PRIu64 " does not stand in its place",
+				v->next.row.head.number);
 	}
 	if (r == 0 && v->has_second && v->second.number == number)
 		r = verify_check_hashes(v, &v->second);

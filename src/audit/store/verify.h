@@ -6,7 +6,7 @@
  */
 #include <stdint.h>
 
-#include "audit/store/key.h"
+#include "audit/store/head.h"
 #include "audit/store/log.h"
 
 enum audit_fault {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "audit/reach.h"
+#include "audit/place.h"
 #include "base/array.h"
 
 static struct policy *grant(const char *read, const char *write, const char *deny)

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit/reach.h"
+#include "audit/place.h"
 #include "base/array.h"
 #include "base/fd.h"
 #include "cli/audit/source.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "audit/export/export.h"
-#include "audit/store/key.h"
+#include "audit/store/head.h"
 #include "audit/store/proof.h"
 #include "base/array.h"
 #include "base/file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which file, and whether the command is kept from all that a log is made of (audit/reach.h). First
+ * Which file, and whether the command is kept from all that a log is made of (audit/place.h). First
  * the policy is asked, by the name that was given and by the place it leads to; then the plan,
  * because what is granted may have links in it, too. A run that would need it otherwise is refused.
  * Of the default place the baseline has the folder.
@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #include "audit/place.h"
-#include "audit/reach.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "cli/run/run.h"

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "audit/reach.h"
+#include "audit/place.h"
 #include "base/path.h"
 #include "host/resolver.h"
 #include "lib/api/audit-handle.h"
