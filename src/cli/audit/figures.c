@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/audit/figures.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "cli/run/terminal.h"
@@ -99,4 +101,216 @@ void audit_chart_bar(const struct audit_chart *c, struct output *o, enum output_
 	if (bar.len)
 		output_styled(o, style, buffer_text(&bar));
 	o->text.failed |= bar.failed;
+}
+
+/*
+ * All forms of a moment are read from left to right by the same few steps: a number with so many
+ * digits, a character. What is left over at the end makes the whole of it wrong.
+ */
+#define SECOND UINT64_C(1000000000)
+
+enum { DAY = 24 * 3600, YEAR_MAX = 2500 };
+
+/* Exactly so many digits. */
+static bool time_take_digits(const char **s, int digits, int *ret)
+{
+	int n = 0;
+
+	for (int i = 0; i < digits; i++, (*s)++) {
+		if (**s < '0' || **s > '9')
+			return false;
+		n = 10 * n + (**s - '0');
+	}
+	*ret = n;
+	return true;
+}
+
+static bool time_take_char(const char **s, const char *any)
+{
+	if (!**s || !strchr(any, **s))
+		return false;
+	(*s)++;
+	return true;
+}
+
+/* YYYY-MM-DD */
+static bool time_take_day(const char **s, struct tm *t)
+{
+	if (!time_take_digits(s, 4, &t->tm_year) || !time_take_char(s, "-") ||
+		!time_take_digits(s, 2, &t->tm_mon) || !time_take_char(s, "-") ||
+		!time_take_digits(s, 2, &t->tm_mday))
+		return false;
+	if (t->tm_year < 1970 || t->tm_year > YEAR_MAX || t->tm_mon < 1 || t->tm_mon > 12 ||
+		t->tm_mday < 1)
+		return false;
+	t->tm_year -= 1900;
+	t->tm_mon--;
+	return true;
+}
+
+/* HH:MM, HH:MM:SS, HH:MM:SS.678 */
+static bool time_take_clock(const char **s, struct tm *t, uint64_t *fraction)
+{
+	if (!time_take_digits(s, 2, &t->tm_hour) || !time_take_char(s, ":") ||
+		!time_take_digits(s, 2, &t->tm_min))
+		return false;
+	if (time_take_char(s, ":")) {
+		if (!time_take_digits(s, 2, &t->tm_sec))
+			return false;
+		/* .678: nanoseconds; digits behind the ninth do not count. */
+		if (time_take_char(s, ".")) {
+			uint64_t unit = SECOND / 10;
+
+			if (**s < '0' || **s > '9')
+				return false;
+			for (; **s >= '0' && **s <= '9'; (*s)++, unit /= 10)
+				*fraction += unit * (uint64_t)(**s - '0');
+		}
+	}
+	return t->tm_hour < 24 && t->tm_min < 60 && t->tm_sec < 60;
+}
+
+/* Z, +01:00; false with *ret_is_there set: it is there, but wrong. */
+static bool time_take_zone(const char **s, bool *ret_is_there, int *ret_seconds)
+{
+	int sign = **s == '-' ? -1 : 1, hours, minutes;
+
+	*ret_is_there = true;
+	*ret_seconds = 0;
+	if (time_take_char(s, "Zz"))
+		return true;
+	if (!time_take_char(s, "+-")) {
+		*ret_is_there = false;
+		return true;
+	}
+	if (!time_take_digits(s, 2, &hours) || !time_take_char(s, ":") ||
+		!time_take_digits(s, 2, &minutes) || hours > 23 || minutes > 59)
+		return false;
+	*ret_seconds = sign * (hours * 3600 + minutes * 60);
+	return true;
+}
+
+static int time_from_seconds(time_t seconds, uint64_t fraction, uint64_t *ret_ns)
+{
+	if (seconds < 0)
+		return -EINVAL;
+	*ret_ns = (uint64_t)seconds * SECOND + fraction;
+	return 0;
+}
+
+/* In a zone of so many seconds, or local time for NULL. */
+static int time_finish(const struct tm *t, const int *zone, uint64_t fraction, uint64_t *ret_ns)
+{
+	struct tm parts = *t;
+	time_t seconds;
+
+	parts.tm_isdst = -1;
+	seconds = zone ? timegm(&parts) - *zone : mktime(&parts);
+	/* The day may be one that there is not: 30 February. */
+	if (t->tm_mday != parts.tm_mday || t->tm_mon != parts.tm_mon)
+		return -EINVAL;
+	return time_from_seconds(seconds, fraction, ret_ns);
+}
+
+static int time_finish_day(const struct tm *t, enum audit_time_end end, uint64_t *ret_ns)
+{
+	struct tm next = *t;
+	int r = time_finish(t, NULL, 0, ret_ns);
+
+	if (r < 0 || end == AUDIT_TIME_BEGINS)
+		return r;
+	/* Not every day has 24 hours. */
+	next.tm_mday++;
+	next.tm_isdst = -1;
+	*ret_ns = (uint64_t)mktime(&next) * SECOND - 1;
+	return 0;
+}
+
+static int time_parse_date(const char *s, enum audit_time_end end, uint64_t *ret_ns)
+{
+	struct tm t = { 0 };
+	uint64_t fraction = 0;
+	bool zoned;
+	int zone;
+
+	if (!time_take_day(&s, &t))
+		return -EINVAL;
+	if (!*s)
+		return time_finish_day(&t, end, ret_ns);
+	if (!time_take_char(&s, "Tt ") || !time_take_clock(&s, &t, &fraction) ||
+		!time_take_zone(&s, &zoned, &zone) || *s)
+		return -EINVAL;
+	return time_finish(&t, zoned ? &zone : NULL, fraction, ret_ns);
+}
+
+/* At 01:00, 23:00 was yesterday. */
+static int time_parse_clock(const char *s, uint64_t now_ns, uint64_t *ret_ns)
+{
+	time_t now = (time_t)(now_ns / SECOND);
+	struct tm today, t;
+	uint64_t fraction = 0;
+	int r;
+
+	(void)localtime_r(&now, &today);
+	t = (struct tm){
+		.tm_year = today.tm_year, .tm_mon = today.tm_mon, .tm_mday = today.tm_mday
+	};
+	if (!time_take_clock(&s, &t, &fraction) || *s)
+		return -EINVAL;
+	r = time_finish(&t, NULL, fraction, ret_ns);
+	if (r < 0 || *ret_ns <= now_ns)
+		return r;
+	t.tm_mday--;
+	t.tm_isdst = -1;
+	return time_from_seconds(mktime(&t), fraction, ret_ns);
+}
+
+static int time_parse_ago(const char *s, uint64_t now_ns, uint64_t *ret_ns)
+{
+	static const char units[] = "smhdw";
+	static const uint64_t seconds[] = { 1, 60, 3600, DAY, 7 * DAY };
+	const char *unit;
+	uint64_t n = 0;
+
+	if (*s < '0' || *s > '9')
+		return -EINVAL;
+	for (; *s >= '0' && *s <= '9'; s++) {
+		n = 10 * n + (uint64_t)(*s - '0');
+		if (n > UINT32_MAX)
+			return -EINVAL;
+	}
+	unit = *s ? strchr(units, *s) : NULL;
+	if (!unit || s[1])
+		return -EINVAL;
+	n *= seconds[unit - units];
+	/* Before 1970 there is nothing: all of it. */
+	*ret_ns = n < now_ns / SECOND ? now_ns - n * SECOND : 0;
+	return 0;
+}
+
+int audit_time_parse(const char *text, enum audit_time_end end, uint64_t now_ns, uint64_t *ret_ns)
+{
+	uint64_t ns = 0;
+	int r;
+
+	if (strlen(text) > 2 && text[2] == ':')
+		r = time_parse_clock(text, now_ns, &ns);
+	else if (strlen(text) > 4 && text[4] == '-')
+		r = time_parse_date(text, end, &ns);
+	else
+		r = time_parse_ago(text, now_ns, &ns);
+	if (r == 0)
+		*ret_ns = ns;
+	return r;
+}
+
+const char *audit_time_print(uint64_t time_ns, char out[AUDIT_TIME_BYTES])
+{
+	time_t seconds = (time_t)(time_ns / SECOND);
+	struct tm parts;
+
+	(void)localtime_r(&seconds, &parts);
+	if (strftime(out, AUDIT_TIME_BYTES, "%Y-%m-%d %H:%M:%S", &parts) == 0)
+		(void)snprintf(out, AUDIT_TIME_BYTES, "%-19s", "?");
+	return out;
 }

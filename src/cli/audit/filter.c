@@ -8,7 +8,7 @@
 
 #include "audit/field.h"
 #include "base/clock.h"
-#include "cli/audit/time.h"
+#include "cli/audit/figures.h"
 
 _Static_assert((int)AUDIT_ACTION_COUNT <= 32 && (int)AUDIT_DECISION_COUNT <= 32, "a bit for each");
 

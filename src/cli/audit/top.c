@@ -7,21 +7,15 @@
 #include "cli/audit/top.h"
 
 #include <errno.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "cli/audit/figures.h"
-
-_Static_assert(sizeof(((struct audit_top *)0)->key) == crypto_shorthash_KEYBYTES, "the key");
 
 struct audit_top *audit_top_new(void)
 {
-	struct audit_top *t = sodium_init() < 0 ? NULL : calloc(1, sizeof(*t));
-
-	if (t)
-		randombytes_buf(t->key, sizeof(t->key));
-	return t;
+	return calloc(1, sizeof(struct audit_top));
 }
 
 void audit_top_free(struct audit_top *t)
@@ -29,17 +23,6 @@ void audit_top_free(struct audit_top *t)
 	for (size_t i = 0; t && i < t->n; i++)
 		free(t->entries[i].text);
 	free(t);
-}
-
-static size_t audit_top_find(
-	const struct audit_top *t, uint64_t hash, unsigned kind, const char *text)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		if (t->hashes[i] == hash && t->entries[i].kind == kind &&
-			strcmp(t->entries[i].text, text) == 0)
-			return i;
-	}
-	return t->n;
 }
 
 /* A place for a new name: a free one, or that of the rarest, whose count it takes over. */
@@ -60,14 +43,13 @@ static size_t audit_top_make_place(struct audit_top *t)
 
 int audit_top_add(struct audit_top *t, unsigned kind, const char *text, uint64_t n)
 {
-	uint8_t out[crypto_shorthash_BYTES];
-	uint64_t hash;
-	size_t i;
+	const struct hash_key key = hash_key_make();
+	const uint64_t hash = hash_keyed(&key, kind, text, strlen(text));
+	size_t i = 0;
 
-	(void)crypto_shorthash(out, (const unsigned char *)text, strlen(text), t->key);
-	memcpy(&hash, out, sizeof(hash));
-	hash += kind;
-	i = audit_top_find(t, hash, kind, text);
+	while (i < t->n && !(t->hashes[i] == hash && t->entries[i].kind == kind &&
+				   strcmp(t->entries[i].text, text) == 0))
+		i++;
 	if (i == t->n) {
 		char *copy = strdup(text);
 

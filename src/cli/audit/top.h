@@ -24,7 +24,6 @@ struct audit_top {
 	struct audit_top_entry entries[AUDIT_TOP_SIZE];
 	size_t n;
 	bool is_approximate; /* something had to go */
-	uint8_t key[16];     /* of the hashes: names that collide cannot be chosen */
 };
 
 /* NULL: out of memory. */

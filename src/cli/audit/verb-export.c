@@ -33,21 +33,11 @@ static int audit_file_fail(const struct audit_file *f, int r, struct error *e)
 	return error_set(e, r, NULL, "%s: cannot be written: %s", f->path, strerror(-r));
 }
 
-static int audit_file_open_nameless(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	auto_buffer folder = { 0 };
-
-	buffer_add(&folder, path, slash ? (size_t)(slash - path) + 1 : 0);
-	buffer_adds(&folder, ".");
-	if (folder.failed)
-		return -1;
-	return open(folder.data, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-}
-
 /* -EINVAL: what is there is no plain file, so it cannot be replaced. path must live on. */
 static int audit_file_begin(struct audit_file *f, const char *path, struct error *e)
 {
+	const char *slash = strrchr(path, '/');
+	auto_buffer folder = { 0 };
 	struct stat st;
 	int r;
 
@@ -57,7 +47,11 @@ static int audit_file_begin(struct audit_file *f, const char *path, struct error
 		error_hint(e, "without --output the result goes to standard output");
 		return -EINVAL;
 	}
-	*f = (struct audit_file){ .fd = audit_file_open_nameless(path), .path = path };
+	*f = (struct audit_file){ .fd = -1, .path = path };
+	buffer_add(&folder, path, slash ? (size_t)(slash - path) + 1 : 0);
+	buffer_adds(&folder, ".");
+	if (!folder.failed)
+		f->fd = open(folder.data, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	if (f->fd >= 0)
 		return 0;
 	buffer_printf(&f->temp, "%s.XXXXXX", path);

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "cli/audit/filter.h"
-#include "cli/audit/line.h"
+#include "cli/audit/writer.h"
 #include "cli/audit/source.h"
 #include "cli/tree.h"
 #include "codec/json.h"

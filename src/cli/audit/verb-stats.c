@@ -8,7 +8,6 @@
 #include "cli/audit/figures.h"
 #include "cli/audit/filter.h"
 #include "cli/audit/source.h"
-#include "cli/audit/time.h"
 #include "cli/audit/top.h"
 #include "cli/tree.h"
 
@@ -254,15 +253,6 @@ static struct node *tally_actions_tree(struct tree *t, const struct audit_tally 
 	return map;
 }
 
-static struct node *tally_decisions_tree(struct tree *t, const struct audit_tally *tally)
-{
-	struct node *map = tree_map(t);
-
-	for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
-		tally_put_number(t, map, audit_decisions[d], tally_of_decision(tally, d));
-	return map;
-}
-
 static struct node *tally_top_tree(
 	struct tree *t, const struct audit_top *top, const char *key, bool has_actions)
 {
@@ -285,7 +275,7 @@ static struct node *tally_top_tree(
 static int tally_print_tree(struct call *c, const char *path, const struct audit_tally *tally)
 {
 	struct tree t = { .arena = c->arena };
-	struct node *root = tree_map(&t);
+	struct node *root = tree_map(&t), *decisions = tree_map(&t);
 	char from[AUDIT_FIELD_BYTES], to[AUDIT_FIELD_BYTES];
 
 	(void)audit_field_print_time(tally->from_ns, from);
@@ -297,7 +287,9 @@ static int tally_print_tree(struct call *c, const char *path, const struct audit
 	tree_put_text(&t, root, "to", tally->records ? to : NULL);
 	tally_put_number(&t, root, "sent", tally->sent);
 	tally_put_number(&t, root, "received", tally->received);
-	tree_put(&t, root, "decisions", tally_decisions_tree(&t, tally));
+	for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
+		tally_put_number(&t, decisions, audit_decisions[d], tally_of_decision(tally, d));
+	tree_put(&t, root, "decisions", decisions);
 	tree_put(&t, root, "actions", tally_actions_tree(&t, tally));
 	tree_put(&t, root, "denied", tally_top_tree(&t, tally->denied, "target", true));
 	tree_put_flag(&t, root, "denied_approximate", tally->denied->is_approximate);

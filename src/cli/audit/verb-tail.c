@@ -169,18 +169,6 @@ static int follow_look(struct audit_follow *f)
 	return r;
 }
 
-/* That, and what comes, for ever; 0: nobody reads our output any more. */
-static int follow_run(struct audit_follow *f)
-{
-	struct pollfd out = { .fd = f->writer->fd };
-	int r;
-
-	do
-		r = follow_look(f);
-	while (r == 0 && poll(&out, 1, LOOK_MS) <= 0);
-	return r == -EPIPE ? 0 : r;
-}
-
 /* Like audit_filter_number(), but none is an amount, too. */
 static int verb_tail_take_lines(struct call *c, const struct options_row *row, const char *value)
 {
@@ -196,6 +184,7 @@ static int verb_tail_run(struct call *c)
 {
 	auto_audit_writer writer = { 0 };
 	auto_audit_log *log = NULL;
+	struct pollfd out = { .fd = STDOUT_FILENO };
 	struct audit_filter filter = { 0 };
 	struct audit_follow f = { .call = c, .filter = &filter, .writer = &writer, .lines = LINES };
 	bool follow = false, json = false;
@@ -216,8 +205,11 @@ static int verb_tail_run(struct call *c)
 	if (r < 0)
 		return r;
 	audit_writer_init(&writer, STDOUT_FILENO, json ? AUDIT_JSONL : AUDIT_WRITER_LINES);
+	/* What is there, and what comes, until nobody reads our output any more. */
+	while (follow && (r = follow_look(&f)) == 0 && poll(&out, 1, LOOK_MS) <= 0)
+		;
 	if (follow)
-		r = follow_run(&f);
+		r = r == -EPIPE ? 0 : r;
 	else if ((r = audit_source_open(c, f.path, &log)) == 0)
 		r = follow_read(&f, log);
 	return r < 0 ? r : STATUS_YES;

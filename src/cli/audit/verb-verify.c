@@ -14,7 +14,7 @@
 #include "audit/store/verify.h"
 #include "base/array.h"
 #include "cli/audit/figures.h"
-#include "cli/audit/line.h"
+#include "cli/audit/writer.h"
 #include "cli/audit/source.h"
 #include "cli/options.h"
 #include "cli/tree.h"
@@ -66,21 +66,6 @@ static void verb_verify_paragraph(struct output *o, const char *before, const ch
 	buffer_addc(&o->text, '\n');
 }
 
-static void verb_verify_put_records(struct output *o, const struct audit_verdict *v)
-{
-	audit_line_field(o, "verified");
-	audit_amount_count(&o->text, v->records);
-	buffer_adds(&o->text, v->records == 1 ? " record" : " records");
-	/* Numbers below 0, which somebody put there, look like very large ones. */
-	if (v->last && v->first <= v->last)
-		buffer_printf(&o->text, "; there are %" PRIu64 " to %" PRIu64, v->first, v->last);
-	if (v->removed)
-		buffer_printf(&o->text, ", retention removed those up to %" PRIu64, v->removed);
-	buffer_addc(&o->text, '\n');
-	audit_line_field(o, "signed");
-	buffer_printf(&o->text, "up to record %" PRIu64 "\n", v->signed_up_to);
-}
-
 static int verb_verify_print(
 	struct call *c, const char *path, const char *head_path, const struct audit_verdict *v)
 {
@@ -93,7 +78,17 @@ static int verb_verify_print(
 	audit_line_field(&o, "log");
 	output_foreign(&o, path);
 	buffer_addc(&o.text, '\n');
-	verb_verify_put_records(&o, v);
+	audit_line_field(&o, "verified");
+	audit_amount_count(&o.text, v->records);
+	buffer_adds(&o.text, v->records == 1 ? " record" : " records");
+	/* Numbers below 0, which somebody put there, look like very large ones. */
+	if (v->last && v->first <= v->last)
+		buffer_printf(&o.text, "; there are %" PRIu64 " to %" PRIu64, v->first, v->last);
+	if (v->removed)
+		buffer_printf(&o.text, ", retention removed those up to %" PRIu64, v->removed);
+	buffer_addc(&o.text, '\n');
+	audit_line_field(&o, "signed");
+	buffer_printf(&o.text, "up to record %" PRIu64 "\n", v->signed_up_to);
 	audit_line_field(&o, "key");
 	hash_print(&o.text, v->key, sizeof(v->key));
 	buffer_addc(&o.text, '\n');
@@ -152,19 +147,6 @@ static int verb_verify_find_beside(struct verb_verify *v, const char *suffix, co
 	return error_set(v->call->error, -EINVAL, NULL, "%s: it is no plain file", *ret);
 }
 
-/* Fills in the files beside the log. */
-static int verb_verify_find_files(struct verb_verify *v)
-{
-	struct call *c = v->call;
-	int r = audit_source_find(c, 0, &v->path);
-
-	if (r == 0 && !v->key)
-		r = verb_verify_find_beside(v, ".key.pub", &v->key);
-	if (r == 0 && !v->head)
-		r = verb_verify_find_beside(v, ".head", &v->head);
-	return r;
-}
-
 /* Nothing was opened, with the error `why`. 0: that is a finding. */
 static int verb_verify_judge_missing(struct verb_verify *v, int why)
 {
@@ -218,7 +200,11 @@ static int verb_verify_run(struct call *c)
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
-	r = verb_verify_find_files(&v);
+	r = audit_source_find(c, 0, &v.path);
+	if (r == 0 && !v.key)
+		r = verb_verify_find_beside(&v, ".key.pub", &v.key);
+	if (r == 0 && !v.head)
+		r = verb_verify_find_beside(&v, ".head", &v.head);
 	if (r == 0)
 		r = verb_verify(&v);
 	if (r == 0)

@@ -7,7 +7,28 @@
  */
 #include "audit/export/export.h"
 #include "cli/audit/filter.h"
-#include "cli/audit/line.h"
+#include "cli/output.h"
+
+/*
+ * A record as a line for a person:
+ *
+ *     11:29:22 denied  net.connect   evil.example.net:443                curl 1f2e3d4… #17
+ *              nothing in network.allow grants it
+ *
+ * On a terminal it fits the width, and the day stands above the first line that is of it. Elsewhere
+ * nothing is cut and each line has its date.
+ */
+struct audit_line {
+	unsigned columns; /* 0: no terminal */
+	char day[20];     /* of the line before */
+};
+
+/* For lines that go to fd. */
+struct audit_line audit_line_for(int fd);
+/* All that a record has to say, a field in each line. */
+void audit_line_add_record(struct output *o, const struct audit_row *row);
+/* The beginning of such a line: the name of the field. */
+void audit_line_field(struct output *o, const char *name);
 
 /* For people, where a format would be. */
 enum { AUDIT_WRITER_LINES = -1 };

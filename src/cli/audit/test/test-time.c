@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "audit/field.h"
-#include "cli/audit/time.h"
+#include "cli/audit/figures.h"
 
 #define S UINT64_C(1000000000)
 
