@@ -187,7 +187,7 @@ static void builder_attach(struct builder *b, const struct location *at, struct 
 		b->doc->root = n;
 }
 
-static int builder_add(
+static int builder_add_node(
 	struct builder *b, const struct location *at, enum node_type type, const char *text)
 {
 	struct node *n;
@@ -215,7 +215,7 @@ int builder_scalar(struct builder *b, const struct location *at, enum node_type 
 	const char *kept = NULL;
 	int r = type == NODE_NULL ? 0 : keep_text(b, at, text, len, &kept);
 
-	return r < 0 ? r : builder_add(b, at, type, kept);
+	return r < 0 ? r : builder_add_node(b, at, type, kept);
 }
 
 int builder_open(struct builder *b, const struct location *at, enum node_type type)
@@ -224,7 +224,7 @@ int builder_open(struct builder *b, const struct location *at, enum node_type ty
 
 	if (b->depth == NODE_DEPTH_MAX)
 		return too_deep(b, at);
-	r = builder_add(b, at, type, NULL);
+	r = builder_add_node(b, at, type, NULL);
 	if (r < 0)
 		return r;
 	b->open[b->depth++] = b->added;

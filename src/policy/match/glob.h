@@ -5,8 +5,8 @@
  *
  *   *        any bytes but '/', also none; as a whole component at least one
  *   ?        one byte other than '/'
- *   [a-z]    one byte of a set, [!a-z] or [^a-z] one that is not in it; [[:digit:]] and the like;
- * never '/' {a,b}    either; may nest and may hold slashes
+ *   [a-z]    one byte of a set, never '/'; [!a-z] or [^a-z] one that is not in it; [[:digit:]] …
+ *   {a,b}    either; may nest and may hold slashes
  *   **       as a whole component: any number of components, also none. DIR/** includes DIR itself
  *   \x       x itself
  *

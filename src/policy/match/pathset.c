@@ -6,8 +6,7 @@
  * (place-table.h), and a match walks the path once:
  *
  *   - at every slash the part so far is looked up as a fixed folder;
- *   - every component is looked up by its name below each folder passed so far that has floating
- * patterns.
+ *   - every component is looked up by its name below each folder with floating patterns so far.
  *
  * A place knows the strongest entry that is this very path, the strongest that is this folder with
  * all below it, and the globs that go on from here. Those are one automaton (struct dfa) that runs

@@ -16,7 +16,7 @@
 enum { GROUPS = 8, PARTS = 4 };
 
 /* One decimal part of a dotted quad, without leading zeros: its length, or 0. */
-static size_t parse_part(const char *text, size_t len, uint8_t *ret)
+static size_t parse_quad_part(const char *text, size_t len, uint8_t *ret)
 {
 	unsigned value = 0;
 	size_t n = 0;
@@ -38,7 +38,7 @@ static bool parse_quad(const char *text, size_t len, uint8_t out[4])
 
 		if (part > 0 && (at == len || text[at++] != '.'))
 			return false;
-		n = parse_part(text + at, len - at, &out[part]);
+		n = parse_quad_part(text + at, len - at, &out[part]);
 		if (n == 0)
 			return false;
 		at += n;

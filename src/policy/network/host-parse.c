@@ -2,9 +2,9 @@
 /*
  * Patterns and targets from text.
  *
- * Whoever writes a pattern means something by it, so what could be meant in two
- * ways, or could only be meant by mistake, is refused with the line to write instead: addresses in
- * disguise, host bits in a prefix, a path without a scheme, a star in the middle of a name.
+ * Whoever writes a pattern means something by it, so what could be meant in two ways, or could only
+ * be meant by mistake, is refused with the line to write instead: addresses in disguise, host bits
+ * in a prefix, a path without a scheme, a star in the middle of a name.
  *
  * The text of a target is hostile: it comes from the program that is to be held. So it is read as
  * what would really be reached (an address in disguise is that address), and what two readers could
@@ -465,23 +465,10 @@ static int request_parse_name(struct host_request *r, const char *text, size_t l
 	return 0;
 }
 
-static int request_parse_host(
-	struct host_request *r, const struct host_endpoint *h, struct error *e)
-{
-	struct address a;
-
-	if (!h->bracketed && !memchr(h->host, ':', h->host_len))
-		return request_parse_name(r, h->host, h->host_len, e);
-	if (address_parse(h->host, h->host_len, &a) < 0 || a.bits != 128)
-		return error_set(e, -EINVAL, NULL, "'%.*s' is not an IPv6 address",
-			request_shown(h->host_len), h->host);
-	request_set_address(r, &a);
-	return 0;
-}
-
 static int request_parse_endpoint(struct host_request *r, const char *text, struct error *e)
 {
 	struct host_endpoint h;
+	struct address a;
 
 	if (text[0] == '\0')
 		return request_refuse(e, "a host was expected", "write example.com:443");
@@ -494,7 +481,13 @@ static int request_parse_endpoint(struct host_request *r, const char *text, stru
 		error_hint(e, "write %.*s:443", request_shown((size_t)(h.port - text) - 1), text);
 		return -EINVAL;
 	}
-	return request_parse_host(r, &h, e);
+	if (!h.bracketed && !memchr(h.host, ':', h.host_len))
+		return request_parse_name(r, h.host, h.host_len, e);
+	if (address_parse(h.host, h.host_len, &a) < 0 || a.bits != 128)
+		return error_set(e, -EINVAL, NULL, "'%.*s' is not an IPv6 address",
+			request_shown(h.host_len), h.host);
+	request_set_address(r, &a);
+	return 0;
 }
 
 static int request_parse_url(struct host_request *r, const char *text, struct error *e)
@@ -582,24 +575,4 @@ int host_request_parse(struct host_request *ret, const char *target, struct erro
 	if (err == 0)
 		*ret = r;
 	return err;
-}
-
-void host_request_print(const struct host_request *r, struct buffer *out)
-{
-	if (r->transport == TRANSPORT_UNIX) {
-		buffer_printf(out, "unix:%s", r->socket);
-		return;
-	}
-	if (r->transport == TRANSPORT_UDP)
-		buffer_adds(out, "udp://");
-	if (r->is_address && r->address.bits == 128)
-		buffer_addc(out, '[');
-	if (r->is_address)
-		address_print(&r->address, out);
-	else
-		buffer_adds(out, r->name);
-	if (r->is_address && r->address.bits == 128)
-		buffer_addc(out, ']');
-	if (r->port)
-		buffer_printf(out, ":%u", r->port);
 }

@@ -99,7 +99,7 @@ bool host_pattern_has_port(const struct host_pattern *p, uint16_t port)
 
 /* Matching */
 
-static bool part_has(const struct host_pattern *part, const struct host_request *r)
+static bool host_part_has(const struct host_pattern *part, const struct host_request *r)
 {
 	switch (part->kind) {
 	case HOST_NAME:
@@ -117,11 +117,12 @@ static bool part_has(const struct host_pattern *part, const struct host_request 
 }
 
 /* What is guarded is granted only by a pattern that lies wholly within that guard. */
-static bool part_reaches(const struct host_pattern *part, const struct host_request *r)
+static bool host_part_reaches(const struct host_pattern *part, const struct host_request *r)
 {
 	const struct baseline_net *guard = baseline_guard(r);
 
-	return part_has(part, r) && (!guard || part->wide || guard == host_pattern_guard(part));
+	return host_part_has(part, r) &&
+	       (!guard || part->wide || guard == host_pattern_guard(part));
 }
 
 static bool has_method_and_path(const struct host_pattern *p, const struct host_request *r)
@@ -145,7 +146,7 @@ bool host_pattern_matches(const struct host_pattern *p, const struct host_reques
 		!has_method_and_path(p, r))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (part_reaches(&parts[i], r))
+		if (host_part_reaches(&parts[i], r))
 			return true;
 	return false;
 }
@@ -163,6 +164,13 @@ static void host_print_ports(uint16_t lo, uint16_t hi, struct buffer *out)
 		buffer_printf(out, ":%u-%u", lo, hi);
 }
 
+static void host_print_address(const struct address *a, struct buffer *out)
+{
+	buffer_adds(out, a->bits == 128 ? "[" : "");
+	address_print(a, out);
+	buffer_adds(out, a->bits == 128 ? "]" : "");
+}
+
 static void host_print_name(const struct host_pattern *p, struct buffer *out)
 {
 	switch (p->kind) {
@@ -177,11 +185,7 @@ static void host_print_name(const struct host_pattern *p, struct buffer *out)
 		buffer_addc(out, '*');
 		break;
 	case HOST_PREFIX:
-		if (p->prefix.address.bits == 128)
-			buffer_addc(out, '[');
-		address_print(&p->prefix.address, out);
-		if (p->prefix.address.bits == 128)
-			buffer_addc(out, ']');
+		host_print_address(&p->prefix.address, out);
 		if (p->prefix.length < p->prefix.address.bits)
 			buffer_printf(out, "/%u", p->prefix.length);
 		break;
@@ -226,6 +230,22 @@ void host_pattern_print(const struct host_pattern *p, struct buffer *out)
 		host_print_ports(p->port_lo, p->port_hi, out);
 }
 
+void host_request_print(const struct host_request *r, struct buffer *out)
+{
+	if (r->transport == TRANSPORT_UNIX) {
+		buffer_printf(out, "unix:%s", r->socket);
+		return;
+	}
+	if (r->transport == TRANSPORT_UDP)
+		buffer_adds(out, "udp://");
+	if (r->is_address)
+		host_print_address(&r->address, out);
+	else
+		buffer_adds(out, r->name);
+	if (r->port)
+		buffer_printf(out, ":%u", r->port);
+}
+
 /* Sets */
 
 /* All hosts of b are hosts of a, before any guard. The transports are equal. */
@@ -249,7 +269,7 @@ static bool encloses(const struct host_pattern *a, const struct host_pattern *b)
 }
 
 /* The same, and the guards take nothing away from b that a had lost. */
-static bool part_contains(const struct host_pattern *a, const struct host_pattern *b)
+static bool host_part_contains(const struct host_pattern *a, const struct host_pattern *b)
 {
 	return encloses(a, b) && (a->wide || host_pattern_guard(a) == host_pattern_guard(b));
 }
@@ -263,7 +283,7 @@ static bool host_parts_contain(const struct host_pattern *a, const struct host_p
 		bool found = false;
 
 		for (size_t j = 0; j < n_as && !found; j++)
-			found = part_contains(&as[j], &bs[i]);
+			found = host_part_contains(&as[j], &bs[i]);
 		if (!found)
 			return false;
 	}
@@ -345,8 +365,8 @@ static bool host_parts_meet(
 	for (size_t i = 0; i < n_as * n_bs; i++) {
 		const struct host_pattern *pa = &as[i / n_bs], *pb = &bs[i % n_bs];
 
-		if (part_contains(pa, pb) || part_contains(pb, pa)) {
-			*ret = part_contains(pa, pb) ? *pb : *pa;
+		if (host_part_contains(pa, pb) || host_part_contains(pb, pa)) {
+			*ret = host_part_contains(pa, pb) ? *pb : *pa;
 			return true;
 		}
 	}

@@ -16,6 +16,7 @@ int idna_to_ascii(const char *name, size_t len, char *out, size_t size);
  * libidn2, loaded when the first name needs it. It brings a library of 1.8 MB along, which is a
  * quarter of what starting a program of ours would cost, and hardly any policy has such a name.
  */
+
 /* What to say about -ELIBACC. */
 #define IDNA_LIBRARY_MISSING "this name is international, and libidn2 is not there to read it"
 #define IDNA_LIBRARY_HINT "install libidn2"

@@ -5,9 +5,8 @@
  * For a special scheme without a base the state machine there comes to this: spaces and control
  * characters around the text are dropped, tabs and newlines are dropped everywhere; behind the
  * scheme any number of slashes of either kind may stand; the authority goes up to the next slash,
- * "?" or
- * "#"; the host starts behind its last "@". So the text is cleaned into a buffer first, and the
- * rest is cutting it at those places.
+ * '?' or '#'; the host starts behind its last '@'. So the text is cleaned into a buffer first, and
+ * the rest is cutting it at those places.
  */
 #include "policy/network/url.h"
 

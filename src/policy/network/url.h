@@ -38,6 +38,7 @@ uint16_t url_scheme_port(const char *scheme, size_t len);
  * A path that a server could read as another one than the policy did is refused: "..", hidden
  * behind an escaped slash (%2F), a path parameter (..;) or taking back an empty segment (//..).
  */
+
 /* -EINVAL: hidden dots; -ENAMETOOLONG. "\" counts as "/", as it does in http URLs. */
 int url_path_normal(const char *text, size_t len, char *out, size_t size);
 /*
