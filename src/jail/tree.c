@@ -110,12 +110,12 @@ static int tree_make_place(const struct building *b, const struct plan_entry *en
 		      : tree_make_file(b->root, tree_inside(entry), "", 0444);
 }
 
-static int make_dir(const struct building *b, const struct plan_entry *entry)
+static int tree_entry_dir(const struct building *b, const struct plan_entry *entry)
 {
 	return entry->path[1] ? tree_make_place(b, entry, true) : 0;
 }
 
-static int make_link(const struct building *b, const struct plan_entry *entry)
+static int tree_entry_link(const struct building *b, const struct plan_entry *entry)
 {
 	if (!b->ours)
 		return -EROFS;
@@ -123,7 +123,7 @@ static int make_link(const struct building *b, const struct plan_entry *entry)
 }
 
 /* Over a file of the host it is a mount, made beside the masks: it can be put back as these can. */
-static int make_text(const struct building *b, const struct plan_entry *entry)
+static int tree_entry_text(const struct building *b, const struct plan_entry *entry)
 {
 	int r = tree_make_file(b->ours ? b->root : b->mask, b->ours ? tree_inside(entry) : b->name,
 		entry->text, 0444);
@@ -131,7 +131,7 @@ static int make_text(const struct building *b, const struct plan_entry *entry)
 	return r < 0 || b->ours ? r : tree_put_named(b->mask, b->name, b->root, tree_inside(entry));
 }
 
-static int make_own(const struct building *b, const struct plan_entry *entry)
+static int tree_entry_own(const struct building *b, const struct plan_entry *entry)
 {
 	bool shared = strcmp(entry->path, "/tmp") == 0 || strcmp(entry->path, "/var/tmp") == 0;
 	int r = tree_make_place(b, entry, true);
@@ -141,7 +141,7 @@ static int make_own(const struct building *b, const struct plan_entry *entry)
 }
 
 /* What the plan looked at must still be there: same device, same inode. */
-static int make_bind(const struct building *b, const struct plan_entry *entry)
+static int tree_entry_bind(const struct building *b, const struct plan_entry *entry)
 {
 	auto_fd source = -1;
 	struct stat st;
@@ -160,7 +160,7 @@ static int make_bind(const struct building *b, const struct plan_entry *entry)
 	return r < 0 ? r : tree_put_copy(source, tree_flags(entry), b->root, tree_inside(entry));
 }
 
-static int make_mask(const struct building *b, const struct plan_entry *entry)
+static int tree_entry_mask(const struct building *b, const struct plan_entry *entry)
 {
 	return tree_put_named(
 		b->mask, entry->is_dir ? "nowhere" : "nothing", b->root, tree_inside(entry));
@@ -181,7 +181,7 @@ static int tree_listen_at(int folder, const char *name)
 }
 
 /* In the skeleton as over the host's: what stands there is a mount, so no command can remove it. */
-static int make_socket(const struct building *b, const struct plan_entry *entry)
+static int tree_entry_socket(const struct building *b, const struct plan_entry *entry)
 {
 	struct tree *t = b->tree;
 	auto_fd listener = -1;
@@ -197,13 +197,13 @@ static int make_socket(const struct building *b, const struct plan_entry *entry)
 }
 
 static int (*const makers[])(const struct building *b, const struct plan_entry *entry) = {
-	[PLAN_DIR] = make_dir,
-	[PLAN_LINK] = make_link,
-	[PLAN_FILE] = make_text,
-	[PLAN_TMP] = make_own,
-	[PLAN_BIND] = make_bind,
-	[PLAN_MASK] = make_mask,
-	[PLAN_SOCKET] = make_socket,
+	[PLAN_DIR] = tree_entry_dir,
+	[PLAN_LINK] = tree_entry_link,
+	[PLAN_FILE] = tree_entry_text,
+	[PLAN_TMP] = tree_entry_own,
+	[PLAN_BIND] = tree_entry_bind,
+	[PLAN_MASK] = tree_entry_mask,
+	[PLAN_SOCKET] = tree_entry_socket,
 };
 
 /* Mounts around an entry, the innermost last. Deeper than anybody nests grants. */
@@ -235,7 +235,7 @@ static int tree_enter_entry(
 	return 0;
 }
 
-static int make_entries(struct building *b)
+static int tree_make_entries(struct building *b)
 {
 	struct around around = { .n = 0 };
 
@@ -257,7 +257,7 @@ static int make_entries(struct building *b)
 }
 
 /* Taken before anything is mounted in it. */
-static int copy_root(struct building *b)
+static int tree_copy_root(struct building *b)
 {
 	const struct plan_entry *first = b->plan->n > 0 ? &b->plan->entries[0] : NULL;
 
@@ -269,7 +269,7 @@ static int copy_root(struct building *b)
 
 /* The scratch file system covers the host's /proc, which every system has and of which nothing is
  * ever granted. */
-static int mount_scratch(struct building *b)
+static int tree_mount_scratch(struct building *b)
 {
 	const uint64_t memory = b->plan->limits.values[LIMIT_MEMORY];
 	char size[32] = "50%", files[32] = "1000000";
@@ -299,7 +299,7 @@ static int mount_scratch(struct building *b)
 }
 
 /* Opened again after it was mounted on: what a descriptor from before stands for lies below. */
-static int make_root(struct building *b)
+static int tree_make_root(struct building *b)
 {
 	auto_fd skeleton = tree_make_folder(b->scratch, "root", 0755);
 	int r;
@@ -314,7 +314,7 @@ static int make_root(struct building *b)
 	return b->root < 0 ? b->root : 0;
 }
 
-static int make_dev(struct building *b)
+static int tree_make_dev(struct building *b)
 {
 	unsigned exec = b->plan->exec_listed ? 0 : MOUNT_EXEC;
 	auto_fd folder = tree_make_folder(b->scratch, "dev", 0755);
@@ -333,7 +333,7 @@ static int make_dev(struct building *b)
 	return tree_put_copy(shm, MOUNT_WRITABLE | exec, b->root, "dev/shm");
 }
 
-static int mount_proc_at(const struct plan *plan, int root, const char *path)
+static int tree_mount_proc_at(const struct plan *plan, int root, const char *path)
 {
 	const uint64_t pids = plan->limits.values[LIMIT_PIDS];
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
@@ -360,7 +360,7 @@ static const char *const roots_own[] = { "kcore", "key-users", "keys", "kmsg", "
 	"vmallocinfo", "vmcore", "zoneinfo" };
 
 /* Covered by a device that cannot be opened there. */
-static int hide_in_proc(int root)
+static int tree_hide_in_proc(int root)
 {
 	auto_fd null = mount_open(root, "dev/null");
 
@@ -381,16 +381,16 @@ static int hide_in_proc(int root)
 int tree_mount_proc(const struct plan *plan)
 {
 	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int r = root < 0 ? -errno : mount_proc_at(plan, root, "proc");
+	int r = root < 0 ? -errno : tree_mount_proc_at(plan, root, "proc");
 
-	return r == 0 && geteuid() == 0 ? hide_in_proc(root) : r;
+	return r == 0 && geteuid() == 0 ? tree_hide_in_proc(root) : r;
 }
 
 /*
  * /proc hides the folder with the masks: so it stays in the namespace, where they can be copied
  * from it later, and nobody without capabilities ever gets below a mount.
  */
-static int make_proc(struct building *b)
+static int tree_make_proc(struct building *b)
 {
 	struct tree *t = b->tree;
 	auto_fd place = -1;
@@ -409,11 +409,11 @@ static int make_proc(struct building *b)
 	if (t->nothing < 0 || t->nowhere < 0)
 		return -ENOENT;
 	t->texts = fd_take(&place);
-	r = mount_proc_at(b->plan, b->root, "proc");
-	return r == 0 && geteuid() == 0 ? hide_in_proc(b->root) : r;
+	r = tree_mount_proc_at(b->plan, b->root, "proc");
+	return r == 0 && geteuid() == 0 ? tree_hide_in_proc(b->root) : r;
 }
 
-static int change_root(struct building *b)
+static int tree_change_root(struct building *b)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
@@ -426,7 +426,7 @@ static int change_root(struct building *b)
 	return 0;
 }
 
-static int open_host(struct building *b)
+static int tree_open_host(struct building *b)
 {
 	b->host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return b->host < 0 ? -errno : 0;
@@ -436,14 +436,14 @@ static const struct {
 	int (*run)(struct building *b);
 	const char *what; /* NULL: it says itself what failed */
 } steps[] = {
-	{ open_host, "open the root directory" },
-	{ copy_root, "copy the root directory" },
-	{ mount_scratch, "mount a file system in memory" },
-	{ make_root, "mount a file system in memory" },
-	{ make_dev, "make a private /dev" },
-	{ make_entries, NULL },
-	{ make_proc, "mount a private /proc" },
-	{ change_root, "change the root directory" },
+	{ tree_open_host, "open the root directory" },
+	{ tree_copy_root, "copy the root directory" },
+	{ tree_mount_scratch, "mount a file system in memory" },
+	{ tree_make_root, "mount a file system in memory" },
+	{ tree_make_dev, "make a private /dev" },
+	{ tree_make_entries, NULL },
+	{ tree_make_proc, "mount a private /proc" },
+	{ tree_change_root, "change the root directory" },
 };
 
 int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
@@ -471,7 +471,7 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 	return r;
 }
 
-static int cover_with(const struct tree *t, size_t i, int there, bool is_dir, int root)
+static int tree_cover_with(const struct tree *t, size_t i, int there, bool is_dir, int root)
 {
 	const struct plan_entry *entry = &t->plan->entries[i];
 	char name[24];
@@ -509,7 +509,7 @@ int tree_cover(const struct tree *t, size_t i)
 	/* A cover that still stands is a mount, whose root is at the path. */
 	if (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)
 		return 0;
-	r = cover_with(t, i, there, S_ISDIR(x.stx_mode), root);
+	r = tree_cover_with(t, i, there, S_ISDIR(x.stx_mode), root);
 	/* It was replaced once more, and whoever watches hears of that too. */
 	return r == -ENOENT ? 1 : r;
 }

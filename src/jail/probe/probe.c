@@ -127,24 +127,24 @@ static char probe_setting(const char *path)
 	return read(fd, &c, 1) == 1 ? c : 0;
 }
 
-static bool by_apparmor(void)
+static bool probe_by_apparmor(void)
 {
 	char c = probe_setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
 
 	return geteuid() != 0 && (c == '?' || c == '1');
 }
 
-static bool by_debian(void)
+static bool probe_by_debian(void)
 {
 	return geteuid() != 0 && probe_setting("/proc/sys/kernel/unprivileged_userns_clone") == '0';
 }
 
-static bool by_zero(void)
+static bool probe_by_zero(void)
 {
 	return probe_setting("/proc/sys/user/max_user_namespaces") == '0';
 }
 
-static bool by_filter(void)
+static bool probe_by_filter(void)
 {
 	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2;
 }
@@ -162,14 +162,14 @@ static const struct {
 	bool (*when)(void);
 	const char *text;
 } hints[] = {
-	{ NULL, DENIED, by_apparmor,
+	{ NULL, DENIED, probe_by_apparmor,
 		"AppArmor lets only named programs use user namespaces here: install Corral's "
 		"profiles (make install; then apparmor_parser -r /etc/apparmor.d/corral*), or, "
 		"for all programs: sysctl kernel.apparmor_restrict_unprivileged_userns=0" },
-	{ NULL, { EPERM }, by_debian,
+	{ NULL, { EPERM }, probe_by_debian,
 		"user namespaces are off for ordinary users here: sysctl "
 		"kernel.unprivileged_userns_clone=1" },
-	{ NULL, TOO_MANY, by_zero,
+	{ NULL, TOO_MANY, probe_by_zero,
 		"the number of user namespaces is limited to 0 here: sysctl "
 		"user.max_user_namespaces=15000 (inside another sandbox that is meant so: run "
 		"corral outside)" },
@@ -179,7 +179,7 @@ static const struct {
 	{ PROBE_PIDNS, DENIED, NULL,
 		"inside a container that hides parts of /proc, no new /proc may be mounted: for "
 		"Docker, --security-opt systempaths=unconfined" },
-	{ NULL, { EPERM, EACCES, ENOSYS }, by_filter,
+	{ NULL, { EPERM, EACCES, ENOSYS }, probe_by_filter,
 		"a seccomp filter is in force, and may forbid it. Inside another sandbox, Corral's "
 		"own too, that is meant so: run corral outside. Docker's default profile does it: "
 		"--security-opt seccomp=FILE, with a profile that permits unshare, clone, mount, "

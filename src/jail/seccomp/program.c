@@ -53,7 +53,7 @@ static size_t seccomp_program_put(
 }
 
 /* A place that a jump written next reaches: the target, or a bridge to it. */
-static size_t reach(struct seccomp_program *p, size_t target)
+static size_t program_reach(struct seccomp_program *p, size_t target)
 {
 	size_t distance = target - p->first;
 
@@ -62,14 +62,15 @@ static size_t reach(struct seccomp_program *p, size_t target)
 	return seccomp_program_put(p, BPF_JMP | BPF_JA, (uint32_t)distance, 0, 0);
 }
 
-static size_t branch(struct seccomp_program *p, uint16_t op, uint32_t k, size_t yes, size_t no)
+static size_t program_branch(
+	struct seccomp_program *p, uint16_t op, uint32_t k, size_t yes, size_t no)
 {
-	yes = reach(p, yes);
-	no = reach(p, no);
+	yes = program_reach(p, yes);
+	no = program_reach(p, no);
 	return seccomp_program_put(p, BPF_JMP | BPF_K | op, k, yes, no);
 }
 
-static size_t verdict(struct seccomp_program *p, uint32_t value)
+static size_t program_verdict(struct seccomp_program *p, uint32_t value)
 {
 	size_t i = 0;
 
@@ -84,7 +85,7 @@ static size_t verdict(struct seccomp_program *p, uint32_t value)
 	return p->verdicts[i].at;
 }
 
-static size_t condition(
+static size_t program_condition(
 	struct seccomp_program *p, const struct seccomp_condition *c, size_t yes, size_t no)
 {
 	size_t offset = offsetof(struct seccomp_data, args) + c->arg * sizeof(uint64_t);
@@ -93,9 +94,9 @@ static size_t condition(
 		return yes;
 	/* The comparisons; the accumulator is loaded by what is put before them. */
 	if (c->below)
-		(void)branch(p, BPF_JGE, c->values[0], no, yes);
+		(void)program_branch(p, BPF_JGE, c->values[0], no, yes);
 	for (size_t i = c->below ? 0 : c->n; i-- > 0;)
-		no = branch(p, BPF_JEQ, c->values[i], yes, no);
+		no = program_branch(p, BPF_JEQ, c->values[i], yes, no);
 	if (c->mask)
 		(void)seccomp_program_put(p, BPF_ALU | BPF_AND | BPF_K, c->mask, 0, 0);
 	/* Both architectures are little-endian. */
@@ -103,56 +104,56 @@ static size_t condition(
 	return seccomp_program_put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-static size_t rule(struct seccomp_program *p, uint8_t id)
+static size_t program_rule(struct seccomp_program *p, uint8_t id)
 {
 	const struct seccomp_rule_text *t = seccomp_rule_text(id);
 	size_t at;
 
 	if (!t->n)
-		return verdict(p, t->otherwise);
+		return program_verdict(p, t->otherwise);
 	if (p->rules[id])
 		return p->rules[id];
-	at = verdict(p, t->otherwise);
+	at = program_verdict(p, t->otherwise);
 	for (size_t i = t->n; i-- > 0;) {
 		const struct seccomp_clause *c = &t->clauses[i];
 		size_t next = at;
 
-		at = verdict(p, c->verdict);
+		at = program_verdict(p, c->verdict);
 		for (size_t k = SECCOMP_CONDITIONS; k-- > 0;)
-			at = condition(p, &c->when[k], at, next);
+			at = program_condition(p, &c->when[k], at, next);
 	}
 	return p->rules[id] = at;
 }
 
-static size_t tree(struct seccomp_program *p, const struct range *r, size_t n)
+static size_t program_tree(struct seccomp_program *p, const struct range *r, size_t n)
 {
 	size_t left, right, half = n / 2;
 
 	if (n == 1)
-		return rule(p, r->rule);
-	right = tree(p, r + half, n - half);
-	left = tree(p, r, half);
-	return branch(p, BPF_JGE, r[half].from, right, left);
+		return program_rule(p, r->rule);
+	right = program_tree(p, r + half, n - half);
+	left = program_tree(p, r, half);
+	return program_branch(p, BPF_JGE, r[half].from, right, left);
 }
 
-static void range_add(struct ranges *s, uint32_t from, uint8_t rule)
+static void program_add_range(struct ranges *s, uint32_t from, uint8_t rule)
 {
 	if (s->n && s->r[s->n - 1].rule == rule)
 		return;
 	s->r[s->n++] = (struct range){ from, rule };
 }
 
-static void ranges_find(struct ranges *s, const struct seccomp_table *t)
+static void program_find_ranges(struct ranges *s, const struct seccomp_table *t)
 {
 	s->n = 0;
 	for (uint32_t i = 0; i < SECCOMP_NUMBERS; i++)
-		range_add(s, i, t->rules[i]);
-	range_add(s, SECCOMP_NUMBERS, t->rest);
+		program_add_range(s, i, t->rules[i]);
+	program_add_range(s, SECCOMP_NUMBERS, t->rest);
 	if (!t->arch->x32)
 		return;
-	range_add(s, X32_BIT, RULE_KILL);
+	program_add_range(s, X32_BIT, RULE_KILL);
 	/* -1 is no call of x32 but "no call", which tracers and tests make. */
-	range_add(s, UINT32_MAX, t->rest);
+	program_add_range(s, UINT32_MAX, t->rest);
 }
 
 int seccomp_program_make(struct seccomp_program *p, const struct seccomp_table *t)
@@ -165,13 +166,13 @@ int seccomp_program_make(struct seccomp_program *p, const struct seccomp_table *
 		p->verdicts[i].at = 0;
 	for (size_t i = 0; i < RULES; i++)
 		p->rules[i] = 0;
-	ranges_find(&ranges, t);
+	program_find_ranges(&ranges, t);
 	/* The kernel wants a return as the last instruction; this is one. */
-	kill = rule(p, RULE_KILL);
-	(void)tree(p, ranges.r, ranges.n);
+	kill = program_rule(p, RULE_KILL);
+	(void)program_tree(p, ranges.r, ranges.n);
 	(void)seccomp_program_put(
 		p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-	(void)branch(p, BPF_JEQ, t->arch->audit, p->first, kill);
+	(void)program_branch(p, BPF_JEQ, t->arch->audit, p->first, kill);
 	(void)seccomp_program_put(
 		p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
 	return p->first ? 0 : -E2BIG;
