@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/path.h"
 #include "advice/lint/internal.h"
 #include "policy/match/service.h"
 
@@ -255,22 +256,13 @@ int lint_rule_duplicate(struct lint *l)
 
 /* Guest paths */
 
-static bool lies_in(const char *path, const char *folder)
-{
-	size_t n = strlen(folder);
-
-	if (strcmp(folder, "/") == 0)
-		return true;
-	return strncmp(path, folder, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
 static int report_guests(struct lint *l, const struct guest_path *a, const struct guest_path *b)
 {
-	if (lies_in(a->guest, b->guest))
+	if (path_is_below(a->guest, b->guest))
 		return lint_report_at(l, &a->where, a->guest,
 			lint_say(l, "this lies in %s, and hides what that has there", b->guest),
 			"give it a place of its own");
-	if (a->writable && !b->writable && lies_in(a->host, b->host))
+	if (a->writable && !b->writable && path_is_below(a->host, b->host))
 		return lint_report_at(l, &a->where, a->host,
 			lint_say(l,
 				"the same folder may be written as %s, though it is read-only as "

@@ -19,11 +19,6 @@
 #include "policy/algebra/relation.h"
 #include "policy/network/host.h"
 
-static bool lint_search_is_literal(const struct glob *g)
-{
-	return g->n == 1 && g->alternatives[0].kind == GLOB_LITERAL;
-}
-
 bool lint_all_match(const struct lint_globs *g, const char *text, size_t len)
 {
 	for (size_t i = 0; i < g->n; i++) {
@@ -39,7 +34,7 @@ static int try_literal(const struct lint_globs *in, const struct lint_globs *out
 	const struct glob_alternative *alt = NULL;
 
 	for (size_t i = 0; i < in->n && !alt; i++) {
-		if (lint_search_is_literal(&in->items[i]))
+		if (in->items[i].n == 1 && in->items[i].alternatives[0].kind == GLOB_LITERAL)
 			alt = &in->items[i].alternatives[0];
 	}
 	if (!alt)
@@ -78,44 +73,30 @@ static bool lint_search_apart(const struct glob *a, const struct glob *b)
 	return true;
 }
 
-static bool have_nothing_in_common(const struct lint_globs *in)
-{
-	for (size_t i = 1; i < in->n; i++) {
-		if (lint_search_apart(&in->items[i - 1], &in->items[i]))
-			return true;
-	}
-	return false;
-}
-
 static int only_in(void *data, const uint32_t *ranks)
 {
 	(void)data;
 	return ranks[0] != RANK_NONE && ranks[1] == RANK_NONE;
 }
 
-static int lint_search_run(
-	struct lint *l, enum product_domain domain, struct automaton *in, struct automaton *out)
-{
-	struct automaton *both[] = { in, out };
-	int r = automaton_build(in, LINT_STATES_MAX);
-
-	if (r == 0)
-		r = automaton_build(out, LINT_STATES_MAX);
-	if (r == 0)
-		r = product_search(both, 2, domain, LINT_STATES_MAX, only_in, NULL, NULL);
-	*l->work += automaton_states(in) + automaton_states(out) + automaton_tokens(out);
-	return r;
-}
-
 static int lint_search(struct lint *l, enum product_domain domain, const struct lint_globs *in,
 	const struct lint_globs *out, size_t n_out)
 {
 	auto_automaton *x = automaton_new(), *y = automaton_new();
+	struct automaton *both[] = { x, y };
 	int r = x && y ? automaton_add_all(x, in->items, in->n, 0) : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < n_out; i++)
 		r = automaton_add_all(y, out[i].items, out[i].n, 0);
-	return r < 0 ? r : lint_search_run(l, domain, x, y);
+	if (r < 0)
+		return r;
+	r = automaton_build(x, LINT_STATES_MAX);
+	if (r == 0)
+		r = automaton_build(y, LINT_STATES_MAX);
+	if (r == 0)
+		r = product_search(both, 2, domain, LINT_STATES_MAX, only_in, NULL, NULL);
+	*l->work += automaton_states(x) + automaton_states(y) + automaton_tokens(y);
+	return r;
 }
 
 int lint_exists(struct lint *l, enum product_domain domain, const struct lint_globs *in,
@@ -125,8 +106,10 @@ int lint_exists(struct lint *l, enum product_domain domain, const struct lint_gl
 
 	if (r != -ENOENT)
 		return r;
-	if (have_nothing_in_common(in))
-		return 0;
+	for (size_t i = 1; i < in->n; i++) {
+		if (lint_search_apart(&in->items[i - 1], &in->items[i]))
+			return 0;
+	}
 	r = *l->work < LINT_WORK_MAX ? lint_search(l, domain, in, out, n_out) : -E2BIG;
 	if (r == -E2BIG)
 		l->incomplete = true;
@@ -152,22 +135,6 @@ static size_t count_shields(const struct lint *l, const struct lint_entry *e)
 	return n;
 }
 
-/* The first of them that matches a path, or NULL. */
-static const struct lint_entry *shield_of(
-	const struct lint *l, const struct lint_entry *e, const char *path)
-{
-	const struct lint_entries *all = &l->entries[e->op];
-	size_t n = count_shields(l, e);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct lint_entry *s = &all->items[all->shields[i]];
-
-		if (lint_all_match(&s->globs, path, strlen(path)))
-			return s;
-	}
-	return NULL;
-}
-
 /* What of `in` is left by all that is stronger than e. */
 static int exists_unshielded(
 	struct lint *l, const struct lint_entry *e, const struct lint_globs *in)
@@ -189,13 +156,18 @@ int lint_reaches(
 {
 	struct glob globs[LINT_PARTS_MAX + 1];
 	const struct lint_globs in = { globs, e->globs.n + 1 };
+	const struct lint_entries *all = &l->entries[e->op];
 	const struct lint_entry *shield = NULL;
 	int r;
 
 	memcpy(globs, e->globs.items, e->globs.n * sizeof(globs[0]));
 	globs[e->globs.n] = *target;
 	if (path && lint_all_match(&in, path, strlen(path))) {
-		shield = shield_of(l, e, path);
+		for (size_t i = 0, n = count_shields(l, e); !shield && i < n; i++) {
+			const struct lint_entry *s = &all->items[all->shields[i]];
+
+			shield = lint_all_match(&s->globs, path, strlen(path)) ? s : NULL;
+		}
 		if (!shield)
 			return 1;
 	}

@@ -145,11 +145,6 @@ struct run {
 	bool upper, lower, digit, hex;
 };
 
-static bool is_blob(const struct run *r)
-{
-	return r->len >= BLOB_DIGITS && (r->hex || (r->upper && r->lower && r->digit));
-}
-
 static bool is_base64(char c)
 {
 	return isalnum((unsigned char)c) || (c && strchr("+/=_-", c));
@@ -170,7 +165,7 @@ static bool find_digits(const char *line, size_t len, size_t *ret)
 			r.hex &= isxdigit((unsigned char)c) != 0;
 			continue;
 		}
-		if (is_blob(&r)) {
+		if (r.len >= BLOB_DIGITS && (r.hex || (r.upper && r.lower && r.digit))) {
 			*ret = r.start;
 			return true;
 		}
@@ -179,18 +174,15 @@ static bool find_digits(const char *line, size_t len, size_t *ret)
 	return false;
 }
 
-static bool is_escape(const char *s, size_t len)
-{
-	return len >= 4 && s[0] == '\\' && s[1] == 'x' && isxdigit((unsigned char)s[2]) &&
-	       isxdigit((unsigned char)s[3]);
-}
-
 static bool find_escapes(const char *line, size_t len, size_t *ret)
 {
 	size_t n = 0, i = 0;
 
 	while (i < len) {
-		if (!is_escape(line + i, len - i)) {
+		const char *s = line + i;
+
+		if (len - i < 4 || s[0] != '\\' || s[1] != 'x' || !isxdigit((unsigned char)s[2]) ||
+			!isxdigit((unsigned char)s[3])) {
 			n = 0;
 			i++;
 			continue;
@@ -400,18 +392,6 @@ static void scan_text(struct scan *s, const char *text, size_t len)
 	}
 }
 
-/* Reads the start of a file; -EFBIG, an outcome rather than an error, means that there is more. */
-static int scan_read_start(struct scan *s, const struct skill_entry *entry, struct error *e)
-{
-	int r;
-
-	buffer_clear(&s->data);
-	r = file_read_fd(entry->fd, SKILL_SCAN_FILE_MAX, &s->data);
-	if (r < 0 && r != -EFBIG)
-		return error_set(e, r, NULL, "%s: %s", entry->path, strerror(-r));
-	return r;
-}
-
 static int scan_file(void *data, const struct skill_entry *entry, struct error *e)
 {
 	struct scan *s = data;
@@ -419,9 +399,11 @@ static int scan_file(void *data, const struct skill_entry *entry, struct error *
 
 	if (entry->type != SKILL_FILE)
 		return 0;
-	r = scan_read_start(s, entry, e);
+	buffer_clear(&s->data);
+	/* -EFBIG, an outcome rather than an error: there is more. */
+	r = file_read_fd(entry->fd, SKILL_SCAN_FILE_MAX, &s->data);
 	if (r < 0 && r != -EFBIG)
-		return r;
+		return error_set(e, r, NULL, "%s: %s", entry->path, strerror(-r));
 	s->file = arena_strdup(s->arena, entry->path);
 	s->no_memory = !s->file;
 	s->n_in_file = 0;

@@ -26,17 +26,6 @@
 #include "host/links.h"
 #include "policy/match/glob.h"
 
-static int profile_place_refuse(
-	struct call *c, const char *profile, const char *folder, const char *why)
-{
-	(void)error_set(c->error, -EPERM, NULL, "the profile %s does not work in %s: %s", profile,
-		folder, why);
-	error_hint(c->error,
-		"change to the folder of one project, name one with --work-dir DIR, or say with "
-		"--policy FILE what may be used");
-	return -EPERM;
-}
-
 /* A folder that is to be kept out of reach, and what to say if it is not. */
 struct kept {
 	const char *path, *is, *holds;
@@ -88,7 +77,14 @@ int profile_place_check(struct call *c, const char *profile, const struct load *
 		why = "it holds the whole system";
 	for (size_t i = 0; !why && i < ROWS(kept); i++)
 		why = reason(folder, real, &kept[i]);
-	return why ? profile_place_refuse(c, profile, folder, why) : 0;
+	if (!why)
+		return 0;
+	r = error_set(c->error, -EPERM, NULL, "the profile %s does not work in %s: %s", profile,
+		folder, why);
+	error_hint(c->error,
+		"change to the folder of one project, name one with --work-dir DIR, or say with "
+		"--policy FILE what may be used");
+	return r;
 }
 
 /* PATH */
@@ -106,14 +102,6 @@ static bool profile_path_is_folder(const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static bool has_folder(const char *dir, const char *name)
-{
-	char path[PATH_BYTES];
-
-	return snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path) &&
-	       profile_path_is_folder(path);
 }
 
 /* Adds the folder with all below it, or just the path. */
@@ -152,6 +140,7 @@ static int add_folder(struct grants *g, const char *path)
 /* The length of the installation's folder, or of the whole entry. */
 static size_t profile_path_root_of(const char *entry, const char *home)
 {
+	static const char *const neighbours[] = { "lib", "libexec" };
 	const char *slash = strrchr(entry, '/');
 	size_t len = (size_t)(slash - entry);
 	char parent[PATH_BYTES], local[PATH_BYTES];
@@ -164,7 +153,15 @@ static size_t profile_path_root_of(const char *entry, const char *home)
 	(void)snprintf(local, sizeof(local), "%s/.local", home);
 	if (!path_is_below(parent, home) || strcmp(parent, home) == 0 || strcmp(parent, local) == 0)
 		return strlen(entry);
-	return has_folder(parent, "lib") || has_folder(parent, "libexec") ? len : strlen(entry);
+	for (size_t i = 0; i < ROWS(neighbours); i++) {
+		char path[PATH_BYTES];
+
+		if (snprintf(path, sizeof(path), "%s/%s", parent, neighbours[i]) <
+				(int)sizeof(path) &&
+			profile_path_is_folder(path))
+			return len;
+	}
+	return strlen(entry);
 }
 
 static int grant_entry(

@@ -53,35 +53,26 @@ static int write_profile(struct settings *s, struct call *c, struct buffer *out)
 				 : seatbelt_print(p, &s->load.variables, out, c->error);
 }
 
-/* A profile is a text file: its last line ends, too. */
-static void end_line(struct buffer *text)
-{
-	if (text->len && text->data[text->len - 1] != '\n')
-		buffer_addc(text, '\n');
-}
-
-static int verb_profile_print_tree(const struct buffer *profile, struct call *c)
-{
-	struct tree t = { .arena = c->arena };
-	struct node *root = tree_map(&t);
-
-	tree_put_text(&t, root, "kind", "seatbelt");
-	tree_put_buffer(&t, root, "profile", profile);
-	return tree_print(&t, root, c->error);
-}
-
 static int verb_profile_run(struct call *c)
 {
 	struct settings s = { 0 };
+	struct tree t = { .arena = c->arena };
 	auto_output o = { 0 };
 	int r = verb_profile_parse(&s, c);
 
-	if (r == 0) {
+	if (r == 0)
 		r = write_profile(&s, c, &o.text);
-		end_line(&o.text);
-		if (r == 0)
-			r = s.json ? verb_profile_print_tree(&o.text, c)
-				   : output_write(&o, STDOUT_FILENO, c->error);
+	/* A profile is a text file: its last line ends, too. */
+	if (r == 0 && o.text.len && o.text.data[o.text.len - 1] != '\n')
+		buffer_addc(&o.text, '\n');
+	if (r == 0 && s.json) {
+		struct node *root = tree_map(&t);
+
+		tree_put_text(&t, root, "kind", "seatbelt");
+		tree_put_buffer(&t, root, "profile", &o.text);
+		r = tree_print(&t, root, c->error);
+	} else if (r == 0) {
+		r = output_write(&o, STDOUT_FILENO, c->error);
 	}
 	load_deinit(&s.load);
 	return r < 0 ? r : STATUS_YES;
