@@ -178,18 +178,6 @@ static void words_add_host(const char *pattern, struct buffer *out)
 
 /* Programs */
 
-static void add_arguments(const struct command_pattern *p, struct buffer *out)
-{
-	if (!p->n_args && !p->more)
-		buffer_adds(out, " without arguments");
-	if (!p->n_args)
-		return;
-	buffer_adds(
-		out, p->more ? " with arguments that start with" : " with exactly the arguments");
-	for (size_t i = 0; i < p->n_args; i++)
-		buffer_printf(out, " %s", p->args[i]);
-}
-
 static void words_add_command(const struct describe *c, const char *pattern, struct buffer *out)
 {
 	auto_arena scratch = { 0 };
@@ -210,7 +198,13 @@ static void words_add_command(const struct describe *c, const char *pattern, str
 			buffer_adds(out, buffer_text(&file));
 		out->failed = out->failed || file.failed;
 	}
-	add_arguments(&p, out);
+	if (!p.n_args && !p.more)
+		buffer_adds(out, " without arguments");
+	if (p.n_args)
+		buffer_adds(out,
+			p.more ? " with arguments that start with" : " with exactly the arguments");
+	for (size_t i = 0; i < p.n_args; i++)
+		buffer_printf(out, " %s", p.args[i]);
 }
 
 /* Variables */

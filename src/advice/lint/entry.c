@@ -34,7 +34,8 @@ static int lint_entry_parse_path(
 }
 
 /* Hosts are parsed together (parse_hosts), services only ever compared as text. */
-static int parse_part(struct lint *l, struct lint_part *part, enum operation op, struct error *e)
+static int lint_parse_part(
+	struct lint *l, struct lint_part *part, enum operation op, struct error *e)
 {
 	const char *path;
 	size_t len;
@@ -133,7 +134,7 @@ static int lint_entry_parse_parts(struct lint *l, struct lint_entry *e, struct e
 
 		part->text = e->grant->all[i];
 		part->variable = -1;
-		r = parse_part(l, part, e->op, err);
+		r = lint_parse_part(l, part, e->op, err);
 		if (r < 0)
 			return r;
 		if (part->has_glob)

@@ -242,7 +242,7 @@ static int command_contains(struct lint *l, struct lint_part *a, struct lint_par
 	return file_contains(l, a, b);
 }
 
-static int part_contains(
+static int lint_part_contains(
 	struct lint *l, enum operation op, struct lint_part *a, struct lint_part *b)
 {
 	switch (op) {
@@ -259,7 +259,7 @@ static int part_contains(
 	}
 }
 
-static int part_disjoint(
+static int lint_part_disjoint(
 	struct lint *l, enum operation op, struct lint_part *a, struct lint_part *b)
 {
 	struct command_pattern met = { 0 };
@@ -321,7 +321,7 @@ int lint_contains(struct lint *l, const struct lint_entry *a, const struct lint_
 		int r = 0;
 
 		for (size_t k = 0; r == 0 && k < b->n; k++)
-			r = part_contains(l, a->op, &a->parts[i], &b->parts[k]);
+			r = lint_part_contains(l, a->op, &a->parts[i], &b->parts[k]);
 		if (r <= 0)
 			return r;
 	}
@@ -335,6 +335,6 @@ int lint_disjoint(struct lint *l, const struct lint_entry *a, const struct lint_
 	if (a->op == OPERATION_NET_CONNECT)
 		return r ? r : hosts_disjoint(l, a, b);
 	for (size_t i = 0; r == 0 && i < a->n * b->n; i++)
-		r = part_disjoint(l, a->op, &a->parts[i / b->n], &b->parts[i % b->n]);
+		r = lint_part_disjoint(l, a->op, &a->parts[i / b->n], &b->parts[i % b->n]);
 	return r;
 }

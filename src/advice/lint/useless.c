@@ -20,12 +20,6 @@ static bool is_compared(const struct lint_entry *e)
 	return !e->nothing && strcmp(e->list, "guest_paths") != 0;
 }
 
-/* Two entries of lists with one verdict have no order. */
-static bool is_unordered(const struct lint_entry *a, const struct lint_entry *b)
-{
-	return !a->rule && !b->rule && a->verdict == b->verdict;
-}
-
 static bool sets_value(const struct lint_entry *e)
 {
 	return e->op == OPERATION_ENV && strchr(e->text, '=');
@@ -35,9 +29,11 @@ static bool sets_value(const struct lint_entry *e)
 static int lint_useless_covers(
 	struct lint *l, const struct lint_entry *other, const struct lint_entry *e)
 {
+	/* Two entries of lists with one verdict have no order. */
+	bool ordered = other->rule || e->rule || other->verdict != e->verdict;
 	int r;
 
-	if (other == e || !is_compared(other) || (other > e && !is_unordered(other, e)))
+	if (other == e || !is_compared(other) || (other > e && ordered))
 		return 0;
 	/* NAME lets the host's value in; NAME=value beside it still sets another one. */
 	if (other->verdict == e->verdict && sets_value(e) && !sets_value(other))
@@ -167,23 +163,19 @@ int lint_matches_nothing(struct lint *l, const struct lint_entry *e)
 
 /* Denials */
 
-/* The operations that a denial takes something away from; what is denied does not run either. */
-static unsigned lint_useless_operations_of(const struct lint_entry *e)
-{
-	if (e->rule)
-		return e->rule->operations;
-	return e->op == OPERATION_NET_CONNECT
-		       ? 1u << OPERATION_NET_CONNECT
-		       : 1u << OPERATION_FS_READ | 1u << OPERATION_FS_WRITE | 1u << OPERATION_EXEC;
-}
-
 /* 1 if something may be granted that e denies. */
 static int takes_something(struct lint *l, const struct lint_entry *e)
 {
+	/* What fs.deny names does not run either. */
+	unsigned files = 1u << OPERATION_FS_READ | 1u << OPERATION_FS_WRITE | 1u << OPERATION_EXEC;
+	unsigned operations = e->rule                          ? e->rule->operations
+			      : e->op == OPERATION_NET_CONNECT ? 1u << OPERATION_NET_CONNECT
+							       : files;
+
 	for (int op = 0; op < OPERATION_COUNT; op++) {
 		const struct lint_entries *all = &l->entries[op];
 
-		for (size_t i = 0; lint_useless_operations_of(e) >> op & 1 && i < all->n; i++) {
+		for (size_t i = 0; operations >> op & 1 && i < all->n; i++) {
 			int r = all->items[i].verdict == VERDICT_DENY
 					? 1
 					: lint_disjoint(l, e, &all->items[i]);

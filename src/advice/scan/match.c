@@ -108,15 +108,6 @@ static int add_step(struct scan_match *m, struct arena *a, size_t pattern, size_
 	return 0;
 }
 
-static void link_child(struct scan_match *m, uint16_t parent, int c, uint16_t child)
-{
-	/* What the parent's suffix reads next; for children of the root that is the root. */
-	const uint16_t fail = parent ? m->nodes[m->nodes[parent].fail].edges[c] : 0;
-
-	m->nodes[child].fail = fail;
-	m->nodes[child].also = m->nodes[fail].needle ? fail : m->nodes[fail].also;
-}
-
 /* Breadth first: a node's suffix is shorter and therefore done before it. */
 static int link_nodes(struct scan_match *m, struct arena *a)
 {
@@ -132,7 +123,12 @@ static int link_nodes(struct scan_match *m, struct arena *a)
 			const uint16_t child = m->nodes[at].edges[c];
 
 			if (child) {
-				link_child(m, at, c, child);
+				/* What `at`'s suffix reads next; for the root that is the root. */
+				const uint16_t fail = at ? m->nodes[m->nodes[at].fail].edges[c] : 0;
+
+				m->nodes[child].fail = fail;
+				m->nodes[child].also =
+					m->nodes[fail].needle ? fail : m->nodes[fail].also;
 				queue[n++] = child;
 			} else if (at) {
 				m->nodes[at].edges[c] = m->nodes[m->nodes[at].fail].edges[c];
@@ -212,16 +208,6 @@ static bool step_follows(const struct scan_match *m, const struct scan_needle *n
 	return flags >> 8 == 0 || start + 1 - before <= flags >> 8;
 }
 
-static void scan_match_report(struct scan_match *m, unsigned rule, size_t at)
-{
-	for (size_t i = 0; i < m->n_found; i++) {
-		if (m->found[i].rule == rule)
-			return;
-	}
-	m->found[m->n_found].rule = rule;
-	m->found[m->n_found++].at = at;
-}
-
 static void meet_needle(
 	struct scan_match *m, const struct scan_needle *n, const char *line, size_t len, size_t end)
 {
@@ -232,8 +218,14 @@ static void meet_needle(
 		!step_follows(m, n, m->base + start))
 		return;
 	m->reached[n->pattern][n->step] = m->base + end + 1;
-	if (n->step + 1 == SCAN_STEPS_MAX || !p->steps[n->step + 1])
-		scan_match_report(m, p->rule, start);
+	if (n->step + 1 < SCAN_STEPS_MAX && p->steps[n->step + 1])
+		return;
+	for (size_t i = 0; i < m->n_found; i++) {
+		if (m->found[i].rule == p->rule)
+			return;
+	}
+	m->found[m->n_found].rule = p->rule;
+	m->found[m->n_found++].at = start;
 }
 
 /* Between commands; but not the '&' of ">&" or of an address. */
@@ -246,20 +238,15 @@ static bool is_separator(const char *line, size_t len, size_t at)
 	return line[at] == '|' || (line[at] == ';' && next == ' ');
 }
 
-static void forget_line(struct scan_match *m)
-{
-	for (size_t p = 0; p < scan_patterns_n; p++) {
-		if (!(scan_patterns[p].flags & SCAN_FILE))
-			memset(m->reached[p], 0, sizeof(m->reached[p]));
-	}
-}
-
 void scan_match_line(struct scan_match *m, const char *line, size_t len)
 {
 	uint16_t at = 0;
 
 	m->n_found = 0;
-	forget_line(m);
+	for (size_t p = 0; p < scan_patterns_n; p++) {
+		if (!(scan_patterns[p].flags & SCAN_FILE))
+			memset(m->reached[p], 0, sizeof(m->reached[p]));
+	}
 	for (size_t i = 0; i < len; i++) {
 		at = m->nodes[at].edges[scan_match_fold(line[i])];
 		for (uint16_t k = at; k; k = m->nodes[k].also) {

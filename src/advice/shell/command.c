@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* Adds an empty command and gives its index: the array may move. */
-static int shell_add_command(struct shell_parser *p, size_t offset, size_t *ret)
+static int command_add(struct shell_parser *p, size_t offset, size_t *ret)
 {
 	const struct shell_command c = { .offset = offset, .depth = p->depth };
 
@@ -233,7 +233,7 @@ static int run_words(struct walk *w, size_t from, size_t to, size_t n_assignment
 		return 0;
 	r = shell_enter(w->p);
 	if (r == 0)
-		r = shell_add_command(w->p, w->c.words[from].offset, &index);
+		r = command_add(w->p, w->c.words[from].offset, &index);
 	if (r < 0)
 		return r;
 	c = &w->p->commands[index];
@@ -358,7 +358,7 @@ static int shell_simple_begin(struct shell_parser *p, struct builder *b)
 	int r;
 
 	*b = (struct builder){ 0 };
-	r = shell_add_command(p, shell_offset(p, p->in.at), &b->index);
+	r = command_add(p, shell_offset(p, p->in.at), &b->index);
 	if (r < 0)
 		return r;
 	b->command = p->commands[b->index];

@@ -272,26 +272,19 @@ static int profile_git_read_file(struct leads *l, const char *path, unsigned dep
 		l, (struct text){ buffer_text(&text), buffer_text(&text) + text.len }, path, depth);
 }
 
+/* A file of settings in base, if it is there. */
 static int read_named(struct leads *l, const char *base, const char *name)
 {
 	char path[PATH_BYTES];
 
-	return profile_git_resolve(base, name, path) < 0 ? 0 : profile_git_read_file(l, path, 0);
-}
-
-/* The user's own: a relative core.hooksPath in it is one in every folder. */
-static int read_users(struct leads *l)
-{
-	const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
-	int r = home && home[0] == '/' ? read_named(l, home, ".gitconfig") : 0;
-
-	if (r == 0 && config && config[0] == '/')
-		return read_named(l, config, "git/config");
-	return r == 0 && home && home[0] == '/' ? read_named(l, home, ".config/git/config") : r;
+	if (!base || base[0] != '/' || profile_git_resolve(base, name, path) < 0)
+		return 0;
+	return profile_git_read_file(l, path, 0);
 }
 
 int profile_git_leads(const char *folder, profile_git_found *found, void *data)
 {
+	const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
 	struct leads l = { .folder = folder, .found = found, .data = data };
 	char own[PATH_BYTES], usual[PATH_BYTES], common[PATH_BYTES], path[PATH_BYTES];
 	int r = profile_git_folder(folder, own);
@@ -309,7 +302,13 @@ int profile_git_leads(const char *folder, profile_git_found *found, void *data)
 		r = read_named(&l, common, "config");
 	if (r == 0)
 		r = read_named(&l, own, "config.worktree");
-	return r < 0 ? r : read_users(&l);
+	/* The user's own: a relative core.hooksPath in it is one in every folder. */
+	if (r == 0)
+		r = read_named(&l, home, ".gitconfig");
+	if (r == 0)
+		r = config && config[0] == '/' ? read_named(&l, config, "git/config")
+					       : read_named(&l, home, ".config/git/config");
+	return r;
 }
 
 /*
