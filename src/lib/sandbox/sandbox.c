@@ -127,17 +127,6 @@ static int ensure_link(struct corral_sandbox *s, bool *ret_new, struct error *e)
 	return 0;
 }
 
-static void sandbox_insert(struct corral_sandbox *s, struct corral_process *p)
-{
-	p->id = ++s->last_id;
-	p->link = warden_link_ref(s->link);
-	p->previous = NULL;
-	p->next = s->first;
-	if (p->next)
-		p->next->previous = p;
-	s->first = p;
-}
-
 /* What the last session had to say is heard first: a dead one is not given a command. */
 static void sandbox_hear_link(struct corral_sandbox *s)
 {
@@ -156,8 +145,15 @@ int sandbox_add(struct corral_sandbox *s, struct corral_process *p, struct error
 	sandbox_hear_link(s);
 	(void)pthread_mutex_lock(&s->lock);
 	r = p->setup == s->setup ? ensure_link(s, &is_new, e) : 1;
-	if (r == 0)
-		sandbox_insert(s, p);
+	if (r == 0) {
+		p->id = ++s->last_id;
+		p->link = warden_link_ref(s->link);
+		p->previous = NULL;
+		p->next = s->first;
+		if (p->next)
+			p->next->previous = p;
+		s->first = p;
+	}
 	(void)pthread_mutex_unlock(&s->lock);
 	if (is_new)
 		sandbox_tell_session(s);
@@ -339,16 +335,6 @@ int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
 	return 0;
 }
 
-/* A reference to a link that works, that of the sandbox or of some command; NULL: there is none. */
-static struct warden_link *hold_any_link(struct corral_sandbox *s)
-{
-	struct warden_link *link = s->link;
-
-	for (struct corral_process *p = s->first; p && !link; p = p->next)
-		link = p->link->lost ? NULL : p->link;
-	return link ? warden_link_ref(link) : NULL;
-}
-
 void corral_sandbox_free(struct corral_sandbox *s)
 {
 	struct warden_link *link;
@@ -362,9 +348,12 @@ void corral_sandbox_free(struct corral_sandbox *s)
 	do {
 		(void)pthread_mutex_lock(&s->lock);
 		s->freed = true;
-		link = hold_any_link(s);
+		/* One that works, of the sandbox or of some command. */
+		link = s->link;
+		for (struct corral_process *p = s->first; p && !link; p = p->next)
+			link = p->link->lost ? NULL : p->link;
 		if (link)
-			sandbox_lose_locked(s, link, &why);
+			sandbox_lose_locked(s, warden_link_ref(link), &why);
 		(void)pthread_mutex_unlock(&s->lock);
 		if (link)
 			s->base.backend->tear_down(link);
