@@ -101,7 +101,7 @@ struct operation_row {
 	const char *expected;             /* "expected a path": what a malformed target is not */
 	operation_spell *spell;
 	operation_relate *relate; /* NULL: entries are never compared */
-	operation_meet *meet;     /* NULL: the operation has no list */
+	operation_meet *meet;     /* NULL: pattern by pattern, by their relation */
 	operation_subset *subset;
 	operation_compile *compile;
 	operation_line *line;

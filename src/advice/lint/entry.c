@@ -152,7 +152,7 @@ static int find_out_if_empty(struct lint_entry *e)
 
 	if (e->grant->n < 2 || e->op == OPERATION_SERVICE)
 		return 0;
-	r = p ? meet_grants(p, &met, e->op, e->grant, e->grant) : -ENOMEM;
+	r = p ? meet_grants(p, &met, e->op, e->grant, e->grant, NULL) : -ENOMEM;
 	e->nothing = r == 0 && met.n == 0;
 	return r == -ENOMEM ? r : 0;
 }

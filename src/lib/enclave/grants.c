@@ -227,7 +227,7 @@ static int overlap(enum operation op, const struct grant *other, const struct gr
 
 	if (r != 0)
 		return r < 0 ? r : 2;
-	r = meet_grants(scratch, &scratch->fs_read, op, other, g);
+	r = meet_grants(scratch, &scratch->fs_read, op, other, g, NULL);
 	return r < 0 ? r : scratch->fs_read.n > 0;
 }
 

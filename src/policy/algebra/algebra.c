@@ -70,8 +70,7 @@ static int meet_lists(struct permissions *p, struct grant_list *to, enum operati
 		return -E2BIG;
 	for (size_t i = 0; i < a->n; i++) {
 		for (size_t k = 0; k < b->n; k++) {
-			int r = meet_grants_within_effort(
-				p, to, op, &a->items[i], &b->items[k], effort);
+			int r = meet_grants(p, to, op, &a->items[i], &b->items[k], effort);
 
 			if (r == 0 && to->n > max)
 				r = -E2BIG;
@@ -159,7 +158,6 @@ static int path_to_command(struct permissions *p, struct grant_list *to, const s
 static int open_exec(struct permissions *p, struct grant_list *to, const struct permissions *from)
 {
 	const struct grant_list *lists[] = { &from->fs_read, &from->fs_write };
-
 	int r = 0;
 
 	for (size_t l = 0; l < 2; l++) {
@@ -389,38 +387,25 @@ static int merge_layers(struct permissions *p, const struct permissions *a,
 	return r;
 }
 
-/* Every layer of a with every layer of b. */
-static int algebra_merge_all(struct permissions *p, const struct permissions *const *a, size_t na,
-	const struct permissions *const *b, size_t nb)
-{
-	size_t effort = EFFORT_MAX;
-
-	if (na * nb > LAYERS_MAX)
-		return -E2BIG;
-	if (na * nb == 1)
-		return merge_layers(p, a[0], b[0], &effort);
-	for (size_t i = 0; i < na * nb; i++) {
-		struct permissions *one = permissions_new_layer(p);
-		int r = one ? merge_layers(one, a[i / nb], b[i % nb], &effort) : -ENOMEM;
-
-		if (r == 0)
-			r = ARENA_PUSH(p->arena, p->all_of, p->n_all_of, p->cap_all_of, one);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 int algebra_merge(
 	struct permissions **ret, const struct permissions *a, const struct permissions *b)
 {
 	const struct permissions *x[LAYERS_MAX], *y[LAYERS_MAX];
 	auto_permissions *p = permissions_new();
 	int na = permissions_layers(a, x, LAYERS_MAX), nb = permissions_layers(b, y, LAYERS_MAX);
-	int r = !p ? -ENOMEM : na < 0 || nb < 0 ? -E2BIG : 0;
+	int r = !p ? -ENOMEM : na < 0 || nb < 0 || na * nb > LAYERS_MAX ? -E2BIG : 0;
+	size_t effort = EFFORT_MAX;
 
-	if (r == 0)
-		r = algebra_merge_all(p, x, (size_t)na, y, (size_t)nb);
+	if (r == 0 && na * nb == 1)
+		r = merge_layers(p, x[0], y[0], &effort);
+	/* Every layer of a with every layer of b. */
+	for (int i = 0; r == 0 && na * nb > 1 && i < na * nb; i++) {
+		struct permissions *one = permissions_new_layer(p);
+
+		r = one ? merge_layers(one, x[i / nb], y[i % nb], &effort) : -ENOMEM;
+		if (r == 0)
+			r = ARENA_PUSH(p->arena, p->all_of, p->n_all_of, p->cap_all_of, one);
+	}
 	if (r < 0)
 		return r;
 	*ret = p;

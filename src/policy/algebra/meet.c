@@ -122,8 +122,7 @@ static void spend_alternatives(size_t *effort, const struct glob *g)
 
 	for (size_t i = 0; g->n > 1 && i < g->n; i++)
 		cost += 1 + g->alternatives[i].n / 16;
-	if (effort)
-		*effort -= cost < *effort ? cost : *effort;
+	relation_spend(effort, cost);
 }
 
 int meet_relate_paths(const char *a, const char *b, size_t *effort)
@@ -161,12 +160,6 @@ static int meet_with(operation_relate *relate, struct permissions *p, struct gra
 	return r < 0 ? r : parts_emit(&parts, p, to, &a->where);
 }
 
-int meet_files(struct permissions *p, struct grant_list *to, const struct grant *a,
-	const struct grant *b, size_t *effort)
-{
-	return meet_with(meet_relate_paths, p, to, a, b, effort);
-}
-
 /* Variables of the environment */
 
 /* A name as a path of one component; of an assignment only the name. */
@@ -202,12 +195,6 @@ int meet_relate_env(const char *a, const char *b, size_t *effort)
 		return r;
 	/* An assignment is one of the values that its bare name stands for. */
 	return a_set ? RELATION_INSIDE : b_set ? RELATION_OUTSIDE : r;
-}
-
-int meet_env(struct permissions *p, struct grant_list *to, const struct grant *a,
-	const struct grant *b, size_t *effort)
-{
-	return meet_with(meet_relate_env, p, to, a, b, effort);
 }
 
 /* Words */
@@ -407,21 +394,15 @@ int meet_relate_texts(const char *a, const char *b, size_t *effort)
 }
 
 int meet_grants(struct permissions *p, struct grant_list *to, enum operation op,
-	const struct grant *a, const struct grant *b)
-{
-	operation_meet *meet = operation_rows[op].meet;
-
-	return meet ? meet(p, to, a, b, NULL) : -EINVAL;
-}
-
-int meet_grants_within_effort(struct permissions *p, struct grant_list *to, enum operation op,
 	const struct grant *a, const struct grant *b, size_t *effort)
 {
-	operation_meet *meet = operation_rows[op].meet;
-	int r = meet ? meet(p, to, a, b, effort) : -EINVAL;
+	const struct operation_row *row = &operation_rows[op];
+	int r = row->meet     ? row->meet(p, to, a, b, effort)
+		: row->relate ? meet_with(row->relate, p, to, a, b, effort)
+			      : -EINVAL;
 
 	/* Patterns that were not compared would stay side by side, pair after pair. */
-	return r == 0 && *effort == 0 ? -E2BIG : r;
+	return r == 0 && effort && *effort == 0 ? -E2BIG : r;
 }
 
 int meet_contains(enum operation op, const struct grant *a, const struct grant *b, size_t *effort)

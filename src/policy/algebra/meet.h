@@ -7,12 +7,12 @@
  */
 #include "policy/permissions.h"
 
-/* Appends the meet of a and b, grants of the given operation, to one of p's lists: nothing, one or
- * two entries. */
+/*
+ * Appends the meet of a and b, grants of the given operation, to one of p's lists: nothing, one or
+ * two entries. effort (see relation.h) is for one pair of many: -E2BIG once it is used up; it may
+ * be NULL.
+ */
 int meet_grants(struct permissions *p, struct grant_list *to, enum operation op,
-	const struct grant *a, const struct grant *b);
-/* The same for one pair of many (see relation.h): -E2BIG once the effort is used up. */
-int meet_grants_within_effort(struct permissions *p, struct grant_list *to, enum operation op,
 	const struct grant *a, const struct grant *b, size_t *effort);
 /* 1 if everything that b covers a covers for certain, else 0; -ENOMEM. effort may be NULL. */
 int meet_contains(enum operation op, const struct grant *a, const struct grant *b, size_t *effort);
@@ -21,7 +21,7 @@ int meet_words(
 	struct permissions *p, struct grant_list *to, const struct grant *a, const struct grant *b);
 
 /* The rows of operation_rows. */
-operation_meet meet_files, meet_hosts, meet_commands, meet_env;
+operation_meet meet_hosts, meet_commands;
 operation_relate meet_relate_paths, meet_relate_hosts, meet_relate_env;
 /* Equal or unknown. */
 operation_relate meet_relate_texts;

@@ -71,7 +71,7 @@ static size_t states_for(size_t tokens)
 	return n > STATES_MAX ? STATES_MAX : n < STATES_MIN ? STATES_MIN : n;
 }
 
-static void relation_spend(size_t *effort, size_t cost)
+void relation_spend(size_t *effort, size_t cost)
 {
 	if (effort)
 		*effort -= cost < *effort ? cost : *effort;

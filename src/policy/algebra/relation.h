@@ -20,3 +20,5 @@ int relation_of_globs(const struct glob *a, const struct glob *b, enum product_d
  */
 int relation_within_effort(
 	const struct glob *a, const struct glob *b, enum product_domain domain, size_t *effort);
+/* Takes cost from what is left; effort may be NULL. */
+void relation_spend(size_t *effort, size_t cost);

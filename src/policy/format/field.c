@@ -108,7 +108,7 @@ int field_unknown(const struct field *f, const struct field_table *table)
 	return -EINVAL;
 }
 
-static const struct field_key *field_find_key(const struct field_table *table, const char *name)
+const struct field_key *field_find_key(const struct field_table *table, const char *name)
 {
 	for (size_t i = 0; i < table->n; i++) {
 		if (strcmp(table->keys[i].name, name) == 0)

@@ -60,6 +60,8 @@ struct field_table {
 /* The value in *node*, which stands in the field `up`. */
 struct field field_child(const struct field *up, const struct node *node);
 
+/* The row of a key, or NULL. */
+const struct field_key *field_find_key(const struct field_table *table, const char *name);
 /* Reads each key of a map, in the order of the document. */
 int field_read_map(const struct field *f, const struct field_table *table, void *into);
 /* Calls read for each item of a list. */

@@ -231,17 +231,6 @@ static bool has_foreign_rules(const struct node *top)
 	       operation_parse(node_text(operations->first), &op) < 0;
 }
 
-static bool is_permission(const char *key)
-{
-	const struct field_table *table = &permissions_read_table;
-
-	for (size_t i = 0; i < table->n; i++) {
-		if (strcmp(table->keys[i].name, key) == 0)
-			return true;
-	}
-	return false;
-}
-
 static bool has_skill_mark(const struct node *top)
 {
 	size_t i = 0;
@@ -258,7 +247,7 @@ static int kind_by_rest(const struct field *top, enum manifest_kind *ret)
 	size_t n = 0;
 
 	for (const struct node *child = top->node->first; child; child = child->next) {
-		if (is_permission(child->key))
+		if (field_find_key(&permissions_read_table, child->key))
 			n++;
 		else if (!other)
 			other = child;
