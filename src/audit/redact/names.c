@@ -56,17 +56,22 @@ static size_t redact_name_bare(const char *name, size_t len, char out[LETTERS_MA
 	return n;
 }
 
+static bool redact_name_has(const char *name, size_t len, const struct telling *t)
+{
+	for (size_t i = 0; i + t->len <= len; i++) {
+		if (name[i] == t->word[0] && memcmp(name + i, t->word, t->len) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* The last letter first: most differ there. */
 static bool redact_name_fits(const char *name, size_t len, const struct telling *t)
 {
 	if (t->len > len || (t->where == EXACT && t->len < len))
 		return false;
-	for (size_t i = 0; t->where == ANYWHERE && i + t->len <= len; i++) {
-		if (name[i] == t->word[0] && memcmp(name + i, t->word, t->len) == 0)
-			return true;
-	}
 	if (t->where == ANYWHERE)
-		return false;
+		return redact_name_has(name, len, t);
 	return name[len - 1] == t->word[t->len - 1] &&
 	       memcmp(name + len - t->len, t->word, t->len) == 0;
 }

@@ -290,16 +290,11 @@ static void redact_write_shown(const char *text, size_t len, const char *hidden,
 	}
 }
 
-static size_t redact_least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* 1: it is written without its secrets. 0: it has none, and nothing was written. */
 static int redact(const struct redactor *r, const char *text, size_t len, struct buffer *out)
 {
-	const size_t looked_at = redact_least(len, LOOKED_AT);
-	const size_t written = redact_least(len, REDACT_TEXT_MAX);
+	const size_t looked_at = len < LOOKED_AT ? len : LOOKED_AT;
+	const size_t written = len < REDACT_TEXT_MAX ? len : REDACT_TEXT_MAX;
 	char small[ON_STACK], *hidden = len <= ON_STACK ? small : malloc(looked_at);
 	int ret = 0;
 
