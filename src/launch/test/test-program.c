@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test/unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
 
 #include "base/array.h"
 #include "launch/program.h"

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Without libpsl (the linker leads dlopen() here): what the tables do not know is not guessed. */
+#include "test/unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 /* cmocka.h needs those above. */
-#include <cmocka.h>
-
 #include "threat/threat.h"
 
 static unsigned opened;

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threat tables: what must be in them whatever becomes of the data, and the look-ups. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include "test/unit.h"
+
 #include <stdio.h>
 #include <string.h>
 /* cmocka.h needs those above. */
-#include <cmocka.h>
-
 #include "base/array.h"
 #include "policy/baseline.h"
 #include "policy/match/glob.h"
