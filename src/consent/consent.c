@@ -66,16 +66,20 @@ void consent_free(struct consent *c)
 	free(c);
 }
 
-static void consent_lock(struct consent *c)
+static struct consent *consent_lock(struct consent *c)
 {
 	while (atomic_flag_test_and_set_explicit(&c->lock, memory_order_acquire))
 		(void)sched_yield();
+	return c;
 }
 
-static void consent_unlock(struct consent *c)
+static void consent_unlock(struct consent **c)
 {
-	atomic_flag_clear_explicit(&c->lock, memory_order_release);
+	atomic_flag_clear_explicit(&(*c)->lock, memory_order_release);
 }
+/* To the end of the block. */
+#define consent_hold(c) \
+	__attribute__((cleanup(consent_unlock), unused)) struct consent *held_ = consent_lock(c)
 
 /* Scopes */
 
@@ -169,9 +173,8 @@ int consent_ask(struct consent *c, const struct consent_question *q, uint64_t *r
 	w = waiting_new(q);
 	if (!w)
 		return -ENOMEM;
-	consent_lock(c);
+	consent_hold(c);
 	r = consent_queue(c, w, ret_id);
-	consent_unlock(c);
 	if (r != 0)
 		free(w);
 	return r;
@@ -183,12 +186,13 @@ long consent_questions(struct consent *c, consent_visit *visit, void *context)
 	long n = 0, called = 0;
 	bool end = false;
 
-	consent_lock(c);
-	for (size_t i = 0; n >= 0 && i < c->n_questions; i++) {
-		copies[i] = waiting_new(&c->questions[i]->q);
-		n = copies[i] ? n + 1 : -ENOMEM;
+	{
+		consent_hold(c);
+		for (size_t i = 0; n >= 0 && i < c->n_questions; i++) {
+			copies[i] = waiting_new(&c->questions[i]->q);
+			n = copies[i] ? n + 1 : -ENOMEM;
+		}
 	}
-	consent_unlock(c);
 	for (; called < n && !end; called++)
 		end = visit(context, &copies[called]->q) != 0;
 	for (size_t i = 0; i < CONSENT_QUESTIONS_MAX; i++)
@@ -309,15 +313,13 @@ int consent_answer(struct consent *c, uint64_t question, enum verdict v,
 	const struct consent_scope *narrower, uint64_t now_ms, uint64_t *ret_id)
 {
 	size_t i = 0;
-	int r = -ENOENT;
 
-	consent_lock(c);
+	consent_hold(c);
 	while (i < c->n_questions && c->questions[i]->q.id != question)
 		i++;
-	if (i < c->n_questions)
-		r = consent_answer_at(c, i, v, narrower, now_ms, ret_id);
-	consent_unlock(c);
-	return r;
+	if (i == c->n_questions)
+		return -ENOENT;
+	return consent_answer_at(c, i, v, narrower, now_ms, ret_id);
 }
 
 int consent_give_used(
@@ -330,13 +332,12 @@ int consent_give_used(
 	if (!a)
 		return consent_is_whole(scope) ? -ENOMEM : -EINVAL;
 	spent = --a->scope.count == 0;
-	consent_lock(c);
+	consent_hold(c);
 	/* Nothing of it is left to be remembered. */
 	if (spent)
 		*ret_id = ++c->last_id;
 	else
 		r = consent_add(c, a, now_ms, ret_id);
-	consent_unlock(c);
 	if (spent || r < 0)
 		free(a);
 	return r;
@@ -368,7 +369,7 @@ enum consent_outcome consent_use(struct consent *c, enum operation op, const cha
 	struct approval *found = NULL;
 	enum consent_outcome outcome;
 
-	consent_lock(c);
+	consent_hold(c);
 	outcome = find_use(c, &scope, now_ms, &found);
 	if (found && ret_id)
 		*ret_id = found->id;
@@ -376,7 +377,6 @@ enum consent_outcome consent_use(struct consent *c, enum operation op, const cha
 		for (struct approval *a = found; a; a = a->above)
 			a->scope.count--;
 	}
-	consent_unlock(c);
 	return outcome;
 }
 
@@ -429,41 +429,32 @@ int consent_hand_on(struct consent *c, uint64_t approval, const struct consent_s
 	uint64_t now_ms, uint64_t *ret_id)
 {
 	struct approval *above;
-	int r = -ENOENT;
 
-	consent_lock(c);
+	consent_hold(c);
 	above = consent_find(c, approval);
-	if (above && !above->refusal && is_good(above, now_ms))
-		r = hand_on(c, above, scope, now_ms, ret_id);
-	consent_unlock(c);
-	return r;
+	if (!above || above->refusal || !is_good(above, now_ms))
+		return -ENOENT;
+	return hand_on(c, above, scope, now_ms, ret_id);
 }
 
 int consent_withdraw(struct consent *c, uint64_t approval)
 {
 	struct approval *a;
-	int r = -ENOENT;
 
-	consent_lock(c);
+	consent_hold(c);
 	a = consent_find(c, approval);
-	if (a) {
-		for (size_t i = 0; i < c->n_approvals; i++)
-			c->approvals[i]->over = c->approvals[i] == a;
-		r = sweep_marked(c);
-	}
-	consent_unlock(c);
-	return r;
+	if (!a)
+		return -ENOENT;
+	for (size_t i = 0; i < c->n_approvals; i++)
+		c->approvals[i]->over = c->approvals[i] == a;
+	return sweep_marked(c);
 }
 
 uint64_t consent_left(struct consent *c, uint64_t approval, uint64_t now_ms)
 {
 	const struct approval *a;
-	uint64_t left = 0;
 
-	consent_lock(c);
+	consent_hold(c);
 	a = consent_find(c, approval);
-	if (a && !a->refusal && !is_over(a, now_ms))
-		left = a->scope.count;
-	consent_unlock(c);
-	return left;
+	return a && !a->refusal && !is_over(a, now_ms) ? a->scope.count : 0;
 }

@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/hash.h"
 
 #define NONE UINT32_MAX
 #define UNKNOWN UINT32_MAX
@@ -306,12 +307,10 @@ static uint32_t accepted(struct automaton *a)
 
 static uint64_t hash_set(const uint32_t *set, uint32_t n)
 {
-	uint64_t h = 0x9e3779b97f4a7c15u + n;
+	uint64_t h = hash_mix(HASH_START, n);
 
-	for (uint32_t i = 0; i < n; i++) {
-		h = (h ^ set[i]) * 0xff51afd7ed558ccdu;
-		h ^= h >> 32;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		h = hash_mix(h, set[i]);
 	return h;
 }
 

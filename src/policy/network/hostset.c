@@ -542,14 +542,6 @@ static uint32_t match_address(
 	return best;
 }
 
-static uint32_t match_socket(const struct hostset *s, const struct host_request *r)
-{
-	uint64_t hash = hash_keyed(&s->key, 0, r->socket, strlen(r->socket));
-	const struct hostset_node *node = names_get(&s->sockets, hash, r->socket);
-
-	return node ? node_match(node, r, RANK_NONE) : RANK_NONE;
-}
-
 uint32_t hostset_match(const struct hostset *s, const struct host_request *r)
 {
 	uint32_t best = RANK_NONE;
@@ -557,8 +549,12 @@ uint32_t hostset_match(const struct hostset *s, const struct host_request *r)
 	bool guarded;
 
 	assert(s->built);
-	if (r->transport == TRANSPORT_UNIX)
-		return match_socket(s, r);
+	if (r->transport == TRANSPORT_UNIX) {
+		uint64_t hash = hash_keyed(&s->key, 0, r->socket, strlen(r->socket));
+		const struct hostset_node *node = names_get(&s->sockets, hash, r->socket);
+
+		return node ? node_match(node, r, best) : best;
+	}
 	side = &s->sides[r->transport];
 	guarded = baseline_guard(r) != NULL;
 	if (!guarded || side->any.in_guard)
