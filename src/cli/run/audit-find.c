@@ -18,25 +18,24 @@
 #include "cli/run/run.h"
 #include "host/links.h"
 
-static int refuse_writable(struct run *r, const char *path)
+static int run_audit_find_refuse(struct run *r, const char *path, enum audit_reach reach)
 {
 	const struct location where = { .file = path };
+	const char *slash = strrchr(path, '/');
 
-	(void)error_set(r->call->error, -EPERM, &where,
-		"the command may write there, so it would be no record of it");
-	error_hint(r->call->error, "choose a file outside of what it may write or read");
-	return -EPERM;
-}
-
-static int refuse_readable(struct run *r, const char *path)
-{
-	const struct location where = { .file = path };
-	const int len = strrchr(path, '/') == path ? 1 : (int)(strrchr(path, '/') - path);
-
-	(void)error_set(r->call->error, -EPERM, &where,
-		"the command may read there, so it could lock the log, or sign with its key");
-	error_hint(r->call->error, "choose a file that it may not read, or add --deny %.*s", len,
-		path);
+	if (reach == AUDIT_REACH_NONE)
+		return 0;
+	if (reach == AUDIT_REACH_READ) {
+		(void)error_set(r->call->error, -EPERM, &where,
+			"the command may read there, so it could lock the log, or sign with its "
+			"key");
+		error_hint(r->call->error, "choose a file that it may not read, or add --deny %.*s",
+			slash == path ? 1 : (int)(slash - path), path);
+	} else {
+		(void)error_set(r->call->error, -EPERM, &where,
+			"the command may write there, so it would be no record of it");
+		error_hint(r->call->error, "choose a file outside of what it may write or read");
+	}
 	return -EPERM;
 }
 
@@ -49,19 +48,6 @@ static int name_of(struct run *r, const char *path, size_t i, char ret[PATH_BYTE
 		return error_set(
 			r->call->error, -ENAMETOOLONG, NULL, "--audit: the name is too long");
 	return 0;
-}
-
-static int run_audit_find_refuse(struct run *r, const char *path, enum audit_reach reach)
-{
-	switch (reach) {
-	case AUDIT_REACH_NONE:
-		return 0;
-	case AUDIT_REACH_READ:
-		return refuse_readable(r, path);
-	case AUDIT_REACH_WRITE:
-		break;
-	}
-	return refuse_writable(r, path);
 }
 
 /* What a plan shows of the host's file: links in what was granted lead there, too. */

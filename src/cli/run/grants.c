@@ -38,11 +38,6 @@ static const struct kind kind_net = { "--net", LIST_NETWORK_ALLOW };
 static const struct kind kind_exec = { "--exec", LIST_EXEC };
 static const struct kind kind_env = { "--env", LIST_ENV };
 
-static int run_grants_no_memory(struct run *r)
-{
-	return error_no_memory(r->call->error);
-}
-
 /* Calls one for each layer that the base really has, however they are nested. */
 typedef int visit(struct run *r, struct permissions *p, const struct kind *k, const char *pattern);
 
@@ -73,7 +68,7 @@ static int run_grants_add(
 
 	if (ret == 0 && k == &kind_write && p == r->profile.permissions)
 		ret = deferred_allow(&r->profile.deferred, p, pattern);
-	return ret < 0 ? run_grants_no_memory(r) : 0;
+	return ret < 0 ? error_no_memory(r->call->error) : 0;
 }
 
 static int run_grants_grant(struct run *r, const struct kind *k, const char *text)
@@ -103,7 +98,7 @@ static int grant_literal(struct run *r, const struct kind *k, const char *path)
 	glob_print_literal(path, strlen(path), &pattern);
 	if (run_grants_is_folder(path))
 		buffer_adds(&pattern, strcmp(path, "/") == 0 ? "**" : "/**");
-	return pattern.failed ? run_grants_no_memory(r)
+	return pattern.failed ? error_no_memory(r->call->error)
 			      : run_grants_grant(r, k, buffer_text(&pattern));
 }
 
@@ -171,7 +166,7 @@ static int absolute_pattern(struct run *r, const char *text, struct buffer *out)
 	len = strlen(folder);
 	glob_print_literal(folder, len > 1 ? len : 0, out);
 	buffer_printf(out, "/%s", text);
-	return out->failed ? run_grants_no_memory(r) : 0;
+	return out->failed ? error_no_memory(r->call->error) : 0;
 }
 
 /* Most likely it was misspelt: inside it is absent, or made in a folder that is not kept. */
@@ -210,7 +205,7 @@ static int run_grants_plain_path(
 			variable_name(v));
 	if (value)
 		text = arena_printf(r->call->arena, "%s%s", value, rest);
-	return text ? load_absolute(r->call, text, ret) : run_grants_no_memory(r);
+	return text ? load_absolute(r->call, text, ret) : error_no_memory(r->call->error);
 }
 
 static int grant_file(struct run *r, const struct kind *k, const char *text)
@@ -266,7 +261,7 @@ static int run_grants_read_program(void *data, const char *path)
 
 	k.option = kind_exec.option;
 	glob_print_literal(path, strlen(path), &pattern);
-	return pattern.failed ? run_grants_no_memory(r)
+	return pattern.failed ? error_no_memory(r->call->error)
 			      : for_each_layer(r, add_readable, &k, buffer_text(&pattern));
 }
 

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/run/run.h"
 #include "host/links.h"
 #include "host/runtime.h"
 
 static const char profile_default[] = "workspace";
-
-static int run_layers_no_memory(struct run *r)
-{
-	return error_no_memory(r->call->error);
-}
 
 static int run_layers_too_many(struct run *r)
 {
@@ -49,7 +46,7 @@ static int run_layers_real_folder(
 	if (err < 0)
 		return error_set(c->error, err, NULL, "%s: %s: %s", option, path, strerror(-err));
 	*ret = arena_strdup(c->arena, real);
-	return *ret ? 0 : run_layers_no_memory(r);
+	return *ret ? 0 : error_no_memory(r->call->error);
 }
 
 static int run_layers_set_variables(struct run *r)
@@ -88,7 +85,7 @@ static int guard_real(struct run *r, const char *path)
 	if (ret == 0 && absolute && links_follow(absolute, NULL, NULL, real) == 0) {
 		absolute = arena_strdup(r->call->arena, real);
 		if (!absolute)
-			return run_layers_no_memory(r);
+			return error_no_memory(r->call->error);
 	}
 	return ret < 0 ? ret : run_guard(r, absolute);
 }
@@ -171,7 +168,6 @@ static int run_layers_check_links(struct run *r)
 		const char *file = r->options.policies.items[i], *path = NULL;
 		struct location where = { .file = file };
 		struct request request = { .op = OPERATION_FS_WRITE };
-		struct decision decision;
 		char real[PATH_BYTES];
 		int ret = strcmp(file, "-") == 0 ? 0 : load_absolute(r->call, file, &path);
 
@@ -180,8 +176,7 @@ static int run_layers_check_links(struct run *r)
 		if (!path || links_follow(path, NULL, NULL, real) < 0 || strcmp(real, path) == 0)
 			continue;
 		request.target = path;
-		if (policy_decide(r->policy, &request, &decision) < 0 ||
-			decision.verdict != VERDICT_ALLOW)
+		if (!policy_allows(r->policy, &request))
 			continue;
 		(void)error_set(r->call->error, -EPERM, &where,
 			"is reached by a link that the command may change");
@@ -189,6 +184,98 @@ static int run_layers_check_links(struct run *r)
 		return -EPERM;
 	}
 	return 0;
+}
+
+/*
+ * The ceiling: policies that hold for every run: the system's (policy.yaml and policy.d in corral's
+ * folder of the system's configuration) and the user's own (policy.yaml). Each is a layer that must
+ * allow. One that is there and can't be read or understood stops the run.
+ */
+
+#define SYSTEM PROFILE_SYSTEM_FOLDER
+
+enum { CEILING_FILES_MAX = 64 };
+
+/* There is nothing of that name, and nothing hides it. */
+static bool run_ceiling_is_absent(const char *path)
+{
+	return access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static int run_ceiling_add(struct run *r, const char *path)
+{
+	if (!path)
+		return error_no_memory(r->call->error);
+	if (run_ceiling_is_absent(path))
+		return 0;
+	return load_add(&r->ceiling, r->call, path, MANIFEST_UNKNOWN);
+}
+
+/* default.json stands for the rules of the whole folder, with custom/ below it. */
+static bool run_ceiling_is_policy(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return name[0] != '.' && dot && strcmp(name, "default.json") != 0 &&
+	       (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
+}
+
+static int run_ceiling_by_name(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+static int run_ceiling_list(struct run *r, DIR *dir, const char **names, size_t *n)
+{
+	const struct dirent *d;
+
+	while ((errno = 0, d = readdir(dir))) {
+		if (!run_ceiling_is_policy(d->d_name))
+			continue;
+		if (*n == CEILING_FILES_MAX)
+			return -E2BIG;
+		names[*n] = arena_printf(r->call->arena, SYSTEM "/policy.d/%s", d->d_name);
+		if (!names[(*n)++])
+			return -ENOMEM;
+	}
+	return -errno;
+}
+
+static int run_ceiling_add_folder(struct run *r)
+{
+	struct location where = { .file = SYSTEM "/policy.d" };
+	const char *names[CEILING_FILES_MAX];
+	DIR *dir = opendir(where.file);
+	size_t n = 0;
+	int ret = dir ? run_ceiling_list(r, dir, names, &n) : -errno;
+
+	if (dir)
+		(void)closedir(dir);
+	if (ret == -ENOENT)
+		return 0;
+	if (ret < 0)
+		return error_set(r->call->error, ret, &where, "cannot be read: %s", strerror(-ret));
+	if (!run_ceiling_is_absent(SYSTEM "/policy.d/default.json"))
+		ret = load_add(&r->ceiling, r->call, where.file, MANIFEST_UNKNOWN);
+	qsort(names, n, sizeof(names[0]), run_ceiling_by_name);
+	for (size_t i = 0; ret == 0 && i < n; i++)
+		ret = run_ceiling_add(r, names[i]);
+	return ret;
+}
+
+int run_ceiling(struct run *r)
+{
+	const char *user = profile_config_folder(r->call);
+	int ret = 0;
+
+	if (!run_ceiling_is_absent(SYSTEM)) {
+		ret = run_ceiling_add(r, SYSTEM "/policy.yaml");
+		if (ret == 0)
+			ret = run_ceiling_add_folder(r);
+	}
+	if (ret == 0 && user)
+		ret = run_ceiling_add(r, arena_printf(r->call->arena, "%s/policy.yaml", user));
+	return ret;
 }
 
 /* All of it */

@@ -5,7 +5,6 @@
  * that follows. Nothing is blocked or ignored before the session stands, so nothing of it is
  * inherited inside.
  */
-#include "cli/run/loop.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,6 +16,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "cli/explain/explain.h"
+#include "cli/run/internal.h"
 #include "launch/command.h"
 #include "warden/session/session.h"
 
@@ -24,7 +24,7 @@
 enum { COMMAND = 1 };
 /* How often a keyboard that somebody else has taken is looked at again. */
 enum { KEYBOARD_MS = 100 };
-/* What is waited for beside the relays: the session, signals, calls to look at. */
+/* What is waited for beside the copies: the session, signals, calls to look at. */
 enum { FIXED = 3 };
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
@@ -171,26 +171,26 @@ static int on_late_signal(const struct loop *l)
 
 static int wait_once(struct loop *l)
 {
-	struct pollfd p[FIXED + RUN_STDIO_RELAYS] = {
+	struct pollfd p[FIXED + RUN_STDIO_COPIES] = {
 		{ .fd = l->session ? session_fd(l->session) : -1, .events = POLLIN },
 		{ .fd = l->signals, .events = POLLIN },
 		{ .fd = run_explain_fd(l->run->explain), .events = POLLIN },
 	};
-	struct relay *relays[RUN_STDIO_RELAYS];
+	struct stdio_copy *copies[RUN_STDIO_COPIES];
 	bool again = run_stdio_refresh(l->stdio);
 	size_t n = 0;
 	int r;
 
-	for (size_t i = 0; i < l->stdio->n_relays; i++) {
-		if (relay_poll(&l->stdio->relays[i], &p[FIXED + n]))
-			relays[n++] = &l->stdio->relays[i];
+	for (size_t i = 0; i < l->stdio->n_copies; i++) {
+		if (stdio_copy_poll(&l->stdio->copies[i], &p[FIXED + n]))
+			copies[n++] = &l->stdio->copies[i];
 	}
 	r = poll(p, FIXED + n, run_audit_wait_ms(l->run, again ? KEYBOARD_MS : -1));
 	if (r < 0)
 		return errno == EINTR ? 0 : -errno;
 	run_audit_tick(l->run);
 	for (size_t i = 0; i < n; i++)
-		relay_run(relays[i], &p[FIXED + i]);
+		stdio_copy_run(copies[i], &p[FIXED + i]);
 	run_stdio_hang_up(l->stdio);
 	if (p[2].revents)
 		run_explain_dispatch(l->run->explain);

@@ -11,18 +11,12 @@
 #include "base/path.h"
 #include "cli/output.h"
 #include "cli/explain/explain.h"
-#include "cli/run/loop.h"
-#include "cli/run/result.h"
-#include "cli/run/stdio.h"
+#include "cli/run/internal.h"
+#include "cli/verb.h"
 #include "host/links.h"
 #include "launch/command.h"
 
-static int run_no_memory(struct run *r)
-{
-	return error_no_memory(r->call->error);
-}
-
-static void deinit(struct run *r)
+static void run_deinit(struct run *r)
 {
 	session_leave(r->session);
 	run_explain_free(r->explain);
@@ -34,34 +28,16 @@ static void deinit(struct run *r)
 	load_deinit(&r->ceiling);
 	load_deinit(&r->load);
 }
-#define auto_run __attribute__((cleanup(deinit))) struct run
+#define auto_run __attribute__((cleanup(run_deinit))) struct run
 
 /* Words and places */
 
-static int set_words(struct run *r, const char *const *words, size_t n)
-{
-	r->argv = arena_calloc(r->call->arena, n + 1, sizeof(*r->argv));
-	if (!r->argv)
-		return run_no_memory(r);
-	memcpy(r->argv, words, n * sizeof(*words));
-	r->n_argv = n;
-	return 0;
-}
-
-/* The shell of `corral shell`: the user's own, if it can be run at all. */
-static int set_shell(struct run *r)
+/* The user's own shell, if it can be run at all. */
+static const char *run_shell(void)
 {
 	const char *shell = getenv("SHELL");
 
-	if (!shell || shell[0] != '/' || access(shell, X_OK) < 0)
-		shell = "/bin/sh";
-	r->n_argv = r->call->n + 1;
-	r->argv = arena_calloc(r->call->arena, r->n_argv + 1, sizeof(*r->argv));
-	if (!r->argv)
-		return run_no_memory(r);
-	r->argv[0] = shell;
-	memcpy(r->argv + 1, r->call->words, r->call->n * sizeof(*r->argv));
-	return 0;
+	return shell && shell[0] == '/' && access(shell, X_OK) == 0 ? shell : "/bin/sh";
 }
 
 static int find_words(struct run *r)
@@ -73,18 +49,20 @@ static int find_words(struct run *r)
 			r->call->n, r->call->arena, &r->argv, &r->n_argv, r->call->error);
 		return ret == -ENOEXEC ? RUN_FORBIDDEN : ret;
 	}
+	r->n_argv = r->call->n + r->is_shell;
+	r->argv = arena_calloc(r->call->arena, r->n_argv + 1, sizeof(*r->argv));
+	if (!r->argv)
+		return error_no_memory(r->call->error);
 	if (r->is_shell)
-		return set_shell(r);
-	return set_words(r, (const char *const *)r->call->words, r->call->n);
+		r->argv[0] = run_shell();
+	memcpy(r->argv + r->is_shell, r->call->words, r->call->n * sizeof(*r->argv));
+	return 0;
 }
 
 static bool run_may_read(const struct run *r, const char *path)
 {
-	struct request request = { .op = OPERATION_FS_READ, .target = path };
-	struct decision decision;
-
-	return policy_decide(r->policy, &request, &decision) == 0 &&
-	       decision.verdict == VERDICT_ALLOW;
+	return policy_allows(
+		r->policy, &(struct request){ .op = OPERATION_FS_READ, .target = path });
 }
 
 static int named_folder(struct run *r)
@@ -107,7 +85,7 @@ static int named_folder(struct run *r)
 		return RUN_FORBIDDEN;
 	}
 	r->cwd = arena_strdup(r->call->arena, real);
-	return r->cwd ? 0 : run_no_memory(r);
+	return r->cwd ? 0 : error_no_memory(r->call->error);
 }
 
 /* Where it starts: where told; else where we are, if that is there inside; else where the plan
@@ -250,7 +228,7 @@ static int run_confined(struct run *r)
 	int ret;
 
 	if (!s)
-		return run_no_memory(r);
+		return error_no_memory(r->call->error);
 	ret = run_with(r, s);
 	run_stdio_close(s);
 	free(s);
@@ -271,7 +249,7 @@ static int prepare_explain(struct run *r)
 {
 	int ret = r->options.explain ? run_explain_new(&r->explain, r) : 0;
 
-	return ret < 0 ? run_no_memory(r) : 0;
+	return ret < 0 ? error_no_memory(r->call->error) : 0;
 }
 
 /* Each does its part, and returns 0 to go on; or a status, or a negative errno. */
@@ -315,3 +293,59 @@ int run_main(struct call *c, bool is_shell)
 		output_error(c->error);
 	return ret < 0 ? RUN_FAILED : ret;
 }
+
+/* The verbs */
+
+static int verb_run_main(struct call *c)
+{
+	return run_main(c, false);
+}
+
+const struct verb verb_run = {
+	.name = "run",
+	.synopsis = "[OPTION]... [--] CMD [ARG]...  |  [OPTION]... --skill DIR [ARG]...",
+	.summary = "run a command with just what it was granted",
+	.description =
+		"Runs CMD in a sandbox. Without options it may write the current folder, read the "
+		"system, and nothing else: no home, no network, few variables (the profile "
+		"workspace). --policy, --skill, --mode and --profile say otherwise, and all that "
+		"are given must allow; the single grants --read, --write, --net, --exec and --env "
+		"are added to them, --deny is taken away.\n"
+		"Exit status: that of the command; 124 its time was over, 125 Corral failed and "
+		"nothing ran, 126 the command may not be run, 127 there is no such program, 128+n "
+		"ended by signal n.",
+	.examples = "corral run -- make test\n"
+		    "corral run --read ~/datasets --timeout 5m -- python3 train.py\n"
+		    "corral run --net api.example.com:443 -- ./sync.sh\n"
+		    "corral run --policy policy.yaml --json -- ./tool.sh\n"
+		    "corral run --skill ./weather-skill Paris\n"
+		    "corral run --mode sandbox --data-dir ~/.agent -- claude\n",
+	.operand = "CMD",
+	.min = 0,
+	.max = SIZE_MAX,
+	.is_prefix = true,
+	.run = verb_run_main,
+};
+
+static int verb_shell_run(struct call *c)
+{
+	return run_main(c, true);
+}
+
+const struct verb verb_shell = {
+	.name = "shell",
+	.synopsis = "[OPTION]... [ARG]...",
+	.summary = "your shell, with just what it was granted",
+	.description =
+		"Starts your shell ($SHELL, else /bin/sh) as `corral run` starts a command, with "
+		"the same options and the same exit status: a way to look around in a sandbox. "
+		"ARGs are the shell's.",
+	.examples = "corral shell\n"
+		    "corral shell --profile readonly\n"
+		    "corral shell --policy policy.yaml -- -c 'ls /'\n",
+	.operand = "ARG",
+	.min = 0,
+	.max = SIZE_MAX,
+	.is_prefix = true,
+	.run = verb_shell_run,
+};

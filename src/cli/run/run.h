@@ -81,6 +81,8 @@ struct run {
 	struct run_audit audit;
 };
 
+extern const struct verb verb_run, verb_shell;
+
 /* The whole of it; returns the status to exit with, and has told what went wrong. */
 int run_main(struct call *c, bool is_shell);
 
@@ -95,11 +97,8 @@ int run_guard(struct run *r, const char *path);
 /* run/grants.c: adds the single grants to the base. */
 int run_grants(struct run *r);
 
-/* run/ceiling.c: the system's and the user's own policies. */
+/* The system's and the user's own policies. */
 int run_ceiling(struct run *r);
-
-/* run/program.c: tells why the program was not run; returns the status. */
-int run_refused(struct run *r, const struct refusal *refusal);
 
 /* run/plain.c: mode rwx: becomes the command. Returns only on failure. */
 int run_plain(struct run *r);

@@ -1,13 +1,98 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/run/stdio.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/run/internal.h"
+
+/* One direction */
+
+void stdio_copy_close(struct stdio_copy *r)
+{
+	if (r->close_from && r->from >= 0)
+		(void)close(r->from);
+	if (r->close_to && r->to >= 0)
+		(void)close(r->to);
+	r->from = r->to = -1;
+	r->is_done = true;
+}
+
+bool stdio_copy_poll(struct stdio_copy *r, struct pollfd *p)
+{
+	if (r->is_done)
+		return false;
+	if (r->at < r->len)
+		*p = (struct pollfd){ .fd = r->to, .events = POLLOUT };
+	else if (r->is_paused)
+		return false;
+	else
+		*p = (struct pollfd){ .fd = r->from, .events = POLLIN };
+	return true;
+}
+
+/* What may pass of n bytes; the rest is dropped. */
+static size_t stdio_copy_spend(struct stdio_budget *b, size_t n)
+{
+	size_t fits = !b || n <= b->left ? n : (size_t)b->left;
+
+	if (b) {
+		b->left -= fits;
+		b->dropped += n - fits;
+	}
+	return fits;
+}
+
+static void stdio_copy_take_in(struct stdio_copy *r)
+{
+	ssize_t n;
+
+	/* Somebody may have taken it since. */
+	if (r->is_keyboard && !terminal_is_ours(r->from))
+		return;
+	n = read(r->from, r->bytes, sizeof(r->bytes));
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	/* EIO: nobody holds the other side of a terminal any more. */
+	if (n <= 0) {
+		stdio_copy_close(r);
+		return;
+	}
+	r->at = 0;
+	r->len = stdio_copy_spend(r->budget, (size_t)n);
+	if (r->kept) {
+		buffer_add(r->kept, r->bytes, r->len);
+		r->len = 0;
+	}
+}
+
+static void stdio_copy_give_out(struct stdio_copy *r)
+{
+	size_t left = r->len - r->at;
+	ssize_t n = write(r->to, r->bytes + r->at, left < PIPE_BUF ? left : PIPE_BUF);
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n < 0)
+		stdio_copy_close(r); /* the writer will hear of it as we did */
+	else
+		r->at += (size_t)n;
+}
+
+void stdio_copy_run(struct stdio_copy *r, const struct pollfd *p)
+{
+	if (r->is_done || !p->revents)
+		return;
+	if (p->events & POLLOUT)
+		stdio_copy_give_out(r);
+	else
+		stdio_copy_take_in(r);
+}
+
+/* All three */
 
 /* What --json keeps where nothing else is said. */
 enum { KEPT_MAX = 16 << 20 };
@@ -23,7 +108,7 @@ void run_stdio_reserve(void)
 }
 
 /* A folder would be a way to walk the host's tree. */
-static int check_own(struct run *r, struct run_stdio *s, int fd)
+static int run_stdio_check_own(struct run *r, struct run_stdio *s, int fd)
 {
 	struct stat st;
 
@@ -36,55 +121,55 @@ static int check_own(struct run *r, struct run_stdio *s, int fd)
 		"%s is a folder, through which the command could reach others", names[fd]);
 }
 
-static struct relay *add_relay(struct run_stdio *s, int from, int to)
+static struct stdio_copy *run_stdio_add_copy(struct run_stdio *s, int from, int to)
 {
-	struct relay *relay = &s->relays[s->n_relays++];
+	struct stdio_copy *copy = &s->copies[s->n_copies++];
 
-	relay->from = from;
-	relay->to = to;
-	relay->is_done = false;
-	return relay;
+	copy->from = from;
+	copy->to = to;
+	copy->is_done = false;
+	return copy;
 }
 
 /* The terminal's keyboard by a pipe. */
-static int pipe_in(struct run_stdio *s)
+static int run_stdio_pipe_in(struct run_stdio *s)
 {
-	struct relay *relay;
+	struct stdio_copy *copy;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	/* Our end alone: what is typed ahead must not stop the rest. */
 	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
-	relay = add_relay(s, STDIN_FILENO, ends[1]);
-	relay->close_to = true;
-	relay->is_keyboard = true;
-	s->n_input = s->n_relays;
+	copy = run_stdio_add_copy(s, STDIN_FILENO, ends[1]);
+	copy->close_to = true;
+	copy->is_keyboard = true;
+	s->n_input = s->n_copies;
 	s->fds[0] = ends[0];
 	s->owned[0] = true;
 	return 0;
 }
 
-static int pipe_out(struct run_stdio *s, int fd, bool keep)
+static int run_stdio_pipe_out(struct run_stdio *s, int fd, bool keep)
 {
-	struct relay *relay;
+	struct stdio_copy *copy;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	relay = add_relay(s, ends[0], keep ? -1 : fd);
-	relay->close_from = true;
-	relay->kept = keep ? &s->kept[fd - 1] : NULL;
-	relay->budget = &s->budget;
+	copy = run_stdio_add_copy(s, ends[0], keep ? -1 : fd);
+	copy->close_from = true;
+	copy->kept = keep ? &s->kept[fd - 1] : NULL;
+	copy->budget = &s->budget;
 	s->fds[fd] = ends[1];
 	s->owned[fd] = true;
 	return 0;
 }
 
 /* One terminal for both, so that what is written to one and the other keeps its order. */
-static int terminal_out(struct run_stdio *s, int fd)
+static int run_stdio_terminal_out(struct run_stdio *s, int fd)
 {
-	struct relay *relay;
+	struct stdio_copy *copy;
 	int slave, r;
 
 	if (s->master >= 0) {
@@ -94,29 +179,30 @@ static int terminal_out(struct run_stdio *s, int fd)
 	}
 	r = terminal_pair(fd, &s->master, &slave);
 	if (r < 0)
-		return pipe_out(s, fd, false); /* there are no terminals here, as it seems */
-	relay = add_relay(s, s->master, fd);
-	relay->close_from = true;
-	relay->budget = &s->budget;
+		return run_stdio_pipe_out(
+			s, fd, false); /* there are no terminals here, as it seems */
+	copy = run_stdio_add_copy(s, s->master, fd);
+	copy->close_from = true;
+	copy->budget = &s->budget;
 	s->terminal = fd;
 	s->fds[fd] = slave;
 	s->owned[fd] = true;
 	return 0;
 }
 
-static int open_one(struct run_stdio *s, struct run *r, int fd, bool bounded)
+static int run_stdio_open_one(struct run_stdio *s, struct run *r, int fd, bool bounded)
 {
-	int ret = check_own(r, s, fd);
+	int ret = run_stdio_check_own(r, s, fd);
 
 	if (ret < 0)
 		return ret;
 	if (fd == 0)
-		return isatty(fd) ? pipe_in(s) : 0;
+		return isatty(fd) ? run_stdio_pipe_in(s) : 0;
 	if (r->options.json)
-		return pipe_out(s, fd, true);
+		return run_stdio_pipe_out(s, fd, true);
 	if (isatty(fd))
-		return terminal_out(s, fd);
-	return bounded ? pipe_out(s, fd, false) : 0;
+		return run_stdio_terminal_out(s, fd);
+	return bounded ? run_stdio_pipe_out(s, fd, false) : 0;
 }
 
 int run_stdio_open(struct run_stdio *s, struct run *r)
@@ -125,7 +211,7 @@ int run_stdio_open(struct run_stdio *s, struct run *r)
 	int ret = 0;
 
 	s->terminal = s->master = -1;
-	s->budget = (struct relay_budget){ .left = bound };
+	s->budget = (struct stdio_budget){ .left = bound };
 	for (int i = 0; i < 3; i++)
 		s->fds[i] = -1;
 	if (r->options.json && bound == LIMIT_NONE)
@@ -136,7 +222,7 @@ int run_stdio_open(struct run_stdio *s, struct run *r)
 		return 0;
 	}
 	for (int fd = 0; ret == 0 && fd < 3; fd++)
-		ret = open_one(s, r, fd, bound != LIMIT_NONE);
+		ret = run_stdio_open_one(s, r, fd, bound != LIMIT_NONE);
 	if (ret < 0 && !r->call->error->text[0])
 		return error_set(r->call->error, ret, NULL,
 			"standard input and output cannot be set up: %s", strerror(-ret));
@@ -156,31 +242,31 @@ bool run_stdio_refresh(struct run_stdio *s)
 {
 	bool again = false;
 
-	if (s->is_terminal && s->n_input && !s->raw.is_raw && !s->relays[0].is_done &&
+	if (s->is_terminal && s->n_input && !s->raw.is_raw && !s->copies[0].is_done &&
 		terminal_is_foreground(s->terminal))
 		(void)terminal_raw(&s->raw, s->terminal);
 	for (size_t i = 0; i < s->n_input; i++) {
-		struct relay *relay = &s->relays[i];
+		struct stdio_copy *copy = &s->copies[i];
 
-		relay->is_paused =
-			relay->is_keyboard ? !terminal_is_ours(relay->from) : !s->raw.is_raw;
-		again = again || (relay->is_paused && !relay->is_done);
+		copy->is_paused =
+			copy->is_keyboard ? !terminal_is_ours(copy->from) : !s->raw.is_raw;
+		again = again || (copy->is_paused && !copy->is_done);
 	}
 	return again;
 }
 
 void run_stdio_begin(struct run_stdio *s, int master)
 {
-	struct relay *out;
+	struct stdio_copy *out;
 
 	if (!s->is_terminal || master < 0)
 		return;
 	s->master = master;
 	/* A program that does not read while much is pasted must not stop its own output. */
 	(void)fcntl(master, F_SETFL, O_NONBLOCK);
-	(void)add_relay(s, STDIN_FILENO, master);
-	s->n_input = s->n_relays;
-	out = add_relay(s, master, STDOUT_FILENO);
+	(void)run_stdio_add_copy(s, STDIN_FILENO, master);
+	s->n_input = s->n_copies;
+	out = run_stdio_add_copy(s, master, STDOUT_FILENO);
 	out->close_from = true;
 	out->budget = &s->budget;
 	terminal_copy_size(s->terminal, master);
@@ -189,16 +275,16 @@ void run_stdio_begin(struct run_stdio *s, int master)
 
 void run_stdio_hang_up(struct run_stdio *s)
 {
-	if (!s->is_terminal || s->n_relays < 2 || !s->relays[0].is_done)
+	if (!s->is_terminal || s->n_copies < 2 || !s->copies[0].is_done)
 		return;
-	relay_close(&s->relays[1]);
+	stdio_copy_close(&s->copies[1]);
 	s->master = -1;
 }
 
 bool run_stdio_is_done(const struct run_stdio *s)
 {
-	for (size_t i = s->n_input; i < s->n_relays; i++) {
-		if (!s->relays[i].is_done)
+	for (size_t i = s->n_input; i < s->n_copies; i++) {
+		if (!s->copies[i].is_done)
 			return false;
 	}
 	return true;
@@ -208,8 +294,8 @@ void run_stdio_close(struct run_stdio *s)
 {
 	terminal_restore(&s->raw);
 	run_stdio_given(s);
-	for (size_t i = 0; i < s->n_relays; i++)
-		relay_close(&s->relays[i]);
+	for (size_t i = 0; i < s->n_copies; i++)
+		stdio_copy_close(&s->copies[i]);
 	for (int i = 0; i < 2; i++)
 		buffer_deinit(&s->kept[i]);
 }

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/run/relay.h"
+#include "cli/run/internal.h"
 
 enum { LARGE = 300000, ROUNDS_MAX = 10000 };
 
 struct fixture {
-	struct relay relay;
+	struct stdio_copy relay;
 	int in, out; /* our ends: what is written to `in` is to come out of `out` */
 };
 
@@ -35,7 +35,7 @@ static struct fixture *open_fixture(bool with_out)
 
 static void close_fixture(struct fixture *f)
 {
-	relay_close(&f->relay);
+	stdio_copy_close(&f->relay);
 	if (f->in >= 0)
 		(void)close(f->in);
 	if (f->out >= 0)
@@ -44,13 +44,13 @@ static void close_fixture(struct fixture *f)
 }
 
 /* One turn of a loop; false if there was nothing to do. */
-static bool turn(struct relay *r)
+static bool turn(struct stdio_copy *r)
 {
 	struct pollfd p;
 
-	if (!relay_poll(r, &p) || poll(&p, 1, 0) <= 0)
+	if (!stdio_copy_poll(r, &p) || poll(&p, 1, 0) <= 0)
 		return false;
-	relay_run(r, &p);
+	stdio_copy_run(r, &p);
 	return true;
 }
 
@@ -91,7 +91,7 @@ static void test_passes_all(void **state)
 static void test_budget(void **state)
 {
 	struct fixture *f = open_fixture(true);
-	struct relay_budget budget = { .left = 5 };
+	struct stdio_budget budget = { .left = 5 };
 	char got[16] = "";
 
 	(void)state;
@@ -118,7 +118,7 @@ static void test_budget(void **state)
 static void test_kept(void **state)
 {
 	struct fixture *f = open_fixture(false);
-	struct relay_budget budget = { .left = 4 };
+	struct stdio_budget budget = { .left = 4 };
 	auto_buffer kept = { 0 };
 
 	(void)state;

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* The steps of a run (run.c) that only its own files know. */
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "cli/run/run.h"
+#include "cli/run/terminal.h"
+#include "wire/report.h"
+
+/* stdio.c */
+
+/*
+ * Bytes from one descriptor to another, or into memory, without ever waiting: poll() says when
+ * there is something to do. What is on the other side of standard output belongs to others as well,
+ * so nothing is made non-blocking: a write is as small as one that poll() has promised room for.
+ */
+
+/* How much may pass through one or several relays, and how much was dropped. */
+struct stdio_budget {
+	uint64_t left, dropped;
+};
+
+struct stdio_copy {
+	int from, to; /* owned if close_from, close_to; to is -1 with `kept` */
+	bool close_from, close_to;
+	struct buffer *kept;         /* gathers instead of writing */
+	struct stdio_budget *budget; /* NULL: no bound */
+	bool is_keyboard;            /* from is a terminal that others may want to read, too */
+	bool is_paused; /* nothing is to be taken from it now; whoever set it looks again */
+	bool is_done;
+	size_t at, len; /* what waits to be written */
+	char bytes[1 << 16];
+};
+
+/* Fills one or none of p; returns whether it is to be polled. */
+bool stdio_copy_poll(struct stdio_copy *r, struct pollfd *p);
+/* After poll() has found something in p. */
+void stdio_copy_run(struct stdio_copy *r, const struct pollfd *p);
+/* Closes what it owns; it is done. */
+void stdio_copy_close(struct stdio_copy *r);
+
+/*
+ * Standard input, output and error of a command. Files and pipes go in as they are, so that
+ * redirections work and cost as without a sandbox. The user's terminal never goes in:
+ *
+ *   all three are a terminal    the command has a new one of its own, with job control
+ *   input is a terminal         it is typed into a pipe
+ *   output or error is one      they are a new terminal that only carries output
+ *   output is bounded or kept   (--max-output, --json) they are pipes that are read here
+ */
+enum { RUN_STDIO_COPIES = 3 };
+
+struct run_stdio {
+	bool is_terminal; /* the command gets a terminal of its own: START_TTY */
+	int fds[3];       /* what it gets otherwise */
+	bool owned[3];    /* and whether they are closed once it has them */
+	int terminal;     /* the user's; -1: none */
+	int master;       /* of the command's terminal, or of the one for output; -1: none */
+	struct terminal raw;
+	struct stdio_copy copies[RUN_STDIO_COPIES];
+	size_t n_copies;
+	size_t n_input; /* the first of them carry input: nobody waits for their end */
+	struct stdio_budget budget;
+	struct buffer kept[2]; /* output and error, with --json */
+};
+
+/* s is zeroed by the caller; it is large, so it is better not on the stack. */
+int run_stdio_open(struct run_stdio *s, struct run *r);
+/* The command has them: closes our copies. */
+void run_stdio_given(struct run_stdio *s);
+/* The command's terminal is there: starts passing bytes. */
+void run_stdio_begin(struct run_stdio *s, int master);
+/*
+ * Looks who has the keyboard. From the background nothing is read and no mode is set: that would
+ * stop us. True if it has to be looked at again, though nothing happens that poll() could tell.
+ */
+bool run_stdio_refresh(struct run_stdio *s);
+/* Standard descriptors that are closed become nothing, so that no other takes their number. */
+void run_stdio_reserve(void);
+/* The window is gone: so is the terminal inside. */
+void run_stdio_hang_up(struct run_stdio *s);
+/* True if all output has passed. */
+bool run_stdio_is_done(const struct run_stdio *s);
+void run_stdio_close(struct run_stdio *s);
+
+/* loop.c: from a plan to the end of a command: builds the session, starts, passes bytes and
+ * signals. */
+
+enum run_end {
+	RUN_END_NONE, /* there was no session, or it did not take the command */
+	RUN_END_EXITED,
+	RUN_END_REFUSED,
+	RUN_END_GONE,
+};
+
+struct run_outcome {
+	enum run_end end;
+	struct report report;
+	struct refusal refusal; /* its texts are in the call's arena */
+};
+
+/* 0 once something has come of it; negative with the call's error filled if nothing ran. */
+int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret);
+
+/* result.c: what came of a command: the status to exit with, and what a person or a program is
+ * told. */
+
+/* Tells why the program was not run; returns the status. */
+int run_refused(struct run *r, const struct refusal *refusal);
+/* The status that stands for a report. */
+int run_result_status(const struct report *report);
+/* Tells what the exit status does not: limits that were met, hosts that were denied, files that run
+ * later. */
+void run_result_tell(const struct run *r, const struct run_stdio *s, const struct report *report);
+/* Just the latter two: of a command whose end nobody saw. */
+void run_result_tell_rest(const struct run *r);
+/* What came of it as one JSON object on standard output, with what the command printed. */
+int run_result_print(
+	const struct run *r, const struct run_stdio *s, const struct report *report, int status);
