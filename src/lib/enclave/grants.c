@@ -12,18 +12,13 @@
 
 enum { LAYERS_MAX = 64, NEAR_MAX = 256, DIFF_BYTES = 4096 };
 
-/* What each list is part of. */
-static const unsigned list_parts[LIST_COUNT] = {
-	[LIST_FS_READ] = CORRAL_PART_FILES,
-	[LIST_FS_WRITE] = CORRAL_PART_FILES,
-	[LIST_FS_DENY] = CORRAL_PART_FILES,
-	[LIST_DANGEROUSLY_ALLOW] = CORRAL_PART_FILES,
-	[LIST_NETWORK_ALLOW] = CORRAL_PART_NETWORK,
-	[LIST_NETWORK_DENY] = CORRAL_PART_NETWORK,
-	[LIST_METHODS] = CORRAL_PART_NETWORK,
-	[LIST_LISTEN] = CORRAL_PART_NETWORK,
-	[LIST_EXEC] = CORRAL_PART_PROGRAMS,
-	[LIST_ENV] = CORRAL_PART_VARIABLES,
+/* What the grants of an operation are part of; 0: of nothing that a sandbox has. */
+static const unsigned operation_parts[OPERATION_COUNT] = {
+	[OPERATION_FS_READ] = CORRAL_PART_FILES,
+	[OPERATION_FS_WRITE] = CORRAL_PART_FILES,
+	[OPERATION_NET_CONNECT] = CORRAL_PART_NETWORK,
+	[OPERATION_EXEC] = CORRAL_PART_PROGRAMS,
+	[OPERATION_ENV] = CORRAL_PART_VARIABLES,
 };
 
 /* The list that grants of an operation go to; LIST_NONE for services, and what is no operation. */
@@ -287,66 +282,9 @@ static bool has_grant(const struct grant_list *list, const struct grant *g)
 	return false;
 }
 
-static bool enclave_grants_covers(const struct grant_list *a, const struct grant_list *b)
-{
-	for (size_t i = 0; i < b->n; i++) {
-		if (!has_grant(a, &b->items[i]))
-			return false;
-	}
-	return true;
-}
-
-/* Rules, modes, guest paths …: what has no list of its own is compared as it is written. */
-static bool enclave_grants_same_text(const struct permissions *a, const struct permissions *b)
-{
-	auto_buffer first = { 0 }, second = { 0 };
-
-	permissions_print_json(a, &first);
-	permissions_print_json(b, &second);
-	return !first.failed && !second.failed &&
-	       strcmp(buffer_text(&first), buffer_text(&second)) == 0;
-}
-
-static bool enclave_grants_is_plain(const struct permissions *p)
-{
-	return p->n_all_of == 0 && p->n_rules == 0 && p->n_services == 0 && p->n_guest_paths == 0 &&
-	       p->fallback == VERDICT_DENY && p->mode == MODE_ENFORCE;
-}
-
-static bool same_network(const struct network_limits *a, const struct network_limits *b)
-{
-	return a->rate.count == b->rate.count && a->rate.seconds == b->rate.seconds &&
-	       a->max_bytes == b->max_bytes && a->max_request_size == b->max_request_size;
-}
-
 unsigned enclave_grants_part(enum operation op)
 {
-	enum permission_list which = enclave_grants_list(op);
-
-	return which == LIST_NONE ? 0 : list_parts[which];
-}
-
-unsigned enclave_grants_compare(const struct permissions *a, const struct permissions *b)
-{
-	const unsigned all = CORRAL_PART_FILES | CORRAL_PART_PROGRAMS | CORRAL_PART_NETWORK |
-			     CORRAL_PART_VARIABLES | CORRAL_PART_LIMITS;
-	unsigned changed = 0;
-
-	if (enclave_grants_same_text(a, b))
-		return 0;
-	if (!enclave_grants_is_plain(a) || !enclave_grants_is_plain(b))
-		return all;
-	for (int i = 0; i < LIST_COUNT; i++) {
-		const struct grant_list *x = permissions_list(a, i), *y = permissions_list(b, i);
-
-		if (!enclave_grants_covers(x, y) || !enclave_grants_covers(y, x))
-			changed |= list_parts[i];
-	}
-	if (memcmp(&a->limits, &b->limits, sizeof(a->limits)) != 0)
-		changed |= CORRAL_PART_LIMITS;
-	if (!same_network(&a->network, &b->network))
-		changed |= CORRAL_PART_NETWORK;
-	return changed;
+	return operation_parts[op];
 }
 
 static void diff_list(char sign, enum permission_list which, const struct grant_list *from,

@@ -29,8 +29,6 @@ int enclave_grants_rest(
 
 /* The part that grants of an operation are: one of CORRAL_PART_…, or 0. */
 unsigned enclave_grants_part(enum operation op);
-/* Parts of permissions that are not the same: a set of CORRAL_PART_…. */
-unsigned enclave_grants_compare(const struct permissions *a, const struct permissions *b);
 /* "+fs.read /srv/**, -exec git": from a to b. */
 void enclave_grants_diff(
 	const struct permissions *a, const struct permissions *b, struct buffer *out);

@@ -14,6 +14,7 @@
 #include "lib/enclave/internal.h"
 #include "lib/enclave/sandbox.h"
 #include "lib/api/handles.h"
+#include "lib/sandbox/sandbox.h"
 #include "policy/format/permissions-text.h"
 
 int corral_enclave_get_policy(struct corral_enclave *enclave, char **ret)
@@ -113,9 +114,10 @@ static int make_change(struct corral_enclave *enclave, const struct change *c,
 
 	if (r == 1) {
 		c->describe(c, enclave->granted, next, text);
-		u->changed = c->all ? enclave_grants_compare(enclave->granted, next)
-				    : enclave_grants_part(c->op);
-		r = enclave_policy_put(enclave, next, u, e);
+		u->changed = enclave_grants_part(c->op);
+		r = c->all ? sandbox_setup_compare(enclave->granted, next, &u->changed) : 0;
+		if (r >= 0)
+			r = enclave_policy_put(enclave, next, u, e);
 		if (r == 0)
 			return 0;
 	} else {

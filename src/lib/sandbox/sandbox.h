@@ -116,7 +116,7 @@ struct sandbox_setup *sandbox_setup_ref(struct sandbox_setup *s);
 void sandbox_setup_unref(struct sandbox_setup *s);
 /* The parts (CORRAL_PART_…) that are not written the same; -ENOMEM. */
 int sandbox_setup_compare(
-	const struct sandbox_setup *a, const struct sandbox_setup *b, unsigned *ret_changed);
+	const struct permissions *a, const struct permissions *b, unsigned *ret_changed);
 /*
  * Finds out what its network needs (`reach`), if that is not known yet; everything that is wrong
  * with that part is told here, as it would be by a new session.

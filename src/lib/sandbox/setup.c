@@ -214,16 +214,16 @@ static int part_print(const struct permissions *p, const struct part *part, stru
 }
 
 int sandbox_setup_compare(
-	const struct sandbox_setup *a, const struct sandbox_setup *b, unsigned *ret_changed)
+	const struct permissions *a, const struct permissions *b, unsigned *ret_changed)
 {
 	unsigned changed = 0;
 
 	for (size_t i = 0; i < ROWS(parts); i++) {
 		auto_buffer one = { 0 }, other = { 0 };
-		int r = part_print(a->permissions, &parts[i], &one);
+		int r = part_print(a, &parts[i], &one);
 
 		if (r == 0)
-			r = part_print(b->permissions, &parts[i], &other);
+			r = part_print(b, &parts[i], &other);
 		if (r < 0)
 			return r;
 		if (strcmp(buffer_text(&one), buffer_text(&other)) != 0)

@@ -302,7 +302,7 @@ static int sandbox_update_prepare(
 	r = sandbox_update_read_layers(u, layers, n, e);
 	if (r < 0)
 		return r;
-	r = sandbox_setup_compare(u->old, u->next, &u->changed);
+	r = sandbox_setup_compare(u->old->permissions, u->next->permissions, &u->changed);
 	return r < 0 ? error_no_memory(e) : 0;
 }
 
