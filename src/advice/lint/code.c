@@ -42,7 +42,7 @@ static void lint_deferred_of(const struct threat *t, struct deferred *ret)
 		if (*s == ',')
 			s += strcspn(s, "}");
 		else if (*s != '{' && *s != '}')
-			ret->sample[n++] = *s == '*' ? 'x' : *s;
+			ret->sample[n++] = (char)(*s == '*' ? 'x' : *s);
 	}
 	ret->sample[n] = '\0';
 }

@@ -95,20 +95,23 @@ int lint_env_secret(struct lint *l, const struct lint_entry *e)
 
 int lint_env_code(struct lint *l, const struct lint_entry *e)
 {
-	const char *const *words = env_name_code_words, *name = NULL;
+	const char *const *words = env_name_code_words;
+	size_t n = env_name_n_code_words, i = 0;
 	char sample[NAME_MAX_BYTES];
 
 	if (takes_all(e))
 		return 0;
 	name_sample(e->parts[0].text, sample);
-	for (size_t i = 0; !name && i < env_name_n_code_words; i++)
-		name = service_word_matches(words[i], sample, strlen(sample)) ? words[i] : NULL;
-	for (size_t i = 0; !name && i < env_name_n_code_words; i++)
-		name = is_taken(words[i], &e->globs) ? words[i] : NULL;
-	if (!name)
+	while (i < n && !service_word_matches(words[i], sample, strlen(sample)))
+		i++;
+	if (i == n) {
+		for (i = 0; i < n && !is_taken(words[i], &e->globs); i++)
+			;
+	}
+	if (i == n)
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "%s makes programs load or run other code than their own", name),
+		lint_say(l, "%s makes programs load or run other code than their own", words[i]),
 		"remove it; if it is needed, give it a fixed value (NAME=value)");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files: grants that are too wide, that the baseline takes back, or that give less than they seem
- * to. Here only the shape of a grant counts; lint/deferred.c looks at what particular files do.
+ * to. Here only the shape of a grant counts; lint/code.c looks at what particular files do.
  *
  * The baseline consists of paths and of folders with all that lies in them. So a folder lies within
  * it if a name that nobody gives a file does.
