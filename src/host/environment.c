@@ -91,10 +91,8 @@ static int environment_add(struct environment *env, const char *item)
 
 static bool environment_is_allowed(const struct environment *env, const char *target)
 {
-	const struct request r = { .op = OPERATION_ENV, .target = target };
-	struct decision d;
-
-	return policy_decide(env->o->policy, &r, &d) == 0 && d.verdict == VERDICT_ALLOW;
+	return policy_allows(
+		env->o->policy, &(struct request){ .op = OPERATION_ENV, .target = target });
 }
 
 /* A grant of some layer lets it in, not only a default or that the layer just watches. */
@@ -112,15 +110,6 @@ static bool environment_is_granted(const struct environment *env, const char *ta
 	return false;
 }
 
-static bool spells(const struct source *s, const char *text)
-{
-	for (size_t i = 0; s->verdict == VERDICT_ALLOW && i < s->grant->n; i++) {
-		if (strcmp(s->grant->all[i], text) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Some grant is this very NAME, or NAME=value. */
 static bool is_spelled_out(const struct environment *env, const char *text)
 {
@@ -128,8 +117,11 @@ static bool is_spelled_out(const struct environment *env, const char *text)
 		const struct sources *s = &policy_layer(env->o->policy, i)->sources[OPERATION_ENV];
 
 		for (size_t k = 0; k < s->n; k++) {
-			if (spells(&s->items[k], text))
-				return true;
+			const struct grant *g = s->items[k].grant;
+
+			for (size_t j = 0; s->items[k].verdict == VERDICT_ALLOW && j < g->n; j++)
+				if (strcmp(g->all[j], text) == 0)
+					return true;
 		}
 	}
 	return false;
@@ -214,36 +206,18 @@ static int add_from_call(struct environment *env, const char *item)
 	return environment_add(env, item);
 }
 
-static int add_call(struct environment *env)
-{
-	int r = 0;
-
-	for (const char *const *p = env->o->call_env; p && *p && r == 0; p++)
-		r = add_from_call(env, *p);
-	return r;
-}
-
 /* Grants that set a value */
 
-static int environment_add_value(struct environment *env, const char *text)
-{
-	if (!strchr(text, '=') || is_ours(text) || !environment_is_allowed(env, text) ||
-		!environment_is_granted(env, text))
-		return 0;
-	return environment_add(env, text);
-}
-
-static int add_values_of(struct environment *env, const struct sources *s)
+static int add_values_of(struct environment *env, const struct grant *g)
 {
 	int r = 0;
 
-	for (size_t k = 0; k < s->n; k++) {
-		const struct grant *g = s->items[k].grant;
+	for (size_t i = 0; r == 0 && i < g->n; i++) {
+		const char *text = g->all[i];
 
-		for (size_t i = 0; r == 0 && i < g->n; i++)
-			r = s->items[k].verdict == VERDICT_ALLOW
-				    ? environment_add_value(env, g->all[i])
-				    : 0;
+		if (strchr(text, '=') && !is_ours(text) && environment_is_allowed(env, text) &&
+			environment_is_granted(env, text))
+			r = environment_add(env, text);
 	}
 	return r;
 }
@@ -252,8 +226,13 @@ static int add_values(struct environment *env)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < policy_layers(env->o->policy); i++)
-		r = add_values_of(env, &policy_layer(env->o->policy, i)->sources[OPERATION_ENV]);
+	for (size_t i = 0; i < policy_layers(env->o->policy); i++) {
+		const struct sources *s = &policy_layer(env->o->policy, i)->sources[OPERATION_ENV];
+
+		for (size_t k = 0; r == 0 && k < s->n; k++)
+			if (s->items[k].verdict == VERDICT_ALLOW)
+				r = add_values_of(env, s->items[k].grant);
+	}
 	return r;
 }
 
@@ -274,15 +253,6 @@ static int add_from_host(struct environment *env, const char *item)
 		(needs_spelling(name) && !is_spelled_out(env, name)))
 		return 0;
 	return environment_add(env, item);
-}
-
-static int environment_add_host(struct environment *env)
-{
-	int r = 0;
-
-	for (const char *const *p = env->o->host_env; p && *p && r == 0; p++)
-		r = add_from_host(env, *p);
-	return r;
 }
 
 /* The usual values */
@@ -311,26 +281,21 @@ static const char *environment_plain(const char *text)
 	return n && text[0] != '.' ? text : NULL;
 }
 
-static const char *environment_first_of(const char *a, const char *b, const char *c)
-{
-	return a ? a : b ? b : c;
-}
-
 static int add_usual(struct environment *env)
 {
 	const struct environment_options *o = env->o;
 	const char *user = o->user ? o->user : "user";
+	const char *all = environment_plain(host_value(env, "LC_ALL"));
+	const char *lang = all ? all : environment_plain(host_value(env, "LANG"));
+	const char *term = o->tty ? environment_plain(host_value(env, "TERM")) : NULL;
 	const struct {
 		const char *name, *value;
 	} rows[] = {
 		{ "PATH", o->path ? o->path : PATH_USUAL },
 		{ "HOME", o->home },
 		{ "TMPDIR", o->tmp ? o->tmp : "/tmp" },
-		{ "LANG", environment_first_of(environment_plain(host_value(env, "LC_ALL")),
-				  environment_plain(host_value(env, "LANG")), "C.UTF-8") },
-		{ "TERM", environment_first_of(
-				  o->tty ? environment_plain(host_value(env, "TERM")) : NULL, NULL,
-				  "dumb") },
+		{ "LANG", lang ? lang : "C.UTF-8" },
+		{ "TERM", term ? term : "dumb" },
 		{ "USER", user },
 		{ "LOGNAME", user },
 		{ "SHELL", "/bin/sh" },
@@ -345,23 +310,31 @@ static int add_usual(struct environment *env)
 	return r;
 }
 
-/* All together, strongest first */
+/* All together */
 
-static int (*const steps[])(struct environment *env) = {
-	add_call,
-	add_values,
-	environment_add_host,
-	add_usual,
-};
+static int environment_add_each(struct environment *env, const char *const *list,
+	int (*add)(struct environment *env, const char *item))
+{
+	int r = 0;
+
+	for (; list && *list && r == 0; list++)
+		r = add(env, *list);
+	return r;
+}
 
 int environment_build(struct arena *a, const struct environment_options *o, const char *const **ret,
 	size_t *ret_n, struct error *e)
 {
 	struct environment env = { .arena = a, .o = o, .error = e };
-	int r = 0;
+	int r = environment_add_each(&env, o->call_env, add_from_call);
 
-	for (size_t i = 0; r == 0 && i < ROWS(steps); i++)
-		r = steps[i](&env);
+	/* The strongest was first. */
+	if (r == 0)
+		r = add_values(&env);
+	if (r == 0)
+		r = environment_add_each(&env, o->host_env, add_from_host);
+	if (r == 0)
+		r = add_usual(&env);
 	if (r == 0)
 		r = ARENA_PUSH(a, env.items, env.n, env.cap, NULL);
 	if (r == -ENOMEM)

@@ -102,29 +102,25 @@ static void add_length(crypto_hash_sha256_state *hash, uint64_t n)
 	crypto_hash_sha256_update(hash, bytes, sizeof(bytes));
 }
 
-static void add_bytes(crypto_hash_sha256_state *hash, const void *data, size_t len)
-{
-	crypto_hash_sha256_update(hash, data, len);
-}
-
 static void digest_add_item(crypto_hash_sha256_state *hash, const struct item *item)
 {
 	const size_t path_len = strlen(item->path);
 
-	add_bytes(hash, &item->type, 1);
+	crypto_hash_sha256_update(hash, (const unsigned char *)&item->type, 1);
 	add_length(hash, path_len);
-	add_bytes(hash, item->path, path_len);
+	crypto_hash_sha256_update(hash, (const unsigned char *)item->path, path_len);
 	switch (item->type) {
 	case 'd':
 		add_length(hash, 0);
 		break;
 	case 'l':
 		add_length(hash, strlen(item->target));
-		add_bytes(hash, item->target, strlen(item->target));
+		crypto_hash_sha256_update(
+			hash, (const unsigned char *)item->target, strlen(item->target));
 		break;
 	default:
 		add_length(hash, item->size);
-		add_bytes(hash, item->content, sizeof(item->content));
+		crypto_hash_sha256_update(hash, item->content, sizeof(item->content));
 	}
 }
 
@@ -136,7 +132,7 @@ static void digest_hash_items(struct items *items, struct skill_digest *ret)
 	if (items->n)
 		qsort(items->list, items->n, sizeof(items->list[0]), compare_paths);
 	crypto_hash_sha256_init(&hash);
-	add_bytes(&hash, magic, strlen(magic));
+	crypto_hash_sha256_update(&hash, (const unsigned char *)magic, strlen(magic));
 	for (size_t i = 0; i < items->n; i++)
 		digest_add_item(&hash, &items->list[i]);
 	crypto_hash_sha256_final(&hash, ret->bytes);

@@ -326,6 +326,8 @@ refuses 126 "an entry that is no program" "is not executable" --skill listed --y
 printf -- '---\nname: x\ndescription: y\n---\n' >listed/SKILL.md
 refuses 125 "two manifests" "holds more than one manifest" --skill listed --yes hello
 rm listed/SKILL.md && chmod +x listed/run.sh
+printf 'fs: {read: [/**]}\nlimits: {open_files: 0}\n' >zero.yaml
+refuses 126 "a limit of nothing" "is 0, so nothing may run" --policy zero.yaml -- true
 printf 'fs: {read: [/**]}\nexec: [cat]\n' >no-shell.yaml
 refuses 126 "another policy has its say" "does not let" --skill listed --policy no-shell.yaml --yes hello
 
