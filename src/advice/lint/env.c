@@ -30,11 +30,11 @@ static void name_sample(const char *name, char sample[NAME_MAX_BYTES])
 }
 
 /* The first word with the use that a name, or a sample of it, matches; NULL: none. */
-static const char *lint_env_find_word(unsigned use, const char *name)
+static const struct threat *lint_env_find_word(unsigned use, const char *name)
 {
 	for (const struct threat *t = threat_secrets; t < threat_secrets + threat_secrets_n; t++) {
 		if (t->uses & use && service_word_matches(t->name, name, strlen(name)))
-			return t->name;
+			return t;
 	}
 	return NULL;
 }
@@ -75,21 +75,22 @@ int lint_env_everything(struct lint *l, const struct lint_entry *e)
 int lint_env_secret(struct lint *l, const struct lint_entry *e)
 {
 	char sample[NAME_MAX_BYTES];
-	const char *name;
+	const struct threat *t;
 
 	name_sample(e->parts[0].text, sample);
 	if (lint_env_value_of(e) || takes_all(e) || lint_env_find_word(THREAT_HARMLESS, sample))
 		return 0;
-	name = lint_env_find_word(THREAT_SECRET, sample);
-	for (size_t i = 0; !name && i < threat_secrets_n; i++) {
+	t = lint_env_find_word(THREAT_SECRET, sample);
+	for (size_t i = 0; !t && i < threat_secrets_n; i++) {
 		if (threat_secrets[i].uses & THREAT_KNOWN &&
 			is_taken(threat_secrets[i].name, &e->globs))
-			name = threat_secrets[i].name;
+			t = &threat_secrets[i];
 	}
-	if (!name)
+	if (!t)
 		return 0;
 	return lint_report(l, e,
-		lint_say(l, "variables such as %s usually hold a secret, or the way to one", name),
+		lint_say(l, "variables such as %s usually hold a secret, or the way to one",
+			t->name),
 		"remove it, or pass on one that can do no more than this work needs");
 }
 
