@@ -135,6 +135,9 @@ int corral_builder_from_manifest(
 		r = builder_new_from(&b, permissions_copy(s.manifest.permissions));
 	if (r == 0)
 		r = runtime_imply(&s.manifest, s.path, b->granted);
+	/* The manifest that was read is of the content that was hashed. */
+	if (r == 0 && s.fd >= 0)
+		r = launch_skill_unchanged(&s, &error);
 	if (r == 0)
 		r = builder_take_skill(b, &s);
 	if (r < 0) {
