@@ -18,15 +18,14 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "host/account.h"
 #include "lib/api/audit-handle.h"
-#include "lib/api/growing.h"
 #include "lib/api/handles.h"
 
 enum { SESSION_BYTES = 8 };
 
-static int api_audit_open_trail(
-	struct corral_audit *a, const struct corral_audit_options *o, struct error *e)
+static int open_trail(struct corral_audit *a, const struct corral_audit_options *o, struct error *e)
 {
 	char user[ACCOUNT_NAME_BYTES], session[2 * SESSION_BYTES + 1];
 	uint8_t bytes[SESSION_BYTES];
@@ -54,7 +53,7 @@ static int api_audit_open_trail(
 _Static_assert((int)LIB_AUDIT_KEY_BYTES == crypto_shorthash_KEYBYTES, "the key of the hash");
 
 /* They are there now. */
-static int api_audit_find_files(
+static int find_log_files(
 	struct corral_audit *a, const struct corral_audit_options *o, struct error *e)
 {
 	const struct {
@@ -76,35 +75,20 @@ static int api_audit_find_files(
 	return 0;
 }
 
-static void free_names(struct corral_audit *a)
-{
-	free(a->log);
-	free(a->signing_key);
-	free(a->head);
-}
-
 int corral_audit_new(
 	struct corral_audit **ret, const struct corral_audit_options *from, struct corral_error **e)
 {
 	struct corral_audit_options o = CORRAL_AUDIT_OPTIONS;
 	struct corral_audit *a = calloc(1, sizeof(*a));
 	struct error error = { 0 };
-	int r = a ? 0 : -ENOMEM;
+	int r = a ? handles_read_options(&o, sizeof(o), from, "corral_audit_options",
+			    "CORRAL_AUDIT_OPTIONS", &error)
+		  : -ENOMEM;
 
-	if (r == 0 && from)
-		r = growing_read(&o, sizeof(o), from, from->size);
-	if (r == -EINVAL)
-		(void)error_set(&error, r, NULL,
-			"struct corral_audit_options has no size; start it with "
-			"CORRAL_AUDIT_OPTIONS");
-	if (r == -E2BIG)
-		(void)error_set(&error, r, NULL,
-			"the options ask for something that this version of libcorral does not "
-			"have");
 	if (r == 0)
-		r = api_audit_open_trail(a, &o, &error);
+		r = open_trail(a, &o, &error);
 	if (r == 0)
-		r = api_audit_find_files(a, &o, &error);
+		r = find_log_files(a, &o, &error);
 	if (r < 0) {
 		(void)corral_audit_free(a, NULL);
 		return handles_error(e, &error, r);
@@ -121,7 +105,9 @@ int corral_audit_free(struct corral_audit *a, struct corral_error **e)
 	if (!a)
 		return 0;
 	r = audit_trail_close(a->trail, &error);
-	free_names(a);
+	free(a->log);
+	free(a->signing_key);
+	free(a->head);
 	free(a);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
@@ -134,7 +120,7 @@ int corral_audit_secret(struct corral_audit *a, const char *name, const char *va
 int corral_audit_add(struct corral_audit *a, const struct corral_audit_event *from)
 {
 	struct corral_audit_event e;
-	int action, decision, r = growing_read(&e, sizeof(e), from, from->size);
+	int action, decision, r = handles_read(&e, sizeof(e), from, from->size);
 
 	if (r < 0)
 		return r;
@@ -220,27 +206,19 @@ struct visit {
 
 typedef int visit_row(void *context, const struct audit_event *e, uint64_t number);
 
-/* How many are not in memory any more. */
-static uint64_t count_gone(struct audit_ring *ring, void *buffer)
-{
-	struct audit_reader probe = { 0 };
-	struct audit_event e;
-
-	(void)audit_ring_read(ring, &probe, &e, buffer);
-	return probe.lost;
-}
-
 /* What was in the ring when it began; whoever adds meanwhile does not make it longer. */
 static long visit_ring(
 	struct audit_ring *ring, uint64_t limit, visit_row *call, void *context, uint64_t *ret_lost)
 {
 	const uint64_t count = audit_ring_count(ring);
 	struct audit_reader reader = { .next = limit && count > limit ? count - limit + 1 : 0 };
+	struct audit_reader first = { 0 }; /* knows how many are not in memory any more */
 	char buffer[AUDIT_EVENT_MAX];
-	uint64_t gone = reader.next ? count_gone(ring, buffer) : 0;
 	struct audit_event e;
 	long n = 0;
 
+	if (reader.next)
+		(void)audit_ring_read(ring, &first, &e, buffer);
 	while (reader.next <= count && n < LONG_MAX &&
 		audit_ring_read(ring, &reader, &e, buffer) == 1) {
 		if (reader.next - 1 > count)
@@ -250,11 +228,11 @@ static long visit_ring(
 			break;
 	}
 	if (ret_lost)
-		*ret_lost = gone + reader.lost;
+		*ret_lost = first.lost + reader.lost;
 	return n;
 }
 
-static int api_audit_read_show(void *context, const struct audit_event *e, uint64_t number)
+static int show_row(void *context, const struct audit_event *e, uint64_t number)
 {
 	const struct visit *v = context;
 	const struct corral_audit_event event = lib_audit_show(e, number);
@@ -267,7 +245,7 @@ long corral_audit_latest(struct corral_audit *a, size_t limit, corral_audit_visi
 {
 	struct visit v = { .call = visit, .context = context };
 
-	return visit_ring(audit_trail_ring(a->trail), limit, api_audit_read_show, &v, ret_lost);
+	return visit_ring(audit_trail_ring(a->trail), limit, show_row, &v, ret_lost);
 }
 
 /* A file that is being written. */
@@ -279,21 +257,11 @@ struct writer {
 	int result;
 };
 
-static void api_audit_read_drain(struct writer *w)
+static void drain_rows(struct writer *w)
 {
-	const char *p = buffer_text(&w->rows);
-	size_t left = w->rows.len;
-
-	if (w->result == 0 && w->rows.failed)
-		w->result = -ENOMEM;
-	while (w->result == 0 && left > 0) {
-		ssize_t n = write(w->fd, p, left);
-
-		if (n < 0 && errno != EINTR)
-			w->result = -errno;
-		p += n > 0 ? n : 0;
-		left -= n > 0 ? (size_t)n : 0;
-	}
+	if (w->result == 0)
+		w->result =
+			w->rows.failed ? -ENOMEM : file_write_all(w->fd, w->rows.data, w->rows.len);
 	buffer_clear(&w->rows);
 }
 
@@ -307,19 +275,8 @@ static int put_row(void *context, const struct audit_event *e, uint64_t number)
 	w->has_rows = true;
 	audit_export_row(w->format, &row, &w->rows);
 	if (w->rows.len >= CHUNK)
-		api_audit_read_drain(w);
+		drain_rows(w);
 	return w->result;
-}
-
-static void put_all(struct corral_audit *a, struct writer *w)
-{
-	buffer_adds(&w->rows, w->is_array ? "[\n" : audit_export_head(w->format));
-	(void)visit_ring(audit_trail_ring(a->trail), 0, put_row, w, NULL);
-	buffer_adds(&w->rows, w->is_array ? "]\n" : "");
-	api_audit_read_drain(w);
-	if (w->result == 0 && fsync(w->fd) < 0)
-		w->result = -errno;
-	buffer_deinit(&w->rows);
 }
 
 static int write_file(struct corral_audit *a, struct writer *w, const char *path)
@@ -334,7 +291,13 @@ static int write_file(struct corral_audit *a, struct writer *w, const char *path
 	if (fd < 0)
 		return -errno;
 	w->fd = fd;
-	put_all(a, w);
+	buffer_adds(&w->rows, w->is_array ? "[\n" : audit_export_head(w->format));
+	(void)visit_ring(audit_trail_ring(a->trail), 0, put_row, w, NULL);
+	buffer_adds(&w->rows, w->is_array ? "]\n" : "");
+	drain_rows(w);
+	buffer_deinit(&w->rows);
+	if (w->result == 0 && fsync(fd) < 0)
+		w->result = -errno;
 	if (w->result == 0 && rename(temp.data, path) < 0)
 		w->result = -errno;
 	if (w->result < 0)
@@ -361,24 +324,11 @@ int corral_audit_export(
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
-static struct corral_audit_verdict api_audit_verify_show(const struct audit_verdict *v)
-{
-	struct corral_audit_verdict ret = { .size = sizeof(ret),
-		.fault = audit_fault_name(v->fault),
-		.number = v->number,
-		.records = v->records,
-		.signed_up_to = v->signed_up_to };
-
-	(void)sodium_bin2hex(ret.key, sizeof(ret.key), v->key, sizeof(v->key));
-	(void)snprintf(ret.text, sizeof(ret.text), "%s", v->text);
-	return ret;
-}
-
 int corral_audit_verify(const char *path, const char *public_path, const char *head_path,
 	struct corral_audit_verdict *ret, struct corral_error **e)
 {
-	struct audit_verdict verdict = { 0 };
 	struct corral_audit_verdict shown;
+	struct audit_verdict v = { 0 };
 	struct audit_log *log = NULL;
 	struct error error = { 0 };
 	const size_t size = ret->size;
@@ -387,12 +337,17 @@ int corral_audit_verify(const char *path, const char *public_path, const char *h
 				    : audit_log_open(&log, path, &error);
 
 	if (r == 0)
-		r = audit_log_verify(log, public_path, head_path, &verdict, &error);
+		r = audit_log_verify(log, public_path, head_path, &v, &error);
 	audit_log_close(log);
 	if (r < 0)
 		return handles_error(e, &error, r);
-	shown = api_audit_verify_show(&verdict);
-	shown.size = size;
+	shown = (struct corral_audit_verdict){ .size = size,
+		.fault = audit_fault_name(v.fault),
+		.number = v.number,
+		.records = v.records,
+		.signed_up_to = v.signed_up_to };
+	(void)sodium_bin2hex(shown.key, sizeof(shown.key), v.key, sizeof(v.key));
+	(void)snprintf(shown.text, sizeof(shown.text), "%s", v.text);
 	memcpy(ret, &shown, size < sizeof(shown) ? size : sizeof(shown));
-	return verdict.fault == AUDIT_FINE;
+	return v.fault == AUDIT_FINE;
 }

@@ -5,9 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/path.h"
 #include "lib/process/denial.h"
+
+/* No struct of ours is this long: somebody forgot to set the size. */
+enum { SIZE_MAX_SANE = 1 << 16 };
+
+#define HOME_DEFAULT "/home/user"
 
 int handles_error(struct corral_error **ret, const struct error *e, int code)
 {
@@ -53,4 +57,98 @@ int handles_variables(
 		ret->values[v] = from[i].value;
 	}
 	return 0;
+}
+
+int handles_read(void *ret, size_t known, const void *from, size_t size)
+{
+	const unsigned char *bytes = from;
+
+	if (size < sizeof(size) || size > SIZE_MAX_SANE)
+		return -EINVAL;
+	for (size_t i = known; i < size; i++) {
+		if (bytes[i])
+			return -E2BIG;
+	}
+	memset(ret, 0, known);
+	memcpy(ret, from, size < known ? size : known);
+	return 0;
+}
+
+int handles_read_options(void *ret, size_t known, const void *from, const char *name,
+	const char *start, struct error *e)
+{
+	int r = from ? handles_read(ret, known, from, *(const size_t *)from) : 0;
+
+	if (r == -EINVAL)
+		return error_set(
+			e, r, NULL, "struct %s has no size; start it with %s", name, start);
+	return r < 0 ? error_set(e, r, NULL,
+			       "the options ask for something that this version of libcorral does "
+			       "not have")
+		     : 0;
+}
+
+int handles_text(struct buffer *text, char **ret)
+{
+	char *taken = buffer_take(text);
+
+	if (!taken)
+		return -ENOMEM;
+	*ret = taken;
+	return 0;
+}
+
+const char *handles_home(void)
+{
+	const char *home = secure_getenv("HOME");
+
+	return home && path_is_normal(home, strlen(home)) ? home : HOME_DEFAULT;
+}
+
+/* What a host asks an error, and gives back */
+
+const char *corral_error_message(const struct corral_error *e)
+{
+	if (!e)
+		return "out of memory";
+	return e->message ? e->message : e->e.text;
+}
+
+const char *corral_error_file(const struct corral_error *e)
+{
+	return e->e.file[0] ? e->e.file : NULL;
+}
+
+unsigned corral_error_line(const struct corral_error *e)
+{
+	return e->e.line;
+}
+
+unsigned corral_error_column(const struct corral_error *e)
+{
+	return e->e.column;
+}
+
+const struct corral_denial *corral_error_denial(const struct corral_error *e)
+{
+	return e ? e->denial : NULL;
+}
+
+void corral_error_free(struct corral_error *e)
+{
+	if (!e)
+		return;
+	free(e->message);
+	denial_free(e->denial);
+	free(e);
+}
+
+void corral_free(char *text)
+{
+	free(text);
+}
+
+const char *corral_version(void)
+{
+	return CORRAL_VERSION;
 }

@@ -2,6 +2,7 @@
 #pragma once
 /* What stands behind the opaque types of include/corral/policy.h. Sandboxes have their own headers.
  */
+#include "base/buffer.h"
 #include "base/error.h"
 #include "corral/policy.h"
 #include "corral/sandbox.h"
@@ -51,3 +52,23 @@ int handles_denied(
 /* Unknown names and values that are no absolute paths are errors. */
 int handles_variables(
 	struct variables *ret, const struct corral_variable *from, size_t n, struct error *e);
+
+/*
+ * Structs of the host that begin with their size and may grow from one version to the next: a
+ * shorter one is older, and what it has not is zero; a longer one is newer, and must ask for
+ * nothing that this library does not know. Fills `known` bytes at ret. -EINVAL: there is no size,
+ * or none that makes sense. -E2BIG: it asks for something that is not known here. *ret is untouched
+ * then.
+ */
+int handles_read(void *ret, size_t known, const void *from, size_t size);
+/* The same for options, NULL for those in *ret, with words for what is wrong. */
+int handles_read_options(void *ret, size_t known, const void *from, const char *name,
+	const char *start, struct error *e);
+/* Gives the text away; -ENOMEM if the buffer failed. */
+int handles_text(struct buffer *text, char **ret);
+
+/* $HOME and $TEMP where the host names none: private folders, which need not exist outside. */
+#define HANDLES_TEMP "/tmp"
+/* The host's, or a folder for those who have none. Not for programs with more rights than their
+ * user. */
+const char *handles_home(void);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "host/resolver.h"
 #include "lib/api/handles.h"
 #include "policy/algebra/algebra.h"
@@ -50,45 +49,33 @@ int corral_permissions_parse(struct corral_permissions **ret, const char *file, 
 	size_t len, struct corral_error **e)
 {
 	auto_manifest m = { 0 };
-	struct permissions *p;
 	struct error error = { 0 };
 	int r = manifest_read(&m, MANIFEST_UNKNOWN, file, text, len, &error);
 
-	if (r < 0)
-		return handles_error(e, &error, r);
-	p = m.permissions;
-	m.permissions = NULL;
-	r = wrap(ret, p);
+	if (r == 0) {
+		r = wrap(ret, m.permissions);
+		m.permissions = NULL;
+	}
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
 int corral_permissions_to_yaml(const struct corral_permissions *p, char **ret)
 {
 	auto_buffer out = { 0 };
-	char *text;
 
 	permissions_print_yaml(p->p, &out);
-	text = buffer_take(&out);
-	if (!text)
-		return -ENOMEM;
-	*ret = text;
-	return 0;
+	return handles_text(&out, ret);
 }
 
 int corral_permissions_to_json(const struct corral_permissions *p, char **ret)
 {
 	auto_buffer out = { 0 };
-	char *text;
 
 	permissions_print_json(p->p, &out);
-	text = buffer_take(&out);
-	if (!text)
-		return -ENOMEM;
-	*ret = text;
-	return 0;
+	return handles_text(&out, ret);
 }
 
-static int api_permissions_add_service(struct permissions *p, const char *text, struct error *e)
+static int grant_service(struct permissions *p, const char *text, struct error *e)
 {
 	struct service_request parsed;
 	struct service s = { 0 };
@@ -101,7 +88,7 @@ static int api_permissions_add_service(struct permissions *p, const char *text, 
 	return s.name ? permissions_add_service(p, &s) : -ENOMEM;
 }
 
-static int api_permissions_add(
+static int add_entry(
 	struct permissions *p, enum permission_list which, const char *pattern, struct error *e)
 {
 	auto_arena scratch = { 0 };
@@ -132,9 +119,9 @@ int corral_permissions_allow(struct corral_permissions *p, enum corral_operation
 	if (r == 0 && (unsigned)op >= OPERATION_COUNT)
 		r = error_set(&error, -EINVAL, NULL, "unknown operation %d", (int)op);
 	else if (r == 0 && op == CORRAL_SERVICE)
-		r = api_permissions_add_service(p->p, pattern, &error);
+		r = grant_service(p->p, pattern, &error);
 	else if (r == 0)
-		r = api_permissions_add(p->p, operation_rows[op].allow, pattern, &error);
+		r = add_entry(p->p, operation_rows[op].allow, pattern, &error);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
@@ -149,7 +136,7 @@ int corral_permissions_deny(struct corral_permissions *p, enum corral_operation 
 	if (r == 0 && deny == LIST_NONE)
 		r = error_set(&error, -EINVAL, NULL, "only files and hosts can be denied");
 	else if (r == 0)
-		r = api_permissions_add(p->p, deny, pattern, &error);
+		r = add_entry(p->p, deny, pattern, &error);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
@@ -168,7 +155,7 @@ int corral_permissions_dangerously_allow(
 	int r = refuse_layers(p->p, pattern, &error);
 
 	if (r == 0)
-		r = api_permissions_add(p->p, LIST_DANGEROUSLY_ALLOW, pattern, &error);
+		r = add_entry(p->p, LIST_DANGEROUSLY_ALLOW, pattern, &error);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
@@ -220,28 +207,12 @@ int corral_permissions_is_empty(const struct corral_permissions *p)
 	return permissions_is_empty(p->p);
 }
 
-/* The answer as one text: "fs.read /etc/shadow", "too complex: exec". */
-static int api_permissions_print_answer(const struct subset *s, char **ret)
-{
-	auto_buffer out = { 0 };
-	char *text;
-
-	if (s->answer == SUBSET_NO)
-		buffer_printf(&out, "%s %s", s->what, buffer_text(&s->witness));
-	else
-		buffer_printf(&out, "too complex: %s", buffer_text(&s->reason));
-	text = buffer_take(&out);
-	if (!text)
-		return -ENOMEM;
-	*ret = text;
-	return 0;
-}
-
 int corral_permissions_subset(const struct corral_permissions *a,
 	const struct corral_permissions *b, const struct corral_variable *variables, size_t n,
 	char **ret_witness, struct corral_error **e)
 {
 	auto_subset answer = { 0 };
+	auto_buffer text = { 0 };
 	struct error error = { 0 };
 	struct variables vars;
 	struct policy_options options = { .variables = &vars, .resolver = &resolver_system };
@@ -249,8 +220,13 @@ int corral_permissions_subset(const struct corral_permissions *a,
 
 	if (r == 0)
 		r = subset_compare(&answer, a->p, b->p, &options, &error);
+	/* The answer as one text: "fs.read /etc/shadow", "too complex: exec". */
+	if (answer.answer == SUBSET_NO)
+		buffer_printf(&text, "%s %s", answer.what, buffer_text(&answer.witness));
+	else
+		buffer_printf(&text, "too complex: %s", buffer_text(&answer.reason));
 	if (r == 0 && answer.answer != SUBSET_YES && ret_witness)
-		r = api_permissions_print_answer(&answer, ret_witness);
+		r = handles_text(&text, ret_witness);
 	if (r < 0)
 		return handles_error(e, &error, r);
 	return answer.answer == SUBSET_YES;

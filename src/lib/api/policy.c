@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "host/resolver.h"
 #include "lib/api/handles.h"
 #include "policy/explain.h"
 
 enum { LAYERS_MAX = 64 };
 
-static int api_policy_compile(struct policy **ret, const struct corral_permissions *const *layers,
+static int compile_layers(struct policy **ret, const struct corral_permissions *const *layers,
 	size_t n, const struct corral_variable *variables, size_t n_variables, struct error *e)
 {
 	const struct permissions *plain[LAYERS_MAX];
@@ -37,8 +36,7 @@ int corral_policy_new(struct corral_policy **ret, const struct corral_permission
 	struct corral_policy *handle = calloc(1, sizeof(*handle));
 	struct policy *p = NULL;
 	struct error error = { 0 };
-	int r = handle ? api_policy_compile(&p, layers, n, variables, n_variables, &error)
-		       : -ENOMEM;
+	int r = handle ? compile_layers(&p, layers, n, variables, n_variables, &error) : -ENOMEM;
 
 	if (r == 0) {
 		handle->box = policy_box_new(p);
@@ -63,7 +61,7 @@ void corral_policy_free(struct corral_policy *policy)
 	free(policy);
 }
 
-static void api_policy_copy_text(char *to, size_t size, const char *from)
+static void copy_text(char *to, size_t size, const char *from)
 {
 	size_t n = from ? strnlen(from, size - 1) : 0;
 
@@ -72,17 +70,7 @@ static void api_policy_copy_text(char *to, size_t size, const char *from)
 	to[n] = '\0';
 }
 
-static void copy_decision(struct corral_decision *to, const struct decision *d, uint64_t generation)
-{
-	to->verdict = (enum corral_verdict)d->verdict;
-	to->generation = generation;
-	to->line = d->source ? d->source->where.line : 0;
-	api_policy_copy_text(to->file, sizeof(to->file), d->source ? d->source->where.file : NULL);
-	api_policy_copy_text(
-		to->pattern, sizeof(to->pattern), d->source ? d->source->text : d->baseline);
-}
-
-static int api_policy_check(
+static int check_request(
 	struct corral_policy *policy, const struct request *r, struct corral_decision *ret)
 {
 	struct policy_pin pin;
@@ -91,8 +79,15 @@ static int api_policy_check(
 
 	policy_box_pin(policy->box, &pin);
 	err = policy_decide(pin.policy, r, &d);
-	if (ret)
-		copy_decision(ret, &d, pin.generation);
+	if (ret) {
+		const struct source *s = d.source;
+
+		ret->verdict = (enum corral_verdict)d.verdict;
+		ret->generation = pin.generation;
+		ret->line = s ? s->where.line : 0;
+		copy_text(ret->file, sizeof(ret->file), s ? s->where.file : NULL);
+		copy_text(ret->pattern, sizeof(ret->pattern), s ? s->text : d.baseline);
+	}
 	policy_box_unpin(policy->box, &pin);
 	return err < 0 ? err : (int)d.verdict;
 }
@@ -102,7 +97,7 @@ int corral_policy_check(struct corral_policy *policy, enum corral_operation op, 
 {
 	const struct request r = { .op = (enum operation)op, .target = target };
 
-	return api_policy_check(policy, &r, decision);
+	return check_request(policy, &r, decision);
 }
 
 int corral_policy_check_exec(
@@ -115,7 +110,7 @@ int corral_policy_check_exec(
 		while (r.args[r.n_args])
 			r.n_args++;
 	}
-	return api_policy_check(policy, &r, decision);
+	return check_request(policy, &r, decision);
 }
 
 int corral_policy_check_request(struct corral_policy *policy, const char *method, const char *url,
@@ -123,7 +118,7 @@ int corral_policy_check_request(struct corral_policy *policy, const char *method
 {
 	const struct request r = { .op = OPERATION_NET_CONNECT, .target = url, .method = method };
 
-	return api_policy_check(policy, &r, decision);
+	return check_request(policy, &r, decision);
 }
 
 int corral_policy_explain(struct corral_policy *policy, enum corral_operation op,
@@ -164,7 +159,7 @@ int corral_policy_swap(struct corral_policy *policy, const struct corral_permiss
 	struct policy *p = NULL;
 	struct error error = { 0 };
 	uint64_t generation = 0;
-	int r = api_policy_compile(&p, layers, n, variables, n_variables, &error);
+	int r = compile_layers(&p, layers, n, variables, n_variables, &error);
 
 	if (r == 0) {
 		generation = policy_box_swap(policy->box, p);

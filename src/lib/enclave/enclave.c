@@ -17,9 +17,7 @@
 #include "base/buffer.h"
 #include "base/path.h"
 #include "lib/api/audit-handle.h"
-#include "lib/api/growing.h"
 #include "lib/api/handles.h"
-#include "lib/api/place.h"
 #include "lib/enclave/internal.h"
 #include "lib/enclave/sandbox.h"
 
@@ -29,53 +27,20 @@ enum {
 	TOKEN_RANDOM = 32,
 };
 
-/* Options */
-
-static int enclave_read_options(struct corral_enclave_options *ret,
-	const struct corral_enclave_options *from, struct error *e)
-{
-	const struct corral_enclave_options none = CORRAL_ENCLAVE_OPTIONS;
-	int r;
-
-	*ret = none;
-	r = from ? growing_read(ret, sizeof(*ret), from, from->size) : 0;
-	if (r == -EINVAL)
-		return error_set(e, r, NULL,
-			"struct corral_enclave_options has no size; start it with "
-			"CORRAL_ENCLAVE_OPTIONS");
-	if (r == -E2BIG)
-		return error_set(e, r, NULL,
-			"the options ask for something that this version of libcorral does not "
-			"have");
-	if (ret->n_ceiling > ENCLAVE_CEILING_MAX)
-		return error_set(
-			e, -E2BIG, NULL, "a ceiling has at most %d layers", ENCLAVE_CEILING_MAX);
-	return 0;
-}
-
 /* Variables */
 
-static int enclave_keep(struct corral_enclave *enclave, enum variable v, const char *value)
+/* Copies a text, if there is one. */
+static int enclave_keep(struct corral_enclave *enclave, const char *text, const char **ret)
 {
-	enclave->variables.values[v] = arena_strdup(&enclave->arena, value);
-	return enclave->variables.values[v] ? 0 : -ENOMEM;
-}
-
-/* The baseline protects a home by both its names. */
-static int enclave_find_home(struct corral_enclave *enclave)
-{
-	char real[PATH_BYTES];
-
-	if (!realpath(enclave->variables.values[VARIABLE_HOME], real))
-		return 0;
-	enclave->real_home = arena_strdup(&enclave->arena, real);
-	return enclave->real_home ? 0 : -ENOMEM;
+	*ret = text ? arena_strdup(&enclave->arena, text) : NULL;
+	return text && !*ret ? -ENOMEM : 0;
 }
 
 /* The same as those of the sandbox, so that a pattern means one thing. */
 static int enclave_set_variables(
 	struct corral_enclave *enclave, const struct corral_enclave_options *o, struct error *e)
 {
+	char real[PATH_BYTES];
 	struct variables given;
 	int r = handles_variables(&given, o->variables, o->n_variables, e);
 
@@ -88,14 +53,15 @@ static int enclave_set_variables(
 	if (o->work_dir)
 		given.values[VARIABLE_WORK_DIR] = o->work_dir;
 	if (!given.values[VARIABLE_HOME])
-		given.values[VARIABLE_HOME] = place_home();
+		given.values[VARIABLE_HOME] = handles_home();
 	if (!given.values[VARIABLE_TEMP])
-		given.values[VARIABLE_TEMP] = PLACE_TEMP;
-	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++) {
-		if (given.values[v])
-			r = enclave_keep(enclave, (enum variable)v, given.values[v]);
-	}
-	return r < 0 ? r : enclave_find_home(enclave);
+		given.values[VARIABLE_TEMP] = HANDLES_TEMP;
+	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++)
+		r = enclave_keep(enclave, given.values[v], &enclave->variables.values[v]);
+	/* The baseline protects a home by both its names. */
+	if (r == 0 && realpath(given.values[VARIABLE_HOME], real))
+		r = enclave_keep(enclave, real, &enclave->real_home);
+	return r;
 }
 
 /* Permissions */
@@ -116,9 +82,12 @@ struct permissions *enclave_adopt(const struct permissions *p)
 	return copy;
 }
 
-static int set_permissions(
+static int enclave_set_policy(
 	struct corral_enclave *enclave, const struct corral_enclave_options *o, struct error *e)
 {
+	struct policy *first = NULL;
+	int r;
+
 	for (size_t i = 0; i < o->n_ceiling; i++) {
 		if (!o->ceiling || !o->ceiling[i])
 			return error_set(
@@ -129,14 +98,9 @@ static int set_permissions(
 		enclave->n_ceiling++;
 	}
 	enclave->granted = enclave_adopt(o->granted ? o->granted->p : NULL);
-	return enclave->granted ? 0 : -ENOMEM;
-}
-
-static int set_policy(struct corral_enclave *enclave, struct error *e)
-{
-	struct policy *first = NULL;
-	int r = enclave_compile(&first, &enclave->writable, enclave, enclave->granted, e);
-
+	if (!enclave->granted)
+		return -ENOMEM;
+	r = enclave_compile(&first, &enclave->writable, enclave, enclave->granted, e);
 	if (r < 0)
 		return r;
 	enclave->box = policy_box_new(first);
@@ -147,7 +111,7 @@ static int set_policy(struct corral_enclave *enclave, struct error *e)
 
 /* Audit, questions, token */
 
-static int set_audit(
+static int enclave_set_audit(
 	struct corral_enclave *enclave, const struct corral_enclave_options *o, struct error *e)
 {
 	struct corral_error *why = NULL;
@@ -167,17 +131,7 @@ static int set_audit(
 	return 0;
 }
 
-static int set_questions(struct corral_enclave *enclave, const struct corral_enclave_options *o)
-{
-	enclave->ask = o->ask;
-	enclave->context = o->context;
-	enclave->ask_ttl_ms = o->ask_ttl_ms ? o->ask_ttl_ms : TTL_MS;
-	enclave->ask_count = o->ask_count ? o->ask_count : 1;
-	enclave->consent = consent_new();
-	return enclave->consent ? 0 : -ENOMEM;
-}
-
-static int make_token(struct corral_enclave *enclave, struct error *e)
+static int enclave_make_token(struct corral_enclave *enclave, struct error *e)
 {
 	unsigned char bytes[TOKEN_RANDOM];
 
@@ -219,20 +173,22 @@ static int enclave_set_up(
 {
 	int r = enclave_set_variables(enclave, o, e);
 
-	if (r == 0 && o->warden) {
-		enclave->warden = arena_strdup(&enclave->arena, o->warden);
-		r = enclave->warden ? 0 : -ENOMEM;
+	if (r == 0)
+		r = enclave_keep(enclave, o->warden, &enclave->warden);
+	if (r == 0)
+		r = enclave_set_audit(enclave, o, e);
+	if (r == 0)
+		r = enclave_set_policy(enclave, o, e);
+	if (r == 0)
+		r = enclave_make_token(enclave, e);
+	if (r == 0) {
+		enclave->consent = consent_new();
+		r = enclave->consent ? 0 : -ENOMEM;
 	}
-	if (r == 0)
-		r = set_audit(enclave, o, e);
-	if (r == 0)
-		r = set_permissions(enclave, o, e);
-	if (r == 0)
-		r = set_policy(enclave, e);
-	if (r == 0)
-		r = set_questions(enclave, o);
-	if (r == 0)
-		r = make_token(enclave, e);
+	enclave->ask = o->ask;
+	enclave->context = o->context;
+	enclave->ask_ttl_ms = o->ask_ttl_ms ? o->ask_ttl_ms : TTL_MS;
+	enclave->ask_count = o->ask_count ? o->ask_count : 1;
 	enclave->max_file_bytes = o->max_file_bytes ? o->max_file_bytes : FILE_BYTES;
 	return r;
 }
@@ -241,12 +197,17 @@ int corral_enclave_new(struct corral_enclave **ret, const struct corral_enclave_
 	char token[CORRAL_TOKEN_BYTES], struct corral_error **e)
 {
 	struct corral_enclave *enclave = calloc(1, sizeof(*enclave));
-	struct corral_enclave_options known;
+	struct corral_enclave_options known = CORRAL_ENCLAVE_OPTIONS;
 	struct error error = { 0 };
-	int r = enclave ? enclave_read_options(&known, o, &error) : -ENOMEM;
+	int r = enclave ? handles_read_options(&known, sizeof(known), o, "corral_enclave_options",
+				  "CORRAL_ENCLAVE_OPTIONS", &error)
+			: -ENOMEM;
 
 	if (enclave)
 		(void)pthread_mutex_init(&enclave->lock, NULL);
+	if (r == 0 && known.n_ceiling > ENCLAVE_CEILING_MAX)
+		r = error_set(&error, -E2BIG, NULL, "a ceiling has at most %d layers",
+			ENCLAVE_CEILING_MAX);
 	if (r == 0)
 		r = enclave_set_up(enclave, &known, &error);
 	if (r < 0) {
@@ -280,36 +241,17 @@ void corral_enclave_free(struct corral_enclave *enclave)
 
 /* What the enclave's audit has in memory, as text. Who may read it is the host's to say. */
 
-/* A line of JSON and its newline become an item of the array. */
-static void enclave_log_add_item(struct buffer *out, const struct audit_row *row, bool first)
-{
-	if (!first)
-		buffer_addc(out, ',');
-	buffer_addc(out, '\n');
-	audit_export_row(AUDIT_JSONL, row, out);
-	if (out->len && out->data[out->len - 1] == '\n')
-		out->data[--out->len] = '\0';
-}
-
-static uint64_t enclave_log_first_of(const struct audit_ring *ring, size_t limit)
-{
-	uint64_t count = audit_ring_count(ring);
-
-	return limit && limit < count ? count - limit + 1 : 0;
-}
-
 int corral_enclave_get_audit_log(
 	struct corral_enclave *enclave, size_t limit, char **ret, struct corral_error **e)
 {
 	struct audit_ring *ring = audit_trail_ring(enclave->trail);
-	struct audit_reader reader = { .next = enclave_log_first_of(ring, limit) };
 	uint64_t last = audit_ring_count(ring);
+	struct audit_reader reader = { .next = limit && limit < last ? last - limit + 1 : 0 };
 	auto_buffer out = { 0 };
 	auto_arena scratch = { 0 };
 	void *room = arena_alloc(&scratch, AUDIT_EVENT_MAX);
 	struct error error = { 0 };
 	struct audit_row row = { 0 };
-	char *text;
 
 	out.failed = !room;
 	buffer_addc(&out, '[');
@@ -318,14 +260,14 @@ int corral_enclave_get_audit_log(
 		if (audit_ring_read(ring, &reader, &row.event, room) != 1)
 			break;
 		row.number = reader.next - 1;
-		enclave_log_add_item(&out, &row, first);
+		/* A line of JSON and its newline become an item of the array. */
+		buffer_adds(&out, first ? "\n" : ",\n");
+		audit_export_row(AUDIT_JSONL, &row, &out);
+		if (out.len && out.data[out.len - 1] == '\n')
+			out.data[--out.len] = '\0';
 	}
 	buffer_adds(&out, "\n]\n");
-	text = buffer_take(&out);
-	if (!text)
-		return handles_error(e, &error, -ENOMEM);
-	*ret = text;
-	return 0;
+	return handles_text(&out, ret) < 0 ? handles_error(e, &error, -ENOMEM) : 0;
 }
 
 int corral_enclave_export_audit_log(struct corral_enclave *enclave, const char *format,

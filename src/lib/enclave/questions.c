@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lib/enclave/internal.h"
-#include "lib/api/growing.h"
 #include "lib/api/handles.h"
 
 uint64_t corral_error_question(const struct corral_error *e)
@@ -58,7 +57,7 @@ static int enclave_questions_read_scope(
 
 	if (!from || from->size < sizeof(*from))
 		wrong = "struct corral_scope has no size; set it to sizeof(struct corral_scope)";
-	else if (growing_read(&known, sizeof(known), from, from->size) < 0)
+	else if (handles_read(&known, sizeof(known), from, from->size) < 0)
 		wrong = "the scope says something that this version of libcorral does not know";
 	else if (!from->object || !from->actor)
 		wrong = "a scope has an object and an actor";

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "lib/api/growing.h"
+#include "lib/api/handles.h"
 
 enum {
 	KNOWN_FLAGS = CORRAL_CALL_INPUT | CORRAL_CALL_TTY | CORRAL_CALL_MERGE | CORRAL_CALL_RAW,
@@ -14,7 +14,7 @@ enum {
 
 static int read_struct(struct corral_call *ret, const struct corral_call *from, struct error *e)
 {
-	int r = growing_read(ret, sizeof(*ret), from, from->size);
+	int r = handles_read(ret, sizeof(*ret), from, from->size);
 
 	if (r == -EINVAL)
 		return error_set(

@@ -20,7 +20,6 @@
 #include "host/runtime.h"
 #include "launch/skill.h"
 #include "lib/api/handles.h"
-#include "lib/api/place.h"
 #include "lib/sandbox/sandbox.h"
 #include "policy/algebra/algebra.h"
 #include "policy/format/mode.h"
@@ -477,9 +476,9 @@ static int builder_set_variables(
 		const char *value = b->variables[v];
 
 		if (!value && v == VARIABLE_HOME)
-			value = place_home();
+			value = handles_home();
 		if (!value && v == VARIABLE_TEMP)
-			value = PLACE_TEMP;
+			value = HANDLES_TEMP;
 		if (value)
 			r = builder_set_variable(s, (enum variable)v, value, e);
 	}
