@@ -6,7 +6,7 @@
  *
  * Programs need care. A layer without an exec list runs what it can read, and where such a layer
  * meets one with a list, neither "no list" nor "that list" is right. Its rule is then written out
- * first: a list of all the patterns that it can read (open_exec).
+ * first: a list of all the patterns that it can read (list_exec).
  */
 #include "policy/algebra/algebra.h"
 
@@ -31,22 +31,24 @@ enum {
 
 /* Lists */
 
-/* Leaves out entries that another one covers; of two that are equal the first stays. */
-static int prune(enum operation op, struct grant_list *list, size_t *effort)
+/* Leaves out entries that one of `by` covers, which may be the list itself: of two that are equal
+ * the first stays. */
+static int prune(
+	enum operation op, struct grant_list *list, const struct grant_list *by, size_t *effort)
 {
 	size_t kept = 0;
 
-	if (list->n > PRUNE_MAX)
+	if (list->n > PRUNE_MAX || by->n > PRUNE_MAX)
 		return 0;
 	for (size_t i = 0; i < list->n; i++) {
 		int covered = 0;
 
-		for (size_t k = 0; k < list->n && covered == 0; k++) {
-			const struct grant *wide = &list->items[k], *narrow = &list->items[i];
+		for (size_t k = 0; k < by->n && covered == 0; k++) {
+			const struct grant *wide = &by->items[k], *narrow = &list->items[i];
 
-			covered = k == i ? 0 : meet_contains(op, wide, narrow, effort);
+			covered = wide == narrow ? 0 : meet_contains(op, wide, narrow, effort);
 			/* Equal ones cover each other. */
-			if (covered > 0 && k > i) {
+			if (covered > 0 && by == list && k > i) {
 				covered = meet_contains(op, narrow, wide, effort);
 				covered = covered < 0 ? covered : !covered;
 			}
@@ -87,7 +89,7 @@ static int join_lists(struct permissions *p, enum permission_list which,
 	struct grant_list *to = permissions_list(p, which);
 	int r = permissions_add_list(p, to, permissions_list(from, which));
 
-	return r == 0 ? prune(list_rows[which].op, to, effort) : r;
+	return r == 0 ? prune(list_rows[which].op, to, to, effort) : r;
 }
 
 /* Entries that stand in both lists by their text. */
@@ -115,51 +117,45 @@ static bool algebra_exec_is_open(const struct permissions *p)
 }
 
 /*
- * A path pattern as a command pattern: blanks and colons get their backslashes, and so do control
+ * A path entry as a command entry: blanks and colons get their backslashes, and so do control
  * characters. A program is only taken for a path by its start, so "**" + "/x" and "{/a,/b}" get a
  * slash, which changes nothing else.
  */
-static const char *spell_program(struct permissions *p, const char *pattern)
-{
-	auto_buffer program = { 0 }, out = { 0 };
-	struct command_pattern c = { .more = true };
-
-	if (!strchr("/$~", pattern[0]))
-		buffer_addc(&program, '/');
-	for (const char *s = pattern; *s; s++) {
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			buffer_addc(&program, '\\');
-		if (*s == '\\' && s[1])
-			buffer_addc(&program, *s++);
-		buffer_addc(&program, *s);
-	}
-	c.program = buffer_text(&program);
-	command_pattern_print(&c, &out);
-	if (program.failed || out.failed)
-		return NULL;
-	return arena_strdup(p->arena, buffer_text(&out));
-}
-
 static int path_to_command(struct permissions *p, struct grant_list *to, const struct grant *g)
 {
 	const char **texts = arena_calloc(p->arena, g->n, sizeof(*texts));
 
-	if (!texts)
-		return -ENOMEM;
-	for (size_t i = 0; i < g->n; i++) {
-		texts[i] = spell_program(p, g->all[i]);
+	for (size_t i = 0; texts && i < g->n; i++) {
+		auto_buffer program = { 0 }, out = { 0 };
+		struct command_pattern c = { .more = true };
+
+		if (!strchr("/$~", g->all[i][0]))
+			buffer_addc(&program, '/');
+		for (const char *s = g->all[i]; *s; s++) {
+			if ((unsigned char)*s < 0x20 || *s == 0x7f)
+				buffer_addc(&program, '\\');
+			if (*s == '\\' && s[1])
+				buffer_addc(&program, *s++);
+			buffer_addc(&program, *s);
+		}
+		c.program = buffer_text(&program);
+		command_pattern_print(&c, &out);
+		if (!program.failed && !out.failed)
+			texts[i] = arena_strdup(p->arena, buffer_text(&out));
 		if (!texts[i])
 			return -ENOMEM;
 	}
-	return permissions_add_all(p, to, texts, g->n, &g->where);
+	return texts ? permissions_add_all(p, to, texts, g->n, &g->where) : -ENOMEM;
 }
 
-/* Writes out what a layer without an exec list may run. `to` is one of p's lists. */
-static int open_exec(struct permissions *p, struct grant_list *to, const struct permissions *from)
+/* Writes out what a layer may run, with or without an exec list. `to` is one of p's lists. */
+static int list_exec(struct permissions *p, struct grant_list *to, const struct permissions *from)
 {
 	const struct grant_list *lists[] = { &from->fs_read, &from->fs_write };
 	int r = 0;
 
+	if (!algebra_exec_is_open(from))
+		return permissions_add_list(p, to, &from->exec);
 	for (size_t l = 0; l < 2; l++) {
 		for (size_t i = 0; r == 0 && i < lists[l]->n; i++)
 			r = path_to_command(p, to, &lists[l]->items[i]);
@@ -173,43 +169,22 @@ static int open_exec(struct permissions *p, struct grant_list *to, const struct 
 	return r;
 }
 
-static int merge_exec(struct permissions *p, const struct permissions *a,
-	const struct permissions *b, size_t *effort)
+/* The programs of both layers, or those that both have. */
+static int combine_exec(struct permissions *p, const struct permissions *a,
+	const struct permissions *b, bool meet, size_t *effort)
 {
-	const struct permissions *both[] = { a, b };
+	struct grant_list x = { 0 }, y = { 0 };
+	int r;
 
 	p->exec_listed = !(algebra_exec_is_open(a) && algebra_exec_is_open(b));
-	for (size_t i = 0; p->exec_listed && i < 2; i++) {
-		int r = algebra_exec_is_open(both[i])
-				? open_exec(p, &p->exec, both[i])
-				: permissions_add_list(p, &p->exec, &both[i]->exec);
-
-		if (r < 0)
-			return r;
-	}
-	return prune(OPERATION_EXEC, &p->exec, effort);
-}
-
-static int meet_exec(struct permissions *p, const struct permissions *a,
-	const struct permissions *b, size_t *effort)
-{
-	struct grant_list written = { 0 };
-	const struct grant_list *x = &a->exec, *y = &b->exec;
-	int r = 0;
-
-	if (algebra_exec_is_open(a) && algebra_exec_is_open(b))
+	if (!p->exec_listed)
 		return 0;
-	p->exec_listed = true;
-	if (algebra_exec_is_open(a)) {
-		r = open_exec(p, &written, a);
-		x = &written;
-	} else if (algebra_exec_is_open(b)) {
-		r = open_exec(p, &written, b);
-		y = &written;
-	}
+	r = list_exec(p, meet ? &x : &p->exec, a);
 	if (r == 0)
-		r = meet_lists(p, &p->exec, OPERATION_EXEC, x, y, effort);
-	return r == 0 ? prune(OPERATION_EXEC, &p->exec, effort) : r;
+		r = list_exec(p, meet ? &y : &p->exec, b);
+	if (r == 0 && meet)
+		r = meet_lists(p, &p->exec, OPERATION_EXEC, &x, &y, effort);
+	return r == 0 ? prune(OPERATION_EXEC, &p->exec, &p->exec, effort) : r;
 }
 
 /* Services: entries meet and join one by one, since access and scope belong together. */
@@ -243,25 +218,15 @@ static int meet_scope(struct permissions *p, struct service *s, const struct ser
 	return r;
 }
 
-static int meet_scopes(
-	struct permissions *p, struct service *s, const struct service *a, const struct service *b)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < a->n_scopes; i++)
-		r = meet_scope(p, s, &a->scopes[i], find_scope(b, a->scopes[i].key));
-	for (size_t i = 0; r == 0 && i < b->n_scopes; i++) {
-		if (!find_scope(a, b->scopes[i].key))
-			r = meet_scope(p, s, &b->scopes[i], NULL);
-	}
-	return r;
-}
-
-/* Of each bound the lesser; 0 is no bound. */
-static void meet_bounds(struct service *s, const struct service *a, const struct service *b)
+static int meet_service(struct permissions *p, const struct service *a, const struct service *b)
 {
 	const struct service_row *row = service_row_find(a->name, strlen(a->name));
+	struct service s = { .name = a->name, .access = a->access & b->access, .where = a->where };
+	int r = 0;
 
+	if (strcmp(a->name, b->name) != 0 || s.access == SERVICE_NONE)
+		return 0;
+	/* Of each bound the lesser; 0 is no bound. */
 	for (size_t i = 0; row && row->scopes[i].key; i++) {
 		const struct service_scope_row *scope = &row->scopes[i];
 		uint64_t x, y;
@@ -270,19 +235,14 @@ static void meet_bounds(struct service *s, const struct service *a, const struct
 			continue;
 		x = *service_bound(a, scope);
 		y = *service_bound(b, scope);
-		*service_bound(s, scope) = x == 0 ? y : y == 0 || x < y ? x : y;
+		*service_bound(&s, scope) = x == 0 ? y : y == 0 || x < y ? x : y;
 	}
-}
-
-static int meet_service(struct permissions *p, const struct service *a, const struct service *b)
-{
-	struct service s = { .name = a->name, .access = a->access & b->access, .where = a->where };
-	int r;
-
-	if (strcmp(a->name, b->name) != 0 || s.access == SERVICE_NONE)
-		return 0;
-	meet_bounds(&s, a, b);
-	r = meet_scopes(p, &s, a, b);
+	for (size_t i = 0; r == 0 && i < a->n_scopes; i++)
+		r = meet_scope(p, &s, &a->scopes[i], find_scope(b, a->scopes[i].key));
+	for (size_t i = 0; r == 0 && i < b->n_scopes; i++) {
+		if (!find_scope(a, b->scopes[i].key))
+			r = meet_scope(p, &s, &b->scopes[i], NULL);
+	}
 	return r < 0 ? r : permissions_add_service(p, &s);
 }
 
@@ -305,67 +265,52 @@ static uint64_t pick(uint64_t a, uint64_t b, bool least)
 	return (a < b) == least ? a : b;
 }
 
-/* The slower of two rates, or the faster; a count of 0 is no limit. */
-static struct rate pick_rate(struct rate a, struct rate b, bool least)
-{
-	bool slower;
-
-	if (a.count == 0 || b.count == 0)
-		return (a.count == 0) == least ? b : a;
-	slower = (__uint128_t)a.count * b.seconds < (__uint128_t)b.count * a.seconds;
-	return slower == least ? a : b;
-}
-
 static void pick_limits(
 	struct permissions *p, const struct permissions *a, const struct permissions *b, bool least)
 {
+	struct rate x = a->network.rate, y = b->network.rate;
+	/* A count of 0 is no limit. */
+	bool slower = x.count && (!y.count || (__uint128_t)x.count * y.seconds <
+						      (__uint128_t)y.count * x.seconds);
+
 	for (int i = 0; i < LIMIT_COUNT; i++)
 		p->limits.values[i] = pick(a->limits.values[i], b->limits.values[i], least);
 	p->network.max_bytes = pick(a->network.max_bytes, b->network.max_bytes, least);
 	p->network.max_request_size =
 		pick(a->network.max_request_size, b->network.max_request_size, least);
-	p->network.rate = pick_rate(a->network.rate, b->network.rate, least);
+	p->network.rate = slower == least ? x : y;
 }
 
 /* Merging two layers */
-
-/* A folder that both have under the same name stands there once. */
-static int join_guest_path(struct permissions *p, const struct guest_path *g)
-{
-	for (size_t i = 0; i < p->n_guest_paths; i++) {
-		struct guest_path *old = &p->guest_paths[i];
-
-		if (strcmp(old->guest, g->guest) == 0 && strcmp(old->host, g->host) == 0) {
-			old->writable |= g->writable;
-			return 0;
-		}
-	}
-	return permissions_add_guest_path(p, g);
-}
-
-static int join_objects(struct permissions *p, const struct permissions *from)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < from->n_services; i++)
-		r = permissions_add_service(p, &from->services[i]);
-	for (size_t i = 0; r == 0 && i < from->n_guest_paths; i++)
-		r = join_guest_path(p, &from->guest_paths[i]);
-	for (size_t i = 0; r == 0 && i < from->n_rules; i++)
-		r = permissions_add_rule(p, &from->rules[i]);
-	return r;
-}
 
 static int join_layer(struct permissions *p, const struct permissions *from, size_t *effort)
 {
 	int r = permissions_add_list(p, &p->listen, &from->listen);
 
-	/* Programs need care: see merge_exec(). */
+	/* Programs need care: see combine_exec(). */
 	for (int l = 0; r == 0 && l < LIST_COUNT; l++) {
 		if (!list_rows[l].words && l != LIST_EXEC)
 			r = join_lists(p, l, from, effort);
 	}
-	return r == 0 ? join_objects(p, from) : r;
+	for (size_t i = 0; r == 0 && i < from->n_services; i++)
+		r = permissions_add_service(p, &from->services[i]);
+	for (size_t i = 0; r == 0 && i < from->n_guest_paths; i++) {
+		const struct guest_path *g = &from->guest_paths[i];
+		size_t k = 0;
+
+		/* A folder that both have under the same name stands there once. */
+		while (k < p->n_guest_paths &&
+			(strcmp(p->guest_paths[k].guest, g->guest) != 0 ||
+				strcmp(p->guest_paths[k].host, g->host) != 0))
+			k++;
+		if (k < p->n_guest_paths)
+			p->guest_paths[k].writable |= g->writable;
+		else
+			r = permissions_add_guest_path(p, g);
+	}
+	for (size_t i = 0; r == 0 && i < from->n_rules; i++)
+		r = permissions_add_rule(p, &from->rules[i]);
+	return r;
 }
 
 static int merge_layers(struct permissions *p, const struct permissions *a,
@@ -376,7 +321,7 @@ static int merge_layers(struct permissions *p, const struct permissions *a,
 	if (r == 0)
 		r = join_layer(p, b, effort);
 	if (r == 0)
-		r = merge_exec(p, a, b, effort);
+		r = combine_exec(p, a, b, false, effort);
 	/* No list means all methods. */
 	for (size_t i = 0; r == 0 && a->network.methods.n && b->network.methods.n && i < 2; i++)
 		r = permissions_add_list(
@@ -436,19 +381,6 @@ static bool algebra_is_plain(const struct permissions *p)
 	       p->mode == MODE_ENFORCE;
 }
 
-/* The meet of one list of a with one of b. */
-static int meet_into(struct permissions *p, enum permission_list to, const struct permissions *a,
-	enum permission_list of_a, const struct permissions *b, enum permission_list of_b,
-	size_t *effort)
-{
-	enum operation op = list_rows[to].op;
-	struct grant_list *list = permissions_list(p, to);
-	int r = meet_lists(
-		p, list, op, permissions_list(a, of_a), permissions_list(b, of_b), effort);
-
-	return r == 0 ? prune(op, list, effort) : r;
-}
-
 /* Denials join, grants meet. What one may write, both may read if the other may read it. */
 static int meet_layers(struct permissions *p, const struct permissions *a,
 	const struct permissions *b, size_t *effort)
@@ -467,8 +399,15 @@ static int meet_layers(struct permissions *p, const struct permissions *a,
 	const struct grant_list *x = &a->network.methods, *y = &b->network.methods;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ROWS(meets); i++)
-		r = meet_into(p, meets[i].to, a, meets[i].a, b, meets[i].b, effort);
+	for (size_t i = 0; r == 0 && i < ROWS(meets); i++) {
+		enum operation op = list_rows[meets[i].to].op;
+		struct grant_list *to = permissions_list(p, meets[i].to);
+
+		r = meet_lists(p, to, op, permissions_list(a, meets[i].a),
+			permissions_list(b, meets[i].b), effort);
+		if (r == 0)
+			r = prune(op, to, to, effort);
+	}
 	for (int l = 0; r == 0 && l < LIST_COUNT; l++) {
 		if (list_rows[l].verdict != VERDICT_DENY || !list_rows[l].decides)
 			continue;
@@ -483,33 +422,11 @@ static int meet_layers(struct permissions *p, const struct permissions *a,
 	else if (r == 0)
 		r = permissions_add_list(p, &p->network.methods, x->n ? x : y);
 	if (r == 0)
-		r = meet_exec(p, a, b, effort);
+		r = combine_exec(p, a, b, true, effort);
 	if (r == 0)
 		r = meet_services(p, a, b);
 	pick_limits(p, a, b, true);
 	return r;
-}
-
-/* Reads that a write covers say nothing new. */
-static int drop_covered_reads(struct permissions *p, size_t *effort)
-{
-	size_t kept = 0;
-
-	if (p->fs_read.n > PRUNE_MAX || p->fs_write.n > PRUNE_MAX)
-		return 0;
-	for (size_t i = 0; i < p->fs_read.n; i++) {
-		int covered = 0;
-
-		for (size_t k = 0; k < p->fs_write.n && covered == 0; k++)
-			covered = meet_contains(OPERATION_FS_READ, &p->fs_write.items[k],
-				&p->fs_read.items[i], effort);
-		if (covered < 0)
-			return covered;
-		if (!covered)
-			p->fs_read.items[kept++] = p->fs_read.items[i];
-	}
-	p->fs_read.n = kept;
-	return 0;
 }
 
 /* Meets `with` into one of the layers collected so far, or stands beside them. */
@@ -527,7 +444,8 @@ static int algebra_fold(struct permissions *p, const struct permissions *with, s
 		if (r == -E2BIG)
 			continue;
 		if (r == 0)
-			r = drop_covered_reads(met, effort);
+			/* Reads that a write covers say nothing new. */
+			r = prune(OPERATION_FS_READ, &met->fs_read, &met->fs_write, effort);
 		if (r == 0)
 			p->all_of[i] = met;
 		return r;

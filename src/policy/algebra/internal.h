@@ -41,6 +41,15 @@ int subset_try(struct subset_compare *c, const struct request *r);
 int subset_each_source(const struct subset_compare *c, enum operation op,
 	int (*visit)(void *data, const struct source *s), void *data);
 
+/* Words, each once. */
+struct subset_words {
+	const char **items;
+	size_t n, cap;
+};
+
+/* -ENOMEM, also for a word that is NULL. */
+int subset_words_add(struct subset_words *set, struct arena *a, const char *word);
+
 /* One layer as an automaton whose ranks have verdicts. */
 struct subset_machine {
 	struct automaton *automaton;

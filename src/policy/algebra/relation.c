@@ -26,20 +26,6 @@ static int relation_note(void *data, const uint32_t *ranks)
 	return s->seen == (ONLY_A | ONLY_B | BOTH);
 }
 
-static enum relation relation_conclude(unsigned seen)
-{
-	if (!(seen & BOTH))
-		return RELATION_DISJOINT;
-	if (!(seen & ONLY_A))
-		return seen & ONLY_B ? RELATION_INSIDE : RELATION_EQUAL;
-	return seen & ONLY_B ? RELATION_UNKNOWN : RELATION_OUTSIDE;
-}
-
-static bool relation_is_plain(const struct glob *g)
-{
-	return g->n == 1 && g->alternatives[0].kind != GLOB_TRUE;
-}
-
 /* Is the path p the folder d, or below it? "" is the root. */
 static bool relation_below(const struct glob_alternative *p, const struct glob_alternative *d)
 {
@@ -64,13 +50,6 @@ static enum relation relation_of_plain(
 	return RELATION_DISJOINT;
 }
 
-static size_t states_for(size_t tokens)
-{
-	size_t n = TOKENS_TIMES_STATES / (tokens + 1);
-
-	return n > STATES_MAX ? STATES_MAX : n < STATES_MIN ? STATES_MIN : n;
-}
-
 void relation_spend(size_t *effort, size_t cost)
 {
 	if (effort)
@@ -89,7 +68,8 @@ static int relation_search(
 	if (!x || !y || automaton_add_all(x, a, 1, 0) < 0 || automaton_add_all(y, b, 1, 0) < 0)
 		return -ENOMEM;
 	tokens = automaton_tokens(x) + automaton_tokens(y);
-	states = states_for(tokens);
+	states = TOKENS_TIMES_STATES / (tokens + 1);
+	states = states > STATES_MAX ? STATES_MAX : states < STATES_MIN ? STATES_MIN : states;
 	r = automaton_build(x, states);
 	if (r == 0)
 		r = automaton_build(y, states);
@@ -98,27 +78,29 @@ static int relation_search(
 	relation_spend(
 		effort, tokens + sight.steps +
 				(automaton_states(x) + automaton_states(y)) * (1 + tokens / 32));
-	if (r == -E2BIG)
-		return RELATION_UNKNOWN;
-	return r < 0 ? r : (int)relation_conclude(sight.seen);
-}
-
-/* What all matches of the one start with rules out what all matches of the other start with. */
-static bool relation_apart(const struct glob *a, const struct glob *b)
-{
-	const struct glob_alternative *x = &a->alternatives[0], *y = &b->alternatives[0];
-	size_t least = x->literal_len < y->literal_len ? x->literal_len : y->literal_len;
-
-	return a->n == 1 && b->n == 1 && memcmp(x->literal, y->literal, least) != 0;
+	if (r < 0)
+		return r == -E2BIG ? RELATION_UNKNOWN : r;
+	if (!(sight.seen & BOTH))
+		return RELATION_DISJOINT;
+	if (!(sight.seen & ONLY_A))
+		return sight.seen & ONLY_B ? RELATION_INSIDE : RELATION_EQUAL;
+	return sight.seen & ONLY_B ? RELATION_UNKNOWN : RELATION_OUTSIDE;
 }
 
 int relation_within_effort(
 	const struct glob *a, const struct glob *b, enum product_domain domain, size_t *effort)
 {
-	if (relation_is_plain(a) && relation_is_plain(b))
-		return (int)relation_of_plain(&a->alternatives[0], &b->alternatives[0]);
-	if (relation_apart(a, b))
-		return RELATION_DISJOINT;
+	const struct glob_alternative *x = &a->alternatives[0], *y = &b->alternatives[0];
+	size_t least;
+
+	if (a->n == 1 && b->n == 1 && x->kind != GLOB_TRUE && y->kind != GLOB_TRUE)
+		return (int)relation_of_plain(x, y);
+	/* What all matches of the one start with may rule out what those of the other do. */
+	if (a->n == 1 && b->n == 1) {
+		least = x->literal_len < y->literal_len ? x->literal_len : y->literal_len;
+		if (memcmp(x->literal, y->literal, least) != 0)
+			return RELATION_DISJOINT;
+	}
 	return effort && !*effort ? RELATION_UNKNOWN : relation_search(a, b, domain, effort);
 }
 

@@ -28,9 +28,7 @@ struct command_trials {
 	const char *fresh;
 	struct args_class classes[CLASSES_MAX];
 	size_t n_classes;
-	const char **names;
-	size_t n_names, cap_names;
-	bool too_many; /* names */
+	struct subset_words names;
 };
 
 static int commands_add_class(
@@ -60,18 +58,6 @@ static int commands_add_class(
 	return 0;
 }
 
-static int commands_add_name(struct command_trials *c, const char *name)
-{
-	for (size_t i = 0; i < c->n_names; i++) {
-		if (strcmp(c->names[i], name) == 0)
-			return 0;
-	}
-	c->too_many = c->too_many || c->n_names == NAMES_MAX;
-	if (c->too_many)
-		return 0;
-	return ARENA_PUSH(&c->arena, c->names, c->n_names, c->cap_names, name);
-}
-
 static int commands_add_source(void *data, const struct source *s)
 {
 	struct command_trials *c = data;
@@ -84,25 +70,13 @@ static int commands_add_source(void *data, const struct source *s)
 			r = commands_add_class(c, p.args, p.n_args, false);
 		if (r == 0 && p.n_args)
 			r = commands_add_class(c, p.args, p.n_args, true);
-		if (r == 0 && p.is_name)
-			r = commands_add_name(c, p.program);
+		/* One too many is enough to say so. */
+		if (r == 0 && p.is_name && c->names.n <= NAMES_MAX)
+			r = subset_words_add(&c->names, &c->arena, p.program);
 		if (r < 0)
 			return r;
 	}
 	return 0;
-}
-
-static int commands_collect(struct command_trials *all, const struct subset_compare *c)
-{
-	int r;
-
-	all->n_classes = 1; /* not known */
-	r = commands_add_class(all, NULL, 0, false);
-	if (r == 0)
-		r = commands_add_class(all, NULL, 0, true);
-	if (r == 0)
-		r = commands_add_name(all, c->fresh);
-	return r == 0 ? subset_each_source(c, OPERATION_EXEC, commands_add_source, all) : r;
 }
 
 /* An entry taken apart. */
@@ -168,34 +142,33 @@ static int fill_programs(struct subset_machines *m, const struct subset_compare 
 	return r;
 }
 
-/* The witness as command patterns have words: a blank inside one has a backslash. */
-static void subset_print_command(
-	struct buffer *out, const char *program, const struct args_class *args)
+/* The witness is written as command patterns have words: a blank inside one has a backslash. */
+static int commands_found(
+	struct subset_compare *c, const char *program, const struct args_class *args)
 {
-	const char *word = program;
+	auto_buffer witness = { 0 };
+	size_t n = args->words ? args->n : 0;
 
-	buffer_clear(out);
-	for (size_t i = 0;; word = args->words[i++]) {
+	for (size_t i = 0; i <= n; i++) {
+		const char *word = i ? args->words[i - 1] : program;
+
+		if (i)
+			buffer_addc(&witness, ' ');
 		for (; *word; word++) {
 			if (*word == ' ' || *word == '\\')
-				buffer_addc(out, '\\');
-			buffer_addc(out, *word);
+				buffer_addc(&witness, '\\');
+			buffer_addc(&witness, *word);
 		}
-		if (!args->words || i == args->n)
-			return;
-		buffer_addc(out, ' ');
 	}
+	return witness.failed ? -ENOMEM : subset_found(c, "exec", buffer_text(&witness));
 }
 
 static int compare_programs(struct subset_compare *c, const struct args_class *args)
 {
-	auto_buffer file = { 0 }, witness = { 0 };
+	auto_buffer file = { 0 };
 	int r = subset_search(c, fill_programs, args, PRODUCT_PATHS, &file);
 
-	if (r <= 0)
-		return r;
-	subset_print_command(&witness, buffer_text(&file), args);
-	return witness.failed ? -ENOMEM : subset_found(c, "exec", buffer_text(&witness));
+	return r <= 0 ? r : commands_found(c, buffer_text(&file), args);
 }
 
 static int compare_named(struct subset_compare *c, const char *name, const struct args_class *args)
@@ -203,13 +176,9 @@ static int compare_named(struct subset_compare *c, const char *name, const struc
 	const struct request r = {
 		.op = OPERATION_EXEC, .target = name, .args = args->words, .n_args = args->n
 	};
-	auto_buffer witness = { 0 };
 	int found = subset_try(c, &r);
 
-	if (found <= 0 || c->result->answer != SUBSET_NO)
-		return found;
-	subset_print_command(&witness, name, args);
-	return witness.failed ? -ENOMEM : subset_found(c, "exec", buffer_text(&witness));
+	return found <= 0 || c->result->answer != SUBSET_NO ? found : commands_found(c, name, args);
 }
 
 /* Names with paths */
@@ -298,16 +267,23 @@ static int compare_all_mixed(struct subset_compare *c, struct command_trials *al
 
 int subset_commands(struct subset_compare *c, enum operation op)
 {
-	struct command_trials all = { .fresh = c->fresh };
-	int r = commands_collect(&all, c);
+	/* The first class of arguments: not known. */
+	struct command_trials all = { .fresh = c->fresh, .n_classes = 1 };
+	int r = commands_add_class(&all, NULL, 0, false);
 
+	if (r == 0)
+		r = commands_add_class(&all, NULL, 0, true);
+	if (r == 0)
+		r = subset_words_add(&all.names, &all.arena, c->fresh);
+	if (r == 0)
+		r = subset_each_source(c, op, commands_add_source, &all);
 	for (size_t i = 0; r == 0 && i < all.n_classes; i++)
 		r = compare_programs(c, &all.classes[i]);
-	if (r == 0 && all.too_many)
+	if (r == 0 && all.names.n > NAMES_MAX)
 		r = -E2BIG;
-	for (size_t i = 0; r == 0 && i < all.n_names; i++) {
+	for (size_t i = 0; r == 0 && i < all.names.n; i++) {
 		for (size_t k = 0; r == 0 && k < all.n_classes; k++)
-			r = compare_named(c, all.names[i], &all.classes[k]);
+			r = compare_named(c, all.names.items[i], &all.classes[k]);
 	}
 	if (r == 0)
 		r = compare_all_mixed(c, &all);

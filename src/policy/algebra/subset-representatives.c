@@ -23,13 +23,7 @@
 /* A try of a service goes through all rules. */
 enum { TRIES_MAX = 400000, PORTS_MAX = 512, HOSTS_MAX = 8192, TRIES_TIMES_RULES_MAX = 1 << 21 };
 
-/* Words, each once. */
-struct word_set {
-	const char **items;
-	size_t n, cap;
-};
-
-static int word_set_add(struct word_set *set, struct arena *a, const char *word)
+int subset_words_add(struct subset_words *set, struct arena *a, const char *word)
 {
 	if (!word)
 		return -ENOMEM;
@@ -45,7 +39,7 @@ static int word_set_add(struct word_set *set, struct arena *a, const char *word)
 struct candidates {
 	struct arena arena;
 	const char *fresh;
-	struct word_set hosts; /* as text, "[::1]" and so on */
+	struct subset_words hosts; /* as text, "[::1]" and so on */
 	uint16_t ports[PORTS_MAX];
 	size_t n_ports;
 	const char **sockets;
@@ -55,7 +49,7 @@ struct candidates {
 
 static int add_host(struct candidates *c, const char *text)
 {
-	int r = word_set_add(&c->hosts, &c->arena, text);
+	int r = subset_words_add(&c->hosts, &c->arena, text);
 
 	return r == 0 && c->hosts.n > HOSTS_MAX ? -E2BIG : r;
 }
@@ -183,26 +177,21 @@ static int add_fixed(struct candidates *c)
 	return r;
 }
 
-static int try_host(struct subset_compare *c, const char *host, unsigned port, bool udp)
-{
-	char target[HOST_NAME_BYTES + 32];
-	struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
-	int n = snprintf(target, sizeof(target), "%s%s", udp ? "udp://" : "", host);
-
-	if (port && n > 0 && (size_t)n < sizeof(target))
-		(void)snprintf(target + n, sizeof(target) - (size_t)n, ":%u", port);
-	return subset_try(c, &r);
-}
-
 static int try_hosts(struct subset_compare *c, const struct candidates *all)
 {
 	int r = all->hosts.n * all->n_ports * 2 > TRIES_MAX ? -E2BIG : 0;
 
-	for (size_t h = 0; r == 0 && h < all->hosts.n; h++) {
-		for (size_t p = 0; r == 0 && p < all->n_ports; p++) {
-			r = try_host(c, all->hosts.items[h], all->ports[p], false);
-			if (r == 0)
-				r = try_host(c, all->hosts.items[h], all->ports[p], true);
+	for (size_t h = 0; h < all->hosts.n; h++) {
+		for (size_t i = 0; r == 0 && i < 2 * all->n_ports; i++) {
+			char target[HOST_NAME_BYTES + 32];
+			struct request request = { .op = OPERATION_NET_CONNECT, .target = target };
+			int n = snprintf(target, sizeof(target), "%s%s", i % 2 ? "udp://" : "",
+				all->hosts.items[h]);
+
+			if (all->ports[i / 2] && n > 0 && (size_t)n < sizeof(target))
+				(void)snprintf(target + n, sizeof(target) - (size_t)n, ":%u",
+					all->ports[i / 2]);
+			r = subset_try(c, &request);
 		}
 	}
 	return r;
@@ -247,7 +236,7 @@ int subset_hosts(struct subset_compare *c, enum operation op)
 
 struct service_words {
 	struct arena arena;
-	struct word_set names, values;
+	struct subset_words names, values;
 	size_t n_rules;
 	bool wild, several;
 };
@@ -255,12 +244,12 @@ struct service_words {
 static int add_value(struct service_words *w, const char *value)
 {
 	w->wild |= strpbrk(value, "*?") != NULL;
-	return word_set_add(&w->values, &w->arena, value);
+	return subset_words_add(&w->values, &w->arena, value);
 }
 
 static int add_service(struct service_words *w, const struct service *s)
 {
-	int r = word_set_add(&w->names, &w->arena, s->name);
+	int r = subset_words_add(&w->names, &w->arena, s->name);
 
 	w->several |= s->n_scopes > 1;
 	for (size_t i = 0; r == 0 && i < s->n_scopes; i++) {
@@ -302,7 +291,7 @@ static int add_service_rule(void *data, const struct source *s)
 		if (strcmp(s->grant->all[i], "*") == 0 ||
 			service_request_parse(&p, s->grant->all[i]) < 0)
 			continue;
-		r = word_set_add(
+		r = subset_words_add(
 			&w->names, &w->arena, arena_strndup(&w->arena, p.name, p.name_len));
 		if (r == 0 && p.value)
 			r = add_value(w, p.value);
@@ -328,32 +317,24 @@ static int try_service(struct subset_compare *c, struct service_words *w, const 
 	return r;
 }
 
-static int compare_services(struct subset_compare *c, struct service_words *w)
-{
-	int r = add_services(w, &c->a);
-
-	if (r == 0)
-		r = add_services(w, &c->b);
-	if (r == 0)
-		r = subset_each_source(c, OPERATION_SERVICE, add_service_rule, w);
-	if (r == 0)
-		r = word_set_add(&w->names, &w->arena, c->fresh);
-	if (r == 0)
-		r = word_set_add(&w->values, &w->arena, c->fresh);
-	if (r == 0 && w->names.n * w->values.n > TRIES_TIMES_RULES_MAX / (w->n_rules + 1))
-		return -E2BIG;
-	for (size_t i = 0; r == 0 && i < w->names.n; i++)
-		r = try_service(c, w, w->names.items[i]);
-	return r == 0 && (w->wild || w->several) ? -E2BIG : r;
-}
-
 int subset_services(struct subset_compare *c, enum operation op)
 {
 	struct service_words w = { 0 };
-	int r = compare_services(c, &w);
+	int r = add_services(&w, &c->a);
 
-	(void)op;
-	if (r == -E2BIG)
+	if (r == 0)
+		r = add_services(&w, &c->b);
+	if (r == 0)
+		r = subset_each_source(c, op, add_service_rule, &w);
+	if (r == 0)
+		r = subset_words_add(&w.names, &w.arena, c->fresh);
+	if (r == 0)
+		r = subset_words_add(&w.values, &w.arena, c->fresh);
+	if (r == 0 && w.names.n * w.values.n > TRIES_TIMES_RULES_MAX / (w.n_rules + 1))
+		r = -E2BIG;
+	for (size_t i = 0; r == 0 && i < w.names.n; i++)
+		r = try_service(c, &w, w.names.items[i]);
+	if (r == -E2BIG || (r == 0 && (w.wild || w.several)))
 		r = subset_too_complex(c, "services with wildcards or several scopes");
 	arena_deinit(&w.arena);
 	return r;

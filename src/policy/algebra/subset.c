@@ -152,16 +152,19 @@ static bool all_list(
 	return side->n > 0 || empty;
 }
 
-static int compare_listen(struct subset_compare *c)
+/* The words of A's lists; "any other" counts where a list without words stands for all. */
+static int compare_words(struct subset_compare *c, enum permission_list which, bool empty)
 {
-	const struct permissions *first = c->a.layers[0];
+	for (size_t l = 0; l < c->a.n; l++) {
+		const struct grant_list *list = permissions_list(c->a.layers[l], which);
 
-	for (size_t i = 0; c->a.n && i < first->listen.n; i++) {
-		const char *port = first->listen.items[i].all[0];
+		for (size_t i = 0; i <= list->n; i++) {
+			const char *word = i ? list->items[i - 1].all[0] : "any other";
 
-		if (all_list(&c->a, LIST_LISTEN, port, false) &&
-			!all_list(&c->b, LIST_LISTEN, port, false))
-			return subset_found(c, list_rows[LIST_LISTEN].name, port);
+			if (all_list(&c->a, which, word, empty) &&
+				!all_list(&c->b, which, word, empty))
+				return subset_found(c, list_rows[which].name, word);
+		}
 	}
 	return 0;
 }
@@ -231,28 +234,6 @@ static int compare_rates(struct subset_compare *c)
 	return 0;
 }
 
-/* No list means all methods. */
-static int try_method(struct subset_compare *c, const char *method)
-{
-	if (!all_list(&c->a, LIST_METHODS, method, true) ||
-		all_list(&c->b, LIST_METHODS, method, true))
-		return 0;
-	return subset_found(c, list_rows[LIST_METHODS].name, method);
-}
-
-static int compare_methods(struct subset_compare *c)
-{
-	int r = try_method(c, "any other");
-
-	for (size_t i = 0; i < c->a.n; i++) {
-		const struct grant_list *methods = &c->a.layers[i]->network.methods;
-
-		for (size_t k = 0; r == 0 && k < methods->n; k++)
-			r = try_method(c, methods->items[k].all[0]);
-	}
-	return r;
-}
-
 /* Limits of what one may not do at all are no matter. */
 static bool has_network(const struct subset_side *side)
 {
@@ -264,22 +245,6 @@ static bool has_network(const struct subset_side *side)
 			return false;
 	}
 	return true;
-}
-
-static int compare_network(struct subset_compare *c)
-{
-	int r;
-
-	if (!has_network(&c->a))
-		return 0;
-	r = compare_amount(
-		c, "network", "max_bytes", offsetof(struct permissions, network.max_bytes));
-	if (r == 0)
-		r = compare_amount(c, "network", "max_request_size",
-			offsetof(struct permissions, network.max_request_size));
-	if (r == 0)
-		r = compare_rates(c);
-	return r == 0 ? compare_methods(c) : r;
 }
 
 /* The least bound of a service in B's layer; 0: none. */
@@ -339,8 +304,17 @@ static int compare_limits(struct subset_compare *c)
 	for (int l = 0; r == 0 && l < LIMIT_COUNT; l++)
 		r = compare_amount(c, "limits", limit_name((enum limit)l),
 			offsetof(struct permissions, limits.values) + (size_t)l * sizeof(uint64_t));
-	if (r == 0)
-		r = compare_network(c);
+	if (r == 0 && has_network(&c->a)) {
+		r = compare_amount(
+			c, "network", "max_bytes", offsetof(struct permissions, network.max_bytes));
+		if (r == 0)
+			r = compare_amount(c, "network", "max_request_size",
+				offsetof(struct permissions, network.max_request_size));
+		if (r == 0)
+			r = compare_rates(c);
+		if (r == 0)
+			r = compare_words(c, LIST_METHODS, true);
+	}
 	for (size_t i = 0; r == 0 && i < SERVICE_COUNT; i++)
 		r = compare_bounds(c, &service_rows[i]);
 	return r;
@@ -379,7 +353,7 @@ int subset_compare(struct subset *ret, const struct permissions *a, const struct
 	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++)
 		r = operation_rows[op].subset(&c, (enum operation)op);
 	if (r == 0)
-		r = compare_listen(&c);
+		r = compare_words(&c, LIST_LISTEN, false);
 	if (r == 0)
 		r = compare_limits(&c);
 	if (r == -E2BIG)
