@@ -137,25 +137,10 @@ int automaton_add(struct automaton *a, const struct glob_token *tokens, size_t n
 	return 0;
 }
 
-static int add_part(struct automaton *a, const struct glob *g, uint32_t entry, uint32_t part)
-{
-	for (size_t i = 0; i < g->n; i++) {
-		uint32_t at = automaton_insert(a, g->alternatives[i].tokens, g->alternatives[i].n);
-		struct automaton_mark m = { .entry = entry, .part = part };
-
-		if (at == NONE)
-			return -ENOMEM;
-		m.next = a->nodes[at].mark;
-		if (ARENA_PUSH(&a->arena, a->marks, a->n_marks, a->cap_marks, m) < 0)
-			return -ENOMEM;
-		a->nodes[at].mark = (uint32_t)a->n_marks - 1;
-	}
-	return 0;
-}
-
 int automaton_add_all(struct automaton *a, const struct glob *globs, size_t n, uint32_t rank)
 {
 	struct automaton_joint j = { .rank = rank };
+	const uint32_t entry = (uint32_t)a->n_joints;
 	int r = 0;
 
 	if (n == 0 || n > 64)
@@ -169,9 +154,21 @@ int automaton_add_all(struct automaton *a, const struct glob *globs, size_t n, u
 	j.parts = n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
 	if (ARENA_PUSH(&a->arena, a->joints, a->n_joints, a->cap_joints, j) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_part(a, &globs[i], (uint32_t)a->n_joints - 1, (uint32_t)i);
-	return r;
+	for (uint32_t part = 0; part < n; part++) {
+		for (size_t i = 0; i < globs[part].n; i++) {
+			const struct glob_alternative *alt = &globs[part].alternatives[i];
+			uint32_t at = automaton_insert(a, alt->tokens, alt->n);
+			struct automaton_mark m = { .entry = entry, .part = part };
+
+			if (at == NONE)
+				return -ENOMEM;
+			m.next = a->nodes[at].mark;
+			if (ARENA_PUSH(&a->arena, a->marks, a->n_marks, a->cap_marks, m) < 0)
+				return -ENOMEM;
+			a->nodes[at].mark = (uint32_t)a->n_marks - 1;
+		}
+	}
+	return 0;
 }
 
 /* Byte classes */
@@ -484,18 +481,6 @@ struct dfa {
 	uint32_t next[]; /* by state and class; ranks follow */
 };
 
-/* Makes all states; there are ever more of them while it goes on. */
-static int automaton_complete(struct automaton *a)
-{
-	int r = 0;
-
-	for (uint32_t s = 0; s < a->n_states; s++) {
-		for (size_t c = 0; r == 0 && c < a->n_classes; c++)
-			r = automaton_next(a, s, a->bytes[c], &(uint32_t){ 0 });
-	}
-	return r;
-}
-
 static bool is_sink(const struct automaton *a, uint32_t s)
 {
 	size_t c = 0;
@@ -531,10 +516,15 @@ static void dfa_fill(struct dfa *d, const struct automaton *a, uint32_t *numbers
 
 int dfa_new(struct automaton *a, struct dfa **ret)
 {
-	int r = automaton_complete(a);
 	uint32_t *numbers;
 	struct dfa *d;
+	int r = 0;
 
+	/* There are ever more states while this goes on. */
+	for (uint32_t s = 0; s < a->n_states; s++) {
+		for (size_t c = 0; r == 0 && c < a->n_classes; c++)
+			r = automaton_next(a, s, a->bytes[c], &(uint32_t){ 0 });
+	}
 	if (r < 0)
 		return r;
 	numbers = calloc(a->n_states, sizeof(*numbers));

@@ -59,14 +59,6 @@ static bool is_path(const char *s, size_t len)
 	return s[0] == '/' || s[0] == '$' || (s[0] == '~' && (len == 1 || s[1] == '/'));
 }
 
-static int refuse_bare(struct command_reader *r, char c)
-{
-	error_set(r->e, -EINVAL, r->loc, "'%c' in a command pattern needs a backslash", c);
-	if (strchr(GLOB_CHARS, c))
-		error_hint(r->e, "globs work in paths: /usr/bin/python*");
-	return -EINVAL;
-}
-
 enum word { WORD_NAME, WORD_PATH, WORD_ARGUMENT };
 
 static int command_read_word(struct command_reader *r, enum word kind, struct buffer *out)
@@ -74,8 +66,13 @@ static int command_read_word(struct command_reader *r, enum word kind, struct bu
 	while (r->at < r->len && r->text[r->at] != ' ') {
 		char c = r->text[r->at++];
 
-		if (ascii_is_control(c) || (kind == WORD_NAME && strchr(GLOB_CHARS, c)))
-			return refuse_bare(r, c);
+		if (ascii_is_control(c) || (kind == WORD_NAME && strchr(GLOB_CHARS, c))) {
+			error_set(r->e, -EINVAL, r->loc,
+				"'%c' in a command pattern needs a backslash", c);
+			if (strchr(GLOB_CHARS, c))
+				error_hint(r->e, "globs work in paths: /usr/bin/python*");
+			return -EINVAL;
+		}
 		if (c == '\\' && r->at == r->len)
 			return error_set(r->e, -EINVAL, r->loc,
 				"the backslash at the end of a command pattern escapes nothing");
@@ -125,36 +122,25 @@ static int command_read_program(
 	return k < 0 ? k : command_keep(a, &word, &p->program);
 }
 
-static int read_args(struct command_reader *r, struct arena *a, struct command_pattern *p)
-{
-	auto_buffer word = { 0 };
-	size_t cap = 0;
-
-	while (command_next_word(r)) {
-		const char *arg;
-		int k = command_read_word(r, WORD_ARGUMENT, &word);
-
-		if (k == 0)
-			k = command_keep(a, &word, &arg);
-		if (k == 0)
-			k = ARENA_PUSH(a, p->args, p->n_args, cap, arg);
-		if (k < 0)
-			return k;
-	}
-	return 0;
-}
-
 int command_pattern_parse(struct command_pattern *ret, struct arena *a, const char *text,
 	const struct location *loc, struct error *e)
 {
 	struct command_reader r = { .text = text, .len = strlen(text), .loc = loc, .e = e };
 	struct command_pattern p = { 0 };
 	enum suffix suffix = cut_suffix(&r);
-	int k;
+	auto_buffer word = { 0 };
+	size_t cap = 0;
+	int k = command_read_program(&r, a, &p);
 
-	k = command_read_program(&r, a, &p);
-	if (k == 0)
-		k = read_args(&r, a, &p);
+	while (k == 0 && command_next_word(&r)) {
+		const char *arg;
+
+		k = command_read_word(&r, WORD_ARGUMENT, &word);
+		if (k == 0)
+			k = command_keep(a, &word, &arg);
+		if (k == 0)
+			k = ARENA_PUSH(a, p.args, p.n_args, cap, arg);
+	}
 	if (k < 0)
 		return k;
 	p.more = suffix == SUFFIX_MORE || (suffix == SUFFIX_NONE && p.n_args == 0);
@@ -247,15 +233,6 @@ static bool command_key_put(struct command_key *k, const char *s, size_t n)
 	return true;
 }
 
-static bool put_encoded(struct command_key *k, char c)
-{
-	const char escaped[] = { ESCAPE, c == '/' ? 's' : 'e' };
-
-	if (c == '/' || c == ESCAPE)
-		return command_key_put(k, escaped, 2);
-	return command_key_put(k, &c, 1);
-}
-
 /* A word of its own that no encoded word equals. Room for it is always left. */
 static void put_mark(struct command_key *k, char what)
 {
@@ -274,8 +251,12 @@ void command_key_add(struct command_key *k, const char *word)
 	fits = command_key_put(k, "/", 1);
 	if (*word == '\0' && fits)
 		fits = command_key_put(k, "\001n", 2);
-	for (; *word && fits; word++)
-		fits = put_encoded(k, *word);
+	for (; *word && fits; word++) {
+		const char escaped[] = { ESCAPE, *word == '/' ? 's' : 'e' };
+		bool plain = *word != '/' && *word != ESCAPE;
+
+		fits = plain ? command_key_put(k, word, 1) : command_key_put(k, escaped, 2);
+	}
 	if (!fits) {
 		k->len = start;
 		k->full = true;

@@ -60,16 +60,6 @@ static size_t unit_length(const char *s)
 	return n ? n : 1;
 }
 
-/* The offset of the first '{' that opens a group, or of the end. */
-static size_t group_start(const char *s)
-{
-	size_t i = 0;
-
-	while (s[i] && s[i] != '{')
-		i += unit_length(s + i);
-	return i;
-}
-
 /* From just behind a '{' to the next ',' or '}' of the same group; 0 if the text ends first. */
 static size_t group_item(const char *s, bool *ret_closed)
 {
@@ -88,30 +78,6 @@ static size_t group_item(const char *s, bool *ret_closed)
 		i += unit_length(s + i);
 	}
 	return 0;
-}
-
-static int too_many(const struct location *where, struct error *e)
-{
-	error_set(e, -E2BIG, where, "the pattern stands for more than %d patterns",
-		GLOB_ALTERNATIVES_MAX);
-	error_hint(e, "write several patterns with fewer {…} groups each");
-	return -E2BIG;
-}
-
-/* Offset behind the group that opens at `open`; 0 if it is not closed. */
-static size_t group_end(const char *text, size_t open)
-{
-	bool closed = false;
-	size_t i = open + 1;
-
-	while (!closed) {
-		size_t n = group_item(text + i, &closed);
-
-		if (n == 0)
-			return 0;
-		i += n;
-	}
-	return i;
 }
 
 /* Puts one text for each item of the group that opens at `open` onto the stack, last item first. */
@@ -145,22 +111,24 @@ static int group_split(
 static int expand_one(struct glob_texts *ret, struct glob_texts *stack, struct arena *a,
 	const char *text, const struct location *where, struct error *e)
 {
-	size_t open = group_start(text), end;
-	int r;
+	size_t open = 0, end, n;
+	bool closed = false;
 
-	if (text[open] == '\0') {
-		if (ret->n >= GLOB_ALTERNATIVES_MAX)
-			return too_many(where, e);
-		return ARENA_PUSH(a, ret->items, ret->n, ret->cap, text);
+	while (text[open] && text[open] != '{')
+		open += unit_length(text + open);
+	if (text[open] == '\0')
+		return ret->n >= GLOB_ALTERNATIVES_MAX
+			       ? -E2BIG
+			       : ARENA_PUSH(a, ret->items, ret->n, ret->cap, text);
+	for (end = open + 1; !closed; end += n) {
+		n = group_item(text + end, &closed);
+		if (n == 0) {
+			error_set(e, -EINVAL, where, "a { is never closed by a }");
+			error_hint(e, "write \\{ for a brace in a file's name");
+			return -EINVAL;
+		}
 	}
-	end = group_end(text, open);
-	if (end == 0) {
-		error_set(e, -EINVAL, where, "a { is never closed by a }");
-		error_hint(e, "write \\{ for a brace in a file's name");
-		return -EINVAL;
-	}
-	r = group_split(stack, a, text, open, end);
-	return r == -E2BIG ? too_many(where, e) : r;
+	return group_split(stack, a, text, open, end);
 }
 
 int glob_expand(struct glob_texts *ret, struct arena *a, const char *text,
@@ -172,6 +140,11 @@ int glob_expand(struct glob_texts *ret, struct arena *a, const char *text,
 	*ret = (struct glob_texts){ 0 };
 	while (r == 0 && stack.n > 0)
 		r = expand_one(ret, &stack, a, stack.items[--stack.n], where, e);
+	if (r == -E2BIG) {
+		error_set(e, r, where, "the pattern stands for more than %d patterns",
+			GLOB_ALTERNATIVES_MAX);
+		error_hint(e, "write several patterns with fewer {…} groups each");
+	}
 	return r;
 }
 

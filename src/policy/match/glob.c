@@ -131,10 +131,13 @@ bool glob_match_text(const char *pattern, const char *text)
 
 /* Tokens back to text, in the one spelling that parses to the same tokens. */
 
-static void glob_print_byte(unsigned char b, struct buffer *out)
+/* '$' would be a variable, '~' only at the start, where a path has its slash. */
+#define GLOB_SPECIAL "*?[]{}\\$"
+#define GLOB_SPECIAL_IN_CLASS "[]!^-\\"
+
+static void glob_print_byte(unsigned char b, const char *escaped, struct buffer *out)
 {
-	/* '$' would be a variable, '~' only at the start, where a path has its slash. */
-	if (strchr("*?[]{}\\$", b))
+	if (strchr(escaped, b))
 		buffer_addc(out, '\\');
 	buffer_addc(out, (char)b);
 }
@@ -142,14 +145,7 @@ static void glob_print_byte(unsigned char b, struct buffer *out)
 void glob_print_literal(const char *text, size_t len, struct buffer *out)
 {
 	for (size_t i = 0; i < len; i++)
-		glob_print_byte((unsigned char)text[i], out);
-}
-
-static void glob_print_member(unsigned char b, struct buffer *out)
-{
-	if (strchr("[]!^-\\", b))
-		buffer_addc(out, '\\');
-	buffer_addc(out, (char)b);
+		glob_print_byte((unsigned char)text[i], GLOB_SPECIAL, out);
 }
 
 /* Sets hold either ASCII only, or all above it (a negated set): see glob-parse.c. */
@@ -166,11 +162,11 @@ static void glob_print_class(const struct glob_class *c, struct buffer *out)
 		while (hi + 1 < 0x80 && hi + 1 != '/' &&
 			glob_class_has(c, (unsigned char)(hi + 1)) != negated)
 			hi++;
-		glob_print_member((unsigned char)lo, out);
+		glob_print_byte((unsigned char)lo, GLOB_SPECIAL_IN_CLASS, out);
 		if (hi > lo + 1)
 			buffer_addc(out, '-');
 		if (hi > lo)
-			glob_print_member((unsigned char)hi, out);
+			glob_print_byte((unsigned char)hi, GLOB_SPECIAL_IN_CLASS, out);
 		lo = hi;
 	}
 	buffer_addc(out, ']');
@@ -205,7 +201,7 @@ void glob_print(const struct glob_alternative *alt, struct buffer *out)
 		if (is_lone_star(alt, i))
 			continue;
 		if (t->type == GLOB_BYTE)
-			glob_print_byte(t->byte, out);
+			glob_print_byte(t->byte, GLOB_SPECIAL, out);
 		else if (t->type == GLOB_CLASS)
 			glob_print_class(t->class, out);
 		else

@@ -120,19 +120,6 @@ static int pathset_add_plain(
 	return 0;
 }
 
-/* Where the fixed folder of a true glob ends: the last slash of its literal part. */
-static size_t fixed_length(const struct glob_alternative *alt)
-{
-	size_t n = alt->literal_len;
-
-	/* A "**" brings its own slash. */
-	if (alt->tokens[n].type == GLOB_TREE || alt->tokens[n].type == GLOB_TAIL)
-		return n;
-	while (n > 0 && alt->literal[n - 1] != '/')
-		n--;
-	return n > 0 ? n - 1 : 0;
-}
-
 int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t rank)
 {
 	struct pathset_item item = {
@@ -147,7 +134,16 @@ int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t 
 		struct place_key key = { .folder = alt->literal, .folder_len = alt->literal_len };
 
 		if (alt->kind == GLOB_TRUE) {
-			key.folder_len = fixed_length(alt);
+			/* The fixed folder ends at the last slash; a "**" brings its own. */
+			const struct glob_token *wild = &alt->tokens[key.folder_len];
+			size_t len = key.folder_len;
+
+			if (wild->type != GLOB_TREE && wild->type != GLOB_TAIL) {
+				while (len > 0 && alt->literal[len - 1] != '/')
+					len--;
+				len -= len > 0;
+			}
+			key.folder_len = len;
 			item = (struct pathset_item){
 				.key = key,
 				.tokens = alt->tokens + key.folder_len,
@@ -166,29 +162,24 @@ int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t 
 
 /* Building: floating patterns, found by name */
 
-/* Length of the literal component that tokens start with; 0 if a wildcard is part of it. */
-static size_t literal_component(const struct glob_token *tokens, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && tokens[i].type == GLOB_BYTE && tokens[i].byte != '/')
-		i++;
-	if (i < n && tokens[i].type != GLOB_BYTE && tokens[i].type != GLOB_TREE &&
-		tokens[i].type != GLOB_TAIL)
-		return 0;
-	return i;
-}
-
 /* Folder, "**", name: found by the name below the folder. Turns the item into what follows the
  * name. */
 static int float_item(struct pathset *s, struct pathset_item *item)
 {
+	const struct glob_token *t, *end;
 	size_t len = 0;
 	struct place *base;
 	char *name;
 
-	if (!item->globs && item->tokens[0].type == GLOB_TREE)
-		len = literal_component(item->tokens + 1, item->n - 1);
+	if (item->globs || item->tokens[0].type != GLOB_TREE)
+		return 0;
+	t = item->tokens + 1;
+	while (1 + len < item->n && t[len].type == GLOB_BYTE && t[len].byte != '/')
+		len++;
+	/* No name if a wildcard is part of it. */
+	end = 1 + len < item->n ? &t[len] : NULL;
+	if (end && end->type != GLOB_BYTE && end->type != GLOB_TREE && end->type != GLOB_TAIL)
+		return 0;
 	if (len == 0 || place_table_bases(&s->table, item->key.folder, item->key.folder_len) >=
 				BASES_MAX - 1)
 		return 0;
@@ -198,7 +189,7 @@ static int float_item(struct pathset *s, struct pathset_item *item)
 		return -ENOMEM;
 	base->floats = true;
 	for (size_t i = 0; i < len; i++)
-		name[i] = (char)item->tokens[1 + i].byte;
+		name[i] = (char)t[i].byte;
 	item->key.name = name;
 	item->key.name_len = len;
 	item->tokens += 1 + len;
@@ -241,17 +232,6 @@ static int by_key_and_rank(const void *x, const void *y)
 	return c ? c : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static bool same_item(const struct pathset_item *a, const struct pathset_item *b)
-{
-	size_t i = 0;
-
-	if (a->globs || b->globs || a->n != b->n)
-		return false;
-	while (i < a->n && glob_token_equal(&a->tokens[i], &b->tokens[i]))
-		i++;
-	return i == a->n;
-}
-
 /* The bucket of a group's automaton. */
 static uint32_t *shared_head(const struct pathset *s, const struct pathset_item *items, size_t n)
 {
@@ -270,11 +250,16 @@ static const struct dfa *pathset_find_shared(
 {
 	for (uint32_t i = *shared_head(s, items, n); i != NONE; i = s->shared[i].next) {
 		const struct pathset_shared *other = &s->shared[i];
-		size_t same = 0;
+		bool same = other->n == n;
 
-		while (other->n == n && same < n && same_item(&other->items[same], &items[same]))
-			same++;
-		if (same == n && other->n == n)
+		for (size_t k = 0; same && k < n; k++) {
+			const struct pathset_item *a = &other->items[k], *b = &items[k];
+
+			same = !a->globs && !b->globs && a->n == b->n;
+			for (size_t t = 0; same && t < a->n; t++)
+				same = glob_token_equal(&a->tokens[t], &b->tokens[t]);
+		}
+		if (same)
 			return other->dfa;
 	}
 	return NULL;
@@ -348,44 +333,32 @@ static int add_machines(struct pathset *s, const struct pathset_item *items, siz
 	return r < 0 ? r : add_machines(s, items + n / 2, n - n / 2);
 }
 
-/* All items behind one place. */
-static int add_group(struct pathset *s, const struct pathset_item *items, size_t n)
-{
-	struct place *place = place_table_put(&s->table, &items->key);
-	struct pathset_group g = { .first = (uint32_t)s->n_machines };
-	int r;
-
-	if (!place)
-		return -ENOMEM;
-	r = add_machines(s, items, n);
-	if (r < 0)
-		return r;
-	g.n = (uint32_t)s->n_machines - g.first;
-	place->group = (uint32_t)s->n_groups;
-	return ARENA_PUSH(&s->arena, s->groups, s->n_groups, s->cap_groups, g);
-}
-
 static void pathset_sort_items(struct pathset *s)
 {
 	if (s->n_items)
 		qsort(s->items, s->n_items, sizeof(*s->items), by_key_and_rank);
 }
 
+/* One group for all items behind one place. */
 static int add_groups(struct pathset *s)
 {
-	size_t i = 0;
-
-	while (i < s->n_items) {
+	for (size_t i = 0, n; i < s->n_items; i += n) {
 		const struct pathset_item *first = &s->items[i];
-		size_t n = 1;
-		int r;
+		struct pathset_group g = { .first = (uint32_t)s->n_machines };
+		struct place *place = place_table_put(&s->table, &first->key);
+		int r = place ? 0 : -ENOMEM;
 
-		while (i + n < s->n_items && place_key_compare(&first[n].key, &first->key) == 0)
+		for (n = 1;
+			i + n < s->n_items && place_key_compare(&first[n].key, &first->key) == 0;)
 			n++;
-		r = add_group(s, first, n);
+		if (r == 0)
+			r = add_machines(s, first, n);
 		if (r < 0)
 			return r;
-		i += n;
+		g.n = (uint32_t)s->n_machines - g.first;
+		place->group = (uint32_t)s->n_groups;
+		if (ARENA_PUSH(&s->arena, s->groups, s->n_groups, s->cap_groups, g) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -10,28 +10,13 @@
 #include "policy/network/host.h"
 #include "policy/variable.h"
 
-/* A glob without its variable. Alternatives keep the spelling they were written in. */
-static int canonical_glob(
-	const char *text, struct buffer *out, const struct location *where, struct error *e)
-{
-	auto_arena scratch = { 0 };
-	struct glob g;
-	int r = glob_parse(&g, &scratch, text, where, e);
-
-	if (r < 0)
-		return r;
-	if (g.n > 1 || strchr(text, '{'))
-		buffer_adds(out, text);
-	else
-		glob_print(&g.alternatives[0], out);
-	return 0;
-}
-
-static int canonical_path(
-	const char *text, struct buffer *out, const struct location *where, struct error *e)
+/* Alternatives keep the spelling they were written in. */
+static int canonical_path(const char *text, struct buffer *out, struct arena *scratch,
+	const struct location *where, struct error *e)
 {
 	const char *rest = text;
 	enum variable v;
+	struct glob g;
 	int r = variable_split(text, &v, &rest, where, e);
 
 	if (r < 0)
@@ -44,33 +29,27 @@ static int canonical_path(
 		if (strspn(rest, "/") == strlen(rest))
 			rest = "/**";
 	}
-	return canonical_glob(rest, out, where, e);
+	r = glob_parse(&g, scratch, rest, where, e);
+	if (r < 0)
+		return r;
+	if (g.n > 1 || strchr(rest, '{'))
+		buffer_adds(out, rest);
+	else
+		glob_print(&g.alternatives[0], out);
+	return 0;
 }
 
-static int canonical_host(
-	const char *text, struct buffer *out, const struct location *where, struct error *e)
+static int canonical_command(const char *text, struct buffer *out, struct arena *scratch,
+	const struct location *where, struct error *e)
 {
-	auto_arena scratch = { 0 };
-	struct host_pattern p;
-	int r = host_pattern_parse(&p, &scratch, text, where, e);
-
-	if (r == 0)
-		host_pattern_print(&p, out);
-	return r;
-}
-
-static int canonical_command(
-	const char *text, struct buffer *out, const struct location *where, struct error *e)
-{
-	auto_arena scratch = { 0 };
 	auto_buffer program = { 0 };
 	struct command_pattern p;
-	int r = command_pattern_parse(&p, &scratch, text, where, e);
+	int r = command_pattern_parse(&p, scratch, text, where, e);
 
 	if (r < 0)
 		return r;
 	if (!p.is_name) {
-		r = canonical_path(p.program, &program, where, e);
+		r = canonical_path(p.program, &program, scratch, where, e);
 		if (r < 0)
 			return r;
 		if (program.failed)
@@ -84,19 +63,23 @@ static int canonical_command(
 int pattern_canonical(enum operation op, const char *text, struct arena *a, const char **ret,
 	const struct location *where, struct error *e)
 {
+	auto_arena scratch = { 0 };
 	auto_buffer out = { 0 };
+	struct host_pattern host;
 	int r = 0;
 
 	switch (op) {
 	case OPERATION_FS_READ:
 	case OPERATION_FS_WRITE:
-		r = canonical_path(text, &out, where, e);
+		r = canonical_path(text, &out, &scratch, where, e);
 		break;
 	case OPERATION_NET_CONNECT:
-		r = canonical_host(text, &out, where, e);
+		r = host_pattern_parse(&host, &scratch, text, where, e);
+		if (r == 0)
+			host_pattern_print(&host, &out);
 		break;
 	case OPERATION_EXEC:
-		r = canonical_command(text, &out, where, e);
+		r = canonical_command(text, &out, &scratch, where, e);
 		break;
 	case OPERATION_ENV:
 	case OPERATION_SERVICE:

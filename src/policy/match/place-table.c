@@ -150,31 +150,12 @@ static int place_table_grow(struct place_table *t)
 	return 0;
 }
 
-static int place_table_add(struct place_table *t, const struct place_key *key, uint64_t hash,
-	struct place_bucket *bucket)
-{
-	struct place p = blank;
-	char *text = arena_alloc(t->arena, key->folder_len + key->name_len + 1);
-
-	if (!text)
-		return -ENOMEM;
-	memcpy(text, key->folder, key->folder_len);
-	if (key->name)
-		memcpy(text + key->folder_len, key->name, key->name_len);
-	p.key = text;
-	p.folder_len = (uint16_t)key->folder_len;
-	p.name_len = (uint16_t)key->name_len;
-	p.named = key->name != NULL;
-	if (ARENA_PUSH(t->arena, t->places, t->n, t->cap, p) < 0)
-		return -ENOMEM;
-	*bucket = (struct place_bucket){ (uint32_t)(hash >> 32), (uint32_t)t->n - 1 };
-	return 0;
-}
-
 struct place *place_table_put(struct place_table *t, const struct place_key *key)
 {
 	uint64_t hash = hash_key(t, key);
 	struct place_bucket *bucket;
+	struct place p = blank;
+	char *text;
 
 	if (key->folder_len == 0 && !key->name)
 		return &t->root;
@@ -183,9 +164,22 @@ struct place *place_table_put(struct place_table *t, const struct place_key *key
 	if (t->n * 2 >= t->n_buckets && place_table_grow(t) < 0)
 		return NULL;
 	bucket = probe(t, hash, key);
-	if (bucket->index == PLACE_NONE && place_table_add(t, key, hash, bucket) < 0)
+	if (bucket->index != PLACE_NONE)
+		return &t->places[bucket->index];
+	text = arena_alloc(t->arena, key->folder_len + key->name_len + 1);
+	if (!text)
 		return NULL;
-	return &t->places[bucket->index];
+	memcpy(text, key->folder, key->folder_len);
+	if (key->name)
+		memcpy(text + key->folder_len, key->name, key->name_len);
+	p.key = text;
+	p.folder_len = (uint16_t)key->folder_len;
+	p.name_len = (uint16_t)key->name_len;
+	p.named = key->name != NULL;
+	if (ARENA_PUSH(t->arena, t->places, t->n, t->cap, p) < 0)
+		return NULL;
+	*bucket = (struct place_bucket){ (uint32_t)(hash >> 32), (uint32_t)t->n - 1 };
+	return &t->places[t->n - 1];
 }
 
 size_t place_table_bases(const struct place_table *t, const char *folder, size_t len)
