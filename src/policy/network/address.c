@@ -15,47 +15,25 @@
 
 enum { GROUPS = 8, PARTS = 4 };
 
-/* One decimal part of a dotted quad, without leading zeros: its length, or 0. */
-static size_t parse_quad_part(const char *text, size_t len, uint8_t *ret)
-{
-	unsigned value = 0;
-	size_t n = 0;
-
-	while (n < len && n < 4 && ascii_is_digit(text[n]))
-		value = value * 10 + (unsigned)(text[n++] - '0');
-	if (n == 0 || n > 3 || value > 255 || (n > 1 && text[0] == '0'))
-		return 0;
-	*ret = (uint8_t)value;
-	return n;
-}
-
+/* Four decimal parts without leading zeros. */
 static bool parse_quad(const char *text, size_t len, uint8_t out[4])
 {
 	size_t at = 0;
 
 	for (int part = 0; part < 4; part++) {
-		size_t n;
+		unsigned value = 0;
+		size_t start, n;
 
 		if (part > 0 && (at == len || text[at++] != '.'))
 			return false;
-		n = parse_quad_part(text + at, len - at, &out[part]);
-		if (n == 0)
+		for (start = at; at < len && at - start < 4 && ascii_is_digit(text[at]); at++)
+			value = value * 10 + (unsigned)(text[at] - '0');
+		n = at - start;
+		if (n == 0 || n > 3 || value > 255 || (n > 1 && text[start] == '0'))
 			return false;
-		at += n;
+		out[part] = (uint8_t)value;
 	}
 	return at == len;
-}
-
-/* One group of up to four hexadecimal digits: its length, or 0. */
-static size_t parse_group(const char *text, size_t len, unsigned *ret)
-{
-	unsigned value = 0;
-	size_t n = 0;
-
-	while (n < len && n < 4 && ascii_hex(text[n]) >= 0)
-		value = value << 4 | (unsigned)ascii_hex(text[n++]);
-	*ret = value;
-	return n;
 }
 
 /* What has been read of an IPv6 address: groups, and after which of them "::" stood (-1: nowhere).
@@ -68,9 +46,11 @@ struct groups {
 /* Reads one group, or the dotted quad that may end the text. The number of bytes read, or 0. */
 static size_t read_group(struct groups *g, const char *text, size_t len)
 {
-	unsigned value;
-	size_t n = parse_group(text, len, &value);
+	unsigned value = 0;
+	size_t n = 0;
 
+	while (n < len && n < 4 && ascii_hex(text[n]) >= 0)
+		value = value << 4 | (unsigned)ascii_hex(text[n++]);
 	if (n < len && n > 0 && text[n] == '.') {
 		if (g->n > GROUPS - 2 || !parse_quad(text, len, g->bytes + 2 * g->n))
 			return 0;
@@ -85,24 +65,10 @@ static size_t read_group(struct groups *g, const char *text, size_t len)
 	return n;
 }
 
-/* Moves what stood behind "::" to the end. The gap stands for at least one group. */
-static bool address_close_gap(struct groups *g)
-{
-	int behind = g->n - g->gap;
-
-	if (g->gap < 0)
-		return g->n == GROUPS;
-	if (g->n == GROUPS)
-		return false;
-	memmove(g->bytes + 2 * (GROUPS - behind), g->bytes + 2 * g->gap, 2 * (size_t)behind);
-	memset(g->bytes + 2 * g->gap, 0, 2 * (size_t)(GROUPS - g->n));
-	return true;
-}
-
 static bool parse_ipv6(const char *text, size_t len, uint8_t out[16])
 {
 	struct groups g = { .gap = -1 };
-	size_t at = 0;
+	size_t at = 0, behind;
 
 	while (at < len) {
 		size_t n;
@@ -123,9 +89,13 @@ static bool parse_ipv6(const char *text, size_t len, uint8_t out[16])
 			return false;
 		at += n;
 	}
-	if (!address_close_gap(&g))
+	/* The gap stands for at least one group. */
+	if ((g.gap < 0) != (g.n == GROUPS))
 		return false;
-	memcpy(out, g.bytes, 16);
+	memset(out, 0, 16);
+	behind = g.gap < 0 ? 0 : 2 * (size_t)(g.n - g.gap);
+	memcpy(out, g.bytes, 2 * (size_t)g.n - behind);
+	memcpy(out + 16 - behind, g.bytes + 2 * (size_t)g.n - behind, behind);
 	return true;
 }
 
@@ -179,18 +149,6 @@ static bool loose_number(const char *text, size_t len, uint64_t *ret)
 	return true;
 }
 
-/* The standard's "ends in a number checker"; the dot at the end is gone already. */
-static bool ends_in_number(const char *text, size_t len)
-{
-	const char *dot = memrchr(text, '.', len);
-	size_t start = dot ? (size_t)(dot - text) + 1 : 0, digits = start;
-	uint64_t value;
-
-	while (digits < len && ascii_is_digit(text[digits]))
-		digits++;
-	return (digits == len && len > start) || loose_number(text + start, len - start, &value);
-}
-
 /* Reads up to four parts; how many, or 0. */
 static unsigned loose_parts(const char *text, size_t len, uint64_t parts[PARTS])
 {
@@ -213,12 +171,19 @@ int address_parse_loose(const char *text, size_t len, struct address *ret)
 {
 	struct address a = { .bits = 32 };
 	uint64_t parts[PARTS];
+	const char *dot;
 	unsigned n, last;
+	size_t start, digits;
 	uint32_t value;
 
 	if (len > 1 && text[len - 1] == '.')
 		len--;
-	if (!ends_in_number(text, len))
+	/* The standard's "ends in a number checker". */
+	dot = memrchr(text, '.', len);
+	start = digits = dot ? (size_t)(dot - text) + 1 : 0;
+	while (digits < len && ascii_is_digit(text[digits]))
+		digits++;
+	if ((digits < len || len == start) && !loose_number(text + start, len - start, &parts[0]))
 		return -EINVAL;
 	n = loose_parts(text, len, parts);
 	if (n == 0)
@@ -248,35 +213,24 @@ static unsigned group_at(const struct address *a, int i)
 	return (unsigned)a->bytes[2 * i] << 8 | a->bytes[2 * i + 1];
 }
 
-/* The first of the longest runs of two or more zero groups; its length, 0 if there is none. */
-static int longest_zeros(const struct address *a, int *ret_start)
-{
-	int best = 0;
-
-	for (int i = 0; i < GROUPS; i++) {
-		int n = 0;
-
-		while (i + n < GROUPS && group_at(a, i + n) == 0)
-			n++;
-		if (n > best && n > 1) {
-			best = n;
-			*ret_start = i;
-		}
-		i += n;
-	}
-	return best;
-}
-
 void address_print(const struct address *a, struct buffer *out)
 {
-	int start = GROUPS, n;
+	int start = GROUPS, n = 0;
 
 	if (a->bits == 32) {
 		buffer_printf(
 			out, "%u.%u.%u.%u", a->bytes[0], a->bytes[1], a->bytes[2], a->bytes[3]);
 		return;
 	}
-	n = longest_zeros(a, &start);
+	/* The first of the longest runs of two or more zero groups. */
+	for (int i = 0, run; i < GROUPS; i += run + 1) {
+		for (run = 0; i + run < GROUPS && group_at(a, i + run) == 0;)
+			run++;
+		if (run > n && run > 1) {
+			start = i;
+			n = run;
+		}
+	}
 	for (int i = 0; i < GROUPS; i++) {
 		if (i == start) {
 			buffer_adds(out, "::");

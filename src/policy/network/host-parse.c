@@ -40,27 +40,6 @@ struct host_endpoint {
 	size_t port_len;
 };
 
-static int host_endpoint_split_brackets(struct host_endpoint *e, const char *text, size_t len)
-{
-	const char *end = text + len, *close = memchr(text, ']', len), *colon;
-
-	if (!close)
-		return -EINVAL;
-	e->bracketed = true;
-	e->host = text + 1;
-	e->host_len = (size_t)(close - e->host);
-	e->length = close + 1;
-	colon = memchr(e->length, ':', (size_t)(end - e->length));
-	e->length_len = (size_t)((colon ? colon : end) - e->length);
-	if (e->length_len > 0 && e->length[0] != '/')
-		return -EINVAL;
-	if (colon) {
-		e->port = colon + 1;
-		e->port_len = (size_t)(end - e->port);
-	}
-	return 0;
-}
-
 /*
  * Brackets hold colons together; without them, text with more than one colon is all host. -EINVAL
  * if a bracket is not closed or something else than a length and a port stands behind it.
@@ -68,17 +47,28 @@ static int host_endpoint_split_brackets(struct host_endpoint *e, const char *tex
 static int host_endpoint_split(struct host_endpoint *ret, const char *text, size_t len)
 {
 	struct host_endpoint e = { .host = text, .host_len = len, .length = "" };
-	const char *colon = memchr(text, ':', len);
+	const char *end = text + len, *colon = memchr(text, ':', len), *close;
 
 	if (len > 0 && text[0] == '[') {
-		int r = host_endpoint_split_brackets(&e, text, len);
-
-		if (r < 0)
-			return r;
+		close = memchr(text, ']', len);
+		if (!close)
+			return -EINVAL;
+		e.bracketed = true;
+		e.host = text + 1;
+		e.host_len = (size_t)(close - e.host);
+		e.length = close + 1;
+		colon = memchr(e.length, ':', (size_t)(end - e.length));
+		e.length_len = (size_t)((colon ? colon : end) - e.length);
+		if (e.length_len > 0 && e.length[0] != '/')
+			return -EINVAL;
 	} else if (colon && colon == memrchr(text, ':', len)) {
 		e.host_len = (size_t)(colon - text);
+	} else {
+		colon = NULL;
+	}
+	if (colon) {
 		e.port = colon + 1;
-		e.port_len = len - e.host_len - 1;
+		e.port_len = (size_t)(end - e.port);
 	}
 	*ret = e;
 	return 0;
@@ -192,20 +182,6 @@ static int refuse_prefix(const struct host_text *c, const char *text)
 	return refuse(c, "the address has bits beyond the prefix", "write %s", buffer_text(&meant));
 }
 
-static int pattern_parse_prefix(const struct host_text *c, const char *text, struct host_pattern *p)
-{
-	auto_buffer meant = { 0 };
-	struct prefix plain;
-
-	if (prefix_parse(text, strlen(text), &p->prefix) < 0)
-		return refuse_prefix(c, text);
-	p->kind = HOST_PREFIX;
-	if (!prefix_plain(&p->prefix, &plain))
-		return 0;
-	prefix_print(&plain, &meant);
-	return refuse(c, "this is IPv4 in the form of IPv6", "write %s", buffer_text(&meant));
-}
-
 static int pattern_parse_name(
 	const struct host_text *c, const char *text, size_t len, struct host_pattern *p)
 {
@@ -243,7 +219,9 @@ static int pattern_parse_name(
 static int pattern_parse_host(
 	const struct host_text *c, const struct host_endpoint *e, struct host_pattern *p)
 {
+	auto_buffer meant = { 0 };
 	char text[HOST_NAME_BYTES];
+	struct prefix plain;
 	struct address a;
 
 	p->kind = HOST_ANY;
@@ -261,7 +239,13 @@ static int pattern_parse_host(
 	memcpy(text, e->host, e->host_len);
 	memcpy(text + e->host_len, e->length, e->length_len);
 	text[e->host_len + e->length_len] = '\0';
-	return pattern_parse_prefix(c, text, p);
+	if (prefix_parse(text, strlen(text), &p->prefix) < 0)
+		return refuse_prefix(c, text);
+	p->kind = HOST_PREFIX;
+	if (!prefix_plain(&p->prefix, &plain))
+		return 0;
+	prefix_print(&plain, &meant);
+	return refuse(c, "this is IPv4 in the form of IPv6", "write %s", buffer_text(&meant));
 }
 
 /* "host", "host:port", "[v6]/length:port"; without a port those from lo to hi. */

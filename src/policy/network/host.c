@@ -116,37 +116,22 @@ static bool host_part_has(const struct host_pattern *part, const struct host_req
 	return false;
 }
 
-/* What is guarded is granted only by a pattern that lies wholly within that guard. */
-static bool host_part_reaches(const struct host_pattern *part, const struct host_request *r)
-{
-	const struct baseline_net *guard = baseline_guard(r);
-
-	return host_part_has(part, r) &&
-	       (!guard || part->wide || guard == host_pattern_guard(part));
-}
-
-static bool has_method_and_path(const struct host_pattern *p, const struct host_request *r)
-{
-	if (p->methods && !(p->methods & r->method))
-		return false;
-	if (p->n_url_paths && !r->has_url_path)
-		return false;
-	for (size_t i = 0; i < p->n_url_paths; i++)
-		if (!glob_match_text(p->url_paths[i], r->url_path))
-			return false;
-	return true;
-}
-
 bool host_pattern_matches(const struct host_pattern *p, const struct host_request *r)
 {
+	const struct baseline_net *guard = baseline_guard(r);
 	struct host_pattern parts[HOST_PARTS_MAX];
 	size_t n = host_pattern_split(p, parts);
 
 	if (p->transport != r->transport || !host_pattern_has_port(p, r->port) ||
-		!has_method_and_path(p, r))
+		(p->methods && !(p->methods & r->method)) || (p->n_url_paths && !r->has_url_path))
 		return false;
+	for (size_t i = 0; i < p->n_url_paths; i++)
+		if (!glob_match_text(p->url_paths[i], r->url_path))
+			return false;
+	/* What is guarded is granted only by a pattern that lies wholly within that guard. */
 	for (size_t i = 0; i < n; i++)
-		if (host_part_reaches(&parts[i], r))
+		if (host_part_has(&parts[i], r) &&
+			(!guard || parts[i].wide || guard == host_pattern_guard(&parts[i])))
 			return true;
 	return false;
 }

@@ -164,14 +164,6 @@ struct hostset_scratch {
 	uint32_t *edges, *ranks, *next;
 };
 
-static int scratch_init(struct hostset_scratch *s, struct arena *a, size_t n)
-{
-	s->edges = arena_calloc(a, 2 * n, sizeof(*s->edges));
-	s->ranks = arena_calloc(a, 2 * n, sizeof(*s->ranks));
-	s->next = arena_calloc(a, 2 * n, sizeof(*s->next));
-	return s->edges && s->ranks && s->next ? 0 : -ENOMEM;
-}
-
 /* An any-port entry holds for unknown ports too, which are port 0. */
 static uint32_t first_port(const struct host_pattern *p)
 {
@@ -179,7 +171,8 @@ static uint32_t first_port(const struct host_pattern *p)
 }
 
 /* Where stretches start and end: sorted, each once. Returns how many. */
-static size_t find_edges(struct hostset_scratch *s, const struct hostset_entry *entries, size_t n)
+static size_t find_edges(
+	const struct hostset_scratch *s, const struct hostset_entry *entries, size_t n)
 {
 	size_t n_edges = 0, kept = 0;
 
@@ -206,7 +199,7 @@ static size_t edge_index(const struct hostset_scratch *s, size_t n_edges, uint32
 }
 
 /* The first bare stretch at or behind i. */
-static size_t bare_from(struct hostset_scratch *s, size_t i)
+static size_t bare_from(const struct hostset_scratch *s, size_t i)
 {
 	while (s->next[i] != i) {
 		s->next[i] = s->next[s->next[i]];
@@ -215,7 +208,8 @@ static size_t bare_from(struct hostset_scratch *s, size_t i)
 	return i;
 }
 
-static void paint(struct hostset_scratch *s, size_t n_edges, const struct hostset_entry *entry)
+static void paint(
+	const struct hostset_scratch *s, size_t n_edges, const struct hostset_entry *entry)
 {
 	size_t end = edge_index(s, n_edges, (uint32_t)entry->pattern.port_hi + 1);
 	size_t i = bare_from(s, edge_index(s, n_edges, first_port(&entry->pattern)));
@@ -251,19 +245,6 @@ static int collect_ports(
 	return 0;
 }
 
-static int build_fine_entry(
-	struct hostset_fine *fine, struct arena *a, const struct hostset_entry *entry)
-{
-	const struct host_pattern *p = &entry->pattern;
-	struct glob *paths = arena_calloc(a, p->n_url_paths, sizeof(*paths));
-	int r = paths ? 0 : -ENOMEM;
-
-	for (size_t i = 0; r == 0 && i < p->n_url_paths; i++)
-		r = glob_parse(&paths[i], a, p->url_paths[i], NULL, NULL);
-	*fine = (struct hostset_fine){ p, paths, entry->rank };
-	return r;
-}
-
 static int build_fine(
 	struct hostset_node *node, struct arena *a, const struct hostset_entry *entries, size_t n)
 {
@@ -272,11 +253,16 @@ static int build_fine(
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct hostset_fine one;
+		const struct host_pattern *p = &entries[i].pattern;
+		struct hostset_fine one = { .pattern = p, .rank = entries[i].rank };
+		struct glob *paths;
 
-		if (!host_pattern_is_narrowed(&entries[i].pattern))
+		if (!host_pattern_is_narrowed(p))
 			continue;
-		r = build_fine_entry(&one, a, &entries[i]);
+		one.paths = paths = arena_calloc(a, p->n_url_paths, sizeof(*paths));
+		r = paths ? 0 : -ENOMEM;
+		for (size_t k = 0; r == 0 && k < p->n_url_paths; k++)
+			r = glob_parse(&paths[k], a, p->url_paths[k], NULL, NULL);
 		if (r == 0)
 			r = ARENA_PUSH(a, fine, count, cap, one);
 	}
@@ -286,7 +272,7 @@ static int build_fine(
 }
 
 /* A node of entries for the same host, strongest first. They must outlive it. */
-static int node_build(struct hostset_node *node, struct arena *a, struct hostset_scratch *s,
+static int node_build(struct hostset_node *node, struct arena *a, const struct hostset_scratch *s,
 	const struct hostset_entry *entries, size_t n)
 {
 	size_t n_edges = find_edges(s, entries, n);
@@ -420,16 +406,20 @@ static int hostset_add_node(
 
 int hostset_build(struct hostset *s)
 {
-	struct hostset_scratch scratch;
 	auto_arena temporary = { 0 };
+	const struct hostset_scratch scratch = {
+		.edges = arena_calloc(&temporary, 2 * s->n, sizeof(*scratch.edges)),
+		.ranks = arena_calloc(&temporary, 2 * s->n, sizeof(*scratch.ranks)),
+		.next = arena_calloc(&temporary, 2 * s->n, sizeof(*scratch.next)),
+	};
 	int r;
 
 	assert(!s->built);
 	if (s->n > 0)
 		qsort(s->entries, s->n, sizeof(*s->entries), compare_entries);
 	r = hostset_reserve(s);
-	if (r == 0)
-		r = scratch_init(&scratch, &temporary, s->n);
+	if (!scratch.edges || !scratch.ranks || !scratch.next)
+		r = -ENOMEM;
 	for (size_t i = 0, n; i < s->n && r == 0; i += n) {
 		struct hostset_node node;
 

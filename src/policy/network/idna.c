@@ -43,18 +43,13 @@ static bool is_dns_name(const char *name, size_t len)
 	return label > 0;
 }
 
-static bool has_alabel(const char *name, size_t len)
-{
-	for (size_t i = 0; len - i >= 4; i++)
-		if ((i == 0 || name[i - 1] == '.') && strncasecmp(name + i, "xn--", 4) == 0)
-			return true;
-	return false;
-}
-
-static bool is_ascii(const char *name, size_t len)
+/* ASCII, and no A-label in it. */
+static bool is_plain_name(const char *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)name[i] >= 0x80)
+		if ((unsigned char)name[i] >= 0x80 ||
+			(len - i >= 4 && (i == 0 || name[i - 1] == '.') &&
+				strncasecmp(name + i, "xn--", 4) == 0))
 			return false;
 	return true;
 }
@@ -82,7 +77,7 @@ int idna_to_ascii(const char *name, size_t len, char *out, size_t size)
 	char text[INPUT_MAX], once[NAME_MAX_BYTES + 2];
 	int r;
 
-	if (is_ascii(name, len) && !has_alabel(name, len))
+	if (is_plain_name(name, len))
 		return idna_copy_lower(name, len, out, size);
 	/* Capital sharp s is "ss" up to Unicode 15.0 and "ß" since. */
 	if (len >= sizeof(text) || memchr(name, '\0', len) || !utf8_valid(name, len, NULL) ||

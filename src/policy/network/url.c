@@ -234,19 +234,11 @@ static int url_put(struct url_out *o, char c)
 	return 0;
 }
 
-static int url_put_escaped(struct url_out *o, unsigned char c)
-{
-	static const char digits[] = "0123456789ABCDEF";
-
-	if (url_put(o, '%') < 0 || url_put(o, digits[c >> 4]) < 0)
-		return -ENAMETOOLONG;
-	return url_put(o, digits[c & 15]);
-}
-
 /* Writes one character or escape in normal form; as_is are taken besides those of a segment. */
 static int put_normal(
 	struct url_out *o, const char *text, size_t len, const char *as_is, size_t *ret_used)
 {
+	static const char digits[] = "0123456789ABCDEF";
 	unsigned char c = (unsigned char)text[0];
 	int escaped = url_escape(text, len);
 	bool plain;
@@ -259,7 +251,11 @@ static int put_normal(
 		/* Besides the unreserved, what may stand in a segment. */
 		plain = is_unreserved(c) || (c && (strchr("!$&'()*+,;=:@", c) || strchr(as_is, c)));
 	}
-	return plain ? url_put(o, (char)c) : url_put_escaped(o, c);
+	if (plain)
+		return url_put(o, (char)c);
+	if (url_put(o, '%') < 0 || url_put(o, digits[c >> 4]) < 0)
+		return -ENAMETOOLONG;
+	return url_put(o, digits[c & 15]);
 }
 
 static bool is_dots(const char *s, size_t n)
@@ -335,19 +331,6 @@ int url_path_normal(const char *text, size_t len, char *out, size_t size)
 	return 0;
 }
 
-/* The first byte of path is a slash. */
-static bool has_odd_segment(const char *path)
-{
-	while (*path) {
-		size_t n = strcspn(path + 1, "/");
-
-		if (is_dots(path + 1, n) || (n == 0 && path[1] == '/'))
-			return true;
-		path += n + 1;
-	}
-	return false;
-}
-
 int url_path_pattern(const char *text, size_t len, char *out, size_t size)
 {
 	struct url_out o = { out, 0, size };
@@ -360,24 +343,13 @@ int url_path_pattern(const char *text, size_t len, char *out, size_t size)
 			return r;
 	}
 	o.text[o.n] = '\0';
-	if (has_odd_segment(out) || (strchr(out, '[') && strchr(out, '%')))
-		return -EINVAL;
-	return 0;
-}
-
-/* All together */
-
-static int url_take_path(struct url *u, struct url_span path, struct error *e)
-{
-	int r = url_path_normal(path.text, path.len, u->path, sizeof(u->path));
-
-	if (r == -ENAMETOOLONG)
-		return error_set(e, -EINVAL, NULL, "the path of the URL is longer than %d bytes",
-			URL_PATH_BYTES - 1);
-	if (r < 0)
-		return error_set(
-			e, -EINVAL, NULL, "the path of the URL hides '..' from whoever reads it");
-	return 0;
+	/* The first byte is a slash. */
+	for (const char *s = out; *s; s += used + 1) {
+		used = strcspn(s + 1, "/");
+		if (is_dots(s + 1, used) || (used == 0 && s[1] == '/'))
+			return -EINVAL;
+	}
+	return strchr(out, '[') && strchr(out, '%') ? -EINVAL : 0;
 }
 
 int url_parse(struct url *ret, const char *text, size_t len, struct error *e)
@@ -404,9 +376,15 @@ int url_parse(struct url *ret, const char *text, size_t len, struct error *e)
 	r = url_take_host(&u, host, e);
 	if (r == 0)
 		r = url_take_port(&u, port, e);
-	if (r == 0)
-		r = url_take_path(&u, rest, e);
-	if (r == 0)
-		*ret = u;
-	return r;
+	if (r < 0)
+		return r;
+	r = url_path_normal(rest.text, rest.len, u.path, sizeof(u.path));
+	if (r == -ENAMETOOLONG)
+		return error_set(e, -EINVAL, NULL, "the path of the URL is longer than %d bytes",
+			URL_PATH_BYTES - 1);
+	if (r < 0)
+		return error_set(
+			e, -EINVAL, NULL, "the path of the URL hides '..' from whoever reads it");
+	*ret = u;
+	return 0;
 }
