@@ -284,13 +284,20 @@ static struct approval *consent_find(const struct consent *c, uint64_t id)
 
 /* Answers */
 
-static int consent_answer_at(struct consent *c, size_t i, enum verdict v,
+int consent_answer(struct consent *c, uint64_t question, enum verdict v,
 	const struct consent_scope *narrower, uint64_t now_ms, uint64_t *ret_id)
 {
-	const struct consent_scope *asked = &c->questions[i]->q.scope;
+	const struct consent_scope *asked;
 	struct approval *a;
+	size_t i = 0;
 	int r;
 
+	consent_hold(c);
+	while (i < c->n_questions && c->questions[i]->q.id != question)
+		i++;
+	if (i == c->n_questions)
+		return -ENOENT;
+	asked = &c->questions[i]->q.scope;
 	if (narrower && !consent_scope_fits(narrower, asked))
 		return -EINVAL;
 	a = approval_new(narrower ? narrower : asked, now_ms);
@@ -307,19 +314,6 @@ static int consent_answer_at(struct consent *c, size_t i, enum verdict v,
 	memmove(&c->questions[i], &c->questions[i + 1],
 		(c->n_questions - i) * sizeof(struct waiting *));
 	return 0;
-}
-
-int consent_answer(struct consent *c, uint64_t question, enum verdict v,
-	const struct consent_scope *narrower, uint64_t now_ms, uint64_t *ret_id)
-{
-	size_t i = 0;
-
-	consent_hold(c);
-	while (i < c->n_questions && c->questions[i]->q.id != question)
-		i++;
-	if (i == c->n_questions)
-		return -ENOENT;
-	return consent_answer_at(c, i, v, narrower, now_ms, ret_id);
 }
 
 int consent_give_used(
@@ -345,32 +339,23 @@ int consent_give_used(
 
 /* Uses */
 
-static enum consent_outcome find_use(struct consent *c, const struct consent_scope *scope,
-	uint64_t now_ms, struct approval **ret)
-{
-	enum consent_outcome outcome = CONSENT_NONE;
-
-	for (size_t i = 0; outcome != CONSENT_REFUSED && i < c->n_approvals; i++) {
-		struct approval *a = c->approvals[i];
-
-		if (!consent_is_same(&a->scope, scope) || !is_good(a, now_ms))
-			continue;
-		if (a->refusal || outcome == CONSENT_NONE)
-			*ret = a;
-		outcome = a->refusal ? CONSENT_REFUSED : CONSENT_USED;
-	}
-	return outcome;
-}
-
 enum consent_outcome consent_use(struct consent *c, enum operation op, const char *object,
 	const char *actor, uint64_t now_ms, uint64_t *ret_id)
 {
 	const struct consent_scope scope = { .op = op, .object = object, .actor = actor };
+	enum consent_outcome outcome = CONSENT_NONE;
 	struct approval *found = NULL;
-	enum consent_outcome outcome;
 
 	consent_hold(c);
-	outcome = find_use(c, &scope, now_ms, &found);
+	for (size_t i = 0; outcome != CONSENT_REFUSED && i < c->n_approvals; i++) {
+		struct approval *a = c->approvals[i];
+
+		if (!consent_is_same(&a->scope, &scope) || !is_good(a, now_ms))
+			continue;
+		if (a->refusal || outcome == CONSENT_NONE)
+			found = a;
+		outcome = a->refusal ? CONSENT_REFUSED : CONSENT_USED;
+	}
 	if (found && ret_id)
 		*ret_id = found->id;
 	if (outcome == CONSENT_USED) {
@@ -389,21 +374,12 @@ static const struct approval *consent_root_of(const struct approval *a)
 	return a;
 }
 
-/* How many there are of the same origin. */
-static size_t count_hands(const struct consent *c, const struct approval *above)
-{
-	const struct approval *root = consent_root_of(above);
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->n_approvals; i++)
-		n += c->approvals[i] != root && consent_root_of(c->approvals[i]) == root;
-	return n;
-}
-
 static int hand_on(struct consent *c, struct approval *above, const struct consent_scope *scope,
 	uint64_t now_ms, uint64_t *ret_id)
 {
+	const struct approval *root = consent_root_of(above);
 	struct approval *a;
+	size_t n = 0; /* how many there are of the same origin */
 	int r;
 
 	if (!consent_is_whole(scope) || above->scope.op != scope->op ||
@@ -412,7 +388,9 @@ static int hand_on(struct consent *c, struct approval *above, const struct conse
 		end_of(now_ms, scope->ttl_ms) > above->until_ms)
 		return -EINVAL;
 	sweep(c, now_ms);
-	if (above->depth + 1 >= CONSENT_DEPTH_MAX || count_hands(c, above) >= CONSENT_HANDS_MAX)
+	for (size_t i = 0; i < c->n_approvals; i++)
+		n += c->approvals[i] != root && consent_root_of(c->approvals[i]) == root;
+	if (above->depth + 1 >= CONSENT_DEPTH_MAX || n >= CONSENT_HANDS_MAX)
 		return -ENOSPC;
 	a = approval_new(scope, now_ms);
 	if (!a)
