@@ -134,23 +134,17 @@ static size_t event_find_bound(const size_t lens[AUDIT_EVENT_TEXTS], size_t room
 	return low;
 }
 
-/* How much of a text that is cut stays: no half of a character. */
-static size_t event_kept(const char *text, size_t bound)
-{
-	size_t n = bound - ELLIPSIS_BYTES;
-
-	for (size_t back = 0; back < 3 && back < n; back++) {
-		if (((unsigned char)text[n - back] & 0xc0) != 0x80)
-			return n - back;
-	}
-	return n;
-}
-
 static uint8_t *event_put_text(uint8_t *out, const char *text, size_t len, size_t bound)
 {
-	size_t keep = len > bound ? event_kept(text, bound) : len;
-	size_t written = len > bound ? keep + ELLIPSIS_BYTES : len;
+	size_t keep = len > bound ? bound - ELLIPSIS_BYTES : len, back = 0, written;
 
+	/* Of a text that is cut, no half of a character stays. */
+	while (len > bound && back < 3 && back < keep &&
+		((uint8_t)text[keep - back] & 0xc0) == 0x80)
+		back++;
+	if (back < 3 && back < keep)
+		keep -= back;
+	written = len > bound ? keep + ELLIPSIS_BYTES : len;
 	out[0] = (uint8_t)written;
 	out[1] = (uint8_t)(written >> 8);
 	memcpy(out + 2, text, keep);
@@ -160,9 +154,9 @@ static uint8_t *event_put_text(uint8_t *out, const char *text, size_t len, size_
 	return out + 2 + written + 1;
 }
 
-static struct event_head event_make_head(const struct audit_event *e)
+size_t audit_event_pack(const struct audit_event *e, void *out, size_t room)
 {
-	return (struct event_head){ .version = VERSION,
+	const struct event_head h = { .version = VERSION,
 		.action = (uint8_t)e->action,
 		.decision = (uint8_t)e->decision,
 		.flags = e->exact ? FLAG_EXACT : 0,
@@ -174,11 +168,6 @@ static struct event_head event_make_head(const struct audit_event *e)
 		.received = htole64(e->received),
 		.status = htole64((uint64_t)e->status),
 		.count = htole64(e->count ? e->count : 1) };
-}
-
-size_t audit_event_pack(const struct audit_event *e, void *out, size_t room)
-{
-	const struct event_head h = event_make_head(e);
 	const char *texts[AUDIT_EVENT_TEXTS];
 	size_t lens[AUDIT_EVENT_TEXTS], bound;
 	uint8_t *p = out;
@@ -208,24 +197,6 @@ void audit_event_encode(const struct audit_event *e, struct buffer *out)
 	buffer_add(out, bytes, len);
 }
 
-/* The text at *data, which is moved behind it; NULL if there is none. */
-static const char *event_take_text(const uint8_t **data, size_t *left)
-{
-	const uint8_t *p = *data;
-	size_t len;
-
-	if (*left < TEXT_EXTRA)
-		return NULL;
-	len = (size_t)p[0] | (size_t)p[1] << 8;
-	if (len > AUDIT_TEXT_MAX || len > *left - TEXT_EXTRA)
-		return NULL;
-	if (memchr(p + 2, '\0', len + 1) != p + 2 + len)
-		return NULL;
-	*data += len + TEXT_EXTRA;
-	*left -= len + TEXT_EXTRA;
-	return (const char *)p + 2;
-}
-
 int audit_event_decode(struct audit_event *ret, const void *data, size_t len)
 {
 	const char *texts[AUDIT_EVENT_TEXTS];
@@ -241,9 +212,14 @@ int audit_event_decode(struct audit_event *ret, const void *data, size_t len)
 		h.decision >= AUDIT_DECISION_COUNT || h.flags & ~FLAG_EXACT || h.count == 0)
 		return -EBADMSG;
 	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++) {
-		texts[i] = event_take_text(&p, &len);
-		if (!texts[i])
+		size_t n = len < TEXT_EXTRA ? 0 : (size_t)p[0] | (size_t)p[1] << 8;
+
+		if (len < TEXT_EXTRA || n > AUDIT_TEXT_MAX || n > len - TEXT_EXTRA ||
+			memchr(p + 2, '\0', n + 1) != p + 2 + n)
 			return -EBADMSG;
+		texts[i] = (const char *)p + 2;
+		p += n + TEXT_EXTRA;
+		len -= n + TEXT_EXTRA;
 	}
 	if (len > 0)
 		return -EBADMSG;

@@ -189,13 +189,26 @@ static bool ring_put_long(struct audit_ring *r, uint64_t number, const uint64_t 
 	return true;
 }
 
-/* The texts of one that is too long are cut, last of all. */
-static void ring_fill(struct audit_ring *r, struct ring_slot *s, uint64_t number,
-	const struct audit_event *e, uint64_t *event, size_t len)
+uint64_t audit_ring_add(struct audit_ring *r, const struct audit_event *e)
 {
-	uint64_t place = 0;
-	size_t whole = 0;
+	uint64_t event[EVENT_WORDS], number, place = 0;
+	size_t len = ring_pack(e, event, sizeof(event)), whole = 0;
+	struct ring_slot *s;
 
+	if (len == 0)
+		return 0;
+	number = atomic_fetch_add_explicit(&r->count, 1, memory_order_relaxed) + 1;
+	s = ring_slot_of(r, number);
+	if (!ring_claim(&s->tag, number)) {
+		uint64_t seen = atomic_load_explicit(&s->skipped, memory_order_relaxed);
+
+		/* Two that gave up the same slot in two rounds: the later one counts. */
+		while (seen < number && !atomic_compare_exchange_weak_explicit(&s->skipped, &seen,
+						number, memory_order_release, memory_order_relaxed))
+			;
+		return number;
+	}
+	/* The texts of one that is too long are cut, last of all. */
 	if (len > SLOT_ROOM) {
 		if (ring_put_long(r, number, event, len, &place))
 			whole = len;
@@ -204,33 +217,6 @@ static void ring_fill(struct audit_ring *r, struct ring_slot *s, uint64_t number
 	atomic_store_explicit(&s->lengths, (uint64_t)whole << 32 | len, memory_order_release);
 	atomic_store_explicit(&s->place, place, memory_order_release);
 	ring_store_words(s->words, event, len);
-}
-
-/* Two that gave up the same slot in two rounds: the later one counts. */
-static void ring_give_up(struct ring_slot *s, uint64_t number)
-{
-	uint64_t seen = atomic_load_explicit(&s->skipped, memory_order_relaxed);
-
-	while (seen < number && !atomic_compare_exchange_weak_explicit(&s->skipped, &seen, number,
-					memory_order_release, memory_order_relaxed))
-		;
-}
-
-uint64_t audit_ring_add(struct audit_ring *r, const struct audit_event *e)
-{
-	uint64_t event[EVENT_WORDS], number;
-	size_t len = ring_pack(e, event, sizeof(event));
-	struct ring_slot *s;
-
-	if (len == 0)
-		return 0;
-	number = atomic_fetch_add_explicit(&r->count, 1, memory_order_relaxed) + 1;
-	s = ring_slot_of(r, number);
-	if (!ring_claim(&s->tag, number)) {
-		ring_give_up(s, number);
-		return number;
-	}
-	ring_fill(r, s, number, e, event, len);
 	ring_publish(&s->tag, number);
 	return number;
 }

@@ -88,17 +88,6 @@ static int trail_init_locks(struct audit_trail *t)
 	return -r;
 }
 
-static int trail_copy_names(struct audit_trail *t, const struct audit_trail_options *o)
-{
-	char user[32];
-
-	(void)snprintf(user, sizeof(user), "%lu", (unsigned long)geteuid());
-	t->session = strdup(o->session ? o->session : "");
-	t->user = strdup(o->user ? o->user : user);
-	t->sandbox = strdup(o->sandbox ? o->sandbox : "");
-	return t->session && t->user && t->sandbox ? 0 : -ENOMEM;
-}
-
 static void trail_free(struct audit_trail *t)
 {
 	audit_ring_free(t->ring);
@@ -115,14 +104,19 @@ int audit_trail_new(struct audit_trail **ret, const struct audit_trail_options *
 {
 	struct audit_trail *t = aligned_alloc(LINE, sizeof(*t));
 	struct audit_store_options store;
+	char user[32];
 	int r;
 
 	if (!t)
 		return error_no_memory(e);
 	*t = (struct audit_trail){ .reader = { .next = 1 } };
 	r = trail_init_locks(t);
-	if (r == 0)
-		r = trail_copy_names(t, o);
+	(void)snprintf(user, sizeof(user), "%lu", (unsigned long)geteuid());
+	t->session = strdup(o->session ? o->session : "");
+	t->user = strdup(o->user ? o->user : user);
+	t->sandbox = strdup(o->sandbox ? o->sandbox : "");
+	if (r == 0 && (!t->session || !t->user || !t->sandbox))
+		r = -ENOMEM;
 	if (r == 0)
 		r = redactor_new(&t->redactor);
 	if (r == 0)

@@ -116,26 +116,19 @@ static bool form_is_opening(struct form_scan *s, size_t i)
 	return !form_is_end(next, ",;:)}]&|<>\\");
 }
 
-/* An apostrophe between two parts in apostrophes, '\'' or '"'"', also with escapes of JSON: how far
- * it is to the second part. */
-static size_t form_escaped_quote(struct form_scan *s, size_t i)
-{
-	static const char *const ways[] = { "\\''", "\\\\''", "\"'\"'", "\\\"'\\\"'" };
-
-	for (size_t k = 0; k < ROWS(ways); k++) {
-		if (form_is_at(s, i, ways[k]))
-			return strlen(ways[k]) - 1;
-	}
-	return 0;
-}
-
 /* Where the word ends that i is in, behind a part of it, as a shell has it: a'b c'd, 'a'\''b'. */
 static size_t form_find_word_end(struct form_scan *s, size_t i, enum ends ends)
 {
-	for (unsigned parts = 0; parts < PARTS_MAX && i < s->len; parts++) {
-		const size_t escaped = form_escaped_quote(s, i);
-		const size_t end = form_find_end(s, i, ends);
+	/* An apostrophe between two parts in apostrophes, '\'' or '"'"', also with escapes of JSON.
+	 */
+	static const char *const ways[] = { "\\''", "\\\\''", "\"'\"'", "\\\"'\\\"'" };
 
+	for (unsigned parts = 0; parts < PARTS_MAX && i < s->len; parts++) {
+		const size_t end = form_find_end(s, i, ends);
+		size_t escaped = 0; /* how far it is to the second part */
+
+		for (size_t k = 0; !escaped && k < ROWS(ways); k++)
+			escaped = form_is_at(s, i, ways[k]) ? strlen(ways[k]) - 1 : 0;
 		if (escaped || (form_is_quote(s->text[i]) && form_is_opening(s, i))) {
 			i = form_find_quote_end(s, i + escaped);
 			i += i < s->len;

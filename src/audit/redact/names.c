@@ -40,38 +40,15 @@ static const struct telling {
 	TELLING(QUERY, EXACT, "code"), TELLING(QUERY, EXACT, "hmac"), TELLING(QUERY, EXACT, "key"),
 	TELLING(QUERY, EXACT, "pw"), TELLING(QUERY, EXACT, "sid"), TELLING(QUERY, EXACT, "sig") };
 
-/* Letters and digits, in lower case, with percent-encoded ones decoded. */
-static size_t redact_name_bare(const char *name, size_t len, char out[LETTERS_MAX])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len && n < LETTERS_MAX;) {
-		int byte = redact_percent_decode(name + i, len - i);
-		unsigned char c = byte < 0 ? (unsigned char)name[i] : (unsigned char)byte;
-
-		if (isalnum(c))
-			out[n++] = (char)tolower(c);
-		i += byte < 0 ? 1 : 3;
-	}
-	return n;
-}
-
-static bool redact_name_has(const char *name, size_t len, const struct telling *t)
-{
-	for (size_t i = 0; i + t->len <= len; i++) {
-		if (name[i] == t->word[0] && memcmp(name + i, t->word, t->len) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* The last letter first: most differ there. */
 static bool redact_name_fits(const char *name, size_t len, const struct telling *t)
 {
 	if (t->len > len || (t->where == EXACT && t->len < len))
 		return false;
-	if (t->where == ANYWHERE)
-		return redact_name_has(name, len, t);
+	for (size_t i = 0; t->where == ANYWHERE && i + t->len < len; i++) {
+		if (name[i] == t->word[0] && memcmp(name + i, t->word, t->len) == 0)
+			return true;
+	}
 	return name[len - 1] == t->word[t->len - 1] &&
 	       memcmp(name + len - t->len, t->word, t->len) == 0;
 }
@@ -79,8 +56,17 @@ static bool redact_name_fits(const char *name, size_t len, const struct telling 
 enum redact_name redact_name_judge(const char *name, size_t len)
 {
 	char letters[LETTERS_MAX] = "";
-	size_t n = redact_name_bare(name, len, letters);
+	size_t n = 0;
 
+	/* Letters and digits, in lower case, with percent-encoded ones decoded. */
+	for (size_t i = 0; i < len && n < LETTERS_MAX;) {
+		int byte = redact_percent_decode(name + i, len - i);
+		unsigned char c = byte < 0 ? (unsigned char)name[i] : (unsigned char)byte;
+
+		if (isalnum(c))
+			letters[n++] = (char)tolower(c);
+		i += byte < 0 ? 1 : 3;
+	}
 	/* No name that tells is shorter. */
 	if (n < 2)
 		return REDACT_NAME_PLAIN;

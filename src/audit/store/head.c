@@ -64,26 +64,12 @@ static int key_refuse(struct error *e, const char *path, const char *why)
 	return -EPERM;
 }
 
-static int key_check_file(int fd, const char *path, struct error *e)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return error_set(e, -errno, NULL, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return key_refuse(e, path, "it is no plain file");
-	if (st.st_uid != geteuid())
-		return key_refuse(e, path, "it belongs to somebody else");
-	if (st.st_mode & 077)
-		return key_refuse(e, path, "others may read or write it");
-	return 0;
-}
-
 /* -ENOENT, without a complaint: there is none. */
 static int key_read_seed(const char *path, uint8_t seed[SEED_BYTES], struct error *e)
 {
 	__attribute__((cleanup(key_forget_buffer))) struct buffer b = { 0 };
 	auto_fd fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
 	int r;
 
 	if (fd < 0 && errno == ENOENT)
@@ -92,9 +78,14 @@ static int key_read_seed(const char *path, uint8_t seed[SEED_BYTES], struct erro
 		return key_refuse(e, path, "it is a symbolic link");
 	if (fd < 0)
 		return error_set(e, -errno, NULL, "%s: %s", path, strerror(errno));
-	r = key_check_file(fd, path, e);
-	if (r < 0)
-		return r;
+	if (fstat(fd, &st) < 0)
+		return error_set(e, -errno, NULL, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return key_refuse(e, path, "it is no plain file");
+	if (st.st_uid != geteuid())
+		return key_refuse(e, path, "it belongs to somebody else");
+	if (st.st_mode & 077)
+		return key_refuse(e, path, "others may read or write it");
 	r = file_read_fd(fd, LINE_BYTES, &b);
 	if (r < 0 && r != -EFBIG)
 		return error_set(e, r, NULL, "%s: %s", path, strerror(-r));

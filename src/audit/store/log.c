@@ -113,42 +113,34 @@ static bool log_matches(const struct log_filter *f, const struct audit_event *v)
 	return !q->target || sqlite3_strglob(q->target, v->target) == 0;
 }
 
-/* The row that st is at; it must stand behind the one before. Pages that somebody edited may hold
- * the same rows again and again, without an end. */
-static int log_read_row(struct audit_log *l, sqlite3_stmt *st, const struct audit_query *q,
-	const uint64_t *before, struct audit_row *ret, struct error *e)
-{
-	struct log_record record;
-	int r = log_record_read(st, &record);
-
-	if (r == 0)
-		r = log_record_decode(&record, &ret->event);
-	if (r < 0)
-		return error_set(e, r, NULL, "%s: record %llu cannot be read", l->path,
-			(unsigned long long)record.number);
-	if (before && !(q->newest_first ? record.number < *before : record.number > *before))
-		return error_set(e, -EBADMSG, NULL, "%s: record %llu does not stand in its place",
-			l->path, (unsigned long long)record.number);
-	ret->number = record.number;
-	ret->hash = record.hash;
-	return 0;
-}
-
 static int log_visit_rows(struct audit_log *l, sqlite3_stmt *st, const struct log_filter *f,
 	audit_log_visit *visit, void *context, struct error *e)
 {
-	uint64_t left = f->query->limit ? f->query->limit : UINT64_MAX, before = 0;
-	bool is_first = true;
+	const struct audit_query *q = f->query;
+	uint64_t left = q->limit ? q->limit : UINT64_MAX;
+	struct log_record record;
 	struct audit_row row;
+	bool is_first = true;
 	int r;
 
 	while (left && (r = sql_step(&l->sql, st, e)) != 0) {
-		if (r > 0)
-			r = log_read_row(l, st, f->query, is_first ? NULL : &before, &row, e);
 		if (r < 0)
 			return r;
+		r = log_record_read(st, &record);
+		if (r == 0)
+			r = log_record_decode(&record, &row.event);
+		if (r < 0)
+			return error_set(e, r, NULL, "%s: record %llu cannot be read", l->path,
+				(unsigned long long)record.number);
+		/* Pages that somebody edited may hold the same rows again and again. */
+		if (!is_first && !(q->newest_first ? record.number < row.number
+						   : record.number > row.number))
+			return error_set(e, -EBADMSG, NULL,
+				"%s: record %llu does not stand in its place", l->path,
+				(unsigned long long)record.number);
 		is_first = false;
-		before = row.number;
+		row.number = record.number;
+		row.hash = record.hash;
 		if (!log_matches(f, &row.event))
 			continue;
 		r = visit(context, &row);

@@ -157,33 +157,25 @@ static int proof_parse_bytes(const struct node *n, uint8_t *bytes, size_t max, s
 	return *ret_len == text_len / 2 ? 0 : -EBADMSG;
 }
 
-static int proof_parse_path(const struct node *list, struct proof *p)
-{
-	if (!list || list->type != NODE_LIST || list->count > MERKLE_LEVELS)
-		return -EBADMSG;
-	node_for_each(n, list) {
-		size_t len;
-
-		if (proof_parse_bytes(n, p->path[p->path_len].bytes, HASH_BYTES, &len) < 0 ||
-			len != HASH_BYTES)
-			return -EBADMSG;
-		p->path_len++;
-	}
-	return 0;
-}
-
 /* record: room for LOG_RECORD_MAX bytes. */
 static int proof_parse(const struct node *root, uint8_t *record, struct proof *p)
 {
 	const char *name = node_text(node_get(root, "format"));
+	const struct node *path = node_get(root, "path");
 	int64_t number;
+	size_t len;
 
 	if (!name || strcmp(name, format_name) != 0 || !node_get(root, "number") ||
 		node_integer(node_get(root, "number"), &number) < 0 || number <= 0 ||
 		proof_parse_bytes(node_get(root, "record"), record, LOG_RECORD_MAX, &p->len) < 0 ||
-		proof_parse_path(node_get(root, "path"), p) < 0 ||
+		!path || path->type != NODE_LIST || path->count > MERKLE_LEVELS ||
 		head_parse(&p->head, node_get(root, "head")) < 0)
 		return -EBADMSG;
+	node_for_each(n, path) {
+		if (proof_parse_bytes(n, p->path[p->path_len++].bytes, HASH_BYTES, &len) < 0 ||
+			len != HASH_BYTES)
+			return -EBADMSG;
+	}
 	p->number = (uint64_t)number;
 	p->record = record;
 	return 0;

@@ -93,24 +93,6 @@ static int resume_check_second(struct audit_store *s, const struct head *second,
 	return 0;
 }
 
-static int resume_compare_second(struct audit_store *s, struct error *e)
-{
-	struct head second;
-	int r = head_load(&second, s->head_path, e);
-
-	/* A log that was just made has not written it yet. */
-	if (r == -ENOENT && s->chain.tree.n == 0)
-		return 0;
-	if (r == -ENOENT)
-		return resume_refuse(s, "the second file with its last head is not there", e);
-	if (r == 0)
-		r = resume_check_second(s, &second, e);
-	if (r == 0)
-		s->head_saved =
-			second.number == s->head.number && second.removed == s->head.removed;
-	return r;
-}
-
 static int resume_last_head(struct audit_store *s, struct heads_row *ret, struct error *e)
 {
 	int r = heads_get(&s->sql, HEADS_LAST, ret, e);
@@ -144,6 +126,7 @@ static int resume_from(struct audit_store *s, const struct chain *from, const st
 	bool is_new, struct error *e)
 {
 	struct chain c = *from;
+	struct head second;
 	int r = is_new ? resume_take_head(s, h, e) : 0;
 
 	if (r == 0 && c.tree.n != h->removed)
@@ -153,7 +136,20 @@ static int resume_from(struct audit_store *s, const struct chain *from, const st
 	if (r < 0)
 		return r;
 	s->chain = c;
-	return is_new ? resume_compare_second(s, e) : 0;
+	if (!is_new)
+		return 0;
+	r = head_load(&second, s->head_path, e);
+	/* A log that was just made has not written it yet. */
+	if (r == -ENOENT && s->chain.tree.n == 0)
+		return 0;
+	if (r == -ENOENT)
+		return resume_refuse(s, "the second file with its last head is not there", e);
+	if (r == 0)
+		r = resume_check_second(s, &second, e);
+	if (r == 0)
+		s->head_saved =
+			second.number == s->head.number && second.removed == s->head.removed;
+	return r;
 }
 
 static int resume_go_on(struct audit_store *s, struct error *e)

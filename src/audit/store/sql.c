@@ -33,9 +33,13 @@ static int sql_fail(struct sql *s, struct error *e)
 		e, code, NULL, "%s: %s", s->path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
 }
 
-/* Nothing in the file may run anything, and nothing in it is larger than what we write. */
-static int sql_harden(struct sql *s)
+static int sql_open_as(struct sql *s, const char *name, int flags)
 {
+	int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	/* Nothing in the file may run anything, and nothing in it is larger than what we write. */
 	(void)sqlite3_extended_result_codes(s->db, 1);
 	sql_patience(s, BUSY_MS);
 	(void)sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
@@ -43,15 +47,7 @@ static int sql_harden(struct sql *s)
 	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	return sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-}
-
-static int sql_open_as(struct sql *s, const char *name, int flags)
-{
-	int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = sql_harden(s);
+	rc = sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	/* Opening is lazy: only a question tells whether it works. */
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(s->db, "PRAGMA cell_size_check=ON; PRAGMA schema_version;", NULL,

@@ -149,34 +149,25 @@ static int store_find_cut(struct audit_store *s, uint64_t number, uint64_t *ret,
 	return r;
 }
 
-/* The head at the cut stays: the rest is verified from there. */
-static int store_cut(struct audit_store *s, uint64_t number, struct error *e)
-{
-	static const char *const texts[] = {
-		"DELETE FROM record WHERE number <= ?1",
-		"DELETE FROM head WHERE number < ?1",
-	};
-	int r = 0;
-
-	for (size_t i = 0; i < ROWS(texts) && r == 0; i++) {
-		auto_statement *st = NULL;
-
-		r = sql_prepare_for(&s->sql, &st, texts[i], number, e);
-		if (r == 0)
-			r = sql_finish(&s->sql, st, e);
-	}
-	return r;
-}
-
 static int store_put_head(
 	struct audit_store *s, const struct chain *c, struct head *h, struct error *e)
 {
+	/* The head at the cut stays: the rest is verified from there. */
+	static const char *const cuts[] = {
+		"DELETE FROM record WHERE number <= ?1",
+		"DELETE FROM head WHERE number < ?1",
+	};
 	const uint64_t now = clock_ns(CLOCK_REALTIME);
 	uint64_t removed;
 	int r = store_find_cut(s, c->tree.n, &removed, e);
 
-	if (r == 0 && removed > h->removed)
-		r = store_cut(s, removed, e);
+	for (size_t i = 0; r == 0 && removed > h->removed && i < ROWS(cuts); i++) {
+		auto_statement *st = NULL;
+
+		r = sql_prepare_for(&s->sql, &st, cuts[i], removed, e);
+		if (r == 0)
+			r = sql_finish(&s->sql, st, e);
+	}
 	if (r < 0)
 		return r;
 	h->number = c->tree.n;
@@ -289,21 +280,6 @@ static char *store_name_or(const char *name, const char *path, const char *suffi
 	return buffer_take(&b);
 }
 
-/* An empty file for SQLite to fill: its own would be readable by others. */
-static int store_make_file(struct audit_store *s, struct error *e)
-{
-	auto_fd fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC, 0600);
-	struct stat st;
-
-	if (fd >= 0)
-		return 0;
-	if (errno != EEXIST || lstat(s->path, &st) < 0)
-		return error_set(e, -errno, NULL, "%s: %s", s->path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return error_set(e, -EINVAL, NULL, "%s: a log must be a plain file", s->path);
-	return 0;
-}
-
 static int store_begin_or_resume(struct audit_store *s, struct error *e)
 {
 	static const char *const texts[STORE_STATEMENTS] = {
@@ -335,10 +311,18 @@ static int store_begin_or_resume(struct audit_store *s, struct error *e)
 static int store_open_file(struct audit_store *s, struct error *e)
 {
 	const bool full = s->options.sync == AUDIT_SYNC_FULL;
-	int r = store_make_file(s, e);
+	/* An empty file for SQLite to fill: its own would be readable by others. */
+	auto_fd fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC, 0600);
+	struct stat st;
+	int r;
 
-	if (r == 0)
-		r = sql_open(&s->sql, s->path, SQL_WRITE, e);
+	if (fd < 0 && (errno != EEXIST || lstat(s->path, &st) < 0))
+		return error_set(e, -errno, NULL, "%s: %s", s->path, strerror(errno));
+	if (fd < 0 && !S_ISREG(st.st_mode))
+		return error_set(e, -EINVAL, NULL, "%s: a log must be a plain file", s->path);
+	/* Before SQLite has it: to close any descriptor of a file ends the locks on it. */
+	fd_close(&fd);
+	r = sql_open(&s->sql, s->path, SQL_WRITE, e);
 	if (r < 0)
 		return r;
 	/* What SQLite answers is the mode that it has in the end. */
