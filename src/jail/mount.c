@@ -106,33 +106,27 @@ int mount_name_devices(int folder)
 	return r;
 }
 
-static int mount_device(int dev, int host, const char *name)
-{
-	char path[32];
-	auto_fd node = -1;
-	auto_fd mount = -1;
-
-	(void)snprintf(path, sizeof(path), "dev/%s", name);
-	node = mount_open(host, path);
-	if (node < 0)
-		return node;
-	/* Read-only does not keep anybody from writing to a device, but from changing the mode or
-	 * the owner of the host's own: root inside is the owner. */
-	mount = mount_copy(node, MOUNT_DEVICES);
-	return mount < 0 ? mount : mount_put(mount, dev, name);
-}
-
 int mount_devices(int dev, int host)
 {
 	static const char *const options[] = { "newinstance", "", "ptmxmode", "0666", "mode",
 		"0620", NULL };
 	auto_fd terminals = -1;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ROWS(nodes); i++)
-		r = mount_device(dev, host, nodes[i]);
-	if (r < 0)
-		return r;
+	for (size_t i = 0; i < ROWS(nodes); i++) {
+		char path[32];
+		auto_fd node = -1;
+		auto_fd mount = -1;
+		int r;
+
+		(void)snprintf(path, sizeof(path), "dev/%s", nodes[i]);
+		node = mount_open(host, path);
+		/* Read-only does not keep anybody from writing to a device, but from changing the
+		 * mode or the owner of the host's own: root inside is the owner. */
+		mount = node < 0 ? node : mount_copy(node, MOUNT_DEVICES);
+		r = mount < 0 ? mount : mount_put(mount, dev, nodes[i]);
+		if (r < 0)
+			return r;
+	}
 	/* Of a private instance: those of the host have no name inside. */
 	terminals = mount_new("devpts", options, MOUNT_WRITABLE | MOUNT_DEVICES);
 	return terminals < 0 ? terminals : mount_put(terminals, dev, "pts");

@@ -166,31 +166,24 @@ static int tree_entry_mask(const struct building *b, const struct plan_entry *en
 		b->mask, entry->is_dir ? "nowhere" : "nothing", b->root, tree_inside(entry));
 }
 
-static int tree_listen_at(int folder, const char *name)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	auto_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", name);
-	/* There is no bindat(). */
-	if (fd < 0 || fchdir(folder) < 0 ||
-		bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-		fchmodat(folder, name, 0666, 0) < 0 || listen(fd, BACKLOG) < 0)
-		return -errno;
-	return fd_take(&fd);
-}
-
 /* In the skeleton as over the host's: what stands there is a mount, so no command can remove it. */
 static int tree_entry_socket(const struct building *b, const struct plan_entry *entry)
 {
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct tree *t = b->tree;
 	auto_fd listener = -1;
 	int r = t->n_sockets < PLAN_SOCKETS_MAX ? tree_make_place(b, entry, false) : -E2BIG;
 
 	if (r < 0)
 		return r;
-	listener = tree_listen_at(b->mask, b->name);
-	r = listener < 0 ? listener : tree_put_named(b->mask, b->name, b->root, tree_inside(entry));
+	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", b->name);
+	/* There is no bindat(). */
+	if (listener < 0 || fchdir(b->mask) < 0 ||
+		bind(listener, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+		fchmodat(b->mask, b->name, 0666, 0) < 0 || listen(listener, BACKLOG) < 0)
+		return -errno;
+	r = tree_put_named(b->mask, b->name, b->root, tree_inside(entry));
 	if (r == 0)
 		t->sockets[t->n_sockets++] = fd_take(&listener);
 	return r;

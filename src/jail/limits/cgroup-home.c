@@ -161,24 +161,6 @@ static int cgroup_home_enable(struct cgroup_home *h, struct error *why)
 	return 0;
 }
 
-/* Leaves the cgroup for a leaf of it. */
-static int cgroup_home_move_out(struct cgroup_home *h, struct error *why)
-{
-	auto_fd leaf = -1;
-	int r = cgroup_make(h->fd, h->leaf, &leaf);
-
-	if (r < 0)
-		return error_set(why, r, NULL, "a cgroup cannot be made: %s", strerror(-r));
-	r = cgroup_write(leaf, "cgroup.procs", "0");
-	if (r < 0) {
-		(void)cgroup_remove(h->fd, h->leaf);
-		return error_set(
-			why, r, NULL, "a leaf of our cgroup cannot be entered: %s", strerror(-r));
-	}
-	h->moved = true;
-	return 0;
-}
-
 /*
  * Goes back, unless somebody else made cgroups there as well: turning the controllers off would
  * take their limits away.
@@ -213,6 +195,7 @@ static int cgroup_home_open_parent(int own)
 static int cgroup_home_settle(struct cgroup_home *h, bool namespace_root, struct error *why)
 {
 	auto_fd parent = cgroup_home_open_parent(h->fd);
+	auto_fd leaf = -1;
 	char us[24];
 	int r;
 
@@ -231,8 +214,18 @@ static int cgroup_home_settle(struct cgroup_home *h, bool namespace_root, struct
 	if (!cgroup_home_holds(h->fd, us))
 		return error_set(why, -EOPNOTSUPP, NULL,
 			"the cgroup that Corral runs in holds other processes too");
-	r = cgroup_home_move_out(h, why);
-	return r < 0 ? r : cgroup_home_enable(h, why);
+	/* Leaves the cgroup for a leaf of it. */
+	r = cgroup_make(h->fd, h->leaf, &leaf);
+	if (r < 0)
+		return error_set(why, r, NULL, "a cgroup cannot be made: %s", strerror(-r));
+	r = cgroup_write(leaf, "cgroup.procs", "0");
+	if (r < 0) {
+		(void)cgroup_remove(h->fd, h->leaf);
+		return error_set(
+			why, r, NULL, "a leaf of our cgroup cannot be entered: %s", strerror(-r));
+	}
+	h->moved = true;
+	return cgroup_home_enable(h, why);
 }
 
 static int cgroup_home_open_own(int *ret, bool *ret_namespace_root, struct error *why)

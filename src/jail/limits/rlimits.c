@@ -34,18 +34,6 @@ enum {
 	STACKS = 256 << 20,
 };
 
-static int rlimits_lower(__rlimit_resource_t what, uint64_t value)
-{
-	struct rlimit l;
-
-	if (getrlimit(what, &l) < 0)
-		return -errno;
-	if (l.rlim_max != RLIM_INFINITY && l.rlim_max < value)
-		value = l.rlim_max;
-	l.rlim_cur = l.rlim_max = value;
-	return setrlimit(what, &l) < 0 ? -errno : 0;
-}
-
 static uint64_t rlimits_sum(uint64_t limit, uint64_t more)
 {
 	return limit < UINT64_MAX - more ? limit + more : UINT64_MAX;
@@ -67,10 +55,17 @@ int rlimits_apply(const struct start *s)
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
-		int r = rows[i].set ? rlimits_lower(rows[i].what, rows[i].value) : 0;
+		struct rlimit l;
 
-		if (r < 0)
-			return r;
+		if (!rows[i].set)
+			continue;
+		if (getrlimit(rows[i].what, &l) < 0)
+			return -errno;
+		if (l.rlim_max == RLIM_INFINITY || l.rlim_max > rows[i].value)
+			l.rlim_max = rows[i].value;
+		l.rlim_cur = l.rlim_max;
+		if (setrlimit(rows[i].what, &l) < 0)
+			return -errno;
 	}
 	return 0;
 }

@@ -47,21 +47,6 @@ static int plan_aliases_read_mounts(struct planner *p, struct mounts *m)
 	return r;
 }
 
-/* The mount that shows path: the last of those with the longest name. */
-static const struct mount_line *plan_aliases_find_mount(const struct mounts *m, const char *path)
-{
-	const struct mount_line *found = NULL;
-
-	for (size_t i = 0; i < m->n; i++) {
-		const struct mount_line *item = &m->items[i];
-
-		if (path_is_below(path, item->path) &&
-			(!found || strlen(item->path) >= strlen(found->path)))
-			found = item;
-	}
-	return found;
-}
-
 /* dir + what of `from` lies below base. */
 static bool plan_aliases_move(
 	const char *from, const char *base, const char *dir, char out[PATH_BYTES])
@@ -80,10 +65,16 @@ static int plan_aliases_search(
 {
 	const struct plan_place place = { .origin = node->kind == PLAN_BIND ? PLAN_FROM_GUARDED
 									    : PLAN_FROM_SOCKETS };
-	const struct mount_line *own = plan_aliases_find_mount(m, node->path);
+	const struct mount_line *own = NULL;
 	char inside[PATH_BYTES], path[PATH_BYTES];
 	int r = 0;
 
+	/* The mount that shows it: the last of those with the longest name. */
+	for (size_t i = 0; i < m->n; i++) {
+		if (path_is_below(node->path, m->items[i].path) &&
+			(!own || strlen(m->items[i].path) >= strlen(own->path)))
+			own = &m->items[i];
+	}
 	if (!own || !plan_aliases_move(node->path, own->path, own->root, inside))
 		return 0;
 	for (size_t i = 0; r == 0 && i < m->n; i++) {

@@ -65,11 +65,19 @@ static int plan_check_granted_link(struct planner *p, const struct plan_place *p
 	return -EACCES;
 }
 
-/* A mount on what a link leads to does not keep a command from replacing the link. */
-static int plan_check_limited_link(struct planner *p, const struct plan_place *place)
+static int plan_check_links(struct planner *p, const struct plan_place *place)
 {
-	const struct plan_hop *hop = plan_check_changing_link(p, place);
+	bool is_wanted = place->origin == PLAN_FROM_POLICY || place->runs == PLAN_RUNS;
+	const struct plan_hop *hop;
 
+	if (place->n_links == 0)
+		return 0;
+	if (is_wanted && place->exists && place->answer.grant > PLAN_NONE)
+		return plan_check_granted_link(p, place);
+	if (place->answer.limit >= PLAN_WRITE || place->special != PLAN_ORDINARY)
+		return 0;
+	/* A mount on what a link leads to does not keep a command from replacing the link. */
+	hop = plan_check_changing_link(p, place);
 	if (!hop)
 		return 0;
 	(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
@@ -77,33 +85,6 @@ static int plan_check_limited_link(struct planner *p, const struct plan_place *p
 		place->path, plan_look_who(p, &place->answer), hop->path);
 	error_hint(p->error, "name where it leads (%s), or grant narrower folders", place->real);
 	return -EOPNOTSUPP;
-}
-
-static int plan_check_links(struct planner *p, const struct plan_place *place)
-{
-	bool is_wanted = place->origin == PLAN_FROM_POLICY || place->runs == PLAN_RUNS;
-
-	if (place->n_links == 0)
-		return 0;
-	if (is_wanted && place->exists && place->answer.grant > PLAN_NONE)
-		return plan_check_granted_link(p, place);
-	return place->answer.limit < PLAN_WRITE && place->special == PLAN_ORDINARY
-		       ? plan_check_limited_link(p, place)
-		       : 0;
-}
-
-/* How many names of the file are limited as much. */
-static uint64_t plan_check_count_covered(const struct planner *p, const struct plan_place *place)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < p->n_nodes; i++) {
-		const struct plan_node *node = &p->nodes[i];
-
-		n += node->exists && node->dev == place->dev && node->ino == place->ino &&
-		     node->limit <= place->answer.limit;
-	}
-	return n;
 }
 
 /* A mount covers a name; a file with two is reached by the other. */
@@ -114,10 +95,17 @@ static int plan_check_names(struct planner *p, const struct plan_place *place)
 	bool is_wanted = place->origin == PLAN_FROM_POLICY ||
 			 (place->origin == PLAN_FROM_EXEC && place->runs == PLAN_RUNS_NOT &&
 				 !p->plan->exec_listed);
+	uint64_t covered = 0; /* how many names of the file are limited as much */
 
 	if (place->names < 2 || !is_wanted || place->answer.limit == PLAN_WRITE ||
-		p->nodes[node->up].kind != PLAN_BIND ||
-		plan_check_count_covered(p, place) >= place->names)
+		p->nodes[node->up].kind != PLAN_BIND)
+		return 0;
+	for (size_t i = 0; i < p->n_nodes; i++) {
+		node = &p->nodes[i];
+		covered += node->exists && node->dev == place->dev && node->ino == place->ino &&
+			   node->limit <= place->answer.limit;
+	}
+	if (covered >= place->names)
 		return 0;
 	(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
 		"%s is kept from commands by %s, but it has a second name (a hard link), and only "

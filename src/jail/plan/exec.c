@@ -110,17 +110,6 @@ static int plan_exec_add_interpreter(struct planner *p, const char *path)
 	return word ? plan_exec_add_by_name(p, word) : 0;
 }
 
-/* "python3.11" is called python, and "gcc-12" gcc. */
-static bool plan_exec_is_called(const char *name, const char *program)
-{
-	size_t len = strlen(name);
-
-	while (len > 1 && (isdigit((unsigned char)name[len - 1]) || strchr(".-", name[len - 1])))
-		len--;
-	return strcmp(name, program) == 0 ||
-	       (strlen(program) == len && memcmp(name, program, len) == 0);
-}
-
 static int plan_exec_add_folder_found(void *data, const char *path, bool subtree)
 {
 	struct plan_place place = { .origin = PLAN_FROM_EXEC, .runs = PLAN_RUNS };
@@ -132,13 +121,18 @@ static int plan_exec_add_folder_found(void *data, const char *path, bool subtree
 static int plan_exec_add_companions(struct planner *p, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t len = strlen(name);
 	struct glob g;
 	int r = 0;
 
+	/* "python3.11" is called python, and "gcc-12" gcc. */
+	while (len > 1 && (isdigit((unsigned char)name[len - 1]) || strchr(".-", name[len - 1])))
+		len--;
 	for (size_t i = 0; r == 0 && i < companions_n; i++) {
-		const char *what = companions[i].what;
+		const char *what = companions[i].what, *program = companions[i].program;
 
-		if (!plan_exec_is_called(name, companions[i].program))
+		if (strcmp(name, program) != 0 &&
+			(strlen(program) != len || memcmp(name, program, len) != 0))
 			continue;
 		if (what[0] != '/') {
 			r = plan_exec_add_by_name(p, what);

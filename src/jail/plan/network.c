@@ -112,23 +112,6 @@ static bool plan_network_all_allowed(const struct planner *p, const char *const 
 	return true;
 }
 
-/* *ret: the host's network as it is would be no more than what was granted. */
-static int plan_network_judge_openness(struct planner *p, bool *ret)
-{
-	*ret = false;
-	for (size_t i = 0; i < p->n_layers; i++) {
-		bool open;
-		int r = plan_network_is_open(p, p->layers[i], &open);
-
-		if (r < 0 || !open)
-			return r;
-	}
-	*ret = plan_network_all_allowed(p, public_hosts, ROWS(public_hosts)) &&
-	       (p->options->public_is_open ||
-		       plan_network_all_allowed(p, private_hosts, ROWS(private_hosts)));
-	return 0;
-}
-
 /* Ports to publish: those that every layer lists. */
 
 static int plan_network_add_port(struct planner *p, const struct grant *g)
@@ -356,7 +339,7 @@ static int plan_network_collect_literals(struct planner *p)
 
 int plan_network_decide(struct planner *p)
 {
-	bool open = false;
+	bool open = true;
 	int r = p->n_layers == 0 ? 0 : plan_network_take_ports(p);
 
 	if (r < 0 || p->n_layers == 0)
@@ -365,9 +348,14 @@ int plan_network_decide(struct planner *p)
 		p->plan->network = PLAN_NETWORK_RELAY;
 	if (plan_network_one_grants_nothing(p))
 		return 0;
-	r = plan_network_judge_openness(p, &open);
+	for (size_t i = 0; r == 0 && open && i < p->n_layers; i++)
+		r = plan_network_is_open(p, p->layers[i], &open);
 	if (r < 0)
 		return r;
+	/* The host's network as it is would be no more than what was granted. */
+	open = open && plan_network_all_allowed(p, public_hosts, ROWS(public_hosts)) &&
+	       (p->options->public_is_open ||
+		       plan_network_all_allowed(p, private_hosts, ROWS(private_hosts)));
 	/* Who listens on a granted socket is the relay. */
 	if (open && p->n_doors == 0) {
 		p->plan->network = PLAN_NETWORK_HOST;

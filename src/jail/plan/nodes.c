@@ -106,17 +106,6 @@ static int plan_nodes_merge_all(struct planner *p)
 	return 0;
 }
 
-/* Where a list of programs exists, nothing that can be written can run. */
-static bool plan_nodes_may_run(
-	const struct planner *p, const struct plan_node *node, const struct plan_node *up)
-{
-	if (!p->plan->exec_listed)
-		return true;
-	if (node->access == PLAN_WRITE || node->runs == PLAN_RUNS_NOT)
-		return false;
-	return node->runs == PLAN_RUNS || (up->kind == PLAN_BIND && up->exec);
-}
-
 static void plan_nodes_as_around(struct plan_node *node, const struct plan_node *up)
 {
 	node->kind = up->kind == PLAN_FILE ? PLAN_DIR : up->kind;
@@ -171,7 +160,11 @@ static void plan_nodes_settle(const struct planner *p, size_t i)
 		node->mount = i;
 	} else {
 		node->kind = PLAN_BIND;
-		node->exec = plan_nodes_may_run(p, node, up);
+		/* Where a list of programs exists, nothing that can be written can run. */
+		node->exec =
+			!p->plan->exec_listed ||
+			(node->access != PLAN_WRITE && node->runs != PLAN_RUNS_NOT &&
+				(node->runs == PLAN_RUNS || (up->kind == PLAN_BIND && up->exec)));
 		node->mount = around == node->access && node->exec == up->exec ? up->mount : i;
 	}
 }

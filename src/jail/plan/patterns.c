@@ -137,21 +137,6 @@ static void plan_patterns_drop_duplicates(struct planner *p)
 	p->n = n;
 }
 
-/* A name that no pattern has: the answer for it is the answer for all that nobody names. */
-static int plan_patterns_choose_probe(struct planner *p)
-{
-	for (unsigned i = 0; i < 1000; i++) {
-		size_t k = 0;
-
-		(void)snprintf(p->probe, sizeof(p->probe), ".corral-\x01%u", i);
-		while (k < p->n && !strstr(p->places[k].path, p->probe))
-			k++;
-		if (k == p->n)
-			return 0;
-	}
-	return error_set(p->error, -E2BIG, NULL, "the policy names too much");
-}
-
 int plan_patterns_collect(struct planner *p)
 {
 	/* The root is always a place: a default may allow everything. */
@@ -162,7 +147,17 @@ int plan_patterns_collect(struct planner *p)
 	if (r < 0)
 		return r;
 	plan_patterns_drop_duplicates(p);
-	return plan_patterns_choose_probe(p);
+	/* A name that no pattern has: the answer for it is the answer for all that nobody names. */
+	for (unsigned i = 0; i < 1000; i++) {
+		size_t k = 0;
+
+		(void)snprintf(p->probe, sizeof(p->probe), ".corral-\x01%u", i);
+		while (k < p->n && !strstr(p->places[k].path, p->probe))
+			k++;
+		if (k == p->n)
+			return 0;
+	}
+	return error_set(p->error, -E2BIG, NULL, "the policy names too much");
 }
 
 /*

@@ -101,17 +101,6 @@ int plan_sockets_check(struct planner *p, const struct plan_place *place)
 	return 0;
 }
 
-/* The name is the last of eight fields, and as it was given to bind(); abstract ones start with
- * "@". */
-static const char *plan_sockets_name_in(const char *line)
-{
-	for (int field = 1; field < 8; field++) {
-		line += strcspn(line, " ");
-		line += strspn(line, " ");
-	}
-	return *line && *line != '@' ? line : NULL;
-}
-
 static int plan_sockets_add_mask(struct planner *p, const char *path)
 {
 	return plan_add_copy(p, path, (struct plan_place){ .origin = PLAN_FROM_SOCKETS });
@@ -186,11 +175,16 @@ static int plan_sockets_read_list(struct planner *p, FILE *list)
 	int r = 0;
 
 	while (r == 0 && fgets(line, sizeof(line), list)) {
-		const char *name;
+		const char *name = line;
 
 		line[strcspn(line, "\n")] = '\0';
-		name = plan_sockets_name_in(line);
-		if (!name || n == 0) {
+		/* The last of eight fields, as it was given to bind(); abstract ones have an "@".
+		 */
+		for (int field = 1; field < 8; field++) {
+			name += strcspn(name, " ");
+			name += strspn(name, " ");
+		}
+		if (!*name || *name == '@' || n == 0) {
 			n += n == 0; /* the first line has the names of the fields */
 			continue;
 		}

@@ -234,21 +234,6 @@ static void seatbelt_read_layers(struct seatbelt_profile *pr)
 		}
 	}
 }
-/* The way to a granted file can be walked: getcwd() and realpath() look at every folder on it. */
-static void seatbelt_print_ancestors(struct seatbelt_profile *pr)
-{
-	struct seatbelt_filters f = { 0 };
-
-	for (size_t i = 0; i < 2 * pr->n_layers; i++) {
-		const struct permissions *p = pr->layers[i / 2];
-
-		if (pr->error == 0)
-			pr->error = seatbelt_filter_ancestors(
-				&pr->context, i % 2 ? &p->fs_write : &p->fs_read, &f);
-	}
-	seatbelt_print_rule(pr, "allow", "file-read-metadata", &f);
-}
-
 static bool seatbelt_reaches_out(const struct seatbelt_filters *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -260,10 +245,17 @@ static bool seatbelt_reaches_out(const struct seatbelt_filters *f)
 
 static void seatbelt_print_grants(struct seatbelt_profile *pr)
 {
-	struct seatbelt_filters *f = pr->granted;
+	struct seatbelt_filters *f = pr->granted, ancestors = { 0 };
 
+	/* The way to a granted file can be walked: getcwd() and realpath() look at every folder. */
+	for (size_t i = 0; pr->error == 0 && i < 2 * pr->n_layers; i++) {
+		const struct permissions *p = pr->layers[i / 2];
+
+		pr->error = seatbelt_filter_ancestors(
+			&pr->context, i % 2 ? &p->fs_write : &p->fs_read, &ancestors);
+	}
 	buffer_adds(&pr->out, "\n; files\n");
-	seatbelt_print_ancestors(pr);
+	seatbelt_print_rule(pr, "allow", "file-read-metadata", &ancestors);
 	seatbelt_print_rule(pr, "allow", "file-read*", &f[ACCESS_READ]);
 	seatbelt_print_rule(pr, "allow", "file-write*", &f[ACCESS_WRITE]);
 	buffer_adds(&pr->out, "\n; programs\n");

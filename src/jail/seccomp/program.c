@@ -143,19 +143,6 @@ static void program_add_range(struct ranges *s, uint32_t from, uint8_t rule)
 	s->r[s->n++] = (struct range){ from, rule };
 }
 
-static void program_find_ranges(struct ranges *s, const struct seccomp_table *t)
-{
-	s->n = 0;
-	for (uint32_t i = 0; i < SECCOMP_NUMBERS; i++)
-		program_add_range(s, i, t->rules[i]);
-	program_add_range(s, SECCOMP_NUMBERS, t->rest);
-	if (!t->arch->x32)
-		return;
-	program_add_range(s, X32_BIT, RULE_KILL);
-	/* -1 is no call of x32 but "no call", which tracers and tests make. */
-	program_add_range(s, UINT32_MAX, t->rest);
-}
-
 int seccomp_program_make(struct seccomp_program *p, const struct seccomp_table *t)
 {
 	struct ranges ranges;
@@ -166,7 +153,15 @@ int seccomp_program_make(struct seccomp_program *p, const struct seccomp_table *
 		p->verdicts[i].at = 0;
 	for (size_t i = 0; i < RULES; i++)
 		p->rules[i] = 0;
-	program_find_ranges(&ranges, t);
+	ranges.n = 0;
+	for (uint32_t i = 0; i < SECCOMP_NUMBERS; i++)
+		program_add_range(&ranges, i, t->rules[i]);
+	program_add_range(&ranges, SECCOMP_NUMBERS, t->rest);
+	if (t->arch->x32) {
+		program_add_range(&ranges, X32_BIT, RULE_KILL);
+		/* -1 is no call of x32 but "no call", which tracers and tests make. */
+		program_add_range(&ranges, UINT32_MAX, t->rest);
+	}
 	/* The kernel wants a return as the last instruction; this is one. */
 	kill = program_rule(p, RULE_KILL);
 	(void)program_tree(p, ranges.r, ranges.n);
