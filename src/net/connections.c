@@ -443,27 +443,16 @@ void connections_free(struct connections *c)
 	free(c);
 }
 
-static bool connections_judge_account(struct connection *c, struct net_judgement *j)
-{
-	const struct pump_stream *s = c->pump.streams;
-	uint64_t bytes = s[PUMP_INNER].moved + s[PUMP_OUTER].moved;
-	char reason[sizeof(j->reason)];
-
-	if (quota_review(c->all->o.quota, &c->account, j->target, bytes, reason) < 0)
-		return judge_refuse(&c->destination, j, "%s", reason);
-	if (c->pump.room)
-		c->pump.account = c->account;
-	return true;
-}
-
 void connections_review(struct connections *all)
 {
 	const struct dialler *l = all->o.dialler;
 	struct connection *next;
 
 	for (struct connection *c = all->first; c; c = next) {
+		const struct pump_stream *s = c->pump.streams;
 		struct destination dialled = c->destination;
 		struct net_judgement j = { 0 };
+		char reason[sizeof(j.reason)];
 		bool stays;
 
 		next = c->next;
@@ -473,8 +462,12 @@ void connections_review(struct connections *all)
 		/* What was found out about where to dial was judged by another policy. */
 		if (c->dialling)
 			dial_cancel(l, &c->dialling->dial);
-		stays = judge_destination(l->judge, &c->destination, &j) &&
-			connections_judge_account(c, &j);
+		stays = judge_destination(l->judge, &c->destination, &j);
+		if (stays && quota_review(all->o.quota, &c->account, j.target,
+				     s[PUMP_INNER].moved + s[PUMP_OUTER].moved, reason) < 0)
+			stays = judge_refuse(&c->destination, &j, "%s", reason);
+		if (stays && c->pump.room)
+			c->pump.account = c->account;
 		dialled.name = connections_name_to_dial(c);
 		if (stays && !c->dialling)
 			stays = dial_review(l, &dialled, &c->address, c->aliases, &j) &&

@@ -248,25 +248,6 @@ static bool dial_may(const struct net_judge *j, const struct destination *d,
 	       (!dial_is_own(form) || judge_own(j, d, &plain, ret));
 }
 
-/* Those that may be dialled, as they came. Keeps the first refusal. */
-static void dial_list_answers(struct dial_state *s, const struct lookup_result *r)
-{
-	struct net_judgement verdict, first = { 0 };
-	bool refused = false;
-
-	for (size_t i = 0; i < r->n && s->n < LOOKUP_ADDRESSES_MAX; i++) {
-		struct address form = dial_form(&r->addresses[i]);
-
-		if (dial_may(s->dialler.judge, &s->destination, &form, &verdict)) {
-			s->addresses[s->n++] = form;
-		} else if (!refused) {
-			refused = true;
-			first = verdict;
-		}
-	}
-	s->dial->refused = first;
-}
-
 /* The families in turn, IPv6 first; within a family as they came. */
 static void dial_interleave(struct dial_state *s)
 {
@@ -307,18 +288,30 @@ static int dial_keep_chain(struct dial_state *s, const struct lookup_result *r)
 static void dial_resolved(struct lookup_wait *w, const struct lookup_result *r)
 {
 	struct dial_state *s = container_of(w, struct dial, wait)->state;
+	struct net_judgement verdict;
+	bool refused = false;
 	int error = r->error;
 
 	for (size_t i = 0; error == 0 && i < r->n_chain; i++)
 		if (!judge_alias(s->dialler.judge, &s->destination, r->chain[i], &s->dial->refused))
 			error = -EACCES;
-	if (error == 0) {
-		dial_list_answers(s, r);
-		if (s->n == 0)
-			error = r->n > 0 ? -EACCES : -ENODATA;
-		else
-			error = dial_keep_chain(s, r);
+	if (error == 0)
+		s->dial->refused = (struct net_judgement){ 0 };
+	/* Those that may be dialled, as they came. Keeps the first refusal. */
+	for (size_t i = 0; error == 0 && i < r->n && s->n < LOOKUP_ADDRESSES_MAX; i++) {
+		struct address form = dial_form(&r->addresses[i]);
+
+		if (dial_may(s->dialler.judge, &s->destination, &form, &verdict)) {
+			s->addresses[s->n++] = form;
+		} else if (!refused) {
+			refused = true;
+			s->dial->refused = verdict;
+		}
 	}
+	if (error == 0 && s->n == 0)
+		error = r->n > 0 ? -EACCES : -ENODATA;
+	else if (error == 0)
+		error = dial_keep_chain(s, r);
 	if (error < 0) {
 		dial_finish(s, error);
 		return;

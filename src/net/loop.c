@@ -105,21 +105,6 @@ static void loop_rise(struct loop *l, size_t i, struct timer *t)
 	loop_place(l, i, t);
 }
 
-static void loop_sink(struct loop *l, size_t i, struct timer *t)
-{
-	for (;;) {
-		size_t child = 2 * i;
-
-		if (child + 1 <= l->n && l->heap[child]->due_ms < l->heap[child - 1]->due_ms)
-			child++;
-		if (child > l->n || l->heap[child - 1]->due_ms >= t->due_ms)
-			break;
-		loop_place(l, i, l->heap[child - 1]);
-		i = child;
-	}
-	loop_place(l, i, t);
-}
-
 int loop_start(struct loop *l, struct timer *t, uint64_t ms)
 {
 	loop_stop(l, t);
@@ -141,10 +126,19 @@ void loop_stop(struct loop *l, struct timer *t)
 	last = l->heap[--l->n];
 	if (last == t)
 		return;
-	if (i > 1 && l->heap[i / 2 - 1]->due_ms > last->due_ms)
+	if (i > 1 && l->heap[i / 2 - 1]->due_ms > last->due_ms) {
 		loop_rise(l, i, last);
-	else
-		loop_sink(l, i, last);
+		return;
+	}
+	/* It sinks below those that are due before it. */
+	for (size_t child; (child = 2 * i) <= l->n; i = child) {
+		if (child + 1 <= l->n && l->heap[child]->due_ms < l->heap[child - 1]->due_ms)
+			child++;
+		if (l->heap[child - 1]->due_ms >= last->due_ms)
+			break;
+		loop_place(l, i, l->heap[child - 1]);
+	}
+	loop_place(l, i, last);
 }
 
 uint64_t loop_now(const struct loop *l)

@@ -236,39 +236,11 @@ static int pump_take(struct pump *p, enum pump_side from, size_t max)
 	return 1;
 }
 
-/* What was not judged when its side was reset does not pass. */
-static int pump_ask_gate(struct pump *p, enum pump_side from, bool last)
-{
-	int r = p->gate ? p->gate(p, from, last && p->error == 0) : -EPERM;
-
-	if (r == -EAGAIN && p->error < 0) {
-		p->streams[from].waiting = false;
-		p->streams[from].ended = true;
-		return 1;
-	}
-	return r == -EAGAIN ? 0 : r < 0 ? r : 1;
-}
-
-/* The quota is used up: that is no matter before somebody wants more. */
-static int pump_await_end(struct pump *p, enum pump_side from)
-{
-	char byte;
-	int n = pump_result(recv(p->sides[from].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT));
-
-	if (n > 0)
-		return -EDQUOT;
-	if (n == -EAGAIN)
-		return 0;
-	if (n < 0)
-		pump_break_side(p, from, n);
-	p->streams[from].ended = true;
-	return 1;
-}
-
 static int pump_step(struct pump *p, enum pump_side from, bool last)
 {
 	struct pump_stream *s = &p->streams[from];
 	uint64_t left = p->account ? quota_left(p->account) : UINT64_MAX;
+	char byte;
 	int r;
 
 	if (pump_pending(s) > 0) {
@@ -280,11 +252,25 @@ static int pump_step(struct pump *p, enum pump_side from, bool last)
 	}
 	if (s->ended || s->waiting)
 		return 0;
-	if (s->allowed == 0)
-		return pump_ask_gate(p, from, last);
-	if (left == 0)
-		return pump_await_end(p, from);
-	return pump_take(p, from, left < s->allowed ? left : s->allowed);
+	if (s->allowed == 0) {
+		r = p->gate ? p->gate(p, from, last && p->error == 0) : -EPERM;
+		if (r != -EAGAIN || p->error >= 0)
+			return r == -EAGAIN ? 0 : r < 0 ? r : 1;
+		/* What was not judged when its side was reset does not pass. */
+		s->waiting = false;
+		s->ended = true;
+		return 1;
+	}
+	if (left > 0)
+		return pump_take(p, from, left < s->allowed ? left : s->allowed);
+	/* The quota is used up: that is no matter before somebody wants more. */
+	r = pump_result(recv(p->sides[from].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT));
+	if (r > 0 || r == -EAGAIN)
+		return r > 0 ? -EDQUOT : 0;
+	if (r < 0)
+		pump_break_side(p, from, r);
+	s->ended = true;
+	return 1;
 }
 
 static int pump_run(struct pump *p, enum pump_side from, bool last)

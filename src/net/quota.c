@@ -234,28 +234,6 @@ int quota_new(struct quota **ret, const struct policy *p)
 	return r;
 }
 
-/*
- * What was counted in a window of the same length counts on, whichever layer it is of now: else a
- * change would be a way to more. Every window counts every connection: of one length, the one that
- * was there longer knows most.
- */
-static void quota_carry_over(struct quota_window *to, const struct quota *from)
-{
-	const struct quota_window *best = NULL;
-
-	for (size_t i = 0; i < from->n_windows; i++) {
-		const struct quota_window *w = &from->windows[i];
-
-		if (w->rate.seconds == to->rate.seconds && (!best || w->sum > best->sum))
-			best = w;
-	}
-	if (!best)
-		return;
-	to->last = best->last;
-	to->sum = best->sum;
-	memcpy(to->counts, best->counts, sizeof(to->counts));
-}
-
 int quota_change(struct quota *q, const struct policy *p)
 {
 	struct quota next = *q;
@@ -263,8 +241,24 @@ int quota_change(struct quota *q, const struct policy *p)
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < next.n_windows; i++)
-		quota_carry_over(&next.windows[i], q);
+	/*
+	 * What was counted in a window of the same length counts on, whichever layer it is of now:
+	 * else a change would be a way to more. Every window counts every connection: of one
+	 * length, the one that was there longer knows most.
+	 */
+	for (size_t i = 0; i < next.n_windows; i++) {
+		struct quota_window *to = &next.windows[i];
+		const struct quota_window *best = NULL;
+
+		for (const struct quota_window *w = q->windows; w < q->windows + q->n_windows; w++)
+			if (w->rate.seconds == to->rate.seconds && (!best || w->sum > best->sum))
+				best = w;
+		if (!best)
+			continue;
+		to->last = best->last;
+		to->sum = best->sum;
+		memcpy(to->counts, best->counts, sizeof(to->counts));
+	}
 	free(q->windows);
 	*q = next;
 	return 0;

@@ -358,25 +358,6 @@ static void relay_tear_down(struct relay *r)
 	frame_deinit(&r->frame);
 }
 
-/*
- * The holder hangs up when the commands are dead. What they sent last may still be under way, as it
- * would be without a relay.
- */
-static void relay_drain(struct relay *r)
-{
-	uint64_t now = loop_now(r->loop), end = now + DRAIN_MS;
-	int error = 0;
-
-	loop_remove(r->loop, &r->watcher);
-	/* The first turn takes those that wait to be accepted. */
-	for (int ms = 0; error == 0 && now < end; ms = (int)(end - now)) {
-		error = loop_turn(r->loop, ms);
-		now = loop_now(r->loop);
-		if (connections_drain(r->connections) == 0)
-			return;
-	}
-}
-
 int relay_serve(const struct relay_options *o)
 {
 	static struct relay r;
@@ -394,8 +375,21 @@ int relay_serve(const struct relay_options *o)
 		error = loop_add(r.loop, &r.watcher, o->socket, EPOLLIN);
 	while (error == 0 && !r.over)
 		error = loop_turn(r.loop, -1);
-	if (error == 0 && r.error == 0 && r.connections)
-		relay_drain(&r);
+	/* The holder hangs up when the commands are dead. What they sent last may still be under
+	 * way, as it would be without a relay. */
+	if (error == 0 && r.error == 0 && r.connections) {
+		uint64_t now = loop_now(r.loop), end = now + DRAIN_MS;
+		size_t left = 1;
+
+		loop_remove(r.loop, &r.watcher);
+		/* The first turn takes those that wait to be accepted. */
+		for (int ms = 0; left > 0 && now < end; ms = (int)(end - now)) {
+			if (loop_turn(r.loop, ms) < 0)
+				break;
+			now = loop_now(r.loop);
+			left = connections_drain(r.connections);
+		}
+	}
 	relay_tear_down(&r);
 	return error < 0 ? error : r.error;
 }

@@ -105,27 +105,10 @@ struct dns_name {
 	bool odd;
 };
 
-static int dns_name_add_label(struct dns_name *r, const uint8_t *label, size_t len)
-{
-	r->wire += len + 1;
-	/* One more byte is the end's. This bounds `out` too: it has no length in front. */
-	if (r->wire + 1 > NAME_WIRE_MAX)
-		return -EINVAL;
-	if (r->len > 0)
-		r->out[r->len++] = '.';
-	for (size_t i = 0; i < len; i++) {
-		char c = dns_name_normal(label[i]);
-
-		r->odd = r->odd || c == '\0';
-		r->out[r->len++] = c;
-	}
-	return 0;
-}
-
 /* Reads labels up to the end (0) or a pointer (its target, never in the header). */
 static int dns_name_read_labels(struct dns_cursor *c, struct dns_name *r)
 {
-	for (int err = 0;;) {
+	for (;;) {
 		const uint8_t *p = c->message + c->at;
 
 		if (!dns_cursor_skip(c, 1))
@@ -142,9 +125,18 @@ static int dns_name_read_labels(struct dns_cursor *c, struct dns_name *r)
 		}
 		if (*p > LABEL_MAX || !dns_cursor_skip(c, *p))
 			return -EINVAL;
-		err = dns_name_add_label(r, p + 1, *p);
-		if (err < 0)
-			return err;
+		r->wire += *p + 1U;
+		/* One more byte is the end's. This bounds `out` too: it has no length in front. */
+		if (r->wire + 1 > NAME_WIRE_MAX)
+			return -EINVAL;
+		if (r->len > 0)
+			r->out[r->len++] = '.';
+		for (size_t i = 1; i <= *p; i++) {
+			char normal = dns_name_normal(p[i]);
+
+			r->odd = r->odd || normal == '\0';
+			r->out[r->len++] = normal;
+		}
 	}
 }
 
@@ -295,24 +287,6 @@ struct dns_answer_reading {
 	uint32_t ttl; /* the least so far */
 };
 
-static int dns_answer_add_alias(struct dns_answer_reading *r, struct dns_record *record)
-{
-	struct dns_answer *a = &r->answer;
-	size_t end = record->data.at + record->len;
-	bool odd;
-
-	if (a->n_chain == DNS_CHAIN_MAX)
-		return -ELOOP;
-	if (dns_name_read(&record->data, a->chain[a->n_chain], &odd) < 0 || record->data.at != end)
-		return -EINVAL;
-	if (odd)
-		return -ELOOP;
-	a->n_chain++;
-	if (record->ttl < r->ttl)
-		r->ttl = record->ttl;
-	return 0;
-}
-
 /*
  * What the records say about one name. Positive: it has an alias, which is the last of the chain
  * now. A name with an alias has nothing else; of one that has, the addresses count.
@@ -323,7 +297,8 @@ static int dns_answer_read_name(struct dns_answer_reading *r, const char *name)
 	bool takes_addresses = a->code == DNS_OK && (r->type == DNS_A || r->type == DNS_AAAA);
 	struct dns_cursor c = r->records;
 	struct dns_record record, alias = { .type = 0 };
-	int err;
+	size_t end;
+	bool odd;
 
 	for (unsigned i = 0; i < r->n; i++) {
 		if (dns_record_read(&c, &record) < 0)
@@ -345,8 +320,17 @@ static int dns_answer_read_name(struct dns_answer_reading *r, const char *name)
 	}
 	if (alias.type == 0 || a->n_addresses > 0)
 		return 0;
-	err = dns_answer_add_alias(r, &alias);
-	return err < 0 ? err : 1;
+	if (a->n_chain == DNS_CHAIN_MAX)
+		return -ELOOP;
+	end = alias.data.at + alias.len;
+	if (dns_name_read(&alias.data, a->chain[a->n_chain], &odd) < 0 || alias.data.at != end)
+		return -EINVAL;
+	if (odd)
+		return -ELOOP;
+	a->n_chain++;
+	if (alias.ttl < r->ttl)
+		r->ttl = alias.ttl;
+	return 1;
 }
 
 /* The header and the question; the cursor is then at the first record. */

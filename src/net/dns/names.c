@@ -74,18 +74,6 @@ static int names_add(struct names *n, struct names_candidate c)
 	return ARENA_PUSH(&n->arena, n->candidates, n->n, n->cap, c);
 }
 
-/* A name's parents; a name below which all is allowed is a parent too. */
-static int names_add_ancestors(struct names *n, const char *name, bool itself)
-{
-	const char *parent = itself ? name : strchr(name, '.');
-	int r = 0;
-
-	for (; r == 0 && parent; parent = strchr(parent + 1, '.'))
-		r = names_add(n, (struct names_candidate){ .name = parent + (*parent == '.'),
-					 .place = PLACE_ANCESTOR });
-	return r;
-}
-
 static int names_add_pattern(struct names *n, const struct host_pattern *p, bool allows)
 {
 	struct names_candidate c = {
@@ -96,6 +84,7 @@ static int names_add_pattern(struct names *n, const struct host_pattern *p, bool
 		.forbids = !allows,
 		.transport = p->transport,
 	};
+	const char *parent = NULL;
 	int r = 0;
 
 	if (p->kind != HOST_NAME && p->kind != HOST_SUBDOMAINS && p->kind != HOST_ANY)
@@ -105,8 +94,12 @@ static int names_add_pattern(struct names *n, const struct host_pattern *p, bool
 		c.last = allows ? p->port_hi : c.port;
 		r = names_add(n, c);
 	}
-	if (r == 0 && allows && c.place != PLACE_ANY)
-		r = names_add_ancestors(n, c.name, c.place == PLACE_BELOW);
+	/* A name's parents; a name below which all is allowed is a parent too. */
+	if (allows && c.place != PLACE_ANY)
+		parent = c.place == PLACE_BELOW ? c.name : strchr(c.name, '.');
+	for (; r == 0 && parent; parent = strchr(parent + 1, '.'))
+		r = names_add(n, (struct names_candidate){ .name = parent + (*parent == '.'),
+					 .place = PLACE_ANCESTOR });
 	return r;
 }
 
@@ -121,20 +114,6 @@ static int names_add_source(struct names *n, const struct source *s, struct erro
 		if (r == 0)
 			r = names_add_pattern(n, &p, s->verdict == VERDICT_ALLOW);
 	}
-	return r;
-}
-
-static int names_add_common(struct names *n)
-{
-	static const uint16_t ports[] = { PORT_COMMON, 80, 1 };
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < 2 * ROWS(ports); i++)
-		r = names_add(n, (struct names_candidate){ .name = "",
-					 .place = PLACE_ANY,
-					 .transport = i % 2 ? TRANSPORT_UDP : TRANSPORT_TCP,
-					 .port = ports[i / 2],
-					 .last = ports[i / 2] });
 	return r;
 }
 
@@ -198,9 +177,16 @@ static int names_fill_slots(struct names *n)
 
 static int names_build(struct names *n, struct error *e)
 {
+	static const uint16_t common[] = { PORT_COMMON, 80, 1 };
 	size_t kept = 0;
-	int r = names_add_common(n);
+	int r = 0;
 
+	for (size_t i = 0; r == 0 && i < 2 * ROWS(common); i++)
+		r = names_add(n, (struct names_candidate){ .name = "",
+					 .place = PLACE_ANY,
+					 .transport = i % 2 ? TRANSPORT_UDP : TRANSPORT_TCP,
+					 .port = common[i / 2],
+					 .last = common[i / 2] });
 	for (size_t i = 0; r == 0 && i < policy_layers(n->policy); i++) {
 		const struct layer *l = policy_layer(n->policy, i);
 		const struct sources *all = &l->sources[OPERATION_NET_CONNECT];

@@ -223,8 +223,11 @@ void publish_close(struct publish_port *p)
 	fd_close(&p->listeners[V6]);
 }
 
-static int publish_check_ports(const struct publish_options *o)
+int publish_new(struct publish **ret, const struct publish_options *o)
 {
+	struct publish *p;
+	int r = 0;
+
 	if (o->n_ports > PUBLISH_PORTS_MAX)
 		return -E2BIG;
 	for (size_t i = 0; i < o->n_ports; i++) {
@@ -234,16 +237,6 @@ static int publish_check_ports(const struct publish_options *o)
 			if (o->ports[k].port == o->ports[i].port)
 				return -EINVAL;
 	}
-	return 0;
-}
-
-int publish_new(struct publish **ret, const struct publish_options *o)
-{
-	struct publish *p;
-	int r = publish_check_ports(o);
-
-	if (r < 0)
-		return r;
 	p = calloc(1, sizeof(*p) + 2 * o->n_ports * sizeof(p->listeners[0]));
 	if (!p)
 		return -ENOMEM;
