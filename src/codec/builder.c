@@ -29,14 +29,6 @@ size_t input_bom(const char *text, size_t len)
 	return len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
-/* With a mark or without one: in UTF-16 one of the first two bytes of anything we read is 0. */
-static bool looks_like_utf16(const struct input *in)
-{
-	return in->len >= 2 &&
-	       (memcmp(in->text, "\xff\xfe", 2) == 0 || memcmp(in->text, "\xfe\xff", 2) == 0 ||
-		       (in->text[0] == '\0') != (in->text[1] == '\0'));
-}
-
 struct location input_location(const struct input *in, size_t offset)
 {
 	struct location at = { .file = in->file, .line = in->first_line };
@@ -56,32 +48,19 @@ static int input_refuse(const struct input *in, size_t offset, struct error *e)
 {
 	struct location at = input_location(in, offset);
 	unsigned char c = (unsigned char)in->text[offset];
+	const char *t = in->text;
+	/* With a mark or without one: one of the first two bytes of anything we read is 0 then. */
+	bool utf16 =
+		in->len >= 2 && (memcmp(t, "\xff\xfe", 2) == 0 || memcmp(t, "\xfe\xff", 2) == 0 ||
+					(t[0] == '\0') != (t[1] == '\0'));
 
 	if (c == '\0')
 		(void)error_set(e, -EINVAL, &at, "the text holds a NUL byte");
 	else
 		(void)error_set(e, -EINVAL, &at, "byte 0x%02x is not UTF-8", c);
-	if (looks_like_utf16(in))
-		error_hint(e, "this looks like UTF-16: save it as UTF-8");
-	else
-		error_hint(e, "only UTF-8 text can be read");
+	error_hint(e, "%s",
+		utf16 ? "this looks like UTF-16: save it as UTF-8" : "only UTF-8 text can be read");
 	return -EINVAL;
-}
-
-static int input_check(const struct input *in, struct error *e)
-{
-	struct location start = { .file = in->file };
-	const char *nul = in->len ? memchr(in->text, '\0', in->len) : NULL;
-	size_t bad;
-
-	if (in->len > NODE_INPUT_MAX)
-		return error_set(e, -E2BIG, &start, "too large: %zu bytes, at most %d are read",
-			in->len, NODE_INPUT_MAX);
-	if (!utf8_valid(in->text, in->len, &bad))
-		return input_refuse(in, bad, e);
-	if (nul)
-		return input_refuse(in, (size_t)(nul - in->text), e);
-	return 0;
 }
 
 int input_excerpt(const char *s, size_t len)
@@ -105,14 +84,22 @@ int builder_no_memory(struct builder *b)
 
 int builder_begin(struct builder *b, struct document *d, const struct input *in, struct error *e)
 {
-	int r;
+	const char *nul = in->len ? memchr(in->text, '\0', in->len) : NULL;
+	struct location start = { .file = in->file };
+	size_t bad;
 
 	*d = (struct document){ 0 };
 	*b = (struct builder){ .doc = d, .error = e, .bytes = in->len };
 	arena_init(&d->arena, MEMORY_MAX);
-	r = input_check(in, e);
-	if (r < 0 || !in->file)
-		return r;
+	if (in->len > NODE_INPUT_MAX)
+		return error_set(e, -E2BIG, &start, "too large: %zu bytes, at most %d are read",
+			in->len, NODE_INPUT_MAX);
+	if (!utf8_valid(in->text, in->len, &bad))
+		return input_refuse(in, bad, e);
+	if (nul)
+		return input_refuse(in, (size_t)(nul - in->text), e);
+	if (!in->file)
+		return 0;
 	d->file = arena_strdup(&d->arena, in->file);
 	return d->file ? 0 : builder_no_memory(b);
 }

@@ -25,6 +25,7 @@
 #include "base/ascii.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "codec/internal.h"
 
 enum { END = -1, REPLACEMENT = 0xfffd };
@@ -71,11 +72,7 @@ static void json_skip_space(struct json_reader *r)
 
 static struct location json_place(const struct json_reader *r, size_t offset)
 {
-	return (struct location){
-		.file = r->in->file,
-		.line = r->line,
-		.column = (uint32_t)(offset - r->line_start) + 1,
-	};
+	return (struct location){ r->in->file, r->line, (uint32_t)(offset - r->line_start) + 1 };
 }
 
 /* How many bytes from r->at on are a word or number, however wrong. */
@@ -95,7 +92,7 @@ static size_t json_word_length(const struct json_reader *r)
 static const char *json_hint(const struct json_reader *r, const char *found, size_t len)
 {
 	static const char *const words[] = { "True", "False", "None", "Null", "TRUE", "FALSE",
-		"NULL" };
+		"NULL", NULL };
 	size_t before = r->at;
 
 	if (len && strchr("]}", found[0])) {
@@ -108,11 +105,9 @@ static const char *json_hint(const struct json_reader *r, const char *found, siz
 		return "JSON text stands in double quotes";
 	if (len && strchr("/#", found[0]))
 		return "JSON has no comments";
-	for (size_t i = 0; i < ROWS(words); i++) {
-		if (len == strlen(words[i]) && memcmp(found, words[i], len) == 0)
-			return "JSON has true, false and null, in small letters";
-	}
-	return NULL;
+	return words_find(words, found, len) < 0
+		       ? NULL
+		       : "JSON has true, false and null, in small letters";
 }
 
 static int json_unexpected(struct json_reader *r, const char *wanted)
@@ -124,8 +119,7 @@ static int json_unexpected(struct json_reader *r, const char *wanted)
 	if (json_peek(r) == END)
 		return error_set(
 			r->b.error, -EINVAL, &at, "expected %s, found the end of the text", wanted);
-	if (len == 0)
-		len = 1;
+	len = len ? len : 1;
 	(void)error_set(r->b.error, -EINVAL, &at, "expected %s, found %c%.*s%c", wanted,
 		*found == '\'' ? '"' : '\'', input_excerpt(found, len), found,
 		*found == '\'' ? '"' : '\'');
@@ -198,18 +192,6 @@ static int json_read_escape(struct json_reader *r)
 	return 0;
 }
 
-/* Copies bytes up to the next one that means something. */
-static void json_read_run(struct json_reader *r)
-{
-	const char *s = r->in->text + r->at;
-	size_t n = 0, rest = r->in->len - r->at;
-
-	while (n < rest && s[n] != '"' && s[n] != '\\' && (unsigned char)s[n] >= 0x20)
-		n++;
-	buffer_add(&r->scratch, s, n);
-	r->at += n;
-}
-
 /* Reads a string into r->scratch, which stays. */
 static int json_read_string(struct json_reader *r)
 {
@@ -218,7 +200,12 @@ static int json_read_string(struct json_reader *r)
 
 	buffer_clear(&r->scratch);
 	for (r->at++; res == 0;) {
-		json_read_run(r);
+		size_t from = r->at;
+
+		/* Bytes up to the next one that means something. */
+		while (json_peek(r) >= 0x20 && json_peek(r) != '"' && json_peek(r) != '\\')
+			r->at++;
+		buffer_add(&r->scratch, r->in->text + from, r->at - from);
 		if (json_take(r, '"'))
 			return r->scratch.failed ? builder_no_memory(&r->b) : 0;
 		if (json_peek(r) == '\\') {
@@ -236,16 +223,6 @@ static int json_read_string(struct json_reader *r)
 		}
 	}
 	return res;
-}
-
-static int json_read_text(struct json_reader *r)
-{
-	struct location at = json_place(r, r->at);
-	int res = json_read_string(r);
-
-	if (res < 0)
-		return res;
-	return builder_scalar(&r->b, &at, NODE_STRING, r->scratch.data, r->scratch.len);
 }
 
 static int json_read_number(struct json_reader *r)
@@ -335,7 +312,8 @@ static int json_read_container(struct json_reader *r, enum node_type type)
 
 static int json_read_value(struct json_reader *r)
 {
-	int c = json_peek(r);
+	struct location at = json_place(r, r->at);
+	int c = json_peek(r), res;
 
 	switch (c) {
 	case '{':
@@ -343,7 +321,10 @@ static int json_read_value(struct json_reader *r)
 	case '[':
 		return json_read_container(r, NODE_LIST);
 	case '"':
-		return json_read_text(r);
+		res = json_read_string(r);
+		return res < 0 ? res
+			       : builder_scalar(
+					 &r->b, &at, NODE_STRING, r->scratch.data, r->scratch.len);
 	default:
 		return c == '-' || (c >= '0' && c <= '9') ? json_read_number(r) : json_read_word(r);
 	}
@@ -370,12 +351,7 @@ static int json_read_document(struct json_reader *r)
 
 int json_read(struct document *d, const char *file, const char *text, size_t len, struct error *e)
 {
-	const struct input in = {
-		.file = file,
-		.text = len ? text : "",
-		.len = len,
-		.first_line = 1,
-	};
+	const struct input in = { file, len ? text : "", len, .first_line = 1 };
 	struct json_reader r = { .in = &in, .line = 1 };
 	int res = builder_begin(&r.b, d, &in, e);
 
@@ -387,17 +363,6 @@ int json_read(struct document *d, const char *file, const char *text, size_t len
 
 /* Printing; recursion follows the tree, see node.c on its depth. */
 
-/* As UTF-16, which is what JSON escapes are made of. */
-static void json_print_escape(struct buffer *out, uint32_t c)
-{
-	if (c >= 0x10000) {
-		c -= 0x10000;
-		buffer_printf(out, "\\u%04x", (unsigned)(0xd800 + (c >> 10)));
-		c = 0xdc00 + (c & 0x3ff);
-	}
-	buffer_printf(out, "\\u%04x", (unsigned)c);
-}
-
 static void json_print_character(struct buffer *out, uint32_t c)
 {
 	static const char meanings[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
@@ -408,7 +373,10 @@ static void json_print_character(struct buffer *out, uint32_t c)
 		buffer_addc(out, '\\');
 		buffer_addc(out, letters[special - meanings]);
 	} else if (c < 0x20 || c == 0x7f || utf8_is_deceptive(c)) {
-		json_print_escape(out, c);
+		/* As UTF-16, which is what JSON escapes are made of. */
+		if (c >= 0x10000)
+			buffer_printf(out, "\\u%04x", (unsigned)(0xd800 + ((c - 0x10000) >> 10)));
+		buffer_printf(out, "\\u%04x", (unsigned)(c < 0x10000 ? c : 0xdc00 + (c & 0x3ff)));
 	} else {
 		buffer_add(out, bytes, utf8_encode(c, bytes));
 	}
@@ -429,16 +397,6 @@ void json_print_string(struct buffer *out, const char *s, size_t len)
 	buffer_addc(out, '"');
 }
 
-static void json_print_scalar(struct buffer *out, const struct node *n)
-{
-	if (n->type == NODE_NULL)
-		buffer_adds(out, "null");
-	else if (n->type == NODE_BOOL || (n->type == NODE_NUMBER && scalar_is_json_number(n->text)))
-		buffer_adds(out, n->text);
-	else
-		json_print_string(out, n->text, strlen(n->text));
-}
-
 static void json_print_break(struct buffer *out, enum json_style style, unsigned level)
 {
 	if (style == JSON_PRETTY)
@@ -448,8 +406,15 @@ static void json_print_break(struct buffer *out, enum json_style style, unsigned
 static void json_print_node(
 	struct buffer *out, const struct node *n, enum json_style style, unsigned level)
 {
-	if (n->type != NODE_LIST && n->type != NODE_MAP) {
-		json_print_scalar(out, n);
+	bool bare =
+		n->type == NODE_BOOL || (n->type == NODE_NUMBER && scalar_is_json_number(n->text));
+
+	if (bare || n->type == NODE_NULL) {
+		buffer_adds(out, bare ? n->text : "null");
+		return;
+	}
+	if (n->text) {
+		json_print_string(out, n->text, strlen(n->text));
 		return;
 	}
 	buffer_addc(out, n->type == NODE_MAP ? '{' : '[');

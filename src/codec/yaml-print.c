@@ -34,70 +34,48 @@ static bool yaml_print_is_visible(uint32_t c)
 	return c >= 0x20 && c != 0x7f && !utf8_is_deceptive(c) && (c & ~1u) != 0xfffe;
 }
 
-static bool is_all_visible(const char *s, size_t len)
+static bool can_be_plain(const char *s)
 {
-	for (size_t i = 0, n; i < len; i += n) {
-		uint32_t c;
+	/* To the many readers of YAML 1.1 these mean something else than their letters. */
+	static const char *const words[] = { "y", "n", "yes", "no", "on", "off", "<<", "=" };
+	size_t len = strlen(s), n;
+	uint32_t c;
+	bool dash = s[0] == '-' && (s[1] == ' ' || s[1] == '\0' || strncmp(s, "---", 3) == 0);
 
+	if (len == 0 || dash || strchr(" ?:,[]{}#&*!|>'\"%@`", s[0]) || strncmp(s, "...", 3) == 0 ||
+		s[len - 1] == ' ' || s[len - 1] == ':' || strstr(s, ": ") || strstr(s, " #"))
+		return false;
+	for (size_t i = 0; i < ROWS(words); i++)
+		if (strcasecmp(s, words[i]) == 0)
+			return false;
+	for (size_t i = 0; i < len; i += n) {
 		n = utf8_decode(s + i, len - i, &c);
 		if (!n || !yaml_print_is_visible(c))
 			return false;
 	}
-	return true;
-}
-
-/* Means something else than its letters: to the core schema, or to the many readers of YAML 1.1. */
-static bool is_loaded_word(const char *s)
-{
-	static const char *const words[] = { "y", "n", "yes", "no", "on", "off", "<<", "=" };
-
-	for (size_t i = 0; i < ROWS(words); i++) {
-		if (strcasecmp(s, words[i]) == 0)
-			return true;
-	}
-	return scalar_type(s) != NODE_STRING;
-}
-
-static bool can_be_plain(const char *s)
-{
-	size_t len = strlen(s);
-	bool dash = s[0] == '-' && (s[1] == ' ' || s[1] == '\0' || strncmp(s, "---", 3) == 0);
-
-	if (len == 0 || dash || strchr(" ?:,[]{}#&*!|>'\"%@`", s[0]) || strncmp(s, "...", 3) == 0 ||
-		is_loaded_word(s))
-		return false;
-	if (s[len - 1] == ' ' || s[len - 1] == ':')
-		return false;
-	return !strstr(s, ": ") && !strstr(s, " #") && is_all_visible(s, len);
-}
-
-static void yaml_print_escape(struct buffer *out, uint32_t c)
-{
-	static const char meanings[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
-	const char *special = c < 0x80 ? strchr(meanings, (int)c) : NULL;
-
-	if (special)
-		buffer_printf(out, "\\%c", letters[special - meanings]);
-	else if (c < 0x100)
-		buffer_printf(out, "\\x%02x", (unsigned)c);
-	else
-		buffer_printf(out, c < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)c);
+	return scalar_type(s) == NODE_STRING;
 }
 
 static void yaml_print_quoted(struct buffer *out, const char *s)
 {
+	static const char meanings[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
 	size_t i = 0, len = strlen(s);
 
 	buffer_addc(out, '"');
 	while (i < len) {
 		uint32_t c = REPLACEMENT;
 		size_t n = utf8_decode(s + i, len - i, &c);
+		const char *special = c < 0x80 ? strchr(meanings, (int)c) : NULL;
 		char bytes[4];
 
-		if (c == '"' || c == '\\' || !yaml_print_is_visible(c))
-			yaml_print_escape(out, c);
-		else
+		if (special)
+			buffer_printf(out, "\\%c", letters[special - meanings]);
+		else if (yaml_print_is_visible(c))
 			buffer_add(out, bytes, utf8_encode(c, bytes));
+		else if (c < 0x100)
+			buffer_printf(out, "\\x%02x", (unsigned)c);
+		else
+			buffer_printf(out, c < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)c);
 		i += n ? n : 1;
 	}
 	buffer_addc(out, '"');
@@ -125,27 +103,20 @@ static void yaml_print_flat(struct buffer *out, const struct node *n)
 	buffer_addc(out, '\n');
 }
 
-static void yaml_print_key(struct buffer *out, const char *key, int column)
-{
-	bool is_long = strlen(key) > KEY_MAX;
-
-	buffer_adds(out, is_long ? "? " : "");
-	yaml_print_text(out, key);
-	if (is_long)
-		buffer_printf(out, "\n%*s", column, "");
-	buffer_addc(out, ':');
-}
-
 /* The entries of a list or map that has some; the cursor stands at column. */
 static void yaml_print_block(struct buffer *out, const struct node *n, int column)
 {
 	node_for_each(child, n) {
+		bool is_long = child->key && strlen(child->key) > KEY_MAX;
+
 		if (child != n->first)
 			buffer_printf(out, "%*s", column, "");
+		buffer_adds(out, is_long ? "? " : "");
 		if (child->key)
-			yaml_print_key(out, child->key, column);
-		else
-			buffer_addc(out, '-');
+			yaml_print_text(out, child->key);
+		if (is_long)
+			buffer_printf(out, "\n%*s", column, "");
+		buffer_addc(out, child->key ? ':' : '-');
 		if (child->key && child->first)
 			buffer_printf(out, "\n%*s", column + INDENT, "");
 		else

@@ -70,31 +70,23 @@ static const struct yaml_tag tags[] = {
 	{ YAML_MAP_TAG, NODE_MAP, false },
 };
 
-static void cursor_step(struct yaml_cursor *c, const struct input *in)
-{
-	if (in->text[c->offset] == '\n') {
-		c->line++;
-		c->line_start = c->offset + 1;
-	}
-	do
-		c->offset++;
-	while (c->offset < in->len && ((unsigned char)in->text[c->offset] & 0xc0) == 0x80);
-	c->index++;
-}
-
 static struct location yaml_locate(struct yaml_reader *r, const yaml_mark_t *mark)
 {
 	struct yaml_cursor *c = &r->cursor;
+	const char *text = r->in->text;
 
 	if (mark->index < c->index)
 		*c = (struct yaml_cursor){ .line = r->in->first_line };
-	while (c->index < mark->index && c->offset < r->in->len)
-		cursor_step(c, r->in);
-	return (struct location){
-		.file = r->in->file,
-		.line = c->line,
-		.column = (uint32_t)(c->offset - c->line_start) + 1,
-	};
+	for (; c->index < mark->index && c->offset < r->in->len; c->index++) {
+		if (text[c->offset] == '\n') {
+			c->line++;
+			c->line_start = c->offset + 1;
+		}
+		do
+			c->offset++;
+		while (c->offset < r->in->len && ((unsigned char)text[c->offset] & 0xc0) == 0x80);
+	}
+	return (struct location){ r->in->file, c->line, (uint32_t)(c->offset - c->line_start) + 1 };
 }
 
 static int yaml_unknown_tag(struct yaml_reader *r, const struct location *at, const char *tag)
@@ -367,15 +359,6 @@ static const struct yaml_complaint complaints[] = {
 		"expected a %YAML directive of version 1.1 or 1.2", NULL },
 };
 
-static bool is_indented_by_tab(const char *line, size_t len)
-{
-	size_t blanks = 0;
-
-	while (blanks < len && line[blanks] == ' ')
-		blanks++;
-	return blanks < len && line[blanks] == '\t';
-}
-
 /* What libyaml's parser failed of. */
 static int yaml_complain(struct yaml_reader *r)
 {
@@ -401,7 +384,9 @@ static int yaml_complain(struct yaml_reader *r)
 	else
 		(void)error_set(e, -EINVAL, c->place == START ? &since : &at, "%s", c->text);
 	/* A tab looks like the spaces around it, so no other hint is of use before it is gone. */
-	if (is_indented_by_tab(r->in->text + line, r->in->len - line))
+	while (line < r->in->len && r->in->text[line] == ' ')
+		line++;
+	if (line < r->in->len && r->in->text[line] == '\t')
 		error_hint(e, "this line is indented with a tab: use spaces");
 	else if (c && c->hint)
 		error_hint(e, "%s", c->hint);
@@ -457,35 +442,12 @@ static int check_characters(struct yaml_reader *r)
 	return 0;
 }
 
-static int yaml_read_events(struct yaml_reader *r)
-{
-	int res = 0;
-
-	while (res == 0 && !r->finished) {
-		struct location at;
-		yaml_event_t ev;
-
-		if (!yaml_parser_parse(&r->parser, &ev))
-			return yaml_complain(r);
-		at = yaml_locate(r, &ev.start_mark);
-		if (handlers[ev.type])
-			res = handlers[ev.type](r, &ev, &at);
-		yaml_event_delete(&ev);
-	}
-	return res;
-}
-
 int yaml_read(struct document *d, const char *file, unsigned first_line, const char *text,
 	size_t len, struct error *e)
 {
 	/* The mark belongs to a file, not to a piece from the middle of one. */
 	size_t bom = first_line == 1 ? input_bom(text, len) : 0;
-	const struct input in = {
-		.file = file,
-		.text = len ? text + bom : "",
-		.len = len - bom,
-		.first_line = first_line,
-	};
+	const struct input in = { file, len ? text + bom : "", len - bom, first_line };
 	struct yaml_reader r = { .in = &in, .cursor.line = first_line };
 	int res = builder_begin(&r.b, d, &in, e);
 
@@ -497,7 +459,19 @@ int yaml_read(struct document *d, const char *file, unsigned first_line, const c
 		return builder_end(&r.b, builder_no_memory(&r.b));
 	yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r.parser, (const unsigned char *)in.text, in.len);
-	res = yaml_read_events(&r);
+	while (res == 0 && !r.finished) {
+		struct location at;
+		yaml_event_t ev;
+
+		if (!yaml_parser_parse(&r.parser, &ev)) {
+			res = yaml_complain(&r);
+			break;
+		}
+		at = yaml_locate(&r, &ev.start_mark);
+		if (handlers[ev.type])
+			res = handlers[ev.type](&r, &ev, &at);
+		yaml_event_delete(&ev);
+	}
 	yaml_parser_delete(&r.parser);
 	return builder_end(&r.b, res);
 }
