@@ -12,7 +12,7 @@
 #include "net/enter/listeners.h"
 #include "net/dns/names.h"
 #include "policy/format/manifest.h"
-#include "wire/change.h"
+#include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/report.h"
 #include "wire/sockets.h"

@@ -34,7 +34,6 @@
 #include "warden/lease.h"
 #include "warden/outbox.h"
 #include "warden/session/session.h"
-#include "wire/change.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/record.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fixed part with one bit for each variable that has a value, then those values in the order of
- * the bits, each with its NUL.
+ * the bits, each with its NUL. Of a change: a fixed part with the ports, then the paths of the
+ * sockets and the text, each with its NUL.
  */
 #include "wire/configure.h"
 
@@ -12,32 +13,32 @@
 #include "base/path.h"
 #include "wire/reader.h"
 
-struct head {
+struct configure_head {
 	uint32_t flags;
 	uint32_t host;
 	uint32_t known; /* 1 << enum variable */
 };
-_Static_assert(sizeof(struct head) == 12, "no padding goes over the wire");
+_Static_assert(sizeof(struct configure_head) == 12, "no padding goes over the wire");
 
-static bool configure_is_valid_head(const struct head *h)
+static bool configure_is_valid_head(const struct configure_head *h)
 {
 	return !(h->flags & ~(uint32_t)CONFIGURE_FLAGS) && h->host <= INT32_MAX &&
 	       h->known < UINT32_C(1) << VARIABLE_COUNT;
 }
 
-static bool is_valid_value(const char *value)
+static bool configure_is_path(const char *path)
 {
-	return value[0] == '/' && strlen(value) < PATH_BYTES;
+	return path && path[0] == '/' && strlen(path) < PATH_BYTES;
 }
 
 int configure_encode(const struct configure *c, struct buffer *out)
 {
-	struct head h = { .flags = c->flags, .host = c->host };
+	struct configure_head h = { .flags = c->flags, .host = c->host };
 
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 		const char *value = c->variables.values[i];
 
-		if (value && !is_valid_value(value))
+		if (value && !configure_is_path(value))
 			return -EINVAL;
 		h.known |= value ? UINT32_C(1) << i : 0;
 	}
@@ -57,7 +58,7 @@ int configure_decode(struct configure *ret, const void *body, size_t len)
 {
 	struct reader r = { body, len };
 	struct configure c;
-	struct head h;
+	struct configure_head h;
 
 	if (!reader_bytes(&r, &h, sizeof(h)) || !configure_is_valid_head(&h))
 		return -EPROTO;
@@ -66,10 +67,71 @@ int configure_decode(struct configure *ret, const void *body, size_t len)
 		if (!(h.known & UINT32_C(1) << i))
 			continue;
 		c.variables.values[i] = reader_string(&r);
-		if (!c.variables.values[i] || !is_valid_value(c.variables.values[i]))
+		if (!configure_is_path(c.variables.values[i]))
 			return -EPROTO;
 	}
 	if (r.left > 0)
+		return -EPROTO;
+	*ret = c;
+	return 0;
+}
+
+/* Changes */
+
+struct change_head {
+	uint32_t flags, n_ports, n_doors, reserved;
+	uint16_t ports[CHANGE_PORTS_MAX];
+};
+_Static_assert(
+	sizeof(struct change_head) == 16 + 2 * CHANGE_PORTS_MAX, "no padding goes over the wire");
+
+static bool change_is_valid_head(const struct change_head *h)
+{
+	if (h->flags & ~(uint32_t)CHANGE_FLAGS || h->reserved != 0 ||
+		h->n_ports > CHANGE_PORTS_MAX || h->n_doors > CHANGE_DOORS_MAX)
+		return false;
+	for (uint32_t i = 0; i < CHANGE_PORTS_MAX; i++)
+		if ((h->ports[i] != 0) != (i < h->n_ports))
+			return false;
+	return true;
+}
+
+int change_encode(const struct change *c, struct buffer *out)
+{
+	struct change_head h = { .flags = c->flags, .n_ports = c->n_ports, .n_doors = c->n_doors };
+
+	if (c->n_ports > CHANGE_PORTS_MAX || !c->text || !c->text[0])
+		return -EINVAL;
+	memcpy(h.ports, c->ports, c->n_ports * sizeof(h.ports[0]));
+	if (!change_is_valid_head(&h))
+		return -EINVAL;
+	for (uint32_t i = 0; i < c->n_doors; i++)
+		if (!configure_is_path(c->doors[i]))
+			return -EINVAL;
+	buffer_add(out, &h, sizeof(h));
+	for (uint32_t i = 0; i < c->n_doors; i++)
+		buffer_add(out, c->doors[i], strlen(c->doors[i]) + 1);
+	buffer_add(out, c->text, strlen(c->text) + 1);
+	return out->failed ? -ENOMEM : 0;
+}
+
+int change_decode(struct change *ret, const void *body, size_t len)
+{
+	struct reader r = { body, len };
+	struct change c;
+	struct change_head h;
+
+	if (!reader_bytes(&r, &h, sizeof(h)) || !change_is_valid_head(&h))
+		return -EPROTO;
+	c = (struct change){ .flags = h.flags, .n_ports = h.n_ports, .n_doors = h.n_doors };
+	memcpy(c.ports, h.ports, sizeof(c.ports));
+	for (uint32_t i = 0; i < h.n_doors; i++) {
+		c.doors[i] = reader_string(&r);
+		if (!configure_is_path(c.doors[i]))
+			return -EPROTO;
+	}
+	c.text = reader_string(&r);
+	if (!c.text || !c.text[0] || r.left > 0)
 		return -EPROTO;
 	*ret = c;
 	return 0;

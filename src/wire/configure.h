@@ -28,3 +28,32 @@ struct configure {
 int configure_encode(const struct configure *c, struct buffer *out);
 /* Strings point into the body. -EPROTO: what configure_encode() would not have written. */
 int configure_decode(struct configure *ret, const void *body, size_t len);
+
+/*
+ * The body of FRAME_POLICY on its way to a relay: other permissions for a session that stands. Only
+ * what they say about the network; sockets and ports, which the relay has from the start, are named
+ * one by one, as a plan would (jail/plan/plan.h).
+ *
+ * The answer is FRAME_POLICY with the same id and no body: it holds, for everything that is open
+ * too. Or with a refusal (wire/report.h): nothing has changed.
+ */
+enum {
+	CHANGE_WHOLE = 1 << 0, /* only if nothing of it needs a socket that is not there */
+	CHANGE_FLAGS = 1,
+	CHANGE_PORTS_MAX = 64,
+	CHANGE_DOORS_MAX = 64,
+};
+
+struct change {
+	uint32_t flags;
+	uint16_t ports[CHANGE_PORTS_MAX]; /* that may be published, of those that are */
+	uint32_t n_ports;
+	const char *doors[CHANGE_DOORS_MAX]; /* paths of the sockets that are granted */
+	uint32_t n_doors;
+	const char *text; /* the permissions, JSON */
+};
+
+/* -EINVAL: too many, a port of 0, a path that is not absolute, no text; -ENOMEM. */
+int change_encode(const struct change *c, struct buffer *out);
+/* Strings point into the body. -EPROTO: what change_encode() would not have written. */
+int change_decode(struct change *ret, const void *body, size_t len);

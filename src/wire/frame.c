@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A packet is a header and, if it fits, the body. Descriptors ride in one SCM_RIGHTS message; with
- * a body that does not fit the last of them is a sealed memfd (sealed.h). The header tells how long
+ * a body that does not fit the last of them is a sealed memfd. The header tells how long
  * the body is and how many descriptors were sent, so that a loss on the way does not go unseen.
  *
  * The kernel puts descriptors into our table before we know what they came with. They go into a
@@ -10,21 +10,29 @@
 #include "wire/frame.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "wire/sealed.h"
+#include "base/file.h"
 
 enum {
 	MAGIC = 0x4c525243, /* "CRRL" */
 	PARCEL_MAX = FRAME_FDS_MAX + 1,
 	PAUSE_US = 1000,
 	PAUSES_MAX = 100, /* a tenth of a second: callers have others to serve */
+	SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL,
+	/* MFD_NOEXEC_SEAL (Linux 6.3), which older headers lack. */
+	NOEXEC_SEAL = 0x0008,
 };
 
 struct header {
@@ -46,6 +54,61 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int) * PARCEL_MAX)];
 };
 
+int sealed_new(const void *data, size_t len, int *ret)
+{
+	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	struct rlimit limit;
+	auto_fd fd = -1;
+	int r;
+
+	/* A write past the limit would raise SIGXFSZ, in a program that may not be ours. */
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+		len > limit.rlim_cur)
+		return -EFBIG;
+	/* Never executable where the kernel knows how; it may be set to refuse all others. */
+	fd = memfd_create("corral", flags | NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("corral", flags);
+	if (fd < 0)
+		return -errno;
+	r = file_write_all(fd, data, len);
+	if (r < 0)
+		return r;
+	if (fcntl(fd, F_ADD_SEALS, SEALS) < 0)
+		return -errno;
+	*ret = fd_take(&fd);
+	return 0;
+}
+
+/* Seals first: only then does the size stay what it is. */
+static bool sealed_is_sealed(int fd, size_t len)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct statfs fs;
+	struct stat st;
+
+	if (seals < 0 || (seals & SEALS) != SEALS)
+		return false;
+	if (fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size != len)
+		return false;
+	/* Huge pages can be sealed too, but a hole in them is a SIGBUS when none are left. */
+	return fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
+int sealed_map(int fd, size_t len, void **ret)
+{
+	void *map;
+
+	if (len == 0 || !sealed_is_sealed(fd, len))
+		return -EPROTO;
+	map = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+	/* EACCES: sealed, but not open for reading. */
+	if (map == MAP_FAILED)
+		return errno == EACCES ? -EPROTO : -errno;
+	*ret = map;
+	return 0;
+}
+
 static void parcel_deinit(struct parcel *p)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -62,43 +125,21 @@ static bool needs_memfd(size_t len)
  * Descriptors that are under way are counted for each user, over all sockets, and there may be as
  * many as a process may have open. That passes: they are under way until somebody reads.
  */
-static bool is_crowded(int *pauses)
-{
-	if (errno != ETOOMANYREFS || *pauses == PAUSES_MAX)
-		return false;
-	(*pauses)++;
-	(void)usleep(PAUSE_US);
-	return true;
-}
-
 static int send_packet(int socket, const struct msghdr *m)
 {
 	int pauses = 0;
 	ssize_t n;
 
-	do {
-		n = sendmsg(socket, m, MSG_NOSIGNAL);
-	} while (n < 0 && (errno == EINTR || is_crowded(&pauses)));
+	while ((n = sendmsg(socket, m, MSG_NOSIGNAL)) < 0) {
+		if (errno == ETOOMANYREFS && pauses++ < PAUSES_MAX)
+			(void)usleep(PAUSE_US);
+		else if (errno != EINTR)
+			break;
+	}
 	/* It left with packets of ours unread, and this is the first that we hear of it. */
 	if (n < 0 && errno == ECONNRESET)
 		return -EPIPE;
 	return n < 0 ? -errno : 0;
-}
-
-static void frame_attach(struct msghdr *m, union control *c, const struct parcel *p)
-{
-	size_t bytes = sizeof(int) * p->n;
-	struct cmsghdr *rights;
-
-	if (p->n == 0)
-		return;
-	m->msg_control = c->bytes;
-	m->msg_controllen = CMSG_SPACE(bytes);
-	rights = CMSG_FIRSTHDR(m);
-	rights->cmsg_level = SOL_SOCKET;
-	rights->cmsg_type = SCM_RIGHTS;
-	rights->cmsg_len = CMSG_LEN(bytes);
-	memcpy(CMSG_DATA(rights), p->fds, bytes);
 }
 
 int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, size_t len,
@@ -126,7 +167,14 @@ int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, 
 		m.msg_iovlen = 1;
 	}
 	h.n_fds = (uint32_t)p.n;
-	frame_attach(&m, &c, &p);
+	if (p.n > 0) {
+		m.msg_control = c.bytes;
+		m.msg_controllen = CMSG_SPACE(sizeof(int) * p.n);
+		c.align = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS,
+			.cmsg_len = CMSG_LEN(sizeof(int) * p.n) };
+		memcpy(CMSG_DATA(&c.align), p.fds, sizeof(int) * p.n);
+	}
 	return send_packet(socket, &m);
 }
 
@@ -138,17 +186,6 @@ static ssize_t receive_once(int socket, struct msghdr *m)
 		n = recvmsg(socket, m, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
-}
-
-/*
- * When the other side leaves with packets of ours unread, the kernel says ECONNRESET once, ahead of
- * what it had sent us. Those frames count: ask again.
- */
-static ssize_t receive_packet(int socket, struct msghdr *m)
-{
-	ssize_t n = receive_once(socket, m);
-
-	return n == -ECONNRESET ? receive_once(socket, m) : n;
 }
 
 /* True if descriptors are all that came; the kernel gives no more than there is room for. */
@@ -213,7 +250,11 @@ int frame_receive(int socket, struct frame *f)
 	int r;
 
 	frame_deinit(f);
-	n = receive_packet(socket, &m);
+	n = receive_once(socket, &m);
+	/* When the other side leaves with packets of ours unread, the kernel says so once, ahead of
+	 * what it had sent us. Those frames count: ask again. */
+	if (n == -ECONNRESET)
+		n = receive_once(socket, &m);
 	if (n < 0)
 		return n == -ECONNRESET ? 0 : (int)n;
 	if (!frame_collect(&p, &m))

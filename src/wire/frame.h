@@ -46,8 +46,8 @@ enum frame_type {
 	/* the network: net/relay.h */
 	FRAME_SOCKETS, /* zygote -> warden -> relay; body: wire/sockets.h; fds */
 	FRAME_RECORD,  /* relay -> warden -> host; body: wire/record.h */
-	FRAME_POLICY,  /* host -> warden -> relay: other permissions; body: wire/change.h. And back,
-			  with the same id: they hold; or body: wire/report.h, a refusal */
+	FRAME_POLICY,  /* host -> warden -> relay: other permissions; body: wire/configure.h. And
+			  back,  with the same id: they hold; or body: wire/report.h, a refusal */
 	/* `corral run --explain` */
 	FRAME_WITNESS, /* init -> warden, before STARTED; fds: what tells of a command's calls
 			  (jail/notify.h) */
@@ -84,3 +84,18 @@ void frame_deinit(struct frame *f);
 
 /* A close-on-exec SOCK_SEQPACKET pair. */
 int frame_pair(int ret[2]);
+
+/*
+ * Bytes in a memfd that nobody can change any more: how something long is handed to another
+ * process. Whoever takes one checks the seals before looking, so that what was checked is what is
+ * used: without them the sender could rewrite the bytes under the reader's feet, or shrink the
+ * file so that reading raises SIGBUS.
+ *
+ * sealed_new() gives a close-on-exec descriptor of a memfd with a copy of the bytes.
+ */
+int sealed_new(const void *data, size_t len, int *ret);
+/*
+ * Maps a descriptor of foreign origin, for reading. It must be a memfd that holds exactly len bytes
+ * (more than none) and is sealed as above; anything else is -EPROTO. The caller unmaps.
+ */
+int sealed_map(int fd, size_t len, void **ret);

@@ -17,14 +17,9 @@ struct head {
 };
 _Static_assert(sizeof(struct head) == 40, "no padding goes over the wire");
 
-static const char *text_or_none(const char *text)
-{
-	return text ? text : "";
-}
-
 int record_encode(const struct record *r, struct buffer *out)
 {
-	const char *const texts[N_TEXTS] = { r->target, r->name, r->address, r->rule, r->reason,
+	const char *texts[N_TEXTS] = { r->target, r->name, r->address, r->rule, r->reason,
 		r->remedy, r->program };
 	const struct head h = { .kind = (uint32_t)r->kind,
 		.flags = r->dns ? FLAG_DNS : 0,
@@ -38,23 +33,15 @@ int record_encode(const struct record *r, struct buffer *out)
 	if (h.kind > RECORD_CLOSED)
 		return -EINVAL;
 	for (size_t i = 0; i < N_TEXTS; i++) {
-		size_t size = strlen(text_or_none(texts[i])) + 1;
-
-		if (size > left)
+		texts[i] = texts[i] ? texts[i] : "";
+		if (strlen(texts[i]) >= left)
 			return -EMSGSIZE;
-		left -= size;
+		left -= strlen(texts[i]) + 1;
 	}
 	buffer_add(out, &h, sizeof(h));
 	for (size_t i = 0; i < N_TEXTS; i++)
-		buffer_add(out, text_or_none(texts[i]), strlen(text_or_none(texts[i])) + 1);
+		buffer_add(out, texts[i], strlen(texts[i]) + 1);
 	return out->failed ? -ENOMEM : 0;
-}
-
-/* There is one way to write a record, so what the encoder never writes is refused. */
-static bool record_is_valid(const struct head *h)
-{
-	return h->kind <= RECORD_CLOSED && !(h->flags & ~(uint32_t)FLAGS) &&
-	       h->port <= UINT16_MAX && h->count > 0;
 }
 
 int record_decode(struct record *ret, const void *body, size_t len)
@@ -63,9 +50,10 @@ int record_decode(struct record *ret, const void *body, size_t len)
 	const char *texts[N_TEXTS];
 	struct head h;
 
-	if (!reader_bytes(&reader, &h, sizeof(h)) || !record_is_valid(&h))
-		return -EPROTO;
-	if (reader.left > RECORD_TEXT_MAX)
+	/* There is one way to write a record, so what the encoder never writes is refused. */
+	if (!reader_bytes(&reader, &h, sizeof(h)) || h.kind > RECORD_CLOSED ||
+		h.flags & ~(uint32_t)FLAGS || h.port > UINT16_MAX || h.count == 0 ||
+		reader.left > RECORD_TEXT_MAX)
 		return -EPROTO;
 	for (size_t i = 0; i < N_TEXTS; i++) {
 		texts[i] = reader_string(&reader);

@@ -37,42 +37,18 @@ static bool start_is_valid(const struct start *s)
 	return true;
 }
 
-/* NULL where a string should be counts as an end that came too early. */
-static bool start_is_whole(const struct start *s)
-{
-	if (!s->cwd || !s->program || (s->n_argv && !s->argv) || (s->n_env && !s->env))
-		return false;
-	for (size_t i = 0; i < s->n_argv; i++) {
-		if (!s->argv[i])
-			return false;
-	}
-	for (size_t i = 0; i < s->n_env; i++) {
-		if (!s->env[i])
-			return false;
-	}
-	return true;
-}
-
 static bool is_too_many(size_t n_argv, size_t n_env)
 {
 	return n_argv > START_WORDS_MAX || n_env > START_WORDS_MAX - n_argv;
 }
 
-/* Of the whole body. Strings are bounded by memory, so their sum does not overflow. */
-static size_t start_measure(const struct start *s)
+/* By their place in the body. */
+static const char *start_string(const struct start *s, size_t i)
 {
-	size_t size = sizeof(struct head) + strlen(s->cwd) + 1 + strlen(s->program) + 1;
-
-	for (size_t i = 0; i < s->n_argv; i++)
-		size += strlen(s->argv[i]) + 1;
-	for (size_t i = 0; i < s->n_env; i++)
-		size += strlen(s->env[i]) + 1;
-	return size;
-}
-
-static void add_string(struct buffer *out, const char *s)
-{
-	buffer_add(out, s, strlen(s) + 1);
+	if (i < STRINGS)
+		return i == 0 ? s->cwd : s->program;
+	i -= STRINGS;
+	return i < s->n_argv ? s->argv[i] : s->env[i - s->n_argv];
 }
 
 int start_encode(const struct start *s, struct buffer *out)
@@ -89,20 +65,27 @@ int start_encode(const struct start *s, struct buffer *out)
 		.n_argv = (uint32_t)s->n_argv,
 		.n_env = (uint32_t)s->n_env,
 	};
+	size_t n = STRINGS + s->n_argv + s->n_env, size = sizeof(h);
 
 	if (is_too_many(s->n_argv, s->n_env))
 		return -E2BIG;
-	if (!start_is_whole(s) || !start_is_valid(s))
+	if ((s->n_argv && !s->argv) || (s->n_env && !s->env))
 		return -EINVAL;
-	if (start_measure(s) > FRAME_MEMFD_MAX)
+	/* Strings are bounded by memory, so their sum does not overflow. */
+	for (size_t i = 0; i < n; i++) {
+		const char *string = start_string(s, i);
+
+		if (!string)
+			return -EINVAL;
+		size += strlen(string) + 1;
+	}
+	if (!start_is_valid(s))
+		return -EINVAL;
+	if (size > FRAME_MEMFD_MAX)
 		return -E2BIG;
 	buffer_add(out, &h, sizeof(h));
-	add_string(out, s->cwd);
-	add_string(out, s->program);
-	for (size_t i = 0; i < s->n_argv; i++)
-		add_string(out, s->argv[i]);
-	for (size_t i = 0; i < s->n_env; i++)
-		add_string(out, s->env[i]);
+	for (size_t i = 0; i < n; i++)
+		buffer_add(out, start_string(s, i), strlen(start_string(s, i)) + 1);
 	return out->failed ? -ENOMEM : 0;
 }
 
@@ -119,21 +102,6 @@ static int read_words(struct reader *r, struct arena *a, size_t n, const char *c
 	}
 	*ret = words;
 	return 0;
-}
-
-static int read_strings(struct start *s, struct reader *r, struct arena *a)
-{
-	int err;
-
-	/* Each has at least its NUL, so what is held is bounded by what was sent. */
-	if (is_too_many(s->n_argv, s->n_env) || s->n_argv + s->n_env + STRINGS > r->left)
-		return -EPROTO;
-	s->cwd = reader_string(r);
-	s->program = reader_string(r);
-	if (!s->cwd || !s->program)
-		return -EPROTO;
-	err = read_words(r, a, s->n_argv, &s->argv);
-	return err < 0 ? err : read_words(r, a, s->n_env, &s->env);
 }
 
 int start_decode(struct start *ret, const void *body, size_t len, struct arena *a)
@@ -157,7 +125,16 @@ int start_decode(struct start *ret, const void *body, size_t len, struct arena *
 		.n_argv = h.n_argv,
 		.n_env = h.n_env,
 	};
-	err = read_strings(&s, &r, a);
+	/* Each has at least its NUL, so what is held is bounded by what was sent. */
+	if (is_too_many(s.n_argv, s.n_env) || s.n_argv + s.n_env + STRINGS > r.left)
+		return -EPROTO;
+	s.cwd = reader_string(&r);
+	s.program = reader_string(&r);
+	if (!s.cwd || !s.program)
+		return -EPROTO;
+	err = read_words(&r, a, s.n_argv, &s.argv);
+	if (err == 0)
+		err = read_words(&r, a, s.n_env, &s.env);
 	if (err < 0)
 		return err;
 	if (r.left > 0 || !start_is_valid(&s))

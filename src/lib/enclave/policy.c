@@ -92,21 +92,21 @@ static int enclave_policy_put(struct corral_enclave *enclave, struct permissions
 }
 
 /* What is to be done to a copy of what is granted. */
-struct change {
+struct policy_change {
 	const char *token;
 	const char *verb; /* for the audit */
 	enum operation op;
 	const char *pattern;
 	const struct permissions *all; /* instead of what is there */
 	/* 1: something is to be put in place; 0: it is so already. */
-	int (*apply)(struct permissions *p, const struct change *c, struct error *e);
+	int (*apply)(struct permissions *p, const struct policy_change *c, struct error *e);
 	/* What the audit is told, before and after. */
-	void (*describe)(const struct change *c, const struct permissions *before,
+	void (*describe)(const struct policy_change *c, const struct permissions *before,
 		const struct permissions *after, struct buffer *out);
 };
 
 /* With the lock held. */
-static int make_change(struct corral_enclave *enclave, const struct change *c,
+static int make_change(struct corral_enclave *enclave, const struct policy_change *c,
 	struct corral_update *u, struct buffer *text, struct error *e)
 {
 	struct permissions *next = enclave_adopt(c->all ? c->all : enclave->granted);
@@ -128,7 +128,7 @@ static int make_change(struct corral_enclave *enclave, const struct change *c,
 	return r;
 }
 
-static int enclave_policy_change(struct corral_enclave *enclave, const struct change *c,
+static int enclave_policy_change(struct corral_enclave *enclave, const struct policy_change *c,
 	const char *target, struct corral_update *ret, struct corral_error **e)
 {
 	struct corral_update u = { .size = sizeof(u) };
@@ -154,20 +154,20 @@ static int enclave_policy_change(struct corral_enclave *enclave, const struct ch
 
 /* A single grant */
 
-static int apply_grant(struct permissions *p, const struct change *c, struct error *e)
+static int apply_grant(struct permissions *p, const struct policy_change *c, struct error *e)
 {
 	return enclave_grants_add(p, c->op, c->pattern, e);
 }
 
-static int apply_revoke(struct permissions *p, const struct change *c, struct error *e)
+static int apply_revoke(struct permissions *p, const struct policy_change *c, struct error *e)
 {
 	int r = enclave_grants_remove(p, c->op, c->pattern, e);
 
 	return r < 0 ? r : 1;
 }
 
-static void enclave_policy_describe_grant(const struct change *c, const struct permissions *before,
-	const struct permissions *after, struct buffer *out)
+static void enclave_policy_describe_grant(const struct policy_change *c,
+	const struct permissions *before, const struct permissions *after, struct buffer *out)
 {
 	(void)c;
 	(void)before;
@@ -175,7 +175,7 @@ static void enclave_policy_describe_grant(const struct change *c, const struct p
 	buffer_adds(out, "granted");
 }
 
-static void describe_revoke(const struct change *c, const struct permissions *before,
+static void describe_revoke(const struct policy_change *c, const struct permissions *before,
 	const struct permissions *after, struct buffer *out)
 {
 	(void)before;
@@ -184,7 +184,7 @@ static void describe_revoke(const struct change *c, const struct permissions *be
 		buffer_adds(out, ", others may still grant it");
 }
 
-static int change_one(struct corral_enclave *enclave, struct change *c, const char *pattern,
+static int change_one(struct corral_enclave *enclave, struct policy_change *c, const char *pattern,
 	struct corral_update *ret, struct corral_error **e)
 {
 	struct error error = { 0 };
@@ -208,7 +208,7 @@ int corral_enclave_grant(struct corral_enclave *enclave, const char *token,
 	enum corral_operation op, const char *pattern, struct corral_update *ret,
 	struct corral_error **e)
 {
-	struct change c = { .token = token,
+	struct policy_change c = { .token = token,
 		.verb = "grant",
 		.op = (enum operation)op,
 		.apply = apply_grant,
@@ -221,7 +221,7 @@ int corral_enclave_revoke(struct corral_enclave *enclave, const char *token,
 	enum corral_operation op, const char *pattern, struct corral_update *ret,
 	struct corral_error **e)
 {
-	struct change c = { .token = token,
+	struct policy_change c = { .token = token,
 		.verb = "revoke",
 		.op = (enum operation)op,
 		.apply = apply_revoke,
@@ -232,7 +232,7 @@ int corral_enclave_revoke(struct corral_enclave *enclave, const char *token,
 
 /* All of them */
 
-static int apply_all(struct permissions *p, const struct change *c, struct error *e)
+static int apply_all(struct permissions *p, const struct policy_change *c, struct error *e)
 {
 	(void)p;
 	(void)c;
@@ -240,7 +240,7 @@ static int apply_all(struct permissions *p, const struct change *c, struct error
 	return 1;
 }
 
-static void describe_all(const struct change *c, const struct permissions *before,
+static void describe_all(const struct policy_change *c, const struct permissions *before,
 	const struct permissions *after, struct buffer *out)
 {
 	(void)c;
@@ -253,7 +253,7 @@ int corral_enclave_set_policy(struct corral_enclave *enclave, const char *token,
 	const struct corral_permissions *granted, struct corral_update *ret,
 	struct corral_error **e)
 {
-	struct change c = {
+	struct policy_change c = {
 		.token = token, .verb = "set_policy", .apply = apply_all, .describe = describe_all
 	};
 	struct error error = { 0 };

@@ -15,7 +15,7 @@
 #include "lib/api/audit-handle.h"
 #include "lib/sandbox/sandbox.h"
 #include "policy/format/permissions-text.h"
-#include "wire/change.h"
+#include "wire/configure.h"
 
 /* One out of several */
 

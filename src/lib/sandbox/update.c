@@ -26,7 +26,7 @@
 #include "lib/api/handles.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/sandbox.h"
-#include "wire/change.h"
+#include "wire/configure.h"
 
 enum { ANSWER_MS = 30000 };
 

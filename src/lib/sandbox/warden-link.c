@@ -14,7 +14,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "wire/sealed.h"
+#include "wire/frame.h"
 
 enum { FD_SOCKET = 3, FD_POLICY = 4, FD_REST = 5, FD_HIGH = 16 };
 /* How long a warden may take to clean up before it is killed, and to die then. */

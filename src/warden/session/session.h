@@ -98,8 +98,8 @@ int session_lend(struct session *s, int *ret_socket, int *ret_pidfd);
 void session_lost(struct session *s);
 
 /*
- * Other permissions for the network (a body as in wire/change.h), at once and for all commands. The
- * outcome comes as an event with that id. -ENOTCONN: there is no relay to hold them.
+ * Other permissions for the network (a body as in wire/configure.h), at once and for all commands.
+ * The outcome comes as an event with that id. -ENOTCONN: there is no relay to hold them.
  */
 int session_change(struct session *s, uint64_t id, const void *body, size_t len);
 

@@ -23,7 +23,6 @@
 #include "base/fd.h"
 #include "test/scratch.h"
 #include "warden/test/test-box.h"
-#include "wire/change.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/report.h"

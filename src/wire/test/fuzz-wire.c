@@ -15,7 +15,6 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/buffer.h"
-#include "wire/change.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/record.h"

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
-#include "wire/change.h"
+#include "wire/configure.h"
 
 static const struct change full = { .flags = CHANGE_WHOLE,
 	.ports = { 80, 65535 },

@@ -19,7 +19,6 @@
 #include "base/fd.h"
 #include "test/fds.h"
 #include "wire/frame.h"
-#include "wire/sealed.h"
 
 enum { MAGIC = 0x4c525243, HEADER = 24, MANY = 20, LIMIT = 128 };
 

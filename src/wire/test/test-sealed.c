@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
-#include "wire/sealed.h"
+#include "wire/frame.h"
 
 enum {
 	LEN = 5000,
