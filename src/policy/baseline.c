@@ -223,17 +223,6 @@ static size_t baseline_paths_inside(
 	return end ? (size_t)(end - path) : 0;
 }
 
-static size_t home_length(const char *path, size_t len)
-{
-	size_t n = baseline_paths_inside(path, len, "/home", 5, true);
-
-	if (!n)
-		n = baseline_paths_inside(path, len, "/root", 5, false);
-	if (!n)
-		n = baseline_paths_inside(path, len, "/Users", 6, true);
-	return n;
-}
-
 struct baseline_home baseline_paths_home(const char *home)
 {
 	struct baseline_home h = { home, home ? strlen(home) : 0 };
@@ -246,8 +235,12 @@ const struct baseline_path *baseline_paths_match(
 {
 	/* The root is "/" as a path and "" as a folder. */
 	struct baseline_walk s = { path, len == 1 ? 0 : len, write, BASELINE_NONE };
-	size_t common = home_length(path, len), own;
+	size_t common = baseline_paths_inside(path, len, "/home", 5, true), own;
 
+	if (!common)
+		common = baseline_paths_inside(path, len, "/root", 5, false);
+	if (!common)
+		common = baseline_paths_inside(path, len, "/Users", 6, true);
 	baseline_paths_walk(&s, &baseline_nodes[ROOT], 0);
 	if (common)
 		baseline_paths_walk(&s, &baseline_nodes[HOME], common);

@@ -38,21 +38,21 @@ static bool compiler_is_everything(const struct glob *g)
 	return false;
 }
 
-/* A glob that is just these bytes (copied), or the folder of that name with all below it. */
-static struct glob *compiler_literal(
-	struct compiler *c, const char *bytes, size_t len, bool subtree)
+/* Adds a glob that is just these bytes (copied), or the folder of that name with all below it. */
+static int compiler_add_bytes(struct compiler *c, struct pathset *set, const char *bytes,
+	size_t len, bool subtree, uint32_t rank)
 {
 	struct glob_alternative *alt = arena_alloc(c->arena, sizeof(*alt));
 	struct glob *g = arena_alloc(c->arena, sizeof(*g));
 	char *copy = arena_strndup(c->arena, bytes, len);
 
 	if (!alt || !g || !copy)
-		return NULL;
+		return -ENOMEM;
 	alt->kind = subtree ? GLOB_SUBTREE : GLOB_LITERAL;
 	alt->literal = copy;
 	alt->literal_len = len;
 	*g = (struct glob){ .alternatives = alt, .n = 1 };
-	return g;
+	return pathset_add(set, g, 1, rank);
 }
 
 /* *ret_everything (may be NULL): the entry covers every file. */
@@ -117,21 +117,11 @@ int compiler_add_host(struct compiler *c, enum operation op, uint32_t rank)
 		allows ? c->layer->hosts : c->layer->forbidden, patterns, s->grant->n, rank);
 }
 
-/* Rules about services are few and matched one by one (service.h). */
-int compiler_add_service(struct compiler *c, enum operation op, uint32_t rank)
-{
-	(void)c;
-	(void)op;
-	(void)rank;
-	return 0;
-}
-
 /* Programs */
 
 /* The parts of an entry: one command pattern, narrowed by globs over the program's file. */
 struct command_entry {
 	struct command_pattern pattern;
-	bool has_name;      /* the program is given by name */
 	struct glob *globs; /* what the program's path must match */
 	size_t n_globs;
 };
@@ -159,10 +149,10 @@ static int compiler_add_part(struct compiler *c, struct command_entry *entry, co
 		return r;
 	}
 	/* Two names meet only if they are the same. */
-	if (entry->has_name && strcmp(entry->pattern.program, p.program) != 0)
+	if (entry->pattern.is_name && strcmp(entry->pattern.program, p.program) != 0)
 		*ret_empty = true;
 	entry->pattern.program = p.program;
-	entry->has_name = entry->pattern.is_name = true;
+	entry->pattern.is_name = true;
 	return 0;
 }
 
@@ -171,15 +161,13 @@ static int compiler_add_literal(
 	struct compiler *c, const char *program, const struct command_pattern *p, uint32_t rank)
 {
 	struct command_key key;
-	const struct glob *g;
 
 	command_key_start(&key, program);
 	for (size_t i = 0; i < p->n_args; i++)
 		command_key_add(&key, p->args[i]);
 	if (key.full)
 		return error_set(c->error, -E2BIG, NULL, "a command pattern is too long");
-	g = compiler_literal(c, key.text, key.len, p->more);
-	return g ? pathset_add(c->layer->commands, g, 1, rank) : -ENOMEM;
+	return compiler_add_bytes(c, c->layer->commands, key.text, key.len, p->more, rank);
 }
 
 /* The files that a name was found to be. */
@@ -256,7 +244,6 @@ int compiler_add_command(struct compiler *c, enum operation op, uint32_t rank)
 {
 	const struct source *s = &c->layer->sources[op].items[rank];
 	struct command_entry entry = { .pattern = { .more = true } };
-	const struct glob *any;
 	bool empty = false;
 	int r = 0;
 
@@ -267,7 +254,7 @@ int compiler_add_command(struct compiler *c, enum operation op, uint32_t rank)
 		r = compiler_add_part(c, &entry, s->grant->all[i], &s->where, &empty);
 	if (r < 0 || empty)
 		return r;
-	if (entry.has_name) {
+	if (entry.pattern.is_name) {
 		/* Itself (unless a path must match as well), and the files that it is found to be.
 		 */
 		if (entry.n_globs == 0)
@@ -279,40 +266,22 @@ int compiler_add_command(struct compiler *c, enum operation op, uint32_t rank)
 	/* Any program, whether it is known by name or by file. */
 	if (command_pattern_is_fine(&entry.pattern))
 		return compiler_add_fine(c, &entry, rank);
-	any = compiler_literal(c, "", 0, true);
-	return any ? pathset_add(c->layer->commands, any, 1, rank) : -ENOMEM;
+	return compiler_add_bytes(c, c->layer->commands, "", 0, true, rank);
 }
 
 /* Environment */
-
-/* An assignment counts if its name matches all the names that stand beside it. */
-static int compiler_add_value(
-	struct compiler *c, const char *text, const struct glob *names, size_t n, uint32_t rank)
-{
-	const char *path = arena_printf(c->arena, "/%s", text);
-	const struct glob *g;
-
-	if (!path)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		if (!glob_match(&names[i], path, (size_t)(strchr(path, '=') - path)))
-			return 0;
-	}
-	g = compiler_literal(c, path, strlen(path), false);
-	return g ? pathset_add(c->layer->values, g, 1, rank) : -ENOMEM;
-}
 
 int compiler_add_env(struct compiler *c, enum operation op, uint32_t rank)
 {
 	const struct source *s = &c->layer->sources[op].items[rank];
 	struct glob *names = arena_calloc(c->arena, s->grant->n, sizeof(*names));
-	const char *value = NULL;
+	const char *value = NULL, *path;
 	size_t n = 0;
 
 	if (!names)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->grant->n; i++) {
-		const char *text = s->grant->all[i], *path;
+		const char *text = s->grant->all[i];
 		int r;
 
 		if (strchr(text, '=')) {
@@ -326,6 +295,15 @@ int compiler_add_env(struct compiler *c, enum operation op, uint32_t rank)
 		if (r < 0)
 			return r;
 	}
-	return value ? compiler_add_value(c, value, names, n, rank)
-		     : pathset_add(c->layer->names, names, n, rank);
+	if (!value)
+		return pathset_add(c->layer->names, names, n, rank);
+	path = arena_printf(c->arena, "/%s", value);
+	if (!path)
+		return -ENOMEM;
+	/* An assignment counts if its name matches all the names that stand beside it. */
+	for (size_t i = 0; i < n; i++) {
+		if (!glob_match(&names[i], path, strcspn(path, "=")))
+			return 0;
+	}
+	return compiler_add_bytes(c, c->layer->values, path, strlen(path), false, rank);
 }

@@ -15,7 +15,6 @@ struct compiler {
 	struct error *error;
 };
 
-operation_compile compiler_add_path, compiler_add_host, compiler_add_command, compiler_add_env,
-	compiler_add_service;
+operation_compile compiler_add_path, compiler_add_host, compiler_add_command, compiler_add_env;
 /* One entry of dangerously_allow. */
 int compiler_add_dangerous(struct compiler *c, const struct grant *g);

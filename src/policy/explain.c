@@ -33,6 +33,14 @@ static void explain_source(const struct source *s, struct buffer *out)
 
 void explain_reason(const struct request *r, const struct decision *d, struct buffer *out)
 {
+	static const char *const sentences[] = {
+		[DECISION_SERVICE] = "services grants it",
+		[DECISION_READABLE] = "there is no exec list, and the file may be read",
+		[DECISION_UNREADABLE] = "there is no exec list, and the file may not be read",
+		[DECISION_BAD_TARGET] = "the target is malformed",
+		[DECISION_NO_LAYER] = "there is no policy",
+	};
+
 	switch (d->why) {
 	case DECISION_NO_GRANT:
 		if (d->layer && d->layer->mode == MODE_AUDIT)
@@ -49,13 +57,11 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 		explain_source(d->source, out);
 		break;
 	case DECISION_SERVICE:
-		buffer_adds(out, "services grants it");
-		break;
 	case DECISION_READABLE:
-		buffer_adds(out, "there is no exec list, and the file may be read");
-		break;
 	case DECISION_UNREADABLE:
-		buffer_adds(out, "there is no exec list, and the file may not be read");
+	case DECISION_BAD_TARGET:
+	case DECISION_NO_LAYER:
+		buffer_adds(out, sentences[d->why]);
 		break;
 	case DECISION_BASELINE:
 		buffer_printf(out, "the baseline forbids %s (%s)", d->baseline, d->baseline_why);
@@ -67,12 +73,6 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 	case DECISION_GUARDED:
 		buffer_printf(out, "only a grant that names it reaches %s (%s)", d->baseline,
 			d->baseline_why);
-		break;
-	case DECISION_BAD_TARGET:
-		buffer_adds(out, "the target is malformed");
-		break;
-	case DECISION_NO_LAYER:
-		buffer_adds(out, "there is no policy");
 		break;
 	}
 	if (d->monitored)
@@ -201,8 +201,7 @@ void explain_line_env(const struct request *r, const struct decision *d, struct 
 
 	(void)d;
 	/* There is no way to write a star that is none. */
-	if (memchr(r->target, '*', strcspn(r->target, "=")) ||
-		memchr(r->target, '?', strcspn(r->target, "=")))
+	if (strcspn(r->target, "*?") < strcspn(r->target, "="))
 		return;
 	buffer_adds(&pattern, r->target);
 	explain_add_line(out, OPERATION_ENV, "env: [", &pattern, "]");

@@ -94,51 +94,28 @@ static int collect_guest_paths(struct compiler *c)
 	return 0;
 }
 
-/* The entries of one list for one of the operations that they decide. */
-static int collect_list(struct compiler *c, enum operation op, enum permission_list which)
-{
-	const struct grant_list *grants = permissions_list(c->from, which);
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < grants->n; i++)
-		r = layer_add_source(c, op,
-			(struct source){
-				.verdict = list_rows[which].verdict,
-				.list = list_rows[which].name,
-				.grant = &grants->items[i],
-			});
-	return r;
-}
-
-/* The lists that say `verdict`, in the order of list_rows. */
+/* The lists that say `verdict`, in the order of list_rows, for each operation that they decide. */
 static int collect_lists(struct compiler *c, enum verdict verdict)
 {
 	int r = 0;
 
 	for (int which = 0; which < LIST_COUNT; which++) {
 		const struct list_row *row = &list_rows[which];
+		const struct grant_list *grants = permissions_list(c->from, which);
 
-		for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
-			if (row->verdict == verdict && row->decides >> op & 1)
-				r = collect_list(c, (enum operation)op, which);
+		for (int op = 0; row->verdict == verdict && op < OPERATION_COUNT; op++) {
+			for (size_t i = 0; r == 0 && row->decides >> op & 1 && i < grants->n; i++) {
+				struct source s = {
+					.verdict = verdict,
+					.list = row->name,
+					.grant = &grants->items[i],
+				};
+
+				r = layer_add_source(c, (enum operation)op, s);
+			}
 		}
 	}
 	return r;
-}
-
-static int collect_denies(struct compiler *c)
-{
-	int r = collect_lists(c, VERDICT_DENY);
-
-	c->layer->n_denied_paths = c->layer->sources[OPERATION_FS_READ].n;
-	return r;
-}
-
-static int collect_grants(struct compiler *c)
-{
-	int r = collect_lists(c, VERDICT_ALLOW);
-
-	return r < 0 ? r : collect_guest_paths(c);
 }
 
 /* Sets */
@@ -157,7 +134,7 @@ static int layer_add_sources(struct compiler *c)
 		for (size_t i = 0; i < s->n; i++)
 			verdicts[i] = (uint8_t)s->items[i].verdict;
 		s->verdicts = verdicts;
-		for (size_t i = 0; r == 0 && i < s->n; i++)
+		for (size_t i = 0; r == 0 && operation_rows[op].compile && i < s->n; i++)
 			r = operation_rows[op].compile(c, (enum operation)op, (uint32_t)i);
 	}
 	for (size_t i = 0; r == 0 && i < dangerous->n; i++)
@@ -213,13 +190,6 @@ void layer_deinit(struct layer *l)
 	*l = (struct layer){ 0 };
 }
 
-static int (*const steps[])(struct compiler *c) = {
-	collect_denies,
-	collect_rules,
-	collect_grants,
-	layer_add_sources,
-};
-
 int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
 	const struct variables *vars, const struct resolver *resolver, struct error *e)
 {
@@ -238,8 +208,17 @@ int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
 		.network = p->network,
 	};
 	r = make_sets(l);
-	for (size_t i = 0; r == 0 && i < ROWS(steps); i++)
-		r = steps[i](&c);
+	if (r == 0)
+		r = collect_lists(&c, VERDICT_DENY);
+	l->n_denied_paths = l->sources[OPERATION_FS_READ].n;
+	if (r == 0)
+		r = collect_rules(&c);
+	if (r == 0)
+		r = collect_lists(&c, VERDICT_ALLOW);
+	if (r == 0)
+		r = collect_guest_paths(&c);
+	if (r == 0)
+		r = layer_add_sources(&c);
 	if (r == 0)
 		r = build_sets(l, e);
 	if (r < 0)

@@ -19,11 +19,14 @@ static bool is_name_byte(char c, bool first)
 }
 
 /* NAME or NAME=value; a name that is only passed on may be a glob. */
-static int operation_check_env(const char *text, const struct location *where, struct error *e)
+static int operation_spell_env(enum operation op, const char *text, struct arena *a,
+	const char **ret, const struct location *where, struct error *e)
 {
 	size_t len = strcspn(text, "=");
+	const char *copy = NULL;
 	bool glob = false;
 
+	(void)op;
 	for (size_t i = 0; i < len; i++) {
 		bool wild = text[i] == '*' || text[i] == '?';
 
@@ -42,18 +45,9 @@ static int operation_check_env(const char *text, const struct location *where, s
 	if (strchr(text, '\n'))
 		return error_set(e, -EINVAL, where, "the value of `%.*s` holds a line break",
 			(int)len, text);
-	return 0;
-}
-
-static int operation_spell_env(enum operation op, const char *text, struct arena *a,
-	const char **ret, const struct location *where, struct error *e)
-{
-	int r = operation_check_env(text, where, e);
-	const char *copy = r == 0 && ret ? arena_strdup(a, text) : NULL;
-
-	(void)op;
-	if (r < 0 || !ret)
-		return r;
+	if (!ret)
+		return 0;
+	copy = arena_strdup(a, text);
 	if (copy)
 		*ret = copy;
 	return copy ? 0 : -ENOMEM;
@@ -136,7 +130,6 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.expected = "expected NAME.ACCESS or NAME.ACCESS:VALUE, as calendar.read:Work",
 		.spell = service_spell,
 		.subset = subset_services,
-		.compile = compiler_add_service,
 		.line = explain_line_service,
 	},
 };

@@ -103,7 +103,7 @@ struct operation_row {
 	operation_relate *relate; /* NULL: entries are never compared */
 	operation_meet *meet;     /* NULL: pattern by pattern, by their relation */
 	operation_subset *subset;
-	operation_compile *compile;
+	operation_compile *compile; /* NULL: few and matched one by one (service.h) */
 	operation_line *line;
 };
 

@@ -63,16 +63,6 @@ static int add_homes(struct policy *p, const struct policy_options *o)
 	return 0;
 }
 
-/* A few {a,b} groups in each of many patterns make a small file stand for a great many patterns. */
-static int policy_too_large(const struct policy *p, struct error *e)
-{
-	if (!p || p->arena.used < p->arena.budget / 4)
-		return error_no_memory(e);
-	error_set(e, -E2BIG, NULL, "the patterns stand for too many others to be compiled");
-	error_hint(e, "write fewer {…} groups in one pattern");
-	return -E2BIG;
-}
-
 int policy_new(struct policy **ret, const struct permissions *const *layers, size_t n,
 	const struct policy_options *o, struct error *e)
 {
@@ -95,8 +85,14 @@ int policy_new(struct policy **ret, const struct permissions *const *layers, siz
 		p->arena.budget += copy->arena->used * BYTES_PER_BYTE;
 		r = policy_add_layer(p, copy, o, e);
 	}
-	if (r == -ENOMEM)
-		r = policy_too_large(p, e);
+	/* A few {a,b} groups in each of many patterns make a small file stand for a great many. */
+	if (r == -ENOMEM && p && p->arena.used >= p->arena.budget / 4) {
+		r = error_set(
+			e, -E2BIG, NULL, "the patterns stand for too many others to be compiled");
+		error_hint(e, "write fewer {…} groups in one pattern");
+	} else if (r == -ENOMEM) {
+		r = error_no_memory(e);
+	}
 	if (r < 0)
 		return r;
 	*ret = p;
@@ -244,8 +240,12 @@ static void decide_host(const struct layer *l, const struct policy_question *q, 
 	decide_by_source(l, &l->sources[q->op], rank, d);
 }
 
-static uint32_t match_fine(const struct layer *l, const struct policy_question *q, uint32_t best)
+static uint32_t match_command(const struct layer *l, const struct policy_question *q)
 {
+	uint32_t best = pathset_match(l->commands, q->command.text, q->command.len);
+
+	if (q->path)
+		best = rank_best(best, pathset_match(l->programs, q->path, q->path_len));
 	for (size_t i = 0; q->request->args && i < l->n_fine; i++) {
 		const struct fine_command *f = &l->fine[i];
 		size_t n = 0;
@@ -260,15 +260,6 @@ static uint32_t match_fine(const struct layer *l, const struct policy_question *
 			best = f->rank;
 	}
 	return best;
-}
-
-static uint32_t match_command(const struct layer *l, const struct policy_question *q)
-{
-	uint32_t rank = pathset_match(l->commands, q->command.text, q->command.len);
-
-	if (q->path)
-		rank = rank_best(rank, pathset_match(l->programs, q->path, q->path_len));
-	return match_fine(l, q, rank);
 }
 
 static void decide_exec(const struct layer *l, const struct policy_question *q, struct decision *d)
@@ -419,32 +410,23 @@ static void decide_layer(const struct layer *l, const struct policy_question *q,
 
 /* The baseline */
 
-/* dangerously_allow counts if every layer says so: the strictest of them decides here too. */
-static bool lifted(const struct policy *p, const struct policy_question *q)
-{
-	for (size_t i = 0; i < p->n_layers; i++) {
-		if (pathset_match(p->layers[i].dangerous, q->path, q->path_len) == RANK_NONE)
-			return false;
-	}
-	return p->n_layers > 0;
-}
-
 static bool baseline_forbids(
 	const struct policy *p, const struct policy_question *q, struct decision *d)
 {
-	const bool write = q->op == OPERATION_FS_WRITE;
+	const struct baseline_net *net =
+		q->op == OPERATION_NET_CONNECT ? baseline_never(&q->host) : NULL;
 	const struct baseline_path *path = NULL;
-	const struct baseline_net *net = NULL;
+	bool lifted = p->n_layers > 0;
 
-	if (q->op == OPERATION_NET_CONNECT)
-		net = baseline_never(&q->host);
-	else if (q->path)
-		path = baseline_paths_match(&p->homes[0], write, q->path, q->path_len);
-	if (!path && !net && q->path && p->homes[1].path)
-		path = baseline_paths_match(&p->homes[1], write, q->path, q->path_len);
-	if (path && lifted(p, q))
-		path = NULL;
-	if (!path && !net)
+	for (size_t i = 0; q->path && !path && i < ROWS(p->homes); i++) {
+		if (i == 0 || p->homes[i].path)
+			path = baseline_paths_match(
+				&p->homes[i], q->op == OPERATION_FS_WRITE, q->path, q->path_len);
+	}
+	/* dangerously_allow counts if every layer says so: the strictest decides here too. */
+	for (size_t i = 0; path && lifted && i < p->n_layers; i++)
+		lifted = pathset_match(p->layers[i].dangerous, q->path, q->path_len) != RANK_NONE;
+	if (!net && (!path || lifted))
 		return false;
 	d->verdict = d->would = VERDICT_DENY;
 	d->why = DECISION_BASELINE;

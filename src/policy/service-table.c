@@ -96,21 +96,6 @@ const struct service_row *service_row_find(const char *name, size_t len)
 	return NULL;
 }
 
-static int service_unknown(const char *text, const struct location *where, struct error *e)
-{
-	const char *names[SERVICE_COUNT], *near;
-
-	for (size_t i = 0; i < SERVICE_COUNT; i++)
-		names[i] = service_rows[i].name;
-	near = suggest(text, names, SERVICE_COUNT);
-	(void)error_set(e, -EINVAL, where, "`%s` is no pattern for a service that is known", text);
-	if (near)
-		error_hint(e, "did you mean `%s`?", near);
-	else
-		error_hint(e, "write SERVICE, SERVICE.ACCESS, SERVICE:SCOPE, or * for all");
-	return -EINVAL;
-}
-
 /* A pattern for one service. An access that is all the service has is left out. */
 static int service_spell_pattern(const struct service_row *row, const struct service_request *p,
 	struct arena *a, const char **ret, const struct location *where, struct error *e)
@@ -138,20 +123,30 @@ static int service_spell_pattern(const struct service_row *row, const struct ser
 int service_spell(enum operation op, const char *text, struct arena *a, const char **ret,
 	const struct location *where, struct error *e)
 {
+	const char *names[SERVICE_COUNT], *near, *spelt = NULL;
 	const struct service_row *row = NULL;
 	struct service_request pattern;
-	const char *spelt = NULL;
 	int r = 0;
 
 	(void)op;
 	if (service_request_parse(&pattern, text) == 0)
 		row = service_row_find(pattern.name, pattern.name_len);
-	if (row)
+	if (row) {
 		r = service_spell_pattern(row, &pattern, a, &spelt, where, e);
-	else if (strcmp(text, "*") != 0)
-		r = service_unknown(text, where, e);
-	else if (!(spelt = arena_strdup(a, text)))
-		r = -ENOMEM;
+	} else if (strcmp(text, "*") == 0) {
+		spelt = arena_strdup(a, text);
+		r = spelt ? 0 : -ENOMEM;
+	} else {
+		for (size_t i = 0; i < SERVICE_COUNT; i++)
+			names[i] = service_rows[i].name;
+		near = suggest(text, names, SERVICE_COUNT);
+		r = error_set(
+			e, -EINVAL, where, "`%s` is no pattern for a service that is known", text);
+		if (near)
+			error_hint(e, "did you mean `%s`?", near);
+		else
+			error_hint(e, "write SERVICE, SERVICE.ACCESS, SERVICE:SCOPE, or * for all");
+	}
 	if (r == 0 && ret)
 		*ret = spelt;
 	return r;

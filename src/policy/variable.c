@@ -66,33 +66,24 @@ static int check_rest(const char *rest, const struct location *where, struct err
 	return -EINVAL;
 }
 
-/* The name behind the dollar: its length, and where the pattern goes on. 0: no name there. */
-static size_t variable_name_length(const char *s, const char **ret_name, const char **ret_rest)
-{
-	bool braced = s[0] == '{';
-	const char *name = s + braced;
-	size_t n = 0;
-
-	while (isalnum((unsigned char)name[n]) || name[n] == '_')
-		n++;
-	if (n == 0 || (braced && name[n] != '}'))
-		return 0;
-	*ret_name = name;
-	*ret_rest = name + n + braced;
-	return n;
-}
-
 int variable_split(const char *pattern, enum variable *ret, const char **ret_rest,
 	const struct location *where, struct error *e)
 {
 	const char *name = "", *rest = pattern;
 	enum variable v = VARIABLE_HOME;
-	size_t n;
+	size_t n = 0;
 
 	if (pattern[0] == '~' && (pattern[1] == '/' || pattern[1] == '\0')) {
 		rest = pattern + 1;
 	} else if (pattern[0] == '$') {
-		n = variable_name_length(pattern + 1, &name, &rest);
+		bool braced = pattern[1] == '{';
+
+		name = pattern + 1 + braced;
+		while (isalnum((unsigned char)name[n]) || name[n] == '_')
+			n++;
+		rest = name + n + braced;
+		if (braced && name[n] != '}')
+			n = 0;
 		if (n == 0 || variable_parse(name, n, &v) < 0)
 			return variable_unknown(name, n, where, e);
 	} else {
