@@ -58,16 +58,6 @@ static int meet_parts_add(struct meet_parts *parts, const char *text, operation_
 	return 0;
 }
 
-static int meet_parts_fill(
-	struct meet_parts *parts, const struct grant *g, operation_relate *relate)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < g->n; i++)
-		r = meet_parts_add(parts, g->all[i], relate);
-	return r;
-}
-
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -153,10 +143,12 @@ static int meet_with(operation_relate *relate, struct permissions *p, struct gra
 	const struct grant *a, const struct grant *b, size_t *effort)
 {
 	struct meet_parts parts = { .effort = effort };
-	int r = meet_parts_fill(&parts, a, relate);
+	int r = 0;
 
-	if (r == 0)
-		r = meet_parts_fill(&parts, b, relate);
+	for (size_t i = 0; r == 0 && i < a->n; i++)
+		r = meet_parts_add(&parts, a->all[i], relate);
+	for (size_t i = 0; r == 0 && i < b->n; i++)
+		r = meet_parts_add(&parts, b->all[i], relate);
 	return r < 0 ? r : parts_emit(&parts, p, to, &a->where);
 }
 

@@ -15,36 +15,30 @@
 #include "policy/match/glob.h"
 #include "policy/format/internal.h"
 
-/* The pattern for a folder and all below it. Its name is taken literally, but for ~ and $NAME. */
-static int print_root(const struct field *f, const char *text, struct buffer *out)
+/* A folder and all below it. Its name is taken literally, but for ~ and $NAME. */
+static int read_root(const struct field *f, void *into)
 {
-	size_t start = text[0] == '~' || text[0] == '$' ? strcspn(text, "/") : 0;
-	const char *rest = text + start;
+	struct permissions *p = ((struct manifest *)into)->permissions;
+	auto_buffer pattern = { 0 };
+	const char *text = NULL, *rest;
 	char normal[PATH_BYTES];
-	size_t len = 0;
+	size_t start, len = 0;
+	int r = field_text(f, &text);
 
+	if (r < 0)
+		return r;
+	start = text[0] == '~' || text[0] == '$' ? strcspn(text, "/") : 0;
+	rest = text + start;
 	/* Only behind a variable may there be nothing. */
 	if ((*rest || start == 0) && path_normalize(rest, strlen(rest), normal, &len) < 0)
 		return field_fail(f, "`%s` is no absolute path", text);
-	buffer_add(out, text, start);
+	buffer_add(&pattern, text, start);
 	if (len > 1)
-		glob_print_literal(normal, len, out);
-	buffer_adds(out, "/**");
-	return out->failed ? field_result(f, -ENOMEM) : 0;
-}
-
-static int read_root(const struct field *f, void *into)
-{
-	struct manifest *m = into;
-	struct permissions *p = m->permissions;
-	auto_buffer pattern = { 0 };
-	const char *text = NULL;
-	int r = field_text(f, &text);
-
-	if (r == 0)
-		r = print_root(f, text, &pattern);
-	if (r == 0)
-		r = manifest_grant(f, p, &p->fs_read, OPERATION_FS_READ, buffer_text(&pattern));
+		glob_print_literal(normal, len, &pattern);
+	buffer_adds(&pattern, "/**");
+	if (pattern.failed)
+		return field_result(f, -ENOMEM);
+	r = manifest_grant(f, p, &p->fs_read, OPERATION_FS_READ, buffer_text(&pattern));
 	if (r == 0)
 		r = manifest_grant(f, p, &p->fs_write, OPERATION_FS_WRITE, buffer_text(&pattern));
 	return r;

@@ -237,14 +237,6 @@ int field_duration(const struct field *f, uint64_t *ret_ms)
 		"a duration such as 500ms, 30s, 5m or 2h");
 }
 
-int field_rate(const struct field *f, struct rate *ret)
-{
-	const char *text = amount_text(f);
-
-	return amount_result(
-		f, text ? unit_parse_rate(text, ret) : 0, "a rate such as 10/min, 5/s or 10/30s");
-}
-
 static void *field_member(const struct field *f, void *into)
 {
 	return (char *)into + *(const size_t *)f->how;
@@ -262,7 +254,10 @@ int field_store_duration(const struct field *f, void *into)
 
 int field_store_rate(const struct field *f, void *into)
 {
-	return field_rate(f, field_member(f, into));
+	const char *text = amount_text(f);
+
+	return amount_result(f, text ? unit_parse_rate(text, field_member(f, into)) : 0,
+		"a rate such as 10/min, 5/s or 10/30s");
 }
 
 int field_store_count(const struct field *f, void *into)
@@ -272,6 +267,15 @@ int field_store_count(const struct field *f, void *into)
 
 	if (r == 0)
 		*(uint64_t *)field_member(f, into) = (uint64_t)count;
+	return r;
+}
+
+int field_store_disabled(const struct field *f, void *into)
+{
+	bool enabled = true;
+	int r = field_boolean(f, &enabled);
+
+	*(bool *)field_member(f, into) = !enabled;
 	return r;
 }
 

@@ -76,9 +76,10 @@ int field_integer(const struct field *f, int64_t min, int64_t max, int64_t *ret)
 /* Amounts (unit.h); sizes and durations may be bare numbers. */
 int field_size(const struct field *f, uint64_t *ret);
 int field_duration(const struct field *f, uint64_t *ret_ms);
-int field_rate(const struct field *f, struct rate *ret);
 /* Readers of these, and of whole numbers, into the member that FIELD_AT names. */
 field_reader field_store_size, field_store_duration, field_store_rate, field_store_count;
+/* "enabled", as the bool `disabled`. */
+field_reader field_store_disabled;
 /* Text that is not empty, as it stands in the document. */
 field_reader field_store_text;
 /* One of n words; *ret is its index. */

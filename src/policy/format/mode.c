@@ -22,26 +22,19 @@ static const char *const names[] = {
 	[AGENT_MODE_RWX] = "rwx",
 };
 
-/* A grant that comes with a mode; `list` is its offset in struct permissions. */
-struct mode_grant {
-	size_t list;
+/* The grants that come with a mode, be it confined or not. */
+static const struct {
+	enum permission_list list;
 	const char *pattern;
-};
-
-static const struct mode_grant common[] = {
-	{ offsetof(struct permissions, fs_read), "/**" },
-	{ offsetof(struct permissions, network_allow), "*:*" },
-	{ offsetof(struct permissions, network_allow), "udp://*:*" },
-	{ offsetof(struct permissions, env), "*" },
-};
-
-static const struct mode_grant confined[] = {
-	{ offsetof(struct permissions, fs_write), "$TEMP/**" },
-	{ offsetof(struct permissions, fs_write), "$HOME/.claude/**" },
-};
-
-static const struct mode_grant unconfined[] = {
-	{ offsetof(struct permissions, fs_write), "/**" },
+	bool confined, unconfined;
+} grants[] = {
+	{ LIST_FS_READ, "/**", true, true },
+	{ LIST_NETWORK_ALLOW, "*:*", true, true },
+	{ LIST_NETWORK_ALLOW, "udp://*:*", true, true },
+	{ LIST_ENV, "*", true, true },
+	{ LIST_FS_WRITE, "$TEMP/**", true, false },
+	{ LIST_FS_WRITE, "$HOME/.claude/**", true, false },
+	{ LIST_FS_WRITE, "/**", false, true },
 };
 
 int agent_mode_parse(const char *word, enum agent_mode *ret)
@@ -93,18 +86,6 @@ const char *agent_mode_prompt(enum agent_mode mode, const char *data_dir, struct
 	return NULL;
 }
 
-static int add_rows(struct permissions *p, const struct mode_grant *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct grant_list *list = (void *)((char *)p + rows[i].list);
-		int r = permissions_add(p, list, rows[i].pattern, NULL);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 /* A folder and all below it may be written. */
 static int mode_add_folder(struct permissions *p, const char *folder, struct error *e)
 {
@@ -126,28 +107,22 @@ static int mode_add_folder(struct permissions *p, const char *folder, struct err
 	return permissions_add(p, &p->fs_write, buffer_text(&pattern), NULL);
 }
 
-static int mode_add_folders(struct permissions *p, const char *data_dir, const char *const *extra,
-	size_t n_extra, struct error *e)
-{
-	int r = mode_add_folder(p, data_dir, e);
-
-	for (size_t i = 0; r == 0 && i < n_extra; i++)
-		r = mode_add_folder(p, extra[i], e);
-	return r;
-}
-
 int agent_mode_permissions(enum agent_mode mode, const char *data_dir, const char *const *extra,
 	size_t n_extra, struct permissions *p, struct error *e)
 {
+	bool confined = mode != AGENT_MODE_RWX;
 	int r;
 
 	p->origin = arena_printf(p->arena, "mode %s", names[mode]);
-	r = p->origin ? add_rows(p, common, ROWS(common)) : -ENOMEM;
-	if (r == 0 && mode == AGENT_MODE_RWX)
-		r = add_rows(p, unconfined, ROWS(unconfined));
-	else if (r == 0)
-		r = add_rows(p, confined, ROWS(confined));
-	if (r == 0 && mode != AGENT_MODE_RWX)
-		r = mode_add_folders(p, data_dir, extra, n_extra, e);
+	r = p->origin ? 0 : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < ROWS(grants); i++) {
+		if (confined ? grants[i].confined : grants[i].unconfined)
+			r = permissions_add(
+				p, permissions_list(p, grants[i].list), grants[i].pattern, NULL);
+	}
+	if (r == 0 && confined)
+		r = mode_add_folder(p, data_dir, e);
+	for (size_t i = 0; r == 0 && confined && i < n_extra; i++)
+		r = mode_add_folder(p, extra[i], e);
 	return r == -ENOMEM ? error_no_memory(e) : r;
 }

@@ -119,16 +119,11 @@ static const struct field_key filesystem_keys[] = {
 
 /* email, browser: services */
 
-/* The service that a capability is, by its name in service_rows. */
-static struct service *nanocrab_service(const struct field *f, struct permissions *p)
-{
-	return permissions_service(p, f->how);
-}
-
+/* A capability is a service, named in `how` as in service_rows. */
 static int grant_service(const struct field *f, void *into)
 {
 	struct permissions *p = into;
-	struct service *s = nanocrab_service(f, p);
+	struct service *s = permissions_service(p, f->how);
 
 	if (!s)
 		return field_result(f, -ENOMEM);
@@ -140,7 +135,7 @@ static int grant_service(const struct field *f, void *into)
 
 static int nanocrab_read_scope(const struct field *f, void *into)
 {
-	struct service *s = nanocrab_service(f, into);
+	struct service *s = permissions_service(into, f->how);
 
 	if (!s)
 		return field_result(f, -ENOMEM);

@@ -147,28 +147,27 @@ static struct grant_list sort_list(struct printer *pr, const struct grant_list *
 	return (struct grant_list){ .items = items, .n = n };
 }
 
-/* A pattern, or {all: [pattern, pattern …]}. */
-static struct node *grant_node(struct printer *pr, const struct grant *g)
-{
-	struct node *map, *all;
-
-	if (g->n == 1)
-		return node_new_text(pr->arena, g->all[0]);
-	map = node_new(pr->arena, NODE_MAP);
-	all = node_new(pr->arena, NODE_LIST);
-	for (size_t i = 0; i < g->n; i++)
-		print_append(pr, all, node_new_text(pr->arena, g->all[i]));
-	print_put(pr, map, "all", all);
-	return map;
-}
-
+/* Each entry is a pattern, or {all: [pattern, pattern …]}. */
 static struct node *list_node(struct printer *pr, const struct grant_list *list)
 {
 	struct grant_list sorted = sort_list(pr, list, compare_grants);
 	struct node *n = node_new(pr->arena, NODE_LIST);
 
-	for (size_t i = 0; i < sorted.n; i++)
-		print_append(pr, n, grant_node(pr, &sorted.items[i]));
+	for (size_t i = 0; i < sorted.n; i++) {
+		const struct grant *g = &sorted.items[i];
+		struct node *map, *all;
+
+		if (g->n == 1) {
+			print_append(pr, n, node_new_text(pr->arena, g->all[0]));
+			continue;
+		}
+		map = node_new(pr->arena, NODE_MAP);
+		all = node_new(pr->arena, NODE_LIST);
+		for (size_t k = 0; k < g->n; k++)
+			print_append(pr, all, node_new_text(pr->arena, g->all[k]));
+		print_put(pr, map, "all", all);
+		print_append(pr, n, map);
+	}
 	return n;
 }
 
@@ -179,16 +178,6 @@ static void put_list(
 }
 
 /* Sections */
-
-static void put_fs(struct printer *pr, struct node *top, const struct permissions *p)
-{
-	struct node *fs = node_new(pr->arena, NODE_MAP);
-
-	put_list(pr, fs, "read", &p->fs_read);
-	put_list(pr, fs, "write", &p->fs_write);
-	put_list(pr, fs, "deny", &p->fs_deny);
-	put_section(pr, top, "fs", fs);
-}
 
 static void put_network(struct printer *pr, struct node *top, const struct permissions *p)
 {
@@ -212,20 +201,6 @@ static void put_network(struct printer *pr, struct node *top, const struct permi
 		pr, network, "max_request_size", p->network.max_request_size, unit_print_size);
 	put_list(pr, network, "methods", &p->network.methods);
 	put_section(pr, top, "network", network);
-}
-
-/* One word, or a list of them where no word has this set. */
-static struct node *access_node(struct printer *pr, unsigned access)
-{
-	const char *word = service_access_name(access);
-	struct node *list;
-
-	if (word)
-		return node_new_text(pr->arena, word);
-	list = node_new(pr->arena, NODE_LIST);
-	for (unsigned left = access & SERVICE_ALL; left; left &= left - 1)
-		print_append(pr, list, node_new_text(pr->arena, service_access_name(left & -left)));
-	return list;
 }
 
 /* Services, their scopes and guest paths: each starts with its name. */
@@ -265,9 +240,15 @@ static struct node *service_node(struct printer *pr, const struct service *s)
 	const struct service_row *row = service_row_find(s->name, strlen(s->name));
 	const void **scopes =
 		print_sort_items(pr, s->scopes, s->n_scopes, sizeof(*s->scopes), compare_names);
-	struct node *n = node_new(pr->arena, NODE_MAP);
+	struct node *n = node_new(pr->arena, NODE_MAP), *access;
+	const char *word = service_access_name(s->access);
 
-	print_put(pr, n, "access", access_node(pr, s->access));
+	/* One word, or a list of them where no word has this set. */
+	access = word ? node_new_text(pr->arena, word) : node_new(pr->arena, NODE_LIST);
+	for (unsigned left = word ? 0 : s->access & SERVICE_ALL; left; left &= left - 1)
+		print_append(
+			pr, access, node_new_text(pr->arena, service_access_name(left & -left)));
+	print_put(pr, n, "access", access);
 	for (size_t i = 0; scopes && i < s->n_scopes; i++) {
 		const struct service_scope *scope = scopes[i];
 
@@ -358,33 +339,18 @@ static struct node *rule_node(struct printer *pr, const struct rule *r)
 	return n;
 }
 
-static void put_rules(struct printer *pr, struct node *top, const struct permissions *p)
-{
-	const void **sorted =
-		print_sort_items(pr, p->rules, p->n_rules, sizeof(*p->rules), compare_rules);
-	struct node *list = node_new(pr->arena, NODE_LIST);
-
-	for (size_t i = 0; sorted && i < p->n_rules; i++)
-		print_append(pr, list, rule_node(pr, sorted[i]));
-	put_section(pr, top, "rules", list);
-}
-
-static struct node *layer_node(struct printer *pr, const struct permissions *p);
-
-static void put_all_of(struct printer *pr, struct node *top, const struct permissions *p)
-{
-	struct node *list = node_new(pr->arena, NODE_LIST);
-
-	for (size_t i = 0; i < p->n_all_of; i++)
-		print_append(pr, list, layer_node(pr, p->all_of[i]));
-	put_section(pr, top, "all_of", list);
-}
-
 static struct node *layer_node(struct printer *pr, const struct permissions *p)
 {
-	struct node *top = node_new(pr->arena, NODE_MAP);
+	const void **rules =
+		print_sort_items(pr, p->rules, p->n_rules, sizeof(*p->rules), compare_rules);
+	struct node *top = node_new(pr->arena, NODE_MAP), *fs = node_new(pr->arena, NODE_MAP);
+	struct node *list = node_new(pr->arena, NODE_LIST);
+	struct node *layers = node_new(pr->arena, NODE_LIST);
 
-	put_fs(pr, top, p);
+	put_list(pr, fs, "read", &p->fs_read);
+	put_list(pr, fs, "write", &p->fs_write);
+	put_list(pr, fs, "deny", &p->fs_deny);
+	put_section(pr, top, "fs", fs);
 	put_network(pr, top, p);
 	if (p->exec_listed)
 		print_put(pr, top, "exec", list_node(pr, &p->exec));
@@ -393,12 +359,16 @@ static struct node *layer_node(struct printer *pr, const struct permissions *p)
 	put_limits(pr, top, p);
 	put_guest_paths(pr, top, p);
 	put_list(pr, top, "dangerously_allow", &p->dangerously_allow);
-	put_rules(pr, top, p);
+	for (size_t i = 0; rules && i < p->n_rules; i++)
+		print_append(pr, list, rule_node(pr, rules[i]));
+	put_section(pr, top, "rules", list);
 	if (p->fallback != VERDICT_DENY)
 		print_put_text(pr, top, "default", verdict_name(p->fallback));
 	if (p->mode != MODE_ENFORCE)
 		print_put_text(pr, top, "mode", mode_names[p->mode]);
-	put_all_of(pr, top, p);
+	for (size_t i = 0; i < p->n_all_of; i++)
+		print_append(pr, layers, layer_node(pr, p->all_of[i]));
+	put_section(pr, top, "all_of", layers);
 	return top;
 }
 
@@ -410,29 +380,25 @@ struct node *permissions_to_node(const struct permissions *p, struct arena *a)
 	return pr.failed ? NULL : top;
 }
 
-static void print_pretty(struct buffer *out, const struct node *n)
-{
-	json_print(out, n, JSON_PRETTY);
-}
-
-static void print_with(const struct permissions *p, struct buffer *out,
-	void (*print)(struct buffer *out, const struct node *n))
+static void print_text(const struct permissions *p, struct buffer *out, bool json)
 {
 	auto_arena scratch = { 0 };
 	const struct node *tree = permissions_to_node(p, &scratch);
 
-	if (tree)
-		print(out, tree);
-	else
+	if (!tree)
 		out->failed = true;
+	else if (json)
+		json_print(out, tree, JSON_PRETTY);
+	else
+		yaml_print(out, tree);
 }
 
 void permissions_print_yaml(const struct permissions *p, struct buffer *out)
 {
-	print_with(p, out, yaml_print);
+	print_text(p, out, false);
 }
 
 void permissions_print_json(const struct permissions *p, struct buffer *out)
 {
-	print_with(p, out, print_pretty);
+	print_text(p, out, true);
 }

@@ -284,16 +284,6 @@ static int read_rule_methods(const struct field *f, void *into)
 	return permissions_read_methods(f, reading->p, &reading->rule.methods);
 }
 
-static int read_rule_enabled(const struct field *f, void *into)
-{
-	struct rule_reading *reading = into;
-	bool enabled = true;
-	int r = field_boolean(f, &enabled);
-
-	reading->rule.disabled = !enabled;
-	return r;
-}
-
 /* `patterns` is read last, when the operations are known. */
 static const struct field_key rule_keys[] = {
 	FIELD("id", field_store_text, FIELD_AT(struct rule_reading, rule.id), .required = true),
@@ -303,7 +293,7 @@ static const struct field_key rule_keys[] = {
 	FIELD("operations", read_rule_operations, .required = true),
 	FIELD("patterns", field_ignore, .required = true),
 	FIELD("methods", read_rule_methods),
-	FIELD("enabled", read_rule_enabled),
+	FIELD("enabled", field_store_disabled, FIELD_AT(struct rule_reading, rule.disabled)),
 };
 static const struct field_table rule_table = FIELD_TABLE(rule_keys);
 

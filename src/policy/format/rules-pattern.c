@@ -71,59 +71,52 @@ static const char *widen_path(const struct translation *t, const char *url)
 	return arena_printf(t->p->arena, "%s%s**", url, path[strlen(path) - 1] == '/' ? "" : "/");
 }
 
-/* The patterns of ours that a URL pattern stands for; how many, or -ENOMEM. */
-static int spell_hosts(const struct translation *t, const char *text, const char *ret[2])
+/* Adds the patterns of ours that a URL pattern stands for. */
+static int translate_url(const struct translation *t, const char *text,
+	int (*add)(const struct translation *t, const char *text))
 {
 	struct arena *a = t->p->arena;
-	int n = 1;
+	const char *spelt[2] = { text };
+	size_t n = 1;
+	int r = 0;
 
-	ret[0] = text;
 	if (strncmp(text, "*://", 4) == 0) {
-		ret[0] = arena_printf(a, "http%s", text + 1);
-		ret[n++] = arena_printf(a, "https%s", text + 1);
+		spelt[0] = arena_printf(a, "http%s", text + 1);
+		spelt[n++] = arena_printf(a, "https%s", text + 1);
 	} else if (lacks_scheme(a, text)) {
-		ret[0] = arena_printf(a, "https://%s", text);
+		spelt[0] = arena_printf(a, "https://%s", text);
 	}
-	for (int i = 0; i < n; i++)
-		ret[i] = widen_path(t, ret[i]);
-	return ret[0] && ret[n - 1] ? n : -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		spelt[i] = widen_path(t, spelt[i]);
+	if (!spelt[0] || !spelt[n - 1])
+		return field_result(t->f, -ENOMEM);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add(t, spelt[i]);
+	return r;
 }
 
 static int translate_host(const struct translation *t, const char *text)
 {
-	const char *spelt[2];
-	int n, r = 0;
-
-	n = spell_hosts(t, text, spelt);
-	if (n < 0)
-		return field_result(t->f, n);
-	for (int i = 0; r == 0 && i < n; i++)
-		r = translation_add(t, spelt[i]);
-	return r;
+	return translate_url(t, text, translation_add);
 }
 
 /* Pages to open: the browser is narrowed by domains alone. */
-
-static bool is_narrower(const struct host_pattern *h)
-{
-	bool own_port = h->port_lo == h->port_hi && (h->port_lo == 80 || h->port_lo == 443);
-	bool all_ports = h->port_lo == 1 && h->port_hi == UINT16_MAX;
-
-	return h->n_url_paths > 0 || (!own_port && !all_ports);
-}
 
 static int add_page(const struct translation *t, const char *text)
 {
 	struct location where = field_location(t->f);
 	struct host_pattern h;
 	auto_buffer domain = { 0 };
+	bool own_port, all_ports;
 	int r = host_pattern_parse(&h, t->p->arena, text, &where, t->f->error);
 
 	if (r < 0)
 		return field_result(t->f, r);
 	if (h.transport != TRANSPORT_TCP)
 		return field_fail(t->f, "`%s` is no page that a browser could open", text);
-	if (is_narrower(&h) && t->action == VERDICT_ALLOW)
+	own_port = h.port_lo == h.port_hi && (h.port_lo == 80 || h.port_lo == 443);
+	all_ports = h.port_lo == 1 && h.port_hi == UINT16_MAX;
+	if (t->action == VERDICT_ALLOW && (h.n_url_paths > 0 || (!own_port && !all_ports)))
 		return field_fail(t->f, "`%s`: opening pages can be allowed by domain only", text);
 	h.port_lo = 1;
 	h.port_hi = UINT16_MAX;
@@ -135,28 +128,10 @@ static int add_page(const struct translation *t, const char *text)
 
 static int translate_page(const struct translation *t, const char *text)
 {
-	const char *spelt[2];
-	int n, r = 0;
-
-	n = spell_hosts(t, text, spelt);
-	if (n < 0)
-		return field_result(t->f, n);
-	for (int i = 0; r == 0 && i < n; i++)
-		r = add_page(t, spelt[i]);
-	return r;
+	return translate_url(t, text, add_page);
 }
 
 /* Commands */
-
-/* What is written of a command before its end, with nothing in it that means something to us. */
-static void print_words(const char *text, size_t len, struct buffer *out)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '\\' || text[i] == ':')
-			buffer_addc(out, '\\');
-		buffer_addc(out, text[i]);
-	}
-}
 
 static bool ends_with(const char *text, size_t len, const char *end)
 {
@@ -182,7 +157,12 @@ static int translate_command(const struct translation *t, const char *text)
 		error_hint(t->f->error, "`git push:*` is git push with any further arguments");
 		return -EINVAL;
 	}
-	print_words(text, len, &out);
+	/* Nothing in it may mean something to us. */
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\\' || text[i] == ':')
+			buffer_addc(&out, '\\');
+		buffer_addc(&out, text[i]);
+	}
 	buffer_adds(&out, more ? ":*" : ":");
 	return translation_add(t, out.failed ? NULL : buffer_text(&out));
 }

@@ -135,16 +135,6 @@ static int rules_read_name(const struct field *f, void *into)
 	return r;
 }
 
-static int rules_read_enabled(const struct field *f, void *into)
-{
-	struct rules_reading *reading = into;
-	bool enabled = true;
-	int r = field_boolean(f, &enabled);
-
-	reading->rule.disabled = !enabled;
-	return r;
-}
-
 static int rules_read_priority(const struct field *f, void *into)
 {
 	struct rules_reading *reading = into;
@@ -178,7 +168,7 @@ static const struct field_key rule_keys[] = {
 	FIELD_EACH("operations", rules_read_operation),
 	FIELD("patterns", field_ignore,
 		.required = true), /* read last: see rules_read_patterns() */
-	FIELD("enabled", rules_read_enabled),
+	FIELD("enabled", field_store_disabled, FIELD_AT(struct rules_reading, rule.disabled)),
 	FIELD("priority", rules_read_priority),
 	FIELD("methods", rules_read_methods),
 	FIELD("scope", rules_read_scope),

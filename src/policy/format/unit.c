@@ -127,29 +127,11 @@ int unit_parse_duration(const char *text, uint64_t *ret_ms)
 	return parse_amount(text, durations, ROWS(durations), strcmp, ret_ms);
 }
 
-/* The window of a rate in whole seconds: a word ("min"), or a duration ("30s"). */
-static int parse_window(const char *text, uint64_t *ret)
-{
-	const struct unit *word = unit_find(windows, ROWS(windows), text, strcmp);
-	uint64_t ms;
-	int r;
-
-	if (word) {
-		*ret = word->factor;
-		return 0;
-	}
-	r = unit_parse_duration(text, &ms);
-	if (r < 0)
-		return r;
-	if (ms == 0 || ms % 1000 != 0)
-		return -EINVAL;
-	*ret = ms / 1000;
-	return 0;
-}
-
 int unit_parse_rate(const char *text, struct rate *ret)
 {
+	const struct unit *window;
 	struct rate rate;
+	uint64_t ms;
 	int r = parse_digits(&text, &rate.count);
 
 	if (r < 0)
@@ -157,9 +139,18 @@ int unit_parse_rate(const char *text, struct rate *ret)
 	/* No rate of 0: it would read as "none may pass", while a count of 0 means "no limit". */
 	if (rate.count == 0 || *text != '/')
 		return -EINVAL;
-	r = parse_window(text + 1, &rate.seconds);
-	if (r < 0)
-		return r;
+	/* The window in whole seconds: a word ("min"), or a duration ("30s"). */
+	window = unit_find(windows, ROWS(windows), ++text, strcmp);
+	if (window) {
+		rate.seconds = window->factor;
+	} else {
+		r = unit_parse_duration(text, &ms);
+		if (r < 0)
+			return r;
+		if (ms == 0 || ms % 1000 != 0)
+			return -EINVAL;
+		rate.seconds = ms / 1000;
+	}
 	*ret = rate;
 	return 0;
 }
