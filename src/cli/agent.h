@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* A whole agent on the command line: --mode, --data-dir, --extra (policy/format/mode.h). */
+/* A whole agent on the command line: --mode, --data-dir, --extra (policy/format/mode.h); and the
+ * verb that prints its prompt. */
 #include <stdbool.h>
 
 #include "cli/options.h"

@@ -94,14 +94,6 @@ static const char *folder_from(const char *variable)
 	return value && value[0] == '/' ? value : NULL;
 }
 
-static const char *home_folder(void)
-{
-	const char *home = folder_from("HOME");
-	const struct passwd *user = home ? NULL : getpwuid(getuid());
-
-	return user ? user->pw_dir : home;
-}
-
 /* Sets a variable to FOLDER/BELOW, unless --set did or there is no folder. */
 static int set_default(
 	struct load *l, struct call *c, enum variable v, const char *folder, const char *below)
@@ -116,9 +108,10 @@ static int set_default(
 
 int load_begin(struct load *l, struct call *c)
 {
-	const char *home = home_folder(), *temp = folder_from("TMPDIR");
+	const char *home = folder_from("HOME"), *temp = folder_from("TMPDIR");
 	const char *data = folder_from("XDG_DATA_HOME");
-	int r = set_default(l, c, VARIABLE_HOME, home, "");
+	const struct passwd *user = home ? NULL : getpwuid(getuid());
+	int r = set_default(l, c, VARIABLE_HOME, user ? user->pw_dir : home, "");
 
 	home = l->variables.values[VARIABLE_HOME];
 	if (!data && home) {
@@ -176,34 +169,10 @@ static int folder_by_name(const void *x, const void *y)
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-static bool is_json(const char *name)
-{
-	size_t len = strlen(name);
-
-	return len > 5 && name[0] != '.' && strcmp(name + len - 5, ".json") == 0;
-}
-
 static void close_dir(DIR **d)
 {
 	if (*d)
 		(void)closedir(*d);
-}
-
-static int folder_add_names(struct folder *f, struct call *c, const char *path, DIR *dir)
-{
-	struct location where = { .file = path };
-	const struct dirent *d;
-	int r = 0;
-
-	while (r == 0 && (errno = 0, d = readdir(dir))) {
-		if (is_json(d->d_name))
-			r = folder_add(f, c, folder_below(c, path, d->d_name));
-		if (f->n > FILES_MAX)
-			return error_set(c->error, -E2BIG, &where, "has too many files");
-	}
-	if (r == 0 && errno)
-		r = error_set(c->error, -EIO, &where, "cannot be read: %s", strerror(errno));
-	return r;
 }
 
 /* custom/….json, sorted. The folder may be missing, but what is there must be readable. */
@@ -212,49 +181,46 @@ static int add_custom(struct folder *f, struct call *c, const char *path)
 	const char *custom = folder_below(c, path, "custom");
 	__attribute__((cleanup(close_dir))) DIR *dir = custom ? opendir(custom) : NULL;
 	struct location where = { .file = custom };
-	int r;
+	const struct dirent *d;
+	int r = 0;
 
 	if (!custom)
 		return error_no_memory(c->error);
 	if (!dir && errno == ENOENT)
 		return 0;
-	if (!dir)
-		return error_set(c->error, -EIO, &where, "cannot be read: %s", strerror(errno));
-	r = folder_add_names(f, c, custom, dir);
+	while (r == 0 && dir && (errno = 0, d = readdir(dir))) {
+		size_t len = strlen(d->d_name);
+
+		if (len > 5 && d->d_name[0] != '.' && strcmp(d->d_name + len - 5, ".json") == 0)
+			r = folder_add(f, c, folder_below(c, custom, d->d_name));
+		if (f->n > FILES_MAX)
+			return error_set(c->error, -E2BIG, &where, "has too many files");
+	}
+	if (r == 0 && errno)
+		r = error_set(c->error, -EIO, &where, "cannot be read: %s", strerror(errno));
 	qsort(f->files + 1, f->n - 1, sizeof(f->files[0]), folder_by_name);
 	return r;
 }
 
-static int not_one(struct folder *f, struct call *c, const char *path)
+static int folder_open(struct folder *f, struct call *c, const char *path)
 {
 	struct location where = { .file = path };
+	int r = add_if_present(f, c, path, "default.json");
 
-	if (f->n == 0) {
-		(void)error_set(c->error, -ENOENT, &where, "is a folder without a policy in it");
+	f->is_rules = f->n == 1;
+	if (r == 0 && f->is_rules)
+		r = add_custom(f, c, path);
+	for (size_t i = 0; r == 0 && !f->is_rules && launch_skill_manifests[i]; i++)
+		r = add_if_present(f, c, path, launch_skill_manifests[i]);
+	if (r == 0 && f->n == 0) {
+		r = error_set(c->error, -ENOENT, &where, "is a folder without a policy in it");
 		error_hint(c->error,
 			"expected a skill (SKILL.md, skill.yaml, manifest.yaml) or rules "
 			"(default.json)");
-		return -ENOENT;
+	} else if (r == 0 && f->n > 1 && !f->is_rules) {
+		r = error_set(c->error, -EINVAL, &where, "holds more than one manifest");
+		error_hint(c->error, "name the file: %s or %s", f->files[0], f->files[1]);
 	}
-	(void)error_set(c->error, -EINVAL, &where, "holds more than one manifest");
-	error_hint(c->error, "name the file: %s or %s", f->files[0], f->files[1]);
-	return -EINVAL;
-}
-
-static int folder_open(struct folder *ret, struct call *c, const char *path)
-{
-	struct folder f = { 0 };
-	int r = add_if_present(&f, c, path, "default.json");
-
-	f.is_rules = f.n == 1;
-	if (r == 0 && f.is_rules)
-		r = add_custom(&f, c, path);
-	for (size_t i = 0; r == 0 && !f.is_rules && launch_skill_manifests[i]; i++)
-		r = add_if_present(&f, c, path, launch_skill_manifests[i]);
-	if (r == 0 && (f.n == 0 || (f.n > 1 && !f.is_rules)))
-		r = not_one(&f, c, path);
-	if (r == 0)
-		*ret = f;
 	return r;
 }
 
@@ -306,26 +272,20 @@ static int load_read_rules(struct load *l, struct call *c, const struct folder *
 	return r;
 }
 
-static bool is_skill(const struct manifest *m)
-{
-	return m->kind == MANIFEST_SKILL || m->kind == MANIFEST_SKILL_MD ||
-	       m->kind == MANIFEST_NANOCRAB;
-}
-
-/* SKILL_DIR is where the skill lies. Which, if there are two skills, only --set can say. */
+/* Of a skill, SKILL_DIR is where it lies. Which, if there are two skills, only --set can say. */
 static int note_skill(struct load *l, struct call *c, const char *file)
 {
+	const enum manifest_kind kind = l->files[l->n - 1].kind;
 	const char **value = &l->variables.values[VARIABLE_SKILL_DIR];
 	const char *slash = strrchr(file, '/'), *parent, *path = NULL;
 	int r;
 
-	if (l->is_set[VARIABLE_SKILL_DIR] || l->many_skills || strcmp(file, "-") == 0)
+	if ((kind != MANIFEST_SKILL && kind != MANIFEST_SKILL_MD && kind != MANIFEST_NANOCRAB) ||
+		l->is_set[VARIABLE_SKILL_DIR] || l->many_skills || strcmp(file, "-") == 0)
 		return 0;
 	parent = slash ? arena_strndup(c->arena, file, (size_t)(slash - file) + 1) : ".";
-	if (!parent)
-		return error_no_memory(c->error);
-	r = load_absolute(c, parent, &path);
-	if (!path)
+	r = parent ? load_absolute(c, parent, &path) : error_no_memory(c->error);
+	if (r < 0)
 		return r;
 	l->many_skills = *value && strcmp(*value, path) != 0;
 	*value = l->many_skills ? NULL : path;
@@ -345,9 +305,7 @@ int load_add(struct load *l, struct call *c, const char *path, enum manifest_kin
 		path = f.files[0];
 	}
 	r = f.is_rules ? load_read_rules(l, c, &f) : load_read_file(l, c, path, kind);
-	if (r == 0 && is_skill(&l->files[l->n - 1]))
-		r = note_skill(l, c, path);
-	return r;
+	return r < 0 ? r : note_skill(l, c, path);
 }
 
 int load_add_all(

@@ -43,19 +43,6 @@ static const struct verb corral = {
 	.verbs = verbs,
 };
 
-static int print_version(struct error *e)
-{
-	auto_output o = { 0 };
-
-	buffer_adds(&o.text, "corral " CORRAL_VERSION "\n");
-	return output_write(&o, STDOUT_FILENO, e);
-}
-
-static bool asks_for_version(int argc, char **argv)
-{
-	return argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0);
-}
-
 int main(int argc, char **argv)
 {
 	auto_arena arena = { 0 };
@@ -68,8 +55,14 @@ int main(int argc, char **argv)
 		.arena = &arena,
 		.error = &error,
 	};
-	int r = asks_for_version(argc, argv) ? print_version(&error) : verb_dispatch(&c);
+	auto_output version = { 0 };
+	int r;
 
+	buffer_adds(&version.text, "corral " CORRAL_VERSION "\n");
+	if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0))
+		r = output_write(&version, STDOUT_FILENO, &error);
+	else
+		r = verb_dispatch(&c);
 	if (r >= 0)
 		return r;
 	if (!error.text[0])

@@ -84,15 +84,18 @@ int options_unknown_word(struct call *c, const struct options_row *row, const ch
 	return -EINVAL;
 }
 
-/* `word` as it was typed: "--polcy=x", or a cluster of letters with `letter` in it. */
-static int unknown_option(struct parser *p, const char *word, int letter)
+/* `word` as it was typed: "--polcy=x", "--json=x", or a cluster with the letter optopt in it. */
+static int bad_option(struct parser *p, const char *word)
 {
 	const char *names[ROWS_MAX + 1] = { [0] = "help" };
 	char name[64];
 	const char *near;
 
-	if (letter)
-		return options_misused(p->call, "unknown option -%c", letter);
+	if (optopt >= ROW_BASE)
+		return options_misused(
+			p->call, "--%s takes no value", p->rows[optopt - ROW_BASE].name);
+	if (optopt)
+		return options_misused(p->call, "unknown option -%c", optopt);
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
 	for (size_t i = 0; i < p->n; i++)
 		names[i + 1] = p->rows[i].name;
@@ -102,16 +105,6 @@ static int unknown_option(struct parser *p, const char *word, int letter)
 		error_hint(p->call->error, "did you mean --%s? `%s --help` lists the options", near,
 			p->call->name);
 	return -EINVAL;
-}
-
-static int bad_option(struct parser *p)
-{
-	const char *word = p->call->words[optind - 1];
-	const struct options_row *row = optopt >= ROW_BASE ? &p->rows[optopt - ROW_BASE] : NULL;
-
-	if (row)
-		return options_misused(p->call, "--%s takes no value", row->name);
-	return unknown_option(p, word, optopt);
 }
 
 static int missing_value(struct parser *p)
@@ -160,41 +153,6 @@ static int options_take(struct parser *p, int found)
 	return p->rows[i].take(p->call, &p->rows[i], optarg);
 }
 
-static int options_check_required(struct parser *p)
-{
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->rows[i].use == OPTIONS_REQUIRED && !p->seen[i])
-			return options_misused(p->call, "--%s %s is missing", p->rows[i].name,
-				p->rows[i].argument);
-	}
-	return 0;
-}
-
-/* Leaves the operands, which getopt_long() has moved to the end. */
-static int take_operands(struct call *c)
-{
-	c->words += optind;
-	c->n -= (size_t)optind;
-	if (c->n > c->verb->max)
-		return options_misused(c, "there is no use for `%s`", c->words[c->verb->max]);
-	if (c->n < c->verb->min)
-		return options_misused(
-			c, "%s %s is missing", c->n ? "another" : "a", c->verb->operand);
-	return 0;
-}
-
-static int one_option(struct parser *p, int found)
-{
-	switch (found) {
-	case ':':
-		return missing_value(p);
-	case '?':
-		return bad_option(p);
-	default:
-		return options_take(p, found);
-	}
-}
-
 int options_parse(struct call *c, const struct options_row *rows, size_t n)
 {
 	struct parser p = { .call = c, .rows = rows, .n = n };
@@ -211,9 +169,24 @@ int options_parse(struct call *c, const struct options_row *rows, size_t n)
 			r = verb_print_help(c, rows, n);
 			return r < 0 ? r : 1;
 		}
-		r = one_option(&p, found);
+		r = found == ':'   ? missing_value(&p)
+		    : found == '?' ? bad_option(&p, c->words[optind - 1])
+				   : options_take(&p, found);
 	}
-	if (r == 0)
-		r = options_check_required(&p);
-	return r < 0 ? r : take_operands(c);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (rows[i].use == OPTIONS_REQUIRED && !p.seen[i])
+			r = options_misused(
+				c, "--%s %s is missing", rows[i].name, rows[i].argument);
+	}
+	if (r < 0)
+		return r;
+	/* Leaves the operands, which getopt_long() has moved to the end. */
+	c->words += optind;
+	c->n -= (size_t)optind;
+	if (c->n > c->verb->max)
+		return options_misused(c, "there is no use for `%s`", c->words[c->verb->max]);
+	if (c->n < c->verb->min)
+		return options_misused(
+			c, "%s %s is missing", c->n ? "another" : "a", c->verb->operand);
+	return 0;
 }

@@ -17,16 +17,12 @@ static const char *const codes[] = {
 	[OUTPUT_YELLOW] = "\033[1;33m",
 };
 
-static bool wants_colour(int fd)
+struct output output_for(int fd)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
-}
-
-struct output output_for(int fd)
-{
-	return (struct output){ .colour = wants_colour(fd) };
+	return (struct output){ .colour = isatty(fd) && !(no && *no) &&
+					  !(term && strcmp(term, "dumb") == 0) };
 }
 
 void output_styled(struct output *o, enum output_style style, const char *text)
@@ -44,6 +40,13 @@ void output_note(struct output *o)
 {
 	output_styled(o, OUTPUT_YELLOW, "corral:");
 	buffer_addc(&o->text, ' ');
+}
+
+void output_heading(struct output *o, const char *text)
+{
+	buffer_addc(&o->text, '\n');
+	output_styled(o, OUTPUT_BOLD, text);
+	buffer_addc(&o->text, '\n');
 }
 
 void output_foreign(struct output *o, const char *text)
@@ -116,24 +119,16 @@ void output_pad(struct output *o, size_t column)
 	} while (++at < column);
 }
 
-/* Characters in so many bytes of UTF-8. */
-static size_t output_width_of(const char *text, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		n += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return n;
-}
-
 void output_wrapped(struct output *o, const char *text, size_t width)
 {
 	size_t start = column_of(o), at = start;
 
 	while (*text) {
 		size_t blanks = strspn(text, " "), len = strcspn(text + blanks, " ");
-		size_t needed = blanks + output_width_of(text + blanks, len);
+		size_t needed = blanks;
 
+		for (size_t i = blanks; i < blanks + len; i++)
+			needed += ((unsigned char)text[i] & 0xc0) != 0x80;
 		if (at > start && at + needed > width) {
 			buffer_printf(&o->text, "\n%*s", (int)start, "");
 			at = start;
@@ -145,6 +140,12 @@ void output_wrapped(struct output *o, const char *text, size_t width)
 		at += needed;
 		text += blanks + len;
 	}
+}
+
+void output_line(struct output *o, const char *text)
+{
+	output_wrapped(o, text, OUTPUT_WIDE);
+	buffer_addc(&o->text, '\n');
 }
 
 int output_write(const struct output *o, int fd, struct error *e)

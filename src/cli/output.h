@@ -36,6 +36,8 @@ static inline void output_deinit(struct output *o)
 void output_styled(struct output *o, enum output_style style, const char *text);
 /* "corral: ", as a note begins: something that a person may want to know. */
 void output_note(struct output *o);
+/* An empty line, and the text in a line of its own. */
+void output_heading(struct output *o, const char *text);
 void output_foreign(struct output *o, const char *text);
 /* Foreign text, cut with "…" where it has more than `room` characters. */
 void output_cut(struct output *o, enum output_style style, const char *text, size_t room);
@@ -45,6 +47,8 @@ void output_verdict(struct output *o, enum verdict v);
 void output_wrapped(struct output *o, const char *text, size_t width);
 /* What fits on most people's screens: prose, and what is laid out in columns. */
 enum { OUTPUT_PROSE = 80, OUTPUT_WIDE = 100 };
+/* The same in the wider of them, and a newline. */
+void output_line(struct output *o, const char *text);
 /* Spaces up to a column, counted from the last line's start in characters; at least one. */
 void output_pad(struct output *o, size_t column);
 

@@ -5,61 +5,70 @@
 
 #include "codec/json.h"
 
-static struct node *tree_kept(struct tree *t, struct node *n)
+static struct node *tree_kept(struct json_tree *t, struct node *n)
 {
 	t->failed = t->failed || !n;
 	return n;
 }
 
-struct node *tree_map(struct tree *t)
+struct node *tree_map(struct json_tree *t)
 {
 	return tree_kept(t, node_new(t->arena, NODE_MAP));
 }
 
-struct node *tree_list(struct tree *t)
+struct node *tree_list(struct json_tree *t)
 {
 	return tree_kept(t, node_new(t->arena, NODE_LIST));
 }
 
-void tree_put(struct tree *t, struct node *map, const char *key, struct node *child)
+void tree_put(struct json_tree *t, struct node *map, const char *key, struct node *child)
 {
 	if (!child)
 		child = tree_kept(t, node_new(t->arena, NODE_NULL));
 	(void)tree_kept(t, node_put(t->arena, map, key, child));
 }
 
-void tree_put_text(struct tree *t, struct node *map, const char *key, const char *text)
+void tree_put_text(struct json_tree *t, struct node *map, const char *key, const char *text)
 {
 	tree_put(t, map, key, text ? tree_kept(t, node_new_text(t->arena, text)) : NULL);
 }
 
-void tree_put_buffer(struct tree *t, struct node *map, const char *key, const struct buffer *text)
+void tree_put_buffer(
+	struct json_tree *t, struct node *map, const char *key, const struct buffer *text)
 {
 	t->failed = t->failed || text->failed;
 	tree_put_text(t, map, key, text->len ? text->data : NULL);
 }
 
-void tree_put_flag(struct tree *t, struct node *map, const char *key, bool value)
+void tree_put_flag(struct json_tree *t, struct node *map, const char *key, bool value)
 {
 	tree_put(t, map, key, tree_kept(t, node_new_boolean(t->arena, value)));
 }
 
-void tree_put_number(struct tree *t, struct node *map, const char *key, int64_t value)
+void tree_put_number(struct json_tree *t, struct node *map, const char *key, int64_t value)
 {
 	tree_put(t, map, key, tree_kept(t, node_new_integer(t->arena, value)));
 }
 
-void tree_append(struct tree *t, struct node *list, struct node *child)
+void tree_append(struct json_tree *t, struct node *list, struct node *child)
 {
 	(void)tree_kept(t, list && child ? node_append(list, child) : NULL);
 }
 
-void tree_append_text(struct tree *t, struct node *list, const char *text)
+struct node *tree_add_map(struct json_tree *t, struct node *list)
+{
+	struct node *map = tree_map(t);
+
+	tree_append(t, list, map);
+	return map;
+}
+
+void tree_append_text(struct json_tree *t, struct node *list, const char *text)
 {
 	tree_append(t, list, node_new_text(t->arena, text));
 }
 
-int tree_print(struct tree *t, const struct node *root, struct error *e)
+int tree_print(struct json_tree *t, const struct node *root, struct error *e)
 {
 	auto_output o = { 0 };
 

@@ -10,21 +10,24 @@
 #include "codec/node.h"
 #include "cli/output.h"
 
-struct tree {
+struct json_tree {
 	struct arena *arena;
 	bool failed;
 };
 
-struct node *tree_map(struct tree *t);
-struct node *tree_list(struct tree *t);
+struct node *tree_map(struct json_tree *t);
+struct node *tree_list(struct json_tree *t);
 /* Each puts a value into a map. Text that is NULL, like a NULL child, is null. */
-void tree_put(struct tree *t, struct node *map, const char *key, struct node *child);
-void tree_put_text(struct tree *t, struct node *map, const char *key, const char *text);
-void tree_put_buffer(struct tree *t, struct node *map, const char *key, const struct buffer *text);
-void tree_put_flag(struct tree *t, struct node *map, const char *key, bool value);
-void tree_put_number(struct tree *t, struct node *map, const char *key, int64_t value);
-void tree_append(struct tree *t, struct node *list, struct node *child);
-void tree_append_text(struct tree *t, struct node *list, const char *text);
+void tree_put(struct json_tree *t, struct node *map, const char *key, struct node *child);
+void tree_put_text(struct json_tree *t, struct node *map, const char *key, const char *text);
+void tree_put_buffer(
+	struct json_tree *t, struct node *map, const char *key, const struct buffer *text);
+void tree_put_flag(struct json_tree *t, struct node *map, const char *key, bool value);
+void tree_put_number(struct json_tree *t, struct node *map, const char *key, int64_t value);
+void tree_append(struct json_tree *t, struct node *list, struct node *child);
+/* A new map at the end of a list, to be filled. */
+struct node *tree_add_map(struct json_tree *t, struct node *list);
+void tree_append_text(struct json_tree *t, struct node *list, const char *text);
 
 /* Prints the tree on standard output, indented, with a newline at the end. */
-int tree_print(struct tree *t, const struct node *root, struct error *e);
+int tree_print(struct json_tree *t, const struct node *root, struct error *e);

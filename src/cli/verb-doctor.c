@@ -12,23 +12,6 @@ enum { MARK_COLUMN = 2, NAME_COLUMN = 6, TEXT_COLUMN = 34, TIER_COLUMN = 12 };
 
 /* For people */
 
-static void print_heading(struct output *o, const char *text)
-{
-	buffer_addc(&o->text, '\n');
-	output_styled(o, OUTPUT_BOLD, text);
-	buffer_addc(&o->text, '\n');
-}
-
-static void print_mark(struct output *o, const struct probe_finding *f)
-{
-	if (f->held)
-		output_styled(o, OUTPUT_GREEN, "yes");
-	else if (f->weight == PROBE_REQUIRED)
-		output_styled(o, OUTPUT_RED, "no ");
-	else
-		output_styled(o, OUTPUT_YELLOW, "no ");
-}
-
 /* An earlier one that failed at the same step: to say it once is enough. */
 static const struct probe_finding *verb_doctor_find_same(
 	const struct probe_result *r, const struct probe_finding *f)
@@ -40,38 +23,32 @@ static const struct probe_finding *verb_doctor_find_same(
 	return NULL;
 }
 
-static void verb_doctor_print_reason(struct output *o, const struct probe_finding *f)
-{
-	if (f->detail[0]) {
-		buffer_printf(&o->text, "%*s", TEXT_COLUMN, "");
-		output_wrapped(o, f->detail, OUTPUT_WIDE);
-		buffer_addc(&o->text, '\n');
-	}
-	if (f->hint[0]) {
-		buffer_printf(&o->text, "%*s", TEXT_COLUMN - 3, "");
-		output_styled(o, OUTPUT_BOLD, "-> ");
-		output_wrapped(o, f->hint, OUTPUT_WIDE);
-		buffer_addc(&o->text, '\n');
-	}
-}
-
 static void verb_doctor_print_finding(
 	struct output *o, const struct probe_result *r, const struct probe_finding *f)
 {
+	const enum output_style no = f->weight == PROBE_REQUIRED ? OUTPUT_RED : OUTPUT_YELLOW;
 	const struct probe_finding *same = f->held ? NULL : verb_doctor_find_same(r, f);
 
 	buffer_printf(&o->text, "%*s", MARK_COLUMN, "");
-	print_mark(o, f);
+	output_styled(o, f->held ? OUTPUT_GREEN : no, f->held ? "yes" : "no ");
 	output_pad(o, NAME_COLUMN);
 	buffer_adds(&o->text, f->name);
 	output_pad(o, TEXT_COLUMN);
-	output_wrapped(o, f->held && f->detail[0] ? f->detail : f->needed_for, OUTPUT_WIDE);
-	buffer_addc(&o->text, '\n');
-	if (same)
+	output_line(o, f->held && f->detail[0] ? f->detail : f->needed_for);
+	if (same) {
 		buffer_printf(
 			&o->text, "%*sfor the same reason as %s\n", TEXT_COLUMN, "", same->name);
-	else if (!f->held)
-		verb_doctor_print_reason(o, f);
+	} else if (!f->held) {
+		if (f->detail[0]) {
+			buffer_printf(&o->text, "%*s", TEXT_COLUMN, "");
+			output_line(o, f->detail);
+		}
+		if (f->hint[0]) {
+			buffer_printf(&o->text, "%*s", TEXT_COLUMN - 3, "");
+			output_styled(o, OUTPUT_BOLD, "-> ");
+			output_line(o, f->hint);
+		}
+	}
 }
 
 static void verb_doctor_print_findings(struct output *o, const struct probe_result *r,
@@ -83,7 +60,7 @@ static void verb_doctor_print_findings(struct output *o, const struct probe_resu
 		if (r->findings[i].weight != weight)
 			continue;
 		if (!any)
-			print_heading(o, heading);
+			output_heading(o, heading);
 		any = true;
 		verb_doctor_print_finding(o, r, &r->findings[i]);
 	}
@@ -100,42 +77,34 @@ static void print_tier(struct output *o, const struct probe_tier *t)
 	else
 		output_styled(o, OUTPUT_DIM, "not yet");
 	output_pad(o, TIER_COLUMN + 10);
-	output_wrapped(o, t->holds, OUTPUT_WIDE);
-	buffer_addc(&o->text, '\n');
+	output_line(o, t->holds);
 	if (t->missing[0]) {
 		auto_buffer text = { 0 };
 
 		buffer_printf(&text, "lacks %s", t->missing);
 		buffer_printf(&o->text, "%*s", TIER_COLUMN + 10, "");
-		output_wrapped(o, buffer_text(&text), OUTPUT_WIDE);
-		buffer_addc(&o->text, '\n');
-	}
-}
-
-static void print_summary(struct output *o, const struct probe_result *r)
-{
-	const struct probe_tier *best = probe_best(r);
-
-	output_foreign(o, r->kernel);
-	buffer_adds(&o->text, ": ");
-	if (best) {
-		output_styled(o, OUTPUT_GREEN, "corral run works here");
-		buffer_printf(&o->text, ", on tier %s\n", best->name);
-	} else {
-		output_styled(o, OUTPUT_RED, "corral run does not work here");
-		buffer_adds(&o->text, "\n");
+		output_line(o, buffer_text(&text));
 	}
 }
 
 static int verb_doctor_print(struct call *c, const struct probe_result *r)
 {
 	auto_output o = output_for(STDOUT_FILENO);
+	const struct probe_tier *best = probe_best(r);
 
-	print_summary(&o, r);
+	output_foreign(&o, r->kernel);
+	buffer_adds(&o.text, ": ");
+	if (best) {
+		output_styled(&o, OUTPUT_GREEN, "corral run works here");
+		buffer_printf(&o.text, ", on tier %s\n", best->name);
+	} else {
+		output_styled(&o, OUTPUT_RED, "corral run does not work here");
+		buffer_adds(&o.text, "\n");
+	}
 	verb_doctor_print_findings(&o, r, PROBE_REQUIRED, "Needed");
 	verb_doctor_print_findings(&o, r, PROBE_USEFUL, "Used where it is there");
 	verb_doctor_print_findings(&o, r, PROBE_LATER, "For later versions");
-	print_heading(&o, "Tiers");
+	output_heading(&o, "Tiers");
 	for (size_t i = 0; i < PROBE_TIERS; i++)
 		print_tier(&o, &r->tiers[i]);
 	return output_write(&o, STDOUT_FILENO, c->error);
@@ -143,58 +112,43 @@ static int verb_doctor_print(struct call *c, const struct probe_result *r)
 
 /* For programs */
 
-static const char *weight_name(enum probe_weight weight)
+static int verb_doctor_print_json(struct call *c, const struct probe_result *r)
 {
-	static const char *const names[] = {
+	static const char *const weights[] = {
 		[PROBE_REQUIRED] = "required",
 		[PROBE_USEFUL] = "useful",
 		[PROBE_LATER] = "later",
 	};
-
-	return names[weight];
-}
-
-static struct node *verb_doctor_finding_tree(struct tree *t, const struct probe_finding *f)
-{
-	struct node *map = tree_map(t);
-
-	tree_put_text(t, map, "name", f->name);
-	tree_put_flag(t, map, "held", f->held);
-	tree_put_text(t, map, "weight", weight_name(f->weight));
-	tree_put_text(t, map, "needed_for", f->needed_for);
-	tree_put_text(t, map, "detail", f->detail[0] ? f->detail : NULL);
-	tree_put_text(t, map, "hint", f->hint[0] ? f->hint : NULL);
-	if (!f->held)
-		tree_put_number(t, map, "errno", f->error);
-	return map;
-}
-
-static struct node *tier_tree(struct tree *t, const struct probe_tier *tier)
-{
-	struct node *map = tree_map(t);
-
-	tree_put_text(t, map, "name", tier->name);
-	tree_put_flag(t, map, "possible", tier->possible);
-	tree_put_flag(t, map, "implemented", tier->implemented);
-	tree_put_text(t, map, "needs", tier->needs);
-	tree_put_text(t, map, "holds", tier->holds);
-	tree_put_text(t, map, "missing", tier->missing[0] ? tier->missing : NULL);
-	return map;
-}
-
-static int verb_doctor_print_json(struct call *c, const struct probe_result *r)
-{
-	struct tree t = { .arena = c->arena };
+	struct json_tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t), *findings = tree_list(&t), *tiers = tree_list(&t);
 	const struct probe_tier *best = probe_best(r);
 
-	for (size_t i = 0; i < r->n_findings; i++)
-		tree_append(&t, findings, verb_doctor_finding_tree(&t, &r->findings[i]));
-	for (size_t i = 0; i < PROBE_TIERS; i++)
-		tree_append(&t, tiers, tier_tree(&t, &r->tiers[i]));
 	tree_put_text(&t, root, "kernel", r->kernel);
 	tree_put_text(&t, root, "tier", best ? best->name : NULL);
 	tree_put_number(&t, root, "landlock_abi", r->landlock_abi);
+	for (size_t i = 0; i < r->n_findings; i++) {
+		const struct probe_finding *f = &r->findings[i];
+		struct node *map = tree_add_map(&t, findings);
+
+		tree_put_text(&t, map, "name", f->name);
+		tree_put_flag(&t, map, "held", f->held);
+		tree_put_text(&t, map, "weight", weights[f->weight]);
+		tree_put_text(&t, map, "needed_for", f->needed_for);
+		tree_put_text(&t, map, "detail", f->detail[0] ? f->detail : NULL);
+		tree_put_text(&t, map, "hint", f->hint[0] ? f->hint : NULL);
+		if (!f->held)
+			tree_put_number(&t, map, "errno", f->error);
+	}
+	for (const struct probe_tier *tier = r->tiers; tier < r->tiers + PROBE_TIERS; tier++) {
+		struct node *map = tree_add_map(&t, tiers);
+
+		tree_put_text(&t, map, "name", tier->name);
+		tree_put_flag(&t, map, "possible", tier->possible);
+		tree_put_flag(&t, map, "implemented", tier->implemented);
+		tree_put_text(&t, map, "needs", tier->needs);
+		tree_put_text(&t, map, "holds", tier->holds);
+		tree_put_text(&t, map, "missing", tier->missing[0] ? tier->missing : NULL);
+	}
 	tree_put(&t, root, "findings", findings);
 	tree_put(&t, root, "tiers", tiers);
 	return tree_print(&t, root, c->error);

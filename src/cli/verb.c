@@ -16,13 +16,6 @@ enum { VERBS_MAX = 16 };
 
 /* --help, made from what the verb and its options say about themselves. */
 
-static void help_heading(struct output *o, const char *text)
-{
-	buffer_addc(&o->text, '\n');
-	output_styled(o, OUTPUT_BOLD, text);
-	buffer_addc(&o->text, '\n');
-}
-
 /* Lines of text, each behind an indentation. */
 static void indented(struct output *o, const char *lines, size_t indent)
 {
@@ -36,34 +29,24 @@ static void indented(struct output *o, const char *lines, size_t indent)
 	}
 }
 
-static void paragraphs(struct output *o, const char *text)
-{
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-		auto_buffer one = { 0 };
-
-		buffer_add(&one, text, len);
-		buffer_addc(&o->text, '\n');
-		output_wrapped(o, buffer_text(&one), OUTPUT_PROSE);
-		buffer_addc(&o->text, '\n');
-		text += len + (text[len] == '\n');
-	}
-}
-
 static void usage(struct output *o, const struct call *c)
 {
+	const char *text = c->verb->description;
+
 	output_styled(o, OUTPUT_BOLD, "Usage:");
 	buffer_printf(&o->text, " %s", c->name);
 	if (c->verb->synopsis)
 		buffer_printf(&o->text, " %s", c->verb->synopsis);
 	buffer_addc(&o->text, '\n');
-	paragraphs(o, c->verb->description);
-}
+	for (size_t len; *text; text += len + (text[len] == '\n')) {
+		auto_buffer paragraph = { 0 };
 
-static void examples(struct output *o, const struct call *c)
-{
-	help_heading(o, "Examples:");
-	indented(o, c->verb->examples, 2);
+		len = strcspn(text, "\n");
+		buffer_add(&paragraph, text, len);
+		buffer_addc(&o->text, '\n');
+		output_wrapped(o, buffer_text(&paragraph), OUTPUT_PROSE);
+		buffer_addc(&o->text, '\n');
+	}
 }
 
 /* The left column: "  -p, --policy FILE". */
@@ -79,42 +62,36 @@ static void left(const struct options_row *row, char *out, size_t size)
 
 static void row_help(struct output *o, const struct options_row *row, size_t width)
 {
-	const char *first_end = strchr(row->help, '\n');
-	int first = first_end ? (int)(first_end - row->help) : (int)strlen(row->help);
+	size_t first = strcspn(row->help, "\n");
 	char text[64];
 
 	left(row, text, sizeof(text));
-	buffer_printf(&o->text, "%-*s  %.*s\n", (int)width, text, first, row->help);
-	if (first_end)
-		indented(o, first_end + 1, width + 2);
+	buffer_printf(&o->text, "%-*s  %.*s\n", (int)width, text, (int)first, row->help);
+	if (row->help[first])
+		indented(o, row->help + first + 1, width + 2);
 }
 
-static void options(struct output *o, const struct options_row *rows, size_t n)
+int verb_print_help(struct call *c, const struct options_row *rows, size_t n)
 {
 	const struct options_row help = {
 		.name = "help", .letter = 'h', .help = "print this and exit"
 	};
+	auto_output o = output_for(STDOUT_FILENO);
 	size_t width = 0;
 
+	usage(&o, c);
 	for (size_t i = 0; i < n; i++) {
 		char text[64];
 
 		left(&rows[i], text, sizeof(text));
 		width = strlen(text) > width ? strlen(text) : width;
 	}
-	help_heading(o, "Options:");
+	output_heading(&o, "Options:");
 	for (size_t i = 0; i < n; i++)
-		row_help(o, &rows[i], width);
-	row_help(o, &help, width);
-}
-
-int verb_print_help(struct call *c, const struct options_row *rows, size_t n)
-{
-	auto_output o = output_for(STDOUT_FILENO);
-
-	usage(&o, c);
-	options(&o, rows, n);
-	examples(&o, c);
+		row_help(&o, &rows[i], width);
+	row_help(&o, &help, width);
+	output_heading(&o, "Examples:");
+	indented(&o, c->verb->examples, 2);
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
@@ -123,21 +100,13 @@ static int help_print_group(struct call *c, int fd)
 	auto_output o = output_for(fd);
 
 	usage(&o, c);
-	help_heading(&o, "Commands:");
+	output_heading(&o, "Commands:");
 	for (const struct verb *const *v = c->verb->verbs; *v; v++)
 		buffer_printf(&o.text, "  %-11s  %s\n", (*v)->name, (*v)->summary);
-	examples(&o, c);
+	output_heading(&o, "Examples:");
+	indented(&o, c->verb->examples, 2);
 	buffer_printf(&o.text, "\n`%s COMMAND --help` tells more about a command.\n", c->name);
 	return output_write(&o, fd, c->error);
-}
-
-static const struct verb *verb_find(const struct verb *group, const char *word)
-{
-	for (const struct verb *const *v = group->verbs; *v; v++) {
-		if (strcmp((*v)->name, word) == 0)
-			return *v;
-	}
-	return NULL;
 }
 
 static int verb_unknown(struct call *c, const char *word)
@@ -153,25 +122,6 @@ static int verb_unknown(struct call *c, const char *word)
 		error_hint(c->error, "did you mean `%s %s`? `%s --help` lists the commands",
 			c->name, near, c->name);
 	return -EINVAL;
-}
-
-static bool asks_for_help(const char *word)
-{
-	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
-}
-
-/* Goes on with a verb of the group; its word becomes the first of the call. */
-static int descend(struct call *c, const struct verb *v)
-{
-	struct call inner = *c;
-
-	inner.verb = v;
-	inner.name = arena_printf(c->arena, "%s %s", c->name, v->name);
-	inner.words++;
-	inner.n--;
-	if (!inner.name)
-		return error_no_memory(c->error);
-	return v->run ? v->run(&inner) : verb_dispatch(&inner);
 }
 
 /* `help policy check` is `policy check --help`. */
@@ -195,17 +145,28 @@ static int help(struct call *c)
 int verb_dispatch(struct call *c)
 {
 	const char *word = c->n > 1 ? c->words[1] : NULL;
-	const struct verb *v;
+	const struct verb *const *v = c->verb->verbs;
+	struct call inner = *c;
 
 	if (!word) {
 		int r = help_print_group(c, STDERR_FILENO);
 
 		return r < 0 ? r : STATUS_ERROR;
 	}
-	if (asks_for_help(word))
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return help_print_group(c, STDOUT_FILENO);
 	if (strcmp(word, "help") == 0)
 		return help(c);
-	v = verb_find(c->verb, word);
-	return v ? descend(c, v) : verb_unknown(c, word);
+	while (*v && strcmp((*v)->name, word) != 0)
+		v++;
+	if (!*v)
+		return verb_unknown(c, word);
+	/* Goes on with a verb of the group; its word becomes the first of the call. */
+	inner.verb = *v;
+	inner.name = arena_printf(c->arena, "%s %s", c->name, word);
+	inner.words++;
+	inner.n--;
+	if (!inner.name)
+		return error_no_memory(c->error);
+	return inner.verb->run ? inner.verb->run(&inner) : verb_dispatch(&inner);
 }

@@ -141,7 +141,7 @@ static int verb_check_proof_print(const struct check_proof *p, bool proved)
 
 static int verb_check_proof_print_tree(const struct check_proof *p, bool proved)
 {
-	struct tree t = { .arena = p->call->arena };
+	struct json_tree t = { .arena = p->call->arena };
 	struct node *root = tree_map(&t);
 	auto_buffer key = { 0 }, line = { 0 };
 	auto_document record = { 0 };

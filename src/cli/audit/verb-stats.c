@@ -231,12 +231,12 @@ static int tally_print(const struct audit_tally *t, struct error *e)
 	return r;
 }
 
-static void tally_put_number(struct tree *t, struct node *map, const char *key, uint64_t n)
+static void tally_put_number(struct json_tree *t, struct node *map, const char *key, uint64_t n)
 {
 	tree_put_number(t, map, key, n > INT64_MAX ? INT64_MAX : (int64_t)n);
 }
 
-static struct node *tally_actions_tree(struct tree *t, const struct audit_tally *tally)
+static struct node *tally_actions_tree(struct json_tree *t, const struct audit_tally *tally)
 {
 	struct node *map = tree_map(t);
 
@@ -254,7 +254,7 @@ static struct node *tally_actions_tree(struct tree *t, const struct audit_tally 
 }
 
 static struct node *tally_top_tree(
-	struct tree *t, const struct audit_top *top, const char *key, bool has_actions)
+	struct json_tree *t, const struct audit_top *top, const char *key, bool has_actions)
 {
 	struct node *list = tree_list(t);
 
@@ -274,7 +274,7 @@ static struct node *tally_top_tree(
 
 static int tally_print_tree(struct call *c, const char *path, const struct audit_tally *tally)
 {
-	struct tree t = { .arena = c->arena };
+	struct json_tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t), *decisions = tree_map(&t);
 	char from[AUDIT_FIELD_BYTES], to[AUDIT_FIELD_BYTES];
 

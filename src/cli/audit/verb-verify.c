@@ -105,7 +105,7 @@ static int verb_verify_print(
 
 static int verb_verify_print_tree(struct call *c, const char *path, const struct audit_verdict *v)
 {
-	struct tree t = { .arena = c->arena };
+	struct json_tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t);
 	auto_buffer key = { 0 };
 

@@ -223,7 +223,7 @@ int report_run(struct call *c, report_printer *print)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 	auto_ask a = { 0 };
-	struct tree t = { .arena = c->arena };
+	struct json_tree t = { .arena = c->arena };
 	int r = ask_run(&a, c);
 
 	if (r != 0)
@@ -343,7 +343,7 @@ int report_notes(const struct ask *a, struct arena *arena, struct options_list *
 	return r;
 }
 
-static struct node *rule_tree(struct tree *t, const struct decision *d)
+static struct node *rule_tree(struct json_tree *t, const struct decision *d)
 {
 	const struct source *s = d->source;
 	struct node *rule;
@@ -361,7 +361,7 @@ static struct node *rule_tree(struct tree *t, const struct decision *d)
 }
 
 /* What every judged thing has: verdict, reason, rule. */
-static void put_answer(struct tree *t, struct node *to, const struct judged *j)
+static void put_answer(struct json_tree *t, struct node *to, const struct judged *j)
 {
 	auto_buffer reason = { 0 };
 
@@ -370,7 +370,7 @@ static void put_answer(struct tree *t, struct node *to, const struct judged *j)
 	tree_put(t, to, "rule", j->kind == JUDGED_REQUEST ? rule_tree(t, &j->decision) : NULL);
 }
 
-static struct node *layers_tree(struct tree *t, const struct ask *a)
+static struct node *layers_tree(struct json_tree *t, const struct ask *a)
 {
 	const struct judged *j = a->judgement.deciding;
 	struct node *list = tree_list(t);
@@ -389,7 +389,7 @@ static struct node *layers_tree(struct tree *t, const struct ask *a)
 	return list;
 }
 
-static struct node *commands_tree(struct tree *t, const struct ask *a)
+static struct node *commands_tree(struct json_tree *t, const struct ask *a)
 {
 	static const char *const kinds[] = {
 		[JUDGED_REQUEST] = "judged",
@@ -416,7 +416,7 @@ static struct node *commands_tree(struct tree *t, const struct ask *a)
 	return list;
 }
 
-static struct node *notes_tree(struct tree *t, const struct ask *a)
+static struct node *notes_tree(struct json_tree *t, const struct ask *a)
 {
 	struct options_list notes = { 0 };
 	struct node *list = tree_list(t);
@@ -428,7 +428,7 @@ static struct node *notes_tree(struct tree *t, const struct ask *a)
 	return list;
 }
 
-struct node *report_tree(struct tree *t, const struct ask *a)
+struct node *report_tree(struct json_tree *t, const struct ask *a)
 {
 	const struct judged *j = a->judgement.deciding;
 	struct node *root = tree_map(t);

@@ -16,7 +16,7 @@ report_printer report_line;
 /* All that led to it. */
 report_printer report_explain;
 /* The same as an object; man corral-policy has its keys. */
-struct node *report_tree(struct tree *t, const struct ask *a);
+struct node *report_tree(struct json_tree *t, const struct ask *a);
 
 /* What is worth knowing beside the verdict, a sentence each; in the arena. */
 int report_notes(const struct ask *a, struct arena *arena, struct options_list *ret);

@@ -46,7 +46,7 @@ static int verb_lint_print_text(const struct lint_findings *all, struct call *c)
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
-static struct node *verb_lint_finding_tree(struct tree *t, const struct lint_finding *f)
+static struct node *verb_lint_finding_tree(struct json_tree *t, const struct lint_finding *f)
 {
 	struct node *n = tree_map(t);
 
@@ -63,7 +63,7 @@ static struct node *verb_lint_finding_tree(struct tree *t, const struct lint_fin
 
 static int verb_lint_print_tree(const struct lint_findings *all, struct call *c, bool clean)
 {
-	struct tree t = { .arena = c->arena };
+	struct json_tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t), *list = tree_list(&t);
 
 	for (size_t i = 0; i < all->n; i++)

@@ -32,7 +32,7 @@ static int verb_subset_print_text(const struct subset *s, struct error *e)
 
 static int verb_subset_print_tree(const struct subset *s, struct call *c)
 {
-	struct tree t = { .arena = c->arena };
+	struct json_tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t);
 
 	tree_put_flag(&t, root, "subset", s->answer == SUBSET_YES);

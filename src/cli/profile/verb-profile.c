@@ -56,7 +56,7 @@ static int write_profile(struct settings *s, struct call *c, struct buffer *out)
 static int verb_profile_run(struct call *c)
 {
 	struct settings s = { 0 };
-	struct tree t = { .arena = c->arena };
+	struct json_tree t = { .arena = c->arena };
 	auto_output o = { 0 };
 	int r = verb_profile_parse(&s, c);
 

@@ -188,7 +188,7 @@ void inspection_print(const struct inspection *i, struct output *o)
 	print_digest(i, o);
 }
 
-static struct node *lines_tree(struct tree *t, const struct description_lines *lines)
+static struct node *lines_tree(struct json_tree *t, const struct description_lines *lines)
 {
 	struct node *list = tree_list(t);
 
@@ -197,7 +197,7 @@ static struct node *lines_tree(struct tree *t, const struct description_lines *l
 	return list;
 }
 
-static struct node *sections_tree(struct tree *t, const struct description *d)
+static struct node *sections_tree(struct json_tree *t, const struct description *d)
 {
 	struct node *list = tree_list(t);
 
@@ -211,7 +211,7 @@ static struct node *sections_tree(struct tree *t, const struct description *d)
 	return list;
 }
 
-static struct node *findings_tree(struct tree *t, const struct skill_findings *findings)
+static struct node *findings_tree(struct json_tree *t, const struct skill_findings *findings)
 {
 	struct node *list = tree_list(t);
 
@@ -230,7 +230,7 @@ static struct node *findings_tree(struct tree *t, const struct skill_findings *f
 	return list;
 }
 
-static struct node *permissions_tree(struct tree *t, const struct permissions *p)
+static struct node *permissions_tree(struct json_tree *t, const struct permissions *p)
 {
 	struct node *n = permissions_to_node(p, t->arena);
 
@@ -238,7 +238,7 @@ static struct node *permissions_tree(struct tree *t, const struct permissions *p
 	return n;
 }
 
-struct node *inspection_tree(const struct inspection *i, struct tree *t)
+struct node *inspection_tree(const struct inspection *i, struct json_tree *t)
 {
 	const struct manifest *m = &i->skill.manifest;
 	struct node *root = tree_map(t);

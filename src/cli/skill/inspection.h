@@ -29,4 +29,4 @@ bool inspection_is_risky(const struct inspection *i);
 
 /* For people, and for programs. */
 void inspection_print(const struct inspection *i, struct output *o);
-struct node *inspection_tree(const struct inspection *i, struct tree *t);
+struct node *inspection_tree(const struct inspection *i, struct json_tree *t);

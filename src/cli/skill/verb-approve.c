@@ -23,7 +23,7 @@ static int verb_approve_print_answer(
 	struct call *c, const struct settings *s, const struct answer *a)
 {
 	auto_output o = output_for(STDOUT_FILENO);
-	struct tree t = { .arena = c->arena };
+	struct json_tree t = { .arena = c->arena };
 	struct node *root;
 
 	if (s->json) {

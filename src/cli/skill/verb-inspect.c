@@ -12,7 +12,7 @@ static int verb_inspect_run(struct call *c)
 	const struct options_row rows[] = { OPTIONS_JSON(&json) };
 	auto_inspection i = { .skill.fd = -1 };
 	auto_output o = output_for(STDOUT_FILENO);
-	struct tree t = { .arena = c->arena };
+	struct json_tree t = { .arena = c->arena };
 	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
