@@ -39,3 +39,6 @@ options_taker agent_take_extra; /* struct options_list of absolute paths */
 int agent_check(const struct agent *a, struct call *c);
 /* The agent's permissions; checks first. The caller frees them. */
 int agent_permissions(const struct agent *a, struct call *c, struct permissions **ret);
+
+/* `corral prompt`: the text for the prompt of an agent in a mode. */
+extern const struct verb verb_prompt;

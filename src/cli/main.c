@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/agent.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 

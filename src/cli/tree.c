@@ -16,11 +16,6 @@ struct node *tree_map(struct json_tree *t)
 	return tree_kept(t, node_new(t->arena, NODE_MAP));
 }
 
-struct node *tree_list(struct json_tree *t)
-{
-	return tree_kept(t, node_new(t->arena, NODE_LIST));
-}
-
 void tree_put(struct json_tree *t, struct node *map, const char *key, struct node *child)
 {
 	if (!child)
@@ -50,22 +45,30 @@ void tree_put_number(struct json_tree *t, struct node *map, const char *key, int
 	tree_put(t, map, key, tree_kept(t, node_new_integer(t->arena, value)));
 }
 
-void tree_append(struct json_tree *t, struct node *list, struct node *child)
+struct node *tree_put_map(struct json_tree *t, struct node *map, const char *key)
 {
-	(void)tree_kept(t, list && child ? node_append(list, child) : NULL);
+	struct node *child = tree_map(t);
+
+	tree_put(t, map, key, child);
+	return child;
 }
 
-struct node *tree_add_map(struct json_tree *t, struct node *list)
+struct node *tree_put_list(struct json_tree *t, struct node *map, const char *key)
 {
-	struct node *map = tree_map(t);
+	struct node *child = tree_kept(t, node_new(t->arena, NODE_LIST));
 
-	tree_append(t, list, map);
-	return map;
+	tree_put(t, map, key, child);
+	return child;
+}
+
+struct node *tree_append_map(struct json_tree *t, struct node *list)
+{
+	return tree_kept(t, node_append(list, tree_map(t)));
 }
 
 void tree_append_text(struct json_tree *t, struct node *list, const char *text)
 {
-	tree_append(t, list, node_new_text(t->arena, text));
+	(void)tree_kept(t, node_append(list, node_new_text(t->arena, text)));
 }
 
 int tree_print(struct json_tree *t, const struct node *root, struct error *e)

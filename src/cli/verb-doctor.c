@@ -120,15 +120,16 @@ static int verb_doctor_print_json(struct call *c, const struct probe_result *r)
 		[PROBE_LATER] = "later",
 	};
 	struct json_tree t = { .arena = c->arena };
-	struct node *root = tree_map(&t), *findings = tree_list(&t), *tiers = tree_list(&t);
+	struct node *root = tree_map(&t), *list;
 	const struct probe_tier *best = probe_best(r);
 
 	tree_put_text(&t, root, "kernel", r->kernel);
 	tree_put_text(&t, root, "tier", best ? best->name : NULL);
 	tree_put_number(&t, root, "landlock_abi", r->landlock_abi);
+	list = tree_put_list(&t, root, "findings");
 	for (size_t i = 0; i < r->n_findings; i++) {
 		const struct probe_finding *f = &r->findings[i];
-		struct node *map = tree_add_map(&t, findings);
+		struct node *map = tree_append_map(&t, list);
 
 		tree_put_text(&t, map, "name", f->name);
 		tree_put_flag(&t, map, "held", f->held);
@@ -139,8 +140,9 @@ static int verb_doctor_print_json(struct call *c, const struct probe_result *r)
 		if (!f->held)
 			tree_put_number(&t, map, "errno", f->error);
 	}
+	list = tree_put_list(&t, root, "tiers");
 	for (const struct probe_tier *tier = r->tiers; tier < r->tiers + PROBE_TIERS; tier++) {
-		struct node *map = tree_add_map(&t, tiers);
+		struct node *map = tree_append_map(&t, list);
 
 		tree_put_text(&t, map, "name", tier->name);
 		tree_put_flag(&t, map, "possible", tier->possible);
@@ -149,8 +151,6 @@ static int verb_doctor_print_json(struct call *c, const struct probe_result *r)
 		tree_put_text(&t, map, "holds", tier->holds);
 		tree_put_text(&t, map, "missing", tier->missing[0] ? tier->missing : NULL);
 	}
-	tree_put(&t, root, "findings", findings);
-	tree_put(&t, root, "tiers", tiers);
 	return tree_print(&t, root, c->error);
 }
 

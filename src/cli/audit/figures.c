@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "cli/run/terminal.h"
 
 enum { EIGHTHS = 8 };
@@ -56,26 +57,19 @@ void audit_amount_span(struct buffer *out, uint64_t ns)
 			out, "%" PRIu64 " h %" PRIu64 " min", seconds / 3600, seconds % 3600 / 60);
 }
 
-/* By name, not by setlocale(): the locale that is named need not be installed. */
-static bool audit_chart_speaks_utf8(void)
-{
-	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-
-	for (size_t i = 0; i < ROWS(names); i++) {
-		const char *value = getenv(names[i]);
-
-		if (value && *value)
-			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
-	}
-	return false;
-}
-
 struct audit_chart audit_chart_for(int fd)
 {
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *locale = NULL;
 	unsigned short rows, columns;
 
+	/* By name, not by setlocale(): the locale that is named need not be installed. */
+	for (size_t i = 0; i < ROWS(names) && !(locale && *locale); i++)
+		locale = getenv(names[i]);
 	terminal_size(fd, &rows, &columns);
-	return (struct audit_chart){ .columns = columns, .has_blocks = audit_chart_speaks_utf8() };
+	return (struct audit_chart){ .columns = columns,
+		.has_blocks =
+			locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8")) };
 }
 
 void audit_chart_bar(const struct audit_chart *c, struct output *o, enum output_style style,
@@ -212,35 +206,29 @@ static int time_finish(const struct tm *t, const int *zone, uint64_t fraction, u
 	return time_from_seconds(seconds, fraction, ret_ns);
 }
 
-static int time_finish_day(const struct tm *t, enum audit_time_end end, uint64_t *ret_ns)
-{
-	struct tm next = *t;
-	int r = time_finish(t, NULL, 0, ret_ns);
-
-	if (r < 0 || end == AUDIT_TIME_BEGINS)
-		return r;
-	/* Not every day has 24 hours. */
-	next.tm_mday++;
-	next.tm_isdst = -1;
-	*ret_ns = (uint64_t)mktime(&next) * SECOND - 1;
-	return 0;
-}
-
 static int time_parse_date(const char *s, enum audit_time_end end, uint64_t *ret_ns)
 {
 	struct tm t = { 0 };
 	uint64_t fraction = 0;
 	bool zoned;
-	int zone;
+	int zone, r;
 
 	if (!time_take_day(&s, &t))
 		return -EINVAL;
-	if (!*s)
-		return time_finish_day(&t, end, ret_ns);
-	if (!time_take_char(&s, "Tt ") || !time_take_clock(&s, &t, &fraction) ||
-		!time_take_zone(&s, &zoned, &zone) || *s)
-		return -EINVAL;
-	return time_finish(&t, zoned ? &zone : NULL, fraction, ret_ns);
+	if (*s) {
+		if (!time_take_char(&s, "Tt ") || !time_take_clock(&s, &t, &fraction) ||
+			!time_take_zone(&s, &zoned, &zone) || *s)
+			return -EINVAL;
+		return time_finish(&t, zoned ? &zone : NULL, fraction, ret_ns);
+	}
+	r = time_finish(&t, NULL, 0, ret_ns);
+	if (r < 0 || end == AUDIT_TIME_BEGINS)
+		return r;
+	/* Not every day has 24 hours. */
+	t.tm_mday++;
+	t.tm_isdst = -1;
+	*ret_ns = (uint64_t)mktime(&t) * SECOND - 1;
+	return 0;
 }
 
 /* At 01:00, 23:00 was yesterday. */
@@ -313,4 +301,74 @@ const char *audit_time_print(uint64_t time_ns, char out[AUDIT_TIME_BYTES])
 	if (strftime(out, AUDIT_TIME_BYTES, "%Y-%m-%d %H:%M:%S", &parts) == 0)
 		(void)snprintf(out, AUDIT_TIME_BYTES, "%-19s", "?");
 	return out;
+}
+
+/*
+ * Finding a name and finding the rarest are both a walk over a plain array of numbers, which is
+ * a few hundred nanoseconds for this size: no tree or heap to keep in order. The hash is keyed, or
+ * a log could be written in which all names collide and each walk compares a thousand long texts.
+ */
+
+struct audit_top *audit_top_new(void)
+{
+	return calloc(1, sizeof(struct audit_top));
+}
+
+void audit_top_free(struct audit_top *t)
+{
+	for (size_t i = 0; t && i < t->n; i++)
+		free(t->entries[i].text);
+	free(t);
+}
+
+int audit_top_add(struct audit_top *t, unsigned kind, const char *text, uint64_t n)
+{
+	const struct hash_key key = hash_key_make();
+	const uint64_t hash = hash_keyed(&key, kind, text, strlen(text));
+	size_t i = 0;
+
+	while (i < t->n && !(t->hashes[i] == hash && t->entries[i].kind == kind &&
+				   strcmp(t->entries[i].text, text) == 0))
+		i++;
+	if (i == t->n) {
+		char *copy = strdup(text);
+
+		if (!copy)
+			return -ENOMEM;
+		/* A free place, or that of the rarest, whose count it takes over. */
+		if (t->n < AUDIT_TOP_SIZE) {
+			t->counts[t->n++] = 0;
+		} else {
+			t->is_approximate = true;
+			i = 0;
+			for (size_t k = 1; k < t->n; k++)
+				i = t->counts[k] < t->counts[i] ? k : i;
+			free(t->entries[i].text);
+		}
+		t->hashes[i] = hash;
+		t->entries[i] = (struct audit_top_entry){
+			.text = copy, .kind = kind, .inherited = t->counts[i]
+		};
+	}
+	audit_amount_add(&t->counts[i], n);
+	t->entries[i].count = t->counts[i];
+	return 0;
+}
+
+static int audit_top_compare(const void *a, const void *b)
+{
+	const struct audit_top_entry *x = a, *y = b;
+	const uint64_t of_x = audit_top_surely(x), of_y = audit_top_surely(y);
+	int r;
+
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
+	/* So that the same log always gives the same list. */
+	r = strcmp(x->text, y->text);
+	return r ? r : (int)x->kind - (int)y->kind;
+}
+
+void audit_top_sort(struct audit_top *t)
+{
+	qsort(t->entries, t->n, sizeof(t->entries[0]), audit_top_compare);
 }

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* Which log is meant, and what to tell where it cannot be read. */
+/*
+ * Which log is meant, what to tell where it cannot be read; and which of its records are wanted, as
+ * options say it. What a query (audit/store/log.h) can hold goes into one; several actions or
+ * decisions, and ids of which only the beginning is known, are looked at here.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "audit/store/log.h"
-#include "cli/verb.h"
+#include "cli/options.h"
 
 /* The file that the i-th word names, or the user's own (audit/place.h) if there is none. */
 int audit_source_find(struct call *c, size_t i, const char **ret);
@@ -19,3 +26,52 @@ static inline void audit_source_closep(struct audit_log **l)
 	audit_log_close(*l);
 }
 #define auto_audit_log __attribute__((cleanup(audit_source_closep))) struct audit_log
+
+struct audit_filter {
+	uint32_t actions, decisions; /* sets of bits; 0: any */
+	const char *session, *target;
+	uint64_t since_ns, until_ns; /* 0: no bound */
+	uint64_t limit;              /* 0: none */
+	bool newest;
+};
+
+/* By the name of the option: sets of words of the field (audit/field.h); a moment. */
+options_taker audit_filter_words, audit_filter_time;
+/* A whole number from 1; the target is a uint64_t. */
+options_taker audit_filter_number;
+int audit_filter_parse_number(const char *text, uint64_t *ret);
+
+#define AUDIT_FILTER_ROWS(f)                                                                      \
+	{ "session", 's', "ID", "only of this session; `1f2e*`: whose id begins like this",       \
+		options_text, &(f)->session, OPTIONS_OPTIONAL },                                  \
+		{ "action", 'a', "ACTION",                                                        \
+			"only these: net.connect, fs.read, exec …; `net` is all of its kind;\n" \
+			"several with commas, or by repeating it",                                \
+			audit_filter_words, &(f)->actions, OPTIONS_MANY },                        \
+		{ "decision", 'd', "DECISION",                                                    \
+			"only allowed, denied, asked, failed or none (just told); likewise",      \
+			audit_filter_words, &(f)->decisions, OPTIONS_MANY },                      \
+		{ "target", 't', "GLOB",                                                          \
+			"only what was done to this: '/srv/**' as in a grant, '*.example.com*'",  \
+			options_text, &(f)->target, OPTIONS_OPTIONAL },                           \
+		{ "since", 0, "TIME",                                                             \
+			"not before: 10m, 2h, 3d, 14:30, 2026-01-31, 2026-01-31T14:30:00Z",       \
+			audit_filter_time, f, OPTIONS_OPTIONAL },                                 \
+	{                                                                                         \
+		"until", 0, "TIME", "not after", audit_filter_time, f, OPTIONS_OPTIONAL           \
+	}
+
+#define AUDIT_FILTER_AMOUNT(f)                                                                 \
+	{ "limit", 'n', "N", "no more than so many records", audit_filter_number, &(f)->limit, \
+		OPTIONS_OPTIONAL },                                                            \
+	{                                                                                      \
+		"newest", 0, NULL, "the newest first", options_flag, &(f)->newest,             \
+			OPTIONS_OPTIONAL                                                       \
+	}
+
+/*
+ * Calls back for each record that is wanted, of those with numbers in [from, to]; 0: no bound.
+ * Returns as audit_log_read() does.
+ */
+int audit_filter_read(struct audit_log *l, const struct audit_filter *f, uint64_t from, uint64_t to,
+	audit_log_visit *visit, void *context, struct error *e);

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "cli/audit/source.h"
 #include "cli/audit/writer.h"
 
 static int verb_list_run(struct call *c)

@@ -17,7 +17,6 @@
 #include "audit/place.h"
 #include "base/array.h"
 #include "base/fd.h"
-#include "cli/audit/source.h"
 #include "cli/audit/writer.h"
 
 enum { TRIES = 16 };
@@ -154,28 +153,11 @@ static int verb_export_check_output(struct call *c, const struct verb_export *x)
 	return 0;
 }
 
-static int verb_export(struct call *c, struct verb_export *x)
+static int verb_export_run(struct call *c)
 {
 	auto_audit_file file = { .fd = -1 };
 	auto_audit_writer writer = { 0 };
 	auto_audit_log *log = NULL;
-	int r = audit_source_find(c, 0, &x->path);
-
-	if (r == 0)
-		r = audit_source_open(c, x->path, &log);
-	if (r == 0 && x->output)
-		r = verb_export_check_output(c, x);
-	if (r == 0 && x->output)
-		r = audit_file_begin(&file, x->output, c->error);
-	if (r < 0)
-		return r;
-	audit_writer_init(&writer, x->output ? file.fd : STDOUT_FILENO, x->format);
-	r = audit_writer_copy_all(&writer, log, &x->filter, c->error);
-	return r == 0 && x->output ? audit_file_finish(&file, c->error) : r;
-}
-
-static int verb_export_run(struct call *c)
-{
 	struct verb_export x = { 0 };
 	const struct options_row rows[] = {
 		{ "format", 'f', "FORMAT", "jsonl, ocsf, cef or csv", verb_export_take_format,
@@ -194,7 +176,19 @@ static int verb_export_run(struct call *c)
 		return options_misused(c, "--output: the file has no name");
 	if (x.output && !strcmp(x.output, "-"))
 		x.output = NULL;
-	r = verb_export(c, &x);
+	r = audit_source_find(c, 0, &x.path);
+	if (r == 0)
+		r = audit_source_open(c, x.path, &log);
+	if (r == 0 && x.output)
+		r = verb_export_check_output(c, &x);
+	if (r == 0 && x.output)
+		r = audit_file_begin(&file, x.output, c->error);
+	if (r < 0)
+		return r;
+	audit_writer_init(&writer, x.output ? file.fd : STDOUT_FILENO, x.format);
+	r = audit_writer_copy_all(&writer, log, &x.filter, c->error);
+	if (r == 0 && x.output)
+		r = audit_file_finish(&file, c->error);
 	return r < 0 ? r : STATUS_YES;
 }
 

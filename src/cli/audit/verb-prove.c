@@ -10,9 +10,7 @@
 #include "audit/store/proof.h"
 #include "base/array.h"
 #include "base/file.h"
-#include "cli/audit/filter.h"
 #include "cli/audit/writer.h"
-#include "cli/audit/source.h"
 #include "cli/tree.h"
 #include "codec/json.h"
 

@@ -6,9 +6,7 @@
 #include "audit/field.h"
 #include "base/array.h"
 #include "cli/audit/figures.h"
-#include "cli/audit/filter.h"
 #include "cli/audit/source.h"
-#include "cli/audit/top.h"
 #include "cli/tree.h"
 
 enum {
@@ -88,13 +86,6 @@ struct stats_page {
 	const struct audit_tally *tally;
 };
 
-static void tally_put_heading(struct stats_page *p, const char *text)
-{
-	buffer_addc(&p->out.text, '\n');
-	output_styled(&p->out, OUTPUT_BOLD, text);
-	buffer_addc(&p->out.text, '\n');
-}
-
 /* A number, to the right. Returns how much more room it took than it should. */
 static unsigned tally_put_count(struct stats_page *p, uint64_t n, const char *mark)
 {
@@ -117,7 +108,7 @@ static void tally_put_bars(
 {
 	uint64_t max = 0;
 
-	tally_put_heading(p, heading);
+	output_heading(&p->out, heading);
 	for (size_t i = 0; i < count; i++)
 		max = bars[i].n > max ? bars[i].n : max;
 	for (size_t i = 0; i < count; i++) {
@@ -135,34 +126,30 @@ static void tally_put_bars(
 	}
 }
 
-static void tally_put_top_line(struct stats_page *p, const struct audit_top_entry *e, uint64_t max,
-	enum output_style style, bool has_actions)
-{
-	const unsigned before = COUNT_WIDTH + 2 + BAR_SHORT + 1 + (has_actions ? 14 : 0);
-	const unsigned room = p->chart.columns > before + 20 ? p->chart.columns - before : 20;
-
-	(void)tally_put_count(p, audit_top_surely(e), e->inherited ? "+ " : "  ");
-	audit_chart_bar(&p->chart, &p->out, style, audit_top_surely(e), max, BAR_SHORT);
-	output_pad(&p->out, COUNT_WIDTH + 2 + BAR_SHORT + 1);
-	if (has_actions)
-		buffer_printf(&p->out.text, "%-13s ", audit_actions[e->kind]);
-	output_cut(&p->out, OUTPUT_PLAIN, e->text, room);
-	buffer_addc(&p->out.text, '\n');
-}
-
 static void tally_put_top(struct stats_page *p, const char *heading, const struct audit_top *top,
 	enum output_style style, bool has_actions)
 {
+	const unsigned start = COUNT_WIDTH + 2 + BAR_SHORT + 1;
+	const unsigned before = start + (has_actions ? 14 : 0);
+	const unsigned room = p->chart.columns > before + 20 ? p->chart.columns - before : 20;
+
 	if (!top->n)
 		return;
-	tally_put_heading(p, heading);
+	output_heading(&p->out, heading);
 	for (size_t i = 0; i < top->n && i < TOP_LINES; i++) {
 		const struct audit_top_entry *e = &top->entries[i];
 
 		/* Most of what is counted there must be known to be its own. */
 		if (audit_top_surely(e) < e->inherited)
 			break;
-		tally_put_top_line(p, e, audit_top_surely(&top->entries[0]), style, has_actions);
+		(void)tally_put_count(p, audit_top_surely(e), e->inherited ? "+ " : "  ");
+		audit_chart_bar(&p->chart, &p->out, style, audit_top_surely(e),
+			audit_top_surely(&top->entries[0]), BAR_SHORT);
+		output_pad(&p->out, start);
+		if (has_actions)
+			buffer_printf(&p->out.text, "%-13s ", audit_actions[e->kind]);
+		output_cut(&p->out, OUTPUT_PLAIN, e->text, room);
+		buffer_addc(&p->out.text, '\n');
 	}
 	if (top->is_approximate) {
 		buffer_adds(&p->out.text, "  ");
@@ -236,46 +223,27 @@ static void tally_put_number(struct json_tree *t, struct node *map, const char *
 	tree_put_number(t, map, key, n > INT64_MAX ? INT64_MAX : (int64_t)n);
 }
 
-static struct node *tally_actions_tree(struct json_tree *t, const struct audit_tally *tally)
+static void tally_put_top_list(struct json_tree *t, struct node *to, const char *name,
+	const struct audit_top *top, const char *key, bool has_actions)
 {
-	struct node *map = tree_map(t);
-
-	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++) {
-		struct node *counts;
-
-		if (!tally_of_action(tally, a))
-			continue;
-		counts = tree_map(t);
-		for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
-			tally_put_number(t, counts, audit_decisions[d], tally->by[a][d]);
-		tree_put(t, map, audit_actions[a], counts);
-	}
-	return map;
-}
-
-static struct node *tally_top_tree(
-	struct json_tree *t, const struct audit_top *top, const char *key, bool has_actions)
-{
-	struct node *list = tree_list(t);
+	struct node *list = tree_put_list(t, to, name);
 
 	for (size_t i = 0; i < top->n && i < TOP_NODES; i++) {
 		const struct audit_top_entry *e = &top->entries[i];
-		struct node *map = tree_map(t);
+		struct node *map = tree_append_map(t, list);
 
 		if (has_actions)
 			tree_put_text(t, map, "action", audit_actions[e->kind]);
 		tree_put_text(t, map, key, e->text);
 		tally_put_number(t, map, "at_least", audit_top_surely(e));
 		tally_put_number(t, map, "at_most", e->count);
-		tree_append(t, list, map);
 	}
-	return list;
 }
 
 static int tally_print_tree(struct call *c, const char *path, const struct audit_tally *tally)
 {
 	struct json_tree t = { .arena = c->arena };
-	struct node *root = tree_map(&t), *decisions = tree_map(&t);
+	struct node *root = tree_map(&t), *map;
 	char from[AUDIT_FIELD_BYTES], to[AUDIT_FIELD_BYTES];
 
 	(void)audit_field_print_time(tally->from_ns, from);
@@ -287,13 +255,20 @@ static int tally_print_tree(struct call *c, const char *path, const struct audit
 	tree_put_text(&t, root, "to", tally->records ? to : NULL);
 	tally_put_number(&t, root, "sent", tally->sent);
 	tally_put_number(&t, root, "received", tally->received);
+	map = tree_put_map(&t, root, "decisions");
 	for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
-		tally_put_number(&t, decisions, audit_decisions[d], tally_of_decision(tally, d));
-	tree_put(&t, root, "decisions", decisions);
-	tree_put(&t, root, "actions", tally_actions_tree(&t, tally));
-	tree_put(&t, root, "denied", tally_top_tree(&t, tally->denied, "target", true));
+		tally_put_number(&t, map, audit_decisions[d], tally_of_decision(tally, d));
+	map = tree_put_map(&t, root, "actions");
+	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++) {
+		struct node *counts =
+			tally_of_action(tally, a) ? tree_put_map(&t, map, audit_actions[a]) : NULL;
+
+		for (unsigned d = 0; counts && d < AUDIT_DECISION_COUNT; d++)
+			tally_put_number(&t, counts, audit_decisions[d], tally->by[a][d]);
+	}
+	tally_put_top_list(&t, root, "denied", tally->denied, "target", true);
 	tree_put_flag(&t, root, "denied_approximate", tally->denied->is_approximate);
-	tree_put(&t, root, "programs", tally_top_tree(&t, tally->programs, "program", false));
+	tally_put_top_list(&t, root, "programs", tally->programs, "program", false);
 	tree_put_flag(&t, root, "programs_approximate", tally->programs->is_approximate);
 	return tree_print(&t, root, c->error);
 }

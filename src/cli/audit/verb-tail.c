@@ -14,7 +14,6 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "cli/audit/source.h"
 #include "cli/audit/writer.h"
 
 enum {

@@ -15,7 +15,6 @@
 #include "base/array.h"
 #include "cli/audit/figures.h"
 #include "cli/audit/writer.h"
-#include "cli/audit/source.h"
 #include "cli/options.h"
 #include "cli/tree.h"
 
@@ -169,23 +168,10 @@ static int verb_verify_judge_missing(struct verb_verify *v, int why)
 	return 0;
 }
 
-static int verb_verify(struct verb_verify *v)
-{
-	auto_audit_log *log = NULL;
-	struct call *c = v->call;
-	int r = audit_source_open(c, v->path, &log);
-
-	if (r < 0)
-		return verb_verify_judge_missing(v, r);
-	r = audit_log_verify(log, v->key, v->head, &v->verdict, c->error);
-	if (r == -ENOENT && !access(v->path, F_OK))
-		error_hint(c->error, "the log's public key is needed: name it with --key");
-	return r;
-}
-
 static int verb_verify_run(struct call *c)
 {
 	struct verb_verify v = { .call = c };
+	auto_audit_log *log = NULL;
 	bool json = false;
 	const struct options_row rows[] = {
 		{ "key", 'k', "FILE",
@@ -205,8 +191,16 @@ static int verb_verify_run(struct call *c)
 		r = verb_verify_find_beside(&v, ".key.pub", &v.key);
 	if (r == 0 && !v.head)
 		r = verb_verify_find_beside(&v, ".head", &v.head);
-	if (r == 0)
-		r = verb_verify(&v);
+	if (r < 0)
+		return r;
+	r = audit_source_open(c, v.path, &log);
+	if (r < 0) {
+		r = verb_verify_judge_missing(&v, r);
+	} else {
+		r = audit_log_verify(log, v.key, v.head, &v.verdict, c->error);
+		if (r == -ENOENT && !access(v.path, F_OK))
+			error_hint(c->error, "the log's public key is needed: name it with --key");
+	}
 	if (r == 0)
 		r = json ? verb_verify_print_tree(c, v.path, &v.verdict)
 			 : verb_verify_print(c, v.path, v.head, &v.verdict);

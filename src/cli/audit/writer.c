@@ -289,19 +289,6 @@ static void audit_line_add_why(
 	o->text.failed |= visible.failed | text.failed;
 }
 
-static void audit_line_add(struct audit_line *l, struct output *o, const struct audit_row *row)
-{
-	const struct audit_event *v = &row->event;
-	const size_t column = audit_line_add_time(l, o, v->time_ns);
-
-	audit_line_decision(o, v->decision);
-	output_pad(o, column + DECISION_WIDTH);
-	buffer_adds(&o->text, audit_action_name(v->action));
-	output_pad(o, column + DECISION_WIDTH + ACTION_WIDTH);
-	audit_line_add_rest(l, o, column + DECISION_WIDTH + ACTION_WIDTH, row);
-	audit_line_add_why(l, o, column, v);
-}
-
 void audit_line_field(struct output *o, const char *name)
 {
 	buffer_printf(&o->text, "%*s", FIELD_NAME_COLUMN, "");
@@ -378,14 +365,24 @@ void audit_writer_deinit(struct audit_writer *w)
 static int audit_writer_add(void *context, const struct audit_row *row)
 {
 	struct audit_writer *w = context;
+	const struct audit_event *v = &row->event;
+	struct output *o = &w->row;
 
 	if (w->format != AUDIT_WRITER_LINES) {
 		audit_export_row((enum audit_format)w->format, row, &w->pending);
 	} else {
-		buffer_clear(&w->row.text);
-		audit_line_add(&w->line, &w->row, row);
-		buffer_adds(&w->pending, buffer_text(&w->row.text));
-		w->pending.failed |= w->row.text.failed;
+		size_t column;
+
+		buffer_clear(&o->text);
+		column = audit_line_add_time(&w->line, o, v->time_ns);
+		audit_line_decision(o, v->decision);
+		output_pad(o, column + DECISION_WIDTH);
+		buffer_adds(&o->text, audit_action_name(v->action));
+		output_pad(o, column + DECISION_WIDTH + ACTION_WIDTH);
+		audit_line_add_rest(&w->line, o, column + DECISION_WIDTH + ACTION_WIDTH, row);
+		audit_line_add_why(&w->line, o, column, v);
+		buffer_adds(&w->pending, buffer_text(&o->text));
+		w->pending.failed |= o->text.failed;
 	}
 	w->last = row->number;
 	w->n++;

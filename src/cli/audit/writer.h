@@ -6,7 +6,7 @@
  * waiting for hours, and a reader that stays keeps the log's write-ahead file growing.
  */
 #include "audit/export/export.h"
-#include "cli/audit/filter.h"
+#include "cli/audit/source.h"
 #include "cli/output.h"
 
 /*

@@ -16,7 +16,7 @@
 #include "policy/match/command.h"
 #include "advice/shell/shell.h"
 
-struct line {
+struct judged_line {
 	const struct judge *judge;
 	struct judgement *to;
 	const struct shell_command *command; /* the current one */
@@ -31,7 +31,7 @@ static void judge_line_print_word(const struct shell_word *w, struct buffer *out
 	buffer_printf(out, bare ? "%s" : "'%s'", w->text);
 }
 
-static int judge_line_keep(struct line *l, struct judged *item, const struct buffer *text)
+static int judge_line_keep(struct judged_line *l, struct judged *item, const struct buffer *text)
 {
 	item->text = text->failed ? NULL : arena_strdup(l->judge->call->arena, buffer_text(text));
 	item->depth = l->command->depth;
@@ -39,51 +39,7 @@ static int judge_line_keep(struct line *l, struct judged *item, const struct buf
 			  : error_no_memory(l->judge->call->error);
 }
 
-/* Relative paths are marked as such, lest `~` or `$` in a quoted name mean something. */
-static int judge_line_plain_path(struct line *l, const char *text, const char **ret)
-{
-	*ret = text;
-	if (text[0] != '/' && strchr(text, '/'))
-		*ret = arena_printf(l->judge->call->arena, "./%s", text);
-	return *ret ? 0 : error_no_memory(l->judge->call->error);
-}
-
 /* Programs */
-
-static int arguments(struct line *l, struct request *r, struct judged *item)
-{
-	const struct shell_command *c = l->command;
-	const char **args = arena_calloc(l->judge->call->arena, c->n_words, sizeof(*args));
-
-	if (!args)
-		return error_no_memory(l->judge->call->error);
-	for (size_t i = 1; i < c->n_words; i++) {
-		args[i - 1] = c->words[i].text;
-		item->is_dynamic |= c->words[i].dynamic;
-	}
-	r->args = args;
-	r->n_args = c->n_words - 1;
-	return 0;
-}
-
-/* Builtins that run nothing but what their words show, and touch no file. */
-static bool judge_line_is_harmless(const char *name)
-{
-	static const char *const names[] = { ":", "[", "bg", "break", "caller", "cd", "continue",
-		"declare", "dirs", "disown", "echo", "exit", "export", "false", "fg", "getopts",
-		"help", "jobs", "kill", "local", "logout", "popd", "printf", "pushd", "pwd", "read",
-		"readonly", "return", "set", "shift", "shopt", "suspend", "test", "time", "times",
-		"true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait", NULL };
-
-	return words_has(names, name);
-}
-
-/* Builtins whose words are commands again; those were found too, unless they are not known. */
-static bool runs_its_words(const char *name)
-{
-	return words_has(
-		(const char *const[]){ "eval", "trap", "exec", "command", "builtin", NULL }, name);
-}
 
 /* Variables that change which program runs, or what it does first. */
 static bool changes_programs(const char *assignment)
@@ -109,10 +65,18 @@ static bool changes_programs(const char *assignment)
 /* What a builtin does that its words do not show; NULL if nothing. */
 static const char *unknown_builtin(const struct shell_command *c)
 {
+	/* Their words are commands again; those were found too, unless they are not known. */
+	static const char *const running[] = { "eval", "trap", "exec", "command", "builtin", NULL };
+	/* They run nothing but what their words show, and touch no file. */
+	static const char *const harmless[] = { ":", "[", "bg", "break", "caller", "cd", "continue",
+		"declare", "dirs", "disown", "echo", "exit", "export", "false", "fg", "getopts",
+		"help", "jobs", "kill", "local", "logout", "popd", "printf", "pushd", "pwd", "read",
+		"readonly", "return", "set", "shift", "shopt", "suspend", "test", "time", "times",
+		"true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait", NULL };
 	const char *name = c->words[0].text;
-	bool runs = runs_its_words(name);
+	bool runs = words_has(running, name);
 
-	if (!runs && !judge_line_is_harmless(name))
+	if (!runs && !words_has(harmless, name))
 		return "what it runs or reads";
 	for (size_t i = 1; i < c->n_words; i++) {
 		const char *word = c->words[i].text;
@@ -139,7 +103,7 @@ static const char *unknown_assignment(const struct shell_command *c)
 
 /* Some rule that does not allow speaks of arguments: a word that is not known could be what it
  * means. */
-static bool arguments_matter(const struct line *l)
+static bool arguments_matter(const struct judged_line *l)
 {
 	for (size_t i = 0; i < policy_layers(l->judge->policy); i++) {
 		const struct sources *s =
@@ -160,45 +124,54 @@ static bool arguments_matter(const struct line *l)
 
 /* What is not known about a word before it runs; NULL if all is. */
 static const char *unknown_part(
-	const struct line *l, const struct shell_word *w, bool is_path, const char *what)
+	const struct judged_line *l, const struct shell_word *w, bool is_path, const char *what)
 {
 	if (w->dynamic)
 		return what;
 	return l->moved && is_path && w->text[0] != '/' ? "where it leads after cd" : NULL;
 }
 
-static int judge_words(struct line *l, struct judged *item)
+static int judge_words(struct judged_line *l, struct judged *item)
 {
-	const struct shell_word *name = &l->command->words[0];
-	struct request r = { .op = OPERATION_EXEC };
-	int err;
+	const struct shell_command *c = l->command;
+	const struct shell_word *name = &c->words[0];
+	struct arena *arena = l->judge->call->arena;
+	struct request r = { .op = OPERATION_EXEC, .target = name->text, .n_args = c->n_words - 1 };
+	const char **args = arena_calloc(arena, c->n_words, sizeof(*args));
 
-	item->unknown = unknown_assignment(l->command);
-	if (!item->unknown && l->command->is_builtin)
-		item->unknown = unknown_builtin(l->command);
+	item->unknown = unknown_assignment(c);
+	if (!item->unknown && c->is_builtin)
+		item->unknown = unknown_builtin(c);
 	else if (!item->unknown)
 		item->unknown = unknown_part(l, name, strchr(name->text, '/'), "the program");
 	if (item->unknown) {
 		item->kind = JUDGED_UNKNOWN;
 		return 0;
 	}
-	if (l->command->is_builtin) {
+	if (c->is_builtin) {
 		item->kind = JUDGED_BUILTIN;
 		item->verdict = VERDICT_ALLOW;
 		return 0;
 	}
-	err = judge_line_plain_path(l, name->text, &r.target);
-	if (err == 0)
-		err = arguments(l, &r, item);
-	if (err == 0 && item->is_dynamic && arguments_matter(l)) {
+	/* Relative paths are marked as such, lest `~` or `$` in a quoted name mean something. */
+	if (name->text[0] != '/' && strchr(name->text, '/'))
+		r.target = arena_printf(arena, "./%s", name->text);
+	if (!r.target || !args)
+		return error_no_memory(l->judge->call->error);
+	for (size_t i = 1; i < c->n_words; i++) {
+		args[i - 1] = c->words[i].text;
+		item->is_dynamic |= c->words[i].dynamic;
+	}
+	r.args = args;
+	if (item->is_dynamic && arguments_matter(l)) {
 		item->unknown = "the arguments";
 		item->kind = JUDGED_UNKNOWN;
 		return 0;
 	}
-	return err < 0 ? err : judge_program(l->judge, &r, item);
+	return judge_program(l->judge, &r, item);
 }
 
-static int judge_line_add_command(struct line *l)
+static int judge_line_add_command(struct judged_line *l)
 {
 	const struct shell_command *c = l->command;
 	struct judged item = { 0 };
@@ -225,7 +198,7 @@ static int judge_line_add_command(struct line *l)
 /* Files that the shell opens */
 
 /* bash takes /dev/tcp/HOST/PORT for a connection; 1 if path is one, and *r then asks for that. */
-static int as_connection(struct line *l, const char *path, struct request *r)
+static int as_connection(struct judged_line *l, const char *path, struct request *r)
 {
 	bool udp = strncmp(path, "/dev/udp/", 9) == 0;
 	bool tcp = strncmp(path, "/dev/tcp/", 9) == 0;
@@ -239,7 +212,7 @@ static int as_connection(struct line *l, const char *path, struct request *r)
 	return r->target ? 1 : error_no_memory(l->judge->call->error);
 }
 
-static int judge_file(struct line *l, const struct shell_redirect *file, struct judged *item)
+static int judge_file(struct judged_line *l, const struct shell_redirect *file, struct judged *item)
 {
 	const char *path = file->target.text;
 	struct request r = { .op = file->is_write ? OPERATION_FS_WRITE : OPERATION_FS_READ };
@@ -264,12 +237,7 @@ static int judge_file(struct line *l, const struct shell_redirect *file, struct 
 			  : error_no_memory(l->judge->call->error);
 }
 
-static bool opens_file(const struct shell_redirect *r)
-{
-	return (r->is_write || strcmp(r->op, "<") == 0) && strcmp(r->target.text, "/dev/null") != 0;
-}
-
-static int judge_line_add_files(struct line *l)
+static int judge_line_add_files(struct judged_line *l)
 {
 	for (size_t i = 0; i < l->command->n_redirects; i++) {
 		const struct shell_redirect *file = &l->command->redirects[i];
@@ -277,7 +245,9 @@ static int judge_line_add_files(struct line *l)
 		auto_buffer text = { 0 };
 		int r;
 
-		if (!opens_file(file))
+		/* Those that open no file, or one that keeps nothing. */
+		if ((!file->is_write && strcmp(file->op, "<") != 0) ||
+			strcmp(file->target.text, "/dev/null") == 0)
 			continue;
 		buffer_printf(&text, "%s%s ", file->fd, file->op);
 		judge_line_print_word(&file->target, &text);
@@ -290,25 +260,19 @@ static int judge_line_add_files(struct line *l)
 	return 0;
 }
 
-static int judge_line_parse(const struct judge *j, const char *text, struct shell_script *ret)
-{
-	struct error *e = j->call->error;
-	int r = shell_parse(ret, j->call->arena, text, strlen(text), e);
-
-	if (r < 0)
-		(void)snprintf(e->file, sizeof(e->file), "--target");
-	else if (ret->n_commands == 0)
-		r = error_set(e, -EINVAL, NULL, "--target: there is no command in `%s`", text);
-	return r;
-}
-
 int judge_line(const struct judge *j, const struct request *r, struct judgement *ret)
 {
 	static const char *const moving[] = { "cd", "pushd", "popd", NULL };
-	struct line l = { .judge = j, .to = ret };
+	struct judged_line l = { .judge = j, .to = ret };
 	struct shell_script script;
-	int err = judge_line_parse(j, r->target, &script);
+	struct error *e = j->call->error;
+	int err = shell_parse(&script, j->call->arena, r->target, strlen(r->target), e);
 
+	if (err < 0)
+		(void)snprintf(e->file, sizeof(e->file), "--target");
+	else if (script.n_commands == 0)
+		err = error_set(
+			e, -EINVAL, NULL, "--target: there is no command in `%s`", r->target);
 	for (size_t i = 0; err == 0 && i < script.n_commands; i++) {
 		l.command = &script.commands[i];
 		err = judge_line_add_command(&l);

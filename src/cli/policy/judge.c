@@ -136,30 +136,14 @@ int judge_program(const struct judge *j, const struct request *r, struct judged 
 			    : error_no_memory(j->call->error);
 }
 
-/* With arguments of its own the target is one program, whatever characters its name has. */
-static bool is_line(const struct request *r)
-{
-	return r->op == OPERATION_EXEC && r->n_args == 0 &&
-	       strpbrk(r->target, " \t\n|&;<>()`'\"\\");
-}
-
 static int judge_one(const struct judge *j, const struct request *r, struct judgement *ret)
 {
 	struct judged item = { .text = r->target };
-	int err;
+	const bool is_file = r->op == OPERATION_FS_READ || r->op == OPERATION_FS_WRITE;
+	int err = is_file                   ? judge_path(j, r, &item)
+		  : r->op == OPERATION_EXEC ? judge_program(j, r, &item)
+					    : judge_decide(j, r, &item);
 
-	switch (r->op) {
-	case OPERATION_FS_READ:
-	case OPERATION_FS_WRITE:
-		err = judge_path(j, r, &item);
-		break;
-	case OPERATION_EXEC:
-		err = judge_program(j, r, &item);
-		break;
-	default:
-		err = judge_decide(j, r, &item);
-		break;
-	}
 	return err < 0 ? err : judge_add(j, ret, &item);
 }
 
@@ -167,7 +151,9 @@ int judge_request(const struct judge *j, const struct request *r, struct judgeme
 {
 	int err;
 
-	*ret = (struct judgement){ .is_line = is_line(r) };
+	/* With arguments of its own the target is one program, whatever characters its name has. */
+	*ret = (struct judgement){ .is_line = r->op == OPERATION_EXEC && r->n_args == 0 &&
+					      strpbrk(r->target, " \t\n|&;<>()`'\"\\") };
 	err = ret->is_line ? judge_line(j, r, ret) : judge_one(j, r, ret);
 	if (err < 0)
 		return err;

@@ -6,7 +6,104 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "cli/tree.h"
 #include "policy/explain.h"
+#include "policy/network/host.h"
+
+/* From options to a judgement */
+
+static int take_operation(struct call *c, const struct options_row *row, const char *value)
+{
+	const char *names[OPERATION_COUNT];
+
+	if (operation_parse(value, row->target) == 0)
+		return 0;
+	for (int op = 0; op < OPERATION_COUNT; op++)
+		names[op] = operation_name((enum operation)op);
+	return options_unknown_word(c, row, value, names, OPERATION_COUNT);
+}
+
+static int take_method(struct call *c, const struct options_row *row, const char *value)
+{
+	static const char *const known[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE",
+		"OPTIONS" };
+
+	if (host_method(value))
+		return options_text(c, row, value);
+	return options_unknown_word(c, row, value, known, ROWS(known));
+}
+
+static int ask_parse(struct ask *a, struct call *c)
+{
+	const struct options_row rows[] = {
+		{ "policy", 'p', "FILE",
+			"a file or folder with permissions, a skill or rules;\n"
+			"if repeated, all of them must allow",
+			options_list, &a->policies, OPTIONS_MANY },
+		{ "op", 'o', "OP", "fs.read, fs.write, net.connect, exec, env or service",
+			take_operation, &a->request.op, OPTIONS_REQUIRED },
+		{ "target", 't', "TARGET",
+			"of what: a path; host:port or a URL; a program or a whole\n"
+			"command line; NAME or NAME=value; service.access:value",
+			options_text, &a->request.target, OPTIONS_REQUIRED },
+		{ "arg", 'a', "ARG", "an argument of the program; may be repeated", options_list,
+			&a->arguments, OPTIONS_MANY },
+		{ "method", 'm', "METHOD", "the HTTP method, for a URL", take_method,
+			&a->request.method, OPTIONS_OPTIONAL },
+		LOAD_SET(&a->load),
+		OPTIONS_JSON(&a->json),
+	};
+
+	return options_parse(c, rows, ROWS(rows));
+}
+
+/* Everything up to the answer. 1: --help was printed. */
+static int ask_run(struct ask *a, struct call *c)
+{
+	static const char *const none = NULL;
+	struct judge j = { .call = c, .variables = &a->load.variables };
+	int r = ask_parse(a, c);
+
+	/* Options that say something only together with another. */
+	if (r == 0 && a->policies.n == 0)
+		r = options_misused(c, "--policy FILE is missing");
+	else if (r == 0 && a->arguments.n && a->request.op != OPERATION_EXEC)
+		r = options_misused(c, "--arg goes with --op exec only");
+	else if (r == 0 && a->request.method && a->request.op != OPERATION_NET_CONNECT)
+		r = options_misused(c, "--method goes with --op net.connect only");
+	if (r == 0)
+		r = load_begin(&a->load, c);
+	if (r == 0)
+		r = load_add_all(&a->load, c, a->policies.items, a->policies.n, MANIFEST_UNKNOWN);
+	if (r == 0)
+		r = load_compile(&a->load, c, &a->policy);
+	if (r != 0)
+		return r;
+	/* As in a shell, a name alone is a program without arguments. */
+	a->request.args = a->arguments.n ? a->arguments.items : &none;
+	a->request.n_args = a->arguments.n;
+	j.policy = a->policy;
+	return judge_request(&j, &a->request, &a->judgement);
+}
+
+static void ask_deinit(struct ask *a)
+{
+	policy_free(a->policy);
+	load_deinit(&a->load);
+}
+#define auto_ask __attribute__((cleanup(ask_deinit))) struct ask
+
+/* The status that stands for the verdict. */
+static int ask_status(const struct ask *a)
+{
+	static const int statuses[] = {
+		[VERDICT_DENY] = STATUS_NO,
+		[VERDICT_ASK] = STATUS_ASK,
+		[VERDICT_ALLOW] = STATUS_YES,
+	};
+
+	return statuses[a->judgement.deciding->verdict];
+}
 
 /* The rows of an explanation start here. */
 enum { LABEL_COLUMN = 2, VALUE_COLUMN = 13, COMMAND_COLUMN = 9, WHY_COLUMN = 46 };
@@ -16,28 +113,19 @@ static void report_add_visible(struct buffer *out, const char *text)
 	buffer_add_visible(out, text, strlen(text));
 }
 
-/* "policy.yaml:3" of the entry that decided, if it stands in a file. */
-static void report_print_place(const struct decision *d, struct buffer *out)
-{
-	const struct location *where = d->source ? &d->source->where : NULL;
-
-	if (!where || !where->file)
-		return;
-	report_add_visible(out, where->file);
-	if (where->line)
-		buffer_printf(out, ":%u", where->line);
-}
-
 /* The reason, and behind it the place of the entry that decided. */
 static void report_print_reason(const struct judged *j, struct buffer *out)
 {
-	auto_buffer place = { 0 };
+	const struct source *s = j->kind == JUDGED_REQUEST ? j->decision.source : NULL;
 
 	judge_reason(j, out);
-	if (j->kind == JUDGED_REQUEST)
-		report_print_place(&j->decision, &place);
-	if (place.len)
-		buffer_printf(out, " (%s)", buffer_text(&place));
+	if (!s || !s->where.file)
+		return;
+	buffer_adds(out, " (");
+	report_add_visible(out, s->where.file);
+	if (s->where.line)
+		buffer_printf(out, ":%u", s->where.line);
+	buffer_addc(out, ')');
 }
 
 static void report_print_target(struct output *o, const struct ask *a)
@@ -90,151 +178,6 @@ void report_line(struct output *o, const struct ask *a, struct arena *arena)
 	buffer_adds(&o->text, "  ");
 	print_why(o, a);
 	buffer_addc(&o->text, '\n');
-}
-
-/* At length */
-
-static void print_label(struct output *o, const char *label)
-{
-	buffer_printf(&o->text, "%*s", LABEL_COLUMN, "");
-	output_styled(o, OUTPUT_BOLD, label);
-	output_pad(o, VALUE_COLUMN);
-}
-
-static void print_row(struct output *o, const char *label, const struct buffer *value)
-{
-	if (!value->len)
-		return;
-	print_label(o, label);
-	output_wrapped(o, buffer_text(value), OUTPUT_WIDE);
-	buffer_addc(&o->text, '\n');
-}
-
-static size_t origin_width(const struct policy *p)
-{
-	size_t width = 0;
-
-	for (size_t i = 0; i < policy_layers(p); i++) {
-		const char *origin = policy_layer(p, i)->origin;
-		size_t len = origin ? strlen(origin) : 0;
-
-		width = len > width ? len : width;
-	}
-	return width < 40 ? width : 40;
-}
-
-static void print_layer(struct output *o, const struct ask *a, size_t i, size_t width)
-{
-	const struct layer *l = policy_layer(a->policy, i);
-	struct judged there = { .request = a->judgement.deciding->request };
-	auto_buffer reason = { 0 };
-
-	if (policy_decide_layer(a->policy, i, &there.request, &there.decision) < 0)
-		return;
-	output_verdict(o, there.decision.verdict);
-	output_pad(o, VALUE_COLUMN + 7);
-	output_foreign(o, l->origin ? l->origin : "-");
-	output_pad(o, VALUE_COLUMN + 7 + width + 2);
-	report_print_reason(&there, &reason);
-	output_wrapped(o, buffer_text(&reason), OUTPUT_WIDE);
-	buffer_addc(&o->text, '\n');
-}
-
-static void print_layers(struct output *o, const struct ask *a)
-{
-	size_t n = policy_layers(a->policy), width = origin_width(a->policy);
-
-	for (size_t i = 0; i < n; i++) {
-		if (i == 0)
-			print_label(o, n == 1 ? "layer" : "layers");
-		else
-			buffer_printf(&o->text, "%*s", VALUE_COLUMN, "");
-		print_layer(o, a, i, width);
-	}
-}
-
-static void print_commands(struct output *o, const struct ask *a)
-{
-	buffer_printf(&o->text, "%*s", LABEL_COLUMN, "");
-	output_styled(o, OUTPUT_BOLD, "part");
-	output_pad(o, WHY_COLUMN);
-	output_styled(o, OUTPUT_BOLD, "why");
-	buffer_addc(&o->text, '\n');
-	for (size_t i = 0; i < a->judgement.n; i++) {
-		const struct judged *j = &a->judgement.items[i];
-		size_t indent = 2 * (j->depth < 6 ? j->depth : 6);
-		auto_buffer reason = { 0 };
-
-		buffer_printf(&o->text, "%*s", LABEL_COLUMN, "");
-		output_verdict(o, j->verdict);
-		output_pad(o, COMMAND_COLUMN + indent);
-		output_cut(o, OUTPUT_PLAIN, j->text, WHY_COLUMN - 2 - COMMAND_COLUMN - indent);
-		output_pad(o, WHY_COLUMN);
-		report_print_reason(j, &reason);
-		output_wrapped(o, buffer_text(&reason), OUTPUT_WIDE);
-		buffer_addc(&o->text, '\n');
-	}
-	buffer_addc(&o->text, '\n');
-}
-
-static void print_notes(struct output *o, const struct ask *a, struct arena *arena)
-{
-	struct options_list notes = { 0 };
-
-	if (report_notes(a, arena, &notes) < 0)
-		o->text.failed = true;
-	for (size_t i = 0; i < notes.n; i++) {
-		print_label(o, "note");
-		output_wrapped(o, notes.items[i], OUTPUT_WIDE);
-		buffer_addc(&o->text, '\n');
-	}
-}
-
-void report_explain(struct output *o, const struct ask *a, struct arena *arena)
-{
-	const struct judged *j = a->judgement.deciding;
-	struct request request = judge_remedy_request(j);
-	auto_buffer reason = { 0 }, rule = { 0 }, remedy = { 0 };
-
-	output_verdict(o, j->verdict);
-	buffer_adds(&o->text, "  ");
-	report_print_target(o, a);
-	buffer_adds(&o->text, "\n\n");
-	if (a->judgement.is_line)
-		print_commands(o, a);
-	if (a->judgement.n > 1) {
-		report_add_visible(&reason, j->text);
-		buffer_adds(&reason, ": ");
-	}
-	judge_reason(j, &reason);
-	if (j->kind == JUDGED_REQUEST) {
-		explain_rule(&j->decision, &rule);
-		explain_remedy(&request, &j->decision, &remedy);
-	}
-	print_row(o, "why", &reason);
-	print_row(o, "rule", &rule);
-	print_row(o, "to allow", &remedy);
-	if (j->kind == JUDGED_REQUEST)
-		print_layers(o, a);
-	print_notes(o, a, arena);
-}
-
-int report_run(struct call *c, report_printer *print)
-{
-	auto_output o = output_for(STDOUT_FILENO);
-	auto_ask a = { 0 };
-	struct json_tree t = { .arena = c->arena };
-	int r = ask_run(&a, c);
-
-	if (r != 0)
-		return r < 0 ? r : STATUS_YES;
-	if (a.json) {
-		r = tree_print(&t, report_tree(&t, &a), c->error);
-	} else {
-		print(&o, &a, c->arena);
-		r = output_write(&o, STDOUT_FILENO, c->error);
-	}
-	return r < 0 ? r : ask_status(&a);
 }
 
 /* More than this nobody reads. */
@@ -325,7 +268,8 @@ static int report_notes_add(
 	return ARENA_PUSH(arena, notes->items, notes->n, notes->cap, copy);
 }
 
-int report_notes(const struct ask *a, struct arena *arena, struct options_list *ret)
+/* What is worth knowing beside the verdict, a sentence each; in the arena. */
+static int report_notes(const struct ask *a, struct arena *arena, struct options_list *ret)
 {
 	int r = 0;
 
@@ -343,65 +287,167 @@ int report_notes(const struct ask *a, struct arena *arena, struct options_list *
 	return r;
 }
 
-static struct node *rule_tree(struct json_tree *t, const struct decision *d)
+/* At length */
+
+static void print_label(struct output *o, const char *label)
 {
-	const struct source *s = d->source;
+	buffer_printf(&o->text, "%*s", LABEL_COLUMN, "");
+	output_styled(o, OUTPUT_BOLD, label);
+	output_pad(o, VALUE_COLUMN);
+}
+
+static void print_row(struct output *o, const char *label, const struct buffer *value)
+{
+	if (!value->len)
+		return;
+	print_label(o, label);
+	output_line(o, buffer_text(value));
+}
+
+static void print_layers(struct output *o, const struct ask *a)
+{
+	const size_t n = policy_layers(a->policy);
+	size_t width = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *origin = policy_layer(a->policy, i)->origin;
+		size_t len = origin ? strlen(origin) : 0;
+
+		width = len > width ? len : width;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *origin = policy_layer(a->policy, i)->origin;
+		struct judged there = { .request = a->judgement.deciding->request };
+		auto_buffer reason = { 0 };
+
+		if (i == 0)
+			print_label(o, n == 1 ? "layer" : "layers");
+		else
+			buffer_printf(&o->text, "%*s", VALUE_COLUMN, "");
+		if (policy_decide_layer(a->policy, i, &there.request, &there.decision) < 0)
+			continue;
+		output_verdict(o, there.decision.verdict);
+		output_pad(o, VALUE_COLUMN + 7);
+		output_foreign(o, origin ? origin : "-");
+		output_pad(o, VALUE_COLUMN + 7 + (width < 40 ? width : 40) + 2);
+		report_print_reason(&there, &reason);
+		output_line(o, buffer_text(&reason));
+	}
+}
+
+static void print_commands(struct output *o, const struct ask *a)
+{
+	buffer_printf(&o->text, "%*s", LABEL_COLUMN, "");
+	output_styled(o, OUTPUT_BOLD, "part");
+	output_pad(o, WHY_COLUMN);
+	output_styled(o, OUTPUT_BOLD, "why");
+	buffer_addc(&o->text, '\n');
+	for (size_t i = 0; i < a->judgement.n; i++) {
+		const struct judged *j = &a->judgement.items[i];
+		size_t indent = 2 * (j->depth < 6 ? j->depth : 6);
+		auto_buffer reason = { 0 };
+
+		buffer_printf(&o->text, "%*s", LABEL_COLUMN, "");
+		output_verdict(o, j->verdict);
+		output_pad(o, COMMAND_COLUMN + indent);
+		output_cut(o, OUTPUT_PLAIN, j->text, WHY_COLUMN - 2 - COMMAND_COLUMN - indent);
+		output_pad(o, WHY_COLUMN);
+		report_print_reason(j, &reason);
+		output_line(o, buffer_text(&reason));
+	}
+	buffer_addc(&o->text, '\n');
+}
+
+void report_explain(struct output *o, const struct ask *a, struct arena *arena)
+{
+	const struct judged *j = a->judgement.deciding;
+	struct request request = judge_remedy_request(j);
+	auto_buffer reason = { 0 }, rule = { 0 }, remedy = { 0 };
+	struct options_list notes = { 0 };
+
+	output_verdict(o, j->verdict);
+	buffer_adds(&o->text, "  ");
+	report_print_target(o, a);
+	buffer_adds(&o->text, "\n\n");
+	if (a->judgement.is_line)
+		print_commands(o, a);
+	if (a->judgement.n > 1) {
+		report_add_visible(&reason, j->text);
+		buffer_adds(&reason, ": ");
+	}
+	judge_reason(j, &reason);
+	if (j->kind == JUDGED_REQUEST) {
+		explain_rule(&j->decision, &rule);
+		explain_remedy(&request, &j->decision, &remedy);
+	}
+	print_row(o, "why", &reason);
+	print_row(o, "rule", &rule);
+	print_row(o, "to allow", &remedy);
+	if (j->kind == JUDGED_REQUEST)
+		print_layers(o, a);
+	if (report_notes(a, arena, &notes) < 0)
+		o->text.failed = true;
+	for (size_t i = 0; i < notes.n; i++) {
+		print_label(o, "note");
+		output_line(o, notes.items[i]);
+	}
+}
+
+/* For programs */
+
+/* What every judged thing has: verdict, reason, rule. */
+static void put_answer(struct json_tree *t, struct node *to, const struct judged *j)
+{
+	const struct source *s = j->kind == JUDGED_REQUEST ? j->decision.source : NULL;
+	auto_buffer reason = { 0 };
 	struct node *rule;
 
-	if (!s)
-		return NULL;
-	rule = tree_map(t);
+	judge_reason(j, &reason);
+	tree_put_buffer(t, to, "reason", &reason);
+	if (!s) {
+		tree_put(t, to, "rule", NULL);
+		return;
+	}
+	rule = tree_put_map(t, to, "rule");
 	tree_put_text(t, rule, "file", s->where.file);
 	tree_put_number(t, rule, "line", s->where.line);
 	tree_put_number(t, rule, "column", s->where.column);
 	tree_put_text(t, rule, "list", s->list);
 	tree_put_text(t, rule, "id", s->id);
 	tree_put_text(t, rule, "pattern", s->text);
-	return rule;
 }
 
-/* What every judged thing has: verdict, reason, rule. */
-static void put_answer(struct json_tree *t, struct node *to, const struct judged *j)
-{
-	auto_buffer reason = { 0 };
-
-	judge_reason(j, &reason);
-	tree_put_buffer(t, to, "reason", &reason);
-	tree_put(t, to, "rule", j->kind == JUDGED_REQUEST ? rule_tree(t, &j->decision) : NULL);
-}
-
-static struct node *layers_tree(struct json_tree *t, const struct ask *a)
+static void put_layers(struct json_tree *t, struct node *to, const struct ask *a)
 {
 	const struct judged *j = a->judgement.deciding;
-	struct node *list = tree_list(t);
+	struct node *list = tree_put_list(t, to, "layers");
 
 	for (size_t i = 0; j->kind == JUDGED_REQUEST && i < policy_layers(a->policy); i++) {
 		struct judged there = { .request = j->request };
-		struct node *layer = tree_map(t);
+		struct node *layer;
 
 		if (policy_decide_layer(a->policy, i, &there.request, &there.decision) < 0)
 			continue;
+		layer = tree_append_map(t, list);
 		tree_put_text(t, layer, "verdict", verdict_name(there.decision.verdict));
 		tree_put_text(t, layer, "origin", policy_layer(a->policy, i)->origin);
 		put_answer(t, layer, &there);
-		tree_append(t, list, layer);
 	}
-	return list;
 }
 
-static struct node *commands_tree(struct json_tree *t, const struct ask *a)
+static void put_commands(struct json_tree *t, struct node *to, const struct ask *a)
 {
 	static const char *const kinds[] = {
 		[JUDGED_REQUEST] = "judged",
 		[JUDGED_BUILTIN] = "builtin",
 		[JUDGED_UNKNOWN] = "unknown",
 	};
-	struct node *list = tree_list(t);
+	struct node *list = tree_put_list(t, to, "commands");
 
 	for (size_t i = 0; a->judgement.is_line && i < a->judgement.n; i++) {
 		const struct judged *j = &a->judgement.items[i];
 		bool asked = j->kind == JUDGED_REQUEST;
-		struct node *command = tree_map(t);
+		struct node *command = tree_append_map(t, list);
 
 		tree_put_text(t, command, "verdict", verdict_name(j->verdict));
 		tree_put_text(t, command, "text", j->text);
@@ -411,29 +457,17 @@ static struct node *commands_tree(struct json_tree *t, const struct ask *a)
 		put_answer(t, command, j);
 		tree_put_flag(t, command, "dynamic", j->is_dynamic || j->kind == JUDGED_UNKNOWN);
 		tree_put_number(t, command, "depth", j->depth);
-		tree_append(t, list, command);
 	}
-	return list;
 }
 
-static struct node *notes_tree(struct json_tree *t, const struct ask *a)
-{
-	struct options_list notes = { 0 };
-	struct node *list = tree_list(t);
-
-	if (report_notes(a, t->arena, &notes) < 0)
-		t->failed = true;
-	for (size_t i = 0; i < notes.n; i++)
-		tree_append_text(t, list, notes.items[i]);
-	return list;
-}
-
-struct node *report_tree(struct json_tree *t, const struct ask *a)
+static struct node *report_tree(struct json_tree *t, const struct ask *a)
 {
 	const struct judged *j = a->judgement.deciding;
 	struct node *root = tree_map(t);
 	struct request request = judge_remedy_request(j);
 	auto_buffer remedy = { 0 }, line = { 0 };
+	struct options_list notes = { 0 };
+	struct node *list;
 	bool asked = j->kind == JUDGED_REQUEST;
 
 	if (asked) {
@@ -450,8 +484,29 @@ struct node *report_tree(struct json_tree *t, const struct ask *a)
 	tree_put_buffer(t, root, "line", &line);
 	tree_put_text(t, root, "would",
 		asked && j->decision.monitored ? verdict_name(j->decision.would) : NULL);
-	tree_put(t, root, "layers", layers_tree(t, a));
-	tree_put(t, root, "commands", commands_tree(t, a));
-	tree_put(t, root, "notes", notes_tree(t, a));
+	put_layers(t, root, a);
+	put_commands(t, root, a);
+	list = tree_put_list(t, root, "notes");
+	t->failed = report_notes(a, t->arena, &notes) < 0 || t->failed;
+	for (size_t i = 0; i < notes.n; i++)
+		tree_append_text(t, list, notes.items[i]);
 	return root;
+}
+
+int report_run(struct call *c, report_printer *print)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+	auto_ask a = { 0 };
+	struct json_tree t = { .arena = c->arena };
+	int r = ask_run(&a, c);
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	if (a.json) {
+		r = tree_print(&t, report_tree(&t, &a), c->error);
+	} else {
+		print(&o, &a, c->arena);
+		r = output_write(&o, STDOUT_FILENO, c->error);
+	}
+	return r < 0 ? r : ask_status(&a);
 }

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <unistd.h>
+
+#include "advice/lint/lint.h"
+#include "base/array.h"
+#include "cli/load.h"
 #include "cli/policy/report.h"
+#include "cli/tree.h"
 #include "cli/verb.h"
+#include "policy/algebra/subset.h"
 
 static int verb_check_run(struct call *c)
 {
 	return report_run(c, report_line);
 }
 
-const struct verb verb_check = {
+static const struct verb verb_check = {
 	.name = "check",
 	.synopsis = "--policy FILE... --op OP --target TARGET [OPTION]...",
 	.summary = "may this happen? one line, and the exit status",
@@ -29,7 +36,7 @@ static int verb_explain_run(struct call *c)
 	return report_run(c, report_explain);
 }
 
-const struct verb verb_explain = {
+static const struct verb verb_explain = {
 	.name = "explain",
 	.synopsis = "--policy FILE... --op OP --target TARGET [OPTION]...",
 	.summary = "the same at length: why, by which rule, and what would allow it",
@@ -42,6 +49,190 @@ const struct verb verb_explain = {
 		    "corral policy explain -p policy.yaml --op exec --target 'git pull; rm -r x'\n"
 		    "corral policy explain -p weather/ -p company.json --op env --target HOME\n",
 	.run = verb_explain_run,
+};
+
+static const char *const answers[] = {
+	[SUBSET_TOO_COMPLEX] = "too complex",
+	[SUBSET_NO] = "no",
+	[SUBSET_YES] = "yes",
+};
+
+static int verb_subset_print(const struct subset *s, struct call *c, bool json)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+	struct json_tree t = { .arena = c->arena };
+	struct node *root = tree_map(&t);
+
+	if (json) {
+		tree_put_flag(&t, root, "subset", s->answer == SUBSET_YES);
+		tree_put_text(&t, root, "answer", answers[s->answer]);
+		tree_put_text(&t, root, "op", s->answer == SUBSET_NO ? s->what : NULL);
+		tree_put_buffer(&t, root, "target", &s->witness);
+		tree_put_buffer(&t, root, "reason", &s->reason);
+		return tree_print(&t, root, c->error);
+	}
+	output_styled(&o, s->answer == SUBSET_YES ? OUTPUT_GREEN : OUTPUT_RED, answers[s->answer]);
+	if (s->answer == SUBSET_NO) {
+		buffer_printf(&o.text, ": %s ", s->what);
+		output_foreign(&o, buffer_text(&s->witness));
+	} else if (s->answer == SUBSET_TOO_COMPLEX) {
+		buffer_adds(&o.text, ": ");
+		output_foreign(&o, buffer_text(&s->reason));
+	}
+	buffer_addc(&o.text, '\n');
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+static int verb_subset_run(struct call *c)
+{
+	bool json = false;
+	auto_load l = { 0 };
+	auto_subset s = { 0 };
+	const struct options_row rows[] = { LOAD_SET(&l), OPTIONS_JSON(&json) };
+	struct policy_options options;
+	int r = options_parse(c, rows, ROWS(rows));
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = load_begin(&l, c);
+	if (r == 0)
+		r = load_add_all(&l, c, (const char *const *)c->words, c->n, MANIFEST_UNKNOWN);
+	if (r < 0)
+		return r;
+	options = load_options(&l);
+	r = subset_compare(&s, l.files[0].permissions, l.files[1].permissions, &options, c->error);
+	if (r == 0)
+		r = verb_subset_print(&s, c, json);
+	return r < 0 ? r : s.answer == SUBSET_YES ? STATUS_YES : STATUS_NO;
+}
+
+static const struct verb verb_subset = {
+	.name = "subset",
+	.synopsis = "[OPTION]... A B",
+	.summary = "does B allow everything that A allows?",
+	.description = "Answers whether everything that A allows is allowed by B as well: `yes`, "
+		       "`no` with something that A allows and B does not, or `too complex`, which "
+		       "counts as no.\n"
+		       "Exit status: 0 yes, 1 no, 2 no answer (an error).",
+	.examples =
+		"corral policy subset skill/SKILL.md company.json || echo 'it asks for too much'\n",
+	.operand = "FILE",
+	.min = 2,
+	.max = 2,
+	.run = verb_subset_run,
+};
+
+/* "policy.yaml:3: warning: text (id)" and the hint below it. */
+static void verb_lint_print_finding(struct output *o, const struct lint_finding *f)
+{
+	static const enum output_style styles[] = {
+		[LINT_ERROR] = OUTPUT_RED, [LINT_WARNING] = OUTPUT_YELLOW, [LINT_NOTE] = OUTPUT_DIM
+	};
+
+	if (f->where.file) {
+		output_foreign(o, f->where.file);
+		if (f->where.line)
+			buffer_printf(&o->text, ":%u", f->where.line);
+		buffer_adds(&o->text, ": ");
+	}
+	output_styled(o, styles[f->severity], lint_severity_name(f->severity));
+	buffer_adds(&o->text, ": ");
+	if (f->pattern && *f->pattern) {
+		output_foreign(o, f->pattern);
+		buffer_adds(&o->text, ": ");
+	}
+	output_foreign(o, f->text);
+	buffer_printf(&o->text, " (%s)\n", f->id);
+	if (f->hint && *f->hint) {
+		buffer_adds(&o->text, "  ");
+		output_foreign(o, f->hint);
+		buffer_addc(&o->text, '\n');
+	}
+}
+
+static int verb_lint_print(
+	const struct lint_findings *all, struct call *c, bool json, bool is_clean)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+	struct json_tree t = { .arena = c->arena };
+	struct node *root = tree_map(&t), *list;
+
+	for (size_t i = 0; !json && i < all->n; i++)
+		verb_lint_print_finding(&o, &all->items[i]);
+	if (!json)
+		return output_write(&o, STDOUT_FILENO, c->error);
+	tree_put_flag(&t, root, "clean", is_clean);
+	list = tree_put_list(&t, root, "findings");
+	for (size_t i = 0; i < all->n; i++) {
+		const struct lint_finding *f = &all->items[i];
+		struct node *n = tree_append_map(&t, list);
+
+		tree_put_text(&t, n, "severity", lint_severity_name(f->severity));
+		tree_put_text(&t, n, "id", f->id);
+		tree_put_text(&t, n, "file", f->where.file);
+		tree_put_number(&t, n, "line", f->where.line);
+		tree_put_number(&t, n, "column", f->where.column);
+		tree_put_text(&t, n, "pattern", f->pattern);
+		tree_put_text(&t, n, "text", f->text);
+		tree_put_text(&t, n, "hint", f->hint);
+	}
+	return tree_print(&t, root, c->error);
+}
+
+/* The findings of all files, in the order of the files; clean: nothing but notes. */
+static int lint(const struct load *l, struct call *c, struct lint_findings *ret, bool *ret_is_clean)
+{
+	*ret_is_clean = true;
+	for (size_t i = 0; i < l->n; i++) {
+		struct lint_findings found = { 0 };
+		int r = lint_permissions_with(
+			l->files[i].permissions, &l->variables, c->arena, &found);
+
+		for (size_t k = 0; r == 0 && k < found.n; k++) {
+			*ret_is_clean = *ret_is_clean && found.items[k].severity == LINT_NOTE;
+			r = ARENA_PUSH(c->arena, ret->items, ret->n, ret->cap, found.items[k]);
+		}
+		if (r < 0)
+			return error_no_memory(c->error);
+	}
+	return 0;
+}
+
+static int verb_lint_run(struct call *c)
+{
+	bool json = false, is_clean = false;
+	auto_load l = { 0 };
+	struct lint_findings all = { 0 };
+	const struct options_row rows[] = { LOAD_SET(&l), OPTIONS_JSON(&json) };
+	int r = options_parse(c, rows, ROWS(rows));
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = load_begin(&l, c);
+	if (r == 0)
+		r = load_add_all(&l, c, (const char *const *)c->words, c->n, MANIFEST_UNKNOWN);
+	if (r == 0)
+		r = lint(&l, c, &all, &is_clean);
+	if (r == 0)
+		r = verb_lint_print(&all, c, json, is_clean);
+	return r < 0 ? r : is_clean ? STATUS_YES : STATUS_NO;
+}
+
+static const struct verb verb_lint = {
+	.name = "lint",
+	.synopsis = "[OPTION]... FILE...",
+	.summary = "point at what is legal but likely a mistake",
+	.description =
+		"Points at what is legal but likely a mistake: grants that are wider than they "
+		"look, lines without effect, grants that the baseline forbids anyway. No finding "
+		"changes a decision.\n"
+		"Exit status: 0 nothing but notes, 1 warnings or errors, 2 a file cannot be read.",
+	.examples = "corral policy lint policy.yaml\n"
+		    "corral policy lint --json skill/SKILL.md rules/\n",
+	.operand = "FILE",
+	.min = 1,
+	.max = SIZE_MAX,
+	.run = verb_lint_run,
 };
 
 static const struct verb *const verbs[] = {

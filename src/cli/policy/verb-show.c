@@ -48,7 +48,7 @@ static int canonical_print(const struct canonical *how, struct call *c, const st
 		"json", 0, NULL, "the same as --format json", options_flag, &(target)->json, 0 \
 	}
 
-struct settings {
+struct show_settings {
 	enum manifest_kind kind;
 	bool from_mode; /* --from mode */
 	struct agent agent;
@@ -57,7 +57,7 @@ struct settings {
 
 static int verb_show_take_from(struct call *c, const struct options_row *row, const char *value)
 {
-	struct settings *s = row->target;
+	struct show_settings *s = row->target;
 	struct options_row kind = *row;
 
 	kind.target = &s->kind;
@@ -65,7 +65,7 @@ static int verb_show_take_from(struct call *c, const struct options_row *row, co
 	return s->from_mode ? 0 : load_kind(c, &kind, value);
 }
 
-static int verb_show_parse(struct settings *s, struct call *c)
+static int verb_show_parse(struct show_settings *s, struct call *c)
 {
 	const struct options_row rows[] = {
 		{ "from", 0, "KIND",
@@ -88,25 +88,24 @@ static int verb_show_parse(struct settings *s, struct call *c)
 	return 0;
 }
 
-static int from_files(const struct settings *s, struct call *c, struct permissions **ret)
-{
-	auto_load l = { 0 };
-	int r = load_begin(&l, c);
-
-	if (r == 0)
-		r = load_add_all(&l, c, (const char *const *)c->words, c->n, s->kind);
-	return r < 0 ? r : load_combine(&l, c, algebra_intersect, ret);
-}
-
 static int verb_show_run(struct call *c)
 {
-	struct settings s = { 0 };
+	struct show_settings s = { 0 };
 	auto_permissions *p = NULL;
+	auto_load l = { 0 };
 	int r = verb_show_parse(&s, c);
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
-	r = s.agent.is_given ? agent_permissions(&s.agent, c, &p) : from_files(&s, c, &p);
+	if (s.agent.is_given) {
+		r = agent_permissions(&s.agent, c, &p);
+	} else {
+		r = load_begin(&l, c);
+		if (r == 0)
+			r = load_add_all(&l, c, (const char *const *)c->words, c->n, s.kind);
+		if (r == 0)
+			r = load_combine(&l, c, algebra_intersect, &p);
+	}
 	if (r == 0)
 		r = canonical_print(&s.canonical, c, p);
 	return r < 0 ? r : STATUS_YES;

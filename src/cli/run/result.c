@@ -8,7 +8,6 @@
 #include "base/utf8.h"
 #include "cli/explain/explain.h"
 #include "cli/output.h"
-#include "cli/policy/ask.h"
 #include "cli/policy/report.h"
 #include "cli/run/internal.h"
 #include "cli/tree.h"

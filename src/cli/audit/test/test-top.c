@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The promises of audit/top.h, against exact counts of the same names. */
+/* The promises of struct audit_top, against exact counts of the same names. */
 #include "test/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/audit/top.h"
+#include "cli/audit/figures.h"
 
 static void add(struct audit_top *t, unsigned kind, const char *text, uint64_t n)
 {

@@ -9,7 +9,7 @@
 #include "cli/options.h"
 #include "cli/verb.h"
 
-struct settings {
+struct approve_settings {
 	bool yes, check, remove, json;
 };
 
@@ -20,30 +20,28 @@ struct answer {
 };
 
 static int verb_approve_print_answer(
-	struct call *c, const struct settings *s, const struct answer *a)
+	struct call *c, const struct approve_settings *s, const struct answer *a)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 	struct json_tree t = { .arena = c->arena };
-	struct node *root;
 
 	if (s->json) {
-		root = tree_map(&t);
+		struct node *root = tree_map(&t);
+
 		tree_put_flag(&t, root, "approved", a->approved);
 		tree_put_text(&t, root, "path", a->path);
 		tree_put_text(&t, root, "approval", a->text);
 		return tree_print(&t, root, c->error);
 	}
-	if (a->approved)
-		output_styled(&o, OUTPUT_GREEN, "approved");
-	else
-		output_styled(&o, OUTPUT_RED, "not approved");
+	output_styled(&o, a->approved ? OUTPUT_GREEN : OUTPUT_RED,
+		a->approved ? "approved" : "not approved");
 	buffer_adds(&o.text, "  ");
 	output_foreign(&o, a->path);
 	buffer_printf(&o.text, "  %s\n", a->text);
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
-static int verb_approve_run_check(struct call *c, const struct settings *s)
+static int verb_approve_run_check(struct call *c, const struct approve_settings *s)
 {
 	auto_launch_skill skill = { .fd = -1 };
 	struct answer a = { 0 };
@@ -58,24 +56,19 @@ static int verb_approve_run_check(struct call *c, const struct settings *s)
 	return r < 0 ? r : a.approved ? STATUS_YES : STATUS_NO;
 }
 
-/* The skill's real path; where it is gone, its name must do. */
-static int real_name(struct call *c, const char *folder, const char **ret)
-{
-	char *real = realpath(folder, NULL);
-
-	if (!real)
-		return load_absolute(c, folder, ret);
-	*ret = arena_strdup(c->arena, real);
-	free(real);
-	return *ret ? 0 : error_no_memory(c->error);
-}
-
-static int run_remove(struct call *c, const struct settings *s)
+static int run_remove(struct call *c, const struct approve_settings *s)
 {
 	struct approval approval = { 0 };
 	struct answer a = { 0 };
-	int r = real_name(c, c->words[0], &approval.skill), removed = 0;
+	char *real = realpath(c->words[0], NULL);
+	int r = 0, removed = 0;
 
+	/* The skill's real path; where it is gone, its name must do. */
+	if (!real)
+		r = load_absolute(c, c->words[0], &approval.skill);
+	else if (!(approval.skill = arena_strdup(c->arena, real)))
+		r = error_no_memory(c->error);
+	free(real);
 	if (r == 0)
 		r = launch_skill_approvals(&approval.folder, c->arena, c->error);
 	if (r == 0)
@@ -106,34 +99,25 @@ static bool agrees(const struct inspection *i)
 	return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
 }
 
-static int nobody_to_ask(struct call *c)
-{
-	(void)error_set(
-		c->error, -ENOTTY, NULL, "there is no terminal to ask on, so nothing was approved");
-	error_hint(c->error, "look at it (corral inspect %s), then say --yes", c->words[0]);
-	return -ENOTTY;
-}
-
-static int verb_approve_show(struct call *c, const struct inspection *i)
-{
-	auto_output o = output_for(STDOUT_FILENO);
-
-	inspection_print(i, &o);
-	buffer_addc(&o.text, '\n');
-	return output_write(&o, STDOUT_FILENO, c->error);
-}
-
 /* Shows, asks if need be, and stores. */
 static int verb_approve_decide(
-	struct call *c, const struct settings *s, struct inspection *i, struct answer *a)
+	struct call *c, const struct approve_settings *s, struct inspection *i, struct answer *a)
 {
 	bool is_current = i->skill.outcome == APPROVAL_CURRENT, asks = !is_current && !s->yes;
+	auto_output o = output_for(STDOUT_FILENO);
 	int r = 0;
 
-	if (asks && !isatty(STDIN_FILENO))
-		return nobody_to_ask(c);
-	if (!s->json || asks)
-		r = verb_approve_show(c, i);
+	if (asks && !isatty(STDIN_FILENO)) {
+		r = error_set(c->error, -ENOTTY, NULL,
+			"there is no terminal to ask on, so nothing was approved");
+		error_hint(c->error, "look at it (corral inspect %s), then say --yes", c->words[0]);
+		return r;
+	}
+	if (!s->json || asks) {
+		inspection_print(i, &o);
+		buffer_addc(&o.text, '\n');
+		r = output_write(&o, STDOUT_FILENO, c->error);
+	}
 	if (r < 0)
 		return r;
 	a->approved = !asks || agrees(i);
@@ -144,7 +128,7 @@ static int verb_approve_decide(
 	return r;
 }
 
-static int run_approve(struct call *c, const struct settings *s)
+static int run_approve(struct call *c, const struct approve_settings *s)
 {
 	auto_inspection i = { .skill.fd = -1 };
 	struct answer a = { 0 };
@@ -165,7 +149,7 @@ static int run_approve(struct call *c, const struct settings *s)
 
 static int verb_approve_run(struct call *c)
 {
-	struct settings s = { 0 };
+	struct approve_settings s = { 0 };
 	const struct options_row rows[] = {
 		{ "yes", 'y', NULL, "do not ask", options_flag, &s.yes, 0 },
 		{ "check", 0, NULL, "only say whether it is approved", options_flag, &s.check, 0 },
@@ -201,4 +185,45 @@ const struct verb verb_approve = {
 	.min = 1,
 	.max = 1,
 	.run = verb_approve_run,
+};
+
+static int verb_inspect_run(struct call *c)
+{
+	bool json = false;
+	const struct options_row rows[] = { OPTIONS_JSON(&json) };
+	auto_inspection i = { .skill.fd = -1 };
+	auto_output o = output_for(STDOUT_FILENO);
+	struct json_tree t = { .arena = c->arena };
+	int r = options_parse(c, rows, ROWS(rows));
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = inspection_open(&i, c, c->words[0]);
+	if (r < 0)
+		return r;
+	if (json) {
+		r = tree_print(&t, inspection_tree(&i, &t), c->error);
+	} else {
+		inspection_print(&i, &o);
+		r = output_write(&o, STDOUT_FILENO, c->error);
+	}
+	return r < 0 ? r : inspection_is_risky(&i) ? STATUS_NO : STATUS_YES;
+}
+
+const struct verb verb_inspect = {
+	.name = "inspect",
+	.synopsis = "[OPTION]... DIR",
+	.summary = "show what a skill asks for and what looks risky in it",
+	.description =
+		"Looks at the skill in DIR without running anything of it: what its permissions "
+		"would let it do, in plain words; signs of risk in its text and scripts, each with "
+		"file and line; its digest, and whether just this was approved.\n"
+		"Exit status: 0 no signs of risk, or only minor ones; 1 there are; 2 it cannot be "
+		"read. How much its permissions would let it do is the rating, not the status.",
+	.examples = "corral inspect ./weather-skill\n"
+		    "corral inspect --json ./weather-skill | jq .findings\n",
+	.operand = "DIR",
+	.min = 1,
+	.max = 1,
+	.run = verb_inspect_run,
 };
