@@ -75,7 +75,7 @@ int corral_permissions_to_json(const struct corral_permissions *p, char **ret)
 	return handles_text(&out, ret);
 }
 
-static int grant_service(struct permissions *p, const char *text, struct error *e)
+static int allow_service(struct permissions *p, const char *text, struct error *e)
 {
 	struct service_request parsed;
 	struct service s = { 0 };
@@ -119,7 +119,7 @@ int corral_permissions_allow(struct corral_permissions *p, enum corral_operation
 	if (r == 0 && (unsigned)op >= OPERATION_COUNT)
 		r = error_set(&error, -EINVAL, NULL, "unknown operation %d", (int)op);
 	else if (r == 0 && op == CORRAL_SERVICE)
-		r = grant_service(p->p, pattern, &error);
+		r = allow_service(p->p, pattern, &error);
 	else if (r == 0)
 		r = add_entry(p->p, operation_rows[op].allow, pattern, &error);
 	return r < 0 ? handles_error(e, &error, r) : 0;

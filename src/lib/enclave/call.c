@@ -68,6 +68,15 @@ void enclave_tell(const struct enclave_call *c, enum audit_decision decision, co
 	(void)audit_trail_add(c->enclave->trail, &event);
 }
 
+void enclave_note(struct corral_enclave *enclave, enum audit_action action,
+	enum audit_decision decision, const char *target, const char *reason)
+{
+	struct enclave_call c;
+
+	enclave_begin(&c, enclave, NULL, action, target);
+	enclave_tell(&c, decision, NULL, reason);
+}
+
 int enclave_refuse(
 	struct enclave_call *c, int code, struct corral_error **e, const char *format, ...)
 {

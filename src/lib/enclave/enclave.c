@@ -19,7 +19,6 @@
 #include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
 #include "lib/enclave/internal.h"
-#include "lib/enclave/sandbox.h"
 
 enum {
 	TTL_MS = 5 * 60 * 1000,
@@ -149,7 +148,6 @@ int enclave_check_token(struct corral_enclave *enclave, const char *token, const
 {
 	char padded[CORRAL_TOKEN_BYTES] = "";
 	struct error error = { 0 };
-	struct enclave_call c;
 	int differs;
 
 	/* What is shorter is compared as if it had NULs behind it, which no token has. */
@@ -159,8 +157,7 @@ int enclave_check_token(struct corral_enclave *enclave, const char *token, const
 	sodium_memzero(padded, sizeof(padded));
 	if (!differs)
 		return 0;
-	enclave_begin(&c, enclave, NULL, AUDIT_POLICY, what);
-	enclave_tell(&c, AUDIT_DENIED, NULL, "the token is wrong");
+	enclave_note(enclave, AUDIT_POLICY, AUDIT_DENIED, what, "the token is wrong");
 	(void)error_set(&error, -EPERM, NULL, "%s: the token is wrong", what);
 	error_hint(&error, "use the one that corral_enclave_new() gave");
 	return handles_error(e, &error, -EPERM);

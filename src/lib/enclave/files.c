@@ -22,7 +22,7 @@
 #include "base/arena.h"
 #include "base/fd.h"
 #include "lib/enclave/beneath.h"
-#include "lib/enclave/place.h"
+#include "lib/enclave/internal.h"
 
 struct content {
 	char *data;

@@ -1,73 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/enclave/grants.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/suggest.h"
+#include "lib/enclave/internal.h"
 #include "policy/algebra/meet.h"
 #include "policy/format/permissions-text.h"
 #include "policy/match/service.h"
 
 enum { LAYERS_MAX = 64, NEAR_MAX = 256, DIFF_BYTES = 4096 };
 
-/* What the grants of an operation are part of; 0: of nothing that a sandbox has. */
-static const unsigned operation_parts[OPERATION_COUNT] = {
-	[OPERATION_FS_READ] = CORRAL_PART_FILES,
-	[OPERATION_FS_WRITE] = CORRAL_PART_FILES,
-	[OPERATION_NET_CONNECT] = CORRAL_PART_NETWORK,
-	[OPERATION_EXEC] = CORRAL_PART_PROGRAMS,
-	[OPERATION_ENV] = CORRAL_PART_VARIABLES,
-};
-
 /* The list that grants of an operation go to; LIST_NONE for services, and what is no operation. */
-static enum permission_list enclave_grants_list(enum operation op)
+static enum permission_list grants_list(enum operation op)
 {
 	return (unsigned)op < OPERATION_COUNT ? operation_rows[op].allow : LIST_NONE;
 }
 
-static bool is_pattern(const struct grant *g, const char *pattern)
-{
-	return g->n == 1 && strcmp(g->all[0], pattern) == 0;
-}
-
-static size_t enclave_grants_find(const struct grant_list *list, const char *pattern)
+static size_t grants_find(const struct grant_list *list, const char *pattern)
 {
 	size_t i = 0;
 
-	while (i < list->n && !is_pattern(&list->items[i], pattern))
+	while (i < list->n &&
+		(list->items[i].n != 1 || strcmp(list->items[i].all[0], pattern) != 0))
 		i++;
 	return i;
+}
+
+bool grants_has(const struct grant_list *list, const char *pattern)
+{
+	return grants_find(list, pattern) < list->n;
 }
 
 /* Services: "NAME.ACCESS", with no scope */
 
-static bool is_service(const struct service *s, const struct service_request *r)
+static size_t grants_find_service(const struct permissions *p, const struct service_request *r)
 {
-	return s->n_scopes == 0 && s->range_seconds == 0 && s->access == r->access &&
-	       strlen(s->name) == r->name_len && memcmp(s->name, r->name, r->name_len) == 0;
-}
+	for (size_t i = 0; i < p->n_services; i++) {
+		const struct service *s = &p->services[i];
 
-static size_t enclave_grants_find_service(
-	const struct permissions *p, const struct service_request *r)
-{
-	size_t i = 0;
-
-	while (i < p->n_services && !is_service(&p->services[i], r))
-		i++;
-	return i;
+		if (s->n_scopes == 0 && s->range_seconds == 0 && s->access == r->access &&
+			strlen(s->name) == r->name_len &&
+			memcmp(s->name, r->name, r->name_len) == 0)
+			return i;
+	}
+	return p->n_services;
 }
 
 /* 1: added. */
-static int enclave_grants_add_service(struct permissions *p, const char *pattern)
+static int grants_add_service(struct permissions *p, const char *pattern)
 {
 	struct service s = { 0 };
 	struct service_request r;
 	auto_arena scratch = { 0 };
 	int code = service_request_parse(&r, pattern);
 
-	if (code < 0 || enclave_grants_find_service(p, &r) < p->n_services)
+	if (code < 0 || grants_find_service(p, &r) < p->n_services)
 		return code;
 	s.name = arena_strndup(&scratch, r.name, r.name_len);
 	s.access = r.access;
@@ -78,8 +66,8 @@ static int enclave_grants_add_service(struct permissions *p, const char *pattern
 static bool remove_service(struct permissions *p, const char *pattern)
 {
 	struct service_request r;
-	size_t i = service_request_parse(&r, pattern) < 0 ? p->n_services
-							  : enclave_grants_find_service(p, &r);
+	size_t i =
+		service_request_parse(&r, pattern) < 0 ? p->n_services : grants_find_service(p, &r);
 
 	if (i == p->n_services)
 		return false;
@@ -90,7 +78,7 @@ static bool remove_service(struct permissions *p, const char *pattern)
 
 /* One pattern */
 
-int enclave_grants_spell(
+int grants_spell(
 	enum operation op, const char *pattern, struct arena *a, const char **ret, struct error *e)
 {
 	struct service_request r;
@@ -98,7 +86,7 @@ int enclave_grants_spell(
 	if (!pattern)
 		return error_set(e, -EINVAL, NULL, "there is no pattern");
 	if (op != OPERATION_SERVICE)
-		return enclave_grants_list(op) != LIST_NONE
+		return grants_list(op) != LIST_NONE
 			       ? permissions_canonical(op, pattern, a, ret, NULL, e)
 			       : error_set(e, -EINVAL, NULL, "unknown operation %d", (int)op);
 	if (service_request_parse(&r, pattern) < 0 || r.access == 0 || r.value)
@@ -107,7 +95,7 @@ int enclave_grants_spell(
 	return *ret ? 0 : -ENOMEM;
 }
 
-void enclave_grants_print(enum operation op, const char *pattern, struct buffer *out)
+void grants_print(enum operation op, const char *pattern, struct buffer *out)
 {
 	const char *value = op == OPERATION_ENV ? strchr(pattern, '=') : NULL;
 
@@ -117,43 +105,38 @@ void enclave_grants_print(enum operation op, const char *pattern, struct buffer 
 		buffer_adds(out, pattern);
 }
 
-static int add_to_layer(struct permissions *p, enum operation op, const char *pattern)
+int grants_add(struct permissions *p, enum operation op, const char *pattern, struct error *e)
 {
-	struct grant_list *list = permissions_list(p, enclave_grants_list(op));
-	int r;
+	struct grant_list *list = permissions_list(p, grants_list(op));
+	int r = 0, added = 0;
 
+	for (size_t i = 0; r >= 0 && i < p->n_all_of; i++) {
+		r = grants_add(p->all_of[i], op, pattern, e);
+		added |= r;
+	}
+	if (p->n_all_of)
+		return r < 0 ? r : added;
 	if (!list)
-		return enclave_grants_add_service(p, pattern);
-	if (enclave_grants_find(list, pattern) < list->n)
+		return grants_add_service(p, pattern);
+	if (grants_has(list, pattern))
 		return 0;
 	if (list->n >= ENCLAVE_GRANTS_MAX)
-		return -E2BIG;
+		return error_set(e, -E2BIG, NULL, "there are %d grants of this kind already",
+			ENCLAVE_GRANTS_MAX);
 	r = permissions_add(p, list, pattern, NULL);
 	return r < 0 ? r : 1;
 }
 
-int enclave_grants_add(
-	struct permissions *p, enum operation op, const char *pattern, struct error *e)
+static bool remove_from_layers(struct permissions *p, enum operation op, const char *pattern)
 {
-	int r = 0, added = 0;
+	struct grant_list *list = permissions_list(p, grants_list(op));
+	size_t i = list ? grants_find(list, pattern) : 0;
+	bool removed = false;
 
-	if (p->n_all_of == 0)
-		added = r = add_to_layer(p, op, pattern);
-	for (size_t i = 0; r >= 0 && i < p->n_all_of; i++) {
-		r = enclave_grants_add(p->all_of[i], op, pattern, e);
-		added |= r;
-	}
-	if (r == -E2BIG)
-		return error_set(
-			e, r, NULL, "there are %d grants of this kind already", ENCLAVE_GRANTS_MAX);
-	return r < 0 ? r : added;
-}
-
-static bool remove_from_layer(struct permissions *p, enum operation op, const char *pattern)
-{
-	struct grant_list *list = permissions_list(p, enclave_grants_list(op));
-	size_t i = list ? enclave_grants_find(list, pattern) : 0;
-
+	for (size_t k = 0; k < p->n_all_of; k++)
+		removed |= remove_from_layers(p->all_of[k], op, pattern);
+	if (p->n_all_of)
+		return removed;
 	if (!list)
 		return remove_service(p, pattern);
 	if (i == list->n)
@@ -163,19 +146,10 @@ static bool remove_from_layer(struct permissions *p, enum operation op, const ch
 	return true;
 }
 
-static bool remove_from_layers(struct permissions *p, enum operation op, const char *pattern)
-{
-	bool removed = p->n_all_of == 0 && remove_from_layer(p, op, pattern);
-
-	for (size_t i = 0; i < p->n_all_of; i++)
-		removed |= remove_from_layers(p->all_of[i], op, pattern);
-	return removed;
-}
-
 /* The grant that was probably meant, or NULL. */
 static const char *near(const struct permissions *p, enum operation op, const char *pattern)
 {
-	enum permission_list which = enclave_grants_list(op);
+	enum permission_list which = grants_list(op);
 	const struct permissions *layers[LAYERS_MAX];
 	const char *known[NEAR_MAX];
 	int n_layers = permissions_layers(p, layers, LAYERS_MAX);
@@ -192,15 +166,14 @@ static const char *near(const struct permissions *p, enum operation op, const ch
 	return suggest(pattern, known, n);
 }
 
-int enclave_grants_remove(
-	struct permissions *p, enum operation op, const char *pattern, struct error *e)
+int grants_remove(struct permissions *p, enum operation op, const char *pattern, struct error *e)
 {
 	auto_buffer shown = { 0 };
 	const char *meant;
 
 	if (remove_from_layers(p, op, pattern))
 		return 0;
-	enclave_grants_print(op, pattern, &shown);
+	grants_print(op, pattern, &shown);
 	(void)error_set(
 		e, -ENOENT, NULL, "%s %s is not granted", operation_name(op), buffer_text(&shown));
 	meant = near(p, op, pattern);
@@ -237,19 +210,19 @@ static int rest_of_list(
 		if (r > 0) {
 			buffer_printf(out, ", %s still granted by ",
 				r == 2 ? "all of it" : "a part of it");
-			enclave_grants_print(op, list->items[i].all[0], out);
+			grants_print(op, list->items[i].all[0], out);
 			return 1;
 		}
 	}
 	return 0;
 }
 
-int enclave_grants_rest(
+int grants_rest(
 	const struct permissions *p, enum operation op, const char *pattern, struct buffer *out)
 {
 	const char *all[] = { pattern };
 	const struct grant g = { .all = all, .n = 1 };
-	enum permission_list which = enclave_grants_list(op);
+	enum permission_list which = grants_list(op);
 	const struct permissions *layers[LAYERS_MAX];
 	int n = which == LIST_NONE ? 0 : permissions_layers(p, layers, LAYERS_MAX), r = 0;
 
@@ -264,27 +237,19 @@ int enclave_grants_rest(
 
 /* Two sets */
 
-static bool same_grant(const struct grant *a, const struct grant *b)
-{
-	for (size_t i = 0; a->n == b->n && i < a->n; i++) {
-		if (strcmp(a->all[i], b->all[i]) != 0)
-			return false;
-	}
-	return a->n == b->n;
-}
-
 static bool has_grant(const struct grant_list *list, const struct grant *g)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		if (same_grant(&list->items[i], g))
+		const struct grant *other = &list->items[i];
+		size_t same = 0;
+
+		while (same < g->n && other->n == g->n &&
+			strcmp(other->all[same], g->all[same]) == 0)
+			same++;
+		if (other->n == g->n && same == g->n)
 			return true;
 	}
 	return false;
-}
-
-unsigned enclave_grants_part(enum operation op)
-{
-	return operation_parts[op];
 }
 
 static void diff_list(char sign, enum permission_list which, const struct grant_list *from,
@@ -296,12 +261,11 @@ static void diff_list(char sign, enum permission_list which, const struct grant_
 		if (has_grant(without, &from->items[i]))
 			continue;
 		buffer_printf(out, "%s%c%s ", out->len ? ", " : "", sign, name);
-		enclave_grants_print(list_rows[which].op, from->items[i].all[0], out);
+		grants_print(list_rows[which].op, from->items[i].all[0], out);
 	}
 }
 
-void enclave_grants_diff(
-	const struct permissions *a, const struct permissions *b, struct buffer *out)
+void grants_diff(const struct permissions *a, const struct permissions *b, struct buffer *out)
 {
 	if (a->n_all_of || b->n_all_of) {
 		buffer_printf(out, "%zu layers instead of %zu", b->n_all_of ? b->n_all_of : 1,

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/enclave/inside.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +7,7 @@
 #include "base/path.h"
 #include "host/resolver.h"
 #include "lib/enclave/beneath.h"
+#include "lib/enclave/internal.h"
 #include "policy/algebra/relation.h"
 #include "policy/match/command.h"
 #include "policy/match/glob.h"

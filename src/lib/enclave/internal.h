@@ -15,15 +15,18 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "audit/trail.h"
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/error.h"
-#include "corral/enclave.h"
+#include "base/path.h"
 #include "consent/consent.h"
 #include "consent/policy-box.h"
+#include "corral/enclave.h"
 
-enum { ENCLAVE_CEILING_MAX = 16 };
+enum { ENCLAVE_CEILING_MAX = 16, ENCLAVE_GRANTS_MAX = 4096 };
 
 struct enclave_sandbox;
 
@@ -49,9 +52,9 @@ struct corral_enclave {
 
 	pthread_mutex_t lock; /* guards what follows */
 	struct permissions *granted;
-	struct enclave_sandbox *sandboxes; /* enclave/sandbox.h */
-	struct permissions *writable;      /* whatever was granted for writing, ever */
-	struct permissions *contested;     /* enclave/inside.h; NULL: none */
+	struct enclave_sandbox *sandboxes;
+	struct permissions *writable;  /* whatever was granted for writing, ever */
+	struct permissions *contested; /* enclave_links_drop(); NULL: none */
 };
 
 /* One call of a tool, on the stack of whoever made it. */
@@ -101,10 +104,11 @@ int enclave_done(struct enclave_call *c, int r, struct corral_error **e);
 /* Tells the audit, whatever there is to tell. Texts may be NULL. */
 void enclave_tell(const struct enclave_call *c, enum audit_decision decision, const char *rule,
 	const char *reason);
+/* The same for what no tool did: a policy that changed, a session that ended. */
+void enclave_note(struct corral_enclave *enclave, enum audit_action action,
+	enum audit_decision decision, const char *target, const char *reason);
 /* True if the policy of now denies some paths: then a second name of a file could dodge it. */
 bool enclave_denies_paths(struct corral_enclave *enclave);
-
-/* What the parts of the owner of these files share. */
 
 /* Milliseconds by a clock that nobody sets. */
 uint64_t enclave_now_ms(void);
@@ -119,3 +123,139 @@ struct permissions *enclave_adopt(const struct permissions *p);
  */
 int enclave_compile(struct policy **ret, struct permissions **ret_writable,
 	const struct corral_enclave *enclave, const struct permissions *granted, struct error *e);
+/* The layers of all of these, compiled. */
+int enclave_policy_new(struct policy **ret, struct permissions *const *from, size_t n,
+	const struct policy_options *o, struct error *e);
+
+/*
+ * grants.c: single grants in permissions, by operation and pattern: put one in, take it out, say
+ * what differs between two sets. Permissions of several layers have a grant in every layer, because
+ * all of them must allow.
+ */
+
+/* Whether an entry is this pattern alone. */
+bool grants_has(const struct grant_list *list, const char *pattern);
+/* The canonical spelling, in the arena. -EINVAL with a sentence. */
+int grants_spell(
+	enum operation op, const char *pattern, struct arena *a, const char **ret, struct error *e);
+/* For the audit: of a variable without what it may be, which may be a secret. */
+void grants_print(enum operation op, const char *pattern, struct buffer *out);
+/* 1: it is new; 0: it was there already. -E2BIG: there are too many. The spelling is canonical. */
+int grants_add(struct permissions *p, enum operation op, const char *pattern, struct error *e);
+/* -ENOENT with a sentence and what would be near. */
+int grants_remove(struct permissions *p, enum operation op, const char *pattern, struct error *e);
+/* ", still granted by X" if others grant all of it, or a part; nothing if none does. */
+int grants_rest(
+	const struct permissions *p, enum operation op, const char *pattern, struct buffer *out);
+
+/* "+fs.read /srv/**, -exec git": from a to b. */
+void grants_diff(const struct permissions *a, const struct permissions *b, struct buffer *out);
+
+/*
+ * place.c: what a path means: found without following anything that was not judged, permitted, and
+ * held by a descriptor, so that whatever is done to it is done to what was judged.
+ */
+
+enum enclave_wanted {
+	ENCLAVE_THING, /* that is there */
+	ENCLAVE_NAME,  /* in its folder, whether something has it or not; a link at the end is
+			  followed */
+	ENCLAVE_ENTRY, /* of its folder; a link at the end is itself meant */
+};
+
+struct enclave_place {
+	char path[PATH_BYTES]; /* where it is, free of links */
+	int folder;            /* O_PATH: what it lies in; -1 if that was not asked for */
+	const char *name;      /* in that folder; points into path */
+	int fd;                /* O_PATH: the thing itself; -1: nothing has that name yet */
+	struct stat st;        /* of fd */
+};
+
+void enclave_place_deinit(struct enclave_place *p);
+#define auto_enclave_place __attribute__((cleanup(enclave_place_deinit))) struct enclave_place
+
+/*
+ * Finds c->target, and has it permitted. 0: go ahead; there is something to tell then
+ * (enclave_done). Otherwise it was told, and *e is filled.
+ */
+int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_wanted wanted,
+	struct enclave_place *ret, struct corral_error **e);
+
+/* enclave_done(), which also tells where it was if links led there. */
+int enclave_place_done(
+	struct enclave_call *c, const struct enclave_place *p, int r, struct corral_error **e);
+
+/*
+ * inside.c: what a sandbox of an enclave may have of the permissions that the enclave judges by.
+ * Inside a jail only the program of a command counts, so what speaks of arguments does not go in as
+ * it is:
+ *
+ *     git status:*  allowed   git does not run inside: no program there could be kept to "status"
+ *     git push:*    denied    git does not run inside, whatever else allows it
+ *
+ * A call that the enclave itself permitted gets a sandbox of its own then, in which this one
+ * program runs, with any arguments if it starts itself again.
+ */
+
+/*
+ * A copy of p for a jail. `program` (may be NULL): the absolute path of one that may run all the
+ * same. NULL when out of memory.
+ */
+struct permissions *enclave_inside(const struct permissions *p, const char *program);
+
+/*
+ * Grants whose names go through links, for a jail. It follows links when a session is made, but for
+ * those that lie where commands may write *now*. An enclave's grants change: the attack is a link
+ * that was left where one could write before. Such grants are left out.
+ */
+struct enclave_links {
+	const struct variables *variables;
+	/* Allows writing wherever that is possible, or ever was; and where it is now. */
+	const struct policy *ever, *now;
+	/* What `ever` was made of. */
+	const struct permissions *written;
+};
+
+/*
+ * Takes the grants out of p, and of its layers, that a link leads elsewhere which lies where one
+ * could write, ever. Denials stay. Returns how many.
+ *
+ * Those that stay, but lie where one could write before and cannot now, are added to `contested`
+ * (its fs_read): for commands that still run from then, links there are a matter of a moment.
+ * -ENOMEM.
+ */
+int enclave_links_drop(
+	const struct enclave_links *l, struct permissions *p, struct permissions *contested);
+
+/*
+ * sandbox.c: the sandboxes of an enclave: one for its commands, made at the first; and one more for
+ * each call of a program that may not run in that, for as long as the call takes. What changes in
+ * the policy reaches them all before the change returns.
+ */
+
+struct enclave_sandbox {
+	struct corral_enclave *enclave;
+	struct corral_sandbox *sandbox;
+	struct policy *policy; /* what may run in it */
+	char *program;         /* that it was made for; NULL: for all */
+	/* Guarded by the enclave's lock. */
+	unsigned refs;
+	struct enclave_sandbox *next;
+};
+
+/*
+ * With the lock held, which must not be let go before the command was started: the one in which
+ * argv[0], a path, may run; made if need be. Until enclave_sandbox_unref().
+ */
+int enclave_sandbox_get(struct corral_enclave *enclave, const char *const *argv,
+	struct enclave_sandbox **ret, struct corral_error **e);
+/* Without the lock. */
+void enclave_sandbox_unref(struct enclave_sandbox *s);
+
+/*
+ * With the lock held: gives them what is granted now. *u becomes what corral_sandbox_update() says,
+ * of all of them. One that cannot be changed is ended, and told of: the next command has a new one.
+ */
+void enclave_sandbox_update(struct corral_enclave *enclave, struct corral_update *u);
+/* Ends what is left. Nobody uses them any more. */
+void enclave_sandbox_drop(struct corral_enclave *enclave);

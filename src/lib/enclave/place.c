@@ -8,8 +8,6 @@
  * Where the policy says "ask", somebody is asked about a name before it is looked up, and agrees to
  * exactly that. So that name must be the thing itself: a link behind it is not followed.
  */
-#include "lib/enclave/place.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +15,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "lib/enclave/beneath.h"
+#include "lib/enclave/internal.h"
 
 struct search {
 	struct enclave_call *call;

@@ -13,14 +13,12 @@ uint64_t corral_error_question(const struct corral_error *e)
 	return e ? e->question : 0;
 }
 
-/* Between ours and the host's */
-
 struct visiting {
 	corral_question_visit *visit;
 	void *context;
 };
 
-static int enclave_questions_visit_one(void *context, const struct consent_question *from)
+static int visit_question(void *context, const struct consent_question *from)
 {
 	const struct visiting *v = context;
 	const struct corral_question q = {
@@ -44,13 +42,12 @@ long corral_enclave_questions(
 {
 	struct visiting v = { visit, context };
 
-	return consent_questions(enclave->consent, enclave_questions_visit_one, &v);
+	return consent_questions(enclave->consent, visit_question, &v);
 }
 
 /* A scope has had all its members since there are scopes. One that narrows by something that is not
  * known here would be wider than what was meant. */
-static int enclave_questions_read_scope(
-	struct consent_scope *ret, const struct corral_scope *from, struct error *e)
+static int read_scope(struct consent_scope *ret, const struct corral_scope *from, struct error *e)
 {
 	const char *wrong = NULL;
 	struct corral_scope known;
@@ -61,31 +58,27 @@ static int enclave_questions_read_scope(
 		wrong = "the scope says something that this version of libcorral does not know";
 	else if (!from->object || !from->actor)
 		wrong = "a scope has an object and an actor";
-	if (wrong) {
-		(void)error_set(e, -EINVAL, NULL, "%s", wrong);
-		return -EINVAL;
-	}
+	if (wrong)
+		return error_set(e, -EINVAL, NULL, "%s", wrong);
 	*ret = (struct consent_scope){ (enum operation)from->op, from->object, from->actor,
 		from->ttl_ms, from->count };
 	return 0;
 }
 
-__attribute__((format(printf, 3, 4))) static void tell(
+__attribute__((format(printf, 3, 4))) static void tell_answer(
 	struct corral_enclave *enclave, enum audit_decision decision, const char *format, ...)
 {
-	struct enclave_call c;
 	char text[256];
 	va_list args;
 
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	enclave_begin(&c, enclave, NULL, AUDIT_APPROVAL, text);
-	enclave_tell(&c, decision, NULL, NULL);
+	enclave_note(enclave, AUDIT_APPROVAL, decision, text, NULL);
 }
 
-static int enclave_questions_complain(struct corral_enclave *enclave, int code, uint64_t number,
-	const char *what, struct corral_error **e)
+static int complain_of(struct corral_enclave *enclave, int code, uint64_t number, const char *what,
+	struct corral_error **e)
 {
 	struct error error = { 0 };
 
@@ -95,7 +88,7 @@ static int enclave_questions_complain(struct corral_enclave *enclave, int code, 
 				    "and not nothing"
 		: code == -ENOSPC ? "there are too many already"
 				  : strerror(-code));
-	tell(enclave, AUDIT_FAILED, "%s", error.text);
+	tell_answer(enclave, AUDIT_FAILED, "%s", error.text);
 	return handles_error(e, &error, code);
 }
 
@@ -115,18 +108,19 @@ int corral_enclave_answer(struct corral_enclave *enclave, const char *token, uin
 	if (verdict != CORRAL_ALLOW && verdict != CORRAL_DENY)
 		r = error_set(&error, -EINVAL, NULL, "an answer is CORRAL_ALLOW or CORRAL_DENY");
 	if (r == 0 && scope)
-		r = enclave_questions_read_scope(&narrower, scope, &error);
+		r = read_scope(&narrower, scope, &error);
 	if (r < 0)
 		return handles_error(e, &error, r);
 	r = consent_answer(enclave->consent, question, (enum verdict)verdict,
 		scope ? &narrower : NULL, enclave_now_ms(), &id);
 	if (r < 0)
-		return enclave_questions_complain(enclave, r, question, "question", e);
+		return complain_of(enclave, r, question, "question", e);
 	if (verdict == CORRAL_ALLOW)
-		tell(enclave, AUDIT_ALLOWED, "given: approval %llu for question %llu",
+		tell_answer(enclave, AUDIT_ALLOWED, "given: approval %llu for question %llu",
 			(unsigned long long)id, (unsigned long long)question);
 	else
-		tell(enclave, AUDIT_DENIED, "refused: question %llu", (unsigned long long)question);
+		tell_answer(enclave, AUDIT_DENIED, "refused: question %llu",
+			(unsigned long long)question);
 	if (ret_approval)
 		*ret_approval = id;
 	return 0;
@@ -138,14 +132,14 @@ int corral_enclave_hand_on(struct corral_enclave *enclave, uint64_t approval,
 	struct consent_scope smaller;
 	struct error error = { 0 };
 	uint64_t id = 0;
-	int r = enclave_questions_read_scope(&smaller, scope, &error);
+	int r = read_scope(&smaller, scope, &error);
 
 	if (r < 0)
 		return handles_error(e, &error, r);
 	r = consent_hand_on(enclave->consent, approval, &smaller, enclave_now_ms(), &id);
 	if (r < 0)
-		return enclave_questions_complain(enclave, r, approval, "approval", e);
-	tell(enclave, AUDIT_ALLOWED, "given: approval %llu, handed on from %llu to %.64s",
+		return complain_of(enclave, r, approval, "approval", e);
+	tell_answer(enclave, AUDIT_ALLOWED, "given: approval %llu, handed on from %llu to %.64s",
 		(unsigned long long)id, (unsigned long long)approval, smaller.actor);
 	if (ret_approval)
 		*ret_approval = id;
@@ -161,8 +155,8 @@ int corral_enclave_withdraw(struct corral_enclave *enclave, const char *token, u
 		return r;
 	r = consent_withdraw(enclave->consent, approval);
 	if (r < 0)
-		return enclave_questions_complain(enclave, r, approval, "approval", e);
-	tell(enclave, AUDIT_NONE, "withdrawn: approval %llu, and %d that were handed on",
+		return complain_of(enclave, r, approval, "approval", e);
+	tell_answer(enclave, AUDIT_NONE, "withdrawn: approval %llu, and %d that were handed on",
 		(unsigned long long)approval, r - 1);
 	return 0;
 }

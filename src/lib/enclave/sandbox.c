@@ -8,31 +8,20 @@
  * jail cannot hold), the safe side is that nothing runs on under the old one: its commands are
  * killed, and it leaves the list.
  */
-#include "lib/enclave/sandbox.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "host/resolver.h"
-#include "lib/enclave/inside.h"
 #include "lib/api/handles.h"
+#include "lib/enclave/internal.h"
 #include "lib/sandbox/sandbox.h"
 
-enum { LAYERS_MAX = 64, GRANTED = 0, PARTS_MAX = ENCLAVE_CEILING_MAX + 1 };
-
-static void tell_session(struct corral_enclave *enclave, enum audit_decision decision,
-	const char *target, const char *reason)
-{
-	struct enclave_call c;
-
-	enclave_begin(&c, enclave, NULL, AUDIT_SESSION, target);
-	enclave_tell(&c, decision, NULL, reason);
-}
+enum { GRANTED = 0, PARTS_MAX = ENCLAVE_CEILING_MAX + 1 };
 
 /* What goes in: the grants, then the ceiling. */
 struct parts {
+	struct permissions *inside[PARTS_MAX]; /* owned */
 	struct corral_permissions handles[PARTS_MAX];
 	const struct corral_permissions *list[PARTS_MAX];
 	size_t n;
@@ -41,7 +30,7 @@ struct parts {
 static void parts_deinit(struct parts *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		permissions_free(p->handles[i].p);
+		permissions_free(p->inside[i]);
 }
 #define auto_parts __attribute__((cleanup(parts_deinit))) struct parts
 
@@ -51,7 +40,7 @@ static int parts_add(struct parts *p, const struct permissions *from, const char
 
 	if (!inside)
 		return -ENOMEM;
-	p->handles[p->n].p = inside;
+	p->inside[p->n] = p->handles[p->n].p = inside;
 	p->list[p->n] = &p->handles[p->n];
 	p->n++;
 	return 0;
@@ -59,21 +48,19 @@ static int parts_add(struct parts *p, const struct permissions *from, const char
 
 /* What may be written by grants as they are, or were. */
 static int writable_policy(
-	struct policy **ret, const struct corral_enclave *enclave, const struct permissions *from)
+	struct policy **ret, const struct corral_enclave *enclave, struct permissions *from)
 {
 	const struct policy_options o = { .variables = &enclave->variables,
 		.real_home = enclave->real_home };
-	const struct permissions *layers[LAYERS_MAX];
-	int n = permissions_layers(from, layers, LAYERS_MAX);
 
-	return n < 0 ? n : policy_new(ret, layers, (size_t)n, &o, NULL);
+	return enclave_policy_new(ret, &from, 1, &o, NULL);
 }
 
 /* Grants that go through links which commands may have made are not for commands. How many. */
 static int drop_links(
 	struct parts *p, struct corral_enclave *enclave, struct permissions *contested)
 {
-	struct policy *ever = NULL, *now = NULL;
+	auto_policy *ever = NULL, *now = NULL;
 	int r = writable_policy(&ever, enclave, enclave->writable), n = 0;
 
 	if (r == 0)
@@ -82,11 +69,9 @@ static int drop_links(
 		const struct enclave_links l = { &enclave->variables, ever, now,
 			enclave->writable };
 
-		r = enclave_links_drop(&l, p->handles[i].p, contested);
+		r = enclave_links_drop(&l, p->inside[i], contested);
 		n += r > 0 ? r : 0;
 	}
-	policy_free(ever);
-	policy_free(now);
 	return r < 0 ? r : n;
 }
 
@@ -102,32 +87,23 @@ static int parts_fill(struct parts *p, struct corral_enclave *enclave, const cha
 		r = contested ? drop_links(p, enclave, contested) : -ENOMEM;
 	}
 	if (r > 0)
-		tell_session(enclave, AUDIT_NONE, "grants left out",
+		enclave_note(enclave, AUDIT_SESSION, AUDIT_NONE, "grants left out",
 			"their names go through links that commands could have made");
 	return r < 0 ? r : 0;
 }
 
 /* The policy that says whether a program may run in there. */
-static int enclave_sandbox_compile(struct policy **ret, const struct corral_enclave *enclave,
+static int compile_parts(struct policy **ret, const struct corral_enclave *enclave,
 	const struct parts *parts, struct error *e)
 {
 	const struct policy_options o = { .variables = &enclave->variables,
 		.resolver = &resolver_system };
-	const struct permissions *layers[LAYERS_MAX];
-	size_t n = 0;
 
-	for (size_t i = 0; i < parts->n; i++) {
-		int r = permissions_layers(parts->handles[i].p, layers + n, LAYERS_MAX - n);
-
-		if (r < 0)
-			return error_set(e, r, NULL, "more than %d layers", LAYERS_MAX);
-		n += (size_t)r;
-	}
-	return policy_new(ret, layers, n, &o, e);
+	return enclave_policy_new(ret, parts->inside, parts->n, &o, e);
 }
 
 /* Commands, and what they were denied, are told of by those who start them, who know for whom. */
-static void enclave_sandbox_hear(void *context, const struct corral_event *event)
+static void hear_sandbox(void *context, const struct corral_event *event)
 {
 	const struct corral_enclave *enclave = context;
 
@@ -140,8 +116,7 @@ static void enclave_sandbox_hear(void *context, const struct corral_event *event
  * Values that commands get must not be in the log, in whatever text. -E2BIG: they are too many to
  * be kept out.
  */
-static int enclave_sandbox_keep_secrets(
-	const struct enclave_sandbox *s, const struct policy *policy)
+static int keep_values_secret(const struct enclave_sandbox *s, const struct policy *policy)
 {
 	const char *const *env = s->sandbox->base.environment;
 	int r = 0;
@@ -162,11 +137,19 @@ static int enclave_sandbox_keep_secrets(
 
 /* Making */
 
-static int enclave_sandbox_configure(
-	struct corral_builder *b, struct corral_enclave *enclave, const struct parts *parts)
+static int build_sandbox(
+	struct enclave_sandbox *s, const struct parts *parts, struct corral_error **e)
 {
-	int r = 0;
+	struct corral_enclave *enclave = s->enclave;
+	struct corral_builder *b = NULL;
+	struct error error = { 0 };
+	int r = compile_parts(&s->policy, enclave, parts, &error);
 
+	if (r == 0)
+		r = corral_builder_from_permissions(&b, parts->list[GRANTED]);
+	if (r < 0)
+		return handles_error(e, &error, r);
+	/* Whatever fails here, building fails with its words. */
 	for (size_t i = GRANTED + 1; i < parts->n; i++)
 		(void)corral_builder_restrict(b, parts->list[i]);
 	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++) {
@@ -176,30 +159,16 @@ static int enclave_sandbox_configure(
 	}
 	if (enclave->warden)
 		(void)corral_builder_warden(b, enclave->warden);
-	return corral_builder_with_audit(b, enclave_sandbox_hear, enclave);
-}
-
-static int enclave_sandbox_build(
-	struct enclave_sandbox *s, const struct parts *parts, struct corral_error **e)
-{
-	struct corral_builder *b = NULL;
-	struct error error = { 0 };
-	int r = enclave_sandbox_compile(&s->policy, s->enclave, parts, &error);
-
-	if (r == 0)
-		r = corral_builder_from_permissions(&b, parts->list[GRANTED]);
-	if (r < 0)
-		return handles_error(e, &error, r);
-	(void)enclave_sandbox_configure(b, s->enclave, parts);
+	(void)corral_builder_with_audit(b, hear_sandbox, enclave);
 	r = corral_builder_build(b, &s->sandbox, e);
 	corral_builder_free(b);
 	if (r < 0)
 		return r;
-	r = enclave_sandbox_keep_secrets(s, s->policy);
+	r = keep_values_secret(s, s->policy);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
-static void enclave_sandbox_destroy(struct enclave_sandbox *s)
+static void destroy_sandbox(struct enclave_sandbox *s)
 {
 	if (!s)
 		return;
@@ -210,8 +179,8 @@ static void enclave_sandbox_destroy(struct enclave_sandbox *s)
 }
 
 /* With the lock held. program: as in the struct. */
-static int make(struct corral_enclave *enclave, const char *program, struct enclave_sandbox **ret,
-	struct corral_error **e)
+static int make_sandbox(struct corral_enclave *enclave, const char *program,
+	struct enclave_sandbox **ret, struct corral_error **e)
 {
 	struct enclave_sandbox *s = calloc(1, sizeof(*s));
 	struct error error = { 0 };
@@ -224,13 +193,12 @@ static int make(struct corral_enclave *enclave, const char *program, struct encl
 	}
 	if (r < 0) {
 		(void)handles_error(e, &error, r);
-		enclave_sandbox_destroy(s);
-		return r;
+	} else {
+		s->enclave = enclave;
+		r = build_sandbox(s, &parts, e);
 	}
-	s->enclave = enclave;
-	r = enclave_sandbox_build(s, &parts, e);
 	if (r < 0) {
-		enclave_sandbox_destroy(s);
+		destroy_sandbox(s);
 		return r;
 	}
 	s->next = enclave->sandboxes;
@@ -239,32 +207,26 @@ static int make(struct corral_enclave *enclave, const char *program, struct encl
 	return 0;
 }
 
-static bool enclave_sandbox_may_run(const struct enclave_sandbox *s, const char *const *argv)
-{
-	struct request r = { .op = OPERATION_EXEC, .target = argv[0], .args = argv + 1 };
-
-	while (r.args[r.n_args])
-		r.n_args++;
-	return policy_allows(s->policy, &r);
-}
-
 int enclave_sandbox_get(struct corral_enclave *enclave, const char *const *argv,
 	struct enclave_sandbox **ret, struct corral_error **e)
 {
+	struct request run = { .op = OPERATION_EXEC, .target = argv[0], .args = argv + 1 };
 	struct enclave_sandbox *s = enclave->sandboxes;
 	int r = 0;
 
+	while (run.args[run.n_args])
+		run.n_args++;
 	/* The one for all programs. */
 	while (s && s->program)
 		s = s->next;
 	if (!s) {
-		r = make(enclave, NULL, &s, e);
+		r = make_sandbox(enclave, NULL, &s, e);
 		if (r < 0)
 			return r;
 		s->refs++; /* the list's own */
 	}
-	if (!enclave_sandbox_may_run(s, argv))
-		r = make(enclave, argv[0], &s, e);
+	if (!policy_allows(s->policy, &run))
+		r = make_sandbox(enclave, argv[0], &s, e);
 	if (r < 0)
 		return r;
 	s->refs++;
@@ -289,7 +251,7 @@ void enclave_sandbox_unref(struct enclave_sandbox *s)
 		*at = s->next;
 	(void)pthread_mutex_unlock(&enclave->lock);
 	if (last)
-		enclave_sandbox_destroy(s);
+		destroy_sandbox(s);
 }
 
 void enclave_sandbox_drop(struct corral_enclave *enclave)
@@ -298,13 +260,13 @@ void enclave_sandbox_drop(struct corral_enclave *enclave)
 		struct enclave_sandbox *s = enclave->sandboxes;
 
 		enclave->sandboxes = s->next;
-		enclave_sandbox_destroy(s);
+		destroy_sandbox(s);
 	}
 }
 
 /* Changing */
 
-static int enclave_sandbox_change(
+static int change_sandbox(
 	struct enclave_sandbox *s, struct corral_update *u, struct corral_error **e)
 {
 	struct policy *next = NULL;
@@ -313,10 +275,10 @@ static int enclave_sandbox_change(
 	int r = parts_fill(&parts, s->enclave, s->program);
 
 	if (r == 0)
-		r = enclave_sandbox_compile(&next, s->enclave, &parts, &error);
+		r = compile_parts(&next, s->enclave, &parts, &error);
 	if (r < 0)
 		return handles_error(e, &error, r);
-	r = enclave_sandbox_keep_secrets(s, next);
+	r = keep_values_secret(s, next);
 	if (r < 0)
 		(void)handles_error(e, &error, r);
 	else
@@ -334,7 +296,7 @@ static int enclave_sandbox_change(
  * Takes it out of the list, at that place, and waits until all that ran in it is gone. Who had a
  * command there learns of it, and frees it.
  */
-static void enclave_sandbox_end(struct enclave_sandbox **at, const char *why)
+static void end_sandbox(struct enclave_sandbox **at, const char *why)
 {
 	struct enclave_sandbox *s = *at;
 	struct corral_stats stats;
@@ -345,23 +307,14 @@ static void enclave_sandbox_end(struct enclave_sandbox **at, const char *why)
 		&reason, "%llu commands were killed: %s", (unsigned long long)stats.running, why);
 	corral_sandbox_free(s->sandbox);
 	s->sandbox = NULL;
-	tell_session(s->enclave, AUDIT_FAILED, "ended", buffer_text(&reason));
+	enclave_note(s->enclave, AUDIT_SESSION, AUDIT_FAILED, "ended", buffer_text(&reason));
 	*at = s->next;
 	/* The last reference may be the list's. */
 	if (!s->program && --s->refs == 0)
-		enclave_sandbox_destroy(s);
+		destroy_sandbox(s);
 }
 
 /* Contested grants */
-
-static bool enclave_sandbox_has(const struct permissions *p, const char *pattern)
-{
-	for (size_t i = 0; p && i < p->fs_read.n; i++) {
-		if (strcmp(p->fs_read.items[i].all[0], pattern) == 0)
-			return true;
-	}
-	return false;
-}
 
 /* 1: there is one that was none before the change. */
 static int look_for_contested(struct corral_enclave *enclave)
@@ -374,7 +327,8 @@ static int look_for_contested(struct corral_enclave *enclave)
 		r = drop_links(&parts, enclave, contested);
 	r = r > 0 ? 0 : r;
 	for (size_t i = 0; r == 0 && i < contested->fs_read.n; i++)
-		r = !enclave_sandbox_has(enclave->contested, contested->fs_read.items[i].all[0]);
+		r = !enclave->contested ||
+		    !grants_has(&enclave->contested->fs_read, contested->fs_read.items[i].all[0]);
 	if (r < 0) {
 		permissions_free(contested);
 		return r;
@@ -399,7 +353,7 @@ static void end_contesting(struct corral_enclave *enclave)
 
 		corral_sandbox_stats((*at)->sandbox, &stats, sizeof(stats));
 		if (stats.running)
-			enclave_sandbox_end(at, "a grant lies where they could write before");
+			end_sandbox(at, "a grant lies where they could write before");
 		else
 			at = &(*at)->next;
 	}
@@ -414,8 +368,8 @@ void enclave_sandbox_update(struct corral_enclave *enclave, struct corral_update
 		struct corral_update one = { .size = sizeof(one) };
 		struct corral_error *e = NULL;
 
-		if (enclave_sandbox_change(*at, &one, &e) < 0)
-			enclave_sandbox_end(at, corral_error_message(e));
+		if (change_sandbox(*at, &one, &e) < 0)
+			end_sandbox(at, corral_error_message(e));
 		else
 			at = &(*at)->next;
 		corral_error_free(e);

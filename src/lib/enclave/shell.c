@@ -22,7 +22,7 @@
 #include "host/resolver.h"
 #include "lib/api/handles.h"
 #include "lib/enclave/beneath.h"
-#include "lib/enclave/sandbox.h"
+#include "lib/enclave/internal.h"
 #include "lib/process/call.h"
 
 enum { WORDS_MAX = 65536, HASH_BYTES = 16 };

@@ -23,7 +23,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "lib/enclave/beneath.h"
-#include "lib/enclave/place.h"
+#include "lib/enclave/internal.h"
 
 enum { NAME_TRIES = 16, NEW_MODE = 0644 };
 
