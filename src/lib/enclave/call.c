@@ -24,12 +24,10 @@ uint64_t enclave_now_ms(void)
 }
 
 /* A caller that was compiled with an older header has a shorter struct; all have an actor. */
-enum { BY_LEAST = offsetof(struct corral_by, actor) + sizeof(const char *) };
-
-static bool call_has(const struct corral_by *by, size_t end)
-{
-	return by && by->size >= end;
-}
+enum {
+	BY_LEAST = offsetof(struct corral_by, actor) + sizeof(const char *),
+	BY_PID = offsetof(struct corral_by, pid) + sizeof(uint32_t),
+};
 
 void enclave_begin(struct enclave_call *c, struct corral_enclave *enclave,
 	const struct corral_by *by, enum audit_action action, const char *target)
@@ -41,10 +39,10 @@ void enclave_begin(struct enclave_call *c, struct corral_enclave *enclave,
 		.target = target ? target : "",
 		.began_ns = clock_ns(CLOCK_MONOTONIC),
 	};
-	c->nameless = by && !call_has(by, BY_LEAST);
-	if (call_has(by, BY_LEAST) && by->actor)
+	c->nameless = by && by->size < BY_LEAST;
+	if (by && !c->nameless && by->actor)
 		c->actor = by->actor;
-	if (call_has(by, offsetof(struct corral_by, pid) + sizeof(by->pid)))
+	if (by && by->size >= BY_PID)
 		c->pid = by->pid;
 }
 
@@ -126,19 +124,11 @@ struct judgement {
 	struct corral_denial *denial; /* of the strictest; NULL if allowed, or out of memory */
 };
 
-static void note_rule(struct enclave_call *c, const struct decision *d)
-{
-	auto_buffer rule = { 0 };
-
-	explain_rule(d, &rule);
-	(void)snprintf(c->rule, sizeof(c->rule), "%s", buffer_text(&rule));
-}
-
-static struct judgement enclave_permit_judge(
-	struct enclave_call *c, const struct request *requests, size_t n)
+static struct judgement call_judge(struct enclave_call *c, const struct request *requests, size_t n)
 {
 	struct judgement j = { .verdict = n ? VERDICT_ALLOW : VERDICT_DENY };
 	struct decision d = { 0 }, worst = { 0 };
+	auto_buffer rule = { 0 };
 	size_t which = 0;
 	struct policy_pin pin;
 
@@ -153,9 +143,10 @@ static struct judgement enclave_permit_judge(
 		worst = d;
 		which = i;
 	}
-	if (j.verdict == VERDICT_ALLOW)
-		note_rule(c, &d);
-	else if (n)
+	if (j.verdict == VERDICT_ALLOW) {
+		explain_rule(&d, &rule);
+		(void)snprintf(c->rule, sizeof(c->rule), "%s", buffer_text(&rule));
+	} else if (n)
 		j.denial = denial_new(&requests[which], &worst, true);
 	policy_box_unpin(c->enclave->box, &pin);
 	return j;
@@ -179,28 +170,22 @@ enum verdict enclave_look(const struct enclave_call *c, const struct request *re
 
 /* Saying no */
 
-/* Why, and about what if that is not what the caller named. */
-static void enclave_permit_print_reason(
-	const struct enclave_call *c, const struct corral_denial *d, struct buffer *out)
-{
-	if (d && strcmp(d->target, c->target) != 0) {
-		/* Of a variable only its name: the value may be a secret. */
-		size_t len = d->op == CORRAL_ENV ? strcspn(d->target, "=") : strlen(d->target);
-
-		buffer_printf(out, "%s ", operation_name((enum operation)d->op));
-		buffer_add_visible(out, d->target, len);
-		buffer_adds(out, ": ");
-	}
-	buffer_adds(out, d ? d->reason : "it could not be judged");
-}
-
-static int enclave_permit_deny(const struct enclave_call *c, const struct corral_denial *d,
-	const char *why, struct corral_error **e)
+static int call_deny(const struct enclave_call *c, const struct corral_denial *d, const char *why,
+	struct corral_error **e)
 {
 	auto_buffer reason = { 0 };
 	struct error error = { 0 };
 
-	enclave_permit_print_reason(c, d, &reason);
+	/* About what, if that is not what the caller named. */
+	if (d && strcmp(d->target, c->target) != 0) {
+		/* Of a variable only its name: the value may be a secret. */
+		size_t len = d->op == CORRAL_ENV ? strcspn(d->target, "=") : strlen(d->target);
+
+		buffer_printf(&reason, "%s ", operation_name((enum operation)d->op));
+		buffer_add_visible(&reason, d->target, len);
+		buffer_adds(&reason, ": ");
+	}
+	buffer_adds(&reason, d ? d->reason : "it could not be judged");
 	if (why)
 		buffer_printf(&reason, ", and %s", why);
 	enclave_tell(c, AUDIT_DENIED, d ? d->rule : NULL, buffer_text(&reason));
@@ -232,7 +217,7 @@ __attribute__((format(printf, 5, 6))) static void tell_approval(const struct enc
 	enclave_tell(&about, decision, rule, text);
 }
 
-static int enclave_permit_queue(const struct enclave_call *c, const struct consent_scope *scope,
+static int call_queue(const struct enclave_call *c, const struct consent_scope *scope,
 	const struct corral_denial *d, struct corral_error **e)
 {
 	const struct consent_question q = {
@@ -243,7 +228,7 @@ static int enclave_permit_queue(const struct enclave_call *c, const struct conse
 	int r = consent_ask(c->enclave->consent, &q, &id);
 
 	if (r < 0)
-		return enclave_permit_deny(c, d,
+		return call_deny(c, d,
 			r == -E2BIG    ? "it is too long to be shown to anybody"
 			: r == -ENOSPC ? "too many questions wait already"
 				       : "nobody could be asked",
@@ -295,7 +280,7 @@ static int call_back(const struct enclave_call *c, const struct consent_scope *s
 		refused = "there are too many approvals already";
 	if (refused) {
 		tell_approval(c, scope, AUDIT_DENIED, q.rule, "refused: %s", refused);
-		return enclave_permit_deny(c, d, "somebody refused it", e);
+		return call_deny(c, d, "somebody refused it", e);
 	}
 	tell_approval(c, scope, AUDIT_ALLOWED, q.rule, "given: approval %llu, %llu times, %llu ms",
 		(unsigned long long)id, (unsigned long long)given.count,
@@ -305,12 +290,15 @@ static int call_back(const struct enclave_call *c, const struct consent_scope *s
 	return 0;
 }
 
-/* 0: somebody agreed already, and this is one use of it. 1: not yet. */
-static int use(const struct enclave_call *c, const struct consent_scope *scope,
+/* The policy says "ask": 0, -EACCES or -EINPROGRESS. */
+static int call_agree(const struct enclave_call *c, const struct consent_scope *scope,
 	const struct corral_denial *d, struct corral_error **e)
 {
 	uint64_t id = 0;
+	int r = 1;
 
+	if (strlen(scope->object) >= CONSENT_TEXT_MAX)
+		return call_queue(c, scope, d, e);
 	switch (consent_use(c->enclave->consent, scope->op, scope->object, scope->actor,
 		enclave_now_ms(), &id)) {
 	case CONSENT_USED:
@@ -318,63 +306,49 @@ static int use(const struct enclave_call *c, const struct consent_scope *scope,
 			(unsigned long long)id);
 		return 0;
 	case CONSENT_REFUSED:
-		return enclave_permit_deny(c, d, "somebody refused it", e);
+		return call_deny(c, d, "somebody refused it", e);
 	case CONSENT_NONE:
 		break;
 	}
-	return 1;
-}
-
-/* The policy says "ask": 0, -EACCES or -EINPROGRESS. */
-static int agree(const struct enclave_call *c, const struct consent_scope *scope,
-	const struct corral_denial *d, struct corral_error **e)
-{
-	int r = strlen(scope->object) < CONSENT_TEXT_MAX ? use(c, scope, d, e) : 1;
-
-	if (r == 1 && c->enclave->ask && strlen(scope->object) < CONSENT_TEXT_MAX)
+	if (c->enclave->ask)
 		r = call_back(c, scope, d, e);
-	return r == 1 ? enclave_permit_queue(c, scope, d, e) : r;
-}
-
-static int lib_enclave_permit(
-	struct enclave_call *c, const struct request *requests, size_t n, struct corral_error **e)
-{
-	struct judgement j = enclave_permit_judge(c, requests, n);
-	struct consent_scope scope = {
-		.actor = c->actor, .ttl_ms = c->enclave->ask_ttl_ms, .count = c->enclave->ask_count
-	};
-	int r = 0;
-
-	if (j.verdict == VERDICT_ASK) {
-		scope.op = requests[n - 1].op;
-		scope.object = c->object ? c->object : requests[n - 1].target;
-		r = agree(c, &scope, j.denial, e);
-		(void)snprintf(c->rule, sizeof(c->rule), "%s", j.denial ? j.denial->rule : "");
-		denial_free(j.denial);
-		if (r < 0)
-			return r;
-		c->approved = true;
-		j = enclave_permit_judge(c, requests, n);
-	}
-	if (j.verdict == VERDICT_DENY)
-		r = enclave_permit_deny(c, j.denial, NULL, e);
-	denial_free(j.denial);
-	return r;
+	return r == 1 ? call_queue(c, scope, d, e) : r;
 }
 
 int enclave_permit(
 	struct enclave_call *c, const struct request *requests, size_t n, struct corral_error **e)
 {
+	struct judgement j;
+	struct consent_scope scope = {
+		.actor = c->actor, .ttl_ms = c->enclave->ask_ttl_ms, .count = c->enclave->ask_count
+	};
+	int r = 0;
+
 	/* Without a name it would use what others were allowed. */
 	if (c->nameless)
 		return enclave_refuse(c, -EINVAL, e,
 			"struct corral_by has no size; set it to sizeof(struct corral_by)");
-	return lib_enclave_permit(c, requests, n, e);
+	j = call_judge(c, requests, n);
+	if (j.verdict == VERDICT_ASK) {
+		scope.op = requests[n - 1].op;
+		scope.object = c->object ? c->object : requests[n - 1].target;
+		r = call_agree(c, &scope, j.denial, e);
+		(void)snprintf(c->rule, sizeof(c->rule), "%s", j.denial ? j.denial->rule : "");
+		denial_free(j.denial);
+		if (r < 0)
+			return r;
+		c->approved = true;
+		j = call_judge(c, requests, n);
+	}
+	if (j.verdict == VERDICT_DENY)
+		r = call_deny(c, j.denial, NULL, e);
+	denial_free(j.denial);
+	return r;
 }
 
 /* Hard links */
 
-static bool forbids(const struct sources *s)
+static bool call_forbids(const struct sources *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->items[i].verdict != VERDICT_ALLOW)
@@ -392,8 +366,8 @@ bool enclave_denies_paths(struct corral_enclave *enclave)
 	for (size_t i = 0; i < policy_layers(pin.policy); i++) {
 		const struct layer *l = policy_layer(pin.policy, i);
 
-		denies = denies || forbids(&l->sources[OPERATION_FS_READ]) ||
-			 forbids(&l->sources[OPERATION_FS_WRITE]);
+		denies = denies || call_forbids(&l->sources[OPERATION_FS_READ]) ||
+			 call_forbids(&l->sources[OPERATION_FS_WRITE]);
 	}
 	policy_box_unpin(enclave->box, &pin);
 	return denies;
@@ -404,12 +378,6 @@ bool enclave_denies_paths(struct corral_enclave *enclave)
  * request. Nothing is sent from here, so which address a name has is not looked at either.
  */
 
-/* What the engine also knows (host:port, udp://, unix:) is no request. */
-static bool is_url(const char *url)
-{
-	return url && (strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0);
-}
-
 int corral_enclave_http_request(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *method, const char *url, struct corral_error **e)
 {
@@ -419,7 +387,9 @@ int corral_enclave_http_request(struct corral_enclave *enclave, const struct cor
 	int code;
 
 	enclave_begin(&c, enclave, by, AUDIT_NET_CONNECT, url);
-	if (!is_url(url) || !method || !host_method(method))
+	/* What the engine also knows (host:port, udp://, unix:) is no request. */
+	if (!url || (strncasecmp(url, "http://", 7) != 0 && strncasecmp(url, "https://", 8) != 0) ||
+		!method || !host_method(method))
 		return enclave_refuse(&c, -EINVAL, e,
 			"a request has a method, such as GET, and a URL of "
 			"http or https");

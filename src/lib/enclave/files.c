@@ -17,67 +17,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/fd.h"
+#include "base/file.h"
+#include "lib/api/handles.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
-
-struct content {
-	char *data;
-	size_t len, room; /* one more byte is there, for the NUL */
-};
-
-static int files_make_room(struct content *c, size_t room)
-{
-	char *data = realloc(c->data, room + 1);
-
-	if (!data)
-		return -ENOMEM;
-	c->data = data;
-	c->room = room;
-	return 0;
-}
-
-/* Never holds more than one byte beyond max. */
-static int files_read_all(int fd, size_t max, struct content *c)
-{
-	for (;;) {
-		ssize_t n;
-
-		if (c->len == c->room &&
-			files_make_room(c, c->room > max / 2 ? max + 1 : 2 * c->room) < 0)
-			return -ENOMEM;
-		n = read(fd, c->data + c->len, c->room - c->len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return 0;
-		c->len += (size_t)n;
-		if (c->len > max)
-			return -EFBIG;
-	}
-}
-
-/* One byte more than it says to have: then its end is seen without growing. */
-static int read_whole(int fd, size_t size, size_t max, struct content *ret)
-{
-	struct content c = { 0 };
-	int r = files_make_room(&c, size + 1);
-
-	if (r == 0)
-		r = files_read_all(fd, max, &c);
-	if (r < 0) {
-		free(c.data);
-		return r;
-	}
-	c.data[c.len] = '\0';
-	*ret = c;
-	return 0;
-}
 
 static int files_too_large(struct enclave_call *c, struct corral_error **e)
 {
@@ -85,14 +33,23 @@ static int files_too_large(struct enclave_call *c, struct corral_error **e)
 		(unsigned long long)c->enclave->max_file_bytes);
 }
 
-/* What it is, by the descriptor that is going to be used. */
-static int files_check_kind(struct enclave_call *c, const struct stat *st, struct corral_error **e)
+static int files_check_plain(struct enclave_call *c, const struct stat *st, struct corral_error **e)
 {
 	if (S_ISDIR(st->st_mode))
 		return enclave_refuse(c, -EISDIR, e, "this is a folder, not a file");
 	if (!S_ISREG(st->st_mode))
 		return enclave_refuse(
 			c, -ELOOP, e, "this is a device, a FIFO or a socket, not a plain file");
+	return 0;
+}
+
+/* What it is, by the descriptor that is going to be used. */
+static int files_check_kind(struct enclave_call *c, const struct stat *st, struct corral_error **e)
+{
+	int r = files_check_plain(c, st, e);
+
+	if (r < 0)
+		return r;
 	if (st->st_nlink > 1 && enclave_denies_paths(c->enclave))
 		return enclave_refuse(c, -EMLINK, e,
 			"the file has %llu names, and the policy denies or asks for some files by "
@@ -103,58 +60,41 @@ static int files_check_kind(struct enclave_call *c, const struct stat *st, struc
 	return 0;
 }
 
-static int read_place(struct enclave_call *c, struct enclave_place *p, struct content *ret,
-	struct corral_error **e)
-{
-	uint64_t limit = c->enclave->max_file_bytes;
-	size_t max = limit < SIZE_MAX / 4 ? (size_t)limit : SIZE_MAX / 4;
-	auto_fd fd = -1;
-	int r = files_check_kind(c, &p->st, e);
-
-	if (r < 0)
-		return r;
-	r = beneath_reopen(p->fd, O_RDONLY, &fd);
-	if (r == 0 && fstat(fd, &p->st) < 0)
-		r = -errno;
-	if (r < 0)
-		return enclave_done(c, r, e);
-	r = files_check_kind(c, &p->st, e);
-	if (r < 0)
-		return r;
-	r = read_whole(fd, (size_t)p->st.st_size, max, ret);
-	if (r < 0)
-		return r == -EFBIG ? files_too_large(c, e) : enclave_done(c, r, e);
-	c->received = ret->len;
-	(void)enclave_place_done(c, p, 0, e);
-	return 0;
-}
-
 int corral_enclave_fs_read(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, char **ret, size_t *ret_len, struct corral_error **e)
 {
 	auto_enclave_place place = { .folder = -1, .fd = -1 };
-	struct content content = { 0 };
+	uint64_t limit = enclave->max_file_bytes;
+	auto_buffer content = { 0 };
 	struct enclave_call c;
+	auto_fd fd = -1;
+	size_t len;
 	int r;
 
 	enclave_begin(&c, enclave, by, AUDIT_FS_READ, path);
 	r = enclave_place_find(&c, OPERATION_FS_READ, ENCLAVE_THING, &place, e);
 	if (r == 0)
-		r = read_place(&c, &place, &content, e);
+		r = files_check_kind(&c, &place.st, e);
 	if (r < 0)
 		return r;
-	*ret = content.data;
-	*ret_len = content.len;
-	return 0;
-}
-
-static enum corral_file_kind files_kind_of(mode_t mode)
-{
-	if (S_ISREG(mode))
-		return CORRAL_FILE;
-	if (S_ISDIR(mode))
-		return CORRAL_FOLDER;
-	return S_ISLNK(mode) ? CORRAL_LINK : CORRAL_OTHER;
+	r = beneath_reopen(place.fd, O_RDONLY, &fd);
+	if (r == 0 && fstat(fd, &place.st) < 0)
+		r = -errno;
+	if (r < 0)
+		return enclave_done(&c, r, e);
+	r = files_check_kind(&c, &place.st, e);
+	if (r < 0)
+		return r;
+	r = file_read_fd(fd, limit < SIZE_MAX / 4 ? (size_t)limit : SIZE_MAX / 4, &content);
+	if (r == -EFBIG)
+		return files_too_large(&c, e);
+	len = content.len;
+	if (r == 0)
+		r = handles_text(&content, ret);
+	if (r < 0)
+		return enclave_done(&c, r, e);
+	*ret_len = c.received = len;
+	return enclave_place_done(&c, &place, 0, e);
 }
 
 static void files_fill(struct corral_file *ret, const char *name, const struct stat *st)
@@ -162,7 +102,10 @@ static void files_fill(struct corral_file *ret, const char *name, const struct s
 	const struct corral_file all = {
 		.size = ret->size && ret->size < sizeof(all) ? ret->size : sizeof(all),
 		.name = name,
-		.kind = files_kind_of(st->st_mode),
+		.kind = S_ISREG(st->st_mode)   ? CORRAL_FILE
+			: S_ISDIR(st->st_mode) ? CORRAL_FOLDER
+			: S_ISLNK(st->st_mode) ? CORRAL_LINK
+					       : CORRAL_OTHER,
 		.bytes = (uint64_t)st->st_size,
 		.mode = st->st_mode & 07777,
 		.modified_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
@@ -196,15 +139,6 @@ int corral_enclave_fs_stat(struct corral_enclave *enclave, const struct corral_b
  * folder that has become a link meanwhile, or a file that has become a folder, stays.
  */
 
-static int files_take_out(const struct enclave_place *p)
-{
-	if (p->fd < 0)
-		return -ENOENT;
-	if (unlinkat(p->folder, p->name, S_ISDIR(p->st.st_mode) ? AT_REMOVEDIR : 0) < 0)
-		return -errno;
-	return 0;
-}
-
 int corral_enclave_fs_delete(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, struct corral_error **e)
 {
@@ -214,7 +148,14 @@ int corral_enclave_fs_delete(struct corral_enclave *enclave, const struct corral
 
 	enclave_begin(&c, enclave, by, AUDIT_FS_DELETE, path);
 	r = enclave_place_find(&c, OPERATION_FS_WRITE, ENCLAVE_ENTRY, &place, e);
-	return r < 0 ? r : enclave_place_done(&c, &place, files_take_out(&place), e);
+	if (r < 0)
+		return r;
+	if (place.fd < 0)
+		r = -ENOENT;
+	else if (unlinkat(place.folder, place.name, S_ISDIR(place.st.st_mode) ? AT_REMOVEDIR : 0) <
+		 0)
+		r = -errno;
+	return enclave_place_done(&c, &place, r, e);
 }
 
 /*
@@ -227,7 +168,6 @@ int corral_enclave_fs_delete(struct corral_enclave *enclave, const struct corral
 enum { LIST_MAX = 1 << 16 };
 
 struct listing {
-	struct enclave_call *call;
 	struct arena arena;
 	const char **names;
 	size_t n, cap;
@@ -243,8 +183,6 @@ static void dir_close(DIR **dir)
 	if (*dir)
 		(void)closedir(*dir);
 }
-
-/* Reading the names */
 
 static int read_names(struct listing *l, int folder)
 {
@@ -273,8 +211,6 @@ static int read_names(struct listing *l, int folder)
 	return r;
 }
 
-/* Judging them */
-
 static bool files_may_read(const struct policy *p, const char *folder, const char *name)
 {
 	char path[PATH_BYTES];
@@ -284,23 +220,21 @@ static bool files_may_read(const struct policy *p, const char *folder, const cha
 	return n < (int)sizeof(path) && policy_allows(p, &r);
 }
 
-static void keep_readable(struct listing *l, const char *path)
+static void keep_readable(struct listing *l, const struct enclave_call *c, const char *path)
 {
-	bool same = strcmp(l->call->target, path) == 0;
+	bool same = strcmp(c->target, path) == 0;
 	struct policy_pin pin;
 	size_t kept = 0;
 
-	policy_box_pin(l->call->enclave->box, &pin);
+	policy_box_pin(c->enclave->box, &pin);
 	for (size_t i = 0; i < l->n; i++) {
 		if (files_may_read(pin.policy, path, l->names[i]) &&
-			(same || files_may_read(pin.policy, l->call->target, l->names[i])))
+			(same || files_may_read(pin.policy, c->target, l->names[i])))
 			l->names[kept++] = l->names[i];
 	}
-	policy_box_unpin(l->call->enclave->box, &pin);
+	policy_box_unpin(c->enclave->box, &pin);
 	l->n = kept;
 }
-
-/* Handing them out */
 
 static int files_by_name(const void *a, const void *b)
 {
@@ -326,25 +260,6 @@ static int visit_all(const struct listing *l, int folder, corral_file_visit *vis
 	return n;
 }
 
-static int enclave_list(struct listing *l, const struct enclave_place *p, corral_file_visit *visit,
-	void *context, struct corral_error **e)
-{
-	int r;
-
-	if (!S_ISDIR(p->st.st_mode))
-		return enclave_done(l->call, -ENOTDIR, e);
-	r = read_names(l, p->fd);
-	if (r == -EFBIG)
-		return enclave_refuse(l->call, r, e,
-			"the folder has more than %d entries, too many to list", LIST_MAX);
-	if (r < 0)
-		return enclave_done(l->call, r, e);
-	keep_readable(l, p->path);
-	if (l->n)
-		qsort(l->names, l->n, sizeof(*l->names), files_by_name);
-	return enclave_place_done(l->call, p, visit_all(l, p->fd, visit, context), e);
-}
-
 long corral_enclave_fs_list(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, corral_file_visit *visit, void *context, struct corral_error **e)
 {
@@ -354,7 +269,151 @@ long corral_enclave_fs_list(struct corral_enclave *enclave, const struct corral_
 	int r;
 
 	enclave_begin(&c, enclave, by, AUDIT_FS_LIST, path);
-	l.call = &c;
 	r = enclave_place_find(&c, OPERATION_FS_READ, ENCLAVE_THING, &place, e);
-	return r < 0 ? r : enclave_list(&l, &place, visit, context, e);
+	if (r < 0)
+		return r;
+	r = S_ISDIR(place.st.st_mode) ? read_names(&l, place.fd) : -ENOTDIR;
+	if (r == -EFBIG)
+		return enclave_refuse(&c, r, e,
+			"the folder has more than %d entries, too many to list", LIST_MAX);
+	if (r < 0)
+		return enclave_done(&c, r, e);
+	keep_readable(&l, &c, place.path);
+	if (l.n)
+		qsort(l.names, l.n, sizeof(*l.names), files_by_name);
+	return enclave_place_done(&c, &place, visit_all(&l, place.fd, visit, context), e);
+}
+
+/*
+ * Writing a file: a new one is made in the same folder, without a name where the file system can do
+ * that, filled, synced, and takes the place of the old one by a rename. So whoever reads sees all
+ * of the old or all of the new, also after a power cut (the file is synced, the folder is not: the
+ * old one may be back then).
+ *
+ * The folder is held. What has the name when the rename comes is replaced and never followed or
+ * opened: a link, a FIFO or a device that somebody puts there meanwhile is simply gone. A link that
+ * is there from the beginning leads to another name, which is judged, and replaced in its own
+ * folder.
+ *
+ * The old file's mode is kept, but for setuid, setgid and sticky: content that an agent wrote must
+ * not run as somebody else. Its owner is kept as far as we may give files away. Other names of the
+ * old file keep the old content.
+ */
+
+enum { NAME_TRIES = 16, NEW_MODE = 0644 };
+
+struct draft {
+	int folder; /* not its own */
+	int fd;
+	char name[40]; /* "": it has none yet */
+};
+
+static void draft_deinit(struct draft *d)
+{
+	if (d->name[0])
+		(void)unlinkat(d->folder, d->name, 0);
+	fd_close(&d->fd);
+}
+
+/* A name that nobody can foresee. */
+static int make_name(char out[static 40])
+{
+	unsigned long long random[2];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -EIO;
+	(void)snprintf(out, 40, ".corral-%016llx%08llx", random[0], random[1] & 0xffffffff);
+	return 0;
+}
+
+static int make_draft(struct draft *d, mode_t mode)
+{
+	char name[sizeof(d->name)];
+
+	d->fd = openat(d->folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+	if (d->fd >= 0)
+		return 0;
+	if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
+		return -errno;
+	/* There are no nameless files here. */
+	for (unsigned i = 0; i < NAME_TRIES; i++) {
+		int r = make_name(name);
+
+		if (r < 0)
+			return r;
+		d->fd = openat(d->folder, name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+		if (d->fd >= 0) {
+			(void)snprintf(d->name, sizeof(d->name), "%s", name);
+			return 0;
+		}
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+/* A rename needs a name to begin with. */
+static int name_draft(struct draft *d)
+{
+	char name[sizeof(d->name)];
+	int r = d->name[0] ? 0 : -EEXIST;
+
+	for (unsigned i = 0; r == -EEXIST && i < NAME_TRIES; i++) {
+		r = make_name(name);
+		if (r == 0)
+			r = beneath_name(d->fd, d->folder, name);
+		if (r == 0)
+			(void)snprintf(d->name, sizeof(d->name), "%s", name);
+	}
+	return r;
+}
+
+/* old: NULL if there is none. */
+static int replace(
+	const struct enclave_place *p, const struct stat *old, const void *data, size_t len)
+{
+	__attribute__((cleanup(draft_deinit))) struct draft d = { .folder = p->folder, .fd = -1 };
+	int r = make_draft(&d, old ? 0600 : NEW_MODE);
+
+	if (r == 0)
+		r = file_write_all(d.fd, data, len);
+	/* As the old one was. Only whoever may give files away can keep its owner: others become
+	 * it. In a user namespace an owner may have no number (EINVAL). */
+	if (r == 0 && old && fchown(d.fd, old->st_uid, old->st_gid) < 0 && errno != EPERM &&
+		errno != EINVAL)
+		r = -errno;
+	if (r == 0 && old && fchmod(d.fd, old->st_mode & 0777) < 0)
+		r = -errno;
+	if (r == 0 && fsync(d.fd) < 0)
+		r = -errno;
+	if (r == 0)
+		r = name_draft(&d);
+	if (r == 0 && renameat(p->folder, d.name, p->folder, p->name) < 0)
+		r = -errno;
+	if (r == 0)
+		d.name[0] = '\0';
+	return r;
+}
+
+int corral_enclave_fs_write(struct corral_enclave *enclave, const struct corral_by *by,
+	const char *path, const void *data, size_t len, struct corral_error **e)
+{
+	auto_enclave_place place = { .folder = -1, .fd = -1 };
+	struct enclave_call c;
+	int r;
+
+	enclave_begin(&c, enclave, by, AUDIT_FS_WRITE, path);
+	r = enclave_place_find(&c, OPERATION_FS_WRITE, ENCLAVE_NAME, &place, e);
+	if (r == 0 && place.fd >= 0)
+		r = files_check_plain(&c, &place.st, e);
+	if (r < 0)
+		return r;
+	if (len > enclave->max_file_bytes)
+		return enclave_refuse(&c, -EFBIG, e, "%zu bytes are more than the limit of %llu",
+			len, (unsigned long long)enclave->max_file_bytes);
+	r = replace(&place, place.fd >= 0 ? &place.st : NULL, data, len);
+	if (r == 0)
+		c.sent = len;
+	return enclave_place_done(&c, &place, r, e);
 }

@@ -34,24 +34,8 @@ void enclave_place_deinit(struct enclave_place *p)
 	fd_close(&p->fd);
 }
 
-/* Judging */
-
-static enum verdict enclave_place_judge(const struct search *s)
-{
-	const struct request r = { .op = s->op, .target = s->place->path };
-	enum verdict v = VERDICT_DENY;
-	struct policy_pin pin;
-	struct decision d;
-
-	policy_box_pin(s->call->enclave->box, &pin);
-	if (policy_decide(pin.policy, &r, &d) == 0)
-		v = d.verdict;
-	policy_box_unpin(s->call->enclave->box, &pin);
-	return v;
-}
-
 /* The name that was given, and where we are now: that is what somebody may be asked about. */
-static int enclave_place_permit(struct search *s, struct corral_error **e)
+static int permit_place(struct search *s, struct corral_error **e)
 {
 	const struct request both[] = {
 		{ .op = s->op, .target = s->call->target },
@@ -65,9 +49,11 @@ static int enclave_place_permit(struct search *s, struct corral_error **e)
 }
 
 /* Before a name is looked up. */
-static int enclave_place_judge_name(struct search *s, struct corral_error **e)
+static int judge_place(struct search *s, struct corral_error **e)
 {
-	return enclave_place_judge(s) == VERDICT_ALLOW ? 0 : enclave_place_permit(s, e);
+	const struct request r = { .op = s->op, .target = s->place->path };
+
+	return enclave_look(s->call, &r, 1) == VERDICT_ALLOW ? 0 : permit_place(s, e);
 }
 
 /* Looking. 0: found; 1: there is a link to be followed first. */
@@ -84,7 +70,7 @@ static int open_at(const char *path, int *ret, struct stat *st)
 }
 
 /* The path of the folder, "/" for what lies in the root; and the name. -EISDIR: it is the root. */
-static int enclave_place_split(const char *path, char folder[PATH_BYTES], const char **ret_name)
+static int split_path(const char *path, char folder[PATH_BYTES], const char **ret_name)
 {
 	size_t len = (size_t)(strrchr(path, '/') - path);
 
@@ -100,7 +86,7 @@ static int look_in_folder(struct search *s)
 {
 	struct enclave_place *p = s->place;
 	char folder[PATH_BYTES];
-	int r = enclave_place_split(p->path, folder, &p->name);
+	int r = split_path(p->path, folder, &p->name);
 
 	if (r == 0)
 		r = open_at(folder, &p->folder, &p->st);
@@ -116,21 +102,13 @@ static int look_in_folder(struct search *s)
 	return s->wanted == ENCLAVE_NAME && S_ISLNK(p->st.st_mode);
 }
 
-static int enclave_place_look(struct search *s)
-{
-	enclave_place_deinit(s->place);
-	if (s->wanted == ENCLAVE_THING)
-		return open_at(s->place->path, &s->place->fd, &s->place->st);
-	return look_in_folder(s);
-}
-
 /* Following: puts what the first link says into the path. 0: there is none any more. */
 
 static int follow_folder(struct enclave_place *p)
 {
 	char folder[PATH_BYTES], next[PATH_BYTES];
 	const char *name;
-	int r = enclave_place_split(p->path, folder, &name), n;
+	int r = split_path(p->path, folder, &name), n;
 
 	if (r == 0)
 		r = beneath_next(folder, next, NULL);
@@ -144,22 +122,9 @@ static int follow_folder(struct enclave_place *p)
 	return 1;
 }
 
-static int enclave_place_follow(struct search *s)
-{
-	char next[PATH_BYTES];
-	int r;
-
-	if (s->wanted == ENCLAVE_ENTRY)
-		return follow_folder(s->place);
-	r = beneath_next(s->place->path, next, NULL);
-	if (r == 1)
-		memcpy(s->place->path, next, strlen(next) + 1);
-	return r;
-}
-
 /* Saying no */
 
-static int enclave_place_fail(struct search *s, int code, struct corral_error **e)
+static int fail_search(struct search *s, int code, struct corral_error **e)
 {
 	static const struct {
 		int code, tell;
@@ -179,52 +144,54 @@ static int enclave_place_fail(struct search *s, int code, struct corral_error **
 	return enclave_done(s->call, code, e);
 }
 
-static int enclave_place_start(struct search *s, struct corral_error **e)
-{
-	const char *path = s->call->target;
-	size_t len = strnlen(path, PATH_BYTES);
-
-	if (len == PATH_BYTES)
-		return enclave_refuse(s->call, -ENAMETOOLONG, e, "the path is too long");
-	if (!path_is_normal(path, len))
-		return enclave_refuse(s->call, -EINVAL, e,
-			"the path must be absolute, without \".\", \"..\", and slashes too many");
-	memcpy(s->place->path, path, len + 1);
-	return enclave_place_judge_name(s, e);
-}
-
 /* From one name to the next. 0: look there. */
-static int enclave_place_step(struct search *s, struct corral_error **e)
+static int next_name(struct search *s, struct corral_error **e)
 {
+	char next[PATH_BYTES];
 	int r;
 
 	if (s->permitted)
 		return enclave_refuse(s->call, -EACCES, e,
 			"%s has a link in it, and what was agreed to is that path itself",
 			s->place->path);
-	r = enclave_place_follow(s);
+	if (s->wanted == ENCLAVE_ENTRY) {
+		r = follow_folder(s->place);
+	} else {
+		r = beneath_next(s->place->path, next, NULL);
+		if (r == 1)
+			memcpy(s->place->path, next, strlen(next) + 1);
+	}
 	if (r < 0)
-		return enclave_place_fail(s, r, e);
-	return r == 1 ? enclave_place_judge_name(s, e) : 0;
+		return fail_search(s, r, e);
+	return r == 1 ? judge_place(s, e) : 0;
 }
 
 int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_wanted wanted,
 	struct enclave_place *ret, struct corral_error **e)
 {
 	struct search s = { .call = c, .op = op, .wanted = wanted, .place = ret };
+	size_t len = strnlen(c->target, PATH_BYTES);
 	int r;
 
 	ret->folder = ret->fd = -1;
-	r = enclave_place_start(&s, e);
+	if (len == PATH_BYTES)
+		return enclave_refuse(c, -ENAMETOOLONG, e, "the path is too long");
+	if (!path_is_normal(c->target, len))
+		return enclave_refuse(c, -EINVAL, e,
+			"the path must be absolute, without \".\", \"..\", and slashes too many");
+	memcpy(ret->path, c->target, len + 1);
+	r = judge_place(&s, e);
 	for (unsigned i = 0; r == 0 && i <= STEPS_MAX; i++) {
-		r = enclave_place_look(&s);
+		enclave_place_deinit(ret);
+		r = wanted == ENCLAVE_THING ? open_at(ret->path, &ret->fd, &ret->st)
+					    : look_in_folder(&s);
 		if (r == 0)
-			return s.permitted ? 0 : enclave_place_permit(&s, e);
+			return s.permitted ? 0 : permit_place(&s, e);
 		if (r < 0)
-			return enclave_place_fail(&s, r, e);
-		r = enclave_place_step(&s, e);
+			return fail_search(&s, r, e);
+		r = next_name(&s, e);
 	}
-	return r < 0 ? r : enclave_refuse(s.call, -ELOOP, e, "too many links, one after another");
+	return r < 0 ? r : enclave_refuse(c, -ELOOP, e, "too many links, one after another");
 }
 
 int enclave_place_done(

@@ -17,9 +17,11 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "host/resolver.h"
+#include "launch/record.h"
 #include "lib/api/handles.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
@@ -43,11 +45,11 @@ struct enclave_shell {
 	size_t n_requests;
 };
 
-static void enclave_shell_deinit(struct enclave_shell *s)
+static void shell_deinit(struct enclave_shell *s)
 {
 	arena_deinit(&s->arena);
 }
-#define auto_enclave_shell __attribute__((cleanup(enclave_shell_deinit))) struct enclave_shell
+#define auto_enclave_shell __attribute__((cleanup(shell_deinit))) struct enclave_shell
 
 /*
  * Words for a call, as a shell would have them:
@@ -114,49 +116,28 @@ static int shell_add_folder(struct enclave_shell *s, struct error *e)
 
 /* The program */
 
-static int shell_keep(struct enclave_shell *s, const char *path, size_t len)
-{
-	s->argv[0] = arena_strndup(&s->arena, path, len);
-	return s->argv[0] ? 0 : -ENOMEM;
-}
-
 /* A path that is not absolute is one from the folder, as a shell has it. */
-static int shell_find_path(struct enclave_shell *s, const char *program, struct error *e)
-{
-	const char *folder = program[0] == '/' ? "" : shell_folder_of(s);
-	char joined[2 * PATH_BYTES], normal[PATH_BYTES];
-	size_t len;
-	int n = folder ? snprintf(joined, sizeof(joined), "%s/%s", folder, program) : -1;
-
-	if (n < 0 || n >= (int)sizeof(joined) ||
-		path_normalize(joined, (size_t)n, normal, &len) < 0)
-		return error_set(e, -EINVAL, NULL, "there is no program %.256s%s", program,
-			folder ? "" : ": a path from no folder");
-	return shell_keep(s, normal, len);
-}
-
 static int shell_find_program(struct enclave_shell *s, struct error *e)
 {
 	const char *program = s->argv[0];
-	char path[PATH_BYTES];
+	const char *folder = program[0] == '/' ? "" : shell_folder_of(s);
+	char joined[2 * PATH_BYTES], path[PATH_BYTES];
+	size_t len;
+	int n = folder ? snprintf(joined, sizeof(joined), "%s/%s", folder, program) : -1;
 
-	if (strchr(program, '/'))
-		return shell_find_path(s, program, e);
-	if (resolver_find(program, path) == 0)
-		return shell_keep(s, path, strlen(path));
-	return 0;
+	if (!strchr(program, '/')) {
+		if (resolver_find(program, path) < 0)
+			return 0;
+	} else if (n < 0 || n >= (int)sizeof(joined) ||
+		   path_normalize(joined, (size_t)n, path, &len) < 0) {
+		return error_set(e, -EINVAL, NULL, "there is no program %.256s%s", program,
+			folder ? "" : ": a path from no folder");
+	}
+	s->argv[0] = arena_strdup(&s->arena, path);
+	return s->argv[0] ? 0 : -ENOMEM;
 }
 
 /* Words */
-
-/* Whether a person sees all of it as it is: no control characters, nothing that is no text. */
-static bool shell_is_visible(const char *word)
-{
-	auto_buffer shown = { 0 };
-
-	buffer_add_visible(&shown, word, strlen(word));
-	return !shown.failed && strcmp(buffer_text(&shown), word) == 0;
-}
 
 /* As $'…', with "\xNN" for what cannot be seen; a backslash that is one is doubled. */
 static void print_escaped(struct buffer *out, const char *word)
@@ -179,11 +160,15 @@ static void shell_print_word(struct buffer *out, const char *word)
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				    "0123456789_@%+=:,./-";
 
+	auto_buffer shown = { 0 };
+
 	if (*word && word[strspn(word, plain)] == '\0') {
 		buffer_adds(out, word);
 		return;
 	}
-	if (!shell_is_visible(word)) {
+	/* Control characters, and what is no text, nobody would see as they are. */
+	buffer_add_visible(&shown, word, strlen(word));
+	if (shown.failed || strcmp(buffer_text(&shown), word) != 0) {
 		print_escaped(out, word);
 		return;
 	}
@@ -220,23 +205,12 @@ static void print_surroundings(const struct enclave_shell *s, struct buffer *out
 	}
 }
 
-static void print_input(const struct enclave_shell *s, struct buffer *out)
-{
-	unsigned char hash[HASH_BYTES];
-	char hex[2 * HASH_BYTES + 1];
-
-	if (s->call.stdio && s->call.stdio[CORRAL_STDIN] >= 0)
-		buffer_adds(out, " < a descriptor of the host");
-	if (s->call.input_len == 0)
-		return;
-	(void)crypto_generichash(hash, sizeof(hash), s->call.input, s->call.input_len, NULL, 0);
-	(void)sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
-	buffer_printf(out, " < %zu bytes, %s", s->call.input_len, hex);
-}
-
 static int shell_describe(struct enclave_shell *s)
 {
+	const struct corral_call *call = &s->call;
 	auto_buffer command = { 0 }, whole = { 0 };
+	unsigned char hash[HASH_BYTES];
+	char hex[2 * HASH_BYTES + 1];
 
 	for (size_t i = 0; i < s->n_argv; i++) {
 		if (i)
@@ -245,7 +219,13 @@ static int shell_describe(struct enclave_shell *s)
 	}
 	print_surroundings(s, &whole);
 	buffer_adds(&whole, buffer_text(&command));
-	print_input(s, &whole);
+	if (call->stdio && call->stdio[CORRAL_STDIN] >= 0)
+		buffer_adds(&whole, " < a descriptor of the host");
+	if (call->input_len) {
+		(void)crypto_generichash(hash, sizeof(hash), call->input, call->input_len, NULL, 0);
+		(void)sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+		buffer_printf(&whole, " < %zu bytes, %s", call->input_len, hex);
+	}
 	if (command.failed || whole.failed)
 		return -ENOMEM;
 	s->c.target = arena_strdup(&s->arena, buffer_text(&command));
@@ -273,17 +253,7 @@ static int read_call(struct enclave_shell *s, const char *const *argv,
 	return 0;
 }
 
-static void shell_add_command(struct enclave_shell *s)
-{
-	for (size_t i = 0; s->call.env && s->call.env[i]; i++)
-		add_request(s, OPERATION_ENV, s->call.env[i]);
-	s->requests[s->n_requests++] = (struct request){ .op = OPERATION_EXEC,
-		.target = s->argv[0],
-		.args = s->argv + 1,
-		.n_args = s->n_argv - 1 };
-}
-
-static int enclave_shell_read(struct enclave_shell *s, const char *const *argv,
+static int shell_read(struct enclave_shell *s, const char *const *argv,
 	const struct corral_call *call, struct error *e)
 {
 	size_t n_requests;
@@ -304,41 +274,34 @@ static int enclave_shell_read(struct enclave_shell *s, const char *const *argv,
 		r = shell_find_program(s, e);
 	if (r == 0)
 		r = shell_describe(s);
-	if (r == 0)
-		shell_add_command(s);
-	return r;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; s->call.env && s->call.env[i]; i++)
+		add_request(s, OPERATION_ENV, s->call.env[i]);
+	s->requests[s->n_requests++] = (struct request){ .op = OPERATION_EXEC,
+		.target = s->argv[0],
+		.args = s->argv + 1,
+		.n_args = s->n_argv - 1 };
+	return 0;
 }
 
 /* Telling */
 
-/* What the jail and the relay refused, with who it was that had the command run. */
-static void tell_denials(const struct enclave_call *c, const struct corral_result *result)
+static void shell_tell_end(const struct enclave_call *c, const struct corral_result *result)
 {
-	for (size_t i = 0; i < corral_result_denials(result); i++)
-		corral_audit_sandbox(c->enclave->audit,
-			&(struct corral_event){ .size = sizeof(struct corral_event),
-				.kind = CORRAL_EVENT_DENIED,
-				.pid = c->pid,
-				.actor = c->actor,
-				.program = c->target,
-				.message = "",
-				.denial = corral_result_denial(result, i) });
-}
-
-static void enclave_shell_tell_limit(
-	const struct enclave_call *c, bool reached, enum limit which, const char *why)
-{
+	const struct {
+		int reached;
+		enum limit which;
+		const char *why;
+	} limits[] = {
+		{ corral_result_timed_out(result), LIMIT_TIMEOUT_MS,
+			"the command was ended, its time was over" },
+		{ corral_result_out_of_memory(result), LIMIT_MEMORY,
+			"the command used more memory than it may" },
+		{ corral_result_too_many_pids(result), LIMIT_PIDS,
+			"the command wanted more processes than it may have" },
+	};
 	struct enclave_call about = *c;
-
-	if (!reached)
-		return;
-	about.action = AUDIT_LIMIT;
-	about.target = limit_name(which);
-	enclave_tell(&about, AUDIT_DENIED, NULL, why);
-}
-
-static void enclave_shell_tell_end(const struct enclave_call *c, const struct corral_result *result)
-{
 	int signal = corral_result_signal(result);
 	const struct audit_event event = {
 		.pid = c->pid,
@@ -353,24 +316,32 @@ static void enclave_shell_tell_end(const struct enclave_call *c, const struct co
 		.status = signal ? -signal : corral_result_exit_code(result),
 	};
 
-	tell_denials(c, result);
-	enclave_shell_tell_limit(c, corral_result_timed_out(result), LIMIT_TIMEOUT_MS,
-		"the command was ended, its time was over");
-	enclave_shell_tell_limit(c, corral_result_out_of_memory(result), LIMIT_MEMORY,
-		"the command used more memory than it may");
-	enclave_shell_tell_limit(c, corral_result_too_many_pids(result), LIMIT_PIDS,
-		"the command wanted more processes than it may have");
+	/* What the jail and the relay refused, with who it was that had the command run. */
+	for (size_t i = 0; i < corral_result_denials(result); i++)
+		corral_audit_sandbox(c->enclave->audit,
+			&(struct corral_event){ .size = sizeof(struct corral_event),
+				.kind = CORRAL_EVENT_DENIED,
+				.pid = c->pid,
+				.actor = c->actor,
+				.program = c->target,
+				.message = "",
+				.denial = corral_result_denial(result, i) });
+	about.action = AUDIT_LIMIT;
+	for (size_t i = 0; i < ROWS(limits); i++) {
+		about.target = limit_name(limits[i].which);
+		if (limits[i].reached)
+			enclave_tell(&about, AUDIT_DENIED, NULL, limits[i].why);
+	}
 	(void)audit_trail_add(c->enclave->trail, &event);
 }
 
 /* It was permitted, and did not come to be. */
-static int enclave_shell_fail(struct enclave_call *c, int code, const struct corral_error *e)
+static void shell_fail(const struct enclave_call *c, const struct corral_error *e)
 {
 	const struct corral_denial *d = corral_error_denial(e);
 
 	enclave_tell(c, d ? AUDIT_DENIED : AUDIT_FAILED, d ? d->rule : NULL,
 		d ? d->reason : corral_error_message(e));
-	return code;
 }
 
 /* Running */
@@ -390,8 +361,7 @@ static int start_locked(const struct enclave_shell *s, struct enclave_sandbox **
 }
 
 /* e is not NULL. */
-static int enclave_shell_run(
-	struct enclave_shell *s, struct corral_result **ret, struct corral_error **e)
+static int shell_run(struct enclave_shell *s, struct corral_result **ret, struct corral_error **e)
 {
 	struct enclave_sandbox *sandbox = NULL;
 	struct corral_process *p = NULL;
@@ -407,13 +377,13 @@ static int enclave_shell_run(
 	if (r == 1)
 		r = enclave_refuse(&s->c, -EACCES, e, "it was taken back in the meantime");
 	else if (r < 0)
-		r = enclave_shell_fail(&s->c, r, *e);
+		shell_fail(&s->c, *e);
 	if (p) {
 		s->c.action = AUDIT_COMMAND_END;
 		r = corral_process_wait(p, -1, ret, e);
 		corral_process_free(p);
 		if (r < 0)
-			(void)enclave_shell_fail(&s->c, r, *e);
+			shell_fail(&s->c, *e);
 	}
 	if (sandbox)
 		enclave_sandbox_unref(sandbox);
@@ -421,7 +391,7 @@ static int enclave_shell_run(
 }
 
 /* What a folder or a variable is asked for, nobody can agree to. */
-static int enclave_shell_permit(struct enclave_shell *s, struct corral_error **e)
+static int shell_permit(struct enclave_shell *s, struct corral_error **e)
 {
 	size_t before = s->n_requests - 1;
 
@@ -436,23 +406,10 @@ static int enclave_shell_permit(struct enclave_shell *s, struct corral_error **e
  * What the command is given must not be in the log, in whatever text: nor in the question whether
  * it may run.
  */
-static int enclave_shell_keep_secrets(const struct enclave_shell *s)
+static int shell_keep_secrets(struct enclave_shell *s, struct corral_error **e)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && s->call.env && s->call.env[i]; i++) {
-		auto_arena scratch = { 0 };
-		const char *equals = strchr(s->call.env[i], '=');
-		const char *name =
-			arena_strndup(&scratch, s->call.env[i], (size_t)(equals - s->call.env[i]));
-
-		r = name ? audit_trail_secret(s->c.enclave->trail, name, equals + 1) : -ENOMEM;
-	}
-	return r;
-}
-
-static int too_many_secrets(struct enclave_shell *s, struct corral_error **e)
-{
+	if (!s->call.env || launch_record_secrets(s->c.enclave->trail, s->call.env) == 0)
+		return 0;
 	/* Its arguments may be these values. */
 	s->c.target = s->argv[0];
 	return enclave_refuse(&s->c, -E2BIG, e,
@@ -471,29 +428,29 @@ int corral_enclave_shell_exec(struct corral_enclave *enclave, const struct corra
 	int r;
 
 	enclave_begin(&s.c, enclave, by, AUDIT_EXEC, argv ? argv[0] : NULL);
-	r = enclave_shell_read(&s, argv, call, &error);
+	r = shell_read(&s, argv, call, &error);
 	if (r < 0) {
 		enclave_tell(&s.c, AUDIT_FAILED, NULL, error.text);
 		return handles_error(e, &error, r);
 	}
 	/* Whoever is denied does not fill the log's memory of values. */
 	may_run = enclave_look(&s.c, s.requests, s.n_requests) != VERDICT_DENY;
-	if (may_run && enclave_shell_keep_secrets(&s) < 0)
-		return too_many_secrets(&s, e);
-	r = enclave_shell_permit(&s, e);
+	r = may_run ? shell_keep_secrets(&s, e) : 0;
+	if (r == 0)
+		r = shell_permit(&s, e);
+	/* The policy changed in between. */
+	if (r == 0 && !may_run)
+		r = shell_keep_secrets(&s, e);
 	if (r < 0)
 		return r;
-	/* The policy changed in between. */
-	if (!may_run && enclave_shell_keep_secrets(&s) < 0)
-		return too_many_secrets(&s, e);
 	if (s.argv[0][0] != '/')
 		return enclave_done(&s.c, -ENOENT, e);
-	r = enclave_shell_run(&s, &result, e ? e : &own);
+	r = shell_run(&s, &result, e ? e : &own);
 	corral_error_free(own);
 	if (r < 0)
 		return r;
 	s.c.received = s.call.input_len;
-	enclave_shell_tell_end(&s.c, result);
+	shell_tell_end(&s.c, result);
 	if (ret)
 		*ret = result;
 	else
