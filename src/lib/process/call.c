@@ -12,35 +12,25 @@ enum {
 	KNOWN_FLAGS = CORRAL_CALL_INPUT | CORRAL_CALL_TTY | CORRAL_CALL_MERGE | CORRAL_CALL_RAW,
 };
 
-static int read_struct(struct corral_call *ret, const struct corral_call *from, struct error *e)
+static int call_check(const struct corral_call *c, struct error *e)
 {
-	int r = handles_read(ret, sizeof(*ret), from, from->size);
+	const int *fds = c->stdio;
 
-	if (r == -EINVAL)
-		return error_set(
-			e, r, NULL, "struct corral_call has no size; start it with CORRAL_CALL");
-	if (r == -E2BIG)
-		return error_set(e, r, NULL,
-			"the call asks for something that this version of libcorral does not have");
-	return r;
-}
-
-static int call_check_env(const char *const *env, struct error *e)
-{
-	for (size_t i = 0; env && env[i]; i++) {
-		if (env[i][0] == '=' || !strchr(env[i], '='))
+	if (c->flags & ~(unsigned)KNOWN_FLAGS)
+		return error_set(e, -EINVAL, NULL, "unknown flags in struct corral_call");
+	if (c->input_len && !c->input)
+		return error_set(e, -EINVAL, NULL, "the call has a length of input, but no input");
+	if (c->cwd && !path_is_normal(c->cwd, strlen(c->cwd)))
+		return error_set(e, -EINVAL, NULL,
+			"the folder of a call must be an absolute path without . or .., and %s is "
+			"not",
+			c->cwd);
+	for (size_t i = 0; c->env && c->env[i]; i++)
+		if (c->env[i][0] == '=' || !strchr(c->env[i], '='))
 			return error_set(e, -EINVAL, NULL,
 				"the environment of a call is a list of NAME=value, and entry %zu "
 				"is not one",
 				i + 1);
-	}
-	return 0;
-}
-
-static int check_stdio(const struct corral_call *c, struct error *e)
-{
-	const int *fds = c->stdio;
-
 	if (c->flags & CORRAL_CALL_TTY && (fds || c->flags & CORRAL_CALL_MERGE))
 		return error_set(e, -EINVAL, NULL,
 			"a command on a terminal has no other stdin, stdout and stderr");
@@ -53,28 +43,17 @@ static int check_stdio(const struct corral_call *c, struct error *e)
 	return 0;
 }
 
-static int call_check(const struct corral_call *c, struct error *e)
-{
-	int r;
-
-	if (c->flags & ~(unsigned)KNOWN_FLAGS)
-		return error_set(e, -EINVAL, NULL, "unknown flags in struct corral_call");
-	if (c->input_len && !c->input)
-		return error_set(e, -EINVAL, NULL, "the call has a length of input, but no input");
-	if (c->cwd && !path_is_normal(c->cwd, strlen(c->cwd)))
-		return error_set(e, -EINVAL, NULL,
-			"the folder of a call must be an absolute path without . or .., and %s is "
-			"not",
-			c->cwd);
-	r = call_check_env(c->env, e);
-	return r < 0 ? r : check_stdio(c, e);
-}
-
 int call_read(struct corral_call *ret, const struct corral_call *from, struct error *e)
 {
 	struct corral_call c = CORRAL_CALL;
-	int r = from ? read_struct(&c, from, e) : 0;
+	int r = from ? handles_read(&c, sizeof(c), from, from->size) : 0;
 
+	if (r == -EINVAL)
+		return error_set(
+			e, r, NULL, "struct corral_call has no size; start it with CORRAL_CALL");
+	if (r == -E2BIG)
+		return error_set(e, r, NULL,
+			"the call asks for something that this version of libcorral does not have");
 	if (r < 0)
 		return r;
 	c.size = sizeof(c);

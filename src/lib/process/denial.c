@@ -106,38 +106,25 @@ int denial_find_program(const struct sandbox_setup *setup, const char *const *ar
 	}
 }
 
-/* Folders of the session's own are there without a grant. */
-static bool denial_is_private(const struct sandbox_setup *setup, const char *path)
-{
-	return strcmp(path, setup->base->variables.values[VARIABLE_HOME]) == 0 ||
-	       strcmp(path, setup->base->variables.values[VARIABLE_TEMP]) == 0;
-}
-
-/* PATH of the host, as it was when the sandbox was built. */
-static const char *denial_host_path(const struct sandbox_setup *setup)
-{
-	for (const char *const *v = setup->base->environment; *v; v++) {
-		if (strncmp(*v, "PATH=", 5) == 0)
-			return *v + 5;
-	}
-	return NULL;
-}
-
 int denial_explain(const struct sandbox_setup *setup, const char *program, const char *cwd,
 	struct corral_denial **ret_denial, struct error *e)
 {
+	const char *const *folders = setup->base->variables.values;
 	const char *const argv[] = { program, NULL };
-	struct launch_program p = { .policy = setup->policy,
-		.argv = argv,
-		.host_path = denial_host_path(setup),
-		.cwd = cwd };
+	struct launch_program p = { .policy = setup->policy, .argv = argv, .cwd = cwd };
 	struct request r = { .op = OPERATION_FS_READ, .target = cwd };
 	struct decision d;
 	struct stat st;
 
+	/* PATH of the host, as it was when the sandbox was built. */
+	for (const char *const *v = setup->base->environment; *v && !p.host_path; v++)
+		p.host_path = strncmp(*v, "PATH=", 5) == 0 ? *v + 5 : NULL;
 	if (*program && launch_program_why(&p) == LAUNCH_FORBIDDEN)
 		return denial_forbid(&p.request, &p.decision, false, ret_denial, e);
-	if (stat(cwd, &st) < 0 || !S_ISDIR(st.st_mode) || denial_is_private(setup, cwd) ||
+	/* Folders of the session's own are there without a grant. */
+	if (stat(cwd, &st) < 0 || !S_ISDIR(st.st_mode) ||
+		strcmp(cwd, folders[VARIABLE_HOME]) == 0 ||
+		strcmp(cwd, folders[VARIABLE_TEMP]) == 0 ||
 		policy_decide(setup->policy, &r, &d) < 0 || d.verdict == VERDICT_ALLOW)
 		return 0;
 	return denial_forbid(&r, &d, false, ret_denial, e);
@@ -148,15 +135,6 @@ int denial_explain(const struct sandbox_setup *setup, const char *program, const
 /* Enough to act on; a line of thousands of commands must not make a result of thousands of texts.
  */
 enum { DENIALS_MAX = 16, ARENA_BYTES = 4 << 20 };
-
-static bool denial_is_known(const struct corral_result *r, const char *target)
-{
-	for (size_t i = 0; i < r->n_denials; i++) {
-		if (strcmp(r->denials[i]->target, target) == 0)
-			return true;
-	}
-	return false;
-}
 
 /* The host's file for a command's name, or NULL: it has none, or it is only known at run time. */
 static const char *denial_program_of(const struct shell_command *c, char found[PATH_BYTES])
@@ -170,20 +148,6 @@ static const char *denial_program_of(const struct shell_command *c, char found[P
 	return resolver_find(name, found) == 0 ? found : NULL;
 }
 
-static void denial_guess_one(
-	const struct sandbox_setup *setup, const struct shell_command *c, struct corral_result *r)
-{
-	char found[PATH_BYTES];
-	const struct request request = { .op = OPERATION_EXEC,
-		.target = denial_program_of(c, found) };
-	struct decision d;
-
-	if (!request.target || denial_is_known(r, request.target))
-		return;
-	if (policy_decide(setup->policy, &request, &d) == 0 && d.verdict != VERDICT_ALLOW)
-		(void)result_add_denial(r, denial_new(&request, &d, false));
-}
-
 void denial_guess(const struct sandbox_setup *setup, const char *line, struct corral_result *r)
 {
 	auto_arena a = { .budget = ARENA_BYTES };
@@ -191,6 +155,19 @@ void denial_guess(const struct sandbox_setup *setup, const char *line, struct co
 
 	if (shell_parse(&script, &a, line, strlen(line), NULL) < 0)
 		return;
-	for (size_t i = 0; i < script.n_commands && r->n_denials < DENIALS_MAX; i++)
-		denial_guess_one(setup, &script.commands[i], r);
+	for (size_t i = 0; i < script.n_commands && r->n_denials < DENIALS_MAX; i++) {
+		char found[PATH_BYTES];
+		const char *program = denial_program_of(&script.commands[i], found);
+		const struct request request = { .op = OPERATION_EXEC, .target = program };
+		struct decision d;
+		size_t known = 0;
+
+		while (program && known < r->n_denials &&
+			strcmp(r->denials[known]->target, program) != 0)
+			known++;
+		if (program && known == r->n_denials &&
+			policy_decide(setup->policy, &request, &d) == 0 &&
+			d.verdict != VERDICT_ALLOW)
+			(void)result_add_denial(r, denial_new(&request, &d, false));
+	}
 }

@@ -124,18 +124,6 @@ static void process_finish(struct corral_process *p, enum process_state state)
 
 /* Steps */
 
-static void process_take_terminal(struct corral_process *p, int master)
-{
-	int flags = fcntl(master, F_GETFL), copy = fcntl(master, F_DUPFD_CLOEXEC, 3);
-
-	(void)fcntl(master, F_SETFL, flags | O_NONBLOCK);
-	p->out.fd = master;
-	if (copy >= 0)
-		input_set_fd(&p->input, copy);
-	else
-		input_end(&p->input);
-}
-
 static enum process_state process_hear(struct corral_process *p)
 {
 	enum process_state state;
@@ -151,8 +139,16 @@ static enum process_state process_hear(struct corral_process *p)
 	state = p->state;
 	master = fd_take(&p->master);
 	(void)pthread_mutex_unlock(&p->sandbox->lock);
-	if (master >= 0)
-		process_take_terminal(p, master);
+	if (master >= 0) {
+		int copy = fcntl(master, F_DUPFD_CLOEXEC, 3);
+
+		(void)fcntl(master, F_SETFL, fcntl(master, F_GETFL) | O_NONBLOCK);
+		p->out.fd = master;
+		if (copy >= 0)
+			input_set_fd(&p->input, copy);
+		else
+			input_end(&p->input);
+	}
 	return state;
 }
 
@@ -202,28 +198,23 @@ static int process_left_ms(int64_t end)
 	return left > 0 ? (int)left : 0;
 }
 
-static void sleep_until_news(struct corral_process *p, int64_t end)
-{
-	struct pollfd polled[PROCESS_SLOTS];
-	int fds[PROCESS_SLOTS];
-	bool lead = sandbox_lead(p->sandbox, p);
-
-	list_slots(p, fds);
-	for (size_t i = 0; i < PROCESS_SLOTS; i++)
-		polled[i] = (struct pollfd){ .fd = fds[i],
-			.events = i == PROCESS_SLOT_STDIN ? POLLOUT : POLLIN };
-	if (!lead)
-		polled[PROCESS_SLOT_LINK].fd = -1;
-	(void)poll(polled, PROCESS_SLOTS, process_left_ms(end));
-}
-
 /* With the pump held. */
 static int process_wait_for_end(struct corral_process *p, int64_t end)
 {
 	bool finished = take_step(p), waited = !finished;
 
 	while (!finished && process_left_ms(end) != 0) {
-		sleep_until_news(p, end);
+		struct pollfd polled[PROCESS_SLOTS];
+		int fds[PROCESS_SLOTS];
+		bool lead = sandbox_lead(p->sandbox, p);
+
+		list_slots(p, fds);
+		for (size_t i = 0; i < PROCESS_SLOTS; i++)
+			polled[i] = (struct pollfd){ .fd = fds[i],
+				.events = i == PROCESS_SLOT_STDIN ? POLLOUT : POLLIN };
+		if (!lead)
+			polled[PROCESS_SLOT_LINK].fd = -1;
+		(void)poll(polled, PROCESS_SLOTS, process_left_ms(end));
 		finished = take_step(p);
 	}
 	if (waited)
@@ -231,23 +222,17 @@ static int process_wait_for_end(struct corral_process *p, int64_t end)
 	return finished ? 0 : -EAGAIN;
 }
 
-static int lock_pump(struct corral_process *p, int64_t end)
-{
-	struct timespec t = { .tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000 };
-	int r = end < 0 ? pthread_mutex_lock(&p->pump) : pthread_mutex_trylock(&p->pump);
-
-	if (r == EBUSY)
-		r = pthread_mutex_clocklock(&p->pump, CLOCK_MONOTONIC, &t);
-	return r == ETIMEDOUT ? -EAGAIN : -r;
-}
-
 int corral_process_wait(struct corral_process *p, int timeout_ms, struct corral_result **ret,
 	struct corral_error **e)
 {
 	int64_t end = timeout_ms < 0 ? -1 : (int64_t)clock_ms(CLOCK_MONOTONIC) + timeout_ms;
+	const struct timespec t = { .tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000 };
 	struct error error = { 0 };
-	int r = lock_pump(p, end);
+	int r = end < 0 ? pthread_mutex_lock(&p->pump) : pthread_mutex_trylock(&p->pump);
 
+	if (r == EBUSY)
+		r = pthread_mutex_clocklock(&p->pump, CLOCK_MONOTONIC, &t);
+	r = r == ETIMEDOUT ? -EAGAIN : -r;
 	if (r == 0) {
 		r = process_wait_for_end(p, end);
 		(void)pthread_mutex_unlock(&p->pump);
@@ -392,26 +377,19 @@ static int take_output(struct corral_process *p, enum corral_stream stream)
 	return fd_take(&o->fd);
 }
 
-static int process_io_take_terminal(struct corral_process *p)
-{
-	int copy;
-
-	if (p->out.fd < 0)
-		return p->finished || p->told_started ? -EBADF : -EAGAIN;
-	/* What was written before is still handed on. */
-	copy = input_take_fd(&p->input);
-	fd_close(&copy);
-	return take_output(p, CORRAL_STDOUT);
-}
-
 int corral_process_take_fd(struct corral_process *p, enum corral_stream stream)
 {
-	int r = -pthread_mutex_lock(&p->pump);
+	int copy, r = -pthread_mutex_lock(&p->pump);
 
 	if (r < 0)
 		return r;
-	if (p->out.is_tty) {
-		r = process_io_take_terminal(p);
+	if (p->out.is_tty && p->out.fd < 0) {
+		r = p->finished || p->told_started ? -EBADF : -EAGAIN;
+	} else if (p->out.is_tty) {
+		/* What was written before is still handed on. */
+		copy = input_take_fd(&p->input);
+		fd_close(&copy);
+		r = take_output(p, CORRAL_STDOUT);
 	} else if (stream == CORRAL_STDIN) {
 		r = input_take_fd(&p->input);
 		r = r < 0 ? -EBADF : r;

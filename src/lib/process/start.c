@@ -211,39 +211,25 @@ static int open_streams(struct preparation *l, struct corral_process *p)
 	return r;
 }
 
-/* The three that go with the frame. */
-static void process_start_gather(const struct preparation *l, int fds[3])
-{
-	for (int i = 0; i < 3; i++)
-		fds[i] = is_given(l, (enum corral_stream)i) ? l->call.stdio[i] : l->theirs[i];
-	if (fds[CORRAL_STDIN] < 0)
-		fds[CORRAL_STDIN] = l->sandbox->null;
-	if (l->call.flags & CORRAL_CALL_MERGE)
-		fds[CORRAL_STDERR] = fds[CORRAL_STDOUT];
-}
-
 /* Sending */
 
-/* A pipe, or /dev/null and its like: whatever the plan is, there is nothing to see to. */
-static bool process_start_is_plain(int fd)
+/*
+ * What the warden has to hold or to look at goes through it: memory and processes, by a cgroup, and
+ * descriptors that could lead somewhere. A pipe, or /dev/null and its like, does not.
+ */
+static bool may_go_directly(const struct preparation *l)
 {
 	enum { MEMORY = 1 }; /* the major number of these devices */
 	struct stat st;
 
-	if (fstat(fd, &st) < 0)
-		return false;
-	return S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && major(st.st_rdev) == MEMORY);
-}
-
-/*
- * What the warden has to hold or to look at goes through it: memory and processes, by a cgroup, and
- * descriptors that could lead somewhere.
- */
-static bool may_go_directly(const struct preparation *l)
-{
-	for (int i = 0; i < 3; i++)
-		if (is_given(l, (enum corral_stream)i) && !process_start_is_plain(l->call.stdio[i]))
+	for (int i = 0; i < 3; i++) {
+		if (!is_given(l, (enum corral_stream)i))
+			continue;
+		if (fstat(l->call.stdio[i], &st) < 0)
 			return false;
+		if (!S_ISFIFO(st.st_mode) && (!S_ISCHR(st.st_mode) || major(st.st_rdev) != MEMORY))
+			return false;
+	}
 	return l->start.memory == 0 && l->start.pids == 0;
 }
 
@@ -254,7 +240,12 @@ static int send_once(struct preparation *l, struct corral_process *p, struct err
 
 	if (r != 0)
 		return r;
-	process_start_gather(l, fds);
+	for (int i = 0; i < 3; i++)
+		fds[i] = is_given(l, (enum corral_stream)i) ? l->call.stdio[i] : l->theirs[i];
+	if (fds[CORRAL_STDIN] < 0)
+		fds[CORRAL_STDIN] = l->sandbox->null;
+	if (l->call.flags & CORRAL_CALL_MERGE)
+		fds[CORRAL_STDERR] = fds[CORRAL_STDOUT];
 	link = warden_link_ref(p->link);
 	r = may_go_directly(l) ? sandbox_start_directly(l->sandbox, p, &l->body, fds,
 					 p->out.is_tty ? 0 : 3, l->start.timeout_ms)
@@ -310,18 +301,6 @@ static int process_start_launch(struct preparation *l, struct corral_process **r
 	return 0;
 }
 
-static int process_start_fail(
-	struct preparation *l, int code, struct error *error, struct corral_error **e)
-{
-	sandbox_count_refusal(l->sandbox, l->denial ? 1 : 0);
-	sandbox_tell(l->sandbox, (struct corral_event){ .kind = l->denial ? CORRAL_EVENT_DENIED
-									  : CORRAL_EVENT_FAILED,
-					 .program = l->command->shown,
-					 .message = error->text,
-					 .denial = l->denial });
-	return handles_denied(e, error, code, l->denial);
-}
-
 static int process_start(struct corral_process **ret, struct corral_sandbox *s,
 	const struct process_command *c, const struct corral_call *call, struct corral_error **e)
 {
@@ -341,8 +320,15 @@ static int process_start(struct corral_process **ret, struct corral_sandbox *s,
 		if (r == 1 && i == UPDATES_MAX - 1)
 			r = error_set(&error, -EBUSY, NULL,
 				"the permissions were changed again and again meanwhile");
-		if (r < 0)
-			return process_start_fail(&l, r, &error, e);
+		if (r == 0 || r == 1)
+			continue;
+		sandbox_count_refusal(s, l.denial ? 1 : 0);
+		sandbox_tell(s, (struct corral_event){ .kind = l.denial ? CORRAL_EVENT_DENIED
+									: CORRAL_EVENT_FAILED,
+					.program = c->shown,
+					.message = error.text,
+					.denial = l.denial });
+		return handles_denied(e, &error, r, l.denial);
 	}
 	return r;
 }

@@ -173,28 +173,16 @@ void input_end(struct input *i)
 
 enum { CHUNK = 32 << 10, TTY_BYTES = 1 << 20 };
 
-static int output_take(struct output *o, const char *data, size_t n)
-{
-	struct printed *p = &o->printed;
-	uint64_t left = o->limit > p->bytes ? o->limit - p->bytes : 0;
-	size_t fits = n < left ? n : (size_t)left;
-
-	p->bytes += n;
-	if (!o->callback)
-		buffer_add(&p->kept, data, fits);
-	p->truncated = p->truncated || fits < n || p->kept.failed;
-	if (o->callback && fits && o->callback(o->context, o->stream, data, fits) != 0)
-		return -ECANCELED;
-	return 0;
-}
-
 int output_pump(struct output *o, size_t max)
 {
+	struct printed *p = &o->printed;
 	char data[CHUNK];
 	size_t done = 0;
 
 	while (o->fd >= 0 && done < max) {
+		uint64_t left = o->limit > p->bytes ? o->limit - p->bytes : 0;
 		ssize_t n = read(o->fd, data, max - done < CHUNK ? max - done : CHUNK);
+		size_t fits;
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -205,7 +193,12 @@ int output_pump(struct output *o, size_t max)
 			fd_close(&o->fd);
 			return 0;
 		}
-		if (output_take(o, data, (size_t)n) < 0)
+		fits = (size_t)n < left ? (size_t)n : (size_t)left;
+		p->bytes += (size_t)n;
+		if (!o->callback)
+			buffer_add(&p->kept, data, fits);
+		p->truncated = p->truncated || fits < (size_t)n || p->kept.failed;
+		if (o->callback && fits && o->callback(o->context, o->stream, data, fits) != 0)
 			return -ECANCELED;
 		done += (size_t)n;
 	}
