@@ -25,6 +25,11 @@
 #include "policy/format/mode.h"
 #include "policy/format/permissions-text.h"
 
+_Static_assert((int)CORRAL_MODE_SANDBOX == AGENT_MODE_SANDBOX &&
+		       (int)CORRAL_MODE_RX == AGENT_MODE_RX &&
+		       (int)CORRAL_MODE_RWX == AGENT_MODE_RWX,
+	"modes");
+
 enum { BUILDER_LAYERS_MAX = 32 };
 
 struct corral_builder {
@@ -110,17 +115,6 @@ int corral_builder_from_permissions(struct corral_builder **ret, const struct co
 	return r;
 }
 
-/* Whether it is approved is known now, and told when the sandbox is built. */
-static int builder_take_skill(struct corral_builder *b, const struct launch_skill *s)
-{
-	b->touched = true;
-	b->is_skill = s->is_skill;
-	(void)launch_skill_check(
-		s, s->path, "call corral_builder_allow_unapproved_skill()", &b->refusal);
-	b->variables[VARIABLE_SKILL_DIR] = strdup(s->path);
-	return b->variables[VARIABLE_SKILL_DIR] ? 0 : -ENOMEM;
-}
-
 int corral_builder_from_manifest(
 	struct corral_builder **ret, const char *path, struct corral_error **e)
 {
@@ -137,8 +131,15 @@ int corral_builder_from_manifest(
 	/* The manifest that was read is of the content that was hashed. */
 	if (r == 0 && s.fd >= 0)
 		r = launch_skill_unchanged(&s, &error);
-	if (r == 0)
-		r = builder_take_skill(b, &s);
+	if (r == 0) {
+		b->touched = true;
+		b->is_skill = s.is_skill;
+		/* Whether it is approved is known now, and told when the sandbox is built. */
+		(void)launch_skill_check(
+			&s, s.path, "call corral_builder_allow_unapproved_skill()", &b->refusal);
+		b->variables[VARIABLE_SKILL_DIR] = strdup(s.path);
+		r = b->variables[VARIABLE_SKILL_DIR] ? 0 : -ENOMEM;
+	}
 	if (r < 0) {
 		corral_builder_free(b);
 		return handles_error(e, &error, r);
@@ -147,28 +148,18 @@ int corral_builder_from_manifest(
 	return 0;
 }
 
-/* In mode rwx the permissions are what a policy would say; nothing looks at them. */
-static int builder_set_mode(struct corral_builder *b, enum corral_mode mode, const char *data_dir,
-	const char *const *extra, struct error *e)
+/* -EINVAL: there is no such mode (an enum of the host may hold any number), or no fit folder. */
+static int builder_check_mode(enum corral_mode mode, const char *data_dir, struct error *e)
 {
-	size_t n = 0;
-	int r;
-
-	while (extra && extra[n])
-		n++;
-	r = agent_mode_permissions((enum agent_mode)mode, data_dir, extra, n, b->granted, e);
-	if (r == 0 && data_dir)
-		r = builder_keep_path(
-			b, &b->variables[VARIABLE_DATA_DIR], data_dir, "the data folder");
-	if (r == 0 && data_dir)
-		r = builder_keep_path(
-			b, &b->variables[VARIABLE_WORK_DIR], data_dir, "the data folder");
-	if (b->code < 0)
-		*e = b->error;
-	b->backend = mode == CORRAL_MODE_RWX ? BACKEND_NONE : BACKEND_NAMESPACES;
-	/* With rwx it stays as it is: who adds something wants it to be enforced. */
-	b->touched = mode != CORRAL_MODE_RWX;
-	return r;
+	if ((unsigned)mode > CORRAL_MODE_RWX)
+		return error_set(e, -EINVAL, NULL, "there is no mode %d", (int)mode);
+	if (!data_dir && mode != CORRAL_MODE_RWX)
+		return error_set(e, -EINVAL, NULL, "mode %s needs a data folder",
+			agent_mode_name((enum agent_mode)mode));
+	if (data_dir && !agent_mode_is_printable(data_dir))
+		return error_set(e, -EINVAL, NULL,
+			"the data folder holds control characters or is not UTF-8");
+	return 0;
 }
 
 int corral_builder_from_mode(struct corral_builder **ret, enum corral_mode mode,
@@ -176,16 +167,31 @@ int corral_builder_from_mode(struct corral_builder **ret, enum corral_mode mode,
 {
 	struct corral_builder *b = NULL;
 	struct error error = { 0 };
-	int r = sandbox_check_mode(mode, data_dir, &error);
+	size_t n = 0;
+	int r = builder_check_mode(mode, data_dir, &error);
 
+	while (extra && extra[n])
+		n++;
 	if (r == 0)
 		r = builder_new_from(&b, permissions_new());
+	/* In mode rwx the permissions are what a policy would say; nothing looks at them. */
 	if (r == 0)
-		r = builder_set_mode(b, mode, data_dir, extra, &error);
+		r = agent_mode_permissions(
+			(enum agent_mode)mode, data_dir, extra, n, b->granted, &error);
+	if (r == 0 && data_dir)
+		r = corral_builder_data_dir(b, data_dir);
+	if (r == 0 && data_dir)
+		r = builder_keep_path(
+			b, &b->variables[VARIABLE_WORK_DIR], data_dir, "the data folder");
+	if (b && b->code < 0)
+		error = b->error;
 	if (r < 0) {
 		corral_builder_free(b);
 		return handles_error(e, &error, r);
 	}
+	b->backend = mode == CORRAL_MODE_RWX ? BACKEND_NONE : BACKEND_NAMESPACES;
+	/* With rwx it stays as it is: who adds something wants it to be enforced. */
+	b->touched = mode != CORRAL_MODE_RWX;
 	*ret = b;
 	return 0;
 }
@@ -437,29 +443,22 @@ static int builder_make_folders(const char *path, struct error *e)
 }
 
 /* Inside, things have the names that they have without links. */
-static int builder_real_folder(struct arena *a, const char *path, const char **ret, struct error *e)
-{
-	char real[PATH_BYTES];
-	struct stat st;
-
-	if (!realpath(path, real) || stat(real, &st) < 0)
-		return error_set(
-			e, -errno, NULL, "cannot use the folder %s: %s", path, strerror(errno));
-	if (!S_ISDIR(st.st_mode))
-		return error_set(e, -ENOTDIR, NULL, "%s is no folder", path);
-	*ret = arena_strdup(a, real);
-	return *ret ? 0 : -ENOMEM;
-}
-
 static int builder_set_variable(
 	struct sandbox_base *s, enum variable v, const char *value, struct error *e)
 {
-	struct stat st;
 	/* These two are private folders inside, and need not exist on the host. */
 	bool may_be_missing = v == VARIABLE_HOME || v == VARIABLE_TEMP;
+	char real[PATH_BYTES];
+	struct stat st;
 
-	if (!may_be_missing || stat(value, &st) == 0)
-		return builder_real_folder(&s->arena, value, &s->variables.values[v], e);
+	if (!may_be_missing || stat(value, &st) == 0) {
+		if (!realpath(value, real) || stat(real, &st) < 0)
+			return error_set(e, -errno, NULL, "cannot use the folder %s: %s", value,
+				strerror(errno));
+		if (!S_ISDIR(st.st_mode))
+			return error_set(e, -ENOTDIR, NULL, "%s is no folder", value);
+		value = real;
+	}
 	s->variables.values[v] = arena_strdup(&s->arena, value);
 	return s->variables.values[v] ? 0 : -ENOMEM;
 }
@@ -577,4 +576,44 @@ int corral_builder_build(
 	else
 		arena_deinit(&base.arena);
 	return r < 0 ? handles_error(e, &error, r) : 0;
+}
+
+/* The names of modes, and their words (policy/format/mode.h) */
+
+const char *corral_mode_name(enum corral_mode mode)
+{
+	return (unsigned)mode > CORRAL_MODE_RWX ? NULL : agent_mode_name((enum agent_mode)mode);
+}
+
+int corral_mode_parse(const char *name, enum corral_mode *ret)
+{
+	enum agent_mode mode;
+	int r = name ? agent_mode_parse(name, &mode) : -EINVAL;
+
+	if (r == 0)
+		*ret = (enum corral_mode)mode;
+	return r;
+}
+
+int corral_mode_prompt(
+	enum corral_mode mode, const char *data_dir, char **ret, struct corral_error **e)
+{
+	auto_arena a = { 0 };
+	struct error error = { 0 };
+	char *text = NULL;
+	int r = builder_check_mode(mode, data_dir, &error);
+
+	if (r == 0) {
+		const char *prompt =
+			mode == CORRAL_MODE_RWX
+				? ""
+				: agent_mode_prompt((enum agent_mode)mode, data_dir, &a);
+
+		text = prompt ? strdup(prompt) : NULL;
+		r = text ? 0 : error_no_memory(&error);
+	}
+	if (r < 0)
+		return handles_error(e, &error, r);
+	*ret = text;
+	return 0;
 }

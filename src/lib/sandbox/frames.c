@@ -20,16 +20,6 @@ void sandbox_wake_asker(const struct warden_link *link)
 		(void)!write(link->wake, &one, sizeof(one));
 }
 
-static struct corral_process *sandbox_find(
-	struct corral_sandbox *s, const struct warden_link *link, uint64_t id)
-{
-	struct corral_process *p = s->first;
-
-	while (p && (p->id != id || p->link != link))
-		p = p->next;
-	return p;
-}
-
 /* What the relay says to other permissions. */
 static int note_answer(struct warden_link *link, const struct frame *f)
 {
@@ -75,7 +65,7 @@ static int sandbox_note(struct corral_process *p, struct frame *f)
 static int handle(
 	struct corral_sandbox *s, struct warden_link *link, struct frame *f, struct error *why)
 {
-	struct corral_process *p;
+	struct corral_process *p = NULL;
 
 	if (f->type == FRAME_INIT && f->n_fds == 1 && link->channel < 0) {
 		link->channel = frame_take_fd(f, 0);
@@ -89,9 +79,9 @@ static int handle(
 		(void)warden_link_refusal(f, why);
 		return -ECONNRESET;
 	}
-	p = f->type == FRAME_STARTED || f->type == FRAME_REFUSED || f->type == FRAME_EXITED
-		    ? sandbox_find(s, link, f->id)
-		    : NULL;
+	if (f->type == FRAME_STARTED || f->type == FRAME_REFUSED || f->type == FRAME_EXITED)
+		for (p = s->first; p && (p->id != f->id || p->link != link);)
+			p = p->next;
 	if (p && sandbox_note(p, f) == 0) {
 		process_wake(p);
 		return 0;

@@ -23,35 +23,26 @@
 
 enum { DESTINATIONS_MAX = 4096, DESTINATIONS_SLOTS = 2 * DESTINATIONS_MAX };
 
-/* The slot of the target, or the free one where it belongs: more than half of them are free. */
-static uint16_t *destinations_slot(const struct destinations *d, const char *target)
-{
-	uint64_t i = hash_bytes(HASH_START, target, strlen(target)) % DESTINATIONS_SLOTS;
-
-	while (d->slots[i] && strcmp(d->items[d->slots[i] - 1].target, target) != 0)
-		i = (i + 1) % DESTINATIONS_SLOTS;
-	return &d->slots[i];
-}
-
 /* A new one if need be; NULL: there is no room, or no memory. */
 static struct corral_destination *destinations_find(struct destinations *d, const char *target)
 {
+	uint64_t i = hash_bytes(HASH_START, target, strlen(target)) % DESTINATIONS_SLOTS;
 	struct corral_destination item = { 0 };
-	uint16_t *slot;
 
 	if (!d->slots)
 		d->slots = calloc(DESTINATIONS_SLOTS, sizeof(*d->slots));
 	if (!d->slots)
 		return NULL;
-	slot = destinations_slot(d, target);
-	if (*slot)
-		return &d->items[*slot - 1];
+	/* More than half of the slots are free. */
+	for (; d->slots[i]; i = (i + 1) % DESTINATIONS_SLOTS)
+		if (strcmp(d->items[d->slots[i] - 1].target, target) == 0)
+			return &d->items[d->slots[i] - 1];
 	item.target = d->n < DESTINATIONS_MAX ? strdup(target) : NULL;
 	if (!item.target || ARRAY_PUSH(d->items, d->n, d->cap, item) < 0) {
 		free((char *)item.target);
 		return NULL;
 	}
-	*slot = (uint16_t)d->n;
+	d->slots[i] = (uint16_t)d->n;
 	return &d->items[d->n - 1];
 }
 

@@ -104,8 +104,6 @@ void sandbox_unref(struct corral_sandbox *s);
 /* A mutex that a thread cannot wait for while it holds it: -EDEADLK. */
 void sandbox_init_checked(pthread_mutex_t *m);
 
-/* -EINVAL: there is no such mode (an enum of the host may hold any number), or no fit folder. */
-int sandbox_check_mode(enum corral_mode mode, const char *data_dir, struct error *e);
 /* One out of several, all of which must allow; none at all: nothing is allowed. The caller's. */
 int sandbox_combine(
 	struct permissions **ret, const struct permissions *const *all, size_t n, struct error *e);

@@ -19,24 +19,20 @@
 
 /* One out of several */
 
-static int add_layers(struct permissions *to, const struct permissions *from)
-{
-	const struct permissions *layers[SANDBOX_LAYERS_MAX];
-	int n = permissions_layers(from, layers, SANDBOX_LAYERS_MAX), r = n < 0 ? n : 0;
-
-	for (int i = 0; r == 0 && i < n; i++)
-		r = permissions_add_layer(to, layers[i]);
-	return r;
-}
-
 int sandbox_combine(
 	struct permissions **ret, const struct permissions *const *all, size_t n, struct error *e)
 {
 	auto_permissions *p = n == 1 ? permissions_copy(all[0]) : permissions_new();
 	int r = p ? 0 : -ENOMEM;
 
-	for (size_t i = 0; r == 0 && n > 1 && i < n; i++)
-		r = add_layers(p, all[i]);
+	for (size_t i = 0; r == 0 && n > 1 && i < n; i++) {
+		const struct permissions *layers[SANDBOX_LAYERS_MAX];
+		int n_layers = permissions_layers(all[i], layers, SANDBOX_LAYERS_MAX);
+
+		r = n_layers < 0 ? n_layers : 0;
+		for (int k = 0; r == 0 && k < n_layers; k++)
+			r = permissions_add_layer(p, layers[k]);
+	}
 	if (r < 0)
 		return error_set(e, r, NULL, "%s",
 			r == -ENOMEM ? "out of memory" : "the permissions have too many layers");
@@ -134,20 +130,6 @@ static const struct part parts[] = {
 };
 enum { NETWORK = 2 }; /* its row */
 
-static int part_take_rules(struct permissions *to, const struct permissions *from, unsigned ops)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < from->n_rules; i++) {
-		struct rule rule = from->rules[i];
-
-		rule.operations &= ops;
-		if (rule.operations != 0)
-			r = permissions_add_rule(to, &rule);
-	}
-	return r;
-}
-
 /* Defaults, and exceptions from the baseline, are about everything but limits. */
 static int part_take_layer(
 	struct permissions *to, const struct permissions *from, const struct part *part)
@@ -177,7 +159,14 @@ static int part_take_layer(
 		if (lists & 1U << i)
 			r = permissions_add_list(to, permissions_list(to, (enum permission_list)i),
 				permissions_list(from, (enum permission_list)i));
-	return r < 0 ? r : part_take_rules(to, from, part->operations);
+	for (size_t i = 0; r == 0 && i < from->n_rules; i++) {
+		struct rule rule = from->rules[i];
+
+		rule.operations &= part->operations;
+		if (rule.operations != 0)
+			r = permissions_add_rule(to, &rule);
+	}
+	return r;
 }
 
 /* What p says about one part, and nothing else; the caller's. NULL when out of memory. */
@@ -203,29 +192,21 @@ static struct permissions *part_take(const struct permissions *p, const struct p
 	return ret;
 }
 
-static int part_print(const struct permissions *p, const struct part *part, struct buffer *out)
-{
-	auto_permissions *taken = part_take(p, part);
-
-	if (!taken)
-		return -ENOMEM;
-	permissions_print_json(taken, out);
-	return out->failed ? -ENOMEM : 0;
-}
-
 int sandbox_setup_compare(
 	const struct permissions *a, const struct permissions *b, unsigned *ret_changed)
 {
 	unsigned changed = 0;
 
 	for (size_t i = 0; i < ROWS(parts); i++) {
+		auto_permissions *of_a = part_take(a, &parts[i]), *of_b = part_take(b, &parts[i]);
 		auto_buffer one = { 0 }, other = { 0 };
-		int r = part_print(a, &parts[i], &one);
 
-		if (r == 0)
-			r = part_print(b, &parts[i], &other);
-		if (r < 0)
-			return r;
+		if (!of_a || !of_b)
+			return -ENOMEM;
+		permissions_print_json(of_a, &one);
+		permissions_print_json(of_b, &other);
+		if (one.failed || other.failed)
+			return -ENOMEM;
 		if (strcmp(buffer_text(&one), buffer_text(&other)) != 0)
 			changed |= parts[i].bit;
 	}
@@ -275,25 +256,14 @@ static int reach_plan(struct sandbox_reach *r, const struct variables *variables
 }
 
 /*
- * For the relay, which has no values for variables. Only paths have some, and what is left of those
- * here, the exceptions from the baseline, is the plan's matter: a connection is no path.
+ * The text is for the relay, which has no values for variables. Only paths have some, and what is
+ * left of those here, the exceptions from the baseline, is the plan's matter: a connection is no
+ * path.
  */
-static int reach_print(struct sandbox_reach *r)
-{
-	auto_permissions *p = permissions_copy(r->permissions);
-	auto_buffer out = { 0 };
-
-	if (!p)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->n_all_of; i++)
-		p->all_of[i]->dangerously_allow.n = 0;
-	permissions_print_json(p, &out);
-	r->text = out.failed ? NULL : buffer_take(&out);
-	return r->text ? 0 : -ENOMEM;
-}
-
 int sandbox_setup_reach(struct sandbox_setup *s, struct error *e)
 {
+	auto_permissions *p = NULL;
+	auto_buffer out = { 0 };
 	struct sandbox_reach *r;
 	int result;
 
@@ -305,7 +275,15 @@ int sandbox_setup_reach(struct sandbox_setup *s, struct error *e)
 	r->permissions = part_take(s->permissions, &parts[NETWORK]);
 	result = r->permissions ? reach_plan(r, &s->base->variables, e) : -ENOMEM;
 	if (result == 0)
-		result = reach_print(r);
+		p = permissions_copy(r->permissions);
+	if (p) {
+		for (size_t i = 0; i < p->n_all_of; i++)
+			p->all_of[i]->dangerously_allow.n = 0;
+		permissions_print_json(p, &out);
+		r->text = out.failed ? NULL : buffer_take(&out);
+	}
+	if (result == 0 && !r->text)
+		result = -ENOMEM;
 	if (result < 0)
 		reach_free(r);
 	else
@@ -324,56 +302,45 @@ void sandbox_setup_describe(const struct sandbox_setup *s, struct change *ret)
 			ret->doors[ret->n_doors++] = p->entries[i].path;
 }
 
-static bool reach_has_port(const struct plan *p, uint16_t port)
+static bool range_holds(const struct plan_range *a, const struct plan_range *b)
 {
-	for (size_t i = 0; i < p->n_ports; i++)
-		if (p->ports[i] == port)
-			return true;
-	return false;
-}
-
-static bool reach_has_range(const struct plan *p, const struct plan_range *range)
-{
-	for (size_t i = 0; i < p->n_loopback; i++) {
-		const struct plan_range *its = &p->loopback[i];
-
-		if (its->lo <= range->lo && its->hi >= range->hi &&
-			(its->families & range->families) == range->families)
-			return true;
-	}
-	return false;
-}
-
-static bool reach_has_doors(const struct plan *p, const struct plan *of)
-{
-	for (size_t i = 0; i < of->n; i++) {
-		const struct plan_entry *its, *e = &of->entries[i];
-
-		if (e->kind != PLAN_SOCKET)
-			continue;
-		its = plan_find(p, e->path);
-		if (!its || its->kind != PLAN_SOCKET || strcmp(its->path, e->path) != 0)
-			return false;
-	}
-	return true;
+	return a->lo <= b->lo && a->hi >= b->hi && (a->families & b->families) == b->families;
 }
 
 bool sandbox_setup_fits(const struct sandbox_setup *built, const struct sandbox_setup *now,
 	const struct sandbox_setup *next)
 {
 	const struct plan *p = next->reach->plan, *has = built->reach->plan;
+	const struct plan *old = now->reach->plan;
+	size_t k;
 
 	/* Commands without a network, or with the host's, are not to be reached by a relay. */
 	if (has->network != PLAN_NETWORK_RELAY || p->network == PLAN_NETWORK_HOST)
 		return false;
-	/* One that was given up is another program's by now. */
-	for (size_t i = 0; i < p->n_ports; i++)
-		if (!reach_has_port(now->reach->plan, p->ports[i]))
+	/* A port that was given up is another program's by now. */
+	for (size_t i = 0; i < p->n_ports; i++) {
+		for (k = 0; k < old->n_ports && old->ports[k] != p->ports[i];)
+			k++;
+		if (k == old->n_ports)
 			return false;
-	for (size_t i = 0; i < p->n_loopback; i++)
-		if (!reach_has_range(has, &p->loopback[i]))
+	}
+	for (size_t i = 0; i < p->n_loopback; i++) {
+		for (k = 0;
+			k < has->n_loopback && !range_holds(&has->loopback[k], &p->loopback[i]);)
+			k++;
+		if (k == has->n_loopback)
 			return false;
-	return reach_has_doors(has, p);
+	}
+	for (size_t i = 0; i < p->n; i++) {
+		const struct plan_entry *its, *e = &p->entries[i];
+
+		if (e->kind != PLAN_SOCKET)
+			continue;
+		its = plan_find(has, e->path);
+		if (!its || its->kind != PLAN_SOCKET || strcmp(its->path, e->path) != 0)
+			return false;
+	}
+	return true;
 }
 
 void sandbox_setup_unref(struct sandbox_setup *s)

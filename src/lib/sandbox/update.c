@@ -180,31 +180,25 @@ static struct warden_link *next_untold(struct update *u)
 	return NULL;
 }
 
-/* What it cannot hold of it, it does not grant. */
-static int sandbox_update_tell(struct update *u, struct warden_link *link, bool may_fit)
-{
-	struct change c;
-	int r;
-
-	sandbox_setup_describe(u->next, &c);
-	c.flags = CHANGE_WHOLE;
-	r = may_fit ? sandbox_update_ask(u, link, &c) : -EOPNOTSUPP;
-	if (r == 0)
-		return 0;
-	u->whole = false;
-	c.flags = 0;
-	return r == -EOPNOTSUPP ? sandbox_update_ask(u, link, &c) : r;
-}
-
 /* last: the link until now, and whether it has the sockets for what is new. */
 static void tell_others(struct update *u, const struct warden_link *last, bool fits_last)
 {
 	struct warden_link *link;
 
 	while ((link = next_untold(u))) {
+		bool whole = link == last && fits_last;
 		struct error why = { 0 };
-		int r = sandbox_update_tell(u, link, link == last && fits_last);
+		struct change c;
+		int r;
 
+		sandbox_setup_describe(u->next, &c);
+		c.flags = CHANGE_WHOLE;
+		r = whole ? sandbox_update_ask(u, link, &c) : -EOPNOTSUPP;
+		u->whole = u->whole && r == 0;
+		/* What it cannot hold of it, it does not grant. */
+		c.flags = 0;
+		if (r == -EOPNOTSUPP)
+			r = sandbox_update_ask(u, link, &c);
 		u->told = u->told || r == 0;
 		if (r < 0 && r != -ENOTCONN && r != -ECONNRESET) {
 			(void)error_set(&why, -ECONNRESET, NULL,
@@ -218,7 +212,7 @@ static void tell_others(struct update *u, const struct warden_link *last, bool f
 
 /* All of it */
 
-static int apply_to(
+static int update_apply(
 	struct update *u, struct warden_link *link, struct sandbox_setup *built, struct error *e)
 {
 	bool network = u->changed & CORRAL_PART_NETWORK;
@@ -246,21 +240,6 @@ static int apply_to(
 	for (struct corral_process *p = u->sandbox->first; p; p = p->next)
 		u->running += p->state <= PROCESS_RUNNING && p->setup != u->next;
 	return 0;
-}
-
-static int apply(struct update *u, struct error *e)
-{
-	struct sandbox_setup *built = NULL;
-	struct warden_link *link;
-	int r = u->changed & CORRAL_PART_NETWORK ? sandbox_setup_reach(u->next, e) : 0;
-
-	if (r < 0)
-		return r;
-	link = sandbox_hold_link(u->sandbox, &built);
-	r = apply_to(u, link, built, e);
-	warden_link_unref(link);
-	sandbox_setup_unref(built);
-	return r;
 }
 
 static int sandbox_update_read_layers(
@@ -325,6 +304,8 @@ int corral_sandbox_update(struct corral_sandbox *s, const struct corral_permissi
 	size_t n, struct corral_update *ret, struct corral_error **e)
 {
 	struct update u = { .sandbox = s };
+	struct sandbox_setup *built = NULL;
+	struct warden_link *link = NULL;
 	struct error error = { 0 };
 	int r = -pthread_mutex_lock(&s->updating);
 
@@ -334,10 +315,16 @@ int corral_sandbox_update(struct corral_sandbox *s, const struct corral_permissi
 				"an audit sink cannot update while it is told of "
 				"an update"));
 	r = sandbox_update_prepare(&u, layers, n, &error);
-	if (r == 0)
-		r = apply(&u, &error);
+	if (r == 0 && u.changed & CORRAL_PART_NETWORK)
+		r = sandbox_setup_reach(u.next, &error);
+	if (r == 0) {
+		link = sandbox_hold_link(s, &built);
+		r = update_apply(&u, link, built, &error);
+	}
 	if (r == 0)
 		tell_caller(&u, ret);
+	warden_link_unref(link);
+	sandbox_setup_unref(built);
 	sandbox_setup_unref(u.old);
 	sandbox_setup_unref(u.next);
 	(void)pthread_mutex_unlock(&s->updating);

@@ -34,33 +34,6 @@ static int wait_readable(int fd, int timeout_ms)
 	return r > 0;
 }
 
-/*
- * Where SIGCHLD is ignored the child may be gone, and its number another's. waitid() knows only
- * children of ours: what it does not know is not used.
- */
-static int open_pidfd(pid_t pid)
-{
-	auto_fd fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	siginfo_t info;
-
-	if (fd < 0 || waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
-		return -1;
-	return fd_take(&fd);
-}
-
-/* It is dead; but whoever traces it (a debugger, a sanitizer) hears of that before its parent. */
-static void warden_link_bury(const struct warden_link *l)
-{
-	for (int i = 0; i < BURY_TRIES; i++) {
-		siginfo_t info = { 0 };
-		int r = waitid((idtype_t)P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG);
-
-		if (info.si_pid != 0 || (r < 0 && errno != EINTR))
-			return;
-		(void)poll(NULL, 0, BURY_MS);
-	}
-}
-
 void warden_link_end(struct warden_link *l)
 {
 	int dead;
@@ -77,8 +50,15 @@ void warden_link_end(struct warden_link *l)
 		(void)syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
 		dead = wait_readable(l->pidfd, DIE_MS);
 	}
-	if (dead)
-		warden_link_bury(l);
+	/* Whoever traces it (a debugger, a sanitizer) hears of its death before its parent. */
+	for (int i = 0; dead && i < BURY_TRIES; i++) {
+		siginfo_t info = { 0 };
+		int r = waitid((idtype_t)P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG);
+
+		if (info.si_pid != 0 || (r < 0 && errno != EINTR))
+			return;
+		(void)poll(NULL, 0, BURY_MS);
+	}
 }
 
 struct warden_link *warden_link_ref(struct warden_link *l)
@@ -170,24 +150,6 @@ static int spawn_start(const char *path, int socket, int policy, pid_t *ret)
 	return -r;
 }
 
-/*
- * The program gets the socket as descriptor 3, the policy as 4, nothing else of the host: /dev/null
- * as stdio, default signals, the folder /, a session of its own, so that a Ctrl-C at the host's
- * terminal is the host's matter. Both descriptors stay the caller's.
- */
-static int warden_link_spawn(const char *path, int socket, int policy, pid_t *ret, struct error *e)
-{
-	auto_fd high_socket = fcntl(socket, F_DUPFD_CLOEXEC, FD_HIGH);
-	auto_fd high_policy = fcntl(policy, F_DUPFD_CLOEXEC, FD_HIGH);
-	int r;
-
-	if (high_socket < 0 || high_policy < 0)
-		return error_set(e, -errno, NULL, "no descriptor is left to start the warden: %s",
-			strerror(errno));
-	r = spawn_start(path, high_socket, high_policy, ret);
-	return r < 0 ? error_set(e, r, NULL, "cannot start %s: %s", path, strerror(-r)) : 0;
-}
-
 static int warden_link_await_ready(struct warden_link *l, int timeout_ms, struct error *e)
 {
 	int r;
@@ -232,12 +194,18 @@ static int warden_link_configure(
 	return r;
 }
 
+/*
+ * The program gets the socket as descriptor 3, the policy as 4, nothing else of the host: /dev/null
+ * as stdio, default signals, the folder /, a session of its own, so that a Ctrl-C at the host's
+ * terminal is the host's matter.
+ */
 static int warden_link_start(
 	struct warden_link *l, const struct warden_link_options *o, struct error *e)
 {
-	auto_fd theirs = -1, policy = -1;
+	auto_fd theirs = -1, policy = -1, high_socket = -1, high_policy = -1, pidfd = -1;
 	int pair[2] = { -1, -1 }, r = sealed_new(o->policy, o->policy_len, &policy);
-	pid_t pid;
+	siginfo_t info;
+	pid_t pid = -1;
 
 	if (r == 0)
 		r = frame_pair(pair);
@@ -248,10 +216,23 @@ static int warden_link_start(
 	/* For our end alone: the flag is each end's own. */
 	if (fcntl(l->socket, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		return -errno;
-	r = warden_link_spawn(o->program, theirs, policy, &pid, e);
-	if (r == 0)
-		l->pidfd = open_pidfd(pid);
-	return r;
+	high_socket = fcntl(theirs, F_DUPFD_CLOEXEC, FD_HIGH);
+	high_policy = fcntl(policy, F_DUPFD_CLOEXEC, FD_HIGH);
+	if (high_socket < 0 || high_policy < 0)
+		return error_set(e, -errno, NULL, "no descriptor is left to start the warden: %s",
+			strerror(errno));
+	r = spawn_start(o->program, high_socket, high_policy, &pid);
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot start %s: %s", o->program, strerror(-r));
+	/*
+	 * Where SIGCHLD is ignored the child may be gone, and its number another's. waitid() knows
+	 * only children of ours: what it does not know is not used.
+	 */
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd >= 0 &&
+		waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+		l->pidfd = fd_take(&pidfd);
+	return 0;
 }
 
 int warden_link_new(struct warden_link **ret, const struct warden_link_options *o, struct error *e)
