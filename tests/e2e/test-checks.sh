@@ -122,6 +122,11 @@ fails "words: no licence" "src/base/two.c:1" "$tools/check-words" .
 fresh
 echo "see $scratch/tree/src" >README.md
 fails "words: a path of this machine" "README.md:1" "$tools/check-words" .
+fresh
+mkdir docs && echo 'first `one_get()`, then `one_gone()`' >docs/architecture.md
+fails "words: a function that the guide names and nobody has" "there is no one_gone()" "$tools/check-words" .
+echo 'first `one_get()`' >docs/architecture.md
+passes "words: one that is there" "$tools/check-words" .
 
 # --- symbols ---
 build() {
