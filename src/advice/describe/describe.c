@@ -36,6 +36,8 @@ static void section(struct describe *c, const char *title)
 {
 	struct description_section s = { .title = title };
 
+	if (c->failed)
+		return;
 	if (c->suffix)
 		s.title = arena_printf(c->arena, "%s%s", title, c->suffix);
 	if (!s.title || ARENA_PUSH(c->arena, c->d->sections, c->d->n, c->d->cap, s) < 0)
@@ -132,34 +134,6 @@ static void lines_of_rules(struct describe *c, enum operation op, bool denials)
 
 		if (applies(r, op) && (r->action == VERDICT_DENY) == denials)
 			line_of_rule(c, op, r);
-	}
-}
-
-/* What happens to all that nothing names. */
-static void line_of_fallback(struct describe *c, enum operation op)
-{
-	if (c->p->mode == MODE_AUDIT)
-		LINE(c, "%s anything else that no rule forbids", words[op].verb);
-	else if (c->p->fallback == VERDICT_ALLOW)
-		LINE(c, "%s anything else that no rule names", words[op].verb);
-	else if (c->p->fallback == VERDICT_ASK)
-		LINE(c, "if you agree when asked: %s anything else", words[op].verb);
-}
-
-/* Files */
-
-static void lines_of_guests(struct describe *c, enum operation op)
-{
-	for (size_t i = 0; i < c->p->n_guest_paths; i++) {
-		const struct guest_path *g = &c->p->guest_paths[i];
-		auto_buffer folder = { 0 };
-
-		if (op == OPERATION_FS_WRITE && !g->writable)
-			continue;
-		describe_folder(c, g->host, &folder);
-		c->failed = c->failed || folder.failed;
-		LINE(c, "%s everything in %s, as %s", words[op].verb, buffer_text(&folder),
-			g->guest);
 	}
 }
 
@@ -286,8 +260,17 @@ static void lines_of_grants(struct describe *c, enum operation op)
 
 	for (size_t i = 0; i < ROWS(lists[op]); i++)
 		lines_of_list(c, op, lists[op][i], words[op].verb);
-	if (op == OPERATION_FS_READ || op == OPERATION_FS_WRITE)
-		lines_of_guests(c, op);
+	for (size_t i = 0; i < p->n_guest_paths; i++) {
+		const struct guest_path *g = &p->guest_paths[i];
+		auto_buffer folder = { 0 };
+
+		if (op != OPERATION_FS_READ && !(op == OPERATION_FS_WRITE && g->writable))
+			continue;
+		describe_folder(c, g->host, &folder);
+		c->failed = c->failed || folder.failed;
+		LINE(c, "%s everything in %s, as %s", words[op].verb, buffer_text(&folder),
+			g->guest);
+	}
 	for (size_t i = 0; op == OPERATION_NET_CONNECT && i < p->listen.n; i++)
 		LINE(c, "accept connections on port %s", p->listen.items[i].all[0]);
 	for (size_t i = 0; op == OPERATION_SERVICE && i < p->n_services; i++)
@@ -298,8 +281,6 @@ static void lines_of_grants(struct describe *c, enum operation op)
 static void tell_operation(struct describe *c, enum operation op)
 {
 	section(c, words[op].title);
-	if (c->failed)
-		return;
 	if (c->p->mode == MODE_MONITOR) {
 		LINE(c, "%s anything: this layer only watches, and blocks nothing", words[op].verb);
 		return;
@@ -310,7 +291,13 @@ static void tell_operation(struct describe *c, enum operation op)
 	}
 	lines_of_grants(c, op);
 	lines_of_rules(c, op, false);
-	line_of_fallback(c, op);
+	/* What happens to all that nothing names. */
+	if (c->p->mode == MODE_AUDIT)
+		LINE(c, "%s anything else that no rule forbids", words[op].verb);
+	else if (c->p->fallback == VERDICT_ALLOW)
+		LINE(c, "%s anything else that no rule names", words[op].verb);
+	else if (c->p->fallback == VERDICT_ASK)
+		LINE(c, "if you agree when asked: %s anything else", words[op].verb);
 	if (!c->failed && lines(c)->n == 0)
 		LINE(c, "nothing");
 	lines_of_rules(c, op, true);
@@ -325,16 +312,6 @@ static void tell_operation(struct describe *c, enum operation op)
 }
 
 /* The rest */
-
-static void tell_baseline(struct describe *c)
-{
-	section(c, "What the baseline no longer protects");
-	if (c->failed)
-		return;
-	lines_of_list(c, OPERATION_FS_READ, &c->p->dangerously_allow, "if it is granted above:");
-	if (!c->failed && lines(c)->n == 0)
-		LINE(c, "nothing is lifted");
-}
 
 static void print_count(uint64_t value, struct buffer *out)
 {
@@ -386,7 +363,7 @@ struct describing {
 	struct arena *arena;
 	struct description *d;
 	size_t layer, n_layers;
-	unsigned facts;
+	unsigned facts; /* those that are true of each layer */
 };
 
 static int tell_layer(struct describing *all, const struct permissions *p)
@@ -402,12 +379,13 @@ static int tell_layer(struct describing *all, const struct permissions *p)
 			all->arena, " (layer %zu of %zu)", ++all->layer, all->n_layers);
 		c.failed = !c.suffix;
 	}
-	for (int op = 0; !c.failed && op < OPERATION_COUNT; op++)
+	for (int op = 0; op < OPERATION_COUNT; op++)
 		tell_operation(&c, (enum operation)op);
-	if (!c.failed)
-		tell_baseline(&c);
-	if (!c.failed)
-		describe_tell_limits(&c);
+	section(&c, "What the baseline no longer protects");
+	lines_of_list(&c, OPERATION_FS_READ, &p->dangerously_allow, "if it is granted above:");
+	if (!c.failed && lines(&c)->n == 0)
+		LINE(&c, "nothing is lifted");
+	describe_tell_limits(&c);
 	all->facts &= describe_facts(&c, all->n_layers > 1);
 	return c.failed ? -ENOMEM : 0;
 }
@@ -425,11 +403,9 @@ int describe_permissions(const struct permissions *p, const struct variables *va
 	struct description *ret)
 {
 	struct description d = { 0 };
-	struct describing all = { .vars = vars,
-		.arena = a,
-		.d = &d,
-		.n_layers = count_layers(p),
-		.facts = describe_facts_all() };
+	struct describing all = {
+		.vars = vars, .arena = a, .d = &d, .n_layers = count_layers(p), .facts = ~0u
+	};
 	struct describe c = { .arena = a, .d = &d };
 	int r;
 

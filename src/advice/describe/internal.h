@@ -35,7 +35,5 @@ void describe_folder(const struct describe *c, const char *pattern, struct buffe
  * several layers, and where not everything could be looked at all facts are taken for true.
  */
 unsigned describe_facts(const struct describe *c, bool among);
-/* All facts at once: what is true of several layers together is what is true of each. */
-unsigned describe_facts_all(void);
 /* Fills risk and reasons. */
 int describe_judge(struct description *d, unsigned facts, struct arena *a);

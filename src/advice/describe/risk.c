@@ -41,11 +41,6 @@ enum fact {
 	FACTS = (1 << 20) - 1,
 };
 
-unsigned describe_facts_all(void)
-{
-	return FACTS;
-}
-
 const char *describe_risk_name(enum risk risk)
 {
 	static const char *const names[] = { "low", "medium", "high", "critical" };
@@ -90,19 +85,6 @@ static const struct {
 	{ "mode-audit", UNBOUND },
 	{ "default-allow", UNBOUND },
 };
-
-static unsigned facts_of_advice(const struct lint_findings *found)
-{
-	unsigned facts = 0;
-
-	for (size_t i = 0; i < found->n; i++) {
-		for (size_t k = 0; k < ROWS(known); k++) {
-			if (strcmp(found->items[i].id, known[k].id) == 0)
-				facts |= known[k].facts;
-		}
-	}
-	return facts;
-}
 
 /* What is the skill's own, or (only_own false) what belongs to the system and holds nobody's work.
  */
@@ -202,23 +184,16 @@ static unsigned facts_of_list(enum operation op, const struct grant_list *list)
 	return facts;
 }
 
-static unsigned facts_of_rule(const struct rule *r)
-{
-	unsigned facts = 0;
-
-	for (int op = 0; r->action == VERDICT_ALLOW && op < OPERATION_COUNT; op++) {
-		if (r->operations >> op & 1)
-			facts |= facts_of_list((enum operation)op, &r->patterns);
-	}
-	return facts;
-}
-
 unsigned describe_facts(const struct describe *c, bool among)
 {
 	const struct permissions *p = c->p;
-	unsigned facts = facts_of_advice(&c->found);
+	unsigned facts = 0;
 	bool any_program = !p->exec_listed;
 
+	for (size_t i = 0; i < c->found.n * ROWS(known); i++) {
+		if (strcmp(c->found.items[i / ROWS(known)].id, known[i % ROWS(known)].id) == 0)
+			facts |= known[i % ROWS(known)].facts;
+	}
 	/* What nobody named is everything. */
 	if (facts & UNBOUND)
 		return FACTS;
@@ -237,10 +212,15 @@ unsigned describe_facts(const struct describe *c, bool among)
 			g->writable ? OPERATION_FS_WRITE : OPERATION_FS_READ, &grant);
 	}
 	for (size_t i = 0; i < p->n_rules; i++) {
-		if (p->rules[i].disabled)
+		const struct rule *r = &p->rules[i];
+
+		if (r->disabled)
 			continue;
-		facts |= facts_of_rule(&p->rules[i]);
-		any_program = any_program && !(p->rules[i].operations >> OPERATION_EXEC & 1);
+		any_program = any_program && !(r->operations >> OPERATION_EXEC & 1);
+		for (int op = 0; r->action == VERDICT_ALLOW && op < OPERATION_COUNT; op++) {
+			if (r->operations >> op & 1)
+				facts |= facts_of_list((enum operation)op, &r->patterns);
+		}
 	}
 	facts |= any_program ? CODE : 0;
 	return facts & UNSURE && among ? FACTS & ~UNBOUND : facts;

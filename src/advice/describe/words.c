@@ -112,20 +112,6 @@ static const struct {
 	{ 5432, "PostgreSQL" }, { 5900, "remote desktop" }, { 6379, "Redis" },
 	{ 8080, "HTTP, not encrypted" }, { 9418, "git" }, { 27017, "MongoDB" } };
 
-static void words_add_ports(const struct host_pattern *h, struct buffer *out)
-{
-	if (h->port_lo == 1 && h->port_hi == HOST_PORT_MAX)
-		buffer_adds(out, " on any port");
-	else if (h->port_lo != h->port_hi)
-		buffer_printf(out, " on ports %u to %u", h->port_lo, h->port_hi);
-	else
-		buffer_printf(out, " on port %u", h->port_lo);
-	for (size_t i = 0; i < ROWS(services) && h->transport == TRANSPORT_TCP; i++) {
-		if (h->port_lo == h->port_hi && services[i].port == h->port_lo)
-			buffer_printf(out, " (%s)", services[i].name);
-	}
-}
-
 static bool words_is_localhost(const struct host_pattern *h)
 {
 	return h->kind == HOST_NAME && strcmp(h->name, "localhost") == 0;
@@ -153,7 +139,16 @@ static void add_endpoint(const struct host_pattern *h, struct buffer *out)
 		buffer_printf(out, "whatever listens at %s, outside of the sandbox", h->name);
 		return;
 	}
-	words_add_ports(h, out);
+	if (h->port_lo == 1 && h->port_hi == HOST_PORT_MAX)
+		buffer_adds(out, " on any port");
+	else if (h->port_lo != h->port_hi)
+		buffer_printf(out, " on ports %u to %u", h->port_lo, h->port_hi);
+	else
+		buffer_printf(out, " on port %u", h->port_lo);
+	for (size_t i = 0; i < ROWS(services) && h->transport == TRANSPORT_TCP; i++) {
+		if (h->port_lo == h->port_hi && services[i].port == h->port_lo)
+			buffer_printf(out, " (%s)", services[i].name);
+	}
 	buffer_adds(out, h->transport == TRANSPORT_UDP ? " by UDP" : "");
 }
 
@@ -223,34 +218,28 @@ static void words_add_variable(const char *pattern, struct buffer *out)
 		buffer_adds(out, pattern);
 }
 
-static void words_add(
-	const struct describe *c, enum operation op, const char *pattern, struct buffer *out)
-{
-	switch (op) {
-	case OPERATION_FS_READ:
-	case OPERATION_FS_WRITE:
-		words_add_file(c, pattern, out);
-		break;
-	case OPERATION_NET_CONNECT:
-		words_add_host(pattern, out);
-		break;
-	case OPERATION_EXEC:
-		words_add_command(c, pattern, out);
-		break;
-	case OPERATION_ENV:
-		words_add_variable(pattern, out);
-		break;
-	case OPERATION_SERVICE:
-		buffer_adds(out, strcmp(pattern, "*") == 0 ? "every service" : pattern);
-		break;
-	}
-}
-
 void describe_grant(
 	const struct describe *c, enum operation op, const struct grant *g, struct buffer *out)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		buffer_adds(out, i ? "; and at the same time " : "");
-		words_add(c, op, g->all[i], out);
+		switch (op) {
+		case OPERATION_FS_READ:
+		case OPERATION_FS_WRITE:
+			words_add_file(c, g->all[i], out);
+			break;
+		case OPERATION_NET_CONNECT:
+			words_add_host(g->all[i], out);
+			break;
+		case OPERATION_EXEC:
+			words_add_command(c, g->all[i], out);
+			break;
+		case OPERATION_ENV:
+			words_add_variable(g->all[i], out);
+			break;
+		case OPERATION_SERVICE:
+			buffer_adds(out, strcmp(g->all[i], "*") == 0 ? "every service" : g->all[i]);
+			break;
+		}
 	}
 }

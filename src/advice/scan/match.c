@@ -52,40 +52,29 @@ static int scan_match_add_node(struct scan_match *m, struct arena *a, uint16_t *
 	return 0;
 }
 
-/* The node of a needle's text; made as needed. */
-static int reach_node(
-	struct scan_match *m, struct arena *a, const char *text, size_t len, uint16_t *ret)
-{
-	uint16_t at = 0, next = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		const int c = scan_match_fold(text[i]);
-
-		if (!m->nodes[at].edges[c]) {
-			if (scan_match_add_node(m, a, &next) < 0)
-				return -ENOMEM;
-			m->nodes[at].edges[c] = next;
-		}
-		at = m->nodes[at].edges[c];
-	}
-	*ret = at;
-	return 0;
-}
-
 /* One alternative: text[0, len), with '*' at an end where words do not matter, or '#' behind it. */
 static int add_needle(
 	struct scan_match *m, struct arena *a, const char *text, size_t len, struct scan_needle n)
 {
 	const bool open_before = text[0] == '*', open_after = len > 1 && text[len - 1] == '*';
-	uint16_t node;
+	uint16_t node = 0, next;
 
 	n.versioned = len > 1 && text[len - 1] == '#';
 	n.text = text + open_before;
 	n.len = len - open_before - (open_after || n.versioned);
 	n.word_before = !open_before && is_word(n.text[0]);
 	n.word_after = !open_after && is_word(n.text[n.len - 1]);
-	if (reach_node(m, a, n.text, n.len, &node) < 0)
-		return -ENOMEM;
+	/* The nodes of its text are made as needed. */
+	for (size_t i = 0; i < n.len; i++) {
+		const int c = scan_match_fold(n.text[i]);
+
+		if (!m->nodes[node].edges[c]) {
+			if (scan_match_add_node(m, a, &next) < 0)
+				return -ENOMEM;
+			m->nodes[node].edges[c] = next;
+		}
+		node = m->nodes[node].edges[c];
+	}
 	n.next = m->nodes[node].needle;
 	if (ARENA_PUSH(a, m->needles, m->n_needles, m->cap_needles, n) < 0)
 		return -ENOMEM;
@@ -162,32 +151,24 @@ void scan_match_start(struct scan_match *m, enum scan_language language)
 	m->base = m->separator = 0;
 }
 
-/* Does a word end at line[at)? A dot or dash may join it to what follows, or precedes. */
-static bool ends_word(const char *line, size_t len, size_t at)
-{
-	const char c = at < len ? line[at] : ' ', next = at + 1 < len ? line[at + 1] : ' ';
-
-	return !is_word(c) && c != '-' && !(c == '.' && is_word(next));
-}
-
-static bool starts_word(const char *line, size_t at)
-{
-	return at == 0 || (!is_word(line[at - 1]) && !strchr(".-$", line[at - 1]));
-}
-
+/* A dot or dash may join a word to what follows, or precedes. */
 static bool needle_fits(
 	const struct scan_needle *n, unsigned flags, const char *line, size_t len, size_t end)
 {
 	const size_t start = end - n->len;
+	const char before = start ? line[start - 1] : ' ';
+	char after, next;
 
 	while (n->versioned && end < len && strchr("0123456789.", line[end]))
 		end++;
-	if (n->word_before && !starts_word(line, start))
+	after = end < len ? line[end] : ' ';
+	next = end + 1 < len ? line[end + 1] : ' ';
+	if (n->word_before && (is_word(before) || strchr(".-$", before)))
 		return false;
-	if (n->word_after && !ends_word(line, len, end))
+	if (n->word_after && (is_word(after) || after == '-' || (after == '.' && is_word(next))))
 		return false;
 	/* "a || sh" is no pipe. */
-	if (n->text[0] == '|' && start > 0 && line[start - 1] == '|')
+	if (n->text[0] == '|' && before == '|')
 		return false;
 	return !(flags & SCAN_EXACT) || memcmp(line + start, n->text, n->len) == 0;
 }

@@ -44,36 +44,16 @@ static bool is_text(const char *data, size_t len)
 	return foreign * 100 <= len * FOREIGN_PERCENT;
 }
 
+/* Extensions and interpreters end with NULL; the first interpreter that a shebang names counts. */
 static const struct {
-	const char *extension;
 	enum scan_language language;
-} extensions[] = {
-	{ ".sh", LANGUAGE_SHELL },
-	{ ".bash", LANGUAGE_SHELL },
-	{ ".zsh", LANGUAGE_SHELL },
-	{ ".py", LANGUAGE_PYTHON },
-	{ ".pyi", LANGUAGE_PYTHON },
-	{ ".js", LANGUAGE_NODE },
-	{ ".mjs", LANGUAGE_NODE },
-	{ ".cjs", LANGUAGE_NODE },
-	{ ".jsx", LANGUAGE_NODE },
-	{ ".ts", LANGUAGE_NODE },
-	{ ".mts", LANGUAGE_NODE },
-	{ ".tsx", LANGUAGE_NODE },
-	{ ".md", LANGUAGE_PROSE },
-	{ ".txt", LANGUAGE_PROSE },
-	{ ".rst", LANGUAGE_PROSE },
-};
-
-static const struct {
-	const char *name;
-	enum scan_language language;
-} interpreters[] = {
-	{ "python", LANGUAGE_PYTHON },
-	{ "node", LANGUAGE_NODE },
-	{ "bun", LANGUAGE_NODE },
-	{ "deno", LANGUAGE_NODE },
-	{ "sh", LANGUAGE_SHELL },
+	const char *extensions[8], *interpreters[4];
+} languages[] = {
+	{ LANGUAGE_PYTHON, { ".py", ".pyi" }, { "python" } },
+	{ LANGUAGE_NODE, { ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".tsx" },
+		{ "node", "bun", "deno" } },
+	{ LANGUAGE_SHELL, { ".sh", ".bash", ".zsh" }, { "sh" } },
+	{ LANGUAGE_PROSE, { ".md", ".txt", ".rst" }, { NULL } },
 };
 
 static enum scan_language scan_language_of(const char *path, const char *data, size_t len)
@@ -81,14 +61,17 @@ static enum scan_language scan_language_of(const char *path, const char *data, s
 	const char *dot = strrchr(path, '.');
 	struct shebang s;
 
-	for (size_t i = 0; dot && i < ROWS(extensions); i++) {
-		if (strcasecmp(dot, extensions[i].extension) == 0)
-			return extensions[i].language;
+	for (size_t i = 0; dot && i < ROWS(languages); i++) {
+		for (const char *const *ext = languages[i].extensions; *ext; ext++) {
+			if (strcasecmp(dot, *ext) == 0)
+				return languages[i].language;
+		}
 	}
-	for (size_t i = 0; shebang_parse(&s, data, len) == 0 && i < ROWS(interpreters); i++) {
-		if (strstr(s.program, interpreters[i].name) ||
-			strstr(s.argument, interpreters[i].name))
-			return interpreters[i].language;
+	for (size_t i = 0; shebang_parse(&s, data, len) == 0 && i < ROWS(languages); i++) {
+		for (const char *const *name = languages[i].interpreters; *name; name++) {
+			if (strstr(s.program, *name) || strstr(s.argument, *name))
+				return languages[i].language;
+		}
 	}
 	return LANGUAGE_OTHER;
 }
@@ -107,12 +90,6 @@ static void scan_normalize(struct buffer *out, const char *line, size_t len)
 	}
 }
 
-/* A joiner between pictures, as in a family of emoji, is how they are written. */
-static bool is_picture(uint32_t c)
-{
-	return c >= 0x1f000 || c == 0xfe0f || (c >= 0x2190 && c <= 0x2bff);
-}
-
 static bool find_hidden(const char *line, size_t len, size_t *ret)
 {
 	uint32_t before = 0;
@@ -122,7 +99,11 @@ static bool find_hidden(const char *line, size_t len, size_t *ret)
 		uint32_t c = 0;
 		size_t n = utf8_decode(line + i, len - i, &c);
 
-		if (n && utf8_is_deceptive(c) && !(c == 0x200d && is_picture(before))) {
+		/* A joiner between pictures, as in a family of emoji, is how they are written. */
+		bool joins = c == 0x200d && (before >= 0x1f000 || before == 0xfe0f ||
+						    (before >= 0x2190 && before <= 0x2bff));
+
+		if (n && utf8_is_deceptive(c) && !joins) {
 			*ret = i;
 			return true;
 		}
@@ -145,11 +126,6 @@ struct run {
 	bool upper, lower, digit, hex;
 };
 
-static bool is_base64(char c)
-{
-	return isalnum((unsigned char)c) || (c && strchr("+/=_-", c));
-}
-
 static bool find_digits(const char *line, size_t len, size_t *ret)
 {
 	struct run r = { .hex = true };
@@ -157,7 +133,7 @@ static bool find_digits(const char *line, size_t len, size_t *ret)
 	for (size_t i = 0; i <= len; i++) {
 		const char c = i < len ? line[i] : ' ';
 
-		if (is_base64(c)) {
+		if (isalnum((unsigned char)c) || (c && strchr("+/=_-", c))) {
 			r.len++;
 			r.upper |= isupper((unsigned char)c) != 0;
 			r.lower |= islower((unsigned char)c) != 0;
@@ -194,11 +170,6 @@ static bool find_escapes(const char *line, size_t len, size_t *ret)
 		}
 	}
 	return false;
-}
-
-static bool find_blob(const char *line, size_t len, size_t *ret)
-{
-	return find_digits(line, len, ret) || find_escapes(line, len, ret);
 }
 
 /* Four numbers with dots between them, and no name that goes on; not this machine itself. */
@@ -320,7 +291,8 @@ static void scan_characters(struct scan *s, uint32_t line, const char *text, siz
 	} checks[] = {
 		{ "hidden-text", find_hidden },
 		{ "long-line", find_long },
-		{ "encoded-blob", find_blob },
+		{ "encoded-blob", find_digits },
+		{ "encoded-blob", find_escapes },
 		{ "raw-address", find_address },
 	};
 	size_t at;
@@ -345,33 +317,28 @@ static bool scan_is_continued(const struct scan *s, const char *text, size_t *le
 	return text[*len - 1] == '|' && s->language != LANGUAGE_PROSE;
 }
 
-static void scan_patterns_of_line(struct scan *s)
-{
-	struct buffer *line = &s->joined;
-
-	buffer_addc(line, ' ');
-	if (line->failed) {
-		s->no_memory = true;
-		return;
-	}
-	scan_match_line(&s->match, line->data, line->len);
-	for (size_t i = 0; i < s->match.n_found; i++)
-		scan_add(s, s->match.found[i].rule, s->joined_line, line->data, line->len,
-			s->match.found[i].at);
-	buffer_clear(line);
-}
-
 static void scan_line(struct scan *s, uint32_t line, const char *text, size_t len, bool is_last)
 {
+	struct buffer *joined = &s->joined;
 	bool more;
 
 	scan_characters(s, line, text, len);
-	if (s->joined.len == 0)
+	if (joined->len == 0)
 		s->joined_line = line;
 	more = scan_is_continued(s, text, &len);
-	scan_normalize(&s->joined, text, len);
-	if (!more || is_last)
-		scan_patterns_of_line(s);
+	scan_normalize(joined, text, len);
+	if (more && !is_last)
+		return;
+	buffer_addc(joined, ' ');
+	if (joined->failed) {
+		s->no_memory = true;
+		return;
+	}
+	scan_match_line(&s->match, joined->data, joined->len);
+	for (size_t i = 0; i < s->match.n_found; i++)
+		scan_add(s, s->match.found[i].rule, s->joined_line, joined->data, joined->len,
+			s->match.found[i].at);
+	buffer_clear(joined);
 }
 
 static void scan_text(struct scan *s, const char *text, size_t len)
