@@ -110,21 +110,6 @@ static int compare_wrapper(const void *name, const void *row)
 	return strcmp(name, ((const struct wrapper *)row)->name);
 }
 
-static bool shell_wrap_is_builtin(const char *name)
-{
-	return bsearch(name, builtins, ROWS(builtins), sizeof(builtins[0]), compare_builtin);
-}
-
-static const struct wrapper *find_wrapper(const struct shell_word *w)
-{
-	const char *slash = strrchr(w->text, '/');
-
-	if (w->dynamic)
-		return NULL;
-	return bsearch(slash ? slash + 1 : w->text, wrappers, ROWS(wrappers), sizeof(wrappers[0]),
-		compare_wrapper);
-}
-
 /* A command whose words are being gone through. Copied: the array of commands moves. */
 struct walk {
 	struct shell_parser *p;
@@ -139,18 +124,6 @@ struct walk {
 static const char *text_at(const struct walk *w, size_t i)
 {
 	return i < w->c.n_words ? w->c.words[i].text : NULL;
-}
-
-static void skip_long(struct walk *w, const char *option)
-{
-	const char *all = w->how->long_arg, *s = strstr(all, option);
-
-	w->i++;
-	if (!s || s[strlen(option)] != ' ' || (s != all && s[-1] != ' '))
-		return;
-	if (strcmp(option, "--command") == 0)
-		w->string = w->i;
-	w->i++;
 }
 
 /* A cluster like -lc. The first letter that takes an argument ends it. */
@@ -178,18 +151,23 @@ static void skip_short(struct walk *w, const char *letters)
 static void skip_options(struct walk *w)
 {
 	while (w->i < w->c.n_words) {
-		const char *s = text_at(w, w->i);
+		const char *s = text_at(w, w->i), *all = w->how->long_arg, *row;
 
 		if (!(s[0] == '-' || (s[0] == '+' && w->how->kind == RUNS_SCRIPT)) || !s[1])
 			return;
-		if (strcmp(s, "--") == 0) {
-			w->i++;
-			return;
-		}
-		if (strncmp(s, "--", 2) == 0)
-			skip_long(w, s);
-		else
+		if (s[0] == '+' || s[1] != '-') {
 			skip_short(w, s + 1);
+			continue;
+		}
+		w->i++;
+		if (!s[2])
+			return;
+		row = strstr(all, s);
+		if (!row || row[strlen(s)] != ' ' || (row != all && row[-1] != ' '))
+			continue;
+		if (strcmp(s, "--command") == 0)
+			w->string = w->i;
+		w->i++;
 	}
 }
 
@@ -327,11 +305,17 @@ static int shell_wrap(struct shell_parser *p, size_t i)
 {
 	struct walk w = { .p = p, .c = p->commands[i], .i = 1 };
 	const struct shell_word *name = w.c.n_words ? &w.c.words[0] : NULL;
+	const char *slash = name ? strrchr(name->text, '/') : NULL;
 	const unsigned depth = p->depth;
 	int r;
 
-	p->commands[i].is_builtin = !name || (!name->dynamic && shell_wrap_is_builtin(name->text));
-	w.how = name ? find_wrapper(name) : NULL;
+	p->commands[i].is_builtin = !name;
+	if (!name || name->dynamic)
+		return 0;
+	p->commands[i].is_builtin =
+		bsearch(name->text, builtins, ROWS(builtins), sizeof(builtins[0]), compare_builtin);
+	w.how = bsearch(slash ? slash + 1 : name->text, wrappers, ROWS(wrappers),
+		sizeof(wrappers[0]), compare_wrapper);
 	if (!w.how)
 		return 0;
 	if (w.how->kind != RUNS_FIND)
@@ -352,19 +336,6 @@ struct builder {
 	size_t cap_words, cap_assignments, cap_redirects;
 	size_t index;
 };
-
-static int shell_simple_begin(struct shell_parser *p, struct builder *b)
-{
-	int r;
-
-	*b = (struct builder){ 0 };
-	r = command_add(p, shell_offset(p, p->in.at), &b->index);
-	if (r < 0)
-		return r;
-	b->command = p->commands[b->index];
-	memcpy(b->command.before, p->before, strlen(p->before) + 1);
-	return 0;
-}
 
 static const struct redirection {
 	const char *op;
@@ -483,20 +454,23 @@ static int shell_simple_word(struct shell_parser *p, struct builder *b)
 	return r < 0 ? r : 1;
 }
 
-int shell_simple(struct shell_parser *p)
+/* Words and redirections, or only the latter, up to something else. */
+static int shell_simple_read(struct shell_parser *p, bool with_words)
 {
 	const size_t start = p->in.at;
-	struct builder b;
-	int r = shell_simple_begin(p, &b);
+	struct builder b = { 0 };
+	int r = command_add(p, shell_offset(p, start), &b.index);
 
-	while (r >= 0) {
+	if (r < 0)
+		return r;
+	b.command = p->commands[b.index];
+	memcpy(b.command.before, p->before, strlen(p->before) + 1);
+	do {
 		shell_lex_blanks(p);
 		r = redirect(p, &b);
-		if (r == 0)
+		if (r == 0 && with_words)
 			r = shell_simple_word(p, &b);
-		if (r == 0)
-			break;
-	}
+	} while (r > 0);
 	if (r < 0)
 		return r;
 	if (p->in.at == start)
@@ -505,25 +479,16 @@ int shell_simple(struct shell_parser *p)
 	return shell_wrap(p, b.index);
 }
 
+int shell_simple(struct shell_parser *p)
+{
+	return shell_simple_read(p, true);
+}
+
 int shell_simple_redirects(struct shell_parser *p)
 {
-	struct builder b;
-	int r;
-
 	shell_lex_blanks(p);
 	if (!redirection_at(p, descriptor_length(p)))
 		return 0;
 	p->before = "";
-	r = shell_simple_begin(p, &b);
-	while (r >= 0) {
-		shell_lex_blanks(p);
-		r = redirect(p, &b);
-		if (r == 0)
-			break;
-	}
-	if (r == 0) {
-		p->commands[b.index] = b.command;
-		r = shell_wrap(p, b.index);
-	}
-	return r;
+	return shell_simple_read(p, false);
 }

@@ -213,20 +213,6 @@ static int shell_lex_parentheses(struct shell_parser *p, struct shell_piece *w)
 	return 0;
 }
 
-/* A plain character; notes what makes a pattern or a brace expansion of the word. */
-static void shell_lex_plain(struct shell_parser *p, struct shell_piece *w)
-{
-	char c = shell_peek(p, 0);
-
-	w->dynamic |= c == '*' || c == '?' || (c == ']' && w->bracket) ||
-		      (c == '}' && w->brace && w->list);
-	w->bracket |= c == '[';
-	w->list |= w->brace && (c == ',' || (c == '.' && shell_peek(p, 1) == '.'));
-	w->brace |= c == '{';
-	buffer_addc(&p->scratch, c);
-	p->in.at++;
-}
-
 int shell_lex_piece(struct shell_parser *p, struct shell_piece *w)
 {
 	char c = shell_peek(p, 0), next = shell_peek(p, 1);
@@ -252,7 +238,14 @@ int shell_lex_piece(struct shell_parser *p, struct shell_piece *w)
 		w->dynamic = true;
 		return shell_expand_process(p);
 	}
-	shell_lex_plain(p, w);
+	/* A plain character may make a pattern or a brace expansion of the word. */
+	w->dynamic |= c == '*' || c == '?' || (c == ']' && w->bracket) ||
+		      (c == '}' && w->brace && w->list);
+	w->bracket |= c == '[';
+	w->list |= w->brace && (c == ',' || (c == '.' && next == '.'));
+	w->brace |= c == '{';
+	buffer_addc(&p->scratch, c);
+	p->in.at++;
 	if (next != '(' || !strchr("?*+@!", c))
 		return 0;
 	w->dynamic = true;

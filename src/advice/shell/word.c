@@ -39,40 +39,23 @@ void shell_quote_backslash(struct shell_parser *p)
 }
 
 /* In double quotes a backslash only quotes what would mean something there. */
-static void inner_backslash(struct shell_parser *p, char close)
-{
-	char next = shell_peek(p, 1);
-	bool quotes = next && (strchr("$`\\\n", next) || (close && next == close));
-
-	if (quotes) {
-		shell_quote_backslash(p);
-		return;
-	}
-	buffer_addc(&p->scratch, '\\');
-	p->in.at++;
-}
-
 static int shell_quote_content(struct shell_parser *p, struct shell_piece *w, char close)
 {
 	int r = 0;
 
 	while (r == 0 && !shell_at_end(p)) {
-		char c = shell_peek(p, 0);
+		char c = shell_peek(p, 0), next = shell_peek(p, 1);
 
 		if (close && c == close)
 			return 0;
-		switch (c) {
-		case '\\':
-			inner_backslash(p, close);
-			break;
-		case '$':
+		if (c == '$') {
 			r = shell_expand_dollar(p, w, true);
-			break;
-		case '`':
+		} else if (c == '`') {
 			w->dynamic = true;
 			r = shell_expand_backquote(p, true);
-			break;
-		default:
+		} else if (c == '\\' && next && (strchr("$`\\\n", next) || next == close)) {
+			shell_quote_backslash(p);
+		} else {
 			buffer_addc(&p->scratch, c);
 			p->in.at++;
 		}
@@ -259,37 +242,30 @@ int shell_expand_process(struct shell_parser *p)
 	return shell_expand_keep_written(p, start, mark, r);
 }
 
-/* The text between backquotes, with the escapes removed that only protect it from them. */
-static const char *shell_expand_unescape(
-	struct arena *a, const char *s, size_t len, bool quoted, size_t *ret)
-{
-	char *out = arena_alloc(a, len + 1);
-	size_t n = 0;
-
-	for (size_t i = 0; out && i < len; i++) {
-		if (s[i] == '\\' && i + 1 < len && strchr(quoted ? "$`\\\"" : "$`\\", s[i + 1]))
-			i++;
-		out[n++] = s[i];
-	}
-	*ret = n;
-	return out;
-}
-
 int shell_expand_backquote(struct shell_parser *p, bool quoted)
 {
 	const size_t start = p->in.at, mark = p->scratch.len;
 	struct shell_input in = { .base = shell_offset(p, start + 1), .exact = p->in.exact };
+	const char *text = p->in.text;
 	size_t end = start + 1;
+	char *inner;
 	int r;
 
-	while (end < p->in.len && p->in.text[end] != '`')
-		end += p->in.text[end] == '\\' ? 2 : 1;
+	while (end < p->in.len && text[end] != '`')
+		end += text[end] == '\\' ? 2 : 1;
 	if (end >= p->in.len)
 		return shell_unclosed(p, start, "`");
-	in.text = shell_expand_unescape(
-		p->arena, p->in.text + start + 1, end - start - 1, quoted, &in.len);
-	if (!in.text)
+	inner = arena_alloc(p->arena, end - start);
+	if (!inner)
 		return -ENOMEM;
+	/* Without the escapes that only protect it from the backquotes. */
+	for (size_t i = start + 1; i < end; i++) {
+		if (text[i] == '\\' && i + 1 < end &&
+			strchr(quoted ? "$`\\\"" : "$`\\", text[i + 1]))
+			i++;
+		inner[in.len++] = text[i];
+	}
+	in.text = inner;
 	in.exact &= in.len == end - start - 1;
 	p->in.at = end + 1;
 	r = shell_find_text(p, &in);
@@ -411,52 +387,32 @@ int shell_expand_dollar(struct shell_parser *p, struct shell_piece *w, bool quot
  * text: shells warn of it and run the command.
  */
 
-struct line {
-	size_t start, end, next; /* end: its newline, or the end of the text */
-};
-
-static struct line shell_heredoc_line_at(const struct shell_input *in, size_t at)
-{
-	const char *newline = memchr(in->text + at, '\n', in->len - at);
-	size_t end = newline ? (size_t)(newline - in->text) : in->len;
-
-	return (struct line){ at, end, newline ? end + 1 : end };
-}
-
-static bool is_delimiter(const struct shell_heredoc *h, const struct shell_input *in, struct line l)
-{
-	size_t n = strlen(h->delimiter);
-
-	while (h->tabs && l.start < l.end && in->text[l.start] == '\t')
-		l.start++;
-	return l.end - l.start == n && memcmp(in->text + l.start, h->delimiter, n) == 0;
-}
-
-/* A backslash before the newline joins the next line to this one, unless it is quoted itself. */
-static bool shell_heredoc_is_continued(const struct shell_input *in, struct line l)
-{
-	size_t n = 0;
-
-	while (n < l.end - l.start && in->text[l.end - 1 - n] == '\\')
-		n++;
-	return n % 2 == 1;
-}
-
 static int read_body(struct shell_parser *p, const struct shell_heredoc *h)
 {
-	const size_t start = p->in.at;
-	struct line l = { start, start, start };
+	const char *text = p->in.text;
+	const size_t start = p->in.at, n = strlen(h->delimiter);
+	size_t last = start, next = start; /* where the body ends, and the next line begins */
 	bool joined = false;
 
-	while (l.next < p->in.len) {
-		l = shell_heredoc_line_at(&p->in, l.next);
-		if (!joined && is_delimiter(h, &p->in, l))
+	while (next < p->in.len) {
+		const char *newline = memchr(text + next, '\n', p->in.len - next);
+		size_t line = next, end = newline ? (size_t)(newline - text) : p->in.len;
+		size_t slashes = 0;
+
+		last = next;
+		next = newline ? end + 1 : end;
+		while (h->tabs && line < end && text[line] == '\t')
+			line++;
+		if (!joined && end - line == n && memcmp(text + line, h->delimiter, n) == 0)
 			break;
-		joined = !h->quoted && shell_heredoc_is_continued(&p->in, l);
-		l.start = l.next;
+		/* A backslash joins the next line to this one, unless it is quoted itself. */
+		while (slashes < end - last && text[end - 1 - slashes] == '\\')
+			slashes++;
+		joined = !h->quoted && slashes % 2 == 1;
+		last = next;
 	}
-	p->in.at = l.next;
-	return h->quoted ? 0 : shell_expand_range(p, start, l.start, l.next);
+	p->in.at = next;
+	return h->quoted ? 0 : shell_expand_range(p, start, last, next);
 }
 
 int shell_heredoc_read(struct shell_parser *p)
