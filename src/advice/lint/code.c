@@ -84,16 +84,6 @@ static bool has_too_many_shields(struct lint *l, const struct lint_entry *e)
 	return l->entries[e->op].n_shields && lint_is_too_long(l, &l->entries[e->op]);
 }
 
-/* Nobody keeps a repository or a home in a skill's own data and temporary files. */
-static bool lint_deferred_is_private(const struct lint_entry *e)
-{
-	enum variable v;
-	const char *rest;
-
-	return variable_split(e->parts[0].text, &v, &rest, NULL, NULL) == 1 &&
-	       (v == VARIABLE_DATA_DIR || v == VARIABLE_TEMP);
-}
-
 /* The rule that would help, as it can be pasted; or that it is the same as before. */
 static const char *advise(struct lint *l, const struct lint_entry *e, const char *patterns)
 {
@@ -115,9 +105,14 @@ int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 {
 	const struct threat *first = NULL;
 	auto_buffer deny = { 0 };
-	const char *name = NULL;
+	const char *name = NULL, *rest;
+	enum variable v;
 
-	if (lint_deferred_is_private(e) || has_too_many_shields(l, e))
+	/* Nobody keeps a repository or a home in a skill's own data and temporary files. */
+	if (variable_split(e->parts[0].text, &v, &rest, NULL, NULL) == 1 &&
+		(v == VARIABLE_DATA_DIR || v == VARIABLE_TEMP))
+		return 0;
+	if (has_too_many_shields(l, e))
 		return 0;
 	for (size_t i = 0; e->width == LINT_NARROW && i < threat_files_n; i++) {
 		struct deferred d;
@@ -170,24 +165,9 @@ static int find_in_path(
 	return 0;
 }
 
-static int find_in_env(struct lint *l, const struct lint_entry *e, const char **ret)
-{
-	const struct lint_entries *env = &l->entries[OPERATION_ENV];
-	int r = 0;
-
-	if (lint_is_too_long(l, env))
-		return 0;
-	for (size_t i = 0; r == 0 && i < env->n; i++) {
-		const struct lint_part *part = &env->items[i].parts[0];
-
-		if (part->value && strncmp(part->text, "PATH=", 5) == 0)
-			r = find_in_path(l, e, part->value, ret);
-	}
-	return r;
-}
-
 int lint_write_path(struct lint *l, const struct lint_entry *e)
 {
+	const struct lint_entries *env = &l->entries[OPERATION_ENV];
 	const char *found = NULL;
 	int r = 0;
 
@@ -205,8 +185,12 @@ int lint_write_path(struct lint *l, const struct lint_entry *e)
 		if (r == 1)
 			found = threat_files[i].name;
 	}
-	if (r == 0)
-		r = find_in_env(l, e, &found);
+	for (size_t i = 0; r == 0 && !lint_is_too_long(l, env) && i < env->n; i++) {
+		const struct lint_part *part = &env->items[i].parts[0];
+
+		if (part->value && strncmp(part->text, "PATH=", 5) == 0)
+			r = find_in_path(l, e, part->value, &found);
+	}
 	if (r <= 0)
 		return r;
 	return lint_report(l, e,
@@ -247,30 +231,23 @@ int lint_write_then_exec(struct lint *l, const struct lint_entry *e)
 
 /* Programs that run anything */
 
-/* The arguments say which file or command is run. */
-static bool lint_exec_is_named(const struct command_pattern *c)
-{
-	for (size_t i = 0; i < c->n_args; i++) {
-		if (c->args[i][0] != '-')
-			return true;
-	}
-	return false;
-}
-
 /* The first program of a part that has the use; *ret_name is what it is called. */
 static const struct threat *lint_exec_threat_of_part(
 	const struct lint_part *part, unsigned use, const char **ret_name)
 {
-	bool is_name = part->command.is_name;
+	const struct command_pattern *c = &part->command;
 	const struct threat *t = NULL;
+	bool is_named = false; /* the arguments say which file or command is run */
 
-	for (size_t i = 0; !t && i < (is_name ? 1 : part->glob.n); i++) {
-		if (!is_name && part->glob.alternatives[i].kind != GLOB_LITERAL)
+	for (size_t i = 0; i < c->n_args; i++)
+		is_named = is_named || c->args[i][0] != '-';
+	for (size_t i = 0; !t && i < (c->is_name ? 1 : part->glob.n); i++) {
+		if (!c->is_name && part->glob.alternatives[i].kind != GLOB_LITERAL)
 			continue;
-		*ret_name = is_name ? part->command.program
-				    : strrchr(part->glob.alternatives[i].literal, '/') + 1;
+		*ret_name = c->is_name ? c->program
+				       : strrchr(part->glob.alternatives[i].literal, '/') + 1;
 		t = threat_program(*ret_name, use);
-		if (t && t->uses & THREAT_NAMED && lint_exec_is_named(&part->command))
+		if (t && t->uses & THREAT_NAMED && is_named)
 			t = NULL;
 	}
 	return t;

@@ -114,53 +114,37 @@ int lint_too_wide(struct lint *l, const struct lint_entry *e)
 	return 0;
 }
 
-/* 1 if e takes in folders of the system; *ret is one of them where that is easy to tell. */
-static int takes_in_system(
-	struct lint *l, const struct lint_entry *e, const struct baseline_path **ret)
-{
-	bool plain = e->globs.n == 1;
-
-	for (size_t i = 0; plain && !*ret && i < e->globs.items[0].n; i++) {
-		plain = e->globs.items[0].alternatives[i].kind != GLOB_TRUE;
-		*ret = baseline_below(l, &e->globs.items[0].alternatives[i], true);
-	}
-	return plain || *ret ? *ret != NULL : lint_reaches(l, e, &l->system, NULL);
-}
-
 /* The entry of the baseline that all of e lies in (the first, if it has several parts), or NULL. */
-static const struct baseline_path *baseline_of_glob(
-	const struct lint *l, const struct glob *g, bool write)
-{
-	const struct baseline_path *first = NULL;
-
-	for (size_t i = 0; i < g->n; i++) {
-		const struct baseline_path *b = baseline_around(l, &g->alternatives[i], write);
-
-		if (!b)
-			return NULL;
-		first = first ? first : b;
-	}
-	return first;
-}
-
 static const struct baseline_path *baseline_of_entry(
 	const struct lint *l, const struct lint_entry *e)
 {
-	const struct baseline_path *b = NULL;
+	for (size_t i = 0; i < e->globs.n; i++) {
+		const struct glob *g = &e->globs.items[i];
+		const struct baseline_path *first = NULL, *b = NULL;
 
-	for (size_t i = 0; !b && i < e->globs.n; i++)
-		b = baseline_of_glob(l, &e->globs.items[i], e->op == OPERATION_FS_WRITE);
-	return b;
+		for (size_t k = 0; k < g->n && (k == 0 || b); k++) {
+			b = baseline_around(l, &g->alternatives[k], e->op == OPERATION_FS_WRITE);
+			first = first ? first : b;
+		}
+		if (b)
+			return first;
+	}
+	return NULL;
 }
 
 int lint_write_system(struct lint *l, const struct lint_entry *e)
 {
-	const struct baseline_path *in = NULL;
+	const struct baseline_path *in = NULL; /* one of them, where that is easy to say */
+	bool plain = e->globs.n == 1;
 	int r;
 
 	if (e->width != LINT_NARROW || baseline_of_entry(l, e))
 		return 0;
-	r = takes_in_system(l, e, &in);
+	for (size_t i = 0; plain && !in && i < e->globs.items[0].n; i++) {
+		plain = e->globs.items[0].alternatives[i].kind != GLOB_TRUE;
+		in = baseline_below(l, &e->globs.items[0].alternatives[i], true);
+	}
+	r = plain || in ? in != NULL : lint_reaches(l, e, &l->system, NULL);
 	if (r <= 0)
 		return r;
 	return lint_report(l, e,
@@ -197,21 +181,14 @@ static int share(struct lint *l, const struct lint_entry *a, const struct lint_e
 	return r == -E2BIG ? 1 : r;
 }
 
-/* 1 if dangerously_allow may lift the baseline for some of e. */
-static int may_be_lifted(struct lint *l, const struct lint_entry *e)
-{
-	int r = lint_is_too_long(l, &l->dangerous);
-
-	for (size_t i = 0; r == 0 && i < l->dangerous.n; i++)
-		r = share(l, &l->dangerous.items[i], e);
-	return r;
-}
-
 int lint_baseline_forbids(struct lint *l, const struct lint_entry *e)
 {
 	const struct baseline_path *b = baseline_of_entry(l, e);
-	int r = b ? may_be_lifted(l, e) : 1;
+	int r = b ? lint_is_too_long(l, &l->dangerous) : 1;
 
+	/* dangerously_allow may lift the baseline for some of e. */
+	for (size_t i = 0; r == 0 && i < l->dangerous.n; i++)
+		r = share(l, &l->dangerous.items[i], e);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	return lint_report(l, e,
@@ -252,26 +229,10 @@ int lint_dangerously_allow(struct lint *l)
 	return r;
 }
 
-/* 1 if something in the layer could allow what e covers. */
-static int lint_files_is_granted(struct lint *l, const struct lint_entry *e)
+int lint_dangerously_unused(struct lint *l)
 {
 	const struct lint_entries *all = &l->entries[OPERATION_FS_READ];
 
-	if (l->p->fallback != VERDICT_DENY || l->p->mode != MODE_ENFORCE ||
-		lint_is_too_long(l, all) || lint_is_too_long(l, &l->dangerous))
-		return 1;
-	for (size_t i = 0; i < all->n; i++) {
-		int r = all->items[i].verdict == VERDICT_DENY ? 1
-							      : lint_disjoint(l, e, &all->items[i]);
-
-		if (r <= 0)
-			return r < 0 ? r : 1;
-	}
-	return 0;
-}
-
-int lint_dangerously_unused(struct lint *l)
-{
 	for (size_t i = 0; i < l->dangerous.n; i++) {
 		const struct lint_entry *e = &l->dangerous.items[i];
 		bool plain = e->globs.n == 1 && e->globs.items[0].n == 1 &&
@@ -281,7 +242,10 @@ int lint_dangerously_unused(struct lint *l)
 
 		if (plain && !baseline_near(l, e))
 			r = lint_report(l, e, "the baseline has nothing here to lift", "remove it");
-		else if ((r = lint_files_is_granted(l, e)) == 0)
+		else if (l->p->fallback != VERDICT_DENY || l->p->mode != MODE_ENFORCE ||
+			 lint_is_too_long(l, all) || lint_is_too_long(l, &l->dangerous))
+			continue;
+		else if ((r = lint_meets(l, e, all)) == 0)
 			r = lint_report(l, e,
 				"nothing in this layer grants it, so lifting the baseline changes "
 				"nothing",
@@ -406,31 +370,21 @@ static bool holds_home(const struct lint *l, const struct lint_globs *g)
 	return false;
 }
 
-static int reaches_home(struct lint *l, const struct lint_globs *g)
-{
-	struct glob in[LINT_PARTS_MAX + 1];
-	bool plain = g->n == 1;
-	int r;
-
-	if (holds_home(l, g))
-		return 1;
-	for (size_t i = 0; plain && i < g->items[0].n; i++)
-		plain = g->items[0].alternatives[i].kind != GLOB_TRUE;
-	if (plain)
-		return 0;
-	memcpy(in, g->items, g->n * sizeof(in[0]));
-	in[g->n] = l->homes;
-	r = lint_exists(l, PRODUCT_PATHS, &(struct lint_globs){ in, g->n + 1 }, NULL, 0);
-	return r == -E2BIG ? 0 : r;
-}
-
 int lint_width_of(struct lint *l, const struct lint_globs *g, enum lint_width *ret)
 {
-	bool everything = lint_takes_all_below(g, "");
-	int r = everything ? 0 : reaches_home(l, g);
+	bool everything = lint_takes_all_below(g, ""), plain = g->n == 1;
+	struct glob in[LINT_PARTS_MAX + 1];
+	int r = everything || holds_home(l, g);
 
-	if (r < 0)
+	for (size_t i = 0; plain && i < g->items[0].n; i++)
+		plain = g->items[0].alternatives[i].kind != GLOB_TRUE;
+	if (r == 0 && !plain) {
+		memcpy(in, g->items, g->n * sizeof(in[0]));
+		in[g->n] = l->homes;
+		r = lint_exists(l, PRODUCT_PATHS, &(struct lint_globs){ in, g->n + 1 }, NULL, 0);
+	}
+	if (r < 0 && r != -E2BIG)
 		return r;
-	*ret = everything ? LINT_EVERYTHING : r ? LINT_HOME : LINT_NARROW;
+	*ret = everything ? LINT_EVERYTHING : r == 1 ? LINT_HOME : LINT_NARROW;
 	return 0;
 }

@@ -135,8 +135,8 @@ int lint_report(struct lint *l, const struct lint_entry *e, const char *text, co
 /* The same about a place without an entry. */
 int lint_report_at(struct lint *l, const struct location *where, const char *pattern,
 	const char *text, const char *hint);
-/* The layer as a whole. */
-struct location lint_layer_location(const struct lint *l);
+/* The same about the layer as a whole. */
+int lint_report_layer(struct lint *l, const char *text, const char *hint);
 
 /* lint/entry.c: fills entries and dangerous; patterns that do not parse are reported. */
 int lint_collect(struct lint *l);
@@ -163,6 +163,8 @@ bool lint_is_too_long(struct lint *l, const struct lint_entries *entries);
 /* For certain: everything that b covers, a covers; nothing is covered by both. Or -ENOMEM. */
 int lint_contains(struct lint *l, const struct lint_entry *a, const struct lint_entry *b);
 int lint_disjoint(struct lint *l, const struct lint_entry *a, const struct lint_entry *b);
+/* 1 if one of the entries may grant something that e covers; 0, -ENOMEM. */
+int lint_meets(struct lint *l, const struct lint_entry *e, const struct lint_entries *all);
 
 /* lint/files.c: how much of the file system globs take in; -ENOMEM. */
 int lint_width_of(struct lint *l, const struct lint_globs *g, enum lint_width *ret);

@@ -10,41 +10,32 @@
 #include "advice/lint/internal.h"
 #include "policy/match/service.h"
 
-static int report_layer(struct lint *l, const char *text, const char *hint)
-{
-	struct location where = lint_layer_location(l);
-
-	return lint_report_at(l, &where, "", text, hint);
-}
-
 /* Mode and default */
 
 #define ENFORCE "write `mode: enforce` once the records show nothing that should pass"
 
 int lint_mode_monitor(struct lint *l)
 {
-	return l->p->mode != MODE_MONITOR
-		       ? 0
-		       : report_layer(l, "in mode monitor this layer blocks nothing", ENFORCE);
+	if (l->p->mode != MODE_MONITOR)
+		return 0;
+	return lint_report_layer(l, "in mode monitor this layer blocks nothing", ENFORCE);
 }
 
 int lint_mode_audit(struct lint *l)
 {
-	return l->p->mode != MODE_AUDIT ? 0
-					: report_layer(l,
-						  "in mode audit this layer blocks what a rule "
-						  "denies, and nothing else",
-						  ENFORCE);
+	if (l->p->mode != MODE_AUDIT)
+		return 0;
+	return lint_report_layer(
+		l, "in mode audit this layer blocks what a rule denies, and nothing else", ENFORCE);
 }
 
 int lint_default_allow(struct lint *l)
 {
-	return l->p->fallback != VERDICT_ALLOW
-		       ? 0
-		       : report_layer(l,
-				 "whatever no rule names is allowed: a list of what is forbidden "
-				 "is never complete",
-				 "write `default: deny` and grant what is needed");
+	if (l->p->fallback != VERDICT_ALLOW)
+		return 0;
+	return lint_report_layer(l,
+		"whatever no rule names is allowed: a list of what is forbidden is never complete",
+		"write `default: deny` and grant what is needed");
 }
 
 /* Services */
@@ -90,29 +81,21 @@ static bool is_bounded(const struct service *s, const char *key)
 	return false;
 }
 
-static int report_service(struct lint *l, const struct service *s)
-{
-	for (size_t i = 0; i < ROWS(risks); i++) {
-		int r;
-
-		if (strcmp(s->name, risks[i].service) != 0 || !(s->access & risks[i].access) ||
-			is_bounded(s, risks[i].scope))
-			continue;
-		r = lint_report_at(l, &s->where, s->name, risks[i].what,
-			risks[i].scope ? lint_say(l, "bound it with `%s: […]`", risks[i].scope)
-				       : "remove it, or let a person do that step");
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 int lint_service_unscoped(struct lint *l)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < l->p->n_services; i++)
-		r = report_service(l, &l->p->services[i]);
+	for (size_t i = 0; r == 0 && i < l->p->n_services * ROWS(risks); i++) {
+		const struct service *s = &l->p->services[i / ROWS(risks)];
+		const struct risk *risk = &risks[i % ROWS(risks)];
+
+		if (strcmp(s->name, risk->service) != 0 || !(s->access & risk->access) ||
+			is_bounded(s, risk->scope))
+			continue;
+		r = lint_report_at(l, &s->where, s->name, risk->what,
+			risk->scope ? lint_say(l, "bound it with `%s: […]`", risk->scope)
+				    : "remove it, or let a person do that step");
+	}
 	return r;
 }
 
@@ -189,7 +172,7 @@ int lint_no_limits(struct lint *l)
 		return -ENOMEM;
 	if (!what.len)
 		return 0;
-	return report_layer(l,
+	return lint_report_layer(l,
 		lint_say(l, "no bound is set on %s: one program can use up what the machine has",
 			buffer_text(&what)),
 		lint_say(l, "write `limits: {%s}`", buffer_text(&lines)));
@@ -199,7 +182,7 @@ int lint_grants_nothing(struct lint *l)
 {
 	if (!permissions_is_empty(l->p))
 		return 0;
-	return report_layer(l, "this layer grants nothing, so everything is denied",
+	return lint_report_layer(l, "this layer grants nothing, so everything is denied",
 		"grant what is needed, such as `fs: {read: [$WORK_DIR/**]}`");
 }
 
@@ -256,22 +239,6 @@ int lint_rule_duplicate(struct lint *l)
 
 /* Guest paths */
 
-static int report_guests(struct lint *l, const struct guest_path *a, const struct guest_path *b)
-{
-	if (path_is_below(a->guest, b->guest))
-		return lint_report_at(l, &a->where, a->guest,
-			lint_say(l, "this lies in %s, and hides what that has there", b->guest),
-			"give it a place of its own");
-	if (a->writable && !b->writable && path_is_below(a->host, b->host))
-		return lint_report_at(l, &a->where, a->host,
-			lint_say(l,
-				"the same folder may be written as %s, though it is read-only as "
-				"%s",
-				a->guest, b->guest),
-			"give both the same mode, or name other folders");
-	return 0;
-}
-
 int lint_guest_overlap(struct lint *l)
 {
 	size_t n = l->p->n_guest_paths;
@@ -282,8 +249,23 @@ int lint_guest_overlap(struct lint *l)
 		return 0;
 	}
 	for (size_t i = 0; r == 0 && i < n * n; i++) {
-		if (i / n != i % n)
-			r = report_guests(l, &l->p->guest_paths[i / n], &l->p->guest_paths[i % n]);
+		const struct guest_path *a = &l->p->guest_paths[i / n];
+		const struct guest_path *b = &l->p->guest_paths[i % n];
+
+		if (a == b)
+			continue;
+		if (path_is_below(a->guest, b->guest))
+			r = lint_report_at(l, &a->where, a->guest,
+				lint_say(l, "this lies in %s, and hides what that has there",
+					b->guest),
+				"give it a place of its own");
+		else if (a->writable && !b->writable && path_is_below(a->host, b->host))
+			r = lint_report_at(l, &a->where, a->host,
+				lint_say(l,
+					"the same folder may be written as %s, though it is "
+					"read-only as %s",
+					a->guest, b->guest),
+				"give both the same mode, or name other folders");
 	}
 	return r;
 }

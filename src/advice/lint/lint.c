@@ -214,15 +214,15 @@ int lint_report(struct lint *l, const struct lint_entry *e, const char *text, co
 	return lint_report_at(l, &e->where, e->text, text, hint);
 }
 
-struct location lint_layer_location(const struct lint *l)
+int lint_report_layer(struct lint *l, const char *text, const char *hint)
 {
-	const char *file = l->p->origin;
+	struct location where = { .file = l->p->origin };
 
-	for (int op = 0; !file && op < OPERATION_COUNT; op++) {
+	for (int op = 0; !where.file && op < OPERATION_COUNT; op++) {
 		if (l->entries[op].n)
-			file = l->entries[op].items[0].where.file;
+			where.file = l->entries[op].items[0].where.file;
 	}
-	return (struct location){ .file = file };
+	return lint_report_at(l, &where, "", text, hint);
 }
 
 /* The loop */

@@ -52,22 +52,18 @@ static int try_literal(const struct lint_globs *in, const struct lint_globs *out
  * What all matches of one glob start with rules out what all matches of the other start with. A
  * folder starts its matches with its own path, and is nothing's beginning.
  */
-static bool are_apart(const struct glob_alternative *x, const struct glob_alternative *y)
-{
-	size_t least = x->literal_len < y->literal_len ? x->literal_len : y->literal_len;
-	const struct glob_alternative *folder = x->literal_len == least ? x : y;
-	const struct glob_alternative *other = folder == x ? y : x;
-
-	if (memcmp(x->literal, y->literal, least) != 0)
-		return true;
-	return folder->kind == GLOB_SUBTREE && other->literal_len > least &&
-	       other->literal[least] != '/';
-}
-
 static bool lint_search_apart(const struct glob *a, const struct glob *b)
 {
 	for (size_t i = 0; i < a->n * b->n; i++) {
-		if (!are_apart(&a->alternatives[i / b->n], &b->alternatives[i % b->n]))
+		const struct glob_alternative *x = &a->alternatives[i / b->n];
+		const struct glob_alternative *y = &b->alternatives[i % b->n];
+		const struct glob_alternative *folder = x->literal_len <= y->literal_len ? x : y;
+		const struct glob_alternative *other = folder == x ? y : x;
+		size_t least = folder->literal_len;
+
+		if (memcmp(x->literal, y->literal, least) == 0 &&
+			(folder->kind != GLOB_SUBTREE || other->literal_len == least ||
+				other->literal[least] == '/'))
 			return false;
 	}
 	return true;
@@ -124,57 +120,32 @@ bool lint_is_too_long(struct lint *l, const struct lint_entries *entries)
 	return true;
 }
 
-/* Those that forbid or ask and are stronger than e: how many. */
-static size_t count_shields(const struct lint *l, const struct lint_entry *e)
-{
-	const struct lint_entries *all = &l->entries[e->op];
-	size_t n = 0;
-
-	while (n < all->n_shields && &all->items[all->shields[n]] < e)
-		n++;
-	return n;
-}
-
-/* What of `in` is left by all that is stronger than e. */
-static int exists_unshielded(
-	struct lint *l, const struct lint_entry *e, const struct lint_globs *in)
-{
-	const struct lint_entries *all = &l->entries[e->op];
-	auto_arena scratch = { 0 };
-	size_t n_out = count_shields(l, e);
-	struct lint_globs *out = arena_calloc(&scratch, n_out + 1, sizeof(*out));
-
-	if (!out)
-		return -ENOMEM;
-	for (size_t i = 0; i < n_out; i++)
-		out[i] = all->items[all->shields[i]].globs;
-	return lint_exists(l, PRODUCT_PATHS, in, out, n_out);
-}
-
 int lint_reaches(
 	struct lint *l, const struct lint_entry *e, const struct glob *target, const char *path)
 {
 	struct glob globs[LINT_PARTS_MAX + 1];
 	const struct lint_globs in = { globs, e->globs.n + 1 };
 	const struct lint_entries *all = &l->entries[e->op];
-	const struct lint_entry *shield = NULL;
-	int r;
+	auto_arena scratch = { 0 };
+	struct lint_globs *out = arena_calloc(&scratch, all->n_shields + 1, sizeof(*out));
+	size_t n_out = 0, i = 0;
+	int r = out ? 1 : -ENOMEM;
 
+	/* Those that forbid or ask and are stronger than e. */
+	for (; out && n_out < all->n_shields && &all->items[all->shields[n_out]] < e; n_out++)
+		out[n_out] = all->items[all->shields[n_out]].globs;
 	memcpy(globs, e->globs.items, e->globs.n * sizeof(globs[0]));
 	globs[e->globs.n] = *target;
-	if (path && lint_all_match(&in, path, strlen(path))) {
-		for (size_t i = 0, n = count_shields(l, e); !shield && i < n; i++) {
-			const struct lint_entry *s = &all->items[all->shields[i]];
-
-			shield = lint_all_match(&s->globs, path, strlen(path)) ? s : NULL;
-		}
-		if (!shield)
+	if (r == 1 && path && lint_all_match(&in, path, strlen(path))) {
+		while (i < n_out && !lint_all_match(&out[i], path, strlen(path)))
+			i++;
+		if (i == n_out)
 			return 1;
+		/* What takes away one path mostly takes away all, and is soon asked. */
+		r = lint_exists(l, PRODUCT_PATHS, &in, &out[i], 1);
 	}
-	/* What takes away one path mostly takes away all, and is soon asked. */
-	r = shield ? lint_exists(l, PRODUCT_PATHS, &in, &shield->globs, 1) : 1;
 	if (r == 1)
-		r = exists_unshielded(l, e, &in);
+		r = lint_exists(l, PRODUCT_PATHS, &in, out, n_out);
 	return r == -E2BIG ? 0 : r;
 }
 
@@ -215,18 +186,14 @@ static int glob_disjoint(struct lint *l, struct glob *a, struct glob *b, enum pr
 
 /* Two patterns of entries, by what they are about. Zero: not for certain. */
 
-static bool lint_search_is_everything(const struct glob *g)
-{
-	return lint_search_is_plain(g) && g->alternatives[0].kind == GLOB_SUBTREE &&
-	       g->alternatives[0].literal_len == 0;
-}
-
 static int file_contains(struct lint *l, struct lint_part *a, struct lint_part *b)
 {
 	if (!a->has_glob || !b->has_glob)
 		return 0;
 	if (a->variable != b->variable)
-		return lint_search_is_everything(&a->glob);
+		return lint_search_is_plain(&a->glob) && /* "/" with all below it */
+		       a->glob.alternatives[0].kind == GLOB_SUBTREE &&
+		       a->glob.alternatives[0].literal_len == 0;
 	return glob_contains(l, &a->glob, &b->glob, PRODUCT_PATHS);
 }
 
@@ -337,4 +304,16 @@ int lint_disjoint(struct lint *l, const struct lint_entry *a, const struct lint_
 	for (size_t i = 0; r == 0 && i < a->n * b->n; i++)
 		r = lint_part_disjoint(l, a->op, &a->parts[i / b->n], &b->parts[i % b->n]);
 	return r;
+}
+
+int lint_meets(struct lint *l, const struct lint_entry *e, const struct lint_entries *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		int r = all->items[i].verdict == VERDICT_DENY ? 1
+							      : lint_disjoint(l, e, &all->items[i]);
+
+		if (r <= 0)
+			return r < 0 ? r : 1;
+	}
+	return 0;
 }

@@ -47,28 +47,21 @@ static int lint_useless_covers(
 	return r;
 }
 
-/* A file that fs.deny names does not run either, whatever else is said of it. */
-static int find_denial(struct lint *l, struct lint_entry *e)
+static int find_cover(struct lint *l, const struct lint_entries *all, struct lint_entry *e)
 {
 	const struct lint_entries *reads = &l->entries[OPERATION_FS_READ];
+	/* A file that fs.deny names does not run either, whatever else is said of it. */
+	bool runs = e->op == OPERATION_EXEC && e->verdict != VERDICT_DENY &&
+		    !lint_is_too_long(l, reads);
 	int r = 0;
 
-	if (e->op != OPERATION_EXEC || e->verdict == VERDICT_DENY || lint_is_too_long(l, reads))
-		return 0;
-	for (size_t i = 0; r == 0 && i < reads->n; i++) {
+	for (size_t i = 0; r == 0 && runs && i < reads->n; i++) {
 		const struct lint_entry *other = &reads->items[i];
 
 		r = other->rule || other->verdict != VERDICT_DENY ? 0 : lint_contains(l, other, e);
 		if (r == 1)
 			e->by = other;
 	}
-	return r;
-}
-
-static int find_cover(struct lint *l, const struct lint_entries *all, struct lint_entry *e)
-{
-	int r = find_denial(l, e);
-
 	for (size_t i = 0; r == 0 && i < all->n; i++) {
 		r = lint_useless_covers(l, &all->items[i], e);
 		if (r == 1)
@@ -171,20 +164,11 @@ static int takes_something(struct lint *l, const struct lint_entry *e)
 	unsigned operations = e->rule                          ? e->rule->operations
 			      : e->op == OPERATION_NET_CONNECT ? 1u << OPERATION_NET_CONNECT
 							       : files;
+	int r = 0;
 
-	for (int op = 0; op < OPERATION_COUNT; op++) {
-		const struct lint_entries *all = &l->entries[op];
-
-		for (size_t i = 0; operations >> op & 1 && i < all->n; i++) {
-			int r = all->items[i].verdict == VERDICT_DENY
-					? 1
-					: lint_disjoint(l, e, &all->items[i]);
-
-			if (r <= 0)
-				return r < 0 ? r : 1;
-		}
-	}
-	return 0;
+	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++)
+		r = operations >> op & 1 ? lint_meets(l, e, &l->entries[op]) : 0;
+	return r;
 }
 
 int lint_deny_unused(struct lint *l, const struct lint_entry *e)
@@ -210,11 +194,9 @@ int lint_deny_unused(struct lint *l, const struct lint_entry *e)
 
 int lint_not_compared(struct lint *l)
 {
-	struct location where = lint_layer_location(l);
-
 	if (!l->incomplete)
 		return 0;
-	return lint_report_at(l, &where, "",
+	return lint_report_layer(l,
 		lint_say(l,
 			"there are more than %d entries, or patterns too intricate: not all of "
 			"them "
