@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -31,7 +32,6 @@
 #include "policy/network/idna.h"
 #include "policy/policy.h"
 #include "warden/bare.h"
-#include "warden/lease.h"
 #include "warden/outbox.h"
 #include "warden/session/session.h"
 #include "wire/configure.h"
@@ -39,7 +39,24 @@
 #include "wire/record.h"
 #include "wire/report.h"
 
-enum { CONTROL = 3, LAYERS_MAX = 64, TEXT_MAX = 8 << 20 };
+enum {
+	CONTROL = 3,
+	LAYERS_MAX = 64,
+	TEXT_MAX = 8 << 20,
+	GRACE_MS = 1000, /* between "end" and the end of the init itself */
+};
+
+/*
+ * The init that the host was lent. The host gives it commands by its socket, and hears from it,
+ * without the warden between: for a short command the way through another process is what costs
+ * most. The warden keeps the time, which a host that does not listen could not.
+ */
+struct lease {
+	int socket, pidfd; /* -1: nothing is lent */
+	int timer;         /* readable at the deadline */
+	uint64_t id;       /* of the command with a deadline */
+	bool doomed;       /* it was told to end */
+};
 
 struct warden {
 	struct frame configuration; /* its body holds the values of the variables */
@@ -54,6 +71,58 @@ struct warden {
 	struct lease lease;
 	struct frame frame;
 };
+
+/* The lease. */
+
+static int lease_init(struct lease *l)
+{
+	*l = (struct lease){ .socket = -1, .pidfd = -1 };
+	l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return l->timer < 0 ? -errno : 0;
+}
+
+/* 0: never. */
+static void lease_set_timer(const struct lease *l, uint64_t ms)
+{
+	const struct itimerspec in = { .it_value = {
+					       (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 } };
+
+	(void)timerfd_settime(l->timer, 0, &in, NULL);
+}
+
+static void lease_drop(struct lease *l)
+{
+	fd_close(&l->socket);
+	fd_close(&l->pidfd);
+	l->id = 0;
+	lease_set_timer(l, 0);
+}
+
+static void lease_end(struct lease *l, uint64_t id)
+{
+	if (l->id != id)
+		return;
+	l->id = 0;
+	lease_set_timer(l, 0);
+}
+
+static void lease_expire(struct lease *l)
+{
+	const uint32_t flags = REPORT_TIMED_OUT;
+	uint64_t ticks;
+
+	/* The command may have ended meanwhile, and with it the timer was stopped. */
+	if (read(l->timer, &ticks, sizeof(ticks)) < 0 || l->id == 0)
+		return;
+	if (!l->doomed &&
+		frame_send(l->socket, FRAME_KILL, l->id, &flags, sizeof(flags), NULL, 0) == 0)
+		lease_set_timer(l, GRACE_MS);
+	else if (l->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
+	l->doomed = true;
+}
+
+/* Frames for the host. */
 
 static void send_refusal(
 	struct warden *w, enum frame_type type, uint64_t id, const struct refusal *refusal)
@@ -78,19 +147,12 @@ static void send_error(
 	send_refusal(w, type, id, &refusal);
 }
 
-static void warden_send_record(struct warden *w, const struct record *record)
-{
-	auto_buffer body = { 0 };
-
-	if (record_encode(record, &body) == 0 && !body.failed)
-		outbox_offer(&w->out, FRAME_RECORD, body.data, body.len);
-}
-
 /* Events of the session become frames for the host. */
 static void warden_on_event(void *context, const struct session_event *event)
 {
 	struct warden *w = context;
 	auto_fd terminal = event->kind == SESSION_STARTED ? event->fd : -1;
+	auto_buffer body = { 0 };
 
 	switch (event->kind) {
 	case SESSION_STARTED:
@@ -108,7 +170,8 @@ static void warden_on_event(void *context, const struct session_event *event)
 		w->over = true;
 		break;
 	case SESSION_RECORD:
-		warden_send_record(w, event->record);
+		if (record_encode(event->record, &body) == 0 && !body.failed)
+			outbox_offer(&w->out, FRAME_RECORD, body.data, body.len);
 		break;
 	case SESSION_POLICY:
 		if (event->refusal.error)
@@ -168,7 +231,9 @@ static int on_lease(struct warden *w, struct frame *f)
 	if (f->len != sizeof(timeout_ms) || f->id == 0)
 		return -EPROTO;
 	memcpy(&timeout_ms, f->body, sizeof(timeout_ms));
-	lease_begin(&w->lease, f->id, timeout_ms);
+	w->lease.id = f->id;
+	w->lease.doomed = false;
+	lease_set_timer(&w->lease, timeout_ms);
 	return 0;
 }
 
@@ -230,15 +295,16 @@ static int warden_take_frame(struct warden *w)
  * As soon as an init is idle, the host may have it. Not where there is a relay: a command's denials
  * are told before its end only if both go by us.
  */
-static void lend(struct warden *w)
+static void warden_lend(struct warden *w)
 {
 	int socket, pidfd;
 
-	if (!w->plan || w->plan->network == PLAN_NETWORK_RELAY)
+	if (!w->plan || w->plan->network == PLAN_NETWORK_RELAY || w->lease.socket >= 0 ||
+		session_lend(w->session, &socket, &pidfd) < 0)
 		return;
-	if (w->lease.socket >= 0 || session_lend(w->session, &socket, &pidfd) < 0)
-		return;
-	lease_give(&w->lease, socket, pidfd);
+	lease_drop(&w->lease);
+	w->lease.socket = socket;
+	w->lease.pidfd = pidfd;
 	outbox_add(&w->out, FRAME_INIT, 0, NULL, 0, socket);
 }
 
@@ -253,7 +319,7 @@ static void warden_serve(struct warden *w)
 
 	while (!w->over && !w->out.broken) {
 		fds[0].events = (short)(outbox_is_empty(&w->out) ? POLLIN : POLLIN | POLLOUT);
-		lend(w);
+		warden_lend(w);
 		if (poll(fds, 4, -1) < 0)
 			continue;
 		if (fds[2].revents)
@@ -271,26 +337,20 @@ static void warden_serve(struct warden *w)
 
 /* The policy. */
 
-/* The writer must not be able to change it after it was checked. */
-static bool source_is_sealed(int fd)
-{
-	const int wanted = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	return seals >= 0 && (seals & wanted) == wanted;
-}
-
 static int read_descriptor(const char *text, struct buffer *out, struct error *e)
 {
 	char *end;
 	long number = strtol(text, &end, 10);
 	auto_fd fd =
 		*end == '\0' && end != text && number > 2 && number < 1 << 20 ? (int)number : -1;
+	const int wanted = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
 	int r;
 
 	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
 		return error_set(e, -EBADF, NULL, "CORRAL_POLICY_FD is no open descriptor");
-	if (!source_is_sealed(fd))
+	/* The writer must not be able to change it after it was checked. */
+	r = fcntl(fd, F_GET_SEALS);
+	if (r < 0 || (r & wanted) != wanted)
 		return error_set(e, -EPERM, NULL,
 			"what CORRAL_POLICY_FD names is not sealed against changes");
 	if (lseek(fd, 0, SEEK_SET) < 0)
@@ -422,33 +482,22 @@ static const struct {
 	{ "/sys/fs/cgroup", LANDLOCK_READ | LANDLOCK_WRITE },
 };
 
-static int self_make_rules(int *ret)
-{
-	int version = landlock_version();
-	auto_fd rules = version < 0 ? version : landlock_new(version, false);
-
-	if (rules < 0)
-		return rules;
-	for (size_t i = 0; i < ROWS(kept); i++) {
-		auto_fd fd = open(kept[i].path, O_PATH | O_CLOEXEC);
-		int r = fd < 0 ? 0 : landlock_grant(rules, version, fd, kept[i].access);
-
-		if (r < 0)
-			return r;
-	}
-	*ret = fd_take(&rules);
-	return 0;
-}
-
 /*
  * The warden's own walls. Once the session stands it needs its sockets, its watch, and its cgroups:
  * no other file, no program, no capability, none of the calls that commands do not get either.
  */
 static int self_confine(struct error *e)
 {
-	auto_fd rules = -1;
-	int r = self_make_rules(&rules);
+	int version = landlock_version();
+	auto_fd rules = version < 0 ? version : landlock_new(version, false);
+	int r = rules < 0 ? rules : 0;
 
+	for (size_t i = 0; r == 0 && i < ROWS(kept); i++) {
+		auto_fd fd = open(kept[i].path, O_PATH | O_CLOEXEC);
+
+		if (fd >= 0)
+			r = landlock_grant(rules, version, fd, kept[i].access);
+	}
 	/* A name that is not ASCII would make the policy load a library, from files. */
 	idna_library_forgo();
 	if (r == 0)
@@ -481,38 +530,26 @@ static int announce(struct warden *w, struct error *e)
 	return r;
 }
 
-/* Signals are the host's matter: it asks for what it wants. */
-static void ignore_signals(void)
-{
-	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN,
-		SIGTTOU, SIGUSR1, SIGUSR2 };
-
-	for (size_t i = 0; i < ROWS(ignored); i++)
-		(void)signal(ignored[i], SIG_IGN);
-	(void)signal(SIGCHLD, SIG_DFL);
-}
-
-static bool is_socket(int fd)
-{
-	int type = 0;
-	socklen_t len = sizeof(type);
-
-	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
-}
-
 int main(void)
 {
 	static struct warden w = { .host = -1, .out.socket = CONTROL };
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN,
+		SIGTTOU, SIGUSR1, SIGUSR2 };
 	struct error e = { 0 };
-	int r;
+	int r, type = 0;
+	socklen_t len = sizeof(type);
 
-	if (!is_socket(CONTROL) || fcntl(CONTROL, F_SETFD, FD_CLOEXEC) < 0) {
+	if (getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_SEQPACKET ||
+		fcntl(CONTROL, F_SETFD, FD_CLOEXEC) < 0) {
 		(void)fputs("corral-warden: descriptor 3 is no control socket; this program is "
 			    "started by libcorral, see corral-warden(8)\n",
 			stderr);
 		return 2;
 	}
-	ignore_signals();
+	/* Signals are the host's matter: it asks for what it wants. */
+	for (size_t i = 0; i < ROWS(ignored); i++)
+		(void)signal(ignored[i], SIG_IGN);
+	(void)signal(SIGCHLD, SIG_DFL);
 	r = warden_build(&w, &e);
 	if (r < 0)
 		send_error(&w, FRAME_FAILED, 0, r, &e);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/fd.h"
 #include "jail/confine.h"
 #include "jail/plan/plan.h"
@@ -24,9 +25,9 @@
 #include "jail/tree.h"
 #include "jail/userns.h"
 #include "net/enter/capture.h"
+#include "net/enter/listeners.h"
 #include "warden/inherited.h"
 #include "warden/init.h"
-#include "warden/lazy.h"
 #include "warden/session/watch.h"
 #include "wire/frame.h"
 #include "wire/report.h"
@@ -35,7 +36,9 @@
 enum {
 	SOCKET = 3,         /* where the zygote and each init have theirs */
 	INNER_SOCKETS = 64, /* of each family: so many connections from outside at once */
+	LISTENERS = PLAN_LITERALS_MAX + 2 * PLAN_LISTENERS_MAX,
 };
+_Static_assert((int)LISTENERS <= (int)LISTENERS_MAX, "more than the relay takes");
 
 struct setup {
 	const struct zygote *zygote;
@@ -155,6 +158,95 @@ static int send_inner(const struct setup *s)
 	return r;
 }
 
+/* *ret: -1 where there is no IPv6, and nobody who could mean such an address. */
+static int open_literal(const struct plan_literal *l, int *ret, struct error *e)
+{
+	auto_fd fd = capture_listener(l->address.bits == 32 ? AF_INET : AF_INET6);
+	int r = fd < 0 ? fd : capture_listen(fd, &l->address, l->port);
+	auto_buffer address = { 0 };
+
+	if (r == 0 || (r == -EAFNOSUPPORT && fd < 0)) {
+		*ret = r == 0 ? fd_take(&fd) : -1;
+		return 0;
+	}
+	address_print(&l->address, &address);
+	return error_set(e, r, NULL, "cannot listen at %s port %u inside: %s",
+		buffer_text(&address), l->port, strerror(-r));
+}
+
+/* In small portions: descriptors are scarce, and so is room for them on the way. */
+struct portion {
+	int fds[LISTENERS]; /* by number; -1: not in this portion */
+	size_t n, next;
+};
+
+static int send_portion(struct portion *p)
+{
+	int r = sockets_send(SOCKET, SOCKETS_LISTENER, p->fds, p->next);
+
+	for (size_t i = 0; i < p->next; i++)
+		fd_close(&p->fds[i]);
+	p->n = 0;
+	return r;
+}
+
+static int portion_add(struct portion *p, int fd)
+{
+	p->fds[p->next++] = fd;
+	p->n += fd >= 0;
+	return p->n == FRAME_FDS_MAX ? send_portion(p) : 0;
+}
+
+static int send_listeners(const struct plan *plan, struct error *e)
+{
+	struct portion p = { .n = 0 };
+	int r = 0, also;
+
+	for (size_t i = 0; r == 0 && i < plan->n_literals; i++) {
+		int fd = -1;
+
+		r = open_literal(&plan->literals[i], &fd, e);
+		if (r == 0)
+			r = portion_add(&p, fd);
+	}
+	/* Without IPv6 there are those of IPv4 alone. */
+	for (size_t i = 0; r == 0 && i < 2 * plan->n_listeners; i++) {
+		int fd = capture_listener(i % 2 ? AF_INET6 : AF_INET);
+
+		r = fd < 0 && i % 2 == 0 ? fd : portion_add(&p, fd);
+	}
+	also = send_portion(&p);
+	return r < 0 ? r : also;
+}
+
+/*
+ * A network without rules: the sockets by which the relay listens are made here, inside. Those at
+ * addresses that are granted are bound before any command is there; the others wait for names
+ * (net/enter/listeners.h). -EOPNOTSUPP: the plan grants what cannot be held this way.
+ */
+static int capture_lazily(const struct plan *p, int ret[CAPTURE_COUNT], struct error *e)
+{
+	int fds[CAPTURE_COUNT];
+	int r;
+
+	if (p->unheld) {
+		(void)error_set(e, -EOPNOTSUPP, NULL, "%s", p->unheld);
+		error_hint(e, "grant single names and addresses with their ports, as in "
+			      "api.example.com:443; corral doctor tells what the kernel lacks");
+		return -EOPNOTSUPP;
+	}
+	*e = (struct error){ 0 };
+	r = capture_open_lazy(fds, e);
+	if (r < 0)
+		return r;
+	r = send_listeners(p, e);
+	if (r == 0)
+		memcpy(ret, fds, sizeof(fds));
+	for (size_t i = 0; r < 0 && i < CAPTURE_COUNT; i++)
+		fd_close(&fds[i]);
+	return r;
+}
+
 /* The sockets go to the relay; none of them stays where commands come from. */
 static int capture_network(struct setup *s)
 {
@@ -177,7 +269,7 @@ static int capture_network(struct setup *s)
 	}
 	r = capture_open(&o, sockets, &s->error);
 	if (r == -EOPNOTSUPP)
-		r = lazy_capture(SOCKET, s->plan, sockets, &s->error);
+		r = capture_lazily(s->plan, sockets, &s->error);
 	if (r < 0)
 		return r;
 	r = sockets_send(SOCKET, SOCKETS_CAPTURE, sockets, CAPTURE_COUNT);
@@ -252,20 +344,6 @@ static void tell_failure(int error, const struct error *e)
 
 	if (refusal_encode(&refusal, &body) == 0 && !body.failed)
 		(void)frame_send(SOCKET, FRAME_FAILED, 0, body.data, body.len, NULL, 0);
-}
-
-static int zygote_set_up(struct setup *s)
-{
-	for (size_t i = 0; i < ROWS(steps); i++) {
-		int r = steps[i].run ? steps[i].run(s) : steps[i].plain();
-
-		if (r < 0 && s->error.text[0] == '\0')
-			(void)error_set(
-				&s->error, r, NULL, "cannot %s: %s", steps[i].what, strerror(-r));
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }
 
 /* Signals of inits are of no interest; those of an init's children are its own to wait for. */
@@ -359,16 +437,6 @@ static int zygote_take_frame(const struct setup *s)
 	return 0;
 }
 
-/*
- * An init that was just cloned may still hold a copy of the socket, so closing it is not enough for
- * the warden to learn of this end before it learns of the commands'.
- */
-static _Noreturn void zygote_end(void)
-{
-	(void)shutdown(SOCKET, SHUT_RDWR);
-	_exit(1);
-}
-
 /* Ends when the warden does, or when a cover cannot be put back: then everything ends. */
 static _Noreturn void zygote_serve(const struct setup *s)
 {
@@ -381,8 +449,13 @@ static _Noreturn void zygote_serve(const struct setup *s)
 		if (poll(fds, 2, -1) < 0)
 			continue;
 		/* First the covers: a command that starts now must not find one missing. */
-		if (fds[1].revents && watch_restore(s->watch, &s->tree) < 0)
-			zygote_end();
+		if (fds[1].revents && watch_restore(s->watch, &s->tree) < 0) {
+			/* An init that was just cloned may still hold a copy of the socket, so
+			 * closing it is not enough for the warden to learn of this end before it
+			 * learns of the commands'. */
+			(void)shutdown(SOCKET, SHUT_RDWR);
+			_exit(1);
+		}
 		if (fds[0].revents && zygote_take_frame(s) < 0)
 			_exit(0);
 	}
@@ -395,14 +468,19 @@ void zygote_run(const struct zygote *z)
 	struct init init = {
 		.socket = SOCKET, .rules = -1, .explain = z->explain, .tree = &s.tree
 	};
-	int r;
+	int r = 0;
 
 	s.zygote = z;
 	/* What the host ignores or handles is not a program's business. */
 	inherited_reset_signals();
 	set_signals(z->single);
-	r = zygote_set_up(&s);
-	if (r == 0 && z->single)
+	for (size_t i = 0; r >= 0 && i < ROWS(steps); i++) {
+		r = steps[i].run ? steps[i].run(&s) : steps[i].plain();
+		if (r < 0 && s.error.text[0] == '\0')
+			(void)error_set(
+				&s.error, r, NULL, "cannot %s: %s", steps[i].what, strerror(-r));
+	}
+	if (r >= 0 && z->single)
 		r = init.rules = confine_rules(s.plan, &s.error);
 	if (r < 0) {
 		tell_failure(r, &s.error);

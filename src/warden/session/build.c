@@ -59,19 +59,6 @@ static int make_zygote(struct session *s, struct error *e)
 	return 0;
 }
 
-static int failed(struct session *s, struct error *e)
-{
-	struct refusal refusal;
-
-	if (s->frame.type != FRAME_FAILED ||
-		refusal_decode(&refusal, s->frame.body, s->frame.len) < 0)
-		return error_set(e, -EPROTO, NULL, "the sandbox's first process talks nonsense");
-	(void)error_set(e, -refusal.error, NULL, "%s", refusal.text);
-	if (refusal.hint[0])
-		error_hint(e, "%s", refusal.hint);
-	return -refusal.error;
-}
-
 /* The next word of the zygote. */
 static int await_frame(struct session *s, struct error *e)
 {
@@ -94,6 +81,7 @@ static int await_frame(struct session *s, struct error *e)
 static int session_build_await_ready(struct session *s, struct error *e)
 {
 	int r = await_frame(s, e);
+	struct refusal refusal;
 
 	for (int i = 0; r == 0 && s->frame.type == FRAME_SOCKETS && i < SOCKETS_FRAMES_MAX; i++) {
 		r = s->relay.pid == 0 ? -EPROTO : sockets_pass(s->relay.socket, &s->frame);
@@ -102,22 +90,15 @@ static int session_build_await_ready(struct session *s, struct error *e)
 				strerror(-r));
 		r = await_frame(s, e);
 	}
-	if (r < 0)
+	if (r < 0 || s->frame.type == FRAME_READY)
 		return r;
-	return s->frame.type == FRAME_READY ? 0 : failed(s, e);
-}
-
-/* From here on it serves. */
-static int open_relay(struct session *s, struct error *e)
-{
-	int r;
-
-	if (s->relay.pid == 0)
-		return 0;
-	r = frame_send(s->relay.socket, FRAME_READY, 0, NULL, 0, NULL, 0);
-	if (r == 0)
-		r = session_add_source(s, s->relay.socket, SOURCE_RELAY(s));
-	return r < 0 ? error_set(e, r, NULL, "the relay does not start: %s", strerror(-r)) : 0;
+	if (s->frame.type != FRAME_FAILED ||
+		refusal_decode(&refusal, s->frame.body, s->frame.len) < 0)
+		return error_set(e, -EPROTO, NULL, "the sandbox's first process talks nonsense");
+	(void)error_set(e, -refusal.error, NULL, "%s", refusal.text);
+	if (refusal.hint[0])
+		error_hint(e, "%s", refusal.hint);
+	return -refusal.error;
 }
 
 static int session_build_add_sources(struct session *s)
@@ -140,15 +121,6 @@ static int session_build_add_sources(struct session *s)
 	return r < 0 ? r : session_add_source(s, s->socket, SOURCE_ZYGOTE(s));
 }
 
-static int open_descriptors(struct session *s, struct error *e)
-{
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (s->epoll < 0 || s->timer < 0)
-		return error_set(e, -errno, NULL, "cannot make descriptors: %s", strerror(errno));
-	return 0;
-}
-
 int session_prepare(struct session **ret, const struct session_options *o, struct error *e)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -161,8 +133,13 @@ int session_prepare(struct session **ret, const struct session_options *o, struc
 	s->pidfd = s->socket = s->epoll = s->timer = -1;
 	s->relay = (struct relay_process){ .pidfd = -1, .socket = -1 };
 	r = make_zygote(s, e);
-	if (r == 0)
-		r = open_descriptors(s, e);
+	if (r == 0) {
+		s->epoll = epoll_create1(EPOLL_CLOEXEC);
+		s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+		if (s->epoll < 0 || s->timer < 0)
+			r = error_set(
+				e, -errno, NULL, "cannot make descriptors: %s", strerror(errno));
+	}
 	if (r < 0) {
 		session_free(s);
 		return r;
@@ -186,18 +163,6 @@ static void end_zygote(struct session *s)
 	fd_close(&s->socket);
 }
 
-/* The plan has another network than was guessed: once more from the start. */
-static int change_network(struct session *s, const struct plan *plan, struct error *e)
-{
-	bool host = plan->network == PLAN_NETWORK_HOST;
-
-	if (host == s->o.host_network)
-		return 0;
-	s->o.host_network = host;
-	end_zygote(s);
-	return make_zygote(s, e);
-}
-
 static int send_plan(struct session *s, struct error *e)
 {
 	auto_buffer body = { 0 };
@@ -214,20 +179,33 @@ static int send_plan(struct session *s, struct error *e)
 int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
 	struct error *e)
 {
-	int r = change_network(s, plan, e);
+	bool host = plan->network == PLAN_NETWORK_HOST;
+	int r = 0;
 
 	s->plan = plan;
 	s->handler = *h;
+	/* The plan has another network than was guessed: once more from the start. */
+	if (host != s->o.host_network) {
+		s->o.host_network = host;
+		end_zygote(s);
+		r = make_zygote(s, e);
+	}
 	if (r == 0)
 		r = send_plan(s, e);
 	if (r == 0 && plan->network == PLAN_NETWORK_RELAY)
 		r = relay_process_start(&s->relay, plan, e);
 	if (r == 0)
 		r = session_build_await_ready(s, e);
-	if (r == 0)
-		r = open_relay(s, e);
 	if (r < 0)
 		return r;
+	/* From here on the relay serves. */
+	if (s->relay.pid != 0) {
+		r = frame_send(s->relay.socket, FRAME_READY, 0, NULL, 0, NULL, 0);
+		if (r == 0)
+			r = session_add_source(s, s->relay.socket, SOURCE_RELAY(s));
+		if (r < 0)
+			return error_set(e, r, NULL, "the relay does not start: %s", strerror(-r));
+	}
 	r = session_build_add_sources(s);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot watch the sandbox: %s", strerror(-r));
@@ -242,8 +220,8 @@ static void release(struct session *s)
 		session_forget(s, s->commands);
 	for (size_t i = 0; i < s->n_spares; i++)
 		session_spare_deinit(&s->spares[i]);
-	if (s->charge.home)
-		cgroup_home_free(s->charge.home);
+	if (s->cgroups)
+		cgroup_home_free(s->cgroups);
 	relay_process_leave(&s->relay);
 	fd_close(&s->pidfd);
 	fd_close(&s->socket);

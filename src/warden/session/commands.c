@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -74,18 +75,80 @@ void session_pass_deadlines(struct session *s)
 	session_set_timer(s);
 }
 
-/* Commands. */
+/* Limits by cgroup. */
 
-static struct command *command_new(uint64_t id)
+/*
+ * Limits of memory and processes by cgroup, where one can be had; else the command's init looks
+ * after them. Takes those out of `start` that a cgroup of the command will hold.
+ */
+static void charge_prepare(struct session *s, struct command *c, struct start *start)
 {
-	struct command *c = calloc(1, sizeof(*c));
+	const struct cgroup_limits limits = { .memory = c->memory, .pids = c->pids };
+	struct error why = { 0 };
 
-	if (c)
-		*c = (struct command){
-			.id = id, .socket = -1, .pidfd = -1, .stdio = { -1, -1, -1 }
-		};
-	return c;
+	if (c->memory == 0 && c->pids == 0)
+		return;
+	if (!s->looked && cgroup_home_new(&s->cgroups, &why) < 0)
+		s->cgroups = NULL;
+	s->looked = true;
+	/* Without one, the init holds the limits: that it cannot be had is no error. */
+	if (!s->cgroups || cgroup_new(&c->cgroup, s->cgroups, &limits, &why) < 0)
+		return;
+	start->memory = 0;
+	start->pids = 0;
 }
+
+/* The number that a process has out here, from its pidfd. */
+static int pid_of(int pidfd, pid_t *ret)
+{
+	char path[64];
+	char text[512];
+	const char *line;
+	ssize_t n;
+	auto_fd fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	line = strstr(text, "\nPid:");
+	*ret = line ? (pid_t)strtol(line + 5, NULL, 10) : 0;
+	return *ret > 0 ? 0 : -ESRCH;
+}
+
+int session_charge(const struct command *c)
+{
+	pid_t pid = 0;
+	int r;
+
+	if (!c->cgroup)
+		return 0;
+	r = pid_of(c->pidfd, &pid);
+	return r < 0 ? r : cgroup_add(c->cgroup, pid);
+}
+
+/* What the cgroup knows about a command that ended. */
+static void charge_report(const struct command *c, struct report *report)
+{
+	struct cgroup_usage usage;
+
+	if (!c->cgroup || cgroup_read(c->cgroup, &usage) < 0)
+		return;
+	if (c->memory > 0)
+		report->memory_by = REPORT_BY_CGROUP;
+	if (c->pids > 0)
+		report->pids_by = REPORT_BY_CGROUP;
+	if (usage.memory_peak > 0)
+		report->peak_bytes = usage.memory_peak;
+	if (usage.oom_kills > 0)
+		report->flags |= REPORT_OUT_OF_MEMORY;
+	if (usage.pids_refused > 0)
+		report->flags |= REPORT_TOO_MANY_PIDS;
+}
+
+/* Commands. */
 
 static void command_free(struct command *c)
 {
@@ -166,24 +229,16 @@ void session_end(struct session *s, struct command *c, struct report *report)
 	session_commands_tell_end(s, c, &event);
 }
 
-/*
- * A zygote that dies closes its socket before the kernel kills what is inside; but an init that it
- * cloned a moment ago may hold a copy, so this waits for a moment. It is asked only for an init
- * that died without a word, which hardly anything but the zygote's end can cause.
- */
-static bool zygote_is_dying(const struct session *s)
-{
-	struct pollfd p = { .fd = s->socket };
-
-	return s->socket >= 0 && poll(&p, 1, DYING_MS) > 0 && p.revents & POLLHUP;
-}
-
 /* Its init is no more, and did not say why: killed from outside, or for want of memory. */
 void session_lose(struct session *s, struct command *c, int r)
 {
 	struct report report = { .signal = SIGKILL };
+	struct pollfd p = { .fd = s->socket };
 
-	if (zygote_is_dying(s))
+	/* A zygote that dies closes its socket before the kernel kills what is inside; but an init
+	 * that it cloned a moment ago may hold a copy, so this waits for a moment: hardly anything
+	 * but the zygote's end makes an init die without a word. */
+	if (s->socket >= 0 && poll(&p, 1, DYING_MS) > 0 && p.revents & POLLHUP)
 		session_lose_zygote(s);
 	else if (c->started)
 		session_end(s, c, &report);
@@ -220,12 +275,13 @@ static void limit_to(uint64_t *value, const struct plan *plan, enum limit limit)
 static int make_command(struct session *s, uint64_t id, const struct start *start,
 	const int stdio[3], struct error *e)
 {
-	struct command *c = command_new(id);
+	struct command *c = calloc(1, sizeof(*c));
 	struct start copy = *start;
 	int r;
 
 	if (!c)
 		return -ENOMEM;
+	*c = (struct command){ .id = id, .socket = -1, .pidfd = -1, .stdio = { -1, -1, -1 } };
 	limit_to(&copy.timeout_ms, s->plan, LIMIT_TIMEOUT_MS);
 	limit_to(&copy.memory, s->plan, LIMIT_MEMORY);
 	limit_to(&copy.pids, s->plan, LIMIT_PIDS);
@@ -236,7 +292,7 @@ static int make_command(struct session *s, uint64_t id, const struct start *star
 	c->memory = copy.memory;
 	c->pids = copy.pids;
 	/* What a cgroup holds is not looked after by the init. */
-	charge_prepare(&s->charge, c, &copy);
+	charge_prepare(s, c, &copy);
 	r = start_encode(&copy, &c->body);
 	if (r == 0 && c->body.failed)
 		r = -ENOMEM;

@@ -35,31 +35,22 @@ void session_ask_for_inits(struct session *s)
 	}
 }
 
-/* What was to reach it while it waited. */
-static int send_signals(struct command *c)
-{
-	int r = 0;
-
-	for (uint32_t n = 1; r == 0 && c->signals > 0; n++, c->signals >>= 1)
-		if (c->signals & 1)
-			r = frame_send(c->socket, FRAME_SIGNAL, c->id, &n, sizeof(n), NULL, 0);
-	return r;
-}
-
 /* Hands a waiting command to an init. The init's descriptors are the command's from here on. */
-static int assign(struct session *s, struct command *c, struct spare *init)
+static void assign(struct session *s, struct command *c, struct spare *init)
 {
 	int r;
 
 	c->socket = init->socket;
 	c->pidfd = init->pidfd;
 	*init = (struct spare){ -1, -1 };
-	r = charge_begin(c);
+	r = session_charge(c);
 	if (r == 0)
 		r = frame_send(c->socket, FRAME_START, c->id, c->body.data, c->body.len, c->stdio,
 			c->stdio[0] >= 0 ? 3 : 0);
-	if (r == 0)
-		r = send_signals(c);
+	/* What was to reach it while it waited. */
+	for (uint32_t n = 1; r == 0 && c->signals > 0; n++, c->signals >>= 1)
+		if (c->signals & 1)
+			r = frame_send(c->socket, FRAME_SIGNAL, c->id, &n, sizeof(n), NULL, 0);
 	if (r == 0)
 		r = session_add_source(s, c->socket, c);
 	for (size_t i = 0; i < 3; i++)
@@ -69,7 +60,8 @@ static int assign(struct session *s, struct command *c, struct spare *init)
 		c->deadline = clock_ms(CLOCK_MONOTONIC) + c->timeout_ms;
 		session_set_timer(s);
 	}
-	return r;
+	if (r < 0)
+		session_refuse(s, c, r, strerror(-r));
 }
 
 /* The oldest command without an init. */
@@ -103,16 +95,12 @@ void session_use_spares(struct session *s)
 
 	while (s->n_spares > 0 && (c = session_next_waiting(s))) {
 		struct spare *init = &s->spares[--s->n_spares];
-		int r;
 
 		/* The only one of a single command is not replaced. */
-		if (!s->o.single && !spare_is_alive(init)) {
+		if (!s->o.single && !spare_is_alive(init))
 			session_spare_deinit(init);
-			continue;
-		}
-		r = assign(s, c, init);
-		if (r < 0)
-			session_refuse(s, c, r, strerror(-r));
+		else
+			assign(s, c, init);
 	}
 }
 
@@ -141,10 +129,7 @@ void session_keep_spare(struct session *s, int socket, int pidfd)
 	if (c && !spare_is_alive(&init)) {
 		session_inits_bury(s, c, &init);
 	} else if (c) {
-		int r = assign(s, c, &init);
-
-		if (r < 0)
-			session_refuse(s, c, r, strerror(-r));
+		assign(s, c, &init);
 	} else if (s->n_spares < SESSION_SPARES_MAX) {
 		s->spares[s->n_spares++] = init;
 	} else {

@@ -37,15 +37,6 @@ struct command {
 	struct cgroup *cgroup;
 };
 
-/*
- * Limits of memory and processes by cgroup, where one can be had; the place is looked for when a
- * command first asks for such a limit. Where there is none, the command's init looks after them.
- */
-struct charge {
-	struct cgroup_home *home;
-	bool looked;
-};
-
 /* An init that waits for a command. */
 struct spare {
 	int socket, pidfd;
@@ -59,8 +50,9 @@ struct session {
 	int pidfd, socket;
 	struct relay_process relay;
 	int epoll, timer;
-	struct charge charge;
-	struct command *commands; /* newest first */
+	struct cgroup_home *cgroups; /* looked for when a command first asks for such a limit */
+	bool looked;                 /* NULL then: there is none to be had */
+	struct command *commands;    /* newest first */
 	struct spare spares[SESSION_SPARES_MAX];
 	size_t n_spares, n_asked;
 	bool lent;    /* an init is with the holder of the session */
@@ -93,6 +85,8 @@ void session_refuse(struct session *s, struct command *c, int error, const char 
 void session_end(struct session *s, struct command *c, struct report *report);
 /* Its init is no more, and did not say why (r: what receiving gave). */
 void session_lose(struct session *s, struct command *c, int r);
+/* Moves the command's init into its cgroup, if it has one. */
+int session_charge(const struct command *c);
 
 /* session/inits.c: inits that wait, and commands that wait for one. */
 void session_ask_for_inits(struct session *s);
@@ -103,10 +97,3 @@ void session_keep_spare(struct session *s, int socket, int pidfd);
 /* An init whose command is over waits for the next one, unless it was put into a cgroup. */
 void session_give_back(struct session *s, struct command *c);
 void session_spare_deinit(struct spare *init);
-
-/* session/charge.c. Takes those limits out of `start` that a cgroup of the command will hold. */
-void charge_prepare(struct charge *charge, struct command *c, struct start *start);
-/* Moves the command's init into its cgroup. */
-int charge_begin(const struct command *c);
-/* What the cgroup knows about a command that ended. */
-void charge_report(const struct command *c, struct report *report);

@@ -33,33 +33,6 @@ struct outfit {
 	size_t n_ports;
 };
 
-static void outfit_deinit(struct outfit *o)
-{
-	lookup_config_deinit(&o->lookup);
-	for (size_t i = 0; i < o->n_doors; i++)
-		fd_close(&o->doors[i].folder);
-	for (size_t i = 0; i < o->n_ports; i++)
-		publish_close(&o->ports[i]);
-}
-
-static int open_doors(struct outfit *o, const struct plan *plan, struct error *e)
-{
-	for (size_t i = 0; i < plan->n; i++) {
-		int r;
-
-		if (plan->entries[i].kind != PLAN_SOCKET)
-			continue;
-		if (o->n_doors == DOORS_MAX)
-			return error_set(e, -E2BIG, NULL,
-				"more than %d sockets of the host cannot be granted", DOORS_MAX);
-		r = door_open(&o->doors[o->n_doors], plan->entries[i].path, e);
-		if (r < 0)
-			return r;
-		o->n_doors++;
-	}
-	return 0;
-}
-
 static int outfit_make(struct outfit *o, const struct plan *plan, struct error *e)
 {
 	int r = lookup_config_read(&o->lookup, "/etc/resolv.conf", "/etc/hosts");
@@ -67,7 +40,15 @@ static int outfit_make(struct outfit *o, const struct plan *plan, struct error *
 	if (r < 0)
 		return error_set(
 			e, r, NULL, "cannot read how the host resolves names: %s", strerror(-r));
-	r = open_doors(o, plan, e);
+	for (size_t i = 0; r == 0 && i < plan->n; i++) {
+		if (plan->entries[i].kind != PLAN_SOCKET)
+			continue;
+		if (o->n_doors == DOORS_MAX)
+			return error_set(e, -E2BIG, NULL,
+				"more than %d sockets of the host cannot be granted", DOORS_MAX);
+		r = door_open(&o->doors[o->n_doors], plan->entries[i].path, e);
+		o->n_doors += r == 0;
+	}
 	for (; r == 0 && o->n_ports < plan->n_ports; o->n_ports += r == 0)
 		r = publish_open(&o->ports[o->n_ports], plan->ports[o->n_ports], e);
 	return r;
@@ -75,27 +56,19 @@ static int outfit_make(struct outfit *o, const struct plan *plan, struct error *
 
 /* In the new process. */
 
-/* Where its descriptors are kept, in the order of their numbers from SOCKET on. */
-static size_t list_descriptors(struct outfit *o, int *socket, int *list[DESCRIPTORS_MAX])
+/* Nothing else stays open. First all are moved out of the way, so that none is overwritten. */
+static int take_descriptors(struct outfit *o, int socket)
 {
-	size_t n = 0;
+	/* Where they are kept, in the order of their numbers from SOCKET on. */
+	int *list[DESCRIPTORS_MAX] = { &socket };
+	size_t n = 1;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	list[n++] = socket;
 	for (size_t i = 0; i < o->n_doors; i++)
 		list[n++] = &o->doors[i].folder;
 	for (size_t i = 0; i < 2 * o->n_ports; i++)
 		if (o->ports[i / 2].listeners[i % 2] >= 0)
 			list[n++] = &o->ports[i / 2].listeners[i % 2];
-	return n;
-}
-
-/* Nothing else stays open. First all are moved out of the way, so that none is overwritten. */
-static int take_descriptors(struct outfit *o, int socket)
-{
-	int *list[DESCRIPTORS_MAX];
-	size_t n = list_descriptors(o, &socket, list);
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
 	for (int i = 0; i < SOCKET; i++)
 		if (null < 0 || dup2(null, i) < 0)
 			return -errno;
@@ -112,31 +85,24 @@ static int take_descriptors(struct outfit *o, int socket)
 	return syscall(SYS_close_range, SOCKET + (unsigned)n, ~0U, 0U) < 0 ? -errno : 0;
 }
 
-static int relay_process_make_rules(const struct outfit *o)
-{
-	int version = landlock_version();
-	auto_fd rules = version < 0 ? version : landlock_new(version, true);
-	auto_fd self = open("/proc/self", O_PATH | O_CLOEXEC);
-	int r;
-
-	if (rules < 0)
-		return rules;
-	/* By /proc/self/fd a door's socket is connected to. */
-	r = self < 0 ? -errno : landlock_grant(rules, version, self, LANDLOCK_READ);
-	for (size_t i = 0; r == 0 && i < o->n_doors; i++)
-		r = landlock_grant(rules, version, o->doors[i].folder, LANDLOCK_CONNECT);
-	return r < 0 ? r : fd_take(&rules);
-}
-
 static int shut_in(const struct outfit *o)
 {
 	/* Before its version 9, Landlock does not keep anybody from the host's Unix sockets. */
 	const struct seccomp_options filter = {
 		.no_memfd_exec = true, .no_unix = o->n_doors == 0, .no_exec = true
 	};
-	auto_fd rules = relay_process_make_rules(o);
-	int r = rules < 0 ? rules : privilege_renounce();
+	int version = landlock_version();
+	auto_fd rules = version < 0 ? version : landlock_new(version, true);
+	auto_fd self = open("/proc/self", O_PATH | O_CLOEXEC);
+	int r = rules < 0 ? rules : self < 0 ? -errno : 0;
 
+	/* By /proc/self/fd a door's socket is connected to. */
+	if (r == 0)
+		r = landlock_grant(rules, version, self, LANDLOCK_READ);
+	for (size_t i = 0; r == 0 && i < o->n_doors; i++)
+		r = landlock_grant(rules, version, o->doors[i].folder, LANDLOCK_CONNECT);
+	if (r == 0)
+		r = privilege_renounce();
 	/* Names that programs ask for may be international, and must not make it open files then.
 	 */
 	(void)idna_library_load();
@@ -215,7 +181,11 @@ int relay_process_start(struct relay_process *ret, const struct plan *plan, stru
 
 	if (r == 0)
 		r = session_relay_process_start(ret, plan, &o, e);
-	outfit_deinit(&o);
+	lookup_config_deinit(&o.lookup);
+	for (size_t i = 0; i < o.n_doors; i++)
+		fd_close(&o.doors[i].folder);
+	for (size_t i = 0; i < o.n_ports; i++)
+		publish_close(&o.ports[i]);
 	return r;
 }
 

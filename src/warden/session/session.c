@@ -66,17 +66,6 @@ void session_lose_zygote(struct session *s)
 
 /* Frames of the relay. */
 
-/* Without a body: it holds. */
-static int tell_change(struct session *s)
-{
-	struct session_event event = { .kind = SESSION_POLICY, .id = s->frame.id, .fd = -1 };
-	int r = s->frame.len == 0 ? 0 : refusal_decode(&event.refusal, s->frame.body, s->frame.len);
-
-	if (r == 0)
-		session_report(s, &event);
-	return r;
-}
-
 int session_change(struct session *s, uint64_t id, const void *body, size_t len)
 {
 	if (s->gone || s->relay.pid == 0)
@@ -87,21 +76,30 @@ int session_change(struct session *s, uint64_t id, const void *body, size_t len)
 static int on_relay_frame(struct session *s)
 {
 	const struct command *c = s->commands;
+	struct session_event event = { .kind = SESSION_RECORD, .fd = -1 };
 	struct record record;
-	int r;
+	int r = -EPROTO;
 
-	if (s->frame.type == FRAME_POLICY)
-		return tell_change(s);
-	r = s->frame.type == FRAME_RECORD ? record_decode(&record, s->frame.body, s->frame.len)
-					  : -EPROTO;
+	if (s->frame.type == FRAME_POLICY) {
+		event.kind = SESSION_POLICY;
+		event.id = s->frame.id;
+		/* Without a body: it holds. */
+		r = s->frame.len == 0 ? 0
+				      : refusal_decode(&event.refusal, s->frame.body, s->frame.len);
+		if (r == 0)
+			session_report(s, &event);
+		return r;
+	}
+	if (s->frame.type == FRAME_RECORD)
+		r = record_decode(&record, s->frame.body, s->frame.len);
 	if (r < 0)
 		return r;
 	/* The relay does not see who it was. If there is one command only, it was that, or a child
 	 * of it. */
 	if (c && !c->next && c->program && record.program[0] == '\0')
 		record.program = c->program;
-	session_report(
-		s, &(struct session_event){ .kind = SESSION_RECORD, .fd = -1, .record = &record });
+	event.record = &record;
+	session_report(s, &event);
 	return 0;
 }
 

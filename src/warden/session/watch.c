@@ -260,32 +260,24 @@ static int watch_judge(struct watch *w, const struct inotify_event *event)
 	return 0;
 }
 
-/* 1: there may be more. */
-static int read_some(struct watch *w)
-{
-	ssize_t n = read(w->fd, w->events, sizeof(w->events));
-
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	for (ssize_t at = 0; at < n;) {
-		const struct inotify_event *event = (const void *)(w->events + at);
-		int r = watch_judge(w, event);
-
-		if (r < 0)
-			return r;
-		at += (ssize_t)(sizeof(*event) + event->len);
-	}
-	return 1;
-}
-
 /* All that the kernel keeps at most: nobody shall start before the last of them was heeded. */
 static int watch_read_events(struct watch *w)
 {
-	int r = 1;
+	for (int i = 0; i < READS_MAX; i++) {
+		ssize_t n = read(w->fd, w->events, sizeof(w->events));
 
-	for (int i = 0; r == 1 && i < READS_MAX; i++)
-		r = read_some(w);
-	return r < 0 ? r : 0;
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		for (ssize_t at = 0; at < n;) {
+			const struct inotify_event *event = (const void *)(w->events + at);
+			int r = watch_judge(w, event);
+
+			if (r < 0)
+				return r;
+			at += (ssize_t)(sizeof(*event) + event->len);
+		}
+	}
+	return 0;
 }
 
 /* Before it is covered, so that a change after this is seen again. */
@@ -306,22 +298,9 @@ static int watch_again(struct watch *w, uint32_t entry)
 	return r == -ENOENT || r == -EACCES ? 0 : r;
 }
 
-static int restore(struct watch *w, const struct tree *t, uint32_t entry)
-{
-	const struct plan_entry *entries = w->plan->entries;
-	int r = watch_again(w, entry);
-
-	if (r == 0)
-		r = tree_cover(t, entry);
-	/* Another folder has taken the place of one: none of the covers in it stands any more. */
-	for (uint32_t i = entry + 1; r == 0 && entries[entry].is_dir && i < w->plan->n; i++)
-		if (entries[i].over && path_is_below(entries[i].path, entries[entry].path))
-			watch_mark(w, i);
-	return r < 0 ? r : 0;
-}
-
 int watch_restore(struct watch *w, const struct tree *t)
 {
+	const struct plan_entry *entries = w->plan->entries;
 	int r = watch_read_events(w);
 
 	for (uint32_t i = 0; r == 0 && w->n_pending > 0 && i < w->plan->n; i++) {
@@ -329,7 +308,14 @@ int watch_restore(struct watch *w, const struct tree *t)
 			continue;
 		w->pending[i] = false;
 		w->n_pending--;
-		r = restore(w, t, i);
+		r = watch_again(w, i);
+		if (r == 0)
+			r = tree_cover(t, i);
+		/* Another folder has taken the place of one: none of the covers in it stands. */
+		for (uint32_t j = i + 1; r == 0 && entries[i].is_dir && j < w->plan->n; j++)
+			if (entries[j].over && path_is_below(entries[j].path, entries[i].path))
+				watch_mark(w, j);
+		r = r < 0 ? r : 0;
 	}
 	return r;
 }

@@ -108,14 +108,6 @@ static size_t witness_read_memory(pid_t pid, uint64_t address, void *to, size_t 
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* False: there is no string, or one that is longer than any path. */
-static bool witness_read_string(pid_t pid, uint64_t address, char out[PATH_BYTES])
-{
-	size_t n = witness_read_memory(pid, address, out, PATH_BYTES);
-
-	return memchr(out, '\0', n) != NULL;
-}
-
 /* Where a relative path begins. */
 static bool read_folder(pid_t pid, int fd, char out[PATH_BYTES])
 {
@@ -172,16 +164,6 @@ static bool read_address(struct witness *w, uint64_t at, uint64_t size, char pat
 	return make_absolute((pid_t)w->call->pid, AT_FDCWD, path);
 }
 
-static void find_root(struct witness *w)
-{
-	char link[64];
-
-	if (w->root >= 0)
-		return;
-	(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)w->call->pid);
-	w->root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
 /* One call */
 
 static bool witness_read_path(struct witness *w, const struct notify_call *c, size_t i)
@@ -190,21 +172,15 @@ static bool witness_read_path(struct witness *w, const struct notify_call *c, si
 	const __u64 *args = w->call->data.args;
 	pid_t pid = (pid_t)w->call->pid;
 	int folder = p->folder == NOTIFY_ABSENT ? AT_FDCWD : (int)args[p->folder];
+	size_t n;
 
 	if (p->kind == NOTIFY_NONE)
 		return false;
 	if (p->kind == NOTIFY_CONNECT)
 		return read_address(w, args[p->path], args[c->extra], w->paths[i]);
-	return witness_read_string(pid, args[p->path], w->paths[i]) &&
-	       make_absolute(pid, folder, w->paths[i]);
-}
-
-/* Flags of "at" are told as what they mean. */
-static bool means_itself(const struct notify_call *c, uint64_t extra)
-{
-	return c->itself || (c->paths[0].kind == NOTIFY_LOOK && extra & AT_SYMLINK_NOFOLLOW) ||
-	       (c->paths[0].kind == NOTIFY_CHANGE && extra & AT_SYMLINK_NOFOLLOW) ||
-	       (c->paths[0].kind == NOTIFY_OPEN && extra & O_NOFOLLOW);
+	n = witness_read_memory(pid, args[p->path], w->paths[i], PATH_BYTES);
+	/* Else there is no string, or one that is longer than any path. */
+	return memchr(w->paths[i], '\0', n) && make_absolute(pid, folder, w->paths[i]);
 }
 
 static void witness_tell(
@@ -212,21 +188,22 @@ static void witness_tell(
 {
 	uint64_t extra = c->extra == NOTIFY_ABSENT ? 0 : w->call->data.args[c->extra];
 	bool is_connect = c->paths[i].kind == NOTIFY_CONNECT;
+	enum notify_kind first = c->paths[0].kind;
+	/* Flags of "at" are told as what they mean. */
+	bool itself =
+		c->itself ||
+		((first == NOTIFY_LOOK || first == NOTIFY_CHANGE) && extra & AT_SYMLINK_NOFOLLOW) ||
+		(first == NOTIFY_OPEN && extra & O_NOFOLLOW);
 	const struct sight sight = { .pid = (pid_t)w->call->pid,
 		.kind = c->paths[i].kind,
 		.extra = extra,
-		.itself = means_itself(c, extra),
+		.itself = itself,
 		.path = w->paths[i][0] ? w->paths[i] : NULL,
 		.address = is_connect ? &w->address : NULL,
 		.root = w->root };
 
 	if (sight.path || is_connect)
 		seen(context, &sight);
-}
-
-static bool still_waits(const struct witness *w)
-{
-	return ioctl(w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &w->call->id) == 0;
 }
 
 static void witness_look(struct witness *w, witness_seen *seen, void *context)
@@ -236,13 +213,18 @@ static void witness_look(struct witness *w, witness_seen *seen, void *context)
 		number >= 0 && number < SECCOMP_NUMBERS ? w->calls[number] : NULL;
 	bool has[NOTIFY_PATHS] = { false };
 	bool is_first = w->root < 0;
+	char link[64];
 
 	if (!c)
 		return;
 	for (size_t i = 0; i < NOTIFY_PATHS; i++)
 		has[i] = witness_read_path(w, c, i);
-	find_root(w);
-	if (!still_waits(w)) {
+	if (is_first) {
+		(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)w->call->pid);
+		w->root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	/* Does it still wait? */
+	if (ioctl(w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &w->call->id) != 0) {
 		if (is_first)
 			fd_close(&w->root);
 		return;
@@ -250,14 +232,6 @@ static void witness_look(struct witness *w, witness_seen *seen, void *context)
 	for (size_t i = 0; i < NOTIFY_PATHS; i++)
 		if (has[i])
 			witness_tell(w, c, i, seen, context);
-}
-
-/* The only answer. That it is gone by now is of no interest. */
-static void witness_go_on(const struct witness *w)
-{
-	*w->answer = (struct seccomp_notif_resp){ .id = w->call->id,
-		.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
-	(void)ioctl(w->listener, SECCOMP_IOCTL_NOTIF_SEND, w->answer);
 }
 
 int witness_dispatch(struct witness *w, witness_seen *seen, void *context)
@@ -274,7 +248,10 @@ int witness_dispatch(struct witness *w, witness_seen *seen, void *context)
 		if (ioctl(w->listener, SECCOMP_IOCTL_NOTIF_RECV, w->call) < 0)
 			continue;
 		witness_look(w, seen, context);
-		witness_go_on(w);
+		/* The only answer. That it is gone by now is of no interest. */
+		*w->answer = (struct seccomp_notif_resp){ .id = w->call->id,
+			.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+		(void)ioctl(w->listener, SECCOMP_IOCTL_NOTIF_SEND, w->answer);
 	}
 	return 0;
 }
