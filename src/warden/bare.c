@@ -50,31 +50,12 @@ static void bare_kill(struct bare_command *c, uint32_t flags)
 
 /* Starting */
 
-static void bare_refuse(struct bare *b, const struct start *s, int error, enum launch_step step)
-{
-	struct refusal refusal = { .error = -error, .hint = "" };
-	auto_buffer body = { 0 };
-	char text[512];
-
-	if (step == LAUNCH_CWD)
-		(void)snprintf(text, sizeof(text), "the folder %s cannot be entered: %s", s->cwd,
-			strerror(-error));
-	else if (step == LAUNCH_RUN)
-		(void)snprintf(
-			text, sizeof(text), "%s cannot be run: %s", s->program, strerror(-error));
-	else
-		(void)snprintf(
-			text, sizeof(text), "the command cannot be set up: %s", strerror(-error));
-	refusal.text = text;
-	if (refusal_encode(&refusal, &body) == 0 && !body.failed)
-		outbox_add(b->out, FRAME_REFUSED, b->frame.id, body.data, body.len, -1);
-}
-
 static int bare_launch(struct bare *b, const struct start *s, struct bare_command *c)
 {
 	struct launch l = { .start = s, .rules = -1, .witness = -1, .id = c->id, .tied = true };
 	enum launch_step step = LAUNCH_SETUP;
 	auto_fd master = -1, slave = -1;
+	auto_buffer body = { 0 };
 	int r = 0;
 
 	if (s->flags & START_TTY)
@@ -83,10 +64,10 @@ static int bare_launch(struct bare *b, const struct start *s, struct bare_comman
 		l.stdio[i] = s->flags & START_TTY ? slave : b->frame.fds[i];
 	if (r == 0)
 		r = launch(&l, &c->pid, &step);
-	if (r < 0)
-		bare_refuse(b, s, r, step);
-	else
+	if (r == 0)
 		outbox_add(b->out, FRAME_STARTED, c->id, NULL, 0, master);
+	else if (launch_refuse(s, r, step, "cannot be entered", &body) == 0)
+		outbox_add(b->out, FRAME_REFUSED, c->id, body.data, body.len, -1);
 	return r;
 }
 
@@ -119,11 +100,6 @@ static int bare_on_start(struct bare *b)
 
 /* The end */
 
-static uint64_t bare_us(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
-}
-
 /* It is dead, and its number still its own: the rest of the group goes before it is reaped. */
 static void bare_finish(struct bare *b, struct bare_command **at)
 {
@@ -134,14 +110,8 @@ static void bare_finish(struct bare *b, struct bare_command **at)
 
 	(void)kill(-c->pid, SIGKILL);
 	(void)wait4(c->pid, &status, 0, &used);
-	if (WIFSIGNALED(status))
-		report.signal = WTERMSIG(status);
-	else
-		report.exit_code = WEXITSTATUS(status);
-	report.wall_us = (clock_ns(CLOCK_MONOTONIC) - c->began_ns) / 1000;
-	report.user_us = bare_us(&used.ru_utime);
-	report.system_us = bare_us(&used.ru_stime);
-	report.peak_bytes = (uint64_t)used.ru_maxrss * 1024;
+	launch_end(&report, status, c->began_ns);
+	launch_count(&report, &used);
 	outbox_add(b->out, FRAME_EXITED, c->id, &report, sizeof(report), -1);
 	*at = c->next;
 	free(c);

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -42,31 +41,6 @@ struct running {
 
 enum { REAPED_AT_ONCE = 256 };
 
-static uint64_t microseconds(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
-}
-
-static void refuse_launch(const struct running *run, int error, enum launch_step step)
-{
-	char text[512];
-	const struct refusal refusal = { .error = -error, .text = text, .hint = "" };
-	auto_buffer body = { 0 };
-
-	if (step == LAUNCH_CWD)
-		(void)snprintf(text, sizeof(text), "the folder %s is not there inside: %s",
-			run->start.cwd, strerror(-error));
-	else if (step == LAUNCH_RUN)
-		(void)snprintf(text, sizeof(text), "%s cannot be run: %s", run->start.program,
-			strerror(-error));
-	else
-		(void)snprintf(
-			text, sizeof(text), "the command cannot be set up: %s", strerror(-error));
-	if (refusal_encode(&refusal, &body) == 0 && !body.failed)
-		(void)frame_send(
-			run->init->socket, FRAME_REFUSED, run->id, body.data, body.len, NULL, 0);
-}
-
 /* The descriptors that came with the START, which stays their owner. */
 static int take_stdio(struct frame *f, int ret[3])
 {
@@ -94,6 +68,7 @@ static int init_begin(struct running *run)
 	enum launch_step step = LAUNCH_SETUP;
 	auto_fd master = -1;
 	auto_fd slave = -1;
+	auto_buffer body = { 0 };
 	int r = 0;
 
 	if (run->start.flags & START_TTY)
@@ -107,7 +82,9 @@ static int init_begin(struct running *run)
 	if (r == 0)
 		r = launch(&l, &run->pid, &step);
 	if (r < 0) {
-		refuse_launch(run, r, step);
+		if (launch_refuse(&run->start, r, step, "is not there inside", &body) == 0)
+			(void)frame_send(run->init->socket, FRAME_REFUSED, run->id, body.data,
+				body.len, NULL, 0);
 		return r;
 	}
 	/* It runs, and nobody knows: it must not be there when the next one comes. */
@@ -120,17 +97,13 @@ static int init_begin(struct running *run)
 /* What a process used counts with what it waited for itself: each is counted once. */
 static pid_t reap_one(struct running *run, int options)
 {
-	struct report *to = &run->report;
 	struct rusage used;
 	int status;
 	pid_t pid = wait4(-1, &status, options, &used);
 
 	if (pid <= 0)
 		return pid;
-	to->user_us += microseconds(&used.ru_utime);
-	to->system_us += microseconds(&used.ru_stime);
-	if ((uint64_t)used.ru_maxrss * 1024 > to->peak_bytes)
-		to->peak_bytes = (uint64_t)used.ru_maxrss * 1024;
+	launch_count(&run->report, &used);
 	if (pid == run->pid) {
 		run->status = status;
 		run->ended = true;
@@ -228,11 +201,7 @@ static void init_finish(struct running *run)
 	(void)kill(-1, SIGKILL);
 	while (reap_one(run, 0) > 0 || errno == EINTR)
 		;
-	if (WIFSIGNALED(run->status))
-		report->signal = WTERMSIG(run->status);
-	else
-		report->exit_code = WEXITSTATUS(run->status);
-	report->wall_us = (clock_ns(CLOCK_MONOTONIC) - run->began) / 1000;
+	launch_end(report, run->status, run->began);
 	if (run->start.memory > 0)
 		report->memory_by = REPORT_BY_POLLING;
 	if (run->start.pids > 0)
@@ -245,7 +214,6 @@ static void init_finish(struct running *run)
 /* Waits for the next command. */
 static int init_await(struct running *run)
 {
-	bool terminal;
 	int r;
 
 	/* SIGNAL, KILL: for the command before, which ended while they were under way. */
@@ -258,23 +226,29 @@ static int init_await(struct running *run)
 	run->began = clock_ns(CLOCK_MONOTONIC);
 	run->id = run->frame.id;
 	r = start_decode(&run->start, run->frame.body, run->frame.len, &run->arena);
-	terminal = r == 0 && run->start.flags & START_TTY;
-	if (r == 0 && run->frame.n_fds != (terminal ? 0 : 3))
+	if (r == 0 && run->frame.n_fds != (run->start.flags & START_TTY ? 0 : 3))
 		r = -EPROTO;
 	return r;
 }
 
-static int watch_limits(struct running *run)
+static void run_one(struct running *run)
 {
-	if (run->start.memory == 0 && run->start.pids == 0)
-		return 0;
-	run->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return run->proc < 0 ? -errno : 0;
-}
-
-/* Nothing of a command is left for the next one. */
-static void reset(struct running *run)
-{
+	if (init_await(run) < 0)
+		_exit(1);
+	if (run->start.memory > 0 || run->start.pids > 0) {
+		run->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (run->proc < 0)
+			_exit(1);
+	}
+	if (init_begin(run) == 0) {
+		/* Ends of pipes that the command has must be the command's alone: others wait for
+		 * EOF. */
+		frame_deinit(&run->frame);
+		while (!run->ended)
+			attend(run);
+		init_finish(run);
+	}
+	/* Nothing of a command is left for the next one. */
 	fd_close(&run->proc);
 	frame_deinit(&run->frame);
 	arena_deinit(&run->arena);
@@ -283,19 +257,6 @@ static void reset(struct running *run)
 	run->report = (struct report){ 0 };
 	run->ended = run->busy = false;
 	run->pid = run->status = 0;
-}
-
-static void run_one(struct running *run)
-{
-	if (init_await(run) < 0 || watch_limits(run) < 0)
-		_exit(1);
-	if (init_begin(run) < 0)
-		return;
-	/* Ends of pipes that the command has must be the command's alone: others wait for EOF. */
-	frame_deinit(&run->frame);
-	while (!run->ended)
-		attend(run);
-	init_finish(run);
 }
 
 void init_run(const struct init *i)
@@ -311,9 +272,8 @@ void init_run(const struct init *i)
 	run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (run.signals < 0)
 		_exit(1);
-	do {
+	do
 		run_one(&run);
-		reset(&run);
-	} while (!i->tree);
+	while (!i->tree);
 	_exit(0);
 }

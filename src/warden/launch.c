@@ -15,6 +15,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "jail/confine.h"
@@ -101,46 +102,32 @@ int launch_terminal(const struct start *s, int *ret_master, int *ret_slave)
 	return 0;
 }
 
-static int set_stdio(const struct launch *l)
+static int launch_prepare(struct attempt *a)
 {
-	bool terminal = l->start->flags & START_TTY;
+	const struct launch *l = a->launch;
+	int r;
 
+	a->step = LAUNCH_SETUP;
 	if (setsid() < 0)
 		return -errno;
 	for (int i = 0; i < 3; i++)
 		if (dup2(l->stdio[i], i) < 0)
 			return -errno;
-	if (terminal && ioctl(0, TIOCSCTTY, 0) < 0)
+	if (l->start->flags & START_TTY && ioctl(0, TIOCSCTTY, 0) < 0)
 		return -errno;
-	return 0;
-}
-
-/*
- * Whoever listens is outside: nothing of this is left in here when the program starts. From here on
- * calls that name files wait to be looked at.
- */
-static int let_watch(const struct launch *l)
-{
-	auto_fd listener = notify_install();
-
-	if (listener < 0)
-		return listener;
-	return frame_send(l->witness, FRAME_WITNESS, l->id, NULL, 0, &listener, 1);
-}
-
-static int launch_prepare(struct attempt *a)
-{
-	const struct launch *l = a->launch;
-	int r = set_stdio(l);
-
-	a->step = LAUNCH_SETUP;
-	if (r == 0)
-		r = rlimits_apply(l->start);
+	r = rlimits_apply(l->start);
 	if (r == 0 && l->tied && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		r = -errno;
-	/* The last wall forbids it. */
-	if (r == 0 && l->witness >= 0)
-		r = let_watch(l);
+	/* Whoever listens is outside: nothing of this is left in here when the program starts. From
+	 * here on calls that name files wait to be looked at. The last wall forbids to ask for it.
+	 */
+	if (r == 0 && l->witness >= 0) {
+		auto_fd listener = notify_install();
+
+		r = listener < 0
+			    ? listener
+			    : frame_send(l->witness, FRAME_WITNESS, l->id, NULL, 0, &listener, 1);
+	}
 	if (r == 0 && l->rules >= 0)
 		r = confine_enter(l->rules);
 	if (r == 0 && syscall(SYS_close_range, 3U, ~0U, 0U) < 0)
@@ -197,4 +184,45 @@ int launch(const struct launch *l, pid_t *ret, enum launch_step *ret_step)
 	}
 	*ret = pid;
 	return 0;
+}
+
+int launch_refuse(const struct start *s, int error, enum launch_step step, const char *folder,
+	struct buffer *out)
+{
+	char text[512];
+	const struct refusal refusal = { .error = -error, .text = text, .hint = "" };
+
+	if (step == LAUNCH_CWD)
+		(void)snprintf(text, sizeof(text), "the folder %s %s: %s", s->cwd, folder,
+			strerror(-error));
+	else if (step == LAUNCH_RUN)
+		(void)snprintf(
+			text, sizeof(text), "%s cannot be run: %s", s->program, strerror(-error));
+	else
+		(void)snprintf(
+			text, sizeof(text), "the command cannot be set up: %s", strerror(-error));
+	return refusal_encode(&refusal, out);
+}
+
+static uint64_t launch_us(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
+void launch_count(struct report *to, const struct rusage *used)
+{
+	uint64_t peak = (uint64_t)used->ru_maxrss * 1024;
+
+	to->user_us += launch_us(&used->ru_utime);
+	to->system_us += launch_us(&used->ru_stime);
+	to->peak_bytes = peak > to->peak_bytes ? peak : to->peak_bytes;
+}
+
+void launch_end(struct report *to, int status, uint64_t began_ns)
+{
+	if (WIFSIGNALED(status))
+		to->signal = WTERMSIG(status);
+	else
+		to->exit_code = WEXITSTATUS(status);
+	to->wall_us = (clock_ns(CLOCK_MONOTONIC) - began_ns) / 1000;
 }

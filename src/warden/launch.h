@@ -6,8 +6,10 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
+#include "wire/report.h"
 #include "wire/start.h"
 
 struct launch {
@@ -33,6 +35,13 @@ enum launch_step {
  * descriptors beside its three.
  */
 int launch(const struct launch *l, pid_t *ret, enum launch_step *ret_step);
+/* The body of FRAME_REFUSED. `folder` says what is wrong with the folder: "is not there". */
+int launch_refuse(const struct start *s, int error, enum launch_step step, const char *folder,
+	struct buffer *out);
+/* Adds what a process used, as wait4() says; each is counted once. */
+void launch_count(struct report *to, const struct rusage *used);
+/* How it ended, as wait4() says, and how long that took since began_ns of CLOCK_MONOTONIC. */
+void launch_end(struct report *to, int status, uint64_t began_ns);
 /*
  * A new terminal of the size that s says: of the jail's private instance, inside. The master goes
  * to the host, the other side is the command's stdio; both are the caller's.
