@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "cli/output.h"
@@ -83,20 +84,14 @@ static int run_grants_grant(struct run *r, const struct kind *k, const char *tex
 
 /* Paths */
 
-static bool run_grants_is_folder(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* Just this path, and if it is a folder all that is in it. */
 static int grant_literal(struct run *r, const struct kind *k, const char *path)
 {
 	auto_buffer pattern = { 0 };
+	struct stat st;
 
 	glob_print_literal(path, strlen(path), &pattern);
-	if (run_grants_is_folder(path))
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		buffer_adds(&pattern, strcmp(path, "/") == 0 ? "**" : "/**");
 	return pattern.failed ? error_no_memory(r->call->error)
 			      : run_grants_grant(r, k, buffer_text(&pattern));
@@ -231,7 +226,6 @@ static int grant_file(struct run *r, const struct kind *k, const char *text)
 
 /* Programs */
 
-/* Without a list any program may run that can be read, so that is what a grant has to give. */
 static bool run_grants_is_open(const struct permissions *p)
 {
 	for (size_t i = 0; i < p->n_rules; i++) {
@@ -241,16 +235,12 @@ static bool run_grants_is_open(const struct permissions *p)
 	return !p->exec_listed;
 }
 
+/* Without a list any program may run that can be read, so that is what a grant has to give. */
 static int run_grants_add_program(
 	struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
 {
-	return run_grants_is_open(p) ? 0 : run_grants_add(r, p, k, pattern);
-}
-
-static int add_readable(
-	struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
-{
-	return run_grants_is_open(p) ? run_grants_add(r, p, k, pattern) : 0;
+	return run_grants_is_open(p) == (k->list == LIST_FS_READ) ? run_grants_add(r, p, k, pattern)
+								  : 0;
 }
 
 static int run_grants_read_program(void *data, const char *path)
@@ -261,32 +251,25 @@ static int run_grants_read_program(void *data, const char *path)
 
 	k.option = kind_exec.option;
 	glob_print_literal(path, strlen(path), &pattern);
-	return pattern.failed ? error_no_memory(r->call->error)
-			      : for_each_layer(r, add_readable, &k, buffer_text(&pattern));
+	return pattern.failed
+		       ? error_no_memory(r->call->error)
+		       : for_each_layer(r, run_grants_add_program, &k, buffer_text(&pattern));
 }
 
-static bool run_grants_is_listed(const struct run *r)
+/* Somebody may take a grant for a bound. */
+static void note_open(const struct run *r, const char *text)
 {
 	const struct permissions *leaves[LEAVES_MAX];
+	auto_output o = output_for(STDERR_FILENO);
 
 	for (size_t i = 0; i < r->n_base; i++) {
 		int n = permissions_layers(r->base[i], leaves, LEAVES_MAX);
 
 		for (int j = 0; j < n; j++) {
 			if (!run_grants_is_open(leaves[j]))
-				return true;
+				return;
 		}
 	}
-	return false;
-}
-
-/* Somebody may take a grant for a bound. */
-static void note_open(const struct run *r, const char *text)
-{
-	auto_output o = output_for(STDERR_FILENO);
-
-	if (run_grants_is_listed(r))
-		return;
 	output_note(&o);
 	buffer_adds(&o.text, "--exec ");
 	output_foreign(&o, text);
@@ -295,19 +278,19 @@ static void note_open(const struct run *r, const char *text)
 	(void)output_write(&o, STDERR_FILENO, NULL);
 }
 
-static int grant_program(struct run *r, const char *text)
+static int grant_program(struct run *r, const struct kind *k, const char *text)
 {
-	struct location where = { .file = kind_exec.option };
+	struct location where = { .file = k->option };
 	const char *path = text, *pattern;
 	int ret = 0;
 
 	if (text[0] != '/' && strchr(text, '/') && !strpbrk(text, " :*?[]{}\\"))
 		ret = load_absolute(r->call, text, &path);
 	if (ret == 0)
-		ret = permissions_canonical(list_rows[LIST_EXEC].op, path, r->call->arena, &pattern,
+		ret = permissions_canonical(list_rows[k->list].op, path, r->call->arena, &pattern,
 			&where, r->call->error);
 	if (ret == 0)
-		ret = for_each_layer(r, run_grants_add_program, &kind_exec, pattern);
+		ret = for_each_layer(r, run_grants_add_program, k, pattern);
 	if (ret == 0)
 		ret = resolver_system.programs(
 			resolver_system.context, path, run_grants_read_program, r);
@@ -318,32 +301,26 @@ static int grant_program(struct run *r, const char *text)
 	return ret;
 }
 
-/* All of them */
-
-static int for_each_item(
-	struct run *r, const struct options_list *l, const struct kind *k, bool is_file)
-{
-	int ret = 0;
-
-	for (size_t i = 0; ret == 0 && i < l->n; i++)
-		ret = is_file ? grant_file(r, k, l->items[i]) : run_grants_grant(r, k, l->items[i]);
-	return ret;
-}
-
 int run_grants(struct run *r)
 {
 	const struct run_options *o = &r->options;
-	int ret = for_each_item(r, &o->read, &kind_read, true);
+	const struct {
+		const struct options_list *given;
+		const struct kind *kind;
+		int (*grant)(struct run *r, const struct kind *k, const char *text);
+	} rows[] = {
+		{ &o->read, &kind_read, grant_file },
+		{ &o->write, &kind_write, grant_file },
+		{ &o->deny, &kind_deny, grant_file },
+		{ &o->net, &kind_net, run_grants_grant },
+		{ &o->env, &kind_env, run_grants_grant },
+		{ &o->exec, &kind_exec, grant_program },
+	};
+	int ret = 0;
 
-	if (ret == 0)
-		ret = for_each_item(r, &o->write, &kind_write, true);
-	if (ret == 0)
-		ret = for_each_item(r, &o->deny, &kind_deny, true);
-	if (ret == 0)
-		ret = for_each_item(r, &o->net, &kind_net, false);
-	if (ret == 0)
-		ret = for_each_item(r, &o->env, &kind_env, false);
-	for (size_t i = 0; ret == 0 && i < o->exec.n; i++)
-		ret = grant_program(r, o->exec.items[i]);
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		for (size_t k = 0; ret == 0 && k < rows[i].given->n; k++)
+			ret = rows[i].grant(r, rows[i].kind, rows[i].given->items[k]);
+	}
 	return ret;
 }

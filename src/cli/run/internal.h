@@ -114,10 +114,8 @@ int run_refused(struct run *r, const struct refusal *refusal);
 /* The status that stands for a report. */
 int run_result_status(const struct report *report);
 /* Tells what the exit status does not: limits that were met, hosts that were denied, files that run
- * later. */
+ * later. report: NULL of a command whose end nobody saw; then just the latter two. */
 void run_result_tell(const struct run *r, const struct run_stdio *s, const struct report *report);
-/* Just the latter two: of a command whose end nobody saw. */
-void run_result_tell_rest(const struct run *r);
 /* What came of it as one JSON object on standard output, with what the command printed. */
 int run_result_print(
 	const struct run *r, const struct run_stdio *s, const struct report *report, int status);

@@ -30,11 +30,8 @@ int run_guard(struct run *r, const char *path)
 
 /* Variables */
 
-/* A folder by the name that has no links in it: what is granted is what the kernel sees. */
-static int run_layers_real_folder(
-	struct run *r, const char *option, const char *path, const char **ret)
+int run_real_folder(struct run *r, const char *option, const char *path, const char **ret)
 {
-	struct call *c = r->call;
 	char real[PATH_BYTES];
 	struct stat st;
 	int err = links_follow(path, NULL, NULL, real);
@@ -44,8 +41,9 @@ static int run_layers_real_folder(
 	if (err == 0 && !S_ISDIR(st.st_mode))
 		err = -ENOTDIR;
 	if (err < 0)
-		return error_set(c->error, err, NULL, "%s: %s: %s", option, path, strerror(-err));
-	*ret = arena_strdup(c->arena, real);
+		return error_set(
+			r->call->error, err, NULL, "%s: %s: %s", option, path, strerror(-err));
+	*ret = arena_strdup(r->call->arena, real);
 	return *ret ? 0 : error_no_memory(r->call->error);
 }
 
@@ -61,9 +59,7 @@ static int run_layers_set_variables(struct run *r)
 		r->load.is_set[VARIABLE_WORK_DIR] = true;
 	}
 	ret = load_begin(&r->load, r->call);
-	if (ret < 0)
-		return ret;
-	return run_layers_real_folder(r, "the working folder", *work_dir, work_dir);
+	return ret < 0 ? ret : run_real_folder(r, "the working folder", *work_dir, work_dir);
 }
 
 /* The base */
@@ -76,37 +72,29 @@ static int add_base(struct run *r, struct permissions *p)
 	return 0;
 }
 
-static int guard_real(struct run *r, const char *path)
-{
-	const char *absolute = NULL;
-	char real[PATH_BYTES];
-	int ret = strcmp(path, "-") == 0 ? 0 : load_absolute(r->call, path, &absolute);
-
-	if (ret == 0 && absolute && links_follow(absolute, NULL, NULL, real) == 0) {
-		absolute = arena_strdup(r->call->arena, real);
-		if (!absolute)
-			return error_no_memory(r->call->error);
-	}
-	return ret < 0 ? ret : run_guard(r, absolute);
-}
-
+/* Files of policy are guarded as what their links lead to. */
 static int add_policies(struct run *r)
 {
 	const struct options_list *files = &r->options.policies;
 	int ret = load_add_all(&r->load, r->call, files->items, files->n, MANIFEST_UNKNOWN);
 
-	for (size_t i = 0; ret == 0 && i < files->n; i++)
-		ret = guard_real(r, files->items[i]);
+	for (size_t i = 0; ret == 0 && i < files->n; i++) {
+		const char *path = NULL;
+		char real[PATH_BYTES];
+
+		if (strcmp(files->items[i], "-") != 0)
+			ret = load_absolute(r->call, files->items[i], &path);
+		if (ret == 0 && path && links_follow(path, NULL, NULL, real) == 0) {
+			path = arena_strdup(r->call->arena, real);
+			if (!path)
+				return error_no_memory(r->call->error);
+		}
+		if (ret == 0)
+			ret = run_guard(r, path);
+	}
 	for (size_t i = 0; ret == 0 && i < r->load.n; i++)
 		ret = add_base(r, r->load.files[i].permissions);
 	return ret;
-}
-
-static int add_mode(struct run *r)
-{
-	int ret = agent_permissions(&r->options.agent, r->call, &r->mode);
-
-	return ret < 0 ? ret : add_base(r, r->mode);
 }
 
 static int add_profile(struct run *r)
@@ -143,19 +131,6 @@ static int add_skill(struct run *r)
 	if (ret == 0)
 		ret = runtime_imply(&r->skill.manifest, r->skill.path, r->base[r->n_base - 1]);
 	return ret;
-}
-
-static int make_base(struct run *r)
-{
-	int ret = add_policies(r);
-
-	if (ret == 0 && r->options.skill)
-		ret = add_skill(r);
-	if (ret == 0 && r->options.agent.is_given)
-		ret = add_mode(r);
-	if (ret == 0 && (r->options.profile || r->n_base == 0))
-		ret = add_profile(r);
-	return ret != 0 ? ret : run_grants(r);
 }
 
 /*
@@ -211,15 +186,6 @@ static int run_ceiling_add(struct run *r, const char *path)
 	return load_add(&r->ceiling, r->call, path, MANIFEST_UNKNOWN);
 }
 
-/* default.json stands for the rules of the whole folder, with custom/ below it. */
-static bool run_ceiling_is_policy(const char *name)
-{
-	const char *dot = strrchr(name, '.');
-
-	return name[0] != '.' && dot && strcmp(name, "default.json") != 0 &&
-	       (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
-}
-
 static int run_ceiling_by_name(const void *x, const void *y)
 {
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
@@ -230,7 +196,12 @@ static int run_ceiling_list(struct run *r, DIR *dir, const char **names, size_t 
 	const struct dirent *d;
 
 	while ((errno = 0, d = readdir(dir))) {
-		if (!run_ceiling_is_policy(d->d_name))
+		const char *dot = strrchr(d->d_name, '.');
+
+		/* default.json stands for the rules of the whole folder, with custom/ below it. */
+		if (d->d_name[0] == '.' || !dot || strcmp(d->d_name, "default.json") == 0 ||
+			(strcmp(dot, ".yaml") != 0 && strcmp(dot, ".yml") != 0 &&
+				strcmp(dot, ".json") != 0))
 			continue;
 		if (*n == CEILING_FILES_MAX)
 			return -E2BIG;
@@ -280,40 +251,37 @@ int run_ceiling(struct run *r)
 
 /* All of it */
 
-static int guard_own(struct run *r)
-{
-	int ret = run_guard(r, profile_config_folder(r->call));
-
-	return ret < 0 ? ret : run_guard(r, profile_state_folder(r->call));
-}
-
-static int run_layers_gather(struct run *r)
-{
-	for (size_t i = 0; i < r->n_base; i++)
-		r->layers[r->n_layers++] = r->base[i];
-	for (size_t i = 0; i < r->ceiling.n; i++) {
-		if (r->n_layers == RUN_LAYERS_MAX)
-			return run_layers_too_many(r);
-		r->layers[r->n_layers++] = r->ceiling.files[i].permissions;
-	}
-	return 0;
-}
-
 int run_layers(struct run *r)
 {
 	struct policy_options options;
 	int ret = run_layers_set_variables(r);
 
 	if (ret == 0)
-		ret = make_base(r);
+		ret = add_policies(r);
+	if (ret == 0 && r->options.skill)
+		ret = add_skill(r);
+	if (ret == 0 && r->options.agent.is_given) {
+		ret = agent_permissions(&r->options.agent, r->call, &r->mode);
+		ret = ret < 0 ? ret : add_base(r, r->mode);
+	}
+	if (ret == 0 && (r->options.profile || r->n_base == 0))
+		ret = add_profile(r);
+	if (ret == 0)
+		ret = run_grants(r);
 	if (ret == 0)
 		ret = run_ceiling(r);
 	if (ret == 0)
-		ret = guard_own(r);
+		ret = run_guard(r, profile_config_folder(r->call));
 	if (ret == 0)
-		ret = run_layers_gather(r);
+		ret = run_guard(r, profile_state_folder(r->call));
 	if (ret != 0)
 		return ret;
+	for (size_t i = 0; i < r->n_base + r->ceiling.n; i++) {
+		if (i == RUN_LAYERS_MAX)
+			return run_layers_too_many(r);
+		r->layers[r->n_layers++] =
+			i < r->n_base ? r->base[i] : r->ceiling.files[i - r->n_base].permissions;
+	}
 	options = load_options(&r->load);
 	ret = policy_new(&r->policy, r->layers, r->n_layers, &options, r->call->error);
 	return ret < 0 ? ret : run_layers_check_links(r);

@@ -7,31 +7,7 @@
 #include "base/array.h"
 #include "codec/json.h"
 
-const char *run_network_kind(enum record_kind kind)
-{
-	static const char *const names[] = {
-		[RECORD_DENIED] = "denied",
-		[RECORD_FAILED] = "unreachable",
-		[RECORD_CLOSED] = "connection",
-	};
-
-	return names[kind];
-}
-
 /* Keeping */
-
-static struct record *run_network_find(const struct run_network *n, const struct record *r)
-{
-	for (size_t i = 0; i < n->n; i++) {
-		struct record *item = &n->items[i];
-
-		if (item->kind == r->kind && item->dns == r->dns &&
-			strcmp(item->target, r->target) == 0 &&
-			strcmp(item->reason, r->reason) == 0)
-			return item;
-	}
-	return NULL;
-}
 
 static int run_network_append(struct run_network *n, struct arena *a, const struct record *r)
 {
@@ -52,68 +28,50 @@ static int run_network_append(struct run_network *n, struct arena *a, const stru
 
 int run_network_add(struct run_network *n, struct arena *a, const struct record *r)
 {
-	struct record *known = run_network_find(n, r);
-	int ret = 0;
+	int ret;
 
-	if (known) {
+	for (size_t i = 0; i < n->n; i++) {
+		struct record *known = &n->items[i];
+
+		if (known->kind != r->kind || known->dns != r->dns ||
+			strcmp(known->target, r->target) != 0 ||
+			strcmp(known->reason, r->reason) != 0)
+			continue;
 		known->count += r->count ? r->count : 1;
 		known->sent += r->sent;
 		known->received += r->received;
-	} else {
-		ret = run_network_append(n, a, r);
+		return 0;
 	}
+	ret = run_network_append(n, a, r);
 	n->missed += ret < 0 && r->kind != RECORD_CLOSED;
 	return ret == -ENOMEM ? ret : 0;
 }
 
 /* For people */
 
-/* Where the layer that an option joins lacks a line, the option is the shorter way. */
-static bool tell_option(const char *remedy, const char *profile, struct output *o)
-{
-	static const char begin[] = "add network: {allow: [\"", end[] = "\"]} to ";
-	const char *pattern = remedy + strlen(begin), *quote;
-	auto_buffer text = { 0 };
-
-	if (!profile || strncmp(remedy, begin, strlen(begin)) != 0)
-		return false;
-	quote = strchr(pattern, '"');
-	if (!quote || strncmp(quote, end, strlen(end)) != 0 ||
-		strcmp(quote + strlen(end), profile) != 0)
-		return false;
-	buffer_add(&text, pattern, (size_t)(quote - pattern));
-	buffer_adds(&o->text, "--net ");
-	output_foreign(o, buffer_text(&text));
-	return true;
-}
-
 static void tell_remedy(const char *remedy, const char *profile, struct output *o)
 {
+	static const char begin[] = "add network: {allow: [\"", end[] = "\"]} to ";
+	const char *pattern = NULL, *quote = NULL;
+	auto_buffer text = { 0 };
+
 	/* The reason says it already. */
 	if (!*remedy || strncmp(remedy, "none: ", 6) == 0)
 		return;
 	buffer_adds(&o->text, "        to allow it: ");
-	if (!tell_option(remedy, profile, o))
-		output_foreign(o, remedy);
+	/* Where the layer that an option joins lacks a line, the option is the shorter way. */
+	if (profile && strncmp(remedy, begin, strlen(begin)) == 0) {
+		pattern = remedy + strlen(begin);
+		quote = strchr(pattern, '"');
+	}
+	if (quote && strncmp(quote, end, strlen(end)) == 0 &&
+		strcmp(quote + strlen(end), profile) == 0) {
+		buffer_add(&text, pattern, (size_t)(quote - pattern));
+		buffer_adds(&o->text, "--net ");
+		remedy = buffer_text(&text);
+	}
+	output_foreign(o, remedy);
 	buffer_addc(&o->text, '\n');
-}
-
-static void run_network_tell_one(const struct record *r, const char *profile, struct output *o)
-{
-	bool denied = r->kind == RECORD_DENIED;
-
-	output_note(o);
-	buffer_adds(&o->text, denied ? "denied: " : "");
-	buffer_adds(&o->text, r->dns ? "the name " : "");
-	output_foreign(o, r->target);
-	buffer_adds(&o->text, *r->reason ? ": " : "");
-	output_foreign(o, r->reason);
-	/* One look at a name is several questions, so their number says nothing. */
-	if (r->count > 1 && !r->dns)
-		buffer_printf(&o->text, " (%llu times)", (unsigned long long)r->count);
-	buffer_addc(&o->text, '\n');
-	if (denied)
-		tell_remedy(r->remedy, profile, o);
 }
 
 void run_network_tell(const struct run_network *n, const char *profile, struct output *o)
@@ -121,13 +79,24 @@ void run_network_tell(const struct run_network *n, const char *profile, struct o
 	uint64_t all = n->missed, shown = 0;
 
 	for (size_t i = 0; i < n->n; i++) {
-		if (n->items[i].kind == RECORD_CLOSED)
-			continue;
-		all++;
-		if (shown == RUN_NETWORK_SHOWN)
+		const struct record *r = &n->items[i];
+
+		all += r->kind != RECORD_CLOSED;
+		if (r->kind == RECORD_CLOSED || shown == RUN_NETWORK_SHOWN)
 			continue;
 		shown++;
-		run_network_tell_one(&n->items[i], profile, o);
+		output_note(o);
+		buffer_adds(&o->text, r->kind == RECORD_DENIED ? "denied: " : "");
+		buffer_adds(&o->text, r->dns ? "the name " : "");
+		output_foreign(o, r->target);
+		buffer_adds(&o->text, *r->reason ? ": " : "");
+		output_foreign(o, r->reason);
+		/* One look at a name is several questions, so their number says nothing. */
+		if (r->count > 1 && !r->dns)
+			buffer_printf(&o->text, " (%llu times)", (unsigned long long)r->count);
+		buffer_addc(&o->text, '\n');
+		if (r->kind == RECORD_DENIED)
+			tell_remedy(r->remedy, profile, o);
 	}
 	if (all > shown) {
 		output_note(o);
@@ -155,7 +124,11 @@ static void run_network_put_number(struct buffer *out, const char *key, uint64_t
 
 static void run_network_print_one(const struct record *r, struct buffer *out)
 {
-	buffer_printf(out, "{\"event\": \"%s\"", run_network_kind(r->kind));
+	static const char *const kinds[] = { [RECORD_DENIED] = "denied",
+		[RECORD_FAILED] = "unreachable",
+		[RECORD_CLOSED] = "connection" };
+
+	buffer_printf(out, "{\"event\": \"%s\"", kinds[r->kind]);
 	run_network_put_text(out, "target", r->target);
 	buffer_printf(out, ", \"dns\": %s", r->dns ? "true" : "false");
 	run_network_put_text(out, "name", r->name);

@@ -17,8 +17,6 @@ struct run_network {
 	uint64_t missed; /* denials and failures that were not kept */
 };
 
-/* In an audit file and in JSON: "denied", "unreachable", "connection". */
-const char *run_network_kind(enum record_kind kind);
 /* -ENOMEM: it is counted as missed. */
 int run_network_add(struct run_network *n, struct arena *a, const struct record *r);
 /*

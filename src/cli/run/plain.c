@@ -14,7 +14,7 @@
 #include "cli/run/run.h"
 #include "launch/program.h"
 
-static int refuse_limits(struct run *r)
+static int run_plain_refuse(struct run *r)
 {
 	const struct run_options *o = &r->options;
 	const struct {
@@ -33,27 +33,21 @@ static int refuse_limits(struct run *r)
 		{ "--json", o->json },
 		{ "--tier", o->tier },
 	};
+	struct location where = { 0 };
+	int ret;
 
 	for (size_t i = 0; i < ROWS(held); i++) {
 		if (held[i].given)
 			return options_misused(r->call,
 				"--mode rwx confines nothing, so %s can't be held", held[i].name);
 	}
-	return 0;
-}
-
-/* Policies that hold for every run hold for this one too, so it does not run. */
-static int refuse_ceiling(struct run *r)
-{
-	int ret = run_ceiling(r);
-	struct location where = { 0 };
-
+	ret = run_ceiling(r);
 	if (ret < 0 || r->ceiling.n == 0)
 		return ret;
+	/* Policies that hold for every run hold for this one too, so it does not run. */
 	where.file = r->ceiling.files[0].permissions->origin;
-	(void)error_set(r->call->error, -EPERM, &where,
+	return error_set(r->call->error, -EPERM, &where,
 		"this policy holds for every run, and --mode rwx would hold nothing");
-	return -EPERM;
 }
 
 static int run_plain_record(struct run *r)
@@ -75,10 +69,8 @@ int run_plain(struct run *r)
 {
 	auto_output o = output_for(STDERR_FILENO);
 	char **words = r->call->words, path[PATH_BYTES];
-	int ret = refuse_limits(r);
+	int ret = run_plain_refuse(r);
 
-	if (ret == 0)
-		ret = refuse_ceiling(r);
 	if (ret < 0)
 		return ret;
 	if (r->options.cwd && chdir(r->options.cwd) < 0)

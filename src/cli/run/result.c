@@ -68,21 +68,15 @@ static void tell_deferred(struct output *o, const struct run *r)
 	}
 }
 
-/* An option joins the profile; policies have to be changed. */
-static void run_result_tell_network(struct output *o, const struct run *r)
-{
-	const struct permissions *profile = r->profile.permissions;
-
-	run_network_tell(&r->network, profile ? profile->origin : NULL, o);
-}
-
 /* With --explain what was denied is in one table; hosts that could not be reached are not. */
 static void run_result_tell_denied(struct output *o, const struct run *r, int status)
 {
+	const struct permissions *profile = r->profile.permissions;
 	struct run_network failed = { 0 };
 
+	/* An option joins the profile; policies have to be changed. */
 	if (!r->options.explain) {
-		run_result_tell_network(o, r);
+		run_network_tell(&r->network, profile ? profile->origin : NULL, o);
 		return;
 	}
 	for (size_t i = 0; i < r->network.n; i++) {
@@ -115,17 +109,9 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 {
 	auto_output o = output_for(STDERR_FILENO);
 
-	run_result_tell_limits(&o, r, s, report);
-	run_result_tell_denied(&o, r, run_result_status(report));
-	tell_deferred(&o, r);
-	run_result_show(&o);
-}
-
-void run_result_tell_rest(const struct run *r)
-{
-	auto_output o = output_for(STDERR_FILENO);
-
-	run_result_tell_denied(&o, r, RUN_FAILED);
+	if (report)
+		run_result_tell_limits(&o, r, s, report);
+	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
 	tell_deferred(&o, r);
 	run_result_show(&o);
 }
@@ -230,23 +216,14 @@ int run_result_print(
  * only if there is nothing to run.
  */
 
-/* The option that would have helped, if there is one. */
-static const char *run_result_remedy(const struct judged *j)
-{
-	switch (j->decision.why) {
-	case DECISION_UNREADABLE:
-		return "--read";
-	case DECISION_NO_GRANT:
-		return "--exec";
-	default:
-		return NULL;
-	}
-}
-
 /* At length, as `policy explain` does. */
 static void run_result_explain(struct run *r, struct ask *a, const char *path)
 {
-	const char *option = run_result_remedy(a->judgement.deciding);
+	const struct judged *deciding = a->judgement.deciding;
+	/* That would have helped, if there is one. */
+	const char *option = deciding->decision.why == DECISION_UNREADABLE ? "--read"
+			     : deciding->decision.why == DECISION_NO_GRANT ? "--exec"
+									   : NULL;
 	auto_output o = output_for(STDERR_FILENO);
 
 	output_styled(&o, OUTPUT_RED, "corral:");
@@ -257,21 +234,10 @@ static void run_result_explain(struct run *r, struct ask *a, const char *path)
 	if (option) {
 		buffer_printf(&o.text, "\nOr for this once: corral %s %s ",
 			r->is_shell ? "shell" : "run", option);
-		output_foreign(&o, a->judgement.deciding->request.target);
+		output_foreign(&o, deciding->request.target);
 		buffer_adds(&o.text, " …\n");
 	}
 	(void)output_write(&o, STDERR_FILENO, NULL);
-}
-
-/* For the record. */
-static void run_result_note(struct run *r, const struct judged *item)
-{
-	auto_buffer rule = { 0 }, reason = { 0 };
-
-	explain_rule(&item->decision, &rule);
-	judge_reason(item, &reason);
-	r->audit.rule = arena_strdup(r->call->arena, buffer_text(&rule));
-	r->audit.reason = arena_strdup(r->call->arena, buffer_text(&reason));
 }
 
 /* Asks the policy about a program. 0 if it may run. */
@@ -284,11 +250,16 @@ static int run_result_judge(struct run *r, const char *path, const char *const *
 	};
 	struct judge j = { .call = r->call, .policy = r->policy, .variables = &r->load.variables };
 	struct judged item = { .text = path };
+	auto_buffer rule = { 0 }, reason = { 0 };
 	int ret = judge_program(&j, &a.request, &item);
 
 	if (ret < 0 || item.verdict == VERDICT_ALLOW)
 		return ret;
-	run_result_note(r, &item);
+	/* For the record. */
+	explain_rule(&item.decision, &rule);
+	judge_reason(&item, &reason);
+	r->audit.rule = arena_strdup(r->call->arena, buffer_text(&rule));
+	r->audit.reason = arena_strdup(r->call->arena, buffer_text(&reason));
 	ret = judge_add(&j, &a.judgement, &item);
 	if (ret < 0)
 		return ret;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -13,7 +12,6 @@
 #include "cli/explain/explain.h"
 #include "cli/run/internal.h"
 #include "cli/verb.h"
-#include "host/links.h"
 #include "launch/command.h"
 
 static void run_deinit(struct run *r)
@@ -32,14 +30,6 @@ static void run_deinit(struct run *r)
 
 /* Words and places */
 
-/* The user's own shell, if it can be run at all. */
-static const char *run_shell(void)
-{
-	const char *shell = getenv("SHELL");
-
-	return shell && shell[0] == '/' && access(shell, X_OK) == 0 ? shell : "/bin/sh";
-}
-
 static int find_words(struct run *r)
 {
 	int ret;
@@ -53,8 +43,12 @@ static int find_words(struct run *r)
 	r->argv = arena_calloc(r->call->arena, r->n_argv + 1, sizeof(*r->argv));
 	if (!r->argv)
 		return error_no_memory(r->call->error);
-	if (r->is_shell)
-		r->argv[0] = run_shell();
+	/* The user's own shell, if it can be run at all. */
+	if (r->is_shell) {
+		const char *own = getenv("SHELL");
+
+		r->argv[0] = own && own[0] == '/' && access(own, X_OK) == 0 ? own : "/bin/sh";
+	}
 	memcpy(r->argv + r->is_shell, r->call->words, r->call->n * sizeof(*r->argv));
 	return 0;
 }
@@ -65,45 +59,26 @@ static bool run_may_read(const struct run *r, const char *path)
 		r->policy, &(struct request){ .op = OPERATION_FS_READ, .target = path });
 }
 
-static int named_folder(struct run *r)
-{
-	struct stat st;
-	char real[PATH_BYTES];
-	int ret = links_follow(r->options.cwd, NULL, NULL, real);
-
-	if (ret == 0 && stat(real, &st) < 0)
-		ret = -errno;
-	if (ret == 0 && !S_ISDIR(st.st_mode))
-		ret = -ENOTDIR;
-	if (ret < 0)
-		return error_set(
-			r->call->error, ret, NULL, "--cwd: %s: %s", r->options.cwd, strerror(-ret));
-	if (!run_may_read(r, real)) {
-		(void)error_set(r->call->error, -EACCES, NULL,
-			"--cwd: the policy does not let %s be read", r->options.cwd);
-		error_hint(r->call->error, "add --read %s", r->options.cwd);
-		return RUN_FORBIDDEN;
-	}
-	r->cwd = arena_strdup(r->call->arena, real);
-	return r->cwd ? 0 : error_no_memory(r->call->error);
-}
-
 /* Where it starts: where told; else where we are, if that is there inside; else where the plan
  * says. */
 static int find_cwd(struct run *r)
 {
-	const char *here = NULL;
-	int ret;
+	const char *named = r->options.cwd, *here = r->load.variables.values[VARIABLE_WORK_DIR];
+	int ret = 0;
 
-	if (r->options.cwd)
-		return named_folder(r);
-	if (r->options.work_dir) {
-		here = r->load.variables.values[VARIABLE_WORK_DIR];
-	} else {
-		ret = load_absolute(r->call, ".", &here);
-		if (ret < 0)
+	if (named) {
+		ret = run_real_folder(r, "--cwd", named, &r->cwd);
+		if (ret < 0 || run_may_read(r, r->cwd))
 			return ret;
+		(void)error_set(r->call->error, -EACCES, NULL,
+			"--cwd: the policy does not let %s be read", named);
+		error_hint(r->call->error, "add --read %s", named);
+		return RUN_FORBIDDEN;
 	}
+	if (!r->options.work_dir)
+		ret = load_absolute(r->call, ".", &here);
+	if (ret < 0)
+		return ret;
 	if (!run_may_read(r, here))
 		here = r->plan->work_dir;
 	if (!here || !run_may_read(r, here))
@@ -159,7 +134,6 @@ static int make_plan(struct run *r)
 		.n_guarded = r->n_guarded,
 		.explain = r->options.explain,
 	};
-
 	int ret = plan_new(&r->plan, &options, r->call->error);
 
 	if (ret == 0) {
@@ -193,7 +167,7 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 	case RUN_END_GONE:
 		(void)error_set(r->call->error, -ECONNRESET, NULL, "%s", o->refusal.text);
 		run_audit_lost(r, o->refusal.text);
-		run_result_tell_rest(r);
+		run_result_tell(r, s, NULL);
 		break;
 	case RUN_END_NONE:
 		break;
@@ -201,16 +175,21 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 	return status;
 }
 
-static int run_with(struct run *r, struct run_stdio *s)
+static int run_confined(struct run *r)
 {
-	struct run_outcome outcome = { 0 };
-	int ret = run_stdio_open(s, r);
-	const struct environment_options o = { .policy = r->policy,
+	/* Large, and mostly never touched. */
+	struct run_stdio *s = calloc(1, sizeof(*s));
+	struct environment_options o = { .policy = r->policy,
 		.host_env = (const char *const *)environ,
 		.home = r->plan->home,
-		.cwd = r->cwd,
-		.tty = s->is_terminal };
+		.cwd = r->cwd };
+	struct run_outcome outcome = { 0 };
+	int ret;
 
+	if (!s)
+		return error_no_memory(r->call->error);
+	ret = run_stdio_open(s, r);
+	o.tty = s->is_terminal;
 	if (ret == 0)
 		ret = launch_environment(
 			o, &r->load.variables, r->call->arena, &r->env, &r->n_env, r->call->error);
@@ -218,18 +197,8 @@ static int run_with(struct run *r, struct run_stdio *s)
 		ret = run_loop(r, s, &outcome);
 	/* Before anything is said on it. */
 	terminal_restore(&s->raw);
-	return ret == 0 ? end_status(r, s, &outcome) : ret;
-}
-
-static int run_confined(struct run *r)
-{
-	/* Large, and mostly never touched. */
-	struct run_stdio *s = calloc(1, sizeof(*s));
-	int ret;
-
-	if (!s)
-		return error_no_memory(r->call->error);
-	ret = run_with(r, s);
+	if (ret == 0)
+		ret = end_status(r, s, &outcome);
 	run_stdio_close(s);
 	free(s);
 	return ret;

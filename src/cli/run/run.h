@@ -91,6 +91,9 @@ int run_options(struct run *r);
 
 /* run/layers.c: variables, base, ceiling; compiles. */
 int run_layers(struct run *r);
+/* A folder by the name that has no links in it, in the arena: what is granted is what the kernel
+ * sees. option: that named it, for the error. */
+int run_real_folder(struct run *r, const char *option, const char *path, const char **ret);
 /* Remembers a file that the command must not change. Takes no copy. */
 int run_guard(struct run *r, const char *path);
 
