@@ -50,30 +50,25 @@ static int name_of(struct run *r, const char *path, size_t i, char ret[PATH_BYTE
 	return 0;
 }
 
-/* What a plan shows of the host's file: links in what was granted lead there, too. */
-static enum audit_reach run_audit_find_shown(const struct plan *plan, const char *path, bool hidden)
-{
-	const struct plan_entry *entry = plan_find(plan, path);
-
-	if (!entry || entry->kind != PLAN_BIND)
-		return AUDIT_REACH_NONE;
-	if (entry->writable)
-		return AUDIT_REACH_WRITE;
-	return hidden ? AUDIT_REACH_READ : AUDIT_REACH_NONE;
-}
-
+/* What the plan shows of the host's files: links in what was granted lead there, too. */
 int run_audit_check(struct run *r)
 {
 	char name[PATH_BYTES];
 	int ret = 0;
 
-	if (!r->audit.path)
-		return 0;
-	for (size_t i = 0; ret == 0 && i < AUDIT_REACH_FILES; i++) {
+	for (size_t i = 0; r->audit.path && ret == 0 && i < AUDIT_REACH_FILES; i++) {
+		const struct plan_entry *entry;
+		enum audit_reach reach = AUDIT_REACH_NONE;
+
 		ret = name_of(r, r->audit.path, i, name);
-		if (ret == 0)
-			ret = run_audit_find_refuse(r, r->audit.path,
-				run_audit_find_shown(r->plan, name, audit_reach_files[i].hidden));
+		if (ret < 0)
+			return ret;
+		entry = plan_find(r->plan, name);
+		if (entry && entry->kind == PLAN_BIND && entry->writable)
+			reach = AUDIT_REACH_WRITE;
+		else if (entry && entry->kind == PLAN_BIND && audit_reach_files[i].hidden)
+			reach = AUDIT_REACH_READ;
+		ret = run_audit_find_refuse(r, r->audit.path, reach);
 	}
 	return ret;
 }
@@ -137,18 +132,6 @@ static int run_audit_find_look_inside(struct run *r, const char *path)
 	return -EBADMSG;
 }
 
-static int look_at_folder(struct run *r, const char *path)
-{
-	char folder[PATH_BYTES];
-	size_t len = (size_t)(strrchr(path, '/') - path);
-
-	memcpy(folder, path, len);
-	folder[len] = '\0';
-	if (access(len ? folder : "/", W_OK | X_OK) < 0)
-		return cannot(r, path, "cannot be written", -errno);
-	return 0;
-}
-
 /* NULL: none. Absolute, but as it was named. */
 static int choose(struct run *r, const char **ret, bool *ret_default)
 {
@@ -170,7 +153,7 @@ static int choose(struct run *r, const char **ret, bool *ret_default)
 int run_audit_find(struct run *r)
 {
 	const char *named;
-	char real[PATH_BYTES];
+	char real[PATH_BYTES], folder[PATH_BYTES];
 	bool is_default;
 	int ret = choose(r, &named, &is_default);
 
@@ -186,10 +169,12 @@ int run_audit_find(struct run *r)
 	/* Before the plan is made, which hides only what is there. */
 	if (ret == 0 && is_default)
 		ret = audit_place_make(real, r->call->error);
-	if (ret == 0)
-		ret = look_at_folder(r, real);
-	if (ret == 0)
-		ret = look_at_files(r, real);
+	if (ret < 0)
+		return ret;
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(real, '/') - real), real);
+	if (access(folder[0] ? folder : "/", W_OK | X_OK) < 0)
+		return cannot(r, real, "cannot be written", -errno);
+	ret = look_at_files(r, real);
 	if (ret == 0)
 		ret = run_audit_find_look_inside(r, real);
 	if (ret < 0)

@@ -60,43 +60,6 @@ static struct launch_record run_audit_record(const struct run *r)
 
 /* The beginning */
 
-static void run_audit_put_network(const struct run *r, struct buffer *out)
-{
-	switch (r->plan->network) {
-	case PLAN_NETWORK_NONE:
-		buffer_adds(out, "network namespace with nothing but loopback; no relay");
-		break;
-	case PLAN_NETWORK_RELAY:
-		buffer_adds(out, "network namespace with a relay to what is granted");
-		break;
-	case PLAN_NETWORK_HOST:
-		buffer_adds(out, "the network of the host; no relay");
-		break;
-	}
-}
-
-/*
- * Proof of confinement: the walls that stand around the command when it starts. A session of tier 1
- * is built step by step (warden/zygote.c), and each step that fails ends it; so where one stands,
- * all of these do. What differs from run to run is in the plan: network, programs, limits.
- */
-static void run_audit_put_walls(const struct run *r, struct buffer *out)
-{
-	buffer_adds(out, "user, pid, mount, ipc, uts and cgroup namespaces; ");
-	run_audit_put_network(r, out);
-	buffer_printf(out,
-		"; a tree of %zu mounts and entries; Landlock ABI %d; seccomp; no capabilities; no "
-		"new privileges; %s",
-		r->plan->n, landlock_version(),
-		r->plan->exec_listed ? "only listed programs run" : "any program it can read runs");
-	for (enum limit i = 0; i < LIMIT_COUNT; i++) {
-		if (r->limits.values[i] == LIMIT_NONE)
-			continue;
-		buffer_adds(out, "; limit: ");
-		launch_record_limit(i, r->limits.values[i], out);
-	}
-}
-
 /* What the policy is mostly about: for people who look for all runs of the same kind. */
 static const char *run_audit_sandbox_name(const struct run *r)
 {
@@ -134,26 +97,23 @@ static int run_audit_open_trail(struct run *r)
 	return ret;
 }
 
-/* The names of those that are as they were here, or of those that are not; never a value. */
-static void run_audit_put_variables(struct run *r, bool passed_on, struct buffer *out)
-{
-	for (size_t i = 0; i < r->n_env; i++) {
-		const size_t len = strcspn(r->env[i], "=");
-		const char *name = arena_strndup(r->call->arena, r->env[i], len);
-		const char *here = name ? getenv(name) : NULL;
-
-		if (name && (here && strcmp(here, r->env[i] + len + 1) == 0) == passed_on)
-			buffer_printf(out, "%s%s", out->len ? " " : "", name);
-	}
-}
-
-/* One event for all of a kind: a run has a dozen of them, and few people want to read of each. */
+/*
+ * The names of those that are as they were here, and of those that are not; never a value. One
+ * event for all of a kind: a run has a dozen of them, and few people want to read of each.
+ */
 static void run_audit_tell_variables(struct run *r)
 {
 	for (int passed_on = 0; passed_on < 2; passed_on++) {
 		auto_buffer names = { 0 };
 
-		run_audit_put_variables(r, passed_on, &names);
+		for (size_t i = 0; i < r->n_env; i++) {
+			const size_t len = strcspn(r->env[i], "=");
+			const char *name = arena_strndup(r->call->arena, r->env[i], len);
+			const char *here = name ? getenv(name) : NULL;
+
+			if (name && (here && strcmp(here, r->env[i] + len + 1) == 0) == passed_on)
+				buffer_printf(&names, "%s%s", names.len ? " " : "", name);
+		}
 		if (names.len)
 			run_audit_add(r, &(struct audit_event){ .action = AUDIT_ENV,
 						 .target = buffer_text(&names),
@@ -163,33 +123,40 @@ static void run_audit_tell_variables(struct run *r)
 	}
 }
 
+/*
+ * Proof of confinement: the walls that stand around the command when it starts. A session of tier 1
+ * is built step by step (warden/zygote.c), and each step that fails ends it; so where one stands,
+ * all of these do. What differs from run to run is in the plan: network, programs, limits.
+ */
 static void run_audit_tell_walls(struct run *r)
 {
+	static const char *const networks[] = {
+		[PLAN_NETWORK_NONE] = "network namespace with nothing but loopback; no relay",
+		[PLAN_NETWORK_RELAY] = "network namespace with a relay to what is granted",
+		[PLAN_NETWORK_HOST] = "the network of the host; no relay",
+	};
 	auto_buffer walls = { 0 };
 
 	if (r->plan)
-		run_audit_put_walls(r, &walls);
+		buffer_printf(&walls,
+			"user, pid, mount, ipc, uts and cgroup namespaces; %s; a tree of %zu "
+			"mounts and entries; Landlock ABI %d; seccomp; no capabilities; no new "
+			"privileges; %s",
+			networks[r->plan->network], r->plan->n, landlock_version(),
+			r->plan->exec_listed ? "only listed programs run"
+					     : "any program it can read runs");
 	else
 		buffer_adds(&walls, "nothing is confined, nothing more is recorded; the command "
 				    "could change this log");
+	for (enum limit i = 0; r->plan && i < LIMIT_COUNT; i++) {
+		if (r->limits.values[i] == LIMIT_NONE)
+			continue;
+		buffer_adds(&walls, "; limit: ");
+		launch_record_limit(i, r->limits.values[i], &walls);
+	}
 	run_audit_own(r, (struct audit_event){ .action = AUDIT_CONFINEMENT,
 				 .target = r->plan ? "tier 1" : "none",
 				 .reason = buffer_text(&walls) });
-}
-
-/* In quotes that it does not have itself: the redactor must see where it ends. Where it has both,
- * as JSON, which the redactor knows, too. */
-static void run_audit_put_quoted(const char *text, struct buffer *out)
-{
-	const char *quote = strchr(text, '\'') ? "\"" : "'";
-
-	if (strchr(text, '\'') && strchr(text, '"')) {
-		json_print_string(out, text, strlen(text));
-		return;
-	}
-	buffer_adds(out, quote);
-	buffer_adds(out, text);
-	buffer_adds(out, quote);
 }
 
 /* "-c", "-ec": what follows are several words, of which the first may be an assignment. */
@@ -224,16 +191,15 @@ static void run_audit_put_words(const struct run *r, struct buffer *out)
 			continue;
 		}
 		buffer_add(out, word, name);
-		run_audit_put_quoted(word + name, out);
-	}
-}
-
-static void run_audit_put_layers(const struct run *r, struct buffer *out)
-{
-	for (size_t i = 0; r->policy && i < policy_layers(r->policy); i++) {
-		const char *origin = policy_layer(r->policy, i)->origin;
-
-		buffer_printf(out, "%s%s", i ? ", " : "", origin ? origin : "");
+		word += name;
+		/* In quotes that it does not have itself: the redactor must see where it ends.
+		 * Where it has both, as JSON, which the redactor knows, too. */
+		if (!strchr(word, '\''))
+			buffer_printf(out, "'%s'", word);
+		else if (!strchr(word, '"'))
+			buffer_printf(out, "\"%s\"", word);
+		else
+			json_print_string(out, word, strlen(word));
 	}
 }
 
@@ -242,7 +208,11 @@ static void run_audit_tell_command(struct run *r)
 	auto_buffer words = { 0 }, layers = { 0 }, place = { 0 };
 
 	run_audit_put_words(r, &words);
-	run_audit_put_layers(r, &layers);
+	for (size_t i = 0; r->policy && i < policy_layers(r->policy); i++) {
+		const char *origin = policy_layer(r->policy, i)->origin;
+
+		buffer_printf(&layers, "%s%s", i ? ", " : "", origin ? origin : "");
+	}
 	buffer_printf(&place, "in %s", r->cwd);
 	run_audit_add(r, &(struct audit_event){ .action = AUDIT_COMMAND_START,
 				 .target = buffer_text(&words),
@@ -384,21 +354,10 @@ void run_audit_tick(struct run *r)
 
 /* The end */
 
-static void run_audit_tell_incomplete(const struct run *r, const struct error *why, uint64_t lost)
-{
-	struct error e = { 0 };
-
-	(void)error_set(&e, -EIO, NULL, "the record of this run is not complete: %s",
-		why->text[0] ? why->text : r->audit.path);
-	if (lost)
-		error_hint(&e, "%" PRIu64 " events are missing", lost);
-	output_error(&e);
-}
-
 void run_audit_end(struct run *r, int status)
 {
 	struct audit_trail *trail = r->audit.trail;
-	struct error why = { 0 };
+	struct error why = { 0 }, told = { 0 };
 	uint64_t lost;
 	int ret;
 
@@ -418,6 +377,11 @@ void run_audit_end(struct run *r, int status)
 		ret = audit_trail_close(trail, &why);
 	else
 		(void)audit_trail_close(trail, NULL);
-	if (ret < 0 || lost)
-		run_audit_tell_incomplete(r, &why, lost);
+	if (ret == 0 && !lost)
+		return;
+	(void)error_set(&told, -EIO, NULL, "the record of this run is not complete: %s",
+		why.text[0] ? why.text : r->audit.path);
+	if (lost)
+		error_hint(&told, "%" PRIu64 " events are missing", lost);
+	output_error(&told);
 }

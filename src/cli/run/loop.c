@@ -27,9 +27,6 @@ enum { KEYBOARD_MS = 100 };
 /* What is waited for beside the copies: the session, signals, calls to look at. */
 enum { FIXED = 3 };
 
-static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-static const int handled[] = { SIGWINCH, SIGTSTP, SIGCONT };
-
 struct loop {
 	struct run *run;
 	struct run_stdio *stdio;
@@ -81,24 +78,19 @@ static void run_loop_on_event(void *context, const struct session_event *e)
 
 /* Signals */
 
-/* What somebody chose to ignore for us (nohup) stays ignored. */
-static void add_signal(sigset_t *set, int number)
-{
-	struct sigaction now;
-
-	if (sigaction(number, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-		(void)sigaddset(set, number);
-}
-
 static int open_signals(struct loop *l)
 {
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
+		SIGTSTP, SIGCONT };
+	struct sigaction now;
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	for (size_t i = 0; i < ROWS(forwarded); i++)
-		add_signal(&set, forwarded[i]);
-	for (size_t i = 0; i < ROWS(handled); i++)
-		add_signal(&set, handled[i]);
+	/* What somebody chose to ignore for us (nohup) stays ignored. */
+	for (size_t i = 0; i < ROWS(numbers); i++) {
+		if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			(void)sigaddset(&set, numbers[i]);
+	}
 	/* Whoever reads our output may go, and a file may be as long as we may write it; then
 	 * writing fails, and that is told by its result. */
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -123,46 +115,27 @@ static void run_loop_stop(struct loop *l)
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-static void resize(struct loop *l)
-{
-	if (l->stdio->master >= 0 && l->stdio->terminal >= 0)
-		terminal_copy_size(l->stdio->terminal, l->stdio->master);
-}
-
-static void run_loop_on_signal(struct loop *l)
+/* -EINTR: there is nobody left to send it to. Who asks then does not want to wait for the rest of
+ * the output, which somebody outside may hold open for ever. */
+static int run_loop_on_signal(struct loop *l)
 {
 	struct signalfd_siginfo info;
 
 	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		switch (info.ssi_signo) {
-		case SIGWINCH:
-			resize(l);
-			break;
-		case SIGTSTP:
+		const int number = (int)info.ssi_signo;
+		const bool is_ours = number == SIGWINCH || number == SIGTSTP || number == SIGCONT;
+
+		if (!l->session && !is_ours)
+			return -EINTR;
+		if (!l->session)
+			continue;
+		if (number != SIGTSTP && is_ours && l->stdio->master >= 0 &&
+			l->stdio->terminal >= 0)
+			terminal_copy_size(l->stdio->terminal, l->stdio->master);
+		if (number == SIGTSTP)
 			run_loop_stop(l);
-			break;
-		case SIGCONT:
-			resize(l);
-			(void)session_signal(l->session, COMMAND, SIGCONT);
-			break;
-		default:
-			(void)session_signal(l->session, COMMAND, (int)info.ssi_signo);
-			break;
-		}
-	}
-}
-
-/* There is nobody left to send it to: who asks does not want to wait for the rest of the output,
- * which somebody outside may hold open for ever. */
-static int on_late_signal(const struct loop *l)
-{
-	struct signalfd_siginfo info;
-
-	while (read(l->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		for (size_t i = 0; i < ROWS(forwarded); i++) {
-			if ((int)info.ssi_signo == forwarded[i])
-				return -EINTR;
-		}
+		else if (number != SIGWINCH)
+			(void)session_signal(l->session, COMMAND, number);
 	}
 	return 0;
 }
@@ -194,10 +167,8 @@ static int wait_once(struct loop *l)
 	run_stdio_hang_up(l->stdio);
 	if (p[2].revents)
 		run_explain_dispatch(l->run->explain);
-	if (p[1].revents && !l->session)
-		return on_late_signal(l);
-	if (p[1].revents)
-		run_loop_on_signal(l);
+	if (p[1].revents && run_loop_on_signal(l) < 0)
+		return -EINTR;
 	if (p[0].revents && session_dispatch(l->session) < 0 && !l->outcome->end)
 		return -ECONNRESET;
 	return 0;

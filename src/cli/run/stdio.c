@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/file.h"
 #include "cli/run/internal.h"
 
@@ -13,10 +14,10 @@
 
 void stdio_copy_close(struct stdio_copy *r)
 {
-	if (r->close_from && r->from >= 0)
-		(void)close(r->from);
-	if (r->close_to && r->to >= 0)
-		(void)close(r->to);
+	if (r->close_from)
+		fd_close(&r->from);
+	if (r->close_to)
+		fd_close(&r->to);
 	r->from = r->to = -1;
 	r->is_done = true;
 }
@@ -32,18 +33,6 @@ bool stdio_copy_poll(struct stdio_copy *r, struct pollfd *p)
 	else
 		*p = (struct pollfd){ .fd = r->from, .events = POLLIN };
 	return true;
-}
-
-/* What may pass of n bytes; the rest is dropped. */
-static size_t stdio_copy_spend(struct stdio_budget *b, size_t n)
-{
-	size_t fits = !b || n <= b->left ? n : (size_t)b->left;
-
-	if (b) {
-		b->left -= fits;
-		b->dropped += n - fits;
-	}
-	return fits;
 }
 
 static void stdio_copy_take_in(struct stdio_copy *r)
@@ -62,42 +51,41 @@ static void stdio_copy_take_in(struct stdio_copy *r)
 		return;
 	}
 	r->at = 0;
-	r->len = stdio_copy_spend(r->budget, (size_t)n);
+	r->len = (size_t)n;
+	if (r->budget) {
+		if (r->len > r->budget->left)
+			r->len = (size_t)r->budget->left;
+		r->budget->left -= r->len;
+		r->budget->dropped += (size_t)n - r->len;
+	}
 	if (r->kept) {
 		buffer_add(r->kept, r->bytes, r->len);
 		r->len = 0;
 	}
 }
 
-static void stdio_copy_give_out(struct stdio_copy *r)
-{
-	size_t left = r->len - r->at;
-	ssize_t n = write(r->to, r->bytes + r->at, left < PIPE_BUF ? left : PIPE_BUF);
-
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return;
-	if (n < 0)
-		stdio_copy_close(r); /* the writer will hear of it as we did */
-	else
-		r->at += (size_t)n;
-}
-
 void stdio_copy_run(struct stdio_copy *r, const struct pollfd *p)
 {
+	size_t left = r->len - r->at;
+	ssize_t n;
+
 	if (r->is_done || !p->revents)
 		return;
-	if (p->events & POLLOUT)
-		stdio_copy_give_out(r);
-	else
+	if (!(p->events & POLLOUT)) {
 		stdio_copy_take_in(r);
+		return;
+	}
+	n = write(r->to, r->bytes + r->at, left < PIPE_BUF ? left : PIPE_BUF);
+	if (n >= 0)
+		r->at += (size_t)n;
+	else if (errno != EINTR && errno != EAGAIN)
+		stdio_copy_close(r); /* the writer will hear of it as we did */
 }
 
 /* All three */
 
 /* What --json keeps where nothing else is said. */
 enum { KEPT_MAX = 16 << 20 };
-
-static const char *const names[] = { "standard input", "standard output", "standard error" };
 
 void run_stdio_reserve(void)
 {
@@ -107,102 +95,82 @@ void run_stdio_reserve(void)
 	}
 }
 
-/* A folder would be a way to walk the host's tree. */
-static int run_stdio_check_own(struct run *r, struct run_stdio *s, int fd)
-{
-	struct stat st;
-
-	s->fds[fd] = fd;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISDIR(st.st_mode))
-		return 0;
-	return error_set(r->call->error, -EISDIR, NULL,
-		"%s is a folder, through which the command could reach others", names[fd]);
-}
-
 static struct stdio_copy *run_stdio_add_copy(struct run_stdio *s, int from, int to)
 {
 	struct stdio_copy *copy = &s->copies[s->n_copies++];
 
 	copy->from = from;
 	copy->to = to;
-	copy->is_done = false;
 	return copy;
 }
 
-/* The terminal's keyboard by a pipe. */
-static int run_stdio_pipe_in(struct run_stdio *s)
+static struct stdio_copy *run_stdio_add_output(struct run_stdio *s, int from, int to)
 {
-	struct stdio_copy *copy;
-	int ends[2];
+	struct stdio_copy *copy = run_stdio_add_copy(s, from, to);
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	/* Our end alone: what is typed ahead must not stop the rest. */
-	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
-	copy = run_stdio_add_copy(s, STDIN_FILENO, ends[1]);
-	copy->close_to = true;
-	copy->is_keyboard = true;
-	s->n_input = s->n_copies;
-	s->fds[0] = ends[0];
-	s->owned[0] = true;
-	return 0;
+	copy->close_from = true;
+	copy->budget = &s->budget;
+	return copy;
 }
 
-static int run_stdio_pipe_out(struct run_stdio *s, int fd, bool keep)
+/* A pipe in place of fd: the command has one end of it, and the other is copied. */
+static int run_stdio_pipe(struct run_stdio *s, int fd, bool keep)
 {
 	struct stdio_copy *copy;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	copy = run_stdio_add_copy(s, ends[0], keep ? -1 : fd);
-	copy->close_from = true;
-	copy->kept = keep ? &s->kept[fd - 1] : NULL;
-	copy->budget = &s->budget;
-	s->fds[fd] = ends[1];
+	s->fds[fd] = ends[fd == STDIN_FILENO ? 0 : 1];
 	s->owned[fd] = true;
+	if (fd == STDIN_FILENO) {
+		/* Our end alone: what is typed ahead must not stop the rest. */
+		(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+		copy = run_stdio_add_copy(s, fd, ends[1]);
+		copy->close_to = copy->is_keyboard = true;
+		s->n_input = s->n_copies;
+	} else {
+		copy = run_stdio_add_output(s, ends[0], keep ? -1 : fd);
+		copy->kept = keep ? &s->kept[fd - 1] : NULL;
+	}
 	return 0;
 }
 
 /* One terminal for both, so that what is written to one and the other keeps its order. */
 static int run_stdio_terminal_out(struct run_stdio *s, int fd)
 {
-	struct stdio_copy *copy;
-	int slave, r;
-
 	if (s->master >= 0) {
 		s->fds[fd] = fcntl(s->fds[1], F_DUPFD_CLOEXEC, 3);
 		s->owned[fd] = true;
 		return s->fds[fd] < 0 ? -errno : 0;
 	}
-	r = terminal_pair(fd, &s->master, &slave);
-	if (r < 0)
-		return run_stdio_pipe_out(
-			s, fd, false); /* there are no terminals here, as it seems */
-	copy = run_stdio_add_copy(s, s->master, fd);
-	copy->close_from = true;
-	copy->budget = &s->budget;
+	/* Without any terminals here, as it seems: a pipe. */
+	if (terminal_pair(fd, &s->master, &s->fds[fd]) < 0)
+		return run_stdio_pipe(s, fd, false);
+	(void)run_stdio_add_output(s, s->master, fd);
 	s->terminal = fd;
-	s->fds[fd] = slave;
 	s->owned[fd] = true;
 	return 0;
 }
 
 static int run_stdio_open_one(struct run_stdio *s, struct run *r, int fd, bool bounded)
 {
-	int ret = run_stdio_check_own(r, s, fd);
+	static const char *const names[] = { "input", "output", "error" };
+	struct stat st;
 
-	if (ret < 0)
-		return ret;
-	if (fd == 0)
-		return isatty(fd) ? run_stdio_pipe_in(s) : 0;
-	if (r->options.json)
-		return run_stdio_pipe_out(s, fd, true);
-	if (isatty(fd))
+	s->fds[fd] = fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	/* It would be a way to walk the host's tree. */
+	if (S_ISDIR(st.st_mode))
+		return error_set(r->call->error, -EISDIR, NULL,
+			"standard %s is a folder, through which the command could reach others",
+			names[fd]);
+	if (fd == STDIN_FILENO)
+		return isatty(fd) ? run_stdio_pipe(s, fd, false) : 0;
+	if (!r->options.json && isatty(fd))
 		return run_stdio_terminal_out(s, fd);
-	return bounded ? run_stdio_pipe_out(s, fd, false) : 0;
+	return r->options.json || bounded ? run_stdio_pipe(s, fd, r->options.json) : 0;
 }
 
 int run_stdio_open(struct run_stdio *s, struct run *r)
@@ -257,8 +225,6 @@ bool run_stdio_refresh(struct run_stdio *s)
 
 void run_stdio_begin(struct run_stdio *s, int master)
 {
-	struct stdio_copy *out;
-
 	if (!s->is_terminal || master < 0)
 		return;
 	s->master = master;
@@ -266,9 +232,7 @@ void run_stdio_begin(struct run_stdio *s, int master)
 	(void)fcntl(master, F_SETFL, O_NONBLOCK);
 	(void)run_stdio_add_copy(s, STDIN_FILENO, master);
 	s->n_input = s->n_copies;
-	out = run_stdio_add_copy(s, master, STDOUT_FILENO);
-	out->close_from = true;
-	out->budget = &s->budget;
+	(void)run_stdio_add_output(s, master, STDOUT_FILENO);
 	terminal_copy_size(s->terminal, master);
 	(void)run_stdio_refresh(s);
 }
