@@ -4,7 +4,6 @@
  * code of the host's choice (NSS) in this process.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,34 +29,10 @@ static const char *field(const char *line, size_t len, unsigned i, size_t *ret_l
 	return line;
 }
 
-static bool account_is_name(const char *name, size_t len)
+int account_name(const char *file, unsigned long id, char ret[ACCOUNT_NAME_BYTES])
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-
-	return len > 0 && len < ACCOUNT_NAME_BYTES && name[0] != '-' && strspn(name, plain) >= len;
-}
-
-/* The name that passwd or group has for a number. */
-static void account_find_name(const char *text, unsigned long id, char *out, size_t size)
-{
-	(void)snprintf(out, size, id == 0 ? "root" : "u%lu", id);
-	for (const char *line = text; *line;) {
-		size_t len = strcspn(line, "\n"), n_name, n_id;
-		const char *name = field(line, len, 0, &n_name);
-		const char *number = field(line, len, 2, &n_id);
-
-		if (number && n_id > 0 && strtoul(number, NULL, 10) == id &&
-			account_is_name(name, n_name)) {
-			(void)snprintf(out, size, "%.*s", (int)n_name, name);
-			return;
-		}
-		line += len + (line[len] == '\n');
-	}
-}
-
-int account_name(const char *file, unsigned long id, char name[ACCOUNT_NAME_BYTES])
-{
 	auto_buffer text = { 0 };
 	int r = file_read(file, ACCOUNTS_MAX, &text);
 
@@ -65,6 +40,19 @@ int account_name(const char *file, unsigned long id, char name[ACCOUNT_NAME_BYTE
 	 */
 	if (r == -ENOMEM || text.failed)
 		return -ENOMEM;
-	account_find_name(r < 0 ? "" : buffer_text(&text), id, name, ACCOUNT_NAME_BYTES);
+	(void)snprintf(ret, ACCOUNT_NAME_BYTES, id == 0 ? "root" : "u%lu", id);
+	for (const char *line = r < 0 ? "" : buffer_text(&text); *line;) {
+		size_t len = strcspn(line, "\n"), n_name, n_id;
+		const char *name = field(line, len, 0, &n_name);
+		const char *number = field(line, len, 2, &n_id);
+
+		if (number && n_id > 0 && strtoul(number, NULL, 10) == id && n_name > 0 &&
+			n_name < ACCOUNT_NAME_BYTES && name[0] != '-' &&
+			strspn(name, plain) >= n_name) {
+			(void)snprintf(ret, ACCOUNT_NAME_BYTES, "%.*s", (int)n_name, name);
+			return 0;
+		}
+		line += len + (line[len] == '\n');
+	}
 	return 0;
 }

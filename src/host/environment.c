@@ -39,39 +39,27 @@ struct environment {
 
 /* The list */
 
-static bool environment_has(const struct environment *env, const char *name, size_t len)
-{
-	for (size_t i = 0; i < env->n; i++) {
-		const char *item = env->items[i];
-
-		if (item[0] == name[0] && strncmp(item, name, len) == 0 && item[len] == '=')
-			return true;
-	}
-	return false;
-}
-
-static int environment_too_large(struct environment *env, const char *what)
-{
-	auto_buffer name = { 0 };
-
-	buffer_add_visible(&name, what, strcspn(what, "="));
-	error_set(env->error, -E2BIG, NULL, "the environment is too large, from %.100s on",
-		buffer_text(&name));
-	error_hint(env->error, "grant fewer variables, or pass large values in a file");
-	return -E2BIG;
-}
-
 /* If nobody was first. */
 static int environment_set(
 	struct environment *env, const char *name, size_t name_len, const char *value)
 {
 	size_t len = name_len + 1 + strlen(value) + 1;
+	auto_buffer shown = { 0 };
 	const char *item;
 
-	if (environment_has(env, name, name_len))
-		return 0;
-	if (len > ITEM_MAX || len > BYTES_MAX - env->bytes || env->n >= VARIABLES_MAX)
-		return environment_too_large(env, name);
+	for (size_t i = 0; i < env->n; i++) {
+		item = env->items[i];
+		if (item[0] == name[0] && strncmp(item, name, name_len) == 0 &&
+			item[name_len] == '=')
+			return 0;
+	}
+	if (len > ITEM_MAX || len > BYTES_MAX - env->bytes || env->n >= VARIABLES_MAX) {
+		buffer_add_visible(&shown, name, strcspn(name, "="));
+		error_set(env->error, -E2BIG, NULL, "the environment is too large, from %.100s on",
+			buffer_text(&shown));
+		error_hint(env->error, "grant fewer variables, or pass large values in a file");
+		return -E2BIG;
+	}
 	item = arena_printf(env->arena, "%.*s=%s", (int)name_len, name, value);
 	if (!item)
 		return -ENOMEM;
@@ -156,17 +144,6 @@ static int environment_refuse(
 	return -EACCES;
 }
 
-static int refuse_pattern(struct environment *env, const char *name)
-{
-	auto_buffer hint = { 0 };
-
-	buffer_adds(&hint, "add env: [");
-	buffer_add_visible(&hint, name, strlen(name));
-	buffer_adds(&hint, "]");
-	return environment_refuse(env, name,
-		"needs a grant that spells it out: a pattern does not mean it", buffer_text(&hint));
-}
-
 static int refuse_denied(struct environment *env, const char *name)
 {
 	const struct request r = { .op = OPERATION_ENV, .target = name };
@@ -189,6 +166,7 @@ static int refuse_denied(struct environment *env, const char *name)
 static int add_from_call(struct environment *env, const char *item)
 {
 	const char *name = arena_strndup(env->arena, item, strcspn(item, "="));
+	auto_buffer hint = { 0 };
 
 	if (!name)
 		return -ENOMEM;
@@ -201,26 +179,16 @@ static int add_from_call(struct environment *env, const char *item)
 			"use another name");
 	if (!environment_is_allowed(env, name) && !environment_is_allowed(env, item))
 		return refuse_denied(env, name);
-	if (needs_spelling(name) && !is_spelled_out(env, name) && !is_spelled_out(env, item))
-		return refuse_pattern(env, name);
-	return environment_add(env, item);
+	if (!needs_spelling(name) || is_spelled_out(env, name) || is_spelled_out(env, item))
+		return environment_add(env, item);
+	buffer_adds(&hint, "add env: [");
+	buffer_add_visible(&hint, name, strlen(name));
+	buffer_adds(&hint, "]");
+	return environment_refuse(env, name,
+		"needs a grant that spells it out: a pattern does not mean it", buffer_text(&hint));
 }
 
 /* Grants that set a value */
-
-static int add_values_of(struct environment *env, const struct grant *g)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < g->n; i++) {
-		const char *text = g->all[i];
-
-		if (strchr(text, '=') && !is_ours(text) && environment_is_allowed(env, text) &&
-			environment_is_granted(env, text))
-			r = environment_add(env, text);
-	}
-	return r;
-}
 
 static int add_values(struct environment *env)
 {
@@ -229,9 +197,17 @@ static int add_values(struct environment *env)
 	for (size_t i = 0; i < policy_layers(env->o->policy); i++) {
 		const struct sources *s = &policy_layer(env->o->policy, i)->sources[OPERATION_ENV];
 
-		for (size_t k = 0; r == 0 && k < s->n; k++)
-			if (s->items[k].verdict == VERDICT_ALLOW)
-				r = add_values_of(env, s->items[k].grant);
+		for (size_t k = 0; k < s->n; k++) {
+			const struct grant *g = s->items[k].grant;
+
+			if (s->items[k].verdict != VERDICT_ALLOW)
+				continue;
+			for (size_t j = 0; r == 0 && j < g->n; j++)
+				if (strchr(g->all[j], '=') && !is_ours(g->all[j]) &&
+					environment_is_allowed(env, g->all[j]) &&
+					environment_is_granted(env, g->all[j]))
+					r = environment_add(env, g->all[j]);
+		}
 	}
 	return r;
 }

@@ -24,34 +24,12 @@ static void links_pop(struct walk *w)
 	w->done[w->len] = '\0';
 }
 
-static int links_push(struct walk *w, const char *name, size_t len)
-{
-	if (len + 2 > PATH_BYTES - w->len)
-		return -ENAMETOOLONG;
-	w->done[w->len++] = '/';
-	memcpy(w->done + w->len, name, len);
-	w->len += len;
-	w->done[w->len] = '\0';
-	return 0;
-}
-
-static int links_report(const struct walk *w)
-{
-	char joined[3 * PATH_BYTES], normal[PATH_BYTES];
-	size_t len;
-	int n = snprintf(joined, sizeof(joined), "%s/%s", w->done, w->rest);
-	int r = path_normalize(joined, (size_t)n, normal, &len);
-
-	if (r == 0 && w->hop)
-		r = w->hop(w->data, normal);
-	return r;
-}
-
 /* The last component of `done` is a link to `target`: it goes to the front of the rest. */
-static int host_links_follow(struct walk *w, const char *target, const char *behind)
+static int links_hop_over(struct walk *w, const char *target, const char *behind)
 {
-	char rest[sizeof(w->rest)];
-	int r;
+	char rest[sizeof(w->rest)], joined[3 * PATH_BYTES], normal[PATH_BYTES];
+	size_t len;
+	int n, r;
 
 	if (++w->links > LINKS_MAX)
 		return -ELOOP;
@@ -66,7 +44,9 @@ static int host_links_follow(struct walk *w, const char *target, const char *beh
 		w->len = 0;
 		w->done[0] = '\0';
 	}
-	return links_report(w);
+	n = snprintf(joined, sizeof(joined), "%s/%s", w->done, w->rest);
+	r = path_normalize(joined, (size_t)n, normal, &len);
+	return r == 0 && w->hop ? w->hop(w->data, normal) : r;
 }
 
 /* One component, which starts the rest. */
@@ -75,62 +55,57 @@ static int links_step(struct walk *w)
 	size_t len = strcspn(w->rest, "/");
 	char target[PATH_BYTES], *behind = w->rest + len + strspn(w->rest + len, "/");
 	ssize_t n;
-	int r = 0;
 
-	if (len == 2 && memcmp(w->rest, "..", 2) == 0)
+	if (len == 2 && memcmp(w->rest, "..", 2) == 0) {
 		links_pop(w);
-	else if (len > 0 && !(len == 1 && w->rest[0] == '.'))
-		r = links_push(w, w->rest, len);
-	else
+	} else if (len > 0 && !(len == 1 && w->rest[0] == '.')) {
+		if (len + 2 > PATH_BYTES - w->len)
+			return -ENAMETOOLONG;
+		w->done[w->len++] = '/';
+		memcpy(w->done + w->len, w->rest, len);
+		w->len += len;
+		w->done[w->len] = '\0';
+	} else {
 		len = 0;
-	n = r == 0 && len > 0 ? readlink(w->done, target, sizeof(target) - 1) : -1;
+	}
+	n = len > 0 ? readlink(w->done, target, sizeof(target) - 1) : -1;
 	if (n > 0) {
 		target[n] = '\0';
-		return host_links_follow(w, target, behind);
+		return links_hop_over(w, target, behind);
 	}
 	memmove(w->rest, behind, strlen(behind) + 1);
-	return r;
+	return 0;
 }
 
-/* The large members are written before they are read. */
-static void links_start(struct walk *w, links_hop *hop, links_link *seen, void *data)
+static int links_run(
+	const char *path, links_hop *hop, links_link *seen, void *data, char out[PATH_BYTES])
 {
-	w->done[0] = '\0';
-	w->len = 0;
-	w->links = 0;
-	w->hop = hop;
-	w->seen = seen;
-	w->data = data;
-}
-
-static int host_links_walk(struct walk *w, const char *path, char out[PATH_BYTES])
-{
+	struct walk w; /* large: what is written before it is read is not zeroed */
 	int r = 0;
 
+	w.done[0] = '\0';
+	w.len = w.links = 0;
+	w.hop = hop;
+	w.seen = seen;
+	w.data = data;
 	if (path[0] != '/')
 		return -EINVAL;
 	if (strlen(path) >= PATH_BYTES)
 		return -ENAMETOOLONG;
-	memcpy(w->rest, path, strlen(path) + 1);
-	while (r == 0 && w->rest[0])
-		r = links_step(w);
+	memcpy(w.rest, path, strlen(path) + 1);
+	while (r == 0 && w.rest[0])
+		r = links_step(&w);
 	if (r == 0)
-		memcpy(out, w->len ? w->done : "/", w->len ? w->len + 1 : 2);
+		memcpy(out, w.len ? w.done : "/", w.len ? w.len + 1 : 2);
 	return r;
 }
 
 int links_follow(const char *path, links_hop *hop, void *data, char out[PATH_BYTES])
 {
-	struct walk w;
-
-	links_start(&w, hop, NULL, data);
-	return host_links_walk(&w, path, out);
+	return links_run(path, hop, NULL, data, out);
 }
 
 int links_walk(const char *path, links_link *seen, void *data, char out[PATH_BYTES])
 {
-	struct walk w;
-
-	links_start(&w, NULL, seen, data);
-	return host_links_walk(&w, path, out);
+	return links_run(path, NULL, seen, data, out);
 }

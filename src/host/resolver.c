@@ -19,13 +19,6 @@ static const char *const folders[] = {
 	"/bin",
 };
 
-static bool is_trusted(const char *folder)
-{
-	struct stat st;
-
-	return stat(folder, &st) == 0 && S_ISDIR(st.st_mode) && !(st.st_mode & S_IWOTH);
-}
-
 static bool resolver_is_program(const char *path)
 {
 	struct stat st;
@@ -38,11 +31,14 @@ static bool resolver_is_name(const char *name)
 	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-/* The program of that name in one of the folders; false if it has none. */
+/* The program of that name in one of the folders, if not everybody may write there. */
 static bool resolver_find_in(const char *folder, const char *name, char out[PATH_BYTES])
 {
+	struct stat st;
+
 	return snprintf(out, PATH_BYTES, "%s/%s", folder, name) < PATH_BYTES &&
-	       is_trusted(folder) && resolver_is_program(out);
+	       stat(folder, &st) == 0 && S_ISDIR(st.st_mode) && !(st.st_mode & S_IWOTH) &&
+	       resolver_is_program(out);
 }
 
 int resolver_find(const char *name, char out[PATH_BYTES])

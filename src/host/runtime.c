@@ -37,12 +37,6 @@ const char *runtime_program(const char *runtime)
 	return runtime;
 }
 
-/* A pattern's special characters would make the entry more than itself. */
-static bool runtime_is_plain(const char *path)
-{
-	return !strpbrk(path, "*?[]{}\\: \t\n'\"$");
-}
-
 int runtime_imply(const struct manifest *m, const char *folder, struct permissions *p)
 {
 	const char *program;
@@ -55,6 +49,8 @@ int runtime_imply(const struct manifest *m, const char *folder, struct permissio
 		program = arena_printf(p->arena, "%s/%s", folder, m->entry);
 	if (!program)
 		return -ENOMEM;
-	return m->runtime || runtime_is_plain(program) ? permissions_add(p, &p->exec, program, NULL)
-						       : 0;
+	/* A pattern's special characters would make the entry more than itself. */
+	if (!m->runtime && strpbrk(program, "*?[]{}\\: \t\n'\"$"))
+		return 0;
+	return permissions_add(p, &p->exec, program, NULL);
 }

@@ -168,25 +168,12 @@ static bool approval_is_text(const struct node *map, const char *key, const char
 	return n && n->type == NODE_STRING && strcmp(n->text, text) == 0;
 }
 
-static int approval_judge(const struct approval *a, const struct document *d, struct error *e)
-{
-	const struct location where = node_location(d, d->root);
-	char digest[SKILL_DIGEST_HEX];
-
-	skill_digest_hex(&a->digest, digest);
-	if (!approval_is_text(d->root, "path", a->skill))
-		return error_set(e, -EINVAL, &where, "this is not the approval of %s", a->skill);
-	if (!approval_is_text(d->root, "digest", digest))
-		return APPROVAL_CONTENT_CHANGED;
-	if (!approval_is_text(d->root, "permissions", a->permissions))
-		return APPROVAL_PERMISSIONS_CHANGED;
-	return APPROVAL_CURRENT;
-}
-
 int approval_check(const struct approval *a, struct error *e)
 {
 	auto_buffer name = { 0 }, text = { 0 };
 	auto_document document = { 0 };
+	char digest[SKILL_DIGEST_HEX];
+	struct location where;
 	int r = file_name(a, &name, e);
 
 	if (r < 0)
@@ -197,7 +184,17 @@ int approval_check(const struct approval *a, struct error *e)
 	if (r <= 0)
 		return r < 0 ? r : APPROVAL_NONE;
 	r = json_read(&document, buffer_text(&name), buffer_text(&text), text.len, e);
-	return r < 0 ? r : approval_judge(a, &document, e);
+	if (r < 0)
+		return r;
+	where = node_location(&document, document.root);
+	skill_digest_hex(&a->digest, digest);
+	if (!approval_is_text(document.root, "path", a->skill))
+		return error_set(e, -EINVAL, &where, "this is not the approval of %s", a->skill);
+	if (!approval_is_text(document.root, "digest", digest))
+		return APPROVAL_CONTENT_CHANGED;
+	if (!approval_is_text(document.root, "permissions", a->permissions))
+		return APPROVAL_PERMISSIONS_CHANGED;
+	return APPROVAL_CURRENT;
 }
 
 int approval_remove(const struct approval *a, struct error *e)

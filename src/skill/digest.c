@@ -124,27 +124,22 @@ static void digest_add_item(crypto_hash_sha256_state *hash, const struct item *i
 	}
 }
 
-static void digest_hash_items(struct items *items, struct skill_digest *ret)
+int skill_digest(int dirfd, struct skill_digest *ret, struct error *e)
 {
 	static const char magic[] = "corral-skill-1\n";
 	crypto_hash_sha256_state hash;
-
-	if (items->n)
-		qsort(items->list, items->n, sizeof(items->list[0]), compare_paths);
-	crypto_hash_sha256_init(&hash);
-	crypto_hash_sha256_update(&hash, (const unsigned char *)magic, strlen(magic));
-	for (size_t i = 0; i < items->n; i++)
-		digest_add_item(&hash, &items->list[i]);
-	crypto_hash_sha256_final(&hash, ret->bytes);
-}
-
-int skill_digest(int dirfd, struct skill_digest *ret, struct error *e)
-{
 	struct items items = { 0 };
 	int r = skill_walk(dirfd, digest_collect, &items, e);
 
-	if (r == 0)
-		digest_hash_items(&items, ret);
+	if (r == 0) {
+		if (items.n)
+			qsort(items.list, items.n, sizeof(items.list[0]), compare_paths);
+		crypto_hash_sha256_init(&hash);
+		crypto_hash_sha256_update(&hash, (const unsigned char *)magic, strlen(magic));
+		for (size_t i = 0; i < items.n; i++)
+			digest_add_item(&hash, &items.list[i]);
+		crypto_hash_sha256_final(&hash, ret->bytes);
+	}
 	arena_deinit(&items.arena);
 	return r;
 }

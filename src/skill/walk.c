@@ -43,14 +43,6 @@ static int walk_refuse(struct walk *w, int code, const char *what)
 	return error_set(w->error, code, NULL, "%s: %s", path, what);
 }
 
-static bool same_content(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_mode == b->st_mode &&
-	       a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
-	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
 /* Still what it was? */
 static int recheck(struct walk *w, int fd, const struct stat *before)
 {
@@ -58,9 +50,14 @@ static int recheck(struct walk *w, int fd, const struct stat *before)
 
 	if (fstat(fd, &now) < 0)
 		return walk_refuse(w, -errno, strerror(errno));
-	if (!same_content(before, &now))
-		return walk_refuse(w, -ESTALE, "it changed while it was read; try again");
-	return 0;
+	if (before->st_dev == now.st_dev && before->st_ino == now.st_ino &&
+		before->st_mode == now.st_mode && before->st_size == now.st_size &&
+		before->st_mtim.tv_sec == now.st_mtim.tv_sec &&
+		before->st_mtim.tv_nsec == now.st_mtim.tv_nsec &&
+		before->st_ctim.tv_sec == now.st_ctim.tv_sec &&
+		before->st_ctim.tv_nsec == now.st_ctim.tv_nsec)
+		return 0;
+	return walk_refuse(w, -ESTALE, "it changed while it was read; try again");
 }
 
 static int visit_file(struct walk *w, int parent, const char *name, const struct stat *st)
