@@ -129,21 +129,6 @@ static enum launch_answer program_not_found(struct launch_program *p, const char
 	return LAUNCH_NOT_FOUND;
 }
 
-/* The interpreter of a script; the file itself is fine. */
-static enum launch_answer program_why_script(struct launch_program *p)
-{
-	auto_fd fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct shebang s;
-
-	if (fd < 0 || shebang_read(&s, fd) < 0)
-		return LAUNCH_ALLOWED;
-	p->is_interpreter = true;
-	if (!program_is_file(s.program))
-		return program_not_found(p, s.program);
-	memcpy(p->path, s.program, sizeof(s.program));
-	return program_judge(p, false);
-}
-
 enum launch_answer launch_program_why(struct launch_program *p)
 {
 	const char *name = p->argv[0];
@@ -153,6 +138,8 @@ enum launch_answer launch_program_why(struct launch_program *p)
 				       resolver_find(name, p->path) == 0 ||
 				       launch_program_in(p->host_path, name, p->path);
 	enum launch_answer answer;
+	struct shebang s;
+	auto_fd fd = -1;
 
 	p->is_interpreter = false;
 	if (!found)
@@ -160,7 +147,17 @@ enum launch_answer launch_program_why(struct launch_program *p)
 	answer = program_judge(p, true);
 	if (answer != LAUNCH_ALLOWED)
 		return answer;
-	return access(p->path, X_OK) < 0 ? LAUNCH_NOT_EXECUTABLE : program_why_script(p);
+	if (access(p->path, X_OK) < 0)
+		return LAUNCH_NOT_EXECUTABLE;
+	/* The file itself is fine; of a script there is its interpreter, too. */
+	fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || shebang_read(&s, fd) < 0)
+		return LAUNCH_ALLOWED;
+	p->is_interpreter = true;
+	if (!program_is_file(s.program))
+		return program_not_found(p, s.program);
+	memcpy(p->path, s.program, sizeof(s.program));
+	return program_judge(p, false);
 }
 
 /* Scripts */

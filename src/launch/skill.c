@@ -27,24 +27,6 @@ enum { MANIFEST_BYTES = 1 << 20 };
 
 /* Opening */
 
-static int skill_open_folder(
-	struct launch_skill *s, const char *folder, struct arena *a, struct error *e)
-{
-	struct location where = { .file = folder };
-	char real[PATH_BYTES];
-
-	if (realpath(folder, real)) {
-		s->path = arena_strdup(a, real);
-		s->fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	}
-	if (s->fd >= 0)
-		return s->path ? 0 : error_no_memory(e);
-	(void)error_set(e, -ENOENT, &where, "cannot be read: %s", strerror(errno));
-	if (errno == ENOTDIR)
-		error_hint(e, "give the skill's folder, not a file in it");
-	return -ENOENT;
-}
-
 static bool skill_has(const struct launch_skill *s, const char *name)
 {
 	return faccessat(s->fd, name, F_OK, 0) == 0;
@@ -145,14 +127,26 @@ static int skill_permissions_text(
 
 int launch_skill_open(struct launch_skill *s, const char *folder, struct arena *a, struct error *e)
 {
+	struct location where = { .file = folder };
+	char real[PATH_BYTES];
 	const char *name;
 	int r;
 
 	*s = (struct launch_skill){ .fd = -1, .outcome = APPROVAL_NONE, .is_skill = true };
-	r = skill_open_folder(s, folder, a, e);
+	if (realpath(folder, real)) {
+		s->path = arena_strdup(a, real);
+		s->fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (s->fd < 0) {
+		(void)error_set(e, -ENOENT, &where, "cannot be read: %s", strerror(errno));
+		if (errno == ENOTDIR)
+			error_hint(e, "give the skill's folder, not a file in it");
+		return -ENOENT;
+	}
+	if (!s->path)
+		return error_no_memory(e);
 	/* First of all: not every folder is worth a digest. */
-	if (r == 0)
-		r = skill_find_manifest(s, folder, &name, e);
+	r = skill_find_manifest(s, folder, &name, e);
 	if (r == 0)
 		r = skill_digest(s->fd, &s->approval.digest, e);
 	if (r == 0)
@@ -170,37 +164,14 @@ int launch_skill_open(struct launch_skill *s, const char *folder, struct arena *
 	return r < 0 ? r : 0;
 }
 
-static bool skill_is_manifest(const char *name)
-{
-	const char *const *known = launch_skill_manifests;
-
-	while (*known && strcmp(*known, name) != 0)
-		known++;
-	return *known;
-}
-
-/* A file that is not the manifest of a folder. */
-static int skill_read_file(struct launch_skill *s, const char *file, struct error *e)
-{
-	auto_buffer text = { 0 };
-	int r = file_read(file, MANIFEST_BYTES, &text);
-
-	if (r < 0)
-		return error_set(e, r, NULL, "cannot read %s: %s", file, strerror(-r));
-	r = manifest_read(&s->manifest, MANIFEST_UNKNOWN, file, buffer_text(&text), text.len, e);
-	if (r < 0)
-		return r;
-	s->is_skill = s->manifest.kind == MANIFEST_SKILL || s->manifest.kind == MANIFEST_SKILL_MD ||
-		      s->manifest.kind == MANIFEST_NANOCRAB;
-	s->outcome = s->is_skill ? APPROVAL_NONE : APPROVAL_CURRENT;
-	return 0;
-}
-
 int launch_skill_read(struct launch_skill *s, const char *path, struct arena *a, struct error *e)
 {
+	const char *const *known = launch_skill_manifests;
 	char real[PATH_BYTES], folder[PATH_BYTES];
+	auto_buffer text = { 0 };
 	const char *slash;
 	struct stat st;
+	int r;
 
 	*s = (struct launch_skill){ .fd = -1, .outcome = APPROVAL_NONE };
 	if (!realpath(path, real) || stat(real, &st) < 0)
@@ -210,10 +181,24 @@ int launch_skill_read(struct launch_skill *s, const char *path, struct arena *a,
 	slash = strrchr(real, '/');
 	memcpy(folder, real, sizeof(real));
 	folder[slash == real ? 1 : slash - real] = '\0';
-	if (skill_is_manifest(slash + 1))
+	while (*known && strcmp(*known, slash + 1) != 0)
+		known++;
+	if (*known)
 		return launch_skill_open(s, folder, a, e);
+	/* A file that is not the manifest of a folder. */
 	s->path = arena_strdup(a, folder);
-	return s->path ? skill_read_file(s, real, e) : error_no_memory(e);
+	if (!s->path)
+		return error_no_memory(e);
+	r = file_read(real, MANIFEST_BYTES, &text);
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot read %s: %s", real, strerror(-r));
+	r = manifest_read(&s->manifest, MANIFEST_UNKNOWN, real, buffer_text(&text), text.len, e);
+	if (r < 0)
+		return r;
+	s->is_skill = s->manifest.kind == MANIFEST_SKILL || s->manifest.kind == MANIFEST_SKILL_MD ||
+		      s->manifest.kind == MANIFEST_NANOCRAB;
+	s->outcome = s->is_skill ? APPROVAL_NONE : APPROVAL_CURRENT;
+	return 0;
 }
 
 void launch_skill_deinit(struct launch_skill *s)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "audit/place.h"
-#include "base/array.h"
 #include "base/buffer.h"
 #include "host/resolver.h"
 #include "launch/record.h"
@@ -17,33 +16,25 @@
 #include "lib/enclave/beneath.h"
 #include "lib/process/result.h"
 
-static uint64_t hash_environment(const struct corral_audit *a, const char *const *env)
-{
-	uint8_t hash[crypto_shorthash_BYTES];
-	auto_buffer all = { 0 };
-	uint64_t ret = 0;
-
-	for (size_t i = 0; env[i]; i++)
-		buffer_add(&all, env[i], strlen(env[i]) + 1);
-	if (all.failed)
-		return 0;
-	(void)crypto_shorthash(hash, (const uint8_t *)buffer_text(&all), all.len, a->key);
-	if (all.data)
-		sodium_memzero(all.data, all.cap);
-	memcpy(&ret, hash, sizeof(ret));
-	return ret;
-}
-
 /* One command after another has the same environment. */
 int lib_audit_learn(corral_audit_sink *sink, void *context, const char *const *env)
 {
+	uint8_t bytes[crypto_shorthash_BYTES];
 	struct corral_audit *a = context;
-	uint64_t hash;
+	auto_buffer all = { 0 };
+	uint64_t hash = 0;
 	int r;
 
 	if (sink != corral_audit_sandbox)
 		return 0;
-	hash = hash_environment(a, env);
+	for (size_t i = 0; env[i]; i++)
+		buffer_add(&all, env[i], strlen(env[i]) + 1);
+	if (!all.failed) {
+		(void)crypto_shorthash(bytes, (const uint8_t *)buffer_text(&all), all.len, a->key);
+		if (all.data)
+			sodium_memzero(all.data, all.cap);
+		memcpy(&hash, bytes, sizeof(hash));
+	}
 	if (hash && hash == atomic_load(&a->learned))
 		return 0;
 	r = launch_record_secrets(a->trail, env);
@@ -52,109 +43,100 @@ int lib_audit_learn(corral_audit_sink *sink, void *context, const char *const *e
 	return r;
 }
 
-static struct launch_record audit_sandbox_record(
-	const struct corral_audit *a, const struct corral_event *from)
+static void audit_sandbox_add(
+	struct corral_audit *a, const struct corral_event *from, struct audit_event e)
 {
-	return (struct launch_record){ .trail = a->trail,
-		.time_ns = from->time_ns,
-		.program = from->actor ? from->actor : from->program,
-		.command = from->command };
+	e.time_ns = from->time_ns;
+	e.exact = true;
+	(void)audit_trail_add(a->trail, &e);
 }
 
-static void audit_sandbox_tell_session(struct corral_audit *a, const struct corral_event *from)
-{
-	const bool lost = from->kind == CORRAL_EVENT_LOST;
-
-	(void)audit_trail_add(a->trail, &(struct audit_event){ .time_ns = from->time_ns,
-						.action = AUDIT_SESSION,
-						.target = lost ? "lost" : "begin",
-						.decision = lost ? AUDIT_FAILED : AUDIT_NONE,
-						.reason = from->message,
-						.exact = true });
-}
-
-static void audit_sandbox_tell_started(struct corral_audit *a, const struct corral_event *from)
+static void audit_sandbox_started(struct corral_audit *a, const struct corral_event *from)
 {
 	auto_buffer reason = { 0 };
 
 	/* All events of a command have its number in common. */
 	if (from->command)
 		buffer_printf(&reason, "command %" PRIu64, from->command);
-	(void)audit_trail_add(a->trail, &(struct audit_event){ .time_ns = from->time_ns,
-						.action = AUDIT_COMMAND_START,
-						.target = from->program,
-						.decision = AUDIT_ALLOWED,
-						.reason = buffer_text(&reason),
-						.exact = true });
+	audit_sandbox_add(a, from,
+		(struct audit_event){ .action = AUDIT_COMMAND_START,
+			.target = from->program,
+			.decision = AUDIT_ALLOWED,
+			.reason = buffer_text(&reason) });
 }
 
-static void audit_sandbox_tell_ended(struct corral_audit *a, const struct corral_event *from)
+/* What launch/record.h has words for. */
+static void audit_sandbox_record(struct corral_audit *a, const struct corral_event *from)
 {
-	const struct launch_record record = audit_sandbox_record(a, from);
+	const struct launch_record to = { .trail = a->trail,
+		.time_ns = from->time_ns,
+		.program = from->actor ? from->actor : from->program,
+		.command = from->command };
 	const struct corral_result *r = from->result;
-
-	launch_record_end(&record, &(struct launch_end){ .report = &r->report,
-					   .printed = r->out.bytes + r->err.bytes,
-					   .is_truncated = r->out.truncated || r->err.truncated });
-}
-
-/* It has a number if it was handed over: then it may have run, and its end is all that is told. */
-static void audit_sandbox_tell_failed(struct corral_audit *a, const struct corral_event *from)
-{
-	(void)audit_trail_add(
-		a->trail, &(struct audit_event){ .time_ns = from->time_ns,
-				  .action = from->command ? AUDIT_COMMAND_END : AUDIT_COMMAND_START,
-				  .target = from->program,
-				  .decision = AUDIT_FAILED,
-				  .reason = from->message,
-				  .exact = true });
-}
-
-static void audit_sandbox_tell_denied(struct corral_audit *a, const struct corral_event *from)
-{
-	const struct launch_record record = audit_sandbox_record(a, from);
 	const struct corral_denial *d = from->denial;
-
-	launch_record_denial(&record, &(struct launch_denial){ .op = (enum operation)d->op,
-					      .target = d->target,
-					      .rule = d->rule,
-					      .reason = d->reason,
-					      .is_exact = d->exact != 0,
-					      .count = d->count,
-					      .pid = from->pid });
-}
-
-static void audit_sandbox_tell_connection(struct corral_audit *a, const struct corral_event *from)
-{
-	const struct launch_record record = audit_sandbox_record(a, from);
 	const struct corral_connection *c = from->connection;
 
-	launch_record_network(
-		&record, &(struct record){ .kind = c->failed ? RECORD_FAILED : RECORD_CLOSED,
-				 .dns = !strchr(c->target, ':'),
-				 .target = c->target,
-				 .address = c->address,
-				 .reason = c->failed ? c->reason : "",
-				 .sent = c->sent,
-				 .received = c->received,
-				 .count = c->count,
-				 .pid = from->pid });
+	if (from->kind == CORRAL_EVENT_ENDED)
+		launch_record_end(
+			&to, &(struct launch_end){ .report = &r->report,
+				     .printed = r->out.bytes + r->err.bytes,
+				     .is_truncated = r->out.truncated || r->err.truncated });
+	else if (from->kind == CORRAL_EVENT_DENIED)
+		launch_record_denial(&to, &(struct launch_denial){ .op = (enum operation)d->op,
+						  .target = d->target,
+						  .rule = d->rule,
+						  .reason = d->reason,
+						  .is_exact = d->exact != 0,
+						  .count = d->count,
+						  .pid = from->pid });
+	else
+		launch_record_network(
+			&to, &(struct record){ .kind = c->failed ? RECORD_FAILED : RECORD_CLOSED,
+				     .dns = !strchr(c->target, ':'),
+				     .target = c->target,
+				     .address = c->address,
+				     .reason = c->failed ? c->reason : "",
+				     .sent = c->sent,
+				     .received = c->received,
+				     .count = c->count,
+				     .pid = from->pid });
 }
 
 void corral_audit_sandbox(void *audit, const struct corral_event *event)
 {
-	static void (*const calls[])(struct corral_audit *, const struct corral_event *) = {
-		[CORRAL_EVENT_SESSION] = audit_sandbox_tell_session,
-		[CORRAL_EVENT_LOST] = audit_sandbox_tell_session,
-		[CORRAL_EVENT_STARTED] = audit_sandbox_tell_started,
-		[CORRAL_EVENT_ENDED] = audit_sandbox_tell_ended,
-		[CORRAL_EVENT_FAILED] = audit_sandbox_tell_failed,
-		[CORRAL_EVENT_DENIED] = audit_sandbox_tell_denied,
-		[CORRAL_EVENT_CONNECTION] = audit_sandbox_tell_connection,
-	};
-
-	if ((unsigned)event->kind < ROWS(calls))
-		calls[event->kind](audit, event);
+	switch (event->kind) {
+	case CORRAL_EVENT_SESSION:
+		audit_sandbox_add(audit, event,
+			(struct audit_event){ .action = AUDIT_SESSION,
+				.target = "begin",
+				.reason = event->message });
+		break;
+	case CORRAL_EVENT_LOST:
+		audit_sandbox_add(audit, event,
+			(struct audit_event){ .action = AUDIT_SESSION,
+				.target = "lost",
+				.decision = AUDIT_FAILED,
+				.reason = event->message });
+		break;
+	case CORRAL_EVENT_STARTED:
+		audit_sandbox_started(audit, event);
+		break;
+	case CORRAL_EVENT_FAILED:
+		/* It has a number if it was handed over: then it may have run, and its end is all
+		 * that is told. */
+		audit_sandbox_add(audit, event,
+			(struct audit_event){
+				.action = event->command ? AUDIT_COMMAND_END : AUDIT_COMMAND_START,
+				.target = event->program,
+				.decision = AUDIT_FAILED,
+				.reason = event->message });
+		break;
+	case CORRAL_EVENT_ENDED:
+	case CORRAL_EVENT_DENIED:
+	case CORRAL_EVENT_CONNECTION:
+		audit_sandbox_record(audit, event);
+		break;
+	}
 }
 
 /*
@@ -188,18 +170,6 @@ int lib_audit_check(const struct corral_audit *a, const struct policy *p, struct
 	return r;
 }
 
-static int audit_sandbox_resolve(
-	struct permissions *p, const struct variables *variables, struct error *e)
-{
-	struct policy *nowhere = NULL;
-	int r = policy_new(&nowhere, NULL, 0, NULL, e);
-
-	if (r == 0)
-		r = beneath_resolve_grants(p, variables, nowhere, e);
-	policy_free(nowhere);
-	return r;
-}
-
 int lib_audit_check_sink(corral_audit_sink *sink, const void *context, const struct permissions *p,
 	const struct variables *variables, struct error *e)
 {
@@ -207,7 +177,7 @@ int lib_audit_check_sink(corral_audit_sink *sink, const void *context, const str
 	const struct policy_options o = { .variables = variables, .resolver = &resolver_system };
 	const struct permissions *layers[LAYERS_MAX];
 	auto_permissions *copy = NULL;
-	auto_policy *policy = NULL;
+	auto_policy *policy = NULL, *nowhere = NULL;
 	int r, n;
 
 	if (sink != corral_audit_sandbox || !a->log)
@@ -215,7 +185,9 @@ int lib_audit_check_sink(corral_audit_sink *sink, const void *context, const str
 	copy = permissions_copy(p);
 	if (!copy)
 		return error_no_memory(e);
-	r = audit_sandbox_resolve(copy, variables, e);
+	r = policy_new(&nowhere, NULL, 0, NULL, e);
+	if (r == 0)
+		r = beneath_resolve_grants(copy, variables, nowhere, e);
 	if (r < 0)
 		return r;
 	n = permissions_layers(copy, layers, LAYERS_MAX);
