@@ -43,6 +43,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "policy/match/glob.h"
@@ -72,33 +73,24 @@ static void door(int fd, char out[64])
 	(void)snprintf(out, 64, "/proc/thread-self/fd/%d", fd);
 }
 
-/* Where the kernel says that it is; with " (deleted)" behind it if it is nowhere. */
-static int where(int fd, char out[PATH_BYTES])
-{
-	char name[64];
-	ssize_t n;
-
-	door(fd, name);
-	n = readlink(name, out, PATH_BYTES);
-	if (n < 0)
-		return errno == ENOENT ? -ENOSYS : -errno;
-	if (n == PATH_BYTES)
-		return -ENAMETOOLONG;
-	out[n] = '\0';
-	return 0;
-}
-
 int beneath_open(const char *path, int *ret)
 {
 	for (unsigned i = 0; i < TRIES; i++) {
-		char at[PATH_BYTES];
+		char name[64], at[PATH_BYTES];
 		auto_fd fd = -1;
 		int r = beneath_lookup(AT_FDCWD, path, 0, &fd);
+		ssize_t n;
 
-		if (r == 0)
-			r = where(fd, at);
 		if (r < 0)
 			return r;
+		/* Where the kernel says that it is; with " (deleted)" if it is nowhere. */
+		door(fd, name);
+		n = readlink(name, at, sizeof(at));
+		if (n < 0)
+			return errno == ENOENT ? -ENOSYS : -errno;
+		if (n == (ssize_t)sizeof(at))
+			return -ENAMETOOLONG;
+		at[n] = '\0';
 		if (strcmp(at, path) == 0) {
 			*ret = fd_take(&fd);
 			return 0;
@@ -215,29 +207,12 @@ static int read_link(int fd, char out[PATH_BYTES])
 	return has_late_parent(out) ? -EXDEV : 0;
 }
 
-/* The first len bytes of path name a link that says target. */
-static int beneath_join(const char *path, size_t len, const char *target, char next[PATH_BYTES])
-{
-	char text[3 * PATH_BYTES];
-	size_t folder = len, n;
-	int written;
-
-	while (path[folder - 1] != '/')
-		folder--;
-	if (target[0] == '/')
-		folder = 0;
-	written = snprintf(text, sizeof(text), "%.*s%s%s", (int)folder, path, target, path + len);
-	if (written < 0 || (size_t)written >= sizeof(text))
-		return -ENAMETOOLONG;
-	return path_normalize(text, (size_t)written, next, &n);
-}
-
 int beneath_next(const char *path, char next[PATH_BYTES], char link[PATH_BYTES])
 {
-	char target[PATH_BYTES] = "";
+	char target[PATH_BYTES] = "", text[3 * PATH_BYTES];
+	size_t len = strlen(path), folder, normal_len;
 	auto_fd fd = -1;
-	size_t len = strlen(path);
-	int r = beneath_lookup(AT_FDCWD, path, 0, &fd);
+	int r = beneath_lookup(AT_FDCWD, path, 0, &fd), n;
 
 	/* What fails otherwise fails before the first link, or behind none. */
 	if (r == 0)
@@ -247,8 +222,16 @@ int beneath_next(const char *path, char next[PATH_BYTES], char link[PATH_BYTES])
 	if (r <= 0)
 		return r;
 	r = read_link(fd, target);
-	if (r == 0)
-		r = beneath_join(path, len, target, next);
+	if (r < 0)
+		return r;
+	/* The first len bytes of path name the link: its target takes their place. */
+	folder = target[0] == '/' ? 0 : len;
+	while (folder && path[folder - 1] != '/')
+		folder--;
+	n = snprintf(text, sizeof(text), "%.*s%s%s", (int)folder, path, target, path + len);
+	if (n < 0 || (size_t)n >= sizeof(text))
+		return -ENAMETOOLONG;
+	r = path_normalize(text, (size_t)n, next, &normal_len);
 	if (r < 0)
 		return r;
 	if (link) {
@@ -441,14 +424,11 @@ static int resolve_list(
 static int resolve_layer(struct resolving *g, struct permissions *p)
 {
 	const unsigned files = 1U << OPERATION_FS_READ | 1U << OPERATION_FS_WRITE;
+	struct grant_list *allow[] = { &p->fs_read, &p->fs_write, &p->dangerously_allow };
 	int r = resolve_list(g, p, &p->fs_deny, false);
 
-	if (r == 0)
-		r = resolve_list(g, p, &p->fs_read, true);
-	if (r == 0)
-		r = resolve_list(g, p, &p->fs_write, true);
-	if (r == 0)
-		r = resolve_list(g, p, &p->dangerously_allow, true);
+	for (size_t i = 0; r == 0 && i < ROWS(allow); i++)
+		r = resolve_list(g, p, allow[i], true);
 	for (size_t i = 0; r == 0 && i < p->n_rules; i++) {
 		struct rule *rule = &p->rules[i];
 

@@ -168,15 +168,10 @@ int corral_enclave_fs_delete(struct corral_enclave *enclave, const struct corral
 enum { LIST_MAX = 1 << 16 };
 
 struct listing {
-	struct arena arena;
+	struct arena *arena;
 	const char **names;
 	size_t n, cap;
 };
-
-static void listing_deinit(struct listing *l)
-{
-	arena_deinit(&l->arena);
-}
 
 static void dir_close(DIR **dir)
 {
@@ -205,8 +200,8 @@ static int read_names(struct listing *l, int folder)
 			continue;
 		if (l->n == LIST_MAX)
 			return -EFBIG;
-		copy = arena_strdup(&l->arena, d->d_name);
-		r = copy ? ARENA_PUSH(&l->arena, l->names, l->n, l->cap, copy) : -ENOMEM;
+		copy = arena_strdup(l->arena, d->d_name);
+		r = copy ? ARENA_PUSH(l->arena, l->names, l->n, l->cap, copy) : -ENOMEM;
 	}
 	return r;
 }
@@ -263,7 +258,8 @@ static int visit_all(const struct listing *l, int folder, corral_file_visit *vis
 long corral_enclave_fs_list(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, corral_file_visit *visit, void *context, struct corral_error **e)
 {
-	__attribute__((cleanup(listing_deinit))) struct listing l = { 0 };
+	auto_arena arena = { 0 };
+	struct listing l = { .arena = &arena };
 	auto_enclave_place place = { .folder = -1, .fd = -1 };
 	struct enclave_call c;
 	int r;

@@ -15,34 +15,25 @@
 
 #define EXEC_BIT (1u << OPERATION_EXEC)
 
-/* 1: it speaks of arguments, and *ret is its program alone; 0: it does not. */
-static int coarsen(struct arena *a, const char *text, const char **ret)
-{
-	struct command_pattern pattern;
-	auto_buffer out = { 0 };
-
-	if (command_pattern_parse(&pattern, a, text, NULL, NULL) < 0 ||
-		!command_pattern_is_fine(&pattern))
-		return 0;
-	pattern.n_args = 0;
-	pattern.more = true;
-	command_pattern_print(&pattern, &out);
-	*ret = out.failed ? NULL : arena_strdup(a, buffer_text(&out));
-	return *ret ? 1 : -ENOMEM;
-}
-
-/* All patterns of an entry become coarse; *ret: whether one was not. */
+/* Patterns of an entry that speak of arguments become their program alone; *ret: whether one did.
+ */
 static int coarsen_grant(struct arena *a, struct grant *g, bool *ret)
 {
 	*ret = false;
 	for (size_t i = 0; i < g->n; i++) {
-		const char *coarse = NULL;
-		int r = coarsen(a, g->all[i], &coarse);
+		struct command_pattern pattern;
+		auto_buffer out = { 0 };
+		const char *coarse;
 
-		if (r < 0)
-			return r;
-		if (r == 0)
+		if (command_pattern_parse(&pattern, a, g->all[i], NULL, NULL) < 0 ||
+			!command_pattern_is_fine(&pattern))
 			continue;
+		pattern.n_args = 0;
+		pattern.more = true;
+		command_pattern_print(&pattern, &out);
+		coarse = out.failed ? NULL : arena_strdup(a, buffer_text(&out));
+		if (!coarse)
+			return -ENOMEM;
 		g->all[i] = coarse;
 		*ret = true;
 	}
@@ -69,7 +60,7 @@ static int coarsen_list(struct arena *a, struct grant_list *list, bool widen)
 }
 
 /* Takes out the rules that have no pattern any more: nobody takes those. Of one layer. */
-static void enclave_inside_tidy(struct permissions *p)
+static void inside_tidy(struct permissions *p)
 {
 	size_t n = 0;
 
@@ -80,25 +71,6 @@ static void enclave_inside_tidy(struct permissions *p)
 	p->n_rules = n;
 }
 
-/* A rule is about programs, or about something else: permissions-text.h has no others. */
-static int coarsen_rules(struct permissions *p)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < p->n_rules; i++) {
-		struct rule *rule = &p->rules[i];
-
-		/* An approved program comes before all others. */
-		if (rule->priority == INT32_MAX)
-			rule->priority--;
-		if (!(rule->operations & EXEC_BIT))
-			continue;
-		r = coarsen_list(p->arena, &rule->patterns, rule->action != VERDICT_ALLOW);
-	}
-	enclave_inside_tidy(p);
-	return r;
-}
-
 /* The rule that lets the program run, and all its names. */
 struct approval {
 	struct permissions *to;
@@ -107,7 +79,7 @@ struct approval {
 	char real[PATH_BYTES];
 };
 
-static int enclave_inside_add_name(struct approval *a, const char *name)
+static int inside_add_name(struct approval *a, const char *name)
 {
 	struct command_pattern pattern = { .more = true };
 	auto_buffer path = { 0 }, text = { 0 };
@@ -121,14 +93,14 @@ static int enclave_inside_add_name(struct approval *a, const char *name)
 }
 
 /* /bin/git may be /usr/bin/git, and a rule may have either name. */
-static int enclave_inside_found(void *data, const char *path)
+static int inside_found(void *data, const char *path)
 {
 	struct approval *a = data;
 	char real[PATH_BYTES];
 
 	if (strcmp(path, a->program) == 0 || !realpath(path, real) || strcmp(real, a->real) != 0)
 		return 0;
-	return enclave_inside_add_name(a, path);
+	return inside_add_name(a, path);
 }
 
 static int approve(struct permissions *p, const char *program)
@@ -140,11 +112,10 @@ static int approve(struct permissions *p, const char *program)
 			.operations = EXEC_BIT },
 		.program = program };
 	const char *name = strrchr(program, '/');
-	int r = enclave_inside_add_name(&a, program);
+	int r = inside_add_name(&a, program);
 
 	if (r == 0 && name && name[1] && realpath(program, a.real))
-		r = resolver_system.programs(
-			resolver_system.context, name + 1, enclave_inside_found, &a);
+		r = resolver_system.programs(resolver_system.context, name + 1, inside_found, &a);
 	if (r < 0 && r != -ENOENT)
 		return r;
 	return permissions_add_rule(p, &a.rule);
@@ -152,25 +123,31 @@ static int approve(struct permissions *p, const char *program)
 
 static int change_layers(struct permissions *p, const char *program)
 {
+	/* Where nothing speaks of programs what can be read may run: it stays so. */
+	bool speaks = p->exec_listed;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < p->n_all_of; i++)
 		r = change_layers(p->all_of[i], program);
-	if (r == 0 && p->n_all_of == 0) {
-		/* Where nothing speaks of programs what can be read may run: it stays so. */
-		bool speaks = p->exec_listed;
+	if (p->n_all_of)
+		return r;
+	r = coarsen_list(p->arena, &p->exec, false);
+	for (size_t i = 0; r == 0 && i < p->n_rules; i++) {
+		struct rule *rule = &p->rules[i];
 
-		for (size_t i = 0; i < p->n_rules; i++)
-			speaks |= p->rules[i].operations & EXEC_BIT && !p->rules[i].disabled;
-		/* A rule that was only about arguments leaves a list behind, with nothing on it. */
-		p->exec_listed = speaks;
-		r = coarsen_list(p->arena, &p->exec, false);
-		if (r == 0)
-			r = coarsen_rules(p);
-		if (r == 0 && speaks && program)
-			r = approve(p, program);
+		/* An approved program comes before all others. */
+		if (rule->priority == INT32_MAX)
+			rule->priority--;
+		/* A rule is about programs, or about something else (permissions-text.h). */
+		if (!(rule->operations & EXEC_BIT))
+			continue;
+		speaks = speaks || !rule->disabled;
+		r = coarsen_list(p->arena, &rule->patterns, rule->action != VERDICT_ALLOW);
 	}
-	return r;
+	inside_tidy(p);
+	/* A rule that was only about arguments leaves a list behind, with nothing on it. */
+	p->exec_listed = speaks;
+	return r == 0 && speaks && program ? approve(p, program) : r;
 }
 
 struct permissions *enclave_inside(const struct permissions *p, const char *program)
@@ -232,28 +209,26 @@ static int links_parse(struct looking *l, const char *text, struct glob *ret)
 	return r < 0 ? r : glob_parse(ret, &l->arena, expanded, NULL, NULL);
 }
 
-static int parse_written(struct looking *l)
-{
-	const struct grant_list *list = &l->links->written->fs_write;
-	struct glob *globs = arena_calloc(&l->arena, list->n + 1, sizeof(*globs));
-	int r = globs ? 0 : -ENOMEM;
-
-	for (size_t i = 0; r == 0 && i < list->n; i++)
-		r = links_parse(l, list->items[i].all[0], &globs[i]);
-	if (r == 0)
-		l->written = globs;
-	return r;
-}
-
 /* Whether something that the pattern matches could be written. What is not known counts. */
 static bool is_written(struct looking *l, const char *pattern)
 {
+	const struct grant_list *list = &l->links->written->fs_write;
 	struct glob g;
 
-	if ((!l->written && parse_written(l) < 0) ||
-		glob_parse(&g, &l->arena, pattern, NULL, NULL) < 0)
+	if (!l->written) {
+		struct glob *globs = arena_calloc(&l->arena, list->n + 1, sizeof(*globs));
+
+		if (!globs)
+			return true;
+		for (size_t i = 0; i < list->n; i++) {
+			if (links_parse(l, list->items[i].all[0], &globs[i]) < 0)
+				return true;
+		}
+		l->written = globs;
+	}
+	if (glob_parse(&g, &l->arena, pattern, NULL, NULL) < 0)
 		return true;
-	for (size_t i = 0; i < l->links->written->fs_write.n; i++) {
+	for (size_t i = 0; i < list->n; i++) {
 		if (relation_within_effort(&g, &l->written[i], PRODUCT_PATHS, &l->effort) !=
 			RELATION_DISJOINT)
 			return true;
@@ -261,25 +236,23 @@ static bool is_written(struct looking *l, const char *pattern)
 	return false;
 }
 
-/* A folder that the glob goes through: who could write it, or other names in it, makes links. */
-static bool folder_is_written(struct looking *l, const struct glob_alternative *alt, size_t n)
-{
-	const struct glob_alternative folder = { .tokens = alt->tokens, .n = n };
-	auto_buffer text = { 0 };
-
-	glob_print(&folder, &text);
-	if (text.failed || is_written(l, buffer_text(&text)))
-		return true;
-	buffer_adds(&text, "/~");
-	return text.failed || is_written(l, buffer_text(&text));
-}
-
-/* All folders behind the first wildcard. Those before it are literal. */
+/*
+ * All folders behind the first wildcard: who could write one, or other names in it, makes links.
+ * Those before it are literal.
+ */
 static bool glob_goes_astray(struct looking *l, const struct glob_alternative *alt)
 {
 	for (size_t i = alt->literal_len; i < alt->n; i++) {
-		if (alt->tokens[i].type == GLOB_BYTE && alt->tokens[i].byte == '/' &&
-			folder_is_written(l, alt, i))
+		const struct glob_alternative folder = { .tokens = alt->tokens, .n = i };
+		auto_buffer text = { 0 };
+
+		if (alt->tokens[i].type != GLOB_BYTE || alt->tokens[i].byte != '/')
+			continue;
+		glob_print(&folder, &text);
+		if (text.failed || is_written(l, buffer_text(&text)))
+			return true;
+		buffer_adds(&text, "/~");
+		if (text.failed || is_written(l, buffer_text(&text)))
 			return true;
 	}
 	return false;
@@ -371,7 +344,7 @@ static void drop_from(struct looking *l, struct grant_list *list, goes_astray_fn
 	list->n = n;
 }
 
-static void drop_rules(struct looking *l, struct permissions *p)
+static void links_drop_layer(struct looking *l, struct permissions *p)
 {
 	static goes_astray_fn *const kinds[OPERATION_COUNT] = {
 		[OPERATION_FS_READ] = pattern_goes_astray,
@@ -379,21 +352,6 @@ static void drop_rules(struct looking *l, struct permissions *p)
 		[OPERATION_EXEC] = program_goes_astray,
 		[OPERATION_NET_CONNECT] = host_goes_astray,
 	};
-
-	for (size_t i = 0; i < p->n_rules; i++) {
-		struct rule *rule = &p->rules[i];
-
-		for (int op = 0; op < OPERATION_COUNT; op++) {
-			if (rule->action == VERDICT_ALLOW && rule->operations >> op & 1 &&
-				kinds[op])
-				drop_from(l, &rule->patterns, kinds[op]);
-		}
-	}
-	enclave_inside_tidy(p);
-}
-
-static void links_drop_layer(struct looking *l, struct permissions *p)
-{
 	size_t n = 0;
 
 	drop_from(l, &p->fs_read, pattern_goes_astray);
@@ -407,7 +365,16 @@ static void links_drop_layer(struct looking *l, struct permissions *p)
 	}
 	l->n += (int)(p->n_guest_paths - n);
 	p->n_guest_paths = n;
-	drop_rules(l, p);
+	for (size_t i = 0; i < p->n_rules; i++) {
+		struct rule *rule = &p->rules[i];
+
+		for (int op = 0; op < OPERATION_COUNT; op++) {
+			if (rule->action == VERDICT_ALLOW && rule->operations >> op & 1 &&
+				kinds[op])
+				drop_from(l, &rule->patterns, kinds[op]);
+		}
+	}
+	inside_tidy(p);
 	for (size_t i = 0; i < p->n_all_of; i++)
 		links_drop_layer(l, p->all_of[i]);
 }

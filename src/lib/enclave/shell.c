@@ -37,19 +37,13 @@ enum { WORDS_MAX = 65536, HASH_BYTES = 16 };
 struct enclave_shell {
 	struct enclave_call c;
 	struct corral_call call;
-	struct arena arena;
+	struct arena *arena;
 	const char **argv; /* argv[0] is a path, but for a name that the host has no program of */
 	size_t n_argv;
 	/* The folder, each variable, and last the program with its arguments. */
 	struct request *requests;
 	size_t n_requests;
 };
-
-static void shell_deinit(struct enclave_shell *s)
-{
-	arena_deinit(&s->arena);
-}
-#define auto_enclave_shell __attribute__((cleanup(shell_deinit))) struct enclave_shell
 
 /*
  * Words for a call, as a shell would have them:
@@ -103,7 +97,7 @@ static int shell_add_folder(struct enclave_shell *s, struct error *e)
 		r = beneath_next(folder, next, NULL);
 		if (r != 1)
 			break;
-		folder = arena_strdup(&s->arena, next);
+		folder = arena_strdup(s->arena, next);
 		if (!folder)
 			return -ENOMEM;
 	}
@@ -133,34 +127,20 @@ static int shell_find_program(struct enclave_shell *s, struct error *e)
 		return error_set(e, -EINVAL, NULL, "there is no program %.256s%s", program,
 			folder ? "" : ": a path from no folder");
 	}
-	s->argv[0] = arena_strdup(&s->arena, path);
+	s->argv[0] = arena_strdup(s->arena, path);
 	return s->argv[0] ? 0 : -ENOMEM;
 }
 
 /* Words */
 
-/* As $'…', with "\xNN" for what cannot be seen; a backslash that is one is doubled. */
-static void print_escaped(struct buffer *out, const char *word)
-{
-	auto_buffer escaped = { 0 };
-
-	for (; *word; word++) {
-		if (*word == '\'' || *word == '\\')
-			buffer_addc(&escaped, '\\');
-		buffer_addc(&escaped, *word);
-	}
-	buffer_adds(out, "$'");
-	buffer_add_visible(out, buffer_text(&escaped), escaped.len);
-	buffer_addc(out, '\'');
-	out->failed = out->failed || escaped.failed;
-}
-
+/* As it is, as '…', or as $'…' with "\xNN" for what cannot be seen; a backslash is doubled there.
+ */
 static void shell_print_word(struct buffer *out, const char *word)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				    "0123456789_@%+=:,./-";
-
-	auto_buffer shown = { 0 };
+	auto_buffer shown = { 0 }, quoted = { 0 };
+	bool visible;
 
 	if (*word && word[strspn(word, plain)] == '\0') {
 		buffer_adds(out, word);
@@ -168,18 +148,18 @@ static void shell_print_word(struct buffer *out, const char *word)
 	}
 	/* Control characters, and what is no text, nobody would see as they are. */
 	buffer_add_visible(&shown, word, strlen(word));
-	if (shown.failed || strcmp(buffer_text(&shown), word) != 0) {
-		print_escaped(out, word);
-		return;
-	}
-	buffer_addc(out, '\'');
+	visible = !shown.failed && strcmp(buffer_text(&shown), word) == 0;
 	for (; *word; word++) {
-		if (*word == '\'')
-			buffer_adds(out, "'\\''");
-		else
-			buffer_addc(out, *word);
+		if (visible && *word == '\'')
+			buffer_adds(&quoted, "'\\'");
+		else if (!visible && (*word == '\'' || *word == '\\'))
+			buffer_addc(&quoted, '\\');
+		buffer_addc(&quoted, *word);
 	}
+	buffer_adds(out, visible ? "'" : "$'");
+	buffer_add_visible(out, buffer_text(&quoted), quoted.len);
 	buffer_addc(out, '\'');
+	out->failed = out->failed || quoted.failed;
 }
 
 static void print_surroundings(const struct enclave_shell *s, struct buffer *out)
@@ -228,8 +208,8 @@ static int shell_describe(struct enclave_shell *s)
 	}
 	if (command.failed || whole.failed)
 		return -ENOMEM;
-	s->c.target = arena_strdup(&s->arena, buffer_text(&command));
-	s->c.object = arena_strdup(&s->arena, buffer_text(&whole));
+	s->c.target = arena_strdup(s->arena, buffer_text(&command));
+	s->c.object = arena_strdup(s->arena, buffer_text(&whole));
 	return s->c.target && s->c.object ? 0 : -ENOMEM;
 }
 
@@ -262,9 +242,9 @@ static int shell_read(struct enclave_shell *s, const char *const *argv,
 	if (r < 0)
 		return r;
 	s->n_argv = shell_count(argv);
-	s->argv = arena_calloc(&s->arena, s->n_argv + 1, sizeof(*s->argv));
+	s->argv = arena_calloc(s->arena, s->n_argv + 1, sizeof(*s->argv));
 	n_requests = BENEATH_LINKS_MAX + 1 + shell_count(s->call.env) + 1;
-	s->requests = arena_calloc(&s->arena, n_requests, sizeof(*s->requests));
+	s->requests = arena_calloc(s->arena, n_requests, sizeof(*s->requests));
 	if (!s->argv || !s->requests)
 		return -ENOMEM;
 	memcpy(s->argv, argv, s->n_argv * sizeof(*argv));
@@ -346,30 +326,21 @@ static void shell_fail(const struct enclave_call *c, const struct corral_error *
 
 /* Running */
 
-/* 1: the policy of now does not permit it any more. */
-static int start_locked(const struct enclave_shell *s, struct enclave_sandbox **ret_sandbox,
-	struct corral_process **ret, struct corral_error **e)
-{
-	const char *const *argv = s->argv;
-	int r;
-
-	if (enclave_look(&s->c, s->requests, s->n_requests) <
-		(s->c.approved ? VERDICT_ASK : VERDICT_ALLOW))
-		return 1;
-	r = enclave_sandbox_get(s->c.enclave, argv, ret_sandbox, e);
-	return r < 0 ? r : corral_process_start(ret, (*ret_sandbox)->sandbox, argv, &s->call, e);
-}
-
 /* e is not NULL. */
 static int shell_run(struct enclave_shell *s, struct corral_result **ret, struct corral_error **e)
 {
+	const enum verdict least = s->c.approved ? VERDICT_ASK : VERDICT_ALLOW;
 	struct enclave_sandbox *sandbox = NULL;
 	struct corral_process *p = NULL;
-	int r;
+	int r = 1;
 
 	s->c.action = AUDIT_COMMAND_START;
 	(void)pthread_mutex_lock(&s->c.enclave->lock);
-	r = start_locked(s, &sandbox, &p, e);
+	/* Unless the policy of now does not permit it any more. */
+	if (enclave_look(&s->c, s->requests, s->n_requests) >= least)
+		r = enclave_sandbox_get(s->c.enclave, s->argv, &sandbox, e);
+	if (r == 0)
+		r = corral_process_start(&p, sandbox->sandbox, s->argv, &s->call, e);
 	if (r == 0)
 		enclave_tell(
 			&s->c, AUDIT_ALLOWED, s->c.rule, s->c.approved ? "somebody agreed" : NULL);
@@ -420,7 +391,8 @@ int corral_enclave_shell_exec(struct corral_enclave *enclave, const struct corra
 	const char *const *argv, const struct corral_call *call, struct corral_result **ret,
 	struct corral_error **e)
 {
-	auto_enclave_shell s = { 0 };
+	auto_arena arena = { 0 };
+	struct enclave_shell s = { .arena = &arena };
 	struct corral_result *result = NULL;
 	struct corral_error *own = NULL;
 	struct error error = { 0 };
