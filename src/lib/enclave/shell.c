@@ -115,19 +115,19 @@ static int shell_find_program(struct enclave_shell *s, struct error *e)
 {
 	const char *program = s->argv[0];
 	const char *folder = program[0] == '/' ? "" : shell_folder_of(s);
-	char joined[2 * PATH_BYTES], path[PATH_BYTES];
+	char joined[2 * PATH_BYTES], found[PATH_BYTES];
 	size_t len;
 	int n = folder ? snprintf(joined, sizeof(joined), "%s/%s", folder, program) : -1;
 
 	if (!strchr(program, '/')) {
-		if (resolver_find(program, path) < 0)
+		if (resolver_find(program, found) < 0)
 			return 0;
 	} else if (n < 0 || n >= (int)sizeof(joined) ||
-		   path_normalize(joined, (size_t)n, path, &len) < 0) {
+		   path_normalize(joined, (size_t)n, found, &len) < 0) {
 		return error_set(e, -EINVAL, NULL, "there is no program %.256s%s", program,
 			folder ? "" : ": a path from no folder");
 	}
-	s->argv[0] = arena_strdup(s->arena, path);
+	s->argv[0] = arena_strdup(s->arena, found);
 	return s->argv[0] ? 0 : -ENOMEM;
 }
 
@@ -215,9 +215,10 @@ static int shell_describe(struct enclave_shell *s)
 
 /* Reading */
 
-static int read_call(struct enclave_shell *s, const char *const *argv,
+static int shell_read(struct enclave_shell *s, const char *const *argv,
 	const struct corral_call *call, struct error *e)
 {
+	size_t n_env;
 	int r = call_read(&s->call, call, e);
 
 	if (r < 0)
@@ -228,23 +229,13 @@ static int read_call(struct enclave_shell *s, const char *const *argv,
 		return error_set(e, -EINVAL, NULL,
 			"nobody could write to the command, or read from it, while the call waits "
 			"for its end");
-	if (shell_count(argv) > WORDS_MAX || shell_count(s->call.env) > WORDS_MAX)
-		return error_set(e, -E2BIG, NULL, "the command is too long");
-	return 0;
-}
-
-static int shell_read(struct enclave_shell *s, const char *const *argv,
-	const struct corral_call *call, struct error *e)
-{
-	size_t n_requests;
-	int r = read_call(s, argv, call, e);
-
-	if (r < 0)
-		return r;
 	s->n_argv = shell_count(argv);
+	n_env = shell_count(s->call.env);
+	if (s->n_argv > WORDS_MAX || n_env > WORDS_MAX)
+		return error_set(e, -E2BIG, NULL, "the command is too long");
 	s->argv = arena_calloc(s->arena, s->n_argv + 1, sizeof(*s->argv));
-	n_requests = BENEATH_LINKS_MAX + 1 + shell_count(s->call.env) + 1;
-	s->requests = arena_calloc(s->arena, n_requests, sizeof(*s->requests));
+	s->requests =
+		arena_calloc(s->arena, BENEATH_LINKS_MAX + 1 + n_env + 1, sizeof(*s->requests));
 	if (!s->argv || !s->requests)
 		return -ENOMEM;
 	memcpy(s->argv, argv, s->n_argv * sizeof(*argv));
@@ -256,7 +247,7 @@ static int shell_read(struct enclave_shell *s, const char *const *argv,
 		r = shell_describe(s);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; s->call.env && s->call.env[i]; i++)
+	for (size_t i = 0; i < n_env; i++)
 		add_request(s, OPERATION_ENV, s->call.env[i]);
 	s->requests[s->n_requests++] = (struct request){ .op = OPERATION_EXEC,
 		.target = s->argv[0],
