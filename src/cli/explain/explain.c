@@ -105,32 +105,16 @@ bool run_explain_acts(const struct run *r, const char *path)
 	return run_explain_mounts_act(&r->explain->mounts, path);
 }
 
-/* Keeping */
-
-/* The last name that a process gave itself, which is the program's for most. */
-static void explain_read_name(pid_t pid, char out[NAME_BYTES])
+size_t explain_read(const char *file, char *out, size_t size)
 {
-	char path[64];
-	auto_fd fd = -1;
-	ssize_t n;
+	auto_fd fd = open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, out, size - 1);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, out, NAME_BYTES - 1);
 	out[n > 0 ? n : 0] = '\0';
-	out[strcspn(out, "\n")] = '\0';
+	return n > 0 ? (size_t)n : 0;
 }
 
-static struct denial *explain_find(struct run_explain *e, const struct denial *d)
-{
-	for (size_t i = 0; i < e->denials.n; i++) {
-		struct denial *item = &e->denials.items[i];
-
-		if (item->kind == d->kind && strcmp(item->path, d->path) == 0)
-			return item;
-	}
-	return NULL;
-}
+/* Keeping */
 
 /* Not known yet: names are copied. */
 static struct denial *explain_append(struct run_explain *e, const struct denial *d)
@@ -160,8 +144,14 @@ static void explain_count(struct run_explain *e, struct denial *d)
 /* Its place and 1, or 0 if there is no room for it. */
 static uint32_t explain_keep(struct run_explain *e, const struct denial *d)
 {
-	struct denial *item = explain_find(e, d);
+	struct denial *item = NULL;
 
+	for (size_t i = 0; !item && i < e->denials.n; i++) {
+		const struct denial *known = &e->denials.items[i];
+
+		if (known->kind == d->kind && strcmp(known->path, d->path) == 0)
+			item = &e->denials.items[i];
+	}
 	if (!item)
 		item = explain_append(e, d);
 	if (!item) {
@@ -219,8 +209,7 @@ static void seen(void *context, const struct sight *s)
 	struct run_explain *e = context;
 	uint64_t hash = explain_hash_of(s);
 	struct known *known = &e->known[hash % KNOWN];
-	char path[PATH_BYTES];
-	char name[NAME_BYTES];
+	char path[PATH_BYTES], comm[64], name[NAME_BYTES];
 	struct denial d;
 	int r;
 
@@ -235,7 +224,10 @@ static void seen(void *context, const struct sight *s)
 	*known = (struct known){ .hash = hash };
 	r = run_explain_judge(e->run, s, &d, path);
 	if (r == EXPLAIN_DENIED) {
-		explain_read_name(s->pid, name);
+		/* The last name that a process gave itself, which is the program's for most. */
+		(void)snprintf(comm, sizeof(comm), "/proc/%d/comm", (int)s->pid);
+		explain_read(comm, name, sizeof(name));
+		name[strcspn(name, "\n")] = '\0';
 		d.program = name;
 		known->denial = explain_keep(e, &d);
 	} else if (r == EXPLAIN_RUNS) {

@@ -20,30 +20,9 @@ enum {
 	ROUNDS = 4,
 };
 
-/* Grows as entries are merged: those that were have no path. */
-static void explain_group_merge(struct denial *into, struct denial *from)
-{
-	into->count += from->count;
-	if (from->last > into->last) {
-		into->last = from->last;
-		into->program = from->program;
-	}
-	into->is_look = into->is_look && from->is_look;
-	into->is_quiet = into->is_quiet && from->is_quiet;
-	from->path = NULL;
-}
-
 static bool is_file_kind(const struct denial *d)
 {
 	return d->path && !d->is_fixed && (d->kind == DENIAL_READ || d->kind == DENIAL_WRITE);
-}
-
-/* Writing includes reading. */
-static bool explain_group_covers(const struct denial *a, const struct denial *b)
-{
-	if (!is_file_kind(a) || !is_file_kind(b) || a->kind < b->kind)
-		return false;
-	return a->is_folder ? path_is_below(b->path, a->path) : strcmp(a->path, b->path) == 0;
 }
 
 static size_t depth_of(const char *path)
@@ -55,28 +34,15 @@ static size_t depth_of(const char *path)
 	return n;
 }
 
-/* Too much to be gathered into. */
-static bool is_wide(const struct run *r, const char *folder)
-{
-	const char *work = r->load.variables.values[VARIABLE_WORK_DIR];
-
-	return depth_of(folder) < 2 || run_explain_is_protected(r, folder) ||
-	       (work && path_is_below(work, folder));
-}
-
-/* Where the homes are, or one of them, whoever's it is: HOME may be another, or be set to another.
- */
-static bool is_home(const char *folder)
-{
-	return strcmp(folder, "/root") == 0 ||
-	       (path_is_below(folder, "/home") && depth_of(folder) <= 2);
-}
-
 bool run_explain_is_protected(const struct run *r, const char *folder)
 {
 	const char *home = r->load.variables.values[VARIABLE_HOME];
 
-	return strcmp(folder, "/") == 0 || is_home(folder) || (home && path_is_below(home, folder));
+	/* Where the homes are, or one of them, whoever's it is: HOME may be another, or be set to
+	 * another. */
+	return strcmp(folder, "/") == 0 || strcmp(folder, "/root") == 0 ||
+	       (path_is_below(folder, "/home") && depth_of(folder) <= 2) ||
+	       (home && path_is_below(home, folder));
 }
 
 /* Somebody passed through, on the way to something that is known better. */
@@ -98,12 +64,30 @@ static void drop_steps(struct denials *l)
 	}
 }
 
+/* What an entry covers joins it, and has no path any more. Writing includes reading. */
 static void absorb(struct denials *l)
 {
-	for (size_t i = 0; i < l->n; i++)
-		for (size_t k = 0; k < l->n; k++)
-			if (i != k && explain_group_covers(&l->items[i], &l->items[k]))
-				explain_group_merge(&l->items[i], &l->items[k]);
+	for (size_t i = 0; i < l->n; i++) {
+		struct denial *into = &l->items[i];
+
+		for (size_t k = 0; k < l->n; k++) {
+			struct denial *from = &l->items[k];
+
+			if (i == k || !is_file_kind(into) || !is_file_kind(from) ||
+				into->kind < from->kind ||
+				(into->is_folder ? !path_is_below(from->path, into->path)
+						 : strcmp(into->path, from->path) != 0))
+				continue;
+			into->count += from->count;
+			if (from->last > into->last) {
+				into->last = from->last;
+				into->program = from->program;
+			}
+			into->is_look = into->is_look && from->is_look;
+			into->is_quiet = into->is_quiet && from->is_quiet;
+			from->path = NULL;
+		}
+	}
 }
 
 static const char *explain_group_folder_of(const char *path, struct arena *a)
@@ -143,29 +127,17 @@ static bool is_loaded(const char *path)
 /* Makes d stand for its folder, if that is not too much. */
 static int widen(const struct run *r, struct denial *d, struct arena *a)
 {
+	const char *work = r->load.variables.values[VARIABLE_WORK_DIR];
 	const char *folder = explain_group_folder_of(d->path, a);
 
 	if (!folder)
 		return -ENOMEM;
-	if (is_wide(r, folder))
+	if (depth_of(folder) < 2 || run_explain_is_protected(r, folder) ||
+		(work && path_is_below(work, folder)))
 		return 0;
 	d->path = folder;
 	d->is_folder = true;
 	return 0;
-}
-
-static int widen_loaded(const struct run *r, struct denials *l, struct arena *a)
-{
-	int ret = 0;
-
-	for (size_t i = 0; ret == 0 && i < l->n; i++) {
-		struct denial *d = &l->items[i];
-
-		if (is_file_kind(d) && d->kind == DENIAL_READ && !d->is_folder &&
-			is_loaded(d->path))
-			ret = widen(r, d, a);
-	}
-	return ret;
 }
 
 /* Those that have many of their kind beside them. */
@@ -211,29 +183,6 @@ static bool is_fixed(const struct run *r, const struct denial *d)
 	       (decision.why == DECISION_BASELINE || decision.source);
 }
 
-/* Somebody looked along PATH, and went on to the next folder. */
-static bool was_found(const struct run *r, const struct denial *d)
-{
-	return d->kind != DENIAL_WRITE && d->kind != DENIAL_CONNECT && !d->is_folder &&
-	       run_explain_found(r, run_explain_name(d->path)) && access(d->path, X_OK) == 0;
-}
-
-static int explain_group_copy(
-	const struct run *r, const struct denials *from, struct arena *a, struct denials *ret)
-{
-	ret->items = arena_calloc(a, from->n + 1, sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
-	for (size_t i = 0; i < from->n; i++) {
-		ret->items[i] = from->items[i];
-		ret->items[i].is_fixed = is_fixed(r, &from->items[i]);
-		if (was_found(r, &from->items[i]))
-			ret->items[i].is_quiet = true;
-	}
-	ret->n = from->n;
-	return 0;
-}
-
 static int explain_group_compare(const void *a, const void *b)
 {
 	const struct denial *x = a, *y = b;
@@ -245,26 +194,35 @@ static int explain_group_compare(const void *a, const void *b)
 	return x->last < y->last ? 1 : x->last > y->last ? -1 : 0;
 }
 
-static void explain_group_sort(struct denials *l)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < l->n; i++)
-		if (l->items[i].path)
-			l->items[n++] = l->items[i];
-	l->n = n;
-	qsort(l->items, n, sizeof(*l->items), explain_group_compare);
-}
-
 int run_explain_group(
 	const struct run *r, const struct denials *from, struct arena *a, struct denials *ret)
 {
-	int err = explain_group_copy(r, from, a, ret);
+	struct denial *items = arena_calloc(a, from->n + 1, sizeof(*items));
+	size_t n = 0;
+	int err = 0;
 
-	if (err < 0)
-		return err;
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n; i++) {
+		struct denial *d = &items[i];
+
+		*d = from->items[i];
+		d->is_fixed = is_fixed(r, d);
+		/* Somebody looked along PATH, and went on to the next folder. */
+		if (d->kind != DENIAL_WRITE && d->kind != DENIAL_CONNECT && !d->is_folder &&
+			run_explain_found(r, run_explain_name(d->path)) &&
+			access(d->path, X_OK) == 0)
+			d->is_quiet = true;
+	}
+	*ret = (struct denials){ .items = items, .n = from->n };
 	drop_steps(ret);
-	err = widen_loaded(r, ret, a);
+	for (size_t i = 0; err == 0 && i < ret->n; i++) {
+		struct denial *d = &items[i];
+
+		if (is_file_kind(d) && d->kind == DENIAL_READ && !d->is_folder &&
+			is_loaded(d->path))
+			err = widen(r, d, a);
+	}
 	absorb(ret);
 	if (err == 0)
 		err = widen_crowds(r, ret, a, false, FILES_MIN);
@@ -273,6 +231,10 @@ int run_explain_group(
 		err = widen_crowds(r, ret, a, true, FOLDERS_MIN);
 		absorb(ret);
 	}
-	explain_group_sort(ret);
+	for (size_t i = 0; i < ret->n; i++)
+		if (items[i].path)
+			items[n++] = items[i];
+	ret->n = n;
+	qsort(items, n, sizeof(*items), explain_group_compare);
 	return err;
 }

@@ -106,5 +106,7 @@ const struct denials *run_explain_denials(const struct run *r);
 /* A program of that name was run: whoever looked for it in several folders has found one. */
 bool run_explain_found(const struct run *r, const char *name);
 uint64_t run_explain_missed(const struct run *r);
+/* The beginning of a file in /proc, as a text; "" if it cannot be read. Returns its length. */
+size_t explain_read(const char *file, char *out, size_t size);
 /* Not to be looked at, as even that would have effects. */
 bool run_explain_acts(const struct run *r, const char *path);

@@ -17,16 +17,6 @@
 
 enum { HEADERS_MAX = 64 };
 
-static bool read_loader(int fd, const Elf64_Phdr *header, char out[PATH_BYTES])
-{
-	size_t size = header->p_filesz;
-
-	if (size < 2 || size > PATH_BYTES ||
-		pread(fd, out, size, (off_t)header->p_offset) != (ssize_t)size)
-		return false;
-	return out[0] == '/' && out[size - 1] == '\0';
-}
-
 /* Both architectures have 64 bits. */
 static bool of_program(int fd, char out[PATH_BYTES])
 {
@@ -42,9 +32,12 @@ static bool of_program(int fd, char out[PATH_BYTES])
 	size = head.e_phnum * sizeof(headers[0]);
 	if (pread(fd, headers, size, (off_t)head.e_phoff) != (ssize_t)size)
 		return false;
-	for (size_t i = 0; i < head.e_phnum; i++)
-		if (headers[i].p_type == PT_INTERP)
-			return read_loader(fd, &headers[i], out);
+	for (const Elf64_Phdr *h = headers; h < headers + head.e_phnum; h++)
+		if (h->p_type == PT_INTERP)
+			return h->p_filesz >= 2 && h->p_filesz <= PATH_BYTES &&
+			       pread(fd, out, h->p_filesz, (off_t)h->p_offset) ==
+				       (ssize_t)h->p_filesz &&
+			       out[0] == '/' && out[h->p_filesz - 1] == '\0';
 	return false;
 }
 

@@ -87,11 +87,6 @@ static int find_real(struct question *q, bool itself)
 	return check_hop((void *)q->run, q->real);
 }
 
-static bool makes(const struct sight *s)
-{
-	return s->kind == NOTIFY_MAKE || (s->kind == NOTIFY_OPEN && s->extra & O_CREAT);
-}
-
 /* Is it there inside? Links are followed there as the command's would be. */
 static int open_inside(const struct sight *s, const char *path, bool itself)
 {
@@ -129,12 +124,14 @@ static bool is_masked(const struct question *q)
 static bool explain_judge_is_private(const struct question *q)
 {
 	const struct plan_entry *entry = plan_find(q->run->plan, q->real);
+	const struct sight *s = q->sight;
+	const bool makes = s->kind == NOTIFY_MAKE || (s->kind == NOTIFY_OPEN && s->extra & O_CREAT);
 	char folder[PATH_BYTES];
 
 	if (!entry || entry->kind != PLAN_TMP)
 		return false;
 	explain_judge_folder_of(q->path, folder);
-	return is_inside(q, true) || (makes(q->sight) && has_inside(q, folder, false));
+	return is_inside(q, true) || (makes && has_inside(q, folder, false));
 }
 
 static bool explain_judge_may(const struct run *r, enum operation op, const char *target)
@@ -208,14 +205,9 @@ static void deepen(const struct question *q, char folder[PATH_BYTES])
 {
 	char file[64], words[PATH_BYTES], both[2 * PATH_BYTES], found[PATH_BYTES];
 	size_t n, len;
-	auto_fd fd = -1;
-	ssize_t got;
 
 	(void)snprintf(file, sizeof(file), "/proc/%d/cmdline", (int)q->sight->pid);
-	fd = open(file, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? 0 : read(fd, words, sizeof(words) - 1);
-	n = got > 0 ? (size_t)got : 0;
-	words[n] = '\0';
+	n = explain_read(file, words, sizeof(words));
 	for (size_t i = 0; i < n; i += len + 1) {
 		len = strlen(words + i);
 		(void)snprintf(both, sizeof(both), "%s/%s", words + i,
@@ -316,18 +308,6 @@ static bool opens_for_writing(uint64_t flags)
 	return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
 }
 
-static int judge_access(struct question *q)
-{
-	int r = judge_read(q, true);
-
-	if (r != 0 || !(q->sight->extra & W_OK))
-		return r;
-	r = judge_write(q);
-	if (r == EXPLAIN_DENIED)
-		q->denial->is_look = true;
-	return r;
-}
-
 /* Programs */
 
 const char *run_explain_name(const char *path)
@@ -373,8 +353,7 @@ static int judge_exec(struct question *q)
 	return is_inside(q, false) ? 0 : denied(q, DENIAL_READ, either(q, q->path, q->real), false);
 }
 
-/* Sockets */
-
+/* A socket with a name. */
 static int judge_connect(struct question *q)
 {
 	char name[PATH_BYTES + 8];
@@ -388,17 +367,36 @@ static int judge_connect(struct question *q)
 	return denied(q, DENIAL_CONNECT, name, false);
 }
 
-static int explain_judge_ask(struct question *q)
+static int explain_judge_look_at(struct question *q, const struct sight *s)
 {
-	switch (q->sight->kind) {
+	bool itself = s->itself || s->kind == NOTIFY_MAKE || s->kind == NOTIFY_REMOVE;
+	size_t len;
+	int r;
+
+	q->sight = s;
+	if (path_normalize(s->path, strlen(s->path), q->path, &len) < 0 || find_real(q, itself) < 0)
+		return 0;
+	/* Of the sandbox's own making: other processes, the kernel's settings, the usual devices.
+	 */
+	if (path_is_below(q->path, "/proc") || path_is_below(q->real, "/proc") ||
+		(path_is_below(q->real, "/dev") && (s->kind != NOTIFY_OPEN || is_inside(q, false))))
+		return 0;
+	q->exists = lstat(q->real, &q->host) == 0;
+	switch (s->kind) {
 	case NOTIFY_LOOK:
 		return judge_read(q, true);
 	case NOTIFY_ACCESS:
-		return judge_access(q);
+		r = judge_read(q, true);
+		if (r != 0 || !(s->extra & W_OK))
+			return r;
+		r = judge_write(q);
+		if (r == EXPLAIN_DENIED)
+			q->denial->is_look = true;
+		return r;
 	case NOTIFY_OPEN:
-		if (q->sight->extra & O_PATH)
+		if (s->extra & O_PATH)
 			return judge_read(q, true);
-		return opens_for_writing(q->sight->extra) ? judge_write(q) : judge_read(q, false);
+		return opens_for_writing(s->extra) ? judge_write(q) : judge_read(q, false);
 	case NOTIFY_EXEC:
 		return judge_exec(q);
 	case NOTIFY_CONNECT:
@@ -413,44 +411,6 @@ static int explain_judge_ask(struct question *q)
 	return 0;
 }
 
-/* Of the sandbox's own making: other processes, the kernel's settings, the usual devices. */
-static bool explain_judge_is_made(const struct question *q)
-{
-	if (path_is_below(q->path, "/proc") || path_is_below(q->real, "/proc"))
-		return true;
-	return path_is_below(q->real, "/dev") &&
-	       (q->sight->kind != NOTIFY_OPEN || is_inside(q, false));
-}
-
-static int explain_judge_look_at(struct question *q, const struct sight *s)
-{
-	bool itself = s->itself || s->kind == NOTIFY_MAKE || s->kind == NOTIFY_REMOVE;
-	size_t len;
-
-	q->sight = s;
-	if (path_normalize(s->path, strlen(s->path), q->path, &len) < 0 ||
-		find_real(q, itself) < 0 || explain_judge_is_made(q))
-		return 0;
-	q->exists = lstat(q->real, &q->host) == 0;
-	return explain_judge_ask(q);
-}
-
-static bool only_reads(const struct sight *s)
-{
-	return s->kind == NOTIFY_LOOK || (s->kind == NOTIFY_ACCESS && !(s->extra & W_OK)) ||
-	       (s->kind == NOTIFY_OPEN && !opens_for_writing(s->extra));
-}
-
-/* It is there, and no cover: those have no permissions at all. Most calls are such, and need no
- * more than this. */
-static bool is_plainly_there(const struct sight *s)
-{
-	auto_fd fd = open_inside(s, s->path, s->itself);
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 && st.st_mode & ALLPERMS;
-}
-
 int run_explain_judge(
 	const struct run *r, const struct sight *s, struct denial *ret, char path[PATH_BYTES])
 {
@@ -459,8 +419,16 @@ int run_explain_judge(
 
 	if (!s->path)
 		return s->address ? run_explain_loopback(r, s, ret, path) : EXPLAIN_NOTHING;
-	if (only_reads(s) && is_plainly_there(s))
-		return EXPLAIN_NOTHING;
+	if (s->kind == NOTIFY_LOOK || (s->kind == NOTIFY_ACCESS && !(s->extra & W_OK)) ||
+		(s->kind == NOTIFY_OPEN && !opens_for_writing(s->extra))) {
+		auto_fd fd = open_inside(s, s->path, s->itself);
+		struct stat st;
+
+		/* It only reads what is there, and no cover: those have no permissions at all.
+		 * Most calls are such, and need no more than this. */
+		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_mode & ALLPERMS)
+			return EXPLAIN_NOTHING;
+	}
 	/* For programs it counts the interpreters that were followed. */
 	if (s->kind == NOTIFY_EXEC)
 		sight.extra = 0;

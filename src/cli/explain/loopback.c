@@ -68,41 +68,25 @@ static bool explain_loopback_listens(const char *proc, const struct sockaddr_sto
 	       has_listener(buffer_text(&list6), both, port);
 }
 
-static bool explain_loopback_is_loopback(const struct sockaddr_storage *to)
-{
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)to;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)to;
-
-	if (to->ss_family == AF_INET)
-		return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
-	return to->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-}
-
-static void explain_loopback_print_target(const struct sockaddr_storage *to, char out[PATH_BYTES])
-{
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)to;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)to;
-	char text[INET6_ADDRSTRLEN] = "";
-
-	if (to->ss_family == AF_INET) {
-		(void)inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text));
-		(void)snprintf(out, PATH_BYTES, "%s:%u", text, ntohs(v4->sin_port));
-	} else {
-		(void)inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text));
-		(void)snprintf(out, PATH_BYTES, "[%s]:%u", text, ntohs(v6->sin6_port));
-	}
-}
-
 int run_explain_loopback(
 	const struct run *r, const struct sight *s, struct denial *ret, char path[PATH_BYTES])
 {
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)s->address;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)s->address;
+	const bool is_v4 = s->address->ss_family == AF_INET;
 	struct request request = { .op = OPERATION_NET_CONNECT, .target = path };
-	char proc[64];
+	char proc[64], text[INET6_ADDRSTRLEN] = "";
 
 	/* With the host's network it is the host that is asked. */
-	if (r->plan->network == PLAN_NETWORK_HOST || !explain_loopback_is_loopback(s->address))
+	if (r->plan->network == PLAN_NETWORK_HOST ||
+		(is_v4 ? ntohl(v4->sin_addr.s_addr) >> 24 != 127
+		       : s->address->ss_family != AF_INET6 ||
+					!IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr)))
 		return EXPLAIN_NOTHING;
-	explain_loopback_print_target(s->address, path);
+	(void)inet_ntop(s->address->ss_family, is_v4 ? (const void *)&v4->sin_addr : &v6->sin6_addr,
+		text, sizeof(text));
+	(void)snprintf(path, PATH_BYTES, is_v4 ? "%s:%u" : "[%s]:%u", text,
+		ntohs(is_v4 ? v4->sin_port : v6->sin6_port));
 	(void)snprintf(proc, sizeof(proc), "/proc/%d", (int)s->pid);
 	if (policy_allows(r->policy, &request) ||
 		!explain_loopback_listens("/proc/self", s->address) ||
