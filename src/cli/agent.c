@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "cli/load.h"
-#include "cli/tree.h"
+#include "cli/output.h"
 
 int agent_take_mode(struct call *c, const struct options_row *row, const char *value)
 {

@@ -6,9 +6,11 @@
  * with buffer_add_visible(), through output_foreign().
  */
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "codec/node.h"
 #include "policy/operation.h"
 
 enum output_style {
@@ -56,3 +58,29 @@ void output_pad(struct output *o, size_t column);
 int output_write(const struct output *o, int fd, struct error *e);
 /* "corral: …" on standard error, with its hint on a line below. */
 void output_error(const struct error *e);
+
+/*
+ * JSON objects as they are built for printing. Running out of memory is remembered and found when
+ * the tree is printed, so that building needs no checks.
+ */
+struct json_tree {
+	struct arena *arena;
+	bool failed;
+};
+
+struct node *tree_map(struct json_tree *t);
+/* Each puts a value into a map. Text that is NULL, like a NULL child, is null. */
+void tree_put(struct json_tree *t, struct node *map, const char *key, struct node *child);
+void tree_put_text(struct json_tree *t, struct node *map, const char *key, const char *text);
+void tree_put_buffer(
+	struct json_tree *t, struct node *map, const char *key, const struct buffer *text);
+void tree_put_flag(struct json_tree *t, struct node *map, const char *key, bool value);
+void tree_put_number(struct json_tree *t, struct node *map, const char *key, int64_t value);
+/* Empty ones, put into a map or at the end of a list, to be filled. */
+struct node *tree_put_map(struct json_tree *t, struct node *map, const char *key);
+struct node *tree_put_list(struct json_tree *t, struct node *map, const char *key);
+struct node *tree_append_map(struct json_tree *t, struct node *list);
+void tree_append_text(struct json_tree *t, struct node *list, const char *text);
+
+/* Prints the tree on standard output, indented, with a newline at the end. */
+int tree_print(struct json_tree *t, const struct node *root, struct error *e);

@@ -4,7 +4,6 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/tree.h"
 #include "cli/verb.h"
 #include "jail/probe/probe.h"
 

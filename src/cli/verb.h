@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A verb is what the command line asks for: `inspect`, or `check` below `policy`. Each stands in a
- * file of its own (verb-check.c …) as one constant that says how it is written, what it is for and
+ * A verb is what the command line asks for: `inspect`, or `check` below `policy`. Each is
+ * one constant in a file verb-….c of its folder that says how it is written, what it is for and
  * what runs it. --help is made from the same constant and from the verb's table of options
  * (options.h), so the two cannot disagree.
  */
@@ -55,9 +55,7 @@ extern const struct verb verb_shell;
 extern const struct verb verb_doctor;
 extern const struct verb verb_audit;
 extern const struct verb verb_audit_tail;
-extern const struct verb verb_audit_list;
 extern const struct verb verb_audit_stats;
-extern const struct verb verb_audit_export;
 extern const struct verb verb_audit_verify;
 extern const struct verb verb_audit_prove;
 extern const struct verb verb_audit_check_proof;

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "cli/audit/figures.h"
 #include "cli/audit/source.h"
-#include "cli/tree.h"
+#include "cli/output.h"
 
 enum {
 	TOP_LINES = 10, /* of a list of the most frequent, for people */
@@ -22,6 +22,7 @@ struct audit_tally {
 	uint64_t records;
 	uint64_t events; /* a record may stand for several */
 	uint64_t by[AUDIT_ACTION_COUNT][AUDIT_DECISION_COUNT];
+	uint64_t of_action[AUDIT_ACTION_COUNT], of_decision[AUDIT_DECISION_COUNT]; /* their sums */
 	uint64_t sent, received;
 	uint64_t from_ns, to_ns;  /* the earliest and the latest */
 	struct audit_top *denied; /* targets; kind: the action */
@@ -48,6 +49,8 @@ static int stats_add(void *context, const struct audit_row *row)
 	t->records++;
 	audit_amount_add(&t->events, n);
 	audit_amount_add(&t->by[v->action][v->decision], n);
+	audit_amount_add(&t->of_action[v->action], n);
+	audit_amount_add(&t->of_decision[v->decision], n);
 	/* The end of a command may sum up what its connections had. */
 	if (v->action != AUDIT_COMMAND_END) {
 		audit_amount_add(&t->sent, v->sent);
@@ -60,24 +63,6 @@ static int stats_add(void *context, const struct audit_row *row)
 	if (r == 0 && *v->program)
 		r = audit_top_add(t->programs, 0, v->program, n);
 	return r;
-}
-
-static uint64_t tally_of_action(const struct audit_tally *t, unsigned action)
-{
-	uint64_t sum = 0;
-
-	for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
-		audit_amount_add(&sum, t->by[action][d]);
-	return sum;
-}
-
-static uint64_t tally_of_decision(const struct audit_tally *t, unsigned decision)
-{
-	uint64_t sum = 0;
-
-	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++)
-		audit_amount_add(&sum, t->by[a][decision]);
-	return sum;
 }
 
 struct stats_page {
@@ -194,19 +179,18 @@ static int tally_print(const struct audit_tally *t, struct error *e)
 		.tally = t,
 	};
 	struct tally_bar decisions[] = {
-		{ "allowed", OUTPUT_GREEN, tally_of_decision(t, AUDIT_ALLOWED) },
-		{ "denied", OUTPUT_RED, tally_of_decision(t, AUDIT_DENIED) },
-		{ "asked", OUTPUT_YELLOW, tally_of_decision(t, AUDIT_ASKED) },
-		{ "failed", OUTPUT_YELLOW, tally_of_decision(t, AUDIT_FAILED) },
-		{ "just told", OUTPUT_DIM, tally_of_decision(t, AUDIT_NONE) },
+		{ "allowed", OUTPUT_GREEN, t->of_decision[AUDIT_ALLOWED] },
+		{ "denied", OUTPUT_RED, t->of_decision[AUDIT_DENIED] },
+		{ "asked", OUTPUT_YELLOW, t->of_decision[AUDIT_ASKED] },
+		{ "failed", OUTPUT_YELLOW, t->of_decision[AUDIT_FAILED] },
+		{ "just told", OUTPUT_DIM, t->of_decision[AUDIT_NONE] },
 	};
 	struct tally_bar actions[AUDIT_ACTION_COUNT];
 	int r;
 
 	tally_put_summary(&p);
 	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++)
-		actions[a] =
-			(struct tally_bar){ audit_actions[a], OUTPUT_PLAIN, tally_of_action(t, a) };
+		actions[a] = (struct tally_bar){ audit_actions[a], OUTPUT_PLAIN, t->of_action[a] };
 	if (t->records) {
 		tally_put_bars(&p, "Decisions", decisions, ROWS(decisions));
 		tally_put_bars(&p, "Actions", actions, ROWS(actions));
@@ -257,11 +241,11 @@ static int tally_print_tree(struct call *c, const char *path, const struct audit
 	tally_put_number(&t, root, "received", tally->received);
 	map = tree_put_map(&t, root, "decisions");
 	for (unsigned d = 0; d < AUDIT_DECISION_COUNT; d++)
-		tally_put_number(&t, map, audit_decisions[d], tally_of_decision(tally, d));
+		tally_put_number(&t, map, audit_decisions[d], tally->of_decision[d]);
 	map = tree_put_map(&t, root, "actions");
 	for (unsigned a = 0; a < AUDIT_ACTION_COUNT; a++) {
 		struct node *counts =
-			tally_of_action(tally, a) ? tree_put_map(&t, map, audit_actions[a]) : NULL;
+			tally->of_action[a] ? tree_put_map(&t, map, audit_actions[a]) : NULL;
 
 		for (unsigned d = 0; counts && d < AUDIT_DECISION_COUNT; d++)
 			tally_put_number(&t, counts, audit_decisions[d], tally->by[a][d]);

@@ -175,18 +175,6 @@ bool run_explain_found(const struct run *r, const char *name)
 	return false;
 }
 
-/* More of them than there is room for: then some are taken for missing that were found. */
-static void explain_find_program(struct run_explain *e, const char *path)
-{
-	const char *name = strrchr(path, '/') ? run_explain_name(path) : path;
-
-	if (e->n_found == FOUND_MAX || run_explain_found(e->run, name))
-		return;
-	name = arena_strdup(&e->arena, name);
-	if (name)
-		e->found[e->n_found++] = name;
-}
-
 /* Seeing */
 
 /* An address is as good as a name; 0 stands for "nothing". */
@@ -231,7 +219,14 @@ static void seen(void *context, const struct sight *s)
 		d.program = name;
 		known->denial = explain_keep(e, &d);
 	} else if (r == EXPLAIN_RUNS) {
-		explain_find_program(e, s->path);
+		const char *program = strrchr(s->path, '/') ? run_explain_name(s->path) : s->path;
+
+		/* Beyond what there is room for, some are taken for missing that were found. */
+		if (e->n_found == FOUND_MAX || run_explain_found(e->run, program))
+			return;
+		program = arena_strdup(&e->arena, program);
+		if (program)
+			e->found[e->n_found++] = program;
 	}
 }
 

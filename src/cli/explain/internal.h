@@ -60,7 +60,7 @@ int run_explain_judge(
 /* The last part of a path. */
 const char *run_explain_name(const char *path);
 
-/* explain/interpreter.c: what runs a file. */
+/* explain/host.c: what runs a file. */
 enum explain_interpreter {
 	EXPLAIN_NO_INTERPRETER,
 	EXPLAIN_SCRIPT, /* the program that its first line names */
@@ -68,11 +68,11 @@ enum explain_interpreter {
 };
 enum explain_interpreter run_explain_interpreter(const char *path, char out[PATH_BYTES]);
 
-/* explain/loopback.c: the same for an address. */
+/* explain/host.c: the same for an address. */
 int run_explain_loopback(
 	const struct run *r, const struct sight *s, struct denial *ret, char path[PATH_BYTES]);
 
-/* explain/mounts.c: where a name alone makes the host act. list: as in /proc/self/mountinfo. */
+/* explain/host.c: where a name alone makes the host act. list: as in /proc/self/mountinfo. */
 struct explain_mount {
 	const char *path;
 	bool acts;

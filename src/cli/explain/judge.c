@@ -55,7 +55,7 @@ static int check_hop(void *run, const char *path)
 	return run_explain_acts(run, path) ? -EREMOTE : 0;
 }
 
-/* Not into places where a look has effects (explain/mounts.c). */
+/* Not into places where a look has effects (explain/host.c). */
 static int explain_judge_follow(const struct run *r, const char *path, char out[PATH_BYTES])
 {
 	char normal[PATH_BYTES];

@@ -70,18 +70,6 @@ static void find_blame(const struct run *r, const struct request *request, struc
 /* Characters that are more than themselves in a pattern: wildcards, and the '$' of variables. */
 static const char special[] = "*?[]{}\\$";
 
-/* A path that has such characters in it must not mean more than itself. */
-static void explain_line_add_path(struct buffer *out, const struct denial *d)
-{
-	if (!strpbrk(d->path, special)) {
-		buffer_adds(out, d->path);
-		return;
-	}
-	glob_print_literal(d->path, strlen(d->path), out);
-	if (d->is_folder)
-		buffer_adds(out, "/**");
-}
-
 /* A program by its name, where the name is enough. */
 static void add_program(struct buffer *out, const char *path)
 {
@@ -103,27 +91,15 @@ static void set_option(const struct denial *d, struct denial_words *w)
 	if (!utf8_valid(d->path, strlen(d->path), NULL))
 		return;
 	buffer_adds(&w->option, run_explain_kinds[d->kind].option);
-	if (d->kind == DENIAL_EXEC)
+	if (d->kind == DENIAL_EXEC) {
 		add_program(&w->word, d->path);
-	else if (d->kind == DENIAL_CONNECT)
+	} else if (d->kind == DENIAL_CONNECT || !strpbrk(d->path, special)) {
 		buffer_adds(&w->word, d->path);
-	else
-		explain_line_add_path(&w->word, d);
-}
-
-/* What a terminal would not show, or show as something else, is shown as what is to be typed. */
-static void add_spelled(struct buffer *out, const char *text)
-{
-	buffer_adds(out, "$'");
-	for (; *text; text++) {
-		if (*text == '\'' || *text == '\\')
-			buffer_printf(out, "\\%c", *text);
-		else if (*text >= 0x20 && *text < 0x7f)
-			buffer_addc(out, *text);
-		else
-			buffer_printf(out, "\\%03o", (unsigned char)*text);
+	} else {
+		/* A path that has such characters in it must not mean more than itself. */
+		glob_print_literal(d->path, strlen(d->path), &w->word);
+		buffer_adds(&w->word, d->is_folder ? "/**" : "");
 	}
-	buffer_addc(out, '\'');
 }
 
 /* As a shell reads it. */
@@ -132,19 +108,22 @@ static void add_quoted(struct buffer *out, const char *text)
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_/.,:@%+=-";
 	auto_buffer visible = { 0 };
+	bool spelled;
 
-	buffer_add_visible(&visible, text, strlen(text));
-	if (strcmp(buffer_text(&visible), text) != 0) {
-		add_spelled(out, text);
-		return;
-	}
 	if (*text && !text[strspn(text, plain)]) {
 		buffer_adds(out, text);
 		return;
 	}
-	buffer_addc(out, '\'');
+	/* What a terminal would not show, or show as something else, as what is to be typed. */
+	buffer_add_visible(&visible, text, strlen(text));
+	spelled = strcmp(buffer_text(&visible), text) != 0;
+	buffer_adds(out, spelled ? "$'" : "'");
 	for (; *text; text++) {
-		if (*text == '\'')
+		if (spelled && (*text == '\'' || *text == '\\'))
+			buffer_printf(out, "\\%c", *text);
+		else if (spelled && (*text < 0x20 || *text >= 0x7f))
+			buffer_printf(out, "\\%03o", (unsigned char)*text);
+		else if (*text == '\'')
 			buffer_adds(out, "'\\''");
 		else
 			buffer_addc(out, *text);

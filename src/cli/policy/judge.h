@@ -64,11 +64,6 @@ struct request judge_remedy_request(const struct judged *j);
 /* A request that is allowed runs a program that runs any code it is given. */
 bool judge_is_interpreter(const struct judged *j);
 
-/* The parts of judging, for judge-line.c. */
-
-/* Judge one path, or one program, and set its text to what that is. */
-int judge_path(const struct judge *j, const struct request *r, struct judged *ret);
+/* Judges one program, and sets its text to what that is. */
 int judge_program(const struct judge *j, const struct request *r, struct judged *ret);
-/* Judges all that a command line does. */
-int judge_line(const struct judge *j, const struct request *r, struct judgement *ret);
 int judge_add(const struct judge *j, struct judgement *to, const struct judged *item);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "cli/tree.h"
+#include "cli/output.h"
 #include "policy/explain.h"
 #include "policy/network/host.h"
 
@@ -92,18 +92,6 @@ static void ask_deinit(struct ask *a)
 	load_deinit(&a->load);
 }
 #define auto_ask __attribute__((cleanup(ask_deinit))) struct ask
-
-/* The status that stands for the verdict. */
-static int ask_status(const struct ask *a)
-{
-	static const int statuses[] = {
-		[VERDICT_DENY] = STATUS_NO,
-		[VERDICT_ASK] = STATUS_ASK,
-		[VERDICT_ALLOW] = STATUS_YES,
-	};
-
-	return statuses[a->judgement.deciding->verdict];
-}
 
 /* The rows of an explanation start here. */
 enum { LABEL_COLUMN = 2, VALUE_COLUMN = 13, COMMAND_COLUMN = 9, WHY_COLUMN = 46 };
@@ -495,6 +483,11 @@ static struct node *report_tree(struct json_tree *t, const struct ask *a)
 
 int report_run(struct call *c, report_printer *print)
 {
+	static const int statuses[] = {
+		[VERDICT_DENY] = STATUS_NO,
+		[VERDICT_ASK] = STATUS_ASK,
+		[VERDICT_ALLOW] = STATUS_YES,
+	};
 	auto_output o = output_for(STDOUT_FILENO);
 	auto_ask a = { 0 };
 	struct json_tree t = { .arena = c->arena };
@@ -508,5 +501,5 @@ int report_run(struct call *c, report_printer *print)
 		print(&o, &a, c->arena);
 		r = output_write(&o, STDOUT_FILENO, c->error);
 	}
-	return r < 0 ? r : ask_status(&a);
+	return r < 0 ? r : statuses[a.judgement.deciding->verdict];
 }

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "cli/load.h"
 #include "cli/policy/report.h"
-#include "cli/tree.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "policy/algebra/subset.h"
 

@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "cli/agent.h"
 #include "cli/load.h"
-#include "cli/tree.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "jail/seatbelt/seatbelt.h"
 #include "policy/algebra/algebra.h"

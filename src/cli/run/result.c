@@ -10,7 +10,6 @@
 #include "cli/output.h"
 #include "cli/policy/report.h"
 #include "cli/run/internal.h"
-#include "cli/tree.h"
 #include "codec/json.h"
 #include "launch/program.h"
 #include "policy/explain.h"

@@ -7,7 +7,6 @@
  */
 #include "cli/load.h"
 #include "cli/output.h"
-#include "cli/tree.h"
 #include "launch/skill.h"
 #include "advice/describe/describe.h"
 #include "advice/scan/scan.h"
