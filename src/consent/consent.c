@@ -114,10 +114,8 @@ static uint64_t end_of(uint64_t now_ms, uint64_t ttl_ms)
 static const char *consent_put(char **at, const char *text)
 {
 	char *start = *at;
-	size_t size = strlen(text) + 1;
 
-	memcpy(start, text, size);
-	*at += size;
+	*at = stpcpy(start, text) + 1;
 	return start;
 }
 

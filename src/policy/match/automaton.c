@@ -194,28 +194,6 @@ static void refine(struct automaton *a, const struct glob_token *t)
 	/* A class that lies wholly outside t was not touched, one wholly inside neither. */
 }
 
-/*
- * A byte that a pattern names is a class of its own. Bytes first: they are most of the tokens, and
- * none is alone yet, as class 0 keeps the NUL.
- */
-static void automaton_make_classes(struct automaton *a)
-{
-	a->classes['/'] = 1;
-	a->n_classes = 2;
-	for (size_t i = 1; i < a->n_nodes; i++) {
-		const struct glob_token *t = &a->nodes[i].token;
-
-		if (t->type == GLOB_BYTE && a->classes[t->byte] == 0)
-			a->classes[t->byte] = (unsigned char)a->n_classes++;
-	}
-	for (size_t i = 1; i < a->n_nodes; i++) {
-		if (a->nodes[i].token.type == GLOB_CLASS)
-			refine(a, &a->nodes[i].token);
-	}
-	for (unsigned b = 256; b-- > 0;)
-		a->bytes[a->classes[b]] = (unsigned char)b;
-}
-
 /* Sets of (node, phase) */
 
 static void automaton_collect(struct automaton *a, uint32_t node, uint32_t phase)
@@ -397,7 +375,24 @@ int automaton_build(struct automaton *a, size_t max_states)
 	a->stamps = arena_calloc(&a->arena, a->n_nodes * 2, sizeof(*a->stamps));
 	if (!a->work || !a->stamps)
 		return -ENOMEM;
-	automaton_make_classes(a);
+	/*
+	 * A byte that a pattern names is a class of its own. Bytes first: they are most of the
+	 * tokens, and none is alone yet, as class 0 keeps the NUL.
+	 */
+	a->classes['/'] = 1;
+	a->n_classes = 2;
+	for (size_t i = 1; i < a->n_nodes; i++) {
+		const struct glob_token *t = &a->nodes[i].token;
+
+		if (t->type == GLOB_BYTE && a->classes[t->byte] == 0)
+			a->classes[t->byte] = (unsigned char)a->n_classes++;
+	}
+	for (size_t i = 1; i < a->n_nodes; i++) {
+		if (a->nodes[i].token.type == GLOB_CLASS)
+			refine(a, &a->nodes[i].token);
+	}
+	for (unsigned b = 256; b-- > 0;)
+		a->bytes[a->classes[b]] = (unsigned char)b;
 	automaton_begin(a);
 	r = intern(a, &dead);
 	if (r < 0)

@@ -364,41 +364,31 @@ static int pattern_parse_socket(const struct host_text *c, const char *path, str
 	return p->name ? 0 : error_no_memory(c->e);
 }
 
-static int pattern_parse_with_scheme(
-	const struct host_text *c, size_t scheme, struct host_pattern *p)
-{
-	uint16_t port = url_scheme_port(c->text, scheme);
-	const char *rest = c->text + scheme + 3;
-
-	if (port != 0)
-		return pattern_parse_url(c, rest, port, p);
-	if (scheme == 3 && strncasecmp(c->text, "udp", 3) == 0) {
-		p->transport = TRANSPORT_UDP;
-		return pattern_parse_endpoint(c, rest, strlen(rest), 1, HOST_PORT_MAX, p);
-	}
-	return refuse(c, "the scheme is not supported",
-		"use http, https, ws, wss, ftp or udp; any other TCP connection is written "
-		"host:port");
-}
-
 int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *text,
 	const struct location *loc, struct error *e)
 {
 	const struct host_text c = { text, a, loc, e };
 	struct host_pattern p = { 0 };
-	const char *scheme = strstr(text, "://");
-	size_t len = strlen(text);
+	const char *slashes = strstr(text, "://"), *rest = slashes ? slashes + 3 : text;
+	size_t len = strlen(text), scheme = slashes ? (size_t)(slashes - text) : 0;
+	uint16_t port = url_scheme_port(text, scheme);
 	int r;
 
 	if (len > PATTERN_MAX)
 		return error_set(
 			e, -EINVAL, loc, "the pattern is longer than %d bytes", PATTERN_MAX);
+	if (scheme == 3 && strncasecmp(text, "udp", 3) == 0)
+		p.transport = TRANSPORT_UDP;
 	if (strncasecmp(text, "unix:", 5) == 0)
 		r = pattern_parse_socket(&c, text + 5, &p);
-	else if (scheme)
-		r = pattern_parse_with_scheme(&c, (size_t)(scheme - text), &p);
+	else if (port != 0)
+		r = pattern_parse_url(&c, rest, port, &p);
+	else if (slashes && p.transport != TRANSPORT_UDP)
+		r = refuse(&c, "the scheme is not supported",
+			"use http, https, ws, wss, ftp or udp; any other TCP connection is written "
+			"host:port");
 	else
-		r = pattern_parse_endpoint(&c, text, len, 1, HOST_PORT_MAX, &p);
+		r = pattern_parse_endpoint(&c, rest, strlen(rest), 1, HOST_PORT_MAX, &p);
 	if (r == 0)
 		*ret = p;
 	return r;
@@ -495,24 +485,6 @@ static int request_parse_url(struct host_request *r, const char *text, struct er
 	return 0;
 }
 
-static int request_parse_socket(struct host_request *r, const char *path, struct error *e)
-{
-	char normal[PATH_BYTES];
-	size_t n;
-
-	if (path_normalize(path, strlen(path), normal, &n) < 0)
-		return request_refuse(
-			e, "a socket is named by an absolute path", "write unix:/run/name.sock");
-	if (strcmp(path, normal) != 0) {
-		error_set(e, -EINVAL, NULL, "the path '%.100s' is not in its simplest form", path);
-		error_hint(e, "write unix:%s", normal);
-		return -EINVAL;
-	}
-	r->transport = TRANSPORT_UNIX;
-	r->socket = path;
-	return 0;
-}
-
 /*
  * "http:80" is port 80 of a host called http to one reader, and a URL whose host is 0.0.0.80 to
  * another; so a URL has to have its slashes.
@@ -542,7 +514,8 @@ static int request_parse_inet(struct host_request *r, const char *target, struct
 int host_request_parse(struct host_request *ret, const char *target, struct error *e)
 {
 	struct host_request r = { .transport = TRANSPORT_TCP };
-	size_t clean = 0;
+	char normal[PATH_BYTES];
+	size_t clean = 0, n;
 	int err;
 
 	if (strnlen(target, TARGET_MAX) == TARGET_MAX)
@@ -550,12 +523,24 @@ int host_request_parse(struct host_request *ret, const char *target, struct erro
 			e, -EINVAL, NULL, "the target is longer than %d bytes", TARGET_MAX);
 	while (target[clean] && !ascii_is_control(target[clean]))
 		clean++;
-	if (strncasecmp(target, "unix:", 5) == 0)
-		err = request_parse_socket(&r, target + 5, e);
-	else if (target[clean])
+	if (strncasecmp(target, "unix:", 5) == 0) {
+		r.transport = TRANSPORT_UNIX;
+		r.socket = target + 5;
+		err = 0;
+		if (path_normalize(r.socket, strlen(r.socket), normal, &n) < 0)
+			return request_refuse(e, "a socket is named by an absolute path",
+				"write unix:/run/name.sock");
+		if (strcmp(r.socket, normal) != 0) {
+			error_set(e, -EINVAL, NULL, "the path '%.100s' is not in its simplest form",
+				r.socket);
+			error_hint(e, "write unix:%s", normal);
+			return -EINVAL;
+		}
+	} else if (target[clean]) {
 		err = request_refuse(e, "the target holds control characters", "leave them out");
-	else
+	} else {
 		err = request_parse_inet(&r, target, e);
+	}
 	if (err == 0)
 		*ret = r;
 	return err;

@@ -208,19 +208,6 @@ static size_t bare_from(const struct hostset_scratch *s, size_t i)
 	return i;
 }
 
-static void paint(
-	const struct hostset_scratch *s, size_t n_edges, const struct hostset_entry *entry)
-{
-	size_t end = edge_index(s, n_edges, (uint32_t)entry->pattern.port_hi + 1);
-	size_t i = bare_from(s, edge_index(s, n_edges, first_port(&entry->pattern)));
-
-	while (i < end) {
-		s->ranks[i] = entry->rank;
-		s->next[i] = (uint32_t)i + 1;
-		i = bare_from(s, i);
-	}
-}
-
 /* The painted stretches, with neighbours of one rank joined. */
 static int collect_ports(
 	struct hostset_node *node, struct arena *a, const struct hostset_scratch *s, size_t n_edges)
@@ -284,9 +271,19 @@ static int node_build(struct hostset_node *node, struct arena *a, const struct h
 		s->ranks[i] = RANK_NONE;
 		s->next[i] = (uint32_t)i;
 	}
-	for (size_t i = 0; i < n; i++)
-		if (!host_pattern_is_narrowed(&entries[i].pattern))
-			paint(s, n_edges, &entries[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct host_pattern *p = &entries[i].pattern;
+		size_t at, end;
+
+		if (host_pattern_is_narrowed(p))
+			continue;
+		end = edge_index(s, n_edges, (uint32_t)p->port_hi + 1);
+		at = bare_from(s, edge_index(s, n_edges, first_port(p)));
+		for (; at < end; at = bare_from(s, at)) {
+			s->ranks[at] = entries[i].rank;
+			s->next[at] = (uint32_t)at + 1;
+		}
+	}
 	r = collect_ports(node, a, s, n_edges);
 	return r < 0 ? r : build_fine(node, a, entries, n);
 }

@@ -161,23 +161,10 @@ static int url_escape(const char *text, size_t len)
 	return low >= 0 ? high << 4 | low : -1;
 }
 
-/* One pass, as the standard has it: %2541 becomes %41 and is then refused. */
-static size_t percent_decode(struct url_span s, char out[HOST_MAX])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s.len; i++) {
-		int escaped = url_escape(s.text + i, s.len - i);
-
-		out[n++] = escaped < 0 ? s.text[i] : (char)escaped;
-		i += escaped < 0 ? 0 : 2;
-	}
-	return n;
-}
-
 static int url_take_host(struct url *u, struct url_span host, struct error *e)
 {
 	char decoded[HOST_MAX];
+	size_t n = 0;
 	int r;
 
 	if (host.len == 0)
@@ -193,7 +180,14 @@ static int url_take_host(struct url *u, struct url_span host, struct error *e)
 		u->is_address = true;
 		return 0;
 	}
-	r = idna_to_ascii(decoded, percent_decode(host, decoded), u->host, sizeof(u->host));
+	/* One pass, as the standard has it: %2541 becomes %41 and is then refused. */
+	for (size_t i = 0; i < host.len; i++) {
+		int escaped = url_escape(host.text + i, host.len - i);
+
+		decoded[n++] = escaped < 0 ? host.text[i] : (char)escaped;
+		i += escaped < 0 ? 0 : 2;
+	}
+	r = idna_to_ascii(decoded, n, u->host, sizeof(u->host));
 	if (r == -ELIBACC) {
 		error_set(e, r, NULL, "'%.*s': " IDNA_LIBRARY_MISSING, url_shown(host), host.text);
 		error_hint(e, IDNA_LIBRARY_HINT);
