@@ -18,10 +18,8 @@
 const char *denial_put(char **at, const char *text)
 {
 	char *start = *at;
-	size_t size = strlen(text) + 1;
 
-	memcpy(start, text, size);
-	*at += size;
+	*at = stpcpy(start, text) + 1;
 	return start;
 }
 

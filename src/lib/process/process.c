@@ -85,21 +85,6 @@ static void finish_exited(struct corral_process *p)
 	process_tell(p, CORRAL_EVENT_ENDED, NULL, NULL);
 }
 
-static void finish_refused(struct corral_process *p)
-{
-	bool may_be_denied = p->code == -ENOENT || p->code == -EACCES || p->code == -EPERM;
-	int r = 0;
-
-	if (p->setup->base->backend->enforces && may_be_denied)
-		r = denial_explain(p->setup, p->target, p->cwd, &p->denial, &p->error);
-	if (r < 0)
-		p->code = r;
-	sandbox_count_end(p->sandbox, NULL, p->input.bytes);
-	sandbox_count_refusal(p->sandbox, p->denial ? 1 : 0);
-	process_tell(
-		p, p->denial ? CORRAL_EVENT_DENIED : CORRAL_EVENT_FAILED, p->error.text, p->denial);
-}
-
 /* From here on nobody but us knows it, and its state does not change. */
 static void process_finish(struct corral_process *p, enum process_state state)
 {
@@ -107,7 +92,16 @@ static void process_finish(struct corral_process *p, enum process_state state)
 	if (state == PROCESS_EXITED) {
 		finish_exited(p);
 	} else if (state == PROCESS_REFUSED) {
-		finish_refused(p);
+		bool may_be_denied = p->code == -ENOENT || p->code == -EACCES || p->code == -EPERM;
+		int r = 0;
+
+		if (p->setup->base->backend->enforces && may_be_denied)
+			r = denial_explain(p->setup, p->target, p->cwd, &p->denial, &p->error);
+		p->code = r < 0 ? r : p->code;
+		sandbox_count_end(p->sandbox, NULL, p->input.bytes);
+		sandbox_count_refusal(p->sandbox, p->denial ? 1 : 0);
+		process_tell(p, p->denial ? CORRAL_EVENT_DENIED : CORRAL_EVENT_FAILED,
+			p->error.text, p->denial);
 	} else {
 		sandbox_count_end(p->sandbox, NULL, p->input.bytes);
 		process_tell(p, CORRAL_EVENT_FAILED, p->error.text, NULL);

@@ -175,24 +175,6 @@ static int new_pipe(int *ret_ours, int *ret_theirs, bool we_read)
 	return r < 0 ? -errno : 0;
 }
 
-/* A terminal's descriptor comes later; what is written until then waits. */
-static int open_input(struct preparation *l, struct corral_process *p)
-{
-	bool keep = l->call.flags & CORRAL_CALL_INPUT;
-	long r = 0;
-
-	p->input.open = l->call.input_len || keep || p->input.is_tty;
-	if (!p->input.open)
-		return 0;
-	if (!p->input.is_tty)
-		r = new_pipe(&p->input.fd, &l->theirs[CORRAL_STDIN], false);
-	if (r == 0)
-		r = input_add(&p->input, l->call.input, l->call.input_len, SIZE_MAX);
-	if (r >= 0 && !keep && l->call.input_len)
-		r = input_close_later(&p->input);
-	return r < 0 ? (int)r : 0;
-}
-
 static bool is_given(const struct preparation *l, enum corral_stream stream)
 {
 	return l->call.stdio && l->call.stdio[stream] >= 0;
@@ -200,13 +182,25 @@ static bool is_given(const struct preparation *l, enum corral_stream stream)
 
 static int open_streams(struct preparation *l, struct corral_process *p)
 {
-	int r = open_input(l, p);
+	bool keep = l->call.flags & CORRAL_CALL_INPUT;
+	struct input *in = &p->input;
+	long added = 0;
+	int r = 0;
 
-	if (r < 0 || p->out.is_tty)
-		return r;
-	if (!is_given(l, CORRAL_STDOUT))
+	/* A terminal's descriptor comes later; what is written until then waits. */
+	in->open = l->call.input_len || keep || in->is_tty;
+	if (in->open && !in->is_tty)
+		r = new_pipe(&in->fd, &l->theirs[CORRAL_STDIN], false);
+	if (in->open && r == 0)
+		added = input_add(in, l->call.input, l->call.input_len, SIZE_MAX);
+	if (added < 0)
+		r = (int)added;
+	if (r == 0 && !keep && l->call.input_len)
+		r = input_close_later(in);
+	if (r == 0 && !in->is_tty && !is_given(l, CORRAL_STDOUT))
 		r = new_pipe(&p->out.fd, &l->theirs[CORRAL_STDOUT], true);
-	if (r == 0 && !is_given(l, CORRAL_STDERR) && !(l->call.flags & CORRAL_CALL_MERGE))
+	if (r == 0 && !in->is_tty && !is_given(l, CORRAL_STDERR) &&
+		!(l->call.flags & CORRAL_CALL_MERGE))
 		r = new_pipe(&p->err.fd, &l->theirs[CORRAL_STDERR], true);
 	return r;
 }

@@ -484,32 +484,23 @@ static int builder_set_variables(
 	return r;
 }
 
-static int builder_copy_environment(struct sandbox_base *s)
-{
-	size_t n = 0;
-	const char **copy;
-
-	while (environ && environ[n])
-		n++;
-	copy = arena_calloc(&s->arena, n + 1, sizeof(*copy));
-	if (!copy)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		copy[i] = arena_strdup(&s->arena, environ[i]);
-		if (!copy[i])
-			return -ENOMEM;
-	}
-	s->environment = copy;
-	return 0;
-}
-
 static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b, struct error *e)
 {
 	const char *warden = b->warden ? b->warden : secure_getenv("CORRAL_WARDEN");
 	int r = builder_set_variables(s, b, e);
+	const char **copy;
+	size_t n = 0;
 
-	if (r == 0)
-		r = builder_copy_environment(s);
+	while (environ && environ[n])
+		n++;
+	s->environment = copy = arena_calloc(&s->arena, n + 1, sizeof(*copy));
+	for (size_t i = 0; copy && i < n; i++) {
+		copy[i] = arena_strdup(&s->arena, environ[i]);
+		if (!copy[i])
+			copy = NULL;
+	}
+	if (r == 0 && !copy)
+		r = -ENOMEM;
 	if (r == 0)
 		r = account_name("/etc/passwd", getuid(), s->user);
 	s->warden = arena_strdup(&s->arena, warden && *warden ? warden : CORRAL_WARDEN_PATH);

@@ -46,21 +46,6 @@ static struct corral_destination *destinations_find(struct destinations *d, cons
 	return &d->items[d->n - 1];
 }
 
-static void destinations_add(struct destinations *d, const struct record *r, uint64_t count)
-{
-	struct corral_destination *item = destinations_find(d, r->target);
-
-	if (!item)
-		return;
-	item->denied += r->kind == RECORD_DENIED ? count : 0;
-	item->failed += r->kind == RECORD_FAILED ? count : 0;
-	if (r->kind == RECORD_CLOSED) {
-		item->connections += count;
-		item->sent += r->sent;
-		item->received += r->received;
-	}
-}
-
 void destinations_deinit(struct destinations *d)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -196,13 +181,15 @@ void sandbox_tell_news(struct corral_sandbox *s)
 
 int sandbox_record(struct corral_sandbox *s, const struct warden_link *link, const struct frame *f)
 {
+	struct corral_destination unkept = { 0 }, *to;
 	struct record r;
 	uint64_t count;
 
 	if (f->id != 0 || f->n_fds != 0 || record_decode(&r, f->body, f->len) < 0)
 		return -EPROTO;
 	count = r.count ? r.count : 1;
-	destinations_add(&s->destinations, &r, count);
+	to = destinations_find(&s->destinations, r.target);
+	to = to ? to : &unkept;
 	if (r.kind == RECORD_DENIED) {
 		const struct corral_denial d = { .op = CORRAL_NET_CONNECT,
 			.target = r.target,
@@ -215,12 +202,17 @@ int sandbox_record(struct corral_sandbox *s, const struct warden_link *link, con
 		for (struct corral_process *p = s->first; p; p = p->next)
 			if (sandbox_records_is_suspect(p, link))
 				result_note_denial(p->result, &d);
+		to->denied += count;
 		s->stats.denials += count;
 		sandbox_records_queue(s, link, &r, count, &d);
 		return 0;
 	}
 	sandbox_records_queue(s, link, &r, count, NULL);
+	to->failed += r.kind == RECORD_FAILED ? count : 0;
 	if (r.kind == RECORD_CLOSED) {
+		to->connections += count;
+		to->sent += r.sent;
+		to->received += r.received;
 		s->stats.connections += count;
 		s->stats.sent_bytes += r.sent;
 		s->stats.received_bytes += r.received;

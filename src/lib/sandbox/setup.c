@@ -56,28 +56,12 @@ static int setup_compile(const struct permissions *p, const struct variables *va
 	return r < 0 ? r : n;
 }
 
-static int setup_fill(struct sandbox_setup *s, struct error *e)
-{
-	const struct permissions *layers[SANDBOX_LAYERS_MAX];
-	const struct limits *own = &s->base->limits;
-	auto_buffer out = { 0 };
-	int r = setup_compile(s->permissions, &s->base->variables, layers, &s->policy, e);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < policy_layers(s->policy); i++)
-		s->exec_listed = s->exec_listed || !layer_exec_is_open(policy_layer(s->policy, i));
-	launch_limits(s->policy, own, &s->limits);
-	permissions_print_json(s->permissions, &out);
-	s->json_len = out.len;
-	s->json = out.failed ? NULL : buffer_take(&out);
-	return s->json ? 0 : -ENOMEM;
-}
-
 int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *base,
 	struct permissions *permissions, struct error *e)
 {
 	struct sandbox_setup *s = calloc(1, sizeof(*s));
+	const struct permissions *layers[SANDBOX_LAYERS_MAX];
+	auto_buffer out = { 0 };
 	int r = 0;
 
 	if (!s) {
@@ -93,7 +77,16 @@ int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *bas
 		r = lib_audit_check_sink(
 			base->sink, base->context, permissions, &base->variables, e);
 	if (r == 0)
-		r = setup_fill(s, e);
+		r = setup_compile(permissions, &base->variables, layers, &s->policy, e);
+	if (r >= 0) {
+		for (size_t i = 0; i < policy_layers(s->policy); i++)
+			s->exec_listed |= !layer_exec_is_open(policy_layer(s->policy, i));
+		launch_limits(s->policy, &base->limits, &s->limits);
+		permissions_print_json(permissions, &out);
+		s->json_len = out.len;
+		s->json = out.failed ? NULL : buffer_take(&out);
+		r = s->json ? 0 : -ENOMEM;
+	}
 	if (r < 0)
 		sandbox_setup_unref(s);
 	else

@@ -42,31 +42,26 @@ struct update {
 
 /* Asking a relay */
 
-/* 1: the answer is there. -ECONNRESET: there will be none. */
-static int look_for_answer(struct corral_sandbox *s, struct warden_link *link)
-{
-	sandbox_dispatch(s, link);
-	auto_lock held = lock_take(&s->lock);
-	return link->answered ? 1 : link->lost ? -ECONNRESET : 0;
-}
-
-/* Whoever reads the socket first notes it. */
+/* Whoever reads the socket first notes it. -ECONNRESET: there will be no answer. */
 static int await_answer(struct corral_sandbox *s, struct warden_link *link, int wake)
 {
 	struct pollfd polled[] = { { .fd = link->socket, .events = POLLIN },
 		{ .fd = wake, .events = POLLIN } };
-	int64_t end = (int64_t)clock_ms(CLOCK_MONOTONIC) + ANSWER_MS;
-	int r = look_for_answer(s, link);
+	int64_t end = (int64_t)clock_ms(CLOCK_MONOTONIC) + ANSWER_MS, left;
 
-	while (r == 0) {
-		int64_t left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
+	for (;;) {
+		sandbox_dispatch(s, link);
+		{
+			auto_lock held = lock_take(&s->lock);
 
+			if (link->answered || link->lost)
+				return link->answered ? 0 : -ECONNRESET;
+		}
+		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
 		if (left <= 0)
 			return -ETIMEDOUT;
 		(void)poll(polled, 2, (int)left);
-		r = look_for_answer(s, link);
 	}
-	return r < 0 ? r : 0;
 }
 
 /* 0: its relay holds c. -ENOTCONN: it has none. A session that does not answer is ended. */
@@ -242,31 +237,14 @@ static int update_apply(
 	return 0;
 }
 
-static int sandbox_update_read_layers(
+static int sandbox_update_prepare(
 	struct update *u, const struct corral_permissions *const *layers, size_t n, struct error *e)
 {
 	const struct permissions *all[SANDBOX_LAYERS_MAX];
 	struct permissions *permissions = NULL;
-	int r = n > SANDBOX_LAYERS_MAX ? -E2BIG : 0;
-
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		r = layers && layers[i] ? 0 : -EINVAL;
-		all[i] = r == 0 ? layers[i]->p : NULL;
-	}
-	if (r < 0)
-		return error_set(e, r, NULL, "%s",
-			r == -E2BIG ? "the permissions have too many layers"
-				    : "a layer of permissions is missing");
-	r = sandbox_combine(&permissions, all, n, e);
-	return r < 0 ? r : sandbox_setup_new(&u->next, &u->sandbox->base, permissions, e);
-}
-
-static int sandbox_update_prepare(
-	struct update *u, const struct corral_permissions *const *layers, size_t n, struct error *e)
-{
 	struct corral_sandbox *s = u->sandbox;
+	int r = n > SANDBOX_LAYERS_MAX ? -E2BIG : 0;
 	bool freed;
-	int r;
 
 	(void)pthread_mutex_lock(&s->lock);
 	freed = s->freed;
@@ -278,7 +256,17 @@ static int sandbox_update_prepare(
 	if (!s->base.backend->enforces)
 		return error_set(e, -EOPNOTSUPP, NULL,
 			"mode rwx confines nothing, so other permissions can't be held");
-	r = sandbox_update_read_layers(u, layers, n, e);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = layers && layers[i] ? 0 : -EINVAL;
+		all[i] = r == 0 ? layers[i]->p : NULL;
+	}
+	if (r < 0)
+		return error_set(e, r, NULL, "%s",
+			r == -E2BIG ? "the permissions have too many layers"
+				    : "a layer of permissions is missing");
+	r = sandbox_combine(&permissions, all, n, e);
+	if (r == 0)
+		r = sandbox_setup_new(&u->next, &s->base, permissions, e);
 	if (r < 0)
 		return r;
 	r = sandbox_setup_compare(u->old->permissions, u->next->permissions, &u->changed);

@@ -110,36 +110,31 @@ static int spawn_add_files(posix_spawn_file_actions_t *a, int socket, int policy
 	return r ? r : warden_link_close_rest(a, FD_REST);
 }
 
-static int spawn_set_attributes(posix_spawnattr_t *a)
-{
-	sigset_t none, all;
-	int r;
-
-	(void)sigemptyset(&none);
-	(void)sigfillset(&all);
-	r = posix_spawnattr_setflags(
-		a, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-	if (r == 0)
-		r = posix_spawnattr_setsigmask(a, &none);
-	return r ? r : posix_spawnattr_setsigdefault(a, &all);
-}
-
 static int spawn_start(const char *path, int socket, int policy, pid_t *ret)
 {
 	char *argv[] = { (char *)"corral-warden", NULL };
 	char *env[] = { (char *)"CORRAL_POLICY_FD=4", NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
+	sigset_t none, all;
 	pid_t pid = -1;
 	int r = posix_spawn_file_actions_init(&files);
 
 	if (r)
 		return -r;
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
 	r = posix_spawnattr_init(&attributes);
 	if (r == 0) {
 		r = spawn_add_files(&files, socket, policy);
 		if (r == 0)
-			r = spawn_set_attributes(&attributes);
+			r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF |
+									  POSIX_SPAWN_SETSIGMASK |
+									  POSIX_SPAWN_SETSID);
+		if (r == 0)
+			r = posix_spawnattr_setsigmask(&attributes, &none);
+		if (r == 0)
+			r = posix_spawnattr_setsigdefault(&attributes, &all);
 		if (r == 0)
 			r = posix_spawn(&pid, path, &files, &attributes, argv, env);
 		(void)posix_spawnattr_destroy(&attributes);
