@@ -126,27 +126,23 @@ static int add_lead(void *data, const char *path, const char *who)
 	return row.name ? deferred_add_row(names, row) : -ENOMEM;
 }
 
-static int deferred_add_rows(struct deferred_names *names, const char *folder)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < threat_paths_n; i++)
-		r = deferred_add_row(names, threat_paths[i]);
-	return r < 0 ? r : profile_git_leads(folder, add_lead, names);
-}
-
 int deferred_open(struct deferred *d, const char *folder)
 {
 	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	unsigned names = SEARCHED_MAX;
-	int r;
+	int r = 0;
 
 	if (fd < 0)
 		return -errno;
 	*d = (struct deferred){ .folder = folder, .fd = fd, .names = calloc(1, sizeof(*d->names)) };
 	/* The coarse clock is the one that files get their times from. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &d->since);
-	r = d->names ? deferred_add_rows(d->names, folder) : -ENOMEM;
+	if (!d->names)
+		r = -ENOMEM;
+	for (size_t i = 0; r == 0 && i < threat_paths_n; i++)
+		r = deferred_add_row(d->names, threat_paths[i]);
+	if (r == 0)
+		r = profile_git_leads(folder, add_lead, d->names);
 	if (r < 0) {
 		deferred_close(d);
 		return r;

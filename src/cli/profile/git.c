@@ -272,21 +272,21 @@ static int profile_git_read_file(struct leads *l, const char *path, unsigned dep
 		l, (struct text){ buffer_text(&text), buffer_text(&text) + text.len }, path, depth);
 }
 
-/* A file of settings in base, if it is there. */
-static int read_named(struct leads *l, const char *base, const char *name)
-{
-	char path[PATH_BYTES];
-
-	if (!base || base[0] != '/' || profile_git_resolve(base, name, path) < 0)
-		return 0;
-	return profile_git_read_file(l, path, 0);
-}
-
 int profile_git_leads(const char *folder, profile_git_found *found, void *data)
 {
 	const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
 	struct leads l = { .folder = folder, .found = found, .data = data };
 	char own[PATH_BYTES], usual[PATH_BYTES], common[PATH_BYTES], path[PATH_BYTES];
+	bool has_config = config && config[0] == '/';
+	const struct {
+		const char *base, *name;
+	} files[] = {
+		{ common, "config" },
+		{ own, "config.worktree" },
+		/* The user's own: a relative core.hooksPath in it is one in every folder. */
+		{ home, ".gitconfig" },
+		{ has_config ? config : home, has_config ? "git/config" : ".config/git/config" },
+	};
 	int r = profile_git_folder(folder, own);
 
 	if (r <= 0)
@@ -298,16 +298,12 @@ int profile_git_leads(const char *folder, profile_git_found *found, void *data)
 		r = strcmp(own, usual) == 0 ? 0 : tell_parts(&l, own);
 	if (r == 0 && strcmp(common, own) != 0)
 		r = tell_parts(&l, common);
-	if (r == 0)
-		r = read_named(&l, common, "config");
-	if (r == 0)
-		r = read_named(&l, own, "config.worktree");
-	/* The user's own: a relative core.hooksPath in it is one in every folder. */
-	if (r == 0)
-		r = read_named(&l, home, ".gitconfig");
-	if (r == 0)
-		r = config && config[0] == '/' ? read_named(&l, config, "git/config")
-					       : read_named(&l, home, ".config/git/config");
+	for (size_t i = 0; r == 0 && i < ROWS(files); i++) {
+		const char *base = files[i].base;
+
+		if (base && base[0] == '/' && profile_git_resolve(base, files[i].name, path) == 0)
+			r = profile_git_read_file(&l, path, 0);
+	}
 	return r;
 }
 
@@ -323,12 +319,10 @@ enum { INDEX_MAX = 64 << 20, HEADER = 12, STAT = 40, MODE_AT = 24, EXTENDED = 0x
 enum { GITLINK = 0160000, TYPE = 0170000 };
 
 struct index {
-	const char *folder;
+	struct leads to;
 	char repository[PATH_BYTES];
 	struct timespec since;
 	bool is_new; /* it was written since */
-	profile_git_found *found;
-	void *data;
 	const unsigned char *bytes;
 	size_t len, hash;
 	char shared[2 * 32 + 1]; /* the name of the file that it is split from */
@@ -348,25 +342,13 @@ static bool is_since(const struct index *x, const struct stat *st)
 					  : t->tv_nsec >= since->tv_nsec;
 }
 
-static bool is_part_new(const struct index *x, const char *repository)
-{
-	static const char *const names[] = { "", "config", "config.worktree", "commondir",
-		"hooks" };
-	char path[PATH_BYTES];
-	struct stat st;
-
-	for (size_t i = 0; i < ROWS(names); i++) {
-		if (profile_git_resolve(repository, names[i], path) == 0 && lstat(path, &st) == 0 &&
-			is_since(x, &st))
-			return true;
-	}
-	return false;
-}
-
 /* Those in .git/modules are kept from being written, or were told already. */
 static bool profile_git_index_is_suspect(const struct index *x, const char *module)
 {
+	static const char *const names[] = { "", "config", "config.worktree", "commondir",
+		"hooks" };
 	char path[PATH_BYTES], repository[PATH_BYTES], modules[PATH_BYTES];
+	bool is_new = x->is_new;
 	struct stat st;
 
 	if (profile_git_resolve(module, ".git", path) < 0 || lstat(path, &st) < 0)
@@ -376,20 +358,23 @@ static bool profile_git_index_is_suspect(const struct index *x, const char *modu
 		return true;
 	if (path_is_below(repository, modules))
 		return false;
-	return x->is_new || is_part_new(x, repository);
+	for (size_t i = 0; !is_new && i < ROWS(names); i++)
+		is_new = profile_git_resolve(repository, names[i], path) == 0 &&
+			 lstat(path, &st) == 0 && is_since(x, &st);
+	return is_new;
 }
 
 static int profile_git_index_judge(const struct index *x, const char *name)
 {
+	const char *folder = x->to.folder;
 	char module[PATH_BYTES], path[PATH_BYTES];
-	size_t len = strlen(x->folder);
 
-	if (profile_git_resolve(x->folder, name, module) < 0 || !path_is_below(module, x->folder) ||
-		strcmp(module, x->folder) == 0 || !profile_git_index_is_suspect(x, module) ||
+	if (profile_git_resolve(folder, name, module) < 0 || !path_is_below(module, folder) ||
+		strcmp(module, folder) == 0 || !profile_git_index_is_suspect(x, module) ||
 		profile_git_resolve(module, ".git", path) < 0)
 		return 0;
-	return x->found(x->data, path + len + (len > 1),
-		"git enters it as a submodule and runs the commands in it");
+	return profile_git_tell(
+		&x->to, path, "git enters it as a submodule and runs the commands in it");
 }
 
 /* How many bytes of the last name are not in this one; moves at. */
@@ -482,27 +467,9 @@ static int read_entries(struct index *x, bool is_trial)
 	return r;
 }
 
-/* Which of the two the repository has stands elsewhere. What reads well either way is read twice.
- */
-static int read_both(struct index *x)
-{
-	static const size_t lengths[] = { 20, 32 };
-	int ret = -EBADMSG;
-
-	x->shared[0] = '\0';
-	for (size_t i = 0; i < ROWS(lengths); i++) {
-		x->hash = lengths[i];
-		if (read_entries(x, true) < 0)
-			continue;
-		ret = read_entries(x, false);
-		if (ret < 0)
-			break;
-	}
-	return ret;
-}
-
 static int read_index(struct index *x, const char *name)
 {
+	static const size_t lengths[] = { 20, 32 };
 	auto_buffer text = { 0 };
 	char path[PATH_BYTES];
 	struct stat st;
@@ -522,13 +489,28 @@ static int read_index(struct index *x, const char *name)
 		return -EBADMSG;
 	x->bytes = (const unsigned char *)buffer_text(&text);
 	x->len = text.len;
-	return x->len > 0 ? read_both(x) : 0;
+	if (x->len == 0)
+		return 0;
+	/* Which of the two the repository has stands elsewhere. What reads well either way is read
+	 * twice. */
+	r = -EBADMSG;
+	x->shared[0] = '\0';
+	for (size_t i = 0; i < ROWS(lengths); i++) {
+		x->hash = lengths[i];
+		if (read_entries(x, true) < 0)
+			continue;
+		r = read_entries(x, false);
+		if (r < 0)
+			break;
+	}
+	return r;
 }
 
 int profile_git_links(
 	const char *folder, const struct timespec *since, profile_git_found *found, void *data)
 {
-	struct index x = { .folder = folder, .since = *since, .found = found, .data = data };
+	struct index x = { .to = { .folder = folder, .found = found, .data = data },
+		.since = *since };
 	char name[sizeof("sharedindex.") + sizeof(x.shared)];
 	int r = profile_git_folder(folder, x.repository);
 

@@ -32,6 +32,7 @@ struct kept {
 	bool is_ours; /* nothing inside of it is a place to work in either */
 };
 
+/* Why nobody should work in folder; NULL: no reason. */
 static const char *profile_place_judge(const char *folder, const struct kept *k, const char *place)
 {
 	if (strcmp(folder, place) == 0)
@@ -40,20 +41,6 @@ static const char *profile_place_judge(const char *folder, const struct kept *k,
 		return k->holds;
 	return k->is_ours && path_is_below(folder, place) ? "it belongs to Corral's own state"
 							  : NULL;
-}
-
-/* Why nobody should work in folder; NULL: no reason. real: the same without links. */
-static const char *reason(const char *folder, const char *real, const struct kept *k)
-{
-	char other[PATH_BYTES];
-	const char *why;
-
-	if (!k->path)
-		return NULL;
-	why = profile_place_judge(folder, k, k->path);
-	if (!why && links_follow(k->path, NULL, NULL, other) == 0)
-		why = profile_place_judge(real, k, other);
-	return why;
 }
 
 int profile_place_check(struct call *c, const char *profile, const struct load *l)
@@ -75,8 +62,15 @@ int profile_place_check(struct call *c, const char *profile, const struct load *
 		return error_set(c->error, r, NULL, "%s: %s", folder, strerror(-r));
 	if (strcmp(folder, "/") == 0 || strcmp(real, "/") == 0)
 		why = "it holds the whole system";
-	for (size_t i = 0; !why && i < ROWS(kept); i++)
-		why = reason(folder, real, &kept[i]);
+	for (size_t i = 0; !why && i < ROWS(kept); i++) {
+		char other[PATH_BYTES]; /* the same without links */
+
+		if (!kept[i].path)
+			continue;
+		why = profile_place_judge(folder, &kept[i], kept[i].path);
+		if (!why && links_follow(kept[i].path, NULL, NULL, other) == 0)
+			why = profile_place_judge(real, &kept[i], other);
+	}
 	if (!why)
 		return 0;
 	r = error_set(c->error, -EPERM, NULL, "the profile %s does not work in %s: %s", profile,
@@ -164,38 +158,28 @@ static size_t profile_path_root_of(const char *entry, const char *home)
 	return strlen(entry);
 }
 
-static int grant_entry(
-	struct grants *g, const char *text, size_t len, const char *home, const char *work_dir)
-{
-	char entry[PATH_BYTES];
-	size_t n;
-
-	if (len == 0 || text[0] != '/' || path_normalize(text, len, entry, &n) < 0)
-		return 0; /* what is relative means another folder every time */
-	if (!path_is_below(entry, home) || strcmp(entry, home) == 0 ||
-		!profile_path_is_folder(entry))
-		return 0;
-	if (work_dir && path_is_below(entry, work_dir))
-		return 0;
-	entry[profile_path_root_of(entry, home)] = '\0';
-	return add_folder(g, entry);
-}
-
 int profile_path_grant(
 	struct permissions *p, const char *path, const char *home, const char *work_dir)
 {
 	struct grants g = { .permissions = p, .where = { .file = p->origin } };
-	size_t n = 0;
 	int r = 0;
 
 	if (strcmp(home, "/") == 0)
 		return 0; /* nobody's home */
-	while (r == 0 && *path && n++ < ENTRIES_MAX) {
-		size_t len = strcspn(path, ":");
+	for (size_t n = 0; r == 0 && *path && n < ENTRIES_MAX; n++) {
+		const char *text = path;
+		size_t len = strcspn(text, ":"), normal_len;
+		char entry[PATH_BYTES];
 
-		r = grant_entry(&g, path, len, home, work_dir);
-		path += len;
-		path += *path == ':';
+		path += len + (text[len] == ':');
+		if (text[0] != '/' || path_normalize(text, len, entry, &normal_len) < 0)
+			continue; /* what is relative means another folder every time */
+		if (!path_is_below(entry, home) || strcmp(entry, home) == 0 ||
+			!profile_path_is_folder(entry) ||
+			(work_dir && path_is_below(entry, work_dir)))
+			continue;
+		entry[profile_path_root_of(entry, home)] = '\0';
+		r = add_folder(&g, entry);
 	}
 	return r;
 }

@@ -101,24 +101,11 @@ static bool profile_is_name(const char *name)
 	return len && !name[len] && len <= NAME_LENGTH_MAX && name[0] != '.';
 }
 
-static int profile_read_file(struct profile *p, struct call *c)
-{
-	struct location where = { .file = p->path };
-	auto_buffer text = { 0 };
-	int r = file_read(p->path, NODE_INPUT_MAX, &text);
-
-	if (r < 0)
-		return error_set(c->error, r, &where, "cannot be read: %s", strerror(-r));
-	r = manifest_read(
-		&p->manifest, MANIFEST_UNKNOWN, p->path, buffer_text(&text), text.len, c->error);
-	if (r == 0)
-		p->permissions = p->manifest.permissions;
-	return r;
-}
-
 /* FOLDER/profiles/NAME.yaml: 1 if it is there and was read, 0 if it is not there. */
 static int try_folder(struct profile *p, struct call *c, const char *folder, const char *name)
 {
+	auto_buffer text = { 0 };
+	struct location where;
 	int r;
 
 	if (!folder)
@@ -130,8 +117,16 @@ static int try_folder(struct profile *p, struct call *c, const char *folder, con
 		p->path = NULL;
 		return 0;
 	}
-	r = profile_read_file(p, c);
-	return r < 0 ? r : 1;
+	where = (struct location){ .file = p->path };
+	r = file_read(p->path, NODE_INPUT_MAX, &text);
+	if (r < 0)
+		return error_set(c->error, r, &where, "cannot be read: %s", strerror(-r));
+	r = manifest_read(
+		&p->manifest, MANIFEST_UNKNOWN, p->path, buffer_text(&text), text.len, c->error);
+	if (r < 0)
+		return r;
+	p->permissions = p->manifest.permissions;
+	return 1;
 }
 
 static void list_folder(struct arena *a, const char *folder, const char **names, size_t *n)
