@@ -185,19 +185,6 @@ static bool has_rules(const struct describe *c, enum operation op, bool denials)
 	return false;
 }
 
-/* What programs are known to do, in the words of the advice about them. */
-static void tell_programs(struct describe *c)
-{
-	if (c->p->exec.n > 0 || has_rules(c, OPERATION_EXEC, false))
-		LINE(c, "with these also the interpreters and helper programs that they need");
-	for (size_t i = 0; i < c->found.n; i++) {
-		const struct lint_finding *f = &c->found.items[i];
-
-		if (strcmp(f->id, "exec-any-code") == 0 || strcmp(f->id, "exec-root") == 0)
-			LINE(c, "note that %s", f->text);
-	}
-}
-
 /* Variables and services */
 
 static const struct {
@@ -307,8 +294,17 @@ static void tell_operation(struct describe *c, enum operation op)
 		lines_of_list(c, op, &c->p->network_deny, "except");
 		lines_of_network_limits(c);
 	}
-	if (op == OPERATION_EXEC)
-		tell_programs(c);
+	if (op != OPERATION_EXEC)
+		return;
+	if (c->p->exec.n > 0 || has_rules(c, OPERATION_EXEC, false))
+		LINE(c, "with these also the interpreters and helper programs that they need");
+	/* What programs are known to do, in the words of the advice about them. */
+	for (size_t i = 0; i < c->found.n; i++) {
+		const struct lint_finding *f = &c->found.items[i];
+
+		if (strcmp(f->id, "exec-any-code") == 0 || strcmp(f->id, "exec-root") == 0)
+			LINE(c, "note that %s", f->text);
+	}
 }
 
 /* The rest */

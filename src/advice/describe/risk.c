@@ -86,9 +86,11 @@ static const struct {
 	{ "default-allow", UNBOUND },
 };
 
-/* What is the skill's own, or (only_own false) what belongs to the system and holds nobody's work.
+/*
+ * What is the skill's own, or (only_own false) what belongs to the system and holds nobody's work.
+ * One pattern of several that must all match is enough to keep within.
  */
-static bool is_harmless(const char *pattern, bool only_own)
+static bool grant_is_harmless(const struct grant *g, bool only_own)
 {
 	static const char *const folders[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
 		"/etc", "/nix/store", "/gnu/store", "/dev/null", "/dev/zero", "/dev/random",
@@ -96,21 +98,16 @@ static bool is_harmless(const char *pattern, bool only_own)
 	enum variable v;
 	const char *rest;
 
-	if (variable_split(pattern, &v, &rest, NULL, NULL) == 1)
-		return v == VARIABLE_SKILL_DIR || v == VARIABLE_DATA_DIR || v == VARIABLE_TEMP;
-	for (size_t i = 0; !only_own && i < ROWS(folders); i++) {
-		if (path_is_below(pattern, folders[i]))
-			return true;
-	}
-	return false;
-}
-
-/* One pattern of several that must all match is enough to keep within. */
-static bool grant_is_harmless(const struct grant *g, bool only_own)
-{
 	for (size_t i = 0; i < g->n; i++) {
-		if (is_harmless(g->all[i], only_own))
+		bool variable = variable_split(g->all[i], &v, &rest, NULL, NULL) == 1;
+
+		if (variable &&
+			(v == VARIABLE_SKILL_DIR || v == VARIABLE_DATA_DIR || v == VARIABLE_TEMP))
 			return true;
+		for (size_t k = 0; !variable && !only_own && k < ROWS(folders); k++) {
+			if (path_is_below(g->all[i], folders[k]))
+				return true;
+		}
 	}
 	return false;
 }

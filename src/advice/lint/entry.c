@@ -126,23 +126,6 @@ static int lint_entry_print_entry(struct lint *l, struct lint_entry *e)
 	return e->text ? 0 : -ENOMEM;
 }
 
-static int lint_entry_parse_parts(struct lint *l, struct lint_entry *e, struct error *err)
-{
-	for (size_t i = 0; i < e->n; i++) {
-		struct lint_part *part = &e->parts[i];
-		int r;
-
-		part->text = e->grant->all[i];
-		part->variable = -1;
-		r = lint_parse_part(l, part, e->op, err);
-		if (r < 0)
-			return r;
-		if (part->has_glob)
-			e->globs.items[e->globs.n++] = part->glob;
-	}
-	return e->op == OPERATION_NET_CONNECT ? parse_hosts(l, e, err) : 0;
-}
-
 /* Meeting a grant with itself leaves nothing if its patterns have nothing in common. */
 static int find_out_if_empty(struct lint_entry *e)
 {
@@ -159,14 +142,24 @@ static int find_out_if_empty(struct lint_entry *e)
 
 static int parse_entry(struct lint *l, struct lint_entry *e, struct error *err)
 {
-	int r;
+	int r = 0;
 
 	e->n = e->grant->n < LINT_PARTS_MAX ? e->grant->n : LINT_PARTS_MAX;
 	e->parts = arena_calloc(l->scratch, e->n, sizeof(*e->parts));
 	e->globs.items = arena_calloc(l->scratch, e->n, sizeof(*e->globs.items));
 	if (!e->parts || !e->globs.items || lint_entry_print_entry(l, e) < 0)
 		return -ENOMEM;
-	r = lint_entry_parse_parts(l, e, err);
+	for (size_t i = 0; r == 0 && i < e->n; i++) {
+		struct lint_part *part = &e->parts[i];
+
+		part->text = e->grant->all[i];
+		part->variable = -1;
+		r = lint_parse_part(l, part, e->op, err);
+		if (r == 0 && part->has_glob)
+			e->globs.items[e->globs.n++] = part->glob;
+	}
+	if (r == 0 && e->op == OPERATION_NET_CONNECT)
+		r = parse_hosts(l, e, err);
 	if (r == 0)
 		r = find_out_if_empty(e);
 	if (r == 0 && e->globs.n && e->op != OPERATION_ENV)

@@ -65,8 +65,7 @@ struct lint_entry {
 	struct lint_globs globs;    /* of those parts that have one */
 	struct host_pattern *hosts; /* net.connect: what the parts have in common; any may match */
 	size_t n_hosts;
-	const struct lint_entry
-		*by; /* one that leaves this one nothing to decide; see lint/useless.c */
+	const struct lint_entry *by; /* leaves this one nothing to decide: lint/useless.c */
 };
 
 struct lint_entries {
@@ -93,8 +92,7 @@ struct lint {
 	bool incomplete; /* something was not compared */
 	size_t *work;    /* what searches have cost so far */
 
-	const char *rule,
-		*rule_for; /* lint/code.c: the rule last advised, and the entry it is for */
+	const char *rule, *rule_for; /* lint/code.c: last advised, and the entry it is for */
 
 	const struct lint_check *check; /* the one that is being made */
 	struct arena *scratch;          /* for one layer */

@@ -197,24 +197,19 @@ static int file_contains(struct lint *l, struct lint_part *a, struct lint_part *
 	return glob_contains(l, &a->glob, &b->glob, PRODUCT_PATHS);
 }
 
-static int command_contains(struct lint *l, struct lint_part *a, struct lint_part *b)
-{
-	struct command_pattern met = { 0 };
-
-	if (command_pattern_meet_args(&a->command, &b->command, &met) <= 0 ||
-		met.n_args != b->command.n_args || met.more != b->command.more)
-		return 0;
-	if (a->command.is_name && b->command.is_name)
-		return strcmp(a->command.program, b->command.program) == 0;
-	return file_contains(l, a, b);
-}
-
 static int lint_part_contains(
 	struct lint *l, enum operation op, struct lint_part *a, struct lint_part *b)
 {
+	struct command_pattern met = { 0 };
+
 	switch (op) {
 	case OPERATION_EXEC:
-		return command_contains(l, a, b);
+		if (command_pattern_meet_args(&a->command, &b->command, &met) <= 0 ||
+			met.n_args != b->command.n_args || met.more != b->command.more)
+			return 0;
+		if (a->command.is_name && b->command.is_name)
+			return strcmp(a->command.program, b->command.program) == 0;
+		return file_contains(l, a, b);
 	case OPERATION_ENV:
 		if (a->value)
 			return b->value && strcmp(a->text, b->text) == 0;

@@ -156,8 +156,7 @@ int lint_matches_nothing(struct lint *l, const struct lint_entry *e)
 
 /* Denials */
 
-/* 1 if something may be granted that e denies. */
-static int takes_something(struct lint *l, const struct lint_entry *e)
+int lint_deny_unused(struct lint *l, const struct lint_entry *e)
 {
 	/* What fs.deny names does not run either. */
 	unsigned files = 1u << OPERATION_FS_READ | 1u << OPERATION_FS_WRITE | 1u << OPERATION_EXEC;
@@ -165,15 +164,6 @@ static int takes_something(struct lint *l, const struct lint_entry *e)
 			      : e->op == OPERATION_NET_CONNECT ? 1u << OPERATION_NET_CONNECT
 							       : files;
 	int r = 0;
-
-	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++)
-		r = operations >> op & 1 ? lint_meets(l, e, &l->entries[op]) : 0;
-	return r;
-}
-
-int lint_deny_unused(struct lint *l, const struct lint_entry *e)
-{
-	int r;
 
 	if (e->verdict != VERDICT_DENY || e->nothing || e->by || l->p->fallback != VERDICT_DENY ||
 		l->p->mode != MODE_ENFORCE)
@@ -185,7 +175,10 @@ int lint_deny_unused(struct lint *l, const struct lint_entry *e)
 		if (lint_is_too_long(l, &l->entries[op]))
 			return 0;
 	}
-	r = is_second(l, e) ? 1 : takes_something(l, e);
+	if (is_second(l, e))
+		return 0;
+	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++)
+		r = operations >> op & 1 ? lint_meets(l, e, &l->entries[op]) : 0;
 	if (r != 0)
 		return r < 0 ? r : 0;
 	return lint_report(l, e, "nothing in this layer grants what this denies",

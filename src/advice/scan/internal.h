@@ -4,9 +4,8 @@
  * What the parts of the scan share.
  *
  *   data/scan.conf   the rules, and the patterns that lead to them, explained at its top
- *   match.c          finds all patterns in a text in one pass, whatever their number (an automaton
- * of Aho and Corasick over their words) scan.c           files and lines, and what is looked at
- * character by character
+ *   match.c          finds all patterns in a text in one pass (an automaton of Aho and Corasick)
+ *   scan.c           files and lines, and what is looked at character by character
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -76,20 +76,6 @@ static enum scan_language scan_language_of(const char *path, const char *data, s
 	return LANGUAGE_OTHER;
 }
 
-static void scan_normalize(struct buffer *out, const char *line, size_t len)
-{
-	if (out->len == 0)
-		buffer_addc(out, ' ');
-	for (size_t i = 0; i < len; i++) {
-		const char c = line[i], last = out->data ? out->data[out->len - 1] : ' ';
-
-		if (c != ' ' && c != '\t' && c != '\r')
-			buffer_addc(out, c);
-		else if (last != ' ' && last != '|')
-			buffer_addc(out, ' ');
-	}
-}
-
 static bool find_hidden(const char *line, size_t len, size_t *ret)
 {
 	uint32_t before = 0;
@@ -323,10 +309,19 @@ static void scan_line(struct scan *s, uint32_t line, const char *text, size_t le
 	bool more;
 
 	scan_characters(s, line, text, len);
-	if (joined->len == 0)
-		s->joined_line = line;
 	more = scan_is_continued(s, text, &len);
-	scan_normalize(joined, text, len);
+	if (joined->len == 0) {
+		s->joined_line = line;
+		buffer_addc(joined, ' ');
+	}
+	for (size_t i = 0; i < len; i++) {
+		const char c = text[i], last = joined->data ? joined->data[joined->len - 1] : ' ';
+
+		if (c != ' ' && c != '\t' && c != '\r')
+			buffer_addc(joined, c);
+		else if (last != ' ' && last != '|')
+			buffer_addc(joined, ' ');
+	}
 	if (more && !is_last)
 		return;
 	buffer_addc(joined, ' ');

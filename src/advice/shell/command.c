@@ -10,10 +10,10 @@
  */
 #include "advice/shell/internal.h"
 #include "base/array.h"
+#include "base/words.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Adds an empty command and gives its index: the array may move. */
@@ -51,7 +51,6 @@ struct wrapper {
 	bool assigns;         /* NAME=value may precede the command */
 };
 
-/* Sorted by name. */
 static const struct wrapper wrappers[] = {
 	{ "ash", RUNS_SCRIPT, "oO", "", "", 0, false },
 	{ "bash", RUNS_SCRIPT, "oO", "--rcfile --init-file ", "", 0, false },
@@ -91,24 +90,14 @@ static const struct wrapper wrappers[] = {
 	{ "zsh", RUNS_SCRIPT, "oO", "", "", 0, false },
 };
 
-/* Sorted. What bash or dash do themselves; `time` is a keyword of bash. */
+/* What bash or dash do themselves; `time` is a keyword of bash. */
 static const char *const builtins[] = { ".", ":", "[", "alias", "bg", "bind", "break", "builtin",
 	"caller", "cd", "command", "compgen", "complete", "compopt", "continue", "declare", "dirs",
 	"disown", "echo", "enable", "eval", "exec", "exit", "export", "false", "fc", "fg",
 	"getopts", "hash", "help", "history", "jobs", "kill", "let", "local", "logout", "mapfile",
 	"popd", "printf", "pushd", "pwd", "read", "readarray", "readonly", "return", "set", "shift",
 	"shopt", "source", "suspend", "test", "time", "times", "trap", "true", "type", "typeset",
-	"ulimit", "umask", "unalias", "unset", "wait" };
-
-static int compare_builtin(const void *name, const void *row)
-{
-	return strcmp(name, *(const char *const *)row);
-}
-
-static int compare_wrapper(const void *name, const void *row)
-{
-	return strcmp(name, ((const struct wrapper *)row)->name);
-}
+	"ulimit", "umask", "unalias", "unset", "wait", NULL };
 
 /* A command whose words are being gone through. Copied: the array of commands moves. */
 struct walk {
@@ -312,10 +301,11 @@ static int shell_wrap(struct shell_parser *p, size_t i)
 	p->commands[i].is_builtin = !name;
 	if (!name || name->dynamic)
 		return 0;
-	p->commands[i].is_builtin =
-		bsearch(name->text, builtins, ROWS(builtins), sizeof(builtins[0]), compare_builtin);
-	w.how = bsearch(slash ? slash + 1 : name->text, wrappers, ROWS(wrappers),
-		sizeof(wrappers[0]), compare_wrapper);
+	p->commands[i].is_builtin = words_has(builtins, name->text);
+	for (size_t k = 0; !w.how && k < ROWS(wrappers); k++) {
+		if (strcmp(wrappers[k].name, slash ? slash + 1 : name->text) == 0)
+			w.how = &wrappers[k];
+	}
 	if (!w.how)
 		return 0;
 	if (w.how->kind != RUNS_FIND)

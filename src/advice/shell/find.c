@@ -29,27 +29,10 @@ static bool at_closing(const struct shell_parser *p)
 	return false;
 }
 
-/* Takes the operator behind a command: 1, 0 if there is none. *ret_more: a command must follow. */
-static int separator(struct shell_parser *p, bool *ret_more)
-{
-	const char *op;
-
-	shell_lex_blanks(p);
-	op = shell_lex_operator(p);
-	if (at_closing(p))
-		return 0;
-	if (!op || strchr("(<>", *op))
-		return shell_unexpected(p);
-	*ret_more = *op == '|' || op[1] == '&';
-	p->before = *op == '\n' ? ";" : op;
-	/* A newline is left to whoever reads here-documents. */
-	p->in.at += *op == '\n' ? 0 : strlen(op);
-	return 1;
-}
-
 int shell_find_list(struct shell_parser *p)
 {
-	bool more = false;
+	bool more = false; /* a command must follow */
+	const char *op;
 	int r, n = 0;
 
 	for (;;) {
@@ -62,9 +45,16 @@ int shell_find_list(struct shell_parser *p)
 		if (r < 0)
 			return r;
 		n = 1;
-		r = separator(p, &more);
-		if (r <= 0)
-			return r < 0 ? r : n;
+		shell_lex_blanks(p);
+		op = shell_lex_operator(p);
+		if (at_closing(p))
+			return n;
+		if (!op || strchr("(<>", *op))
+			return shell_unexpected(p);
+		more = *op == '|' || op[1] == '&';
+		p->before = *op == '\n' ? ";" : op;
+		/* A newline is left to whoever reads here-documents. */
+		p->in.at += *op == '\n' ? 0 : strlen(op);
 	}
 }
 
