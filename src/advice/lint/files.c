@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
+#include "base/words.h"
 #include "advice/lint/internal.h"
 
 /* The baseline as two globs */
@@ -261,20 +262,16 @@ int lint_dangerously_unused(struct lint *l)
 /* Files that have no extension and are no folders. */
 static const char *const plain_files[] = { "Makefile", "GNUmakefile", "Dockerfile", "Containerfile",
 	"Vagrantfile", "Procfile", "Gemfile", "Rakefile", "Jenkinsfile", "LICENSE", "LICENCE",
-	"COPYING", "README", "NOTICE", "AUTHORS", "CHANGELOG", "VERSION", "CODEOWNERS",
-	"justfile" };
+	"COPYING", "README", "NOTICE", "AUTHORS", "CHANGELOG", "VERSION", "CODEOWNERS", "justfile",
+	NULL };
 
 /* Where files have no extension, as a rule. */
 static const char *const file_folders[] = { "/dev", "/proc", "/sys", "/etc", "/run" };
 
 static bool looks_like_file(const char *path, const char *base)
 {
-	if (strchr(base, '.'))
+	if (strchr(base, '.') || words_has(plain_files, base))
 		return true;
-	for (size_t i = 0; i < ROWS(plain_files); i++) {
-		if (strcmp(base, plain_files[i]) == 0)
-			return true;
-	}
 	for (size_t i = 0; i < ROWS(file_folders); i++) {
 		if (path_is_below(path, file_folders[i]))
 			return true;

@@ -186,17 +186,6 @@ static int glob_disjoint(struct lint *l, struct glob *a, struct glob *b, enum pr
 
 /* Two patterns of entries, by what they are about. Zero: not for certain. */
 
-static int file_contains(struct lint *l, struct lint_part *a, struct lint_part *b)
-{
-	if (!a->has_glob || !b->has_glob)
-		return 0;
-	if (a->variable != b->variable)
-		return lint_search_is_plain(&a->glob) && /* "/" with all below it */
-		       a->glob.alternatives[0].kind == GLOB_SUBTREE &&
-		       a->glob.alternatives[0].literal_len == 0;
-	return glob_contains(l, &a->glob, &b->glob, PRODUCT_PATHS);
-}
-
 static int lint_part_contains(
 	struct lint *l, enum operation op, struct lint_part *a, struct lint_part *b)
 {
@@ -209,7 +198,7 @@ static int lint_part_contains(
 			return 0;
 		if (a->command.is_name && b->command.is_name)
 			return strcmp(a->command.program, b->command.program) == 0;
-		return file_contains(l, a, b);
+		break;
 	case OPERATION_ENV:
 		if (a->value)
 			return b->value && strcmp(a->text, b->text) == 0;
@@ -217,8 +206,16 @@ static int lint_part_contains(
 	case OPERATION_SERVICE:
 		return strcmp(a->text, "*") == 0 || strcmp(a->text, b->text) == 0;
 	default:
-		return file_contains(l, a, b);
+		break;
 	}
+	/* A file, or a program by its path. */
+	if (!a->has_glob || !b->has_glob)
+		return 0;
+	if (a->variable != b->variable)
+		return lint_search_is_plain(&a->glob) && /* "/" with all below it */
+		       a->glob.alternatives[0].kind == GLOB_SUBTREE &&
+		       a->glob.alternatives[0].literal_len == 0;
+	return glob_contains(l, &a->glob, &b->glob, PRODUCT_PATHS);
 }
 
 static int lint_part_disjoint(

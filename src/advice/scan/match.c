@@ -173,31 +173,23 @@ static bool needle_fits(
 	return !(flags & SCAN_EXACT) || memcmp(line + start, n->text, n->len) == 0;
 }
 
-/* May step k match at `start`, seen from the step before it? */
-static bool step_follows(const struct scan_match *m, const struct scan_needle *n, size_t start)
-{
-	const unsigned flags = scan_patterns[n->pattern].flags;
-	size_t before;
-
-	if (n->step == 0)
-		return true;
-	before = m->reached[n->pattern][n->step - 1];
-	if (before == 0 || before > start + 1)
-		return false;
-	if ((flags & SCAN_NEAR) && m->separator >= before)
-		return false;
-	return flags >> 8 == 0 || start + 1 - before <= flags >> 8;
-}
-
 static void meet_needle(
 	struct scan_match *m, const struct scan_needle *n, const char *line, size_t len, size_t end)
 {
 	const struct scan_pattern *p = &scan_patterns[n->pattern];
-	const size_t start = end - n->len;
+	const size_t start = end - n->len, gap = p->flags >> 8;
 
-	if (!(p->languages & m->language) || !needle_fits(n, p->flags, line, len, end) ||
-		!step_follows(m, n, m->base + start))
+	if (!(p->languages & m->language) || !needle_fits(n, p->flags, line, len, end))
 		return;
+	if (n->step > 0) {
+		/* Where the step before it ended, and this one starts; both plus 1. */
+		const size_t before = m->reached[n->pattern][n->step - 1];
+		const size_t at = m->base + start + 1;
+
+		if (before == 0 || before > at || (gap && at - before > gap) ||
+			((p->flags & SCAN_NEAR) && m->separator >= before))
+			return;
+	}
 	m->reached[n->pattern][n->step] = m->base + end + 1;
 	if (n->step + 1 < SCAN_STEPS_MAX && p->steps[n->step + 1])
 		return;

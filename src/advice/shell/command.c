@@ -236,13 +236,11 @@ static int run_joined(struct walk *w)
 static int run_find(struct walk *w)
 {
 	for (size_t from = 1; from < w->c.n_words; from++) {
-		static const char *const actions[] = { "-exec", "-execdir", "-ok", "-okdir" };
-		size_t k = 0, to;
+		static const char *const actions[] = { "-exec", "-execdir", "-ok", "-okdir", NULL };
+		size_t to;
 		int r;
 
-		while (k < ROWS(actions) && strcmp(w->c.words[from].text, actions[k]) != 0)
-			k++;
-		if (k == ROWS(actions))
+		if (!words_has(actions, w->c.words[from].text))
 			continue;
 		for (to = from + 1; to < w->c.n_words; to++) {
 			const char *s = text_at(w, to);

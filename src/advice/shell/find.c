@@ -123,6 +123,15 @@ int shell_find_text(struct shell_parser *p, const struct shell_input *in)
 	return 0;
 }
 
+/* True if this keyword stood at the cursor, which is then behind it. */
+static bool take_keyword(struct shell_parser *p, const char *word)
+{
+	bool taken = shell_lex_at_keyword(p, word);
+
+	p->in.at += taken ? strlen(word) : 0;
+	return taken;
+}
+
 /* Takes a keyword that must come next; `open` is where the command started that needs it. */
 static int expect(struct shell_parser *p, const char *word, size_t open)
 {
@@ -132,10 +141,7 @@ static int expect(struct shell_parser *p, const char *word, size_t open)
 		return r;
 	if (shell_at_end(p))
 		return shell_error(p, open, "this command is never closed: '%s' is missing", word);
-	if (!shell_lex_at_keyword(p, word))
-		return shell_unexpected(p);
-	p->in.at += strlen(word);
-	return 0;
+	return take_keyword(p, word) ? 0 : shell_unexpected(p);
 }
 
 /* A list that may not be empty, and the keyword behind it. */
@@ -167,7 +173,7 @@ static int conditional(struct shell_parser *p, size_t open)
 {
 	int r;
 
-	for (;;) {
+	do {
 		r = body(p, "then", open);
 		if (r == 0)
 			r = shell_find_list(p);
@@ -175,14 +181,8 @@ static int conditional(struct shell_parser *p, size_t open)
 			return r;
 		if (r == 0 && !shell_at_end(p))
 			return shell_unexpected(p);
-		if (!shell_lex_at_keyword(p, "elif"))
-			break;
-		p->in.at += strlen("elif");
-	}
-	if (!shell_lex_at_keyword(p, "else"))
-		return expect(p, "fi", open);
-	p->in.at += strlen("else");
-	return body(p, "fi", open);
+	} while (take_keyword(p, "elif"));
+	return take_keyword(p, "else") ? body(p, "fi", open) : expect(p, "fi", open);
 }
 
 static int loop(struct shell_parser *p, size_t open)
@@ -210,8 +210,7 @@ static int words_of_for(struct shell_parser *p)
 
 	if (r < 0)
 		return r;
-	if (shell_lex_at_keyword(p, "in")) {
-		p->in.at += strlen("in");
+	if (take_keyword(p, "in")) {
 		do {
 			shell_lex_blanks(p);
 			r = shell_lex_word(p, &ignored, NULL);
@@ -238,10 +237,8 @@ static int loop_for(struct shell_parser *p, size_t open)
 		r = shell_lex_newlines(p);
 	if (r < 0)
 		return r;
-	if (shell_lex_at_keyword(p, "{")) {
-		p->in.at++;
+	if (take_keyword(p, "{"))
 		return body(p, "}", open);
-	}
 	r = expect(p, "do", open);
 	return r < 0 ? r : body(p, "done", open);
 }
@@ -301,10 +298,8 @@ static int test(struct shell_parser *p, size_t open)
 			return r;
 		if (shell_at_end(p))
 			return shell_unclosed(p, open, "'[['");
-		if (shell_lex_at_keyword(p, "]]")) {
-			p->in.at += 2;
+		if (take_keyword(p, "]]"))
 			return 0;
-		}
 		r = shell_lex_word(p, &ignored, NULL);
 		if (r == 0 && shell_peek(p, 0) == ';')
 			return shell_unexpected(p);

@@ -290,24 +290,6 @@ static bool takes_pattern(const struct shell_parser *p)
 	return shell_peek(p, k) && strchr("#%/^,", shell_peek(p, k));
 }
 
-static int parameter_piece(struct shell_parser *p, struct shell_piece *w, bool quoted, bool literal)
-{
-	char c = shell_peek(p, 0);
-
-	if (c == '$')
-		return shell_expand_dollar(p, w, quoted);
-	if (c == '`')
-		return shell_expand_backquote(p, quoted);
-	if (c == '"')
-		return shell_quote_double(p, w);
-	if (c == '\'' && !literal)
-		return shell_quote_single(p);
-	if (!quoted && (c == '<' || c == '>') && shell_peek(p, 1) == '(')
-		return shell_expand_process(p);
-	p->in.at += c == '\\' && shell_peek(p, 1) ? 2 : 1;
-	return 0;
-}
-
 /* ${…}; bash 5.3 and ksh have ${ list; } and ${| list; } as well. */
 static int parameter(struct shell_parser *p, struct shell_piece *w, bool quoted)
 {
@@ -323,9 +305,22 @@ static int parameter(struct shell_parser *p, struct shell_piece *w, bool quoted)
 	r = shell_enter(p);
 	literal = quoted && !takes_pattern(p);
 	while (r == 0 && shell_peek(p, 0) != '}') {
+		char c = shell_peek(p, 0);
+
 		if (shell_at_end(p))
 			return shell_unclosed(p, start, "${");
-		r = parameter_piece(p, w, quoted, literal);
+		if (c == '$')
+			r = shell_expand_dollar(p, w, quoted);
+		else if (c == '`')
+			r = shell_expand_backquote(p, quoted);
+		else if (c == '"')
+			r = shell_quote_double(p, w);
+		else if (c == '\'' && !literal)
+			r = shell_quote_single(p);
+		else if (!quoted && (c == '<' || c == '>') && shell_peek(p, 1) == '(')
+			r = shell_expand_process(p);
+		else
+			p->in.at += c == '\\' && shell_peek(p, 1) ? 2 : 1;
 	}
 	if (r < 0)
 		return r;

@@ -141,12 +141,11 @@ static void take_word(struct text *t, char out[WORD_MAX])
 {
 	size_t n = 0;
 
-	for (; t->at < t->end && (isalnum((unsigned char)*t->at) || strchr("-.", *t->at));
-		t->at++) {
-		if (*t->at && n < WORD_MAX - 1)
-			out[n++] = *t->at;
-		if (!*t->at)
+	for (; t->at < t->end && *t->at; t->at++) {
+		if (!isalnum((unsigned char)*t->at) && !strchr("-.", *t->at))
 			break;
+		if (n < WORD_MAX - 1)
+			out[n++] = *t->at;
 	}
 	out[n] = '\0';
 }
@@ -226,11 +225,22 @@ static int profile_git_judge(struct leads *l, const char *section, const char *k
 	return r < 0 || depth == DEPTH_MAX ? r : profile_git_read_file(l, path, depth + 1);
 }
 
-static int profile_git_read_all(struct leads *l, struct text t, const char *file, unsigned depth)
+static int profile_git_read_file(struct leads *l, const char *path, unsigned depth)
 {
 	char section[WORD_MAX] = "", key[WORD_MAX];
-	int r = 0;
+	auto_buffer text = { 0 };
+	struct text t;
+	int r;
 
+	if (++l->files > FILES_MAX)
+		return -E2BIG;
+	r = read_settings(path, &text);
+	if (r <= 0)
+		return r;
+	if (text.failed)
+		return -ENOMEM;
+	t = (struct text){ buffer_text(&text), buffer_text(&text) + text.len };
+	r = 0;
 	while (r == 0 && t.at < t.end) {
 		auto_buffer value = { 0 };
 
@@ -250,26 +260,10 @@ static int profile_git_read_all(struct leads *l, struct text t, const char *file
 			take_value(&t, &value);
 			r = value.failed ? -ENOMEM
 					 : profile_git_judge(l, section, key, buffer_text(&value),
-						   file, depth);
+						   path, depth);
 		}
 	}
 	return r;
-}
-
-static int profile_git_read_file(struct leads *l, const char *path, unsigned depth)
-{
-	auto_buffer text = { 0 };
-	int r;
-
-	if (++l->files > FILES_MAX)
-		return -E2BIG;
-	r = read_settings(path, &text);
-	if (r <= 0)
-		return r;
-	if (text.failed)
-		return -ENOMEM;
-	return profile_git_read_all(
-		l, (struct text){ buffer_text(&text), buffer_text(&text) + text.len }, path, depth);
 }
 
 int profile_git_leads(const char *folder, profile_git_found *found, void *data)
