@@ -92,14 +92,15 @@ static bool applies(const struct rule *r, enum operation op)
 	return !r->disabled && r->operations >> op & 1;
 }
 
-/* Some rule about the same operation, stronger than r, does not deny. */
-static bool is_beaten(const struct describe *c, const struct rule *r, enum operation op)
+/* A rule about the operation, or only one that does not deny; stronger than `than`, if given. */
+static bool has_rule(
+	const struct describe *c, enum operation op, bool denials, const struct rule *than)
 {
 	for (size_t i = 0; i < c->p->n_rules; i++) {
-		const struct rule *other = &c->p->rules[i];
+		const struct rule *r = &c->p->rules[i];
 
-		if (applies(other, op) && other->action != VERDICT_DENY &&
-			other->priority > r->priority)
+		if (applies(r, op) && (denials || r->action != VERDICT_DENY) &&
+			(!than || r->priority > than->priority))
 			return true;
 	}
 	return false;
@@ -118,7 +119,7 @@ static void line_of_rule(struct describe *c, enum operation op, const struct rul
 		buffer_printf(&before, "%s%s",
 			r->action == VERDICT_ASK ? "if you agree when asked: " : "",
 			words[op].verb);
-	if (r->action == VERDICT_DENY && is_beaten(c, r, op))
+	if (r->action == VERDICT_DENY && has_rule(c, op, false, r))
 		buffer_adds(&behind, ", unless a stronger rule lets it pass");
 	buffer_printf(&behind, " (rule %s)", r->id ? r->id : "without an id");
 	c->failed = c->failed || behind.failed || before.failed;
@@ -169,20 +170,6 @@ static void lines_of_network_limits(struct describe *c)
 	if (n->methods.n)
 		LINE(c, "methods, where Corral itself speaks HTTP: only %s", buffer_text(&methods));
 	c->failed = c->failed || rate.failed || methods.failed;
-}
-
-/* Programs */
-
-/* A rule about the operation, or only one that does not deny. */
-static bool has_rules(const struct describe *c, enum operation op, bool denials)
-{
-	for (size_t i = 0; i < c->p->n_rules; i++) {
-		const struct rule *r = &c->p->rules[i];
-
-		if (applies(r, op) && (denials || r->action != VERDICT_DENY))
-			return true;
-	}
-	return false;
 }
 
 /* Variables and services */
@@ -272,7 +259,7 @@ static void tell_operation(struct describe *c, enum operation op)
 		LINE(c, "%s anything: this layer only watches, and blocks nothing", words[op].verb);
 		return;
 	}
-	if (op == OPERATION_EXEC && !c->p->exec_listed && !has_rules(c, op, true)) {
+	if (op == OPERATION_EXEC && !c->p->exec_listed && !has_rule(c, op, true, NULL)) {
 		LINE(c, "run any program that it can read, also one that it has written itself");
 		return;
 	}
@@ -296,7 +283,7 @@ static void tell_operation(struct describe *c, enum operation op)
 	}
 	if (op != OPERATION_EXEC)
 		return;
-	if (c->p->exec.n > 0 || has_rules(c, OPERATION_EXEC, false))
+	if (c->p->exec.n > 0 || has_rule(c, op, false, NULL))
 		LINE(c, "with these also the interpreters and helper programs that they need");
 	/* What programs are known to do, in the words of the advice about them. */
 	for (size_t i = 0; i < c->found.n; i++) {

@@ -201,16 +201,6 @@ static void meet_needle(
 	m->found[m->n_found++].at = start;
 }
 
-/* Between commands; but not the '&' of ">&" or of an address. */
-static bool is_separator(const char *line, size_t len, size_t at)
-{
-	const char next = at + 1 < len ? line[at + 1] : ' ';
-
-	if (line[at] == '&')
-		return (next == '&' || next == ' ') && !(at && strchr("<>", line[at - 1]));
-	return line[at] == '|' || (line[at] == ';' && next == ' ');
-}
-
 void scan_match_line(struct scan_match *m, const char *line, size_t len)
 {
 	uint16_t at = 0;
@@ -221,12 +211,17 @@ void scan_match_line(struct scan_match *m, const char *line, size_t len)
 			memset(m->reached[p], 0, sizeof(m->reached[p]));
 	}
 	for (size_t i = 0; i < len; i++) {
+		const char next = i + 1 < len ? line[i + 1] : ' ';
+
 		at = m->nodes[at].edges[scan_match_fold(line[i])];
 		for (uint16_t k = at; k; k = m->nodes[k].also) {
 			for (uint16_t n = m->nodes[k].needle; n; n = m->needles[n - 1].next)
 				meet_needle(m, &m->needles[n - 1], line, len, i + 1);
 		}
-		if (is_separator(line, len, i))
+		/* Between commands; but not the '&' of ">&" or of an address. */
+		if (line[i] == '|' || (line[i] == ';' && next == ' ') ||
+			(line[i] == '&' && (next == '&' || next == ' ') &&
+				!(i && strchr("<>", line[i - 1]))))
 			m->separator = m->base + i + 1;
 	}
 	m->base += len;

@@ -302,31 +302,29 @@ int shell_lex_word(struct shell_parser *p, struct shell_word *ret, bool *ret_quo
 
 /* The entry */
 
-struct place {
-	size_t offset, index;
-};
-
-static int compare_places(const void *x, const void *y)
+/* By their place in the text; what is found first comes first where that is the same. */
+static int compare_commands(const void *x, const void *y)
 {
-	const struct place *a = x, *b = y;
+	const struct shell_command *a = *(const struct shell_command *const *)x;
+	const struct shell_command *b = *(const struct shell_command *const *)y;
 
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
-	return a->index < b->index ? -1 : 1;
+	return a < b ? -1 : 1;
 }
 
 static int sort_commands(struct shell_parser *p)
 {
-	struct place *places = arena_calloc(p->arena, p->n_commands, sizeof(*places));
+	struct shell_command **order = arena_calloc(p->arena, p->n_commands, sizeof(*order));
 	struct shell_command *sorted = arena_calloc(p->arena, p->n_commands, sizeof(*sorted));
 
-	if (!places || !sorted)
+	if (!order || !sorted)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n_commands; i++)
-		places[i] = (struct place){ p->commands[i].offset, i };
-	qsort(places, p->n_commands, sizeof(*places), compare_places);
+		order[i] = &p->commands[i];
+	qsort(order, p->n_commands, sizeof(*order), compare_commands);
 	for (size_t i = 0; i < p->n_commands; i++)
-		sorted[i] = p->commands[places[i].index];
+		sorted[i] = *order[i];
 	p->commands = sorted;
 	return 0;
 }

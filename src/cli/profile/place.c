@@ -86,11 +86,6 @@ int profile_place_check(struct call *c, const char *profile, const struct load *
 /* What a program looks for in PATH, it looks for in this many folders at most. */
 enum { ENTRIES_MAX = 256 };
 
-struct grants {
-	struct permissions *permissions;
-	struct location where;
-};
-
 static bool profile_path_is_folder(const char *path)
 {
 	struct stat st;
@@ -99,8 +94,9 @@ static bool profile_path_is_folder(const char *path)
 }
 
 /* Adds the folder with all below it, or just the path. */
-static int profile_path_add(const struct grants *g, const char *path, bool tree)
+static int profile_path_add(struct permissions *p, const char *path, bool tree)
 {
+	struct location where = { .file = p->origin };
 	auto_buffer pattern = { 0 };
 
 	glob_print_literal(path, strlen(path), &pattern);
@@ -108,8 +104,7 @@ static int profile_path_add(const struct grants *g, const char *path, bool tree)
 		buffer_adds(&pattern, "/**");
 	if (pattern.failed)
 		return -ENOMEM;
-	return permissions_add(
-		g->permissions, &g->permissions->fs_read, buffer_text(&pattern), &g->where);
+	return permissions_add(p, &p->fs_read, buffer_text(&pattern), &where);
 }
 
 static int add_hop(void *data, const char *path)
@@ -118,17 +113,17 @@ static int add_hop(void *data, const char *path)
 }
 
 /* A folder that is reached by links: every hop of them, and where they end. */
-static int add_folder(struct grants *g, const char *path)
+static int add_folder(struct permissions *p, const char *path)
 {
 	char real[PATH_BYTES];
-	int r = links_follow(path, add_hop, g, real);
+	int r = links_follow(path, add_hop, p, real);
 
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0 || !profile_path_is_folder(real))
 		return 0;
-	r = profile_path_add(g, path, true);
-	return r == 0 && strcmp(real, path) != 0 ? profile_path_add(g, real, true) : r;
+	r = profile_path_add(p, path, true);
+	return r == 0 && strcmp(real, path) != 0 ? profile_path_add(p, real, true) : r;
 }
 
 /* The length of the installation's folder, or of the whole entry. */
@@ -161,7 +156,6 @@ static size_t profile_path_root_of(const char *entry, const char *home)
 int profile_path_grant(
 	struct permissions *p, const char *path, const char *home, const char *work_dir)
 {
-	struct grants g = { .permissions = p, .where = { .file = p->origin } };
 	int r = 0;
 
 	if (strcmp(home, "/") == 0)
@@ -179,7 +173,7 @@ int profile_path_grant(
 			(work_dir && path_is_below(entry, work_dir)))
 			continue;
 		entry[profile_path_root_of(entry, home)] = '\0';
-		r = add_folder(&g, entry);
+		r = add_folder(p, entry);
 	}
 	return r;
 }
