@@ -35,20 +35,6 @@ static bool is_fence(const char *text, const struct frontmatter_line *l, const c
 	return l->len == 3 && memcmp(text, fence, 3) == 0;
 }
 
-/* The closing fence at or behind `from`; its offset in *ret_end. */
-static bool frontmatter_find_end(
-	const char *text, size_t len, size_t from, size_t *ret_end, struct frontmatter_line *ret)
-{
-	for (size_t i = from; i < len; i = ret->next) {
-		*ret = frontmatter_line_at(text, len, i);
-		if (is_fence(text + i, ret, "---") || is_fence(text + i, ret, "...")) {
-			*ret_end = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 int frontmatter_read(
 	struct frontmatter *f, const char *file, const char *text, size_t len, struct error *e)
 {
@@ -64,7 +50,12 @@ int frontmatter_read(
 		f->body = r < 0 ? 0 : start;
 		return r;
 	}
-	if (!frontmatter_find_end(text, len, open.next, &end, &close)) {
+	for (end = open.next; end < len; end = close.next) {
+		close = frontmatter_line_at(text, len, end);
+		if (is_fence(text + end, &close, "---") || is_fence(text + end, &close, "..."))
+			break;
+	}
+	if (end >= len) {
 		struct location at = { .file = file, .line = 1, .column = 1 };
 
 		(void)error_set(

@@ -426,22 +426,6 @@ static bool may_stand(uint32_t c, uint32_t next)
 	return c < 0x7f || c >= 0xa0;
 }
 
-static int check_characters(struct yaml_reader *r)
-{
-	const struct input *in = r->in;
-	size_t i = 0;
-
-	while (i < in->len) {
-		uint32_t c = 0;
-		size_t n = utf8_decode(in->text + i, in->len - i, &c);
-
-		if (!may_stand(c, i + 1 < in->len ? (unsigned char)in->text[i + 1] : 0))
-			return refuse_character(r, i, c);
-		i += n;
-	}
-	return 0;
-}
-
 int yaml_read(struct document *d, const char *file, unsigned first_line, const char *text,
 	size_t len, struct error *e)
 {
@@ -451,8 +435,13 @@ int yaml_read(struct document *d, const char *file, unsigned first_line, const c
 	struct yaml_reader r = { .in = &in, .cursor.line = first_line };
 	int res = builder_begin(&r.b, d, &in, e);
 
-	if (res == 0)
-		res = check_characters(&r);
+	for (size_t i = 0, n; res == 0 && i < in.len; i += n) {
+		uint32_t c = 0;
+
+		n = utf8_decode(in.text + i, in.len - i, &c);
+		if (!may_stand(c, i + 1 < in.len ? (unsigned char)in.text[i + 1] : 0))
+			res = refuse_character(&r, i, c);
+	}
 	if (res < 0)
 		return builder_end(&r.b, res);
 	if (!yaml_parser_initialize(&r.parser))

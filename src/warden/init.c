@@ -111,18 +111,6 @@ static pid_t reap_one(struct running *run, int options)
 	return pid;
 }
 
-/*
- * All that is there to reap, but not for ever: children can come faster than they are reaped, and
- * frames and limits must have their turn. True: there is more.
- */
-static bool init_reap(struct running *run)
-{
-	for (int i = 0; i < REAPED_AT_ONCE; i++)
-		if (reap_one(run, WNOHANG) <= 0)
-			return false;
-	return true;
-}
-
 static void kill_all(struct running *run, uint32_t flag)
 {
 	run->report.flags |= flag;
@@ -180,7 +168,11 @@ static void attend(struct running *run)
 	/* Without the warden there is nobody to run for. */
 	if (fds[0].revents && init_take_frame(run) < 0)
 		_exit(1);
-	run->busy = init_reap(run);
+	/* All that is there to reap, but not for ever: children can come faster than they are
+	 * reaped, and frames and limits must have their turn. */
+	run->busy = true;
+	for (int i = 0; run->busy && i < REAPED_AT_ONCE; i++)
+		run->busy = reap_one(run, WNOHANG) > 0;
 	if (run->proc < 0 || run->ended)
 		return;
 	over = tally_check(run->proc, &limits, &run->tally);

@@ -98,14 +98,6 @@ static void lease_drop(struct lease *l)
 	lease_set_timer(l, 0);
 }
 
-static void lease_end(struct lease *l, uint64_t id)
-{
-	if (l->id != id)
-		return;
-	l->id = 0;
-	lease_set_timer(l, 0);
-}
-
 static void lease_expire(struct lease *l)
 {
 	const uint32_t flags = REPORT_TIMED_OUT;
@@ -241,12 +233,13 @@ static int on_return(struct warden *w, struct frame *f)
 {
 	if (f->len != 0)
 		return -EPROTO;
-	if (f->id != 0) {
-		lease_end(&w->lease, f->id);
-		return 0;
+	if (f->id == 0) {
+		lease_drop(&w->lease);
+		session_lost(w->session);
+	} else if (f->id == w->lease.id) {
+		w->lease.id = 0;
+		lease_set_timer(&w->lease, 0);
 	}
-	lease_drop(&w->lease);
-	session_lost(w->session);
 	return 0;
 }
 

@@ -129,15 +129,6 @@ void session_finish(struct session *s)
 		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
 }
 
-/* Without it nothing inside gets anywhere, and nothing would tell: better a new sandbox. */
-static void on_relay(struct session *s)
-{
-	if (session_hear_relay(s) == 0)
-		return;
-	(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
-	warden_session_lose(s, "the sandbox ended: its relay to the network died");
-}
-
 static int on_init(struct session *s)
 {
 	auto_fd socket = frame_take_fd(&s->frame, 0);
@@ -265,10 +256,14 @@ int session_dispatch(struct session *s)
 			session_lose_zygote(s);
 		else if (e.data.ptr == SOURCE_TIMER(s))
 			session_pass_deadlines(s);
-		else if (e.data.ptr == SOURCE_RELAY(s))
-			on_relay(s);
-		else
+		else if (e.data.ptr != SOURCE_RELAY(s))
 			on_command(s, e.data.ptr);
+		else if (session_hear_relay(s) < 0) {
+			/* Without it nothing inside gets anywhere, and nothing would tell: better
+			 * a new sandbox. */
+			(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+			warden_session_lose(s, "the sandbox ended: its relay to the network died");
+		}
 		session_ask_for_inits(s);
 	}
 	return s->gone ? -ECONNRESET : 0;

@@ -108,32 +108,23 @@ static size_t witness_read_memory(pid_t pid, uint64_t address, void *to, size_t 
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Where a relative path begins. */
-static bool read_folder(pid_t pid, int fd, char out[PATH_BYTES])
-{
-	char link[64];
-	ssize_t n;
-
-	if (fd == AT_FDCWD)
-		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)pid);
-	else
-		(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)pid, fd);
-	n = readlink(link, out, PATH_BYTES - 1);
-	if (n <= 0 || out[0] != '/')
-		return false;
-	out[n] = '\0';
-	return true;
-}
-
 static bool make_absolute(pid_t pid, int folder, char path[PATH_BYTES])
 {
-	char where[PATH_BYTES];
+	char where[PATH_BYTES], link[64];
 	size_t len, n = strlen(path);
+	ssize_t got;
 
 	if (path[0] == '/')
 		return true;
-	if (n == 0 || !read_folder(pid, folder, where))
+	/* Where a relative path begins. */
+	if (folder == AT_FDCWD)
+		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)pid);
+	else
+		(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)pid, folder);
+	got = n == 0 ? -1 : readlink(link, where, sizeof(where) - 1);
+	if (got <= 0 || where[0] != '/')
 		return false;
+	where[got] = '\0';
 	len = strlen(where);
 	if (len + 1 + n >= PATH_BYTES)
 		return false;
