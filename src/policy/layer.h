@@ -89,3 +89,5 @@ struct resolver {
 int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
 	const struct variables *vars, const struct resolver *resolver, struct error *e);
 void layer_deinit(struct layer *l);
+/* The rows of operation_rows: each puts one source into its set, under its rank. */
+operation_compile layer_add_path, layer_add_host, layer_add_command, layer_add_env;

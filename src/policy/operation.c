@@ -6,8 +6,8 @@
 
 #include "policy/algebra/meet.h"
 #include "policy/algebra/subset.h"
-#include "policy/compiler.h"
 #include "policy/explain.h"
+#include "policy/layer.h"
 #include "policy/match/pattern.h"
 #include "policy/permissions.h"
 #include "policy/service-table.h"
@@ -64,7 +64,7 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.spell = pattern_canonical,
 		.relate = meet_relate_paths,
 		.subset = subset_files,
-		.compile = compiler_add_path,
+		.compile = layer_add_path,
 		.line = explain_line_file,
 	},
 	[OPERATION_FS_WRITE] = {
@@ -77,7 +77,7 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.spell = pattern_canonical,
 		.relate = meet_relate_paths,
 		.subset = subset_files,
-		.compile = compiler_add_path,
+		.compile = layer_add_path,
 		.line = explain_line_file,
 	},
 	[OPERATION_NET_CONNECT] = {
@@ -91,7 +91,7 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.relate = meet_relate_hosts,
 		.meet = meet_hosts,
 		.subset = subset_hosts,
-		.compile = compiler_add_host,
+		.compile = layer_add_host,
 		.line = explain_line_host,
 	},
 	[OPERATION_EXEC] = {
@@ -105,7 +105,7 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.relate = meet_relate_texts,
 		.meet = meet_commands,
 		.subset = subset_commands,
-		.compile = compiler_add_command,
+		.compile = layer_add_command,
 		.line = explain_line_command,
 	},
 	[OPERATION_ENV] = {
@@ -118,7 +118,7 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.spell = operation_spell_env,
 		.relate = meet_relate_env,
 		.subset = subset_env,
-		.compile = compiler_add_env,
+		.compile = layer_add_env,
 		.line = explain_line_env,
 	},
 	[OPERATION_SERVICE] = {

@@ -88,7 +88,7 @@ typedef int operation_meet(struct permissions *p, struct grant_list *to, const s
 	const struct grant *b, size_t *effort);
 /* Looks for a target that A allows and B does not: 1 if found or too complex (algebra/subset.h). */
 typedef int operation_subset(struct subset_compare *c, enum operation op);
-/* Puts one source, by its rank, into the set that matches the operation (compiler.h). */
+/* Puts one source, by its rank, into the set that matches the operation (layer.h). */
 typedef int operation_compile(struct compiler *c, enum operation op, uint32_t rank);
 /* Prints the line of permissions that would allow the request, or nothing (explain.h). */
 typedef void operation_line(const struct request *r, const struct decision *d, struct buffer *out);

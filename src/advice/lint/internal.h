@@ -18,7 +18,7 @@
 #include "policy/match/glob.h"
 #include "policy/network/host.h"
 #include "advice/lint/lint.h"
-#include "policy/algebra/product.h"
+#include "policy/algebra/relation.h"
 
 enum {
 	LINT_COMPARE_MAX = 600,  /* entries of one operation that are compared with each other */

@@ -3,7 +3,7 @@
  * How the sets of texts that entries match lie to each other. Two folders or paths are compared by
  * their bytes (relation.h). For everything else there is one question: is there a text that all of
  * these match and none of those does? Two automata that are fed every text at once answer it
- * exactly (product.h):
+ * exactly (product_search()):
  *
  *     a contains b       there is none that b matches and a does not
  *     a and b share …    there is one that both match

@@ -3,7 +3,7 @@
 /* What the parts of subset_compare() share. Each part returns 0 to go on, 1 when `result` is
  * filled, negative on error. */
 #include "policy/match/automaton.h"
-#include "policy/algebra/product.h"
+#include "policy/algebra/relation.h"
 #include "policy/algebra/subset.h"
 
 enum { SUBSET_LAYERS_MAX = 16, SUBSET_STATES_MAX = 1 << 17 };

@@ -68,16 +68,6 @@ enum manifest_rules_kind {
 };
 enum { RULES_KIND_COUNT = 7 };
 
-struct translation;
-
-struct rules_kind {
-	enum operation op;         /* of ours; that of files stands for both */
-	const char *everything[2]; /* what "*" is in our spelling */
-	int (*translate)(const struct translation *t, const char *text);
-};
-
-extern const struct rules_kind rules_kinds[RULES_KIND_COUNT];
-
 /* The lowest priorities are those of constraints; rules lie above. */
 enum {
 	RULES_PRIORITY_ELSE = INT32_MIN,

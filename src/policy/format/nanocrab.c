@@ -120,7 +120,7 @@ static const struct field_key filesystem_keys[] = {
 /* email, browser: services */
 
 /* A capability is a service, named in `how` as in service_rows. */
-static int grant_service(const struct field *f, void *into)
+static int nanocrab_grant(const struct field *f, void *into)
 {
 	struct permissions *p = into;
 	struct service *s = permissions_service(p, f->how);
@@ -146,12 +146,12 @@ static int nanocrab_read_scope(const struct field *f, void *into)
 static const char email[] = "email", browser[] = "browser";
 
 static const struct field_key email_keys[] = {
-	FIELD("enabled", grant_service, .how = email, .required = true),
+	FIELD("enabled", nanocrab_grant, .how = email, .required = true),
 	FIELD("allowed_recipients", nanocrab_read_scope, .how = email),
 };
 
 static const struct field_key browser_keys[] = {
-	FIELD("enabled", grant_service, .how = browser, .required = true),
+	FIELD("enabled", nanocrab_grant, .how = browser, .required = true),
 	FIELD("allowed_domains", nanocrab_read_scope, .how = browser),
 };
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "policy/algebra/product.h"
 #include "policy/algebra/relation.h"
 #include "policy/match/automaton.h"
 
