@@ -12,8 +12,9 @@
  */
 void *array_grow(void *items, size_t n, size_t *cap, size_t item_size);
 
-/* Orders uint32_t, for qsort() and bsearch(). */
+/* Order uint32_t, and pointers to text, for qsort() and bsearch(). */
 int array_compare_u32(const void *a, const void *b);
+int array_compare_text(const void *a, const void *b);
 
 /* Appends *item* to (items, n, cap); evaluates to 0 or -ENOMEM. */
 #define ARRAY_PUSH(items, n, cap, item)                                                    \

@@ -110,14 +110,6 @@ static size_t match_set(const char *p, unsigned char b)
 	return in ? n + 1 : 0;
 }
 
-/* Length of what the pattern starts with, if that is not '*' and b matches it; else 0. */
-static size_t match_byte(const char *p, unsigned char b)
-{
-	if (*p == '[')
-		return match_set(p, b);
-	return *p == '?' || (unsigned char)*p == b;
-}
-
 /* Only the last '*' needs to take more bytes: the earlier ones have found what they must. */
 static bool match_wild(const char *p, size_t n, const char *s, size_t len)
 {
@@ -129,7 +121,10 @@ static bool match_wild(const char *p, size_t n, const char *s, size_t len)
 			taken = s;
 			continue;
 		}
-		n = p < p_end ? match_byte(p, (unsigned char)*s) : 0;
+		/* Length of what matches the byte, or 0. */
+		n = p == p_end  ? 0
+		    : *p == '[' ? match_set(p, (unsigned char)*s)
+				: *p == '?' || *p == *s;
 		p += n;
 		s++;
 		if (n)
@@ -176,12 +171,6 @@ static const struct baseline_node *find_plain(
 	return NULL;
 }
 
-static void baseline_paths_take(struct baseline_walk *s, unsigned entry)
-{
-	if (entry < s->best)
-		s->best = entry;
-}
-
 /* The path has come to a node; `at` is the end of the part that led there. */
 static void baseline_paths_walk(
 	struct baseline_walk *s, const struct baseline_node *node, size_t at)
@@ -190,11 +179,12 @@ static void baseline_paths_walk(
 	const char *name = s->path + at + 1, *slash;
 	size_t len;
 
-	baseline_paths_take(s, node->subtree[s->write]);
-	if (at == s->len) {
-		baseline_paths_take(s, node->exact[s->write]);
+	if (node->subtree[s->write] < s->best)
+		s->best = node->subtree[s->write];
+	if (at == s->len && node->exact[s->write] < s->best)
+		s->best = node->exact[s->write];
+	if (at == s->len)
 		return;
-	}
 	slash = memchr(name, '/', s->len - at - 1);
 	len = slash ? (size_t)(slash - name) : s->len - at - 1;
 	child = find_plain(node, name, len);

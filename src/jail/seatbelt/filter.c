@@ -46,17 +46,12 @@ static int filter_add_string(struct seatbelt_context *c, struct seatbelt_filters
 	return filter_add_buffer(c, to, &text);
 }
 
-static int filter_compare(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 void seatbelt_filter_tidy(struct seatbelt_filters *f)
 {
 	size_t kept = 0;
 
 	if (f->n)
-		qsort(f->items, f->n, sizeof(*f->items), filter_compare);
+		qsort(f->items, f->n, sizeof(*f->items), array_compare_text);
 	for (size_t i = 0; i < f->n; i++) {
 		if (kept == 0 || strcmp(f->items[kept - 1], f->items[i]) != 0)
 			f->items[kept++] = f->items[i];

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "policy/match/command.h"
 #include "policy/network/host.h"
@@ -58,17 +59,12 @@ static int meet_parts_add(struct meet_parts *parts, const char *text, operation_
 	return 0;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int parts_emit(struct meet_parts *parts, struct permissions *p, struct grant_list *to,
 	const struct location *where)
 {
 	if (parts->empty)
 		return 0;
-	qsort(parts->items, parts->n, sizeof(parts->items[0]), by_text);
+	qsort(parts->items, parts->n, sizeof(parts->items[0]), array_compare_text);
 	return permissions_add_all(p, to, parts->items, parts->n, where);
 }
 
@@ -257,7 +253,7 @@ static int commands_emit(struct command_meet *c, struct permissions *p, struct g
 
 	if (c->empty || c->paths.empty)
 		return 0;
-	qsort(c->paths.items, c->paths.n, sizeof(c->paths.items[0]), by_text);
+	qsort(c->paths.items, c->paths.n, sizeof(c->paths.items[0]), array_compare_text);
 	if (c->name)
 		out.items[out.n++] = meet_spell(c, c->name, true, true);
 	/* Any file, beside a name: the name says it all. */

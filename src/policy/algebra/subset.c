@@ -89,36 +89,26 @@ static bool list_mentions(const struct grant_list *list, const char *word)
 	return false;
 }
 
-static bool services_mention(const struct permissions *p, const char *word)
-{
-	for (size_t i = 0; i < p->n_services; i++) {
-		if (strcasestr(p->services[i].name, word))
-			return true;
-		for (size_t k = 0; k < p->services[i].n_scopes; k++) {
-			if (list_mentions(&p->services[i].scopes[k].values, word))
-				return true;
-		}
-	}
-	return false;
-}
-
 static bool side_mentions(const struct subset_side *side, const char *word)
 {
+	bool found = false;
+
 	for (size_t l = 0; l < side->n; l++) {
 		const struct permissions *p = side->layers[l];
 
-		for (int i = 0; i < LIST_COUNT; i++) {
-			if (list_mentions(permissions_list(p, i), word))
-				return true;
-		}
-		if (services_mention(p, word))
-			return true;
-		for (size_t i = 0; i < p->n_rules; i++) {
-			if (list_mentions(&p->rules[i].patterns, word))
-				return true;
+		for (int i = 0; i < LIST_COUNT; i++)
+			found = found || list_mentions(permissions_list(p, i), word);
+		for (size_t i = 0; i < p->n_rules; i++)
+			found = found || list_mentions(&p->rules[i].patterns, word);
+		for (size_t i = 0; !found && i < p->n_services; i++) {
+			const struct service *s = &p->services[i];
+
+			found = strcasestr(s->name, word) != NULL;
+			for (size_t k = 0; k < s->n_scopes; k++)
+				found = found || list_mentions(&s->scopes[k].values, word);
 		}
 	}
-	return false;
+	return found;
 }
 
 /*
@@ -247,34 +237,21 @@ static bool has_network(const struct subset_side *side)
 	return true;
 }
 
-/* The least bound of a service in B's layer; 0: none. */
-static uint64_t least_bound(
-	const struct permissions *p, const char *name, const struct service_scope_row *scope)
+/* The least bound of a service in a layer, or the widest of those that grant something. */
+static uint64_t layer_bound(const struct permissions *p, const char *name,
+	const struct service_scope_row *scope, bool widest)
 {
-	uint64_t least = 0;
+	uint64_t found = widest ? 0 : LIMIT_NONE;
 
-	for (size_t i = 0; i < p->n_services; i++) {
-		uint64_t bound = *service_bound(&p->services[i], scope);
-
-		if (strcmp(p->services[i].name, name) == 0 && bound && (!least || bound < least))
-			least = bound;
-	}
-	return least;
-}
-
-/* All that a layer grants of a service lies within the bound. */
-static bool within_bound(const struct permissions *p, const char *name,
-	const struct service_scope_row *scope, uint64_t bound)
-{
 	for (size_t i = 0; i < p->n_services; i++) {
 		const struct service *s = &p->services[i];
-		uint64_t own = *service_bound(s, scope);
+		uint64_t bound = *service_bound(s, scope) ? *service_bound(s, scope) : LIMIT_NONE;
 
-		if (strcmp(s->name, name) == 0 && s->access != SERVICE_NONE &&
-			(!own || own > bound))
-			return false;
+		if (strcmp(s->name, name) == 0 && (!widest || s->access != SERVICE_NONE) &&
+			(widest ? bound > found : bound < found))
+			found = bound;
 	}
-	return true;
+	return found;
 }
 
 /* Which of several entries a request would use is not looked into: in doubt it is too complex. */
@@ -284,13 +261,13 @@ static int compare_bounds(struct subset_compare *c, const struct service_row *ro
 		const struct service_scope_row *scope = &row->scopes[i];
 
 		for (size_t l = 0; !scope->spell && l < c->b.n; l++) {
-			uint64_t bound = least_bound(c->b.layers[l], row->name, scope);
+			uint64_t bound = layer_bound(c->b.layers[l], row->name, scope, false);
 			size_t k = 0;
 
-			while (bound && k < c->a.n &&
-				!within_bound(c->a.layers[k], row->name, scope, bound))
+			while (k < c->a.n &&
+				layer_bound(c->a.layers[k], row->name, scope, true) > bound)
 				k++;
-			if (bound && k == c->a.n)
+			if (k == c->a.n)
 				return subset_too_complex(c, "ranges of services");
 		}
 	}

@@ -138,27 +138,11 @@ int manifest_grant(const struct field *f, struct permissions *p, struct grant_li
 	return field_result(f, r);
 }
 
-/* By name */
-
 static bool has_suffix(const char *file, const char *suffix)
 {
 	size_t n = strlen(file), k = strlen(suffix);
 
 	return n >= k && strcasecmp(file + n - k, suffix) == 0;
-}
-
-static enum manifest_kind kind_by_name(const char *file)
-{
-	const char *slash = file ? strrchr(file, '/') : NULL;
-	const char *base = slash ? slash + 1 : file;
-
-	if (!base)
-		return MANIFEST_UNKNOWN;
-	if (has_suffix(base, ".md"))
-		return MANIFEST_SKILL_MD;
-	if (strcasecmp(base, "skill.yaml") == 0 || strcasecmp(base, "skill.yml") == 0)
-		return MANIFEST_SKILL;
-	return MANIFEST_UNKNOWN;
 }
 
 /* By keys */
@@ -353,12 +337,17 @@ static int read_skill_md(
 int manifest_read(struct manifest *m, enum manifest_kind kind, const char *file, const char *text,
 	size_t len, struct error *e)
 {
+	const char *slash = file ? strrchr(file, '/') : NULL, *base = slash ? slash + 1 : file;
 	auto_document d = { 0 };
 	int r;
 
 	*m = (struct manifest){ 0 };
-	if (kind == MANIFEST_UNKNOWN)
-		kind = kind_by_name(file);
+	if (kind == MANIFEST_UNKNOWN && base) {
+		if (has_suffix(base, ".md"))
+			kind = MANIFEST_SKILL_MD;
+		else if (strcasecmp(base, "skill.yaml") == 0 || strcasecmp(base, "skill.yml") == 0)
+			kind = MANIFEST_SKILL;
+	}
 	if (kind == MANIFEST_SKILL_MD) {
 		r = read_skill_md(m, file, text, len, e);
 	} else {

@@ -84,11 +84,6 @@ static void print_put_amount(struct printer *pr, struct node *map, const char *k
 
 /* Lists */
 
-static int compare_text(const void *x, const void *y)
-{
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
 static int compare_grants(const void *x, const void *y)
 {
 	const struct grant *a = x, *b = y;
@@ -129,7 +124,7 @@ static struct grant_list sort_list(struct printer *pr, const struct grant_list *
 			break;
 		}
 		memcpy(to->all, from->all, from->n * sizeof(*to->all));
-		qsort(to->all, from->n, sizeof(*to->all), compare_text);
+		qsort(to->all, from->n, sizeof(*to->all), array_compare_text);
 		for (size_t k = 0; k < from->n; k++) {
 			if (k == 0 || strcmp(to->all[to->n - 1], to->all[k]) != 0)
 				to->all[to->n++] = to->all[k];

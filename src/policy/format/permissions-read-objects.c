@@ -55,16 +55,6 @@ static const char *guest_absolute(const struct guest *g, const char *text)
 	return arena_printf(g->p->arena, "%s%s%.*s", g->base, len ? "/" : "", (int)len, text);
 }
 
-/* True if a component of the path is "..". */
-static bool climbs(const char *path)
-{
-	for (const char *at = path; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL) {
-		if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'))
-			return true;
-	}
-	return false;
-}
-
 static int read_guest_host(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
@@ -76,8 +66,10 @@ static int read_guest_host(const struct field *f, void *into)
 		return r;
 	if (strpbrk(text, "*?[]{}\\"))
 		return field_fail(f, "`%s` must be one folder, without wildcards", text);
-	if (climbs(text))
-		return field_fail(f, "`%s` must not climb with `..`", text);
+	for (const char *at = text; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL) {
+		if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'))
+			return field_fail(f, "`%s` must not climb with `..`", text);
+	}
 	text = guest_absolute(g, text);
 	r = text ? permissions_canonical(
 			   OPERATION_FS_READ, text, g->p->arena, &g->path.host, &where, f->error)

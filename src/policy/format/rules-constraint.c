@@ -158,39 +158,32 @@ static const struct field_key network_keys[] = {
 };
 static const struct field_table network_table = FIELD_TABLE(network_keys);
 
-/* A host on one port, if what is written of it has that port. */
-static int add_host_port(
-	const struct field *f, struct constraint *r, const struct host_pattern *host, uint16_t port)
-{
-	struct location where = field_location(f);
-	struct permissions *p = r->m->permissions;
-	struct host_pattern one = *host;
-	auto_buffer text = { 0 };
-
-	if (port < host->port_lo || port > host->port_hi)
-		return 0;
-	if (r->allowed.n == PRODUCT_MAX)
-		return field_fail(f, "hosts times ports are more than %d", PRODUCT_MAX);
-	one.port_lo = one.port_hi = port;
-	host_pattern_print(&one, &text);
-	return field_result(
-		f, text.failed ? -ENOMEM
-			       : permissions_add(p, &r->allowed, buffer_text(&text), &where));
-}
-
-/* The patterns that are in `hosts`, on the ports that are allowed. */
+/* The patterns that are in `hosts`, on those of the allowed ports that they have. */
 static int add_on_ports(const struct field *f, struct constraint *r, const struct grant_list *hosts)
 {
 	struct location where = field_location(f);
+	struct permissions *p = r->m->permissions;
 	int ret = 0;
 
 	for (size_t i = 0; ret == 0 && i < hosts->n; i++) {
-		struct host_pattern host;
+		struct host_pattern host, one;
 
-		ret = host_pattern_parse(
-			&host, r->m->permissions->arena, hosts->items[i].all[0], &where, f->error);
-		for (size_t k = 0; ret == 0 && k < r->n_ports; k++)
-			ret = add_host_port(f, r, &host, r->ports[k]);
+		ret = host_pattern_parse(&host, p->arena, hosts->items[i].all[0], &where, f->error);
+		for (size_t k = 0; ret == 0 && k < r->n_ports; k++) {
+			auto_buffer text = { 0 };
+
+			if (r->ports[k] < host.port_lo || r->ports[k] > host.port_hi)
+				continue;
+			if (r->allowed.n == PRODUCT_MAX)
+				return field_fail(
+					f, "hosts times ports are more than %d", PRODUCT_MAX);
+			one = host;
+			one.port_lo = one.port_hi = r->ports[k];
+			host_pattern_print(&one, &text);
+			ret = text.failed
+				      ? -ENOMEM
+				      : permissions_add(p, &r->allowed, buffer_text(&text), &where);
+		}
 	}
 	return field_result(f, ret);
 }
