@@ -27,25 +27,13 @@ const char *limit_name(enum limit l)
 	return limit_names[l];
 }
 
-static void permissions_init(struct permissions *p, struct arena *arena)
-{
-	*p = (struct permissions){ .arena = arena };
-	for (int i = 0; i < LIMIT_COUNT; i++)
-		p->limits.values[i] = LIMIT_NONE;
-	p->network.max_bytes = LIMIT_NONE;
-	p->network.max_request_size = LIMIT_NONE;
-}
-
 struct permissions *permissions_new(void)
 {
-	struct arena *arena = calloc(1, sizeof(*arena));
-	struct permissions *p = arena ? arena_alloc(arena, sizeof(*p)) : NULL;
+	struct permissions owner = { .arena = calloc(1, sizeof(struct arena)) };
+	struct permissions *p = owner.arena ? permissions_new_layer(&owner) : NULL;
 
-	if (!p) {
-		free(arena);
-		return NULL;
-	}
-	permissions_init(p, arena);
+	if (!p)
+		free(owner.arena);
 	return p;
 }
 
@@ -64,8 +52,13 @@ struct permissions *permissions_new_layer(struct permissions *owner)
 {
 	struct permissions *p = arena_alloc(owner->arena, sizeof(*p));
 
-	if (p)
-		permissions_init(p, owner->arena);
+	if (!p)
+		return NULL;
+	p->arena = owner->arena;
+	for (int i = 0; i < LIMIT_COUNT; i++)
+		p->limits.values[i] = LIMIT_NONE;
+	p->network.max_bytes = LIMIT_NONE;
+	p->network.max_request_size = LIMIT_NONE;
 	return p;
 }
 

@@ -381,8 +381,9 @@ static const struct {
 	[OPERATION_SERVICE] = { ask_service, decide_service },
 };
 
-static int policy_ask(struct policy_question *q, const struct request *r)
+static int policy_ask(struct policy_question *q, const struct request *r, struct decision *ret)
 {
+	*ret = (struct decision){ .why = DECISION_BAD_TARGET };
 	/* The large members are written before they are read; zeroing them all would cost more than
 	 * deciding. */
 	q->op = r->op;
@@ -439,10 +440,8 @@ static bool baseline_forbids(
 int policy_decide(const struct policy *p, const struct request *r, struct decision *ret)
 {
 	struct policy_question q;
-	int err;
+	int err = policy_ask(&q, r, ret);
 
-	*ret = (struct decision){ .why = DECISION_BAD_TARGET };
-	err = policy_ask(&q, r);
 	if (err < 0)
 		return err;
 	ret->why = DECISION_NO_LAYER;
@@ -475,10 +474,8 @@ int policy_decide_layer(
 	const struct policy *p, size_t i, const struct request *r, struct decision *ret)
 {
 	struct policy_question q;
-	int err;
+	int err = policy_ask(&q, r, ret);
 
-	*ret = (struct decision){ .why = DECISION_BAD_TARGET };
-	err = policy_ask(&q, r);
 	if (err == 0)
 		decide_layer(&p->layers[i], &q, ret);
 	return err;

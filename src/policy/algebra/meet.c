@@ -194,13 +194,11 @@ static int relate_words(const char *a, const char *b, size_t *effort)
 	(void)effort; /* nothing is searched */
 	if (strcmp(a, b) == 0)
 		return RELATION_EQUAL;
-	if (a_wild && b_wild)
-		return RELATION_UNKNOWN;
+	if (a_wild == b_wild)
+		return a_wild ? RELATION_UNKNOWN : RELATION_DISJOINT;
 	if (b_wild)
 		return service_word_matches(b, a, strlen(a)) ? RELATION_INSIDE : RELATION_DISJOINT;
-	if (a_wild)
-		return service_word_matches(a, b, strlen(b)) ? RELATION_OUTSIDE : RELATION_DISJOINT;
-	return RELATION_DISJOINT;
+	return service_word_matches(a, b, strlen(b)) ? RELATION_OUTSIDE : RELATION_DISJOINT;
 }
 
 /* Commands: programs and arguments meet apart from each other. */

@@ -250,19 +250,17 @@ static int compare_mixed(
 
 static int compare_all_mixed(struct subset_compare *c, struct command_trials *all)
 {
+	int r = 0;
+
 	for (size_t l = 0; l < c->a.n; l++) {
 		const struct sources *s = &policy_layer(c->a.policy, l)->sources[OPERATION_EXEC];
 
-		for (size_t i = 0; i < s->n; i++) {
-			int r = 0;
-
+		for (size_t i = 0; r == 0 && i < s->n; i++) {
 			if (s->items[i].verdict != VERDICT_DENY && s->items[i].grant->n > 1)
 				r = compare_mixed(c, all, &s->items[i]);
-			if (r < 0)
-				return r;
 		}
 	}
-	return 0;
+	return r;
 }
 
 int subset_commands(struct subset_compare *c, enum operation op)

@@ -160,17 +160,12 @@ static int add_host_source(void *data, const struct source *s)
 /* What is there whatever the patterns say. */
 static int add_fixed(struct candidates *c)
 {
-	const struct address loopback = { .bits = 32, .bytes = { 127, 0, 0, 1 } };
 	int r = add_host(c, arena_printf(&c->arena, "%s.%s", c->fresh, c->fresh));
 
 	if (r == 0)
 		r = add_host(c, "8.8.4.4");
 	if (r == 0)
-		r = add_address(c, &loopback);
-	if (r == 0)
-		r = add_port(c, 0);
-	if (r == 0)
-		r = add_port(c, 65535);
+		r = add_host(c, "127.0.0.1");
 	for (size_t i = 0; r == 0 && i < baseline_n_nets; i++)
 		r = baseline_nets[i].name ? add_name(c, baseline_nets[i].name)
 					  : add_prefix(c, &baseline_nets[i].prefix);
@@ -215,7 +210,7 @@ static int try_sockets(struct subset_compare *c, struct candidates *all)
 
 int subset_hosts(struct subset_compare *c, enum operation op)
 {
-	struct candidates all = { .fresh = c->fresh };
+	struct candidates all = { .fresh = c->fresh, .ports = { 0, UINT16_MAX }, .n_ports = 2 };
 	int r = add_fixed(&all);
 
 	if (r == 0)

@@ -89,12 +89,4 @@ static const struct field_key enclave_keys[] = {
 	FIELD("created_at", manifest_keep),
 	FIELD("updated_at", manifest_keep),
 };
-static const struct field_table enclave_table = FIELD_TABLE(enclave_keys);
-
-int manifest_enclave_read(struct manifest *m, const struct document *d, struct error *e)
-{
-	struct field top = { .document = d, .error = e, .node = d->root };
-
-	m->permissions->exec_listed = true;
-	return field_read_map(&top, &enclave_table, m);
-}
+const struct field_table manifest_enclave_table = FIELD_TABLE(enclave_keys);

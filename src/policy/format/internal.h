@@ -32,12 +32,8 @@ field_reader permissions_read_guest_path;
 /* Manifests: each format reads the top of a document by a table, into a struct manifest whose
  * permissions are there and empty. */
 
-typedef int manifest_reader(struct manifest *m, const struct document *d, struct error *e);
-
-manifest_reader manifest_skill_read;
-manifest_reader manifest_nanocrab_read;
-manifest_reader manifest_rules_read;
-manifest_reader manifest_enclave_read;
+extern const struct field_table manifest_skill_table, manifest_nanocrab_table, manifest_rules_table,
+	manifest_enclave_table;
 
 /* Where a text goes: for FIELD(…, manifest_text, .how = MANIFEST_TEXT(name)). */
 #define MANIFEST_TEXT(member) (&(const size_t){ offsetof(struct manifest, member) })

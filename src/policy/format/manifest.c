@@ -20,19 +20,22 @@
 #include "policy/format/internal.h"
 #include "policy/format/permissions-text.h"
 
-static manifest_reader manifest_read_permissions;
-
 static const struct {
 	const char *name;
-	manifest_reader *read;
+	const struct field_table *table; /* NULL: permissions */
+	/*
+	 * Programs run only if they are granted: a WASM skill starts none, an enclave lists them,
+	 * and what no rule is about is judged by defaultAction like everything else.
+	 */
+	bool exec_listed;
 } formats[] = {
-	[MANIFEST_UNKNOWN] = { "unknown", NULL },
-	[MANIFEST_PERMISSIONS] = { "permissions", manifest_read_permissions },
-	[MANIFEST_SKILL] = { "skill", manifest_skill_read },
-	[MANIFEST_SKILL_MD] = { "skill.md", manifest_skill_read },
-	[MANIFEST_NANOCRAB] = { "manifest", manifest_nanocrab_read },
-	[MANIFEST_RULES] = { "rules", manifest_rules_read },
-	[MANIFEST_ENCLAVE] = { "enclave", manifest_enclave_read },
+	[MANIFEST_UNKNOWN] = { "unknown" },
+	[MANIFEST_PERMISSIONS] = { "permissions" },
+	[MANIFEST_SKILL] = { "skill", &manifest_skill_table },
+	[MANIFEST_SKILL_MD] = { "skill.md", &manifest_skill_table },
+	[MANIFEST_NANOCRAB] = { "manifest", &manifest_nanocrab_table, true },
+	[MANIFEST_RULES] = { "rules", &manifest_rules_table, true },
+	[MANIFEST_ENCLAVE] = { "enclave", &manifest_enclave_table, true },
 };
 
 const char *manifest_kind_name(enum manifest_kind kind)
@@ -278,13 +281,6 @@ static int kind_by_keys(const struct document *d, struct error *e, enum manifest
 
 /* Reading */
 
-static int manifest_read_permissions(struct manifest *m, const struct document *d, struct error *e)
-{
-	const struct node *inner = d->root->count == 1 ? node_get(d->root, "permissions") : NULL;
-
-	return permissions_read_node(m->permissions, d, inner ? inner : d->root, e);
-}
-
 static int manifest_read_document(
 	struct document *d, const char *file, const char *text, size_t len, struct error *e)
 {
@@ -296,6 +292,8 @@ static int manifest_read_document(
 static int manifest_read_tree(
 	struct manifest *m, enum manifest_kind kind, const struct document *d, struct error *e)
 {
+	const struct node *inner = d->root->count == 1 ? node_get(d->root, "permissions") : NULL;
+	struct field top = { .document = d, .error = e, .node = d->root };
 	int r = 0;
 
 	m->permissions = permissions_new();
@@ -308,8 +306,11 @@ static int manifest_read_tree(
 	}
 	if (kind == MANIFEST_UNKNOWN)
 		r = kind_by_keys(d, e, &kind);
-	if (r == 0)
-		r = formats[kind].read(m, d, e);
+	m->permissions->exec_listed = formats[kind].exec_listed;
+	if (r == 0 && formats[kind].table)
+		r = field_read_map(&top, formats[kind].table, m);
+	else if (r == 0)
+		r = permissions_read_node(m->permissions, d, inner ? inner : d->root, e);
 	m->kind = kind;
 	return r;
 }

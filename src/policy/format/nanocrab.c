@@ -226,7 +226,7 @@ static const struct field_key crab_keys[] = {
 	FIELD("description", manifest_text, .how = MANIFEST_TEXT(description)),
 	FIELD("author", manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
 };
-static const struct field_table crab_table = {
+const struct field_table manifest_nanocrab_table = {
 	.keys = crab_keys,
 	.n = ROWS(crab_keys),
 	.other = nanocrab_read_other,
@@ -238,15 +238,6 @@ static int nanocrab_read_other(const struct field *f, void *into)
 	static const char *const guarded[] = { "capabilities", "limits", "permissions" };
 
 	if (suggest(f->node->key, guarded, ROWS(guarded)))
-		return field_unknown(f, &crab_table);
+		return field_unknown(f, &manifest_nanocrab_table);
 	return manifest_keep(f, into);
-}
-
-int manifest_nanocrab_read(struct manifest *m, const struct document *d, struct error *e)
-{
-	struct field top = { .document = d, .error = e, .node = d->root };
-
-	/* A WASM skill starts no programs. */
-	m->permissions->exec_listed = true;
-	return field_read_map(&top, &crab_table, m);
 }

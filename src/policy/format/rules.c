@@ -521,13 +521,4 @@ static const struct field_key top_keys[] = {
 	FIELD("createdAt", manifest_keep),
 	FIELD("updatedAt", manifest_keep),
 };
-static const struct field_table top_table = FIELD_TABLE(top_keys);
-
-int manifest_rules_read(struct manifest *m, const struct document *d, struct error *e)
-{
-	struct field top = { .document = d, .error = e, .node = d->root };
-
-	/* What no rule is about is judged by defaultAction, programs like everything else. */
-	m->permissions->exec_listed = true;
-	return field_read_map(&top, &top_table, m);
-}
+const struct field_table manifest_rules_table = FIELD_TABLE(top_keys);

@@ -99,7 +99,7 @@ static const struct field_key skill_keys[] = {
 	FIELD("metadata", read_metadata),
 	FIELD("permissions", skill_read_permissions),
 };
-static const struct field_table skill_table = {
+const struct field_table manifest_skill_table = {
 	.keys = skill_keys,
 	.n = ROWS(skill_keys),
 	.other = skill_read_other,
@@ -118,13 +118,6 @@ static int skill_read_other(const struct field *f, void *into)
 		return -EINVAL;
 	}
 	if (!node_get(f->up->node, "permissions") && suggest(key, permissions, 1))
-		return field_unknown(f, &skill_table);
+		return field_unknown(f, &manifest_skill_table);
 	return manifest_keep(f, into);
-}
-
-int manifest_skill_read(struct manifest *m, const struct document *d, struct error *e)
-{
-	struct field top = { .document = d, .error = e, .node = d->root };
-
-	return field_read_map(&top, &skill_table, m);
 }

@@ -28,48 +28,30 @@ struct unit {
 #define GIGA (UINT64_C(1) << 30)
 #define TERA (UINT64_C(1) << 40)
 
+/* clang-format off */
 /* The largest first, and for each the name it is printed with first. */
 static const struct unit sizes[] = {
-	{ "T", TERA },
-	{ "TB", TERA },
-	{ "TiB", TERA },
-	{ "G", GIGA },
-	{ "GB", GIGA },
-	{ "GiB", GIGA },
-	{ "M", MEGA },
-	{ "MB", MEGA },
-	{ "MiB", MEGA },
-	{ "K", KILO },
-	{ "KB", KILO },
-	{ "KiB", KILO },
-	{ "", 1 },
-	{ "B", 1 },
+	{ "T", TERA }, { "TB", TERA }, { "TiB", TERA },
+	{ "G", GIGA }, { "GB", GIGA }, { "GiB", GIGA },
+	{ "M", MEGA }, { "MB", MEGA }, { "MiB", MEGA },
+	{ "K", KILO }, { "KB", KILO }, { "KiB", KILO },
+	{ "", 1 }, { "B", 1 },
 };
 
 /* In milliseconds. A bare number is seconds, but is never printed: who would know? */
 static const struct unit durations[] = {
-	{ "d", 86400000 },
-	{ "h", 3600000 },
-	{ "m", 60000 },
-	{ "min", 60000 },
-	{ "s", 1000 },
-	{ "", 1000 },
-	{ "ms", 1 },
+	{ "d", 86400000 }, { "h", 3600000 }, { "m", 60000 }, { "min", 60000 },
+	{ "s", 1000 }, { "", 1000 }, { "ms", 1 },
 };
 
 /* In seconds: what may stand behind the slash of a rate without a number. */
 static const struct unit windows[] = {
-	{ "day", 86400 },
-	{ "d", 86400 },
-	{ "hour", 3600 },
-	{ "h", 3600 },
-	{ "min", 60 },
-	{ "minute", 60 },
-	{ "m", 60 },
-	{ "s", 1 },
-	{ "sec", 1 },
-	{ "second", 1 },
+	{ "day", 86400 }, { "d", 86400 },
+	{ "hour", 3600 }, { "h", 3600 },
+	{ "min", 60 }, { "minute", 60 }, { "m", 60 },
+	{ "s", 1 }, { "sec", 1 }, { "second", 1 },
 };
+/* clang-format on */
 
 /* Reads decimal digits and moves *text behind them. */
 static int parse_digits(const char **text, uint64_t *ret)
