@@ -37,8 +37,7 @@ size_t processes_private_kb(pid_t pid)
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
-	return sum_lines(path, "Private_Clean:") + sum_lines(path, "Private_Dirty:") +
-	       sum_lines(path, "Shared_Dirty:");
+	return sum_lines(path, "Private_Dirty:") + sum_lines(path, "Shared_Dirty:");
 }
 
 size_t processes_fds(pid_t pid)

@@ -18,8 +18,9 @@ struct processes {
 
 void processes_below(pid_t pid, struct processes *ret);
 /*
- * Pages of one process that are its own, in kB; 0: not for us to see. What it shares with its forks
- * counts for it, since it is nobody else's.
+ * Pages that one process has written, in kB; 0: not for us to see. What it shares with its forks
+ * counts for it, since it is nobody else's. Clean pages of files are the cache's: they turn private
+ * when somebody else who maps the same file ends, and nothing has grown by that.
  */
 size_t processes_private_kb(pid_t pid);
 size_t processes_fds(pid_t pid);
