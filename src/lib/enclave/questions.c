@@ -129,7 +129,7 @@ int corral_enclave_answer(struct corral_enclave *enclave, const char *token, uin
 int corral_enclave_hand_on(struct corral_enclave *enclave, uint64_t approval,
 	const struct corral_scope *scope, uint64_t *ret_approval, struct corral_error **e)
 {
-	struct consent_scope smaller;
+	struct consent_scope smaller = { 0 };
 	struct error error = { 0 };
 	uint64_t id = 0;
 	int r = read_scope(&smaller, scope, &error);
