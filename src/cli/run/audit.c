@@ -60,16 +60,6 @@ static struct launch_record run_audit_record(const struct run *r)
 
 /* The beginning */
 
-/* What the policy is mostly about: for people who look for all runs of the same kind. */
-static const char *run_audit_sandbox_name(const struct run *r)
-{
-	if (r->skill.manifest.name)
-		return r->skill.manifest.name;
-	if (r->options.agent.is_given)
-		return agent_mode_name(r->options.agent.mode);
-	return r->policy ? policy_layer(r->policy, 0)->origin : "";
-}
-
 static int run_audit_open_trail(struct run *r)
 {
 	/* Without a plan this process becomes the command, and has no end at which to sign. */
@@ -77,10 +67,14 @@ static int run_audit_open_trail(struct run *r)
 		.sign_records = r->plan ? 0 : 1 };
 	uint8_t bytes[SESSION_BYTES];
 	char user[ACCOUNT_NAME_BYTES], session[2 * SESSION_BYTES + 1];
-	const struct audit_trail_options o = { .store = &store,
-		.session = session,
-		.user = user,
-		.sandbox = run_audit_sandbox_name(r) };
+	/* What the policy is mostly about: for people who look for all runs of the same kind. */
+	const char *sandbox = r->skill.manifest.name      ? r->skill.manifest.name
+			      : r->options.agent.is_given ? agent_mode_name(r->options.agent.mode)
+			      : r->policy                 ? policy_layer(r->policy, 0)->origin
+							  : "";
+	const struct audit_trail_options o = {
+		.store = &store, .session = session, .user = user, .sandbox = sandbox
+	};
 	struct error e = { 0 };
 	int ret;
 

@@ -50,21 +50,6 @@ static int run_plain_refuse(struct run *r)
 		"this policy holds for every run, and --mode rwx would hold nothing");
 }
 
-static int run_plain_record(struct run *r)
-{
-	int ret = run_audit_find(r);
-
-	if (ret < 0 || !r->audit.path)
-		return ret;
-	r->argv = (const char **)r->call->words;
-	r->n_argv = r->call->n;
-	r->env = (const char *const *)environ;
-	for (r->n_env = 0; r->env[r->n_env];)
-		r->n_env++;
-	ret = load_absolute(r->call, ".", &r->cwd);
-	return ret < 0 ? ret : run_audit_begin(r);
-}
-
 int run_plain(struct run *r)
 {
 	auto_output o = output_for(STDERR_FILENO);
@@ -76,7 +61,17 @@ int run_plain(struct run *r)
 	if (r->options.cwd && chdir(r->options.cwd) < 0)
 		return error_set(r->call->error, -errno, NULL, "--cwd: %s: %s", r->options.cwd,
 			strerror(errno));
-	ret = run_plain_record(r);
+	ret = run_audit_find(r);
+	if (ret == 0 && r->audit.path) {
+		r->argv = (const char **)words;
+		r->n_argv = r->call->n;
+		r->env = (const char *const *)environ;
+		for (r->n_env = 0; r->env[r->n_env];)
+			r->n_env++;
+		ret = load_absolute(r->call, ".", &r->cwd);
+		if (ret >= 0)
+			ret = run_audit_begin(r);
+	}
 	if (ret < 0)
 		return ret;
 	output_note(&o);

@@ -54,19 +54,6 @@ static void run_result_tell_limits(struct output *o, const struct run *r, const 
 	}
 }
 
-static void tell_deferred(struct output *o, const struct run *r)
-{
-	struct deferred_news news[DEFERRED_MAX];
-	size_t n = deferred_check(&r->profile.deferred, news);
-
-	for (size_t i = 0; i < n; i++) {
-		output_note(o);
-		buffer_printf(&o->text, "the command %s ", news[i].is_new ? "created" : "changed");
-		output_foreign(o, news[i].path);
-		buffer_printf(&o->text, " (%s): look at it first\n", news[i].who);
-	}
-}
-
 /* With --explain what was denied is in one table; hosts that could not be reached are not. */
 static void run_result_tell_denied(struct output *o, const struct run *r, int status)
 {
@@ -91,28 +78,30 @@ static void run_result_tell_denied(struct output *o, const struct run *r, int st
  * screen, a title that was begun and not ended. Ended are: any sequence (CAN, ST), modes (a soft
  * reset), colours, the other set of characters, the other screen.
  */
-static void run_result_show(struct output *o)
+void run_result_tell(const struct run *r, const struct run_stdio *s, const struct report *report)
 {
 	static const char calm[] = "\x18\x1b\\\x1b[!p\x1b[0m\x0f\x1b[?47l";
 	const char *name = getenv("TERM");
 	bool is_plain = !name || !*name || strcmp(name, "dumb") == 0;
-
-	if (!o->text.len)
-		return;
-	if (!is_plain && isatty(STDERR_FILENO))
-		(void)!write(STDERR_FILENO, calm, sizeof(calm) - 1);
-	(void)output_write(o, STDERR_FILENO, NULL);
-}
-
-void run_result_tell(const struct run *r, const struct run_stdio *s, const struct report *report)
-{
+	struct deferred_news news[DEFERRED_MAX];
+	size_t n;
 	auto_output o = output_for(STDERR_FILENO);
 
 	if (report)
 		run_result_tell_limits(&o, r, s, report);
 	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
-	tell_deferred(&o, r);
-	run_result_show(&o);
+	n = deferred_check(&r->profile.deferred, news);
+	for (size_t i = 0; i < n; i++) {
+		output_note(&o);
+		buffer_printf(&o.text, "the command %s ", news[i].is_new ? "created" : "changed");
+		output_foreign(&o, news[i].path);
+		buffer_printf(&o.text, " (%s): look at it first\n", news[i].who);
+	}
+	if (!o.text.len)
+		return;
+	if (!is_plain && isatty(STDERR_FILENO))
+		(void)!write(STDERR_FILENO, calm, sizeof(calm) - 1);
+	(void)output_write(&o, STDERR_FILENO, NULL);
 }
 
 /* For programs */
@@ -167,22 +156,11 @@ static const char *held_by(uint32_t by)
 	return by < ROWS(names) ? names[by] : "null";
 }
 
-static void put_deferred(struct buffer *out, const struct run *r)
-{
-	struct deferred_news news[DEFERRED_MAX];
-	size_t n = deferred_check(&r->profile.deferred, news);
-
-	buffer_adds(out, "  \"runs_later\": [");
-	for (size_t i = 0; i < n; i++) {
-		buffer_adds(out, i ? ", " : "");
-		json_print_string(out, news[i].path, strlen(news[i].path));
-	}
-	buffer_adds(out, "],\n");
-}
-
 int run_result_print(
 	const struct run *r, const struct run_stdio *s, const struct report *report, int status)
 {
+	struct deferred_news news[DEFERRED_MAX];
+	const size_t n = deferred_check(&r->profile.deferred, news);
 	auto_output o = { 0 };
 	struct buffer *out = &o.text;
 	bool lossy = !utf8_valid(buffer_text(&s->kept[0]), s->kept[0].len, NULL) ||
@@ -192,7 +170,12 @@ int run_result_print(
 	run_result_put_end(out, report, status);
 	buffer_printf(out, "  \"memory_by\": %s,\n  \"pids_by\": %s,\n", held_by(report->memory_by),
 		held_by(report->pids_by));
-	put_deferred(out, r);
+	buffer_adds(out, "  \"runs_later\": [");
+	for (size_t i = 0; i < n; i++) {
+		buffer_adds(out, i ? ", " : "");
+		json_print_string(out, news[i].path, strlen(news[i].path));
+	}
+	buffer_adds(out, "],\n");
 	buffer_adds(out, "  \"network\": ");
 	run_network_print(&r->network, out);
 	buffer_adds(out, ",\n");
