@@ -18,22 +18,15 @@ options_taker agent_take_mode;  /* the target is a struct agent */
 options_taker agent_take_dir;   /* const char *: made absolute */
 options_taker agent_take_extra; /* struct options_list of absolute paths */
 
-#define AGENT_MODE_ROW(target)                                                             \
-	{                                                                                  \
-		"mode", 0, "MODE", "sandbox, rx or rwx: the permissions of a whole agent", \
-			agent_take_mode, target, OPTIONS_OPTIONAL                          \
-	}
-#define AGENT_DATA_ROW(target)                                                               \
-	{                                                                                    \
-		"data-dir", 0, "DIR", "the agent's own folder, with --mode", agent_take_dir, \
-			&(target)->data_dir, OPTIONS_OPTIONAL                                \
-	}
-#define AGENT_EXTRA_ROW(target)                                                                  \
+#define AGENT_ROWS(a)                                                                            \
+	{ "mode", 0, "MODE", "sandbox, rx or rwx: the permissions of a whole agent",             \
+		agent_take_mode, a, OPTIONS_OPTIONAL },                                          \
+		{ "data-dir", 0, "DIR", "the agent's own folder, with --mode", agent_take_dir,   \
+			&(a)->data_dir, OPTIONS_OPTIONAL },                                      \
 	{                                                                                        \
 		"extra", 0, "DIR", "one more folder it may write, with --mode; may be repeated", \
-			agent_take_extra, &(target)->extra, OPTIONS_MANY                         \
+			agent_take_extra, &(a)->extra, OPTIONS_MANY                              \
 	}
-#define AGENT_ROWS(target) AGENT_MODE_ROW(target), AGENT_DATA_ROW(target), AGENT_EXTRA_ROW(target)
 
 /* Complains if something is missing, or if there are folders but no mode. */
 int agent_check(const struct agent *a, struct call *c);

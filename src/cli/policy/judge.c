@@ -84,32 +84,23 @@ static int decide_both(
 	return 0;
 }
 
-/* What ~ or a variable at the start of a path stands for; "" where there is none. */
-static int expand(const struct judge *j, const char *path, const char **ret, const char **ret_rest)
-{
-	enum variable v = VARIABLE_HOME;
-	int r = 0;
-
-	*ret = "";
-	*ret_rest = path;
-	if (path[0] == '$' || (path[0] == '~' && (path[1] == '/' || path[1] == '\0')))
-		r = variable_split(path, &v, ret_rest, NULL, j->call->error);
-	if (r != 1)
-		return r;
-	*ret = j->variables->values[v];
-	if (*ret)
-		return 0;
-	return error_set(
-		j->call->error, -ENOENT, NULL, "--target: $%s has no value here", variable_name(v));
-}
-
 /* Judges one path, and sets the text to what that is. */
 static int judge_path(const struct judge *j, const struct request *r, struct judged *ret)
 {
 	struct request asked = *r;
-	const char *value = "", *rest = "", *written, *here = "";
-	int err = *r->target ? expand(j, r->target, &value, &rest) : malformed(j, r, -EINVAL);
+	const char *path = r->target, *value = "", *rest = path, *written, *here = "";
+	enum variable v = VARIABLE_HOME;
+	int err = *path ? 0 : malformed(j, r, -EINVAL);
 
+	/* What ~ or a variable at its start stands for. */
+	if (path[0] == '$' || (path[0] == '~' && (path[1] == '/' || path[1] == '\0')))
+		err = variable_split(path, &v, &rest, NULL, j->call->error);
+	if (err == 1) {
+		value = j->variables->values[v];
+		err = value ? 0
+			    : error_set(j->call->error, -ENOENT, NULL,
+				      "--target: $%s has no value here", variable_name(v));
+	}
 	if (err == 0 && !*value && rest[0] != '/')
 		err = load_absolute(j->call, ".", &here);
 	if (err < 0)
