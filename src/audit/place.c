@@ -35,23 +35,12 @@ static int place_fail(struct error *e, int code, const char *path)
 	return error_set(e, code, NULL, "%s: %s", path, strerror(-code));
 }
 
-/* One folder; what is there already must be one, too. */
-static int place_make_folder(const char *path, struct error *e)
-{
-	struct stat st;
-
-	if (mkdir(path, 0700) == 0)
-		return 0;
-	if (errno != EEXIST || stat(path, &st) < 0)
-		return place_fail(e, -errno, path);
-	return S_ISDIR(st.st_mode) ? 0 : place_fail(e, -ENOTDIR, path);
-}
-
 int audit_place_make(const char *file, struct error *e)
 {
 	const char *slash = strrchr(file, '/');
 	const size_t len = slash ? (size_t)(slash - file) : 0;
 	char path[PATH_BYTES];
+	struct stat st;
 	int r = 0;
 
 	if (len >= sizeof(path))
@@ -62,7 +51,13 @@ int audit_place_make(const char *file, struct error *e)
 		if (file[i] != '/')
 			continue;
 		path[i] = '\0';
-		r = place_make_folder(path, e);
+		/* What is there already must be a folder, too. */
+		if (mkdir(path, 0700) < 0) {
+			if (errno != EEXIST || stat(path, &st) < 0)
+				r = place_fail(e, -errno, path);
+			else if (!S_ISDIR(st.st_mode))
+				r = place_fail(e, -ENOTDIR, path);
+		}
 		if (i < len)
 			path[i] = '/';
 	}
@@ -90,28 +85,21 @@ static bool reach_may(const struct policy *p, enum operation op, const char *pat
 	return policy_decide(p, &request, &decision) < 0 || decision.verdict == VERDICT_ALLOW;
 }
 
-/* It, or a folder on the way to it. */
-static bool may_replace(const struct policy *p, char path[PATH_BYTES])
-{
-	char *slash;
-
-	while ((slash = strrchr(path, '/')) && slash != path) {
-		if (reach_may(p, OPERATION_FS_WRITE, path))
-			return true;
-		*slash = '\0';
-	}
-	return reach_may(p, OPERATION_FS_WRITE, path) || reach_may(p, OPERATION_FS_WRITE, "/");
-}
-
 enum audit_reach audit_reach_one(const struct policy *p, const char *path, bool hidden)
 {
-	char scratch[PATH_BYTES];
+	char scratch[PATH_BYTES], *slash;
 	size_t len = strnlen(path, PATH_BYTES);
 
 	if (len == PATH_BYTES || !path_is_normal(path, len))
 		return AUDIT_REACH_WRITE;
 	memcpy(scratch, path, len + 1);
-	if (may_replace(p, scratch))
+	/* It, or a folder on the way to it. */
+	while ((slash = strrchr(scratch, '/')) && slash != scratch) {
+		if (reach_may(p, OPERATION_FS_WRITE, scratch))
+			return AUDIT_REACH_WRITE;
+		*slash = '\0';
+	}
+	if (reach_may(p, OPERATION_FS_WRITE, scratch) || reach_may(p, OPERATION_FS_WRITE, "/"))
 		return AUDIT_REACH_WRITE;
 	return hidden && reach_may(p, OPERATION_FS_READ, path) ? AUDIT_REACH_READ
 							       : AUDIT_REACH_NONE;

@@ -290,25 +290,11 @@ static void trail_make_room(struct audit_trail *t)
 	}
 }
 
-/* After it: carries over if that is due and nobody else is at it. */
-static void trail_carry_due(struct audit_trail *t)
-{
-	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
-
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		if (!audit_batch_is_due(&t->batch, trail_pending(t), now) ||
-			pthread_mutex_trylock(&t->carrier) != 0)
-			return;
-		(void)trail_carry(t, PATIENCE_ADD_MS, NULL);
-		(void)pthread_mutex_unlock(&t->carrier);
-	}
-}
-
 uint64_t audit_trail_add(struct audit_trail *t, const struct audit_event *event)
 {
 	auto_buffer texts = { 0 };
 	struct audit_event e = *event;
-	uint64_t number;
+	uint64_t number, now = 0;
 
 	trail_complete(t, &e);
 	(void)pthread_rwlock_rdlock(&t->secrets);
@@ -318,7 +304,15 @@ uint64_t audit_trail_add(struct audit_trail *t, const struct audit_event *event)
 		trail_make_room(t);
 	number = audit_ring_add(t->ring, &e);
 	if (t->store)
-		trail_carry_due(t);
+		now = clock_ms(CLOCK_MONOTONIC);
+	/* Carries over if that is due and nobody else is at it. */
+	for (unsigned i = 0; t->store && i < ROUNDS; i++) {
+		if (!audit_batch_is_due(&t->batch, trail_pending(t), now) ||
+			pthread_mutex_trylock(&t->carrier) != 0)
+			break;
+		(void)trail_carry(t, PATIENCE_ADD_MS, NULL);
+		(void)pthread_mutex_unlock(&t->carrier);
+	}
 	return number;
 }
 

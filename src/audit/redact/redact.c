@@ -190,25 +190,10 @@ static int redact_keep(struct redactor *r, const char *bytes, size_t len)
 	return ret;
 }
 
-/* The value as other programs, and we ourselves, write it. */
-static int redact_keep_written(struct redactor *r, const char *value, size_t len)
-{
-	auto_buffer json = { 0 }, visible = { 0 };
-	int ret = redact_keep(r, value, len);
-
-	if (ret < 0)
-		return ret;
-	json_print_string(&json, value, len);
-	buffer_add_visible(&visible, value, len);
-	if (json.failed || visible.failed)
-		return -ENOMEM;
-	ret = redact_keep(r, json.data + 1, json.len - 2);
-	return ret < 0 ? ret : redact_keep(r, visible.data, visible.len);
-}
-
 int redactor_add(struct redactor *r, const char *name, const char *value)
 {
 	size_t len = strlen(value), before = r->n;
+	auto_buffer json = { 0 }, visible = { 0 };
 	int ret;
 
 	/* What was read from a file ends with a newline, which is not part of the secret. */
@@ -220,7 +205,16 @@ int redactor_add(struct redactor *r, const char *name, const char *value)
 	/* One that is known costs nothing. */
 	if (r->n_added >= REDACTOR_VALUES_MAX)
 		return value_is_at(r, value_count_below(r, value, len), value, len) ? 0 : -E2BIG;
-	ret = redact_keep_written(r, value, len);
+	/* Also as other programs, and we ourselves, write it. */
+	json_print_string(&json, value, len);
+	buffer_add_visible(&visible, value, len);
+	ret = redact_keep(r, value, len);
+	if (ret >= 0 && (json.failed || visible.failed))
+		ret = -ENOMEM;
+	if (ret >= 0)
+		ret = redact_keep(r, json.data + 1, json.len - 2);
+	if (ret >= 0)
+		ret = redact_keep(r, visible.data, visible.len);
 	if (r->n > before)
 		r->n_added++;
 	return ret;

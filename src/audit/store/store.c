@@ -45,19 +45,6 @@ enum {
 	PATIENCE_MS = 5000,
 };
 
-static int store_lock_open(struct audit_store *s, struct error *e)
-{
-	auto_buffer name = { 0 };
-
-	buffer_printf(&name, "%s.lock", s->path);
-	if (name.failed)
-		return error_no_memory(e);
-	s->lock = open(name.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
-	if (s->lock < 0)
-		return error_set(e, -errno, NULL, "%s: %s", name.data, strerror(errno));
-	return 0;
-}
-
 /* -EBUSY: others have it for longer than this one waits. */
 static int store_lock(struct audit_store *s, struct error *e)
 {
@@ -197,21 +184,6 @@ static int store_set_sync(struct audit_store *s, bool full, struct error *e)
 	return sql_run(&s->sql, store_sync[full], e);
 }
 
-static int store_transact(struct audit_store *s, struct chain *c, struct head *h, struct error *e)
-{
-	int r = sql_finish(&s->sql, s->statements[STORE_BEGIN], e);
-
-	if (r == 0)
-		r = store_insert_queue(s, c, e);
-	if (r == 0 && h)
-		r = store_put_head(s, c, h, e);
-	if (r == 0)
-		r = sql_finish(&s->sql, s->statements[STORE_COMMIT], e);
-	if (r < 0)
-		store_roll_back(s);
-	return r;
-}
-
 enum store_seal { STORE_PLAIN, STORE_SEALED };
 
 /* With the lock: what waits, and a head if asked for. Nothing has changed if it fails. */
@@ -221,8 +193,17 @@ static int store_write(struct audit_store *s, enum store_seal seal, struct error
 	struct head h = s->head;
 	int r = seal ? store_set_sync(s, true, e) : 0;
 
-	if (r == 0)
-		r = store_transact(s, &c, seal ? &h : NULL, e);
+	if (r == 0) {
+		r = sql_finish(&s->sql, s->statements[STORE_BEGIN], e);
+		if (r == 0)
+			r = store_insert_queue(s, &c, e);
+		if (r == 0 && seal)
+			r = store_put_head(s, &c, &h, e);
+		if (r == 0)
+			r = sql_finish(&s->sql, s->statements[STORE_COMMIT], e);
+		if (r < 0)
+			store_roll_back(s);
+	}
 	if (seal) /* should this fail, commits are slower than they need to be */
 		(void)store_set_sync(s, false, NULL);
 	if (r < 0)
@@ -359,8 +340,14 @@ static int store_open_locked(
 	struct audit_store *s, const struct audit_store_options *o, struct error *e)
 {
 	char *key = store_name_or(o->key_path, o->path, ".key");
-	int r = key ? store_lock_open(s, e) : error_no_memory(e);
+	char *lock = store_name_or(NULL, s->path, ".lock");
+	int r = key && lock ? 0 : error_no_memory(e);
 
+	if (r == 0) {
+		s->lock = open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
+		if (s->lock < 0)
+			r = error_set(e, -errno, NULL, "%s: %s", lock, strerror(errno));
+	}
 	if (r == 0)
 		r = store_lock(s, e);
 	if (r == 0) {
@@ -370,6 +357,7 @@ static int store_open_locked(
 		store_unlock(s);
 	}
 	free(key);
+	free(lock);
 	return r;
 }
 
