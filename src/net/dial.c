@@ -152,22 +152,6 @@ static int dial_open_socket(const struct dial_state *s, const struct address *a)
 	return fd_take(&fd);
 }
 
-/* Nothing is waited for: the first that connect() takes. */
-static void dial_datagram(struct dial_state *s)
-{
-	for (; s->at < s->n; s->at++) {
-		auto_fd fd = dial_open_socket(s, &s->addresses[s->at]);
-		int r = fd < 0 ? fd : dial_check_peer(fd);
-
-		if (r == 0) {
-			dial_succeed(s, fd_take(&fd), &s->addresses[s->at]);
-			return;
-		}
-		dial_note_failure(s, r);
-	}
-	dial_finish(s, s->error);
-}
-
 /* Starts the next attempt that can be started, and says when the one after it follows. */
 static void dial_on(struct dial_state *s)
 {
@@ -204,13 +188,23 @@ static void dial_next_due(struct timer *t)
 {
 	struct dial_state *s = container_of(t, struct dial_state, next);
 
-	/* The one address that was given may not be dialled. */
-	if (s->n == 0)
-		dial_finish(s, -EACCES);
-	else if (s->type == SOCK_DGRAM)
-		dial_datagram(s);
-	else
+	if (s->n > 0 && s->type != SOCK_DGRAM) {
 		dial_on(s);
+		return;
+	}
+	/* Nothing is waited for: the first that connect() takes. */
+	for (; s->at < s->n; s->at++) {
+		auto_fd fd = dial_open_socket(s, &s->addresses[s->at]);
+		int r = fd < 0 ? fd : dial_check_peer(fd);
+
+		if (r == 0) {
+			dial_succeed(s, fd_take(&fd), &s->addresses[s->at]);
+			return;
+		}
+		dial_note_failure(s, r);
+	}
+	/* If there is none, the one address that was given may not be dialled. */
+	dial_finish(s, s->n == 0 ? -EACCES : s->error);
 }
 
 static void dial_deadline_passed(struct timer *t)

@@ -94,20 +94,6 @@ static void dns_server_record_denied(
 	dns_server_record(s, RECORD_DENIED, name, port);
 }
 
-/* The labels of a question's name as they came, made visible. */
-static void dns_server_record_odd(struct dns_server *s, const uint8_t *labels)
-{
-	auto_buffer name = { 0 };
-
-	for (; *labels; labels += *labels + 1) {
-		if (name.len > 0)
-			buffer_addc(&name, '.');
-		buffer_add_visible(&name, (const char *)labels + 1, *labels);
-	}
-	buffer_adds(&s->reason, "no host name has such characters");
-	dns_server_record(s, RECORD_DENIED, buffer_text(&name), 0);
-}
-
 static void dns_server_record_failed(struct dns_server *s, const char *name, int error)
 {
 	static const struct {
@@ -177,11 +163,19 @@ static enum dns_code dns_server_decide(struct dns_server *s, const struct dns_qu
 	const uint8_t *query, struct address *ret)
 {
 	static const struct address v4 = { 32, { 127, 0, 0, 1 } }, v6 = { 128, { [15] = 1 } };
+	auto_buffer name = { 0 };
 
 	if (q->class != CLASS_IN)
 		return DNS_REFUSED;
 	if (q->odd) {
-		dns_server_record_odd(s, query + q->start);
+		/* The labels of its name as they came, made visible. */
+		for (const uint8_t *label = query + q->start; *label; label += *label + 1) {
+			if (name.len > 0)
+				buffer_addc(&name, '.');
+			buffer_add_visible(&name, (const char *)label + 1, *label);
+		}
+		buffer_adds(&s->reason, "no host name has such characters");
+		dns_server_record(s, RECORD_DENIED, buffer_text(&name), 0);
 		return DNS_NO_NAME;
 	}
 	if (dns_name_is_within(q->name, "localhost")) {

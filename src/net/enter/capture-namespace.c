@@ -262,22 +262,6 @@ static void capture_add_rules(
 		capture_add_rule(n, &from[i], ipv6);
 }
 
-/* In front of all others, so that they count although they are about loopback. */
-static void capture_add_ports(struct netlink *n, const struct capture_ports *p, bool ipv6)
-{
-	const struct capture_rule both[] = {
-		{ FREE, LOOPBACK_4, TCP, .to_port = p->lo, .to_last = p->hi },
-		{ OUT, LOOPBACK_4, TCP, .to_port = p->lo, .to_last = p->hi, TO_RELAY },
-		{ FREE, LOOPBACK_6, TCP, .to_port = p->lo, .to_last = p->hi },
-		{ OUT, LOOPBACK_6, TCP, .to_port = p->lo, .to_last = p->hi, TO_RELAY },
-	};
-
-	if (p->v4)
-		capture_add_rules(n, both, 2, ipv6);
-	if (p->v6)
-		capture_add_rules(n, both + 2, 2, ipv6);
-}
-
 /* The sockets by which the relay looks whether somebody inside listens. */
 static const struct capture_rule own = { FREE, .mark = CAPTURE_MARK, .action = UNTRACKED };
 
@@ -291,8 +275,21 @@ int capture_rules(const struct capture_options *o, bool ipv6, struct error *e)
 	nft_chain(&n, &chains[FREE]);
 	nft_chain(&n, &chains[OUT]);
 	capture_add_rule(&n, &own, ipv6);
-	for (size_t i = 0; i < o->n_loopback; i++)
-		capture_add_ports(&n, &o->loopback[i], ipv6);
+	/* In front of all others, so that they count although they are about loopback. */
+	for (size_t i = 0; i < o->n_loopback; i++) {
+		const struct capture_ports *p = &o->loopback[i];
+		const struct capture_rule both[] = {
+			{ FREE, LOOPBACK_4, TCP, .to_port = p->lo, .to_last = p->hi },
+			{ OUT, LOOPBACK_4, TCP, .to_port = p->lo, .to_last = p->hi, TO_RELAY },
+			{ FREE, LOOPBACK_6, TCP, .to_port = p->lo, .to_last = p->hi },
+			{ OUT, LOOPBACK_6, TCP, .to_port = p->lo, .to_last = p->hi, TO_RELAY },
+		};
+
+		if (p->v4)
+			capture_add_rules(&n, both, 2, ipv6);
+		if (p->v6)
+			capture_add_rules(&n, both + 2, 2, ipv6);
+	}
 	capture_add_rules(&n, rules, ROWS(rules), ipv6);
 	r = nft_commit(&n);
 	if (r == 0)
