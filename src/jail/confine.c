@@ -29,21 +29,6 @@ struct confine {
 	struct error *error;
 };
 
-static unsigned confine_access(const struct plan *plan, const struct plan_entry *entry)
-{
-	unsigned access = LANDLOCK_READ;
-
-	if (entry->kind == PLAN_SOCKET)
-		return LANDLOCK_CONNECT;
-	if (entry->writable || entry->kind == PLAN_TMP)
-		access |= LANDLOCK_WRITE;
-	if (entry->exec && !plan->exec_listed)
-		access |= LANDLOCK_EXECUTE;
-	if (strncmp(entry->path, "/dev/", 5) == 0)
-		access |= LANDLOCK_DEVICE;
-	return access;
-}
-
 static int confine_grant(const struct confine *c, const char *path, unsigned access)
 {
 	auto_fd fd = mount_open(c->root, path[1] ? path + 1 : ".");
@@ -68,11 +53,20 @@ static int confine_fill(const struct confine *c, const struct plan *plan)
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct plan_entry *entry = &plan->entries[i];
 		enum plan_kind kind = entry->kind;
+		unsigned access = LANDLOCK_READ;
 
 		if (kind != PLAN_BIND && kind != PLAN_TMP && kind != PLAN_FILE &&
 			kind != PLAN_SOCKET)
 			continue;
-		r = confine_grant(c, entry->path, confine_access(plan, entry));
+		if (entry->writable || kind == PLAN_TMP)
+			access |= LANDLOCK_WRITE;
+		if (entry->exec && !plan->exec_listed)
+			access |= LANDLOCK_EXECUTE;
+		if (strncmp(entry->path, "/dev/", 5) == 0)
+			access |= LANDLOCK_DEVICE;
+		if (kind == PLAN_SOCKET)
+			access = LANDLOCK_CONNECT;
+		r = confine_grant(c, entry->path, access);
 		/* The host has taken away what a cover was on. What it stands in has a rule. */
 		if (r < 0 && !(r == -ENOENT && entry->over))
 			return confine_fail(c, r, entry->path);

@@ -161,23 +161,6 @@ static int cgroup_home_enable(struct cgroup_home *h, struct error *why)
 	return 0;
 }
 
-/*
- * Goes back, unless somebody else made cgroups there as well: turning the controllers off would
- * take their limits away.
- */
-static void cgroup_home_move_back(struct cgroup_home *h)
-{
-	char text[CGROUP_TEXT_MAX];
-
-	if (cgroup_load(h->fd, "cgroup.stat", text, sizeof(text)) < 0 ||
-		cgroup_key(text, "nr_descendants") != 1)
-		return;
-	if (h->enabled && cgroup_write(h->fd, "cgroup.subtree_control", "-memory -pids") < 0)
-		return;
-	if (cgroup_write(h->fd, "cgroup.procs", "0") == 0)
-		(void)cgroup_remove(h->fd, h->leaf);
-}
-
 /* The parent, if it is in the same tree. */
 static int cgroup_home_open_parent(int own)
 {
@@ -298,10 +281,18 @@ int cgroup_home_new(struct cgroup_home **ret, struct error *why)
 
 void cgroup_home_free(struct cgroup_home *h)
 {
+	char text[CGROUP_TEXT_MAX];
+
 	if (!h)
 		return;
-	if (h->moved)
-		cgroup_home_move_back(h);
+	/* Goes back, unless somebody else made cgroups there as well: turning the controllers off
+	 * would take their limits away. */
+	if (h->moved && cgroup_load(h->fd, "cgroup.stat", text, sizeof(text)) >= 0 &&
+		cgroup_key(text, "nr_descendants") == 1 &&
+		(!h->enabled ||
+			cgroup_write(h->fd, "cgroup.subtree_control", "-memory -pids") >= 0) &&
+		cgroup_write(h->fd, "cgroup.procs", "0") == 0)
+		(void)cgroup_remove(h->fd, h->leaf);
 	fd_close(&h->fd);
 	free(h);
 }

@@ -87,20 +87,6 @@ struct tally_line {
 	size_t len;
 };
 
-static void tally_take_bytes(struct tally_line *line, const char *bytes, size_t len,
-	struct tally_field *fields, size_t n)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (bytes[i] == '\n') {
-			line->text[line->len] = '\0';
-			tally_take_line(line->text, fields, n);
-			line->len = 0;
-		} else if (line->len < sizeof(line->text) - 1) {
-			line->text[line->len++] = bytes[i];
-		}
-	}
-}
-
 /* Fills the fields from a file of /proc/PID. */
 static int tally_read_fields(
 	int proc_fd, const char *pid, const char *file, struct tally_field *fields, size_t n)
@@ -123,7 +109,15 @@ static int tally_read_fields(
 			continue;
 		if (got <= 0)
 			return got < 0 ? -errno : 0;
-		tally_take_bytes(&line, bytes, (size_t)got, fields, n);
+		for (ssize_t i = 0; i < got; i++) {
+			if (bytes[i] == '\n') {
+				line.text[line.len] = '\0';
+				tally_take_line(line.text, fields, n);
+				line.len = 0;
+			} else if (line.len < sizeof(line.text) - 1) {
+				line.text[line.len++] = bytes[i];
+			}
+		}
 	}
 	return -EFBIG;
 }

@@ -233,20 +233,6 @@ static const struct plan_node *plan_check_find_overlap(
 	return found;
 }
 
-static int plan_check_glob(struct planner *p, const struct plan_glob *g)
-{
-	const struct plan_node *node = plan_check_find_overlap(p, g);
-
-	if (!node)
-		return 0;
-	(void)error_set(p->error, -EOPNOTSUPP, g->where,
-		"%s forbids by a pattern inside %s: a mount holds a path or a folder, not a "
-		"pattern",
-		g->text, node->path);
-	error_hint(p->error, "name the files, or a folder with all below it (DIR/**)");
-	return -EOPNOTSUPP;
-}
-
 int plan_check(struct planner *p)
 {
 	int r = 0;
@@ -265,7 +251,17 @@ int plan_check(struct planner *p)
 		if (r == 0 && !node->exists)
 			r = plan_check_missing_grant(p, node);
 	}
-	for (size_t i = 0; r == 0 && i < p->n_globs; i++)
-		r = plan_check_glob(p, &p->globs[i]);
+	for (size_t i = 0; r == 0 && i < p->n_globs; i++) {
+		const struct plan_glob *g = &p->globs[i];
+		const struct plan_node *node = plan_check_find_overlap(p, g);
+
+		if (!node)
+			continue;
+		r = error_set(p->error, -EOPNOTSUPP, g->where,
+			"%s forbids by a pattern inside %s: a mount holds a path or a folder, not "
+			"a pattern",
+			g->text, node->path);
+		error_hint(p->error, "name the files, or a folder with all below it (DIR/**)");
+	}
 	return r;
 }

@@ -400,32 +400,25 @@ int plan_exec_collect(struct planner *p)
 }
 
 /* Landlock's list: what is visible, may run, and is not there to be mapped only. */
-
-static bool plan_exec_is_program(const struct planner *p, const struct plan_place *place)
-{
-	const struct plan_node *node;
-
-	if (place->runs != PLAN_RUNS || !place->exists ||
-		(place->origin == PLAN_FROM_ESSENTIALS && place->is_dir))
-		return false;
-	for (size_t i = 0; i < p->plan->n_programs; i++) {
-		if (strcmp(p->plan->programs[i], place->real) == 0)
-			return false;
-	}
-	node = plan_nodes_find(p, place->real);
-	return node->kind == PLAN_BIND && node->exec;
-}
-
 int plan_exec_list(struct planner *p)
 {
 	struct plan *plan = p->plan;
 
 	for (size_t i = 0; plan->exec_listed && i < p->n; i++) {
+		const struct plan_place *place = &p->places[i];
+		const struct plan_node *node;
+		bool is_new = place->runs == PLAN_RUNS && place->exists &&
+			      (place->origin != PLAN_FROM_ESSENTIALS || !place->is_dir);
 		const char *path;
 
-		if (!plan_exec_is_program(p, &p->places[i]))
+		for (size_t k = 0; is_new && k < plan->n_programs; k++)
+			is_new = strcmp(plan->programs[k], place->real) != 0;
+		if (!is_new)
 			continue;
-		path = arena_strdup(&plan->arena, p->places[i].real);
+		node = plan_nodes_find(p, place->real);
+		if (node->kind != PLAN_BIND || !node->exec)
+			continue;
+		path = arena_strdup(&plan->arena, place->real);
 		if (!path || ARENA_PUSH(&plan->arena, plan->programs, plan->n_programs,
 				     plan->cap_programs, path) < 0)
 			return -ENOMEM;

@@ -117,15 +117,23 @@ static int plan_sockets_mask_name(struct planner *p, const char *name, void *fol
 	return plan_sockets_add_mask(p, path);
 }
 
-/*
- * Somebody bound it, and its name is gone: it was removed, or renamed. Servers that replace each
- * other bind another name and rename it then, in the same folder: all sockets in that are masked.
- */
-static int plan_sockets_add_renamed(struct planner *p, const char *path)
+/* Masks what is there, if it can be seen. bound: somebody listens under that very name. */
+static int plan_sockets_add_socket(struct planner *p, const char *path, bool bound)
 {
-	size_t len = (size_t)(strrchr(path, '/') - path);
-	char *folder = arena_strndup(&p->arena, path, len ? len : 1);
+	char real[PATH_BYTES], *folder;
+	struct stat st;
+	size_t len;
 
+	if (links_follow(path, NULL, NULL, real) < 0 || plan_nodes_find(p, real)->kind != PLAN_BIND)
+		return 0;
+	if (lstat(real, &st) == 0)
+		return S_ISSOCK(st.st_mode) ? plan_sockets_add_mask(p, real) : 0;
+	if (!bound || errno != ENOENT)
+		return 0;
+	/* Its name is gone: it was removed, or renamed. Servers that replace each other bind
+	 * another name and rename it then, in the same folder: all sockets in that are masked. */
+	len = (size_t)(strrchr(real, '/') - real);
+	folder = arena_strndup(&p->arena, real, len ? len : 1);
 	if (!folder)
 		return -ENOMEM;
 	if (p->searched && strcmp(p->searched, folder) == 0)
@@ -134,19 +142,6 @@ static int plan_sockets_add_renamed(struct planner *p, const char *path)
 	return plan_nodes_find(p, folder)->kind == PLAN_BIND
 		       ? plan_look_each(p, folder, plan_sockets_mask_name, folder)
 		       : 0;
-}
-
-/* Masks what is there, if it can be seen. bound: somebody listens under that very name. */
-static int plan_sockets_add_socket(struct planner *p, const char *path, bool bound)
-{
-	char real[PATH_BYTES];
-	struct stat st;
-
-	if (links_follow(path, NULL, NULL, real) < 0 || plan_nodes_find(p, real)->kind != PLAN_BIND)
-		return 0;
-	if (lstat(real, &st) < 0)
-		return bound && errno == ENOENT ? plan_sockets_add_renamed(p, real) : 0;
-	return S_ISSOCK(st.st_mode) ? plan_sockets_add_mask(p, real) : 0;
 }
 
 /* Whoever bound it was in some folder: the granted ones are where it would matter. */
@@ -234,22 +229,12 @@ static int plan_sockets_visit(struct planner *p, const char *name, void *data)
 	return plan_sockets_add_socket(p, path, false);
 }
 
-static bool plan_sockets_shows_run(const struct planner *p)
-{
-	if (plan_nodes_find(p, "/run")->kind == PLAN_BIND)
-		return true;
-	for (size_t i = 0; i < p->n_nodes; i++) {
-		if (p->nodes[i].kind == PLAN_BIND && path_is_below(p->nodes[i].path, "/run"))
-			return true;
-	}
-	return false;
-}
-
 int plan_sockets_hide(struct planner *p)
 {
 	FILE *list = fopen("/proc/self/net/unix", "re");
 	unsigned names = 0;
 	struct socket_search run = { "/run", 0, &names };
+	bool shows_run;
 	int r;
 
 	if (!list)
@@ -258,7 +243,9 @@ int plan_sockets_hide(struct planner *p)
 			strerror(errno));
 	r = plan_sockets_read_list(p, list);
 	(void)fclose(list);
-	return r == 0 && plan_sockets_shows_run(p)
-		       ? plan_look_each(p, run.folder, plan_sockets_visit, &run)
-		       : r;
+	shows_run = plan_nodes_find(p, "/run")->kind == PLAN_BIND;
+	for (size_t i = 0; !shows_run && i < p->n_nodes; i++)
+		shows_run =
+			p->nodes[i].kind == PLAN_BIND && path_is_below(p->nodes[i].path, "/run");
+	return r == 0 && shows_run ? plan_look_each(p, run.folder, plan_sockets_visit, &run) : r;
 }

@@ -41,23 +41,6 @@ static void plan_wire_add_string(const char *s, struct buffer *out)
 	buffer_add(out, s, strlen(s) + 1);
 }
 
-static void plan_wire_add_entry(const struct plan_entry *e, struct buffer *out)
-{
-	const struct entry_head head = {
-		.dev = e->dev,
-		.ino = e->ino,
-		.kind = e->kind,
-		.flags = (e->is_dir ? IS_DIR : 0) | (e->writable ? IS_WRITABLE : 0) |
-			 (e->exec ? IS_EXEC : 0) | (e->over ? IS_OVER : 0) |
-			 (e->text ? HAS_TEXT : 0),
-	};
-
-	buffer_add(out, &head, sizeof(head));
-	plan_wire_add_string(e->path, out);
-	if (e->text)
-		plan_wire_add_string(e->text, out);
-}
-
 int plan_encode(const struct plan *p, struct buffer *out)
 {
 	struct plan_head head = { .n_entries = (uint32_t)p->n,
@@ -76,8 +59,21 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		return -E2BIG;
 	memcpy(head.loopback, p->loopback, sizeof(head.loopback));
 	buffer_add(out, &head, sizeof(head));
-	for (size_t i = 0; i < p->n; i++)
-		plan_wire_add_entry(&p->entries[i], out);
+	for (const struct plan_entry *e = p->entries; e < p->entries + p->n; e++) {
+		const struct entry_head entry = {
+			.dev = e->dev,
+			.ino = e->ino,
+			.kind = e->kind,
+			.flags = (e->is_dir ? IS_DIR : 0) | (e->writable ? IS_WRITABLE : 0) |
+				 (e->exec ? IS_EXEC : 0) | (e->over ? IS_OVER : 0) |
+				 (e->text ? HAS_TEXT : 0),
+		};
+
+		buffer_add(out, &entry, sizeof(entry));
+		plan_wire_add_string(e->path, out);
+		if (e->text)
+			plan_wire_add_string(e->text, out);
+	}
 	for (size_t i = 0; i < p->n_programs; i++)
 		plan_wire_add_string(p->programs[i], out);
 	for (size_t i = 0; i < p->n_literals; i++) {
@@ -114,17 +110,6 @@ static int plan_wire_read_entry(struct reader *r, struct plan_entry *e)
 	return (e->kind == PLAN_LINK || e->kind == PLAN_FILE) && !e->text ? -EPROTO : 0;
 }
 
-static int plan_wire_read_literal(struct reader *r, struct plan_literal *ret)
-{
-	struct literal l;
-
-	if (!reader_bytes(r, &l, sizeof(l)) || l.port == 0 || (l.bits != 32 && l.bits != 128))
-		return -EPROTO;
-	*ret = (struct plan_literal){ { .bits = (uint8_t)l.bits }, l.port };
-	memcpy(ret->address.bytes, l.bytes, l.bits / 8);
-	return 0;
-}
-
 static int plan_wire_read_lists(struct plan *p, struct reader *r, const struct plan_head *head)
 {
 	int ret = 0;
@@ -141,8 +126,16 @@ static int plan_wire_read_lists(struct plan *p, struct reader *r, const struct p
 		if (!p->programs[p->n_programs] || p->programs[p->n_programs][0] != '/')
 			ret = -EPROTO;
 	}
-	for (; ret == 0 && p->n_literals < head->n_literals; p->n_literals++)
-		ret = plan_wire_read_literal(r, &p->literals[p->n_literals]);
+	while (ret == 0 && p->n_literals < head->n_literals) {
+		struct plan_literal *to = &p->literals[p->n_literals++];
+		struct literal l;
+
+		if (!reader_bytes(r, &l, sizeof(l)) || l.port == 0 ||
+			(l.bits != 32 && l.bits != 128))
+			return -EPROTO;
+		*to = (struct plan_literal){ { .bits = (uint8_t)l.bits }, l.port };
+		memcpy(to->address.bytes, l.bytes, l.bits / 8);
+	}
 	if (ret == 0 && head->unheld)
 		p->unheld = reader_string(r);
 	return ret == 0 && (r->left > 0 || (head->unheld && !p->unheld)) ? -EPROTO : ret;

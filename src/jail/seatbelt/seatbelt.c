@@ -183,24 +183,6 @@ static bool seatbelt_has_rules_about(const struct permissions *p, enum operation
 	return false;
 }
 
-/* What one layer grants. Writing implies reading; a listed program may be read; without a list any
- * may run that may be read. */
-static void seatbelt_read_layer(struct seatbelt_profile *pr, const struct permissions *p,
-	struct seatbelt_filters f[ACCESS_COUNT])
-{
-	seatbelt_add_list(pr, seatbelt_filter_path, &p->fs_read, &f[ACCESS_READ]);
-	seatbelt_add_list(pr, seatbelt_filter_path, &p->fs_write, &f[ACCESS_READ]);
-	seatbelt_add_list(pr, seatbelt_filter_path, &p->fs_write, &f[ACCESS_WRITE]);
-	seatbelt_add_list(pr, seatbelt_filter_program, &p->exec, &f[ACCESS_EXEC]);
-	seatbelt_add_list(pr, seatbelt_filter_host, &p->network_allow, &f[ACCESS_CONNECT]);
-	seatbelt_add_list(pr, seatbelt_filter_listen, &p->listen, &f[ACCESS_LISTEN]);
-	seatbelt_add_list(pr, seatbelt_filter_path, &p->dangerously_allow, &f[ACCESS_DANGEROUS]);
-	if (p->exec_listed)
-		seatbelt_add_all(pr, &f[ACCESS_READ], &f[ACCESS_EXEC]);
-	else if (!seatbelt_has_rules_about(p, OPERATION_EXEC))
-		seatbelt_add_all(pr, &f[ACCESS_EXEC], &f[ACCESS_READ]);
-}
-
 /* Narrows f to what is in the others as well, or is not in them. */
 static int seatbelt_meet(struct seatbelt_context *c, struct seatbelt_filters *f,
 	struct seatbelt_filters *others, bool is_not)
@@ -220,11 +202,24 @@ static int seatbelt_meet(struct seatbelt_context *c, struct seatbelt_filters *f,
 static void seatbelt_read_layers(struct seatbelt_profile *pr)
 {
 	for (size_t i = 0; pr->error == 0 && i < pr->n_layers; i++) {
+		const struct permissions *p = pr->layers[i];
 		struct seatbelt_filters f[ACCESS_COUNT] = { 0 };
 
-		pr->error =
-			seatbelt_check_layer(pr->layers[i], pr->n_layers == 1, pr->context.error);
-		seatbelt_read_layer(pr, pr->layers[i], f);
+		pr->error = seatbelt_check_layer(p, pr->n_layers == 1, pr->context.error);
+		/* Writing implies reading; a listed program may be read; without a list any may run
+		 * that may be read. */
+		seatbelt_add_list(pr, seatbelt_filter_path, &p->fs_read, &f[ACCESS_READ]);
+		seatbelt_add_list(pr, seatbelt_filter_path, &p->fs_write, &f[ACCESS_READ]);
+		seatbelt_add_list(pr, seatbelt_filter_path, &p->fs_write, &f[ACCESS_WRITE]);
+		seatbelt_add_list(pr, seatbelt_filter_program, &p->exec, &f[ACCESS_EXEC]);
+		seatbelt_add_list(pr, seatbelt_filter_host, &p->network_allow, &f[ACCESS_CONNECT]);
+		seatbelt_add_list(pr, seatbelt_filter_listen, &p->listen, &f[ACCESS_LISTEN]);
+		seatbelt_add_list(
+			pr, seatbelt_filter_path, &p->dangerously_allow, &f[ACCESS_DANGEROUS]);
+		if (p->exec_listed)
+			seatbelt_add_all(pr, &f[ACCESS_READ], &f[ACCESS_EXEC]);
+		else if (!seatbelt_has_rules_about(p, OPERATION_EXEC))
+			seatbelt_add_all(pr, &f[ACCESS_EXEC], &f[ACCESS_READ]);
 		for (int k = 0; pr->error == 0 && k < ACCESS_COUNT; k++) {
 			if (i == 0)
 				seatbelt_add_all(pr, &pr->granted[k], &f[k]);
@@ -409,22 +404,18 @@ static bool seatbelt_has_filter(const struct seatbelt_filters *f, const char *fi
 	return false;
 }
 
-/* Open: all may be read, anything may run, and TCP reaches any host on any port. */
-static bool seatbelt_is_open(const struct seatbelt_profile *pr)
-{
-	return pr->n_layers == 1 && pr->permissions->n_rules == 0 &&
-	       !pr->permissions->exec_listed &&
-	       seatbelt_has_filter(&pr->granted[ACCESS_READ], "(subpath \"/\")") &&
-	       seatbelt_has_filter(&pr->granted[ACCESS_CONNECT],
-		       "(require-all (require-not (remote ip \"localhost:*\")) "
-		       "(remote tcp \"*:*\"))");
-}
-
 static void seatbelt_write_open(struct seatbelt_profile *pr)
 {
 	struct seatbelt_filters *writes = &pr->granted[ACCESS_WRITE];
+	/* All may be read, anything may run, and TCP reaches any host on any port. */
+	bool is_open = pr->n_layers == 1 && pr->permissions->n_rules == 0 &&
+		       !pr->permissions->exec_listed &&
+		       seatbelt_has_filter(&pr->granted[ACCESS_READ], "(subpath \"/\")") &&
+		       seatbelt_has_filter(&pr->granted[ACCESS_CONNECT],
+			       "(require-all (require-not (remote ip \"localhost:*\")) "
+			       "(remote tcp \"*:*\"))");
 
-	if (pr->error == 0 && !seatbelt_is_open(pr))
+	if (pr->error == 0 && !is_open)
 		pr->error = error_set(pr->context.error, -EINVAL, NULL,
 			"this profile leaves reading, programs and the network open, and these "
 			"permissions do not");
