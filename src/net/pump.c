@@ -315,12 +315,6 @@ static int pump_update(struct pump *p, enum pump_side side)
 	return 0;
 }
 
-static void pump_finish(struct pump *p, int error)
-{
-	pump_stop(p);
-	p->done(p, error);
-}
-
 /* wanted: the streams that may have something to do. */
 static void pump_turn(struct pump *p, const bool wanted[2], const bool last[2])
 {
@@ -334,10 +328,10 @@ static void pump_turn(struct pump *p, const bool wanted[2], const bool last[2])
 		r = pump_run(p, PUMP_INNER, last[PUMP_INNER]);
 	for (int i = 0; r == 0 && i < 2; i++)
 		r = pump_update(p, (enum pump_side)i);
-	if (r < 0)
-		pump_finish(p, r);
-	else if (p->streams[0].closed && p->streams[1].closed)
-		pump_finish(p, p->error);
+	if (r < 0 || (p->streams[0].closed && p->streams[1].closed)) {
+		pump_stop(p);
+		p->done(p, r < 0 ? r : p->error);
+	}
 }
 
 void pump_again(struct pump *p)

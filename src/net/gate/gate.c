@@ -310,12 +310,6 @@ int gate_client(struct gate *g, struct pump *p)
 	return gate_judge(g, p, g->n_kept + (size_t)n, false);
 }
 
-/* What servers send is only looked at. */
-static int gate_peek(int fd, size_t size)
-{
-	return gate_hear(recv(fd, bytes, size, MSG_PEEK | MSG_DONTWAIT));
-}
-
 /* epoll shall not tell of less than that any more. */
 static int gate_set_least(int fd, size_t n)
 {
@@ -335,7 +329,8 @@ static int gate_await_server(int fd, size_t n)
 static int gate_judge_answer(struct gate *g, struct pump *p, bool last, uint64_t *ret)
 {
 	int fd = p->sides[PUMP_OUTER].fd;
-	int n = gate_peek(fd, TLS_ANSWER_BYTES);
+	/* What servers send is only looked at. */
+	int n = gate_hear(recv(fd, bytes, TLS_ANSWER_BYTES, MSG_PEEK | MSG_DONTWAIT));
 	enum tls_answer answer;
 
 	if (n < 0)
@@ -357,7 +352,7 @@ static int gate_judge_upgrade(struct gate *g, struct pump *p, bool last)
 	static const char accepted[] = "HTTP/1.1 101 ";
 	const size_t len = sizeof(accepted) - 1;
 	int fd = p->sides[PUMP_OUTER].fd;
-	int n = gate_peek(fd, len);
+	int n = gate_hear(recv(fd, bytes, len, MSG_PEEK | MSG_DONTWAIT));
 
 	if (n < 0)
 		return n;
