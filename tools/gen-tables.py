@@ -4,7 +4,7 @@
 than a table, has gen-baseline.py.
 
     gen-tables.py INPUT OUTPUT            writes the .c file; INPUT is essentials.conf, companions.conf,
-                                          run-later.conf, interpreters.conf, hosts.conf,
+                                          runs-later.conf, interpreters.conf, hosts.conf,
                                           secrets.conf, sockets.conf or scan.conf
     gen-tables.py --list INPUT            prints the entries as Markdown
     gen-tables.py --check DOC INPUT…      fails if DOC lacks one of the lists, or does not end with the last
@@ -227,9 +227,9 @@ class Scan(Table):
     ROWS = {
         "@stdin": [("interpreters", "stdin", [""], "#")],
         "@pipe": [("interpreters", "stdin", "| |/bin/ |/usr/bin/ |env_ |/usr/bin/env_".split(), "#")],
-        "@hooks": [("run-later", "hooks", [""], "")],
-        "@startup": [("run-later", "startup", [""], "")],
-        "@session": [("run-later", "session", ["/"], "")],
+        "@hooks": [("runs-later", "hooks", [""], "")],
+        "@startup": [("runs-later", "startup", [""], "")],
+        "@session": [("runs-later", "session", ["/"], "")],
         "@host": [("hosts", "scan", ["", ".", "%2f"], ""), ("hosts", "url", ["//", ".", "%2f"], "")],
         "@metadata": [("baseline", "never", [""], "")],
     }
@@ -313,7 +313,7 @@ def expand(text):
 TABLES = {
     "essentials": Essentials(),
     "companions": Companions(),
-    "run-later": RunLater(
+    "runs-later": RunLater(
         "threat_files", "protect report file large lint hooks startup session programs".split(),
         r"(~?/)?[A-Za-z0-9_.+*{},-]+(/[A-Za-z0-9_.+*{},-]+)*(/|/:[A-Za-z0-9_.+*{},/-]+)?"),
     "interpreters": Threats("threat_programs", "code root named interpreter stdin".split(),
@@ -355,14 +355,14 @@ NONSENSE = (
     ("essentials", b"[read] x\n/\xc3\xa9"), ("companions", b"[a/b]\nc"), ("companions", b"[]\nc"),
     ("companions", b"[a  b]\nc"), ("companions", b"[a\nc"), ("companions", b"[a]\n/b/**"),
     ("companions", b"[a]\nb c"), ("companions", b"[a]\nb\nb"), ("companions", b"b"),
-    ("run-later", b"a"), ("run-later", b"[lint] x"), ("run-later", b"[lnit] x\na"),
-    ("run-later", b"[lint]\na"), ("run-later", b"[lint lint] x\na"), ("run-later", b"[] x\na"),
-    ("run-later", b"[lint] x\na  b"), ("run-later", b"[lint] x\na\n[report] y\na"),
-    ("run-later", b"[lint] x\n.{a,b} .b"), ("run-later", b"[protect] x\n*.b"),
-    ("run-later", b"[lint] x\n/a"), ("run-later", b"[report] x\n~/a"),
-    ("run-later", b"[lint] x\n../a"), ("run-later", b"[lint] x\na//b"),
-    ("run-later", b"[lint] x\n\"a"), ("run-later", b"[lint] x\na:b"),
-    ("run-later", b"[lint] x\na/:b\na/"), ("interpreters", b"[code] x\na/b"),
+    ("runs-later", b"a"), ("runs-later", b"[lint] x"), ("runs-later", b"[lnit] x\na"),
+    ("runs-later", b"[lint]\na"), ("runs-later", b"[lint lint] x\na"), ("runs-later", b"[] x\na"),
+    ("runs-later", b"[lint] x\na  b"), ("runs-later", b"[lint] x\na\n[report] y\na"),
+    ("runs-later", b"[lint] x\n.{a,b} .b"), ("runs-later", b"[protect] x\n*.b"),
+    ("runs-later", b"[lint] x\n/a"), ("runs-later", b"[report] x\n~/a"),
+    ("runs-later", b"[lint] x\n../a"), ("runs-later", b"[lint] x\na//b"),
+    ("runs-later", b"[lint] x\n\"a"), ("runs-later", b"[lint] x\na:b"),
+    ("runs-later", b"[lint] x\na/:b\na/"), ("interpreters", b"[code] x\na/b"),
     ("interpreters", b"[code] x\n*a"), ("interpreters", b"[code] x\na a"),
     ("hosts", b"[drop] x\nlocal"), ("hosts", b"[drop] x\nA.b"), ("hosts", b"[drop] x\n*.a.b"),
     ("hosts", b"[drop] x\na.b\n[shared] x\na.b"), ("secrets", b"[value] x\nab:c"),
@@ -376,7 +376,7 @@ NONSENSE = (
 def self_test():
     parse(TABLES["essentials"], "good", b"# x\n\n[read] x\n/a/b\n/c if /d\n[library] y\n/e/f*\n")
     parse(TABLES["companions"], "good", b"[g++ a]\nb\n/c/*/d\n")
-    parse(TABLES["run-later"], "good", b"[protect lint] x\n.{a,b}c .d/ .f/:*.g\n[lint] x\n*.e\n")
+    parse(TABLES["runs-later"], "good", b"[protect lint] x\n.{a,b}c .d/ .f/:*.g\n[lint] x\n*.e\n")
     parse(TABLES["interpreters"], "good", b"[code named] x\nsh ld-linux*\n")
     parse(TABLES["secrets"], "good", b"[secret known] x\nA_* B\n[value] x\nab_:9\n")
     parse(TABLES["sockets"], "good", b"[root] x\n/a/{b,c}*\n")

@@ -3,7 +3,7 @@
 /*
  * Threat tables: files that other programs run later, programs that run what they are given, hosts
  * that pass on what anybody gives them, variables that hold secrets, sockets behind which no policy
- * holds. They are data (data/run-later.conf, interpreters.conf, hosts.conf, secrets.conf and
+ * holds. They are data (data/runs-later.conf, interpreters.conf, hosts.conf, secrets.conf and
  * sockets.conf, turned into C when Corral is built; docs/threats.md explains them). The profiles,
  * lint, the scan and explain read the same rows, and the uses of a row say which of them do what
  * with it. Nothing here is a boundary: that are the policy and its baseline (policy/baseline.h),

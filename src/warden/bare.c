@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "warden/launch.h"
+#include "warden/spawn.h"
 #include "wire/report.h"
 
 struct bare_command {
@@ -52,21 +52,21 @@ static void bare_kill(struct bare_command *c, uint32_t flags)
 
 static int bare_launch(struct bare *b, const struct start *s, struct bare_command *c)
 {
-	struct launch l = { .start = s, .rules = -1, .witness = -1, .id = c->id, .tied = true };
-	enum launch_step step = LAUNCH_SETUP;
+	struct spawn l = { .start = s, .rules = -1, .witness = -1, .id = c->id, .tied = true };
+	enum spawn_step step = SPAWN_SETUP;
 	auto_fd master = -1, slave = -1;
 	auto_buffer body = { 0 };
 	int r = 0;
 
 	if (s->flags & START_TTY)
-		r = launch_terminal(s, &master, &slave);
+		r = spawn_terminal(s, &master, &slave);
 	for (size_t i = 0; i < 3; i++)
 		l.stdio[i] = s->flags & START_TTY ? slave : b->frame.fds[i];
 	if (r == 0)
-		r = launch(&l, &c->pid, &step);
+		r = spawn_program(&l, &c->pid, &step);
 	if (r == 0)
 		outbox_add(b->out, FRAME_STARTED, c->id, NULL, 0, master);
-	else if (launch_refuse(s, r, step, "cannot be entered", &body) == 0)
+	else if (spawn_refuse(s, r, step, "cannot be entered", &body) == 0)
 		outbox_add(b->out, FRAME_REFUSED, c->id, body.data, body.len, -1);
 	return r;
 }
@@ -110,8 +110,8 @@ static void bare_finish(struct bare *b, struct bare_command **at)
 
 	(void)kill(-c->pid, SIGKILL);
 	(void)wait4(c->pid, &status, 0, &used);
-	launch_end(&report, status, c->began_ns);
-	launch_count(&report, &used);
+	spawn_end(&report, status, c->began_ns);
+	spawn_count(&report, &used);
 	outbox_add(b->out, FRAME_EXITED, c->id, &report, sizeof(report), -1);
 	*at = c->next;
 	free(c);

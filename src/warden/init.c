@@ -18,7 +18,7 @@
 #include "jail/confine.h"
 #include "jail/limits/tally.h"
 #include "warden/given.h"
-#include "warden/launch.h"
+#include "warden/spawn.h"
 #include "wire/frame.h"
 #include "wire/report.h"
 
@@ -61,18 +61,18 @@ static int take_stdio(struct frame *f, int ret[3])
 /* Runs it, and tells so. */
 static int init_begin(struct running *run)
 {
-	struct launch l = { .start = &run->start,
+	struct spawn l = { .start = &run->start,
 		.rules = run->init->rules,
 		.witness = run->init->explain ? run->init->socket : -1,
 		.id = run->id };
-	enum launch_step step = LAUNCH_SETUP;
+	enum spawn_step step = SPAWN_SETUP;
 	auto_fd master = -1;
 	auto_fd slave = -1;
 	auto_buffer body = { 0 };
 	int r = 0;
 
 	if (run->start.flags & START_TTY)
-		r = launch_terminal(&run->start, &master, &slave);
+		r = spawn_terminal(&run->start, &master, &slave);
 	else
 		r = take_stdio(&run->frame, l.stdio);
 	for (size_t i = 0; slave >= 0 && i < 3; i++)
@@ -80,9 +80,9 @@ static int init_begin(struct running *run)
 	for (size_t i = 0; l.rules >= 0 && r == 0 && i < 3; i++)
 		r = confine_allow(l.rules, l.stdio[i]);
 	if (r == 0)
-		r = launch(&l, &run->pid, &step);
+		r = spawn_program(&l, &run->pid, &step);
 	if (r < 0) {
-		if (launch_refuse(&run->start, r, step, "is not there inside", &body) == 0)
+		if (spawn_refuse(&run->start, r, step, "is not there inside", &body) == 0)
 			(void)frame_send(run->init->socket, FRAME_REFUSED, run->id, body.data,
 				body.len, NULL, 0);
 		return r;
@@ -103,7 +103,7 @@ static pid_t reap_one(struct running *run, int options)
 
 	if (pid <= 0)
 		return pid;
-	launch_count(&run->report, &used);
+	spawn_count(&run->report, &used);
 	if (pid == run->pid) {
 		run->status = status;
 		run->ended = true;
@@ -193,7 +193,7 @@ static void init_finish(struct running *run)
 	(void)kill(-1, SIGKILL);
 	while (reap_one(run, 0) > 0 || errno == EINTR)
 		;
-	launch_end(report, run->status, run->began);
+	spawn_end(report, run->status, run->began);
 	if (run->start.memory > 0)
 		report->memory_by = REPORT_BY_POLLING;
 	if (run->start.pids > 0)

@@ -396,7 +396,7 @@ static _Noreturn void become_init(const struct plan *plan, int socket)
 	init_run(&init);
 }
 
-static int spawn(const struct plan *plan)
+static int zygote_spawn(const struct plan *plan)
 {
 	int pair[2];
 	int r = frame_pair(pair);
@@ -427,7 +427,7 @@ static int zygote_take_frame(const struct setup *s)
 		return r == -EINTR ? 0 : -EPIPE;
 	if (f.type != FRAME_SPAWN)
 		return -EPROTO;
-	r = spawn(s->plan);
+	r = zygote_spawn(s->plan);
 	if (r == -EPIPE)
 		return r;
 	if (r < 0) {

@@ -21,14 +21,14 @@
 #include "advice/lint/internal.h"
 #include "threat/threat.h"
 
-struct deferred {
+struct later_file {
 	char pattern[PATH_BYTES]; /* what is run, below any folder */
 	char deny[PATH_BYTES];    /* what to deny, so that nothing like it is left */
 	char sample[PATH_BYTES];  /* one that is run, from the last folder on; may be none */
 };
 
 /* A sample takes the first of {a,b}, and x for each *. */
-static void lint_deferred_of(const struct threat *t, struct deferred *ret)
+static void lint_deferred_of(const struct threat *t, struct later_file *ret)
 {
 	bool folder = t->name[strlen(t->name) - 1] == '/';
 	size_t n = 0;
@@ -63,7 +63,7 @@ static int reaches(
 }
 
 /* Nobody needs to work it out where somebody has followed the advice, word for word. */
-static int reaches_file(struct lint *l, const struct lint_entry *e, const struct deferred *d)
+static int reaches_file(struct lint *l, const struct lint_entry *e, const struct later_file *d)
 {
 	const struct glob_alternative *alt = &e->globs.items[0].alternatives[0];
 	const struct lint_entries *all = &l->entries[e->op];
@@ -115,7 +115,7 @@ int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 	if (has_too_many_shields(l, e))
 		return 0;
 	for (size_t i = 0; e->width == LINT_NARROW && i < threat_files_n; i++) {
-		struct deferred d;
+		struct later_file d;
 		int r;
 
 		if (!(threat_files[i].uses & THREAT_LINT))

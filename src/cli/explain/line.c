@@ -198,15 +198,15 @@ static void explain_line_add_line(const struct run *r, const struct denial *d,
 }
 
 /* Kept from being written by a profile, because others run it later; an option that names it
- * lifts that (profile/deferred.h). */
-static bool is_deferred(
+ * lifts that (profile/runs-later.h). */
+static bool is_run_later(
 	const struct run *r, const struct denial *d, const struct decision *decision)
 {
 	const struct permissions *profile = r->profile.permissions;
 
-	return d->kind == DENIAL_WRITE && r->profile.deferred.folder && profile &&
+	return d->kind == DENIAL_WRITE && r->profile.runs_later.folder && profile &&
 	       decision->layer && decision->source && is_profile(r) &&
-	       path_is_below(d->path, r->profile.deferred.folder) &&
+	       path_is_below(d->path, r->profile.runs_later.folder) &&
 	       strcmp(decision->layer->origin ? decision->layer->origin : "", profile->origin) == 0;
 }
 
@@ -235,7 +235,7 @@ void run_explain_words(const struct run *r, const struct denial *d, struct denia
 	explain_rule(&decision, &w->rule);
 	if (d->kind != DENIAL_CONNECT && run_explain_is_protected(r, d->path))
 		buffer_adds(&w->reason, "; it is too much to be granted as a whole");
-	else if (is_deferred(r, d, &decision) ||
+	else if (is_run_later(r, d, &decision) ||
 		 !(decision.why == DECISION_BASELINE || decision.source))
 		explain_line_add_line(r, d, &request, &decision, w);
 	else

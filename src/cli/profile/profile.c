@@ -85,10 +85,10 @@ static int open_builtin(struct profile *p, struct call *c, const char *name, con
 		r = profile_path_grant(p->permissions, path, home, work_dir);
 	if (r == -ENOMEM)
 		return error_no_memory(c->error);
-	r = deferred_open(&p->deferred, work_dir);
+	r = runs_later_open(&p->runs_later, work_dir);
 	if (r < 0)
 		return error_set(c->error, r, NULL, "%s: %s", work_dir, strerror(-r));
-	return deferred_deny(&p->deferred, p->permissions) < 0 ? error_no_memory(c->error) : 0;
+	return runs_later_deny(&p->runs_later, p->permissions) < 0 ? error_no_memory(c->error) : 0;
 }
 
 /* Files */
@@ -195,6 +195,6 @@ void profile_deinit(struct profile *p)
 		manifest_deinit(&p->manifest);
 	else
 		permissions_free(p->permissions);
-	deferred_close(&p->deferred);
+	runs_later_close(&p->runs_later);
 	*p = (struct profile){ 0 };
 }

@@ -14,14 +14,14 @@
 #include <stddef.h>
 
 #include "cli/load.h"
-#include "cli/profile/deferred.h"
+#include "cli/profile/runs-later.h"
 
 struct profile {
 	const char *name;
 	const char *path;                /* of the file; NULL: it is built in */
 	struct permissions *permissions; /* the caller's to free, by profile_deinit() */
 	struct manifest manifest;        /* of a file */
-	struct deferred deferred;        /* built in: what is kept from being written */
+	struct runs_later runs_later;    /* built in: what is kept from being written */
 };
 
 /*

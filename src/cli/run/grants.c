@@ -68,7 +68,7 @@ static int run_grants_add(
 	int ret = permissions_add(p, list, pattern, &where);
 
 	if (ret == 0 && k == &kind_write && p == r->profile.permissions)
-		ret = deferred_allow(&r->profile.deferred, p, pattern);
+		ret = runs_later_allow(&r->profile.runs_later, p, pattern);
 	return ret < 0 ? error_no_memory(r->call->error) : 0;
 }
 

@@ -83,14 +83,14 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 	static const char calm[] = "\x18\x1b\\\x1b[!p\x1b[0m\x0f\x1b[?47l";
 	const char *name = getenv("TERM");
 	bool is_plain = !name || !*name || strcmp(name, "dumb") == 0;
-	struct deferred_news news[DEFERRED_MAX];
+	struct runs_later_news news[RUNS_LATER_MAX];
 	size_t n;
 	auto_output o = output_for(STDERR_FILENO);
 
 	if (report)
 		run_result_tell_limits(&o, r, s, report);
 	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
-	n = deferred_check(&r->profile.deferred, news);
+	n = runs_later_check(&r->profile.runs_later, news);
 	for (size_t i = 0; i < n; i++) {
 		output_note(&o);
 		buffer_printf(&o.text, "the command %s ", news[i].is_new ? "created" : "changed");
@@ -159,8 +159,8 @@ static const char *held_by(uint32_t by)
 int run_result_print(
 	const struct run *r, const struct run_stdio *s, const struct report *report, int status)
 {
-	struct deferred_news news[DEFERRED_MAX];
-	const size_t n = deferred_check(&r->profile.deferred, news);
+	struct runs_later_news news[RUNS_LATER_MAX];
+	const size_t n = runs_later_check(&r->profile.runs_later, news);
 	auto_output o = { 0 };
 	struct buffer *out = &o.text;
 	bool lossy = !utf8_valid(buffer_text(&s->kept[0]), s->kept[0].len, NULL) ||

@@ -32,8 +32,13 @@
 /* How a run ends if not by the command's own status. */
 enum run_status {
 	RUN_TIMED_OUT = 124,
-	RUN_FAILED = 125,    /* Corral itself failed, nothing ran */
-	RUN_FORBIDDEN = 126, /* the command may not be run */
+	RUN_FAILED = 125, /* Corral itself failed, nothing ran */
+	/*
+	 * The command may not be run: the policy forbids the program, or it is no program that this
+	 * user can run (run_refused()); --cwd is not granted; the skill is not approved; its entry
+	 * cannot be run; a limit of 0.
+	 */
+	RUN_FORBIDDEN = 126,
 	RUN_NOT_FOUND = 127,
 	RUN_SIGNALLED = 128, /* and the number of the signal */
 };

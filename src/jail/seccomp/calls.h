@@ -3,7 +3,8 @@
  * Every system call that something was decided about: CALL(name, number on x86_64, number on
  * aarch64, rule). Included where CALL is defined, so there is no guard. Rules are those of enum
  * seccomp_rule without the prefix; NONE where an architecture has no such call. What is not listed
- * gets the zero rule, ENOSYS.
+ * gets the zero rule, ENOSYS. Some of what is allowed here (mount, openat2 …) is for building the
+ * sandbox only: `closed` in seccomp.c takes it away before a command runs.
  *
  * The numbers stand here and are not taken from <sys/syscall.h>, because both architectures are
  * built and tested on either, and because our list is newer than the headers of a stable system.

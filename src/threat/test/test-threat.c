@@ -87,7 +87,7 @@ static void baseline_knows_the_same_startup_files(void **state)
 
 		if (strstr(b->why, "logs in or opens a shell") && !strchr(b->pattern + 2, '/') &&
 			!find(threat_paths, threat_paths_n, b->pattern + 2))
-			fail_msg("run-later.conf does not know %s", b->pattern);
+			fail_msg("runs-later.conf does not know %s", b->pattern);
 	}
 }
 

@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
-#include "cli/profile/deferred.h"
+#include "cli/profile/runs-later.h"
 #include "cli/profile/internal.h"
 
 static char folder[] = "/tmp/test-profile-git.XXXXXX";
@@ -224,9 +224,9 @@ static void test_links(void **state)
 /* From what happens to what is told. */
 static void test_news(void **state)
 {
-	struct deferred_news news[DEFERRED_MAX];
+	struct runs_later_news news[RUNS_LATER_MAX];
 	auto_permissions *p = permissions_new();
-	struct deferred d;
+	struct runs_later d;
 	bool denied = false;
 
 	(void)state;
@@ -234,64 +234,64 @@ static void test_news(void **state)
 	put_text(".githooks/pre-commit", "");
 	assert_non_null(p);
 	assert_int_equal(permissions_add(p, &p->fs_write, "/x/**", NULL), 0);
-	assert_int_equal(deferred_open(&d, work), 0);
-	assert_int_equal(deferred_deny(&d, p), 0);
+	assert_int_equal(runs_later_open(&d, work), 0);
+	assert_int_equal(runs_later_deny(&d, p), 0);
 	assert_int_equal(p->n_rules, 1);
 	for (size_t i = 0; i < p->rules[0].patterns.n; i++)
 		denied = denied || strstr(p->rules[0].patterns.items[i].all[0], "/.githooks/**");
 	assert_true(denied);
-	assert_int_equal(deferred_check(&d, news), 0);
+	assert_int_equal(runs_later_check(&d, news), 0);
 	put_text(".git/commondir", "../c\n");
 	put_text("sub/.git/config", "");
 	put_index(2, 20, "sub");
-	assert_int_equal(deferred_check(&d, news), 2);
+	assert_int_equal(runs_later_check(&d, news), 2);
 	assert_string_equal(news[0].path, ".git/commondir");
 	assert_true(news[0].is_new);
 	assert_string_equal(news[1].path, "sub/.git");
-	deferred_close(&d);
+	runs_later_close(&d);
 }
 
 /* .git as a file, as in a worktree: there at the start, or made. */
 static void test_news_file(void **state)
 {
-	struct deferred_news news[DEFERRED_MAX];
+	struct runs_later_news news[RUNS_LATER_MAX];
 	auto_permissions *p = permissions_new();
-	struct deferred d;
+	struct runs_later d;
 
 	(void)state;
-	assert_int_equal(deferred_open(&d, work), 0);
+	assert_int_equal(runs_later_open(&d, work), 0);
 	put_text(".git", "gitdir: x\n");
-	assert_int_equal(deferred_check(&d, news), 1);
+	assert_int_equal(runs_later_check(&d, news), 1);
 	assert_string_equal(news[0].path, ".git");
-	deferred_close(&d);
+	runs_later_close(&d);
 	assert_non_null(p);
 	assert_int_equal(permissions_add(p, &p->fs_write, "/x/**", NULL), 0);
-	assert_int_equal(deferred_open(&d, work), 0);
-	assert_int_equal(deferred_deny(&d, p), 0);
+	assert_int_equal(runs_later_open(&d, work), 0);
+	assert_int_equal(runs_later_deny(&d, p), 0);
 	assert_int_equal(p->n_rules, 1);
 	assert_int_equal(p->rules[0].patterns.n, 1);
-	deferred_close(&d);
+	runs_later_close(&d);
 }
 
 /* A folder that is kept, and a second name of a file in it that is not. */
 static void test_news_link(void **state)
 {
-	struct deferred_news news[DEFERRED_MAX];
+	struct runs_later_news news[RUNS_LATER_MAX];
 	char from[PATH_BYTES + 32], to[PATH_BYTES + 32];
-	struct deferred d;
+	struct runs_later d;
 
 	(void)state;
 	put_text(".vscode/sub/tasks.json", "{}");
 	(void)snprintf(from, sizeof(from), "%s/.vscode/sub/tasks.json", work);
 	(void)snprintf(to, sizeof(to), "%s/other", work);
 	assert_int_equal(link(from, to), 0);
-	assert_int_equal(deferred_open(&d, work), 0);
-	assert_int_equal(deferred_check(&d, news), 0);
+	assert_int_equal(runs_later_open(&d, work), 0);
+	assert_int_equal(runs_later_check(&d, news), 0);
 	assert_int_equal(truncate(to, 1), 0);
-	assert_int_equal(deferred_check(&d, news), 1);
+	assert_int_equal(runs_later_check(&d, news), 1);
 	assert_string_equal(news[0].path, ".vscode");
 	assert_false(news[0].is_new);
-	deferred_close(&d);
+	runs_later_close(&d);
 }
 
 int main(void)

@@ -224,11 +224,11 @@ static bool denies(const struct permissions *p, const char *path)
 	return found;
 }
 
-static void test_deferred(void **state)
+static void test_runs_later(void **state)
 {
 	auto_permissions *p = permissions_new();
-	struct deferred d;
-	struct deferred_news news[DEFERRED_MAX];
+	struct runs_later d;
+	struct runs_later_news news[RUNS_LATER_MAX];
 	char *work = expand("@/work"), *pattern = expand("@/work/.git/hooks/x");
 	char *link = expand("@/work/.exrc"), *other = expand("@/work/src/**");
 
@@ -238,30 +238,30 @@ static void test_deferred(void **state)
 	assert_int_equal(symlink("real/rc", link), 0);
 	assert_non_null(p);
 	assert_int_equal(permissions_add(p, &p->fs_write, "$WORK_DIR/**", NULL), 0);
-	assert_int_equal(deferred_open(&d, work), 0);
-	assert_int_equal(deferred_deny(&d, p), 0);
+	assert_int_equal(runs_later_open(&d, work), 0);
+	assert_int_equal(runs_later_deny(&d, p), 0);
 	assert_true(denies(p, "@/work/.git/hooks/**"));
 	assert_true(denies(p, "@/work/.git/config"));
 	assert_true(denies(p, "@/work/real/rc")); /* where a link leads */
 	assert_false(denies(p, "@/work/.exrc"));
 	assert_false(denies(p, "@/work/.envrc")); /* is not there */
 	/* By name, or not. */
-	assert_int_equal(deferred_allow(&d, p, other), 0);
+	assert_int_equal(runs_later_allow(&d, p, other), 0);
 	assert_int_equal(p->n_rules, 1);
-	assert_int_equal(deferred_allow(&d, p, pattern), 0);
+	assert_int_equal(runs_later_allow(&d, p, pattern), 0);
 	assert_int_equal(p->n_rules, 2);
 	assert_int_equal(p->rules[1].action, VERDICT_ALLOW);
 	assert_true(p->rules[1].priority > p->rules[0].priority);
 	/* Nothing happened; then something did. */
-	assert_int_equal(deferred_check(&d, news), 0);
+	assert_int_equal(runs_later_check(&d, news), 0);
 	write_file("@/work/.envrc", "x");
 	write_file("@/work/.git/config", "more");
-	assert_int_equal(deferred_check(&d, news), 2);
+	assert_int_equal(runs_later_check(&d, news), 2);
 	assert_string_equal(news[0].path, ".git/config");
 	assert_false(news[0].is_new);
 	assert_string_equal(news[1].path, ".envrc");
 	assert_true(news[1].is_new);
-	deferred_close(&d);
+	runs_later_close(&d);
 	free(work);
 	free(pattern);
 	free(link);
@@ -274,7 +274,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_same_as_files),
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_place),
-		cmocka_unit_test(test_deferred),
+		cmocka_unit_test(test_runs_later),
 	};
 
 	if (argc != 2)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warden/launch.h"
+#include "warden/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,9 +25,9 @@
 
 /* Shared with the child, which runs in our memory until it becomes the program. */
 struct attempt {
-	const struct launch *launch;
+	const struct spawn *spawn;
 	int error;
-	enum launch_step step;
+	enum spawn_step step;
 };
 
 /* Arguments of a script without "#!", which the stack has to hold. */
@@ -79,7 +79,7 @@ static int run_program(const struct start *s)
 	return worst;
 }
 
-int launch_terminal(const struct start *s, int *ret_master, int *ret_slave)
+int spawn_terminal(const struct start *s, int *ret_master, int *ret_slave)
 {
 	const struct winsize size = { .ws_row = s->rows, .ws_col = s->columns };
 	struct termios settings;
@@ -102,12 +102,12 @@ int launch_terminal(const struct start *s, int *ret_master, int *ret_slave)
 	return 0;
 }
 
-static int launch_prepare(struct attempt *a)
+static int spawn_prepare(struct attempt *a)
 {
-	const struct launch *l = a->launch;
+	const struct spawn *l = a->spawn;
 	int r;
 
-	a->step = LAUNCH_SETUP;
+	a->step = SPAWN_SETUP;
 	if (setsid() < 0)
 		return -errno;
 	for (int i = 0; i < 3; i++)
@@ -134,7 +134,7 @@ static int launch_prepare(struct attempt *a)
 		r = -errno;
 	if (r < 0)
 		return r;
-	a->step = LAUNCH_CWD;
+	a->step = SPAWN_CWD;
 	return chdir(l->start->cwd) < 0 ? -errno : 0;
 }
 
@@ -146,10 +146,10 @@ static int child(void *data)
 	/* SIGCHLD is blocked out here; a program starts with nothing blocked. */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	a->error = launch_prepare(a);
+	a->error = spawn_prepare(a);
 	if (a->error == 0) {
-		a->step = LAUNCH_RUN;
-		a->error = run_program(a->launch->start);
+		a->step = SPAWN_RUN;
+		a->error = run_program(a->spawn->start);
 	}
 	_exit(127);
 }
@@ -164,17 +164,17 @@ void __asan_unpoison_memory_region(const volatile void *memory, size_t size) __a
  * As vfork(), but the child has a stack of its own: with one stack for both, what the compiler
  * believes about the variables of a function that returns twice is a matter of luck.
  */
-int launch(const struct launch *l, pid_t *ret, enum launch_step *ret_step)
+int spawn_program(const struct spawn *l, pid_t *ret, enum spawn_step *ret_step)
 {
 	static _Alignas(16) char stack[128 << 10];
-	struct attempt a = { .launch = l };
+	struct attempt a = { .spawn = l };
 	pid_t pid;
 
 	if (__asan_unpoison_memory_region)
 		__asan_unpoison_memory_region(stack, sizeof(stack));
 	pid = clone(child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &a);
 	if (pid < 0) {
-		*ret_step = LAUNCH_SETUP;
+		*ret_step = SPAWN_SETUP;
 		return -errno;
 	}
 	if (a.error < 0) {
@@ -186,16 +186,16 @@ int launch(const struct launch *l, pid_t *ret, enum launch_step *ret_step)
 	return 0;
 }
 
-int launch_refuse(const struct start *s, int error, enum launch_step step, const char *folder,
+int spawn_refuse(const struct start *s, int error, enum spawn_step step, const char *folder,
 	struct buffer *out)
 {
 	char text[512];
 	const struct refusal refusal = { .error = -error, .text = text, .hint = "" };
 
-	if (step == LAUNCH_CWD)
+	if (step == SPAWN_CWD)
 		(void)snprintf(text, sizeof(text), "the folder %s %s: %s", s->cwd, folder,
 			strerror(-error));
-	else if (step == LAUNCH_RUN)
+	else if (step == SPAWN_RUN)
 		(void)snprintf(
 			text, sizeof(text), "%s cannot be run: %s", s->program, strerror(-error));
 	else
@@ -204,21 +204,21 @@ int launch_refuse(const struct start *s, int error, enum launch_step step, const
 	return refusal_encode(&refusal, out);
 }
 
-static uint64_t launch_us(const struct timeval *t)
+static uint64_t spawn_us(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
 }
 
-void launch_count(struct report *to, const struct rusage *used)
+void spawn_count(struct report *to, const struct rusage *used)
 {
 	uint64_t peak = (uint64_t)used->ru_maxrss * 1024;
 
-	to->user_us += launch_us(&used->ru_utime);
-	to->system_us += launch_us(&used->ru_stime);
+	to->user_us += spawn_us(&used->ru_utime);
+	to->system_us += spawn_us(&used->ru_stime);
 	to->peak_bytes = peak > to->peak_bytes ? peak : to->peak_bytes;
 }
 
-void launch_end(struct report *to, int status, uint64_t began_ns)
+void spawn_end(struct report *to, int status, uint64_t began_ns)
 {
 	if (WIFSIGNALED(status))
 		to->signal = WTERMSIG(status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/profile/deferred.h"
+#include "cli/profile/runs-later.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,14 +26,13 @@ enum { PRIORITY_DENY = 0, PRIORITY_ALLOW = 1 };
 enum { SEARCHED_MAX = 4096, DEPTH_MAX = 8 };
 
 /* What is looked at: the rows of the table (threat/threat.h), and behind them where git leads. */
-struct deferred_names {
+struct runs_later_names {
 	struct arena arena;
-	struct threat rows[DEFERRED_ROWS];
+	struct threat rows[RUNS_LATER_ROWS];
 	size_t n;
 };
 
-static bool profile_deferred_path_of(
-	const struct deferred *d, const char *name, char out[PATH_BYTES])
+static bool runs_later_path_of(const struct runs_later *d, const char *name, char out[PATH_BYTES])
 {
 	return snprintf(out, PATH_BYTES, "%s/%s", d->folder, name) < PATH_BYTES;
 }
@@ -56,7 +55,7 @@ static uint64_t print_of(const struct stat *st)
  * under it: a file in it may have a second name, a hard link, in a place that can be written, made
  * in a session before the folder was kept. A sum, since the order of names is nobody's promise.
  */
-static uint64_t deferred_print(int at, const char *path, unsigned *names, unsigned depth)
+static uint64_t runs_later_print(int at, const char *path, unsigned *names, unsigned depth)
 {
 	auto_fd fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -76,21 +75,21 @@ static uint64_t deferred_print(int at, const char *path, unsigned *names, unsign
 			continue;
 		sum += print_of(&st);
 		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
-			sum += deferred_print(dirfd(dir), d->d_name, names, depth + 1);
+			sum += runs_later_print(dirfd(dir), d->d_name, names, depth + 1);
 	}
 	(void)closedir(dir);
 	return sum;
 }
 
-static struct deferred_state profile_deferred_look(
-	const struct deferred *d, const struct threat *row, unsigned *names)
+static struct runs_later_state runs_later_look(
+	const struct runs_later *d, const struct threat *row, unsigned *names)
 {
 	struct stat st;
 
 	if (fstatat(d->fd, row->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		(S_ISDIR(st.st_mode) && row->uses & THREAT_FILE))
-		return (struct deferred_state){ 0 };
-	return (struct deferred_state){
+		return (struct runs_later_state){ 0 };
+	return (struct runs_later_state){
 		.exists = true,
 		.dev = st.st_dev,
 		.ino = st.st_ino,
@@ -98,12 +97,12 @@ static struct deferred_state profile_deferred_look(
 		.changed = st.st_ctim.tv_sec,
 		.changed_ns = st.st_ctim.tv_nsec,
 		.inside = S_ISDIR(st.st_mode) && !(row->uses & THREAT_LARGE)
-				  ? deferred_print(d->fd, row->name, names, 0)
+				  ? runs_later_print(d->fd, row->name, names, 0)
 				  : 0,
 	};
 }
 
-static int deferred_add_row(struct deferred_names *names, struct threat row)
+static int runs_later_add_row(struct runs_later_names *names, struct threat row)
 {
 	if (names->n == ROWS(names->rows))
 		return -E2BIG;
@@ -113,7 +112,7 @@ static int deferred_add_row(struct deferred_names *names, struct threat row)
 
 static int add_lead(void *data, const char *path, const char *who)
 {
-	struct deferred_names *names = data;
+	struct runs_later_names *names = data;
 	struct threat row = { .what = who, .uses = THREAT_PROTECT };
 
 	for (size_t i = 0; i < names->n; i++) {
@@ -123,10 +122,10 @@ static int add_lead(void *data, const char *path, const char *who)
 		}
 	}
 	row.name = arena_strdup(&names->arena, path);
-	return row.name ? deferred_add_row(names, row) : -ENOMEM;
+	return row.name ? runs_later_add_row(names, row) : -ENOMEM;
 }
 
-int deferred_open(struct deferred *d, const char *folder)
+int runs_later_open(struct runs_later *d, const char *folder)
 {
 	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	unsigned names = SEARCHED_MAX;
@@ -134,32 +133,34 @@ int deferred_open(struct deferred *d, const char *folder)
 
 	if (fd < 0)
 		return -errno;
-	*d = (struct deferred){ .folder = folder, .fd = fd, .names = calloc(1, sizeof(*d->names)) };
+	*d = (struct runs_later){
+		.folder = folder, .fd = fd, .names = calloc(1, sizeof(*d->names))
+	};
 	/* The coarse clock is the one that files get their times from. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &d->since);
 	if (!d->names)
 		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < threat_paths_n; i++)
-		r = deferred_add_row(d->names, threat_paths[i]);
+		r = runs_later_add_row(d->names, threat_paths[i]);
 	if (r == 0)
 		r = profile_git_leads(folder, add_lead, d->names);
 	if (r < 0) {
-		deferred_close(d);
+		runs_later_close(d);
 		return r;
 	}
 	for (size_t i = 0; i < d->names->n; i++)
-		d->before[i] = profile_deferred_look(d, &d->names->rows[i], &names);
+		d->before[i] = runs_later_look(d, &d->names->rows[i], &names);
 	return 0;
 }
 
-void deferred_close(struct deferred *d)
+void runs_later_close(struct runs_later *d)
 {
 	if (d->folder)
 		(void)close(d->fd);
 	if (d->names)
 		arena_deinit(&d->names->arena);
 	free(d->names);
-	*d = (struct deferred){ 0 };
+	*d = (struct runs_later){ 0 };
 }
 
 /*
@@ -167,13 +168,13 @@ void deferred_close(struct deferred *d)
  * lies in the folder as well; elsewhere nothing is granted. A link that is replaced is noticed.
  */
 static int deny_row(
-	const struct deferred *d, struct permissions *p, struct rule *rule, const char *name)
+	const struct runs_later *d, struct permissions *p, struct rule *rule, const char *name)
 {
 	char path[PATH_BYTES], real[PATH_BYTES];
 	auto_buffer pattern = { 0 };
 	struct stat st;
 
-	if (!profile_deferred_path_of(d, name, path) || links_follow(path, NULL, NULL, real) < 0)
+	if (!runs_later_path_of(d, name, path) || links_follow(path, NULL, NULL, real) < 0)
 		return 0;
 	if (!path_is_below(real, d->folder) || strcmp(real, d->folder) == 0 || lstat(real, &st) < 0)
 		return 0;
@@ -185,7 +186,7 @@ static int deny_row(
 		       : permissions_add(p, &rule->patterns, buffer_text(&pattern), &rule->where);
 }
 
-int deferred_deny(const struct deferred *d, struct permissions *p)
+int runs_later_deny(const struct runs_later *d, struct permissions *p)
 {
 	struct rule rule = {
 		.id = "runs-later",
@@ -208,7 +209,7 @@ int deferred_deny(const struct deferred *d, struct permissions *p)
 }
 
 /* The row that the path, with which all that is matched starts, is or lies below; -1: none. */
-static int find_row(const struct deferred *d, const struct glob_alternative *alt)
+static int find_row(const struct runs_later *d, const struct glob_alternative *alt)
 {
 	char path[PATH_BYTES];
 
@@ -217,14 +218,13 @@ static int find_row(const struct deferred *d, const struct glob_alternative *alt
 
 		if (row->uses & THREAT_FILE && !d->before[i].exists)
 			continue;
-		if (profile_deferred_path_of(d, row->name, path) &&
-			path_is_below(alt->literal, path))
+		if (runs_later_path_of(d, row->name, path) && path_is_below(alt->literal, path))
 			return (int)i;
 	}
 	return -1;
 }
 
-int deferred_allow(struct deferred *d, struct permissions *p, const char *pattern)
+int runs_later_allow(struct runs_later *d, struct permissions *p, const char *pattern)
 {
 	struct rule rule = {
 		.id = "granted-by-name",
@@ -253,7 +253,7 @@ int deferred_allow(struct deferred *d, struct permissions *p, const char *patter
 	return r < 0 ? r : permissions_add_rule(p, &rule);
 }
 
-static bool profile_deferred_is_same(const struct deferred_state *a, const struct deferred_state *b)
+static bool runs_later_is_same(const struct runs_later_state *a, const struct runs_later_state *b)
 {
 	return a->exists == b->exists && a->dev == b->dev && a->ino == b->ino &&
 	       a->size == b->size && a->changed == b->changed && a->changed_ns == b->changed_ns &&
@@ -261,8 +261,8 @@ static bool profile_deferred_is_same(const struct deferred_state *a, const struc
 }
 
 struct news {
-	const struct deferred *deferred;
-	struct deferred_news *items;
+	const struct runs_later *files;
+	struct runs_later_news *items;
 	size_t n;
 };
 
@@ -271,30 +271,30 @@ static int add_link(void *data, const char *path, const char *who)
 	struct news *news = data;
 	const char *copy;
 
-	if (news->n == DEFERRED_MAX)
+	if (news->n == RUNS_LATER_MAX)
 		return -E2BIG; /* enough for a person */
 	for (size_t i = 0; i < news->n; i++) {
 		if (strcmp(news->items[i].path, path) == 0)
 			return 0;
 	}
-	copy = arena_strdup(&news->deferred->names->arena, path);
-	news->items[news->n++] = (struct deferred_news){ copy ? copy : "?", who, false };
+	copy = arena_strdup(&news->files->names->arena, path);
+	news->items[news->n++] = (struct runs_later_news){ copy ? copy : "?", who, false };
 	return 0;
 }
 
-size_t deferred_check(const struct deferred *d, struct deferred_news *ret)
+size_t runs_later_check(const struct runs_later *d, struct runs_later_news *ret)
 {
-	struct news news = { .deferred = d, .items = ret };
+	struct news news = { .files = d, .items = ret };
 	unsigned names = SEARCHED_MAX;
 
 	for (size_t i = 0; d->folder && i < d->names->n; i++) {
 		const struct threat *row = &d->names->rows[i];
-		struct deferred_state now = profile_deferred_look(d, row, &names);
+		struct runs_later_state now = runs_later_look(d, row, &names);
 
 		if (!now.exists || d->granted[i])
 			continue;
-		if (!profile_deferred_is_same(&now, &d->before[i]))
-			ret[news.n++] = (struct deferred_news){ row->name, row->what,
+		if (!runs_later_is_same(&now, &d->before[i]))
+			ret[news.n++] = (struct runs_later_news){ row->name, row->what,
 				!d->before[i].exists };
 	}
 	if (d->folder)

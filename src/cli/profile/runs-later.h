@@ -18,43 +18,44 @@
 #include "policy/permissions.h"
 
 /* Rows of the table and those that git's settings add; all that can be told of. */
-enum { DEFERRED_ROWS = 96, DEFERRED_MAX = 128 };
+enum { RUNS_LATER_ROWS = 96, RUNS_LATER_MAX = 128 };
 
 /* How a path was found: enough to notice that it is another one now. */
-struct deferred_state {
+struct runs_later_state {
 	bool exists;
 	uint64_t dev, ino, size;
 	int64_t changed, changed_ns; /* ctime: a file that is moved away and back has another */
 	uint64_t inside;             /* what is in a folder, as a number */
 };
 
-struct deferred_names;
+struct runs_later_names;
 
-struct deferred {
-	const char *folder;           /* NULL: nothing is watched */
-	int fd;                       /* of the folder */
-	struct deferred_names *names; /* where git's settings lead, and submodules that appeared */
-	struct timespec since;        /* by the clock of files */
-	struct deferred_state before[DEFERRED_ROWS];
-	bool granted[DEFERRED_ROWS]; /* by name: nobody needs to be told */
+struct runs_later {
+	const char *folder; /* NULL: nothing is watched */
+	int fd;             /* of the folder */
+	struct runs_later_names
+		*names;        /* where git's settings lead, and submodules that appeared */
+	struct timespec since; /* by the clock of files */
+	struct runs_later_state before[RUNS_LATER_ROWS];
+	bool granted[RUNS_LATER_ROWS]; /* by name: nobody needs to be told */
 };
 
 /* One that was made or replaced meanwhile. */
-struct deferred_news {
+struct runs_later_news {
 	const char *path; /* below the folder; may be of any bytes */
 	const char *who;  /* who runs it, and when */
 	bool is_new;
 };
 
 /* Looks at the folder as it is now. */
-int deferred_open(struct deferred *d, const char *folder);
-void deferred_close(struct deferred *d);
+int runs_later_open(struct runs_later *d, const char *folder);
+void runs_later_close(struct runs_later *d);
 /* Denies writing those that exist, by a rule of p. */
-int deferred_deny(const struct deferred *d, struct permissions *p);
+int runs_later_deny(const struct runs_later *d, struct permissions *p);
 /*
  * A pattern that somebody granted for writing, absolute: where it names one of these files (or
  * something in one of these folders), a rule of p lets it be written.
  */
-int deferred_allow(struct deferred *d, struct permissions *p, const char *pattern);
-/* What came of it: fills ret (of room for DEFERRED_MAX) and returns how many. */
-size_t deferred_check(const struct deferred *d, struct deferred_news *ret);
+int runs_later_allow(struct runs_later *d, struct permissions *p, const char *pattern);
+/* What came of it: fills ret (of room for RUNS_LATER_MAX) and returns how many. */
+size_t runs_later_check(const struct runs_later *d, struct runs_later_news *ret);

@@ -12,7 +12,7 @@
 #include "wire/report.h"
 #include "wire/start.h"
 
-struct launch {
+struct spawn {
 	const struct start *start;
 	int stdio[3]; /* with a terminal: three times the same one */
 	int rules;    /* walls that the program still has to be put behind (confine.h), or -1 */
@@ -23,10 +23,10 @@ struct launch {
 	bool tied;   /* it dies with us; in a jail its pid namespace sees to that */
 };
 
-enum launch_step {
-	LAUNCH_RUN, /* the program could not be run */
-	LAUNCH_CWD, /* its folder is not there */
-	LAUNCH_SETUP,
+enum spawn_step {
+	SPAWN_RUN, /* the program could not be run */
+	SPAWN_CWD, /* its folder is not there */
+	SPAWN_SETUP,
 };
 
 /*
@@ -34,16 +34,16 @@ enum launch_step {
  * the leader of a session and of a process group of its own, with default signals and no
  * descriptors beside its three.
  */
-int launch(const struct launch *l, pid_t *ret, enum launch_step *ret_step);
+int spawn_program(const struct spawn *l, pid_t *ret, enum spawn_step *ret_step);
 /* The body of FRAME_REFUSED. `folder` says what is wrong with the folder: "is not there". */
-int launch_refuse(const struct start *s, int error, enum launch_step step, const char *folder,
+int spawn_refuse(const struct start *s, int error, enum spawn_step step, const char *folder,
 	struct buffer *out);
 /* Adds what a process used, as wait4() says; each is counted once. */
-void launch_count(struct report *to, const struct rusage *used);
+void spawn_count(struct report *to, const struct rusage *used);
 /* How it ended, as wait4() says, and how long that took since began_ns of CLOCK_MONOTONIC. */
-void launch_end(struct report *to, int status, uint64_t began_ns);
+void spawn_end(struct report *to, int status, uint64_t began_ns);
 /*
  * A new terminal of the size that s says: of the jail's private instance, inside. The master goes
  * to the host, the other side is the command's stdio; both are the caller's.
  */
-int launch_terminal(const struct start *s, int *ret_master, int *ret_slave);
+int spawn_terminal(const struct start *s, int *ret_master, int *ret_slave);
