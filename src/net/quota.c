@@ -250,9 +250,12 @@ int quota_change(struct quota *q, const struct policy *p)
 		struct quota_window *to = &next.windows[i];
 		const struct quota_window *best = NULL;
 
-		for (const struct quota_window *w = q->windows; w < q->windows + q->n_windows; w++)
+		for (size_t k = 0; k < q->n_windows; k++) {
+			const struct quota_window *w = &q->windows[k];
+
 			if (w->rate.seconds == to->rate.seconds && (!best || w->sum > best->sum))
 				best = w;
+		}
 		if (!best)
 			continue;
 		to->last = best->last;

@@ -132,7 +132,8 @@ void run_explain_audit(struct run *r)
 		return;
 	all = run_explain_denials(r);
 	missed = run_explain_missed(r);
-	for (const struct denial *d = all->items; d < all->items + all->n; d++) {
+	for (size_t i = 0; i < all->n; i++) {
+		const struct denial *d = &all->items[i];
 		auto_words words = { 0 };
 
 		if (d->is_exact)

@@ -59,7 +59,8 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		return -E2BIG;
 	memcpy(head.loopback, p->loopback, sizeof(head.loopback));
 	buffer_add(out, &head, sizeof(head));
-	for (const struct plan_entry *e = p->entries; e < p->entries + p->n; e++) {
+	for (size_t i = 0; i < p->n; i++) {
+		const struct plan_entry *e = &p->entries[i];
 		const struct entry_head entry = {
 			.dev = e->dev,
 			.ino = e->ino,
