@@ -285,7 +285,7 @@ static int note_skill(struct load *l, struct call *c, const char *file)
 		return 0;
 	parent = slash ? arena_strndup(c->arena, file, (size_t)(slash - file) + 1) : ".";
 	r = parent ? load_absolute(c, parent, &path) : error_no_memory(c->error);
-	if (r < 0)
+	if (r < 0 || !path)
 		return r;
 	l->many_skills = *value && strcmp(*value, path) != 0;
 	*value = l->many_skills ? NULL : path;
@@ -300,7 +300,7 @@ int load_add(struct load *l, struct call *c, const char *path, enum manifest_kin
 
 	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
 		r = folder_open(&f, c, path);
-		if (r < 0)
+		if (r < 0 || !f.files)
 			return r;
 		path = f.files[0];
 	}

@@ -167,7 +167,7 @@ static int script_read(const char *path, struct arena *a, const char *words[2], 
 {
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char magic[SELFMAG] = "";
-	struct shebang s;
+	struct shebang s = { 0 };
 	int r = fd < 0 ? -errno : shebang_read(&s, fd);
 
 	if (r == -ENOEXEC && pread(fd, magic, SELFMAG, 0) == SELFMAG &&

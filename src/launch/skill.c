@@ -67,7 +67,7 @@ static int skill_read_manifest(struct launch_skill *s, const char *folder, struc
 	struct location where = { .file = folder };
 	auto_buffer text = { 0 }, shown = { 0 };
 	auto_fd fd = -1;
-	const char *name = NULL;
+	const char *name = "";
 	int r = skill_find_manifest(s, folder, &name, e);
 
 	if (r < 0)
@@ -274,7 +274,7 @@ int launch_skill_command(const struct launch_skill *s, const char *entry, const 
 {
 	struct location where = { .file = s->path };
 	const struct manifest *m = &s->manifest;
-	const char *runtime = entry ? NULL : m->runtime, *file, **words;
+	const char *runtime = entry ? NULL : m->runtime, *file = "", **words;
 	size_t n = 0;
 	int r;
 

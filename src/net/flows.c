@@ -117,7 +117,10 @@ static void flows_append(struct flows *all, struct flow *f)
 
 static void flows_take_out(struct flows *all, struct flow *f)
 {
-	*(f->previous ? &f->previous->next : &all->first) = f->next;
+	if (all->first == f)
+		all->first = f->next;
+	else
+		f->previous->next = f->next;
 	*(f->next ? &f->next->previous : &all->last) = f->previous;
 }
 
@@ -209,13 +212,14 @@ static void flows_end(struct flow *f)
 	free(f);
 }
 
-static void flows_wait_for_idle(struct flows *all)
+/* first: the flow that was used longest ago, or NULL. */
+static void flows_wait_for_idle(struct flows *all, const struct flow *first)
 {
 	uint64_t age;
 
-	if (!all->first || all->idle.place > 0)
+	if (!first || all->idle.place > 0)
 		return;
-	age = loop_now(flows_loop(all)) - all->first->used_ms;
+	age = loop_now(flows_loop(all)) - first->used_ms;
 	(void)loop_start(
 		flows_loop(all), &all->idle, age < all->o.idle_ms ? all->o.idle_ms - age : 0);
 }
@@ -224,10 +228,13 @@ static void flows_on_idle(struct timer *t)
 {
 	struct flows *all = container_of(t, struct flows, idle);
 	uint64_t now = loop_now(flows_loop(all));
+	struct flow *f = all->first, *next;
 
-	while (all->first && now - all->first->used_ms >= all->o.idle_ms)
-		flows_end(all->first);
-	flows_wait_for_idle(all);
+	for (; f && now - f->used_ms >= all->o.idle_ms; f = next) {
+		next = f->next;
+		flows_end(f);
+	}
+	flows_wait_for_idle(all, f);
 }
 
 /* If not, the flow is over: its bytes are used up, by this datagram if not before. */
@@ -407,7 +414,7 @@ static int flows_add(struct flows *all, const struct flow *from, struct flow **r
 	*flows_find(all, &f->path) = f;
 	flows_append(all, f);
 	all->n++;
-	flows_wait_for_idle(all);
+	flows_wait_for_idle(all, all->first);
 	f->dialling = calloc(1, sizeof(*f->dialling));
 	if (f->dialling) {
 		f->dialling->flow = f;
@@ -569,8 +576,10 @@ void flows_free(struct flows *f)
 {
 	if (!f)
 		return;
-	while (f->first)
-		flows_end(f->first);
+	for (struct flow *one = f->first, *next; one; one = next) {
+		next = one->next;
+		flows_end(one);
+	}
 	loop_stop(flows_loop(f), &f->idle);
 	for (int i = 0; i < 2; i++)
 		loop_remove(flows_loop(f), &f->watchers[i].watcher);

@@ -104,8 +104,8 @@ int variable_expand(const struct variables *vars, const char *pattern, struct ar
 	const char **ret, const struct location *where, struct error *e)
 {
 	auto_buffer text = { 0 };
-	const char *rest, *value;
-	enum variable v;
+	const char *rest = pattern, *value;
+	enum variable v = VARIABLE_HOME;
 	int r = variable_split(pattern, &v, &rest, where, e);
 
 	if (r < 0)

@@ -81,7 +81,7 @@ static int proof_find_record(struct leaves *l, uint64_t number, struct log_recor
 
 static int proof_leaf_of(void *context, uint64_t i, struct hash *ret)
 {
-	struct log_record record;
+	struct log_record record = { 0 };
 	int r = proof_find_record(context, i + 1, &record);
 
 	if (r == 0)
@@ -91,8 +91,8 @@ static int proof_leaf_of(void *context, uint64_t i, struct hash *ret)
 
 static int proof_make(struct leaves *l, uint64_t number, struct buffer *out)
 {
-	struct heads_row first, last;
-	struct log_record record;
+	struct heads_row first = { 0 }, last = { 0 };
+	struct log_record record = { 0 };
 	struct proof p = { .number = number };
 	struct error *e = l->error;
 	int r = heads_get(&l->log->sql, HEADS_FIRST, &first, e);

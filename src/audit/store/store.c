@@ -343,7 +343,7 @@ static int store_open_locked(
 	char *lock = store_name_or(NULL, s->path, ".lock");
 	int r = key && lock ? 0 : error_no_memory(e);
 
-	if (r == 0) {
+	if (r == 0 && lock) {
 		s->lock = open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
 		if (s->lock < 0)
 			r = error_set(e, -errno, NULL, "%s: %s", lock, strerror(errno));

@@ -101,7 +101,7 @@ static int judge_path(const struct judge *j, const struct request *r, struct jud
 			    : error_set(j->call->error, -ENOENT, NULL,
 				      "--target: $%s has no value here", variable_name(v));
 	}
-	if (err == 0 && !*value && rest[0] != '/')
+	if (err == 0 && value && !*value && rest[0] != '/')
 		err = load_absolute(j->call, ".", &here);
 	if (err < 0)
 		return err;

@@ -86,8 +86,6 @@ struct run {
 	struct run_audit audit;
 };
 
-extern const struct verb verb_run, verb_shell;
-
 /* The whole of it; returns the status to exit with, and has told what went wrong. */
 int run_main(struct call *c, bool is_shell);
 

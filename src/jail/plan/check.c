@@ -29,7 +29,7 @@ static const char *plan_check_who(struct planner *p, const struct plan_place *pl
 static const struct plan_hop *plan_check_changing_link(
 	const struct planner *p, const struct plan_place *place)
 {
-	for (size_t i = 0; i < place->n_links; i++) {
+	for (size_t i = 0; p->hops && i < place->n_links; i++) {
 		const struct plan_hop *hop = &p->hops[place->first_link + i];
 
 		if (plan_nodes_find(p, hop->path)->access == PLAN_WRITE)

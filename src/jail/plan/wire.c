@@ -166,12 +166,12 @@ static int plan_wire_read_plan(struct plan *p, struct reader *r)
 int plan_decode(struct plan **ret, const void *body, size_t len)
 {
 	struct reader r = { body, len };
-	auto_plan *p = calloc(1, sizeof(*p));
+	struct plan *p = calloc(1, sizeof(*p));
 	int e = p ? plan_wire_read_plan(p, &r) : -ENOMEM;
 
 	if (e < 0)
-		return e;
-	*ret = p;
-	p = NULL;
-	return 0;
+		plan_free(p);
+	else
+		*ret = p;
+	return e < 0 ? e : 0;
 }

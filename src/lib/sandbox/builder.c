@@ -185,7 +185,7 @@ int corral_builder_from_mode(struct corral_builder **ret, enum corral_mode mode,
 			b, &b->variables[VARIABLE_WORK_DIR], data_dir, "the data folder");
 	if (b && b->code < 0)
 		error = b->error;
-	if (r < 0) {
+	if (r < 0 || !b) {
 		corral_builder_free(b);
 		return handles_error(e, &error, r);
 	}

@@ -267,7 +267,7 @@ static int sandbox_update_prepare(
 	r = sandbox_combine(&permissions, all, n, e);
 	if (r == 0)
 		r = sandbox_setup_new(&u->next, &s->base, permissions, e);
-	if (r < 0)
+	if (r < 0 || !u->next)
 		return r;
 	r = sandbox_setup_compare(u->old->permissions, u->next->permissions, &u->changed);
 	return r < 0 ? error_no_memory(e) : 0;

@@ -130,7 +130,7 @@ static int tls_hello_take_length(struct tls_cursor *c, size_t *room, size_t byte
 static int tls_hello_take_name(struct tls_cursor *c, size_t room, struct tls_hello *hello)
 {
 	char text[HOST_TEXT_BYTES];
-	size_t list, type, len;
+	size_t list = 0, type = 0, len = 0;
 	int r = tls_hello_take_length(c, &room, 2, &list);
 
 	if (r == 0 && list != room)

@@ -183,7 +183,7 @@ static void product_spell(const struct product *s, uint32_t at, struct buffer *o
 
 static int product_run(struct product *s, product_visit *visit, void *data, struct buffer *witness)
 {
-	uint32_t ranks[PRODUCT_AUTOMATA_MAX];
+	uint32_t ranks[PRODUCT_AUTOMATA_MAX] = { 0 };
 	int r = product_blank(s);
 
 	if (r < 0)

@@ -281,7 +281,7 @@ int field_store_disabled(const struct field *f, void *into)
 
 int field_store_text(const struct field *f, void *into)
 {
-	const char *text = NULL;
+	const char *text = "";
 	int r = field_text(f, &text);
 
 	if (r == 0 && *text == '\0')

@@ -522,7 +522,7 @@ int dfa_new(struct automaton *a, struct dfa **ret)
 	}
 	if (r < 0)
 		return r;
-	numbers = calloc(a->n_states, sizeof(*numbers));
+	numbers = calloc(a->n_states + 1, sizeof(*numbers));
 	d = calloc(1, sizeof(*d) + a->n_states * (a->n_classes + 1) * sizeof(uint32_t));
 	if (!numbers || !d) {
 		free(numbers);
