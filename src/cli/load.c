@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -164,11 +165,6 @@ static int add_if_present(struct folder *f, struct call *c, const char *path, co
 	return file && access(file, F_OK) < 0 ? 0 : folder_add(f, c, file);
 }
 
-static int folder_by_name(const void *x, const void *y)
-{
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
 static void close_dir(DIR **d)
 {
 	if (*d)
@@ -198,7 +194,7 @@ static int add_custom(struct folder *f, struct call *c, const char *path)
 	}
 	if (r == 0 && errno)
 		r = error_set(c->error, -EIO, &where, "cannot be read: %s", strerror(errno));
-	qsort(f->files + 1, f->n - 1, sizeof(f->files[0]), folder_by_name);
+	qsort(f->files + 1, f->n - 1, sizeof(f->files[0]), array_compare_text);
 	return r;
 }
 

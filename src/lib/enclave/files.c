@@ -20,6 +20,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/arena.h"
 #include "base/fd.h"
 #include "base/file.h"
@@ -231,11 +232,6 @@ static void keep_readable(struct listing *l, const struct enclave_call *c, const
 	l->n = kept;
 }
 
-static int files_by_name(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* How many were; one that has gone meanwhile is none. */
 static int visit_all(const struct listing *l, int folder, corral_file_visit *visit, void *context)
 {
@@ -276,7 +272,7 @@ long corral_enclave_fs_list(struct corral_enclave *enclave, const struct corral_
 		return enclave_done(&c, r, e);
 	keep_readable(&l, &c, place.path);
 	if (l.n)
-		qsort(l.names, l.n, sizeof(*l.names), files_by_name);
+		qsort(l.names, l.n, sizeof(*l.names), array_compare_text);
 	return enclave_place_done(&c, &place, visit_all(&l, place.fd, visit, context), e);
 }
 
