@@ -50,6 +50,7 @@ deny|net.connect|api.example.com:80
 deny|net.connect|http://api.example.com/
 deny|net.connect|https://api.example.com.evil.com/
 deny|net.connect|https://api.example.com@evil.com/
+allow|net.connect|https://user:secret@api.example.com/
 allow|net.connect|deep.sub.example.org:443
 deny|net.connect|example.org:443
 deny|net.connect|evilexample.org:443
@@ -113,6 +114,13 @@ answers 1 "the part of a command line that is denied is named" "rm -rf x: nothin
 run policy check -p policy.yaml --op fs.read --target /srv/x
 is "$(wc -l <"$scratch/out")" 1 "the answer is one line"
 no_controls "no colours where there is no terminal"
+
+# A URL that is another host to another program is no question that can be answered.
+for url in 'https://evil.test;@api.example.com/' 'https://evil.test:80@x@api.example.com/' \
+	'https://evil.test%2f@api.example.com/' 'https://@api.example.com/' 'https://api.example.com?@evil.test/'; do
+	fails "two hosts in one URL: $url" "different hosts to different programs" \
+		policy check -p policy.yaml --op net.connect --target "$url"
+done
 
 # --- arguments ---
 answers 0 "--arg: exactly the arguments" allow \

@@ -268,6 +268,9 @@ static int http_head_read_absolute(struct http_head *h, char *target)
 		return -EINVAL;
 	target += strlen(scheme);
 	n = strcspn(target, "/?");
+	/* Some would look for the host behind it (policy/network/url.h). */
+	if (target[n] == '?' && strchr(target + n, '@'))
+		return -EINVAL;
 	h->has_authority = true;
 	r = host_text_authority(target, n, h->host, &h->request.port);
 	path = target + n;

@@ -7,6 +7,10 @@
  * scheme any number of slashes of either kind may stand; the authority goes up to the next slash,
  * '?' or '#'; the host starts behind its last '@'. So the text is cleaned into a buffer first, and
  * the rest is cutting it at those places.
+ *
+ * Older readers cut elsewhere: at the first '@', at a ';' or a space, behind what they decode
+ * first, or they look for an '@' behind a '?' or '#'. So a user name is taken only if no reader
+ * could find another host in it, and what comes behind a host without a path may have no '@'.
  */
 #include "policy/network/url.h"
 
@@ -106,15 +110,74 @@ static int url_take_scheme(struct url *u, struct url_span *s, struct error *e)
 	return 0;
 }
 
+/* What RFC 3986 lets stand anywhere. */
+static bool is_unreserved(unsigned char c)
+{
+	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || ascii_is_digit((char)c) ||
+	       (c && strchr("-._~", c));
+}
+
+/* The byte that "%XX" at the start of the text stands for, or -1. */
+static int url_escape(const char *text, size_t len)
+{
+	int high = len >= 3 && text[0] == '%' ? ascii_hex(text[1]) : -1;
+	int low = high >= 0 ? ascii_hex(text[2]) : -1;
+
+	return low >= 0 ? high << 4 | low : -1;
+}
+
+/* NAME or NAME:PASSWORD, of characters that end a host for nobody, escaped or not. */
+static bool url_userinfo_is_plain(struct url_span s)
+{
+	bool colon = false, empty = true;
+
+	for (size_t i = 0; i < s.len; i++) {
+		int escaped = url_escape(s.text + i, s.len - i);
+		unsigned char c = (unsigned char)(escaped < 0 ? s.text[i] : escaped);
+
+		if (c == ':' && escaped < 0 && !colon) {
+			colon = true;
+			continue;
+		}
+		if (!is_unreserved(c) && !(c && strchr("!$&'()*+,=", c)))
+			return false;
+		empty = false;
+		i += escaped < 0 ? 0 : 2;
+	}
+	return !empty;
+}
+
+static int url_refuse_user(struct error *e)
+{
+	error_set(e, -EINVAL, NULL,
+		"what stands around the '@' means different hosts to different programs");
+	error_hint(e, "write https://host/path, with the name and password in a header; an '@' in "
+		      "a query stands behind https://host/");
+	return -EINVAL;
+}
+
+/* An '@' in the query or the fragment of a URL that has no path. */
+static bool url_has_late_at(const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && text[i] != '?' && text[i] != '#')
+		i++;
+	return i < len && memchr(text + i, '@', len - i);
+}
+
 /* Host and port of the authority; the user name and password, if any, are dropped. */
-static void url_split_authority(
-	struct url *u, struct url_span authority, struct url_span *host, struct url_span *port)
+static int url_split_authority(struct url *u, struct url_span authority, struct url_span *host,
+	struct url_span *port, struct error *e)
 {
 	const char *at = authority.len ? memrchr(authority.text, '@', authority.len) : NULL;
 	bool in_brackets = false;
 
 	*host = authority;
 	if (at) {
+		if (!url_userinfo_is_plain(
+			    (struct url_span){ authority.text, (size_t)(at - authority.text) }))
+			return url_refuse_user(e);
 		u->has_userinfo = true;
 		host->text = at + 1;
 		host->len = authority.len - (size_t)(host->text - authority.text);
@@ -126,9 +189,10 @@ static void url_split_authority(
 		if (host->text[i] == ':' && !in_brackets) {
 			*port = (struct url_span){ host->text + i + 1, host->len - i - 1 };
 			host->len = i;
-			return;
+			return 0;
 		}
 	}
+	return 0;
 }
 
 /* An empty port is the scheme's own. The standard lets port 0 pass; nobody can connect to it. */
@@ -150,15 +214,6 @@ static int url_take_port(struct url *u, struct url_span port, struct error *e)
 	if (port.len > 0)
 		u->port = (uint16_t)value;
 	return 0;
-}
-
-/* The byte that "%XX" at the start of the text stands for, or -1. */
-static int url_escape(const char *text, size_t len)
-{
-	int high = len >= 3 && text[0] == '%' ? ascii_hex(text[1]) : -1;
-	int low = high >= 0 ? ascii_hex(text[2]) : -1;
-
-	return low >= 0 ? high << 4 | low : -1;
 }
 
 static int url_take_host(struct url *u, struct url_span host, struct error *e)
@@ -212,13 +267,6 @@ struct url_out {
 	char *text;
 	size_t n, size;
 };
-
-/* What RFC 3986 lets stand anywhere. */
-static bool is_unreserved(unsigned char c)
-{
-	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || ascii_is_digit((char)c) ||
-	       (c && strchr("-._~", c));
-}
 
 static int url_put(struct url_out *o, char c)
 {
@@ -366,8 +414,11 @@ int url_parse(struct url *ret, const char *text, size_t len, struct error *e)
 	if (rest.len > 0 && rest.text[0] == '\\')
 		return error_set(e, -EINVAL, NULL,
 			"a backslash behind the host means different hosts to different programs");
-	url_split_authority(&u, authority, &host, &port);
-	r = url_take_host(&u, host, e);
+	if (rest.len == 0 && url_has_late_at(text, len))
+		return url_refuse_user(e);
+	r = url_split_authority(&u, authority, &host, &port, e);
+	if (r == 0)
+		r = url_take_host(&u, host, e);
 	if (r == 0)
 		r = url_take_port(&u, port, e);
 	if (r < 0)

@@ -2,8 +2,14 @@
 #pragma once
 /*
  * The host and the port of an absolute URL, as the WHATWG standard finds them, or a refusal: never
- * another answer than a browser's. Schemes http, https, ws, wss, ftp; others are refused. No
- * allocation but what libidn2 needs for a name that is not ASCII.
+ * another answer than a browser's, and none where older programs would find another host. Schemes
+ * http, https, ws, wss, ftp; others are refused. No allocation but what libidn2 needs for a name
+ * that is not ASCII.
+ *
+ * NAME:PASSWORD@ is taken, and dropped, if it is made of letters, digits and -._~!$&'()*+,= alone,
+ * escaped or not, with one colon at most. Refused: a second '@', any other character or escape in
+ * front of it, an '@' with nothing in front of it, an '@' behind a '?' or '#' if no path stands
+ * between, a backslash behind the host.
  */
 #include <stdbool.h>
 #include <stddef.h>

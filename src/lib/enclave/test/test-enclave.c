@@ -360,6 +360,10 @@ static void test_requests(void **state)
 		{ "GET", "https://api.example.com:8443/v1/x", -EACCES },
 		{ "GET", "http://api.example.com/v1/x", -EACCES },
 		{ "GET", "https://api.example.com@evil.org/v1/x", -EACCES },
+		{ "GET", "https://evil.org;@api.example.com/v1/x", -EACCES },
+		{ "GET", "https://a@evil.org@api.example.com/v1/x", -EACCES },
+		{ "GET", "https://evil.org%2f@api.example.com/v1/x", -EACCES },
+		{ "GET", "https://@api.example.com/v1/x", -EACCES },
 		{ "GET", "https://evil.org/?https://api.example.com/v1/x", -EACCES },
 		{ "GET", "https://127.0.0.1/v1/x", -EACCES },
 		{ "GET", "api.example.com:443", -EINVAL },
@@ -392,6 +396,8 @@ static void test_requests(void **state)
 	(void)check(enclave, "https://me:canary-1@api.example.com/v1/x?token=canary-2");
 	assert_int_equal(
 		test_enclave_told(enclave, NULL, NULL, "api.example.com/v1/x?token", NULL), 1);
+	(void)check(enclave, "https://me:canary-3;@api.example.com/v1/x");
+	(void)check(enclave, "https://me:canary-4@x@api.example.com/v1/x");
 	assert_int_equal(test_enclave_told(enclave, NULL, NULL, "canary", NULL), 0);
 	corral_enclave_free(enclave);
 }

@@ -4,7 +4,10 @@
  *
  *   print as text that parses to the same,
  *   meet in what is contained in both, and matches exactly what both match,
- *   answer in a set as it does alone.
+ *   answer in a set as it does alone;
+ *
+ * and a URL has the same host for a reader that takes the first '@' for the end of the user name,
+ * or looks for one behind a query.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,6 +65,25 @@ static void check_request(const struct host_request *r)
 	require(strcmp(buffer_text(&first), buffer_text(&second)) == 0);
 	require(baseline_never(r) == baseline_never(&again));
 	require(baseline_guard(r) == baseline_guard(&again));
+}
+
+/* The URL up to its path, behind the slashes of its scheme; the path's own '@' does not count. */
+static void check_one_host(const struct host_request *r, const char *target)
+{
+	const char *authority = strchr(target, ':'), *first, *end;
+
+	if (!r->has_url_path || !authority)
+		return;
+	authority += 1 + strspn(authority + 1, "/\\");
+	end = strchr(authority, '/');
+	end = end ? end : authority + strlen(authority);
+	first = memchr(authority, '@', (size_t)(end - authority));
+	require(first == memrchr(authority, '@', (size_t)(end - authority)));
+	if (!first)
+		return;
+	require(first > authority);
+	for (const char *p = authority; p < first; p++)
+		require(!strchr("/\\?#;[]<> \t\"|^`{}", *p) && (unsigned char)*p < 0x80);
 }
 
 static void check_meet(const struct host_pattern *p, const struct host_pattern *q,
@@ -131,8 +153,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	line = next_line(&rest);
 	have_request = host_request_parse(&r, line, &e) == 0;
 	require(have_request || e.text[0]);
-	if (have_request)
+	if (have_request) {
 		check_request(&r);
+		check_one_host(&r, line);
+	}
 	while (n < PATTERNS && (line = next_line(&rest))) {
 		int err = host_pattern_parse(&patterns[n], &a, line, NULL, &e);
 

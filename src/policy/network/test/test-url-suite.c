@@ -24,6 +24,7 @@ static const char empty[] = "a DNS name has no empty labels";
 static const char chars[] = "DNS names do not have these characters";
 static const char symbols[] = "IDNA2008 has no symbols";
 static const char backslash[] = "clients disagree on where the host ends";
+static const char user[] = "clients disagree on where the user name ends";
 
 /* Valid by the standard, and refused by us. */
 static const struct {
@@ -50,6 +51,20 @@ static const struct {
 	{ "ws://a@b\\c", backslash },
 	{ "http://example.com\\\\foo\\\\bar", backslash },
 	{ "http:\\\\www.google.com\\foo", backslash },
+	{ "https://:@test", user },
+	{ "http://é@é", user },
+	{ "http://é@example.com", user },
+	{ "http://%25DOMAIN:foobar@foodomain.com/", user },
+	{ "http:@www.example.com", user },
+	{ "http:/@www.example.com", user },
+	{ "http://@www.example.com", user },
+	{ "http://@pple.com", user },
+	{ "http://:@www.example.com", user },
+	{ "http://😀x@host/", user },
+	{ "http://a:😀x@host/", user },
+	{ "http://😀@host/", user },
+	{ "wss:// !\"$%&'()*+,-.;<=>@[]^_`{|}~@host/", user },
+	{ "wss://joe: !\"$%&'()*+,-.:;<=>@[]^_`{|}~@host/", user },
 };
 
 /* The reason why a valid input is refused, or NULL. */
