@@ -134,17 +134,23 @@ static size_t event_find_bound(const size_t lens[AUDIT_EVENT_TEXTS], size_t room
 	return low;
 }
 
+/* How much of a text that is cut stays: no half of a character. */
+static size_t event_kept(const char *text, size_t bound)
+{
+	size_t n = bound - ELLIPSIS_BYTES;
+
+	for (size_t back = 0; back < 3 && back < n; back++) {
+		if (((unsigned char)text[n - back] & 0xc0) != 0x80)
+			return n - back;
+	}
+	return n;
+}
+
 static uint8_t *event_put_text(uint8_t *out, const char *text, size_t len, size_t bound)
 {
-	size_t keep = len > bound ? bound - ELLIPSIS_BYTES : len, back = 0, written;
+	size_t keep = len > bound ? event_kept(text, bound) : len;
+	size_t written = len > bound ? keep + ELLIPSIS_BYTES : len;
 
-	/* Of a text that is cut, no half of a character stays. */
-	while (len > bound && back < 3 && back < keep &&
-		((uint8_t)text[keep - back] & 0xc0) == 0x80)
-		back++;
-	if (back < 3 && back < keep)
-		keep -= back;
-	written = len > bound ? keep + ELLIPSIS_BYTES : len;
 	out[0] = (uint8_t)written;
 	out[1] = (uint8_t)(written >> 8);
 	memcpy(out + 2, text, keep);
