@@ -183,16 +183,24 @@ static void attend(struct running *run)
 }
 
 /*
- * Once the command is over, so is everything that it left behind. A fork that is under way when all
- * are killed fails, so the namespace is empty when nobody is left to wait for.
+ * Once the command is over, so is everything that it left behind. Whoever is in this namespace is a
+ * descendant of init, and becomes its child when its parent ends: without a child there is nobody.
+ * That is asked first, as kill(-1) looks at every process of the host. A fork that is under way
+ * when all are killed fails, so the namespace is empty when nobody is left to wait for.
  */
 static void init_finish(struct running *run)
 {
 	struct report *report = &run->report;
+	pid_t pid;
 
-	(void)kill(-1, SIGKILL);
-	while (reap_one(run, 0) > 0 || errno == EINTR)
-		;
+	do
+		pid = reap_one(run, WNOHANG);
+	while (pid > 0 || (pid < 0 && errno == EINTR));
+	if (pid == 0) {
+		(void)kill(-1, SIGKILL);
+		while (reap_one(run, 0) > 0 || errno == EINTR)
+			;
+	}
 	spawn_end(report, run->status, run->began);
 	if (run->start.memory > 0)
 		report->memory_by = REPORT_BY_POLLING;
