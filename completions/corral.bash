@@ -2,11 +2,42 @@
 # shellcheck shell=bash
 #
 # Completion of corral(1) for bash. Installed as share/bash-completion/completions/corral.
+#
+# Names of files may be an attacker's. `compgen -W` expands its words as a command line is expanded,
+# with $(commands) in them, so it is not used.
+
+# _corral_offer WORD…: offers those that begin with what was typed.
+_corral_offer()
+{
+	local word
+
+	COMPREPLY=()
+	for word; do
+		if [[ $word == "$cur"* ]]; then
+			COMPREPLY+=("$word")
+		fi
+	done
+}
+
+# _corral_profiles: adds the names of the profiles in files to `offered`, if they are names at all.
+_corral_profiles()
+{
+	local file name
+
+	for file in "${XDG_CONFIG_HOME:-$HOME/.config}"/corral/profiles/*.yaml /etc/corral/profiles/*.yaml; do
+		name=${file##*/}
+		name=${name%.yaml}
+		if [[ -e $file && $name != .* && $name != *[!A-Za-z0-9._-]* ]]; then
+			offered+=("$name")
+		fi
+	done
+}
 
 _corral()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local command=${COMP_WORDS[1]-} sub=${COMP_WORDS[2]-} words=''
+	local -a offered=()
 
 	# The value of an option.
 	case $prev in
@@ -25,10 +56,10 @@ _corral()
 	--method | -m) words='GET HEAD POST PUT PATCH DELETE OPTIONS' ;;
 	--set) words='SKILL_DIR= WORK_DIR= DATA_DIR= SHARED_DIR= HOME= TEMP=' && compopt -o nospace ;;
 	--profile)
-		words='workspace readonly offline '
-		words+=$(for file in "${XDG_CONFIG_HOME:-$HOME/.config}"/corral/profiles/*.yaml /etc/corral/profiles/*.yaml; do
-			[ -e "$file" ] && basename "$file" .yaml
-		done)
+		offered=(workspace readonly offline)
+		_corral_profiles
+		_corral_offer "${offered[@]}"
+		return
 		;;
 	--tier) words='1' ;;
 	--action | -a)
@@ -46,7 +77,8 @@ _corral()
 		;;
 	esac
 	if [ -n "$words" ]; then
-		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		read -r -a offered <<<"$words"
+		_corral_offer "${offered[@]}"
 		return
 	fi
 
@@ -103,7 +135,8 @@ _corral()
 		esac
 	fi
 	if [ -n "$words" ]; then
-		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		read -r -a offered <<<"$words"
+		_corral_offer "${offered[@]}"
 	elif [ "$command" = inspect ] || [ "$command" = approve ]; then
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 	else
