@@ -230,10 +230,28 @@ static int gate_feed(struct gate *g, struct pump *p, size_t n, bool last)
 	return gate_pass(g, p, n, (size_t)passed + body);
 }
 
+/* A hello without a name. TLS 1.3 cannot be asked for in it, so there is no second one. */
+static int gate_judge_ssl2(struct gate *g, struct pump *p, size_t n)
+{
+	const struct tls_hello nameless = { 0 };
+
+	if (!judge_hello(g->judge, g->destination, &nameless, g->refused))
+		return -EACCES;
+	gate_said_forget(&g->said);
+	g->said.kind = SAID_NAMELESS;
+	return gate_pass_all(g, p, n);
+}
+
 static int gate_judge_text(struct gate *g, struct pump *p, size_t n, bool last)
 {
 	enum http_looks looks = http_requests_looks(bytes, n);
+	enum tls_ssl2 ssl2 = tls_hello_looks_ssl2(bytes, n);
 	int r;
+
+	if (ssl2 == TLS_SSL2_YES)
+		return gate_judge_ssl2(g, p, n);
+	if (ssl2 == TLS_SSL2_MAYBE && looks == HTTP_NO)
+		looks = HTTP_MAYBE;
 
 	switch (looks) {
 	case HTTP_YES:
@@ -243,7 +261,7 @@ static int gate_judge_text(struct gate *g, struct pump *p, size_t n, bool last)
 		g->state = GATE_HTTP;
 		return gate_feed(g, p, n, last);
 	case HTTP_MAYBE:
-		/* Without the end of a line. */
+		/* Without the end of a line, or too short for a hello of SSL 2. */
 		r = pump_give(p, PUMP_INNER, bytes + g->n_passed, n - g->n_passed);
 		return r < 0 ? r : gate_keep(g, n, n);
 	case HTTP_2:

@@ -235,6 +235,59 @@ int tls_hello_parse(struct tls_hello *ret, const uint8_t *data, size_t len)
 }
 
 /*
+ * SSL 2 has no type of record. There is a length, in two bytes or, with the length of a padding, in
+ * three, and then the message:
+ *
+ *     1, version, length of the suites, of the session, of the challenge  { those three }
+ *
+ * With the first bit set the head has two bytes, and OpenSSL, GnuTLS, Java and others look at the
+ * message's type and nothing else. Without it NSS expects three bytes, and wolfSSL still two: in
+ * these two forms other protocols can have that byte too (the second packet of MySQL), so the
+ * lengths have to make sense, as they do to those servers.
+ */
+static enum tls_ssl2 tls_hello_is_ssl2_message(
+	const uint8_t *data, size_t len, size_t head, size_t length_mask)
+{
+	const size_t fixed = 9;
+	size_t suites, session, challenge, record;
+	const uint8_t *m = data + head;
+
+	if (len <= head)
+		return TLS_SSL2_MAYBE;
+	if (m[0] != MESSAGE_CLIENT_HELLO)
+		return TLS_SSL2_NO;
+	if (len < head + fixed)
+		return TLS_SSL2_MAYBE;
+	record = ((size_t)data[0] << 8 | data[1]) & length_mask;
+	suites = (size_t)m[3] << 8 | m[4];
+	session = (size_t)m[5] << 8 | m[6];
+	challenge = (size_t)m[7] << 8 | m[8];
+	return suites > 0 && suites % 3 == 0 && session <= 2 * SESSION_MAX && challenge > 0 &&
+			       challenge <= 2 * RANDOM_BYTES &&
+			       fixed + suites + session + challenge <= record
+		       ? TLS_SSL2_YES
+		       : TLS_SSL2_NO;
+}
+
+enum tls_ssl2 tls_hello_looks_ssl2(const uint8_t *data, size_t len)
+{
+	enum tls_ssl2 two, three;
+
+	if (len == 0)
+		return TLS_SSL2_MAYBE;
+	if (data[0] & 0x80)
+		return len < 3                           ? TLS_SSL2_MAYBE
+		       : data[2] == MESSAGE_CLIENT_HELLO ? TLS_SSL2_YES
+							 : TLS_SSL2_NO;
+	two = tls_hello_is_ssl2_message(data, len, 2, 0x7fff);
+	/* The second bit is an escape that nobody has. */
+	three = data[0] & 0x40 ? TLS_SSL2_NO : tls_hello_is_ssl2_message(data, len, 3, 0x3fff);
+	if (two == TLS_SSL2_YES || three == TLS_SSL2_YES)
+		return TLS_SSL2_YES;
+	return two == TLS_SSL2_MAYBE || three == TLS_SSL2_MAYBE ? TLS_SSL2_MAYBE : TLS_SSL2_NO;
+}
+
+/*
  * A ServerHello of TLS 1.3 with this random is a HelloRetryRequest (RFC 8446, 4.1.3). One that is
  * cut into pieces too small to tell is taken for one.
  */

@@ -27,6 +27,16 @@ static inline bool tls_hello_is_likely(uint8_t first)
 }
 
 /*
+ * A hello in the framing of SSL 2, which servers of today still take for one of TLS (RFC 5246,
+ * E.2). It has no room for a server's name. YES and NO are final, whatever comes behind these
+ * bytes; TLS_SSL2_BYTES of them always settle it, and no server answers to fewer.
+ */
+enum { TLS_SSL2_BYTES = 12 };
+enum tls_ssl2 { TLS_SSL2_NO, TLS_SSL2_YES, TLS_SSL2_MAYBE };
+
+enum tls_ssl2 tls_hello_looks_ssl2(const uint8_t *data, size_t len);
+
+/*
  * 0: read. -EAGAIN: it goes on behind these bytes (all of them from the connection's start).
  * -EINVAL: this is no ClientHello, or one that contradicts itself (two names, a name that is no
  * DNS name, lengths that do not fit): deny. -E2BIG: longer than TLS_HELLO_MAX.

@@ -71,6 +71,24 @@ def no_sni_address(stage):
     stage.works(tool(f"tls {WEB} 443 -"), [f"{WEB}:443"], see="tls: web HTTP")
 
 
+@attack("TLS: a hello in the framing of SSL 2, which has no name, on a grant of many names")
+def ssl2(stage):
+    """OpenSSL takes the head of two bytes; NSS takes the one of three, so the echo stands for it."""
+    for size in (100, 5, 1):
+        stage.held(tool("tls shop.wild.example.com 443 shop.wild.example.com",
+                        f"ssl2 shop.wild.example.com 443 2 {size}"), WILD, see="ssl2: answered",
+                   control="tls: web HTTP", record="shop.wild.example.com")
+    # What the echo gives back is what arrived: a hello that is not whole is answered by nobody.
+    whole = r"\0\x35\0\x01\x03\x03\0\x0c\0\0\0\x20" + r"\0\0\x2f" * 4 + "marked.." * 4
+    stage.held(tool(f"say echo.example.com 7 {whole}"), ["*.example.com:7"], see="marked",
+               record="echo.example.com:7")
+
+
+@attack("TLS: a hello in the framing of SSL 2, on a grant of exactly this name, works")
+def ssl2_exact(stage):
+    stage.works(tool("ssl2 web.example.com 443 2 100"), WEB_443, see="ssl2: answered")
+
+
 GET = r"GET\s/\sHTTP/1.1\r\nHost:\s{}\r\n{}\r\n"
 CLOSE = r"Connection:\sclose\r\n"
 FIRST = GET.format("web.example.com", "")

@@ -10,6 +10,8 @@ r"""attack.py VERB ARGUMENT... [+ VERB ARGUMENT...]...: one try after the other.
     tls HOST PORT SNI [NAME]  the same over TLS, with SNI (-: none) in the hello; no check of names
     late HOST PORT SNI NAME   the same, after a pause
     hello HOST PORT SNI SIZE  only a hello, in records of SIZE bytes, each by itself after a pause
+    ssl2 HOST PORT HEAD SIZE  only a hello in the framing of SSL 2, with a head of HEAD bytes, in pieces
+                              of SIZE bytes after a pause
     udp HOST PORT DATA        a datagram, and an answer
     dns SERVER PORT NAME [TYPE] [tcp]   a question to that server
     ask NAME                  a question to the resolver of the C library
@@ -122,6 +124,22 @@ def hello(host, port, sni, size):
             time.sleep(0.001)
         answer = sock.recv(100)
     return b"answered" if answer[:1] == b"\x16" else b"not answered"
+
+
+def ssl2(host, port, head, size):
+    """Taken for a hello of TLS 1.2 without a name; the challenge is its random. A server that knows
+    it for TLS answers by a record of TLS, be it that it wants better suites."""
+    suites = b"".join(b"\0" + suite for suite in (b"\xc0\x2b", b"\xc0\x2f", b"\x00\x9c"))
+    message = b"\x01\x03\x03" + struct.pack("!HHH", len(suites), 0, 32) + suites + b"0123456789abcdef" * 2
+    message = {"2": struct.pack("!H", 0x8000 | len(message)),
+               "3": struct.pack("!HB", len(message), 0)}[head] + message
+    with connect(host, port) as sock:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for at in range(0, len(message), int(size)):
+            sock.sendall(message[at:at + int(size)])
+            time.sleep(0.001)
+        answer = sock.recv(100)
+    return b"answered" if answer[:2] in (b"\x16\x03", b"\x15\x03") else b"not answered"
 
 
 def udp(host, port, data):

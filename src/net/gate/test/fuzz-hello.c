@@ -2,7 +2,7 @@
 /*
  * The bytes of a connection. A part of them is either too short to tell, or tells the same as the
  * whole; what is read is a name as a policy compares it; and the same message in records of other
- * sizes reads the same.
+ * sizes reads the same. Whether it has the framing of SSL 2 is settled by its first bytes.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -131,6 +131,25 @@ static void check_records(const uint8_t *data, size_t size, const struct tls_hel
 	}
 }
 
+/* It is settled by a few bytes, and what is settled stays so. */
+static void check_ssl2(const uint8_t *data, size_t size)
+{
+	enum tls_ssl2 before = TLS_SSL2_MAYBE;
+
+	for (size_t n = 0; n <= size && n <= 2 * TLS_SSL2_BYTES; n++) {
+		uint8_t *copy = malloc(n ? n : 1);
+		enum tls_ssl2 now;
+
+		require(copy != NULL);
+		memcpy(copy, data, n);
+		now = tls_hello_looks_ssl2(copy, n);
+		free(copy);
+		require(before == TLS_SSL2_MAYBE || now == before);
+		require(n < TLS_SSL2_BYTES || now != TLS_SSL2_MAYBE);
+		before = now;
+	}
+}
+
 static bool is_untouched(const void *object, size_t size)
 {
 	const uint8_t *p = object;
@@ -151,6 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(r == 0 || r == -EAGAIN || r == -EINVAL || r == -E2BIG);
 	require(r != -EAGAIN || size < TLS_HELLO_MAX);
 	check_prefixes(data, size, r, &h);
+	check_ssl2(data, size);
 	if (r < 0) {
 		require(is_untouched(&h, sizeof(h)));
 		return 0;

@@ -378,6 +378,82 @@ static void test_alert_first(void **state)
 	end_line(&l);
 }
 
+/* What servers take for a hello without a name, though no record of TLS begins so. */
+static void test_ssl2(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		const char *policy;
+		bool refused;
+	} rows[] = {
+#define REST                     \
+	"\0\3\0\0\0\x10\0\0\x2f" \
+	"0123456789abcdef"
+#define SAID(text) text, sizeof(text) - 1
+		{ SAID("\x80\x1c\1\3\3" REST), wild, true },
+		{ SAID("\x80\x1c\1\3\3" REST), exact, false },
+		{ SAID("\0\x1c\0\1\3\3" REST), wild, true },
+		{ SAID("\0\x1c\0\1\3\3" REST), exact, false },
+		{ SAID("\0\x1c\1\3\3" REST), wild, true },
+		{ SAID("\0\x1c\1\3\3\0\3\0\n\0\x06\0\0\x2f"
+		       "0123456789abcdef"),
+			wild, true },
+		/* A database, and others. */
+		{ SAID("\x20\0\0\1\x85\xae\xff\1\0\0\0\1\x2d"), wild, false },
+		{ SAID("\x80\1\0\1\n\0\0\0\0\0\0\0\0"), wild, false },
+		{ SAID("\5\3\0\1\2"), wild, false },
+#undef SAID
+#undef REST
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ROWS(rows); i++) {
+		const uint8_t *said = (const uint8_t *)rows[i / 2].bytes;
+		size_t n = rows[i / 2].n, piece = i % 2 ? 1 : n;
+		struct line l;
+
+		start_line(&l, rows[i / 2].policy, "a.com");
+		for (size_t at = 0; at < n && l.n_done == 0; at += piece) {
+			(void)send(l.near, said + at, piece, MSG_NOSIGNAL);
+			settle();
+		}
+		if (rows[i / 2].refused) {
+			check_reason(&l, "TLS without a server name");
+			/* No server answers to so few. */
+			assert_true(l.pump.streams[PUMP_INNER].moved < TLS_SSL2_BYTES);
+		} else {
+			hear_bytes(l.far, said, n);
+			say(l.far, "answer");
+			hear(l.near, "answer");
+			say(l.near, "more\n");
+			hear(l.far, "more\n");
+		}
+		end_line(&l);
+	}
+}
+
+/* Judged once more when the policy changes. */
+static void test_ssl2_review(void **state)
+{
+	static const char hello[] = "\x80\x1c\1\3\3\0\3\0\0\0\x10\0\0\x2f"
+				    "0123456789abcdef";
+	struct net_judgement why;
+	struct policy *other;
+	struct line l;
+
+	(void)state;
+	start_line(&l, exact, "a.com");
+	say_bytes(l.near, (const uint8_t *)hello, sizeof(hello) - 1);
+	hear_bytes(l.far, (const uint8_t *)hello, sizeof(hello) - 1);
+	assert_true(gate_review(&l.gate, &why));
+	other = test_compile(wild);
+	judge_init(&l.judge, other);
+	assert_false(gate_review(&l.gate, &why));
+	policy_free(other);
+	end_line(&l);
+}
+
 /* It is no part of the stream, and does not keep from reading what is behind it. */
 static void test_urgent(void **state)
 {
@@ -900,6 +976,8 @@ int main(void)
 		TEST(test_hello_never_complete),
 		TEST(test_hello_again),
 		TEST(test_alert_first),
+		TEST(test_ssl2),
+		TEST(test_ssl2_review),
 		TEST(test_urgent),
 		TEST(test_requests),
 		TEST(test_requests_in_pieces),

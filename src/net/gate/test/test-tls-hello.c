@@ -438,8 +438,56 @@ static void test_other_records(void **state)
 	assert_int_equal(tls_hello_parse(&hello, alert, sizeof(alert) - 1), -EINVAL);
 }
 
-#define HEAD "\x16\3\3\0\x2c\2\0\0\x28\3\3"
 #define RANDOM "01234567890123456789012345678901"
+#define SSL2_LENGTHS "\0\x0c\0\0\0\x20"
+#define SSL2_REST "\0\0\x2f\0\0\x2f\0\0\x2f\0\0\x2f" RANDOM
+
+static const struct {
+	const char *name, *bytes;
+	size_t len;
+	enum tls_ssl2 want;
+} old_ones[] = {
+	{ "nothing", S(""), TLS_SSL2_MAYBE },
+	{ "a head of two bytes", S("\x80\x35\1\3\3" SSL2_LENGTHS SSL2_REST), TLS_SSL2_YES },
+	{ "the real SSL 2", S("\x80\x35\1\0\2" SSL2_LENGTHS SSL2_REST), TLS_SSL2_YES },
+	{ "its type", S("\x80\x35\1"), TLS_SSL2_YES },
+	{ "before its type", S("\x80\x35"), TLS_SSL2_MAYBE },
+	{ "another type", S("\x80\x35\2"), TLS_SSL2_NO },
+	{ "a head of three bytes", S("\0\x35\0\1\3\3" SSL2_LENGTHS SSL2_REST), TLS_SSL2_YES },
+	{ "with a padding", S("\0\x38\3\1\3\3" SSL2_LENGTHS SSL2_REST "000"), TLS_SSL2_YES },
+	{ "two bytes, without the bit", S("\0\x35\1\3\3" SSL2_LENGTHS SSL2_REST), TLS_SSL2_YES },
+	{ "the same, longer", S("\x7f\xff\1\3\3" SSL2_LENGTHS), TLS_SSL2_YES },
+	{ "no suites", S("\0\x35\0\1\3\3\0\0\0\0\0\x20"), TLS_SSL2_NO },
+	{ "a suite and a half", S("\0\x35\0\1\3\3\0\4\0\0\0\x20"), TLS_SSL2_NO },
+	{ "longer than its record", S("\0\x34\0\1\3\3" SSL2_LENGTHS), TLS_SSL2_NO },
+	{ "no challenge", S("\0\x35\0\1\3\3\0\x0c\0\0\0\0"), TLS_SSL2_NO },
+	{ "MySQL", S("\x20\0\0\1\x85\xae\xff\1\0\0\0\1\x2d"), TLS_SSL2_NO },
+	{ "LDAP", S("\x30\x0c\2\1\3\x60\7\2\1\3\4\0"), TLS_SSL2_NO },
+	{ "PostgreSQL", S("\0\0\1\1\0\3\0\0user\0a\0"), TLS_SSL2_NO },
+	{ "SOCKS", S("\5\3\0\1\2"), TLS_SSL2_MAYBE },
+	{ "SOCKS, and on", S("\5\3\0\1\2\5\1\0\1\1\2\3"), TLS_SSL2_NO },
+	{ "text", S("EHLO"), TLS_SSL2_NO },
+};
+
+/* Longer ones say the same: what is settled stays settled. */
+static void test_ssl2(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(old_ones); i++) {
+		const uint8_t *bytes = (const uint8_t *)old_ones[i].bytes;
+
+		if (tls_hello_looks_ssl2(bytes, old_ones[i].len) != old_ones[i].want)
+			fail_msg("%s", old_ones[i].name);
+		for (size_t n = 0; n < old_ones[i].len; n++) {
+			enum tls_ssl2 looks = tls_hello_looks_ssl2(bytes, n);
+
+			if (looks != TLS_SSL2_MAYBE && looks != old_ones[i].want)
+				fail_msg("%s: %zu bytes", old_ones[i].name, n);
+		}
+	}
+}
+
+#define HEAD "\x16\3\3\0\x2c\2\0\0\x28\3\3"
 #define AGAIN                                                              \
 	"\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8\x91" \
 	"\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e\x09\xe2\xc8\xa8\x33\x9c"
@@ -489,6 +537,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_other_records),
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_ssl2),
 		cmocka_unit_test(test_length),
 		cmocka_unit_test(test_extensions),
 		cmocka_unit_test(test_changes),
