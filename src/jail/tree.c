@@ -345,25 +345,29 @@ static int tree_mount_proc_at(const struct plan *plan, int root, const char *pat
 }
 
 /*
- * What root alone may read, and root outside is root inside: addresses of the kernel, pages of
- * other processes, keys. Most users cannot read these anyway.
+ * What tells of the host, or of the user's other programs: keys, locks, addresses of the kernel,
+ * pages of other processes. Root outside is root inside; and what anybody may read (keys are the
+ * user's, in whichever namespace) is no less the host's.
  */
-static const char *const roots_own[] = { "kcore", "key-users", "keys", "kmsg", "kpagecgroup",
-	"kpagecount", "kpageflags", "pagetypeinfo", "sched_debug", "slabinfo", "timer_list",
-	"vmallocinfo", "vmcore", "zoneinfo" };
+static const char *const host_only[] = { "interrupts", "kallsyms", "kcore", "key-users", "keys",
+	"kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats", "locks", "pagetypeinfo",
+	"sched_debug", "slabinfo", "timer_list", "timer_stats", "vmallocinfo", "vmcore",
+	"zoneinfo" };
 
-/* Covered by a device that cannot be opened there. */
+/* Covered by a device that cannot be opened there. What this user may not read needs no cover. */
 static int tree_hide_in_proc(int root)
 {
 	auto_fd null = mount_open(root, "dev/null");
 
 	if (null < 0)
 		return null;
-	for (size_t i = 0; i < ROWS(roots_own); i++) {
+	for (size_t i = 0; i < ROWS(host_only); i++) {
 		char path[32];
 		int r;
 
-		(void)snprintf(path, sizeof(path), "proc/%s", roots_own[i]);
+		(void)snprintf(path, sizeof(path), "proc/%s", host_only[i]);
+		if (faccessat(root, path, R_OK, 0) < 0 && (errno == ENOENT || errno == EACCES))
+			continue;
 		r = tree_put_copy(null, 0, root, path);
 		if (r < 0 && r != -ENOENT)
 			return r;
@@ -376,7 +380,7 @@ int tree_mount_proc(const struct plan *plan)
 	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int r = root < 0 ? -errno : tree_mount_proc_at(plan, root, "proc");
 
-	return r == 0 && geteuid() == 0 ? tree_hide_in_proc(root) : r;
+	return r == 0 ? tree_hide_in_proc(root) : r;
 }
 
 /*
@@ -403,7 +407,7 @@ static int tree_make_proc(struct building *b)
 		return -ENOENT;
 	t->texts = fd_take(&place);
 	r = tree_mount_proc_at(b->plan, b->root, "proc");
-	return r == 0 && geteuid() == 0 ? tree_hide_in_proc(b->root) : r;
+	return r == 0 ? tree_hide_in_proc(b->root) : r;
 }
 
 static int tree_change_root(struct building *b)

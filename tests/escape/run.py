@@ -6,6 +6,8 @@
     run.py --programs FOLDER --document                                    prints docs/escape-suite.md
 
 FOLDER has `attempt` and `victim`. As root everything is done twice: as root and as an ordinary user.
+With --really, root runs a copy of the suite that is an ordinary user's from the start: then the user's
+keys, namespaces and folders are not root's, as on a person's machine.
 The suite first goes into a mount, IPC and UTS namespace of its own, so that what works bare does no
 harm; as an ordinary user nothing that works bare reaches beyond the scene (scene.py).
 
@@ -527,6 +529,28 @@ def go_private():
                        os.path.abspath(__file__), *sys.argv[1:]])
 
 
+def become_ordinary(arguments):
+    """The same once more, of a copy that an ordinary user can read; its exit status."""
+    with tempfile.TemporaryDirectory(prefix="corral-escape-copy-") as copy:
+        here = os.path.dirname(os.path.abspath(__file__))
+        os.chmod(copy, 0o755)
+        os.mkdir(f"{copy}/tmp")
+        os.chown(f"{copy}/tmp", ORDINARY, ORDINARY)
+        for path in (f"{here}/run.py", f"{here}/scene.py", f"{arguments.programs}/attempt",
+                     f"{arguments.programs}/victim", arguments.corral):
+            shutil.copy(path, copy)
+            os.chmod(f"{copy}/{os.path.basename(path)}", 0o755)
+        words = [word for word in sys.argv[1:] if word != "--really"]
+        # Root's own python may lie where nobody else can look.
+        path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        command = ["/usr/bin/env", "python3", f"{copy}/run.py", *words, "--programs", copy,
+                   "--corral", f"{copy}/{os.path.basename(arguments.corral)}"]
+        environment = {**os.environ, "PATH": path, "TMPDIR": f"{copy}/tmp"}
+        done = subprocess.run(command, cwd="/", env=environment, check=False, user=ORDINARY,
+                              group=ORDINARY, extra_groups=[])
+        return done.returncode
+
+
 def compare(attempts, path):
     """Is the document the one that the tables would make?"""
     with open(path, encoding="utf-8") as file, contextlib.redirect_stdout(io.StringIO()) as text:
@@ -546,7 +570,8 @@ Each attempt is a function that a command could run. It is run twice, and does n
 succeed, and inside `corral run`, where it must not; so a pass means that the jail did it. Bare, it is excused if the kernel
 does not have the thing at all, or wants a capability that the user lacks (the last column). Inside, the attempt's own word is
 not enough: the host is looked at afterwards (files, a process that attempts are after, who connected to it). That Corral
-fails to start the command counts as a failure of the suite. As root everything is done as root, and again as an ordinary user.
+fails to start the command counts as a failure of the suite. As root everything is done as root, and again as an ordinary user; and
+a third time by a copy of the suite that is an ordinary user's from the start, with keys and folders of its own.
 
 What would do harm bare has arguments that are wrong in a way which the kernel notices only after it checked the permission, or
 writes back what was there. The suite goes into a mount, IPC and UTS namespace of its own first.
@@ -579,6 +604,7 @@ def parse():
     parser.add_argument("--bare", action="store_true", help="do not run anything inside")
     parser.add_argument("--explain", action="store_true", help="the same with --explain")
     parser.add_argument("--users", default="root,user", help="which of the two, if started as root")
+    parser.add_argument("--really", action="store_true", help="as root: become an ordinary user first")
     parser.add_argument("--verbose", action="store_true", help="say why, for all of them")
     parser.add_argument("--document", action="store_true")
     parser.add_argument("--compare", metavar="DOCUMENT")
@@ -594,6 +620,11 @@ def main():
         return compare(everything, arguments.compare)
     if not arguments.corral and not arguments.bare:
         sys.exit("run.py: --corral, or CORRAL in the environment, is the program to test")
+    if arguments.really and os.geteuid() == 0:
+        return become_ordinary(arguments)
+    if arguments.really:
+        print("1..0 # SKIP kernel: not root, so the suite ran as an ordinary user already")
+        return 0
     EXPLAIN[:] = ["--explain"] if arguments.explain else []
     private = go_private()
     if landlock_version() >= 9:
