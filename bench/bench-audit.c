@@ -67,10 +67,21 @@ static const struct audit_event samples[SAMPLES] = {
 		.reason = "pypi.org is not among the hosts that are granted" },
 };
 
+/* No two events in a row are about the same thing, and none comes again soon. */
+enum { TARGETS = 4096, TARGET_BYTES = 96 };
+static char targets[TARGETS][TARGET_BYTES];
+
+static void make_targets(void)
+{
+	for (unsigned i = 0; i < TARGETS; i++)
+		(void)snprintf(targets[i], TARGET_BYTES, "%s/%u", samples[i % SAMPLES].target, i);
+}
+
 static struct audit_event sample(uint64_t i)
 {
 	struct audit_event e = samples[i % SAMPLES];
 
+	e.target = targets[i % TARGETS];
 	e.sequence = i + 1;
 	e.time_ns = 1700000000000000000 + i;
 	e.count = 1;
@@ -214,6 +225,7 @@ int main(int argc, char **argv)
 
 	if (rounds < 1 || rounds > MEASURE_ROUNDS_MAX)
 		measure_die("usage: bench-audit [ROUNDS]");
+	make_targets();
 	good = measure_events(rounds);
 	good &= audit_trail_figures(&told, rounds);
 	good &= audit_store_figures(sample);

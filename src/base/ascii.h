@@ -8,6 +8,11 @@ static inline bool ascii_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+static inline bool ascii_is_alnum(char c)
+{
+	return ascii_is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
 static inline bool ascii_is_control(char c)
 {
 	return (unsigned char)c < 0x20 || c == 0x7f;

@@ -24,7 +24,8 @@ struct form_scan {
 	const char *text;
 	size_t len;
 	char *hidden;
-	size_t hidden_from, hidden_to; /* the latest that was hidden */
+	bool found;                    /* something was hidden */
+	size_t hidden_from, hidden_to; /* the latest that was */
 	struct {
 		size_t from, to; /* between them is no end */
 	} runs[N_ENDS];
@@ -50,6 +51,7 @@ static void form_hide(struct form_scan *s, size_t from, size_t to)
 	if (from >= to || (from >= s->hidden_from && to <= s->hidden_to))
 		return;
 	memset(s->hidden + from, 1, to - from);
+	s->found = true;
 	s->hidden_from = from;
 	s->hidden_to = to;
 }
@@ -436,9 +438,6 @@ static void form_look_at_letter(struct form_scan *s, size_t i)
 {
 	const char *first;
 
-	/* Not in the middle of a word; behind "%3D" one begins. */
-	if (i > 0 && form_is_key(s->text[i - 1]) && !(i >= 3 && s->text[i - 3] == '%'))
-		return;
 	/* One that begins in what is hidden ends in it, too. */
 	if (i >= s->hidden_from && i < s->hidden_to)
 		return;
@@ -472,35 +471,50 @@ typedef void look(struct form_scan *s, size_t i);
 static look *const looks[] = { NULL, form_look_at_colon, form_look_at_equals, form_look_at_blank,
 	form_look_at_letter, form_look_at_dash };
 
-enum { COLON = 1, EQUALS, BLANK, LETTER, DASH };
-static const unsigned char kinds[256] = { [':'] = COLON,
+/* What a character may be the beginning of, and whether it is one of a word (form_is_key()). */
+enum { COLON = 1, EQUALS, BLANK, LETTER, DASH, LOOKS = 7, WORD = 8 };
+static const unsigned char kinds[256] = {
+	[':'] = COLON,
 	['='] = EQUALS,
 	[' '] = BLANK,
 	['\t'] = BLANK,
-	['-'] = DASH,
-	['A'] = LETTER,
-	['B'] = LETTER,
-	['S'] = LETTER,
-	['b'] = LETTER,
-	['d'] = LETTER,
-	['e'] = LETTER,
-	['g'] = LETTER,
-	['h'] = LETTER,
-	['n'] = LETTER,
-	['p'] = LETTER,
-	['r'] = LETTER,
-	['s'] = LETTER,
-	['x'] = LETTER,
-	['y'] = LETTER };
+	['-'] = WORD | DASH,
+	['_'] = WORD,
+	['0' ... '9'] = WORD,
+	['A' ... 'B'] = WORD | LETTER,
+	['C' ... 'R'] = WORD,
+	['S'] = WORD | LETTER,
+	['T' ... 'Z'] = WORD,
+	['a'] = WORD,
+	['b'] = WORD | LETTER,
+	['c'] = WORD,
+	['d' ... 'e'] = WORD | LETTER,
+	['f'] = WORD,
+	['g' ... 'h'] = WORD | LETTER,
+	['i' ... 'm'] = WORD,
+	['n'] = WORD | LETTER,
+	['o'] = WORD,
+	['p'] = WORD | LETTER,
+	['q'] = WORD,
+	['r' ... 's'] = WORD | LETTER,
+	['t' ... 'w'] = WORD,
+	['x' ... 'y'] = WORD | LETTER,
+	['z'] = WORD,
+};
 
-void redact_forms_mark(const char *text, size_t len, char *hidden)
+bool redact_forms_mark(const char *text, size_t len, char *hidden)
 {
 	struct form_scan s = { .text = text, .len = len, .hidden = hidden };
+	unsigned before = 0, kind;
 
-	for (size_t i = 0; i < len; i++) {
-		unsigned char kind = kinds[(unsigned char)text[i]];
-
-		if (kind)
-			looks[kind](&s, i);
+	for (size_t i = 0; i < len; i++, before = kind) {
+		kind = kinds[(unsigned char)text[i]];
+		if (!(kind & LOOKS))
+			continue;
+		/* No key begins in the middle of a word; behind "%3D" one does. */
+		if ((kind & LOOKS) == LETTER && before & WORD && !(i >= 3 && text[i - 3] == '%'))
+			continue;
+		looks[kind & LOOKS](&s, i);
 	}
+	return s.found;
 }

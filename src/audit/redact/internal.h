@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* The ways to find secrets: by their form (forms.c), with what names say about values (names.c). */
+/*
+ * The ways to find secrets: by their form (forms.c), with what names say about values (names.c).
+ * And the texts that had none lately (memo.c).
+ */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Secrets that show by their form, without knowing them. Sets hidden[i] for each byte of the text
- * that is part of one. Where it is in doubt how far one goes, it goes further.
+ * that is part of one, and says whether there is any. Where it is in doubt how far one goes, it
+ * goes further.
  */
-void redact_forms_mark(const char *text, size_t len, char *hidden);
+bool redact_forms_mark(const char *text, size_t len, char *hidden);
 
 /* What names say about the values that they have: of parameters, fields, headers, variables. */
 enum redact_name {
@@ -44,3 +50,24 @@ static inline int redact_percent_decode(const char *text, size_t len)
 	low = redact_percent_digit(text[2]);
 	return high < 0 || low < 0 ? -1 : 16 * high + low;
 }
+
+/*
+ * Users, programs, rules and reasons come again and again. Short texts in which nothing was found
+ * are kept, and one that is the same needs no search. Whoever finds the memo in use by another
+ * thread goes without it. It never holds a secret: a text enters it after the search, and all leave
+ * it when another value becomes one.
+ */
+enum { REDACT_MEMO_SLOTS = 64, REDACT_MEMO_BYTES = 124 };
+struct redact_memo {
+	atomic_flag busy;
+	struct redact_memo_slot {
+		uint32_t len; /* 0: none */
+		char text[REDACT_MEMO_BYTES];
+	} slots[REDACT_MEMO_SLOTS];
+};
+
+/* len is at least 1. */
+bool redact_memo_has(struct redact_memo *m, const char *text, size_t len);
+void redact_memo_add(struct redact_memo *m, const char *text, size_t len);
+/* Not while another thread uses it. */
+void redact_memo_clear(struct redact_memo *m);

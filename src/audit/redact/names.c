@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "audit/redact/internal.h"
 #include "base/array.h"
+#include "base/ascii.h"
 #include "base/words.h"
 
 enum { LETTERS_MAX = 64 };
 
 enum where { ANYWHERE, END, EXACT };
 
+/* The letters of a word, a bit for each, as a constant. */
+#define LETTER(word, i) ((i) < sizeof(word) - 1 ? 1U << ((word)[(i) % sizeof(word)] & 31) : 0U)
+#define LETTERS_4(word, i) \
+	(LETTER(word, i) | LETTER(word, (i) + 1) | LETTER(word, (i) + 2) | LETTER(word, (i) + 3))
+#define LETTERS(word) \
+	(LETTERS_4(word, 0) | LETTERS_4(word, 4) | LETTERS_4(word, 8) | LETTERS_4(word, 12))
+
 /* Of a name without what stands between its words: X-Api-Key is xapikey. The first that fits. */
-#define TELLING(kind, where, word)                                \
-	{                                                         \
-		word, sizeof(word) - 1, where, REDACT_NAME_##kind \
+#define TELLING(kind, where, word)                                               \
+	{                                                                        \
+		word, sizeof(word) - 1, LETTERS(word), where, REDACT_NAME_##kind \
 	}
 static const struct telling {
 	const char *word;
 	size_t len;
+	uint32_t letters; /* without which a name cannot have it */
 	enum where where;
 	enum redact_name kind;
 } telling[] = { TELLING(HEADER, ANYWHERE, "authorization"), TELLING(HEADER, END, "cookie"),
@@ -56,22 +65,25 @@ static bool redact_name_fits(const char *name, size_t len, const struct telling 
 enum redact_name redact_name_judge(const char *name, size_t len)
 {
 	char letters[LETTERS_MAX] = "";
+	uint32_t has = 0;
 	size_t n = 0;
 
 	/* Letters and digits, in lower case, with percent-encoded ones decoded. */
 	for (size_t i = 0; i < len && n < LETTERS_MAX;) {
-		int byte = redact_percent_decode(name + i, len - i);
+		int byte = name[i] == '%' ? redact_percent_decode(name + i, len - i) : -1;
 		unsigned char c = byte < 0 ? (unsigned char)name[i] : (unsigned char)byte;
 
-		if (isalnum(c))
-			letters[n++] = (char)tolower(c);
+		if (ascii_is_alnum((char)c)) {
+			letters[n++] = ascii_lower((char)c);
+			has |= 1U << (c & 31);
+		}
 		i += byte < 0 ? 1 : 3;
 	}
 	/* No name that tells is shorter. */
 	if (n < 2)
 		return REDACT_NAME_PLAIN;
 	for (size_t i = 0; i < ROWS(telling); i++) {
-		if (redact_name_fits(letters, n, &telling[i]))
+		if (!(telling[i].letters & ~has) && redact_name_fits(letters, n, &telling[i]))
 			return telling[i].kind;
 	}
 	return REDACT_NAME_PLAIN;

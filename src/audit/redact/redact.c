@@ -53,6 +53,7 @@ struct redactor {
 	size_t n, cap, bytes;
 	uint64_t filter[(1 << (32 - FILTER_SHIFT)) / 64];
 	size_t n_added; /* each may be kept in several ways of writing */
+	struct redact_memo memo;
 };
 
 static uint32_t value_filter_bit(const char *bytes)
@@ -127,14 +128,16 @@ static int value_add(struct redactor *v, const char *bytes, size_t len)
 	v->n++;
 	v->bytes += len;
 	v->filter[bit / 64] |= UINT64_C(1) << bit % 64;
+	redact_memo_clear(&v->memo);
 	/* Those in front of an item are done. */
 	for (size_t i = 0; i < v->n; i++)
 		items[i].shorter = value_longest(v, i, items[i].bytes, items[i].len);
 	return 0;
 }
 
-/* Sets hidden[i] for each byte of a text that belongs to one of them, overlapping or not. */
-static void value_mark(const struct redactor *v, const char *text, size_t len, char *hidden)
+/* Sets hidden[i] for each byte of a text that belongs to one of them, overlapping or not; says
+ * whether there is any. */
+static bool value_mark(const struct redactor *v, const char *text, size_t len, char *hidden)
 {
 	size_t done = 0;
 
@@ -152,6 +155,7 @@ static void value_mark(const struct redactor *v, const char *text, size_t len, c
 		done = i + v->items[found - 1].len;
 		memset(hidden + from, 1, done - from);
 	}
+	return done > 0;
 }
 
 int redactor_new(struct redactor **ret)
@@ -221,13 +225,14 @@ int redactor_add(struct redactor *r, const char *name, const char *value)
 }
 
 /* The same in a text with its percent-encoding undone; what is found is marked where it came from.
- */
+ * 1: something is. */
 static int redact_mark_encoded(
 	const struct redactor *r, const char *text, size_t len, char *hidden, bool plus)
 {
 	/* One block: where each byte came from, len + 1 of them; the bytes; which are hidden. */
 	size_t *from = calloc(1, (len + 1) * sizeof(*from) + 2 * len), n = 0;
 	char *bytes, *found;
+	bool any;
 
 	if (!from)
 		return -ENOMEM;
@@ -242,29 +247,32 @@ static int redact_mark_encoded(
 		i += byte < 0 ? 1 : 3;
 	}
 	from[n] = len;
-	value_mark(r, bytes, n, found);
-	for (size_t i = 0; i < n; i++) {
+	any = value_mark(r, bytes, n, found);
+	for (size_t i = 0; any && i < n; i++) {
 		if (found[i])
 			memset(hidden + from[i], 1, from[i + 1] - from[i]);
 	}
 	free(from);
-	return 0;
+	return any;
 }
 
+/* 1: there is something to hide. */
 static int redact_find(const struct redactor *r, const char *text, size_t len, char *hidden)
 {
+	bool found;
 	int ret = 0;
 
 	memset(hidden, 0, len);
-	redact_forms_mark(text, len, hidden);
+	found = redact_forms_mark(text, len, hidden);
 	if (!r || !r->n)
-		return 0;
-	value_mark(r, text, len, hidden);
+		return found;
+	found |= value_mark(r, text, len, hidden);
 	if (memchr(text, '%', len))
 		ret = redact_mark_encoded(r, text, len, hidden, false);
-	if (ret == 0 && memchr(text, '+', len))
+	found |= ret > 0;
+	if (ret >= 0 && memchr(text, '+', len))
 		ret = redact_mark_encoded(r, text, len, hidden, true);
-	return ret;
+	return ret < 0 ? ret : found || ret > 0;
 }
 
 static void redact_write_shown(const char *text, size_t len, const char *hidden, struct buffer *out)
@@ -285,17 +293,23 @@ static void redact_write_shown(const char *text, size_t len, const char *hidden,
 }
 
 /* 1: it is written without its secrets. 0: it has none, and nothing was written. */
-static int redact(const struct redactor *r, const char *text, size_t len, struct buffer *out)
+static int redact(struct redactor *r, const char *text, size_t len, struct buffer *out)
 {
 	const size_t looked_at = len < LOOKED_AT ? len : LOOKED_AT;
 	const size_t written = len < REDACT_TEXT_MAX ? len : REDACT_TEXT_MAX;
-	char small[ON_STACK], *hidden = len <= ON_STACK ? small : malloc(looked_at);
-	int ret = 0;
+	char small[ON_STACK], *hidden = small;
+	int ret;
 
-	if (!hidden || redact_find(r, text, looked_at, hidden) < 0) {
+	if (len < REDACTOR_VALUE_LEAST || (r && redact_memo_has(&r->memo, text, len)))
+		return 0;
+	if (len > ON_STACK)
+		hidden = malloc(looked_at);
+	ret = hidden ? redact_find(r, text, looked_at, hidden) : -ENOMEM;
+	if (r && ret == 0)
+		redact_memo_add(&r->memo, text, len);
+	if (ret < 0) {
 		out->failed = true;
-		ret = -ENOMEM;
-	} else if (written < len || memchr(hidden, 1, len)) {
+	} else if (written < len || ret > 0) {
 		redact_write_shown(text, written, hidden, out);
 		buffer_adds(out, written < len ? "…" : "");
 		ret = out->failed ? -ENOMEM : 1;
@@ -305,7 +319,7 @@ static int redact(const struct redactor *r, const char *text, size_t len, struct
 	return ret;
 }
 
-void redact_text(const struct redactor *r, const char *text, struct buffer *out)
+void redact_text(struct redactor *r, const char *text, struct buffer *out)
 {
 	size_t len = strlen(text);
 
@@ -314,7 +328,7 @@ void redact_text(const struct redactor *r, const char *text, struct buffer *out)
 }
 
 /* The buffer may move while it grows: first all texts, then where they are. */
-void redact_event(const struct redactor *r, struct audit_event *e, struct buffer *out)
+void redact_event(struct redactor *r, struct audit_event *e, struct buffer *out)
 {
 	size_t starts[AUDIT_EVENT_TEXTS];
 	bool changed[AUDIT_EVENT_TEXTS];

@@ -32,9 +32,9 @@ int redactor_add(struct redactor *r, const char *name, const char *value);
  * Writes the text without its secrets. r may be NULL: only what shows by its form. Of a text longer
  * than REDACT_TEXT_MAX only so much is left, and "…".
  */
-void redact_text(const struct redactor *r, const char *text, struct buffer *out);
+void redact_text(struct redactor *r, const char *text, struct buffer *out);
 /*
  * All texts of an event; those that had a secret live in *out (added to what is there), which must
  * outlive *e and not be added to. Out of memory, all of them become "[redacted]".
  */
-void redact_event(const struct redactor *r, struct audit_event *e, struct buffer *out);
+void redact_event(struct redactor *r, struct audit_event *e, struct buffer *out);

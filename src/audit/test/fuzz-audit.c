@@ -82,7 +82,7 @@ static const char *const values[] = { "canary", "canary-in-a-mine", "aryca", "p@
 	"two words" };
 enum { N_VALUES = ROWS(values) };
 
-static const struct redactor *make_redactor(void)
+static struct redactor *make_redactor(void)
 {
 	static struct redactor *r;
 

@@ -2,6 +2,8 @@
 #include "test/unit.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,7 @@ static struct redactor *make(void)
 	return r;
 }
 
-static void check(const struct redactor *r, const char *text, const char *want)
+static void check(struct redactor *r, const char *text, const char *want)
 {
 	auto_buffer out = { 0 };
 
@@ -445,6 +447,62 @@ static void test_no_canary_survives(void **state)
 	redactor_free(r);
 }
 
+/* A text that was clean is not remembered as such when one of its words becomes a secret. */
+static void test_becomes_secret(void **state)
+{
+	struct redactor *r = NULL;
+
+	(void)state;
+	assert_int_equal(redactor_new(&r), 0);
+	for (unsigned i = 0; i < 3; i++)
+		check(r, "GET /later/on", "GET /later/on");
+	assert_int_equal(redactor_add(r, "SOME_VARIABLE", "/later"), 0);
+	for (unsigned i = 0; i < 3; i++)
+		check(r, "GET /later/on", "GET [redacted]/on");
+	/* Of the same length, with the same beginning and end. */
+	check(r, "12345678 abcd 12345678", "12345678 abcd 12345678");
+	assert_int_equal(redactor_add(r, "SOME_VARIABLE", "dcba"), 0);
+	check(r, "12345678 abcd 12345678", "12345678 abcd 12345678");
+	check(r, "12345678 dcba 12345678", "12345678 [redacted] 12345678");
+	redactor_free(r);
+}
+
+struct crowd {
+	struct redactor *r;
+	atomic_uint wrong;
+};
+
+static void *redact_many(void *context)
+{
+	struct crowd *c = context;
+
+	for (unsigned i = 0; i < 50000; i++) {
+		const char *const texts[] = { "no secret here", "one canary there",
+			"/usr/bin/env" };
+		auto_buffer out = { 0 };
+
+		redact_text(c->r, texts[i % 3], &out);
+		if (strcmp(buffer_text(&out), i % 3 == 1 ? "one [redacted] there" : texts[i % 3]) !=
+			0)
+			atomic_fetch_add(&c->wrong, 1);
+	}
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	struct crowd c = { .r = make() };
+	pthread_t threads[4];
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, redact_many, &c), 0);
+	for (size_t i = 0; i < ROWS(threads); i++)
+		(void)pthread_join(threads[i], NULL);
+	assert_int_equal(c.wrong, 0);
+	redactor_free(c.r);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -457,6 +515,8 @@ int main(void)
 		cmocka_unit_test(test_event),
 		cmocka_unit_test(test_event_without_memory),
 		cmocka_unit_test(test_no_canary_survives),
+		cmocka_unit_test(test_becomes_secret),
+		cmocka_unit_test(test_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
