@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 4096 };
+/* The first is small, as most arenas are for one pattern or one path. */
+enum { CHUNK_LEAST = 1024, CHUNK_MOST = 1 << 20 };
 
 struct arena_chunk {
 	struct arena_chunk *next;
@@ -34,11 +35,11 @@ void arena_deinit(struct arena *a)
 
 static struct arena_chunk *chunk_add(struct arena *a, size_t at_least)
 {
-	size_t size = CHUNK;
+	size_t size = CHUNK_LEAST;
 	struct arena_chunk *c;
 
 	/* Chunks grow with the arena, so that large ones cost few mallocs. */
-	while (size < at_least || (size < a->used / 4 && size < ((size_t)1 << 20)))
+	while (size < at_least || (size < a->used / 2 && size < CHUNK_MOST))
 		size *= 2;
 	c = calloc(1, sizeof(*c) + size);
 	if (!c)

@@ -135,9 +135,13 @@ int glob_expand(struct glob_texts *ret, struct arena *a, const char *text,
 	const struct location *where, struct error *e)
 {
 	struct glob_texts stack = { 0 };
-	int r = ARENA_PUSH(a, stack.items, stack.n, stack.cap, text);
+	int r;
 
 	*ret = (struct glob_texts){ 0 };
+	/* Most have none. */
+	if (!strchr(text, '{'))
+		return ARENA_PUSH(a, ret->items, ret->n, ret->cap, text);
+	r = ARENA_PUSH(a, stack.items, stack.n, stack.cap, text);
 	while (r == 0 && stack.n > 0)
 		r = expand_one(ret, &stack, a, stack.items[--stack.n], where, e);
 	if (r == -E2BIG) {
@@ -156,18 +160,29 @@ struct glob_reader {
 	const char *text;
 	const struct location *where;
 	struct error *error;
-	struct glob_token *tokens;
-	size_t n, cap;
+	struct glob_token *tokens; /* room for as many as the text can have */
+	size_t n;
 };
 
 static int push_token(struct glob_reader *r, struct glob_token t)
 {
-	return ARENA_PUSH(r->arena, r->tokens, r->n, r->cap, t);
+	r->tokens[r->n++] = t;
+	return 0;
 }
 
 static int push_type(struct glob_reader *r, enum glob_type type)
 {
 	return push_token(r, (struct glob_token){ .type = type });
+}
+
+/* One for each byte; a star that is a whole component makes two. */
+static size_t token_count(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += *text == '*' ? 2 : 1;
+	return n;
 }
 
 static bool is_byte(const struct glob_token *t, unsigned char b)
@@ -342,8 +357,8 @@ static int read_star(struct glob_reader *r, const char **s)
 		return 0;
 	}
 	/* A whole component is never empty. */
-	if (whole && push_type(r, GLOB_ANY) < 0)
-		return -ENOMEM;
+	if (whole)
+		(void)push_type(r, GLOB_ANY);
 	if (r->n && r->tokens[r->n - 1].type == GLOB_STAR)
 		return 0;
 	return push_type(r, GLOB_STAR);
@@ -441,8 +456,14 @@ static int read_alternative(struct arena *a, const char *text, const struct loca
 	if (text[0] != '/' && strncmp(text, "**", 2) != 0)
 		return glob_refuse(&r, "no slash at the start",
 			"patterns are absolute: start with / or with $WORK_DIR, $HOME, …");
+	r.tokens = arena_calloc(a, token_count(text), sizeof(*r.tokens));
+	if (!r.tokens)
+		return -ENOMEM;
 	while (*s) {
-		err = read_token(&r, &s);
+		/* Most bytes stand for themselves; a token of zeros is a GLOB_BYTE. */
+		for (const char *end = s + strcspn(s, "/*[?\\}"); s < end; s++)
+			r.tokens[r.n++].byte = (unsigned char)*s;
+		err = *s ? read_token(&r, &s) : 0;
 		if (err < 0)
 			return err;
 	}
