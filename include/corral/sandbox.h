@@ -148,8 +148,11 @@ CORRAL_API int corral_builder_from_permissions(
  * folder becomes $SKILL_DIR.
  *
  * Of a skill the whole folder is looked at, and whether the user approved just that (`corral
- * approve DIR`): if not, building fails with -EACCES. In the sandbox a skill's folder cannot be
- * written, whatever its permissions say. -EINVAL: the folder holds more than one manifest.
+ * approve DIR`): if not, building fails with -EACCES. What was looked at is copied, and is what the
+ * sandbox has at the folder's path, read-only, whatever happens to the folder; but for what the
+ * manifest grants for writing in it ($SKILL_DIR/data/ and all below), which is the folder's own,
+ * and from which nothing can be executed. -EINVAL: the folder holds more than one manifest, or the
+ * manifest grants to write itself, its entry or its module; -E2BIG: more than 256 MiB.
  */
 CORRAL_API int corral_builder_from_manifest(
 	struct corral_builder **ret, const char *path, struct corral_error **e);
@@ -294,10 +297,10 @@ CORRAL_API int corral_sandbox_execute_script(struct corral_sandbox *s, const cha
 	struct corral_result **ret, struct corral_error **e);
 /*
  * The entry of a skill: a file in its folder, which must be executable. entry NULL: what the
- * manifest there names, by its runtime if it names one. The sandbox must have been built with that
- * folder as $SKILL_DIR. -EACCES: the skill is not approved as it is now (see
- * corral_builder_from_manifest()), or the entry leads out of its folder; -ENOEXEC: it is not
- * executable; -ESTALE: the skill was changed meanwhile.
+ * manifest there names, by its runtime if it names one. The sandbox must have been built by
+ * corral_builder_from_manifest() of that folder. -EACCES: it was not, or the skill is not approved
+ * as it is now, or the entry leads out of its folder or to what the skill may write; -ENOEXEC: it
+ * is not executable; -ESTALE: the folder is not what the sandbox was built from any more.
  */
 CORRAL_API int corral_sandbox_run_skill_entry(struct corral_sandbox *s, const char *skill_dir,
 	const char *entry, const char *const *args, const struct corral_call *call,

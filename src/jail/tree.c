@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "jail/mount.h"
 #include "jail/limits/rlimits.h"
+#include "skill/archive.h"
 
 /* Room for what is ours on the scratch file system, beside what a limit gives to commands. */
 enum { SCRATCH_OURS = 1 << 20, FILES_OURS = 4096 };
@@ -33,6 +34,7 @@ struct building {
 	int scratch; /* where the scratch file system is mounted */
 	int root;    /* the new root, mounted */
 	int own, mask;
+	int skill;     /* the copy of a skill, mounted */
 	int copy;      /* of the host's root, if "/" is granted: the new root is the host's own */
 	bool ours;     /* the entry at hand lies on the scratch file system */
 	char name[24]; /* of what is made for the entry at hand: its number */
@@ -140,6 +142,36 @@ static int tree_entry_own(const struct building *b, const struct plan_entry *ent
 	return tree_put_copy(fd, tree_flags(entry), b->root, tree_inside(entry));
 }
 
+/* Of the skill's copy: its path below the skill's folder. */
+static const char *tree_in_skill(const struct plan *plan, const struct plan_entry *entry)
+{
+	const char *below = entry->path + strlen(plan->skill->path);
+
+	return below[0] ? below + 1 : ".";
+}
+
+static int tree_entry_copied(const struct building *b, const struct plan_entry *entry)
+{
+	auto_fd source = -1;
+	struct stat st;
+	int r;
+
+	if (b->skill < 0 || !path_is_below(entry->path, b->plan->skill->path))
+		return -EINVAL;
+	source = mount_open(b->skill, tree_in_skill(b->plan, entry));
+	/* The plan looked at the host's: not there, or a link here, and it was changed. */
+	if (source == -ENOENT || source == -ELOOP || source == -ENOTDIR)
+		return -ESTALE;
+	if (source < 0)
+		return source;
+	if (fstat(source, &st) < 0)
+		return -errno;
+	if (S_ISLNK(st.st_mode) || S_ISDIR(st.st_mode) != entry->is_dir)
+		return -ESTALE;
+	r = tree_make_place(b, entry, entry->is_dir);
+	return r < 0 ? r : tree_put_copy(source, tree_flags(entry), b->root, tree_inside(entry));
+}
+
 /* What the plan looked at must still be there: same device, same inode. */
 static int tree_entry_bind(const struct building *b, const struct plan_entry *entry)
 {
@@ -149,6 +181,8 @@ static int tree_entry_bind(const struct building *b, const struct plan_entry *en
 
 	if (entry->path[1] == '\0')
 		return 0; /* the root was made first */
+	if (entry->copied)
+		return tree_entry_copied(b, entry);
 	source = mount_open(b->host, tree_inside(entry));
 	if (source < 0)
 		return source;
@@ -291,6 +325,38 @@ static int tree_mount_scratch(struct building *b)
 	return nowhere < 0 ? nowhere : tree_make_file(b->mask, "nothing", "", 0);
 }
 
+/*
+ * On a file system of its own, as large as the copy: it is not what commands may fill. It is
+ * mounted in the folder of the masks, since only what is mounted can be copied to another place.
+ */
+static int tree_unpack_skill(struct building *b)
+{
+	const struct skill_archive *skill = b->plan->skill;
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	char size[32], files[32];
+	const char *const options[] = { "mode", "0755", "size", size, "nr_inodes", files, NULL };
+	auto_fd place = -1, mount = -1;
+	int r;
+
+	if (!skill)
+		return 0;
+	(void)snprintf(size, sizeof(size), "%" PRIu64,
+		skill->bytes + (uint64_t)skill->entries * 4096 + SCRATCH_OURS);
+	(void)snprintf(files, sizeof(files), "%" PRIu32, 2 * skill->entries + FILES_OURS);
+	place = tree_make_folder(b->mask, "skill", 0755);
+	if (place < 0)
+		return place;
+	mount = mount_new("tmpfs", options, MOUNT_WRITABLE | MOUNT_EXEC);
+	r = mount < 0 ? mount : mount_put(mount, b->mask, "skill");
+	if (r < 0)
+		return r;
+	b->skill = mount_open(b->mask, "skill");
+	r = b->skill < 0 ? b->skill : skill_archive_unpack(skill, b->skill);
+	if (r == 0 && mount_setattr(b->skill, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		r = -errno;
+	return r;
+}
+
 /* Opened again after it was mounted on: what a descriptor from before stands for lies below. */
 static int tree_make_root(struct building *b)
 {
@@ -405,6 +471,13 @@ static int tree_make_proc(struct building *b)
 	t->nowhere = mount_open(place, "nowhere");
 	if (t->nothing < 0 || t->nowhere < 0)
 		return -ENOENT;
+	/* Once more: what came with the folder can't run. */
+	if (b->skill >= 0) {
+		r = tree_put_copy(b->skill, MOUNT_EXEC, place, "skill");
+		t->skill = r < 0 ? r : mount_open(place, "skill");
+		if (t->skill < 0)
+			return t->skill;
+	}
 	t->texts = fd_take(&place);
 	r = tree_mount_proc_at(b->plan, b->root, "proc");
 	return r == 0 ? tree_hide_in_proc(b->root) : r;
@@ -436,6 +509,7 @@ static const struct {
 	{ tree_open_host, "open the root directory" },
 	{ tree_copy_root, "copy the root directory" },
 	{ tree_mount_scratch, "mount a file system in memory" },
+	{ tree_unpack_skill, "unpack the skill" },
 	{ tree_make_root, "mount a file system in memory" },
 	{ tree_make_dev, "make a private /dev" },
 	{ tree_make_entries, NULL },
@@ -452,12 +526,13 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 		.root = -1,
 		.own = -1,
 		.mask = -1,
+		.skill = -1,
 		.copy = -1,
 		.error = e };
-	int *const fds[] = { &b.host, &b.scratch, &b.root, &b.own, &b.mask, &b.copy };
+	int *const fds[] = { &b.host, &b.scratch, &b.root, &b.own, &b.mask, &b.skill, &b.copy };
 	int r = 0;
 
-	*t = (struct tree){ .plan = plan, .nothing = -1, .nowhere = -1, .texts = -1 };
+	*t = (struct tree){ .plan = plan, .nothing = -1, .nowhere = -1, .texts = -1, .skill = -1 };
 	for (size_t i = 0; r == 0 && i < ROWS(steps); i++) {
 		r = steps[i].run(&b);
 		if (r < 0 && steps[i].what)
@@ -466,6 +541,13 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 	for (size_t i = 0; i < ROWS(fds); i++)
 		fd_close(fds[i]);
 	return r;
+}
+
+static int tree_cover_copied(const struct tree *t, const struct plan_entry *entry, int root)
+{
+	auto_fd source = mount_open(t->skill, tree_in_skill(t->plan, entry));
+
+	return tree_put_copy(source, tree_flags(entry), root, tree_inside(entry));
 }
 
 static int tree_cover_with(const struct tree *t, size_t i, int there, bool is_dir, int root)
@@ -477,6 +559,8 @@ static int tree_cover_with(const struct tree *t, size_t i, int there, bool is_di
 	case PLAN_MASK:
 		return tree_put_copy(is_dir ? t->nowhere : t->nothing, 0, root, tree_inside(entry));
 	case PLAN_BIND:
+		if (entry->copied)
+			return tree_cover_copied(t, entry, root);
 		return tree_put_copy(there, tree_flags(entry), root, tree_inside(entry));
 	case PLAN_FILE:
 	case PLAN_SOCKET:

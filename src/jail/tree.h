@@ -10,7 +10,7 @@
  *     dev/         the private /dev
  *     mask/        what covers are made of: "nothing" and "nowhere", a file and a folder without
  *                  any permission; N, a text of ours over a file of the host (/etc/passwd …),
- *                  or a socket
+ *                  or a socket; "skill", the copy of a skill, on a file system of its own
  *
  * All of it is put together below a folder of the old root, and becomes the root in the end.
  */
@@ -21,6 +21,7 @@ struct tree {
 	const struct plan *plan;
 	int nothing, nowhere; /* for masks that are put back later; O_PATH */
 	int texts;            /* a folder with what PLAN_FILE and PLAN_SOCKET have put there */
+	int skill;            /* the copy of a skill; -1: there is none */
 	/* Listening, one for each PLAN_SOCKET, in their order; the caller takes and closes them. */
 	int sockets[PLAN_SOCKETS_MAX];
 	size_t n_sockets;

@@ -16,7 +16,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "host/runtime.h"
+#include "launch/lives.h"
 #include "policy/format/permissions-text.h"
+#include "skill/archive.h"
 
 _Static_assert(PATH_BYTES >= PATH_MAX, "realpath() writes that much");
 
@@ -27,9 +29,13 @@ enum { MANIFEST_BYTES = 1 << 20 };
 
 /* Opening */
 
+/* In the folder, or once that was read, in what was read. */
 static bool skill_has(const struct launch_skill *s, const char *name)
 {
-	return faccessat(s->fd, name, F_OK, 0) == 0;
+	const struct skill_item *item;
+
+	return s->content.n ? skill_content_find(&s->content, name, &item) == 0
+			    : faccessat(s->fd, name, F_OK, 0) == 0;
 }
 
 /* The one manifest of the folder: where there are two, a reader may have seen the other one. */
@@ -62,21 +68,18 @@ static int skill_find_manifest(
 	return 0;
 }
 
-static int skill_read_manifest(struct launch_skill *s, const char *folder, struct error *e)
+static int skill_read_manifest(struct launch_skill *s, const char *folder, const char *name,
+	unsigned char hash[SKILL_DIGEST_BYTES], struct error *e)
 {
 	struct location where = { .file = folder };
 	auto_buffer text = { 0 }, shown = { 0 };
 	auto_fd fd = -1;
-	const char *name = "";
-	int r = skill_find_manifest(s, folder, &name, e);
+	int r;
 
-	if (r < 0)
-		return r;
 	buffer_printf(&shown, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", name);
 	if (shown.failed)
 		return error_no_memory(e);
 	where.file = buffer_text(&shown);
-	/* The same folder that was hashed; a link in it stays in it. */
 	fd = openat(s->fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	r = fd < 0 ? -errno : file_read_fd(fd, MANIFEST_BYTES, &text);
 	if (r == -EFBIG)
@@ -84,8 +87,71 @@ static int skill_read_manifest(struct launch_skill *s, const char *folder, struc
 			MANIFEST_BYTES >> 20);
 	if (r < 0)
 		return error_set(e, r, &where, "cannot be read: %s", strerror(-r));
+	crypto_hash_sha256(hash, (const unsigned char *)buffer_text(&text), text.len);
 	return manifest_read(
 		&s->manifest, MANIFEST_UNKNOWN, where.file, buffer_text(&text), text.len, e);
+}
+
+/* The manifest says what is left out, so it is read first; what is read then must have it. */
+static int skill_check_manifest(struct launch_skill *s, const char *folder, const char *name,
+	const unsigned char hash[SKILL_DIGEST_BYTES], struct error *e)
+{
+	struct location where = { .file = s->path };
+	const struct skill_item *item = NULL;
+	const char *found = "";
+	int r = skill_find_manifest(s, folder, &found, e);
+
+	if (r < 0)
+		return r;
+	if (strcmp(found, name) == 0 && skill_content_find(&s->content, name, &item) == 0 &&
+		item->type == SKILL_FILE && memcmp(item->hash, hash, sizeof(item->hash)) == 0)
+		return 0;
+	return error_set(e, -ESTALE, &where, "was changed while it was read");
+}
+
+/* Hashes, and copies what is hashed. */
+static int skill_read_content(struct launch_skill *s, enum launch_skill_use use, struct error *e)
+{
+	struct skill_archive_writer w = { .fd = -1 };
+	int r = use == LAUNCH_SKILL_RUN ? skill_archive_begin(&w, s->path, e) : 0;
+
+	if (r == 0)
+		r = skill_content_read(
+			&s->content, s->fd, &s->lives, use == LAUNCH_SKILL_RUN ? &w : NULL, e);
+	if (r == 0 && use == LAUNCH_SKILL_RUN)
+		r = skill_archive_finish(&w, &s->copy, e);
+	skill_archive_abandon(&w);
+	return r;
+}
+
+static int skill_read(struct launch_skill *s, const char *folder, enum launch_skill_use use,
+	struct arena *a, struct error *e)
+{
+	unsigned char hash[SKILL_DIGEST_BYTES];
+	const char *name = "";
+	/* First of all: not every folder is worth a digest. */
+	int r = skill_find_manifest(s, folder, &name, e);
+
+	if (r == 0)
+		r = skill_read_manifest(s, folder, name, hash, e);
+	if (r < 0)
+		return r;
+	r = lives_find(&s->manifest, name, a, &s->lives, &s->fault);
+	if (r == -EINVAL && use == LAUNCH_SKILL_LOOK)
+		r = 0;
+	else if (r < 0 && e)
+		*e = s->fault;
+	if (r == 0)
+		r = skill_read_content(s, use, e);
+	if (r == 0)
+		r = skill_check_manifest(s, folder, name, hash, e);
+	if (r == 0 && lives_check_links(&s->manifest, &s->content, &s->fault) < 0 &&
+		use == LAUNCH_SKILL_RUN) {
+		r = -EINVAL;
+		if (e)
+			*e = s->fault;
+	}
+	return r;
 }
 
 /* Approvals */
@@ -125,14 +191,16 @@ static int skill_permissions_text(
 	return *ret ? 0 : error_no_memory(e);
 }
 
-int launch_skill_open(struct launch_skill *s, const char *folder, struct arena *a, struct error *e)
+int launch_skill_open(struct launch_skill *s, const char *folder, enum launch_skill_use use,
+	struct arena *a, struct error *e)
 {
 	struct location where = { .file = folder };
 	char real[PATH_BYTES];
-	const char *name;
 	int r;
 
-	*s = (struct launch_skill){ .fd = -1, .outcome = APPROVAL_NONE, .is_skill = true };
+	*s = LAUNCH_SKILL_NONE;
+	s->outcome = APPROVAL_NONE;
+	s->is_skill = true;
 	if (realpath(folder, real)) {
 		s->path = arena_strdup(a, real);
 		s->fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -145,12 +213,7 @@ int launch_skill_open(struct launch_skill *s, const char *folder, struct arena *
 	}
 	if (!s->path)
 		return error_no_memory(e);
-	/* First of all: not every folder is worth a digest. */
-	r = skill_find_manifest(s, folder, &name, e);
-	if (r == 0)
-		r = skill_digest(s->fd, &s->approval.digest, e);
-	if (r == 0)
-		r = skill_read_manifest(s, folder, e);
+	r = skill_read(s, folder, use, a, e);
 	if (r == 0)
 		r = launch_skill_approvals(&s->approval.folder, a, e);
 	if (r == 0)
@@ -158,6 +221,7 @@ int launch_skill_open(struct launch_skill *s, const char *folder, struct arena *
 	if (r < 0)
 		return r;
 	s->approval.skill = s->path;
+	s->approval.digest = s->content.digest;
 	r = approval_check(&s->approval, e);
 	if (r >= 0)
 		s->outcome = r;
@@ -173,18 +237,19 @@ int launch_skill_read(struct launch_skill *s, const char *path, struct arena *a,
 	struct stat st;
 	int r;
 
-	*s = (struct launch_skill){ .fd = -1, .outcome = APPROVAL_NONE };
+	*s = LAUNCH_SKILL_NONE;
+	s->outcome = APPROVAL_NONE;
 	if (!realpath(path, real) || stat(real, &st) < 0)
 		return error_set(e, -errno, NULL, "cannot read %s: %s", path, strerror(errno));
 	if (S_ISDIR(st.st_mode))
-		return launch_skill_open(s, path, a, e);
+		return launch_skill_open(s, path, LAUNCH_SKILL_RUN, a, e);
 	slash = strrchr(real, '/');
 	memcpy(folder, real, sizeof(real));
 	folder[slash == real ? 1 : slash - real] = '\0';
 	while (*known && strcmp(*known, slash + 1) != 0)
 		known++;
 	if (*known)
-		return launch_skill_open(s, folder, a, e);
+		return launch_skill_open(s, folder, LAUNCH_SKILL_RUN, a, e);
 	/* A file that is not the manifest of a folder. */
 	s->path = arena_strdup(a, folder);
 	if (!s->path)
@@ -204,6 +269,8 @@ int launch_skill_read(struct launch_skill *s, const char *path, struct arena *a,
 void launch_skill_deinit(struct launch_skill *s)
 {
 	fd_close(&s->fd);
+	fd_close(&s->copy);
+	skill_content_deinit(&s->content);
 	manifest_deinit(&s->manifest);
 }
 
@@ -236,37 +303,34 @@ int launch_skill_check(
 int launch_skill_unchanged(const struct launch_skill *s, struct error *e)
 {
 	struct location where = { .file = s->path };
-	struct skill_digest now = { 0 };
-	int r = skill_digest(s->fd, &now, e);
 
-	if (r == 0 && memcmp(now.bytes, s->approval.digest.bytes, sizeof(now.bytes)) != 0)
-		r = error_set(e, -ESTALE, &where, "was changed while it was read");
-	return r;
+	return skill_content_check(&s->content, s->fd, NULL) < 0
+		       ? error_set(e, -ESTALE, &where, "was changed while it was read")
+		       : 0;
 }
 
 /* The entry */
 
 /* Its file: in the skill's folder, as it is written and wherever its links lead. */
-static int skill_find_entry(const struct launch_skill *s, const char *entry, struct arena *a,
-	const char **ret, struct error *e)
+static int skill_find_entry(const struct launch_skill *s, const char *entry,
+	const struct skill_item **ret, struct error *e)
 {
 	struct location where = { .file = s->path };
-	char normal[PATH_BYTES], real[PATH_BYTES];
-	char *joined = arena_printf(a, "%s/%s", s->path, entry);
-	struct stat st;
-	size_t len;
+	const struct skill_item *item = NULL;
+	int r = skill_content_find(&s->content, entry, &item);
 
-	if (!joined)
-		return error_no_memory(e);
-	if (path_normalize(joined, strlen(joined), normal, &len) < 0 ||
-		!path_is_below(normal, s->path) ||
-		(realpath(joined, real) && !path_is_below(real, s->path)))
+	if (r == -EXDEV)
 		return error_set(
 			e, -EACCES, &where, "its entry `%s` leads out of its folder", entry);
-	if (!realpath(joined, real) || stat(real, &st) < 0 || !S_ISREG(st.st_mode))
+	if (r == 0 && item->live)
+		return error_set(e, -EACCES, &where,
+			"its entry `%s` lies where the skill may write (%s), and such files are "
+			"not run",
+			entry, item->path);
+	if (r < 0 || item->type != SKILL_FILE)
 		return error_set(e, -ENOENT, &where, "its entry `%s` is no file", entry);
-	*ret = arena_strdup(a, real);
-	return *ret ? 0 : error_no_memory(e);
+	*ret = item;
+	return 0;
 }
 
 int launch_skill_command(const struct launch_skill *s, const char *entry, const char *const *args,
@@ -274,7 +338,8 @@ int launch_skill_command(const struct launch_skill *s, const char *entry, const 
 {
 	struct location where = { .file = s->path };
 	const struct manifest *m = &s->manifest;
-	const char *runtime = entry ? NULL : m->runtime, *file = "", **words;
+	const char *runtime = entry ? NULL : m->runtime, *file, **words;
+	const struct skill_item *item = NULL;
 	size_t n = 0;
 	int r;
 
@@ -284,12 +349,13 @@ int launch_skill_command(const struct launch_skill *s, const char *entry, const 
 					   : "write `entry: FILE` into its manifest");
 		return -ENOENT;
 	}
-	r = launch_skill_unchanged(s, e);
-	if (r == 0)
-		r = skill_find_entry(s, entry ? entry : m->entry, a, &file, e);
-	if (r < 0)
+	r = skill_find_entry(s, entry ? entry : m->entry, &item, e);
+	if (r < 0 || !item)
 		return r;
-	if (!runtime && access(file, X_OK) < 0) {
+	file = arena_printf(a, "%s/%s", s->path, item->path);
+	if (!file)
+		return error_no_memory(e);
+	if (!runtime && !item->executable) {
 		(void)error_set(e, -ENOEXEC, NULL, "%s is not executable", file);
 		error_hint(e, "write `runtime: bash` (or python3, node …) into its manifest");
 		return -ENOEXEC;

@@ -4,33 +4,48 @@
  * A skill on its way to run: its folder, the manifest in it, whether a person approved just that,
  * and the words that run its entry.
  *
- * The digest is taken before the manifest is read and again when the words are made, so what is run
- * is what was read, and what was approved. What another program of the same user changes in the
- * folder afterwards is not held; docs/threat-model.md says who is trusted.
+ * The folder is read once. What was hashed is what is compared with the approval, what the words of
+ * the entry are made from, and, copied in the same moment, what a sandbox shows at the skill's path
+ * (jail/plan/plan.h). Later changes in the folder reach no run that was opened before; the next one
+ * asks for approval again. What the manifest lets the skill write is left out (launch/lives.h).
  */
 #include "base/arena.h"
 #include "base/error.h"
 #include "policy/format/manifest.h"
 #include "skill/approval.h"
+#include "skill/content.h"
+
+enum launch_skill_use {
+	LAUNCH_SKILL_LOOK, /* to show it, or to compare it */
+	LAUNCH_SKILL_RUN,  /* and to run it: it is copied */
+};
 
 struct launch_skill {
 	const char *path; /* its folder, real; in the arena */
 	int fd;           /* of the folder; -1: not open */
 	struct manifest manifest;
+	struct skill_lives lives; /* in the arena */
+	struct error fault; /* why it could not be run, though it can be looked at; "": none */
+	struct skill_content content;
+	int copy;                 /* skill/archive.h; -1: none was made */
 	struct approval approval; /* as it would have to be now; its texts are in the arena */
 	int outcome;              /* enum approval_outcome; of what is no skill: current */
 	bool is_skill;
 };
+#define LAUNCH_SKILL_NONE ((struct launch_skill){ .fd = -1, .copy = -1 })
 
 /*
  * Opens the skill in that folder. *s need not be initialised; it is the caller's, also on failure,
  * and ends with launch_skill_deinit(). -ENOENT: there is none; -EINVAL: it has more than one
- * manifest, or holds rules; errors of skill_walk() and approval_check().
+ * manifest, or holds rules, or (to run it) may write what must stay as it is; errors of
+ * skill_content_read() and approval_check().
  */
-int launch_skill_open(struct launch_skill *s, const char *folder, struct arena *a, struct error *e);
+int launch_skill_open(struct launch_skill *s, const char *folder, enum launch_skill_use use,
+	struct arena *a, struct error *e);
 /*
- * The same of a skill's manifest, or of any other file with permissions: those need no approval. A
- * file that says it is a skill's but is not the manifest of its folder was approved by nobody.
+ * The same, to run it, of a skill's manifest, or of any other file with permissions: those need no
+ * approval. A file that says it is a skill's but is not the manifest of its folder was approved by
+ * nobody.
  */
 int launch_skill_read(struct launch_skill *s, const char *path, struct arena *a, struct error *e);
 void launch_skill_deinit(struct launch_skill *s);
@@ -49,14 +64,17 @@ const char *launch_skill_outcome(int outcome);
  */
 int launch_skill_check(
 	const struct launch_skill *s, const char *named, const char *otherwise, struct error *e);
-/* -ESTALE: it is not what was opened any more. */
+/*
+ * -ESTALE: it is not what was opened any more. For those who looked at the folder itself, as a plan
+ * does, and rely on having seen what was copied.
+ */
 int launch_skill_unchanged(const struct launch_skill *s, struct error *e);
 
 /*
  * The words that run a file of the skill with these arguments: the manifest's entry by its runtime,
  * or the entry that is named, which runs by itself. The list ends with NULL and is in the arena.
- * -ENOENT: no such entry; -EACCES: it leads out of the folder, as it is written or by a link;
- * -ENOEXEC: it is no program, and no runtime is named; -ESTALE.
+ * -ENOENT: no such entry; -EACCES: it leads out of the folder, as it is written or by a link, or to
+ * what the skill may write; -ENOEXEC: it is no program, and no runtime is named.
  */
 int launch_skill_command(const struct launch_skill *s, const char *entry, const char *const *args,
 	size_t n_args, struct arena *a, const char ***ret, size_t *ret_n, struct error *e);

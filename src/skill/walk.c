@@ -17,6 +17,7 @@
 #include "base/path.h"
 
 struct walk {
+	const struct skill_lives *lives;
 	skill_visit *visit;
 	void *data;
 	struct error *error;
@@ -69,6 +70,7 @@ static int visit_file(struct walk *w, int parent, const char *name, const struct
 		.executable = st->st_mode & 0111,
 		.fd = fd,
 		.size = (uint64_t)st->st_size,
+		.st = st,
 	};
 	int r;
 
@@ -115,7 +117,7 @@ static const char *judge_target(const char *target, unsigned depth)
 	return NULL;
 }
 
-static int visit_link(struct walk *w, int parent, const char *name)
+static int visit_link(struct walk *w, int parent, const char *name, const struct stat *st)
 {
 	char target[PATH_BYTES];
 	struct skill_entry entry = {
@@ -123,6 +125,7 @@ static int visit_link(struct walk *w, int parent, const char *name)
 		.path = buffer_text(&w->path),
 		.fd = -1,
 		.target = target,
+		.st = st,
 	};
 	const char *reason;
 	ssize_t n = readlinkat(parent, name, target, sizeof(target) - 1);
@@ -140,6 +143,7 @@ static int visit_folder(struct walk *w, int parent, const char *name, const stru
 		.type = SKILL_FOLDER,
 		.path = buffer_text(&w->path),
 		.fd = -1,
+		.st = st,
 	};
 	auto_fd fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int r;
@@ -159,6 +163,37 @@ static int visit_folder(struct walk *w, int parent, const char *name, const stru
 	return r;
 }
 
+static bool walk_is_live(const struct walk *w, const struct stat *st)
+{
+	const char *path = buffer_text(&w->path);
+
+	for (size_t i = 0; w->lives && i < w->lives->n; i++) {
+		const struct skill_live *live = &w->lives->items[i];
+
+		if (strcmp(live->path, path) == 0 &&
+			(live->subtree ? S_ISDIR(st->st_mode) : S_ISREG(st->st_mode)))
+			return true;
+	}
+	return false;
+}
+
+/* Whoever may write it must not write another file by it. */
+static int visit_live(struct walk *w, const struct stat *st)
+{
+	const struct skill_entry entry = {
+		.type = S_ISDIR(st->st_mode) ? SKILL_FOLDER : SKILL_FILE,
+		.path = buffer_text(&w->path),
+		.fd = -1,
+		.live = true,
+		.st = st,
+	};
+
+	if (S_ISREG(st->st_mode) && st->st_nlink > 1)
+		return walk_refuse(w, -EPERM,
+			"it is granted for writing, and has a second name (a hard link)");
+	return w->visit(w->data, &entry, w->error);
+}
+
 static int visit_entry(struct walk *w, int parent, const char *name)
 {
 	struct stat st;
@@ -167,13 +202,15 @@ static int visit_entry(struct walk *w, int parent, const char *name)
 		return walk_refuse(w, -E2BIG, "with this entry the skill has more than 20000");
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return walk_refuse(w, -errno, strerror(errno));
+	if (walk_is_live(w, &st))
+		return visit_live(w, &st);
 	switch (st.st_mode & S_IFMT) {
 	case S_IFREG:
 		return visit_file(w, parent, name, &st);
 	case S_IFDIR:
 		return visit_folder(w, parent, name, &st);
 	case S_IFLNK:
-		return visit_link(w, parent, name);
+		return visit_link(w, parent, name, &st);
 	case S_IFIFO:
 		return walk_refuse(w, -EPERM, "a pipe cannot be part of a skill");
 	case S_IFSOCK:
@@ -222,9 +259,10 @@ static int walk_folder(struct walk *w, int own)
 	return r < 0 ? r : recheck(w, dirfd(d), &before);
 }
 
-int skill_walk(int dirfd, skill_visit *visit, void *data, struct error *e)
+int skill_walk(
+	int dirfd, const struct skill_lives *lives, skill_visit *visit, void *data, struct error *e)
 {
-	struct walk w = { .visit = visit, .data = data, .error = e };
+	struct walk w = { .lives = lives, .visit = visit, .data = data, .error = e };
 	/* Not dirfd itself, which is the caller's and may be O_PATH. */
 	int r = walk_folder(&w, openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 

@@ -31,6 +31,7 @@
 #include "policy/format/manifest.h"
 #include "policy/network/idna.h"
 #include "policy/policy.h"
+#include "skill/archive.h"
 #include "warden/bare.h"
 #include "warden/outbox.h"
 #include "warden/session/session.h"
@@ -64,6 +65,7 @@ struct warden {
 	struct permissions *permissions;
 	struct policy *policy;
 	struct plan *plan;
+	struct skill_archive skill; /* of the plan, if the host sent one */
 	struct session *session;
 	int host; /* pidfd; -1: it could not be had */
 	bool over;
@@ -401,6 +403,10 @@ static int warden_configure(struct warden *w, struct error *e)
 	if (r != 1 || w->configuration.type != FRAME_CONFIGURE)
 		return error_set(e, -EPROTO, NULL, "the host did not configure the sandbox");
 	r = configure_decode(&w->configure, w->configuration.body, w->configuration.len);
+	if (r == 0 && w->configuration.n_fds > 0)
+		r = w->configuration.n_fds == 1 && w->configure.flags & CONFIGURE_SKILL
+			    ? skill_archive_open(&w->skill, w->configuration.fds[0])
+			    : -EPROTO;
 	return r < 0 ? error_set(e, r, NULL, "the host's configuration makes no sense") : 0;
 }
 
@@ -439,6 +445,7 @@ static int warden_compile(struct warden *w, struct error *e)
 	plan.policy = w->policy;
 	plan.n_layers = (size_t)n;
 	plan.n_guarded = w->configure.flags & CONFIGURE_SKILL && *plan.guarded ? 1 : 0;
+	plan.skill = w->skill.map ? &w->skill : NULL;
 	return plan_new(&w->plan, &plan, e);
 }
 
@@ -446,6 +453,7 @@ static int warden_build(struct warden *w, struct error *e)
 {
 	const struct session_handler handler = { warden_on_event, w };
 	struct session_options o = { 0 };
+	auto_fd skill = -1;
 	int r = warden_configure(w, e);
 
 	if (r < 0)
@@ -464,7 +472,14 @@ static int warden_build(struct warden *w, struct error *e)
 		r = source_read(&w->permissions, e);
 	if (r == 0)
 		r = warden_compile(w, e);
-	return r < 0 ? r : session_build(w->session, w->plan, &handler, e);
+	if (r == 0)
+		r = session_build(w->session, w->plan, &handler, e);
+	/* The sandbox has it unpacked. */
+	if (w->skill.map) {
+		skill_archive_close(&w->skill);
+		skill = frame_take_fd(&w->configuration, 0);
+	}
+	return r;
 }
 
 static const struct {

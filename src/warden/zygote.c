@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "jail/confine.h"
 #include "jail/plan/plan.h"
 #include "jail/privilege.h"
@@ -26,6 +27,7 @@
 #include "jail/userns.h"
 #include "net/enter/capture.h"
 #include "net/enter/listeners.h"
+#include "skill/archive.h"
 #include "warden/inherited.h"
 #include "warden/init.h"
 #include "warden/session/watch.h"
@@ -44,6 +46,7 @@ struct setup {
 	const struct zygote *zygote;
 	struct frame frame; /* FRAME_PLAN; the plan's strings are in it */
 	struct plan *plan;
+	struct skill_archive skill; /* of the plan */
 	struct tree tree;
 	struct watch *watch; /* NULL: nothing to watch */
 	struct error error;  /* of steps that say more than an errno */
@@ -135,7 +138,33 @@ static int receive_plan(struct setup *s)
 		_exit(1);
 	if (r < 0 || s->frame.type != FRAME_PLAN)
 		return r < 0 ? r : -EPROTO;
-	return plan_decode(&s->plan, s->frame.body, s->frame.len);
+	r = plan_decode(&s->plan, s->frame.body, s->frame.len);
+	if (r < 0 || s->frame.n_fds != (size_t)s->plan->has_skill)
+		return r < 0 ? r : -EPROTO;
+	if (s->plan->has_skill) {
+		r = skill_archive_open(&s->skill, s->frame.fds[0]);
+		s->plan->skill = &s->skill;
+	}
+	return r;
+}
+
+/* Its memory is given back: the sandbox has it unpacked, but for the path, which covers need. */
+static int drop_skill(struct setup *s)
+{
+	static char path[PATH_BYTES];
+	struct skill_archive rest = { .fd = -1, .path = path };
+	int fd;
+
+	if (!s->plan->skill)
+		return 0;
+	if (strlen(s->skill.path) >= sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, s->skill.path, strlen(s->skill.path) + 1);
+	skill_archive_close(&s->skill);
+	s->skill = rest;
+	fd = frame_take_fd(&s->frame, 0);
+	fd_close(&fd);
+	return 0;
 }
 
 /* For servers inside, if the relay is to reach any. Without IPv6 there are those of IPv4 alone. */
@@ -329,6 +358,7 @@ static const struct {
 	{ "capture the network", .run = capture_network },
 	{ "watch files", .run = watch_covers },
 	{ "build the file tree", .run = enter_tree },
+	{ "drop the copy of the skill", .run = drop_skill },
 	{ "hand over sockets", .run = hand_over_sockets },
 	{ "share the mounts", .run = share_mounts },
 	{ "switch off core files", .plain = rlimits_no_core },

@@ -14,7 +14,9 @@ enum {
 	CONFIGURE_SHELL = 1 << 0,  /* /bin/sh is there for command lines, whatever exec lists say */
 	CONFIGURE_SINGLE = 1 << 1, /* one command, then the session ends */
 	CONFIGURE_NONE = 1 << 2,   /* nothing is confined: warden/bare.h */
-	CONFIGURE_SKILL = 1 << 3,  /* $SKILL_DIR cannot be written, whatever the permissions say */
+	/* $SKILL_DIR cannot be written, whatever the permissions say; a descriptor beside the frame
+	 * is the copy of a skill (skill/archive.h) */
+	CONFIGURE_SKILL = 1 << 3,
 	CONFIGURE_FLAGS = 15,
 };
 

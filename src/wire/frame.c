@@ -54,9 +54,27 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int) * PARCEL_MAX)];
 };
 
-int sealed_new(const void *data, size_t len, int *ret)
+int sealed_begin(int *ret)
 {
 	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	/* Never executable where the kernel knows how; it may be set to refuse all others. */
+	int fd = memfd_create("corral", flags | NOEXEC_SEAL);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("corral", flags);
+	if (fd < 0)
+		return -errno;
+	*ret = fd;
+	return 0;
+}
+
+int sealed_finish(int fd)
+{
+	return fcntl(fd, F_ADD_SEALS, SEALS) < 0 ? -errno : 0;
+}
+
+int sealed_new(const void *data, size_t len, int *ret)
+{
 	struct rlimit limit;
 	auto_fd fd = -1;
 	int r;
@@ -65,19 +83,14 @@ int sealed_new(const void *data, size_t len, int *ret)
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 		len > limit.rlim_cur)
 		return -EFBIG;
-	/* Never executable where the kernel knows how; it may be set to refuse all others. */
-	fd = memfd_create("corral", flags | NOEXEC_SEAL);
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("corral", flags);
-	if (fd < 0)
-		return -errno;
-	r = file_write_all(fd, data, len);
-	if (r < 0)
-		return r;
-	if (fcntl(fd, F_ADD_SEALS, SEALS) < 0)
-		return -errno;
-	*ret = fd_take(&fd);
-	return 0;
+	r = sealed_begin(&fd);
+	if (r == 0)
+		r = file_write_all(fd, data, len);
+	if (r == 0)
+		r = sealed_finish(fd);
+	if (r == 0)
+		*ret = fd_take(&fd);
+	return r;
 }
 
 /* Seals first: only then does the size stay what it is. */

@@ -94,6 +94,9 @@ int frame_pair(int ret[2]);
  * sealed_new() gives a close-on-exec descriptor of a memfd with a copy of the bytes.
  */
 int sealed_new(const void *data, size_t len, int *ret);
+/* The same piece by piece: a memfd to write to, and the end of it. */
+int sealed_begin(int *ret);
+int sealed_finish(int fd);
 /*
  * Maps a descriptor of foreign origin, for reading. It must be a memfd that holds exactly len bytes
  * (more than none) and is sealed as above; anything else is -EPROTO. The caller unmaps.

@@ -359,7 +359,7 @@ static int scan_file(void *data, const struct skill_entry *entry, struct error *
 	struct scan *s = data;
 	int r;
 
-	if (entry->type != SKILL_FILE)
+	if (entry->type != SKILL_FILE || entry->live)
 		return 0;
 	buffer_clear(&s->data);
 	/* -EFBIG, an outcome rather than an error: there is more. */
@@ -389,7 +389,8 @@ static int compare_findings(const void *x, const void *y)
 	return r ? r : strcmp(a->id, b->id);
 }
 
-int skill_scan(int dirfd, struct arena *a, struct skill_findings *ret, struct error *e)
+int skill_scan(int dirfd, const struct skill_lives *lives, struct arena *a,
+	struct skill_findings *ret, struct error *e)
 {
 	auto_arena automaton = { 0 };
 	struct scan s = { .arena = a };
@@ -397,7 +398,7 @@ int skill_scan(int dirfd, struct arena *a, struct skill_findings *ret, struct er
 
 	if (r < 0)
 		return error_no_memory(e);
-	r = skill_walk(dirfd, scan_file, &s, e);
+	r = skill_walk(dirfd, lives, scan_file, &s, e);
 	buffer_deinit(&s.data);
 	buffer_deinit(&s.joined);
 	if (r < 0)

@@ -14,6 +14,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 
+struct skill_lives;
+
 enum {
 	SKILL_SCAN_FILE_MAX = 1 << 20,  /* so much of a file is read */
 	SKILL_SCAN_PER_FILE_MAX = 100,  /* findings */
@@ -42,5 +44,9 @@ struct skill_findings {
 /* "low", "medium", "high". */
 const char *skill_severity_name(enum skill_severity severity);
 
-/* Errors as of skill_walk(). dirfd may be O_PATH; *ret lives in the arena, untouched on failure. */
-int skill_scan(int dirfd, struct arena *a, struct skill_findings *ret, struct error *e);
+/*
+ * Errors as of skill_walk(), and lives as there: what is live is not looked at. dirfd may be
+ * O_PATH; *ret lives in the arena, untouched on failure.
+ */
+int skill_scan(int dirfd, const struct skill_lives *lives, struct arena *a,
+	struct skill_findings *ret, struct error *e);

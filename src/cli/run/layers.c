@@ -113,11 +113,12 @@ static int add_profile(struct run *r)
 	return ret < 0 ? ret : add_base(r, r->profile.permissions);
 }
 
-/* Inside, the skill's folder can't be written, whatever its permissions say. */
+/* Inside, the skill's folder is a copy that can't be written, whatever its permissions say. */
 static int add_skill(struct run *r)
 {
 	const char *folder = r->options.skill;
-	int ret = launch_skill_open(&r->skill, folder, r->call->arena, r->call->error);
+	int ret = launch_skill_open(
+		&r->skill, folder, LAUNCH_SKILL_RUN, r->call->arena, r->call->error);
 
 	if (ret == 0 && !r->options.yes &&
 		launch_skill_check(&r->skill, folder, "say --yes", r->call->error) < 0)
@@ -125,7 +126,7 @@ static int add_skill(struct run *r)
 	if (ret == 0 && !r->load.is_set[VARIABLE_SKILL_DIR])
 		r->load.variables.values[VARIABLE_SKILL_DIR] = r->skill.path;
 	if (ret == 0)
-		ret = run_guard(r, r->skill.path);
+		ret = skill_archive_open(&r->copy, r->skill.copy);
 	if (ret == 0)
 		ret = add_base(r, r->skill.manifest.permissions);
 	if (ret == 0)

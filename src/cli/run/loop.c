@@ -226,6 +226,9 @@ int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 	int err = session_build(r->session, r->plan, &handler, r->call->error);
 
 	l.session = r->session;
+	/* The sandbox has the skill unpacked. */
+	skill_archive_close(&r->copy);
+	fd_close(&r->skill.copy);
 	if (err == 0) {
 		err = open_signals(&l);
 		if (err < 0)

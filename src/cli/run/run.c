@@ -22,6 +22,7 @@ static void run_deinit(struct run *r)
 	policy_free(r->policy);
 	permissions_free(r->mode);
 	profile_deinit(&r->profile);
+	skill_archive_close(&r->copy);
 	launch_skill_deinit(&r->skill);
 	load_deinit(&r->ceiling);
 	load_deinit(&r->load);
@@ -133,9 +134,13 @@ static int make_plan(struct run *r)
 		.guarded = r->guarded,
 		.n_guarded = r->n_guarded,
 		.explain = r->options.explain,
+		.skill = r->copy.map ? &r->copy : NULL,
 	};
 	int ret = plan_new(&r->plan, &options, r->call->error);
 
+	/* It looked at the skill's folder, and must have seen what was copied. */
+	if (ret == 0 && options.skill)
+		ret = launch_skill_unchanged(&r->skill, r->call->error);
 	if (ret == 0) {
 		/* Those of options too: the tree in memory is as large as they say. */
 		r->plan->limits = r->limits;
@@ -250,7 +255,7 @@ static int run_all(struct run *r)
 
 int run_main(struct call *c, bool is_shell)
 {
-	auto_run r = { .call = c, .is_shell = is_shell, .skill = { .fd = -1 } };
+	auto_run r = { .call = c, .is_shell = is_shell, .skill = LAUNCH_SKILL_NONE };
 	int ret;
 
 	run_stdio_reserve();

@@ -26,6 +26,7 @@
 #include "cli/run/network.h"
 #include "jail/plan/plan.h"
 #include "launch/skill.h"
+#include "skill/archive.h"
 #include "warden/session/session.h"
 #include "wire/report.h"
 
@@ -63,6 +64,7 @@ struct run {
 	struct load load, ceiling;
 	struct profile profile;
 	struct launch_skill skill; /* .fd is -1 without one */
+	struct skill_archive copy; /* of it; .map is NULL without one */
 	struct permissions *mode;
 	struct permissions *base[RUN_LAYERS_MAX];
 	size_t n_base;

@@ -8,14 +8,14 @@
 int inspection_open(struct inspection *i, struct call *c, const char *folder)
 {
 	size_t counts[SKILL_HIGH + 1] = { 0 };
-	int r = launch_skill_open(&i->skill, folder, c->arena, c->error);
+	int r = launch_skill_open(&i->skill, folder, LAUNCH_SKILL_LOOK, c->arena, c->error);
 
 	if (r == 0)
 		r = load_begin(&i->load, c);
 	if (r == 0)
 		r = load_absolute(c, folder, &i->load.variables.values[VARIABLE_SKILL_DIR]);
 	if (r == 0)
-		r = skill_scan(i->skill.fd, c->arena, &i->findings, c->error);
+		r = skill_scan(i->skill.fd, &i->skill.lives, c->arena, &i->findings, c->error);
 	if (r < 0)
 		return r;
 	for (size_t k = 0; k < i->findings.n; k++)
@@ -116,6 +116,32 @@ static void inspection_print_finding(const struct skill_finding *f, struct outpu
 	}
 }
 
+/* What is shown here is not all that is in the folder: that has to be said beside the digest. */
+static void inspection_print_digest(const struct inspection *i, struct output *o)
+{
+	char hex[SKILL_DIGEST_HEX];
+
+	skill_digest_hex(&i->skill.content.digest, hex);
+	inspection_print_label(o, "Digest");
+	buffer_printf(&o->text, "%s\n", hex);
+	for (size_t k = 0; k < i->skill.lives.n; k++) {
+		const struct skill_live *live = &i->skill.lives.items[k];
+		auto_buffer line = { 0 };
+
+		output_pad(o, TEXT_COLUMN);
+		buffer_add_visible(&line, live->path, strlen(live->path));
+		buffer_printf(&line,
+			"%s is not part of it: the skill may write there, nothing there is "
+			"executed, and nobody has looked at it",
+			live->subtree ? "/" : "");
+		output_line(o, buffer_text(&line));
+	}
+	if (i->skill.fault.text[0]) {
+		inspection_print_label(o, "Fault");
+		inspection_print_foreign(o, i->skill.fault.text);
+	}
+}
+
 void inspection_print(const struct inspection *i, struct output *o)
 {
 	static const enum output_style styles[] = {
@@ -125,7 +151,6 @@ void inspection_print(const struct inspection *i, struct output *o)
 		[RISK_CRITICAL] = OUTPUT_RED,
 	};
 	const struct description *d = &i->description;
-	char hex[SKILL_DIGEST_HEX];
 
 	print_head(i, o);
 	for (size_t k = 0; k < d->n; k++) {
@@ -144,10 +169,8 @@ void inspection_print(const struct inspection *i, struct output *o)
 	output_styled(o, styles[d->risk], describe_risk_name(d->risk));
 	buffer_addc(&o->text, '\n');
 	inspection_print_bullets(o, &d->reasons);
-	skill_digest_hex(&i->skill.approval.digest, hex);
 	buffer_addc(&o->text, '\n');
-	inspection_print_label(o, "Digest");
-	buffer_printf(&o->text, "%s\n", hex);
+	inspection_print_digest(i, o);
 	inspection_print_label(o, "Approved");
 	buffer_printf(&o->text, "%s: %s\n", i->skill.outcome == APPROVAL_CURRENT ? "yes" : "no",
 		launch_skill_outcome(i->skill.outcome));
@@ -203,6 +226,11 @@ struct node *inspection_tree(const struct inspection *i, struct json_tree *t)
 	tree_put_text(t, root, "risk", describe_risk_name(d->risk));
 	inspection_put_lines(t, root, "reasons", &d->reasons);
 	tree_put_text(t, root, "digest", hex);
+	list = tree_put_list(t, root, "outside_digest");
+	for (size_t k = 0; k < i->skill.lives.n; k++)
+		tree_append_text(t, list, i->skill.lives.items[k].path);
+	if (i->skill.fault.text[0])
+		tree_put_text(t, root, "fault", i->skill.fault.text);
 	tree_put_flag(t, root, "approved", i->skill.outcome == APPROVAL_CURRENT);
 	tree_put_text(t, root, "approval", launch_skill_outcome(i->skill.outcome));
 	return root;

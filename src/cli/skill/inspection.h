@@ -2,8 +2,8 @@
 #pragma once
 /*
  * A skill's folder, looked at without running anything of it: what it asks for, what looks risky in
- * it, its digest, and whether just this was approved. The digest is taken before and after the rest
- * is read, so that what is shown is what was hashed.
+ * it, its digest, and whether just this was approved. Afterwards nothing may have changed, so that
+ * what is shown is what was hashed. What the skill may write in its folder is not looked at.
  */
 #include "cli/load.h"
 #include "cli/output.h"

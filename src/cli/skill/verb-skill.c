@@ -43,9 +43,9 @@ static int verb_approve_print_answer(
 
 static int verb_approve_run_check(struct call *c, const struct approve_settings *s)
 {
-	auto_launch_skill skill = { .fd = -1 };
+	auto_launch_skill skill = LAUNCH_SKILL_NONE;
 	struct answer a = { 0 };
-	int r = launch_skill_open(&skill, c->words[0], c->arena, c->error);
+	int r = launch_skill_open(&skill, c->words[0], LAUNCH_SKILL_LOOK, c->arena, c->error);
 
 	if (r < 0)
 		return r;
@@ -130,7 +130,7 @@ static int verb_approve_decide(
 
 static int run_approve(struct call *c, const struct approve_settings *s)
 {
-	auto_inspection i = { .skill.fd = -1 };
+	auto_inspection i = { .skill = LAUNCH_SKILL_NONE };
 	struct answer a = { 0 };
 	int r = inspection_open(&i, c, c->words[0]);
 
@@ -191,7 +191,7 @@ static int verb_inspect_run(struct call *c)
 {
 	bool json = false;
 	const struct options_row rows[] = { OPTIONS_JSON(&json) };
-	auto_inspection i = { .skill.fd = -1 };
+	auto_inspection i = { .skill = LAUNCH_SKILL_NONE };
 	auto_output o = output_for(STDOUT_FILENO);
 	struct json_tree t = { .arena = c->arena };
 	int r = options_parse(c, rows, ROWS(rows));

@@ -42,6 +42,7 @@ enum plan_origin {
 	PLAN_FROM_ESSENTIALS,
 	PLAN_FROM_BASELINE,
 	PLAN_FROM_GUARDED,
+	PLAN_FROM_SKILL, /* the skill's folder, and what is live in it */
 	PLAN_FROM_SOCKETS,
 	PLAN_FROM_EXEC,  /* a program or what belongs to it */
 	PLAN_FROM_ITSELF /* TMP, FILE and private places */
@@ -97,7 +98,7 @@ struct plan_node {
 	size_t up; /* the nearest node above; itself for the root */
 	enum plan_access access;
 	enum plan_kind kind; /* what stands here, or around it: PLAN_DIR is the skeleton */
-	bool exec;
+	bool exec, copied;
 	size_t mount; /* the node whose mount is seen here */
 };
 
@@ -126,6 +127,8 @@ struct planner {
 	size_t n_exec_folders, cap_exec_folders;
 	struct plan_hop *hops;
 	size_t n_hops, cap_hops;
+	const char **lives; /* what is live in the skill; absolute */
+	size_t n_lives, cap_lives;
 	const char *searched; /* the last folder that was searched for sockets that were renamed */
 	struct plan_node *nodes;
 	size_t n_nodes;
@@ -214,6 +217,13 @@ int plan_aliases_collect(struct planner *p);
 
 /* plan/extras.c: essentials, HOME, temporary folders, guarded files. */
 int plan_extras_collect(struct planner *p);
+
+/* plan/skill.c: the skill's folder, and what is live in it; then notes on grants that it overrules.
+ */
+enum plan_skill { PLAN_SKILL_OUTSIDE, PLAN_SKILL_COPIED, PLAN_SKILL_LIVE };
+int plan_skill_collect(struct planner *p);
+enum plan_skill plan_skill_part(const struct planner *p, const char *path);
+int plan_skill_note(struct planner *p);
 
 /* plan/exec.c: programs as places; then Landlock's list of those that are visible and may run. */
 int plan_exec_collect(struct planner *p);

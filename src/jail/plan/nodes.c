@@ -111,6 +111,7 @@ static void plan_nodes_as_around(struct plan_node *node, const struct plan_node 
 	node->kind = up->kind == PLAN_FILE ? PLAN_DIR : up->kind;
 	node->access = up->access;
 	node->exec = up->exec;
+	node->copied = up->copied;
 	node->mount = up->mount;
 }
 
@@ -130,7 +131,22 @@ static void plan_nodes_settle_outside(
 	else
 		return;
 	node->exec = node->kind == PLAN_TMP && !p->plan->exec_listed;
+	node->copied = false;
 	node->mount = i;
+}
+
+/*
+ * Where a list of programs exists, nothing that can be written can run. Of what a skill may write
+ * in its folder nothing ever does.
+ */
+static bool plan_nodes_may_run(
+	const struct planner *p, const struct plan_node *node, const struct plan_node *up)
+{
+	if (plan_skill_part(p, node->path) == PLAN_SKILL_LIVE)
+		return false;
+	return !p->plan->exec_listed ||
+	       (node->access != PLAN_WRITE && node->runs != PLAN_RUNS_NOT &&
+		       (node->runs == PLAN_RUNS || (up->kind == PLAN_BIND && up->exec)));
 }
 
 static void plan_nodes_settle(const struct planner *p, size_t i)
@@ -150,6 +166,8 @@ static void plan_nodes_settle(const struct planner *p, size_t i)
 		return;
 	}
 	node->access = plan_least(node->limit, plan_most(node->grant, around));
+	if (plan_skill_part(p, node->path) == PLAN_SKILL_COPIED)
+		node->access = plan_least(node->access, PLAN_READ);
 	if (node->special == PLAN_PRIVATE ||
 		(around == PLAN_NONE && (!node->exists || node->access == PLAN_NONE))) {
 		plan_nodes_settle_outside(p, node, i, up);
@@ -160,12 +178,12 @@ static void plan_nodes_settle(const struct planner *p, size_t i)
 		node->mount = i;
 	} else {
 		node->kind = PLAN_BIND;
-		/* Where a list of programs exists, nothing that can be written can run. */
-		node->exec =
-			!p->plan->exec_listed ||
-			(node->access != PLAN_WRITE && node->runs != PLAN_RUNS_NOT &&
-				(node->runs == PLAN_RUNS || (up->kind == PLAN_BIND && up->exec)));
-		node->mount = around == node->access && node->exec == up->exec ? up->mount : i;
+		node->copied = plan_skill_part(p, node->path) == PLAN_SKILL_COPIED;
+		node->exec = plan_nodes_may_run(p, node, up);
+		node->mount = around == node->access && node->exec == up->exec &&
+					      node->copied == up->copied
+				      ? up->mount
+				      : i;
 	}
 }
 
@@ -285,7 +303,10 @@ static int plan_nodes_add_node(struct planner *p, const struct plan_node *node, 
 		.is_dir = node->is_dir || kind == PLAN_TMP || kind == PLAN_DIR,
 		.writable = kind == PLAN_TMP || node->access == PLAN_WRITE,
 		.exec = node->exec && kind != PLAN_DIR && kind != PLAN_MASK,
-		.over = on_bind && (node->access < up->access || node->exec != up->exec),
+		.copied = kind == PLAN_BIND && node->copied,
+		/* In a copy the host can't rename anything. */
+		.over = on_bind && !up->copied &&
+			(node->access < up->access || node->exec != up->exec || node->copied),
 		.dev = is_host ? node->dev : 0,
 		.ino = is_host ? node->ino : 0,
 	};

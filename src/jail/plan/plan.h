@@ -25,12 +25,14 @@
 #include "policy/policy.h"
 #include "policy/variable.h"
 
+struct skill_archive;
+
 enum plan_kind {
 	PLAN_DIR,    /* an empty folder, read-only: on the way to something, or granted as itself */
 	PLAN_LINK,   /* a symbolic link as the host has it; text: its target */
 	PLAN_FILE,   /* a small read-only file of Corral's (/etc/passwd …); text: what is in it */
 	PLAN_TMP,    /* an empty writable folder of the session's own */
-	PLAN_BIND,   /* the host's file or folder of the same name */
+	PLAN_BIND,   /* the host's file or folder of the same name; or that of the skill's copy */
 	PLAN_MASK,   /* hides the host's file or folder of that name */
 	PLAN_SOCKET, /* the relay's, in place of the host's socket (net/enter/doors.h) */
 };
@@ -42,6 +44,7 @@ struct plan_entry {
 	bool is_dir;   /* BIND, MASK, FILE: what is there on the host */
 	bool writable; /* BIND; TMP is always */
 	bool exec;     /* programs in it may run; false: mounted noexec */
+	bool copied;   /* BIND: from the copy of a skill (plan.skill), not from the host */
 	bool over; /* stands on a BIND, so that the host can pull it off by renaming: watch it */
 	uint64_t dev, ino; /* BIND, MASK: what was looked at, which the tree checks once more */
 };
@@ -106,6 +109,9 @@ struct plan {
 	size_t n_listeners; /* as many sockets of each family as names may take */
 	const char *unheld;
 	struct limits limits;
+	/* The copy of a skill; NULL: none. To the zygote it goes as a descriptor (FRAME_PLAN). */
+	const struct skill_archive *skill;
+	bool has_skill;              /* of a plan that was decoded: there is one */
 	const struct policy *policy; /* that it was made from; not sent to the zygote */
 };
 
@@ -125,6 +131,13 @@ struct plan_options {
 	size_t n_guarded;
 	/* A relay even where no host is granted: it lets nobody out, and tells who wanted to. */
 	bool explain;
+	/*
+	 * The copy of a skill, or NULL; must outlive the plan. Whatever of the skill's folder is
+	 * visible is the copy, and can't be written; but for what is live in it, which is the
+	 * host's, and from which nothing runs. The plan looks at the host's folder, so the caller
+	 * checks afterwards that it still is what was copied (launch_skill_unchanged()).
+	 */
+	const struct skill_archive *skill;
 };
 
 /*

@@ -14,14 +14,16 @@ enum {
 	IS_EXEC = 1 << 2,
 	IS_OVER = 1 << 3,
 	HAS_TEXT = 1 << 4,
-	ENTRY_FLAGS = 31,
+	IS_COPIED = 1 << 5,
+	ENTRY_FLAGS = 63,
 };
 
 struct plan_head {
 	uint32_t n_entries, n_programs;
 	uint32_t exec_listed, network, n_ports, n_loopback;
 	uint32_t n_literals;
-	uint16_t n_listeners, unheld;
+	uint16_t n_listeners;
+	uint8_t unheld, has_skill;
 	struct plan_range loopback[PLAN_RANGES_MAX];
 	struct limits limits;
 };
@@ -52,6 +54,7 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		.n_literals = (uint32_t)p->n_literals,
 		.n_listeners = (uint16_t)p->n_listeners,
 		.unheld = p->unheld != NULL,
+		.has_skill = p->skill != NULL,
 		.limits = p->limits };
 
 	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX ||
@@ -67,7 +70,7 @@ int plan_encode(const struct plan *p, struct buffer *out)
 			.kind = e->kind,
 			.flags = (e->is_dir ? IS_DIR : 0) | (e->writable ? IS_WRITABLE : 0) |
 				 (e->exec ? IS_EXEC : 0) | (e->over ? IS_OVER : 0) |
-				 (e->text ? HAS_TEXT : 0),
+				 (e->text ? HAS_TEXT : 0) | (e->copied ? IS_COPIED : 0),
 		};
 
 		buffer_add(out, &entry, sizeof(entry));
@@ -102,7 +105,8 @@ static int plan_wire_read_entry(struct reader *r, struct plan_entry *e)
 		.is_dir = head.flags & IS_DIR,
 		.writable = head.flags & IS_WRITABLE,
 		.exec = head.flags & IS_EXEC,
-		.over = head.flags & IS_OVER };
+		.over = head.flags & IS_OVER,
+		.copied = head.flags & IS_COPIED };
 	e->path = reader_string(r);
 	e->text = head.flags & HAS_TEXT ? reader_string(r) : NULL;
 	if (!e->path || e->path[0] != '/' || (head.flags & HAS_TEXT && !e->text))
@@ -120,8 +124,11 @@ static int plan_wire_read_lists(struct plan *p, struct reader *r, const struct p
 	p->literals = arena_calloc(&p->arena, head->n_literals + 1, sizeof(*p->literals));
 	if (!p->entries || !p->programs || !p->literals)
 		return -ENOMEM;
-	for (; ret == 0 && p->n < head->n_entries; p->n++)
+	for (; ret == 0 && p->n < head->n_entries; p->n++) {
 		ret = plan_wire_read_entry(r, &p->entries[p->n]);
+		if (ret == 0 && p->entries[p->n].copied && !head->has_skill)
+			ret = -EPROTO;
+	}
 	for (; ret == 0 && p->n_programs < head->n_programs; p->n_programs++) {
 		p->programs[p->n_programs] = reader_string(r);
 		if (!p->programs[p->n_programs] || p->programs[p->n_programs][0] != '/')
@@ -150,9 +157,10 @@ static int plan_wire_read_plan(struct plan *p, struct reader *r)
 		head.n_programs > ENTRIES_MAX || head.exec_listed > 1 ||
 		head.network > PLAN_NETWORK_HOST || head.n_ports > PLAN_PORTS_MAX ||
 		head.n_loopback > PLAN_RANGES_MAX || head.n_literals > PLAN_LITERALS_MAX ||
-		head.n_listeners > PLAN_LISTENERS_MAX || head.unheld > 1)
+		head.n_listeners > PLAN_LISTENERS_MAX || head.unheld > 1 || head.has_skill > 1)
 		return -EPROTO;
 	p->exec_listed = head.exec_listed;
+	p->has_skill = head.has_skill;
 	p->network = head.network;
 	/* Which ports they are is the relay's business. */
 	p->n_ports = head.n_ports;

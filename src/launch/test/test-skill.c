@@ -39,11 +39,11 @@ static struct folder *new_skill(const char *manifest)
 static void expect(const struct folder *f, const char *entry, int code, const char *text)
 {
 	auto_arena a = { 0 };
-	auto_launch_skill s = { .fd = -1 };
+	auto_launch_skill s = LAUNCH_SKILL_NONE;
 	struct error e = { 0 };
 	const char **words = NULL;
 	size_t n = 0;
-	int r = launch_skill_open(&s, f->path, &a, &e);
+	int r = launch_skill_open(&s, f->path, LAUNCH_SKILL_RUN, &a, &e);
 
 	if (r == 0)
 		r = launch_skill_command(
@@ -111,12 +111,12 @@ static void test_runtime(void **state)
 {
 	struct folder *f = new_skill(MANIFEST "runtime: bash\n");
 	auto_arena a = { 0 };
-	auto_launch_skill s = { .fd = -1 };
+	auto_launch_skill s = LAUNCH_SKILL_NONE;
 	const char **words;
 	size_t n;
 
 	(void)state;
-	assert_int_equal(launch_skill_open(&s, f->path, &a, NULL), 0);
+	assert_int_equal(launch_skill_open(&s, f->path, LAUNCH_SKILL_RUN, &a, NULL), 0);
 	assert_int_equal(launch_skill_command(&s, NULL, NULL, 0, &a, &words, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	assert_string_equal(words[0], "bash");
@@ -136,20 +136,24 @@ static void test_approval(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(launch_skill_open(&s, f->path, &a, NULL), 0);
+	assert_int_equal(launch_skill_open(&s, f->path, LAUNCH_SKILL_RUN, &a, NULL), 0);
 	assert_int_equal(s.outcome, APPROVAL_NONE);
 	assert_int_equal(launch_skill_check(&s, "x", "say --yes", &e), -EACCES);
 	assert_non_null(strstr(e.text, "never approved"));
 	assert_non_null(strstr(e.hint, "corral approve x"));
 	assert_int_equal(approval_store(&s.approval, NULL), 0);
 	launch_skill_deinit(&s);
-	assert_int_equal(launch_skill_open(&s, f->path, &a, NULL), 0);
+	assert_int_equal(launch_skill_open(&s, f->path, LAUNCH_SKILL_RUN, &a, NULL), 0);
 	assert_int_equal(launch_skill_check(&s, "x", "say --yes", &e), 0);
-	/* It changes after it was opened, and is another one when it is opened again. */
+	assert_int_equal(launch_skill_unchanged(&s, &e), 0);
+	/* It changes after it was opened, and is another one when it is opened again. What was
+	 * opened stays what it was. */
 	folder_add(f, "more", "x");
-	assert_int_equal(launch_skill_command(&s, NULL, NULL, 0, &a, &words, &n, &e), -ESTALE);
+	assert_int_equal(launch_skill_unchanged(&s, &e), -ESTALE);
+	assert_int_equal(launch_skill_command(&s, "more", NULL, 0, &a, &words, &n, &e), -ENOENT);
+	assert_int_equal(launch_skill_command(&s, NULL, NULL, 0, &a, &words, &n, &e), 0);
 	launch_skill_deinit(&s);
-	assert_int_equal(launch_skill_open(&s, f->path, &a, NULL), 0);
+	assert_int_equal(launch_skill_open(&s, f->path, LAUNCH_SKILL_RUN, &a, NULL), 0);
 	assert_int_equal(s.outcome, APPROVAL_CONTENT_CHANGED);
 	launch_skill_deinit(&s);
 	folder_free(f);
@@ -172,7 +176,7 @@ static void test_files(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(cases); i++) {
 		auto_arena a = { 0 };
-		auto_launch_skill s = { .fd = -1 };
+		auto_launch_skill s = LAUNCH_SKILL_NONE;
 
 		folder_add(f, cases[i].name, cases[i].text);
 		(void)snprintf(path, sizeof(path), "%s/%s", f->path, cases[i].name);

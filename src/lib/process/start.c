@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "launch/command.h"
-#include "launch/skill.h"
+#include "lib/sandbox/skill.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
 #include "lib/process/call.h"
@@ -408,10 +408,10 @@ int corral_sandbox_execute_script(struct corral_sandbox *s, const char *path, co
 	return start_await(r, p, ret, e);
 }
 
-/* The sandbox must have been built for that skill: its permissions speak of $SKILL_DIR. */
+/* The sandbox must have been built for that skill: it shows a copy of it. */
 static int start_check_skill(const struct corral_sandbox *s, const char *skill_dir, struct error *e)
 {
-	const char *folder = s->base.variables.values[VARIABLE_SKILL_DIR];
+	const struct sandbox_skill *built = s->base.skill;
 	char real[PATH_BYTES];
 
 	if (!s->base.backend->enforces)
@@ -419,12 +419,32 @@ static int start_check_skill(const struct corral_sandbox *s, const char *skill_d
 			"mode rwx confines nothing, so a skill's permissions can't be held");
 	if (!realpath(skill_dir, real))
 		return error_set(e, -errno, NULL, "cannot read %s: %s", skill_dir, strerror(errno));
-	if (folder && path_is_below(real, folder))
+	if (built && strcmp(real, built->skill.path) == 0)
 		return 0;
 	(void)error_set(
 		e, -EACCES, NULL, "the sandbox was not built for the skill in %s", skill_dir);
-	error_hint(e, "use corral_builder_from_manifest(), or give SKILL_DIR its value");
+	error_hint(e, "use corral_builder_from_manifest() of that folder");
 	return -EACCES;
+}
+
+/* The folder as it is now must be approved, and be what the sandbox has a copy of. */
+static int start_compare_skill(
+	const struct corral_sandbox *s, const char *skill_dir, struct arena *a, struct error *e)
+{
+	const struct launch_skill *built = &s->base.skill->skill;
+	auto_launch_skill now = LAUNCH_SKILL_NONE;
+	int r = launch_skill_open(&now, skill_dir, LAUNCH_SKILL_LOOK, a, e);
+
+	if (r == 0 && !s->base.unapproved)
+		r = launch_skill_check(
+			&now, skill_dir, "call corral_builder_allow_unapproved_skill()", e);
+	if (r < 0 || memcmp(&now.content.digest, &built->content.digest,
+			     sizeof(built->content.digest)) == 0)
+		return r;
+	(void)error_set(e, -ESTALE, NULL, "the skill in %s was changed after the sandbox was built",
+		skill_dir);
+	error_hint(e, "build another sandbox for the skill as it is now");
+	return -ESTALE;
 }
 
 /* What `corral run --skill` does, with the same answers. */
@@ -432,7 +452,6 @@ static int start_skill_command(const struct corral_sandbox *s, const char *skill
 	const char *entry, const char *const *args, struct arena *a, struct process_command *ret,
 	struct error *e)
 {
-	auto_launch_skill skill = { .fd = -1 };
 	const char **words = NULL;
 	size_t n_args = 0, n = 0;
 	int r = start_check_skill(s, skill_dir, e);
@@ -440,12 +459,10 @@ static int start_skill_command(const struct corral_sandbox *s, const char *skill
 	while (args && args[n_args])
 		n_args++;
 	if (r == 0)
-		r = launch_skill_open(&skill, skill_dir, a, e);
-	if (r == 0 && !s->base.unapproved)
-		r = launch_skill_check(
-			&skill, skill_dir, "call corral_builder_allow_unapproved_skill()", e);
+		r = start_compare_skill(s, skill_dir, a, e);
 	if (r == 0)
-		r = launch_skill_command(&skill, entry, args, n_args, a, &words, &n, e);
+		r = launch_skill_command(
+			&s->base.skill->skill, entry, args, n_args, a, &words, &n, e);
 	if (r == 0)
 		*ret = (struct process_command){ .argv = words, .shown = words[n - n_args - 1] };
 	return r;

@@ -10,6 +10,7 @@
 #include "launch/program.h"
 #include "lib/process/denial.h"
 #include "lib/process/process.h"
+#include "lib/sandbox/skill.h"
 
 enum { READY_MS = 30000 };
 
@@ -29,15 +30,26 @@ static int backend_start_warden(const struct sandbox_setup *setup, unsigned flag
 	struct warden_link **ret, struct error *e)
 {
 	const struct configure configure = { .flags = flags, .variables = setup->base->variables };
+	const struct sandbox_skill *skill = setup->base->skill;
 	const struct warden_link_options o = {
 		.program = setup->base->warden,
 		.policy = setup->json,
 		.policy_len = setup->json_len,
 		.configure = &configure,
+		.skill = flags & CONFIGURE_SKILL && skill ? skill->skill.copy : -1,
 		.timeout_ms = READY_MS,
 	};
+	int r = warden_link_new(ret, &o, e);
 
-	return warden_link_new(ret, &o, e);
+	/* The plan was made by looking at the skill's folder: it must have seen what was copied. */
+	if (r == 0 && o.skill >= 0) {
+		r = launch_skill_unchanged(&skill->skill, e);
+		if (r < 0) {
+			error_hint(e, "build another sandbox for the skill as it is now");
+			warden_link_unref(*ret);
+		}
+	}
+	return r;
 }
 
 /* namespaces */

@@ -18,9 +18,9 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "host/runtime.h"
-#include "launch/skill.h"
 #include "lib/api/handles.h"
 #include "lib/sandbox/sandbox.h"
+#include "lib/sandbox/skill.h"
 #include "policy/algebra/algebra.h"
 #include "policy/format/mode.h"
 #include "policy/format/permissions-text.h"
@@ -44,9 +44,10 @@ struct corral_builder {
 	char *broker;
 	corral_audit_sink *sink;
 	void *context;
-	bool is_skill;        /* it was made from a skill's manifest */
-	bool unapproved;      /* a skill may run that nobody approved */
-	struct error refusal; /* why this one may not; "": somebody did */
+	bool is_skill;               /* it was made from a skill's manifest */
+	struct sandbox_skill *skill; /* the skill that it was made from; NULL: none */
+	bool unapproved;             /* a skill may run that nobody approved */
+	struct error refusal;        /* why this one may not; "": somebody did */
 	/* The first failure. */
 	int code;
 	struct error error;
@@ -118,28 +119,31 @@ int corral_builder_from_permissions(struct corral_builder **ret, const struct co
 int corral_builder_from_manifest(
 	struct corral_builder **ret, const char *path, struct corral_error **e)
 {
-	auto_arena a = { 0 };
-	auto_launch_skill s = { .fd = -1 };
+	struct sandbox_skill *skill = NULL;
 	struct corral_builder *b = NULL;
 	struct error error = { 0 };
-	int r = launch_skill_read(&s, path, &a, &error);
+	const struct launch_skill *s;
+	int r = sandbox_skill_new(&skill, path, &error);
 
+	if (r < 0)
+		return handles_error(e, &error, r);
+	s = &skill->skill;
+	r = builder_new_from(&b, permissions_copy(s->manifest.permissions));
 	if (r == 0)
-		r = builder_new_from(&b, permissions_copy(s.manifest.permissions));
-	if (r == 0)
-		r = runtime_imply(&s.manifest, s.path, b->granted);
-	/* The manifest that was read is of the content that was hashed. */
-	if (r == 0 && s.fd >= 0)
-		r = launch_skill_unchanged(&s, &error);
+		r = runtime_imply(&s->manifest, s->path, b->granted);
 	if (r == 0) {
 		b->touched = true;
-		b->is_skill = s.is_skill;
+		b->is_skill = s->is_skill;
 		/* Whether it is approved is known now, and told when the sandbox is built. */
 		(void)launch_skill_check(
-			&s, s.path, "call corral_builder_allow_unapproved_skill()", &b->refusal);
-		b->variables[VARIABLE_SKILL_DIR] = strdup(s.path);
+			s, s->path, "call corral_builder_allow_unapproved_skill()", &b->refusal);
+		b->variables[VARIABLE_SKILL_DIR] = strdup(s->path);
 		r = b->variables[VARIABLE_SKILL_DIR] ? 0 : -ENOMEM;
 	}
+	/* A file that is not the manifest of a folder has nothing that could be copied. */
+	if (r == 0 && s->copy >= 0)
+		b->skill = sandbox_skill_ref(skill);
+	sandbox_skill_unref(skill);
 	if (r < 0) {
 		corral_builder_free(b);
 		return handles_error(e, &error, r);
@@ -211,6 +215,7 @@ void corral_builder_free(struct corral_builder *b)
 		permissions_free(b->restrictions[i]);
 	for (size_t i = 0; i < VARIABLE_COUNT; i++)
 		free(b->variables[i]);
+	sandbox_skill_unref(b->skill);
 	free(b->warden);
 	free(b->broker);
 	free(b);
@@ -507,6 +512,7 @@ static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b
 	s->backend = &backends[b->backend];
 	s->limits = b->limits;
 	s->is_skill = b->is_skill;
+	s->skill = sandbox_skill_ref(b->skill);
 	s->unapproved = b->unapproved;
 	s->sink = b->sink;
 	s->context = b->context;
@@ -565,7 +571,7 @@ int corral_builder_build(
 	if (r == 0)
 		r = sandbox_new(ret, &base, permissions, &error);
 	else
-		arena_deinit(&base.arena);
+		sandbox_base_deinit(&base);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "lib/api/handles.h"
 #include "lib/process/process.h"
+#include "lib/sandbox/skill.h"
 
 _Static_assert((int)CORRAL_TIER_NONE == READY_TIER_NONE, "tiers");
 
@@ -267,6 +268,12 @@ bool sandbox_retire(struct corral_sandbox *s, struct warden_link *link)
 	return true;
 }
 
+void sandbox_base_deinit(struct sandbox_base *base)
+{
+	sandbox_skill_unref(base->skill);
+	arena_deinit(&base->arena);
+}
+
 static void sandbox_destroy(struct corral_sandbox *s)
 {
 	sandbox_tell_news(s);
@@ -274,7 +281,7 @@ static void sandbox_destroy(struct corral_sandbox *s)
 	destinations_deinit(&s->destinations);
 	sandbox_setup_unref(s->built);
 	sandbox_setup_unref(s->setup);
-	arena_deinit(&s->base.arena);
+	sandbox_base_deinit(&s->base);
 	(void)pthread_mutex_destroy(&s->updating);
 	(void)pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -310,7 +317,7 @@ int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
 
 	if (!s) {
 		permissions_free(permissions);
-		arena_deinit(&base->arena);
+		sandbox_base_deinit(base);
 		return -ENOMEM;
 	}
 	s->base = *base;

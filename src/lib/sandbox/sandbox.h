@@ -28,8 +28,9 @@
 enum { SANDBOX_LAYERS_MAX = 64, SANDBOX_NEWS_MAX = 64 };
 
 struct sandbox_news;
+struct sandbox_skill;
 
-/* What does not change after building. Everything is in the arena. */
+/* What does not change after building. Everything but the skill is in the arena. */
 struct sandbox_base {
 	struct arena arena;
 	const struct backend *backend;
@@ -38,11 +39,13 @@ struct sandbox_base {
 	const char *warden;
 	const char *const *environment; /* of the host, when the sandbox was built */
 	char user[ACCOUNT_NAME_BYTES];  /* who runs the commands */
-	bool is_skill;   /* $SKILL_DIR is a skill's, which its commands must not change */
-	bool unapproved; /* its entry may run although nobody approved it */
+	bool is_skill; /* $SKILL_DIR is a skill's, which its commands must not change */
+	struct sandbox_skill *skill; /* a reference; NULL: it was not built from a manifest */
+	bool unapproved;             /* its entry may run although nobody approved it */
 	corral_audit_sink *sink;
 	void *context;
 };
+void sandbox_base_deinit(struct sandbox_base *base);
 
 struct change;
 struct sandbox_reach;

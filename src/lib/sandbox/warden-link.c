@@ -178,7 +178,8 @@ static int warden_link_configure(
 	if (r == 0 && body.failed)
 		r = -ENOMEM;
 	if (r == 0)
-		r = frame_send(l->socket, FRAME_CONFIGURE, 0, body.data, body.len, NULL, 0);
+		r = frame_send(l->socket, FRAME_CONFIGURE, 0, body.data, body.len, &o->skill,
+			o->skill >= 0);
 	/* It may have had a reason to leave at once, and told it. */
 	if (r == 0 || r == -EPIPE)
 		r = warden_link_await_ready(l, o->timeout_ms, e);

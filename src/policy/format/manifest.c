@@ -72,6 +72,12 @@ int manifest_text(const struct field *f, void *into)
 	if (r < 0)
 		return r;
 	*member = arena_strdup(m->permissions->arena, text);
+	if (member == &m->entry || member == &m->wasm_file) {
+		struct location *where = member == &m->entry ? &m->entry_where : &m->wasm_where;
+
+		*where = field_location(f);
+		where->file = m->permissions->origin;
+	}
 	return field_result(f, *member ? 0 : -ENOMEM);
 }
 

@@ -27,6 +27,7 @@ struct manifest {
 	/* Each NULL if absent. Live in the permissions' arena. */
 	const char *name, *version, *description, *author, *entry, *runtime;
 	const char *wasm_file, *wasm_export, *session_id;
+	struct location entry_where, wasm_where; /* of entry and wasm_file; zero if absent */
 	/* What the skill says it needs; this grants nothing. */
 	const char **requires_bins, **requires_env;
 	size_t n_requires_bins, n_requires_env;

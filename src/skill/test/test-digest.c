@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "skill/digest.h"
+#include "skill/content.h"
 #include "skill/test/test.h"
 #include "skill/walk.h"
 
@@ -58,6 +58,17 @@ static void fill(struct folder *f, const char *const *entries)
 	}
 }
 
+static int digest_folder(int dirfd, struct skill_digest *ret, struct error *e)
+{
+	struct skill_content c = { 0 };
+	int r = skill_content_read(&c, dirfd, NULL, NULL, e);
+
+	if (r == 0)
+		*ret = c.digest;
+	skill_content_deinit(&c);
+	return r;
+}
+
 static void digest_of(const char *const *entries, char hex[SKILL_DIGEST_HEX])
 {
 	struct folder *f = folder_new();
@@ -65,7 +76,7 @@ static void digest_of(const char *const *entries, char hex[SKILL_DIGEST_HEX])
 	struct error e;
 
 	fill(f, entries);
-	if (skill_digest(f->fd, &d, &e) < 0)
+	if (digest_folder(f->fd, &d, &e) < 0)
 		fail_msg("%s", e.text);
 	skill_digest_hex(&d, hex);
 	folder_free(f);
@@ -138,13 +149,13 @@ static void test_ignored(void **state)
 	struct skill_digest before, after;
 
 	folder_add(f, "a", "x");
-	assert_int_equal(skill_digest(f->fd, &before, NULL), 0);
+	assert_int_equal(digest_folder(f->fd, &before, NULL), 0);
 	assert_int_equal(fchmodat(f->fd, "a", 0600, 0), 0);
 	assert_int_equal(utimensat(f->fd, "a", (struct timespec[2]){ { 1, 1 }, { 2, 2 } }, 0), 0);
-	assert_int_equal(skill_digest(f->fd, &after, NULL), 0);
+	assert_int_equal(digest_folder(f->fd, &after, NULL), 0);
 	assert_memory_equal(&before, &after, sizeof(before));
 	assert_int_equal(fchmodat(f->fd, "a", 0610, 0), 0);
-	assert_int_equal(skill_digest(f->fd, &after, NULL), 0);
+	assert_int_equal(digest_folder(f->fd, &after, NULL), 0);
 	assert_memory_not_equal(&before, &after, sizeof(before));
 }
 
@@ -153,10 +164,10 @@ static void expect_error(struct folder *f, int code, const char *text)
 	struct skill_digest d = { .bytes = { 42 } };
 	struct error e = { 0 };
 
-	assert_int_equal(skill_digest(f->fd, &d, &e), code);
+	assert_int_equal(digest_folder(f->fd, &d, &e), code);
 	assert_string_equal(e.text, text);
 	assert_int_equal(d.bytes[0], 42);
-	assert_int_equal(skill_digest(f->fd, &d, NULL), code);
+	assert_int_equal(digest_folder(f->fd, &d, NULL), code);
 }
 
 static const struct {
@@ -188,7 +199,7 @@ static void test_links(void **state)
 		if (links[i].message)
 			expect_error(f, -EPERM, links[i].message);
 		else
-			assert_int_equal(skill_digest(f->fd, &d, NULL), 0);
+			assert_int_equal(digest_folder(f->fd, &d, NULL), 0);
 		folder_free(f);
 	}
 }
@@ -243,7 +254,7 @@ static void test_depth(void **state)
 	}
 	buffer_adds(&path, "/f");
 	folder_add(f, buffer_text(&path), "deepest");
-	assert_int_equal(skill_digest(f->fd, &d, NULL), 0);
+	assert_int_equal(digest_folder(f->fd, &d, NULL), 0);
 	assert_int_equal(unlinkat(f->fd, buffer_text(&path), 0), 0);
 	assert_int_equal(mkdirat(f->fd, buffer_text(&path), 0700), 0);
 	buffer_adds(&path, ": folders are nested deeper than 64 levels");
@@ -280,10 +291,10 @@ static void test_entries(void **state)
 		(void)snprintf(name, sizeof(name), "%d", i);
 		assert_int_equal(linkat(f->fd, "0", f->fd, name, 0), 0);
 	}
-	assert_int_equal(skill_walk(f->fd, count_entries, &n, &e), 0);
+	assert_int_equal(skill_walk(f->fd, NULL, count_entries, &n, &e), 0);
 	assert_int_equal(n, SKILL_ENTRIES_MAX);
 	folder_add(f, "one more", "");
-	assert_int_equal(skill_walk(f->fd, count_entries, &n, &e), -E2BIG);
+	assert_int_equal(skill_walk(f->fd, NULL, count_entries, &n, &e), -E2BIG);
 	assert_non_null(strstr(e.text, "with this entry the skill has more than 20000"));
 }
 
@@ -314,16 +325,16 @@ static void test_changes(void **state)
 
 	folder_add(f, "a", "old");
 	meanwhile = grow;
-	assert_int_equal(skill_digest(f->fd, &d, &e), -ESTALE);
+	assert_int_equal(digest_folder(f->fd, &d, &e), -ESTALE);
 	assert_string_equal(e.text, "a: it changed while it was read; try again");
 	folder_add(f, "a", "old");
 	meanwhile = rewrite;
-	assert_int_equal(skill_digest(f->fd, &d, &e), -ESTALE);
+	assert_int_equal(digest_folder(f->fd, &d, &e), -ESTALE);
 	assert_string_equal(e.text, "a: it changed while it was read; try again");
 	meanwhile = add_name;
-	assert_int_equal(skill_digest(f->fd, &d, &e), -ESTALE);
+	assert_int_equal(digest_folder(f->fd, &d, &e), -ESTALE);
 	assert_string_equal(e.text, ".: it changed while it was read; try again");
-	assert_int_equal(skill_digest(f->fd, &d, &e), 0);
+	assert_int_equal(digest_folder(f->fd, &d, &e), 0);
 }
 
 static void test_read_errors(void **state)
@@ -334,11 +345,11 @@ static void test_read_errors(void **state)
 
 	folder_add(f, "a", "x");
 	read_errno = EIO;
-	assert_int_equal(skill_digest(f->fd, &d, &e), -EIO);
+	assert_int_equal(digest_folder(f->fd, &d, &e), -EIO);
 	assert_string_equal(e.text, "a: Input/output error");
 	read_errno = EINTR;
-	assert_int_equal(skill_digest(f->fd, &d, &e), 0);
-	assert_int_equal(skill_digest(-1, &d, &e), -EBADF);
+	assert_int_equal(digest_folder(f->fd, &d, &e), 0);
+	assert_int_equal(digest_folder(-1, &d, &e), -EBADF);
 	assert_string_equal(e.text, ".: Bad file descriptor");
 }
 
@@ -357,7 +368,7 @@ static void test_descriptors(void **state)
 	limit = saved;
 	for (limit.rlim_cur = (rlim_t)n;; limit.rlim_cur++) {
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-		r = skill_digest(f->fd, &d, &e);
+		r = digest_folder(f->fd, &d, &e);
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &saved), 0);
 		if (r == 0)
 			break;
@@ -386,7 +397,7 @@ static void test_vanished(void **state)
 	struct error e;
 
 	fill(f, (const char *const[]){ "a=", "b=", "c=", NULL });
-	assert_int_equal(skill_walk(f->fd, remove_others, f, &e), -ENOENT);
+	assert_int_equal(skill_walk(f->fd, NULL, remove_others, f, &e), -ENOENT);
 	assert_string_equal(e.text + 1, ": No such file or directory");
 }
 

@@ -17,6 +17,7 @@
 #include "jail/limits/cgroup.h"
 #include "jail/plan/plan.h"
 #include "jail/probe/probe.h"
+#include "skill/archive.h"
 #include "warden/session/internal.h"
 #include "warden/zygote.h"
 #include "wire/sockets.h"
@@ -165,11 +166,13 @@ static void end_zygote(struct session *s)
 
 static int send_plan(struct session *s, struct error *e)
 {
+	const struct skill_archive *skill = s->plan->skill;
 	auto_buffer body = { 0 };
 	int r = plan_encode(s->plan, &body);
 
 	if (r == 0)
-		r = frame_send(s->socket, FRAME_PLAN, 0, body.data, body.len, NULL, 0);
+		r = frame_send(s->socket, FRAME_PLAN, 0, body.data, body.len,
+			skill ? &skill->fd : NULL, skill != NULL);
 	/* If nobody is there any more, it said why before it went. */
 	if (r < 0 && r != -EPIPE)
 		return error_set(e, r, NULL, "cannot hand over the plan: %s", strerror(-r));

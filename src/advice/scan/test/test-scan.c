@@ -316,7 +316,7 @@ static void test_rules(void **state)
 		(void)snprintf(name, sizeof(name), "%03zu.%s", i, cases[i].extension);
 		folder_add(f, name, cases[i].text);
 	}
-	assert_int_equal(skill_scan(f->fd, &a, &findings, &e), 0);
+	assert_int_equal(skill_scan(f->fd, NULL, &a, &findings, &e), 0);
 	for (size_t i = 0; i < ROWS(cases); i++) {
 		(void)snprintf(name, sizeof(name), "%03zu.%s", i, cases[i].extension);
 		if (has_finding(&findings, name, cases[i].id) == cases[i].found)
@@ -356,7 +356,7 @@ static void test_places(void **state)
 	assert_int_equal(symlinkat("b.sh", f->fd, "c.sh"), 0);
 	assert_int_equal(mkdirat(f->fd, "d", 0700), 0);
 	folder_add(f, "d/x.js", "a\nb\neval(x)");
-	assert_int_equal(skill_scan(f->fd, &a, &findings, NULL), 0);
+	assert_int_equal(skill_scan(f->fd, NULL, &a, &findings, NULL), 0);
 	assert_false(findings.more);
 	describe(&findings, &out);
 	assert_string_equal(buffer_text(&out),
@@ -383,7 +383,7 @@ static void test_excerpt_is_cut(void **state)
 	folder_add(f, "d", "sudo ls " TEN(TEN("\x7fz")));
 	folder_add(f, "e", "ls " TEN(TEN("é")) " sudo");
 	folder_add(f, "f", "ls x" TEN(TEN("é")) " sudo");
-	assert_int_equal(skill_scan(f->fd, &a, &findings, NULL), 0);
+	assert_int_equal(skill_scan(f->fd, NULL, &a, &findings, NULL), 0);
 	assert_int_equal(findings.n, 6);
 	assert_string_equal(findings.items[4].excerpt, TEN("é") "ééééééééé sudo");
 	assert_string_equal(findings.items[5].excerpt, TEN("é") "ééééééééé sudo");
@@ -403,12 +403,12 @@ static void test_bounds(void **state)
 	for (int i = 0; i < SKILL_SCAN_PER_FILE_MAX; i++)
 		buffer_adds(&text, "sudo ls\n");
 	folder_add(f, "a", buffer_text(&text));
-	assert_int_equal(skill_scan(f->fd, &a, &findings, NULL), 0);
+	assert_int_equal(skill_scan(f->fd, NULL, &a, &findings, NULL), 0);
 	assert_int_equal(findings.n, SKILL_SCAN_PER_FILE_MAX);
 	assert_false(findings.more);
 	buffer_adds(&text, "sudo ls\n");
 	folder_add(f, "a", buffer_text(&text));
-	assert_int_equal(skill_scan(f->fd, &a, &findings, NULL), 0);
+	assert_int_equal(skill_scan(f->fd, NULL, &a, &findings, NULL), 0);
 	assert_int_equal(findings.n, SKILL_SCAN_PER_FILE_MAX);
 	assert_true(findings.more);
 	for (int i = 0; i < SKILL_SCAN_FINDINGS_MAX / SKILL_SCAN_PER_FILE_MAX; i++) {
@@ -417,7 +417,7 @@ static void test_bounds(void **state)
 		(void)snprintf(name, sizeof(name), "b%d", i);
 		folder_add(f, name, buffer_text(&text));
 	}
-	assert_int_equal(skill_scan(f->fd, &a, &findings, NULL), 0);
+	assert_int_equal(skill_scan(f->fd, NULL, &a, &findings, NULL), 0);
 	assert_int_equal(findings.n, SKILL_SCAN_FINDINGS_MAX);
 	assert_true(findings.more);
 }
@@ -440,7 +440,7 @@ static void test_large(void **state)
 		buffer_adds(&text, "ssh a \\\n");
 	buffer_adds(&text, "sudo ls");
 	folder_add(f, "joined", buffer_text(&text));
-	assert_int_equal(skill_scan(f->fd, &a, &findings, NULL), 0);
+	assert_int_equal(skill_scan(f->fd, NULL, &a, &findings, NULL), 0);
 	describe(&findings, &out);
 	assert_int_equal(findings.n, 2);
 	assert_string_equal(findings.items[0].file, "joined");
@@ -458,7 +458,7 @@ static void test_errors(void **state)
 	folder_add(f, "a", "sudo ls\nsudo ls\nsudo ls\nsudo ls\nsudo ls\n");
 	for (size_t budget = 16; budget < 4096; budget += 16) {
 		auto_arena a = { .budget = budget };
-		int r = skill_scan(f->fd, &a, &findings, &e);
+		int r = skill_scan(f->fd, NULL, &a, &findings, &e);
 
 		if (r == 0)
 			break;
@@ -468,11 +468,11 @@ static void test_errors(void **state)
 	}
 	assert_int_equal(findings.n, 5);
 	read_errno = EIO;
-	assert_int_equal(skill_scan(f->fd, &(struct arena){ 0 }, &findings, &e), -EIO);
+	assert_int_equal(skill_scan(f->fd, NULL, &(struct arena){ 0 }, &findings, &e), -EIO);
 	read_errno = 0;
 	assert_string_equal(e.text, "a: Input/output error");
 	assert_int_equal(mkfifoat(f->fd, "p", 0600), 0);
-	assert_int_equal(skill_scan(f->fd, &(struct arena){ 0 }, &findings, &e), -EPERM);
+	assert_int_equal(skill_scan(f->fd, NULL, &(struct arena){ 0 }, &findings, &e), -EPERM);
 	assert_string_equal(e.text, "p: a pipe cannot be part of a skill");
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Skills by the library's door; `corral run --skill` has the same answers (tests/e2e). */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +41,9 @@ static void write_skill(const char *more, const char *permissions)
 static void approve(void)
 {
 	auto_arena a = { 0 };
-	auto_launch_skill s = { .fd = -1 };
+	auto_launch_skill s = LAUNCH_SKILL_NONE;
 
-	assert_int_equal(launch_skill_open(&s, folder, &a, NULL), 0);
+	assert_int_equal(launch_skill_open(&s, folder, LAUNCH_SKILL_RUN, &a, NULL), 0);
 	assert_int_equal(approval_store(&s.approval, NULL), 0);
 }
 
@@ -141,20 +142,150 @@ static void test_approval(void **state)
 	refuses(b, "it was never approved");
 }
 
-/* Whatever its permissions say. */
+/* What must stay as it was approved can't be granted for writing. */
 static void test_own_folder(void **state)
 {
+	struct corral_builder *b = NULL;
+	struct corral_error *e = NULL;
+
+	(void)state;
+	write_skill("runtime: bash\n", "{fs: {write: [$SKILL_DIR/**]}}");
+	assert_int_equal(corral_builder_from_manifest(&b, folder, &e), -EINVAL);
+	test_says(e, "the grant to write $SKILL_DIR/** covers its manifest (skill.yaml)");
+	write_skill("runtime: bash\n", "{fs: {write: [$SKILL_DIR/run.sh]}}");
+	assert_int_equal(corral_builder_from_manifest(&b, folder, &e), -EINVAL);
+	test_says(e, "covers its entry `run.sh` (line 2)");
+	assert_null(b);
+}
+
+static struct corral_sandbox *build_approved(void)
+{
+	approve();
+	return test_build(builder());
+}
+
+static void reads(struct corral_sandbox *s, const char *name, const char *text)
+{
 	char line[512];
+
+	(void)snprintf(line, sizeof(line), "cat %s/%s", folder, name);
+	test_prints(s, line, text, 0);
+}
+
+/* Whatever happens to the folder: a sandbox has the skill that it was built for. */
+static void test_copy(void **state)
+{
+	struct corral_sandbox *s, *other;
+	struct corral_builder *b;
+	struct corral_result *r = NULL;
+	struct corral_error *e = NULL;
+	char line[512];
+
+	(void)state;
+	write_skill("runtime: bash\n", PERMISSIONS);
+	(void)test_file("skill/run.sh", ". $(dirname $0)/helper\n", 0644);
+	(void)test_file("skill/helper", "echo first\n", 0644);
+	approve();
+	/* What the builder has read is what is built. */
+	b = builder();
+	other = test_build(builder());
+	s = test_build(b);
+	(void)test_file("skill/helper", "echo evil\n", 0644);
+	reads(s, "helper", "echo first\n");
+	reads(other, "helper", "echo first\n");
+	corral_sandbox_free(other);
+	assert_int_equal(
+		corral_sandbox_run_skill_entry(s, folder, NULL, NULL, NULL, NULL, &e), -EACCES);
+	test_says(e, "its files have changed since it was approved");
+	approve();
+	assert_int_equal(
+		corral_sandbox_run_skill_entry(s, folder, NULL, NULL, NULL, NULL, &e), -ESTALE);
+	test_says(e, "was changed after the sandbox was built");
+	(void)test_file("skill/helper", "echo first\n", 0644);
+	approve();
+	assert_int_equal(corral_sandbox_run_skill_entry(s, folder, NULL, NULL, NULL, &r, &e), 0);
+	assert_string_equal(corral_result_stdout(r, NULL), "first\n");
+	corral_result_free(r);
+	(void)snprintf(
+		line, sizeof(line), "! echo x >>%s/helper; ! echo x >%s/new", folder, folder);
+	test_prints(s, line, "", 0);
+	corral_sandbox_free(s);
+}
+
+/* A new session of the same sandbox has the same copy, or is not built. */
+static void test_update(void **state)
+{
+	static const char wider[] = "fs: {read: [$SKILL_DIR/**, /usr/**, /etc/hostname]}";
+	struct corral_permissions *p = NULL;
 	struct corral_sandbox *s;
+	struct corral_error *e = NULL;
+	char line[512];
+
+	(void)state;
+	write_skill("runtime: bash\n", PERMISSIONS);
+	s = build_approved();
+	assert_int_equal(corral_permissions_parse(&p, "test.yaml", wider, strlen(wider), NULL), 0);
+	assert_int_equal(
+		corral_sandbox_update(s, (const struct corral_permissions *const *)&p, 1, NULL, &e),
+		0);
+	(void)snprintf(line, sizeof(line), "head -1 %s/skill.yaml", folder);
+	test_prints(s, line, "name: greeter\n", 0);
+	corral_permissions_free(p);
+	(void)test_file("skill/skill.yaml", "changed\n", 0644);
+	test_prints(s, line, "name: greeter\n", 0);
+	assert_int_equal(corral_sandbox_update(s, NULL, 0, NULL, &e), -ESTALE);
+	test_says(e, "was changed while it was read");
+	test_prints(s, line, "name: greeter\n", 0);
+	corral_sandbox_free(s);
+}
+
+/* What the manifest grants for writing is the host's own, and nothing there runs. */
+static void test_live(void **state)
+{
+	struct corral_sandbox *s;
+	struct corral_result *r = NULL;
+	struct corral_error *e = NULL;
+	char line[1024];
 
 	(void)state;
 	write_skill("runtime: bash\n",
-		"{fs: {read: [/usr/**], write: [$SKILL_DIR/**]}, limits: {timeout: 20s}}");
+		"{fs: {read: [$SKILL_DIR/**, /usr/**], write: [$SKILL_DIR/data/**]}, limits: "
+		"{timeout: 20s}}");
+	assert_int_equal(mkdirat(AT_FDCWD, strcat(strcpy(line, folder), "/data"), 0755), 0);
+	s = build_approved();
+	(void)test_file("skill/data/host", "host\n", 0644);
+	reads(s, "data/host", "host\n");
+	(void)snprintf(line, sizeof(line),
+		"cd %s && printf '#!/bin/sh\necho evil\n' >data/x && chmod +x data/x && data/x "
+		"2>/dev/null || echo not run; ! mv data gone 2>/dev/null",
+		folder);
+	test_prints(s, line, "not run\n", 0);
+	(void)snprintf(line, sizeof(line), "%s/data/x", folder);
+	assert_int_equal(access(line, X_OK), 0);
+	/* It is still what was approved. */
+	assert_int_equal(corral_sandbox_run_skill_entry(s, folder, NULL, NULL, NULL, &r, &e), 0);
+	corral_result_free(r);
+	assert_int_equal(
+		corral_sandbox_run_skill_entry(s, folder, "data/x", NULL, NULL, NULL, &e), -EACCES);
+	test_says(e, "lies where the skill may write (data), and such files are not run");
+	corral_sandbox_free(s);
+}
+
+/* A sandbox that only has the folder's name has no copy of it, and runs none of its entries. */
+static void test_variable(void **state)
+{
+	struct corral_builder *b = test_builder();
+	struct corral_sandbox *s;
+	struct corral_error *e = NULL;
+
+	(void)state;
+	write_skill("runtime: bash\n", PERMISSIONS);
 	approve();
-	s = test_build(builder());
-	(void)snprintf(line, sizeof(line), "cat %s/run.sh >/dev/null && ! echo x >>%s/run.sh",
-		folder, folder);
-	test_prints(s, line, "", 0);
+	assert_int_equal(corral_builder_variable(b, "SKILL_DIR", folder), 0);
+	s = test_build(b);
+	assert_int_equal(
+		corral_sandbox_run_skill_entry(s, folder, NULL, NULL, NULL, NULL, &e), -EACCES);
+	test_says(e, "was not built for the skill");
 	corral_sandbox_free(s);
 }
 
@@ -164,6 +295,10 @@ int main(void)
 		cmocka_unit_test(test_skill),
 		cmocka_unit_test(test_approval),
 		cmocka_unit_test(test_own_folder),
+		cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_update),
+		cmocka_unit_test(test_live),
+		cmocka_unit_test(test_variable),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, test_remove_folder);
