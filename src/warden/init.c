@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "jail/confine.h"
+#include "jail/limits/objects.h"
 #include "jail/limits/tally.h"
 #include "warden/given.h"
 #include "warden/spawn.h"
@@ -31,8 +32,9 @@ struct running {
 	pid_t pid;
 	int status; /* of wait(), once it ended */
 	bool ended;
-	int signals; /* signalfd */
-	int proc;    /* /proc, if there are limits to look after; or -1 */
+	int signals;      /* signalfd */
+	int proc;         /* /proc, if there are limits to look after; or -1 */
+	uint64_t scratch; /* what the file system in memory held before it started, bytes */
 	struct tally tally;
 	uint64_t began;       /* clock_ns() */
 	struct report report; /* what it used so far, and what was done to it */
@@ -147,7 +149,7 @@ static int init_take_frame(struct running *run)
 
 static void attend(struct running *run)
 {
-	const struct tally_limits limits = { run->start.memory, run->start.pids };
+	const struct tally_limits limits = { run->start.memory, run->start.pids, run->scratch };
 	struct pollfd fds[] = {
 		{ .fd = run->init->socket, .events = POLLIN },
 		{ .fd = run->signals, .events = POLLIN },
@@ -239,6 +241,7 @@ static void run_one(struct running *run)
 		run->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (run->proc < 0)
 			_exit(1);
+		run->scratch = objects_scratch();
 	}
 	if (init_begin(run) == 0) {
 		/* Ends of pipes that the command has must be the command's alone: others wait for

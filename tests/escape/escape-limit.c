@@ -16,9 +16,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -175,6 +178,175 @@ static int memory_sysv(const struct attempt *a)
 	shmctl(id, IPC_RMID, NULL);
 	v = p == (void *)-1 ? verdict(-1) : touch(p, BYTES);
 	return v;
+}
+
+/* A part is written and taken from the address space again: the pages stay, and no process has
+ * them. */
+static void write_dropping(char *p)
+{
+	enum { PART = 16 << 20 };
+
+	for (long at = 0; at < BYTES; at += PART) {
+		memset(p + at, 1, PART);
+		madvise(p + at, PART, MADV_DONTNEED);
+	}
+}
+
+static int memory_shared_dropped(const struct attempt *a)
+{
+	char *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	(void)a;
+	if (p == MAP_FAILED)
+		return verdict(-1);
+	write_dropping(p);
+	hold();
+	return verdict(0);
+}
+
+/* A descriptor on its way is nobody's. */
+static int memory_memfd_sent(const struct attempt *a)
+{
+	enum { N = 16 };
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	char byte = 0;
+	struct iovec part = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	int pair[2];
+
+	(void)a;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		broken("%s", strerror(errno));
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	for (int i = 0; i < N; i++) {
+		int fd = memfd_create("x", MFD_CLOEXEC);
+
+		if (fd < 0 || fallocate(fd, 0, 0, BYTES / N) < 0)
+			return verdict(-1);
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+		if (sendmsg(pair[0], &m, 0) < 0)
+			return verdict(-1);
+		close(fd);
+	}
+	hold();
+	return verdict(0);
+}
+
+/* Attached by nobody, but still there. */
+static int memory_sysv_detached(const struct attempt *a)
+{
+	int v, id = shmget(IPC_PRIVATE, BYTES, 0600);
+	char *p = id < 0 ? (void *)-1 : shmat(id, NULL, 0);
+
+	(void)a;
+	if (p == (void *)-1)
+		return verdict(-1);
+	write_dropping(p);
+	shmdt(p);
+	hold();
+	v = verdict(0);
+	shmctl(id, IPC_RMID, NULL);
+	return v;
+}
+
+/* Many of them, each small. */
+static int memory_sysv_many(const struct attempt *a)
+{
+	enum { N = 256 };
+	int v = ESCAPED, ids[N], n = 0;
+
+	(void)a;
+	for (; n < N; n++) {
+		char *p;
+
+		ids[n] = shmget(IPC_PRIVATE, BYTES / N, 0600);
+		p = ids[n] < 0 ? (void *)-1 : shmat(ids[n], NULL, 0);
+		if (p == (void *)-1)
+			break;
+		memset(p, 1, BYTES / N);
+		shmdt(p);
+	}
+	if (n < N)
+		v = verdict(-1);
+	hold();
+	for (int i = 0; i < n; i++)
+		shmctl(ids[i], IPC_RMID, NULL);
+	return v == ESCAPED ? verdict(0) : v;
+}
+
+/* The kernel's own memory, for messages that nobody fetches. */
+static int memory_messages(const struct attempt *a)
+{
+	static struct {
+		long type;
+		char text[8192];
+	} message = { .type = 1 };
+	enum { N = 16384 };
+	static int ids[N];
+	long sent = 0;
+	int n = 0;
+
+	(void)a;
+	for (; n < N && sent < BYTES; n++) {
+		ids[n] = msgget(IPC_PRIVATE, 0600);
+		if (ids[n] < 0)
+			break;
+		while (msgsnd(ids[n], &message, sizeof(message.text), IPC_NOWAIT) == 0)
+			sent += (long)sizeof(message.text);
+	}
+	hold();
+	for (int i = 0; i < n; i++)
+		msgctl(ids[i], IPC_RMID, NULL);
+	note("%ld MB in %d queues", sent >> 20, n);
+	return sent >= BYTES ? ESCAPED : HELD;
+}
+
+/* And for semaphores, some 64 bytes each. */
+static int memory_semaphores(const struct attempt *a)
+{
+	enum { EACH = 32000, N = BYTES / 64 / EACH };
+	int ids[N], n = 0;
+
+	(void)a;
+	while (n < N && (ids[n] = semget(IPC_PRIVATE, EACH, 0600)) >= 0)
+		n++;
+	hold();
+	for (int i = 0; i < n; i++)
+		semctl(ids[i], 0, IPC_RMID);
+	note("%d sets", n);
+	return n == N ? ESCAPED : HELD;
+}
+
+/* Held by a process that has it open a hundred times: it is there once. */
+static int memory_memfd_passed(const struct attempt *a)
+{
+	int fd = memfd_create("x", MFD_CLOEXEC), done[2];
+	pid_t pid;
+	char byte;
+
+	(void)a;
+	if (fd < 0 || pipe(done) < 0 || (pid = fork()) < 0)
+		broken("%s", strerror(errno));
+	if (pid == 0) {
+		close(done[1]);
+		if (read(done[0], &byte, 1) >= 0) /* until we are gone */
+			_exit(0);
+	}
+	for (int i = 0; i < 100; i++)
+		dup(fd);
+	if (fallocate(fd, 0, 0, BYTES) < 0)
+		return verdict(-1);
+	hold();
+	return verdict(0);
 }
 
 static int fill(const char *folder)
@@ -458,6 +630,20 @@ static const struct attempt table[] = {
 	{ "limit-memory-memfd", "memory", "", "a memfd is not counted", memory_memfd, NULL },
 	{ "limit-memory-sysv", "memory", "", "SysV shared memory is not counted", memory_sysv,
 		NULL },
+	{ "limit-memory-shared-dropped", "memory", "",
+		"shared pages that no process maps are not counted", memory_shared_dropped, NULL },
+	{ "limit-memory-memfd-sent", "memory", "",
+		"a memfd on its way through a socket is not counted", memory_memfd_sent, NULL },
+	{ "limit-memory-sysv-detached", "memory", "",
+		"a segment that nobody has attached is not counted", memory_sysv_detached, NULL },
+	{ "limit-memory-sysv-many", "memory", "", "many small ones are not", memory_sysv_many,
+		NULL },
+	{ "limit-memory-messages", "memory", "",
+		"SysV messages that nobody fetches are not counted", memory_messages, NULL },
+	{ "limit-memory-semaphores", "memory", "", "SysV semaphores are not counted",
+		memory_semaphores, NULL },
+	{ "limit-memory-memfd-passed", "memory", "",
+		"a memfd that two processes have is not counted", memory_memfd_passed, NULL },
 	{ "limit-memory-shm", "memory", "", "/dev/shm is not counted", memory_shm_folder, NULL },
 	{ "limit-memory-tmp", "memory", "kernel: bare, the folder is on a disk",
 		"the private /tmp is not counted", memory_tmp_folder, NULL },

@@ -56,7 +56,8 @@ Result = collections.namedtuple("Result", "code note")
 GAPS = {
     "deny-replaced": "kernel: a rename outside takes mounts away; they are put back a moment later",
     "deny-replaced-path": "kernel: a rename outside takes mounts away; they are put back a moment later",
-    "limit-memory-memfd": "kernel: without a cgroup nobody counts files that only exist in memory",
+    "limit-memory-memfd-sent": "kernel: without a cgroup nobody counts descriptors on their way",
+    "limit-memory-shared-dropped": "kernel: without a cgroup nobody counts pages that no process maps",
     "stdin-chmod": "kernel: an open file lets its owner change its mode",
     "stdin-utimes": "kernel: an open file lets its owner change its times",
     "unix-granted-late": "kernel: Landlock before version 9 cannot keep from connecting",

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What cgroup.c, cgroup-home.c and their tests share. Everything is done below an open folder. */
+/*
+ * What cgroup.c, cgroup-home.c and their tests share, and what tally.c and objects.c do. Everything
+ * is done below an open folder.
+ */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,3 +47,21 @@ int cgroup_remove(int home, const char *name);
  * removed under our feet. -EINVAL: not such files.
  */
 int cgroup_find(const char *cgroups, const char *mounts, struct buffer *ret);
+
+/* For the tally: /proc, read without an allocation. */
+
+/* false: that was enough. The text ends at the first TALLY_LINE_MAX bytes of a longer line. */
+typedef bool tally_line(const char *line, void *context);
+/* Negative: ends the walk, which returns it. */
+typedef int tally_entry(int folder, const char *name, void *context);
+
+enum { TALLY_LINE_MAX = 192 };
+
+int tally_read_lines(int folder, const char *path, tally_line *take, void *context);
+/* All entries of a folder, from its start, but no more than 1 << 17: -EOVERFLOW. */
+int tally_walk(int folder, tally_entry *take, void *context);
+/* "PID/FILE"; both are short. */
+void tally_path(char ret[32], const char *pid, const char *file);
+uint64_t tally_number(const char *s);
+/* A number in hexadecimal; *s is behind it then. */
+uint64_t tally_hex(const char **s);

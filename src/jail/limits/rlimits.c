@@ -51,6 +51,8 @@ int rlimits_apply(const struct start *s)
 		/* Twice the memory, or room for the stacks of 32 threads, if that is more. */
 		{ RLIMIT_DATA, s->memory != 0,
 			rlimits_sum(s->memory, s->memory < STACKS ? STACKS : s->memory) },
+		/* Of POSIX message queues, which the tally does not see. */
+		{ RLIMIT_MSGQUEUE, s->memory != 0, s->memory / 8 },
 		{ RLIMIT_NPROC, s->pids != 0, rlimits_sum(s->pids, RLIMITS_OURS) },
 	};
 

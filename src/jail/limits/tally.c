@@ -1,42 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two ways to count, a cheap one and a fair one.
+ * Three ways to count, each dearer than the one before, and each only where that one did not settle
+ * it.
  *
- * The cheap one reads /proc/PID/status (some 12 µs for a process): RssAnon + RssShmem + VmSwap, and
- * Threads. Pages of files are left out: the kernel can drop them whenever it wants, and programs
- * and libraries are shared with the host. Swap is in, or a command under pressure would grow
- * without end. After a fork all pages are shared until written, and are counted twice here: the sum
- * is an upper bound, so "within the limit" can be trusted.
+ * The whole machine: what it uses (/proc/meminfo, without what the kernel can drop, and with swap)
+ * is at least what the command uses, however well that is hidden, and so is the number of its
+ * threads (/proc/loadavg). Some 8 µs.
  *
- * The fair one reads smaps_rollup, where each shared page is split among those that map it. It
- * walks page tables, some 400 µs for 100 MB, so it runs only when the cheap sum is over the limit.
- * Who forbids reading it (a process that is not dumpable, if we have no CAP_SYS_PTRACE) is charged
- * the cheap sum: hiding costs more, never less.
+ * The cheap one reads /proc/PID/status (some 12 µs for a process): RssAnon + RssShmem + VmSwap,
+ * page tables and huge pages, and Threads. Pages of files are left out: the kernel can drop them
+ * whenever it wants, and programs and libraries are shared with the host. Swap is in, or a command
+ * under pressure would grow without end. What is there without a process is added (objects.h).
+ * After a fork all pages are shared until written, and are counted twice here, as are mapped
+ * objects: the sum is an upper bound, so "within the limit" can be trusted.
  *
- * Not seen at all: memory of the kernel on the command's behalf (page tables, pipes, sockets), and
- * files in tmpfs and memfds that are not mapped; mounts are bounded by their own size option. And
- * between two looks a command can grow by what the machine writes in that time.
+ * The fair one reads smaps_rollup, where each shared page is split among those that map it, and
+ * takes off what is mapped of the objects. It walks page tables, some 400 µs for 100 MB, so it runs
+ * only when the cheap sum is over the limit. Who forbids reading it (a process that is not
+ * dumpable, if we have no CAP_SYS_PTRACE) is charged the cheap sum: hiding costs more, never less.
+ *
+ * Not seen by the last two: memory of the kernel for the command's pipes and sockets, and what
+ * objects.c names. Between two looks a command can grow by what the machine writes in that time.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/fd.h"
+#include "jail/limits/internal.h"
+#include "jail/limits/objects.h"
 #include "jail/limits/tally.h"
 
 enum {
 	ENTRIES_MAX = 1 << 17, /* of /proc; more processes than that are over any limit */
-	READS_MAX = 1024,      /* of one file; 2 MB, far more than 65536 groups make of it */
-	FAR_MS = 20,
+	READS_MAX = 4096,      /* of one file; 8 MB, more than 32000 SysV objects make of it */
+	FAR_MS = 100,
 	NEAR_MS = 2,
+	LONGEST_MS = 500,
+	BYTES_PER_MS = 8 << 20, /* how fast memory can be written */
+	TASKS_PER_MS = 32,      /* how fast processes can be made */
 };
 
-struct tally_entry {
+struct tally_dirent {
 	uint64_t ino;
 	int64_t off;
 	unsigned short len;
@@ -54,7 +66,7 @@ struct tally_field {
 /* Of one process. */
 typedef int tally_reader(int proc_fd, const char *pid, struct tally *ret);
 
-static uint64_t tally_number(const char *s)
+uint64_t tally_number(const char *s)
 {
 	uint64_t n = 0;
 
@@ -65,41 +77,38 @@ static uint64_t tally_number(const char *s)
 	return n;
 }
 
-/*
- * The kernel escapes newlines in the names of processes, so nobody can write lines of his own into
- * these files.
- */
-static void tally_take_line(const char *line, struct tally_field *fields, size_t n)
+uint64_t tally_hex(const char **s)
 {
-	for (size_t i = 0; i < n; i++) {
-		size_t len = strlen(fields[i].name);
+	uint64_t n = 0;
 
-		if (strncmp(line, fields[i].name, len) == 0 && line[len] == ':') {
-			fields[i].value = tally_number(line + len + 1);
-			fields[i].found = true;
-		}
+	for (;; (*s)++) {
+		char c = **s;
+
+		if (c >= '0' && c <= '9')
+			n = n << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			n = n << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return n;
 	}
 }
 
-/* The start of the line that is being read; the rest of a long one (Groups:) is passed over. */
-struct tally_line {
-	char text[64];
-	size_t len;
-};
-
-/* Fills the fields from a file of /proc/PID. */
-static int tally_read_fields(
-	int proc_fd, const char *pid, const char *file, struct tally_field *fields, size_t n)
+/* Not snprintf, which need not be safe where we run. */
+void tally_path(char ret[32], const char *pid, const char *file)
 {
-	char path[32], bytes[2048];
-	struct tally_line line = { .len = 0 };
 	size_t len = strnlen(pid, 11);
 
-	/* Not snprintf, which need not be safe where we run. */
-	memcpy(path, pid, len);
-	path[len++] = '/';
-	memcpy(path + len, file, strlen(file) + 1);
-	auto_fd fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	memcpy(ret, pid, len);
+	ret[len++] = '/';
+	memcpy(ret + len, file, strlen(file) + 1);
+}
+
+int tally_read_lines(int folder, const char *path, tally_line *take, void *context)
+{
+	char bytes[2048], line[TALLY_LINE_MAX] = { 0 };
+	size_t len = 0;
+	auto_fd fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
 	if (fd < 0)
 		return -errno;
 	for (unsigned reads = 0; reads < READS_MAX; reads++) {
@@ -111,85 +120,33 @@ static int tally_read_fields(
 			return got < 0 ? -errno : 0;
 		for (ssize_t i = 0; i < got; i++) {
 			if (bytes[i] == '\n') {
-				line.text[line.len] = '\0';
-				tally_take_line(line.text, fields, n);
-				line.len = 0;
-			} else if (line.len < sizeof(line.text) - 1) {
-				line.text[line.len++] = bytes[i];
+				line[len] = '\0';
+				if (!take(line, context))
+					return 0;
+				len = 0;
+			} else if (len < sizeof(line) - 1) {
+				line[len++] = bytes[i];
 			}
 		}
 	}
 	return -EFBIG;
 }
 
-/* A process that has no memory any more (a dead one) has no Rss lines either. */
-static int tally_read_cheap(int proc_fd, const char *pid, struct tally *ret)
+int tally_walk(int folder, tally_entry *take, void *context)
 {
-	struct tally_field f[] = { { .name = "Threads" }, { .name = "RssAnon" },
-		{ .name = "RssShmem" }, { .name = "VmSwap" } };
-	int r = tally_read_fields(proc_fd, pid, "status", f, ROWS(f));
+	_Alignas(struct tally_dirent) char buffer[8192];
+	unsigned entries = 0;
 
-	if (r < 0)
-		return r;
-	ret->tasks = f[0].value ? f[0].value : 1;
-	ret->memory = (f[1].value + f[2].value + f[3].value) * 1024;
-	return 0;
-}
-
-static int tally_read_fair(int proc_fd, const char *pid, struct tally *ret)
-{
-	struct tally_field f[] = { { .name = "Pss_Anon" }, { .name = "Pss_Shmem" },
-		{ .name = "SwapPss" } };
-	int r = tally_read_cheap(proc_fd, pid, ret);
-
-	if (r < 0)
-		return r;
-	r = tally_read_fields(proc_fd, pid, "smaps_rollup", f, ROWS(f));
-	if (r == 0 && f[0].found && f[1].found)
-		ret->memory = (f[0].value + f[1].value + f[2].value) * 1024;
-	return 0;
-}
-
-/* One process more; not pid 1. It may have ended meanwhile: then there is nothing to count. */
-static int tally_add_process(int proc_fd, const char *name, tally_reader *read_one, struct tally *t)
-{
-	struct tally one = { 0 };
-	int r;
-
-	if (name[0] < '1' || name[0] > '9' || strcmp(name, "1") == 0)
-		return 0;
-	r = read_one(proc_fd, name, &one);
-	if (r < 0)
-		return r == -ENOENT || r == -ESRCH ? 0 : r;
-	t->memory += one.memory;
-	t->tasks += one.tasks;
-	return 0;
-}
-
-static int tally_judge(const struct tally *t, const struct tally_limits *l)
-{
-	return (l->memory && t->memory > l->memory ? TALLY_MEMORY : 0) |
-	       (l->pids && t->tasks > l->pids ? TALLY_PIDS : 0);
-}
-
-static int tally_count(
-	int proc_fd, const struct tally_limits *limits, tally_reader *read_one, struct tally *ret)
-{
-	_Alignas(struct tally_entry) char buffer[8192];
-	struct tally t = { 0 };
-
-	if (lseek(proc_fd, 0, SEEK_SET) < 0)
+	if (lseek(folder, 0, SEEK_SET) < 0)
 		return -errno;
-	for (unsigned entries = 0; tally_judge(&t, limits) == TALLY_WITHIN;) {
-		long n = syscall(SYS_getdents64, proc_fd, buffer, sizeof(buffer));
+	for (;;) {
+		long n = syscall(SYS_getdents64, folder, buffer, sizeof(buffer));
 
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
 		for (long at = 0; at < n;) {
-			const struct tally_entry *e = (const void *)(buffer + at);
-			int r = tally_add_process(proc_fd, e->name, read_one, &t);
+			const struct tally_dirent *e = (const void *)(buffer + at);
+			int r = take(folder, e->name, context);
 
 			if (r < 0)
 				return r;
@@ -198,46 +155,284 @@ static int tally_count(
 			at += e->len;
 		}
 	}
-	*ret = t;
+}
+
+struct tally_fields {
+	struct tally_field *rows;
+	size_t n, missing;
+};
+
+/*
+ * The kernel escapes newlines in the names of processes, so nobody can write lines of his own into
+ * these files.
+ */
+static bool tally_take_field(const char *line, void *context)
+{
+	struct tally_fields *f = context;
+
+	for (size_t i = 0; i < f->n; i++) {
+		size_t len = strlen(f->rows[i].name);
+
+		if (strncmp(line, f->rows[i].name, len) == 0 && line[len] == ':') {
+			f->rows[i].value = tally_number(line + len + 1);
+			f->missing -= !f->rows[i].found;
+			f->rows[i].found = true;
+		}
+	}
+	return f->missing > 0;
+}
+
+/* Fills the fields from a file, up to the last one that is wanted. */
+static int tally_read_fields(int folder, const char *path, struct tally_field *rows, size_t n)
+{
+	struct tally_fields fields = { rows, n, n };
+
+	return tally_read_lines(folder, path, tally_take_field, &fields);
+}
+
+/* By the links of a folder: each thread has one. */
+static int tally_read_tasks(int proc_fd, const char *pid, struct tally *ret)
+{
+	struct stat st;
+	char path[32];
+
+	tally_path(path, pid, "task");
+	if (fstatat(proc_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	ret->tasks = st.st_nlink > 2 ? st.st_nlink - 2 : 1;
 	return 0;
+}
+
+/* What /proc/PID/status has of a process, in the order of the file. */
+enum tally_status { RSS_ANON, RSS_SHMEM, TABLES, SWAP, HUGE, THREADS, STATUS_FIELDS };
+
+/* A process that has no memory any more (a dead one) has no Rss lines either. */
+static int tally_read_status(int proc_fd, const char *pid, struct tally *ret, uint64_t *ret_rest)
+{
+	struct tally_field f[STATUS_FIELDS] = {
+		[RSS_ANON] = { .name = "RssAnon" },
+		[RSS_SHMEM] = { .name = "RssShmem" },
+		[TABLES] = { .name = "VmPTE" },
+		[SWAP] = { .name = "VmSwap" },
+		[HUGE] = { .name = "HugetlbPages" },
+		[THREADS] = { .name = "Threads" },
+	};
+	char path[32];
+	int r;
+
+	tally_path(path, pid, "status");
+	r = tally_read_fields(proc_fd, path, f, ROWS(f));
+	if (r < 0)
+		return r;
+	ret->tasks = f[THREADS].value ? f[THREADS].value : 1;
+	*ret_rest = (f[TABLES].value + f[HUGE].value) * 1024;
+	ret->memory = (f[RSS_ANON].value + f[RSS_SHMEM].value + f[SWAP].value) * 1024 + *ret_rest;
+	return 0;
+}
+
+static int tally_read_cheap(int proc_fd, const char *pid, struct tally *ret)
+{
+	uint64_t rest;
+
+	return tally_read_status(proc_fd, pid, ret, &rest);
+}
+
+/* The objects that are counted by themselves. One look at a time, so there is one of it. */
+static struct objects objects;
+
+struct tally_mapped {
+	bool is_object;
+	uint64_t kb;
+	uint64_t pss;
+};
+
+/* What is mapped of the objects: pages of a private mapping that were written are the process's. */
+static bool tally_take_mapping(const char *line, void *context)
+{
+	struct tally_mapped *m = context;
+
+	if (line[0] >= 'a' || (line[0] >= '0' && line[0] <= '9')) {
+		m->is_object = objects_has_mapping(&objects, line);
+		m->pss = 0;
+	} else if (m->is_object && strncmp(line, "Pss:", 4) == 0) {
+		m->pss = tally_number(line + 4);
+	} else if (m->is_object && strncmp(line, "Anonymous:", 10) == 0) {
+		uint64_t own = tally_number(line + 10);
+
+		m->kb += m->pss > own ? m->pss - own : 0;
+	}
+	return true;
+}
+
+static int tally_read_fair(int proc_fd, const char *pid, struct tally *ret)
+{
+	struct tally_field f[] = { { .name = "Pss_Anon" }, { .name = "Pss_Shmem" },
+		{ .name = "SwapPss" } };
+	struct tally_mapped mapped = { 0 };
+	uint64_t shared, rest = 0;
+	char path[32];
+	int r = tally_read_status(proc_fd, pid, ret, &rest);
+
+	if (r < 0)
+		return r;
+	tally_path(path, pid, "smaps_rollup");
+	r = tally_read_fields(proc_fd, path, f, ROWS(f));
+	if (r < 0 || !f[0].found || !f[1].found)
+		return 0;
+	tally_path(path, pid, "smaps");
+	if (objects.bytes > 0 && f[1].value > 0)
+		(void)tally_read_lines(proc_fd, path, tally_take_mapping, &mapped);
+	shared = f[1].value > mapped.kb ? f[1].value - mapped.kb : 0;
+	ret->memory = (f[0].value + shared + f[2].value) * 1024 + rest;
+	return 0;
+}
+
+static bool tally_is_process(const char *name)
+{
+	return name[0] >= '1' && name[0] <= '9' && strcmp(name, "1") != 0;
+}
+
+/* It may have ended meanwhile: then there is nothing to count. */
+static int tally_or_ended(int r)
+{
+	return r == -ENOENT || r == -ESRCH ? 0 : r;
+}
+
+static int tally_judge(const struct tally *t, const struct tally_limits *l)
+{
+	return (l->memory && t->memory > l->memory ? TALLY_MEMORY : 0) |
+	       (l->pids && t->tasks > l->pids ? TALLY_PIDS : 0);
+}
+
+struct tally_walking {
+	const struct tally_limits *limits;
+	tally_reader *read_one;
+	struct tally t;
+};
+
+/* -ECANCELED: a limit is passed. */
+static int tally_add_process(int proc_fd, const char *name, void *context)
+{
+	struct tally_walking *w = context;
+	struct tally one = { 0 };
+	int r;
+
+	if (!tally_is_process(name))
+		return 0;
+	r = w->read_one(proc_fd, name, &one);
+	if (r < 0)
+		return tally_or_ended(r);
+	w->t.memory += one.memory;
+	w->t.tasks += one.tasks;
+	return tally_judge(&w->t, w->limits) == TALLY_WITHIN ? 0 : -ECANCELED;
+}
+
+static int tally_count(int proc_fd, const struct tally_limits *limits, tally_reader *read_one,
+	uint64_t memory, struct tally *ret)
+{
+	struct tally_walking w = { limits, read_one, { .memory = memory } };
+	int r = tally_walk(proc_fd, tally_add_process, &w);
+
+	if (r < 0 && r != -ECANCELED)
+		return r;
+	*ret = w.t;
+	return 0;
+}
+
+static int tally_add_objects(int proc_fd, const char *name, void *context)
+{
+	if (!tally_is_process(name))
+		return 0;
+	return tally_or_ended(objects_add_process(context, proc_fd, name));
+}
+
+/* Processes, and what is there without one. */
+static int tally_count_memory(int proc_fd, const struct tally_limits *limits, struct tally *ret)
+{
+	uint64_t enough = limits->memory ? limits->memory : UINT64_MAX;
+	int r = objects_begin(&objects, proc_fd, limits->scratch, enough);
+
+	if (r == 0 && objects.bytes <= enough)
+		r = tally_walk(proc_fd, tally_add_objects, &objects);
+	if (r == 0)
+		r = tally_count(proc_fd, limits, tally_read_cheap, objects.bytes, ret);
+	if (r == 0 && tally_judge(ret, limits) == TALLY_MEMORY)
+		r = tally_count(proc_fd, limits, tally_read_fair, objects.bytes, ret);
+	return r;
+}
+
+/* What the whole machine uses of what cannot be dropped, in bytes; UINT64_MAX: it does not say. */
+static uint64_t tally_machine_memory(int proc_fd)
+{
+	/* In the order of the file. */
+	struct tally_field f[] = { { .name = "MemTotal" }, { .name = "MemAvailable" },
+		{ .name = "SwapTotal" }, { .name = "SwapFree" } };
+	int r = tally_read_fields(proc_fd, "meminfo", f, ROWS(f));
+
+	for (size_t i = 0; i < ROWS(f); i++)
+		if (r < 0 || !f[i].found)
+			return UINT64_MAX;
+	if (f[1].value > f[0].value || f[3].value > f[2].value)
+		return UINT64_MAX;
+	return (f[0].value - f[1].value + f[2].value - f[3].value) * 1024;
+}
+
+/* "0.00 0.00 0.00 1/234 5678": there are 234 of them. */
+static bool tally_take_load(const char *line, void *context)
+{
+	const char *slash = strchr(line, '/');
+
+	*(uint64_t *)context = slash ? tally_number(slash + 1) : UINT64_MAX;
+	return false;
+}
+
+static uint64_t tally_machine_tasks(int proc_fd)
+{
+	uint64_t tasks = UINT64_MAX;
+
+	(void)tally_read_lines(proc_fd, "loadavg", tally_take_load, &tasks);
+	return tasks;
 }
 
 int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *ret)
 {
-	struct tally t = { 0 };
-	int r = tally_count(proc_fd, limits, tally_read_cheap, &t);
+	uint64_t began = clock_ns(CLOCK_MONOTONIC);
+	struct tally machine = { .memory = limits->memory ? tally_machine_memory(proc_fd) : 0 }, t;
+	bool by_process = limits->memory ? machine.memory > limits->memory : limits->pids == 0;
+	int r = 0;
 
-	if (r == 0 && tally_judge(&t, limits) == TALLY_MEMORY)
-		r = tally_count(proc_fd, limits, tally_read_fair, &t);
+	if (!by_process)
+		machine.tasks = limits->pids ? tally_machine_tasks(proc_fd) : 0;
+	t = machine;
+	if (by_process)
+		r = tally_count_memory(proc_fd, limits, &t);
+	else if (limits->pids && machine.tasks > limits->pids)
+		r = tally_count(proc_fd, limits, tally_read_tasks, machine.memory, &t);
 	if (r < 0)
 		return r;
+	t.cost_us = (clock_ns(CLOCK_MONOTONIC) - began) / 1000;
 	if (ret)
 		*ret = t;
 	return tally_judge(&t, limits);
 }
 
-/* What is left of a limit, in 1/64; 64 where there is none. */
-static unsigned tally_room(uint64_t used, uint64_t limit)
+/* How many ms it takes at least to use up the rest; FAR_MS where there is no limit. */
+static uint64_t tally_room_ms(uint64_t used, uint64_t limit, uint64_t per_ms)
 {
-	if (limit == 0)
-		return 64;
-	if (used >= limit)
-		return 0;
-	/* Halved until the product fits. */
-	for (; limit > UINT64_MAX / 64; limit /= 2)
-		used /= 2;
-	return (unsigned)((limit - used) * 64 / limit);
+	uint64_t ms = limit == 0 ? FAR_MS : used >= limit ? 0 : (limit - used) / per_ms;
+
+	return ms < FAR_MS ? ms : FAR_MS;
 }
 
 int tally_interval_ms(const struct tally *now, const struct tally_limits *limits)
 {
-	unsigned memory = tally_room(now->memory, limits->memory);
-	unsigned pids = tally_room(now->tasks, limits->pids);
-	/* All of the room: 20 ms; half of it: 10; under a tenth: 2. */
-	unsigned ms = (memory < pids ? memory : pids) * FAR_MS / 64;
-	/* A look costs some 12 µs for each process: no more than a tenth of the time is for it. */
-	unsigned least =
-		now->tasks / 8 > FAR_MS - NEAR_MS ? FAR_MS : NEAR_MS + (unsigned)(now->tasks / 8);
+	uint64_t memory = tally_room_ms(now->memory, limits->memory, BYTES_PER_MS);
+	uint64_t pids = tally_room_ms(now->tasks, limits->pids, TASKS_PER_MS);
+	uint64_t ms = memory < pids ? memory : pids;
+	/* Its cost is a hundredth of the time, or a tenth. */
+	uint64_t least = now->cost_us / (ms > FAR_MS / 10 ? 10 : 100);
 
-	return (int)(ms < least ? least : ms);
+	if (ms < least)
+		ms = least < LONGEST_MS ? least : LONGEST_MS;
+	return (int)(ms < NEAR_MS ? NEAR_MS : ms);
 }

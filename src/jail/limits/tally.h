@@ -10,13 +10,17 @@
 
 /* 0: no limit. */
 struct tally_limits {
-	uint64_t memory; /* bytes */
-	uint64_t pids;   /* processes and threads */
+	uint64_t memory;  /* bytes */
+	uint64_t pids;    /* processes and threads */
+	uint64_t scratch; /* objects_scratch() when the command started */
 };
 
 struct tally {
-	uint64_t memory; /* anonymous and shared memory, resident or swapped out, bytes */
-	uint64_t tasks;  /* threads of all processes but pid 1; a dead one not yet reaped is 1 */
+	/* Anonymous and shared memory, resident or swapped out, and what is there without a process
+	 * (objects.h); or, where that alone settles it, what the whole machine uses. Bytes. */
+	uint64_t memory;
+	uint64_t tasks;   /* threads of all processes but pid 1; a dead one not yet reaped is 1 */
+	uint64_t cost_us; /* of this look */
 };
 
 enum {
@@ -34,9 +38,16 @@ enum {
  * If that is over the memory limit, it counts again with each shared page split among those that
  * share it, so that many forks of one large process are not killed for nothing. *ret is the last
  * count; it may be NULL.
+ *
+ * If the whole machine uses less than a limit, so does the command, and nothing is counted: a limit
+ * that is a large share of the machine costs one small file to look after, however many processes
+ * there are.
  */
 int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *ret);
 
-/* How long to wait before looking again: 20 ms far from every limit, 2 ms near one, more if there
- * are many. */
+/*
+ * How long to wait before looking again: as long as it takes to use up what is left of a limit,
+ * from 2 to 100 ms. Far from every limit no more than a hundredth of the time is spent on looking,
+ * near one no more than a tenth, but there is a look each half a second.
+ */
 int tally_interval_ms(const struct tally *now, const struct tally_limits *limits);

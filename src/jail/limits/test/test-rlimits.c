@@ -131,6 +131,22 @@ static void test_open_files(void **state)
 	must_work(few_files);
 }
 
+static void small_queues(void)
+{
+	const struct start s = { .memory = 4 << 20 };
+	struct rlimit l;
+
+	NEED(rlimits_apply(&s) == 0);
+	NEED(getrlimit(RLIMIT_MSGQUEUE, &l) == 0);
+	NEED(l.rlim_cur == l.rlim_max && l.rlim_max <= (4 << 20) / 8);
+}
+
+static void test_queues(void **state)
+{
+	(void)state;
+	must_work(small_queues);
+}
+
 static void *map(size_t size, int protection)
 {
 	return mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -351,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_no_core),
 		cmocka_unit_test(test_file_size),
 		cmocka_unit_test(test_open_files),
+		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_never_raises),
 		cmocka_unit_test(test_pids),

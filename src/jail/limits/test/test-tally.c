@@ -17,12 +17,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/file.h"
+#include "jail/limits/objects.h"
 #include "jail/limits/tally.h"
 #include "jail/userns.h"
 
@@ -73,7 +78,7 @@ static pid_t stay(void (*prepare)(void *), void *argument)
 
 static struct tally look(void)
 {
-	const struct tally_limits none = { 0 };
+	const struct tally_limits none = { .scratch = objects_scratch() };
 	struct tally t = { 0 };
 
 	NEED(tally_check(proc, &none, &t) == TALLY_WITHIN);
@@ -183,6 +188,139 @@ static void count_shmem(void)
 	NEED(tally_check(proc, &low, NULL) == TALLY_MEMORY);
 }
 
+/* -- without a process -- */
+
+/* A segment that nobody has attached any more. */
+static int leave_segment(size_t size)
+{
+	int id = shmget(IPC_PRIVATE, size, 0600);
+	char *p = id < 0 ? (void *)-1 : shmat(id, NULL, 0);
+
+	NEED(p != (void *)-1);
+	memset(p, 1, size);
+	NEED(shmdt(p) == 0);
+	return id;
+}
+
+static void count_segments(void)
+{
+	const struct tally_limits low = { .memory = 16 * MB }, high = { .memory = 64 * MB };
+	int id = leave_segment(32 * MB);
+	uint64_t memory = look().memory;
+
+	NEED(memory >= 32 * MB && memory < 33 * MB);
+	NEED(tally_check(proc, &high, NULL) == TALLY_WITHIN);
+	NEED(tally_check(proc, &low, NULL) == TALLY_MEMORY);
+	NEED(shmctl(id, IPC_RMID, NULL) == 0);
+	NEED(look().memory == 0);
+}
+
+static void attach(void *id)
+{
+	char *p = shmat(*(int *)id, NULL, 0);
+
+	NEED(p != (void *)-1);
+	memset(p, 2, 32 * MB);
+}
+
+/* Attached it is there once, too, also when it is removed already. */
+static void count_attached(void)
+{
+	const struct tally_limits limit = { .memory = 48 * MB };
+	struct tally t = { 0 };
+	int id = leave_segment(32 * MB);
+
+	(void)stay(attach, &id);
+	(void)stay(attach, &id);
+	NEED(look().memory >= 96 * MB);
+	NEED(shmctl(id, IPC_RMID, NULL) == 0);
+	NEED(tally_check(proc, &limit, &t) == TALLY_WITHIN);
+	NEED(t.memory >= 32 * MB && t.memory < 48 * MB);
+}
+
+static void count_messages(void)
+{
+	static struct {
+		long type;
+		char text[8192];
+	} message = { .type = 1 };
+	uint64_t before = look().memory, sent = 0;
+
+	for (int i = 0; i < 8; i++) {
+		int id = msgget(IPC_PRIVATE, 0600);
+
+		NEED(id >= 0);
+		while (msgsnd(id, &message, sizeof(message.text), IPC_NOWAIT) == 0)
+			sent += sizeof(message.text);
+	}
+	NEED(before == 0 && sent > 0 && look().memory >= sent);
+	NEED(semget(IPC_PRIVATE, 10000, 0600) >= 0);
+	NEED(look().memory >= sent + 10000 * 64);
+}
+
+enum { MAPPED = 1, SEVERAL = 2, CLOSED = 4 };
+
+static void hold_memfd(void *how)
+{
+	int flags = *(int *)how, fd = memfd_create("some (deleted)", MFD_CLOEXEC);
+
+	NEED(fd >= 0 && ftruncate(fd, (off_t)(32 * MB)) == 0);
+	NEED(fallocate(fd, 0, 0, (off_t)(32 * MB)) == 0);
+	if (flags & MAPPED) {
+		char *p = mmap(NULL, 32 * MB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		NEED(p != MAP_FAILED);
+		memset(p, 1, 32 * MB);
+	}
+	for (int i = 0; flags & SEVERAL && i < 10; i++)
+		NEED(dup(fd) >= 0);
+	if (flags & CLOSED)
+		NEED(close(fd) == 0);
+	if (flags & SEVERAL && fork() == 0)
+		for (;;)
+			(void)pause();
+}
+
+/* However many have it, and however often: once. */
+static void count_memfd(void)
+{
+	const struct tally_limits low = { .memory = 16 * MB }, high = { .memory = 48 * MB };
+
+	for (int how = 0; how < 8; how++) {
+		struct tally t = { 0 };
+		pid_t pid;
+
+		/* Closed, and mapped by nobody: then it is not there. */
+		if (how == CLOSED || how == (SEVERAL | CLOSED))
+			continue;
+		pid = stay(hold_memfd, &how);
+		NEED(look().memory >= 32 * MB);
+		NEED(tally_check(proc, &high, &t) == TALLY_WITHIN);
+		NEED(tally_check(proc, &low, NULL) == TALLY_MEMORY);
+		NEED(kill(-1, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+		while (wait(NULL) > 0)
+			;
+	}
+}
+
+/* A limit that is more than the whole machine uses costs no look at processes. */
+static void count_machine(void)
+{
+	const struct tally_limits wide = { .memory = UINT64_C(1) << 60, .pids = UINT64_C(1) << 60 };
+	const struct tally_limits few = { .memory = UINT64_C(1) << 60, .pids = 3 };
+	struct tally t = { 0 };
+	struct sysinfo machine;
+
+	for (int i = 0; i < 5; i++)
+		(void)stay(make_threads, NULL);
+	NEED(sysinfo(&machine) == 0);
+	NEED(tally_check(proc, &wide, &t) == TALLY_WITHIN);
+	NEED(t.memory > 0 && t.memory <= (machine.totalram + machine.totalswap) * machine.mem_unit);
+	NEED(t.tasks >= 30);
+	/* Processes are still counted where there are more of them. */
+	NEED(tally_check(proc, &few, &t) == TALLY_PIDS);
+}
+
 static void lie(void *unused)
 {
 	hold_32(unused);
@@ -229,7 +367,7 @@ static void be_first(void (*count)(void))
 	gid_t gid = getgid();
 	int status;
 
-	NEED(unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) == 0);
+	NEED(unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC) == 0);
 	NEED(userns_map(uid, gid) == 0);
 	pid_t pid = fork();
 	NEED(pid >= 0);
@@ -270,6 +408,11 @@ CASE(count_threads)
 CASE(count_dead)
 CASE(count_shared)
 CASE(count_shmem)
+CASE(count_segments)
+CASE(count_attached)
+CASE(count_messages)
+CASE(count_memfd)
+CASE(count_machine)
 CASE(count_liar)
 CASE(stop_early)
 CASE(bad_folder)
@@ -303,19 +446,24 @@ static void test_interval(void **state)
 		struct tally_limits limits;
 		int ms;
 	} rows[] = {
-		{ { 0, 0 }, { 0, 0 }, 20 },
-		{ { 1 << 30, 1000 }, { 0, 0 }, 20 },
-		{ { 0, 0 }, { 512 << 20, 64 }, 20 },
-		{ { 256 << 20, 0 }, { 512 << 20, 64 }, 10 },
-		{ { 500 << 20, 0 }, { 512 << 20, 64 }, 2 },
-		{ { 600 << 20, 0 }, { 512 << 20, 64 }, 2 },
-		{ { 0, 63 }, { 512 << 20, 64 }, 9 },
-		{ { 0, 7 }, { 512 << 20, 7 }, 2 },
-		{ { 0, 400 }, { 512 << 20, 400 }, 20 },
-		{ { 0, 48 }, { 512 << 20, 64 }, 8 },
-		{ { 0, 0 }, { 1, 1 }, 20 },
-		{ { 0, 0 }, { UINT64_MAX, UINT64_MAX }, 20 },
-		{ { UINT64_MAX, UINT64_MAX }, { UINT64_MAX, UINT64_MAX }, 20 },
+		{ { 0, 0, 0 }, { 0, 0, 0 }, 100 },
+		{ { 1 << 30, 1000, 0 }, { 0, 0, 0 }, 100 },
+		{ { 0, 0, 0 }, { 64 << 20, 0, 0 }, 8 },
+		{ { 0, 0, 0 }, { 512 << 20, 4096, 0 }, 64 },
+		{ { 256 << 20, 0, 0 }, { 512 << 20, 4096, 0 }, 32 },
+		{ { 500 << 20, 0, 0 }, { 512 << 20, 4096, 0 }, 2 },
+		{ { 600 << 20, 0, 0 }, { 512 << 20, 4096, 0 }, 2 },
+		{ { 0, 0, 0 }, { UINT64_C(16) << 30, 1152, 0 }, 36 },
+		{ { 0, 1100, 0 }, { UINT64_C(16) << 30, 1152, 0 }, 2 },
+		/* What a look costs: far from a limit, near one, and what no look may cost. */
+		{ { 0, 0, 10000 }, { UINT64_C(16) << 30, 0, 0 }, 1000 / 2 },
+		{ { 0, 0, 1500 }, { UINT64_C(16) << 30, 0, 0 }, 150 },
+		{ { 0, 0, 700 }, { 512 << 20, 4096, 0 }, 70 },
+		{ { 500 << 20, 0, 700 }, { 512 << 20, 4096, 0 }, 7 },
+		{ { 500 << 20, 0, 90000 }, { 512 << 20, 4096, 0 }, 500 },
+		{ { 0, 0, 0 }, { 1, 1, 0 }, 2 },
+		{ { 0, 0, 0 }, { UINT64_MAX, UINT64_MAX, 0 }, 100 },
+		{ { UINT64_MAX, UINT64_MAX, 0 }, { UINT64_MAX, UINT64_MAX, 0 }, 2 },
 	};
 
 	(void)state;
@@ -333,7 +481,7 @@ static bool have_namespaces(void)
 	int status;
 
 	if (pid == 0)
-		_exit(unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) < 0);
+		_exit(unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC) < 0);
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
@@ -346,6 +494,11 @@ int main(void)
 		cmocka_unit_test(test_count_dead),
 		cmocka_unit_test(test_count_shared),
 		cmocka_unit_test(test_count_shmem),
+		cmocka_unit_test(test_count_segments),
+		cmocka_unit_test(test_count_attached),
+		cmocka_unit_test(test_count_messages),
+		cmocka_unit_test(test_count_memfd),
+		cmocka_unit_test(test_count_machine),
 		cmocka_unit_test(test_count_liar),
 		cmocka_unit_test(test_stop_early),
 		cmocka_unit_test(test_bad_folder),
