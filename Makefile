@@ -47,7 +47,7 @@ test: build ## build and run all tests: unit, corpus and end to end
 	@$(if $(filter true,$(CI)),tools/setup check man programs net)
 	@tools/run-tests $(BUILD)
 
-check: ## the static checks: format, clang-tidy, cppcheck, layers, symbols, words, scripts, manuals
+check: ## the static checks: format, clang-tidy, cppcheck, layers, symbols, words, scripts, manuals, budgets
 	@tools/setup $(toolchain) check man
 	$(call compile,$(BUILD))
 	@tools/check $(BUILD)

@@ -211,6 +211,33 @@ else
 	skip "tidy" "clang-tidy is not installed"
 fi
 
+# --- tools/check-budget, with programs that count what they are told ---
+fresh
+mkdir -p tools bench build counters
+cp "$tools/check-budget" tools
+cat >counters/valgrind <<'SH'
+#!/bin/sh
+echo "==1== Collected : $(($5 * EACH))" >&2
+SH
+cat >counters/strace <<'SH'
+#!/bin/sh
+shift 5
+{ echo "       40 read"; echo "       60 mount"; echo "      100 total"; } >"$1"
+SH
+printf '#!/bin/sh\necho "  [0]  GCC: (Debian 12.2.0-14) 12.2.0"\n' >counters/readelf
+chmod +x counters/*
+echo "# none" >bench/budgets.conf
+budget() { # budget EACH [OPTION]
+	each=$1 && shift
+	env EACH="$each" PATH="$PWD/counters:$PATH" tools/check-budget build "$@"
+}
+passes "budget: what has no budget is only reported" budget 100
+passes "budget: the counts of now become the budget" budget 100 --update
+grep -q "^$(uname -m)-gcc-12 parse.instructions 100\$" bench/budgets.conf
+ok $? "budget: they are written down"
+passes "budget: a little more is no fault" budget 105
+fails "budget: much more is" "parse.instructions" budget 150
+
 # --- tools/setup, with a PATH on which things are missing ---
 mkdir "$scratch/bin"
 for program in sh cat awk id env uname dirname; do
