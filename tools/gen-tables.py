@@ -191,14 +191,14 @@ class RunLater(Threats):
         for name in line.split(" "):
             if uses & {"protect", "report", "lint"} and name[0] in "/~":
                 raise Nonsense(f"'{name}' lies below no working folder")
-            if uses & {"protect", "report"} and "*" in name.partition(":")[0]:
+            if uses & {"protect", "report", "skip"} and "*" in name.partition(":")[0]:
                 raise Nonsense(f"'{name}': a name with * cannot be looked up")
         return entries
 
     def c_source(self, entries):
         """As written, and each path by itself: a profile looks them up."""
         paths = [e._replace(text=path.rstrip("/")) for e in entries
-                 if {"protect", "report"} & set(e.group.split(" "))
+                 if {"protect", "report", "skip"} & set(e.group.split(" "))
                  for path in expand(e.text.partition(":")[0])]
         return (super().c_source(entries) + "\n"
                 + c_array("struct threat threat_paths", "threat_paths_n", self.c_rows(paths)))
@@ -314,7 +314,7 @@ TABLES = {
     "essentials": Essentials(),
     "companions": Companions(),
     "runs-later": RunLater(
-        "threat_files", "protect report file large lint hooks startup session programs".split(),
+        "threat_files", "protect report file large checkout skip lint hooks startup session programs".split(),
         r"(~?/)?[A-Za-z0-9_.+*{},-]+(/[A-Za-z0-9_.+*{},-]+)*(/|/:[A-Za-z0-9_.+*{},/-]+)?"),
     "interpreters": Threats("threat_programs", "code root named interpreter stdin".split(),
                             r"[A-Za-z0-9_.+-]+\*?"),

@@ -41,6 +41,9 @@ enum threat_use {
 	THREAT_KNOWN = 1 << 20,    /* a name that everybody knows */
 	THREAT_VALUE = 1 << 21,    /* how a value begins; inside: the least length of all of it */
 				   /* sockets: THREAT_ROOT, THREAT_SESSION */
+	/* files */
+	THREAT_CHECKOUT = 1 << 22, /* only at the top of a working copy */
+	THREAT_SKIP = 1 << 23,     /* a folder that is not looked into */
 };
 
 struct threat {
@@ -52,7 +55,7 @@ struct threat {
 
 /*
  * Files as they are written: a path below any folder ('/' at its end: a folder), with {a,b} and *.
- * The paths are those that are protected or reported, each by itself.
+ * The paths are those that are protected, reported or skipped, each by itself.
  */
 extern const struct threat threat_files[], threat_paths[], threat_programs[], threat_hosts[];
 extern const struct threat threat_secrets[], threat_sockets[];

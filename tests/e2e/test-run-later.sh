@@ -78,6 +78,176 @@ git -c user.name=x -c user.email=x commit -q -m x; echo "$EVIL" >>.git/config
 cd ..; git update-index --add --cacheinfo "160000,$(git -C lib rev-parse HEAD),lib"'
 err_has 'lib/.git' 'git: a submodule that is made is told of'
 
+# --- another repository in the place of the one that is protected ---
+# bare FOLDER: shell that makes a repository of a folder without .git.
+bare='bare() { mkdir -p "$1/objects" "$1/refs" && echo "ref: refs/heads/x" >"$1/HEAD" && echo "$EVIL
+	bare = false
+	worktree = ." >"$1/config"; }'
+# ran NAME: what is told of is no invention: the user's own git runs it.
+ran() {
+	git status >/dev/null 2>&1
+	[ -e "$pwned" ]
+	ok $? "$1"
+	rm -f "$pwned"
+}
+
+for way in 'rm .git/HEAD' 'echo x >.git/HEAD' 'rm -rf .git/refs' 'mv .git/objects x' 'chmod 0 .git/objects'; do
+	rm -rf "$scratch/bare"
+	repository bare
+	attack "$bare; $way; bare ."
+	err_has 'the command created . (git takes it for a repository' "git: the folder itself as a repository is told of ($way)"
+	# For root it is still a repository.
+	if [ "$way" != 'chmod 0 .git/objects' ] || [ "$(id -u)" -ne 0 ]; then
+		ran "git: which git uses ($way)"
+	fi
+	chmod 700 .git/objects 2>/dev/null
+done
+
+repository inner
+mkdir -p src/deep
+attack "$bare; bare src/deep; bare new/er"
+err_has 'created src/deep (git takes it' 'git: a folder in it that becomes a repository'
+err_has 'created new/er (git takes it' 'git: and a new one'
+cd src/deep || exit 1
+ran 'git: which git uses'
+cd ../.. || exit 1
+attack "echo x >>src/deep/config; mkdir -p src/deep/hooks; echo x >src/deep/hooks/pre-commit; mv src/deep/config x; ls src"
+err_lacks 'changed src/deep/config' 'git: once it is there, its configuration is kept'
+err_has 'created src/deep/hooks' 'git: new hooks in it are told of'
+is "$(cat src/deep/config)" "$evil
+	bare = false
+	worktree = ." 'git: nothing happened to it'
+
+# --- repositories in the folder ---
+repository outer
+git init -q lib/inner && echo 1 >lib/inner/1 && git -C lib/inner add 1
+git -C lib/inner -c user.name=x -c user.email=x commit -q -m x
+for path in hooks/pre-commit hooks/new config; do
+	attack "echo x >>lib/inner/.git/$path"
+	[ "$status" -ne 0 ]
+	ok $? "git: a repository inside: $path cannot be written"
+done
+for path in lib/inner/.git lib/inner lib; do
+	attack "python3 -c 'import os; os.rename(\"$path\", \"x\")'"
+	{ [ "$status" -ne 0 ] && [ -e lib/inner/.git/HEAD ]; }
+	ok $? "git: nor can it be moved away ($path)"
+done
+attack 'echo ../../../c >lib/inner/.git/commondir'
+err_has 'created lib/inner/.git/commondir' 'git: a repository inside: what is new is told of'
+rm lib/inner/.git/commondir
+attack 'git -C lib/inner -c user.name=x -c user.email=x commit -q --allow-empty -m y && git -C lib/inner checkout -q -b z && echo fine'
+out_is fine 'git: a repository inside: work goes on'
+err_empty 'git: of which nothing is told'
+run run --write lib/inner/.git/config -- git -C lib/inner config a.b c
+status_is 0 'git: a repository inside: --write names a file'
+err_empty 'git: of which nothing is told'
+attack 'git init -q new && git -C new config a.b c'
+is "$(grep -c . "$scratch/err")" 1 'git: a new repository is told of once'
+err_has 'created new/.git (git runs the hooks' 'git: by its folder'
+attack 'mkdir -p a/b/c/d/e/f/g/h && cd a/b/c/d/e/f/g/h && git init -q . && echo x >.envrc'
+err_has 'created a/b/c/d/e/f/g/h/.git' 'git: at any depth'
+err_has 'created a/b/c/d/e/f/g/h/.envrc' 'and other files'
+
+# A submodule's own index, written in place, that names one more: git enters that from the outer one.
+repository modules
+git init -q sub && echo 1 >sub/1 && git -C sub add 1 && git -C sub -c user.name=x -c user.email=x commit -q -m x
+git init -q sub/evil && git -C sub/evil -c user.name=x -c user.email=x commit -q --allow-empty -m x
+printf '%s\n' "$evil" >>sub/evil/.git/config
+git add sub 2>/dev/null
+sleep 0.02
+attack 'cd sub && git update-index --add --cacheinfo "160000,$(git -C evil rev-parse HEAD),evil" && cp .git/index new &&
+git reset -q && cat new >.git/index'
+err_has 'sub/evil/.git (git enters it as a submodule' 'git: a submodule of a submodule is told of'
+ran 'git: which git enters'
+
+# --- what must go on working ---
+repository work
+git init -q --bare "$scratch/work.git" && git -c protocol.file.allow=always clone -q "$scratch/work" there 2>/dev/null
+run run --read "$scratch/main" --env GIT_CONFIG_NOSYSTEM=1 -- sh -ec "
+git init -q made
+git clone -q . cloned
+git checkout -q -b one; echo 2 >file; git -c user.name=x -c user.email=x commit -q -a -m two
+git checkout -q -b two HEAD~1; echo 3 >other; git add other; git -c user.name=x -c user.email=x commit -q -m three
+git -c user.name=x -c user.email=x rebase -q one
+git worktree add -q tree -b three 2>/dev/null
+git -C there pull -q ../. one 2>/dev/null || git -C there fetch -q ..
+echo fine"
+out_is fine 'git: init, clone, commits, checkouts, a rebase and a worktree work'
+err_has 'created made/.git' 'git: the new ones are told of'
+err_has 'created cloned/.git' 'git: and the clone'
+run run -- sh -c 'git -c protocol.file.allow=always submodule add -q ./cloned module 2>&1; ls module/file'
+out_has module/file 'git: a submodule is added as far as before'
+
+# --- other names of the table ---
+repository names
+for file in .hg/hgrc .pre-commit-config.yaml lefthook.yml .gemini/settings.json .codex/config.toml .roo/mcp.json \
+	.gitea/workflows/ci.yml .forgejo/workflows/ci.yml .circleci/config.yml .woodpecker.yml Jenkinsfile \
+	azure-pipelines.yml bitbucket-pipelines.yml .drone.yml .travis.yml .buildkite/pipeline.yml mise.toml .Rprofile; do
+	attack "mkdir -p $(dirname "$file"); echo x >$file"
+	grep -q "the command created ${file%%/*}" "$scratch/err"
+	ok $? "$file: new, it is told of"
+	attack "echo y >>$file"
+	{ [ "$status" -ne 0 ] && [ "$(cat "$file")" = x ]; }
+	ok $? "$file: it cannot be changed"
+done
+for file in .npmrc .yarnrc.yml .cargo/config.toml .tool-versions .git/rebase-merge/git-rebase-todo; do
+	mkdir -p "$(dirname "$file")"
+	attack "echo x >$file"
+	grep -q "the command [a-z]* ${file%%/*}" "$scratch/err"
+	ok $? "$file: new, it is told of"
+	attack "echo y >>$file"
+	{ [ "$status" -eq 0 ] && grep -q "the command changed ${file%%/*}" "$scratch/err"; }
+	ok $? "$file: it can be changed, and that is told of"
+done
+mkdir -p sub/.github/workflows node_modules/x/.vscode
+attack 'echo x >sub/.github/workflows/ci.yml; echo x >node_modules/x/.vscode/tasks.json; echo x >node_modules/.envrc'
+err_empty 'no forge looks there, and what is in node_modules is run anyway'
+
+# --- more than is looked at ---
+mkdir "$scratch/large" && cd "$scratch/large" || exit 1
+(i=0 && while [ $i -lt 300 ]; do mkdir -p "d$i/e" && i=$((i + 1)); done)
+attack 'echo x >d0/.envrc; echo x >.envrc'
+err_has 'created d0/.envrc' 'a large folder: near the top'
+err_has 'created .envrc' 'a large folder: at the top'
+attack 'sleep 1; echo y >>d299/e/.envrc'
+err_has 'changed d299/e/.envrc' 'a large folder: a command that takes longer is looked after longer'
+err_lacks 'too large' 'a large folder: then all of it is seen'
+rm -rf ./* && attack 'mkdir $(seq 4200)'
+err_has 'large is too large to look' 'more new folders than are looked at: that is told'
+rm -rf ./* && run run --json -- sh -c 'mkdir $(seq 4200)'
+out_has '"runs_later_complete": false' 'more new folders: in JSON'
+
+# --- other folders that may be written ---
+repository elsewhere && cd "$scratch/work" || exit 1
+run run --write "$scratch/elsewhere" -- sh -c "echo x >$scratch/elsewhere/.git/hooks/pre-commit"
+[ "$status" -ne 0 ]
+ok $? '--write FOLDER: hooks in it are kept'
+run run --write "$scratch/elsewhere" -- sh -c "echo x >$scratch/elsewhere/.envrc"
+err_has "created $scratch/elsewhere/.envrc" '--write FOLDER: what is new is told of'
+cd "$scratch/elsewhere" || exit 1
+run run --profile readonly --write . -- sh -c 'echo x >.git/hooks/pre-commit'
+[ "$status" -ne 0 ]
+ok $? 'readonly with --write: hooks are kept'
+
+# --- agent modes ---
+mkdir -p "$HOME/.claude/hooks" "$HOME/.claude/projects" && echo '{}' >"$HOME/.claude/settings.json"
+mode() { run run --mode sandbox --data-dir "$scratch/elsewhere" -- sh -c "$1"; }
+for path in "$HOME/.claude/settings.json" "$HOME/.claude/hooks/new" "$scratch/elsewhere/.git/hooks/pre-commit"; do
+	mode "echo x >$path"
+	[ "$status" -ne 0 ]
+	ok $? "agent modes: ${path#"$scratch"} cannot be written"
+done
+mode 'echo x >~/.claude/x && mv ~/.claude/x ~/.claude/settings.json'
+is "$(cat "$HOME/.claude/settings.json")" '{}' 'agent modes: nor replaced'
+mode 'echo x >~/.claude/projects/x && mkdir ~/.claude/todos && echo fine'
+out_is fine 'agent modes: the rest of ~/.claude can be written'
+mode 'echo x >~/.claude/settings.local.json; mkdir ~/.claude/plugins'
+err_has '.claude/settings.local.json (an agent runs its hooks)' 'agent modes: new settings are told of'
+err_has '.claude/plugins (an agent runs' 'agent modes: and plugins'
+run run --mode sandbox --data-dir "$scratch/elsewhere" --write "$HOME/.claude/settings.json" -- sh -c 'echo y >~/.claude/settings.json && echo fine'
+out_is fine 'agent modes: --write names it'
+err_lacks '.claude' 'agent modes: then nothing is told'
+
 rm -rf "$scratch/file" && mkdir "$scratch/file" && cd "$scratch/file" || exit 1
 attack 'git init -q --bare g; echo "gitdir: ./g" >.git'
 err_has '.git (' 'git: a file .git that is made is told of'

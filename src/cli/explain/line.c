@@ -197,17 +197,16 @@ static void explain_line_add_line(const struct run *r, const struct denial *d,
 	}
 }
 
-/* Kept from being written by a profile, because others run it later; an option that names it
- * lifts that (profile/runs-later.h). */
+/* Kept from being written by a profile or a mode, because others run it later; an option that names
+ * it lifts that (profile/runs-later.h). */
 static bool is_run_later(
 	const struct run *r, const struct denial *d, const struct decision *decision)
 {
-	const struct permissions *profile = r->profile.permissions;
+	const struct permissions *to = r->later.to;
 
-	return d->kind == DENIAL_WRITE && r->profile.runs_later.folder && profile &&
-	       decision->layer && decision->source && is_profile(r) &&
-	       path_is_below(d->path, r->profile.runs_later.folder) &&
-	       strcmp(decision->layer->origin ? decision->layer->origin : "", profile->origin) == 0;
+	return d->kind == DENIAL_WRITE && to && decision->layer && decision->source &&
+	       is_profile(r) && run_later_has(r, d->path) &&
+	       strcmp(decision->layer->origin ? decision->layer->origin : "", to->origin) == 0;
 }
 
 void run_explain_words(const struct run *r, const struct denial *d, struct denial_words *w)

@@ -3,7 +3,7 @@
  * Where a working folder's git goes by its own settings. `.git/config` and `.git/hooks` are not all
  * that makes git run something: `.git` may be a file that names another folder, `commondir` in it
  * names a third, core.hooksPath and include.path name more, and a submodule in the index is entered
- * by `git status` with the settings that lie there.
+ * by `git status` with the settings that lie there, and from there those that its own index names.
  *
  * Nothing here is trusted: the files may be a command's. They are read as git reads them, bounded,
  * and never followed for anything but to learn their names.
@@ -16,22 +16,35 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "cli/profile/internal.h"
+#include "cli/profile/look.h"
 #include "threat/threat.h"
 
 /* Files of settings that one folder's git reads, and how deep they include each other. */
-enum { SETTINGS_MAX = 1 << 20, FILES_MAX = 64, DEPTH_MAX = 10, WORD_MAX = 64 };
+enum { SETTINGS_MAX = 1 << 20, FILES_MAX = 64, DEPTH_MAX = 10, WORD_MAX = 64, MODULES_MAX = 256 };
+/* Of all repositories in a folder. */
+enum { ALL_SETTINGS_MAX = 8 << 20, ALL_FILES_MAX = 1024 };
+
+static const char profile_git_runs_hooks[] = "git runs what is in it";
+
+/* Whose settings are read, and so what is looked for in them. */
+enum leads_kind { LEADS_REPOSITORY, LEADS_USER, LEADS_MODULES };
 
 struct leads {
-	const char *folder;
+	const char *folder;   /* what is found lies below it */
+	const char *worktree; /* relative paths are meant from here */
 	profile_git_found *found;
 	void *data;
+	enum leads_kind kind;
+	struct profile_git_user *user;
 	unsigned files;
 };
 
@@ -209,13 +222,23 @@ static int profile_git_judge(struct leads *l, const char *section, const char *k
 	const char *value, const char *file, unsigned depth)
 {
 	bool is_include = !strcasecmp(section, "include") || !strcasecmp(section, "includeif");
+	bool is_hooks = !strcasecmp(section, "core") && !strcasecmp(key, "hookspath");
 	char base[PATH_BYTES], path[PATH_BYTES];
 	int r;
 
-	if (!strcasecmp(section, "core") && !strcasecmp(key, "hookspath"))
-		return profile_git_resolve(l->folder, value, path) < 0
+	if (l->kind == LEADS_MODULES)
+		return strcasecmp(section, "submodule") != 0 || strcasecmp(key, "path") != 0 ||
+				       profile_git_resolve(l->worktree, value, path) < 0
 			       ? 0
-			       : profile_git_tell(l, path, "git runs what is in it");
+			       : profile_git_tell(l, path, "a submodule");
+	if (is_hooks && l->kind == LEADS_USER && value[0] != '/' && value[0] != '~') {
+		(void)snprintf(l->user->hooks, sizeof(l->user->hooks), "%s", value);
+		return 0;
+	}
+	if (is_hooks)
+		return profile_git_resolve(l->worktree, value, path) < 0
+			       ? 0
+			       : profile_git_tell(l, path, profile_git_runs_hooks);
 	if (!is_include || strcasecmp(key, "path") != 0)
 		return 0;
 	(void)snprintf(base, sizeof(base), "%.*s", (int)(strrchr(file, '/') - file), file);
@@ -232,13 +255,16 @@ static int profile_git_read_file(struct leads *l, const char *path, unsigned dep
 	struct text t;
 	int r;
 
-	if (++l->files > FILES_MAX)
+	if (++l->files > FILES_MAX || ++l->user->files > ALL_FILES_MAX)
 		return -E2BIG;
 	r = read_settings(path, &text);
 	if (r <= 0)
 		return r;
 	if (text.failed)
 		return -ENOMEM;
+	l->user->bytes += text.len;
+	if (l->user->bytes > ALL_SETTINGS_MAX)
+		return -E2BIG;
 	t = (struct text){ buffer_text(&text), buffer_text(&text) + text.len };
 	r = 0;
 	while (r == 0 && t.at < t.end) {
@@ -266,39 +292,74 @@ static int profile_git_read_file(struct leads *l, const char *path, unsigned dep
 	return r;
 }
 
-int profile_git_leads(const char *folder, profile_git_found *found, void *data)
+/* The user's own settings, once: a relative core.hooksPath in them is one in every worktree. */
+static int profile_git_read_user(struct leads *l)
 {
 	const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
-	struct leads l = { .folder = folder, .found = found, .data = data };
-	char own[PATH_BYTES], usual[PATH_BYTES], common[PATH_BYTES], path[PATH_BYTES];
 	bool has_config = config && config[0] == '/';
 	const struct {
 		const char *base, *name;
 	} files[] = {
-		{ common, "config" },
-		{ own, "config.worktree" },
-		/* The user's own: a relative core.hooksPath in it is one in every folder. */
 		{ home, ".gitconfig" },
 		{ has_config ? config : home, has_config ? "git/config" : ".config/git/config" },
 	};
-	int r = profile_git_folder(folder, own);
+	char path[PATH_BYTES];
+	int r = 0;
 
-	if (r <= 0)
+	l->kind = LEADS_USER;
+	for (size_t i = 0; r == 0 && !l->user->is_read && i < ROWS(files); i++) {
+		const char *base = files[i].base;
+
+		if (base && base[0] == '/' && profile_git_resolve(base, files[i].name, path) == 0)
+			r = profile_git_read_file(l, path, 0);
+	}
+	l->user->is_read = true;
+	if (r == 0 && l->user->hooks[0] &&
+		profile_git_resolve(l->worktree, l->user->hooks, path) == 0)
+		r = profile_git_tell(l, path, profile_git_runs_hooks);
+	return r;
+}
+
+int profile_git_leads(const char *folder, const char *worktree, bool is_bare,
+	struct profile_git_user *user, profile_git_found *found, void *data)
+{
+	struct leads l = {
+		.folder = folder, .worktree = worktree, .found = found, .data = data, .user = user
+	};
+	char own[PATH_BYTES], usual[PATH_BYTES], common[PATH_BYTES], path[PATH_BYTES];
+	int r = is_bare ? profile_git_resolve(worktree, ".", own)
+			: profile_git_folder(worktree, own);
+
+	if (r < 0 || (r == 0 && !is_bare))
 		return r;
 	memcpy(common, own, strlen(own) + 1);
 	if (profile_git_resolve(own, "commondir", path) == 0)
 		r = profile_git_read_path(path, "", own, common);
-	if (r >= 0 && profile_git_resolve(folder, ".git", usual) == 0)
+	if (r >= 0 && profile_git_resolve(worktree, ".git", usual) == 0)
 		r = strcmp(own, usual) == 0 ? 0 : tell_parts(&l, own);
 	if (r == 0 && strcmp(common, own) != 0)
 		r = tell_parts(&l, common);
-	for (size_t i = 0; r == 0 && i < ROWS(files); i++) {
-		const char *base = files[i].base;
+	if (r == 0 && profile_git_resolve(common, "config", path) == 0)
+		r = profile_git_read_file(&l, path, 0);
+	if (r == 0 && profile_git_resolve(own, "config.worktree", path) == 0)
+		r = profile_git_read_file(&l, path, 0);
+	return r < 0 ? r : profile_git_read_user(&l);
+}
 
-		if (base && base[0] == '/' && profile_git_resolve(base, files[i].name, path) == 0)
-			r = profile_git_read_file(&l, path, 0);
-	}
-	return r;
+int profile_git_modules(const char *folder, const char *worktree, struct profile_git_user *user,
+	profile_git_found *found, void *data)
+{
+	struct leads l = { .folder = folder,
+		.worktree = worktree,
+		.found = found,
+		.data = data,
+		.user = user,
+		.kind = LEADS_MODULES };
+	char path[PATH_BYTES];
+
+	return profile_git_resolve(worktree, ".gitmodules", path) < 0
+		       ? 0
+		       : profile_git_read_file(&l, path, 0);
 }
 
 /*
@@ -316,7 +377,9 @@ struct index {
 	struct leads to;
 	char repository[PATH_BYTES];
 	struct timespec since;
-	bool is_new; /* it was written since */
+	bool is_new;    /* it was written since */
+	unsigned depth; /* of a submodule in a submodule … */
+	unsigned *left; /* how many more may be read */
 	const unsigned char *bytes;
 	size_t len, hash;
 	char shared[2 * 32 + 1]; /* the name of the file that it is split from */
@@ -327,13 +390,17 @@ static uint32_t profile_git_index_number(const unsigned char *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* By the kernel's own clock, which nobody sets back but who sets the machine's. */
 static bool is_since(const struct index *x, const struct stat *st)
 {
-	const struct timespec *t = &st->st_ctim, *since = &x->since;
+	return look_is_since(&st->st_ctim, &x->since);
+}
 
-	return t->tv_sec != since->tv_sec ? t->tv_sec > since->tv_sec
-					  : t->tv_nsec >= since->tv_nsec;
+/* A file in memory does not get a new time when it is changed by a mapping. */
+static bool profile_git_index_is_new(const struct index *x, int fd, const struct stat *st)
+{
+	struct statfs fs;
+
+	return is_since(x, st) || (fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC);
 }
 
 /* Those in .git/modules are kept from being written, or were told already. */
@@ -358,17 +425,23 @@ static bool profile_git_index_is_suspect(const struct index *x, const char *modu
 	return is_new;
 }
 
+static int profile_git_index_enter(const struct leads *to, const struct timespec *since,
+	const char *worktree, unsigned depth, unsigned *left);
+
 static int profile_git_index_judge(const struct index *x, const char *name)
 {
-	const char *folder = x->to.folder;
+	const char *worktree = x->to.worktree;
 	char module[PATH_BYTES], path[PATH_BYTES];
+	int r = 0;
 
-	if (profile_git_resolve(folder, name, module) < 0 || !path_is_below(module, folder) ||
-		strcmp(module, folder) == 0 || !profile_git_index_is_suspect(x, module) ||
-		profile_git_resolve(module, ".git", path) < 0)
+	if (profile_git_resolve(worktree, name, module) < 0 || !path_is_below(module, worktree) ||
+		strcmp(module, worktree) == 0 || profile_git_resolve(module, ".git", path) < 0)
 		return 0;
-	return profile_git_tell(
-		&x->to, path, "git enters it as a submodule and runs the commands in it");
+	if (profile_git_index_is_suspect(x, module))
+		r = profile_git_tell(
+			&x->to, path, "git enters it as a submodule and runs the commands in it");
+	return r < 0 ? r
+		     : profile_git_index_enter(&x->to, &x->since, module, x->depth + 1, x->left);
 }
 
 /* How many bytes of the last name are not in this one; moves at. */
@@ -477,7 +550,11 @@ static int read_index(struct index *x, const char *name)
 		return errno == ENOENT ? 0 : -EBADMSG;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EBADMSG;
-	x->is_new = x->is_new || is_since(x, &st);
+	x->is_new = x->is_new || profile_git_index_is_new(x, fd, &st);
+	/* It names what it named before; whoever changes a submodule of those is seen by the look.
+	 */
+	if (!x->is_new)
+		return 0;
 	r = file_read_fd(fd, INDEX_MAX, &text);
 	if (r < 0 || text.failed)
 		return -EBADMSG;
@@ -500,16 +577,19 @@ static int read_index(struct index *x, const char *name)
 	return r;
 }
 
-int profile_git_links(
-	const char *folder, const struct timespec *since, profile_git_found *found, void *data)
+static int profile_git_index_enter(const struct leads *to, const struct timespec *since,
+	const char *worktree, unsigned depth, unsigned *left)
 {
-	struct index x = { .to = { .folder = folder, .found = found, .data = data },
-		.since = *since };
-	char name[sizeof("sharedindex.") + sizeof(x.shared)];
-	int r = profile_git_folder(folder, x.repository);
+	struct index x = { .to = *to, .since = *since, .depth = depth, .left = left };
+	char name[sizeof("sharedindex.") + sizeof(x.shared)], path[PATH_BYTES];
+	int r = profile_git_folder(worktree, x.repository);
 
 	if (r <= 0)
 		return r;
+	x.to.worktree = worktree;
+	if (depth == DEPTH_MAX || *left == 0)
+		return -E2BIG;
+	--*left;
 	r = read_index(&x, "index");
 	if (r == 0 && x.shared[0] && strspn(x.shared, "0") < strlen(x.shared)) {
 		(void)snprintf(name, sizeof(name), "sharedindex.%s", x.shared);
@@ -517,8 +597,18 @@ int profile_git_links(
 	}
 	/* Git may understand it, or it may not. */
 	if (r == -EBADMSG)
-		r = !x.is_new ? 0
-			      : found(data, ".git/index",
-					"it cannot be read; git enters submodules that it names");
+		r = !x.is_new || profile_git_resolve(worktree, ".git/index", path) < 0
+			    ? 0
+			    : profile_git_tell(&x.to, path,
+				      "it cannot be read; git enters submodules that it names");
 	return r;
+}
+
+int profile_git_links(const char *folder, const char *worktree, const struct timespec *since,
+	profile_git_found *found, void *data)
+{
+	struct leads to = { .folder = folder, .worktree = worktree, .found = found, .data = data };
+	unsigned left = MODULES_MAX;
+
+	return profile_git_index_enter(&to, since, worktree, 0, &left);
 }

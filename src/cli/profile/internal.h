@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* What the parts of the profiles share. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -38,15 +39,30 @@ int profile_place_check(struct call *c, const char *profile, const struct load *
 /* path: below the folder, of any bytes. Negative stops. */
 typedef int profile_git_found(void *data, const char *path, const char *who);
 
-/*
- * What .git and its settings lead to inside of the folder, beyond `.git/…` itself; whether it
- * exists or not. -EFBIG, -E2BIG: more than is looked at.
- */
-int profile_git_leads(const char *folder, profile_git_found *found, void *data);
+/* The user's own settings, read once; and how much was read of all. */
+struct profile_git_user {
+	bool is_read;
+	unsigned files;
+	size_t bytes;
+	char hooks[PATH_BYTES]; /* core.hooksPath, if it is relative; else empty */
+};
 
 /*
- * Submodules of the index whose own repository was made or changed since then, or that the index
- * may have got since then.
+ * What .git in a worktree and its settings lead to inside of the folder, beyond `.git/…` itself;
+ * whether it exists or not. is_bare: the worktree is the repository. -EFBIG, -E2BIG: more than is
+ * looked at.
  */
-int profile_git_links(
-	const char *folder, const struct timespec *since, profile_git_found *found, void *data);
+int profile_git_leads(const char *folder, const char *worktree, bool is_bare,
+	struct profile_git_user *user, profile_git_found *found, void *data);
+
+/* Submodules as .gitmodules has them. */
+int profile_git_modules(const char *folder, const char *worktree, struct profile_git_user *user,
+	profile_git_found *found, void *data);
+
+/*
+ * Where the index of a worktree was written since then: its submodules that have a repository of
+ * their own, and theirs, if they were made or changed, or may have been added. -E2BIG: more of them
+ * than are looked at.
+ */
+int profile_git_links(const char *folder, const char *worktree, const struct timespec *since,
+	profile_git_found *found, void *data);

@@ -83,12 +83,7 @@ static int open_builtin(struct profile *p, struct call *c, const char *name, con
 	r = p->permissions ? 0 : -ENOMEM;
 	if (r == 0 && path && home)
 		r = profile_path_grant(p->permissions, path, home, work_dir);
-	if (r == -ENOMEM)
-		return error_no_memory(c->error);
-	r = runs_later_open(&p->runs_later, work_dir);
-	if (r < 0)
-		return error_set(c->error, r, NULL, "%s: %s", work_dir, strerror(-r));
-	return runs_later_deny(&p->runs_later, p->permissions) < 0 ? error_no_memory(c->error) : 0;
+	return r == -ENOMEM ? error_no_memory(c->error) : 0;
 }
 
 /* Files */
@@ -195,6 +190,5 @@ void profile_deinit(struct profile *p)
 		manifest_deinit(&p->manifest);
 	else
 		permissions_free(p->permissions);
-	runs_later_close(&p->runs_later);
 	*p = (struct profile){ 0 };
 }

@@ -7,21 +7,19 @@
  *
  * The built-in ones speak of the working folder, so they refuse one that would undo them (the home,
  * the root, Corral's own state), and they add what depends on what is there: folders of PATH below
- * the home may be read, and in the working folder what runs later elsewhere may not be written. A
- * profile from a file means what it says and nothing else.
+ * the home may be read. In what may be written, what runs later elsewhere may not be
+ * (cli/run/later.c). A profile from a file means what it says and nothing else.
  */
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "cli/load.h"
-#include "cli/profile/runs-later.h"
 
 struct profile {
 	const char *name;
 	const char *path;                /* of the file; NULL: it is built in */
 	struct permissions *permissions; /* the caller's to free, by profile_deinit() */
 	struct manifest manifest;        /* of a file */
-	struct runs_later runs_later;    /* built in: what is kept from being written */
 };
 
 /*

@@ -14,56 +14,82 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "cli/profile/internal.h"
+#include "cli/profile/look.h"
 #include "host/links.h"
 #include "policy/match/glob.h"
-#include "threat/threat.h"
 
 /* Rules of the layer: a grant by name is judged before the denial. */
 enum { PRIORITY_DENY = 0, PRIORITY_ALLOW = 1 };
-/* Names in all of the folders that are looked at afterwards. */
+/* Names in all of the folders that are compared as a whole, and their depth. */
 enum { SEARCHED_MAX = 4096, DEPTH_MAX = 8 };
 
-/* What is looked at: the rows of the table (threat/threat.h), and behind them where git leads. */
-struct runs_later_names {
-	struct arena arena;
-	struct threat rows[RUNS_LATER_ROWS];
-	size_t n;
+static const char runs_later_repository[] = "git runs the hooks and the commands in it";
+static const char runs_later_bare[] =
+	"git takes it for a repository, and runs the hooks and the commands in it";
+
+/* How a path was found: enough to notice that it is another one now. */
+struct runs_later_state {
+	bool exists, is_folder;
+	uint64_t dev, ino, size;
+	struct timespec changed; /* ctime: a file that is moved away and back has another */
+	uint64_t inside;         /* what is in a folder, as a number */
+	struct timespec newest;  /* the latest of it and all in it */
 };
 
-static bool runs_later_path_of(const struct runs_later *d, const char *name, char out[PATH_BYTES])
+struct runs_later_place {
+	const char *path; /* below the folder */
+	const char *what;
+	unsigned uses;
+	bool is_repository; /* what counts is that it is there; its parts are places of their own */
+	struct runs_later_state before;
+};
+
+struct runs_later_places {
+	struct look look;
+	struct profile_git_user user;
+	struct runs_later_place *items;
+	size_t n, cap;
+	struct look_index index;
+	unsigned names;   /* left of SEARCHED_MAX */
+	bool is_full;     /* there are more places */
+	bool is_cut;      /* by the second look */
+	const char *base; /* the last name of the folder: it may be part of a path of the table */
+};
+
+/* Looking at one path */
+
+static struct timespec runs_later_later(struct timespec a, struct timespec b)
 {
-	return snprintf(out, PATH_BYTES, "%s/%s", d->folder, name) < PATH_BYTES;
+	return look_is_since(&a, &b) ? a : b;
 }
 
-/* FNV-1a over what changes when somebody changes the file. */
-static uint64_t print_of(const struct stat *st)
+static uint64_t runs_later_hash(const struct stat *st)
 {
-	const uint64_t parts[] = { (uint64_t)st->st_ino, (uint64_t)st->st_size,
-		(uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec };
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = hash_mix(HASH_START, (uint64_t)st->st_ino);
 
-	for (size_t i = 0; i < sizeof(parts); i++)
-		h = (h ^ (parts[i / 8] >> i % 8 * 8 & 0xff)) * UINT64_C(0x100000001b3);
-	return h;
+	hash = hash_mix(hash, (uint64_t)st->st_size);
+	hash = hash_mix(hash, (uint64_t)st->st_ctim.tv_sec);
+	return hash_mix(hash, (uint64_t)st->st_ctim.tv_nsec);
 }
 
 /*
- * A number that stands for all that is in a folder, by times, sizes and inodes; at most *names are
- * looked at, which counts them down. A folder that is kept read-only by a mount can still change
- * under it: a file in it may have a second name, a hard link, in a place that can be written, made
- * in a session before the folder was kept. A sum, since the order of names is nobody's promise.
+ * Adds up what is in a folder, by times, sizes and inodes; at most *names are looked at, which
+ * counts them down. A folder that is kept read-only by a mount can still change under it: a file in
+ * it may have a second name, a hard link, in a place that can be written, made in a session before
+ * the folder was kept. A sum, since the order of names is nobody's promise.
  */
-static uint64_t runs_later_print(int at, const char *path, unsigned *names, unsigned depth)
+static void runs_later_add_up(
+	int at, const char *path, struct runs_later_state *s, unsigned *names, unsigned depth)
 {
 	auto_fd fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *d;
-	uint64_t sum = 0;
 
 	if (!dir)
-		return 0;
+		return;
 	(void)fd_take(&fd); /* it has an owner now */
 	while (*names > 0 && (d = readdir(dir))) {
 		struct stat st;
@@ -73,93 +99,261 @@ static uint64_t runs_later_print(int at, const char *path, unsigned *names, unsi
 		--*names;
 		if (fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		sum += print_of(&st);
+		s->inside += runs_later_hash(&st);
+		s->newest = runs_later_later(s->newest, st.st_ctim);
 		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
-			sum += runs_later_print(dirfd(dir), d->d_name, names, depth + 1);
+			runs_later_add_up(dirfd(dir), d->d_name, s, names, depth + 1);
 	}
 	(void)closedir(dir);
-	return sum;
 }
 
-static struct runs_later_state runs_later_look(
-	const struct runs_later *d, const struct threat *row, unsigned *names)
+static struct runs_later_state runs_later_state(
+	const struct runs_later *d, const char *path, unsigned uses)
 {
+	struct runs_later_state s = { 0 };
 	struct stat st;
 
-	if (fstatat(d->fd, row->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		(S_ISDIR(st.st_mode) && row->uses & THREAT_FILE))
-		return (struct runs_later_state){ 0 };
-	return (struct runs_later_state){
+	if (fstatat(d->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		(S_ISDIR(st.st_mode) && uses & THREAT_FILE))
+		return s;
+	s = (struct runs_later_state){
 		.exists = true,
+		.is_folder = S_ISDIR(st.st_mode),
 		.dev = st.st_dev,
 		.ino = st.st_ino,
 		.size = (uint64_t)st.st_size,
-		.changed = st.st_ctim.tv_sec,
-		.changed_ns = st.st_ctim.tv_nsec,
-		.inside = S_ISDIR(st.st_mode) && !(row->uses & THREAT_LARGE)
-				  ? runs_later_print(d->fd, row->name, names, 0)
-				  : 0,
+		.changed = st.st_ctim,
+		.newest = st.st_ctim,
 	};
+	if (s.is_folder && !(uses & THREAT_LARGE))
+		runs_later_add_up(d->fd, path, &s, &d->places->names, 0);
+	return s;
 }
 
-static int runs_later_add_row(struct runs_later_names *names, struct threat row)
+static bool runs_later_is_same(const struct runs_later_place *p, const struct runs_later_state *now)
 {
-	if (names->n == ROWS(names->rows))
-		return -E2BIG;
-	names->rows[names->n++] = row;
+	const struct runs_later_state *a = &p->before;
+
+	if (p->is_repository)
+		return a->is_folder == now->is_folder;
+	return a->exists == now->exists && a->dev == now->dev && a->ino == now->ino &&
+	       a->size == now->size && a->changed.tv_sec == now->changed.tv_sec &&
+	       a->changed.tv_nsec == now->changed.tv_nsec && a->inside == now->inside;
+}
+
+/* Rows of the table in one folder */
+
+static bool runs_later_join(const char *folder, const char *name, char out[PATH_BYTES])
+{
+	return snprintf(out, PATH_BYTES, "%s%s%s", folder, *folder && *name ? "/" : "", name) <
+	       PATH_BYTES;
+}
+
+static bool runs_later_has(
+	const struct runs_later_places *p, const struct look_folder *f, const char *name)
+{
+	int head = look_heads_find(&p->look.heads, name, strlen(name));
+
+	return head >= 0 && look_has(f, (size_t)head);
+}
+
+/* Where forges and hooks look: at the top of a working copy. */
+static bool runs_later_is_checkout(const struct runs_later_places *p, const struct look_folder *f)
+{
+	return !*f->path || f->is_bare || runs_later_has(p, f, ".git") ||
+	       runs_later_has(p, f, ".hg") || runs_later_has(p, f, ".jj") ||
+	       runs_later_has(p, f, ".sl");
+}
+
+/* path: below the folder of all. Negative stops. */
+typedef int runs_later_row(
+	void *data, const struct look_folder *f, const char *path, const struct threat *row);
+
+struct runs_later_rows {
+	struct runs_later_places *places;
+	const struct look_folder *folder;
+	runs_later_row *one;
+	void *data;
+};
+
+/* The rows of a first name, of which so many bytes are left out. */
+static int runs_later_rows_of(const struct runs_later_rows *x, int head, size_t left_out)
+{
+	const struct look_heads *heads = &x->places->look.heads;
+	bool is_checkout = runs_later_is_checkout(x->places, x->folder);
+	char path[PATH_BYTES];
+	int r = 0;
+
+	for (uint16_t i = head < 0 ? 0 : heads->items[head].first; r == 0 && i;
+		i = heads->next[i - 1]) {
+		const struct threat *row = &threat_paths[i - 1];
+
+		if ((row->uses & THREAT_CHECKOUT && !is_checkout) ||
+			strlen(row->name) <= left_out ||
+			!runs_later_join(x->folder->path, row->name + left_out, path))
+			continue;
+		r = x->one(x->data, x->folder, path, row);
+	}
+	return r;
+}
+
+/* All that the folder may have: by its names, as a repository, and by its own name at the top. */
+static int runs_later_rows(const struct runs_later_rows *x)
+{
+	const struct look_heads *heads = &x->places->look.heads;
+	const char *base = x->places->base;
+	int r = 0;
+
+	for (size_t head = 0; r == 0 && head < heads->n; head++) {
+		if (look_has(x->folder, head))
+			r = runs_later_rows_of(x, (int)head, 0);
+	}
+	if (r == 0 && x->folder->is_bare)
+		r = runs_later_rows_of(
+			x, look_heads_find(heads, ".git", strlen(".git")), strlen(".git/"));
+	if (r == 0 && !*x->folder->path)
+		r = runs_later_rows_of(
+			x, look_heads_find(heads, base, strlen(base)), strlen(base) + 1);
+	return r;
+}
+
+/* Before */
+
+/* Does it lie in a folder that is kept as a whole? */
+static bool runs_later_is_inside(const struct runs_later_places *p, const char *path)
+{
+	char folder[PATH_BYTES];
+	char *slash;
+
+	(void)snprintf(folder, sizeof(folder), "%s", path);
+	while ((slash = strrchr(folder, '/'))) {
+		ssize_t i;
+
+		*slash = '\0';
+		i = look_index_find(&p->index, p->items, sizeof(*p->items), folder);
+		if (i >= 0 && p->items[i].uses & THREAT_PROTECT && !p->items[i].is_repository)
+			return true;
+	}
+	return false;
+}
+
+static int runs_later_add(
+	struct runs_later *d, const char *path, const char *what, unsigned uses, bool is_repository)
+{
+	struct runs_later_places *p = d->places;
+	struct runs_later_place place = {
+		.what = what, .uses = uses, .is_repository = is_repository
+	};
+	ssize_t i = look_index_find(&p->index, p->items, sizeof(place), path);
+	int r;
+
+	if (i >= 0) {
+		p->items[i].uses |= uses;
+		return 0;
+	}
+	if (runs_later_is_inside(p, path))
+		return 0;
+	place.before = runs_later_state(d, *path ? path : ".", is_repository ? THREAT_LARGE : uses);
+	if (!place.before.exists)
+		return 0;
+	if (p->n == RUNS_LATER_PLACES) {
+		p->is_full = true;
+		return 0;
+	}
+	place.path = arena_strdup(&p->look.arena, path);
+	r = place.path ? ARENA_PUSH(&p->look.arena, p->items, p->n, p->cap, place) : -ENOMEM;
+	return r < 0 ? r
+		     : look_index_add(&p->index, &p->look.arena, p->items, sizeof(place), p->n - 1);
+}
+
+static int runs_later_add_row(
+	void *data, const struct look_folder *f, const char *path, const struct threat *row)
+{
+	(void)f;
+	return runs_later_add(data, path, row->what, row->uses, false);
+}
+
+static int runs_later_add_lead(void *data, const char *path, const char *who)
+{
+	return runs_later_add(data, path, who, THREAT_PROTECT, false);
+}
+
+static int runs_later_add_module(void *data, const char *path, const char *who)
+{
+	struct runs_later *d = data;
+
+	(void)who;
+	return look_push(&d->places->look, "", path, false);
+}
+
+/* Its repository, what that leads to, and its submodules. */
+static int runs_later_add_repository(struct runs_later *d, const struct look_folder *f)
+{
+	char worktree[PATH_BYTES], path[PATH_BYTES];
+	bool is_top = !*f->path;
+	int r = 0;
+
+	if (snprintf(worktree, sizeof(worktree), "%s%s%s", d->folder, is_top ? "" : "/", f->path) >=
+		(int)sizeof(worktree))
+		return 0;
+	if (f->is_bare)
+		r = runs_later_add(d, f->path, runs_later_bare, THREAT_REPORT, true);
+	else if (runs_later_join(f->path, ".git", path))
+		r = runs_later_add(d, path, runs_later_repository, THREAT_REPORT, true);
+	if (r == 0)
+		r = profile_git_leads(
+			d->folder, worktree, f->is_bare, &d->places->user, runs_later_add_lead, d);
+	if (r == 0)
+		r = profile_git_modules(
+			d->folder, worktree, &d->places->user, runs_later_add_module, d);
+	/* One inside that has too much for us must not stop all work. */
+	if (is_top || (r != -E2BIG && r != -EFBIG))
+		return r;
+	d->places->is_full = true;
 	return 0;
 }
 
-static int add_lead(void *data, const char *path, const char *who)
+static int runs_later_visit_first(void *data, const struct look_folder *seen)
 {
-	struct runs_later_names *names = data;
-	struct threat row = { .what = who, .uses = THREAT_PROTECT };
+	struct runs_later *d = data;
+	const struct look_folder f = *seen; /* more may come, and move them */
+	const struct runs_later_rows rows = { d->places, &f, runs_later_add_row, d };
+	int r = runs_later_rows(&rows);
 
-	for (size_t i = 0; i < names->n; i++) {
-		if (strcmp(names->rows[i].name, path) == 0) {
-			names->rows[i].uses |= THREAT_PROTECT;
-			return 0;
-		}
-	}
-	row.name = arena_strdup(&names->arena, path);
-	return row.name ? runs_later_add_row(names, row) : -ENOMEM;
+	return r < 0 || !(f.is_bare || runs_later_has(d->places, &f, ".git"))
+		       ? r
+		       : runs_later_add_repository(d, &f);
 }
 
 int runs_later_open(struct runs_later *d, const char *folder)
 {
-	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	unsigned names = SEARCHED_MAX;
-	int r = 0;
+	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), r;
 
 	if (fd < 0)
 		return -errno;
 	*d = (struct runs_later){
-		.folder = folder, .fd = fd, .names = calloc(1, sizeof(*d->names))
+		.folder = folder, .fd = fd, .places = calloc(1, sizeof(*d->places))
 	};
 	/* The coarse clock is the one that files get their times from. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &d->since);
-	if (!d->names)
-		r = -ENOMEM;
-	for (size_t i = 0; r == 0 && i < threat_paths_n; i++)
-		r = runs_later_add_row(d->names, threat_paths[i]);
-	if (r == 0)
-		r = profile_git_leads(folder, add_lead, d->names);
-	if (r < 0) {
-		runs_later_close(d);
-		return r;
+	if (d->places) {
+		d->places->look.fd = fd;
+		d->places->names = SEARCHED_MAX;
+		d->places->base = strrchr(folder, '/') + 1;
 	}
-	for (size_t i = 0; i < d->names->n; i++)
-		d->before[i] = runs_later_look(d, &d->names->rows[i], &names);
-	return 0;
+	r = d->places ? look_first(&d->places->look, runs_later_visit_first, d) : -ENOMEM;
+	if (r < 0)
+		runs_later_close(d);
+	return r;
 }
 
 void runs_later_close(struct runs_later *d)
 {
 	if (d->folder)
 		(void)close(d->fd);
-	if (d->names)
-		arena_deinit(&d->names->arena);
-	free(d->names);
+	if (d->places)
+		arena_deinit(&d->places->look.arena);
+	free(d->places);
 	*d = (struct runs_later){ 0 };
 }
 
@@ -174,7 +368,8 @@ static int deny_row(
 	auto_buffer pattern = { 0 };
 	struct stat st;
 
-	if (!runs_later_path_of(d, name, path) || links_follow(path, NULL, NULL, real) < 0)
+	if (snprintf(path, sizeof(path), "%s/%s", d->folder, name) >= (int)sizeof(path) ||
+		links_follow(path, NULL, NULL, real) < 0)
 		return 0;
 	if (!path_is_below(real, d->folder) || strcmp(real, d->folder) == 0 || lstat(real, &st) < 0)
 		return 0;
@@ -198,30 +393,26 @@ int runs_later_deny(const struct runs_later *d, struct permissions *p)
 	};
 	int r = 0;
 
-	/* One that can't be written anyway needs no rule, and one without files no mount. */
-	if (!d->folder || p->fs_write.n == 0)
-		return 0;
-	for (size_t i = 0; r == 0 && i < d->names->n; i++) {
-		if (d->before[i].exists && d->names->rows[i].uses & THREAT_PROTECT)
-			r = deny_row(d, p, &rule, d->names->rows[i].name);
+	for (size_t i = 0; d->folder && r == 0 && i < d->places->n; i++) {
+		if (d->places->items[i].uses & THREAT_PROTECT)
+			r = deny_row(d, p, &rule, d->places->items[i].path);
 	}
 	return r == 0 && rule.patterns.n ? permissions_add_rule(p, &rule) : r;
 }
 
-/* The row that the path, with which all that is matched starts, is or lies below; -1: none. */
-static int find_row(const struct runs_later *d, const struct glob_alternative *alt)
+/* Is it kept, or does it lie in what is kept? path: absolute. */
+static bool runs_later_is_kept(const struct runs_later *d, const char *path)
 {
-	char path[PATH_BYTES];
+	char place[PATH_BYTES];
 
-	for (size_t i = 0; i < d->names->n; i++) {
-		const struct threat *row = &d->names->rows[i];
-
-		if (row->uses & THREAT_FILE && !d->before[i].exists)
-			continue;
-		if (runs_later_path_of(d, row->name, path) && path_is_below(alt->literal, path))
-			return (int)i;
+	for (size_t i = 0; i < d->places->n; i++) {
+		if (d->places->items[i].uses & THREAT_PROTECT &&
+			snprintf(place, sizeof(place), "%s/%s", d->folder,
+				d->places->items[i].path) < (int)sizeof(place) &&
+			path_is_below(path, place))
+			return true;
 	}
-	return -1;
+	return false;
 }
 
 int runs_later_allow(struct runs_later *d, struct permissions *p, const char *pattern)
@@ -234,6 +425,7 @@ int runs_later_allow(struct runs_later *d, struct permissions *p, const char *pa
 		.where = { .file = "--write" },
 	};
 	auto_arena scratch = { 0 };
+	bool is_kept = true;
 	struct glob g;
 	int r;
 
@@ -243,61 +435,172 @@ int runs_later_allow(struct runs_later *d, struct permissions *p, const char *pa
 	if (r < 0)
 		return r == -ENOMEM ? r : 0; /* with a variable: not by name */
 	for (size_t i = 0; i < g.n; i++) {
-		int row = find_row(d, &g.alternatives[i]);
+		const char *literal = g.alternatives[i].literal;
 
-		if (row < 0)
-			return 0;
-		d->granted[row] = true;
+		is_kept = is_kept && runs_later_is_kept(d, literal);
+		if (d->n_granted < RUNS_LATER_GRANTS) {
+			d->granted[d->n_granted] = arena_strdup(&d->places->look.arena, literal);
+			if (!d->granted[d->n_granted++])
+				return -ENOMEM;
+		}
 	}
+	if (!is_kept)
+		return 0;
 	r = permissions_add(p, &rule.patterns, pattern, &rule.where);
 	return r < 0 ? r : permissions_add_rule(p, &rule);
 }
 
-static bool runs_later_is_same(const struct runs_later_state *a, const struct runs_later_state *b)
-{
-	return a->exists == b->exists && a->dev == b->dev && a->ino == b->ino &&
-	       a->size == b->size && a->changed == b->changed && a->changed_ns == b->changed_ns &&
-	       a->inside == b->inside;
-}
+/* After */
 
 struct news {
 	const struct runs_later *files;
 	struct runs_later_news *items;
 	size_t n;
+	bool is_told; /* the repository of the folder is new: that is all there is to say of it */
 };
 
-static int add_link(void *data, const char *path, const char *who)
+/* Was it, or something in it, named by --write? Of a repository only itself counts. */
+static bool runs_later_is_granted(const struct runs_later *d, const char *path, bool is_repository)
 {
-	struct news *news = data;
+	char full[PATH_BYTES];
+
+	if (snprintf(full, sizeof(full), "%s/%s", d->folder, path) >= (int)sizeof(full))
+		return false;
+	for (size_t i = 0; i < d->n_granted; i++) {
+		if (is_repository ? strcmp(d->granted[i], full) == 0
+				  : path_is_below(d->granted[i], full))
+			return true;
+	}
+	return false;
+}
+
+static int runs_later_tell(struct news *news, const char *path, const char *who, bool is_new)
+{
+	struct runs_later_places *p = news->files->places;
 	const char *copy;
 
-	if (news->n == RUNS_LATER_MAX)
-		return -E2BIG; /* enough for a person */
+	path = *path ? path : ".";
 	for (size_t i = 0; i < news->n; i++) {
 		if (strcmp(news->items[i].path, path) == 0)
 			return 0;
 	}
-	copy = arena_strdup(&news->files->names->arena, path);
-	news->items[news->n++] = (struct runs_later_news){ copy ? copy : "?", who, false };
+	if (news->n == RUNS_LATER_MAX) {
+		p->is_cut = true; /* enough for a person */
+		return 0;
+	}
+	copy = arena_strdup(&p->look.arena, path);
+	news->items[news->n++] = (struct runs_later_news){ copy ? copy : "?", who, is_new };
 	return 0;
+}
+
+static int runs_later_tell_link(void *data, const char *path, const char *who)
+{
+	return runs_later_tell(data, path, who, false);
+}
+
+/* One that was not there, or not seen, before. Of a folder that the first look did not see whole,
+ * only times can tell. */
+static int runs_later_tell_row(
+	void *data, const struct look_folder *f, const char *path, const struct threat *row)
+{
+	struct news *news = data;
+	const struct runs_later *d = news->files;
+	const struct runs_later_places *p = d->places;
+	bool is_sure = f->is_new || (f->is_known && !p->is_full);
+	struct runs_later_state now;
+
+	if ((news->is_told && strncmp(row->name, ".git/", strlen(".git/")) == 0) ||
+		look_index_find(&p->index, p->items, sizeof(*p->items), path) >= 0 ||
+		runs_later_is_inside(p, path))
+		return 0;
+	now = runs_later_state(d, path, row->uses);
+	if (!now.exists || (!is_sure && !look_is_since(&now.newest, &d->since)) ||
+		runs_later_is_granted(d, path, false))
+		return 0;
+	return runs_later_tell(news, path, row->what, is_sure);
+}
+
+/* A repository that was not there before. */
+static int runs_later_tell_repository(struct news *news, const struct look_folder *f)
+{
+	const struct runs_later *d = news->files;
+	const struct runs_later_places *p = d->places;
+	char path[PATH_BYTES];
+	struct stat st;
+
+	if ((!f->is_new && (!f->is_known || p->is_full)) ||
+		!runs_later_join(f->path, f->is_bare ? "" : ".git", path) ||
+		look_index_find(&p->index, p->items, sizeof(*p->items), path) >= 0 ||
+		fstatat(d->fd, *path ? path : ".", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		!S_ISDIR(st.st_mode) || runs_later_is_inside(p, path) ||
+		runs_later_is_granted(d, path, true))
+		return 0;
+	news->is_told = true;
+	return runs_later_tell(
+		news, path, f->is_bare ? runs_later_bare : runs_later_repository, true);
+}
+
+static int runs_later_visit_second(void *data, const struct look_folder *f)
+{
+	struct news *news = data;
+	const struct runs_later *d = news->files;
+	const struct runs_later_rows rows = { d->places, f, runs_later_tell_row, news };
+	bool has_git = runs_later_has(d->places, f, ".git");
+	char worktree[PATH_BYTES];
+	int r = 0;
+
+	news->is_told = false;
+	if (f->is_bare || has_git)
+		r = runs_later_tell_repository(news, f);
+	if (r == 0)
+		r = runs_later_rows(&rows);
+	if (r == 0 && has_git &&
+		snprintf(worktree, sizeof(worktree), "%s%s%s", d->folder, *f->path ? "/" : "",
+			f->path) < (int)sizeof(worktree))
+		r = profile_git_links(d->folder, worktree, &d->since, runs_later_tell_link, news);
+	d->places->is_cut = d->places->is_cut || r == -E2BIG;
+	return r == -E2BIG ? 0 : r;
+}
+
+/* Folders that a command has earned by its time. */
+static unsigned runs_later_earned(const struct runs_later *d)
+{
+	struct timespec now = d->since;
+	int64_t ms;
+
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	ms = (int64_t)(now.tv_sec - d->since.tv_sec) * 1000 +
+	     (now.tv_nsec - d->since.tv_nsec) / 1000000 - LOOK_FREE_MS;
+	return ms < 0      ? 0
+	       : ms > 8192 ? 8192 * LOOK_FOLDERS_PER_MS
+			   : (unsigned)ms * LOOK_FOLDERS_PER_MS;
 }
 
 size_t runs_later_check(const struct runs_later *d, struct runs_later_news *ret)
 {
 	struct news news = { .files = d, .items = ret };
-	unsigned names = SEARCHED_MAX;
+	struct runs_later_places *p = d->places;
 
-	for (size_t i = 0; d->folder && i < d->names->n; i++) {
-		const struct threat *row = &d->names->rows[i];
-		struct runs_later_state now = runs_later_look(d, row, &names);
+	if (!d->folder)
+		return 0;
+	p->names = SEARCHED_MAX;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct runs_later_place *place = &p->items[i];
+		struct runs_later_state now = runs_later_state(d, *place->path ? place->path : ".",
+			place->is_repository ? THREAT_LARGE : place->uses);
 
-		if (!now.exists || d->granted[i])
-			continue;
-		if (!runs_later_is_same(&now, &d->before[i]))
-			ret[news.n++] = (struct runs_later_news){ row->name, row->what,
-				!d->before[i].exists };
+		if (now.exists && !runs_later_is_same(place, &now) &&
+			!runs_later_is_granted(d, place->path, place->is_repository))
+			(void)runs_later_tell(&news, place->path, place->what, false);
 	}
-	if (d->folder)
-		(void)profile_git_links(d->folder, &d->since, add_link, &news);
+	/* Out of memory: what was not seen is not passed over in silence. */
+	if (look_second(&p->look, &d->since, runs_later_earned(d), runs_later_visit_second, &news) <
+		0)
+		p->is_cut = true;
 	return news.n;
+}
+
+bool runs_later_is_cut(const struct runs_later *d)
+{
+	return d->folder && (d->places->is_cut || d->places->is_full || d->places->look.is_cut);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Files in a working folder that other programs run later, with all of the user's rights: git's
- * hooks, .envrc, an editor's tasks. A sandbox holds the command; it does not hold what the command
- * leaves behind for the user's own git or editor.
+ * Files in a folder that other programs run later, with all of the user's rights: git's hooks,
+ * .envrc, an editor's tasks. A sandbox holds the command; it does not hold what the command leaves
+ * behind for the user's own git or editor.
  *
- * Those that exist are kept from being written (they can still be read). Those that do not exist
+ * Those that exist are kept from being written (they can still be read), at any depth that a
+ * bounded look finds (look.h), and where its repositories lead (git.c). Those that do not exist
  * can't be held by the kernel, so they are looked for when the command has ended, and a person is
- * told about each that is new or was replaced. Only the top of the folder is looked at, and where
- * its git leads (git.c): nothing here costs more where the folder is large.
+ * told about each that is new or was replaced: a repository, one line.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,27 +17,18 @@
 
 #include "policy/permissions.h"
 
-/* Rows of the table and those that git's settings add; all that can be told of. */
-enum { RUNS_LATER_ROWS = 96, RUNS_LATER_MAX = 128 };
+/* All that can be told of; how much is kept from being written, or remembered; grants by name. */
+enum { RUNS_LATER_MAX = 128, RUNS_LATER_PLACES = 512, RUNS_LATER_GRANTS = 64 };
 
-/* How a path was found: enough to notice that it is another one now. */
-struct runs_later_state {
-	bool exists;
-	uint64_t dev, ino, size;
-	int64_t changed, changed_ns; /* ctime: a file that is moved away and back has another */
-	uint64_t inside;             /* what is in a folder, as a number */
-};
-
-struct runs_later_names;
+struct runs_later_places;
 
 struct runs_later {
-	const char *folder; /* NULL: nothing is watched */
-	int fd;             /* of the folder */
-	struct runs_later_names
-		*names;        /* where git's settings lead, and submodules that appeared */
+	const char *folder;    /* NULL: nothing is watched */
+	int fd;                /* of the folder */
 	struct timespec since; /* by the clock of files */
-	struct runs_later_state before[RUNS_LATER_ROWS];
-	bool granted[RUNS_LATER_ROWS]; /* by name: nobody needs to be told */
+	struct runs_later_places *places;
+	const char *granted[RUNS_LATER_GRANTS]; /* by name: nobody needs to be told */
+	size_t n_granted;
 };
 
 /* One that was made or replaced meanwhile. */
@@ -47,7 +38,7 @@ struct runs_later_news {
 	bool is_new;
 };
 
-/* Looks at the folder as it is now. */
+/* Looks at the folder as it is now. Takes no copy of its name. */
 int runs_later_open(struct runs_later *d, const char *folder);
 void runs_later_close(struct runs_later *d);
 /* Denies writing those that exist, by a rule of p. */
@@ -57,5 +48,7 @@ int runs_later_deny(const struct runs_later *d, struct permissions *p);
  * something in one of these folders), a rule of p lets it be written.
  */
 int runs_later_allow(struct runs_later *d, struct permissions *p, const char *pattern);
-/* What came of it: fills ret (of room for RUNS_LATER_MAX) and returns how many. */
+/* What came of it, once: fills ret (of room for RUNS_LATER_MAX) and returns how many. */
 size_t runs_later_check(const struct runs_later *d, struct runs_later_news *ret);
+/* After runs_later_check(): there was more in the folder than was looked at, or more to tell. */
+bool runs_later_is_cut(const struct runs_later *d);

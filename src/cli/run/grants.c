@@ -67,8 +67,8 @@ static int run_grants_add(
 	struct grant_list *list = permissions_list(p, k->list);
 	int ret = permissions_add(p, list, pattern, &where);
 
-	if (ret == 0 && k == &kind_write && p == r->profile.permissions)
-		ret = runs_later_allow(&r->profile.runs_later, p, pattern);
+	if (ret == 0 && k == &kind_write)
+		ret = run_later_allow(r, p, pattern);
 	return ret < 0 ? error_no_memory(r->call->error) : 0;
 }
 

@@ -119,3 +119,8 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 /* What came of it as one JSON object on standard output, with what the command printed. */
 int run_result_print(
 	const struct run *r, const struct run_stdio *s, const struct report *report, int status);
+
+/* later.c: one of the two, once: what it left behind that other programs run. */
+struct output;
+void run_later_tell(const struct run *r, struct output *o);
+void run_later_print(const struct run *r, struct buffer *out);

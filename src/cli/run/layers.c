@@ -268,6 +268,8 @@ int run_layers(struct run *r)
 	if (ret == 0 && (r->options.profile || r->n_base == 0))
 		ret = add_profile(r);
 	if (ret == 0)
+		ret = run_later_begin(r);
+	if (ret == 0)
 		ret = run_grants(r);
 	if (ret == 0)
 		ret = run_ceiling(r);

@@ -83,20 +83,12 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 	static const char calm[] = "\x18\x1b\\\x1b[!p\x1b[0m\x0f\x1b[?47l";
 	const char *name = getenv("TERM");
 	bool is_plain = !name || !*name || strcmp(name, "dumb") == 0;
-	struct runs_later_news news[RUNS_LATER_MAX];
-	size_t n;
 	auto_output o = output_for(STDERR_FILENO);
 
 	if (report)
 		run_result_tell_limits(&o, r, s, report);
 	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
-	n = runs_later_check(&r->profile.runs_later, news);
-	for (size_t i = 0; i < n; i++) {
-		output_note(&o);
-		buffer_printf(&o.text, "the command %s ", news[i].is_new ? "created" : "changed");
-		output_foreign(&o, news[i].path);
-		buffer_printf(&o.text, " (%s): look at it first\n", news[i].who);
-	}
+	run_later_tell(r, &o);
 	if (!o.text.len)
 		return;
 	if (!is_plain && isatty(STDERR_FILENO))
@@ -159,8 +151,6 @@ static const char *held_by(uint32_t by)
 int run_result_print(
 	const struct run *r, const struct run_stdio *s, const struct report *report, int status)
 {
-	struct runs_later_news news[RUNS_LATER_MAX];
-	const size_t n = runs_later_check(&r->profile.runs_later, news);
 	auto_output o = { 0 };
 	struct buffer *out = &o.text;
 	bool lossy = !utf8_valid(buffer_text(&s->kept[0]), s->kept[0].len, NULL) ||
@@ -170,12 +160,7 @@ int run_result_print(
 	run_result_put_end(out, report, status);
 	buffer_printf(out, "  \"memory_by\": %s,\n  \"pids_by\": %s,\n", held_by(report->memory_by),
 		held_by(report->pids_by));
-	buffer_adds(out, "  \"runs_later\": [");
-	for (size_t i = 0; i < n; i++) {
-		buffer_adds(out, i ? ", " : "");
-		json_print_string(out, news[i].path, strlen(news[i].path));
-	}
-	buffer_adds(out, "],\n");
+	run_later_print(r, out);
 	buffer_adds(out, "  \"network\": ");
 	run_network_print(&r->network, out);
 	buffer_adds(out, ",\n");

@@ -21,6 +21,7 @@ static void run_deinit(struct run *r)
 	plan_free(r->plan);
 	policy_free(r->policy);
 	permissions_free(r->mode);
+	run_later_end(r);
 	profile_deinit(&r->profile);
 	skill_archive_close(&r->copy);
 	launch_skill_deinit(&r->skill);

@@ -22,6 +22,7 @@
 #include "cli/load.h"
 #include "cli/options.h"
 #include "cli/profile/profile.h"
+#include "cli/profile/runs-later.h"
 #include "cli/run/audit.h"
 #include "cli/run/network.h"
 #include "jail/plan/plan.h"
@@ -44,7 +45,14 @@ enum run_status {
 	RUN_SIGNALLED = 128, /* and the number of the signal */
 };
 
-enum { RUN_LAYERS_MAX = 64, RUN_GUARDED_MAX = 64 };
+enum { RUN_LAYERS_MAX = 64, RUN_GUARDED_MAX = 64, RUN_LATER_MAX = 16 };
+
+/* Folders in which files that other programs run later are kept from being written. */
+struct run_later {
+	struct runs_later items[RUN_LATER_MAX];
+	size_t n;
+	struct permissions *to; /* the layer that says so; NULL: none does */
+};
 
 /* What was asked for. */
 struct run_options {
@@ -66,6 +74,7 @@ struct run {
 	struct launch_skill skill; /* .fd is -1 without one */
 	struct skill_archive copy; /* of it; .map is NULL without one */
 	struct permissions *mode;
+	struct run_later later;
 	struct permissions *base[RUN_LAYERS_MAX];
 	size_t n_base;
 	const struct permissions *layers[RUN_LAYERS_MAX]; /* the base, then the ceiling */
@@ -104,6 +113,15 @@ int run_guard(struct run *r, const char *path);
 
 /* run/grants.c: adds the single grants to the base. */
 int run_grants(struct run *r);
+
+/* run/later.c: what the command leaves behind for other programs to run. Behind the base, before
+ * the grants. */
+int run_later_begin(struct run *r);
+/* A pattern of --write that p, a layer, has got: what it names may be written. */
+int run_later_allow(struct run *r, struct permissions *p, const char *pattern);
+/* Is it in one of the folders? */
+bool run_later_has(const struct run *r, const char *path);
+void run_later_end(struct run *r);
 
 /* The system's and the user's own policies. */
 int run_ceiling(struct run *r);

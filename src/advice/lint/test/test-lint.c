@@ -65,19 +65,50 @@ static size_t count(const struct lint_findings *all, const char *id)
 
 /* The cases: `yes` must be found at the pattern `at` ("": the layer), `no` must not be found. */
 
-#define DENY_ALL_DEFERRED                                                                       \
-	"'/**/.git/hooks/**', '/**/.git/config', '/**/.git/config.worktree', "                  \
-	"'/**/.git/modules/**', '/**/.git/commondir', '/**/.git/worktrees/**', "                \
-	"'/**/.husky/**', '/**/.envrc', '/**/.vscode/**', '/**/.idea/**', '/**/.zed/**', "      \
-	"'/**/*.code-workspace', '/**/.devcontainer/**', '/**/.devcontainer.json', "            \
-	"'/**/.{vim,nvim,ex}rc', '/**/.nvim.lua', '/**/.dir-locals.el', "                       \
-	"'/**/.claude/settings{,.local}.json', '/**/.claude/hooks/**', "                        \
-	"'/**/.claude/{commands,agents,skills}/**', '/**/.cursor/**', '/**/.mcp.json', "        \
-	"'/**/.github/workflows/**', '/**/.gitlab-ci.yml', "                                    \
-	"'/**/"                                                                                 \
-	".{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}', " \
-	"'/**/.{bash_aliases,zlogout,kshrc,mkshrc,cshrc,tcshrc}', '/**/.{login,logout}', "      \
-	"'/**/.{inputrc,pam_environment}', "                                                    \
+#define DENY_ALL_DEFERRED                                                                         \
+	"'/**/.git/hooks/**', '/**/.git/config', '/**/.git/config.worktree', "                    \
+	"'/**/.git/commondir', '/**/.git/modules/**', '/**/.git/worktrees/**', "                  \
+	"'/**/.git/rebase-merge/**', '/**/.git/rebase-apply/**', '/**/.hg/hgrc', "                \
+	"'/**/.hg/hgrc-not-shared', '/**/.hg/sharedpath', '/**/.jj/repo/config.toml', "           \
+	"'/**/.sl/config', '/**/.husky/**', '/**/.pre-commit-config.yaml', "                      \
+	"'/**/{.,}lefthook{,-local}.{yml,yaml,toml,json}', "                                      \
+	"'/**/.config/lefthook{,-local}.{yml,yaml,toml,json}', "                                  \
+	"'/**/.lefthook{,-local}/**', '/**/.overcommit.yml', '/**/captainhook.json', "            \
+	"'/**/grumphp.yml', '/**/.envrc', '/**/.autoenv{,.leave}', "                              \
+	"'/**/.autoenv{,_leave}.zsh', '/**/{.,}mise{,.local}.toml', "                             \
+	"'/**/{.,}mise/config{,.local}.toml', '/**/.config/mise.toml', "                          \
+	"'/**/.config/mise/**', '/**/.vscode/**', '/**/.idea/**', '/**/.zed/**', "                \
+	"'/**/.fleet/**', '/**/.helix/**', '/**/*.code-workspace', "                              \
+	"'/**/.devcontainer/**', '/**/.devcontainer.json', '/**/.{vim,nvim,lvim,ex}rc', "         \
+	"'/**/.nvim.lua', '/**/.lazy.lua', '/**/.neoconf.json', '/**/.ycm_extra_conf.py', "       \
+	"'/**/.dir-locals{,-2}.el', '/**/.vim/**', '/**/.Rprofile', '/**/.Renviron', "            \
+	"'/**/.gdbinit', '/**/.lldbinit', '/**/.pdbrc', '/**/.irbrc', '/**/.pryrc', "             \
+	"'/**/.ghci', '/**/.ocamlinit', '/**/.iex.exs', '/**/.octaverc', '/**/.perldb', "         \
+	"'/**/.claude/settings{,.local}.json', '/**/.claude/hooks/**', "                          \
+	"'/**/.claude/{plugins,local}/**', "                                                      \
+	"'/**/.claude/{commands,agents,skills,output-styles}/**', '/**/.cursor/**', "             \
+	"'/**/.mcp.json', "                                                                       \
+	"'/**/.{gemini,qwen,codex,roo,kilocode,windsurf,amazonq,opencode,continue,factory,trae}/" \
+	"**', "                                                                                   \
+	"'/**/.kiro/{settings,hooks}/**', '/**/.junie/mcp/**', "                                  \
+	"'/**/opencode.{json,jsonc}', '/**/{.,}crush.json', '/**/.continuerc.json', "             \
+	"'/**/.aider.conf.yml', '/**/.github/workflows/**', '/**/.github/actions/**', "           \
+	"'/**/.gitlab-ci.yml', '/**/.{gitea,forgejo}/workflows/**', "                             \
+	"'/**/.{gitea,forgejo}/actions/**', '/**/.circleci/**', '/**/.woodpecker/**', "           \
+	"'/**/.woodpecker.{yml,yaml}', '/**/.buildkite/**', '/**/.semaphore/**', "                \
+	"'/**/.teamcity/**', '/**/.tekton/**', '/**/.builds/**', '/**/.build.yml', "              \
+	"'/**/Jenkinsfile', '/**/{.,}azure-pipelines.{yml,yaml}', "                               \
+	"'/**/.azure-pipelines/**', '/**/bitbucket-pipelines.yml', "                              \
+	"'/**/.drone.{yml,yaml,star,jsonnet}', '/**/.travis.yml', '/**/{.,}appveyor.yml', "       \
+	"'/**/.cirrus.{yml,star}', '/**/codemagic.yaml', '/**/cloudbuild.{yaml,json}', "          \
+	"'/**/buildspec.yml', '/**/.npmrc', '/**/.yarnrc', '/**/.yarnrc.yml', "                   \
+	"'/**/.pnpmfile.cjs', '/**/.yarn/{releases,plugins}/**', '/**/.bundle/config', "          \
+	"'/**/.cargo/config{,.toml}', '/**/.bazelrc', '/**/.bazeliskrc', "                        \
+	"'/**/rust-toolchain{,.toml}', '/**/.tool-versions', "                                    \
+	"'/**/"                                                                                   \
+	".{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}', "   \
+	"'/**/.{bash_aliases,zlogout,kshrc,mkshrc,cshrc,tcshrc}', '/**/.{login,logout}', "        \
+	"'/**/.{inputrc,pam_environment}', "                                                      \
 	"'/**/.{xinitrc,xprofile,xsession,xsessionrc,xserverrc}'"
 #define RULE(id, action, priority, operations, patterns)                                    \
 	"{id: " id ", action: " action ", priority: " priority ", operations: [" operations \
@@ -134,7 +165,8 @@ static const struct {
 	{ "deferred-execution", "fs: {write: [/srv/**], deny: ['/srv/**/.*/**', '/srv/**/.[!g]*']}",
 		"/srv/**",
 		"fs: {write: [/srv/**], deny: ['/srv/**/.*/**', '/srv/**/.*', "
-		"'/srv/**/*-workspace']}" },
+		"'/srv/**/*-workspace', '/srv/**/*.{json,jsonc,yml,yaml,toml}', '/srv/**/mise/**', "
+		"'/srv/**/Jenkinsfile', '/srv/**/rust-toolchain']}" },
 	{ "write-path", "fs: {write: [~/.local/bin/tool]}", "$HOME/.local/bin/tool",
 		"fs: {write: [~/.local/share/x/**]}" },
 	{ "write-path", "fs: {write: [~/.local/**]}", "$HOME/.local/**",

@@ -69,9 +69,10 @@ static int note(void *data, const char *path, const char *who)
 
 static void expect_leads(const char *expected)
 {
+	struct profile_git_user user = { 0 };
 	auto_buffer found = { 0 };
 
-	assert_int_equal(profile_git_leads(work, note, &found), 0);
+	assert_int_equal(profile_git_leads(work, work, false, &user, note, &found), 0);
 	assert_string_equal(buffer_text(&found), expected);
 }
 
@@ -89,7 +90,7 @@ static void test_file(void **state)
 	(void)state;
 	put_text(".git", "gitdir: ./.g\n");
 	expect_leads(".g/hooks\n.g/config\n.g/config.worktree\n.g/commondir\n.g/modules\n"
-		     ".g/worktrees\n");
+		     ".g/worktrees\n.g/rebase-merge\n.g/rebase-apply\n");
 	put_text(".git", "gitdir: /elsewhere\n");
 	expect_leads("");
 }
@@ -100,7 +101,7 @@ static void test_common(void **state)
 	put_text(".git/commondir", "../c\n");
 	put_text("c/config", "[core]\nhooksPath=h\n");
 	expect_leads("c/hooks\nc/config\nc/config.worktree\nc/commondir\nc/modules\nc/worktrees\n"
-		     "h\n");
+		     "c/rebase-merge\nc/rebase-apply\nh\n");
 }
 
 static void test_settings(void **state)
@@ -133,6 +134,56 @@ static void test_settings(void **state)
 		put_text(".git/config", rows[i].text);
 		expect_leads(rows[i].expected);
 	}
+}
+
+/* The user's own settings are read once, and mean every worktree. */
+static void test_user(void **state)
+{
+	struct profile_git_user user = { 0 };
+	auto_buffer found = { 0 };
+	char config[PATH_BYTES + 32], worktree[PATH_BYTES + 32];
+
+	(void)state;
+	(void)snprintf(config, sizeof(config), "%s/.gitconfig", folder);
+	assert_int_equal(file_replace(config, "[core]\nhooksPath = .mine\n", 25, 0600), 0);
+	put_text(".git/config", "");
+	put_text("sub/.git/config", "[core]\nhooksPath = own\n");
+	(void)snprintf(worktree, sizeof(worktree), "%s/sub", work);
+	assert_int_equal(profile_git_leads(work, work, false, &user, note, &found), 0);
+	assert_int_equal(unlink(config), 0);
+	assert_int_equal(profile_git_leads(work, worktree, false, &user, note, &found), 0);
+	assert_string_equal(buffer_text(&found), ".mine\nsub/own\nsub/.mine\n");
+}
+
+/* A repository without .git; paths of .gitmodules. */
+static void test_bare(void **state)
+{
+	struct profile_git_user user = { 0 };
+	auto_buffer found = { 0 }, modules = { 0 };
+
+	(void)state;
+	put_text("config", "[include]\npath = more\n");
+	put_text(
+		".gitmodules", "[submodule \"a\"]\npath = sub/a\n[submodule \"b\"]\npath = ../b\n");
+	assert_int_equal(profile_git_leads(work, work, true, &user, note, &found), 0);
+	assert_non_null(strstr(buffer_text(&found), "hooks\n"));
+	assert_non_null(strstr(buffer_text(&found), "more\n"));
+	assert_int_equal(profile_git_modules(work, work, &user, note, &modules), 0);
+	assert_string_equal(buffer_text(&modules), "sub/a\n");
+}
+
+/* However many repositories there are, only so much is read. */
+static void test_bounds(void **state)
+{
+	struct profile_git_user user = { 0 };
+	auto_buffer found = { 0 };
+	int r = 0;
+
+	(void)state;
+	put_text(".git/config", "[core]\n");
+	for (size_t i = 0; r == 0 && i < 10000; i++)
+		r = profile_git_leads(work, work, false, &user, note, &found);
+	assert_int_equal(r, -E2BIG);
 }
 
 /* A pipe in the place of a file must not keep us waiting. */
@@ -194,7 +245,7 @@ static void check_links(const char *expected)
 	struct timespec since = { 0 };
 	auto_buffer found = { 0 };
 
-	assert_int_equal(profile_git_links(work, &since, note, &found), 0);
+	assert_int_equal(profile_git_links(work, work, &since, note, &found), 0);
 	assert_string_equal(buffer_text(&found), expected);
 }
 
@@ -301,6 +352,9 @@ int main(void)
 		cmocka_unit_test_setup(test_file, begin),
 		cmocka_unit_test_setup(test_common, begin),
 		cmocka_unit_test_setup(test_settings, begin),
+		cmocka_unit_test_setup(test_user, begin),
+		cmocka_unit_test_setup(test_bare, begin),
+		cmocka_unit_test_setup(test_bounds, begin),
 		cmocka_unit_test_setup(test_pipe, begin),
 		cmocka_unit_test_setup(test_links, begin),
 		cmocka_unit_test_setup(test_news, begin),

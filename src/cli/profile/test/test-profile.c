@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "cli/profile/internal.h"
 #include "cli/profile/profile.h"
+#include "cli/profile/runs-later.h"
 #include "policy/format/permissions-text.h"
 
 static const char *profiles; /* the folder with their files */

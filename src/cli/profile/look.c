@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/profile/look.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/path.h"
+#include "base/words.h"
+
+/* What git wants to find in a folder to take it for a repository; without .git it is a bare one. */
+static const char *const look_bare_names[] = { "HEAD", "objects", "refs" };
+/* Folders in a repository that are git's own, and have rows as far as they matter. */
+static const char *const look_bare_folders[] = { "objects", "refs", "hooks", "info", "logs", "lfs",
+	"branches", "modules", "worktrees", "rebase-merge", "rebase-apply", NULL };
+
+/* As the kernel fills it. */
+struct look_entry {
+	uint64_t ino;
+	int64_t next;
+	unsigned short len;
+	unsigned char type;
+	char name[];
+};
+
+/* Names of the table */
+
+static size_t look_head_slot(const struct look_heads *h, const char *name, size_t len)
+{
+	size_t slot = hash_bytes(HASH_START, name, len) % ROWS(h->slots);
+
+	while (h->slots[slot] && (h->items[h->slots[slot] - 1].len != len ||
+					 memcmp(h->items[h->slots[slot] - 1].name, name, len) != 0))
+		slot = (slot + 1) % ROWS(h->slots);
+	return slot;
+}
+
+int look_heads_init(struct look_heads *h)
+{
+	*h = (struct look_heads){ 0 };
+	if (threat_paths_n >= ROWS(h->next))
+		return -E2BIG;
+	/* From the end, so that each list has the order of the table. */
+	for (size_t row = threat_paths_n; row-- > 0;) {
+		const char *name = threat_paths[row].name;
+		size_t len = strcspn(name, "/"), slot = look_head_slot(h, name, len);
+		struct look_head *head;
+
+		if (!h->slots[slot]) {
+			if (h->n == LOOK_HEADS_MAX)
+				return -E2BIG;
+			h->items[h->n++] = (struct look_head){ .name = name, .len = len };
+			h->slots[slot] = (uint16_t)h->n;
+		}
+		head = &h->items[h->slots[slot] - 1];
+		if (threat_paths[row].uses & THREAT_SKIP) {
+			head->is_skipped = true;
+			continue;
+		}
+		h->next[row] = head->first;
+		head->first = (uint16_t)(row + 1);
+	}
+	return 0;
+}
+
+int look_heads_find(const struct look_heads *h, const char *name, size_t len)
+{
+	return (int)h->slots[look_head_slot(h, name, len)] - 1;
+}
+
+bool look_has(const struct look_folder *f, size_t head)
+{
+	return f->heads[head / 64] >> head % 64 & 1;
+}
+
+static void look_set(struct look_folder *f, size_t head)
+{
+	f->heads[head / 64] |= UINT64_C(1) << head % 64;
+}
+
+/* Paths */
+
+/* The slot of a path; items begin with it. */
+static size_t look_index_slot(
+	const struct look_index *x, const void *items, size_t size, const char *path)
+{
+	size_t slot = hash_bytes(HASH_START, path, strlen(path)) % x->n_slots;
+
+	while (x->slots[slot]) {
+		const char *const *other =
+			(const void *)((const char *)items + (x->slots[slot] - 1) * size);
+
+		if (strcmp(*other, path) == 0)
+			break;
+		slot = (slot + 1) % x->n_slots;
+	}
+	return slot;
+}
+
+int look_index_add(struct look_index *x, struct arena *a, const void *items, size_t size, size_t n)
+{
+	const char *const *added = (const void *)((const char *)items + n * size);
+
+	if (2 * (n + 1) > x->n_slots) {
+		x->n_slots = x->n_slots ? 2 * x->n_slots : 128;
+		x->slots = arena_calloc(a, x->n_slots, sizeof(*x->slots));
+		if (!x->slots)
+			return -ENOMEM;
+		for (size_t i = 0; i < n; i++) {
+			const char *const *item = (const void *)((const char *)items + i * size);
+
+			x->slots[look_index_slot(x, items, size, *item)] = (uint32_t)i + 1;
+		}
+	}
+	x->slots[look_index_slot(x, items, size, *added)] = (uint32_t)n + 1;
+	return 0;
+}
+
+ssize_t look_index_find(
+	const struct look_index *x, const void *items, size_t size, const char *path)
+{
+	return x->n_slots ? (ssize_t)x->slots[look_index_slot(x, items, size, path)] - 1 : -1;
+}
+
+/* Folders */
+
+int look_push(struct look *l, const char *folder, const char *name, bool is_new)
+{
+	struct look_folder f = { .path = arena_printf(
+					 &l->arena, "%s%s%s", folder, *folder ? "/" : "", name),
+		.is_new = is_new };
+	int r;
+
+	if (!f.path)
+		return -ENOMEM;
+	if (strlen(f.path) >= PATH_BYTES / 2 ||
+		look_index_find(&l->index, l->folders, sizeof(f), f.path) >= 0)
+		return 0;
+	r = ARENA_PUSH(&l->arena, l->folders, l->n, l->cap, f);
+	return r < 0 ? r : look_index_add(&l->index, &l->arena, l->folders, sizeof(f), l->n - 1);
+}
+
+static bool look_is_folder(int fd, const struct look_entry *e)
+{
+	struct stat st;
+
+	if (e->type != DT_UNKNOWN)
+		return e->type == DT_DIR;
+	return fstatat(fd, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* One name of the folder i, which look_push() may move. */
+static int look_take(struct look *l, size_t i, int fd, const struct look_entry *e, unsigned *bare)
+{
+	size_t len = strlen(e->name);
+	int head = look_heads_find(&l->heads, e->name, len);
+
+	if (e->name[0] == '.' && (len == 1 || (len == 2 && e->name[1] == '.')))
+		return 0;
+	for (unsigned b = 0; b < ROWS(look_bare_names); b++)
+		*bare |= (unsigned)(strcmp(e->name, look_bare_names[b]) == 0) << b;
+	if (head >= 0)
+		look_set(&l->folders[i], (size_t)head);
+	if ((head >= 0 && l->heads.items[head].is_skipped) || !look_is_folder(fd, e))
+		return 0;
+	return look_push(l, l->folders[i].path, e->name, l->folders[i].is_new);
+}
+
+/* It has more names than are read: all names of the table are asked for by themselves. */
+static void look_cut(struct look *l, size_t i, int fd, unsigned *bare)
+{
+	struct stat st;
+
+	l->is_cut = true;
+	l->folders[i].is_cut = true;
+	for (size_t head = 0; head < l->heads.n; head++) {
+		char name[NAME_MAX + 1];
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)l->heads.items[head].len,
+			l->heads.items[head].name);
+		if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			look_set(&l->folders[i], head);
+	}
+	for (unsigned b = 0; b < ROWS(look_bare_names); b++)
+		*bare |= (unsigned)(fstatat(fd, look_bare_names[b], &st, 0) == 0) << b;
+}
+
+static int look_read_names(struct look *l, size_t i, int fd, unsigned *bare)
+{
+	char bytes[1 << 14] __attribute__((aligned(8)));
+	int r = 0;
+
+	for (;;) {
+		long n = syscall(SYS_getdents64, fd, bytes, sizeof(bytes));
+
+		if (n <= 0)
+			return n < 0 && errno != ENOENT ? -errno : 0;
+		for (long at = 0; r == 0 && at < n;) {
+			const struct look_entry *e = (const void *)(bytes + at);
+
+			if (l->names_left == 0) {
+				look_cut(l, i, fd, bare);
+				return 0;
+			}
+			l->names_left--;
+			r = look_take(l, i, fd, e, bare);
+			at += e->len;
+		}
+		if (r < 0)
+			return r;
+	}
+}
+
+/* Reads the folder i. -ENOMEM; one that is gone or closed to us is empty. */
+static int look_read(struct look *l, size_t i)
+{
+	const char *path = l->folders[i].path;
+	auto_fd fd = openat(l->fd, *path ? path : ".",
+		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	size_t n = l->n;
+	unsigned bare = 0;
+	struct stat st;
+	int r = 0;
+
+	l->folders[i].was_read = true;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return 0;
+	l->folders[i].changed = st.st_ctim;
+	memset(l->folders[i].heads, 0, sizeof(l->folders[i].heads));
+	r = look_read_names(l, i, fd, &bare);
+	l->folders[i].is_bare = bare == (1U << ROWS(look_bare_names)) - 1;
+	for (size_t k = n; l->folders[i].is_bare && k < l->n; k++) {
+		const char *slash = strrchr(l->folders[k].path, '/');
+
+		l->folders[k].is_skipped =
+			words_has(look_bare_folders, slash ? slash + 1 : l->folders[k].path);
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+static int look_read_all(struct look *l, size_t from, unsigned *left, look_visit *visit, void *data)
+{
+	int r = 0;
+
+	for (size_t i = from; r == 0 && i < l->n; i++) {
+		if (l->folders[i].was_read || l->folders[i].is_skipped)
+			continue;
+		if (*left == 0) {
+			l->is_cut = true;
+			return 0;
+		}
+		--*left;
+		r = look_read(l, i);
+		if (r == 0)
+			r = visit(data, &l->folders[i]);
+	}
+	return r;
+}
+
+int look_first(struct look *l, look_visit *visit, void *data)
+{
+	unsigned left = LOOK_FOLDERS_MAX;
+	int r = look_heads_init(&l->heads);
+
+	l->names_left = LOOK_NAMES_MAX;
+	if (r == 0)
+		r = look_push(l, "", "", false);
+	if (r == 0)
+		r = look_read_all(l, 0, &left, visit, data);
+	for (size_t i = 0; i < l->n; i++)
+		l->folders[i].is_known = l->folders[i].was_read && !l->folders[i].is_cut;
+	return r;
+}
+
+/* One that was read before. What was made in it is new. */
+static int look_read_again(struct look *l, size_t i, const struct timespec *since)
+{
+	struct look_folder *f = &l->folders[i];
+	size_t n = l->n;
+	struct stat st;
+	bool is_known = f->is_known;
+	int r;
+
+	if (fstatat(l->fd, *f->path ? f->path : ".", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		!S_ISDIR(st.st_mode)) {
+		memset(f->heads, 0, sizeof(f->heads));
+		f->is_bare = false;
+		return 0;
+	}
+	if (st.st_ctim.tv_sec == f->changed.tv_sec && st.st_ctim.tv_nsec == f->changed.tv_nsec &&
+		!look_is_since(&st.st_ctim, since))
+		return 0;
+	r = look_read(l, i);
+	for (size_t k = n; is_known && k < l->n; k++)
+		l->folders[k].is_new = true;
+	return r;
+}
+
+int look_second(
+	struct look *l, const struct timespec *since, unsigned more, look_visit *visit, void *data)
+{
+	size_t n = l->n;
+	unsigned fresh = LOOK_NEW_MAX;
+	int r = 0;
+
+	l->was_cut = l->is_cut;
+	l->is_cut = false;
+	l->names_left = LOOK_NAMES_MAX * (LOOK_NEW_MAX / LOOK_FOLDERS_MAX);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (!l->folders[i].was_read)
+			continue;
+		r = look_read_again(l, i, since);
+		if (r == 0)
+			r = visit(data, &l->folders[i]);
+	}
+	/* First those that are new. */
+	if (r == 0)
+		r = look_read_all(l, n, &fresh, visit, data);
+	return r < 0 || !l->was_cut ? r : look_read_all(l, 0, &more, visit, data);
+}
+
+bool look_is_since(const struct timespec *t, const struct timespec *since)
+{
+	return t->tv_sec != since->tv_sec ? t->tv_sec > since->tv_sec
+					  : t->tv_nsec >= since->tv_nsec;
+}

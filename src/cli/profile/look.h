@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * A bounded look at a working folder and the folders in it, for files that other programs run later
+ * (runs-later.h): which names of the table (threat/threat.h) each of them has, and whether git
+ * would take it for a repository.
+ *
+ * Folders are read breadth first, so those near the top come first. There are two looks. The first
+ * one stands on the way to a command, so it reads a number of folders and names that does not grow
+ * with the workspace. The second one, behind the command, asks each of these folders only whether
+ * it changed, reads those that did and those that are new, and goes on with folders that the first
+ * one did not reach for as long as the command has earned by the time it took. What was not reached
+ * is never passed over in silence: is_cut.
+ *
+ * Links are not followed: what they lead to in the folder is found under its own name. Folders of
+ * the table with the use `skip` are not entered.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "threat/threat.h"
+
+/* Of the first look; of the second one beside those that are known: new ones, and for each
+ * millisecond that the command took beyond some. */
+enum {
+	LOOK_FOLDERS_MAX = 256,
+	LOOK_NAMES_MAX = 16384,
+	LOOK_NEW_MAX = 4096,
+	LOOK_FOLDERS_PER_MS = 8,
+	LOOK_FREE_MS = 50
+};
+enum { LOOK_HEADS_MAX = 256 };
+
+/* First components of the paths of the table, with their rows. */
+struct look_head {
+	const char *name; /* of len bytes */
+	size_t len;
+	uint16_t first; /* row + 1; 0: none */
+	bool is_skipped;
+};
+
+struct look_heads {
+	struct look_head items[LOOK_HEADS_MAX];
+	size_t n;
+	uint16_t slots[4 * LOOK_HEADS_MAX]; /* head + 1 */
+	uint16_t next[4 * LOOK_HEADS_MAX];  /* row + 1 behind each row of the same head */
+};
+
+int look_heads_init(struct look_heads *h);
+/* The head of this name, or -1. */
+int look_heads_find(const struct look_heads *h, const char *name, size_t len);
+
+struct look_folder {
+	const char *path; /* below the folder; "" is the folder itself */
+	uint64_t heads[LOOK_HEADS_MAX / 64];
+	struct timespec changed;
+	bool is_bare;  /* git takes it for a repository by itself */
+	bool is_new;   /* it was made, or moved there, after the first look */
+	bool is_known; /* the first look saw all that is in it */
+	bool was_read, is_cut, is_skipped;
+};
+
+bool look_has(const struct look_folder *f, size_t head);
+
+/* Finds items that begin with a path by it. */
+struct look_index {
+	uint32_t *slots;
+	size_t n_slots;
+};
+
+/* Items 0 to n are there, and n is new. */
+int look_index_add(struct look_index *x, struct arena *a, const void *items, size_t size, size_t n);
+/* The place of the item, or -1. */
+ssize_t look_index_find(
+	const struct look_index *x, const void *items, size_t size, const char *path);
+
+struct look {
+	int fd; /* of the folder; the caller's */
+	struct arena arena;
+	struct look_heads heads;
+	struct look_folder *folders;
+	size_t n, cap;
+	struct look_index index; /* of the folders */
+	unsigned names_left;
+	bool is_cut;  /* there is more than was looked at by the last look */
+	bool was_cut; /* and by the one before */
+};
+
+/* Called for each folder; it may look_push(), which moves f. Negative stops. */
+typedef int look_visit(void *data, const struct look_folder *f);
+
+int look_first(struct look *l, look_visit *visit, void *data);
+/* more: how many folders may be read that the first look did not reach. */
+int look_second(
+	struct look *l, const struct timespec *since, unsigned more, look_visit *visit, void *data);
+/* Has one more folder looked at, if it is there. */
+int look_push(struct look *l, const char *folder, const char *name, bool is_new);
+
+/* Is a file's time not before then? Both by the clock of files, which nobody sets back but who sets
+ * the machine's. */
+bool look_is_since(const struct timespec *t, const struct timespec *since);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a command leaves behind for other programs to run (profile/runs-later.h): which folders are
+ * looked at, and what is told in the end.
+ *
+ * Folders that a built-in profile or an agent mode lets be written are looked at, and those that
+ * --write names: the working folder; in an agent mode the agent's folders, and ~/.claude, where the
+ * settings are by which the agent runs the next time, perhaps without a sandbox. A policy from a
+ * file means what it says, and nothing is added to it.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "cli/output.h"
+#include "cli/run/internal.h"
+#include "codec/json.h"
+#include "host/links.h"
+
+/* Lines for a person; --json has all. */
+enum { TOLD_MAX = 24 };
+
+static int run_later_add(struct run *r, const char *folder)
+{
+	struct run_later *l = &r->later;
+	char real[PATH_BYTES];
+	const char *path;
+	struct stat st;
+	int ret;
+
+	if (links_follow(folder, NULL, NULL, real) < 0 || stat(real, &st) < 0 ||
+		!S_ISDIR(st.st_mode))
+		return 0;
+	for (size_t i = 0; i < l->n; i++) {
+		if (path_is_below(real, l->items[i].folder))
+			return 0;
+	}
+	if (l->n == RUN_LATER_MAX)
+		return error_set(r->call->error, -E2BIG, NULL,
+			"more than %d folders are granted for writing", RUN_LATER_MAX);
+	path = arena_strdup(r->call->arena, real);
+	if (!path)
+		return error_no_memory(r->call->error);
+	ret = runs_later_open(&l->items[l->n], path);
+	if (ret == -ENOMEM)
+		return error_no_memory(r->call->error);
+	if (ret < 0)
+		return error_set(r->call->error, ret, NULL, "%s: %s", path, strerror(-ret));
+	l->n++;
+	return 0;
+}
+
+static int run_later_add_mode(struct run *r)
+{
+	const struct agent *a = &r->options.agent;
+	const char *home = r->load.variables.values[VARIABLE_HOME];
+	const char *claude = home ? arena_printf(r->call->arena, "%s/.claude", home) : NULL;
+	int ret = run_later_add(r, a->data_dir);
+
+	for (size_t i = 0; ret == 0 && i < a->extra.n; i++)
+		ret = run_later_add(r, a->extra.items[i]);
+	return ret == 0 && claude ? run_later_add(r, claude) : ret;
+}
+
+/* Those of --write, without wildcards. */
+static int run_later_add_granted(struct run *r)
+{
+	const struct options_list *write = &r->options.write;
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < write->n; i++) {
+		const char *path = NULL, *text = write->items[i];
+
+		if (!*text || strpbrk(text, "*?[]{}\\$~"))
+			continue;
+		ret = load_absolute(r->call, text, &path);
+		if (ret == 0)
+			ret = run_later_add(r, path);
+	}
+	return ret;
+}
+
+int run_later_begin(struct run *r)
+{
+	bool is_builtin = r->profile.permissions && !r->profile.path;
+	int ret = 0;
+
+	r->later.to = is_builtin ? r->profile.permissions : r->mode;
+	if (!r->later.to)
+		return 0;
+	if (is_builtin && r->profile.permissions->fs_write.n)
+		ret = run_later_add(r, r->load.variables.values[VARIABLE_WORK_DIR]);
+	if (ret == 0 && r->mode)
+		ret = run_later_add_mode(r);
+	if (ret == 0)
+		ret = run_later_add_granted(r);
+	for (size_t i = 0; ret == 0 && i < r->later.n; i++)
+		ret = runs_later_deny(&r->later.items[i], r->later.to) < 0
+			      ? error_no_memory(r->call->error)
+			      : 0;
+	return ret;
+}
+
+int run_later_allow(struct run *r, struct permissions *p, const char *pattern)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && p == r->later.to && i < r->later.n; i++)
+		ret = runs_later_allow(&r->later.items[i], p, pattern);
+	return ret;
+}
+
+bool run_later_has(const struct run *r, const char *path)
+{
+	for (size_t i = 0; i < r->later.n; i++) {
+		if (path_is_below(path, r->later.items[i].folder))
+			return true;
+	}
+	return false;
+}
+
+void run_later_end(struct run *r)
+{
+	for (size_t i = 0; i < r->later.n; i++)
+		runs_later_close(&r->later.items[i]);
+	r->later.n = 0;
+}
+
+/* Below the working folder a path is told as it is there, elsewhere as a whole. */
+static void run_later_put_path(
+	const struct run *r, const struct runs_later *d, const char *path, struct buffer *out)
+{
+	const char *work_dir = r->load.variables.values[VARIABLE_WORK_DIR];
+
+	if (!work_dir || strcmp(d->folder, work_dir) != 0)
+		buffer_printf(out, "%s/", d->folder);
+	buffer_adds(out, path);
+}
+
+/* Of one folder; told: lines so far. */
+static void run_later_tell_folder(
+	const struct run *r, const struct runs_later *d, struct output *o, size_t *told)
+{
+	struct runs_later_news news[RUNS_LATER_MAX];
+	size_t n = runs_later_check(d, news), left = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		auto_buffer path = { 0 };
+
+		if (++*told > TOLD_MAX) {
+			left++;
+			continue;
+		}
+		run_later_put_path(r, d, news[i].path, &path);
+		output_note(o);
+		buffer_printf(&o->text, "the command %s ", news[i].is_new ? "created" : "changed");
+		output_foreign(o, buffer_text(&path));
+		buffer_printf(&o->text, " (%s): look at it first\n", news[i].who);
+	}
+	if (left) {
+		output_note(o);
+		buffer_printf(&o->text, "and %zu more such files; `corral run --json` lists them\n",
+			left);
+	}
+	if (!runs_later_is_cut(d))
+		return;
+	output_note(o);
+	output_foreign(o, d->folder);
+	buffer_adds(&o->text,
+		" is too large to look for files that other programs run in all of it: "
+		"what lies deep inside may be missing here\n");
+}
+
+void run_later_tell(const struct run *r, struct output *o)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < r->later.n; i++)
+		run_later_tell_folder(r, &r->later.items[i], o, &told);
+}
+
+void run_later_print(const struct run *r, struct buffer *out)
+{
+	bool is_cut = false, is_first = true;
+
+	buffer_adds(out, "  \"runs_later\": [");
+	for (size_t i = 0; i < r->later.n; i++) {
+		const struct runs_later *d = &r->later.items[i];
+		struct runs_later_news news[RUNS_LATER_MAX];
+		size_t n = runs_later_check(d, news);
+
+		for (size_t k = 0; k < n; k++) {
+			auto_buffer path = { 0 };
+
+			run_later_put_path(r, d, news[k].path, &path);
+			buffer_adds(out, is_first ? "" : ", ");
+			json_print_string(out, buffer_text(&path), path.len);
+			is_first = false;
+		}
+		is_cut = is_cut || runs_later_is_cut(d);
+	}
+	buffer_printf(out, "],\n  \"runs_later_complete\": %s,\n", is_cut ? "false" : "true");
+}
