@@ -61,6 +61,31 @@ int privilege_renounce(void)
 	return r < 0 ? r : privilege_keep(0);
 }
 
+uint32_t privilege_suspend(void)
+{
+	const uint32_t files = 1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH;
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+	uint32_t suspended;
+
+	if (syscall(SYS_capget, &header, data) < 0 || !(data[0].effective & files))
+		return 0;
+	suspended = data[0].effective & files;
+	data[0].effective &= ~files;
+	return syscall(SYS_capset, &header, data) < 0 ? 0 : suspended;
+}
+
+void privilege_resume(uint32_t suspended)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	if (!suspended || syscall(SYS_capget, &header, data) < 0)
+		return;
+	data[0].effective |= suspended;
+	(void)syscall(SYS_capset, &header, data);
+}
+
 int privilege_hide(void)
 {
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;

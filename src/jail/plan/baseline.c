@@ -6,14 +6,17 @@
  *
  * "~/" stands for HOME, for /root and for every folder in /home and /Users, as the policy has it.
  * An entry keeps the path under which the policy knows it; that HOME, or /home itself, may be a
- * link is taken care of when the place is looked at.
+ * link is taken care of when the place is looked at. A home that commands cannot list is hidden as
+ * a whole: they have no use for it, and covers in it could not be watched.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/fd.h"
 #include "host/links.h"
 #include "jail/plan/internal.h"
 #include "policy/baseline.h"
@@ -170,14 +173,62 @@ static int plan_baseline_collect_home(
 	return r;
 }
 
+/* Does a policy name the path, or something in it, and grant it? `below`: something in it. */
+static bool plan_baseline_is_named(const struct planner *p, const char *path, bool below)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct plan_place *place = &p->places[i];
+
+		if (place->origin == PLAN_FROM_POLICY && place->answer.grant > PLAN_NONE &&
+			(below ? path_is_below(place->real, path) : strcmp(place->real, path) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* A folder in which nothing can be watched: masks in it would come off unseen. */
+static bool plan_baseline_is_closed(const char *folder)
+{
+	auto_fd fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 && errno == EACCES;
+}
+
+/*
+ * The user's own home in a folder that may be written (below /tmp, say): who grants the folder does
+ * not mean the home, where start-up files could be made. It is read-only, but for what is granted
+ * in it by name.
+ */
+static int plan_baseline_keep_home(struct planner *p, const struct baseline_spot *home)
+{
+	const struct plan_node *node = plan_nodes_find(p, home->real);
+	int r;
+
+	if (strcmp(home->path, p->plan->home) != 0 || node->kind != PLAN_BIND ||
+		node->access < PLAN_WRITE || plan_baseline_is_named(p, home->real, false))
+		return 0;
+	r = plan_add_copy(p, home->path, (struct plan_place){ .origin = PLAN_FROM_GUARDED });
+	return r < 0 ? r
+		     : plan_add_note(p, NULL,
+			       "%s is your home and lies in %s, which may be written: in it, only "
+			       "what is granted by name may be written",
+			       home->path, p->nodes[node->mount].path);
+}
+
 /* A home folder: all of it is visible, or some folders in it. */
 static int plan_baseline_visit_home(struct planner *p, struct baseline_spot *home)
 {
 	size_t len = strlen(home->real);
 	int r = 0;
 
-	if (plan_nodes_find(p, home->real)->kind == PLAN_BIND)
-		return plan_baseline_collect_home(p, home, "");
+	if (plan_nodes_find(p, home->real)->kind == PLAN_BIND) {
+		if (plan_baseline_is_closed(home->real) &&
+			!plan_baseline_is_named(p, home->real, true))
+			return plan_add_copy(
+				p, home->path, (struct plan_place){ .origin = PLAN_FROM_CLOSED });
+		r = plan_baseline_keep_home(p, home);
+		return r < 0 ? r : plan_baseline_collect_home(p, home, "");
+	}
 	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
 		const struct plan_node *node = &p->nodes[i];
 

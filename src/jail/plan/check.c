@@ -179,6 +179,10 @@ static int plan_check_missing_grant(struct planner *p, const struct plan_node *n
 {
 	const struct plan_place *by = node->granter;
 
+	if (by && by->origin == PLAN_FROM_POLICY && node->hidden && node->kind != PLAN_BIND)
+		return plan_add_note(p, by->where,
+			"%s is out of reach with the rights that commands have, so it is not there",
+			by->path);
 	if (!by || by->origin != PLAN_FROM_POLICY || node->grant < PLAN_WRITE ||
 		node->access == PLAN_WRITE || node->limit < PLAN_WRITE)
 		return 0;

@@ -44,6 +44,7 @@ enum plan_origin {
 	PLAN_FROM_GUARDED,
 	PLAN_FROM_SKILL, /* the skill's folder, and what is live in it */
 	PLAN_FROM_SOCKETS,
+	PLAN_FROM_CLOSED, /* a home that cannot be listed: what is in it could not be watched */
 	PLAN_FROM_EXEC,  /* a program or what belongs to it */
 	PLAN_FROM_ITSELF /* TMP, FILE and private places */
 };
@@ -129,7 +130,6 @@ struct planner {
 	size_t n_hops, cap_hops;
 	const char **lives; /* what is live in the skill; absolute */
 	size_t n_lives, cap_lives;
-	const char *searched; /* the last folder that was searched for sockets that were renamed */
 	struct plan_node *nodes;
 	size_t n_nodes;
 	struct plan_entry *entries; /* before they are sorted */

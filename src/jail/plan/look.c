@@ -241,7 +241,7 @@ static void plan_look_adjust(
 	bool wanted = place->origin == PLAN_FROM_EXEC ||
 		      (place->origin == PLAN_FROM_ESSENTIALS && place->special == PLAN_ORDINARY);
 
-	if (place->origin == PLAN_FROM_SOCKETS)
+	if (place->origin == PLAN_FROM_SOCKETS || place->origin == PLAN_FROM_CLOSED)
 		a->limit = PLAN_NONE;
 	if (place->origin == PLAN_FROM_GUARDED || (place->origin == PLAN_FROM_EXEC && !denied))
 		a->limit = plan_least(a->limit, PLAN_READ);

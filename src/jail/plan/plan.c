@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "host/links.h"
 #include "jail/plan/internal.h"
+#include "jail/privilege.h"
 
 /* More layers than anybody writes; what is nested counts too. */
 enum { LAYERS_MAX = 1024 };
@@ -142,10 +143,14 @@ int plan_new(struct plan **ret, const struct plan_options *o, struct error *e)
 {
 	auto_plan *plan = calloc(1, sizeof(*plan));
 	struct planner p = { .plan = plan, .options = o, .policy = o->policy, .error = e };
+	/* What commands cannot reach needs no mount, and the tree, which is made with their rights,
+	 * could not make one: for root that is what other users keep to themselves. */
+	uint32_t suspended = privilege_suspend();
 	int r = plan ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r >= 0 && i < ROWS(steps); i++)
 		r = steps[i](&p);
+	privilege_resume(suspended);
 	policy_free(p.own_policy);
 	for (size_t i = 0; i < p.n_copies; i++)
 		permissions_free(p.copies[i]);

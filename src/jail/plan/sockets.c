@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "host/links.h"
 #include "jail/plan/internal.h"
 
@@ -101,72 +102,157 @@ int plan_sockets_check(struct planner *p, const struct plan_place *place)
 	return 0;
 }
 
-static int plan_sockets_add_mask(struct planner *p, const char *path)
+/* The search for sockets of the host. */
+enum { FOLDERS = 64, SEEN = 2 * SOCKETS_MAX };
+
+struct socket_hunt {
+	struct {
+		const char *path, *real;
+	} folders[FOLDERS]; /* by hash: where the links of a folder lead */
+	const char **seen;  /* by hash: what has a mask; a socket is listed with each connection */
+	size_t n_seen;
+	const char *searched; /* the last folder that was searched for sockets that were renamed */
+	unsigned names;       /* that were seen below /run */
+};
+
+static int plan_sockets_add_mask(struct planner *p, struct socket_hunt *hunt, const char *path)
 {
-	return plan_add_copy(p, path, (struct plan_place){ .origin = PLAN_FROM_SOCKETS });
+	size_t i = hash_bytes(HASH_START, path, strlen(path)) % SEEN;
+
+	if (!hunt->seen)
+		hunt->seen = arena_calloc(&p->arena, SEEN, sizeof(*hunt->seen));
+	if (!hunt->seen)
+		return -ENOMEM;
+	for (; hunt->seen[i]; i = (i + 1) % SEEN)
+		if (strcmp(hunt->seen[i], path) == 0)
+			return 0;
+	if (hunt->n_seen++ == SOCKETS_MAX) {
+		(void)error_set(p->error, -E2BIG, NULL,
+			"%s is one of more than %d sockets that commands would see, which is more "
+			"than can be masked",
+			path, SOCKETS_MAX);
+		error_hint(p->error, "grant folders without them, or end the program that made "
+				     "them");
+		return -E2BIG;
+	}
+	hunt->seen[i] = arena_strdup(&p->arena, path);
+	if (!hunt->seen[i])
+		return -ENOMEM;
+	return plan_add_place(
+		p, (struct plan_place){ .path = hunt->seen[i], .origin = PLAN_FROM_SOCKETS });
 }
 
-static int plan_sockets_mask_name(struct planner *p, const char *name, void *folder)
+/* A folder that is searched: for names in it, or below /run for all. */
+struct socket_search {
+	struct socket_hunt *hunt;
+	const char *folder;
+	unsigned depth;
+};
+
+static int plan_sockets_mask_name(struct planner *p, const char *name, void *data)
 {
+	const struct socket_search *s = data;
 	char path[PATH_BYTES];
 	struct stat st;
 
-	if (snprintf(path, sizeof(path), "%s/%s", (const char *)folder, name) >= PATH_BYTES ||
+	if (snprintf(path, sizeof(path), "%s/%s", s->folder, name) >= PATH_BYTES ||
 		lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
 		return 0;
-	return plan_sockets_add_mask(p, path);
+	return plan_sockets_add_mask(p, s->hunt, path);
+}
+
+/*
+ * Where the links on the way to an absolute path lead. Names of the host's are many and their
+ * folders few, so the folder's end is kept. 1: nowhere.
+ */
+static int plan_sockets_follow(
+	struct planner *p, struct socket_hunt *hunt, const char *path, char real[PATH_BYTES])
+{
+	size_t len = (size_t)(strrchr(path, '/') - path);
+	size_t slot = hash_bytes(HASH_START, path, len) % FOLDERS;
+	const char *kept = hunt->folders[slot].path, *folder;
+	struct stat st;
+
+	if (len == 0)
+		return links_follow(path, NULL, NULL, real) < 0;
+	if (!kept || strlen(kept) != len || memcmp(kept, path, len) != 0) {
+		kept = arena_strndup(&p->arena, path, len);
+		if (!kept)
+			return -ENOMEM;
+		if (links_follow(kept, NULL, NULL, real) < 0)
+			return 1;
+		folder = arena_strdup(&p->arena, real);
+		if (!folder)
+			return -ENOMEM;
+		hunt->folders[slot].path = kept;
+		hunt->folders[slot].real = folder;
+	}
+	folder = hunt->folders[slot].real;
+	if (snprintf(real, PATH_BYTES, "%s%s", folder[1] ? folder : "", path + len) >= PATH_BYTES)
+		return 1;
+	/* The name itself may be a link by now. */
+	if (plan_nodes_find(p, real)->kind == PLAN_BIND && lstat(real, &st) == 0 &&
+		S_ISLNK(st.st_mode))
+		return links_follow(path, NULL, NULL, real) < 0;
+	return 0;
 }
 
 /* Masks what is there, if it can be seen. bound: somebody listens under that very name. */
-static int plan_sockets_add_socket(struct planner *p, const char *path, bool bound)
+static int plan_sockets_add_socket(
+	struct planner *p, struct socket_hunt *hunt, const char *path, bool bound)
 {
-	char real[PATH_BYTES], *folder;
+	struct socket_search search = { hunt, NULL, 0 };
+	char real[PATH_BYTES];
 	struct stat st;
 	size_t len;
+	int r = plan_sockets_follow(p, hunt, path, real);
 
-	if (links_follow(path, NULL, NULL, real) < 0 || plan_nodes_find(p, real)->kind != PLAN_BIND)
-		return 0;
+	if (r != 0 || plan_nodes_find(p, real)->kind != PLAN_BIND)
+		return r < 0 ? r : 0;
 	if (lstat(real, &st) == 0)
-		return S_ISSOCK(st.st_mode) ? plan_sockets_add_mask(p, real) : 0;
+		return S_ISSOCK(st.st_mode) ? plan_sockets_add_mask(p, hunt, real) : 0;
 	if (!bound || errno != ENOENT)
 		return 0;
 	/* Its name is gone: it was removed, or renamed. Servers that replace each other bind
 	 * another name and rename it then, in the same folder: all sockets in that are masked. */
 	len = (size_t)(strrchr(real, '/') - real);
-	folder = arena_strndup(&p->arena, real, len ? len : 1);
-	if (!folder)
+	search.folder = arena_strndup(&p->arena, real, len ? len : 1);
+	if (!search.folder)
 		return -ENOMEM;
-	if (p->searched && strcmp(p->searched, folder) == 0)
+	if (hunt->searched && strcmp(hunt->searched, search.folder) == 0)
 		return 0;
-	p->searched = folder;
-	return plan_nodes_find(p, folder)->kind == PLAN_BIND
-		       ? plan_look_each(p, folder, plan_sockets_mask_name, folder)
+	hunt->searched = search.folder;
+	return plan_nodes_find(p, search.folder)->kind == PLAN_BIND
+		       ? plan_look_each(p, search.folder, plan_sockets_mask_name, &search)
 		       : 0;
 }
 
 /* Whoever bound it was in some folder: the granted ones are where it would matter. */
-static int plan_sockets_add_relative(struct planner *p, const char *name)
+static int plan_sockets_add_relative(struct planner *p, struct socket_hunt *hunt, const char *name)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
 		const struct plan_node *node = &p->nodes[i];
 		char path[PATH_BYTES], normal[PATH_BYTES];
+		struct stat st;
 		size_t len;
 
 		if (node->kind != PLAN_BIND || node->mount != i || !node->is_dir)
 			continue;
+		/* Mostly it is somewhere else. */
 		if (snprintf(path, sizeof(path), "%s/%s", node->path, name) < PATH_BYTES &&
-			path_normalize(path, strlen(path), normal, &len) == 0)
-			r = plan_sockets_add_socket(p, normal, false);
+			path_normalize(path, strlen(path), normal, &len) == 0 &&
+			lstat(normal, &st) == 0)
+			r = plan_sockets_add_socket(p, hunt, normal, false);
 	}
 	return r;
 }
 
-static int plan_sockets_read_list(struct planner *p, FILE *list)
+static int plan_sockets_read_list(struct planner *p, struct socket_hunt *hunt, FILE *list)
 {
 	char line[PATH_BYTES + 256];
-	size_t n = 0;
+	bool is_head = true; /* the first line has the names of the fields */
 	int r = 0;
 
 	while (r == 0 && fgets(line, sizeof(line), list)) {
@@ -179,25 +265,13 @@ static int plan_sockets_read_list(struct planner *p, FILE *list)
 			name += strcspn(name, " ");
 			name += strspn(name, " ");
 		}
-		if (!*name || *name == '@' || n == 0) {
-			n += n == 0; /* the first line has the names of the fields */
-			continue;
-		}
-		if (++n > SOCKETS_MAX)
-			return error_set(p->error, -E2BIG, NULL,
-				"there are too many sockets on this machine to mask");
-		r = name[0] == '/' ? plan_sockets_add_socket(p, name, true)
-				   : plan_sockets_add_relative(p, name);
+		if (*name && *name != '@' && !is_head)
+			r = name[0] == '/' ? plan_sockets_add_socket(p, hunt, name, true)
+					   : plan_sockets_add_relative(p, hunt, name);
+		is_head = false;
 	}
 	return r == 0 && ferror(list) ? -EIO : r;
 }
-
-/* A folder below /run that is searched. */
-struct socket_search {
-	const char *folder;
-	unsigned depth;
-	unsigned *names; /* that were seen in all */
-};
 
 /* Where commands may write, a socket that nobody listens on must stay theirs to remove. */
 static int plan_sockets_visit(struct planner *p, const char *name, void *data)
@@ -205,12 +279,12 @@ static int plan_sockets_visit(struct planner *p, const char *name, void *data)
 	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
 	const struct socket_search *s = data;
 	char path[PATH_BYTES];
-	struct socket_search below = { path, s->depth + 1, s->names };
+	struct socket_search below = { s->hunt, path, s->depth + 1 };
 	struct statx x;
 
 	if (snprintf(path, sizeof(path), "%s/%s", s->folder, name) >= PATH_BYTES)
 		return 0;
-	if (++*s->names > NAMES_MAX)
+	if (++s->hunt->names > NAMES_MAX)
 		return error_set(p->error, -E2BIG, NULL,
 			"/run holds more than %d names, which is more than is searched for sockets",
 			NAMES_MAX);
@@ -226,14 +300,14 @@ static int plan_sockets_visit(struct planner *p, const char *name, void *data)
 		return plan_look_each(p, path, plan_sockets_visit, &below);
 	if (!S_ISSOCK(x.stx_mode) || plan_nodes_find(p, path)->access == PLAN_WRITE)
 		return 0;
-	return plan_sockets_add_socket(p, path, false);
+	return plan_sockets_add_socket(p, s->hunt, path, false);
 }
 
 int plan_sockets_hide(struct planner *p)
 {
 	FILE *list = fopen("/proc/self/net/unix", "re");
-	unsigned names = 0;
-	struct socket_search run = { "/run", 0, &names };
+	struct socket_hunt hunt = { .seen = NULL };
+	struct socket_search run = { &hunt, "/run", 0 };
 	bool shows_run;
 	int r;
 
@@ -241,7 +315,7 @@ int plan_sockets_hide(struct planner *p)
 		return error_set(p->error, -errno, NULL,
 			"the sockets of this machine cannot be listed: /proc/self/net/unix: %s",
 			strerror(errno));
-	r = plan_sockets_read_list(p, list);
+	r = plan_sockets_read_list(p, &hunt, list);
 	(void)fclose(list);
 	shows_run = plan_nodes_find(p, "/run")->kind == PLAN_BIND;
 	for (size_t i = 0; !shows_run && i < p->n_nodes; i++)

@@ -3,7 +3,8 @@
  * The modes as tables of grants. They say what omega says: reading is open, because an agent's own
  * program needs its libraries and its configuration, and writing is not. What an agent in mode
  * sandbox may read is asked of it in words only, so the words must not be taken for the protection;
- * secrets are kept from it by the baseline (baseline.h), which holds in every mode.
+ * secrets are kept from it by the baseline (baseline.h). In mode rwx nothing is enforced: there the
+ * baseline only answers questions.
  */
 #include "policy/format/mode.h"
 

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sockets of the host: thousands of them elsewhere are no reason to fail; those in sight are masked. Prints TAP."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CORRAL = os.path.abspath(os.environ["CORRAL"])
+EACH = 500  # in a process: a usual limit of open files is 1,024
+BINDER = """
+import os, socket, sys
+os.chdir(sys.argv[1])
+kept = []
+for name in sys.argv[3:] or [f"{sys.argv[2]}-{i}" for i in range(%d)]:
+    kept.append(socket.socket(socket.AF_UNIX))
+    kept[-1].bind(name if sys.argv[2] == "relative" else os.path.join(sys.argv[1], name))
+    kept[-1].listen()
+print("ready", flush=True)
+sys.stdin.read()
+""" % EACH
+CONNECT = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+
+number = 0
+failures = 0
+
+
+def ok(good, name, *more):
+    global number, failures
+    number += 1
+    failures += not good
+    print("ok" if good else "not ok", number, "-", name)
+    for line in () if good else more:
+        print("#", repr(line))
+    sys.stdout.flush()
+
+
+class Host:
+    """Processes that listen, in folders of ours."""
+
+    def __init__(self):
+        self.top = os.path.realpath(tempfile.mkdtemp(prefix="corral-sockets-"))
+        self.processes = []
+        for name in ("home", "work", "away", "tmp"):
+            os.mkdir(os.path.join(self.top, name))
+
+    def path(self, name):
+        return os.path.join(self.top, name)
+
+    def bind(self, folder, kind, *names):
+        process = subprocess.Popen([sys.executable, "-c", BINDER, self.path(folder), kind, *names],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.processes.append(process)
+        assert process.stdout.readline() == b"ready\n"
+
+    def run(self, *words):
+        env = {**os.environ, "HOME": self.path("home"), "TMPDIR": self.path("tmp")}
+        return subprocess.run([CORRAL, "run", *words], cwd=self.path("work"), env=env, text=True, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def end(self):
+        for process in self.processes:
+            process.communicate()
+        shutil.rmtree(self.top)
+
+
+def main():
+    host = Host()
+    try:
+        for i in range(9):
+            host.bind("away", str(i))
+        done = host.run("--", "true")
+        ok(done.returncode == 0, "4,500 sockets elsewhere: a command runs", done.stderr)
+        host.bind("away", "relative")
+        done = host.run("--", "true")
+        ok(done.returncode == 0, "and 500 more that were bound by relative names", done.stderr)
+        host.bind("work", "seen", "seen.sock")
+        host.bind("work", "relative", "near.sock")
+        for name in ("seen.sock", "near.sock"):
+            bare = subprocess.run([sys.executable, "-c", CONNECT, host.path(f"work/{name}")], check=False)
+            ok(bare.returncode == 0, f"{name} can be connected to by programs outside")
+            done = host.run("--", "/usr/bin/python3", "-c", CONNECT, host.path(f"work/{name}"))
+            ok(done.returncode == 1 and "Error" in done.stderr, f"{name}, in the workspace, not by the command", done.stderr)
+        for i in range(9):
+            host.bind("work", str(i))
+        done = host.run("--", "true")
+        ok(done.returncode == 125 and f"{host.path('work')}" in done.stderr and "sockets" in done.stderr,
+           "more than can be masked in sight: it says where", done.stderr)
+    finally:
+        host.end()
+    print(f"1..{number}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
