@@ -335,13 +335,28 @@ static void store_free(struct audit_store *s)
 	free(s);
 }
 
+/*
+ * Before anything is made: what cannot be a log gets no lock and no key beside it, which for a
+ * folder would lie outside of it ("/.key").
+ */
+static int store_check_name(const char *path, struct error *e)
+{
+	const size_t len = strlen(path);
+	struct stat st;
+
+	if (len == 0 || path[len - 1] == '/' || (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+		return error_set(e, -EINVAL, NULL, "%s: a log must be a plain file",
+			len ? path : "(no name)");
+	return 0;
+}
+
 /* Others may be at it, too, the first time as well. */
 static int store_open_locked(
 	struct audit_store *s, const struct audit_store_options *o, struct error *e)
 {
 	char *key = store_name_or(o->key_path, o->path, ".key");
 	char *lock = store_name_or(NULL, s->path, ".lock");
-	int r = key && lock ? 0 : error_no_memory(e);
+	int r = key && lock ? store_check_name(s->path, e) : error_no_memory(e);
 
 	if (r == 0 && lock) {
 		s->lock = open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);

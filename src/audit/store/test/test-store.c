@@ -691,6 +691,18 @@ static void a_writer_refuses(void **state)
 	bench_free(b);
 }
 
+/* No lock and no key was made for what can be no log. */
+static void expect_nothing_beside(const char *path)
+{
+	static const char *const suffixes[] = { ".lock", ".key", ".key.pub", ".head" };
+	char name[160];
+
+	for (size_t i = 0; i < ROWS(suffixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		assert_int_equal(access(name, F_OK), -1);
+	}
+}
+
 static void names_that_are_refused(void **state)
 {
 	struct bench *b = bench_new();
@@ -704,9 +716,19 @@ static void names_that_are_refused(void **state)
 	assert_int_equal(symlink(b->path, other), 0);
 	b->options.path = other;
 	assert_int_equal(audit_store_open(&s, &b->options, NULL), -EINVAL);
+	expect_nothing_beside(other);
 	b->options.path = b->folder;
+	assert_int_equal(audit_store_open(&s, &b->options, NULL), -EINVAL);
+	expect_nothing_beside(b->folder);
+	snprintf(other, sizeof(other), "%s/folder/", b->folder);
+	b->options.path = other;
+	assert_int_equal(audit_store_open(&s, &b->options, NULL), -EINVAL);
+	assert_int_equal(mkdir(other, 0700), 0);
+	assert_int_equal(audit_store_open(&s, &b->options, NULL), -EINVAL);
+	expect_nothing_beside(other);
+	b->options.path = "";
+	assert_int_equal(audit_store_open(&s, &b->options, NULL), -EINVAL);
 	b->options.key_path = b->key;
-	assert_true(audit_store_open(&s, &b->options, NULL) < 0);
 	b->options.path = "/nowhere/log";
 	assert_int_equal(audit_store_open(&s, &b->options, NULL), -ENOENT);
 	assert_int_equal(audit_log_open(&l, "/nowhere/log", NULL), -ENOENT);
@@ -716,8 +738,6 @@ static void names_that_are_refused(void **state)
 	assert_int_equal(audit_store_close(NULL, NULL), 0);
 	assert_null(s);
 	assert_null(l);
-	snprintf(other, sizeof(other), "%s.lock", b->folder);
-	(void)unlink(other);
 	bench_free(b);
 }
 
