@@ -45,8 +45,8 @@ enum plan_origin {
 	PLAN_FROM_SKILL, /* the skill's folder, and what is live in it */
 	PLAN_FROM_SOCKETS,
 	PLAN_FROM_CLOSED, /* a home that cannot be listed: what is in it could not be watched */
-	PLAN_FROM_EXEC,  /* a program or what belongs to it */
-	PLAN_FROM_ITSELF /* TMP, FILE and private places */
+	PLAN_FROM_EXEC,   /* a program or what belongs to it */
+	PLAN_FROM_ITSELF  /* TMP, FILE and private places */
 };
 
 enum plan_runs { PLAN_RUNS_AS_AROUND, PLAN_RUNS_NOT, PLAN_RUNS };
