@@ -207,7 +207,13 @@ CORRAL_API int corral_builder_output_limit(struct corral_builder *b, uint64_t by
 CORRAL_API int corral_builder_file_size_limit(struct corral_builder *b, uint64_t bytes);
 CORRAL_API int corral_builder_open_files_limit(struct corral_builder *b, uint64_t descriptors);
 
-/* $WORK_DIR, and where commands start. Grants nothing. It must exist when the sandbox is built. */
+/*
+ * $WORK_DIR, and where commands start. Grants nothing. It must exist when the sandbox is built.
+ *
+ * Folders and grants are not followed through symbolic links that an earlier command could have
+ * made: building then fails with -EPERM (a folder) or -EACCES (a grant), and says where the link
+ * leads. Links of root's where this user cannot write, and links in the home itself, are followed.
+ */
 CORRAL_API int corral_builder_work_dir(struct corral_builder *b, const char *dir);
 /* $DATA_DIR. Grants nothing. Made with mode 0700 if it is missing when the sandbox is built. */
 CORRAL_API int corral_builder_data_dir(struct corral_builder *b, const char *dir);

@@ -222,11 +222,27 @@ static int folder_open(struct folder *f, struct call *c, const char *path)
 
 /* Files */
 
-static int load_read_text(struct call *c, const char *path, struct buffer *ret)
+/* What is opened is what is remembered: "link/../x" is x, here as in grants. */
+static int load_note_source(struct load *l, struct call *c, const char *path, const char **ret)
+{
+	int r = load_absolute(c, path, ret);
+
+	if (r < 0)
+		return r;
+	return ARENA_PUSH(c->arena, l->sources, l->n_sources, l->cap_sources, *ret) < 0
+		       ? error_no_memory(c->error)
+		       : 0;
+}
+
+static int load_read_text(struct load *l, struct call *c, const char *path, struct buffer *ret)
 {
 	struct location where = { .file = path };
-	int r = file_read(path, NODE_INPUT_MAX, ret);
+	const char *name = path;
+	int r = strcmp(path, "-") == 0 ? 0 : load_note_source(l, c, path, &name);
 
+	if (r < 0)
+		return r;
+	r = file_read(name, NODE_INPUT_MAX, ret);
 	if (r == -EFBIG)
 		return error_set(c->error, r, &where, "is larger than %d MiB, which no policy is",
 			NODE_INPUT_MAX >> 20);
@@ -240,7 +256,7 @@ static int load_read_file(struct load *l, struct call *c, const char *path, enum
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
 	auto_buffer text = { 0 };
 	struct manifest m = { 0 };
-	int r = load_read_text(c, path, &text);
+	int r = load_read_text(l, c, path, &text);
 
 	if (r == 0)
 		r = manifest_read(&m, kind, name, buffer_text(&text), text.len, c->error);
@@ -260,7 +276,7 @@ static int load_read_rules(struct load *l, struct call *c, const struct folder *
 	for (size_t i = 1; r == 0 && i < f->n; i++) {
 		auto_buffer text = { 0 };
 
-		r = load_read_text(c, f->files[i], &text);
+		r = load_read_text(l, c, f->files[i], &text);
 		if (r == 0)
 			r = manifest_add_rules(&l->files[l->n - 1], f->files[i], buffer_text(&text),
 				text.len, c->error);
@@ -291,11 +307,19 @@ static int note_skill(struct load *l, struct call *c, const char *file)
 int load_add(struct load *l, struct call *c, const char *path, enum manifest_kind kind)
 {
 	struct folder f = { 0 };
+	const char *absolute = NULL;
 	struct stat st;
 	int r;
 
-	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-		r = folder_open(&f, c, path);
+	if (!*path)
+		return error_set(c->error, -ENOENT, NULL, "an empty name cannot be read");
+	r = strcmp(path, "-") == 0 ? 0 : load_absolute(c, path, &absolute);
+	if (r < 0)
+		return r;
+	if (absolute && stat(absolute, &st) == 0 && S_ISDIR(st.st_mode)) {
+		r = load_note_source(l, c, path, &absolute);
+		if (r == 0)
+			r = folder_open(&f, c, path);
 		if (r < 0 || !f.files)
 			return r;
 		path = f.files[0];

@@ -26,6 +26,8 @@ struct load {
 	bool many_skills;            /* of different folders */
 	struct manifest *files;      /* in the order in which they were named */
 	size_t n, cap;
+	const char **sources; /* files and folders that were read, absolute and normal */
+	size_t n_sources, cap_sources;
 };
 
 /* Takes --set NAME=DIR; the target is a struct load. */

@@ -11,6 +11,8 @@ struct walk {
 	size_t len;
 	char rest[2 * PATH_BYTES]; /* still to go */
 	unsigned links;
+	size_t base; /* how much of `done` the last link lies in, or less: the rest was entered
+			since */
 	links_hop *hop;
 	links_link *seen;
 	void *data;
@@ -44,6 +46,7 @@ static int links_hop_over(struct walk *w, const char *target, const char *behind
 		w->len = 0;
 		w->done[0] = '\0';
 	}
+	w->base = w->len;
 	n = snprintf(joined, sizeof(joined), "%s/%s", w->done, w->rest);
 	r = path_normalize(joined, (size_t)n, normal, &len);
 	return r == 0 && w->hop ? w->hop(w->data, normal) : r;
@@ -57,7 +60,12 @@ static int links_step(struct walk *w)
 	ssize_t n;
 
 	if (len == 2 && memcmp(w->rest, "..", 2) == 0) {
+		int r = w->seen && w->len > w->base ? w->seen(w->data, w->done, NULL) : 0;
+
+		if (r < 0)
+			return r;
 		links_pop(w);
+		w->base = w->base < w->len ? w->base : w->len;
 	} else if (len > 0 && !(len == 1 && w->rest[0] == '.')) {
 		if (len + 2 > PATH_BYTES - w->len)
 			return -ENAMETOOLONG;
@@ -84,7 +92,7 @@ static int links_run(
 	int r = 0;
 
 	w.done[0] = '\0';
-	w.len = w.links = 0;
+	w.len = w.base = w.links = 0;
 	w.hop = hop;
 	w.seen = seen;
 	w.data = data;

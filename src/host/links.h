@@ -19,7 +19,11 @@ typedef int links_hop(void *data, const char *path);
  */
 int links_follow(const char *path, links_hop *hop, void *data, char out[PATH_BYTES]);
 
-/* Called for each link on the way: where it lies (its folder free of links), and what it says. */
+/*
+ * Called for each link on the way: where it lies (its folder free of links), and what it says. And
+ * with NULL for what it says, for each folder that a link leads into and out of again ("a/../b"):
+ * with a link in its place the way would be another.
+ */
 typedef int links_link(void *data, const char *link, const char *target);
 
 /* The same walk, but it names the links instead of the paths they make. */

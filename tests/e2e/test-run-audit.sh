@@ -273,9 +273,9 @@ refuses "where the command can write" "the command may write there" --audit audi
 refuses "in a folder that was granted" "the command may write there" --write "$scratch/log" --audit "$log"
 ln -s "$PWD/elsewhere" "$scratch/audit-link"
 refuses "by a link" "the command may write there" --audit "$scratch/audit-link"
-ln -s "$scratch/log" "$scratch/granted-link"
-echo "fs: {read: [/usr/**, /bin/**, /lib/**], write: ['$scratch/granted-link/**']}" >"$scratch/link-write.yaml"
-echo "fs: {read: [/usr/**, /bin/**, /lib/**, '$scratch/granted-link/**']}" >"$scratch/link-read.yaml"
+ln -s "$scratch/log" "$HOME/granted-link"
+echo "fs: {read: [/usr/**, /bin/**, /lib/**], write: ['$HOME/granted-link/**']}" >"$scratch/link-write.yaml"
+echo "fs: {read: [/usr/**, /bin/**, /lib/**, '$HOME/granted-link/**']}" >"$scratch/link-read.yaml"
 refuses "in a folder that was granted by a link" "the command may write there" \
 	--policy "$scratch/link-write.yaml" --audit "$log"
 refuses "or may be read by a link" "the command may read there" \

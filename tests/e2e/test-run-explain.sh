@@ -80,19 +80,33 @@ is "$(sed -n 's/^  read   ~ \([^ ]*\) .*/\1/p' "$scratch/err" | head -n 1)" "$ou
 
 # --- links ---
 ln -s data "$out/link" && ln -s one "$out/data/alias"
-for name in link link/one data/alias; do
+for name in link:data link/one:data/one data/alias:data/one; do
+	real=${name#*:} name=${name%:*}
 	json -- ls "$out/$name"
 	option=$(denied '" ".join(d[0]["option"])')
-	is "$option" "--read $out/$name" "$name: by the name that was used"
-	# shellcheck disable=SC2086 # two words
+	is "$option" "--read $out/$real --read $out/$name" "$name: by the name that was used, and where it leads"
+	explain -- ls "$out/$name"
+	err_has "$option" "$name: the line has both"
+	# shellcheck disable=SC2086 # four words
 	run run $option -- ls "$out/$name"
 	status_is 0 "$name: which is enough"
 done
 json --read "$out/data" -- sh -c "echo x >$out/link/new"
-is "$(denied '" ".join(d[0]["option"])')" "--write $out/link" "a folder that is to be written"
-run run --write "$out/link" -- sh -c "echo x >$out/link/new"
+is "$(denied '" ".join(d[0]["option"])')" "--write $out/data --write $out/link" "a folder that is to be written"
+run run --write "$out/data" --write "$out/link" -- sh -c "echo x >$out/link/new"
 status_is 0 "by its link"
-rm "$out/data/new" "$out/data/alias"
+echo "fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**]}" >"$scratch/links.yaml"
+explain -p "$scratch/links.yaml" -- ls "$out/link"
+err_has "add fs: {read: [\"$out/data/**\", \"$out/link/**\"]} to" "the line of a policy has both"
+echo "fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**, \"$out/data/**\", \"$out/link/**\"]}" >"$scratch/links.yaml"
+run run -p "$scratch/links.yaml" -- ls "$out/link"
+status_is 0 "which is enough"
+ln -s "$out/data" "$HOME/shelf"
+json -- ls "$HOME/shelf"
+is "$(denied '" ".join(d[0]["option"])')" "--read $HOME/shelf" "a link that no command can have made needs no more"
+run run --read "$HOME/shelf" -- ls "$HOME/shelf"
+status_is 0 "by its name alone"
+rm "$out/data/new" "$out/data/alias" "$HOME/shelf"
 
 # --- names that are not harmless ---
 mkdir "$out/a dir" "$out/star*" && echo x >"$out/a dir/it's" && echo x >"$out/star*/f" && echo x >"$out/star2"

@@ -142,7 +142,7 @@ stops "--policy: nor removed" -p base.yaml -- rm -f base.yaml
 is "$(head -n 1 base.yaml)" "fs:" "--policy: it is as it was"
 rm -f c
 ln -s base.yaml link.yaml
-refuses 125 "--policy: by a link that the command may change" "is reached by a link that the command may change" -p link.yaml -- true
+refuses 125 "--policy: by a link that the command may change" "is reached by the link $PWD/link.yaml, which commands may change" -p link.yaml -- true
 err_has "$PWD/base.yaml" "--policy: names the file itself"
 rm link.yaml
 run_with "fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**]}" run -p - -- true
@@ -155,8 +155,8 @@ prints deep "--read: a folder stands for all in it" --read "$scratch/data" -- ca
 prints data "--read: relative" --read ../data -- cat ../data/file
 prints deep "--read: a pattern" --read "$scratch/data/inner/**" -- cat "$scratch/data/inner/file"
 stops "--read: does not let it be written" --read "$scratch/data" -- sh -c "echo x >$scratch/data/new"
-ln -s "$scratch/data" link
-prints data "--read: by a link" --read link -- cat link/file
+ln -s "$scratch/data" "$HOME/link"
+prints data "--read: by a link" --read "$HOME/link" -- cat "$HOME/link/file"
 prints ok "--write" --write "$scratch/data" -- sh -c "echo x >$scratch/data/new && echo ok"
 is "$(cat "$scratch/data/new")" x "--write: on the real disk"
 mkdir private && echo secret >private/key

@@ -127,8 +127,8 @@ refuses 126 "--cwd: not granted" "does not let $HOME be read" --cwd "$HOME" -- t
 run run --work-dir other -- sh -c 'pwd; echo x >x; ls ..'
 out_is "$(printf '%s/other\nother' "$PWD")" "--work-dir: that folder alone"
 refuses 125 "--work-dir: not there" "the working folder: $PWD/nothing" --work-dir nothing -- true
-ln -s other link
-run run --work-dir link -- pwd
+ln -s "$PWD/other" "$HOME/link"
+run run --work-dir "$HOME/link" -- pwd
 out_is "$PWD/other" "--work-dir: a link stands for what it leads to"
 
 # --- limits ---

@@ -57,6 +57,9 @@ struct denials {
 enum { EXPLAIN_NOTHING, EXPLAIN_DENIED, EXPLAIN_RUNS /* a program, which runs */ };
 int run_explain_judge(
 	const struct run *r, const struct sight *s, struct denial *ret, char path[PATH_BYTES]);
+/* Whether a grant of the path alone would be refused, because of a link on its way
+ * (host/planted.h); and where it leads. */
+bool run_explain_is_planted(const struct run *r, const char *path, char real[PATH_BYTES]);
 /* The last part of a path. */
 const char *run_explain_name(const char *path);
 
@@ -94,6 +97,7 @@ bool run_explain_is_protected(const struct run *r, const char *folder);
 /* explain/line.c: the words of a denial. */
 struct denial_words {
 	struct buffer option, word; /* "--read" and its value; empty: no option helps */
+	struct buffer real; /* where that leads, if that has to be granted by its own name, too */
 	struct buffer line; /* what a person is told to add; empty: `reason` says why nothing */
 	struct buffer reason, rule;
 };

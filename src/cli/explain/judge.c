@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "cli/explain/internal.h"
 #include "host/links.h"
+#include "host/planted.h"
 
 /* EAGAIN: somebody, anywhere on the machine, renamed or mounted something meanwhile. */
 enum { TRIES = 16 };
@@ -65,6 +66,16 @@ static int explain_judge_follow(const struct run *r, const char *path, char out[
 	if (err == 0)
 		err = check_hop((void *)r, normal);
 	return err < 0 ? err : links_follow(path, check_hop, (void *)r, out);
+}
+
+bool run_explain_is_planted(const struct run *r, const char *path, char real[PATH_BYTES])
+{
+	struct planted planted;
+
+	if (explain_judge_follow(r, path, real) < 0)
+		return false;
+	return planted_find(path, r->load.variables.values[VARIABLE_HOME], &planted) == 1 &&
+	       strcmp(planted.real, real) == 0;
 }
 
 /* Where the path leads on the host; its last part is not followed if it is meant itself. */

@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "cli/explain/internal.h"
 #include "codec/json.h"
+#include "host/links.h"
 #include "host/resolver.h"
 #include "policy/match/command.h"
 #include "policy/explain.h"
@@ -29,6 +30,7 @@ void run_explain_words_deinit(struct denial_words *w)
 {
 	buffer_deinit(&w->option);
 	buffer_deinit(&w->word);
+	buffer_deinit(&w->real);
 	buffer_deinit(&w->line);
 	buffer_deinit(&w->reason);
 	buffer_deinit(&w->rule);
@@ -85,21 +87,43 @@ static void add_program(struct buffer *out, const char *path)
 	command_pattern_print(&p, out);
 }
 
+/* A path that has such characters in it must not mean more than itself. */
+static void explain_line_add_word(const struct denial *d, const char *path, struct buffer *out)
+{
+	if (d->kind == DENIAL_CONNECT || !strpbrk(path, special)) {
+		buffer_adds(out, path);
+	} else {
+		glob_print_literal(path, strlen(path), out);
+		buffer_adds(out, d->is_folder ? "/**" : "");
+	}
+}
+
+/* A link that an earlier command could have made is no grant of what it leads to. */
+static void explain_line_find_real(
+	const struct run *r, const struct denial *d, struct denial_words *w)
+{
+	struct request request = { .op = run_explain_kinds[d->kind].op };
+	char real[PATH_BYTES];
+
+	if ((d->kind != DENIAL_READ && d->kind != DENIAL_WRITE) ||
+		!utf8_valid(d->path, strlen(d->path), NULL) ||
+		!run_explain_is_planted(r, d->path, real))
+		return;
+	request.target = real;
+	if (!policy_allows(r->policy, &request))
+		explain_line_add_word(d, real, &w->real);
+}
+
 static void set_option(const struct denial *d, struct denial_words *w)
 {
 	/* Nobody could type it, and no policy could hold it. */
 	if (!utf8_valid(d->path, strlen(d->path), NULL))
 		return;
 	buffer_adds(&w->option, run_explain_kinds[d->kind].option);
-	if (d->kind == DENIAL_EXEC) {
+	if (d->kind == DENIAL_EXEC)
 		add_program(&w->word, d->path);
-	} else if (d->kind == DENIAL_CONNECT || !strpbrk(d->path, special)) {
-		buffer_adds(&w->word, d->path);
-	} else {
-		/* A path that has such characters in it must not mean more than itself. */
-		glob_print_literal(d->path, strlen(d->path), &w->word);
-		buffer_adds(&w->word, d->is_folder ? "/**" : "");
-	}
+	else
+		explain_line_add_word(d, d->path, &w->word);
 }
 
 /* As a shell reads it. */
@@ -133,15 +157,21 @@ static void add_quoted(struct buffer *out, const char *text)
 
 static void add_option(struct denial_words *w)
 {
+	if (w->real.len) {
+		buffer_printf(&w->line, "%s ", buffer_text(&w->option));
+		add_quoted(&w->line, buffer_text(&w->real));
+		buffer_addc(&w->line, ' ');
+	}
 	buffer_printf(&w->line, "%s ", buffer_text(&w->option));
 	add_quoted(&w->line, buffer_text(&w->word));
 }
 
 /* The line of a policy file. */
 static void add_policy_line(const struct denial *d, const struct request *request,
-	const struct decision *decision, struct buffer *out)
+	const struct decision *decision, const struct denial_words *w, struct buffer *out)
 {
 	auto_buffer pattern = { 0 };
+	char real[PATH_BYTES];
 
 	if (d->kind == DENIAL_EXEC) {
 		add_program(&pattern, d->path);
@@ -150,13 +180,20 @@ static void add_policy_line(const struct denial *d, const struct request *reques
 		buffer_addc(out, ']');
 		return;
 	}
-	if (!d->is_folder || d->kind == DENIAL_CONNECT) {
+	if (d->kind == DENIAL_CONNECT || (!d->is_folder && !w->real.len)) {
 		explain_line(request, decision, out);
 		return;
 	}
-	glob_print_literal(d->path, strlen(d->path), &pattern);
-	buffer_adds(&pattern, "/**");
 	buffer_printf(out, "fs: {%s: [", d->kind == DENIAL_READ ? "read" : "write");
+	if (w->real.len && links_follow(d->path, NULL, NULL, real) == 0) {
+		glob_print_literal(real, strlen(real), &pattern);
+		buffer_adds(&pattern, d->is_folder ? "/**" : "");
+		json_print_string(out, buffer_text(&pattern), pattern.len);
+		buffer_adds(out, ", ");
+		buffer_clear(&pattern);
+	}
+	glob_print_literal(d->path, strlen(d->path), &pattern);
+	buffer_adds(&pattern, d->is_folder ? "/**" : "");
 	json_print_string(out, buffer_text(&pattern), pattern.len);
 	buffer_adds(out, "]}");
 }
@@ -183,7 +220,7 @@ static void explain_line_add_line(const struct run *r, const struct denial *d,
 		add_option(w);
 		return;
 	}
-	add_policy_line(d, request, decision, &line);
+	add_policy_line(d, request, decision, w, &line);
 	if (!line.len)
 		return;
 	buffer_printf(&w->line, "add %s", buffer_text(&line));
@@ -215,6 +252,7 @@ void run_explain_words(const struct run *r, const struct denial *d, struct denia
 	struct decision decision;
 
 	*w = (struct denial_words){ 0 };
+	explain_line_find_real(r, d, w);
 	if (policy_decide(r->policy, &request, &decision) < 0)
 		return;
 	/* The relay had reasons of its own: an address, a name in the stream. */

@@ -93,7 +93,13 @@ static void explain_tell_print_one(const struct run *r, const struct denial *d, 
 	explain_tell_put_text(out, "rule", &w.rule);
 	put_foreign(out, "line", buffer_text(&w.line));
 	if (w.word.len) {
-		buffer_printf(out, ", \"option\": [\"%s\", ", buffer_text(&w.option));
+		buffer_adds(out, ", \"option\": [");
+		if (w.real.len) {
+			buffer_printf(out, "\"%s\", ", buffer_text(&w.option));
+			json_print_string(out, buffer_text(&w.real), w.real.len);
+			buffer_adds(out, ", ");
+		}
+		buffer_printf(out, "\"%s\", ", buffer_text(&w.option));
 		json_print_string(out, buffer_text(&w.word), w.word.len);
 		buffer_addc(out, ']');
 	} else {

@@ -24,6 +24,7 @@
 #include "cli/profile/internal.h"
 #include "cli/profile/profile.h"
 #include "host/links.h"
+#include "host/planted.h"
 #include "policy/match/glob.h"
 
 /* A folder that is to be kept out of reach, and what to say if it is not. */
@@ -112,12 +113,38 @@ static int add_hop(void *data, const char *path)
 	return profile_path_add(data, path, false);
 }
 
+/*
+ * A link that a command may have left (host/planted.h) grants nothing, though PATH names it:
+ * ~/x/venv may lead anywhere by now. Those that stay in one hidden folder of the home belong to
+ * what was installed there (~/.nvm/current), where nobody works.
+ */
+static bool profile_path_is_planted(const char *path, const char *home)
+{
+	struct planted planted;
+	char real[PATH_BYTES];
+	size_t len;
+
+	if (planted_find(path, home, &planted) != 1)
+		return false;
+	if (links_follow(home, NULL, NULL, real) < 0 || !path_is_below(planted.link, real) ||
+		!path_is_below(planted.real, real))
+		return true;
+	len = strlen(real) + 1;
+	if (planted.link[len] != '.')
+		return true;
+	len += strcspn(planted.link + len, "/") + 1;
+	return strncmp(planted.link, planted.real, len) != 0;
+}
+
 /* A folder that is reached by links: every hop of them, and where they end. */
-static int add_folder(struct permissions *p, const char *path)
+static int add_folder(struct permissions *p, const char *path, const char *home)
 {
 	char real[PATH_BYTES];
-	int r = links_follow(path, add_hop, p, real);
+	int r;
 
+	if (profile_path_is_planted(path, home))
+		return 0;
+	r = links_follow(path, add_hop, p, real);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0 || !profile_path_is_folder(real))
@@ -173,7 +200,7 @@ int profile_path_grant(
 			(work_dir && path_is_below(entry, work_dir)))
 			continue;
 		entry[profile_path_root_of(entry, home)] = '\0';
-		r = add_folder(p, entry);
+		r = add_folder(p, entry, home);
 	}
 	return r;
 }

@@ -180,5 +180,8 @@ int run_audit_find(struct run *r)
 	if (ret < 0)
 		return ret;
 	r->audit.path = arena_strdup(r->call->arena, real);
-	return r->audit.path ? 0 : error_no_memory(r->call->error);
+	if (!r->audit.path)
+		return error_no_memory(r->call->error);
+	/* The next run is to write to the same log: the links to it stay as they are. */
+	return strcmp(named, real) != 0 ? run_guard(r, named) : 0;
 }

@@ -5,8 +5,9 @@
  *
  * People name folders where the grammar wants patterns, and name them from where they are. So a
  * relative path is taken from the current folder, a folder that exists stands for all in it, and a
- * path without wildcards is granted with what its links lead to, since the kernel will see that.
- * Where the command may change a link, only what it leads to now is granted, not the link.
+ * path without wildcards is granted with what its links lead to, since the kernel will see that. A
+ * link that an earlier command could have made (host/planted.h) is granted by its name alone; the
+ * plan refuses it unless what it leads to is granted as well.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "cli/output.h"
 #include "cli/run/run.h"
 #include "host/links.h"
+#include "host/planted.h"
 #include "host/resolver.h"
 #include "policy/match/glob.h"
 #include "policy/format/permissions-text.h"
@@ -121,16 +123,18 @@ static bool is_workspace(const struct run *r, const char *path)
 static int grant_path(struct run *r, const struct kind *k, const char *path)
 {
 	struct hops hops = { r, k };
-	char real[PATH_BYTES];
-	int ret = links_follow(path, NULL, NULL, real);
+	struct planted planted;
+	int ret = planted_find(path, r->load.variables.values[VARIABLE_HOME], &planted);
 
 	/* A denial is about what is there, too. */
-	if (ret == 0 && (k == &kind_deny || is_workspace(r, path)))
-		return grant_literal(r, k, real);
+	if (ret >= 0 && k == &kind_deny)
+		return grant_literal(r, k, planted.real);
+	if (ret == 1)
+		return grant_literal(r, k, path);
 	if (ret == 0)
 		ret = grant_literal(r, k, path);
 	if (ret == 0)
-		ret = links_follow(path, grant_hop, &hops, real);
+		ret = links_follow(path, grant_hop, &hops, planted.real);
 	if (ret < 0 && !r->call->error->text[0])
 		return error_set(
 			r->call->error, ret, NULL, "%s: %s: %s", k->option, path, strerror(-ret));

@@ -8,6 +8,7 @@
 
 #include "cli/run/run.h"
 #include "host/links.h"
+#include "host/planted.h"
 #include "host/runtime.h"
 
 static const char profile_default[] = "workspace";
@@ -20,12 +21,20 @@ static int run_layers_too_many(struct run *r)
 
 int run_guard(struct run *r, const char *path)
 {
-	if (!path || strcmp(path, "-") == 0)
+	if (!path)
 		return 0;
-	if (r->n_guarded == RUN_GUARDED_MAX)
-		return error_set(r->call->error, -E2BIG, NULL, "too many files are named");
-	r->guarded[r->n_guarded++] = path;
-	return 0;
+	return ARENA_PUSH(r->call->arena, r->guarded, r->n_guarded, r->cap_guarded, path) < 0
+		       ? error_no_memory(r->call->error)
+		       : 0;
+}
+
+static int run_guard_sources(struct run *r, const struct load *l)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < l->n_sources; i++)
+		ret = run_guard(r, l->sources[i]);
+	return ret;
 }
 
 /* Variables */
@@ -47,6 +56,21 @@ int run_real_folder(struct run *r, const char *option, const char *path, const c
 	return *ret ? 0 : error_no_memory(r->call->error);
 }
 
+/* A folder that becomes a grant by its name: not by a link that a command may have left. */
+static int run_layers_check_planted(struct run *r, const char *option, const char *path)
+{
+	struct planted planted;
+	int err = planted_find(path, r->load.variables.values[VARIABLE_HOME], &planted);
+
+	if (err <= 0)
+		return 0; /* what cannot be followed is told when it is used */
+	(void)error_set(r->call->error, -EPERM, NULL,
+		"%s: %s leads to %s by the link %s, which an earlier command could have made",
+		option, path, planted.real, planted.link);
+	error_hint(r->call->error, "name %s itself, if that is meant", planted.real);
+	return -EPERM;
+}
+
 static int run_layers_set_variables(struct run *r)
 {
 	const char **work_dir = &r->load.variables.values[VARIABLE_WORK_DIR];
@@ -59,6 +83,9 @@ static int run_layers_set_variables(struct run *r)
 		r->load.is_set[VARIABLE_WORK_DIR] = true;
 	}
 	ret = load_begin(&r->load, r->call);
+	if (ret == 0 && r->load.is_set[VARIABLE_WORK_DIR])
+		ret = run_layers_check_planted(
+			r, r->options.work_dir ? "--work-dir" : "--set WORK_DIR", *work_dir);
 	return ret < 0 ? ret : run_real_folder(r, "the working folder", *work_dir, work_dir);
 }
 
@@ -72,26 +99,13 @@ static int add_base(struct run *r, struct permissions *p)
 	return 0;
 }
 
-/* Files of policy are guarded as what their links lead to. */
 static int add_policies(struct run *r)
 {
 	const struct options_list *files = &r->options.policies;
 	int ret = load_add_all(&r->load, r->call, files->items, files->n, MANIFEST_UNKNOWN);
 
-	for (size_t i = 0; ret == 0 && i < files->n; i++) {
-		const char *path = NULL;
-		char real[PATH_BYTES];
-
-		if (strcmp(files->items[i], "-") != 0)
-			ret = load_absolute(r->call, files->items[i], &path);
-		if (ret == 0 && path && links_follow(path, NULL, NULL, real) == 0) {
-			path = arena_strdup(r->call->arena, real);
-			if (!path)
-				return error_no_memory(r->call->error);
-		}
-		if (ret == 0)
-			ret = run_guard(r, path);
-	}
+	if (ret == 0)
+		ret = run_guard_sources(r, &r->load);
 	for (size_t i = 0; ret == 0 && i < r->load.n; i++)
 		ret = add_base(r, r->load.files[i].permissions);
 	return ret;
@@ -127,39 +141,14 @@ static int add_skill(struct run *r)
 		r->load.variables.values[VARIABLE_SKILL_DIR] = r->skill.path;
 	if (ret == 0)
 		ret = skill_archive_open(&r->copy, r->skill.copy);
+	/* By a link, the next run could be of another skill. */
+	if (ret == 0 && strcmp(folder, r->skill.path) != 0)
+		ret = run_guard(r, folder);
 	if (ret == 0)
 		ret = add_base(r, r->skill.manifest.permissions);
 	if (ret == 0)
 		ret = runtime_imply(&r->skill.manifest, r->skill.path, r->base[r->n_base - 1]);
 	return ret;
-}
-
-/*
- * A policy that is reached by a link which the command may change: it would be another one the next
- * time. What the link leads to is guarded, the link can't be.
- */
-static int run_layers_check_links(struct run *r)
-{
-	for (size_t i = 0; i < r->options.policies.n; i++) {
-		const char *file = r->options.policies.items[i], *path = NULL;
-		struct location where = { .file = file };
-		struct request request = { .op = OPERATION_FS_WRITE };
-		char real[PATH_BYTES];
-		int ret = strcmp(file, "-") == 0 ? 0 : load_absolute(r->call, file, &path);
-
-		if (ret < 0)
-			return ret;
-		if (!path || links_follow(path, NULL, NULL, real) < 0 || strcmp(real, path) == 0)
-			continue;
-		request.target = path;
-		if (!policy_allows(r->policy, &request))
-			continue;
-		(void)error_set(r->call->error, -EPERM, &where,
-			"is reached by a link that the command may change");
-		error_hint(r->call->error, "name the file itself: %s", real);
-		return -EPERM;
-	}
-	return 0;
 }
 
 /*
@@ -274,6 +263,10 @@ int run_layers(struct run *r)
 	if (ret == 0)
 		ret = run_ceiling(r);
 	if (ret == 0)
+		ret = run_guard_sources(r, &r->ceiling);
+	if (ret == 0)
+		ret = run_guard(r, SYSTEM);
+	if (ret == 0)
 		ret = run_guard(r, profile_config_folder(r->call));
 	if (ret == 0)
 		ret = run_guard(r, profile_state_folder(r->call));
@@ -286,6 +279,5 @@ int run_layers(struct run *r)
 			i < r->n_base ? r->base[i] : r->ceiling.files[i - r->n_base].permissions;
 	}
 	options = load_options(&r->load);
-	ret = policy_new(&r->policy, r->layers, r->n_layers, &options, r->call->error);
-	return ret < 0 ? ret : run_layers_check_links(r);
+	return policy_new(&r->policy, r->layers, r->n_layers, &options, r->call->error);
 }

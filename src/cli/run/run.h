@@ -45,7 +45,7 @@ enum run_status {
 	RUN_SIGNALLED = 128, /* and the number of the signal */
 };
 
-enum { RUN_LAYERS_MAX = 64, RUN_GUARDED_MAX = 64, RUN_LATER_MAX = 16 };
+enum { RUN_LAYERS_MAX = 64, RUN_LATER_MAX = 16 };
 
 /* Folders in which files that other programs run later are kept from being written. */
 struct run_later {
@@ -79,8 +79,8 @@ struct run {
 	size_t n_base;
 	const struct permissions *layers[RUN_LAYERS_MAX]; /* the base, then the ceiling */
 	size_t n_layers;
-	const char *guarded[RUN_GUARDED_MAX];
-	size_t n_guarded;
+	const char **guarded; /* files and folders that the command must not change, as named */
+	size_t n_guarded, cap_guarded;
 
 	struct session *session; /* from the start: see prepare_session() */
 	struct policy *policy;
@@ -108,7 +108,10 @@ int run_layers(struct run *r);
 /* A folder by the name that has no links in it, in the arena: what is granted is what the kernel
  * sees. option: that named it, for the error. */
 int run_real_folder(struct run *r, const char *option, const char *path, const char **ret);
-/* Remembers a file that the command must not change. Takes no copy. */
+/*
+ * Remembers a file or folder that the command must not change, nor any link or folder on the way to
+ * it: the plan sees to that. Absolute and normal; NULL is nothing. Takes no copy.
+ */
 int run_guard(struct run *r, const char *path);
 
 /* run/grants.c: adds the single grants to the base. */

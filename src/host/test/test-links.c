@@ -132,7 +132,7 @@ static void test_hops(void **state)
 
 static int note_link(void *data, const char *link, const char *target)
 {
-	buffer_printf(data, "%s -> %s\n", link, target);
+	buffer_printf(data, "%s -> %s\n", link, target ? target : "(left)");
 	return 0;
 }
 
@@ -161,6 +161,31 @@ static void test_walk(void **state)
 	free(path);
 	free(seen);
 	free(end);
+}
+
+/* With a link in place of such a folder, the way would lead elsewhere. */
+static void test_left_folders(void **state)
+{
+	static const struct {
+		const char *path, *seen;
+	} rows[] = {
+		{ "@/up", "@/up -> real/../other\n@/real -> (left)\n" },
+		{ "@/folder/back/up", "@/folder -> real\n@/real/back -> ..\n@/up -> real/../other\n"
+				      "@/real -> (left)\n" },
+		{ "@/real/back/real", "@/real/back -> ..\n" },
+		{ "@/real/..", "@/real -> (left)\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		char *path = expand(rows[i].path), *seen = expand(rows[i].seen), out[PATH_BYTES];
+		auto_buffer text = { 0 };
+
+		assert_int_equal(links_walk(path, note_link, &text, out), 0);
+		assert_string_equal(buffer_text(&text), seen);
+		free(path);
+		free(seen);
+	}
 }
 
 static int stop(void *data, const char *path)
@@ -209,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_hops),
 		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_left_folders),
 		cmocka_unit_test(test_errors),
 	};
 

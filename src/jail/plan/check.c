@@ -39,13 +39,14 @@ static const struct plan_hop *plan_check_changing_link(
 }
 
 /*
- * The first test is about links that the policy lets commands write; the second also finds those in
- * folders that are writable under another name. What a program is, is never for a command to say.
+ * The first test is about links that the policy lets commands write, or that an earlier command
+ * could have made; the second also finds those in folders that are writable under another name.
+ * What a program is, is never for a command to say.
  */
 static int plan_check_granted_link(struct planner *p, const struct plan_place *place)
 {
 	bool is_policy = place->origin == PLAN_FROM_POLICY;
-	const struct plan_hop *hop = place->astray ? &p->hops[place->first_link] : NULL;
+	const struct plan_hop *hop = place->astray ? &p->hops[place->astray - 1] : NULL;
 
 	if (is_policy && place->answer.grant > place->there.limit) {
 		(void)error_set(p->error, -EACCES, plan_check_place_of(place),
@@ -58,11 +59,24 @@ static int plan_check_granted_link(struct planner *p, const struct plan_place *p
 		hop = plan_check_changing_link(p, place);
 	if (!hop)
 		return 0;
-	(void)error_set(p->error, -EACCES, place->where,
-		"%s leads to %s by the link %s, which lies where commands may write", place->path,
-		place->real, hop->path);
-	error_hint(p->error, "grant %s itself", place->real);
+	(void)error_set(p->error, -EACCES, place->where, "%s leads to %s by the link %s, which %s",
+		place->path, place->real, hop->path,
+		hop->planted ? "an earlier command could have made"
+			     : "lies where commands may write");
+	error_hint(p->error, "grant %s itself, if that is meant", place->real);
 	return -EACCES;
+}
+
+/* What is read for the next command must be what was read for this one. */
+static int plan_check_guarded_link(
+	struct planner *p, const struct plan_place *place, const struct plan_hop *hop)
+{
+	const struct location where = { .file = place->path };
+
+	(void)error_set(p->error, -EPERM, &where, "is reached by %s %s, which commands may change",
+		hop->target ? "the link" : "way of the folder", hop->path);
+	error_hint(p->error, "name the file itself: %s", place->real);
+	return -EPERM;
 }
 
 static int plan_check_links(struct planner *p, const struct plan_place *place)
@@ -80,6 +94,8 @@ static int plan_check_links(struct planner *p, const struct plan_place *place)
 	hop = plan_check_changing_link(p, place);
 	if (!hop)
 		return 0;
+	if (place->origin == PLAN_FROM_GUARDED)
+		return plan_check_guarded_link(p, place, hop);
 	(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
 		"%s is limited by %s, but the link %s on its way can be replaced by commands",
 		place->path, plan_look_who(p, &place->answer), hop->path);
@@ -92,9 +108,11 @@ static int plan_check_names(struct planner *p, const struct plan_place *place)
 {
 	const struct plan_node *node = plan_nodes_find(p, place->real);
 	/* With a list a program's other name does not run. */
-	bool is_wanted = place->origin == PLAN_FROM_POLICY ||
-			 (place->origin == PLAN_FROM_EXEC && place->runs == PLAN_RUNS_NOT &&
-				 !p->plan->exec_listed);
+	bool is_wanted =
+		place->origin == PLAN_FROM_POLICY ||
+		(place->origin == PLAN_FROM_EXEC && place->runs == PLAN_RUNS_NOT &&
+			!p->plan->exec_listed) ||
+		(place->origin == PLAN_FROM_GUARDED && p->nodes[node->up].access == PLAN_WRITE);
 	uint64_t covered = 0; /* how many names of the file are limited as much */
 
 	if (place->names < 2 || !is_wanted || place->answer.limit == PLAN_WRITE ||

@@ -67,7 +67,9 @@ struct plan_place {
 	const char *text; /* PLAN_TEXT, PLAN_COVER: what is in it; else the pattern, or NULL */
 	const struct location *where; /* of the pattern, or NULL */
 	bool exists, is_dir, is_socket;
-	bool astray; /* granted by a link that commands may change, and not where it leads */
+	/* Granted by a link that commands may change, or could have made, and not where it leads: 1
+	 * + its place among the hops. */
+	size_t astray;
 	bool hidden; /* may not even be looked at, so neither can a command */
 	uint64_t dev, ino;
 	uint64_t names;             /* of a file: how many it has */
@@ -81,8 +83,10 @@ struct plan_glob {
 	const struct location *where;
 };
 
+/* A link on the way; target NULL: a folder that the way leads into and out of again. */
 struct plan_hop {
 	const char *path, *target;
+	bool planted; /* an earlier command could have made it (host/planted.h) */
 };
 
 struct plan_node {
@@ -130,6 +134,7 @@ struct planner {
 	size_t n_hops, cap_hops;
 	const char **lives; /* what is live in the skill; absolute */
 	size_t n_lives, cap_lives;
+	const char *home; /* without links */
 	struct plan_node *nodes;
 	size_t n_nodes;
 	struct plan_entry *entries; /* before they are sorted */

@@ -20,6 +20,7 @@
 
 #include "base/fd.h"
 #include "host/links.h"
+#include "host/planted.h"
 #include "jail/plan/internal.h"
 
 int plan_look_at(const char *path, struct plan_place *ret)
@@ -90,10 +91,10 @@ static int plan_look_add_hop(void *data, const char *link, const char *target)
 	struct planner *p = data;
 	struct plan_hop hop = {
 		.path = arena_strdup(&p->arena, link),
-		.target = arena_strdup(&p->arena, target),
+		.target = target ? arena_strdup(&p->arena, target) : NULL,
 	};
 
-	if (!hop.path || !hop.target)
+	if (!hop.path || (target && !hop.target))
 		return -ENOMEM;
 	return ARENA_PUSH(&p->arena, p->hops, p->n_hops, p->cap_hops, hop);
 }
@@ -253,13 +254,15 @@ static void plan_look_adjust(
 }
 
 /*
- * A link that commands may replace grants nothing that its end does not; and whoever may write in
- * its folder may replace it.
+ * A link that commands may replace, or that an earlier one could have made, grants nothing that its
+ * end does not; and whoever may write in its folder may replace it.
  */
 static int plan_look_distrust(struct planner *p, struct plan_place *place)
 {
 	for (size_t i = 0; i < place->n_links; i++) {
-		const char *link = p->hops[place->first_link + i].path;
+		struct plan_hop *hop = &p->hops[place->first_link + i];
+		const char *link = hop->path;
+		enum plan_access grant = place->answer.grant, there = place->there.grant;
 		size_t len = (size_t)(strrchr(link, '/') - link);
 		const char *folder = arena_strndup(&p->arena, link, len ? len : 1);
 		struct plan_answer a;
@@ -267,11 +270,16 @@ static int plan_look_distrust(struct planner *p, struct plan_place *place)
 
 		if (r < 0)
 			return r;
-		if (a.grant < PLAN_WRITE)
+		hop->planted = hop->target && planted_is_possible(link, p->home);
+		if (a.grant < PLAN_WRITE && !hop->planted)
 			continue;
-		place->astray = place->answer.grant > PLAN_NONE && place->there.grant == PLAN_NONE;
-		if (!place->astray)
-			place->answer.grant = plan_least(place->answer.grant, place->there.grant);
+		/* In a folder that may be written, the link is granted with the folder. */
+		if (place->astray)
+			break;
+		if (a.grant < PLAN_WRITE ? grant > there : grant > PLAN_NONE && there == PLAN_NONE)
+			place->astray = place->first_link + i + 1;
+		else
+			place->answer.grant = plan_least(grant, there);
 	}
 	return 0;
 }

@@ -335,7 +335,7 @@ static int plan_nodes_add_links(struct planner *p, const struct plan_place *plac
 			.kind = PLAN_LINK, .path = hop->path, .text = hop->target
 		};
 
-		if (node->kind != PLAN_DIR && node->kind != PLAN_TMP)
+		if (!hop->target || (node->kind != PLAN_DIR && node->kind != PLAN_TMP))
 			continue;
 		r = plan_nodes_add_parents(p, hop->path);
 		if (r == 0)

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "host/links.h"
+#include "host/planted.h"
 #include "jail/plan/internal.h"
 
 enum { FILE_OPERATIONS = 1 << OPERATION_FS_READ | 1 << OPERATION_FS_WRITE };
@@ -308,10 +309,30 @@ static int plan_globs_add_text(const struct glob_rewrite *w, struct buffer *text
 			    : permissions_add(w->to, w->list, buffer_text(text), w->where);
 }
 
+/* What a link of an earlier command makes a pattern match is not what was meant. */
+static int plan_globs_is_planted(const struct glob_rewrite *w, const char *path)
+{
+	struct plan_place place;
+	struct planted planted;
+
+	if (plan_look_at(path, &place) != -ELOOP ||
+		planted_find(path, w->planner->plan->home, &planted) <= 0)
+		return 0;
+	return plan_add_note(w->planner, w->where,
+		       "%s is left out: it leads to %s by the link %s, which an earlier command "
+		       "could have made",
+		       path, planted.real, planted.link) < 0
+		       ? -ENOMEM
+		       : 1;
+}
+
 static int plan_globs_add_found(void *data, const char *path, bool subtree)
 {
 	auto_buffer text = { 0 };
+	int r = plan_globs_is_planted(data, path);
 
+	if (r != 0)
+		return r < 0 ? r : 0;
 	glob_print_literal(path, strlen(path), &text);
 	if (subtree)
 		buffer_adds(&text, "/**");

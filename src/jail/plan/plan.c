@@ -72,13 +72,15 @@ static int plan_take_variables(struct planner *p)
 {
 	const char *home = p->options->variables->values[VARIABLE_HOME];
 	const char *work = p->options->variables->values[VARIABLE_WORK_DIR];
+	char real[PATH_BYTES];
 
 	if (!home || !path_is_normal(home, strlen(home)))
 		return error_set(p->error, -EINVAL, NULL, "HOME is not known, or no absolute path");
 	if (work && !path_is_normal(work, strlen(work)))
 		return error_set(p->error, -EINVAL, NULL, "WORK_DIR is no absolute path");
 	p->plan->home = arena_strdup(&p->plan->arena, home);
-	return p->plan->home ? 0 : -ENOMEM;
+	p->home = arena_strdup(&p->arena, links_follow(home, NULL, NULL, real) == 0 ? real : home);
+	return p->plan->home && p->home ? 0 : -ENOMEM;
 }
 
 static int plan_take_layers(struct planner *p)

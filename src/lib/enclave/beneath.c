@@ -46,6 +46,8 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "host/links.h"
+#include "host/planted.h"
 #include "policy/match/glob.h"
 #include "policy/permissions.h"
 #include "policy/policy.h"
@@ -260,7 +262,8 @@ enum { NAMES_MAX = 4096 };
 struct resolving {
 	const struct variables *variables;
 	const struct policy *writable;
-	struct arena arena; /* for as long as it takes */
+	char home[PATH_BYTES]; /* without links; "": not known */
+	struct arena arena;    /* for as long as it takes */
 	struct error *error;
 };
 
@@ -349,7 +352,9 @@ static int resolve_alternative(
 	for (unsigned i = 0; r == 0 && i < BENEATH_LINKS_MAX; i++) {
 		if (beneath_next(path, next, link) != 1)
 			break;
-		if (widens && beneath_is_replaceable(g->writable, link))
+		if (widens && g->writable &&
+			(beneath_is_replaceable(g->writable, link) ||
+				planted_is_possible(link, g->home)))
 			break;
 		r = add_choice(g, alt, len, next, out);
 		memcpy(path, next, sizeof(path));
@@ -445,8 +450,12 @@ int beneath_resolve_grants(struct permissions *p, const struct variables *variab
 	const struct policy *writable, struct error *e)
 {
 	struct resolving g = { .variables = variables, .writable = writable, .error = e };
-	int r = resolve_layer(&g, p);
+	const char *home = variables->values[VARIABLE_HOME];
+	int r;
 
+	if (home && links_follow(home, NULL, NULL, g.home) < 0)
+		g.home[0] = '\0';
+	r = resolve_layer(&g, p);
 	arena_deinit(&g.arena);
 	return r == -ENOMEM ? error_no_memory(e) : r;
 }

@@ -52,9 +52,10 @@ bool beneath_is_replaceable(const struct policy *p, const char *link);
 /*
  * What a policy grants by a name with links ("/var/run/x/", where /var/run leads to /run) it grants
  * where they lead: adds such patterns to p and to its layers, with the links as they are now. A
- * link that may have been put there by somebody whom the policy is to hold grants nothing: so
- * `writable` is a policy that allows writing wherever that is possible, or ever was. What is denied
- * or asked for is so where any link leads.
+ * link that may have been put there by somebody whom the policy is to hold, or by a command of
+ * earlier (host/planted.h), grants nothing: so `writable` is a policy that allows writing wherever
+ * that is possible, or ever was. NULL: every link is followed. What is denied or asked for is so
+ * where any link leads.
  *
  * Patterns that cannot be resolved stay as they are. -E2BIG, -ENOMEM, or what variables have to say
  * (e).

@@ -5,6 +5,8 @@
 
 #include "base/buffer.h"
 #include "base/path.h"
+#include "host/links.h"
+#include "host/planted.h"
 #include "host/resolver.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
@@ -175,6 +177,7 @@ struct looking {
 	const struct enclave_links *links;
 	struct glob *written; /* where one could write; NULL: not parsed yet */
 	size_t effort;
+	bool is_program; /* who could make its link could make the program */
 	struct permissions *contested;
 	struct arena arena; /* for as long as it takes */
 	int n;              /* that were taken out */
@@ -184,13 +187,17 @@ struct looking {
 /* Whether a link on the way is not to be trusted; or what it says cannot be told. */
 static bool goes_astray(const struct looking *l, const char *literal)
 {
-	char path[PATH_BYTES], next[PATH_BYTES], link[PATH_BYTES];
+	const char *named = l->links->variables->values[VARIABLE_HOME];
+	char path[PATH_BYTES], next[PATH_BYTES], link[PATH_BYTES], home[PATH_BYTES];
 	int r = 1;
 
+	if (!named || links_follow(named, NULL, NULL, home) < 0)
+		home[0] = '\0';
 	memcpy(path, literal, strlen(literal) + 1);
 	for (unsigned i = 0; r == 1 && i < BENEATH_LINKS_MAX; i++) {
 		r = beneath_next(path, next, link);
-		if (r == 1 && beneath_is_replaceable(l->links->ever, link))
+		if (r == 1 && (beneath_is_replaceable(l->links->ever, link) ||
+				      (!l->is_program && planted_is_possible(link, home))))
 			return true;
 		if (r == 1)
 			memcpy(path, next, sizeof(path));
@@ -304,11 +311,15 @@ static bool pattern_goes_astray(struct looking *l, const char *text)
 static bool program_goes_astray(struct looking *l, const char *text)
 {
 	struct command_pattern pattern;
+	bool astray;
 
 	if (command_pattern_parse(&pattern, &l->arena, text, NULL, NULL) < 0)
 		return true;
-	return !pattern.is_name && strchr("/$", pattern.program[0]) &&
-	       pattern_goes_astray(l, pattern.program);
+	l->is_program = true;
+	astray = !pattern.is_name && strchr("/$", pattern.program[0]) &&
+		 pattern_goes_astray(l, pattern.program);
+	l->is_program = false;
+	return astray;
 }
 
 /* A socket is found by its folder, when a session is made. */

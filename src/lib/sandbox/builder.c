@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "host/planted.h"
 #include "host/runtime.h"
 #include "lib/api/handles.h"
 #include "lib/sandbox/sandbox.h"
@@ -447,6 +448,21 @@ static int builder_make_folders(const char *path, struct error *e)
 	return 0;
 }
 
+/* What such a variable names is granted; a link that a command may have left there is not meant. */
+static int builder_check_planted(const char *value, const char *home, struct error *e)
+{
+	struct planted planted;
+
+	if (planted_find(value, home, &planted) != 1)
+		return 0;
+	(void)error_set(e, -EPERM, NULL,
+		"cannot use the folder %s: it leads to %s by the link %s, which an earlier command "
+		"could have made",
+		value, planted.real, planted.link);
+	error_hint(e, "name %s itself, if that is meant", planted.real);
+	return -EPERM;
+}
+
 /* Inside, things have the names that they have without links. */
 static int builder_set_variable(
 	struct sandbox_base *s, enum variable v, const char *value, struct error *e)
@@ -471,16 +487,21 @@ static int builder_set_variable(
 static int builder_set_variables(
 	struct sandbox_base *s, const struct corral_builder *b, struct error *e)
 {
+	const char *home =
+		b->variables[VARIABLE_HOME] ? b->variables[VARIABLE_HOME] : handles_home();
 	int r = 0;
 
+	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++)
+		if (b->variables[v] && v != VARIABLE_HOME && v != VARIABLE_TEMP)
+			r = builder_check_planted(b->variables[v], home, e);
 	/* The work folder may be the same, or below. */
-	if (b->variables[VARIABLE_DATA_DIR])
+	if (r == 0 && b->variables[VARIABLE_DATA_DIR])
 		r = builder_make_folders(b->variables[VARIABLE_DATA_DIR], e);
 	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++) {
 		const char *value = b->variables[v];
 
 		if (!value && v == VARIABLE_HOME)
-			value = handles_home();
+			value = home;
 		if (!value && v == VARIABLE_TEMP)
 			value = HANDLES_TEMP;
 		if (value)

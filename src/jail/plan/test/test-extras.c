@@ -24,6 +24,7 @@ static const char *const files[] = {
 	"@/data/",
 	"@/data/policy.yaml",
 	"@/by-link>home",
+	"@/home/itself>.",
 	"@/closed/",
 	"@/closed/in/",
 };
@@ -189,7 +190,7 @@ static void test_identity(void **state)
 /* The baseline's places in HOME are found whatever name they are reached by. */
 static void test_home_by_link(void **state)
 {
-	auto_plan *there = make_one("fs: {read: [@/by-link/**]}");
+	auto_plan *there = make_one("fs: {read: [~/itself/**]}");
 	auto_plan *real = NULL;
 	char *home = test_plan_expand("@/by-link");
 
@@ -213,19 +214,19 @@ static void test_home_by_link(void **state)
 /* A link that somebody swaps leads to a refusal, never to what it leads to now. */
 static void test_swapped_link(void **state)
 {
-	static const char *const policy[] = { "fs: {read: [@/swapped/**]}", NULL };
+	static const char *const policy[] = { "fs: {read: [~/swapped/**]}", NULL };
 	struct error e = { 0 };
 	struct plan *plan;
-	char *path = test_plan_expand("@/swapped");
+	char *path = test_plan_expand("@/home/swapped");
 
 	(void)state;
-	test_plan_make("@/swapped>data");
+	test_plan_make("@/home/swapped>../data");
 	plan = make(policy, NULL, &e);
 	assert_non_null(plan);
 	assert_int_equal(at(plan, "@/data")->kind, PLAN_BIND);
 	plan_free(plan);
 	assert_int_equal(unlink(path), 0);
-	test_plan_make("@/swapped>home/.ssh");
+	test_plan_make("@/home/swapped>.ssh");
 	assert_null(make(policy, NULL, &e));
 	assert_non_null(strstr(e.text, "leads to"));
 	assert_non_null(strstr(e.text, "the baseline (~/.ssh/**)"));
@@ -284,8 +285,61 @@ static void test_guarded_link(void **state)
 
 	(void)state;
 	assert_null(make((const char *const[]){ "fs: {write: [@/home/p/**]}", NULL }, &o, &e));
-	assert_non_null(strstr(e.text, "can be replaced by commands"));
+	assert_non_null(strstr(e.text, "is reached by the link"));
+	assert_non_null(strstr(e.text, "/home/p/outside, which commands may change"));
 	free(path);
+}
+
+/* Every hop counts, not the first alone; nor is a folder that the way leaves again to be replaced.
+ */
+static void test_guarded_chain(void **state)
+{
+	static const struct {
+		const char *path, *says;
+	} rows[] = {
+		{ "@/chain", "by the link @/home/p/middle," },
+		{ "@/through", "by way of the folder @/home/p/conf," },
+	};
+
+	(void)state;
+	test_plan_make("@/home/p/middle>../../data");
+	test_plan_make("@/chain>home/p/middle");
+	test_plan_make("@/through>home/p/conf/../../../data");
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		char *path = test_plan_expand(rows[i].path), *says = test_plan_expand(rows[i].says);
+		struct plan_options o = { .guarded = (const char *const *)&path, .n_guarded = 1 };
+		struct error e = { 0 };
+		struct plan *plan;
+
+		assert_null(
+			make((const char *const[]){ "fs: {write: [@/home/p/**]}", NULL }, &o, &e));
+		if (!strstr(e.text, says))
+			fail_msg("%s", e.text);
+		/* Where nothing of it can be written, nothing is wrong. */
+		plan = make(
+			(const char *const[]){ "fs: {write: [@/home/p/src/**]}", NULL }, &o, &e);
+		assert_non_null(plan);
+		plan_free(plan);
+		free(path);
+		free(says);
+	}
+}
+
+/* The file can be written by its other name. */
+static void test_guarded_names(void **state)
+{
+	char *path = test_plan_expand("@/home/p/conf/policy.yaml");
+	char *other = test_plan_expand("@/home/p/other-name");
+	struct plan_options o = { .guarded = (const char *const *)&path, .n_guarded = 1 };
+	struct error e = { 0 };
+
+	(void)state;
+	assert_int_equal(link(path, other), 0);
+	assert_null(make((const char *const[]){ "fs: {write: [@/home/p/**]}", NULL }, &o, &e));
+	assert_non_null(strstr(e.text, "second name"));
+	assert_int_equal(unlink(other), 0);
+	free(path);
+	free(other);
 }
 
 /* The name of a loader, or what one leads to (musl's is its libc.so). */
@@ -592,6 +646,8 @@ int main(void)
 		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_guarded),
 		cmocka_unit_test(test_guarded_link),
+		cmocka_unit_test(test_guarded_chain),
+		cmocka_unit_test(test_guarded_names),
 		cmocka_unit_test(test_listed),
 		cmocka_unit_test(test_open_shell),
 		cmocka_unit_test(test_work_dir),

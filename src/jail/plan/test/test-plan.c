@@ -33,7 +33,8 @@ static const char *const files[] = {
 	"@/data/sub/y",
 	"@/data/secret",
 	"@/current>data",
-	"@/twice>./current/sub",
+	"@/home/current>../data",
+	"@/home/twice>./current/sub",
 	"@/ssh>home/.ssh",
 	"@/dangling>nowhere",
 	"@/loop>loop",
@@ -225,26 +226,52 @@ static const struct {
 		"bind @/home/p dwx\n"
 		"bind @/home/q drx\n" },
 	{ "a link to a folder",
-		{ "fs: {read: [@/current/**]}" },
+		{ "fs: {read: [@/home/current/**]}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"tmp @/home dwx\n"
+		"link @/home/current -> ../data\n" },
+	{ "a link to a file in it",
+		{ "fs: {read: [~/current/x]}" },
+		"dir @\n"
+		"dir @/data\n"
+		"bind @/data/x frx\n"
+		"tmp @/home dwx\n"
+		"link @/home/current -> ../data\n" },
+	{ "two links",
+		{ "fs: {write: [~/twice/**]}" },
+		"dir @\n"
+		"dir @/data\n"
+		"bind @/data/sub dwx\n"
+		"tmp @/home dwx\n"
+		"link @/home/current -> ../data\n"
+		"link @/home/twice -> ./current/sub\n" },
+	{ "a link that an earlier command could have made",
+		{ "fs: {read: [@/current/x]}" },
+		"EACCES @/current/x leads to @/data/x by the link @/current, which an earlier "
+		"command could have made | grant @/data/x itself, if that is meant "
+		"(policy.yaml:1)\n" },
+	{ "to be written",
+		{ "fs: {write: [@/current/**], read: [@/data/**]}" },
+		"EACCES @/current leads to @/data by the link @/current, which an earlier "
+		"command could have made | grant @/data itself, if that is meant "
+		"(policy.yaml:1)\n" },
+	{ "with its end granted",
+		{ "fs: {read: [@/current/x, @/data/**]}" },
 		"dir @\n"
 		"link @/current -> data\n"
 		"bind @/data drx\n"
 		"tmp @/home dwx\n" },
-	{ "a link to a file in it",
-		{ "fs: {read: [@/current/x]}" },
+	{ "matched by a pattern",
+		{ "fs: {read: ['@/cur*/x', '@/dat*/x']}" },
 		"dir @\n"
-		"link @/current -> data\n"
 		"dir @/data\n"
 		"bind @/data/x frx\n"
-		"tmp @/home dwx\n" },
-	{ "two links",
-		{ "fs: {write: [@/twice/**]}" },
-		"dir @\n"
-		"link @/current -> data\n"
-		"dir @/data\n"
-		"bind @/data/sub dwx\n"
 		"tmp @/home dwx\n"
-		"link @/twice -> ./current/sub\n" },
+		"note @/current/x is left out: it leads to @/data/x by the link @/current, which "
+		"an earlier command could have made\n"
+		"note @/cur*/x: holds for what exists now, not for what is made later\n"
+		"note @/dat*/x: holds for what exists now, not for what is made later\n" },
 	{ "a link to a secret",
 		{ "fs: {read: [@/ssh/**]}" },
 		"EACCES @/ssh leads to @/home/.ssh, which the baseline (~/.ssh/**) forbids | "
@@ -260,8 +287,9 @@ static const struct {
 		"tmp @/home dwx\n" },
 	{ "a link where commands may write",
 		{ "fs: {write: [@/home/p/**], read: [@/home/p/out/**]}" },
-		"EACCES @/home/p/out leads to @/data by the link @/home/p/out, which lies "
-		"where commands may write | grant @/data itself (policy.yaml:1)\n" },
+		"EACCES @/home/p/out leads to @/data by the link @/home/p/out, which an earlier "
+		"command could have made | grant @/data itself, if that is meant "
+		"(policy.yaml:1)\n" },
 	{ "the same, with its end granted",
 		{ "fs: {write: [@/home/p/**], read: [@/home/p/out/**, @/data/**]}" },
 		"dir @\n"
@@ -269,24 +297,24 @@ static const struct {
 		"tmp @/home dwx\n"
 		"bind @/home/p dwx\n" },
 	{ "the end denied by a rule",
-		{ "{fs: {read: [@/current/**]}, rules: [{id: d, action: deny, operations: "
+		{ "{fs: {read: [@/home/current/**]}, rules: [{id: d, action: deny, operations: "
 			"[fs.read], patterns: [@/data/**]}]}" },
-		"EACCES @/current leads to @/data, which the rule d (@/data/**) forbids | "
+		"EACCES @/home/current leads to @/data, which the rule d (@/data/**) forbids | "
 		"grant another path, or let the link lead elsewhere (policy.yaml:1)\n" },
 	{ "denied below a link",
-		{ "fs: {read: [@/current/**], deny: [@/current/secret]}" },
+		{ "fs: {read: [~/current/**], deny: [~/current/secret]}" },
 		"dir @\n"
-		"link @/current -> data\n"
 		"bind @/data drx\n"
 		"mask @/data/secret fro\n"
-		"tmp @/home dwx\n" },
+		"tmp @/home dwx\n"
+		"link @/home/current -> ../data\n" },
 	{ "denied behind a link's end",
-		{ "fs: {read: [@/current/**], deny: [@/data/secret]}" },
+		{ "fs: {read: [~/current/**], deny: [@/data/secret]}" },
 		"dir @\n"
-		"link @/current -> data\n"
 		"bind @/data drx\n"
 		"mask @/data/secret fro\n"
-		"tmp @/home dwx\n" },
+		"tmp @/home dwx\n"
+		"link @/home/current -> ../data\n" },
 	{ "a denied link that commands could replace",
 		{ "fs: {write: [@/home/p/**], deny: [@/home/p/out/**]}" },
 		"EOPNOTSUPP @/home/p/out is limited by fs.deny (@/home/p/out/**), but the "
@@ -447,7 +475,7 @@ static const struct {
 		{ "{fs: {write: [@/home/p/**]}, exec: [@/home/p/tool-link]}" },
 		"EACCES @/home/p/tool-link leads to @/home/p/tool by the link "
 		"@/home/p/tool-link, which lies where commands may write | grant "
-		"@/home/p/tool itself\n" },
+		"@/home/p/tool itself, if that is meant\n" },
 	{ "a writable folder of programs does not run",
 		{ "{fs: {write: [@/bin/**]}, exec: [@/bin/plain]}" },
 		"dir @\n"

@@ -11,8 +11,8 @@
 /* "@/run/s" and "@/run/inner/t" are listened on, so they get a mask where they are visible.
  */
 static const char *const files[] = { "@/home/", "@/home/p/", "@/run/", "@/run/plain", "@/out/",
-	"@/var/", "@/var/run>../run", "@/home/p/link>../../run/s", "@/out/link>../run/s",
-	"@/run/inner/" };
+	"@/var/", "@/var/run>../run", "@/home/link>../run/s", "@/home/run>../run",
+	"@/out/link>../run/s", "@/run/inner/" };
 
 static int listeners[2] = { -1, -1 };
 
@@ -67,12 +67,16 @@ static const struct {
 	{ "the file is granted too",
 		{ "{fs: {read: [@/run/s]}, network: {allow: ['unix:@/run/s']}}" },
 		"dir @\n" NO_HOME "dir @/run\nsocket @/run/s fr\n" },
-	{ "a folder of the session's own", { "network: {allow: ['unix:@/home/p/link']}" },
-		"dir @\n" NO_HOME "dir @/home/p\nlink @/home/p/link -> ../../run/s\ndir @/run\n"
+	{ "a folder of the session's own", { "network: {allow: ['unix:@/home/link']}" },
+		"dir @\n" NO_HOME "link @/home/link -> ../run/s\ndir @/run\n"
 		"socket @/run/s fr\n" },
-	{ "by links", { "network: {allow: ['unix:@/var/run/s']}" },
-		"dir @\n" NO_HOME "dir @/run\nsocket @/run/s fr\ndir @/var\n"
-		"link @/var/run -> ../run\n" },
+	{ "by links", { "network: {allow: ['unix:@/home/run/s']}" },
+		"dir @\n" NO_HOME "link @/home/run -> ../run\ndir @/run\nsocket @/run/s fr\n" },
+	{ "by a link that an earlier command could have made",
+		{ "network: {allow: ['unix:@/var/run/s']}" },
+		"EACCES @/var/run/s leads to @/run/s by the link @/var/run, which an earlier "
+		"command could have made | grant @/run/s itself, if that is meant "
+		"(policy.yaml:1)\n" },
 	{ "twice, under two names", { "network: {allow: ['unix:@/var/run/s', 'unix:@/run/s']}" },
 		"dir @\n" NO_HOME "dir @/run\nsocket @/run/s fr\ndir @/var\n"
 		"link @/var/run -> ../run\n" },
@@ -95,9 +99,9 @@ static const struct {
 		"grant another path, or let the link lead elsewhere (policy.yaml:1)\n" },
 	{ "by a link that commands may replace",
 		{ "{fs: {write: [@/out/**]}, network: {allow: ['unix:@/out/link']}}" },
-		"EACCES @/out/link leads to @/run/s by the link @/out/link, which lies where "
-		"commands "
-		"may write | grant @/run/s itself (policy.yaml:1)\n" },
+		"EACCES @/out/link leads to @/run/s by the link @/out/link, which an earlier "
+		"command could have made | grant @/run/s itself, if that is meant "
+		"(policy.yaml:1)\n" },
 	{ "behind what is denied",
 		{ "{fs: {read: [@/**], deny: [@/run/**]}, network: {allow: ['unix:@/run/s']}}" },
 		"EOPNOTSUPP @/run/s is allowed inside @/run, which is denied inside what is "

@@ -344,7 +344,8 @@ static struct permissions *granted(const char *const *lines)
 	return p;
 }
 
-static const struct variables variables = { .values = { [VARIABLE_HOME] = "/home/nobody-here" } };
+/* The folder of the test is the home: links in it, and nowhere else, are the owner's. */
+static struct variables variables;
 static const struct policy_options options = { .variables = &variables };
 
 /* As it is resolved if agents may write what is granted here. */
@@ -353,11 +354,15 @@ static struct policy *compile(struct permissions *p)
 	const struct permissions *layers[] = { p };
 	struct policy *writable = NULL, *policy = NULL;
 	struct error e = { 0 };
+	char home[PATH_BYTES];
 
+	(void)snprintf(home, sizeof(home), "%s", test_tree("@"));
+	variables.values[VARIABLE_HOME] = home;
 	if (policy_new(&writable, layers, 1, &options, &e) < 0 ||
 		beneath_resolve_grants(p, &variables, writable, &e) < 0 ||
 		policy_new(&policy, layers, 1, &options, &e) < 0)
 		fail_msg("%s", e.text);
+	variables.values[VARIABLE_HOME] = "/home/nobody-here";
 	policy_free(writable);
 	permissions_free(p);
 	return policy;
@@ -396,6 +401,8 @@ static void test_grants(void **state)
 		{ { "read @/late/**" }, "@/other/x", false, false },
 		{ { "read @/self/**" }, "@/other/x", false, false },
 		{ { "read /proc/self/**" }, "/proc/1/status", false, false },
+		/* Deeper in it a link may be a command's of earlier. */
+		{ { "read @/real/up/**" }, "@/other/file", false, false },
 		/* One that an agent can replace grants nothing but its own name. */
 		{ { "read @/folder/**", "write @/**" }, "/etc/hostname", false, false },
 		{ { "read @/out", "write @/**" }, "/etc/passwd", false, false },

@@ -254,22 +254,64 @@ static void test_data_dir(void **state)
 	assert_int_equal(access(folder, R_OK), 0);
 }
 
-/* A builder can be used again, and a work folder may be named by a link. */
+/* Links that an earlier command could have left: folders, and grants. */
+static void test_planted_links(void **state)
+{
+	struct corral_builder *b = empty();
+	struct corral_sandbox *s = NULL;
+	char link[128], says[300], pattern[140];
+
+	(void)state;
+	(void)snprintf(link, sizeof(link), "%s/planted", test_folder);
+	assert_int_equal(symlink("/etc", link), 0);
+	(void)snprintf(says, sizeof(says), "%s: it leads to /etc by the link %s", link, link);
+	assert_int_equal(corral_builder_work_dir(b, link), 0);
+	refuses(b, -EPERM, says);
+	b = empty();
+	assert_int_equal(corral_builder_variable(b, "SHARED_DIR", link), 0);
+	refuses(b, -EPERM, says);
+	/* Nothing is made behind one either. */
+	b = empty();
+	(void)snprintf(pattern, sizeof(pattern), "%s/no/such", link);
+	assert_int_equal(corral_builder_data_dir(b, pattern), 0);
+	refuses(b, -EPERM, "leads to /etc/no/such");
+	assert_int_equal(access("/etc/no", F_OK), -1);
+	b = empty();
+	(void)snprintf(pattern, sizeof(pattern), "%s/**", link);
+	(void)snprintf(says, sizeof(says), "%s leads to /etc by the link %s", link, link);
+	assert_int_equal(corral_builder_allow_fs_read(b, pattern), 0);
+	refuses(b, -EACCES, says);
+	/* With its end granted by name it is no more than that. */
+	b = test_builder();
+	assert_int_equal(corral_builder_allow_fs_read(b, pattern), 0);
+	assert_int_equal(corral_builder_allow_fs_read(b, "/etc/**"), 0);
+	assert_int_equal(corral_builder_build(b, &s, NULL), 0);
+	corral_builder_free(b);
+	corral_sandbox_free(s);
+	assert_int_equal(unlink(link), 0);
+}
+
+/* A builder can be used again, and a work folder may be named by a link of the user's own. */
 static void test_again(void **state)
 {
 	struct corral_builder *b = test_builder();
 	struct corral_sandbox *s[2] = { NULL, NULL };
-	char link[128], out[128];
+	char home[128], link[140], work[128], out[140];
 
 	(void)state;
-	(void)snprintf(link, sizeof(link), "%s/link", test_folder);
-	assert_int_equal(symlink(test_folder, link), 0);
+	(void)snprintf(home, sizeof(home), "%s/home", test_folder);
+	(void)snprintf(link, sizeof(link), "%s/link", home);
+	(void)snprintf(work, sizeof(work), "%s/work", test_folder);
+	assert_int_equal(mkdir(home, 0700), 0);
+	assert_int_equal(mkdir(work, 0700), 0);
+	assert_int_equal(symlink(work, link), 0);
+	assert_int_equal(corral_builder_variable(b, "HOME", home), 0);
 	assert_int_equal(corral_builder_work_dir(b, link), 0);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(corral_builder_build(b, &s[i], NULL), 0);
 	assert_int_equal(unlink(link), 0);
 	corral_builder_free(b);
-	(void)snprintf(out, sizeof(out), "%s\n", test_folder);
+	(void)snprintf(out, sizeof(out), "%s\n", work);
 	for (int i = 0; i < 2; i++) {
 		test_prints(s[i], "pwd", out, 0);
 		corral_sandbox_free(s[i]);
@@ -287,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_grants_beside_a_list),
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_data_dir),
+		cmocka_unit_test(test_planted_links),
 		cmocka_unit_test(test_again),
 	};
 
