@@ -279,7 +279,11 @@ struct corral_call {
 	 * only. */
 	corral_output_callback *output;
 	void *context;
-	/* Three descriptors for the command's stdio, -1: the library's own. They stay the caller's.
+	/*
+	 * Three descriptors for the command's stdio, -1: the library's own. They stay the caller's.
+	 * Of pipes, stream sockets and files that are open for writing only bytes go in, copied by
+	 * the warden until the command's end is reported; it has been written then, unless the call
+	 * timed out or was killed while nobody read.
 	 */
 	const int *stdio;
 };
@@ -453,7 +457,8 @@ CORRAL_API int corral_result_killed(const struct corral_result *r);
 /* What it printed, with a NUL behind it; *ret_len (may be NULL) is the length. Never NULL. */
 CORRAL_API const char *corral_result_stdout(const struct corral_result *r, size_t *ret_len);
 CORRAL_API const char *corral_result_stderr(const struct corral_result *r, size_t *ret_len);
-/* 1 if it printed more than was kept, and how much it printed in all. */
+/* 1 if it printed more than was kept, or than could be written to `stdio` of the call; and how much
+ * it printed in all. */
 CORRAL_API int corral_result_stdout_truncated(const struct corral_result *r);
 CORRAL_API int corral_result_stderr_truncated(const struct corral_result *r);
 CORRAL_API uint64_t corral_result_stdout_bytes(const struct corral_result *r);

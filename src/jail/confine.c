@@ -103,10 +103,9 @@ int confine_allow(int rules, int fd)
 	int mode = fcntl(fd, F_GETFL) & O_ACCMODE;
 	struct stat st;
 
-	if (version < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	if (version < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || mode != O_RDONLY)
 		return 0;
-	return landlock_grant(rules, version, fd,
-		(mode != O_WRONLY ? LANDLOCK_READ : 0) | (mode != O_RDONLY ? LANDLOCK_WRITE : 0));
+	return landlock_grant(rules, version, fd, LANDLOCK_READ);
 }
 
 int confine_enter(int rules)

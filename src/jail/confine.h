@@ -9,7 +9,8 @@
 
 /* Landlock's rules for the tree of a plan, as this mount namespace has it: a descriptor. */
 int confine_rules(const struct plan *plan, struct error *e);
-/* One more open file: one that a command is given may be opened again by its /dev/stdin name. */
+/* One more open file: one that a command is given for reading may be opened again, for that, by its
+ * /dev/stdin name. */
 int confine_allow(int rules, int fd);
 /* Puts the calling thread behind all walls, for good. Async-signal-safe. */
 int confine_enter(int rules);

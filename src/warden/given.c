@@ -30,6 +30,37 @@ static bool is_connection(int fd)
 	return getpeername(fd, (struct sockaddr *)&peer, &len) == 0;
 }
 
+/* Also one that is closed by its peer already: what it sent may be there. */
+static bool given_is_stream(int fd)
+{
+	socklen_t len = sizeof(int);
+	int type = 0, listens = 1;
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM &&
+	       getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && !listens;
+}
+
+bool given_is_copied(int fd)
+{
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || flags & O_PATH || fstat(fd, &st) < 0)
+		return false;
+	if (S_ISREG(st.st_mode))
+		return (flags & O_ACCMODE) != O_RDONLY ||
+		       (st.st_nlink == 0 && fcntl(fd, F_GET_SEALS) >= 0);
+	return S_ISFIFO(st.st_mode) || (S_ISSOCK(st.st_mode) && given_is_stream(fd));
+}
+
+bool given_is_same(int a, int b)
+{
+	struct stat first, second;
+
+	return fstat(a, &first) == 0 && fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+	       first.st_ino == second.st_ino && fcntl(a, F_GETFL) == fcntl(b, F_GETFL);
+}
+
 int given_check(int fd, bool network, struct error *e)
 {
 	struct stat st;
@@ -43,6 +74,13 @@ int given_check(int fd, bool network, struct error *e)
 			"through it");
 	if (S_ISBLK(st.st_mode))
 		return error_set(e, -EACCES, NULL, "a disk cannot be standard input or output");
+	/* A pidfd, a namespace, an io_uring … */
+	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode) && !S_ISFIFO(st.st_mode) &&
+		!S_ISSOCK(st.st_mode))
+		return error_set(e, -EACCES, NULL,
+			"descriptor %d is no file, pipe, terminal or connection, and cannot be "
+			"standard input or output",
+			fd);
 	if (!S_ISSOCK(st.st_mode) || network || is_connection(fd))
 		return 0;
 	(void)error_set(e, -EPROTOTYPE, NULL,

@@ -3,8 +3,8 @@
 /*
  * The three descriptors that a command is given come from outside the jail, and the walls do not
  * reach what they stand for: neither mounts nor namespaces count for an open file. So only such go
- * in that lead nowhere else: pipes, files, terminals and other character devices, and connections
- * of AF_UNIX.
+ * in that lead nowhere else: files that are open for reading, character devices, and packets of
+ * AF_UNIX. Of pipes, other files and other connections only bytes go in (session/copier.h).
  */
 #include <stdbool.h>
 
@@ -14,9 +14,19 @@
 /*
  * -EISDIR: a folder, from which the host's tree could be walked. -EBADF: no open file, or just a
  * place (O_PATH). -EPROTOTYPE: a socket of the network, which could be connected anew from out
- * there, unless `network` says that commands have the host's network anyway. -EACCES: a disk.
+ * there, unless `network` says that commands have the host's network anyway. -EACCES: a disk, or
+ * something that has no bytes to read (epoll, a process).
  */
 int given_check(int fd, bool network, struct error *e);
+/*
+ * True if it must not go in itself, and its bytes are copied: pipes, which can be opened again in
+ * the other direction; files that are open for writing, which can be truncated; files that exist in
+ * memory only, where no wall counts; and connections, which carry both ways, and descriptors.
+ */
+bool given_is_copied(int fd);
+/* True if both lead to the same place in the same way, so that what is written there has an order.
+ */
+bool given_is_same(int a, int b);
 /*
  * -EACCES: a file that the plan covers, be it denied or read-only inside a folder that may be
  * written. By its descriptor it could be opened again, for writing: it is of the host's mount,

@@ -26,7 +26,7 @@ int report_decode(struct report *ret, const void *body, size_t len)
 	if (len != sizeof(r))
 		return -EPROTO;
 	memcpy(&r, body, sizeof(r));
-	if (r.flags & ~(uint32_t)REPORT_FLAGS || r.reserved || r.signal < 0 ||
+	if (r.flags & ~(uint32_t)REPORT_FLAGS || r.output_error > ERROR_MAX || r.signal < 0 ||
 		r.signal > SIGNAL_MAX || r.memory_by > REPORT_BY_POLLING ||
 		r.pids_by > REPORT_BY_POLLING)
 		return -EPROTO;

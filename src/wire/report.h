@@ -27,7 +27,7 @@ struct report {
 	int32_t signal;
 	uint32_t flags;
 	uint32_t memory_by, pids_by; /* enum report_by */
-	uint32_t reserved;           /* 0 */
+	uint32_t output_error;       /* why not all output could be written: errno, or 0 */
 	uint64_t wall_us, user_us, system_us;
 	uint64_t peak_bytes; /* of memory: of the largest process, or of all with a cgroup */
 };

@@ -9,7 +9,11 @@
 
 enum {
 	START_TTY = 1 << 0, /* a new terminal inside; its master comes back with FRAME_STARTED */
-	START_FLAGS = START_TTY,
+	/* The descriptor is a pipe of which nobody else has this end: it goes in as it is. */
+	START_OWN_STDIN = 1 << 1,
+	START_OWN_STDOUT = 1 << 2,
+	START_OWN_STDERR = 1 << 3,
+	START_FLAGS = 15,
 };
 enum { START_WORDS_MAX = 65536, START_NONE = 0 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Descriptors that the caller had open when it started the command: files, folders, sockets and a
- * namespace beyond stdio must not get in; stdio itself must not be more than it is.
+ * namespace beyond stdio must not get in; stdio itself must not be more than it is. Pipes lead one
+ * way, and a file that is open for appending keeps what is in it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -141,6 +142,108 @@ static int stdin_parent(const struct attempt *a)
 	return verdict(open(path, O_RDWR));
 }
 
+/* Standard output is a pipe into which an earlier program of the caller wrote a canary. */
+static int pipe_read_back(const struct attempt *a)
+{
+	(void)a;
+	return canary_fd(open("/proc/self/fd/1", O_RDONLY | O_NONBLOCK));
+}
+
+static int pipe_read_dev(const struct attempt *a)
+{
+	(void)a;
+	return canary_fd(open("/dev/stdout", O_RDWR | O_NONBLOCK));
+}
+
+/* Nothing but a pipe: a duplicate of what waits in it. */
+static int pipe_tee_back(const struct attempt *a)
+{
+	int own[2], fd = open("/proc/self/fd/1", O_RDONLY | O_NONBLOCK);
+
+	(void)a;
+	if (pipe(own) < 0)
+		broken("pipe: %s", strerror(errno));
+	if (fd < 0 || tee(fd, own[1], 4096, SPLICE_F_NONBLOCK) <= 0)
+		return verdict(-1);
+	return canary_fd(own[0]);
+}
+
+/* Standard input is a pipe or a connection; the runner looks for what comes out at the other end.
+ */
+static int input_write(const struct attempt *a)
+{
+	int fd = open("/proc/self/fd/0", O_WRONLY | O_NONBLOCK);
+	const char *line = format("%s\n", a->name);
+
+	return claim(fd < 0 ? -1 : write(fd, line, strlen(line)));
+}
+
+static int input_send(const struct attempt *a)
+{
+	const char *line = format("%s\n", a->name);
+
+	return claim(send(0, line, strlen(line), MSG_NOSIGNAL));
+}
+
+static int input_shutdown(const struct attempt *a)
+{
+	(void)a;
+	return claim(shutdown(0, SHUT_RDWR));
+}
+
+static int input_flags(const struct attempt *a)
+{
+	(void)a;
+	return claim(fcntl(0, F_SETFL, O_NONBLOCK));
+}
+
+/* Standard output is OUT/NAME, opened for appending: what is in it must stay. */
+static int append_ftruncate(const struct attempt *a)
+{
+	(void)a;
+	return claim(ftruncate(1, 0));
+}
+
+static int append_truncate(const struct attempt *a)
+{
+	(void)a;
+	return claim(truncate("/proc/self/fd/1", 0));
+}
+
+static int append_reopen(const struct attempt *a)
+{
+	int fd = open("/proc/self/fd/1", O_WRONLY | O_TRUNC);
+
+	(void)a;
+	return claim(fd < 0 ? -1 : write(fd, "x", 0));
+}
+
+static int append_flags(const struct attempt *a)
+{
+	(void)a;
+	if (fcntl(1, F_SETFL, 0) < 0)
+		return verdict(-1);
+	return claim(pwrite(1, "x", 1, 0));
+}
+
+static int append_punch(const struct attempt *a)
+{
+	(void)a;
+	return claim(fallocate(1, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096));
+}
+
+static int append_chmod(const struct attempt *a)
+{
+	(void)a;
+	return claim(fchmod(1, 0777));
+}
+
+static int append_read(const struct attempt *a)
+{
+	(void)a;
+	return canary_fd(open("/proc/self/fd/1", O_RDONLY));
+}
+
 static const struct attempt table[] = {
 	{ "fd-any", "fds", "", "some descriptor beyond stdio got in", inherited_any, NULL },
 	{ "fd-file", "fds", "", "a secret file that the caller had open", inherited_file, NULL },
@@ -163,5 +266,26 @@ static const struct attempt table[] = {
 		stdin_chmod, NULL },
 	{ "stdin-utimes", "stdin", "", "futimens needs no more than a descriptor for reading",
 		stdin_utimes, NULL },
+	{ "pipe-read", "pipe-out", "", "what others wrote into standard output is read back",
+		pipe_read_back, NULL },
+	{ "pipe-read-dev", "pipe-out", "", "the same by /dev/stdout", pipe_read_dev, NULL },
+	{ "pipe-tee", "pipe-out", "", "the same, and it stays in the pipe", pipe_tee_back, NULL },
+	{ "pipe-write", "pipe-in", "", "standard input is written to, for its next reader",
+		input_write, NULL },
+	{ "pipe-flags", "pipe-in", "", "standard input does not block its next reader any more",
+		input_flags, NULL },
+	{ "socket-send", "socket-in", "", "standard input carries an answer", input_send, NULL },
+	{ "socket-shutdown", "socket-in", "", "the caller's connection is shut down",
+		input_shutdown, NULL },
+	{ "append-ftruncate", "append", "", "a file for appending is emptied by its descriptor",
+		append_ftruncate, NULL },
+	{ "append-truncate", "append", "", "the same by its link", append_truncate, NULL },
+	{ "append-reopen", "append", "", "it is opened anew, and emptied", append_reopen, NULL },
+	{ "append-flags", "append", "", "it is written from its start once it does not append",
+		append_flags, NULL },
+	{ "append-punch", "append", "", "a hole is made in it", append_punch, NULL },
+	{ "append-chmod", "append", "", "its mode is changed", append_chmod, NULL },
+	{ "append-read", "append", "", "it is read, though it is open for writing", append_read,
+		NULL },
 };
 THEME(fd, "Descriptors of the caller", table);

@@ -86,6 +86,10 @@ SETS = {
     "late": Set("a program of the host puts a socket into the workspace meanwhile", DEFAULT),
     "fds": Set("descriptors of the caller are open", DEFAULT, many=True),
     "stdin": Set("standard input is a file outside, opened for reading", DEFAULT),
+    "pipe-in": Set("standard input is a pipe that others read after it", DEFAULT),
+    "pipe-out": Set("standard output is a pipe that others wrote into before it", DEFAULT),
+    "socket-in": Set("standard input is a connection of the caller", DEFAULT),
+    "append": Set("standard output is a file outside, opened for appending", DEFAULT),
     "policy": Set("the policy is a file in the workspace",
                   ("--policy", "{}/ws/policy.yaml"), ends=(REFUSED,)),
     "audit": Set("the record is a file in the workspace",
@@ -265,6 +269,42 @@ class Pass:
         with open(self.scene.path(f"out/{attempt.name}"), "rb") as file:
             return self.run_one(attempt, stdin=file)
 
+    def run_append(self, attempt):
+        with open(self.scene.path(f"out/{attempt.name}"), "ab") as file:
+            return self.run_one(attempt, stdout=file)
+
+    def run_pipe(self, attempt):
+        """Only the caller can tell what became of its pipe."""
+        reader, writer = os.pipe()
+        try:
+            for end in (reader, writer):
+                if self.scene.user is not None:
+                    os.fchown(end, self.scene.user, self.scene.user)
+            if attempt.set == "pipe-out":
+                os.write(writer, self.scene.canary.encode())
+                return self.run_one(attempt, stdout=writer)
+            result = self.run_one(attempt, stdin=reader)
+            if not os.get_blocking(reader):
+                return Result(ESCAPED, "it does not block any more")
+            os.set_blocking(reader, False)
+            try:
+                return Result(ESCAPED, f"{os.read(reader, 4096)!r} came out")
+            except BlockingIOError:
+                return Result(HELD if result.code == DONE else result.code, "nothing came out")
+        finally:
+            os.close(reader)
+            os.close(writer)
+
+    def run_socket(self, attempt):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            result = self.run_one(attempt, stdin=theirs)
+            ours.setblocking(False)
+            try:
+                return Result(ESCAPED, f"{ours.recv(4096)!r} came out")  # b'': it is shut down
+            except BlockingIOError:
+                return Result(HELD if result.code == DONE else result.code, "nothing came out")
+
     def run_mask(self, attempt):
         """As an editor saves: a new file is renamed over the old one."""
         target, new = self.scene.path(f"ws/denied/{attempt.name}"), self.scene.path("stage/new")
@@ -375,7 +415,8 @@ class Pass:
     def run(self):
         """Yields every attempt with its result, and what the host saw."""
         self.scene.write_values(self.corral is not None)
-        special = {"stdin": self.run_stdin, "late": self.run_late, "mask": self.run_mask, "swap": self.run_swap,
+        special = {"stdin": self.run_stdin, "append": self.run_append, "pipe-in": self.run_pipe,
+                   "pipe-out": self.run_pipe, "socket-in": self.run_socket, "late": self.run_late, "mask": self.run_mask, "swap": self.run_swap,
                    "output": self.run_output, "tty": self.run_tty, "tty-hidden": self.run_tty,
                    "tty-stdin": self.run_tty}
         for set_name, kind in SETS.items():

@@ -115,6 +115,13 @@ static void run_loop_stop(struct loop *l)
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+/* The command may have ended, and what it wrote not be read: then the signal is for that. */
+static void run_loop_pass(struct loop *l, int number)
+{
+	if (session_signal(l->session, COMMAND, number) == -ESRCH && number != SIGCONT)
+		(void)session_kill(l->session, COMMAND);
+}
+
 /* -EINTR: there is nobody left to send it to. Who asks then does not want to wait for the rest of
  * the output, which somebody outside may hold open for ever. */
 static int run_loop_on_signal(struct loop *l)
@@ -135,7 +142,7 @@ static int run_loop_on_signal(struct loop *l)
 		if (number == SIGTSTP)
 			run_loop_stop(l);
 		else if (number != SIGWINCH)
-			(void)session_signal(l->session, COMMAND, number);
+			run_loop_pass(l, number);
 	}
 	return 0;
 }
@@ -211,6 +218,8 @@ static int run_loop_start(struct loop *l)
 	int ret;
 
 	launch_limits_start(&r->limits, &s);
+	for (int i = 0; i < 3; i++)
+		s.flags |= l->stdio->owned[i] ? START_OWN_STDIN << i : 0;
 	if (l->stdio->is_terminal)
 		terminal_size(l->stdio->terminal, &s.rows, &s.columns);
 	ret = session_start(l->session, COMMAND, &s, l->stdio->is_terminal ? NULL : l->stdio->fds,

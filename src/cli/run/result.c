@@ -19,6 +19,9 @@ int run_result_status(const struct report *report)
 {
 	if (report->flags & REPORT_TIMED_OUT)
 		return RUN_TIMED_OUT;
+	/* The command did not hear of it, or just that nobody reads. */
+	if (report->output_error)
+		return RUN_FAILED;
 	return report->signal ? RUN_SIGNALLED + report->signal : report->exit_code;
 }
 
@@ -44,6 +47,11 @@ static void run_result_tell_limits(struct output *o, const struct run *r, const 
 		buffer_printf(&o->text, "the command %s more processes and threads than %llu\n",
 			report->signal ? "was ended, it had" : "was kept from having",
 			(unsigned long long)r->limits.values[LIMIT_PIDS]);
+	}
+	if (report->output_error) {
+		output_note(o);
+		buffer_printf(&o->text, "not all that the command printed could be written: %s\n",
+			strerror((int)report->output_error));
 	}
 	if (s->budget.dropped) {
 		output_note(o);

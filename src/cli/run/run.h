@@ -34,7 +34,8 @@
 /* How a run ends if not by the command's own status. */
 enum run_status {
 	RUN_TIMED_OUT = 124,
-	RUN_FAILED = 125, /* Corral itself failed, nothing ran */
+	RUN_FAILED =
+		125, /* Corral itself failed: nothing ran, or its output could not be written */
 	/*
 	 * The command may not be run: the policy forbids the program, or it is no program that this
 	 * user can run (run_refused()); --cwd is not granted; the skill is not approved; its entry

@@ -76,6 +76,9 @@ static void finish_exited(struct corral_process *p)
 	r->out = p->out.printed;
 	r->err = p->err.printed;
 	p->out.printed = p->err.printed = (struct printed){ 0 };
+	/* Into descriptors that the caller gave: which of them is not known. */
+	if (p->report.output_error)
+		r->out.truncated = r->err.truncated = true;
 	/* A line that went well needs no explanation. */
 	if (r->backend->enforces && !p->target[0] && corral_result_exit_code(r) != 0)
 		denial_guess(p->setup, p->program, r);

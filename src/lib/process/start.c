@@ -52,6 +52,11 @@ static void preparation_deinit(struct preparation *l)
 }
 #define auto_preparation __attribute__((cleanup(preparation_deinit))) struct preparation
 
+static bool is_given(const struct preparation *l, enum corral_stream stream)
+{
+	return l->call.stdio && l->call.stdio[stream] >= 0;
+}
+
 /* The frame */
 
 /* What holds: the sandbox's limit, or the call's (0: none), if that is narrower. */
@@ -103,6 +108,10 @@ static int preparation_fill(struct preparation *l, struct error *e)
 	if (r < 0)
 		return r;
 	launch_limits_start(&limits, s);
+	for (int i = 0; i < 3; i++)
+		s->flags |= is_given(l, (enum corral_stream)i) ? 0 : START_OWN_STDIN << i;
+	if (c->flags & CORRAL_CALL_MERGE && is_given(l, CORRAL_STDOUT))
+		s->flags &= ~(uint32_t)START_OWN_STDERR;
 	if (c->flags & CORRAL_CALL_TTY) {
 		s->flags |= START_TTY;
 		s->rows = c->rows ? c->rows : TERMINAL_ROWS;
@@ -175,11 +184,6 @@ static int new_pipe(int *ret_ours, int *ret_theirs, bool we_read)
 	return r < 0 ? -errno : 0;
 }
 
-static bool is_given(const struct preparation *l, enum corral_stream stream)
-{
-	return l->call.stdio && l->call.stdio[stream] >= 0;
-}
-
 static int open_streams(struct preparation *l, struct corral_process *p)
 {
 	bool keep = l->call.flags & CORRAL_CALL_INPUT;
@@ -209,7 +213,7 @@ static int open_streams(struct preparation *l, struct corral_process *p)
 
 /*
  * What the warden has to hold or to look at goes through it: memory and processes, by a cgroup, and
- * descriptors that could lead somewhere. A pipe, or /dev/null and its like, does not.
+ * descriptors that could lead somewhere, or whose bytes it copies. /dev/null and its like do not.
  */
 static bool may_go_directly(const struct preparation *l)
 {
@@ -221,7 +225,7 @@ static bool may_go_directly(const struct preparation *l)
 			continue;
 		if (fstat(l->call.stdio[i], &st) < 0)
 			return false;
-		if (!S_ISFIFO(st.st_mode) && (!S_ISCHR(st.st_mode) || major(st.st_rdev) != MEMORY))
+		if (!S_ISCHR(st.st_mode) || major(st.st_rdev) != MEMORY)
 			return false;
 	}
 	return l->start.memory == 0 && l->start.pids == 0;

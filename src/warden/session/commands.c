@@ -28,6 +28,8 @@ enum {
 
 /* Deadlines. */
 
+static void session_commands_drop_output(struct session *s, struct command *c, uint32_t flag);
+
 void session_set_timer(struct session *s)
 {
 	struct itimerspec at = { 0 };
@@ -65,6 +67,11 @@ void session_pass_deadlines(struct session *s)
 		if (c->deadline == 0 || c->deadline > now)
 			continue;
 		c->deadline = now + GRACE_MS;
+		if (c->ended) {
+			session_commands_drop_output(s, c, c->doomed ? 0 : REPORT_TIMED_OUT);
+			session_pass_deadlines(s);
+			return;
+		}
 		if (!c->doomed)
 			doom(s, c, REPORT_TIMED_OUT);
 		else if (c->pidfd >= 0)
@@ -154,8 +161,10 @@ static void command_free(struct command *c)
 {
 	fd_close(&c->socket);
 	fd_close(&c->pidfd);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 3; i++) {
 		fd_close(&c->stdio[i]);
+		copier_close(&c->copiers[i]);
+	}
 	buffer_deinit(&c->body);
 	free(c->program);
 	if (c->cgroup)
@@ -219,14 +228,62 @@ void session_refuse(struct session *s, struct command *c, int error, const char 
 	session_refuse_as(s, c, &refusal);
 }
 
-void session_end(struct session *s, struct command *c, struct report *report)
+static void session_commands_tell_exit(struct session *s, struct command *c)
 {
 	struct session_event event = { .kind = SESSION_EXITED, .id = c->id, .fd = -1 };
 
-	report->flags |= c->flags;
-	charge_report(c, report);
-	event.report = *report;
+	c->report.flags |= c->flags;
+	for (size_t i = 0; i < 3; i++) {
+		copier_close(&c->copiers[i]);
+		if (c->copiers[i].error < 0)
+			c->report.output_error = (uint32_t)-c->copiers[i].error;
+	}
+	event.report = c->report;
 	session_commands_tell_end(s, c, &event);
+}
+
+/* The reader does not read, and there is no time left to wait for it. */
+static void session_commands_drop_output(struct session *s, struct command *c, uint32_t flag)
+{
+	c->flags |= flag;
+	session_commands_tell_exit(s, c);
+}
+
+void session_copy(struct session *s, struct command *c)
+{
+	bool is_done = c->ended;
+
+	for (size_t i = 0; i < 3; i++) {
+		if (c->ended)
+			is_done &= copier_finish(&c->copiers[i]);
+		else
+			copier_run(&c->copiers[i]);
+	}
+	if (is_done)
+		session_commands_tell_exit(s, c);
+}
+
+void session_hurry(struct session *s)
+{
+	struct command *c = s->commands, *next;
+
+	for (; c; c = next) {
+		next = c->next;
+		if (c->ended)
+			session_commands_tell_exit(s, c);
+	}
+}
+
+void session_end(struct session *s, struct command *c, struct report *report)
+{
+	charge_report(c, report);
+	c->report = *report;
+	c->ended = true;
+	/* Its init has another command soon, or is no more. */
+	if (c->socket >= 0)
+		(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->socket, NULL);
+	fd_close(&c->socket);
+	session_copy(s, c);
 }
 
 /* Its init is no more, and did not say why: killed from outside, or for want of memory. */
@@ -250,15 +307,35 @@ void session_lose(struct session *s, struct command *c, int r)
 
 /* Starting. */
 
-static int keep_stdio(struct session *s, struct command *c, const int stdio[3], struct error *e)
+static int dup_to(int fd, int *ret)
+{
+	*ret = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return *ret < 0 ? -errno : 0;
+}
+
+/* What is written to output and error in one place stays in order: one pipe for both. */
+static int keep_stdio(struct session *s, struct command *c, const struct start *start,
+	const int stdio[3], struct error *e)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && stdio && i < 3; i++) {
-		c->stdio[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 0);
-		r = c->stdio[i] < 0 ? -errno : given_check(c->stdio[i], s->o.host_network, e);
+		/* Made for this command alone, by whoever holds the session. */
+		bool is_own = start->flags & (START_OWN_STDIN << i);
+		bool is_copied = !is_own && given_is_copied(stdio[i]);
+
+		r = is_copied ? 0 : given_check(stdio[i], s->o.host_network, e);
 		if (r == 0)
-			r = given_check_cover(c->stdio[i], s->plan, e);
+			r = given_check_cover(stdio[i], s->plan, e);
+		if (r == 0 && is_copied && i == STDERR_FILENO &&
+			c->copiers[STDOUT_FILENO].to >= 0 &&
+			given_is_same(stdio[STDOUT_FILENO], stdio[i]))
+			r = dup_to(c->stdio[STDOUT_FILENO], &c->stdio[i]);
+		else if (r == 0 && is_copied)
+			r = copier_open(&c->copiers[i], stdio[i], i == STDIN_FILENO, s->epoll,
+				SOURCE_COPIERS(c), start->file_size, &c->stdio[i]);
+		else if (r == 0)
+			r = dup_to(stdio[i], &c->stdio[i]);
 	}
 	return r;
 }
@@ -281,7 +358,11 @@ static int make_command(struct session *s, uint64_t id, const struct start *star
 
 	if (!c)
 		return -ENOMEM;
-	*c = (struct command){ .id = id, .socket = -1, .pidfd = -1, .stdio = { -1, -1, -1 } };
+	*c = (struct command){ .id = id,
+		.socket = -1,
+		.pidfd = -1,
+		.stdio = { -1, -1, -1 },
+		.copiers = { COPIER_NONE, COPIER_NONE, COPIER_NONE } };
 	limit_to(&copy.timeout_ms, s->plan, LIMIT_TIMEOUT_MS);
 	limit_to(&copy.memory, s->plan, LIMIT_MEMORY);
 	limit_to(&copy.pids, s->plan, LIMIT_PIDS);
@@ -297,7 +378,7 @@ static int make_command(struct session *s, uint64_t id, const struct start *star
 	if (r == 0 && c->body.failed)
 		r = -ENOMEM;
 	if (r == 0)
-		r = keep_stdio(s, c, stdio, e);
+		r = keep_stdio(s, c, &copy, stdio, e);
 	if (r < 0) {
 		command_free(c);
 		return r;
@@ -336,7 +417,7 @@ int session_signal(struct session *s, uint64_t id, int signal)
 	struct command *c = session_commands_find(s, id);
 	uint32_t number = (uint32_t)signal;
 
-	if (!c)
+	if (!c || c->ended)
 		return -ESRCH;
 	if (signal < 1 || signal > 64)
 		return -EINVAL;
@@ -353,7 +434,9 @@ int session_kill(struct session *s, uint64_t id)
 
 	if (!c)
 		return -ESRCH;
-	if (c->socket < 0)
+	if (c->ended)
+		session_commands_drop_output(s, c, 0);
+	else if (c->socket < 0)
 		session_refuse(s, c, -ECANCELED, "the command was ended before it started");
 	else
 		doom(s, c, REPORT_KILLED);

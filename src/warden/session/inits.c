@@ -27,7 +27,7 @@ void session_ask_for_inits(struct session *s)
 	if (s->o.single || s->gone)
 		return;
 	for (const struct command *c = s->commands; c; c = c->next)
-		want += c->socket < 0;
+		want += c->socket < 0 && !c->ended;
 	while (s->n_asked + s->n_spares < want) {
 		if (frame_send(s->socket, FRAME_SPAWN, 0, NULL, 0, NULL, 0) < 0)
 			return;
@@ -70,7 +70,7 @@ struct command *session_next_waiting(const struct session *s)
 	struct command *oldest = NULL;
 
 	for (struct command *c = s->commands; c; c = c->next)
-		if (c->socket < 0)
+		if (c->socket < 0 && !c->ended)
 			oldest = c;
 	return oldest;
 }

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/buffer.h"
+#include "warden/session/copier.h"
 #include "warden/session/relay-process.h"
 #include "warden/session/session.h"
 
@@ -31,6 +32,9 @@ struct command {
 	/* Until an init takes it: what is sent then. */
 	struct buffer body;
 	int stdio[3];
+	struct copier copiers[3]; /* of those that are not handed over as they are */
+	bool ended;               /* it is no more; what it wrote is still being copied */
+	struct report report;     /* then */
 	uint64_t timeout_ms, memory, pids;
 	uint64_t signals; /* one bit for each that is to follow */
 	unsigned n_lost;  /* inits that died before they took it */
@@ -66,6 +70,10 @@ struct session {
 #define SOURCE_DEATH(s) ((void *)&(s)->pidfd)
 #define SOURCE_TIMER(s) ((void *)&(s)->timer)
 #define SOURCE_RELAY(s) ((void *)&(s)->relay)
+/* Of a command's copiers: its own address, made odd. */
+#define SOURCE_COPIERS(c) ((void *)((uintptr_t)(c) | 1))
+#define SOURCE_IS_COPIERS(source) ((uintptr_t)(source)&1)
+#define SOURCE_COPIED(source) ((struct command *)((uintptr_t)(source) & ~(uintptr_t)1))
 
 /* session.c */
 int session_add_source(struct session *s, int fd, void *source);
@@ -82,7 +90,12 @@ void session_pass_deadlines(struct session *s);
 void session_forget(struct session *s, struct command *c);
 void session_refuse_as(struct session *s, struct command *c, const struct refusal *refusal);
 void session_refuse(struct session *s, struct command *c, int error, const char *text);
+/* Once all that it wrote has been copied, which may be later. */
 void session_end(struct session *s, struct command *c, struct report *report);
+/* Reports those that ended already, with what could be copied. */
+void session_hurry(struct session *s);
+/* Something can be copied. */
+void session_copy(struct session *s, struct command *c);
 /* Its init is no more, and did not say why (r: what receiving gave). */
 void session_lose(struct session *s, struct command *c, int r);
 /* Moves the command's init into its cgroup, if it has one. */

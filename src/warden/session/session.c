@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The side outside the jail. One epoll descriptor has everything: the zygote's socket and pidfd,
- * the socket of each running command's init, and a timer for the next deadline. Events are taken
+ * the socket of each running command's init, its copiers, and a timer for the next deadline. Events
+ * are taken
  * one at a time, so that handling one may free what another would have named.
  *
  * This file has the frames that come in; session/build.c makes a session and takes it down,
@@ -54,6 +55,7 @@ static void warden_session_lose(struct session *s, const char *why)
 	if (s->gone)
 		return;
 	s->gone = true;
+	session_hurry(s);
 	while (s->commands)
 		session_forget(s, s->commands);
 	session_report(s, &event);
@@ -256,6 +258,8 @@ int session_dispatch(struct session *s)
 			session_lose_zygote(s);
 		else if (e.data.ptr == SOURCE_TIMER(s))
 			session_pass_deadlines(s);
+		else if (SOURCE_IS_COPIERS(e.data.ptr))
+			session_copy(s, SOURCE_COPIED(e.data.ptr));
 		else if (e.data.ptr != SOURCE_RELAY(s))
 			on_command(s, e.data.ptr);
 		else if (session_hear_relay(s) < 0) {

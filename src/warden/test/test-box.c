@@ -125,6 +125,8 @@ void box_start(struct session *s, uint64_t id, const char *line, int out, uint64
 	const int stdio[3] = { null, out >= 0 ? out : null, 2 };
 
 	start.timeout_ms = ms;
+	/* A pipe for this command alone: whoever reads it does not dispatch meanwhile. */
+	start.flags = START_OWN_STDOUT;
 	if (session_start(s, id, &start, stdio, &e) < 0)
 		fail_msg("%s", e.text);
 	(void)close(null);

@@ -13,6 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -76,6 +79,49 @@ static void refuses(void **state)
 	assert_int_equal(check(make_socket(AF_INET, SOCK_DGRAM), false), -EPROTOTYPE);
 	assert_int_equal(check(make_socket(AF_UNIX, SOCK_STREAM), false), -EPROTOTYPE);
 	assert_int_equal(check(make_pair(SOCK_DGRAM), false), -EPROTOTYPE);
+	assert_int_equal(check(epoll_create1(EPOLL_CLOEXEC), false), -EACCES);
+	assert_int_equal(check(eventfd(0, EFD_CLOEXEC), true), -EACCES);
+}
+
+static bool copied(int fd)
+{
+	bool is_copied = given_is_copied(fd);
+
+	assert_true(fd >= 0);
+	(void)close(fd);
+	return is_copied;
+}
+
+/* What goes in itself is the exception. */
+static void copies(void **state)
+{
+	char path[] = "/tmp/test-given.XXXXXX", link[64];
+	int pipes[2], fd = mkstemp(path);
+	auto_fd memory = memfd_create("test-given", MFD_CLOEXEC);
+	auto_fd listener = make_socket(AF_INET, SOCK_STREAM);
+	const struct sockaddr_in any = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	(void)state;
+	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+	assert_true(copied(pipes[0]));
+	assert_true(copied(pipes[1]));
+	assert_true(copied(fd));
+	assert_true(copied(open(path, O_WRONLY | O_APPEND | O_CLOEXEC)));
+	assert_false(copied(open(path, O_RDONLY | O_CLOEXEC)));
+	assert_false(copied(open(path, O_PATH | O_CLOEXEC)));
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", memory);
+	assert_true(copied(open(link, O_RDONLY | O_CLOEXEC)));
+	assert_true(copied(make_pair(SOCK_STREAM)));
+	assert_true(copied(connect_tcp()));
+	assert_false(copied(make_pair(SOCK_SEQPACKET)));
+	assert_false(copied(make_socket(AF_INET, SOCK_DGRAM)));
+	assert_int_equal(bind(listener, (const struct sockaddr *)&any, sizeof(any)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_false(given_is_copied(listener));
+	assert_false(copied(open("/dev/null", O_RDWR | O_CLOEXEC)));
+	assert_false(copied(open("/", O_RDONLY | O_CLOEXEC)));
+	(void)unlink(path);
 }
 
 static void takes(void **state)
@@ -276,6 +322,51 @@ static void keeps_a_file_read_only(void **state)
 	(void)unlink(path);
 }
 
+/* Pipes and files for writing of the host: bytes go in and out, and nothing else does. */
+static void leads_one_way(void **state)
+{
+	char path[] = "/tmp/test-given.XXXXXX", text[32] = "";
+	struct plan p;
+
+	(void)state;
+	(void)signal(SIGPIPE, SIG_IGN);
+	box_plan(&p);
+	for (int single = 0; single < 2; single++) {
+		struct seen seen = { 0 };
+		struct session *s = box_open(&p, &seen, single);
+		int in[2], out[2];
+		auto_fd log = -1;
+
+		memcpy(path + strlen(path) - 6, "XXXXXX", 6);
+		log = mkostemp(path, O_APPEND | O_CLOEXEC);
+		assert_int_equal(write(log, "kept ", 5), 5);
+		assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+		assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+		assert_int_equal(write(in[1], "one\ntwo\n", 8), 8);
+		assert_int_equal(write(out[1], "earlier ", 8), 8);
+		assert_int_equal(run_on(s, &seen,
+					 "read x; test $x = one || exit 1; "
+					 "truncate -s 0 /proc/self/fd/2 2>/dev/null && exit 2; "
+					 "dd if=/proc/self/fd/1 iflag=nonblock bs=8 count=1 "
+					 "2>/dev/null | grep -q . && exit 3; "
+					 "echo out; echo err >&2; exit 0",
+					 (const int[]){ in[0], out[1], log }),
+			0);
+		assert_int_equal(read(out[0], text, sizeof(text)), 12);
+		assert_memory_equal(text, "earlier out\n", 12);
+		assert_int_equal(read(in[0], text, sizeof(text)), 4);
+		assert_memory_equal(text, "two\n", 4);
+		assert_int_equal(pread(log, text, sizeof(text), 0), 9);
+		assert_memory_equal(text, "kept err\n", 9);
+		for (int i = 0; i < 2; i++) {
+			(void)close(in[i]);
+			(void)close(out[i]);
+		}
+		(void)unlink(path);
+		session_free(s);
+	}
+}
+
 /* The command line of the host is nobody's business inside. */
 static void hides_the_host(void **state)
 {
@@ -328,6 +419,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(takes),
+		cmocka_unit_test(copies),
+		cmocka_unit_test(leads_one_way),
 		cmocka_unit_test(refuses_covered),
 		cmocka_unit_test(session_refuses),
 		cmocka_unit_test(spares_devices),

@@ -31,7 +31,8 @@ static const struct {
 	{ "memory by something else", { .memory_by = REPORT_BY_POLLING + 1 }, -EPROTO },
 	{ "pids by something else", { .pids_by = REPORT_BY_POLLING + 1 }, -EPROTO },
 	{ "pids by -1", { .pids_by = UINT32_MAX }, -EPROTO },
-	{ "reserved", { .reserved = 1 }, -EPROTO },
+	{ "output lost", { .output_error = ENOSPC }, 0 },
+	{ "output error", { .output_error = 4096 }, -EPROTO },
 	{ "long", { .wall_us = UINT64_MAX, .user_us = UINT64_MAX, .peak_bytes = UINT64_MAX }, 0 },
 };
 

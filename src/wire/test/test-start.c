@@ -159,7 +159,8 @@ static const struct row rows[] = {
 	{ "a NUL inside", { COUNTS }, S("/\0p\0a\0V=\0x\0"), -EPROTO },
 	{ "last NUL missing", { COUNTS }, S("/\0p\0a\0V="), -EPROTO },
 	{ "no NUL at all", { COUNTS }, S("/usr/bin"), -EPROTO },
-	{ "unknown flag", { .flags = 2, COUNTS }, S("/\0p\0a\0V=\0"), -EPROTO },
+	{ "own streams", { .flags = START_FLAGS & ~START_TTY, COUNTS }, S("/\0p\0a\0V=\0"), 0 },
+	{ "unknown flag", { .flags = START_FLAGS + 1, COUNTS }, S("/\0p\0a\0V=\0"), -EPROTO },
 	{ "all flags", { .flags = UINT32_MAX, COUNTS }, S("/\0p\0a\0V=\0"), -EPROTO },
 	{ "no arguments", { .n_env = 1 }, S("/\0p\0V=\0"), -EPROTO },
 	{ "no variables", { .n_argv = 1 }, S("/\0p\0a\0"), 0 },
@@ -211,7 +212,7 @@ static void test_not_encoded(void **state)
 	(void)state;
 	for (size_t i = 0; i < 10; i++)
 		s[i] = good;
-	s[0].flags = 2;
+	s[0].flags = START_FLAGS + 1;
 	s[1].cwd = "";
 	s[2].cwd = NULL;
 	s[3].program = "";

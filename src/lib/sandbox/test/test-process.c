@@ -311,6 +311,78 @@ static void test_given_stdio(void **state)
 	corral_sandbox_free(s);
 }
 
+/* The host's pipes and files lead one way, and hold what they held; all is there when it ended. */
+static void test_given_one_way(void **state)
+{
+	struct corral_sandbox *s = test_sandbox();
+	struct corral_call c = CORRAL_CALL;
+	struct corral_result *r;
+	int in[2], out[2];
+	const char *path = test_file("log", "kept\n", 0600);
+	int log = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+	char data[8192] = "";
+
+	(void)state;
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	assert_int_equal(write(out[1], "earlier\n", 8), 8);
+	assert_int_equal(write(in[1], "one\ntwo\n", 8), 8);
+	c.stdio = (const int[]){ in[0], out[1], log };
+	r = test_run(s,
+		"read x; dd if=/proc/self/fd/1 iflag=nonblock bs=8 count=1 2>/dev/null; "
+		"(truncate -s 0 /proc/self/fd/2; : >/dev/stderr) 2>/dev/null; "
+		"i=0; while [ $i -lt 300 ]; do i=$((i + 1)); echo line $i; done; echo $x >&2",
+		&c);
+	assert_int_equal(corral_result_exit_code(r), 0);
+	corral_result_free(r);
+	(void)close(out[1]);
+	for (size_t n = 0, more = 1; more > 0; n += more) {
+		ssize_t got = read(out[0], data + n, sizeof(data) - 1 - n);
+
+		assert_true(got >= 0);
+		more = (size_t)got;
+	}
+	assert_memory_equal(data, "earlier\nline 1\nline 2\n", 22);
+	assert_non_null(strstr(data, "line 299\nline 300\n"));
+	assert_int_equal(read(in[0], data, sizeof(data)), 4);
+	assert_memory_equal(data, "two\n", 4);
+	assert_int_equal(pread(log, data, sizeof(data), 0), 9);
+	assert_memory_equal(data, "kept\none\n", 9);
+	(void)close(in[0]);
+	(void)close(in[1]);
+	(void)close(out[0]);
+	(void)close(log);
+	corral_sandbox_free(s);
+}
+
+/* Output that nobody reads does not hold up a command whose time is over, or that is killed. */
+static void test_given_unread(void **state)
+{
+	struct corral_sandbox *s = test_sandbox();
+	struct corral_call c = CORRAL_CALL;
+	struct corral_process *p = NULL;
+	struct corral_result *r = NULL;
+	int out[2];
+
+	(void)state;
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	c.stdio = (const int[]){ -1, out[1], -1 };
+	c.timeout_ms = 300;
+	r = test_run(s, "exec yes", &c);
+	assert_int_equal(corral_result_timed_out(r), 1);
+	corral_result_free(r);
+	c.timeout_ms = 0;
+	assert_int_equal(corral_process_start_line(&p, s, "head -c 90000 /dev/zero", &c, NULL), 0);
+	assert_int_equal(corral_process_wait(p, 500, &r, NULL), -EAGAIN);
+	assert_int_equal(corral_process_kill(p), 0);
+	assert_int_equal(corral_process_wait(p, -1, &r, NULL), 0);
+	corral_result_free(r);
+	corral_process_free(p);
+	(void)close(out[0]);
+	(void)close(out[1]);
+	corral_sandbox_free(s);
+}
+
 static void test_terminal(void **state)
 {
 	struct corral_sandbox *s = test_sandbox();
@@ -492,6 +564,8 @@ int main(void)
 		cmocka_unit_test(test_callbacks),
 		cmocka_unit_test(test_raw),
 		cmocka_unit_test(test_given_stdio),
+		cmocka_unit_test(test_given_one_way),
+		cmocka_unit_test(test_given_unread),
 		cmocka_unit_test(test_terminal),
 		cmocka_unit_test(test_terminal_input),
 		cmocka_unit_test(test_many),
