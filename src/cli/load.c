@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/suggest.h"
+#include "cli/output.h"
 #include "codec/node.h"
 #include "host/resolver.h"
 #include "launch/skill.h"
@@ -304,6 +305,17 @@ static int note_skill(struct load *l, struct call *c, const char *file)
 	return 0;
 }
 
+/* What a file says and Corral does not do: stricter than it reads, so it is no error. */
+static void load_tell_notes(const struct manifest *m)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
+	for (size_t i = 0; i < m->n_notes; i++)
+		output_note_at(&o, &m->notes[i].where, m->notes[i].text);
+	if (o.text.len)
+		(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
 int load_add(struct load *l, struct call *c, const char *path, enum manifest_kind kind)
 {
 	struct folder f = { 0 };
@@ -325,6 +337,8 @@ int load_add(struct load *l, struct call *c, const char *path, enum manifest_kin
 		path = f.files[0];
 	}
 	r = f.is_rules ? load_read_rules(l, c, &f) : load_read_file(l, c, path, kind);
+	if (r == 0)
+		load_tell_notes(&l->files[l->n - 1]);
 	return r < 0 ? r : note_skill(l, c, path);
 }
 

@@ -43,6 +43,19 @@ void output_note(struct output *o)
 	buffer_addc(&o->text, ' ');
 }
 
+void output_note_at(struct output *o, const struct location *where, const char *text)
+{
+	output_note(o);
+	if (where->file) {
+		output_foreign(o, where->file);
+		if (where->line)
+			buffer_printf(&o->text, ":%u", where->line);
+		buffer_adds(&o->text, ": ");
+	}
+	output_foreign(o, text);
+	buffer_addc(&o->text, '\n');
+}
+
 void output_heading(struct output *o, const char *text)
 {
 	buffer_addc(&o->text, '\n');

@@ -38,6 +38,8 @@ static inline void output_deinit(struct output *o)
 void output_styled(struct output *o, enum output_style style, const char *text);
 /* "corral: ", as a note begins: something that a person may want to know. */
 void output_note(struct output *o);
+/* A whole note, with the place that it is about: "corral: FILE:LINE: TEXT". */
+void output_note_at(struct output *o, const struct location *where, const char *text);
 /* An empty line, and the text in a line of its own. */
 void output_heading(struct output *o, const char *text);
 void output_foreign(struct output *o, const char *text);

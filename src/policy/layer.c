@@ -207,6 +207,22 @@ int layer_add_path(struct compiler *c, enum operation op, uint32_t rank)
 	return r;
 }
 
+/* Where only the text of a host or a command is known, all else that must match is not. */
+static int compiler_add_text_glob(struct compiler *c, struct text_globs *to, const struct source *s,
+	const char *glob, uint32_t rank)
+{
+	struct text_glob one = { glob, rank };
+
+	if (s->verdict == VERDICT_ALLOW || s->grant->n > 1) {
+		(void)error_set(c->error, -EINVAL, &s->where,
+			"%s: a pattern over the whole text can only deny or ask, and stands alone",
+			s->text);
+		error_hint(c->error, "name what is allowed");
+		return -EINVAL;
+	}
+	return ARENA_PUSH(c->arena, to->items, to->n, to->cap, one);
+}
+
 int layer_add_host(struct compiler *c, enum operation op, uint32_t rank)
 {
 	const struct source *s = &c->layer->sources[op].items[rank];
@@ -224,6 +240,9 @@ int layer_add_host(struct compiler *c, enum operation op, uint32_t rank)
 
 		if (r < 0)
 			return r;
+		if (patterns[i].kind == HOST_GLOB)
+			return compiler_add_text_glob(
+				c, &c->layer->host_globs, s, patterns[i].name, rank);
 		patterns[i].methods = methods;
 		patterns[i].wide = !allows;
 	}
@@ -248,6 +267,9 @@ static int compiler_add_part(struct compiler *c, struct command_entry *entry, co
 
 	if (r < 0)
 		return r;
+	entry->pattern.line = p.line;
+	if (p.line)
+		return 0;
 	r = command_pattern_meet_args(&entry->pattern, &p, &met);
 	if (r <= 0)
 		*ret_empty = true;
@@ -364,8 +386,12 @@ int layer_add_command(struct compiler *c, enum operation op, uint32_t rank)
 	entry.globs = arena_calloc(c->arena, s->grant->n, sizeof(*entry.globs));
 	if (!entry.globs)
 		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < s->grant->n; i++)
+	for (size_t i = 0; r == 0 && i < s->grant->n; i++) {
 		r = compiler_add_part(c, &entry, s->grant->all[i], &s->where, &empty);
+		if (r == 0 && entry.pattern.line)
+			return compiler_add_text_glob(
+				c, &c->layer->command_globs, s, entry.pattern.line, rank);
+	}
 	if (r < 0 || empty)
 		return r;
 	if (entry.pattern.is_name) {

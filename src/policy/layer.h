@@ -42,6 +42,17 @@ struct fine_command {
 	uint32_t rank;
 };
 
+/* A denial by the text of a host or a command (glob:TEXT): few, and tried one by one. */
+struct text_glob {
+	const char *glob;
+	uint32_t rank;
+};
+
+struct text_globs {
+	struct text_glob *items; /* strongest first */
+	size_t n, cap;
+};
+
 struct layer {
 	const char *origin;
 	enum verdict fallback;
@@ -55,8 +66,9 @@ struct layer {
 	struct pathset *dangerous; /* dangerously_allow */
 	struct hostset *hosts;     /* what allows */
 	struct hostset *forbidden; /* what denies or asks: wide patterns */
-	struct pathset *commands;  /* words of a command as a path: see command.h */
-	struct pathset *programs;  /* globs over program files */
+	struct text_globs host_globs, command_globs;
+	struct pathset *commands; /* words of a command as a path: see command.h */
+	struct pathset *programs; /* globs over program files */
 	struct fine_command *fine;
 	size_t n_fine, cap_fine;
 	struct pathset *names;  /* env: "/NAME" */

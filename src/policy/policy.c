@@ -237,6 +237,10 @@ static void decide_host(const struct layer *l, const struct policy_question *q, 
 	uint32_t rank =
 		rank_best(hostset_match(l->hosts, &q->host), hostset_match(l->forbidden, &q->host));
 
+	for (size_t i = 0; i < l->host_globs.n && l->host_globs.items[i].rank < rank; i++) {
+		if (host_glob_matches(l->host_globs.items[i].glob, &q->host))
+			rank = l->host_globs.items[i].rank;
+	}
 	decide_by_source(l, &l->sources[q->op], rank, d);
 }
 
@@ -246,6 +250,14 @@ static uint32_t match_command(const struct layer *l, const struct policy_questio
 
 	if (q->path)
 		best = rank_best(best, pathset_match(l->programs, q->path, q->path_len));
+	for (size_t i = 0; q->request->args && i < l->command_globs.n; i++) {
+		const struct text_glob *g = &l->command_globs.items[i];
+
+		if (g->rank < best &&
+			command_line_matches(g->glob, q->path ? q->path : q->request->target,
+				q->request->args, q->request->n_args))
+			best = g->rank;
+	}
 	for (size_t i = 0; q->request->args && i < l->n_fine; i++) {
 		const struct fine_command *f = &l->fine[i];
 		size_t n = 0;

@@ -138,6 +138,9 @@ static void add_endpoint(const struct host_pattern *h, struct buffer *out)
 	case HOST_SOCKET:
 		buffer_printf(out, "whatever listens at %s, outside of the sandbox", h->name);
 		return;
+	case HOST_GLOB:
+		buffer_printf(out, "any host whose name or address looks like %s", h->name);
+		break;
 	}
 	if (h->port_lo == 1 && h->port_hi == HOST_PORT_MAX)
 		buffer_adds(out, " on any port");
@@ -181,6 +184,10 @@ static void words_add_command(const struct describe *c, const char *pattern, str
 
 	if (command_pattern_parse(&p, &scratch, pattern, NULL, NULL) < 0) {
 		buffer_printf(out, "what “%s” means, which is no valid command", pattern);
+		return;
+	}
+	if (p.line) {
+		buffer_printf(out, "any command whose text looks like “%s”", p.line);
 		return;
 	}
 	if (p.is_name) {

@@ -109,15 +109,7 @@ static void tell_notes(const struct run *r)
 		if (r->profile.permissions && note->where.file &&
 			strcmp(note->where.file, r->profile.permissions->origin) == 0)
 			continue;
-		output_note(&o);
-		if (note->where.file) {
-			output_foreign(&o, note->where.file);
-			if (note->where.line)
-				buffer_printf(&o.text, ":%u", note->where.line);
-			buffer_adds(&o.text, ": ");
-		}
-		output_foreign(&o, note->text);
-		buffer_addc(&o.text, '\n');
+		output_note_at(&o, &note->where, note->text);
 	}
 	if (o.text.len)
 		(void)output_write(&o, STDERR_FILENO, NULL);

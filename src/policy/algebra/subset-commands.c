@@ -66,6 +66,9 @@ static int commands_add_source(void *data, const struct source *s)
 		struct command_pattern p;
 		int r = command_pattern_parse(&p, &c->arena, s->grant->all[i], NULL, NULL);
 
+		/* What the text of a command may be falls into no classes. */
+		if (r == 0 && p.line)
+			r = -E2BIG;
 		if (r == 0 && p.n_args)
 			r = commands_add_class(c, p.args, p.n_args, false);
 		if (r == 0 && p.n_args)

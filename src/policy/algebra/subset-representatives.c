@@ -134,6 +134,9 @@ static int add_pattern(struct candidates *c, const struct host_pattern *p)
 		return ARENA_PUSH(&c->arena, c->sockets, c->n_sockets, c->cap_sockets, p->name);
 	case HOST_ANY:
 		break;
+	case HOST_GLOB: /* as with URL paths: no finite set of names stands for it */
+		c->fine = true;
+		return 0;
 	}
 	for (size_t i = 0; r == 0 && i < 4; i++)
 		r = add_port(c, ends[i]);

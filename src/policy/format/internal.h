@@ -72,12 +72,31 @@ enum {
 	RULES_PRIORITY_MIN = INT32_MIN + 16,
 };
 
+/* Of ours: the operation whose patterns they become (that of files stands for both), and a word. */
+struct manifest_rules_row {
+	enum operation op;
+	const char *word; /* NULL: nothing that AgenShield knows */
+};
+extern const struct manifest_rules_row manifest_rules_kinds[RULES_KIND_COUNT];
+
+/* The pattern can be read, and matches nothing. */
+enum { RULES_NOTHING = 1 };
+
 /*
  * Appends to `list`, which grows in p's arena, what `text` means as a pattern of that kind in a
  * rule with this action. What an allowing rule would widen, a denying one may: see docs/formats.md.
+ * Returns 0, RULES_NOTHING, or -EINVAL with a sentence.
  */
 int manifest_rules_pattern(const struct field *f, struct permissions *p, struct grant_list *list,
 	enum manifest_rules_kind kind, enum verdict action, const char *text);
+
+/* The same for a name in networkConstraints, which is a host on any port. */
+int manifest_rules_site(const struct field *f, struct permissions *p, struct grant_list *list,
+	enum verdict action, const char *text);
+
+/* Adds a sentence about what a file says and Corral does not do, with its place. */
+__attribute__((format(printf, 3, 4))) int manifest_note(
+	const struct field *f, struct manifest *m, const char *format, ...);
 
 /* `fsConstraints` and `networkConstraints`; `into` is the struct manifest. */
 field_reader manifest_rules_fs_constraints;

@@ -10,6 +10,8 @@
 #include "policy/format/manifest.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -145,6 +147,23 @@ int manifest_grant(const struct field *f, struct permissions *p, struct grant_li
 	if (r == 0)
 		r = permissions_add(p, list, pattern, &where);
 	return field_result(f, r);
+}
+
+int manifest_note(const struct field *f, struct manifest *m, const char *format, ...)
+{
+	struct manifest_note note = { .where = field_location(f) };
+	struct arena *a = m->permissions->arena;
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	note.text = arena_strdup(a, text);
+	/* The document goes, the note stays. */
+	note.where.file = m->permissions->origin;
+	return field_result(
+		f, note.text ? ARENA_PUSH(a, m->notes, m->n_notes, m->cap_notes, note) : -ENOMEM);
 }
 
 static bool has_suffix(const char *file, const char *suffix)
@@ -367,32 +386,83 @@ int manifest_read(struct manifest *m, enum manifest_kind kind, const char *file,
 	return r;
 }
 
+/*
+ * What constraints of a further file leave to the default action is not left to it where the first
+ * file's own constraints deny it.
+ */
+static bool manifest_has_constraint(const struct manifest *m, size_t n, const struct rule *like)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (m->permissions->rules[i].priority == RULES_PRIORITY_ELSE &&
+			m->permissions->rules[i].operations == like->operations)
+			return true;
+	}
+	return false;
+}
+
+static int manifest_join(struct manifest *m, const struct manifest *more)
+{
+	struct permissions *p = m->permissions;
+	size_t before = p->n_rules;
+
+	for (size_t i = 0; i < more->permissions->n_rules; i++) {
+		const struct rule *rule = &more->permissions->rules[i];
+
+		if (rule->priority == RULES_PRIORITY_ALLOWED &&
+			manifest_has_constraint(m, before, rule))
+			continue;
+		if (permissions_add_rule(p, rule) < 0)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < more->n_notes; i++) {
+		struct manifest_note note = more->notes[i];
+
+		note.text = arena_strdup(p->arena, note.text);
+		note.where.file = note.where.file ? arena_strdup(p->arena, note.where.file) : NULL;
+		if (!note.text ||
+			ARENA_PUSH(p->arena, m->notes, m->n_notes, m->cap_notes, note) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What constraints leave to the default action follows it. */
+static void manifest_lower_default(struct permissions *p, enum verdict fallback)
+{
+	p->fallback = verdict_strictest(p->fallback, fallback);
+	for (size_t i = 0; i < p->n_rules; i++) {
+		struct rule *rule = &p->rules[i];
+
+		if (rule->priority == RULES_PRIORITY_ALLOWED)
+			rule->action = verdict_strictest(rule->action, p->fallback);
+	}
+}
+
 int manifest_add_rules(
 	struct manifest *m, const char *file, const char *text, size_t len, struct error *e)
 {
 	auto_document d = { 0 };
 	auto_manifest more = { 0 };
-	size_t before;
+	size_t before, notes;
 	int r;
 
 	if (m->kind != MANIFEST_RULES)
 		return error_set(e, -EINVAL, NULL, "rules can only be added to rules");
 	before = m->permissions->n_rules;
+	notes = m->n_notes;
 	r = manifest_read_document(&d, file, text, len, e);
 	if (r < 0)
 		return r;
 	r = manifest_read_tree(&more, MANIFEST_RULES, &d, e);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < more.permissions->n_rules; i++) {
-		if (permissions_add_rule(m->permissions, &more.permissions->rules[i]) < 0) {
-			m->permissions->n_rules = before;
-			return error_no_memory(e);
-		}
+	if (manifest_join(m, &more) < 0) {
+		m->permissions->n_rules = before;
+		m->n_notes = notes;
+		return error_no_memory(e);
 	}
 	if (node_get(d.root, "defaultAction"))
-		m->permissions->fallback =
-			verdict_strictest(m->permissions->fallback, more.permissions->fallback);
+		manifest_lower_default(m->permissions, more.permissions->fallback);
 	/* The modes are in the order of strictness. */
 	if (node_get(d.root, "mode") && more.permissions->mode < m->permissions->mode)
 		m->permissions->mode = more.permissions->mode;

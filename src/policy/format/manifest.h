@@ -21,6 +21,12 @@ enum manifest_kind {
 	MANIFEST_ENCLAVE,     /* allowed_roots, allowed_commands, allowed_hosts */
 };
 
+/* A sentence for whoever wrote the file: what is stricter than it reads. Nothing is wider. */
+struct manifest_note {
+	struct location where;
+	const char *text;
+};
+
 struct manifest {
 	enum manifest_kind kind;
 	struct permissions *permissions; /* owned; never NULL after a successful read */
@@ -33,6 +39,8 @@ struct manifest {
 	size_t n_requires_bins, n_requires_env;
 	/* Keys at the top that mean nothing to us, kept as they are; a map, or NULL. */
 	struct node *extra;
+	struct manifest_note *notes;
+	size_t n_notes, cap_notes;
 	size_t body; /* SKILL.md: offset of the text behind the frontmatter */
 };
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constraints are what AgenShield asks when no rule matched: first what is denied, then what is
- * allowed, and if anything is allowed, everything else is denied. So they are three rules with the
- * lowest priorities there are, one below the other.
+ * Constraints are what AgenShield asks when no rule matched. They can only deny: what passes them
+ * is left to `defaultAction`. So they are three rules with the lowest priorities there are, one
+ * below the other: what is denied is denied, what is "allowed" gets the default action, and if
+ * anything is "allowed", all else is denied. Where the default is to deny, the middle one says
+ * nothing.
  *
  * `deniedHosts: ["*"]` beside allowed hosts is AgenShield's way to write "everything else": it
  * denies what is not allowed, not what is.
@@ -26,12 +28,26 @@ enum { PRODUCT_MAX = 4096 };
 struct constraint {
 	struct manifest *m;
 	struct grant_list allowed, denied;
-	bool only; /* nothing but what is allowed */
+	struct grant_list pages, denied_pages; /* the same hosts, for open_url */
+	bool only;                             /* nothing but what is allowed */
 	bool everything_denied;
 	uint16_t *ports;
 	size_t n_ports, cap_ports;
 	const struct node *hosts; /* allowedHosts, which are read when the ports are known */
+	enum verdict passes;      /* the file's default action: what is said of what is allowed */
 };
+
+/* The default action, which may stand behind the constraints. What is no verdict is refused there.
+ */
+static enum verdict constraint_default(const struct field *f)
+{
+	const char *action = node_text(node_get(f->up->node, "defaultAction"));
+
+	return !action                           ? VERDICT_DENY
+	       : strcmp(action, "allow") == 0    ? VERDICT_ALLOW
+	       : strcmp(action, "approval") == 0 ? VERDICT_ASK
+						 : VERDICT_DENY;
+}
 
 /* The three rules of a section. */
 static int constraint_add_rules(const struct field *f, struct constraint *r, unsigned operations,
@@ -40,7 +56,7 @@ static int constraint_add_rules(const struct field *f, struct constraint *r, uns
 	struct permissions *p = r->m->permissions;
 	struct rule rules[] = {
 		{ .id = denied, .action = VERDICT_DENY, .priority = RULES_PRIORITY_DENIED },
-		{ .id = allowed, .action = VERDICT_ALLOW, .priority = RULES_PRIORITY_ALLOWED },
+		{ .id = allowed, .action = r->passes, .priority = RULES_PRIORITY_ALLOWED },
 		{ .id = "", .action = VERDICT_DENY, .priority = RULES_PRIORITY_ELSE },
 	};
 	int ret = 0;
@@ -48,9 +64,9 @@ static int constraint_add_rules(const struct field *f, struct constraint *r, uns
 	rules[0].patterns = r->denied;
 	rules[1].patterns = r->allowed;
 	if (r->only || r->everything_denied)
-		ret = manifest_rules_pattern(f, p, &rules[2].patterns, kind, VERDICT_DENY, "*");
+		ret = manifest_rules_pattern(f, p, &rules[2].patterns, kind, VERDICT_DENY, "**");
 	for (size_t i = 0; ret == 0 && i < ROWS(rules); i++) {
-		if (rules[i].patterns.n == 0)
+		if (rules[i].patterns.n == 0 || (i == 1 && r->passes == VERDICT_DENY))
 			continue;
 		rules[i].operations = operations;
 		rules[i].where = field_location(f);
@@ -78,7 +94,7 @@ static int read_allowed_path(const struct field *f, void *into)
 		len -= 2;
 	while (len > 0 && text[len - 1] == '/')
 		len--;
-	if (text[0] == '\0' || strcspn(text, "*?[]{}\\") < len)
+	if (text[0] == '\0' || strcspn(text, "*?") < len)
 		return field_fail(f, "`%s` must be a folder, without wildcards", text);
 	pattern = arena_printf(p->arena, "%.*s/**", (int)len, text);
 	if (!pattern)
@@ -95,8 +111,9 @@ static int read_denied_pattern(const struct field *f, void *into)
 
 	if (ret < 0)
 		return ret;
-	return manifest_rules_pattern(
+	ret = manifest_rules_pattern(
 		f, r->m->permissions, &r->denied, RULES_PATH, VERDICT_DENY, text);
+	return ret < 0 ? ret : 0;
 }
 
 static const struct field_key fs_keys[] = {
@@ -107,7 +124,7 @@ static const struct field_table fs_table = FIELD_TABLE(fs_keys);
 
 int manifest_rules_fs_constraints(const struct field *f, void *into)
 {
-	struct constraint r = { .m = into };
+	struct constraint r = { .m = into, .passes = constraint_default(f) };
 	int ret = field_read_map(f, &fs_table, &r);
 
 	return ret < 0 ? ret
@@ -129,8 +146,11 @@ static int read_denied_host(const struct field *f, void *into)
 		r->everything_denied = true;
 		return 0;
 	}
-	return manifest_rules_pattern(
-		f, r->m->permissions, &r->denied, RULES_HOST, VERDICT_DENY, text);
+	ret = manifest_rules_site(f, r->m->permissions, &r->denied, VERDICT_DENY, text);
+	if (ret >= 0)
+		ret = manifest_rules_pattern(
+			f, r->m->permissions, &r->denied_pages, RULES_PAGE, VERDICT_DENY, text);
+	return ret < 0 ? ret : 0;
 }
 
 static int constraint_read_port(const struct field *f, void *into)
@@ -198,11 +218,18 @@ static int read_allowed_host(const struct field *f, void *into)
 	if (ret < 0)
 		return ret;
 	r->only = true;
-	if (r->n_ports == 0)
-		return manifest_rules_pattern(
-			f, r->m->permissions, &r->allowed, RULES_HOST, VERDICT_ALLOW, text);
-	ret = manifest_rules_pattern(f, r->m->permissions, &hosts, RULES_HOST, VERDICT_ALLOW, text);
-	return ret < 0 ? ret : add_on_ports(f, r, &hosts);
+	ret = manifest_rules_site(
+		f, r->m->permissions, r->n_ports ? &hosts : &r->allowed, VERDICT_ALLOW, text);
+	if (ret == RULES_NOTHING && r->passes != VERDICT_DENY)
+		return manifest_note(
+			f, r->m, "no host is left to the default action by `%s`", text);
+	if (ret == 0 && r->n_ports)
+		return add_on_ports(f, r, &hosts);
+	/* A page has no port: one of several allowed ones cannot be told from the others. */
+	if (ret == 0)
+		ret = manifest_rules_pattern(
+			f, r->m->permissions, &r->pages, RULES_PAGE, VERDICT_ALLOW, text);
+	return ret < 0 ? ret : 0;
 }
 
 /*
@@ -211,7 +238,6 @@ static int read_allowed_host(const struct field *f, void *into)
  */
 static int read_allowed_hosts(const struct field *f, struct constraint *r)
 {
-	const char *action = node_text(node_get(f->up->node, "defaultAction"));
 	struct grant_list everywhere = { 0 };
 	int ret = 0;
 
@@ -223,21 +249,27 @@ static int read_allowed_hosts(const struct field *f, struct constraint *r)
 	if (ret < 0 || r->only || r->n_ports == 0)
 		return ret;
 	r->only = true;
-	if (!action || strcmp(action, "allow") != 0)
+	if (r->passes == VERDICT_DENY || r->everything_denied)
 		return 0;
-	ret = manifest_rules_pattern(
-		f, r->m->permissions, &everywhere, RULES_HOST, VERDICT_ALLOW, "*");
+	ret = manifest_rules_site(f, r->m->permissions, &everywhere, VERDICT_ALLOW, "*");
 	return ret < 0 ? ret : add_on_ports(f, r, &everywhere);
 }
 
 int manifest_rules_network_constraints(const struct field *f, void *into)
 {
-	struct constraint r = { .m = into };
+	struct constraint r = { .m = into, .passes = constraint_default(f) };
 	int ret = field_read_map(f, &network_table, &r);
 
 	if (ret == 0)
 		ret = read_allowed_hosts(f, &r);
-	return ret < 0 ? ret
-		       : constraint_add_rules(f, &r, BIT(OPERATION_NET_CONNECT), RULES_HOST,
-				 ".deniedHosts", ".allowedHosts");
+	if (ret == 0)
+		ret = constraint_add_rules(f, &r, BIT(OPERATION_NET_CONNECT), RULES_HOST,
+			".deniedHosts", ".allowedHosts");
+	/* Pages that nobody grants need no denial. */
+	if (ret < 0 || r.passes == VERDICT_DENY)
+		return ret;
+	r.allowed = r.pages;
+	r.denied = r.denied_pages;
+	return constraint_add_rules(
+		f, &r, BIT(OPERATION_SERVICE), RULES_PAGE, ".deniedHosts", ".allowedHosts");
 }

@@ -13,6 +13,7 @@
 
 #include "base/ascii.h"
 #include "base/buffer.h"
+#include "policy/match/service.h"
 
 #define GLOB_CHARS "*?[{"
 
@@ -122,6 +123,25 @@ static int command_read_program(
 	return k < 0 ? k : command_keep(a, &word, &p->program);
 }
 
+static int command_read_line(struct command_pattern *ret, struct arena *a, const char *line,
+	const struct location *loc, struct error *e)
+{
+	struct command_pattern p = { .program = "/**" };
+
+	if (!line[0])
+		return error_set(e, -EINVAL, loc, "a command pattern needs a program");
+	for (const char *c = line; *c; c++) {
+		if (ascii_is_control(*c))
+			return error_set(
+				e, -EINVAL, loc, "a command pattern holds a control character");
+	}
+	p.line = arena_strdup(a, line);
+	if (!p.line)
+		return -ENOMEM;
+	*ret = p;
+	return 0;
+}
+
 int command_pattern_parse(struct command_pattern *ret, struct arena *a, const char *text,
 	const struct location *loc, struct error *e)
 {
@@ -130,7 +150,11 @@ int command_pattern_parse(struct command_pattern *ret, struct arena *a, const ch
 	enum suffix suffix = cut_suffix(&r);
 	auto_buffer word = { 0 };
 	size_t cap = 0;
-	int k = command_read_program(&r, a, &p);
+	int k;
+
+	if (strncmp(text, COMMAND_LINE_PREFIX, strlen(COMMAND_LINE_PREFIX)) == 0)
+		return command_read_line(ret, a, text + strlen(COMMAND_LINE_PREFIX), loc, e);
+	k = command_read_program(&r, a, &p);
 
 	while (k == 0 && command_next_word(&r)) {
 		const char *arg;
@@ -176,8 +200,12 @@ void command_pattern_print(const struct command_pattern *p, struct buffer *out)
 	bool like_suffix =
 		(n > 0 && s[n - 1] == ':') || (n > 1 && s[n - 2] == ':' && s[n - 1] == '*');
 
+	if (p->line) {
+		buffer_printf(out, COMMAND_LINE_PREFIX "%s", p->line);
+		return;
+	}
 	if (p->is_name) {
-		if (is_path(s, n))
+		if (is_path(s, n) || strncmp(s, COMMAND_LINE_PREFIX, 5) == 0)
 			buffer_addc(out, '\\');
 		print_word(s, GLOB_CHARS, out);
 	} else {
@@ -217,6 +245,31 @@ int command_pattern_meet_args(const struct command_pattern *a, const struct comm
 	ret->n_args = most->n_args;
 	ret->more = less->more && most->more;
 	return 1;
+}
+
+/* Whole texts */
+
+enum { COMMAND_LINE_BYTES = 65536 };
+
+bool command_line_matches(
+	const char *line, const char *program, const char *const *args, size_t n_args)
+{
+	const char *slash = strrchr(program, '/');
+	size_t start = slash ? (size_t)(slash - program) + 1 : 0;
+	auto_buffer text = { 0 };
+
+	buffer_adds(&text, program);
+	for (size_t i = 0; i < n_args && text.len <= COMMAND_LINE_BYTES; i++)
+		buffer_printf(&text, " %s", args[i]);
+	buffer_addc(&text, ' ');
+	if (text.failed || text.len > COMMAND_LINE_BYTES)
+		return true;
+	for (size_t len = text.len - 1; len <= text.len; len++) {
+		if (service_word_matches(line, buffer_text(&text), len) ||
+			service_word_matches(line, buffer_text(&text) + start, len - start))
+			return true;
+	}
+	return false;
 }
 
 /* Keys */

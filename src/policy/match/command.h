@@ -10,6 +10,7 @@
  *   git push:        git with exactly the argument "push"; so does `git push` without the colon
  *   git:             git without arguments; `git:*` is the same as `git`
  *   *                any program
+ *   glob:rm -rf /*   the command's whole text, where * is any text and ? any byte; for denials only
  *
  * Words are separated by spaces; a backslash takes the next character as it is (\: \  \\ too).
  * Arguments are compared as whole words, never by prefix of a word; `*` inside an argument word is
@@ -35,7 +36,11 @@ struct command_pattern {
 	const char **args; /* unescaped */
 	size_t n_args;
 	bool more; /* further arguments may follow */
+	/* glob:TEXT. The program is then any, and the text alone counts. */
+	const char *line;
 };
+
+#define COMMAND_LINE_PREFIX "glob:"
 
 /* -EINVAL with a sentence if the text is no pattern. *ret lives in the arena; else untouched. */
 int command_pattern_parse(struct command_pattern *ret, struct arena *a, const char *text,
@@ -45,8 +50,15 @@ void command_pattern_print(const struct command_pattern *p, struct buffer *out);
 /* True if the pattern says anything about arguments. */
 static inline bool command_pattern_is_fine(const struct command_pattern *p)
 {
-	return p->n_args > 0 || !p->more;
+	return p->line || p->n_args > 0 || !p->more;
 }
+/*
+ * The text of a command, as the program is called and by the program's name alone, and with a space
+ * at its end ("curl *" is curl without arguments too): one of them matches. A command that is too
+ * long to be looked at matches as well, since such patterns only deny.
+ */
+bool command_line_matches(
+	const char *line, const char *program, const char *const *args, size_t n_args);
 /* Only the arguments: argv without argv[0]. */
 bool command_pattern_matches_args(
 	const struct command_pattern *p, const char *const *args, size_t n);

@@ -48,7 +48,7 @@ static int canonical_command(const char *text, struct buffer *out, struct arena 
 
 	if (r < 0)
 		return r;
-	if (!p.is_name) {
+	if (!p.is_name && !p.line) {
 		r = canonical_path(p.program, &program, scratch, where, e);
 		if (r < 0)
 			return r;

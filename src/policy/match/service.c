@@ -142,5 +142,8 @@ bool service_pattern_covers(const char *pattern, const struct service_request *r
 		return false;
 	if (p.access && (r->access == 0 || (r->access & ~p.access)))
 		return false;
+	/* A host by its text, as in network patterns. */
+	if (p.value && strncmp(p.value, "glob:", 5) == 0)
+		p.value += 5;
 	return !p.value || (r->value && service_word_matches(p.value, r->value, strlen(r->value)));
 }

@@ -364,6 +364,27 @@ static int pattern_parse_socket(const struct host_text *c, const char *path, str
 	return p->name ? 0 : error_no_memory(c->e);
 }
 
+/* Names and addresses by their text. Letters, digits, and what stands between them. */
+static int pattern_parse_glob(const struct host_text *c, const char *glob, struct host_pattern *p)
+{
+	static const char bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789.-_:*?";
+	char *lower;
+
+	p->kind = HOST_GLOB;
+	p->port_lo = 1;
+	p->port_hi = HOST_PORT_MAX;
+	if (!glob[0] || glob[strspn(glob, bytes)])
+		return refuse(c, "this is no pattern of names or addresses", "write glob:10.*");
+	lower = arena_strdup(c->arena, glob);
+	if (!lower)
+		return error_no_memory(c->e);
+	for (char *at = lower; *at; at++)
+		*at = ascii_lower(*at);
+	p->name = lower;
+	return 0;
+}
+
 int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *text,
 	const struct location *loc, struct error *e)
 {
@@ -381,6 +402,8 @@ int host_pattern_parse(struct host_pattern *ret, struct arena *a, const char *te
 		p.transport = TRANSPORT_UDP;
 	if (strncasecmp(text, "unix:", 5) == 0)
 		r = pattern_parse_socket(&c, text + 5, &p);
+	else if (strncmp(text, "glob:", 5) == 0)
+		r = pattern_parse_glob(&c, text + 5, &p);
 	else if (port != 0)
 		r = pattern_parse_url(&c, rest, port, &p);
 	else if (slashes && p.transport != TRANSPORT_UDP)

@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "policy/baseline.h"
 #include "policy/match/glob.h"
+#include "policy/match/service.h"
 
 static const char *const methods[] = { "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS",
 	"TRACE", "PATCH" };
@@ -85,6 +86,7 @@ const struct baseline_net *host_pattern_guard(const struct host_pattern *part)
 		return baseline_guard_of_prefix(&part->prefix);
 	case HOST_ANY:
 	case HOST_SOCKET:
+	case HOST_GLOB:
 		break;
 	}
 	return NULL;
@@ -99,6 +101,19 @@ bool host_pattern_has_port(const struct host_pattern *p, uint16_t port)
 
 /* Matching */
 
+bool host_glob_matches(const char *glob, const struct host_request *r)
+{
+	auto_buffer text = { 0 };
+
+	if (r->transport == TRANSPORT_UNIX)
+		return false;
+	if (!r->is_address)
+		return service_word_matches(glob, r->name, strlen(r->name));
+	address_print(&r->address, &text);
+	/* Such patterns only deny: what cannot be compared is taken to match. */
+	return text.failed || service_word_matches(glob, buffer_text(&text), text.len);
+}
+
 static bool host_part_has(const struct host_pattern *part, const struct host_request *r)
 {
 	switch (part->kind) {
@@ -112,6 +127,8 @@ static bool host_part_has(const struct host_pattern *part, const struct host_req
 		return true;
 	case HOST_SOCKET:
 		return strcmp(r->socket, part->name) == 0;
+	case HOST_GLOB:
+		return host_glob_matches(part->name, r);
 	}
 	return false;
 }
@@ -122,6 +139,8 @@ bool host_pattern_matches(const struct host_pattern *p, const struct host_reques
 	struct host_pattern parts[HOST_PARTS_MAX];
 	size_t n = host_pattern_split(p, parts);
 
+	if (p->kind == HOST_GLOB)
+		return host_glob_matches(p->name, r);
 	if (p->transport != r->transport || !host_pattern_has_port(p, r->port) ||
 		(p->methods && !(p->methods & r->method)) || (p->n_url_paths && !r->has_url_path))
 		return false;
@@ -174,6 +193,9 @@ static void host_print_name(const struct host_pattern *p, struct buffer *out)
 		if (p->prefix.length < p->prefix.address.bits)
 			buffer_printf(out, "/%u", p->prefix.length);
 		break;
+	case HOST_GLOB:
+		buffer_printf(out, "glob:%s", p->name);
+		break;
 	}
 }
 
@@ -211,7 +233,7 @@ void host_pattern_print(const struct host_pattern *p, struct buffer *out)
 	if (p->transport != TRANSPORT_TCP)
 		buffer_adds(out, p->transport == TRANSPORT_UDP ? "udp://" : "unix:");
 	host_print_name(p, out);
-	if (p->transport != TRANSPORT_UNIX)
+	if (p->transport != TRANSPORT_UNIX && p->kind != HOST_GLOB)
 		host_print_ports(p->port_lo, p->port_hi, out);
 }
 
@@ -241,6 +263,7 @@ static bool encloses(const struct host_pattern *a, const struct host_pattern *b)
 		return true;
 	case HOST_NAME:
 	case HOST_SOCKET:
+	case HOST_GLOB:
 		return b->kind == a->kind && strcmp(a->name, b->name) == 0;
 	case HOST_SUBDOMAINS:
 		if (b->kind == HOST_SUBDOMAINS && strcmp(a->name, b->name) == 0)
@@ -328,6 +351,21 @@ static int meet_paths(const struct host_pattern *a, const struct host_pattern *b
 	return 0;
 }
 
+/*
+ * A pattern over the text of hosts and another: all that may be in common, which is no less than
+ * what is. Only denials have such patterns, and nobody intersects those.
+ */
+static bool host_glob_meets(
+	const struct host_pattern *glob, const struct host_pattern *other, struct host_pattern *ret)
+{
+	if (other->kind == HOST_SOCKET ||
+		(other->kind == HOST_NAME &&
+			!service_word_matches(glob->name, other->name, strlen(other->name))))
+		return false;
+	*ret = *other;
+	return true;
+}
+
 /* The hosts in common, as a copy of a, b or a part of one. */
 static bool host_parts_meet(
 	const struct host_pattern *a, const struct host_pattern *b, struct host_pattern *ret)
@@ -343,6 +381,9 @@ static bool host_parts_meet(
 		*ret = *a;
 		return true;
 	}
+	if (a->kind == HOST_GLOB || b->kind == HOST_GLOB)
+		return a->kind == HOST_GLOB ? host_glob_meets(a, b, ret)
+					    : host_glob_meets(b, a, ret);
 	/*
 	 * Only localhost has more than one part, and nothing but itself covers two of them: they
 	 * are a name and one address of each family, and all guarded, so that `*` covers none.

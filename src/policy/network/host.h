@@ -8,6 +8,7 @@
  *   *:443                    any name and any public address
  *   host:1000-2000 host:*    ports; without a port: any port
  *   udp://ntp.example.com:123                       unix:/run/x.sock
+ *   glob:10.*                names and addresses by their text, on any port, for denials only
  *   https://api.example.com/v1/**    port from the scheme; a path other than / /* /** narrows to
  *                                    what only a speaker of HTTP can hold
  *
@@ -32,12 +33,13 @@ enum { HOST_NAME_BYTES = 256, HOST_PORT_MAX = 65535, HOST_PARTS_MAX = 3 };
 
 enum transport { TRANSPORT_TCP, TRANSPORT_UDP, TRANSPORT_UNIX };
 
-enum host_kind { HOST_NAME, HOST_SUBDOMAINS, HOST_ANY, HOST_PREFIX, HOST_SOCKET };
+enum host_kind { HOST_NAME, HOST_SUBDOMAINS, HOST_ANY, HOST_PREFIX, HOST_SOCKET, HOST_GLOB };
 
 struct host_pattern {
 	enum host_kind kind;
 	enum transport transport;
-	const char *name; /* HOST_NAME, HOST_SUBDOMAINS (without "*."), HOST_SOCKET (the path) */
+	/* HOST_NAME, HOST_SUBDOMAINS (without "*."), HOST_SOCKET (the path), HOST_GLOB */
+	const char *name;
 	struct prefix prefix;
 	uint16_t port_lo, port_hi; /* 1..65535 for any port; 0 for sockets */
 	/* Finer than a connection; empty: not narrowed. All path patterns must match. */
@@ -95,6 +97,8 @@ int host_pattern_meet(const struct host_pattern *a, const struct host_pattern *b
 size_t host_pattern_split(const struct host_pattern *p, struct host_pattern ret[HOST_PARTS_MAX]);
 /* The guard (baseline.h) that all of a part lies in, or NULL. */
 const struct baseline_net *host_pattern_guard(const struct host_pattern *part);
+/* glob:TEXT against the name or the text of the address; both transports. */
+bool host_glob_matches(const char *glob, const struct host_request *r);
 /* Port 0 is a port that is not known, which any-port patterns cover, or that of a socket. */
 bool host_pattern_has_port(const struct host_pattern *p, uint16_t port);
 /* True if the pattern says more than a connection can show. */

@@ -14,49 +14,81 @@ struct pattern_row {
 static const struct pattern_row pattern_rows[] = {
 	/* Files */
 	{ "file_read", "allow", "/srv/a", "/srv/a", NULL },
-	{ "file_list", "allow", "/srv/a/", "/srv/a/**", NULL },
+	{ "file_read", "allow", "/srv/a/", "/srv/a/**", NULL },
 	{ "file_write", "allow", "~/x/*.txt", "$HOME/x/*.txt", NULL },
 	{ "file_read", "allow", "$WORKSPACE/**", "$WORK_DIR/**", NULL },
 	{ "file_read", "allow", "$WORKSPACE", "$WORK_DIR", NULL },
 	{ "file_read", "allow", "$WORKSPACES", NULL, "unknown variable" },
 	{ "file_read", "allow", "**/.env", "/**/.env", NULL },
-	{ "file_read", "allow", "*", "/**", NULL },
+	{ "file_read", "allow", "*", "", NULL },
 	{ "file_read", "allow", "**", "/**", NULL },
+	{ "file_list", "allow", "/srv/a", "", NULL },
 	{ "file_read", "allow", "*.pem", NULL, "does not start with /, ~/, **/ or a variable" },
+	{ "file_read", "allow", "/srv/{a,b}[c]", "/srv/\\{a,b\\}\\[c\\]", NULL },
 	{ "file_read", "deny", "*.pem", "/**/*.pem", NULL },
 	{ "file_read", "approval", ".ssh/**", "/**/.ssh/**", NULL },
-	{ "file_read", "deny", "./x", NULL, "does not start with" },
-	{ "file_read", "deny", "../x", NULL, "does not start with" },
-	{ "file_read", "deny", "", NULL, "slash" },
+	{ "file_list", "deny", "/srv/a", "/srv/a", NULL },
+	{ "file_read", "deny", "*", "/**", NULL },
+	/* A denial that cannot be exact is wider, and never refused. */
+	{ "file_read", "deny", "./x", "/**/x", NULL },
+	{ "file_read", "deny", "../x", "/**/x", NULL },
+	{ "file_read", "deny", "", "", NULL },
+	{ "file_read", "deny", "$OTHER/x", "/x", NULL },
+	{ "file_read", "deny", "/a/../b", "/**", NULL },
+	{ "file_read", "deny", "/srv/a?b", "/srv/a*b | /srv/a/**", NULL },
+	{ "file_read", "deny", "/srv/**.pem", "/srv/**/*.pem", NULL },
+	{ "file_read", "deny", "/srv/a**", "/srv/a*/**", NULL },
+	{ "file_read", "deny", "/srv/a**b", "/srv/a*/**/*b | /srv/a*b", NULL },
+	{ "file_read", "deny", "/srv/[a]", "/srv/\\[a\\]", NULL },
 	/* Hosts */
-	{ "http_request", "allow", "api.example.com", "api.example.com:*", NULL },
+	{ "http_request", "allow", "api.example.com", "api.example.com:443", NULL },
 	{ "http_request", "allow", "API.example.com:8080", "api.example.com:8080", NULL },
-	{ "http_request", "allow", "*.example.com", "*.example.com:*", NULL },
-	{ "http_request", "allow", "*", "*:* | udp://*:*", NULL },
+	{ "http_request", "allow", "*.example.com", "*.example.com:443", NULL },
+	{ "http_request", "allow", "*", "", NULL },
+	{ "http_request", "allow", "**", "*:443", NULL },
+	{ "http_request", "allow", "https://**", "*:443", NULL },
+	{ "http_request", "allow", "https://*", "https://*/{,}", NULL },
 	{ "http_request", "allow", "https://api.example.com", "api.example.com:443", NULL },
-	{ "http_request", "allow", "https://api.example.com/*", "api.example.com:443", NULL },
+	{ "http_request", "allow", "https://api.example.com/*", "https://api.example.com/{*,}",
+		NULL },
 	{ "http_request", "allow", "https://api.example.com/**", "api.example.com:443", NULL },
 	{ "http_request", "allow", "https://api.example.com/v1/*", "https://api.example.com/v1/*",
 		NULL },
-	{ "http_request", "allow", "http://localhost:3000/*", "localhost:3000", NULL },
-	{ "http_request", "allow", "http://localhost:*", "localhost:*", NULL },
+	{ "http_request", "allow", "http://localhost:3000/*", "http://localhost:3000/{*,}", NULL },
+	{ "http_request", "allow", "http://localhost:*", "http://localhost:*/{,}", NULL },
 	{ "http_request", "allow", "http://localhost:*/**", "localhost:*", NULL },
 	{ "http_request", "allow", "*://a.example/**", "a.example:443 | a.example:80", NULL },
 	{ "http_request", "allow", "https://*/**", "*:443", NULL },
 	{ "http_request", "allow", "a.example/v1", "https://a.example/v1", NULL },
-	{ "http_request", "deny", "a.example/v1", "https://a.example/v1/**", NULL },
-	{ "http_request", "deny", "https://a.example/v1/", "https://a.example/v1/**", NULL },
-	{ "http_request", "deny", "https://a.example/", "a.example:443", NULL },
-	{ "http_request", "deny", "https://a.example/v1/*", "https://a.example/v1/*", NULL },
-	{ "http_request", "deny", "10.0.0.0/8", "10.0.0.0/8:*", NULL },
-	{ "http_request", "allow", "unix:/run/x.sock", "unix:/run/x.sock", NULL },
+	{ "http_request", "deny", "a.example/v1",
+		"a.example:* | udp://a.example:* | udp://www.a.example:* | www.a.example:*", NULL },
+	{ "http_request", "deny", "https://www.a.example:8443/v1/",
+		"udp://www.a.example:8443 | www.a.example:8443", NULL },
+	{ "http_request", "deny", "*.a.example", "*.a.example:* | udp://*.a.example:*", NULL },
+	{ "http_request", "deny", "10.0.0.0/8", "10.0.0.0/8:* | udp://10.0.0.0/8:*", NULL },
+	{ "http_request", "deny", "10.*", "glob:10.*", NULL },
+	{ "http_request", "deny", "*example.com", "glob:*example.com", NULL },
+	{ "http_request", "deny", "ex?mple.com", "glob:ex*mple.com | glob:www.ex*mple.com", NULL },
+	{ "http_request", "deny", "https://**", "*:* | udp://*:*", NULL },
+	{ "http_request", "deny", "*", "*:* | udp://*:*", NULL },
+	{ "http_request", "deny", "*://*/*", "*:* | udp://*:*", NULL },
+	{ "http_request", "deny", "https://*/admin", "http://*:*/admin/**", NULL },
+	{ "http_request", "deny", "**/.env", "http://*:*/**/.env/**", NULL },
+	{ "http_request", "deny", "u:p@evil.com",
+		"evil.com:* | udp://evil.com:* | "
+		"udp://www.evil.com:* | www.evil.com:*",
+		NULL },
+	{ "http_request", "deny", "a b", "", NULL },
+	{ "http_request", "allow", "unix:/run/x.sock", NULL, "port" },
+	{ "http_request", "allow", "udp://a.example:1", NULL, "no URL of http or https" },
+	{ "http_request", "allow", "10.0.0.0/8", NULL, "could be a path" },
 	{ "http_request", "allow", "api-*.example.com", NULL, "star" },
-	{ "http_request", "allow", "gopher://a.example/", NULL, "scheme" },
-	{ "http_request", "allow", "", NULL, "host" },
+	{ "http_request", "allow", "gopher://a.example/", NULL, "no URL of http or https" },
+	{ "http_request", "allow", "", NULL, "no host" },
 	/* Commands */
 	{ "exec", "allow", "git", "git:", NULL },
 	{ "exec", "allow", "git:*", "git", NULL },
-	{ "exec", "allow", "git *", "git", NULL },
+	{ "exec", "allow", "git *", NULL, "no wildcards but `:*` at its end" },
 	{ "exec", "allow", "git push:*", "git push:*", NULL },
 	{ "exec", "allow", "git push", "git push:", NULL },
 	{ "exec", "allow", " git  push ", "git push:", NULL },
@@ -66,21 +98,32 @@ static const struct pattern_row pattern_rows[] = {
 	{ "exec", "allow", "a:b c:*", "a:b c:*", NULL },
 	{ "exec", "allow", "find ?:*", "find ?:*", NULL },
 	{ "exec", "allow", "x \\y", "x \\\\y:", NULL },
-	{ "exec", "deny", "curl * | sh", NULL, "no wildcards but `:*` at its end" },
-	{ "exec", "deny", "shutdown*", NULL, "no wildcards" },
-	{ "exec", "deny", "/opt/[ab]", NULL, "no wildcards" },
+	{ "exec", "allow", "curl * | sh", NULL, "no wildcards but `:*` at its end" },
+	{ "exec", "deny", "curl * | sh", "glob:curl * | sh", NULL },
+	{ "exec", "deny", "shutdown*", "glob:shutdown*", NULL },
+	{ "exec", "deny", "rm -rf /*", "glob:rm -rf /*", NULL },
+	{ "exec", "deny", "mkfs.*", "glob:mkfs.*", NULL },
+	{ "exec", "deny", "nc *", "glob:nc * | nc", NULL },
+	{ "exec", "deny", "/usr/bin/git:*", "/usr/bin/git | glob:git *", NULL },
+	{ "exec", "deny", "git push:*", "glob:git push *", NULL },
+	{ "exec", "deny", "git  push", "glob:git push", NULL },
+	{ "exec", "deny", "/opt/[ab]", "glob:[ab]", NULL },
 	{ "exec", "deny", ":*", NULL, "needs a program" },
 	{ "exec", "allow", "", NULL, "needs a program" },
 	/* Pages */
-	{ "open_url", "allow", "https://docs.example.com/*", "browser:docs.example.com", NULL },
+	{ "open_url", "allow", "https://docs.example.com/**", "browser:docs.example.com", NULL },
 	{ "open_url", "allow", "*.Example.com", "browser:*.example.com", NULL },
 	{ "open_url", "allow", "*://a.example/**", "browser:a.example", NULL },
-	{ "open_url", "allow", "*", "browser", NULL },
+	{ "open_url", "allow", "*", "", NULL },
+	{ "open_url", "allow", "**", "browser", NULL },
 	{ "open_url", "allow", "https://a.example/guide/*", NULL, "by domain only" },
 	{ "open_url", "allow", "http://a.example:8080/", NULL, "by domain only" },
-	{ "open_url", "deny", "https://a.example/guide/*", "browser:a.example", NULL },
-	{ "open_url", "deny", "udp://a.example", NULL, "no page that a browser could open" },
-	{ "open_url", "deny", "a b", NULL, "not a host name" },
+	{ "open_url", "deny", "https://a.example/guide/*",
+		"browser:a.example | browser:www.a.example", NULL },
+	{ "open_url", "deny", "10.*", "browser:glob:10.*", NULL },
+	{ "open_url", "deny", "udp://a.example", "browser:a.example | browser:www.a.example",
+		NULL },
+	{ "open_url", "deny", "a b", "", NULL },
 	/* Secrets */
 	{ "secret_inject", "allow", "GITHUB_TOKEN", "vault:GITHUB_TOKEN", NULL },
 	{ "secret_inject", "allow", "AWS_*", "vault:AWS_*", NULL },
@@ -140,6 +183,9 @@ static void test_patterns(void **state)
 	"  - id: " name "\n    priority: -" priority "\n    action: " action "\n" operations \
 	"    patterns:\n" patterns
 #define NET "    operations:\n      - net.connect\n"
+#define SERVICE "    operations:\n      - service\n"
+#define ELSE_PAGES                                                      \
+	CONSTRAINT("networkConstraints", "2147483648", "deny", SERVICE, "      - browser\n")
 #define ELSE_FILES CONSTRAINT("fsConstraints", "2147483648", "deny", FILES, "      - /**\n")
 #define ELSE_NET                                                        \
 	CONSTRAINT("networkConstraints", "2147483648", "deny", NET,     \
@@ -164,13 +210,13 @@ static const struct reading readings[] = {
 		"    patterns:\n      - /a\n    enabled: false\n" },
 	{ RULE("\"type\": \"denylist\", \"target\": \"command\", \"patterns\": [\"a\"]"),
 		"exec: []\nrules:\n  - id: r\n    action: deny\n    operations:\n      - exec\n"
-		"    patterns:\n      - \"a:\"\n" },
+		"    patterns:\n      - glob:a\n" },
 	/* Each operation takes the patterns that it understands. Methods are about hosts. */
 	{ RULE("\"action\": \"allow\", \"target\": \"url\", \"methods\": [\"GET\"],"
-	       "\"patterns\": [\"http://a.example:8080/*\", \"b.example\"]"),
+	       "\"patterns\": [\"http://a.example:8080/**\", \"b.example\"]"),
 		"exec: []\nrules:\n"
 		"  - id: r\n    action: allow\n" NET
-		"    patterns:\n      - a.example:8080\n      - b.example:*\n    methods:\n      - GET\n"
+		"    patterns:\n      - a.example:8080\n      - b.example:443\n    methods:\n      - GET\n"
 		"  - id: r\n    action: allow\n    operations:\n      - service\n"
 		"    patterns:\n      - browser:b.example\n" },
 	{ RULE("\"action\": \"allow\", \"operations\": [\"file_read\", \"exec\"], \"methods\": [],"
@@ -193,7 +239,9 @@ static const struct reading readings[] = {
 		"    patterns:\n      - \"*\"\n      - browser\n      - vault\n" },
 	{ RULE("\"action\": \"deny\", \"operations\": [\"*\"], \"patterns\": [\"/etc/**\"]"),
 		"exec: []\nrules:\n"
-		"  - id: r\n    action: deny\n" FILES "    patterns:\n      - /etc/**\n" },
+		"  - id: r\n    action: deny\n" FILES "    patterns:\n      - /etc/**\n"
+		"  - id: r\n    action: deny\n    operations:\n      - exec\n"
+		"    patterns:\n      - glob:/etc/**\n" },
 	/* What the broker does for itself is governed by nobody; no patterns match nothing. */
 	{ RULE("\"action\": \"allow\", \"operations\": [\"ping\", \"policy_check\"],"
 	       "\"patterns\": [\"*\"]"), "exec: []\n" },
@@ -211,40 +259,55 @@ static const struct reading readings[] = {
 	{ RULE("\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": [\"a\"],"
 	       "\"scope\": \"skill:x\""),
 		"exec: []\nrules:\n  - id: r\n    action: deny\n    operations:\n      - exec\n"
-		"    patterns:\n      - \"a:\"\n" },
+		"    patterns:\n      - glob:a\n" },
 	/* Constraints on files */
 	{ "{\"fsConstraints\": {}}", "exec: []\n" },
 	{ "{\"fsConstraints\": {\"deniedPatterns\": [\"*.key\", \"~/.ssh/**\"]}}",
 		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.deniedPatterns", "2147483646", "deny",
 			FILES, "      - $HOME/.ssh/**\n      - /**/*.key\n") },
+	/* What is allowed is left to the default action. */
 	{ "{\"fsConstraints\": {\"allowedPaths\": [\"/srv/a\", \"/srv/b/\", \"~/c/**\"]}}",
+		"exec: []\nrules:\n" ELSE_FILES },
+	{ "{\"fsConstraints\": {\"allowedPaths\": [\"/srv/a\", \"/srv/b/\", \"~/c/**\"]},"
+	  "\"defaultAction\": \"allow\"}",
 		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.allowedPaths", "2147483647", "allow",
 			FILES, "      - $HOME/c/**\n      - /srv/a/**\n      - /srv/b/**\n")
-			ELSE_FILES },
-	{ "{\"fsConstraints\": {\"allowedPaths\": [\"/\"], \"deniedPatterns\": []}}",
-		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.allowedPaths", "2147483647", "allow",
-			FILES, "      - /**\n") ELSE_FILES },
+			ELSE_FILES "default: allow\n" },
+	{ "{\"fsConstraints\": {\"allowedPaths\": [\"/\"], \"deniedPatterns\": []},"
+	  "\"defaultAction\": \"approval\"}",
+		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.allowedPaths", "2147483647", "ask",
+			FILES, "      - /**\n") ELSE_FILES "default: ask\n" },
 	/* Constraints on the network */
 	{ "{\"networkConstraints\": {\"allowedHosts\": [], \"deniedHosts\": [], \"allowedPorts\": []}}",
 		"exec: []\n" },
 	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\"]}}", "exec: []\nrules:\n" ELSE_NET },
 	{ "{\"networkConstraints\": {\"allowedHosts\": [\"a.example\"]}}",
+		"exec: []\nrules:\n" ELSE_NET },
+	{ "{\"networkConstraints\": {\"allowedHosts\": [\"a.example\"]}, \"defaultAction\": \"allow\"}",
 		"exec: []\nrules:\n" CONSTRAINT("networkConstraints.allowedHosts", "2147483647",
-			"allow", NET, "      - a.example:*\n") ELSE_NET },
-	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\", \"b.example\"],"
-	  "\"allowedHosts\": [\"a.example\", \"c.example:8000-9000\"], \"allowedPorts\": [8443, 443]}}",
+			"allow", NET, "      - a.example:*\n")
+		CONSTRAINT("networkConstraints.allowedHosts", "2147483647", "allow", SERVICE,
+			"      - browser:a.example\n") ELSE_NET ELSE_PAGES "default: allow\n" },
+	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\", \"www.b.example\"],"
+	  "\"allowedHosts\": [\"a.example\", \"c.example:8000-9000\"], \"allowedPorts\": [8443, 443]},"
+	  "\"defaultAction\": \"allow\"}",
 		"exec: []\nrules:\n"
 		CONSTRAINT("networkConstraints.deniedHosts", "2147483646", "deny", NET,
-			"      - b.example:*\n")
+			"      - udp://www.b.example:*\n      - www.b.example:*\n")
+		CONSTRAINT("networkConstraints.deniedHosts", "2147483646", "deny", SERVICE,
+			"      - browser:www.b.example\n")
 		CONSTRAINT("networkConstraints.allowedHosts", "2147483647", "allow", NET,
 			"      - a.example:443\n      - a.example:8443\n      - c.example:8443\n")
-		ELSE_NET },
+		ELSE_NET ELSE_PAGES "default: allow\n" },
 	/* Ports alone allow nothing that would not be allowed anyway. */
 	{ "{\"networkConstraints\": {\"allowedPorts\": [443]}}", "exec: []\nrules:\n" ELSE_NET },
 	{ "{\"networkConstraints\": {\"allowedPorts\": [443]}, \"defaultAction\": \"allow\"}",
 		"exec: []\nrules:\n" CONSTRAINT("networkConstraints.allowedHosts", "2147483647",
-			"allow", NET, "      - \"*:443\"\n      - udp://*:443\n") ELSE_NET
+			"allow", NET, "      - \"*:443\"\n      - udp://*:443\n") ELSE_NET ELSE_PAGES
 		"default: allow\n" },
+	{ "{\"networkConstraints\": {\"allowedPorts\": [443], \"deniedHosts\": [\"*\"]},"
+	  "\"defaultAction\": \"allow\"}",
+		"exec: []\nrules:\n" ELSE_NET ELSE_PAGES "default: allow\n" },
 };
 /* clang-format on */
 
@@ -277,10 +340,10 @@ static void test_refusals(void **state)
 			"" },
 		{ RULE("\"action\": \"ask\""), 1, 34, "`ask` is not one of deny, approval, allow",
 			NULL },
-		{ RULE("\"target\": \"skill\""), 1, 34,
-			"`skill` is not one of url, command, filesystem", NULL },
-		{ RULE("\"operations\": [\"file_raed\"]"), 1, 39, "`file_raed` is not one of",
-			"did you mean `file_read`?" },
+		{ RULE("\"action\": \"deny\", \"patterns\": [], \"target\": \"disk\""), 1, 68,
+			"`disk` is not one of url, command, filesystem", NULL },
+		{ RULE("\"action\": \"deny\", \"patterns\": [], \"operations\": [\"file_raed\"]"),
+			1, 73, "`file_raed` is not one of", "did you mean `file_read`?" },
 		{ RULE("\"networkAccess\": \"none\""), 1, 24, "unknown key `rules.networkAccess`",
 			"known here" },
 		{ RULE("\"priority\": -2147483648"), 1, 36, "is not between -2147483632 and",
@@ -305,6 +368,8 @@ static void test_refusals(void **state)
 		{ "{\"fsConstraints\": {\"allowedPaths\": [\"/a*\"]}}", 1, 37, "must be a folder",
 			NULL },
 		{ "{\"fsConstraints\": {\"allowedPaths\": [\"a\"]}}", 1, 37, "does not start with",
+			NULL },
+		{ "{\"fsConstraints\": {\"allowedPaths\": [\"/a/?\"]}}", 1, 37, "must be a folder",
 			NULL },
 		{ "{\"fsConstraints\": {\"allowedPaths\": [1, {}]}}", 1, 37, "does not start with",
 			NULL },
@@ -395,7 +460,7 @@ static void test_add_rules(void **state)
 	load_sample("custom.json", &custom);
 	assert_int_equal(
 		manifest_add_rules(&m, "custom/a.json", buffer_text(&custom), custom.len, NULL), 0);
-	assert_int_equal(m.permissions->n_rules, before + 3);
+	assert_int_equal(m.permissions->n_rules, before + 2);
 	assert_string_equal(find_rule(&m, "no-force")->where.file, "custom/a.json");
 	assert_int_equal(m.permissions->fallback, VERDICT_DENY);
 	check_round_trip(m.permissions);
@@ -461,8 +526,8 @@ static void test_decisions(void **state)
 		const char *target, *arg, *method;
 		enum verdict verdict;
 	} rows[] = {
-		{ OPERATION_FS_READ, "/srv/agent", NULL, NULL, VERDICT_ALLOW },
-		{ OPERATION_FS_WRITE, "/srv/agent/a/b", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_FS_READ, "/srv/agent", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_FS_WRITE, "/srv/agent/a/b", NULL, NULL, VERDICT_DENY },
 		{ OPERATION_FS_READ, "/srv/agentx", NULL, NULL, VERDICT_DENY },
 		{ OPERATION_FS_READ, "/srv/agent/../x", NULL, NULL, VERDICT_DENY },
 		{ OPERATION_FS_READ, "/srv/agent/a.key", NULL, NULL, VERDICT_DENY },
@@ -471,11 +536,17 @@ static void test_decisions(void **state)
 		{ OPERATION_FS_READ, "/etc/hosts", NULL, NULL, VERDICT_DENY },
 		{ OPERATION_NET_CONNECT, "https://docs.example.com/x", NULL, "GET", VERDICT_ALLOW },
 		{ OPERATION_NET_CONNECT, "https://docs.example.com/x", NULL, "POST", VERDICT_DENY },
-		{ OPERATION_NET_CONNECT, "api.example.com:443", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_NET_CONNECT, "docs.example.com:80", NULL, "GET", VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "https://api.example.com/x", NULL, "GET", VERDICT_ALLOW },
+		{ OPERATION_NET_CONNECT, "https://api.example.com/x/y", NULL, "GET", VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "api.example.com:443", NULL, NULL, VERDICT_DENY },
 		{ OPERATION_NET_CONNECT, "api.example.com:8443", NULL, NULL, VERDICT_DENY },
 		{ OPERATION_NET_CONNECT, "evil.example.com:443", NULL, NULL, VERDICT_DENY },
 		{ OPERATION_NET_CONNECT, "other.example:443", NULL, NULL, VERDICT_DENY },
-		{ OPERATION_NET_CONNECT, "localhost:3000", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_NET_CONNECT, "localhost:3000", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "http://localhost:3000/", NULL, NULL, VERDICT_ALLOW },
+		{ OPERATION_NET_CONNECT, "http://localhost:3000/x", NULL, NULL, VERDICT_DENY },
+		{ OPERATION_NET_CONNECT, "127.0.0.1:3000", NULL, NULL, VERDICT_ALLOW },
 		{ OPERATION_NET_CONNECT, "mirror.example.net:443", NULL, NULL, VERDICT_DENY },
 		{ OPERATION_EXEC, "git", "push", NULL, VERDICT_ALLOW },
 		{ OPERATION_EXEC, "ls", NULL, NULL, VERDICT_ALLOW },
@@ -514,6 +585,118 @@ static void test_decisions(void **state)
 	}
 }
 
+/* What grants nothing, or less than it seems to, is said with its place. */
+static void test_notes(void **state)
+{
+	static const struct {
+		const char *rule, *note; /* NULL: none */
+		unsigned line;
+	} rows[] = {
+		{ "\"action\": \"allow\", \"operations\": [\"exec\"], \"patterns\": [\"*\"]", NULL,
+			0 },
+		{ "\"action\": \"allow\", \"operations\": [\"ping\"], \"patterns\": [\"*\"]", NULL,
+			0 },
+		{ "\"action\": \"allow\",\n\"operations\": [\"skill_install\"], \"patterns\": "
+		  "[\"*\"]",
+			"the rule r grants nothing for `skill_install`", 2 },
+		{ "\"action\": \"allow\", \"operations\": [\"file_raed\"], \"patterns\": [\"/a\"]",
+			"no such operation; did you mean `file_read`?", 1 },
+		{ "\"action\": \"deny\", \"operations\": [\"package_install\"], \"patterns\": []",
+			"the rule r needs to deny nothing for `package_install`", 1 },
+		{ "\"action\": \"allow\", \"target\": \"skill\", \"patterns\": [\"x\"]",
+			"the rule r grants nothing: Corral has no rules about the target", 1 },
+		{ "\"action\": \"allow\", \"target\": \"process\", \"patterns\": [\"x\"]",
+			"the rule r grants nothing", 1 },
+		{ "\"action\": \"allow\", \"operations\": [\"file_read\"],\n\"patterns\": [\"*\"]",
+			"the rule r grants no path by `*`: `*` is one segment", 2 },
+		{ "\"action\": \"allow\", \"operations\": [\"*\"], \"patterns\": [\"*\"]",
+			"the rule r grants no path by `*`", 1 },
+		{ "\"action\": \"allow\", \"operations\": [\"file_list\"], \"patterns\": [\"/a\"]",
+			"the rule r grants nothing for `file_list` alone", 1 },
+		{ "\"action\": \"deny\", \"operations\": [\"http_request\"], \"patterns\": [\"a "
+		  "b\"]",
+			"the rule r denies no host by `a b`", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_manifest m = { 0 }, first = { 0 };
+		auto_buffer text = { 0 };
+
+		buffer_printf(
+			&text, "{\"version\": 1, \"rules\": [{\"id\": \"r\", %s}]}", rows[i].rule);
+		assert_int_equal(manifest_read(&m, MANIFEST_UNKNOWN, "x.json", buffer_text(&text),
+					 text.len, NULL),
+			0);
+		assert_int_equal(m.n_notes, rows[i].note ? 1 : 0);
+		assert_int_equal(manifest_read(&first, MANIFEST_RULES, "a.json", "{}", 2, NULL), 0);
+		assert_int_equal(
+			manifest_add_rules(&first, "x.json", buffer_text(&text), text.len, NULL),
+			0);
+		assert_int_equal(first.n_notes, m.n_notes);
+		if (!rows[i].note)
+			continue;
+		if (!strstr(m.notes[0].text, rows[i].note))
+			fail_msg("%s", m.notes[0].text);
+		assert_int_equal(first.notes[0].where.line, rows[i].line);
+		assert_string_equal(first.notes[0].where.file, "x.json");
+	}
+}
+
+/* A further file's constraints only deny, and a stricter default is that of constraints as well. */
+static void test_add_constraints(void **state)
+{
+	static const char first[] = "{\"defaultAction\": \"allow\", \"fsConstraints\":"
+				    "{\"allowedPaths\": [\"/srv/a\"]}}";
+	static const char second[] = "{\"fsConstraints\": {\"allowedPaths\": [\"/srv/b\"]},"
+				     "\"defaultAction\": \"allow\"}";
+	static const char third[] = "{\"defaultAction\": \"deny\"}";
+	const char *const files[] = { second, third };
+	const enum verdict in_a[] = { VERDICT_ALLOW, VERDICT_DENY };
+	auto_manifest m = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		manifest_read(&m, MANIFEST_RULES, "a.json", first, strlen(first), NULL), 0);
+	for (size_t i = 0; i < ROWS(files); i++) {
+		const struct permissions *layer = m.permissions;
+		auto_policy *policy = NULL;
+		struct decision d;
+
+		assert_int_equal(
+			manifest_add_rules(&m, "b.json", files[i], strlen(files[i]), NULL), 0);
+		assert_int_equal(policy_new(&policy, &layer, 1, NULL, NULL), 0);
+		assert_int_equal(
+			policy_decide(policy,
+				&(struct request){ .op = OPERATION_FS_READ, .target = "/srv/a/x" },
+				&d),
+			0);
+		assert_int_equal(d.verdict, in_a[i]);
+		assert_int_equal(
+			policy_decide(policy,
+				&(struct request){ .op = OPERATION_FS_READ, .target = "/srv/b/x" },
+				&d),
+			0);
+		assert_int_equal(d.verdict, VERDICT_DENY);
+	}
+}
+
+/* The file that AgenShield ships, as its documents describe it. */
+static void test_shipped(void **state)
+{
+	auto_buffer text = { 0 };
+	auto_manifest m = { 0 };
+	struct error e = { 0 };
+
+	(void)state;
+	load_sample("shield-default.json", &text);
+	if (manifest_read(&m, MANIFEST_UNKNOWN, "default.json", buffer_text(&text), text.len, &e) <
+		0)
+		fail_msg("%u: %s", e.line, e.text);
+	assert_int_equal(m.n_notes, 3);
+	check_round_trip(m.permissions);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -526,6 +709,9 @@ int main(void)
 		cmocka_unit_test(test_add_rules),
 		cmocka_unit_test(test_add_is_stricter),
 		cmocka_unit_test(test_add_refusals),
+		cmocka_unit_test(test_add_constraints),
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_shipped),
 	};
 
 	return cmocka_run_group_tests_name("manifest-rules", tests, NULL, NULL);
