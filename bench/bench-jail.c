@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a sandbox costs: one command in a session that stands, a session set up and torn down, and
- * `corral run` from nothing, each with /bin/true, against posix_spawn() of it and against
- * bubblewrap.
+ * `corral run` from nothing, also of a skill, each with /bin/true, against posix_spawn() of it and
+ * against bubblewrap.
  *
  *     bench-jail CORRAL WARDEN [ROUNDS]
  */
@@ -25,7 +25,7 @@ static const char *const true_argv[] = { "/bin/true", NULL };
 struct setting {
 	struct corral_builder *builder;
 	struct corral_sandbox *sandbox;
-	const char *run[8];
+	const char *run[8], *skill[8];
 	const char *bwrap[64];
 	int null[3];
 };
@@ -122,6 +122,13 @@ static double cold(void *context)
 	return measure_command(s->run, s->null);
 }
 
+static double cold_skill(void *context)
+{
+	const struct setting *s = context;
+
+	return measure_command(s->skill, s->null);
+}
+
 static double bubblewrap(void *context)
 {
 	const struct setting *s = context;
@@ -160,11 +167,38 @@ static void make_bwrap(struct setting *s, const char *folder)
 	s->bwrap[n] = NULL;
 }
 
+/* A skill of ten files, 100 KB, whose entry is a copy of /bin/true. */
+static void make_skill(const char *folder)
+{
+	char line[1024];
+	int n = snprintf(line, sizeof(line),
+		"set -e; mkdir -p %s/skill/lib && cd %s/skill && cp /bin/true . && chmod 755 true; "
+		"i=0; while [ $i -lt 8 ]; do head -c 10000 /dev/zero >lib/$i; i=$((i+1)); done; "
+		"printf 'name: x\\ndescription: y\\nentry: \"true\"\\npermissions: {fs: {read: "
+		"[$SKILL_DIR/**, /usr/**, /bin/**, /lib/**, /lib64/**]}}\\n' >skill.yaml",
+		folder, folder);
+
+	if (n < 0 || (size_t)n >= sizeof(line) || system(line) != 0)
+		measure_die("no skill could be made");
+}
+
+static void remove_skill(const char *folder)
+{
+	char line[128];
+
+	(void)snprintf(line, sizeof(line), "rm -rf %s/skill", folder);
+	(void)!system(line);
+}
+
 static void make(struct setting *s, const char *corral, const char *warden, const char *folder)
 {
 	const char *const run[] = { corral, "run", "--", "/bin/true", NULL };
 
+	const char *const skill[] = { corral, "run", "--yes", "--skill", "skill", NULL };
+
 	memcpy(s->run, run, sizeof(run));
+	memcpy(s->skill, skill, sizeof(skill));
+	make_skill(folder);
 	make_bwrap(s, folder);
 	for (size_t i = 0; i < 3; i++)
 		s->null[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -205,6 +239,7 @@ int main(int argc, char **argv)
 		{ .name = "session built", .run = set_up, .context = &s },
 		{ .name = "session built and freed", .run = set_up_and_free, .context = &s },
 		{ .name = "corral run -- /bin/true, cold", .run = cold, .context = &s },
+		{ .name = "corral run --skill, 10 files, cold", .run = cold_skill, .context = &s },
 		{ .name = "bwrap … /bin/true, cold", .run = bubblewrap, .context = &s },
 	};
 	const struct measure_ratio ratios[] = {
@@ -213,8 +248,9 @@ int main(int argc, char **argv)
 		{ "session set-up : posix_spawn", &kinds[4], &kinds[0], 5 },
 		{ "the same, and freed", &kinds[5], &kinds[0], 0 },
 		{ "corral run, cold : posix_spawn", &kinds[6], &kinds[0], 0 },
-		{ "bwrap : posix_spawn", &kinds[7], &kinds[0], 0 },
-		{ "corral run, cold : bwrap", &kinds[6], &kinds[7], 0.75 },
+		{ "corral run --skill : corral run", &kinds[7], &kinds[6], 0 },
+		{ "bwrap : posix_spawn", &kinds[8], &kinds[0], 0 },
+		{ "corral run, cold : bwrap", &kinds[6], &kinds[8], 0.75 },
 	};
 	/* What needs bwrap stands last in both. */
 	bool others = have_bwrap(&s);
@@ -229,6 +265,7 @@ int main(int argc, char **argv)
 	corral_sandbox_free(s.sandbox);
 	corral_builder_free(s.builder);
 	(void)chdir("/");
+	remove_skill(folder);
 	(void)rmdir(folder);
 	return met ? 0 : 1;
 }

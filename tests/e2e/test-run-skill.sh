@@ -136,6 +136,16 @@ skill big '' '' && truncate -s 300M big/data
 refuses 125 "more than is copied" "data: with this file the skill has more than 256 MiB" --skill big --yes
 err_has "fs.read" "and what to do"
 
+# --- the log says which content ran ---
+digest=$("$CORRAL" inspect --json same | tr -d ' "' | sed -n 's/^digest:\(.*\),/\1/p')
+run run --audit "$scratch/log" --skill same
+run audit list --json "$scratch/log"
+[ ${#digest} -eq 64 ] && grep -F '"approval"' "$scratch/out" | grep -F "content $digest: it is approved as it is" | grep -q -F "$here/same"
+ok $? "an approved skill in the log"
+echo x >>same/lib/helper.sh && run run --audit "$scratch/log" --skill same --yes
+run audit list --json "$scratch/log"
+out_has "its files have changed since it was approved, --yes was said" "and one that is not"
+
 # --- what it may write ---
 skill live '$SKILL_DIR/data/**, $SKILL_DIR/state' '' && mkdir live/data && echo 0 >live/state
 cat >live/run.sh <<'END'

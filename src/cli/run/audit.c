@@ -117,6 +117,21 @@ static void run_audit_tell_variables(struct run *r)
 	}
 }
 
+/* Which content runs, and who is answerable for that. */
+static void run_audit_tell_skill(struct run *r)
+{
+	const bool approved = r->skill.outcome == APPROVAL_CURRENT;
+	char hex[SKILL_DIGEST_HEX], reason[160];
+
+	skill_digest_hex(&r->skill.content.digest, hex);
+	(void)snprintf(reason, sizeof(reason), "content %s: %s%s", hex,
+		launch_skill_outcome(r->skill.outcome), approved ? "" : ", --yes was said");
+	run_audit_own(r, (struct audit_event){ .action = AUDIT_APPROVAL,
+				 .target = r->skill.path,
+				 .decision = AUDIT_ALLOWED,
+				 .reason = reason });
+}
+
 /*
  * Proof of confinement: the walls that stand around the command when it starts. A session of tier 1
  * is built step by step (warden/zygote.c), and each step that fails ends it; so where one stands,
@@ -227,6 +242,8 @@ static int run_audit_tell_beginning(struct run *r)
 	run_audit_own(r, (struct audit_event){ .action = AUDIT_SESSION,
 				 .target = "begin",
 				 .reason = r->is_shell ? "corral shell" : "corral run" });
+	if (r->options.skill)
+		run_audit_tell_skill(r);
 	run_audit_tell_walls(r);
 	run_audit_tell_variables(r);
 	run_audit_tell_command(r);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,12 +28,20 @@ void sandbox_tell(struct corral_sandbox *s, struct corral_event event)
 	s->base.sink(s->base.context, &event);
 }
 
+/* Of a skill it is said which content runs. */
 static void sandbox_tell_session(struct corral_sandbox *s)
 {
-	sandbox_tell(s,
-		(struct corral_event){ .kind = CORRAL_EVENT_SESSION,
-			.message = s->base.backend->enforces ? NULL
-							     : "mode rwx: nothing is confined" });
+	struct corral_event event = { .kind = CORRAL_EVENT_SESSION };
+	char hex[SKILL_DIGEST_HEX], text[128];
+
+	if (!s->base.backend->enforces)
+		event.message = "mode rwx: nothing is confined";
+	if (s->base.skill) {
+		skill_digest_hex(&s->base.skill->skill.content.digest, hex);
+		(void)snprintf(text, sizeof(text), "a skill with the content %s", hex);
+		event.message = text;
+	}
+	sandbox_tell(s, event);
 }
 
 /* Sessions */

@@ -5,7 +5,8 @@
  * and plans as text. Only entries below "@" are printed, so that a test says nothing of the machine
  * it runs on.
  *
- *     bind  @/home/p  dwx    a folder, writable, programs run; "o": it covers a part of another
+ *     bind  @/home/p  dwx    a folder, writable, programs run; "o": it covers a part of another,
+ *                            "c": it is a copy's
  *     link  @/current -> data
  */
 #include "test/unit.h"

@@ -148,9 +148,9 @@ void test_plan_print(const struct plan_entry *entry, struct buffer *out)
 	if (entry->kind == PLAN_LINK)
 		buffer_printf(out, " -> %s", entry->text);
 	else if (entry->kind != PLAN_DIR)
-		buffer_printf(out, " %s%s%s%s", entry->is_dir ? "d" : "f",
-			entry->writable ? "w" : "r", entry->exec ? "x" : "",
-			entry->over ? "o" : "");
+		buffer_printf(out, " %s%s%s%s%s", entry->is_dir ? "d" : "f",
+			entry->writable ? "w" : "r", entry->exec ? "x" : "", entry->over ? "o" : "",
+			entry->copied ? "c" : "");
 	buffer_addc(out, '\n');
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "jail/plan/plan.h"
+#include "skill/archive.h"
 
 static struct plan_entry entries[] = {
 	{ .kind = PLAN_DIR, .path = "/etc", .is_dir = true },
@@ -61,7 +62,7 @@ static void same_entry(const struct plan_entry *a, const struct plan_entry *b)
 	if (a->text)
 		assert_string_equal(a->text, b->text);
 	assert_true(a->is_dir == b->is_dir && a->writable == b->writable && a->exec == b->exec &&
-		    a->over == b->over);
+		    a->over == b->over && a->copied == b->copied);
 	assert_true(a->dev == b->dev && a->ino == b->ino);
 }
 
@@ -100,6 +101,25 @@ static void round_trip(void **state)
 	assert_true(got->exec_listed);
 	same_network(got, &p);
 	assert_memory_equal(&got->limits, &p.limits, sizeof(p.limits));
+}
+
+/* What is copied needs a copy. */
+static void round_trip_of_skill(void **state)
+{
+	static const struct skill_archive skill = { .path = "/usr/skill" };
+	struct plan_entry entry = { .kind = PLAN_BIND, .path = "/usr/skill", .copied = true };
+	struct plan p = { .entries = &entry, .n = 1, .skill = &skill };
+	auto_plan *got = NULL, *none = NULL;
+	auto_buffer body = { 0 }, without = { 0 };
+
+	(void)state;
+	assert_int_equal(plan_encode(&p, &body), 0);
+	assert_int_equal(plan_decode(&got, body.data, body.len), 0);
+	assert_true(got->has_skill && !got->skill);
+	same_entry(&got->entries[0], &entry);
+	p.skill = NULL;
+	assert_int_equal(plan_encode(&p, &without), 0);
+	assert_int_equal(plan_decode(&none, without.data, without.len), -EPROTO);
 }
 
 static void round_trip_of_networks(void **state)
@@ -233,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip),
+		cmocka_unit_test(round_trip_of_skill),
 		cmocka_unit_test(round_trip_of_networks),
 		cmocka_unit_test(cut_off),
 		cmocka_unit_test(changed),

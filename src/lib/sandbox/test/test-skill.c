@@ -172,6 +172,29 @@ static void reads(struct corral_sandbox *s, const char *name, const char *text)
 	test_prints(s, line, text, 0);
 }
 
+static void note_session(void *context, const struct corral_event *event)
+{
+	char *text = context;
+
+	if (event->kind == CORRAL_EVENT_SESSION)
+		(void)snprintf(text, 128, "%s", event->message);
+}
+
+static void test_event(void **state)
+{
+	struct corral_builder *b;
+	char text[128] = "";
+
+	(void)state;
+	write_skill("runtime: bash\n", PERMISSIONS);
+	approve();
+	b = builder();
+	assert_int_equal(corral_builder_with_audit(b, note_session, text), 0);
+	corral_sandbox_free(test_build(b));
+	assert_memory_equal(text, "a skill with the content ", 25);
+	assert_int_equal(strspn(text + 25, "0123456789abcdef"), 64);
+}
+
 /* Whatever happens to the folder: a sandbox has the skill that it was built for. */
 static void test_copy(void **state)
 {
@@ -295,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_skill),
 		cmocka_unit_test(test_approval),
 		cmocka_unit_test(test_own_folder),
+		cmocka_unit_test(test_event),
 		cmocka_unit_test(test_copy),
 		cmocka_unit_test(test_update),
 		cmocka_unit_test(test_live),
