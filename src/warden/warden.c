@@ -451,7 +451,7 @@ static int warden_compile(struct warden *w, struct error *e)
 
 static int warden_build(struct warden *w, struct error *e)
 {
-	const struct session_handler handler = { warden_on_event, w };
+	const struct session_handler handler = { .event = warden_on_event, .context = w };
 	struct session_options o = { 0 };
 	auto_fd skill = -1;
 	int r = warden_configure(w, e);

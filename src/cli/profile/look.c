@@ -135,16 +135,22 @@ ssize_t look_index_find(
 
 int look_push(struct look *l, const char *folder, const char *name, bool is_new)
 {
-	struct look_folder f = { .path = arena_printf(
-					 &l->arena, "%s%s%s", folder, *folder ? "/" : "", name),
-		.is_new = is_new };
+	size_t len = strlen(folder), name_len = strlen(name), slash = len > 0;
+	struct look_folder f = { .is_new = is_new };
+	char *path;
 	int r;
 
-	if (!f.path)
-		return -ENOMEM;
-	if (strlen(f.path) >= PATH_BYTES / 2 ||
-		look_index_find(&l->index, l->folders, sizeof(f), f.path) >= 0)
+	if (len + name_len >= PATH_BYTES / 2)
 		return 0;
+	path = arena_alloc(&l->arena, len + slash + name_len + 1);
+	if (!path)
+		return -ENOMEM;
+	memcpy(path, folder, len);
+	path[len] = '/';
+	memcpy(path + len + slash, name, name_len + 1);
+	if (look_index_find(&l->index, l->folders, sizeof(f), path) >= 0)
+		return 0;
+	f.path = path;
 	r = ARENA_PUSH(&l->arena, l->folders, l->n, l->cap, f);
 	return r < 0 ? r : look_index_add(&l->index, &l->arena, l->folders, sizeof(f), l->n - 1);
 }
@@ -166,8 +172,10 @@ static int look_take(struct look *l, size_t i, int fd, const struct look_entry *
 
 	if (e->name[0] == '.' && (len == 1 || (len == 2 && e->name[1] == '.')))
 		return 0;
-	for (unsigned b = 0; b < ROWS(look_bare_names); b++)
-		*bare |= (unsigned)(strcmp(e->name, look_bare_names[b]) == 0) << b;
+	for (unsigned b = 0; b < ROWS(look_bare_names); b++) {
+		if (e->name[0] == look_bare_names[b][0])
+			*bare |= (unsigned)(strcmp(e->name, look_bare_names[b]) == 0) << b;
+	}
 	if (head >= 0)
 		look_set(&l->folders[i], (size_t)head);
 	if ((head >= 0 && l->heads.items[head].is_skipped) || !look_is_folder(fd, e))
@@ -254,8 +262,9 @@ static int look_read_all(struct look *l, size_t from, unsigned *left, look_visit
 	for (size_t i = from; r == 0 && i < l->n; i++) {
 		if (l->folders[i].was_read || l->folders[i].is_skipped)
 			continue;
-		if (*left == 0) {
+		if (*left == 0 || l->names_left == 0) {
 			l->is_cut = true;
+			l->next = i;
 			return 0;
 		}
 		--*left;
@@ -263,7 +272,15 @@ static int look_read_all(struct look *l, size_t from, unsigned *left, look_visit
 		if (r == 0)
 			r = visit(data, &l->folders[i]);
 	}
+	l->next = l->n;
 	return r;
+}
+
+/* What was read from there on, was read before the command. */
+static void look_know(struct look *l, size_t from)
+{
+	for (size_t i = from; i < l->n; i++)
+		l->folders[i].is_known = l->folders[i].was_read && !l->folders[i].is_cut;
 }
 
 int look_first(struct look *l, look_visit *visit, void *data)
@@ -276,9 +293,24 @@ int look_first(struct look *l, look_visit *visit, void *data)
 		r = look_push(l, "", "", false);
 	if (r == 0)
 		r = look_read_all(l, 0, &left, visit, data);
-	for (size_t i = 0; i < l->n; i++)
-		l->folders[i].is_known = l->folders[i].was_read && !l->folders[i].is_cut;
+	look_know(l, 0);
+	l->idle_left = LOOK_IDLE_MAX;
 	return r;
+}
+
+int look_idle(struct look *l, look_visit *visit, void *data)
+{
+	unsigned few = LOOK_FEW < l->idle_left ? LOOK_FEW : l->idle_left;
+	size_t from = l->next;
+	int r;
+
+	if (!l->is_cut || l->names_left == 0 || few == 0)
+		return 0;
+	l->idle_left -= few;
+	l->is_cut = false;
+	r = look_read_all(l, from, &few, visit, data);
+	look_know(l, from);
+	return r < 0 ? r : l->is_cut;
 }
 
 /* One that was read before. What was made in it is new. */
@@ -299,6 +331,10 @@ static int look_read_again(struct look *l, size_t i, const struct timespec *sinc
 	if (st.st_ctim.tv_sec == f->changed.tv_sec && st.st_ctim.tv_nsec == f->changed.tv_nsec &&
 		!look_is_since(&st.st_ctim, since))
 		return 0;
+	if (l->names_left == 0) {
+		l->is_cut = true;
+		return 0;
+	}
 	r = look_read(l, i);
 	for (size_t k = n; is_known && k < l->n; k++)
 		l->folders[k].is_new = true;
@@ -312,9 +348,11 @@ int look_second(
 	unsigned fresh = LOOK_NEW_MAX;
 	int r = 0;
 
+	if (more < LOOK_REST && n - l->next <= LOOK_REST)
+		more = LOOK_REST;
 	l->was_cut = l->is_cut;
 	l->is_cut = false;
-	l->names_left = LOOK_NAMES_MAX * (LOOK_NEW_MAX / LOOK_FOLDERS_MAX);
+	l->names_left = LOOK_NAMES_MAX * 16;
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		if (!l->folders[i].was_read)
 			continue;

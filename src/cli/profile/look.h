@@ -7,7 +7,8 @@
  *
  * Folders are read breadth first, so those near the top come first. There are two looks. The first
  * one stands on the way to a command, so it reads a number of folders and names that does not grow
- * with the workspace. The second one, behind the command, asks each of these folders only whether
+ * with the workspace; it goes on while the sandbox is built, when there is nothing else to do. The
+ * second one, behind the command, asks each of these folders only whether
  * it changed, reads those that did and those that are new, and goes on with folders that the first
  * one did not reach for as long as the command has earned by the time it took. What was not reached
  * is never passed over in silence: is_cut.
@@ -24,14 +25,19 @@
 #include "base/arena.h"
 #include "threat/threat.h"
 
-/* Of the first look; of the second one beside those that are known: new ones, and for each
- * millisecond that the command took beyond some. */
 enum {
-	LOOK_FOLDERS_MAX = 256,
+	/* The first look. */
+	LOOK_FOLDERS_MAX = 128,
 	LOOK_NAMES_MAX = 16384,
+	/* While the sandbox is built: folders in all, and at once. */
+	LOOK_IDLE_MAX = 1024,
+	LOOK_FEW = 4,
+	/* The second one, beside those that are known: new ones; others, if these are all; and for
+	 * each millisecond that the command took beyond some. */
 	LOOK_NEW_MAX = 4096,
+	LOOK_REST = 128,
 	LOOK_FOLDERS_PER_MS = 8,
-	LOOK_FREE_MS = 50
+	LOOK_FREE_MS = 50,
 };
 enum { LOOK_HEADS_MAX = 256 };
 
@@ -85,7 +91,8 @@ struct look {
 	struct look_folder *folders;
 	size_t n, cap;
 	struct look_index index; /* of the folders */
-	unsigned names_left;
+	size_t next;             /* of the folders: those before were read */
+	unsigned names_left, idle_left;
 	bool is_cut;  /* there is more than was looked at by the last look */
 	bool was_cut; /* and by the one before */
 };
@@ -94,7 +101,10 @@ struct look {
 typedef int look_visit(void *data, const struct look_folder *f);
 
 int look_first(struct look *l, look_visit *visit, void *data);
-/* more: how many folders may be read that the first look did not reach. */
+/* Goes on with the first look, a few folders at a time. 1: there are more; 0: that is all. */
+int look_idle(struct look *l, look_visit *visit, void *data);
+/* more: how many folders may be read that the first look did not reach, and LOOK_REST if that are
+ * all. */
 int look_second(
 	struct look *l, const struct timespec *since, unsigned more, look_visit *visit, void *data);
 /* Has one more folder looked at, if it is there. */

@@ -204,9 +204,9 @@ static int runs_later_rows(const struct runs_later_rows *x)
 	const char *base = x->places->base;
 	int r = 0;
 
-	for (size_t head = 0; r == 0 && head < heads->n; head++) {
-		if (look_has(x->folder, head))
-			r = runs_later_rows_of(x, (int)head, 0);
+	for (size_t i = 0; i < ROWS(x->folder->heads); i++) {
+		for (uint64_t left = x->folder->heads[i]; r == 0 && left; left &= left - 1)
+			r = runs_later_rows_of(x, (int)(i * 64) + __builtin_ctzll(left), 0);
 	}
 	if (r == 0 && x->folder->is_bare)
 		r = runs_later_rows_of(
@@ -345,6 +345,12 @@ int runs_later_open(struct runs_later *d, const char *folder)
 	if (r < 0)
 		runs_later_close(d);
 	return r;
+}
+
+bool runs_later_idle(struct runs_later *d)
+{
+	/* Out of memory: the second look does without. */
+	return look_idle(&d->places->look, runs_later_visit_first, d) == 1;
 }
 
 void runs_later_close(struct runs_later *d)

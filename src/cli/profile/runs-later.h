@@ -40,6 +40,9 @@ struct runs_later_news {
 
 /* Looks at the folder as it is now. Takes no copy of its name. */
 int runs_later_open(struct runs_later *d, const char *folder);
+/* Looks at a little more of it, where that costs nothing: what is found is told of if it changes.
+ * True if there is more. */
+bool runs_later_idle(struct runs_later *d);
 void runs_later_close(struct runs_later *d);
 /* Denies writing those that exist, by a rule of p. */
 int runs_later_deny(const struct runs_later *d, struct permissions *p);

@@ -120,7 +120,9 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 int run_result_print(
 	const struct run *r, const struct run_stdio *s, const struct report *report, int status);
 
-/* later.c: one of the two, once: what it left behind that other programs run. */
+/* later.c: while there is nothing else to do; returns whether there is more. */
+bool run_later_idle(struct run *r);
+/* One of the two, once: what it left behind that other programs run. */
 struct output;
 void run_later_tell(const struct run *r, struct output *o);
 void run_later_print(const struct run *r, struct buffer *out);

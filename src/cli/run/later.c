@@ -112,6 +112,15 @@ int run_later_allow(struct run *r, struct permissions *p, const char *pattern)
 	return ret;
 }
 
+bool run_later_idle(struct run *r)
+{
+	for (size_t i = 0; i < r->later.n; i++) {
+		if (runs_later_idle(&r->later.items[i]))
+			return true;
+	}
+	return false;
+}
+
 bool run_later_has(const struct run *r, const char *path)
 {
 	for (size_t i = 0; i < r->later.n; i++) {

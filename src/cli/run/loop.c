@@ -228,10 +228,17 @@ static int run_loop_start(struct loop *l)
 	return ret;
 }
 
+static bool run_loop_idle(void *context)
+{
+	const struct loop *l = context;
+
+	return run_later_idle(l->run);
+}
+
 int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 {
 	struct loop l = { .run = r, .stdio = s, .outcome = ret, .signals = -1 };
-	const struct session_handler handler = { run_loop_on_event, &l };
+	const struct session_handler handler = { run_loop_on_event, &l, run_loop_idle };
 	int err = session_build(r->session, r->plan, &handler, r->call->error);
 
 	l.session = r->session;

@@ -66,6 +66,8 @@ static int await_frame(struct session *s, struct error *e)
 	struct pollfd p = { .fd = s->socket, .events = POLLIN };
 	int r;
 
+	while (s->handler.idle && poll(&p, 1, 0) == 0 && s->handler.idle(s->handler.context))
+		;
 	do
 		r = poll(&p, 1, READY_MS);
 	while (r < 0 && errno == EINTR);

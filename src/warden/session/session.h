@@ -55,6 +55,11 @@ struct session_options {
 struct session_handler {
 	void (*event)(void *context, const struct session_event *event);
 	void *context;
+	/*
+	 * While session_build() waits for the zygote, which works on another processor: does a few
+	 * microseconds' work of the caller's, and returns whether there is more. May be NULL.
+	 */
+	bool (*idle)(void *context);
 };
 
 /*

@@ -94,7 +94,7 @@ void box_until(struct session *s, struct seen *seen, size_t n)
 struct session *box_open(const struct plan *p, struct seen *seen, bool single)
 {
 	const struct session_options o = { .single = single };
-	const struct session_handler h = { on_event, seen };
+	const struct session_handler h = { .event = on_event, .context = seen };
 	struct session *s = NULL;
 	struct error e = { 0 };
 

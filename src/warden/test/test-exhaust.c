@@ -54,7 +54,7 @@ static void on_event(void *context, const struct session_event *event)
 static void too_few_files_to_build(void **state)
 {
 	const struct session_options o = { 0 };
-	const struct session_handler h = { on_event, NULL };
+	const struct session_handler h = { .event = on_event, .context = NULL };
 	struct plan p;
 	size_t fds = count_fds();
 	bool built = false;

@@ -183,6 +183,37 @@ static void test_folders(void **state)
 	look_end(&s);
 }
 
+/* What is read while there is nothing else to do is known, too. */
+static void test_idle(void **state)
+{
+	struct seen s = { 0 };
+	int r;
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * LOOK_FOLDERS_MAX; i++) {
+		char name[64];
+
+		(void)snprintf(name, sizeof(name), "d%u/e/.envrc", i);
+		make(name);
+	}
+	look(&s);
+	assert_int_equal(s.n, LOOK_FOLDERS_MAX);
+	assert_int_equal(look_idle(&s.look, note, &s), 1);
+	assert_int_equal(s.n, LOOK_FOLDERS_MAX + LOOK_FEW);
+	do
+		r = look_idle(&s.look, note, &s);
+	while (r == 1);
+	assert_int_equal(r, 0);
+	assert_int_equal(s.n, 4 * LOOK_FOLDERS_MAX + 1);
+	assert_false(s.look.is_cut);
+	make("d0/e/new/.envrc");
+	look_again(&s, 0);
+	assert_false(s.look.is_cut);
+	assert_int_equal(s.n, 4 * LOOK_FOLDERS_MAX + 2);
+	assert_non_null(strstr(buffer_text(&s.text), "d0/e/new:.envrc new\n"));
+	look_end(&s);
+}
+
 /* More names than are read: those of the table are found all the same. */
 static void test_many_names(void **state)
 {
@@ -212,6 +243,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names, begin, end),
 		cmocka_unit_test_setup_teardown(test_second, begin, end),
 		cmocka_unit_test_setup_teardown(test_folders, begin, end),
+		cmocka_unit_test_setup_teardown(test_idle, begin, end),
 		cmocka_unit_test_setup_teardown(test_many_names, begin, end),
 	};
 

@@ -124,7 +124,7 @@ static void make_plan(struct scene *s)
 static void open_session(struct scene *s)
 {
 	const struct session_options o = { 0 };
-	const struct session_handler h = { on_event, s };
+	const struct session_handler h = { .event = on_event, .context = s };
 	struct error e = { 0 };
 
 	if (session_prepare(&s->session, &o, &e) < 0 ||
