@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# test-examples.sh AGENT EXECUTE STREAM TOOLS BUILD SANITIZE: the examples do what they say, also when they were
+# test-examples.sh AGENT EXECUTE STREAM TOOLS HANDED BUILD SANITIZE: the examples do what they say, also when they were
 # compiled by what was installed: header, library and pkg-config file. Prints TAP.
 set -u
-agent=$1 execute=$2 stream=$3 tools=$4 build=$5 sanitize=$6
+agent=$1 execute=$2 stream=$3 tools=$4 handed=$5 build=$6 sanitize=$7
 source=$(cd "$(dirname "$0")" && pwd) || exit 1
 scratch=$(mktemp -d /var/tmp/corral-examples-XXXXXX) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -59,7 +59,21 @@ x
 		"$2: the prompt is what corral prompt prints"
 }
 
+check_handed() { # check_handed PROGRAM NAME
+	# shellcheck disable=SC2016 # a variable of the policy
+	policy='{"fs": {"read": ["/usr/**", "/etc/alternatives/**"], "write": ["$WORK_DIR/**"]}}'
+	echo "$policy" >"$scratch/policy.json"
+	is "$(SANDBOX_POLICY_FD=5 "$1" "$scratch/work" 'echo fd >x; cat x; env | grep -c SANDBOX' 5<"$scratch/policy.json")" \
+		"$(printf 'fd\n0')" "$2: a policy by a descriptor"
+	is "$(SANDBOX_POLICY_FILE=$scratch/policy.json "$1" "$scratch/work" 'echo file >x; cat x')" file "$2: by a file"
+	is "$(SANDBOX_POLICY=$policy "$1" "$scratch/work" 'echo text >x; cat x')" text "$2: by a variable"
+	is "$("$1" "$scratch/work" 'cat /usr/bin/env' | wc -c)" 0 "$2: without one nothing is there"
+	SANDBOX_POLICY_FD=77 "$1" "$scratch/work" true 2>"$scratch/err"
+	is "$?$(grep -c 'descriptor 77 is not open' "$scratch/err")" 1251 "$2: one that is not open is an error"
+}
+
 check_agent "$agent" agent
+check_handed "$handed" handed-over
 check_execute "$execute" execute-command
 is "$("$execute" "$scratch/work" 'head -c 100000 /dev/zero | tr "\0" x' | grep -c '"truncated":true')" 1 \
 	"execute-command: says that there was more"
@@ -80,7 +94,7 @@ if [ "$sanitize" = none ]; then
 	export PKG_CONFIG_PATH="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$scratch/root"
 	flags=$(pkg-config --cflags --libs libcorral)
 	is "$?" 0 "pkg-config knows the library"
-	for name in agent execute-command stream tools; do
+	for name in agent execute-command handed-over stream tools; do
 		# shellcheck disable=SC2086
 		${CC:-cc} -std=c99 -Wall -Wextra -Werror -o "$scratch/$name" "$source/$name.c" $flags \
 			2>"$scratch/log"
@@ -93,6 +107,7 @@ if [ "$sanitize" = none ]; then
 	check_execute "$scratch/execute-command" "installed execute-command"
 	check_stream "$scratch/stream" "installed stream"
 	check_tools "$scratch/tools" "installed tools"
+	check_handed "$scratch/handed-over" "installed handed-over"
 fi
 
 echo "1..$number"

@@ -157,6 +157,28 @@ CORRAL_API int corral_builder_from_permissions(
 CORRAL_API int corral_builder_from_manifest(
 	struct corral_builder **ret, const char *path, struct corral_error **e);
 /*
+ * Starts from the policy that whoever started this program handed over, in any format that Corral
+ * knows. The first of these variables that is set counts:
+ *
+ *     SANDBOX_POLICY_FD      the number of an open descriptor, 3 at least: a file or memfd, which
+ * is read from its start, or a pipe or stream socket, up to its end SANDBOX_POLICY_FILE    the
+ * absolute path of a file; see corral_builder_from_manifest() SANDBOX_POLICY         the policy
+ * itself
+ *
+ * If none is set, everything is denied; so it is in set-uid programs, which do not look. A source
+ * that is named but of no use is an error, and never the next one's turn: -EINVAL (no number, no
+ * path, no policy), -EBADF (the descriptor is not open, or was not handed over: one that is closed
+ * on exec is this program's own), -EFBIG (more than 4 MiB), or what reading failed with.
+ *
+ * The descriptor is closed when it was read, so a second call fails: keep the builder, which can be
+ * used again. The variables stay set: a library cannot change the environment while other threads
+ * may read it. Whoever starts programs outside of a sandbox takes them out, when no other thread
+ * runs; commands in a sandbox never have them, whatever the policy grants. The file cannot be
+ * changed by commands, nor can the way to it.
+ */
+CORRAL_API int corral_builder_from_environment(
+	struct corral_builder **ret, struct corral_error **e);
+/*
  * Starts from a mode. data_dir and the extra folders (ends with NULL; may be NULL) are absolute
  * paths, taken literally. The data folder is $DATA_DIR, which is made if it is missing, and
  * $WORK_DIR, where commands start, unless another is given. For sandbox and rx more can be granted,

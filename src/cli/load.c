@@ -18,6 +18,7 @@
 #include "codec/node.h"
 #include "host/resolver.h"
 #include "launch/skill.h"
+#include "launch/source.h"
 
 /* Variables */
 
@@ -235,14 +236,23 @@ static int load_note_source(struct load *l, struct call *c, const char *path, co
 		       : 0;
 }
 
+/* What has no name on the disk. */
+static bool load_is_stream(const char *path)
+{
+	return strcmp(path, "-") == 0 || launch_source_is_fd(path);
+}
+
 static int load_read_text(struct load *l, struct call *c, const char *path, struct buffer *ret)
 {
 	struct location where = { .file = path };
 	const char *name = path;
-	int r = strcmp(path, "-") == 0 ? 0 : load_note_source(l, c, path, &name);
+	int r = load_is_stream(path) ? 0 : load_note_source(l, c, path, &name);
 
 	if (r < 0)
 		return r;
+	if (launch_source_is_fd(path))
+		return launch_source_read(
+			path, strchr(path, ':') + 1, NODE_INPUT_MAX, ret, c->error);
 	r = file_read(name, NODE_INPUT_MAX, ret);
 	if (r == -EFBIG)
 		return error_set(c->error, r, &where, "is larger than %d MiB, which no policy is",
@@ -294,7 +304,7 @@ static int note_skill(struct load *l, struct call *c, const char *file)
 	int r;
 
 	if ((kind != MANIFEST_SKILL && kind != MANIFEST_SKILL_MD && kind != MANIFEST_NANOCRAB) ||
-		l->is_set[VARIABLE_SKILL_DIR] || l->many_skills || strcmp(file, "-") == 0)
+		l->is_set[VARIABLE_SKILL_DIR] || l->many_skills || load_is_stream(file))
 		return 0;
 	parent = slash ? arena_strndup(c->arena, file, (size_t)(slash - file) + 1) : ".";
 	r = parent ? load_absolute(c, parent, &path) : error_no_memory(c->error);
@@ -325,7 +335,7 @@ int load_add(struct load *l, struct call *c, const char *path, enum manifest_kin
 
 	if (!*path)
 		return error_set(c->error, -ENOENT, NULL, "an empty name cannot be read");
-	r = strcmp(path, "-") == 0 ? 0 : load_absolute(c, path, &absolute);
+	r = load_is_stream(path) ? 0 : load_absolute(c, path, &absolute);
 	if (r < 0)
 		return r;
 	if (absolute && stat(absolute, &st) == 0 && S_ISDIR(st.st_mode)) {

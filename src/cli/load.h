@@ -3,7 +3,7 @@
 /*
  * Policies from the places that the command line names: files in any format that manifest.h reads,
  * folders (of a skill, or of AgenShield's rules: default.json and custom/….json), "-" for standard
- * input; and the values of the variables in them.
+ * input, "fd:N" for a descriptor (launch/source.h); and the values of the variables in them.
  *
  *   SKILL_DIR   the folder of the skill that was read; no value if there were two
  *   WORK_DIR    the current folder

@@ -11,6 +11,7 @@
 #include "cli/agent.h"
 #include "cli/output.h"
 #include "cli/verb.h"
+#include "launch/source.h"
 
 static const struct verb *const verbs[] = {
 	&verb_run,
@@ -55,6 +56,7 @@ int main(int argc, char **argv)
 		.n = argc > 0 ? (size_t)argc : 0,
 		.arena = &arena,
 		.error = &error,
+		.unread = launch_source_forget(),
 	};
 	auto_output version = { 0 };
 	int r;

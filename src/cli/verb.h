@@ -45,6 +45,8 @@ struct call {
 	size_t n;
 	struct arena *arena; /* for what lives as long as the call */
 	struct error *error;
+	const char *unread; /* a variable with a policy, for a host and not for us; NULL: none was
+			       set */
 };
 
 /* Finds the verb that the words of c ask for, below c->verb, and runs it. Returns as run() does. */

@@ -115,9 +115,24 @@ static bool is_spelled_out(const struct environment *env, const char *text)
 	return false;
 }
 
+const char *const environment_policies[] = { ENVIRONMENT_POLICY_FD, ENVIRONMENT_POLICY_FILE,
+	ENVIRONMENT_POLICY, NULL };
+
+bool environment_is_policy(const char *item)
+{
+	size_t len = strcspn(item, "=");
+
+	for (size_t i = 0; environment_policies[i]; i++) {
+		if (strlen(environment_policies[i]) == len &&
+			strncmp(item, environment_policies[i], len) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool is_ours(const char *name)
 {
-	return strncmp(name, "CORRAL_", 7) == 0;
+	return strncmp(name, "CORRAL_", 7) == 0 || environment_is_policy(name);
 }
 
 static bool needs_spelling(const char *name)

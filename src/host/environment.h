@@ -24,6 +24,15 @@ struct environment_options {
 	bool tty;
 };
 
+/* Variables that bring a policy; the first that is set is the source. */
+#define ENVIRONMENT_POLICY_FD "SANDBOX_POLICY_FD"
+#define ENVIRONMENT_POLICY_FILE "SANDBOX_POLICY_FILE"
+#define ENVIRONMENT_POLICY "SANDBOX_POLICY"
+extern const char *const environment_policies[]; /* in that order; ends with NULL */
+
+/* Whether NAME or NAME=value is one of these. */
+bool environment_is_policy(const char *item);
+
 /*
  * Builds it in the arena, copies all of it; *ret ends with NULL, *ret_n does not count that. Where
  * several set a name, the first of these counts: the call, a grant of NAME=value, the host's value
@@ -32,7 +41,8 @@ struct environment_options {
  *
  * Some names count only where a grant spells them out, as a pattern does not mean them: those that
  * make programs load code or look elsewhere (env-name.h), and those that have a value of their own
- * inside (HOME, PWD, TMPDIR). Names that start with CORRAL_ never pass.
+ * inside (HOME, PWD, TMPDIR). Names that start with CORRAL_ never pass, nor does SANDBOX_POLICY
+ * with its two relatives.
  *
  * -EACCES: a variable of the call is not allowed; the sentence names it, the hint says what to add.
  * -EINVAL: it is no NAME=value. -E2BIG: more than a command can be given.

@@ -427,13 +427,15 @@ static int watch_host(struct warden *w)
 static int warden_compile(struct warden *w, struct error *e)
 {
 	const struct permissions *layers[LAYERS_MAX];
+	const char *guarded[CONFIGURE_GUARDED_MAX + 1];
+	const char *skill = w->configure.variables.values[VARIABLE_SKILL_DIR];
 	const struct policy_options options = { .variables = &w->configure.variables,
 		.resolver = &resolver_system };
 	struct plan_options plan = { .layers = layers,
 		.variables = &w->configure.variables,
 		.resolver = &resolver_system,
 		.shell = w->configure.flags & CONFIGURE_SHELL,
-		.guarded = &w->configure.variables.values[VARIABLE_SKILL_DIR] };
+		.guarded = guarded };
 	int n = permissions_layers(w->permissions, layers, LAYERS_MAX);
 	int r;
 
@@ -444,7 +446,10 @@ static int warden_compile(struct warden *w, struct error *e)
 		return r;
 	plan.policy = w->policy;
 	plan.n_layers = (size_t)n;
-	plan.n_guarded = w->configure.flags & CONFIGURE_SKILL && *plan.guarded ? 1 : 0;
+	for (uint32_t i = 0; i < w->configure.n_guarded; i++)
+		guarded[plan.n_guarded++] = w->configure.guarded[i];
+	if (w->configure.flags & CONFIGURE_SKILL && skill)
+		guarded[plan.n_guarded++] = skill;
 	plan.skill = w->skill.map ? &w->skill : NULL;
 	return plan_new(&w->plan, &plan, e);
 }

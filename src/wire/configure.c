@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fixed part with one bit for each variable that has a value, then those values in the order of
- * the bits, each with its NUL. Of a change: a fixed part with the ports, then the paths of the
- * sockets and the text, each with its NUL.
+ * the bits, each with its NUL, and the guarded paths. Of a change: a fixed part with the ports,
+ * then the paths of the sockets and the text, each with its NUL.
  */
 #include "wire/configure.h"
 
@@ -17,13 +17,14 @@ struct configure_head {
 	uint32_t flags;
 	uint32_t host;
 	uint32_t known; /* 1 << enum variable */
+	uint32_t n_guarded;
 };
-_Static_assert(sizeof(struct configure_head) == 12, "no padding goes over the wire");
+_Static_assert(sizeof(struct configure_head) == 16, "no padding goes over the wire");
 
 static bool configure_is_valid_head(const struct configure_head *h)
 {
 	return !(h->flags & ~(uint32_t)CONFIGURE_FLAGS) && h->host <= INT32_MAX &&
-	       h->known < UINT32_C(1) << VARIABLE_COUNT;
+	       h->known < UINT32_C(1) << VARIABLE_COUNT && h->n_guarded <= CONFIGURE_GUARDED_MAX;
 }
 
 static bool configure_is_path(const char *path)
@@ -33,7 +34,7 @@ static bool configure_is_path(const char *path)
 
 int configure_encode(const struct configure *c, struct buffer *out)
 {
-	struct configure_head h = { .flags = c->flags, .host = c->host };
+	struct configure_head h = { .flags = c->flags, .host = c->host, .n_guarded = c->n_guarded };
 
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 		const char *value = c->variables.values[i];
@@ -44,6 +45,9 @@ int configure_encode(const struct configure *c, struct buffer *out)
 	}
 	if (!configure_is_valid_head(&h))
 		return -EINVAL;
+	for (uint32_t i = 0; i < c->n_guarded; i++)
+		if (!configure_is_path(c->guarded[i]))
+			return -EINVAL;
 	buffer_add(out, &h, sizeof(h));
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 		const char *value = c->variables.values[i];
@@ -51,6 +55,8 @@ int configure_encode(const struct configure *c, struct buffer *out)
 		if (value)
 			buffer_add(out, value, strlen(value) + 1);
 	}
+	for (uint32_t i = 0; i < c->n_guarded; i++)
+		buffer_add(out, c->guarded[i], strlen(c->guarded[i]) + 1);
 	return out->failed ? -ENOMEM : 0;
 }
 
@@ -62,12 +68,17 @@ int configure_decode(struct configure *ret, const void *body, size_t len)
 
 	if (!reader_bytes(&r, &h, sizeof(h)) || !configure_is_valid_head(&h))
 		return -EPROTO;
-	c = (struct configure){ .flags = h.flags, .host = h.host };
+	c = (struct configure){ .flags = h.flags, .host = h.host, .n_guarded = h.n_guarded };
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 		if (!(h.known & UINT32_C(1) << i))
 			continue;
 		c.variables.values[i] = reader_string(&r);
 		if (!configure_is_path(c.variables.values[i]))
+			return -EPROTO;
+	}
+	for (uint32_t i = 0; i < h.n_guarded; i++) {
+		c.guarded[i] = reader_string(&r);
+		if (!configure_is_path(c.guarded[i]))
 			return -EPROTO;
 	}
 	if (r.left > 0)

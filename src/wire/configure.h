@@ -2,7 +2,8 @@
 #pragma once
 /*
  * The body of FRAME_CONFIGURE: what a session is built from, beside the permissions, which come by
- * their own way (docs/protocol.md): the values of the variables, and switches.
+ * their own way (docs/protocol.md): the values of the variables, paths that commands must not
+ * change, and switches.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -18,15 +19,20 @@ enum {
 	 * is the copy of a skill (skill/archive.h) */
 	CONFIGURE_SKILL = 1 << 3,
 	CONFIGURE_FLAGS = 15,
+	CONFIGURE_GUARDED_MAX = 8,
 };
 
 struct configure {
 	uint32_t flags;
 	uint32_t host; /* pid of the host program, to watch; 0: the peer of the socket */
 	struct variables variables;
+	/* Files and folders that are read for other commands: neither they nor the way to them
+	 * (jail/plan/plan.h). */
+	const char *guarded[CONFIGURE_GUARDED_MAX];
+	uint32_t n_guarded;
 };
 
-/* -EINVAL: unknown flags, no pid, a value that is no absolute path; -ENOMEM. */
+/* -EINVAL: unknown flags, no pid, a value that is no absolute path, too many; -ENOMEM. */
 int configure_encode(const struct configure *c, struct buffer *out);
 /* Strings point into the body. -EPROTO: what configure_encode() would not have written. */
 int configure_decode(struct configure *ret, const void *body, size_t len);

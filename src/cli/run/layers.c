@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "cli/run/run.h"
 #include "host/links.h"
 #include "host/planted.h"
@@ -239,6 +240,21 @@ int run_ceiling(struct run *r)
 	return ret;
 }
 
+/* Whoever set the variable for this run would be wrong about what holds. */
+static void run_layers_note_unread(const struct run *r)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
+	if (!r->call->unread || r->options.json)
+		return;
+	output_note(&o);
+	buffer_printf(&o.text,
+		"%s is set, but holds for programs that use the library: give --policy FILE or "
+		"--policy fd:N\n",
+		r->call->unread);
+	(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
 /* All of it */
 
 int run_layers(struct run *r)
@@ -246,6 +262,7 @@ int run_layers(struct run *r)
 	struct policy_options options;
 	int ret = run_layers_set_variables(r);
 
+	run_layers_note_unread(r);
 	if (ret == 0)
 		ret = add_policies(r);
 	if (ret == 0 && r->options.skill)

@@ -117,8 +117,9 @@ int run_options(struct run *r)
 	uint64_t *limits = o->limits.values;
 	const struct options_row rows[] = {
 		{ "policy", 'p', "FILE",
-			"permissions, a skill or rules; if repeated, all must allow", options_list,
-			&o->policies, OPTIONS_MANY },
+			"permissions, a skill or rules; - and fd:N are read; if repeated,\n"
+			"all must allow",
+			options_list, &o->policies, OPTIONS_MANY },
 		{ "profile", 0, "NAME",
 			"workspace (used where nothing else is given), readonly,\n"
 			"offline, or one of your own",

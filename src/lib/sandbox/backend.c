@@ -29,7 +29,9 @@ static int backend_probe(const struct sandbox_base *base, struct error *e)
 static int backend_start_warden(const struct sandbox_setup *setup, unsigned flags,
 	struct warden_link **ret, struct error *e)
 {
-	const struct configure configure = { .flags = flags, .variables = setup->base->variables };
+	struct configure configure = { .flags = flags,
+		.variables = setup->base->variables,
+		.n_guarded = setup->base->n_guarded };
 	const struct sandbox_skill *skill = setup->base->skill;
 	const struct warden_link_options o = {
 		.program = setup->base->warden,
@@ -39,8 +41,10 @@ static int backend_start_warden(const struct sandbox_setup *setup, unsigned flag
 		.skill = flags & CONFIGURE_SKILL && skill ? skill->skill.copy : -1,
 		.timeout_ms = READY_MS,
 	};
-	int r = warden_link_new(ret, &o, e);
+	int r;
 
+	memcpy(configure.guarded, setup->base->guarded, sizeof(configure.guarded));
+	r = warden_link_new(ret, &o, e);
 	/* The plan was made by looking at the skill's folder: it must have seen what was copied. */
 	if (r == 0 && o.skill >= 0) {
 		r = launch_skill_unchanged(&skill->skill, e);
@@ -118,7 +122,7 @@ static bool none_is_set(const char *const *env, const char *variable)
 	return false;
 }
 
-/* The environment of the host, all of it, behind what the call sets. */
+/* The environment of the host, but for a policy that it brought, behind what the call sets. */
 static int none_command(const struct sandbox_setup *setup, const struct process_command *c,
 	const struct corral_call *call, struct arena *a, struct start *s,
 	struct corral_denial **ret_denial, struct error *e)
@@ -139,7 +143,8 @@ static int none_command(const struct sandbox_setup *setup, const struct process_
 	for (size_t i = 0; call->env && call->env[i]; i++)
 		env[s->n_env++] = call->env[i];
 	for (size_t i = 0; host[i]; i++)
-		if (strchr(host[i], '=') && !none_is_set(call->env, host[i]))
+		if (strchr(host[i], '=') && !environment_is_policy(host[i]) &&
+			!none_is_set(call->env, host[i]))
 			env[s->n_env++] = host[i];
 	s->env = env;
 	s->program = s->argv[0];

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,6 +44,7 @@ struct corral_builder {
 	char *variables[VARIABLE_COUNT];
 	char *warden;
 	char *broker;
+	char *source; /* the file that the permissions came from, as it was named; NULL: none did */
 	corral_audit_sink *sink;
 	void *context;
 	bool is_skill;               /* it was made from a skill's manifest */
@@ -117,6 +119,22 @@ int corral_builder_from_permissions(struct corral_builder **ret, const struct co
 	return r;
 }
 
+/* What is read is what is guarded: "link/../x" is x. */
+static int builder_absolute(const char *path, char out[PATH_BYTES], struct error *e)
+{
+	char cwd[PATH_BYTES], text[2 * PATH_BYTES];
+	size_t len;
+	int n, r;
+
+	if (path[0] != '/' && !getcwd(cwd, sizeof(cwd)))
+		return error_set(
+			e, -errno, NULL, "the current folder is not known: %s", strerror(errno));
+	n = snprintf(text, sizeof(text), "%s%s%s", path[0] == '/' ? "" : cwd,
+		path[0] == '/' ? "" : "/", path);
+	r = n < (int)sizeof(text) ? path_normalize(text, (size_t)n, out, &len) : -ENAMETOOLONG;
+	return r < 0 ? error_set(e, r, NULL, "cannot read %.100s: the path is too long", path) : 0;
+}
+
 int corral_builder_from_manifest(
 	struct corral_builder **ret, const char *path, struct corral_error **e)
 {
@@ -124,9 +142,12 @@ int corral_builder_from_manifest(
 	struct corral_builder *b = NULL;
 	struct error error = { 0 };
 	const struct launch_skill *s;
-	int r = sandbox_skill_new(&skill, path, &error);
+	char named[PATH_BYTES];
+	int r = builder_absolute(path, named, &error);
 
-	if (r < 0)
+	if (r == 0)
+		r = sandbox_skill_new(&skill, named, &error);
+	if (r < 0 || !skill)
 		return handles_error(e, &error, r);
 	s = &skill->skill;
 	r = builder_new_from(&b, permissions_copy(s->manifest.permissions));
@@ -139,7 +160,8 @@ int corral_builder_from_manifest(
 		(void)launch_skill_check(
 			s, s->path, "call corral_builder_allow_unapproved_skill()", &b->refusal);
 		b->variables[VARIABLE_SKILL_DIR] = strdup(s->path);
-		r = b->variables[VARIABLE_SKILL_DIR] ? 0 : -ENOMEM;
+		b->source = strdup(named);
+		r = b->variables[VARIABLE_SKILL_DIR] && b->source ? 0 : -ENOMEM;
 	}
 	/* A file that is not the manifest of a folder has nothing that could be copied. */
 	if (r == 0 && s->copy >= 0)
@@ -219,6 +241,7 @@ void corral_builder_free(struct corral_builder *b)
 	sandbox_skill_unref(b->skill);
 	free(b->warden);
 	free(b->broker);
+	free(b->source);
 	free(b);
 }
 
@@ -510,6 +533,41 @@ static int builder_set_variables(
 	return r;
 }
 
+/* Corral's own folders, where profiles and approvals are; those of the default are in the baseline.
+ */
+static const struct {
+	const char *variable, *fallback;
+} own_folders[] = {
+	{ "XDG_CONFIG_HOME", ".config" },
+	{ "XDG_STATE_HOME", ".local/state" },
+};
+_Static_assert(1 + ROWS(own_folders) <= CONFIGURE_GUARDED_MAX, "all of it fits into a frame");
+
+static int builder_set_guarded(struct sandbox_base *s, const struct corral_builder *b)
+{
+	char normal[PATH_BYTES];
+	size_t len;
+
+	/* A skill's folder is a copy; but a link to it could lead to another skill. */
+	if (b->source &&
+		(!b->skill || (realpath(b->source, normal) && strcmp(normal, b->source) != 0)))
+		s->guarded[s->n_guarded++] = arena_strdup(&s->arena, b->source);
+	for (size_t i = 0; i < ROWS(own_folders); i++) {
+		const char *folder = secure_getenv(own_folders[i].variable);
+		const char *path = folder && folder[0] == '/'
+					   ? arena_printf(&s->arena, "%s/corral", folder)
+					   : arena_printf(&s->arena, "%s/%s/corral", handles_home(),
+						     own_folders[i].fallback);
+
+		if (path && path_normalize(path, strlen(path), normal, &len) == 0)
+			s->guarded[s->n_guarded++] = arena_strdup(&s->arena, normal);
+	}
+	for (uint32_t i = 0; i < s->n_guarded; i++)
+		if (!s->guarded[i])
+			return -ENOMEM;
+	return 0;
+}
+
 static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b, struct error *e)
 {
 	const char *warden = b->warden ? b->warden : secure_getenv("CORRAL_WARDEN");
@@ -527,6 +585,8 @@ static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b
 	}
 	if (r == 0 && !copy)
 		r = -ENOMEM;
+	if (r == 0)
+		r = builder_set_guarded(s, b);
 	if (r == 0)
 		r = account_name("/etc/passwd", getuid(), s->user);
 	s->warden = arena_strdup(&s->arena, warden && *warden ? warden : CORRAL_WARDEN_PATH);

@@ -24,6 +24,7 @@
 #include "lib/sandbox/backend.h"
 #include "lib/sandbox/warden-link.h"
 #include "policy/policy.h"
+#include "wire/configure.h"
 
 enum { SANDBOX_LAYERS_MAX = 64, SANDBOX_NEWS_MAX = 64 };
 
@@ -39,6 +40,9 @@ struct sandbox_base {
 	const char *warden;
 	const char *const *environment; /* of the host, when the sandbox was built */
 	char user[ACCOUNT_NAME_BYTES];  /* who runs the commands */
+	/* Files and folders that are read for other commands */
+	const char *guarded[CONFIGURE_GUARDED_MAX];
+	uint32_t n_guarded;
 	bool is_skill; /* $SKILL_DIR is a skill's, which its commands must not change */
 	struct sandbox_skill *skill; /* a reference; NULL: it was not built from a manifest */
 	bool unapproved;             /* its entry may run although nobody approved it */

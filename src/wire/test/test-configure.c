@@ -24,6 +24,9 @@ static void test_round_trip(void **state)
 
 		for (uint32_t i = 0; i < VARIABLE_COUNT; i++)
 			sent.variables.values[i] = known >> i & 1 ? paths[i] : NULL;
+		sent.n_guarded = known % (CONFIGURE_GUARDED_MAX + 1);
+		for (uint32_t i = 0; i < sent.n_guarded; i++)
+			sent.guarded[i] = paths[i % VARIABLE_COUNT];
 		assert_int_equal(configure_encode(&sent, &body), 0);
 		assert_int_equal(configure_decode(&c, body.data, body.len), 0);
 		assert_int_equal(c.flags, sent.flags);
@@ -34,6 +37,9 @@ static void test_round_trip(void **state)
 			else
 				assert_null(c.variables.values[i]);
 		}
+		assert_int_equal(c.n_guarded, sent.n_guarded);
+		for (uint32_t i = 0; i < c.n_guarded; i++)
+			assert_string_equal(c.guarded[i], sent.guarded[i]);
 		for (size_t len = 0; len < body.len; len++) {
 			c.host = 12345;
 			assert_int_equal(configure_decode(&c, body.data, len), -EPROTO);
@@ -48,7 +54,7 @@ static void test_round_trip(void **state)
 
 static const struct {
 	const char *name;
-	uint32_t head[3]; /* flags, host, known */
+	uint32_t head[4]; /* flags, host, known, guarded */
 	const char *strings;
 	size_t len;
 	int want;
@@ -69,6 +75,12 @@ static const struct {
 	{ "empty value", { 0, 0, 1 }, S("\0"), -EPROTO },
 	{ "no NUL", { 0, 0, 1 }, S("/t"), -EPROTO },
 	{ "NUL inside", { 0, 0, 1 }, S("/t\0u\0"), -EPROTO },
+	{ "guarded", { 0, 0, 1, 2 }, S("/t\0/a\0/b\0"), 0 },
+	{ "one guarded path is missing", { 0, 0, 0, 2 }, S("/a\0"), -EPROTO },
+	{ "a guarded path is relative", { 0, 0, 0, 1 }, S("a\0"), -EPROTO },
+	{ "most guarded", { 0, 0, 0, CONFIGURE_GUARDED_MAX }, S("/\0/\0/\0/\0/\0/\0/\0/\0"), 0 },
+	{ "too many guarded", { 0, 0, 0, CONFIGURE_GUARDED_MAX + 1 },
+		S("/\0/\0/\0/\0/\0/\0/\0/\0/\0"), -EPROTO },
 };
 
 static void test_table(void **state)
@@ -90,7 +102,9 @@ static void test_table(void **state)
 static void test_not_encoded(void **state)
 {
 	struct configure flags = { .flags = CONFIGURE_FLAGS + 1 }, host = { .host = UINT32_MAX },
-			 empty = { 0 }, relative = { 0 }, full = { 0 };
+			 empty = { 0 }, relative = { 0 }, full = { 0 },
+			 many = { .n_guarded = CONFIGURE_GUARDED_MAX + 1 },
+			 missing = { .n_guarded = 1 };
 	auto_buffer body = { 0 };
 
 	(void)state;
@@ -100,6 +114,8 @@ static void test_not_encoded(void **state)
 	assert_int_equal(configure_encode(&host, &body), -EINVAL);
 	assert_int_equal(configure_encode(&empty, &body), -EINVAL);
 	assert_int_equal(configure_encode(&relative, &body), -EINVAL);
+	assert_int_equal(configure_encode(&many, &body), -EINVAL);
+	assert_int_equal(configure_encode(&missing, &body), -EINVAL);
 	assert_int_equal(body.len, 0);
 	body.failed = true;
 	assert_int_equal(configure_encode(&full, &body), -ENOMEM);
@@ -107,7 +123,7 @@ static void test_not_encoded(void **state)
 
 static void test_long_value(void **state)
 {
-	uint32_t head[3] = { 0, 0, 1 };
+	uint32_t head[4] = { 0, 0, 1 };
 	char path[PATH_BYTES + 1];
 	struct configure c = { 0 };
 	auto_buffer fits = { 0 }, body = { 0 };

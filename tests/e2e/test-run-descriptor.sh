@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# `corral run --policy fd:N`: a policy that is handed over by a descriptor, and what is left of it inside; and
+# variables with policies for hosts, which never reach a command.
+# shellcheck disable=SC2016,SC2034,SC2154 # dollars are meant as they stand; names come from lib.sh
+set -u
+# shellcheck source=tests/e2e/lib.sh disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+needs_sandbox
+refuses() { # refuses NAME TEXT ARGUMENT…
+	name=$1 text=$2 && shift 2
+	run run "$@"
+	{ [ "$status" -eq 125 ] && [ ! -s "$scratch/out" ] && grep -q -F -e "$text" "$scratch/err" &&
+		grep -q '^corral: ' "$scratch/err"; }
+	ok $? "$name"
+}
+system='/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**'
+mkdir "$scratch/data" && echo text >"$scratch/data/file"
+echo "fs: {read: [$system, $scratch/data/**]}" >"$scratch/policy.yaml"
+
+# --- where it may come from ---
+run run --policy fd:3 -- cat "$scratch/data/file" 3<"$scratch/policy.yaml"
+out_is text "a file"
+err_empty "and nothing is said"
+mkfifo "$scratch/pipe"
+cat "$scratch/policy.yaml" >"$scratch/pipe" &
+run run -p fd:9 -- cat "$scratch/data/file" 9<"$scratch/pipe"
+wait
+out_is text "a pipe, by any number"
+run run -p fd:3 -- cat "$scratch/data/file" 3<<END
+$(cat "$scratch/policy.yaml")
+END
+out_is text "a here-document"
+exec 7<"$scratch/policy.yaml" && read -r _ <&7
+run run -p fd:7 -- cat "$scratch/data/file"
+out_is text "a file is read from its start"
+exec 7<&-
+echo "fs: {read: [$system]}" >"$scratch/narrow.yaml"
+run run -p fd:3 -p fd:4 -- cat "$scratch/data/file" 3<"$scratch/policy.yaml" 4<"$scratch/narrow.yaml"
+status_is 1 "two of them: both must allow"
+run run --profile readonly -p fd:3 -- cat "$scratch/data/file" 3<"$scratch/policy.yaml"
+status_is 1 "beside a profile, too"
+run policy check -p fd:3 --op fs.read --target "$scratch/data/file" 3<"$scratch/policy.yaml"
+status_is 0 "corral policy check"
+out_has "(fd:3:1:" "which names it"
+run policy show fd:3 3<"$scratch/policy.yaml"
+status_is 0 "corral policy show"
+python3 - "$CORRAL" "$scratch/data/file" >"$scratch/out" 2>"$scratch/err" <<'END'
+import os, subprocess, sys
+corral, target = sys.argv[1:]
+policy = open(os.path.dirname(os.path.dirname(target)) + "/policy.yaml").read().encode()
+fd = os.memfd_create("policy", 0)
+os.write(fd, policy)
+subprocess.run([corral, "run", "--policy", "fd:%d" % fd, "--", "cat", target], pass_fds=[fd])
+END
+out_is text "a memfd that was just written"
+
+# --- what is of no use ---
+refuses "not open" "fd:8: the descriptor 8 is not open" -p fd:8 -- true
+err_has "8<policy.yaml" "and what to do"
+for bad in fd: fd:x fd:-1 fd:03 fd:3x fd:99999999999 fd:0 fd:1 fd:2; do
+	refuses "$bad" "is no descriptor that can hold a policy" -p "$bad" -- true
+done
+refuses "twice" "is not open" -p fd:3 -p fd:3 -- true 3<"$scratch/policy.yaml"
+refuses "empty" "fd:3" -p fd:3 -- true 3</dev/null
+refuses "a folder" "neither a file nor a pipe" -p fd:3 -- true 3</
+refuses "not for reading" "cannot be read" -p fd:3 -- true 3>"$scratch/written"
+echo "no: policy" >"$scratch/none.yaml"
+refuses "no policy" "fd:3:1" -p fd:3 -- true 3<"$scratch/none.yaml"
+head -c 5000000 /dev/zero >"$scratch/large"
+refuses "too large" "more than 4 MiB" -p fd:3 -- true 3<"$scratch/large"
+for n in 3 4 5 6 7 8 9 10 11 12; do
+	refuses "none of Corral's own descriptors: $n" "the descriptor $n" -p "fd:$n" -- true
+done
+cp "$scratch/policy.yaml" fd:3
+run run -p ./fd:3 -- cat "$scratch/data/file"
+out_is text "a file of that name"
+rm fd:3
+
+# --- nothing is left of it inside ---
+look='for p in /proc/[0-9]* /proc/self; do for f in $p/fd/*; do readlink $f; done; tr "\0" "\n" <$p/environ; done; env'
+run run -p fd:3 -- sh -c "$look" 3<"$scratch/policy.yaml"
+out_lacks policy.yaml "no descriptor"
+export SANDBOX_POLICY="canary-text" SANDBOX_POLICY_FILE="/canary-file" SANDBOX_POLICY_FD=3
+echo "fs: {read: [$system]}
+env: ['*', SANDBOX_POLICY, SANDBOX_POLICY_FD, SANDBOX_POLICY_FILE]" >"$scratch/env.yaml"
+run run -p fd:3 -- sh -c "$look" 3<"$scratch/env.yaml"
+out_has "PATH=" "the environment is shown"
+out_lacks canary "no variable, in no /proc/PID/environ"
+out_lacks SANDBOX_POLICY "not even its name"
+err_has "SANDBOX_POLICY_FD is set, but holds for programs that use the library: give --policy FILE or --policy fd:N" \
+	"who set one is told that it is not read"
+run run --env SANDBOX_POLICY --env 'SANDBOX_POLICY_F*' -- sh -c "$look"
+out_lacks canary "nor where an option asks for it"
+run run --mode rwx -- sh -c 'env; tr "\0" "\n" </proc/self/environ'
+out_lacks canary "nor in mode rwx"
+run run --json -- true
+err_empty "with --json nothing is said"
+unset SANDBOX_POLICY SANDBOX_POLICY_FILE SANDBOX_POLICY_FD
+
+done_testing
