@@ -393,12 +393,134 @@ def test_hidden_notes():
              r"echo x >.envrc; printf '\033[8m\033[?1049h\016\033]0;title'"]
     t = Terminal(words)
     t.wait()
-    end = t.text.rfind(b"\x1b]0;title")
+    end = t.text.rfind(b"\x1b[8m\x1b[?1049h\x0e")
     note = t.text.find(b".envrc (", end)
     between = t.text[end:note]
-    TAP.ok(end >= 0 and note >= 0 and all(s in between for s in (b"\x18", b"\x1b\\\x1b[!p", b"\x1b[0m", b"\x0f",
-           b"\x1b[?47l")), "a note cannot be hidden by colours, a title or another screen", t)
+    TAP.ok(end >= 0 and note >= 0 and all(s in between for s in (b"\x1b[0m", b"\x0f", b"\x1b[?1049l")),
+           "a note cannot be hidden by colours or another screen", t)
+    TAP.ok(b"title" not in t.text, "nor by a title that does not end", t)
     os.unlink(os.path.join(WORK, ".envrc"))
+    t.close()
+
+
+class Answering(Terminal):
+    """A terminal that answers questions, a moment later, as a slow line does."""
+
+    ANSWERS = ((rb"\x1b\[0?c", b"\x1b[?62;22c"), (rb"\x1bZ", b"\x1b[?62;22c"), (rb"\x1b\[>c", b"\x1b[>1;1;0c"),
+               (rb"\x1b\[6n", b"\x1b[7;7R"), (rb"\x1b\[5n", b"\x1b[0n"), (rb"\x1b\[21t", b"\x1b]lTITLE\x1b\\"),
+               (rb"\x1b\]11;\?(\x1b\\|\x07)", b"\x1b]11;rgb:0000/0000/0000\x1b\\"), (rb"\x1b\[>0?q", b"\x1bP>|term\x1b\\"),
+               (rb"\x1bP\$qm\x1b\\", b"\x1bP1$r0m\x1b\\"), (rb"\x05", b"ENQUIRY"),
+               (rb"\x1b\]52;c;\?(\x1b\\|\x07)", b"\x1b]52;c;c2VjcmV0\x07"))
+
+    def pump(self, seconds):
+        before = len(self.text)
+        more = super().pump(seconds)
+        asked = sorted((m.start(), answer) for pattern, answer in self.ANSWERS for m in re.finditer(pattern, self.text)
+                       if m.end() > before)
+        if asked:
+            time.sleep(0.05)
+        for _, answer in asked:
+            os.write(self.master, answer)
+        return more
+
+
+QUESTIONS = r"\033[c\033[6n\033[5n\033]11;?\007\033[>c\033[>q\033[21t\033P$qm\033\\\033Z\005\033]52;c;?\007\033[c"
+# What a shell would get to read after the run.
+LEFT = "stty -icanon -echo min 0 time 3; printf 'left<'; dd bs=4096 count=1 2>/dev/null | od -An -c; printf '>end'"
+
+
+def test_answers():
+    t = Answering(["sh", "-c", f"{CORRAL} run -- printf '{QUESTIONS}'; {LEFT}"])
+    shown = t.wait_for(">end") or ""
+    TAP.same(shown[shown.rfind("left<"):], "left<>end", "answers to what was printed last do not reach the shell", t)
+    t.wait()
+    t.close()
+    # Where the command cannot read the answers, nothing is asked at all.
+    t = Answering(["sh", "-c", f"true | {CORRAL} run -- printf '{QUESTIONS}text'; {LEFT}"])
+    shown = t.wait_for(">end") or ""
+    TAP.same(shown[shown.rfind("left<"):], "left<>end", "nor with another input", t)
+    TAP.ok("text" in shown and "\x1b" not in shown[:shown.rfind("left<")], "then nothing is asked", t)
+    t.wait()
+    t.close()
+    # While it runs, a command gets its answers.
+    code = ("import os, tty; tty.setraw(0); os.write(1, b'\\x1b[6n'); got = b''\n"
+            "while not got.endswith(b'R'): got += os.read(0, 64)\nprint('got', got)")
+    t = Answering(corral("--", "python3", "-c", code))
+    TAP.ok(t.wait_for(r"got b'\\x1b\[7;7R'") is not None, "a command is answered while it runs", t)
+    TAP.same(t.wait(), 0, "and ends", t)
+    t.close()
+
+
+def test_no_answers():
+    """A terminal that does not answer: the end is not held up for long."""
+    t = Terminal(corral("--", "printf", r"\033[c\033[6n"))
+    TAP.same(t.wait(), 0, "a terminal that answers nothing", t)
+    TAP.same(t.mode(), t.before[:4], "is as it was", t)
+    t.close()
+
+
+def test_modes():
+    sets = (r"\033[?1049h\033[?1000h\033[?1006h\033[?2004h\033[?1004h\033[?25l\033[?7l\033[?1h\033=\033[5;10r\033(0\016\033[1;31m"
+            r"\033[>1u\033[4 q\033[22;0t\033]11;#123456\007\033]8;;http://x\007")
+    wanted = [b"\x1b[?1049l", b"\x1b[?1000l", b"\x1b[?1006l", b"\x1b[?2004l", b"\x1b[?1004l", b"\x1b[?25h", b"\x1b[?7h",
+              b"\x1b[?1l", b"\x1b>", b"\x1b[r", b"\x1b(B", b"\x0f", b"\x1b[0m", b"\x1b[<99u", b"\x1b[0 q", b"\x1b[23;0t",
+              b"\x1b]111\x1b\\", b"\x1b]8;;\x1b\\"]
+    for name, words in (("the end", ["printf", sets + "LAST"]),
+                        ("a kill", ["sh", "-c", f"printf '{sets}LAST'; kill -9 $$"])):
+        t = Terminal(corral("--", *words))
+        t.wait()
+        end = t.text[t.text.rfind(b"LAST"):]
+        TAP.same([w for w in wanted if w not in end], [], f"modes are reset after {name}", t)
+        t.close()
+    t = Terminal(["sh", "-c", f"true | {CORRAL} run -- printf '{sets}LAST'"])
+    t.wait()
+    end = t.text[t.text.rfind(b"LAST"):]
+    TAP.same([w for w in wanted if w not in end], [], "modes are reset where only the output is a terminal", t)
+    t.close()
+    t = Terminal(corral("--", "printf", r"\033[1mbold\033[0m \033[?25l\033[?25h LAST"))
+    t.wait()
+    TAP.same(t.text[t.text.rfind(b"LAST"):], b"LAST", "a command that cleans up itself costs nothing", t)
+    t.close()
+
+
+CLIPBOARD = (r"\033]52;c;aGk=\007", r"\033]52;c;?\007", r"\033Ptmux;\033\033]52;c;aGk=\007\033\\", r"\033P\033]52;c;aGk=\007\033\\",
+             r"\0235" r"2;c;aGk=\007\2352;c;aGk=\007\23552;c;aGk=\007", r"\302\23552;c;aGk=\007", r"\033_\033]52;c;aGk=\007\033\\",
+             r"\033]1337;Copy=:aGk=\007", r"\033_Gt=f,a=T;L2V0Yy9ob3N0cw==\033\\", r"\033]777;notify;a;b\007", r"\033]9;note\007")
+
+
+def test_clipboard():
+    for sequence in CLIPBOARD:
+        t = Terminal(corral("--", "printf", "FIRST" + sequence + "LAST"))
+        t.wait()
+        TAP.ok(b"LAST" in t.text and not re.search(rb"\x1b\]|\x9d|\x1bP|\x1b_", t.text[t.text.find(b"FIRST"):]),
+               f"does not reach the terminal: {sequence}", t)
+        t.close()
+    t = Terminal(corral("--", "sh", "-c", r"printf '\033]5'; sleep 0.1; printf '2;c;a'; sleep 0.1; printf 'Gk=\007LAST'"))
+    t.wait()
+    TAP.ok(b"LAST" in t.text and b"2;c;" not in t.text, "in pieces neither", t)
+    t.close()
+    policy = os.path.join(SCRATCH, "clipboard.yaml")
+    for access, write, read in (("write", True, False), ("read", False, True), ("readwrite", True, True)):
+        with open(policy, "w", encoding="ascii") as file:
+            file.write("version: 1\npermissions:\n  fs:\n    read: [/usr/**, /bin/**, /lib/**, /lib64/**]\n"
+                       f"  services:\n    clipboard:\n      access: {access}\n")
+        t = Terminal([CORRAL, "run", "--policy", policy, "--", "printf", r"\033]52;c;aGk=\007\033]52;c;?\007LAST"])
+        t.wait()
+        TAP.same((b"\x1b]52;c;aGk=" in t.text, b"\x1b]52;c;?" in t.text), (write, read), f"a grant: {access}", t)
+        t.close()
+
+
+def test_untouched():
+    """What programs of every day print is the same with and without."""
+    text = (r"\033[38;2;10;20;30mcolour\033[0m \033[2J\033[H\033[5;5Hat\033[K \033]0;title\033\\ \342\235\235\342\234\223 "
+            r"\033[?2026h\033[?2026l\033]8;;http://x\033\\link\033]8;;\033\\ \033(0q\033(B END")
+    t = Terminal(["printf", text])
+    t.wait()
+    bare = t.text
+    t.close()
+    t = Terminal(corral("--", "printf", text))
+    t.wait()
+    TAP.same(t.text[:len(bare)], bare, "text, colours, cursor, title and links", t)
     t.close()
 
 

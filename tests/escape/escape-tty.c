@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The caller's terminal: typing into it for the person who comes back to it, opening it by other
- * names, taking it over. In the set `tty` it is also stdin, stdout and stderr; in `tty-hidden` it
- * is only the controlling terminal of whoever starts corral; in `tty-stdin` it is stdin alone.
+ * names, taking it over, acting on its host by what is printed. In the set `tty` it is also stdin,
+ * stdout and stderr; in `tty-hidden` it is only the controlling terminal of whoever starts corral;
+ * in `tty-stdin` it is stdin alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -131,6 +132,14 @@ static int list_pts(const struct attempt *a)
 	return st.st_dev == (dev_t)scene_number("pts-dev") ? ESCAPED : HELD;
 }
 
+/* Sequences by which a terminal acts on its host; the runner looks for what reached it. */
+static int print_sequence(const struct attempt *a)
+{
+	const char *text = a->arg;
+
+	return claim(write(1, text, strlen(text)));
+}
+
 static const struct attempt table[] = {
 	{ "tty-inject", "tty", "SYS_ADMIN", "TIOCSTI types for the person at the terminal", inject,
 		NULL },
@@ -148,6 +157,29 @@ static const struct attempt table[] = {
 		NULL },
 	{ "tty-take", "tty-hidden", "SYS_ADMIN", "the caller's terminal becomes our own", take_over,
 		NULL },
+	{ "tty-print-clipboard", "tty", "", "OSC 52 writes to the user's clipboard", print_sequence,
+		"\x1b]52;c;cm0gLXJmIC8=\a" },
+	{ "tty-print-clipboard-read", "tty", "", "OSC 52 reads it", print_sequence,
+		"\x1b]52;c;?\a" },
+	{ "tty-print-clipboard-c1", "tty", "", "the same with a C1 control", print_sequence,
+		"\xc2\x9d"
+		"52;c;cm0=\a\x9d"
+		"52;c;cm0=\x9c" },
+	{ "tty-print-clipboard-tmux", "tty", "", "the same through tmux", print_sequence,
+		"\x1bPtmux;\x1b\x1b]52;c;cm0=\a\x1b\\" },
+	{ "tty-print-file", "tty", "", "a terminal with pictures reads a file of its host",
+		print_sequence, "\x1b_Gt=f,a=T;L2V0Yy9wYXNzd2Q=\x1b\\" },
+	{ "tty-print-download", "tty", "", "iTerm2 saves a file", print_sequence,
+		"\x1b]1337;File=name=eA==;inline=0:eA==\a" },
+	{ "tty-print-keys", "tty", "", "a key of the user's is made to type something (DECUDK)",
+		print_sequence, "\x1bP0;1|17/6c730d\x1b\\" },
+	{ "tty-print-title", "tty", "", "the title of the window is read, as if it was typed",
+		print_sequence, "\x1b]0;x\a\x1b[21t" },
+	{ "tty-print-screen", "tty", "",
+		"what is on the screen is read by its checksums (DECRQCRA)", print_sequence,
+		"\x1b[1;1;1;1;1;1*y" },
+	{ "tty-print-printer", "tty", "", "the screen goes to a printer", print_sequence,
+		"\x1b[5i text \x1b[4i" },
 	{ "tty-stdin-inject", "tty-stdin", "SYS_ADMIN", "TIOCSTI works by standard input alone",
 		inject, NULL },
 	{ "tty-stdin-take", "tty-stdin", "SYS_ADMIN", "standard input becomes our own terminal",

@@ -24,6 +24,7 @@ import ctypes
 import fcntl
 import io
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -39,6 +40,8 @@ SIGSYS = 128 + 31
 REFUSED = 125
 ORDINARY = 54321  # a user that nobody is
 MARK = "CORRAL_ESCAPE_INSIDE_NAMESPACE"
+# Sequences by which a terminal acts on its host.
+ACTS = re.compile(rb"\x1b\](52|1337);|\x9d|\x1bP|\x1b_|\x1b\[(21t|5i|[0-9;]*\*y)")
 EXPLAIN = []  # --explain, if it is to be shown that the walls are the same with it
 
 CAPABILITIES = {name: number for number, name in enumerate(
@@ -396,19 +399,23 @@ class Pass:
 
         stdio = {"tty": {"stdin": slave, "stdout": slave, "stderr": slave}, "tty-hidden": {},
                  "tty-stdin": {"stdin": slave}}[attempt.set]
-        drain = threading.Thread(target=self.drain, args=(master,), daemon=True)
+        shown = []
+        drain = threading.Thread(target=self.drain, args=(master, shown), daemon=True)
         drain.start()
         result = self.run_one(attempt, preexec_fn=take_terminal, **stdio)
         os.close(slave)
         drain.join(timeout=10)
         os.close(master)
+        if attempt.name.startswith("tty-print-") and result.code == DONE:
+            came = ACTS.search(b"".join(shown))
+            return Result(ESCAPED if came else HELD, f"{came[0]!r} reached the terminal" if came else "nothing reached it")
         return result
 
     @staticmethod
-    def drain(master):
+    def drain(master, shown):
         try:
-            while os.read(master, 4096):
-                pass
+            while data := os.read(master, 4096):
+                shown.append(data)
         except OSError:
             pass
 

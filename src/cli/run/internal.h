@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "cli/run/run.h"
+#include "cli/run/terminal-filter.h"
 #include "cli/run/terminal.h"
 #include "wire/report.h"
 
@@ -27,9 +28,11 @@ struct stdio_budget {
 struct stdio_copy {
 	int from, to; /* owned if close_from, close_to; to is -1 with `kept` */
 	bool close_from, close_to;
-	struct buffer *kept;         /* gathers instead of writing */
-	struct stdio_budget *budget; /* NULL: no bound */
-	bool is_keyboard;            /* from is a terminal that others may want to read, too */
+	struct buffer *kept;              /* gathers instead of writing */
+	struct stdio_budget *budget;      /* NULL: no bound */
+	struct terminal_filter *filter;   /* to is the user's terminal; NULL: it is not */
+	struct terminal_answers *answers; /* from is: counts what it answered; or NULL */
+	bool is_keyboard;                 /* from is a terminal that others may want to read, too */
 	bool is_paused; /* nothing is to be taken from it now; whoever set it looks again */
 	bool is_done;
 	size_t at, len; /* what waits to be written */
@@ -44,8 +47,8 @@ void stdio_copy_run(struct stdio_copy *r, const struct pollfd *p);
 void stdio_copy_close(struct stdio_copy *r);
 
 /*
- * Standard input, output and error of a command. Files and pipes go in as they are, so that
- * redirections work and cost as without a sandbox. The user's terminal never goes in:
+ * Standard input, output and error of a command. Files and pipes are the session's matter. The
+ * user's terminal never goes in, and gets what terminal-filter.h lets pass:
  *
  *   all three are a terminal    the command has a new one of its own, with job control
  *   input is a terminal         it is typed into a pipe
@@ -66,6 +69,9 @@ struct run_stdio {
 	size_t n_input; /* the first of them carry input: nobody waits for their end */
 	struct stdio_budget budget;
 	struct buffer kept[2]; /* output and error, with --json */
+	struct terminal_filter
+		filters[2]; /* of output and error, where they are the user's terminal */
+	struct terminal_answers answers;
 };
 
 /* s is zeroed by the caller; it is large, so it is better not on the stack. */
@@ -83,6 +89,8 @@ bool run_stdio_refresh(struct run_stdio *s);
 void run_stdio_reserve(void);
 /* The window is gone: so is the terminal inside. */
 void run_stdio_hang_up(struct run_stdio *s);
+/* The command has ended: makes the user's terminal as it was, and takes its answers out of it. */
+void run_stdio_settle(struct run_stdio *s);
 /* True if all output has passed. */
 bool run_stdio_is_done(const struct run_stdio *s);
 void run_stdio_close(struct run_stdio *s);

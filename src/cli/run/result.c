@@ -81,27 +81,17 @@ static void run_result_tell_denied(struct output *o, const struct run *r, int st
 	run_explain_tell(r, status, o);
 }
 
-/*
- * What the command printed last may hide what is printed now: colours that cannot be seen, another
- * screen, a title that was begun and not ended. Ended are: any sequence (CAN, ST), modes (a soft
- * reset), colours, the other set of characters, the other screen.
- */
+/* What the command printed last cannot hide it: run_stdio_settle(). */
 void run_result_tell(const struct run *r, const struct run_stdio *s, const struct report *report)
 {
-	static const char calm[] = "\x18\x1b\\\x1b[!p\x1b[0m\x0f\x1b[?47l";
-	const char *name = getenv("TERM");
-	bool is_plain = !name || !*name || strcmp(name, "dumb") == 0;
 	auto_output o = output_for(STDERR_FILENO);
 
 	if (report)
 		run_result_tell_limits(&o, r, s, report);
 	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
 	run_later_tell(r, &o);
-	if (!o.text.len)
-		return;
-	if (!is_plain && isatty(STDERR_FILENO))
-		(void)!write(STDERR_FILENO, calm, sizeof(calm) - 1);
-	(void)output_write(&o, STDERR_FILENO, NULL);
+	if (o.text.len)
+		(void)output_write(&o, STDERR_FILENO, NULL);
 }
 
 /* For programs */

@@ -194,6 +194,7 @@ static int run_confined(struct run *r)
 	if (ret == 0)
 		ret = run_loop(r, s, &outcome);
 	/* Before anything is said on it. */
+	run_stdio_settle(s);
 	terminal_restore(&s->raw);
 	if (ret == 0)
 		ret = end_status(r, s, &outcome);

@@ -6,11 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "cli/run/internal.h"
 
 /* One direction */
+
+enum { FILTERED = 24 << 10 };
+_Static_assert(2 * FILTERED + TERMINAL_FILTER_HELD <= sizeof(((struct stdio_copy *)0)->bytes),
+	"what is filtered has room");
 
 void stdio_copy_close(struct stdio_copy *r)
 {
@@ -37,12 +42,14 @@ bool stdio_copy_poll(struct stdio_copy *r, struct pollfd *p)
 
 static void stdio_copy_take_in(struct stdio_copy *r)
 {
+	/* What is filtered may become longer. */
+	char raw[FILTERED];
 	ssize_t n;
 
 	/* Somebody may have taken it since. */
 	if (r->is_keyboard && !terminal_is_ours(r->from))
 		return;
-	n = read(r->from, r->bytes, sizeof(r->bytes));
+	n = r->filter ? read(r->from, raw, sizeof(raw)) : read(r->from, r->bytes, sizeof(r->bytes));
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	/* EIO: nobody holds the other side of a terminal any more. */
@@ -58,6 +65,10 @@ static void stdio_copy_take_in(struct stdio_copy *r)
 		r->budget->left -= r->len;
 		r->budget->dropped += (size_t)n - r->len;
 	}
+	if (r->filter)
+		r->len = terminal_filter_run(r->filter, raw, r->len, r->bytes);
+	if (r->answers)
+		terminal_answers_count(r->answers, r->bytes, r->len);
 	if (r->kept) {
 		buffer_add(r->kept, r->bytes, r->len);
 		r->len = 0;
@@ -145,9 +156,14 @@ static int run_stdio_terminal_out(struct run_stdio *s, int fd)
 		return s->fds[fd] < 0 ? -errno : 0;
 	}
 	/* Without any terminals here, as it seems: a pipe. */
-	if (terminal_pair(fd, &s->master, &s->fds[fd]) < 0)
-		return run_stdio_pipe(s, fd, false);
-	(void)run_stdio_add_output(s, s->master, fd);
+	if (terminal_pair(fd, &s->master, &s->fds[fd]) < 0) {
+		int r = run_stdio_pipe(s, fd, false);
+
+		if (r == 0)
+			s->copies[s->n_copies - 1].filter = &s->filters[fd - 1];
+		return r;
+	}
+	run_stdio_add_output(s, s->master, fd)->filter = &s->filters[fd - 1];
 	s->terminal = fd;
 	s->owned[fd] = true;
 	return 0;
@@ -173,6 +189,27 @@ static int run_stdio_open_one(struct run_stdio *s, struct run *r, int fd, bool b
 	return r->options.json || bounded ? run_stdio_pipe(s, fd, r->options.json) : 0;
 }
 
+static void run_stdio_set_rights(struct run_stdio *s, const struct run *r)
+{
+	struct request asked = { .op = OPERATION_SERVICE };
+	struct terminal_rights rights = { 0 };
+	const struct {
+		const char *name;
+		bool *ret;
+	} services[] = {
+		{ "clipboard.read", &rights.clipboard_read },
+		{ "clipboard.write", &rights.clipboard_write },
+		{ "notifications.send", &rights.notifications },
+	};
+
+	for (size_t i = 0; i < ROWS(services); i++) {
+		asked.target = services[i].name;
+		*services[i].ret = policy_allows(r->policy, &asked);
+	}
+	for (size_t i = 0; i < ROWS(s->filters); i++)
+		s->filters[i].rights = rights;
+}
+
 int run_stdio_open(struct run_stdio *s, struct run *r)
 {
 	uint64_t bound = r->limits.values[LIMIT_OUTPUT];
@@ -180,6 +217,7 @@ int run_stdio_open(struct run_stdio *s, struct run *r)
 
 	s->terminal = s->master = -1;
 	s->budget = (struct stdio_budget){ .left = bound };
+	run_stdio_set_rights(s, r);
 	for (int i = 0; i < 3; i++)
 		s->fds[i] = -1;
 	if (r->options.json && bound == LIMIT_NONE)
@@ -187,6 +225,8 @@ int run_stdio_open(struct run_stdio *s, struct run *r)
 	if (!r->options.json && isatty(0) && isatty(1) && isatty(2)) {
 		s->is_terminal = true;
 		s->terminal = STDIN_FILENO;
+		/* What it asks its terminal, it is answered. */
+		s->filters[0].rights.questions = true;
 		return 0;
 	}
 	for (int fd = 0; ret == 0 && fd < 3; fd++)
@@ -230,9 +270,9 @@ void run_stdio_begin(struct run_stdio *s, int master)
 	s->master = master;
 	/* A program that does not read while much is pasted must not stop its own output. */
 	(void)fcntl(master, F_SETFL, O_NONBLOCK);
-	(void)run_stdio_add_copy(s, STDIN_FILENO, master);
+	run_stdio_add_copy(s, STDIN_FILENO, master)->answers = &s->answers;
 	s->n_input = s->n_copies;
-	(void)run_stdio_add_output(s, master, STDOUT_FILENO);
+	run_stdio_add_output(s, master, STDOUT_FILENO)->filter = &s->filters[0];
 	terminal_copy_size(s->terminal, master);
 	(void)run_stdio_refresh(s);
 }
@@ -243,6 +283,31 @@ void run_stdio_hang_up(struct run_stdio *s)
 		return;
 	stdio_copy_close(&s->copies[1]);
 	s->master = -1;
+}
+
+void run_stdio_settle(struct run_stdio *s)
+{
+	/* Ends any sequence. */
+	static const char cut[] = "\x18\x1b\\";
+	char text[TERMINAL_FILTER_END];
+
+	for (size_t i = s->n_input; i < s->n_copies; i++) {
+		struct stdio_copy *copy = &s->copies[i];
+		size_t n;
+		int fd;
+
+		if (!copy->filter)
+			continue;
+		fd = copy->filter == &s->filters[0] ? STDOUT_FILENO : STDERR_FILENO;
+		/* Not all that it let pass was written. */
+		if (copy->at < copy->len)
+			terminal_write(fd, cut, sizeof(cut) - 1);
+		n = terminal_filter_end(copy->filter, text);
+		terminal_write(fd, text, n);
+	}
+	s->answers.wanted = s->filters[0].n_identities;
+	if (s->is_terminal && s->raw.is_raw && s->filters[0].has_asked)
+		terminal_take_answers(s->terminal, STDOUT_FILENO, &s->answers);
 }
 
 bool run_stdio_is_done(const struct run_stdio *s)

@@ -3,12 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
+
+/* For the next answer of a terminal, and for all of them. */
+enum { ANSWER_MS = 1000, ANSWERS_MS = 5000 };
 
 int terminal_raw(struct terminal *t, int fd)
 {
@@ -40,6 +46,66 @@ void terminal_restore(struct terminal *t)
 	(void)tcsetattr(t->fd, TCSADRAIN, &t->before);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	t->is_raw = false;
+}
+
+void terminal_write(int fd, const char *text, size_t n)
+{
+	sigset_t output, before;
+
+	(void)sigemptyset(&output);
+	(void)sigaddset(&output, SIGTTOU);
+	(void)sigprocmask(SIG_BLOCK, &output, &before);
+	while (n > 0) {
+		struct pollfd p = { .fd = fd, .events = POLLOUT };
+		ssize_t done = -1;
+
+		if (poll(&p, 1, ANSWER_MS) > 0)
+			done = write(fd, text, n < PIPE_BUF ? n : PIPE_BUF);
+		if (done <= 0)
+			break;
+		text += done;
+		n -= (size_t)done;
+	}
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ESC [ ? digits and semicolons c */
+void terminal_answers_count(struct terminal_answers *a, const char *typed, size_t n)
+{
+	enum { START, AFTER_ESC, AFTER_BRACKET, IN_PARAMS };
+
+	for (size_t i = 0; i < n; i++) {
+		char c = typed[i];
+
+		if (c == 0x1b) {
+			a->state = AFTER_ESC;
+		} else if (a->state == AFTER_ESC && c == '[') {
+			a->state = AFTER_BRACKET;
+		} else if (a->state == AFTER_BRACKET && c == '?') {
+			a->state = IN_PARAMS;
+		} else if (a->state != IN_PARAMS || ((c < '0' || c > '9') && c != ';')) {
+			a->seen += a->state == IN_PARAMS && c == 'c';
+			a->state = START;
+		}
+	}
+}
+
+void terminal_take_answers(int in, int out, struct terminal_answers *a)
+{
+	uint64_t end = clock_ms(CLOCK_MONOTONIC) + ANSWERS_MS;
+	struct pollfd p = { .fd = in, .events = POLLIN };
+	char typed[4096];
+
+	terminal_write(out, "\x1b[c", 3);
+	while (a->seen <= a->wanted && clock_ms(CLOCK_MONOTONIC) < end &&
+		poll(&p, 1, ANSWER_MS) > 0) {
+		ssize_t n = read(in, typed, sizeof(typed));
+
+		if (n <= 0)
+			break;
+		terminal_answers_count(a, typed, (size_t)n);
+	}
+	(void)tcflush(in, TCIFLUSH);
 }
 
 void terminal_copy_size(int from, int to)

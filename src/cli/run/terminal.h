@@ -7,6 +7,8 @@
  * is typed later, or type for the user.
  */
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <termios.h>
 
 struct terminal {
@@ -18,6 +20,22 @@ struct terminal {
 /* Raw mode, until terminal_restore(), which may be called at any time and again. */
 int terminal_raw(struct terminal *t, int fd);
 void terminal_restore(struct terminal *t);
+
+/* What a terminal was asked (DA1), and how often it answered. */
+struct terminal_answers {
+	uint64_t wanted, seen;
+	int state;
+};
+/* Among what is typed. */
+void terminal_answers_count(struct terminal_answers *a, const char *typed, size_t n);
+/*
+ * A command that ended may have asked what nobody waits for any more: the answers would be typed
+ * into the user's shell. Asks a last question, and takes all from the terminal up to its answer,
+ * and for a second where none comes.
+ */
+void terminal_take_answers(int in, int out, struct terminal_answers *a);
+/* All of it, also from the background; nothing if the terminal does not take it within a second. */
+void terminal_write(int fd, const char *text, size_t n);
 
 /* The size of one terminal for another. Nothing happens if `from` has none. */
 void terminal_copy_size(int from, int to);
