@@ -60,6 +60,9 @@ int run_explain_judge(
 /* Whether a grant of the path alone would be refused, because of a link on its way
  * (host/planted.h); and where it leads. */
 bool run_explain_is_planted(const struct run *r, const char *path, char real[PATH_BYTES]);
+/* What of the skill that runs a path is: of its copy, or live in its folder (jail/plan/plan.h). */
+enum explain_skill { EXPLAIN_NO_SKILL, EXPLAIN_SKILL_COPY, EXPLAIN_SKILL_LIVE };
+enum explain_skill run_explain_skill(const struct run *r, const char *path);
 /* The last part of a path. */
 const char *run_explain_name(const char *path);
 

@@ -288,9 +288,26 @@ static int denied_folder(struct question *q)
 	return denied(q, DENIAL_WRITE, either(q, named, folder), true);
 }
 
+enum explain_skill run_explain_skill(const struct run *r, const char *path)
+{
+	const struct plan_entry *entry;
+
+	if (!r->options.skill || !path_is_below(path, r->skill.path))
+		return EXPLAIN_NO_SKILL;
+	entry = plan_find(r->plan, path);
+	if (!entry)
+		return EXPLAIN_NO_SKILL;
+	if (entry->copied)
+		return EXPLAIN_SKILL_COPY;
+	return entry->kind == PLAN_BIND && !entry->exec ? EXPLAIN_SKILL_LIVE : EXPLAIN_NO_SKILL;
+}
+
 static int judge_write(struct question *q)
 {
-	if (explain_judge_is_private(q) || explain_judge_may(q->run, OPERATION_FS_WRITE, q->real))
+	/* A skill's copy is not written, whatever the policy says. */
+	if (explain_judge_is_private(q) ||
+		(explain_judge_may(q->run, OPERATION_FS_WRITE, q->real) &&
+			run_explain_skill(q->run, q->real) != EXPLAIN_SKILL_COPY))
 		return 0;
 	switch (q->sight->kind) {
 	case NOTIFY_MAKE:
@@ -357,7 +374,9 @@ static int judge_exec(struct question *q)
 	for (size_t i = 0; !may_run && i < r->plan->n_programs; i++)
 		may_run = strcmp(r->plan->programs[i], q->real) == 0;
 	if (may_run && is_inside(q, false))
-		return judge_interpreter(q);
+		return run_explain_skill(r, q->real) == EXPLAIN_SKILL_LIVE
+			       ? denied(q, DENIAL_EXEC, q->real, false)
+			       : judge_interpreter(q);
 	/* By one name, whichever of /bin and /usr/bin it was looked for in. */
 	if (!may_run && r->plan->exec_listed)
 		return find_real(q, true) == 0 ? denied(q, DENIAL_EXEC, q->real, false) : 0;

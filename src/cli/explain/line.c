@@ -246,12 +246,37 @@ static bool is_run_later(
 	       strcmp(decision->layer->origin ? decision->layer->origin : "", to->origin) == 0;
 }
 
+/* A skill runs as it was approved, and no grant changes that. True: it was about that. */
+static bool explain_line_is_of_skill(
+	const struct run *r, const struct denial *d, struct denial_words *w)
+{
+	enum explain_skill part = run_explain_skill(r, d->path);
+	const char *manifest = part ? r->skill.manifest.permissions->origin : NULL;
+
+	if (d->kind == DENIAL_WRITE && part == EXPLAIN_SKILL_COPY) {
+		buffer_adds(&w->reason, "it is part of the skill, which runs as it was approved");
+		buffer_printf(&w->line,
+			"add fs: {write: [\"$SKILL_DIR/data/**\"]} to %s, make that folder, and "
+			"write there",
+			manifest);
+		return true;
+	}
+	if (d->kind != DENIAL_EXEC || part != EXPLAIN_SKILL_LIVE)
+		return false;
+	buffer_adds(
+		&w->reason, "the skill may write it, and nothing that it may write is executed");
+	buffer_printf(&w->line, "move it out of what fs.write grants in %s", manifest);
+	return true;
+}
+
 void run_explain_words(const struct run *r, const struct denial *d, struct denial_words *w)
 {
 	struct request request = { .op = run_explain_kinds[d->kind].op, .target = d->path };
 	struct decision decision;
 
 	*w = (struct denial_words){ 0 };
+	if (explain_line_is_of_skill(r, d, w))
+		return;
 	explain_line_find_real(r, d, w);
 	if (policy_decide(r->policy, &request, &decision) < 0)
 		return;

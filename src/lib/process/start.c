@@ -370,6 +370,9 @@ int corral_process_start_script(struct corral_process **ret, struct corral_sandb
 	struct error error = { 0 };
 	int r = s->base.backend->script(path, runtime, args, &a, &c.argv, &error);
 
+	/* Its #! line was read from the host: of a skill it must be the one that was copied. */
+	if (r == 0 && !runtime && s->base.skill && path_is_below(path, s->base.skill->skill.path))
+		r = launch_skill_unchanged(&s->base.skill->skill, &error);
 	return r < 0 ? handles_error(e, &error, r) : process_start(ret, s, &c, call, e);
 }
 

@@ -294,6 +294,32 @@ static void test_live(void **state)
 	corral_sandbox_free(s);
 }
 
+/* A script of the skill by its #! line: the one of the copy, or none. */
+static void test_script(void **state)
+{
+	struct corral_sandbox *s;
+	struct corral_result *r = NULL;
+	struct corral_error *e = NULL;
+	char path[256];
+
+	(void)state;
+	write_skill("runtime: bash\n", PERMISSIONS);
+	(void)test_file("skill/tool", "#!/bin/sh\necho first\n", 0755);
+	(void)snprintf(path, sizeof(path), "%s/tool", folder);
+	s = build_approved();
+	assert_int_equal(corral_sandbox_execute_script(s, path, NULL, NULL, NULL, &r, &e), 0);
+	assert_string_equal(corral_result_stdout(r, NULL), "first\n");
+	corral_result_free(r);
+	(void)test_file("skill/tool", "#!/usr/bin/env -S cat\n", 0755);
+	assert_int_equal(
+		corral_sandbox_execute_script(s, path, NULL, NULL, NULL, NULL, &e), -ESTALE);
+	test_says(e, "was changed while it was read");
+	assert_int_equal(corral_sandbox_execute_script(s, path, "sh", NULL, NULL, &r, &e), 0);
+	assert_string_equal(corral_result_stdout(r, NULL), "first\n");
+	corral_result_free(r);
+	corral_sandbox_free(s);
+}
+
 /* A sandbox that only has the folder's name has no copy of it, and runs none of its entries. */
 static void test_variable(void **state)
 {
@@ -322,6 +348,7 @@ int main(void)
 		cmocka_unit_test(test_copy),
 		cmocka_unit_test(test_update),
 		cmocka_unit_test(test_live),
+		cmocka_unit_test(test_script),
 		cmocka_unit_test(test_variable),
 	};
 
