@@ -168,6 +168,9 @@ mkdir -p "$HOME/project/real/bin" "$HOME/.tool/v1/bin" && ln -s "$HOME/private" 
 mkdir "$HOME/private/bin" && echo secret >"$HOME/private/bin/file"
 echo text >"$HOME/.tool/v1/bin/file"
 PATH="$HOME/project/venv/bin:$PATH" stops "a folder of PATH behind such a link is not granted" -- cat "$HOME/private/bin/file"
+ln -s /usr "$HOME/project/store"
+PATH="$HOME/project/store/bin:$PATH" prints "$HOME/project/store/bin/env" "one that leads to what the profile grants is there" \
+	-- sh -c 'ls "$0"' "$HOME/project/store/bin/env"
 PATH="$HOME/.tool/current/bin:$PATH" prints text "one inside its own hidden folder is" -- cat "$HOME/.tool/current/bin/file"
 
 done_testing

@@ -113,18 +113,37 @@ static int add_hop(void *data, const char *path)
 	return profile_path_add(data, path, false);
 }
 
+/* The profile's own list has it: a folder with all below. */
+static bool profile_path_is_granted(const struct permissions *p, const char *path)
+{
+	for (size_t i = 0; i < p->fs_read.n; i++) {
+		const char *pattern = p->fs_read.items[i].all[0];
+		size_t len = strlen(pattern);
+		char folder[PATH_BYTES];
+
+		if (len < 4 || len >= sizeof(folder) || strcmp(pattern + len - 3, "/**") != 0)
+			continue;
+		memcpy(folder, pattern, len - 3);
+		folder[len - 3] = '\0';
+		if (!strpbrk(folder, "*?[]{}\\$") && path_is_below(path, folder))
+			return true;
+	}
+	return false;
+}
+
 /*
  * A link that a command may have left (host/planted.h) grants nothing, though PATH names it:
  * ~/x/venv may lead anywhere by now. Those that stay in one hidden folder of the home belong to
- * what was installed there (~/.nvm/current), where nobody works.
+ * what was installed there (~/.nvm/current), where nobody works; and those that lead to what the
+ * profile grants anyway give nothing (~/.nix-profile, which leads to the store).
  */
-static bool profile_path_is_planted(const char *path, const char *home)
+static bool profile_path_is_planted(const struct permissions *p, const char *path, const char *home)
 {
 	struct planted planted;
 	char real[PATH_BYTES];
 	size_t len;
 
-	if (planted_find(path, home, &planted) != 1)
+	if (planted_find(path, home, &planted) != 1 || profile_path_is_granted(p, planted.real))
 		return false;
 	if (links_follow(home, NULL, NULL, real) < 0 || !path_is_below(planted.link, real) ||
 		!path_is_below(planted.real, real))
@@ -142,7 +161,7 @@ static int add_folder(struct permissions *p, const char *path, const char *home)
 	char real[PATH_BYTES];
 	int r;
 
-	if (profile_path_is_planted(path, home))
+	if (profile_path_is_planted(p, path, home))
 		return 0;
 	r = links_follow(path, add_hop, p, real);
 	if (r == -ENOMEM)

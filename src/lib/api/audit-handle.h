@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "audit/trail.h"
+#include "base/buffer.h"
 #include "corral/audit.h"
 
 enum { LIB_AUDIT_KEY_BYTES = 16 };
@@ -13,6 +14,9 @@ struct corral_audit {
 	struct audit_trail *trail;
 	/* Where its files are, without links; NULL: there is none, or it lies beside the log. */
 	char *log, *signing_key, *head;
+	/* The links on the way to them, each with its NUL: another log would be written by others.
+	 */
+	struct buffer links;
 	/* The environment whose values were added last (lib_audit_learn), as a keyed hash. */
 	_Atomic uint64_t learned;
 	uint8_t key[LIB_AUDIT_KEY_BYTES];

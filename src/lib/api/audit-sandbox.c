@@ -158,6 +158,25 @@ static int audit_sandbox_refuse(const char *path, enum audit_reach reach, struct
 	return -EPERM;
 }
 
+/* Who changes a link on the way decides what the next program writes to. */
+static int audit_sandbox_refuse_links(
+	const struct corral_audit *a, const struct policy *p, struct error *e)
+{
+	for (size_t at = 0; at < a->links.len; at += strlen(a->links.data + at) + 1) {
+		const char *link = a->links.data + at;
+
+		if (!beneath_is_replaceable(p, link))
+			continue;
+		(void)error_set(e, -EPERM, NULL,
+			"%.300s: the permissions let this log be exchanged: those whom it is "
+			"about may change the link %.300s on the way",
+			a->log, link);
+		error_hint(e, "name the files of the log by their own names");
+		return -EPERM;
+	}
+	return 0;
+}
+
 int lib_audit_check(const struct corral_audit *a, const struct policy *p, struct error *e)
 {
 	int r = a->log ? audit_sandbox_refuse(a->log, audit_reach(p, a->log), e) : 0;
@@ -167,7 +186,7 @@ int lib_audit_check(const struct corral_audit *a, const struct policy *p, struct
 			a->signing_key, audit_reach_one(p, a->signing_key, true), e);
 	if (r == 0 && a->head)
 		r = audit_sandbox_refuse(a->head, audit_reach_one(p, a->head, false), e);
-	return r;
+	return r == 0 && a->log ? audit_sandbox_refuse_links(a, p, e) : r;
 }
 
 int lib_audit_check_sink(corral_audit_sink *sink, const void *context, const struct permissions *p,

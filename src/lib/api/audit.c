@@ -19,7 +19,9 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "host/account.h"
+#include "host/links.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
 
@@ -52,6 +54,27 @@ static int open_trail(struct corral_audit *a, const struct corral_audit_options 
 }
 _Static_assert((int)LIB_AUDIT_KEY_BYTES == crypto_shorthash_KEYBYTES, "the key of the hash");
 
+static int audit_add_link(void *data, const char *link, const char *target)
+{
+	struct corral_audit *a = data;
+
+	(void)target;
+	buffer_add(&a->links, link, strlen(link) + 1);
+	return a->links.failed ? -ENOMEM : 0;
+}
+
+/* The links on the way to a file that is there. */
+static int audit_find_links(struct corral_audit *a, const char *name)
+{
+	char cwd[PATH_BYTES], path[2 * PATH_BYTES], end[PATH_BYTES];
+
+	if (name[0] != '/' && !getcwd(cwd, sizeof(cwd)))
+		return -errno;
+	(void)snprintf(path, sizeof(path), "%s%s%s", name[0] == '/' ? "" : cwd,
+		name[0] == '/' ? "" : "/", name);
+	return links_walk(path, audit_add_link, a, end);
+}
+
 /* They are there now. */
 static int find_log_files(
 	struct corral_audit *a, const struct corral_audit_options *o, struct error *e)
@@ -64,6 +87,7 @@ static int find_log_files(
 		{ o->path ? o->key_path : NULL, &a->signing_key },
 		{ o->path ? o->head_path : NULL, &a->head },
 	};
+	int r;
 
 	for (size_t i = 0; i < ROWS(files); i++) {
 		if (!files[i].name)
@@ -71,6 +95,9 @@ static int find_log_files(
 		*files[i].real = realpath(files[i].name, NULL);
 		if (!*files[i].real)
 			return error_set(e, -errno, NULL, "%s: %s", files[i].name, strerror(errno));
+		r = audit_find_links(a, files[i].name);
+		if (r < 0)
+			return error_set(e, r, NULL, "%s: %s", files[i].name, strerror(-r));
 	}
 	return 0;
 }
@@ -108,6 +135,7 @@ int corral_audit_free(struct corral_audit *a, struct corral_error **e)
 	free(a->log);
 	free(a->signing_key);
 	free(a->head);
+	buffer_deinit(&a->links);
 	free(a);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }

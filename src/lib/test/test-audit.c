@@ -620,6 +620,35 @@ static void test_a_log_within_reach(void **state)
 	remove_place(&p);
 }
 
+/* Who may change a link in the middle of the way has the next program write elsewhere. */
+static void test_a_link_within_reach(void **state)
+{
+	struct place p = make_place(), middle = make_place(), first = make_place();
+	struct corral_audit_options o = CORRAL_AUDIT_OPTIONS;
+	struct corral_audit *a = NULL;
+	char link[128], start[128], inside[256];
+
+	(void)state;
+	(void)snprintf(link, sizeof(link), "%s/link", middle.folder);
+	(void)snprintf(start, sizeof(start), "%s/start", first.folder);
+	(void)snprintf(inside, sizeof(inside), "%s/{,**}", middle.folder);
+	assert_int_equal(symlink(p.folder, link), 0);
+	assert_int_equal(symlink(link, start), 0);
+	(void)strcat(start, "/log");
+	o.path = p.log;
+	assert_int_equal(corral_audit_new(&a, &o, NULL), 0);
+	assert_int_equal(build(a, NULL, inside), 0);
+	close_audit(a);
+	o.path = start;
+	assert_int_equal(corral_audit_new(&a, &o, NULL), 0);
+	assert_int_equal(build(a, NULL, NULL), 0);
+	assert_int_equal(build(a, NULL, inside), -EPERM);
+	close_audit(a);
+	remove_place(&p);
+	remove_place(&middle);
+	remove_place(&first);
+}
+
 static void test_a_log_comes_within_reach(void **state)
 {
 	struct place p = make_place();
@@ -675,6 +704,7 @@ int main(void)
 		cmocka_unit_test(test_canaries),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_a_log_within_reach),
+		cmocka_unit_test(test_a_link_within_reach),
 		cmocka_unit_test(test_a_log_comes_within_reach),
 		cmocka_unit_test(test_a_key_within_reach),
 	};
