@@ -110,7 +110,7 @@ _corral()
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = policy ]; then
 		words='check explain show merge intersect subset lint --help'
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = profile ]; then
-		words='seatbelt --help'
+		words='show seatbelt --help'
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = audit ]; then
 		words='tail list stats export verify prove check-proof --help'
 	elif [[ $cur == -* ]]; then
@@ -119,8 +119,8 @@ _corral()
 		'policy show') words='--from --mode --data-dir --extra --format --json --help' ;;
 		'policy merge' | 'policy intersect') words='--format --json --help' ;;
 		policy*) words='--set --json --help' ;;
-		run*) words='--skill --yes --policy --profile --mode --data-dir --extra --read --write --deny --net --exec --env --timeout --memory --pids --max-output --cwd --work-dir --tier --audit --explain --set --json --help' ;;
-		shell*) words='--policy --profile --mode --data-dir --extra --read --write --deny --net --exec --env --timeout --memory --pids --max-output --cwd --work-dir --tier --audit --explain --set --json --help' ;;
+		run*) words='--skill --yes --policy --profile --mode --data-dir --extra --read --write --deny --net --exec --env --timeout --memory --pids --limits --max-output --cwd --work-dir --tier --audit --explain --set --json --help' ;;
+		shell*) words='--policy --profile --mode --data-dir --extra --read --write --deny --net --exec --env --timeout --memory --pids --limits --max-output --cwd --work-dir --tier --audit --explain --set --json --help' ;;
 		inspect* | doctor*) words='--json --help' ;;
 		approve*) words='--yes --check --remove --json --help' ;;
 		'audit tail') words='--follow --lines --session --action --decision --target --since --until --json --help' ;;
@@ -131,6 +131,7 @@ _corral()
 		'audit check-proof') words='--key --json --help' ;;
 		audit*) words='--help' ;;
 		prompt*) words='--mode --data-dir --json --help' ;;
+		'profile show') words='--set --json --help' ;;
 		profile*) words='--policy --mode --data-dir --extra --set --json --help' ;;
 		esac
 	fi

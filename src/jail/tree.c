@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -294,6 +295,14 @@ static int tree_copy_root(struct building *b)
 	return b->copy < 0 ? b->copy : 0;
 }
 
+static uint64_t tree_half_of_memory(void)
+{
+	struct sysinfo machine;
+
+	return sysinfo(&machine) < 0 ? LIMIT_NONE
+				     : (uint64_t)machine.totalram * machine.mem_unit / 2;
+}
+
 /* The scratch file system covers the host's /proc, which every system has and of which nothing is
  * ever granted. */
 static int tree_mount_scratch(struct building *b)
@@ -305,7 +314,7 @@ static int tree_mount_scratch(struct building *b)
 	int r;
 
 	/* What is written there is memory that no process has. A file is at least a page. */
-	if (memory != LIMIT_NONE) {
+	if (memory < tree_half_of_memory()) {
 		(void)snprintf(size, sizeof(size), "%" PRIu64, memory + SCRATCH_OURS);
 		(void)snprintf(files, sizeof(files), "%" PRIu64, memory / 4096 + FILES_OURS);
 	}

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "jail/confine.h"
 #include "jail/limits/objects.h"
+#include "jail/limits/rlimits.h"
 #include "jail/limits/tally.h"
 #include "warden/given.h"
 #include "warden/spawn.h"
@@ -207,7 +208,7 @@ static void init_finish(struct running *run)
 	if (run->start.memory > 0)
 		report->memory_by = REPORT_BY_POLLING;
 	if (run->start.pids > 0)
-		report->pids_by = geteuid() == 0 ? REPORT_BY_POLLING : REPORT_BY_RLIMIT;
+		report->pids_by = rlimits_holds_processes() ? REPORT_BY_RLIMIT : REPORT_BY_POLLING;
 	if (frame_send(run->init->socket, FRAME_EXITED, run->id, report, sizeof(*report), NULL, 0) <
 		0)
 		_exit(1);

@@ -13,7 +13,10 @@ enum {
 	START_OWN_STDIN = 1 << 1,
 	START_OWN_STDOUT = 1 << 2,
 	START_OWN_STDERR = 1 << 3,
-	START_FLAGS = 15,
+	/* Its limits of memory and pids are the init's to look after: no cgroup is made for them,
+	 * which takes longer than most commands. */
+	START_NO_CGROUP = 1 << 4,
+	START_FLAGS = 31,
 };
 enum { START_WORDS_MAX = 65536, START_NONE = 0 };
 

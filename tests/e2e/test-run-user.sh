@@ -19,7 +19,7 @@ cp "$here"/*.sh "$here"/*.py "$copy/tests/e2e/" && cp -R "$here/../data/cli" \
 	"$here/../data/manifests" "$here/../data/audit" "$copy/tests/data/"
 chmod -R a+rX "$copy"
 number=0 failures=0
-for name in test-audit.sh test-audit-verify.sh test-crash.sh test-doctor.sh test-errors.sh test-formats.sh \
+for name in test-run-limits.sh test-audit.sh test-audit-verify.sh test-crash.sh test-doctor.sh test-errors.sh test-formats.sh \
 	test-inspect-approve.sh test-json.sh test-leaks.sh test-policy-algebra.sh test-policy-check.sh test-run.sh \
 	test-run-audit.sh test-run-descriptor.sh test-run-explain.sh test-run-home.sh test-run-later.sh test-run-links.sh test-run-network.sh test-run-policy.sh \
 	test-run-sockets.py test-run-terminal.py; do

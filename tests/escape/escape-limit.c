@@ -43,13 +43,14 @@ static void hold(void)
 
 /* -- processes -- */
 
-static int fork_bomb(const struct attempt *a)
+static int fork_many(int most)
 {
-	pid_t pids[PROCESSES];
+	pid_t *pids = calloc((size_t)most, sizeof(*pids));
 	int n = 0, error = 0;
 
-	(void)a;
-	for (; n < PROCESSES; n++) {
+	if (!pids)
+		broken("%s", strerror(errno));
+	for (; n < most; n++) {
 		pids[n] = fork();
 		if (pids[n] == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -61,14 +62,32 @@ static int fork_bomb(const struct attempt *a)
 			break;
 		}
 	}
-	if (n == PROCESSES)
+	if (n == most)
 		hold();
 	for (int i = 0; i < n; i++) {
 		kill(pids[i], SIGKILL);
 		waitpid(pids[i], NULL, 0);
 	}
+	free(pids);
 	note("%d processes, then %s", n, error ? strerrorname_np(error) : "enough");
-	return n == PROCESSES ? ESCAPED : HELD;
+	return n == most ? ESCAPED : HELD;
+}
+
+static int fork_bomb(const struct attempt *a)
+{
+	(void)a;
+	return fork_many(PROCESSES);
+}
+
+/* Where nobody asked for a limit: more than the built-in profiles let there be on this machine. */
+static int fork_bomb_default(const struct attempt *a)
+{
+	cpu_set_t set;
+
+	(void)a;
+	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+		broken("%s", strerror(errno));
+	return fork_many(1024 + 64 * CPU_COUNT(&set) + 300);
 }
 
 static void *idle(void *arg)
@@ -622,6 +641,8 @@ static const int fd_out = 1, fd_err = 2;
 
 static const struct attempt table[] = {
 	{ "limit-fork", "pids", "", "more processes than granted", fork_bomb, NULL },
+	{ "limit-fork-default", "limits", "", "the built-in profiles limit no processes",
+		fork_bomb_default, NULL },
 	{ "limit-threads", "pids", "", "threads are not counted", thread_bomb, NULL },
 	{ "limit-orphans", "pids", "", "orphans are not counted", orphan_bomb, NULL },
 	{ "limit-memory", "memory", "", "more memory than granted", memory_private, NULL },

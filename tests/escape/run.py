@@ -97,6 +97,7 @@ SETS = {
                   ("--policy", "{}/ws/policy.yaml"), ends=(REFUSED,)),
     "audit": Set("the record is a file in the workspace",
                  (*DEFAULT, "--audit", "{}/ws/audit.db"), ends=(REFUSED,)),
+    "limits": Set("the limits of the built-in profiles", DEFAULT, ends=(137,)),
     "pids": Set("at most 32 processes", (*DEFAULT, "--pids", "32"), ends=(137,)),
     "memory": Set("at most 64 MB", (*DEFAULT, "--memory", "64M"), ends=(137, 139, 143, 135)),
     "output": Set("at most 1 MB of output", (*DEFAULT, "--max-output", "1M"), ends=(141, 137, 143)),

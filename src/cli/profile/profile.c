@@ -79,6 +79,7 @@ static int open_builtin(struct profile *p, struct call *c, const char *name, con
 
 	if (r < 0)
 		return r;
+	profile_limits(&p->limits);
 	p->permissions = profile_builtin(name);
 	r = p->permissions ? 0 : -ENOMEM;
 	if (r == 0 && path && home)
@@ -169,6 +170,8 @@ int profile_open(struct profile *ret, struct call *c, const char *name, const st
 	int r;
 
 	ret->name = name;
+	for (size_t i = 0; i < LIMIT_COUNT; i++)
+		ret->limits.values[i] = LIMIT_NONE;
 	if (!profile_is_name(name)) {
 		(void)error_set(c->error, -EINVAL, NULL, "`%s` is no name of a profile", name);
 		error_hint(c->error, "a file with permissions is given with --policy FILE");

@@ -8,7 +8,8 @@
  * The built-in ones speak of the working folder, so they refuse one that would undo them (the home,
  * the root, Corral's own state), and they add what depends on what is there: folders of PATH below
  * the home may be read. In what may be written, what runs later elsewhere may not be
- * (cli/run/later.c). A profile from a file means what it says and nothing else.
+ * (cli/run/later.c). Their limits are shares of the machine; unlike those of a policy, an option
+ * may widen them. A profile from a file means what it says and nothing else.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +21,8 @@ struct profile {
 	const char *path;                /* of the file; NULL: it is built in */
 	struct permissions *permissions; /* the caller's to free, by profile_deinit() */
 	struct manifest manifest;        /* of a file */
+	/* Built in: in force where no option says otherwise (profile_limits()). Else LIMIT_NONE. */
+	struct limits limits;
 };
 
 /*
@@ -34,6 +37,9 @@ void profile_deinit(struct profile *p);
 /* Corral's folders; absolute, in the call's arena. NULL if there is no home to look in. */
 const char *profile_config_folder(struct call *c); /* XDG_CONFIG_HOME/corral */
 const char *profile_state_folder(struct call *c);  /* XDG_STATE_HOME/corral */
+
+/* What every built-in profile limits on this machine: memory and processes. */
+void profile_limits(struct limits *ret);
 
 /* The permissions of a built-in one alone, or NULL (no such name, or out of memory). */
 struct permissions *profile_builtin(const char *name);

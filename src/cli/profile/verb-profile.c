@@ -5,9 +5,11 @@
 #include "cli/agent.h"
 #include "cli/load.h"
 #include "cli/output.h"
+#include "cli/profile/profile.h"
 #include "cli/verb.h"
 #include "jail/seatbelt/seatbelt.h"
 #include "policy/algebra/algebra.h"
+#include "policy/format/permissions-text.h"
 
 struct settings {
 	struct options_list policies;
@@ -92,11 +94,66 @@ const struct verb verb_seatbelt = {
 	.run = verb_profile_run,
 };
 
+/* show */
+
+static int verb_profile_show_parse(struct load *l, struct call *c, bool *json)
+{
+	const struct options_row rows[] = { LOAD_SET(l), OPTIONS_JSON(json) };
+
+	return options_parse(c, rows, ROWS(rows));
+}
+
+/* As permissions: with what the built-in ones add in this folder, and limit on this machine. */
+static int verb_profile_show_run(struct call *c)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+	struct profile p = { 0 };
+	auto_load l = { 0 };
+	bool json = false;
+	int r = verb_profile_show_parse(&l, c, &json);
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = load_begin(&l, c);
+	if (r == 0)
+		r = profile_open(&p, c, c->words[0], &l);
+	for (size_t i = 0; r == 0 && i < LIMIT_COUNT; i++)
+		if (p.limits.values[i] != LIMIT_NONE)
+			p.permissions->limits.values[i] = p.limits.values[i];
+	if (r == 0 && json) {
+		permissions_print_json(p.permissions, &o.text);
+		buffer_addc(&o.text, '\n');
+	} else if (r == 0) {
+		permissions_print_yaml(p.permissions, &o.text);
+	}
+	if (r == 0)
+		r = output_write(&o, STDOUT_FILENO, c->error);
+	profile_deinit(&p);
+	return r < 0 ? r : STATUS_YES;
+}
+
+static const struct verb verb_profile_show = {
+	.name = "show",
+	.synopsis = "[OPTION]... NAME",
+	.summary = "print what a profile of `corral run` grants and limits here",
+	.description = "Prints a profile as permissions, ready to be read again by --policy. A "
+		       "built-in one is printed with what it adds in the current folder, and with "
+		       "its limits, which are shares of this machine.",
+	.examples = "corral profile show workspace\n"
+		    "corral profile show workspace > my.yaml\n",
+	.operand = "NAME",
+	.min = 1,
+	.max = 1,
+	.run = verb_profile_show_run,
+};
+
 const struct verb verb_profile = {
 	.name = "profile",
 	.synopsis = "COMMAND [OPTION]...",
-	.summary = "write a profile for another system's sandbox",
-	.description = "Writes permissions down as another system's sandbox wants them.",
-	.examples = "corral profile seatbelt --mode sandbox --data-dir ~/.agent > agent.sb\n",
-	.verbs = (const struct verb *const[]){ &verb_seatbelt, NULL },
+	.summary = "show a profile, or write one for another system's sandbox",
+	.description = "Shows what a profile of `corral run` grants, or writes permissions down as "
+		       "another system's sandbox wants them.",
+	.examples = "corral profile show workspace\n"
+		    "corral profile seatbelt --mode sandbox --data-dir ~/.agent > agent.sb\n",
+	.verbs = (const struct verb *const[]){ &verb_profile_show, &verb_seatbelt, NULL },
 };

@@ -220,6 +220,10 @@ static int run_loop_start(struct loop *l)
 	launch_limits_start(&r->limits, &s);
 	for (int i = 0; i < 3; i++)
 		s.flags |= l->stdio->owned[i] ? START_OWN_STDIN << i : 0;
+	/* Nobody asked for these, so they must cost nothing. */
+	if ((r->is_default[LIMIT_MEMORY] || s.memory == START_NONE) &&
+		(r->is_default[LIMIT_PIDS] || s.pids == START_NONE))
+		s.flags |= START_NO_CGROUP;
 	if (l->stdio->is_terminal)
 		terminal_size(l->stdio->terminal, &s.rows, &s.columns);
 	ret = session_start(l->session, COMMAND, &s, l->stdio->is_terminal ? NULL : l->stdio->fds,

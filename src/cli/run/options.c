@@ -72,6 +72,17 @@ static int take_count(struct call *c, const struct options_row *row, const char 
 	return *ret ? 0 : nothing(c, row);
 }
 
+/* A word more may come: so it is no flag. */
+static int take_no_limits(struct call *c, const struct options_row *row, const char *value)
+{
+	static const char *const known[] = { "none" };
+
+	if (strcmp(value, known[0]) != 0)
+		return options_unknown_word(c, row, value, known, ROWS(known));
+	*(bool *)row->target = true;
+	return 0;
+}
+
 /* Two words are no file: `./none` is. */
 static int take_log(struct call *c, const struct options_row *row, const char *value)
 {
@@ -146,6 +157,8 @@ int run_options(struct run *r)
 			&limits[LIMIT_MEMORY], OPTIONS_OPTIONAL },
 		{ "pids", 0, "N", "processes and threads at once", take_count, &limits[LIMIT_PIDS],
 			OPTIONS_OPTIONAL },
+		{ "limits", 0, "none", "without the memory and process limits of the profile",
+			take_no_limits, &o->no_limits, OPTIONS_OPTIONAL },
 		{ "max-output", 0, "SIZE", "what it may print; the rest is dropped",
 			run_options_take_size, &limits[LIMIT_OUTPUT], OPTIONS_OPTIONAL },
 		{ "cwd", 0, "DIR", "where it starts", agent_take_dir, &o->cwd, OPTIONS_OPTIONAL },

@@ -27,6 +27,19 @@ int run_result_status(const struct report *report)
 
 /* For people */
 
+/* Of a limit that nobody asked for. */
+static void run_result_tell_default(
+	struct output *o, const struct run *r, enum limit which, const char *option)
+{
+	if (r->is_default[which])
+		buffer_printf(&o->text,
+			", the limit of the profile %s on this machine: %s changes it, --limits "
+			"none "
+			"lifts it",
+			r->profile.name, option);
+	buffer_addc(&o->text, '\n');
+}
+
 static void run_result_tell_limits(struct output *o, const struct run *r, const struct run_stdio *s,
 	const struct report *report)
 {
@@ -40,13 +53,14 @@ static void run_result_tell_limits(struct output *o, const struct run *r, const 
 		output_note(o);
 		buffer_adds(&o->text, "the command was ended, it used more memory than ");
 		unit_print_size(r->limits.values[LIMIT_MEMORY], &o->text);
-		buffer_addc(&o->text, '\n');
+		run_result_tell_default(o, r, LIMIT_MEMORY, "--memory SIZE");
 	}
 	if (report->flags & REPORT_TOO_MANY_PIDS) {
 		output_note(o);
-		buffer_printf(&o->text, "the command %s more processes and threads than %llu\n",
+		buffer_printf(&o->text, "the command %s more processes and threads than %llu",
 			report->signal ? "was ended, it had" : "was kept from having",
 			(unsigned long long)r->limits.values[LIMIT_PIDS]);
+		run_result_tell_default(o, r, LIMIT_PIDS, "--pids N");
 	}
 	if (report->output_error) {
 		output_note(o);
@@ -146,6 +160,22 @@ static const char *held_by(uint32_t by)
 	return by < ROWS(names) ? names[by] : "null";
 }
 
+/* Those that it had: {"memory": 1024, "pids": 64}. */
+static void run_result_put_limits(struct buffer *out, const struct limits *limits)
+{
+	const char *separator = "";
+
+	buffer_adds(out, "  \"limits\": {");
+	for (int l = 0; l < LIMIT_COUNT; l++) {
+		if (limits->values[l] == LIMIT_NONE)
+			continue;
+		buffer_printf(out, "%s\"%s%s\": %llu", separator, limit_name((enum limit)l),
+			l == LIMIT_TIMEOUT_MS ? "_ms" : "", (unsigned long long)limits->values[l]);
+		separator = ", ";
+	}
+	buffer_adds(out, "},\n");
+}
+
 int run_result_print(
 	const struct run *r, const struct run_stdio *s, const struct report *report, int status)
 {
@@ -156,6 +186,7 @@ int run_result_print(
 
 	buffer_adds(out, "{\n");
 	run_result_put_end(out, report, status);
+	run_result_put_limits(out, &r->limits);
 	buffer_printf(out, "  \"memory_by\": %s,\n  \"pids_by\": %s,\n", held_by(report->memory_by),
 		held_by(report->pids_by));
 	run_later_print(r, out);

@@ -91,9 +91,19 @@ static int find_cwd(struct run *r)
 
 /* Limits */
 
+/* Those of a policy hold whatever the options say; those of a built-in profile where they are
+ * silent. */
 static int find_limits(struct run *r)
 {
 	launch_limits(r->policy, &r->options.limits, &r->limits);
+	for (size_t i = 0; r->profile.permissions && !r->options.no_limits && i < LIMIT_COUNT;
+		i++) {
+		if (r->options.limits.values[i] != LIMIT_NONE ||
+			r->profile.limits.values[i] >= r->limits.values[i])
+			continue;
+		r->limits.values[i] = r->profile.limits.values[i];
+		r->is_default[i] = true;
+	}
 	return launch_limits_check(&r->limits, r->call->error) < 0 ? RUN_FORBIDDEN : 0;
 }
 

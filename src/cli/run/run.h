@@ -60,7 +60,7 @@ struct run_options {
 	struct options_list policies, read, write, deny, net, exec, env;
 	const char *profile, *skill, *audit, *cwd, *work_dir;
 	struct agent agent;
-	bool yes, json, explain;
+	bool yes, json, explain, no_limits;
 	const char *tier;
 	struct limits limits;
 };
@@ -87,6 +87,7 @@ struct run {
 	struct policy *policy;
 	struct plan *plan;
 	struct limits limits;
+	bool is_default[LIMIT_COUNT]; /* which of them are the built-in profile's */
 	const char *cwd;
 	const char **argv; /* ends with NULL */
 	size_t n_argv;

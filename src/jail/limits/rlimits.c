@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -39,8 +40,41 @@ static uint64_t rlimits_sum(uint64_t limit, uint64_t more)
 	return limit < UINT64_MAX - more ? limit + more : UINT64_MAX;
 }
 
+static uint64_t rlimits_machine_memory(void)
+{
+	struct sysinfo machine;
+
+	return sysinfo(&machine) < 0 ? UINT64_MAX : (uint64_t)machine.totalram * machine.mem_unit;
+}
+
+/*
+ * The one place that trusts a version number. For pid_max trying is no option, because on an older
+ * kernel root would succeed, and would have changed the whole machine.
+ */
+static bool rlimits_is_linux(unsigned long major, unsigned long minor)
+{
+	struct utsname u;
+	unsigned long has_major, has_minor;
+	char *end;
+
+	if (uname(&u) < 0)
+		return false;
+	has_major = strtoul(u.release, &end, 10);
+	has_minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+	return has_major > major || (has_major == major && has_minor >= minor);
+}
+
+bool rlimits_holds_processes(void)
+{
+	return geteuid() != 0 && rlimits_is_linux(5, 14);
+}
+
 int rlimits_apply(const struct start *s)
 {
+	/* Twice the memory, or room for the stacks of 32 threads, if that is more. */
+	const uint64_t data =
+		s->memory == 0 ? 0
+			       : rlimits_sum(s->memory, s->memory < STACKS ? STACKS : s->memory);
 	const struct {
 		__rlimit_resource_t what;
 		bool set;
@@ -48,12 +82,13 @@ int rlimits_apply(const struct start *s)
 	} rows[] = {
 		{ RLIMIT_FSIZE, s->file_size != 0, s->file_size },
 		{ RLIMIT_NOFILE, s->open_files != 0, s->open_files },
-		/* Twice the memory, or room for the stacks of 32 threads, if that is more. */
-		{ RLIMIT_DATA, s->memory != 0,
-			rlimits_sum(s->memory, s->memory < STACKS ? STACKS : s->memory) },
+		/* Past what the machine has it could stop no leap, only those who reserve what they
+		 * never touch (sanitizers). */
+		{ RLIMIT_DATA, data != 0 && data < rlimits_machine_memory(), data },
 		/* Of POSIX message queues, which the tally does not see. */
 		{ RLIMIT_MSGQUEUE, s->memory != 0, s->memory / 8 },
-		{ RLIMIT_NPROC, s->pids != 0, rlimits_sum(s->pids, RLIMITS_OURS) },
+		{ RLIMIT_NPROC, s->pids != 0 && rlimits_is_linux(5, 14),
+			rlimits_sum(s->pids, RLIMITS_OURS) },
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
@@ -72,23 +107,6 @@ int rlimits_apply(const struct start *s)
 	return 0;
 }
 
-/*
- * The one place that trusts a version number: trying is no option, because on an older kernel root
- * would succeed, and would have changed the whole machine.
- */
-static bool rlimits_has_own_pid_max(void)
-{
-	struct utsname u;
-	unsigned long major, minor;
-	char *end;
-
-	if (uname(&u) < 0)
-		return false;
-	major = strtoul(u.release, &end, 10);
-	minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-	return major > 6 || (major == 6 && minor >= 14);
-}
-
 int rlimits_pid_max(int proc_fd, uint64_t pids)
 {
 	uint64_t max = pids > PID_MAX_LIMIT / 4 ? PID_MAX_LIMIT : RESERVED_PIDS + 2 * pids;
@@ -97,7 +115,7 @@ int rlimits_pid_max(int proc_fd, uint64_t pids)
 
 	if (getpid() != 1)
 		return -EPERM;
-	if (!rlimits_has_own_pid_max())
+	if (!rlimits_is_linux(6, 14))
 		return -EOPNOTSUPP;
 	if (max == PID_MAX_LIMIT)
 		return 0;

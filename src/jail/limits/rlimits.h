@@ -4,6 +4,7 @@
  * Limits that the kernel holds for one process and what comes from it: the floor under every other
  * way of limiting. docs/limits.md says what each of them is worth.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "wire/start.h"
@@ -23,6 +24,11 @@ enum {
  * -errno: a limit could not be set; do not run the program.
  */
 int rlimits_apply(const struct start *s);
+/*
+ * Whether RLIMIT_NPROC holds the processes of a sandbox: it does not bind root, and before
+ * Linux 5.14 it counts all processes of the user, outside too, so it is not set there.
+ */
+bool rlimits_holds_processes(void);
 
 /*
  * No core files, and no core handler: one that core_pattern pipes to runs as root outside every

@@ -93,7 +93,7 @@ static void charge_prepare(struct session *s, struct command *c, struct start *s
 	const struct cgroup_limits limits = { .memory = c->memory, .pids = c->pids };
 	struct error why = { 0 };
 
-	if (c->memory == 0 && c->pids == 0)
+	if ((c->memory == 0 && c->pids == 0) || start->flags & START_NO_CGROUP)
 		return;
 	if (!s->looked && cgroup_home_new(&s->cgroups, &why) < 0)
 		s->cgroups = NULL;

@@ -150,6 +150,7 @@ struct row {
 
 static const struct row rows[] = {
 	{ "good", { COUNTS }, S("/\0p\0a\0V=\0"), 0 },
+	{ "no cgroup", { .flags = START_NO_CGROUP, COUNTS }, S("/\0p\0a\0V=\0"), 0 },
 	{ "terminal", { .flags = START_TTY, COUNTS }, S("/\0p\0a\0V=\0"), 0 },
 	{ "no strings", { COUNTS }, S(""), -EPROTO },
 	{ "NULs only", { COUNTS }, S("\0\0\0\0"), -EPROTO },

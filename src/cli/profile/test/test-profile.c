@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -40,6 +41,26 @@ static const char *const folders[] = { "@/home", "@/home/bin", "@/home/lib", "@/
 	"@/store/x/bin", "@/home/odd[a]", "@/home/odd[a]/bin", "@/work", "@/work/.git",
 	"@/work/.git/hooks", "@/work/real", "@/home/project", "@/home/.config",
 	"@/home/.config/corral" };
+
+/* Shares of the machine, and of nothing else. */
+static void test_limits(void **state)
+{
+	struct sysinfo machine;
+	struct limits l;
+	uint64_t memory;
+
+	(void)state;
+	profile_limits(&l);
+	assert_int_equal(sysinfo(&machine), 0);
+	memory = (uint64_t)machine.totalram * machine.mem_unit;
+	assert_true(l.values[LIMIT_MEMORY] <= memory / 4 * 3);
+	assert_true(l.values[LIMIT_MEMORY] > memory / 2);
+	assert_true(l.values[LIMIT_PIDS] > 0 && l.values[LIMIT_PIDS] <= memory >> 18);
+	for (int i = 0; i < LIMIT_COUNT; i++) {
+		if (i != LIMIT_MEMORY && i != LIMIT_PIDS)
+			assert_true(l.values[i] == LIMIT_NONE);
+	}
+}
 
 static int set_up(void **state)
 {
@@ -272,6 +293,7 @@ static void test_runs_later(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_same_as_files),
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_place),

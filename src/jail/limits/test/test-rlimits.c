@@ -16,6 +16,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,6 +180,27 @@ static void little_memory(void)
 	NEED(map(SIZE_MAX >> 30, PROT_NONE) != MAP_FAILED);
 	NEED(map(16 << 20, PROT_READ | PROT_WRITE) != MAP_FAILED);
 	NEED(map(mine + (512 << 20), PROT_READ | PROT_WRITE) == MAP_FAILED);
+}
+
+/* A limit that is a large share of the machine: who reserves terabytes can still do so. */
+static void much_memory(void)
+{
+	struct sysinfo machine;
+	struct rlimit before, after;
+	struct start s = { 0 };
+
+	NEED(sysinfo(&machine) == 0);
+	s.memory = (uint64_t)machine.totalram * machine.mem_unit / 4 * 3;
+	NEED(getrlimit(RLIMIT_DATA, &before) == 0);
+	NEED(rlimits_apply(&s) == 0);
+	NEED(getrlimit(RLIMIT_DATA, &after) == 0);
+	NEED(before.rlim_cur == after.rlim_cur && before.rlim_max == after.rlim_max);
+}
+
+static void test_much_memory(void **state)
+{
+	(void)state;
+	must_work(much_memory);
 }
 
 static void test_memory(void **state)
@@ -369,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_open_files),
 		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_much_memory),
 		cmocka_unit_test(test_never_raises),
 		cmocka_unit_test(test_pids),
 		cmocka_unit_test(test_pid_max),
