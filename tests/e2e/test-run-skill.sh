@@ -88,6 +88,28 @@ out_is "no
 no
 x" "the folder around it can be written, the skill can't"
 
+# Whoever races the start has the run refused, or has no part in it.
+skill race '' '' && run approve --yes race
+printf 'self=$(dirname "$0")\n. "$self/lib/helper.sh"\n. "$self/lib/helper.sh"\n' >race/run.sh && run approve --yes race
+printf 'echo evil\n' >"$scratch/evil" && cp race/lib/helper.sh "$scratch/good"
+while [ -d race/lib ]; do
+	cp "$scratch/evil" race/lib/x && mv race/lib/x race/lib/helper.sh
+	cp "$scratch/good" race/lib/x && mv race/lib/x race/lib/helper.sh
+done 2>/dev/null &
+racer=$!
+wrong=0 runs=0
+while [ "$runs" -lt 60 ]; do
+	runs=$((runs + 1))
+	run run --skill race
+	case $status$(cat "$scratch/out") in
+	"0first
+first" | 125 | 126) ;;
+	*) wrong=$((wrong + 1)) && cp "$scratch/out" "$scratch/wrong" ;;
+	esac
+done
+kill "$racer" && wait "$racer" 2>/dev/null
+is "$wrong" 0 "files that are exchanged while runs start"
+
 # --- it looks as it is ---
 skill same '' '' && printf '#!/bin/sh\necho by itself\n' >same/tool && chmod 750 same/tool && touch -d @1000000000 same/lib/helper.sh
 ln -s lib/helper.sh same/link && chmod 700 same/lib && mkdir same/empty
