@@ -11,6 +11,7 @@
 #include "policy/match/glob.h"
 #include "policy/network/host.h"
 #include "policy/format/permissions-text.h"
+#include "policy/service-table.h"
 
 static void explain_visible(struct buffer *out, const char *text)
 {
@@ -211,15 +212,42 @@ void explain_line_service(const struct request *r, const struct decision *d, str
 {
 	size_t name = strcspn(r->target, ".:"), access = strcspn(r->target, ":");
 	auto_arena scratch = { 0 };
+	auto_buffer scope = { 0 };
 	const char *pattern = arena_strndup(&scratch, r->target, access);
 
+	const struct service_row *row = service_row_find(r->target, name);
+	const char *value = r->target[access] ? r->target + access + 1 : NULL;
+	struct service_request asked;
+	struct host_request host;
+	char normal[PATH_BYTES];
+
 	(void)d;
-	if (access <= name || !pattern ||
+	if (access <= name || !pattern || !row ||
 		permissions_canonical(OPERATION_SERVICE, pattern, &scratch, NULL, NULL, NULL) < 0)
 		return;
+	/* As narrow as what was asked for, if it can be written: "*" would be a wildcard. */
+	if (value && (!row->scopes[0].spell || strpbrk(value, "*?") ||
+			     service_request_parse(&asked, r->target) < 0 ||
+			     service_value_normal(&asked, normal, &host) < 0))
+		value = NULL;
+	if (value && asked.host && host.is_address)
+		host_request_print(
+			&(struct host_request){ .is_address = true, .address = host.address },
+			&scope);
+	else if (value)
+		buffer_adds(&scope, asked.value);
+	if (value && row->scopes[0].spell(OPERATION_SERVICE, buffer_text(&scope), &scratch, &value,
+			     NULL, NULL) < 0)
+		value = NULL;
 	buffer_adds(out, "services: {");
 	json_print_string(out, pattern, name);
-	buffer_printf(out, ": {access: %s}}", pattern + name + 1);
+	buffer_printf(out, ": {access: %s", pattern + name + 1);
+	if (value) {
+		buffer_printf(out, ", %s: [", row->scopes[0].key);
+		json_print_string(out, value, strlen(value));
+		buffer_addc(out, ']');
+	}
+	buffer_adds(out, "}}");
 }
 
 void explain_line(const struct request *r, const struct decision *d, struct buffer *out)

@@ -180,7 +180,7 @@ int permissions_add_guest_path(struct permissions *p, const struct guest_path *g
 
 int permissions_add_service(struct permissions *p, const struct service *from)
 {
-	struct service s = { .access = from->access, .range_seconds = from->range_seconds };
+	struct service s = { .access = from->access, .bounds = from->bounds };
 
 	if (permissions_copy_text(p, from->name, &s.name) < 0 ||
 		copy_location(p, &from->where, NULL, &s.where) < 0)

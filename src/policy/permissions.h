@@ -66,8 +66,11 @@ enum service_access {
 	SERVICE_READ = 1 << 0,
 	SERVICE_WRITE = 1 << 1,
 	SERVICE_SEND = 1 << 2,
-	SERVICE_OPEN = 1 << 3,
-	SERVICE_ALL = (1 << 4) - 1,
+	SERVICE_OPEN = 1 << 3,       /* a page, for the user to see */
+	SERVICE_NAVIGATE = 1 << 4,   /* a browser of its own goes there */
+	SERVICE_SCREENSHOT = 1 << 5, /* what that browser shows */
+	SERVICE_EVAL = 1 << 6,       /* scripts in it */
+	SERVICE_ALL = (1 << 7) - 1,
 };
 
 /*
@@ -80,18 +83,22 @@ struct service_scope {
 	struct grant_list values;
 };
 
+/* "10/min": so many in so many seconds; count 0: no limit. */
+struct rate {
+	uint64_t count, seconds;
+};
+
 struct service {
 	const char *name;
 	unsigned access;
 	struct service_scope *scopes;
 	size_t n_scopes, cap_scopes;
-	uint64_t range_seconds; /* calendar's `range: 7d`; 0: no bound */
+	struct service_bounds {
+		uint64_t range_seconds; /* calendar's `range: 7d`; 0: no bound */
+		uint64_t max_size;      /* bytes of one request or answer; 0: no bound */
+		struct rate rate;       /* rate_limit: requests per window */
+	} bounds;
 	struct location where;
-};
-
-/* "10/min": so many in so many seconds; count 0: no limit. */
-struct rate {
-	uint64_t count, seconds;
 };
 
 /* A limit of LIMIT_NONE is no limit; 0 is a limit of nothing. */

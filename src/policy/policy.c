@@ -11,6 +11,7 @@
 #include "policy/match/command.h"
 #include "policy/match/service.h"
 #include "policy/network/host.h"
+#include "policy/service-table.h"
 
 struct policy {
 	struct arena arena;
@@ -120,7 +121,8 @@ struct policy_question {
 	char path_bytes[PATH_BYTES];
 	const struct request *request;
 	struct host_request host;
-	const struct baseline_net *guard; /* net.connect: what guards the place, or NULL */
+	bool is_host;                     /* it is about `host` */
+	const struct baseline_net *guard; /* what guards that place, or NULL */
 	struct command_key command;
 	struct service_request service;
 	char name[PATH_BYTES]; /* env: "/NAME" */
@@ -153,6 +155,7 @@ static int ask_host(struct policy_question *q)
 		return r;
 	if (q->request->method)
 		q->host.method = host_method(q->request->method);
+	q->is_host = true;
 	q->guard = q->host.transport == TRANSPORT_UNIX ? NULL : baseline_guard(&q->host);
 	return 0;
 }
@@ -205,7 +208,13 @@ static int ask_service(struct policy_question *q)
 			: -ENAMETOOLONG;
 
 	/* Only a pattern may leave out the access. */
-	return r == 0 && !q->service.access ? -EINVAL : r;
+	if (r == 0 && !q->service.access)
+		r = -EINVAL;
+	if (r == 0)
+		r = service_value_normal(&q->service, q->value, &q->host);
+	q->is_host = r == 0 && q->service.host;
+	q->guard = q->is_host ? baseline_guard(&q->host) : NULL;
+	return r;
 }
 
 /* One layer */
@@ -361,6 +370,23 @@ static void hold_methods(const struct layer *l, const struct policy_question *q,
 	*d = (struct decision){ .why = DECISION_METHOD, .layer = l };
 }
 
+/* Something in the layer allows just this value. */
+static bool service_is_named(const struct layer *l, const struct service_request *r)
+{
+	const struct sources *rules = &l->sources[OPERATION_SERVICE];
+	bool found = false;
+
+	for (size_t i = 0; i < l->n_services && !found; i++)
+		found = service_names(&l->services[i], r);
+	for (size_t i = 0; i < rules->n && !found; i++) {
+		const struct grant *g = rules->items[i].grant;
+
+		for (size_t k = 0; rules->verdicts[i] == VERDICT_ALLOW && k < g->n && !found; k++)
+			found = service_pattern_names(g->all[k], r);
+	}
+	return found;
+}
+
 /*
  * Private places and sockets of the host are allowed by a grant that names them, never because
  * nothing forbids them: not by a default, and not because a layer only watches.
@@ -370,7 +396,8 @@ static void hold_guard(const struct layer *l, const struct policy_question *q, s
 	bool guarded = q->guard || q->host.transport == TRANSPORT_UNIX;
 
 	if (!guarded || d->verdict != VERDICT_ALLOW ||
-		hostset_match(l->hosts, &q->host) != RANK_NONE)
+		(q->service.host ? service_is_named(l, &q->service)
+				 : hostset_match(l->hosts, &q->host) != RANK_NONE))
 		return;
 	*d = (struct decision){
 		.why = DECISION_GUARDED,
@@ -401,6 +428,9 @@ static int policy_ask(struct policy_question *q, const struct request *r, struct
 	q->op = r->op;
 	q->request = r;
 	q->path = NULL;
+	q->is_host = false;
+	q->guard = NULL;
+	q->service.host = NULL;
 	q->name_len = q->value_len = 0;
 	if ((unsigned)r->op >= OPERATION_COUNT || !r->target)
 		return -EINVAL;
@@ -417,7 +447,7 @@ static void decide_layer(const struct layer *l, const struct policy_question *q,
 		d->monitored = true;
 		d->verdict = VERDICT_ALLOW;
 	}
-	if (q->op == OPERATION_NET_CONNECT)
+	if (q->is_host)
 		hold_guard(l, q, d);
 }
 
@@ -426,8 +456,7 @@ static void decide_layer(const struct layer *l, const struct policy_question *q,
 static bool baseline_forbids(
 	const struct policy *p, const struct policy_question *q, struct decision *d)
 {
-	const struct baseline_net *net =
-		q->op == OPERATION_NET_CONNECT ? baseline_never(&q->host) : NULL;
+	const struct baseline_net *net = q->is_host ? baseline_never(&q->host) : NULL;
 	const struct baseline_path *path = NULL;
 	bool lifted = p->n_layers > 0;
 

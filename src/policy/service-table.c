@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/buffer.h"
 #include "base/suggest.h"
 #include "policy/format/field.h"
 #include "policy/format/unit.h"
 #include "policy/match/service.h"
 #include "policy/network/host.h"
+#include "policy/network/idna.h"
 
 /* A name is what the service calls its own: a list, a calendar, a mail address. */
 static int service_spell_name(enum operation op, const char *text, struct arena *a,
@@ -24,6 +26,14 @@ static int service_spell_name(enum operation op, const char *text, struct arena 
 	}
 	*ret = arena_strdup(a, text);
 	return *ret ? 0 : -ENOMEM;
+}
+
+/* The port that stands for all of them is no part of a domain. */
+static size_t service_domain_len(const struct buffer *text)
+{
+	bool any = text->len > 2 && memcmp(text->data + text->len - 2, ":*", 2) == 0;
+
+	return any ? text->len - 2 : text->len;
 }
 
 /* A domain, `*.` in front of one for its subdomains, an address, or `*`; in normal form. */
@@ -41,15 +51,75 @@ static int service_spell_domain(enum operation op, const char *text, struct aren
 		host.port_hi != UINT16_MAX)
 		return error_set(e, -EINVAL, where,
 			"`%s` must be a domain, without scheme, port or path", text);
+	if (host.kind == HOST_PREFIX && strchr(text, '/'))
+		return error_set(
+			e, -EINVAL, where, "`%s` must be a domain or one address, no range", text);
 	host_pattern_print(&host, &out);
-	/* The port that stands for all of them is no part of a domain. */
-	if (out.len > 2 && memcmp(out.data + out.len - 2, ":*", 2) == 0)
-		out.len -= 2;
-	*ret = out.failed ? NULL : arena_strndup(a, buffer_text(&out), out.len);
+	*ret = out.failed ? NULL : arena_strndup(a, buffer_text(&out), service_domain_len(&out));
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int service_read_range(const struct field *f, uint64_t *ret)
+/* The host of a URL or of "host:port". An address has no text here: it is compared as one. */
+static int service_normal_domain(
+	const char *value, char out[PATH_BYTES], struct host_request *ret_host, bool *ret_is_host)
+{
+	int r = host_request_parse(ret_host, value, NULL);
+
+	if (r < 0)
+		return r;
+	if (ret_host->transport == TRANSPORT_UNIX)
+		return -EINVAL;
+	(void)stpcpy(out, ret_host->name);
+	*ret_is_host = true;
+	return 0;
+}
+
+/*
+ * A mail address, or a pattern for some. Mail goes to the same place whatever the case, so all of
+ * it is in lower case; the domain in the form that DNS has, where it is a name.
+ */
+static int service_normal_address(
+	const char *value, char out[PATH_BYTES], struct host_request *ret_host, bool *ret_is_host)
+{
+	const char *domain = strrchr(value, '@');
+	char name[HOST_NAME_BYTES];
+	size_t len = strlen(value);
+
+	(void)ret_host;
+	(void)ret_is_host;
+	if (len >= PATH_BYTES - HOST_NAME_BYTES)
+		return -EINVAL;
+	for (size_t i = 0; i <= len; i++) {
+		if (i < len && ascii_is_control(value[i]))
+			return -EINVAL;
+		out[i] = ascii_lower(value[i]);
+	}
+	/* One with wildcards, or none at all, is compared as it is. */
+	if (domain && !strpbrk(domain, "*?") &&
+		idna_to_ascii(domain + 1, strlen(domain + 1), name, sizeof(name)) == 0)
+		(void)stpcpy(out + (domain + 1 - value), name);
+	len = strlen(out);
+	if (domain && len > 0 && out[len - 1] == '.')
+		out[len - 1] = '\0';
+	return 0;
+}
+
+static int service_spell_address(enum operation op, const char *text, struct arena *a,
+	const char **ret, const struct location *where, struct error *e)
+{
+	char normal[PATH_BYTES];
+	int r = service_spell_name(op, text, a, ret, where, e);
+
+	if (r == 0 && service_normal_address(text, normal, NULL, NULL) < 0)
+		return error_set(e, -EINVAL, where, "`%s` is too long for a mail address", text);
+	if (r == 0)
+		*ret = arena_strdup(a, normal);
+	return r < 0 ? r : *ret ? 0 : -ENOMEM;
+}
+
+/* Bounds */
+
+static int service_read_range(const struct field *f, void *ret)
 {
 	uint64_t ms = 0;
 	int r = field_duration(f, &ms);
@@ -58,31 +128,102 @@ static int service_read_range(const struct field *f, uint64_t *ret)
 		return r;
 	if (ms == 0 || ms % 1000 != 0)
 		return field_fail(f, "must be whole seconds or more; leave it out for no bound");
-	*ret = ms / 1000;
+	*(uint64_t *)ret = ms / 1000;
 	return 0;
 }
 
-static void service_print_range(uint64_t seconds, struct buffer *out)
+static void service_print_range(const void *seconds, struct buffer *out)
 {
-	unit_print_duration(seconds * 1000, out);
+	unit_print_duration(*(const uint64_t *)seconds * 1000, out);
+}
+
+static int service_read_size(const struct field *f, void *ret)
+{
+	uint64_t bytes = 0;
+	int r = field_size(f, &bytes);
+
+	if (r == 0 && bytes == 0)
+		return field_fail(f, "must be 1 or more; leave it out for no bound");
+	*(uint64_t *)ret = bytes;
+	return r;
+}
+
+static void service_print_size(const void *bytes, struct buffer *out)
+{
+	unit_print_size(*(const uint64_t *)bytes, out);
+}
+
+static bool service_amount_within(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return y == 0 || (x != 0 && x <= y);
+}
+
+static void service_print_rate(const void *rate, struct buffer *out)
+{
+	unit_print_rate(rate, out);
+}
+
+/* Everything that rate a lets through in one of b's windows, b does. */
+bool service_rate_within(const void *a, const void *b)
+{
+	const struct rate *x = a, *y = b;
+	__uint128_t windows;
+
+	if (y->count == 0)
+		return true;
+	if (x->count == 0 || x->seconds == 0)
+		return false;
+	windows = ((__uint128_t)y->seconds + x->seconds - 1) / x->seconds;
+	return windows * x->count <= y->count;
+}
+
+/* The fewer, in the longer time. */
+static void service_rate_meet(const void *a, const void *b, void *ret)
+{
+	const struct rate *x = a, *y = b;
+
+	*(struct rate *)ret = (struct rate){ .count = x->count < y->count ? x->count : y->count,
+		.seconds = x->seconds > y->seconds ? x->seconds : y->seconds };
+}
+
+static const struct service_bound bound_range = { sizeof(uint64_t), service_read_range,
+	service_print_range, service_amount_within, NULL, "at most ", " from now" };
+static const struct service_bound bound_size = { sizeof(uint64_t), service_read_size,
+	service_print_size, service_amount_within, NULL, "at most ", " at a time" };
+static const struct service_bound bound_rate = { sizeof(struct rate), field_rate,
+	service_print_rate, service_rate_within, service_rate_meet, "at most ", " requests" };
+
+bool service_bound_is_set(const struct service *s, const struct service_scope_row *row)
+{
+	const char *at = service_bound_at(s, row);
+	size_t i = 0;
+
+	while (i < row->bound->size && !at[i])
+		i++;
+	return i < row->bound->size;
 }
 
 /* clang-format off */
-#define WORDS(name, spelling) { .key = (name), .spell = (spelling) }
-#define BOUND(name, member, reader, printer) \
-	{ .key = (name), .bound = offsetof(struct service, member), .read = (reader), .print = (printer) }
+#define WORDS(name, spelling, normalize) { .key = (name), .spell = (spelling), .normal = (normalize) }
+#define BOUND(name, member, kind) \
+	{ .key = (name), .bound = &(kind), .offset = offsetof(struct service_bounds, member) }
+/* What every service has. */
 #define SERVICE(service, accesses, ...) \
-	{ .name = (service), .access = (accesses), .scopes = { __VA_ARGS__ } }
+	{ .name = (service), .access = (accesses), .scopes = { __VA_ARGS__ __VA_OPT__(,) \
+		BOUND("max_size", max_size, bound_size), BOUND("rate_limit", rate, bound_rate) } }
 
 const struct service_row service_rows[SERVICE_COUNT] = {
-	SERVICE("browser", SERVICE_OPEN, WORDS("domains", service_spell_domain)),
-	SERVICE("calendar", SERVICE_READ | SERVICE_WRITE, WORDS("calendars", service_spell_name),
-		BOUND("range", range_seconds, service_read_range, service_print_range)),
-	SERVICE("clipboard", SERVICE_READ | SERVICE_WRITE, WORDS(NULL, NULL)),
-	SERVICE("email", SERVICE_SEND, WORDS("recipients", service_spell_name)),
-	SERVICE("notifications", SERVICE_SEND, WORDS(NULL, NULL)),
-	SERVICE("reminders", SERVICE_READ | SERVICE_WRITE, WORDS("lists", service_spell_name)),
-	SERVICE("vault", SERVICE_READ, WORDS("secrets", service_spell_name)),
+	SERVICE("browser", SERVICE_OPEN | SERVICE_NAVIGATE | SERVICE_SCREENSHOT | SERVICE_EVAL,
+		WORDS("domains", service_spell_domain, service_normal_domain)),
+	SERVICE("calendar", SERVICE_READ | SERVICE_WRITE, WORDS("calendars", service_spell_name, NULL),
+		BOUND("range", range_seconds, bound_range)),
+	SERVICE("clipboard", SERVICE_READ | SERVICE_WRITE),
+	SERVICE("email", SERVICE_SEND, WORDS("recipients", service_spell_address, service_normal_address)),
+	SERVICE("notifications", SERVICE_SEND),
+	SERVICE("reminders", SERVICE_READ | SERVICE_WRITE, WORDS("lists", service_spell_name, NULL)),
+	SERVICE("vault", SERVICE_READ, WORDS("secrets", service_spell_name, NULL)),
 };
 /* clang-format on */
 
@@ -94,6 +235,20 @@ const struct service_row *service_row_find(const char *name, size_t len)
 			return &service_rows[i];
 	}
 	return NULL;
+}
+
+int service_value_normal(struct service_request *r, char out[PATH_BYTES], struct host_request *host)
+{
+	const struct service_row *row = service_row_find(r->name, r->name_len);
+	bool is_host = false;
+	int code;
+
+	if (!r->value || !row || !row->scopes[0].normal)
+		return 0;
+	code = row->scopes[0].normal(r->value, out, host, &is_host);
+	r->value = out;
+	r->host = is_host ? host : NULL;
+	return code;
 }
 
 /* A pattern for one service. An access that is all the service has is left out. */

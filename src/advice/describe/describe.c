@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "policy/format/unit.h"
+#include "policy/service-table.h"
 #include "advice/describe/internal.h"
 
 int describe_add(struct arena *a, struct description_lines *to, const char *format, ...)
@@ -182,6 +183,9 @@ static const struct {
 	{ SERVICE_WRITE, "write" },
 	{ SERVICE_SEND, "send" },
 	{ SERVICE_OPEN, "open" },
+	{ SERVICE_NAVIGATE, "navigate" },
+	{ SERVICE_SCREENSHOT, "screenshot" },
+	{ SERVICE_EVAL, "eval" },
 };
 
 static void add_scope(const struct service_scope *scope, struct buffer *out)
@@ -198,6 +202,7 @@ static void add_scope(const struct service_scope *scope, struct buffer *out)
 
 static void line_of_service(struct describe *c, const struct service *s)
 {
+	const struct service_row *row = service_row_find(s->name, strlen(s->name));
 	auto_buffer out = { 0 };
 
 	for (size_t i = 0; i < ROWS(accesses); i++) {
@@ -209,10 +214,14 @@ static void line_of_service(struct describe *c, const struct service *s)
 	for (size_t i = 0; i < s->n_scopes; i++)
 		add_scope(&s->scopes[i], &out);
 	buffer_adds(&out, s->n_scopes ? "" : "; nothing narrows it");
-	if (s->range_seconds) {
-		buffer_adds(&out, "; at most ");
-		unit_print_duration(s->range_seconds * 1000, &out);
-		buffer_adds(&out, " from now");
+	for (size_t i = 0; row && row->scopes[i].key; i++) {
+		auto_buffer amount = { 0 };
+
+		if (!row->scopes[i].bound || !service_bound_is_set(s, &row->scopes[i]))
+			continue;
+		row->scopes[i].bound->print(service_bound_at(s, &row->scopes[i]), &amount);
+		buffer_printf(&out, "; %s%s%s", row->scopes[i].bound->before, buffer_text(&amount),
+			row->scopes[i].bound->after);
 	}
 	c->failed = c->failed || out.failed;
 	LINE(c, "use %s: %s", s->name, buffer_text(&out));

@@ -118,7 +118,8 @@ static const struct {
 	unsigned access, facts;
 } service_facts[] = {
 	{ "email", SERVICE_SEND, SEND },
-	{ "browser", SERVICE_OPEN, SEND },
+	{ "browser", SERVICE_OPEN | SERVICE_NAVIGATE | SERVICE_EVAL, SEND },
+	{ "browser", SERVICE_SCREENSHOT, READ_OTHERS },
 	{ "vault", SERVICE_READ, SECRETS },
 	{ "calendar", SERVICE_READ, READ_OTHERS },
 	{ "calendar", SERVICE_WRITE, WRITE_OTHERS },

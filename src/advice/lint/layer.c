@@ -46,7 +46,7 @@ static const struct risk {
 	const char *scope; /* what would bound it; NULL: nothing can */
 	const char *what;
 } risks[] = {
-	{ "browser", SERVICE_OPEN, "domains",
+	{ "browser", SERVICE_OPEN | SERVICE_NAVIGATE, "domains",
 		"any page may be opened, and its address can carry data out" },
 	{ "email", SERVICE_SEND, "recipients", "mail with any content may be sent to anybody" },
 	{ "vault", SERVICE_READ, "secrets", "every secret in the vault may be read" },

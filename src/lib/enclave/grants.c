@@ -36,11 +36,13 @@ bool grants_has(const struct grant_list *list, const char *pattern)
 
 static size_t grants_find_service(const struct permissions *p, const struct service_request *r)
 {
+	static const struct service_bounds none;
+
 	for (size_t i = 0; i < p->n_services; i++) {
 		const struct service *s = &p->services[i];
 
-		if (s->n_scopes == 0 && s->range_seconds == 0 && s->access == r->access &&
-			strlen(s->name) == r->name_len &&
+		if (s->n_scopes == 0 && memcmp(&s->bounds, &none, sizeof(none)) == 0 &&
+			s->access == r->access && strlen(s->name) == r->name_len &&
 			memcmp(s->name, r->name, r->name_len) == 0)
 			return i;
 	}

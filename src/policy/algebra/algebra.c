@@ -226,16 +226,19 @@ static int meet_service(struct permissions *p, const struct service *a, const st
 
 	if (strcmp(a->name, b->name) != 0 || s.access == SERVICE_NONE)
 		return 0;
-	/* Of each bound the lesser; 0 is no bound. */
 	for (size_t i = 0; row && row->scopes[i].key; i++) {
 		const struct service_scope_row *scope = &row->scopes[i];
-		uint64_t x, y;
+		const struct service_bound *bound = scope->bound;
+		const void *x = service_bound_at(a, scope), *y = service_bound_at(b, scope);
 
-		if (scope->spell)
+		if (!bound)
 			continue;
-		x = *service_bound(a, scope);
-		y = *service_bound(b, scope);
-		*service_bound(&s, scope) = x == 0 ? y : y == 0 || x < y ? x : y;
+		if (bound->within(x, y))
+			memcpy(service_bound_at(&s, scope), x, bound->size);
+		else if (bound->within(y, x))
+			memcpy(service_bound_at(&s, scope), y, bound->size);
+		else
+			bound->meet(x, y, service_bound_at(&s, scope));
 	}
 	for (size_t i = 0; r == 0 && i < a->n_scopes; i++)
 		r = meet_scope(p, &s, &a->scopes[i], find_scope(b, a->scopes[i].key));

@@ -190,19 +190,6 @@ static int compare_amount(
 	return subset_found(c, what, buffer_text(&text));
 }
 
-/* Everything that rate a lets through in one of b's windows, b does. */
-static bool rate_within(const struct rate *a, const struct rate *b)
-{
-	__uint128_t windows;
-
-	if (b->count == 0)
-		return true;
-	if (a->count == 0 || a->seconds == 0)
-		return false;
-	windows = ((__uint128_t)b->seconds + a->seconds - 1) / a->seconds;
-	return windows * a->count <= b->count;
-}
-
 static int compare_rates(struct subset_compare *c)
 {
 	for (size_t i = 0; i < c->b.n; i++) {
@@ -210,7 +197,7 @@ static int compare_rates(struct subset_compare *c)
 		size_t limited = 0, k = 0;
 		auto_buffer text = { 0 };
 
-		while (k < c->a.n && !rate_within(&c->a.layers[k]->network.rate, b))
+		while (k < c->a.n && !service_rate_within(&c->a.layers[k]->network.rate, b))
 			limited += c->a.layers[k++]->network.rate.count > 0;
 		if (k < c->a.n)
 			continue;
@@ -237,21 +224,25 @@ static bool has_network(const struct subset_side *side)
 	return true;
 }
 
-/* The least bound of a service in a layer, or the widest of those that grant something. */
-static uint64_t layer_bound(const struct permissions *p, const char *name,
-	const struct service_scope_row *scope, bool widest)
+/* Whatever entry of a layer a request would use, its bound lies within those of another layer. */
+static bool bounds_within(const struct permissions *a, const struct permissions *b,
+	const char *name, const struct service_scope_row *scope)
 {
-	uint64_t found = widest ? 0 : LIMIT_NONE;
+	for (size_t i = 0; i < a->n_services; i++) {
+		const struct service *s = &a->services[i];
 
-	for (size_t i = 0; i < p->n_services; i++) {
-		const struct service *s = &p->services[i];
-		uint64_t bound = *service_bound(s, scope) ? *service_bound(s, scope) : LIMIT_NONE;
+		if (strcmp(s->name, name) != 0 || s->access == SERVICE_NONE)
+			continue;
+		for (size_t k = 0; k < b->n_services; k++) {
+			const struct service *t = &b->services[k];
 
-		if (strcmp(s->name, name) == 0 && (!widest || s->access != SERVICE_NONE) &&
-			(widest ? bound > found : bound < found))
-			found = bound;
+			if (strcmp(t->name, name) == 0 &&
+				!scope->bound->within(
+					service_bound_at(s, scope), service_bound_at(t, scope)))
+				return false;
+		}
 	}
-	return found;
+	return true;
 }
 
 /* Which of several entries a request would use is not looked into: in doubt it is too complex. */
@@ -260,15 +251,14 @@ static int compare_bounds(struct subset_compare *c, const struct service_row *ro
 	for (size_t i = 0; row->scopes[i].key; i++) {
 		const struct service_scope_row *scope = &row->scopes[i];
 
-		for (size_t l = 0; !scope->spell && l < c->b.n; l++) {
-			uint64_t bound = layer_bound(c->b.layers[l], row->name, scope, false);
+		for (size_t l = 0; scope->bound && l < c->b.n; l++) {
 			size_t k = 0;
 
 			while (k < c->a.n &&
-				layer_bound(c->a.layers[k], row->name, scope, true) > bound)
+				!bounds_within(c->a.layers[k], c->b.layers[l], row->name, scope))
 				k++;
 			if (k == c->a.n)
-				return subset_too_complex(c, "ranges of services");
+				return subset_too_complex(c, "bounds of services");
 		}
 	}
 	return 0;

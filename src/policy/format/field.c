@@ -252,12 +252,17 @@ int field_store_duration(const struct field *f, void *into)
 	return field_duration(f, field_member(f, into));
 }
 
-int field_store_rate(const struct field *f, void *into)
+int field_rate(const struct field *f, void *ret)
 {
 	const char *text = amount_text(f);
 
-	return amount_result(f, text ? unit_parse_rate(text, field_member(f, into)) : 0,
-		"a rate such as 10/min, 5/s or 10/30s");
+	return amount_result(
+		f, text ? unit_parse_rate(text, ret) : 0, "a rate such as 10/min, 5/s or 10/30s");
+}
+
+int field_store_rate(const struct field *f, void *into)
+{
+	return field_rate(f, field_member(f, into));
 }
 
 int field_store_count(const struct field *f, void *into)

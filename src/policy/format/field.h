@@ -76,6 +76,8 @@ int field_integer(const struct field *f, int64_t min, int64_t max, int64_t *ret)
 /* Amounts (unit.h); sizes and durations may be bare numbers. */
 int field_size(const struct field *f, uint64_t *ret);
 int field_duration(const struct field *f, uint64_t *ret_ms);
+/* Into a struct rate. */
+int field_rate(const struct field *f, void *ret);
 /* Readers of these, and of whole numbers, into the member that FIELD_AT names. */
 field_reader field_store_size, field_store_duration, field_store_rate, field_store_count;
 /* "enabled", as the bool `disabled`. */

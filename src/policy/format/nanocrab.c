@@ -128,6 +128,8 @@ static int nanocrab_grant(const struct field *f, void *into)
 	if (!s)
 		return field_result(f, -ENOMEM);
 	s->access = service_row_find(s->name, strlen(s->name))->access;
+	/* Its browser is one of the skill's own; it does not open pages for the user. */
+	s->access &= ~(unsigned)SERVICE_OPEN;
 	s->where = field_location(f);
 	s->where.file = p->origin;
 	return 0;

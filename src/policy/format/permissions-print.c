@@ -253,9 +253,9 @@ static struct node *service_node(struct printer *pr, const struct service *s)
 		const struct service_scope_row *scope = &row->scopes[i];
 		auto_buffer text = { 0 };
 
-		if (scope->spell || !*service_bound(s, scope))
+		if (scope->spell || !service_bound_is_set(s, scope))
 			continue;
-		scope->print(*service_bound(s, scope), &text);
+		scope->bound->print(service_bound_at(s, scope), &text);
 		print_put(pr, n, scope->key, amount_node(pr, &text));
 	}
 	return n;

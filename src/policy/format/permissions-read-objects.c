@@ -147,7 +147,7 @@ static int read_access_word(const struct field *f, void *into)
 		return ret;
 	access = service_access_parse(word, strlen(word));
 	if (access == SERVICE_NONE)
-		return field_fail(f, "`%s` is not one of read, write, readwrite, send, open", word);
+		return field_fail(f, "`%s` is not one of %s", word, SERVICE_ACCESS_WORDS);
 	if (access & ~r->row->access)
 		return field_fail(f, "%s has no access `%s`", r->service.name, word);
 	r->service.access |= access;
@@ -174,7 +174,7 @@ static int read_service_scope(const struct field *f, void *into)
 	struct service_reading *r = into;
 
 	return row->spell ? permissions_read_scope(f, r->p, &r->service, row)
-			  : row->read(f, service_bound(&r->service, row));
+			  : row->bound->read(f, service_bound_at(&r->service, row));
 }
 
 int permissions_read_scope(const struct field *f, struct permissions *p, struct service *s,

@@ -494,12 +494,13 @@ static int page_add(const struct translation *t, const char *text)
 	if (h.n_url_paths > 0 || h.transport != TRANSPORT_TCP)
 		return 0;
 	if (h.kind == HOST_ANY)
-		return translation_add(t, "browser");
+		return translation_add(t, "browser.open");
 	if (h.kind == HOST_GLOB)
-		return translation_add(t, arena_printf(t->p->arena, "browser:glob:%s", h.name));
+		return translation_add(
+			t, arena_printf(t->p->arena, "browser.open:glob:%s", h.name));
 	h.port_lo = 1;
 	h.port_hi = UINT16_MAX;
-	buffer_adds(&domain, "browser:");
+	buffer_adds(&domain, "browser.open:");
 	host_pattern_print(&h, &domain);
 	return translation_add_buffer(t, &domain);
 }

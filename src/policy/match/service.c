@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "policy/network/host.h"
+
 static const struct {
 	const char *word;
 	unsigned access;
@@ -14,6 +16,9 @@ static const struct {
 	{ "readwrite", SERVICE_READ | SERVICE_WRITE },
 	{ "send", SERVICE_SEND },
 	{ "open", SERVICE_OPEN },
+	{ "navigate", SERVICE_NAVIGATE },
+	{ "screenshot", SERVICE_SCREENSHOT },
+	{ "eval", SERVICE_EVAL },
 };
 
 unsigned service_access_parse(const char *word, size_t len)
@@ -76,16 +81,38 @@ bool service_word_matches(const char *pattern, const char *s, size_t len)
 	return pattern[strspn(pattern, "*")] == '\0';
 }
 
-/* All the patterns of one of the list's entries match the value. */
-static bool listed(const struct grant_list *values, const char *value, size_t len)
+/* An address is in no domain, and may be written in several ways. */
+static bool is_address(const char *pattern, const struct address *address)
+{
+	size_t len = strlen(pattern);
+	const bool bracketed = len > 2 && pattern[0] == '[' && pattern[len - 1] == ']';
+	struct address a;
+
+	return strcmp(pattern, "*") == 0 ||
+	       (address_parse(pattern + bracketed, len - 2 * bracketed, &a) == 0 &&
+		       address_equal(&a, address));
+}
+
+static bool word_covers(
+	const char *pattern, const struct service_request *r, const char *value, size_t len)
+{
+	return r->host && r->host->is_address ? is_address(pattern, &r->host->address)
+					      : service_word_matches(pattern, value, len);
+}
+
+/* All the patterns of one of the list's entries match the value; `named`: and one is no wildcard.
+ */
+static bool listed(const struct grant_list *values, const struct service_request *r,
+	const char *value, size_t len, bool named)
 {
 	for (size_t i = 0; i < values->n; i++) {
 		const struct grant *g = &values->items[i];
+		bool is_named = !named;
 		size_t n = 0;
 
-		while (n < g->n && service_word_matches(g->all[n], value, len))
-			n++;
-		if (n == g->n)
+		for (; n < g->n && word_covers(g->all[n], r, value, len); n++)
+			is_named = is_named || !strpbrk(g->all[n], "*?");
+		if (n == g->n && is_named)
 			return true;
 	}
 	return false;
@@ -111,7 +138,7 @@ static const char *value_for(const char *text, const char *key, bool only, size_
 	return NULL;
 }
 
-bool service_covers(const struct service *s, const struct service_request *r)
+static bool service_takes(const struct service *s, const struct service_request *r, bool named)
 {
 	if (strlen(s->name) != r->name_len || memcmp(s->name, r->name, r->name_len) != 0)
 		return false;
@@ -124,10 +151,20 @@ bool service_covers(const struct service *s, const struct service_request *r)
 			r->value ? value_for(r->value, s->scopes[i].key, s->n_scopes == 1, &len)
 				 : NULL;
 
-		if (!value || !listed(&s->scopes[i].values, value, len))
+		if (!value || !listed(&s->scopes[i].values, r, value, len, named))
 			return false;
 	}
-	return true;
+	return !named || s->n_scopes > 0;
+}
+
+bool service_covers(const struct service *s, const struct service_request *r)
+{
+	return service_takes(s, r, false);
+}
+
+bool service_names(const struct service *s, const struct service_request *r)
+{
+	return service_takes(s, r, true);
 }
 
 bool service_pattern_covers(const char *pattern, const struct service_request *r)
@@ -143,7 +180,15 @@ bool service_pattern_covers(const char *pattern, const struct service_request *r
 	if (p.access && (r->access == 0 || (r->access & ~p.access)))
 		return false;
 	/* A host by its text, as in network patterns. */
-	if (p.value && strncmp(p.value, "glob:", 5) == 0)
-		p.value += 5;
-	return !p.value || (r->value && service_word_matches(p.value, r->value, strlen(r->value)));
+	if (p.value && r->host && strncmp(p.value, "glob:", 5) == 0)
+		return host_glob_matches(p.value + 5, r->host);
+	return !p.value || (r->value && word_covers(p.value, r, r->value, strlen(r->value)));
+}
+
+bool service_pattern_names(const char *pattern, const struct service_request *r)
+{
+	struct service_request p;
+
+	return service_request_parse(&p, pattern) == 0 && p.value && !strpbrk(p.value, "*?") &&
+	       service_pattern_covers(pattern, r);
 }

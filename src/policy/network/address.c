@@ -7,6 +7,7 @@
 #include "policy/network/address.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -213,15 +214,14 @@ static unsigned group_at(const struct address *a, int i)
 	return (unsigned)a->bytes[2 * i] << 8 | a->bytes[2 * i + 1];
 }
 
-void address_print(const struct address *a, struct buffer *out)
+size_t address_text(const struct address *a, char out[ADDRESS_TEXT_BYTES])
 {
 	int start = GROUPS, n = 0;
+	char *end = out;
 
-	if (a->bits == 32) {
-		buffer_printf(
+	if (a->bits == 32)
+		return (size_t)sprintf(
 			out, "%u.%u.%u.%u", a->bytes[0], a->bytes[1], a->bytes[2], a->bytes[3]);
-		return;
-	}
 	/* The first of the longest runs of two or more zero groups. */
 	for (int i = 0, run; i < GROUPS; i += run + 1) {
 		for (run = 0; i + run < GROUPS && group_at(a, i + run) == 0;)
@@ -233,14 +233,22 @@ void address_print(const struct address *a, struct buffer *out)
 	}
 	for (int i = 0; i < GROUPS; i++) {
 		if (i == start) {
-			buffer_adds(out, "::");
+			end = stpcpy(end, "::");
 			i += n - 1;
 			continue;
 		}
 		if (i > 0 && i != start + n)
-			buffer_addc(out, ':');
-		buffer_printf(out, "%x", group_at(a, i));
+			*end++ = ':';
+		end += sprintf(end, "%x", group_at(a, i) & 0xffffU);
 	}
+	return (size_t)(end - out);
+}
+
+void address_print(const struct address *a, struct buffer *out)
+{
+	char text[ADDRESS_TEXT_BYTES];
+
+	buffer_add(out, text, address_text(a, text));
 }
 
 /*

@@ -37,6 +37,9 @@ struct address address_plain(const struct address *a);
 bool address_equal(const struct address *a, const struct address *b);
 /* RFC 5952 text, always in hexadecimal groups for IPv6. */
 void address_print(const struct address *a, struct buffer *out);
+/* The same without a buffer; returns its length. */
+enum { ADDRESS_TEXT_BYTES = 48 };
+size_t address_text(const struct address *a, char out[ADDRESS_TEXT_BYTES]);
 
 /* The prefix of this length that a lies in. length is at most a->bits. */
 struct prefix prefix_of(const struct address *a, uint8_t length);

@@ -103,15 +103,13 @@ bool host_pattern_has_port(const struct host_pattern *p, uint16_t port)
 
 bool host_glob_matches(const char *glob, const struct host_request *r)
 {
-	auto_buffer text = { 0 };
+	char text[ADDRESS_TEXT_BYTES];
 
 	if (r->transport == TRANSPORT_UNIX)
 		return false;
 	if (!r->is_address)
 		return service_word_matches(glob, r->name, strlen(r->name));
-	address_print(&r->address, &text);
-	/* Such patterns only deny: what cannot be compared is taken to match. */
-	return text.failed || service_word_matches(glob, buffer_text(&text), text.len);
+	return service_word_matches(glob, text, address_text(&r->address, text));
 }
 
 static bool host_part_has(const struct host_pattern *part, const struct host_request *r)

@@ -361,6 +361,7 @@ static bool match_env(const char *pattern, const char *target)
 struct ask {
 	char name[PART], access[PART];
 	const char *value; /* NULL: none */
+	char lower[PART];  /* a mail address: the value */
 };
 
 static void read_ask(const char *s, struct ask *ret)
@@ -386,6 +387,7 @@ static unsigned access_bits(const char *word)
 	       : strcmp(word, "readwrite") == 0 ? SERVICE_READ | SERVICE_WRITE
 	       : strcmp(word, "send") == 0      ? SERVICE_SEND
 	       : strcmp(word, "open") == 0      ? SERVICE_OPEN
+	       : strcmp(word, "navigate") == 0  ? SERVICE_NAVIGATE
 						: SERVICE_NONE;
 }
 
@@ -661,6 +663,12 @@ static bool ask(struct question *q, char *path)
 	q->path = file ? path : NULL;
 	if (q->op == OPERATION_SERVICE) {
 		read_ask(target, &q->service);
+		if (q->service.value && strcmp(q->service.name, "email") == 0) {
+			copy(q->service.lower, PART, q->service.value, strlen(q->service.value));
+			for (char *c = q->service.lower; *c; c++)
+				*c = (char)tolower((unsigned char)*c);
+			q->service.value = q->service.lower;
+		}
 		return q->service.name[0] && access_bits(q->service.access);
 	}
 	return *target != '\0' && *target != '=';

@@ -212,6 +212,54 @@ static void test_services(void **state)
 			"service vault.read|service reminders.read:X", "service reminders.read:W1",
 			NULL },
 		{ "default: ask", NULL, "service vault.read", "service vault|service vault.fly" },
+		/* Domains are hosts, however they are written. */
+		{ "services: {browser: {access: open, domains: [example.com, '*.a.example']}}",
+			"service browser.open:example.com|service "
+			"browser.open:EXAMPLE.com.|service "
+			"browser.open:https://example.com:8443/x?y#z|service "
+			"browser.open:b.A.example:80",
+			NULL,
+			"service browser.open:https://evil.example/.a.example|service "
+			"browser.open:https://example.com@evil.example/|service "
+			"browser.open:a.example|service "
+			"browser.open:evil.example#example.com|service "
+			"browser.open:http://evil.example/example.com|service browser.open|service "
+			"browser.navigate:example.com|service browser.open:|service "
+			"browser.open:unix:/run/x|service browser.open:8.8.8.8" },
+		{ "services: {browser: {access: [navigate, eval], domains: [8.8.8.8, "
+		  "'[2001:4860::1]']}}",
+			"service browser.navigate:8.8.8.8|service browser.eval:0x08080808|service "
+			"browser.eval:http://134744072/|service "
+			"browser.navigate:https://[2001:4860:0::0:1]/",
+			NULL,
+			"service browser.navigate:8.8.8.9|service browser.screenshot:8.8.8.8" },
+		/* Private places only by their names, metadata never. */
+		{ "services: {browser: {access: open, domains: ['*']}}",
+			"service browser.open:example.com|service browser.open:8.8.8.8", NULL,
+			"service browser.open:10.0.0.1|service browser.open:http://localhost:8080/|"
+			"service browser.open:169.254.169.254" },
+		{ "services: {browser: true}", "service browser.open:example.com", NULL,
+			"service browser.open:127.1|service "
+			"browser.open:http://169.254.169.254/x" },
+		{ "services: {browser: {access: open, domains: ['*', 10.0.0.1, localhost, "
+		  "169.254.169.254]}}",
+			"service browser.open:10.0.0.1|service browser.open:http://localhost:8080/",
+			NULL,
+			"service browser.open:10.0.0.2|service browser.open:169.254.169.254" },
+		{ "default: allow", "service browser.open:example.com", NULL,
+			"service browser.open:192.168.1.1" },
+		/* A denial holds for every way to write it. */
+		{ "{services: {browser: true, email: true}, rules: [{id: a, action: deny, "
+		  "operations: "
+		  "[service], patterns: ['browser:evil.example', 'browser:8.8.8.8', "
+		  "'email:*@evil.example', 'email:mallory@example.com']}]}",
+			"service browser.open:example.com|service email.send:a@example.com", NULL,
+			"service browser.open:https://EVIL.example./|service "
+			"browser.eval:0x8080808|service email.send:x@EVIL.example|service "
+			"email.send:MALLORY@Example.com." },
+		{ "services: {email: {access: send, recipients: ['Alice@Example.com']}}",
+			"service email.send:alice@example.com|service email.send:Alice@EXAMPLE.COM",
+			NULL, "service email.send:bob@example.com|service email.send" },
 	};
 
 	(void)state;

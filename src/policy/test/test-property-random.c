@@ -249,6 +249,8 @@ static const struct {
 static void add_service(struct random *r, unsigned what, struct permissions *p)
 {
 	static const char *const values[] = { "Work", "Home", "x", "W*", "*", "?ork" };
+	/* Mail addresses are kept in lower case. */
+	static const char *const addresses[] = { "work", "home@x", "x", "w*", "*", "?ork" };
 	unsigned i = random_pick(r, ROWS(services)), n = random_pick(r, 4);
 	struct service *s;
 	struct service_scope *scope;
@@ -265,8 +267,11 @@ static void add_service(struct random *r, unsigned what, struct permissions *p)
 		return;
 	scope = permissions_scope(p, s, services[i].scope);
 	for (unsigned k = 0; k < n; k++)
-		assert_int_equal(permissions_add(p, &scope->values,
-					 values[random_pick(r, what & RANDOM_WORDS ? 3 : 6)], NULL),
+		assert_int_equal(
+			permissions_add(p, &scope->values,
+				(strcmp(s->name, "email") == 0 ? addresses : values)[random_pick(
+					r, what & RANDOM_WORDS ? 3 : 6)],
+				NULL),
 			0);
 }
 
@@ -439,7 +444,7 @@ static void request_service(struct random *r, struct random_request *q)
 	static const char *const accesses[] = { "read", "write", "readwrite", "send", "open",
 		"fly" };
 	static const char *const values[] = { "", "", ":Work", ":Home", ":x", ":", ":lists=Work",
-		":Home,lists=Work" };
+		":Home,lists=Work", ":HOME@X" };
 	static const char *const names[] = { "reminders", "reminders", "calendar", "email",
 		"clipboard", "vault" };
 

@@ -114,6 +114,16 @@ static void test_intersect(void **state)
 		{ "services: {calendar: {access: read, range: 7d}}",
 			"services: {calendar: {access: read, range: 2d}}",
 			"services: {calendar: {access: read, range: 2d}}" },
+		{ "services: {vault: {access: read, rate_limit: 5/min, max_size: 2K}}",
+			"services: {vault: {access: read, rate_limit: 10/min, max_size: 1K}}",
+			"services: {vault: {access: read, rate_limit: 5/min, max_size: 1K}}" },
+		/* Neither lies within the other: what fits into both. */
+		{ "services: {vault: {access: read, rate_limit: 10/min}}",
+			"services: {vault: {access: read, rate_limit: 100/hour}}",
+			"services: {vault: {access: read, rate_limit: 10/hour}}" },
+		{ "services: {browser: {access: [open, eval], domains: [a.example, b.example]}}",
+			"services: {browser: {access: eval, domains: ['*.example']}}",
+			"services: {browser: {access: eval, domains: [a.example, b.example]}}" },
 
 		/* Rules, modes, defaults and guest paths stand beside. */
 		{ "{env: [A], " RULES "}", "env: [A, B]",

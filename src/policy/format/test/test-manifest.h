@@ -70,7 +70,8 @@ static inline bool same_services(const struct permissions *a, const struct permi
 		const struct service *s = &a->services[i], *t = &b->services[i];
 
 		if (!same_text(s->name, t->name) || s->access != t->access ||
-			s->range_seconds != t->range_seconds || s->n_scopes != t->n_scopes)
+			memcmp(&s->bounds, &t->bounds, sizeof(s->bounds)) != 0 ||
+			s->n_scopes != t->n_scopes)
 			return false;
 		for (size_t k = 0; k < s->n_scopes; k++) {
 			if (!same_text(s->scopes[k].key, t->scopes[k].key) ||

@@ -70,7 +70,8 @@ static const struct reading readings[] = {
 	/* Services */
 	{ "capabilities: {email: {allowed_recipients: [b@x.example, a@x.example], enabled: true},"
 	  " browser: {enabled: true, allowed_domains: [\"*.Example.com\"]}}",
-		"exec: []\nservices:\n  browser:\n    access: open\n    domains:\n"
+		"exec: []\nservices:\n  browser:\n    access:\n      - navigate\n      - "
+		"screenshot\n      - eval\n    domains:\n"
 		"      - \"*.example.com\"\n  email:\n    access: send\n    recipients:\n"
 		"      - a@x.example\n      - b@x.example\n" },
 	{ "capabilities: {email: {enabled: true}}",

@@ -86,7 +86,7 @@ static const struct reading readings[] = {
 		"    patterns:\n      - all:\n          - \"*.example:*\"\n          - \"*:443\"\n"
 		"    methods:\n      - POST\n"
 		"  - id: lowest\n    priority: -1\n    action: allow\n    operations:\n      - service\n"
-		"    patterns:\n      - \"*\"\n      - browser:example.com\n      - reminders.read:W*\n"
+		"    patterns:\n      - \"*\"\n      - browser.open:example.com\n      - reminders.read:W*\n"
 		"      - vault\n"
 		"  - id: e\n    priority: -2\n    action: deny\n    operations:\n      - env\n"
 		"    patterns:\n      - AWS_*\n" },
@@ -150,6 +150,11 @@ static const struct refusal refusals[] = {
 	{ "limits: {memory: [1]}", 1, 18, "`limits.memory` must be a size such as 512K", NULL },
 	{ "limits: {timeout: true}", 1, 19, "must be a duration such as", NULL },
 	{ "network: {rate_limit: []}", 1, 23, "must be a rate such as", NULL },
+	{ "services: {vault: {access: read, rate_limit: often}}", 1, 46, "is not a rate", NULL },
+	{ "services: {vault: {access: read, max_size: 0}}", 1, 44, "must be 1 or more", NULL },
+	{ "services: {vault: {access: navigate}}", 1, 28, "vault has no access `navigate`", NULL },
+	{ "services: {vault: {access: fly}}", 1, 28, "open, navigate, screenshot, eval", NULL },
+	{ "services: {browser: {access: open, domains: [10.0.0.0/8]}}", 1, 46, "no range", NULL },
 	{ "rules: [{id: a, enabled: 1}]", 1, 26,
 		"`rules.enabled` must be true or false, not a number", NULL },
 	{ "all_of: {}", 1, 9, "`all_of` must be a list, not a map", NULL },

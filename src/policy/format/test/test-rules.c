@@ -111,18 +111,19 @@ static const struct pattern_row pattern_rows[] = {
 	{ "exec", "deny", ":*", NULL, "needs a program" },
 	{ "exec", "allow", "", NULL, "needs a program" },
 	/* Pages */
-	{ "open_url", "allow", "https://docs.example.com/**", "browser:docs.example.com", NULL },
-	{ "open_url", "allow", "*.Example.com", "browser:*.example.com", NULL },
-	{ "open_url", "allow", "*://a.example/**", "browser:a.example", NULL },
+	{ "open_url", "allow", "https://docs.example.com/**", "browser.open:docs.example.com",
+		NULL },
+	{ "open_url", "allow", "*.Example.com", "browser.open:*.example.com", NULL },
+	{ "open_url", "allow", "*://a.example/**", "browser.open:a.example", NULL },
 	{ "open_url", "allow", "*", "", NULL },
-	{ "open_url", "allow", "**", "browser", NULL },
+	{ "open_url", "allow", "**", "browser.open", NULL },
 	{ "open_url", "allow", "https://a.example/guide/*", NULL, "by domain only" },
 	{ "open_url", "allow", "http://a.example:8080/", NULL, "by domain only" },
 	{ "open_url", "deny", "https://a.example/guide/*",
-		"browser:a.example | browser:www.a.example", NULL },
-	{ "open_url", "deny", "10.*", "browser:glob:10.*", NULL },
-	{ "open_url", "deny", "udp://a.example", "browser:a.example | browser:www.a.example",
-		NULL },
+		"browser.open:a.example | browser.open:www.a.example", NULL },
+	{ "open_url", "deny", "10.*", "browser.open:glob:10.*", NULL },
+	{ "open_url", "deny", "udp://a.example",
+		"browser.open:a.example | browser.open:www.a.example", NULL },
 	{ "open_url", "deny", "a b", "", NULL },
 	/* Secrets */
 	{ "secret_inject", "allow", "GITHUB_TOKEN", "vault:GITHUB_TOKEN", NULL },
@@ -185,7 +186,7 @@ static void test_patterns(void **state)
 #define NET "    operations:\n      - net.connect\n"
 #define SERVICE "    operations:\n      - service\n"
 #define ELSE_PAGES                                                      \
-	CONSTRAINT("networkConstraints", "2147483648", "deny", SERVICE, "      - browser\n")
+	CONSTRAINT("networkConstraints", "2147483648", "deny", SERVICE, "      - browser.open\n")
 #define ELSE_FILES CONSTRAINT("fsConstraints", "2147483648", "deny", FILES, "      - /**\n")
 #define ELSE_NET                                                        \
 	CONSTRAINT("networkConstraints", "2147483648", "deny", NET,     \
@@ -218,7 +219,7 @@ static const struct reading readings[] = {
 		"  - id: r\n    action: allow\n" NET
 		"    patterns:\n      - a.example:8080\n      - b.example:443\n    methods:\n      - GET\n"
 		"  - id: r\n    action: allow\n    operations:\n      - service\n"
-		"    patterns:\n      - browser:b.example\n" },
+		"    patterns:\n      - browser.open:b.example\n" },
 	{ RULE("\"action\": \"allow\", \"operations\": [\"file_read\", \"exec\"], \"methods\": [],"
 	       "\"patterns\": [\"/opt/tool\", \"git:*\"]"),
 		"exec: []\nrules:\n"
@@ -236,7 +237,7 @@ static const struct reading readings[] = {
 		"  - id: r\n    action: deny\n    operations:\n      - env\n"
 		"    patterns:\n      - \"*\"\n"
 		"  - id: r\n    action: deny\n    operations:\n      - service\n"
-		"    patterns:\n      - \"*\"\n      - browser\n      - vault\n" },
+		"    patterns:\n      - \"*\"\n      - browser.open\n      - vault\n" },
 	{ RULE("\"action\": \"deny\", \"operations\": [\"*\"], \"patterns\": [\"/etc/**\"]"),
 		"exec: []\nrules:\n"
 		"  - id: r\n    action: deny\n" FILES "    patterns:\n      - /etc/**\n"
@@ -287,7 +288,7 @@ static const struct reading readings[] = {
 		"exec: []\nrules:\n" CONSTRAINT("networkConstraints.allowedHosts", "2147483647",
 			"allow", NET, "      - a.example:*\n")
 		CONSTRAINT("networkConstraints.allowedHosts", "2147483647", "allow", SERVICE,
-			"      - browser:a.example\n") ELSE_NET ELSE_PAGES "default: allow\n" },
+			"      - browser.open:a.example\n") ELSE_NET ELSE_PAGES "default: allow\n" },
 	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\", \"www.b.example\"],"
 	  "\"allowedHosts\": [\"a.example\", \"c.example:8000-9000\"], \"allowedPorts\": [8443, 443]},"
 	  "\"defaultAction\": \"allow\"}",
@@ -295,7 +296,7 @@ static const struct reading readings[] = {
 		CONSTRAINT("networkConstraints.deniedHosts", "2147483646", "deny", NET,
 			"      - udp://www.b.example:*\n      - www.b.example:*\n")
 		CONSTRAINT("networkConstraints.deniedHosts", "2147483646", "deny", SERVICE,
-			"      - browser:www.b.example\n")
+			"      - browser.open:www.b.example\n")
 		CONSTRAINT("networkConstraints.allowedHosts", "2147483647", "allow", NET,
 			"      - a.example:443\n      - a.example:8443\n      - c.example:8443\n")
 		ELSE_NET ELSE_PAGES "default: allow\n" },
