@@ -177,6 +177,9 @@ class Scene:
             self.write(f"ws/{name}")
         os.link(self.path("ws/linked.txt"), self.path("ws/link-to-denied.txt"))
         for name in (".git/config", ".git/HEAD", ".git/hooks/README", ".envrc", ".vscode/tasks.json",
+                     "lib/inner/.git/config", "lib/inner/.git/HEAD", "lib/inner/.git/hooks/README",
+                     "bare.git/HEAD", "bare.git/config", "bare.git/objects/x", "bare.git/refs/x",
+                     ".hg/hgrc", ".forgejo/workflows/ci.yml", ".gemini/settings.json",
                      "audit.db"):
             self.write(f"ws/{name}", "\n")
         self.write("ws/policy.yaml", 'fs: {read: ["/**"], write: ["%s/**"]}\nexec: ["*"]\n'

@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "host/planted.h"
 #include "host/runtime.h"
+#include "launch/settings.h"
 #include "lib/api/handles.h"
 #include "lib/sandbox/sandbox.h"
 #include "lib/sandbox/skill.h"
@@ -47,6 +48,7 @@ struct corral_builder {
 	char *source; /* the file that the permissions came from, as it was named; NULL: none did */
 	corral_audit_sink *sink;
 	void *context;
+	bool is_mode;                /* it was made from an agent mode that confines */
 	bool is_skill;               /* it was made from a skill's manifest */
 	struct sandbox_skill *skill; /* the skill that it was made from; NULL: none */
 	bool unapproved;             /* a skill may run that nobody approved */
@@ -217,6 +219,7 @@ int corral_builder_from_mode(struct corral_builder **ret, enum corral_mode mode,
 		return handles_error(e, &error, r);
 	}
 	b->backend = mode == CORRAL_MODE_RWX ? BACKEND_NONE : BACKEND_NAMESPACES;
+	b->is_mode = mode != CORRAL_MODE_RWX;
 	/* With rwx it stays as it is: who adds something wants it to be enforced. */
 	b->touched = mode != CORRAL_MODE_RWX;
 	*ret = b;
@@ -634,10 +637,25 @@ static int builder_check(const struct corral_builder *b, struct error *e)
 	return -EOPNOTSUPP;
 }
 
+/* As they are now: a builder can be used again. */
+static int builder_keep_settings(
+	const struct corral_builder *b, const char *home, struct permissions **ret, struct error *e)
+{
+	auto_permissions *p = permissions_copy(b->granted);
+	int r = p ? launch_settings_deny(p, home) : -ENOMEM;
+
+	if (r < 0)
+		return error_set(e, r, NULL, "the agent's settings: %s", strerror(-r));
+	*ret = p;
+	p = NULL;
+	return 0;
+}
+
 int corral_builder_build(
 	struct corral_builder *b, struct corral_sandbox **ret, struct corral_error **e)
 {
 	const struct permissions *all[1 + BUILDER_LAYERS_MAX] = { b->granted };
+	auto_permissions *kept = NULL;
 	struct sandbox_base base = { 0 };
 	struct permissions *permissions = NULL;
 	struct error error = { 0 };
@@ -647,6 +665,10 @@ int corral_builder_build(
 		all[1 + i] = b->restrictions[i];
 	if (r == 0)
 		r = builder_set_up(&base, b, &error);
+	if (r == 0 && b->is_mode && base.variables.values[VARIABLE_HOME])
+		r = builder_keep_settings(b, base.variables.values[VARIABLE_HOME], &kept, &error);
+	if (kept)
+		all[0] = kept;
 	if (r == 0)
 		r = sandbox_combine(&permissions, all, 1 + b->n_restrictions, &error);
 	if (r == 0)

@@ -47,6 +47,13 @@ static int make_places(void **state)
 		return -1;
 	(void)test_file("home/.ssh/id_ed25519", "secret", 0600);
 	(void)test_file("outside", "before", 0600);
+	(void)snprintf(path, sizeof(path), "%s/.claude", home);
+	if (mkdir(path, 0700) < 0)
+		return -1;
+	(void)test_file("home/.claude/settings.json", "{}", 0600);
+	(void)snprintf(path, sizeof(path), "%s/.claude/hooks", home);
+	if (mkdir(path, 0700) < 0)
+		return -1;
 	return setenv("HOME", home, 1);
 }
 
@@ -104,6 +111,12 @@ static const struct {
 	{ "ln %s/outside %s/data/link && rm %s/data/link", false },
 	{ "grep secret %s/home/.ssh/id_ed25519", false },
 	{ "echo x >%s/home/.profile", false },
+	/* An agent's own folder, and its settings in it. */
+	{ "echo x >%s/home/.claude/session", true },
+	{ "echo {} >%s/home/.claude/settings.json", false },
+	{ "echo {} >%s/home/.claude/x && mv %s/home/.claude/x %s/home/.claude/settings.json",
+		false },
+	{ "echo x >%s/home/.claude/hooks/new", false },
 };
 
 static void check_attempts(struct corral_sandbox *s, bool jailed)
@@ -150,6 +163,22 @@ static void test_narrower(void **state)
 	s = test_build(b);
 	assert_true(does(NULL, "cat %s/outside"));
 	assert_false(does(s, "cat %s/outside"));
+	corral_sandbox_free(s);
+}
+
+/* What a host grants by its name may be written. */
+static void test_settings(void **state)
+{
+	struct corral_builder *b = from_mode(CORRAL_MODE_SANDBOX);
+	struct corral_sandbox *s;
+	char path[256];
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/.claude/settings.json", home);
+	assert_int_equal(corral_builder_allow_fs_write(b, path), 0);
+	s = test_build(b);
+	assert_true(does(s, "echo {} >%s/home/.claude/settings.json"));
+	assert_false(does(s, "echo x >%s/home/.claude/hooks/new"));
 	corral_sandbox_free(s);
 }
 
@@ -513,6 +542,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sandbox_and_rx),
 		cmocka_unit_test(test_narrower),
+		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_rwx_enforces_nothing),
 		cmocka_unit_test(test_rwx_commands),
 		cmocka_unit_test(test_rwx_scripts),
