@@ -32,6 +32,7 @@ struct baseline_node {
 	uint8_t len;         /* of the name */
 	uint16_t exact[2];   /* first entry that is this very path: [0] reading, [1] writing */
 	uint16_t subtree[2]; /* first entry that is this folder with all below it */
+	uint8_t is_free;     /* [system] entries around it do not mean this folder */
 };
 
 extern const char baseline_names[];

@@ -179,6 +179,8 @@ static void baseline_paths_walk(
 	const char *name = s->path + at + 1, *slash;
 	size_t len;
 
+	if (node->is_free && s->best != BASELINE_NONE && !baseline_paths[s->best].secret)
+		s->best = BASELINE_NONE;
 	if (node->subtree[s->write] < s->best)
 		s->best = node->subtree[s->write];
 	if (at == s->len && node->exact[s->write] < s->best)

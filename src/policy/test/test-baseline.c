@@ -232,6 +232,32 @@ static void paths_are_covered(void **state)
 	}
 }
 
+/* The homes of agents are not the system's; what lies beside them is. */
+static void free_folders(void **state)
+{
+	static const struct {
+		const char *path;
+		bool system;
+	} rows[] = {
+		{ "/var/lib/agenshield/agent/workspace/x", false },
+		{ "/var/lib/agenshield/agent", false },
+		{ "/var/lib/agenshield/agentx", true },
+		{ "/var/lib/agenshield/broker/x", true },
+		{ "/var/lib/agenshield", true },
+		{ "/var/lib/corral-agent/work", false },
+		{ "/var/lib/dpkg/status", true },
+	};
+	const struct baseline_home none = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		const struct baseline_path *found =
+			baseline_paths_match(&none, true, rows[i].path, strlen(rows[i].path));
+
+		check_yes(rows[i].path, "system", found != NULL, rows[i].system);
+	}
+}
+
 static void patterns_are_globs(void **state)
 {
 	(void)state;
@@ -250,6 +276,7 @@ int main(void)
 		cmocka_unit_test(every_entry_is_found),
 		cmocka_unit_test(localhost_is_guarded),
 		cmocka_unit_test(paths_are_covered),
+		cmocka_unit_test(free_folders),
 		cmocka_unit_test(patterns_are_globs),
 	};
 
