@@ -167,6 +167,17 @@ int permissions_add_rule(struct permissions *p, const struct rule *rule)
 	return ARENA_PUSH(p->arena, p->rules, p->n_rules, p->cap_rules, copy);
 }
 
+void permissions_tidy_rules(struct permissions *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_rules; i++) {
+		if (p->rules[i].patterns.n)
+			p->rules[n++] = p->rules[i];
+	}
+	p->n_rules = n;
+}
+
 int permissions_add_guest_path(struct permissions *p, const struct guest_path *g)
 {
 	struct guest_path copy = *g;
@@ -199,6 +210,7 @@ static int copy_into(struct permissions *to, const struct permissions *from)
 	int r = permissions_copy_text(to, from->origin, &to->origin);
 
 	to->exec_listed = from->exec_listed;
+	to->exec_at_start = from->exec_at_start;
 	to->limits = from->limits;
 	to->network.rate = from->network.rate;
 	to->network.max_bytes = from->network.max_bytes;

@@ -144,6 +144,12 @@ struct permissions {
 	struct grant_list listen; /* ports, as text */
 	struct network_limits network;
 	bool exec_listed; /* an exec list was given; it may be empty */
+	/*
+	 * Rules about arguments hold for the programs that Corral starts itself, as in AgenShield,
+	 * and not for what those start (launch/inside.h). Else a jail refuses such rules. Not
+	 * printed.
+	 */
+	bool exec_at_start;
 	struct grant_list exec;
 	struct grant_list env; /* NAME, glob of names, or NAME=value */
 	struct service *services;
@@ -203,6 +209,8 @@ int permissions_add_service(struct permissions *p, const struct service *from);
 /* Adds a copy of layer to p's all_of. */
 int permissions_add_layer(struct permissions *p, const struct permissions *layer);
 
+/* Takes out the rules of a layer that have no pattern any more: nobody takes those. */
+void permissions_tidy_rules(struct permissions *p);
 /* Which of two rules of one layer is judged first: negative, a; positive, b. For sorting. */
 int rule_compare(const struct rule *a, const struct rule *b);
 

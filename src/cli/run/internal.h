@@ -119,6 +119,18 @@ int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret);
 
 /* Tells why the program was not run; returns the status. */
 int run_refused(struct run *r, const struct refusal *refusal);
+/* Whether a rule about arguments lets the command start; RUN_FORBIDDEN if not, with the reason. */
+int run_judge_start(struct run *r);
+
+/* inside.c */
+
+/*
+ * AgenShield's rules about arguments hold for the command, which Corral starts, and not for what
+ * it starts: makes the layers that the jail holds, and says what they leave out. With --strict that
+ * is refused.
+ */
+int run_inside(struct run *r);
+void run_inside_deinit(struct run *r);
 /* The status that stands for a report. */
 int run_result_status(const struct report *report);
 /* Tells what the exit status does not: limits that were met, hosts that were denied, files that run

@@ -161,6 +161,8 @@ int run_options(struct run *r)
 			take_no_limits, &o->no_limits, OPTIONS_OPTIONAL },
 		{ "max-output", 0, "SIZE", "what it may print; the rest is dropped",
 			run_options_take_size, &limits[LIMIT_OUTPUT], OPTIONS_OPTIONAL },
+		{ "strict", 0, NULL, "refuse rules that would not hold for what the command starts",
+			options_flag, &o->strict, 0 },
 		{ "cwd", 0, "DIR", "where it starts", agent_take_dir, &o->cwd, OPTIONS_OPTIONAL },
 		{ "work-dir", 0, "DIR", "the working folder of the profile; else the current one",
 			agent_take_dir, &o->work_dir, OPTIONS_OPTIONAL },

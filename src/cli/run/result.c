@@ -265,6 +265,23 @@ static int run_result_judge(struct run *r, const char *path, const char *const *
 	return RUN_FORBIDDEN;
 }
 
+int run_judge_start(struct run *r)
+{
+	struct launch_program p = { .policy = r->policy,
+		.argv = r->argv,
+		.env = r->env,
+		.host_path = getenv("PATH"),
+		.cwd = r->cwd };
+	int ret;
+
+	if (!r->inside_policy || launch_program_find(&p) != LAUNCH_FORBIDDEN)
+		return 0;
+	ret = run_result_judge(r, p.path, p.request.args, p.request.n_args);
+	if (ret == RUN_FORBIDDEN)
+		run_audit_refused(r, ret, r->call->error->text);
+	return ret;
+}
+
 /* Errors of execve() itself, as opposed to all that can go wrong before it. */
 static bool run_result_is_about_file(int error)
 {

@@ -19,6 +19,7 @@ static void run_deinit(struct run *r)
 	session_leave(r->session);
 	run_explain_free(r->explain);
 	plan_free(r->plan);
+	run_inside_deinit(r);
 	policy_free(r->policy);
 	permissions_free(r->mode);
 	run_later_end(r);
@@ -128,8 +129,9 @@ static void tell_notes(const struct run *r)
 static int make_plan(struct run *r)
 {
 	const struct plan_options options = {
-		.policy = r->policy,
-		.layers = r->layers,
+		.policy = r->inside_policy ? r->inside_policy : r->policy,
+		.layers =
+			r->inside_policy ? (const struct permissions *const *)r->inside : r->layers,
 		.n_layers = r->n_layers,
 		.variables = &r->load.variables,
 		.resolver = load_options(&r->load).resolver,
@@ -202,6 +204,8 @@ static int run_confined(struct run *r)
 		ret = launch_environment(
 			o, &r->load.variables, r->call->arena, &r->env, &r->n_env, r->call->error);
 	if (ret == 0)
+		ret = run_judge_start(r);
+	if (ret == 0)
 		ret = run_loop(r, s, &outcome);
 	/* Before anything is said on it. */
 	run_stdio_settle(s);
@@ -236,6 +240,7 @@ static int (*const steps[])(struct run *r) = {
 	run_layers,
 	find_limits,
 	find_words,
+	run_inside,
 	run_audit_find,
 	make_plan,
 	run_audit_check,

@@ -60,7 +60,7 @@ struct run_options {
 	struct options_list policies, read, write, deny, net, exec, env;
 	const char *profile, *skill, *audit, *cwd, *work_dir;
 	struct agent agent;
-	bool yes, json, explain, no_limits;
+	bool yes, json, explain, no_limits, strict;
 	const char *tier;
 	struct limits limits;
 };
@@ -85,6 +85,9 @@ struct run {
 
 	struct session *session; /* from the start: see prepare_session() */
 	struct policy *policy;
+	/* What is left of the layers in the jail; NULL: all of them (run/inside.c). */
+	struct permissions *inside[RUN_LAYERS_MAX];
+	struct policy *inside_policy;
 	struct plan *plan;
 	struct limits limits;
 	bool is_default[LIMIT_COUNT]; /* which of them are the built-in profile's */

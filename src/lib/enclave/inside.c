@@ -7,161 +7,12 @@
 #include "base/path.h"
 #include "host/links.h"
 #include "host/planted.h"
-#include "host/resolver.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
 #include "policy/algebra/relation.h"
 #include "policy/match/command.h"
 #include "policy/match/glob.h"
 #include "policy/network/host.h"
-
-#define EXEC_BIT (1u << OPERATION_EXEC)
-
-/* Patterns of an entry that speak of arguments become their program alone; *ret: whether one did.
- */
-static int coarsen_grant(struct arena *a, struct grant *g, bool *ret)
-{
-	*ret = false;
-	for (size_t i = 0; i < g->n; i++) {
-		struct command_pattern pattern;
-		auto_buffer out = { 0 };
-		const char *coarse;
-
-		if (command_pattern_parse(&pattern, a, g->all[i], NULL, NULL) < 0 ||
-			!command_pattern_is_fine(&pattern))
-			continue;
-		pattern.n_args = 0;
-		pattern.more = true;
-		command_pattern_print(&pattern, &out);
-		coarse = out.failed ? NULL : arena_strdup(a, buffer_text(&out));
-		if (!coarse)
-			return -ENOMEM;
-		g->all[i] = coarse;
-		*ret = true;
-	}
-	return 0;
-}
-
-/* Leaves out the entries that speak of arguments, or makes them wider. */
-static int coarsen_list(struct arena *a, struct grant_list *list, bool widen)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < list->n; i++) {
-		struct grant g = list->items[i];
-		bool fine;
-		int r = coarsen_grant(a, &g, &fine);
-
-		if (r < 0)
-			return r;
-		if (!fine || widen)
-			list->items[n++] = g;
-	}
-	list->n = n;
-	return 0;
-}
-
-/* Takes out the rules that have no pattern any more: nobody takes those. Of one layer. */
-static void inside_tidy(struct permissions *p)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->n_rules; i++) {
-		if (p->rules[i].patterns.n)
-			p->rules[n++] = p->rules[i];
-	}
-	p->n_rules = n;
-}
-
-/* The rule that lets the program run, and all its names. */
-struct approval {
-	struct permissions *to;
-	struct rule rule;
-	const char *program;
-	char real[PATH_BYTES];
-};
-
-static int inside_add_name(struct approval *a, const char *name)
-{
-	struct command_pattern pattern = { .more = true };
-	auto_buffer path = { 0 }, text = { 0 };
-
-	glob_print_literal(name, strlen(name), &path);
-	pattern.program = buffer_text(&path);
-	command_pattern_print(&pattern, &text);
-	if (path.failed || text.failed)
-		return -ENOMEM;
-	return permissions_add(a->to, &a->rule.patterns, buffer_text(&text), NULL);
-}
-
-/* /bin/git may be /usr/bin/git, and a rule may have either name. */
-static int inside_found(void *data, const char *path)
-{
-	struct approval *a = data;
-	char real[PATH_BYTES];
-
-	if (strcmp(path, a->program) == 0 || !realpath(path, real) || strcmp(real, a->real) != 0)
-		return 0;
-	return inside_add_name(a, path);
-}
-
-static int approve(struct permissions *p, const char *program)
-{
-	struct approval a = { .to = p,
-		.rule = { .id = "this-call",
-			.action = VERDICT_ALLOW,
-			.priority = INT32_MAX,
-			.operations = EXEC_BIT },
-		.program = program };
-	const char *name = strrchr(program, '/');
-	int r = inside_add_name(&a, program);
-
-	if (r == 0 && name && name[1] && realpath(program, a.real))
-		r = resolver_system.programs(resolver_system.context, name + 1, inside_found, &a);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	return permissions_add_rule(p, &a.rule);
-}
-
-static int change_layers(struct permissions *p, const char *program)
-{
-	/* Where nothing speaks of programs what can be read may run: it stays so. */
-	bool speaks = p->exec_listed;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < p->n_all_of; i++)
-		r = change_layers(p->all_of[i], program);
-	if (p->n_all_of)
-		return r;
-	r = coarsen_list(p->arena, &p->exec, false);
-	for (size_t i = 0; r == 0 && i < p->n_rules; i++) {
-		struct rule *rule = &p->rules[i];
-
-		/* An approved program comes before all others. */
-		if (rule->priority == INT32_MAX)
-			rule->priority--;
-		/* A rule is about programs, or about something else (permissions-text.h). */
-		if (!(rule->operations & EXEC_BIT))
-			continue;
-		speaks = speaks || !rule->disabled;
-		r = coarsen_list(p->arena, &rule->patterns, rule->action != VERDICT_ALLOW);
-	}
-	inside_tidy(p);
-	/* A rule that was only about arguments leaves a list behind, with nothing on it. */
-	p->exec_listed = speaks;
-	return r == 0 && speaks && program ? approve(p, program) : r;
-}
-
-struct permissions *enclave_inside(const struct permissions *p, const char *program)
-{
-	struct permissions *copy = permissions_copy(p);
-
-	if (copy && change_layers(copy, program) < 0) {
-		permissions_free(copy);
-		copy = NULL;
-	}
-	return copy;
-}
 
 /*
  * Two kinds of names. One without a wildcard is walked, and the links on it are looked at. What a
@@ -385,7 +236,7 @@ static void links_drop_layer(struct looking *l, struct permissions *p)
 				drop_from(l, &rule->patterns, kinds[op]);
 		}
 	}
-	inside_tidy(p);
+	permissions_tidy_rules(p);
 	for (size_t i = 0; i < p->n_all_of; i++)
 		links_drop_layer(l, p->all_of[i]);
 }

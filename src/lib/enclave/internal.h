@@ -186,24 +186,10 @@ int enclave_place_done(
 	struct enclave_call *c, const struct enclave_place *p, int r, struct corral_error **e);
 
 /*
- * inside.c: what a sandbox of an enclave may have of the permissions that the enclave judges by.
- * Inside a jail only the program of a command counts, so what speaks of arguments does not go in as
- * it is:
+ * inside.c: what a sandbox of an enclave may have of the permissions that the enclave judges by, as
+ * launch/inside.h has it. A call that the enclave itself permitted by its arguments gets a sandbox
+ * of its own, in which this one program runs, with any arguments if it starts itself again.
  *
- *     git status:*  allowed   git does not run inside: no program there could be kept to "status"
- *     git push:*    denied    git does not run inside, whatever else allows it
- *
- * A call that the enclave itself permitted gets a sandbox of its own then, in which this one
- * program runs, with any arguments if it starts itself again.
- */
-
-/*
- * A copy of p for a jail. `program` (may be NULL): the absolute path of one that may run all the
- * same. NULL when out of memory.
- */
-struct permissions *enclave_inside(const struct permissions *p, const char *program);
-
-/*
  * Grants whose names go through links, for a jail. It follows links when a session is made, but for
  * those that lie where commands may write *now*. An enclave's grants change: the attack is a link
  * that was left where one could write before. Such grants are left out.

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "host/resolver.h"
+#include "launch/inside.h"
 #include "lib/api/handles.h"
 #include "lib/enclave/internal.h"
 #include "lib/sandbox/sandbox.h"
@@ -36,7 +37,7 @@ static void parts_deinit(struct parts *p)
 
 static int parts_add(struct parts *p, const struct permissions *from, const char *program)
 {
-	struct permissions *inside = enclave_inside(from, program);
+	struct permissions *inside = launch_inside(from, program);
 
 	if (!inside)
 		return -ENOMEM;
@@ -75,6 +76,20 @@ static int drop_links(
 	return r < 0 ? r : n;
 }
 
+/* Rules that hold for the commands of calls, and not for what these start. */
+static void parts_tell_unheld(struct corral_enclave *enclave)
+{
+	auto_buffer names = { 0 };
+	bool found = launch_inside_unheld(enclave->granted, &names);
+
+	for (size_t i = 0; i < enclave->n_ceiling; i++)
+		found = launch_inside_unheld(enclave->ceiling[i], &names) || found;
+	if (found)
+		enclave_note(enclave, AUDIT_SESSION, AUDIT_NONE,
+			"rules that hold for calls, not for what commands start",
+			buffer_text(&names));
+}
+
 static int parts_fill(struct parts *p, struct corral_enclave *enclave, const char *program)
 {
 	int r = parts_add(p, enclave->granted, program);
@@ -89,6 +104,8 @@ static int parts_fill(struct parts *p, struct corral_enclave *enclave, const cha
 	if (r > 0)
 		enclave_note(enclave, AUDIT_SESSION, AUDIT_NONE, "grants left out",
 			"their names go through links that commands could have made");
+	if (r >= 0)
+		parts_tell_unheld(enclave);
 	return r < 0 ? r : 0;
 }
 

@@ -332,6 +332,7 @@ static int manifest_read_tree(
 	if (kind == MANIFEST_UNKNOWN)
 		r = kind_by_keys(d, e, &kind);
 	m->permissions->exec_listed = formats[kind].exec_listed;
+	m->permissions->exec_at_start = kind == MANIFEST_RULES;
 	if (r == 0 && formats[kind].table)
 		r = field_read_map(&top, formats[kind].table, m);
 	else if (r == 0)

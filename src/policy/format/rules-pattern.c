@@ -78,7 +78,7 @@ struct path_denial {
 	unsigned n; /* patterns so far */
 };
 
-static int path_deny_from(struct path_denial *d, const char *out, const char *rest);
+static int path_deny_from(struct path_denial *d, const char *done, const char *rest);
 
 /* One more pattern that ends here, as it is or with all below. */
 static int path_deny_as(struct path_denial *d, const char *out, const char *behind)

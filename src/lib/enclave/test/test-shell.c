@@ -470,6 +470,30 @@ static void test_arguments_that_a_rule_allows(void **state)
 	corral_enclave_free(enclave);
 }
 
+/* Rules of AgenShield's hold for calls, and what commands start is not held by them. */
+static void test_arguments_in_shield_rules(void **state)
+{
+	struct corral_enclave *enclave =
+		test_enclave("{\"version\": 1, \"rules\": ["
+			     "{\"id\": \"no\", \"action\": \"deny\", \"operations\": [\"exec\"],"
+			     " \"patterns\": [\"echo secret*\"], \"priority\": 2},"
+			     "{\"id\": \"ok\", \"action\": \"allow\", \"operations\": [\"exec\"],"
+			     " \"patterns\": [\"echo:*\", \"sh:*\", \"printf x\"]}]}",
+			NULL);
+
+	(void)state;
+	prints(RUN(enclave, "echo", "hello"), "hello\n");
+	is_denied(RUN(enclave, "echo", "secrets"));
+	prints(RUN(enclave, "sh", "-c", ECHO " secret"), "secret\n");
+	prints(RUN(enclave, "printf", "x"), "x");
+	is_denied(RUN(enclave, "printf", "y"));
+	fails(RUN(enclave, "sh", "-c", "/usr/bin/printf x"));
+	assert_true(test_enclave_told(enclave, "session", "none",
+			    "rules that hold for calls, not for what commands start",
+			    "no (test.yaml:1)") > 0);
+	corral_enclave_free(enclave);
+}
+
 /* Questions */
 
 static int keep_object(void *context, const struct corral_question *q)
@@ -899,6 +923,7 @@ int main(void)
 		cmocka_unit_test(test_arguments_that_are_granted),
 		cmocka_unit_test(test_arguments_that_are_denied),
 		cmocka_unit_test(test_arguments_that_a_rule_allows),
+		cmocka_unit_test(test_arguments_in_shield_rules),
 		cmocka_unit_test(test_a_program_that_is_asked_about),
 		cmocka_unit_test(test_the_question_has_all_of_the_call),
 		cmocka_unit_test(test_a_question_shows_what_it_is),
