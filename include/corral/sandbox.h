@@ -152,7 +152,9 @@ CORRAL_API int corral_builder_from_permissions(
  * sandbox has at the folder's path, read-only, whatever happens to the folder; but for what the
  * manifest grants for writing in it ($SKILL_DIR/data/ and all below), which is the folder's own,
  * and from which nothing can be executed. -EINVAL: the folder holds more than one manifest, or the
- * manifest grants to write itself, its entry or its module; -E2BIG: more than 256 MiB.
+ * manifest grants to write itself, its entry or its module; -E2BIG: more than 256 MiB. Each session
+ * (the first, or one after an update or a loss) is built only while the folder is unchanged:
+ * -ESTALE.
  */
 CORRAL_API int corral_builder_from_manifest(
 	struct corral_builder **ret, const char *path, struct corral_error **e);

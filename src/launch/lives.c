@@ -14,7 +14,7 @@ struct lives_kept {
 	const struct location *where; /* NULL: the manifest itself */
 };
 
-enum { LIVES_KEPT = 3 };
+enum { LIVES_KEPT = 3, LIVES_MAX = 256, LIVES_LAYERS_MAX = 64 };
 
 static void lives_kept_of(
 	const struct manifest *m, const char *name, struct lives_kept ret[LIVES_KEPT])
@@ -45,8 +45,19 @@ struct lives {
 	struct lives_kept kept[LIVES_KEPT];
 	struct skill_live *items;
 	size_t n, cap;
+	int refused; /* 0, or what is wrong with one of them */
 	struct error *error;
 };
+
+static bool lives_has(const struct lives *l, const struct glob_alternative *alt)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->items[i].subtree == (alt->kind == GLOB_SUBTREE) &&
+			strcmp(l->items[i].path, alt->literal + 1) == 0)
+			return true;
+	}
+	return false;
+}
 
 static int lives_add_alternative(struct lives *l, const struct glob_alternative *alt,
 	const char *pattern, const struct location *where)
@@ -65,8 +76,11 @@ static int lives_add_alternative(struct lives *l, const struct glob_alternative 
 			return lives_refuse(&l->kept[i], where, pattern, l->error);
 	}
 	/* A true glob is nothing that could be mounted: the plan refuses it. */
-	if (alt->kind == GLOB_TRUE || alt->literal_len < 2)
+	if (alt->kind == GLOB_TRUE || alt->literal_len < 2 || lives_has(l, alt))
 		return 0;
+	if (l->n == LIVES_MAX)
+		return error_set(l->error, -E2BIG, where,
+			"there are more than %d grants to write in the skill's folder", LIVES_MAX);
 	live.path = arena_strndup(l->arena, alt->literal + 1, alt->literal_len - 1);
 	return live.path ? ARENA_PUSH(l->arena, l->items, l->n, l->cap, live) : -ENOMEM;
 }
@@ -86,37 +100,60 @@ static int lives_add(struct lives *l, const char *pattern, const struct location
 	return r;
 }
 
-static int lives_add_guest(struct lives *l, const struct guest_path *g)
+/*
+ * The first refusal is kept, and the others are looked at all the same: what one leaves out does
+ * not depend on another.
+ */
+static void lives_note(struct lives *l, int r)
 {
-	const char *pattern = arena_printf(l->arena, "%s/**", g->host);
+	if (r == 0 || l->refused == -ENOMEM)
+		return;
+	l->refused = l->refused && r != -ENOMEM ? l->refused : r;
+	l->error = NULL;
+}
 
-	if (!pattern)
-		return -ENOMEM;
-	return g->writable ? lives_add(l, pattern, &g->where) : 0;
+static void lives_add_list(struct lives *l, const struct grant_list *list)
+{
+	/* What must match several patterns is nothing that could be mounted. */
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->items[i].n == 1)
+			lives_note(l, lives_add(l, list->items[i].all[0], &list->items[i].where));
+	}
+}
+
+static void lives_add_layer(struct lives *l, const struct permissions *p)
+{
+	lives_add_list(l, &p->fs_write);
+	for (size_t i = 0; i < p->n_rules; i++) {
+		const struct rule *rule = &p->rules[i];
+
+		if (!rule->disabled && rule->action == VERDICT_ALLOW &&
+			rule->operations & 1 << OPERATION_FS_WRITE)
+			lives_add_list(l, &rule->patterns);
+	}
+	for (size_t i = 0; i < p->n_guest_paths; i++) {
+		const struct guest_path *g = &p->guest_paths[i];
+		const char *pattern = arena_printf(l->arena, "%s/**", g->host);
+
+		if (g->writable)
+			lives_note(l, pattern ? lives_add(l, pattern, &g->where) : -ENOMEM);
+	}
 }
 
 int lives_find(const struct manifest *m, const char *name, struct arena *a, struct skill_lives *ret,
 	struct error *e)
 {
-	const struct permissions *p = m->permissions;
+	const struct permissions *layers[LIVES_LAYERS_MAX];
 	struct lives l = { .arena = a, .error = e };
-	int r = 0, refused = 0;
+	int n = permissions_layers(m->permissions, layers, LIVES_LAYERS_MAX);
 
+	if (n < 0)
+		return error_set(e, n, NULL, "the skill's permissions have too many layers");
 	lives_kept_of(m, name, l.kept);
-	/* All of them, so that one that is refused does not change what the others leave out. */
-	for (size_t i = 0; r != -ENOMEM && i < p->fs_write.n + p->n_guest_paths; i++) {
-		size_t k = i - p->fs_write.n;
-
-		if (i >= p->fs_write.n)
-			r = lives_add_guest(&l, &p->guest_paths[k]);
-		else if (p->fs_write.items[i].n == 1)
-			r = lives_add(&l, p->fs_write.items[i].all[0], &p->fs_write.items[i].where);
-		if (r < 0 && refused == 0)
-			refused = r;
-		l.error = refused ? NULL : e;
-	}
+	for (int i = 0; i < n; i++)
+		lives_add_layer(&l, layers[i]);
 	*ret = (struct skill_lives){ l.items, l.n };
-	return r == -ENOMEM ? error_no_memory(e) : refused;
+	return l.refused == -ENOMEM ? error_no_memory(e) : l.refused;
 }
 
 int lives_check_links(const struct manifest *m, const struct skill_content *c, struct error *e)

@@ -13,7 +13,8 @@
 
 /*
  * Fills *ret, in the arena. name: of the manifest, in the skill's folder. A grant that covers the
- * manifest, the entry or the module is not among them, and -EINVAL names both lines.
+ * manifest, the entry or the module is not among them, and -EINVAL names both lines. -E2BIG: there
+ * are too many.
  */
 int lives_find(const struct manifest *m, const char *name, struct arena *a, struct skill_lives *ret,
 	struct error *e);

@@ -4,10 +4,12 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "base/buffer.h"
 #include "launch/skill.h"
 #include "skill/test/test.h"
 
-#define MANIFEST "name: x\ndescription: y\nentry: run.sh\npermissions: {}\n"
+#define MANIFEST_HEAD "name: x\ndescription: y\nentry: run.sh\n"
+#define MANIFEST MANIFEST_HEAD "permissions: {}\n"
 
 static char state_folder[64];
 
@@ -126,6 +128,87 @@ static void test_runtime(void **state)
 	folder_free(f);
 }
 
+/* What is live, by the manifest. */
+static void test_lives(void **state)
+{
+	static const struct {
+		const char *permissions, *lives, *fault;
+	} cases[] = {
+		{ "{}", "", "" },
+		{ "{fs: {write: ['$SKILL_DIR/data/**', '$SKILL_DIR/state', /tmp/**, "
+		  "'$WORK_DIR/**', "
+		  "~/**]}}",
+			"data/ state ", "" },
+		{ "{fs: {write: ['$SKILL_DIR/{a,b/c}/**', '${SKILL_DIR}/a/**', '$SKILL_DIR/a']}}",
+			"a/ b/c/ a ", "" },
+		{ "{fs: {write: ['$SKILL_DIR/*.log']}}", "", "" },
+		{ "{fs: {write: ['$SKILL_DIR/data/**'], deny: ['$SKILL_DIR/data/x']}}", "data/ ",
+			"" },
+		{ "{guest_paths: [{guest: /d, host: $SKILL_DIR/data, mode: rw}, {guest: /e, host: "
+		  "$SKILL_DIR/more, mode: ro}]}",
+			"data/ ", "" },
+		{ "{rules: [{id: a, action: allow, operations: [fs.write], patterns: "
+		  "['$SKILL_DIR/data/**']}, {id: b, action: deny, operations: [fs.write], "
+		  "patterns: "
+		  "['$SKILL_DIR/b/**']}]}",
+			"data/ ", "" },
+		{ "{all_of: [{fs: {write: ['$SKILL_DIR/data/**']}}, {fs: {write: [/**]}}]}",
+			"data/ ", "" },
+		{ "{fs: {write: ['$SKILL_DIR/**', '$SKILL_DIR/data/**']}}", "data/ ",
+			"covers its manifest" },
+		{ "{fs: {write: ['$SKILL_DIR']}}", "", "" },
+		{ "{fs: {write: ['$SKILL_DIR/*.sh']}}", "", "covers its entry `run.sh` (line 3)" },
+		{ "{fs: {write: ['$SKILL_DIR/skill.*']}}", "", "covers its manifest (skill.yaml)" },
+		{ "{rules: [{id: a, action: allow, operations: [fs.write], patterns: "
+		  "['$SKILL_DIR/run.sh']}]}",
+			"", "covers its entry" },
+		{ "{all_of: [{fs: {write: ['$SKILL_DIR/**']}}, {}]}", "", "covers its manifest" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(cases); i++) {
+		char manifest[512], found[128] = "";
+		auto_arena a = { 0 };
+		auto_launch_skill s = LAUNCH_SKILL_NONE, run = LAUNCH_SKILL_NONE;
+		struct folder *f;
+
+		(void)snprintf(manifest, sizeof(manifest),
+			"name: x\ndescription: y\nentry: run.sh\npermissions: %s\n",
+			cases[i].permissions);
+		f = new_skill(manifest);
+		assert_int_equal(launch_skill_open(&s, f->path, LAUNCH_SKILL_LOOK, &a, NULL), 0);
+		for (size_t k = 0; k < s.lives.n; k++)
+			(void)snprintf(found + strlen(found), sizeof(found) - strlen(found),
+				"%s%s ", s.lives.items[k].path,
+				s.lives.items[k].subtree ? "/" : "");
+		assert_string_equal(found, cases[i].lives);
+		assert_true(cases[i].fault[0] ? strstr(s.fault.text, cases[i].fault) != NULL
+					      : s.fault.text[0] == '\0');
+		assert_int_equal(launch_skill_open(&run, f->path, LAUNCH_SKILL_RUN, &a, NULL),
+			cases[i].fault[0] ? -EINVAL : 0);
+		folder_free(f);
+	}
+}
+
+static void test_too_many_lives(void **state)
+{
+	auto_arena a = { 0 };
+	auto_launch_skill s = LAUNCH_SKILL_NONE;
+	auto_buffer manifest = { 0 };
+	struct error e = { 0 };
+	struct folder *f;
+
+	(void)state;
+	buffer_adds(&manifest, MANIFEST_HEAD "permissions: {fs: {write: [");
+	for (int i = 0; i < 257; i++)
+		buffer_printf(&manifest, "$SKILL_DIR/d%d/**, ", i);
+	buffer_adds(&manifest, "]}}\n");
+	f = new_skill(buffer_text(&manifest));
+	assert_int_equal(launch_skill_open(&s, f->path, LAUNCH_SKILL_LOOK, &a, &e), -E2BIG);
+	assert_non_null(strstr(e.text, "more than 256 grants to write"));
+	folder_free(f);
+}
+
 static void test_approval(void **state)
 {
 	struct folder *f = new_skill(MANIFEST);
@@ -194,6 +277,8 @@ int main(void)
 		cmocka_unit_test(test_entries),
 		cmocka_unit_test(test_manifests),
 		cmocka_unit_test(test_runtime),
+		cmocka_unit_test(test_lives),
+		cmocka_unit_test(test_too_many_lives),
 		cmocka_unit_test(test_approval),
 		cmocka_unit_test(test_files),
 	};
