@@ -5,9 +5,8 @@
  * known by its name in /proc/PID/fd, which no other file can have: it begins with "/memfd:", and
  * the sandbox's root is no folder that commands write to. Its blocks are the memory that it has.
  *
- * Not seen: a memfd on its way through a socket, one that was closed while it is mapped, or pages
- * of shared memory that were unmapped while the rest of it is still mapped. Only the kernel can
- * tell whose those are (a cgroup).
+ * Not seen: a memfd on its way through a socket, and pages of shared memory that are not mapped any
+ * more while the rest of it is. Only the kernel can tell whose those are (a cgroup).
  */
 #include "jail/limits/objects.h"
 
