@@ -23,6 +23,7 @@ import fcntl
 import os
 import pty
 import pwd
+import re
 import select
 import shutil
 import signal
@@ -240,8 +241,21 @@ def run(row, scene, inside):
     return (run_terminal if row.tty else run_plain)(words, popen)
 
 
+def without_news(row, inside):
+    """The same without the lines about new repositories, and those that are missing or too many."""
+    line = re.compile(r"(?:\x1b\[[0-9;]*m)*corral:(?:\x1b\[[0-9;]*m)* the command created (\S+) "
+                      r"\(git [^)]*\): look at it first\r?\n")
+    name = "out" if row.tty else "err"
+    text = getattr(inside, name)
+    wrong = sorted(set(line.findall(text)) ^ set(row.repositories))
+    return inside._replace(**{name: line.sub("", text)}), [f"told or not: {path}" for path in wrong]
+
+
 def differences(row, scene, inside, bare):
     """What is wrong, in words; empty if nothing is."""
+    if row.repositories:
+        inside, wrong = without_news(row, inside)
+        return wrong + differences(row._replace(repositories=()), scene, inside, bare)
     home = environment(row, scene)["HOME"]
     see, says = ([scene.fill(text, home) for text in texts] for texts in (row.see, row.says))
     wrong = []

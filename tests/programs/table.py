@@ -23,8 +23,9 @@ Row = collections.namedtuple(
         "caller",  # with the home and PATH of whoever runs the test
         "env",  # variables that differ
         "place",  # where it starts: the folder of that name in it; `repository`: it is one of git
+        "repositories",  # that it makes, of which Corral tells: a line each, and nothing else
     ],
-    defaults=((), (), (), 0, True, (), False, False, {}, ""),
+    defaults=((), (), (), 0, True, (), False, False, {}, "", ()),
 )
 
 GIT = """
@@ -33,7 +34,6 @@ export GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@example.org
 export GIT_AUTHOR_DATE='2026-01-01T00:00:00Z' GIT_COMMITTER_DATE='2026-01-01T00:00:00Z'
 set -e
 """
-# Below the working folder: of a new repository that is the working folder itself Corral would tell.
 GIT_NEW = GIT + """git init -q -b main repo && cd repo
 echo one >a && git add a && git commit -q -m first
 """
@@ -223,12 +223,12 @@ git worktree add -q ../tree side && git worktree list
 git -C ../tree rev-parse HEAD && git worktree remove ../tree
 git tag v1 && git describe --tags && git rebase -q side && git log -1 --format=%an
 git archive HEAD | tar t && git grep -c one
-""", needs=["git"], see=["Merge branch 'side'", " M a", "in-pack:", "v1"]),
+""", needs=["git"], see=["Merge branch 'side'", " M a", "in-pack:", "v1"], repositories=["repo/.git"]),
     Row("git: a merge that conflicts", GIT_NEW + """
 git switch -q -c side && echo 2 >a && git commit -qam 2
 git switch -q main && echo 3 >a && git commit -qam 3
 git merge side || { git status --short && git merge --abort && cat a; }
-""", needs=["git"], see=["CONFLICT", "UU a"]),
+""", needs=["git"], see=["CONFLICT", "UU a"], repositories=["repo/.git"]),
     Row("git: clone by path and by file://, push, fetch", GIT_NEW + """
 cd .. && git clone -q repo one && git clone -q "file://$PWD/repo" two && git -C two log --format=%s
 git clone -q --bare repo bare && cd one && git remote add bare ../bare
@@ -236,12 +236,13 @@ echo 4 >d && git add d && git commit -q -m four && git push -q bare main
 cd ../two && git fetch -q ../bare main && git log --format=%s FETCH_HEAD
 git pull -q ../bare main && ls
 git clone -q --depth 1 "file://$PWD/../bare" ../shallow && git -C ../shallow rev-list --count HEAD
-""", needs=["git"], see=["first", "four"]),
+""", needs=["git"], see=["first", "four"],
+        repositories=["repo/.git", "one/.git", "two/.git", "bare", "shallow/.git"]),
     Row("git: clone of a repository outside",
         GIT + """git clone -q {out}/origin one && git clone -q file://{out}/origin two
 git -C one log --format=%s && git -C two status -sb""",
         needs=["git"], options=["--read", "{out}/origin"],
-        see=["from outside", "## main...origin/main"]),
+        see=["from outside", "## main...origin/main"], repositories=["one/.git", "two/.git"]),
     Row("git: what was not granted is not there", "git clone -q {out}/origin one", needs=["git"],
         status=128, same=False, says=["does not exist"]),
     Row("git: with the user's own settings",
@@ -313,7 +314,7 @@ TERMINAL = [
         see=["/dev/pts/", "24 80", "xterm", "\x1b[0m", "all"]),
     Row("terminal: git has colours and no pager in a short answer",
         GIT_NEW + "export GIT_PAGER=cat; echo >>a; git status --short; git log --oneline",
-        needs=["git"], tty=True, see=["\x1b["]),
+        needs=["git"], tty=True, see=["\x1b["], repositories=["repo/.git"]),
     Row("terminal: python3, less and vim know it",
         "python3 -c 'import os; print(os.get_terminal_size(), os.isatty(0))'; less -FX text/old; "
         "vim -Nu NONE -c 'qa!' >/dev/null; echo $?", needs=["python3", "less", "vim"], tty=True,
