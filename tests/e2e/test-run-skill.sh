@@ -72,14 +72,17 @@ mv plain/lib/x plain/lib/helper.sh
 between plain 'rm -rf plain'
 out_is "$whole" "no folder any more"
 # In a folder that is granted the host's own would be seen once the copy slipped off.
-skill inner '$WORK_DIR/**' '' && run approve --yes inner
-between inner "mv inner inner.old; cp -r inner.old inner; echo 'echo evil' >inner/lib/helper.sh; sleep 0.5"
+# It is put back soon, but not at once (docs/decisions/0015): so the skill waits, ten seconds at most.
+skill inner '$WORK_DIR/**' ''
+sed -i '/^read/a i=0; until grep -q first "$self/lib/helper.sh" || [ $i -eq 100 ]; do sleep 0.1; i=$((i + 1)); done 2>/dev/null' inner/run.sh
+run approve --yes inner
+between inner "mv inner inner.old; cp -r inner.old inner; echo 'echo evil' >inner/lib/helper.sh"
 out_is "$whole" "another folder in its place, inside one that is granted"
 rm -rf inner && mv inner.old inner
-between inner "mv inner inner.old; sleep 0.2; cp -r inner.old inner; echo 'echo evil' >inner/lib/helper.sh; sleep 0.5"
+between inner "mv inner inner.old; sleep 0.2; cp -r inner.old inner; echo 'echo evil' >inner/lib/helper.sh"
 out_is "$whole" "the same, after it was gone"
 rm -rf inner && mv inner.old inner
-between inner "rm -rf inner; skill inner '\$WORK_DIR/**' ''; echo 'echo evil' >inner/lib/helper.sh; sleep 0.5"
+between inner "rm -rf inner; skill inner '\$WORK_DIR/**' ''; echo 'echo evil' >inner/lib/helper.sh"
 out_is "$whole" "a new one after it was removed"
 skill inner '$WORK_DIR/**' ''
 echo 'echo x >>"$0" || echo no; echo x >$(dirname "$0")/x || echo no; echo x >beside && cat beside' >inner/run.sh
