@@ -43,17 +43,28 @@ for signal in KILL TERM HUP; do
 	ok $? "nothing is left after SIGKILL"
 done
 
-# A socket as standard input would be a way to the network: it could be connected anew.
+# A socket as standard input would be a way to the network: it could be connected anew. Its bytes go in, it does not;
+# one for datagrams can be sent anywhere, and is refused.
 if command -v python3 >/dev/null; then
 	status=0
 	python3 -c '
 import socket, subprocess, sys
 a = socket.create_server(("127.0.0.1", 0))
 b = socket.create_connection(a.getsockname())
+a.accept()[0].sendall(b"bytes")
 sys.exit(subprocess.call(sys.argv[1:], stdin=b))
+' "$CORRAL" run -- sh -c 'readlink /proc/self/fd/0; cat' >"$scratch/out" 2>"$scratch/err" || status=$?
+	is "$status" 0 "a connection of the network can be standard input"
+	grep -q '^pipe:' "$scratch/out" && grep -q '^bytes' "$scratch/out"
+	ok $? "a connection of the network does not go in, its bytes do"
+	status=0
+	python3 -c '
+import socket, subprocess, sys
+a = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sys.exit(subprocess.call(sys.argv[1:], stdin=a))
 ' "$CORRAL" run -- true >"$scratch/out" 2>"$scratch/err" || status=$?
 	[ "$status" -ne 0 ] && grep -q socket "$scratch/err"
-	ok $? "a socket of the network is no standard input"
+	ok $? "a socket for datagrams is no standard input"
 fi
 
 run run -- sh -c 'tr -d "\000" </proc/1/cmdline; tr -d "\000" </proc/1/environ'

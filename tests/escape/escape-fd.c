@@ -241,7 +241,7 @@ static int append_chmod(const struct attempt *a)
 static int append_read(const struct attempt *a)
 {
 	(void)a;
-	return canary_fd(open("/proc/self/fd/1", O_RDONLY));
+	return canary_fd(open("/proc/self/fd/1", O_RDONLY | O_NONBLOCK));
 }
 
 static const struct attempt table[] = {
