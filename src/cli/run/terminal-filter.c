@@ -231,7 +231,9 @@ static void csi_track(struct terminal_filter *f, const struct csi *c)
 	else if (c->final == 'm' && plain)
 		filter_change(f, CHANGED_STYLE, !csi_is_default(c));
 	else if (c->final == 'm' && c->prefix == '>')
-		filter_change(f, CHANGED_KEYS, true);
+		filter_change(f, CHANGED_KEYS,
+			memchr(c->params, ';', c->n_params) && c->params[c->n_params - 1] != ';' &&
+				c->params[c->n_params - 1] != '0');
 	else if (c->final == 'q' && c->inter == ' ')
 		filter_change(f, CHANGED_CURSOR, !csi_is_default(c));
 	else if (c->final == 'c' && c->prefix == '?')
@@ -486,7 +488,8 @@ static void filter_end_esc_more(struct terminal_filter *f, char final, struct fi
 	f->state = FILTER_TEXT;
 	if (f->is_too_long || f->held[0] == ' ' || f->held[0] == '%')
 		return;
-	if (f->held[0] != '#')
+	/* ESC ( B is the usual one, and part of what ends colours. */
+	if (f->held[0] != '#' && final != 'B')
 		filter_change(f, CHANGED_CHARSET, true);
 	filter_puts(o, "\x1b");
 	filter_put(o, f->held, f->n_held);
@@ -580,7 +583,7 @@ static void filter_control(struct terminal_filter *f, char byte, struct filter_o
 		if (byte == BEL && f->state != FILTER_DCS && f->state != FILTER_SKIP)
 			filter_leave_string(f, o);
 	} else if (byte != ENQ) {
-		if (byte == SO || byte == SI)
+		if (byte == SO)
 			filter_change(f, CHANGED_CHARSET, true);
 		filter_put(o, &byte, 1);
 	}

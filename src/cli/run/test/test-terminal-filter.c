@@ -287,6 +287,8 @@ static void undoes(void **state)
 	expect_end("\x1b[5;10r\x1b[r", "");
 	expect_end("\x1b[>1u", "\x1b[=0u\x1b[<99u\x1b[=0u\x1b[<99u");
 	expect_end("\x1b[>4;1m", "\x1b[>4m");
+	expect_end("\x1b[>4;2m\x1b[>4;m\x1b[>4m", "");
+	expect_end("\x1b[1mbold\x1b(B\x1b[m\x0f", "");
 	expect_end("\x1b[4 q", "\x1b[0 q");
 	expect_end("\x1b[22;0t\x1b[22t\x1b[23;0t", "\x1b[23;0t");
 	expect_end("\x1b]8;;https://example.com\a", "\x1b]8;;\x1b\\");
