@@ -581,25 +581,49 @@ static int tree_cover_with(const struct tree *t, size_t i, int there, bool is_di
 	}
 }
 
+/* Opens what is at a path; 1: a cover stands there already, which is a mount with its root there.
+ */
+static int tree_look(int root, const char *path, int *ret, bool *ret_is_dir)
+{
+	auto_fd there = root < 0 ? -errno : mount_open(root, path);
+	struct statx x;
+
+	if (there < 0)
+		return there;
+	if (statx(there, "", AT_EMPTY_PATH, STATX_TYPE, &x) < 0)
+		return -errno;
+	if (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return 1;
+	*ret_is_dir = S_ISDIR(x.stx_mode);
+	*ret = fd_take(&there);
+	return 0;
+}
+
+int tree_mask(const struct tree *t, const char *path)
+{
+	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_fd there = -1;
+	bool is_dir = false;
+	int r = tree_look(root, path + 1, &there, &is_dir);
+
+	if (r == 1)
+		return 0;
+	if (r == 0)
+		r = tree_put_copy(is_dir ? t->nowhere : t->nothing, 0, root, path + 1);
+	return r == -ENOENT || r == -ENOTDIR || r == -ELOOP || r == -EACCES ? 1 : r;
+}
+
 int tree_cover(const struct tree *t, size_t i)
 {
 	const struct plan_entry *entry = &t->plan->entries[i];
 	auto_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_fd there = -1;
-	struct statx x;
-	int r;
+	bool is_dir = false;
+	int r = tree_look(root, tree_inside(entry), &there, &is_dir);
 
-	if (root < 0)
-		return -errno;
-	there = mount_open(root, tree_inside(entry));
-	if (there < 0)
-		return there == -ENOENT ? 1 : there;
-	if (statx(there, "", AT_EMPTY_PATH, STATX_TYPE, &x) < 0)
-		return -errno;
-	/* A cover that still stands is a mount, whose root is at the path. */
-	if (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)
-		return 0;
-	r = tree_cover_with(t, i, there, S_ISDIR(x.stx_mode), root);
+	if (r != 0)
+		return r == 1 ? 0 : r == -ENOENT ? 1 : r;
+	r = tree_cover_with(t, i, there, is_dir, root);
 	/* It was replaced once more, and whoever watches hears of that too. */
 	return r == -ENOENT ? 1 : r;
 }

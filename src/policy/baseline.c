@@ -93,6 +93,9 @@ const struct baseline_net *baseline_guard_of_name(const char *name)
 
 enum { ROOT, HOME };
 
+/* More nodes than any path has: one of the root, one of each home, and those with wildcards. */
+enum { ENDS_MAX = 8 };
+
 /* Length of the set, "[a-z0-9]", that the pattern starts with if b is in it, else 0. */
 static size_t match_set(const char *p, unsigned char b)
 {
@@ -145,7 +148,9 @@ struct baseline_walk {
 	const char *path;
 	size_t len;
 	bool write;
-	unsigned best; /* entry */
+	unsigned best;                              /* entry */
+	const struct baseline_node *ends[ENDS_MAX]; /* the path's own nodes */
+	size_t n_ends;
 };
 
 static const struct baseline_node *find_plain(
@@ -185,8 +190,11 @@ static void baseline_paths_walk(
 		s->best = node->subtree[s->write];
 	if (at == s->len && node->exact[s->write] < s->best)
 		s->best = node->exact[s->write];
-	if (at == s->len)
+	if (at == s->len) {
+		if (s->n_ends < ENDS_MAX)
+			s->ends[s->n_ends++] = node;
 		return;
+	}
 	slash = memchr(name, '/', s->len - at - 1);
 	len = slash ? (size_t)(slash - name) : s->len - at - 1;
 	child = find_plain(node, name, len);
@@ -201,18 +209,21 @@ static void baseline_paths_walk(
 
 /* Home folders */
 
-/* Length of the home folder that path lies in: prefix, and one component more if `any`. 0: none. */
+/* Length of the home folder that path is or lies in: prefix, and one component more if `any`. 0:
+ * none. */
 static size_t baseline_paths_inside(
 	const char *path, size_t len, const char *prefix, size_t n, bool any)
 {
 	const char *end;
 
+	if (!any && len == n && memcmp(path, prefix, n) == 0)
+		return n;
 	if (len <= n || memcmp(path, prefix, n) != 0 || path[n] != '/')
 		return 0;
 	if (!any)
 		return n;
 	end = memchr(path + n + 1, '/', len - n - 1);
-	return end ? (size_t)(end - path) : 0;
+	return end ? (size_t)(end - path) : len;
 }
 
 struct baseline_home baseline_paths_home(const char *home)
@@ -222,22 +233,83 @@ struct baseline_home baseline_paths_home(const char *home)
 	return h.len > 1 && path_is_normal(home, h.len) ? h : (struct baseline_home){ 0 };
 }
 
+static void baseline_paths_find(struct baseline_walk *s, const struct baseline_home *home)
+{
+	size_t common = baseline_paths_inside(s->path, s->len, "/home", 5, true), own;
+
+	if (!common)
+		common = baseline_paths_inside(s->path, s->len, "/root", 5, false);
+	if (!common)
+		common = baseline_paths_inside(s->path, s->len, "/Users", 6, true);
+	baseline_paths_walk(s, &baseline_nodes[ROOT], 0);
+	if (common)
+		baseline_paths_walk(s, &baseline_nodes[HOME], common);
+	own = home->len ? baseline_paths_inside(s->path, s->len, home->path, home->len, false) : 0;
+	if (own && own != common)
+		baseline_paths_walk(s, &baseline_nodes[HOME], own);
+}
+
 const struct baseline_path *baseline_paths_match(
 	const struct baseline_home *home, bool write, const char *path, size_t len)
 {
 	/* The root is "/" as a path and "" as a folder. */
-	struct baseline_walk s = { path, len == 1 ? 0 : len, write, BASELINE_NONE };
-	size_t common = baseline_paths_inside(path, len, "/home", 5, true), own;
+	struct baseline_walk s = {
+		.path = path, .len = len == 1 ? 0 : len, .write = write, .best = BASELINE_NONE
+	};
 
-	if (!common)
-		common = baseline_paths_inside(path, len, "/root", 5, false);
-	if (!common)
-		common = baseline_paths_inside(path, len, "/Users", 6, true);
-	baseline_paths_walk(&s, &baseline_nodes[ROOT], 0);
-	if (common)
-		baseline_paths_walk(&s, &baseline_nodes[HOME], common);
-	own = home->len ? baseline_paths_inside(path, len, home->path, home->len, false) : 0;
-	if (own && own != common)
-		baseline_paths_walk(&s, &baseline_nodes[HOME], own);
+	baseline_paths_find(&s, home);
 	return s.best == BASELINE_NONE ? NULL : &baseline_paths[s.best];
+}
+
+/* The next name on the way from the folder path[0..len) to a home, or NULL. */
+static const char *baseline_paths_towards(const char *path, size_t len, const char *home, size_t n)
+{
+	return n > len && memcmp(home, path, len) == 0 && home[len] == '/' ? home + len + 1 : NULL;
+}
+
+static const char *const homes[] = { "/home/", "/root", "/Users/" };
+
+unsigned baseline_paths_reach(const struct baseline_home *home, const char *path, size_t len)
+{
+	struct baseline_walk s = { .path = path, .len = len == 1 ? 0 : len, .best = BASELINE_NONE };
+	unsigned found = 0;
+
+	baseline_paths_find(&s, home);
+	for (size_t i = 0; i < s.n_ends; i++)
+		if (s.ends[i]->n_plain + s.ends[i]->n_wild > 0)
+			found = BASELINE_BELOW;
+	for (size_t i = 0; i < sizeof(homes) / sizeof(*homes); i++)
+		if (baseline_paths_towards(path, s.len, homes[i], strlen(homes[i])))
+			found = BASELINE_BELOW;
+	if (home->len && baseline_paths_towards(path, s.len, home->path, home->len))
+		found = BASELINE_BELOW;
+	return s.best == BASELINE_NONE ? found : found | BASELINE_HERE;
+}
+
+int baseline_paths_children(const struct baseline_home *home, const char *path, size_t len,
+	baseline_child *each, void *data)
+{
+	struct baseline_walk s = { .path = path, .len = len == 1 ? 0 : len, .best = BASELINE_NONE };
+	const char *name;
+	bool all = false;
+	int r = 0;
+
+	baseline_paths_find(&s, home);
+	for (size_t i = 0; i < s.n_ends; i++) {
+		const struct baseline_node *child = baseline_nodes + s.ends[i]->first;
+
+		all = all || s.ends[i]->n_wild > 0;
+		for (unsigned k = 0; r == 0 && k < s.ends[i]->n_plain; k++, child++)
+			r = each(data, baseline_names + child->name, child->len);
+	}
+	for (size_t i = 0; r == 0 && i < sizeof(homes) / sizeof(*homes); i++) {
+		name = baseline_paths_towards(path, s.len, homes[i], strlen(homes[i]));
+		all = all || (name && !*name);
+		if (name && *name)
+			r = each(data, name, strcspn(name, "/"));
+	}
+	name = home->len ? baseline_paths_towards(path, s.len, home->path, home->len) : NULL;
+	if (r == 0 && name)
+		r = each(data, name, strcspn(name, "/"));
+	return r ? r : all;
 }

@@ -61,3 +61,17 @@ struct baseline_home baseline_paths_home(const char *home);
  */
 const struct baseline_path *baseline_paths_match(
 	const struct baseline_home *home, bool write, const char *path, size_t len);
+
+/*
+ * Where something may be forbidden to be read that is not there yet: BASELINE_HERE: the path is;
+ * BASELINE_BELOW: an entry lies below it. Both are possible, and neither.
+ */
+enum { BASELINE_HERE = 1, BASELINE_BELOW = 2 };
+unsigned baseline_paths_reach(const struct baseline_home *home, const char *path, size_t len);
+/*
+ * Calls each() for the names in a folder by which entries go on; one may come twice. 1: there are
+ * entries with wildcards in it, so that any name may. A return of each() other than 0 ends it.
+ */
+typedef int baseline_child(void *data, const char *name, size_t len);
+int baseline_paths_children(const struct baseline_home *home, const char *path, size_t len,
+	baseline_child *each, void *data);

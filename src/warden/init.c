@@ -82,6 +82,9 @@ static int init_begin(struct running *run)
 		l.stdio[i] = slave;
 	for (size_t i = 0; l.rules >= 0 && r == 0 && i < 3; i++)
 		r = confine_allow(l.rules, l.stdio[i]);
+	/* What appeared while nobody looked is masked before there is anybody to read it. */
+	if (r == 0 && run->init->watch && watch_restore(run->init->watch, run->init->tree) < 0)
+		_exit(1);
 	if (r == 0)
 		r = spawn_program(&l, &run->pid, &step);
 	if (r < 0) {

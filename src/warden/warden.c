@@ -22,6 +22,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "host/own.h"
 #include "host/resolver.h"
 #include "jail/landlock.h"
 #include "jail/limits/rlimits.h"
@@ -437,6 +438,8 @@ static int warden_compile(struct warden *w, struct error *e)
 		.shell = w->configure.flags & CONFIGURE_SHELL,
 		.guarded = guarded };
 	int n = permissions_layers(w->permissions, layers, LAYERS_MAX);
+	const char *own[OWN_FOLDERS_MAX];
+	auto_arena arena = { 0 };
 	int r;
 
 	if (n < 0)
@@ -451,7 +454,10 @@ static int warden_compile(struct warden *w, struct error *e)
 	if (w->configure.flags & CONFIGURE_SKILL && skill)
 		guarded[plan.n_guarded++] = skill;
 	plan.skill = w->skill.map ? &w->skill : NULL;
-	return plan_new(&w->plan, &plan, e);
+	plan.hidden = own;
+	r = own_folders(&arena, w->configure.variables.values[VARIABLE_HOME], w->policy, own,
+		&plan.n_hidden, e);
+	return r < 0 ? r : plan_new(&w->plan, &plan, e);
 }
 
 static int warden_build(struct warden *w, struct error *e)

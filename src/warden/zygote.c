@@ -348,6 +348,11 @@ static int enter_tree(struct setup *s)
 	return tree_enter(&s->tree, s->plan, &s->error);
 }
 
+static int watch_folders(struct setup *s)
+{
+	return s->watch ? watch_begin(s->watch, &s->tree, &s->error) : 0;
+}
+
 static int filter(struct setup *s)
 {
 	const struct seccomp_options o = { .no_memfd_exec = s->plan->exec_listed,
@@ -381,6 +386,7 @@ static const struct {
 	{ "watch files", .run = watch_covers },
 	{ "build the file tree", .run = enter_tree },
 	{ "drop the copy of the skill", .run = drop_skill },
+	{ "watch folders", .run = watch_folders },
 	{ "hand over sockets", .run = hand_over_sockets },
 	{ "share the mounts", .run = share_mounts },
 	{ "switch off core files", .plain = rlimits_no_core },

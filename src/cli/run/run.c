@@ -12,6 +12,7 @@
 #include "cli/explain/explain.h"
 #include "cli/run/internal.h"
 #include "cli/verb.h"
+#include "host/own.h"
 #include "launch/command.h"
 
 static void run_deinit(struct run *r)
@@ -128,7 +129,8 @@ static void tell_notes(const struct run *r)
 
 static int make_plan(struct run *r)
 {
-	const struct plan_options options = {
+	const char *own[OWN_FOLDERS_MAX];
+	struct plan_options options = {
 		.policy = r->inside_policy ? r->inside_policy : r->policy,
 		.layers =
 			r->inside_policy ? (const struct permissions *const *)r->inside : r->layers,
@@ -141,8 +143,12 @@ static int make_plan(struct run *r)
 		.explain = r->options.explain,
 		.skill = r->copy.map ? &r->copy : NULL,
 	};
-	int ret = plan_new(&r->plan, &options, r->call->error);
+	int ret = own_folders(r->call->arena, r->load.variables.values[VARIABLE_HOME], r->policy,
+		own, &options.n_hidden, r->call->error);
 
+	options.hidden = own;
+	if (ret == 0)
+		ret = plan_new(&r->plan, &options, r->call->error);
 	/* It looked at the skill's folder, and must have seen what was copied. */
 	if (ret == 0 && options.skill)
 		ret = launch_skill_unchanged(&r->skill, r->call->error);

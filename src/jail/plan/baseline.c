@@ -103,6 +103,49 @@ static bool plan_baseline_join(
 	return true;
 }
 
+/* Into a list of the plan's own. */
+static int plan_baseline_list(
+	struct planner *p, const char ***list, size_t *n, size_t *cap, const char *path)
+{
+	const char *copy = arena_strdup(&p->plan->arena, path);
+
+	return copy ? ARENA_PUSH(&p->plan->arena, *list, *n, *cap, copy) : -ENOMEM;
+}
+
+/* What a policy lifts is no secret when it appears. */
+static int plan_baseline_spare(struct planner *p, const char *path, const char *real)
+{
+	struct request request = { .op = OPERATION_FS_READ, .target = path };
+	struct plan *plan = p->plan;
+	struct decision d;
+	int r;
+
+	if (policy_decide(p->policy, &request, &d) < 0 || d.verdict != VERDICT_ALLOW)
+		return 0;
+	r = plan_baseline_list(p, &plan->spared, &plan->n_spared, &plan->cap_spared, path);
+	if (r == 0 && strcmp(path, real) != 0)
+		r = plan_baseline_list(p, &plan->spared, &plan->n_spared, &plan->cap_spared, real);
+	return r;
+}
+
+int plan_baseline_defer(struct planner *p)
+{
+	struct plan *plan = p->plan;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
+		const struct plan_node *node = &p->nodes[i];
+		const struct plan_place *by = node->limiter;
+
+		/* The baseline's are known to whoever watches. */
+		if (!node->exists && by && by->origin != PLAN_FROM_BASELINE &&
+			node->limit == PLAN_NONE && p->nodes[node->up].kind == PLAN_BIND)
+			r = plan_baseline_list(
+				p, &plan->late, &plan->n_late, &plan->cap_late, node->path);
+	}
+	return r;
+}
+
 static int plan_baseline_add_below(struct planner *p, const struct baseline_path *entry,
 	const struct baseline_spot *home, const char *below, size_t len)
 {
@@ -114,8 +157,11 @@ static int plan_baseline_add_below(struct planner *p, const struct baseline_path
 	if (!plan_baseline_join(home->path, below, len, path) ||
 		!plan_baseline_join(home->real, below, len, real))
 		return 0;
-	if (!plan_baseline_matters(p, entry, real, &absent) ||
-		(!absent && lstat(real, &st) < 0 && plan_look_is_absent(errno)))
+	if (!plan_baseline_matters(p, entry, real, &absent))
+		return 0;
+	if (p->lifts && entry->secret && plan_baseline_spare(p, path, real) < 0)
+		return -ENOMEM;
+	if (!absent && lstat(real, &st) < 0 && plan_look_is_absent(errno))
 		return 0;
 	return plan_baseline_add(&m, path, false);
 }
@@ -225,7 +271,7 @@ static int plan_baseline_visit_home(struct planner *p, struct baseline_spot *hom
 		if (plan_baseline_is_closed(home->real) &&
 			!plan_baseline_is_named(p, home->real, true))
 			return plan_add_copy(
-				p, home->path, (struct plan_place){ .origin = PLAN_FROM_CLOSED });
+				p, home->path, (struct plan_place){ .origin = PLAN_FROM_HIDDEN });
 		r = plan_baseline_keep_home(p, home);
 		return r < 0 ? r : plan_baseline_collect_home(p, home, "");
 	}
@@ -291,7 +337,11 @@ int plan_baseline_collect(struct planner *p)
 		{ "/Users", plan_baseline_visit_homes },
 		{ p->plan->home, plan_baseline_visit_home },
 	};
-	int r = plan_baseline_collect_fixed(p);
+	int r;
+
+	for (size_t i = 0; i < p->n_layers; i++)
+		p->lifts = p->lifts || p->layers[i]->dangerously_allow.n > 0;
+	r = plan_baseline_collect_fixed(p);
 
 	for (size_t i = 0; r == 0 && i < ROWS(rows); i++) {
 		struct baseline_spot spot = { rows[i].path, rows[i].path, 0 };

@@ -187,7 +187,8 @@ static int plan_check_absent(struct planner *p, const struct plan_node *node)
 			around->path);
 		return -EOPNOTSUPP;
 	}
-	if (node->limit < up->access && by->origin == PLAN_FROM_POLICY)
+	/* What is made there later may be read, or is masked (plan_baseline_defer()). */
+	if (node->limit < up->access && node->limit > PLAN_NONE && by->origin == PLAN_FROM_POLICY)
 		return plan_add_note(p, plan_check_place_of(by),
 			"%s does not exist; what is made there later can be read", by->path);
 	return 0;

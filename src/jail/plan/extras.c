@@ -142,5 +142,8 @@ int plan_extras_collect(struct planner *p)
 	for (size_t i = 0; r == 0 && i < p->options->n_guarded; i++)
 		r = plan_add_place(p, (struct plan_place){ .path = p->options->guarded[i],
 					      .origin = PLAN_FROM_GUARDED });
+	for (size_t i = 0; r == 0 && i < p->options->n_hidden; i++)
+		r = plan_add_place(p, (struct plan_place){ .path = p->options->hidden[i],
+					      .origin = PLAN_FROM_HIDDEN });
 	return r;
 }

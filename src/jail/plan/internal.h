@@ -44,7 +44,7 @@ enum plan_origin {
 	PLAN_FROM_GUARDED,
 	PLAN_FROM_SKILL, /* the skill's folder, and what is live in it */
 	PLAN_FROM_SOCKETS,
-	PLAN_FROM_CLOSED, /* a home that cannot be listed: what is in it could not be watched */
+	PLAN_FROM_HIDDEN, /* Corral's own; a home that cannot be listed, so not be watched */
 	PLAN_FROM_EXEC,   /* a program or what belongs to it */
 	PLAN_FROM_ITSELF  /* TMP, FILE and private places */
 };
@@ -124,6 +124,7 @@ struct planner {
 	size_t n_programs; /* of them */
 	size_t n_ready;    /* places that were looked at and asked about */
 	size_t n_doors;    /* places that are granted sockets */
+	bool lifts;        /* some layer takes files out of the baseline */
 	struct plan_glob *globs;
 	size_t n_globs, cap_globs;
 	struct plan_glob *exec_globs; /* true globs over programs, and folders of programs */
@@ -134,7 +135,6 @@ struct planner {
 	size_t n_hops, cap_hops;
 	const char **lives; /* what is live in the skill; absolute */
 	size_t n_lives, cap_lives;
-	const char *home; /* without links */
 	struct plan_node *nodes;
 	size_t n_nodes;
 	struct plan_entry *entries; /* before they are sorted */
@@ -211,6 +211,8 @@ const char *plan_look_who(struct planner *p, const struct plan_answer *a);
 
 /* plan/baseline.c: places of the baseline inside what the nodes make visible. */
 int plan_baseline_collect(struct planner *p);
+/* What is forbidden and not there, for when it appears (warden/session/late.h). */
+int plan_baseline_defer(struct planner *p);
 
 /* plan/sockets.c: sockets of the host that are granted; and the others inside what is visible. */
 int plan_sockets_grant(struct planner *p);

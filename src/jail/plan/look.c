@@ -242,7 +242,7 @@ static void plan_look_adjust(
 	bool wanted = place->origin == PLAN_FROM_EXEC ||
 		      (place->origin == PLAN_FROM_ESSENTIALS && place->special == PLAN_ORDINARY);
 
-	if (place->origin == PLAN_FROM_SOCKETS || place->origin == PLAN_FROM_CLOSED)
+	if (place->origin == PLAN_FROM_SOCKETS || place->origin == PLAN_FROM_HIDDEN)
 		a->limit = PLAN_NONE;
 	if (place->origin == PLAN_FROM_GUARDED || (place->origin == PLAN_FROM_EXEC && !denied))
 		a->limit = plan_least(a->limit, PLAN_READ);
@@ -270,7 +270,7 @@ static int plan_look_distrust(struct planner *p, struct plan_place *place)
 
 		if (r < 0)
 			return r;
-		hop->planted = hop->target && planted_is_possible(link, p->home);
+		hop->planted = hop->target && planted_is_possible(link, p->plan->home_real);
 		if (a.grant < PLAN_WRITE && !hop->planted)
 			continue;
 		/* In a folder that may be written, the link is granted with the folder. */
@@ -296,7 +296,7 @@ static int plan_look_ask(struct planner *p, struct plan_place *place)
 	if (place->special == PLAN_PRIVATE ||
 		(!place->exists && place->special == PLAN_ORDINARY &&
 			place->origin != PLAN_FROM_POLICY && place->origin != PLAN_FROM_BASELINE &&
-			place->runs != PLAN_RUNS_NOT))
+			place->origin != PLAN_FROM_HIDDEN && place->runs != PLAN_RUNS_NOT))
 		return 0;
 	r = ask_self(p, place->path, &place->self);
 	if (r == 0)

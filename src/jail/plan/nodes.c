@@ -90,7 +90,8 @@ static int plan_nodes_merge_all(struct planner *p)
 		const struct plan_place *place = &p->places[i];
 		bool counts = place->special != PLAN_ORDINARY || place->exists ||
 			      place->origin == PLAN_FROM_POLICY ||
-			      place->origin == PLAN_FROM_BASELINE || place->runs == PLAN_RUNS_NOT;
+			      place->origin == PLAN_FROM_BASELINE ||
+			      place->origin == PLAN_FROM_HIDDEN || place->runs == PLAN_RUNS_NOT;
 
 		if (place->special == PLAN_PRIVATE ||
 			(counts && !plan_nodes_is_made_by_tree(place->real)))

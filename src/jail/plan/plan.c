@@ -79,8 +79,10 @@ static int plan_take_variables(struct planner *p)
 	if (work && !path_is_normal(work, strlen(work)))
 		return error_set(p->error, -EINVAL, NULL, "WORK_DIR is no absolute path");
 	p->plan->home = arena_strdup(&p->plan->arena, home);
-	p->home = arena_strdup(&p->arena, links_follow(home, NULL, NULL, real) == 0 ? real : home);
-	return p->plan->home && p->home ? 0 : -ENOMEM;
+	p->plan->home_real = links_follow(home, NULL, NULL, real) < 0
+				     ? p->plan->home
+				     : arena_strdup(&p->plan->arena, real);
+	return p->plan->home && p->plan->home_real ? 0 : -ENOMEM;
 }
 
 static int plan_take_layers(struct planner *p)
@@ -135,6 +137,7 @@ static int (*const steps[])(struct planner *p) = {
 	plan_nodes_build,
 	plan_aliases_collect,
 	plan_check,
+	plan_baseline_defer,
 	plan_skill_note,
 	plan_nodes_make_entries,
 	plan_exec_list,
@@ -174,11 +177,11 @@ void plan_free(struct plan *p)
 	free(p);
 }
 
-const struct plan_entry *plan_find(const struct plan *p, const char *path)
+/* All entries from the returned one on come behind path. */
+static size_t plan_behind(const struct plan *p, const char *path)
 {
 	size_t lo = 0, hi = p->n;
 
-	/* All entries from hi on come behind path. */
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -187,7 +190,19 @@ const struct plan_entry *plan_find(const struct plan *p, const char *path)
 		else
 			hi = mid;
 	}
-	for (size_t i = hi; i > 0; i--) {
+	return hi;
+}
+
+const struct plan_entry *plan_at(const struct plan *p, const char *path)
+{
+	size_t i = plan_behind(p, path);
+
+	return i > 0 && strcmp(p->entries[i - 1].path, path) == 0 ? &p->entries[i - 1] : NULL;
+}
+
+const struct plan_entry *plan_find(const struct plan *p, const char *path)
+{
+	for (size_t i = plan_behind(p, path); i > 0; i--) {
 		const struct plan_entry *entry = &p->entries[i - 1];
 		bool solid = entry->kind != PLAN_DIR && entry->kind != PLAN_LINK;
 

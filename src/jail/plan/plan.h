@@ -94,8 +94,13 @@ struct plan {
 	bool exec_listed;      /* some layer lists programs: no memfd may run either */
 	const char **programs; /* then: the files that may run, each once; Landlock's EXECUTE */
 	size_t n_programs, cap_programs;
-	const char *home;     /* of the command */
-	const char *work_dir; /* where commands start unless told; NULL: home */
+	/* Forbidden to be read, not there, and visible if it appears: to be masked then. The
+	 * baseline's own are not listed, but those of them that a policy lifts are. */
+	const char **late, **spared;
+	size_t n_late, cap_late, n_spared, cap_spared;
+	const char *home;      /* of the command */
+	const char *home_real; /* where that is, without links */
+	const char *work_dir;  /* where commands start unless told; NULL: home */
 	enum plan_network network;
 	uint16_t ports[PLAN_PORTS_MAX]; /* of the sandbox, to be published on the host's loopback */
 	size_t n_ports;
@@ -129,6 +134,10 @@ struct plan_options {
 	 * approvals, keys. Absolute paths; those that do not exist are skipped. */
 	const char *const *guarded;
 	size_t n_guarded;
+	/* Never visible: Corral's own folders with keys, locks and sockets. Absolute paths; those
+	 * that do not exist are masked when they appear. */
+	const char *const *hidden;
+	size_t n_hidden;
 	/* A relay even where no host is granted: it lets nobody out, and tells who wanted to. */
 	bool explain;
 	/*
@@ -157,6 +166,8 @@ static inline void plan_freep(struct plan **p)
 }
 #define auto_plan __attribute__((cleanup(plan_freep))) struct plan
 
+/* The entry at this very path, or NULL. */
+const struct plan_entry *plan_at(const struct plan *p, const char *path);
 /* The entry at path, or the nearest above it that is no PLAN_DIR or PLAN_LINK; NULL: none is. */
 const struct plan_entry *plan_find(const struct plan *p, const char *path);
 

@@ -19,7 +19,7 @@ enum {
 };
 
 struct plan_head {
-	uint32_t n_entries, n_programs;
+	uint32_t n_entries, n_programs, n_late, n_spared;
 	uint32_t exec_listed, network, n_ports, n_loopback;
 	uint32_t n_literals;
 	uint16_t n_listeners;
@@ -47,6 +47,8 @@ int plan_encode(const struct plan *p, struct buffer *out)
 {
 	struct plan_head head = { .n_entries = (uint32_t)p->n,
 		.n_programs = (uint32_t)p->n_programs,
+		.n_late = (uint32_t)p->n_late,
+		.n_spared = (uint32_t)p->n_spared,
 		.exec_listed = p->exec_listed,
 		.network = p->network,
 		.n_ports = (uint32_t)p->n_ports,
@@ -57,8 +59,9 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		.has_skill = p->skill != NULL,
 		.limits = p->limits };
 
-	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX ||
-		p->n_literals > PLAN_LITERALS_MAX || p->n_listeners > PLAN_LISTENERS_MAX)
+	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX || p->n_late > ENTRIES_MAX ||
+		p->n_spared > ENTRIES_MAX || p->n_literals > PLAN_LITERALS_MAX ||
+		p->n_listeners > PLAN_LISTENERS_MAX)
 		return -E2BIG;
 	memcpy(head.loopback, p->loopback, sizeof(head.loopback));
 	buffer_add(out, &head, sizeof(head));
@@ -80,6 +83,11 @@ int plan_encode(const struct plan *p, struct buffer *out)
 	}
 	for (size_t i = 0; i < p->n_programs; i++)
 		plan_wire_add_string(p->programs[i], out);
+	plan_wire_add_string(p->home_real ? p->home_real : "/", out);
+	for (size_t i = 0; i < p->n_late; i++)
+		plan_wire_add_string(p->late[i], out);
+	for (size_t i = 0; i < p->n_spared; i++)
+		plan_wire_add_string(p->spared[i], out);
 	for (size_t i = 0; i < p->n_literals; i++) {
 		const struct plan_literal *l = &p->literals[i];
 		struct literal literal = { .port = l->port, .bits = l->address.bits };
@@ -115,25 +123,45 @@ static int plan_wire_read_entry(struct reader *r, struct plan_entry *e)
 	return (e->kind == PLAN_LINK || e->kind == PLAN_FILE) && !e->text ? -EPROTO : 0;
 }
 
+/* Absolute paths. */
+static int plan_wire_read_paths(
+	struct plan *p, struct reader *r, size_t n, const char ***ret, size_t *ret_n)
+{
+	*ret = arena_calloc(&p->arena, n + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	while (*ret_n < n) {
+		const char *path = reader_string(r);
+
+		if (!path || path[0] != '/')
+			return -EPROTO;
+		(*ret)[(*ret_n)++] = path;
+	}
+	return 0;
+}
+
 static int plan_wire_read_lists(struct plan *p, struct reader *r, const struct plan_head *head)
 {
 	int ret = 0;
 
 	p->entries = arena_calloc(&p->arena, head->n_entries + 1, sizeof(*p->entries));
-	p->programs = arena_calloc(&p->arena, head->n_programs + 1, sizeof(*p->programs));
 	p->literals = arena_calloc(&p->arena, head->n_literals + 1, sizeof(*p->literals));
-	if (!p->entries || !p->programs || !p->literals)
+	if (!p->entries || !p->literals)
 		return -ENOMEM;
 	for (; ret == 0 && p->n < head->n_entries; p->n++) {
 		ret = plan_wire_read_entry(r, &p->entries[p->n]);
 		if (ret == 0 && p->entries[p->n].copied && !head->has_skill)
 			ret = -EPROTO;
 	}
-	for (; ret == 0 && p->n_programs < head->n_programs; p->n_programs++) {
-		p->programs[p->n_programs] = reader_string(r);
-		if (!p->programs[p->n_programs] || p->programs[p->n_programs][0] != '/')
-			ret = -EPROTO;
-	}
+	if (ret == 0)
+		ret = plan_wire_read_paths(p, r, head->n_programs, &p->programs, &p->n_programs);
+	p->home_real = ret == 0 ? reader_string(r) : NULL;
+	if (ret == 0 && (!p->home_real || p->home_real[0] != '/'))
+		ret = -EPROTO;
+	if (ret == 0)
+		ret = plan_wire_read_paths(p, r, head->n_late, &p->late, &p->n_late);
+	if (ret == 0)
+		ret = plan_wire_read_paths(p, r, head->n_spared, &p->spared, &p->n_spared);
 	while (ret == 0 && p->n_literals < head->n_literals) {
 		struct plan_literal *to = &p->literals[p->n_literals++];
 		struct literal l;
@@ -154,7 +182,8 @@ static int plan_wire_read_plan(struct plan *p, struct reader *r)
 	struct plan_head head;
 
 	if (!reader_bytes(r, &head, sizeof(head)) || head.n_entries > ENTRIES_MAX ||
-		head.n_programs > ENTRIES_MAX || head.exec_listed > 1 ||
+		head.n_programs > ENTRIES_MAX || head.n_late > ENTRIES_MAX ||
+		head.n_spared > ENTRIES_MAX || head.exec_listed > 1 ||
 		head.network > PLAN_NETWORK_HOST || head.n_ports > PLAN_PORTS_MAX ||
 		head.n_loopback > PLAN_RANGES_MAX || head.n_literals > PLAN_LITERALS_MAX ||
 		head.n_listeners > PLAN_LISTENERS_MAX || head.unheld > 1 || head.has_skill > 1)

@@ -10,7 +10,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -110,18 +112,30 @@ static int spawn_add_files(posix_spawn_file_actions_t *a, int socket, int policy
 	return r ? r : warden_link_close_rest(a, FD_REST);
 }
 
+/* Where Corral's own folders are, which the warden hides (host/own.h). */
+static const char *const spawn_variables[] = {
+	"XDG_STATE_HOME=", "XDG_CACHE_HOME=", "XDG_RUNTIME_DIR="
+};
+
 static int spawn_start(const char *path, int socket, int policy, pid_t *ret)
 {
 	char *argv[] = { (char *)"corral-warden", NULL };
-	char *env[] = { (char *)"CORRAL_POLICY_FD=4", NULL };
+	char *env[2 + ROWS(spawn_variables)] = { (char *)"CORRAL_POLICY_FD=4" };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
 	pid_t pid = -1;
+	size_t n = 1;
 	int r = posix_spawn_file_actions_init(&files);
 
 	if (r)
 		return -r;
+	for (size_t i = 0; i < ROWS(spawn_variables); i++)
+		for (char **v = environ; v && *v; v++)
+			if (strncmp(*v, spawn_variables[i], strlen(spawn_variables[i])) == 0) {
+				env[n++] = *v;
+				break;
+			}
 	(void)sigemptyset(&none);
 	(void)sigfillset(&all);
 	r = posix_spawnattr_init(&attributes);

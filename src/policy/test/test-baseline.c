@@ -269,6 +269,103 @@ static void patterns_are_globs(void **state)
 	}
 }
 
+static const struct {
+	const char *path;
+	bool here, below;
+} reaches[] = {
+	{ "/", false, true },
+	{ "/home", false, true },
+	{ "/home/x", false, true },
+	{ "/home/x/.config", false, true },
+	{ "/home/x/.config/gcloud", true, false },
+	{ "/home/x/.config/gcloud/a", true, false },
+	{ "/home/x/.netrc", true, false },
+	{ "/home/x/.netrcs", false, false },
+	{ "/home/x/src", false, false },
+	{ "/root", false, true },
+	{ "/root/.aws", true, false },
+	/* The user's own home, and what leads to it. */
+	{ "/srv", false, true },
+	{ "/srv/me", false, true },
+	{ "/srv/me/.ssh", true, false },
+	{ "/srv/you", false, false },
+	{ "/etc", false, true },
+	{ "/etc/shadow", true, false },
+	{ "/etc/ssh", false, true },
+	{ "/etc/ssh/ssh_host_new_key", true, false },
+	{ "/etc/ssh/sshd_config", false, false },
+	{ "/run/user", false, true },
+	{ "/run/user/7", false, true },
+	{ "/run/user/7/corral", true, false },
+	/* What may be read and not written is of no interest. */
+	{ "/usr", false, false },
+	{ "/home/x/.bashrc", false, false },
+};
+
+static void reach_is_told(void **state)
+{
+	const struct baseline_home home = baseline_paths_home("/srv/me");
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(reaches); i++) {
+		const char *path = reaches[i].path;
+		unsigned found = baseline_paths_reach(&home, path, strlen(path));
+
+		check_yes(path, "here", found & BASELINE_HERE, reaches[i].here);
+		check_yes(path, "below", found & BASELINE_BELOW, reaches[i].below);
+	}
+}
+
+/* Is this name among the children? */
+struct wanted {
+	const char *name;
+	size_t len;
+	bool is_there;
+};
+
+static int note_child(void *data, const char *name, size_t len)
+{
+	struct wanted *w = data;
+
+	w->is_there = w->is_there || (len == w->len && memcmp(name, w->name, len) == 0);
+	return 0;
+}
+
+/* Who goes down from the root by the children's names comes by every secret. */
+static void children_lead_everywhere(void **state)
+{
+	static const char *const homes[] = { "/home/x", "/root", "/srv/me" };
+	const struct baseline_home home = baseline_paths_home("/srv/me");
+
+	(void)state;
+	for (size_t i = 0; i < baseline_n_paths * ROWS(homes); i++) {
+		const struct baseline_path *entry = &baseline_paths[i / ROWS(homes)];
+		bool is_home = entry->pattern[0] == '~';
+		size_t len;
+		char path[256];
+
+		(void)snprintf(path, sizeof(path), "%s%s", is_home ? homes[i % ROWS(homes)] : "",
+			entry->pattern + is_home);
+		len = strlen(path);
+		if (len > 3 && strcmp(path + len - 3, "/**") == 0)
+			len -= 3;
+		path[len] = '\0';
+		if (!entry->secret || strpbrk(path, "*?["))
+			continue;
+		assert_true(baseline_paths_reach(&home, path, len) & BASELINE_HERE);
+		for (char *slash = path; slash; slash = strchr(slash + 1, '/')) {
+			size_t n = slash == path ? 1 : (size_t)(slash - path);
+			struct wanted w = { slash + 1, strcspn(slash + 1, "/"), false };
+			unsigned found = baseline_paths_reach(&home, path, n);
+			int r = baseline_paths_children(&home, path, n, note_child, &w);
+
+			check_yes(path, "leads", found != 0, true);
+			check_yes(
+				path, "child", w.is_there || r == 1 || found & BASELINE_HERE, true);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +375,8 @@ int main(void)
 		cmocka_unit_test(paths_are_covered),
 		cmocka_unit_test(free_folders),
 		cmocka_unit_test(patterns_are_globs),
+		cmocka_unit_test(reach_is_told),
+		cmocka_unit_test(children_lead_everywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "warden/session/late.h"
 
 enum { READS_MAX = 128 };
 
@@ -44,6 +45,7 @@ struct watch {
 	size_t n, cap;
 	bool *pending; /* by entry: it has to be covered again */
 	uint32_t n_pending;
+	struct late *late; /* NULL: nothing that is forbidden could appear */
 	_Alignas(struct inotify_event) char events[8192];
 };
 
@@ -186,20 +188,26 @@ static int watch_all(struct watch *w, struct error *e)
 int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 {
 	struct watch *w;
+	struct late *late = NULL;
 	size_t i = 0;
-	int r;
+	int r = late_new(&late, plan);
 
+	if (r < 0)
+		return error_no_memory(e);
 	while (i < plan->n && !plan->entries[i].over)
 		i++;
-	if (i == plan->n) {
+	if (i == plan->n && !late) {
 		*ret = NULL;
 		return 0;
 	}
 	w = calloc(1, sizeof(*w));
-	if (!w)
+	if (!w) {
+		late_free(late);
 		return error_no_memory(e);
+	}
 	w->plan = plan;
-	w->pending = calloc(plan->n, sizeof(*w->pending));
+	w->late = late;
+	w->pending = calloc(plan->n + 1, sizeof(*w->pending));
 	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	r = !w->pending ? error_no_memory(e)
 	    : w->fd < 0 ? error_set(e, -errno, NULL, "cannot watch files: %s", strerror(errno))
@@ -209,10 +217,16 @@ int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 		return 0;
 	}
 	fd_close(&w->fd);
+	late_free(late);
 	free(w->targets);
 	free(w->pending);
 	free(w);
 	return r;
+}
+
+int watch_begin(struct watch *w, const struct tree *t, struct error *e)
+{
+	return w->late ? late_begin(w->late, t, w->fd, e) : 0;
 }
 
 int watch_fd(const struct watch *w)
@@ -261,7 +275,7 @@ static int watch_judge(struct watch *w, const struct inotify_event *event)
 }
 
 /* All that the kernel keeps at most: nobody shall start before the last of them was heeded. */
-static int watch_read_events(struct watch *w)
+static int watch_read_events(struct watch *w, const struct tree *t)
 {
 	for (int i = 0; i < READS_MAX; i++) {
 		ssize_t n = read(w->fd, w->events, sizeof(w->events));
@@ -272,6 +286,8 @@ static int watch_read_events(struct watch *w)
 			const struct inotify_event *event = (const void *)(w->events + at);
 			int r = watch_judge(w, event);
 
+			if (r == 0 && w->late)
+				r = late_hear(w->late, t, event);
 			if (r < 0)
 				return r;
 			at += (ssize_t)(sizeof(*event) + event->len);
@@ -301,7 +317,7 @@ static int watch_again(struct watch *w, uint32_t entry)
 int watch_restore(struct watch *w, const struct tree *t)
 {
 	const struct plan_entry *entries = w->plan->entries;
-	int r = watch_read_events(w);
+	int r = watch_read_events(w, t);
 
 	for (uint32_t i = 0; r == 0 && w->n_pending > 0 && i < w->plan->n; i++) {
 		if (!w->pending[i])

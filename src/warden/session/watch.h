@@ -18,6 +18,9 @@ struct watch;
  * goes unseen. *ret is NULL if the plan has nothing to watch. The plan must outlive it.
  */
 int watch_new(struct watch **ret, const struct plan *plan, struct error *e);
+/* Inside the tree: what is forbidden and was not there is masked from now on when it appears. */
+int watch_begin(struct watch *w, const struct tree *t, struct error *e);
 int watch_fd(const struct watch *w);
-/* Puts back all covers that came off. Negative: it could not be done, end the session. */
+/* Puts back all covers that came off, and masks what appeared. Negative: it could not be done, end
+ * the session. */
 int watch_restore(struct watch *w, const struct tree *t);

@@ -181,7 +181,19 @@ static const struct {
 		"dir @\n"
 		"tmp @/home dwx\n"
 		"bind @/home/p drx\n"
-		"note @/home/p/.envrc does not exist; what is made there later can be read\n" },
+		"late @/home/p/.envrc\n" },
+	{ "absent and denied with all in it",
+		{ "fs: {read: [@/home/p/**], deny: [@/home/p/later/**]}" },
+		"dir @\n"
+		"tmp @/home dwx\n"
+		"bind @/home/p drx\n"
+		"late @/home/p/later\n" },
+	{ "absent, of the baseline, and lifted",
+		{ "{fs: {read: [@/home/**]}, dangerously_allow: [@/home/.netrc]}" },
+		"dir @\n"
+		"bind @/home drx\n"
+		"mask @/home/.ssh dro\n"
+		"spared @/home/.netrc\n" },
 	{ "absent below a file",
 		{ "fs: {write: [@/home/p/**], deny: [@/home/p/tool/x]}" },
 		"EOPNOTSUPP @/home/p/tool/x is kept from commands by fs.deny "
@@ -501,7 +513,8 @@ static const struct {
 			"patterns: ['*']}]}" },
 		"dir @\n"
 		"bind @/bin drx\n"
-		"tmp @/home dwx\n" },
+		"tmp @/home dwx\n"
+		"late @/bin/nope\n" },
 	{ "a denied program where anything else runs",
 		{ "{fs: {read: [@/bin/**]}, rules: [{id: n, action: deny, operations: [exec], "
 			"patterns: [@/bin/plain]}, {id: y, action: allow, operations: [exec], "

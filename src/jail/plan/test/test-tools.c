@@ -164,6 +164,11 @@ static void print_plan(const struct plan *plan, struct buffer *out)
 		if (strstr(plan->notes[i].text, test_plan_folder))
 			buffer_printf(out, "note %s\n", plan->notes[i].text);
 	}
+	for (size_t i = 0; i < plan->n_late; i++)
+		buffer_printf(out, "late %s\n", plan->late[i]);
+	/* All of the baseline need not be listed. */
+	for (size_t i = 0; plan->n_spared < 9 && i < plan->n_spared; i++)
+		buffer_printf(out, "spared %s\n", plan->spared[i]);
 	for (size_t i = 0; i < plan->n_programs; i++) {
 		if (strstr(plan->programs[i], test_plan_folder))
 			buffer_printf(out, "runs %s\n", plan->programs[i]);

@@ -26,6 +26,7 @@ static struct plan_entry entries[] = {
 	{ .kind = PLAN_SOCKET, .path = "/usr/socket", .over = true },
 };
 static const char *programs[] = { "/usr/bin/a", "/usr/bin/b" };
+static const char *late[] = { "/srv/a", "/srv/b" };
 static struct plan_literal literals[] = {
 	{ { .bits = 32, .bytes = { 10, 1, 2, 3 } }, 443 },
 	{ { .bits = 128, .bytes = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 } }, UINT16_MAX },
@@ -38,6 +39,11 @@ static struct plan make(void)
 		.n = N,
 		.programs = programs,
 		.n_programs = 2,
+		.home_real = "/home/me",
+		.late = late,
+		.n_late = 2,
+		.spared = late + 1,
+		.n_spared = 1,
 		.exec_listed = true,
 		.network = PLAN_NETWORK_RELAY,
 		.ports = { 8080, 9 },
@@ -98,6 +104,11 @@ static void round_trip(void **state)
 		same_entry(&got->entries[i], &p.entries[i]);
 	assert_int_equal(got->n_programs, 2);
 	assert_string_equal(got->programs[1], programs[1]);
+	assert_string_equal(got->home_real, "/home/me");
+	assert_int_equal(got->n_late, 2);
+	assert_string_equal(got->late[1], late[1]);
+	assert_int_equal(got->n_spared, 1);
+	assert_string_equal(got->spared[0], late[1]);
 	assert_true(got->exec_listed);
 	same_network(got, &p);
 	assert_memory_equal(&got->limits, &p.limits, sizeof(p.limits));

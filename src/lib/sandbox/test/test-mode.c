@@ -151,6 +151,31 @@ static void test_sandbox_and_rx(void **state)
 }
 
 /* More can be denied, and other folders granted. */
+/* Masked when it appears, in the commands' namespaces as well, which were made before. */
+static void test_appears_later(void **state)
+{
+	struct corral_builder *b = from_mode(CORRAL_MODE_SANDBOX);
+	struct corral_sandbox *s = test_build(b);
+	char path[256];
+
+	(void)state;
+	assert_true(does(s, "true"));
+	(void)snprintf(path, sizeof(path), "%s/.aws", home);
+	assert_int_equal(mkdir(path, 0700), 0);
+	(void)test_file("home/.aws/credentials", "canary", 0600);
+	(void)test_file("home/.netrc", "canary", 0600);
+	assert_true(
+		does(NULL, "grep canary %s/home/.netrc && grep canary %s/home/.aws/credentials"));
+	/* For a moment it may be seen. */
+	assert_true(does(s, "for i in $(seq 400); do grep canary %s/home/.netrc ||"
+			    " grep canary %s/home/.aws/credentials || exit 0; sleep 0.05; done;"
+			    " exit 1"));
+	/* Corral's own folders were made before, and are hidden. */
+	assert_true(does(NULL, "ls %s/home/.local/state/corral %s/home/.cache/corral"));
+	assert_false(does(s, "ls %s/home/.local/state/corral || ls %s/home/.cache/corral"));
+	corral_sandbox_free(s);
+}
+
 static void test_narrower(void **state)
 {
 	struct corral_builder *b = from_mode(CORRAL_MODE_RX);
@@ -541,6 +566,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sandbox_and_rx),
+		cmocka_unit_test(test_appears_later),
 		cmocka_unit_test(test_narrower),
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_rwx_enforces_nothing),

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Forbidden paths are no list: the baseline has hundreds of them for every home, and most are never
+ * there. Its tree of names is walked along with the folders that exist, from each folder of the
+ * host that is mounted: a folder below which something is forbidden is watched, and its names that
+ * matter are looked at; what is forbidden itself is masked. An event names a folder and a name in
+ * it, and asks the same question again. First the watch, then the look, so nothing falls between
+ * the two.
+ *
+ *   created, or moved there     the folder's watch tells
+ *   a folder with it inside     a new folder that leads to something is watched, and looked through
+ *   replaced, removed and made  the folder's watch tells again; a mask that stands is left alone
+ *   a link                      where it leads is masked, and is a forbidden path from then on
+ *   a folder that may not be    is masked as a whole: what is in it could not be watched
+ *   listed
+ *
+ * Where commands may write, nothing forbidden may be missing (jail/plan/check.c refuses that).
+ */
+#include "warden/session/late.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "host/links.h"
+#include "policy/baseline.h"
+
+enum { FOLDERS_MAX = 16384, LINKS_HELD_MAX = 1024 };
+
+enum { EVENTS = IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW | IN_MASK_ADD };
+
+/* Watched. path: as the baseline knows it; real: where it is, if links lead there. */
+struct late_folder {
+	int wd;
+	const char *path, *real;
+};
+
+struct late {
+	const struct plan *plan;
+	struct baseline_home home;
+	int inotify;
+	struct late_folder *folders;
+	size_t n, cap;
+	const char **ends; /* of links at forbidden paths: forbidden as well */
+	size_t n_ends, cap_ends;
+};
+
+/* One literal path: forbids it, lies on the way to it, or neither. */
+static unsigned late_judge_one(const char *at, const char *forbidden)
+{
+	return path_is_below(at, forbidden)   ? BASELINE_HERE
+	       : path_is_below(forbidden, at) ? BASELINE_BELOW
+					      : 0;
+}
+
+/* BASELINE_HERE: it is forbidden; BASELINE_BELOW: something in it could be. */
+static unsigned late_judge(const struct late *l, const char *path)
+{
+	const struct plan *p = l->plan;
+	unsigned found = baseline_paths_reach(&l->home, path, strlen(path));
+
+	for (size_t i = 0; found && i < p->n_spared; i++)
+		if (path_is_below(path, p->spared[i]))
+			found = 0;
+	for (size_t i = 0; i < p->n_late; i++)
+		found |= late_judge_one(path, p->late[i]);
+	for (size_t i = 0; i < l->n_ends; i++)
+		found |= late_judge_one(path, l->ends[i]);
+	return found;
+}
+
+int late_new(struct late **ret, const struct plan *plan)
+{
+	struct late *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	l->plan = plan;
+	l->home = baseline_paths_home(plan->home_real);
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct plan_entry *entry = &plan->entries[i];
+
+		if (entry->kind == PLAN_BIND && entry->is_dir && !entry->writable &&
+			late_judge(l, entry->path) & BASELINE_BELOW) {
+			*ret = l;
+			return 0;
+		}
+	}
+	free(l);
+	*ret = NULL;
+	return 0;
+}
+
+void late_free(struct late *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->n; i++) {
+		free((void *)l->folders[i].path);
+		free((void *)l->folders[i].real);
+	}
+	for (size_t i = 0; i < l->n_ends; i++)
+		free((void *)l->ends[i]);
+	free(l->folders);
+	free(l->ends);
+	free(l);
+}
+
+/* Walking */
+
+struct late_walk {
+	struct late *late;
+	const struct tree *tree;
+	bool again; /* what is watched already is looked through, too: there is a new path */
+};
+
+static int late_look(const struct late_walk *w, const struct late_folder *folder, const char *name);
+
+/* What went away meanwhile is no failure. */
+static int late_mask(const struct late_walk *w, const char *path)
+{
+	int r = tree_mask(w->tree, path);
+
+	return r < 0 ? r : 0;
+}
+
+static bool late_join(char out[PATH_BYTES], const char *folder, const char *name)
+{
+	return snprintf(out, PATH_BYTES, "%s/%s", folder[1] ? folder : "", name) < PATH_BYTES;
+}
+
+/* A name in a folder that the baseline, or a literal path, knows. */
+struct late_child {
+	const struct late_walk *walk;
+	const struct late_folder *folder;
+	int fd; /* the folder */
+};
+
+static int late_look_child(void *data, const char *name, size_t len)
+{
+	const struct late_child *c = data;
+	char text[256];
+	struct stat st;
+
+	if (len >= sizeof(text))
+		return 0;
+	memcpy(text, name, len);
+	text[len] = '\0';
+	/* Most are not there. */
+	if (fstatat(c->fd, text, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return late_look(c->walk, c->folder, text);
+}
+
+/* The next name on the way to a literal path. */
+static int late_look_towards(struct late_child *c, const char *forbidden)
+{
+	const char *folder = c->folder->path;
+	const char *name = forbidden + (folder[1] ? strlen(folder) : 0) + 1;
+
+	return late_judge_one(folder, forbidden) == BASELINE_BELOW
+		       ? late_look_child(c, name, strcspn(name, "/"))
+		       : 0;
+}
+
+/* All names that are there: where a pattern says which of them matter. */
+static int late_look_all(struct late_child *c)
+{
+	DIR *dir = opendir(c->folder->real);
+	const struct dirent *d;
+	int r = 0;
+
+	while (dir && r == 0 && (d = readdir(dir)))
+		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
+			r = late_look_child(c, d->d_name, strlen(d->d_name));
+	if (dir)
+		(void)closedir(dir);
+	return r;
+}
+
+static int late_scan(const struct late_walk *w, const struct late_folder *folder)
+{
+	struct late *l = w->late;
+	auto_fd fd = open(folder->real, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct late_child c = { w, folder, fd };
+	int r;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
+	r = baseline_paths_children(
+		&l->home, folder->path, strlen(folder->path), late_look_child, &c);
+	if (r == 1)
+		r = late_look_all(&c);
+	for (size_t i = 0; r == 0 && i < l->plan->n_late; i++)
+		r = late_look_towards(&c, l->plan->late[i]);
+	for (size_t i = 0; r == 0 && i < l->n_ends; i++)
+		r = late_look_towards(&c, l->ends[i]);
+	return r;
+}
+
+/* A folder is known under one name and place once; another may be there by now. 1: it is the same.
+ */
+static int late_record(struct late *l, struct late_folder *f)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->folders[i].path, f->path) == 0 &&
+			strcmp(l->folders[i].real, f->real) == 0) {
+			bool same = l->folders[i].wd == f->wd;
+
+			l->folders[i].wd = f->wd;
+			return same;
+		}
+	if (l->n == FOLDERS_MAX)
+		return -E2BIG;
+	f->path = strdup(f->path);
+	f->real = strdup(f->real);
+	if (f->path && f->real && ARRAY_PUSH(l->folders, l->n, l->cap, *f) == 0)
+		return 0;
+	free((void *)f->path);
+	free((void *)f->real);
+	return -ENOMEM;
+}
+
+static int late_watch(const struct late_walk *w, const char *path, const char *real)
+{
+	struct late_folder f = { .path = path, .real = real };
+	int r;
+
+	f.wd = inotify_add_watch(w->late->inotify, real, EVENTS);
+	if (f.wd < 0 && errno == EACCES && real[1])
+		return late_mask(w, real);
+	if (f.wd < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
+	r = late_record(w->late, &f);
+	/* Of what came into it since, there are events. */
+	if (r < 0 || (r == 1 && !w->again))
+		return r < 0 ? r : 0;
+	return late_scan(w, &f);
+}
+
+/* From the folder of the host that shows it. */
+static int late_start(const struct late_walk *w, const struct plan_entry *entry)
+{
+	/* What lies where commands may write was there, or the plan was refused. */
+	if (entry->kind != PLAN_BIND || !entry->is_dir || entry->writable ||
+		!(late_judge(w->late, entry->path) & BASELINE_BELOW))
+		return 0;
+	return late_watch(w, entry->path, entry->path);
+}
+
+/* A link at a forbidden path, or on the way to one. */
+static int late_follow(const struct late_walk *w, const char *path, const char *real, unsigned what)
+{
+	const struct late_walk again = { w->late, w->tree, true };
+	struct late *l = w->late;
+	const struct plan_entry *entry;
+	char end[PATH_BYTES];
+	const char *copy;
+
+	if (links_follow(real, NULL, NULL, end) < 0)
+		return 0;
+	entry = plan_find(l->plan, end);
+	if (!entry || entry->kind != PLAN_BIND)
+		return 0;
+	if (!(what & BASELINE_HERE))
+		return late_watch(w, path, end);
+	for (size_t i = 0; i < l->n_ends; i++)
+		if (strcmp(l->ends[i], end) == 0)
+			return 0; /* it is watched by its own name */
+	copy = l->n_ends < LINKS_HELD_MAX ? strdup(end) : NULL;
+	if (!copy || ARRAY_PUSH(l->ends, l->n_ends, l->cap_ends, copy) < 0) {
+		free((void *)copy);
+		return -ENOMEM;
+	}
+	return late_start(&again, entry);
+}
+
+static int late_look(const struct late_walk *w, const struct late_folder *folder, const char *name)
+{
+	const struct late *l = w->late;
+	char path[PATH_BYTES], real[PATH_BYTES];
+	struct stat st;
+	unsigned what;
+
+	if (!late_join(path, folder->path, name) || !late_join(real, folder->real, name))
+		return 0;
+	what = late_judge(l, path);
+	/* What has an entry is the plan's, and watched as a cover. */
+	if (!what || plan_at(l->plan, real) || strcmp(real, "/proc") == 0 ||
+		strcmp(real, "/dev") == 0 || lstat(real, &st) < 0)
+		return 0;
+	if (S_ISLNK(st.st_mode))
+		return late_follow(w, path, real, what);
+	if (what & BASELINE_HERE)
+		return late_mask(w, real);
+	return S_ISDIR(st.st_mode) ? late_watch(w, path, real) : 0;
+}
+
+int late_begin(struct late *l, const struct tree *t, int inotify, struct error *e)
+{
+	const struct late_walk w = { l, t, false };
+	int r = 0;
+
+	l->inotify = inotify;
+	for (size_t i = 0; r == 0 && i < l->plan->n; i++)
+		r = late_start(&w, &l->plan->entries[i]);
+	if (r == -ENOSPC) {
+		(void)error_set(e, r, NULL, "too many files are watched on this machine");
+		error_hint(e, "raise fs.inotify.max_user_watches");
+	}
+	return r;
+}
+
+int late_hear(struct late *l, const struct tree *t, const struct inotify_event *event)
+{
+	const struct late_walk w = { l, t, false };
+	const size_t n = l->n;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && event->len > 0 && i < n; i++) {
+		/* More may be recorded meanwhile. */
+		const struct late_folder folder = l->folders[i];
+
+		if (folder.wd == event->wd && event->mask & (IN_CREATE | IN_MOVED_TO))
+			r = late_look(&w, &folder, event->name);
+	}
+	return r;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Secrets that appear after the start. A mask is a mount on something that is there; what the
+ * baseline or a policy forbids and what is not there when a session is built gets its mask when it
+ * appears. For that, the folders in which it could appear are watched, by the inotify instance that
+ * watches the covers (watch.h).
+ *
+ * Between the two there is a moment without a mask: docs/decisions/0027 has figures.
+ */
+#include <sys/inotify.h>
+
+#include "base/error.h"
+#include "jail/plan/plan.h"
+#include "jail/tree.h"
+
+struct late;
+
+/* *ret is NULL if nothing that a command sees could hold such a path. The plan must outlive it. */
+int late_new(struct late **ret, const struct plan *plan);
+void late_free(struct late *l);
+/*
+ * Inside the tree: watches by the given inotify descriptor, and masks what appeared since the plan
+ * was made. -ENOSPC: too many files are watched on this machine.
+ */
+int late_begin(struct late *l, const struct tree *t, int inotify, struct error *e);
+/* Masks what an event tells of. Negative: it could not be done, end the session. */
+int late_hear(struct late *l, const struct tree *t, const struct inotify_event *event);
