@@ -20,7 +20,7 @@
 enum {
 	PAGE_BYTES = 4096,      /* lent at once, while it is not known whether the command reads */
 	LENT_MAX = 64 << 10,    /* a command that took so much takes all */
-	PIPE_BYTES = 256 << 10, /* of the command's pipe then, and of its output */
+	PIPE_BYTES = 256 << 10, /* of the command's pipe once much is under way */
 	COPY_BYTES = 16 << 10,  /* what is less is copied: spliced, each piece would fill a page */
 	MOVE_BYTES = 1 << 20,
 	TURN_BYTES = 4 << 20, /* before others have their turn */
@@ -62,6 +62,14 @@ static ssize_t copier_read(struct copier *c)
 	return copier_result(read(c->from, c->bytes, COPY_BYTES));
 }
 
+/* Much is under way: a larger pipe is faster. Only then, since a user may not have many of them. */
+static void copier_begin_bulk(struct copier *c)
+{
+	if (!c->is_large)
+		(void)fcntl(c->is_input ? c->to : c->from, F_SETPIPE_SZ, PIPE_BYTES);
+	c->is_bulk = c->is_large = true;
+}
+
 /* By way of memory, where small pieces join in one page. */
 static ssize_t copier_copy(struct copier *c)
 {
@@ -73,7 +81,10 @@ static ssize_t copier_copy(struct copier *c)
 			return n;
 		c->at = 0;
 		c->len = (size_t)n;
-		c->is_bulk = c->may_splice && n == COPY_BYTES;
+		if (c->may_splice && n == COPY_BYTES)
+			copier_begin_bulk(c);
+		else
+			c->is_bulk = false;
 	}
 	if (c->left == 0)
 		return -EFBIG;
@@ -127,8 +138,7 @@ static ssize_t copier_lend(struct copier *c)
 		copier_settle(c);
 	}
 	if (c->taken >= LENT_MAX) {
-		(void)fcntl(c->to, F_SETPIPE_SZ, PIPE_BYTES);
-		c->is_bulk = true;
+		copier_begin_bulk(c);
 		return copier_splice(c);
 	}
 	n = copier_result(tee(c->from, c->to, PAGE_BYTES, SPLICE_F_NONBLOCK));
@@ -294,11 +304,9 @@ int copier_open(
 	r = c->from < 0 || c->to < 0 ? -errno : c->bytes ? 0 : -ENOMEM;
 	if (r == 0 && fcntl(ends[is_input ? 1 : 0], F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
-	/* One page: what is in it was not read, and it is written again when it was. A larger one
-	 * for output is faster, no more. */
-	if (r == 0)
-		(void)fcntl(
-			ends[0], F_SETPIPE_SZ, is_input && c->is_pipe ? PAGE_BYTES : PIPE_BYTES);
+	/* One page: what is in it was not read, and it is written again when it was. */
+	if (r == 0 && is_input && c->is_pipe)
+		(void)fcntl(ends[0], F_SETPIPE_SZ, PAGE_BYTES);
 	if (r == 0)
 		r = copier_watch(c, c->from, EPOLLIN);
 	if (r == 0)

@@ -29,7 +29,8 @@ struct copier {
 	bool is_pipe, is_socket, is_file; /* the host's side */
 	bool is_named;                    /* of a pipe: in a folder */
 	bool keeps_waiting;               /* the host's pipe may block: it is asked before */
-	bool may_splice, is_bulk;
+	bool may_splice, is_bulk;         /* the kernel moves the bytes */
+	bool is_large;                    /* the command's pipe */
 	size_t lent;    /* duplicated into the command's pipe, and still in the host's */
 	uint64_t taken; /* by the command, of a pipe */
 	uint64_t left;  /* how much the file may still grow */

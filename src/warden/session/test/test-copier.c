@@ -290,8 +290,10 @@ static void waits_for_the_reader(void **state)
 
 	(void)state;
 	bench_pipe(&b, false);
-	for (size_t i = 0; i < sizeof(bytes); i += 1000)
+	for (size_t i = 0; i < sizeof(bytes); i += 1000) {
 		assert_int_equal(write(b.theirs, bytes, 1000), 1000);
+		bench_turn(&b);
+	}
 	fd_close(&b.theirs);
 	bench_turn(&b);
 	assert_false(copier_finish(&b.copier));
