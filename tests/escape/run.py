@@ -673,7 +673,7 @@ def main():
     if arguments.really and os.geteuid() == 0:
         return become_ordinary(arguments)
     if arguments.really:
-        print("1..0 # SKIP kernel: not root, so the suite ran as an ordinary user already")
+        print("1..0 # SKIP not root: the suite ran as an ordinary user already")
         return 0
     EXPLAIN[:] = ["--explain"] if arguments.explain else []
     private = go_private()
