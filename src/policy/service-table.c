@@ -210,20 +210,22 @@ bool service_bound_is_set(const struct service *s, const struct service_scope_ro
 #define BOUND(name, member, kind) \
 	{ .key = (name), .bound = &(kind), .offset = offsetof(struct service_bounds, member) }
 /* What every service has. */
+#define BOUNDS BOUND("max_size", max_size, bound_size), BOUND("rate_limit", rate, bound_rate)
 #define SERVICE(service, accesses, ...) \
-	{ .name = (service), .access = (accesses), .scopes = { __VA_ARGS__ __VA_OPT__(,) \
-		BOUND("max_size", max_size, bound_size), BOUND("rate_limit", rate, bound_rate) } }
+	{ .name = (service), .access = (accesses), .scopes = { __VA_ARGS__ } }
 
 const struct service_row service_rows[SERVICE_COUNT] = {
 	SERVICE("browser", SERVICE_OPEN | SERVICE_NAVIGATE | SERVICE_SCREENSHOT | SERVICE_EVAL,
-		WORDS("domains", service_spell_domain, service_normal_domain)),
+		WORDS("domains", service_spell_domain, service_normal_domain), BOUNDS),
 	SERVICE("calendar", SERVICE_READ | SERVICE_WRITE, WORDS("calendars", service_spell_name, NULL),
-		BOUND("range", range_seconds, bound_range)),
-	SERVICE("clipboard", SERVICE_READ | SERVICE_WRITE),
-	SERVICE("email", SERVICE_SEND, WORDS("recipients", service_spell_address, service_normal_address)),
-	SERVICE("notifications", SERVICE_SEND),
-	SERVICE("reminders", SERVICE_READ | SERVICE_WRITE, WORDS("lists", service_spell_name, NULL)),
-	SERVICE("vault", SERVICE_READ, WORDS("secrets", service_spell_name, NULL)),
+		BOUND("range", range_seconds, bound_range), BOUNDS),
+	SERVICE("clipboard", SERVICE_READ | SERVICE_WRITE, BOUNDS),
+	SERVICE("email", SERVICE_SEND, WORDS("recipients", service_spell_address, service_normal_address),
+		BOUNDS),
+	SERVICE("notifications", SERVICE_SEND, BOUNDS),
+	SERVICE("reminders", SERVICE_READ | SERVICE_WRITE, WORDS("lists", service_spell_name, NULL),
+		BOUNDS),
+	SERVICE("vault", SERVICE_READ, WORDS("secrets", service_spell_name, NULL), BOUNDS),
 };
 /* clang-format on */
 
