@@ -258,7 +258,8 @@ static bool encloses(const struct host_pattern *a, const struct host_pattern *b)
 {
 	switch (a->kind) {
 	case HOST_ANY:
-		return true;
+		/* A glob is about private places and UDP, too. */
+		return b->kind != HOST_GLOB;
 	case HOST_NAME:
 	case HOST_SOCKET:
 	case HOST_GLOB:
