@@ -212,6 +212,9 @@ static int pattern_parse_name(
 	if (r == 0 && p->kind == HOST_NAME && strcmp(name, "unix") == 0)
 		return refuse(c, "this starts like a socket: unix:/path",
 			"call a host of that name by its full name");
+	if (r == 0 && p->kind == HOST_NAME && strcmp(name, "glob") == 0)
+		return refuse(c, "this starts like a pattern over the text of hosts: glob:10.*",
+			"call a host of that name by its full name");
 	p->name = r < 0 ? NULL : arena_strdup(c->arena, name);
 	return p->name ? 0 : error_no_memory(c->e);
 }
