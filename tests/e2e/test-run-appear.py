@@ -93,6 +93,7 @@ class Scene:
         for name in (".config", ".local/share", "agent", "stage", "project"):
             os.makedirs(f"{self.home}/{name}")
         os.makedirs(f"{self.top}/{self.number}/tmp")
+        self.write(".gem/credentials", "canary\n")
 
     def write(self, name, text="canary\n"):
         path = f"{self.home}/{name}"
@@ -166,6 +167,14 @@ def later_in_it(scene):
     scene.write(".docker/config.json")
 
 
+def taken_away(scene):
+    """Was there at the start: its folder is removed, and made again."""
+    shutil.rmtree(f"{scene.home}/.gem")
+    scene.write(".gem/credentials")
+    shutil.rmtree(f"{scene.home}/.gem")
+    scene.write(".gem/credentials")
+
+
 def link_file(scene):
     scene.write("project/netrc")
     os.symlink("project/netrc", f"{scene.home}/.netrc")
@@ -210,6 +219,7 @@ CASES = (
     ("folders on the way are new: ~/.cache/huggingface/token", AGENT, deep, (".cache/huggingface/token",)),
     ("a folder on the way is exchanged: ~/.config", AGENT, other_folder, (".config/gh/hosts.yml",)),
     ("a file in a folder that is no secret: ~/.docker/config.json", AGENT, later_in_it, (".docker/config.json",)),
+    ("a folder with it is removed and made again", AGENT, taken_away, (".gem/credentials",)),
     ("a link to a file", AGENT, link_file, (".netrc", "project/netrc")),
     ("a link to what comes later", AGENT, link_dangling, (".netrc", "project/later")),
     ("a link to a folder on the way", AGENT, link_folder, (".config/gh/hosts.yml", "project/dot/gh/hosts.yml")),

@@ -256,14 +256,45 @@ static int late_start(const struct late_walk *w, const struct plan_entry *entry)
 	return late_watch(w, entry->path, entry->path);
 }
 
+bool late_has(const struct late *l, const char *path)
+{
+	for (size_t i = 0; i < l->n_ends; i++)
+		if (strcmp(l->ends[i], path) == 0)
+			return true;
+	return false;
+}
+
+int late_forbid(struct late *l, const struct tree *t, const char *path)
+{
+	const struct late_walk again = { l, t, true };
+	const struct plan_entry *ground = NULL;
+	const char *copy;
+
+	if (late_has(l, path))
+		return 0;
+	for (size_t i = 0; i < l->plan->n; i++) {
+		const struct plan_entry *entry = &l->plan->entries[i];
+
+		if (entry->kind == PLAN_BIND && strcmp(entry->path, path) != 0 &&
+			path_is_below(path, entry->path))
+			ground = entry;
+	}
+	if (!ground || ground->writable)
+		return -ESTALE;
+	copy = l->n_ends < LINKS_HELD_MAX ? strdup(path) : NULL;
+	if (!copy || ARRAY_PUSH(l->ends, l->n_ends, l->cap_ends, copy) < 0) {
+		free((void *)copy);
+		return -ENOMEM;
+	}
+	return late_start(&again, ground);
+}
+
 /* A link at a forbidden path, or on the way to one. */
 static int late_follow(const struct late_walk *w, const char *path, const char *real, unsigned what)
 {
-	const struct late_walk again = { w->late, w->tree, true };
 	struct late *l = w->late;
 	const struct plan_entry *entry;
 	char end[PATH_BYTES];
-	const char *copy;
 
 	if (links_follow(real, NULL, NULL, end) < 0)
 		return 0;
@@ -272,15 +303,7 @@ static int late_follow(const struct late_walk *w, const char *path, const char *
 		return 0;
 	if (!(what & BASELINE_HERE))
 		return late_watch(w, path, end);
-	for (size_t i = 0; i < l->n_ends; i++)
-		if (strcmp(l->ends[i], end) == 0)
-			return 0; /* it is watched by its own name */
-	copy = l->n_ends < LINKS_HELD_MAX ? strdup(end) : NULL;
-	if (!copy || ARRAY_PUSH(l->ends, l->n_ends, l->cap_ends, copy) < 0) {
-		free((void *)copy);
-		return -ENOMEM;
-	}
-	return late_start(&again, entry);
+	return late_forbid(l, w->tree, end);
 }
 
 static int late_look(const struct late_walk *w, const struct late_folder *folder, const char *name)
@@ -293,8 +316,8 @@ static int late_look(const struct late_walk *w, const struct late_folder *folder
 	if (!late_join(path, folder->path, name) || !late_join(real, folder->real, name))
 		return 0;
 	what = late_judge(l, path);
-	/* What has an entry is the plan's, and watched as a cover. */
-	if (!what || plan_at(l->plan, real) || strcmp(real, "/proc") == 0 ||
+	/* What has an entry is the plan's, and watched as a cover; until its folder is removed. */
+	if (!what || (plan_at(l->plan, real) && !late_has(l, real)) || strcmp(real, "/proc") == 0 ||
 		strcmp(real, "/dev") == 0 || lstat(real, &st) < 0)
 		return 0;
 	if (S_ISLNK(st.st_mode))

@@ -8,6 +8,7 @@
  *
  * Between the two there is a moment without a mask: docs/decisions/0027 has figures.
  */
+#include <stdbool.h>
 #include <sys/inotify.h>
 
 #include "base/error.h"
@@ -24,5 +25,12 @@ void late_free(struct late *l);
  * was made. -ENOSPC: too many files are watched on this machine.
  */
 int late_begin(struct late *l, const struct tree *t, int inotify, struct error *e);
+/*
+ * A path whose folder was removed, and the cover with it: masked when it appears again. -ESTALE: it
+ * lies where commands may write, and cannot be.
+ */
+int late_forbid(struct late *l, const struct tree *t, const char *path);
+/* Was it taken over so? */
+bool late_has(const struct late *l, const char *path);
 /* Masks what an event tells of. Negative: it could not be done, end the session. */
 int late_hear(struct late *l, const struct tree *t, const struct inotify_event *event);

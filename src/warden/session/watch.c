@@ -251,27 +251,46 @@ static bool watch_is_named(
 	       memcmp(path + end - len, event->name, len) == 0;
 }
 
-/* Negative: a folder on the way moved, or events were lost. */
-static int watch_judge(struct watch *w, const struct inotify_event *event)
+/*
+ * A folder on the way to a cover is another. One that was removed was empty: a mask in it is none,
+ * and comes back with what it covers. One that was moved has the file under another name.
+ */
+static int watch_lose_way(
+	struct watch *w, const struct tree *t, uint32_t entry, const struct inotify_event *event)
 {
+	const struct plan_entry *cover = &w->plan->entries[entry];
+
+	if (!w->late || cover->kind != PLAN_MASK || event->mask & (IN_MOVED_FROM | IN_MOVE_SELF))
+		return -ESTALE;
+	if (event->mask & (IN_DELETE | IN_DELETE_SELF))
+		return late_forbid(w->late, t, cover->path);
+	return late_has(w->late, cover->path) ? 0 : -ESTALE;
+}
+
+/* Negative: a folder on the way moved, or events were lost. */
+static int watch_judge(struct watch *w, const struct tree *t, const struct inotify_event *event)
+{
+	int r = 0;
+
 	if (event->mask & IN_Q_OVERFLOW)
 		return -EOVERFLOW;
-	for (size_t i = 0; i < w->n; i++) {
-		const struct target *t = &w->targets[i];
+	for (size_t i = 0; r == 0 && i < w->n; i++) {
+		const struct target *its = &w->targets[i];
 
-		if (t->wd != event->wd)
+		if (its->wd != event->wd)
 			continue;
-		if (t->path && !t->folder && event->mask & PATH_EVENTS)
-			return -ESTALE;
-		if (t->path && t->folder && event->mask & WAY_EVENTS && watch_is_named(w, t, event))
-			return -ESTALE;
-		if (!t->path && !t->folder && event->mask & FILE_EVENTS)
-			watch_mark(w, t->entry);
-		if (!t->path && t->folder && event->mask & FOLDER_EVENTS &&
-			watch_is_named(w, t, event))
-			watch_mark(w, t->entry);
+		if (its->path && !its->folder && event->mask & PATH_EVENTS)
+			r = watch_lose_way(w, t, its->entry, event);
+		if (r == 0 && its->path && its->folder && event->mask & WAY_EVENTS &&
+			watch_is_named(w, its, event))
+			r = watch_lose_way(w, t, its->entry, event);
+		if (!its->path && !its->folder && event->mask & FILE_EVENTS)
+			watch_mark(w, its->entry);
+		if (!its->path && its->folder && event->mask & FOLDER_EVENTS &&
+			watch_is_named(w, its, event))
+			watch_mark(w, its->entry);
 	}
-	return 0;
+	return r;
 }
 
 /* All that the kernel keeps at most: nobody shall start before the last of them was heeded. */
@@ -284,7 +303,7 @@ static int watch_read_events(struct watch *w, const struct tree *t)
 			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *event = (const void *)(w->events + at);
-			int r = watch_judge(w, event);
+			int r = watch_judge(w, t, event);
 
 			if (r == 0 && w->late)
 				r = late_hear(w->late, t, event);
@@ -297,9 +316,9 @@ static int watch_read_events(struct watch *w, const struct tree *t)
 }
 
 /* Before it is covered, so that a change after this is seen again. */
-static int watch_again(struct watch *w, uint32_t entry)
+static int watch_again(struct watch *w, const struct tree *t, uint32_t entry)
 {
-	const struct plan_entry *on = ground(w->plan, entry);
+	const struct plan_entry *on = ground(w->plan, entry), *cover = &w->plan->entries[entry];
 	int r = w->plan->entries[entry].is_dir ? -ENOENT : watch_file(w, entry);
 
 	if (r != -ENOENT && r != -EACCES)
@@ -308,6 +327,8 @@ static int watch_again(struct watch *w, uint32_t entry)
 	/* Its folder is a cover itself: what appears there is that one's business first. */
 	if (r == -ENOENT && on && on->over)
 		return 0;
+	if (r == -ENOENT && w->late && cover->kind == PLAN_MASK)
+		return late_forbid(w->late, t, cover->path);
 	if (r < 0)
 		return r;
 	r = watch_file(w, entry);
@@ -324,7 +345,7 @@ int watch_restore(struct watch *w, const struct tree *t)
 			continue;
 		w->pending[i] = false;
 		w->n_pending--;
-		r = watch_again(w, i);
+		r = watch_again(w, t, i);
 		if (r == 0)
 			r = tree_cover(t, i);
 		/* Another folder has taken the place of one: none of the covers in it stands. */
