@@ -34,13 +34,12 @@ def glob(pattern, flags=0):
     return re.compile("".join(out), flags | re.DOTALL)
 
 
-def spellings(path):
-    yield path
-    yield path + "/"
-    for i, c in enumerate(path):
-        if c == "/":
-            yield path[:i] + "/" + path[i:]
-            yield path[:i] + "//" + path[i:]
+def object_glob(pattern):
+    """What some spelling of a path matches: `/**/` may stand for doubled slashes, `/**` for one at the end."""
+    out = []
+    for part in re.split(r"(/\*\*/|/\*\*$|\*\*|\*|\?)", re.sub(r"(/\*\*)+(?=/|$)", "/**", pattern)):
+        out.append({"/**/": "/(?:.*/)?", "/**": "(?:/.*)?", "**": ".*", "*": "[^/]*", "?": "."}.get(part, re.escape(part)))
+    return re.compile("".join(out), re.DOTALL)
 
 
 def expand(pattern):
@@ -55,8 +54,7 @@ def match_path(pattern, path, allows):
     pattern = expand(pattern)
     if pattern.endswith("/"):
         pattern += "**"
-    rule = glob(pattern)
-    return any(rule.fullmatch(p) for p in (spellings(path) if allows else [path]))
+    return bool((object_glob(pattern) if allows else glob(pattern)).fullmatch(path))
 
 
 def url_spellings(url):
