@@ -18,9 +18,10 @@ import collections
 from world import DATABASE, ECHO, GIT, NAME, WEB, WEB6
 
 Row = collections.namedtuple(
-    "Row", "name run host port literal see needs udp extra",
-    defaults=((), False, ()))
-# see: in the output if it worked. needs: programs. udp: by datagrams. extra: grants beside.
+    "Row", "name run host port literal see needs udp extra says",
+    defaults=((), False, (), ""))
+# see: in the output if it worked. needs: programs. udp: by datagrams. extra: grants beside. says: what
+# Corral itself writes to standard error.
 
 
 def web(name, run, port=443, see="web HTTP", literal=WEB, host="web.example.com", **more):
@@ -31,6 +32,8 @@ def echo(name, run, port, see, **more):
     return Row(name, run, "echo.example.com", port, ECHO, see, **more)
 
 
+NEW_REPOSITORY = ("corral: the command created r/.git (git runs the hooks and the commands in it): "
+                  "look at it first\n")
 CURL = "curl -sS "
 PYTHON = "/usr/bin/python3 {pub}/client.py "
 SSH = ("ssh -F /dev/null -i {ws}/key -o UserKnownHostsFile={pub}/known -o BatchMode=yes "
@@ -74,10 +77,10 @@ ROWS = [
         port=80, needs=("javac",)),
     echo("gRPC", "/usr/bin/python3 {pub}/rpc.py call {host}:{port}", 50051, "hello rpc"),
     Row("git clone over https", "git clone -q https://{host}:{port}/repo.git r && cat r/file",
-        "git.example.com", 443, GIT, "content"),
+        "git.example.com", 443, GIT, "content", says=NEW_REPOSITORY),
     Row("git clone over ssh", "install -m 600 {pub}/key {ws}/key && GIT_SSH_COMMAND='" + SSH +
         "' git clone -q ssh://" + NAME + "@{host}:{port}{run}/git/repo.git r && cat r/file",
-        "git.example.com", 22, GIT, "content", needs=("ssh",)),
+        "git.example.com", 22, GIT, "content", needs=("ssh",), says=NEW_REPOSITORY),
     Row("psql", "PGCONNECT_TIMEOUT=60 psql -X -A -t -h {host} -p {port} -U agent -d postgres -c "
         "\"select 'rows: ' || count(*) from generate_series(1, 7)\"",
         "db.example.com", 5432, DATABASE, "rows: 7", needs=("psql",)),

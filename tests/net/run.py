@@ -116,7 +116,7 @@ def judge_granted(row, bare, inside):
         wrong.append(f"bare it does not work (status {bare.status})")
     if inside.late:
         wrong.append("inside it hangs")
-    if (inside.status, inside.out, inside.err) != (bare.status, bare.out, bare.err):
+    if (inside.status, inside.out, inside.err) != (bare.status, bare.out, bare.err + row.says):
         wrong.append("inside it does something else than bare")
     wrong += [f"told of a denial: {d.target}" for d in inside.denials]
     return wrong
