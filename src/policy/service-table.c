@@ -81,13 +81,16 @@ static int service_normal_domain(
 static int service_normal_address(
 	const char *value, char out[PATH_BYTES], struct host_request *ret_host, bool *ret_is_host)
 {
-	const char *domain = strrchr(value, '@');
+	const char *domain = strchr(value, '@');
 	char name[HOST_NAME_BYTES];
 	size_t len = strlen(value);
 
 	(void)ret_host;
 	(void)ret_is_host;
-	if (len >= PATH_BYTES - HOST_NAME_BYTES)
+	/* One address and nothing else: a list, a quoted part or a name beside it would be read in
+	 * another way by whoever sends the mail. */
+	if (len >= PATH_BYTES - HOST_NAME_BYTES || strpbrk(value, " ,;:<>()[]\\\"") ||
+		(domain && strchr(domain + 1, '@')))
 		return -EINVAL;
 	for (size_t i = 0; i <= len; i++) {
 		if (i < len && ascii_is_control(value[i]))
@@ -111,7 +114,8 @@ static int service_spell_address(enum operation op, const char *text, struct are
 	int r = service_spell_name(op, text, a, ret, where, e);
 
 	if (r == 0 && service_normal_address(text, normal, NULL, NULL) < 0)
-		return error_set(e, -EINVAL, where, "`%s` is too long for a mail address", text);
+		return error_set(e, -EINVAL, where,
+			"`%s` must be one mail address, without name, quotes or comma", text);
 	if (r == 0)
 		*ret = arena_strdup(a, normal);
 	return r < 0 ? r : *ret ? 0 : -ENOMEM;

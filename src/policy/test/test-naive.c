@@ -664,6 +664,8 @@ static bool ask(struct question *q, char *path)
 	if (q->op == OPERATION_SERVICE) {
 		read_ask(target, &q->service);
 		if (q->service.value && strcmp(q->service.name, "email") == 0) {
+			if (strchr(q->service.value, ','))
+				return false; /* several addresses */
 			copy(q->service.lower, PART, q->service.value, strlen(q->service.value));
 			for (char *c = q->service.lower; *c; c++)
 				*c = (char)tolower((unsigned char)*c);

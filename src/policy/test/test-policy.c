@@ -260,6 +260,17 @@ static void test_services(void **state)
 		{ "services: {email: {access: send, recipients: ['Alice@Example.com']}}",
 			"service email.send:alice@example.com|service email.send:Alice@EXAMPLE.COM",
 			NULL, "service email.send:bob@example.com|service email.send" },
+		/* Who splits it sends it to others, too. */
+		{ "services: {email: {access: send, recipients: ['*@corp.example']}}",
+			"service email.send:bob@corp.example", NULL,
+			"service email.send:eve@evil.example,bob@corp.example|service "
+			"email.send:eve@evil.example;bob@corp.example|service "
+			"email.send:eve@evil.example bob@corp.example|service "
+			"email.send:eve@evil.example>, <bob@corp.example|service "
+			"email.send:\"eve@evil.example\"@corp.example|service "
+			"email.send:eve@evil.example@corp.example|service "
+			"email.send:bcc:eve@corp.example|service "
+			"email.send:@evil.example:bob@corp.example" },
 	};
 
 	(void)state;
