@@ -167,27 +167,25 @@ static void make_bwrap(struct setting *s, const char *folder)
 	s->bwrap[n] = NULL;
 }
 
-/* A skill of ten files, 100 KB, whose entry is a copy of /bin/true. */
-static void make_skill(const char *folder)
+/* A skill of ten files, 100 KB, whose entry is a copy of /bin/true; in the working folder. */
+static void make_skill(void)
 {
-	char line[1024];
-	int n = snprintf(line, sizeof(line),
-		"set -e; mkdir -p %s/skill/lib && cd %s/skill && cp /bin/true . && chmod 755 true; "
+	static const char *const argv[] = { "/bin/sh", "-c",
+		"set -e; mkdir -p skill/lib; cd skill; cp /bin/true .; chmod 755 true; "
 		"i=0; while [ $i -lt 8 ]; do head -c 10000 /dev/zero >lib/$i; i=$((i+1)); done; "
 		"printf 'name: x\\ndescription: y\\nentry: \"true\"\\npermissions: {fs: {read: "
 		"[$SKILL_DIR/**, /usr/**, /bin/**, /lib/**, /lib64/**]}}\\n' >skill.yaml",
-		folder, folder);
+		NULL };
 
-	if (n < 0 || (size_t)n >= sizeof(line) || system(line) != 0)
+	if (measure_command(argv, NULL) < 0)
 		measure_die("no skill could be made");
 }
 
-static void remove_skill(const char *folder)
+static void remove_skill(void)
 {
-	char line[128];
+	static const char *const argv[] = { "/bin/rm", "-rf", "skill", NULL };
 
-	(void)snprintf(line, sizeof(line), "rm -rf %s/skill", folder);
-	(void)!system(line);
+	(void)measure_command(argv, NULL);
 }
 
 static void make(struct setting *s, const char *corral, const char *warden, const char *folder)
@@ -198,7 +196,7 @@ static void make(struct setting *s, const char *corral, const char *warden, cons
 
 	memcpy(s->run, run, sizeof(run));
 	memcpy(s->skill, skill, sizeof(skill));
-	make_skill(folder);
+	make_skill();
 	make_bwrap(s, folder);
 	for (size_t i = 0; i < 3; i++)
 		s->null[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -264,8 +262,8 @@ int main(int argc, char **argv)
 		(void)puts("corral run, cold : bwrap: skipped, bubblewrap does not work here");
 	corral_sandbox_free(s.sandbox);
 	corral_builder_free(s.builder);
+	remove_skill();
 	(void)chdir("/");
-	remove_skill(folder);
 	(void)rmdir(folder);
 	return met ? 0 : 1;
 }
