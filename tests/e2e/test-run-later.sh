@@ -118,6 +118,35 @@ is "$(cat src/deep/config)" "$evil
 	bare = false
 	worktree = ." 'git: nothing happened to it'
 
+# A folder needs neither objects nor refs where its commondir leads to them.
+lean='lean() { mkdir -p data/x/objects data/x/refs "$1" && echo "ref: refs/heads/x" >"$1/HEAD" && echo "$PWD/data/x" >"$1/commondir" &&
+echo "$EVIL
+[extensions]
+	worktreeConfig = true" | sed "s/version = 0/version = 1/" >data/x/config && printf "[core]\n\tbare = false\n\tworktree = %s\n" "$PWD/$1" >"$1/config.worktree"; }'
+repository lean
+mkdir src
+attack "$lean; lean src; lean new/er"
+err_has 'created src (git takes it' 'git: a folder with a commondir is a repository'
+err_has 'created new/er (git takes it' 'git: and a new one'
+cd src || exit 1
+ran 'git: which git uses'
+cd .. || exit 1
+attack 'echo x >>data/x/config; echo x >src/commondir; mkdir -p data/x/hooks; echo x >data/x/hooks/pre-commit; ls src'
+is "$(cat src/commondir)" "$PWD/data/x" 'git: once it is there, its commondir is kept'
+[ "$(tail -n 1 data/x/config)" != x ]
+ok $? 'git: and the configuration where that leads'
+err_has 'created data/x/hooks' 'git: new hooks there are told of'
+repository lean-top
+attack "$lean; rm .git/HEAD; lean ."
+err_has 'the command created . (git takes it' 'git: the folder itself as one'
+ran 'git: which git uses'
+
+# --- where settings lead, before there is anything ---
+repository later
+git config core.hooksPath .my-hooks
+attack "mkdir .my-hooks; printf '#!/bin/sh\necho >$pwned\n' >.my-hooks/pre-commit; chmod +x .my-hooks/pre-commit"
+err_has 'created .my-hooks (git runs' 'git: hooks that are made where core.hooksPath leads are told of'
+
 # --- repositories in the folder ---
 repository outer
 git init -q lib/inner && echo 1 >lib/inner/1 && git -C lib/inner add 1

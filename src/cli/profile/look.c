@@ -17,8 +17,12 @@
 #include "base/path.h"
 #include "base/words.h"
 
-/* What git wants to find in a folder to take it for a repository; without .git it is a bare one. */
-static const char *const look_bare_names[] = { "HEAD", "objects", "refs" };
+/*
+ * What git wants to find in a folder to take it for a repository; without .git it is a bare one.
+ * Where there is a commondir, the objects and the refs are those of the folder that it names.
+ */
+enum { LOOK_BARE_HEAD = 1, LOOK_BARE_OBJECTS = 2, LOOK_BARE_REFS = 4, LOOK_BARE_COMMON = 8 };
+static const char *const look_bare_names[] = { "HEAD", "objects", "refs", "commondir" };
 /* Folders in a repository that are git's own, and have rows as far as they matter. */
 static const char *const look_bare_folders[] = { "objects", "refs", "hooks", "info", "logs", "lfs",
 	"branches", "modules", "worktrees", "rebase-merge", "rebase-apply", NULL };
@@ -198,8 +202,17 @@ static void look_cut(struct look *l, size_t i, int fd, unsigned *bare)
 		if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			look_set(&l->folders[i], head);
 	}
+	/* HEAD may be a link that leads nowhere yet. */
 	for (unsigned b = 0; b < ROWS(look_bare_names); b++)
-		*bare |= (unsigned)(fstatat(fd, look_bare_names[b], &st, 0) == 0) << b;
+		*bare |= (unsigned)(fstatat(fd, look_bare_names[b], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			 << b;
+}
+
+static bool look_is_bare(unsigned names)
+{
+	const unsigned own = LOOK_BARE_OBJECTS | LOOK_BARE_REFS;
+
+	return names & LOOK_BARE_HEAD && (names & LOOK_BARE_COMMON || (names & own) == own);
 }
 
 static int look_read_names(struct look *l, size_t i, int fd, unsigned *bare)
@@ -245,7 +258,7 @@ static int look_read(struct look *l, size_t i)
 	l->folders[i].changed = st.st_ctim;
 	memset(l->folders[i].heads, 0, sizeof(l->folders[i].heads));
 	r = look_read_names(l, i, fd, &bare);
-	l->folders[i].is_bare = bare == (1U << ROWS(look_bare_names)) - 1;
+	l->folders[i].is_bare = look_is_bare(bare);
 	for (size_t k = n; l->folders[i].is_bare && k < l->n; k++) {
 		const char *slash = strrchr(l->folders[k].path, '/');
 

@@ -39,11 +39,17 @@ struct runs_later_state {
 	struct timespec newest;  /* the latest of it and all in it */
 };
 
+enum runs_later_kind {
+	PLACE_ROW,
+	PLACE_REPOSITORY, /* what counts is that it is there; its parts are places of their own */
+	PLACE_LEAD,       /* git's settings lead there, whether there is something or not */
+};
+
 struct runs_later_place {
 	const char *path; /* below the folder */
 	const char *what;
 	unsigned uses;
-	bool is_repository; /* what counts is that it is there; its parts are places of their own */
+	enum runs_later_kind kind;
 	struct runs_later_state before;
 };
 
@@ -134,7 +140,7 @@ static bool runs_later_is_same(const struct runs_later_place *p, const struct ru
 {
 	const struct runs_later_state *a = &p->before;
 
-	if (p->is_repository)
+	if (p->kind == PLACE_REPOSITORY)
 		return a->is_folder == now->is_folder;
 	return a->exists == now->exists && a->dev == now->dev && a->ino == now->ino &&
 	       a->size == now->size && a->changed.tv_sec == now->changed.tv_sec &&
@@ -231,19 +237,18 @@ static bool runs_later_is_inside(const struct runs_later_places *p, const char *
 
 		*slash = '\0';
 		i = look_index_find(&p->index, p->items, sizeof(*p->items), folder);
-		if (i >= 0 && p->items[i].uses & THREAT_PROTECT && !p->items[i].is_repository)
+		if (i >= 0 && p->items[i].uses & THREAT_PROTECT &&
+			p->items[i].kind != PLACE_REPOSITORY)
 			return true;
 	}
 	return false;
 }
 
-static int runs_later_add(
-	struct runs_later *d, const char *path, const char *what, unsigned uses, bool is_repository)
+static int runs_later_add(struct runs_later *d, const char *path, const char *what, unsigned uses,
+	enum runs_later_kind kind)
 {
 	struct runs_later_places *p = d->places;
-	struct runs_later_place place = {
-		.what = what, .uses = uses, .is_repository = is_repository
-	};
+	struct runs_later_place place = { .what = what, .uses = uses, .kind = kind };
 	ssize_t i = look_index_find(&p->index, p->items, sizeof(place), path);
 	int r;
 
@@ -253,8 +258,9 @@ static int runs_later_add(
 	}
 	if (runs_later_is_inside(p, path))
 		return 0;
-	place.before = runs_later_state(d, *path ? path : ".", is_repository ? THREAT_LARGE : uses);
-	if (!place.before.exists)
+	place.before = runs_later_state(
+		d, *path ? path : ".", kind == PLACE_REPOSITORY ? THREAT_LARGE : uses);
+	if (!place.before.exists && kind != PLACE_LEAD)
 		return 0;
 	if (p->n == RUNS_LATER_PLACES) {
 		p->is_full = true;
@@ -270,12 +276,12 @@ static int runs_later_add_row(
 	void *data, const struct look_folder *f, const char *path, const struct threat *row)
 {
 	(void)f;
-	return runs_later_add(data, path, row->what, row->uses, false);
+	return runs_later_add(data, path, row->what, row->uses, PLACE_ROW);
 }
 
 static int runs_later_add_lead(void *data, const char *path, const char *who)
 {
-	return runs_later_add(data, path, who, THREAT_PROTECT, false);
+	return runs_later_add(data, path, who, THREAT_PROTECT, PLACE_LEAD);
 }
 
 static int runs_later_add_module(void *data, const char *path, const char *who)
@@ -297,9 +303,9 @@ static int runs_later_add_repository(struct runs_later *d, const struct look_fol
 		(int)sizeof(worktree))
 		return 0;
 	if (f->is_bare)
-		r = runs_later_add(d, f->path, runs_later_bare, THREAT_REPORT, true);
+		r = runs_later_add(d, f->path, runs_later_bare, THREAT_REPORT, PLACE_REPOSITORY);
 	else if (runs_later_join(f->path, ".git", path))
-		r = runs_later_add(d, path, runs_later_repository, THREAT_REPORT, true);
+		r = runs_later_add(d, path, runs_later_repository, THREAT_REPORT, PLACE_REPOSITORY);
 	if (r == 0)
 		r = profile_git_leads(
 			d->folder, worktree, f->is_bare, &d->places->user, runs_later_add_lead, d);
@@ -592,12 +598,14 @@ size_t runs_later_check(const struct runs_later *d, struct runs_later_news *ret)
 	p->names = SEARCHED_MAX;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct runs_later_place *place = &p->items[i];
+		bool is_repository = place->kind == PLACE_REPOSITORY;
 		struct runs_later_state now = runs_later_state(d, *place->path ? place->path : ".",
-			place->is_repository ? THREAT_LARGE : place->uses);
+			is_repository ? THREAT_LARGE : place->uses);
 
 		if (now.exists && !runs_later_is_same(place, &now) &&
-			!runs_later_is_granted(d, place->path, place->is_repository))
-			(void)runs_later_tell(&news, place->path, place->what, false);
+			!runs_later_is_granted(d, place->path, is_repository))
+			(void)runs_later_tell(
+				&news, place->path, place->what, !place->before.exists);
 	}
 	/* Out of memory: what was not seen is not passed over in silence. */
 	if (look_second(&p->look, &d->since, runs_later_earned(d), runs_later_visit_second, &news) <

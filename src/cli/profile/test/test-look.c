@@ -113,6 +113,8 @@ static void test_names(void **state)
 	make("bare/objects/aa/.envrc");
 	make("bare/refs/");
 	make("bare/src/.envrc");
+	make("lean/HEAD");
+	make("lean/commondir");
 	make("half/HEAD");
 	make("half/refs/.envrc");
 	look(&s);
@@ -121,6 +123,7 @@ static void test_names(void **state)
 	assert_null(strstr(buffer_text(&s.text), ".git/x"));
 	assert_null(strstr(buffer_text(&s.text), "node_modules/c"));
 	assert_non_null(strstr(buffer_text(&s.text), "bare:bare\n"));
+	assert_non_null(strstr(buffer_text(&s.text), "lean:bare\n"));
 	assert_null(strstr(buffer_text(&s.text), "objects"));
 	assert_non_null(strstr(buffer_text(&s.text), "bare/src:.envrc\n"));
 	assert_null(strstr(buffer_text(&s.text), "half:bare"));
