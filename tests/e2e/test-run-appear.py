@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 CORRAL = os.path.abspath(os.environ["CORRAL"])
 SECONDS = 20
@@ -162,6 +163,47 @@ def other_folder(scene):
     rename(scene, "stage/config", ".config")
 
 
+def while_away(scene, folder, name, back=None):
+    """A watched folder has another name while the secret comes into it; the events of that come to nothing, so there is
+    time for them to be read."""
+    rename(scene, folder, "away")
+    time.sleep(0.3)
+    scene.write(f"away/{name}")
+    time.sleep(0.3)
+    rename(scene, "away", back or folder)
+
+
+def folder_away(scene):
+    while_away(scene, ".config", "gh/hosts.yml")
+
+
+def parent_away(scene):
+    os.makedirs(f"{scene.home}/.config/gh")
+    while_away(scene, ".config", "gh/hosts.yml")
+
+
+def twice_away(scene):
+    folder_away(scene)
+    os.unlink(f"{scene.home}/.config/gh/hosts.yml")
+    folder_away(scene)
+
+
+def away_to_another(scene):
+    os.makedirs(f"{scene.home}/.config/gh")
+    while_away(scene, ".config/gh", "config.json", ".docker")
+
+
+def exchanged_and_back(scene):
+    """Another one has its place meanwhile."""
+    rename(scene, ".config", "away")
+    os.makedirs(f"{scene.home}/.config/gh")
+    time.sleep(0.3)
+    scene.write("away/gh/hosts.yml")
+    time.sleep(0.3)
+    shutil.rmtree(f"{scene.home}/.config")
+    rename(scene, "away", ".config")
+
+
 def later_in_it(scene):
     os.makedirs(f"{scene.home}/.docker")
     scene.write(".docker/config.json")
@@ -218,6 +260,11 @@ CASES = (
     ("it is removed and made again", AGENT, removed, (".netrc",)),
     ("folders on the way are new: ~/.cache/huggingface/token", AGENT, deep, (".cache/huggingface/token",)),
     ("a folder on the way is exchanged: ~/.config", AGENT, other_folder, (".config/gh/hosts.yml",)),
+    ("its folder is away when it comes", AGENT, folder_away, (".config/gh/hosts.yml",)),
+    ("the folder above is away when it comes", AGENT, parent_away, (".config/gh/hosts.yml",)),
+    ("its folder is away a second time", AGENT, twice_away, (".config/gh/hosts.yml",)),
+    ("its folder comes back as another", AGENT, away_to_another, (".docker/config.json",)),
+    ("its folder is away and has a substitute", AGENT, exchanged_and_back, (".config/gh/hosts.yml",)),
     ("a file in a folder that is no secret: ~/.docker/config.json", AGENT, later_in_it, (".docker/config.json",)),
     ("a folder with it is removed and made again", AGENT, taken_away, (".gem/credentials",)),
     ("a link to a file", AGENT, link_file, (".netrc", "project/netrc")),

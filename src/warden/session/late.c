@@ -8,7 +8,8 @@
  * the two.
  *
  *   created, or moved there     the folder's watch tells
- *   a folder with it inside     a new folder that leads to something is watched, and looked through
+ *   a folder with it inside     a folder that leads to something is watched, and looked through
+ *   a folder that was away      is looked through again: its events came under another name
  *   replaced, removed and made  the folder's watch tells again; a mask that stands is left alone
  *   a link                      where it leads is masked, and is a forbidden path from then on
  *   a folder that may not be    is masked as a whole: what is in it could not be watched
@@ -119,7 +120,6 @@ void late_free(struct late *l)
 struct late_walk {
 	struct late *late;
 	const struct tree *tree;
-	bool again; /* what is watched already is looked through, too: there is a new path */
 };
 
 static int late_look(const struct late_walk *w, const struct late_folder *folder, const char *name);
@@ -206,17 +206,14 @@ static int late_scan(const struct late_walk *w, const struct late_folder *folder
 	return r;
 }
 
-/* A folder is known under one name and place once; another may be there by now. 1: it is the same.
- */
+/* A folder is known under one name and place once; another may be there by now. */
 static int late_record(struct late *l, struct late_folder *f)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (strcmp(l->folders[i].path, f->path) == 0 &&
 			strcmp(l->folders[i].real, f->real) == 0) {
-			bool same = l->folders[i].wd == f->wd;
-
 			l->folders[i].wd = f->wd;
-			return same;
+			return 0;
 		}
 	if (l->n == FOLDERS_MAX)
 		return -E2BIG;
@@ -229,6 +226,10 @@ static int late_record(struct late *l, struct late_folder *f)
 	return -ENOMEM;
 }
 
+/*
+ * One that is watched already is looked through as well: while it had another name, what came into
+ * it, or into a folder in it, was looked for here in vain.
+ */
 static int late_watch(const struct late_walk *w, const char *path, const char *real)
 {
 	struct late_folder f = { .path = path, .real = real };
@@ -240,10 +241,7 @@ static int late_watch(const struct late_walk *w, const char *path, const char *r
 	if (f.wd < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
 	r = late_record(w->late, &f);
-	/* Of what came into it since, there are events. */
-	if (r < 0 || (r == 1 && !w->again))
-		return r < 0 ? r : 0;
-	return late_scan(w, &f);
+	return r < 0 ? r : late_scan(w, &f);
 }
 
 /* From the folder of the host that shows it. */
@@ -266,7 +264,7 @@ bool late_has(const struct late *l, const char *path)
 
 int late_forbid(struct late *l, const struct tree *t, const char *path)
 {
-	const struct late_walk again = { l, t, true };
+	const struct late_walk w = { l, t };
 	const struct plan_entry *ground = NULL;
 	const char *copy;
 
@@ -286,7 +284,7 @@ int late_forbid(struct late *l, const struct tree *t, const char *path)
 		free((void *)copy);
 		return -ENOMEM;
 	}
-	return late_start(&again, ground);
+	return late_start(&w, ground);
 }
 
 /* A link at a forbidden path, or on the way to one. */
@@ -329,7 +327,7 @@ static int late_look(const struct late_walk *w, const struct late_folder *folder
 
 int late_begin(struct late *l, const struct tree *t, int inotify, struct error *e)
 {
-	const struct late_walk w = { l, t, false };
+	const struct late_walk w = { l, t };
 	int r = 0;
 
 	l->inotify = inotify;
@@ -344,7 +342,7 @@ int late_begin(struct late *l, const struct tree *t, int inotify, struct error *
 
 int late_hear(struct late *l, const struct tree *t, const struct inotify_event *event)
 {
-	const struct late_walk w = { l, t, false };
+	const struct late_walk w = { l, t };
 	const size_t n = l->n;
 	int r = 0;
 
