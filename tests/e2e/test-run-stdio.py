@@ -55,6 +55,8 @@ def test_attacks():
                    "| sleep 0.2; cat seen; rm -f found"), "", "what was written before cannot be read back")
     TAP.same(shell("printf 'one\\n' | ($C timeout 1 sh -c 'echo two >/proc/self/fd/0'; cat)"), "one\n",
              "standard input cannot be written for the next reader")
+    TAP.same(shell("seq 1 10 >f; (read a; read b; read c; read d; $C sh -c 'printf AAAAAAAA >/proc/self/fd/0'; printf XX >&0) <>f; "
+                   "head -n 5 f; rm f"), "1\n2\n3\n4\nXX6\n", "the place in a file for input cannot be moved back")
     for what in ("truncate -s 0 /proc/self/fd/1", "python3 -c 'import os; os.ftruncate(1, 0)'",
                  "sh -c ': >/proc/self/fd/1'", "sh -c ': >/dev/stdout'"):
         shell(f"echo kept >log; $C {what} >>log")

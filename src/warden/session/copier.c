@@ -89,8 +89,10 @@ static ssize_t copier_copy(struct copier *c)
 	if (c->left == 0)
 		return -EFBIG;
 	n = copier_write(c, c->bytes + c->at, c->len - c->at < c->left ? c->len - c->at : c->left);
-	if (n > 0)
+	if (n > 0) {
 		c->at += (size_t)n;
+		c->given += (uint64_t)n;
+	}
 	return n;
 }
 
@@ -219,12 +221,18 @@ bool copier_finish(struct copier *c)
 	return c->from < 0;
 }
 
+/* The command can fill its own pipe, too: no more is given back than was taken. */
 static void copier_give_back(struct copier *c)
 {
-	if (c->is_pipe)
+	uint64_t unread = 0;
+
+	if (c->is_pipe) {
 		copier_settle(c);
-	else if (c->unread >= 0)
-		(void)lseek(c->from, -(off_t)(copier_queued(c->unread) + c->len - c->at), SEEK_CUR);
+	} else if (c->unread >= 0) {
+		unread = copier_queued(c->unread);
+		unread = unread < c->given ? unread : c->given;
+		(void)lseek(c->from, -(off_t)(unread + c->len - c->at), SEEK_CUR);
+	}
 }
 
 void copier_close(struct copier *c)

@@ -13,7 +13,8 @@
  *   a pipe      the first 64 KiB are duplicated (tee) page by page and taken out of the host's pipe
  *               only when the command has read them. A command that reads more is taken for one
  *               that reads all: up to a pipe's size may be taken and not be read.
- *   a file      what was not read is given back (lseek)
+ *   a file      what was not read is given back (lseek) in the end. Meanwhile the place in the file
+ *               is after it: a command whose output is the same open file (<>f >&0) writes there.
  *   a socket    as much as a pipe holds may be taken and not be read
  */
 #include <stdbool.h>
@@ -33,6 +34,7 @@ struct copier {
 	bool is_large;                    /* the command's pipe */
 	size_t lent;    /* duplicated into the command's pipe, and still in the host's */
 	uint64_t taken; /* by the command, of a pipe */
+	uint64_t given; /* copied by way of memory */
 	uint64_t left;  /* how much the file may still grow */
 	int error;      /* why output was lost; 0, or negative errno */
 	size_t at, len; /* of `bytes`: what was read and not written yet */

@@ -211,6 +211,26 @@ static void gives_back_a_file(void **state)
 	bench_close(&b);
 }
 
+/* The command can write into its own input; what it put there is not given back. */
+static void gives_back_no_more_than_it_took(void **state)
+{
+	struct bench b;
+	char path[64];
+	auto_fd into = -1;
+
+	(void)state;
+	bench_file(&b, O_RDWR, true, 0, "0123456789");
+	assert_int_equal(lseek(b.host, 8, SEEK_SET), 8);
+	bench_turn(&b);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", b.theirs);
+	into = open(path, O_WRONLY | O_CLOEXEC);
+	assert_true(into >= 0);
+	assert_int_equal(write(into, "AAAAAA", 6), 6);
+	assert_true(copier_finish(&b.copier));
+	assert_int_equal(lseek(b.host, 0, SEEK_CUR), 8);
+	bench_close(&b);
+}
+
 static void appends(void **state)
 {
 	struct bench b;
@@ -376,6 +396,7 @@ int main(void)
 		cmocka_unit_test(leaves_input),
 		cmocka_unit_test(takes_much),
 		cmocka_unit_test(gives_back_a_file),
+		cmocka_unit_test(gives_back_no_more_than_it_took),
 		cmocka_unit_test(appends),
 		cmocka_unit_test(limits_a_file),
 		cmocka_unit_test(hears_of_a_full_disk),
