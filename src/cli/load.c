@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/suggest.h"
@@ -236,30 +238,56 @@ static int load_note_source(struct load *l, struct call *c, const char *path, co
 		       : 0;
 }
 
-/* What has no name on the disk. */
+/* Not named. */
 static bool load_is_stream(const char *path)
 {
 	return strcmp(path, "-") == 0 || launch_source_is_fd(path);
+}
+
+/* The file behind a stream is a source as well. */
+static int load_note_stream(struct load *l, struct call *c, const char *name)
+{
+	const char *absolute;
+
+	return *name ? load_note_source(l, c, name, &absolute) : 0;
+}
+
+/* Read to its end, a file is of no use to a command, which would get it as its own input. */
+static int load_leave_input(struct load *l, struct call *c)
+{
+	char name[PATH_BYTES];
+	auto_fd none = -1;
+
+	if (!launch_source_name(STDIN_FILENO, name))
+		return 0;
+	none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (none < 0 || dup2(none, STDIN_FILENO) < 0)
+		return error_set(c->error, -errno, NULL, "cannot close the standard input: %s",
+			strerror(errno));
+	return load_note_stream(l, c, name);
 }
 
 static int load_read_text(struct load *l, struct call *c, const char *path, struct buffer *ret)
 {
 	struct location where = { .file = path };
 	const char *name = path;
+	char file[PATH_BYTES];
 	int r = load_is_stream(path) ? 0 : load_note_source(l, c, path, &name);
 
 	if (r < 0)
 		return r;
-	if (launch_source_is_fd(path))
-		return launch_source_read(
-			path, strchr(path, ':') + 1, NODE_INPUT_MAX, ret, c->error);
+	if (launch_source_is_fd(path)) {
+		r = launch_source_read(
+			path, strchr(path, ':') + 1, NODE_INPUT_MAX, ret, file, c->error);
+		return r < 0 ? r : load_note_stream(l, c, file);
+	}
 	r = file_read(name, NODE_INPUT_MAX, ret);
 	if (r == -EFBIG)
 		return error_set(c->error, r, &where, "is larger than %d MiB, which no policy is",
 			NODE_INPUT_MAX >> 20);
 	if (r < 0)
 		return error_set(c->error, r, &where, "cannot be read: %s", strerror(-r));
-	return 0;
+	return strcmp(path, "-") == 0 ? load_leave_input(l, c) : 0;
 }
 
 static int load_read_file(struct load *l, struct call *c, const char *path, enum manifest_kind kind)

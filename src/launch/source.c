@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -67,6 +68,22 @@ static int source_kind(const char *from, int fd, struct error *e)
 		"%s: the descriptor %d is neither a file nor a pipe nor a stream socket", from, fd);
 }
 
+bool launch_source_name(int fd, char out[PATH_BYTES])
+{
+	struct stat st, named;
+	char link[40];
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, out, PATH_BYTES);
+	if (n <= 0 || n == PATH_BYTES || out[0] != '/')
+		return false;
+	out[n] = '\0';
+	return lstat(out, &named) == 0 && named.st_dev == st.st_dev && named.st_ino == st.st_ino;
+}
+
 /* One piece. Another program may have made the pipe non-blocking, which is its right. */
 static ssize_t source_piece(int fd, bool is_file, void *data, size_t len, size_t at)
 {
@@ -81,14 +98,15 @@ static ssize_t source_piece(int fd, bool is_file, void *data, size_t len, size_t
 	}
 }
 
-int launch_source_read(
-	const char *from, const char *number, size_t max, struct buffer *out, struct error *e)
+int launch_source_read(const char *from, const char *number, size_t max, struct buffer *out,
+	char name[PATH_BYTES], struct error *e)
 {
 	char piece[16384];
 	size_t total = 0;
 	auto_fd owned = -1;
 	int fd = -1, r = source_number(from, number, &fd, e), is_file;
 
+	name[0] = '\0';
 	if (r < 0)
 		return r;
 	is_file = source_kind(from, fd, e);
@@ -98,6 +116,8 @@ int launch_source_read(
 	owned = fd;
 	if (is_file < 0)
 		return is_file;
+	if (!launch_source_name(fd, name))
+		name[0] = '\0';
 	for (;;) {
 		ssize_t n = source_piece(fd, is_file, piece, sizeof(piece), total);
 

@@ -9,9 +9,16 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/path.h"
 
 /* "fd:3": a descriptor where the name of a file is expected. A file of that name is "./fd:3". */
 bool launch_source_is_fd(const char *name);
+
+/*
+ * The name of the file behind a descriptor, which is to be guarded like one that was named. False
+ * if it has none: a pipe, a memfd, a file that was deleted.
+ */
+bool launch_source_name(int fd, char out[PATH_BYTES]);
 
 /*
  * Reads all of a descriptor and closes it. number: its number in decimal, 3 at least. It must have
@@ -21,9 +28,11 @@ bool launch_source_is_fd(const char *name);
  *
  * -EINVAL: no such number, or neither file, pipe nor socket; -EBADF: not open, not handed over, or
  * not for reading; -EFBIG: more than max bytes. `from` begins the sentence: "--policy fd:3".
+ *
+ * name: that of launch_source_name(), or "".
  */
-int launch_source_read(
-	const char *from, const char *number, size_t max, struct buffer *out, struct error *e);
+int launch_source_read(const char *from, const char *number, size_t max, struct buffer *out,
+	char name[PATH_BYTES], struct error *e);
 
 /*
  * Takes environment_policies out of the environment, and wipes them where the kernel shows them

@@ -79,6 +79,33 @@ run run -p ./fd:3 -- cat "$scratch/data/file"
 out_is text "a file of that name"
 rm fd:3
 
+# --- a file is kept from commands, as if it were named ---
+work=$scratch/work # where this runs
+change='echo "#" >>pol.yaml && echo WROTE; mv pol.yaml other && echo MOVED; rm -f pol.yaml && echo REMOVED; cat; true'
+echo "fs: {read: [$system], write: [$work/**]}" >"$work/pol.yaml"
+cp "$work/pol.yaml" "$scratch/before.yaml"
+run run -p fd:3 -- sh -c "$change" 3<pol.yaml
+status_is 0 "a file by its descriptor is taken"
+out_is "" "and can be neither written, moved nor removed"
+run run -p fd:3 -- sh -c "$change" 3<>pol.yaml
+out_is "" "nor one that could be written by its descriptor"
+"$CORRAL" run -p - -- sh -c "$change" <pol.yaml >"$scratch/out" 2>"$scratch/err"
+status=$?
+status_is 0 "a file as the standard input is taken"
+out_is "" "and can be neither written, moved nor removed, nor is it the command's input"
+"$CORRAL" run -p - -- sh -c "$change; echo '#' >>/proc/self/fd/0" <>pol.yaml >"$scratch/out" 2>"$scratch/err"
+out_is "" "nor one that could be written by it"
+cmp pol.yaml "$scratch/before.yaml"
+ok $? "and it is as it was"
+ln pol.yaml gone.yaml
+exec 7<gone.yaml && rm gone.yaml
+run run -p fd:7 -- true
+status_is 0 "a name that is gone is none"
+exec 7<&-
+sh -c "$change" >"$scratch/out" </dev/null 2>&1
+out_has WROTE "who is not in a sandbox can"
+rm -f other
+
 # --- nothing is left of it inside ---
 look='for p in /proc/[0-9]* /proc/self; do for f in $p/fd/*; do readlink $f; done; tr "\0" "\n" <$p/environ; done; env'
 run run -p fd:3 -- sh -c "$look" 3<"$scratch/policy.yaml"

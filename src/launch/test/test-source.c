@@ -17,7 +17,9 @@ enum { MAX = 1 << 20 };
 
 static int read_number(const char *number, struct buffer *out, struct error *e)
 {
-	return launch_source_read("--policy", number, MAX, out, e);
+	char name[PATH_BYTES];
+
+	return launch_source_read("--policy", number, MAX, out, name, e);
 }
 
 static int read_fd(int fd, struct buffer *out, struct error *e)

@@ -121,6 +121,12 @@ int corral_builder_from_permissions(struct corral_builder **ret, const struct co
 	return r;
 }
 
+int sandbox_builder_set_source(struct corral_builder *b, const char *path)
+{
+	b->source = strdup(path);
+	return b->source ? 0 : -ENOMEM;
+}
+
 /* What is read is what is guarded: "link/../x" is x. */
 static int builder_absolute(const char *path, char out[PATH_BYTES], struct error *e)
 {

@@ -48,6 +48,7 @@ int corral_builder_from_environment(struct corral_builder **ret, struct corral_e
 	const char *path = secure_getenv(ENVIRONMENT_POLICY_FILE);
 	const char *text = secure_getenv(ENVIRONMENT_POLICY);
 	auto_buffer read = { 0 };
+	char file[PATH_BYTES] = "";
 	struct error error = { 0 };
 	int r;
 
@@ -56,11 +57,20 @@ int corral_builder_from_environment(struct corral_builder **ret, struct corral_e
 	if (!number && text)
 		return from_environment_text(ret, ENVIRONMENT_POLICY, text, strlen(text), e);
 	r = number ? launch_source_read(
-			     ENVIRONMENT_POLICY_FD, number, NODE_INPUT_MAX, &read, &error)
+			     ENVIRONMENT_POLICY_FD, number, NODE_INPUT_MAX, &read, file, &error)
 		   : corral_builder_new(ret);
 	if (r < 0)
 		return handles_error(e, &error, r);
-	return number ? from_environment_text(
-				ret, ENVIRONMENT_POLICY_FD, buffer_text(&read), read.len, e)
-		      : 0;
+	if (!number)
+		return 0;
+	r = from_environment_text(ret, ENVIRONMENT_POLICY_FD, buffer_text(&read), read.len, e);
+	if (r < 0 || !*file)
+		return r;
+	r = sandbox_builder_set_source(*ret, file);
+	if (r < 0) {
+		corral_builder_free(*ret);
+		*ret = NULL;
+		return handles_error(e, &error, r);
+	}
+	return 0;
 }

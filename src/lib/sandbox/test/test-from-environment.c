@@ -44,6 +44,16 @@ static const char *descriptor_with(const char *text)
 	return number;
 }
 
+static const char *descriptor_of(const char *path)
+{
+	static char number[16];
+	int fd = open(path, O_RDONLY); /* handed over */
+
+	assert_true(fd > 2);
+	(void)snprintf(number, sizeof(number), "%d", fd);
+	return number;
+}
+
 static struct corral_builder *from_environment(void)
 {
 	struct corral_builder *b = NULL;
@@ -191,13 +201,13 @@ static void test_guarded(void **state)
 
 	(void)state;
 	(void)snprintf(path, sizeof(path), "%s", test_file("policy.json", POLICY(""), 0600));
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct corral_builder *b = NULL;
 		struct corral_sandbox *s;
 		struct stat before, after;
 
-		set_variables(NULL, path, NULL);
-		if (i == 0)
+		set_variables(i == 2 ? descriptor_of(path) : NULL, path, NULL);
+		if (i != 1)
 			b = from_environment();
 		else
 			assert_int_equal(corral_builder_from_manifest(&b, path, NULL), 0);
