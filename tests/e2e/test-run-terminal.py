@@ -451,6 +451,43 @@ def test_answers():
     t.close()
 
 
+def test_answers_in_background():
+    """In the background the shell would read the answers: questions do not pass."""
+    os.environ["PS1"] = "outer> "
+    t = Answering(["bash", "--norc", "-i"])
+    t.wait_for("outer> ")
+    t.type(f"{CORRAL} run -- sh -c 'sleep 0.3; printf \"\\033[c\\033]4;1;?\\007LA\"ST' &\n")
+    shown = t.wait_for("LAST") or ""
+    TAP.ok(shown and "\x1b" not in shown, "nothing is asked from the background", t)
+    t.type("exit\n")
+    t.wait()
+    t.close()
+
+
+def test_stop():
+    """Stopped from outside: the shell has its terminal without the command's modes; they come back."""
+    os.environ["PS1"] = "outer> "
+    t = Terminal(["bash", "--norc", "-i"])
+    t.wait_for("outer> ")
+    t.type(f"{CORRAL} run -- sh -c 'printf \"\\033[?1049h\\033[?1000h\\033=REA\"DY; read x; echo got $x'\n")
+    t.wait_for("READY")
+    os.killpg(os.tcgetpgrp(t.master), signal.SIGTSTP)
+    shown = t.wait_for("Stopped") or ""
+    TAP.ok("\x1b[?1000l" in shown and "\x1b[?1049l" in shown and "\x1b>" in shown, "modes are reset where it is stopped", t)
+    t.wait_for("outer> ")
+    t.type("fg\n")
+    t.wait_for("run -- ")
+    shown = t.wait_for(r"\x1b=") or ""
+    TAP.ok("\x1b[?1000h" in shown and "\x1b[?1049h" in shown, "and set again where it goes on", t)
+    t.type("word\n")
+    t.wait_for("got word")
+    shown = t.wait_for("outer> ") or ""
+    TAP.ok("\x1b[?1000l" in shown and "\x1b[?1049l" in shown, "and reset in the end", t)
+    t.type("exit\n")
+    t.wait()
+    t.close()
+
+
 def test_no_answers():
     """A terminal that does not answer: the end is not held up for long."""
     t = Terminal(corral("--", "printf", r"\033[c\033[6n"))

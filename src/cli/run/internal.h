@@ -64,6 +64,7 @@ struct run_stdio {
 	int terminal;     /* the user's; -1: none */
 	int master;       /* of the command's terminal, or of the one for output; -1: none */
 	struct terminal raw;
+	bool is_stopped; /* run_stdio_stop(): what it undid is not set again yet */
 	struct stdio_copy copies[RUN_STDIO_COPIES];
 	size_t n_copies;
 	size_t n_input; /* the first of them carry input: nobody waits for their end */
@@ -82,9 +83,13 @@ void run_stdio_given(struct run_stdio *s);
 void run_stdio_begin(struct run_stdio *s, int master);
 /*
  * Looks who has the keyboard. From the background nothing is read and no mode is set: that would
- * stop us. True if it has to be looked at again, though nothing happens that poll() could tell.
+ * stop us. Nor is the terminal asked anything: the shell would read the answer. True if it has to
+ * be looked at again, though nothing happens that poll() could tell.
  */
 bool run_stdio_refresh(struct run_stdio *s);
+/* We are going to be stopped: makes the user's terminal as it was, until run_stdio_refresh() finds
+ * us in the foreground again. */
+void run_stdio_stop(struct run_stdio *s);
 /* Standard descriptors that are closed become nothing, so that no other takes their number. */
 void run_stdio_reserve(void);
 /* The window is gone: so is the terminal inside. */

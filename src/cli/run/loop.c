@@ -107,7 +107,7 @@ static void run_loop_stop(struct loop *l)
 	sigset_t set;
 
 	(void)session_signal(l->session, COMMAND, SIGSTOP);
-	terminal_restore(&l->stdio->raw);
+	run_stdio_stop(l->stdio);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTSTP);
 	(void)raise(SIGTSTP);

@@ -225,8 +225,6 @@ int run_stdio_open(struct run_stdio *s, struct run *r)
 	if (!r->options.json && isatty(0) && isatty(1) && isatty(2)) {
 		s->is_terminal = true;
 		s->terminal = STDIN_FILENO;
-		/* What it asks its terminal, it is answered. */
-		s->filters[0].rights.questions = true;
 		return 0;
 	}
 	for (int fd = 0; ret == 0 && fd < 3; fd++)
@@ -246,13 +244,41 @@ void run_stdio_given(struct run_stdio *s)
 	}
 }
 
+static int run_stdio_filter_fd(const struct run_stdio *s, const struct stdio_copy *copy)
+{
+	return copy->filter == &s->filters[0] ? STDOUT_FILENO : STDERR_FILENO;
+}
+
+/* What was undone for a stop. */
+static void run_stdio_resume(struct run_stdio *s)
+{
+	char text[TERMINAL_FILTER_END];
+
+	s->is_stopped = false;
+	for (size_t i = s->n_input; i < s->n_copies; i++) {
+		struct stdio_copy *copy = &s->copies[i];
+
+		if (copy->filter)
+			(void)terminal_write(run_stdio_filter_fd(s, copy), text,
+				terminal_filter_resume(copy->filter, text));
+	}
+}
+
 bool run_stdio_refresh(struct run_stdio *s)
 {
 	bool again = false;
 
+	/* Whoever has taken the terminal has set its mode, too. */
+	if (s->raw.is_raw && terminal_is_taken(s->terminal))
+		s->raw.is_raw = false;
 	if (s->is_terminal && s->n_input && !s->raw.is_raw && !s->copies[0].is_done &&
 		terminal_is_foreground(s->terminal))
 		(void)terminal_raw(&s->raw, s->terminal);
+	if (s->is_stopped && (s->terminal < 0 || terminal_is_foreground(s->terminal)))
+		run_stdio_resume(s);
+	/* What the command asks its terminal it is answered, if nobody else would read the answer.
+	 */
+	s->filters[0].rights.questions = s->is_terminal && s->raw.is_raw;
 	for (size_t i = 0; i < s->n_input; i++) {
 		struct stdio_copy *copy = &s->copies[i];
 
@@ -260,7 +286,7 @@ bool run_stdio_refresh(struct run_stdio *s)
 			copy->is_keyboard ? !terminal_is_ours(copy->from) : !s->raw.is_raw;
 		again = again || (copy->is_paused && !copy->is_done);
 	}
-	return again;
+	return again || s->is_stopped;
 }
 
 void run_stdio_begin(struct run_stdio *s, int master)
@@ -285,7 +311,8 @@ void run_stdio_hang_up(struct run_stdio *s)
 	s->master = -1;
 }
 
-void run_stdio_settle(struct run_stdio *s)
+static void run_stdio_undo(
+	struct run_stdio *s, size_t (*undo)(struct terminal_filter *, char[TERMINAL_FILTER_END]))
 {
 	/* Ends any sequence. */
 	static const char cut[] = "\x18\x1b\\";
@@ -293,21 +320,40 @@ void run_stdio_settle(struct run_stdio *s)
 
 	for (size_t i = s->n_input; i < s->n_copies; i++) {
 		struct stdio_copy *copy = &s->copies[i];
-		size_t n;
-		int fd;
+		int fd = run_stdio_filter_fd(s, copy);
 
 		if (!copy->filter)
 			continue;
-		fd = copy->filter == &s->filters[0] ? STDOUT_FILENO : STDERR_FILENO;
 		/* Not all that it let pass was written. */
 		if (copy->at < copy->len)
-			terminal_write(fd, cut, sizeof(cut) - 1);
-		n = terminal_filter_end(copy->filter, text);
-		terminal_write(fd, text, n);
+			(void)terminal_write(fd, cut, sizeof(cut) - 1);
+		(void)terminal_write(fd, text, undo(copy->filter, text));
 	}
 	s->answers.wanted = s->filters[0].n_identities;
 	if (s->is_terminal && s->raw.is_raw && s->filters[0].has_asked)
 		terminal_take_answers(s->terminal, STDOUT_FILENO, &s->answers);
+	s->filters[0].n_identities = 0;
+	s->filters[0].has_asked = false;
+}
+
+void run_stdio_settle(struct run_stdio *s)
+{
+	run_stdio_undo(s, terminal_filter_end);
+}
+
+void run_stdio_stop(struct run_stdio *s)
+{
+	/* It may have questions in it, which must not be asked later, from the background. */
+	for (size_t i = s->n_input; i < s->n_copies; i++) {
+		struct stdio_copy *copy = &s->copies[i];
+
+		if (copy->filter && copy->at < copy->len)
+			copy->at += terminal_write(run_stdio_filter_fd(s, copy),
+				copy->bytes + copy->at, copy->len - copy->at);
+	}
+	run_stdio_undo(s, terminal_filter_pause);
+	terminal_restore(&s->raw);
+	s->is_stopped = true;
 }
 
 bool run_stdio_is_done(const struct run_stdio *s)

@@ -702,27 +702,75 @@ static const struct {
 	{ CHANGED_POINTER, "\x1b]22;\x1b\\" },
 };
 
+static void filter_undo(struct terminal_filter *f, struct filter_out *o)
+{
+	if (f->state == FILTER_STREAM)
+		filter_puts(o, "\x1b\\");
+	for (size_t i = 0; i < ROWS(undo_first); i++) {
+		if (f->changed & undo_first[i].changed)
+			filter_puts(o, undo_first[i].text);
+	}
+	filter_undo_modes(f, false, o);
+	filter_undo_modes(f, true, o);
+	for (size_t i = 0; i < ROWS(undo_then); i++) {
+		if (f->changed & undo_then[i].changed)
+			filter_puts(o, undo_then[i].text);
+	}
+	while (f->n_titles > 0) {
+		filter_puts(o, "\x1b[23;0t");
+		f->n_titles--;
+	}
+	filter_reset(f);
+}
+
 size_t terminal_filter_end(struct terminal_filter *f, char out[TERMINAL_FILTER_END])
 {
 	struct filter_out o = { out };
 
-	if (f->state == FILTER_STREAM)
-		filter_puts(&o, "\x1b\\");
-	for (size_t i = 0; i < ROWS(undo_first); i++) {
-		if (f->changed & undo_first[i].changed)
-			filter_puts(&o, undo_first[i].text);
-	}
-	filter_undo_modes(f, false, &o);
-	filter_undo_modes(f, true, &o);
-	for (size_t i = 0; i < ROWS(undo_then); i++) {
-		if (f->changed & undo_then[i].changed)
-			filter_puts(&o, undo_then[i].text);
-	}
-	while (f->n_titles > 0) {
-		filter_puts(&o, "\x1b[23;0t");
-		f->n_titles--;
-	}
-	filter_reset(f);
+	filter_undo(f, &o);
 	filter_enter(f, FILTER_TEXT);
+	return (size_t)(o.at - out);
+}
+
+/* A stop, and what follows it */
+
+size_t terminal_filter_pause(struct terminal_filter *f, char out[TERMINAL_FILTER_END])
+{
+	struct filter_out o = { out };
+
+	for (size_t i = 0; i < f->n_modes && f->n_paused < TERMINAL_FILTER_MODES; i++)
+		f->paused[f->n_paused++] = f->modes[i];
+	f->has_paused_keypad = f->has_paused_keypad || (f->changed & CHANGED_KEYPAD);
+	filter_undo(f, &o);
+	if (f->state == FILTER_STREAM)
+		f->state = FILTER_SKIP;
+	return (size_t)(o.at - out);
+}
+
+static void filter_redo_modes(struct terminal_filter *f, bool screens, struct filter_out *o)
+{
+	for (size_t i = 0; i < f->n_paused; i++) {
+		const struct terminal_mode *m = &f->paused[i];
+
+		if (mode_is_screen(m) != screens)
+			continue;
+		mode_set(f, *m);
+		o->at += sprintf(o->at, "\x1b[%s%u%c", m->is_private ? "?" : "", m->number,
+			m->is_on ? 'h' : 'l');
+	}
+}
+
+size_t terminal_filter_resume(struct terminal_filter *f, char out[TERMINAL_FILTER_END])
+{
+	struct filter_out o = { out };
+
+	filter_redo_modes(f, true, &o);
+	filter_redo_modes(f, false, &o);
+	if (f->has_paused_keypad) {
+		filter_change(f, CHANGED_KEYPAD, true);
+		filter_puts(&o, "\x1b=");
+	}
+	f->n_paused = 0;
+	f->has_paused_keypad = false;
 	return (size_t)(o.at - out);
 }

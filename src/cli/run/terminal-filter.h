@@ -21,7 +21,7 @@
 
 /* What is held back at most, and how many modes are remembered one by one. */
 enum { TERMINAL_FILTER_HELD = 8192, TERMINAL_FILTER_MODES = 32 };
-/* The room that terminal_filter_end() needs. */
+/* The room that terminal_filter_end(), _pause() and _resume() need. */
 enum { TERMINAL_FILTER_END = 2048 };
 
 struct terminal_rights {
@@ -47,6 +47,10 @@ struct terminal_filter {
 	struct terminal_mode modes[TERMINAL_FILTER_MODES];
 	size_t n_modes;
 	unsigned n_titles;
+	/* To be set again after a stop. */
+	struct terminal_mode paused[TERMINAL_FILTER_MODES];
+	size_t n_paused;
+	bool has_paused_keypad;
 	/* The terminal may have answered; and how often it was asked for its identity (DA1). */
 	bool has_asked;
 	uint64_t n_identities;
@@ -60,3 +64,7 @@ struct terminal_filter {
 size_t terminal_filter_run(struct terminal_filter *f, const char *in, size_t n, char *out);
 /* What makes the terminal as it was, as far as the command changed it. */
 size_t terminal_filter_end(struct terminal_filter *f, char out[TERMINAL_FILTER_END]);
+/* The same for a stop, after which the output goes on. */
+size_t terminal_filter_pause(struct terminal_filter *f, char out[TERMINAL_FILTER_END]);
+/* Sets the modes again that were undone. Colours and the like are the command's to draw again. */
+size_t terminal_filter_resume(struct terminal_filter *f, char out[TERMINAL_FILTER_END]);

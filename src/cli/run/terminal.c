@@ -48,25 +48,26 @@ void terminal_restore(struct terminal *t)
 	t->is_raw = false;
 }
 
-void terminal_write(int fd, const char *text, size_t n)
+size_t terminal_write(int fd, const char *text, size_t n)
 {
 	sigset_t output, before;
+	size_t at = 0;
 
 	(void)sigemptyset(&output);
 	(void)sigaddset(&output, SIGTTOU);
 	(void)sigprocmask(SIG_BLOCK, &output, &before);
-	while (n > 0) {
+	while (at < n) {
 		struct pollfd p = { .fd = fd, .events = POLLOUT };
 		ssize_t done = -1;
 
 		if (poll(&p, 1, ANSWER_MS) > 0)
-			done = write(fd, text, n < PIPE_BUF ? n : PIPE_BUF);
+			done = write(fd, text + at, n - at < PIPE_BUF ? n - at : PIPE_BUF);
 		if (done <= 0)
 			break;
-		text += done;
-		n -= (size_t)done;
+		at += (size_t)done;
 	}
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return at;
 }
 
 /* ESC [ ? digits and semicolons c */
@@ -96,7 +97,7 @@ void terminal_take_answers(int in, int out, struct terminal_answers *a)
 	struct pollfd p = { .fd = in, .events = POLLIN };
 	char typed[4096];
 
-	terminal_write(out, "\x1b[c", 3);
+	(void)terminal_write(out, "\x1b[c", 3);
 	while (a->seen <= a->wanted && clock_ms(CLOCK_MONOTONIC) < end &&
 		poll(&p, 1, ANSWER_MS) > 0) {
 		ssize_t n = read(in, typed, sizeof(typed));
@@ -106,6 +107,7 @@ void terminal_take_answers(int in, int out, struct terminal_answers *a)
 		terminal_answers_count(a, typed, (size_t)n);
 	}
 	(void)tcflush(in, TCIFLUSH);
+	*a = (struct terminal_answers){ 0 };
 }
 
 void terminal_copy_size(int from, int to)
@@ -153,6 +155,13 @@ int terminal_pair(int like, int *ret_master, int *ret_slave)
 bool terminal_is_foreground(int fd)
 {
 	return tcgetpgrp(fd) == getpgrp();
+}
+
+bool terminal_is_taken(int fd)
+{
+	pid_t group = tcgetpgrp(fd);
+
+	return group > 0 && group != getpgrp();
 }
 
 bool terminal_is_ours(int fd)

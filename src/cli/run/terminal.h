@@ -31,11 +31,12 @@ void terminal_answers_count(struct terminal_answers *a, const char *typed, size_
 /*
  * A command that ended may have asked what nobody waits for any more: the answers would be typed
  * into the user's shell. Asks a last question, and takes all from the terminal up to its answer,
- * and for a second where none comes.
+ * and for a second where none comes. Then counting starts again.
  */
 void terminal_take_answers(int in, int out, struct terminal_answers *a);
-/* All of it, also from the background; nothing if the terminal does not take it within a second. */
-void terminal_write(int fd, const char *text, size_t n);
+/* All of it, also from the background, unless the terminal takes nothing for a second. Returns how
+ * much was written. */
+size_t terminal_write(int fd, const char *text, size_t n);
 
 /* The size of one terminal for another. Nothing happens if `from` has none. */
 void terminal_copy_size(int from, int to);
@@ -50,6 +51,8 @@ int terminal_pair(int like, int *ret_master, int *ret_slave);
 
 /* We are in the foreground of this terminal: it is for us to read it and to set its mode. */
 bool terminal_is_foreground(int fd);
+/* Others are; not if the terminal is gone. */
+bool terminal_is_taken(int fd);
 /*
  * True if what is typed on fd is meant for us: we are in the foreground, and no other program (a
  * pager behind us in a pipe) has taken the keyboard by leaving line mode.

@@ -323,6 +323,37 @@ static void undoes(void **state)
 	expect_end("\x1b[?1049h\x1b[1m\033c", "");
 }
 
+/* A stop: all is undone, and modes are set again where it goes on; then undone once more. */
+static void pauses(void **state)
+{
+	struct terminal_filter *f = calloc(1, sizeof(*f));
+	char out[64 + TERMINAL_FILTER_HELD], text[TERMINAL_FILTER_END];
+
+	(void)state;
+	assert_non_null(f);
+	f->rights = all;
+	assert_int_equal(terminal_filter_resume(f, text), 0);
+	(void)terminal_filter_run(f, "\x1b[?25l\x1b[?1049h\x1b=\x1b[1m\x1b]0;ti", 26, out);
+	text[terminal_filter_pause(f, text)] = '\0';
+	assert_string_equal(text, "\x1b[?25h\x1b[?1049l\x1b>\x1b[0m");
+	/* In the background there is nothing to undo. */
+	assert_int_equal(terminal_filter_pause(f, text), 0);
+	/* What was not complete goes on. */
+	out[terminal_filter_run(f, "tle\a", 4, out)] = '\0';
+	assert_string_equal(out, "\x1b]0;title\x1b\\");
+	text[terminal_filter_resume(f, text)] = '\0';
+	assert_string_equal(text, "\x1b[?1049h\x1b[?25l\x1b=");
+	text[terminal_filter_end(f, text)] = '\0';
+	assert_string_equal(text, "\x1b[?25h\x1b[?1049l\x1b>");
+	/* Of a stream an end was written: its rest is dropped. */
+	(void)terminal_filter_run(f, "\x1bPq#0~", 6, out);
+	text[terminal_filter_pause(f, text)] = '\0';
+	assert_string_equal(text, "\x1b\\");
+	out[terminal_filter_run(f, "~~\x1b\\.", 5, out)] = '\0';
+	assert_string_equal(out, ".");
+	free(f);
+}
+
 /* More modes than are remembered: all that are known are reset. */
 static void undoes_many_modes(void **state)
 {
@@ -377,6 +408,7 @@ int main(void)
 		cmocka_unit_test(grants),
 		cmocka_unit_test(bounds),
 		cmocka_unit_test(undoes),
+		cmocka_unit_test(pauses),
 		cmocka_unit_test(undoes_many_modes),
 		cmocka_unit_test(counts_answers),
 	};
