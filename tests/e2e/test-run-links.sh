@@ -128,6 +128,13 @@ planted "--write" "$PWD/data" "$HOME/private" --write data -- sh -c 'echo x >dat
 planted "--read of something below" "$PWD/data" "$HOME/private/file" --read data/file -- cat data/file
 prints secret "the name that is offered can be granted" --read "$HOME/private" -- cat data/file
 planted "--read with another profile" "$PWD/data" "$HOME/private" --profile readonly --read data -- cat data/file
+top=$PWD
+cd data || exit 1
+planted "the current folder" "$top/data" "$HOME/private" -- cat file
+PWD=$top prints secret "a variable that tells of another folder counts for nothing" -- cat file
+cd -P . || exit 1
+prints secret "the folder that is offered can be changed to" -- cat file
+cd "$top" || exit 1
 ln -s data again
 planted "a chain" "$PWD/again" "$HOME/private" --read again -- cat again/file
 mkdir deep && ln -s ../../home deep/up

@@ -58,7 +58,8 @@ int run_real_folder(struct run *r, const char *option, const char *path, const c
 }
 
 /* A folder that becomes a grant by its name: not by a link that a command may have left. */
-static int run_layers_check_planted(struct run *r, const char *option, const char *path)
+static int run_layers_check_planted(
+	struct run *r, const char *option, const char *path, const char *advice)
 {
 	struct planted planted;
 	int err = planted_find(path, r->load.variables.values[VARIABLE_HOME], &planted);
@@ -68,13 +69,25 @@ static int run_layers_check_planted(struct run *r, const char *option, const cha
 	(void)error_set(r->call->error, -EPERM, NULL,
 		"%s: %s leads to %s by the link %s, which an earlier command could have made",
 		option, path, planted.real, planted.link);
-	error_hint(r->call->error, "name %s itself, if that is meant", planted.real);
+	error_hint(r->call->error, "%s %s itself, if that is meant", advice, planted.real);
 	return -EPERM;
+}
+
+/* How a shell came to the current folder, if that is where it still is; NULL: not known. */
+static const char *run_layers_way_here(void)
+{
+	const char *pwd = getenv("PWD");
+	struct stat there, here;
+
+	if (!pwd || pwd[0] != '/' || stat(pwd, &there) < 0 || stat(".", &here) < 0)
+		return NULL;
+	return there.st_dev == here.st_dev && there.st_ino == here.st_ino ? pwd : NULL;
 }
 
 static int run_layers_set_variables(struct run *r)
 {
 	const char **work_dir = &r->load.variables.values[VARIABLE_WORK_DIR];
+	const char *way;
 	int ret;
 
 	if (r->options.work_dir && r->load.is_set[VARIABLE_WORK_DIR])
@@ -83,10 +96,13 @@ static int run_layers_set_variables(struct run *r)
 		*work_dir = r->options.work_dir;
 		r->load.is_set[VARIABLE_WORK_DIR] = true;
 	}
+	way = r->load.is_set[VARIABLE_WORK_DIR] ? NULL : run_layers_way_here();
 	ret = load_begin(&r->load, r->call);
 	if (ret == 0 && r->load.is_set[VARIABLE_WORK_DIR])
-		ret = run_layers_check_planted(
-			r, r->options.work_dir ? "--work-dir" : "--set WORK_DIR", *work_dir);
+		ret = run_layers_check_planted(r,
+			r->options.work_dir ? "--work-dir" : "--set WORK_DIR", *work_dir, "name");
+	else if (ret == 0 && way)
+		ret = run_layers_check_planted(r, "the current folder", way, "change to");
 	return ret < 0 ? ret : run_real_folder(r, "the working folder", *work_dir, work_dir);
 }
 
