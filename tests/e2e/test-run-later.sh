@@ -189,6 +189,34 @@ git reset -q && cat new >.git/index'
 err_has 'sub/evil/.git (git enters it as a submodule' 'git: a submodule of a submodule is told of'
 ran 'git: which git enters'
 
+# An index that is split, from a file that is not the first that it names; in a folder that is not looked into.
+repository split
+attack 'git init -q node_modules/evil && cd node_modules/evil && git -c user.name=x -c user.email=x commit -q --allow-empty -m x &&
+echo "$EVIL" >>.git/config && cd ../.. &&
+git update-index --add --cacheinfo "160000,$(git -C node_modules/evil rev-parse HEAD),node_modules/evil" && git update-index --split-index
+python3 -c "
+import hashlib
+decoy = b\"link\" + (20).to_bytes(4, \"big\") + bytes(20 * [17])
+index = open(\".git/index\", \"rb\").read()
+at = index.rindex(b\"link\")
+index = index[:at] + decoy + index[at:-20]
+open(\".git/index\", \"wb\").write(index + hashlib.sha1(index).digest())
+open(\".git/sharedindex.\" + 20 * \"11\", \"wb\").write(b\"DIRC\" + bytes([0, 0, 0, 2, 0, 0, 0, 0] + 20 * [17]))
+"'
+err_has '.git/index (it cannot be read' 'git: an index that names two files that it is split from is told of'
+ran 'git: which git reads'
+repository split-work
+git init -q lib && git -C lib -c user.name=x -c user.email=x commit -q --allow-empty -m x && git add lib 2>/dev/null
+for version in 2 3 4; do
+	sleep 0.02
+	run run -- sh -ec "git -c index.threads=2 update-index --split-index --index-version $version
+echo $version >new$version; git add new$version; git -c user.name=x -c user.email=x commit -q -m $version
+git -c index.threads=2 -c index.recordEndOfIndexEntries=true -c index.recordOffsetTable=true update-index --no-split-index --force-write-index
+echo fine"
+	out_is fine "git: version $version of the index, split and not, works"
+	err_lacks 'cannot be read' 'git: and is read'
+done
+
 # --- what must go on working ---
 repository work
 git init -q --bare "$scratch/work.git" && git -c protocol.file.allow=always clone -q "$scratch/work" there 2>/dev/null

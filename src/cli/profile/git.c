@@ -9,6 +9,7 @@
  * and never followed for anything but to learn their names.
  */
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -36,7 +37,7 @@ enum { ALL_SETTINGS_MAX = 8 << 20, ALL_FILES_MAX = 1024 };
 static const char profile_git_runs_hooks[] = "git runs what is in it";
 
 /* Whose settings are read, and so what is looked for in them. */
-enum leads_kind { LEADS_REPOSITORY, LEADS_USER, LEADS_MODULES };
+enum leads_kind { LEADS_REPOSITORY, LEADS_USER, LEADS_MODULES, LEADS_FORMAT };
 
 struct leads {
 	const char *folder;   /* what is found lies below it */
@@ -231,6 +232,12 @@ static int profile_git_judge(struct leads *l, const char *section, const char *k
 				       profile_git_resolve(l->worktree, value, path) < 0
 			       ? 0
 			       : profile_git_tell(l, path, "a submodule");
+	/* Git does not look for it in files that are included. */
+	if (l->kind == LEADS_FORMAT)
+		return strcasecmp(section, "extensions") != 0 ||
+				       strcasecmp(key, "objectformat") != 0
+			       ? 0
+			       : l->found(l->data, value, "");
 	if (is_hooks && l->kind == LEADS_USER && value[0] != '/' && value[0] != '~') {
 		(void)snprintf(l->user->hooks, sizeof(l->user->hooks), "%s", value);
 		return 0;
@@ -367,11 +374,14 @@ int profile_git_modules(const char *folder, const char *worktree, struct profile
  * `.git`, with another git that goes by the settings there. Whoever may write the index may make a
  * submodule of any folder.
  *
- * The index is read as documented (gitformat-index), versions 2 to 4, with names of 20 or 32 bytes,
- * split or not. What is none of these is told as a whole.
+ * The index is read as documented (gitformat-index), versions 2 to 4, with names of 20 or 32 bytes
+ * as the repository has them, split or not. What is none of these is told as a whole, and so is
+ * what git would read in another way than we do: names that are longer or shorter than their entry
+ * says, a second file that it is split from, offsets for threads that lead elsewhere.
  */
 enum { INDEX_MAX = 64 << 20, HEADER = 12, STAT = 40, MODE_AT = 24, EXTENDED = 0x4000 };
-enum { GITLINK = 0160000, TYPE = 0170000 };
+enum { GITLINK = 0160000, TYPE = 0170000, NAME_MASK = 0xfff };
+enum { HASH_SHA1 = 20, HASH_SHA256 = 32, SHARED_BYTES = 2 * HASH_SHA256 + 1 };
 
 struct index {
 	struct leads to;
@@ -382,7 +392,9 @@ struct index {
 	unsigned *left; /* how many more may be read */
 	const unsigned char *bytes;
 	size_t len, hash;
-	char shared[2 * 32 + 1]; /* the name of the file that it is split from */
+	char shared[SHARED_BYTES]; /* the name of the file that it is split from */
+	/* A submodule takes the place of an entry of that file, which alone has its name. */
+	bool has_nameless;
 };
 
 static uint32_t profile_git_index_number(const unsigned char *p)
@@ -467,12 +479,17 @@ static int take_entry(const struct index *x, uint32_t version, size_t *at, char 
 	uint32_t *ret_mode)
 {
 	size_t start = *at, pos = start + STAT + x->hash + 2, kept = 0, strip = 0, n;
+	unsigned flags;
 
 	if (pos >= x->len)
 		return -EBADMSG;
 	*ret_mode = profile_git_index_number(x->bytes + start + MODE_AT);
-	if (version > 2 && x->bytes[pos - 2] & EXTENDED >> 8)
+	flags = (unsigned)x->bytes[pos - 2] << 8 | x->bytes[pos - 1];
+	if (flags & EXTENDED) {
+		if (version == 2)
+			return -EBADMSG;
 		pos += 2;
+	}
 	if (version == 4) {
 		if (take_strip(x, &pos, &strip) < 0 || strip > strlen(name))
 			return -EBADMSG;
@@ -480,6 +497,8 @@ static int take_entry(const struct index *x, uint32_t version, size_t *at, char 
 	}
 	n = pos < x->len ? strnlen((const char *)x->bytes + pos, x->len - pos) : x->len;
 	if (pos + n >= x->len || kept + n >= PATH_BYTES)
+		return -EBADMSG;
+	if ((flags & NAME_MASK) != NAME_MASK && (flags & NAME_MASK) != kept + n)
 		return -EBADMSG;
 	memcpy(name + kept, x->bytes + pos, n + 1);
 	pos += n + 1;
@@ -489,25 +508,73 @@ static int take_entry(const struct index *x, uint32_t version, size_t *at, char 
 	return 0;
 }
 
-/* The extension that names the other half. */
-static void profile_git_index_find_shared(struct index *x, size_t at)
+/*
+ * Where threads begin to read: pairs of an offset and a number of entries, which must be those that
+ * we read. The first name of a block is whole.
+ */
+static int profile_git_index_check_blocks(const struct index *x, size_t data, size_t size)
 {
-	while (at + 8 + x->hash <= x->len) {
-		size_t size = profile_git_index_number(x->bytes + at + 4);
+	uint32_t version = profile_git_index_number(x->bytes + 4), mode;
+	uint32_t n = profile_git_index_number(x->bytes + 8);
+	char name[PATH_BYTES] = "";
+	size_t at = HEADER;
+	int r = size < 4 ? -EBADMSG : 0;
 
-		if (memcmp(x->bytes + at, "link", 4) == 0 && size >= x->hash) {
-			for (size_t i = 0; i < x->hash; i++)
-				(void)snprintf(x->shared + 2 * i, 3, "%02x", x->bytes[at + 8 + i]);
-			return;
+	for (size_t block = data + 4; r == 0 && block + 8 <= data + size; block += 8) {
+		uint32_t of_block = profile_git_index_number(x->bytes + block + 4);
+
+		if (profile_git_index_number(x->bytes + block) != at || of_block > n)
+			return -EBADMSG;
+		n -= of_block;
+		memset(name, 1, strlen(name));
+		for (uint32_t i = 0; r == 0 && i < of_block; i++) {
+			r = take_entry(x, version, &at, name, &mode);
+			if (r == 0 && i == 0 && name[0] == 1)
+				return -EBADMSG;
 		}
-		if (size > x->len - at - 8)
-			return;
-		at += 8 + size;
 	}
+	return r == 0 && n > 0 ? -EBADMSG : r;
 }
 
-/* is_trial: whether it can be read with names of this length. */
-static int read_entries(struct index *x, bool is_trial)
+/* At the end may stand where the extensions begin, which git believes if it has threads. */
+static bool profile_git_index_has_end(const struct index *x, size_t at)
+{
+	size_t size = 4 + x->hash, end = 8 + size + x->hash;
+	const unsigned char *p = x->bytes;
+
+	if (x->len < at + end)
+		return true;
+	p += x->len - end;
+	return memcmp(p, "EOIE", 4) != 0 || profile_git_index_number(p + 4) != size ||
+	       profile_git_index_number(p + 8) == at;
+}
+
+/* The extensions: one names the other half. Of several git takes the last, but makes only one. */
+static int read_extensions(struct index *x, size_t at)
+{
+	int r = profile_git_index_has_end(x, at) ? 0 : -EBADMSG;
+
+	x->shared[0] = '\0';
+	while (r == 0 && at + 8 + x->hash <= x->len) {
+		const unsigned char *data = x->bytes + at + 8;
+		size_t size = profile_git_index_number(x->bytes + at + 4);
+
+		if (size > x->len - at - 8)
+			return -EBADMSG;
+		if (memcmp(x->bytes + at, "link", 4) == 0) {
+			if (x->shared[0] || size < x->hash)
+				return -EBADMSG;
+			for (size_t i = 0; i < x->hash; i++)
+				(void)snprintf(x->shared + 2 * i, 3, "%02x", data[i]);
+		} else if (memcmp(x->bytes + at, "IEOT", 4) == 0) {
+			r = profile_git_index_check_blocks(x, at + 8, size);
+		}
+		at += 8 + size;
+	}
+	return r;
+}
+
+static int read_entries(struct index *x)
 {
 	char name[PATH_BYTES] = "";
 	size_t at = HEADER;
@@ -521,22 +588,69 @@ static int read_entries(struct index *x, bool is_trial)
 	if (version < 2 || version > 4)
 		return -EBADMSG;
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		bool is_link;
+
 		r = take_entry(x, version, &at, name, &mode);
 		if (r == 0 && mode != 0 && !(mode & TYPE))
 			r = -EBADMSG;
-		if (r == 0 && !is_trial && (mode & TYPE) == GITLINK)
+		is_link = (mode & TYPE) == GITLINK;
+		x->has_nameless = x->has_nameless || (r == 0 && is_link && !name[0]);
+		if (r == 0 && name[0] && (is_link || x->has_nameless))
 			r = profile_git_index_judge(x, name);
 	}
 	if (r == 0 && at + x->hash > x->len)
 		r = -EBADMSG;
-	if (r == 0)
-		profile_git_index_find_shared(x, at);
-	return r;
+	return r == 0 ? read_extensions(x, at) : r;
 }
 
+static int note_format(void *data, const char *value, const char *who)
+{
+	size_t *hash = data;
+
+	(void)who;
+	*hash = strcasecmp(value, "sha256") == 0 ? HASH_SHA256 : HASH_SHA1;
+	return 0;
+}
+
+/* How long names of objects are in it. */
+static int profile_git_index_find_hash(struct index *x)
+{
+	struct profile_git_user none = { 0 };
+	struct leads l = {
+		.kind = LEADS_FORMAT, .user = &none, .found = note_format, .data = &x->hash
+	};
+	char path[PATH_BYTES], common[PATH_BYTES];
+	int r = 0;
+
+	x->hash = HASH_SHA1;
+	memcpy(common, x->repository, strlen(x->repository) + 1);
+	if (profile_git_resolve(x->repository, "commondir", path) == 0)
+		r = profile_git_read_path(path, "", x->repository, common);
+	if (r >= 0 && profile_git_resolve(common, "config", path) == 0)
+		r = profile_git_read_file(&l, path, 0);
+	return r < 0 && r != -ENOMEM ? -EBADMSG : r;
+}
+
+/* Was a file written that an index may be split from? Of it, git compares the last bytes only. */
+static bool profile_git_index_has_new_shared(const struct index *x)
+{
+	DIR *dir = opendir(x->repository);
+	bool is_new = false;
+	const struct dirent *d;
+	struct stat st;
+
+	while (dir && !is_new && (d = readdir(dir)))
+		is_new = strncmp(d->d_name, "sharedindex.", strlen("sharedindex.")) == 0 &&
+			 fstatat(dirfd(dir), d->d_name, &st, 0) == 0 &&
+			 profile_git_index_is_new(x, dirfd(dir), &st);
+	if (dir)
+		(void)closedir(dir);
+	return is_new;
+}
+
+/* -ENOENT: there is none. */
 static int read_index(struct index *x, const char *name)
 {
-	static const size_t lengths[] = { 20, 32 };
 	auto_buffer text = { 0 };
 	char path[PATH_BYTES];
 	struct stat st;
@@ -547,34 +661,24 @@ static int read_index(struct index *x, const char *name)
 		return -ENAMETOOLONG;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -EBADMSG;
+		return errno == ENOENT ? -ENOENT : -EBADMSG;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EBADMSG;
-	x->is_new = x->is_new || profile_git_index_is_new(x, fd, &st);
+	x->is_new = x->is_new || profile_git_index_is_new(x, fd, &st) ||
+		    profile_git_index_has_new_shared(x);
 	/* It names what it named before; whoever changes a submodule of those is seen by the look.
 	 */
 	if (!x->is_new)
 		return 0;
+	r = x->hash ? 0 : profile_git_index_find_hash(x);
+	if (r < 0)
+		return r;
 	r = file_read_fd(fd, INDEX_MAX, &text);
 	if (r < 0 || text.failed)
 		return -EBADMSG;
 	x->bytes = (const unsigned char *)buffer_text(&text);
 	x->len = text.len;
-	if (x->len == 0)
-		return 0;
-	/* Which of the two the repository has stands elsewhere. What reads well either way is read
-	 * twice. */
-	r = -EBADMSG;
-	x->shared[0] = '\0';
-	for (size_t i = 0; i < ROWS(lengths); i++) {
-		x->hash = lengths[i];
-		if (read_entries(x, true) < 0)
-			continue;
-		r = read_entries(x, false);
-		if (r < 0)
-			break;
-	}
-	return r;
+	return x->len == 0 ? 0 : read_entries(x);
 }
 
 static int profile_git_index_enter(const struct leads *to, const struct timespec *since,
@@ -594,6 +698,7 @@ static int profile_git_index_enter(const struct leads *to, const struct timespec
 	if (r == 0 && x.shared[0] && strspn(x.shared, "0") < strlen(x.shared)) {
 		(void)snprintf(name, sizeof(name), "sharedindex.%s", x.shared);
 		r = read_index(&x, name);
+		r = r == -ENOENT ? -EBADMSG : r;
 	}
 	/* Git may understand it, or it may not. */
 	if (r == -EBADMSG)
@@ -601,7 +706,7 @@ static int profile_git_index_enter(const struct leads *to, const struct timespec
 			    ? 0
 			    : profile_git_tell(&x.to, path,
 				      "it cannot be read; git enters submodules that it names");
-	return r;
+	return r == -ENOENT ? 0 : r;
 }
 
 int profile_git_links(const char *folder, const char *worktree, const struct timespec *since,

@@ -214,30 +214,57 @@ static void add_zeros(struct buffer *b, size_t n)
 		buffer_addc(b, '\0');
 }
 
+static void add_header(struct buffer *b, unsigned version, unsigned n)
+{
+	buffer_adds(b, "DIRC");
+	add_number(b, version);
+	add_number(b, n);
+}
+
+/* len: of the name, as the entry has it. */
+static void add_entry_len(struct buffer *b, unsigned version, size_t hash, uint32_t mode,
+	const char *name, size_t len)
+{
+	size_t start = b->len;
+
+	add_zeros(b, 24);
+	add_number(b, mode);
+	add_zeros(b, 12 + hash);
+	buffer_addc(b, (char)(len >> 8));
+	buffer_addc(b, (char)len);
+	if (version == 4)
+		buffer_addc(b, mode == 0160000); /* "a" is not in the other name */
+	buffer_adds(b, name);
+	buffer_addc(b, '\0');
+	while (version < 4 && (b->len - start) % 8)
+		buffer_addc(b, '\0');
+}
+
+static void add_entry(
+	struct buffer *b, unsigned version, size_t hash, uint32_t mode, const char *name)
+{
+	add_entry_len(b, version, hash, mode, name, strlen(name));
+}
+
 /* An index of one file and one submodule. */
 static void put_index(unsigned version, size_t hash, const char *module)
 {
-	const char *const names[] = { "a", module };
 	auto_buffer b = { 0 };
 
-	buffer_adds(&b, "DIRC");
-	add_number(&b, version);
-	add_number(&b, 2);
-	for (size_t i = 0; i < 2; i++) {
-		size_t start = b.len;
-
-		add_zeros(&b, 24);
-		add_number(&b, i ? 0160000 : 0100644);
-		add_zeros(&b, 12 + hash + 2);
-		if (version == 4)
-			buffer_addc(&b, (char)i); /* "a" is not in the other name */
-		buffer_adds(&b, names[i]);
-		buffer_addc(&b, '\0');
-		while (version < 4 && (b.len - start) % 8)
-			buffer_addc(&b, '\0');
-	}
+	add_header(&b, version, 2);
+	add_entry(&b, version, hash, 0100644, "a");
+	add_entry(&b, version, hash, 0160000, module);
 	add_zeros(&b, hash);
 	put(".git/index", b.data, b.len);
+}
+
+/* An extension that names a shared index of 20 times the byte. */
+static void add_link(struct buffer *b, int byte)
+{
+	buffer_adds(b, "link");
+	add_number(b, 20);
+	for (size_t i = 0; i < 20; i++)
+		buffer_addc(b, (char)byte);
 }
 
 static void check_links(const char *expected)
@@ -258,6 +285,7 @@ static void test_links(void **state)
 	put_text("old/.git", "gitdir: ../.git/modules/old\n");
 	for (unsigned version = 2; version <= 4; version++) {
 		for (size_t i = 0; i < ROWS(hashes); i++) {
+			put_text(".git/config", i ? "[extensions]\nobjectFormat = sha256\n" : "");
 			put_index(version, hashes[i], "sub");
 			check_links("sub/.git\n");
 			put_index(version, hashes[i], "none");
@@ -270,6 +298,128 @@ static void test_links(void **state)
 	check_links(".git/index\n");
 	put_text(".git/index", "");
 	check_links("");
+}
+
+/* An index that is split: the submodule is in the other half. */
+static void test_links_split(void **state)
+{
+	static const char one[] = ".git/sharedindex.1111111111111111111111111111111111111111";
+	static const char two[] = ".git/sharedindex.2222222222222222222222222222222222222222";
+	auto_buffer harmless = { 0 }, evil = { 0 }, split = { 0 }, twice = { 0 }, nameless = { 0 };
+
+	(void)state;
+	put_text("sub/.git/config", "");
+	add_header(&harmless, 2, 1);
+	add_entry(&harmless, 2, 20, 0100644, "sub");
+	add_zeros(&harmless, 20);
+	add_header(&evil, 2, 1);
+	add_entry(&evil, 2, 20, 0160000, "sub");
+	add_zeros(&evil, 20);
+	add_header(&split, 2, 0);
+	add_link(&split, 0x11);
+	add_zeros(&split, 20);
+	add_header(&twice, 2, 0);
+	add_link(&twice, 0x11);
+	add_link(&twice, 0x22);
+	add_zeros(&twice, 20);
+	add_header(&nameless, 2, 1);
+	add_entry(&nameless, 2, 20, 0160000, "");
+	add_link(&nameless, 0x11);
+	add_zeros(&nameless, 20);
+
+	put(".git/index", split.data, split.len);
+	check_links(".git/index\n"); /* the other half is missing */
+	put(one, harmless.data, harmless.len);
+	check_links("");
+	put(one, evil.data, evil.len);
+	check_links("sub/.git\n");
+	/* Git takes the last one. */
+	put(one, harmless.data, harmless.len);
+	put(two, evil.data, evil.len);
+	put(".git/index", twice.data, twice.len);
+	check_links(".git/index\n");
+	/* It replaces an entry of the other half, and has its name from there. */
+	put(".git/index", nameless.data, nameless.len);
+	check_links("sub/.git\n");
+}
+
+/* The index is older than the command, the file that it is split from is not. */
+static void test_links_shared(void **state)
+{
+	static const char one[] = ".git/sharedindex.1111111111111111111111111111111111111111";
+	auto_buffer evil = { 0 }, split = { 0 }, found = { 0 };
+	struct timespec since;
+	char path[PATH_BYTES + 64];
+	struct stat st;
+
+	(void)state;
+	put_text("sub/.git/config", "");
+	add_header(&evil, 2, 1);
+	add_entry(&evil, 2, 20, 0160000, "sub");
+	add_zeros(&evil, 20);
+	add_header(&split, 2, 0);
+	add_link(&split, 0x11);
+	add_zeros(&split, 20);
+	put(".git/index", split.data, split.len);
+	(void)usleep(20000);
+	put(one, evil.data, evil.len);
+	(void)snprintf(path, sizeof(path), "%s/%s", work, one);
+	assert_int_equal(stat(path, &st), 0);
+	since = st.st_ctim;
+	assert_int_equal(profile_git_links(work, work, &since, note, &found), 0);
+	assert_string_equal(buffer_text(&found), "sub/.git\n");
+}
+
+/* What git reads in another way than it seems. */
+static void test_links_confused(void **state)
+{
+	auto_buffer longer = { 0 }, extended = { 0 }, end = { 0 }, blocks = { 0 };
+	size_t at;
+
+	(void)state;
+	/* Git goes by the length, not by the end of the name. */
+	add_header(&longer, 2, 1);
+	add_entry_len(&longer, 2, 20, 0100644, "a", 40);
+	add_zeros(&longer, 60);
+	put(".git/index", longer.data, longer.len);
+	check_links(".git/index\n");
+	/* Version 2 has no more flags. */
+	add_header(&extended, 2, 1);
+	add_entry_len(&extended, 2, 20, 0100644, "a", 0x4001);
+	add_zeros(&extended, 20);
+	put(".git/index", extended.data, extended.len);
+	check_links(".git/index\n");
+	/* Extensions that begin elsewhere, and where they do begin. */
+	for (size_t i = 0; i < 2; i++) {
+		buffer_clear(&end);
+		add_header(&end, 2, 1);
+		add_entry(&end, 2, 20, 0100644, "a");
+		at = end.len;
+		buffer_adds(&end, "EOIE");
+		add_number(&end, 24);
+		add_number(&end, (uint32_t)(i ? at : at - 8));
+		add_zeros(&end, 20 + 20);
+		put(".git/index", end.data, end.len);
+		check_links(i ? "" : ".git/index\n");
+	}
+	/* The same of blocks of entries. */
+	for (size_t i = 0; i < 2; i++) {
+		buffer_clear(&blocks);
+		add_header(&blocks, 2, 2);
+		add_entry(&blocks, 2, 20, 0100644, "a");
+		at = blocks.len;
+		add_entry(&blocks, 2, 20, 0100644, "b");
+		buffer_adds(&blocks, "IEOT");
+		add_number(&blocks, 4 + 2 * 8);
+		add_number(&blocks, 1);
+		add_number(&blocks, 12);
+		add_number(&blocks, 1);
+		add_number(&blocks, (uint32_t)(i ? at : at + 8));
+		add_number(&blocks, 1);
+		add_zeros(&blocks, 20);
+		put(".git/index", blocks.data, blocks.len);
+		check_links(i ? "" : ".git/index\n");
+	}
 }
 
 /* From what happens to what is told. */
@@ -357,6 +507,9 @@ int main(void)
 		cmocka_unit_test_setup(test_bounds, begin),
 		cmocka_unit_test_setup(test_pipe, begin),
 		cmocka_unit_test_setup(test_links, begin),
+		cmocka_unit_test_setup(test_links_split, begin),
+		cmocka_unit_test_setup(test_links_shared, begin),
+		cmocka_unit_test_setup(test_links_confused, begin),
 		cmocka_unit_test_setup(test_news, begin),
 		cmocka_unit_test_setup(test_news_file, begin),
 		cmocka_unit_test_setup(test_news_link, begin),
