@@ -45,7 +45,9 @@ enum filter_change {
 	CHANGED_LINK = 1 << 9,
 	CHANGED_POINTER = 1 << 10,
 	CHANGED_TABS = 1 << 11,
-	CHANGED_MODES = 1 << 12, /* more than are remembered */
+	CHANGED_MODES = 1 << 12,     /* more than are remembered */
+	CHANGED_MODIFIERS = 1 << 13, /* of other keys than modifyOtherKeys */
+	CHANGED_PROTECTION = 1 << 14,
 };
 
 /* Zero denies. */
@@ -93,13 +95,13 @@ static const struct {
 } csi_rules[] = {
 	{ 0, 0, "@ABCDEFGHIJKLMPSTXZ`abdefghlmqrsuW", FILTER_PASS },
 	{ 0, 0, "cnx", FILTER_QUESTION },
-	{ 0, 0, "iy", FILTER_DROP }, /* a printer; tests of the terminal */
+	{ 0, 0, "iy]", FILTER_DROP }, /* a printer; tests; the Linux console, which goes dark */
 	{ '?', 0, "hlrsJKW", FILTER_PASS },
 	{ '?', 0, "cnuSm", FILTER_QUESTION },
 	{ '?', 0, "i", FILTER_DROP },
-	{ '>', 0, "umpn", FILTER_PASS },
+	{ '>', 0, "umn", FILTER_PASS },
 	{ '>', 0, "cq", FILTER_QUESTION },
-	{ '>', 0, "tT", FILTER_DROP }, /* how titles are written */
+	{ '>', 0, "tTp", FILTER_DROP }, /* how titles are written; a hidden pointer */
 	{ '=', 0, "u", FILTER_PASS },
 	{ '=', 0, "c", FILTER_QUESTION },
 	{ '<', 0, "u", FILTER_PASS },
@@ -107,7 +109,8 @@ static const struct {
 	{ 0, '!', "p", FILTER_PASS },
 	{ 0, '"', "q", FILTER_PASS },
 	{ 0, '"', "p", FILTER_DROP }, /* 8-bit sequences */
-	{ 0, '$', "rtvxz{|}~", FILTER_PASS },
+	{ 0, '$', "rtvxz{|", FILTER_PASS },
+	{ 0, '$', "}~", FILTER_DROP }, /* the status line instead of the screen */
 	{ 0, '*', "x|", FILTER_PASS },
 	{ 0, '*', "y", FILTER_DROP }, /* checksums of what is on the screen */
 	{ 0, '\'', "}~", FILTER_PASS },
@@ -124,12 +127,37 @@ static unsigned csi_first(const struct csi *c)
 			break;
 		n = n * 10 + (unsigned)(c->params[i] - '0');
 	}
-	return n;
+	return n < UINT16_MAX ? n : UINT16_MAX;
 }
 
 static bool csi_is_default(const struct csi *c)
 {
 	return c->n_params == 0 || (c->n_params == 1 && c->params[0] == '0');
+}
+
+/* The parameters one by one: true if there is one more, which csi_first() reads from `rest`. */
+static bool csi_next(struct csi *rest)
+{
+	const char *next = memchr(rest->params, ';', rest->n_params);
+	size_t len = next ? (size_t)(next - rest->params) + 1 : rest->n_params;
+
+	rest->params += len;
+	rest->n_params -= len;
+	return rest->n_params > 0;
+}
+
+/* ?2l: a VT52, for which other bytes are sequences. */
+static bool csi_leaves_ansi(const struct csi *c)
+{
+	struct csi rest = *c;
+
+	if (c->prefix != '?' || c->inter || c->final != 'l')
+		return false;
+	do {
+		if (csi_first(&rest) == 2)
+			return true;
+	} while (csi_next(&rest));
+	return false;
 }
 
 /* Of the window: 20 and 21 read titles, 11 to 19 sizes and places. */
@@ -146,6 +174,8 @@ static enum filter_verdict csi_judge(const struct csi *c)
 {
 	if (!c->prefix && !c->inter && c->final == 't')
 		return csi_judge_window(c);
+	if (csi_leaves_ansi(c))
+		return FILTER_DROP;
 	/* On the Linux console this is the cursor's shape. */
 	if (c->prefix == '?' && !c->inter && c->final == 'c' && c->n_params > 0)
 		return FILTER_PASS;
@@ -160,7 +190,7 @@ static enum filter_verdict csi_judge(const struct csi *c)
 /* On in a terminal that nobody changed. */
 static bool mode_is_on(const struct terminal_mode *m)
 {
-	return m->is_private ? m->number == 7 || m->number == 8 || m->number == 25
+	return m->is_private ? m->number == 2 || m->number == 7 || m->number == 8 || m->number == 25
 			     : m->number == 12;
 }
 
@@ -192,19 +222,39 @@ static void mode_set(struct terminal_filter *f, struct terminal_mode m)
 	}
 }
 
+/* h, l, or r: then it is as it was when it was saved, which nobody knows. */
 static void csi_set_modes(struct terminal_filter *f, const struct csi *c)
 {
 	struct csi rest = *c;
 
-	while (rest.n_params > 0) {
-		const char *next = memchr(rest.params, ';', rest.n_params);
-		size_t len = next ? (size_t)(next - rest.params) + 1 : rest.n_params;
+	if (c->n_params == 0)
+		return;
+	do {
+		struct terminal_mode m = { (uint16_t)csi_first(&rest), c->prefix == '?',
+			c->final == 'h' };
 
-		mode_set(f, (struct terminal_mode){ (uint16_t)csi_first(&rest), c->prefix == '?',
-				    c->final != 'l' });
-		rest.params += len;
-		rest.n_params -= len;
-	}
+		if (c->final == 'r')
+			m.is_on = !mode_is_on(&m);
+		mode_set(f, m);
+	} while (csi_next(&rest));
+}
+
+/* >KEYS;VALUE m, or >KEYS n: what keys send. Without a value, or with 0, it is as it was. */
+static void csi_track_keys(struct terminal_filter *f, const struct csi *c)
+{
+	uint32_t what = csi_first(c) == 4 ? CHANGED_KEYS : CHANGED_MODIFIERS;
+	size_t i = 0;
+
+	while (i < c->n_params && c->params[i] >= '0' && c->params[i] <= '9')
+		i++;
+	while (i < c->n_params && (c->params[i] == ';' || c->params[i] == '0'))
+		i++;
+	if (c->final == 'n' || i < c->n_params)
+		filter_change(f, what, true);
+	else if (c->n_params == 0)
+		filter_change(f, CHANGED_KEYS | CHANGED_MODIFIERS, false);
+	else if (what == CHANGED_KEYS)
+		filter_change(f, what, false);
 }
 
 static void csi_track_window(struct terminal_filter *f, const struct csi *c)
@@ -230,10 +280,10 @@ static void csi_track(struct terminal_filter *f, const struct csi *c)
 		filter_change(f, CHANGED_REGION, true);
 	else if (c->final == 'm' && plain)
 		filter_change(f, CHANGED_STYLE, !csi_is_default(c));
-	else if (c->final == 'm' && c->prefix == '>')
-		filter_change(f, CHANGED_KEYS,
-			memchr(c->params, ';', c->n_params) && c->params[c->n_params - 1] != ';' &&
-				c->params[c->n_params - 1] != '0');
+	else if ((c->final == 'm' || c->final == 'n') && c->prefix == '>')
+		csi_track_keys(f, c);
+	else if (c->final == 'q' && c->inter == '"')
+		filter_change(f, CHANGED_PROTECTION, !csi_is_default(c));
 	else if (c->final == 'q' && c->inter == ' ')
 		filter_change(f, CHANGED_CURSOR, !csi_is_default(c));
 	else if (c->final == 'c' && c->prefix == '?')
@@ -688,11 +738,13 @@ static const struct {
 }, undo_then[] = {
 	{ CHANGED_MODES, "\x1b[?1049l" },
 	{ CHANGED_KEYBOARD, "\x1b[=0u\x1b[<99u" },
+	{ CHANGED_MODIFIERS, "\x1b[>m" },
 	{ CHANGED_KEYS, "\x1b[>4m" },
 	{ CHANGED_KEYPAD, "\x1b>" },
 	{ CHANGED_CHARSET, "\x1b(B\x1b)B\x0f" },
 	{ CHANGED_REGION, "\x1b" "7\x1b[r\x1b" "8" },
 	{ CHANGED_STYLE, "\x1b[0m" },
+	{ CHANGED_PROTECTION, "\x1b[0\"q" },
 	{ CHANGED_LINK, "\x1b]8;;\x1b\\" },
 	{ CHANGED_CURSOR, "\x1b[0 q" },
 	{ CHANGED_CURSOR_LINUX, "\x1b[?0c" },

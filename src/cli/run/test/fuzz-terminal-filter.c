@@ -24,7 +24,9 @@ static size_t fuzz_filter(
 	f->rights = rights;
 	for (size_t at = 0; at < n; at += step)
 		len += terminal_filter_run(f, in + at, n - at < step ? n - at : step, out + len);
-	if (terminal_filter_end(f, end) > sizeof(end))
+	if (terminal_filter_pause(f, end) > sizeof(end) ||
+		terminal_filter_resume(f, end) > sizeof(end) ||
+		terminal_filter_end(f, end) > sizeof(end))
 		abort();
 	free(f);
 	return len;
@@ -37,7 +39,7 @@ static void fuzz_check(struct terminal_rights rights, const char *out, size_t n)
 		size_t n;
 	} never[] = { { "\x05", 1 }, { "\x1b_", 2 }, { "\x1b^", 2 }, { "\x1bX", 2 },
 		{ "\x1b]1337", 6 }, { "\x1bPtmux", 6 }, { "\xc2\x9d", 2 }, { "\x1b%", 2 },
-		{ "\x1b}", 2 }, { "\x1b$", 2 }, { "\x1b[21t", 5 } };
+		{ "\x1b}", 2 }, { "\x1b$", 2 }, { "\x1b[21t", 5 }, { "\x1b[?2l", 5 } };
 
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
 		if (memmem(out, n, never[i].bytes, never[i].n))

@@ -167,6 +167,12 @@ static void drops(void **state)
 		"\x1b&4",
 		"\x1b!0",
 		"\x1b#~",
+		/* Another terminal's sequences; the status line; the Linux console's screen. */
+		"\x1b[?2l",
+		"\x1b[?25;02;1l",
+		"\x1b[1$}",
+		"\x1b[2$~",
+		"\x1b[9;1]",
 	};
 
 	(void)state;
@@ -299,6 +305,13 @@ static void undoes(void **state)
 	expect_end("\x1b[?7l\x1b[4h", "\x1b[?7h\x1b[4l");
 	expect_end("\x1b[?7l\x1b[?7h\x1b[?12h\x1b[?1048h", "");
 	expect_end("\x1b[?1003r", "\x1b[?1003l");
+	/* What is restored is what was saved, whatever that was. */
+	expect_end("\x1b[?25l\x1b[?25s\x1b[?25r", "\x1b[?25h");
+	expect_end("\x1b[?25r\x1b[?25h", "");
+	expect_end("\x1b[?2h", "");
+	expect_end("\x1b[?25l\x1b[?65561h", "\x1b[?25h\x1b[?65535l");
+	expect_end("\x1b[1\"q", "\x1b[0\"q");
+	expect_end("\x1b[1\"q\x1b[0\"q", "");
 	expect_end("\x1b=", "\x1b>");
 	expect_end("\x1b=\x1b>", "");
 	expect_end("\x0e", "\x1b(B\x1b)B\x0f");
@@ -308,6 +321,14 @@ static void undoes(void **state)
 	expect_end("\x1b[>1u", "\x1b[=0u\x1b[<99u\x1b[=0u\x1b[<99u");
 	expect_end("\x1b[>4;1m", "\x1b[>4m");
 	expect_end("\x1b[>4;2m\x1b[>4;m\x1b[>4m", "");
+	expect_end("\x1b[>4;2m\x1b[>4;0m", "");
+	expect_end("\x1b[>4;2;0m", "\x1b[>4m");
+	expect_end("\x1b[>4:2m", "\x1b[>4m");
+	expect_end("\x1b[>4;2m\x1b[>1m", "\x1b[>4m");
+	expect_end("\x1b[>4n", "\x1b[>4m");
+	expect_end("\x1b[>1;2m", "\x1b[>m");
+	expect_end("\x1b[>2n", "\x1b[>m");
+	expect_end("\x1b[>1;2m\x1b[>4;2m\x1b[>m", "");
 	expect_end("\x1b[1mbold\x1b(B\x1b[m\x0f", "");
 	expect_end("\x1b[4 q", "\x1b[0 q");
 	expect_end("\x1b[22;0t\x1b[22t\x1b[23;0t", "\x1b[23;0t");
