@@ -141,6 +141,33 @@ attack "$lean; rm .git/HEAD; lean ."
 err_has 'the command created . (git takes it' 'git: the folder itself as one'
 ran 'git: which git uses'
 
+# --- remotes as they were before there was a configuration ---
+git init -q --bare "$scratch/far.git"
+repository remotes
+rm -rf .git/branches
+git branch -M main
+push='mkdir -p .git/$KIND && git init -q --bare node_modules/far && printf "#!/bin/sh\necho >$PWNED\n" >node_modules/far/hooks/pre-receive &&
+chmod +x node_modules/far/hooks/pre-receive && echo "$WHAT" >.git/$KIND/origin'
+for kind in remotes branches; do
+	[ $kind = remotes ] && what="URL: $scratch/remotes/node_modules/far" || what="$scratch/remotes/node_modules/far"
+	attack "PWNED=$pwned KIND=$kind WHAT='$what'; $push"
+	err_has "created .git/$kind (git fetches" "git: .git/$kind that is made is told of"
+	git push -q origin HEAD:refs/heads/$kind >/dev/null 2>&1
+	[ -e "$pwned" ]
+	ok $? 'git: which git push uses'
+	rm -f "$pwned" && echo "${what%%/*}$scratch/far.git" >.git/$kind/origin
+	attack "PWNED=$pwned KIND=$kind WHAT='$what'; $push"
+	git push -q origin HEAD:refs/heads/$kind-2 >/dev/null 2>&1
+	[ ! -e "$pwned" ]
+	ok $? "git: .git/$kind that is there cannot be changed"
+	rm -r .git/$kind
+done
+run run -- sh -c 'git checkout -q -b other; echo 2 >file; git -c user.name=x -c user.email=x commit -q -am two; echo 3 >file
+git -c user.name=x -c user.email=x commit -q -am three; git checkout -q main; echo 4 >file
+git -c user.name=x -c user.email=x commit -q -am four; git -c user.name=x -c user.email=x cherry-pick main..other; git cherry-pick --abort && echo fine'
+out_has fine 'git: a cherry-pick that stops works'
+err_lacks sequencer 'git: of which nothing is told once it is over'
+
 # --- where settings lead, before there is anything ---
 repository later
 git config core.hooksPath .my-hooks
@@ -239,7 +266,7 @@ out_has module/file 'git: a submodule is added as far as before'
 repository names
 for file in .hg/hgrc .pre-commit-config.yaml lefthook.yml .gemini/settings.json .codex/config.toml .roo/mcp.json \
 	.gitea/workflows/ci.yml .forgejo/workflows/ci.yml .circleci/config.yml .woodpecker.yml Jenkinsfile \
-	azure-pipelines.yml bitbucket-pipelines.yml .drone.yml .travis.yml .buildkite/pipeline.yml mise.toml .Rprofile; do
+	.lazygit.yml .jj/repo .sl/sharedpath .clinerules/hooks/TaskStart .github/hooks/x.json azure-pipelines.yml bitbucket-pipelines.yml .drone.yml .travis.yml .buildkite/pipeline.yml mise.toml .Rprofile; do
 	attack "mkdir -p $(dirname "$file"); echo x >$file"
 	grep -q "the command created ${file%%/*}" "$scratch/err"
 	ok $? "$file: new, it is told of"
@@ -247,7 +274,7 @@ for file in .hg/hgrc .pre-commit-config.yaml lefthook.yml .gemini/settings.json 
 	{ [ "$status" -ne 0 ] && [ "$(cat "$file")" = x ]; }
 	ok $? "$file: it cannot be changed"
 done
-for file in .npmrc .yarnrc.yml .cargo/config.toml .tool-versions .git/rebase-merge/git-rebase-todo; do
+for file in .npmrc .yarnrc.yml .cargo/config.toml .tool-versions .git/rebase-merge/git-rebase-todo .git/sequencer/opts; do
 	mkdir -p "$(dirname "$file")"
 	attack "echo x >$file"
 	grep -q "the command [a-z]* ${file%%/*}" "$scratch/err"

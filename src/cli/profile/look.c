@@ -25,7 +25,8 @@ enum { LOOK_BARE_HEAD = 1, LOOK_BARE_OBJECTS = 2, LOOK_BARE_REFS = 4, LOOK_BARE_
 static const char *const look_bare_names[] = { "HEAD", "objects", "refs", "commondir" };
 /* Folders in a repository that are git's own, and have rows as far as they matter. */
 static const char *const look_bare_folders[] = { "objects", "refs", "hooks", "info", "logs", "lfs",
-	"branches", "modules", "worktrees", "rebase-merge", "rebase-apply", NULL };
+	"branches", "remotes", "sequencer", "modules", "worktrees", "rebase-merge", "rebase-apply",
+	NULL };
 
 /* As the kernel fills it. */
 struct look_entry {

@@ -68,8 +68,14 @@ static size_t count(const struct lint_findings *all, const char *id)
 #define DENY_ALL_DEFERRED                                                                         \
 	"'/**/.git/hooks/**', '/**/.git/config', '/**/.git/config.worktree', "                    \
 	"'/**/.git/commondir', '/**/.git/modules/**', '/**/.git/worktrees/**', "                  \
-	"'/**/.git/rebase-merge/**', '/**/.git/rebase-apply/**', '/**/.hg/hgrc', "                \
-	"'/**/.hg/hgrc-not-shared', '/**/.hg/sharedpath', '/**/.jj/repo/config.toml', "           \
+	"'/**/.git/remotes/**', '/**/.git/branches/**', "                                         \
+	""                                                                                        \
+	"'/**/.git/rebase-merge/**', '/**/.git/rebase-apply/**', "                                \
+	"'/**/.git/sequencer/**', '/**/.git/lazygit.yml', '/**/.lazygit.yml', "                   \
+	"'/**/.hg/hgrc', "                                                                        \
+	"'/**/.hg/hgrc-not-shared', '/**/.hg/sharedpath', "                                       \
+	"'/**/.sl/sharedpath', "                                                                  \
+	"'/**/.jj/repo/config.toml', "                                                            \
 	"'/**/.sl/config', '/**/.husky/**', '/**/.pre-commit-config.yaml', "                      \
 	"'/**/{.,}lefthook{,-local}.{yml,yaml,toml,json}', "                                      \
 	"'/**/.config/lefthook{,-local}.{yml,yaml,toml,json}', "                                  \
@@ -85,6 +91,8 @@ static size_t count(const struct lint_findings *all, const char *id)
 	"'/**/.gdbinit', '/**/.lldbinit', '/**/.pdbrc', '/**/.irbrc', '/**/.pryrc', "             \
 	"'/**/.ghci', '/**/.ocamlinit', '/**/.iex.exs', '/**/.octaverc', '/**/.perldb', "         \
 	"'/**/.claude/settings{,.local}.json', '/**/.claude/hooks/**', "                          \
+	"'/**/.github/hooks/**', '/**/.clinerules/hooks/**', "                                    \
+	""                                                                                        \
 	"'/**/.claude/{plugins,local}/**', "                                                      \
 	"'/**/.claude/{commands,agents,skills,output-styles}/**', '/**/.cursor/**', "             \
 	"'/**/.mcp.json', "                                                                       \

@@ -90,7 +90,8 @@ static void test_file(void **state)
 	(void)state;
 	put_text(".git", "gitdir: ./.g\n");
 	expect_leads(".g/hooks\n.g/config\n.g/config.worktree\n.g/commondir\n.g/modules\n"
-		     ".g/worktrees\n.g/rebase-merge\n.g/rebase-apply\n");
+		     ".g/worktrees\n.g/remotes\n.g/branches\n.g/rebase-merge\n.g/rebase-apply\n.g/"
+		     "sequencer\n.g/lazygit.yml\n");
 	put_text(".git", "gitdir: /elsewhere\n");
 	expect_leads("");
 }
@@ -100,8 +101,9 @@ static void test_common(void **state)
 	(void)state;
 	put_text(".git/commondir", "../c\n");
 	put_text("c/config", "[core]\nhooksPath=h\n");
-	expect_leads("c/hooks\nc/config\nc/config.worktree\nc/commondir\nc/modules\nc/worktrees\n"
-		     "c/rebase-merge\nc/rebase-apply\nh\n");
+	expect_leads("c/hooks\nc/config\nc/config.worktree\nc/commondir\nc/modules\nc/worktrees\nc/"
+		     "remotes\nc/branches\n"
+		     "c/rebase-merge\nc/rebase-apply\nc/sequencer\nc/lazygit.yml\nh\n");
 }
 
 static void test_settings(void **state)
