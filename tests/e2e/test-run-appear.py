@@ -233,6 +233,17 @@ def link_folder(scene):
     os.symlink("project/dot", f"{scene.home}/.config")
 
 
+def link_exchanged(scene):
+    """Where the link leads there is another folder later; and at first none."""
+    shutil.rmtree(f"{scene.home}/.config")
+    os.symlink("stage/dot", f"{scene.home}/.config")
+    time.sleep(0.3)
+    os.makedirs(f"{scene.home}/stage/dot")
+    time.sleep(0.3)
+    rename(scene, "stage/dot", "stage/old")
+    scene.write("stage/dot/gh/hosts.yml")
+
+
 def closed_folder(scene):
     scene.write("stage/docker/config.json")
     os.chmod(f"{scene.home}/stage/docker", 0o311)
@@ -270,6 +281,7 @@ CASES = (
     ("a link to a file", AGENT, link_file, (".netrc", "project/netrc")),
     ("a link to what comes later", AGENT, link_dangling, (".netrc", "project/later")),
     ("a link to a folder on the way", AGENT, link_folder, (".config/gh/hosts.yml", "project/dot/gh/hosts.yml")),
+    ("a link to a folder that is exchanged", AGENT, link_exchanged, (".config/gh/hosts.yml", "stage/dot/gh/hosts.yml")),
     ("a folder that cannot be listed", AGENT, closed_folder, (".docker/config.json",)),
     ("the first log of the user's own", AGENT, own_log, (".local/state/corral/canary", ".local/state/corral/audit.db.key")),
     ("a home that is granted, not all", READ_HOME, saved, (".netrc",)),

@@ -12,6 +12,7 @@
  *   a folder that was away      is looked through again: its events came under another name
  *   replaced, removed and made  the folder's watch tells again; a mask that stands is left alone
  *   a link                      where it leads is masked, and is a forbidden path from then on
+ *   a link on the way           the folder it leads to is watched, and that one's place, too
  *   a folder that may not be    is masked as a whole: what is in it could not be watched
  *   listed
  *
@@ -44,6 +45,11 @@ struct late_folder {
 	const char *path, *real;
 };
 
+/* A link on the way to something: what is at `end` stands for `path`. */
+struct late_way {
+	const char *path, *end;
+};
+
 struct late {
 	const struct plan *plan;
 	struct baseline_home home;
@@ -52,6 +58,8 @@ struct late {
 	size_t n, cap;
 	const char **ends; /* of links at forbidden paths: forbidden as well */
 	size_t n_ends, cap_ends;
+	struct late_way *ways;
+	size_t n_ways, cap_ways;
 };
 
 /* One literal path: forbids it, lies on the way to it, or neither. */
@@ -75,6 +83,8 @@ static unsigned late_judge(const struct late *l, const char *path)
 		found |= late_judge_one(path, p->late[i]);
 	for (size_t i = 0; i < l->n_ends; i++)
 		found |= late_judge_one(path, l->ends[i]);
+	for (size_t i = 0; i < l->n_ways; i++)
+		found |= path_is_below(l->ways[i].end, path) ? BASELINE_BELOW : 0;
 	return found;
 }
 
@@ -110,8 +120,13 @@ void late_free(struct late *l)
 	}
 	for (size_t i = 0; i < l->n_ends; i++)
 		free((void *)l->ends[i]);
+	for (size_t i = 0; i < l->n_ways; i++) {
+		free((void *)l->ways[i].path);
+		free((void *)l->ways[i].end);
+	}
 	free(l->folders);
 	free(l->ends);
+	free(l->ways);
 	free(l);
 }
 
@@ -203,6 +218,8 @@ static int late_scan(const struct late_walk *w, const struct late_folder *folder
 		r = late_look_towards(&c, l->plan->late[i]);
 	for (size_t i = 0; r == 0 && i < l->n_ends; i++)
 		r = late_look_towards(&c, l->ends[i]);
+	for (size_t i = 0; r == 0 && i < l->n_ways; i++)
+		r = late_look_towards(&c, l->ways[i].end);
 	return r;
 }
 
@@ -262,14 +279,11 @@ bool late_has(const struct late *l, const char *path)
 	return false;
 }
 
-int late_forbid(struct late *l, const struct tree *t, const char *path)
+/* The folder of the host in which a path lies. */
+static const struct plan_entry *late_ground(const struct late *l, const char *path)
 {
-	const struct late_walk w = { l, t };
 	const struct plan_entry *ground = NULL;
-	const char *copy;
 
-	if (late_has(l, path))
-		return 0;
 	for (size_t i = 0; i < l->plan->n; i++) {
 		const struct plan_entry *entry = &l->plan->entries[i];
 
@@ -277,6 +291,17 @@ int late_forbid(struct late *l, const struct tree *t, const char *path)
 			path_is_below(path, entry->path))
 			ground = entry;
 	}
+	return ground;
+}
+
+int late_forbid(struct late *l, const struct tree *t, const char *path)
+{
+	const struct late_walk w = { l, t };
+	const struct plan_entry *ground = late_ground(l, path);
+	const char *copy;
+
+	if (late_has(l, path))
+		return 0;
 	if (!ground || ground->writable)
 		return -ESTALE;
 	copy = l->n_ends < LINKS_HELD_MAX ? strdup(path) : NULL;
@@ -287,21 +312,79 @@ int late_forbid(struct late *l, const struct tree *t, const char *path)
 	return late_start(&w, ground);
 }
 
+/* The folders above the end, for another to take its place; as far as they are there. */
+static int late_watch_towards(struct late *l, const char *ground, const char *end)
+{
+	char folder[PATH_BYTES];
+
+	for (const char *p = end + (ground[1] ? strlen(ground) : 0); p; p = strchr(p + 1, '/')) {
+		struct late_folder f = { .path = folder, .real = folder };
+		size_t len = p == end ? 1 : (size_t)(p - end);
+		int r;
+
+		memcpy(folder, end, len);
+		folder[len] = '\0';
+		f.wd = inotify_add_watch(l->inotify, folder, EVENTS);
+		if (f.wd < 0)
+			return errno == ENOSPC || errno == ENOMEM ? -errno : 0;
+		r = late_record(l, &f);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Whatever is at the end of such a link from now on. */
+static int late_hold_way(struct late *l, const char *path, const char *end)
+{
+	const struct plan_entry *ground = late_ground(l, end);
+	struct late_way way;
+
+	for (size_t i = 0; i < l->n_ways; i++)
+		if (strcmp(l->ways[i].path, path) == 0 && strcmp(l->ways[i].end, end) == 0)
+			return 0;
+	if (!ground || ground->writable)
+		return 0;
+	if (l->n_ways == LINKS_HELD_MAX)
+		return -E2BIG;
+	way = (struct late_way){ strdup(path), strdup(end) };
+	if (!way.path || !way.end || ARRAY_PUSH(l->ways, l->n_ways, l->cap_ways, way) < 0) {
+		free((void *)way.path);
+		free((void *)way.end);
+		return -ENOMEM;
+	}
+	return late_watch_towards(l, ground->path, end);
+}
+
 /* A link at a forbidden path, or on the way to one. */
 static int late_follow(const struct late_walk *w, const char *path, const char *real, unsigned what)
 {
 	struct late *l = w->late;
 	const struct plan_entry *entry;
 	char end[PATH_BYTES];
+	int r;
 
 	if (links_follow(real, NULL, NULL, end) < 0)
 		return 0;
 	entry = plan_find(l->plan, end);
 	if (!entry || entry->kind != PLAN_BIND)
 		return 0;
-	if (!(what & BASELINE_HERE))
-		return late_watch(w, path, end);
-	return late_forbid(l, w->tree, end);
+	if (what & BASELINE_HERE)
+		return late_forbid(l, w->tree, end);
+	r = late_hold_way(l, path, end);
+	return r < 0 ? r : late_watch(w, path, end);
+}
+
+static int late_look_as(
+	const struct late_walk *w, const char *path, const char *real, const struct stat *st)
+{
+	unsigned what = late_judge(w->late, path);
+
+	if (S_ISLNK(st->st_mode))
+		return late_follow(w, path, real, what);
+	if (what & BASELINE_HERE)
+		return late_mask(w, real);
+	return S_ISDIR(st->st_mode) ? late_watch(w, path, real) : 0;
 }
 
 static int late_look(const struct late_walk *w, const struct late_folder *folder, const char *name)
@@ -309,20 +392,19 @@ static int late_look(const struct late_walk *w, const struct late_folder *folder
 	const struct late *l = w->late;
 	char path[PATH_BYTES], real[PATH_BYTES];
 	struct stat st;
-	unsigned what;
+	int r;
 
 	if (!late_join(path, folder->path, name) || !late_join(real, folder->real, name))
 		return 0;
-	what = late_judge(l, path);
 	/* What has an entry is the plan's, and watched as a cover; until its folder is removed. */
-	if (!what || (plan_at(l->plan, real) && !late_has(l, real)) || strcmp(real, "/proc") == 0 ||
-		strcmp(real, "/dev") == 0 || lstat(real, &st) < 0)
+	if (!late_judge(l, path) || (plan_at(l->plan, real) && !late_has(l, real)) ||
+		strcmp(real, "/proc") == 0 || strcmp(real, "/dev") == 0 || lstat(real, &st) < 0)
 		return 0;
-	if (S_ISLNK(st.st_mode))
-		return late_follow(w, path, real, what);
-	if (what & BASELINE_HERE)
-		return late_mask(w, real);
-	return S_ISDIR(st.st_mode) ? late_watch(w, path, real) : 0;
+	r = late_look_as(w, path, real, &st);
+	for (size_t i = 0; r == 0 && strcmp(path, real) == 0 && i < l->n_ways; i++)
+		if (strcmp(l->ways[i].end, real) == 0)
+			r = late_look_as(w, l->ways[i].path, real, &st);
+	return r;
 }
 
 int late_begin(struct late *l, const struct tree *t, int inotify, struct error *e)
