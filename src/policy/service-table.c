@@ -28,14 +28,6 @@ static int service_spell_name(enum operation op, const char *text, struct arena 
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* The port that stands for all of them is no part of a domain. */
-static size_t service_domain_len(const struct buffer *text)
-{
-	bool any = text->len > 2 && memcmp(text->data + text->len - 2, ":*", 2) == 0;
-
-	return any ? text->len - 2 : text->len;
-}
-
 /* A domain, `*.` in front of one for its subdomains, an address, or `*`; in normal form. */
 static int service_spell_domain(enum operation op, const char *text, struct arena *a,
 	const char **ret, const struct location *where, struct error *e)
@@ -55,7 +47,10 @@ static int service_spell_domain(enum operation op, const char *text, struct aren
 		return error_set(
 			e, -EINVAL, where, "`%s` must be a domain or one address, no range", text);
 	host_pattern_print(&host, &out);
-	*ret = out.failed ? NULL : arena_strndup(a, buffer_text(&out), service_domain_len(&out));
+	/* The port that stands for all of them is no part of a domain. */
+	if (host.kind != HOST_GLOB && out.len > 2 && memcmp(out.data + out.len - 2, ":*", 2) == 0)
+		out.len -= 2;
+	*ret = out.failed ? NULL : arena_strndup(a, buffer_text(&out), out.len);
 	return *ret ? 0 : -ENOMEM;
 }
 

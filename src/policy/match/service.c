@@ -96,6 +96,9 @@ static bool is_address(const char *pattern, const struct address *address)
 static bool word_covers(
 	const char *pattern, const struct service_request *r, const char *value, size_t len)
 {
+	/* A host by its text, as in network patterns. */
+	if (r->host && strncmp(pattern, "glob:", 5) == 0)
+		return host_glob_matches(pattern + 5, r->host);
 	return r->host && r->host->is_address ? is_address(pattern, &r->host->address)
 					      : service_word_matches(pattern, value, len);
 }
@@ -179,9 +182,6 @@ bool service_pattern_covers(const char *pattern, const struct service_request *r
 		return false;
 	if (p.access && (r->access == 0 || (r->access & ~p.access)))
 		return false;
-	/* A host by its text, as in network patterns. */
-	if (p.value && r->host && strncmp(p.value, "glob:", 5) == 0)
-		return host_glob_matches(p.value + 5, r->host);
 	return !p.value || (r->value && word_covers(p.value, r, r->value, strlen(r->value)));
 }
 

@@ -260,6 +260,12 @@ static void test_services(void **state)
 		{ "services: {email: {access: send, recipients: ['Alice@Example.com']}}",
 			"service email.send:alice@example.com|service email.send:Alice@EXAMPLE.COM",
 			NULL, "service email.send:bob@example.com|service email.send" },
+		{ "{services: {browser: true}, rules: [{id: a, action: deny, operations: "
+		  "[service], "
+		  "patterns: ['browser:glob:8.8.*', 'browser.eval:glob:*']}]}",
+			"service browser.open:8.9.8.8|service browser.open:glob.example", NULL,
+			"service browser.open:8.8.1.1|service browser.open:0x08080101|service "
+			"browser.eval:example.com" },
 		/* Who splits it sends it to others, too. */
 		{ "services: {email: {access: send, recipients: ['*@corp.example']}}",
 			"service email.send:bob@corp.example", NULL,
