@@ -119,6 +119,27 @@ needs_sandbox() {
 	exit 0
 }
 
+# --- of `corral run` ---
+run_prints() { # run_prints TEXT NAME ARGUMENT…: that and nothing else, and no message of Corral's
+	wanted=$1 name=$2 && shift 2
+	run run "$@"
+	[ "$(cat "$scratch/out")" = "$wanted" ] && ! grep -q '^corral: ' "$scratch/err"
+	ok $? "$name"
+}
+run_stops() { # run_stops NAME ARGUMENT…: the command runs, and what it tries fails
+	name=$1 && shift
+	run run "$@"
+	{ [ "$status" -ne 0 ] && [ "$status" -lt 124 ] && [ ! -s "$scratch/out" ]; }
+	ok $? "$name"
+}
+run_refuses() { # run_refuses STATUS NAME TEXT ARGUMENT…: nothing runs, and a message with the text says why
+	wanted=$1 name=$2 text=$3 && shift 3
+	run run "$@"
+	{ [ "$status" -eq "$wanted" ] && [ ! -s "$scratch/out" ] && grep -q -F -e "$text" "$scratch/err" &&
+		grep -q '^corral: ' "$scratch/err"; }
+	ok $? "$name"
+}
+
 done_testing() {
 	echo "1..$number"
 	[ "$failures" -eq 0 ]

@@ -9,13 +9,6 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 needs_sandbox
-refuses() { # refuses NAME TEXT ARGUMENT…
-	name=$1 text=$2 && shift 2
-	run run "$@"
-	{ [ "$status" -eq 125 ] && [ ! -s "$scratch/out" ] && grep -q -F -e "$text" "$scratch/err" &&
-		grep -q '^corral: ' "$scratch/err"; }
-	ok $? "$name"
-}
 system='/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**'
 mkdir "$scratch/data" && echo text >"$scratch/data/file"
 echo "fs: {read: [$system, $scratch/data/**]}" >"$scratch/policy.yaml"
@@ -58,21 +51,21 @@ END
 out_is text "a memfd that was just written"
 
 # --- what is of no use ---
-refuses "not open" "fd:8: the descriptor 8 is not open" -p fd:8 -- true
+run_refuses 125 "not open" "fd:8: the descriptor 8 is not open" -p fd:8 -- true
 err_has "8<policy.yaml" "and what to do"
 for bad in fd: fd:x fd:-1 fd:03 fd:3x fd:99999999999 fd:0 fd:1 fd:2; do
-	refuses "$bad" "is no descriptor that can hold a policy" -p "$bad" -- true
+	run_refuses 125 "$bad" "is no descriptor that can hold a policy" -p "$bad" -- true
 done
-refuses "twice" "is not open" -p fd:3 -p fd:3 -- true 3<"$scratch/policy.yaml"
-refuses "empty" "fd:3" -p fd:3 -- true 3</dev/null
-refuses "a folder" "neither a file nor a pipe" -p fd:3 -- true 3</
-refuses "not for reading" "cannot be read" -p fd:3 -- true 3>"$scratch/written"
+run_refuses 125 "twice" "is not open" -p fd:3 -p fd:3 -- true 3<"$scratch/policy.yaml"
+run_refuses 125 "empty" "fd:3" -p fd:3 -- true 3</dev/null
+run_refuses 125 "a folder" "neither a file nor a pipe" -p fd:3 -- true 3</
+run_refuses 125 "not for reading" "cannot be read" -p fd:3 -- true 3>"$scratch/written"
 echo "no: policy" >"$scratch/none.yaml"
-refuses "no policy" "fd:3:1" -p fd:3 -- true 3<"$scratch/none.yaml"
+run_refuses 125 "no policy" "fd:3:1" -p fd:3 -- true 3<"$scratch/none.yaml"
 head -c 5000000 /dev/zero >"$scratch/large"
-refuses "too large" "more than 4 MiB" -p fd:3 -- true 3<"$scratch/large"
+run_refuses 125 "too large" "more than 4 MiB" -p fd:3 -- true 3<"$scratch/large"
 for n in 3 4 5 6 7 8 9 10 11 12; do
-	refuses "none of Corral's own descriptors: $n" "the descriptor $n" -p "fd:$n" -- true
+	run_refuses 125 "none of Corral's own descriptors: $n" "the descriptor $n" -p "fd:$n" -- true
 done
 cp "$scratch/policy.yaml" fd:3
 run run -p ./fd:3 -- cat "$scratch/data/file"

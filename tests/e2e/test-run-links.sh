@@ -9,25 +9,6 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 needs_sandbox
-prints() { # prints TEXT NAME ARGUMENT…: that and nothing else, and no message of Corral's
-	wanted=$1 name=$2 && shift 2
-	run run "$@"
-	[ "$(cat "$scratch/out")" = "$wanted" ] && ! grep -q '^corral: ' "$scratch/err"
-	ok $? "$name"
-}
-stops() { # stops NAME ARGUMENT…: the command runs, and what it tries fails
-	name=$1 && shift
-	run run "$@"
-	{ [ "$status" -ne 0 ] && [ "$status" -lt 124 ] && [ ! -s "$scratch/out" ]; }
-	ok $? "$name"
-}
-refuses() { # refuses NAME TEXT ARGUMENT…
-	name=$1 text=$2 && shift 2
-	run run "$@"
-	{ [ "$status" -eq 125 ] && [ ! -s "$scratch/out" ] && grep -q -F -e "$text" "$scratch/err" &&
-		grep -q '^corral: ' "$scratch/err"; }
-	ok $? "$name"
-}
 system='/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**'
 mkdir -p "$scratch/safe" "$scratch/elsewhere/deep" "$HOME/private" "$HOME/.config/corral/profiles" "$HOME/.local/state/corral"
 echo secret >"$HOME/private/file"
@@ -47,8 +28,8 @@ attack() {
 }
 ln -s "$scratch/safe/real.yaml" second && ln -s "$PWD/second" "$scratch/safe/first"
 attack second "$PWD/evil.yaml" "a chain whose middle can be written" -p "$scratch/safe/first"
-refuses "the file's own name is offered" "name the file itself: $scratch/safe/real.yaml" -p "$scratch/safe/first" -- true
-prints ok "and it can be used" -p "$scratch/safe/real.yaml" -- echo ok
+run_refuses 125 "the file's own name is offered" "name the file itself: $scratch/safe/real.yaml" -p "$scratch/safe/first" -- true
+run_prints ok "and it can be used" -p "$scratch/safe/real.yaml" -- echo ok
 ln -s "$scratch/safe" folder && ln -s "$PWD/folder" "$scratch/safe/by-folder"
 attack folder "$PWD" "a folder in the middle" -p "$scratch/safe/by-folder/real.yaml"
 attack folder "$PWD" "a folder in front" -p folder/real.yaml
@@ -69,7 +50,7 @@ for policy in conf/d/p.yaml "$scratch/safe/into"; do
 		is "$(stat -c %i "$folder" conf/d/p.yaml)" "$before" "$policy: the folder $folder cannot be put aside"
 		rm -rf gone
 	done
-	stops "$policy: nor the file be written" -p "$policy" -- sh -c 'cp evil.yaml conf/d/p.yaml 2>/dev/null'
+	run_stops "$policy: nor the file be written" -p "$policy" -- sh -c 'cp evil.yaml conf/d/p.yaml 2>/dev/null'
 done
 ln "$PWD/conf/d/p.yaml" other-name
 run run -p conf/d/p.yaml -- cp evil.yaml other-name
@@ -78,7 +59,7 @@ ok $? "nor by its second name"
 err_has "second name" "and the message says so"
 rm other-name
 ln -s "$scratch/elsewhere/deep" sub && cp evil.yaml "$scratch/elsewhere/p.yaml" && cp conf/d/p.yaml p.yaml
-stops "a name with .. is what it reads as, here as in grants" -p sub/../p.yaml -- cat "$HOME/private/file"
+run_stops "a name with .. is what it reads as, here as in grants" -p sub/../p.yaml -- cat "$HOME/private/file"
 rm -r sub conf p.yaml "$scratch/safe/into"
 
 # --- others that are read for the next run ---
@@ -119,21 +100,21 @@ rm skill-link
 # --- planted links ---
 planted() { # planted NAME LINK TARGET ARGUMENT…: refused, with the target to name instead
 	name=$1 link=$2 target=$3 && shift 3
-	refuses "$name" "by the link $link, which an earlier command could have made" "$@"
+	run_refuses 125 "$name" "by the link $link, which an earlier command could have made" "$@"
 	err_has "$target itself, if that is meant" "$name: says where it leads"
 }
-prints "" "an earlier command leaves a link" -- ln -s "$HOME/private" data
+run_prints "" "an earlier command leaves a link" -- ln -s "$HOME/private" data
 planted "--read" "$PWD/data" "$HOME/private" --read ./data -- cat data/file
 planted "--write" "$PWD/data" "$HOME/private" --write data -- sh -c 'echo x >data/new'
 planted "--read of something below" "$PWD/data" "$HOME/private/file" --read data/file -- cat data/file
-prints secret "the name that is offered can be granted" --read "$HOME/private" -- cat data/file
+run_prints secret "the name that is offered can be granted" --read "$HOME/private" -- cat data/file
 planted "--read with another profile" "$PWD/data" "$HOME/private" --profile readonly --read data -- cat data/file
 top=$PWD
 cd data || exit 1
 planted "the current folder" "$top/data" "$HOME/private" -- cat file
-PWD=$top prints secret "a variable that tells of another folder counts for nothing" -- cat file
+PWD=$top run_prints secret "a variable that tells of another folder counts for nothing" -- cat file
 cd -P . || exit 1
-prints secret "the folder that is offered can be changed to" -- cat file
+run_prints secret "the folder that is offered can be changed to" -- cat file
 cd "$top" || exit 1
 ln -s data again
 planted "a chain" "$PWD/again" "$HOME/private" --read again -- cat again/file
@@ -161,23 +142,23 @@ err_has "$scratch/safe/tree/a is left out" "and that is said"
 
 # --- links that are no harm ---
 echo here >file && ln -s file alias
-prints here "a link that leads to what is granted anyway" --read alias -- cat alias
+run_prints here "a link that leads to what is granted anyway" --read alias -- cat alias
 ln -s "$scratch/safe" "$HOME/shelf" && echo text >"$scratch/safe/text"
-prints text "a link in the home itself" --read '~/shelf' -- cat "$HOME/shelf/text"
+run_prints text "a link in the home itself" --read '~/shelf' -- cat "$HOME/shelf/text"
 echo "fs: {read: [$system, '~/shelf/**']}" >"$scratch/safe/shelf.yaml"
-prints text "also by a policy" -p "$scratch/safe/shelf.yaml" -- cat "$HOME/shelf/text"
+run_prints text "also by a policy" -p "$scratch/safe/shelf.yaml" -- cat "$HOME/shelf/text"
 mkdir -p "$HOME/project" && ln -s "$HOME/project" "$HOME/p"
-prints "$HOME/project" "--work-dir: so too" --work-dir "$HOME/p" -- pwd
-[ ! -L /bin ] || prints ok "the system's own links" --read /bin -- echo ok
+run_prints "$HOME/project" "--work-dir: so too" --work-dir "$HOME/p" -- pwd
+[ ! -L /bin ] || run_prints ok "the system's own links" --read /bin -- echo ok
 
 # --- the profile's own grants: folders of PATH ---
 mkdir -p "$HOME/project/real/bin" "$HOME/.tool/v1/bin" && ln -s "$HOME/private" "$HOME/project/venv" && ln -s v1 "$HOME/.tool/current"
 mkdir "$HOME/private/bin" && echo secret >"$HOME/private/bin/file"
 echo text >"$HOME/.tool/v1/bin/file"
-PATH="$HOME/project/venv/bin:$PATH" stops "a folder of PATH behind such a link is not granted" -- cat "$HOME/private/bin/file"
+PATH="$HOME/project/venv/bin:$PATH" run_stops "a folder of PATH behind such a link is not granted" -- cat "$HOME/private/bin/file"
 ln -s /usr "$HOME/project/store"
-PATH="$HOME/project/store/bin:$PATH" prints "$HOME/project/store/bin/env" "one that leads to what the profile grants is there" \
+PATH="$HOME/project/store/bin:$PATH" run_prints "$HOME/project/store/bin/env" "one that leads to what the profile grants is there" \
 	-- sh -c 'ls "$0"' "$HOME/project/store/bin/env"
-PATH="$HOME/.tool/current/bin:$PATH" prints text "one inside its own hidden folder is" -- cat "$HOME/.tool/current/bin/file"
+PATH="$HOME/.tool/current/bin:$PATH" run_prints text "one inside its own hidden folder is" -- cat "$HOME/.tool/current/bin/file"
 
 done_testing

@@ -8,55 +8,36 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 needs_sandbox
-prints() { # prints TEXT NAME ARGUMENT…: that and nothing else, and no message of Corral's
-	wanted=$1 name=$2 && shift 2
-	run run "$@"
-	[ "$(cat "$scratch/out")" = "$wanted" ] && ! grep -q '^corral: ' "$scratch/err"
-	ok $? "$name"
-}
-stops() { # stops NAME ARGUMENT…: the command runs, and what it tries fails
-	name=$1 && shift
-	run run "$@"
-	{ [ "$status" -ne 0 ] && [ "$status" -lt 124 ] && [ ! -s "$scratch/out" ]; }
-	ok $? "$name"
-}
-refuses() { # refuses STATUS NAME TEXT ARGUMENT…
-	wanted=$1 name=$2 text=$3 && shift 3
-	run run "$@"
-	{ [ "$status" -eq "$wanted" ] && [ ! -s "$scratch/out" ] && grep -q -F -e "$text" "$scratch/err" &&
-		grep -q '^corral: ' "$scratch/err"; }
-	ok $? "$name"
-}
 mkdir -p "$scratch/data/inner" "$HOME/.config/corral" "$HOME/.local/state/corral"
 echo data >"$scratch/data/file" && echo deep >"$scratch/data/inner/file"
 echo here >file
 
 # --- built-in profiles ---
-prints here "workspace: reads" --profile workspace -- cat file
-prints here "readonly: reads" --profile readonly -- cat file
-stops "readonly: does not write" --profile readonly -- sh -c 'echo x >new'
+run_prints here "workspace: reads" --profile workspace -- cat file
+run_prints here "readonly: reads" --profile readonly -- cat file
+run_stops "readonly: does not write" --profile readonly -- sh -c 'echo x >new'
 [ ! -e new ]
 ok $? "readonly: nothing was written"
-stops "readonly: not what exists either" --profile readonly -- sh -c 'echo x >>file'
-prints x "readonly: has its own home and temporary folder" --profile readonly -- sh -c 'echo x >~/x && cp ~/x /tmp/x && cat /tmp/x'
-prints ok "offline: works" --profile offline -- sh -c 'echo x >new && rm new && echo ok'
-refuses 125 "offline: no --net with it" "the profile offline has none" --profile offline --net '*' -- true
-refuses 125 "no such profile" "there is no profile \`worspace\`" --profile worspace -- true
+run_stops "readonly: not what exists either" --profile readonly -- sh -c 'echo x >>file'
+run_prints x "readonly: has its own home and temporary folder" --profile readonly -- sh -c 'echo x >~/x && cp ~/x /tmp/x && cat /tmp/x'
+run_prints ok "offline: works" --profile offline -- sh -c 'echo x >new && rm new && echo ok'
+run_refuses 125 "offline: no --net with it" "the profile offline has none" --profile offline --net '*' -- true
+run_refuses 125 "no such profile" "there is no profile \`worspace\`" --profile worspace -- true
 err_has "did you mean workspace?" "and which there are"
-refuses 125 "a profile is no path" "is no name of a profile" --profile ../x -- true
+run_refuses 125 "a profile is no path" "is no name of a profile" --profile ../x -- true
 
 # --- where they do not work ---
 for dir in / "$HOME" "$scratch" "$HOME/.config/corral" "$HOME/.config" "$HOME/.local/state"; do
-	refuses 125 "workspace: not in ${dir#"$scratch"}" "the profile workspace does not work in $dir" --work-dir "$dir" -- true
+	run_refuses 125 "workspace: not in ${dir#"$scratch"}" "the profile workspace does not work in $dir" --work-dir "$dir" -- true
 done
 err_has "--work-dir DIR" "and what to do instead"
-refuses 125 "readonly: not in the home" "it is your home" --profile readonly --work-dir "$HOME" -- true
+run_refuses 125 "readonly: not in the home" "it is your home" --profile readonly --work-dir "$HOME" -- true
 cd "$HOME" || exit 1
-refuses 125 "workspace: not in the home as the current folder" "it is your home" -- true
+run_refuses 125 "workspace: not in the home as the current folder" "it is your home" -- true
 cd "$scratch/work" || exit 1
 mkdir "$HOME/project"
-prints ok "a project below the home is fine" --work-dir "$HOME/project" -- sh -c 'echo x >x && echo ok'
-stops "and the home around it is not there" --work-dir "$HOME/project" -- ls "$HOME/.config"
+run_prints ok "a project below the home is fine" --work-dir "$HOME/project" -- sh -c 'echo x >x && echo ok'
+run_stops "and the home around it is not there" --work-dir "$HOME/project" -- ls "$HOME/.config"
 
 # --- programs in the home ---
 mkdir -p "$HOME/.local/bin" "$HOME/.local/lib" "$HOME/.tool/v1/bin" "$HOME/.tool/v1/lib" "$HOME/.local/share"
@@ -66,29 +47,29 @@ echo 'echo part' >"$HOME/.tool/v1/lib/part"
 echo keys >"$HOME/.local/share/keys" && echo lib >"$HOME/.local/lib/lib" && echo other >"$HOME/.tool/other"
 old_path=$PATH
 PATH=$HOME/.local/bin:$HOME/.tool/v1/bin:$PATH
-prints local "PATH: a program of ~/.local/bin" -- hello
-prints part "PATH: an installation" -- tool
-stops "PATH: nothing else of ~/.local" -- cat "$HOME/.local/share/keys"
-stops "PATH: not its lib either" -- cat "$HOME/.local/lib/lib"
-stops "PATH: nothing beside the installation" -- cat "$HOME/.tool/other"
-stops "PATH: and it can't be written" -- sh -c "echo x >>$HOME/.local/bin/hello"
+run_prints local "PATH: a program of ~/.local/bin" -- hello
+run_prints part "PATH: an installation" -- tool
+run_stops "PATH: nothing else of ~/.local" -- cat "$HOME/.local/share/keys"
+run_stops "PATH: not its lib either" -- cat "$HOME/.local/lib/lib"
+run_stops "PATH: nothing beside the installation" -- cat "$HOME/.tool/other"
+run_stops "PATH: and it can't be written" -- sh -c "echo x >>$HOME/.local/bin/hello"
 PATH=$old_path
 
 # --- files that run later ---
 mkdir -p repo/.git/hooks repo/.vscode repo/.github && cd repo || exit 1
 echo '[core]' >.git/config && echo 'ref' >.git/HEAD && echo '{}' >.vscode/tasks.json
 for path in .git/config .git/hooks/pre-commit .vscode/tasks.json .vscode/new.json; do
-	stops "run later: $path" -- sh -c "echo x >>$path"
+	run_stops "run later: $path" -- sh -c "echo x >>$path"
 done
-stops "run later: not by another file in its place" -- sh -c 'echo x >c && mv -f c .git/config 2>/dev/null'
-stops "run later: not removed" -- rm -rf .git/hooks .vscode/tasks.json
+run_stops "run later: not by another file in its place" -- sh -c 'echo x >c && mv -f c .git/config 2>/dev/null'
+run_stops "run later: not removed" -- rm -rf .git/hooks .vscode/tasks.json
 is "$(cat .git/config)" "[core]" "run later: nothing happened to it"
 rm -f c
-prints '[core]' "run later: can be read" -- cat .git/config
-prints ok "run later: the rest of .git can be written" -- sh -c 'echo x >.git/HEAD && echo ok'
-prints ok "run later: --write names it" --write .git/config -- sh -c 'echo y >>.git/config && echo ok'
+run_prints '[core]' "run later: can be read" -- cat .git/config
+run_prints ok "run later: the rest of .git can be written" -- sh -c 'echo x >.git/HEAD && echo ok'
+run_prints ok "run later: --write names it" --write .git/config -- sh -c 'echo y >>.git/config && echo ok'
 is "$(tail -n 1 .git/config)" y "run later: then it is written"
-stops "run later: and only that" --write .git/config -- sh -c 'echo x >.git/hooks/pre-commit'
+run_stops "run later: and only that" --write .git/config -- sh -c 'echo x >.git/hooks/pre-commit'
 run run -- sh -c 'echo x >.envrc'
 status_is 0 "run later: what is not there can be made"
 err_has "the command created .envrc (direnv runs it when you enter the folder): look at it first" "run later: and is told of"
@@ -111,15 +92,15 @@ fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**, $scratch/data/**]}
 env: [LANG]
 limits: {timeout: 200ms}
 END
-prints data "a profile of one's own" --profile mine -- cat "$scratch/data/file"
-stops "which grants what it says" --profile mine -- cat "$PWD/file"
+run_prints data "a profile of one's own" --profile mine -- cat "$scratch/data/file"
+run_stops "which grants what it says" --profile mine -- cat "$PWD/file"
 run run --profile mine -- sleep 60
 status_is 124 "and its limits count"
 run run --profile mine --timeout 1h -- sleep 60
 status_is 124 "which no option widens"
-refuses 125 "it is listed" "mine" --profile nine -- true
+run_refuses 125 "it is listed" "mine" --profile nine -- true
 echo 'fs: [' >"$HOME/.config/corral/profiles/broken.yaml"
-refuses 125 "a broken one" "broken.yaml:" --profile broken -- true
+run_refuses 125 "a broken one" "broken.yaml:" --profile broken -- true
 
 # --- policies ---
 cat >base.yaml <<END
@@ -131,47 +112,47 @@ cat >narrow.yaml <<END
 fs:
   read: [/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**, $scratch/data/inner/**]
 END
-prints data "--policy" -p base.yaml -- cat "$scratch/data/file"
-prints deep "--policy twice: what both grant" -p base.yaml -p narrow.yaml -- cat "$scratch/data/inner/file"
-stops "--policy twice: not what one grants" -p base.yaml -p narrow.yaml -- cat "$scratch/data/file"
-stops "--policy with --profile: both must allow" -p base.yaml --profile readonly -- cat "$scratch/data/file"
-refuses 125 "--policy: not there" "nothing.yaml: cannot be read" -p nothing.yaml -- true
-stops "--policy: the file itself can't be written" -p base.yaml -- sh -c 'echo "x: y" >>base.yaml'
-stops "--policy: nor replaced" -p base.yaml -- sh -c 'echo x >c && mv -f c base.yaml 2>/dev/null'
-stops "--policy: nor removed" -p base.yaml -- rm -f base.yaml
+run_prints data "--policy" -p base.yaml -- cat "$scratch/data/file"
+run_prints deep "--policy twice: what both grant" -p base.yaml -p narrow.yaml -- cat "$scratch/data/inner/file"
+run_stops "--policy twice: not what one grants" -p base.yaml -p narrow.yaml -- cat "$scratch/data/file"
+run_stops "--policy with --profile: both must allow" -p base.yaml --profile readonly -- cat "$scratch/data/file"
+run_refuses 125 "--policy: not there" "nothing.yaml: cannot be read" -p nothing.yaml -- true
+run_stops "--policy: the file itself can't be written" -p base.yaml -- sh -c 'echo "x: y" >>base.yaml'
+run_stops "--policy: nor replaced" -p base.yaml -- sh -c 'echo x >c && mv -f c base.yaml 2>/dev/null'
+run_stops "--policy: nor removed" -p base.yaml -- rm -f base.yaml
 is "$(head -n 1 base.yaml)" "fs:" "--policy: it is as it was"
 rm -f c
 ln -s base.yaml link.yaml
-refuses 125 "--policy: by a link that the command may change" "is reached by the link $PWD/link.yaml, which commands may change" -p link.yaml -- true
+run_refuses 125 "--policy: by a link that the command may change" "is reached by the link $PWD/link.yaml, which commands may change" -p link.yaml -- true
 err_has "$PWD/base.yaml" "--policy: names the file itself"
 rm link.yaml
 run_with "fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**]}" run -p - -- true
 status_is 0 "--policy -: from standard input"
 
 # --- single grants ---
-stops "not granted" -- cat "$scratch/data/file"
-prints data "--read: a file" --read "$scratch/data/file" -- cat "$scratch/data/file"
-prints deep "--read: a folder stands for all in it" --read "$scratch/data" -- cat "$scratch/data/inner/file"
-prints data "--read: relative" --read ../data -- cat ../data/file
-prints deep "--read: a pattern" --read "$scratch/data/inner/**" -- cat "$scratch/data/inner/file"
-stops "--read: does not let it be written" --read "$scratch/data" -- sh -c "echo x >$scratch/data/new"
+run_stops "not granted" -- cat "$scratch/data/file"
+run_prints data "--read: a file" --read "$scratch/data/file" -- cat "$scratch/data/file"
+run_prints deep "--read: a folder stands for all in it" --read "$scratch/data" -- cat "$scratch/data/inner/file"
+run_prints data "--read: relative" --read ../data -- cat ../data/file
+run_prints deep "--read: a pattern" --read "$scratch/data/inner/**" -- cat "$scratch/data/inner/file"
+run_stops "--read: does not let it be written" --read "$scratch/data" -- sh -c "echo x >$scratch/data/new"
 ln -s "$scratch/data" "$HOME/link"
-prints data "--read: by a link" --read "$HOME/link" -- cat "$HOME/link/file"
-prints ok "--write" --write "$scratch/data" -- sh -c "echo x >$scratch/data/new && echo ok"
+run_prints data "--read: by a link" --read "$HOME/link" -- cat "$HOME/link/file"
+run_prints ok "--write" --write "$scratch/data" -- sh -c "echo x >$scratch/data/new && echo ok"
 is "$(cat "$scratch/data/new")" x "--write: on the real disk"
 mkdir private && echo secret >private/key
-stops "--deny: a folder" --deny private -- cat private/key
-stops "--deny: and its list" --deny private -- sh -c 'ls private/*'
-stops "--deny: beats --read" --deny private --read private -- cat private/key
-stops "--deny: a file" --deny private/key -- cat private/key
-prints here "--deny: nothing else" --deny private -- cat file
-FOO=bar prints bar "--env NAME: passed on" --env FOO -- sh -c 'echo $FOO'
-prints baz "--env NAME=VALUE: set" --env FOO=baz -- sh -c 'echo $FOO'
-refuses 125 "--env: no name" "--env" --env 'A B' -- true
+run_stops "--deny: a folder" --deny private -- cat private/key
+run_stops "--deny: and its list" --deny private -- sh -c 'ls private/*'
+run_stops "--deny: beats --read" --deny private --read private -- cat private/key
+run_stops "--deny: a file" --deny private/key -- cat private/key
+run_prints here "--deny: nothing else" --deny private -- cat file
+FOO=bar run_prints bar "--env NAME: passed on" --env FOO -- sh -c 'echo $FOO'
+run_prints baz "--env NAME=VALUE: set" --env FOO=baz -- sh -c 'echo $FOO'
+run_refuses 125 "--env: no name" "--env" --env 'A B' -- true
 mkdir "$HOME/mine" && echo mine >"$HOME/mine/file"
-prints mine "--read: ~ that the shell left" --read='~/mine' -- cat "$HOME/mine/file"
-prints mine "--read: a variable" --read '$HOME/mine' -- cat "$HOME/mine/file"
-refuses 125 "--read: no variable" "NOTHING" --read '$NOTHING/mine' -- true
+run_prints mine "--read: ~ that the shell left" --read='~/mine' -- cat "$HOME/mine/file"
+run_prints mine "--read: a variable" --read '$HOME/mine' -- cat "$HOME/mine/file"
+run_refuses 125 "--read: no variable" "NOTHING" --read '$NOTHING/mine' -- true
 run run --read ../misspelt -- true
 err_has "--read: $scratch/misspelt does not exist" "--read: what is not there is told"
 status_is 0 "--read: and the command runs"
@@ -179,47 +160,47 @@ run run --read file --write new -- true
 err_empty "--read and --write: nothing to tell"
 run run --write "$HOME/new" -- true
 err_has "what is written there is not kept" "--write: a folder that is not there is told"
-refuses 125 "--read: empty" "the path is empty" --read '' -- true
-refuses 125 "--net: no host" "--net" --net 'ht!tp' -- true
+run_refuses 125 "--read: empty" "the path is empty" --read '' -- true
+run_refuses 125 "--net: no host" "--net" --net 'ht!tp' -- true
 cat >listed.yaml <<END
 fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**], write: [\$WORK_DIR/**]}
 exec: [cat]
 END
-prints here "exec list: what is in it" -p listed.yaml -- cat file
-prints ok "--exec: joins a list" -p listed.yaml --exec echo -- echo ok
+run_prints here "exec list: what is in it" -p listed.yaml -- cat file
+run_prints ok "--exec: joins a list" -p listed.yaml --exec echo -- echo ok
 run run --exec cat -- cat file
 out_is here "--exec: where there is no list it changes nothing"
 err_has "--exec cat does not keep other programs from running" "--exec: and Corral says so"
 
 # --- what may not be run ---
-refuses 126 "exec list: what is not in it" "the policy does not let" -p listed.yaml -- ls
+run_refuses 126 "exec list: what is not in it" "the policy does not let" -p listed.yaml -- ls
 err_has "listed.yaml" "names the file"
 err_has "exec:" "and the line that would allow it"
 err_has "corral run --exec " "and the option"
 err_lacks "without arguments" "and nothing of arguments, since it has all of them"
 mkdir "$HOME/tools" && printf '#!/bin/sh\necho tool\n' >"$HOME/tools/tool" && chmod +x "$HOME/tools/tool"
-refuses 126 "a program that looks absent is forbidden" "the policy does not let $HOME/tools/tool run" -- "$HOME/tools/tool"
+run_refuses 126 "a program that looks absent is forbidden" "the policy does not let $HOME/tools/tool run" -- "$HOME/tools/tool"
 err_has "corral run --read $HOME/tools/tool" "what would let it"
-PATH=$HOME/tools:$PATH refuses 126 "by its name, in PATH but not granted" "does not let" -p base.yaml -- tool
-prints tool "with that it runs" --read "$HOME/tools/tool" -- "$HOME/tools/tool"
+PATH=$HOME/tools:$PATH run_refuses 126 "by its name, in PATH but not granted" "does not let" -p base.yaml -- tool
+run_prints tool "with that it runs" --read "$HOME/tools/tool" -- "$HOME/tools/tool"
 printf '#!%s\n' "$HOME/tools/tool" >interpreted && chmod +x interpreted
-refuses 126 "an interpreter that is not granted" "does not let $HOME/tools/tool run" -- ./interpreted
+run_refuses 126 "an interpreter that is not granted" "does not let $HOME/tools/tool run" -- ./interpreted
 printf 'limits: {pids: 0}\n' >zero.yaml
-refuses 126 "a limit of nothing" "limit on pids is 0" -p base.yaml -p zero.yaml -- true
+run_refuses 126 "a limit of nothing" "limit on pids is 0" -p base.yaml -p zero.yaml -- true
 
 # --- the ceiling ---
 cat >"$HOME/.config/corral/policy.yaml" <<END
 fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**], write: [\$WORK_DIR/**], deny: [\$WORK_DIR/private/**]}
 env: [LANG]
 END
-prints here "a policy of one's own: what it allows" -- cat file
-stops "a policy of one's own: what it denies" -- cat private/key
-stops "a policy of one's own: no option widens it" --read "$scratch/data" -- cat "$scratch/data/file"
+run_prints here "a policy of one's own: what it allows" -- cat file
+run_stops "a policy of one's own: what it denies" -- cat private/key
+run_stops "a policy of one's own: no option widens it" --read "$scratch/data" -- cat "$scratch/data/file"
 FOO=bar run run --env FOO -- sh -c 'echo "<$FOO>"'
 out_is "<>" "a policy of one's own: variables, too"
-refuses 125 "mode rwx stops at it" "this policy holds for every run" --mode rwx -- true
+run_refuses 125 "mode rwx stops at it" "this policy holds for every run" --mode rwx -- true
 echo 'x: [' >"$HOME/.config/corral/policy.yaml"
-refuses 125 "one that can't be understood stops the run" "policy.yaml:" -- true
+run_refuses 125 "one that can't be understood stops the run" "policy.yaml:" -- true
 rm "$HOME/.config/corral/policy.yaml"
 
 # The system's own lies in /etc/corral: with another /etc, in namespaces of our own.
@@ -269,18 +250,18 @@ run run --mode sandbox --data-dir agent --extra extra -- sh -c "cat $HOME/tools/
 	cp agent/copy \"\$TMPDIR/copy\" && cp agent/copy $HOME/.claude/copy && echo ok"
 out_is ok "mode sandbox: reads the system and the home, writes its folders"
 err_has "commands use the host's network as it is" "mode sandbox: says that the network is open"
-stops "mode sandbox: nothing else" --mode sandbox --data-dir agent -- sh -c 'echo x >new'
-stops "mode sandbox: not an extra folder that was not given" --mode sandbox --data-dir agent -- sh -c 'echo x >extra/new'
+run_stops "mode sandbox: nothing else" --mode sandbox --data-dir agent -- sh -c 'echo x >new'
+run_stops "mode sandbox: not an extra folder that was not given" --mode sandbox --data-dir agent -- sh -c 'echo x >extra/new'
 mkdir -p "$HOME/.ssh" && echo key >"$HOME/.ssh/id_rsa"
-stops "mode sandbox: keys stay out of reach" --mode sandbox --data-dir agent -- cat "$HOME/.ssh/id_rsa"
-refuses 125 "mode sandbox: no data folder" "--data-dir DIR is missing" --mode sandbox -- true
-refuses 125 "an unknown mode" "is not known" --mode rw -- true
+run_stops "mode sandbox: keys stay out of reach" --mode sandbox --data-dir agent -- cat "$HOME/.ssh/id_rsa"
+run_refuses 125 "mode sandbox: no data folder" "--data-dir DIR is missing" --mode sandbox -- true
+run_refuses 125 "an unknown mode" "is not known" --mode rw -- true
 run run --mode rwx -- sh -c 'echo x >"$HOME/rwx" && exit 8'
 status_is 8 "mode rwx: the command's status"
 err_has "corral: mode rwx: nothing is confined" "mode rwx: says so"
 is "$(cat "$HOME/rwx")" x "mode rwx: nothing is"
-refuses 125 "mode rwx: no limits that nobody holds" "--mode rwx confines nothing, so --timeout can't be held" --mode rwx --timeout 1s -- true
-refuses 127 "mode rwx: no such program" "cannot be run" --mode rwx -- no-such-program || :
+run_refuses 125 "mode rwx: no limits that nobody holds" "--mode rwx confines nothing, so --timeout can't be held" --mode rwx --timeout 1s -- true
+run_refuses 127 "mode rwx: no such program" "cannot be run" --mode rwx -- no-such-program || :
 
 # --- skills ---
 mkdir -p skill/scripts
@@ -294,41 +275,41 @@ permissions:
   fs: {read: [$SKILL_DIR/**, /usr/**, /bin/**, /lib/**, /lib64/**], write: [$WORK_DIR/**]}
 END
 printf 'echo "hello $1 $2"; echo x >>"$(dirname "$0")/run.sh" 2>/dev/null || true\n' >skill/scripts/run.sh
-refuses 126 "a skill that was not approved" "it was never approved, so it is not run" --skill skill -- you
+run_refuses 126 "a skill that was not approved" "it was never approved, so it is not run" --skill skill -- you
 err_has "corral approve" "and what to do"
-prints "hello you two" "--yes" --skill skill --yes you two
+run_prints "hello you two" "--yes" --skill skill --yes you two
 run approve --yes skill
-prints "hello you two" "an approved skill" --skill skill you two
+run_prints "hello you two" "an approved skill" --skill skill you two
 is "$(wc -l <skill/scripts/run.sh)" 1 "its folder can't be written, though it lies in a granted one"
 echo '# more' >>skill/scripts/run.sh
-refuses 126 "a skill that has changed" "its files have changed since it was approved" --skill skill
-refuses 125 "--yes without a skill" "--yes goes with --skill" --yes -- true
+run_refuses 126 "a skill that has changed" "its files have changed since it was approved" --skill skill
+run_refuses 125 "--yes without a skill" "--yes goes with --skill" --yes -- true
 mkdir plain && printf 'name: x\ndescription: y\npermissions: {}\n' >plain/skill.yaml
-refuses 125 "a skill without an entry" "names no entry" --skill plain --yes
+run_refuses 125 "a skill without an entry" "names no entry" --skill plain --yes
 printf 'name: x\ndescription: y\nentry: ../work/file\npermissions: {}\n' >plain/skill.yaml
-refuses 125 "an entry that leads out" "leads out of its folder" --skill plain --yes
-refuses 125 "no skill" "cannot be read" --skill nothing --yes
+run_refuses 125 "an entry that leads out" "leads out of its folder" --skill plain --yes
+run_refuses 125 "no skill" "cannot be read" --skill nothing --yes
 # What runs the entry need not be listed; everything else does.
 mkdir listed && printf 'name: x\ndescription: y\nruntime: shell\nentry: run.sh\npermissions: {fs: {read: [$SKILL_DIR/**]}, exec: [cat]}\n' >listed/skill.yaml
 printf '#!/bin/sh\necho "$1" | cat; id 2>/dev/null || echo "no id"\n' >listed/run.sh
-prints "hello
+run_prints "hello
 no id" "an entry's runtime is implied by its exec list" --skill listed --yes hello
 chmod +x listed/run.sh && sed -i /runtime/d listed/skill.yaml
-prints "hello
+run_prints "hello
 no id" "so is the entry itself" --skill listed --yes hello
 mv listed/run.sh listed/real.sh && ln -s real.sh listed/run.sh && sed -i 's/.*/&; echo "$0"/' listed/real.sh
 sed -i '1s/;.*//' listed/real.sh
-prints "hello
+run_prints "hello
 no id
 $(pwd)/listed/real.sh" "an entry is run by its real name" --skill listed --yes hello
 rm listed/run.sh && mv listed/real.sh listed/run.sh && chmod -x listed/run.sh
-refuses 126 "an entry that is no program" "is not executable" --skill listed --yes hello
+run_refuses 126 "an entry that is no program" "is not executable" --skill listed --yes hello
 printf -- '---\nname: x\ndescription: y\n---\n' >listed/SKILL.md
-refuses 125 "two manifests" "holds more than one manifest" --skill listed --yes hello
+run_refuses 125 "two manifests" "holds more than one manifest" --skill listed --yes hello
 rm listed/SKILL.md && chmod +x listed/run.sh
 printf 'fs: {read: [/**]}\nlimits: {open_files: 0}\n' >zero.yaml
-refuses 126 "a limit of nothing" "is 0, so nothing may run" --policy zero.yaml -- true
+run_refuses 126 "a limit of nothing" "is 0, so nothing may run" --policy zero.yaml -- true
 printf 'fs: {read: [/**]}\nexec: [cat]\n' >no-shell.yaml
-refuses 126 "another policy has its say" "does not let" --skill listed --policy no-shell.yaml --yes hello
+run_refuses 126 "another policy has its say" "does not let" --skill listed --policy no-shell.yaml --yes hello
 
 done_testing

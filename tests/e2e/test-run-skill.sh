@@ -11,12 +11,6 @@ set -u
 needs_sandbox
 here=$(pwd)
 programs='/usr/**, /bin/**, /lib/**, /lib64/**'
-refuses() { # refuses STATUS NAME TEXT ARGUMENT…
-	wanted=$1 name=$2 text=$3 && shift 3
-	run run "$@"
-	{ [ "$status" -eq "$wanted" ] && [ ! -s "$scratch/out" ] && grep -q -F -e "$text" "$scratch/err"; }
-	ok $? "$name"
-}
 skill() { # skill NAME WRITE MORE-PERMISSIONS: a skill that says what it is, twice
 	mkdir -p "$1/lib"
 	printf 'name: x\ndescription: y\nentry: run.sh\nruntime: bash\npermissions:\n' >"$1/skill.yaml"
@@ -61,7 +55,7 @@ skill.yaml'
 skill plain '' '' && run approve --yes plain
 between plain "echo 'echo evil' >plain/lib/helper.sh; echo x >plain/new"
 out_is "$whole" "a file that changes while the skill runs, and a new one"
-refuses 126 "and the next run asks" "its files have changed since it was approved" --skill plain
+run_refuses 126 "and the next run asks" "its files have changed since it was approved" --skill plain
 rm plain/new && skill plain '' ''
 between plain "mv plain plain.old; cp -r plain.old plain; echo 'echo evil' >plain/lib/helper.sh"
 out_is "$whole" "another folder in its place"
@@ -158,7 +152,7 @@ run run --skill same
 wait
 is "$(cat "$scratch/one")" "$(cat "$scratch/out")" "two at once"
 skill big '' '' && truncate -s 300M big/data
-refuses 125 "more than is copied" "data: with this file the skill has more than 256 MiB" --skill big --yes
+run_refuses 125 "more than is copied" "data: with this file the skill has more than 256 MiB" --skill big --yes
 err_has "fs.read" "and what to do"
 
 # --- the log says which content ran ---
@@ -207,13 +201,13 @@ err_has "live/data does not exist, so it cannot be written: create it first" "an
 mkdir live/data && run approve --check live
 status_is 0 "nor does it count whether it is there"
 rm -rf live/data && mkdir other && ln -s ../other live/data
-refuses 125 "a link out of the folder" "leads out of the skill's folder" --skill live
+run_refuses 125 "a link out of the folder" "leads out of the skill's folder" --skill live
 rm live/data && mkdir live/lib/store && ln -s lib/store live/data
-refuses 126 "a link in its place" "its files have changed since it was approved" --skill live
+run_refuses 126 "a link in its place" "its files have changed since it was approved" --skill live
 run run --skill live --yes
 is "$(ls live/lib/store)" "" "what a link leads to can't be written"
 rm -rf live/data live/lib/store && mkdir live/data && echo mine >other/file && rm live/state && ln other/file live/state
-refuses 125 "a second name of a file elsewhere" "state: it is granted for writing, and has a second name" --skill live
+run_refuses 125 "a second name of a file elsewhere" "state: it is granted for writing, and has a second name" --skill live
 rm live/state
 
 # By a second name of a file of the skill the next run is reached, which asks.
@@ -221,20 +215,20 @@ skill twice '$SKILL_DIR/data/**' '' && mkdir twice/data && ln twice/lib/helper.s
 echo 'self=$(dirname "$0"); echo "echo evil" >"$self/data/h"; . "$self/lib/helper.sh"' >twice/run.sh && run approve --yes twice
 run run --skill twice
 out_is first "a second name of a file of the skill in what it may write"
-refuses 126 "is seen by the next run" "its files have changed since it was approved" --skill twice
+run_refuses 126 "is seen by the next run" "its files have changed since it was approved" --skill twice
 
 # --- what must stay ---
 skill all '$SKILL_DIR/**' ''
-refuses 125 "a grant that covers the manifest" 'all/skill.yaml:8:' --skill all --yes
+run_refuses 125 "a grant that covers the manifest" 'all/skill.yaml:8:' --skill all --yes
 err_has 'the grant to write $SKILL_DIR/** covers its manifest (skill.yaml), which must stay as it was approved' "is named"
 err_has '$SKILL_DIR/data/**' "with what to write instead"
 skill entry '$SKILL_DIR/run.sh' ''
-refuses 125 "a grant that covers the entry" 'covers its entry `run.sh` (line 3)' --skill entry --yes
+run_refuses 125 "a grant that covers the entry" 'covers its entry `run.sh` (line 3)' --skill entry --yes
 err_has 'entry/skill.yaml:8:' "both lines are named"
 skill deep '"$SKILL_DIR/{lib,data}/**"' '' && mv deep/run.sh deep/lib && sed -i 's|run.sh|lib/../lib/./run.sh|' deep/skill.yaml
-refuses 125 "or its folder" 'covers its entry `lib/../lib/./run.sh` (line 3)' --skill deep --yes
+run_refuses 125 "or its folder" 'covers its entry `lib/../lib/./run.sh` (line 3)' --skill deep --yes
 skill link '$SKILL_DIR/data/**' '' && mkdir link/data && mv link/run.sh link/data && ln -s data/run.sh link/run.sh
-refuses 125 "an entry that leads there" 'its entry `run.sh` leads to data, which the skill may write' --skill link --yes
+run_refuses 125 "an entry that leads there" 'its entry `run.sh` leads to data, which the skill may write' --skill link --yes
 err_has 'link/skill.yaml:3:' "is named"
 mkdir module && : >module/skill.wasm && printf 'name: x\nversion: 1.0.0\nwasm:\n  file: skill.wasm\ncapabilities:\n  filesystem:\n    enabled: true\n    paths:\n      - {guest: /data, host: ., mode: rw}\n' >module/manifest.yaml
 run inspect module
