@@ -49,6 +49,7 @@ int main(int argc, char **argv)
 {
 	auto_arena arena = { 0 };
 	struct error error = { 0 };
+	bool json = false;
 	struct call c = {
 		.verb = &corral,
 		.name = corral.name,
@@ -56,6 +57,7 @@ int main(int argc, char **argv)
 		.n = argc > 0 ? (size_t)argc : 0,
 		.arena = &arena,
 		.error = &error,
+		.json = &json,
 		.unread = launch_source_forget(),
 	};
 	auto_output version = { 0 };
@@ -71,5 +73,7 @@ int main(int argc, char **argv)
 	if (!error.text[0])
 		(void)error_set(&error, r, NULL, "%s", strerror(-r));
 	output_error(&error);
+	if (json)
+		output_error_json(&error, STATUS_ERROR);
 	return STATUS_ERROR;
 }

@@ -119,6 +119,20 @@ static int missing_value(struct parser *p)
 	return options_misused(p->call, "an option needs a value");
 }
 
+void options_note_json(const struct call *c)
+{
+	bool is_value = true; /* this word may be the value of the one before it */
+
+	for (size_t i = 1; c->json && i < c->n; i++) {
+		const char *word = c->words[i];
+
+		if (strcmp(word, "--") == 0 || (word[0] != '-' && c->verb->is_prefix && !is_value))
+			return;
+		is_value = word[0] == '-';
+		*c->json = *c->json || strcmp(word, "--json") == 0;
+	}
+}
+
 /* The table in the shape that getopt_long() wants. */
 static void options_prepare(struct parser *p)
 {
@@ -150,6 +164,8 @@ static int options_take(struct parser *p, int found)
 	if (p->seen[i] && p->rows[i].use != OPTIONS_MANY)
 		return options_misused(p->call, "--%s was given twice", p->rows[i].name);
 	p->seen[i] = true;
+	if (p->call->json && strcmp(p->rows[i].name, "json") == 0)
+		*p->call->json = true;
 	return p->rows[i].take(p->call, &p->rows[i], optarg);
 }
 
@@ -178,8 +194,10 @@ int options_parse(struct call *c, const struct options_row *rows, size_t n)
 			r = options_misused(
 				c, "--%s %s is missing", rows[i].name, rows[i].argument);
 	}
-	if (r < 0)
+	if (r < 0) {
+		options_note_json(c);
 		return r;
+	}
 	/* Leaves the operands, which getopt_long() has moved to the end. */
 	c->words += optind;
 	c->n -= (size_t)optind;

@@ -57,5 +57,11 @@ int options_unknown_word(struct call *c, const struct options_row *row, const ch
 /* What is wrong with the use of the verb as a whole; points at --help. Returns -EINVAL. */
 int options_misused(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * Of a command line that could not be parsed: notes whether it asks for JSON. What stands behind --
+ * or behind the name of a command is that command's matter.
+ */
+void options_note_json(const struct call *c);
+
 /* --help of a verb with its options, on standard output; in verb.c. */
 int verb_print_help(struct call *c, const struct options_row *rows, size_t n);

@@ -186,6 +186,48 @@ void output_error(const struct error *e)
 
 /* JSON */
 
+static void output_put_text(struct buffer *out, const char *key, const char *text)
+{
+	buffer_printf(out, ", \"%s\": ", key);
+	if (*text)
+		json_print_string(out, text, strlen(text));
+	else
+		buffer_adds(out, "null");
+}
+
+static void output_put_place(struct buffer *out, const char *key, uint32_t number)
+{
+	if (number)
+		buffer_printf(out, ", \"%s\": %u", key, number);
+	else
+		buffer_printf(out, ", \"%s\": null", key);
+}
+
+void output_put_error(struct buffer *out, const struct error *e)
+{
+	if (!e->text[0]) {
+		buffer_adds(out, "null");
+		return;
+	}
+	buffer_adds(out, "{\"text\": ");
+	json_print_string(out, e->text, strlen(e->text));
+	output_put_text(out, "hint", e->hint);
+	output_put_text(out, "file", e->file);
+	output_put_place(out, "line", e->line);
+	output_put_place(out, "column", e->column);
+	buffer_addc(out, '}');
+}
+
+void output_error_json(const struct error *e, int status)
+{
+	auto_output o = { 0 };
+
+	buffer_printf(&o.text, "{\"status\": %d, \"error\": ", status);
+	output_put_error(&o.text, e);
+	buffer_adds(&o.text, ", \"denied\": []}\n");
+	(void)output_write(&o, STDOUT_FILENO, NULL);
+}
+
 static struct node *tree_kept(struct json_tree *t, struct node *n)
 {
 	t->failed = t->failed || !n;

@@ -60,6 +60,13 @@ void output_pad(struct output *o, size_t column);
 int output_write(const struct output *o, int fd, struct error *e);
 /* "corral: …" on standard error, with its hint on a line below. */
 void output_error(const struct error *e);
+/*
+ * The same for a program: {"status": …, "error": {…}, "denied": []} in one line on standard output,
+ * so that it is a document by itself and the last of JSON Lines.
+ */
+void output_error_json(const struct error *e, int status);
+/* The value of "error": {"text", "hint", "file", "line", "column"}, or null if there is none. */
+void output_put_error(struct buffer *out, const struct error *e);
 
 /*
  * JSON objects as they are built for printing. Running out of memory is remembered and found when

@@ -116,6 +116,7 @@ static int verb_unknown(struct call *c, const char *word)
 
 	for (const struct verb *const *v = c->verb->verbs; *v && n < VERBS_MAX; v++)
 		names[n++] = (*v)->name;
+	options_note_json(c);
 	near = suggest(word, names, n);
 	(void)options_misused(c, "unknown %s `%s`", word[0] == '-' ? "option" : "command", word);
 	if (near)

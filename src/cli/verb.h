@@ -45,6 +45,8 @@ struct call {
 	size_t n;
 	struct arena *arena; /* for what lives as long as the call */
 	struct error *error;
+	bool *json; /* set where --json was given, so that an error is printed as JSON, too; or NULL
+		     */
 	const char *unread; /* a variable with a policy, for a host and not for us; NULL: none was
 			       set */
 };

@@ -115,7 +115,7 @@ fails "a misspelt option of approve" "did you mean --remove?" approve --remvoe x
 fails "nothing like it" 'unknown command `frobnicate`' frobnicate
 err_has 'corral --help' "points at the help"
 fails "an unknown letter" "unknown option -x" policy check -x
-fails "an unknown option in place of a command" 'unknown option `--json`' --json
+fails "an unknown option in place of a command" 'unknown option `--verbose`' --verbose
 fails "a profile that is not known" 'did you mean `corral profile seatbelt`?' profile seatbelts
 
 # --- colours ---

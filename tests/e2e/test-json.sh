@@ -90,7 +90,10 @@ value 'o["approved"]' True "approve --check: approved"
 json 0 "approve --remove" approve --json --remove weather
 value 'o["approved"]' False "approve --remove: approved"
 
-# Errors stay messages.
-fails "an error is no JSON" "cannot be read" policy check --json -p nope.yaml --op env --target X
+# An error is a document as well, and stays a message (test-json-verbs.py has every verb).
+run policy check --json -p nope.yaml --op env --target X
+status_is 2 "an error: the status"
+value '(o["status"], o["error"]["file"], o["denied"])' "(2, 'nope.yaml', [])" "an error: the document"
+err_has "nope.yaml: cannot be read" "an error: the message"
 
 done_testing

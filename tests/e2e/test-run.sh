@@ -179,7 +179,9 @@ run_json -- printf '\377\000x'
 is "$(field lossy)" True "--json: bytes that are no text"
 run_json -- true
 is "$(field lossy)/$(field truncated)/$(field timed_out)/$(field stdout)" "False/False/False/" "--json: nothing special"
-refuses 127 "--json: a message where nothing ran" "there is no such program" --json -- no-such-program
+run_json -- no-such-program
+is "$status/$(field status)/$(field exit_code)/$(field stdout)" "127/127/None/" "--json: nothing ran"
+err_has "no-such-program: there is no such program" "--json: a message where nothing ran"
 
 # --- not there yet, and said so ---
 refuses 125 "--tier 2" "--tier 2 is not there yet" --tier 2 -- true

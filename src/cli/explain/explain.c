@@ -51,14 +51,15 @@ int run_explain_new(struct run_explain **ret, const struct run *r)
 {
 	struct run_explain *e = calloc(1, sizeof(*e));
 	auto_buffer mounts = { 0 };
-	int err;
+	int err = 0;
 
 	if (!e)
 		return -ENOMEM;
 	e->run = r;
 	arena_init(&e->arena, BYTES_MAX);
 	/* Without it nothing can be looked at. */
-	err = file_read("/proc/self/mountinfo", MOUNTS_BYTES_MAX, &mounts);
+	if (r->options.explain)
+		err = file_read("/proc/self/mountinfo", MOUNTS_BYTES_MAX, &mounts);
 	if (err >= 0)
 		err = run_explain_mounts_read(&e->mounts, &e->mounts_arena, buffer_text(&mounts));
 	if (err < 0)
@@ -277,5 +278,15 @@ void run_explain_heard(struct run_explain *e, const struct record *record)
 	else
 		n = snprintf(target, sizeof(target), "%s", record->target);
 	if (n > 0 && n < (int)sizeof(target))
+		(void)explain_keep(e, &d);
+}
+
+void run_explain_refused(struct run_explain *e, enum operation op, const char *path)
+{
+	const struct denial d = { .kind = op == OPERATION_EXEC ? DENIAL_EXEC : DENIAL_READ,
+		.path = path,
+		.is_exact = true };
+
+	if (e)
 		(void)explain_keep(e, &d);
 }

@@ -21,6 +21,8 @@
 struct run;
 struct run_explain;
 
+/* With --json alone there is no witness, and just what is known for sure is kept. */
+
 int run_explain_new(struct run_explain **ret, const struct run *r);
 void run_explain_free(struct run_explain *e);
 /* Takes over what SESSION_WITNESS brought. */
@@ -30,6 +32,9 @@ int run_explain_fd(const struct run_explain *e);
 void run_explain_dispatch(struct run_explain *e);
 /* What the relay said. e may be NULL. */
 void run_explain_heard(struct run_explain *e, const struct record *record);
+/* The policy forbids what was to be started, or where: OPERATION_EXEC or OPERATION_FS_READ. e may
+ * be NULL. */
+void run_explain_refused(struct run_explain *e, enum operation op, const char *path);
 
 /* For a person: a table of what mattered most likely. status: what the command came to. */
 void run_explain_tell(const struct run *r, int status, struct output *o);

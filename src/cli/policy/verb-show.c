@@ -23,6 +23,8 @@ static int canonical_format(struct call *c, const struct options_row *row, const
 	struct canonical *how = row->target;
 
 	how->json = how->json || strcmp(value, "json") == 0;
+	if (c->json)
+		*c->json = how->json;
 	if (how->json || strcmp(value, "yaml") == 0)
 		return 0;
 	return options_unknown_word(c, row, value, known, 2);

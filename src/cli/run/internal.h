@@ -141,9 +141,12 @@ int run_result_status(const struct report *report);
 /* Tells what the exit status does not: limits that were met, hosts that were denied, files that run
  * later. report: NULL of a command whose end nobody saw; then just the latter two. */
 void run_result_tell(const struct run *r, const struct run_stdio *s, const struct report *report);
-/* What came of it as one JSON object on standard output, with what the command printed. */
-int run_result_print(
-	const struct run *r, const struct run_stdio *s, const struct report *report, int status);
+/*
+ * What came of it as one JSON object on standard output, with what the command printed. s: NULL if
+ * nothing ran; report: NULL if nobody saw its end.
+ */
+void run_result_print(
+	struct run *r, const struct run_stdio *s, const struct report *report, int status);
 
 /* later.c: while there is nothing else to do; returns whether there is more. */
 bool run_later_idle(struct run *r);

@@ -179,7 +179,7 @@ int run_options(struct run *r)
 	int ret;
 
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
-		limits[i] = LIMIT_NONE;
+		r->limits.values[i] = limits[i] = LIMIT_NONE;
 	ret = options_parse(c, rows, ROWS(rows));
 	return ret == 0 ? run_options_check(r, c) : ret;
 }

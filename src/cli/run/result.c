@@ -131,14 +131,17 @@ static void run_result_put_number(struct buffer *out, const char *key, uint64_t 
 	buffer_printf(out, "  \"%s\": %llu,\n", key, (unsigned long long)value);
 }
 
-static void run_result_put_end(struct buffer *out, const struct report *report, int status)
+/* report: all zero where there is none. */
+static void run_result_put_end(struct buffer *out, const struct report *report, bool has_ended)
 {
-	run_result_put_number(out, "status", (uint64_t)status);
-	if (report->signal)
-		buffer_printf(out, "  \"exit_code\": null,\n  \"signal\": %d,\n", report->signal);
+	if (has_ended && !report->signal)
+		buffer_printf(out, "  \"exit_code\": %d,\n", report->exit_code);
 	else
-		buffer_printf(
-			out, "  \"exit_code\": %d,\n  \"signal\": null,\n", report->exit_code);
+		buffer_adds(out, "  \"exit_code\": null,\n");
+	if (report->signal)
+		buffer_printf(out, "  \"signal\": %d,\n", report->signal);
+	else
+		buffer_adds(out, "  \"signal\": null,\n");
 	put_flag(out, "timed_out", report->flags & REPORT_TIMED_OUT);
 	put_flag(out, "out_of_memory", report->flags & REPORT_OUT_OF_MEMORY);
 	put_flag(out, "too_many_pids", report->flags & REPORT_TOO_MANY_PIDS);
@@ -176,34 +179,81 @@ static void run_result_put_limits(struct buffer *out, const struct limits *limit
 	buffer_adds(out, "},\n");
 }
 
-int run_result_print(
-	const struct run *r, const struct run_stdio *s, const struct report *report, int status)
+/* What an exit status of ours stands for, where no error was set on the way. */
+static void run_result_find_error(
+	const struct run *r, const struct report *report, struct error *ret)
 {
+	auto_buffer text = { 0 };
+
+	if (!report || ret->text[0])
+		return;
+	if (report->flags & REPORT_TIMED_OUT) {
+		unit_print_duration(r->limits.values[LIMIT_TIMEOUT_MS], &text);
+		(void)error_set(ret, -ETIMEDOUT, NULL,
+			"the command was ended, its time was over: %s", buffer_text(&text));
+	} else if (report->output_error) {
+		(void)error_set(ret, -EIO, NULL,
+			"not all that the command printed could be written: %s",
+			strerror((int)report->output_error));
+	}
+}
+
+static void run_result_put_denied(struct buffer *out, const struct run *r)
+{
+	buffer_printf(out, "  \"explained\": %s,\n  \"denied\": ",
+		r->explain && r->options.explain ? "true" : "false");
+	if (r->explain)
+		run_explain_print(r, out);
+	else
+		buffer_adds(out, "[],\n  \"denied_missed\": 0");
+	buffer_adds(out, ",\n");
+}
+
+static void run_result_put_outputs(struct buffer *out, const struct run_stdio *s)
+{
+	const struct buffer none = { 0 };
+	const struct buffer *kept[] = { s ? &s->kept[0] : &none, s ? &s->kept[1] : &none };
+
+	put_output(out, "stdout", kept[0]);
+	put_output(out, "stderr", kept[1]);
+	put_flag(out, "lossy",
+		!utf8_valid(buffer_text(kept[0]), kept[0]->len, NULL) ||
+			!utf8_valid(buffer_text(kept[1]), kept[1]->len, NULL));
+	buffer_printf(out, "  \"truncated\": %s\n", s && s->budget.dropped ? "true" : "false");
+	out->failed = out->failed || kept[0]->failed || kept[1]->failed;
+}
+
+void run_result_print(
+	struct run *r, const struct run_stdio *s, const struct report *report, int status)
+{
+	static const struct report none;
 	auto_output o = { 0 };
 	struct buffer *out = &o.text;
-	bool lossy = !utf8_valid(buffer_text(&s->kept[0]), s->kept[0].len, NULL) ||
-		     !utf8_valid(buffer_text(&s->kept[1]), s->kept[1].len, NULL);
+	struct error error = *r->call->error;
 
-	buffer_adds(out, "{\n");
-	run_result_put_end(out, report, status);
+	run_result_find_error(r, report, &error);
+	buffer_printf(out, "{\n  \"status\": %d,\n  \"error\": ", status);
+	output_put_error(out, &error);
+	buffer_adds(out, ",\n");
+	run_result_put_end(out, report ? report : &none, report);
 	run_result_put_limits(out, &r->limits);
-	buffer_printf(out, "  \"memory_by\": %s,\n  \"pids_by\": %s,\n", held_by(report->memory_by),
-		held_by(report->pids_by));
+	buffer_printf(out, "  \"memory_by\": %s,\n  \"pids_by\": %s,\n",
+		held_by(report ? report->memory_by : REPORT_BY_NOTHING),
+		held_by(report ? report->pids_by : REPORT_BY_NOTHING));
 	run_later_print(r, out);
 	buffer_adds(out, "  \"network\": ");
 	run_network_print(&r->network, out);
 	buffer_adds(out, ",\n");
-	if (r->options.explain) {
-		buffer_adds(out, "  \"denied\": ");
-		run_explain_print(r, out);
-		buffer_adds(out, ",\n");
+	run_result_put_denied(out, r);
+	run_result_put_outputs(out, s);
+	buffer_adds(out, "}\n");
+	r->is_printed = true;
+	if (!out->failed) {
+		(void)output_write(&o, STDOUT_FILENO, NULL);
+		return;
 	}
-	put_output(out, "stdout", &s->kept[0]);
-	put_output(out, "stderr", &s->kept[1]);
-	put_flag(out, "lossy", lossy);
-	buffer_printf(out, "  \"truncated\": %s\n}\n", s->budget.dropped ? "true" : "false");
-	out->failed = out->failed || s->kept[0].failed || s->kept[1].failed;
-	return output_write(&o, STDOUT_FILENO, r->call->error);
+	(void)error_no_memory(&error);
+	output_error_json(&error, status);
 }
 
 /*
@@ -262,6 +312,10 @@ static int run_result_judge(struct run *r, const char *path, const char *const *
 	a.judgement.deciding = &item;
 	a.load.variables = r->load.variables;
 	run_result_explain(r, &a, path);
+	(void)error_set(r->call->error, -EACCES, NULL, "the policy does not let %s run: %s", path,
+		buffer_text(&reason));
+	r->is_told = true;
+	run_explain_refused(r->explain, OPERATION_EXEC, path);
 	return RUN_FORBIDDEN;
 }
 

@@ -77,6 +77,7 @@ static int find_cwd(struct run *r)
 		(void)error_set(r->call->error, -EACCES, NULL,
 			"--cwd: the policy does not let %s be read", named);
 		error_hint(r->call->error, "add --read %s", named);
+		run_explain_refused(r->explain, OPERATION_FS_READ, r->cwd);
 		return RUN_FORBIDDEN;
 	}
 	if (!r->options.work_dir)
@@ -171,9 +172,7 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 	case RUN_END_EXITED:
 		status = run_result_status(&o->report);
 		run_audit_exited(r, &o->report, s->budget.dropped);
-		if (r->options.json)
-			(void)run_result_print(r, s, &o->report, status);
-		else
+		if (!r->options.json)
 			run_result_tell(r, s, &o->report);
 		break;
 	case RUN_END_REFUSED:
@@ -183,11 +182,14 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 	case RUN_END_GONE:
 		(void)error_set(r->call->error, -ECONNRESET, NULL, "%s", o->refusal.text);
 		run_audit_lost(r, o->refusal.text);
-		run_result_tell(r, s, NULL);
+		if (!r->options.json)
+			run_result_tell(r, s, NULL);
 		break;
 	case RUN_END_NONE:
 		break;
 	}
+	if (r->options.json)
+		run_result_print(r, s, o->end == RUN_END_EXITED ? &o->report : NULL, status);
 	return status;
 }
 
@@ -235,7 +237,7 @@ static int prepare_session(struct run *r)
 
 static int prepare_explain(struct run *r)
 {
-	int ret = r->options.explain ? run_explain_new(&r->explain, r) : 0;
+	int ret = r->options.explain || r->options.json ? run_explain_new(&r->explain, r) : 0;
 
 	return ret < 0 ? error_no_memory(r->call->error) : 0;
 }
@@ -250,8 +252,8 @@ static int (*const steps[])(struct run *r) = {
 	run_audit_find,
 	make_plan,
 	run_audit_check,
-	find_cwd,
 	prepare_explain,
+	find_cwd,
 	run_confined,
 };
 
@@ -259,6 +261,8 @@ static int run_all(struct run *r)
 {
 	int ret = run_options(r);
 
+	if (ret > 0)
+		r->is_printed = true; /* that was --help */
 	if (ret != 0)
 		return ret < 0 ? ret : STATUS_YES;
 	if (r->options.agent.is_given && r->options.agent.mode == AGENT_MODE_RWX)
@@ -278,7 +282,11 @@ int run_main(struct call *c, bool is_shell)
 	run_audit_end(&r, ret);
 	if (ret < 0 && !c->error->text[0])
 		(void)error_set(c->error, ret, NULL, "%s", strerror(-ret));
-	if (c->error->text[0])
+	ret = ret < 0 ? RUN_FAILED : ret;
+	if (c->error->text[0] && !r.is_told)
 		output_error(c->error);
-	return ret < 0 ? RUN_FAILED : ret;
+	/* Nothing ran, so nothing was printed; a program wants to know why as well. */
+	if (c->json && *c->json && !r.is_printed)
+		run_result_print(&r, NULL, NULL, ret);
+	return ret;
 }

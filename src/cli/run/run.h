@@ -98,7 +98,9 @@ struct run {
 	size_t n_env;
 
 	struct run_network network;  /* what it did there */
-	struct run_explain *explain; /* --explain: what it was denied; else NULL */
+	struct run_explain *explain; /* --explain, --json: what it was denied; else NULL */
+	bool is_told;                /* what went wrong was said at length already */
+	bool is_printed;             /* --json: the one object */
 	struct run_audit audit;
 };
 

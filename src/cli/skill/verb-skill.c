@@ -104,8 +104,9 @@ static int verb_approve_decide(
 	struct call *c, const struct approve_settings *s, struct inspection *i, struct answer *a)
 {
 	bool is_current = i->skill.outcome == APPROVAL_CURRENT, asks = !is_current && !s->yes;
-	auto_output o = output_for(STDOUT_FILENO);
-	int r = 0;
+	/* Whom it asks, sees it; a program gets just the answer. */
+	int r = 0, fd = s->json ? STDERR_FILENO : STDOUT_FILENO;
+	auto_output o = output_for(fd);
 
 	if (asks && !isatty(STDIN_FILENO)) {
 		r = error_set(c->error, -ENOTTY, NULL,
@@ -116,7 +117,7 @@ static int verb_approve_decide(
 	if (!s->json || asks) {
 		inspection_print(i, &o);
 		buffer_addc(&o.text, '\n');
-		r = output_write(&o, STDOUT_FILENO, c->error);
+		r = output_write(&o, fd, c->error);
 	}
 	if (r < 0)
 		return r;
