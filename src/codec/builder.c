@@ -89,11 +89,11 @@ int builder_begin(struct builder *b, struct document *d, const struct input *in,
 	size_t bad;
 
 	*d = (struct document){ 0 };
-	*b = (struct builder){ .doc = d, .error = e, .bytes = in->len };
+	*b = (struct builder){ .doc = d, .error = e, .bounds = in->bounds, .bytes = in->len };
 	arena_init(&d->arena, MEMORY_MAX);
-	if (in->len > NODE_INPUT_MAX)
-		return error_set(e, -E2BIG, &start, "too large: %zu bytes, at most %d are read",
-			in->len, NODE_INPUT_MAX);
+	if (in->len > in->bounds.bytes)
+		return error_set(e, -E2BIG, &start, "too large: %zu bytes, at most %zu are read",
+			in->len, in->bounds.bytes);
 	if (!utf8_valid(in->text, in->len, &bad))
 		return input_refuse(in, bad, e);
 	if (nul)
@@ -148,9 +148,9 @@ static int too_deep(struct builder *b, const struct location *at)
 static int keep_text(struct builder *b, const struct location *at, const char *text, size_t len,
 	const char **ret)
 {
-	if (len > NODE_SCALAR_MAX)
-		return error_set(b->error, -E2BIG, at, "text of %zu bytes, at most %d are read",
-			len, NODE_SCALAR_MAX);
+	if (len > b->bounds.scalar)
+		return error_set(b->error, -E2BIG, at, "text of %zu bytes, at most %zu are read",
+			len, b->bounds.scalar);
 	if (memchr(text, '\0', len))
 		return error_set(b->error, -EINVAL, at, "text holds a NUL character");
 	*ret = arena_strndup(&b->doc->arena, text, len);
@@ -302,9 +302,9 @@ int builder_copy(struct builder *b, const struct location *at, const struct node
 	builder_measure(n, 0, &cost);
 	if (cost.nodes > NODE_COUNT_MAX - b->count)
 		return builder_too_many(b, at);
-	if (cost.bytes > NODE_INPUT_MAX - b->bytes)
+	if (cost.bytes > b->bounds.bytes - b->bytes)
 		return error_set(b->error, -E2BIG, at,
-			"more than %d bytes with what the aliases repeat", NODE_INPUT_MAX);
+			"more than %zu bytes with what the aliases repeat", b->bounds.bytes);
 	if (cost.height > NODE_DEPTH_MAX - b->depth)
 		return too_deep(b, at);
 	copy = node_copy(&b->doc->arena, n);

@@ -18,6 +18,7 @@ struct input {
 	const char *text;
 	size_t len;
 	uint32_t first_line; /* the line of `file` that the text starts on */
+	struct node_bounds bounds;
 };
 
 /* Length of the UTF-8 byte order mark that the text starts with: 3, or 0. */
@@ -37,6 +38,7 @@ int input_excerpt(const char *s, size_t len);
 struct builder {
 	struct document *doc;
 	struct error *error;
+	struct node_bounds bounds;
 	struct node *open[NODE_DEPTH_MAX]; /* lists and maps not closed yet, the outermost first */
 	size_t depth;
 	size_t count;    /* nodes so far */
@@ -50,8 +52,8 @@ struct builder {
 };
 
 /*
- * Makes *d, which need not be initialised, an empty document. -E2BIG: the input is longer than
- * NODE_INPUT_MAX. -EINVAL: it holds a NUL, or is no UTF-8.
+ * Makes *d, which need not be initialised, an empty document. -E2BIG: the input is longer than its
+ * bounds say. -EINVAL: it holds a NUL, or is no UTF-8.
  */
 int builder_begin(struct builder *b, struct document *d, const struct input *in, struct error *e);
 /* Ends a build that went as *result* says: a failure empties the document. Returns result. */

@@ -351,7 +351,13 @@ static int json_read_document(struct json_reader *r)
 
 int json_read(struct document *d, const char *file, const char *text, size_t len, struct error *e)
 {
-	const struct input in = { file, len ? text : "", len, .first_line = 1 };
+	return json_read_within(d, file, text, len, &NODE_BOUNDS, e);
+}
+
+int json_read_within(struct document *d, const char *file, const char *text, size_t len,
+	const struct node_bounds *bounds, struct error *e)
+{
+	const struct input in = { file, len ? text : "", len, 1, *bounds };
 	struct json_reader r = { .in = &in, .line = 1 };
 	int res = builder_begin(&r.b, d, &in, e);
 

@@ -14,6 +14,10 @@ struct buffer;
 /* *d need not be initialised; on failure it is empty. file may be NULL. */
 int json_read(struct document *d, const char *file, const char *text, size_t len, struct error *e);
 
+/* The same for messages that carry contents of files. */
+int json_read_within(struct document *d, const char *file, const char *text, size_t len,
+	const struct node_bounds *bounds, struct error *e);
+
 enum json_style { JSON_COMPACT, JSON_PRETTY };
 /*
  * Prints a tree; no newline at the end. A number that JSON cannot write (0x1F, .inf, 1e999: YAML

@@ -26,6 +26,13 @@ enum {
 	NODE_SCALAR_MAX = 64 << 10, /* bytes of one scalar or key */
 };
 
+/* How much is read: all of the input, and one scalar or key. Depth and number have no
+ * other bounds than these above. */
+struct node_bounds {
+	size_t bytes, scalar;
+};
+#define NODE_BOUNDS ((struct node_bounds){ NODE_INPUT_MAX, NODE_SCALAR_MAX })
+
 enum node_type { NODE_NULL, NODE_BOOL, NODE_NUMBER, NODE_STRING, NODE_LIST, NODE_MAP };
 
 struct node {

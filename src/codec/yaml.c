@@ -431,7 +431,7 @@ int yaml_read(struct document *d, const char *file, unsigned first_line, const c
 {
 	/* The mark belongs to a file, not to a piece from the middle of one. */
 	size_t bom = first_line == 1 ? input_bom(text, len) : 0;
-	const struct input in = { file, len ? text + bom : "", len - bom, first_line };
+	const struct input in = { file, len ? text + bom : "", len - bom, first_line, NODE_BOUNDS };
 	struct yaml_reader r = { .in = &in, .cursor.line = first_line };
 	int res = builder_begin(&r.b, d, &in, e);
 
