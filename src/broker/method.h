@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The broker's methods, as data. One row says how a method is called, what it takes and gives, what
+ * the policy is asked before it runs, and where it can be called. Reading a request, the frames
+ * between front and monitor, the printed result, help, documentation and fuzzing all follow the
+ * rows, so that none of them can disagree with another.
+ *
+ * Many methods have two names. `name` is Corral's (fs.read); `shield` is AgenShield's (file_read).
+ * A caller that uses the second gets that system's codes and names of fields.
+ *
+ * To add a method: a value of the enum, its row, and its handler in the monitor.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/operation.h"
+
+enum method_id {
+	METHOD_PING,
+	METHOD_FS_READ,
+	METHOD_FS_WRITE,
+	METHOD_FS_LIST,
+	METHOD_FS_STAT,
+	METHOD_FS_DELETE,
+	METHOD_NETWORK_HTTP,
+	METHOD_NETWORK_DOWNLOAD,
+	METHOD_EXEC_RUN,
+	METHOD_ENV_GET,
+	METHOD_POLICY_CHECK,
+	METHOD_EVENTS_BATCH,
+	METHOD_OPEN_URL,
+	METHOD_SECRET_INJECT,
+	METHOD_SKILL_INSTALL,
+	METHOD_SKILL_UNINSTALL,
+	METHOD_COUNT,
+};
+
+enum {
+	METHOD_PARAMS_MAX = 9,  /* one more than any method has: the last row is empty */
+	METHOD_RESULTS_MAX = 8, /* the same */
+	METHOD_DATA_MAX = 4 << 20,
+	METHOD_TEXT_MAX = 16 << 10,
+	METHOD_ITEMS_MAX = 1024, /* of a list or map */
+};
+
+/* What a parameter or a field of a result is; broker/value.h has the values. */
+enum value_type {
+	VALUE_NONE = 0,
+	VALUE_TEXT,   /* UTF-8 without NUL */
+	VALUE_PATH,   /* the same, not empty */
+	VALUE_DATA,   /* any bytes; in JSON by the encoding that the call names */
+	VALUE_NUMBER, /* whole, not negative */
+	VALUE_FLAG,
+	VALUE_CHOICE, /* one of the row's words */
+	VALUE_TIME,   /* nanoseconds since 1970; in JSON as RFC 3339 has it */
+	VALUE_WORDS,  /* a list of texts */
+	VALUE_PAIRS,  /* texts by name */
+	VALUE_JSON,   /* anything, as compact JSON */
+	VALUE_FILES,  /* entries of folders; results only */
+	VALUE_TYPE_COUNT,
+};
+
+struct method_field {
+	const char *name;   /* NULL behind the last */
+	const char *shield; /* called so by AgenShield; NULL: the same; "": not there */
+	enum value_type type;
+	bool required; /* of a result: always there */
+	uint64_t max;  /* bytes, of one text too; or the largest number. 0: METHOD_TEXT_MAX */
+	const char *const *words; /* VALUE_CHOICE */
+	const char *help;
+};
+
+/* Where a method can be called. */
+enum { CHANNEL_SOCKET = 1 << 0, CHANNEL_HTTP = 1 << 1 };
+
+struct method {
+	const char *name;   /* Corral's; NULL: it has none */
+	const char *shield; /* AgenShield's; NULL: it has none */
+	const char *help;
+	unsigned channels;
+	/* What the policy is asked: the operation, for the parameter of that name; NULL: nothing.
+	 */
+	enum operation op;
+	const char *target;
+	struct method_field params[METHOD_PARAMS_MAX];
+	struct method_field results[METHOD_RESULTS_MAX];
+	bool is_lossy;       /* a result's bytes that are no text may become U+FFFD */
+	const char *refused; /* why it is never done; parameters are not looked at then */
+};
+
+extern const struct method method_rows[METHOD_COUNT];
+/* What `encoding` can say, and what is meant (enum encoding, broker/encoding.h). */
+extern const char *const method_encodings[];
+
+/* The row with this name, and whether it is AgenShield's. NULL: there is none. */
+const struct method *method_find(const char *name, size_t len, bool *ret_shield);
+static inline enum method_id method_id(const struct method *m)
+{
+	return (enum method_id)(m - method_rows);
+}
+/* The name by which it was called: for answers and messages. Never NULL. */
+const char *method_called(const struct method *m, bool by_shield);
+/* What a field is called by that name of the method; NULL: it has none. */
+static inline const char *method_field_called(const struct method_field *f, bool by_shield)
+{
+	if (!by_shield || !f->shield)
+		return f->name;
+	return f->shield[0] ? f->shield : NULL;
+}
+/* How many rows there are before the empty one. */
+size_t method_count(const struct method_field *fields);
+/* The place of a parameter by its name, whoever calls it so; -1: there is none. */
+int method_param(const struct method *m, const char *name, bool by_shield);
+/* How long a text, or how large a number, may be. */
+static inline uint64_t method_max(const struct method_field *f)
+{
+	return f->max ? f->max : METHOD_TEXT_MAX;
+}

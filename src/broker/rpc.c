@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/rpc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/suggest.h"
+#include "base/words.h"
+#include "codec/json.h"
+
+/* Codes */
+
+static const struct {
+	int code, shield;
+	const char *name;
+} classes[RPC_CLASS_COUNT] = {
+	[RPC_INTERNAL] = { -32603, -32603, "internal" },
+	[RPC_PARSE] = { -32700, -32700, "parse" },
+	[RPC_REQUEST] = { -32600, -32600, "request" },
+	[RPC_METHOD] = { -32601, -32601, "method" },
+	[RPC_PARAMS] = { -32602, 1003, "parameters" },
+	[RPC_PERMISSION] = { -32001, 1001, "permission" },
+	[RPC_SCOPE] = { -32002, 1001, "scope" },
+	[RPC_RATE] = { -32003, 1001, "rate" },
+	[RPC_TIMEOUT] = { -32004, 1004, "timeout" },
+	[RPC_SERVICE] = { -32005, 1006, "service" },
+	[RPC_NETWORK] = { -32006, 1004, "network" },
+	[RPC_PATH] = { -32007, 1005, "path" },
+	[RPC_CHANNEL] = { -32001, 1008, "channel" },
+};
+
+int rpc_code(enum rpc_class class, bool by_shield)
+{
+	return by_shield ? classes[class].shield : classes[class].code;
+}
+
+/* Refusals */
+
+enum { REFUSAL_CLASS, REFUSAL_MESSAGE, REFUSAL_HINT, REFUSAL_RULE, REFUSAL_ALLOWED };
+
+const struct method_field rpc_refusal_fields[] = {
+	[REFUSAL_CLASS] = { "class", .type = VALUE_NUMBER, true, RPC_CLASS_COUNT - 1 },
+	[REFUSAL_MESSAGE] = { "message", .type = VALUE_TEXT, true },
+	[REFUSAL_HINT] = { "hint", .type = VALUE_TEXT },
+	[REFUSAL_RULE] = { "rule", .type = VALUE_TEXT },
+	[REFUSAL_ALLOWED] = { "allowed", .type = VALUE_WORDS, false, 256 << 10 },
+	{ 0 },
+};
+
+static struct value rpc_optional_text(const char *text)
+{
+	return text ? value_text(text, strlen(text)) : (struct value){ 0 };
+}
+
+struct values rpc_refusal_values(const struct rpc_refusal *r)
+{
+	struct values v = { 0 };
+
+	v.v[REFUSAL_CLASS] = value_number(VALUE_NUMBER, r->class);
+	v.v[REFUSAL_MESSAGE] = rpc_optional_text(r->message);
+	v.v[REFUSAL_HINT] = rpc_optional_text(r->hint);
+	v.v[REFUSAL_RULE] = rpc_optional_text(r->rule);
+	if (r->n_allowed > 0)
+		v.v[REFUSAL_ALLOWED] = (struct value){
+			.type = VALUE_WORDS, .items = r->allowed, .n = r->n_allowed
+		};
+	return v;
+}
+
+int rpc_refusal_read(const struct values *v, struct rpc_refusal *ret)
+{
+	if (v->v[REFUSAL_CLASS].number >= RPC_CLASS_COUNT)
+		return -EPROTO;
+	*ret = (struct rpc_refusal){
+		.class = (enum rpc_class)v->v[REFUSAL_CLASS].number,
+		.message = v->v[REFUSAL_MESSAGE].text,
+		.hint = v->v[REFUSAL_HINT].text,
+		.rule = v->v[REFUSAL_RULE].text,
+		.allowed = v->v[REFUSAL_ALLOWED].items,
+		.n_allowed = v->v[REFUSAL_ALLOWED].n,
+	};
+	return 0;
+}
+
+/* The error that was just set, as a refusal. Returns 1. */
+static int rpc_refuse(struct rpc_refusal *why, enum rpc_class class, const struct error *e)
+{
+	*why = (struct rpc_refusal){
+		.class = class, .message = e->text, .hint = e->hint[0] ? e->hint : NULL
+	};
+	return 1;
+}
+
+/* Lines */
+
+int rpc_read(
+	struct document *d, const char *line, size_t len, struct error *e, struct rpc_refusal *why)
+{
+	static const struct node_bounds bounds = { RPC_LINE_MAX, 2 * METHOD_DATA_MAX };
+	int r = json_read_within(d, NULL, line, len, &bounds, e);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0) {
+		e->line = e->column = 0;
+		return rpc_refuse(why, RPC_PARSE, e);
+	}
+	if (d->root->type != NODE_LIST || (d->root->count > 0 && d->root->count <= RPC_BATCH_MAX))
+		return 0;
+	(void)error_set(e, -EINVAL, NULL, "a batch has 1 to %d calls", RPC_BATCH_MAX);
+	return rpc_refuse(why, RPC_REQUEST, e);
+}
+
+/* Calls: values */
+
+static int rpc_bad_value(
+	const struct method_field *f, const char *called, struct error *e, struct rpc_refusal *why)
+{
+	static const char *const expected[VALUE_TYPE_COUNT] = {
+		[VALUE_TEXT] = "text",
+		[VALUE_PATH] = "a path",
+		[VALUE_DATA] = "text",
+		[VALUE_NUMBER] = "a whole number",
+		[VALUE_FLAG] = "true or false",
+		[VALUE_CHOICE] = "one of",
+		[VALUE_WORDS] = "a list of texts",
+		[VALUE_PAIRS] = "a map of texts",
+		[VALUE_JSON] = "a list of maps",
+	};
+	auto_buffer words = { 0 };
+
+	for (size_t i = 0; f->words && f->words[i]; i++)
+		buffer_printf(&words, "%s %s", i ? "," : "", f->words[i]);
+	(void)error_set(e, -EINVAL, NULL, "parameter `%s`: expected %s%s", called,
+		expected[f->type], buffer_text(&words));
+	if (f->type == VALUE_NUMBER)
+		error_hint(e, "from 0 to %llu", (unsigned long long)method_max(f));
+	else if (!f->words && f->type != VALUE_FLAG)
+		error_hint(e, "of at most %llu bytes", (unsigned long long)method_max(f));
+	return rpc_refuse(why, RPC_PARAMS, e);
+}
+
+static int rpc_read_items(struct arena *a, const struct node *n, struct value *v)
+{
+	struct value_item *items;
+
+	if (n->count > METHOD_ITEMS_MAX)
+		return -EINVAL;
+	items = arena_calloc(a, n->count + 1, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	node_for_each(child, n) {
+		if (child->type != NODE_STRING)
+			return -EINVAL;
+		items[v->n++] = (struct value_item){ child->key, child->text };
+	}
+	v->items = items;
+	return 0;
+}
+
+static int rpc_read_json(struct arena *a, const struct node *n, struct value *v)
+{
+	auto_buffer text = { 0 };
+
+	node_for_each(child, n) {
+		if (child->type != NODE_MAP)
+			return -EINVAL;
+	}
+	json_print(&text, n, JSON_COMPACT);
+	v->text = text.failed ? NULL : arena_strndup(a, buffer_text(&text), text.len);
+	v->len = text.len;
+	return v->text ? 0 : -ENOMEM;
+}
+
+/* -EINVAL: it is not what the row says, so far as its type goes. */
+static int rpc_read_value(
+	struct arena *a, const struct method_field *f, const struct node *n, struct value *v)
+{
+	int64_t number;
+	bool flag;
+
+	v->type = f->type;
+	switch (f->type) {
+	case VALUE_TEXT:
+	case VALUE_PATH:
+	case VALUE_DATA:
+		v->text = n->text;
+		v->len = n->type == NODE_STRING ? strlen(n->text) : 0;
+		return n->type == NODE_STRING ? 0 : -EINVAL;
+	case VALUE_NUMBER:
+		if (node_integer(n, &number) < 0 || number < 0)
+			return -EINVAL;
+		v->number = (uint64_t)number;
+		return 0;
+	case VALUE_FLAG:
+		if (node_boolean(n, &flag) < 0)
+			return -EINVAL;
+		v->number = flag;
+		return 0;
+	case VALUE_CHOICE:
+		if (n->type != NODE_STRING || !words_has(f->words, n->text))
+			return -EINVAL;
+		v->number = (uint64_t)words_find(f->words, n->text, strlen(n->text));
+		return 0;
+	case VALUE_WORDS:
+		return n->type == NODE_LIST ? rpc_read_items(a, n, v) : -EINVAL;
+	case VALUE_PAIRS:
+		return n->type == NODE_MAP ? rpc_read_items(a, n, v) : -EINVAL;
+	case VALUE_JSON:
+		return n->type == NODE_LIST ? rpc_read_json(a, n, v) : -EINVAL;
+	case VALUE_TIME:
+	case VALUE_FILES:
+	case VALUE_NONE:
+	case VALUE_TYPE_COUNT:
+		break;
+	}
+	return -EINVAL;
+}
+
+/* Bytes that a text stands for, once the encoding is known. */
+static int rpc_decode_data(
+	struct arena *a, struct rpc_call *c, struct error *e, struct rpc_refusal *why)
+{
+	enum encoding encoding = rpc_encoding(c, ENCODING_UTF_8);
+
+	for (size_t i = 0; c->method->params[i].name; i++) {
+		struct value *v = &c->params.v[i];
+		int r = 0;
+
+		if (v->type == VALUE_DATA)
+			r = encoding_decode(encoding, v->text, v->len, a, &v->text, &v->len);
+		if (r == -EINVAL) {
+			(void)error_set(e, r, NULL, "parameter `%s`: it is not %s",
+				method_field_called(&c->method->params[i], c->by_shield),
+				method_encodings[encoding]);
+			return rpc_refuse(why, RPC_PARAMS, e);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Calls: parameters */
+
+static int rpc_unknown_param(
+	const struct rpc_call *c, const char *name, struct error *e, struct rpc_refusal *why)
+{
+	const char *known[METHOD_PARAMS_MAX], *near;
+	auto_buffer names = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; c->method->params[i].name; i++) {
+		const char *called = method_field_called(&c->method->params[i], c->by_shield);
+
+		if (!called)
+			continue;
+		known[n++] = called;
+		buffer_printf(&names, "%s%s", names.len ? ", " : "", called);
+	}
+	(void)error_set(e, -EINVAL, NULL, "%s has no parameter `%s`",
+		method_called(c->method, c->by_shield), name);
+	near = suggest(name, known, n);
+	if (near)
+		error_hint(e, "did you mean `%s`?", near);
+	else if (names.len)
+		error_hint(e, "it has: %s", buffer_text(&names));
+	return rpc_refuse(why, RPC_PARAMS, e);
+}
+
+static int rpc_check_params(struct rpc_call *c, struct error *e, struct rpc_refusal *why)
+{
+	for (size_t i = 0; c->method->params[i].name; i++) {
+		const struct method_field *f = &c->method->params[i];
+		const char *called = method_field_called(f, c->by_shield);
+
+		if (value_is_allowed(f, &c->params.v[i]))
+			continue;
+		if (c->params.v[i].type != VALUE_NONE)
+			return rpc_bad_value(f, called, e, why);
+		(void)error_set(e, -EINVAL, NULL, "%s needs the parameter `%s`",
+			method_called(c->method, c->by_shield), called);
+		return rpc_refuse(why, RPC_PARAMS, e);
+	}
+	return 0;
+}
+
+static int rpc_read_params(struct document *d, const struct node *params, struct rpc_call *c,
+	struct error *e, struct rpc_refusal *why)
+{
+	int r;
+
+	if (params && params->type != NODE_MAP) {
+		(void)error_set(e, -EINVAL, NULL, "`params` must be a map: parameters have names");
+		return rpc_refuse(why, RPC_PARAMS, e);
+	}
+	for (const struct node *n = params ? params->first : NULL; n; n = n->next) {
+		int at = method_param(c->method, n->key, c->by_shield);
+
+		if (at < 0)
+			return rpc_unknown_param(c, n->key, e, why);
+		r = rpc_read_value(&d->arena, &c->method->params[at], n, &c->params.v[at]);
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			return rpc_bad_value(&c->method->params[at], n->key, e, why);
+	}
+	r = rpc_decode_data(&d->arena, c, e, why);
+	return r != 0 ? r : rpc_check_params(c, e, why);
+}
+
+/* Calls: the envelope */
+
+static int rpc_bad_request(struct error *e, struct rpc_refusal *why, const char *text)
+{
+	(void)error_set(e, -EINVAL, NULL, "%s", text);
+	return rpc_refuse(why, RPC_REQUEST, e);
+}
+
+/* First of all, so that whatever is wrong can be answered under it. */
+static int rpc_read_id(struct document *d, const struct node *n, struct rpc_call *c,
+	struct error *e, struct rpc_refusal *why)
+{
+	const struct node *id = node_get(n, "id");
+	auto_buffer text = { 0 };
+
+	if (!id)
+		return 0;
+	c->id = "null";
+	if (id->type != NODE_STRING && id->type != NODE_NUMBER && id->type != NODE_NULL)
+		return rpc_bad_request(e, why, "`id` must be text, a number or null");
+	if (id->type == NODE_NULL)
+		return 0;
+	if (strlen(id->text) > RPC_ID_MAX)
+		return rpc_bad_request(e, why, "`id` is too long: at most 1024 bytes");
+	json_print(&text, id, JSON_COMPACT);
+	c->id = text.failed ? NULL : arena_strndup(&d->arena, buffer_text(&text), text.len);
+	return c->id ? 0 : -ENOMEM;
+}
+
+static int rpc_check_envelope(const struct node *n, struct error *e, struct rpc_refusal *why)
+{
+	static const char *const keys[] = { "jsonrpc", "id", "method", "params", NULL };
+	const struct node *version = node_get(n, "jsonrpc"), *method = node_get(n, "method");
+
+	if (!version || version->type != NODE_STRING || strcmp(version->text, "2.0") != 0)
+		return rpc_bad_request(e, why, "`jsonrpc` must be \"2.0\"");
+	if (!method || method->type != NODE_STRING)
+		return rpc_bad_request(e, why, "`method` must be text");
+	node_for_each(child, n) {
+		if (!words_has(keys, child->key)) {
+			(void)error_set(e, -EINVAL, NULL, "a request has no `%s`", child->key);
+			return rpc_refuse(why, RPC_REQUEST, e);
+		}
+	}
+	return 0;
+}
+
+static int rpc_find_method(const char *name, unsigned channel, struct rpc_call *c, struct error *e,
+	struct rpc_refusal *why)
+{
+	const struct method *m = method_find(name, strlen(name), &c->by_shield);
+
+	c->method = m;
+	if (!m) {
+		(void)error_set(e, -EINVAL, NULL, "there is no method `%s`", name);
+		error_hint(e, "sandbox-call --list shows all");
+		return rpc_refuse(why, RPC_METHOD, e);
+	}
+	if (!(m->channels & channel)) {
+		(void)error_set(e, -EACCES, NULL, "%s cannot be called by HTTP", name);
+		error_hint(e, "call it by the socket that SANDBOX_SOCKET names");
+		return rpc_refuse(why, RPC_CHANNEL, e);
+	}
+	if (m->refused) {
+		(void)error_set(e, -EACCES, NULL, "%s", m->refused);
+		return rpc_refuse(why, RPC_PERMISSION, e);
+	}
+	return 0;
+}
+
+int rpc_call_read(struct document *d, const struct node *n, unsigned channel, struct rpc_call *ret,
+	struct error *e, struct rpc_refusal *why)
+{
+	int r;
+
+	*ret = (struct rpc_call){ 0 };
+	*e = (struct error){ 0 };
+	if (n->type != NODE_MAP) {
+		ret->id = "null";
+		return rpc_bad_request(e, why, "a request is a map");
+	}
+	r = rpc_read_id(d, n, ret, e, why);
+	if (r == 0) {
+		r = rpc_check_envelope(n, e, why);
+		/* Whoever is not understood has not said that no answer is wanted. */
+		if (r > 0 && !ret->id)
+			ret->id = "null";
+	}
+	if (r == 0)
+		r = rpc_find_method(node_get(n, "method")->text, channel, ret, e, why);
+	return r != 0 ? r : rpc_read_params(d, node_get(n, "params"), ret, e, why);
+}
+
+enum encoding rpc_encoding(const struct rpc_call *c, enum encoding fallback)
+{
+	int at = method_param(c->method, "encoding", c->by_shield);
+
+	if (at < 0 || c->params.v[at].type == VALUE_NONE)
+		return fallback;
+	return (enum encoding)c->params.v[at].number;
+}
+
+/* Answers */
+
+static void rpc_print_text(struct buffer *out, const char *key, const char *text)
+{
+	if (!text)
+		return;
+	buffer_printf(out, ",\"%s\":", key);
+	json_print_string(out, text, strlen(text));
+}
+
+void rpc_print_refusal(
+	struct buffer *out, const char *id, bool by_shield, const struct rpc_refusal *r)
+{
+	buffer_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d",
+		id ? id : "null", rpc_code(r->class, by_shield));
+	rpc_print_text(out, "message", r->message);
+	buffer_printf(out, ",\"data\":{\"class\":\"%s\"", classes[r->class].name);
+	rpc_print_text(out, "hint", r->hint);
+	rpc_print_text(out, "rule", r->rule);
+	if (r->n_allowed > 0) {
+		buffer_adds(out, ",\"allowed\":[");
+		for (size_t i = 0; i < r->n_allowed; i++) {
+			if (i > 0)
+				buffer_addc(out, ',');
+			json_print_string(out, r->allowed[i].text, strlen(r->allowed[i].text));
+		}
+		buffer_addc(out, ']');
+	}
+	buffer_adds(out, "}}}");
+}
+
+static void rpc_print_time(struct buffer *out, uint64_t ns)
+{
+	const int64_t since = (int64_t)ns;
+	time_t seconds = (time_t)(since / 1000000000);
+	int ms = (int)(since % 1000000000 / 1000000);
+	char text[64];
+	struct tm tm;
+
+	if (ms < 0) {
+		ms += 1000;
+		seconds--;
+	}
+	if (!gmtime_r(&seconds, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm)) {
+		buffer_adds(out, "null");
+		return;
+	}
+	buffer_printf(out, "\"%s.%03dZ\"", text, ms);
+}
+
+static void rpc_print_items(struct buffer *out, const struct value *v)
+{
+	const bool is_map = v->type == VALUE_PAIRS;
+
+	buffer_addc(out, is_map ? '{' : '[');
+	for (size_t i = 0; i < v->n; i++) {
+		if (i > 0)
+			buffer_addc(out, ',');
+		if (is_map) {
+			json_print_string(out, v->items[i].key, strlen(v->items[i].key));
+			buffer_addc(out, ':');
+		}
+		json_print_string(out, v->items[i].text, strlen(v->items[i].text));
+	}
+	buffer_addc(out, is_map ? '}' : ']');
+}
+
+static void rpc_print_files(struct buffer *out, const struct value *v)
+{
+	static const char *const kinds[] = {
+		[VALUE_KIND_FILE] = "file",
+		[VALUE_KIND_FOLDER] = "directory",
+		[VALUE_KIND_LINK] = "symlink",
+		[VALUE_KIND_OTHER] = "other",
+	};
+
+	buffer_addc(out, '[');
+	for (size_t i = 0; i < v->n; i++) {
+		const struct value_file *f = &v->files[i];
+
+		buffer_adds(out, i ? ",{\"name\":" : "{\"name\":");
+		json_print_string(out, f->name, strlen(f->name));
+		buffer_adds(out, ",\"path\":");
+		json_print_string(out, f->path, strlen(f->path));
+		buffer_printf(out, ",\"type\":\"%s\",\"size\":%llu,\"mtime\":", kinds[f->kind],
+			(unsigned long long)f->size);
+		rpc_print_time(out, (uint64_t)f->modified_ns);
+		buffer_addc(out, '}');
+	}
+	buffer_addc(out, ']');
+}
+
+static void rpc_print_value(struct buffer *out, const struct value *v, enum encoding encoding)
+{
+	switch (v->type) {
+	case VALUE_TEXT:
+	case VALUE_PATH:
+		json_print_string(out, v->text, v->len);
+		break;
+	case VALUE_DATA:
+		encoding_print(encoding, v->text, v->len, out);
+		break;
+	case VALUE_JSON:
+		buffer_add(out, v->text, v->len);
+		break;
+	case VALUE_NUMBER:
+		buffer_printf(out, "%llu", (unsigned long long)v->number);
+		break;
+	case VALUE_FLAG:
+		buffer_adds(out, v->number ? "true" : "false");
+		break;
+	case VALUE_TIME:
+		rpc_print_time(out, v->number);
+		break;
+	case VALUE_WORDS:
+	case VALUE_PAIRS:
+		rpc_print_items(out, v);
+		break;
+	case VALUE_FILES:
+		rpc_print_files(out, v);
+		break;
+	case VALUE_CHOICE:
+	case VALUE_NONE:
+	case VALUE_TYPE_COUNT:
+		buffer_adds(out, "null");
+		break;
+	}
+}
+
+/* How all bytes of a result are written: one way, so that one field can say it. */
+static int rpc_choose_encoding(const struct method *m, bool by_shield, int wanted,
+	const struct values *results, enum encoding *ret)
+{
+	bool fits = true, says = false;
+
+	*ret = wanted < 0 ? ENCODING_UTF_8 : (enum encoding)wanted;
+	for (size_t i = 0; m->results[i].name; i++) {
+		const struct value *v = &results->v[i];
+
+		if (v->type == VALUE_DATA)
+			fits = fits && encoding_fits(*ret, v->text, v->len);
+		if (strcmp(m->results[i].name, "encoding") == 0)
+			says = method_field_called(&m->results[i], by_shield) != NULL;
+	}
+	if (fits)
+		return 0;
+	if (wanted < 0 && says)
+		*ret = ENCODING_BASE64;
+	return (wanted < 0 && says) || m->is_lossy ? 0 : -EILSEQ;
+}
+
+int rpc_print_result(struct buffer *out, const char *id, const struct method *m, bool by_shield,
+	int wanted, const struct values *results)
+{
+	enum encoding encoding;
+	bool first = true;
+
+	if (rpc_choose_encoding(m, by_shield, wanted, results, &encoding) < 0) {
+		const struct rpc_refusal r = { .class = RPC_PATH,
+			.message = "the content is not UTF-8 text",
+			.hint = "ask for the encoding base64" };
+
+		rpc_print_refusal(out, id, by_shield, &r);
+		return 1;
+	}
+	buffer_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{", id ? id : "null");
+	for (size_t i = 0; m->results[i].name; i++) {
+		const char *called = method_field_called(&m->results[i], by_shield);
+		const bool is_encoding = strcmp(m->results[i].name, "encoding") == 0;
+
+		if (!called || (results->v[i].type == VALUE_NONE && !is_encoding))
+			continue;
+		buffer_printf(out, "%s\"%s\":", first ? "" : ",", called);
+		first = false;
+		if (is_encoding)
+			buffer_printf(out, "\"%s\"", method_encodings[encoding]);
+		else
+			rpc_print_value(out, &results->v[i], encoding);
+	}
+	buffer_adds(out, "}}");
+	return 0;
+}

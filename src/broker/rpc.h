@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * JSON-RPC 2.0 as the broker speaks it: one message per line, a request, a notification (no id) or
+ * a batch of both. Parameters are given by name. Everything is strict: a key that appears twice, a
+ * parameter that a method does not have or of another type is an error that names it, because a
+ * call that is not understood whole must not be half done.
+ *
+ * Reading gives calls whose values fit their method's row; nothing is decided here.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "broker/encoding.h"
+#include "broker/value.h"
+#include "codec/node.h"
+
+struct buffer;
+
+enum {
+	RPC_LINE_MAX = 8 << 20,
+	RPC_BATCH_MAX = 1000,
+	RPC_ID_MAX = 1024, /* bytes of an id, as text */
+};
+
+/* Why a call fails. Each has Corral's code and the one for a caller that uses AgenShield's names.
+ */
+enum rpc_class {
+	RPC_INTERNAL = 0,
+	RPC_PARSE,
+	RPC_REQUEST,
+	RPC_METHOD,
+	RPC_PARAMS,
+	RPC_PERMISSION,
+	RPC_SCOPE,
+	RPC_RATE,
+	RPC_TIMEOUT,
+	RPC_SERVICE,
+	RPC_NETWORK,
+	RPC_PATH,
+	RPC_CHANNEL, /* not where it was called */
+	RPC_CLASS_COUNT,
+};
+
+int rpc_code(enum rpc_class class, bool by_shield);
+
+/* An error as it is answered. Texts may be NULL but for the message. */
+struct rpc_refusal {
+	enum rpc_class class;
+	const char *message;
+	const char *hint;                 /* what to do */
+	const char *rule;                 /* file:line that decided */
+	const struct value_item *allowed; /* what is allowed instead */
+	size_t n_allowed;
+};
+
+/* What stands in frames for one: values_encode() and values_decode() with these rows. */
+extern const struct method_field rpc_refusal_fields[];
+struct values rpc_refusal_values(const struct rpc_refusal *r);
+/* -EPROTO: it is of no class. Texts are those of the values. */
+int rpc_refusal_read(const struct values *v, struct rpc_refusal *ret);
+
+struct rpc_call {
+	const char *id; /* as JSON, in the document's arena; NULL: a notification, never answered */
+	const struct method *method; /* NULL: refused before it was found */
+	bool by_shield;
+	struct values params;
+};
+
+/*
+ * Reads one line into a document: its root is a call, or a list of 1 to RPC_BATCH_MAX calls.
+ * 0, 1 (refused: *why, with texts in `e`), or -ENOMEM.
+ */
+int rpc_read(
+	struct document *d, const char *line, size_t len, struct error *e, struct rpc_refusal *why);
+/*
+ * Reads one call of it. Texts of *ret point into the document, or into its arena. 0: a call for
+ * `channel`. 1: it is refused, and *ret is filled as far as it was understood, for the answer. The
+ * method's own refusal counts. -ENOMEM.
+ */
+int rpc_call_read(struct document *d, const struct node *n, unsigned channel, struct rpc_call *ret,
+	struct error *e, struct rpc_refusal *why);
+
+/* How the call wants bytes written; `fallback` if it does not say. */
+enum encoding rpc_encoding(const struct rpc_call *c, enum encoding fallback);
+
+/* One answer each, without a newline. id: JSON text; NULL is null. */
+void rpc_print_refusal(
+	struct buffer *out, const char *id, bool by_shield, const struct rpc_refusal *r);
+/*
+ * wanted: the place of the encoding that the call named, or -1. Without one, bytes that are no text
+ * become base64 if the result can say so, else U+FFFD if the method is lossy. Otherwise they are
+ * refused: 1, and an error was printed.
+ */
+int rpc_print_result(struct buffer *out, const char *id, const struct method *m, bool by_shield,
+	int wanted, const struct values *results);
