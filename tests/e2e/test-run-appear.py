@@ -3,12 +3,16 @@
 """Secrets that appear after a command has started are masked when they do. Prints TAP.
 
     test-run-appear.py --measure [TIMES]     prints how long they can be seen before
+    test-run-appear.py --with NAME VALUE …   the same with a limit of the kernel (/proc/sys/user/NAME) set, in a user
+                                             namespace of its own: nothing outside of it changes
+    test-run-appear.py --no-signals …        the same where no signal can be queued
 
 A reader in the sandbox opens a path again and again until it was seen and is closed again; only what is still open after
 SECONDS is a failure, so nothing depends on how fast the machine is.
 """
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -17,6 +21,7 @@ import time
 
 CORRAL = os.path.abspath(os.environ["CORRAL"])
 SECONDS = 20
+RLIMIT_SIGPENDING = 11  # which the module resource does not name
 
 # PATH: 0 once nothing can be read there any more after it was told that it is there; 1 if that does not come.
 READER = r"""
@@ -37,6 +42,17 @@ sys.exit(any(read(path) for path in sys.argv[1:]))
 
 # The other way round: 0 once one of them can be read.
 FINDER = READER.replace("while any", "while not any").replace("sys.exit(any", "sys.exit(not any")
+
+# The same, after it sent the signals by which its init may hear of changes, as many as it could.
+FLOODER = """
+import os, signal
+for i in range(5000):
+    for number in (signal.SIGIO, signal.SIGRTMIN):
+        try:
+            os.kill(1, number)
+        except OSError:
+            pass
+""" + READER
 
 # For how many microseconds PATH could be opened, each time that it was seen.
 WATCHER = r"""
@@ -95,6 +111,7 @@ class Scene:
             os.makedirs(f"{self.home}/{name}")
         os.makedirs(f"{self.top}/{self.number}/tmp")
         self.write(".gem/credentials", "canary\n")
+        self.write(".ssh/id_rsa", "canary\n")
 
     def write(self, name, text="canary\n"):
         path = f"{self.home}/{name}"
@@ -217,6 +234,15 @@ def taken_away(scene):
     scene.write(".gem/credentials")
 
 
+def taken_and_more(scene):
+    """A masked folder is removed and made again; then another secret appears beside it."""
+    shutil.rmtree(f"{scene.home}/.ssh")
+    time.sleep(0.3)
+    scene.write(".ssh/id_ed25519")
+    time.sleep(0.3)
+    scene.write(".netrc")
+
+
 def link_file(scene):
     scene.write("project/netrc")
     os.symlink("project/netrc", f"{scene.home}/.netrc")
@@ -278,6 +304,8 @@ CASES = (
     ("its folder is away and has a substitute", AGENT, exchanged_and_back, (".config/gh/hosts.yml",)),
     ("a file in a folder that is no secret: ~/.docker/config.json", AGENT, later_in_it, (".docker/config.json",)),
     ("a folder with it is removed and made again", AGENT, taken_away, (".gem/credentials",)),
+    ("a masked folder is removed and made again, then another comes beside it", AGENT, taken_and_more,
+     (".netrc", ".ssh/id_ed25519")),
     ("a link to a file", AGENT, link_file, (".netrc", "project/netrc")),
     ("a link to what comes later", AGENT, link_dangling, (".netrc", "project/later")),
     ("a link to a folder on the way", AGENT, link_folder, (".config/gh/hosts.yml", "project/dot/gh/hosts.yml")),
@@ -312,6 +340,14 @@ def try_case(scene, name, words, make, paths):
             ok(process.returncode == 0, f"{name}: not by the command", process.returncode, errors)
         except RuntimeError as error:
             ok(False, f"{name}: not by the command", str(error))
+
+
+def try_flood(scene):
+    scene.new_home()
+    process = scene.start(AGENT, FLOODER, f"{scene.home}/.netrc")
+    saved(scene)
+    process.communicate("go\n")
+    ok(process.returncode == 0, "a file is saved while the command sends signals to its init")
 
 
 def try_more(scene):
@@ -361,7 +397,19 @@ def measure(scene, times):
         print(f", for {seen[len(seen) // 2]} us in the middle and {seen[-1]} us at most" if seen else "")
 
 
+def enter_limit(name, value, *rest):
+    """Starts anew where the limit is in force; the user is root there, and outside who they were."""
+    script = 'echo "$2" >"/proc/sys/user/$1" || exit 1; shift 2; exec "$@"'
+    os.execvp("unshare", ["unshare", "--user", "--map-root-user", "sh", "-c", script, "sh", name, value,
+                          sys.executable, os.path.abspath(__file__), *rest])
+
+
 def main():
+    if sys.argv[1:2] == ["--no-signals"]:
+        resource.setrlimit(RLIMIT_SIGPENDING, (0, 0))
+        del sys.argv[1]
+    if sys.argv[1:2] == ["--with"]:
+        enter_limit(*sys.argv[2:])
     scene = Scene()
     try:
         if sys.argv[1:2] == ["--measure"]:
@@ -369,6 +417,7 @@ def main():
             return 0
         for case in CASES:
             try_case(scene, *case)
+        try_flood(scene)
         try_more(scene)
     finally:
         subprocess.run(["chmod", "-R", "u+rwx", scene.top], check=False)

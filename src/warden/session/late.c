@@ -37,7 +37,7 @@
 
 enum { FOLDERS_MAX = 16384, LINKS_HELD_MAX = 1024 };
 
-enum { EVENTS = IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW | IN_MASK_ADD };
+enum { EVENTS = IN_CREATE | IN_MOVED_TO | IN_ONLYDIR };
 
 /* Watched. path: as the baseline knows it; real: where it is, if links lead there. */
 struct late_folder {
@@ -53,7 +53,7 @@ struct late_way {
 struct late {
 	const struct plan *plan;
 	struct baseline_home home;
-	int inotify;
+	struct changes *changes;
 	struct late_folder *folders;
 	size_t n, cap;
 	const char **ends; /* of links at forbidden paths: forbidden as well */
@@ -110,14 +110,20 @@ int late_new(struct late **ret, const struct plan *plan)
 	return 0;
 }
 
-void late_free(struct late *l)
+static void late_forget_folders(struct late *l)
 {
-	if (!l)
-		return;
 	for (size_t i = 0; i < l->n; i++) {
 		free((void *)l->folders[i].path);
 		free((void *)l->folders[i].real);
 	}
+	l->n = 0;
+}
+
+void late_free(struct late *l)
+{
+	if (!l)
+		return;
+	late_forget_folders(l);
 	for (size_t i = 0; i < l->n_ends; i++)
 		free((void *)l->ends[i]);
 	for (size_t i = 0; i < l->n_ways; i++) {
@@ -229,6 +235,7 @@ static int late_record(struct late *l, struct late_folder *f)
 	for (size_t i = 0; i < l->n; i++)
 		if (strcmp(l->folders[i].path, f->path) == 0 &&
 			strcmp(l->folders[i].real, f->real) == 0) {
+			changes_drop(l->changes, l->folders[i].wd);
 			l->folders[i].wd = f->wd;
 			return 0;
 		}
@@ -252,11 +259,11 @@ static int late_watch(const struct late_walk *w, const char *path, const char *r
 	struct late_folder f = { .path = path, .real = real };
 	int r;
 
-	f.wd = inotify_add_watch(w->late->inotify, real, EVENTS);
-	if (f.wd < 0 && errno == EACCES && real[1])
+	f.wd = changes_watch(w->late->changes, real, EVENTS);
+	if (f.wd == -EACCES && real[1])
 		return late_mask(w, real);
 	if (f.wd < 0)
-		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
+		return f.wd == -ENOENT || f.wd == -ENOTDIR || f.wd == -ELOOP ? 0 : f.wd;
 	r = late_record(w->late, &f);
 	return r < 0 ? r : late_scan(w, &f);
 }
@@ -324,9 +331,9 @@ static int late_watch_towards(struct late *l, const char *ground, const char *en
 
 		memcpy(folder, end, len);
 		folder[len] = '\0';
-		f.wd = inotify_add_watch(l->inotify, folder, EVENTS);
+		f.wd = changes_watch(l->changes, folder, EVENTS);
 		if (f.wd < 0)
-			return errno == ENOSPC || errno == ENOMEM ? -errno : 0;
+			return f.wd == -ENOSPC || f.wd == -ENOMEM || f.wd == -EMFILE ? f.wd : 0;
 		r = late_record(l, &f);
 		if (r < 0)
 			return r;
@@ -407,33 +414,34 @@ static int late_look(const struct late_walk *w, const struct late_folder *folder
 	return r;
 }
 
-int late_begin(struct late *l, const struct tree *t, int inotify, struct error *e)
+int late_begin(struct late *l, const struct tree *t, struct changes *changes)
 {
 	const struct late_walk w = { l, t };
 	int r = 0;
 
-	l->inotify = inotify;
+	late_forget_folders(l);
+	l->changes = changes;
 	for (size_t i = 0; r == 0 && i < l->plan->n; i++)
 		r = late_start(&w, &l->plan->entries[i]);
-	if (r == -ENOSPC) {
-		(void)error_set(e, r, NULL, "too many files are watched on this machine");
-		error_hint(e, "raise fs.inotify.max_user_watches");
-	}
 	return r;
 }
 
-int late_hear(struct late *l, const struct tree *t, const struct inotify_event *event)
+int late_hear(struct late *l, const struct tree *t, const struct change *change)
 {
 	const struct late_walk w = { l, t };
 	const size_t n = l->n;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && event->len > 0 && i < n; i++) {
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		/* More may be recorded meanwhile. */
 		const struct late_folder folder = l->folders[i];
 
-		if (folder.wd == event->wd && event->mask & (IN_CREATE | IN_MOVED_TO))
-			r = late_look(&w, &folder, event->name);
+		if (folder.wd != change->wd || !(change->mask & (IN_CREATE | IN_MOVED_TO)))
+			continue;
+		if (!change->name)
+			r = late_scan(&w, &folder);
+		else if (change->name[0])
+			r = late_look(&w, &folder, change->name);
 	}
 	return r;
 }

@@ -13,25 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <unistd.h>
 
 #include "base/array.h"
-#include "base/fd.h"
 #include "base/path.h"
+#include "warden/session/changes.h"
 #include "warden/session/late.h"
 
-enum { READS_MAX = 128 };
-
 enum {
-	FILE_EVENTS = IN_MOVE_SELF | IN_DELETE_SELF | IN_ATTRIB,
+	FILE_EVENTS = CHANGES_SELF,
 	FOLDER_EVENTS = IN_CREATE | IN_MOVED_TO,
 	PATH_EVENTS = IN_MOVE_SELF | IN_DELETE_SELF,
-	WAY_EVENTS = IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM,
+	WAY_EVENTS = CHANGES_IN,
 };
 
-/* What a watch descriptor of inotify stands for. Several may have the same. */
+/* What a number of changes_watch() stands for. Several may have the same. */
 struct target {
 	int wd;
+	int self; /* path and folder: the number of the folder on the way */
 	uint32_t entry;
 	bool folder; /* the entry's folder, in which it may appear */
 	bool path;   /* a folder on the way; with `folder`: the one above that */
@@ -40,48 +38,54 @@ struct target {
 
 struct watch {
 	const struct plan *plan;
-	int fd;
+	struct changes changes;
 	struct target *targets;
 	size_t n, cap;
 	bool *pending; /* by entry: it has to be covered again */
 	uint32_t n_pending;
 	struct late *late; /* NULL: nothing that is forbidden could appear */
-	_Alignas(struct inotify_event) char events[8192];
 };
 
+/* The file itself, not what a link there leads to. Returns its number. */
 static int watch_add(struct watch *w, const char *path, uint32_t mask, struct target target)
 {
-	/* The file itself, not what a link there leads to. A descriptor is shared by all targets of
-	 * one inode, so events are added, never replaced. */
-	target.wd = inotify_add_watch(w->fd, path, mask | IN_DONT_FOLLOW | IN_MASK_ADD);
-	return target.wd < 0 ? -errno : ARRAY_PUSH(w->targets, w->n, w->cap, target);
+	int r;
+
+	target.wd = changes_watch(&w->changes, path, mask);
+	r = target.wd < 0 ? target.wd : ARRAY_PUSH(w->targets, w->n, w->cap, target);
+	return r < 0 ? r : target.wd;
 }
 
 /* The entry's watch of one kind is replaced: its inode may be another now. */
-static void watch_drop(struct watch *w, struct target target)
+static int watch_replace(struct watch *w, const char *path, uint32_t mask, struct target target)
 {
 	size_t i = 0;
+	int wd;
 
 	while (i < w->n &&
 		(w->targets[i].entry != target.entry || w->targets[i].folder != target.folder ||
 			w->targets[i].path != target.path))
 		i++;
-	if (i == w->n)
-		return;
-	target.wd = w->targets[i].wd;
-	w->targets[i] = w->targets[--w->n];
-	for (i = 0; i < w->n; i++)
-		if (w->targets[i].wd == target.wd)
-			return;
-	(void)inotify_rm_watch(w->fd, target.wd);
+	if (i == w->n) {
+		wd = watch_add(w, path, mask, target);
+		return wd < 0 ? wd : 0;
+	}
+	/* First the new one: if it is the same, nothing is undone and done again. */
+	wd = changes_watch(&w->changes, path, mask);
+	changes_drop(&w->changes, w->targets[i].wd);
+	if (wd < 0) {
+		w->targets[i] = w->targets[--w->n];
+		return wd;
+	}
+	w->targets[i].wd = wd;
+	return 0;
 }
 
 static int watch_file(struct watch *w, uint32_t entry)
 {
 	const struct target target = { .entry = entry };
 
-	watch_drop(w, target);
-	return watch_add(w, w->plan->entries[entry].path, FILE_EVENTS, target);
+	return watch_replace(w, w->plan->entries[entry].path, FILE_EVENTS, target);
 }
 
 static int watch_folder(struct watch *w, uint32_t entry)
@@ -96,8 +100,7 @@ static int watch_folder(struct watch *w, uint32_t entry)
 		return -ENAMETOOLONG;
 	memcpy(folder, path, len);
 	folder[len] = '\0';
-	watch_drop(w, target);
-	return watch_add(w, folder, FOLDER_EVENTS, target);
+	return watch_replace(w, folder, FOLDER_EVENTS, target);
 }
 
 /* The mount that an entry stands on. */
@@ -124,16 +127,16 @@ static int watch_step(struct watch *w, uint32_t entry, char *path, size_t end)
 	int r;
 
 	path[end] = '\0';
-	r = watch_add(w, path, PATH_EVENTS, target);
+	r = target.self = watch_add(w, path, PATH_EVENTS, target);
 	slash = strrchr(path, '/');
 	target.folder = true;
 	target.end = end;
 	*slash = '\0';
-	if (r == 0)
+	if (r >= 0)
 		r = watch_add(w, slash == path ? "/" : path, WAY_EVENTS, target);
 	*slash = '/';
 	path[end] = rest;
-	return r;
+	return r < 0 ? r : 0;
 }
 
 static int watch_way(struct watch *w, uint32_t entry)
@@ -168,21 +171,56 @@ static int watch_entry(struct watch *w, uint32_t entry)
 	return r == -EACCES ? watch_folder(w, entry) : r;
 }
 
-static int watch_all(struct watch *w, struct error *e)
+static int watch_all(struct watch *w)
 {
-	for (uint32_t i = 0; i < w->plan->n; i++) {
-		int r = w->plan->entries[i].over ? watch_entry(w, i) : 0;
+	int r = 0;
 
-		if (r == -ENOSPC) {
-			(void)error_set(e, r, NULL, "too many files are watched on this machine");
-			error_hint(e, "raise fs.inotify.max_user_watches");
-			return r;
-		}
-		if (r < 0)
-			return error_set(e, r, NULL, "cannot watch %s: %s",
-				w->plan->entries[i].path, strerror(-r));
-	}
-	return 0;
+	for (uint32_t i = 0; r == 0 && i < w->plan->n; i++)
+		r = w->plan->entries[i].over ? watch_entry(w, i) : 0;
+	return r;
+}
+
+static int watch_fail(int r, struct error *e)
+{
+	(void)error_set(e, r, NULL, "cannot watch files of the host, which masks need: %s",
+		r == -ENOSPC || r == -EMFILE ? "too many are watched on this machine"
+					     : strerror(-r));
+	if (r == -ENOSPC || r == -EMFILE)
+		error_hint(
+			e, "raise fs.inotify.max_user_instances and fs.inotify.max_user_watches");
+	return r;
+}
+
+/* The machine has no more of inotify: all over again, by dnotify. */
+static int watch_by_folder(struct watch *w, struct error *e)
+{
+	int r;
+
+	changes_close(&w->changes);
+	w->n = 0;
+	r = changes_open(&w->changes, true, e);
+	return r < 0 ? r : watch_all(w);
+}
+
+static void watch_free(struct watch *w)
+{
+	changes_close(&w->changes);
+	late_free(w->late);
+	free(w->targets);
+	free(w->pending);
+	free(w);
+}
+
+static int watch_open(struct watch *w, struct error *e)
+{
+	int r = w->pending ? changes_open(&w->changes, false, e) : error_no_memory(e);
+
+	if (r < 0)
+		return r;
+	r = watch_all(w);
+	if (r == -ENOSPC && !w->changes.by_folder)
+		r = watch_by_folder(w, e);
+	return r < 0 ? watch_fail(r, e) : 0;
 }
 
 int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
@@ -207,31 +245,20 @@ int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 	}
 	w->plan = plan;
 	w->late = late;
+	w->changes.fd = -1;
 	w->pending = calloc(plan->n + 1, sizeof(*w->pending));
-	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	r = !w->pending ? error_no_memory(e)
-	    : w->fd < 0 ? error_set(e, -errno, NULL, "cannot watch files: %s", strerror(errno))
-			: watch_all(w, e);
-	if (r == 0) {
-		*ret = w;
-		return 0;
+	r = watch_open(w, e);
+	if (r < 0) {
+		watch_free(w);
+		return r;
 	}
-	fd_close(&w->fd);
-	late_free(late);
-	free(w->targets);
-	free(w->pending);
-	free(w);
-	return r;
-}
-
-int watch_begin(struct watch *w, const struct tree *t, struct error *e)
-{
-	return w->late ? late_begin(w->late, t, w->fd, e) : 0;
+	*ret = w;
+	return 0;
 }
 
 int watch_fd(const struct watch *w)
 {
-	return w->fd;
+	return w->changes.fd;
 }
 
 static void watch_mark(struct watch *w, uint32_t entry)
@@ -240,79 +267,101 @@ static void watch_mark(struct watch *w, uint32_t entry)
 	w->pending[entry] = true;
 }
 
+int watch_begin(struct watch *w, const struct tree *t, struct error *e)
+{
+	int r = w->late ? late_begin(w->late, t, &w->changes) : 0;
+
+	if (r == -ENOSPC && !w->changes.by_folder) {
+		r = watch_by_folder(w, e);
+		/* What came off since the tree was made was told to the other one. */
+		for (uint32_t i = 0; r == 0 && i < w->plan->n; i++)
+			if (w->plan->entries[i].over)
+				watch_mark(w, i);
+		if (r == 0)
+			r = late_begin(w->late, t, &w->changes);
+		if (r == 0)
+			r = watch_restore(w, t);
+	}
+	return r < 0 ? watch_fail(r, e) : 0;
+}
+
 static bool watch_is_named(
-	const struct watch *w, const struct target *t, const struct inotify_event *event)
+	const struct watch *w, const struct target *t, const struct change *change)
 {
 	const char *path = w->plan->entries[t->entry].path;
 	size_t end = t->path ? t->end : strlen(path);
-	size_t len = event->len > 0 ? strlen(event->name) : 0;
+	size_t len = change->name ? strlen(change->name) : 0;
 
-	return len > 0 && len < end && path[end - len - 1] == '/' &&
-	       memcmp(path + end - len, event->name, len) == 0;
+	return !change->name || (len > 0 && len < end && path[end - len - 1] == '/' &&
+					memcmp(path + end - len, change->name, len) == 0);
 }
 
 /*
  * A folder on the way to a cover is another. One that was removed was empty: a mask in it is none,
  * and comes back with what it covers. One that was moved has the file under another name.
  */
-static int watch_lose_way(
-	struct watch *w, const struct tree *t, uint32_t entry, const struct inotify_event *event)
+static int watch_lose_way(struct watch *w, const struct tree *t, uint32_t entry, uint32_t mask)
 {
 	const struct plan_entry *cover = &w->plan->entries[entry];
 
-	if (!w->late || cover->kind != PLAN_MASK || event->mask & (IN_MOVED_FROM | IN_MOVE_SELF))
+	if (!w->late || cover->kind != PLAN_MASK || mask & (IN_MOVED_FROM | IN_MOVE_SELF))
 		return -ESTALE;
-	if (event->mask & (IN_DELETE | IN_DELETE_SELF))
+	if (mask & (IN_DELETE | IN_DELETE_SELF))
 		return late_forbid(w->late, t, cover->path);
 	return late_has(w->late, cover->path) ? 0 : -ESTALE;
 }
 
-/* Negative: a folder on the way moved, or events were lost. */
-static int watch_judge(struct watch *w, const struct tree *t, const struct inotify_event *event)
+/* What happened to a name on the way; 0: nothing. */
+static uint32_t watch_way_change(
+	const struct watch *w, const struct target *its, const struct change *change)
+{
+	char path[PATH_BYTES];
+
+	if (!watch_is_named(w, its, change))
+		return 0;
+	if (change->name)
+		return change->mask & WAY_EVENTS;
+	memcpy(path, w->plan->entries[its->entry].path, its->end);
+	path[its->end] = '\0';
+	return changes_at(&w->changes, its->self, path);
+}
+
+struct watch_hearing {
+	struct watch *watch;
+	const struct tree *tree;
+};
+
+/* Negative: a folder on the way moved. */
+static int watch_judge(struct watch *w, const struct tree *t, const struct change *change)
 {
 	int r = 0;
 
-	if (event->mask & IN_Q_OVERFLOW)
-		return -EOVERFLOW;
 	for (size_t i = 0; r == 0 && i < w->n; i++) {
 		const struct target *its = &w->targets[i];
+		uint32_t lost = 0;
 
-		if (its->wd != event->wd)
+		if (its->wd != change->wd)
 			continue;
-		if (its->path && !its->folder && event->mask & PATH_EVENTS)
-			r = watch_lose_way(w, t, its->entry, event);
-		if (r == 0 && its->path && its->folder && event->mask & WAY_EVENTS &&
-			watch_is_named(w, its, event))
-			r = watch_lose_way(w, t, its->entry, event);
-		if (!its->path && !its->folder && event->mask & FILE_EVENTS)
+		if (its->path)
+			lost = its->folder ? watch_way_change(w, its, change)
+					   : change->mask & PATH_EVENTS;
+		if (lost)
+			r = watch_lose_way(w, t, its->entry, lost);
+		if (!its->path && !its->folder && change->mask & FILE_EVENTS)
 			watch_mark(w, its->entry);
-		if (!its->path && its->folder && event->mask & FOLDER_EVENTS &&
-			watch_is_named(w, its, event))
+		if (!its->path && its->folder && change->mask & FOLDER_EVENTS &&
+			watch_is_named(w, its, change))
 			watch_mark(w, its->entry);
 	}
 	return r;
 }
 
-/* All that the kernel keeps at most: nobody shall start before the last of them was heeded. */
-static int watch_read_events(struct watch *w, const struct tree *t)
+static int watch_heed(void *data, const struct change *change)
 {
-	for (int i = 0; i < READS_MAX; i++) {
-		ssize_t n = read(w->fd, w->events, sizeof(w->events));
+	const struct watch_hearing *h = data;
+	int r = watch_judge(h->watch, h->tree, change);
 
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-		for (ssize_t at = 0; at < n;) {
-			const struct inotify_event *event = (const void *)(w->events + at);
-			int r = watch_judge(w, t, event);
-
-			if (r == 0 && w->late)
-				r = late_hear(w->late, t, event);
-			if (r < 0)
-				return r;
-			at += (ssize_t)(sizeof(*event) + event->len);
-		}
-	}
-	return 0;
+	return r == 0 && h->watch->late ? late_hear(h->watch->late, h->tree, change) : r;
 }
 
 /* Before it is covered, so that a change after this is seen again. */
@@ -338,7 +387,8 @@ static int watch_again(struct watch *w, const struct tree *t, uint32_t entry)
 int watch_restore(struct watch *w, const struct tree *t)
 {
 	const struct plan_entry *entries = w->plan->entries;
-	int r = watch_read_events(w, t);
+	struct watch_hearing hearing = { w, t };
+	int r = changes_read(&w->changes, watch_heed, &hearing);
 
 	for (uint32_t i = 0; r == 0 && w->n_pending > 0 && i < w->plan->n; i++) {
 		if (!w->pending[i])

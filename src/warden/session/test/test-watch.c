@@ -8,18 +8,27 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/fd.h"
 #include "base/file.h"
+#include "jail/userns.h"
 #include "warden/test/test-box.h"
 
 enum { ROUNDS = 1000 };
+
+#define WITHOUT_INOTIFY(test)                                              \
+	{                                                                  \
+#test ", without inotify", test, leave_inotify, NULL, NULL \
+	}
 
 static void check(struct session *s, struct seen *seen, const struct cover *c)
 {
@@ -337,6 +346,37 @@ static void never_opens_the_hosts_folder(void **state)
 	deep_remove(&d);
 }
 
+/* The covers, too, are watched from now on: by folders. */
+static void uses_folders(void **state)
+{
+	errno = 0;
+	(void)state;
+	assert_int_equal(inotify_init1(IN_CLOEXEC), -1);
+	assert_int_equal(errno, EMFILE);
+}
+
+static int set_limit(const char *path, const char *value)
+{
+	auto_fd fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 || write(fd, value, strlen(value)) < 0 ? -errno : 0;
+}
+
+/* In a user namespace of its own, where there is no inotify: nothing outside of it changes. */
+static int leave_inotify(void **state)
+{
+	static bool done;
+	uid_t uid = getuid();
+	gid_t gid = getgid();
+
+	(void)state;
+	if (done)
+		return 0;
+	done = true;
+	return unshare(CLONE_NEWUSER) < 0 || userns_map(uid, gid) < 0 ||
+	       set_limit("/proc/sys/user/max_inotify_instances", "0") < 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +387,14 @@ int main(void)
 		cmocka_unit_test(ends_with_the_folder),
 		cmocka_unit_test(restores_texts),
 		cmocka_unit_test(never_opens_the_hosts_folder),
+		WITHOUT_INOTIFY(uses_folders),
+		WITHOUT_INOTIFY(comes_back),
+		WITHOUT_INOTIFY(survives_a_storm),
+		WITHOUT_INOTIFY(covers_a_new_folder),
+		WITHOUT_INOTIFY(runs_without_the_folder),
+		WITHOUT_INOTIFY(ends_with_the_folder),
+		WITHOUT_INOTIFY(restores_texts),
+		WITHOUT_INOTIFY(never_opens_the_hosts_folder),
 	};
 
 	return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
