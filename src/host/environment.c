@@ -39,40 +39,68 @@ struct environment {
 
 /* The list */
 
-/* If nobody was first. */
-static int environment_set(
-	struct environment *env, const char *name, size_t name_len, const char *value)
+static bool environment_has(const struct environment *env, const char *name, size_t name_len)
 {
-	size_t len = name_len + 1 + strlen(value) + 1;
-	auto_buffer shown = { 0 };
-	const char *item;
-
 	for (size_t i = 0; i < env->n; i++) {
-		item = env->items[i];
+		const char *item = env->items[i];
+
 		if (item[0] == name[0] && strncmp(item, name, name_len) == 0 &&
 			item[name_len] == '=')
-			return 0;
+			return true;
 	}
-	if (len > ITEM_MAX || len > BYTES_MAX - env->bytes || env->n >= VARIABLES_MAX) {
-		buffer_add_visible(&shown, name, strcspn(name, "="));
-		error_set(env->error, -E2BIG, NULL, "the environment is too large, from %.100s on",
-			buffer_text(&shown));
-		error_hint(env->error, "grant fewer variables, or pass large values in a file");
-		return -E2BIG;
-	}
-	item = arena_printf(env->arena, "%.*s=%s", (int)name_len, name, value);
-	if (!item)
-		return -ENOMEM;
+	return false;
+}
+
+static int environment_refuse_size(const struct environment *env, const char *name)
+{
+	auto_buffer shown = { 0 };
+
+	buffer_add_visible(&shown, name, strcspn(name, "="));
+	error_set(env->error, -E2BIG, NULL, "the environment is too large, from %.100s on",
+		buffer_text(&shown));
+	error_hint(env->error, "grant fewer variables, or pass large values in a file");
+	return -E2BIG;
+}
+
+/* NAME=value as it is, which must live as long as the list; if nobody was first. */
+static int environment_keep(struct environment *env, const char *item)
+{
+	size_t len = strlen(item) + 1;
+
+	if (environment_has(env, item, strcspn(item, "=")))
+		return 0;
+	if (len > ITEM_MAX || len > BYTES_MAX - env->bytes || env->n >= VARIABLES_MAX)
+		return environment_refuse_size(env, item);
 	env->bytes += len;
 	return ARENA_PUSH(env->arena, env->items, env->n, env->cap, item);
 }
 
-/* The same from NAME=value in one piece. */
+/* A copy of it. */
 static int environment_add(struct environment *env, const char *item)
 {
-	size_t len = strcspn(item, "=");
+	const char *copy;
 
-	return environment_set(env, item, len, item + len + 1);
+	if (environment_has(env, item, strcspn(item, "=")))
+		return 0;
+	copy = arena_strdup(env->arena, item);
+	return copy ? environment_keep(env, copy) : -ENOMEM;
+}
+
+/* The same from two pieces. */
+static int environment_set(struct environment *env, const char *name, const char *value)
+{
+	size_t name_len = strlen(name), len = strlen(value);
+	char *item;
+
+	if (environment_has(env, name, name_len))
+		return 0;
+	item = arena_alloc(env->arena, name_len + len + 2);
+	if (!item)
+		return -ENOMEM;
+	memcpy(item, name, name_len);
+	item[name_len] = '=';
+	memcpy(item + name_len + 1, value, len);
+	return environment_keep(env, item);
 }
 
 /* What the policy says */
@@ -295,9 +323,7 @@ static int add_usual(struct environment *env)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ROWS(rows); i++)
-		r = rows[i].value ? environment_set(
-					    env, rows[i].name, strlen(rows[i].name), rows[i].value)
-				  : 0;
+		r = rows[i].value ? environment_set(env, rows[i].name, rows[i].value) : 0;
 	return r;
 }
 
@@ -313,26 +339,46 @@ static int environment_add_each(struct environment *env, const char *const *list
 	return r;
 }
 
+/* The strongest is first. */
+static int add_granted(struct environment *env)
+{
+	int r = add_values(env);
+
+	return r < 0 ? r : environment_add_each(env, env->o->host_env, add_from_host);
+}
+
+static int environment_end(struct environment *env, int r, const char *const **ret)
+{
+	if (r == 0)
+		r = ARENA_PUSH(env->arena, env->items, env->n, env->cap, NULL);
+	if (r == -ENOMEM)
+		return error_no_memory(env->error);
+	if (r == 0)
+		*ret = env->items;
+	return r;
+}
+
+int environment_granted(struct arena *a, const struct environment_options *o,
+	const char *const **ret, struct error *e)
+{
+	struct environment env = { .arena = a, .o = o, .error = e };
+
+	return environment_end(&env, add_granted(&env), ret);
+}
+
 int environment_build(struct arena *a, const struct environment_options *o, const char *const **ret,
 	size_t *ret_n, struct error *e)
 {
 	struct environment env = { .arena = a, .o = o, .error = e };
 	int r = environment_add_each(&env, o->call_env, add_from_call);
 
-	/* The strongest was first. */
 	if (r == 0)
-		r = add_values(&env);
-	if (r == 0)
-		r = environment_add_each(&env, o->host_env, add_from_host);
+		r = o->granted ? environment_add_each(&env, o->granted, environment_keep)
+			       : add_granted(&env);
 	if (r == 0)
 		r = add_usual(&env);
+	r = environment_end(&env, r, ret);
 	if (r == 0)
-		r = ARENA_PUSH(a, env.items, env.n, env.cap, NULL);
-	if (r == -ENOMEM)
-		return error_no_memory(e);
-	if (r < 0)
-		return r;
-	*ret = env.items;
-	*ret_n = env.n - 1;
-	return 0;
+		*ret_n = env.n - 1;
+	return r;
 }

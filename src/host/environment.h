@@ -21,6 +21,8 @@ struct environment_options {
 	const char *path;       /* NULL: the system's usual folders */
 	const char *tmp;        /* NULL: /tmp */
 	const char *user;       /* NULL: "user" */
+	/* What environment_granted() gave for this policy and host_env; NULL: it is asked now. */
+	const char *const *granted;
 	bool tty;
 };
 
@@ -34,10 +36,10 @@ extern const char *const environment_policies[]; /* in that order; ends with NUL
 bool environment_is_policy(const char *item);
 
 /*
- * Builds it in the arena, copies all of it; *ret ends with NULL, *ret_n does not count that. Where
- * several set a name, the first of these counts: the call, a grant of NAME=value, the host's value
- * if a grant allows NAME, the usual value. Nothing comes in because a default allows it or a layer
- * only watches.
+ * Builds it in the arena, copies all but `granted`; *ret ends with NULL, *ret_n does not count
+ * that. Where several set a name, the first of these counts: the call, a grant of NAME=value, the
+ * host's value if a grant allows NAME, the usual value. Nothing comes in because a default allows
+ * it or a layer only watches.
  *
  * Some names count only where a grant spells them out, as a pattern does not mean them: those that
  * make programs load code or look elsewhere (env-name.h), and those that have a value of their own
@@ -49,3 +51,11 @@ bool environment_is_policy(const char *item);
  */
 int environment_build(struct arena *a, const struct environment_options *o, const char *const **ret,
 	size_t *ret_n, struct error *e);
+/*
+ * The part that is the same for all calls: values that grants set, and what grants let in of the
+ * host. A list in the arena that ends with NULL, for `granted` of as many calls as one likes: to
+ * ask the policy about each of the host's variables takes longer than all the rest. -E2BIG as
+ * above.
+ */
+int environment_granted(struct arena *a, const struct environment_options *o,
+	const char *const **ret, struct error *e);

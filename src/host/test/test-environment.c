@@ -65,19 +65,23 @@ static void check_shape(const char *row, const char *const *env, size_t n)
 	assert_null(env[n]);
 }
 
+/* With what is granted asked for ahead, as a session does for all its commands? */
+static bool ahead;
+
 static int build(struct arena *a, const char *policy, const char *const *host,
 	const char *const *call, const char *const **ret, size_t *ret_n, struct error *e)
 {
 	auto_policy *p = test_compile(policy);
-	const struct environment_options o = {
+	struct environment_options o = {
 		.policy = p,
 		.host_env = host,
 		.call_env = call,
 		.home = "/in/home",
 		.cwd = "/in/work",
 	};
+	int r = ahead ? environment_granted(a, &o, &o.granted, e) : 0;
 
-	return environment_build(a, &o, ret, ret_n, e);
+	return r < 0 ? r : environment_build(a, &o, ret, ret_n, e);
 }
 
 /* What comes in */
@@ -163,9 +167,8 @@ static const struct {
 	{ "mode: monitor", { NULL }, { "A=1" }, "A=1 " },
 };
 
-static void what_comes_in(void **state)
+static void check_rows(void)
 {
-	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_arena a = { 0 };
 		auto_buffer got = { 0 };
@@ -185,6 +188,15 @@ static void what_comes_in(void **state)
 			fail_msg("row %zu, %s: got <%s>, want <%s>", i, rows[i].policy,
 				buffer_text(&got), rows[i].want);
 	}
+}
+
+static void what_comes_in(void **state)
+{
+	(void)state;
+	check_rows();
+	ahead = true;
+	check_rows();
+	ahead = false;
 }
 
 /* What the call may not set */
@@ -313,7 +325,7 @@ static void known_words_are_unsafe(void **state)
 
 /* Bounds */
 
-static void it_is_bounded(void **state)
+static void check_bounds(void)
 {
 	enum { LONG = 128 << 10 };
 	static char item[LONG + 1] = "A=", many[20000][8];
@@ -324,8 +336,8 @@ static void it_is_bounded(void **state)
 	struct error e = { 0 };
 	size_t n = 0;
 
-	(void)state;
 	memset(item + 2, 'x', LONG - 3);
+	item[LONG - 1] = '\0';
 	assert_int_equal(build(&a, "env: [A]", one, NULL, &env, &n, &e), 0);
 	assert_string_equal(env[0], item);
 	item[LONG - 1] = 'x';
@@ -339,6 +351,44 @@ static void it_is_bounded(void **state)
 	assert_int_equal(build(&a, "env: ['V*']", host, NULL, &env, &n, &e), -E2BIG);
 	assert_int_equal(build(&a, "env: [V19999]", host, NULL, &env, &n, &e), 0);
 	assert_string_equal(find(env, "V19999"), "V19999=");
+}
+
+static void it_is_bounded(void **state)
+{
+	(void)state;
+	check_bounds();
+	ahead = true;
+	check_bounds();
+	ahead = false;
+}
+
+/* What is granted ahead counts with what each call adds. */
+static void a_call_adds_to_what_is_granted(void **state)
+{
+	enum { LONG = 120 << 10, NUMBER = 8 };
+	static char items[NUMBER + 1][LONG];
+	const char *host[NUMBER + 1] = { NULL }, *call[] = { items[NUMBER], NULL };
+	auto_policy *p = test_compile("env: ['?']");
+	struct environment_options o = { .policy = p, .host_env = host };
+	auto_arena a = { 0 };
+	const char *const *env = NULL;
+	struct error e = { 0 };
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i <= NUMBER; i++) {
+		memset(items[i], 'x', LONG - 1);
+		items[i][0] = (char)('A' + i);
+		items[i][1] = '=';
+		if (i < NUMBER)
+			host[i] = items[i];
+	}
+	assert_int_equal(environment_granted(&a, &o, &o.granted, &e), 0);
+	assert_int_equal(environment_build(&a, &o, &env, &n, &e), 0);
+	/* Not copied for each call. */
+	assert_ptr_equal(env[0], o.granted[0]);
+	o.call_env = call;
+	assert_int_equal(environment_build(&a, &o, &env, &n, &e), -E2BIG);
 }
 
 static void its_total_is_bounded(void **state)
@@ -364,17 +414,15 @@ static void its_total_is_bounded(void **state)
 	assert_int_equal(build(&a, "env: ['?']", host, NULL, &env, &n, &e), 0);
 }
 
-/* Out of memory comes back as such, at every place. */
-static void memory_may_end(void **state)
+static void end_memory(bool is_ahead)
 {
 	static const char *const host[] = { "A=1", "B=2", "C=3", "LANG=x", "D=4", "E=5", NULL };
 	static const char *const call[] = { "F=6", NULL };
 	auto_policy *p = test_compile("env: ['?', G=7]");
-	const struct environment_options o = {
+	struct environment_options o = {
 		.policy = p, .host_env = host, .call_env = call, .home = "/h", .cwd = "/w"
 	};
 
-	(void)state;
 	for (unsigned i = 0;; i++) {
 		auto_arena a = { 0 };
 		const char *const *env = NULL;
@@ -384,7 +432,10 @@ static void memory_may_end(void **state)
 
 		assert_true(i < 1000);
 		failing_start(i);
-		r = environment_build(&a, &o, &env, &n, &e);
+		o.granted = NULL;
+		r = !is_ahead ? 0 : environment_granted(&a, &o, &o.granted, &e);
+		if (r == 0)
+			r = environment_build(&a, &o, &env, &n, &e);
 		if (!failing_stop()) {
 			assert_int_equal(r, 0);
 			assert_true(i > 10);
@@ -396,6 +447,14 @@ static void memory_may_end(void **state)
 	}
 }
 
+/* Out of memory comes back as such, at every place. */
+static void memory_may_end(void **state)
+{
+	(void)state;
+	end_memory(false);
+	end_memory(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +463,7 @@ int main(void)
 		cmocka_unit_test(what_is_usual),
 		cmocka_unit_test(known_words_are_unsafe),
 		cmocka_unit_test(it_is_bounded),
+		cmocka_unit_test(a_call_adds_to_what_is_granted),
 		cmocka_unit_test(its_total_is_bounded),
 		cmocka_unit_test(memory_may_end),
 	};

@@ -91,6 +91,7 @@ static int namespaces_command(const struct sandbox_setup *setup, const struct pr
 		.call_env = call->env,
 		.cwd = s->cwd,
 		.user = base->user,
+		.granted = setup->granted,
 		.tty = call->flags & CORRAL_CALL_TTY,
 	};
 	int r = launch_environment(o, &base->variables, a, &s->env, &s->n_env, e);

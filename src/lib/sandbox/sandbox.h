@@ -65,7 +65,10 @@ struct sandbox_setup {
 	struct policy *policy;           /* compiled from them */
 	bool exec_listed;                /* some layer has a list of programs */
 	struct limits limits;
-	char *json; /* for the warden */
+	/* What of the host's variables is granted (host/environment.h); NULL: each command asks. */
+	const char *const *granted;
+	struct arena arena; /* of it */
+	char *json;         /* for the warden */
 	size_t json_len;
 	struct sandbox_reach *reach; /* for updates, and guarded by `updating`; NULL: not known */
 };
@@ -176,7 +179,7 @@ void sandbox_tell_news(struct corral_sandbox *s);
  */
 int sandbox_start_directly(struct corral_sandbox *s, struct corral_process *p,
 	const struct buffer *body, const int *fds, size_t n_fds, uint64_t timeout_ms);
-/* Takes what that init said. False: p was not given to it, or has ended. */
+/* Takes what that init said. False: p was not given to it, or has ended before. */
 bool sandbox_hear(struct corral_sandbox *s, struct corral_process *p);
 /* Sends it a frame; -ENOTCONN: p was not given to it. */
 int sandbox_tell_channel(

@@ -56,6 +56,19 @@ static int setup_compile(const struct permissions *p, const struct variables *va
 	return r < 0 ? r : n;
 }
 
+/* Too much for a command is told by each that is started, and does not keep a session from being.
+ */
+static int setup_grant_variables(struct sandbox_setup *s)
+{
+	const struct environment_options o = { .policy = s->policy,
+		.host_env = s->base->environment };
+	struct error e = { 0 };
+	int r = s->base->backend->enforces ? environment_granted(&s->arena, &o, &s->granted, &e)
+					   : 0;
+
+	return r == -E2BIG ? 0 : r;
+}
+
 int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *base,
 	struct permissions *permissions, struct error *e)
 {
@@ -85,7 +98,7 @@ int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *bas
 		permissions_print_json(permissions, &out);
 		s->json_len = out.len;
 		s->json = out.failed ? NULL : buffer_take(&out);
-		r = s->json ? 0 : -ENOMEM;
+		r = s->json ? setup_grant_variables(s) : -ENOMEM;
 	}
 	if (r < 0)
 		sandbox_setup_unref(s);
@@ -343,6 +356,7 @@ void sandbox_setup_unref(struct sandbox_setup *s)
 	reach_free(s->reach);
 	policy_free(s->policy);
 	permissions_free(s->permissions);
+	arena_deinit(&s->arena);
 	free(s->json);
 	free(s);
 }
