@@ -64,9 +64,9 @@ static int bare_launch(struct bare *b, const struct start *s, struct bare_comman
 		l.stdio[i] = s->flags & START_TTY ? slave : b->frame.fds[i];
 	if (r == 0)
 		r = spawn_program(&l, &c->pid, &step);
-	if (r == 0)
+	if (r == 0 && (!(s->flags & START_QUIET) || master >= 0))
 		outbox_add(b->out, FRAME_STARTED, c->id, NULL, 0, master);
-	else if (spawn_refuse(s, r, step, "cannot be entered", &body) == 0)
+	else if (r < 0 && spawn_refuse(s, r, step, "cannot be entered", &body) == 0)
 		outbox_add(b->out, FRAME_REFUSED, c->id, body.data, body.len, -1);
 	return r;
 }

@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/array.h"
+#include "base/fd.h"
 #include "base/path.h"
 
 /* A datagram socket can be sent anywhere; one that listens is no connection. */
@@ -130,7 +131,7 @@ int given_check_cover(int fd, const struct plan *plan, struct error *e)
 	return -EACCES;
 }
 
-int given_inside(int fd)
+int given_inside(int fd, int *null)
 {
 	static const struct {
 		unsigned minor;
@@ -151,6 +152,8 @@ int given_inside(int fd)
 	/* Who does not own it can do nothing to it. */
 	if (st.st_uid != geteuid())
 		return -ENODEV;
+	if (minor(st.st_rdev) == devices[0].minor && mode == O_RDWR && *null >= 0)
+		return fd_take(null);
 	for (size_t i = 0; i < ROWS(devices); i++)
 		if (minor(st.st_rdev) == devices[i].minor) {
 			int own = open(devices[i].path, mode | O_CLOEXEC);

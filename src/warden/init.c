@@ -33,6 +33,8 @@ struct running {
 	pid_t pid;
 	int status; /* of wait(), once it ended */
 	bool ended;
+	int nulls[3];     /* /dev/null, opened ahead and never used yet; or -1 */
+	bool alone;       /* there is nobody left to wait for */
 	int signals;      /* signalfd */
 	int proc;         /* /proc, if there are limits to look after; or -1 */
 	uint64_t scratch; /* what the file system in memory held before it started, bytes */
@@ -45,10 +47,12 @@ struct running {
 enum { REAPED_AT_ONCE = 256 };
 
 /* The descriptors that came with the START, which stays their owner. */
-static int take_stdio(struct frame *f, int ret[3])
+static int take_stdio(struct running *run, int ret[3])
 {
+	struct frame *f = &run->frame;
+
 	for (size_t i = 0; i < 3; i++) {
-		int own = given_inside(f->fds[i]);
+		int own = given_inside(f->fds[i], &run->nulls[i]);
 
 		if (own < 0 && own != -ENODEV)
 			return own;
@@ -77,7 +81,7 @@ static int init_begin(struct running *run)
 	if (run->start.flags & START_TTY)
 		r = spawn_terminal(&run->start, &master, &slave);
 	else
-		r = take_stdio(&run->frame, l.stdio);
+		r = take_stdio(run, l.stdio);
 	for (size_t i = 0; slave >= 0 && i < 3; i++)
 		l.stdio[i] = slave;
 	for (size_t i = 0; l.rules >= 0 && r == 0 && i < 3; i++)
@@ -93,6 +97,8 @@ static int init_begin(struct running *run)
 				body.len, NULL, 0);
 		return r;
 	}
+	if (run->start.flags & START_QUIET && master < 0)
+		return 0;
 	/* It runs, and nobody knows: it must not be there when the next one comes. */
 	if (frame_send(run->init->socket, FRAME_STARTED, run->id, NULL, 0, &master, master >= 0) <
 		0)
@@ -107,6 +113,7 @@ static pid_t reap_one(struct running *run, int options)
 	int status;
 	pid_t pid = wait4(-1, &status, options, &used);
 
+	run->alone = pid < 0 && errno == ECHILD;
 	if (pid <= 0)
 		return pid;
 	spawn_count(&run->report, &used);
@@ -151,6 +158,24 @@ static int init_take_frame(struct running *run)
 	return 0;
 }
 
+/* All that is there to reap, but not for ever: children can come faster than they are reaped, and
+ * frames and limits must have their turn. */
+static void reap(struct running *run)
+{
+	run->busy = true;
+	for (int i = 0; run->busy && i < REAPED_AT_ONCE; i++)
+		run->busy = reap_one(run, WNOHANG) > 0;
+}
+
+/* Before the next look at who ended: what comes from now on is told once more. */
+static void forget_signals(const struct running *run)
+{
+	struct signalfd_siginfo info[8];
+
+	while (read(run->signals, info, sizeof(info)) == (ssize_t)sizeof(info))
+		;
+}
+
 static void attend(struct running *run)
 {
 	const struct tally_limits limits = { run->start.memory, run->start.pids, run->scratch };
@@ -160,25 +185,25 @@ static void attend(struct running *run)
 		{ .fd = run->init->watch ? watch_fd(run->init->watch) : -1, .events = POLLIN },
 	};
 	int wait = run->proc >= 0 ? tally_interval_ms(&run->tally, &limits) : -1;
-	struct signalfd_siginfo info[8];
 	int over;
 
 	if (run->busy)
 		wait = 0;
 	if (poll(fds, 3, wait) < 0)
 		return;
-	while (fds[1].revents && read(run->signals, info, sizeof(info)) == (ssize_t)sizeof(info))
-		;
 	if (fds[2].revents && watch_restore(run->init->watch, run->init->tree) < 0)
 		_exit(1);
 	/* Without the warden there is nobody to run for. */
 	if (fds[0].revents && init_take_frame(run) < 0)
 		_exit(1);
-	/* All that is there to reap, but not for ever: children can come faster than they are
-	 * reaped, and frames and limits must have their turn. */
-	run->busy = true;
-	for (int i = 0; run->busy && i < REAPED_AT_ONCE; i++)
-		run->busy = reap_one(run, WNOHANG) > 0;
+	reap(run);
+	/* Most often it was the command, and the last: the signal is forgotten when all is told. */
+	if (run->ended)
+		return;
+	if (fds[1].revents) {
+		forget_signals(run);
+		reap(run);
+	}
 	if (run->proc < 0 || run->ended)
 		return;
 	over = tally_check(run->proc, &limits, &run->tally);
@@ -197,12 +222,10 @@ static void attend(struct running *run)
 static void init_finish(struct running *run)
 {
 	struct report *report = &run->report;
-	pid_t pid;
 
-	do
-		pid = reap_one(run, WNOHANG);
-	while (pid > 0 || (pid < 0 && errno == EINTR));
-	if (pid == 0) {
+	while (!run->alone && reap_one(run, WNOHANG) > 0)
+		;
+	if (!run->alone) {
 		(void)kill(-1, SIGKILL);
 		while (reap_one(run, 0) > 0 || errno == EINTR)
 			;
@@ -215,6 +238,17 @@ static void init_finish(struct running *run)
 	if (frame_send(run->init->socket, FRAME_EXITED, run->id, report, sizeof(*report), NULL, 0) <
 		0)
 		_exit(1);
+}
+
+/*
+ * While nobody waits. Each is for one command alone: what a program does to an open file, such as
+ * to lock it, would be there for the next. If there is none, the command opens one.
+ */
+static void init_open_nulls(struct running *run)
+{
+	for (size_t i = 0; i < 3; i++)
+		if (run->nulls[i] < 0)
+			run->nulls[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
 /* Waits for the next command. */
@@ -262,8 +296,9 @@ static void run_one(struct running *run)
 	run->start = (struct start){ 0 };
 	run->tally = (struct tally){ 0 };
 	run->report = (struct report){ 0 };
-	run->ended = run->busy = false;
+	run->ended = run->busy = run->alone = false;
 	run->pid = run->status = 0;
+	forget_signals(run);
 }
 
 void init_run(const struct init *i)
@@ -279,8 +314,11 @@ void init_run(const struct init *i)
 	run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (run.signals < 0)
 		_exit(1);
-	do
+	run.nulls[0] = run.nulls[1] = run.nulls[2] = -1;
+	do {
+		if (!i->tree)
+			init_open_nulls(&run);
 		run_one(&run);
-	while (!i->tree);
+	} while (!i->tree);
 	_exit(0);
 }

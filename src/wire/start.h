@@ -16,7 +16,10 @@ enum {
 	/* Its limits of memory and pids are the init's to look after: no cgroup is made for them,
 	 * which takes longer than most commands. */
 	START_NO_CGROUP = 1 << 4,
-	START_FLAGS = 31,
+	/* Nobody waits to hear that it runs: no FRAME_STARTED, unless there is a terminal to hand
+	 * over. Its end tells that it ran, and a wake-up is saved while it starts. */
+	START_QUIET = 1 << 5,
+	START_FLAGS = 63,
 };
 enum { START_WORDS_MAX = 65536, START_NONE = 0 };
 

@@ -116,7 +116,8 @@ static void process_finish(struct corral_process *p, enum process_state state)
 	}
 	p->finished = true;
 	/* For good: whoever polls it next must see that there is something to hear. */
-	process_wake(p);
+	if (p->epoll >= 0)
+		process_wake(p);
 }
 
 /* Steps */
@@ -195,12 +196,19 @@ static int process_left_ms(int64_t end)
 	return left > 0 ? (int)left : 0;
 }
 
-/* With the pump held. */
+/*
+ * With the pump held. Everything that there is to do makes poll() return, so it comes first: a
+ * command that was just started has nothing to say yet, and the sooner this processor is free, the
+ * sooner it runs.
+ */
 static int process_wait_for_end(struct corral_process *p, int64_t end)
 {
-	bool finished = take_step(p), waited = !finished;
+	bool finished;
+	int left;
 
-	while (!finished && process_left_ms(end) != 0) {
+	if (p->finished)
+		return 0;
+	do {
 		struct pollfd polled[PROCESS_SLOTS];
 		int fds[PROCESS_SLOTS];
 		bool lead = sandbox_lead(p->sandbox, p);
@@ -211,11 +219,11 @@ static int process_wait_for_end(struct corral_process *p, int64_t end)
 				.events = i == PROCESS_SLOT_STDIN ? POLLOUT : POLLIN };
 		if (!lead)
 			polled[PROCESS_SLOT_LINK].fd = -1;
-		(void)poll(polled, PROCESS_SLOTS, process_left_ms(end));
+		left = process_left_ms(end);
+		(void)poll(polled, PROCESS_SLOTS, left);
 		finished = take_step(p);
-	}
-	if (waited)
-		sandbox_follow(p->sandbox, p);
+	} while (!finished && left != 0);
+	sandbox_follow(p->sandbox, p);
 	return finished ? 0 : -EAGAIN;
 }
 
@@ -274,8 +282,11 @@ int corral_process_fd(struct corral_process *p)
 
 	if (r < 0)
 		return p->epoll >= 0 ? p->epoll : r;
-	if (p->epoll < 0)
+	if (p->epoll < 0) {
 		p->epoll = epoll_create1(EPOLL_CLOEXEC);
+		if (p->finished)
+			process_wake(p);
+	}
 	r = p->epoll < 0 ? -errno : p->epoll;
 	if (r >= 0)
 		process_watch(p);

@@ -51,6 +51,7 @@ struct corral_process {
 	struct error error;
 	int code; /* of error */
 	bool waiting;
+	bool quiet;  /* that it runs is not told before its end */
 	bool direct; /* it was given to the link's lent init, by its channel */
 	bool timed;  /* and the warden keeps its time */
 

@@ -117,6 +117,9 @@ static int preparation_fill(struct preparation *l, struct error *e)
 		s->rows = c->rows ? c->rows : TERMINAL_ROWS;
 		s->columns = c->columns ? c->columns : TERMINAL_COLUMNS;
 	}
+	/* Who has a sink wants to hear of the start when it happens. */
+	if (!l->setup->base->sink && !(c->flags & CORRAL_CALL_TTY))
+		s->flags |= START_QUIET;
 	r = preparation_set_command(l, e);
 	if (r < 0)
 		return r;
@@ -156,6 +159,7 @@ static struct corral_process *process_new(const struct preparation *l)
 	input_init(&p->input);
 	sandbox_init_checked(&p->pump);
 	p->flags = l->call.flags;
+	p->quiet = l->start.flags & START_QUIET;
 	p->out = preparation_output(l, CORRAL_STDOUT);
 	p->err = preparation_output(l, CORRAL_STDERR);
 	p->input.is_tty = p->out.is_tty;

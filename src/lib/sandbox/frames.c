@@ -51,7 +51,8 @@ static int sandbox_note(struct corral_process *p, struct frame *f)
 		p->code = p->code == -EPIPE ? -ECONNRESET : p->code;
 		return 0;
 	case FRAME_EXITED:
-		if (p->state != PROCESS_RUNNING || report_decode(&p->report, f->body, f->len) < 0)
+		if ((p->state != PROCESS_RUNNING && !(p->quiet && p->state == PROCESS_STARTING)) ||
+			report_decode(&p->report, f->body, f->len) < 0)
 			return -EPROTO;
 		p->state = PROCESS_EXITED;
 		return 0;
@@ -229,7 +230,6 @@ bool sandbox_hear(struct corral_sandbox *s, struct corral_process *p)
 	(void)pthread_mutex_lock(&s->lock);
 	direct = p->direct && p->state <= PROCESS_RUNNING;
 	r = direct ? hear_channel(p) : 0;
-	direct = direct && p->direct;
 	(void)pthread_mutex_unlock(&s->lock);
 	if (r < 0) {
 		(void)error_set(&why, -ECONNRESET, NULL,

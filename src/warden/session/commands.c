@@ -363,6 +363,9 @@ static int make_command(struct session *s, uint64_t id, const struct start *star
 		.pidfd = -1,
 		.stdio = { -1, -1, -1 },
 		.copiers = { COPIER_NONE, COPIER_NONE, COPIER_NONE } };
+	/* Whether it ran has to be known here: its init may die. */
+	c->quiet = copy.flags & START_QUIET;
+	copy.flags &= ~(uint32_t)START_QUIET;
 	limit_to(&copy.timeout_ms, s->plan, LIMIT_TIMEOUT_MS);
 	limit_to(&copy.memory, s->plan, LIMIT_MEMORY);
 	limit_to(&copy.pids, s->plan, LIMIT_PIDS);

@@ -26,6 +26,7 @@ struct command {
 	char *program;     /* for records; NULL: there was no memory for it */
 	int socket, pidfd; /* of its init; -1 while it waits for one */
 	bool started;
+	bool quiet;        /* nobody waits to hear that it runs */
 	uint32_t flags;    /* of the report: what we did to it */
 	uint64_t deadline; /* on the clock of clock_ms(); 0: none */
 	bool doomed;       /* it was told to end; at the deadline its init is killed */

@@ -227,6 +227,8 @@ static void on_command(struct session *s, struct command *c)
 		return;
 	if (r == 1 && s->frame.type == FRAME_STARTED && !c->started) {
 		c->started = true;
+		if (c->quiet && s->frame.n_fds == 0)
+			return;
 		session_report(s, &(struct session_event){ .kind = SESSION_STARTED,
 					  .id = c->id,
 					  .fd = frame_take_fd(&s->frame, 0) });

@@ -135,7 +135,7 @@ static void open_host(struct host *h)
 	host_ready(h);
 }
 
-static void send_start(struct host *h, uint64_t id, const char *line, int out)
+static void send_start_with(struct host *h, uint64_t id, const char *line, int out, uint32_t flags)
 {
 	const char *argv[4];
 	struct start start = box_shell(argv, line);
@@ -143,8 +143,14 @@ static void send_start(struct host *h, uint64_t id, const char *line, int out)
 	auto_fd null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	const int fds[3] = { null, out >= 0 ? out : null, null };
 
+	start.flags |= flags;
 	assert_int_equal(start_encode(&start, &body), 0);
 	assert_int_equal(frame_send(h->socket, FRAME_START, id, body.data, body.len, fds, 3), 0);
+}
+
+static void send_start(struct host *h, uint64_t id, const char *line, int out)
+{
+	send_start_with(h, id, line, out, 0);
 }
 
 static int host_run(struct host *h, const char *line)
@@ -170,6 +176,58 @@ static void answers(void **state)
 	assert_int_equal(frame_send(h.socket, FRAME_SIGNAL, 5, &(uint32_t){ 15 }, 4, NULL, 0), 0);
 	assert_int_equal(frame_send(h.socket, FRAME_KILL, 5, NULL, 0, NULL, 0), 0);
 	assert_int_equal(host_run(&h, "exit 8"), 8);
+	assert_int_equal(host_end(&h), 0);
+}
+
+/* Who does not wait to hear of the start hears of the end; also of one that was killed. */
+static void tells_the_end_alone(void **state)
+{
+	struct report report;
+	struct host h;
+
+	(void)state;
+	open_host(&h);
+	send_start_with(&h, 1, "exit 7", -1, START_QUIET);
+	assert_int_equal(host_receive(&h), FRAME_EXITED);
+	assert_int_equal(report_decode(&report, h.frame.body, h.frame.len), 0);
+	assert_int_equal(report.exit_code, 7);
+	send_start_with(&h, 2, "kill -9 $$", -1, START_QUIET);
+	assert_int_equal(host_receive(&h), FRAME_EXITED);
+	assert_int_equal(report_decode(&report, h.frame.body, h.frame.len), 0);
+	assert_int_equal(report.signal, 9);
+	assert_int_equal(host_run(&h, "exit 8"), 8);
+	assert_int_equal(host_end(&h), 0);
+}
+
+/* The same of an init that was lent: it says nothing before the end. */
+static void a_lent_init_tells_the_end_alone(void **state)
+{
+	const char *argv[4];
+	struct start start = box_shell(argv, "exit 7");
+	auto_fd null = open("/dev/null", O_RDWR | O_CLOEXEC), init = -1;
+	const int fds[3] = { null, null, null };
+	struct pollfd p = { .events = POLLIN };
+	auto_buffer body = { 0 };
+	struct host h;
+
+	(void)state;
+	open_host(&h);
+	while (h.frame.type != FRAME_INIT) {
+		p.fd = h.socket;
+		assert_int_equal(poll(&p, 1, BOX_PATIENCE_MS), 1);
+		assert_int_equal(frame_receive(h.socket, &h.frame), 1);
+	}
+	init = frame_take_fd(&h.frame, 0);
+	p.fd = init;
+	for (int i = 0; i < 2; i++) {
+		buffer_clear(&body);
+		start.flags = i == 0 ? START_QUIET : 0;
+		assert_int_equal(start_encode(&start, &body), 0);
+		assert_int_equal(frame_send(init, FRAME_START, 1, body.data, body.len, fds, 3), 0);
+		assert_int_equal(poll(&p, 1, BOX_PATIENCE_MS), 1);
+		assert_int_equal(frame_receive(init, &h.frame), 1);
+		assert_int_equal(h.frame.type, i == 0 ? FRAME_EXITED : FRAME_STARTED);
+	}
 	assert_int_equal(host_end(&h), 0);
 }
 
@@ -700,6 +758,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers),
+		cmocka_unit_test(tells_the_end_alone),
+		cmocka_unit_test(a_lent_init_tells_the_end_alone),
 		cmocka_unit_test(sources_in_order),
 		cmocka_unit_test(sources_refused),
 		cmocka_unit_test(nothing_shows),

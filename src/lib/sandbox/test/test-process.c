@@ -90,6 +90,42 @@ static void test_loop(void **state)
 	corral_sandbox_free(s);
 }
 
+/*
+ * What a command does to an open file of the device that it was given is not there for the next:
+ * a lock, which is the open file's, or a flag.
+ */
+static void test_null_is_new(void **state)
+{
+	struct corral_sandbox *s = test_sandbox();
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		test_prints(s, "flock -n 0 && echo locked", "locked\n", 0);
+		test_prints(s, "exec 9</dev/null; flock -n 9 && echo free", "free\n", 0);
+	}
+	corral_sandbox_free(s);
+}
+
+/* Who asks for the descriptor of a process that is over finds it ready. */
+static void test_late_descriptor(void **state)
+{
+	struct corral_sandbox *s = test_sandbox();
+	struct corral_process *p = start(s, "exit 4", NULL);
+	struct corral_result *r = NULL;
+	struct pollfd fd = { .events = POLLIN };
+
+	(void)state;
+	assert_int_equal(corral_process_wait(p, PATIENCE_MS, &r, NULL), 0);
+	fd.fd = corral_process_fd(p);
+	assert_true(fd.fd >= 0);
+	assert_int_equal(poll(&fd, 1, 0), 1);
+	assert_int_equal(corral_process_dispatch(p), 1);
+	assert_int_equal(poll(&fd, 1, 0), 1);
+	corral_result_free(r);
+	corral_process_free(p);
+	corral_sandbox_free(s);
+}
+
 /* A conversation: each answer comes before the next question. */
 static void test_conversation(void **state)
 {
@@ -558,6 +594,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loop),
+		cmocka_unit_test(test_null_is_new),
+		cmocka_unit_test(test_late_descriptor),
 		cmocka_unit_test(test_conversation),
 		cmocka_unit_test(test_back_pressure),
 		cmocka_unit_test(test_signal_and_kill),
