@@ -23,7 +23,7 @@ int agent_take_mode(struct call *c, const struct options_row *row, const char *v
 int agent_take_dir(struct call *c, const struct options_row *row, const char *value)
 {
 	if (!*value)
-		return options_misused(c, "--%s: the folder has no name", row->name);
+		return options_misused(c, "--%s: the folder name is empty", row->name);
 	return load_absolute(c, value, row->target);
 }
 
@@ -41,12 +41,12 @@ int agent_take_extra(struct call *c, const struct options_row *row, const char *
 int agent_check(const struct agent *a, struct call *c)
 {
 	if (!a->is_given && (a->data_dir || a->extra.n))
-		return options_misused(c, "--data-dir and --extra go with --mode");
+		return options_misused(c, "--data-dir and --extra require --mode");
 	if (a->is_given && !a->data_dir && a->mode != AGENT_MODE_RWX)
-		return options_misused(c, "--data-dir DIR is missing: the agent's own folder");
+		return options_misused(c, "--mode requires --data-dir DIR, the agent's own folder");
 	if (a->data_dir && !agent_mode_is_printable(a->data_dir))
-		return options_misused(
-			c, "--data-dir DIR holds control characters or is not UTF-8");
+		return options_misused(c, "invalid value for --data-dir: the path contains control "
+					  "characters or is not UTF-8");
 	return 0;
 }
 
@@ -112,11 +112,11 @@ static int verb_prompt_run(struct call *c)
 const struct verb verb_prompt = {
 	.name = "prompt",
 	.synopsis = "--mode MODE --data-dir DIR [OPTION]...",
-	.summary = "the text for the prompt of an agent that runs in a mode",
+	.summary = "print instructions for an agent that runs in a mode",
 	.description =
-		"Prints what an agent should be told that runs in one of the modes: where it may "
-		"write, and that trying elsewhere is of no use. The text protects nothing by "
-		"itself. In mode rwx there is nothing to say, and nothing is printed.",
+		"Prints text for the system prompt of an agent that runs in one of the modes: "
+		"where it may write, and that writes elsewhere fail. The text does not enforce "
+		"anything. For mode rwx nothing is printed.",
 	.examples = "corral prompt --mode sandbox --data-dir ~/.agent\n"
 		    "corral prompt --mode rx --data-dir ~/.agent >> system-prompt.txt\n",
 	.run = verb_prompt_run,

@@ -18,14 +18,15 @@ options_taker agent_take_mode;  /* the target is a struct agent */
 options_taker agent_take_dir;   /* const char *: made absolute */
 options_taker agent_take_extra; /* struct options_list of absolute paths */
 
-#define AGENT_ROWS(a)                                                                            \
-	{ "mode", 0, "MODE", "sandbox, rx or rwx: the permissions of a whole agent",             \
-		agent_take_mode, a, OPTIONS_OPTIONAL },                                          \
-		{ "data-dir", 0, "DIR", "the agent's own folder, with --mode", agent_take_dir,   \
-			&(a)->data_dir, OPTIONS_OPTIONAL },                                      \
-	{                                                                                        \
-		"extra", 0, "DIR", "one more folder it may write, with --mode; may be repeated", \
-			agent_take_extra, &(a)->extra, OPTIONS_MANY                              \
+#define AGENT_ROWS(a)                                                                              \
+	{ "mode", 0, "MODE", "sandbox, rx or rwx: permissions for a whole agent", agent_take_mode, \
+		a, OPTIONS_OPTIONAL },                                                             \
+		{ "data-dir", 0, "DIR", "the agent's own folder (requires --mode)",                \
+			agent_take_dir, &(a)->data_dir, OPTIONS_OPTIONAL },                        \
+	{                                                                                          \
+		"extra", 0, "DIR",                                                                 \
+			"another folder that it may write (requires --mode); may be repeated",     \
+			agent_take_extra, &(a)->extra, OPTIONS_MANY                                \
 	}
 
 /* Complains if something is missing, or if there are folders but no mode. */

@@ -34,7 +34,7 @@ int load_absolute(struct call *c, const char *path, const char **ret)
 	if (path[0] != '/') {
 		if (!getcwd(cwd, sizeof(cwd)))
 			return error_set(c->error, -ENOENT, NULL,
-				"the current folder cannot be found out: %s", strerror(errno));
+				"cannot determine the current folder: %s", strerror(errno));
 		buffer_printf(&text, "%s/", cwd);
 	}
 	buffer_adds(&text, path);
@@ -42,7 +42,7 @@ int load_absolute(struct call *c, const char *path, const char **ret)
 	if (r == -ENOMEM)
 		return error_no_memory(c->error);
 	if (r < 0)
-		return error_set(c->error, r, NULL, "this path is too long: %s", path);
+		return error_set(c->error, r, NULL, "the path is too long: %s", path);
 	*ret = arena_strdup(c->arena, normal);
 	return *ret ? 0 : error_no_memory(c->error);
 }
@@ -55,12 +55,12 @@ static int unknown_variable(struct call *c, const char *text, size_t len)
 	for (int v = 0; v < VARIABLE_COUNT; v++)
 		names[v] = variable_name((enum variable)v);
 	near = name ? suggest(name, names, VARIABLE_COUNT) : NULL;
-	(void)options_misused(c, "--set: there is no variable `%s`", name ? name : "");
+	(void)options_misused(c, "--set: unknown variable `%s`", name ? name : "");
 	if (near)
 		error_hint(c->error, "did you mean --set %s=DIR?", near);
 	else
 		error_hint(c->error,
-			"known are SKILL_DIR, WORK_DIR, DATA_DIR, SHARED_DIR, HOME, TEMP");
+			"valid names: SKILL_DIR, WORK_DIR, DATA_DIR, SHARED_DIR, HOME, TEMP");
 	return -EINVAL;
 }
 
@@ -71,11 +71,13 @@ int load_set(struct call *c, const struct options_row *row, const char *value)
 	enum variable v;
 
 	if (value[len] != '=' || value[len + 1] == '\0')
-		return options_misused(c, "--set wants NAME=DIR, as in --set WORK_DIR=/srv/work");
+		return options_misused(c,
+			"invalid value for --set: expected NAME=DIR, such as --set "
+			"WORK_DIR=/srv/work");
 	if (variable_parse(value, len, &v) < 0)
 		return unknown_variable(c, value, len);
 	if (l->is_set[v])
-		return options_misused(c, "--set gives %s two values", variable_name(v));
+		return options_misused(c, "--set %s was given more than once", variable_name(v));
 	l->is_set[v] = true;
 	return load_absolute(c, value + len + 1, &l->variables.values[v]);
 }
@@ -194,7 +196,7 @@ static int add_custom(struct folder *f, struct call *c, const char *path)
 		if (len > 5 && d->d_name[0] != '.' && strcmp(d->d_name + len - 5, ".json") == 0)
 			r = folder_add(f, c, folder_below(c, custom, d->d_name));
 		if (f->n > FILES_MAX)
-			return error_set(c->error, -E2BIG, &where, "has too many files");
+			return error_set(c->error, -E2BIG, &where, "contains too many files");
 	}
 	if (r == 0 && errno)
 		r = error_set(c->error, -EIO, &where, "cannot be read: %s", strerror(errno));
@@ -213,12 +215,12 @@ static int folder_open(struct folder *f, struct call *c, const char *path)
 	for (size_t i = 0; r == 0 && !f->is_rules && launch_skill_manifests[i]; i++)
 		r = add_if_present(f, c, path, launch_skill_manifests[i]);
 	if (r == 0 && f->n == 0) {
-		r = error_set(c->error, -ENOENT, &where, "is a folder without a policy in it");
+		r = error_set(c->error, -ENOENT, &where, "is a folder that contains no policy");
 		error_hint(c->error,
 			"expected a skill (SKILL.md, skill.yaml, manifest.yaml) or rules "
 			"(default.json)");
 	} else if (r == 0 && f->n > 1 && !f->is_rules) {
-		r = error_set(c->error, -EINVAL, &where, "holds more than one manifest");
+		r = error_set(c->error, -EINVAL, &where, "contains more than one manifest");
 		error_hint(c->error, "name the file: %s or %s", f->files[0], f->files[1]);
 	}
 	return r;
@@ -262,8 +264,8 @@ static int load_leave_input(struct load *l, struct call *c)
 		return 0;
 	none = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (none < 0 || dup2(none, STDIN_FILENO) < 0)
-		return error_set(c->error, -errno, NULL, "cannot close the standard input: %s",
-			strerror(errno));
+		return error_set(
+			c->error, -errno, NULL, "cannot close standard input: %s", strerror(errno));
 	return load_note_stream(l, c, name);
 }
 
@@ -283,8 +285,8 @@ static int load_read_text(struct load *l, struct call *c, const char *path, stru
 	}
 	r = file_read(name, NODE_INPUT_MAX, ret);
 	if (r == -EFBIG)
-		return error_set(c->error, r, &where, "is larger than %d MiB, which no policy is",
-			NODE_INPUT_MAX >> 20);
+		return error_set(c->error, r, &where,
+			"is larger than %d MiB, the maximum for a policy", NODE_INPUT_MAX >> 20);
 	if (r < 0)
 		return error_set(c->error, r, &where, "cannot be read: %s", strerror(-r));
 	return strcmp(path, "-") == 0 ? load_leave_input(l, c) : 0;
@@ -362,7 +364,7 @@ int load_add(struct load *l, struct call *c, const char *path, enum manifest_kin
 	int r;
 
 	if (!*path)
-		return error_set(c->error, -ENOENT, NULL, "an empty name cannot be read");
+		return error_set(c->error, -ENOENT, NULL, "the file name is empty");
 	r = load_is_stream(path) ? 0 : load_absolute(c, path, &absolute);
 	if (r < 0)
 		return r;

@@ -29,12 +29,13 @@ static const struct verb *const verbs[] = {
 static const struct verb corral = {
 	.name = "corral",
 	.synopsis = "COMMAND [OPTION]...  |  --help  |  --version",
-	.description = "Runs agents, tools and skills with just the files, hosts, programs and "
-		       "variables that they were granted, and answers what that is. Corral reads "
-		       "permissions, written for it or for one of several other systems. Results "
-		       "go to standard output, messages to standard error.\n"
-		       "Exit status: 0 yes, 1 no, 3 ask a person, 2 no answer (an error); `run` "
-		       "and `shell` end as the command does.",
+	.description =
+		"Runs agents, tools and skills in a sandbox with only the files, hosts, "
+		"programs and variables that were granted. Reads policies in Corral's own format "
+		"and in those of several other systems. Results go to standard output, messages "
+		"to standard error.\n"
+		"Exit status: 0 yes, 1 no, 3 ask the user, 2 an error; `run` and `shell` exit "
+		"with the status of the command.",
 	.examples =
 		"corral run -- make test\n"
 		"corral policy check -p policy.yaml --op net.connect --target api.example.com:443\n"

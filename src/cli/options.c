@@ -61,7 +61,7 @@ int options_misused(struct call *c, const char *format, ...)
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	(void)error_set(c->error, -EINVAL, NULL, "%s", text);
-	error_hint(c->error, "`%s --help` shows how it is used", c->name);
+	error_hint(c->error, "see `%s --help`", c->name);
 	return -EINVAL;
 }
 
@@ -71,16 +71,16 @@ int options_unknown_word(struct call *c, const struct options_row *row, const ch
 	const char *near = suggest(value, known, n_known);
 	char words[192] = "";
 
-	(void)error_set(c->error, -EINVAL, NULL, "--%s: `%s` is not known", row->name, value);
+	(void)error_set(c->error, -EINVAL, NULL, "invalid value for --%s: `%s`", row->name, value);
 	for (size_t i = 0; i < n_known; i++) {
 		size_t len = strlen(words);
 
 		(void)snprintf(words + len, sizeof(words) - len, "%s%s", i ? ", " : "", known[i]);
 	}
 	if (near)
-		error_hint(c->error, "did you mean %s? Known are: %s", near, words);
+		error_hint(c->error, "did you mean %s? Valid values: %s", near, words);
 	else
-		error_hint(c->error, "known are: %s", words);
+		error_hint(c->error, "valid values: %s", words);
 	return -EINVAL;
 }
 
@@ -162,7 +162,7 @@ static int options_take(struct parser *p, int found)
 	while (found != ROW_BASE + (int)i && found != p->rows[i].letter)
 		i++;
 	if (p->seen[i] && p->rows[i].use != OPTIONS_MANY)
-		return options_misused(p->call, "--%s was given twice", p->rows[i].name);
+		return options_misused(p->call, "--%s was given more than once", p->rows[i].name);
 	p->seen[i] = true;
 	if (p->call->json && strcmp(p->rows[i].name, "json") == 0)
 		*p->call->json = true;
@@ -191,8 +191,8 @@ int options_parse(struct call *c, const struct options_row *rows, size_t n)
 	}
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		if (rows[i].use == OPTIONS_REQUIRED && !p.seen[i])
-			r = options_misused(
-				c, "--%s %s is missing", rows[i].name, rows[i].argument);
+			r = options_misused(c, "required option missing: --%s %s", rows[i].name,
+				rows[i].argument);
 	}
 	if (r < 0) {
 		options_note_json(c);
@@ -202,9 +202,8 @@ int options_parse(struct call *c, const struct options_row *rows, size_t n)
 	c->words += optind;
 	c->n -= (size_t)optind;
 	if (c->n > c->verb->max)
-		return options_misused(c, "there is no use for `%s`", c->words[c->verb->max]);
+		return options_misused(c, "unexpected argument: `%s`", c->words[c->verb->max]);
 	if (c->n < c->verb->min)
-		return options_misused(
-			c, "%s %s is missing", c->n ? "another" : "a", c->verb->operand);
+		return options_misused(c, "missing argument: %s", c->verb->operand);
 	return 0;
 }

@@ -40,9 +40,9 @@ options_taker options_text; /* const char * */
 options_taker options_list; /* struct options_list */
 
 /* The row that every verb has which can print for programs. */
-#define OPTIONS_JSON(target)                                                                       \
-	{                                                                                          \
-		"json", 0, NULL, "print the result as JSON, for programs", options_flag, target, 0 \
+#define OPTIONS_JSON(target)                                                         \
+	{                                                                            \
+		"json", 0, NULL, "print the result as JSON", options_flag, target, 0 \
 	}
 
 /*

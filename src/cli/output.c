@@ -169,7 +169,7 @@ int output_write(const struct output *o, int fd, struct error *e)
 	if (r == -ENOMEM)
 		return error_no_memory(e);
 	if (r < 0)
-		return error_set(e, r, NULL, "the result cannot be written: %s", strerror(-r));
+		return error_set(e, r, NULL, "cannot write the result: %s", strerror(-r));
 	return 0;
 }
 

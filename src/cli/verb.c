@@ -74,7 +74,7 @@ static void row_help(struct output *o, const struct options_row *row, size_t wid
 int verb_print_help(struct call *c, const struct options_row *rows, size_t n)
 {
 	const struct options_row help = {
-		.name = "help", .letter = 'h', .help = "print this and exit"
+		.name = "help", .letter = 'h', .help = "print this help and exit"
 	};
 	auto_output o = output_for(STDOUT_FILENO);
 	size_t width = 0;
@@ -105,7 +105,8 @@ static int help_print_group(struct call *c, int fd)
 		buffer_printf(&o.text, "  %-11s  %s\n", (*v)->name, (*v)->summary);
 	output_heading(&o, "Examples:");
 	indented(&o, c->verb->examples, 2);
-	buffer_printf(&o.text, "\n`%s COMMAND --help` tells more about a command.\n", c->name);
+	buffer_printf(
+		&o.text, "\nSee `%s COMMAND --help` for the options of a command.\n", c->name);
 	return output_write(&o, fd, c->error);
 }
 

@@ -121,15 +121,13 @@ static void record_limits(const struct launch_record *r, const struct launch_end
 		uint64_t count;
 		const char *reason;
 	} rows[] = {
-		{ LIMIT_TIMEOUT_MS, !!(flags & REPORT_TIMED_OUT),
-			"the command was ended, its time was over" },
+		{ LIMIT_TIMEOUT_MS, !!(flags & REPORT_TIMED_OUT), "the command timed out" },
 		{ LIMIT_MEMORY, !!(flags & REPORT_OUT_OF_MEMORY),
-			"the command used more memory than it may" },
+			"the command exceeded its memory limit" },
 		{ LIMIT_PIDS, !!(flags & REPORT_TOO_MANY_PIDS),
-			"the command wanted more processes than it may have" },
+			"the command reached its limit of processes" },
 		{ LIMIT_OUTPUT, end->dropped, "bytes of output were dropped" },
-		{ LIMIT_OUTPUT, !end->dropped && end->is_truncated,
-			"not all of the output was kept" },
+		{ LIMIT_OUTPUT, !end->dropped && end->is_truncated, "the output was truncated" },
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {

@@ -46,20 +46,19 @@ static int skill_find_manifest(
 	const char *found = NULL;
 
 	if (skill_has(s, "default.json"))
-		return error_set(e, -EINVAL, &where, "holds rules, and no skill");
+		return error_set(e, -EINVAL, &where, "contains rules, not a skill");
 	for (const char *const *name = launch_skill_manifests; *name; name++) {
 		if (!skill_has(s, *name))
 			continue;
 		if (found) {
-			(void)error_set(e, -EINVAL, &where, "holds more than one manifest");
+			(void)error_set(e, -EINVAL, &where, "contains more than one manifest");
 			error_hint(e, "keep one of %s and %s", found, *name);
 			return -EINVAL;
 		}
 		found = *name;
 	}
 	if (!found) {
-		(void)error_set(
-			e, -ENOENT, &where, "is a folder without a policy in it: no manifest");
+		(void)error_set(e, -ENOENT, &where, "is a folder that contains no manifest");
 		error_hint(e, "expected a skill (SKILL.md, skill.yaml, manifest.yaml) or rules "
 			      "(default.json)");
 		return -ENOENT;
@@ -83,7 +82,7 @@ static int skill_read_manifest(struct launch_skill *s, const char *folder, const
 	fd = openat(s->fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	r = fd < 0 ? -errno : file_read_fd(fd, MANIFEST_BYTES, &text);
 	if (r == -EFBIG)
-		return error_set(e, r, &where, "is larger than %d MiB, which no policy is",
+		return error_set(e, r, &where, "is larger than %d MiB, the maximum for a policy",
 			MANIFEST_BYTES >> 20);
 	if (r < 0)
 		return error_set(e, r, &where, "cannot be read: %s", strerror(-r));

@@ -146,16 +146,16 @@ err_has "10m" "and how one is written"
 # --- misuse ---
 fails "an unknown action" "did you mean net.connect?" audit list --action net.conect log.db
 fails "one of several" "did you mean denied?" audit list --decision allowed,denyed log.db
-fails "an empty one" "is not known" audit list --action net, log.db
+fails "an empty one" "invalid value for --action" audit list --action net, log.db
 fails "a misspelt option" "did you mean --decision?" audit tail --decison x
 fails "a misspelt command" 'did you mean `corral audit verify`?' audit verfy
 fails "an unknown format" "did you mean jsonl?" audit export --format json log.db
-fails "no format" "--format FORMAT is missing" audit export log.db
+fails "no format" "required option missing: --format FORMAT" audit export log.db
 fails "no number" "is no number" audit list --limit 0 log.db
 fails "no number of lines" "is no number" audit tail -n -1 log.db
 fails "no number of a record" "is no number of a record" audit prove x log.db
 fails "a pattern that is none" "never closed" audit list --target '/srv/[a' log.db
-fails "two logs" 'there is no use for `b`' audit list a b
+fails "two logs" 'unexpected argument: `b`' audit list a b
 fails "times in which nothing can be" "--until is before --since" audit list --since 1m --until 10m log.db
 fails "an output without a name" "the file has no name" audit export --format csv --output '' log.db
 

@@ -14,7 +14,7 @@ show() { fails "$1" "$2" policy show "$3"; } # show NAME TEXT FILE
 # --- files that are no files ---
 show "a file that is not there" "missing.yaml: cannot be read: No such file" missing.yaml
 show "a folder that is not there" "nowhere/: cannot be read" nowhere/
-fails "an empty name" "cannot be read" policy show ''
+fails "an empty file name" "the file name is empty" policy show ''
 # What even root cannot read: the kernel refuses.
 show "a file that cannot be read" "cannot be read" /proc/self/mem
 if [ "$(id -u)" -ne 0 ]; then
@@ -144,19 +144,19 @@ ask "a path that is too long" "too long" fs.read "$long"
 
 # --- misuse ---
 fails "an unknown operation" "did you mean fs.read?" policy check -p good.yaml --op fs.raed --target /x
-fails "no operation" "--op OP is missing" policy check -p good.yaml --target /x
-fails "no target" "--target TARGET is missing" policy check -p good.yaml --op fs.read
-fails "no policy" "--policy FILE is missing" policy check --op fs.read --target /x
+fails "no operation" "required option missing: --op OP" policy check -p good.yaml --target /x
+fails "no target" "required option missing: --target TARGET" policy check -p good.yaml --op fs.read
+fails "no policy" "required option missing: --policy FILE" policy check --op fs.read --target /x
 fails "an option without its value" "--target needs a value" policy check -p good.yaml --op fs.read --target
 fails "an option with a value too many" "--json takes no value" policy check --json=yes
-fails "an option twice" "--op was given twice" policy check -p good.yaml --op env --op exec --target x
-fails "an operand too many" 'there is no use for `more`' policy check -p good.yaml --op env --target x more
+fails "an option twice" "--op was given more than once" policy check -p good.yaml --op env --op exec --target x
+fails "an operand too many" 'unexpected argument: `more`' policy check -p good.yaml --op env --target x more
 fails "--arg without exec" "--arg goes with --op exec" policy check -p good.yaml --op env --target x --arg y
 fails "--method without a connection" "--method goes with" policy check -p good.yaml --op env --target x --method GET
 fails "an unknown method" "did you mean GET?" policy check -p good.yaml --op net.connect --target x:1 --method get
 fails "--set without a value" "NAME=DIR" policy check -p good.yaml --op env --target x --set HOME
 fails "--set of something unknown" "did you mean --set WORK_DIR=DIR?" policy check -p good.yaml --op env --target x --set WRK_DIR=/x
-fails "--set twice" "two values" policy check -p good.yaml --op env --target x --set HOME=/a --set HOME=/b
+fails "--set twice" "--set HOME was given more than once" policy check -p good.yaml --op env --target x --set HOME=/a --set HOME=/b
 fails "an unknown kind" "did you mean skill?" policy show --from skil good.yaml
 
 # --- the result cannot be written ---
@@ -165,7 +165,7 @@ if [ -w /dev/full ]; then
 	"$CORRAL" policy show good.yaml >/dev/full 2>"$scratch/err" || status=$?
 	: >"$scratch/out"
 	status_is 2 "a full disk is an error"
-	err_has "cannot be written" "and is told"
+	err_has "cannot write the result" "and the message says so"
 fi
 
 # --- a folder whose name would speak to the terminal ---

@@ -55,9 +55,9 @@ run policy show --from skill yaml/skill.yaml
 out_is 'exec:
   - ls' "skill.yaml, said so"
 cp weather/SKILL.md yaml/SKILL.md
-fails "a folder with two manifests" "holds more than one manifest" policy show yaml
+fails "a folder with two manifests" "contains more than one manifest" policy show yaml
 err_has "name the file" "and what to do"
-mkdir bare && fails "a folder without a policy" "is a folder without a policy in it" policy show bare
+mkdir bare && fails "a folder without a policy" "is a folder that contains no policy" policy show bare
 
 # --- WASM manifests, Enclave grants ---
 mkdir wasm && cat >wasm/manifest.yaml <<'END'
@@ -109,7 +109,7 @@ out_has '- /srv/more/**' "mode: extra folders"
 out_has "- $scratch/work/here/**" "mode: relative ones, too"
 run policy show --mode rwx
 out_has '- /**' "mode: rwx needs no folder"
-fails "mode: a folder is missing" "--data-dir DIR is missing" policy show --mode rx
+fails "mode: a folder is missing" "--mode requires --data-dir DIR" policy show --mode rx
 fails "mode: / would confine nothing" "would confine nothing" policy show --mode rx --data-dir /
 fails "mode: files and a mode" "either files or --mode" policy show --mode rwx p.yaml
 fails "mode: said but not given" "--from mode needs --mode" policy show --from mode
@@ -121,7 +121,7 @@ status_is 0 "prompt: status"
 out_has /srv/agent "prompt: names the folder"
 run prompt --mode rwx
 out_empty "prompt: nothing to say for rwx"
-fails "prompt: the mode is missing" "--mode MODE is missing" prompt --data-dir x
+fails "prompt: the mode is missing" "required option missing: --mode MODE" prompt --data-dir x
 
 # --- Seatbelt ---
 printf 'fs: {read: [/srv/**], write: [$WORK_DIR/**]}\n' >files.yaml
@@ -136,7 +136,7 @@ out_has '/srv/more' "seatbelt: with extra folders"
 is "$(tail -c 1 "$scratch/out" | od -An -tx1 | tr -d ' ')" 0a "seatbelt: the last line ends"
 printf 'network: {allow: [api.example.com]}\n' >host.yaml
 fails "seatbelt: what it cannot hold is refused" "host.yaml:1" profile seatbelt --policy host.yaml
-fails "seatbelt: neither policy nor mode" "--policy FILE or --mode MODE is missing" profile seatbelt
+fails "seatbelt: neither policy nor mode" "required option missing: --policy FILE or --mode MODE" profile seatbelt
 fails "seatbelt: both" "either --policy or --mode" profile seatbelt --policy p.yaml --mode rwx
 
 # --- lint ---

@@ -60,9 +60,9 @@ no_controls "inspect: escapes in JSON"
 fails "inspect: a folder that is not there" "nowhere: cannot be read" inspect nowhere
 fails "inspect: a file" "give the skill's folder" inspect weather/SKILL.md
 mkdir empty
-fails "inspect: an empty folder" "is a folder without a policy in it" inspect empty
+fails "inspect: an empty folder" "is a folder that contains no manifest" inspect empty
 cp -R "$DATA/rules" rules
-fails "inspect: rules" "holds rules, and no skill" inspect rules
+fails "inspect: rules" "contains rules, not a skill" inspect rules
 mkdir broken && printf -- '---\nname: [\n---\n' >broken/SKILL.md
 fails "inspect: a broken manifest" "broken/SKILL.md:" inspect broken
 cp -R weather linked && ln -s /etc/passwd linked/data
@@ -70,7 +70,7 @@ fails "inspect: a link that leads out" "data" inspect linked
 mkfifo weather/pipe
 fails "inspect: a pipe" "pipe" inspect weather
 rm weather/pipe
-fails "inspect: nothing given" "a DIR is missing" inspect
+fails "inspect: nothing given" "missing argument: DIR" inspect
 
 # --- approve ---
 fails "approve: nobody to ask" "there is no terminal to ask on" approve weather
@@ -128,7 +128,7 @@ answers 0 "a skill that is gone can be removed" "the approval was removed" appro
 
 # --- misuse ---
 fails "approve: two things at once" "do not go together" approve --yes --check weather
-fails "approve: nothing given" "a DIR is missing" approve
+fails "approve: nothing given" "missing argument: DIR" approve
 status=0
 env -u XDG_STATE_HOME -u HOME "$CORRAL" approve --check weather >"$scratch/out" 2>"$scratch/err" || status=$?
 status_is 2 "approve: no home to keep it in"

@@ -140,9 +140,9 @@ answers 0 "subset: A allows the example" allow policy check -p a.yaml --op fs.re
 answers 1 "subset: B does not" deny policy check -p b.yaml --op fs.read --target "$example"
 
 # --- misuse ---
-fails "merge: one file is not enough" "another FILE is missing" policy merge a.yaml
-fails "intersect: no file at all" "a FILE is missing" policy intersect
-fails "subset: three are too many" 'there is no use for `c.yaml`' policy subset a.yaml b.yaml c.yaml
+fails "merge: one file is not enough" "missing argument: FILE" policy merge a.yaml
+fails "intersect: no file at all" "missing argument: FILE" policy intersect
+fails "subset: three are too many" 'unexpected argument: `c.yaml`' policy subset a.yaml b.yaml c.yaml
 fails "merge: an unknown format" "did you mean yaml" policy merge --format yml a.yaml b.yaml
 
 done_testing

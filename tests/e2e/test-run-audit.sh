@@ -96,7 +96,7 @@ def facts(name):
 bare, inside, reason = facts("bare"), facts("inside"), one("confinement")["reason"]
 for name in ("user", "pid", "mnt", "ipc", "uts", "cgroup"):
     assert bare[name] != inside[name], name
-assert ("the network of the host" in reason) == (bare["net"] == inside["net"]), reason
+assert ("the host's network" in reason) == (bare["net"] == inside["net"]), reason
 assert ("with a relay" in reason) == ("network namespace" in reason and "no relay" not in reason)
 assert inside["Seccomp"] == "2" and inside["NoNewPrivs"] == "1", inside
 assert not any(int(inside["Cap" + which], 16) for which in ("Eff", "Prm", "Inh", "Amb")), inside
@@ -110,7 +110,7 @@ assert len({e["session"] for e in events}) == 2
 events = [e for e in events if e["session"] == events[-1]["session"]]
 refused = one("exec")
 assert refused["decision"] == "failed" and refused["status"] == 127, refused
-assert refused["reason"] == "no-such-program: there is no such program", refused
+assert refused["reason"] == "no-such-program: command not found", refused
 assert not some("command.end") and some("session")[-1]["status"] == 127
 EOF
 
@@ -269,36 +269,36 @@ EOF
 verifies "$scratch/log/many" "and the chain verifies"
 
 # --- where it may not be ---
-refuses "where the command can write" "the command may write there" --audit audit.db
-refuses "in a folder that was granted" "the command may write there" --write "$scratch/log" --audit "$log"
+refuses "where the command can write" "the command may write this path" --audit audit.db
+refuses "in a folder that was granted" "the command may write this path" --write "$scratch/log" --audit "$log"
 ln -s "$PWD/elsewhere" "$scratch/audit-link"
-refuses "by a link" "the command may write there" --audit "$scratch/audit-link"
+refuses "by a link" "the command may write this path" --audit "$scratch/audit-link"
 ln -s "$scratch/log" "$HOME/granted-link"
 echo "fs: {read: [/usr/**, /bin/**, /lib/**], write: ['$HOME/granted-link/**']}" >"$scratch/link-write.yaml"
 echo "fs: {read: [/usr/**, /bin/**, /lib/**, '$HOME/granted-link/**']}" >"$scratch/link-read.yaml"
-refuses "in a folder that was granted by a link" "the command may write there" \
+refuses "in a folder that was granted by a link" "the command may write this path" \
 	--policy "$scratch/link-write.yaml" --audit "$log"
-refuses "or may be read by a link" "the command may read there" \
+refuses "or may be read by a link" "the command may read this path" \
 	--policy "$scratch/link-read.yaml" --audit "$log"
-refuses "where the command can read" "the command may read there" --read "$scratch/log" --audit "$log"
-refuses "where it can read just the key" "the command may read there" --read "$log.key" --audit "$log"
-refuses "or just the lock, with which it could hold us up" "the command may read there" \
+refuses "where the command can read" "the command may read this path" --read "$scratch/log" --audit "$log"
+refuses "where it can read just the key" "the command may read this path" --read "$log.key" --audit "$log"
+refuses "or just the lock, with which it could hold us up" "the command may read this path" \
 	--read "$log.lock" --audit "$log"
 refuses "a folder that is not there" "cannot be written" --audit "$scratch/nowhere/a"
 mkfifo "$scratch/log/pipe"
-refuses "a pipe" "a log is made of plain files" --audit "$scratch/log/pipe"
-refuses "a folder" "a log is made of plain files" --audit "$scratch/log"
+refuses "a pipe" "a log must be a regular file" --audit "$scratch/log/pipe"
+refuses "a folder" "a log must be a regular file" --audit "$scratch/log"
 ln -s "$scratch/victim" "$scratch/log/trap-wal"
-refuses "a link that was left for us" "a log is made of plain files" --audit "$scratch/log/trap"
+refuses "a link that was left for us" "a log must be a regular file" --audit "$scratch/log/trap"
 [ ! -e "$scratch/victim" ] && [ ! -e "$scratch/log/trap" ]
 ok $? "nothing was made where it leads"
 cp "$log" "$scratch/log/second" && ln "$scratch/log/second" second-name
-refuses "a log with a second name" "a log is made of plain files" --audit "$scratch/log/second"
+refuses "a log with a second name" "a log must be a regular file" --audit "$scratch/log/second"
 [ ! -e audit.db ] && [ ! -e audit.db.key ] && [ ! -e elsewhere ]
 ok $? "nothing was made in the workspace"
 
 printf '{"event":"start"}\n' >"$scratch/log/old"
-refuses "lines of JSON of an earlier version" "earlier versions wrote lines of JSON" --audit "$scratch/log/old"
+refuses "lines of JSON of an earlier version" "earlier versions wrote JSON Lines" --audit "$scratch/log/old"
 is "$(cat "$scratch"/log/old*)" '{"event":"start"}' "they are as they were, and nothing is beside them"
 run run --audit "$scratch/log/cut" -- true
 rm "$scratch/log/cut.head"
@@ -353,7 +353,7 @@ run run --mode rwx --audit "$scratch/log/rwx" -- no-such-program
 status_is 127 "mode rwx: a program that is not there"
 verifies "$scratch/log/rwx" "mode rwx: it verifies"
 holds "$scratch/log/rwx" "mode rwx: that nothing is confined is recorded, and what was started" <<'EOF'
-assert all(e["target"] == "none" and "nothing is confined" in e["reason"] for e in some("confinement"))
+assert all(e["target"] == "none" and "not confined" in e["reason"] for e in some("confinement"))
 assert [e["target"] for e in some("command.start")] == ["sh -c 'exit 3'", "no-such-program"]
 assert one("exec", decision="failed")["target"] == "no-such-program"
 EOF
@@ -367,7 +367,7 @@ echo >gate
 status=0
 wait $pid || status=$?
 status_is 6 "no room for the rest: the command goes on, and the status is its own"
-err_has "the record of this run is not complete: $scratch/log/full" "it is told"
+err_has "the audit log of this run is incomplete: $scratch/log/full" "it is told"
 verifies "$scratch/log/full" "what is there verifies"
 holds "$scratch/log/full" "and begins with the start" <<'EOF'
 assert one("command.start") and not some("command.end")

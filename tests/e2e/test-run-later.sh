@@ -297,7 +297,7 @@ attack 'sleep 1; echo y >>d299/e/.envrc'
 err_has 'd299/e/.envrc (direnv' 'a large folder: a command that takes longer is looked after longer'
 err_lacks 'too large' 'a large folder: then all of it is seen'
 rm -rf ./* && attack 'mkdir $(seq 4200)'
-err_has 'large is too large to look' 'more new folders than are looked at: that is told'
+err_has 'large is too large to search completely' 'a message says that not all new folders were searched'
 rm -rf ./* && run run --json -- sh -c 'mkdir $(seq 4200)'
 out_has '"runs_later_complete": false' 'more new folders: in JSON'
 

@@ -57,7 +57,7 @@ is "$(limits)" "$(echo "$default" | cut -d ' ' -f 1) $((tasks * 4))" "--pids: mo
 json --memory 1000G -- true
 is "$(limits)" "1073741824000 $tasks" "--memory: more than that, and the other stays"
 run run --limits some -- true
-err_has "nown are: none" "--limits: another word"
+err_has "alid values: none" "--limits: another word"
 printf 'fs: {read: ["/**"]}\n' >"$scratch/plain.yaml"
 json --policy "$scratch/plain.yaml" -- true
 is "$(limits)" "None None" "a policy has those that it names"
@@ -95,7 +95,7 @@ bomb=$((tasks + 200))
 run run -- python3 bomb.py $bomb
 ! grep -q 'all of them' "$scratch/out"
 ok $? "a fork bomb: ends at the limit"
-err_has "more processes and threads than $tasks, the limit of the profile workspace on this machine: --pids N changes it, --limits none lifts it" \
+err_has "the limit of $tasks processes and threads, the limit of the profile workspace on this machine (change it with --pids N, or remove it with --limits none)" \
 	"a fork bomb: says at which, and what changes it"
 run run --limits none -- python3 bomb.py $bomb
 out_has "all of them" "a fork bomb: --limits none lifts it"
@@ -108,7 +108,7 @@ run run -- true
 status_is 0 "the machine goes on"
 run run --memory 64M -- python3 -c 'b = bytearray(1 << 28); import time; time.sleep(9)'
 status_is 137 "more memory than was asked for: it ends"
-err_has "used more memory than 64M" "more memory: a message"
+err_has "exceeded its memory limit of 64M" "more memory: a message"
 ! grep -q 'limit of the profile' "$scratch/err"
 ok $? "more memory: it was no limit of the profile"
 

@@ -100,8 +100,8 @@ rm skill-link
 # --- planted links ---
 planted() { # planted NAME LINK TARGET ARGUMENT…: refused, with the target to name instead
 	name=$1 link=$2 target=$3 && shift 3
-	run_refuses 125 "$name" "by the link $link, which an earlier command could have made" "$@"
-	err_has "$target itself, if that is meant" "$name: says where it leads"
+	run_refuses 125 "$name" "through the symbolic link $link, which an earlier command could have created" "$@"
+	err_has "$target itself if that is intended" "$name: says where it leads"
 }
 run_prints "" "an earlier command leaves a link" -- ln -s "$HOME/private" data
 planted "--read" "$PWD/data" "$HOME/private" --read ./data -- cat data/file

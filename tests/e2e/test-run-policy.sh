@@ -21,7 +21,7 @@ ok $? "readonly: nothing was written"
 run_stops "readonly: not what exists either" --profile readonly -- sh -c 'echo x >>file'
 run_prints x "readonly: has its own home and temporary folder" --profile readonly -- sh -c 'echo x >~/x && cp ~/x /tmp/x && cat /tmp/x'
 run_prints ok "offline: works" --profile offline -- sh -c 'echo x >new && rm new && echo ok'
-run_refuses 125 "offline: no --net with it" "the profile offline has none" --profile offline --net '*' -- true
+run_refuses 125 "offline: no --net with it" "--net cannot be used with the profile offline" --profile offline --net '*' -- true
 run_refuses 125 "no such profile" "there is no profile \`worspace\`" --profile worspace -- true
 err_has "did you mean workspace?" "and which there are"
 run_refuses 125 "a profile is no path" "is no name of a profile" --profile ../x -- true
@@ -72,7 +72,7 @@ is "$(tail -n 1 .git/config)" y "run later: then it is written"
 run_stops "run later: and only that" --write .git/config -- sh -c 'echo x >.git/hooks/pre-commit'
 run run -- sh -c 'echo x >.envrc'
 status_is 0 "run later: what is not there can be made"
-err_has "the command created .envrc (direnv runs it when you enter the folder): look at it first" "run later: and is told of"
+err_has "the command created .envrc (direnv runs it when you enter the folder): review it first" "run later: a message names the file"
 run run -- true
 err_empty "run later: told once"
 run run -- sh -c 'mkdir -p .github/workflows && echo x >.github/workflows/ci.yml'
@@ -159,7 +159,7 @@ status_is 0 "--read: and the command runs"
 run run --read file --write new -- true
 err_empty "--read and --write: nothing to tell"
 run run --write "$HOME/new" -- true
-err_has "what is written there is not kept" "--write: a folder that is not there is told"
+err_has "files written there are lost" "--write: a message says that the folder does not exist"
 run_refuses 125 "--read: empty" "the path is empty" --read '' -- true
 run_refuses 125 "--net: no host" "--net" --net 'ht!tp' -- true
 cat >listed.yaml <<END
@@ -170,21 +170,21 @@ run_prints here "exec list: what is in it" -p listed.yaml -- cat file
 run_prints ok "--exec: joins a list" -p listed.yaml --exec echo -- echo ok
 run run --exec cat -- cat file
 out_is here "--exec: where there is no list it changes nothing"
-err_has "--exec cat does not keep other programs from running" "--exec: and Corral says so"
+err_has "--exec cat has no effect" "--exec: and Corral says so"
 
 # --- what may not be run ---
-run_refuses 126 "exec list: what is not in it" "the policy does not let" -p listed.yaml -- ls
+run_refuses 126 "exec list: what is not in it" "the policy does not allow running" -p listed.yaml -- ls
 err_has "listed.yaml" "names the file"
 err_has "exec:" "and the line that would allow it"
 err_has "corral run --exec " "and the option"
 err_lacks "without arguments" "and nothing of arguments, since it has all of them"
 mkdir "$HOME/tools" && printf '#!/bin/sh\necho tool\n' >"$HOME/tools/tool" && chmod +x "$HOME/tools/tool"
-run_refuses 126 "a program that looks absent is forbidden" "the policy does not let $HOME/tools/tool run" -- "$HOME/tools/tool"
+run_refuses 126 "a program that looks absent is forbidden" "the policy does not allow running $HOME/tools/tool" -- "$HOME/tools/tool"
 err_has "corral run --read $HOME/tools/tool" "what would let it"
-PATH=$HOME/tools:$PATH run_refuses 126 "by its name, in PATH but not granted" "does not let" -p base.yaml -- tool
+PATH=$HOME/tools:$PATH run_refuses 126 "by its name, in PATH but not granted" "does not allow running" -p base.yaml -- tool
 run_prints tool "with that it runs" --read "$HOME/tools/tool" -- "$HOME/tools/tool"
 printf '#!%s\n' "$HOME/tools/tool" >interpreted && chmod +x interpreted
-run_refuses 126 "an interpreter that is not granted" "does not let $HOME/tools/tool run" -- ./interpreted
+run_refuses 126 "an interpreter that is not granted" "does not allow running $HOME/tools/tool" -- ./interpreted
 printf 'limits: {pids: 0}\n' >zero.yaml
 run_refuses 126 "a limit of nothing" "limit on pids is 0" -p base.yaml -p zero.yaml -- true
 
@@ -198,7 +198,7 @@ run_stops "a policy of one's own: what it denies" -- cat private/key
 run_stops "a policy of one's own: no option widens it" --read "$scratch/data" -- cat "$scratch/data/file"
 FOO=bar run run --env FOO -- sh -c 'echo "<$FOO>"'
 out_is "<>" "a policy of one's own: variables, too"
-run_refuses 125 "mode rwx stops at it" "this policy holds for every run" --mode rwx -- true
+run_refuses 125 "mode rwx stops at it" "this policy applies to every run" --mode rwx -- true
 echo 'x: [' >"$HOME/.config/corral/policy.yaml"
 run_refuses 125 "one that can't be understood stops the run" "policy.yaml:" -- true
 rm "$HOME/.config/corral/policy.yaml"
@@ -254,14 +254,14 @@ run_stops "mode sandbox: nothing else" --mode sandbox --data-dir agent -- sh -c 
 run_stops "mode sandbox: not an extra folder that was not given" --mode sandbox --data-dir agent -- sh -c 'echo x >extra/new'
 mkdir -p "$HOME/.ssh" && echo key >"$HOME/.ssh/id_rsa"
 run_stops "mode sandbox: keys stay out of reach" --mode sandbox --data-dir agent -- cat "$HOME/.ssh/id_rsa"
-run_refuses 125 "mode sandbox: no data folder" "--data-dir DIR is missing" --mode sandbox -- true
-run_refuses 125 "an unknown mode" "is not known" --mode rw -- true
+run_refuses 125 "mode sandbox: no data folder" "--mode requires --data-dir DIR" --mode sandbox -- true
+run_refuses 125 "an unknown mode" "invalid value for --mode: \`rw\`" --mode rw -- true
 run run --mode rwx -- sh -c 'echo x >"$HOME/rwx" && exit 8'
 status_is 8 "mode rwx: the command's status"
-err_has "corral: mode rwx: nothing is confined" "mode rwx: says so"
+err_has "corral: mode rwx: the command is not confined" "mode rwx: says so"
 is "$(cat "$HOME/rwx")" x "mode rwx: nothing is"
-run_refuses 125 "mode rwx: no limits that nobody holds" "--mode rwx confines nothing, so --timeout can't be held" --mode rwx --timeout 1s -- true
-run_refuses 127 "mode rwx: no such program" "cannot be run" --mode rwx -- no-such-program || :
+run_refuses 125 "mode rwx: no limits that nobody holds" "--mode rwx does not confine the command, so --timeout cannot be enforced" --mode rwx --timeout 1s -- true
+run_refuses 127 "mode rwx: no such program" "cannot run no-such-program" --mode rwx -- no-such-program || :
 
 # --- skills ---
 mkdir -p skill/scripts
@@ -283,7 +283,7 @@ run_prints "hello you two" "an approved skill" --skill skill you two
 is "$(wc -l <skill/scripts/run.sh)" 1 "its folder can't be written, though it lies in a granted one"
 echo '# more' >>skill/scripts/run.sh
 run_refuses 126 "a skill that has changed" "its files have changed since it was approved" --skill skill
-run_refuses 125 "--yes without a skill" "--yes goes with --skill" --yes -- true
+run_refuses 125 "--yes without a skill" "--yes requires --skill" --yes -- true
 mkdir plain && printf 'name: x\ndescription: y\npermissions: {}\n' >plain/skill.yaml
 run_refuses 125 "a skill without an entry" "names no entry" --skill plain --yes
 printf 'name: x\ndescription: y\nentry: ../work/file\npermissions: {}\n' >plain/skill.yaml
@@ -305,11 +305,11 @@ $(pwd)/listed/real.sh" "an entry is run by its real name" --skill listed --yes h
 rm listed/run.sh && mv listed/real.sh listed/run.sh && chmod -x listed/run.sh
 run_refuses 126 "an entry that is no program" "is not executable" --skill listed --yes hello
 printf -- '---\nname: x\ndescription: y\n---\n' >listed/SKILL.md
-run_refuses 125 "two manifests" "holds more than one manifest" --skill listed --yes hello
+run_refuses 125 "two manifests" "contains more than one manifest" --skill listed --yes hello
 rm listed/SKILL.md && chmod +x listed/run.sh
 printf 'fs: {read: [/**]}\nlimits: {open_files: 0}\n' >zero.yaml
 run_refuses 126 "a limit of nothing" "is 0, so nothing may run" --policy zero.yaml -- true
 printf 'fs: {read: [/**]}\nexec: [cat]\n' >no-shell.yaml
-run_refuses 126 "another policy has its say" "does not let" --skill listed --policy no-shell.yaml --yes hello
+run_refuses 126 "another policy denies its program" "does not allow running" --skill listed --policy no-shell.yaml --yes hello
 
 done_testing

@@ -73,7 +73,7 @@ starts() { # starts STATUS OUTPUT NAME WORD…
 	ok $? "$name"
 }
 starts 0 hello "run: an allowed command" echo hello
-err_has "rules that hold for the command and not for what it starts: danger ($scratch/rules.json:2)" "one line names the rule"
+err_has "rules enforced for the command but not for its child processes: danger ($scratch/rules.json:2)" "one line names the rule"
 [ "$(grep -c '^corral: ' "$scratch/err")" -eq 1 ]
 ok $? "and there is one line only"
 starts 126 "" "run: denied by its arguments" echo secret x
@@ -87,7 +87,7 @@ starts 0 "secret" "run: children are not held, as was said" sh -c 'echo secret'
 run run --strict --policy "$scratch/rules.json" -- echo hello
 { [ "$status" -eq 125 ] && [ ! -s "$scratch/out" ]; }
 ok $? "run --strict: refuses"
-err_has "--strict: these rules would hold for the command and not for what it starts: danger" "and names the rule"
+err_has "--strict: these rules are enforced for the command but not for its child processes: danger" "and names the rule"
 sed -i '/danger/,+1d' "$scratch/rules.json"
 run run --strict --policy "$scratch/rules.json" -- echo hello
 [ "$status" -eq 0 ] && [ "$(cat "$scratch/out")" = hello ]

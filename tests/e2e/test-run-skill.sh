@@ -163,7 +163,7 @@ run audit list --json "$scratch/log"
 ok $? "an approved skill in the log"
 echo x >>same/lib/helper.sh && run run --audit "$scratch/log" --skill same --yes
 run audit list --json "$scratch/log"
-out_has "its files have changed since it was approved, --yes was said" "and one that is not"
+out_has "its files have changed since it was approved, --yes was given" "and one that is not"
 
 # --- what it may write ---
 skill live '$SKILL_DIR/data/**, $SKILL_DIR/state' '' && mkdir live/data && echo 0 >live/state

@@ -37,9 +37,9 @@ run run -- echo --help -x
 out_is "--help -x" "behind -- everything is the command's"
 run run echo --json
 out_is "--json" "behind the command everything is the command's"
-refuses 127 "no such program" "no-such-program: there is no such program" -- no-such-program
-refuses 127 "no such file" "there is no such program" -- ./missing
-refuses 125 "no command" "a CMD is missing"
+refuses 127 "no such program" "no-such-program: command not found" -- no-such-program
+refuses 127 "no such file" "command not found" -- ./missing
+refuses 125 "no command" "no command was given"
 refuses 125 "an unknown option" "unknown option --frobnicate" --frobnicate -- true
 refuses 125 "a misspelt option" "did you mean --timeout?" --timout 3s -- true
 printf 'echo hello\n' >script
@@ -48,7 +48,7 @@ chmod +x script
 run run ./script
 out_is hello "a script without #! is the shell's, as everywhere"
 printf '#!/no/such/interpreter\n' >bad && chmod +x bad
-refuses 127 "an interpreter that is not there" "/no/such/interpreter: there is no such program" -- ./bad
+refuses 127 "an interpreter that is not there" "/no/such/interpreter: command not found" -- ./bad
 printf '#!/bin/sh\necho "$0 $1"\n' >good && chmod +x good
 run run ./good x
 out_is "./good x" "a script of the workspace"
@@ -123,7 +123,7 @@ mkdir -p sub other
 run run --cwd sub -- pwd
 out_is "$PWD/sub" "--cwd"
 refuses 125 "--cwd: not there" "--cwd: $PWD/nothing" --cwd nothing -- true
-refuses 126 "--cwd: not granted" "does not let $HOME be read" --cwd "$HOME" -- true
+refuses 126 "--cwd: not granted" "does not allow reading $HOME" --cwd "$HOME" -- true
 run run --work-dir other -- sh -c 'pwd; echo x >x; ls ..'
 out_is "$(printf '%s/other\nother' "$PWD")" "--work-dir: that folder alone"
 refuses 125 "--work-dir: not there" "the working folder: $PWD/nothing" --work-dir nothing -- true
@@ -132,21 +132,21 @@ run run --work-dir "$HOME/link" -- pwd
 out_is "$PWD/other" "--work-dir: a link stands for what it leads to"
 
 # --- limits ---
-refuses 125 "--timeout: no time" "is no amount" --timeout soon -- true
-refuses 125 "--timeout 0" "would let nothing run" --timeout 0 -- true
-refuses 125 "--pids x" "is no amount" --pids x -- true
-refuses 125 "no name of a program" "the name of the program is empty" -- ""
-refuses 125 "--memory: bytes where megabytes are meant" "expected something like 64M" --memory 64 -- true
-refuses 125 "--memory: too much" "is too much" --memory 99999999999999999999 -- true
+refuses 125 "--timeout: not a duration" "invalid value for --timeout: \`soon\` (expected a duration such as 500ms, 30s or 5m)" --timeout soon -- true
+refuses 125 "--timeout 0" "no command could run" --timeout 0 -- true
+refuses 125 "--pids x" "invalid value for --pids: \`x\` (expected a number such as 64)" --pids x -- true
+refuses 125 "an empty program name" "the program name is empty" -- ""
+refuses 125 "--memory: bytes where megabytes are meant" "(expected a size such as 64M)" --memory 64 -- true
+refuses 125 "--memory: too large" "is too large" --memory 99999999999999999999 -- true
 run run --timeout 200ms -- sleep 60
 status_is 124 "--timeout: the status"
-err_has "its time was over: 200ms" "--timeout: a message"
+err_has "the command timed out after 200ms" "--timeout: a message"
 run run --timeout 200ms -- sh -c 'trap "" TERM INT; (sleep 60 & sleep 60 & wait) & wait'
 status_is 124 "--timeout: nothing escapes it"
 runs 0 "--timeout: in time" --timeout 60s -- true
 run run --max-output 10 -- printf '1234567890abcdef'
 out_is 1234567890 "--max-output: what fits"
-err_has "6 bytes of output were dropped: no more than 10" "--max-output: a message"
+err_has "6 bytes of output were dropped: the limit is 10" "--max-output: a message"
 status_is 0 "--max-output: the command goes on"
 run run --max-output 5 -- sh -c 'printf 123; printf 45678 >&2'
 is "$(wc -c <"$scratch/out")" 3 "--max-output: output and error together"
@@ -181,11 +181,11 @@ run_json -- true
 is "$(field lossy)/$(field truncated)/$(field timed_out)/$(field stdout)" "False/False/False/" "--json: nothing special"
 run_json -- no-such-program
 is "$status/$(field status)/$(field exit_code)/$(field stdout)" "127/127/None/" "--json: nothing ran"
-err_has "no-such-program: there is no such program" "--json: a message where nothing ran"
+err_has "no-such-program: command not found" "--json: a message where nothing ran"
 
 # --- not there yet, and said so ---
-refuses 125 "--tier 2" "--tier 2 is not there yet" --tier 2 -- true
-refuses 125 "--tier 9" "is no tier" --tier 9 -- true
+refuses 125 "--tier 2" "--tier 2 is not supported yet" --tier 2 -- true
+refuses 125 "--tier 9" "invalid value for --tier: \`9\` (expected 1 to 4)" --tier 9 -- true
 runs 0 "--tier 1" --tier 1 -- true
 
 # --- signals ---

@@ -66,7 +66,7 @@ static int ask_run(struct ask *a, struct call *c)
 
 	/* Options that say something only together with another. */
 	if (r == 0 && a->policies.n == 0)
-		r = options_misused(c, "--policy FILE is missing");
+		r = options_misused(c, "required option missing: --policy FILE");
 	else if (r == 0 && a->arguments.n && a->request.op != OPERATION_EXEC)
 		r = options_misused(c, "--arg goes with --op exec only");
 	else if (r == 0 && a->request.method && a->request.op != OPERATION_NET_CONNECT)

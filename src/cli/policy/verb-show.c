@@ -86,7 +86,7 @@ static int verb_show_parse(struct show_settings *s, struct call *c)
 	if (!s->agent.is_given && s->from_mode)
 		return options_misused(c, "--from mode needs --mode MODE and --data-dir DIR");
 	if (!s->agent.is_given && c->n == 0)
-		return options_misused(c, "a FILE is missing");
+		return options_misused(c, "missing argument: FILE");
 	return 0;
 }
 

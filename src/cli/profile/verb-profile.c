@@ -34,7 +34,7 @@ static int verb_profile_parse(struct settings *s, struct call *c)
 	if (s->policies.n && s->agent.is_given)
 		return options_misused(c, "either --policy or --mode, not both");
 	if (!s->policies.n && !s->agent.is_given)
-		return options_misused(c, "--policy FILE or --mode MODE is missing");
+		return options_misused(c, "required option missing: --policy FILE or --mode MODE");
 	return agent_check(&s->agent, c);
 }
 

@@ -27,14 +27,16 @@ static int run_audit_find_refuse(struct run *r, const char *path, enum audit_rea
 		return 0;
 	if (reach == AUDIT_REACH_READ) {
 		(void)error_set(r->call->error, -EPERM, &where,
-			"the command may read there, so it could lock the log, or sign with its "
-			"key");
-		error_hint(r->call->error, "choose a file that it may not read, or add --deny %.*s",
+			"the command may read this path, so it could lock the log or use its "
+			"signing key");
+		error_hint(r->call->error,
+			"choose a file that the command may not read, or add --deny %.*s",
 			slash == path ? 1 : (int)(slash - path), path);
 	} else {
 		(void)error_set(r->call->error, -EPERM, &where,
-			"the command may write there, so it would be no record of it");
-		error_hint(r->call->error, "choose a file outside of what it may write or read");
+			"the command may write this path, so it could change the log");
+		error_hint(r->call->error,
+			"choose a file that the command may neither read nor write");
 	}
 	return -EPERM;
 }
@@ -46,7 +48,7 @@ static int name_of(struct run *r, const char *path, size_t i, char ret[PATH_BYTE
 
 	if (n < 0 || n >= PATH_BYTES)
 		return error_set(
-			r->call->error, -ENAMETOOLONG, NULL, "--audit: the name is too long");
+			r->call->error, -ENAMETOOLONG, NULL, "--audit: the file name is too long");
 	return 0;
 }
 
@@ -99,12 +101,12 @@ static int look_at_files(struct run *r, const char *path)
 		if (ret == -ENOENT)
 			continue;
 		if (ret < 0)
-			return cannot(r, name, "cannot be looked at", ret);
+			return cannot(r, name, "cannot be examined", ret);
 		/* No name any more: another writer has put a new one in its place. */
 		if (!S_ISREG(st.st_mode) || st.st_nlink > 1 || st.st_uid != geteuid())
 			return error_set(r->call->error, -EPERM, &where,
-				"a log is made of plain files of its owner without links, and this "
-				"is none");
+				"a log must be a regular file that you own, without symbolic or "
+				"hard links");
 	}
 	return 0;
 }
@@ -126,9 +128,8 @@ static int run_audit_find_look_inside(struct run *r, const char *path)
 	if (n == 0 || (n == sizeof(head) && memcmp(head, magic, sizeof(magic)) == 0))
 		return 0;
 	(void)error_set(r->call->error, -EBADMSG, &where,
-		"it is there and is no log (earlier versions wrote lines of JSON)");
-	error_hint(r->call->error, "move it away, or choose another file; nothing in it was "
-				   "changed");
+		"the file exists and is not an audit log (earlier versions wrote JSON Lines)");
+	error_hint(r->call->error, "move it or choose another file; it was not changed");
 	return -EBADMSG;
 }
 

@@ -125,7 +125,7 @@ static void run_audit_tell_skill(struct run *r)
 
 	skill_digest_hex(&r->skill.content.digest, hex);
 	(void)snprintf(reason, sizeof(reason), "content %s: %s%s", hex,
-		launch_skill_outcome(r->skill.outcome), approved ? "" : ", --yes was said");
+		launch_skill_outcome(r->skill.outcome), approved ? "" : ", --yes was given");
 	run_audit_own(r, (struct audit_event){ .action = AUDIT_APPROVAL,
 				 .target = r->skill.path,
 				 .decision = AUDIT_ALLOWED,
@@ -140,9 +140,9 @@ static void run_audit_tell_skill(struct run *r)
 static void run_audit_tell_walls(struct run *r)
 {
 	static const char *const networks[] = {
-		[PLAN_NETWORK_NONE] = "network namespace with nothing but loopback; no relay",
-		[PLAN_NETWORK_RELAY] = "network namespace with a relay to what is granted",
-		[PLAN_NETWORK_HOST] = "the network of the host; no relay",
+		[PLAN_NETWORK_NONE] = "network namespace with loopback only; no relay",
+		[PLAN_NETWORK_RELAY] = "network namespace with a relay to granted hosts",
+		[PLAN_NETWORK_HOST] = "the host's network; no relay",
 	};
 	auto_buffer walls = { 0 };
 
@@ -152,11 +152,11 @@ static void run_audit_tell_walls(struct run *r)
 			"mounts and entries; Landlock ABI %d; seccomp; no capabilities; no new "
 			"privileges; %s",
 			networks[r->plan->network], r->plan->n, landlock_version(),
-			r->plan->exec_listed ? "only listed programs run"
-					     : "any program it can read runs");
+			r->plan->exec_listed ? "only listed programs may run"
+					     : "any readable program may run");
 	else
-		buffer_adds(&walls, "nothing is confined, nothing more is recorded; the command "
-				    "could change this log");
+		buffer_adds(&walls, "not confined; nothing else is recorded; the command could "
+				    "change this log");
 	for (enum limit i = 0; r->plan && i < LIMIT_COUNT; i++) {
 		if (r->limits.values[i] == LIMIT_NONE)
 			continue;
@@ -237,8 +237,8 @@ static int run_audit_tell_beginning(struct run *r)
 
 	if (ret < 0)
 		return error_set(r->call->error, ret, NULL,
-			"--audit: the variables of the command are too many to keep their values "
-			"out of the log");
+			"--audit: the command has too many variables to remove their values from "
+			"the log");
 	run_audit_own(r, (struct audit_event){ .action = AUDIT_SESSION,
 				 .target = "begin",
 				 .reason = r->is_shell ? "corral shell" : "corral run" });
@@ -331,7 +331,7 @@ void run_audit_network(struct run *r, const struct record *record)
 	if (!r->audit.trail)
 		return;
 	if (*n == RUN_AUDIT_NETWORK_MAX)
-		run_audit_tell_left_out(r, 1, "more of this kind is not recorded from here on");
+		run_audit_tell_left_out(r, 1, "further events of this kind are not recorded");
 	if ((*n)++ < RUN_AUDIT_NETWORK_MAX)
 		launch_record_network(&to, record);
 }
@@ -375,8 +375,7 @@ void run_audit_end(struct run *r, int status)
 	if (!trail)
 		return;
 	if (run_audit_left_out(r))
-		run_audit_tell_left_out(
-			r, run_audit_left_out(r), "so many records of the network were left out");
+		run_audit_tell_left_out(r, run_audit_left_out(r), "network records were dropped");
 	run_audit_own(r, (struct audit_event){ .action = AUDIT_SESSION,
 				 .target = "end",
 				 .status = status < 0 ? RUN_FAILED : status,
@@ -390,7 +389,7 @@ void run_audit_end(struct run *r, int status)
 		(void)audit_trail_close(trail, NULL);
 	if (ret == 0 && !lost)
 		return;
-	(void)error_set(&told, -EIO, NULL, "the record of this run is not complete: %s",
+	(void)error_set(&told, -EIO, NULL, "the audit log of this run is incomplete: %s",
 		why.text[0] ? why.text : r->audit.path);
 	if (lost)
 		error_hint(&told, "%" PRIu64 " events are missing", lost);

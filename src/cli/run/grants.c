@@ -52,7 +52,7 @@ static int for_each_layer(struct run *r, visit *one, const struct kind *k, const
 		int n = permissions_layers(r->base[i], leaves, LEAVES_MAX), ret = 0;
 
 		if (n < 0)
-			return error_set(r->call->error, n, NULL, "a policy has too many layers");
+			return error_set(r->call->error, n, NULL, "the policy has too many layers");
 		/* They are this run's own; permissions_layers() only looks at them. */
 		for (int j = 0; ret == 0 && j < n; j++)
 			ret = one(r, (struct permissions *)leaves[j], k, pattern);
@@ -180,7 +180,10 @@ static void note_missing(const struct run *r, const struct kind *k, const char *
 	buffer_printf(&o.text, "%s: ", k->option);
 	output_foreign(&o, path);
 	buffer_printf(&o.text, " does not exist%s\n",
-		k == &kind_write ? ", so what is written there is not kept: create it first" : "");
+		k == &kind_write
+			? ", so files written there are lost when the command exits: create it "
+			  "first"
+			: "");
 	(void)output_write(&o, STDERR_FILENO, NULL);
 }
 
@@ -277,8 +280,8 @@ static void note_open(const struct run *r, const char *text)
 	output_note(&o);
 	buffer_adds(&o.text, "--exec ");
 	output_foreign(&o, text);
-	buffer_adds(&o.text, " does not keep other programs from running: the policy has no "
-			     "list of programs\n");
+	buffer_adds(&o.text, " has no effect: without a list of programs in the policy, every "
+			     "readable program may run\n");
 	(void)output_write(&o, STDERR_FILENO, NULL);
 }
 

@@ -48,15 +48,15 @@ static int run_inside_tell(struct run *r)
 		return names.failed ? error_no_memory(r->call->error) : 0;
 	if (r->options.strict) {
 		(void)error_set(r->call->error, -EOPNOTSUPP, NULL,
-			"--strict: these rules would hold for the command and not for what it "
-			"starts: %s",
+			"--strict: these rules are enforced for the command but not for its "
+			"child processes: %s",
 			buffer_text(&names));
-		error_hint(r->call->error, "name programs without arguments and sites without "
-					   "paths in them, or leave out --strict");
+		error_hint(r->call->error, "write programs without arguments and hosts without "
+					   "URL paths, or omit --strict");
 		return -EOPNOTSUPP;
 	}
 	output_note(&o);
-	buffer_adds(&o.text, "rules that hold for the command and not for what it starts: ");
+	buffer_adds(&o.text, "rules enforced for the command but not for its child processes: ");
 	output_foreign(&o, buffer_text(&names));
 	buffer_addc(&o.text, '\n');
 	return r->options.json ? 0 : output_write(&o, STDERR_FILENO, NULL);

@@ -166,7 +166,7 @@ static void run_later_tell_folder(
 		output_note(o);
 		buffer_printf(&o->text, "the command %s ", news[i].is_new ? "created" : "changed");
 		output_foreign(o, buffer_text(&path));
-		buffer_printf(&o->text, " (%s): look at it first\n", news[i].who);
+		buffer_printf(&o->text, " (%s): review it first\n", news[i].who);
 	}
 	if (left) {
 		output_note(o);
@@ -178,8 +178,8 @@ static void run_later_tell_folder(
 	output_note(o);
 	output_foreign(o, d->folder);
 	buffer_adds(&o->text,
-		" is too large to look for files that other programs run in all of it: "
-		"what lies deep inside may be missing here\n");
+		" is too large to search completely for files that other programs run: deeply "
+		"nested ones may not be listed\n");
 }
 
 void run_later_tell(const struct run *r, struct output *o)

@@ -16,8 +16,8 @@ static const char profile_default[] = "workspace";
 
 static int run_layers_too_many(struct run *r)
 {
-	return error_set(r->call->error, -E2BIG, NULL, "there are more than %d layers of policy",
-		RUN_LAYERS_MAX);
+	return error_set(r->call->error, -E2BIG, NULL,
+		"too many policies: at most %d layers are supported", RUN_LAYERS_MAX);
 }
 
 int run_guard(struct run *r, const char *path)
@@ -67,9 +67,10 @@ static int run_layers_check_planted(
 	if (err <= 0)
 		return 0; /* what cannot be followed is told when it is used */
 	(void)error_set(r->call->error, -EPERM, NULL,
-		"%s: %s leads to %s by the link %s, which an earlier command could have made",
+		"%s: %s resolves to %s through the symbolic link %s, which an earlier command "
+		"could have created",
 		option, path, planted.real, planted.link);
-	error_hint(r->call->error, "%s %s itself, if that is meant", advice, planted.real);
+	error_hint(r->call->error, "%s %s itself if that is intended", advice, planted.real);
 	return -EPERM;
 }
 
@@ -91,7 +92,8 @@ static int run_layers_set_variables(struct run *r)
 	int ret;
 
 	if (r->options.work_dir && r->load.is_set[VARIABLE_WORK_DIR])
-		return options_misused(r->call, "either --work-dir or --set WORK_DIR=, not both");
+		return options_misused(
+			r->call, "--work-dir and --set WORK_DIR= cannot be used together");
 	if (r->options.work_dir) {
 		*work_dir = r->options.work_dir;
 		r->load.is_set[VARIABLE_WORK_DIR] = true;
@@ -137,8 +139,8 @@ static int add_profile(struct run *r)
 		ret = run_guard(r, r->profile.path);
 	if (ret == 0 && strcmp(name, "offline") == 0 && r->options.net.n) {
 		(void)error_set(r->call->error, -EINVAL, NULL,
-			"--net asks for a network, and the profile offline has none");
-		error_hint(r->call->error, "leave one of them out");
+			"--net cannot be used with the profile offline");
+		error_hint(r->call->error, "omit one of them");
 		return -EINVAL;
 	}
 	return ret < 0 ? ret : add_base(r, r->profile.permissions);
@@ -152,7 +154,7 @@ static int add_skill(struct run *r)
 		&r->skill, folder, LAUNCH_SKILL_RUN, r->call->arena, r->call->error);
 
 	if (ret == 0 && !r->options.yes &&
-		launch_skill_check(&r->skill, folder, "say --yes", r->call->error) < 0)
+		launch_skill_check(&r->skill, folder, "use --yes", r->call->error) < 0)
 		return RUN_FORBIDDEN;
 	if (ret == 0 && !r->load.is_set[VARIABLE_SKILL_DIR])
 		r->load.variables.values[VARIABLE_SKILL_DIR] = r->skill.path;
@@ -265,8 +267,8 @@ static void run_layers_note_unread(const struct run *r)
 		return;
 	output_note(&o);
 	buffer_printf(&o.text,
-		"%s is set, but holds for programs that use the library: give --policy FILE or "
-		"--policy fd:N\n",
+		"%s is ignored by this command; it applies to programs that use the library. Use "
+		"--policy FILE or --policy fd:N\n",
 		r->call->unread);
 	(void)output_write(&o, STDERR_FILENO, NULL);
 }

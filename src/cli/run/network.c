@@ -100,7 +100,7 @@ void run_network_tell(const struct run_network *n, const char *profile, struct o
 	}
 	if (all > shown) {
 		output_note(o);
-		buffer_printf(&o->text, "and %llu more that were denied or not reached\n",
+		buffer_printf(&o->text, "and %llu more that were denied or could not be reached\n",
 			(unsigned long long)(all - shown));
 	}
 }

@@ -15,14 +15,15 @@ static int bad_amount(
 	struct call *c, const struct options_row *row, const char *value, int r, const char *as)
 {
 	if (r == -ERANGE)
-		return options_misused(c, "--%s: %s is too much", row->name, value);
+		return options_misused(
+			c, "invalid value for --%s: %s is too large", row->name, value);
 	return options_misused(
-		c, "--%s: `%s` is no amount; expected something like %s", row->name, value, as);
+		c, "invalid value for --%s: `%s` (expected %s)", row->name, value, as);
 }
 
 static int nothing(struct call *c, const struct options_row *row)
 {
-	return options_misused(c, "--%s 0 would let nothing run", row->name);
+	return options_misused(c, "invalid value for --%s: 0 (no command could run)", row->name);
 }
 
 static int take_duration(struct call *c, const struct options_row *row, const char *value)
@@ -30,7 +31,7 @@ static int take_duration(struct call *c, const struct options_row *row, const ch
 	int r = unit_parse_duration(value, row->target);
 
 	if (r < 0)
-		return bad_amount(c, row, value, r, "500ms, 30s or 5m");
+		return bad_amount(c, row, value, r, "a duration such as 500ms, 30s or 5m");
 	return *(uint64_t *)row->target ? 0 : nothing(c, row);
 }
 
@@ -38,7 +39,7 @@ static int run_options_take_size(struct call *c, const struct options_row *row, 
 {
 	int r = unit_parse_size(value, row->target);
 
-	return r < 0 ? bad_amount(c, row, value, r, "64K, 512M or 2G") : 0;
+	return r < 0 ? bad_amount(c, row, value, r, "a size such as 64K, 512M or 2G") : 0;
 }
 
 /* Who writes "64" means megabytes; 64 bytes would be held by chance only. */
@@ -53,7 +54,8 @@ static int take_memory(struct call *c, const struct options_row *row, const char
 		return nothing(c, row);
 	if (*bytes < MEMORY_MIN)
 		return options_misused(c,
-			"--%s %s is less than any program needs; expected something like 64M",
+			"invalid value for --%s: %s is too small to run any program (expected a "
+			"size such as 64M)",
 			row->name, value);
 	return 0;
 }
@@ -66,9 +68,9 @@ static int take_count(struct call *c, const struct options_row *row, const char 
 	errno = 0;
 	*ret = strtoull(value, &end, 10);
 	if (value[strspn(value, "0123456789")] || end == value)
-		return bad_amount(c, row, value, -EINVAL, "64");
+		return bad_amount(c, row, value, -EINVAL, "a number such as 64");
 	if (errno || *ret == LIMIT_NONE)
-		return bad_amount(c, row, value, -ERANGE, "64");
+		return bad_amount(c, row, value, -ERANGE, "a number such as 64");
 	return *ret ? 0 : nothing(c, row);
 }
 
@@ -89,7 +91,7 @@ static int take_log(struct call *c, const struct options_row *row, const char *v
 	const char **ret = row->target;
 
 	if (!*value)
-		return options_misused(c, "--%s: the file has no name", row->name);
+		return options_misused(c, "--%s: the file name is empty", row->name);
 	if (strcmp(value, "default") != 0 && strcmp(value, "none") != 0)
 		return load_absolute(c, value, ret);
 	*ret = value;
@@ -102,22 +104,25 @@ static int run_options_check(const struct run *r, struct call *c)
 	const struct run_options *o = &r->options;
 
 	if (o->tier && (strlen(o->tier) != 1 || !strchr("1234", o->tier[0])))
-		return options_misused(c, "--tier: `%s` is no tier; expected 1 to 4", o->tier);
+		return options_misused(
+			c, "invalid value for --tier: `%s` (expected 1 to 4)", o->tier);
 	if (o->tier && o->tier[0] != '1') {
 		(void)error_set(c->error, -EOPNOTSUPP, NULL,
-			"--tier %s is not there yet: this version holds tier 1, the strongest",
+			"--tier %s is not supported yet: this version enforces tier 1, the "
+			"strongest",
 			o->tier);
-		error_hint(c->error, "`corral doctor` says what this system has");
+		error_hint(c->error, "`corral doctor` lists what this system supports");
 		return -EOPNOTSUPP;
 	}
 	if (o->yes && !o->skill)
-		return options_misused(c, "--yes goes with --skill");
+		return options_misused(c, "--yes requires --skill");
 	if (c->n == 0 && !o->skill && !r->is_shell)
-		return options_misused(c, "a CMD is missing");
+		return options_misused(c, "no command was given");
 	if (c->n > 0 && !c->words[0][0] && !o->skill && !r->is_shell)
-		return options_misused(c, "the name of the program is empty");
+		return options_misused(c, "the program name is empty");
 	if (o->skill && r->is_shell)
-		return options_misused(c, "--skill goes with `corral run`, not with a shell");
+		return options_misused(
+			c, "--skill cannot be used with `corral shell`; use `corral run --skill`");
 	return agent_check(&o->agent, c);
 }
 
@@ -128,52 +133,54 @@ int run_options(struct run *r)
 	uint64_t *limits = o->limits.values;
 	const struct options_row rows[] = {
 		{ "policy", 'p', "FILE",
-			"permissions, a skill or rules; - and fd:N are read; if repeated,\n"
-			"all must allow",
+			"a file with permissions, a skill or rules; - is standard input,\n"
+			"fd:N a descriptor; if repeated, all of them must allow",
 			options_list, &o->policies, OPTIONS_MANY },
 		{ "profile", 0, "NAME",
-			"workspace (used where nothing else is given), readonly,\n"
-			"offline, or one of your own",
+			"workspace (the default), readonly, offline, or one of your own",
 			options_text, &o->profile, OPTIONS_OPTIONAL },
-		{ "skill", 0, "DIR", "run this skill's entry, with its permissions", agent_take_dir,
-			&o->skill, OPTIONS_OPTIONAL },
-		{ "yes", 'y', NULL, "run the skill although it was not approved", options_flag,
+		{ "skill", 0, "DIR", "run the entry of this skill with its permissions",
+			agent_take_dir, &o->skill, OPTIONS_OPTIONAL },
+		{ "yes", 'y', NULL, "run the skill even if it is not approved", options_flag,
 			&o->yes, 0 },
 		AGENT_ROWS(&o->agent),
-		{ "read", 0, "GLOB", "may be read; a folder stands for all in it", options_list,
-			&o->read, OPTIONS_MANY },
-		{ "write", 0, "GLOB", "may be written and read", options_list, &o->write,
+		{ "read", 0, "GLOB", "allow reading; a folder includes everything in it",
+			options_list, &o->read, OPTIONS_MANY },
+		{ "write", 0, "GLOB", "allow writing and reading", options_list, &o->write,
 			OPTIONS_MANY },
-		{ "deny", 0, "GLOB", "may be neither read nor written", options_list, &o->deny,
+		{ "deny", 0, "GLOB", "deny reading and writing", options_list, &o->deny,
 			OPTIONS_MANY },
-		{ "net", 0, "HOST:PORT", "may be connected to", options_list, &o->net,
+		{ "net", 0, "HOST:PORT", "allow connections to this host", options_list, &o->net,
 			OPTIONS_MANY },
-		{ "exec", 0, "CMD", "may be run", options_list, &o->exec, OPTIONS_MANY },
-		{ "env", 0, "NAME[=VALUE]", "a variable that is passed on, or set", options_list,
-			&o->env, OPTIONS_MANY },
-		{ "timeout", 0, "TIME", "end it after 500ms, 30s, 5m …", take_duration,
-			&limits[LIMIT_TIMEOUT_MS], OPTIONS_OPTIONAL },
-		{ "memory", 0, "SIZE", "memory of all its processes: 512M, 2G …", take_memory,
-			&limits[LIMIT_MEMORY], OPTIONS_OPTIONAL },
-		{ "pids", 0, "N", "processes and threads at once", take_count, &limits[LIMIT_PIDS],
-			OPTIONS_OPTIONAL },
-		{ "limits", 0, "none", "without the memory and process limits of the profile",
+		{ "exec", 0, "CMD", "allow running this program", options_list, &o->exec,
+			OPTIONS_MANY },
+		{ "env", 0, "NAME[=VALUE]", "pass a variable to the command, or set it",
+			options_list, &o->env, OPTIONS_MANY },
+		{ "timeout", 0, "TIME", "stop the command after this time: 500ms, 30s, 5m …",
+			take_duration, &limits[LIMIT_TIMEOUT_MS], OPTIONS_OPTIONAL },
+		{ "memory", 0, "SIZE", "limit the memory of all its processes: 512M, 2G …",
+			take_memory, &limits[LIMIT_MEMORY], OPTIONS_OPTIONAL },
+		{ "pids", 0, "N", "limit the number of processes and threads", take_count,
+			&limits[LIMIT_PIDS], OPTIONS_OPTIONAL },
+		{ "limits", 0, "none", "do not apply the memory and process limits of the profile",
 			take_no_limits, &o->no_limits, OPTIONS_OPTIONAL },
-		{ "max-output", 0, "SIZE", "what it may print; the rest is dropped",
+		{ "max-output", 0, "SIZE", "limit the output of the command; the rest is dropped",
 			run_options_take_size, &limits[LIMIT_OUTPUT], OPTIONS_OPTIONAL },
-		{ "strict", 0, NULL, "refuse rules that would not hold for what the command starts",
+		{ "strict", 0, NULL, "refuse rules that cannot be enforced for child processes",
 			options_flag, &o->strict, 0 },
-		{ "cwd", 0, "DIR", "where it starts", agent_take_dir, &o->cwd, OPTIONS_OPTIONAL },
-		{ "work-dir", 0, "DIR", "the working folder of the profile; else the current one",
+		{ "cwd", 0, "DIR", "the folder in which the command starts", agent_take_dir,
+			&o->cwd, OPTIONS_OPTIONAL },
+		{ "work-dir", 0, "DIR",
+			"the working folder of the profile (default: the current one)",
 			agent_take_dir, &o->work_dir, OPTIONS_OPTIONAL },
-		{ "tier", 0, "N", "how strong the sandbox must be; 1 is the strongest",
+		{ "tier", 0, "N", "the required strength of the sandbox; 1 is the strongest",
 			options_text, &o->tier, OPTIONS_OPTIONAL },
-		{ "audit", 0, "FILE", "record what happens in this log; default: your own",
-			take_log, &o->audit, OPTIONS_OPTIONAL },
-		{ "explain", 0, NULL, "say what was denied, and what would allow it", options_flag,
-			&o->explain, 0 },
+		{ "audit", 0, "FILE", "write an audit log; `default` is your own log", take_log,
+			&o->audit, OPTIONS_OPTIONAL },
+		{ "explain", 0, NULL, "report what was denied and which grant would allow it",
+			options_flag, &o->explain, 0 },
 		LOAD_SET(&r->load),
-		{ "json", 0, NULL, "print the result, with all output, as JSON", options_flag,
+		{ "json", 0, NULL, "print the result and all output as JSON", options_flag,
 			&o->json, 0 },
 	};
 	int ret;

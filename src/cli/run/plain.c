@@ -39,7 +39,9 @@ static int run_plain_refuse(struct run *r)
 	for (size_t i = 0; i < ROWS(held); i++) {
 		if (held[i].given)
 			return options_misused(r->call,
-				"--mode rwx confines nothing, so %s can't be held", held[i].name);
+				"--mode rwx does not confine the command, so %s cannot be "
+				"enforced",
+				held[i].name);
 	}
 	ret = run_ceiling(r);
 	if (ret < 0 || r->ceiling.n == 0)
@@ -47,7 +49,7 @@ static int run_plain_refuse(struct run *r)
 	/* Policies that hold for every run hold for this one too, so it does not run. */
 	where.file = r->ceiling.files[0].permissions->origin;
 	return error_set(r->call->error, -EPERM, &where,
-		"this policy holds for every run, and --mode rwx would hold nothing");
+		"this policy applies to every run, but --mode rwx would not enforce it");
 }
 
 int run_plain(struct run *r)
@@ -75,7 +77,7 @@ int run_plain(struct run *r)
 	if (ret < 0)
 		return ret;
 	output_note(&o);
-	buffer_adds(&o.text, "mode rwx: nothing is confined\n");
+	buffer_adds(&o.text, "mode rwx: the command is not confined\n");
 	(void)output_write(&o, STDERR_FILENO, NULL);
 	(void)execvp(words[0], words);
 	ret = -errno;
@@ -83,8 +85,7 @@ int run_plain(struct run *r)
 	if (ret == -EACCES && !strchr(words[0], '/') &&
 		!launch_program_in(getenv("PATH"), words[0], path))
 		ret = -ENOENT;
-	(void)error_set(
-		r->call->error, ret, NULL, "%s: cannot be run: %s", words[0], strerror(-ret));
+	(void)error_set(r->call->error, ret, NULL, "cannot run %s: %s", words[0], strerror(-ret));
 	ret = ret == -ENOENT ? RUN_NOT_FOUND : RUN_FORBIDDEN;
 	run_audit_refused(r, ret, r->call->error->text);
 	return ret;

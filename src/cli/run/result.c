@@ -33,9 +33,8 @@ static void run_result_tell_default(
 {
 	if (r->is_default[which])
 		buffer_printf(&o->text,
-			", the limit of the profile %s on this machine: %s changes it, --limits "
-			"none "
-			"lifts it",
+			", the limit of the profile %s on this machine (change it with %s, or "
+			"remove it with --limits none)",
 			r->profile.name, option);
 	buffer_addc(&o->text, '\n');
 }
@@ -45,34 +44,35 @@ static void run_result_tell_limits(struct output *o, const struct run *r, const 
 {
 	if (report->flags & REPORT_TIMED_OUT) {
 		output_note(o);
-		buffer_adds(&o->text, "the command was ended, its time was over: ");
+		buffer_adds(&o->text, "the command timed out after ");
 		unit_print_duration(r->limits.values[LIMIT_TIMEOUT_MS], &o->text);
 		buffer_addc(&o->text, '\n');
 	}
 	if (report->flags & REPORT_OUT_OF_MEMORY) {
 		output_note(o);
-		buffer_adds(&o->text, "the command was ended, it used more memory than ");
+		buffer_adds(&o->text,
+			"the command was killed because it exceeded its memory limit of ");
 		unit_print_size(r->limits.values[LIMIT_MEMORY], &o->text);
 		run_result_tell_default(o, r, LIMIT_MEMORY, "--memory SIZE");
 	}
 	if (report->flags & REPORT_TOO_MANY_PIDS) {
 		output_note(o);
-		buffer_printf(&o->text, "the command %s more processes and threads than %llu",
-			report->signal ? "was ended, it had" : "was kept from having",
+		buffer_printf(&o->text, "the command %s the limit of %llu processes and threads",
+			report->signal ? "was killed because it exceeded" : "reached",
 			(unsigned long long)r->limits.values[LIMIT_PIDS]);
 		run_result_tell_default(o, r, LIMIT_PIDS, "--pids N");
 	}
 	if (report->output_error) {
 		output_note(o);
-		buffer_printf(&o->text, "not all that the command printed could be written: %s\n",
+		buffer_printf(&o->text, "cannot write all output of the command: %s\n",
 			strerror((int)report->output_error));
 	}
 	if (s->budget.dropped) {
 		output_note(o);
-		buffer_printf(&o->text, "%llu bytes of output were dropped: no more than ",
+		buffer_printf(&o->text, "%llu bytes of output were dropped: the limit is ",
 			(unsigned long long)s->budget.dropped);
 		unit_print_size(r->limits.values[LIMIT_OUTPUT], &o->text);
-		buffer_adds(&o->text, " may be printed\n");
+		buffer_adds(&o->text, "\n");
 	}
 }
 
@@ -273,12 +273,12 @@ static void run_result_explain(struct run *r, struct ask *a, const char *path)
 	auto_output o = output_for(STDERR_FILENO);
 
 	output_styled(&o, OUTPUT_RED, "corral:");
-	buffer_adds(&o.text, " the policy does not let ");
+	buffer_adds(&o.text, " the policy does not allow running ");
 	output_foreign(&o, path);
-	buffer_adds(&o.text, " run\n\n");
+	buffer_adds(&o.text, "\n\n");
 	report_explain(&o, a, r->call->arena);
 	if (option) {
-		buffer_printf(&o.text, "\nOr for this once: corral %s %s ",
+		buffer_printf(&o.text, "\nTo allow it for this run: corral %s %s ",
 			r->is_shell ? "shell" : "run", option);
 		output_foreign(&o, deciding->request.target);
 		buffer_adds(&o.text, " …\n");
@@ -366,8 +366,7 @@ int run_refused(struct run *r, const struct refusal *refusal)
 	case LAUNCH_ALLOWED:
 		break;
 	case LAUNCH_NOT_FOUND:
-		(void)error_set(
-			r->call->error, -ENOENT, NULL, "%s: there is no such program", p.path);
+		(void)error_set(r->call->error, -ENOENT, NULL, "%s: command not found", p.path);
 		return RUN_NOT_FOUND;
 	case LAUNCH_NOT_EXECUTABLE:
 		(void)error_set(r->call->error, -EACCES, NULL, "%s is not executable", p.path);

@@ -75,7 +75,7 @@ static int find_cwd(struct run *r)
 		if (ret < 0 || run_may_read(r, r->cwd))
 			return ret;
 		(void)error_set(r->call->error, -EACCES, NULL,
-			"--cwd: the policy does not let %s be read", named);
+			"--cwd: the policy does not allow reading %s", named);
 		error_hint(r->call->error, "add --read %s", named);
 		run_explain_refused(r->explain, OPERATION_FS_READ, r->cwd);
 		return RUN_FORBIDDEN;

@@ -180,7 +180,8 @@ static int run_stdio_open_one(struct run_stdio *s, struct run *r, int fd, bool b
 	/* It would be a way to walk the host's tree. */
 	if (S_ISDIR(st.st_mode))
 		return error_set(r->call->error, -EISDIR, NULL,
-			"standard %s is a folder, through which the command could reach others",
+			"standard %s is a folder, through which the command could reach other "
+			"files",
 			names[fd]);
 	if (fd == STDIN_FILENO)
 		return isatty(fd) ? run_stdio_pipe(s, fd, false) : 0;
@@ -231,7 +232,7 @@ int run_stdio_open(struct run_stdio *s, struct run *r)
 		ret = run_stdio_open_one(s, r, fd, bound != LIMIT_NONE);
 	if (ret < 0 && !r->call->error->text[0])
 		return error_set(r->call->error, ret, NULL,
-			"standard input and output cannot be set up: %s", strerror(-ret));
+			"cannot set up standard input and output: %s", strerror(-ret));
 	return ret;
 }
 

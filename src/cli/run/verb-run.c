@@ -13,16 +13,16 @@ static int verb_run_main(struct call *c)
 const struct verb verb_run = {
 	.name = "run",
 	.synopsis = "[OPTION]... [--] CMD [ARG]...  |  [OPTION]... --skill DIR [ARG]...",
-	.summary = "run a command with just what it was granted",
+	.summary = "run a command in a sandbox",
 	.description =
-		"Runs CMD in a sandbox. Without options it may write the current folder, read the "
+		"Runs CMD in a sandbox. By default it may write the current folder and read the "
 		"system, and nothing else: no home, no network, few variables (the profile "
-		"workspace). --policy, --skill, --mode and --profile say otherwise, and all that "
-		"are given must allow; the single grants --read, --write, --net, --exec and --env "
-		"are added to them, --deny is taken away.\n"
-		"Exit status: that of the command; 124 its time was over, 125 Corral failed and "
-		"nothing ran, 126 the command may not be run, 127 there is no such program, 128+n "
-		"ended by signal n.",
+		"workspace). --policy, --skill, --mode and --profile replace this default; if "
+		"several are given, all of them must allow. --read, --write, --net, --exec and "
+		"--env add single grants, --deny removes them.\n"
+		"Exit status: that of the command; 124 it timed out, 125 Corral failed and "
+		"nothing ran, 126 the command is not allowed or not executable, 127 command not "
+		"found, 128+n killed by signal n.",
 	.examples = "corral run -- make test\n"
 		    "corral run --read ~/datasets --timeout 5m -- python3 train.py\n"
 		    "corral run --net api.example.com:443 -- ./sync.sh\n"
@@ -44,11 +44,11 @@ static int verb_shell_run(struct call *c)
 const struct verb verb_shell = {
 	.name = "shell",
 	.synopsis = "[OPTION]... [ARG]...",
-	.summary = "your shell, with just what it was granted",
+	.summary = "start your shell in a sandbox",
 	.description =
-		"Starts your shell ($SHELL, else /bin/sh) as `corral run` starts a command, with "
-		"the same options and the same exit status: a way to look around in a sandbox. "
-		"ARGs are the shell's.",
+		"Starts your shell ($SHELL, else /bin/sh) in a sandbox, with the options and the "
+		"exit status of `corral run`: a way to explore what a sandbox allows. ARGs are "
+		"passed to the shell.",
 	.examples = "corral shell\n"
 		    "corral shell --profile readonly\n"
 		    "corral shell --policy policy.yaml -- -c 'ls /'\n",

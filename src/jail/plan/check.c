@@ -59,11 +59,12 @@ static int plan_check_granted_link(struct planner *p, const struct plan_place *p
 		hop = plan_check_changing_link(p, place);
 	if (!hop)
 		return 0;
-	(void)error_set(p->error, -EACCES, place->where, "%s leads to %s by the link %s, which %s",
-		place->path, place->real, hop->path,
-		hop->planted ? "an earlier command could have made"
-			     : "lies where commands may write");
-	error_hint(p->error, "grant %s itself, if that is meant", place->real);
+	(void)error_set(p->error, -EACCES, place->where,
+		"%s resolves to %s through the symbolic link %s, which %s", place->path,
+		place->real, hop->path,
+		hop->planted ? "an earlier command could have created"
+			     : "is in a folder that commands may write");
+	error_hint(p->error, "grant %s itself if that is intended", place->real);
 	return -EACCES;
 }
 
@@ -206,7 +207,7 @@ static int plan_check_missing_grant(struct planner *p, const struct plan_node *n
 		node->access == PLAN_WRITE || node->limit < PLAN_WRITE)
 		return 0;
 	return plan_add_note(p, by->where, "%s does not exist, so %s: create it first", by->path,
-		node->kind == PLAN_TMP ? "what is written there is not kept"
+		node->kind == PLAN_TMP ? "files written there are lost when the command exits"
 				       : "it cannot be written");
 }
 

@@ -319,8 +319,8 @@ static int plan_globs_is_planted(const struct glob_rewrite *w, const char *path)
 		planted_find(path, w->planner->plan->home, &planted) <= 0)
 		return 0;
 	return plan_add_note(w->planner, w->where,
-		       "%s is left out: it leads to %s by the link %s, which an earlier command "
-		       "could have made",
+		       "%s is left out: it resolves to %s through the symbolic link %s, which an "
+		       "earlier command could have created",
 		       path, planted.real, planted.link) < 0
 		       ? -ENOMEM
 		       : 1;

@@ -265,12 +265,11 @@ static void shell_tell_end(const struct enclave_call *c, const struct corral_res
 		enum limit which;
 		const char *why;
 	} limits[] = {
-		{ corral_result_timed_out(result), LIMIT_TIMEOUT_MS,
-			"the command was ended, its time was over" },
+		{ corral_result_timed_out(result), LIMIT_TIMEOUT_MS, "the command timed out" },
 		{ corral_result_out_of_memory(result), LIMIT_MEMORY,
-			"the command used more memory than it may" },
+			"the command exceeded its memory limit" },
 		{ corral_result_too_many_pids(result), LIMIT_PIDS,
-			"the command wanted more processes than it may have" },
+			"the command reached its limit of processes" },
 	};
 	struct enclave_call about = *c;
 	int signal = corral_result_signal(result);

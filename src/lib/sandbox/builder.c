@@ -488,10 +488,10 @@ static int builder_check_planted(const char *value, const char *home, struct err
 	if (planted_find(value, home, &planted) != 1)
 		return 0;
 	(void)error_set(e, -EPERM, NULL,
-		"cannot use the folder %s: it leads to %s by the link %s, which an earlier command "
-		"could have made",
+		"cannot use the folder %s: it resolves to %s through the symbolic link %s, which "
+		"an earlier command could have created",
 		value, planted.real, planted.link);
-	error_hint(e, "name %s itself, if that is meant", planted.real);
+	error_hint(e, "use %s itself if that is intended", planted.real);
 	return -EPERM;
 }
 

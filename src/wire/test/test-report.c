@@ -90,7 +90,7 @@ static void test_ready(void **state)
 
 static void test_refusal(void **state)
 {
-	struct refusal sent = { ENOENT, "there is no such program", "install it" }, r;
+	struct refusal sent = { ENOENT, "command not found", "install it" }, r;
 	auto_buffer body = { 0 };
 
 	(void)state;

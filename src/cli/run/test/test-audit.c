@@ -265,8 +265,8 @@ static void test_the_network_has_a_bound(void **state)
 	audit_log_close(log);
 	assert_non_null(strstr(buffer_text(&out), "net.close|good.example.com:443|allowed"));
 	check(s, AUDIT_STORE,
-		"store|network|none|corral||more of this kind is not recorded from here on|0|1\n"
-		"store|network|none|corral||so many records of the network were left out|0|10\n");
+		"store|network|none|corral||further events of this kind are not recorded|0|1\n"
+		"store|network|none|corral||network records were dropped|0|10\n");
 }
 
 static void test_limits(void **state)
@@ -284,11 +284,9 @@ static void test_limits(void **state)
 	s->run.limits.values[LIMIT_OUTPUT] = 4096;
 	run_audit_exited(&s->run, &report, 77);
 	check(s, AUDIT_LIMIT,
-		"limit|timeout|denied|true|timeout 500ms|the command was ended, its time was "
-		"over|0|1\n"
-		"limit|memory|denied|true|memory 64M|the command used more memory than it may|0|1\n"
-		"limit|pids|denied|true|pids 8|the command wanted more processes than it may "
-		"have|0|1\n"
+		"limit|timeout|denied|true|timeout 500ms|the command timed out|0|1\n"
+		"limit|memory|denied|true|memory 64M|the command exceeded its memory limit|0|1\n"
+		"limit|pids|denied|true|pids 8|the command reached its limit of processes|0|1\n"
 		"limit|output|denied|true|output 4K|bytes of output were dropped|0|77\n");
 }
 

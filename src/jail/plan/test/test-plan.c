@@ -168,8 +168,8 @@ static const struct {
 		{ "fs: {write: [@/home/neither/**]}" },
 		"dir @\n"
 		"tmp @/home dwx\n"
-		"note @/home/neither does not exist, so what is written there is not kept: "
-		"create it first\n" },
+		"note @/home/neither does not exist, so files written there are lost when the "
+		"command exits: create it first\n" },
 	{ "absent and denied where it could be made",
 		{ "fs: {write: [@/home/p/**], deny: [@/home/p/.envrc]}" },
 		"EOPNOTSUPP @/home/p/.envrc is kept from commands by fs.deny "
@@ -260,13 +260,13 @@ static const struct {
 		"link @/home/twice -> ./current/sub\n" },
 	{ "a link that an earlier command could have made",
 		{ "fs: {read: [@/current/x]}" },
-		"EACCES @/current/x leads to @/data/x by the link @/current, which an earlier "
-		"command could have made | grant @/data/x itself, if that is meant "
-		"(policy.yaml:1)\n" },
+		"EACCES @/current/x resolves to @/data/x through the symbolic link @/current, "
+		"which an earlier command could have created | grant @/data/x itself if that is "
+		"intended (policy.yaml:1)\n" },
 	{ "to be written",
 		{ "fs: {write: [@/current/**], read: [@/data/**]}" },
-		"EACCES @/current leads to @/data by the link @/current, which an earlier "
-		"command could have made | grant @/data itself, if that is meant "
+		"EACCES @/current resolves to @/data through the symbolic link @/current, which "
+		"an earlier command could have created | grant @/data itself if that is intended "
 		"(policy.yaml:1)\n" },
 	{ "with its end granted",
 		{ "fs: {read: [@/current/x, @/data/**]}" },
@@ -280,8 +280,8 @@ static const struct {
 		"dir @/data\n"
 		"bind @/data/x frx\n"
 		"tmp @/home dwx\n"
-		"note @/current/x is left out: it leads to @/data/x by the link @/current, which "
-		"an earlier command could have made\n"
+		"note @/current/x is left out: it resolves to @/data/x through the symbolic link "
+		"@/current, which an earlier command could have created\n"
 		"note @/cur*/x: holds for what exists now, not for what is made later\n"
 		"note @/dat*/x: holds for what exists now, not for what is made later\n" },
 	{ "a link to a secret",
@@ -299,9 +299,9 @@ static const struct {
 		"tmp @/home dwx\n" },
 	{ "a link where commands may write",
 		{ "fs: {write: [@/home/p/**], read: [@/home/p/out/**]}" },
-		"EACCES @/home/p/out leads to @/data by the link @/home/p/out, which an earlier "
-		"command could have made | grant @/data itself, if that is meant "
-		"(policy.yaml:1)\n" },
+		"EACCES @/home/p/out resolves to @/data through the symbolic link @/home/p/out, "
+		"which an earlier command could have created | grant @/data itself if that is "
+		"intended (policy.yaml:1)\n" },
 	{ "the same, with its end granted",
 		{ "fs: {write: [@/home/p/**], read: [@/home/p/out/**, @/data/**]}" },
 		"dir @\n"
@@ -485,9 +485,9 @@ static const struct {
 		"runs @/home/p/tool\n" },
 	{ "a program behind a link that commands could replace",
 		{ "{fs: {write: [@/home/p/**]}, exec: [@/home/p/tool-link]}" },
-		"EACCES @/home/p/tool-link leads to @/home/p/tool by the link "
-		"@/home/p/tool-link, which lies where commands may write | grant "
-		"@/home/p/tool itself, if that is meant\n" },
+		"EACCES @/home/p/tool-link resolves to @/home/p/tool through the symbolic "
+		"link @/home/p/tool-link, which is in a folder that commands may write | grant "
+		"@/home/p/tool itself if that is intended\n" },
 	{ "a writable folder of programs does not run",
 		{ "{fs: {write: [@/bin/**]}, exec: [@/bin/plain]}" },
 		"dir @\n"

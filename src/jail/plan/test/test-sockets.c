@@ -74,9 +74,9 @@ static const struct {
 		"dir @\n" NO_HOME "link @/home/run -> ../run\ndir @/run\nsocket @/run/s fr\n" },
 	{ "by a link that an earlier command could have made",
 		{ "network: {allow: ['unix:@/var/run/s']}" },
-		"EACCES @/var/run/s leads to @/run/s by the link @/var/run, which an earlier "
-		"command could have made | grant @/run/s itself, if that is meant "
-		"(policy.yaml:1)\n" },
+		"EACCES @/var/run/s resolves to @/run/s through the symbolic link @/var/run, "
+		"which an earlier command could have created | grant @/run/s itself if that is "
+		"intended (policy.yaml:1)\n" },
 	{ "twice, under two names", { "network: {allow: ['unix:@/var/run/s', 'unix:@/run/s']}" },
 		"dir @\n" NO_HOME "dir @/run\nsocket @/run/s fr\ndir @/var\n"
 		"link @/var/run -> ../run\n" },
@@ -99,9 +99,9 @@ static const struct {
 		"grant another path, or let the link lead elsewhere (policy.yaml:1)\n" },
 	{ "by a link that commands may replace",
 		{ "{fs: {write: [@/out/**]}, network: {allow: ['unix:@/out/link']}}" },
-		"EACCES @/out/link leads to @/run/s by the link @/out/link, which an earlier "
-		"command could have made | grant @/run/s itself, if that is meant "
-		"(policy.yaml:1)\n" },
+		"EACCES @/out/link resolves to @/run/s through the symbolic link @/out/link, "
+		"which an earlier command could have created | grant @/run/s itself if that is "
+		"intended (policy.yaml:1)\n" },
 	{ "behind what is denied",
 		{ "{fs: {read: [@/**], deny: [@/run/**]}, network: {allow: ['unix:@/run/s']}}" },
 		"EOPNOTSUPP @/run/s is allowed inside @/run, which is denied inside what is "

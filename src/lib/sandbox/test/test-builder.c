@@ -259,12 +259,13 @@ static void test_planted_links(void **state)
 {
 	struct corral_builder *b = empty();
 	struct corral_sandbox *s = NULL;
-	char link[128], says[300], pattern[140];
+	char link[128], says[400], pattern[140];
 
 	(void)state;
 	(void)snprintf(link, sizeof(link), "%s/planted", test_folder);
 	assert_int_equal(symlink("/etc", link), 0);
-	(void)snprintf(says, sizeof(says), "%s: it leads to /etc by the link %s", link, link);
+	(void)snprintf(says, sizeof(says), "%s: it resolves to /etc through the symbolic link %s",
+		link, link);
 	assert_int_equal(corral_builder_work_dir(b, link), 0);
 	refuses(b, -EPERM, says);
 	b = empty();
@@ -274,11 +275,12 @@ static void test_planted_links(void **state)
 	b = empty();
 	(void)snprintf(pattern, sizeof(pattern), "%s/no/such", link);
 	assert_int_equal(corral_builder_data_dir(b, pattern), 0);
-	refuses(b, -EPERM, "leads to /etc/no/such");
+	refuses(b, -EPERM, "resolves to /etc/no/such");
 	assert_int_equal(access("/etc/no", F_OK), -1);
 	b = empty();
 	(void)snprintf(pattern, sizeof(pattern), "%s/**", link);
-	(void)snprintf(says, sizeof(says), "%s leads to /etc by the link %s", link, link);
+	(void)snprintf(
+		says, sizeof(says), "%s resolves to /etc through the symbolic link %s", link, link);
 	assert_int_equal(corral_builder_allow_fs_read(b, pattern), 0);
 	refuses(b, -EACCES, says);
 	/* With its end granted by name it is no more than that. */
