@@ -51,6 +51,27 @@ static void parse(unsigned n)
 	}
 }
 
+/* A long list of paths, read and compiled: what is counted is all of it. */
+static void compile_rules(unsigned n)
+{
+	auto_buffer text = { 0 };
+
+	buffer_adds(&text, "permissions:\n  fs:\n    read:\n");
+	for (unsigned i = 0; i < 1000; i++)
+		buffer_printf(&text, "      - /srv/project%u/data/folder%u/**\n", i % 10, i);
+	while (n-- > 0) {
+		auto_manifest m = { 0 };
+		auto_policy *policy = NULL;
+		struct error e = { 0 };
+
+		if (manifest_read(&m, MANIFEST_UNKNOWN, "budget.yaml", buffer_text(&text), text.len,
+			    &e) < 0 ||
+			policy_new(&policy, (const struct permissions *const *)&m.permissions, 1,
+				NULL, &e) < 0)
+			fail(&e);
+	}
+}
+
 static void decide(unsigned n)
 {
 	static const struct request requests[] = {
@@ -179,6 +200,7 @@ int main(int argc, char **argv)
 		void (*run)(unsigned n);
 	} kinds[] = {
 		{ "parse", parse },
+		{ "rules", compile_rules },
 		{ "decide", decide },
 		{ "tell", tell },
 		{ "command", run_commands },
@@ -187,7 +209,7 @@ int main(int argc, char **argv)
 	unsigned n = argc == 4 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
 
 	if (n == 0 || n > MOST)
-		measure_die("usage: budget parse|decide|tell|command|session N WARDEN");
+		measure_die("usage: budget parse|rules|decide|tell|command|session N WARDEN");
 	warden = measure_path(argv[3]);
 	for (size_t i = 0; i < ROWS(kinds); i++) {
 		if (strcmp(kinds[i].name, argv[1]) == 0) {

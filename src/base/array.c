@@ -31,3 +31,23 @@ int array_compare_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
+
+void array_sort_pointers(
+	const void **items, size_t n, const void **room, int (*compare)(const void *, const void *))
+{
+	size_t sorted = n > 0, at = 0;
+
+	while (sorted < n && compare(&items[sorted - 1], &items[sorted]) <= 0)
+		sorted++;
+	if (sorted == n)
+		return;
+	qsort(items + sorted, n - sorted, sizeof(*items), compare);
+	/* The first part goes out of the way; what is left of the second is in its place. */
+	memcpy(room, items, sorted * sizeof(*items));
+	for (size_t i = 0, k = sorted; i < sorted; at++) {
+		if (k < n && compare(&items[k], &room[i]) < 0)
+			items[at] = items[k++];
+		else
+			items[at] = room[i++];
+	}
+}

@@ -16,6 +16,14 @@ void *array_grow(void *items, size_t n, size_t *cap, size_t item_size);
 int array_compare_u32(const void *a, const void *b);
 int array_compare_text(const void *a, const void *b);
 
+/*
+ * Sorts n pointers as qsort() does, where the first of them often stand in order already: those are
+ * compared with their neighbours only. room: for n
+ * pointers.
+ */
+void array_sort_pointers(const void **items, size_t n, const void **room,
+	int (*compare)(const void *a, const void *b));
+
 /* Appends *item* to (items, n, cap); evaluates to 0 or -ENOMEM. */
 #define ARRAY_PUSH(items, n, cap, item)                                                    \
 	({                                                                                 \

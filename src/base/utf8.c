@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/array.h"
 #include "base/utf8.h"
+
+#include <string.h>
+
+#include "base/array.h"
 
 /* Lead bytes by the length of their sequence, and the least value that such a one may hold. */
 static const struct {
@@ -49,9 +52,23 @@ size_t utf8_encode(uint32_t c, char out[4])
 	return n;
 }
 
+/* Length of the ASCII that s starts with, or a little less. */
+static size_t utf8_ascii(const char *s, size_t len)
+{
+	uint64_t word;
+	size_t n = 0;
+
+	for (; len - n >= sizeof(word); n += sizeof(word)) {
+		memcpy(&word, s + n, sizeof(word));
+		if (word & UINT64_C(0x8080808080808080))
+			break;
+	}
+	return n;
+}
+
 bool utf8_valid(const char *s, size_t len, size_t *ret_at)
 {
-	size_t i = 0;
+	size_t i = utf8_ascii(s, len);
 
 	while (i < len) {
 		uint32_t c;
@@ -63,6 +80,8 @@ bool utf8_valid(const char *s, size_t len, size_t *ret_at)
 			return false;
 		}
 		i += n;
+		if (n > 1)
+			i += utf8_ascii(s + i, len - i);
 	}
 	return true;
 }

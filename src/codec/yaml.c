@@ -51,6 +51,7 @@ struct yaml_reader {
 	struct yaml_anchor anchors[ANCHOR_MAX];
 	size_t anchor_count;
 	bool seen_document, finished;
+	bool is_ascii; /* all of the input */
 };
 
 /* What a tag that we know asks of the scalar or collection behind it. */
@@ -87,6 +88,15 @@ static struct location yaml_locate(struct yaml_reader *r, const yaml_mark_t *mar
 		while (c->offset < r->in->len && ((unsigned char)text[c->offset] & 0xc0) == 0x80);
 	}
 	return (struct location){ r->in->file, c->line, (uint32_t)(c->offset - c->line_start) + 1 };
+}
+
+/* Of an event. In ASCII, with line ends as we let them pass, libyaml's own count is ours. */
+static struct location yaml_locate_event(struct yaml_reader *r, const yaml_mark_t *mark)
+{
+	if (!r->is_ascii)
+		return yaml_locate(r, mark);
+	return (struct location){ r->in->file, r->in->first_line + (uint32_t)mark->line,
+		(uint32_t)mark->column + 1 };
 }
 
 static int yaml_unknown_tag(struct yaml_reader *r, const struct location *at, const char *tag)
@@ -426,6 +436,35 @@ static bool may_stand(uint32_t c, uint32_t next)
 	return c < 0x7f || c >= 0xa0;
 }
 
+/* The length of what every line may hold: bytes from space to tilde, and line feeds. */
+static size_t yaml_plain_length(const char *s, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len &&
+		(((unsigned char)s[n] >= 0x20 && (unsigned char)s[n] < 0x7f) || s[n] == '\n'))
+		n++;
+	return n;
+}
+
+/* Nothing that cannot stand in YAML, before libyaml sees it. */
+static int yaml_check_text(struct yaml_reader *r)
+{
+	const struct input *in = r->in;
+	size_t i = yaml_plain_length(in->text, in->len), n;
+
+	r->is_ascii = true;
+	for (; i < in->len; i += n + yaml_plain_length(in->text + i + n, in->len - i - n)) {
+		uint32_t c = 0;
+
+		n = utf8_decode(in->text + i, in->len - i, &c);
+		r->is_ascii = r->is_ascii && n == 1;
+		if (!may_stand(c, i + 1 < in->len ? (unsigned char)in->text[i + 1] : 0))
+			return refuse_character(r, i, c);
+	}
+	return 0;
+}
+
 int yaml_read(struct document *d, const char *file, unsigned first_line, const char *text,
 	size_t len, struct error *e)
 {
@@ -435,13 +474,8 @@ int yaml_read(struct document *d, const char *file, unsigned first_line, const c
 	struct yaml_reader r = { .in = &in, .cursor.line = first_line };
 	int res = builder_begin(&r.b, d, &in, e);
 
-	for (size_t i = 0, n; res == 0 && i < in.len; i += n) {
-		uint32_t c = 0;
-
-		n = utf8_decode(in.text + i, in.len - i, &c);
-		if (!may_stand(c, i + 1 < in.len ? (unsigned char)in.text[i + 1] : 0))
-			res = refuse_character(&r, i, c);
-	}
+	if (res == 0)
+		res = yaml_check_text(&r);
 	if (res < 0)
 		return builder_end(&r.b, res);
 	if (!yaml_parser_initialize(&r.parser))
@@ -456,7 +490,7 @@ int yaml_read(struct document *d, const char *file, unsigned first_line, const c
 			res = yaml_complain(&r);
 			break;
 		}
-		at = yaml_locate(&r, &ev.start_mark);
+		at = yaml_locate_event(&r, &ev.start_mark);
 		if (handlers[ev.type])
 			res = handlers[ev.type](&r, &ev, &at);
 		yaml_event_delete(&ev);

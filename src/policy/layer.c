@@ -135,6 +135,32 @@ static int collect_lists(struct compiler *c, enum verdict verdict)
 	return r;
 }
 
+/* Room for all at once: with many entries, lists that grow would leave as much again behind. */
+static int layer_reserve_sources(struct compiler *c)
+{
+	for (int op = 0; op < OPERATION_COUNT; op++) {
+		struct sources *s = &c->layer->sources[op];
+		bool is_file = op == OPERATION_FS_READ || op == OPERATION_FS_WRITE;
+		size_t n = is_file ? c->from->n_guest_paths : 0;
+
+		for (int which = 0; which < LIST_COUNT; which++) {
+			if (list_rows[which].decides >> op & 1)
+				n += permissions_list(c->from, which)->n;
+		}
+		for (size_t i = 0; i < c->from->n_rules; i++) {
+			if (c->from->rules[i].operations >> op & 1)
+				n += c->from->rules[i].patterns.n;
+		}
+		s->items = n ? arena_calloc(c->arena, n, sizeof(*s->items)) : NULL;
+		s->cap = s->items ? n : 0;
+		if (n && !s->items)
+			return -ENOMEM;
+		if (is_file && pathset_reserve(c->layer->paths[op == OPERATION_FS_WRITE], n) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* The second pass: paths and hosts */
 
 /* A path pattern with its variable replaced, parsed. */
@@ -161,26 +187,27 @@ static bool compiler_is_everything(const struct glob *g)
 static int compiler_add_bytes(struct compiler *c, struct pathset *set, const char *bytes,
 	size_t len, bool subtree, uint32_t rank)
 {
-	struct glob_alternative *alt = arena_alloc(c->arena, sizeof(*alt));
-	struct glob *g = arena_alloc(c->arena, sizeof(*g));
-	char *copy = arena_strndup(c->arena, bytes, len);
+	const char *copy = arena_strndup(c->arena, bytes, len);
 
-	if (!alt || !g || !copy)
-		return -ENOMEM;
-	alt->kind = subtree ? GLOB_SUBTREE : GLOB_LITERAL;
-	alt->literal = copy;
-	alt->literal_len = len;
-	*g = (struct glob){ .alternatives = alt, .n = 1 };
-	return pathset_add(set, g, 1, rank);
+	return copy ? pathset_add_path(set, copy, len, subtree, rank) : -ENOMEM;
 }
 
 /* *ret_everything (may be NULL): the entry covers every file. */
 static int compiler_add_globs(struct compiler *c, struct pathset *set, const struct grant *g,
 	uint32_t rank, bool *ret_everything)
 {
-	struct glob *globs = arena_calloc(c->arena, g->n, sizeof(*globs));
 	bool everything = true;
+	enum glob_kind kind;
+	struct glob *globs;
+	size_t len;
 
+	/* The text is the compiled permissions' own. */
+	if (g->n == 1 && glob_plain(g->all[0], &len, &kind)) {
+		if (ret_everything)
+			*ret_everything = kind == GLOB_SUBTREE && len == 0;
+		return pathset_add_path(set, g->all[0], len, kind == GLOB_SUBTREE, rank);
+	}
+	globs = arena_calloc(c->arena, g->n, sizeof(*globs));
 	if (!globs)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->n; i++) {
@@ -538,6 +565,8 @@ int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
 		.network = p->network,
 	};
 	r = make_sets(l);
+	if (r == 0)
+		r = layer_reserve_sources(&c);
 	if (r == 0)
 		r = collect_lists(&c, VERDICT_DENY);
 	l->n_denied_paths = l->sources[OPERATION_FS_READ].n;

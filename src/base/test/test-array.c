@@ -90,12 +90,41 @@ static void test_order(void **state)
 	assert_memory_equal(items, sorted, sizeof(items));
 }
 
+/* Whatever stands in order at the start. */
+static void test_sort_pointers(void **state)
+{
+	static const char *const rows[][8] = {
+		{ NULL },
+		{ "a", NULL },
+		{ "a", "b", "b", "c", NULL },
+		{ "b", "a", NULL },
+		{ "b", "d", "f", "e", "a", "c", "b", NULL },
+		{ "e", "d", "c", "b", "a", NULL },
+		{ "a", "b", "c", "a", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		const void *items[8], *room[8];
+		const char *plain[8];
+		size_t n = 0;
+
+		for (; rows[i][n]; n++)
+			items[n] = plain[n] = rows[i][n];
+		array_sort_pointers(items, n, room, array_compare_text);
+		qsort(plain, n, sizeof(const char *), array_compare_text);
+		for (size_t k = 0; k < n; k++)
+			assert_string_equal(items[k], plain[k]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_push),
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_sort_pointers),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_fd),

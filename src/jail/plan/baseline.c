@@ -169,10 +169,11 @@ static int plan_baseline_add_below(struct planner *p, const struct baseline_path
 /* Most entries forbid writing, and most plans let little be written. */
 static bool plan_baseline_is_writable_around(const struct planner *p, const char *path)
 {
-	for (size_t i = 0; i < p->n_nodes; i++) {
-		const struct plan_node *node = &p->nodes[i];
+	const struct plan_node *node = plan_nodes_find(p, path), *below = NULL;
 
-		if (node->access == PLAN_WRITE && node->mount == i &&
+	/* The nearest may be a cover on one that may be written. */
+	for (; node != below; below = node, node = &p->nodes[node->up]) {
+		if (node->access == PLAN_WRITE && &p->nodes[node->mount] == node &&
 			path_is_below(path, node->path))
 			return true;
 	}

@@ -107,17 +107,19 @@ static int plan_check_links(struct planner *p, const struct plan_place *place)
 /* A mount covers a name; a file with two is reached by the other. */
 static int plan_check_names(struct planner *p, const struct plan_place *place)
 {
-	const struct plan_node *node = plan_nodes_find(p, place->real);
-	/* With a list a program's other name does not run. */
-	bool is_wanted =
-		place->origin == PLAN_FROM_POLICY ||
-		(place->origin == PLAN_FROM_EXEC && place->runs == PLAN_RUNS_NOT &&
-			!p->plan->exec_listed) ||
-		(place->origin == PLAN_FROM_GUARDED && p->nodes[node->up].access == PLAN_WRITE);
+	const struct plan_node *node;
 	uint64_t covered = 0; /* how many names of the file are limited as much */
+	bool is_wanted;
 
-	if (place->names < 2 || !is_wanted || place->answer.limit == PLAN_WRITE ||
-		p->nodes[node->up].kind != PLAN_BIND)
+	if (place->names < 2 || place->answer.limit == PLAN_WRITE)
+		return 0;
+	node = plan_nodes_find(p, place->real);
+	/* With a list a program's other name does not run. */
+	is_wanted = place->origin == PLAN_FROM_POLICY ||
+		    (place->origin == PLAN_FROM_EXEC && place->runs == PLAN_RUNS_NOT &&
+			    !p->plan->exec_listed) ||
+		    (place->origin == PLAN_FROM_GUARDED && p->nodes[node->up].access == PLAN_WRITE);
+	if (!is_wanted || p->nodes[node->up].kind != PLAN_BIND)
 		return 0;
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		node = &p->nodes[i];

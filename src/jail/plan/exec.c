@@ -406,18 +406,18 @@ int plan_exec_list(struct planner *p)
 
 	for (size_t i = 0; plan->exec_listed && i < p->n; i++) {
 		const struct plan_place *place = &p->places[i];
-		const struct plan_node *node;
-		bool is_new = place->runs == PLAN_RUNS && place->exists &&
-			      (place->origin != PLAN_FROM_ESSENTIALS || !place->is_dir);
+		struct plan_node *node;
 		const char *path;
 
-		for (size_t k = 0; is_new && k < plan->n_programs; k++)
-			is_new = strcmp(plan->programs[k], place->real) != 0;
-		if (!is_new)
+		if (place->runs != PLAN_RUNS || !place->exists ||
+			(place->origin == PLAN_FROM_ESSENTIALS && place->is_dir))
 			continue;
-		node = plan_nodes_find(p, place->real);
-		if (node->kind != PLAN_BIND || !node->exec)
+		/* What exists has a node of its own, but where the tree makes all itself. */
+		node = &p->nodes[plan_nodes_find(p, place->real) - p->nodes];
+		if (node->kind != PLAN_BIND || !node->exec || node->listed ||
+			strcmp(node->path, place->real) != 0)
 			continue;
+		node->listed = true;
 		path = arena_strdup(&plan->arena, place->real);
 		if (!path || ARENA_PUSH(&plan->arena, plan->programs, plan->n_programs,
 				     plan->cap_programs, path) < 0)

@@ -67,6 +67,10 @@ struct plan_place {
 	const char *text; /* PLAN_TEXT, PLAN_COVER: what is in it; else the pattern, or NULL */
 	const struct location *where; /* of the pattern, or NULL */
 	bool exists, is_dir, is_socket;
+	bool writes; /* the pattern allows writing */
+	/* Of a policy, and not there: asked about only if something around it can be seen; if
+	 * nothing is, it does not matter. */
+	bool unasked, idle;
 	/* Granted by a link that commands may change, or could have made, and not where it leads: 1
 	 * + its place among the hops. */
 	size_t astray;
@@ -104,6 +108,7 @@ struct plan_node {
 	enum plan_access access;
 	enum plan_kind kind; /* what stands here, or around it: PLAN_DIR is the skeleton */
 	bool exec, copied;
+	bool listed;  /* in the plan's programs */
 	size_t mount; /* the node whose mount is seen here */
 };
 
@@ -197,6 +202,8 @@ int plan_globs_expand(
 /* plan/look.c: what is there, where links lead, and what the policy says of it. Looks at all places
  * that are not ready yet. */
 int plan_look(struct planner *p);
+/* Asks about a place that was left unasked. */
+int plan_look_ask(struct planner *p, struct plan_place *place);
 /* One path that is known to be free of links. */
 int plan_look_at(const char *path, struct plan_place *ret);
 /* Calls found for each name in a folder; what cannot be seen has none. */

@@ -23,26 +23,100 @@
 #include "host/planted.h"
 #include "jail/plan/internal.h"
 
-int plan_look_at(const char *path, struct plan_place *ret)
+/* Opens what is there, which may be a link itself but not be reached by one. */
+static int plan_look_open(const char *path, struct stat *ret)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	auto_fd fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (S_ISLNK(st.st_mode))
+	return fd < 0 || fstat(fd, ret) < 0 ? -errno : fd_take(&fd);
+}
+
+static int plan_look_note(const struct stat *st, struct plan_place *ret)
+{
+	if (S_ISLNK(st->st_mode))
 		return -ELOOP;
 	ret->exists = true;
-	ret->is_dir = S_ISDIR(st.st_mode);
-	ret->is_socket = S_ISSOCK(st.st_mode);
-	ret->names = ret->is_dir ? 1 : st.st_nlink;
-	ret->dev = st.st_dev;
-	ret->ino = st.st_ino;
+	ret->is_dir = S_ISDIR(st->st_mode);
+	ret->is_socket = S_ISSOCK(st->st_mode);
+	ret->names = ret->is_dir ? 1 : st->st_nlink;
+	ret->dev = st->st_dev;
+	ret->ino = st->st_ino;
 	return 0;
+}
+
+int plan_look_at(const char *path, struct plan_place *ret)
+{
+	struct stat st = { 0 };
+	auto_fd fd = plan_look_open(path, &st);
+
+	return fd < 0 ? fd : plan_look_note(&st, ret);
+}
+
+/*
+ * Places come in order, and those of many rules often lie in one folder: it is opened once, and
+ * what is not in a folder that is not there need not be looked for.
+ */
+struct plan_look_folder {
+	char path[PATH_BYTES];
+	size_t len; /* 0: none */
+	int fd, code;
+};
+
+static size_t plan_look_parent(const char *path)
+{
+	return (size_t)(strrchr(path, '/') - path);
+}
+
+static bool plan_look_is_in(const char *path, const char *folder, size_t len)
+{
+	return plan_look_parent(path) == len && memcmp(path, folder, len) == 0;
+}
+
+static void plan_look_leave(struct plan_look_folder *f)
+{
+	if (f->len && f->fd >= 0)
+		(void)close(f->fd);
+	f->len = 0;
+}
+
+static void plan_look_enter(struct plan_look_folder *f, const char *path, size_t len)
+{
+	struct stat st = { 0 };
+
+	plan_look_leave(f);
+	memcpy(f->path, path, len);
+	f->path[len] = '\0';
+	f->len = len;
+	f->fd = plan_look_open(f->path, &st);
+	f->code = f->fd < 0              ? f->fd
+		  : S_ISLNK(st.st_mode)  ? -ELOOP
+		  : !S_ISDIR(st.st_mode) ? -ENOTDIR
+					 : 0;
+}
+
+/* next: the place that is looked at behind this one, or NULL. */
+static int plan_look_at_in_order(
+	struct plan_look_folder *f, struct plan_place *place, const struct plan_place *next)
+{
+	size_t len = plan_look_parent(place->path);
+	struct stat st;
+
+	if (len == 0 || len >= sizeof(f->path))
+		return plan_look_at(place->path, place);
+	if (f->len != len || !plan_look_is_in(place->path, f->path, f->len)) {
+		if (!next || !plan_look_is_in(next->path, place->path, len))
+			return plan_look_at(place->path, place);
+		plan_look_enter(f, place->path, len);
+	}
+	if (f->code < 0)
+		return f->code;
+	if (fstatat(f->fd, place->path + len + 1, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return -errno;
+	return plan_look_note(&st, place);
 }
 
 bool plan_look_is_absent(int code)
@@ -151,9 +225,6 @@ static bool plan_look_is_forbidden(const struct planner *p, const struct request
 	return false;
 }
 
-/* How places are asked about: a path, one with all in it, or a socket to connect to. */
-typedef int plan_look_question(const struct planner *p, const char *path, struct plan_answer *ret);
-
 static int plan_look_ask_path(const struct planner *p, const char *path, struct plan_answer *ret)
 {
 	struct request r = { .op = OPERATION_FS_READ, .target = path };
@@ -204,18 +275,17 @@ static int plan_look_ask_inside(const struct planner *p, const char *path, struc
 	return 0;
 }
 
-/* The lesser of both. */
-static int plan_look_ask_whole(const struct planner *p, const char *path, struct plan_answer *ret)
+/* The lesser of what is said of the folder itself and of what is in it. */
+static int plan_look_ask_whole(const struct planner *p, const char *path,
+	const struct plan_answer *self, struct plan_answer *ret)
 {
-	struct plan_answer self = { 0 }, inside = { 0 };
-	int r = plan_look_ask_path(p, path, &self);
+	struct plan_answer inside = { 0 };
+	int r = plan_look_ask_inside(p, path, &inside);
 
-	if (r == 0)
-		r = plan_look_ask_inside(p, path, &inside);
 	if (r < 0)
 		return r;
-	*ret = inside.limit < self.limit ? inside : self;
-	ret->grant = plan_least(self.grant, inside.grant);
+	*ret = inside.limit < self->limit ? inside : *self;
+	ret->grant = plan_least(self->grant, inside.grant);
 	return 0;
 }
 
@@ -284,27 +354,36 @@ static int plan_look_distrust(struct planner *p, struct plan_place *place)
 	return 0;
 }
 
-static int plan_look_ask(struct planner *p, struct plan_place *place)
+/* About a path: itself, and, of a folder or what may become one, with all that is in it. */
+static int plan_look_ask_both(const struct planner *p, const struct plan_place *place,
+	const char *path, struct plan_answer *self, struct plan_answer *ret)
 {
 	bool door = place->special == PLAN_DOOR;
-	plan_look_question *ask_self = door ? plan_look_ask_socket : plan_look_ask_path;
-	plan_look_question *ask =
-		!door && (!place->exists || place->is_dir) ? plan_look_ask_whole : ask_self;
+	int r = door ? plan_look_ask_socket(p, path, self) : plan_look_ask_path(p, path, self);
+
+	*ret = *self;
+	return r == 0 && !door && (!place->exists || place->is_dir)
+		       ? plan_look_ask_whole(p, path, self, ret)
+		       : r;
+}
+
+int plan_look_ask(struct planner *p, struct plan_place *place)
+{
+	struct plan_answer self;
 	int r;
 
+	place->unasked = false;
 	/* What is not there matters only where something forbids it. */
 	if (place->special == PLAN_PRIVATE ||
 		(!place->exists && place->special == PLAN_ORDINARY &&
 			place->origin != PLAN_FROM_POLICY && place->origin != PLAN_FROM_BASELINE &&
 			place->origin != PLAN_FROM_HIDDEN && place->runs != PLAN_RUNS_NOT))
 		return 0;
-	r = ask_self(p, place->path, &place->self);
-	if (r == 0)
-		r = ask(p, place->path, &place->answer);
+	r = plan_look_ask_both(p, place, place->path, &place->self, &place->answer);
 	plan_look_adjust(p, place, &place->self);
 	plan_look_adjust(p, place, &place->answer);
 	if (r == 0 && place->n_links > 0)
-		r = ask(p, place->real, &place->there);
+		r = plan_look_ask_both(p, place, place->real, &self, &place->there);
 	if (r < 0 || place->n_links == 0)
 		return r;
 	/* What is forbidden where the links lead is forbidden. */
@@ -316,20 +395,33 @@ static int plan_look_ask(struct planner *p, struct plan_place *place)
 	return place->origin == PLAN_FROM_POLICY ? plan_look_distrust(p, place) : 0;
 }
 
+/* Most rules of a long list are about what is not there. */
+static bool plan_look_can_wait(const struct plan_place *place)
+{
+	return place->origin == PLAN_FROM_POLICY && !place->exists && !place->hidden &&
+	       !place->writes && place->special == PLAN_ORDINARY && place->n_links == 0 &&
+	       place->runs != PLAN_RUNS_NOT;
+}
+
 int plan_look(struct planner *p)
 {
+	struct plan_look_folder folder = { .len = 0 };
 	int r = 0;
 
 	for (; r == 0 && p->n_ready < p->n; p->n_ready++) {
 		struct plan_place *place = &p->places[p->n_ready];
 
 		place->real = place->path;
-		r = plan_look_at(place->path, place);
+		r = plan_look_at_in_order(&folder, place, p->n_ready + 1 < p->n ? place + 1 : NULL);
 		r = r == -ELOOP ? plan_look_walk(p, place) : plan_look_absent(p, place, r);
 		if (place->is_program && place->is_dir)
 			place->exists = false;
-		if (r == 0)
+		place->unasked = r == 0 && plan_look_can_wait(place);
+		if (place->unasked)
+			place->self.limit = place->answer.limit = PLAN_WRITE;
+		else if (r == 0)
 			r = plan_look_ask(p, place);
 	}
+	plan_look_leave(&folder);
 	return r;
 }

@@ -61,7 +61,7 @@ static bool plan_nodes_is_made_by_tree(const char *path)
 		"/dev/stderr", "/dev/stdin", "/dev/stdout", "/dev/tty", "/dev/urandom",
 		"/dev/zero" };
 
-	for (size_t i = 0; i < ROWS(made); i++) {
+	for (size_t i = 0; (path[1] == 'p' || path[1] == 'd') && i < ROWS(made); i++) {
 		if (path_is_below(path, made[i]))
 			return true;
 	}
@@ -76,15 +76,14 @@ static int plan_nodes_by_real(const void *a, const void *b)
 	return plan_compare_paths(x->real, y->real);
 }
 
-static int plan_nodes_merge_all(struct planner *p)
+/* Those that count, in the order of their real paths. */
+static int plan_nodes_sort(struct planner *p, const void ***ret, size_t *ret_n)
 {
-	const struct plan_place **sorted =
-		arena_calloc(&p->arena, p->n, sizeof(const struct plan_place *));
+	/* Twice as many: room to sort them. */
+	const void **sorted = arena_calloc(&p->arena, 2 * p->n, sizeof(const void *));
 	size_t n = 0;
 
-	p->nodes = arena_calloc(&p->arena, p->n, sizeof(*p->nodes));
-	p->n_nodes = 0;
-	if (!sorted || !p->nodes)
+	if (!sorted)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct plan_place *place = &p->places[i];
@@ -94,16 +93,12 @@ static int plan_nodes_merge_all(struct planner *p)
 			      place->origin == PLAN_FROM_HIDDEN || place->runs == PLAN_RUNS_NOT;
 
 		if (place->special == PLAN_PRIVATE ||
-			(counts && !plan_nodes_is_made_by_tree(place->real)))
+			(counts && !place->idle && !plan_nodes_is_made_by_tree(place->real)))
 			sorted[n++] = place;
 	}
-	qsort(sorted, n, sizeof(const struct plan_place *), plan_nodes_by_real);
-	for (size_t i = 0; i < n; i++) {
-		if (i == 0 || strcmp(sorted[i]->real, sorted[i - 1]->real) != 0)
-			p->nodes[p->n_nodes++] =
-				(struct plan_node){ .path = sorted[i]->real, .limit = PLAN_WRITE };
-		plan_nodes_merge(&p->nodes[p->n_nodes - 1], sorted[i]);
-	}
+	array_sort_pointers(sorted, n, sorted + p->n, plan_nodes_by_real);
+	*ret = sorted;
+	*ret_n = n;
 	return 0;
 }
 
@@ -188,17 +183,67 @@ static void plan_nodes_settle(const struct planner *p, size_t i)
 	}
 }
 
+/* The last node, from its n places. */
+static void plan_nodes_fill(struct planner *p, const void *const *places, size_t n, size_t up)
+{
+	struct plan_node *node = &p->nodes[p->n_nodes - 1];
+	const struct plan_place *first = places[0];
+
+	*node = (struct plan_node){ .path = first->real, .limit = PLAN_WRITE, .up = up };
+	for (size_t i = 0; i < n; i++)
+		plan_nodes_merge(node, places[i]);
+	plan_nodes_settle(p, p->n_nodes - 1);
+}
+
+/* Asks what was left unasked, where it matters; 1: there are new answers. */
+static int plan_nodes_ask(struct planner *p, const void **places, size_t n)
+{
+	const struct plan_node *node = &p->nodes[p->n_nodes - 1];
+	bool matters = node->exists || p->nodes[node->up].kind == PLAN_BIND;
+	bool asked = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct plan_place *place = (struct plan_place *)places[i];
+
+		if (!place->unasked)
+			continue;
+		place->idle = !matters;
+		if (matters)
+			r = plan_look_ask(p, place);
+		asked = asked || matters;
+	}
+	return r < 0 ? r : asked;
+}
+
 int plan_nodes_build(struct planner *p)
 {
-	size_t up = 0;
-	int r = plan_nodes_merge_all(p);
+	const void **sorted;
+	size_t up = 0, n = 0;
+	int r = plan_nodes_sort(p, &sorted, &n);
 
-	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
-		while (up > 0 && !path_is_below(p->nodes[i].path, p->nodes[up].path))
+	p->nodes = r == 0 ? arena_calloc(&p->arena, n, sizeof(*p->nodes)) : NULL;
+	p->n_nodes = 0;
+	if (!p->nodes)
+		return -ENOMEM;
+	for (size_t i = 0, end; r == 0 && i < n; i = end) {
+		const struct plan_place *first = sorted[i];
+
+		for (end = i + 1; end < n; end++) {
+			const struct plan_place *place = sorted[end];
+
+			if (strcmp(place->real, first->real) != 0)
+				break;
+		}
+		while (up > 0 && !path_is_below(first->real, p->nodes[up].path))
 			up = p->nodes[up].up;
-		p->nodes[i].up = up;
-		plan_nodes_settle(p, i);
-		up = i;
+		p->n_nodes++;
+		plan_nodes_fill(p, sorted + i, end - i, up);
+		r = plan_nodes_ask(p, sorted + i, end - i);
+		if (r > 0)
+			plan_nodes_fill(p, sorted + i, end - i, up);
+		r = r < 0 ? r : 0;
+		up = p->n_nodes - 1;
 	}
 	return r;
 }
@@ -321,12 +366,13 @@ static int plan_nodes_add_node(struct planner *p, const struct plan_node *node, 
 /* The links on the way to something that is there, unless the host's own folder has them. */
 static int plan_nodes_add_links(struct planner *p, const struct plan_place *place)
 {
-	const struct plan_node *end = plan_nodes_find(p, place->real);
+	const struct plan_node *end;
 	int r = 0;
 
 	if (place->n_links == 0 || (place->special == PLAN_ORDINARY &&
 					   (place->self.grant == PLAN_NONE || !place->exists)))
 		return 0;
+	end = plan_nodes_find(p, place->real);
 	if (end->kind == PLAN_MASK || (end->kind == PLAN_DIR && !end->named))
 		return 0;
 	for (size_t i = 0; r == 0 && i < place->n_links; i++) {

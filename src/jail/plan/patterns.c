@@ -61,17 +61,34 @@ static int plan_patterns_add_glob(
 }
 
 static int plan_patterns_add(
-	struct planner *p, const char *text, const struct location *where, const void *role)
+	struct planner *p, const char *text, const struct location *where, const void *data)
 {
+	const struct pattern_role *role = data;
+	const struct plan_place named = { .path = "/",
+		.origin = PLAN_FROM_POLICY,
+		.text = text,
+		.where = where,
+		.writes = role->write && role->verdict == VERDICT_ALLOW };
+	struct plan_place place = named;
+	enum glob_kind kind;
 	struct glob g;
-	int r = plan_patterns_parse(p, text, where, &g);
+	size_t len;
+	int r;
 
+	if (glob_plain(text, &len, &kind)) {
+		if (len >= PATH_BYTES)
+			return 0;
+		/* The layers outlive the planner. */
+		if (len)
+			place.path =
+				kind == GLOB_LITERAL ? text : arena_strndup(&p->arena, text, len);
+		return place.path ? plan_add_place(p, place) : -ENOMEM;
+	}
+	r = plan_patterns_parse(p, text, where, &g);
 	for (size_t i = 0; r == 0 && i < g.n; i++) {
 		const struct glob_alternative *alt = &g.alternatives[i];
-		struct plan_place place = {
-			.path = "/", .origin = PLAN_FROM_POLICY, .text = text, .where = where
-		};
 
+		place = named;
 		if (alt->kind == GLOB_TRUE) {
 			r = plan_patterns_add_glob(
 				p, &(struct plan_glob){ alt, text, where }, role);
@@ -128,12 +145,18 @@ static int plan_patterns_by_path(const void *a, const void *b)
 /* Layers often name the same places. */
 static void plan_patterns_drop_duplicates(struct planner *p)
 {
-	size_t n = 0;
+	size_t n = 0, sorted = 1;
 
-	qsort(p->places, p->n, sizeof(*p->places), plan_patterns_by_path);
+	while (sorted < p->n &&
+		plan_patterns_by_path(&p->places[sorted - 1], &p->places[sorted]) <= 0)
+		sorted++;
+	if (sorted < p->n)
+		qsort(p->places, p->n, sizeof(*p->places), plan_patterns_by_path);
 	for (size_t i = 0; i < p->n; i++) {
 		if (n == 0 || strcmp(p->places[n - 1].path, p->places[i].path) != 0)
 			p->places[n++] = p->places[i];
+		else
+			p->places[n - 1].writes |= p->places[i].writes;
 	}
 	p->n = n;
 }
@@ -392,10 +415,15 @@ static int plan_globs_rewrite_list(
 static int plan_globs_has_glob(
 	struct planner *p, const char *text, const struct location *where, const void *data)
 {
+	enum glob_kind kind;
 	struct glob g;
-	int r = plan_patterns_parse(p, text, where, &g);
+	size_t len;
+	int r;
 
 	(void)data;
+	if (glob_plain(text, &len, &kind))
+		return 0;
+	r = plan_patterns_parse(p, text, where, &g);
 	for (size_t i = 0; r == 0 && i < g.n; i++)
 		r = g.alternatives[i].kind == GLOB_TRUE;
 	return r;

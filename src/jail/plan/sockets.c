@@ -77,7 +77,8 @@ int plan_sockets_grant(struct planner *p)
 
 int plan_sockets_check(struct planner *p, const struct plan_place *place)
 {
-	const struct plan_node *node = plan_nodes_find(p, place->real);
+	bool is_door = place->special == PLAN_DOOR;
+	const struct plan_node *node = is_door ? plan_nodes_find(p, place->real) : &p->nodes[0];
 	const struct {
 		bool wrong;
 		int code;
@@ -91,7 +92,7 @@ int plan_sockets_check(struct planner *p, const struct plan_place *place)
 			"the sandbox has files of its own there", "" },
 	};
 
-	for (size_t i = 0; place->special == PLAN_DOOR && i < ROWS(rows); i++) {
+	for (size_t i = 0; is_door && i < ROWS(rows); i++) {
 		if (!rows[i].wrong)
 			continue;
 		(void)error_set(p->error, rows[i].code, place->where, "unix:%s is granted, but %s",

@@ -13,6 +13,7 @@
  * a mistake somebody wants to hear about: "..", [/], an unclosed bracket, a backslash at the end.
  */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -479,6 +480,46 @@ static int read_alternative(struct arena *a, const char *text, const struct loca
 	if (last && (last->type == GLOB_TREE || (r.n > 1 && is_byte(last, '/'))))
 		last->type = GLOB_TAIL;
 	return summarize(&r, ret);
+}
+
+bool glob_plain(const char *text, size_t *ret_len, enum glob_kind *ret_kind)
+{
+	static const bool special[UCHAR_MAX + 1] = { [0] = true,
+		['/'] = true,
+		['*'] = true,
+		['?'] = true,
+		['['] = true,
+		['\\'] = true,
+		['{'] = true,
+		['}'] = true,
+		[']'] = true,
+		['$'] = true };
+	const unsigned char *s = (const unsigned char *)text, *start;
+
+	if (strcmp(text, "/") == 0) {
+		*ret_len = 1;
+		*ret_kind = GLOB_LITERAL;
+		return true;
+	}
+	do {
+		if (*s != '/')
+			return false;
+		start = ++s;
+		while (!special[*s])
+			s++;
+		if (s == start && strcmp(text + (s - (const unsigned char *)text), "**") == 0) {
+			*ret_kind = GLOB_SUBTREE;
+			*ret_len = (size_t)(start - (const unsigned char *)text) - 1;
+			return *ret_len + 3 <= GLOB_LENGTH_MAX;
+		}
+		/* Neither "", "." nor "..". */
+		if (s == start || (start[0] == '.' &&
+					  (s - start == 1 || (s - start == 2 && start[1] == '.'))))
+			return false;
+	} while (*s);
+	*ret_kind = GLOB_LITERAL;
+	*ret_len = (size_t)(s - (const unsigned char *)text);
+	return *ret_len <= GLOB_LENGTH_MAX;
 }
 
 int glob_parse(struct glob *ret, struct arena *a, const char *text, const struct location *where,

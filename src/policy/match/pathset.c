@@ -120,6 +120,19 @@ static int pathset_add_plain(
 	return 0;
 }
 
+int pathset_add_path(struct pathset *s, const char *path, size_t len, bool subtree, uint32_t rank)
+{
+	/* "/" is the root, whose folder is "". */
+	const struct place_key key = { .folder = path, .folder_len = len == 1 ? 0 : len };
+
+	return pathset_add_plain(s, &key, subtree, rank);
+}
+
+int pathset_reserve(struct pathset *s, size_t n)
+{
+	return place_table_reserve(&s->table, n);
+}
+
 int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t rank)
 {
 	struct pathset_item item = {
@@ -152,9 +165,8 @@ int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t 
 			};
 			r = ARENA_PUSH(&s->arena, s->items, s->n_items, s->cap_items, item);
 		} else {
-			/* "/" is the root, whose folder is "". */
-			key.folder_len = key.folder_len == 1 ? 0 : key.folder_len;
-			r = pathset_add_plain(s, &key, alt->kind == GLOB_SUBTREE, rank);
+			r = pathset_add_path(
+				s, alt->literal, alt->literal_len, alt->kind == GLOB_SUBTREE, rank);
 		}
 	}
 	return r;

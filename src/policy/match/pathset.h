@@ -17,6 +17,10 @@ void pathset_free(struct pathset *s);
 
 /* Adds an entry that must match all n globs. The globs must live as long as the set. */
 int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t rank);
+/* The same for one plain path, or a folder with all below it. The bytes must live as long, too. */
+int pathset_add_path(struct pathset *s, const char *path, size_t len, bool subtree, uint32_t rank);
+/* Makes room for so many paths at once. */
+int pathset_reserve(struct pathset *s, size_t n);
 /*
  * After the last add, before the first match. -E2BIG with a sentence if the patterns are too
  * complex: more than a bounded number of them explode as automata.

@@ -66,7 +66,17 @@ int pattern_canonical(enum operation op, const char *text, struct arena *a, cons
 	auto_arena scratch = { 0 };
 	auto_buffer out = { 0 };
 	struct host_pattern host;
+	enum glob_kind kind;
+	size_t len;
 	int r = 0;
+
+	/* Nearly all are written as they are printed. */
+	if ((op == OPERATION_FS_READ || op == OPERATION_FS_WRITE) &&
+		glob_plain(text, &len, &kind)) {
+		if (ret)
+			*ret = arena_strdup(a, text);
+		return ret && !*ret ? -ENOMEM : 0;
+	}
 
 	switch (op) {
 	case OPERATION_FS_READ:

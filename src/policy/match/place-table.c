@@ -24,12 +24,33 @@ void place_table_init(struct place_table *t, struct arena *arena)
 	t->seed = hash_key_make().words[0];
 }
 
+/* The bytes of a word that are slashes, as their high bits; those behind the first may be wrong. */
+static uint64_t slashes_in(uint64_t word)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+
+	word ^= ones * '/';
+	return (word - ones) & ~word & (ones << 7);
+}
+
 /* Eight bytes at a time; the length of the rest is part of it, else "a" and "a\0" would be one. */
 static uint64_t hash_component(uint64_t seed, const char *s, const char *end, const char **ret_end)
 {
 	uint64_t word = 0, hash = seed;
 	unsigned shift = 0;
 
+	while (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && end - s >= 8) {
+		memcpy(&word, s, 8);
+		if (slashes_in(word)) {
+			shift = (unsigned)__builtin_ctzll(slashes_in(word)) & ~7U;
+			*ret_end = s + shift / 8;
+			word &= (UINT64_C(1) << shift) - 1;
+			return hash_mix(hash, word ^ (uint64_t)(shift + 1) << 56);
+		}
+		hash = hash_mix(hash, word);
+		s += 8;
+	}
+	word = 0;
 	for (; s < end && *s != '/'; s++) {
 		word |= (uint64_t)(unsigned char)*s << shift;
 		shift += 8;
@@ -130,16 +151,22 @@ static struct place_key key_of(const struct place *p)
 	};
 }
 
-static int place_table_grow(struct place_table *t)
+/* Room for n places at most: half of the buckets stay free. */
+static int place_table_grow(struct place_table *t, size_t n)
 {
-	size_t n = t->n_buckets ? t->n_buckets * 2 : 32;
-	struct place_bucket *buckets = arena_calloc(t->arena, n, sizeof(*buckets));
+	size_t n_buckets = 32;
+	struct place_bucket *buckets;
 
+	while (n_buckets < n * 2)
+		n_buckets *= 2;
+	if (n_buckets <= t->n_buckets)
+		return 0;
+	buckets = arena_calloc(t->arena, n_buckets, sizeof(*buckets));
 	if (!buckets)
 		return -ENOMEM;
-	memset(buckets, 0xff, n * sizeof(*buckets));
+	memset(buckets, 0xff, n_buckets * sizeof(*buckets));
 	t->buckets = buckets;
-	t->n_buckets = n;
+	t->n_buckets = n_buckets;
 	for (size_t i = 0; i < t->n; i++) {
 		struct place_key key = key_of(&t->places[i]);
 		uint64_t hash = hash_key(t, &key);
@@ -150,29 +177,55 @@ static int place_table_grow(struct place_table *t)
 	return 0;
 }
 
+int place_table_reserve(struct place_table *t, size_t n)
+{
+	struct place *places;
+
+	if (n > UINT32_MAX / 4 || n <= t->cap)
+		return 0;
+	places = arena_calloc(t->arena, n, sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	if (t->n)
+		memcpy(places, t->places, t->n * sizeof(*places));
+	t->places = places;
+	t->cap = n;
+	return place_table_grow(t, n);
+}
+
+/* The folder, and the name behind it. */
+static const char *place_text(struct place_table *t, const struct place_key *key)
+{
+	char *text;
+
+	if (!key->name)
+		return key->folder;
+	text = arena_alloc(t->arena, key->folder_len + key->name_len + 1);
+	if (text) {
+		memcpy(text, key->folder, key->folder_len);
+		memcpy(text + key->folder_len, key->name, key->name_len);
+	}
+	return text;
+}
+
 struct place *place_table_put(struct place_table *t, const struct place_key *key)
 {
 	uint64_t hash = hash_key(t, key);
 	struct place_bucket *bucket;
 	struct place p = blank;
-	char *text;
 
 	if (key->folder_len == 0 && !key->name)
 		return &t->root;
 	if (key->folder_len > UINT16_MAX || key->name_len > UINT16_MAX)
 		return NULL;
-	if (t->n * 2 >= t->n_buckets && place_table_grow(t) < 0)
+	if (t->n * 2 >= t->n_buckets && place_table_grow(t, t->n * 2 + 1) < 0)
 		return NULL;
 	bucket = probe(t, hash, key);
 	if (bucket->index != PLACE_NONE)
 		return &t->places[bucket->index];
-	text = arena_alloc(t->arena, key->folder_len + key->name_len + 1);
-	if (!text)
+	p.key = place_text(t, key);
+	if (!p.key)
 		return NULL;
-	memcpy(text, key->folder, key->folder_len);
-	if (key->name)
-		memcpy(text + key->folder_len, key->name, key->name_len);
-	p.key = text;
 	p.folder_len = (uint16_t)key->folder_len;
 	p.name_len = (uint16_t)key->name_len;
 	p.named = key->name != NULL;
@@ -197,9 +250,10 @@ size_t place_table_bases(const struct place_table *t, const char *folder, size_t
 	return n;
 }
 
-static size_t place_table_filter_bit(const struct place_table *t, uint64_t hash)
+/* From the part of a hash that buckets keep. */
+static size_t place_table_filter_bit(const struct place_table *t, uint32_t tag)
 {
-	return (size_t)(hash >> 20) & t->filter_mask;
+	return (size_t)tag & t->filter_mask;
 }
 
 int place_table_finish(struct place_table *t)
@@ -212,11 +266,11 @@ int place_table_finish(struct place_table *t)
 	if (!t->filter)
 		return -ENOMEM;
 	t->filter_mask = bits - 1;
-	for (size_t i = 0; i < t->n; i++) {
-		struct place_key key = key_of(&t->places[i]);
-		size_t bit = place_table_filter_bit(t, hash_key(t, &key));
+	for (size_t i = 0; t->n && i < t->n_buckets; i++) {
+		size_t bit = place_table_filter_bit(t, t->buckets[i].tag);
 
-		t->filter[bit >> 6] |= (uint64_t)1 << (bit & 63);
+		if (t->buckets[i].index != PLACE_NONE)
+			t->filter[bit >> 6] |= (uint64_t)1 << (bit & 63);
 	}
 	return 0;
 }
@@ -224,7 +278,7 @@ int place_table_finish(struct place_table *t)
 static const struct place *place_table_look_up(
 	const struct place_table *t, uint64_t hash, const struct place_key *key)
 {
-	size_t bit = place_table_filter_bit(t, hash);
+	size_t bit = place_table_filter_bit(t, (uint32_t)(hash >> 32));
 	const struct place_bucket *b;
 
 	if (!(t->filter[bit >> 6] >> (bit & 63) & 1))

@@ -48,9 +48,11 @@ struct place_table {
 };
 
 void place_table_init(struct place_table *t, struct arena *arena);
+/* Makes room for n places, so that they are not moved again and again. */
+int place_table_reserve(struct place_table *t, size_t n);
 /*
  * The place of a key, made if there is none; NULL when out of memory or if the key is longer than
- * any path. Moves the others.
+ * any path. Moves the others. The folder's bytes are not copied unless a name is put behind them.
  */
 struct place *place_table_put(struct place_table *t, const struct place_key *key);
 /* How many folders above (not counting this one) have names below them. */

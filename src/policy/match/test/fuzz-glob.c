@@ -42,6 +42,22 @@ static void check_printing(const struct glob *g, const char *path, size_t len)
 	}
 }
 
+/* What is told at a look is what parsing finds, and is written as it is printed. */
+static void check_plain(const struct glob *g, const char *pattern)
+{
+	auto_buffer text = { 0 };
+	enum glob_kind kind;
+	size_t n;
+
+	if (!glob_plain(pattern, &n, &kind))
+		return;
+	check(g && g->n == 1 && g->alternatives[0].kind == kind &&
+		g->alternatives[0].literal_len == n &&
+		memcmp(g->alternatives[0].literal, pattern, n) == 0);
+	glob_print(&g->alternatives[0], &text);
+	check(strcmp(buffer_text(&text), pattern) == 0);
+}
+
 static void check_relation(const struct glob *a, const struct glob *b, const char *path, size_t len)
 {
 	bool x = glob_match(a, path, len), y = glob_match(b, path, len);
@@ -96,8 +112,11 @@ static void run(char *text, const char *path, size_t len)
 
 	for (char *p = strtok_r(text, "\n", &save); p && n < PATTERNS_MAX;
 		p = strtok_r(NULL, "\n", &save)) {
-		if (glob_parse(&globs[n], &a, p, NULL, NULL) < 0)
+		if (glob_parse(&globs[n], &a, p, NULL, NULL) < 0) {
+			check_plain(NULL, p);
 			continue;
+		}
+		check_plain(&globs[n], p);
 		check_printing(&globs[n++], path, len);
 	}
 	if (n >= 2)

@@ -90,6 +90,88 @@ static void test_matching(void **state)
 	}
 }
 
+/* What glob_plain() takes is what parsing finds; what it leaves, it leaves whatever it is. */
+static void test_plain(void **state)
+{
+	static const struct {
+		const char *text;
+		bool plain;
+	} rows[] = {
+		{ "/", true },
+		{ "/a", true },
+		{ "/a/b.c/..d/e..", true },
+		{ "/a/...", true },
+		{ "/a b/\xc3\xa9~,:", true },
+		{ "/**", true },
+		{ "/a/**", true },
+		{ "", false },
+		{ "a", false },
+		{ "~/a", false },
+		{ "$HOME/a", false },
+		{ "/a$b", false },
+		{ "/a/", false },
+		{ "//a", false },
+		{ "/a//b", false },
+		{ "/.", false },
+		{ "/..", false },
+		{ "/a/./b", false },
+		{ "/a/../b", false },
+		{ "/a/..", false },
+		{ "/./**", false },
+		{ "/a**", false },
+		{ "/a/**/b", false },
+		{ "/a/***", false },
+		{ "/a/*", false },
+		{ "/a?", false },
+		{ "/[a]", false },
+		{ "/a]", false },
+		{ "/{a,b}", false },
+		{ "/a}", false },
+		{ "/a\\b", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_arena a = { 0 };
+		auto_buffer printed = { 0 };
+		enum glob_kind kind = GLOB_TRUE;
+		struct glob g;
+		size_t n = 0;
+
+		if (glob_plain(rows[i].text, &n, &kind) != rows[i].plain)
+			fail_msg("%s: expected %d", rows[i].text, rows[i].plain);
+		if (!rows[i].plain)
+			continue;
+		assert_int_equal(glob_parse(&g, &a, rows[i].text, NULL, NULL), 0);
+		assert_int_equal(g.n, 1);
+		assert_int_equal(g.alternatives[0].kind, kind);
+		assert_int_equal(g.alternatives[0].literal_len, n);
+		glob_print(&g.alternatives[0], &printed);
+		assert_string_equal(buffer_text(&printed), rows[i].text);
+	}
+}
+
+/* One byte more than a pattern may have is no plain pattern either. */
+static void test_plain_is_bounded(void **state)
+{
+	char text[GLOB_LENGTH_MAX + 8];
+	enum glob_kind kind;
+	size_t n;
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	text[0] = '/';
+	text[GLOB_LENGTH_MAX] = '\0';
+	assert_true(glob_plain(text, &n, &kind));
+	memcpy(text + GLOB_LENGTH_MAX - 3, "/**", 4);
+	assert_true(glob_plain(text, &n, &kind));
+	memcpy(text + GLOB_LENGTH_MAX - 3, "a/**", 5);
+	assert_false(glob_plain(text, &n, &kind));
+	memset(text + 1, 'a', GLOB_LENGTH_MAX);
+	text[GLOB_LENGTH_MAX + 1] = '\0';
+	assert_false(glob_plain(text, &n, &kind));
+}
+
 static void test_refusals(void **state)
 {
 	static const struct {
@@ -352,6 +434,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_matching),
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_plain_is_bounded),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_kinds),
