@@ -29,7 +29,7 @@ struct host {
 	char token[CORRAL_TOKEN_BYTES];
 };
 
-static const struct corral_by agent = { sizeof(agent), "agent", 0 };
+static const struct corral_by agent = { .size = sizeof(agent), .actor = "agent" };
 
 /* Tools: what the agent may call */
 

@@ -53,6 +53,9 @@ struct corral_by {
 	size_t size;
 	const char *actor;
 	uint32_t pid; /* 0: not known */
+	/* Relative paths of files start here: an absolute path. NULL: they are refused. ".." and
+	 * "." in them are taken out of the text, before anything is looked up. */
+	const char *folder;
 };
 
 /* What may be agreed to: no more than this, for so long, so often. */
@@ -118,7 +121,7 @@ CORRAL_API int corral_enclave_new(struct corral_enclave **ret,
 /* Nobody may be using it. */
 CORRAL_API void corral_enclave_free(struct corral_enclave *enclave);
 
-/* Files. Paths are absolute. *ret is freed with corral_free(). */
+/* Files. Paths are absolute, or relative to by->folder. *ret is freed with corral_free(). */
 
 /* With a NUL behind it that *ret_len does not count. */
 CORRAL_API int corral_enclave_fs_read(struct corral_enclave *enclave, const struct corral_by *by,
@@ -137,10 +140,31 @@ struct corral_file {
 	uint32_t mode; /* permission bits */
 	int64_t modified_ns;
 };
+/*
+ * The same two with more to say. fs_read_file: *ret_file is what was read, by the same descriptor;
+ * its name is "". fs_write_file: the permission bits of a file that is new, less umask.
+ */
+CORRAL_API int corral_enclave_fs_read_file(struct corral_enclave *enclave,
+	const struct corral_by *by, const char *path, struct corral_file *ret_file, char **ret,
+	size_t *ret_len, struct corral_error **e);
+CORRAL_API int corral_enclave_fs_write_file(struct corral_enclave *enclave,
+	const struct corral_by *by, const char *path, uint32_t mode, const void *data, size_t len,
+	struct corral_error **e);
 /* Calls back with each entry that may be read, by name; returns how many. */
 typedef int corral_file_visit(void *context, const struct corral_file *file);
 CORRAL_API long corral_enclave_fs_list(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, corral_file_visit *visit, void *context, struct corral_error **e);
+
+struct corral_list_options {
+	size_t size;
+	/* Only entries that match: * ? [abc] {a,b}; with a slash the whole path from the folder,
+	 * and ** across folders. NULL: all. */
+	const char *pattern;
+	int recursive; /* not 0: the folders in it too, no links; their entries are "sub/name" */
+};
+CORRAL_API long corral_enclave_fs_list_matching(struct corral_enclave *enclave,
+	const struct corral_by *by, const char *path, const struct corral_list_options *o,
+	corral_file_visit *visit, void *context, struct corral_error **e);
 /* ret->name lives in `name`, at least 4096 bytes, or is "" if that is NULL. */
 CORRAL_API int corral_enclave_fs_stat(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, struct corral_file *ret, char *name, struct corral_error **e);
@@ -164,6 +188,13 @@ CORRAL_API int corral_enclave_shell_exec(struct corral_enclave *enclave, const s
 /* May the host make this request? 0: yes. Where a redirect leads is another request. */
 CORRAL_API int corral_enclave_http_request(struct corral_enclave *enclave,
 	const struct corral_by *by, const char *method, const char *url, struct corral_error **e);
+
+/*
+ * May the host do this? For what no other call here is about: a variable (CORRAL_ENV, its name), a
+ * service (CORRAL_SERVICE, "browser.open:https://example.com/"), another operation. 0: yes.
+ */
+CORRAL_API int corral_enclave_check(struct corral_enclave *enclave, const struct corral_by *by,
+	enum corral_operation op, const char *target, struct corral_error **e);
 
 /* Policy */
 

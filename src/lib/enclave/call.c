@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/path.h"
 #include "lib/api/handles.h"
 #include "lib/enclave/internal.h"
 #include "lib/process/denial.h"
@@ -27,7 +28,23 @@ uint64_t enclave_now_ms(void)
 enum {
 	BY_LEAST = offsetof(struct corral_by, actor) + sizeof(const char *),
 	BY_PID = offsetof(struct corral_by, pid) + sizeof(uint32_t),
+	BY_FOLDER = offsetof(struct corral_by, folder) + sizeof(const char *),
 };
+
+/* A relative path becomes an absolute one; what cannot stays as it is, and is refused later. */
+static void call_place_target(struct enclave_call *c, const char *folder)
+{
+	char joined[2 * PATH_BYTES];
+	size_t len;
+	int n;
+
+	if (!folder || folder[0] != '/' || c->target[0] == '/' || !c->target[0])
+		return;
+	n = snprintf(joined, sizeof(joined), "%s/%s", folder, c->target);
+	if (n >= 0 && n < (int)sizeof(joined) &&
+		path_normalize(joined, (size_t)n, c->placed, &len) == 0)
+		c->target = c->placed;
+}
 
 void enclave_begin(struct enclave_call *c, struct corral_enclave *enclave,
 	const struct corral_by *by, enum audit_action action, const char *target)
@@ -44,6 +61,8 @@ void enclave_begin(struct enclave_call *c, struct corral_enclave *enclave,
 		c->actor = by->actor;
 	if (by && by->size >= BY_PID)
 		c->pid = by->pid;
+	if (by && by->size >= BY_FOLDER && action >= AUDIT_FS_READ && action <= AUDIT_FS_DELETE)
+		call_place_target(c, by->folder);
 }
 
 void enclave_tell(const struct enclave_call *c, enum audit_decision decision, const char *rule,
@@ -377,6 +396,30 @@ bool enclave_denies_paths(struct corral_enclave *enclave)
  * May the host make a request? It is asked before each one: where a redirect leads is another
  * request. Nothing is sent from here, so which address a name has is not looked at either.
  */
+
+int corral_enclave_check(struct corral_enclave *enclave, const struct corral_by *by,
+	enum corral_operation op, const char *target, struct corral_error **e)
+{
+	static const enum audit_action actions[OPERATION_COUNT] = {
+		[OPERATION_FS_READ] = AUDIT_FS_READ,
+		[OPERATION_FS_WRITE] = AUDIT_FS_WRITE,
+		[OPERATION_NET_CONNECT] = AUDIT_NET_CONNECT,
+		[OPERATION_EXEC] = AUDIT_EXEC,
+		[OPERATION_ENV] = AUDIT_ENV,
+		[OPERATION_SERVICE] = AUDIT_SERVICE,
+	};
+	const bool is_known = (unsigned)op < OPERATION_COUNT;
+	struct enclave_call c;
+	struct request r;
+	int code;
+
+	enclave_begin(&c, enclave, by, is_known ? actions[op] : AUDIT_POLICY, target);
+	if (!is_known || !target)
+		return enclave_refuse(&c, -EINVAL, e, "expected an operation and a target");
+	r = (struct request){ .op = (enum operation)op, .target = c.target };
+	code = enclave_permit(&c, &r, 1, e);
+	return code < 0 ? code : enclave_done(&c, 0, e);
+}
 
 int corral_enclave_http_request(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *method, const char *url, struct corral_error **e)

@@ -11,7 +11,6 @@
  * whoever could give ~/.ssh/id_ed25519 a second name can read it. (In a sandbox it is not there,
  * and fs.protected_hardlinks keeps other users from it.)
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,8 +60,32 @@ static int files_check_kind(struct enclave_call *c, const struct stat *st, struc
 	return 0;
 }
 
+void enclave_file_fill(struct corral_file *ret, const char *name, const struct stat *st)
+{
+	const struct corral_file all = {
+		.size = ret->size && ret->size < sizeof(all) ? ret->size : sizeof(all),
+		.name = name,
+		.kind = S_ISREG(st->st_mode)   ? CORRAL_FILE
+			: S_ISDIR(st->st_mode) ? CORRAL_FOLDER
+			: S_ISLNK(st->st_mode) ? CORRAL_LINK
+					       : CORRAL_OTHER,
+		.bytes = (uint64_t)st->st_size,
+		.mode = st->st_mode & 07777,
+		.modified_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+	};
+
+	memcpy(ret, &all, all.size);
+}
+
 int corral_enclave_fs_read(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, char **ret, size_t *ret_len, struct corral_error **e)
+{
+	return corral_enclave_fs_read_file(enclave, by, path, NULL, ret, ret_len, e);
+}
+
+int corral_enclave_fs_read_file(struct corral_enclave *enclave, const struct corral_by *by,
+	const char *path, struct corral_file *ret_file, char **ret, size_t *ret_len,
+	struct corral_error **e)
 {
 	auto_enclave_place place = { .folder = -1, .fd = -1 };
 	uint64_t limit = enclave->max_file_bytes;
@@ -95,24 +118,9 @@ int corral_enclave_fs_read(struct corral_enclave *enclave, const struct corral_b
 	if (r < 0)
 		return enclave_done(&c, r, e);
 	*ret_len = c.received = len;
+	if (ret_file)
+		enclave_file_fill(ret_file, "", &place.st);
 	return enclave_place_done(&c, &place, 0, e);
-}
-
-static void files_fill(struct corral_file *ret, const char *name, const struct stat *st)
-{
-	const struct corral_file all = {
-		.size = ret->size && ret->size < sizeof(all) ? ret->size : sizeof(all),
-		.name = name,
-		.kind = S_ISREG(st->st_mode)   ? CORRAL_FILE
-			: S_ISDIR(st->st_mode) ? CORRAL_FOLDER
-			: S_ISLNK(st->st_mode) ? CORRAL_LINK
-					       : CORRAL_OTHER,
-		.bytes = (uint64_t)st->st_size,
-		.mode = st->st_mode & 07777,
-		.modified_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
-	};
-
-	memcpy(ret, &all, all.size);
 }
 
 /* What is at a path. Nothing is opened for that, so it may be of any kind. */
@@ -130,7 +138,7 @@ int corral_enclave_fs_stat(struct corral_enclave *enclave, const struct corral_b
 		return r;
 	if (name)
 		memcpy(name, place.path, strlen(place.path) + 1);
-	files_fill(ret, name ? name : "", &place.st);
+	enclave_file_fill(ret, name ? name : "", &place.st);
 	return enclave_place_done(&c, &place, 0, e);
 }
 
@@ -160,123 +168,6 @@ int corral_enclave_fs_delete(struct corral_enclave *enclave, const struct corral
 }
 
 /*
- * What is in a folder. First all names are read, at most LIST_MAX of them; then one policy picks
- * those that may be read, by the name of the folder that was given and by the place where it is;
- * then each is looked at and handed out, in order. No pin is held while the host's code runs, and
- * none of the entries is opened or followed.
- */
-
-enum { LIST_MAX = 1 << 16 };
-
-struct listing {
-	struct arena *arena;
-	const char **names;
-	size_t n, cap;
-};
-
-static void dir_close(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
-static int read_names(struct listing *l, int folder)
-{
-	auto_fd fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	__attribute__((cleanup(dir_close))) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	int r = 0;
-
-	if (!dir)
-		return -errno;
-	(void)fd_take(&fd);
-	while (r == 0) {
-		const struct dirent *d;
-		const char *copy;
-
-		errno = 0;
-		d = readdir(dir);
-		if (!d)
-			return -errno;
-		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
-			continue;
-		if (l->n == LIST_MAX)
-			return -EFBIG;
-		copy = arena_strdup(l->arena, d->d_name);
-		r = copy ? ARENA_PUSH(l->arena, l->names, l->n, l->cap, copy) : -ENOMEM;
-	}
-	return r;
-}
-
-static bool files_may_read(const struct policy *p, const char *folder, const char *name)
-{
-	char path[PATH_BYTES];
-	const struct request r = { .op = OPERATION_FS_READ, .target = path };
-	int n = snprintf(path, sizeof(path), "%s/%s", folder[1] ? folder : "", name);
-
-	return n < (int)sizeof(path) && policy_allows(p, &r);
-}
-
-static void keep_readable(struct listing *l, const struct enclave_call *c, const char *path)
-{
-	bool same = strcmp(c->target, path) == 0;
-	struct policy_pin pin;
-	size_t kept = 0;
-
-	policy_box_pin(c->enclave->box, &pin);
-	for (size_t i = 0; i < l->n; i++) {
-		if (files_may_read(pin.policy, path, l->names[i]) &&
-			(same || files_may_read(pin.policy, c->target, l->names[i])))
-			l->names[kept++] = l->names[i];
-	}
-	policy_box_unpin(c->enclave->box, &pin);
-	l->n = kept;
-}
-
-/* How many were; one that has gone meanwhile is none. */
-static int visit_all(const struct listing *l, int folder, corral_file_visit *visit, void *context)
-{
-	int n = 0;
-
-	for (size_t i = 0; i < l->n; i++) {
-		struct corral_file file = { .size = sizeof(file) };
-		struct stat st;
-
-		if (fstatat(folder, l->names[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		files_fill(&file, l->names[i], &st);
-		n++;
-		if (visit && visit(context, &file) != 0)
-			break;
-	}
-	return n;
-}
-
-long corral_enclave_fs_list(struct corral_enclave *enclave, const struct corral_by *by,
-	const char *path, corral_file_visit *visit, void *context, struct corral_error **e)
-{
-	auto_arena arena = { 0 };
-	struct listing l = { .arena = &arena };
-	auto_enclave_place place = { .folder = -1, .fd = -1 };
-	struct enclave_call c;
-	int r;
-
-	enclave_begin(&c, enclave, by, AUDIT_FS_LIST, path);
-	r = enclave_place_find(&c, OPERATION_FS_READ, ENCLAVE_THING, &place, e);
-	if (r < 0)
-		return r;
-	r = S_ISDIR(place.st.st_mode) ? read_names(&l, place.fd) : -ENOTDIR;
-	if (r == -EFBIG)
-		return enclave_refuse(&c, r, e,
-			"the folder has more than %d entries, too many to list", LIST_MAX);
-	if (r < 0)
-		return enclave_done(&c, r, e);
-	keep_readable(&l, &c, place.path);
-	if (l.n)
-		qsort(l.names, l.n, sizeof(*l.names), array_compare_text);
-	return enclave_place_done(&c, &place, visit_all(&l, place.fd, visit, context), e);
-}
-
-/*
  * Writing a file: a new one is made in the same folder, without a name where the file system can do
  * that, filled, synced, and takes the place of the old one by a rename. So whoever reads sees all
  * of the old or all of the new, also after a power cut (the file is synced, the folder is not: the
@@ -292,7 +183,7 @@ long corral_enclave_fs_list(struct corral_enclave *enclave, const struct corral_
  * old file keep the old content.
  */
 
-enum { NAME_TRIES = 16, NEW_MODE = 0644 };
+enum { NAME_TRIES = 16, NEW_MODE = 0644, MODE_BITS = 0777 };
 
 struct draft {
 	int folder; /* not its own */
@@ -361,12 +252,12 @@ static int name_draft(struct draft *d)
 	return r;
 }
 
-/* old: NULL if there is none. */
-static int replace(
-	const struct enclave_place *p, const struct stat *old, const void *data, size_t len)
+/* old: NULL if there is none, and the mode counts. */
+static int replace(const struct enclave_place *p, const struct stat *old, mode_t mode,
+	const void *data, size_t len)
 {
 	__attribute__((cleanup(draft_deinit))) struct draft d = { .folder = p->folder, .fd = -1 };
-	int r = make_draft(&d, old ? 0600 : NEW_MODE);
+	int r = make_draft(&d, old ? 0600 : mode);
 
 	if (r == 0)
 		r = file_write_all(d.fd, data, len);
@@ -391,6 +282,12 @@ static int replace(
 int corral_enclave_fs_write(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, const void *data, size_t len, struct corral_error **e)
 {
+	return corral_enclave_fs_write_file(enclave, by, path, NEW_MODE, data, len, e);
+}
+
+int corral_enclave_fs_write_file(struct corral_enclave *enclave, const struct corral_by *by,
+	const char *path, uint32_t mode, const void *data, size_t len, struct corral_error **e)
+{
 	auto_enclave_place place = { .folder = -1, .fd = -1 };
 	struct enclave_call c;
 	int r;
@@ -404,7 +301,7 @@ int corral_enclave_fs_write(struct corral_enclave *enclave, const struct corral_
 	if (len > enclave->max_file_bytes)
 		return enclave_refuse(&c, -EFBIG, e, "%zu bytes are more than the limit of %llu",
 			len, (unsigned long long)enclave->max_file_bytes);
-	r = replace(&place, place.fd >= 0 ? &place.st : NULL, data, len);
+	r = replace(&place, place.fd >= 0 ? &place.st : NULL, mode & MODE_BITS, data, len);
 	if (r == 0)
 		c.sent = len;
 	return enclave_place_done(&c, &place, r, e);

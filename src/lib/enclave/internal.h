@@ -64,7 +64,7 @@ struct enclave_call {
 	bool nameless; /* the caller gave one, in a struct without a size: nothing is permitted */
 	uint32_t pid;
 	enum audit_action action;
-	const char *target; /* as the caller named it; never NULL */
+	const char *target; /* as the caller named it, but absolute; never NULL */
 	/*
 	 * What somebody is asked about, and agrees to: exactly these bytes. NULL: the target of the
 	 * last request, so that is to be the thing itself: where a file really is, not the name
@@ -75,6 +75,7 @@ struct enclave_call {
 	uint64_t sent, received; /* for the audit: bytes written, bytes read */
 	bool approved;           /* not by the policy alone: somebody agreed */
 	char rule[256];          /* that allowed it */
+	char placed[PATH_BYTES]; /* a target that was relative */
 };
 
 /* Fills *c. by may be NULL. */
@@ -184,6 +185,9 @@ int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_w
 /* enclave_done(), which also tells where it was if links led there. */
 int enclave_place_done(
 	struct enclave_call *c, const struct enclave_place *p, int r, struct corral_error **e);
+
+/* files.c: what a file is; ret->size says how much of it the caller knows. */
+void enclave_file_fill(struct corral_file *ret, const char *name, const struct stat *st);
 
 /*
  * inside.c: what a sandbox of an enclave may have of the permissions that the enclave judges by, as

@@ -436,9 +436,30 @@ static void test_denied_link(void **state)
 	corral_enclave_free(enclave);
 }
 
+/* The bits that a new file gets; those of an old one stay. */
+static void test_mode_of_a_new_file(void **state)
+{
+	static const char path[] = "@/in/with-mode";
+	struct corral_enclave *enclave = test_files_enclave(usual);
+
+	(void)state;
+	assert_int_equal(
+		corral_enclave_fs_write_file(enclave, NULL, test_tree(path), 06711, "a", 1, NULL),
+		0);
+	assert_int_equal(mode_of(path), S_IFREG | 0710);
+	assert_int_equal(
+		corral_enclave_fs_write_file(enclave, NULL, test_tree(path), 0600, "b", 1, NULL),
+		0);
+	assert_int_equal(mode_of(path), S_IFREG | 0710);
+	assert_true(test_tree_says(path, "b"));
+	assert_int_equal(test_files_delete(enclave, path), 0);
+	corral_enclave_free(enclave);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mode_of_a_new_file),
 		cmocka_unit_test(test_write),
 		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_owner),

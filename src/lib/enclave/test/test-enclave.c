@@ -450,9 +450,10 @@ static void test_question_and_answer(void **state)
 	/* Not for another actor, another method, another object; and once. */
 	assert_int_equal(test_enclave_get(enclave, "other", URL, NULL), -EINPROGRESS);
 	assert_int_equal(test_enclave_get(enclave, "agent", URL "/", NULL), -EINPROGRESS);
-	assert_int_equal(corral_enclave_http_request(enclave,
-				 &(struct corral_by){ sizeof(struct corral_by), "agent", 0 },
-				 "POST", URL, NULL),
+	assert_int_equal(
+		corral_enclave_http_request(enclave,
+			&(struct corral_by){ .size = sizeof(struct corral_by), .actor = "agent" },
+			"POST", URL, NULL),
 		-EINPROGRESS);
 	assert_int_equal(check(enclave, URL), 0);
 	assert_int_equal(test_enclave_get(enclave, "agent", URL, &again), -EINPROGRESS);
@@ -611,7 +612,8 @@ static void test_hand_on(void **state)
 /* A host that forgets the size has no nameless actor, who shares what others agreed to. */
 static void test_an_actor_has_a_size(void **state)
 {
-	static const struct corral_by bad[] = { { .actor = "agent" }, { 8, "agent", 0 } };
+	static const struct corral_by bad[] = { { .actor = "agent" },
+		{ .size = 8, .actor = "agent" } };
 	struct corral_enclave *enclave = test_enclave(NULL, NULL);
 	const char *const argv[] = { "echo", NULL };
 	char *data = NULL;
@@ -858,6 +860,43 @@ static void test_options(void **state)
 	corral_enclave_free(NULL);
 }
 
+/* What the host does itself, asked for in the same words as anything else. */
+static void test_check(void **state)
+{
+	static const struct {
+		enum corral_operation op;
+		const char *target;
+		int code;
+	} cases[] = {
+		{ CORRAL_ENV, "LANG", 0 },
+		{ CORRAL_ENV, "LANGUAGE", -EACCES },
+		{ CORRAL_SERVICE, "browser.open:https://docs.example.com/", 0 },
+		{ CORRAL_SERVICE, "browser.open:https://example.org/.docs.example.com", -EACCES },
+		{ CORRAL_SERVICE, "browser.eval:https://docs.example.com/", -EACCES },
+		{ CORRAL_SERVICE, "clipboard.read", -EACCES },
+		{ CORRAL_NET_CONNECT, HOST, -EACCES },
+		{ CORRAL_FS_READ, "/srv/x", 0 },
+		{ CORRAL_FS_WRITE, "/srv/x", -EACCES },
+		{ (enum corral_operation)99, "/srv/x", -EINVAL },
+		{ CORRAL_FS_READ, NULL, -EINVAL },
+	};
+	struct corral_enclave *enclave =
+		test_enclave("{fs: {read: [/srv/**]}, env: [LANG], "
+			     "services: {browser: {access: open, domains: [docs.example.com]}}}",
+			NULL);
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(cases); i++) {
+		int r = corral_enclave_check(enclave, NULL, cases[i].op, cases[i].target, NULL);
+
+		if (r != cases[i].code)
+			fail_msg("%s: %d, not %d", cases[i].target, r, cases[i].code);
+	}
+	assert_int_equal(test_enclave_told(enclave, "service", "allowed", "browser.open", NULL), 1);
+	assert_int_equal(test_enclave_told(enclave, "env", "denied", "LANGUAGE", NULL), 1);
+	corral_enclave_free(enclave);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -871,6 +910,7 @@ int main(void)
 		cmocka_unit_test(test_ceiling),
 		cmocka_unit_test(test_permissions_of_several_layers),
 		cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_question_and_answer),
 		cmocka_unit_test(test_answer_only_narrows),
 		cmocka_unit_test(test_refusal),

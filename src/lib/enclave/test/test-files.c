@@ -651,6 +651,139 @@ static void test_old_kernel(void **state)
 	corral_enclave_free(enclave);
 }
 
+struct names {
+	char text[1024];
+	size_t n;
+};
+
+static int add_name(void *context, const struct corral_file *file)
+{
+	struct names *names = context;
+	size_t len = strlen(names->text);
+
+	(void)snprintf(names->text + len, sizeof(names->text) - len, "%s%s ", file->name,
+		file->kind == CORRAL_FOLDER ? "/" : "");
+	names->n++;
+	return 0;
+}
+
+static void check_list(struct corral_enclave *enclave, const char *path, int recursive,
+	const char *pattern, const char *wanted)
+{
+	const struct corral_list_options o = { sizeof(o), pattern, recursive };
+	struct names names = { "", 0 };
+	long n = corral_enclave_fs_list_matching(
+		enclave, NULL, test_tree(path), &o, add_name, &names, NULL);
+
+	assert_string_equal(names.text, wanted);
+	assert_int_equal(n, names.n);
+}
+
+/* Folders are entered, links are not, and what is denied is neither shown nor entered. */
+static void test_list_of_a_tree(void **state)
+{
+	static const char *const lines[] = { "read @/tree/**", "deny @/tree/a/secret/**", NULL };
+	struct corral_enclave *enclave = test_files_enclave(lines);
+
+	(void)state;
+	test_tree_folder("@/tree");
+	test_tree_folder("@/tree/a");
+	test_tree_folder("@/tree/a/secret");
+	test_tree_folder("@/tree/b");
+	test_tree_file("@/tree/a/one.c", "1");
+	test_tree_file("@/tree/a/secret/two.c", "2");
+	test_tree_file("@/tree/b/three.h", "3");
+	test_tree_file("@/tree/four.c", "4");
+	test_tree_link("@/tree/b/out", "@/out");
+	test_tree_link("@/tree/loop", ".");
+	check_list(enclave, "@/tree", 0, NULL, "a/ b/ four.c loop ");
+	check_list(enclave, "@/tree", 1, NULL, "a/ a/one.c b/ b/out b/three.h four.c loop ");
+	/* A name anywhere, or a path from the folder. */
+	check_list(enclave, "@/tree", 1, "*.c", "a/one.c four.c ");
+	check_list(enclave, "@/tree", 0, "*.c", "four.c ");
+	check_list(enclave, "@/tree", 1, "*/*.{c,h}", "a/one.c b/three.h ");
+	check_list(enclave, "@/tree", 1, "/four.c", "four.c ");
+	check_list(enclave, "@/tree", 1, "a/**", "a/ a/one.c ");
+	check_list(enclave, "@/tree", 1, "b/**/*.h", "b/three.h ");
+	check_list(enclave, "@/tree", 1, "none", "");
+	corral_enclave_free(enclave);
+}
+
+static void test_list_options(void **state)
+{
+	struct corral_enclave *enclave = test_files_enclave(usual);
+	struct corral_list_options o = { .size = sizeof(o), .pattern = "[" };
+	const char *path = test_tree("@/in");
+
+	(void)state;
+	assert_int_equal(corral_enclave_fs_list_matching(enclave, NULL, path, &o, NULL, NULL, NULL),
+		-EINVAL);
+	o = (struct corral_list_options){ 0 };
+	assert_int_equal(corral_enclave_fs_list_matching(enclave, NULL, path, &o, NULL, NULL, NULL),
+		-EINVAL);
+	corral_enclave_free(enclave);
+}
+
+/* Size and time belong to what was read, not to what has the name a moment later. */
+static void test_read_file(void **state)
+{
+	struct corral_enclave *enclave = test_files_enclave(usual);
+	struct corral_file file = { .size = sizeof(file) };
+	struct stat st;
+	char *data = NULL;
+	size_t len = 0;
+
+	(void)state;
+	assert_int_equal(stat(test_tree("@/in/file"), &st), 0);
+	assert_int_equal(corral_enclave_fs_read_file(
+				 enclave, NULL, test_tree("@/in/plain"), &file, &data, &len, NULL),
+		0);
+	assert_string_equal(data, "fine");
+	assert_int_equal(file.bytes, 4);
+	assert_int_equal(file.kind, CORRAL_FILE);
+	assert_true(
+		file.modified_ns == (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+	corral_free(data);
+	corral_enclave_free(enclave);
+}
+
+/* A relative path is one from the caller's folder; its ".." is text, whatever is there. */
+static void test_relative_paths(void **state)
+{
+	static const struct {
+		const char *folder, *path;
+		int code;
+	} cases[] = {
+		{ "@/in", "file", 0 },
+		{ "@/in", "./deep/../file", 0 },
+		{ "@/in/deep", "../file", 0 },
+		{ "@", "in/file", 0 },
+		{ "@/in", "@/also/file", 0 },
+		/* deep/.. would lead elsewhere if `folder` were looked up first. */
+		{ "@/in", "folder/../file", 0 },
+		{ "@/in", "../out/file", -EACCES },
+		{ "@/in", "../../../../../../../../etc/passwd", -EACCES },
+		{ "@/in", "", -EINVAL },
+		{ "in", "file", -EINVAL },
+		{ NULL, "file", -EINVAL },
+	};
+	struct corral_enclave *enclave = test_files_enclave(usual);
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(cases); i++) {
+		const struct corral_by by = { .size = sizeof(by),
+			.folder = cases[i].folder ? test_tree(cases[i].folder) : NULL };
+		char *data = NULL;
+		size_t len;
+
+		if (corral_enclave_fs_read(enclave, &by, test_tree(cases[i].path), &data, &len,
+			    NULL) != cases[i].code)
+			fail_msg("%s from %s", cases[i].path, cases[i].folder);
+		corral_free(data);
+	}
+	corral_enclave_free(enclave);
+}
+
 static int descriptors(void)
 {
 	int n = 0;
@@ -702,6 +835,10 @@ int main(void)
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_visit),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_list_of_a_tree),
+		cmocka_unit_test(test_list_options),
+		cmocka_unit_test(test_read_file),
+		cmocka_unit_test(test_relative_paths),
 		cmocka_unit_test(test_stat),
 		cmocka_unit_test(test_grant_and_revoke),
 		cmocka_unit_test(test_ask),
