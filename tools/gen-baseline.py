@@ -15,7 +15,7 @@ import re
 import sys
 from typing import NamedTuple
 
-NETS, PATHS, FREE = ("never", "guard"), ("secret", "system"), "free"
+NETS, PATHS, FREE, PUBLIC = ("never", "guard"), ("secret", "system"), "free", "public"
 GROUP = re.compile(r"\[(\w+)\] (\S.*)")
 NAME = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
 PATH = re.compile(r"(~|)(/[^/\x00-\x1f\x7f\\]+)+")
@@ -67,8 +67,8 @@ def parse(path, text):
 
 def group(line):
     match = GROUP.fullmatch(line)
-    if not match or match[1] not in NETS + PATHS + (FREE,):
-        raise Nonsense("a group is written [never|guard|secret|system|free] and the reason")
+    if not match or match[1] not in NETS + PATHS + (FREE, PUBLIC):
+        raise Nonsense("a group is written [never|guard|secret|system|free|public] and the reason")
     return match[1], match[2]
 
 
@@ -78,8 +78,10 @@ def check(entry, before):
     for other in before:
         if other.text == entry.text and (other.kind in NETS) == (entry.kind in NETS):
             raise Nonsense(f"'{entry.text}' stands in line {other.line} already")
-    if entry.kind in PATHS or entry.kind == FREE:
+    if entry.kind in PATHS + (FREE, PUBLIC):
         check_path(entry.text)
+        if entry.kind == PUBLIC and WILD.search(entry.text):
+            raise Nonsense(f"'{entry.text}' is no single file")
         if entry.kind == FREE and not re.fullmatch(r"/[^*?\[]+/\*\*", entry.text):
             raise Nonsense(f"'{entry.text}' is no folder with all below it (/DIR/**)")
         return
@@ -165,7 +167,7 @@ def c_source(entries):
     out += [f"\t{{ {c_string(e.text)},\n\t\t{c_string(e.why)}, "
             f"{str(e.kind == 'secret').lower()} }},\n" for e in paths]
     out += ["};\n", f"const size_t baseline_n_paths = {len(paths)};\n"]
-    out += c_tree(paths, [e for e in entries if e.kind == FREE])
+    out += c_tree(paths, [e for e in entries if e.kind in (FREE, PUBLIC)])
     return "".join(out)
 
 
@@ -173,7 +175,7 @@ class Node:
     """A folder of the tree that baseline.c walks (baseline-data.h)."""
 
     def __init__(self, name=""):
-        self.name, self.children, self.free = name, {}, False
+        self.name, self.children, self.mark = name, {}, ""
         self.ends = {"exact": [NONE, NONE], "subtree": [NONE, NONE]}
 
     def add(self, parts, kind, rank, secret):
@@ -184,11 +186,11 @@ class Node:
             if secret or write:
                 self.ends[kind][write] = min(self.ends[kind][write], rank)
 
-    def set_free(self, parts):
+    def set_mark(self, parts, mark):
         if parts:
-            self.children.setdefault(parts[0], Node(parts[0])).set_free(parts[1:])
+            self.children.setdefault(parts[0], Node(parts[0])).set_mark(parts[1:], mark)
         else:
-            self.free = True
+            self.mark = mark
 
     def wild(self):
         return WILD.search(self.name) is not None
@@ -198,23 +200,23 @@ class Node:
         return sorted(self.children.values(), key=lambda n: (n.wild(), len(n.name), n.name))
 
 
-def tree(paths, free):
+def tree(paths, marked):
     """All nodes, the children of each in one stretch; [0] is the root, [1] any home folder."""
     nodes = [Node(), Node()]
     for rank, e in enumerate(paths):
         parts, subtree = components(e.text)
         nodes[e.text[0] == "~"].add(parts, "subtree" if subtree else "exact", rank,
                                     e.kind == "secret")
-    for e in free:
-        nodes[0].set_free(components(e.text)[0])
+    for e in marked:
+        nodes[e.text[0] == "~"].set_mark(components(e.text)[0], e.kind)
     for node in nodes:
         node.first = len(nodes)
         nodes += node.sorted()
     return nodes
 
 
-def c_tree(paths, free):
-    nodes, names, offsets = tree(paths, free), [], {}
+def c_tree(paths, marked):
+    nodes, names, offsets = tree(paths, marked), [], {}
     for name in sorted({n.name for n in nodes}):
         offsets[name] = sum(map(len, names))
         names.append(name)
@@ -229,7 +231,7 @@ def c_tree(paths, free):
         wild = sum(c.wild() for c in n.children.values())
         ends = ", ".join("{ %d, %d }" % tuple(n.ends[kind]) for kind in ("exact", "subtree"))
         out.append(f"\t{{ {offsets[n.name]}, {n.first}, {len(n.children) - wild}, {wild}, "
-                   f"{len(n.name)}, {ends}, {int(n.free)} }},\n")
+                   f"{len(n.name)}, {ends}, {int(n.mark == FREE)}, {int(n.mark == PUBLIC)} }},\n")
     return out + ["};\n"]
 
 
@@ -254,7 +256,7 @@ NONSENSE = (
     b"[secret] x\n/{a", b"[secret] x\n/a\\b", b"[secret] x\n/a\tb", b"[secret] x\n/**/b",
     b"[secret] x\n/b**", b"[secret] x\n/***", b"[secret] x\n/{a,b}", b"[secret] x\n/[!a]",
     b"[secret] x\n/[[:digit:]]", b"[secret] x\n/a]", b"[secret] x\n/[]", b"[secret] x\n/[a-]",
-    b"[free] x\n/a", b"[free] x\n~/a/**", b"[free] x\n/a*/**", b"[free] x\n/**",
+    b"[free] x\n/a", b"[free] x\n~/a/**", b"[free] x\n/a*/**", b"[free] x\n/**", b"[public] x\n/a/**", b"[public] x\n~/*", b"[public] x\na",
     b"[secret] x\n/" + b"a" * 256, b"[secret] x\n/c\n[system] x\n/c")
 
 

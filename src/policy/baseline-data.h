@@ -33,6 +33,7 @@ struct baseline_node {
 	uint16_t exact[2];   /* first entry that is this very path: [0] reading, [1] writing */
 	uint16_t subtree[2]; /* first entry that is this folder with all below it */
 	uint8_t is_free;     /* [system] entries around it do not mean this folder */
+	uint8_t is_public;   /* [secret] entries around it do not keep this file from being read */
 };
 
 extern const char baseline_names[];

@@ -149,6 +149,7 @@ struct baseline_walk {
 	size_t len;
 	bool write;
 	unsigned best;                              /* entry */
+	unsigned before;                            /* best of the trees that were walked before */
 	const struct baseline_node *ends[ENDS_MAX]; /* the path's own nodes */
 	size_t n_ends;
 };
@@ -190,6 +191,8 @@ static void baseline_paths_walk(
 		s->best = node->subtree[s->write];
 	if (at == s->len && node->exact[s->write] < s->best)
 		s->best = node->exact[s->write];
+	if (at == s->len && node->is_public && !s->write)
+		s->best = s->before;
 	if (at == s->len) {
 		if (s->n_ends < ENDS_MAX)
 			s->ends[s->n_ends++] = node;
@@ -241,9 +244,12 @@ static void baseline_paths_find(struct baseline_walk *s, const struct baseline_h
 		common = baseline_paths_inside(s->path, s->len, "/root", 5, false);
 	if (!common)
 		common = baseline_paths_inside(s->path, s->len, "/Users", 6, true);
+	s->before = BASELINE_NONE;
 	baseline_paths_walk(s, &baseline_nodes[ROOT], 0);
+	s->before = s->best;
 	if (common)
 		baseline_paths_walk(s, &baseline_nodes[HOME], common);
+	s->before = s->best;
 	own = home->len ? baseline_paths_inside(s->path, s->len, home->path, home->len, false) : 0;
 	if (own && own != common)
 		baseline_paths_walk(s, &baseline_nodes[HOME], own);
@@ -275,8 +281,10 @@ unsigned baseline_paths_reach(const struct baseline_home *home, const char *path
 	unsigned found = 0;
 
 	baseline_paths_find(&s, home);
+	/* In a folder that is secret as a whole there is nothing else to find. */
 	for (size_t i = 0; i < s.n_ends; i++)
-		if (s.ends[i]->n_plain + s.ends[i]->n_wild > 0)
+		if (s.ends[i]->n_plain + s.ends[i]->n_wild > 0 &&
+			s.ends[i]->subtree[0] == BASELINE_NONE)
 			found = BASELINE_BELOW;
 	for (size_t i = 0; i < sizeof(homes) / sizeof(*homes); i++)
 		if (baseline_paths_towards(path, s.len, homes[i], strlen(homes[i])))

@@ -298,6 +298,7 @@ static const struct {
 	{ "/run/user/7", false, true },
 	{ "/run/user/7/corral", true, false },
 	/* What may be read and not written is of no interest. */
+	{ "/home/x/.ssh/known_hosts", false, false },
 	{ "/usr", false, false },
 	{ "/home/x/.bashrc", false, false },
 };
@@ -366,6 +367,39 @@ static void children_lead_everywhere(void **state)
 	}
 }
 
+/* Single files in a secret folder that may be read, and never written. */
+static void public_files(void **state)
+{
+	static const struct {
+		const char *path;
+		bool may_read;
+	} rows[] = {
+		{ "/home/x/.ssh/known_hosts", true },
+		{ "/root/.ssh/known_hosts", true },
+		{ "/srv/me/.ssh/known_hosts", true },
+		{ "/srv/other/.ssh/known_hosts", true },
+		{ "/home/x/.ssh/known_hosts/x", false },
+		{ "/home/x/.ssh/known_hosts2", false },
+		{ "/home/x/.ssh/id_ed25519", false },
+		{ "/home/x/.ssh", false },
+		/* Below a folder that is secret for another reason. */
+		{ "/run/secrets/.ssh/known_hosts", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		const char *path = rows[i].path;
+		struct baseline_home home =
+			baseline_paths_home(path[1] == 'r' ? "/run/secrets" : "/srv/me");
+		const struct baseline_path *read =
+			baseline_paths_match(&home, false, path, strlen(path));
+
+		check_yes(path, "read", !read, rows[i].may_read);
+		check_yes(path, "write", !baseline_paths_match(&home, true, path, strlen(path)),
+			strcmp(path, "/srv/other/.ssh/known_hosts") == 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +408,7 @@ int main(void)
 		cmocka_unit_test(localhost_is_guarded),
 		cmocka_unit_test(paths_are_covered),
 		cmocka_unit_test(free_folders),
+		cmocka_unit_test(public_files),
 		cmocka_unit_test(patterns_are_globs),
 		cmocka_unit_test(reach_is_told),
 		cmocka_unit_test(children_lead_everywhere),
