@@ -56,6 +56,7 @@ complete -c corral -n "__fish_seen_subcommand_from run" -s y -l yes -d 'Run it a
 complete -c corral -n $running -l read -r -d 'May be read'
 complete -c corral -n $running -l write -r -d 'May be written and read'
 complete -c corral -n $running -l deny -r -d 'May be neither read nor written'
+complete -c corral -n $running -l dangerously-allow -r -d 'Turn the protection of the baseline off'
 complete -c corral -n $running -l net -x -d 'May be connected to'
 complete -c corral -n $running -l exec -r -d 'May be run'
 complete -c corral -n $running -l env -x -d 'A variable that is passed on, or set'

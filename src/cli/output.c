@@ -56,6 +56,34 @@ void output_note_at(struct output *o, const struct location *where, const char *
 	buffer_addc(&o->text, '\n');
 }
 
+void output_shell_word(struct buffer *out, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_/.,:@%+=-";
+	auto_buffer visible = { 0 };
+	bool spelled;
+
+	if (*text && !text[strspn(text, plain)]) {
+		buffer_adds(out, text);
+		return;
+	}
+	/* What a terminal would not show, or show as something else, as what is to be typed. */
+	buffer_add_visible(&visible, text, strlen(text));
+	spelled = strcmp(buffer_text(&visible), text) != 0;
+	buffer_adds(out, spelled ? "$'" : "'");
+	for (; *text; text++) {
+		if (spelled && (*text == '\'' || *text == '\\'))
+			buffer_printf(out, "\\%c", *text);
+		else if (spelled && (*text < 0x20 || *text >= 0x7f))
+			buffer_printf(out, "\\%03o", (unsigned char)*text);
+		else if (*text == '\'')
+			buffer_adds(out, "'\\''");
+		else
+			buffer_addc(out, *text);
+	}
+	buffer_addc(out, '\'');
+}
+
 void output_heading(struct output *o, const char *text)
 {
 	buffer_addc(&o->text, '\n');

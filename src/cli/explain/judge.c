@@ -255,7 +255,8 @@ static int judge_read(struct question *q, bool is_look)
 	if (!is_look && !host_lets(q->real, R_OK))
 		return 0;
 	/* It is granted, so the name is what is missing, or the host has just made it. */
-	if (explain_judge_may(q->run, OPERATION_FS_READ, q->real) && strcmp(q->path, q->real) == 0)
+	if (explain_judge_may(q->run, OPERATION_FS_READ, q->real) &&
+		strcmp(q->path, q->real) == 0 && !is_masked(q))
 		return 0;
 	if (is_look && is_folder)
 		return denied_on_the_way(q, DENIAL_READ);

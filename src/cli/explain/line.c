@@ -126,44 +126,15 @@ static void set_option(const struct denial *d, struct denial_words *w)
 		explain_line_add_word(d, d->path, &w->word);
 }
 
-/* As a shell reads it. */
-static void add_quoted(struct buffer *out, const char *text)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_/.,:@%+=-";
-	auto_buffer visible = { 0 };
-	bool spelled;
-
-	if (*text && !text[strspn(text, plain)]) {
-		buffer_adds(out, text);
-		return;
-	}
-	/* What a terminal would not show, or show as something else, as what is to be typed. */
-	buffer_add_visible(&visible, text, strlen(text));
-	spelled = strcmp(buffer_text(&visible), text) != 0;
-	buffer_adds(out, spelled ? "$'" : "'");
-	for (; *text; text++) {
-		if (spelled && (*text == '\'' || *text == '\\'))
-			buffer_printf(out, "\\%c", *text);
-		else if (spelled && (*text < 0x20 || *text >= 0x7f))
-			buffer_printf(out, "\\%03o", (unsigned char)*text);
-		else if (*text == '\'')
-			buffer_adds(out, "'\\''");
-		else
-			buffer_addc(out, *text);
-	}
-	buffer_addc(out, '\'');
-}
-
 static void add_option(struct denial_words *w)
 {
 	if (w->real.len) {
 		buffer_printf(&w->line, "%s ", buffer_text(&w->option));
-		add_quoted(&w->line, buffer_text(&w->real));
+		output_shell_word(&w->line, buffer_text(&w->real));
 		buffer_addc(&w->line, ' ');
 	}
 	buffer_printf(&w->line, "%s ", buffer_text(&w->option));
-	add_quoted(&w->line, buffer_text(&w->word));
+	output_shell_word(&w->line, buffer_text(&w->word));
 }
 
 /* The line of a policy file. */
@@ -272,6 +243,7 @@ static bool explain_line_is_of_skill(
 void run_explain_words(const struct run *r, const struct denial *d, struct denial_words *w)
 {
 	struct request request = { .op = run_explain_kinds[d->kind].op, .target = d->path };
+	const struct plan_entry *entry;
 	struct decision decision;
 
 	*w = (struct denial_words){ 0 };
@@ -284,6 +256,14 @@ void run_explain_words(const struct run *r, const struct denial *d, struct denia
 	if (d->is_exact && decision.verdict == VERDICT_ALLOW) {
 		buffer_adds(&w->reason, d->said);
 		buffer_adds(&w->line, d->remedy);
+		return;
+	}
+	/* Granted, but in a folder that is hidden as a whole. */
+	entry = decision.verdict == VERDICT_ALLOW && d->kind == DENIAL_READ
+			? plan_find(r->plan, d->path)
+			: NULL;
+	if (entry && entry->kind == PLAN_MASK) {
+		buffer_printf(&w->reason, "%s is hidden as a whole, and this with it", entry->path);
 		return;
 	}
 	/* Granted, but by another name: what is missing is a link. */

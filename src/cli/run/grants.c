@@ -37,6 +37,7 @@ struct kind {
 static const struct kind kind_read = { "--read", LIST_FS_READ };
 static const struct kind kind_write = { "--write", LIST_FS_WRITE };
 static const struct kind kind_deny = { "--deny", LIST_FS_DENY };
+static const struct kind kind_dangerous = { "--dangerously-allow", LIST_DANGEROUSLY_ALLOW };
 static const struct kind kind_net = { "--net", LIST_NETWORK_ALLOW };
 static const struct kind kind_exec = { "--exec", LIST_EXEC };
 static const struct kind kind_env = { "--env", LIST_ENV };
@@ -173,8 +174,8 @@ static void note_missing(const struct run *r, const struct kind *k, const char *
 {
 	auto_output o = output_for(STDERR_FILENO);
 
-	if (k == &kind_deny || r->options.json || access(path, F_OK) == 0 || errno != ENOENT ||
-		(k == &kind_write && is_workspace(r, path)))
+	if (k == &kind_deny || k == &kind_dangerous || r->options.json || access(path, F_OK) == 0 ||
+		errno != ENOENT || (k == &kind_write && is_workspace(r, path)))
 		return;
 	output_note(&o);
 	buffer_printf(&o.text, "%s: ", k->option);
@@ -319,6 +320,7 @@ int run_grants(struct run *r)
 		{ &o->read, &kind_read, grant_file },
 		{ &o->write, &kind_write, grant_file },
 		{ &o->deny, &kind_deny, grant_file },
+		{ &o->dangerous, &kind_dangerous, grant_file },
 		{ &o->net, &kind_net, run_grants_grant },
 		{ &o->env, &kind_env, run_grants_grant },
 		{ &o->exec, &kind_exec, grant_program },

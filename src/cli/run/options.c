@@ -150,6 +150,10 @@ int run_options(struct run *r)
 			OPTIONS_MANY },
 		{ "deny", 0, "GLOB", "deny reading and writing", options_list, &o->deny,
 			OPTIONS_MANY },
+		{ "dangerously-allow", 0, "GLOB",
+			"turn the baseline's protection of secrets and system files off\n"
+			"there; grants nothing by itself",
+			options_list, &o->dangerous, OPTIONS_MANY },
 		{ "net", 0, "HOST:PORT", "allow connections to this host", options_list, &o->net,
 			OPTIONS_MANY },
 		{ "exec", 0, "CMD", "allow running this program", options_list, &o->exec,

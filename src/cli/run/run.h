@@ -57,7 +57,7 @@ struct run_later {
 
 /* What was asked for. */
 struct run_options {
-	struct options_list policies, read, write, deny, net, exec, env;
+	struct options_list policies, read, write, deny, dangerous, net, exec, env;
 	const char *profile, *skill, *audit, *cwd, *work_dir;
 	struct agent agent;
 	bool yes, json, explain, no_limits, strict;
@@ -123,6 +123,20 @@ int run_guard(struct run *r, const char *path);
 
 /* run/grants.c: adds the single grants to the base. */
 int run_grants(struct run *r);
+
+/* run/edit.c: whether a line of permissions can be written where a layer comes from. */
+enum run_edit {
+	RUN_EDIT_NONE,        /* built in, or read from no file */
+	RUN_EDIT_PERMISSIONS, /* a file of permissions */
+	RUN_EDIT_SKILL,       /* below `permissions:` */
+	RUN_EDIT_OTHER,       /* a file of another format */
+};
+/* origin: of the layer (struct permissions); NULL is none. */
+enum run_edit run_edit_kind(const struct run *r, const char *origin);
+
+/* run/baseline-notes.c: says which grants the baseline takes back, and what --dangerously-allow
+ * lifts. Behind the policy. */
+void run_baseline_notes(struct run *r);
 
 /* run/later.c: what the command leaves behind for other programs to run. Behind the base, before
  * the grants. */
