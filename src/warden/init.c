@@ -33,11 +33,11 @@ struct running {
 	pid_t pid;
 	int status; /* of wait(), once it ended */
 	bool ended;
-	int nulls[3];     /* /dev/null, opened ahead and never used yet; or -1 */
-	bool alone;       /* there is nobody left to wait for */
-	int signals;      /* signalfd */
-	int proc;         /* /proc, if there are limits to look after; or -1 */
-	uint64_t scratch; /* what the file system in memory held before it started, bytes */
+	int nulls[3]; /* /dev/null, opened ahead and never used yet; or -1 */
+	bool alone;   /* there is nobody left to wait for */
+	int signals;  /* signalfd */
+	int proc;     /* /proc, if there are limits to look after; or -1 */
+	struct tally_limits limits;
 	struct tally tally;
 	uint64_t began;       /* clock_ns() */
 	struct report report; /* what it used so far, and what was done to it */
@@ -178,13 +178,12 @@ static void forget_signals(const struct running *run)
 
 static void attend(struct running *run)
 {
-	const struct tally_limits limits = { run->start.memory, run->start.pids, run->scratch };
 	struct pollfd fds[] = {
 		{ .fd = run->init->socket, .events = POLLIN },
 		{ .fd = run->signals, .events = POLLIN },
 		{ .fd = run->init->watch ? watch_fd(run->init->watch) : -1, .events = POLLIN },
 	};
-	int wait = run->proc >= 0 ? tally_interval_ms(&run->tally, &limits) : -1;
+	int wait = run->proc >= 0 ? tally_interval_ms(&run->tally, &run->limits) : -1;
 	int over;
 
 	if (run->busy)
@@ -206,7 +205,7 @@ static void attend(struct running *run)
 	}
 	if (run->proc < 0 || run->ended)
 		return;
-	over = tally_check(run->proc, &limits, &run->tally);
+	over = tally_check(run->proc, &run->limits, &run->tally);
 	if (over < 0 || over & TALLY_MEMORY)
 		kill_all(run, REPORT_OUT_OF_MEMORY);
 	else if (over & TALLY_PIDS)
@@ -279,7 +278,9 @@ static void run_one(struct running *run)
 		run->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (run->proc < 0)
 			_exit(1);
-		run->scratch = objects_scratch();
+		run->limits = (struct tally_limits){ run->start.memory, run->start.pids,
+			objects_scratch(),
+			run->start.pids > 0 && rlimits_caps_processes(run->proc, run->start.pids) };
 	}
 	if (init_begin(run) == 0) {
 		/* Ends of pipes that the command has must be the command's alone: others wait for

@@ -107,9 +107,15 @@ int rlimits_apply(const struct start *s)
 	return 0;
 }
 
+/* What pid_max of a namespace is set to. */
+static uint64_t rlimits_last_pid(uint64_t pids)
+{
+	return pids > PID_MAX_LIMIT / 4 ? PID_MAX_LIMIT : RESERVED_PIDS + 2 * pids;
+}
+
 int rlimits_pid_max(int proc_fd, uint64_t pids)
 {
-	uint64_t max = pids > PID_MAX_LIMIT / 4 ? PID_MAX_LIMIT : RESERVED_PIDS + 2 * pids;
+	uint64_t max = rlimits_last_pid(pids);
 	char text[24];
 	int len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)max + 1);
 
@@ -123,6 +129,18 @@ int rlimits_pid_max(int proc_fd, uint64_t pids)
 	if (fd < 0 || write(fd, text, (size_t)len) < 0)
 		return -errno;
 	return 0;
+}
+
+bool rlimits_caps_processes(int proc_fd, uint64_t pids)
+{
+	char text[24] = "";
+
+	if (rlimits_holds_processes())
+		return true;
+	auto_fd fd = openat(proc_fd, "sys/kernel/pid_max", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return false;
+	return strtoull(text, NULL, 10) <= rlimits_last_pid(pids) + 1;
 }
 
 int rlimits_no_core(void)

@@ -50,3 +50,8 @@ void rlimits_raise_files(void);
  * tried); -EPERM: the caller is not pid 1; other errors as from write().
  */
 int rlimits_pid_max(int proc_fd, uint64_t pids);
+/*
+ * Whether the kernel keeps a command that may have so many processes and threads from having very
+ * many more, by one or the other: then the tally need not hurry. proc_fd: as above.
+ */
+bool rlimits_caps_processes(int proc_fd, uint64_t pids);

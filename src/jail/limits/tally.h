@@ -13,6 +13,7 @@ struct tally_limits {
 	uint64_t memory;  /* bytes */
 	uint64_t pids;    /* processes and threads */
 	uint64_t scratch; /* objects_scratch() when the command started */
+	bool capped;      /* the kernel has a limit of processes, too (rlimits_caps_processes()) */
 };
 
 struct tally {
@@ -46,8 +47,10 @@ enum {
 int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *ret);
 
 /*
- * How long to wait before looking again: as long as it takes to use up what is left of a limit,
- * from 2 to 100 ms. Far from every limit no more than a hundredth of the time is spent on looking,
- * near one no more than a tenth, but there is a look each half a second.
+ * How long to wait before looking again, from 2 ms to a second: as long as it takes to use up what
+ * is left of a limit; past 100 ms, an eighth of that, so that many idle commands cost little and a
+ * machine that is faster than thought goes over by little. Far from every limit no more than a
+ * hundredth of the time is spent on looking, near one no more than a tenth, but there is a look
+ * each second.
  */
 int tally_interval_ms(const struct tally *now, const struct tally_limits *limits);

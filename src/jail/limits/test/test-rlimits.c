@@ -309,10 +309,13 @@ static void capped(void)
 	NEED(mount_proc() == 0);
 	proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	NEED(proc >= 0);
+	NEED(rlimits_caps_processes(proc, 20) == rlimits_holds_processes());
 	r = rlimits_pid_max(proc, 20);
 	if (r == -EOPNOTSUPP)
 		_exit(77);
 	NEED(r == 0);
+	NEED(rlimits_caps_processes(proc, 20));
+	NEED(rlimits_caps_processes(proc, 10) == rlimits_holds_processes());
 	for (unsigned i = 0; i < 1000; i++) {
 		pid_t pid = fork();
 
