@@ -21,7 +21,7 @@ int audit_place(struct buffer *out, struct error *e)
 	const char *state = place_absolute("XDG_STATE_HOME"), *home = place_absolute("HOME");
 
 	if (!state && !home) {
-		(void)error_set(e, -ENOENT, NULL, "there is no place for an audit log");
+		(void)error_set(e, -ENOENT, NULL, "no location for the audit log is known");
 		error_hint(e, "set HOME or XDG_STATE_HOME to an absolute path, or name a file");
 		return -ENOENT;
 	}

@@ -326,8 +326,8 @@ static int trail_flush_up_to(struct audit_trail *t, uint64_t number, struct erro
 
 	while (r == 0 && t->reader.next <= number) {
 		if (!audit_pause(&pause))
-			return error_set(e, -ETIMEDOUT, NULL,
-				"a thread began to write an event, and does not go on");
+			return error_set(
+				e, -ETIMEDOUT, NULL, "a thread did not finish writing an event");
 		r = trail_carry(t, patience_ms, e);
 	}
 	t->in_vain = r == -EBUSY;

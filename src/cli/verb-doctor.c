@@ -35,8 +35,7 @@ static void verb_doctor_print_finding(
 	output_pad(o, TEXT_COLUMN);
 	output_line(o, f->held && f->detail[0] ? f->detail : f->needed_for);
 	if (same) {
-		buffer_printf(
-			&o->text, "%*sfor the same reason as %s\n", TEXT_COLUMN, "", same->name);
+		buffer_printf(&o->text, "%*ssame cause as %s\n", TEXT_COLUMN, "", same->name);
 	} else if (!f->held) {
 		if (f->detail[0]) {
 			buffer_printf(&o->text, "%*s", TEXT_COLUMN, "");
@@ -70,11 +69,11 @@ static void print_tier(struct output *o, const struct probe_tier *t)
 	buffer_printf(&o->text, "%*stier %s", MARK_COLUMN, "", t->name);
 	output_pad(o, TIER_COLUMN);
 	if (!t->possible)
-		output_styled(o, t->implemented ? OUTPUT_RED : OUTPUT_DIM, "not here");
+		output_styled(o, t->implemented ? OUTPUT_RED : OUTPUT_DIM, "not available");
 	else if (t->implemented)
 		output_styled(o, OUTPUT_GREEN, "holds");
 	else
-		output_styled(o, OUTPUT_DIM, "not yet");
+		output_styled(o, OUTPUT_DIM, "not supported yet");
 	output_pad(o, TIER_COLUMN + 10);
 	output_line(o, t->holds);
 	if (t->missing[0]) {
@@ -94,14 +93,14 @@ static int verb_doctor_print(struct call *c, const struct probe_result *r)
 	output_foreign(&o, r->kernel);
 	buffer_adds(&o.text, ": ");
 	if (best) {
-		output_styled(&o, OUTPUT_GREEN, "corral run works here");
+		output_styled(&o, OUTPUT_GREEN, "corral run works on this system");
 		buffer_printf(&o.text, ", on tier %s\n", best->name);
 	} else {
-		output_styled(&o, OUTPUT_RED, "corral run does not work here");
+		output_styled(&o, OUTPUT_RED, "corral run does not work on this system");
 		buffer_adds(&o.text, "\n");
 	}
 	verb_doctor_print_findings(&o, r, PROBE_REQUIRED, "Needed");
-	verb_doctor_print_findings(&o, r, PROBE_USEFUL, "Used where it is there");
+	verb_doctor_print_findings(&o, r, PROBE_USEFUL, "Used if available");
 	verb_doctor_print_findings(&o, r, PROBE_LATER, "For later versions");
 	output_heading(&o, "Tiers");
 	for (size_t i = 0; i < PROBE_TIERS; i++)
@@ -164,7 +163,7 @@ static int verb_doctor_run(struct call *c)
 		return r < 0 ? r : STATUS_YES;
 	r = probe_run(&result);
 	if (r < 0)
-		return error_set(c->error, r, NULL, "nothing can be tried here: %s", strerror(-r));
+		return error_set(c->error, r, NULL, "cannot run the checks: %s", strerror(-r));
 	r = json ? verb_doctor_print_json(c, &result) : verb_doctor_print(c, &result);
 	if (r < 0)
 		return r;
@@ -174,12 +173,12 @@ static int verb_doctor_run(struct call *c)
 const struct verb verb_doctor = {
 	.name = "doctor",
 	.synopsis = "[--json]",
-	.summary = "what this system lets Corral hold",
+	.summary = "check what this system supports",
 	.description =
-		"Tries what a sandbox needs, one thing after another, each in a process of its "
-		"own, and says what works, what is missing, and what to do about it. Nothing is "
-		"concluded from a version or a setting.\n"
-		"Exit status: 0 `corral run` works here, 1 it does not, 2 no answer (an error).",
+		"Checks each kernel feature that a sandbox needs by using it in a separate "
+		"process, and reports what works, what is missing, and what to do about it. "
+		"Kernel versions and settings are not taken as proof.\n"
+		"Exit status: 0 `corral run` works on this system, 1 it does not, 2 an error.",
 	.examples = "corral doctor\n"
 		    "corral doctor --json\n",
 	.run = verb_doctor_run,

@@ -169,7 +169,7 @@ def test_filter():
 
 def test_waiting():
     reader = Reader("tail", "-f", "later.db", columns=80)
-    ok(reader.wait_for(r"later\.db: there is nothing yet; waiting"), "no log yet: it waits, and says so", reader.text)
+    ok(reader.wait_for(r"later\.db: the log has no records yet; waiting"), "no log yet: it waits, and says so", reader.text)
     open("later.db", "w").close()
     time.sleep(0.3)
     ok(reader.process.poll() is None, "also for a file that is empty")

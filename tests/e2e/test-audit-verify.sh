@@ -75,38 +75,38 @@ for suffix in '' .head .key.pub; do cp "base.db$suffix" "$XDG_STATE_HOME/corral/
 answers 0 "one's own log" "$XDG_STATE_HOME/corral/audit.db" audit verify
 
 # --- changed ---
-attack "a byte of a record" "changed: record 17 is not what was hashed" 'e, x = row(17); put(17, flip(e, len(e) - 2), x)'
+attack "a byte of a record" "changed: record 17 does not match its hash" 'e, x = row(17); put(17, flip(e, len(e) - 2), x)'
 attack "the target of a record" "changed: record 33 " 'e, x = row(33); put(33, e.replace(b"/srv/file-33", b"/srv/file-99"), x)'
 attack "a denial becomes a permission" "changed: record 5 " 'e, x = row(5); put(5, e[:8] + e[8:10] + bytes([1]) + e[11:], x)'
 attack "the hash of a record" "changed: record 17 " 'e, x = row(17); put(17, e, flip(x, 0))'
 attack "the last record" "changed: record 60 " 'e, x = row(60); put(60, flip(e, 20), x)'
 attack "the first record" "changed: record 1 " 'e, x = row(1); put(1, flip(e, 20), x)'
-attack "a record with all hashes behind it" "changed: of the records 21 to 40" 'e, x = row(33); put(33, flip(e, 20), x); rehash(33)'
+attack "a record with all hashes behind it" "changed: at least one of the records 21 to 40" 'e, x = row(33); put(33, flip(e, 20), x); rehash(33)'
 attack "a record with some of the hashes behind it" "changed: record 17 " '
 e, x = row(10); old = row(17); put(10, flip(e, 20), x); rehash(10); put(17, *old)'
-out_has 'or one between it and the signed head before it' "only a head proves what comes before"
+out_has 'or one between it and the previous signed head' "only a head proves what comes before"
 attack "a record that is no blob" "changed: record 9 cannot be read" 'c.execute("UPDATE record SET event = 5 WHERE number = 9")'
 attack "a record in place of another log's" "changed: record 17 " 'e, x = row(17); put(17, e[:8] + row(18)[0][8:], x)'
 
 # --- removed ---
-attack "a record is taken out" "removed: record 17 is not there" 'c.execute("DELETE FROM record WHERE number = 17")'
+attack "a record is taken out" "removed: record 17 is missing" 'c.execute("DELETE FROM record WHERE number = 17")'
 attack "the first record" "removed: record 1 " 'c.execute("DELETE FROM record WHERE number = 1")'
 attack "a whole segment" "removed: record 21 " 'c.execute("DELETE FROM record WHERE number BETWEEN 21 AND 40"); c.execute("DELETE FROM head WHERE number = 40")'
 attack "the old ones, without a head that allows it" "removed: record 1 " 'c.execute("DELETE FROM record WHERE number <= 20")'
 attack "the old ones with their heads" "headless: " 'c.execute("DELETE FROM record WHERE number <= 20"); c.execute("DELETE FROM head WHERE number < 20")'
-attack "and the others are numbered anew" "removed: record 17 is not there: later ones" '
+attack "and the others are renumbered" "removed: record 17 is missing: later ones" '
 c.execute("DELETE FROM record WHERE number = 17")
 for n in range(18, 61): c.execute("UPDATE record SET number = ? WHERE number = ?", (n - 1, n))'
-attack "and their hashes are made anew" "changed: of the records 1 to 20" '
+attack "and their hashes are recomputed" "changed: at least one of the records 1 to 20" '
 c.execute("DELETE FROM record WHERE number = 17")
 for n in range(18, 61): c.execute("UPDATE record SET number = ?, event = ? WHERE number = ?", (n - 1, struct.pack("<Q", n - 1) + row(n)[0][8:], n))
 rehash(17)'
 
 # --- moved ---
-attack "two records change places" "reordered: in the place of record 17 stands record 18" 'a, b = row(17), row(18); put(17, *b); put(18, *a)'
-attack "far from each other" "reordered: in the place of record 3 stands record 55" 'a, b = row(3), row(55); put(3, *b); put(55, *a)'
-attack "one is there twice" "reordered: in the place of record 18 stands record 17" 'put(18, *row(17))'
-attack "with numbers and hashes made anew" "changed: of the records 1 to 20" '
+attack "two records change places" "reordered: record 17 was replaced by record 18" 'a, b = row(17), row(18); put(17, *b); put(18, *a)'
+attack "far from each other" "reordered: record 3 was replaced by record 55" 'a, b = row(3), row(55); put(3, *b); put(55, *a)'
+attack "one is there twice" "reordered: record 18 was replaced by record 17" 'put(18, *row(17))'
+attack "with numbers and hashes recomputed" "changed: at least one of the records 1 to 20" '
 a, b = row(17)[0], row(18)[0]
 put(17, a[:8] + b[8:], b""); put(18, b[:8] + a[8:], b""); rehash(17)'
 attack "a record before the first" "changed: record 0 " 'c.execute("INSERT INTO record VALUES (0, ?, ?)", row(1))'
@@ -121,7 +121,7 @@ is "$(python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(o["f
 	"False truncated 41 40" "--json: the first that is missing"
 run audit verify --head '' log.db
 status_is 0 "which nobody finds who has no later head"
-out_has 'cut back to an earlier head' "and verify says so"
+out_has 'truncated at an earlier signed head' "and verify says so"
 run audit verify --head base.db.head log.db
 status_is 1 "but with one that was kept elsewhere"
 attack "to nothing at all" "truncated: the log ends with record 0" 'c.execute("DELETE FROM record"); c.execute("DELETE FROM head WHERE number > 0")'
@@ -132,9 +132,9 @@ run audit verify log.db
 status_is 0 "with its head only a head elsewhere can tell"
 found "which does" "truncated: " --head elsewhere/h
 fresh && rm log.db
-found "the log is gone" "truncated: the log is not there, but was signed up to record 60"
+found "the log is gone" "truncated: the log does not exist, but was signed up to record 60"
 fresh && : >log.db
-found "the log is empty" "unreadable: the file is no log any more, but was signed up to record 60"
+found "the log is empty" "unreadable: the file is not a log any more, but was signed up to record 60"
 fresh && head -c 8192 base.db >log.db
 run audit verify log.db
 status_is 1 "half a file"
@@ -148,38 +148,38 @@ found "no database any more" "unreadable: "
 
 # --- heads ---
 attack "a head is edited" "unsigned: " 'c.execute("UPDATE head SET head = ? WHERE number = 40", (flip(c.execute("SELECT head FROM head WHERE number = 40").fetchone()[0], 60),))'
-attack "the signature of the last" "unsigned: the head at record 60 is not what was signed" 'c.execute("UPDATE head SET signature = ? WHERE number = 60", (flip(c.execute("SELECT signature FROM head WHERE number = 60").fetchone()[0], 5),))'
-attack "the last head is gone" "headless: the signed head at record 60 is not there" 'c.execute("DELETE FROM head WHERE number = 60")'
+attack "the signature of the last" "unsigned: the head at record 60 was changed after it was signed" 'c.execute("UPDATE head SET signature = ? WHERE number = 60", (flip(c.execute("SELECT signature FROM head WHERE number = 60").fetchone()[0], 5),))'
+attack "the last head is gone" "headless: the signed head at record 60 is missing" 'c.execute("DELETE FROM head WHERE number = 60")'
 attack "all heads are gone" "headless: " 'c.execute("DELETE FROM head")'
 attack "a head says that old ones may be gone" "unsigned: " '
 b = bytearray(c.execute("SELECT head FROM head WHERE number = 60").fetchone()[0]); b[44] = 20
 c.execute("UPDATE head SET head = ? WHERE number = 60", (bytes(b),)); c.execute("DELETE FROM record WHERE number <= 20")'
 fresh && sed -i 's/"number": *60/"number":40/' log.db.head
-found "the second file is edited" "unsigned: the head at record 40 in the second file is not what was signed"
+found "the head file was edited" "unsigned: the head at record 40 in the head file was changed after it was signed"
 fresh && sed -i 's/60/61/' log.db.head
 found "or says more than there is" "unsigned: "
 fresh && echo '{}' >log.db.head
-found "or says nothing" "unsigned: the second file holds no signed head"
+found "or says nothing" "unsigned: the head file contains no signed head"
 fresh && rm log.db.head
-found "or is gone" "headless: the second file"
+found "or is gone" "headless: the head file"
 out_has "--head ''" "and how to verify without it"
 fresh && { events 1 5 | "$MAKE_LOG" other.db; } && cp other.db.head log.db.head
 found "or is of another log" "unsigned: "
 
 # --- keys ---
 fresh && cp other.db.key.pub log.db.key.pub
-found "another public key" "unsigned: the head at record 60 was signed by another key"
-found "another public key, named" "was signed by another key" --key other.db.key.pub
+found "another public key" "unsigned: the head at record 60 was signed with another key"
+found "another public key, named" "was signed with another key" --key other.db.key.pub
 answers 0 "the right one, kept elsewhere" fine audit verify --key elsewhere/k log.db
 rm -f log.db* && { events 1 60 | "$MAKE_LOG" log.db; }
-answers 0 "a log that was made anew looks fine" fine audit verify log.db
+answers 0 "a log that was written again with another key looks fine" fine audit verify log.db
 out_lacks "$id" "but has another key"
-found "and is found out with the right one" "was signed by another key" --key elsewhere/k --head elsewhere/h
+found "the right key detects it" "was signed with another key" --key elsewhere/k --head elsewhere/h
 
 # --- what else does not belong there ---
 for thing in 'CREATE TABLE extra (x)' 'CREATE INDEX i ON record (hash)' 'CREATE TRIGGER t AFTER INSERT ON record BEGIN DELETE FROM record; END'; do
 	fresh && tamper "c.execute('$thing')"
-	found "${thing%% (*}" "unreadable: the file is no log any more"
+	found "${thing%% (*}" "unreadable: the file is not a log any more"
 done
 
 # --- not signed yet ---
@@ -193,15 +193,15 @@ found "but a change in it is seen" "changed: record 65 "
 
 # --- no answer ---
 fresh && rm log.db.key.pub
-fails "no public key" "name it with --key" audit verify log.db
-fails "one that is none" "it holds no public key" audit verify --key tamper.py log.db
-fails "no log, no head" "there is no audit log" audit verify nope.db
+fails "no public key" "use --key FILE" audit verify log.db
+fails "one that is none" "not a public key" audit verify --key tamper.py log.db
+fails "no log, no head" "no audit log at" audit verify nope.db
 for suffix in .head .key.pub; do
 	fresh && rm "log.db$suffix" && mkfifo "log.db$suffix"
-	fails "a pipe in the place of log.db$suffix is not waited for" "no plain file" audit verify log.db
+	fails "a pipe in the place of log.db$suffix is not waited for" "not a regular file" audit verify log.db
 done
 fresh && rm log.db.head && : >log.db
-fails "an empty file without a head" "it is empty" audit verify log.db
+fails "an empty file without a head" "the file is empty" audit verify log.db
 
 # --- while somebody writes ---
 fresh
@@ -254,14 +254,14 @@ forge "no head" 'del p["head"]'
 forge "another format" 'p["format"] = "x"'
 run audit check-proof --json --key elsewhere/k forged
 is "$(python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(o["proved"], o["record"], o["reason"])' "$scratch/out")" \
-	"False None this is no proof of Corral" "--json: not proved"
-answers 1 "another key" 'was signed by another key' audit check-proof --key other.db.key.pub proof-17
+	"False None not a proof of Corral" "--json: not proved"
+answers 1 "another key" 'was signed with another key' audit check-proof --key other.db.key.pub proof-17
 echo 'no proof' >text && : >nothing
 answers 1 "a text is no proof" "not proved" audit check-proof --key elsewhere/k text
 answers 1 "nothing is no proof" "not proved" audit check-proof --key elsewhere/k nothing
 fails "no such file" "cannot be read" audit check-proof --key elsewhere/k nope
-fails "an endless one" "larger than a proof" audit check-proof --key elsewhere/k /dev/zero
-fails "no such key" "name the public key" audit check-proof --key nope proof-17
+fails "an endless one" "too large to be a proof" audit check-proof --key elsewhere/k /dev/zero
+fails "no such key" "no public key was given" audit check-proof --key nope proof-17
 # no_proof NAME TEXT NUMBER: an answer, and the answer is no.
 no_proof() {
 	run audit prove "$3" log.db
@@ -271,12 +271,12 @@ no_proof() {
 no_proof "no such record" "there is no record 61; the log has 1 to 60" 61
 mkdir links && ln -s ../log.db links/log.db
 answers 0 "what belongs to a log lies where a link to it leads" "fine: 60 records" audit verify links/log.db
-fails "and is not written over through one" "belongs to the log itself" \
+fails "and is not written over through one" "is part of the log itself" \
 	audit export --format csv --output log.db.key.pub links/log.db
 tamper 'e, x = row(33); put(33, flip(e, 20), x); rehash(33)'
-no_proof "nothing is proved from a log that was changed" "not those of its signed head" 17
+no_proof "nothing is proved from a log that was changed" "do not match the signed head" 17
 fresh && { events 61 62 | "$MAKE_LOG" log.db kill; } >/dev/null 2>&1
 no_proof "nor what no head covers yet" "no signed head covers record 62 yet" 62
-err_has "how far the log is signed" "and when one will"
+err_has "how far the log is signed" "the hint says how to find out"
 
 done_testing

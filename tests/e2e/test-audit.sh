@@ -20,27 +20,27 @@ for line in open(sys.argv[1]): print(json.loads(line)["number"], end=" ")' "$scr
 }
 
 # --- there is no log ---
-fails "no log of one's own" "there is no audit log at $XDG_STATE_HOME/corral/audit.db" audit tail
+fails "no log of one's own" "no audit log at $XDG_STATE_HOME/corral/audit.db" audit tail
 err_has '`corral run --audit FILE -- COMMAND` writes one' "and what makes one"
 for verb in tail list stats verify 'export --format csv' 'prove 1'; do
 	# shellcheck disable=SC2086 # words are words
-	fails "$verb: no such log" "there is no audit log at nope.db" audit $verb nope.db
+	fails "$verb: no such log" "no audit log at nope.db" audit $verb nope.db
 done
 : >empty.db
-fails "an empty file" "empty.db: it is empty, no audit log" audit list empty.db
+fails "an empty file" "empty.db: not an audit log: the file is empty" audit list empty.db
 echo 'no log' >text.db
-fails "a text" "text.db: it is no audit log" audit list text.db
-fails "a folder" "it is no file" audit list .
+fails "a text" "text.db: not an audit log" audit list text.db
+fails "a folder" "not an audit log: not a regular file" audit list .
 mkfifo pipe.db
-fails "a pipe" "it is no file" audit stats pipe.db
+fails "a pipe" "not an audit log: not a regular file" audit stats pipe.db
 sqlite() { python3 -c 'import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2]); c.commit(); c.close()' "$@"; }
 sqlite foreign.db 'CREATE TABLE t (x)'
-fails "another database" "it is no audit log of Corral" audit list foreign.db
-fails "a folder that is no folder" "there is no audit log at text.db/x" audit list text.db/x
+fails "another database" "not an audit log of Corral" audit list foreign.db
+fails "a folder that is no folder" "no audit log at text.db/x" audit list text.db/x
 env -u HOME -u XDG_STATE_HOME "$CORRAL" audit list >"$scratch/out" 2>"$scratch/err"
 status=$?
 status_is 2 "neither HOME nor a name"
-err_has "there is no place for an audit log" "is told"
+err_has "no location for the audit log is known" "the message says so"
 
 # --- a log with one of each ---
 cat >events <<'END'
@@ -139,7 +139,7 @@ numbers "long ago" '1 2 3 4' list --since 4000w recent.db
 numbers "the time of day" '4' list --since "$(date -d "@$((now - 120))" +%H:%M)" recent.db
 numbers "of yesterday" '2 3 4' list --since "$(date -d "@$((now + 300))" +%H:%M)" recent.db
 for bad in '' x 10 10y -10m 2026-13-01 2026-02-30 2026-01-01T 2026-01-01T25:00:00Z 24:00 12:3 1969-12-31 '2026-01-01T00:00:00+1' 99999999999d 2026-1-1; do
-	fails "no time: $bad" "is no time" audit list --since "$bad" log.db
+	fails "not a time: $bad" "is not a time" audit list --since "$bad" log.db
 done
 err_has "10m" "and how one is written"
 
@@ -151,13 +151,13 @@ fails "a misspelt option" "did you mean --decision?" audit tail --decison x
 fails "a misspelt command" 'did you mean `corral audit verify`?' audit verfy
 fails "an unknown format" "did you mean jsonl?" audit export --format json log.db
 fails "no format" "required option missing: --format FORMAT" audit export log.db
-fails "no number" "is no number" audit list --limit 0 log.db
-fails "no number of lines" "is no number" audit tail -n -1 log.db
-fails "no number of a record" "is no number of a record" audit prove x log.db
+fails "not a number" "(expected a number, 1 or more)" audit list --limit 0 log.db
+fails "not a number of lines" "is not a number" audit tail -n -1 log.db
+fails "not a record number" "is not a record number" audit prove x log.db
 fails "a pattern that is none" "never closed" audit list --target '/srv/[a' log.db
 fails "two logs" 'unexpected argument: `b`' audit list a b
-fails "times in which nothing can be" "--until is before --since" audit list --since 1m --until 10m log.db
-fails "an output without a name" "the file has no name" audit export --format csv --output '' log.db
+fails "times in which nothing can be" "--until is earlier than --since" audit list --since 1m --until 10m log.db
+fails "an output without a name" "the file name is empty" audit export --format csv --output '' log.db
 
 # --- stats ---
 run audit stats log.db
@@ -194,7 +194,7 @@ for i in range(30000):
 ' | "$MAKE_LOG" flood.db
 run audit stats flood.db
 out_like 'net.connect +often.example:443$' "a flood of names: what is frequent is found"
-out_has 'more different ones than are counted' "a flood of names: it says so"
+out_has 'too many different names to count all' "a flood of names: it says so"
 out_lacks '/made/up/' "a flood of names: the others do not look frequent"
 run audit stats --json flood.db
 is "$(python3 -c 'import json, sys
@@ -251,19 +251,19 @@ run audit export --format csv --output folder/out.csv log.db
 is "$(ls -A folder)" out.csv "export --output: nothing else is left"
 cp log.db.head head.before
 for name in log.db log.db.head log.db.key log.db.key.pub log.db.lock; do
-	fails "export --output: not over $name" "belongs to the log itself" audit export --format csv --output "./$name" log.db
+	fails "export --output: not over $name" "is part of the log itself" audit export --format csv --output "./$name" log.db
 done
 cmp -s log.db.head head.before
 ok $? "and they are as they were"
 ln log.db second-name
-fails "export --output: not under another name" "belongs to the log itself" audit export --format csv --output second-name log.db
+fails "export --output: not under another name" "is part of the log itself" audit export --format csv --output second-name log.db
 rm second-name
-fails "export --output: not over a device" "no plain file" audit export --format csv --output /dev/null log.db
+fails "export --output: not over a device" "not a regular file" audit export --format csv --output /dev/null log.db
 [ -c /dev/null ]
 ok $? "which is still there"
 ln -s elsewhere link
-fails "export --output: not over a link" "no plain file" audit export --format csv --output link log.db
-fails "export --output: no such folder" "cannot be written" audit export --format csv --output no/such/folder log.db
+fails "export --output: not over a link" "not a regular file" audit export --format csv --output link log.db
+fails "export --output: no such folder" "cannot write no/such/folder" audit export --format csv --output no/such/folder log.db
 if [ -w /dev/full ]; then
 	status=0
 	"$CORRAL" audit export --format jsonl log.db >/dev/full 2>"$scratch/err" || status=$?
@@ -298,7 +298,7 @@ assert [json.loads(line)["number"] for line in open(sys.argv[1])] == list(range(
 ok $? "many of the newest"
 
 # --- logs of others, and in folders that may not be written to ---
-# As root nothing is refused: ask as somebody else then.
+# As root nothing is refused: ask as another user then.
 mkdir shelf && cp log.db shelf/ && cp log.db.head log.db.key.pub shelf/ && { "$MAKE_LOG" shelf/killed.db kill <events; } 2>/dev/null
 chmod 755 "$scratch" "$scratch/work"
 if [ "$(id -u)" -eq 0 ]; then
@@ -321,7 +321,7 @@ status_is 0 "and verified"
 rm -f shelf/killed.db-shm 2>/dev/null || { chmod 755 shelf && rm -f shelf/killed.db-shm && chmod 555 shelf; }
 as_other audit list shelf/killed.db
 status_is 2 "a log that its writer did not close, there"
-err_has "killed.db-wal" "is told"
+err_has "killed.db-wal" "the message names the file"
 err_has "copy both files" "with what to do"
 chmod 755 shelf
 cp shelf/killed.db shelf/killed.db-wal .
@@ -329,10 +329,10 @@ numbers "the copy can be read" '1 2 3 4 5 6 7 8 9 10' list killed.db
 if [ "$(id -u)" -eq 0 ]; then
 	as_other audit list log.db
 	status_is 2 "a log that one may not read"
-	err_has "it belongs to root: ask as this user" "is told"
+	err_has "it belongs to root: run the command as this user" "the message names the owner"
 else
 	chmod 000 recent.db
-	fails "a log that one may not read" "you may not read it" audit list recent.db
+	fails "a log that one may not read" "permission denied" audit list recent.db
 fi
 
 # --- what real runs write ---

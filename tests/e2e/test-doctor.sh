@@ -14,17 +14,17 @@ answer=$status
 err_empty "no messages"
 out_has "Needed" "what is needed"
 out_has "user namespaces" "user namespaces are"
-out_like '^  tier 1 +(holds|not here)' "the tiers"
+out_like '^  tier 1 +(holds|not available)' "the tiers"
 out_like '^  tier 2b' "all of them"
 awk 'length > 104 { exit 1 }' "$scratch/out"
 ok $? "fits into 100 columns"
 no_controls "no colours where there is no terminal"
 if [ "$answer" -eq 0 ]; then
-	out_has "corral run works here" "says that it works"
+	out_has "corral run works on this system" "says that it works"
 	run run -- true
 	status_is 0 "and it does"
 else
-	out_has "corral run does not work here" "says that it does not work"
+	out_has "corral run does not work on this system" "says that it does not work"
 	out_has "->" "and what to do"
 	run run -- true
 	status_is 125 "and it does not"
@@ -55,12 +55,12 @@ if [ "$answer" -eq 0 ]; then
 	status_is 1 "inside a sandbox there is no second one"
 	out_like '^  no +user namespaces' "and it says what is missing"
 	is "$(grep -c 'making a user namespace' "$scratch/out")" 1 "but a reason once only"
-	out_has "for the same reason as user namespaces" "and what else fails by it"
+	out_has "same cause as user namespaces" "and what else fails by it"
 	out_has "Corral's" "and that a sandbox may be the cause"
 	"$CORRAL" run --env ASAN_OPTIONS -- ./corral run --work-dir . -- true >"$scratch/out" 2>"$scratch/err" </dev/null
 	is $? 125 "corral run inside a sandbox fails"
 	err_has "user namespace" "and says why"
 fi
-fails "no operands" "there is no use for" doctor x
+fails "no operands" 'unexpected argument: `x`' doctor x
 
 done_testing

@@ -127,14 +127,14 @@ no_controls "escapes in an example"
 # --- targets that are none ---
 ask() { fails "$1" "$2" policy check -p good.yaml --op "$3" --target "$4"; }
 ask "an empty path" "expected a path" fs.read ''
-ask "an empty host" "cannot be judged as net.connect" net.connect ''
+ask "an empty host" "is not valid for net.connect" net.connect ''
 ask "a URL without a host" "the URL has no host" net.connect http://
-ask "a scheme that is not known" "cannot be judged as net.connect" net.connect gopher://example.com/
-ask "a port that is too large" "cannot be judged as net.connect" net.connect example.com:70000
+ask "an unknown scheme" "is not valid for net.connect" net.connect gopher://example.com/
+ask "a port that is too large" "is not valid for net.connect" net.connect example.com:70000
 ask "an empty program" "expected a program" exec ''
 ask "a quote that is never closed" "--target:1:4:" exec "ls 'x"
 ask "a command that is missing" "--target:1:" exec 'ls |'
-ask "only a comment" "there is no command" exec '# nothing'
+ask "only a comment" "contains no command" exec '# nothing'
 ask "an empty variable" "expected NAME" env ''
 ask "a variable without a name" "expected NAME" env '=x'
 ask "an empty service" "expected NAME.ACCESS" service ''
@@ -151,8 +151,8 @@ fails "an option without its value" "--target needs a value" policy check -p goo
 fails "an option with a value too many" "--json takes no value" policy check --json=yes
 fails "an option twice" "--op was given more than once" policy check -p good.yaml --op env --op exec --target x
 fails "an operand too many" 'unexpected argument: `more`' policy check -p good.yaml --op env --target x more
-fails "--arg without exec" "--arg goes with --op exec" policy check -p good.yaml --op env --target x --arg y
-fails "--method without a connection" "--method goes with" policy check -p good.yaml --op env --target x --method GET
+fails "--arg without exec" "--arg requires --op exec" policy check -p good.yaml --op env --target x --arg y
+fails "--method without a connection" "--method requires --op net.connect" policy check -p good.yaml --op env --target x --method GET
 fails "an unknown method" "did you mean GET?" policy check -p good.yaml --op net.connect --target x:1 --method get
 fails "--set without a value" "NAME=DIR" policy check -p good.yaml --op env --target x --set HOME
 fails "--set of something unknown" "did you mean --set WORK_DIR=DIR?" policy check -p good.yaml --op env --target x --set WRK_DIR=/x

@@ -111,8 +111,8 @@ run policy show --mode rwx
 out_has '- /**' "mode: rwx needs no folder"
 fails "mode: a folder is missing" "--mode requires --data-dir DIR" policy show --mode rx
 fails "mode: / would confine nothing" "would confine nothing" policy show --mode rx --data-dir /
-fails "mode: files and a mode" "either files or --mode" policy show --mode rwx p.yaml
-fails "mode: said but not given" "--from mode needs --mode" policy show --from mode
+fails "mode: files and a mode" "FILE and --mode cannot be used together" policy show --mode rwx p.yaml
+fails "mode: said but not given" "--from mode requires --mode" policy show --from mode
 fails "mode: unknown" "did you mean sandbox?" policy show --mode sandbx --data-dir x
 
 # --- prompt ---
@@ -137,7 +137,7 @@ is "$(tail -c 1 "$scratch/out" | od -An -tx1 | tr -d ' ')" 0a "seatbelt: the las
 printf 'network: {allow: [api.example.com]}\n' >host.yaml
 fails "seatbelt: what it cannot hold is refused" "host.yaml:1" profile seatbelt --policy host.yaml
 fails "seatbelt: neither policy nor mode" "required option missing: --policy FILE or --mode MODE" profile seatbelt
-fails "seatbelt: both" "either --policy or --mode" profile seatbelt --policy p.yaml --mode rwx
+fails "seatbelt: both" "--policy and --mode cannot be used together" profile seatbelt --policy p.yaml --mode rwx
 
 # --- lint ---
 printf 'fs:\n  write: [/**]\n' >wide.yaml

@@ -73,15 +73,15 @@ rm weather/pipe
 fails "inspect: nothing given" "missing argument: DIR" inspect
 
 # --- approve ---
-fails "approve: nobody to ask" "there is no terminal to ask on" approve weather
+fails "approve: no terminal to ask on" "cannot ask for confirmation without a terminal" approve weather
 err_has "corral inspect weather" "approve: what to do instead"
 answers 1 "approve --check: not yet" "not approved" approve --check weather
 out_has "it was never approved" "approve --check: why"
-answers 0 "approve --yes" "exactly this content is approved now" approve --yes weather
+answers 0 "approve --yes" "this content is now approved" approve --yes weather
 out_like '^approved  .*/work/weather  ' "approve --yes: says what"
 out_has "connect to api.weather.example" "approve --yes: shows what was approved"
 answers 0 "approve --check: now" "approved" approve --check weather
-answers 0 "approve: again, unchanged, needs no question" "it was approved before, and is unchanged" approve weather
+answers 0 "approve: again, unchanged, needs no question" "already approved and unchanged" approve weather
 answers 0 "inspect: says so" "yes: it is approved as it is" inspect weather
 is "$(stat -c %a "$XDG_STATE_HOME/corral/approvals")" 700 "approve: the folder is its owner's"
 is "$(find "$XDG_STATE_HOME/corral/approvals" -type f -perm /077 | wc -l)" 0 "approve: so are its files"
@@ -127,7 +127,7 @@ rm -rf helper
 answers 0 "a skill that is gone can be removed" "the approval was removed" approve --remove helper
 
 # --- misuse ---
-fails "approve: two things at once" "do not go together" approve --yes --check weather
+fails "approve: two things at once" "cannot be used together" approve --yes --check weather
 fails "approve: nothing given" "missing argument: DIR" approve
 status=0
 env -u XDG_STATE_HOME -u HOME "$CORRAL" approve --check weather >"$scratch/out" 2>"$scratch/err" || status=$?

@@ -226,11 +226,11 @@ out_has 'add fs: {write: ["'"$scratch"'/work/x"]} to company.yaml' "explain: wha
 out_like '^  layers +allow +policy.yaml +fs.write grants' "explain: the layer that allows"
 out_like '^ +deny +company.yaml +nothing in fs.write' "explain: the layer that does not"
 run policy explain -p policy.yaml --op exec --target 'cd /tmp; git status $X | rm -rf "$D"; $CMD'
-out_like '^  allow  cd /tmp +the shell does this itself$' "explain: a builtin"
+out_like '^  allow  cd /tmp +shell builtin$' "explain: a builtin"
 out_like '^  allow  git status \$X +exec grants' "explain: a program that is granted"
 out_like '^  deny   rm -rf \$D +nothing in exec' "explain: one that is not"
-out_like '^  deny   \$CMD +the program is only known when it runs$' "explain: one that is not known"
-out_has 'git status $X: some arguments are only known when it runs' "explain: arguments that are not known"
+out_like '^  deny   \$CMD +the program is only known at run time$' "explain: one that is not known"
+out_has 'git status $X: some arguments are only known at run time' "explain: arguments that are not known"
 out_has 'why        rm -rf $D: nothing in exec grants it' "explain: which part decided"
 run policy explain -p policy.yaml --op exec --target sh
 status_is 0 "explain: an interpreter that is granted"
@@ -238,11 +238,11 @@ out_has "runs any code that it is given" "explain: what granting an interpreter 
 run policy explain -p policy.yaml --op exec --target ls
 out_lacks "runs any code" "explain: not said of other programs"
 run policy explain -p policy.yaml --op fs.read --target leads-out
-out_has "links lead to /etc/passwd, and that path decided" "explain: links"
+out_has "symbolic links resolve to /etc/passwd, and that path was decisive" "explain: links"
 run policy explain -p policy.yaml --op net.connect --target 169.254.169.254:80
 out_has "whatever is granted" "explain: what no line can allow"
 run policy explain -p policy.yaml --op exec --target git
-out_has "it was judged without arguments" "explain: entries about arguments need arguments"
+out_has "it was checked without arguments" "explain: entries about arguments need arguments"
 awk 'length > 100 { exit 1 }' "$scratch/out"
 ok $? "explain: fits into 100 columns"
 

@@ -302,7 +302,7 @@ refuses "lines of JSON of an earlier version" "earlier versions wrote JSON Lines
 is "$(cat "$scratch"/log/old*)" '{"event":"start"}' "they are as they were, and nothing is beside them"
 run run --audit "$scratch/log/cut" -- true
 rm "$scratch/log/cut.head"
-refuses "a log that was tampered with" "the second file with its last head is not there" --audit "$scratch/log/cut"
+refuses "a log that was tampered with" "its head file does not exist" --audit "$scratch/log/cut"
 
 # --- the default place ---
 key=$XDG_STATE_HOME/corral/audit.db.key

@@ -150,7 +150,7 @@ fs: {read: ['/usr/**', '/bin/**', '/lib/**', '/lib64/**', '/etc/**']}
 exec: [cat, sh]
 EOP
 explain --policy narrow.yaml -- cat "$out/data/one"
-err_has "add fs: {read: [\"$out/data/one\"]} to narrow.yaml, or for this once --read $out/data/one" \
+err_has "add fs: {read: [\"$out/data/one\"]} to narrow.yaml, or use --read $out/data/one" \
 	"the line of the policy, and the option"
 explain --policy narrow.yaml --policy policy.yaml -- cat "$out/data/one"
 err_has "to narrow.yaml" "of the policy that denies it"
@@ -162,7 +162,7 @@ explain --deny hidden -- cat hidden
 err_has "read   ~ $PWD/hidden  remove or narrow --deny" "so is an option, for what it hides in a granted folder"
 explain --policy narrow.yaml -- sh -c 'id; exit 1'
 err_has 'add exec: ["id"] to narrow.yaml' "a program that is not on the list"
-err_has "for this once --exec id" "by its name"
+err_has "or use --exec id" "by its name"
 lines "^  run" 1 "once, in whichever folders it was looked for"
 mkdir -p "$XDG_CONFIG_HOME/corral"
 cat >"$XDG_CONFIG_HOME/corral/policy.yaml" <<'EOP'

@@ -177,7 +177,7 @@ echo x >>"$0" 2>/dev/null || echo "not written"
 mv "$self/data" "$self/gone" 2>/dev/null || echo "not moved"
 END
 run approve --yes live
-out_has "data/ is not part of it: the skill may write there" "what is approved says what is left out"
+out_has "data/ is excluded: the skill may write there" "what is approved says what is left out"
 run inspect --json live
 is "$(tr -d ' \n' <"$scratch/out" | grep -o '"outside_digest":[^]]*]')" '"outside_digest":["data","state"]' "and so does inspect, for programs"
 run run --skill live
@@ -248,13 +248,13 @@ out_is "done" "the line that is suggested helps"
 skill told '' '' && mkdir told/data
 printf 'echo x >$(dirname "$0")/lib/y\nprintf "#!/bin/sh\\n" >$(dirname "$0")/data/x && chmod +x $(dirname "$0")/data/x && $(dirname "$0")/data/x\n' >told/run.sh
 run run --explain --skill told --yes
-err_has 'add fs: {write: ["$SKILL_DIR/data/**"]} to '"$(pwd)/told/skill.yaml"', make that folder, and write there' "a file of the skill that is written"
+err_has 'add fs: {write: ["$SKILL_DIR/data/**"]} to '"$(pwd)/told/skill.yaml"', create that folder, and write there' "a file of the skill that is written"
 err_lacks "--write" "no option helps"
 sed -i 's|write: \[\]|write: ["$SKILL_DIR/data/**"]|' told/skill.yaml
 run run --explain --skill told --yes
 [ -f told/data/x ]
 ok $? "the line helps"
-err_has "move it out of what fs.write grants in $(pwd)/told/skill.yaml" "a program that it wrote is not run"
+err_has "move it to a folder that fs.write in $(pwd)/told/skill.yaml does not grant" "a program that it wrote is not run"
 
 # --- grants from outside do not reach in ---
 skill outer '' '' && mkdir outer/data && echo 'echo x >$(dirname "$0")/data/x || echo no' >outer/run.sh

@@ -60,7 +60,7 @@ static void key_forget_buffer(struct buffer *b)
 static int key_refuse(struct error *e, const char *path, const char *why)
 {
 	(void)error_set(e, -EPERM, NULL, "%s: %s", path, why);
-	error_hint(e, "a signing key is a plain file of its owner with mode 0600");
+	error_hint(e, "a signing key must be a regular file with mode 0600 that you own");
 	return -EPERM;
 }
 
@@ -81,16 +81,16 @@ static int key_read_seed(const char *path, uint8_t seed[SEED_BYTES], struct erro
 	if (fstat(fd, &st) < 0)
 		return error_set(e, -errno, NULL, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return key_refuse(e, path, "it is no plain file");
+		return key_refuse(e, path, "it is not a regular file");
 	if (st.st_uid != geteuid())
-		return key_refuse(e, path, "it belongs to somebody else");
+		return key_refuse(e, path, "it belongs to another user");
 	if (st.st_mode & 077)
-		return key_refuse(e, path, "others may read or write it");
+		return key_refuse(e, path, "other users may read or write it");
 	r = file_read_fd(fd, LINE_BYTES, &b);
 	if (r < 0 && r != -EFBIG)
 		return error_set(e, r, NULL, "%s: %s", path, strerror(-r));
 	if (r < 0 || key_parse_line(&b, seed) < 0)
-		return error_set(e, -EBADMSG, NULL, "%s: it holds no signing key", path);
+		return error_set(e, -EBADMSG, NULL, "%s: not a signing key", path);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static int key_settle_public(const struct key *k, const char *path, struct error
 		return error_set(e, r, NULL, "%s: %s", name.data, strerror(-r));
 	if (r < 0 || memcmp(there.bytes, k->public.bytes, sizeof(there.bytes)) != 0)
 		return error_set(
-			e, -EBADMSG, NULL, "%s: it is not the public half of %s", name.data, path);
+			e, -EBADMSG, NULL, "%s: not the public key of %s", name.data, path);
 	return 0;
 }
 
@@ -164,14 +164,14 @@ int key_open(struct key *ret, const char *path, struct error *e)
 	int r;
 
 	if (sodium_init() < 0)
-		return error_set(e, -EIO, NULL, "libsodium does not work here");
+		return error_set(e, -EIO, NULL, "libsodium could not be initialized");
 	r = key_read_seed(path, seed, e);
 	if (r == -ENOENT) {
 		r = key_make_seed(path, e);
 		if (r == 0)
 			r = key_read_seed(path, seed, e);
 		if (r == -ENOENT)
-			(void)error_set(e, r, NULL, "%s: it went away", path);
+			(void)error_set(e, r, NULL, "%s: the file was removed", path);
 	}
 	if (r < 0)
 		return r;
@@ -195,7 +195,7 @@ int key_public_read(struct key_public *ret, const char *path, struct error *e)
 	int r = key_read_public(path, &k);
 
 	if (r == -EBADMSG)
-		return error_set(e, r, NULL, "%s: it holds no public key", path);
+		return error_set(e, r, NULL, "%s: not a public key", path);
 	if (r < 0)
 		return error_set(e, r, NULL, "%s: %s", path, strerror(-r));
 	*ret = k;
@@ -357,7 +357,7 @@ int head_load(struct head *ret, const char *path, struct error *e)
 	if (r == 0)
 		r = json_read(&d, path, buffer_text(&text), text.len, NULL);
 	if (r < 0 || head_parse(ret, d.root) < 0)
-		return error_set(e, -EBADMSG, NULL, "%s: it holds no signed head", path);
+		return error_set(e, -EBADMSG, NULL, "%s: not a signed head", path);
 	return 0;
 }
 

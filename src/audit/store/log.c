@@ -26,13 +26,13 @@ int audit_log_open(struct audit_log **ret, const char *path, struct error *e)
 	if (!l || !l->path)
 		r = error_no_memory(e);
 	else if (sodium_init() < 0)
-		r = error_set(e, -EIO, NULL, "libsodium does not work here");
+		r = error_set(e, -EIO, NULL, "libsodium could not be initialized");
 	else
 		r = sql_open(&l->sql, l->path, SQL_READ, e);
 	if (r == 0)
 		r = schema_check(&l->sql, e);
 	if (r > 0)
-		r = error_set(e, -EBADMSG, NULL, "%s: it is empty, no audit log", path);
+		r = error_set(e, -EBADMSG, NULL, "%s: not an audit log: the file is empty", path);
 	if (r < 0)
 		audit_log_close(l);
 	else
@@ -135,9 +135,8 @@ static int log_visit_rows(struct audit_log *l, sqlite3_stmt *st, const struct lo
 		/* Pages that somebody edited may hold the same rows again and again. */
 		if (!is_first && !(q->newest_first ? record.number < row.number
 						   : record.number > row.number))
-			return error_set(e, -EBADMSG, NULL,
-				"%s: record %llu does not stand in its place", l->path,
-				(unsigned long long)record.number);
+			return error_set(e, -EBADMSG, NULL, "%s: record %llu is not in its place",
+				l->path, (unsigned long long)record.number);
 		is_first = false;
 		row.number = record.number;
 		row.hash = record.hash;

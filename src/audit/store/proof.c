@@ -100,7 +100,7 @@ static int proof_make(struct leaves *l, uint64_t number, struct buffer *out)
 	if (r == 0)
 		r = heads_get(&l->log->sql, HEADS_LAST, &last, e);
 	if (r == -ENOENT)
-		return error_set(e, -EBADMSG, NULL, "%s: it has no signed head", l->log->path);
+		return error_set(e, -EBADMSG, NULL, "%s: the log has no signed head", l->log->path);
 	if (r < 0)
 		return r;
 	if (number == 0 || number <= first.head.number)
@@ -120,8 +120,8 @@ static int proof_make(struct leaves *l, uint64_t number, struct buffer *out)
 	p.record = record.data;
 	p.len = record.len;
 	if (proof_holds(&p) < 0)
-		return error_set(e, -EBADMSG, NULL,
-			"%s: its records are not those of its signed head", l->log->path);
+		return error_set(e, -EBADMSG, NULL, "%s: the records do not match the signed head",
+			l->log->path);
 	proof_print(&p, out);
 	return out->failed ? error_no_memory(e) : 0;
 }
@@ -192,19 +192,20 @@ int audit_proof_check(const char *text, size_t len, const char *public_path, str
 	int r;
 
 	if (sodium_init() < 0)
-		return error_set(e, -EIO, NULL, "libsodium does not work here");
+		return error_set(e, -EIO, NULL, "libsodium could not be initialized");
 	if (json_read(&d, NULL, text, len, NULL) < 0 || proof_parse(d.root, record, &p) < 0)
-		return error_set(e, -EBADMSG, NULL, "this is no proof of Corral");
+		return error_set(e, -EBADMSG, NULL, "not a proof of Corral");
 	r = key_public_read(&key, public_path, e);
 	if (r < 0)
 		return r;
 	r = head_check(&p.head, &key);
 	if (r < 0)
 		return error_set(e, -EBADMSG, NULL, "the proof's head %s",
-			r == -EKEYREJECTED ? "was signed by another key"
-					   : "is not what was signed");
+			r == -EKEYREJECTED ? "was signed with another key"
+					   : "was changed after it was signed");
 	if (proof_holds(&p) < 0)
-		return error_set(e, -EBADMSG, NULL, "the record is not in the log of this head");
+		return error_set(
+			e, -EBADMSG, NULL, "the record is not in the log that this head signs");
 	/* The event's texts must outlive the proof. */
 	buffer_clear(texts);
 	buffer_add(texts, record + CHAIN_NUMBER_BYTES, p.len - CHAIN_NUMBER_BYTES);

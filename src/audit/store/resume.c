@@ -18,8 +18,8 @@
 static int resume_refuse(struct audit_store *s, const char *why, struct error *e)
 {
 	(void)error_set(e, -EBADMSG, NULL, "%s: %s", s->path, why);
-	error_hint(e, "`corral audit verify` says what was changed; to go on, move the log and its "
-		      "head away");
+	error_hint(e, "run `corral audit verify` to find out what was changed; to start a new "
+		      "log, move this one and its head file away");
 	return -EBADMSG;
 }
 
@@ -36,7 +36,7 @@ static int resume_check_hash(
 	if (r < 0)
 		return r;
 	if (r == 0 || log_record_read(st, &record) < 0 || !merkle_equal(&record.hash, hash))
-		return resume_refuse(s, "its end is not what was signed", e);
+		return resume_refuse(s, "its last records do not match the signature", e);
 	return 0;
 }
 
@@ -53,7 +53,7 @@ static int resume_replay(
 		return r;
 	for (;;) {
 		if (c->tree.n == h->number && !chain_is_at(c, &h->chain, &h->root))
-			return resume_refuse(s, "its end is not what was signed", e);
+			return resume_refuse(s, "its last records do not match the signature", e);
 		r = sql_step(&s->sql, st, e);
 		if (r <= 0)
 			break;
@@ -63,10 +63,11 @@ static int resume_replay(
 		if (r < 0 || record.number != c->tree.n ||
 			log_record_claim(&record) != record.number ||
 			!merkle_equal(&record.hash, &c->hash))
-			return resume_refuse(s, "a record at its end was changed or removed", e);
+			return resume_refuse(
+				s, "one of its last records was changed or removed", e);
 	}
 	if (r == 0 && c->tree.n < h->number)
-		return resume_refuse(s, "it ends before what was signed", e);
+		return resume_refuse(s, "signed records are missing at its end", e);
 	return r;
 }
 
@@ -77,11 +78,11 @@ static int resume_check_second(struct audit_store *s, const struct head *second,
 	int r;
 
 	if (head_check(second, &s->key.public) < 0)
-		return resume_refuse(s, "the head in its second file was changed", e);
+		return resume_refuse(s, "the head in its head file was changed", e);
 	if (memcmp(second->log, s->head.log, sizeof(second->log)) != 0)
-		return resume_refuse(s, "the head in its second file is of another log", e);
+		return resume_refuse(s, "its head file belongs to another log", e);
 	if (second->number > s->head.number || second->removed > s->head.removed)
-		return resume_refuse(s, "it ends before the head in its second file", e);
+		return resume_refuse(s, "it ends before the head in its head file", e);
 	if (second->number < s->head.removed)
 		return 0;
 	r = heads_at(&s->sql, second->number, &row, e);
@@ -89,7 +90,7 @@ static int resume_check_second(struct audit_store *s, const struct head *second,
 		return r;
 	if (r < 0 || !merkle_equal(&second->chain, &row.head.chain) ||
 		!merkle_equal(&second->root, &row.head.root))
-		return resume_refuse(s, "it is not the log of the head in its second file", e);
+		return resume_refuse(s, "its head file belongs to another log", e);
 	return 0;
 }
 
@@ -108,14 +109,14 @@ static int resume_take_head(struct audit_store *s, const struct head *h, struct 
 
 	if (r < 0)
 		return resume_refuse(s,
-			r == -EKEYREJECTED ? "the last head was signed by another key"
+			r == -EKEYREJECTED ? "the last head was signed with another key"
 					   : "the signature of the last head is wrong",
 			e);
 	r = heads_get(&s->sql, HEADS_FIRST, &first, e);
 	if (r < 0 && r != -EBADMSG && r != -ENOENT)
 		return r;
 	if (r < 0 || first.head.number != h->removed)
-		return resume_refuse(s, "its beginning is not what was signed", e);
+		return resume_refuse(s, "its first records do not match the signature", e);
 	s->head = *h;
 	s->signed_ms = clock_ms(CLOCK_MONOTONIC);
 	return 0;
@@ -143,7 +144,7 @@ static int resume_from(struct audit_store *s, const struct chain *from, const st
 	if (r == -ENOENT && s->chain.tree.n == 0)
 		return 0;
 	if (r == -ENOENT)
-		return resume_refuse(s, "the second file with its last head is not there", e);
+		return resume_refuse(s, "its head file does not exist", e);
 	if (r == 0)
 		r = resume_check_second(s, &second, e);
 	if (r == 0)
@@ -162,7 +163,7 @@ static int resume_go_on(struct audit_store *s, struct error *e)
 		return r;
 	if (memcmp(last.head.log, s->head.log, sizeof(s->head.log)) != 0 ||
 		last.head.number < s->head.number || last.head.removed < s->head.removed)
-		return resume_refuse(s, "it ends before what was signed", e);
+		return resume_refuse(s, "signed records are missing at its end", e);
 	is_new = memcmp(last.head.signature, s->head.signature, sizeof(s->head.signature)) != 0;
 	/* The last record that this writer knows may be gone by retention, or a head was signed
 	 * before it (by one that had no lock): then the head is where to go on from. */
@@ -203,7 +204,7 @@ int store_catch_up(struct audit_store *s, struct error *e)
 	(void)sqlite3_file_control(s->sql.db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
 	if (moved)
 		return error_set(e, -ENOENT, NULL,
-			"%s: it was removed or moved away while it was written to", s->path);
+			"%s: the file was removed or moved while it was being written", s->path);
 	r = resume_read_version(s, &version, e);
 	if (r < 0 || version == s->version)
 		return r;

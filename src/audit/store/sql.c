@@ -224,7 +224,7 @@ int schema_create(struct sql *s, struct error *e)
 
 static int schema_refuse(struct sql *s, struct error *e)
 {
-	return error_set(e, -EBADMSG, NULL, "%s: it is no audit log of Corral", s->path);
+	return error_set(e, -EBADMSG, NULL, "%s: not an audit log of Corral", s->path);
 }
 
 int schema_check(struct sql *s, struct error *e)

@@ -55,9 +55,10 @@ static int store_lock(struct audit_store *s, struct error *e)
 			return error_set(e, -errno, NULL, "%s.lock: %s", s->path, strerror(errno));
 		if (audit_pause(&pause))
 			continue;
-		(void)error_set(e, -EBUSY, NULL,
-			"%s: another process has this log and does not let go", s->path);
-		error_hint(e, "one that was stopped, perhaps: `fuser %s.lock` says which", s->path);
+		(void)error_set(
+			e, -EBUSY, NULL, "%s: the log is locked by another process", s->path);
+		error_hint(
+			e, "find the process with `fuser %s.lock`; it may be suspended", s->path);
 		return -EBUSY;
 	}
 	return 0;
@@ -274,9 +275,10 @@ static int store_begin_or_resume(struct audit_store *s, struct error *e)
 	if (r < 0)
 		return r;
 	if (r > 0 && access(s->head_path, F_OK) == 0) {
-		(void)error_set(e, -EBADMSG, NULL, "%s: it is empty, but %s has the head of a log",
-			s->path, s->head_path);
-		error_hint(e, "if you moved the log away, move that file with it");
+		(void)error_set(e, -EBADMSG, NULL,
+			"%s: the file is empty, but %s contains the head of a log", s->path,
+			s->head_path);
+		error_hint(e, "if you moved the log, move that file as well");
 		return -EBADMSG;
 	}
 	if (r > 0)
@@ -300,7 +302,7 @@ static int store_open_file(struct audit_store *s, struct error *e)
 	if (fd < 0 && (errno != EEXIST || lstat(s->path, &st) < 0))
 		return error_set(e, -errno, NULL, "%s: %s", s->path, strerror(errno));
 	if (fd < 0 && !S_ISREG(st.st_mode))
-		return error_set(e, -EINVAL, NULL, "%s: a log must be a plain file", s->path);
+		return error_set(e, -EINVAL, NULL, "%s: a log must be a regular file", s->path);
 	/* Before SQLite has it: to close any descriptor of a file ends the locks on it. */
 	fd_close(&fd);
 	r = sql_open(&s->sql, s->path, SQL_WRITE, e);
@@ -310,7 +312,9 @@ static int store_open_file(struct audit_store *s, struct error *e)
 	r = sql_answers(&s->sql, "PRAGMA journal_mode=WAL", "wal", e);
 	if (r == 0)
 		return error_set(e, -EOPNOTSUPP, NULL,
-			"%s: this file system has no shared memory for a write-ahead log", s->path);
+			"%s: this file system does not support the shared memory that a "
+			"write-ahead log needs",
+			s->path);
 	if (r > 0)
 		r = sql_run(&s->sql, store_sync[full], e);
 	if (r == 0)
@@ -345,7 +349,7 @@ static int store_check_name(const char *path, struct error *e)
 	struct stat st;
 
 	if (len == 0 || path[len - 1] == '/' || (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)))
-		return error_set(e, -EINVAL, NULL, "%s: a log must be a plain file",
+		return error_set(e, -EINVAL, NULL, "%s: a log must be a regular file",
 			len ? path : "(no name)");
 	return 0;
 }

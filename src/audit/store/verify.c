@@ -74,7 +74,7 @@ verify_found(struct verify *v, enum audit_fault fault, uint64_t number, const ch
 static int verify_found_no_head(struct verify *v, uint64_t number)
 {
 	return verify_found(v, AUDIT_HEADLESS, number,
-		"the signed head at record %" PRIu64 " is not there", number);
+		"the signed head at record %" PRIu64 " is missing", number);
 }
 
 static int verify_check_signature(struct verify *v, const struct head *h, const char *where)
@@ -83,11 +83,11 @@ static int verify_check_signature(struct verify *v, const struct head *h, const 
 	const char *fault;
 
 	if (r == -EKEYREJECTED)
-		fault = "was signed by another key";
+		fault = "was signed with another key";
 	else if (r < 0)
-		fault = "is not what was signed";
+		fault = "was changed after it was signed";
 	else if (memcmp(h->log, v->last.log, sizeof(h->log)) != 0)
-		fault = "is of another log";
+		fault = "belongs to another log";
 	else
 		return 0;
 	return verify_found(v, AUDIT_UNSIGNED, h->number, "the head at record %" PRIu64 "%s %s",
@@ -102,8 +102,7 @@ static int verify_found_damage(struct verify *v, int r)
 	if (r != -EBADMSG)
 		return r;
 	return verify_found(v, AUDIT_UNREADABLE, number,
-		"the file is damaged: record %" PRIu64 " and those behind it cannot be read",
-		number);
+		"the file is damaged: record %" PRIu64 " and later ones cannot be read", number);
 }
 
 /* Moves on in the table of heads. */
@@ -117,7 +116,7 @@ static int verify_load_next(struct verify *v)
 	if (heads_read(v->next.st, &v->next.row) == 0)
 		return 0;
 	return verify_found(v, AUDIT_UNSIGNED, sql_number(v->next.st, 0),
-		"the head at record %lld is not what was signed",
+		"the head at record %lld was changed after it was signed",
 		(long long)sqlite3_column_int64(v->next.st, 0));
 }
 
@@ -127,8 +126,8 @@ static int verify_check_hashes(struct verify *v, const struct head *h)
 	if (chain_is_at(&v->chain, &h->chain, &h->root))
 		return 0;
 	return verify_found(v, AUDIT_CHANGED, v->good + 1,
-		"of the records %" PRIu64 " to %" PRIu64
-		", at least one was changed, and the hashes behind it made anew",
+		"at least one of the records %" PRIu64 " to %" PRIu64
+		" was changed, and later hashes were recomputed",
 		v->good + 1, h->number);
 }
 
@@ -150,7 +149,7 @@ static int verify_check_heads(struct verify *v)
 		 * SQLite gives the rows of a page that somebody edited as they stand. */
 		if (r == 0 && v->next.there && v->next.row.head.number <= number)
 			r = verify_found(v, AUDIT_UNSIGNED, v->next.row.head.number,
-				"the head at record %" PRIu64 " does not stand in its place",
+				"the head at record %" PRIu64 " is not in its place",
 				v->next.row.head.number);
 	}
 	if (r == 0 && v->has_second && v->second.number == number)
@@ -168,10 +167,10 @@ static int verify_found_moved(struct verify *v, sqlite3_stmt *st, uint64_t numbe
 		(r > 0 && log_record_read(st, &next) == 0 && log_record_claim(&next) == claim + 1))
 		return verify_found(v, AUDIT_REMOVED, number,
 			"record %" PRIu64
-			" is not there: later ones were numbered anew to close the gap",
+			" is missing: later ones were renumbered to close the gap",
 			number);
 	return verify_found(v, AUDIT_REORDERED, number,
-		"in the place of record %" PRIu64 " stands record %" PRIu64, number, claim);
+		"record %" PRIu64 " was replaced by record %" PRIu64, number, claim);
 }
 
 static int verify_check_record(struct verify *v, sqlite3_stmt *st)
@@ -183,10 +182,10 @@ static int verify_check_record(struct verify *v, sqlite3_stmt *st)
 
 	if (record.number < expected)
 		return verify_found(v, AUDIT_CHANGED, record.number,
-			"record %" PRIu64 " stands before the beginning of the log", record.number);
+			"record %" PRIu64 " is before the beginning of the log", record.number);
 	if (record.number > expected)
 		return verify_found(
-			v, AUDIT_REMOVED, expected, "record %" PRIu64 " is not there", expected);
+			v, AUDIT_REMOVED, expected, "record %" PRIu64 " is missing", expected);
 	if (r < 0)
 		return verify_found(
 			v, AUDIT_CHANGED, expected, "record %" PRIu64 " cannot be read", expected);
@@ -196,7 +195,7 @@ static int verify_check_record(struct verify *v, sqlite3_stmt *st)
 		return verify_found_moved(v, st, expected, log_record_claim(&record));
 	if (log_record_claim(&record) != expected || !merkle_equal(&record.hash, &v->chain.hash))
 		return verify_found(v, AUDIT_CHANGED, expected,
-			"record %" PRIu64 " is not what was hashed", expected);
+			"record %" PRIu64 " does not match its hash", expected);
 	v->verdict->records++;
 	return verify_check_heads(v);
 }
@@ -224,7 +223,8 @@ static int verify_read_last(struct verify *v)
 	if (r == -ENOENT)
 		return verify_found_no_head(v, 0);
 	if (r == -EBADMSG)
-		return verify_found(v, AUDIT_UNSIGNED, 0, "the last head is not what was signed");
+		return verify_found(
+			v, AUDIT_UNSIGNED, 0, "the last head was changed after it was signed");
 	if (r < 0)
 		return r;
 	v->last = row.head;
@@ -246,7 +246,7 @@ static int verify_check_beginning(struct verify *v)
 		return verify_found_no_head(v, v->last.removed);
 	if (v->next.row.head.number < v->last.removed)
 		return verify_found(v, AUDIT_REMOVED, v->next.row.head.number + 1,
-			"the log begins at another head than its last one says");
+			"the log does not begin where its last head says");
 	v->chain = v->next.row.chain;
 	v->good = v->chain.tree.n;
 	return verify_check_heads(v);
@@ -259,11 +259,11 @@ static int verify_check_second(struct verify *v)
 
 	if (!v->has_second)
 		return 0;
-	r = verify_check_signature(v, &v->second, " in the second file");
+	r = verify_check_signature(v, &v->second, " in the head file");
 	if (r || v->second.removed <= v->last.removed)
 		return r;
 	return verify_found(v, AUDIT_TRUNCATED, v->last.number + 1,
-		"the log is from before its second file: retention had removed records up to "
+		"the log is older than its head file: retention had removed records up to "
 		"%" PRIu64,
 		v->second.removed);
 }
@@ -296,8 +296,8 @@ static int verify_check_pages(struct verify *v)
 	if (r > 0)
 		return 0;
 	return verify_found(v, AUDIT_UNREADABLE, v->verdict->removed + 1,
-		"the records are what was signed, but the pages that lead to them are damaged: a "
-		"list may not show all");
+		"the records match the signature, but the database index is damaged: a list may "
+		"be incomplete");
 }
 
 static int verify_praise(struct verify *v)
@@ -332,10 +332,9 @@ static int verify_load_second(struct verify *v, const char *head_path)
 	v->has_second = r == 0;
 	if (r == -ENOENT)
 		return verify_found(v, AUDIT_HEADLESS, 0,
-			"the second file with the last head is not there: nothing tells where the "
-			"log ended");
+			"the head file does not exist, so a truncated log cannot be detected");
 	if (r == -EBADMSG)
-		return verify_found(v, AUDIT_UNSIGNED, 0, "the second file holds no signed head");
+		return verify_found(v, AUDIT_UNSIGNED, 0, "the head file contains no signed head");
 	return r;
 }
 

@@ -63,20 +63,20 @@ static int audit_source_explain(struct call *c, const char *path, int r)
 	if (stat(path, &st) < 0) {
 		if (errno != ENOENT && errno != ENOTDIR)
 			return error_set(c->error, -errno, NULL, "%s: %s", path, strerror(errno));
-		(void)error_set(c->error, -ENOENT, NULL, "there is no audit log at %s", path);
+		(void)error_set(c->error, -ENOENT, NULL, "no audit log at %s", path);
 		error_hint(c->error, HOW_TO_WRITE);
 		return -ENOENT;
 	}
 	if (!S_ISREG(st.st_mode))
 		return error_set(
-			c->error, -EINVAL, NULL, "%s: it is no file, so no audit log", path);
+			c->error, -EINVAL, NULL, "%s: not an audit log: not a regular file", path);
 	if (access(path, R_OK) < 0) {
 		const struct passwd *owner = getpwuid(st.st_uid);
 
-		(void)error_set(c->error, -EACCES, NULL, "%s: you may not read it", path);
+		(void)error_set(c->error, -EACCES, NULL, "%s: permission denied", path);
 		if (st.st_uid != geteuid())
-			error_hint(c->error, "it belongs to %s: ask as this user",
-				owner ? owner->pw_name : "somebody else");
+			error_hint(c->error, "it belongs to %s: run the command as this user",
+				owner ? owner->pw_name : "another user");
 		return -EACCES;
 	}
 	audit_source_name(path, "-wal", &wal);
@@ -84,19 +84,19 @@ static int audit_source_explain(struct call *c, const char *path, int r)
 	 * reads, and has no place for it. */
 	if (r != -EBADMSG && r != -ENOMEM && !wal.failed && access(wal.data, F_OK) == 0) {
 		(void)error_set(c->error, r, NULL,
-			"%s: beside it lies %s-wal, as while somebody writes, which cannot be read "
-			"from here because the folder may not be written to",
+			"%s: %s-wal exists, so another process may be writing; reading both "
+			"requires write access to the folder",
 			path, path);
-		error_hint(c->error, "ask as the owner of the log; or copy both files to a folder "
-				     "of your own and name the copy");
+		error_hint(c->error, "run the command as the owner of the log, or copy both "
+				     "files to your own folder and read the copy");
 	}
 	if (r == -EBADMSG)
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	/* Not one either: a log whose first bytes were damaged. */
 	if (r == -EBADMSG && (fd < 0 || read(fd, head, sizeof(head)) != (ssize_t)sizeof(head) ||
 				     memcmp(head, magic, sizeof(magic)) != 0)) {
-		(void)error_set(c->error, r, NULL, "%s: it is %s", path,
-			st.st_size ? "no audit log" : "empty, no audit log");
+		(void)error_set(c->error, r, NULL, "%s: %s", path,
+			st.st_size ? "not an audit log" : "not an audit log: the file is empty");
 		error_hint(c->error, HOW_TO_WRITE);
 	}
 	return r;
@@ -155,11 +155,12 @@ int audit_filter_time(struct call *c, const struct options_row *row, const char 
 	if (audit_time_parse(value, is_end ? AUDIT_TIME_ENDS : AUDIT_TIME_BEGINS,
 		    clock_ns(CLOCK_REALTIME), is_end ? &f->until_ns : &f->since_ns) == 0)
 		return f->until_ns && f->since_ns > f->until_ns
-			       ? options_misused(c, "--until is before --since: nothing can fit")
+			       ? options_misused(c, "--until is earlier than --since")
 			       : 0;
-	(void)error_set(c->error, -EINVAL, NULL, "--%s: `%s` is no time", row->name, value);
-	error_hint(c->error, "write 10m, 2h or 3d (ago), 14:30, 2026-01-31, "
-			     "'2026-01-31 14:30' or 2026-01-31T14:30:00Z");
+	(void)error_set(c->error, -EINVAL, NULL, "invalid value for --%s: `%s` is not a time",
+		row->name, value);
+	error_hint(c->error, "expected 10m, 2h or 3d (ago), 14:30, 2026-01-31, '2026-01-31 "
+			     "14:30' or 2026-01-31T14:30:00Z");
 	return -EINVAL;
 }
 
@@ -179,7 +180,9 @@ int audit_filter_parse_number(const char *text, uint64_t *ret)
 int audit_filter_number(struct call *c, const struct options_row *row, const char *value)
 {
 	if (audit_filter_parse_number(value, row->target) < 0)
-		return options_misused(c, "--%s: `%s` is no number from 1", row->name, value);
+		return options_misused(c,
+			"invalid value for --%s: `%s` (expected a number, 1 or more)", row->name,
+			value);
 	return 0;
 }
 

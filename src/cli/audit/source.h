@@ -41,32 +41,33 @@ options_taker audit_filter_words, audit_filter_time;
 options_taker audit_filter_number;
 int audit_filter_parse_number(const char *text, uint64_t *ret);
 
-#define AUDIT_FILTER_ROWS(f)                                                                      \
-	{ "session", 's', "ID", "only of this session; `1f2e*`: whose id begins like this",       \
-		options_text, &(f)->session, OPTIONS_OPTIONAL },                                  \
-		{ "action", 'a', "ACTION",                                                        \
-			"only these: net.connect, fs.read, exec …; `net` is all of its kind;\n" \
-			"several with commas, or by repeating it",                                \
-			audit_filter_words, &(f)->actions, OPTIONS_MANY },                        \
-		{ "decision", 'd', "DECISION",                                                    \
-			"only allowed, denied, asked, failed or none (just told); likewise",      \
-			audit_filter_words, &(f)->decisions, OPTIONS_MANY },                      \
-		{ "target", 't', "GLOB",                                                          \
-			"only what was done to this: '/srv/**' as in a grant, '*.example.com*'",  \
-			options_text, &(f)->target, OPTIONS_OPTIONAL },                           \
-		{ "since", 0, "TIME",                                                             \
-			"not before: 10m, 2h, 3d, 14:30, 2026-01-31, 2026-01-31T14:30:00Z",       \
-			audit_filter_time, f, OPTIONS_OPTIONAL },                                 \
-	{                                                                                         \
-		"until", 0, "TIME", "not after", audit_filter_time, f, OPTIONS_OPTIONAL           \
+#define AUDIT_FILTER_ROWS(f)                                                                        \
+	{ "session", 's', "ID",                                                                     \
+		"only records of this session; `1f2e*` matches the start of an id", options_text,   \
+		&(f)->session, OPTIONS_OPTIONAL },                                                  \
+		{ "action", 'a', "ACTION",                                                          \
+			"only these actions: net.connect, fs.read, exec …; `net` is all net.*;\n" \
+			"separate several with commas, or repeat the option",                       \
+			audit_filter_words, &(f)->actions, OPTIONS_MANY },                          \
+		{ "decision", 'd', "DECISION",                                                      \
+			"only allowed, denied, asked, failed or none (no decision); likewise",      \
+			audit_filter_words, &(f)->decisions, OPTIONS_MANY },                        \
+		{ "target", 't', "GLOB",                                                            \
+			"only this target: '/srv/**' as in a grant, '*.example.com*'",              \
+			options_text, &(f)->target, OPTIONS_OPTIONAL },                             \
+		{ "since", 0, "TIME",                                                               \
+			"since: 10m, 2h, 3d, 14:30, 2026-01-31, 2026-01-31T14:30:00Z",              \
+			audit_filter_time, f, OPTIONS_OPTIONAL },                                   \
+	{                                                                                           \
+		"until", 0, "TIME", "until (same forms)", audit_filter_time, f, OPTIONS_OPTIONAL    \
 	}
 
-#define AUDIT_FILTER_AMOUNT(f)                                                                 \
-	{ "limit", 'n', "N", "no more than so many records", audit_filter_number, &(f)->limit, \
-		OPTIONS_OPTIONAL },                                                            \
-	{                                                                                      \
-		"newest", 0, NULL, "the newest first", options_flag, &(f)->newest,             \
-			OPTIONS_OPTIONAL                                                       \
+#define AUDIT_FILTER_AMOUNT(f)                                                              \
+	{ "limit", 'n', "N", "at most this many records", audit_filter_number, &(f)->limit, \
+		OPTIONS_OPTIONAL },                                                         \
+	{                                                                                   \
+		"newest", 0, NULL, "the newest first", options_flag, &(f)->newest,          \
+			OPTIONS_OPTIONAL                                                    \
 	}
 
 /*

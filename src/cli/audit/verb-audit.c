@@ -23,8 +23,7 @@ static int verb_list_run(struct call *c)
 	const struct options_row rows[] = {
 		AUDIT_FILTER_ROWS(&filter),
 		AUDIT_FILTER_AMOUNT(&filter),
-		{ "json", 0, NULL, "print JSON Lines, for programs", options_flag, &json,
-			OPTIONS_OPTIONAL },
+		{ "json", 0, NULL, "print JSON Lines", options_flag, &json, OPTIONS_OPTIONAL },
 	};
 	int r = options_parse(c, rows, ROWS(rows));
 
@@ -43,10 +42,9 @@ static int verb_list_run(struct call *c)
 static const struct verb verb_audit_list = {
 	.name = "list",
 	.synopsis = "[OPTION]... [FILE]",
-	.summary = "records, by session, action, decision, target, time",
-	.description =
-		"Prints the records that fit all options, the oldest first. What is read is not "
-		"verified by that: `corral audit verify` does.",
+	.summary = "list records, by session, action, decision, target, time",
+	.description = "Prints the records that match all options, the oldest first. This does not "
+		       "verify the log: see `corral audit verify`.",
 	.examples = "corral audit list --decision denied --since 2h\n"
 		    "corral audit list --action net,exec --target '*.example.com*'\n"
 		    "corral audit list --action fs --target '/etc/**' --newest --limit 20\n"
@@ -72,7 +70,7 @@ struct audit_file {
 
 static int audit_file_fail(const struct audit_file *f, int r, struct error *e)
 {
-	return error_set(e, r, NULL, "%s: cannot be written: %s", f->path, strerror(-r));
+	return error_set(e, r, NULL, "cannot write %s: %s", f->path, strerror(-r));
 }
 
 /* -EINVAL: what is there is no plain file, so it cannot be replaced. path must live on. */
@@ -85,8 +83,8 @@ static int audit_file_begin(struct audit_file *f, const char *path, struct error
 
 	/* A device, a pipe or a link would be replaced by a file: nobody means that. */
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-		(void)error_set(e, -EINVAL, NULL, "%s: it is there and no plain file", path);
-		error_hint(e, "without --output the result goes to standard output");
+		(void)error_set(e, -EINVAL, NULL, "%s: exists and is not a regular file", path);
+		error_hint(e, "omit --output to write to standard output");
 		return -EINVAL;
 	}
 	*f = (struct audit_file){ .fd = -1, .path = path };
@@ -191,7 +189,7 @@ static int verb_export_check_output(struct call *c, const struct verb_export *x)
 		if (stat(name, &st) == 0 && st.st_dev == output.st_dev &&
 			st.st_ino == output.st_ino)
 			return error_set(c->error, -EINVAL, NULL,
-				"--output: %s belongs to the log itself", x->output);
+				"--output: %s is part of the log itself", x->output);
 	}
 	return 0;
 }
@@ -206,7 +204,7 @@ static int verb_export_run(struct call *c)
 		{ "format", 'f', "FORMAT", "jsonl, ocsf, cef or csv", verb_export_take_format,
 			&x.format, OPTIONS_REQUIRED },
 		{ "output", 'o', "FILE",
-			"write this file (mode 0600), when all is there; -: standard output",
+			"write to this file (mode 0600), when complete; - is standard output",
 			options_text, &x.output, OPTIONS_OPTIONAL },
 		AUDIT_FILTER_ROWS(&x.filter),
 		AUDIT_FILTER_AMOUNT(&x.filter),
@@ -216,7 +214,7 @@ static int verb_export_run(struct call *c)
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
 	if (x.output && !*x.output)
-		return options_misused(c, "--output: the file has no name");
+		return options_misused(c, "--output: the file name is empty");
 	if (x.output && !strcmp(x.output, "-"))
 		x.output = NULL;
 	r = audit_source_find(c, 0, &x.path);
@@ -238,9 +236,9 @@ static int verb_export_run(struct call *c)
 static const struct verb verb_audit_export = {
 	.name = "export",
 	.synopsis = "--format FORMAT [OPTION]... [FILE]",
-	.summary = "records for other systems: jsonl, ocsf, cef, csv",
+	.summary = "export records for other systems: jsonl, ocsf, cef, csv",
 	.description =
-		"Prints the records that fit all options, each as a line: JSON Lines, the Open "
+		"Prints the records that match all options, one per line: JSON Lines, the Open "
 		"Cybersecurity Schema (1.1.0), the Common Event Format, or CSV. The fields are "
 		"described in docs/audit.md.",
 	.examples = "corral audit export --format jsonl | jq -c 'select(.decision == \"denied\")'\n"
@@ -265,12 +263,12 @@ static const struct verb *const verbs[] = {
 const struct verb verb_audit = {
 	.name = "audit",
 	.synopsis = "COMMAND [OPTION]... [FILE]",
-	.summary = "what happened, provably: read and verify audit logs",
+	.summary = "read, export and verify audit logs",
 	.description =
-		"Reads the logs that `corral run --audit FILE` and programs with the library "
-		"write, also while they write. FILE is a log; without it, the user's own in "
+		"Reads the logs that `corral run --audit FILE` and programs that use the library "
+		"write, also while they write. FILE is a log; the default is your own, "
 		"corral/audit.db in XDG_STATE_HOME (usually ~/.local/state).\n"
-		"Exit status: 0 yes, 1 no, 2 no answer (an error).",
+		"Exit status: 0 yes, 1 no, 2 an error.",
 	.examples = "corral audit tail -f\n"
 		    "corral audit list --decision denied --since 2h\n"
 		    "corral audit stats\n"

@@ -139,8 +139,8 @@ static void tally_put_top(struct stats_page *p, const char *heading, const struc
 	if (top->is_approximate) {
 		buffer_adds(&p->out.text, "  ");
 		output_wrapped(&p->out,
-			"There are more different ones than are counted: numbers with + are lower "
-			"bounds, and rare ones are left out.",
+			"There are too many different names to count all: numbers with + are "
+			"lower bounds, and rare names are omitted.",
 			OUTPUT_PROSE);
 		buffer_addc(&p->out.text, '\n');
 	}
@@ -183,7 +183,7 @@ static int tally_print(const struct audit_tally *t, struct error *e)
 		{ "denied", OUTPUT_RED, t->of_decision[AUDIT_DENIED] },
 		{ "asked", OUTPUT_YELLOW, t->of_decision[AUDIT_ASKED] },
 		{ "failed", OUTPUT_YELLOW, t->of_decision[AUDIT_FAILED] },
-		{ "just told", OUTPUT_DIM, t->of_decision[AUDIT_NONE] },
+		{ "no decision", OUTPUT_DIM, t->of_decision[AUDIT_NONE] },
 	};
 	struct tally_bar actions[AUDIT_ACTION_COUNT];
 	int r;
@@ -289,12 +289,12 @@ static int verb_stats_run(struct call *c)
 const struct verb verb_audit_stats = {
 	.name = "stats",
 	.synopsis = "[OPTION]... [FILE]",
-	.summary = "counts: decisions, actions, what was denied most",
+	.summary = "count decisions, actions, and what was denied most",
 	.description =
-		"Counts the records that fit all options: by decision and by action, the targets "
-		"that were denied most often, the programs that did most, and bytes. The memory "
-		"that it takes does not depend on the log; where there are more than 1024 "
-		"different names, it says which counts are lower bounds.",
+		"Counts the records that match all options: by decision and by action, the "
+		"targets denied most often, the most active programs, and bytes. Memory use does "
+		"not grow with the log: above 1024 different names, counts are marked as lower "
+		"bounds.",
 	.examples = "corral audit stats\n"
 		    "corral audit stats --since 1d --action net\n"
 		    "corral audit stats --json run.db\n",

@@ -68,7 +68,7 @@ static int follow_read(struct audit_follow *f, struct audit_log *l)
 	if (r < 0)
 		return r;
 	if (f->has_begun && last < f->seen)
-		follow_note(f, "the log has become shorter; `corral audit verify` tells more");
+		follow_note(f, "the log has become shorter; run `corral audit verify`");
 	newest.newest = true;
 	newest.limit = f->lines;
 	if (f->has_begun)
@@ -134,7 +134,7 @@ static int follow_judge_failure(struct audit_follow *f, int r)
 	if (r == -ENOENT || (r == -EBADMSG && f->file.st_size == 0)) {
 		f->unreadable_ms = 0;
 		if (!f->said_waiting && isatty(STDERR_FILENO))
-			follow_note(f, "there is nothing yet; waiting (Ctrl-C ends it)");
+			follow_note(f, "the log has no records yet; waiting (Ctrl-C to stop)");
 		f->said_waiting = true;
 		return 0;
 	}
@@ -175,7 +175,8 @@ static int verb_tail_take_lines(struct call *c, const struct options_row *row, c
 
 	*lines = 0;
 	if (strcmp(value, "0") != 0 && audit_filter_parse_number(value, lines) < 0)
-		return options_misused(c, "--%s: `%s` is no number", row->name, value);
+		return options_misused(
+			c, "invalid value for --%s: `%s` is not a number", row->name, value);
 	return 0;
 }
 
@@ -188,13 +189,12 @@ static int verb_tail_run(struct call *c)
 	struct audit_follow f = { .call = c, .filter = &filter, .writer = &writer, .lines = LINES };
 	bool follow = false, json = false;
 	const struct options_row rows[] = {
-		{ "follow", 'f', NULL, "go on with what comes, until Ctrl-C", options_flag, &follow,
+		{ "follow", 'f', NULL, "follow the log until Ctrl-C", options_flag, &follow,
 			OPTIONS_OPTIONAL },
-		{ "lines", 'n', "N", "so many of the latest records, instead of 10; 0: none",
+		{ "lines", 'n', "N", "show this many of the latest records (default 10)",
 			verb_tail_take_lines, &f.lines, OPTIONS_OPTIONAL },
 		AUDIT_FILTER_ROWS(&filter),
-		{ "json", 0, NULL, "print JSON Lines, for programs", options_flag, &json,
-			OPTIONS_OPTIONAL },
+		{ "json", 0, NULL, "print JSON Lines", options_flag, &json, OPTIONS_OPTIONAL },
 	};
 	int r = options_parse(c, rows, ROWS(rows));
 
@@ -217,11 +217,11 @@ static int verb_tail_run(struct call *c)
 const struct verb verb_audit_tail = {
 	.name = "tail",
 	.synopsis = "[-f] [-n N] [OPTION]... [FILE]",
-	.summary = "the latest records, and live what comes",
+	.summary = "show the latest records, and follow the log",
 	.description =
-		"Shows the latest records of a log: when, what was decided, what was done to "
-		"what, and by whom; below what was denied stands why. With -f it goes on with "
-		"what comes, also if there is no log yet.",
+		"Shows the latest records of a log: time, decision, action, target and program; "
+		"for denials also the reason. With -f it follows the log, and waits if there is "
+		"none yet.",
 	.examples = "corral audit tail -f\n"
 		    "corral audit tail -f --decision denied\n"
 		    "corral audit tail -n 50 --action net run.db\n",

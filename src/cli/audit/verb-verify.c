@@ -28,36 +28,34 @@
  * makes the hashes anew, but not to the end, is noticed where that ends: only a signed head is a
  * proof.
  */
-#define COMPARE                                                                                \
-	"What the signed head before it covers is as it was written. Keep this log as it is, " \
-	"and compare it with a copy, or with what was exported."
+#define COMPARE                                                                                 \
+	"Records covered by the previous signed head are intact. Keep this log unchanged, and " \
+	"compare it with a copy or an export."
 
 /* What each fault means, and what to do. */
 static const struct {
 	const char *meaning, *advice;
 } findings[] = {
 	[AUDIT_FINE] = { "", "" },
-	[AUDIT_CHANGED] = { "It, or one between it and the signed head before it, is not what "
-			    "Corral wrote.",
+	[AUDIT_CHANGED] = { "This record, or one between it and the previous signed head, was "
+			    "changed.",
 		COMPARE },
-	[AUDIT_REMOVED] = { "Somebody took it out. Retention removes only from the old end, and "
-			    "signs it.",
+	[AUDIT_REMOVED] = { "It was removed. Retention removes only the oldest records, and "
+			    "signs that.",
 		COMPARE },
-	[AUDIT_REORDERED] = { "Each record knows its own number, and this one stands elsewhere.",
-		COMPARE },
-	[AUDIT_TRUNCATED] = { "The end of the log was cut off, or an older copy was put in its "
+	[AUDIT_REORDERED] = { "Each record contains its own number, and this one is in the wrong "
 			      "place.",
+		COMPARE },
+	[AUDIT_TRUNCATED] = { "The log was truncated, or replaced by an older copy.",
 		"Look for a newer copy. `--head ''` verifies what is left." },
-	[AUDIT_UNSIGNED] = { "A signature is wrong, or was made with another key: nothing that it "
-			     "covers is proved.",
-		"If you know the right key, name it with --key. If the key is right, do not trust "
-		"this log." },
-	[AUDIT_HEADLESS] = { "Without that head nobody can tell whether the end of the log is "
-			     "missing.",
-		"If the log was moved or copied, take its .head file with it, or name one with "
+	[AUDIT_UNSIGNED] = { "A signature is wrong or was made with another key, so the records "
+			     "it covers cannot be trusted.",
+		"If the log has another key, name it with --key. If the key is right, do not "
+		"trust this log." },
+	[AUDIT_HEADLESS] = { "Without this head a truncated log cannot be detected.",
+		"If the log was moved or copied, move its .head file with it, or name it with "
 		"--head. `--head ''` verifies without it." },
-	[AUDIT_UNREADABLE] = { "The file is damaged, by a disk or by somebody.",
-		"Keep it as it is, and look for a copy." },
+	[AUDIT_UNREADABLE] = { "The file is damaged.", "Keep it unchanged, and look for a copy." },
 };
 _Static_assert(ROWS(findings) == AUDIT_FAULT_COUNT, "each has a text");
 
@@ -101,8 +99,8 @@ static int verb_verify_print(
 		verb_verify_paragraph(&o, "-> ", findings[v->fault].advice);
 	} else if (!*head_path) {
 		verb_verify_paragraph(&o, "",
-			"Without a second file, a log that was cut back to an earlier head is not "
-			"found out.");
+			"Without a head file, a log truncated at an earlier signed head cannot "
+			"be detected.");
 	}
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
@@ -148,7 +146,7 @@ static int verb_verify_find_beside(struct verb_verify *v, const char *suffix, co
 
 	if (r < 0 || stat(*ret, &st) < 0 || S_ISREG(st.st_mode))
 		return r;
-	return error_set(v->call->error, -EINVAL, NULL, "%s: it is no plain file", *ret);
+	return error_set(v->call->error, -EINVAL, NULL, "%s: not a regular file", *ret);
 }
 
 /* Nothing was opened, with the error `why`. 0: that is a finding. */
@@ -167,8 +165,8 @@ static int verb_verify_judge_missing(struct verb_verify *v, int why)
 	};
 	key_public_id(&key, v->verdict.key);
 	(void)snprintf(v->verdict.text, sizeof(v->verdict.text),
-		why == -ENOENT ? "the log is not there, but was signed up to record %llu"
-			       : "the file is no log any more, but was signed up to record %llu",
+		why == -ENOENT ? "the log does not exist, but was signed up to record %llu"
+			       : "the file is not a log any more, but was signed up to record %llu",
 		(unsigned long long)head.number);
 	return 0;
 }
@@ -180,10 +178,10 @@ static int verb_verify_run(struct call *c)
 	bool json = false;
 	const struct options_row rows[] = {
 		{ "key", 'k', "FILE",
-			"the public key, best a copy that was kept elsewhere; else LOG.key.pub",
+			"the public key, preferably a copy kept elsewhere (default: LOG.key.pub)",
 			options_text, &v.key, OPTIONS_OPTIONAL },
 		{ "head", 0, "FILE",
-			"the last signed head, likewise; else LOG.head; '': there is none",
+			"the last signed head, likewise (default: LOG.head; '' for none)",
 			options_text, &v.head, OPTIONS_OPTIONAL },
 		OPTIONS_JSON(&json),
 	};
@@ -204,7 +202,7 @@ static int verb_verify_run(struct call *c)
 	} else {
 		r = audit_log_verify(log, v.key, v.head, &v.verdict, c->error);
 		if (r == -ENOENT && !access(v.path, F_OK))
-			error_hint(c->error, "the log's public key is needed: name it with --key");
+			error_hint(c->error, "no public key was found for the log: use --key FILE");
 	}
 	if (r == 0)
 		r = json ? verb_verify_print_tree(c, v.path, &v.verdict)
@@ -215,14 +213,13 @@ static int verb_verify_run(struct call *c)
 const struct verb verb_audit_verify = {
 	.name = "verify",
 	.synopsis = "[OPTION]... [FILE]",
-	.summary = "is a log what was written?",
+	.summary = "check that a log was not changed",
 	.description =
-		"Reads all of a log against its hashes and signatures, and names the first record "
-		"that was changed, removed, moved or cut off. It prints the id of the key: note it "
-		"once, because who can replace log, head and key together is found out only by "
-		"that.\n"
-		"Exit status: 0 it is as it was written, 1 it is not, 2 that cannot be told (an "
-		"error).",
+		"Checks a whole log against its hashes and signatures, and names the first "
+		"record that was changed, removed, moved or truncated. It prints the id of the "
+		"key: write it down, because an attacker who replaces log, head and key together "
+		"is detected only by this id.\n"
+		"Exit status: 0 unchanged, 1 changed, 2 an error.",
 	.examples = "corral audit verify\n"
 		    "corral audit verify --key ~/keys/audit.pub --head ~/heads/audit.head run.db\n",
 	.operand = "FILE",
@@ -240,15 +237,15 @@ static void verb_prove_tell_absent(struct call *c, struct audit_log *log, uint64
 	if (audit_log_range(log, &first, &last, &ignored) < 0)
 		return;
 	if (!last)
-		(void)error_set(c->error, -ENOENT, NULL, "there is no record in the log");
+		(void)error_set(c->error, -ENOENT, NULL, "the log has no records");
 	else if (number > last || number < first)
 		(void)error_set(c->error, -ENOENT, NULL,
 			"there is no record %" PRIu64 "; the log has %" PRIu64 " to %" PRIu64,
 			number, first, last);
 	else
-		error_hint(c->error, "`corral audit verify` says how far the log is signed, and if "
-				     "something is missing; a head comes after some seconds, and "
-				     "when the writer ends");
+		error_hint(c->error,
+			"a head is signed every few seconds and when the writer "
+			"exits; `corral audit verify` shows how far the log is signed");
 }
 
 static int verb_prove_run(struct call *c)
@@ -262,7 +259,7 @@ static int verb_prove_run(struct call *c)
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
 	if (audit_filter_parse_number(c->words[0], &number) < 0)
-		return options_misused(c, "`%s` is no number of a record", c->words[0]);
+		return options_misused(c, "`%s` is not a record number", c->words[0]);
 	r = audit_source_find(c, 1, &path);
 	if (r == 0)
 		r = audit_source_open(c, path, &log);
@@ -278,7 +275,8 @@ static int verb_prove_run(struct call *c)
 	if (r == -ENOENT)
 		verb_prove_tell_absent(c, log, number);
 	else
-		error_hint(c->error, "`corral audit verify` says what is wrong with the log");
+		error_hint(c->error,
+			"run `corral audit verify` to find out what is wrong with the log");
 	output_error(c->error);
 	return STATUS_NO;
 }
@@ -286,11 +284,11 @@ static int verb_prove_run(struct call *c)
 const struct verb verb_audit_prove = {
 	.name = "prove",
 	.synopsis = "NUMBER [FILE]",
-	.summary = "a proof that a record is in the log",
+	.summary = "print a proof that a record is in the log",
 	.description =
-		"Prints a proof as one line of JSON: the record with this number, its path in the "
-		"log's tree of hashes, and the signed head. Who has the log's public key can check "
-		"it without the log, and learns nothing about other records.\n"
+		"Prints a proof as one line of JSON: the record with this number, its path in "
+		"the log's hash tree, and the signed head. Anyone with the log's public key can "
+		"check it without the log, and learns nothing about other records.\n"
 		"Exit status: 0 printed, 1 there is no such record, or no signed head covers it "
 		"yet, 2 an error.",
 	.examples =
@@ -329,7 +327,7 @@ static int verb_check_proof_find_key(struct check_proof *p)
 	if (r == 0)
 		r = key_public_read(&key, p->key_path, c->error);
 	if (r < 0) {
-		error_hint(c->error, "name the public key of the log with --key LOG.key.pub");
+		error_hint(c->error, "no public key was given: use --key LOG.key.pub");
 		return r;
 	}
 	key_public_id(&key, p->key);
@@ -380,7 +378,7 @@ static int verb_check_proof_run(struct call *c)
 	struct location where = { .file = "standard input" };
 	const struct options_row rows[] = {
 		{ "key", 'k', "FILE",
-			"the public key of the log (LOG.key.pub); else that of your own log",
+			"the public key of the log, LOG.key.pub (default: that of your own log)",
 			options_text, &p.key_path, OPTIONS_OPTIONAL },
 		OPTIONS_JSON(&p.json),
 	};
@@ -396,7 +394,7 @@ static int verb_check_proof_run(struct call *c)
 		where.file = c->words[0];
 	r = file_read(c->words[0], PROOF_MAX, &text);
 	if (r == -EFBIG)
-		return error_set(c->error, r, &where, "is larger than a proof can be");
+		return error_set(c->error, r, &where, "is too large to be a proof");
 	if (r < 0)
 		return error_set(c->error, r, &where, "cannot be read: %s", strerror(-r));
 	r = audit_proof_check(buffer_text(&text), text.len, p.key_path, &p.row, &texts, c->error);
@@ -410,12 +408,12 @@ static int verb_check_proof_run(struct call *c)
 const struct verb verb_audit_check_proof = {
 	.name = "check-proof",
 	.synopsis = "[--key FILE] [--json] PROOF",
-	.summary = "check such a proof, without the log",
+	.summary = "check such a proof without the log",
 	.description =
-		"Checks a proof that `corral audit prove` printed, with the public key of the log "
-		"and nothing else, and shows the record that it proves. PROOF is a file; - is "
-		"standard input.\n"
-		"Exit status: 0 proved, 1 not, 2 no answer (an error).",
+		"Checks a proof that `corral audit prove` printed, using only the public key of "
+		"the log, and shows the record that it proves. PROOF is a file; - is standard "
+		"input.\n"
+		"Exit status: 0 proved, 1 not proved, 2 an error.",
 	.examples = "corral audit check-proof --key audit.pub record-17.proof\n",
 	.operand = "PROOF",
 	.min = 1,

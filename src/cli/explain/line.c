@@ -200,7 +200,7 @@ static void explain_line_add_line(const struct run *r, const struct denial *d,
 	if (blame.n > 1)
 		buffer_printf(&w->line, " (%u layers do not allow it)", blame.n);
 	if (w->word.len) {
-		buffer_adds(&w->line, ", or for this once ");
+		buffer_adds(&w->line, ", or use ");
 		add_option(w);
 	}
 }
@@ -225,18 +225,18 @@ static bool explain_line_is_of_skill(
 	const char *manifest = part ? r->skill.manifest.permissions->origin : NULL;
 
 	if (d->kind == DENIAL_WRITE && part == EXPLAIN_SKILL_COPY) {
-		buffer_adds(&w->reason, "it is part of the skill, which runs as it was approved");
+		buffer_adds(&w->reason, "it is part of the skill, which cannot change itself");
 		buffer_printf(&w->line,
-			"add fs: {write: [\"$SKILL_DIR/data/**\"]} to %s, make that folder, and "
-			"write there",
+			"add fs: {write: [\"$SKILL_DIR/data/**\"]} to %s, create that folder, "
+			"and write there",
 			manifest);
 		return true;
 	}
 	if (d->kind != DENIAL_EXEC || part != EXPLAIN_SKILL_LIVE)
 		return false;
-	buffer_adds(
-		&w->reason, "the skill may write it, and nothing that it may write is executed");
-	buffer_printf(&w->line, "move it out of what fs.write grants in %s", manifest);
+	buffer_adds(&w->reason,
+		"the skill may write it, and files that it may write cannot be executed");
+	buffer_printf(&w->line, "move it to a folder that fs.write in %s does not grant", manifest);
 	return true;
 }
 
@@ -268,7 +268,7 @@ void run_explain_words(const struct run *r, const struct denial *d, struct denia
 	}
 	/* Granted, but by another name: what is missing is a link. */
 	if (decision.verdict == VERDICT_ALLOW) {
-		buffer_adds(&w->reason, "the name by which it is reached is not granted");
+		buffer_adds(&w->reason, "the path used to reach it is not granted");
 		set_option(d, w);
 		add_option(w);
 		return;
@@ -276,7 +276,7 @@ void run_explain_words(const struct run *r, const struct denial *d, struct denia
 	explain_reason(&request, &decision, &w->reason);
 	explain_rule(&decision, &w->rule);
 	if (d->kind != DENIAL_CONNECT && run_explain_is_protected(r, d->path))
-		buffer_adds(&w->reason, "; it is too much to be granted as a whole");
+		buffer_adds(&w->reason, "; this folder is too broad to be granted as a whole");
 	else if (is_run_later(r, d, &decision) ||
 		 !(decision.why == DECISION_BASELINE || decision.source))
 		explain_line_add_line(r, d, &request, &decision, w);

@@ -51,7 +51,7 @@ void run_explain_tell(const struct run *r, int status, struct output *o)
 	if (n == 0)
 		return;
 	output_note(o);
-	buffer_adds(&o->text, "denied, and what would allow it (~ as far as could be seen):\n");
+	buffer_adds(&o->text, "denied, and what would allow it (~ means inferred):\n");
 	for (size_t i = 0; i < n && i < GROUPS_SHOWN; i++)
 		explain_tell_one(r, &all.items[i], width, o);
 	if (n > GROUPS_SHOWN || missed) {
@@ -156,6 +156,6 @@ void run_explain_audit(struct run *r)
 	if (missed)
 		run_audit_own(r, (struct audit_event){ .action = AUDIT_STORE,
 					 .target = "files",
-					 .reason = "so many denials were left out",
+					 .reason = "denials were left out",
 					 .count = missed });
 }

@@ -31,8 +31,9 @@ static int malformed(const struct judge *j, const struct request *r, int code)
 	struct host_request host;
 	struct error why = { 0 };
 
-	(void)error_set(j->call->error, code, NULL, "--target: `%s` cannot be judged as %s",
-		r->target, operation_name(r->op));
+	(void)error_set(j->call->error, code, NULL,
+		"invalid value for --target: `%s` is not valid for %s", r->target,
+		operation_name(r->op));
 	if (r->op == OPERATION_NET_CONNECT && host_request_parse(&host, r->target, &why) < 0)
 		error_hint(j->call->error, "%s", why.text);
 	else
@@ -98,8 +99,8 @@ static int judge_path(const struct judge *j, const struct request *r, struct jud
 	if (err == 1) {
 		value = j->variables->values[v];
 		err = value ? 0
-			    : error_set(j->call->error, -ENOENT, NULL,
-				      "--target: $%s has no value here", variable_name(v));
+			    : error_set(j->call->error, -ENOENT, NULL, "--target: $%s has no value",
+				      variable_name(v));
 	}
 	if (err == 0 && value && !*value && rest[0] != '/')
 		err = load_absolute(j->call, ".", &here);
@@ -392,8 +393,7 @@ static int judge_line(const struct judge *j, const struct request *r, struct jud
 	if (err < 0)
 		(void)snprintf(e->file, sizeof(e->file), "--target");
 	else if (script.n_commands == 0)
-		err = error_set(
-			e, -EINVAL, NULL, "--target: there is no command in `%s`", r->target);
+		err = error_set(e, -EINVAL, NULL, "--target: `%s` contains no command", r->target);
 	for (size_t i = 0; err == 0 && i < script.n_commands; i++) {
 		l.command = &script.commands[i];
 		err = judge_line_add_command(&l);
@@ -449,10 +449,10 @@ void judge_reason(const struct judged *j, struct buffer *out)
 		explain_reason(&j->request, &j->decision, out);
 		break;
 	case JUDGED_BUILTIN:
-		buffer_adds(out, "the shell does this itself");
+		buffer_adds(out, "shell builtin");
 		break;
 	case JUDGED_UNKNOWN:
-		buffer_printf(out, "%s is only known when it runs", j->unknown);
+		buffer_printf(out, "%s is only known at run time", j->unknown);
 		break;
 	}
 }

@@ -43,7 +43,7 @@ static int ask_parse(struct ask *a, struct call *c)
 		{ "op", 'o', "OP", "fs.read, fs.write, net.connect, exec, env or service",
 			take_operation, &a->request.op, OPTIONS_REQUIRED },
 		{ "target", 't', "TARGET",
-			"of what: a path; host:port or a URL; a program or a whole\n"
+			"the target: a path; host:port or a URL; a program or a\n"
 			"command line; NAME or NAME=value; service.access:value",
 			options_text, &a->request.target, OPTIONS_REQUIRED },
 		{ "arg", 'a', "ARG", "an argument of the program; may be repeated", options_list,
@@ -68,9 +68,9 @@ static int ask_run(struct ask *a, struct call *c)
 	if (r == 0 && a->policies.n == 0)
 		r = options_misused(c, "required option missing: --policy FILE");
 	else if (r == 0 && a->arguments.n && a->request.op != OPERATION_EXEC)
-		r = options_misused(c, "--arg goes with --op exec only");
+		r = options_misused(c, "--arg requires --op exec");
 	else if (r == 0 && a->request.method && a->request.op != OPERATION_NET_CONNECT)
-		r = options_misused(c, "--method goes with --op net.connect only");
+		r = options_misused(c, "--method requires --op net.connect");
 	if (r == 0)
 		r = load_begin(&a->load, c);
 	if (r == 0)
@@ -178,10 +178,10 @@ static void note_links(const struct ask *a, const struct judged *j, struct buffe
 {
 	if (!j->real || (!j->by_real && a->judgement.is_line))
 		return;
-	buffer_adds(out, "links lead to ");
+	buffer_adds(out, "symbolic links resolve to ");
 	report_add_visible(out, j->real);
-	buffer_adds(out, j->by_real                         ? ", and that path decided"
-			 : j->real_verdict == VERDICT_ALLOW ? ", which is allowed, too"
+	buffer_adds(out, j->by_real                         ? ", and that path was decisive"
+			 : j->real_verdict == VERDICT_ALLOW ? ", which is also allowed"
 							    : ", which is not allowed either");
 }
 
@@ -191,8 +191,8 @@ static void note_not_found(const struct ask *a, const struct judged *j, struct b
 	if (!j->not_found)
 		return;
 	report_add_visible(out, j->name);
-	buffer_adds(out, " is in none of the folders that programs are looked for in (/usr/bin …), "
-			 "so it was judged by its name alone");
+	buffer_adds(out, " was not found in the usual program folders (/usr/bin …), so only its "
+			 "name was checked");
 }
 
 /* A program was denied that some arguments might allow. */
@@ -202,7 +202,7 @@ static void note_lacks_arguments(const struct ask *a, const struct judged *j, st
 		!a->is_whole && a->request.n_args == 0 && j->verdict != VERDICT_ALLOW &&
 		j->decision.why == DECISION_NO_GRANT)
 		buffer_adds(out,
-			"it was judged without arguments; entries that ask for some count only if "
+			"it was checked without arguments; entries with arguments match only if "
 			"you give them, with --arg or as a whole command line");
 }
 
@@ -212,8 +212,8 @@ static void note_dynamic(const struct ask *a, const struct judged *j, struct buf
 	if (!j->is_dynamic)
 		return;
 	report_add_visible(out, j->text);
-	buffer_adds(
-		out, ": some arguments are only known when it runs; it was judged by the others");
+	buffer_adds(out, ": some arguments are only known at run time; only the others were "
+			 "checked");
 }
 
 static void note_interpreter(const struct ask *a, const struct judged *j, struct buffer *out)
@@ -225,8 +225,8 @@ static void note_interpreter(const struct ask *a, const struct judged *j, struct
 		return;
 	slash = strrchr(j->request.target, '/');
 	report_add_visible(out, slash ? slash + 1 : j->request.target);
-	buffer_adds(out, " runs any code that it is given: what holds then are the files and the "
-			 "network that are granted, not the list of programs");
+	buffer_adds(out, " runs any code that it is given: the grants for files and network "
+			 "still apply, the list of programs does not");
 }
 
 static void (*const note_kinds[])(

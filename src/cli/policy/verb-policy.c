@@ -17,12 +17,13 @@ static int verb_check_run(struct call *c)
 static const struct verb verb_check = {
 	.name = "check",
 	.synopsis = "--policy FILE... --op OP --target TARGET [OPTION]...",
-	.summary = "may this happen? one line, and the exit status",
+	.summary = "decide about one request; prints one line",
 	.description =
-		"Judges one request and says allow, ask or deny, and which line of which file "
-		"decided. Files are judged as they are named and as what their links lead to; in a "
-		"command line every program is judged. The strictest answer counts.\n"
-		"Exit status: 0 allow, 1 deny, 3 ask, 2 no answer (an error).",
+		"Decides about one request: prints allow, ask or deny, and the file and line "
+		"that decided. For files, both the path as given and the path that symbolic "
+		"links resolve to are checked; in a command line, every program. The strictest "
+		"answer counts.\n"
+		"Exit status: 0 allow, 1 deny, 3 ask, 2 an error.",
 	.examples =
 		"corral policy check -p policy.yaml --op net.connect --target api.example.com:443\n"
 		"corral policy check -p policy.yaml --op fs.write --target ./build/out.o\n"
@@ -39,12 +40,13 @@ static int verb_explain_run(struct call *c)
 static const struct verb verb_explain = {
 	.name = "explain",
 	.synopsis = "--policy FILE... --op OP --target TARGET [OPTION]...",
-	.summary = "the same at length: why, by which rule, and what would allow it",
-	.description = "Judges one request as `corral policy check` does and tells what led to the "
-		       "answer: the rule with its file and line, what each layer said, and the "
-		       "line that would allow it. A command line is taken apart; what is only "
-		       "known when it runs is marked.\n"
-		       "Exit status: 0 allow, 1 deny, 3 ask, 2 no answer (an error).",
+	.summary = "like check, with the reason, the rule, and what would allow it",
+	.description =
+		"Decides about one request as `corral policy check` does, and prints how: "
+		"the rule with its file and line, the answer of each layer, and the line that "
+		"would allow it. A command line is parsed; parts that are only known at run time "
+		"are marked.\n"
+		"Exit status: 0 allow, 1 deny, 3 ask, 2 an error.",
 	.examples = "corral policy explain -p policy.yaml --op fs.read --target /etc/shadow\n"
 		    "corral policy explain -p policy.yaml --op exec --target 'git pull; rm -r x'\n"
 		    "corral policy explain -p weather/ -p company.json --op env --target HOME\n",
@@ -109,11 +111,12 @@ static int verb_subset_run(struct call *c)
 static const struct verb verb_subset = {
 	.name = "subset",
 	.synopsis = "[OPTION]... A B",
-	.summary = "does B allow everything that A allows?",
-	.description = "Answers whether everything that A allows is allowed by B as well: `yes`, "
-		       "`no` with something that A allows and B does not, or `too complex`, which "
-		       "counts as no.\n"
-		       "Exit status: 0 yes, 1 no, 2 no answer (an error).",
+	.summary = "check that B allows everything that A allows",
+	.description =
+		"Checks whether B allows everything that A allows. Prints `yes`, `no` "
+		"with an example that A allows and B does not, or `too complex`, which counts as "
+		"no.\n"
+		"Exit status: 0 yes, 1 no, 2 an error.",
 	.examples =
 		"corral policy subset skill/SKILL.md company.json || echo 'it asks for too much'\n",
 	.operand = "FILE",
@@ -221,12 +224,13 @@ static int verb_lint_run(struct call *c)
 static const struct verb verb_lint = {
 	.name = "lint",
 	.synopsis = "[OPTION]... FILE...",
-	.summary = "point at what is legal but likely a mistake",
+	.summary = "find likely mistakes",
 	.description =
-		"Points at what is legal but likely a mistake: grants that are wider than they "
-		"look, lines without effect, grants that the baseline forbids anyway. No finding "
-		"changes a decision.\n"
-		"Exit status: 0 nothing but notes, 1 warnings or errors, 2 a file cannot be read.",
+		"Reports what is valid but probably a mistake: grants that are broader than they "
+		"look, lines without effect, grants that the baseline denies anyway. Findings do "
+		"not change decisions.\n"
+		"Exit status: 0 no findings or only notes, 1 warnings or errors, 2 a file cannot "
+		"be read.",
 	.examples = "corral policy lint policy.yaml\n"
 		    "corral policy lint --json skill/SKILL.md rules/\n",
 	.operand = "FILE",
@@ -249,10 +253,10 @@ static const struct verb *const verbs[] = {
 const struct verb verb_policy = {
 	.name = "policy",
 	.synopsis = "COMMAND [OPTION]... [FILE]...",
-	.summary = "ask, show, combine and check permissions",
-	.description = "Works on permissions. Every FILE may be permissions in YAML or JSON, a "
+	.summary = "check, explain, show and combine policies",
+	.description = "Works with policies. FILE may be permissions in YAML or JSON, a "
 		       "skill.yaml, a SKILL.md, a manifest.yaml of a WASM skill, a JSON file with "
-		       "rules, or Enclave grants: which one it is, is found out.",
+		       "rules, or Enclave grants; the format is detected.",
 	.examples =
 		"corral policy check -p policy.yaml --op net.connect --target api.example.com:443\n"
 		"corral policy explain -p policy.yaml --op fs.read --target /etc/shadow\n"

@@ -44,8 +44,8 @@ static int canonical_print(const struct canonical *how, struct call *c, const st
 }
 
 #define CANONICAL_ROWS(target)                                                                 \
-	{ "format", 'f', "FORMAT", "yaml (what is printed without this) or json",              \
-		canonical_format, target, OPTIONS_OPTIONAL },                                  \
+	{ "format", 'f', "FORMAT", "yaml (the default) or json", canonical_format, target,     \
+		OPTIONS_OPTIONAL },                                                            \
 	{                                                                                      \
 		"json", 0, NULL, "the same as --format json", options_flag, &(target)->json, 0 \
 	}
@@ -71,8 +71,8 @@ static int verb_show_parse(struct show_settings *s, struct call *c)
 {
 	const struct options_row rows[] = {
 		{ "from", 0, "KIND",
-			"read the files as permissions, skill, skill.md, manifest, rules\n"
-			"or enclave, instead of finding out; or `mode`, with the next",
+			"the format: permissions, skill, skill.md, manifest, rules or\n"
+			"enclave (default: detected); or `mode`, with --mode",
 			verb_show_take_from, s, OPTIONS_OPTIONAL },
 		AGENT_ROWS(&s->agent),
 		CANONICAL_ROWS(&s->canonical),
@@ -82,9 +82,9 @@ static int verb_show_parse(struct show_settings *s, struct call *c)
 	if (r != 0)
 		return r;
 	if (s->agent.is_given && c->n)
-		return options_misused(c, "either files or --mode, not both");
+		return options_misused(c, "FILE and --mode cannot be used together");
 	if (!s->agent.is_given && s->from_mode)
-		return options_misused(c, "--from mode needs --mode MODE and --data-dir DIR");
+		return options_misused(c, "--from mode requires --mode MODE and --data-dir DIR");
 	if (!s->agent.is_given && c->n == 0)
 		return options_misused(c, "missing argument: FILE");
 	return 0;
@@ -116,11 +116,12 @@ static int verb_show_run(struct call *c)
 const struct verb verb_show = {
 	.name = "show",
 	.synopsis = "[OPTION]... FILE...",
-	.summary = "print permissions in one form, whatever they are written in",
+	.summary = "print a policy in canonical form",
 	.description =
-		"Prints what a file grants in the canonical form: sorted, without doubles, ready "
-		"to be read again. Several files are printed as what they all allow. `-` is "
-		"standard input; a folder is a skill, or rules (default.json and custom/*.json).",
+		"Prints what a file grants in canonical form: sorted, without duplicates, "
+		"readable as a policy again. For several files, prints what all of them allow. "
+		"`-` is standard input; a folder is a skill, or rules (default.json and "
+		"custom/*.json).",
 	.examples = "corral policy show weather/SKILL.md\n"
 		    "corral policy show --format json rules/\n"
 		    "corral policy show --mode sandbox --data-dir ~/.agent\n",
@@ -162,9 +163,9 @@ static int run_intersect(struct call *c)
 const struct verb verb_merge = {
 	.name = "merge",
 	.synopsis = "[OPTION]... A B...",
-	.summary = "print what any of them allows, less what any of them denies",
-	.description = "Prints the union of permissions: what any of the files allows, less what "
-		       "any of them denies. A limit becomes the widest of them.",
+	.summary = "print what any of them allows, minus what any of them denies",
+	.description = "Prints the union of policies: what any of the files allows, minus what "
+		       "any of them denies. Of each limit, the highest applies.",
 	.examples = "corral policy merge base.yaml project.yaml > agent.yaml\n",
 	.operand = "FILE",
 	.min = 2,
@@ -175,9 +176,9 @@ const struct verb verb_merge = {
 const struct verb verb_intersect = {
 	.name = "intersect",
 	.synopsis = "[OPTION]... A B...",
-	.summary = "print exactly what all of them allow",
-	.description = "Prints the intersection of permissions: exactly what every one of the "
-		       "files allows, no more and no less. A limit becomes the narrowest of them.",
+	.summary = "print what all of them allow",
+	.description = "Prints the intersection of policies: exactly what all of the files "
+		       "allow. Of each limit, the lowest applies.",
 	.examples = "corral policy intersect skill/SKILL.md company.json\n"
 		    "corral policy intersect skill.yaml agent.yaml company.json > run.yaml\n",
 	.operand = "FILE",

@@ -50,11 +50,11 @@ int profile_place_check(struct call *c, const char *profile, const struct load *
 	const struct kept kept[] = {
 		{ l->variables.values[VARIABLE_HOME],
 			"it is your home, with all your keys and settings",
-			"it holds your home, with all your keys and settings", false },
+			"it contains your home, with all your keys and settings", false },
 		{ profile_config_folder(c), "it is Corral's own state",
-			"it holds Corral's own state", true },
+			"it contains Corral's own state", true },
 		{ profile_state_folder(c), "it is Corral's own state",
-			"it holds Corral's own state", true },
+			"it contains Corral's own state", true },
 	};
 	char real[PATH_BYTES];
 	int r = links_follow(folder, NULL, NULL, real);
@@ -62,7 +62,7 @@ int profile_place_check(struct call *c, const char *profile, const struct load *
 	if (r < 0)
 		return error_set(c->error, r, NULL, "%s: %s", folder, strerror(-r));
 	if (strcmp(folder, "/") == 0 || strcmp(real, "/") == 0)
-		why = "it holds the whole system";
+		why = "it contains the whole system";
 	for (size_t i = 0; !why && i < ROWS(kept); i++) {
 		char other[PATH_BYTES]; /* the same without links */
 
@@ -74,11 +74,11 @@ int profile_place_check(struct call *c, const char *profile, const struct load *
 	}
 	if (!why)
 		return 0;
-	r = error_set(c->error, -EPERM, NULL, "the profile %s does not work in %s: %s", profile,
+	r = error_set(c->error, -EPERM, NULL, "the profile %s cannot be used in %s: %s", profile,
 		folder, why);
 	error_hint(c->error,
-		"change to the folder of one project, name one with --work-dir DIR, or say with "
-		"--policy FILE what may be used");
+		"change to a project folder, name one with --work-dir DIR, or grant what is "
+		"needed with --policy FILE");
 	return r;
 }
 

@@ -157,11 +157,11 @@ static int profile_unknown(struct call *c, const char *name)
 	near = suggest(name, names, n);
 	for (size_t i = 0; i < n; i++)
 		buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
-	(void)error_set(c->error, -ENOENT, NULL, "there is no profile `%s`", name);
+	(void)error_set(c->error, -ENOENT, NULL, "unknown profile `%s`", name);
 	if (near)
-		error_hint(c->error, "did you mean %s? There are: %s", near, buffer_text(&list));
+		error_hint(c->error, "did you mean %s? Available: %s", near, buffer_text(&list));
 	else
-		error_hint(c->error, "there are: %s", buffer_text(&list));
+		error_hint(c->error, "available: %s", buffer_text(&list));
 	return -ENOENT;
 }
 
@@ -173,8 +173,8 @@ int profile_open(struct profile *ret, struct call *c, const char *name, const st
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		ret->limits.values[i] = LIMIT_NONE;
 	if (!profile_is_name(name)) {
-		(void)error_set(c->error, -EINVAL, NULL, "`%s` is no name of a profile", name);
-		error_hint(c->error, "a file with permissions is given with --policy FILE");
+		(void)error_set(c->error, -EINVAL, NULL, "`%s` is not a valid profile name", name);
+		error_hint(c->error, "use --policy FILE for a file with permissions");
 		return -EINVAL;
 	}
 	if (find_data(name))

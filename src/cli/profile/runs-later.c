@@ -26,9 +26,9 @@ enum { PRIORITY_DENY = 0, PRIORITY_ALLOW = 1 };
 /* Names in all of the folders that are compared as a whole, and their depth. */
 enum { SEARCHED_MAX = 4096, DEPTH_MAX = 8 };
 
-static const char runs_later_repository[] = "git runs the hooks and the commands in it";
+static const char runs_later_repository[] = "git runs its hooks and commands";
 static const char runs_later_bare[] =
-	"git takes it for a repository, and runs the hooks and the commands in it";
+	"git treats it as a repository and runs its hooks and commands";
 
 /* How a path was found: enough to notice that it is another one now. */
 struct runs_later_state {

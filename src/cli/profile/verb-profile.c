@@ -21,7 +21,8 @@ struct settings {
 static int verb_profile_parse(struct settings *s, struct call *c)
 {
 	const struct options_row rows[] = {
-		{ "policy", 'p', "FILE", "what may be done; if repeated, all of them must allow",
+		{ "policy", 'p', "FILE",
+			"a file with permissions; if repeated, all of them must allow",
 			options_list, &s->policies, OPTIONS_MANY },
 		AGENT_ROWS(&s->agent),
 		LOAD_SET(&s->load),
@@ -32,7 +33,7 @@ static int verb_profile_parse(struct settings *s, struct call *c)
 	if (r != 0)
 		return r;
 	if (s->policies.n && s->agent.is_given)
-		return options_misused(c, "either --policy or --mode, not both");
+		return options_misused(c, "--policy and --mode cannot be used together");
 	if (!s->policies.n && !s->agent.is_given)
 		return options_misused(c, "required option missing: --policy FILE or --mode MODE");
 	return agent_check(&s->agent, c);
@@ -83,11 +84,12 @@ static int verb_profile_run(struct call *c)
 const struct verb verb_seatbelt = {
 	.name = "seatbelt",
 	.synopsis = "(--policy FILE... | --mode MODE --data-dir DIR) [OPTION]...",
-	.summary = "the profile that macOS' sandbox-exec takes",
-	.description = "Prints a Seatbelt profile. With --policy it denies everything but what the "
-		       "files grant; with --mode it is the profile of a whole agent, which "
-		       "confines what it writes. What Seatbelt cannot hold (host names, arguments "
-		       "of programs) is refused, and nothing is printed.",
+	.summary = "print a profile for macOS' sandbox-exec",
+	.description =
+		"Prints a Seatbelt profile. With --policy it denies everything that the "
+		"files do not grant; with --mode it is the profile for a whole agent and "
+		"confines its writes. Policies that Seatbelt cannot enforce (host names, program "
+		"arguments) are refused.",
 	.examples = "corral profile seatbelt --policy policy.yaml > policy.sb\n"
 		    "corral profile seatbelt --mode sandbox --data-dir ~/.agent > agent.sb\n"
 		    "sandbox-exec -f agent.sb my-agent\n",
@@ -135,10 +137,11 @@ static int verb_profile_show_run(struct call *c)
 static const struct verb verb_profile_show = {
 	.name = "show",
 	.synopsis = "[OPTION]... NAME",
-	.summary = "print what a profile of `corral run` grants and limits here",
-	.description = "Prints a profile as permissions, ready to be read again by --policy. A "
-		       "built-in one is printed with what it adds in the current folder, and with "
-		       "its limits, which are shares of this machine.",
+	.summary = "print the grants and limits of a profile of `corral run`",
+	.description =
+		"Prints a profile as a policy that --policy can read. A built-in one "
+		"includes what it adds in the current folder, and its limits, which depend on "
+		"this machine.",
 	.examples = "corral profile show workspace\n"
 		    "corral profile show workspace > my.yaml\n",
 	.operand = "NAME",
@@ -150,9 +153,9 @@ static const struct verb verb_profile_show = {
 const struct verb verb_profile = {
 	.name = "profile",
 	.synopsis = "COMMAND [OPTION]...",
-	.summary = "show a profile, or write one for another system's sandbox",
-	.description = "Shows what a profile of `corral run` grants, or writes permissions down as "
-		       "another system's sandbox wants them.",
+	.summary = "show a profile, or write one for another sandbox",
+	.description = "Shows what a profile of `corral run` grants, or converts a policy to the "
+		       "format of another sandbox.",
 	.examples = "corral profile show workspace\n"
 		    "corral profile seatbelt --mode sandbox --data-dir ~/.agent > agent.sb\n",
 	.verbs = (const struct verb *const[]){ &verb_profile_show, &verb_seatbelt, NULL },

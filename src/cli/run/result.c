@@ -189,11 +189,10 @@ static void run_result_find_error(
 		return;
 	if (report->flags & REPORT_TIMED_OUT) {
 		unit_print_duration(r->limits.values[LIMIT_TIMEOUT_MS], &text);
-		(void)error_set(ret, -ETIMEDOUT, NULL,
-			"the command was ended, its time was over: %s", buffer_text(&text));
+		(void)error_set(ret, -ETIMEDOUT, NULL, "the command timed out after %s",
+			buffer_text(&text));
 	} else if (report->output_error) {
-		(void)error_set(ret, -EIO, NULL,
-			"not all that the command printed could be written: %s",
+		(void)error_set(ret, -EIO, NULL, "cannot write all output of the command: %s",
 			strerror((int)report->output_error));
 	}
 }

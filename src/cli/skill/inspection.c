@@ -131,8 +131,8 @@ static void inspection_print_digest(const struct inspection *i, struct output *o
 		output_pad(o, TEXT_COLUMN);
 		buffer_add_visible(&line, live->path, strlen(live->path));
 		buffer_printf(&line,
-			"%s is not part of it: the skill may write there, nothing there is "
-			"executed, and nobody has looked at it",
+			"%s is excluded: the skill may write there, nothing there is executed, "
+			"and its content was not checked",
 			live->subtree ? "/" : "");
 		output_line(o, buffer_text(&line));
 	}
@@ -163,7 +163,7 @@ void inspection_print(const struct inspection *i, struct output *o)
 	if (i->findings.more)
 		buffer_adds(&o->text, "  … and more than can be listed\n");
 	if (i->findings.n == 0)
-		buffer_adds(&o->text, "  - none were found, which proves nothing\n");
+		buffer_adds(&o->text, "  - none were found (this is not a proof)\n");
 	buffer_addc(&o->text, '\n');
 	inspection_print_label(o, "Risk");
 	output_styled(o, styles[d->risk], describe_risk_name(d->risk));

@@ -110,8 +110,8 @@ static int verb_approve_decide(
 
 	if (asks && !isatty(STDIN_FILENO)) {
 		r = error_set(c->error, -ENOTTY, NULL,
-			"there is no terminal to ask on, so nothing was approved");
-		error_hint(c->error, "look at it (corral inspect %s), then say --yes", c->words[0]);
+			"cannot ask for confirmation without a terminal; nothing was approved");
+		error_hint(c->error, "review it (corral inspect %s), then use --yes", c->words[0]);
 		return r;
 	}
 	if (!s->json || asks) {
@@ -123,7 +123,7 @@ static int verb_approve_decide(
 		return r;
 	a->approved = !asks || agrees(i);
 	if (!a->approved)
-		a->text = "you did not say yes";
+		a->text = "not approved: the answer was not yes";
 	else if (!is_current)
 		r = approval_store(&i->skill.approval, c->error);
 	return r;
@@ -138,11 +138,11 @@ static int run_approve(struct call *c, const struct approve_settings *s)
 	if (r < 0)
 		return r;
 	a.path = i.skill.path;
-	a.text = i.skill.outcome == APPROVAL_CURRENT ? "it was approved before, and is unchanged"
+	a.text = i.skill.outcome == APPROVAL_CURRENT ? "already approved and unchanged"
 						     : launch_skill_outcome(i.skill.outcome);
 	r = verb_approve_decide(c, s, &i, &a);
 	if (a.approved && i.skill.outcome != APPROVAL_CURRENT)
-		a.text = "exactly this content is approved now";
+		a.text = "this content is now approved";
 	if (r == 0)
 		r = verb_approve_print_answer(c, s, &a);
 	return r < 0 ? r : a.approved ? STATUS_YES : STATUS_NO;
@@ -152,9 +152,10 @@ static int verb_approve_run(struct call *c)
 {
 	struct approve_settings s = { 0 };
 	const struct options_row rows[] = {
-		{ "yes", 'y', NULL, "do not ask", options_flag, &s.yes, 0 },
-		{ "check", 0, NULL, "only say whether it is approved", options_flag, &s.check, 0 },
-		{ "remove", 0, NULL, "take the approval back", options_flag, &s.remove, 0 },
+		{ "yes", 'y', NULL, "approve without asking", options_flag, &s.yes, 0 },
+		{ "check", 0, NULL, "only report whether it is approved", options_flag, &s.check,
+			0 },
+		{ "remove", 0, NULL, "remove the approval", options_flag, &s.remove, 0 },
 		OPTIONS_JSON(&s.json),
 	};
 	int r = options_parse(c, rows, ROWS(rows));
@@ -162,7 +163,7 @@ static int verb_approve_run(struct call *c)
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
 	if (s.yes + s.check + s.remove > 1)
-		return options_misused(c, "--yes, --check and --remove do not go together");
+		return options_misused(c, "--yes, --check and --remove cannot be used together");
 	if (s.check)
 		return verb_approve_run_check(c, &s);
 	return s.remove ? run_remove(c, &s) : run_approve(c, &s);
@@ -171,14 +172,13 @@ static int verb_approve_run(struct call *c)
 const struct verb verb_approve = {
 	.name = "approve",
 	.synopsis = "[OPTION]... DIR",
-	.summary = "approve exactly the contents of a skill",
+	.summary = "approve the current content of a skill",
 	.description =
-		"Shows what `corral inspect` shows, asks, and on a yes remembers the digest of all "
-		"files and the permissions. A skill that changes in any of them is not approved "
-		"any "
-		"more. Without a terminal to ask on, nothing is approved unless --yes is given.\n"
-		"Exit status: 0 approved (or the approval was removed), 1 not, 2 no answer (an "
-		"error).",
+		"Shows what `corral inspect` shows, asks for confirmation, and records the "
+		"digest of all files and the permissions. A change to any of them ends the "
+		"approval. Without a terminal, nothing is approved unless --yes is given.\n"
+		"Exit status: 0 approved (or the approval was removed), 1 not approved, 2 an "
+		"error.",
 	.examples = "corral approve ./weather-skill\n"
 		    "corral approve --check ./weather-skill && echo 'as it was approved'\n"
 		    "corral approve --remove ./weather-skill\n",
@@ -214,13 +214,13 @@ static int verb_inspect_run(struct call *c)
 const struct verb verb_inspect = {
 	.name = "inspect",
 	.synopsis = "[OPTION]... DIR",
-	.summary = "show what a skill asks for and what looks risky in it",
+	.summary = "show what a skill requests and what looks risky in it",
 	.description =
-		"Looks at the skill in DIR without running anything of it: what its permissions "
-		"would let it do, in plain words; signs of risk in its text and scripts, each with "
-		"file and line; its digest, and whether just this was approved.\n"
-		"Exit status: 0 no signs of risk, or only minor ones; 1 there are; 2 it cannot be "
-		"read. How much its permissions would let it do is the rating, not the status.",
+		"Examines the skill in DIR without running any of it: what its permissions "
+		"allow, in plain words; signs of risk in its text and scripts, with file and "
+		"line; its digest, and whether this content is approved.\n"
+		"Exit status: 0 no signs of risk, or only minor ones; 1 signs of risk; 2 it "
+		"cannot be read. The rating of its permissions does not affect the status.",
 	.examples = "corral inspect ./weather-skill\n"
 		    "corral inspect --json ./weather-skill | jq .findings\n",
 	.operand = "DIR",

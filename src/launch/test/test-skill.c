@@ -105,7 +105,7 @@ static void test_manifests(void **state)
 	folder_add(f, "SKILL.md", "---\nname: x\ndescription: y\n---\n");
 	expect(f, NULL, -EINVAL, "more than one manifest");
 	folder_add(f, "default.json", "{}");
-	expect(f, NULL, -EINVAL, "holds rules");
+	expect(f, NULL, -EINVAL, "contains rules");
 	folder_free(f);
 }
 

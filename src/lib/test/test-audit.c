@@ -205,7 +205,7 @@ static void test_what_is_refused(void **state)
 	/* A folder is no log, and nothing is left beside it. */
 	o.path = "/";
 	assert_int_equal(corral_audit_new(&none, &o, &error), -EINVAL);
-	test_says(error, "plain file");
+	test_says(error, "regular file");
 	assert_int_equal(access("/.key", F_OK), key);
 	assert_int_equal(access("/.lock", F_OK), lock);
 	assert_null(none);

@@ -459,7 +459,7 @@ static void a_writer_sees_an_older_log(void **state)
 	bench_add(s, 11, 1);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(audit_store_commit(s, &e), -EBADMSG);
-		assert_non_null(strstr(e.text, "second file"));
+		assert_non_null(strstr(e.text, "head file"));
 	}
 	assert_int_equal(audit_store_close(s, NULL), -EBADMSG);
 	bench_free(b);
@@ -667,17 +667,17 @@ static void a_writer_refuses(void **state)
 	bench_copy(b->path, kept);
 	/* set back to an older state of itself, signed and all */
 	bench_copy(old, b->path);
-	expect_refusal(b, "second file");
+	expect_refusal(b, "head file");
 	/* gone */
 	assert_int_equal(unlink(b->path), 0);
-	expect_refusal(b, "has the head of a log");
+	expect_refusal(b, "contains the head of a log");
 	/* no second file */
 	bench_copy(kept, b->path);
 	bench_copy(b->head, old);
 	assert_int_equal(unlink(b->head), 0);
-	expect_refusal(b, "not there");
+	expect_refusal(b, "head file does not exist");
 	assert_int_equal(file_replace(b->head, "{}", 2, 0644), 0);
-	expect_refusal(b, "no signed head");
+	expect_refusal(b, "not a signed head");
 	bench_copy(old, b->head);
 	/* another key */
 	assert_int_equal(unlink(b->key), 0);

@@ -257,7 +257,7 @@ static void hashes_made_anew(void **state)
 		struct bench *b = make_log();
 
 		rehash(b, cases[i].from, cases[i].to);
-		expect(b, AUDIT_CHANGED, cases[i].number, "made anew");
+		expect(b, AUDIT_CHANGED, cases[i].number, "hashes were recomputed");
 		bench_free(b);
 	}
 }
@@ -323,7 +323,7 @@ static void second_file(void **state)
 	assert_int_equal(unlink(b->head), 0);
 	expect(b, AUDIT_HEADLESS, 0, "not there");
 	bench_copy(other->head, b->head);
-	expect(b, AUDIT_UNSIGNED, 300, "by another key");
+	expect(b, AUDIT_UNSIGNED, 300, "with another key");
 	bench_free(b);
 	bench_free(other);
 }
@@ -451,7 +451,7 @@ static void a_head_that_stands_twice(void **state)
 	bench_fill(b, 1, 10);
 	rehash(b, 3, 10);
 	bench_copy(first, b->head);
-	expect(b, AUDIT_CHANGED, 1, "made anew");
+	expect(b, AUDIT_CHANGED, 1, "hashes were recomputed");
 	repeat_first(b, "head");
 	expect(b, AUDIT_UNSIGNED, 0, "the first head twice");
 	bench_free(b);
