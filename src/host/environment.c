@@ -56,7 +56,8 @@ static int environment_refuse_size(const struct environment *env, const char *na
 	auto_buffer shown = { 0 };
 
 	buffer_add_visible(&shown, name, strcspn(name, "="));
-	error_set(env->error, -E2BIG, NULL, "the environment is too large, from %.100s on",
+	error_set(env->error, -E2BIG, NULL,
+		"the environment is too large: %.100s and later variables do not fit",
 		buffer_text(&shown));
 	error_hint(env->error, "grant fewer variables, or pass large values in a file");
 	return -E2BIG;
@@ -194,8 +195,7 @@ static int refuse_denied(struct environment *env, const char *name)
 	struct decision d;
 
 	if (policy_decide(env->o->policy, &r, &d) < 0)
-		return environment_refuse(
-			env, name, "has a name that cannot be granted", "use another name");
+		return environment_refuse(env, name, "has an invalid name", "use another name");
 	buffer_adds(&reason, "is not allowed: ");
 	explain_reason(&r, &d, &reason);
 	explain_line(&r, &d, &line);
@@ -214,12 +214,12 @@ static int add_from_call(struct environment *env, const char *item)
 	if (!name)
 		return -ENOMEM;
 	if (*name == '\0' || !strchr(item, '=')) {
-		error_set(env->error, -EINVAL, NULL, "a variable is written NAME=value");
+		error_set(env->error, -EINVAL, NULL, "invalid variable: expected NAME=value");
 		return -EINVAL;
 	}
 	if (is_ours(name))
-		return environment_refuse(env, name, "is Corral's own, and never reaches a command",
-			"use another name");
+		return environment_refuse(env, name,
+			"is reserved for Corral and never passed to a command", "use another name");
 	if (!environment_is_allowed(env, name) && !environment_is_allowed(env, item))
 		return refuse_denied(env, name);
 	if (!needs_spelling(name) || is_spelled_out(env, name) || is_spelled_out(env, item))
@@ -227,8 +227,8 @@ static int add_from_call(struct environment *env, const char *item)
 	buffer_adds(&hint, "add env: [");
 	buffer_add_visible(&hint, name, strlen(name));
 	buffer_adds(&hint, "]");
-	return environment_refuse(env, name,
-		"needs a grant that spells it out: a pattern does not mean it", buffer_text(&hint));
+	return environment_refuse(env, name, "must be granted by its exact name, not by a pattern",
+		buffer_text(&hint));
 }
 
 /* Grants that set a value */

@@ -36,7 +36,7 @@ int launch_limits_check(const struct limits *l, struct error *e)
 	for (size_t i = 0; i < ROWS(held); i++) {
 		if (l->values[held[i].which] == 0)
 			return error_set(e, -EPERM, NULL,
-				"the policy's limit on %s is 0, so nothing may run",
+				"the policy limits %s to 0, so no command can run",
 				limit_name(held[i].which));
 	}
 	return 0;

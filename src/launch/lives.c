@@ -29,14 +29,15 @@ static int lives_refuse(const struct lives_kept *kept, const struct location *gr
 {
 	if (kept->where)
 		(void)error_set(e, -EINVAL, grant,
-			"the grant to write %s covers %s `%s` (line %u), which must stay as it was "
-			"approved",
+			"the grant to write %s includes %s `%s` (line %u), which must not change "
+			"after approval",
 			text, kept->what, kept->file, kept->where->line);
 	else
 		(void)error_set(e, -EINVAL, grant,
-			"the grant to write %s covers %s (%s), which must stay as it was approved",
+			"the grant to write %s includes %s (%s), which must not change after "
+			"approval",
 			text, kept->what, kept->file);
-	error_hint(e, "grant a folder of its own, as in $SKILL_DIR/data/**");
+	error_hint(e, "grant a separate folder, such as $SKILL_DIR/data/**");
 	return -EINVAL;
 }
 
@@ -167,10 +168,10 @@ int lives_check_links(const struct manifest *m, const struct skill_content *c, s
 		if (!kept[i].file || skill_content_find(c, kept[i].file, &item) < 0 || !item->live)
 			continue;
 		(void)error_set(e, -EINVAL, kept[i].where,
-			"%s `%s` leads to %s, which the skill may write: it must stay as it was "
-			"approved",
+			"%s `%s` resolves to %s, which the skill may write; it must not change "
+			"after approval",
 			kept[i].what, kept[i].file, item->path);
-		error_hint(e, "move it out of what fs.write grants");
+		error_hint(e, "move it to a folder that fs.write does not grant");
 		return -EINVAL;
 	}
 	return 0;

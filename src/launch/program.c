@@ -196,7 +196,7 @@ int launch_script(const char *path, const char *runtime, const char *const *args
 
 	if (!path || !path_is_normal(path, strlen(path)))
 		return error_set(
-			e, -EINVAL, NULL, "a script is named by an absolute path without . or ..");
+			e, -EINVAL, NULL, "the path of a script must be absolute, without . or ..");
 	if (runtime)
 		words[0] = runtime_program(runtime);
 	else

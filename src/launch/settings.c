@@ -56,7 +56,7 @@ int launch_settings_deny(struct permissions *p, const char *home)
 {
 	struct rule rule = {
 		.id = "runs-later",
-		.name = "the agent runs it later, perhaps outside of the sandbox",
+		.name = "the agent runs it later, possibly outside of the sandbox",
 		.action = VERDICT_DENY,
 		.operations = 1U << OPERATION_FS_WRITE,
 		.where = { .file = p->origin },

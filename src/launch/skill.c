@@ -105,7 +105,7 @@ static int skill_check_manifest(struct launch_skill *s, const char *folder, cons
 	if (strcmp(found, name) == 0 && skill_content_find(&s->content, name, &item) == 0 &&
 		item->type == SKILL_FILE && memcmp(item->hash, hash, sizeof(item->hash)) == 0)
 		return 0;
-	return error_set(e, -ESTALE, &where, "was changed while it was read");
+	return error_set(e, -ESTALE, &where, "changed while it was being read");
 }
 
 /* Hashes, and copies what is hashed. */
@@ -164,8 +164,8 @@ int launch_skill_approvals(const char **ret, struct arena *a, struct error *e)
 	else if (home && home[0] == '/')
 		*ret = arena_printf(a, "%s/.local/state/corral/approvals", home);
 	else
-		return error_set(e, -ENOENT, NULL,
-			"there is no folder to keep approvals in: HOME is not set");
+		return error_set(
+			e, -ENOENT, NULL, "no folder for approvals is known: HOME is not set");
 	return *ret ? 0 : error_no_memory(e);
 }
 
@@ -276,7 +276,7 @@ void launch_skill_deinit(struct launch_skill *s)
 const char *launch_skill_outcome(int outcome)
 {
 	static const char *const texts[] = {
-		[APPROVAL_CURRENT] = "it is approved as it is",
+		[APPROVAL_CURRENT] = "this content is approved",
 		[APPROVAL_NONE] = "it was never approved",
 		[APPROVAL_CONTENT_CHANGED] = "its files have changed since it was approved",
 		[APPROVAL_PERMISSIONS_CHANGED] =
@@ -294,8 +294,8 @@ int launch_skill_check(
 	if (s->outcome == APPROVAL_CURRENT)
 		return 0;
 	(void)error_set(
-		e, -EACCES, &where, "%s, so it is not run", launch_skill_outcome(s->outcome));
-	error_hint(e, "look at it and approve it (corral approve %s), or %s", named, otherwise);
+		e, -EACCES, &where, "%s, so it was not run", launch_skill_outcome(s->outcome));
+	error_hint(e, "review and approve it (corral approve %s), or %s", named, otherwise);
 	return -EACCES;
 }
 
@@ -304,7 +304,7 @@ int launch_skill_unchanged(const struct launch_skill *s, struct error *e)
 	struct location where = { .file = s->path };
 
 	return skill_content_check(&s->content, s->fd, NULL) < 0
-		       ? error_set(e, -ESTALE, &where, "was changed while it was read")
+		       ? error_set(e, -ESTALE, &where, "changed while it was being read")
 		       : 0;
 }
 
@@ -319,15 +319,15 @@ static int skill_find_entry(const struct launch_skill *s, const char *entry,
 	int r = skill_content_find(&s->content, entry, &item);
 
 	if (r == -EXDEV)
-		return error_set(
-			e, -EACCES, &where, "its entry `%s` leads out of its folder", entry);
+		return error_set(e, -EACCES, &where,
+			"its entry `%s` is outside of the skill's folder", entry);
 	if (r == 0 && item->live)
 		return error_set(e, -EACCES, &where,
-			"its entry `%s` lies where the skill may write (%s), and such files are "
-			"not run",
+			"its entry `%s` is in a folder that the skill may write (%s), so it "
+			"cannot be run",
 			entry, item->path);
 	if (r < 0 || item->type != SKILL_FILE)
-		return error_set(e, -ENOENT, &where, "its entry `%s` is no file", entry);
+		return error_set(e, -ENOENT, &where, "its entry `%s` is not a regular file", entry);
 	*ret = item;
 	return 0;
 }
@@ -343,9 +343,9 @@ int launch_skill_command(const struct launch_skill *s, const char *entry, const 
 	int r;
 
 	if (!entry && !m->entry) {
-		(void)error_set(e, -ENOENT, &where, "the skill names no entry");
-		error_hint(e, m->wasm_file ? "it is a WASM skill, which this version does not run"
-					   : "write `entry: FILE` into its manifest");
+		(void)error_set(e, -ENOENT, &where, "the skill has no entry");
+		error_hint(e, m->wasm_file ? "this is a WASM skill, which this version cannot run"
+					   : "add `entry: FILE` to its manifest");
 		return -ENOENT;
 	}
 	r = skill_find_entry(s, entry ? entry : m->entry, &item, e);
@@ -356,7 +356,7 @@ int launch_skill_command(const struct launch_skill *s, const char *entry, const 
 		return error_no_memory(e);
 	if (!runtime && !item->executable) {
 		(void)error_set(e, -ENOEXEC, NULL, "%s is not executable", file);
-		error_hint(e, "write `runtime: bash` (or python3, node …) into its manifest");
+		error_hint(e, "add `runtime: bash` (or python3, node …) to its manifest");
 		return -ENOEXEC;
 	}
 	words = arena_calloc(a, n_args + 3, sizeof(*words));

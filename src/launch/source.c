@@ -36,12 +36,12 @@ static int source_number(const char *from, const char *text, int *ret, struct er
 		*ret = number;
 		return 0;
 	}
-	(void)error_set(e, -EINVAL, NULL, "%s: `%.40s` is no descriptor that can hold a policy",
-		from, text);
+	(void)error_set(
+		e, -EINVAL, NULL, "%s: `%.40s` is not a valid descriptor for a policy", from, text);
 	if (number >= 0)
-		error_hint(e, "0 to 2 are the standard ones; give one from 3 on");
+		error_hint(e, "use a number from 3; 0 to 2 are standard input, output and error");
 	else
-		error_hint(e, "give the number of an open descriptor, from 3 on");
+		error_hint(e, "use the number of an open descriptor, 3 or higher");
 	return -EINVAL;
 }
 
@@ -54,8 +54,8 @@ static int source_kind(const char *from, int fd, struct error *e)
 
 	if (flags < 0 || flags & FD_CLOEXEC || fstat(fd, &st) < 0) {
 		(void)error_set(e, -EBADF, NULL, "%s: the descriptor %d %s", from, fd,
-			flags < 0 ? "is not open" : "was not handed over to this program");
-		error_hint(e, "hand it over as a shell does: %d<policy.yaml", fd);
+			flags < 0 ? "is not open" : "was not passed to this program");
+		error_hint(e, "pass it as a shell does: %d<policy.yaml", fd);
 		return -EBADF;
 	}
 	if (S_ISREG(st.st_mode))
@@ -129,9 +129,8 @@ int launch_source_read(const char *from, const char *number, size_t max, struct 
 			return out->failed ? error_no_memory(e) : 0;
 		total += (size_t)n;
 		if (total > max)
-			return error_set(e, -EFBIG, NULL,
-				"%s: there are more than %zu MiB, which no policy has", from,
-				max >> 20);
+			return error_set(e, -EFBIG, NULL, "%s: the policy is larger than %zu MiB",
+				from, max >> 20);
 		buffer_add(out, piece, (size_t)n);
 	}
 }

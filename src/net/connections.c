@@ -155,7 +155,7 @@ static void connections_fail(struct connection *c, int error)
 {
 	struct net_judgement j = { 0 };
 
-	(void)judge_refuse(&c->destination, &j, "it cannot be reached: %s",
+	(void)judge_refuse(&c->destination, &j, "cannot be reached: %s",
 		error == -ENOENT ? "no such name" : strerror(-error));
 	connections_record(c, RECORD_FAILED, &j);
 	connections_close(c, false);
@@ -191,8 +191,8 @@ static void connections_on_done(struct pump *p, int error)
 
 static void connections_on_hello_late(struct timer *t)
 {
-	connections_deny_because(
-		container_of(t, struct connection, timer), "its first message did not end in time");
+	connections_deny_because(container_of(t, struct connection, timer),
+		"no complete request was received in time");
 }
 
 static int connections_on_gate(struct pump *p, enum pump_side from, bool last)
@@ -301,7 +301,8 @@ static bool connections_judge(struct connection *c, struct net_judgement *j)
 	int r;
 
 	if (!c->destination.name && synthetic_covers(&c->destination.address))
-		return judge_refuse(&c->destination, j, "no name has this address");
+		return judge_refuse(
+			&c->destination, j, "the address belongs to no name that was looked up");
 	if (!judge_destination(o->dialler->judge, &c->destination, j))
 		return false;
 	r = quota_open(o->quota, j->target, loop_now(o->dialler->loop), &c->account, reason);

@@ -372,8 +372,9 @@ bool dial_review(const struct dialler *l, const struct destination *d, const str
 {
 	for (; aliases && *aliases; aliases += strlen(aliases) + 1) {
 		if (strcmp(aliases, too_many) == 0)
-			return judge_refuse(
-				d, ret, "the names that led there are not known any more");
+			return judge_refuse(d, ret,
+				"the names that were looked up for this address are no "
+				"longer known");
 		if (!judge_alias(l->judge, d, aliases, ret))
 			return false;
 	}

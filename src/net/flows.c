@@ -173,7 +173,7 @@ static void flows_record_failure(const struct flow *f, int error)
 {
 	struct net_judgement j = { 0 };
 
-	(void)judge_refuse(&f->destination, &j, "it cannot be reached: %s",
+	(void)judge_refuse(&f->destination, &j, "cannot be reached: %s",
 		error == -ENOENT ? "no such name" : strerror(-error));
 	flows_record(f, RECORD_FAILED, &j);
 }
@@ -392,7 +392,7 @@ static bool flows_judge(struct flow *f, struct net_judgement *j)
 		if (prefix_has(&f->all->own[i], &d->address))
 			return judge_refuse(d, j, "it is an address of the sandbox itself");
 	if (!d->name && synthetic_covers(&d->address))
-		return judge_refuse(d, j, "no name has this address");
+		return judge_refuse(d, j, "the address belongs to no name that was looked up");
 	if (!judge_destination(o->dialler->judge, d, j))
 		return false;
 	if (quota_open(o->quota, j->target, loop_now(o->dialler->loop), &f->account, reason) < 0)

@@ -102,7 +102,7 @@ void judge_revoke(struct net_judgement *j)
 	char reason[sizeof(j->reason)];
 
 	memcpy(reason, j->reason, sizeof(reason));
-	(void)snprintf(j->reason, sizeof(j->reason), "it was revoked: %.480s", reason);
+	(void)snprintf(j->reason, sizeof(j->reason), "the grant was revoked: %.480s", reason);
 }
 
 static bool judge_is_allowed(const struct net_judge *j, const struct request *r, struct decision *d)
@@ -188,7 +188,7 @@ bool judge_answer(const struct net_judge *j, const struct destination *d, const 
 		(void)judge_explain(&r, &decision, ret);
 	if (guard && decision.why == DECISION_NO_GRANT)
 		(void)snprintf(ret->reason, sizeof(ret->reason),
-			"only a grant that names it reaches %s (%s)", guard->text, guard->why);
+			"%s (%s) requires a grant that names it", guard->text, guard->why);
 	return judge_blame(ret, d->name, "leads to", target);
 }
 
@@ -259,8 +259,7 @@ bool judge_own(const struct net_judge *j, const struct destination *d, const str
 	if (j->watching || judge_guard(target) || judge_is_granted_as(j, target, HOST_PREFIX))
 		return judge_allow(ret);
 	(void)judge_refuse(d, ret,
-		"%.140s is an address of this machine, and only a grant that names it reaches that",
-		target);
+		"%.140s is an address of this machine and requires a grant that names it", target);
 	(void)snprintf(
 		ret->remedy, sizeof(ret->remedy), "add network: {allow: [\"%.200s\"]}", target);
 	return false;
@@ -272,7 +271,7 @@ bool judge_nameless(const struct net_judge *j, const struct destination *d, cons
 	judge_begin(d, ret);
 	if (!d->name || j->watching || judge_is_granted_as(j, ret->target, HOST_NAME))
 		return judge_allow(ret);
-	(void)judge_refuse(d, ret, "%s, and nothing grants %.140s by its full name", what, d->name);
+	(void)judge_refuse(d, ret, "%s, and %.140s is not granted by its full name", what, d->name);
 	(void)snprintf(ret->remedy, sizeof(ret->remedy), "add network: {allow: [\"%.200s\"]}",
 		ret->target);
 	return false;
@@ -295,7 +294,7 @@ static bool judge_name(const struct net_judge *j, const struct destination *d, c
 	judge_print_target(d->transport, name, NULL, d->port, target);
 	(void)judge_refuse(
 		d, ret, "%s asks for %.100s, but the connection is to %.100s", who, name, d->name);
-	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%sconnect to %.110s by its name",
+	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%sconnect to %.110s by name",
 		judge_is_allowed(j, &r, &decision) ? "" : "grant it, and ", target);
 	return false;
 }
@@ -325,22 +324,25 @@ static bool judge_url(const struct net_judge *j, const struct destination *d,
 	/* Servers differ in whether these separate folders, or end the name of one. */
 	if (j->paths && (strpbrk(http->path, "\\;") || strstr(http->path, "//") ||
 				strcasestr(http->path, "%2f") || strcasestr(http->path, "%5c")))
-		return judge_refuse(
-			d, ret, "a rule is about paths, and the request's can be read in two ways");
+		return judge_refuse(d, ret,
+			"a rule depends on the path, and the path of the request is "
+			"ambiguous");
 	judge_print_target(
 		TRANSPORT_TCP, at_host ? http->host : d->name, &d->address, d->port, target);
 	n = snprintf(
 		url, sizeof(url), "http://%s%s", target, http->path[0] == '/' ? http->path : "/");
 	if (n < 0 || (size_t)n >= sizeof(url))
-		return judge_refuse(
-			d, ret, "the request's path is too long to be compared with the rules");
+		return judge_refuse(d, ret,
+			"the path of the request is too long to be compared with the "
+			"rules");
 	judge_begin(d, ret);
 	if (at_host ? !judge_is_forbidden(j, &r, ret) : judge_is_allowed(j, &r, &decision))
 		return judge_allow(ret);
 	if (at_host)
 		return judge_blame(ret, "HTTP", "asks for", http->host);
 	if (decision.why == DECISION_BAD_TARGET)
-		return judge_refuse(d, ret, "the request's path cannot be compared with the rules");
+		return judge_refuse(
+			d, ret, "the path of the request cannot be compared with the rules");
 	return judge_explain(&r, &decision, ret);
 }
 
@@ -354,7 +356,7 @@ bool judge_unseen(const struct net_judge *j, const struct destination *d, const 
 		return false;
 	if (!j->paths && (!j->narrow || judge_url(j, d, &any, false, ret)))
 		return true;
-	return judge_refuse(d, ret, "%s, so that methods and paths could not be seen", what);
+	return judge_refuse(d, ret, "%s, so methods and paths cannot be checked", what);
 }
 
 bool judge_http(const struct net_judge *j, const struct destination *d,
@@ -374,6 +376,6 @@ bool judge_http(const struct net_judge *j, const struct destination *d,
 		allowed = judge_url(j, d, r, true, ret);
 	/* Other protocols on the same connection, which can name any host. */
 	if (allowed && r->upgrade && strcasecmp(r->upgrade_to, "websocket") != 0)
-		allowed = judge_unseen(j, d, "HTTP changes to another protocol", ret);
+		allowed = judge_unseen(j, d, "HTTP switches to another protocol", ret);
 	return allowed;
 }

@@ -110,14 +110,13 @@ static int quota_find_or_add(
 		return 0;
 	}
 	if (q->n == QUOTA_DESTINATIONS_MAX) {
-		(void)snprintf(reason, 256,
-			"bytes are limited, and no more than %d destinations are counted",
+		(void)snprintf(reason, 256, "the byte limit supports at most %d destinations",
 			QUOTA_DESTINATIONS_MAX);
 		return -ENOSPC;
 	}
 	a = quota_grow(q) == 0 ? calloc(1, size) : NULL;
 	if (!a) {
-		(void)snprintf(reason, 256, "there is no memory to count its bytes");
+		(void)snprintf(reason, 256, "out of memory");
 		return -ENOMEM;
 	}
 	*a = (struct quota_account){ .quota = q, .hash = hash };
@@ -131,7 +130,7 @@ static int quota_find_or_add(
 void quota_explain(const struct quota_account *a, char reason[256])
 {
 	(void)snprintf(reason, 256,
-		"the %" PRIu64 " bytes that may pass to and from there are used up: %s",
+		"the limit of %" PRIu64 " bytes to and from this host is reached: %s",
 		a->quota->max_bytes, a->quota->max_origin);
 }
 

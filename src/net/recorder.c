@@ -395,7 +395,7 @@ int recorder_new(struct recorder **ret, struct loop *l, int socket)
 		.name = "",
 		.address = "",
 		.rule = "",
-		.reason = "there were too many different ones to be told one by one",
+		.reason = "there were too many to be reported one by one",
 		.remedy = "",
 		.program = "" };
 	int flags = fcntl(socket, F_GETFL);

@@ -207,7 +207,7 @@ static int relay_change(struct relay *r, const struct change *c, struct error *e
 
 	if (c->flags & CHANGE_WHOLE && !r->led)
 		return error_set(e, -EOPNOTSUPP, NULL,
-			"this kernel lacks nf_tables: what is granted needs listeners of its own");
+			"this kernel lacks nf_tables: each grant needs its own listeners");
 	n = manifest_read(&m, MANIFEST_PERMISSIONS, "policy", c->text, strlen(c->text), e);
 	if (n == 0)
 		n = permissions_layers(m.permissions, layers, LAYERS_MAX);

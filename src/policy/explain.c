@@ -23,7 +23,7 @@ static void explain_source(const struct source *s, struct buffer *out)
 	if (s->id)
 		buffer_adds(out, "rule ");
 	explain_visible(out, s->id ? s->id : s->list);
-	buffer_adds(out, s->verdict == VERDICT_DENY  ? " forbids "
+	buffer_adds(out, s->verdict == VERDICT_DENY  ? " denies "
 			 : s->verdict == VERDICT_ASK ? " asks about "
 						     : " grants ");
 	for (size_t i = 0; i < s->grant->n; i++) {
@@ -36,8 +36,9 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 {
 	static const char *const sentences[] = {
 		[DECISION_SERVICE] = "services grants it",
-		[DECISION_READABLE] = "there is no exec list, and the file may be read",
-		[DECISION_UNREADABLE] = "there is no exec list, and the file may not be read",
+		[DECISION_READABLE] =
+			"the policy has no list of programs, and the file may be read",
+		[DECISION_UNREADABLE] = "the file may not be read, so it may not be run",
 		[DECISION_BAD_TARGET] = "the target is malformed",
 		[DECISION_NO_LAYER] = "there is no policy",
 	};
@@ -46,7 +47,7 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 	case DECISION_NO_GRANT:
 		if (d->layer && d->layer->mode == MODE_AUDIT)
 			buffer_adds(out,
-				"no rule forbids it, and the layer only blocks what a rule does");
+				"no rule denies it, and this layer only blocks what a rule denies");
 		else if (d->layer && d->layer->fallback != VERDICT_DENY)
 			buffer_printf(out, "no rule matches, and the default is %s",
 				verdict_name(d->layer->fallback));
@@ -65,19 +66,19 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 		buffer_adds(out, sentences[d->why]);
 		break;
 	case DECISION_BASELINE:
-		buffer_printf(out, "the baseline forbids %s (%s)", d->baseline, d->baseline_why);
+		buffer_printf(out, "the baseline denies %s (%s)", d->baseline, d->baseline_why);
 		break;
 	case DECISION_METHOD:
-		buffer_adds(out, "network.methods does not have ");
+		buffer_adds(out, "network.methods does not include ");
 		explain_visible(out, r->method ? r->method : "it");
 		break;
 	case DECISION_GUARDED:
-		buffer_printf(out, "only a grant that names it reaches %s (%s)", d->baseline,
+		buffer_printf(out, "%s (%s) requires a grant that names it", d->baseline,
 			d->baseline_why);
 		break;
 	}
 	if (d->monitored)
-		buffer_printf(out, "; it would be %s, but the layer only watches",
+		buffer_printf(out, "; it would be %s, but the layer only monitors",
 			d->would == VERDICT_DENY ? "denied" : "asked about");
 }
 
@@ -275,15 +276,15 @@ void explain_remedy(const struct request *r, const struct decision *d, struct bu
 		return;
 	explain_line(r, d, &line);
 	if (d->why == DECISION_BASELINE && d->baseline_never) {
-		buffer_adds(out, "none: the baseline forbids it, whatever is granted");
+		buffer_adds(out, "none: the baseline denies it, and no grant overrides that");
 	} else if (d->source) {
 		buffer_adds(out, d->verdict == VERDICT_ASK ? "approve it when asked, or change "
 							   : "remove or narrow ");
 		explain_rule(d, out);
 	} else if (line.len == 0) {
-		buffer_adds(out, "none: a policy file cannot name it");
+		buffer_adds(out, "none: it cannot be written in a policy file");
 	} else if (d->why == DECISION_BASELINE) {
-		buffer_printf(out, "the baseline forbids it, unless it is granted and named: %s",
+		buffer_printf(out, "the baseline denies it unless it is granted and listed: %s",
 			buffer_text(&line));
 	} else {
 		buffer_printf(out, "add %s", buffer_text(&line));

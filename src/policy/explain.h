@@ -5,7 +5,7 @@
 
 struct buffer;
 
-/* One sentence without a full stop: "nothing grants it", "fs.deny forbids /srv/secret/**" … */
+/* One sentence without a full stop: "nothing grants it", "fs.deny denies /srv/secret/**" … */
 void explain_reason(const struct request *r, const struct decision *d, struct buffer *out);
 /* "policy.yaml:3: /srv/**", or nothing where no rule decided. */
 void explain_rule(const struct decision *d, struct buffer *out);

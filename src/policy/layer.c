@@ -242,9 +242,10 @@ static int compiler_add_text_glob(struct compiler *c, struct text_globs *to, con
 
 	if (s->verdict == VERDICT_ALLOW || s->grant->n > 1) {
 		(void)error_set(c->error, -EINVAL, &s->where,
-			"%s: a pattern over the whole text can only deny or ask, and stands alone",
+			"%s: a pattern over the whole text can only deny or ask, and must be the "
+			"only pattern",
 			s->text);
-		error_hint(c->error, "name what is allowed");
+		error_hint(c->error, "list what is allowed instead");
 		return -EINVAL;
 	}
 	return ARENA_PUSH(c->arena, to->items, to->n, to->cap, one);

@@ -32,8 +32,8 @@ static int operation_spell_env(enum operation op, const char *text, struct arena
 
 		if (!wild && !is_name_byte(text[i], i == 0))
 			return error_set(e, -EINVAL, where,
-				"`%.*s` is no name of a variable: letters, digits and _ are, "
-				"and * and ? stand for any",
+				"`%.*s` is not a valid variable name: use letters, digits and _, "
+				"and * and ? as wildcards",
 				(int)len, text);
 		glob = glob || wild;
 	}
@@ -43,7 +43,7 @@ static int operation_spell_env(enum operation op, const char *text, struct arena
 		return error_set(e, -EINVAL, where,
 			"`%s` gives one value to many variables; name them one by one", text);
 	if (strchr(text, '\n'))
-		return error_set(e, -EINVAL, where, "the value of `%.*s` holds a line break",
+		return error_set(e, -EINVAL, where, "the value of `%.*s` contains a line break",
 			(int)len, text);
 	if (!ret)
 		return 0;

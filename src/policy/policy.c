@@ -88,9 +88,8 @@ int policy_new(struct policy **ret, const struct permissions *const *layers, siz
 	}
 	/* A few {a,b} groups in each of many patterns make a small file stand for a great many. */
 	if (r == -ENOMEM && p && p->arena.used >= p->arena.budget / 4) {
-		r = error_set(
-			e, -E2BIG, NULL, "the patterns stand for too many others to be compiled");
-		error_hint(e, "write fewer {…} groups in one pattern");
+		r = error_set(e, -E2BIG, NULL, "the patterns expand to too many");
+		error_hint(e, "use fewer {…} groups in one pattern");
 	} else if (r == -ENOMEM) {
 		r = error_no_memory(e);
 	}

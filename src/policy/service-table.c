@@ -22,7 +22,8 @@ static int service_spell_name(enum operation op, const char *text, struct arena 
 		return error_set(e, -EINVAL, where, "a name is missing");
 	for (const char *c = text; *c; c++) {
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			return error_set(e, -EINVAL, where, "`%s` holds a control character", text);
+			return error_set(
+				e, -EINVAL, where, "`%s` contains a control character", text);
 	}
 	*ret = arena_strdup(a, text);
 	return *ret ? 0 : -ENOMEM;
@@ -44,8 +45,8 @@ static int service_spell_domain(enum operation op, const char *text, struct aren
 		return error_set(e, -EINVAL, where,
 			"`%s` must be a domain, without scheme, port or path", text);
 	if (host.kind == HOST_PREFIX && strchr(text, '/'))
-		return error_set(
-			e, -EINVAL, where, "`%s` must be a domain or one address, no range", text);
+		return error_set(e, -EINVAL, where,
+			"`%s` must be a domain or one address, not a range", text);
 	host_pattern_print(&host, &out);
 	/* The port that stands for all of them is no part of a domain. */
 	if (host.kind != HOST_GLOB && out.len > 2 && memcmp(out.data + out.len - 2, ":*", 2) == 0)
@@ -126,7 +127,7 @@ static int service_read_range(const struct field *f, void *ret)
 	if (r < 0)
 		return r;
 	if (ms == 0 || ms % 1000 != 0)
-		return field_fail(f, "must be whole seconds or more; leave it out for no bound");
+		return field_fail(f, "must be at least one second; omit it for no limit");
 	*(uint64_t *)ret = ms / 1000;
 	return 0;
 }
@@ -142,7 +143,7 @@ static int service_read_size(const struct field *f, void *ret)
 	int r = field_size(f, &bytes);
 
 	if (r == 0 && bytes == 0)
-		return field_fail(f, "must be 1 or more; leave it out for no bound");
+		return field_fail(f, "must be 1 or more; omit it for no limit");
 	*(uint64_t *)ret = bytes;
 	return r;
 }
@@ -265,8 +266,7 @@ static int service_spell_pattern(const struct service_row *row, const struct ser
 	if (p->access == row->access)
 		len = 0;
 	if (p->value && !row->scopes[0].spell)
-		return error_set(
-			e, -EINVAL, where, "%s has nothing that a pattern could narrow", row->name);
+		return error_set(e, -EINVAL, where, "%s does not support a pattern", row->name);
 	if (p->value)
 		r = row->scopes[0].spell(OPERATION_SERVICE, p->value, a, &value, where, e);
 	if (r < 0)
@@ -296,8 +296,7 @@ int service_spell(enum operation op, const char *text, struct arena *a, const ch
 		for (size_t i = 0; i < SERVICE_COUNT; i++)
 			names[i] = service_rows[i].name;
 		near = suggest(text, names, SERVICE_COUNT);
-		r = error_set(
-			e, -EINVAL, where, "`%s` is no pattern for a service that is known", text);
+		r = error_set(e, -EINVAL, where, "`%s` is not a valid service pattern", text);
 		if (near)
 			error_hint(e, "did you mean `%s`?", near);
 		else

@@ -47,8 +47,8 @@ static int variable_unknown(
 	if (near)
 		error_hint(e, "did you mean $%s?", near);
 	else
-		error_hint(e, "known are $SKILL_DIR $WORK_DIR $DATA_DIR $SHARED_DIR $HOME $TEMP; "
-			      "write \\$ for a dollar sign in a file's name");
+		error_hint(e, "valid variables: $SKILL_DIR $WORK_DIR $DATA_DIR $SHARED_DIR $HOME "
+			      "$TEMP; write \\$ for a dollar sign in a file name");
 	return -EINVAL;
 }
 
@@ -62,7 +62,7 @@ static int check_rest(const char *rest, const struct location *where, struct err
 	if (!*rest)
 		return 0;
 	error_set(e, -EINVAL, where, "a variable can only stand at the start of a pattern");
-	error_hint(e, "write \\$ for a dollar sign in a file's name");
+	error_hint(e, "write \\$ for a dollar sign in a file name");
 	return -EINVAL;
 }
 
@@ -90,7 +90,7 @@ int variable_split(const char *pattern, enum variable *ret, const char **ret_res
 		return check_rest(pattern, where, e);
 	}
 	if (*rest != '/' && *rest != '\0') {
-		error_set(e, -EINVAL, where, "expected a slash behind $%s", names[v]);
+		error_set(e, -EINVAL, where, "expected a slash after $%s", names[v]);
 		return -EINVAL;
 	}
 	if (check_rest(rest, where, e) < 0)
@@ -116,8 +116,8 @@ int variable_expand(const struct variables *vars, const char *pattern, struct ar
 	}
 	value = vars ? vars->values[v] : NULL;
 	if (!value) {
-		error_set(e, -ENOENT, where, "$%s has no value here", names[v]);
-		error_hint(e, "give one (--set %s=DIR), or write the path itself", names[v]);
+		error_set(e, -ENOENT, where, "$%s has no value", names[v]);
+		error_hint(e, "set it (--set %s=DIR), or write the path itself", names[v]);
 		return -ENOENT;
 	}
 	if (!path_is_normal(value, strlen(value)))

@@ -38,8 +38,8 @@ static int file_name(const struct approval *a, struct buffer *out, struct error 
 	char hex[SKILL_DIGEST_HEX];
 
 	if (!path_is_normal(a->skill, len))
-		return approval_fail(
-			e, -EINVAL, a->skill, "a skill is approved by its absolute, real path");
+		return approval_fail(e, -EINVAL, a->skill,
+			"the path of a skill must be absolute, without symbolic links");
 	if (!utf8_valid(a->skill, len, NULL))
 		return approval_fail(e, -EILSEQ, a->skill, "the path of a skill must be UTF-8");
 	crypto_hash_sha256(d.bytes, (const unsigned char *)a->skill, len);
@@ -53,9 +53,10 @@ static int check_owner(const struct stat *st, const char *path, struct error *e)
 {
 	if (st->st_uid != geteuid())
 		return approval_fail(
-			e, -EPERM, path, "it belongs to another user, so it proves nothing");
+			e, -EPERM, path, "it belongs to another user, so it is not trusted");
 	if (st->st_mode & 022)
-		return approval_fail(e, -EPERM, path, "others can change it, so it proves nothing");
+		return approval_fail(
+			e, -EPERM, path, "other users can change it, so it is not trusted");
 	return 0;
 }
 
@@ -68,7 +69,7 @@ static int check_folder(const char *folder, struct error *e)
 	if (lstat(folder, &st) < 0)
 		return errno == ENOENT ? 0 : approval_fail(e, -errno, folder, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return approval_fail(e, -EPERM, folder, "it is no folder");
+		return approval_fail(e, -EPERM, folder, "it is not a folder");
 	r = check_owner(&st, folder, e);
 	return r < 0 ? r : 1;
 }
@@ -80,7 +81,8 @@ static int approval_make_folder(const char *folder, struct error *e)
 	size_t n = strlen(folder);
 
 	if (n == 0 || folder[0] != '/' || n >= sizeof(path))
-		return approval_fail(e, -EINVAL, folder, "approvals are kept in an absolute path");
+		return approval_fail(
+			e, -EINVAL, folder, "the folder for approvals must be an absolute path");
 	memcpy(path, folder, n + 1);
 	for (size_t i = 1; i <= n; i++) {
 		if (path[i] != '/' && path[i] != '\0')
@@ -126,8 +128,8 @@ int approval_store(const struct approval *a, struct error *e)
 		return r;
 	if (len > APPROVAL_TEXT_MAX || !utf8_valid(a->permissions, len, NULL))
 		return approval_fail(e, -EINVAL, a->skill,
-			"its permissions are longer than 32 KiB of UTF-8 text; keep a digest of "
-			"them");
+			"its permissions are larger than 32 KiB of UTF-8 text; store a digest "
+			"instead");
 	r = approval_make_folder(a->folder, e);
 	if (r == 0)
 		r = check_folder(a->folder, e);
@@ -149,11 +151,13 @@ static int approval_read_file(const char *name, struct buffer *out, struct error
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 && errno == ELOOP)
-		return approval_fail(e, -EPERM, name, "it is a link, so it proves nothing");
+		return approval_fail(
+			e, -EPERM, name, "it is a symbolic link, so it is not trusted");
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return approval_fail(e, -errno, name, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return approval_fail(e, -EPERM, name, "it is no file, so it proves nothing");
+		return approval_fail(
+			e, -EPERM, name, "it is not a regular file, so it is not trusted");
 	r = check_owner(&st, name, e);
 	if (r < 0)
 		return r;
@@ -189,7 +193,7 @@ int approval_check(const struct approval *a, struct error *e)
 	where = node_location(&document, document.root);
 	skill_digest_hex(&a->digest, digest);
 	if (!approval_is_text(document.root, "path", a->skill))
-		return error_set(e, -EINVAL, &where, "this is not the approval of %s", a->skill);
+		return error_set(e, -EINVAL, &where, "the file is not an approval of %s", a->skill);
 	if (!approval_is_text(document.root, "digest", digest))
 		return APPROVAL_CONTENT_CHANGED;
 	if (!approval_is_text(document.root, "permissions", a->permissions))

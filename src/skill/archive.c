@@ -55,7 +55,7 @@ static int archive_put(struct skill_archive_writer *w, const void *data, size_t 
 
 static int archive_fail(int r, const char *path, struct error *e)
 {
-	return error_set(e, r, NULL, "%s: the skill cannot be copied: %s", path, strerror(-r));
+	return error_set(e, r, NULL, "%s: cannot copy the skill: %s", path, strerror(-r));
 }
 
 int skill_archive_begin(struct skill_archive_writer *w, const char *path, struct error *e)
@@ -90,10 +90,9 @@ int skill_archive_add(
 	w->entries++;
 	if (w->bytes > SKILL_ARCHIVE_MAX) {
 		(void)error_set(e, -E2BIG, NULL,
-			"%s: with this file the skill has more than %d MiB, and is not copied for "
-			"a run",
+			"%s: the skill is larger than %d MiB, too large to be copied for a run",
 			entry->path, SKILL_ARCHIVE_MAX >> 20);
-		error_hint(e, "keep large files elsewhere and grant them by fs.read");
+		error_hint(e, "keep large files elsewhere and grant them with fs.read");
 		return -E2BIG;
 	}
 	if (entry->type == SKILL_LINK)

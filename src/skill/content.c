@@ -55,7 +55,7 @@ static int content_read_file(const struct content_reading *r, const struct skill
 	if (err < 0 || item->size == entry->size)
 		return err;
 	return error_set(
-		e, -ESTALE, NULL, "%s: it changed while it was read; try again", entry->path);
+		e, -ESTALE, NULL, "%s: it changed while it was being read; try again", entry->path);
 }
 
 static int content_collect(void *data, const struct skill_entry *entry, struct error *e)

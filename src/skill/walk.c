@@ -58,7 +58,7 @@ static int recheck(struct walk *w, int fd, const struct stat *before)
 		before->st_ctim.tv_sec == now.st_ctim.tv_sec &&
 		before->st_ctim.tv_nsec == now.st_ctim.tv_nsec)
 		return 0;
-	return walk_refuse(w, -ESTALE, "it changed while it was read; try again");
+	return walk_refuse(w, -ESTALE, "it changed while it was being read; try again");
 }
 
 static int visit_file(struct walk *w, int parent, const char *name, const struct stat *st)
@@ -78,11 +78,11 @@ static int visit_file(struct walk *w, int parent, const char *name, const struct
 		return walk_refuse(w, -errno, strerror(errno));
 	/* The digest does not show them, and no skill needs them. */
 	if (st->st_mode & (S_ISUID | S_ISGID))
-		return walk_refuse(
-			w, -EPERM, "a program that changes its user cannot be part of a skill");
+		return walk_refuse(w, -EPERM,
+			"a set-user-id or set-group-id program cannot be part of a skill");
 	w->bytes += entry.size;
 	if (w->bytes > SKILL_BYTES_MAX)
-		return walk_refuse(w, -E2BIG, "with this file the skill has more than 1 GiB");
+		return walk_refuse(w, -E2BIG, "the skill is larger than 1 GiB");
 	r = recheck(w, fd, st);
 	if (r == 0)
 		r = w->visit(w->data, &entry, w->error);
@@ -100,15 +100,17 @@ static const char *judge_target(const char *target, unsigned depth)
 	bool named = false;
 
 	if (target[0] == '/')
-		return "it is a link to an absolute path, which may mean another file elsewhere";
+		return "it is a symbolic link to an absolute path, which may be another file "
+		       "elsewhere";
 	while (*target) {
 		const size_t n = strcspn(target, "/");
 
 		if (n == 2 && target[0] == '.' && target[1] == '.') {
 			if (named)
-				return "it is a link that goes down and then up again";
+				return "it is a symbolic link with .. after a name";
 			if (++up > depth)
-				return "it is a link that leads out of the skill's folder";
+				return "it is a symbolic link to a path outside of the skill's "
+				       "folder";
 		} else if (n > 1 || (n == 1 && target[0] != '.')) {
 			named = true;
 		}
@@ -189,8 +191,8 @@ static int visit_live(struct walk *w, const struct stat *st)
 	};
 
 	if (S_ISREG(st->st_mode) && st->st_nlink > 1)
-		return walk_refuse(w, -EPERM,
-			"it is granted for writing, and has a second name (a hard link)");
+		return walk_refuse(
+			w, -EPERM, "it is granted for writing and has more than one hard link");
 	return w->visit(w->data, &entry, w->error);
 }
 
@@ -199,7 +201,7 @@ static int visit_entry(struct walk *w, int parent, const char *name)
 	struct stat st;
 
 	if (++w->entries > SKILL_ENTRIES_MAX)
-		return walk_refuse(w, -E2BIG, "with this entry the skill has more than 20000");
+		return walk_refuse(w, -E2BIG, "the skill has more than 20000 entries");
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return walk_refuse(w, -errno, strerror(errno));
 	if (walk_is_live(w, &st))

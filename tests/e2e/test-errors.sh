@@ -22,7 +22,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	show "a file without permission" "secret.yaml: cannot be read: Permission denied" secret.yaml
 fi
 : >empty.yaml
-show "an empty file" "empty.yaml:1:1: this is no policy" empty.yaml
+show "an empty file" "empty.yaml:1:1: unknown policy format" empty.yaml
 : >empty.json
 show "an empty JSON file" "empty.json:1:1:" empty.json
 fails "nothing on standard input" "standard input:1:1:" policy show -
@@ -62,7 +62,7 @@ show "brackets without end" "deep.json:1:" deep.json
 printf -- '---\nname: x\n' >SKILL.md
 show "frontmatter that is never closed" "SKILL.md:" SKILL.md
 printf '# Just text\n' >SKILL.md
-show "a SKILL.md without frontmatter" "there is no frontmatter" SKILL.md
+show "a SKILL.md without frontmatter" "no frontmatter was found" SKILL.md
 
 # --- text that says the wrong things ---
 printf 'fs:\n  raed: [/srv]\n' >typo.yaml
@@ -86,7 +86,7 @@ show "a limit that is none" "limit.yaml:1:" limit.yaml
 printf 'exec: ["git\\0x"]\n' >exec.yaml
 show "a command with a NUL" "exec.yaml:1:" exec.yaml
 printf 'allowed_roots: [/srv]\npermissions: {}\n' >two.yaml
-show "two formats at once" "two formats" two.yaml
+show "two formats at once" "different formats" two.yaml
 fails "one bad file among good ones" "typo.yaml:2:3:" \
 	policy check -p good.yaml -p typo.yaml --op fs.read --target /srv/x
 

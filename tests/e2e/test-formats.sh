@@ -110,7 +110,7 @@ out_has "- $scratch/work/here/**" "mode: relative ones, too"
 run policy show --mode rwx
 out_has '- /**' "mode: rwx needs no folder"
 fails "mode: a folder is missing" "--mode requires --data-dir DIR" policy show --mode rx
-fails "mode: / would confine nothing" "would confine nothing" policy show --mode rx --data-dir /
+fails "mode: / would confine nothing" "/ cannot be the writable folder: nothing would be confined" policy show --mode rx --data-dir /
 fails "mode: files and a mode" "FILE and --mode cannot be used together" policy show --mode rwx p.yaml
 fails "mode: said but not given" "--from mode requires --mode" policy show --from mode
 fails "mode: unknown" "did you mean sandbox?" policy show --mode sandbx --data-dir x

@@ -82,7 +82,7 @@ out_like '^approved  .*/work/weather  ' "approve --yes: says what"
 out_has "connect to api.weather.example" "approve --yes: shows what was approved"
 answers 0 "approve --check: now" "approved" approve --check weather
 answers 0 "approve: again, unchanged, needs no question" "already approved and unchanged" approve weather
-answers 0 "inspect: says so" "yes: it is approved as it is" inspect weather
+answers 0 "inspect: says so" "yes: this content is approved" inspect weather
 is "$(stat -c %a "$XDG_STATE_HOME/corral/approvals")" 700 "approve: the folder is its owner's"
 is "$(find "$XDG_STATE_HOME/corral/approvals" -type f -perm /077 | wc -l)" 0 "approve: so are its files"
 
@@ -133,7 +133,7 @@ status=0
 env -u XDG_STATE_HOME -u HOME "$CORRAL" approve --check weather >"$scratch/out" 2>"$scratch/err" || status=$?
 status_is 2 "approve: no home to keep it in"
 chmod 777 "$XDG_STATE_HOME/corral/approvals"
-fails "approve: a folder that others can write proves nothing" "others can change it" approve --check weather
+fails "approve: a folder that others can write proves nothing" "other users can change it, so it is not trusted" approve --check weather
 chmod 700 "$XDG_STATE_HOME/corral/approvals"
 
 # --- on a terminal ---

@@ -107,7 +107,7 @@ answers 0 "an allowed path names file, line and pattern" \
 answers 1 "a denied host says what is missing" \
 	"deny  net.connect evil.com:443  nothing in network.allow grants it" \
 	policy check -p policy.yaml --op net.connect --target evil.com:443
-answers 1 "a denial names its rule" "fs.deny forbids /srv/secret/** (policy.yaml:4)" \
+answers 1 "a denial names its rule" "fs.deny denies /srv/secret/** (policy.yaml:4)" \
 	policy check -p policy.yaml --op fs.read --target /srv/secret/x
 answers 1 "the part of a command line that is denied is named" "rm -rf x: nothing in exec grants it" \
 	policy check -p policy.yaml --op exec --target 'ls && rm -rf x'
@@ -142,7 +142,7 @@ ln -s /etc/cron.d/not-there dangling
 mkdir inside && ln -s / inside/root
 answers 1 "a link out of the grant is judged by where it leads" "/work/leads-out -> /etc/passwd" \
 	policy check -p policy.yaml --op fs.read --target leads-out
-answers 1 "a link to something denied" "fs.deny forbids" \
+answers 1 "a link to something denied" "fs.deny denies" \
 	policy check -p policy.yaml --op fs.read --target leads-to-denied
 answers 0 "a link inside the grant" "leads-inside -> $scratch/work/inside" \
 	policy check -p policy.yaml --op fs.write --target leads-inside
@@ -240,7 +240,7 @@ out_lacks "runs any code" "explain: not said of other programs"
 run policy explain -p policy.yaml --op fs.read --target leads-out
 out_has "symbolic links resolve to /etc/passwd, and that path was decisive" "explain: links"
 run policy explain -p policy.yaml --op net.connect --target 169.254.169.254:80
-out_has "whatever is granted" "explain: what no line can allow"
+out_has "none: the baseline denies it, and no grant overrides that" "explain: what no line can allow"
 run policy explain -p policy.yaml --op exec --target git
 out_has "it was checked without arguments" "explain: entries about arguments need arguments"
 awk 'length > 100 { exit 1 }' "$scratch/out"

@@ -54,7 +54,7 @@ out_is text "a memfd that was just written"
 run_refuses 125 "not open" "fd:8: the descriptor 8 is not open" -p fd:8 -- true
 err_has "8<policy.yaml" "and what to do"
 for bad in fd: fd:x fd:-1 fd:03 fd:3x fd:99999999999 fd:0 fd:1 fd:2; do
-	run_refuses 125 "$bad" "is no descriptor that can hold a policy" -p "$bad" -- true
+	run_refuses 125 "$bad" "is not a valid descriptor for a policy" -p "$bad" -- true
 done
 run_refuses 125 "twice" "is not open" -p fd:3 -p fd:3 -- true 3<"$scratch/policy.yaml"
 run_refuses 125 "empty" "fd:3" -p fd:3 -- true 3</dev/null
@@ -63,7 +63,7 @@ run_refuses 125 "not for reading" "cannot be read" -p fd:3 -- true 3>"$scratch/w
 echo "no: policy" >"$scratch/none.yaml"
 run_refuses 125 "no policy" "fd:3:1" -p fd:3 -- true 3<"$scratch/none.yaml"
 head -c 5000000 /dev/zero >"$scratch/large"
-run_refuses 125 "too large" "more than 4 MiB" -p fd:3 -- true 3<"$scratch/large"
+run_refuses 125 "too large" "larger than 4 MiB" -p fd:3 -- true 3<"$scratch/large"
 for n in 3 4 5 6 7 8 9 10 11 12; do
 	run_refuses 125 "none of Corral's own descriptors: $n" "the descriptor $n" -p "fd:$n" -- true
 done
@@ -102,7 +102,7 @@ rm -f other
 # --- nothing is left of it inside ---
 look='for p in /proc/[0-9]* /proc/self; do for f in $p/fd/*; do readlink $f; done; tr "\0" "\n" <$p/environ; done; env'
 run run -p fd:3 -- sh -c "$look" 3<"$scratch/policy.yaml"
-out_lacks policy.yaml "no descriptor"
+out_lacks policy.yaml "is not a valid descriptor"
 export SANDBOX_POLICY="canary-text" SANDBOX_POLICY_FILE="/canary-file" SANDBOX_POLICY_FD=3
 echo "fs: {read: [$system]}
 env: ['*', SANDBOX_POLICY, SANDBOX_POLICY_FD, SANDBOX_POLICY_FILE]" >"$scratch/env.yaml"
@@ -110,8 +110,8 @@ run run -p fd:3 -- sh -c "$look" 3<"$scratch/env.yaml"
 out_has "PATH=" "the environment is shown"
 out_lacks canary "no variable, in no /proc/PID/environ"
 out_lacks SANDBOX_POLICY "not even its name"
-err_has "SANDBOX_POLICY_FD is set, but holds for programs that use the library: give --policy FILE or --policy fd:N" \
-	"who set one is told that it is not read"
+err_has "SANDBOX_POLICY_FD is ignored by this command; it applies to programs that use the library. Use --policy FILE or --policy fd:N" \
+	"a message says that the variable is ignored"
 run run --env SANDBOX_POLICY --env 'SANDBOX_POLICY_F*' -- sh -c "$look"
 out_lacks canary "nor where an option asks for it"
 run run --mode rwx -- sh -c 'env; tr "\0" "\n" </proc/self/environ'

@@ -177,7 +177,7 @@ rm -r "$XDG_CONFIG_HOME/corral"
 # --- what is never suggested ---
 mkdir -p "$HOME/.ssh" && echo key >"$HOME/.ssh/id_ed25519" && echo x >"$HOME/a" && echo x >"$HOME/b" && echo x >"$HOME/c"
 explain -- cat "$HOME/.ssh/id_ed25519"
-err_has "the baseline forbids it" "what the baseline protects"
+err_has "the baseline denies it" "what the baseline protects"
 err_lacks "--read" "has no option"
 explain -- cat "$HOME/a" "$HOME/b" "$HOME/c"
 lines " --read $HOME/[abc]\$" 3 "files of the home are not the home"

@@ -22,13 +22,13 @@ run_stops "readonly: not what exists either" --profile readonly -- sh -c 'echo x
 run_prints x "readonly: has its own home and temporary folder" --profile readonly -- sh -c 'echo x >~/x && cp ~/x /tmp/x && cat /tmp/x'
 run_prints ok "offline: works" --profile offline -- sh -c 'echo x >new && rm new && echo ok'
 run_refuses 125 "offline: no --net with it" "--net cannot be used with the profile offline" --profile offline --net '*' -- true
-run_refuses 125 "no such profile" "there is no profile \`worspace\`" --profile worspace -- true
+run_refuses 125 "no such profile" "unknown profile \`worspace\`" --profile worspace -- true
 err_has "did you mean workspace?" "and which there are"
-run_refuses 125 "a profile is no path" "is no name of a profile" --profile ../x -- true
+run_refuses 125 "a path is not a profile name" "is not a valid profile name" --profile ../x -- true
 
 # --- where they do not work ---
 for dir in / "$HOME" "$scratch" "$HOME/.config/corral" "$HOME/.config" "$HOME/.local/state"; do
-	run_refuses 125 "workspace: not in ${dir#"$scratch"}" "the profile workspace does not work in $dir" --work-dir "$dir" -- true
+	run_refuses 125 "workspace: not in ${dir#"$scratch"}" "the profile workspace cannot be used in $dir" --work-dir "$dir" -- true
 done
 err_has "--work-dir DIR" "and what to do instead"
 run_refuses 125 "readonly: not in the home" "it is your home" --profile readonly --work-dir "$HOME" -- true
@@ -186,7 +186,7 @@ run_prints tool "with that it runs" --read "$HOME/tools/tool" -- "$HOME/tools/to
 printf '#!%s\n' "$HOME/tools/tool" >interpreted && chmod +x interpreted
 run_refuses 126 "an interpreter that is not granted" "does not allow running $HOME/tools/tool" -- ./interpreted
 printf 'limits: {pids: 0}\n' >zero.yaml
-run_refuses 126 "a limit of nothing" "limit on pids is 0" -p base.yaml -p zero.yaml -- true
+run_refuses 126 "a limit of 0 processes" "limits pids to 0" -p base.yaml -p zero.yaml -- true
 
 # --- the ceiling ---
 cat >"$HOME/.config/corral/policy.yaml" <<END
@@ -275,7 +275,7 @@ permissions:
   fs: {read: [$SKILL_DIR/**, /usr/**, /bin/**, /lib/**, /lib64/**], write: [$WORK_DIR/**]}
 END
 printf 'echo "hello $1 $2"; echo x >>"$(dirname "$0")/run.sh" 2>/dev/null || true\n' >skill/scripts/run.sh
-run_refuses 126 "a skill that was not approved" "it was never approved, so it is not run" --skill skill -- you
+run_refuses 126 "a skill that was not approved" "it was never approved, so it was not run" --skill skill -- you
 err_has "corral approve" "and what to do"
 run_prints "hello you two" "--yes" --skill skill --yes you two
 run approve --yes skill
@@ -285,9 +285,9 @@ echo '# more' >>skill/scripts/run.sh
 run_refuses 126 "a skill that has changed" "its files have changed since it was approved" --skill skill
 run_refuses 125 "--yes without a skill" "--yes requires --skill" --yes -- true
 mkdir plain && printf 'name: x\ndescription: y\npermissions: {}\n' >plain/skill.yaml
-run_refuses 125 "a skill without an entry" "names no entry" --skill plain --yes
+run_refuses 125 "a skill without an entry" "the skill has no entry" --skill plain --yes
 printf 'name: x\ndescription: y\nentry: ../work/file\npermissions: {}\n' >plain/skill.yaml
-run_refuses 125 "an entry that leads out" "leads out of its folder" --skill plain --yes
+run_refuses 125 "an entry that leads out" "is outside of the skill's folder" --skill plain --yes
 run_refuses 125 "no skill" "cannot be read" --skill nothing --yes
 # What runs the entry need not be listed; everything else does.
 mkdir listed && printf 'name: x\ndescription: y\nruntime: shell\nentry: run.sh\npermissions: {fs: {read: [$SKILL_DIR/**]}, exec: [cat]}\n' >listed/skill.yaml
@@ -308,7 +308,7 @@ printf -- '---\nname: x\ndescription: y\n---\n' >listed/SKILL.md
 run_refuses 125 "two manifests" "contains more than one manifest" --skill listed --yes hello
 rm listed/SKILL.md && chmod +x listed/run.sh
 printf 'fs: {read: [/**]}\nlimits: {open_files: 0}\n' >zero.yaml
-run_refuses 126 "a limit of nothing" "is 0, so nothing may run" --policy zero.yaml -- true
+run_refuses 126 "a limit of 0" "to 0, so no command can run" --policy zero.yaml -- true
 printf 'fs: {read: [/**]}\nexec: [cat]\n' >no-shell.yaml
 run_refuses 126 "another policy denies its program" "does not allow running" --skill listed --policy no-shell.yaml --yes hello
 

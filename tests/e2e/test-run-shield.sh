@@ -77,7 +77,7 @@ err_has "rules enforced for the command but not for its child processes: danger 
 [ "$(grep -c '^corral: ' "$scratch/err")" -eq 1 ]
 ok $? "and there is one line only"
 starts 126 "" "run: denied by its arguments" echo secret x
-err_has "rule danger forbids" "and says by which rule"
+err_has "rule danger denies" "and says by which rule"
 starts 126 "" "run: under another path" /bin/echo secret
 starts 126 "" "run: by a wildcard" rm -rf /tmp/nothing
 starts 0 content "run: allowed by its arguments" cat file

@@ -152,14 +152,14 @@ run run --skill same
 wait
 is "$(cat "$scratch/one")" "$(cat "$scratch/out")" "two at once"
 skill big '' '' && truncate -s 300M big/data
-run_refuses 125 "more than is copied" "data: with this file the skill has more than 256 MiB" --skill big --yes
+run_refuses 125 "more than is copied" "data: the skill is larger than 256 MiB" --skill big --yes
 err_has "fs.read" "and what to do"
 
 # --- the log says which content ran ---
 digest=$("$CORRAL" inspect --json same | tr -d ' "' | sed -n 's/^digest:\(.*\),/\1/p')
 run run --audit "$scratch/log" --skill same
 run audit list --json "$scratch/log"
-[ ${#digest} -eq 64 ] && grep -F '"approval"' "$scratch/out" | grep -F "content $digest: it is approved as it is" | grep -q -F "$here/same"
+[ ${#digest} -eq 64 ] && grep -F '"approval"' "$scratch/out" | grep -F "content $digest: this content is approved" | grep -q -F "$here/same"
 ok $? "an approved skill in the log"
 echo x >>same/lib/helper.sh && run run --audit "$scratch/log" --skill same --yes
 run audit list --json "$scratch/log"
@@ -201,13 +201,13 @@ err_has "live/data does not exist, so it cannot be written: create it first" "an
 mkdir live/data && run approve --check live
 status_is 0 "nor does it count whether it is there"
 rm -rf live/data && mkdir other && ln -s ../other live/data
-run_refuses 125 "a link out of the folder" "leads out of the skill's folder" --skill live
+run_refuses 125 "a link out of the folder" "it is a symbolic link to a path outside of the skill's folder" --skill live
 rm live/data && mkdir live/lib/store && ln -s lib/store live/data
 run_refuses 126 "a link in its place" "its files have changed since it was approved" --skill live
 run run --skill live --yes
 is "$(ls live/lib/store)" "" "what a link leads to can't be written"
 rm -rf live/data live/lib/store && mkdir live/data && echo mine >other/file && rm live/state && ln other/file live/state
-run_refuses 125 "a second name of a file elsewhere" "state: it is granted for writing, and has a second name" --skill live
+run_refuses 125 "a second name of a file elsewhere" "state: it is granted for writing and has more than one hard link" --skill live
 rm live/state
 
 # By a second name of a file of the skill the next run is reached, which asks.
@@ -220,25 +220,25 @@ run_refuses 126 "is seen by the next run" "its files have changed since it was a
 # --- what must stay ---
 skill all '$SKILL_DIR/**' ''
 run_refuses 125 "a grant that covers the manifest" 'all/skill.yaml:8:' --skill all --yes
-err_has 'the grant to write $SKILL_DIR/** covers its manifest (skill.yaml), which must stay as it was approved' "is named"
+err_has 'the grant to write $SKILL_DIR/** includes its manifest (skill.yaml), which must not change after approval' "is named"
 err_has '$SKILL_DIR/data/**' "with what to write instead"
 skill entry '$SKILL_DIR/run.sh' ''
-run_refuses 125 "a grant that covers the entry" 'covers its entry `run.sh` (line 3)' --skill entry --yes
+run_refuses 125 "a grant that covers the entry" 'includes its entry `run.sh` (line 3)' --skill entry --yes
 err_has 'entry/skill.yaml:8:' "both lines are named"
 skill deep '"$SKILL_DIR/{lib,data}/**"' '' && mv deep/run.sh deep/lib && sed -i 's|run.sh|lib/../lib/./run.sh|' deep/skill.yaml
-run_refuses 125 "or its folder" 'covers its entry `lib/../lib/./run.sh` (line 3)' --skill deep --yes
+run_refuses 125 "or its folder" 'includes its entry `lib/../lib/./run.sh` (line 3)' --skill deep --yes
 skill link '$SKILL_DIR/data/**' '' && mkdir link/data && mv link/run.sh link/data && ln -s data/run.sh link/run.sh
-run_refuses 125 "an entry that leads there" 'its entry `run.sh` leads to data, which the skill may write' --skill link --yes
+run_refuses 125 "an entry that leads there" 'its entry `run.sh` resolves to data, which the skill may write' --skill link --yes
 err_has 'link/skill.yaml:3:' "is named"
 mkdir module && : >module/skill.wasm && printf 'name: x\nversion: 1.0.0\nwasm:\n  file: skill.wasm\ncapabilities:\n  filesystem:\n    enabled: true\n    paths:\n      - {guest: /data, host: ., mode: rw}\n' >module/manifest.yaml
 run inspect module
-out_has 'covers its manifest' "a module's folder"
+out_has 'includes its manifest' "a module's folder"
 sed -i 's|host: .,|host: skill.wasm,|' module/manifest.yaml
 run inspect module
-out_has 'covers its module `skill.wasm` (line 4)' "a module"
+out_has 'includes its module `skill.wasm` (line 4)' "a module"
 run inspect all
-out_has "covers its manifest" "inspect shows the fault, and the whole digest"
-out_lacks "is not part of it" "nothing is left out by such a grant"
+out_has "includes its manifest" "inspect shows the fault, and the whole digest"
+out_lacks "is excluded" "nothing is left out by such a grant"
 sed -i 's|\$SKILL_DIR/\*\*\]|$SKILL_DIR/data/**]|' all/skill.yaml && mkdir -p all/data
 printf 'echo x >$(dirname "$0")/data/x && echo done\n' >all/run.sh
 run run --skill all --yes

@@ -77,12 +77,12 @@ CASES = (
      (("talk echo.example.com 7", "hello"), ("bind 0.0.0.0 7", "EADDRINUSE")), ()),
     ("nor for a name if a server has them", ["echo.example.com:7"],
      (("bind 0.0.0.0 7", "bound"), ("lookup echo.example.com", "try again")),
-     (("echo.example.com", "a server in the sandbox has one of the ports"),)),
+     (("echo.example.com", "a server in the sandbox uses one of its granted ports on all addresses: this kernel lacks nf_tables"),)),
     ("names until the sockets are used up", ["*.example.com:7"],
      (("talk echo.example.com 7", "hello"),
       (f"many {LISTENERS + 50} example.com", f"{LISTENERS - 1} try again"),
       ("talk echo.example.com 7", "hello"), ("lookup new.example.com", "try again")),
-     (("new.example.com", "used up its listeners"),)),
+     (("new.example.com", "the session has no listener left: this kernel lacks nf_tables, so each name needs its own"),)),
 )
 
 # What is refused, and why.

@@ -214,15 +214,19 @@ static const struct {
 		-EACCES, "variable A is not allowed: ", "" },
 	{ "{env: [A], rules: [{id: r, action: ask, operations: [env], patterns: [A]}]}", "A=1",
 		-EACCES, "variable A is not allowed: ", "" },
-	{ "env: ['*']", "LD_PRELOAD=/x", -EACCES, "LD_PRELOAD needs a grant that spells it out",
+	{ "env: ['*']", "LD_PRELOAD=/x", -EACCES, "LD_PRELOAD must be granted by its exact name",
 		"add env: [LD_PRELOAD]" },
-	{ "default: allow", "BASH_ENV=/x", -EACCES, "BASH_ENV needs", "add env: [BASH_ENV]" },
-	{ "env: ['*']", "HOME=/x", -EACCES, "HOME needs", "add env: [HOME]" },
-	{ "env: [LD_PRELOAD=/y, 'LD_*']", "LD_PRELOAD=/x", -EACCES, "needs", "" },
-	{ "env: ['*', CORRAL_X]", "CORRAL_X=1", -EACCES, "CORRAL_X is Corral's own",
+	{ "default: allow", "BASH_ENV=/x", -EACCES, "BASH_ENV must be granted by its exact name",
+		"add env: [BASH_ENV]" },
+	{ "env: ['*']", "HOME=/x", -EACCES, "HOME must be granted by its exact name",
+		"add env: [HOME]" },
+	{ "env: [LD_PRELOAD=/y, 'LD_*']", "LD_PRELOAD=/x", -EACCES,
+		"must be granted by its exact name", "" },
+	{ "env: ['*', CORRAL_X]", "CORRAL_X=1", -EACCES, "CORRAL_X is reserved for Corral",
 		"another name" },
-	{ "env: [CORRAL_X=1]", "CORRAL_X=1", -EACCES, "CORRAL_X is Corral's own", "another name" },
-	{ "env: ['*']", "a/b=1", -EACCES, "a/b has a name that cannot be granted", "another" },
+	{ "env: [CORRAL_X=1]", "CORRAL_X=1", -EACCES, "CORRAL_X is reserved for Corral",
+		"another name" },
+	{ "env: ['*']", "a/b=1", -EACCES, "a/b has an invalid name", "another" },
 	{ "{}", "a\x1b[1m=1", -EACCES, "a\\x1b[1m is not allowed", "" },
 	{ "env: ['*']", "A", -EINVAL, "NAME=value", "" },
 	{ "env: ['*']", "=1", -EINVAL, "NAME=value", "" },
@@ -342,7 +346,7 @@ static void check_bounds(void)
 	assert_string_equal(env[0], item);
 	item[LONG - 1] = 'x';
 	assert_int_equal(build(&a, "env: [A]", one, NULL, &env, &n, &e), -E2BIG);
-	assert_non_null(strstr(e.text, "too large, from A on"));
+	assert_non_null(strstr(e.text, "too large: A and later"));
 	assert_int_equal(build(&a, "env: [B]", one, NULL, &env, &n, &e), 0);
 	for (size_t i = 0; i < ROWS(many); i++) {
 		(void)snprintf(many[i], sizeof(many[i]), "V%zu=", i);
@@ -409,7 +413,7 @@ static void its_total_is_bounded(void **state)
 		host[i] = items[i];
 	}
 	assert_int_equal(build(&a, "env: ['?']", host, NULL, &env, &n, &e), -E2BIG);
-	assert_non_null(strstr(e.text, "from K on"));
+	assert_non_null(strstr(e.text, "K and later"));
 	host[9] = NULL;
 	assert_int_equal(build(&a, "env: ['?']", host, NULL, &env, &n, &e), 0);
 }

@@ -162,7 +162,7 @@ static int plan_check_refuse_baseline(struct planner *p, const struct plan_node 
 		(void)stpcpy(stpcpy(names + used, used ? ", " : ""), other->path);
 	}
 	(void)error_set(p->error, -EOPNOTSUPP, around->granter ? around->granter->where : NULL,
-		"%s may be written, and so %s%s could be made, which the baseline forbids",
+		"%s may be written, and so %s%s could be made, which the baseline denies",
 		around->path, names, n > 3 ? " and more" : "");
 	error_hint(p->error, "grant the folders inside that are needed, or name these in "
 			     "dangerously_allow");

@@ -75,12 +75,12 @@ static void test_entries(void **state)
 		{ "link", 0, "run.sh" },
 		{ "sub/up", 0, "run.sh" },
 		{ "absent", -ENOENT, "absent" },
-		{ "sub", -ENOENT, "is no file" },
-		{ ".", -ENOENT, "is no file" },
+		{ "sub", -ENOENT, "is not a regular file" },
+		{ ".", -ENOENT, "is not a regular file" },
 		{ "plain", -ENOEXEC, "is not executable" },
-		{ "../run.sh", -EACCES, "leads out" },
-		{ "../../bin/sh", -EACCES, "leads out" },
-		{ "sub/../../x/../../bin/sh", -EACCES, "leads out" },
+		{ "../run.sh", -EACCES, "is outside of the skill's folder" },
+		{ "../../bin/sh", -EACCES, "is outside of the skill's folder" },
+		{ "sub/../../x/../../bin/sh", -EACCES, "is outside of the skill's folder" },
 	};
 	struct folder *f = new_skill(MANIFEST);
 
@@ -101,7 +101,7 @@ static void test_manifests(void **state)
 	(void)state;
 	expect(f, NULL, -ENOENT, "no manifest");
 	folder_add(f, "skill.yaml", "name: x\ndescription: y\npermissions: {}\n");
-	expect(f, NULL, -ENOENT, "names no entry");
+	expect(f, NULL, -ENOENT, "the skill has no entry");
 	folder_add(f, "SKILL.md", "---\nname: x\ndescription: y\n---\n");
 	expect(f, NULL, -EINVAL, "more than one manifest");
 	folder_add(f, "default.json", "{}");
@@ -155,14 +155,16 @@ static void test_lives(void **state)
 		{ "{all_of: [{fs: {write: ['$SKILL_DIR/data/**']}}, {fs: {write: [/**]}}]}",
 			"data/ ", "" },
 		{ "{fs: {write: ['$SKILL_DIR/**', '$SKILL_DIR/data/**']}}", "data/ ",
-			"covers its manifest" },
+			"includes its manifest" },
 		{ "{fs: {write: ['$SKILL_DIR']}}", "", "" },
-		{ "{fs: {write: ['$SKILL_DIR/*.sh']}}", "", "covers its entry `run.sh` (line 3)" },
-		{ "{fs: {write: ['$SKILL_DIR/skill.*']}}", "", "covers its manifest (skill.yaml)" },
+		{ "{fs: {write: ['$SKILL_DIR/*.sh']}}", "",
+			"includes its entry `run.sh` (line 3)" },
+		{ "{fs: {write: ['$SKILL_DIR/skill.*']}}", "",
+			"includes its manifest (skill.yaml)" },
 		{ "{rules: [{id: a, action: allow, operations: [fs.write], patterns: "
 		  "['$SKILL_DIR/run.sh']}]}",
-			"", "covers its entry" },
-		{ "{all_of: [{fs: {write: ['$SKILL_DIR/**']}}, {}]}", "", "covers its manifest" },
+			"", "includes its entry" },
+		{ "{all_of: [{fs: {write: ['$SKILL_DIR/**']}}, {}]}", "", "includes its manifest" },
 	};
 
 	(void)state;

@@ -77,20 +77,20 @@ static void test_numbers(void **state)
 		const char *number, *says;
 		int code;
 	} rows[] = {
-		{ "", "no descriptor", -EINVAL },
-		{ "x", "no descriptor", -EINVAL },
-		{ "-1", "no descriptor", -EINVAL },
-		{ "+3", "no descriptor", -EINVAL },
-		{ " 3", "no descriptor", -EINVAL },
-		{ "3 ", "no descriptor", -EINVAL },
-		{ "03", "no descriptor", -EINVAL },
-		{ "3x", "no descriptor", -EINVAL },
-		{ "0x3", "no descriptor", -EINVAL },
-		{ "4294967299", "no descriptor", -EINVAL },
-		{ "99999999999999999999", "no descriptor", -EINVAL },
-		{ "0", "no descriptor", -EINVAL },
-		{ "1", "no descriptor", -EINVAL },
-		{ "2", "no descriptor", -EINVAL },
+		{ "", "is not a valid descriptor", -EINVAL },
+		{ "x", "is not a valid descriptor", -EINVAL },
+		{ "-1", "is not a valid descriptor", -EINVAL },
+		{ "+3", "is not a valid descriptor", -EINVAL },
+		{ " 3", "is not a valid descriptor", -EINVAL },
+		{ "3 ", "is not a valid descriptor", -EINVAL },
+		{ "03", "is not a valid descriptor", -EINVAL },
+		{ "3x", "is not a valid descriptor", -EINVAL },
+		{ "0x3", "is not a valid descriptor", -EINVAL },
+		{ "4294967299", "is not a valid descriptor", -EINVAL },
+		{ "99999999999999999999", "is not a valid descriptor", -EINVAL },
+		{ "0", "is not a valid descriptor", -EINVAL },
+		{ "1", "is not a valid descriptor", -EINVAL },
+		{ "2", "is not a valid descriptor", -EINVAL },
 		{ "999999", "is not open", -EBADF },
 	};
 
@@ -115,7 +115,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	assert_int_equal(read_fd(own, &out, &e), -EBADF);
-	assert_non_null(strstr(e.text, "was not handed over"));
+	assert_non_null(strstr(e.text, "was not passed to this program"));
 	assert_true(is_open(own));
 	(void)close(own);
 	folder = open("/", O_RDONLY | O_DIRECTORY); /* NOLINT(android-cloexec-open): handed over */

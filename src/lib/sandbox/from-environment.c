@@ -38,7 +38,7 @@ static int from_environment_file(
 	if (path[0] == '/')
 		return corral_builder_from_manifest(ret, path, e);
 	(void)error_set(&error, -EINVAL, NULL,
-		ENVIRONMENT_POLICY_FILE ": `%.100s` is no absolute path", path);
+		ENVIRONMENT_POLICY_FILE ": `%.100s` is not an absolute path", path);
 	return handles_error(e, &error, -EINVAL);
 }
 

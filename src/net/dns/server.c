@@ -100,13 +100,11 @@ static void dns_server_record_failed(struct dns_server *s, const char *name, int
 		int error;
 		const char *text;
 	} reasons[] = {
-		{ -ENOSPC, "the session has used up all addresses for names" },
-		{ -EMFILE, "the session has used up its listeners: this kernel lacks nf_tables, so "
-			   "each "
-			   "name takes some" },
-		{ -E2BIG, "too many ports are granted for it: this kernel lacks nf_tables" },
-		{ -EADDRINUSE, "a server in the sandbox has one of the ports that are granted for "
-			       "it, on all "
+		{ -ENOSPC, "the session has no address left for another name" },
+		{ -EMFILE, "the session has no listener left: this kernel lacks nf_tables, so "
+			   "each name needs its own" },
+		{ -E2BIG, "too many ports are granted for this name: this kernel lacks nf_tables" },
+		{ -EADDRINUSE, "a server in the sandbox uses one of its granted ports on all "
 			       "addresses: this kernel lacks nf_tables" },
 	};
 	const char *text = "out of memory";
@@ -174,7 +172,7 @@ static enum dns_code dns_server_decide(struct dns_server *s, const struct dns_qu
 				buffer_addc(&name, '.');
 			buffer_add_visible(&name, (const char *)label + 1, *label);
 		}
-		buffer_adds(&s->reason, "no host name has such characters");
+		buffer_adds(&s->reason, "a host name contains invalid characters");
 		dns_server_record(s, RECORD_DENIED, buffer_text(&name), 0);
 		return DNS_NO_NAME;
 	}

@@ -294,9 +294,9 @@ int capture_rules(const struct capture_options *o, bool ipv6, struct error *e)
 	r = nft_commit(&n);
 	if (r == 0)
 		return 0;
-	(void)error_set(
-		e, r, NULL, "cannot lead connections to the relay by nf_tables: %s", strerror(-r));
-	error_hint(e, "corral doctor tells what the kernel lacks");
+	(void)error_set(e, r, NULL, "cannot redirect connections to the relay with nf_tables: %s",
+		strerror(-r));
+	error_hint(e, "run `corral doctor` to see what the kernel lacks");
 	return r;
 }
 
@@ -311,6 +311,6 @@ int capture_rules_udp(bool ipv6, struct error *e)
 	r = nft_commit(&n);
 	if (r == 0)
 		return 0;
-	return error_set(
-		e, r, NULL, "cannot lead datagrams to the relay by nf_tables: %s", strerror(-r));
+	return error_set(e, r, NULL, "cannot redirect datagrams to the relay with nf_tables: %s",
+		strerror(-r));
 }

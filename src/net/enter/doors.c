@@ -15,7 +15,7 @@
 
 enum { ACCEPTS_MAX = 16, PAUSE_MS = 100 };
 
-static const char revoked[] = "it was revoked";
+static const char revoked[] = "the grant was revoked";
 
 struct door_keeper {
 	struct doors *all;
@@ -51,12 +51,12 @@ int door_open(struct door *ret, const char *path, struct error *e)
 
 	*ret = (struct door){ .path = path, .folder = -1, .listener = -1 };
 	if (!slash || len >= sizeof(folder))
-		return error_set(e, -EINVAL, NULL, "unix:%s is no path of a socket", path);
+		return error_set(e, -EINVAL, NULL, "unix:%s is not a valid socket path", path);
 	memcpy(folder, path, len);
 	folder[len] = '\0';
 	ret->folder = open(len ? folder : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (ret->folder < 0)
-		return error_set(e, -errno, NULL, "unix:%s: cannot open its folder: %s", path,
+		return error_set(e, -errno, NULL, "unix:%s: cannot open the folder: %s", path,
 			strerror(errno));
 	return 0;
 }

@@ -95,9 +95,9 @@ static void publish_on_done(struct pump *p, int error)
 static void publish_fail(struct publish_visit *v, int error)
 {
 	publish_record(v, RECORD_FAILED,
-		error == -ECONNREFUSED ? "nothing listens on it"
-		: error == -EBUSY      ? "all ways into the sandbox are in use"
-		: error == -ETIMEDOUT  ? "the server inside did not answer in time"
+		error == -ECONNREFUSED ? "no server listens on it"
+		: error == -EBUSY      ? "too many connections into the sandbox are open"
+		: error == -ETIMEDOUT  ? "the server in the sandbox did not answer in time"
 				       : strerror(-error));
 	publish_end(v, false);
 }
@@ -192,10 +192,10 @@ static int publish_listen(int family, uint16_t port)
 
 static int publish_explain_taken(int error, uint16_t port, struct error *e)
 {
-	(void)error_set(e, error, NULL, "port %u cannot be published on this machine: %s", port,
+	(void)error_set(e, error, NULL, "cannot publish port %u on this machine: %s", port,
 		error == -EADDRINUSE ? "another program listens on it" : strerror(-error));
 	if (error == -EADDRINUSE)
-		error_hint(e, "end that program, or let the one inside listen on another port");
+		error_hint(e, "stop that program, or use another port in the sandbox");
 	return error;
 }
 
@@ -204,7 +204,7 @@ int publish_open(struct publish_port *ret, uint16_t port, struct error *e)
 	auto_fd v4 = -1, v6 = -1;
 
 	if (port == 0)
-		return error_set(e, -EINVAL, NULL, "0 is not a port that can be published");
+		return error_set(e, -EINVAL, NULL, "port 0 cannot be published");
 	v4 = publish_listen(V4, port);
 	if (v4 < 0)
 		return publish_explain_taken(v4, port, e);

@@ -79,7 +79,8 @@ bool gate_review(struct gate *g, struct net_judgement *ret)
 	case SAID_FORGOTTEN:
 		break;
 	}
-	return judge_refuse(g->destination, ret, "what was said on it cannot be judged once more");
+	return judge_refuse(g->destination, ret,
+		"the policy changed, and the connection cannot be checked again");
 }
 
 /* What is kept. */
@@ -167,7 +168,7 @@ static int gate_judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 	if (r == -EAGAIN && !last && n < BYTES_MAX)
 		return gate_await_more(g, n);
 	if (r < 0)
-		return gate_refuse(g, "it begins like TLS, but its hello cannot be read");
+		return gate_refuse(g, "it starts like TLS, but the ClientHello is malformed");
 	if (!judge_hello(g->judge, g->destination, &hello, g->refused))
 		return -EACCES;
 	gate_said_forget(&g->said);
@@ -191,7 +192,7 @@ static int gate_on_request(void *context, const struct http_request *r)
 
 	/* The answers to requests before it would have to be read to find the one to this. */
 	if (r->upgrade && http_requests_count(g->http) > 1)
-		return gate_refuse(g, "HTTP changes to another protocol after other requests");
+		return gate_refuse(g, "HTTP switches to another protocol after earlier requests");
 	if (!judge_http(g->judge, g->destination, r, g->refused))
 		return -EACCES;
 	gate_said_keep(&g->said, SAID_REQUEST, words, r->upgrade ? SAID_WORDS : SAID_WORDS - 1);
@@ -207,9 +208,9 @@ static int gate_feed(struct gate *g, struct pump *p, size_t n, bool last)
 	uint64_t body;
 
 	if (passed == -EINVAL)
-		return gate_refuse(g, "a request of HTTP that servers could read in two ways");
+		return gate_refuse(g, "an ambiguous HTTP request");
 	if (passed == -E2BIG)
-		return gate_refuse(g, "a request of HTTP with lines that are too long");
+		return gate_refuse(g, "an HTTP request with lines that are too long");
 	if (passed < 0)
 		return (int)passed;
 	if (passed == 0 && http_requests_stopped(g->http)) {
@@ -217,7 +218,7 @@ static int gate_feed(struct gate *g, struct pump *p, size_t n, bool last)
 		return gate_keep(g, n, g->n_passed) < 0 ? -ENOBUFS : -EAGAIN;
 	}
 	if (passed == 0 && (last || n >= HTTP_HEAD_MAX))
-		return gate_refuse(g, "a request of HTTP that does not end");
+		return gate_refuse(g, "an incomplete HTTP request");
 	if (passed == 0)
 		return gate_await_more(g, n);
 	/* Before the request is passed on: the answer to it must not slip by. */
@@ -288,8 +289,7 @@ static int gate_judge(struct gate *g, struct pump *p, size_t n, bool last)
 			return gate_judge_tls(g, p, n, last);
 		if (n >= TLS_RECORD_HEAD)
 			return gate_pass(g, p, n, tls_record_bytes(bytes));
-		return last ? gate_refuse(g, "TLS that ends within a record")
-			    : gate_await_more(g, n);
+		return last ? gate_refuse(g, "an incomplete TLS record") : gate_await_more(g, n);
 	case GATE_HTTP:
 		return gate_feed(g, p, n, last);
 	case GATE_HELLO:

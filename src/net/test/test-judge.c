@@ -89,9 +89,9 @@ static void check(const struct net_judgement *j, bool allowed, const struct poli
 	}
 #define NOTHING(target) \
 	"nothing in network.allow grants it; add network: {allow: [\"" target "\"]} to test.yaml"
-#define NEVER                                                                                 \
-	"the baseline forbids 169.254.169.254 (it hands the machine's own cloud credentials " \
-	"to whoever asks); none: the baseline forbids it, whatever is granted"
+#define NEVER                                                                                \
+	"the baseline denies 169.254.169.254 (it hands the machine's own cloud credentials " \
+	"to whoever asks); none: the baseline denies it, and no grant overrides that"
 
 /* Destinations. */
 
@@ -120,7 +120,7 @@ static const struct {
 	{ ALLOW("1.2.3.4"), "[::ffff:1.2.3.4]:80", "allowed" },
 	/* Deny lists and several layers. */
 	{ { { "network: {allow: ['*.a.com'], deny: [b.a.com]}" } }, "b.a.com:443",
-		"network.deny forbids b.a.com:*; remove or narrow test.yaml:1: b.a.com:* "
+		"network.deny denies b.a.com:*; remove or narrow test.yaml:1: b.a.com:* "
 		"[test.yaml:1: b.a.com:*]" },
 	{ { { "network: {allow: ['*.a.com']}", "network: {allow: [b.a.com]}" } }, "b.a.com:443",
 		"allowed" },
@@ -133,8 +133,8 @@ static const struct {
 	{ { { "{mode: monitor, network: {deny: [a.com]}}" } }, "a.com:1", "allowed" },
 	{ { { "mode: monitor" } }, "169.254.169.254:80", NEVER },
 	{ { { "mode: monitor" } }, "10.0.0.1:80",
-		"only a grant that names it reaches 10.0.0.0/8 (it is a private network); "
-		"add network: {allow: [\"10.0.0.1:80\"]} to test.yaml" },
+		"10.0.0.0/8 (it is a private network) requires a grant that names it; add "
+		"network: {allow: [\"10.0.0.1:80\"]} to test.yaml" },
 	{ { { "{default: allow, network: {deny: [a.com]}}" } }, "b.com:1", "allowed" },
 	/* A URL with a path cannot be held on a connection. */
 	{ ALLOW("'http://a.com/v1/**'"), "a.com:80", NOTHING("a.com:80") },
@@ -197,37 +197,33 @@ static const struct {
 	{ ALLOW("'*.com'"), "udp://a.com:443", "1.2.3.4", "allowed" },
 	/* Private places need a grant of their own. */
 	{ ALLOW("a.com"), "a.com:443", "10.0.0.1",
-		"a.com leads to 10.0.0.1:443: only a grant that names it reaches 10.0.0.0/8 (it is "
-		"a private network); add network: {allow: [\"10.0.0.1:443\"]} to test.yaml" },
+		"a.com leads to 10.0.0.1:443: 10.0.0.0/8 (it is a private network) requires a "
+		"grant that names it; add network: {allow: [\"10.0.0.1:443\"]} to test.yaml" },
 	{ ALLOW("a.com"), "udp://a.com:53", "::1",
-		"a.com leads to udp://[::1]:53: only a grant that names it reaches ::1 (it is this "
-		"machine); add network: {allow: [\"udp://[::1]:53\"]} to test.yaml" },
+		"a.com leads to udp://[::1]:53: ::1 (it is this machine) requires a grant that "
+		"names it; add network: {allow: [\"udp://[::1]:53\"]} to test.yaml" },
 	{ ALLOW("a.com"), "a.com:443", "::ffff:127.0.0.1",
-		"a.com leads to 127.0.0.1:443: only a grant that names it reaches 127.0.0.0/8 (it "
-		"is "
-		"this machine); add network: {allow: [\"127.0.0.1:443\"]} to test.yaml" },
+		"a.com leads to 127.0.0.1:443: 127.0.0.0/8 (it is this machine) requires a grant "
+		"that names it; add network: {allow: [\"127.0.0.1:443\"]} to test.yaml" },
 	{ ALLOW("a.com"), "a.com:443", "64:ff9b::7f00:1",
-		"a.com leads to 127.0.0.1:443: only a grant that names it reaches 127.0.0.0/8 (it "
-		"is "
-		"this machine); add network: {allow: [\"127.0.0.1:443\"]} to test.yaml" },
+		"a.com leads to 127.0.0.1:443: 127.0.0.0/8 (it is this machine) requires a grant "
+		"that names it; add network: {allow: [\"127.0.0.1:443\"]} to test.yaml" },
 	{ ALLOW("a.com, 10.0.0.0/24"), "a.com:443", "10.0.0.1", "allowed" },
 	{ ALLOW("a.com, '10.0.0.1:80'"), "a.com:443", "10.0.0.1",
-		"a.com leads to 10.0.0.1:443: only a grant that names it reaches 10.0.0.0/8 (it is "
-		"a private network); add network: {allow: [\"10.0.0.1:443\"]} to test.yaml" },
+		"a.com leads to 10.0.0.1:443: 10.0.0.0/8 (it is a private network) requires a "
+		"grant that names it; add network: {allow: [\"10.0.0.1:443\"]} to test.yaml" },
 	{ ALLOW("'localhost:80'"), "localhost:80", "127.0.0.1", "allowed" },
 	{ ALLOW("'*'"), "a.com:80", "192.168.1.1",
-		"a.com leads to 192.168.1.1:80: only a grant that names it reaches 192.168.0.0/16 "
-		"(it is a private network); add network: {allow: [\"192.168.1.1:80\"]} to "
+		"a.com leads to 192.168.1.1:80: 192.168.0.0/16 (it is a private network) "
+		"requires a grant that names it; add network: {allow: [\"192.168.1.1:80\"]} to "
 		"test.yaml" },
 	{ { { "mode: monitor" } }, "a.com:80", "10.0.0.1",
-		"a.com leads to 10.0.0.1:80: only a grant that names it reaches 10.0.0.0/8 (it is "
-		"a "
-		"private network); add network: {allow: [\"10.0.0.1:80\"]} to test.yaml" },
+		"a.com leads to 10.0.0.1:80: 10.0.0.0/8 (it is a private network) requires a "
+		"grant that names it; add network: {allow: [\"10.0.0.1:80\"]} to test.yaml" },
 	{ { { "network: {allow: [a.com, 10.0.0.1]}", "network: {allow: [a.com]}" } }, "a.com:80",
 		"10.0.0.1",
-		"a.com leads to 10.0.0.1:80: only a grant that names it reaches 10.0.0.0/8 (it is "
-		"a "
-		"private network); add network: {allow: [\"10.0.0.1:80\"]} to test.yaml" },
+		"a.com leads to 10.0.0.1:80: 10.0.0.0/8 (it is a private network) requires a "
+		"grant that names it; add network: {allow: [\"10.0.0.1:80\"]} to test.yaml" },
 	/* Never, in any clothes. */
 	{ ALLOW("a.com, 169.254.169.254"), "a.com:80", "169.254.169.254",
 		"a.com leads to 169.254.169.254:80: " NEVER },
@@ -237,11 +233,11 @@ static const struct {
 		"a.com leads to 169.254.169.254:80: " NEVER },
 	/* Denied, by any layer. */
 	{ { { "network: {allow: [a.com], deny: [1.2.3.0/24]}" } }, "a.com:80", "1.2.3.4",
-		"a.com leads to 1.2.3.4:80: network.deny forbids 1.2.3.0/24:*; remove or narrow "
+		"a.com leads to 1.2.3.4:80: network.deny denies 1.2.3.0/24:*; remove or narrow "
 		"test.yaml:1: 1.2.3.0/24:* [test.yaml:1: 1.2.3.0/24:*]" },
 	{ { { "network: {allow: [a.com]}", "network: {allow: [a.com], deny: ['1.2.3.4:80']}" } },
 		"a.com:80", "1.2.3.4",
-		"a.com leads to 1.2.3.4:80: network.deny forbids 1.2.3.4:80; remove or narrow "
+		"a.com leads to 1.2.3.4:80: network.deny denies 1.2.3.4:80; remove or narrow "
 		"test.yaml:1: 1.2.3.4:80 [test.yaml:1: 1.2.3.4:80]" },
 	{ { { "network: {allow: [a.com], deny: ['1.2.3.4:81']}" } }, "a.com:80", "1.2.3.4",
 		"allowed" },
@@ -275,11 +271,11 @@ static const struct {
 	const char *to, *answer;
 } owns[] = {
 	{ ALLOW("a.com"), "a.com:443",
-		"8.8.8.8:443 is an address of this machine, and only a grant that names it reaches "
-		"that; add network: {allow: [\"8.8.8.8:443\"]}" },
+		"8.8.8.8:443 is an address of this machine and requires a grant that names it; "
+		"add network: {allow: [\"8.8.8.8:443\"]}" },
 	{ ALLOW("'*'"), "8.8.8.8:443",
-		"8.8.8.8:443 is an address of this machine, and only a grant that names it reaches "
-		"that; add network: {allow: [\"8.8.8.8:443\"]}" },
+		"8.8.8.8:443 is an address of this machine and requires a grant that names it; "
+		"add network: {allow: [\"8.8.8.8:443\"]}" },
 	{ { { "network: {allow: [a.com, '8.8.8.8:443']}" } }, "a.com:443", "allowed" },
 	{ { { "network: {allow: ['8.8.8.0/24:443']}" } }, "8.8.8.8:443", "allowed" },
 };
@@ -310,14 +306,14 @@ static const struct {
 	{ ALLOW("a.com"), "a.com:443", "cdn.net", "allowed" },
 	{ ALLOW("a.com"), "a.com:443", "x.internal", "allowed" },
 	{ { { "network: {allow: [a.com], deny: ['*.net']}" } }, "a.com:443", "cdn.net",
-		"a.com leads to cdn.net:443: network.deny forbids *.net:*; remove or narrow "
+		"a.com leads to cdn.net:443: network.deny denies *.net:*; remove or narrow "
 		"test.yaml:1: *.net:* [test.yaml:1: *.net:*]" },
 	{ { { "network: {allow: [a.com]}", "network: {allow: [a.com], deny: ['cdn.net:1']}" } },
 		"a.com:443", "cdn.net", "allowed" },
 	{ ALLOW("a.com"), "a.com:80", "metadata.google.internal",
-		"a.com leads to metadata.google.internal:80: the baseline forbids "
-		"metadata.google.internal (it hands the machine's own cloud credentials to whoever "
-		"asks); none: the baseline forbids it, whatever is granted" },
+		"a.com leads to metadata.google.internal:80: the baseline denies "
+		"metadata.google.internal (it hands the machine's own cloud credentials to "
+		"whoever asks); none: the baseline denies it, and no grant overrides that" },
 	{ ALLOW("a.com"), "a.com:80", "not..a.name",
 		"a.com leads to not..a.name:80: the target is malformed" },
 };
@@ -341,9 +337,9 @@ static void test_aliases(void **state)
 
 /* TLS: the name in the hello, "" for none. */
 
-#define TWO_PATHS "a rule is about paths, and the request's can be read in two ways"
+#define TWO_PATHS "a rule depends on the path, and the path of the request is ambiguous"
 #define NAMELESS(what)                                       \
-	what ", and nothing grants a.com by its full name; " \
+	what ", and a.com is not granted by its full name; " \
 	     "add network: {allow: [\"a.com:443\"]}"
 
 static const struct {
@@ -352,11 +348,11 @@ static const struct {
 } hellos[] = {
 	{ ALLOW("'*.com'"), "a.com:443", "a.com", "allowed" },
 	{ ALLOW("'*.com'"), "a.com:443", "b.com",
-		"TLS asks for b.com, but the connection is to a.com; connect to b.com:443 by its "
+		"TLS asks for b.com, but the connection is to a.com; connect to b.com:443 by "
 		"name" },
 	{ ALLOW("a.com"), "a.com:443", "b.com",
 		"TLS asks for b.com, but the connection is to a.com; grant it, and connect to "
-		"b.com:443 by its name" },
+		"b.com:443 by name" },
 	/* Without a name: exact grants, wherever they stand among others. */
 	{ ALLOW("a.com"), "a.com:443", "", "allowed" },
 	{ ALLOW("'a.com:*'"), "a.com:443", "", "allowed" },
@@ -379,7 +375,7 @@ static const struct {
 	{ { { "mode: monitor" } }, "a.com:443", "b.com", "allowed" },
 	{ { { "{mode: audit, network: {deny: [b.com]}}" } }, "a.com:443", "c.com", "allowed" },
 	{ { { "{mode: audit, network: {deny: [b.com]}}" } }, "a.com:443", "b.com",
-		"TLS asks for b.com:443: network.deny forbids b.com:*; remove or narrow "
+		"TLS asks for b.com:443: network.deny denies b.com:*; remove or narrow "
 		"test.yaml:1: "
 		"b.com:* [test.yaml:1: b.com:*]" },
 	{ { { "mode: monitor", "network: {allow: ['*.com']}" } }, "a.com:443", "",
@@ -387,7 +383,7 @@ static const struct {
 	/* An address has any name, but for those that are forbidden. */
 	{ ALLOW("1.2.3.4"), "1.2.3.4:443", "b.com", "allowed" },
 	{ { { "network: {allow: [1.2.3.4], deny: [b.com]}" } }, "1.2.3.4:443", "b.com",
-		"TLS asks for b.com:443: network.deny forbids b.com:*; remove or narrow "
+		"TLS asks for b.com:443: network.deny denies b.com:*; remove or narrow "
 		"test.yaml:1: "
 		"b.com:* [test.yaml:1: b.com:*]" },
 };
@@ -425,16 +421,16 @@ static const struct {
 		"HTTP asks for port 81, but the connection is to port 80" },
 	{ ALLOW("a.com"), "a.com:80", { "GET", "b.com", 0, "/", false, "" },
 		"HTTP asks for b.com, but the connection is to a.com; grant it, and connect to "
-		"b.com:80 by its name" },
+		"b.com:80 by name" },
 	{ ALLOW("a.com"), "a.com:80", { "GET", "[::1]", 0, "/", false, "" },
 		"HTTP asks for [::1], but the connection is to a.com; grant it, and connect to "
-		"[::1]:80 by its name" },
+		"[::1]:80 by name" },
 	{ ALLOW("a.com"), "a.com:443", { "GET", "", 0, "/", false, "" }, "allowed" },
 	{ ALLOW("'*.com'"), "a.com:443", { "GET", "", 0, "/", false, "" },
 		NAMELESS("HTTP without a host") },
 	{ ALLOW("'*.com'"), "a.com:443", { "GET", "a.com", 0, "/", true, "websocket" }, "allowed" },
 	{ ALLOW("'*.com'"), "a.com:443", { "GET", "a.com", 0, "/", true, "h2c" },
-		NAMELESS("HTTP changes to another protocol") },
+		NAMELESS("HTTP switches to another protocol") },
 	{ ALLOW("a.com"), "a.com:443", { "GET", "a.com", 0, "/", true, "h2c" }, "allowed" },
 	/* Literal addresses: any host but what is forbidden, in any spelling. */
 	{ ALLOW("1.2.3.4"), "1.2.3.4:80", { "GET", "1.2.3.4", 0, "/", false, "" }, "allowed" },
@@ -447,7 +443,7 @@ static const struct {
 		"HTTP asks for 0xa9fea9fe:80: " NEVER },
 	{ { { "network: {allow: [1.2.3.4], deny: [b.com]}" } }, "1.2.3.4:80",
 		{ "GET", "b.com", 0, "/", false, "" },
-		"HTTP asks for b.com:80: network.deny forbids b.com:*; remove or narrow "
+		"HTTP asks for b.com:80: network.deny denies b.com:*; remove or narrow "
 		"test.yaml:1: "
 		"b.com:* [test.yaml:1: b.com:*]" },
 	/* Methods and paths. */
@@ -455,17 +451,19 @@ static const struct {
 		{ "HEAD", "a.com", 0, "/", false, "" }, "allowed" },
 	{ { { "network: {allow: [a.com], methods: [GET, HEAD]}" } }, "a.com:80",
 		{ "POST", "a.com", 0, "/", false, "" },
-		"network.methods does not have POST; add network: {methods: [POST]} to test.yaml" },
+		"network.methods does not include POST; add network: {methods: [POST]} to "
+		"test.yaml" },
 	{ { { "network: {allow: [a.com]}", "network: {allow: [a.com], methods: [GET]}" } },
 		"a.com:80", { "get", "a.com", 0, "/", false, "" },
-		"network.methods does not have get; none: a policy file cannot name it" },
+		"network.methods does not include get; none: it cannot be written in a policy "
+		"file" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
 		{ "GET", "a.com", 0, "/admin/x", false, "" },
-		"network.deny forbids http://a.com/admin/**; remove or narrow test.yaml:1: "
+		"network.deny denies http://a.com/admin/**; remove or narrow test.yaml:1: "
 		"http://a.com/admin/** [test.yaml:1: http://a.com/admin/**]" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
 		{ "GET", "a.com", 0, "/x/../%61dmin/x", false, "" },
-		"network.deny forbids http://a.com/admin/**; remove or narrow test.yaml:1: "
+		"network.deny denies http://a.com/admin/**; remove or narrow test.yaml:1: "
 		"http://a.com/admin/** [test.yaml:1: http://a.com/admin/**]" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
 		{ "GET", "a.com", 0, "/other", false, "" }, "allowed" },
@@ -482,22 +480,22 @@ static const struct {
 	/* By its address, too. */
 	{ { { "network: {allow: [1.2.3.4], deny: ['http://a.com/admin/**']}" } }, "1.2.3.4:80",
 		{ "GET", "a.com", 0, "/admin/x", false, "" },
-		"HTTP asks for a.com: network.deny forbids http://a.com/admin/**; remove or narrow "
+		"HTTP asks for a.com: network.deny denies http://a.com/admin/**; remove or narrow "
 		"test.yaml:1: http://a.com/admin/** [test.yaml:1: http://a.com/admin/**]" },
 	{ { { "network: {allow: [1.2.3.4], deny: ['http://a.com/admin/**']}" } }, "1.2.3.4:80",
 		{ "GET", "a.com", 0, "/other", false, "" }, "allowed" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
 		{ "GET", "a.com", 0, "/", true, "h2c" },
-		"HTTP changes to another protocol, so that methods and paths could not be seen" },
+		"HTTP switches to another protocol, so methods and paths cannot be checked" },
 	{ { { "network: {allow: [a.com], methods: [GET]}" } }, "a.com:80",
 		{ "GET", "a.com", 0, "/", true, "h2c" },
-		"HTTP changes to another protocol, so that methods and paths could not be seen" },
+		"HTTP switches to another protocol, so methods and paths cannot be checked" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
 		{ "OPTIONS", "a.com", 0, "*", false, "" }, "allowed" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
 		{ "GET", "b.com", 0, "/other", false, "" },
 		"HTTP asks for b.com, but the connection is to a.com; grant it, and connect to "
-		"b.com:80 by its name" },
+		"b.com:80 by name" },
 };
 
 static void test_requests(void **state)

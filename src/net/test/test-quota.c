@@ -136,7 +136,7 @@ static void test_bytes(void **state)
 	quota_charge(again, 0, 301);
 	assert_int_equal(quota_left(a), 0);
 	assert_int_equal(open_at(&l, "a:1", 0), -EDQUOT);
-	assert_non_null(strstr(l.reason, "the 1000 bytes "));
+	assert_non_null(strstr(l.reason, "the limit of 1000 bytes "));
 	quota_charge(b, UINT64_MAX, 2);
 	assert_int_equal(quota_left(b), 0);
 	end(&l);
@@ -231,7 +231,7 @@ static void test_change_keeps_counts(void **state)
 	change(&l, "network: {allow: ['a', 'b'], max_bytes: 700, rate_limit: 12/min}");
 	assert_int_equal(quota_left(a), 0);
 	assert_int_equal(quota_review(l.quota, &a, "a:1", 700, l.reason), -EDQUOT);
-	assert_non_null(strstr(l.reason, "the 700 bytes "));
+	assert_non_null(strstr(l.reason, "the limit of 700 bytes "));
 	assert_int_equal(open_at(&l, "b:1", 0), 0);
 	assert_int_equal(open_at(&l, "b:1", 0), 0);
 	assert_int_equal(open_at(&l, "b:1", 0), -EDQUOT);

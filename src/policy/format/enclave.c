@@ -31,7 +31,7 @@ static int read_root(const struct field *f, void *into)
 	rest = text + start;
 	/* Only behind a variable may there be nothing. */
 	if ((*rest || start == 0) && path_normalize(rest, strlen(rest), normal, &len) < 0)
-		return field_fail(f, "`%s` is no absolute path", text);
+		return field_fail(f, "`%s` is not an absolute path", text);
 	buffer_add(&pattern, text, start);
 	if (len > 1)
 		glob_print_literal(normal, len, &pattern);
@@ -54,7 +54,7 @@ static int read_command(const struct field *f, void *into)
 	if (r < 0)
 		return r;
 	if (strchr(text, '*'))
-		return field_fail(f, "`%s`: commands have no wildcards; a prefix is enough", text);
+		return field_fail(f, "`%s`: commands cannot contain wildcards; use a prefix", text);
 	for (const char *c = text; *c; c++) {
 		if (*c == '\\' || *c == ':')
 			buffer_addc(&pattern, '\\');

@@ -104,7 +104,7 @@ int field_unknown(const struct field *f, const struct field_table *table)
 		f->node->key);
 	for (size_t i = 0; i < table->n; i++)
 		buffer_printf(&known, "%s%s", i ? ", " : "", table->keys[i].name);
-	error_hint(f->error, "known here: %s", buffer_text(&known));
+	error_hint(f->error, "valid keys: %s", buffer_text(&known));
 	return -EINVAL;
 }
 
@@ -198,7 +198,7 @@ int field_integer(const struct field *f, int64_t min, int64_t max, int64_t *ret)
 	if (f->node->type != NODE_NUMBER)
 		return field_expected(f, "a whole number");
 	if (node_integer(f->node, &value) < 0)
-		return field_fail(f, "`%s` is no whole number that fits", f->node->text);
+		return field_fail(f, "`%s` is not a valid whole number", f->node->text);
 	if (value < min || value > max)
 		return field_fail(f, "%lld is not between %lld and %lld", (long long)value,
 			(long long)min, (long long)max);

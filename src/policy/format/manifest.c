@@ -198,7 +198,7 @@ static int unrecognised(const struct field *top)
 {
 	struct location where = field_location(top);
 
-	(void)error_set(top->error, -EINVAL, &where, "this is no policy that is known");
+	(void)error_set(top->error, -EINVAL, &where, "unknown policy format");
 	error_hint(top->error,
 		"expected permissions (fs, network, exec …), a skill (name, permissions), a WASM "
 		"manifest (wasm, capabilities), rules (defaultAction, rules) or enclave grants "
@@ -218,8 +218,10 @@ static int mark_of(const struct field *top, enum manifest_kind *ret)
 		if (!n)
 			continue;
 		if (found != MANIFEST_UNKNOWN && found != marks[i].kind)
-			return field_fail(
-				&f, "does not go together with `%s`: they are two formats", by);
+			return field_fail(&f,
+				"cannot be used with `%s`: the keys belong to different "
+				"formats",
+				by);
 		found = marks[i].kind;
 		by = marks[i].key;
 	}
@@ -269,7 +271,7 @@ static int kind_by_rest(const struct field *top, enum manifest_kind *ret)
 		int r = field_unknown(&f, &permissions_read_table);
 
 		if (has_skill_mark(top->node))
-			error_hint(top->error, "in a skill the grants stand below `permissions:`");
+			error_hint(top->error, "in a skill, put the grants below `permissions:`");
 		return r;
 	}
 	if (n == 0 && !has_skill_mark(top->node))
@@ -351,9 +353,9 @@ static int read_skill_md(
 	if (r < 0)
 		return r;
 	if (!f.present) {
-		(void)error_set(e, -EINVAL, &start, "there is no frontmatter");
-		error_hint(e, "start the file with a line ---, name, description and permissions, "
-			      "and a line ---");
+		(void)error_set(e, -EINVAL, &start, "no frontmatter was found");
+		error_hint(e, "start the file with a line ---, then name, description and "
+			      "permissions, then a line ---");
 		return -EINVAL;
 	}
 	r = manifest_read_tree(m, MANIFEST_SKILL_MD, &f.meta, e);

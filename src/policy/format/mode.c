@@ -95,10 +95,11 @@ static int mode_add_folder(struct permissions *p, const char *folder, struct err
 	size_t len;
 
 	if (path_normalize(folder, strlen(folder), normal, &len) < 0)
-		return error_set(e, -EINVAL, NULL, "`%s` is no absolute path", folder);
+		return error_set(e, -EINVAL, NULL, "`%s` is not an absolute path", folder);
 	if (len == 1) {
-		(void)error_set(e, -EINVAL, NULL, "/ as a writable folder would confine nothing");
-		error_hint(e, "choose a folder below it, or the mode rwx");
+		(void)error_set(e, -EINVAL, NULL,
+			"/ cannot be the writable folder: nothing would be confined");
+		error_hint(e, "use a folder below it, or mode rwx");
 		return -EINVAL;
 	}
 	glob_print_literal(normal, len, &pattern);

@@ -35,7 +35,7 @@ static int read_http_host(const struct field *f, void *into)
 	if (r < 0)
 		return field_result(f, r);
 	if (host.transport != TRANSPORT_TCP)
-		return field_fail(f, "`%s` is nothing that HTTP can reach", text);
+		return field_fail(f, "`%s` is not a valid HTTP host", text);
 	len = strlen(text);
 	if (host.port_lo != 1 || host.port_hi != UINT16_MAX ||
 		(len > 2 && strcmp(text + len - 2, ":*") == 0))
@@ -82,7 +82,7 @@ static int read_socket_enabled(const struct field *f, void *into)
 	(void)into;
 	if (r < 0 || !enabled || node_get(f->up->node, "allowed_hosts"))
 		return r;
-	(void)field_fail(f, "sockets need a list of `allowed_hosts`");
+	(void)field_fail(f, "sockets require a list of `allowed_hosts`");
 	error_hint(f->error, "write allowed_hosts: [\"*\"] for every public address");
 	return -EINVAL;
 }

@@ -68,7 +68,7 @@ static int read_guest_host(const struct field *f, void *into)
 		return field_fail(f, "`%s` must be one folder, without wildcards", text);
 	for (const char *at = text; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL) {
 		if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'))
-			return field_fail(f, "`%s` must not climb with `..`", text);
+			return field_fail(f, "`%s` must not contain `..`", text);
 	}
 	text = guest_absolute(g, text);
 	r = text ? permissions_canonical(
@@ -88,7 +88,7 @@ static int read_guest_name(const struct field *f, void *into)
 	if (r < 0)
 		return r;
 	if (path_normalize(text, strlen(text), normal, &len) < 0)
-		return field_fail(f, "`%s` is no absolute path", text);
+		return field_fail(f, "`%s` is not an absolute path", text);
 	g->path.guest = arena_strndup(g->p->arena, normal, len);
 	return field_result(f, g->path.guest ? 0 : -ENOMEM);
 }
@@ -120,7 +120,7 @@ int permissions_read_guest_path(const struct field *f, void *into)
 		return r;
 	for (size_t i = 0; i < g.p->n_guest_paths; i++) {
 		if (strcmp(g.p->guest_paths[i].guest, g.path.guest) == 0)
-			return field_fail(f, "`%s` is given twice", g.path.guest);
+			return field_fail(f, "`%s` is given more than once", g.path.guest);
 	}
 	if (g.p->n_guest_paths == GUEST_PATHS_MAX)
 		return field_fail(f, "more than %d guest paths", GUEST_PATHS_MAX);

@@ -143,7 +143,7 @@ static int rules_read_target(const struct field *f, struct rules_reading *readin
 static int set_action(const struct field *f, struct rules_reading *r, enum verdict action)
 {
 	if (r->acted && r->rule.action != action)
-		return field_fail(f, "`type` and `action` say different things");
+		return field_fail(f, "`type` and `action` contradict each other");
 	r->rule.action = action;
 	r->acted = true;
 	return 0;
@@ -351,7 +351,7 @@ static int rules_settle_listing(const struct field *f, struct rules_reading *r)
 	if (!r->fs)
 		r->kinds[RULES_PATH] = false;
 	return manifest_note(f, r->m,
-		"the rule %s grants nothing for `file_list` alone: what may be listed may be read",
+		"the rule %s grants nothing for `file_list` alone: listing requires reading",
 		r->rule.id);
 }
 

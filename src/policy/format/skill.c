@@ -113,7 +113,7 @@ static int skill_read_other(const struct field *f, void *into)
 	for (size_t i = 0; i < ROWS(slipped); i++) {
 		if (strcmp(key, slipped[i]) != 0)
 			continue;
-		(void)field_fail(f, "stands outside `permissions` and would be ignored");
+		(void)field_fail(f, "is outside of `permissions` and would be ignored");
 		error_hint(f->error, "indent it below `permissions:`");
 		return -EINVAL;
 	}

@@ -71,12 +71,12 @@ static int command_read_word(struct command_reader *r, enum word kind, struct bu
 			error_set(r->e, -EINVAL, r->loc,
 				"'%c' in a command pattern needs a backslash", c);
 			if (strchr(GLOB_CHARS, c))
-				error_hint(r->e, "globs work in paths: /usr/bin/python*");
+				error_hint(r->e, "use a path for wildcards: /usr/bin/python*");
 			return -EINVAL;
 		}
 		if (c == '\\' && r->at == r->len)
-			return error_set(r->e, -EINVAL, r->loc,
-				"the backslash at the end of a command pattern escapes nothing");
+			return error_set(
+				r->e, -EINVAL, r->loc, "a command pattern ends with a backslash");
 		if (c == '\\') {
 			c = r->text[r->at++];
 			if (kind == WORD_PATH && c != ' ' && c != ':')
@@ -116,8 +116,8 @@ static int command_read_program(
 		k = command_read_word(r, p->is_name ? WORD_NAME : WORD_PATH, &word);
 	}
 	if (k == 0 && p->is_name && strchr(buffer_text(&word), '/')) {
-		k = error_set(r->e, -EINVAL, r->loc, "'%s' is neither a name nor an absolute path",
-			buffer_text(&word));
+		k = error_set(r->e, -EINVAL, r->loc,
+			"'%s' is neither a program name nor an absolute path", buffer_text(&word));
 		error_hint(r->e, "start it with '/', $HOME, $SKILL_DIR or another variable");
 	}
 	return k < 0 ? k : command_keep(a, &word, &p->program);
@@ -133,7 +133,7 @@ static int command_read_line(struct command_pattern *ret, struct arena *a, const
 	for (const char *c = line; *c; c++) {
 		if (ascii_is_control(*c))
 			return error_set(
-				e, -EINVAL, loc, "a command pattern holds a control character");
+				e, -EINVAL, loc, "a command pattern contains a control character");
 	}
 	p.line = arena_strdup(a, line);
 	if (!p.line)

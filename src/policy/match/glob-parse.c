@@ -125,7 +125,7 @@ static int expand_one(struct glob_texts *ret, struct glob_texts *stack, struct a
 		n = group_item(text + end, &closed);
 		if (n == 0) {
 			error_set(e, -EINVAL, where, "a { is never closed by a }");
-			error_hint(e, "write \\{ for a brace in a file's name");
+			error_hint(e, "write \\{ for a brace in a file name");
 			return -EINVAL;
 		}
 	}
@@ -146,9 +146,9 @@ int glob_expand(struct glob_texts *ret, struct arena *a, const char *text,
 	while (r == 0 && stack.n > 0)
 		r = expand_one(ret, &stack, a, stack.items[--stack.n], where, e);
 	if (r == -E2BIG) {
-		error_set(e, r, where, "the pattern stands for more than %d patterns",
+		error_set(e, r, where, "the pattern expands to more than %d patterns",
 			GLOB_ALTERNATIVES_MAX);
-		error_hint(e, "write several patterns with fewer {…} groups each");
+		error_hint(e, "use several patterns with fewer {…} groups");
 	}
 	return r;
 }
@@ -271,10 +271,9 @@ static int class_read(struct glob_reader *r, struct glob_class *c, const char *s
 		}
 		if (s[0] == '[' && s[1] == ':' && strstr(s, ":]") && strstr(s, ":]") < end &&
 			strstr(s, ":]") > s + 1)
-			return glob_refuse(r, "an unknown class",
-				"known are [:alnum:] [:alpha:] [:blank:] "
-				"[:cntrl:] [:digit:] [:graph:] [:lower:] [:print:] [:punct:] "
-				"[:space:] "
+			return glob_refuse(r, "an unknown character class",
+				"valid classes: [:alnum:] [:alpha:] [:blank:] [:cntrl:] "
+				"[:digit:] [:graph:] [:lower:] [:print:] [:punct:] [:space:] "
 				"[:upper:] [:xdigit:]");
 		s += member(s, &lo);
 		hi = lo;
@@ -282,7 +281,7 @@ static int class_read(struct glob_reader *r, struct glob_class *c, const char *s
 			s += 1 + member(s + 1, &hi);
 		if (lo >= 0x80 || hi >= 0x80)
 			return glob_refuse(r, "a character outside ASCII in […]",
-				"brackets hold single bytes; write {é,è} instead of [éè]");
+				"brackets match single bytes; write {é,è} instead of [éè]");
 		class_add(c, lo, hi);
 	}
 	return 0;
@@ -325,7 +324,7 @@ static int read_bracket(struct glob_reader *r, const char **s)
 
 	if (len == 0)
 		return glob_refuse(
-			r, "a [ that is never closed", "write \\[ for a bracket in a file's name");
+			r, "a [ that is never closed", "write \\[ for a bracket in a file name");
 	negated = at[0] == '!' || at[0] == '^';
 	err = class_read(r, &c, at + negated, end);
 	if (err < 0)
@@ -373,7 +372,7 @@ static int end_component(struct glob_reader *r)
 	bool dot = n >= 2 && is_byte(&t[n - 1], '.');
 
 	if (dot && n >= 3 && is_byte(&t[n - 2], '.') && starts_component(t, n - 2))
-		return glob_refuse(r, "\"..\"", "write the path that it leads to");
+		return glob_refuse(r, "\"..\"", "write the path without . and ..");
 	if (dot && starts_component(t, n - 1))
 		r->n--;
 	return 0;
@@ -414,7 +413,7 @@ static int read_token(struct glob_reader *r, const char **s)
 			return read_slash(r, s);
 		break;
 	case '}':
-		return glob_refuse(r, "a } without a {", "write \\} for a brace in a file's name");
+		return glob_refuse(r, "a } without a {", "write \\} for a brace in a file name");
 	default:
 		break;
 	}
@@ -456,7 +455,7 @@ static int read_alternative(struct arena *a, const char *text, const struct loca
 
 	if (text[0] != '/' && strncmp(text, "**", 2) != 0)
 		return glob_refuse(&r, "no slash at the start",
-			"patterns are absolute: start with / or with $WORK_DIR, $HOME, …");
+			"patterns must be absolute: start with / or with $WORK_DIR, $HOME, …");
 	r.tokens = arena_calloc(a, token_count(text), sizeof(*r.tokens));
 	if (!r.tokens)
 		return -ENOMEM;

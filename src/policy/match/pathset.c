@@ -398,7 +398,7 @@ int pathset_build(struct pathset *s, struct error *e)
 	if (r == -E2BIG) {
 		error_set(e, r, NULL, "more than %d patterns are too complex to be compiled",
 			ALONE_MAX);
-		error_hint(e, "patterns with many ? behind a * are costly: write them more simply");
+		error_hint(e, "use simpler patterns: a * followed by many ? is expensive");
 	}
 	return r;
 }

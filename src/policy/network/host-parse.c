@@ -166,12 +166,12 @@ static int refuse_prefix(const struct host_text *c, const char *text)
 	int length;
 
 	if (strchr(text, '%'))
-		return refuse(c, "a zone has no meaning in a policy",
-			"leave out the %% and what follows");
+		return refuse(
+			c, "a zone has no meaning in a policy", "remove the %% and what follows");
 	if (address_parse(text, n, &a) < 0 && slash && !strchr(text, ':'))
 		return refuse(c, "only a URL has a path", "write https://%s", text);
 	if (address_parse(text, n, &a) < 0)
-		return refuse(c, "this is neither an IPv6 address nor a host with a port",
+		return refuse(c, "neither an IPv6 address nor a host with a port",
 			"write example.com:443 or [2001:db8::1]:443");
 	length = slash ? prefix_length_parse(slash + 1, strlen(slash + 1), a.bits) : -EINVAL;
 	if (length < 0)
@@ -179,7 +179,8 @@ static int refuse_prefix(const struct host_text *c, const char *text)
 			"write 10.0.0.0/8 or 2001:db8::/32");
 	p = prefix_of(&a, (uint8_t)length);
 	prefix_print(&p, &meant);
-	return refuse(c, "the address has bits beyond the prefix", "write %s", buffer_text(&meant));
+	return refuse(
+		c, "the address has bits set beyond the prefix", "write %s", buffer_text(&meant));
 }
 
 static int pattern_parse_name(
@@ -199,8 +200,8 @@ static int pattern_parse_name(
 	r = host_name_parse(text, len, name, &a);
 	if (r > 0) {
 		address_print(&a, &meant);
-		return refuse(
-			c, "programs read this as an address", "write %s", buffer_text(&meant));
+		return refuse(c, "this name is interpreted as an address by some programs",
+			"write %s", buffer_text(&meant));
 	}
 	if (r == -ERANGE)
 		return refuse(c, "this ends in a number but is not an address",
@@ -210,11 +211,13 @@ static int pattern_parse_name(
 	if (r == -ELIBACC)
 		return refuse(c, IDNA_LIBRARY_MISSING, IDNA_LIBRARY_HINT);
 	if (r == 0 && p->kind == HOST_NAME && strcmp(name, "unix") == 0)
-		return refuse(c, "this starts like a socket: unix:/path",
-			"call a host of that name by its full name");
+		return refuse(c, "`unix:` introduces a socket path, such as unix:/path",
+			"use the full name of a host with that name");
 	if (r == 0 && p->kind == HOST_NAME && strcmp(name, "glob") == 0)
-		return refuse(c, "this starts like a pattern over the text of hosts: glob:10.*",
-			"call a host of that name by its full name");
+		return refuse(c,
+			"`glob:` introduces a pattern over host names and addresses, such as "
+			"glob:10.*",
+			"use the full name of a host with that name");
 	p->name = r < 0 ? NULL : arena_strdup(c->arena, name);
 	return p->name ? 0 : error_no_memory(c->e);
 }
@@ -271,7 +274,7 @@ static int pattern_parse_endpoint(const struct host_text *c, const char *text, s
 			"write %.*s:443", (int)(e.port - text) - 1, text);
 	r = pattern_parse_host(c, &e, p);
 	if (r == 0 && e.bracketed && p->prefix.address.bits != 128)
-		return refuse(c, "brackets are for IPv6", "leave them out");
+		return refuse(c, "brackets are for IPv6", "remove them");
 	return r;
 }
 
@@ -296,8 +299,9 @@ static int pattern_parse_path(const struct host_text *c, const char *text, struc
 		return refuse(c, "the path is too long", "end it with a shorter /**");
 	if (r < 0)
 		return refuse(c,
-			"a path has no '.', '..' or empty parts, and no %-escape beside a [set]",
-			"write the path that it leads to");
+			"a path cannot contain '.', '..' or empty parts, nor a %-escape next to "
+			"a [set]",
+			"write the path without . and ..");
 	n = strlen(path);
 	if (n > 1 && path[n - 1] == '/')
 		memcpy(path + n, "**", 3);
@@ -326,13 +330,13 @@ static int pattern_parse_url(
 	int r;
 
 	if (strpbrk(rest, "?#"))
-		return refuse(c, "a query or a fragment is not judged",
-			"leave out the ? or # and what follows");
+		return refuse(c, "a query or a fragment cannot be used in a policy",
+			"remove the ? or # and what follows");
 	if (strchr(rest, '\\'))
 		return refuse(c, "a URL has no backslash", "write a slash");
 	if (memchr(rest, '@', len))
-		return refuse(c, "a policy holds no user names or passwords",
-			"leave out what stands before the @");
+		return refuse(c, "a URL in a policy cannot contain a user name or password",
+			"remove everything up to the @");
 	is_address =
 		(rest[0] == '[' && rest[len - 1] == ']') || prefix_parse(rest, len, &address) == 0;
 	if (is_address && behind_number(rest + len) == '\0')
@@ -343,8 +347,8 @@ static int pattern_parse_url(
 	path = rest + len;
 	r = pattern_parse_endpoint(c, rest, len, port, port, p);
 	if (r == 0 && p->kind == HOST_PREFIX && p->prefix.address.bits == 128 && rest[0] != '[')
-		return refuse(
-			c, "IPv6 stands in brackets in a URL", "write https://[2001:db8::1]/");
+		return refuse(c, "an IPv6 address in a URL must be in brackets",
+			"write https://[2001:db8::1]/");
 	return r < 0 ? r : pattern_parse_path(c, path, p);
 }
 
@@ -378,7 +382,7 @@ static int pattern_parse_glob(const struct host_text *c, const char *glob, struc
 	p->port_lo = 1;
 	p->port_hi = HOST_PORT_MAX;
 	if (!glob[0] || glob[strspn(glob, bytes)])
-		return refuse(c, "this is no pattern of names or addresses", "write glob:10.*");
+		return refuse(c, "not a valid pattern for names or addresses", "write glob:10.*");
 	lower = arena_strdup(c->arena, glob);
 	if (!lower)
 		return error_no_memory(c->e);
@@ -524,8 +528,8 @@ static int request_parse_inet(struct host_request *r, const char *target, struct
 	if (url_scheme_port(target, scheme) != 0 && target[scheme] == ':') {
 		if (slash)
 			return request_parse_url(r, target, e);
-		return request_refuse(
-			e, "this could be a URL or a host with a port", "a URL starts as https://");
+		return request_refuse(e, "this could be a URL or a host with a port",
+			"start a URL with https://");
 	}
 	if (strncasecmp(target, "udp://", 6) == 0) {
 		r->transport = TRANSPORT_UDP;
@@ -563,7 +567,7 @@ int host_request_parse(struct host_request *ret, const char *target, struct erro
 			return -EINVAL;
 		}
 	} else if (target[clean]) {
-		err = request_refuse(e, "the target holds control characters", "leave them out");
+		err = request_refuse(e, "the target contains control characters", "remove them");
 	} else {
 		err = request_parse_inet(&r, target, e);
 	}

@@ -18,7 +18,7 @@ int idna_to_ascii(const char *name, size_t len, char *out, size_t size);
  */
 
 /* What to say about -ELIBACC. */
-#define IDNA_LIBRARY_MISSING "this name is international, and libidn2 is not there to read it"
+#define IDNA_LIBRARY_MISSING "libidn2 is required for international names"
 #define IDNA_LIBRARY_HINT "install libidn2"
 
 /*

@@ -95,7 +95,8 @@ static int url_take_scheme(struct url *u, struct url_span *s, struct error *e)
 	struct url_span name = url_cut(s, ":/\\");
 
 	if (s->len == 0 || s->text[0] != ':' || name.len == 0)
-		return error_set(e, -EINVAL, NULL, "a URL starts with a scheme, as https://");
+		return error_set(
+			e, -EINVAL, NULL, "a URL must start with a scheme, such as https://");
 	u->port = url_scheme_port(name.text, name.len);
 	if (u->port == 0) {
 		error_set(e, -EINVAL, NULL, "the scheme '%.*s' is not supported", url_shown(name),
@@ -151,8 +152,8 @@ static int url_refuse_user(struct error *e)
 {
 	error_set(e, -EINVAL, NULL,
 		"what stands around the '@' means different hosts to different programs");
-	error_hint(e, "write https://host/path, with the name and password in a header; an '@' in "
-		      "a query stands behind https://host/");
+	error_hint(e, "write https://host/path and send the name and password in a header; an "
+		      "'@' in a query must come after https://host/");
 	return -EINVAL;
 }
 
@@ -428,8 +429,9 @@ int url_parse(struct url *ret, const char *text, size_t len, struct error *e)
 		return error_set(e, -EINVAL, NULL, "the path of the URL is longer than %d bytes",
 			URL_PATH_BYTES - 1);
 	if (r < 0)
-		return error_set(
-			e, -EINVAL, NULL, "the path of the URL hides '..' from whoever reads it");
+		return error_set(e, -EINVAL, NULL,
+			"the path of the URL contains a '..' that is hidden by encoding or empty "
+			"parts");
 	*ret = u;
 	return 0;
 }

@@ -124,12 +124,12 @@ static void test_foreign(void **state)
 	(void)snprintf(other, sizeof(other), "%s.other", name);
 
 	assert_int_equal(chmod(name, 0620), 0);
-	must_be(&a, -EPERM, "others can change it");
+	must_be(&a, -EPERM, "other users can change it, so it is not trusted");
 	assert_int_equal(chmod(name, 0602), 0);
-	must_be(&a, -EPERM, "others can change it");
+	must_be(&a, -EPERM, "other users can change it, so it is not trusted");
 	assert_int_equal(chmod(name, 0600), 0);
 	assert_int_equal(chmod(folder, 0770), 0);
-	must_be(&a, -EPERM, "others can change it");
+	must_be(&a, -EPERM, "other users can change it, so it is not trusted");
 	assert_int_equal(approval_store(&a, NULL), -EPERM);
 	assert_int_equal(chmod(folder, 0700), 0);
 	if (geteuid() == 0) {
@@ -141,13 +141,13 @@ static void test_foreign(void **state)
 
 	assert_int_equal(rename(name, other), 0);
 	assert_int_equal(symlink(other, name), 0);
-	must_be(&a, -EPERM, "it is a link");
+	must_be(&a, -EPERM, "it is a symbolic link");
 	assert_int_equal(unlink(name), 0);
 	assert_int_equal(mkfifo(name, 0600), 0);
-	must_be(&a, -EPERM, "it is no file");
+	must_be(&a, -EPERM, "it is not a regular file");
 	assert_int_equal(unlink(name), 0);
 	assert_int_equal(mkdir(name, 0700), 0);
-	must_be(&a, -EPERM, "it is no file");
+	must_be(&a, -EPERM, "it is not a regular file");
 	assert_int_equal(approval_remove(&a, NULL), -EISDIR);
 	assert_int_equal(approval_store(&a, NULL), -EISDIR);
 }
@@ -163,10 +163,10 @@ static void test_folder(void **state)
 	(void)snprintf(link, sizeof(link), "%s/link", f->path);
 	assert_int_equal(symlink(folder, link), 0);
 	a.folder = link;
-	must_be(&a, -EPERM, "it is no folder");
+	must_be(&a, -EPERM, "it is not a folder");
 	assert_int_equal(approval_store(&a, &e), -EPERM);
 	a.folder = "/dev/null";
-	must_be(&a, -EPERM, "it is no folder");
+	must_be(&a, -EPERM, "it is not a folder");
 	assert_int_equal(approval_remove(&a, NULL), 1);
 	a.folder = "/dev/null/x";
 	must_be(&a, -ENOTDIR, "Not a directory");

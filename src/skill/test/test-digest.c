@@ -178,14 +178,15 @@ static const struct {
 	{ { "d/", "d:l>../a" }, NULL },
 	{ { "d/", "d:l>.." }, NULL },
 	{ { "l>..." }, NULL },
-	{ { "l>/etc/passwd" }, "l: it is a link to an absolute path, which may mean another file "
-			       "elsewhere" },
-	{ { "l>.." }, "l: it is a link that leads out of the skill's folder" },
-	{ { "l>../x" }, "l: it is a link that leads out of the skill's folder" },
-	{ { "l>./.././x" }, "l: it is a link that leads out of the skill's folder" },
-	{ { "d/", "d:l>../../x" }, "d/l: it is a link that leads out of the skill's folder" },
-	{ { "l>d/../.." }, "l: it is a link that goes down and then up again" },
-	{ { "d/", "l>d/.." }, "l: it is a link that goes down and then up again" },
+	{ { "l>/etc/passwd" }, "l: it is a symbolic link to an absolute path, which may be "
+			       "another file elsewhere" },
+	{ { "l>.." }, "l: it is a symbolic link to a path outside of the skill's folder" },
+	{ { "l>../x" }, "l: it is a symbolic link to a path outside of the skill's folder" },
+	{ { "l>./.././x" }, "l: it is a symbolic link to a path outside of the skill's folder" },
+	{ { "d/", "d:l>../../x" },
+		"d/l: it is a symbolic link to a path outside of the skill's folder" },
+	{ { "l>d/../.." }, "l: it is a symbolic link with .. after a name" },
+	{ { "d/", "l>d/.." }, "l: it is a symbolic link with .. after a name" },
 };
 
 static void test_links(void **state)
@@ -218,8 +219,8 @@ static void test_set_id(void **state)
 	struct folder *f = *state;
 
 	folder_add_bytes(f, "run.sh", "#!/bin/sh\n", 10, 04755);
-	expect_error(
-		f, -EPERM, "run.sh: a program that changes its user cannot be part of a skill");
+	expect_error(f, -EPERM,
+		"run.sh: a set-user-id or set-group-id program cannot be part of a skill");
 }
 
 static void test_socket(void **state)
@@ -267,7 +268,7 @@ static void test_size(void **state)
 	auto_fd fd = openat(f->fd, "big", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	assert_int_equal(ftruncate(fd, (off_t)SKILL_BYTES_MAX + 1), 0);
-	expect_error(f, -E2BIG, "big: with this file the skill has more than 1 GiB");
+	expect_error(f, -E2BIG, "big: the skill is larger than 1 GiB");
 }
 
 static int count_entries(void *data, const struct skill_entry *entry, struct error *e)
@@ -295,7 +296,7 @@ static void test_entries(void **state)
 	assert_int_equal(n, SKILL_ENTRIES_MAX);
 	folder_add(f, "one more", "");
 	assert_int_equal(skill_walk(f->fd, NULL, count_entries, &n, &e), -E2BIG);
-	assert_non_null(strstr(e.text, "with this entry the skill has more than 20000"));
+	assert_non_null(strstr(e.text, "the skill has more than 20000 entries"));
 }
 
 static struct folder *changing;
@@ -326,14 +327,14 @@ static void test_changes(void **state)
 	folder_add(f, "a", "old");
 	meanwhile = grow;
 	assert_int_equal(digest_folder(f->fd, &d, &e), -ESTALE);
-	assert_string_equal(e.text, "a: it changed while it was read; try again");
+	assert_string_equal(e.text, "a: it changed while it was being read; try again");
 	folder_add(f, "a", "old");
 	meanwhile = rewrite;
 	assert_int_equal(digest_folder(f->fd, &d, &e), -ESTALE);
-	assert_string_equal(e.text, "a: it changed while it was read; try again");
+	assert_string_equal(e.text, "a: it changed while it was being read; try again");
 	meanwhile = add_name;
 	assert_int_equal(digest_folder(f->fd, &d, &e), -ESTALE);
-	assert_string_equal(e.text, ".: it changed while it was read; try again");
+	assert_string_equal(e.text, ".: it changed while it was being read; try again");
 	assert_int_equal(digest_folder(f->fd, &d, &e), 0);
 }
 

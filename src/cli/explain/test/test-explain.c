@@ -65,7 +65,7 @@ static const struct row rows[] = {
 		{ "remove or narrow policy:7: /srv/no/**", "remove or narrow policy:7: /srv/no/**",
 			"remove or narrow policy:7: /srv/no/**" } },
 	{ "what the baseline forbids", { "r /home/u/.ssh/id_rsa" },
-		{ "the baseline forbids it, unless it is granted and named: dangerously_allow: "
+		{ "the baseline denies it unless it is granted and listed: dangerously_allow: "
 		  "[\"/home/u/.ssh/id_rsa\"]" } },
 	{ "words that a shell would take apart", { "r /srv/a b/it's" },
 		{ "--read '/srv/a b/it'\\''s'" } },

@@ -62,10 +62,10 @@ static void test_another_reason_is_another_denial(void **state)
 		denied("evil.example.com:443", "") };
 
 	(void)state;
-	records[1].reason = "network.deny forbids it";
+	records[1].reason = "network.deny denies it";
 	check_told(records, 2, NULL,
 		"corral: denied: evil.example.com:443: nothing grants it\n"
-		"corral: denied: evil.example.com:443: network.deny forbids it\n");
+		"corral: denied: evil.example.com:443: network.deny denies it\n");
 }
 
 /* An option joins the profile, not a policy file. */
@@ -100,8 +100,8 @@ static void test_the_option_for_a_profile(void **state)
 
 static void test_a_remedy_that_is_none(void **state)
 {
-	struct record r =
-		denied("169.254.169.254:80", "none: the baseline forbids it, whatever is granted");
+	struct record r = denied(
+		"169.254.169.254:80", "none: the baseline denies it, and no grant overrides that");
 
 	(void)state;
 	r.reason = "cloud metadata";
@@ -125,11 +125,10 @@ static void test_what_could_not_be_reached(void **state)
 
 	(void)state;
 	r.kind = RECORD_FAILED;
-	r.reason = "it cannot be reached: Connection refused";
+	r.reason = "cannot be reached: Connection refused";
 	r.count = 2;
 	check_told(&r, 1, NULL,
-		"corral: api.example.com:443: it cannot be reached: Connection refused (2 "
-		"times)\n");
+		"corral: api.example.com:443: cannot be reached: Connection refused (2 times)\n");
 }
 
 static void test_a_connection_is_not_told(void **state)

@@ -208,8 +208,8 @@ static const struct {
 	{ "HOME writable: too much could be made",
 		{ "fs: {write: [~/**]}" },
 		"EOPNOTSUPP @/home may be written, and so @/home/.age, @/home/.aliyun, "
-		"@/home/.authinfo and more could be made, which the baseline forbids | grant "
-		"the folders inside that are needed, or name these in dangerously_allow "
+		"@/home/.authinfo and more could be made, which the baseline denies | grant the "
+		"folders inside that are needed, or name these in dangerously_allow "
 		"(policy.yaml:1)\n" },
 	{ "HOME writable, the baseline lifted",
 		{ "{fs: {write: [~/**]}, dangerously_allow: [~/**]}" },

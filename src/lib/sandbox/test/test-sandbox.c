@@ -414,7 +414,7 @@ static void test_limits_of_nothing(void **state)
 	assert_int_equal(corral_builder_open_files_limit(b, 0), 0);
 	s = test_build(b);
 	assert_int_equal(corral_sandbox_execute(s, "true", NULL, NULL, &e), -EPERM);
-	test_says(e, "is 0, so nothing may run");
+	test_says(e, "to 0, so no command can run");
 	corral_sandbox_free(s);
 }
 

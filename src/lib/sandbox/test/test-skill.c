@@ -88,7 +88,7 @@ static void test_skill(void **state)
 	assert_int_equal(corral_sandbox_run_skill_entry(
 				 s, folder, "../../../../etc/passwd", NULL, NULL, NULL, &e),
 		-EACCES);
-	test_says(e, "leads out");
+	test_says(e, "is outside of the skill's folder");
 	assert_int_equal(corral_sandbox_run_skill_entry(s, folder, "run.sh", NULL, NULL, NULL, &e),
 		-ENOEXEC);
 	test_says(e, "not executable");
@@ -151,10 +151,10 @@ static void test_own_folder(void **state)
 	(void)state;
 	write_skill("runtime: bash\n", "{fs: {write: [$SKILL_DIR/**]}}");
 	assert_int_equal(corral_builder_from_manifest(&b, folder, &e), -EINVAL);
-	test_says(e, "the grant to write $SKILL_DIR/** covers its manifest (skill.yaml)");
+	test_says(e, "the grant to write $SKILL_DIR/** includes its manifest (skill.yaml)");
 	write_skill("runtime: bash\n", "{fs: {write: [$SKILL_DIR/run.sh]}}");
 	assert_int_equal(corral_builder_from_manifest(&b, folder, &e), -EINVAL);
-	test_says(e, "covers its entry `run.sh` (line 2)");
+	test_says(e, "includes its entry `run.sh` (line 2)");
 	assert_null(b);
 }
 
@@ -257,7 +257,7 @@ static void test_update(void **state)
 	(void)test_file("skill/skill.yaml", "changed\n", 0644);
 	test_prints(s, line, "name: greeter\n", 0);
 	assert_int_equal(corral_sandbox_update(s, NULL, 0, NULL, &e), -ESTALE);
-	test_says(e, "was changed while it was read");
+	test_says(e, "changed while it was being read");
 	test_prints(s, line, "name: greeter\n", 0);
 	corral_sandbox_free(s);
 }
@@ -290,7 +290,7 @@ static void test_live(void **state)
 	corral_result_free(r);
 	assert_int_equal(
 		corral_sandbox_run_skill_entry(s, folder, "data/x", NULL, NULL, NULL, &e), -EACCES);
-	test_says(e, "lies where the skill may write (data), and such files are not run");
+	test_says(e, "is in a folder that the skill may write (data), so it cannot be run");
 	corral_sandbox_free(s);
 }
 
@@ -313,7 +313,7 @@ static void test_script(void **state)
 	(void)test_file("skill/tool", "#!/usr/bin/env -S cat\n", 0755);
 	assert_int_equal(
 		corral_sandbox_execute_script(s, path, NULL, NULL, NULL, NULL, &e), -ESTALE);
-	test_says(e, "was changed while it was read");
+	test_says(e, "changed while it was being read");
 	assert_int_equal(corral_sandbox_execute_script(s, path, "sh", NULL, NULL, &r, &e), 0);
 	assert_string_equal(corral_result_stdout(r, NULL), "first\n");
 	corral_result_free(r);

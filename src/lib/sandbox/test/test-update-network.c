@@ -259,8 +259,8 @@ static void test_revoked_while_it_runs(void **state)
 	is_silent(listener);
 	r = close_shell(&sh);
 	assert_int_equal(corral_result_denials(r), 2);
-	assert_non_null(strstr(corral_result_denial(r, 0)->reason, "it was revoked"));
-	assert_null(strstr(corral_result_denial(r, 1)->reason, "it was revoked"));
+	assert_non_null(strstr(corral_result_denial(r, 0)->reason, "the grant was revoked"));
+	assert_null(strstr(corral_result_denial(r, 1)->reason, "the grant was revoked"));
 	corral_result_free(r);
 	/* It counts as a connection that is over. */
 	corral_sandbox_stats(s, &stats, sizeof(stats));

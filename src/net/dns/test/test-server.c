@@ -161,7 +161,7 @@ static const struct {
 	{ "example.com", DNS_A, DNS_OK, NULL, "nothing in network.allow grants it" },
 	{ "evil.com", DNS_A, DNS_NO_NAME, NULL, "nothing in network.allow grants it" },
 	{ "evil.com", DNS_TXT, DNS_NO_NAME, NULL, "nothing in network.allow grants it" },
-	{ "bad.wild.org", DNS_A, DNS_NO_NAME, NULL, "network.deny forbids bad.wild.org:*" },
+	{ "bad.wild.org", DNS_A, DNS_NO_NAME, NULL, "network.deny denies bad.wild.org:*" },
 	{ "db", DNS_A, DNS_NO_NAME, NULL, "nothing in network.allow grants it" },
 	{ "localhost", DNS_A, DNS_OK, "127.0.0.1", NULL },
 	{ "a.localhost", DNS_AAAA, DNS_OK, "::1", NULL },

@@ -363,7 +363,7 @@ static void test_revoked(void **state)
 	hear(client, "");
 	hear(served, "");
 	check_record(RECORD_CLOSED, "", 11, 0);
-	check_record(RECORD_DENIED, "it was revoked", 0, 0);
+	check_record(RECORD_DENIED, "the grant was revoked", 0, 0);
 	close_now(&client);
 	client = knock();
 	hear(client, "");
@@ -389,7 +389,7 @@ static void test_open_fails(void **state)
 	assert_int_equal(door.folder, -1);
 	(void)snprintf(missing, sizeof(missing), "%s/none/socket", folder);
 	assert_int_equal(door_open(&door, missing, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "cannot open its folder: No such file or directory"));
+	assert_non_null(strstr(e.text, "cannot open the folder: No such file or directory"));
 	assert_int_equal(door_open(&door, "/socket", &e), 0);
 	close_now(&door.folder);
 	assert_int_equal(doors_new(&doors, loop, room, recorder, NULL, DOORS_MAX + 1), -E2BIG);

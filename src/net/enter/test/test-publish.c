@@ -220,7 +220,7 @@ static void test_nobody(void **state)
 	}
 	read_records(&w);
 	assert_int_equal(w.counts[RECORD_FAILED], 20);
-	assert_string_equal(w.reason, "nothing listens on it");
+	assert_string_equal(w.reason, "no server listens on it");
 	/* And when somebody is there, the same sockets reach it. */
 	auto_fd server = serve("::1");
 	int client, peer;
@@ -246,7 +246,7 @@ static void test_all_in_use(void **state)
 	expect_reset(&w, third);
 	read_records(&w);
 	assert_int_equal(w.counts[RECORD_FAILED], 1);
-	assert_string_equal(w.reason, "all ways into the sandbox are in use");
+	assert_string_equal(w.reason, "too many connections into the sandbox are open");
 	/* Those before it do not notice. */
 	for (int i = 0; i < 2; i++) {
 		say(&w, clients[i], peers[i], "ping");

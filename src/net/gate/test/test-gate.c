@@ -224,8 +224,8 @@ static const struct {
 	{ exact, NULL, "b.com", false, NULL },
 	{ exact, NULL, NULL, false, NULL },
 	{ "network: {allow: ['1.2.3.4'], deny: [b.com]}", NULL, "b.com", false,
-		"network.deny forbids b.com" },
-	{ exact, "a.com", "a..com", false, "its hello cannot be read" },
+		"network.deny denies b.com" },
+	{ exact, "a.com", "a..com", false, "it starts like TLS, but the ClientHello is malformed" },
 };
 
 static void test_hello(void **state)
@@ -285,7 +285,7 @@ static void test_hello_never_complete(void **state)
 	say_bytes(l.near, hello.data, hello.n - 1);
 	check_silent(&l);
 	assert_int_equal(shutdown(l.near, SHUT_WR), 0);
-	check_refused(&l, "its hello cannot be read");
+	check_refused(&l, "it starts like TLS, but the ClientHello is malformed");
 	end_line(&l);
 	/* A reset is no message. */
 	start_line(&l, exact, "a.com");
@@ -374,7 +374,7 @@ static void test_alert_first(void **state)
 	start_line(&l, exact, "a.com");
 	say_bytes(l.near, (const uint8_t *)"\x15\3\1\0\2\1\x70", 7);
 	say_bytes(l.near, hello.data, hello.n);
-	check_refused(&l, "its hello cannot be read");
+	check_refused(&l, "it starts like TLS, but the ClientHello is malformed");
 	end_line(&l);
 }
 
@@ -479,7 +479,7 @@ static void test_urgent(void **state)
 #define CHUNKED_A "POST /x HTTP/1.1\r\nHost: a.com\r\nTransfer-Encoding: chunked\r\n\r\n"
 #define NO_HOST "GET / HTTP/1.0\r\n\r\n"
 #define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-#define TWO_WAYS "servers could read in two ways"
+#define TWO_WAYS "an ambiguous HTTP request"
 
 static const struct {
 	const char *policy, *name, *sent;
@@ -526,12 +526,12 @@ static const struct {
 	/* Methods. */
 	{ "network: {allow: ['a.com'], methods: [GET]}", "a.com", GET_A, GET_A, NULL },
 	{ "network: {allow: ['a.com'], methods: [GET]}", "a.com", GET_A POST_A "12345", GET_A,
-		"network.methods does not have POST" },
+		"network.methods does not include POST" },
 	{ "network: {allow: ['a.com'], methods: [GET]}", "a.com", PREFACE, "",
-		"HTTP/2 without TLS, so that methods" },
+		"HTTP/2 without TLS, so methods" },
 	{ "network: {allow: ['a.com'], methods: [GET]}", "a.com",
 		"GET / HTTP/1.1\r\nHost: a.com\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", "",
-		"another protocol, so that methods" },
+		"another protocol, so methods" },
 	/* Not HTTP at all. */
 	{ exact, "a.com", "hello", "hello", NULL },
 	{ exact, "a.com", "EHLO b.com\r\n", "EHLO b.com\r\n", NULL },
@@ -727,13 +727,13 @@ static void test_upgrade_to_others(void **state)
 	end_line(&l);
 	start_line(&l, wild, "a.com");
 	say(l.near, h2c);
-	check_refused(&l, "HTTP changes to another protocol");
+	check_refused(&l, "HTTP switches to another protocol");
 	end_line(&l);
 	/* Behind another request it is not known which answer is the one to it. */
 	start_line(&l, exact, "a.com");
 	say(l.near, GET_A WEBSOCKET);
 	hear(l.far, GET_A);
-	check_refused(&l, "after other requests");
+	check_refused(&l, "HTTP switches to another protocol after earlier requests");
 	end_line(&l);
 }
 
@@ -927,7 +927,7 @@ static void test_review_forgotten(void **state)
 	start_line(&l, exact, "a.com");
 	say(l.near, request);
 	hear_bytes(l.far, (const uint8_t *)request, strlen(request));
-	check_review(&l, exact, "cannot be judged once more");
+	check_review(&l, exact, "the policy changed, and the connection cannot be checked again");
 	/* The next one is judged by itself. */
 	say(l.near, GET_A);
 	hear(l.far, GET_A);
@@ -962,7 +962,7 @@ static void test_ends(void **state)
 	say(l.near, "GET / HTTP/1.1\r\nHost: a.com\r\n");
 	check_silent(&l);
 	assert_int_equal(shutdown(l.near, SHUT_WR), 0);
-	check_refused(&l, "does not end");
+	check_refused(&l, "an incomplete HTTP request");
 	end_line(&l);
 }
 

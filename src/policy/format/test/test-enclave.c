@@ -54,12 +54,13 @@ static void test_sample(void **state)
 static void test_refusals(void **state)
 {
 	static const struct refusal rows[] = {
-		{ "allowed_roots: [projects]", 1, 17, "`projects` is no absolute path", NULL },
-		{ "allowed_roots: [\"\"]", 1, 17, "`` is no absolute path", NULL },
+		{ "allowed_roots: [projects]", 1, 17, "`projects` is not an absolute path", NULL },
+		{ "allowed_roots: [\"\"]", 1, 17, "`` is not an absolute path", NULL },
 		{ "allowed_roots: [$HOEM/x]", 1, 17, "unknown variable $HOEM", "did you mean" },
 		{ "allowed_roots: [[]]", 1, 17, "must be text", NULL },
 		{ "allowed_roots: /srv", 1, 16, "must be a list", "write" },
-		{ "allowed_commands: [\"*\"]", 1, 20, "commands have no wildcards", NULL },
+		{ "allowed_commands: [\"*\"]", 1, 20,
+			"commands cannot contain wildcards; use a prefix", NULL },
 		{ "allowed_commands: [\"\"]", 1, 20, "needs a program", NULL },
 		{ "allowed_commands: [null]", 1, 20, "must be text", NULL },
 		{ "allowed_hosts: [a b]", 1, 17, "not a host name", "write" },
@@ -67,7 +68,7 @@ static void test_refusals(void **state)
 		{ "allowed_hosts: []\nallowed_root: []", 2, 1, "did you mean `allowed_roots`?",
 			NULL },
 		{ "allowed_hosts: []\ndenied_paths: []", 2, 1, "unknown key `denied_paths`",
-			"known here" },
+			"valid keys" },
 	};
 
 	(void)state;

@@ -76,22 +76,22 @@ static void test_undetected(void **state)
 {
 	static const char hint[] = "expected permissions (fs, network, exec …), a skill";
 	static const struct refusal rows[] = {
-		{ "", 1, 1, "this is no policy that is known", hint },
-		{ "# nothing\n", 1, 1, "this is no policy that is known", hint },
-		{ "text", 1, 1, "this is no policy that is known", hint },
-		{ "[fs]", 1, 1, "this is no policy that is known", hint },
-		{ "foo: 1\nbar: 2\n", 1, 1, "this is no policy that is known", hint },
+		{ "", 1, 1, "unknown policy format", hint },
+		{ "# nothing\n", 1, 1, "unknown policy format", hint },
+		{ "text", 1, 1, "unknown policy format", hint },
+		{ "[fs]", 1, 1, "unknown policy format", hint },
+		{ "foo: 1\nbar: 2\n", 1, 1, "unknown policy format", hint },
 		/* Something beside permissions would be lost on us. */
 		{ "network: {}\nfilesystem: {}\n", 2, 1, "unknown key `filesystem`",
-			"known here: fs" },
+			"valid keys: fs" },
 		{ "netwrok: {}\nfs: {}\n", 1, 1, "did you mean `network`?", NULL },
 		{ "name: x\nfs: {}\n", 1, 1, "unknown key `name`",
-			"in a skill the grants stand below `permissions:`" },
+			"in a skill, put the grants below `permissions:`" },
 		/* Two formats */
 		{ "permissions: {}\ncapabilities: {}\n", 2, 15,
-			"`capabilities`: does not go together with `permissions`", NULL },
+			"`capabilities`: cannot be used with `permissions`", NULL },
 		{ "defaultAction: deny\nallowed_roots: []\n", 2, 16,
-			"`allowed_roots`: does not go together with `defaultAction`", NULL },
+			"`allowed_roots`: cannot be used with `defaultAction`", NULL },
 	};
 
 	(void)state;
@@ -268,9 +268,9 @@ static void test_skill_refusals(void **state)
 		{ "text", 1, 1, "the document must be a map, not text", NULL },
 		{ "name: x\npermision: {}", 2, 1, "did you mean `permissions`?", NULL },
 		{ "name: x\nnetwork: {allow: []}", 2, 10,
-			"`network`: stands outside `permissions` and would be ignored",
+			"`network`: is outside of `permissions` and would be ignored",
 			"indent it" },
-		{ "permissions: {}\nlimits: {}", 2, 9, "`limits`: stands outside", "indent it" },
+		{ "permissions: {}\nlimits: {}", 2, 9, "`limits`: is outside", "indent it" },
 		{ "permissions: {fs: {raed: []}}", 1, 20, "did you mean `permissions.fs.read`?",
 			NULL },
 		{ "requires: [curl]", 1, 11, "`requires` must be a map, not a list", NULL },
@@ -301,7 +301,7 @@ static void test_too_many_needs(void **state)
 static void test_skill_md_refusals(void **state)
 {
 	static const struct refusal rows[] = {
-		{ "# No frontmatter\n", 1, 1, "there is no frontmatter", "start the file with" },
+		{ "# No frontmatter\n", 1, 1, "no frontmatter was found", "start the file with" },
 		{ "---\nname: x\npermissions:\n  network: {alow: []}\n---\nBody\n", 4, 13,
 			"unknown key `permissions.network.alow`", NULL },
 		{ "---\n---\n", 2, 1, "the document must be a map, not nothing", NULL },

@@ -103,12 +103,12 @@ static void test_refusals(void **state)
 	static const struct {
 		const char *data_dir, *extra, *says;
 	} rows[] = {
-		{ "omega", "/srv", "`omega` is no absolute path" },
-		{ "", "/srv", "`` is no absolute path" },
-		{ "/", "/srv", "would confine nothing" },
-		{ "/a/..", "/srv", "would confine nothing" },
-		{ "/a", "srv", "`srv` is no absolute path" },
-		{ "/a", "//", "would confine nothing" },
+		{ "omega", "/srv", "`omega` is not an absolute path" },
+		{ "", "/srv", "`` is not an absolute path" },
+		{ "/", "/srv", "/ cannot be the writable folder: nothing would be confined" },
+		{ "/a/..", "/srv", "/ cannot be the writable folder: nothing would be confined" },
+		{ "/a", "srv", "`srv` is not an absolute path" },
+		{ "/a", "//", "/ cannot be the writable folder: nothing would be confined" },
 	};
 
 	(void)state;

@@ -85,9 +85,9 @@ static const struct {
 	{ "   ", "a command pattern needs a program" },
 	{ ":", "a command pattern needs a program" },
 	{ ":*", "a command pattern needs a program" },
-	{ "bin/x", "'bin/x' is neither a name nor an absolute path" },
-	{ "./x y", "'./x' is neither a name nor an absolute path" },
-	{ "a\\/b", "'a/b' is neither a name nor an absolute path" },
+	{ "bin/x", "'bin/x' is neither a program name nor an absolute path" },
+	{ "./x y", "'./x' is neither a program name nor an absolute path" },
+	{ "a\\/b", "'a/b' is neither a program name nor an absolute path" },
 	{ "python*", "'*' in a command pattern needs a backslash" },
 	{ "a:* b", "'*' in a command pattern needs a backslash" },
 	{ "pip{,3}", "'{' in a command pattern needs a backslash" },
@@ -95,8 +95,8 @@ static const struct {
 	{ "g?t", "'?' in a command pattern needs a backslash" },
 	{ "git\tpush", "'\\x09' in a command pattern needs a backslash" },
 	{ "git pu\x7fsh", "'\\x7f' in a command pattern needs a backslash" },
-	{ "git\\", "the backslash at the end of a command pattern escapes nothing" },
-	{ "git a\\", "the backslash at the end of a command pattern escapes nothing" },
+	{ "git\\", "a command pattern ends with a backslash" },
+	{ "git a\\", "a command pattern ends with a backslash" },
 };
 
 static void test_bad(void **state)

@@ -153,7 +153,7 @@ static const struct {
 	{ "udp://user@evil.com:53", "not a host name" },
 	{ "http:\\\\evil.com\\x", "backslash" },
 	{ "https://a:0/", "port 0" },
-	{ "https://a/..%2fx", "hides" },
+	{ "https://a/..%2fx", "contains a '..' that is hidden" },
 	{ "unix:", "absolute path" },
 	{ "unix:x", "absolute path" },
 	{ "unix:@x", "absolute path" },
